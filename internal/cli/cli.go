@@ -1,0 +1,114 @@
+// Package cli is the command line: one file per subcommand, each a function of
+// its arguments and streams, so that tests call what users call.
+//
+// A command prints what happened and what to do next. It reads the environment
+// and the standard streams only through IO, never through package os, and it
+// reports failure by returning an error: Run prints it once, in one line, and
+// turns it into an exit code.
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"golang.org/x/term"
+)
+
+// IO is everything of the process that a command may touch.
+type IO struct {
+	In  io.Reader
+	Out io.Writer
+	Err io.Writer
+	// Env holds the environment as "NAME=value" lines.
+	Env []string
+}
+
+// Getenv returns the value of an environment variable, or "".
+func (s IO) Getenv(name string) string {
+	value := ""
+	for _, line := range s.Env {
+		if v, ok := strings.CutPrefix(line, name+"="); ok {
+			value = v
+		}
+	}
+	return value
+}
+
+// Terminal reports whether the output is a terminal: progress bars and colour
+// are for people only.
+func (s IO) Terminal() bool { return isTerminal(s.Out) && s.Getenv("NO_COLOR") == "" }
+
+// ErrTerminal is Terminal for the error stream, where progress is drawn.
+func (s IO) ErrTerminal() bool { return isTerminal(s.Err) && s.Getenv("NO_COLOR") == "" }
+
+func isTerminal(w io.Writer) bool {
+	f, ok := w.(*os.File)
+	return ok && term.IsTerminal(int(f.Fd()))
+}
+
+// command is one subcommand.
+type command struct {
+	name    string
+	args    string // what follows the name in the usage line
+	summary string
+	run     func(ctx context.Context, args []string, s IO) error
+}
+
+// usageError is a mistake in how the program was called: exit code 2.
+type usageError struct{ text string }
+
+func (e usageError) Error() string { return e.text }
+
+func usagef(format string, args ...any) error {
+	return usageError{fmt.Sprintf(format, args...)}
+}
+
+// exitError ends the program with a code after the command has said everything
+// itself, as `ucan verify` does for a token that is not valid.
+type exitError int
+
+func (e exitError) Error() string { return fmt.Sprintf("exit code %d", int(e)) }
+
+// Run executes one command line (without the program's name) and returns the
+// exit code: 0 done, 1 failed, 2 called wrongly.
+func Run(ctx context.Context, args []string, s IO) int {
+	all := commands()
+	if len(args) == 0 || args[0] == "help" || args[0] == "-h" || args[0] == "--help" {
+		printHelp(s.Out, all)
+		return 0
+	}
+	for _, c := range all {
+		if c.name == args[0] {
+			return finish(c.run(ctx, args[1:], s), c, s)
+		}
+	}
+	_, _ = fmt.Fprintf(s.Err, "castalia: no command %q; `castalia help` lists them\n", args[0])
+	return 2
+}
+
+func finish(err error, c command, s IO) int {
+	if err == nil {
+		return 0
+	}
+	if code, ok := errors.AsType[exitError](err); ok {
+		return int(code)
+	}
+	if u, ok := errors.AsType[usageError](err); ok {
+		_, _ = fmt.Fprintf(s.Err, "castalia %s: %s\nusage: castalia %s %s\n", c.name, u.text, c.name, c.args)
+		return 2
+	}
+	_, _ = fmt.Fprintf(s.Err, "castalia %s: %v\n", c.name, err)
+	return 1
+}
+
+func printHelp(w io.Writer, all []command) {
+	_, _ = fmt.Fprint(w, "Castalia: a community's own oracle in one program.\n\nusage: castalia COMMAND [ARGUMENTS]\n\n")
+	for _, c := range all {
+		_, _ = fmt.Fprintf(w, "  %-12s %s\n", c.name, c.summary)
+	}
+	_, _ = fmt.Fprint(w, "\n`castalia COMMAND --help` explains one of them. Start with `castalia serve`.\n")
+}

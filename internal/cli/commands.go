@@ -1,0 +1,10 @@
+package cli
+
+// commands is the explicit list of what the program can do, in the order in
+// which help shows it. A new command is one line here and one file beside it.
+func commands() []command {
+	return []command{
+		configCommand(),
+		versionCommand(),
+	}
+}

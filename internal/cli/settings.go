@@ -1,0 +1,116 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/castalia-org/castalia/internal/platform/config"
+)
+
+// settingFlags are the flags by which every command that needs the
+// configuration takes it.
+type settingFlags struct {
+	file string
+	set  map[string]string
+}
+
+func (f *settingFlags) register(fs *flag.FlagSet) {
+	f.set = map[string]string{}
+	fs.StringVar(&f.file, "config", "", "configuration `FILE` (YAML, NAME: value)")
+	fs.Func("set", "set one value, as `NAME=value`; may be repeated", func(text string) error {
+		name, value, ok := strings.Cut(text, "=")
+		if !ok {
+			return fmt.Errorf("want NAME=value")
+		}
+		f.set[name] = value
+		return nil
+	})
+	fs.Func("port", "same as --set PORT=`N`", f.shortcut("PORT"))
+	fs.Func("data", "same as --set CASTALIA_DATA=`FOLDER`", f.shortcut("CASTALIA_DATA"))
+}
+
+func (f *settingFlags) shortcut(name string) func(string) error {
+	return func(text string) error {
+		f.set[name] = text
+		return nil
+	}
+}
+
+func (f *settingFlags) load(s IO) (config.Settings, []config.Setting, error) {
+	in := config.Input{Env: s.Env, Flags: f.set}
+	if f.file != "" {
+		text, err := os.ReadFile(f.file)
+		if err != nil {
+			return config.Settings{}, nil, fmt.Errorf("read configuration file: %w", err)
+		}
+		in.File = text
+	}
+	var settings config.Settings
+	all, err := config.Load(&settings, in)
+	return settings, all, err
+}
+
+// newFlags returns a flag set that reports mistakes as usage errors.
+func newFlags(c string, s IO) *flag.FlagSet {
+	fs := flag.NewFlagSet("castalia "+c, flag.ContinueOnError)
+	fs.SetOutput(s.Err)
+	return fs
+}
+
+// parse reads flags and turns a request for help into a quiet success.
+func parse(fs *flag.FlagSet, args []string) error {
+	err := fs.Parse(args)
+	if err == nil {
+		return nil
+	}
+	if errors.Is(err, flag.ErrHelp) {
+		return exitError(0)
+	}
+	return exitError(2)
+}
+
+func configCommand() command {
+	return command{name: "config", args: "[--reference] [--config FILE] [--set NAME=value]", summary: "print the effective configuration, secrets masked", run: runConfig}
+}
+
+func runConfig(_ context.Context, args []string, s IO) error {
+	fs := newFlags("config", s)
+	var from settingFlags
+	from.register(fs)
+	reference := fs.Bool("reference", false, "print the reference page instead")
+	if err := parse(fs, args); err != nil {
+		return err
+	}
+	if fs.NArg() > 0 {
+		return usagef("unexpected argument %q", fs.Arg(0))
+	}
+	if *reference {
+		var settings config.Settings
+		all, err := config.Load(&settings, config.Input{})
+		if err != nil {
+			return err
+		}
+		_, err = io.WriteString(s.Out, config.Reference(all))
+		return err
+	}
+	_, all, err := from.load(s)
+	if err != nil {
+		return err
+	}
+	w := tabwriter.NewWriter(s.Out, 0, 0, 2, ' ', 0)
+	part := ""
+	for _, set := range all {
+		if set.Part != part {
+			part = set.Part
+			_, _ = fmt.Fprintf(w, "\n%s\n", part)
+		}
+		_, _ = fmt.Fprintf(w, "  %s\t%s\t%s\n", set.Name, set.Value, set.Source)
+	}
+	return w.Flush()
+}

@@ -1,0 +1,296 @@
+// Package config turns defaults, a file, the environment and flags, in that
+// order of growing weight, into one struct per part of the program.
+//
+// A setting is a struct field with tags: its environment name, default, what is
+// allowed and what it means. The same tags produce the error texts, the output
+// of `castalia config` and docs/reference/config.md, so that the three cannot
+// differ. A bad value stops the start with one line that names the variable,
+// what was given and what is allowed; secrets are never shown. The package
+// reads no environment by itself: it is handed in.
+package config
+
+import (
+	"encoding"
+	"errors"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"sort"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/goccy/go-yaml"
+)
+
+// Source says where a value came from.
+type Source string
+
+// The four sources, weakest first.
+const (
+	FromDefault     Source = "default"
+	FromFile        Source = "file"
+	FromEnvironment Source = "environment"
+	FromFlag        Source = "flag"
+)
+
+// Setting is one effective value, ready to print.
+type Setting struct {
+	Part    string
+	Name    string
+	Value   string // masked when Secret
+	Default string
+	Allowed string
+	Doc     string
+	Source  Source
+	Secret  bool
+}
+
+// Input is what values are read from.
+type Input struct {
+	File  []byte            // YAML: NAME: value
+	Env   []string          // NAME=value
+	Flags map[string]string // NAME -> value
+}
+
+// Load fills dst, a pointer to a struct whose fields are parts (structs with
+// tagged fields), and returns the effective settings in declaration order.
+// Every bad value is reported, one line each.
+func Load(dst any, in Input) ([]Setting, error) {
+	fromFile, err := parseFile(in.File)
+	if err != nil {
+		return nil, err
+	}
+	env := map[string]string{}
+	for _, line := range in.Env {
+		if name, value, ok := strings.Cut(line, "="); ok {
+			env[name] = value
+		}
+	}
+	l := loader{file: fromFile, env: env, flags: in.Flags, known: map[string]bool{}}
+	root := reflect.ValueOf(dst).Elem()
+	for i := range root.NumField() {
+		l.part(root.Type().Field(i).Name, root.Field(i))
+	}
+	l.unknown()
+	return l.settings, errors.Join(l.errs...)
+}
+
+func parseFile(text []byte) (map[string]string, error) {
+	values := map[string]string{}
+	if len(text) == 0 {
+		return values, nil
+	}
+	var raw map[string]any
+	if err := yaml.Unmarshal(text, &raw); err != nil {
+		return nil, fmt.Errorf("read configuration file: %w", err)
+	}
+	for name, value := range raw {
+		switch v := value.(type) {
+		case nil:
+			values[name] = ""
+		case []any:
+			items := make([]string, len(v))
+			for i, item := range v {
+				items[i] = fmt.Sprint(item)
+			}
+			values[name] = strings.Join(items, ",")
+		case map[string]any:
+			return nil, fmt.Errorf("%s: given as a map in the configuration file, allowed is a single value or a list", name)
+		default:
+			values[name] = fmt.Sprint(v)
+		}
+	}
+	return values, nil
+}
+
+type loader struct {
+	file, env, flags map[string]string
+	known            map[string]bool
+	settings         []Setting
+	errs             []error
+}
+
+func (l *loader) part(part string, v reflect.Value) {
+	for i := range v.NumField() {
+		field := v.Type().Field(i)
+		name, ok := field.Tag.Lookup("env")
+		if !ok {
+			continue
+		}
+		l.known[name] = true
+		text, source := l.lookup(name, field.Tag.Get("default"))
+		set := Setting{
+			Part: part, Name: name, Value: text, Source: source, Doc: field.Tag.Get("doc"),
+			Default: field.Tag.Get("default"), Allowed: allowed(field), Secret: isSecret(field.Type),
+		}
+		if err := assign(v.Field(i), field, text); err != nil {
+			shown := strconv.Quote(text)
+			if set.Secret {
+				shown = "a secret that does not fit"
+			}
+			l.errs = append(l.errs, fmt.Errorf("%s: given %s (from %s), allowed is %s", name, shown, source, set.Allowed))
+		}
+		switch u, isURL := reflect.TypeAssert[URL](v.Field(i)); {
+		case set.Secret && text != "":
+			set.Value = "********"
+		case isURL:
+			set.Value = u.String()
+		}
+		l.settings = append(l.settings, set)
+	}
+}
+
+// lookup treats an empty value as absent, because an unset variable in a
+// compose file or unit arrives as an empty string.
+func (l *loader) lookup(name, fallback string) (string, Source) {
+	for _, from := range []struct {
+		values map[string]string
+		source Source
+	}{{l.flags, FromFlag}, {l.env, FromEnvironment}, {l.file, FromFile}} {
+		if text := strings.TrimSpace(from.values[name]); text != "" {
+			return text, from.source
+		}
+	}
+	return fallback, FromDefault
+}
+
+// unknown refuses names in the file and in flags that no part knows: a typing
+// mistake there must not pass silently. The environment is full of others' names.
+func (l *loader) unknown() {
+	for where, values := range map[Source]map[string]string{FromFile: l.file, FromFlag: l.flags} {
+		for _, name := range slices.Sorted(maps.Keys(values)) {
+			if !l.known[name] {
+				l.errs = append(l.errs, fmt.Errorf("%s: no such setting (from %s); did you mean %s?", name, where, l.near(name)))
+			}
+		}
+	}
+}
+
+func (l *loader) near(name string) string {
+	names := slices.Collect(maps.Keys(l.known))
+	sort.Slice(names, func(i, j int) bool {
+		a, b := distance(name, names[i]), distance(name, names[j])
+		return a < b || a == b && names[i] < names[j]
+	})
+	if len(names) == 0 {
+		return "nothing"
+	}
+	return names[0]
+}
+
+// distance is the edit distance between two short names.
+func distance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := 1; i <= len(a); i++ {
+		diagonal := row[0]
+		row[0] = i
+		for j := 1; j <= len(b); j++ {
+			cost := diagonal
+			if a[i-1] != b[j-1] {
+				cost++
+			}
+			diagonal = row[j]
+			row[j] = min(cost, row[j]+1, row[j-1]+1)
+		}
+	}
+	return row[len(b)]
+}
+
+func assign(v reflect.Value, field reflect.StructField, text string) error {
+	if choices := field.Tag.Get("allowed"); choices != "" && text != "" && !slices.Contains(strings.Split(choices, "|"), text) {
+		return errors.New("not one of the choices")
+	}
+	if u, ok := reflect.TypeAssert[encoding.TextUnmarshaler](v.Addr()); ok {
+		return u.UnmarshalText([]byte(text))
+	}
+	switch v.Interface().(type) {
+	case string:
+		v.SetString(text)
+	case bool:
+		b, err := strconv.ParseBool(text)
+		if err != nil {
+			return err
+		}
+		v.SetBool(b)
+	case int:
+		n, err := strconv.Atoi(text)
+		if err != nil {
+			return err
+		}
+		if low, ok := field.Tag.Lookup("min"); ok {
+			if bound, _ := strconv.Atoi(low); n < bound {
+				return errors.New("too small")
+			}
+		}
+		if high, ok := field.Tag.Lookup("max"); ok {
+			if bound, _ := strconv.Atoi(high); n > bound {
+				return errors.New("too large")
+			}
+		}
+		v.SetInt(int64(n))
+	case time.Duration:
+		d, err := parseDuration(text)
+		if err != nil {
+			return err
+		}
+		v.SetInt(int64(d))
+	case []string:
+		var items []string
+		for item := range strings.SplitSeq(text, ",") {
+			if item = strings.TrimSpace(item); item != "" {
+				items = append(items, item)
+			}
+		}
+		v.Set(reflect.ValueOf(items))
+	default:
+		return fmt.Errorf("setting of unknown type %s", v.Type())
+	}
+	return nil
+}
+
+// parseDuration takes Go durations and the word "off", which is zero.
+func parseDuration(text string) (time.Duration, error) {
+	if text == "off" || text == "" {
+		return 0, nil
+	}
+	d, err := time.ParseDuration(text)
+	if err == nil && d < 0 {
+		return 0, errors.New("negative duration")
+	}
+	return d, err
+}
+
+// explainer is implemented by setting types that can say what they allow.
+type explainer interface{ Allowed() string }
+
+func allowed(field reflect.StructField) string {
+	if choices := field.Tag.Get("allowed"); choices != "" {
+		return strings.Join(strings.Split(choices, "|"), " or ")
+	}
+	if e, ok := reflect.TypeAssert[explainer](reflect.New(field.Type)); ok {
+		return e.Allowed()
+	}
+	switch reflect.Zero(field.Type).Interface().(type) {
+	case bool:
+		return "true or false"
+	case int:
+		low, high := field.Tag.Get("min"), field.Tag.Get("max")
+		switch {
+		case low != "" && high != "":
+			return "a whole number from " + low + " to " + high
+		case low != "":
+			return "a whole number of at least " + low
+		}
+		return "a whole number"
+	case time.Duration:
+		return "a duration such as 90s, 15m or 24h, or off"
+	case []string:
+		return "a comma-separated list"
+	}
+	return "a text"
+}

@@ -1,0 +1,110 @@
+package config
+
+import "time"
+
+// Settings is everything that an operator can set, one struct per part. The
+// names are a contract: they never change meaning.
+type Settings struct {
+	Server   Server
+	Storage  Storage
+	Identity Identity
+	USSD     USSD
+	Files    Files
+	Oracle   Oracle
+	Query    Query
+	Plugins  Plugins
+	Calls    Calls
+}
+
+// Server is the listener and what surrounds every request.
+type Server struct {
+	Port              int           `env:"PORT" default:"3000" min:"0" max:"65535" doc:"Port of the one listener; 0 picks a free one."`
+	Host              string        `env:"HOST" doc:"Address to listen on; empty means all."`
+	NodeURL           URL           `env:"NODE_URL" doc:"Address under which other nodes of the fleet reach this one."`
+	Environment       string        `env:"CASTALIA_ENV" default:"development" doc:"Name of the environment, shown by / and /health."`
+	TrustProxy        bool          `env:"TRUST_PROXY_ENABLED" default:"false" doc:"Whether the peer is a trusted reverse proxy, so that the client is taken from X-Forwarded-For."`
+	RateLimit         int           `env:"RATE_LIMIT_PER_MINUTE" default:"100" min:"0" doc:"Requests a minute and client address on /api/ussd, / and /health; 0 switches the limit off."`
+	PrincipalLimit    int           `env:"PRINCIPAL_RATE_LIMIT_PER_MINUTE" default:"1200" min:"0" doc:"Requests a minute and principal on the other services; 0 switches the limit off."`
+	OperatorToken     Secret        `env:"OPERATOR_TOKEN" doc:"Bearer for the operators' routes; without it only a direct loopback peer is served."`
+	CORSOrigin        []string      `env:"CORS_ORIGIN" default:"*" doc:"Origins that browsers may call the oracle and the files from."`
+	LogLevel          string        `env:"LOG_LEVEL" default:"info" allowed:"debug|info|warn|error" doc:"Least severity that is logged."`
+	LogFormat         string        `env:"LOG_FORMAT" allowed:"text|json" doc:"Form of the log; empty chooses text on a terminal and json elsewhere."`
+	TraceEndpoint     URL           `env:"OTEL_EXPORTER_OTLP_ENDPOINT" doc:"OTLP/HTTP collector for traces; empty switches tracing off."`
+	DrainDelay        time.Duration `env:"DRAIN_DELAY" default:"0s" doc:"How long a stopping node stays reachable after it says that it is not ready, so that proxies notice."`
+	DrainLimit        time.Duration `env:"DRAIN_LIMIT" default:"20s" doc:"How long a stopping node waits for requests under way."`
+	OpenConnections   int           `env:"MAX_CONNECTIONS" default:"20000" min:"16" doc:"Connections open at once; the idlest are closed beyond it."`
+	AuthExcludedRoute []string      `env:"AUTH_EXCLUDED_ROUTES" doc:"Oracle routes served without credentials, as 'METHOD /path'."`
+}
+
+// Storage is where records, bytes and hints go.
+type Storage struct {
+	Data     string `env:"CASTALIA_DATA" default:"./castalia-data" doc:"Data folder of the embedded shape."`
+	Database URL    `env:"DATABASE_URL" doc:"postgres://… of the fleet; empty means SQLite in the data folder."`
+	Blobs    URL    `env:"BLOB_URL" doc:"s3://bucket/prefix?endpoint=&region=&path_style= of the fleet; empty means files in the data folder."`
+	NATS     URL    `env:"NATS_URL" doc:"nats://… of the fleet; empty means hints inside the process."`
+}
+
+// Identity is who this node is and how it checks others.
+type Identity struct {
+	OracleKey       Key           `env:"ORACLE_KEY" doc:"Seed of the service's Ed25519 key; made in the data folder when embedded."`
+	OracleDID       string        `env:"ORACLE_DID" doc:"DID of the service, audience of every token; default is the did:key of ORACLE_KEY."`
+	OracleEntityDID string        `env:"ORACLE_ENTITY_DID" doc:"DID of the oracle's entity on the chain, accepted beside ORACLE_DID where tools name it."`
+	AuthMaxTTL      int           `env:"UCAN_AUTH_MAX_TTL_SECONDS" default:"900" min:"1" doc:"Longest lifetime of an oracle invocation, in seconds."`
+	BareDelegation  bool          `env:"UCAN_ALLOW_BARE_DELEGATION" default:"true" doc:"Whether x-ucan-delegation alone authenticates."`
+	MCPMaxTTL       time.Duration `env:"MCP_TOKEN_MAX_TTL" default:"24h" doc:"Longest lifetime of a token for /mcp."`
+	ResolverURL     URL           `env:"DID_RESOLVER_URL" doc:"Resolver of did:ixo and of entity controllers."`
+	DIDWebPrivate   bool          `env:"DID_WEB_ALLOW_PRIVATE" default:"false" doc:"Whether did:web may be fetched from private addresses (test networks)."`
+}
+
+// USSD is the telephone gateway.
+type USSD struct {
+	PINKey       Key           `env:"PIN_ENCRYPTION_KEY" doc:"Key under which PIN hashes are sealed; made in the data folder when embedded."`
+	PINKeysOld   KeyList       `env:"PIN_ENCRYPTION_KEYS_OLD" doc:"Earlier PIN keys, still readable after a rotation."`
+	SessionTTL   time.Duration `env:"USSD_SESSION_TTL" default:"180s" doc:"Idle time after which a telephone session expires."`
+	Menu         string        `env:"USSD_MENU" doc:"Menu file; empty means the built-in menu."`
+	ResumeWindow time.Duration `env:"USSD_RESUME_WINDOW" default:"off" doc:"How long a caller who dials again is offered to continue."`
+	GatewayCIDRs Networks      `env:"USSD_GATEWAY_CIDRS" doc:"Telecom gateways, exempt from the rate limit."`
+}
+
+// Files is the file store.
+type Files struct {
+	MasterKey Key  `env:"FILES_MASTER_KEY" doc:"Key that wraps the namespaces' keys; made in the data folder when embedded."`
+	MaxUpload Size `env:"FILES_MAX_UPLOAD" default:"5GiB" doc:"Largest file."`
+}
+
+// Oracle is the chat server and its model.
+type Oracle struct {
+	Name             string `env:"ORACLE_NAME" default:"Castalia" doc:"Name of the oracle, as users see it."`
+	Provider         string `env:"MODEL_PROVIDER" default:"guide" allowed:"guide|openai|anthropic" doc:"Where answers come from; guide is built in and needs no account."`
+	Model            string `env:"MODEL" doc:"Model that the provider is asked for."`
+	OpenAIBase       URL    `env:"OPENAI_BASE_URL" doc:"Base address of an OpenAI-compatible provider."`
+	OpenAIKey        Secret `env:"OPENAI_API_KEY" doc:"Key of that provider."`
+	AnthropicBase    URL    `env:"ANTHROPIC_BASE_URL" doc:"Base address of an Anthropic-compatible provider."`
+	AnthropicKey     Secret `env:"ANTHROPIC_API_KEY" doc:"Key of that provider."`
+	MatrixHomeserver URL    `env:"MATRIX_HOMESERVER" doc:"Homeserver for attachments when the user names none."`
+	MatrixPrivate    bool   `env:"MATRIX_ALLOW_PRIVATE" default:"false" doc:"Whether homeservers may have private addresses (test networks)."`
+}
+
+// Query is the protocol query gateway.
+type Query struct {
+	Upstreams  []string `env:"QUERY_UPSTREAMS" doc:"gRPC nodes as host:port with options (?tls=1&dialect=plain&descriptors=FILE); empty means the embedded node."`
+	Prefixes   []string `env:"QUERY_PREFIXES" default:"ixo" doc:"The protocol's own path prefix; old=new renames it."`
+	Auth       string   `env:"QUERY_AUTH" doc:"Gate of the query routes; empty is open, else key:…, bearer:… or ucan, per route group."`
+	CORSOrigin []string `env:"QUERY_CORS_ORIGIN" doc:"Origins that browsers may query from; empty means none."`
+}
+
+// Plugins switches and feeds the plugins that are shipped.
+type Plugins struct {
+	Features      Features `env:"FEATURES" doc:"Which plugins are on."`
+	SlackSecret   Secret   `env:"SLACK_SIGNING_SECRET" doc:"Signing secret of the team chat's webhook."`
+	SlackToken    Secret   `env:"SLACK_BOT_TOKEN" doc:"Bot token with which answers are posted."`
+	CronSecret    Secret   `env:"CRON_SECRET" doc:"Bearer of the cron endpoints."`
+	Subscriptions URL      `env:"SUBSCRIPTION_URL" doc:"Subscription service of the credits plugin; empty means the local ledger."`
+	MCPServers    string   `env:"MCP_SERVERS" doc:"MCP servers whose tools the oracle offers, as name=URL pairs, or a file."`
+}
+
+// Calls is the live agent.
+type Calls struct {
+	TurnURLs   []string `env:"TURN_URLS" doc:"TURN servers offered to callers."`
+	TurnSecret Secret   `env:"TURN_SECRET" doc:"Shared secret of those servers; also switches the embedded one on."`
+}
