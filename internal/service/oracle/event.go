@@ -1,0 +1,101 @@
+package oracle
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+)
+
+// EventName is the name of a socket event.
+type EventName string
+
+// What the server tells sockets.
+const (
+	EventConnected                EventName = "connected"
+	EventPong                     EventName = "pong"
+	EventStatus                   EventName = "status"
+	EventSubscribed               EventName = "subscribed"
+	EventAvailableEvents          EventName = "available-events"
+	EventToolCall                 EventName = "tool_call"
+	EventActionCall               EventName = "action_call"
+	EventRenderComponent          EventName = "render_component"
+	EventBrowserToolCall          EventName = "browser_tool_call"
+	EventRouterUpdate             EventName = "router_update"
+	EventMessageCacheInvalidation EventName = "message_cache_invalidation"
+)
+
+// What sockets tell the server.
+const (
+	ClientPing             EventName = "ping"
+	ClientStatus           EventName = "status"
+	ClientSubscribe        EventName = "subscribe"
+	ClientListEvents       EventName = "list-events"
+	ClientToolResult       EventName = "tool_result"
+	ClientActionCallResult EventName = "action_call_result"
+)
+
+// ServerEvents is the catalogue that list-events shows.
+func ServerEvents() []EventName {
+	return []EventName{
+		EventConnected, EventPong, EventStatus, EventSubscribed, EventAvailableEvents, EventRenderComponent,
+		EventToolCall, EventActionCall, EventBrowserToolCall, EventRouterUpdate, EventMessageCacheInvalidation,
+	}
+}
+
+// ClientEvents is what a socket may send.
+func ClientEvents() []EventName {
+	return []EventName{
+		ClientPing, ClientStatus, ClientSubscribe, ClientListEvents, ClientToolResult, ClientActionCallResult,
+	}
+}
+
+// Event is something that every open page of a session may want to know.
+type Event struct {
+	Name EventName `json:"name"`
+	Address
+	// Payload is the bare payload: a JSON object with sessionId and requestId.
+	Payload json.RawMessage `json:"payload"`
+}
+
+// NewEvent encodes a payload, which must be a struct with an Address.
+func NewEvent(name EventName, to Address, payload any) (Event, error) {
+	data, err := json.Marshal(payload)
+	if err != nil {
+		return Event{}, fmt.Errorf("encode %s event: %w", name, err)
+	}
+	return Event{Name: name, Address: to, Payload: data}, nil
+}
+
+// Hybrid is the event's wire form: the bare fields, and beside them eventName
+// and a payload that repeats the fields, so that clients which read either
+// form understand it.
+func (e Event) Hybrid() (json.RawMessage, error) {
+	bare := bytes.TrimSpace(e.Payload)
+	if len(bare) < 2 || bare[0] != '{' || bare[len(bare)-1] != '}' {
+		return nil, fmt.Errorf("the payload of %s is not an object", e.Name)
+	}
+	name, err := json.Marshal(e.Name)
+	if err != nil {
+		return nil, fmt.Errorf("encode event name: %w", err)
+	}
+	var out bytes.Buffer
+	out.Grow(2*len(bare) + len(name) + 32)
+	out.Write(bare[:len(bare)-1])
+	if len(bytes.TrimSpace(bare[1:len(bare)-1])) > 0 {
+		out.WriteByte(',')
+	}
+	out.WriteString(`"eventName":`)
+	out.Write(name)
+	out.WriteString(`,"payload":`)
+	out.Write(bare)
+	out.WriteByte('}')
+	return out.Bytes(), nil
+}
+
+// Publisher sends an event to the session's room on every node, in the hybrid
+// form. It is a hint: it may be lost and must not block for long. browser_tool_call
+// and action_call never go this way; they are a Dispatcher's.
+type Publisher interface {
+	Publish(ctx context.Context, e Event) error
+}

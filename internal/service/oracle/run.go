@@ -1,0 +1,108 @@
+package oracle
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/castalia-org/castalia/plugin"
+)
+
+// RunStatus is how far a run is.
+type RunStatus string
+
+// The states of a run. Queued, running and recovering runs are live.
+const (
+	Queued      RunStatus = "queued"
+	Running     RunStatus = "running"
+	Recovering  RunStatus = "recovering"
+	Finished    RunStatus = "finished"
+	Aborted     RunStatus = "aborted"
+	Interrupted RunStatus = "interrupted"
+	Failed      RunStatus = "failed"
+)
+
+// Live reports whether the run may still write frames.
+func (s RunStatus) Live() bool { return s == Queued || s == Running || s == Recovering }
+
+// Multitask says what a message does to a run that is already going on.
+type Multitask string
+
+// The three ways. The zero value counts as Interrupt, as published clients expect.
+const (
+	Interrupt Multitask = "interrupt"
+	Enqueue   Multitask = "enqueue"
+	Reject    Multitask = "reject"
+)
+
+// Run is one turn of the oracle: what was asked, and how far the answer is.
+type Run struct {
+	ID        string
+	SessionID string
+	Owner     string
+	RequestID string
+	// MessageID is the id of the human message that started the run.
+	MessageID string
+	// Turn is the sequence number of that message.
+	Turn   int64
+	Status RunStatus
+	// Epoch fences writers: it grows whenever the run changes hands.
+	Epoch int64
+	// Attempt counts the nodes that worked on the run, from 1.
+	Attempt int
+	// NextSeq is the number of the next frame.
+	NextSeq int64
+	// AbortRequested is set once somebody asked the run to stop.
+	AbortRequested bool
+	// Request is what the user sent, as needed to run or resume the turn.
+	Request TurnRequest
+	// Checkpoint is what the turn had finished when it last saved itself.
+	Checkpoint json.RawMessage
+	// ErrorKind is why a failed run failed.
+	ErrorKind string
+	Model     string
+	Usage     plugin.Usage
+	Steps     int
+	CreatedAt time.Time
+	EndedAt   time.Time
+}
+
+// TurnRequest is the part of a message that a run needs again if another node
+// takes it over. It holds no credential.
+type TurnRequest struct {
+	Message      string            `json:"message"`
+	Model        string            `json:"model,omitempty"`
+	BrowserTools []DeclaredTool    `json:"tools,omitempty"`
+	Actions      []DeclaredAction  `json:"agActions,omitempty"`
+	Attachments  []Attachment      `json:"attachments,omitempty"`
+	Metadata     map[string]any    `json:"metadata,omitempty"`
+	Invocations  map[string]string `json:"-"`
+	Timezone     string            `json:"timezone,omitempty"`
+	HomeServer   string            `json:"homeServer,omitempty"`
+}
+
+// DeclaredTool is a browser tool that the page offers for one turn.
+type DeclaredTool struct {
+	Name        string          `json:"name"`
+	Description string          `json:"description"`
+	Schema      json.RawMessage `json:"schema"`
+}
+
+// DeclaredAction is an AG-UI action that the page offers for one turn.
+type DeclaredAction struct {
+	DeclaredTool
+	HasRender bool `json:"hasRender,omitempty"`
+}
+
+// AttemptShift separates the frame numbers of attempts: a later attempt starts
+// at a multiple of 1<<AttemptShift.
+const AttemptShift = 32
+
+// Frame is one entry of a run's log, exactly as it goes over the wire.
+type Frame struct {
+	Seq   int64           `json:"seq"`
+	Event string          `json:"event"`
+	Data  json.RawMessage `json:"data"`
+}
+
+// Ends reports whether the frame is the last of its run.
+func (f Frame) Ends() bool { return f.Event == FrameDone }

@@ -1,0 +1,48 @@
+package plugin
+
+import (
+	"context"
+	"log/slog"
+	"time"
+)
+
+// Host is what a plugin gets at Start and may keep.
+type Host struct {
+	Store Store
+	Log   *slog.Logger
+	// OracleDID is the audience of tokens, OracleName what people call it.
+	OracleDID  string
+	OracleName string
+	// Exclusive runs fn while no other node runs it under the same name. It
+	// returns false, without waiting, when somebody else does.
+	Exclusive func(ctx context.Context, name string, ttl time.Duration, fn func(ctx context.Context) error) (bool, error)
+	// Conversations lets a plugin talk to the oracle in a user's name, as a team-chat bridge does.
+	Conversations Conversations
+}
+
+// Conversations starts turns from inside the server.
+type Conversations interface {
+	// Open returns the user's session that belongs to key, making it when
+	// there is none. The same user and key always give the same session.
+	Open(ctx context.Context, userDID, key string) (sessionID string, err error)
+	// Ask sends a message and waits for the reply. The same requestID within
+	// a session is answered once: a repeat waits for, or returns, the first reply.
+	Ask(ctx context.Context, q Question) (Answer, error)
+}
+
+// Question is a message sent by a plugin in a user's name.
+type Question struct {
+	UserDID   string
+	SessionID string
+	RequestID string
+	Message   string
+	Timezone  string
+	Metadata  map[string]any
+}
+
+// Answer is the reply to a Question.
+type Answer struct {
+	RunID  string
+	Status string
+	Text   string
+}

@@ -1,0 +1,177 @@
+package plugin
+
+import (
+	"context"
+	"time"
+)
+
+// Plugin is all that a plugin must be.
+type Plugin interface {
+	// Describe says who the plugin is. It must return the same value each time.
+	Describe() Description
+}
+
+// Description names a plugin and what it needs.
+type Description struct {
+	// Name is kebab case, unique among the loaded plugins: [a-z][a-z0-9-]*.
+	Name string
+	// Version is shown to operators. Free form.
+	Version string
+	// Manifest tells the agent and the user what the plugin is for.
+	Manifest Manifest
+	// DependsOn names plugins without which this one can not work: a missing one stops the start.
+	DependsOn []string
+	// After names plugins that start earlier when they are loaded, and are not needed otherwise.
+	After []string
+}
+
+// Visibility says when the agent sees a plugin's tools.
+type Visibility string
+
+// The three visibilities. The zero value counts as OnDemand.
+const (
+	// Always puts the tools into every turn.
+	Always Visibility = "always"
+	// OnDemand lists the plugin as a capability that the agent loads when it needs it.
+	OnDemand Visibility = "on-demand"
+	// Silent hides the plugin from the agent; its tools, if any, are always offered without advertising.
+	Silent Visibility = "silent"
+)
+
+// Manifest is the text by which the agent decides whether it needs a plugin.
+type Manifest struct {
+	Title        string     `json:"title"`
+	Summary      string     `json:"summary"`
+	WhenToUse    []string   `json:"whenToUse,omitempty"` // required unless Silent
+	WhenNotToUse []string   `json:"whenNotToUse,omitempty"`
+	Examples     []Example  `json:"examples,omitempty"`
+	Tags         []string   `json:"tags,omitempty"`
+	Visibility   Visibility `json:"visibility,omitempty"`
+}
+
+// Example shows the agent one good use of the plugin.
+type Example struct {
+	User string         `json:"user"`
+	Tool string         `json:"tool"`
+	Args map[string]any `json:"args,omitempty"`
+}
+
+// Configurer has configuration. The host fills the struct behind the returned
+// pointer from its tags (`env:"NAME" default:"…" doc:"…" secret:"true"`) before
+// Start; a bad value stops the start with one line that names it.
+type Configurer interface {
+	Config() any
+}
+
+// AutoDetector decides whether a plugin whose feature is "auto" is switched on.
+// It is asked after the configuration was filled. The hint says why, for
+// operators. A feature set to true whose AutoDetect says no stops the start.
+type AutoDetector interface {
+	AutoDetect() (on bool, hint string)
+}
+
+// Starter is told once, in dependency order, that the host is up. The context
+// ends when the program stops. Start must not block.
+type Starter interface {
+	Start(ctx context.Context, host Host) error
+}
+
+// ToolProvider offers tools that are the same for every request.
+type ToolProvider interface {
+	Tools() []Tool
+}
+
+// RequestToolProvider offers tools that depend on who asks.
+type RequestToolProvider interface {
+	RequestTools(ctx context.Context, rt *Runtime) ([]Tool, error)
+}
+
+// SubAgentProvider offers agents that the main agent calls as tools named call_<name>.
+type SubAgentProvider interface {
+	SubAgents() []SubAgent
+}
+
+// RequestSubAgentProvider offers sub-agents that depend on who asks.
+type RequestSubAgentProvider interface {
+	RequestSubAgents(ctx context.Context, rt *Runtime) ([]SubAgent, error)
+}
+
+// PromptProvider adds a paragraph to the system prompt. An empty text adds nothing.
+type PromptProvider interface {
+	Prompt(ctx context.Context, rt *Runtime) (string, error)
+}
+
+// ModelMiddleware wraps every model call of a turn. It must call next at most
+// once and may refuse with an *Error, whose Message then ends the turn.
+type ModelMiddleware interface {
+	WrapModel(next ModelFunc) ModelFunc
+}
+
+// ToolMiddleware wraps every tool call of a turn.
+type ToolMiddleware interface {
+	WrapTool(next ToolFunc) ToolFunc
+}
+
+// TurnObserver is told when a turn begins and how it ended. An *Error from
+// TurnStarts refuses the turn before anything is stored; TurnEnded runs after
+// the turn was stored, also after abort and failure, at least once.
+type TurnObserver interface {
+	TurnStarts(ctx context.Context, rt *Runtime) error
+	TurnEnded(ctx context.Context, rt *Runtime, result TurnResult) error
+}
+
+// TurnResult is what became of a turn.
+type TurnResult struct {
+	RunID  string
+	Status string // finished, aborted, failed, interrupted
+	Model  string
+	Usage  Usage
+	Steps  int
+}
+
+// StateProvider shares read-only values with other plugins. Keys are unique
+// among all plugins and are read with Runtime.Shared.
+type StateProvider interface {
+	SharedState() map[string]StateFunc
+}
+
+// StateFunc computes one shared value for a request.
+type StateFunc func(ctx context.Context, rt *Runtime) (any, error)
+
+// JobProvider has work that runs on a schedule, on one node at a time.
+type JobProvider interface {
+	Jobs() []Job
+}
+
+// Job runs every interval under a lease that spans all nodes. The context is
+// cancelled when the lease is lost.
+type Job struct {
+	Name  string // unique within the plugin
+	Every time.Duration
+	Run   func(ctx context.Context) error
+}
+
+// MCPProvider names MCP servers whose tools become the agent's for this
+// request, under names "<server>__<tool>".
+type MCPProvider interface {
+	MCPServers(ctx context.Context, rt *Runtime) ([]MCPServer, error)
+}
+
+// MCPServer is one streamable-HTTP MCP server.
+type MCPServer struct {
+	// Name is [a-z0-9-]+ and prefixes the tools' names.
+	Name string
+	URL  string
+	// Headers are sent with every request, such as the operator's own credential.
+	Headers map[string]string
+	// Protected servers need a single-use invocation from the user for each
+	// call (the request's mcpInvocations).
+	Protected bool
+	// Visibility of the tools; the zero value counts as OnDemand.
+	Visibility Visibility
+	// Summary tells the agent what the server is for.
+	Summary string
+	Timeout time.Duration
+	// AllowPrivate lets the server live on a loopback or private address.
+	AllowPrivate bool
+}

@@ -1,0 +1,72 @@
+package plugin
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+)
+
+// Tool is something that the agent can do.
+type Tool struct {
+	// Name is [A-Za-z][A-Za-z0-9_.-]{0,63}, unique among all tools of a turn.
+	Name        string
+	Description string
+	// Schema is the JSON Schema of the arguments; nil means any object. The
+	// arguments are validated before Run, and the model is told what was wrong.
+	Schema json.RawMessage
+	// Safe says that running the tool twice with the same arguments does no
+	// harm. Only safe tools are run again when a node died while they ran.
+	Safe bool
+	// Timeout bounds one call; zero means the host's default.
+	Timeout time.Duration
+	// Run does the work. An error is shown to the model, not to the user: an
+	// *Error with its Message, any other error with a general text.
+	Run func(ctx context.Context, rt *Runtime, args json.RawMessage) (Result, error)
+}
+
+// Result is what a tool gives back to the model.
+type Result struct {
+	// Text is what the model reads. The host caps its length.
+	Text string
+	// Unknown says that nobody can tell whether the effect happened.
+	Unknown bool
+}
+
+// Text is a Result of plain text.
+func Text(s string) Result { return Result{Text: s} }
+
+// JSON is a Result that holds the JSON of v.
+func JSON(v any) (Result, error) {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return Result{}, err
+	}
+	return Result{Text: string(b)}, nil
+}
+
+// ToolInvocation is one tool call as middleware sees it.
+type ToolInvocation struct {
+	ID   string
+	Name string
+	// Plugin is the owner of the tool, or empty when the tool is the host's,
+	// the browser's or an MCP server's.
+	Plugin string
+	Args   json.RawMessage
+}
+
+// ToolFunc runs a tool call.
+type ToolFunc func(ctx context.Context, rt *Runtime, call ToolInvocation) (Result, error)
+
+// SubAgent is an agent with its own prompt and tools. Its text goes to the
+// main agent as a tool result and never into the reply.
+type SubAgent struct {
+	// Name gives the tool's name: call_<name>.
+	Name        string
+	Description string
+	Prompt      string
+	Tools       []Tool
+	// Model names another model than the turn's; empty means the same.
+	Model string
+	// MaxSteps bounds the sub-agent's own loop; zero means the host's default.
+	MaxSteps int
+}
