@@ -1,0 +1,184 @@
+package cid
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"errors"
+	"io"
+	"strings"
+	"testing"
+	"testing/iotest"
+
+	"github.com/google/go-cmp/cmp"
+	"go.uber.org/goleak"
+	"pgregory.net/rapid"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func TestParse(t *testing.T) {
+	t.Parallel()
+	c := New(Raw, sha256.Sum256([]byte("x")))
+	for _, text := range []string{c.String(), "f01551220" + strings.Repeat("00", 32)} {
+		got, err := Parse(text)
+		if err != nil {
+			t.Fatalf("Parse(%q): %v", text, err)
+		}
+		again, err := Parse(got.String())
+		if err != nil || again != got {
+			t.Errorf("round trip of %q: %v, %v", text, again, err)
+		}
+	}
+	for _, text := range []string{
+		"", "b", "bafk", "not a cid", "QmPbpjoVLmQRjNRbepMaJy7uWVFtpYEAYaUFx1eYrhv5L9", c.String() + "a",
+		"f01711220" + strings.Repeat("00", 32), // dag-cbor
+		"f01551320" + strings.Repeat("00", 32), // another hash
+		strings.Repeat("b", 10_000),
+	} {
+		if got, err := Parse(text); !errors.Is(err, ErrForeign) {
+			t.Errorf("Parse(%.40q) = %v, %v; want ErrForeign", text, got, err)
+		}
+	}
+}
+
+func TestZeroCIDNamesNothing(t *testing.T) {
+	t.Parallel()
+	if c := (CID{}); c.Defined() || c.String() != "" {
+		t.Errorf("zero CID: %v %q", c.Defined(), c.String())
+	}
+}
+
+// A pass cut anywhere, saved, and continued elsewhere gives the same result.
+func TestStateContinues(t *testing.T) {
+	t.Parallel()
+	content, err := io.ReadAll(generate("fmix32", 3<<20+77))
+	if err != nil {
+		t.Fatal(err)
+	}
+	whole := NewState(false)
+	if err := whole.Scan(bytes.NewReader(content), Options{}); err != nil {
+		t.Fatal(err)
+	}
+	want := whole.Finish()
+	rapid.Check(t, func(t *rapid.T) {
+		s := NewState(false)
+		for at := 0; at < len(content); {
+			n := min(rapid.SampledFrom([]int{1, 1000, LeafSize - 1, LeafSize, LeafSize + 1, 2 << 20}).Draw(t, "n"), len(content)-at)
+			r := io.Reader(bytes.NewReader(content[at : at+n]))
+			if rapid.Bool().Draw(t, "cut") {
+				r = io.MultiReader(r, iotest.ErrReader(errors.New("line dropped")))
+			}
+			_ = s.Scan(r, Options{SizeHint: int64(rapid.IntRange(0, 4<<20).Draw(t, "hint"))})
+			at += n
+			if s.Offset() != int64(at) {
+				t.Fatalf("offset %d after %d bytes", s.Offset(), at)
+			}
+			b, err := s.MarshalBinary()
+			if err != nil {
+				t.Fatal(err)
+			}
+			s = NewState(false)
+			if err := s.UnmarshalBinary(b); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if diff := cmp.Diff(want, s.Finish(), cmp.AllowUnexported(CID{})); diff != "" {
+			t.Fatal(diff)
+		}
+	})
+}
+
+func TestEachSeesEverythingInOrder(t *testing.T) {
+	t.Parallel()
+	const size = 5<<20 + 3
+	want, _ := io.ReadAll(generate("fmix32", size))
+	var got bytes.Buffer
+	s := NewState(false)
+	err := s.Scan(iotest.HalfReader(bytes.NewReader(want)), Options{Each: func(p []byte) error { got.Write(p); return nil }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(want, got.Bytes()) {
+		t.Error("Each saw other bytes")
+	}
+}
+
+func TestEachStopsThePass(t *testing.T) {
+	t.Parallel()
+	stop := errors.New("disk full")
+	for _, after := range []int64{0, 1 << 20, 3 << 20} {
+		var seen int64
+		s := NewState(false)
+		err := s.Scan(generate("zero", 8<<20), Options{Each: func(p []byte) error {
+			if seen += int64(len(p)); seen > after {
+				return stop
+			}
+			return nil
+		}})
+		if !errors.Is(err, stop) {
+			t.Errorf("after %d: %v", after, err)
+		}
+	}
+}
+
+func TestInnerNodesAreEmittedChildrenFirst(t *testing.T) {
+	t.Parallel()
+	leaves := make([]Digest, 1025)
+	var got []CID
+	root := FromLeaves(leaves, 1025*LeafSize, func(b Block) {
+		if New(DagPB, sha256.Sum256(b.Data)) != b.CID {
+			t.Error("block does not hash to its CID")
+		}
+		got = append(got, b.CID)
+	})
+	if len(got) != 3 || got[2] != root.CID {
+		t.Errorf("emitted %d nodes, root last: %v", len(got), len(got) == 3 && got[2] == root.CID)
+	}
+}
+
+// The empty directory's CID is known to every IPFS node.
+func TestEmptyDirectory(t *testing.T) {
+	t.Parallel()
+	b, _ := Directory(nil)
+	const want = "bafybeiczsscdsbs7ffqz55asqdf3smv6klcw3gofszvwlyarci47bgf354"
+	if got := b.CID.String(); got != want {
+		t.Errorf("CID = %s, want %s", got, want)
+	}
+}
+
+func FuzzParse(f *testing.F) {
+	f.Add("bafkreihdwdcefgh4dqkjv67uzcmw7ojee6xedzdetojuzjevtenxquvyku")
+	f.Add("QmPbpjoVLmQRjNRbepMaJy7uWVFtpYEAYaUFx1eYrhv5L9")
+	f.Fuzz(func(t *testing.T, s string) {
+		c, err := Parse(s)
+		if err != nil {
+			return
+		}
+		if again, err := Parse(c.String()); err != nil || again != c {
+			t.Fatalf("%q does not round trip: %v", s, err)
+		}
+	})
+}
+
+func FuzzState(f *testing.F) {
+	s := NewState(false)
+	_ = s.Scan(generate("fmix32", 2<<20+5), Options{})
+	b, _ := s.MarshalBinary()
+	f.Add(b)
+	b, _ = NewState(false).MarshalBinary()
+	f.Add(b)
+	f.Fuzz(func(t *testing.T, b []byte) {
+		var s State
+		if s.UnmarshalBinary(b) != nil {
+			return
+		}
+		again, err := s.MarshalBinary()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := s.UnmarshalBinary(again); err != nil {
+			t.Fatalf("does not round trip: %v", err)
+		}
+		s.Finish()
+	})
+}

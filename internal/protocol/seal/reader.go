@@ -1,0 +1,191 @@
+package seal
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+)
+
+// Opener reads ranges of one piece of sealed content. It holds no bytes and is
+// safe for concurrent use.
+type Opener struct {
+	key    Key
+	aad    []byte
+	header Header
+	size   int64
+}
+
+// Fetch returns n sealed bytes from off. The caller closes the reader.
+type Fetch func(off, n int64) (io.ReadCloser, error)
+
+// NewOpener returns an Opener of content of size plaintext bytes whose header is
+// known, and whose sealed form is sealed bytes long.
+func NewOpener(key Key, aad []byte, header Header, size, sealed int64) (*Opener, error) {
+	if size < 0 || size > maxPlain || SealedSize(size) != sealed || header[0] != HeaderSize {
+		return nil, fmt.Errorf("%w: %d sealed bytes are not %d bytes of content", ErrCorrupt, sealed, size)
+	}
+	return &Opener{key, aad, header, size}, nil
+}
+
+// Size returns the length of the plaintext.
+func (o *Opener) Size() int64 { return o.size }
+
+// Range returns a reader of n plaintext bytes from off; n < 0 means to the end,
+// and what lies beyond the end is left out. fetch is called once, for the
+// segments that the range touches.
+func (o *Opener) Range(fetch Fetch, off, n int64) (io.ReadCloser, error) {
+	if off < 0 || off > o.size {
+		return nil, fmt.Errorf("range from %d of %d bytes", off, o.size)
+	}
+	if n < 0 || n > o.size-off {
+		n = o.size - off
+	}
+	if n == 0 && o.size > 0 {
+		return io.NopCloser(bytes.NewReader(nil)), nil
+	}
+	c, err := newCipher(o.key, o.aad, o.header)
+	if err != nil {
+		return nil, err
+	}
+	first, last := segmentOf(off), segmentOf(max(off+n-1, 0))
+	start, end := sealedStart(first), o.sealedEnd(last)
+	if first == 0 {
+		start = 0 // the header is read too, and must be ours
+	}
+	src, err := fetch(start, end-start)
+	if err != nil {
+		return nil, err
+	}
+	return &reader{
+		o: o, c: c, src: src, segment: first, skip: int(off - plainStart(first)), left: n, fresh: true,
+	}, nil
+}
+
+func (o *Opener) sealedEnd(segment int64) int64 {
+	return min(sealedStart(segment+1), SealedSize(o.size))
+}
+
+// reader decrypts the segments of a range one after the other.
+type reader struct {
+	o       *Opener
+	c       *segmentCipher
+	src     io.ReadCloser
+	segment int64
+	skip    int   // plaintext bytes of the first segment that were not asked for
+	left    int64 // plaintext bytes still to hand out
+	sealed  []byte
+	plain   []byte
+	fresh   bool
+	err     error
+}
+
+func (r *reader) Read(p []byte) (int, error) {
+	for len(r.plain) == 0 {
+		if r.err != nil {
+			return 0, r.err
+		}
+		if r.left == 0 && !r.fresh {
+			return 0, io.EOF
+		}
+		if r.err = r.next(); r.err != nil {
+			return 0, r.err
+		}
+	}
+	n := copy(p, r.plain)
+	r.plain = r.plain[n:]
+	return n, nil
+}
+
+// WriteTo hands whole segments to w.
+func (r *reader) WriteTo(w io.Writer) (int64, error) {
+	var total int64
+	for {
+		if len(r.plain) > 0 {
+			n, err := w.Write(r.plain)
+			total += int64(n)
+			r.plain = r.plain[n:]
+			if err != nil {
+				return total, err
+			}
+		}
+		if r.err != nil {
+			return total, r.err
+		}
+		if r.left == 0 && !r.fresh {
+			return total, nil
+		}
+		if r.err = r.next(); r.err != nil {
+			return total, r.err
+		}
+	}
+}
+
+func (r *reader) next() error {
+	r.fresh = false
+	if r.segment == 0 {
+		var h Header
+		if err := r.fill(h[:]); err != nil {
+			return err
+		}
+		if h != r.o.header {
+			return fmt.Errorf("%w: another header", ErrCorrupt)
+		}
+	}
+	length := int(r.o.sealedEnd(r.segment) - sealedStart(r.segment))
+	if cap(r.sealed) < length {
+		r.sealed = make([]byte, length)
+	}
+	r.sealed = r.sealed[:length]
+	if err := r.fill(r.sealed); err != nil {
+		return err
+	}
+	last := r.segment == segments(r.o.size)-1
+	plain, err := r.c.aead.Open(r.sealed[:0], r.c.at(r.segment, last), r.sealed, nil)
+	if err != nil {
+		return fmt.Errorf("%w: segment %d", ErrCorrupt, r.segment)
+	}
+	plain = plain[r.skip:]
+	r.skip = 0
+	r.segment++
+	if int64(len(plain)) > r.left {
+		plain = plain[:r.left]
+	}
+	r.left -= int64(len(plain))
+	r.plain = plain
+	return nil
+}
+
+func (r *reader) fill(p []byte) error {
+	_, err := io.ReadFull(r.src, p)
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		return fmt.Errorf("%w: cut short in segment %d", ErrCorrupt, r.segment)
+	}
+	return err
+}
+
+// Close closes the fetched bytes.
+func (r *reader) Close() error { return r.src.Close() }
+
+// Open opens a small piece of content at once.
+func Open(sealed []byte, key Key, aad []byte, size int64) ([]byte, error) {
+	h, err := ParseHeader(sealed)
+	if err != nil {
+		return nil, err
+	}
+	o, err := NewOpener(key, aad, h, size, int64(len(sealed)))
+	if err != nil {
+		return nil, err
+	}
+	r, err := o.Range(func(off, n int64) (io.ReadCloser, error) {
+		return io.NopCloser(bytes.NewReader(sealed[off : off+n])), nil
+	}, 0, -1)
+	if err != nil {
+		return nil, err
+	}
+	b := bytes.NewBuffer(make([]byte, 0, size))
+	if _, err := b.ReadFrom(r); err != nil {
+		return nil, err
+	}
+	return b.Bytes(), nil
+}

@@ -1,0 +1,214 @@
+package seal
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+func content(n int) []byte {
+	b := make([]byte, n)
+	_, _ = rand.NewChaCha8([32]byte{1}).Read(b)
+	return b
+}
+
+// edges are sizes around the borders of segments.
+var edges = []int{
+	0, 1, 15, firstPlain - 1, firstPlain, firstPlain + 1, firstPlain + nextPlain - 1, firstPlain + nextPlain,
+	firstPlain + nextPlain + 1, 3*SegmentSize + 7,
+}
+
+func TestRoundTrip(t *testing.T) {
+	t.Parallel()
+	for _, n := range edges {
+		plain, key := content(n), NewKey()
+		_, sealed, err := Bytes(plain, key, []byte("place"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if int64(len(sealed)) != SealedSize(int64(n)) {
+			t.Errorf("%d bytes: sealed %d, SealedSize %d", n, len(sealed), SealedSize(int64(n)))
+		}
+		got, err := Open(sealed, key, []byte("place"), int64(n))
+		if err != nil || !bytes.Equal(got, plain) {
+			t.Errorf("%d bytes: open: %v, equal %v", n, err, bytes.Equal(got, plain))
+		}
+	}
+}
+
+func TestWritesOfAnySizeSealTheSame(t *testing.T) {
+	t.Parallel()
+	plain := content(5*SegmentSize + 11)
+	rapid.Check(t, func(t *rapid.T) {
+		var b bytes.Buffer
+		key := NewKey()
+		w, err := NewWriter(&b, key, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for rest := plain; len(rest) > 0; {
+			n := rapid.IntRange(1, len(rest)).Draw(t, "n")
+			if _, err := w.Write(rest[:n]); err != nil {
+				t.Fatal(err)
+			}
+			rest = rest[n:]
+		}
+		if err := w.Close(); err != nil {
+			t.Fatal(err)
+		}
+		got, err := Open(b.Bytes(), key, nil, int64(len(plain)))
+		if err != nil || !bytes.Equal(got, plain) {
+			t.Fatalf("open: %v", err)
+		}
+	})
+}
+
+func TestRange(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		plain := content(rapid.SampledFrom(edges).Draw(t, "size"))
+		key, size := NewKey(), int64(len(plain))
+		h, sealed, err := Bytes(plain, key, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		o, err := NewOpener(key, nil, h, size, int64(len(sealed)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		off := rapid.Int64Range(0, size).Draw(t, "off")
+		n := rapid.Int64Range(-1, size+5).Draw(t, "n")
+		var fetched int64
+		r, err := o.Range(func(off, n int64) (io.ReadCloser, error) {
+			fetched = n
+			return io.NopCloser(bytes.NewReader(sealed[off : off+n])), nil
+		}, off, n)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := io.ReadAll(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		end := size
+		if n >= 0 {
+			end = min(size, off+n)
+		}
+		if !bytes.Equal(got, plain[off:end]) {
+			t.Fatalf("range %d+%d: other bytes", off, n)
+		}
+		if fetched > end-off+2*SegmentSize {
+			t.Fatalf("range of %d bytes fetched %d", end-off, fetched)
+		}
+	})
+}
+
+func TestEveryDamageIsDetected(t *testing.T) {
+	t.Parallel()
+	plain, key := content(3*SegmentSize), NewKey()
+	aad, size := []byte("ns|blob"), int64(3*SegmentSize)
+	_, sealed, err := Bytes(plain, key, aad)
+	if err != nil {
+		t.Fatal(err)
+	}
+	damage := map[string]func([]byte) []byte{
+		"cut at a segment border": func(b []byte) []byte { return b[:2*SegmentSize] },
+		"cut by one":              func(b []byte) []byte { return b[:len(b)-1] },
+		"one byte more":           func(b []byte) []byte { return append(b, 0) },
+		"segments swapped": func(b []byte) []byte {
+			s := append([]byte(nil), b...)
+			copy(s[SegmentSize:], b[2*SegmentSize:3*SegmentSize])
+			copy(s[2*SegmentSize:], b[SegmentSize:2*SegmentSize])
+			return s
+		},
+		"nothing": func([]byte) []byte { return nil },
+	}
+	for _, at := range []int{0, 1, 20, 39, 40, SegmentSize - 1, SegmentSize, 2*SegmentSize + 5, len(sealed) - 1} {
+		damage[fmt.Sprintf("bit flip at %d", at)] = func(b []byte) []byte {
+			s := append([]byte(nil), b...)
+			s[at] ^= 4
+			return s
+		}
+	}
+	for name, do := range damage {
+		if _, err := Open(do(sealed), key, aad, size); !errors.Is(err, ErrCorrupt) {
+			t.Errorf("%s: %v, want ErrCorrupt", name, err)
+		}
+	}
+	if _, err := Open(sealed, key, []byte("ns|other"), size); !errors.Is(err, ErrCorrupt) {
+		t.Errorf("another place: %v", err)
+	}
+	if _, err := Open(sealed, NewKey(), aad, size); !errors.Is(err, ErrCorrupt) {
+		t.Errorf("another key: %v", err)
+	}
+	if _, err := Open(sealed, key, aad, size-1); !errors.Is(err, ErrCorrupt) {
+		t.Errorf("another size: %v", err)
+	}
+}
+
+func TestAnUnclosedWriterCanNotBeOpened(t *testing.T) {
+	t.Parallel()
+	var b bytes.Buffer
+	key := NewKey()
+	w, _ := NewWriter(&b, key, nil)
+	_, _ = w.Write(content(2 * SegmentSize))
+	if _, err := Open(b.Bytes(), key, nil, firstPlain); !errors.Is(err, ErrCorrupt) {
+		t.Errorf("got %v", err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.Write([]byte("x")); err == nil {
+		t.Error("write after close was taken")
+	}
+}
+
+func TestWrap(t *testing.T) {
+	t.Parallel()
+	outer, key := NewKey(), NewKey()
+	wrapped, err := Wrap(outer, key, []byte("ns"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := Unwrap(outer, wrapped, []byte("ns")); err != nil || got != key {
+		t.Errorf("unwrap: %v, equal %v", err, got == key)
+	}
+	for name, try := range map[string]func() (Key, error){
+		"other outer": func() (Key, error) { return Unwrap(NewKey(), wrapped, []byte("ns")) },
+		"other place": func() (Key, error) { return Unwrap(outer, wrapped, []byte("n2")) },
+		"cut":         func() (Key, error) { return Unwrap(outer, wrapped[:40], []byte("ns")) },
+	} {
+		if _, err := try(); !errors.Is(err, ErrCorrupt) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func TestKeysDoNotPrint(t *testing.T) {
+	t.Parallel()
+	k := Key{0xAB}
+	for _, f := range []string{"%v", "%s", "%+v", "%#v"} {
+		if got := fmt.Sprintf(f, k); got != "seal.Key(hidden)" {
+			t.Errorf("%s prints %q", f, got)
+		}
+	}
+}
+
+func FuzzOpen(f *testing.F) {
+	key := Key{1}
+	for _, n := range []int{0, 5, firstPlain + 1} {
+		_, sealed, _ := Bytes(content(n), key, nil)
+		f.Add(sealed, int64(n))
+	}
+	f.Fuzz(func(t *testing.T, sealed []byte, size int64) {
+		got, err := Open(sealed, key, nil, size)
+		if err == nil && int64(len(got)) != size {
+			t.Fatalf("%d bytes, said %d", len(got), size)
+		}
+	})
+}
