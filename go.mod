@@ -128,3 +128,8 @@ require (
 )
 
 replace golang.org/x/exp => golang.org/x/exp v0.0.0-20260811152304-ee035b5b010f
+
+ignore (
+	./test/interop
+	node_modules
+)
