@@ -1,0 +1,31 @@
+package sqldb
+
+import (
+	"context"
+	"fmt"
+)
+
+// NextFeed returns the next number, from 1, of the named feed. Call it inside
+// Write and store the number with the change it belongs to.
+//
+// The number comes from a counter row that stays locked until the transaction
+// ends, so numbers become visible in their order: whoever has read up to n has
+// seen every change below it. A sequence would let a reader pass a number whose
+// transaction commits late. The price is that writers of one feed take turns;
+// use one feed for each namespace or kind.
+func NextFeed(ctx context.Context, tx Querier, name string) (int64, error) {
+	return NextFeedN(ctx, tx, name, 1)
+}
+
+// NextFeedN reserves n numbers and returns the last of them.
+func NextFeedN(ctx context.Context, tx Querier, name string, n int64) (int64, error) {
+	var last int64
+	err := tx.QueryRowContext(ctx, `
+		INSERT INTO platform_feeds (name, last) VALUES ($1, $2)
+		ON CONFLICT (name) DO UPDATE SET last = platform_feeds.last + excluded.last
+		RETURNING last`, name, n).Scan(&last)
+	if err != nil {
+		return 0, fmt.Errorf("take number from feed %s: %w", name, err)
+	}
+	return last, nil
+}

@@ -1,0 +1,112 @@
+package sqldb
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"runtime/debug"
+)
+
+// handle is the transaction that a write function sees. It gives both engines
+// the same manners: after a failed statement nothing more is accepted, after
+// the function has returned neither.
+type handle struct {
+	q Querier
+	// detached runs statements without the caller's context: an interrupted
+	// statement would make SQLite roll back everybody in the batch. The context
+	// is looked at before each statement instead.
+	detached bool
+	err      error
+	over     bool
+}
+
+var errTxOver = errors.New("transaction used after its function returned")
+
+func (h *handle) check(ctx context.Context) error {
+	switch {
+	case h.over:
+		return errTxOver
+	case h.err != nil:
+		return fmt.Errorf("earlier statement of this transaction failed: %w", h.err)
+	}
+	return ctx.Err()
+}
+
+func (h *handle) context(ctx context.Context) context.Context {
+	if h.detached {
+		return context.Background()
+	}
+	return ctx
+}
+
+func (h *handle) note(err error) error {
+	if err != nil && h.err == nil && !errors.Is(err, sql.ErrNoRows) {
+		h.err = err
+	}
+	return err
+}
+
+// ExecContext implements Querier.
+func (h *handle) ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error) {
+	if err := h.check(ctx); err != nil {
+		return nil, h.note(err)
+	}
+	res, err := h.q.ExecContext(h.context(ctx), query, args...)
+	return res, h.note(err)
+}
+
+// QueryContext implements Querier.
+func (h *handle) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
+	if err := h.check(ctx); err != nil {
+		return nil, h.note(err)
+	}
+	rows, err := h.q.QueryContext(h.context(ctx), query, args...) //nolint:rowserrcheck,sqlclosecheck // the caller iterates and closes
+	return rows, h.note(err)
+}
+
+// QueryRowContext implements Querier.
+func (h *handle) QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row {
+	if err := h.check(ctx); err != nil {
+		_ = h.note(err)
+		// database/sql offers no other way to make a Row that reports an error.
+		return h.q.QueryRowContext(failedContext{ctx, err}, query, args...)
+	}
+	row := h.q.QueryRowContext(h.context(ctx), query, args...)
+	_ = h.note(row.Err())
+	return row
+}
+
+// failedContext is a context that has ended with a given error.
+type failedContext struct {
+	context.Context //nolint:containedctx // it is one
+	err             error
+}
+
+func (f failedContext) Done() <-chan struct{} { return closedChannel }
+func (f failedContext) Err() error            { return f.err }
+
+var closedChannel = func() chan struct{} { c := make(chan struct{}); close(c); return c }()
+
+// finish ends the function's use of the handle and returns what became of it.
+func (h *handle) finish(ctx context.Context, err error) error {
+	h.over = true
+	switch {
+	case err != nil:
+		return err
+	case h.err != nil:
+		return fmt.Errorf("a statement failed and the function went on: %w", h.err)
+	}
+	return ctx.Err()
+}
+
+// protect calls fn and turns a panic into an error, so that a mistake in one
+// function does not take the writer, and with it everyone, down.
+func protect(_ context.Context, fn func() error) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("panic in transaction: %v\n%s", p, debug.Stack())
+		}
+	}()
+	return fn()
+}

@@ -1,0 +1,370 @@
+package sqldb
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/castalia-org/castalia/internal/platform/fault"
+)
+
+// The bounds of one batch. A batch that is full commits although more wait, so
+// that the first in it does not wait for ever.
+const (
+	batchCount = 256
+	batchTime  = 4 * time.Millisecond
+	queueSize  = 1024
+)
+
+// groupWriter runs write functions one after the other on SQLite's only
+// writing connection. Functions that wait at the same time share one
+// transaction, each in a savepoint of its own, and one synced COMMIT; while
+// that COMMIT waits for the disk the next batch gathers. A writer alone commits
+// at once.
+type groupWriter struct {
+	owner *DB
+	pool  *sql.DB // of one connection
+	fault func(Stage) error
+	count *counters
+	queue chan *job
+	// stop is closed by close; the loop then finishes what was accepted.
+	stop chan struct{}
+	done chan struct{}
+	once sync.Once
+	// mu orders enqueueing before stopping: who holds it for reading and sees
+	// stop open may put a job into the queue and will be served.
+	mu sync.RWMutex
+
+	// The rest belongs to the loop.
+	conn *sql.Conn
+	raw  *sqliteConn
+	// begun tells that a transaction is open; poisoned, that SQLite has (or may
+	// have) rolled it back by itself.
+	begun    bool
+	poisoned error
+}
+
+// job states.
+const (
+	jobWaiting int32 = iota
+	jobRunning
+	jobDropped
+)
+
+type job struct {
+	ctx   context.Context //nolint:containedctx // a job is a call on its way to another goroutine
+	fn    writeFunc
+	state atomic.Int32
+	done  chan error
+}
+
+// ErrClosed is returned by Write on a database that was closed.
+var ErrClosed = errors.New("database is closed")
+
+func newGroupWriter(db *DB) *groupWriter {
+	size := db.opt.MaxQueue
+	if size <= 0 {
+		size = queueSize
+	}
+	w := &groupWriter{
+		owner: db, pool: db.writers, fault: db.opt.Fault, count: &db.counts,
+		queue: make(chan *job, size), stop: make(chan struct{}), done: make(chan struct{}),
+	}
+	go w.loop()
+	return w
+}
+
+func (w *groupWriter) write(ctx context.Context, fn writeFunc) error {
+	j := &job{ctx: ctx, fn: fn, done: make(chan error, 1)}
+	if err := w.enqueue(ctx, j); err != nil {
+		return err
+	}
+	select {
+	case err := <-j.done:
+		return err
+	case <-ctx.Done():
+	}
+	if j.state.CompareAndSwap(jobWaiting, jobDropped) {
+		return ctx.Err()
+	}
+	return <-j.done // it runs or has run: tell the truth about it
+}
+
+func (w *groupWriter) enqueue(ctx context.Context, j *job) error {
+	w.mu.RLock()
+	defer w.mu.RUnlock()
+	select {
+	case <-w.stop:
+		return ErrClosed
+	default:
+	}
+	select {
+	case w.queue <- j:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (w *groupWriter) close() error {
+	w.once.Do(func() {
+		w.mu.Lock() // everyone who got past the check has enqueued
+		close(w.stop)
+		w.mu.Unlock()
+	})
+	<-w.done
+	return nil
+}
+
+func (w *groupWriter) loop() {
+	clean := false
+	defer func() {
+		if !clean { // a function called runtime.Goexit: go on for the others
+			w.reset()
+			go w.loop()
+			return
+		}
+		w.reset()
+		close(w.done)
+	}()
+	for {
+		select {
+		case j := <-w.queue:
+			w.batch(j)
+		case <-w.stop:
+			for {
+				select {
+				case j := <-w.queue:
+					w.batch(j)
+					continue
+				default:
+				}
+				clean = true
+				return
+			}
+		}
+	}
+}
+
+// batch runs first and whoever waits behind it, commits, and tells them.
+func (w *groupWriter) batch(first *job) {
+	start := time.Now()
+	ran := make([]*job, 0, 16)
+	returned := false
+	defer func() {
+		if !returned { // Goexit inside a function: nothing was committed
+			tell(ran, errors.New("write batch abandoned: a function ended its goroutine"))
+		}
+	}()
+	for j := first; j != nil; {
+		if w.run(j, &ran) {
+			ran = append(ran, j)
+		}
+		if w.poisoned != nil || len(ran) >= batchCount || time.Since(start) > batchTime {
+			break
+		}
+		j = w.next(len(ran) > 1)
+	}
+	err := w.commit(len(ran))
+	returned = true
+	tell(ran, err)
+}
+
+// next returns a job that waits already, or nil. In company it lets the
+// goroutines that were just woken come forward first.
+func (w *groupWriter) next(company bool) *job {
+	select {
+	case j := <-w.queue:
+		return j
+	default:
+	}
+	if !company {
+		return nil
+	}
+	runtime.Gosched()
+	select {
+	case j := <-w.queue:
+		return j
+	default:
+		return nil
+	}
+}
+
+// tell hands the outcome of the commit to those who wait for it.
+func tell(jobs []*job, err error) {
+	for _, j := range jobs {
+		j.done <- err
+	}
+}
+
+// run runs one job inside the batch's transaction and reports whether it now
+// awaits the commit. A job that failed has been rolled back and told.
+func (w *groupWriter) run(j *job, ran *[]*job) bool {
+	if !j.state.CompareAndSwap(jobWaiting, jobRunning) {
+		return false // its caller has gone
+	}
+	if err := j.ctx.Err(); err != nil {
+		j.done <- err
+		return false
+	}
+	// The first function of a transaction needs no savepoint: to roll it back is
+	// to roll back the transaction.
+	alone := len(*ran) == 0
+	if err := w.begin(alone); err != nil {
+		j.done <- err
+		return false
+	}
+	h := &handle{q: w.conn, detached: true}
+	ended := false
+	defer func() {
+		if !ended {
+			j.done <- errors.New("write function ended its goroutine")
+		}
+	}()
+	ctx := context.WithValue(j.ctx, writingKey{}, w.owner)
+	err := h.finish(j.ctx, protect(ctx, func() error { return j.fn(ctx, h) }))
+	ended = true
+	if left := w.raw.closeRows(); left > 0 && err == nil {
+		err = fmt.Errorf("write function left %d result sets open", left)
+	}
+	if spoils(h.err) {
+		w.poisoned = h.err
+		j.done <- err
+		return false
+	}
+	if err == nil {
+		if !alone {
+			err = w.exec("RELEASE job")
+		}
+		if err != nil {
+			w.poisoned = err
+			j.done <- err
+			return false
+		}
+		return true
+	}
+	w.undo(alone)
+	j.done <- err
+	return false
+}
+
+// begin opens the batch's transaction, or a savepoint in it.
+func (w *groupWriter) begin(alone bool) error {
+	if !alone {
+		if err := w.exec("SAVEPOINT job"); err != nil {
+			w.poisoned = err
+			return err
+		}
+		return nil
+	}
+	if w.begun {
+		return nil
+	}
+	if err := w.connect(); err != nil {
+		return err
+	}
+	if err := w.exec("BEGIN IMMEDIATE"); err != nil {
+		w.reset()
+		return err
+	}
+	w.begun = true
+	return nil
+}
+
+// undo takes back the last function.
+func (w *groupWriter) undo(alone bool) {
+	if alone {
+		if err := w.exec("ROLLBACK"); err != nil {
+			w.reset()
+		}
+		w.begun = false
+		return
+	}
+	if err := w.exec("ROLLBACK TO job"); err != nil {
+		w.poisoned = err
+		return
+	}
+	if err := w.exec("RELEASE job"); err != nil {
+		w.poisoned = err
+	}
+}
+
+// commit makes the n functions of the batch durable.
+func (w *groupWriter) commit(n int) error {
+	defer func() { w.poisoned = nil }()
+	switch {
+	case w.poisoned != nil:
+		err := fmt.Errorf("batch rolled back: %w", w.poisoned)
+		w.reset()
+		return err
+	case !w.begun:
+		return nil
+	case n == 0:
+		w.undo(true)
+		return nil
+	}
+	if w.fault != nil {
+		if err := w.fault(StageCommit); err != nil {
+			w.reset()
+			return err
+		}
+	}
+	if err := w.exec("COMMIT"); err != nil {
+		w.reset()
+		return fmt.Errorf("commit: %w", err)
+	}
+	w.begun = false
+	w.count.commits.Add(1)
+	if w.fault != nil {
+		return w.fault(StageCommitted)
+	}
+	return nil
+}
+
+func (w *groupWriter) connect() error {
+	if w.conn != nil {
+		return nil
+	}
+	conn, err := w.pool.Conn(context.Background())
+	if err != nil {
+		return fmt.Errorf("open writing connection: %w", err)
+	}
+	err = conn.Raw(func(dc any) error {
+		w.raw = dc.(*sqliteConn)
+		return nil
+	})
+	if err != nil {
+		_ = conn.Close()
+		return fmt.Errorf("open writing connection: %w", err)
+	}
+	w.conn = conn
+	return nil
+}
+
+// reset throws the connection away, and with it whatever was not committed.
+func (w *groupWriter) reset() {
+	w.begun = false
+	if w.conn == nil {
+		return
+	}
+	_ = w.conn.Raw(func(any) error { return driver.ErrBadConn })
+	_ = w.conn.Close()
+	w.conn, w.raw = nil, nil
+}
+
+func (w *groupWriter) exec(query string) error {
+	_, err := w.conn.ExecContext(context.Background(), query)
+	return err
+}
+
+// spoils reports errors after which SQLite may have rolled the whole
+// transaction back, not the statement alone.
+func spoils(err error) bool {
+	return err != nil && (fault.Is(err, fault.Unavailable) || fault.Is(err, fault.StorageFull))
+}

@@ -1,0 +1,115 @@
+// Package testenv gives tests the things outside the program that they need: a
+// PostgreSQL database, an S3 bucket, a NATS server, a browser.
+//
+// It is the only place from which a test may be skipped. What is absent skips
+// the test, unless MUST_RUN (a comma list of names, or "all") lists it: then the
+// test fails, so that a suite that should have run can not vanish silently.
+//
+// Names: postgres (TEST_POSTGRES_URL), s3 (TEST_S3_URL and AWS_*), nats (always
+// there), long (TEST_LONG=1); a name in capitals is an environment variable;
+// any other name is a program on the PATH.
+package testenv
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/castalia-org/castalia/internal/platform/sqldb/pgadmin"
+)
+
+// setupLimit bounds what making or dropping a resource may take.
+const setupLimit = 30 * time.Second
+
+// Need skips the test when one of the things is absent, and fails it when
+// MUST_RUN says that it may not be.
+func Need(t testing.TB, things ...string) {
+	t.Helper()
+	for _, thing := range things {
+		why := missing(thing, os.Getenv, exec.LookPath)
+		switch {
+		case why == "":
+		case mustRun(os.Getenv("MUST_RUN"), thing):
+			t.Fatalf("MUST_RUN lists %s, but %s", thing, why)
+		default:
+			t.Skipf("needs %s: %s", thing, why)
+		}
+	}
+}
+
+// missing says why a thing is not there; empty means it is.
+func missing(thing string, env func(string) string, look func(string) (string, error)) string {
+	variable := ""
+	switch thing {
+	case "nats":
+		return ""
+	case "postgres":
+		variable = "TEST_POSTGRES_URL"
+	case "s3":
+		variable = "TEST_S3_URL"
+	case "long":
+		variable = "TEST_LONG"
+	default:
+		if thing == strings.ToUpper(thing) {
+			variable = thing
+		}
+	}
+	if variable != "" {
+		if env(variable) == "" {
+			return variable + " is not set"
+		}
+		return ""
+	}
+	if _, err := look(thing); err != nil {
+		return "it is not on the PATH"
+	}
+	return ""
+}
+
+func mustRun(list, thing string) bool {
+	names := strings.FieldsFunc(list, func(r rune) bool { return r == ',' || r == ' ' })
+	return slices.Contains(names, "all") || slices.Contains(names, thing)
+}
+
+// Env returns the environment variable, which the test needs.
+func Env(t testing.TB, name string) string {
+	t.Helper()
+	Need(t, name)
+	return os.Getenv(name)
+}
+
+// Postgres returns the address of a new, empty database that is dropped when
+// the test ends.
+func Postgres(t testing.TB) string {
+	t.Helper()
+	Need(t, "postgres")
+	server := os.Getenv("TEST_POSTGRES_URL")
+	name := "castalia_test_" + Token()
+	ctx, cancel := context.WithTimeout(context.Background(), setupLimit)
+	defer cancel()
+	address, err := pgadmin.Create(ctx, server, name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), setupLimit)
+		defer cancel()
+		if err := pgadmin.Drop(ctx, server, name); err != nil {
+			t.Error(err)
+		}
+	})
+	return address
+}
+
+// Token returns a short random name, fit for databases, buckets and subjects.
+func Token() string {
+	var b [8]byte
+	_, _ = rand.Read(b[:]) // never fails
+	return hex.EncodeToString(b[:])
+}
