@@ -1,0 +1,117 @@
+package httpserver
+
+import (
+	"errors"
+	"io"
+	"net/http"
+	"os"
+	"time"
+
+	"github.com/castalia-org/castalia/internal/platform/fault"
+)
+
+// minRate is the least progress, in bytes a second, that keeps a request body
+// alive beyond the stall time-out. The slowest telephone line is faster.
+const minRate = 256
+
+// body bounds a request body in size and in time. Its deadline moves with
+// progress: a slow upload lives, a dribble does not.
+type body struct {
+	under io.ReadCloser
+	x     *exchange
+	left  int64 // negative: unlimited
+	limit bool
+	read  int64
+	start time.Time
+	set   time.Time // when the deadline was last moved
+	ended bool
+}
+
+// limitBody puts the route's limits around the body. A body that announces
+// itself as too large is refused before a byte of it is read.
+func (x *exchange) limitBody(r *http.Request, m *mounted) error {
+	if r.Body == nil || r.Body == http.NoBody {
+		return nil
+	}
+	most := m.route.MaxBody
+	if most == 0 {
+		most = x.server.cfg.MaxBody
+	}
+	if most > 0 && r.ContentLength > most {
+		x.Header().Set("Connection", "close")
+		return errTooLarge
+	}
+	r.Body = &body{under: r.Body, x: x, left: most, limit: most > 0}
+	if r.Header.Get("Expect") != "" {
+		x.extend(time.Now()) // the 100 Continue is written before any byte of ours
+	}
+	return nil
+}
+
+var errTooLarge = fault.New(fault.TooLarge, "request entity too large")
+
+// Read reads the body within its limits.
+func (b *body) Read(p []byte) (int, error) {
+	if b.ended {
+		return 0, io.EOF
+	}
+	now := time.Now()
+	b.extend(now)
+	if b.limit && int64(len(p)) > b.left+1 {
+		p = p[:b.left+1]
+	}
+	b.x.conn.waiting(now)
+	n, err := b.under.Read(p)
+	b.x.conn.serving()
+	b.read += int64(n)
+	if b.limit {
+		if int64(n) > b.left {
+			n = int(b.left)
+			if !b.x.wroteHeader {
+				b.x.Header().Set("Connection", "close")
+			}
+			err = errTooLarge
+		}
+		b.left -= int64(n)
+	}
+	switch {
+	case err == nil:
+	case errors.Is(err, io.EOF):
+		b.finish()
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		err = fault.Wrap(fault.Timeout, "The request body came too slowly", err).WithCode("slow_body")
+	}
+	return n, err
+}
+
+// extend moves the read deadline to the end of the stall time-out, or to where
+// the least rate has it, whichever is sooner.
+func (b *body) extend(now time.Time) {
+	if b.x.conn == nil {
+		return
+	}
+	stall := b.x.server.cfg.StallTimeout
+	if b.start.IsZero() {
+		b.start = now
+	} else if now.Sub(b.set) < stall/32 {
+		return
+	}
+	b.set = now
+	deadline := b.start.Add(stall + time.Duration(b.read/minRate)*time.Second)
+	if latest := now.Add(stall); deadline.After(latest) {
+		deadline = latest
+	}
+	_ = http.NewResponseController(b.x.w).SetReadDeadline(deadline)
+}
+
+// finish lifts the deadline: while the handler works, the server goes on
+// reading to learn whether the client has left.
+func (b *body) finish() {
+	if !b.ended && !b.start.IsZero() {
+		_ = http.NewResponseController(b.x.w).SetReadDeadline(time.Time{})
+	}
+	b.ended = true
+}
+
+// Close closes the body.
+func (b *body) Close() error { return b.under.Close() }

@@ -1,0 +1,75 @@
+package httpserver
+
+import (
+	"net/http"
+	"net/netip"
+	"strings"
+)
+
+// peerAddr is the address at the other end of the connection.
+func peerAddr(r *http.Request) netip.Addr {
+	ap, err := netip.ParseAddrPort(r.RemoteAddr)
+	if err != nil {
+		return netip.Addr{}
+	}
+	return ap.Addr().Unmap().WithZone("")
+}
+
+// clientAddr is the address of the client. The peer is the client unless it
+// is a trusted proxy; then the right-most forwarded hop that is a public
+// address is, or the left-most hop when all are inside.
+func clientAddr(r *http.Request, trustProxy bool) netip.Addr {
+	peer := peerAddr(r)
+	if !trustProxy {
+		return peer
+	}
+	lines := r.Header["X-Forwarded-For"]
+	leftmost := netip.Addr{}
+	for i := len(lines) - 1; i >= 0; i-- {
+		for line := lines[i]; line != ""; {
+			hop := line
+			if j := strings.LastIndexByte(line, ','); j >= 0 {
+				line, hop = line[:j], line[j+1:]
+			} else {
+				line = ""
+			}
+			addr, ok := parseHop(strings.TrimSpace(hop))
+			if !ok {
+				// Garbage can not be vouched for, nor can what is left of it.
+				if leftmost.IsValid() {
+					return leftmost
+				}
+				return peer
+			}
+			if !addr.IsLoopback() && !addr.IsLinkLocalUnicast() && !addr.IsPrivate() {
+				return addr
+			}
+			leftmost = addr
+		}
+	}
+	if leftmost.IsValid() {
+		return leftmost
+	}
+	return peer
+}
+
+// parseHop reads an address as proxies write it: with or without a port or brackets.
+func parseHop(s string) (netip.Addr, bool) {
+	if addr, err := netip.ParseAddr(strings.Trim(s, "[]")); err == nil {
+		return addr.Unmap().WithZone(""), true
+	}
+	if ap, err := netip.ParseAddrPort(s); err == nil {
+		return ap.Addr().Unmap().WithZone(""), true
+	}
+	return netip.Addr{}, false
+}
+
+// forwarded reports whether the request says that it came through a proxy.
+func forwarded(h http.Header) bool {
+	for _, name := range [...]string{"Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto", "X-Real-Ip", "Via"} {
+		if len(h[name]) > 0 {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,157 @@
+package httpserver
+
+import (
+	"math"
+	"net/http"
+	"strconv"
+
+	"github.com/castalia-org/castalia/internal/platform/fault"
+)
+
+// ErrorWriter writes the answer to a failed request. It is the only place
+// where a kind of failure becomes a status and a body.
+type ErrorWriter func(w http.ResponseWriter, r *http.Request, err error)
+
+// StatusClientGone is logged and counted when the caller went away before the
+// answer; nobody receives it.
+const StatusClientGone = 499
+
+// Status is the HTTP status of a kind. Every table uses the same one.
+func Status(kind fault.Kind) int {
+	switch kind {
+	case fault.Invalid:
+		return http.StatusBadRequest
+	case fault.Unauthenticated:
+		return http.StatusUnauthorized
+	case fault.PaymentRequired:
+		return http.StatusPaymentRequired
+	case fault.Forbidden:
+		return http.StatusForbidden
+	case fault.NotFound:
+		return http.StatusNotFound
+	case fault.MethodNotAllowed:
+		return http.StatusMethodNotAllowed
+	case fault.Conflict:
+		return http.StatusConflict
+	case fault.Precondition:
+		return http.StatusPreconditionFailed
+	case fault.Gone:
+		return http.StatusGone
+	case fault.TooLarge:
+		return http.StatusRequestEntityTooLarge
+	case fault.UnsupportedMedia:
+		return http.StatusUnsupportedMediaType
+	case fault.RangeUnsatisfiable:
+		return http.StatusRequestedRangeNotSatisfiable
+	case fault.RateLimited:
+		return http.StatusTooManyRequests
+	case fault.Unavailable:
+		return http.StatusServiceUnavailable
+	case fault.Timeout:
+		return http.StatusGatewayTimeout
+	case fault.Unimplemented:
+		return http.StatusNotImplemented
+	case fault.Canceled:
+		return StatusClientGone
+	case fault.StorageFull:
+		return http.StatusInsufficientStorage
+	case fault.Internal:
+	}
+	return http.StatusInternalServerError
+}
+
+// NestErrors is the table of the oracle's routes: statusCode, message and, for
+// the kinds that carry one there, error. A validation failure sets the field
+// "message" to a list of texts.
+func NestErrors(w http.ResponseWriter, _ *http.Request, err error) {
+	e := fault.From(err)
+	status := Status(e.Kind)
+	body := map[string]any{"statusCode": status, "message": e.Message}
+	switch e.Kind {
+	case fault.Unauthenticated, fault.TooLarge, fault.RateLimited, fault.Internal:
+		// These bodies have two members in the field; clients compare them.
+	case fault.Canceled:
+		body["error"] = "Client Closed Request"
+	default:
+		body["error"] = http.StatusText(status)
+	}
+	writeFault(w, status, e, body)
+}
+
+// FilesErrors is the table of the file store: error, message, status.
+func FilesErrors(w http.ResponseWriter, _ *http.Request, err error) {
+	e := fault.From(err)
+	status := Status(e.Kind)
+	word := e.Code
+	if word == "" {
+		word = e.Kind.String()
+	}
+	writeFault(w, status, e, map[string]any{"error": word, "message": e.Message, "status": status})
+}
+
+// GRPCErrors is the table of the query gateway: a gRPC status as JSON.
+func GRPCErrors(w http.ResponseWriter, _ *http.Request, err error) {
+	e := fault.From(err)
+	writeFault(w, Status(e.Kind), e, map[string]any{"code": GRPCCode(e.Kind), "message": e.Message, "details": []any{}})
+}
+
+// GRPCCode is the gRPC status code of a kind.
+func GRPCCode(kind fault.Kind) int {
+	switch kind {
+	case fault.Canceled:
+		return 1
+	case fault.Invalid, fault.UnsupportedMedia:
+		return 3
+	case fault.Timeout:
+		return 4
+	case fault.NotFound, fault.Gone:
+		return 5
+	case fault.Forbidden, fault.PaymentRequired:
+		return 7
+	case fault.RateLimited, fault.TooLarge, fault.StorageFull:
+		return 8
+	case fault.Precondition:
+		return 9
+	case fault.Conflict:
+		return 10
+	case fault.RangeUnsatisfiable:
+		return 11
+	case fault.Unimplemented, fault.MethodNotAllowed:
+		return 12
+	case fault.Unavailable:
+		return 14
+	case fault.Unauthenticated:
+		return 16
+	case fault.Internal:
+	}
+	return 13
+}
+
+// writeFault adds the error's own fields and sends the body. An error's field
+// wins over the table's: that is how a validation failure lists its texts.
+func writeFault(w http.ResponseWriter, status int, e *fault.Error, body map[string]any) {
+	for name, value := range e.Fields {
+		body[name] = value
+	}
+	h := w.Header()
+	SetRetryAfter(h, e)
+	if status == http.StatusUnauthorized && h.Get("Www-Authenticate") == "" {
+		h.Set("Www-Authenticate", "Bearer")
+	}
+	h.Del("Etag")
+	h.Del("Content-Encoding")
+	if h.Get("Cache-Control") == "" {
+		h.Set("Cache-Control", "no-store")
+	}
+	h["Content-Type"] = jsonContentType
+	// The client may be gone; there is nobody left to tell.
+	_ = WriteJSON(w, status, body)
+}
+
+// SetRetryAfter sets Retry-After, in whole seconds and at least one, when the
+// error says when to come back.
+func SetRetryAfter(h http.Header, e *fault.Error) {
+	if e.RetryAfter > 0 {
+		h.Set("Retry-After", strconv.Itoa(max(1, int(math.Ceil(e.RetryAfter.Seconds())))))
+	}
+}

@@ -1,0 +1,139 @@
+package httpserver
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"net/http"
+	"net/netip"
+	"sync/atomic"
+	"time"
+)
+
+// exchange is everything known about one request. It is the request's
+// context and its response writer at once, so that a request costs one
+// allocation here.
+type exchange struct {
+	context.Context
+	response
+
+	id      string
+	client  netip.Addr
+	start   time.Time
+	server  *Server
+	mounted *mounted
+	pattern atomic.Pointer[string] // set by SetPattern
+	lookup  lookup
+	gzip    bool // the client takes gzip
+}
+
+type exchangeKey struct{}
+
+// Value finds the exchange itself before it asks the connection's context.
+func (x *exchange) Value(key any) any {
+	if key == (exchangeKey{}) {
+		return x
+	}
+	return x.Context.Value(key)
+}
+
+func exchangeOf(ctx context.Context) *exchange {
+	x, _ := ctx.Value(exchangeKey{}).(*exchange)
+	return x
+}
+
+// RequestID returns the id of the request that ctx belongs to, or "".
+func RequestID(ctx context.Context) string {
+	if x := exchangeOf(ctx); x != nil {
+		return x.id
+	}
+	return ""
+}
+
+// ClientIP returns the address of the client by the server's proxy rules. It
+// is not valid outside a request.
+func ClientIP(ctx context.Context) netip.Addr {
+	if x := exchangeOf(ctx); x != nil {
+		return x.client
+	}
+	return netip.Addr{}
+}
+
+// RouteOf returns the route that serves the request.
+func RouteOf(ctx context.Context) (MountedRoute, bool) {
+	x := exchangeOf(ctx)
+	if x == nil || x.mounted == nil {
+		return MountedRoute{}, false
+	}
+	return MountedRoute{Surface: x.mounted.surface.Name, Route: x.mounted.route}, true
+}
+
+// RouteAuth returns who may call the route that serves the request; the zero
+// Auth outside a request.
+func RouteAuth(ctx context.Context) Auth {
+	if x := exchangeOf(ctx); x != nil && x.mounted != nil {
+		return x.mounted.route.Auth
+	}
+	return 0
+}
+
+// Draining is closed when the server starts to stop: streams should end in an
+// orderly way. Outside a request it is nil, which never is ready.
+func Draining(ctx context.Context) <-chan struct{} {
+	if x := exchangeOf(ctx); x != nil {
+		return x.server.draining
+	}
+	return nil
+}
+
+// SetPattern names what a dynamic surface serves, for logs and traces. Metrics keep
+// the surface's own label, because dynamic names are not bounded.
+func SetPattern(ctx context.Context, pattern string) {
+	if x := exchangeOf(ctx); x != nil {
+		x.pattern.Store(&pattern)
+	}
+}
+
+// HeaderRequestID is the header that carries the id of a request.
+const HeaderRequestID = "X-Request-Id"
+
+// requestID returns the client's own id when it is sane, or a new one.
+func requestID(h http.Header) string {
+	if v := h[HeaderRequestID]; len(v) == 1 && saneID(v[0]) {
+		return v[0]
+	}
+	return newID()
+}
+
+func saneID(s string) bool {
+	if s == "" || len(s) > 128 {
+		return false
+	}
+	for i := range len(s) {
+		c := s[i]
+		if !('a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || c == '-' || c == '_' || c == '.' || c == ':') {
+			return false
+		}
+	}
+	return true
+}
+
+// newID returns a UUID of version 7: time first, so that ids sort as they came.
+func newID() string {
+	var u [16]byte
+	_, _ = rand.Read(u[6:]) // never fails
+	ms := time.Now().UnixMilli()
+	for i := range 6 {
+		u[i] = byte(ms >> (40 - 8*i))
+	}
+	u[6] = u[6]&0x0f | 0x70
+	u[8] = u[8]&0x3f | 0x80
+	var s [36]byte
+	hex.Encode(s[0:8], u[0:4])
+	hex.Encode(s[9:13], u[4:6])
+	hex.Encode(s[14:18], u[6:8])
+	hex.Encode(s[19:23], u[8:10])
+	hex.Encode(s[24:36], u[10:16])
+	s[8], s[13], s[18], s[23] = '-', '-', '-', '-'
+	return string(s[:])
+}

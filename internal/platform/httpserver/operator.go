@@ -1,0 +1,103 @@
+package httpserver
+
+import (
+	"crypto/sha256"
+	"crypto/subtle"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"strings"
+
+	"github.com/castalia-org/castalia/internal/platform/fault"
+)
+
+// operatorGuard lets the operator in. With a token the bearer must match it.
+// Without one only a direct peer on this machine is served, and only under a
+// name that no outside page can own: a page open in the operator's browser
+// must not read these routes, not even by rebinding a DNS name.
+type operatorGuard struct {
+	token  [sha256.Size]byte
+	locked bool
+	failed *Limiter
+}
+
+func newOperatorGuard(token string, failed *Limiter) operatorGuard {
+	return operatorGuard{token: sha256.Sum256([]byte(token)), locked: token != "", failed: failed}
+}
+
+func (g *operatorGuard) check(r *http.Request, client netip.Addr) error {
+	if crossSite(r) {
+		return fault.New(fault.Forbidden, "Operator routes are not served to other sites")
+	}
+	if !g.locked {
+		if peerAddr(r).IsLoopback() && !forwarded(r.Header) && localHost(r.Host) {
+			return nil
+		}
+		return notFound(r)
+	}
+	key := KeyOfAddr(client)
+	if wait, blocked := g.failed.Blocked(key); blocked {
+		return fault.New(fault.RateLimited, "Too many failed attempts").WithRetryAfter(wait)
+	}
+	bearer, ok := Bearer(r)
+	given := sha256.Sum256([]byte(bearer)) // equal lengths, so that the comparison says nothing
+	if ok && subtle.ConstantTimeCompare(given[:], g.token[:]) == 1 {
+		return nil
+	}
+	g.failed.Count(key)
+	return fault.New(fault.Unauthenticated, "The operator's token is required")
+}
+
+// Bearer returns the token of the Authorization header.
+func Bearer(r *http.Request) (string, bool) {
+	v := r.Header.Get("Authorization")
+	const scheme = "bearer "
+	if len(v) <= len(scheme) || !strings.EqualFold(v[:len(scheme)], scheme) {
+		return "", false
+	}
+	token := strings.TrimSpace(v[len(scheme):])
+	return token, token != ""
+}
+
+// crossSite reports whether a browser says that another site's page asks.
+func crossSite(r *http.Request) bool {
+	switch r.Header.Get("Sec-Fetch-Site") {
+	case "", "none", "same-origin":
+	default:
+		return true
+	}
+	origin := r.Header.Get("Origin")
+	if origin == "" {
+		return false
+	}
+	u, err := url.Parse(origin)
+	return err != nil || !strings.EqualFold(u.Host, r.Host)
+}
+
+// localHost reports whether a Host header is a loopback name or an address.
+func localHost(host string) bool {
+	name := host
+	if h, _, err := net.SplitHostPort(host); err == nil {
+		name = h
+	}
+	name = strings.TrimSuffix(strings.ToLower(strings.Trim(name, "[]")), ".")
+	if name == "localhost" || strings.HasSuffix(name, ".localhost") {
+		return true
+	}
+	_, err := netip.ParseAddr(name)
+	return err == nil
+}
+
+func notFound(r *http.Request) error {
+	return fault.Newf(fault.NotFound, "Cannot %s %s", r.Method, shownPath(r))
+}
+
+// shownPath is the path of a request as it may be repeated in an answer.
+func shownPath(r *http.Request) string {
+	path := r.URL.EscapedPath()
+	if len(path) > 200 {
+		path = path[:200] + "…"
+	}
+	return path
+}

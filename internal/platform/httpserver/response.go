@@ -1,0 +1,152 @@
+package httpserver
+
+import (
+	"bufio"
+	"net"
+	"net/http"
+	"strings"
+	"time"
+)
+
+// response watches what a handler sends: it counts, keeps the write deadline
+// moving and compresses where that helps.
+type response struct {
+	x           *exchange
+	w           http.ResponseWriter
+	status      int
+	written     int64
+	wroteHeader bool
+	hijacked    bool
+	stream      bool // the handler streams: no compression, deadlines per write
+	abort       bool // end by breaking the connection
+	head        bool // the request was HEAD
+	deadline    time.Time
+	zip         *gzipState
+	conn        *trackedConn
+}
+
+func (w *response) begin(x *exchange, under http.ResponseWriter, r *http.Request) {
+	w.x, w.w, w.head = x, under, r.Method == http.MethodHead
+	w.conn, _ = r.Context().Value(connKey{}).(*trackedConn)
+	w.conn.serving()
+}
+
+// Unwrap lets http.ResponseController reach the connection.
+func (w *response) Unwrap() http.ResponseWriter { return w.w }
+
+// Header returns the headers that will be sent.
+func (w *response) Header() http.Header { return w.w.Header() }
+
+// strictCSP is for pages that did not say what they may do: nothing.
+var strictCSP = []string{"default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'; sandbox"}
+
+// WriteHeader sends the status and headers.
+func (w *response) WriteHeader(status int) {
+	if w.wroteHeader || w.hijacked {
+		return
+	}
+	if status >= 100 && status < 200 && status != http.StatusSwitchingProtocols {
+		w.w.WriteHeader(status)
+		return
+	}
+	w.status, w.wroteHeader = status, true
+	h := w.w.Header()
+	if ct := h["Content-Type"]; len(ct) > 0 && strings.HasPrefix(ct[0], "text/html") && h["Content-Security-Policy"] == nil {
+		h["Content-Security-Policy"] = strictCSP
+	}
+	w.extend(time.Now())
+	if w.compresses(status, h) {
+		return // the header goes out with the first bytes
+	}
+	w.w.WriteHeader(status)
+}
+
+// maxChunk bounds what one write deadline covers, so that a large write on a
+// slow line is judged by its progress.
+const maxChunk = 64 << 10
+
+// Write sends body bytes.
+func (w *response) Write(p []byte) (int, error) {
+	if !w.wroteHeader {
+		if w.w.Header().Get("Content-Type") == "" && len(p) > 0 {
+			w.w.Header().Set("Content-Type", http.DetectContentType(p))
+		}
+		w.WriteHeader(http.StatusOK)
+	}
+	if w.zip != nil {
+		return w.zip.write(w, p)
+	}
+	return w.send(p)
+}
+
+// send passes bytes to the connection, a chunk per deadline.
+func (w *response) send(p []byte) (sent int, err error) {
+	for {
+		chunk := p[sent:min(len(p), sent+maxChunk)]
+		w.extend(time.Now())
+		n, err := w.w.Write(chunk)
+		sent += n
+		w.written += int64(n)
+		if err != nil || sent == len(p) {
+			return sent, err
+		}
+	}
+}
+
+// extend moves the write deadline when it has aged: the timer costs more than
+// the look at the clock.
+func (w *response) extend(now time.Time) {
+	stall := w.x.server.cfg.StallTimeout
+	if w.conn == nil || w.deadline.Sub(now) > stall-stall/16 {
+		return
+	}
+	w.deadline = now.Add(stall)
+	_ = http.NewResponseController(w.w).SetWriteDeadline(w.deadline)
+}
+
+// Flush sends what is buffered.
+func (w *response) Flush() { _ = w.FlushError() }
+
+// FlushError sends what is buffered and says whether it went.
+func (w *response) FlushError() error {
+	if !w.wroteHeader {
+		w.WriteHeader(http.StatusOK)
+	}
+	if w.zip != nil {
+		if err := w.zip.flush(w); err != nil {
+			return err
+		}
+	}
+	w.extend(time.Now())
+	return http.NewResponseController(w.w).Flush()
+}
+
+// Hijack hands the connection to a protocol of its own, such as WebSocket.
+func (w *response) Hijack() (net.Conn, *bufio.ReadWriter, error) {
+	conn, rw, err := http.NewResponseController(w.w).Hijack()
+	if err != nil {
+		return nil, nil, err
+	}
+	w.hijacked, w.wroteHeader, w.status = true, true, http.StatusSwitchingProtocols
+	return conn, rw, nil
+}
+
+// end completes the response after the handler returned.
+func (w *response) end() {
+	if w.hijacked {
+		return
+	}
+	if w.abort {
+		if w.zip != nil {
+			w.zip.release(w)
+		}
+		return
+	}
+	if !w.wroteHeader {
+		w.WriteHeader(http.StatusOK)
+	}
+	if w.zip != nil {
+		w.zip.close(w)
+	}
+	w.extend(time.Now())
+}

@@ -1,0 +1,168 @@
+package httpserver
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+)
+
+// Auth says who may call a route. There is no default: a route that does not
+// say is refused by Mount.
+type Auth uint8
+
+// Who may call a route.
+const (
+	// Public routes ignore credentials, good or bad.
+	Public Auth = iota + 1
+	// Operator routes are for whoever runs the program.
+	Operator
+	// Principal routes need an authenticated caller.
+	Principal
+	// Optional routes take a caller when there is one.
+	Optional
+)
+
+// String returns the word that the documentation shows.
+func (a Auth) String() string {
+	switch a {
+	case Public:
+		return "public"
+	case Operator:
+		return "operator"
+	case Principal:
+		return "principal"
+	case Optional:
+		return "optional"
+	}
+	return "unset"
+}
+
+// Handler answers a request, or returns why it could not: the surface's table
+// writes the body of that error.
+type Handler func(w http.ResponseWriter, r *http.Request) error
+
+// Param describes one parameter outside the body.
+type Param struct {
+	Name     string
+	In       string // path, query or header
+	Required bool
+	Schema   any // a Go value whose type describes it; nil is a string
+	Doc      string
+}
+
+// Reply describes one possible answer.
+type Reply struct {
+	Status int
+	Body   any    // a Go value whose type describes it; nil is no described body
+	Media  string // application/json when empty and Body is set
+	Doc    string
+}
+
+// Route is one method on one path.
+//
+// Pattern is made of literal segments, {name} for one whole segment and
+// {name...} for the rest of the path. Values are percent-decoded and read with
+// r.PathValue. A literal wins over a name, a name over a rest. GET routes
+// serve HEAD as well.
+type Route struct {
+	Method, Pattern string
+	Summary, Doc    string
+	Tags            []string
+	Auth            Auth
+	Params          []Param
+	Body            any      // a Go value whose type describes the request body
+	BodyMedia       []string // application/json when empty and Body is set
+	MaxBody         int64    // bytes; 0 is the server's default, negative is unlimited
+	Stream          bool     // never compressed, no progress limits on writes
+	Quiet           bool     // logged at debug level only
+	Hidden          bool     // left out of the documentation
+	Replies         []Reply
+	Limiter         *Limiter // counts by client IP, beside the surface's own
+	Handler         Handler
+}
+
+// Surface is what one service offers: its routes and their common manners.
+type Surface struct {
+	Name   string
+	Routes []Route
+	// Prefixes are the paths below which a missing route answers in this
+	// surface's manner, such as "/api/fs".
+	Prefixes []string
+	// Errors writes error bodies; nil is NestErrors.
+	Errors ErrorWriter
+	// CORS is closed when zero.
+	CORS CORSPolicy
+	// Authenticate wraps Principal and Optional routes only.
+	Authenticate func(Handler) Handler
+	// Wrap wraps every route, the first one outermost, outside Authenticate.
+	Wrap []func(Handler) Handler
+	// Limiter counts every request of the surface by client IP; nil is none.
+	Limiter *Limiter
+	// Dynamic takes paths that are known only at request time.
+	Dynamic *Dynamic
+}
+
+// Dynamic owns paths that change while the server runs. Fixed routes of any
+// surface win over it.
+type Dynamic struct {
+	// Claims reports whether the first path segment is owned now. It is called
+	// for requests that no fixed route takes, so it must be quick. What lies
+	// below the surface's Prefixes is claimed without asking.
+	Claims func(segment string) bool
+	// Route carries Auth, limits and the handler; its Method and Pattern are
+	// only labels. Handlers may refine the label with SetPattern.
+	Route Route
+	// Paths returns OpenAPI path items to add to the documentation, with the
+	// schemas they refer to. Version changes whenever the answer would.
+	Paths   func() (paths, schemas map[string]any)
+	Version func() uint64
+}
+
+// MountedRoute is a route with the name of the surface that owns it.
+type MountedRoute struct {
+	Surface string
+	Route
+}
+
+// mounted is a route made ready to serve.
+type mounted struct {
+	route   Route
+	surface *surface
+	names   []string // of the variables, in order
+	handler Handler  // with all wrapping applied
+	meter   *routeMeter
+}
+
+// surface is a Surface made ready to serve.
+type surface struct {
+	Surface
+	cors    *cors
+	dynamic *mounted
+	missing *mounted // stands in for paths that nobody serves
+}
+
+func (r *Route) check() error {
+	switch {
+	case r.Handler == nil:
+		return errors.New("has no handler")
+	case r.Auth < Public || r.Auth > Optional:
+		return errors.New("does not say who may call it (Auth)")
+	}
+	return nil
+}
+
+func (r *Route) checkPattern() error {
+	if r.Method == "" || strings.ToUpper(r.Method) != r.Method {
+		return fmt.Errorf("method %q is not an upper-case word", r.Method)
+	}
+	if !strings.HasPrefix(r.Pattern, "/") {
+		return fmt.Errorf("pattern %q does not start with a slash", r.Pattern)
+	}
+	for _, p := range r.Params {
+		if p.In == "path" && !strings.Contains(r.Pattern, "{"+p.Name+"}") && !strings.Contains(r.Pattern, "{"+p.Name+"...}") {
+			return fmt.Errorf("path parameter %q is not in the pattern", p.Name)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,381 @@
+package httpserver
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/castalia-org/castalia/internal/platform/fault"
+	"github.com/castalia-org/castalia/internal/platform/telemetry"
+)
+
+// Config is how the listener behaves. The zero value serves on a free port.
+type Config struct {
+	Addr    string // host:port; ":0" when empty
+	Logger  *slog.Logger
+	Metrics *telemetry.Metrics // nil: not measured
+	Traces  *telemetry.Traces  // nil: not traced
+
+	TrustProxy    bool
+	OperatorToken string
+	// FailedAuth counts wrong operator tokens; share it with other credentials.
+	FailedAuth *Limiter
+
+	// Errors and CORS are the manners of paths that no surface owns.
+	Errors ErrorWriter
+	CORS   CORSPolicy
+
+	// Title and Version head the documentation.
+	Title, Version string
+
+	MaxBody        int64 // 1 MiB
+	MaxHeaderBytes int   // 128 KiB: delegations travel in headers
+	MaxConns       int   // by the process's limit of open files, at most 16384
+
+	HeaderTimeout time.Duration // 10 s to send the headers of a request
+	IdleTimeout   time.Duration // 2 min between requests
+	StallTimeout  time.Duration // 30 s without progress of a body, either way
+	DrainDelay    time.Duration // between not ready and closed to new connections
+	DrainTimeout  time.Duration // 25 s for requests in flight
+}
+
+func (c *Config) fill() {
+	if c.Logger == nil {
+		c.Logger = slog.New(slog.DiscardHandler)
+	}
+	if c.Errors == nil {
+		c.Errors = NestErrors
+	}
+	c.Addr = cmp.Or(c.Addr, ":0")
+	c.Title = cmp.Or(c.Title, "Castalia")
+	c.Version = cmp.Or(c.Version, "0.0.0")
+	c.MaxBody = cmp.Or(c.MaxBody, 1<<20)
+	c.MaxHeaderBytes = cmp.Or(c.MaxHeaderBytes, 128<<10)
+	c.MaxConns = cmp.Or(c.MaxConns, defaultMaxConns())
+	c.HeaderTimeout = cmp.Or(c.HeaderTimeout, 10*time.Second)
+	c.IdleTimeout = cmp.Or(c.IdleTimeout, 2*time.Minute)
+	c.StallTimeout = cmp.Or(c.StallTimeout, 30*time.Second)
+	c.DrainTimeout = cmp.Or(c.DrainTimeout, 25*time.Second)
+}
+
+// Server is the listener. Mount surfaces, then Run it; it is an http.Handler
+// as well, for tests.
+type Server struct {
+	cfg      Config
+	operator operatorGuard
+	meter    *meter
+
+	mu       sync.Mutex
+	started  bool
+	root     node
+	surfaces []*surface
+	prefixes prefixes
+	dynamics []*surface
+	nobody   *surface
+
+	listener net.Listener
+	conns    *connTable
+	ready    atomic.Bool
+	draining chan struct{}
+	gzip     gzipPool
+}
+
+// New returns a server without routes.
+func New(cfg Config) (*Server, error) {
+	cfg.fill()
+	s := &Server{
+		cfg:      cfg,
+		operator: newOperatorGuard(cfg.OperatorToken, cfg.FailedAuth),
+		meter:    newMeter(cfg.Metrics),
+		draining: make(chan struct{}),
+	}
+	s.conns = newConnTable(cfg.MaxConns)
+	s.nobody = s.prepare(Surface{Name: "none", Errors: cfg.Errors, CORS: cfg.CORS})
+	return s, nil
+}
+
+// prepare makes a surface ready to serve, without its routes.
+func (s *Server) prepare(given Surface) *surface {
+	if given.Errors == nil {
+		given.Errors = NestErrors
+	}
+	sf := &surface{Surface: given, cors: newCORS(given.CORS)}
+	sf.missing = &mounted{surface: sf, route: Route{Auth: Public}, meter: s.meter.route(given.Name, "", "(none)")}
+	return sf
+}
+
+// Mount adds a surface. It fails, and says whose, when a method and path have
+// an owner already, and when a route is not complete. Surfaces are mounted
+// before the server runs.
+func (s *Server) Mount(given Surface) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.started {
+		return fmt.Errorf("mount %s: the server is running", given.Name)
+	}
+	if given.Name == "" {
+		return errors.New("mount a surface: it has no name")
+	}
+	sf := s.prepare(given)
+	for i := range given.Routes {
+		m, err := s.prepareRoute(sf, given.Routes[i])
+		if err == nil {
+			err = m.route.checkPattern()
+		}
+		if err == nil {
+			err = s.root.insert(m)
+		}
+		if err != nil {
+			return fmt.Errorf("mount %s: %s %s: %w", given.Name, given.Routes[i].Method, given.Routes[i].Pattern, err)
+		}
+	}
+	if d := given.Dynamic; d != nil {
+		if d.Route.Pattern == "" {
+			d.Route.Pattern = "(" + given.Name + ")"
+		}
+		m, err := s.prepareRoute(sf, d.Route)
+		if err != nil {
+			return fmt.Errorf("mount %s: dynamic route: %w", given.Name, err)
+		}
+		sf.dynamic = m
+		s.dynamics = append(s.dynamics, sf)
+	}
+	for _, p := range given.Prefixes {
+		s.prefixes = append(s.prefixes, prefixOwner{prefix: p, owner: sf})
+	}
+	slices.SortStableFunc(s.prefixes, func(a, b prefixOwner) int { return len(b.prefix) - len(a.prefix) })
+	s.surfaces = append(s.surfaces, sf)
+	return nil
+}
+
+func (s *Server) prepareRoute(sf *surface, route Route) (*mounted, error) {
+	if err := route.check(); err != nil {
+		return nil, err
+	}
+	h := route.Handler
+	if route.Auth == Principal || route.Auth == Optional {
+		if sf.Authenticate == nil && len(sf.Wrap) == 0 {
+			return nil, errors.New("needs a principal, and nothing on its surface authenticates")
+		}
+		if sf.Authenticate != nil {
+			h = sf.Authenticate(h)
+		}
+	}
+	for _, wrap := range slices.Backward(sf.Wrap) {
+		h = wrap(h)
+	}
+	return &mounted{route: route, surface: sf, handler: h, meter: s.meter.route(sf.Name, route.Method, route.Pattern)}, nil
+}
+
+// Routes lists what is mounted, in order of mounting.
+func (s *Server) Routes() []MountedRoute {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var all []MountedRoute
+	for _, sf := range s.surfaces {
+		for _, r := range sf.Routes {
+			all = append(all, MountedRoute{Surface: sf.Name, Route: r})
+		}
+	}
+	return all
+}
+
+var (
+	noSniff    = []string{"nosniff"}
+	noReferrer = []string{"no-referrer"}
+)
+
+// ServeHTTP answers one request through the whole chain.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	x := &exchange{Context: r.Context(), server: s, start: time.Now(), id: requestID(r.Header)}
+	x.client = clientAddr(r, s.cfg.TrustProxy)
+	x.gzip = acceptsGzip(r.Header)
+	x.response.begin(x, w, r)
+	h := w.Header()
+	h[HeaderRequestID] = []string{x.id}
+	h["X-Content-Type-Options"] = noSniff
+	h["Referrer-Policy"] = noReferrer
+
+	m, allow := s.route(x, r)
+	x.mounted = m
+	r = r.WithContext(x)
+	m.meter.enter()
+	if sf := m.surface; sf.cors.mark(h, r) && isPreflight(r) {
+		sf.cors.preflight(h)
+		x.WriteHeader(http.StatusNoContent)
+		s.finish(x, r, nil)
+		return
+	}
+	for i, name := range m.names {
+		r.SetPathValue(name, x.lookup.vars[i])
+	}
+	err := s.serve(x, r, m, allow)
+	s.finish(x, r, err)
+	if x.abort {
+		panic(http.ErrAbortHandler)
+	}
+}
+
+// route decides who answers. allow is set when the path has owners, but not
+// for this method.
+func (s *Server) route(x *exchange, r *http.Request) (m *mounted, allow string) {
+	x.lookup.method = r.Method
+	if m := s.root.find(&x.lookup, r.URL); m != nil {
+		return m, ""
+	}
+	owner := s.prefixes.find(r.URL.Path)
+	if len(x.lookup.allowed) > 0 {
+		x.lookup.method = x.lookup.allowed[0]
+		sibling := s.root.find(&x.lookup, r.URL)
+		return sibling.surface.missing, x.lookup.allow()
+	}
+	if owner != nil {
+		if owner.dynamic != nil {
+			return owner.dynamic, ""
+		}
+		return owner.missing, ""
+	}
+	if len(s.dynamics) > 0 {
+		first := firstSegment(r.URL.Path)
+		for _, sf := range s.dynamics {
+			if sf.Dynamic.Claims != nil && sf.Dynamic.Claims(first) {
+				return sf.dynamic, ""
+			}
+		}
+	}
+	return s.nobody.missing, ""
+}
+
+// serve runs the handler and turns a panic into an error.
+func (s *Server) serve(x *exchange, r *http.Request, m *mounted, allow string) (err error) {
+	defer func() {
+		v := recover()
+		if v == nil {
+			return
+		}
+		if v == http.ErrAbortHandler { //nolint:errorlint // net/http compares it so
+			m.meter.leave(StatusClientGone, 0, time.Since(x.start))
+			panic(v)
+		}
+		s.cfg.Logger.LogAttrs(x, slog.LevelError, "handler panicked", slog.String("request_id", x.id),
+			slog.String("route", m.route.Pattern), slog.Any("panic", v), slog.String("stack", string(debug.Stack())))
+		err = errPanicked
+	}()
+	for _, l := range [...]*Limiter{m.surface.Limiter, m.route.Limiter} {
+		if ok, wait := l.AllowAddr(x.client); !ok {
+			return fault.New(fault.RateLimited, "ThrottlerException: Too Many Requests").WithRetryAfter(wait)
+		}
+	}
+	switch {
+	case allow != "":
+		x.Header().Set("Allow", allow)
+		if r.Method == http.MethodOptions {
+			x.WriteHeader(http.StatusNoContent)
+			return nil
+		}
+		return fault.Newf(fault.MethodNotAllowed, "Cannot %s %s", r.Method, shownPath(r))
+	case m.handler == nil:
+		return notFound(r)
+	}
+	if m.route.Auth == Operator {
+		if err := s.operator.check(r, x.client); err != nil {
+			return err
+		}
+	}
+	if err := x.limitBody(r, m); err != nil {
+		return err
+	}
+	return m.handler(&x.response, r)
+}
+
+var errPanicked = fault.New(fault.Internal, "Internal server error").WithCode("panic")
+
+// finish writes the error, if any, ends the response and tells the operator.
+func (s *Server) finish(x *exchange, r *http.Request, err error) {
+	m := x.mounted
+	if err != nil {
+		s.fail(x, r, err)
+	}
+	x.response.end()
+	elapsed := time.Since(x.start)
+	m.meter.leave(x.status, x.written, elapsed)
+	level := slog.LevelInfo
+	if m.route.Quiet {
+		level = slog.LevelDebug
+	}
+	if !s.cfg.Logger.Enabled(x, level) {
+		return
+	}
+	s.cfg.Logger.LogAttrs(x, level, "request", slog.String("request_id", x.id), slog.String("method", r.Method),
+		slog.String("route", x.label()), slog.String("path", x.maskedPath(r)), slog.Int("status", x.status),
+		slog.Int64("bytes", x.written), slog.Duration("took", elapsed), slog.String("client", x.client.String()))
+}
+
+// fail logs what must not be shown and lets the surface write what may.
+func (s *Server) fail(x *exchange, r *http.Request, err error) {
+	e := fault.From(err)
+	if e != errPanicked {
+		level := slog.LevelDebug
+		if Status(e.Kind) >= http.StatusInternalServerError {
+			level = slog.LevelError
+		}
+		s.cfg.Logger.LogAttrs(x, level, "request failed", slog.String("request_id", x.id), slog.String("route", x.label()),
+			slog.String("kind", e.Kind.String()), slog.Any("error", err))
+	}
+	if x.hijacked {
+		return
+	}
+	if x.wroteHeader {
+		if r.Context().Err() == nil {
+			// Half an answer must not look like a whole one.
+			x.abort = true
+		}
+		return
+	}
+	x.mounted.surface.Errors(&x.response, r, err)
+}
+
+func (x *exchange) label() string {
+	if p := x.pattern.Load(); p != nil {
+		return *p
+	}
+	if x.mounted.route.Pattern == "" {
+		return "(none)"
+	}
+	return x.mounted.route.Pattern
+}
+
+// maskedPath is the path with every variable cut short: enough to follow one
+// request, too little to use what a path may carry.
+func (x *exchange) maskedPath(r *http.Request) string {
+	if x.mounted.handler == nil || x.mounted.route.Pattern == "" {
+		return telemetry.Redact(shownPath(r))
+	}
+	if len(x.mounted.names) == 0 {
+		return x.mounted.route.Pattern
+	}
+	var b strings.Builder
+	v := 0
+	for seg := range strings.SplitSeq(x.mounted.route.Pattern[1:], "/") {
+		b.WriteByte('/')
+		if seg == "" || seg[0] != '{' {
+			b.WriteString(seg)
+			continue
+		}
+		if value := x.lookup.vars[v]; len(value) > 12 {
+			b.WriteString(value[:4])
+		}
+		b.WriteString("…")
+		v++
+	}
+	return b.String()
+}

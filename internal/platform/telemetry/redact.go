@@ -1,0 +1,261 @@
+package telemetry
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"strings"
+)
+
+// redacting passes every attribute through the redactor before the handler
+// behind it sees it. It works on the record, so that groups, errors and values
+// that turn themselves into others are covered as well.
+type redacting struct{ next slog.Handler }
+
+func (h redacting) Enabled(ctx context.Context, level slog.Level) bool {
+	return h.next.Enabled(ctx, level)
+}
+
+func (h redacting) Handle(ctx context.Context, r slog.Record) error {
+	clean := slog.NewRecord(r.Time, r.Level, Redact(r.Message), r.PC)
+	r.Attrs(func(a slog.Attr) bool {
+		clean.AddAttrs(redactAttr(a))
+		return true
+	})
+	return h.next.Handle(ctx, clean)
+}
+
+func (h redacting) WithAttrs(attrs []slog.Attr) slog.Handler {
+	return redacting{h.next.WithAttrs(redactAttrs(attrs))}
+}
+
+func (h redacting) WithGroup(name string) slog.Handler {
+	return redacting{h.next.WithGroup(name)}
+}
+
+func redactAttrs(attrs []slog.Attr) []slog.Attr {
+	clean := make([]slog.Attr, len(attrs))
+	for i, a := range attrs {
+		clean[i] = redactAttr(a)
+	}
+	return clean
+}
+
+func redactAttr(a slog.Attr) slog.Attr {
+	v := a.Value.Resolve()
+	if v.Kind() == slog.KindGroup {
+		return slog.Attr{Key: a.Key, Value: slog.GroupValue(redactAttrs(v.Group())...)}
+	}
+	switch classify(a.Key) {
+	case keySecret:
+		if v.Kind() == slog.KindString && v.String() == "" {
+			return a
+		}
+		return slog.String(a.Key, redacted)
+	case keyPhone:
+		return slog.String(a.Key, MaskPhone(v.String()))
+	}
+	switch v.Kind() {
+	case slog.KindString:
+		return slog.String(a.Key, Redact(v.String()))
+	case slog.KindAny:
+		// Structures are printed here rather than by the handler: a field
+		// deep inside would otherwise escape the redactor.
+		switch x := v.Any().(type) {
+		case nil:
+			return a
+		case error:
+			return slog.String(a.Key, Redact(x.Error()))
+		case []byte:
+			return slog.String(a.Key, fmt.Sprintf("[%d bytes]", len(x)))
+		default:
+			return slog.String(a.Key, Redact(fmt.Sprint(x)))
+		}
+	}
+	return slog.Attr{Key: a.Key, Value: v}
+}
+
+type keyClass uint8
+
+const (
+	keyPlain keyClass = iota
+	keySecret
+	keyPhone
+)
+
+// classify looks at the last word of a key: access_token and userPin hide
+// their values, token_cid and pin_attempts do not.
+func classify(key string) keyClass {
+	word := key
+	for i := len(key) - 1; i > 0; i-- {
+		c := key[i]
+		if c == '_' || c == '-' || c == '.' || c == ' ' {
+			word = key[i+1:]
+			break
+		}
+		if 'A' <= c && c <= 'Z' && 'a' <= key[i-1] && key[i-1] <= 'z' {
+			word = key[i:]
+			break
+		}
+	}
+	switch strings.ToLower(word) {
+	case "token", "tokens", "authorization", "bearer", "pin", "pins", "secret", "secrets", "password", "passwd",
+		"passphrase", "cookie", "seed", "mnemonic", "delegation", "invocation", "credential", "credentials", "apikey":
+		return keySecret
+	case "phone", "msisdn", "phonenumber", "telephone":
+		return keyPhone
+	case "key":
+		switch lower := strings.ToLower(key); {
+		case strings.HasPrefix(lower, "api"), strings.HasPrefix(lower, "private"), strings.HasPrefix(lower, "master"),
+			strings.HasPrefix(lower, "secret"), strings.HasSuffix(lower, "encryption_key"):
+			return keySecret
+		}
+	case "number":
+		if lower := strings.ToLower(key); strings.HasPrefix(lower, "phone") || strings.HasPrefix(lower, "telephone") {
+			return keyPhone
+		}
+	}
+	return keyPlain
+}
+
+// tokenLength is how long a run of base64 characters may be before it is
+// taken for a token. Identifiers that belong in a log (CIDs, DIDs, UUIDs) are
+// shorter; signatures and encoded tokens are longer.
+const tokenLength = 80
+
+// Redact returns s with bearer tokens, encoded capability tokens, 256-bit hex
+// keys and telephone numbers hidden. Text without any is returned as it is.
+func Redact(s string) string {
+	var out strings.Builder
+	done := 0 // s[:done] is in out already
+	for i := 0; i < len(s); {
+		end, text := match(s, i)
+		if end == i {
+			i = skip(s, i)
+			continue
+		}
+		out.WriteString(s[done:i])
+		out.WriteString(text)
+		i, done = end, end
+	}
+	if done == 0 {
+		return s
+	}
+	out.WriteString(s[done:])
+	return out.String()
+}
+
+// match reports the end of the sensitive text that starts at i and what to
+// write instead; end == i means that none starts there.
+func match(s string, i int) (end int, text string) {
+	if i > 0 && isWord(s[i-1]) && s[i] != '+' {
+		return i, ""
+	}
+	c := s[i]
+	switch {
+	case (c == 'B' || c == 'b') && hasFold(s[i:], "bearer "):
+		j := i + len("bearer ")
+		for j < len(s) && s[j] == ' ' {
+			j++
+		}
+		end = j
+		for end < len(s) && (isToken(s[end]) || s[end] == '.' || s[end] == '~') {
+			end++
+		}
+		if end-j < 8 { // "bearer of news"
+			return i, ""
+		}
+		return end, s[i:i+len("bearer ")] + redacted
+	case c == '+' || c == '%' && hasFold(s[i:], "%2b"):
+		return matchPhone(s, i)
+	case c == '0' || c == 't' && strings.HasPrefix(s[i:], "tel:"):
+		if end, text = matchPhone(s, i); end != i {
+			return end, text
+		}
+	}
+	if !isToken(c) {
+		return i, ""
+	}
+	return matchToken(s, i)
+}
+
+func matchPhone(s string, i int) (end int, text string) {
+	j, least := i, 8
+	switch {
+	case s[i] == '+':
+		j++
+	case s[i] == '%':
+		j += len("%2b")
+	case s[i] == 't':
+		j += len("tel:")
+		if j < len(s) && s[j] == '+' {
+			j++
+		}
+	default: // national or 00 form: a leading zero and nothing around it
+		least = 10
+	}
+	end = j
+	for end < len(s) && isDigit(s[end]) {
+		end++
+	}
+	if n := end - j; n < least || n > 15 || end < len(s) && isWord(s[end]) {
+		return i, ""
+	}
+	if s[i] == '+' || s[i] == '0' {
+		return end, MaskPhone(s[i:end])
+	}
+	return end, s[i:j] + MaskPhone(s[j:end])
+}
+
+// matchToken looks at the run of base64 characters that starts at i.
+func matchToken(s string, i int) (end int, text string) {
+	end, hexOnly := i, true
+	for end < len(s) && isToken(s[end]) {
+		hexOnly = hexOnly && isHex(s[end])
+		end++
+	}
+	n := end - i
+	switch {
+	case n >= 16 && strings.HasPrefix(s[i:], "eyJ"): // a JWT, or any base64 of a JSON object
+		for end < len(s) && (isToken(s[end]) || s[end] == '.') {
+			end++
+		}
+		return end, redacted
+	case n >= 40 && strings.Contains(s[i:min(end, i+24)], "lcm9vdH"): // base64 of a CAR header: "roots"
+		return end, redacted
+	case n == 64 && hexOnly:
+		return end, s[i:i+6] + "…" + redacted
+	case n >= tokenLength && !pathLike(s[i:end]):
+		return end, redacted
+	}
+	return i, ""
+}
+
+// pathLike tells a file path, whose slashes are many and near, from base64.
+func pathLike(s string) bool { return strings.Count(s, "/")*24 > len(s) }
+
+// skip moves past the rest of a word, or one character: tokens start where
+// words start.
+func skip(s string, i int) int {
+	i++
+	for i < len(s) && isWord(s[i-1]) && isWord(s[i]) {
+		i++
+	}
+	return i
+}
+
+func hasFold(s, prefix string) bool {
+	return len(s) >= len(prefix) && strings.EqualFold(s[:len(prefix)], prefix)
+}
+
+func isDigit(c byte) bool { return '0' <= c && c <= '9' }
+
+func isHex(c byte) bool { return isDigit(c) || 'a' <= c && c <= 'f' || 'A' <= c && c <= 'F' }
+
+func isWord(c byte) bool {
+	return isDigit(c) || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || c == '_' || c >= 0x80
+}
+
+func isToken(c byte) bool {
+	return isDigit(c) || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || c == '+' || c == '/' || c == '-' || c == '_' || c == '='
+}
