@@ -6,7 +6,7 @@
 // test fails, so that a suite that should have run can not vanish silently.
 //
 // Names: postgres (TEST_POSTGRES_URL), s3 (TEST_S3_URL and AWS_*), nats (always
-// there), long (TEST_LONG=1); a name in capitals is an environment variable;
+// there), long (CASTALIA_LONG=1); a name in capitals is an environment variable;
 // any other name is a program on the PATH.
 package testenv
 
@@ -54,7 +54,7 @@ func missing(thing string, env func(string) string, look func(string) (string, e
 	case "s3":
 		variable = "TEST_S3_URL"
 	case "long":
-		variable = "TEST_LONG"
+		variable = "CASTALIA_LONG"
 	default:
 		if thing == strings.ToUpper(thing) {
 			variable = thing

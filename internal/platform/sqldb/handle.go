@@ -61,7 +61,7 @@ func (h *handle) QueryContext(ctx context.Context, query string, args ...any) (*
 	if err := h.check(ctx); err != nil {
 		return nil, h.note(err)
 	}
-	rows, err := h.q.QueryContext(h.context(ctx), query, args...) //nolint:rowserrcheck,sqlclosecheck // the caller iterates and closes
+	rows, err := h.q.QueryContext(h.context(ctx), query, args...) //nolint:sqlclosecheck // the caller iterates and closes
 	return rows, h.note(err)
 }
 
@@ -70,7 +70,7 @@ func (h *handle) QueryRowContext(ctx context.Context, query string, args ...any)
 	if err := h.check(ctx); err != nil {
 		_ = h.note(err)
 		// database/sql offers no other way to make a Row that reports an error.
-		return h.q.QueryRowContext(failedContext{ctx, err}, query, args...)
+		return h.q.QueryRowContext(failedContext{ctx, err}, query, args...) //nolint:contextcheck // it wraps ctx
 	}
 	row := h.q.QueryRowContext(h.context(ctx), query, args...)
 	_ = h.note(row.Err())

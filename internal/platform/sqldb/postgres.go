@@ -180,7 +180,7 @@ func (e *postgresEngine) ping(ctx context.Context) error {
 	return e.db.readers.QueryRowContext(ctx, "SELECT 1").Scan(&one)
 }
 
-func (e *postgresEngine) close() error { return nil }
+func (e *postgresEngine) close() {}
 
 // postgresConnector opens connections whose errors are classified.
 type postgresConnector struct {

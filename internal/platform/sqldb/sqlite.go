@@ -62,7 +62,7 @@ func openSQLite(ctx context.Context, path string, opt Options) (*DB, error) {
 	if err := db.writers.PingContext(ctx); err != nil {
 		return nil, errors.Join(fmt.Errorf("open database %s: %w", path, err), db.writers.Close(), db.readers.Close())
 	}
-	e := &sqliteEngine{groupWriter: newGroupWriter(db), db: db, path: path, file: info}
+	e := &sqliteEngine{groupWriter: newGroupWriter(db), db: db, path: path, file: info} //nolint:contextcheck // the writer outlives this call
 	db.engine = e
 	if err := e.ping(ctx); err != nil {
 		return nil, errors.Join(fmt.Errorf("open database %s: %w", path, err), db.Close())

@@ -81,7 +81,7 @@ func (c *sqliteConn) take(ctx context.Context, query string) (*cachedStmt, error
 	if s := c.stmts[query]; s != nil && !s.busy {
 		return s, nil
 	}
-	ds, err := c.sqliteDriverConn.PrepareContext(ctx, query)
+	ds, err := c.PrepareContext(ctx, query)
 	if err != nil {
 		return nil, classify(err)
 	}

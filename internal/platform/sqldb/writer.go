@@ -112,14 +112,13 @@ func (w *groupWriter) enqueue(ctx context.Context, j *job) error {
 	}
 }
 
-func (w *groupWriter) close() error {
+func (w *groupWriter) close() {
 	w.once.Do(func() {
 		w.mu.Lock() // everyone who got past the check has enqueued
 		close(w.stop)
 		w.mu.Unlock()
 	})
 	<-w.done
-	return nil
 }
 
 func (w *groupWriter) loop() {
