@@ -1,0 +1,212 @@
+package ussdmenu
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// ways returns the names that a screen or an action may lead to. What a :same
+// of an action means depends on the caller, so callers is asked.
+func (c *checker) ways(id string, callers map[string][]string) []string {
+	var out []string
+	add := func(n Next) {
+		for _, t := range n {
+			if t.To == ToSame {
+				out = append(out, callers[id]...)
+				continue
+			}
+			out = append(out, c.target(id, t.To))
+		}
+	}
+	if s := c.src.Screens[id]; s != nil {
+		for i := range s.Options {
+			add(s.Options[i].Next)
+		}
+		if s.Input != nil {
+			add(s.Input.Next)
+		}
+		add(s.Back)
+		if s.CanExit {
+			out = append(out, c.src.Exit)
+		}
+	}
+	if a := c.src.Actions[id]; a != nil {
+		for _, outcome := range slices.Sorted(maps.Keys(a.On)) {
+			add(a.On[outcome])
+		}
+	}
+	return out
+}
+
+// checkGraph finds screens that nothing reaches, dead ends, traps from which no
+// end can be reached, and actions that call each other in a circle.
+func (c *checker) checkGraph() {
+	ids := slices.Concat(slices.Sorted(maps.Keys(c.src.Screens)), slices.Sorted(maps.Keys(c.src.Actions)))
+	callers := map[string][]string{}
+	for id, s := range c.src.Screens {
+		for _, to := range c.ways(s.id, nil) {
+			if c.src.Actions[to] != nil {
+				callers[to] = append(callers[to], id)
+			}
+		}
+		callers[id] = append(callers[id], id)
+	}
+	for id, a := range c.src.Actions {
+		for _, n := range a.On {
+			for _, t := range n {
+				for _, caller := range callers[id] {
+					if t.To == ToSame && len(t.Notice) > 0 {
+						c.notices[caller] = append(c.notices[caller], t.Notice)
+					}
+				}
+			}
+		}
+	}
+	reached := c.closure([]string{c.src.Start, c.src.Exit, c.src.Resume}, func(id string) []string { return c.ways(id, callers) })
+	back := map[string][]string{}
+	var ends []string
+	for _, id := range ids {
+		for _, to := range c.ways(id, callers) {
+			back[to] = append(back[to], id)
+		}
+		if s := c.src.Screens[id]; s != nil && s.End {
+			ends = append(ends, id)
+		}
+	}
+	leaves := c.closure(ends, func(id string) []string { return back[id] })
+	for _, id := range ids {
+		path, what := "screens."+id, "screen"
+		if c.src.Actions[id] != nil {
+			path, what = "actions."+id, "action"
+		}
+		switch {
+		case !reached[id]:
+			c.report(path, "%s %q is unreachable", what, id)
+		case c.deadEnd(id):
+			c.report(path, "%s %q is a dead end", what, id)
+		case !leaves[id]:
+			c.report(path, "no way leads from %s %q to the end of the session", what, id)
+		}
+	}
+	for _, id := range slices.Sorted(maps.Keys(c.src.Actions)) {
+		c.checkCircle(id, nil)
+	}
+}
+
+// deadEnd reports whether a user on the screen may have nothing to answer.
+func (c *checker) deadEnd(id string) bool {
+	s := c.src.Screens[id]
+	if s == nil || s.End || s.Input != nil || len(s.Back) > 0 || s.CanExit {
+		return false
+	}
+	for i := range s.Options {
+		if s.Options[i].When.Always() {
+			return false
+		}
+	}
+	return true
+}
+
+func (c *checker) closure(from []string, next func(string) []string) map[string]bool {
+	seen := map[string]bool{}
+	for len(from) > 0 {
+		id := from[len(from)-1]
+		from = from[:len(from)-1]
+		if id == "" || seen[id] {
+			continue
+		}
+		seen[id] = true
+		from = append(from, next(id)...)
+	}
+	return seen
+}
+
+func (c *checker) checkCircle(id string, above []string) {
+	if slices.Contains(above, id) {
+		c.report("actions."+above[0], "actions call each other in a circle: %s", strings.Join(append(above, id), " > "))
+		return
+	}
+	if a := c.src.Actions[id]; a != nil && len(above) <= len(c.src.Actions) {
+		for _, outcome := range slices.Sorted(maps.Keys(a.On)) {
+			for _, t := range a.On[outcome] {
+				if c.src.Actions[t.To] != nil {
+					c.checkCircle(t.To, append(slices.Clone(above), id))
+				}
+			}
+		}
+	}
+}
+
+// checkSize finds texts that may not fit into one message.
+func (c *checker) checkSize(s *Screen) {
+	path := "screens." + s.id
+	for _, lang := range c.src.Languages {
+		notice := Size{}
+		for _, text := range c.notices[s.id] {
+			if z := Measure(text[lang] + "\n"); z.Units > notice.Units {
+				notice.Septets, notice.Units = max(z.Septets, notice.Septets), z.Units
+				notice.UCS2 = notice.UCS2 || z.UCS2
+			}
+		}
+		if s.Paged {
+			c.checkPaged(s, lang, notice)
+			continue
+		}
+		z := s.texts[lang].worst(c.src)
+		z.plus(notice)
+		for i := range s.Options {
+			if !s.Options[i].Hidden {
+				z.add("\n" + s.Options[i].Key + ". ")
+				z.plus(s.Options[i].labels[lang].worst(c.src))
+			}
+		}
+		z.plus(c.pinned(s, lang))
+		if !z.Fits() {
+			c.report(path+".text", "screen %q can exceed one message in %q and is not paged: %s", s.id, lang, tooLong(z))
+		}
+	}
+}
+
+func tooLong(z Size) string {
+	if z.UCS2 {
+		return fmt.Sprintf("%d characters where %d fit, because some are not in the GSM alphabet", z.Units, MaxUnits)
+	}
+	return fmt.Sprintf("%d septets where %d fit", z.Septets, MaxSeptets)
+}
+
+// pinned is the size of the lines that every page of the screen repeats.
+func (c *checker) pinned(s *Screen, lang string) Size {
+	var z Size
+	if len(s.Back) > 0 {
+		z.add("\n" + c.src.Keys.Back + ". " + c.src.Labels.Back[lang])
+	}
+	if s.CanExit {
+		z.add("\n" + c.src.Keys.Exit + ". " + c.src.Labels.Exit[lang])
+	}
+	return z
+}
+
+// checkPaged makes sure that each option, and the notice with a few words of
+// the text, has a page to stand on.
+func (c *checker) checkPaged(s *Screen, lang string, notice Size) {
+	frame := c.pinned(s, lang)
+	frame.add("\n" + c.src.Keys.Next + ". " + c.src.Labels.Next[lang])
+	frame.add("\n" + c.src.Keys.Previous + ". " + c.src.Labels.Previous[lang])
+	frame.UCS2 = true // a value outside the GSM alphabet may share the page
+	top := frame
+	top.plus(notice)
+	top.add(strings.Repeat("x", 10))
+	if !top.Fits() {
+		c.report("screens."+s.id+".text", "screen %q has no room for its text between the lines of every page in %q", s.id, lang)
+	}
+	for i := range s.Options {
+		z := frame
+		z.add("\n" + s.Options[i].Key + ". ")
+		z.plus(s.Options[i].labels[lang].worst(c.src))
+		if !s.Options[i].Hidden && !z.Fits() {
+			c.report(fmt.Sprintf("screens.%s.options[%d].label", s.id, i), "option %q of screen %q does not fit on a page in %q", s.Options[i].Key, s.id, lang)
+		}
+	}
+}

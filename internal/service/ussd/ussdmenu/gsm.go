@@ -1,0 +1,225 @@
+package ussdmenu
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/text/unicode/norm"
+)
+
+// The size of one USSD message: 160 octets, which hold 182 septets of the GSM
+// default alphabet or 80 units of UCS-2 (3GPP TS 23.038).
+const (
+	MaxSeptets = 182
+	MaxUnits   = 80
+)
+
+const (
+	gsmBasic = "@£$¥èéùìòÇ\nØø\rÅåΔ_ΦΓΛΩΠΨΣΘΞÆæßÉ !\"#¤%&'()*+,-./0123456789:;<=>?" +
+		"¡ABCDEFGHIJKLMNOPQRSTUVWXYZÄÖÑÜ§¿abcdefghijklmnopqrstuvwxyzäöñüà"
+	gsmExtension = "^{}\\[~]|€\f"
+)
+
+// gsmTable holds the septets that each character below U+0400 takes; 0 means
+// that the character is not in the alphabet. The euro sign lies above.
+var gsmTable = func() (table [0x400]uint8) {
+	for _, r := range gsmBasic {
+		table[r] = 1
+	}
+	for _, r := range gsmExtension {
+		if r < 0x400 {
+			table[r] = 2
+		}
+	}
+	return table
+}()
+
+// septets returns what r takes in the GSM default alphabet, 0 when it is not in it.
+func septets(r rune) int {
+	if r >= 0 && r < 0x400 {
+		return int(gsmTable[r])
+	}
+	if r == '€' {
+		return 2
+	}
+	return 0
+}
+
+// units returns what r takes in UCS-2 (UTF-16 code units).
+func units(r rune) int {
+	if r > 0xFFFF {
+		return 2
+	}
+	return 1
+}
+
+// Size is how much of a USSD message a text takes.
+type Size struct {
+	Septets int  // in the GSM default alphabet, when GSM
+	Units   int  // in UCS-2
+	UCS2    bool // some character is not in the GSM alphabet
+}
+
+// Measure returns the size of s.
+func Measure(s string) Size {
+	var z Size
+	z.add(s)
+	return z
+}
+
+func (z *Size) add(s string) {
+	for _, r := range s {
+		n := septets(r)
+		if n == 0 {
+			z.UCS2 = true
+		}
+		z.Septets += n
+		z.Units += units(r)
+	}
+}
+
+func (z *Size) plus(o Size) {
+	z.Septets += o.Septets
+	z.Units += o.Units
+	z.UCS2 = z.UCS2 || o.UCS2
+}
+
+// Fits reports whether the text goes into one USSD message.
+func (z Size) Fits() bool {
+	if z.UCS2 {
+		return z.Units <= MaxUnits
+	}
+	return z.Septets <= MaxSeptets
+}
+
+// Fits reports whether s goes into one USSD message.
+func Fits(s string) bool { return Measure(s).Fits() }
+
+// Clean makes a value that came from outside safe to store and to show: no
+// control or formatting characters, no invalid UTF-8, single spaces.
+func Clean(s string) string {
+	clean := true
+	for i := 0; i < len(s); i++ {
+		if c := s[i]; c < 0x21 || c >= 0x7F {
+			clean = false
+			break
+		}
+	}
+	if clean {
+		return s
+	}
+	var b strings.Builder
+	b.Grow(len(s))
+	space := false
+	for _, r := range s {
+		switch {
+		case unicode.IsSpace(r):
+			space = b.Len() > 0
+			continue
+		case r == utf8.RuneError, unicode.IsControl(r), unicode.In(r, unicode.Cf, unicode.Co, unicode.Cs):
+			continue
+		}
+		if space {
+			b.WriteByte(' ')
+			space = false
+		}
+		b.WriteRune(r)
+	}
+	return b.String()
+}
+
+// CleanText is Clean for texts of several lines: it keeps line breaks, at most
+// two in a row.
+func CleanText(s string) string {
+	lines := strings.Split(strings.ReplaceAll(s, "\r\n", "\n"), "\n")
+	kept := lines[:0]
+	for _, line := range lines {
+		line = Clean(line)
+		if line == "" && (len(kept) == 0 || kept[len(kept)-1] == "") {
+			continue
+		}
+		kept = append(kept, line)
+	}
+	return strings.TrimRight(strings.Join(kept, "\n"), "\n")
+}
+
+// Transliterate rewrites s in the GSM alphabet: letters lose the accents that
+// the alphabet lacks, anything else becomes a question mark.
+func Transliterate(s string) string {
+	if !Measure(s).UCS2 {
+		return s
+	}
+	var b strings.Builder
+	for _, r := range norm.NFC.String(s) {
+		if septets(r) > 0 {
+			b.WriteRune(r)
+			continue
+		}
+		if plain, ok := lookalike(r); ok {
+			b.WriteString(plain)
+			continue
+		}
+		wrote := false
+		for _, d := range norm.NFKD.String(string(r)) {
+			if septets(d) > 0 {
+				b.WriteRune(d)
+				wrote = true
+			}
+		}
+		if !wrote && !unicode.Is(unicode.Mn, r) {
+			b.WriteByte('?')
+		}
+	}
+	return b.String()
+}
+
+// lookalike maps the marks that word processors write and letters that do not
+// decompose.
+func lookalike(r rune) (string, bool) {
+	switch r {
+	case '‘', '’', 'ʼ', '`', '´':
+		return "'", true
+	case '“', '”', '«', '»':
+		return `"`, true
+	case '–', '—', '−', '‐', '‑':
+		return "-", true
+	case '•', '·':
+		return "*", true
+	case 'ł':
+		return "l", true
+	case 'Ł':
+		return "L", true
+	case 'đ', 'ɗ':
+		return "d", true
+	case 'Đ', 'Ɗ':
+		return "D", true
+	case 'ɓ':
+		return "b", true
+	case 'ƙ':
+		return "k", true
+	case 'ı':
+		return "i", true
+	case 'œ':
+		return "oe", true
+	}
+	return "", false
+}
+
+// clip cuts s so that it takes at most max septets (or UCS-2 units, when it is
+// not in the GSM alphabet), never inside a character.
+func clip(s string, limit int) string {
+	ucs2 := Measure(s).UCS2
+	used := 0
+	for i, r := range s {
+		n := septets(r)
+		if ucs2 {
+			n = units(r)
+		}
+		if used+n > limit {
+			return s[:i]
+		}
+		used += n
+	}
+	return s
+}

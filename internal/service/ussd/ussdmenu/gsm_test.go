@@ -1,0 +1,82 @@
+package ussdmenu_test
+
+import (
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"pgregory.net/rapid"
+
+	"github.com/castalia-org/castalia/internal/service/ussd/ussdmenu"
+)
+
+func TestMeasureCountsSeptetsAndUnits(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		text string
+		want ussdmenu.Size
+		fits bool
+	}{
+		{"", ussdmenu.Size{}, true},
+		{"Karibu", ussdmenu.Size{Septets: 6, Units: 6}, true},
+		{"[€]", ussdmenu.Size{Septets: 6, Units: 3}, true},
+		{"ç", ussdmenu.Size{Units: 1, UCS2: true}, true},
+		{"Ç", ussdmenu.Size{Septets: 1, Units: 1}, true},
+		{"😀", ussdmenu.Size{Units: 2, UCS2: true}, true},
+		{strings.Repeat("a", 182), ussdmenu.Size{Septets: 182, Units: 182}, true},
+		{strings.Repeat("a", 183), ussdmenu.Size{Septets: 183, Units: 183}, false},
+		{strings.Repeat("{", 91), ussdmenu.Size{Septets: 182, Units: 91}, true},
+		{strings.Repeat("{", 92), ussdmenu.Size{Septets: 184, Units: 92}, false},
+		{strings.Repeat("ጀ", 80), ussdmenu.Size{Units: 80, UCS2: true}, true},
+		{strings.Repeat("ጀ", 81), ussdmenu.Size{Units: 81, UCS2: true}, false},
+		{strings.Repeat("a", 80) + "ጀ", ussdmenu.Size{Septets: 80, Units: 81, UCS2: true}, false},
+	} {
+		got := ussdmenu.Measure(tc.text)
+		if got != tc.want || got.Fits() != tc.fits {
+			t.Errorf("Measure(%q) = %+v fits %v, want %+v fits %v", tc.text, got, got.Fits(), tc.want, tc.fits)
+		}
+	}
+}
+
+func TestTransliterateKeepsNamesReadable(t *testing.T) {
+	t.Parallel()
+	for in, want := range map[string]string{
+		"Wanjiru": "Wanjiru", "Nguyễn": "Nguyen", "O’Brien": "O'Brien", "Çelik": "Çelik",
+		"Łukasz": "Lukasz", "ጀማል": "???", "naïve": "naive", "e\u0301": "é",
+	} {
+		if got := ussdmenu.Transliterate(in); got != want {
+			t.Errorf("Transliterate(%q) = %q, want %q", in, got, want)
+		}
+	}
+}
+
+func TestCleanAndTransliterateHoldTheirPromises(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		s := rapid.String().Draw(t, "s")
+		clean := ussdmenu.Clean(s)
+		if !utf8.ValidString(clean) || strings.ContainsAny(clean, "\n\r\t\x00\x1b\u202e\u200b") {
+			t.Fatalf("Clean(%q) = %q", s, clean)
+		}
+		if again := ussdmenu.Clean(clean); again != clean {
+			t.Fatalf("Clean is not idempotent: %q, %q", clean, again)
+		}
+		if ussdmenu.Measure(ussdmenu.Transliterate(s)).UCS2 {
+			t.Fatalf("Transliterate(%q) left the alphabet", s)
+		}
+	})
+}
+
+func TestWeakPIN(t *testing.T) {
+	t.Parallel()
+	for _, pin := range []string{"11111", "12345", "54321", "90123", "12121", "12312", "11222", "12321", "98765", "123"} {
+		if !ussdmenu.WeakPIN(pin) {
+			t.Errorf("%s passes", pin)
+		}
+	}
+	for _, pin := range []string{"43219", "70382", "19485", "2748", "604815"} {
+		if ussdmenu.WeakPIN(pin) {
+			t.Errorf("%s is refused", pin)
+		}
+	}
+}

@@ -1,0 +1,188 @@
+package ussdmenu
+
+import (
+	"strings"
+)
+
+// Render returns the text of the state's screen and whether it ends the session.
+func (m *Menu) Render(st State, f Facts) (text string, end bool) {
+	s := m.src.Screens[st.Screen]
+	if s == nil {
+		s = m.src.Screens[m.src.Start]
+		st = m.Begin(st.Lang)
+	}
+	if s.Paged {
+		pages := m.pages(s, st, f)
+		return pages[min(st.Page, len(pages)-1)], s.End
+	}
+	var b strings.Builder
+	b.Grow(MaxSeptets)
+	if st.Notice != "" {
+		b.WriteString(st.Notice)
+		b.WriteByte('\n')
+	}
+	s.texts[st.Lang].expand(&b, m.src, st.Vars)
+	for i := range s.Options {
+		o := &s.Options[i]
+		if o.Hidden || !o.When.Holds(f) {
+			continue
+		}
+		b.WriteByte('\n')
+		b.WriteString(o.Key)
+		b.WriteString(". ")
+		o.labels[st.Lang].expand(&b, m.src, st.Vars)
+	}
+	m.pinned(&b, s, st.Lang)
+	return b.String(), s.End
+}
+
+// pinned writes the lines that every page has.
+func (m *Menu) pinned(b *strings.Builder, s *Screen, lang string) {
+	if len(s.Back) > 0 {
+		line(b, m.src.Keys.Back, m.labels.back[lang])
+	}
+	if s.CanExit {
+		line(b, m.src.Keys.Exit, m.labels.exit[lang])
+	}
+}
+
+func line(b *strings.Builder, key, label string) {
+	b.WriteByte('\n')
+	b.WriteString(key)
+	b.WriteString(". ")
+	b.WriteString(label)
+}
+
+// pages cuts a screen into messages. Text breaks between words, an option is
+// never split, and the paging keys are there only where there is a page.
+func (m *Menu) pages(s *Screen, st State, f Facts) []string {
+	var head strings.Builder
+	if st.Notice != "" {
+		head.WriteString(st.Notice)
+		head.WriteByte('\n')
+	}
+	s.texts[st.Lang].expand(&head, m.src, st.Vars)
+	var options []string
+	for i := range s.Options {
+		o := &s.Options[i]
+		if o.Hidden || !o.When.Holds(f) {
+			continue
+		}
+		var b strings.Builder
+		line(&b, o.Key, "")
+		o.labels[st.Lang].expand(&b, m.src, st.Vars)
+		options = append(options, b.String())
+	}
+	var tail strings.Builder
+	m.pinned(&tail, s, st.Lang)
+
+	whole := head.String() + strings.Join(options, "") + tail.String()
+	if Fits(whole) {
+		return []string{whole}
+	}
+	var next, previous strings.Builder
+	line(&next, m.src.Keys.Next, m.labels.next[st.Lang])
+	line(&previous, m.src.Keys.Previous, m.labels.previous[st.Lang])
+	p := pager{next: next.String(), previous: previous.String(), tail: tail.String()}
+	for _, word := range words(head.String()) {
+		p.add(word, false)
+	}
+	for _, option := range options {
+		p.add(option, true)
+	}
+	return p.finish()
+}
+
+// words cuts text into pieces that keep the white space in front of them.
+func words(s string) []string {
+	var out []string
+	start := 0
+	for i := 1; i < len(s); i++ {
+		if (s[i] == ' ' || s[i] == '\n') && s[i-1] != ' ' && s[i-1] != '\n' {
+			out = append(out, s[start:i])
+			start = i
+		}
+	}
+	if start < len(s) {
+		out = append(out, s[start:])
+	}
+	return out
+}
+
+// pager fills pages greedily.
+type pager struct {
+	next, previous, tail string
+	pages                []string
+	page                 strings.Builder
+	size                 Size
+}
+
+// room returns the size of the lines that frame the page being filled.
+func (p *pager) room() Size {
+	z := Measure(p.tail)
+	z.plus(Measure(p.next))
+	if len(p.pages) > 0 {
+		z.plus(Measure(p.previous))
+	}
+	return z
+}
+
+// add puts a piece on the page, or on the next one when it does not fit. A word
+// longer than a page is cut; an option is not, the checker saw to that.
+func (p *pager) add(piece string, whole bool) {
+	for piece != "" {
+		if p.page.Len() == 0 {
+			piece = strings.TrimLeft(piece, " \n")
+		}
+		z := p.size
+		z.plus(Measure(piece))
+		framed := z
+		framed.plus(p.room())
+		if framed.Fits() {
+			p.page.WriteString(piece)
+			p.size = z
+			return
+		}
+		if p.page.Len() > 0 {
+			p.flush()
+			continue
+		}
+		if whole {
+			p.page.WriteString(piece)
+			p.size = z
+			return
+		}
+		room := p.room()
+		limit := MaxSeptets - room.Septets
+		if room.UCS2 || Measure(piece).UCS2 {
+			limit = MaxUnits - room.Units
+		}
+		cut := clip(piece, limit)
+		if cut == "" {
+			return
+		}
+		p.page.WriteString(cut)
+		piece = piece[len(cut):]
+		if piece != "" {
+			p.flush()
+		}
+	}
+}
+
+func (p *pager) flush() {
+	body := p.page.String() + p.next
+	if len(p.pages) > 0 {
+		body += p.previous
+	}
+	p.pages = append(p.pages, body+p.tail)
+	p.page.Reset()
+	p.size = Size{}
+}
+
+func (p *pager) finish() []string {
+	body := p.page.String()
+	if len(p.pages) > 0 {
+		body += p.previous
+	}
+	return append(p.pages, body+p.tail)
+}

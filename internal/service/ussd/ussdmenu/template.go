@@ -1,0 +1,74 @@
+package ussdmenu
+
+import (
+	"fmt"
+	"strings"
+)
+
+// template is a text with {{name}} in it, cut into pieces once.
+type template []piece
+
+// piece is a literal or the name of a variable.
+type piece struct {
+	literal  string
+	variable string
+}
+
+func parseTemplate(s string) (template, error) {
+	s = strings.TrimRight(s, "\n")
+	var t template
+	for {
+		before, rest, open := strings.Cut(s, "{{")
+		if before != "" {
+			t = append(t, piece{literal: before})
+		}
+		if !open {
+			return t, nil
+		}
+		name, after, closed := strings.Cut(rest, "}}")
+		if !closed {
+			return nil, fmt.Errorf("{{ without }}")
+		}
+		t = append(t, piece{variable: strings.TrimSpace(name)})
+		s = after
+	}
+}
+
+// expand writes the template with its variables into b.
+func (t template) expand(b *strings.Builder, src *Source, vars map[string]string) {
+	for _, p := range t {
+		if p.variable == "" {
+			b.WriteString(p.literal)
+			continue
+		}
+		b.WriteString(src.Variables[p.variable].show(vars[p.variable]))
+	}
+}
+
+// show makes a stored value fit to be seen: clean, in the declared alphabet, no
+// longer than declared.
+func (v Variable) show(value string) string {
+	if v.Lines {
+		value = CleanText(value)
+	} else {
+		value = Clean(value)
+	}
+	if v.Charset != "any" {
+		value = Transliterate(value)
+	}
+	return clip(value, v.Max)
+}
+
+// worst returns the largest size that the template can take.
+func (t template) worst(src *Source) Size {
+	var z Size
+	for _, p := range t {
+		if p.variable == "" {
+			z.add(p.literal)
+			continue
+		}
+		v := src.Variables[p.variable]
+		z.plus(Size{Septets: v.Max, Units: v.Max, UCS2: v.Charset == "any"})
+	}
+	return z
+}
