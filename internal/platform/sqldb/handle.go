@@ -61,7 +61,7 @@ func (h *handle) QueryContext(ctx context.Context, query string, args ...any) (*
 	if err := h.check(ctx); err != nil {
 		return nil, h.note(err)
 	}
-	rows, err := h.q.QueryContext(h.context(ctx), query, args...) //nolint:sqlclosecheck // the caller iterates and closes
+	rows, err := h.q.QueryContext(h.context(ctx), query, args...)
 	return rows, h.note(err)
 }
 

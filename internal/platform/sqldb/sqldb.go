@@ -119,6 +119,10 @@ func Open(ctx context.Context, url string, opt Options) (*DB, error) {
 // Dialect says which engine this is.
 func (db *DB) Dialect() Dialect { return db.dialect }
 
+// Logger returns the logger that the database was opened with, for parts that
+// work on its behalf.
+func (db *DB) Logger() *slog.Logger { return db.opt.Logger }
+
 // Write runs fn in a transaction and returns nil once its changes are durable.
 //
 // fn may run more than once, so it must have no effect outside tx; it does no

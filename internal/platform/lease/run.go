@@ -1,0 +1,183 @@
+package lease
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/castalia-org/castalia/internal/platform/sqldb"
+)
+
+// slotTTL is how long a node that died in the middle of a scheduled task keeps
+// others from taking it over.
+const slotTTL = 15 * time.Second
+
+// Run waits for the lease, holds it while fn runs, and releases it. It returns
+// what fn returns, ErrLost when the lease was lost meanwhile, or ctx's error
+// when ctx ended first. fn's context ends when the lease is lost.
+func (k *Keeper) Run(ctx context.Context, name string, ttl time.Duration, fn func(context.Context, Lease) error) error {
+	for {
+		l, ok, err := k.Acquire(ctx, name, ttl)
+		switch {
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case err != nil:
+			k.db.Logger().WarnContext(ctx, "lease can not be asked for", slog.String("lease", name), slog.Any("error", err))
+		case ok:
+			return k.Hold(ctx, l, fn)
+		}
+		if err := pause(ctx, ttl/3); err != nil {
+			return err
+		}
+	}
+}
+
+// Hold keeps renewing a lease that was acquired while fn runs, and releases it
+// afterwards. fn's context ends, with ErrLost as its cause, when somebody took
+// the lease over or when it could not be renewed in time.
+func (k *Keeper) Hold(ctx context.Context, l Lease, fn func(context.Context, Lease) error) error {
+	work, cancel := context.WithCancelCause(ctx)
+	stop := make(chan struct{})
+	renewed := make(chan struct{})
+	go func() {
+		defer close(renewed)
+		k.keepUp(work, l, stop, cancel)
+	}()
+	err := func() error {
+		defer func() { // also when fn panics: nobody else may wait for the whole time
+			close(stop)
+			<-renewed
+			free, cancelFree := context.WithTimeout(context.WithoutCancel(ctx), l.ttl)
+			defer cancelFree()
+			if err := k.Release(free, l); err != nil {
+				k.db.Logger().WarnContext(ctx, "lease not released", slog.String("lease", l.Name), slog.Any("error", err))
+			}
+			cancel(nil)
+		}()
+		return fn(work, l)
+	}()
+	if cause := context.Cause(work); errors.Is(cause, ErrLost) {
+		return fmt.Errorf("hold lease %s: %w", l.Name, errors.Join(cause, err))
+	}
+	return err
+}
+
+// keepUp renews the lease three times in its life until stop, and cancels the
+// work when that fails for too long.
+func (k *Keeper) keepUp(ctx context.Context, l Lease, stop <-chan struct{}, cancel context.CancelCauseFunc) {
+	tick := time.NewTimer(l.ttl / 3)
+	defer tick.Stop()
+	for {
+		select {
+		case <-stop:
+			return
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		try, done := context.WithDeadline(ctx, l.until)
+		next, err := k.Renew(try, l)
+		done()
+		switch {
+		case err == nil:
+			l = next
+			tick.Reset(l.ttl / 3)
+		case ctx.Err() != nil:
+			return
+		case errors.Is(err, ErrLost), !time.Now().Before(l.until):
+			cancel(fmt.Errorf("%w: %w", ErrLost, err))
+			return
+		default:
+			k.db.Logger().WarnContext(ctx, "lease not renewed yet", slog.String("lease", l.Name), slog.Any("error", err))
+			tick.Reset(min(l.ttl/10, time.Until(l.until)))
+		}
+	}
+}
+
+type slotKey struct{}
+
+// Slot returns the start of the period for which Every called its function.
+func Slot(ctx context.Context) time.Time {
+	t, _ := ctx.Value(slotKey{}).(time.Time)
+	return t
+}
+
+// Every calls fn once in each period of the database's clock, on one node of
+// the fleet, until ctx ends; it returns ctx's error. While fn runs for a period
+// no other node runs it. A node that dies in the middle is replaced within the
+// same period, or fn waits for the next one. An error of fn is logged, and the
+// period counts as done. Periods that nobody was there for are not made up for.
+func (k *Keeper) Every(ctx context.Context, name string, interval time.Duration, fn func(context.Context, Lease) error) error {
+	if interval < time.Millisecond {
+		return fmt.Errorf("schedule %s: interval %s is too short", name, interval)
+	}
+	for {
+		wait, err := k.slot(ctx, name, interval, fn)
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if err != nil {
+			k.db.Logger().WarnContext(ctx, "scheduled task failed", slog.String("task", name), slog.Any("error", err))
+		}
+		if err := pause(ctx, wait); err != nil {
+			return err
+		}
+	}
+}
+
+// slot runs the current period's task if nobody has, and returns how long to
+// wait before looking again.
+func (k *Keeper) slot(ctx context.Context, name string, interval time.Duration, fn func(context.Context, Lease) error) (time.Duration, error) {
+	retry := min(interval, slotTTL/3)
+	now, err := k.db.Now(ctx)
+	if err != nil {
+		return retry, err
+	}
+	n := sqldb.MS(now) / interval.Milliseconds()
+	start := sqldb.Time(n * interval.Milliseconds())
+	left := start.Add(interval).Sub(now)
+	if done, err := k.slotDone(ctx, k.db.Read(), name, n); err != nil || done {
+		return min(left, interval), err
+	}
+	l, ok, err := k.Acquire(ctx, "every/"+name, slotTTL)
+	if err != nil || !ok {
+		return min(left, retry), err // look again soon: its holder may have died
+	}
+	err = k.Hold(ctx, l, func(ctx context.Context, l Lease) error {
+		// Between the look and the lease somebody may have done it.
+		if done, err := k.slotDone(ctx, k.db.Read(), name, n); err != nil || done {
+			return err
+		}
+		err := fn(context.WithValue(ctx, slotKey{}, start), l)
+		if ctx.Err() != nil {
+			return err // not done: lost, or the process stops
+		}
+		return errors.Join(err, k.markSlot(ctx, l, name, n))
+	})
+	if later, nowErr := k.db.Now(ctx); nowErr == nil {
+		left = start.Add(interval).Sub(later)
+	}
+	return max(left, 0), err
+}
+
+func (k *Keeper) slotDone(ctx context.Context, tx sqldb.Querier, name string, n int64) (bool, error) {
+	var count int
+	err := tx.QueryRowContext(ctx, `SELECT COUNT(*) FROM platform_slots WHERE name = $1 AND slot >= $2`, name, n).Scan(&count)
+	if err != nil {
+		return false, fmt.Errorf("read schedule %s: %w", name, err)
+	}
+	return count > 0, nil
+}
+
+func (k *Keeper) markSlot(ctx context.Context, l Lease, name string, n int64) error {
+	return k.db.Write(ctx, func(ctx context.Context, tx sqldb.Querier) error {
+		if err := l.Guard(ctx, tx); err != nil {
+			return err
+		}
+		_, err := tx.ExecContext(ctx, `INSERT INTO platform_slots (name, slot) VALUES ($1, $2)
+			ON CONFLICT (name) DO UPDATE SET slot = excluded.slot`, name, n)
+		return err
+	})
+}
