@@ -19,8 +19,8 @@ const minRate = 256
 type body struct {
 	under io.ReadCloser
 	x     *exchange
-	left  int64 // negative: unlimited
 	limit bool
+	left  int64 // of the limit
 	read  int64
 	start time.Time
 	set   time.Time // when the deadline was last moved
@@ -30,7 +30,7 @@ type body struct {
 // limitBody puts the route's limits around the body. A body that announces
 // itself as too large is refused before a byte of it is read.
 func (x *exchange) limitBody(r *http.Request, m *mounted) error {
-	if r.Body == nil || r.Body == http.NoBody {
+	if x.body == nil {
 		return nil
 	}
 	most := m.route.MaxBody
@@ -41,7 +41,8 @@ func (x *exchange) limitBody(r *http.Request, m *mounted) error {
 		x.Header().Set("Connection", "close")
 		return errTooLarge
 	}
-	r.Body = &body{under: r.Body, x: x, left: most, limit: most > 0}
+	x.body.left, x.body.limit = most, most > 0
+	r.Body = x.body
 	if r.Header.Get("Expect") != "" {
 		x.extend(time.Now()) // the 100 Continue is written before any byte of ours
 	}
@@ -111,6 +112,21 @@ func (b *body) finish() {
 		_ = http.NewResponseController(b.x.w).SetReadDeadline(time.Time{})
 	}
 	b.ended = true
+}
+
+// abandonTime is how long the server waits for the rest of a body that the
+// handler did not read, before it gives the connection up.
+const abandonTime = 2 * time.Second
+
+// abandon is called when the answer is complete. The server now reads the rest
+// of the body, to find the next request behind it; a client that does not send
+// it must not hold the connection.
+func (b *body) abandon(now time.Time) {
+	if b.ended || b.x.conn == nil {
+		return
+	}
+	_ = http.NewResponseController(b.x.w).SetReadDeadline(now.Add(abandonTime))
+	b.x.conn.waiting(now)
 }
 
 // Close closes the body.

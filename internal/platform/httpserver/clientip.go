@@ -3,6 +3,7 @@ package httpserver
 import (
 	"net/http"
 	"net/netip"
+	"slices"
 	"strings"
 )
 
@@ -25,8 +26,8 @@ func clientAddr(r *http.Request, trustProxy bool) netip.Addr {
 	}
 	lines := r.Header["X-Forwarded-For"]
 	leftmost := netip.Addr{}
-	for i := len(lines) - 1; i >= 0; i-- {
-		for line := lines[i]; line != ""; {
+	for _, line := range slices.Backward(lines) {
+		for line != "" {
 			hop := line
 			if j := strings.LastIndexByte(line, ','); j >= 0 {
 				line, hop = line[:j], line[j+1:]

@@ -1,6 +1,7 @@
 package httpserver
 
 import (
+	"maps"
 	"math"
 	"net/http"
 	"strconv"
@@ -130,9 +131,7 @@ func GRPCCode(kind fault.Kind) int {
 // writeFault adds the error's own fields and sends the body. An error's field
 // wins over the table's: that is how a validation failure lists its texts.
 func writeFault(w http.ResponseWriter, status int, e *fault.Error, body map[string]any) {
-	for name, value := range e.Fields {
-		body[name] = value
-	}
+	maps.Copy(body, e.Fields)
 	h := w.Header()
 	SetRetryAfter(h, e)
 	if status == http.StatusUnauthorized && h.Get("Www-Authenticate") == "" {

@@ -8,6 +8,8 @@ import (
 	"net/netip"
 	"sync/atomic"
 	"time"
+
+	"github.com/castalia-org/castalia/internal/platform/telemetry"
 )
 
 // exchange is everything known about one request. It is the request's
@@ -25,6 +27,7 @@ type exchange struct {
 	pattern atomic.Pointer[string] // set by SetPattern
 	lookup  lookup
 	gzip    bool // the client takes gzip
+	span    telemetry.Span
 }
 
 type exchangeKey struct{}
@@ -110,8 +113,9 @@ func saneID(s string) bool {
 		return false
 	}
 	for i := range len(s) {
-		c := s[i]
-		if !('a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || c == '-' || c == '_' || c == '.' || c == ':') {
+		switch c := s[i]; {
+		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9', c == '-', c == '_', c == '.', c == ':':
+		default:
 			return false
 		}
 	}
@@ -124,7 +128,7 @@ func newID() string {
 	_, _ = rand.Read(u[6:]) // never fails
 	ms := time.Now().UnixMilli()
 	for i := range 6 {
-		u[i] = byte(ms >> (40 - 8*i))
+		u[i] = byte(ms >> (40 - 8*i)) //nolint:gosec // the low byte is wanted
 	}
 	u[6] = u[6]&0x0f | 0x70
 	u[8] = u[8]&0x3f | 0x80

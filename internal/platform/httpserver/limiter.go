@@ -108,6 +108,7 @@ func NewLimiter(cfg LimiterConfig) *Limiter {
 		s.index = map[Key]int32{}
 		s.newest, s.oldest = -1, -1
 		s.max = max(1, cfg.MaxKeys/shards)
+		s.dirty = make([]int32, 0, maxDirty)
 	}
 	return l
 }
@@ -241,11 +242,12 @@ func (s *limiterShard) unlink(i int32) {
 // maxDirty bounds what one shard publishes at a time.
 const maxDirty = 256
 
-// note remembers that the entry has something to publish.
+// note remembers that the entry has something to publish. When too many have,
+// the others learn of it later or not at all.
 func (s *limiterShard) note(e *limiterEntry, i int32) {
-	if e.fresh == 0 && len(s.dirty) < maxDirty {
-		if s.dirty == nil {
-			s.dirty = make([]int32, 0, maxDirty)
+	if e.fresh == 0 {
+		if len(s.dirty) == maxDirty {
+			return
 		}
 		s.dirty = append(s.dirty, i)
 	}

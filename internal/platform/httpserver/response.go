@@ -23,12 +23,16 @@ type response struct {
 	deadline    time.Time
 	zip         *gzipState
 	conn        *trackedConn
+	body        *body // nil when the request has none
 }
 
 func (w *response) begin(x *exchange, under http.ResponseWriter, r *http.Request) {
 	w.x, w.w, w.head = x, under, r.Method == http.MethodHead
 	w.conn, _ = r.Context().Value(connKey{}).(*trackedConn)
 	w.conn.serving()
+	if r.Body != nil && r.Body != http.NoBody {
+		w.body = &body{under: r.Body, x: x}
+	}
 }
 
 // Unwrap lets http.ResponseController reach the connection.
@@ -137,6 +141,9 @@ func (w *response) end() {
 		return
 	}
 	if w.abort {
+		if !w.wroteHeader {
+			w.status = StatusClientGone
+		}
 		if w.zip != nil {
 			w.zip.release(w)
 		}
@@ -148,5 +155,9 @@ func (w *response) end() {
 	if w.zip != nil {
 		w.zip.close(w)
 	}
-	w.extend(time.Now())
+	now := time.Now()
+	w.extend(now)
+	if w.body != nil {
+		w.body.abandon(now)
+	}
 }

@@ -85,6 +85,7 @@ type Route struct {
 // Surface is what one service offers: its routes and their common manners.
 type Surface struct {
 	Name   string
+	Doc    string // one paragraph, shown in the documentation
 	Routes []Route
 	// Prefixes are the paths below which a missing route answers in this
 	// surface's manner, such as "/api/fs".

@@ -87,6 +87,7 @@ type Server struct {
 	ready    atomic.Bool
 	draining chan struct{}
 	gzip     gzipPool
+	docs     docCache
 }
 
 // New returns a server without routes.
@@ -99,7 +100,13 @@ func New(cfg Config) (*Server, error) {
 		draining: make(chan struct{}),
 	}
 	s.conns = newConnTable(cfg.MaxConns)
+	cfg.Metrics.GaugeFunc("http_connections", "Open connections.", func() float64 { return float64(s.conns.len()) })
+	cfg.Metrics.CounterFunc("http_connections_dropped_total", "Waiting connections that were closed to make room.",
+		func() float64 { return float64(s.conns.drops.Load()) })
 	s.nobody = s.prepare(Surface{Name: "none", Errors: cfg.Errors, CORS: cfg.CORS})
+	if err := s.Mount(s.docsSurface()); err != nil {
+		return nil, err
+	}
 	return s, nil
 }
 
@@ -199,7 +206,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	x := &exchange{Context: r.Context(), server: s, start: time.Now(), id: requestID(r.Header)}
 	x.client = clientAddr(r, s.cfg.TrustProxy)
 	x.gzip = acceptsGzip(r.Header)
-	x.response.begin(x, w, r)
+	x.begin(x, w, r)
 	h := w.Header()
 	h[HeaderRequestID] = []string{x.id}
 	h["X-Content-Type-Options"] = noSniff
@@ -207,7 +214,10 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 	m, allow := s.route(x, r)
 	x.mounted = m
-	r = r.WithContext(x)
+	if s.cfg.Traces != nil {
+		x.Context, x.span = s.cfg.Traces.StartRequest(x.Context, r.Header, r.Method, x.label())
+	}
+	r = r.WithContext(x) //nolint:contextcheck // x is the request's context, with the exchange in it
 	m.meter.enter()
 	if sf := m.surface; sf.cors.mark(h, r) && isPreflight(r) {
 		sf.cors.preflight(h)
@@ -263,10 +273,10 @@ func (s *Server) serve(x *exchange, r *http.Request, m *mounted, allow string) (
 			return
 		}
 		if v == http.ErrAbortHandler { //nolint:errorlint // net/http compares it so
-			m.meter.leave(StatusClientGone, 0, time.Since(x.start))
-			panic(v)
+			x.abort = true
+			return
 		}
-		s.cfg.Logger.LogAttrs(x, slog.LevelError, "handler panicked", slog.String("request_id", x.id),
+		s.cfg.Logger.LogAttrs(r.Context(), slog.LevelError, "handler panicked", slog.String("request_id", x.id),
 			slog.String("route", m.route.Pattern), slog.Any("panic", v), slog.String("stack", string(debug.Stack())))
 		err = errPanicked
 	}()
@@ -305,17 +315,18 @@ func (s *Server) finish(x *exchange, r *http.Request, err error) {
 	if err != nil {
 		s.fail(x, r, err)
 	}
-	x.response.end()
+	x.end()
 	elapsed := time.Since(x.start)
 	m.meter.leave(x.status, x.written, elapsed)
+	x.span.EndRequest(x.status, x.id)
 	level := slog.LevelInfo
 	if m.route.Quiet {
 		level = slog.LevelDebug
 	}
-	if !s.cfg.Logger.Enabled(x, level) {
+	if !s.cfg.Logger.Enabled(r.Context(), level) {
 		return
 	}
-	s.cfg.Logger.LogAttrs(x, level, "request", slog.String("request_id", x.id), slog.String("method", r.Method),
+	s.cfg.Logger.LogAttrs(r.Context(), level, "request", slog.String("request_id", x.id), slog.String("method", r.Method),
 		slog.String("route", x.label()), slog.String("path", x.maskedPath(r)), slog.Int("status", x.status),
 		slog.Int64("bytes", x.written), slog.Duration("took", elapsed), slog.String("client", x.client.String()))
 }
@@ -328,7 +339,7 @@ func (s *Server) fail(x *exchange, r *http.Request, err error) {
 		if Status(e.Kind) >= http.StatusInternalServerError {
 			level = slog.LevelError
 		}
-		s.cfg.Logger.LogAttrs(x, level, "request failed", slog.String("request_id", x.id), slog.String("route", x.label()),
+		s.cfg.Logger.LogAttrs(r.Context(), level, "request failed", slog.String("request_id", x.id), slog.String("route", x.label()),
 			slog.String("kind", e.Kind.String()), slog.Any("error", err))
 	}
 	if x.hijacked {

@@ -79,7 +79,7 @@ func do(t *testing.T, h http.Handler, method, target string, body io.Reader, hea
 	}
 	w := httptest.NewRecorder()
 	h.ServeHTTP(w, r)
-	return answer{w.Result(), w.Body.String()} //nolint:bodyclose // a recorder's body is memory
+	return answer{w.Result(), w.Body.String()}
 }
 
 func TestErrorsAreWrittenByTheSurface(t *testing.T) {

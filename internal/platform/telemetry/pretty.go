@@ -107,7 +107,7 @@ func (h *pretty) write(b *strings.Builder, prefix string, a slog.Attr) {
 	case slog.KindTime:
 		b.WriteString(a.Value.Time().Format(time.RFC3339Nano))
 	default:
-		b.WriteString(oneLine(a.Value.String()))
+		b.WriteString(quoted(a.Value.String()))
 	}
 }
 
@@ -121,8 +121,15 @@ func (h *pretty) paint(b *strings.Builder, colour, text string) {
 	b.WriteString(plain)
 }
 
-// oneLine quotes what would break the line or fool a terminal, and what has a
-// space in it, so that key=value stays readable.
+// quoted is oneLine that also quotes spaces, so that key=value stays readable.
+func quoted(s string) string {
+	if strings.ContainsAny(s, " =") {
+		return strconv.Quote(s)
+	}
+	return oneLine(s)
+}
+
+// oneLine quotes what would break the line or fool a terminal.
 func oneLine(s string) string {
 	if s == "" {
 		return `""`

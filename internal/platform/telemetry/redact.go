@@ -181,12 +181,12 @@ func match(s string, i int) (end int, text string) {
 
 func matchPhone(s string, i int) (end int, text string) {
 	j, least := i, 8
-	switch {
-	case s[i] == '+':
+	switch s[i] {
+	case '+':
 		j++
-	case s[i] == '%':
+	case '%':
 		j += len("%2b")
-	case s[i] == 't':
+	case 't':
 		j += len("tel:")
 		if j < len(s) && s[j] == '+' {
 			j++

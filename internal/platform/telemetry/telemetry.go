@@ -118,7 +118,7 @@ func MaskPhone(number string) string {
 			digits++
 		}
 	}
-	if digits != len(number) && !(number[0] == '+' && digits == len(number)-1) {
+	if digits != len(number) && (number[0] != '+' || digits != len(number)-1) {
 		return redacted
 	}
 	head := 4

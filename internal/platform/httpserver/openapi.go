@@ -1,0 +1,275 @@
+package httpserver
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/http"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/google/jsonschema-go/jsonschema"
+)
+
+// OpenAPI returns the OpenAPI 3.1 document of everything that is mounted, as
+// JSON. What dynamic surfaces serve at this moment is part of it.
+func (s *Server) OpenAPI() ([]byte, error) {
+	s.mu.Lock()
+	surfaces := slices.Clone(s.surfaces)
+	s.mu.Unlock()
+	b := docBuilder{paths: map[string]map[string]any{}, schemas: map[string]any{}, names: map[reflect.Type]string{}}
+	var tags []any
+	for _, sf := range surfaces {
+		if sf.Doc != "" {
+			tags = append(tags, map[string]any{"name": sf.Name, "description": sf.Doc})
+		}
+		for i := range sf.Routes {
+			if !sf.Routes[i].Hidden {
+				b.add(sf.Name, &sf.Routes[i])
+			}
+		}
+	}
+	for _, sf := range surfaces {
+		if sf.Dynamic == nil || sf.Dynamic.Paths == nil {
+			continue
+		}
+		paths, schemas := sf.Dynamic.Paths()
+		for path, item := range paths {
+			if ours, ok := item.(map[string]any); ok && b.paths[path] == nil { // fixed paths win
+				b.paths[path] = ours
+			}
+		}
+		for name, schema := range schemas {
+			if _, taken := b.schemas[name]; !taken {
+				b.schemas[name] = schema
+			}
+		}
+	}
+	doc := map[string]any{
+		"openapi":           "3.1.0",
+		"jsonSchemaDialect": "https://json-schema.org/draft/2020-12/schema",
+		"info":              map[string]any{"title": s.cfg.Title, "version": s.cfg.Version},
+		"paths":             b.paths,
+		"components":        map[string]any{"schemas": b.schemas, "securitySchemes": securitySchemes()},
+	}
+	if len(tags) > 0 {
+		doc["tags"] = tags
+	}
+	out, err := json.Marshal(doc)
+	if err != nil {
+		return nil, fmt.Errorf("write the OpenAPI document: %w", err)
+	}
+	return out, nil
+}
+
+func securitySchemes() map[string]any {
+	return map[string]any{
+		"ucan":       map[string]any{"type": "http", "scheme": "bearer", "description": "A UCAN invocation; send X-Auth-Type: ucan with it."},
+		"delegation": map[string]any{"type": "apiKey", "in": "header", "name": "x-ucan-delegation", "description": "A UCAN delegation to this service."},
+		"operator":   map[string]any{"type": "http", "scheme": "bearer", "description": "OPERATOR_TOKEN; without one, this machine only."},
+	}
+}
+
+// security says in the document's words who may call a route.
+func security(a Auth) []any {
+	none := map[string]any{}
+	ucan, delegation := map[string]any{"ucan": []any{}}, map[string]any{"delegation": []any{}}
+	switch a {
+	case Operator:
+		return []any{map[string]any{"operator": []any{}}}
+	case Principal:
+		return []any{ucan, delegation}
+	case Optional:
+		return []any{ucan, delegation, none}
+	case Public:
+	}
+	return []any{}
+}
+
+// docBuilder collects path items and the schemas of named types.
+type docBuilder struct {
+	paths   map[string]map[string]any
+	schemas map[string]any
+	names   map[reflect.Type]string
+}
+
+func (b *docBuilder) add(surface string, r *Route) {
+	path := strings.ReplaceAll(r.Pattern, "...}", "}")
+	op := map[string]any{
+		"operationId": operationID(r.Method, path),
+		"tags":        r.Tags,
+		"security":    security(r.Auth),
+		"responses":   b.replies(r),
+		"x-auth":      r.Auth.String(),
+	}
+	if len(r.Tags) == 0 {
+		op["tags"] = []string{surface}
+	}
+	if r.Summary != "" {
+		op["summary"] = r.Summary
+	}
+	if r.Doc != "" {
+		op["description"] = r.Doc
+	}
+	if params := b.params(r); len(params) > 0 {
+		op["parameters"] = params
+	}
+	if r.Body != nil || len(r.BodyMedia) > 0 {
+		op["requestBody"] = map[string]any{"content": b.content(r.Body, r.BodyMedia...)}
+	}
+	if r.Stream {
+		op["x-stream"] = true
+	}
+	if b.paths[path] == nil {
+		b.paths[path] = map[string]any{}
+	}
+	b.paths[path][strings.ToLower(r.Method)] = op
+}
+
+func operationID(method, path string) string {
+	var id strings.Builder
+	id.WriteString(strings.ToLower(method))
+	upper := true
+	for _, c := range path {
+		switch {
+		case c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9':
+			if upper {
+				c = []rune(strings.ToUpper(string(c)))[0]
+			}
+			id.WriteRune(c)
+			upper = false
+		default:
+			upper = true
+		}
+	}
+	return id.String()
+}
+
+// params lists the described parameters, and the path's own that nobody described.
+func (b *docBuilder) params(r *Route) []any {
+	var out []any
+	described := map[string]bool{}
+	for _, p := range r.Params {
+		schema := any(map[string]any{"type": "string"})
+		if p.Schema != nil {
+			schema = b.schema(p.Schema)
+		}
+		item := map[string]any{"name": p.Name, "in": p.In, "required": p.Required || p.In == "path", "schema": schema}
+		if p.Doc != "" {
+			item["description"] = p.Doc
+		}
+		out = append(out, item)
+		described[p.In+p.Name] = true
+	}
+	for seg := range strings.SplitSeq(r.Pattern, "/") {
+		if kind, name, err := parseSegment(seg); err == nil && kind != literalSegment && !described["path"+name] {
+			out = append(out, map[string]any{"name": name, "in": "path", "required": true, "schema": map[string]any{"type": "string"}})
+		}
+	}
+	return out
+}
+
+func (b *docBuilder) replies(r *Route) map[string]any {
+	out := map[string]any{}
+	for _, reply := range r.Replies {
+		item := map[string]any{"description": reply.Doc}
+		if reply.Doc == "" {
+			item["description"] = http.StatusText(reply.Status)
+		}
+		if reply.Body != nil || reply.Media != "" {
+			var media []string
+			if reply.Media != "" {
+				media = []string{reply.Media}
+			}
+			item["content"] = b.content(reply.Body, media...)
+		}
+		key := strconv.Itoa(reply.Status)
+		if before, ok := out[key].(map[string]any); ok { // one status in several media types
+			if have, ok := before["content"].(map[string]any); ok && item["content"] != nil {
+				maps.Copy(have, item["content"].(map[string]any)) //nolint:errcheck // made a few lines above
+				continue
+			}
+		}
+		out[key] = item
+	}
+	if len(out) == 0 {
+		out["default"] = map[string]any{"description": "The answer."}
+	}
+	return out
+}
+
+func (b *docBuilder) content(value any, media ...string) map[string]any {
+	if len(media) == 0 {
+		media = []string{"application/json"}
+	}
+	content := map[string]any{}
+	for _, m := range media {
+		item := map[string]any{}
+		if value != nil {
+			item["schema"] = b.schema(value)
+		}
+		content[m] = item
+	}
+	return content
+}
+
+// schema describes a value's type. A ready schema is taken as it is; a named
+// structure is described once and referred to.
+func (b *docBuilder) schema(value any) any {
+	switch v := value.(type) {
+	case *jsonschema.Schema, map[string]any, json.RawMessage:
+		return v
+	}
+	t := reflect.TypeOf(value)
+	for t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	if t.Kind() == reflect.Slice && t.Elem().Kind() == reflect.Struct && t.Elem().Name() != "" {
+		return map[string]any{"type": "array", "items": b.typeSchema(t.Elem())}
+	}
+	return b.typeSchema(t)
+}
+
+func (b *docBuilder) typeSchema(t reflect.Type) any {
+	if name, ok := b.names[t]; ok {
+		return ref(name)
+	}
+	schema, err := jsonschema.ForType(t, &jsonschema.ForOptions{IgnoreInvalidTypes: true})
+	if err != nil || schema == nil {
+		return map[string]any{"description": t.String()} // recursive types have no inline form
+	}
+	if t.Kind() != reflect.Struct || t.Name() == "" || t.PkgPath() == "time" {
+		return schema
+	}
+	name := b.freeName(t)
+	b.names[t] = name
+	b.schemas[name] = schema
+	return ref(name)
+}
+
+func ref(name string) map[string]any {
+	return map[string]any{"$ref": "#/components/schemas/" + name}
+}
+
+// freeName is the type's name, with the package's in front where two clash.
+func (b *docBuilder) freeName(t reflect.Type) string {
+	name := strings.NewReplacer("[", "_", "]", "", "/", "_", ".", "_", "*", "", ",", "_", " ", "").Replace(t.Name())
+	if first := name[0]; first >= 'a' && first <= 'z' {
+		name = strings.ToUpper(name[:1]) + name[1:]
+	}
+	if _, taken := b.schemas[name]; !taken {
+		return name
+	}
+	pkg := t.PkgPath()[strings.LastIndexByte(t.PkgPath(), '/')+1:]
+	for i := 1; ; i++ {
+		candidate := pkg + "." + name
+		if i > 1 {
+			candidate += strconv.Itoa(i)
+		}
+		if _, taken := b.schemas[candidate]; !taken {
+			return candidate
+		}
+	}
+}
