@@ -1,0 +1,72 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+)
+
+// The keys of the test server. They guard nothing.
+const (
+	s3Access = "test"
+	s3Secret = "testsecret"
+)
+
+// startS3 starts versitygw on a folder.
+func startS3(ctx context.Context, dir string) (*server, []string, error) {
+	program, err := versitygw()
+	if err != nil {
+		return nil, nil, err
+	}
+	port, err := freePort()
+	if err != nil {
+		return nil, nil, err
+	}
+	root, versions, iam, sidecar := filepath.Join(dir, "s3"), filepath.Join(dir, "s3-versions"),
+		filepath.Join(dir, "s3-iam"), filepath.Join(dir, "s3-attributes")
+	for _, d := range []string{root, versions, iam, sidecar} {
+		if err := os.Mkdir(d, 0o700); err != nil {
+			return nil, nil, err
+		}
+	}
+	listen := "127.0.0.1:" + port
+	args := []string{"--port", listen, "--iam-dir", iam, "--quiet", "posix", "--versioning-dir", versions}
+	if !keepsAttributes(root) {
+		args = append(args, "--sidecar", sidecar)
+	}
+	cmd := exec.CommandContext(context.WithoutCancel(ctx), program, append(args, root)...)
+	cmd.Env = append(os.Environ(), "ROOT_ACCESS_KEY="+s3Access, "ROOT_SECRET_KEY="+s3Secret)
+	// It would wait for idle connections, and nothing it holds is wanted.
+	s, err := launch(ctx, cmd, syscall.SIGKILL, filepath.Join(dir, "s3.log"), func(ctx context.Context) error {
+		conn, err := new(net.Dialer).DialContext(ctx, "tcp", listen)
+		if err != nil {
+			return err
+		}
+		return conn.Close()
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	return s, []string{
+		"TEST_S3_URL=s3://?endpoint=http://" + listen + "&region=us-east-1&path_style=true",
+		"AWS_ACCESS_KEY_ID=" + s3Access,
+		"AWS_SECRET_ACCESS_KEY=" + s3Secret,
+	}, nil
+}
+
+func versitygw() (string, error) {
+	if path, err := filepath.Abs(filepath.Join(".bin", "versitygw")); err == nil {
+		if _, err := os.Stat(path); err == nil {
+			return path, nil
+		}
+	}
+	path, err := exec.LookPath("versitygw")
+	if err != nil {
+		return "", fmt.Errorf("versitygw: %w (make .bin/versitygw)", errAbsent)
+	}
+	return path, nil
+}
