@@ -1,0 +1,289 @@
+package query
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+
+	"google.golang.org/protobuf/encoding/protowire"
+	"google.golang.org/protobuf/reflect/protoreflect"
+)
+
+// Bounds of what a client may send.
+const (
+	maxQueryBytes  = 32 << 10
+	maxParameters  = 512
+	maxParamLevels = 16
+)
+
+// ErrParameter marks a parameter that does not fit its field. Its text may be
+// shown to the client.
+var ErrParameter = errors.New("invalid parameter")
+
+func badParameter(name, format string, args ...any) error {
+	return fmt.Errorf("%w %q: %s", ErrParameter, name, fmt.Sprintf(format, args...))
+}
+
+// errNoField marks a parameter that names no field.
+var errNoField = errors.New("no such field")
+
+// Request is what a match and a query string become.
+type Request struct {
+	// Wire is the request message. Equal requests have equal bytes, whatever
+	// the order and spelling of their parameters.
+	Wire []byte
+	// PageLimit is the page size that was put in place of a larger one, or 0.
+	PageLimit uint64
+}
+
+// Bind turns the variables of the path and the query parameters into a request
+// message, without building a message object. Parameters that name no field
+// are ignored, as chains ignore them. maxPage caps the page size; 0 does not.
+func (m Match) Bind(query url.Values, maxPage uint64) (Request, error) {
+	b := binder{maxPage: maxPage}
+	if len(query) > maxParameters {
+		return Request{}, fmt.Errorf("%w: more than %d", ErrParameter, maxParameters)
+	}
+	for i, v := range m.Route.Template.variables {
+		text, err := v.value(m.segments)
+		if err != nil {
+			return Request{}, badParameter(v.path, "bad escape")
+		}
+		if err := b.set(&b.root, m.Route.variables[i], v.path, []string{text}, true); err != nil {
+			return Request{}, err
+		}
+	}
+	// The order of a map is random; that of the error texts must not be.
+	names := make([]string, 0, len(query))
+	for name := range query {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		if m.Route.heightQuery && name == heightParameter || m.Route.wholeBody() {
+			continue
+		}
+		if err := b.parameter(m.Route.input, name, query[name]); err != nil {
+			return Request{}, err
+		}
+	}
+	return Request{Wire: b.root.append(nil), PageLimit: b.capped}, nil
+}
+
+// boundField is one field of a request in the making.
+type boundField struct {
+	fd       protoreflect.FieldDescriptor
+	data     []byte // tags and values, ready for the wire
+	child    *boundMessage
+	fromPath bool
+}
+
+type boundMessage struct{ fields []*boundField }
+
+func (m *boundMessage) find(fd protoreflect.FieldDescriptor) *boundField {
+	for _, f := range m.fields {
+		if f.fd.Number() == fd.Number() {
+			return f
+		}
+	}
+	return nil
+}
+
+// append writes the fields in the order of their numbers.
+func (m *boundMessage) append(dst []byte) []byte {
+	slices.SortFunc(m.fields, func(a, b *boundField) int { return cmp.Compare(a.fd.Number(), b.fd.Number()) })
+	for _, f := range m.fields {
+		if f.child == nil {
+			dst = append(dst, f.data...)
+			continue
+		}
+		dst = protowire.AppendTag(dst, f.fd.Number(), protowire.BytesType)
+		dst = protowire.AppendBytes(dst, f.child.append(nil))
+	}
+	return dst
+}
+
+type binder struct {
+	root    boundMessage
+	maxPage uint64
+	capped  uint64
+}
+
+// parameter binds one query parameter by its proto or JSON name.
+func (b *binder) parameter(md protoreflect.MessageDescriptor, name string, values []string) error {
+	path, mapKey, isMap := cutMapKey(name)
+	fields, err := fieldPath(md, path)
+	switch {
+	case errors.Is(err, errNoField):
+		return nil
+	case err != nil:
+		return badParameter(name, "%s", err)
+	}
+	leaf := fields[len(fields)-1]
+	if isMap != leaf.IsMap() {
+		return badParameter(name, "a map is written as field[key]=value")
+	}
+	if isMap {
+		return b.setMap(fields, name, mapKey, values[0])
+	}
+	return b.set(&b.root, fields, name, values, false)
+}
+
+func cutMapKey(name string) (path, key string, ok bool) {
+	open := strings.IndexByte(name, '[')
+	if open <= 0 || name[len(name)-1] != ']' {
+		return name, "", false
+	}
+	return name[:open], name[open+1 : len(name)-1], true
+}
+
+// fieldPath resolves a dotted path; every step may use the proto name or the
+// JSON name.
+func fieldPath(md protoreflect.MessageDescriptor, path string) ([]protoreflect.FieldDescriptor, error) {
+	var fields []protoreflect.FieldDescriptor
+	for name := range strings.SplitSeq(path, ".") {
+		if md == nil || len(fields) == maxParamLevels {
+			return nil, errNoField
+		}
+		fd := md.Fields().ByTextName(name)
+		if fd == nil {
+			fd = md.Fields().ByJSONName(name)
+		}
+		if fd == nil {
+			return nil, errNoField
+		}
+		if len(fields) > 0 && fields[len(fields)-1].Cardinality() == protoreflect.Repeated {
+			return nil, errors.New("a list of messages cannot be a parameter")
+		}
+		fields = append(fields, fd)
+		md = fd.Message()
+		if md != nil && md.IsPlaceholder() {
+			return nil, errNoField
+		}
+	}
+	return fields, nil
+}
+
+// holder returns the message that holds the last field of the path.
+func (b *binder) holder(m *boundMessage, fields []protoreflect.FieldDescriptor, name string) (*boundMessage, error) {
+	for _, fd := range fields[:len(fields)-1] {
+		f := m.find(fd)
+		if f == nil {
+			if err := m.checkOneof(fd, name); err != nil {
+				return nil, err
+			}
+			f = &boundField{fd: fd, child: &boundMessage{}}
+			m.fields = append(m.fields, f)
+		}
+		if f.child == nil {
+			return nil, badParameter(name, "the field is set as a whole already")
+		}
+		m = f.child
+	}
+	return m, nil
+}
+
+func (m *boundMessage) checkOneof(fd protoreflect.FieldDescriptor, name string) error {
+	o := fd.ContainingOneof()
+	if o == nil || o.IsSynthetic() {
+		return nil
+	}
+	for _, f := range m.fields {
+		if f.fd.Number() != fd.Number() && f.fd.ContainingOneof() == o {
+			return badParameter(name, "%q is set already, and only one of them may be", f.fd.Name())
+		}
+	}
+	return nil
+}
+
+// set binds the values to the field. The path wins over the query, and the
+// first value of a singular field wins over the others.
+func (b *binder) set(root *boundMessage, fields []protoreflect.FieldDescriptor, name string, values []string, fromPath bool) error {
+	m, err := b.holder(root, fields, name)
+	if err != nil {
+		return err
+	}
+	fd := fields[len(fields)-1]
+	if f := m.find(fd); f != nil && (f.fromPath || !fd.IsList()) {
+		return nil
+	}
+	if err := m.checkOneof(fd, name); err != nil {
+		return err
+	}
+	switch {
+	case !fd.IsList():
+		values = values[:1]
+	case fromPath: // ibc: packet_commitments/{sequences}/… is written 1,2,3
+		values = strings.Split(values[0], ",")
+	}
+	f := m.find(fd)
+	if f == nil {
+		f = &boundField{fd: fd, fromPath: fromPath}
+		m.fields = append(m.fields, f)
+	}
+	for _, text := range values {
+		data, zero, err := b.value(fd, text, fromPath)
+		if err != nil {
+			return badParameter(name, "%s", err)
+		}
+		if zero && !fd.IsList() && !fd.HasPresence() {
+			continue
+		}
+		f.data = append(f.data, data...)
+	}
+	return nil
+}
+
+func (b *binder) setMap(fields []protoreflect.FieldDescriptor, name, key, text string) error {
+	m, err := b.holder(&b.root, fields, name)
+	if err != nil {
+		return err
+	}
+	fd := fields[len(fields)-1]
+	keyData, _, err := b.value(fd.MapKey(), key, false)
+	if err != nil {
+		return badParameter(name, "key: %s", err)
+	}
+	valueData, _, err := b.value(fd.MapValue(), text, false)
+	if err != nil {
+		return badParameter(name, "%s", err)
+	}
+	f := m.find(fd)
+	if f == nil {
+		f = &boundField{fd: fd}
+		m.fields = append(m.fields, f)
+	}
+	f.data = protowire.AppendTag(f.data, fd.Number(), protowire.BytesType)
+	f.data = protowire.AppendBytes(f.data, append(keyData, valueData...))
+	return nil
+}
+
+// pageLimit is the field whose value is capped.
+const pageLimit = "cosmos.base.query.v1beta1.PageRequest.limit"
+
+// value encodes one value with its tag, and reports whether it is the default.
+func (b *binder) value(fd protoreflect.FieldDescriptor, text string, fromPath bool) (data []byte, zero bool, err error) {
+	kind := protoKinds[fd.Kind()]
+	tag := protowire.AppendTag(nil, fd.Number(), kind.wireType())
+	switch kind {
+	case kindMessage:
+		payload, err := wellKnownParameter(fd.Message(), text, fromPath)
+		if err != nil {
+			return nil, false, err
+		}
+		return protowire.AppendBytes(tag, payload), false, nil
+	case kindGroup:
+		return nil, false, errors.New("a group cannot be a parameter")
+	}
+	scalar, err := parseScalar(fd, kind, text, fromPath)
+	if err != nil {
+		return nil, false, err
+	}
+	if fd.FullName() == pageLimit && b.maxPage > 0 && scalar.number > b.maxPage {
+		scalar.number, b.capped = b.maxPage, b.maxPage
+	}
+	return scalar.append(tag, kind), scalar.number == 0 && len(scalar.bytes) == 0, nil
+}

@@ -1,0 +1,18 @@
+// Package query answers HTTP requests with the replies of gRPC query services.
+//
+// It promises that any service whose descriptors carry google.api.http rules
+// can be asked without generated code: the rules become a trie of routes, path
+// and query parameters become request bytes, and reply bytes become JSON by an
+// encoder that is compiled once for each message type. No message object is
+// built on the way. Two dialects of JSON are written: that of the Cosmos
+// gateways (Cosmos) and plain proto3 JSON (Plain).
+//
+// Around the transcoder stand a cache that knows block heights, and the limits
+// that keep one client from hurting the others. Where the bytes come from is
+// somebody else's business: the package declares the interface Chain, and the
+// sub-package upstream fulfils it with gRPC connections.
+//
+// It refuses to write: only methods reached by GET are served, unless the
+// operator lists others by name. It refuses to trust an upstream: replies,
+// descriptors and heights are checked and bounded like any other input.
+package query

@@ -1,0 +1,277 @@
+package query
+
+import (
+	"encoding/binary"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+
+	"google.golang.org/protobuf/encoding/protowire"
+	"google.golang.org/protobuf/reflect/protoreflect"
+)
+
+// wellKnown marks the message types that JSON writes in a form of their own.
+type wellKnown uint8
+
+const (
+	ordinary wellKnown = iota
+	wellKnownAny
+	wellKnownTimestamp
+	wellKnownDuration
+	wellKnownFieldMask
+	wellKnownStruct
+	wellKnownList
+	wellKnownValue
+	wellKnownWrapper
+)
+
+var wellKnownTypes = map[protoreflect.FullName]wellKnown{
+	"google.protobuf.Any":         wellKnownAny,
+	"google.protobuf.Timestamp":   wellKnownTimestamp,
+	"google.protobuf.Duration":    wellKnownDuration,
+	"google.protobuf.FieldMask":   wellKnownFieldMask,
+	"google.protobuf.Struct":      wellKnownStruct,
+	"google.protobuf.ListValue":   wellKnownList,
+	"google.protobuf.Value":       wellKnownValue,
+	"google.protobuf.BoolValue":   wellKnownWrapper,
+	"google.protobuf.Int32Value":  wellKnownWrapper,
+	"google.protobuf.UInt32Value": wellKnownWrapper,
+	"google.protobuf.Int64Value":  wellKnownWrapper,
+	"google.protobuf.UInt64Value": wellKnownWrapper,
+	"google.protobuf.FloatValue":  wellKnownWrapper,
+	"google.protobuf.DoubleValue": wellKnownWrapper,
+	"google.protobuf.StringValue": wellKnownWrapper,
+	"google.protobuf.BytesValue":  wellKnownWrapper,
+}
+
+// wellKnownFields is how many fields the special form needs: a descriptor that
+// only borrows the name is treated as an ordinary message.
+var wellKnownFields = map[wellKnown][]protoreflect.Kind{
+	wellKnownAny:       {protoreflect.StringKind, protoreflect.BytesKind},
+	wellKnownTimestamp: {protoreflect.Int64Kind, protoreflect.Int32Kind},
+	wellKnownDuration:  {protoreflect.Int64Kind, protoreflect.Int32Kind},
+	wellKnownFieldMask: {protoreflect.StringKind},
+	wellKnownStruct:    {protoreflect.MessageKind},
+	wellKnownList:      {protoreflect.MessageKind},
+	wellKnownValue: {
+		protoreflect.EnumKind, protoreflect.DoubleKind, protoreflect.StringKind,
+		protoreflect.BoolKind, protoreflect.MessageKind, protoreflect.MessageKind,
+	},
+}
+
+func wellKnownOf(md protoreflect.MessageDescriptor) wellKnown {
+	known := wellKnownTypes[md.FullName()]
+	if known == ordinary {
+		return ordinary
+	}
+	fields := md.Fields()
+	if known == wellKnownWrapper {
+		if fields.Len() != 1 || fields.Get(0).Number() != 1 || fields.Get(0).HasPresence() {
+			return ordinary
+		}
+		return known
+	}
+	want := wellKnownFields[known]
+	if fields.Len() != len(want) {
+		return ordinary
+	}
+	for i, kind := range want {
+		fd := fields.Get(i)
+		if fd.Kind() != kind || fd.Number() != protowire.Number(i+1) { //nolint:gosec // at most six
+			return ordinary
+		}
+		list := known == wellKnownFieldMask || known == wellKnownList
+		if fd.IsList() != list || fd.IsMap() != (known == wellKnownStruct) {
+			return ordinary
+		}
+	}
+	return known
+}
+
+// wellKnown writes a message whose type has a JSON form of its own.
+func (e *encoder) wellKnown(p *messagePlan, data []byte) error {
+	if p.known == wellKnownAny {
+		return e.anyMessage(p, data)
+	}
+	base, err := e.locate(p, data)
+	if err != nil {
+		return err
+	}
+	slots := e.slots[base:]
+	switch p.known {
+	case wellKnownTimestamp, wellKnownDuration:
+		var parts [2]int64
+		for i := range parts {
+			if s := slots[i]; s.count > 0 {
+				v, _ := protowire.ConsumeVarint(data[s.start:s.end])
+				parts[i] = int64(v) //nolint:gosec // two's complement
+			}
+		}
+		nanos := int64(int32(parts[1])) //nolint:gosec // an int32 on the wire
+		if p.known == wellKnownTimestamp {
+			e.out = appendTimestamp(e.out, parts[0], nanos)
+		} else {
+			e.out = appendDuration(e.out, parts[0], nanos)
+		}
+	case wellKnownFieldMask:
+		e.fieldMask(p, data)
+	case wellKnownStruct, wellKnownList:
+		// The only field stands for the whole.
+		err = e.field(&p.fields[0], data, slots[0])
+	case wellKnownWrapper:
+		if f := &p.fields[0]; slots[0].count > 0 {
+			err = e.value(f, data[slots[0].start:slots[0].end])
+		} else {
+			e.out = append(e.out, f.kind.zero(Plain)...)
+		}
+	default:
+		err = e.dynamicValue(p, data, base)
+	}
+	e.slots = e.slots[:base]
+	return err
+}
+
+// dynamicValue writes google.protobuf.Value; one without a kind is null.
+func (e *encoder) dynamicValue(p *messagePlan, data []byte, base int) error {
+	for i := range p.fields {
+		s := e.slots[base+i]
+		if s.count == 0 {
+			continue
+		}
+		if p.fields[i].kind == kindDouble {
+			v := math.Float64frombits(binary.LittleEndian.Uint64(data[s.start:s.end]))
+			e.out = appendFloat(e.out, v, 64)
+			return nil
+		}
+		return e.field(&p.fields[i], data, s)
+	}
+	e.out = append(e.out, "null"...)
+	return nil
+}
+
+func (e *encoder) fieldMask(p *messagePlan, data []byte) {
+	var paths []string
+	for off := 0; off < len(data); {
+		num, typ, n := consumeTag(data[off:])
+		start, end, next := valueBounds(num, typ, data, off+n)
+		if num == 1 && p.fields[0].accepts(typ) {
+			paths = append(paths, camelCase(string(data[start:end])))
+		}
+		off = next
+	}
+	e.out = appendString(e.out, []byte(strings.Join(paths, ",")))
+}
+
+// camelCase turns some_field.other_name into someField.otherName.
+func camelCase(s string) string {
+	b := make([]byte, 0, len(s))
+	for i := 0; i < len(s); i++ {
+		if s[i] == '_' && i+1 < len(s) && 'a' <= s[i+1] && s[i+1] <= 'z' {
+			i++
+			b = append(b, s[i]-'a'+'A')
+			continue
+		}
+		b = append(b, s[i])
+	}
+	return string(b)
+}
+
+// The range of google.protobuf.Timestamp: the years 1 to 9999.
+const (
+	minTimestamp = -62135596800
+	maxTimestamp = 253402300799
+	maxDuration  = 315576000000
+)
+
+// appendTimestamp writes RFC 3339 with 0, 3, 6 or 9 digits; a time outside the
+// years 1 to 9999 is null.
+func appendTimestamp(dst []byte, seconds, nanos int64) []byte {
+	if seconds < minTimestamp || seconds > maxTimestamp || nanos < 0 || nanos > 999999999 {
+		return append(dst, "null"...)
+	}
+	dst = append(dst, '"')
+	dst = time.Unix(seconds, 0).UTC().AppendFormat(dst, "2006-01-02T15:04:05")
+	return append(appendFraction(dst, nanos), 'Z', '"')
+}
+
+// appendDuration writes seconds with 0, 3, 6 or 9 digits and an s.
+func appendDuration(dst []byte, seconds, nanos int64) []byte {
+	if seconds < -maxDuration || seconds > maxDuration || nanos < -999999999 || nanos > 999999999 ||
+		seconds > 0 && nanos < 0 || seconds < 0 && nanos > 0 {
+		return append(dst, "null"...)
+	}
+	dst = append(dst, '"')
+	if seconds < 0 || nanos < 0 {
+		dst = append(dst, '-')
+		seconds, nanos = -seconds, -nanos
+	}
+	dst = strconv.AppendInt(dst, seconds, 10)
+	return append(appendFraction(dst, nanos), 's', '"')
+}
+
+func appendFraction(dst []byte, nanos int64) []byte {
+	if nanos == 0 {
+		return dst
+	}
+	digits := 9
+	for nanos%1000 == 0 {
+		nanos /= 1000
+		digits -= 3
+	}
+	dst = append(dst, '.')
+	mark := len(dst)
+	for range digits {
+		dst = append(dst, '0')
+	}
+	for i := mark + digits - 1; nanos > 0; i-- {
+		dst[i] = byte('0' + nanos%10)
+		nanos /= 10
+	}
+	return dst
+}
+
+// anyMessage writes {"@type": …} with the fields of the message inside. A type
+// that nobody knows is written as base64 and noted, so that the caller can
+// look for it.
+func (e *encoder) anyMessage(p *messagePlan, data []byte) error {
+	base, err := e.locate(p, data)
+	if err != nil {
+		return err
+	}
+	var url, value []byte
+	if s := e.slots[base]; s.count > 0 {
+		url = data[s.start:s.end]
+	}
+	if s := e.slots[base+1]; s.count > 0 {
+		value = data[s.start:s.end]
+	}
+	e.slots = e.slots[:base]
+	if len(url) == 0 && len(value) == 0 {
+		e.out = append(e.out, "{}"...)
+		return nil
+	}
+	e.out = append(e.out, `{"@type":`...)
+	e.out = appendString(e.out, url)
+	name := string(url)
+	name = name[strings.LastIndexByte(name, '/')+1:]
+	var inner *messagePlan
+	if e.lookup != nil {
+		inner = e.lookup(name)
+	}
+	switch {
+	case inner == nil:
+		if len(e.unknown) < 16 {
+			e.unknown = append(e.unknown, name)
+		}
+		e.out = append(e.out, `,"value":`...)
+		e.out = appendBase64(e.out, value)
+	case inner.known != ordinary || inner.name == "google.protobuf.Empty":
+		e.out = append(e.out, `,"value":`...)
+		err = e.message(inner, value)
+	default:
+		err = e.members(inner, value, true)
+	}
+	e.out = append(e.out, '}')
+	return err
+}
