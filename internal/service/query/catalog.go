@@ -80,7 +80,7 @@ func NewCatalog(files []*descriptorpb.FileDescriptorProto, opt CatalogOptions) (
 
 func digestOf(files []*descriptorpb.FileDescriptorProto, opt CatalogOptions) (string, error) {
 	h := sha256.New()
-	fmt.Fprintf(h, "%q %d %q %q", opt.Name, opt.Dialect, slices.Sorted(slices.Values(opt.Services)), opt.Methods)
+	_, _ = fmt.Fprintf(h, "%q %d %q %q", opt.Name, opt.Dialect, slices.Sorted(slices.Values(opt.Services)), opt.Methods)
 	byName := slices.SortedFunc(slices.Values(files), func(a, b *descriptorpb.FileDescriptorProto) int {
 		if a.GetName() < b.GetName() {
 			return -1

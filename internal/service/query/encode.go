@@ -126,9 +126,9 @@ func (e *encoder) locate(p *messagePlan, data []byte) (int, error) {
 		}
 		s := &slots[i]
 		if s.count == 0 {
-			s.first = int32(tag) //nolint:gosec // len(data) was checked above
+			s.first = int32(tag)
 		}
-		s.start, s.end = int32(start), int32(end) //nolint:gosec // as above
+		s.start, s.end = int32(start), int32(end) //nolint:gosec // len(data) was checked above
 		s.count++
 	}
 	return base, nil

@@ -113,7 +113,7 @@ type fieldPlan struct {
 	wire     protowire.Type
 	repeated bool
 	isMap    bool
-	oneof    int16  // index into messagePlan.oneofs, or -1
+	oneof    int32  // index into messagePlan.oneofs, or -1
 	key      string // `"name":`
 	absent   string // what is written when the field is unset; "" leaves it out
 	message  *messagePlan
@@ -135,9 +135,9 @@ func (f *fieldPlan) packable() bool {
 type messagePlan struct {
 	name   string
 	fields []fieldPlan // in the order of declaration
-	dense  [64]int16   // field number to index+1
-	sparse map[protowire.Number]int16
-	oneofs [][]int16
+	dense  [64]int32   // field number to index+1
+	sparse map[protowire.Number]int32
+	oneofs [][]int32
 	known  wellKnown
 }
 
@@ -178,19 +178,19 @@ func (pl *planner) message(md protoreflect.MessageDescriptor) *messagePlan {
 	pl.types[md.FullName()] = p
 	fields := md.Fields()
 	p.fields = make([]fieldPlan, fields.Len())
-	p.oneofs = make([][]int16, md.Oneofs().Len())
+	p.oneofs = make([][]int32, md.Oneofs().Len())
 	for i := range fields.Len() {
 		fd := fields.Get(i)
 		p.fields[i] = pl.field(fd)
 		if o := p.fields[i].oneof; o >= 0 {
-			p.oneofs[o] = append(p.oneofs[o], int16(i)) //nolint:gosec // a message has fewer than 32768 fields
+			p.oneofs[o] = append(p.oneofs[o], int32(i))
 		}
-		index := int16(i + 1) //nolint:gosec // see above
+		index := int32(i + 1)
 		if n := fd.Number(); int(n) < len(p.dense) {
 			p.dense[n] = index
 		} else {
 			if p.sparse == nil {
-				p.sparse = make(map[protowire.Number]int16)
+				p.sparse = make(map[protowire.Number]int32)
 			}
 			p.sparse[n] = index
 		}
@@ -209,7 +209,7 @@ func (pl *planner) field(fd protoreflect.FieldDescriptor) fieldPlan {
 	}
 	f.wire = f.kind.wireType()
 	if o := fd.ContainingOneof(); o != nil {
-		f.oneof = int16(o.Index()) //nolint:gosec // fewer oneofs than fields
+		f.oneof = int32(o.Index()) //nolint:gosec // a descriptor is smaller than 2 GiB
 	}
 	switch f.kind {
 	case kindEnum:

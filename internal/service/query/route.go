@@ -159,6 +159,24 @@ func (r *Route) Encode(dst, reply []byte, limit int) (out []byte, unknown []stri
 	return out, e.unknown, err
 }
 
+// Encode writes a message of the named type as JSON behind dst. It is how the
+// details of an error are written, which no route describes.
+func (c *Catalog) Encode(dst []byte, typeName string, wire []byte, limit int) ([]byte, error) {
+	p := c.lookup(typeName)
+	if p == nil {
+		return dst, fmt.Errorf("encode %s: unknown type", typeName)
+	}
+	e := c.encoder(limit)
+	defer c.encoders.Put(e)
+	spare := e.out
+	e.out = dst
+	e.limit += len(dst)
+	err := e.message(p, wire)
+	out := e.out
+	e.out = spare
+	return out, err
+}
+
 // only writes a single field of the message in place of the whole.
 func (e *encoder) only(p *messagePlan, field int, data []byte) error {
 	base, err := e.locate(p, data)

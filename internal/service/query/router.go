@@ -146,8 +146,9 @@ func (n *trieNode) find(segments []string, at int, verb string, yield func(Match
 		}
 	}
 	if n.deep != nil {
-		// The longest reach first, as the published semantics want it.
-		for end := len(segments); end >= at; end-- {
+		// The shortest reach first: what follows the wildcard is then tried
+		// before the wildcard that takes all the rest.
+		for end := at; end <= len(segments); end++ {
 			if !n.deep.find(segments, end, verb, yield) {
 				return false
 			}

@@ -78,7 +78,7 @@ func wellKnownOf(md protoreflect.MessageDescriptor) wellKnown {
 	}
 	for i, kind := range want {
 		fd := fields.Get(i)
-		if fd.Kind() != kind || fd.Number() != protowire.Number(i+1) { //nolint:gosec // at most six
+		if fd.Kind() != kind || fd.Number() != protowire.Number(i+1) {
 			return ordinary
 		}
 		list := known == wellKnownFieldMask || known == wellKnownList
@@ -266,7 +266,7 @@ func (e *encoder) anyMessage(p *messagePlan, data []byte) error {
 		}
 		e.out = append(e.out, `,"value":`...)
 		e.out = appendBase64(e.out, value)
-	case inner.known != ordinary || inner.name == "google.protobuf.Empty":
+	case inner.known != ordinary:
 		e.out = append(e.out, `,"value":`...)
 		err = e.message(inner, value)
 	default:

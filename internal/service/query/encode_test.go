@@ -1,0 +1,124 @@
+package query_test
+
+import (
+	"encoding/json"
+	"errors"
+	"testing"
+
+	"google.golang.org/protobuf/encoding/protowire"
+	"google.golang.org/protobuf/types/descriptorpb"
+
+	"github.com/castalia-org/castalia/internal/service/query"
+)
+
+// TestScatteredFields writes what a legal but unusual encoder may send: fields
+// out of order, lists in pieces, messages in parts, oneofs set twice.
+func TestScatteredFields(t *testing.T) {
+	t.Parallel()
+	c := catalog(t, query.Cosmos, dialectFiles(t))
+	str := func(b []byte, n protowire.Number, s string) []byte {
+		return protowire.AppendString(protowire.AppendTag(b, n, protowire.BytesType), s)
+	}
+	var lists []byte
+	lists = protowire.AppendVarint(protowire.AppendTag(lists, 1, protowire.VarintType), 1) // unpacked
+	lists = str(lists, 2, "a")
+	lists = protowire.AppendBytes(protowire.AppendTag(lists, 1, protowire.BytesType), []byte{2, 3}) // packed
+	lists = str(lists, 2, "b")
+	lists = str(lists, 99, "unknown")
+	lists = protowire.AppendVarint(protowire.AppendTag(lists, 2, protowire.VarintType), 1) // wrong wire type
+	lists = str(lists, 7, "\x08\x01\x12\x01x")
+	lists = str(lists, 7, "\x08\x01\x12\x01y") // the last of equal keys wins
+	var node []byte
+	node = str(node, 3, "lost")
+	node = str(node, 2, "\x0a\x01p")
+	node = str(node, 5, "k") // replaces text
+	node = str(node, 2, "\x1a\x01q")
+	node = str(node, 1, "first")
+	node = str(node, 1, "last")
+	for _, tt := range []struct{ name, wire, want string }{
+		{
+			"Lists", string(lists),
+			`{"numbers":["1","2","3"],"names":["a","b"],"blobs":[],"states":[],"nodes":[],"by_name":{},"by_number":{"1":"y"},"by_truth":{},"zigzag":[]}`,
+		},
+		{"Node", string(node), `{"name":"last","next":{"name":"p","next":null,"text":"q"},"blob":"aw=="}`},
+		{"Node", "\x0a\x02\xff\x41", "{\"name\":\"\uFFFDA\",\"next\":null}"},
+	} {
+		got, err := c.Encode([]byte("kept"), "castalia.dialect."+tt.name, []byte(tt.wire), 1<<20)
+		if err != nil || string(got) != "kept"+tt.want {
+			t.Errorf("%s: %v\n got %s\nwant %s", tt.name, err, got, tt.want)
+		}
+	}
+}
+
+func TestEncodeRefuses(t *testing.T) {
+	t.Parallel()
+	c := catalog(t, query.Cosmos, dialectFiles(t))
+	deep := []byte{}
+	for range 200 {
+		deep = protowire.AppendBytes(protowire.AppendTag(nil, 2, protowire.BytesType), deep)
+	}
+	for _, wire := range []string{"\x0a", "\x0a\x05a", "\x00", "\x08\xff", "\x07", "\x0c", "\x0b", string(deep), "\x12\x01\x0a"} {
+		if _, err := c.Encode(nil, "castalia.dialect.Node", []byte(wire), 1<<20); !errors.Is(err, query.ErrMalformed) {
+			t.Errorf("%.10x: %v", wire, err)
+		}
+	}
+	// Two bytes for each element become some thirty: the limit is on what is written.
+	var many []byte
+	for range 10000 {
+		many = append(many, 0x2a, 0)
+	}
+	if _, err := c.Encode(nil, "castalia.dialect.Lists", many, 10000); !errors.Is(err, query.ErrTooLarge) {
+		t.Errorf("amplified reply: %v", err)
+	}
+}
+
+// TestBrokenDescriptors leaves out what cannot be linked, and only that.
+func TestBrokenDescriptors(t *testing.T) {
+	t.Parallel()
+	files := dialectFiles(t)
+	broken := &descriptorpb.FileDescriptorProto{
+		Name: new("broken.proto"), Package: new("broken"), Syntax: new("proto3"),
+		Dependency: []string{"missing.proto"},
+		MessageType: []*descriptorpb.DescriptorProto{{
+			Name: new("M"),
+			Field: []*descriptorpb.FieldDescriptorProto{{
+				Name: new("f"), Number: new(int32(1)), Label: descriptorpb.FieldDescriptorProto_LABEL_OPTIONAL.Enum(),
+				Type: descriptorpb.FieldDescriptorProto_TYPE_MESSAGE.Enum(), TypeName: new(".missing.T"),
+			}},
+		}},
+	}
+	hopeless := &descriptorpb.FileDescriptorProto{
+		Name: new("hopeless.proto"), Syntax: new("proto3"),
+		MessageType: []*descriptorpb.DescriptorProto{{Name: new("not a name")}},
+	}
+	c := catalog(t, query.Cosmos, append(files, broken, hopeless))
+	if len(c.Routes) == 0 || len(c.Warnings) == 0 {
+		t.Errorf("%d routes, warnings %q", len(c.Routes), c.Warnings)
+	}
+	if got, err := c.Encode(nil, "broken.M", []byte("\x0a\x01a"), 100); err != nil || string(got) != `{"f":"YQ=="}` {
+		t.Errorf("message with a missing type: %s, %v", got, err)
+	}
+}
+
+func FuzzEncode(f *testing.F) {
+	files := dialectFiles(f)
+	types := []string{"Scalars", "Lists", "Node", "Known", "Chain"}
+	catalogs := []*query.Catalog{catalog(f, query.Cosmos, files), catalog(f, query.Plain, files)}
+	for i := range types {
+		f.Add(i, []byte("\x0a\x03abc\x12\x02\x0a\x00\x1a\x19\n\x16/castalia.dialect.Node\x12\x01x"))
+	}
+	f.Add(1, []byte("\x32\x05\x0a\x01a\x12\x00\x3a\x04\x08\x01\x12\x00"))
+	f.Fuzz(func(t *testing.T, which int, wire []byte) {
+		name := "castalia.dialect." + types[uint(which)%uint(len(types))]
+		for _, c := range catalogs {
+			const limit = 1 << 20
+			out, err := c.Encode(nil, name, wire, limit)
+			if err != nil {
+				continue
+			}
+			if !json.Valid(out) {
+				t.Errorf("%s %x: not JSON: %s", name, wire, out)
+			}
+		}
+	})
+}

@@ -1,0 +1,151 @@
+package query_test
+
+import (
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/castalia-org/castalia/internal/service/query"
+)
+
+func TestTemplates(t *testing.T) {
+	t.Parallel()
+	good := map[string][]string{
+		"/":                           {},
+		"/ixo/entity/{id}":            {"id"},
+		"/ixo/entity/{id}/verified":   {"id"},
+		"/v1/{name=shelves/*}/books":  {"name"},
+		"/v1/{a.b_c}/{d=**}":          {"a.b_c", "d"},
+		"/v1/{d=**}/tail/{e}":         {"d", "e"},
+		"/v1/messages:list":           {},
+		"/v1/{name=projects/*/x}:get": {"name"},
+		"/a%20b/**":                   {},
+	}
+	for source, want := range good {
+		tmpl, err := query.ParseTemplate(source)
+		if err != nil {
+			t.Errorf("%s: %v", source, err)
+			continue
+		}
+		if diff := cmp.Diff(want, tmpl.Variables()); diff != "" {
+			t.Errorf("%s: -want +got\n%s", source, diff)
+		}
+		if tmpl.String() != source {
+			t.Errorf("%s became %s", source, tmpl)
+		}
+	}
+	bad := []string{
+		"", "a", "//", "/a//b", "/a/", "/{", "/{}", "/{a", "/{a=}", "/{a=b}c", "/a*", "/***", "/**/**", "/{a}/{a}",
+		"/{1a}", "/{a..b}", "/a:", "/a:b:c", "/a:b/c", "/{a={b}}", "/%zz", "/" + strings.Repeat("a/", 200) + "a",
+		"/" + strings.Repeat("a", 2000),
+	}
+	for _, source := range bad {
+		if _, err := query.ParseTemplate(source); err == nil {
+			t.Errorf("%.40q was accepted", source)
+		}
+	}
+}
+
+// router has one route for each template, named by it.
+func router(t testing.TB, templates ...string) *query.Router {
+	t.Helper()
+	r := new(query.Router)
+	for _, source := range templates {
+		tmpl, err := query.ParseTemplate(source)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Add(&query.Route{HTTPMethod: "GET", Template: tmpl})
+	}
+	return r
+}
+
+func matches(r *query.Router, path string) []string {
+	var found []string
+	r.Find(path, func(m query.Match) bool {
+		found = append(found, m.Route.Template.String())
+		return true
+	})
+	return found
+}
+
+func TestRouterPrefersTheSpecific(t *testing.T) {
+	t.Parallel()
+	r := router(t, "/ixo/entity/{id}", "/ixo/entity/params", "/ixo/entity/{id}/verified", "/ixo/{rest=**}",
+		"/ibc/denoms/{denom=**}/total_escrow", "/ibc/denoms/{denom=**}", "/v1/{name}:read", "/v1/{name}", "/twin/{a}", "/twin/{b}")
+	for path, want := range map[string][]string{
+		"/ixo/entity/params":              {"/ixo/entity/params", "/ixo/entity/{id}", "/ixo/{rest=**}"},
+		"/ixo/entity/did:ixo:entity:1":    {"/ixo/entity/{id}", "/ixo/{rest=**}"},
+		"/ixo/entity/a%2Fb":               {"/ixo/entity/{id}", "/ixo/{rest=**}"},
+		"/ixo/entity/a%2Fb/verified":      {"/ixo/entity/{id}/verified", "/ixo/{rest=**}"},
+		"/ixo/entity/":                    {"/ixo/{rest=**}"},
+		"/ixo":                            {"/ixo/{rest=**}"},
+		"/ibc/denoms/a/b/total_escrow":    {"/ibc/denoms/{denom=**}/total_escrow", "/ibc/denoms/{denom=**}"},
+		"/ibc/denoms/a":                   {"/ibc/denoms/{denom=**}"},
+		"/v1/did:x:read":                  {"/v1/{name}:read", "/v1/{name}"},
+		"/v1/did:x":                       {"/v1/{name}"},
+		"/twin/x":                         {"/twin/{a}", "/twin/{b}"},
+		"/%69xo/entity/params":            {"/ixo/entity/params", "/ixo/entity/{id}", "/ixo/{rest=**}"},
+		"/nothing":                        nil,
+		"nothing":                         nil,
+		"/ixo/%zz":                        nil,
+		"/" + strings.Repeat("ixo/", 500): nil,
+	} {
+		if diff := cmp.Diff(want, matches(r, path)); diff != "" {
+			t.Errorf("%s: -want +got\n%s", path, diff)
+		}
+	}
+}
+
+func TestNearRoutes(t *testing.T) {
+	t.Parallel()
+	r := router(t, "/ixo/entity/{id}", "/ixo/entity/params", "/ixo/claims/claims", "/ixo/claims/claim/{id}", "/cosmos/bank/v1beta1/supply")
+	if got := r.Near("/ixo/claims/claimz", 2); len(got) != 2 || !strings.HasPrefix(got[0], "/ixo/claims/") {
+		t.Errorf("near: %v", got)
+	}
+	if got := r.Near("/elsewhere", 2); len(got) != 0 {
+		t.Errorf("near to nothing: %v", got)
+	}
+}
+
+func FuzzTemplate(f *testing.F) {
+	for _, seed := range []string{"/ixo/entity/{id}", "/v1/{a=b/*/**}:verb", "/{a.b=**}/x", "/%41"} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, source string) {
+		tmpl, err := query.ParseTemplate(source)
+		if err != nil {
+			return
+		}
+		if again, err := query.ParseTemplate(tmpl.String()); err != nil || !cmp.Equal(again.Variables(), tmpl.Variables()) {
+			t.Errorf("%q does not survive: %v", source, err)
+		}
+	})
+}
+
+func FuzzRouter(f *testing.F) {
+	c := catalog(f, query.Cosmos, dialectFiles(f))
+	r := new(query.Router)
+	for _, route := range c.Routes {
+		r.Add(route)
+	}
+	for _, seed := range []string{"/dialect/scalars/x", "/dialect/deep/a/b/tail", "/dialect/scalars/a:verb", "/dialect/twin/AQID", "/dialect/lists/1,2"} {
+		f.Add(seed, "a_uint64=1&pagination.limit=2")
+	}
+	f.Fuzz(func(t *testing.T, path, raw string) {
+		values, err := url.ParseQuery(raw)
+		if err != nil {
+			values = nil
+		}
+		r.Find(path, func(m query.Match) bool {
+			a, errA := m.Bind(values, 10)
+			b, errB := m.Bind(values, 10)
+			if (errA == nil) != (errB == nil) || string(a.Wire) != string(b.Wire) {
+				t.Errorf("%q %q: not the same twice", path, raw)
+			}
+			return true
+		})
+	})
+}
