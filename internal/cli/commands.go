@@ -4,7 +4,10 @@ package cli
 // which help shows it. A new command is one line here and one file beside it.
 func commands() []command {
 	return []command{
+		serveCommand(),
 		configCommand(),
+		migrateCommand(),
+		doctorCommand(),
 		versionCommand(),
 	}
 }

@@ -28,7 +28,7 @@ type Server struct {
 	OperatorToken     Secret        `env:"OPERATOR_TOKEN" doc:"Bearer for the operators' routes; without it only a direct loopback peer is served."`
 	CORSOrigin        []string      `env:"CORS_ORIGIN" default:"*" doc:"Origins that browsers may call the oracle and the files from."`
 	LogLevel          string        `env:"LOG_LEVEL" default:"info" allowed:"debug|info|warn|error" doc:"Least severity that is logged."`
-	LogFormat         string        `env:"LOG_FORMAT" allowed:"text|json" doc:"Form of the log; empty chooses text on a terminal and json elsewhere."`
+	LogFormat         string        `env:"LOG_FORMAT" allowed:"pretty|json" doc:"Form of the log; empty chooses pretty on a terminal and json elsewhere."`
 	TraceEndpoint     URL           `env:"OTEL_EXPORTER_OTLP_ENDPOINT" doc:"OTLP/HTTP collector for traces; empty switches tracing off."`
 	DrainDelay        time.Duration `env:"DRAIN_DELAY" default:"0s" doc:"How long a stopping node stays reachable after it says that it is not ready, so that proxies notice."`
 	DrainLimit        time.Duration `env:"DRAIN_LIMIT" default:"20s" doc:"How long a stopping node waits for requests under way."`
@@ -42,6 +42,10 @@ type Storage struct {
 	Database URL    `env:"DATABASE_URL" doc:"postgres://… of the fleet; empty means SQLite in the data folder."`
 	Blobs    URL    `env:"BLOB_URL" doc:"s3://bucket/prefix?endpoint=&region=&path_style= of the fleet; empty means files in the data folder."`
 	NATS     URL    `env:"NATS_URL" doc:"nats://… of the fleet; empty means hints inside the process."`
+
+	AccessKey    Secret `env:"AWS_ACCESS_KEY_ID" doc:"Access key of the object store."`
+	SecretKey    Secret `env:"AWS_SECRET_ACCESS_KEY" doc:"Secret key of the object store."`
+	SessionToken Secret `env:"AWS_SESSION_TOKEN" doc:"Session token of the object store, where it needs one."`
 }
 
 // Identity is who this node is and how it checks others.

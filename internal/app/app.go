@@ -1,0 +1,160 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/castalia-org/castalia/internal/platform/config"
+	"github.com/castalia-org/castalia/internal/platform/httpserver"
+)
+
+// Services are the names that --services takes, in the order in which they are built.
+var services = []string{"ussd", "filestore", "query", "oracle"}
+
+// Options say what to build.
+type Options struct {
+	Settings config.Settings
+	// Services selects which routes and workers this node has; empty means all.
+	Services []string
+	Log      *slog.Logger
+	Version  string
+}
+
+// App is the program, built and not yet running.
+type App struct {
+	opt     Options
+	res     *resources
+	server  *httpserver.Server
+	limits  limits
+	started time.Time
+	parts   []part
+}
+
+// part is one service as the program sees it.
+type part struct {
+	name     string
+	surfaces []httpserver.Surface
+	// workers run until their context ends; one that fails is started again.
+	workers map[string]func(context.Context) error
+	// ready says what keeps this part from serving; nil means nothing.
+	ready func(context.Context) error
+	// stop releases what the part holds, after its workers have ended.
+	stop func() error
+}
+
+// New opens the stores, brings them up to date and builds every service. On
+// failure nothing is left open.
+func New(ctx context.Context, opt Options) (_ *App, err error) {
+	for _, name := range opt.Services {
+		if !slices.Contains(services, name) {
+			return nil, fmt.Errorf("--services: given %q, allowed is a comma list of %s", name, strings.Join(services, ", "))
+		}
+	}
+	if len(opt.Services) == 0 {
+		opt.Services = services
+	}
+	a := &App{opt: opt, started: time.Now()}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, a.Close())
+		}
+	}()
+	if a.res, err = openResources(ctx, &a.opt); err != nil {
+		return nil, err
+	}
+	if a.server, err = a.newServer(); err != nil {
+		return nil, err
+	}
+	if err = a.build(ctx); err != nil {
+		return nil, err
+	}
+	for _, p := range a.parts {
+		for _, surface := range p.surfaces {
+			if err = a.server.Mount(surface); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return a, a.server.Listen(ctx)
+}
+
+func (a *App) newServer() (*httpserver.Server, error) {
+	s := a.opt.Settings.Server
+	a.limits = newLimits(s)
+	return httpserver.New(httpserver.Config{
+		Addr: net.JoinHostPort(s.Host, strconv.Itoa(s.Port)), Logger: a.opt.Log, Metrics: a.res.metrics, Traces: a.res.traces,
+		TrustProxy: s.TrustProxy, OperatorToken: s.OperatorToken.Reveal(), FailedAuth: a.limits.failedAuth,
+		CORS:  httpserver.OpenCORS(strings.Join(s.CORSOrigin, ",")),
+		Title: a.opt.Settings.Oracle.Name, Version: a.opt.Version,
+		MaxConns: s.OpenConnections, DrainDelay: s.DrainDelay, DrainTimeout: s.DrainLimit,
+	})
+}
+
+// Addr is where the program listens.
+func (a *App) Addr() string { return a.server.Addr() }
+
+// Routes lists everything that is served, for documentation and tests.
+func (a *App) Routes() []httpserver.MountedRoute { return a.server.Routes() }
+
+// Run serves until ctx ends, then drains: not ready first, then requests under
+// way, then workers, then the stores.
+func (a *App) Run(ctx context.Context) error {
+	work, stopWork := context.WithCancel(context.WithoutCancel(ctx))
+	var running sync.WaitGroup
+	for _, p := range a.parts {
+		for name, worker := range p.workers {
+			running.Go(func() { a.supervise(work, p.name+" "+name, worker) })
+		}
+	}
+	err := a.server.Run(ctx)
+	stopWork()
+	running.Wait()
+	return errors.Join(err, a.Close())
+}
+
+// supervise starts a worker again when it fails: a store that is away for a
+// while must not leave a node without its background work.
+func (a *App) supervise(ctx context.Context, name string, worker func(context.Context) error) {
+	for wait := 100 * time.Millisecond; ; wait = min(2*wait, 10*time.Second) {
+		began := time.Now()
+		err := worker(ctx)
+		if ctx.Err() != nil || err == nil {
+			return
+		}
+		if time.Since(began) > time.Minute {
+			wait = 100 * time.Millisecond
+		}
+		a.opt.Log.Warn("worker failed and starts again", slog.String("worker", name), slog.Duration("wait", wait), slog.Any("error", err))
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(wait):
+		}
+	}
+}
+
+// Close releases what New opened. Run calls it by itself.
+func (a *App) Close() error {
+	var errs []error
+	for _, p := range slices.Backward(a.parts) {
+		if p.stop != nil {
+			errs = append(errs, p.stop())
+		}
+	}
+	a.parts = nil
+	if a.res != nil {
+		errs = append(errs, a.res.close())
+		a.res = nil
+	}
+	return errors.Join(errs...)
+}
+
+func (a *App) serves(name string) bool { return slices.Contains(a.opt.Services, name) }

@@ -1,0 +1,66 @@
+package app
+
+import (
+	"io/fs"
+	"net/http"
+	"path"
+	"strings"
+
+	"github.com/castalia-org/castalia/internal/platform/fault"
+	"github.com/castalia-org/castalia/internal/platform/httpserver"
+	"github.com/castalia-org/castalia/web"
+)
+
+// consolePolicy lets the console run its own scripts and talk to its own
+// origin (blob: and data: are for previews of the user's own files, wss: and
+// https: for oracles elsewhere), and nothing else.
+const consolePolicy = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' blob: data:; " +
+	"media-src 'self' blob:; font-src 'self'; connect-src 'self' ws: wss: https:; worker-src 'self'; manifest-src 'self'; " +
+	"base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
+
+const consoleMissing = `<!doctype html><meta charset="utf-8"><title>Castalia</title><h1>The console was not built</h1>
+<p>Run <code>make web</code> (it needs Node) and build the program again. Everything else is served: see <a href="/docs">/docs</a>.</p>`
+
+func consoleSurface() httpserver.Surface {
+	files, built := web.Console()
+	serve := func(w http.ResponseWriter, r *http.Request) error {
+		w.Header().Set("Content-Security-Policy", consolePolicy)
+		w.Header().Set("X-Frame-Options", "DENY")
+		if !built {
+			w.Header().Set("Content-Type", "text/html; charset=utf-8")
+			w.WriteHeader(http.StatusNotFound)
+			_, err := w.Write([]byte(consoleMissing))
+			return err
+		}
+		return serveConsole(w, r, files)
+	}
+	route := func(pattern string, handler httpserver.Handler) httpserver.Route {
+		return httpserver.Route{Method: http.MethodGet, Pattern: pattern, Auth: httpserver.Public, Hidden: true, Quiet: true, Handler: handler}
+	}
+	return httpserver.Surface{Name: "console", Routes: []httpserver.Route{
+		route("/console", func(w http.ResponseWriter, r *http.Request) error {
+			http.Redirect(w, r, "/console/", http.StatusFound)
+			return nil
+		}),
+		route("/console/{path...}", serve),
+	}}
+}
+
+// serveConsole serves a file, or the page itself for the paths that the page
+// makes up, so that a reload anywhere works.
+func serveConsole(w http.ResponseWriter, r *http.Request, files fs.FS) error {
+	name := strings.TrimPrefix(path.Clean("/"+r.PathValue("path")), "/")
+	if info, err := fs.Stat(files, name); name == "" || err != nil || info.IsDir() {
+		if strings.Contains(path.Base(name), ".") {
+			return fault.New(fault.NotFound, "Cannot GET "+r.URL.Path)
+		}
+		name = "index.html"
+	}
+	if strings.HasPrefix(name, "assets/") {
+		w.Header().Set("Cache-Control", "public, max-age=31536000, immutable")
+	} else {
+		w.Header().Set("Cache-Control", "no-cache")
+	}
+	http.ServeFileFS(w, r, files, name)
+	return nil
+}

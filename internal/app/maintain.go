@@ -1,0 +1,90 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/castalia-org/castalia/internal/platform/sqldb"
+)
+
+// allMigrations lists every service's tables, whatever this node serves: a
+// fleet shares one database.
+func allMigrations() []sqldb.Migrations {
+	return []sqldb.Migrations{appMigrations()}
+}
+
+// Migrate brings the database up to date, or, with status alone, only lists
+// what was applied and what is pending. It may run beside live nodes.
+func Migrate(ctx context.Context, opt Options, statusOnly bool) (_ []sqldb.Migration, err error) {
+	r := &resources{log: opt.Log}
+	if err := r.openDatabase(ctx, &opt.Settings); err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, r.close()) }()
+	var all []sqldb.Migration
+	for _, m := range allMigrations() {
+		if !statusOnly {
+			if err := r.db.Migrate(ctx, m); err != nil {
+				return nil, err
+			}
+		}
+		state, err := r.db.MigrationStatus(ctx, m)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, state...)
+	}
+	return all, nil
+}
+
+// DoctorOptions say how thorough and how bold the doctor is.
+type DoctorOptions struct{ Deep, Repair bool }
+
+// Finding is one thing that the doctor looked at.
+type Finding struct {
+	Part    string
+	Text    string
+	Problem bool
+	Remedy  string
+}
+
+// Doctor examines the stores and tells what it finds as it goes. In the
+// embedded shape it needs the data folder for itself; on a fleet it may run
+// beside live nodes.
+func Doctor(ctx context.Context, opt Options, _ DoctorOptions, tell func(Finding)) (err error) {
+	r, err := openResources(ctx, &opt)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, r.close()) }()
+	report := func(part, good string, err error, remedy string) {
+		if err != nil {
+			tell(Finding{Part: part, Text: err.Error(), Problem: true, Remedy: remedy})
+			return
+		}
+		tell(Finding{Part: part, Text: good})
+	}
+	report("database", r.db.Dialect().String()+" answers", r.db.Ping(ctx), "check DATABASE_URL and that the server runs")
+	report("keys", "every key is the one this database was made with", checkSecrets(ctx, r.db, &opt.Settings), "give back the keys that were in force")
+	report("objects", "the object store answers", r.blobs.Ping(ctx), "check BLOB_URL and its credentials")
+	report("bus", "hints can be sent", r.bus.Ping(ctx), "check NATS_URL; without it nodes are slower to notice each other")
+	pending := 0
+	for _, m := range allMigrations() {
+		state, err := r.db.MigrationStatus(ctx, m)
+		if err != nil {
+			return err
+		}
+		for _, one := range state {
+			if one.Applied.IsZero() {
+				pending++
+			}
+		}
+	}
+	var late error
+	if pending > 0 {
+		late = fmt.Errorf("%d migrations are pending", pending)
+	}
+	report("schema", "every migration is applied", late, "run `castalia migrate`")
+	return nil
+}

@@ -1,0 +1,157 @@
+package app
+
+import (
+	"context"
+	"crypto/rand"
+	"embed"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/castalia-org/castalia/internal/platform/blob"
+	"github.com/castalia-org/castalia/internal/platform/blob/blobdisk"
+	"github.com/castalia-org/castalia/internal/platform/blob/blobs3"
+	"github.com/castalia-org/castalia/internal/platform/bus"
+	"github.com/castalia-org/castalia/internal/platform/bus/busmem"
+	"github.com/castalia-org/castalia/internal/platform/bus/busnats"
+	"github.com/castalia-org/castalia/internal/platform/config"
+	"github.com/castalia-org/castalia/internal/platform/datadir"
+	"github.com/castalia-org/castalia/internal/platform/lease"
+	"github.com/castalia-org/castalia/internal/platform/sqldb"
+	"github.com/castalia-org/castalia/internal/platform/telemetry"
+)
+
+// resources is what every service stands on.
+type resources struct {
+	log     *slog.Logger
+	metrics *telemetry.Metrics
+	traces  *telemetry.Traces
+	node    string // this node's name, unique in the fleet
+
+	db     *sqldb.DB
+	blobs  blob.Store
+	bus    bus.Bus
+	leases *lease.Keeper
+
+	closers []func() error
+}
+
+//go:embed migrations/*.sql
+var migrationFiles embed.FS
+
+func appMigrations() sqldb.Migrations {
+	files, err := fs.Sub(migrationFiles, "migrations")
+	if err != nil {
+		files = migrationFiles // the embedded folder is there, or this does not compile
+	}
+	return sqldb.Migrations{Service: "app", FS: files}
+}
+
+// openResources opens the stores of the shape that the settings ask for and
+// fills in the secrets. On failure it closes what it opened.
+func openResources(ctx context.Context, opt *Options) (_ *resources, err error) {
+	s := &opt.Settings
+	r := &resources{log: opt.Log, metrics: telemetry.NewMetrics(), node: nodeName()}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, r.close())
+		}
+	}()
+	embedded := !s.Storage.Database.Given()
+	if embedded || !s.Storage.Blobs.Given() {
+		lock, err := datadir.Lock(s.Storage.Data)
+		if err != nil {
+			return nil, err
+		}
+		r.closers = append(r.closers, lock.Release)
+	}
+	if err := loadSecrets(s, embedded, opt.Log); err != nil {
+		return nil, err
+	}
+	for _, open := range []func(context.Context, *config.Settings) error{r.openDatabase, r.openBlobs, r.openBus} {
+		if err := open(ctx, s); err != nil {
+			return nil, err
+		}
+	}
+	if err := r.db.Migrate(ctx, appMigrations()); err != nil {
+		return nil, err
+	}
+	if err := checkSecrets(ctx, r.db, s); err != nil {
+		return nil, err
+	}
+	r.leases = lease.NewKeeper(r.db, r.node)
+	return r, nil
+}
+
+func (r *resources) openDatabase(ctx context.Context, s *config.Settings) error {
+	url := s.Storage.Database.Reveal()
+	if url == "" {
+		url = "sqlite:" + filepath.Join(s.Storage.Data, "castalia.db")
+	}
+	db, err := sqldb.Open(ctx, url, sqldb.Options{Logger: r.log})
+	if err != nil {
+		return fmt.Errorf("DATABASE_URL: %w", err)
+	}
+	r.db = db
+	r.closers = append(r.closers, db.Close)
+	return nil
+}
+
+func (r *resources) openBlobs(_ context.Context, s *config.Settings) error {
+	if !s.Storage.Blobs.Given() {
+		store, err := blobdisk.New(filepath.Join(s.Storage.Data, "objects"))
+		r.blobs = store
+		return err
+	}
+	cfg, err := blobs3.ParseURL(s.Storage.Blobs.Reveal())
+	if err != nil {
+		return fmt.Errorf("BLOB_URL: %w", err)
+	}
+	cfg.AccessKey, cfg.SecretKey, cfg.SessionToken = s.Storage.AccessKey.Reveal(), s.Storage.SecretKey.Reveal(), s.Storage.SessionToken.Reveal()
+	store, err := blobs3.New(cfg)
+	if err != nil {
+		return fmt.Errorf("BLOB_URL: %w", err)
+	}
+	r.blobs = store
+	return nil
+}
+
+func (r *resources) openBus(_ context.Context, s *config.Settings) error {
+	if !s.Storage.NATS.Given() {
+		r.bus = busmem.New()
+	} else {
+		nats, err := busnats.New(busnats.Config{URL: s.Storage.NATS.Reveal(), Name: r.node, Logger: r.log})
+		if err != nil {
+			return fmt.Errorf("NATS_URL: %w", err)
+		}
+		r.bus = nats
+	}
+	r.closers = append(r.closers, r.bus.Close)
+	return nil
+}
+
+// nodeName is the host's name for people, and random digits because several
+// nodes may share a host.
+func nodeName() string {
+	host, err := os.Hostname()
+	if err != nil {
+		host = "node"
+	}
+	var b [4]byte
+	_, _ = rand.Read(b[:]) // never fails
+	return host + "-" + hex.EncodeToString(b[:])
+}
+
+func (r *resources) close() error {
+	var errs []error
+	for _, closer := range slices.Backward(r.closers) {
+		errs = append(errs, closer())
+	}
+	r.closers = nil
+	return errors.Join(errs...)
+}

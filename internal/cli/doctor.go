@@ -1,0 +1,53 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/castalia-org/castalia/internal/app"
+	"github.com/castalia-org/castalia/internal/platform/telemetry"
+)
+
+func doctorCommand() command {
+	return command{
+		name: "doctor", args: "[--deep] [--repair] [--config FILE] [--set NAME=value]",
+		summary: "check stores, keys and content; repairs only when told", run: runDoctor,
+	}
+}
+
+func runDoctor(ctx context.Context, args []string, s IO) error {
+	fs := newFlags("doctor", s)
+	var from settingFlags
+	from.register(fs)
+	deep := fs.Bool("deep", false, "read every object and check it against its CID")
+	repair := fs.Bool("repair", false, "mend what can be mended")
+	if err := parse(fs, args); err != nil {
+		return err
+	}
+	settings, _, err := from.load(s)
+	if err != nil {
+		return err
+	}
+	log := telemetry.NewLogger(s.Err, telemetry.Config{Level: settings.Server.LogLevel, Format: settings.Server.LogFormat})
+	faults := 0
+	err = app.Doctor(ctx, app.Options{Settings: settings, Log: log}, app.DoctorOptions{Deep: *deep, Repair: *repair}, func(f app.Finding) {
+		mark := "ok   "
+		if f.Problem {
+			mark = "FAULT"
+			faults++
+		}
+		_, _ = fmt.Fprintf(s.Out, "%s  %-12s %s\n", mark, f.Part, f.Text)
+		if f.Remedy != "" {
+			_, _ = fmt.Fprintf(s.Out, "       %-12s -> %s\n", "", f.Remedy)
+		}
+	})
+	if err != nil {
+		return err
+	}
+	if faults > 0 {
+		_, _ = fmt.Fprintf(s.Out, "\n%d faults.\n", faults)
+		return exitError(1)
+	}
+	_, err = fmt.Fprint(s.Out, "\nEverything is in order.\n")
+	return err
+}

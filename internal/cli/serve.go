@@ -1,0 +1,95 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"strings"
+
+	"github.com/castalia-org/castalia/internal/app"
+	"github.com/castalia-org/castalia/internal/platform/config"
+	"github.com/castalia-org/castalia/internal/platform/telemetry"
+)
+
+func serveCommand() command {
+	return command{
+		name: "serve", args: "[--services ussd,filestore,oracle,query] [--port N] [--data FOLDER] [--config FILE] [--set NAME=value]",
+		summary: "start the server; Ctrl-C drains and stops", run: runServe,
+	}
+}
+
+func runServe(ctx context.Context, args []string, s IO) error {
+	fs := newFlags("serve", s)
+	var from settingFlags
+	from.register(fs)
+	selected := fs.String("services", "", "comma `LIST` of services that this node has; default is all")
+	if err := parse(fs, args); err != nil {
+		return err
+	}
+	if fs.NArg() > 0 {
+		return usagef("unexpected argument %q", fs.Arg(0))
+	}
+	settings, _, err := from.load(s)
+	if err != nil {
+		return err
+	}
+	log := telemetry.NewLogger(s.Err, telemetry.Config{Level: settings.Server.LogLevel, Format: settings.Server.LogFormat})
+	var services []string
+	if *selected != "" {
+		services = strings.Split(*selected, ",")
+	}
+	program, err := app.New(ctx, app.Options{Settings: settings, Services: services, Log: log, Version: Version()})
+	if err != nil {
+		return err
+	}
+	printBanner(s.Out, s.Terminal(), program, settings)
+	return program.Run(ctx)
+}
+
+// printBanner says where everything is, for the person who just started it.
+func printBanner(w io.Writer, colour bool, program *app.App, settings config.Settings) {
+	bold, dim, off := "\x1b[1m", "\x1b[2m", "\x1b[0m"
+	if !colour {
+		bold, dim, off = "", "", ""
+	}
+	base := "http://" + reachable(program.Addr())
+	records, objects, hints := "SQLite in "+settings.Storage.Data, "files in "+settings.Storage.Data, "in process"
+	if settings.Storage.Database.Given() {
+		records = settings.Storage.Database.String()
+	}
+	if settings.Storage.Blobs.Given() {
+		objects = settings.Storage.Blobs.String()
+	}
+	if settings.Storage.NATS.Given() {
+		hints = settings.Storage.NATS.String()
+	}
+	_, _ = fmt.Fprintf(w, "\n%sCastalia%s is up: %s%s%s\n\n", bold, off, bold, base, off)
+	for _, line := range [][2]string{
+		{"console", base + "/console/"},
+		{"documentation", base + "/docs"},
+		{"telephone", "POST " + base + "/api/ussd, or: castalia dial '*2233#'"},
+		{"health", base + "/health"},
+		{"service DID", program.DID()},
+		{"records", records},
+		{"objects", objects},
+		{"hints", hints},
+	} {
+		if line[1] != "" {
+			_, _ = fmt.Fprintf(w, "  %s%-14s%s %s\n", dim, line[0], off, line[1])
+		}
+	}
+	_, _ = fmt.Fprint(w, "\nCtrl-C drains and stops.\n\n")
+}
+
+// reachable turns the wildcard address into one that a person can click.
+func reachable(addr string) string {
+	host, port, err := net.SplitHostPort(addr)
+	if err != nil {
+		return addr
+	}
+	if ip := net.ParseIP(host); host == "" || ip != nil && ip.IsUnspecified() {
+		host = "localhost"
+	}
+	return net.JoinHostPort(host, port)
+}

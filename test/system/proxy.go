@@ -1,0 +1,107 @@
+package system
+
+import (
+	"io"
+	"net"
+	"net/url"
+	"sync"
+	"testing"
+)
+
+// Proxy stands between the program and one of its stores, so that a test can
+// take that store away without harming other tests.
+type Proxy struct {
+	listener net.Listener
+	target   string
+
+	mu    sync.Mutex
+	cut   bool
+	conns map[net.Conn]struct{}
+}
+
+// NewProxy forwards to target, a host and port, until the test ends.
+func NewProxy(t testing.TB, target string) *Proxy {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &Proxy{listener: listener, target: target, conns: map[net.Conn]struct{}{}}
+	t.Cleanup(func() {
+		_ = listener.Close()
+		p.Cut()
+	})
+	go p.accept()
+	return p
+}
+
+// Through returns the address with its host replaced by a proxy to it.
+func Through(t testing.TB, address string) (string, *Proxy) {
+	t.Helper()
+	u, err := url.Parse(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := NewProxy(t, u.Host)
+	u.Host = p.listener.Addr().String()
+	return u.String(), p
+}
+
+// Cut ends every connection and refuses new ones.
+func (p *Proxy) Cut() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.cut = true
+	for c := range p.conns {
+		_ = c.Close()
+	}
+	clear(p.conns)
+}
+
+// Restore lets connections through again.
+func (p *Proxy) Restore() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.cut = false
+}
+
+func (p *Proxy) accept() {
+	for {
+		near, err := p.listener.Accept()
+		if err != nil {
+			return
+		}
+		go p.forward(near)
+	}
+}
+
+func (p *Proxy) forward(near net.Conn) {
+	far, err := net.Dial("tcp", p.target)
+	if err != nil || !p.track(near, far) {
+		_ = near.Close()
+		if far != nil {
+			_ = far.Close()
+		}
+		return
+	}
+	var both sync.WaitGroup
+	both.Go(func() { _, _ = io.Copy(far, near); _ = far.Close(); _ = near.Close() })
+	both.Go(func() { _, _ = io.Copy(near, far); _ = far.Close(); _ = near.Close() })
+	both.Wait()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.conns, near)
+	delete(p.conns, far)
+}
+
+func (p *Proxy) track(conns ...net.Conn) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.cut {
+		return false
+	}
+	for _, c := range conns {
+		p.conns[c] = struct{}{}
+	}
+	return true
+}
