@@ -57,7 +57,11 @@ type Input struct {
 // Load fills dst, a pointer to a struct whose fields are parts (structs with
 // tagged fields), and returns the effective settings in declaration order.
 // Every bad value is reported, one line each.
-func Load(dst any, in Input) ([]Setting, error) {
+//
+// Names in the file and in flags that neither dst nor one of the extra parts
+// (pointers to structs, by part name) knows are refused: a typing mistake must
+// not pass silently. Extra parts are how plugins bring settings of their own.
+func Load(dst any, in Input, extra ...Part) ([]Setting, error) {
 	fromFile, err := parseFile(in.File)
 	if err != nil {
 		return nil, err
@@ -73,8 +77,17 @@ func Load(dst any, in Input) ([]Setting, error) {
 	for i := range root.NumField() {
 		l.part(root.Type().Field(i).Name, root.Field(i))
 	}
+	for _, p := range extra {
+		l.part(p.Name, reflect.ValueOf(p.Into).Elem())
+	}
 	l.unknown()
 	return l.settings, errors.Join(l.errs...)
+}
+
+// Part is a struct of settings that does not belong to the program itself.
+type Part struct {
+	Name string
+	Into any // a pointer to a struct with tagged fields
 }
 
 func parseFile(text []byte) (map[string]string, error) {
@@ -123,7 +136,7 @@ func (l *loader) part(part string, v reflect.Value) {
 		text, source := l.lookup(name, field.Tag.Get("default"))
 		set := Setting{
 			Part: part, Name: name, Value: text, Source: source, Doc: field.Tag.Get("doc"),
-			Default: field.Tag.Get("default"), Allowed: allowed(field), Secret: isSecret(field.Type),
+			Default: field.Tag.Get("default"), Allowed: allowed(field), Secret: isSecret(field.Type) || field.Tag.Get("secret") == "true",
 		}
 		if err := assign(v.Field(i), field, text); err != nil {
 			shown := strconv.Quote(text)
@@ -156,8 +169,8 @@ func (l *loader) lookup(name, fallback string) (string, Source) {
 	return fallback, FromDefault
 }
 
-// unknown refuses names in the file and in flags that no part knows: a typing
-// mistake there must not pass silently. The environment is full of others' names.
+// unknown refuses names that no part knows. The environment is full of others'
+// names, so it is not asked.
 func (l *loader) unknown() {
 	for where, values := range map[Source]map[string]string{FromFile: l.file, FromFlag: l.flags} {
 		for _, name := range slices.Sorted(maps.Keys(values)) {

@@ -97,6 +97,23 @@ func TestSecretsNeverPrint(t *testing.T) {
 	}
 }
 
+func TestExtraPartsBringTheirOwnSettings(t *testing.T) {
+	t.Parallel()
+	var s config.Settings
+	var hello struct {
+		Greeting string `env:"HELLO_GREETING" default:"hi"`
+		Token    string `env:"HELLO_TOKEN" secret:"true"`
+	}
+	in := config.Input{File: []byte("HELLO_GREETING: hey\n"), Env: []string{"HELLO_TOKEN=hush"}}
+	all, err := config.Load(&s, in, config.Part{Name: "hello", Into: &hello})
+	if err != nil || hello.Greeting != "hey" || hello.Token != "hush" {
+		t.Fatalf("got %+v, %v", hello, err)
+	}
+	if last := all[len(all)-1]; last.Part != "hello" || last.Name != "HELLO_TOKEN" || last.Value == "hush" {
+		t.Errorf("listed as %+v", last)
+	}
+}
+
 func TestNetworks(t *testing.T) {
 	t.Parallel()
 	s, _ := load(t, config.Input{Env: []string{"USSD_GATEWAY_CIDRS=10.1.0.0/16, 192.0.2.7"}})
