@@ -1,0 +1,146 @@
+package ucan
+
+import (
+	"github.com/castalia-org/castalia/internal/protocol/did"
+	"github.com/castalia-org/castalia/internal/protocol/ipld"
+)
+
+// check looks at one block by itself: time, revocation, signature. Its verdict
+// is remembered, so that a proof that is reached on many paths costs one
+// signature. user is the block that names u as its proof.
+func (v *verifier) check(u, user *UCAN) *Refusal {
+	if refusal, ok := v.verdicts[u.cid]; ok {
+		return refusal
+	}
+	refusal := v.inTime(u)
+	if refusal == nil && v.q.Revoked != nil {
+		issuer := u.Issuer
+		if v.known(u, func(cid string) bool { return v.q.Revoked(cid, issuer) }) {
+			refusal = refuse(Revoked, "a token of %s was revoked", issuer)
+		}
+	}
+	if refusal == nil {
+		refusal = v.signed(u, user)
+	}
+	if v.verdicts == nil {
+		v.verdicts = make(map[string]*Refusal)
+	}
+	// An attested token depends on who uses it, so its verdict is not kept.
+	if !u.signature.absent() {
+		v.verdicts[u.cid] = refusal
+	}
+	return refusal
+}
+
+// inTime applies ucanto's bounds: the second of exp is too late, and the second
+// of nbf is too early.
+func (v *verifier) inTime(u *UCAN) *Refusal {
+	if !u.NoExpiry && u.Expires <= v.now {
+		return refuse(Expired, "expired at %d", u.Expires)
+	}
+	if u.NotBefore != 0 && v.now <= u.NotBefore {
+		return refuse(NotYetValid, "not valid before %d", u.NotBefore)
+	}
+	return nil
+}
+
+// known asks a set of CIDs for the block, and for the twin that anybody can
+// make of a block with an ECDSA signature.
+func (*verifier) known(u *UCAN, has func(cid string) bool) bool {
+	if has(u.CID()) {
+		return true
+	}
+	twin := did.Mirror(u.signature.alg, []byte(u.signature.raw))
+	if twin == nil {
+		return false
+	}
+	mirrored := *u
+	mirrored.signature.framed = frame(u.signature.alg, twin)
+	block, err := mirrored.encode()
+	return err == nil && has(ipld.CIDText(ipld.SumDagCBOR(block)))
+}
+
+// signed checks the signature of u with the keys of its issuer.
+func (v *verifier) signed(u, user *UCAN) *Refusal {
+	switch {
+	case v.q.Authority.DID != "" && u.Issuer == v.q.Authority.DID:
+		return v.verifyWith(u, []did.Key{v.q.Authority.Key})
+	case u.Issuer.Method() == "key":
+		key, err := did.KeyFromTagged(u.issuer)
+		if err != nil {
+			return &Refusal{Reason: InvalidSignature, Detail: "issuer's key", cause: err}
+		}
+		return v.verifyWith(u, []did.Key{key})
+	}
+	if attested, refusal := v.attested(u, user); attested {
+		return refusal
+	}
+	if v.q.Keys == nil {
+		return refuse(DIDUnresolved, "no keys for %s", u.Issuer)
+	}
+	v.resolved = true
+	if v.signatures++; v.signatures > MaxSignatures {
+		return refuse(Malformed, "more than %d signatures", MaxSignatures)
+	}
+	keys, err := v.q.Keys(u.Issuer)
+	if err != nil || len(keys) == 0 {
+		return &Refusal{Reason: DIDUnresolved, Detail: "no keys for " + string(u.Issuer), cause: err}
+	}
+	return v.verifyWith(u, keys)
+}
+
+func (v *verifier) verifyWith(u *UCAN, keys []did.Key) *Refusal {
+	input := u.signingInput()
+	raw := []byte(u.signature.raw)
+	for _, key := range keys {
+		if v.signatures++; v.signatures > MaxSignatures {
+			return refuse(Malformed, "more than %d signatures", MaxSignatures)
+		}
+		if key.Verify(u.signature.alg, input, raw) {
+			return nil
+		}
+	}
+	return refuse(InvalidSignature, "not signed by %s", u.Issuer)
+}
+
+// attested looks for the authority's word beside u, among the proofs of its
+// user: a ucan/attest delegation to the same audience that names u. The first
+// result tells whether there was one, good or bad.
+func (v *verifier) attested(u, user *UCAN) (bool, *Refusal) {
+	if user == nil || v.q.Authority.DID == "" {
+		return false, nil
+	}
+	var found *Refusal
+	for _, id := range user.Proofs {
+		if id == u.cid {
+			continue
+		}
+		a, refusal := v.proof(id)
+		if refusal != nil || !attests(a, u.cid, v.q.Authority.DID) {
+			continue
+		}
+		switch {
+		case a.Issuer != v.q.Authority.DID:
+			refusal = refuse(InvalidSignature, "attested by %s", a.Issuer)
+		case a.Audience != user.Issuer:
+			refusal = refuse(BrokenChain, "attestation for %s", a.Audience)
+		default:
+			refusal = v.check(a, user)
+		}
+		if refusal == nil {
+			return true, nil
+		}
+		found = worse(found, refusal)
+	}
+	return found != nil, found
+}
+
+// attests reports whether a claims to vouch for the token.
+func attests(a *UCAN, token string, authority did.DID) bool {
+	if len(a.Capabilities) != 1 {
+		return false
+	}
+	c := a.Capabilities[0]
+	proof, _ := c.NB.Get("proof")
+	return c.Can == "ucan/attest" && c.With == string(authority) && proof.Kind == ipld.Link && proof.Str == token
+}
