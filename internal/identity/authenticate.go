@@ -1,0 +1,265 @@
+package identity
+
+import (
+	"context"
+	"crypto/sha256"
+	"log/slog"
+	"strings"
+	"time"
+
+	"github.com/castalia-org/castalia/internal/platform/fault"
+	"github.com/castalia-org/castalia/internal/protocol/did"
+	"github.com/castalia-org/castalia/internal/protocol/ucan"
+)
+
+// The texts that clients compare.
+const (
+	TextMissing = "Missing UCAN authentication: provide Authorization: Bearer <invocation> with X-Auth-Type: ucan, " +
+		"or an x-ucan-delegation header"
+	TextInvalid       = "Invalid UCAN invocation"
+	TextMissingBearer = "Missing UCAN authentication: provide Authorization: Bearer <UCAN>"
+	textForbidden     = "The token does not grant access to this resource."
+	textUnavailable   = "The owner of the namespace cannot be resolved at the moment."
+)
+
+// The capability that proves who calls an oracle, and the one that opens a
+// gated query gateway.
+const (
+	OracleResource = "ixo:oracle"
+	QueryResource  = "ixo:query"
+	QueryAbility   = "query/read"
+)
+
+// clockSkew is how far a client's clock may be ahead when it mints a token of
+// exactly the longest lifetime.
+const clockSkew = 5 * time.Second
+
+// Authenticate turns credentials into a principal by the rules of the surface.
+// Errors are faults: Unauthenticated with the document's text and the reason as
+// code, Forbidden when the token is good but grants nothing here, Unavailable
+// when an owner cannot be looked up.
+func (s *Service) Authenticate(ctx context.Context, surface Surface, c Credentials) (Principal, error) {
+	if surface == Oracle {
+		return s.authenticateOracle(ctx, c)
+	}
+	if c.Bearer == "" {
+		return Principal{}, fault.New(fault.Unauthenticated, TextMissingBearer)
+	}
+	return s.verified(ctx, surface, c.Bearer)
+}
+
+// authenticateOracle applies the header rules: the bearer counts only beside
+// X-Auth-Type: ucan; an invalid invocation is not rescued by a delegation; a
+// delegation alone is a fallback, and a bad one counts as none.
+func (s *Service) authenticateOracle(ctx context.Context, c Credentials) (Principal, error) {
+	if c.Bearer != "" && strings.EqualFold(c.AuthType, "ucan") {
+		p, err := s.verified(ctx, Oracle, c.Bearer)
+		if err != nil {
+			return Principal{}, err
+		}
+		if c.Delegation != "" {
+			// A delegation of somebody else is ignored, not an error.
+			if d, err := s.verifiedDelegation(ctx, c.Delegation); err == nil && d.DID == p.DID {
+				p.Delegation = c.Delegation
+			}
+		}
+		return p, nil
+	}
+	if c.Delegation != "" && !s.cfg.RefuseBareDelegation {
+		p, err := s.verifiedDelegation(ctx, c.Delegation)
+		if err == nil {
+			p.Delegation = c.Delegation
+			return p, nil
+		}
+		s.log.LogAttrs(ctx, slog.LevelDebug, "delegation refused", slog.String("reason", string(ucan.ReasonOf(err))))
+		return Principal{}, fault.Wrap(fault.Unauthenticated, TextMissing, err).WithCode(string(ucan.ReasonOf(err)))
+	}
+	return Principal{}, fault.New(fault.Unauthenticated, TextMissing)
+}
+
+// verified returns the principal of a bearer token, from the cache when it can.
+func (s *Service) verified(ctx context.Context, surface Surface, token string) (Principal, error) {
+	return s.once(ctx, cacheKey(byte(surface), token), func(ctx context.Context) (Principal, bool, error) {
+		return s.verify(ctx, surface, token)
+	})
+}
+
+func (s *Service) verifiedDelegation(ctx context.Context, token string) (Principal, error) {
+	return s.once(ctx, cacheKey(delegationKey, token), func(ctx context.Context) (Principal, bool, error) {
+		return s.verifyDelegation(ctx, token)
+	})
+}
+
+const delegationKey = 0xff
+
+func cacheKey(kind byte, token string) [sha256.Size]byte {
+	sum := sha256.Sum256([]byte(token))
+	sum[0] ^= kind // a token on two surfaces has two verdicts
+	return sum
+}
+
+// once answers from the cache, or verifies: concurrent first uses verify once.
+func (s *Service) once(
+	ctx context.Context, key [sha256.Size]byte, verify func(context.Context) (Principal, bool, error),
+) (Principal, error) {
+	if p, ok := s.cache.get(key, s.now()); ok && !s.revoked.hits(p.Chain) {
+		return p, nil
+	}
+	flight := s.flights.DoChan(string(key[:]), func() (any, error) {
+		// The verdict is for everyone who waits, so one caller's departure does
+		// not spoil it; the resolver has its own time limit.
+		p, lasting, err := verify(context.WithoutCancel(ctx))
+		if err == nil {
+			s.cache.put(key, p, s.keepUntil(p, lasting))
+		}
+		return p, err
+	})
+	select {
+	case <-ctx.Done():
+		return Principal{}, ctx.Err()
+	case r := <-flight:
+		if r.Err != nil {
+			return Principal{}, r.Err
+		}
+		p, _ := r.Val.(Principal)
+		return p, nil
+	}
+}
+
+// resolvedTTL bounds how long a verdict that depends on looked-up keys lives.
+const resolvedTTL = time.Minute
+
+func (s *Service) keepUntil(p Principal, lasting bool) time.Time {
+	until := p.Expires
+	if limit := s.now().Add(resolvedTTL); !lasting && (until.IsZero() || until.After(limit)) {
+		until = limit
+	}
+	return until
+}
+
+// lookups is a resolver for one verification, which remembers that it was asked:
+// a verdict that depends on somebody else's records does not last.
+type lookups struct {
+	Resolver
+	asked bool
+}
+
+func (l *lookups) Keys(ctx context.Context, d did.DID) ([]did.Key, error) {
+	l.asked = true
+	return l.Resolver.Keys(ctx, d)
+}
+
+func (l *lookups) Controllers(ctx context.Context, entity did.DID) ([]did.DID, error) {
+	l.asked = true
+	return l.Resolver.Controllers(ctx, entity)
+}
+
+// query returns what every verification has in common.
+func (s *Service) query(ctx context.Context, from *lookups) ucan.Query {
+	return ucan.Query{
+		Audience: s.cfg.Signer.DID(),
+		Now:      s.now(),
+		Keys:     func(d did.DID) ([]did.Key, error) { return from.Keys(ctx, d) },
+		Revoked:  s.revoked.has,
+		Authority: ucan.Authority{
+			DID: s.cfg.Signer.DID(), Key: s.cfg.Signer.Key(),
+		},
+	}
+}
+
+// verify checks a bearer token by the rules of the surface. The second result
+// tells that the verdict lasts as long as the token.
+func (s *Service) verify(ctx context.Context, surface Surface, text string) (Principal, bool, error) {
+	token, err := ucan.Parse(text)
+	if err != nil {
+		return Principal{}, false, refusal(surface, err)
+	}
+	from := &lookups{Resolver: s.resolver}
+	q := s.query(ctx, from)
+	switch surface {
+	case Oracle:
+		q.Want = &ucan.Want{Can: ucan.AnyAbility, With: OracleResource}
+		q.MaxTTL = s.cfg.AuthMaxTTL + clockSkew
+	case Files, MCP:
+		q.Owner = func(root did.DID, r ucan.Resource) (bool, error) { return owns(ctx, from, root, r) }
+		if surface == MCP {
+			q.MaxTTL = s.cfg.MCPMaxTTL + clockSkew
+		}
+	case Query:
+	}
+	r, err := ucan.Verify(token, q)
+	if err != nil {
+		return Principal{}, false, refusal(surface, err)
+	}
+	p := principalOf(token, r)
+	if surface == Query && !p.Allows(QueryAbility, QueryResource) && !p.Allows(ucan.AnyAbility, OracleResource) {
+		return Principal{}, false, fault.New(fault.Forbidden, textForbidden).WithCode(string(ucan.AbilityMismatch))
+	}
+	return p, !from.asked, nil
+}
+
+func (s *Service) verifyDelegation(ctx context.Context, text string) (Principal, bool, error) {
+	token, err := ucan.Parse(text)
+	if err != nil {
+		return Principal{}, false, err
+	}
+	from := &lookups{Resolver: s.resolver}
+	d, err := ucan.VerifyDelegation(token, s.query(ctx, from))
+	if err != nil {
+		return Principal{}, false, err
+	}
+	p := Principal{
+		DID: string(token.Leaf.Issuer), Root: string(d.Root), Kind: ByDelegation, CIDs: d.CIDs,
+		Expires: expiry(d.Expires, d.NoExpiry), TokenCID: token.CID(), Chain: d.Links,
+	}
+	return p, !from.asked && !d.NoExpiry, nil
+}
+
+func principalOf(token *ucan.Token, r ucan.Result) Principal {
+	p := Principal{
+		DID: string(token.Leaf.Issuer), Root: string(r.Grants[0].Root), CIDs: r.CIDs,
+		Expires: expiry(r.Expires, r.NoExpiry), TokenCID: token.CID(),
+	}
+	known := make(map[string]bool, 4)
+	for _, g := range r.Grants {
+		p.Capabilities = append(p.Capabilities, Capability{
+			Can: g.Can, With: g.With, Root: string(g.Root), resource: g.Resource, hidden: g.Hidden,
+		})
+		for _, link := range g.Path {
+			if !known[link.CID] {
+				known[link.CID] = true
+				p.Chain = append(p.Chain, link)
+			}
+		}
+	}
+	return p
+}
+
+// maxUnix is the last second of the year 9999, beyond which no text form of a
+// time exists.
+const maxUnix = 253402300799
+
+func expiry(unix int64, none bool) time.Time {
+	if none {
+		return time.Time{}
+	}
+	return time.Unix(min(unix, maxUnix), 0)
+}
+
+// refusal gives a verdict the fault of its surface. A token that is good but
+// not good enough is Forbidden on surfaces where the resource decides.
+func refusal(surface Surface, err error) *fault.Error {
+	reason := ucan.ReasonOf(err)
+	if surface == Oracle {
+		return fault.Wrap(fault.Unauthenticated, TextInvalid, err).WithCode(string(reason))
+	}
+	switch reason {
+	case ucan.UnauthorizedRoot, ucan.EscalationAbility, ucan.EscalationResource, ucan.AbilityMismatch, ucan.ResourceMismatch:
+		return fault.Wrap(fault.Forbidden, textForbidden, err).WithCode(string(reason))
+	case ucan.DIDUnresolved:
+		if isOwnerFailure(err) {
+			return fault.Wrap(fault.Unavailable, textUnavailable, err).WithCode(string(reason))
+		}
+	}
+	return fault.Wrap(fault.Unauthenticated, "Invalid UCAN: "+string(reason), err).WithCode(string(reason))
+}

@@ -1,0 +1,135 @@
+// Package identity decides who is asking and what they may do, once, for every
+// surface: HTTP, WebSocket and MCP.
+//
+// A Credentials value as read from a request or a handshake becomes a Principal
+// or a fault with the text that the surface's document demands. Nothing is
+// taken from a token before it has been verified; a header that names a DID is
+// never believed. Verified tokens are remembered until they expire, and a
+// revocation reaches every node within a second, also for connections that are
+// already open (Watch).
+//
+// The package does no HTTP and no SQL: identityhttp reads requests, identitysql
+// keeps the records, and resolver looks DIDs up.
+package identity
+
+import (
+	"context"
+	"time"
+
+	"github.com/castalia-org/castalia/internal/protocol/ucan"
+)
+
+// Surface is the part of the program that asks, since the rules differ.
+type Surface uint8
+
+// The surfaces.
+const (
+	// Oracle: invocation with X-Auth-Type, or a delegation as a fallback.
+	Oracle Surface = iota
+	// Files: bearer alone.
+	Files
+	// MCP: as Files, with a cap on the token's lifetime.
+	MCP
+	// Query: bearer alone, for deployments that gate the query gateway.
+	Query
+)
+
+var surfaceNames = [...]string{"oracle", "files", "mcp", "query"}
+
+// String returns the surface's name, for logs and metric labels.
+func (s Surface) String() string {
+	if int(s) < len(surfaceNames) {
+		return surfaceNames[s]
+	}
+	return "unknown"
+}
+
+// Credentials are what a caller presented, unverified. They are secrets: they
+// belong in no log.
+type Credentials struct {
+	// Bearer is the value after "Bearer " in Authorization, or auth.invocation
+	// of a handshake.
+	Bearer string
+	// AuthType is the value of X-Auth-Type; a handshake passes "ucan".
+	AuthType string
+	// Delegation is the value of x-ucan-delegation, or auth.ucanDelegation.
+	Delegation string
+}
+
+// Kind is how a principal proved who it is.
+type Kind uint8
+
+// The kinds of proof.
+const (
+	// ByInvocation is a token that the principal signed for this request.
+	ByInvocation Kind = iota
+	// ByDelegation is the fallback: a delegation to us, which others could hold too.
+	ByDelegation
+)
+
+// Principal is a verified caller. It is immutable and may be shared.
+type Principal struct {
+	// DID is the verified invoker: the issuer of the outer token.
+	DID string
+	// Root is whose authority is used: the end of the chain of proofs, and the
+	// DID itself when there are none.
+	Root string
+	Kind Kind
+	// Capabilities are those of the token that hold, each proved by one chain.
+	Capabilities []Capability
+	// CIDs restricts what may be reached by content; nil is no restriction.
+	CIDs *ucan.CIDSet
+	// Expires is the earliest expiry in the chain; zero when none ends.
+	Expires time.Time
+	// TokenCID names the outer token.
+	TokenCID string
+	// Chain lists the tokens that a revocation could hit, the outer one first.
+	Chain []ucan.Link
+	// Delegation is the caller's own delegation to this service, verified and
+	// encoded, or "" when none came along. It is a secret.
+	Delegation string
+}
+
+// Capability is one proved statement of a principal's token.
+type Capability struct {
+	Can  string
+	With string
+	// Root is whose authority this capability is.
+	Root string
+
+	resource ucan.Resource
+	hidden   [][]string
+}
+
+// RateKey returns the key under which requests of the principal are counted.
+func (p Principal) RateKey() string { return p.DID }
+
+// Allows reports whether one of the proved capabilities covers the ability on
+// the resource. It looks at abilities and resources only: CID restrictions are
+// the caller's to apply.
+func (p Principal) Allows(ability, resource string) bool {
+	want, err := ucan.ParseResource(resource)
+	if err != nil || want.Unsafe() {
+		return false
+	}
+	for _, c := range p.Capabilities {
+		if ucan.AbilityCovers(c.Can, ability) && c.resource.Covers(want) {
+			return true
+		}
+	}
+	return false
+}
+
+type contextKey struct{}
+
+// WithPrincipal returns a context that carries the principal.
+func WithPrincipal(ctx context.Context, p Principal) context.Context {
+	return context.WithValue(ctx, contextKey{}, p)
+}
+
+// FromContext returns the principal of a request, and false on a route that
+// needs none.
+func FromContext(ctx context.Context) (Principal, bool) {
+	p, ok := ctx.Value(contextKey{}).(Principal)
+	return p, ok
+}

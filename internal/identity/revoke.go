@@ -1,0 +1,253 @@
+package identity
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/castalia-org/castalia/internal/platform/fault"
+	"github.com/castalia-org/castalia/internal/protocol/did"
+	"github.com/castalia-org/castalia/internal/protocol/ucan"
+)
+
+// hintRevoked is the subject on which a node tells the others to look.
+const hintRevoked = "identity.revoked"
+
+// pollInterval bounds how long a node can miss a revocation whose hint was lost.
+const pollInterval = 500 * time.Millisecond
+
+const pollPage = 1000
+
+// revocations is the set of what was withdrawn, and who waits for it.
+type revocations struct {
+	mu      sync.RWMutex
+	feed    int64
+	targets map[string]struct{} // CIDs and DIDs, which never look alike
+	watches map[*watch]struct{}
+}
+
+type watch struct {
+	chain []ucan.Link
+	fire  chan struct{}
+}
+
+func newRevocations() *revocations {
+	return &revocations{targets: make(map[string]struct{}), watches: make(map[*watch]struct{})}
+}
+
+// has is ucan.Query's Revoked.
+func (r *revocations) has(cid string, issuer did.DID) bool {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	return r.hasLocked(cid, string(issuer))
+}
+
+func (r *revocations) hasLocked(cid, issuer string) bool {
+	if len(r.targets) == 0 {
+		return false
+	}
+	if _, ok := r.targets[cid]; ok {
+		return true
+	}
+	_, ok := r.targets[issuer]
+	return ok
+}
+
+// hits reports whether a part of the chain was withdrawn.
+func (r *revocations) hits(chain []ucan.Link) bool {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	return r.hitsLocked(chain)
+}
+
+func (r *revocations) hitsLocked(chain []ucan.Link) bool {
+	for _, link := range chain {
+		if r.hasLocked(link.CID, string(link.Issuer)) {
+			return true
+		}
+	}
+	return false
+}
+
+// add takes news from the feed and wakes the watches that they concern.
+func (r *revocations) add(news []Revocation) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, n := range news {
+		r.targets[n.Target] = struct{}{}
+		r.feed = max(r.feed, n.Feed)
+	}
+	for w := range r.watches {
+		if r.hitsLocked(w.chain) {
+			delete(r.watches, w)
+			close(w.fire)
+		}
+	}
+}
+
+func (r *revocations) cursor() int64 {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	return r.feed
+}
+
+// Revoked reports whether a token or its issuer was withdrawn, as far as this
+// node knows.
+func (s *Service) Revoked(cid, issuer string) bool { return s.revoked.has(cid, did.DID(issuer)) }
+
+// Watch returns a channel that is closed when the principal's token is revoked
+// or expires, so that its sockets and streams can be closed too. stop must be
+// called when nobody waits any more.
+func (s *Service) Watch(p Principal) (ended <-chan struct{}, stop func()) {
+	w := &watch{chain: p.Chain, fire: make(chan struct{})}
+	r := s.revoked
+	r.mu.Lock()
+	if r.hitsLocked(w.chain) {
+		close(w.fire)
+	} else {
+		r.watches[w] = struct{}{}
+	}
+	r.mu.Unlock()
+	end := func(fire bool) {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		if _, waiting := r.watches[w]; waiting {
+			delete(r.watches, w)
+			if fire {
+				close(w.fire)
+			}
+		}
+	}
+	if p.Expires.IsZero() {
+		return w.fire, func() { end(false) }
+	}
+	timer := time.AfterFunc(p.Expires.Sub(s.now()), func() { end(true) })
+	return w.fire, func() {
+		timer.Stop()
+		end(false)
+	}
+}
+
+// Load reads all revocations. It must succeed before the first request.
+func (s *Service) Load(ctx context.Context) error {
+	for {
+		news, err := s.store.Revocations(ctx, s.revoked.cursor(), pollPage)
+		if err != nil {
+			return fmt.Errorf("load revocations: %w", err)
+		}
+		s.revoked.add(news)
+		if len(news) < pollPage {
+			return nil
+		}
+	}
+}
+
+// Run follows the feed of revocations until the context ends: on a hint, and
+// twice a second in case that a hint was lost. It also forgets what has ended.
+func (s *Service) Run(ctx context.Context) error {
+	wake := make(chan struct{}, 1)
+	if s.hints != nil {
+		stop, err := s.hints.Subscribe(hintRevoked, func([]byte) {
+			select {
+			case wake <- struct{}{}:
+			default:
+			}
+		})
+		if err != nil {
+			return fmt.Errorf("subscribe to revocations: %w", err)
+		}
+		defer stop()
+	}
+	poll := time.NewTicker(pollInterval)
+	defer poll.Stop()
+	sweep := time.NewTicker(sweepInterval)
+	defer sweep.Stop()
+	for {
+		var err error
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-wake:
+			err = s.Load(ctx)
+		case <-poll.C:
+			err = s.Load(ctx)
+		case <-sweep.C:
+			_, err = s.store.Sweep(ctx, s.now().Add(-sweepGrace), sweepPage)
+		}
+		if err != nil && !errors.Is(err, context.Canceled) {
+			s.log.LogAttrs(ctx, slog.LevelWarn, "identity worker failed", slog.Any("error", err))
+		}
+	}
+}
+
+// Marks and delegations are kept a little longer than they count, so that nodes
+// whose clocks differ agree.
+const (
+	sweepInterval = time.Minute
+	sweepGrace    = time.Hour
+	sweepPage     = 500
+)
+
+// Revoke takes a ucan/revoke invocation: issued to this service by an issuer in
+// the chain of the revoked token, with = that issuer, nb.ucan = the token, and
+// the token's blocks along as proofs. With nb.issuer = true in place of nb.ucan
+// the issuer withdraws everything that it ever signed. It returns what was
+// revoked; revoking again is fine.
+func (s *Service) Revoke(ctx context.Context, text string) (Revocation, error) {
+	token, err := ucan.Parse(text)
+	if err != nil {
+		return Revocation{}, refusal(Oracle, err)
+	}
+	by := token.Leaf.Issuer
+	q := s.query(ctx, &lookups{Resolver: s.resolver})
+	q.Want = &ucan.Want{Can: ucan.RevokeAbility, With: string(by)}
+	q.Owner = func(root did.DID, r ucan.Resource) (bool, error) { return string(root) == r.Text, nil }
+	if _, err := ucan.Verify(token, q); err != nil {
+		return Revocation{}, refusal(Oracle, err)
+	}
+	target, err := ucan.RevocationTarget(token)
+	if err != nil {
+		return Revocation{}, fault.Wrap(fault.Invalid, "The invocation names no token that its issuer may revoke.", err)
+	}
+	r := Revocation{Kind: RevokedToken, Target: target, By: string(by), At: s.now()}
+	if target == string(by) {
+		r.Kind = RevokedIssuer
+	}
+	return s.addRevocation(ctx, r)
+}
+
+// RevokeByOperator withdraws a token or an issuer without asking its chain: for
+// whoever runs the service.
+func (s *Service) RevokeByOperator(ctx context.Context, kind RevocationKind, target string) (Revocation, error) {
+	return s.addRevocation(ctx, Revocation{Kind: kind, Target: target, By: s.DID(), At: s.now()})
+}
+
+func (s *Service) addRevocation(ctx context.Context, r Revocation) (Revocation, error) {
+	feed, _, err := s.store.AddRevocation(ctx, r)
+	if err != nil {
+		return Revocation{}, fmt.Errorf("store revocation: %w", err)
+	}
+	r.Feed = feed
+	// The feed brings it in order; here it counts at once, without moving the cursor.
+	s.revoked.add([]Revocation{{Kind: r.Kind, Target: r.Target}})
+	if s.hints != nil {
+		if err := s.hints.Publish(ctx, hintRevoked, nil); err != nil {
+			s.log.LogAttrs(ctx, slog.LevelDebug, "revocation hint not sent", slog.Any("error", err))
+		}
+	}
+	return r, nil
+}
+
+// CheckRevoked returns those of the CIDs that were withdrawn.
+func (s *Service) CheckRevoked(cids []string) []string {
+	revoked := make([]string, 0, len(cids))
+	for _, c := range cids {
+		if s.revoked.has(c, "") {
+			revoked = append(revoked, c)
+		}
+	}
+	return revoked
+}

@@ -1,0 +1,119 @@
+package identity
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/singleflight"
+
+	"github.com/castalia-org/castalia/internal/protocol/did"
+)
+
+// Resolver looks up DIDs that are not did:key. Implementations bound each call
+// in time and may answer from a cache.
+type Resolver interface {
+	// Keys returns the keys that may sign for the DID. An error means that
+	// nobody can say at the moment.
+	Keys(ctx context.Context, d did.DID) ([]did.Key, error)
+	// Controllers returns the DIDs that control an entity.
+	Controllers(ctx context.Context, entity did.DID) ([]did.DID, error)
+}
+
+// Config says who this service is and how strict it is.
+type Config struct {
+	// Signer is the service's key, under its DID (ORACLE_DID): the audience of
+	// every token.
+	Signer did.Signer
+	// EntityDID names the oracle in resources of MCP tools; empty is the service DID.
+	EntityDID string
+	// AuthMaxTTL caps the lifetime of oracle invocations; zero is 15 minutes.
+	AuthMaxTTL time.Duration
+	// MCPMaxTTL caps the lifetime of tokens on /mcp; zero is 24 hours.
+	MCPMaxTTL time.Duration
+	// RefuseBareDelegation turns the delegation fallback off.
+	RefuseBareDelegation bool
+	// MCPRoots are the DIDs that may be the root of mcp/call besides the caller.
+	MCPRoots []string
+	// CacheEntries bounds the cache of verified tokens; zero is 16384.
+	CacheEntries int
+}
+
+// Deps are the parts that the service works with.
+type Deps struct {
+	Store    Store
+	Resolver Resolver // nil resolves nothing
+	Hints    Hints    // nil: only the poll
+	Logger   *slog.Logger
+	Now      func() time.Time // nil is time.Now
+}
+
+// Service verifies credentials and keeps what must be remembered of them. Its
+// methods may be called from many goroutines.
+type Service struct {
+	cfg      Config
+	store    Store
+	resolver Resolver
+	hints    Hints
+	log      *slog.Logger
+	now      func() time.Time
+
+	cache   *cache
+	flights singleflight.Group
+	revoked *revocations
+	close   sync.Once
+}
+
+// New returns a service. Revocations are honoured after the first Load.
+func New(d Deps, cfg Config) (*Service, error) {
+	if cfg.Signer.DID() == "" {
+		return nil, errors.New("identity: no service key")
+	}
+	if d.Store == nil {
+		return nil, errors.New("identity: no store")
+	}
+	if cfg.EntityDID == "" {
+		cfg.EntityDID = string(cfg.Signer.DID())
+	}
+	if cfg.AuthMaxTTL <= 0 {
+		cfg.AuthMaxTTL = 15 * time.Minute
+	}
+	if cfg.MCPMaxTTL <= 0 {
+		cfg.MCPMaxTTL = 24 * time.Hour
+	}
+	if cfg.CacheEntries <= 0 {
+		cfg.CacheEntries = 16384
+	}
+	if d.Resolver == nil {
+		d.Resolver = noResolver{}
+	}
+	if d.Logger == nil {
+		d.Logger = slog.New(slog.DiscardHandler)
+	}
+	if d.Now == nil {
+		d.Now = time.Now
+	}
+	return &Service{
+		cfg: cfg, store: d.Store, resolver: d.Resolver, hints: d.Hints, log: d.Logger, now: d.Now,
+		cache: newCache(cfg.CacheEntries), revoked: newRevocations(),
+	}, nil
+}
+
+// DID returns the service's DID, the audience of every token.
+func (s *Service) DID() string { return string(s.cfg.Signer.DID()) }
+
+// EntityDID returns the DID under which the oracle is registered.
+func (s *Service) EntityDID() string { return s.cfg.EntityDID }
+
+// noResolver is for deployments without DID_RESOLVER_URL.
+type noResolver struct{}
+
+var errNoResolver = errors.New("no DID resolver is configured")
+
+func (noResolver) Keys(context.Context, did.DID) ([]did.Key, error) { return nil, errNoResolver }
+
+func (noResolver) Controllers(context.Context, did.DID) ([]did.DID, error) {
+	return nil, errNoResolver
+}

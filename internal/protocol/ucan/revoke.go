@@ -1,0 +1,95 @@
+package ucan
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+
+	"github.com/castalia-org/castalia/internal/protocol/did"
+	"github.com/castalia-org/castalia/internal/protocol/ipld"
+)
+
+// RevokeAbility is claimed by an invocation that withdraws a token.
+const RevokeAbility = "ucan/revoke"
+
+// NewRevocation returns the capability with which signer withdraws a token that
+// it issued, or that a token in its chain issued.
+func NewRevocation(signer did.DID, revoked *Token) Capability {
+	return NewCapability(RevokeAbility, string(signer), ipld.MapNode(
+		ipld.Entry{Key: "ucan", Value: ipld.LinkNode(revoked.Leaf.cid)},
+	))
+}
+
+// NewIssuerRevocation returns the capability with which signer withdraws
+// everything that it ever issued, for a key that got into wrong hands.
+func NewIssuerRevocation(signer did.DID) Capability {
+	return NewCapability(RevokeAbility, string(signer), ipld.MapNode(
+		ipld.Entry{Key: "issuer", Value: ipld.Node{Kind: ipld.Bool, Num: 1}},
+	))
+}
+
+// RevocationTarget returns what a verified ucan/revoke invocation withdraws: the
+// CID of a token in whose chain its issuer has signed, or the issuer's own DID.
+// The revoked token travels among the invocation's blocks, so that the chain
+// can be seen; nobody withdraws a token of strangers.
+func RevocationTarget(t *Token) (string, error) {
+	by := t.Leaf.Issuer
+	for _, c := range t.Leaf.Capabilities {
+		if c.Can != RevokeAbility || c.With != string(by) {
+			continue
+		}
+		if whole, ok := c.NB.Get("issuer"); ok && whole.Kind == ipld.Bool && whole.Num == 1 {
+			return string(by), nil
+		}
+		link, ok := c.NB.Get("ucan")
+		if !ok || link.Kind != ipld.Link {
+			return "", refuse(MalformedCapability, "nb.ucan is not a link")
+		}
+		u, found, err := t.Proof(link.Str)
+		if err != nil || !found {
+			return "", refuse(MissingProof, "the revoked token did not come along")
+		}
+		for _, l := range t.linksFrom(u) {
+			if l.Issuer == by {
+				return u.CID(), nil
+			}
+		}
+		return "", refuse(UnauthorizedRoot, "%s is no issuer of the token", by)
+	}
+	return "", refuse(AbilityMismatch, "no %s capability", RevokeAbility)
+}
+
+// Links lists the leaf and all proofs that are at hand, without judging them.
+func (t *Token) Links() []Link { return t.linksFrom(t.Leaf) }
+
+func (t *Token) linksFrom(u *UCAN) []Link {
+	links := []Link{{CID: u.CID(), Issuer: u.Issuer}}
+	seen := map[string]bool{u.cid: true}
+	level := []*UCAN{u}
+	for len(level) > 0 && len(links) < MaxBlocks {
+		var next []*UCAN
+		for _, u := range level {
+			for _, id := range u.Proofs {
+				if seen[id] {
+					continue
+				}
+				seen[id] = true
+				p, found, err := t.Proof(id)
+				if err != nil || !found {
+					continue
+				}
+				links = append(links, Link{CID: p.CID(), Issuer: p.Issuer})
+				next = append(next, p)
+			}
+		}
+		level = next
+	}
+	return links
+}
+
+// StatementHash names what the leaf's issuer signed, in hexadecimal. Unlike the
+// CID it is the same for every signature of one statement, so single-use marks
+// are kept under it.
+func (t *Token) StatementHash() string {
+	sum := sha256.Sum256(append(t.Leaf.signingInput(), t.Leaf.issuer...))
+	return hex.EncodeToString(sum[:])
+}
