@@ -80,7 +80,10 @@ func (b *body) Read(p []byte) (int, error) {
 	case errors.Is(err, io.EOF):
 		b.finish()
 	case errors.Is(err, os.ErrDeadlineExceeded):
-		err = fault.Wrap(fault.Timeout, "The request body came too slowly", err).WithCode("slow_body")
+		if !b.x.wroteHeader {
+			b.x.Header().Set("Connection", "close")
+		}
+		err = fault.Wrap(fault.Invalid, "The request body came too slowly", err).WithCode("slow_body")
 	}
 	return n, err
 }
@@ -119,13 +122,16 @@ func (b *body) finish() {
 const abandonTime = 2 * time.Second
 
 // abandon is called when the answer is complete. The server now reads the rest
-// of the body, to find the next request behind it; a client that does not send
-// it must not hold the connection.
+// of the body, to find the next request behind it, and may send the answer only
+// then; a client that does not send the rest must not hold the connection.
 func (b *body) abandon(now time.Time) {
 	if b.ended || b.x.conn == nil {
 		return
 	}
-	_ = http.NewResponseController(b.x.w).SetReadDeadline(now.Add(abandonTime))
+	wait := min(abandonTime, b.x.server.cfg.StallTimeout)
+	ctl := http.NewResponseController(b.x.w)
+	_ = ctl.SetReadDeadline(now.Add(wait))
+	_ = ctl.SetWriteDeadline(now.Add(wait + b.x.server.cfg.StallTimeout))
 	b.x.conn.waiting(now)
 }
 

@@ -22,9 +22,7 @@ func (s *Server) OpenAPI() ([]byte, error) {
 	b := docBuilder{paths: map[string]map[string]any{}, schemas: map[string]any{}, names: map[reflect.Type]string{}}
 	var tags []any
 	for _, sf := range surfaces {
-		if sf.Doc != "" {
-			tags = append(tags, map[string]any{"name": sf.Name, "description": sf.Doc})
-		}
+		tags = append(tags, tag(sf))
 		for i := range sf.Routes {
 			if !sf.Routes[i].Hidden {
 				b.add(sf.Name, &sf.Routes[i])
@@ -52,16 +50,21 @@ func (s *Server) OpenAPI() ([]byte, error) {
 		"jsonSchemaDialect": "https://json-schema.org/draft/2020-12/schema",
 		"info":              map[string]any{"title": s.cfg.Title, "version": s.cfg.Version},
 		"paths":             b.paths,
+		"tags":              append(tags[1:], tags[0]), // the documentation itself comes last
 		"components":        map[string]any{"schemas": b.schemas, "securitySchemes": securitySchemes()},
-	}
-	if len(tags) > 0 {
-		doc["tags"] = tags
 	}
 	out, err := json.Marshal(doc)
 	if err != nil {
 		return nil, fmt.Errorf("write the OpenAPI document: %w", err)
 	}
 	return out, nil
+}
+
+func tag(sf *surface) map[string]any {
+	if sf.Doc == "" {
+		return map[string]any{"name": sf.Name}
+	}
+	return map[string]any{"name": sf.Name, "description": sf.Doc}
 }
 
 func securitySchemes() map[string]any {

@@ -15,7 +15,7 @@ function el(spec, attrs, ...children) {
     if (key.startsWith('on')) node.addEventListener(key.slice(2), value);
     else if (value !== undefined && value !== false) node.setAttribute(key, value === true ? '' : value);
   }
-  node.append(...children.flat().filter((c) => c !== undefined && c !== null && c !== ''));
+  node.append(...children.flat(Infinity).filter((c) => c !== undefined && c !== null && c !== ''));
   return node;
 }
 
@@ -210,7 +210,7 @@ function render() {
   byId('title').textContent = doc.info.title;
   byId('version').textContent = doc.info.version;
   document.title = doc.info.title + ' · API';
-  const groups = new Map();
+  const groups = new Map((doc.tags || []).map((t) => [t.name, []])); // in the document's order
   for (const [path, item] of Object.entries(doc.paths)) {
     for (const verb of verbs.filter((v) => item[v])) {
       const tag = item[verb].tags?.[0] || 'other';
@@ -219,7 +219,7 @@ function render() {
     }
   }
   const about = new Map((doc.tags || []).map((t) => [t.name, t.description]));
-  const entries = [...groups].map(([tag, ops]) => {
+  const entries = [...groups].filter(([, ops]) => ops.length).map(([tag, ops]) => {
     const list = ops.map((o) => ({view: operation(o), words: `${o.verb} ${o.path} ${o.op.summary || ''} ${o.op.description || ''} ${tag}`.toLowerCase()}));
     const section = el('section.group', {id: 'tag-' + tag}, el('h2', {}, tag), about.get(tag) ? el('p.faint', {}, about.get(tag)) : '', list.map((o) => o.view));
     const count = el('span.faint', {}, String(list.length));
