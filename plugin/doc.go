@@ -17,7 +17,6 @@
 // hooks that are not tools, respects its context, marks a tool Safe only if
 // running it twice does no harm, and never keeps a Runtime after the call.
 //
-// HTTP routes are in pluginhttp. Both packages import only the standard library,
-// so
-// that a plugin can be built and tested by itself.
+// HTTP routes are in pluginhttp. Both packages import only the standard
+// library, so that a plugin can be built and tested by itself.
 package plugin

@@ -47,4 +47,3 @@ type Reply struct {
 	Body   any
 	Doc    string
 }
-

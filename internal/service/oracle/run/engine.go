@@ -1,0 +1,370 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/castalia-org/castalia/internal/platform/bus"
+	"github.com/castalia-org/castalia/internal/service/oracle"
+	"github.com/castalia-org/castalia/plugin"
+)
+
+// Why the work on a run is cancelled, as context.Cause tells a Worker.
+var (
+	// errAborted: somebody asked for it.
+	errAborted = errors.New("the run was aborted")
+	// errStopping: this node goes down, another will take the run over.
+	errStopping = errors.New("the node is stopping")
+	// errTooLong: the run used up its time.
+	errTooLong = errors.New("the run took too long")
+)
+
+// IsAbort reports whether a context's cause is a user's abort.
+func IsAbort(cause error) bool { return errors.Is(cause, errAborted) }
+
+// IsTimeout reports whether a context's cause is the run's time limit.
+func IsTimeout(cause error) bool { return errors.Is(cause, errTooLong) }
+
+// Worker does the work of a run: it thinks, emits frames to the log, and says
+// what should be stored. It must return soon after ctx ends; what it returns
+// after a lost lease is thrown away.
+type Worker interface {
+	Work(ctx context.Context, job Job) Result
+	// GiveUp says how a run ends whose nodes died too often. frames are all
+	// that readers saw.
+	GiveUp(ctx context.Context, r oracle.Run, frames []oracle.Frame) Result
+}
+
+// Job is a run to work on.
+type Job struct {
+	Run oracle.Run
+	Log *Log
+	// Carried is what the starting request handed over in memory, such as
+	// credentials that are not stored. It is nil after a takeover.
+	Carried any
+}
+
+// Result is how a run ended.
+type Result struct {
+	Status    oracle.RunStatus
+	ErrorKind string
+	Model     string
+	Usage     plugin.Usage
+	Steps     int
+	Messages  []oracle.Message
+	// Text is the whole answer, which ends that are not finished repeat.
+	Text string
+}
+
+// Config tunes an Engine. The zero value is what production uses.
+type Config struct {
+	Node        string
+	LeaseTTL    time.Duration // 6s
+	FlushEvery  time.Duration // 10ms
+	Retention   time.Duration // 24h: how long frames of ended runs are kept
+	MaxRun      time.Duration // 15m
+	MaxQueue    int           // 16 messages behind a live run
+	MaxAttempts int           // 3
+	Drain       time.Duration // 5s: how long a stopping node lets its runs finish
+	Logger      *slog.Logger
+	// Ended, when set, is told of each run that this node ended, after readers
+	// could see its end.
+	Ended func(ctx context.Context, r oracle.Run, result Result)
+}
+
+func (c Config) withDefaults() Config {
+	def := func(d *time.Duration, v time.Duration) {
+		if *d == 0 {
+			*d = v
+		}
+	}
+	def(&c.LeaseTTL, 6*time.Second)
+	def(&c.FlushEvery, 10*time.Millisecond)
+	def(&c.Retention, 24*time.Hour)
+	def(&c.MaxRun, 15*time.Minute)
+	def(&c.Drain, 5*time.Second)
+	if c.MaxQueue == 0 {
+		c.MaxQueue = 16
+	}
+	if c.MaxAttempts == 0 {
+		c.MaxAttempts = 3
+	}
+	if c.Node == "" {
+		c.Node = oracle.NewID()
+	}
+	if c.Logger == nil {
+		c.Logger = slog.New(slog.DiscardHandler)
+	}
+	if c.Ended == nil {
+		c.Ended = func(context.Context, oracle.Run, Result) {}
+	}
+	return c
+}
+
+// The subjects of the hints.
+const (
+	subjectFrames = "oracle.frames." // + run id
+	subjectAbort  = "oracle.abort"   // data: run id
+	subjectFree   = "oracle.free"    // data: session id
+)
+
+// Engine starts runs, works on them, and serves their readers. Run must be
+// running for anything but reading to work.
+type Engine struct {
+	store  Store
+	bus    bus.Bus
+	worker Worker
+	cfg    Config
+	log    *slog.Logger
+	hub    *hub
+
+	// base is the context of all work; cancel ends it at the very end.
+	base   context.Context
+	cancel context.CancelCauseFunc
+	jobs   sync.WaitGroup
+
+	mu       sync.Mutex
+	stopping bool
+	active   map[string]*active
+	// waiting are queued runs that this node accepted, by session.
+	waiting map[string][]waiting
+	nudge   chan struct{}
+}
+
+type active struct {
+	epoch  int64
+	cancel context.CancelCauseFunc
+}
+
+type waiting struct {
+	id      string
+	carried any
+}
+
+// New makes an engine..
+func New(store Store, hints bus.Bus, worker Worker, cfg Config) *Engine {
+	cfg = cfg.withDefaults()
+	base, cancel := context.WithCancelCause(context.Background())
+	e := &Engine{
+		store: store, bus: hints, worker: worker, cfg: cfg, log: cfg.Logger, base: base, cancel: cancel,
+		active: map[string]*active{}, waiting: map[string][]waiting{}, nudge: make(chan struct{}, 1),
+	}
+	e.hub = newHub(store, e.subscribeFrames, e.isLocal)
+	return e
+}
+
+func (e *Engine) isLocal(id string) bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.active[id] != nil
+}
+
+func (e *Engine) subscribeFrames(id string, fn func()) func() {
+	sub, err := e.bus.Subscribe(subjectFrames+id, func(bus.Message) { fn() })
+	if err != nil {
+		e.log.Warn("no hints for a run; readers reconcile instead", slog.Any("error", err))
+		return func() {}
+	}
+	return func() { _ = sub.Unsubscribe() }
+}
+
+// Start is a message that wants an answer.
+type Start struct {
+	Owner     string
+	SessionID string
+	// RequestID is the caller's; it is replaced when a live run uses it.
+	RequestID string
+	Once      bool
+	Multitask oracle.Multitask
+	Request   oracle.TurnRequest
+	// Carried is handed to the Worker if this node does the work.
+	Carried any
+}
+
+// Started is an accepted message.
+type Started struct {
+	Run    oracle.Run
+	Repeat bool
+	// Reader follows the run from its first frame. The caller closes it.
+	Reader *Reader
+}
+
+// Start stores the message and its run, and begins to work. When it returns
+// nil, the message is durable.
+func (e *Engine) Start(ctx context.Context, s Start) (Started, error) {
+	now := time.Now()
+	r := oracle.Run{
+		ID: oracle.NewID(), SessionID: s.SessionID, Owner: s.Owner, RequestID: s.RequestID,
+		MessageID: oracle.NewID(), Request: s.Request, CreatedAt: now,
+	}
+	begun, err := e.store.Begin(ctx, Begin{
+		Run: r,
+		Message: oracle.Message{
+			ID: r.MessageID, SessionID: s.SessionID, RunID: r.ID, Role: oracle.Human, Content: s.Request.Message,
+			Attachments: s.Request.Attachments, CreatedAt: now,
+		},
+		OtherRequestID: oracle.NewID(), Once: s.Once, Multitask: s.Multitask, MaxQueue: e.cfg.MaxQueue,
+		Node: e.cfg.Node, TTL: e.cfg.LeaseTTL,
+		Frames: func(r oracle.Run) ([]oracle.Frame, error) { return openingFrames(r, now) },
+	})
+	if err != nil {
+		return Started{}, err
+	}
+	out := Started{Run: begun.Run, Repeat: begun.Repeat}
+	if begun.Repeat {
+		out.Reader = e.hub.open(begun.Run.ID, 0, 0)
+		return out, nil
+	}
+	e.launchOrWait(begun, s.Carried, &out)
+	for _, id := range begun.Interrupted {
+		e.abortLocal(id)
+		e.hint(ctx, subjectAbort, []byte(id))
+	}
+	for _, id := range begun.Ended {
+		e.hint(ctx, subjectFrames+id, nil)
+	}
+	return out, nil
+}
+
+// openingFrames is what a reader sees at once.
+func openingFrames(r oracle.Run, now time.Time) ([]oracle.Frame, error) {
+	to := oracle.Address{SessionID: r.SessionID, RequestID: r.RequestID}
+	first, err := oracle.NewFrame(oracle.FrameRun, oracle.RunFrame{RunID: r.ID, Address: to})
+	if err != nil {
+		return nil, err
+	}
+	const phrase = "Thinking..."
+	second, err := oracle.NewFrame(oracle.FrameReasoning, oracle.ReasoningFrame{
+		Address: to, Reasoning: phrase, Timestamp: oracle.Timestamp(now),
+		ReasoningDetails: []oracle.ReasoningDetail{{Type: "thinking", Text: phrase}},
+	})
+	if err != nil {
+		return nil, err
+	}
+	first.Seq, second.Seq = 1, 2
+	return []oracle.Frame{first, second}, nil
+}
+
+func (e *Engine) launchOrWait(b Begun, carried any, out *Started) {
+	r := b.Run
+	e.mu.Lock()
+	if e.stopping { // the lease is given back; another node, or the next start, works on it
+		e.mu.Unlock()
+		out.Reader = e.hub.open(r.ID, 0, 0)
+		return
+	}
+	if r.Status == oracle.Queued {
+		e.waiting[r.SessionID] = append(e.waiting[r.SessionID], waiting{r.ID, carried})
+		e.mu.Unlock()
+		out.Reader = e.hub.open(r.ID, 0, 0)
+		e.hub.push(r.ID, b.Frames)
+		return
+	}
+	job, ctx := e.register(r)
+	e.mu.Unlock()
+	out.Reader = e.hub.open(r.ID, 0, 0)
+	e.hub.push(r.ID, b.Frames)
+	go e.work(ctx, job, r, carried)
+}
+
+// register makes the run this node's; e.mu is held.
+func (e *Engine) register(r oracle.Run) (*active, context.Context) {
+	ctx, cancel := context.WithCancelCause(e.base)
+	a := &active{epoch: r.Epoch, cancel: cancel}
+	e.active[r.ID] = a
+	e.jobs.Add(1)
+	return a, ctx
+}
+
+func (e *Engine) unregister(id string, a *active) {
+	e.mu.Lock()
+	if e.active[id] == a {
+		delete(e.active, id)
+	}
+	e.mu.Unlock()
+	a.cancel(nil)
+	e.jobs.Done()
+}
+
+// Follow reads a run of the user, from after on. A pruned run is ErrPruned.
+func (e *Engine) Follow(ctx context.Context, owner, id string, after int64) (*Reader, error) {
+	r, err := e.store.Run(ctx, owner, id)
+	if err != nil {
+		return nil, err
+	}
+	if !r.Status.Live() {
+		heads, err := e.store.Heads(ctx, []string{id})
+		if err != nil {
+			return nil, fmt.Errorf("look up run: %w", err)
+		}
+		if heads[id].Pruned {
+			return nil, ErrPruned
+		}
+	}
+	return e.hub.open(id, after, r.NextSeq-1), nil
+}
+
+// Await waits for the end of a run and returns it as stored.
+func (e *Engine) Await(ctx context.Context, started Started) (oracle.Run, error) {
+	for {
+		_, err := started.Reader.Next(ctx, time.Minute)
+		if errors.Is(err, ErrIdle) {
+			continue
+		}
+		if err != nil {
+			break
+		}
+	}
+	if ctx.Err() != nil {
+		return oracle.Run{}, context.Cause(ctx)
+	}
+	return e.store.Run(ctx, started.Run.Owner, started.Run.ID)
+}
+
+// Latest returns the live run of the user's session, if there is one.
+func (e *Engine) Latest(ctx context.Context, owner, sessionID string) (oracle.Run, bool, error) {
+	return e.store.Latest(ctx, owner, sessionID)
+}
+
+// Abort stops what is going on in the user's session. It reports whether
+// anything was.
+func (e *Engine) Abort(ctx context.Context, owner, sessionID string) (bool, error) {
+	ids, err := e.store.Abort(ctx, owner, sessionID)
+	if err != nil {
+		return false, fmt.Errorf("abort: %w", err)
+	}
+	for _, id := range ids {
+		e.abortLocal(id)
+		e.hint(ctx, subjectAbort, []byte(id))
+		e.hint(ctx, subjectFrames+id, nil)
+	}
+	return len(ids) > 0, nil
+}
+
+// Gone tells the engine, and the others, that runs lost their session.
+func (e *Engine) Gone(ctx context.Context, ids []string) {
+	for _, id := range ids {
+		e.abortLocal(id)
+		e.hint(ctx, subjectAbort, []byte(id))
+		e.hint(ctx, subjectFrames+id, nil)
+	}
+}
+
+func (e *Engine) abortLocal(id string) {
+	e.mu.Lock()
+	a := e.active[id]
+	e.mu.Unlock()
+	if a != nil {
+		a.cancel(errAborted)
+	}
+}
+
+func (e *Engine) hint(ctx context.Context, subject string, data []byte) {
+	if err := e.bus.Publish(context.WithoutCancel(ctx), subject, data); err != nil {
+		e.log.Debug("hint not sent; others reconcile", slog.Any("error", err))
+	}
+}

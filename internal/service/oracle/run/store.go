@@ -1,0 +1,134 @@
+package run
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"time"
+
+	"github.com/castalia-org/castalia/internal/platform/fault"
+	"github.com/castalia-org/castalia/internal/service/oracle"
+	"github.com/castalia-org/castalia/plugin"
+)
+
+// ErrLost says that the run is not the caller's any more: another node took it,
+// or its session was deleted.
+var ErrLost = errors.New("the run belongs to somebody else")
+
+// ErrBusy is the refusal of a message that asked not to disturb a live run.
+var ErrBusy = fault.New(fault.Conflict, "A run is already going on in this session").WithCode("run_active")
+
+// ErrQueueFull is the refusal of a message behind too many others.
+var ErrQueueFull = fault.New(fault.RateLimited, "Too many messages are waiting in this session").WithRetryAfter(5 * time.Second)
+
+// ErrPruned says that the run is over and its frames were deleted.
+var ErrPruned = fault.New(fault.Gone, "The frames of this run were deleted")
+
+// Store is what the engine needs of storage. Changes are durable when a method
+// returns nil; leases are kept by the store's own clock.
+type Store interface {
+	// Begin stores the message and the run together, with the first frames.
+	Begin(ctx context.Context, b Begin) (Begun, error)
+	// Claim takes a queued run of a session that has no other live run at work,
+	// or a run whose lease ran out. It returns ErrLost when there is nothing to take.
+	Claim(ctx context.Context, id, node string, ttl time.Duration) (oracle.Run, error)
+	// Claimable names runs that nobody works on: expired ones, and queued ones
+	// that have been free to start for at least patience.
+	Claimable(ctx context.Context, patience time.Duration, limit int) ([]string, error)
+	// Append adds frames under the epoch, renews the lease, and tells whether
+	// somebody asked for an abort.
+	Append(ctx context.Context, b Batch) (abort bool, err error)
+	// Renew renews leases and reports, per run, what became of it.
+	Renew(ctx context.Context, held []Held, ttl time.Duration) (map[string]Standing, error)
+	// Finish stores the turn's messages and the last frames and ends the run.
+	Finish(ctx context.Context, e Ending) error
+	// Abort marks the live runs of the owner's session; queued ones end at once.
+	Abort(ctx context.Context, owner, sessionID string) (ids []string, err error)
+	// Run returns a run of the owner.
+	Run(ctx context.Context, owner, id string) (oracle.Run, error)
+	// ByRequest returns the run of the owner's session that a request id started.
+	ByRequest(ctx context.Context, owner, sessionID, requestID string) (oracle.Run, error)
+	// Latest returns the newest live run of the owner's session; ok is false when there is none.
+	Latest(ctx context.Context, owner, sessionID string) (r oracle.Run, ok bool, err error)
+	// Frames returns frames after a number, and how far the run is. A run that
+	// is gone is ErrRunNotFound.
+	Frames(ctx context.Context, id string, after int64, limit int) ([]oracle.Frame, Head, error)
+	// Heads tells how far runs are; unknown ones are missing in the answer.
+	Heads(ctx context.Context, ids []string) (map[string]Head, error)
+	// Prune deletes the frames of runs that ended before a time, a few at a
+	// time, and returns how many runs it cleaned.
+	Prune(ctx context.Context, before time.Time, limit int) (int, error)
+}
+
+// Begin is a message and the run that answers it.
+type Begin struct {
+	Run     oracle.Run // without status, epoch, turn: the store decides
+	Message oracle.Message
+	// OtherRequestID replaces the run's request id when a live run of the
+	// owner already uses it.
+	OtherRequestID string
+	// Once makes a repeated request id return the run that it started.
+	Once      bool
+	Multitask oracle.Multitask
+	MaxQueue  int
+	Node      string
+	TTL       time.Duration
+	// Frames are made when the request id is settled.
+	Frames func(r oracle.Run) ([]oracle.Frame, error)
+}
+
+// Begun is what Begin did.
+type Begun struct {
+	Run    oracle.Run
+	Frames []oracle.Frame
+	// Repeat says that the request had been seen: nothing was stored.
+	Repeat bool
+	// Interrupted names the runs that were asked to stop.
+	Interrupted []string
+	// Ended names queued runs that were ended at once.
+	Ended []string
+}
+
+// Batch is some frames of a run.
+type Batch struct {
+	RunID string
+	Epoch int64
+	// Frames are numbered and follow each other.
+	Frames []oracle.Frame
+	// Checkpoint, when not nil, replaces the run's checkpoint.
+	Checkpoint json.RawMessage
+	TTL        time.Duration
+}
+
+// Ending is the last write of a run.
+type Ending struct {
+	Batch
+	Status    oracle.RunStatus
+	ErrorKind string
+	Model     string
+	Usage     plugin.Usage
+	Steps     int
+	// Messages are the turn's AI messages, in order; the store numbers them.
+	Messages []oracle.Message
+	At       time.Time
+}
+
+// Held is a run that a node works on.
+type Held struct {
+	RunID string
+	Epoch int64
+}
+
+// Standing is what became of a held run.
+type Standing struct {
+	Lost  bool
+	Abort bool
+}
+
+// Head is how far a run is.
+type Head struct {
+	LastSeq int64
+	Status  oracle.RunStatus
+	// Pruned says that frames were deleted.
+	Pruned bool
+}

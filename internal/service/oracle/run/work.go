@@ -1,0 +1,303 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"runtime/debug"
+	"time"
+
+	"github.com/castalia-org/castalia/internal/platform/bus"
+	"github.com/castalia-org/castalia/internal/service/oracle"
+)
+
+// tick is how often a node looks after its leases, its tails and runs that
+// nobody works on.
+const tick = time.Second
+
+// patience is how long a queued run that could start is left to the node that
+// accepted it, which alone holds the request's credentials.
+const patience = 5 * time.Second
+
+// Run keeps leases, takes over runs of dead nodes, and reconciles readers until
+// ctx ends; then it lets runs finish for a while and gives the rest back.
+func (e *Engine) Run(ctx context.Context) error {
+	abort, err := e.bus.Subscribe(subjectAbort, func(m bus.Message) { e.abortLocal(string(m.Data)) })
+	if err != nil {
+		return fmt.Errorf("subscribe to aborts: %w", err)
+	}
+	defer func() { _ = abort.Unsubscribe() }()
+	free, err := e.bus.Subscribe(subjectFree, func(bus.Message) { e.poke() })
+	if err != nil {
+		return fmt.Errorf("subscribe to free sessions: %w", err)
+	}
+	defer func() { _ = free.Unsubscribe() }()
+	ticker := time.NewTicker(tick)
+	defer ticker.Stop()
+	lastPrune := time.Time{}
+	for {
+		e.startWaiting(ctx)
+		select {
+		case <-ctx.Done():
+			return e.drain()
+		case <-e.nudge:
+			continue
+		case <-ticker.C:
+		}
+		e.renew(ctx)
+		if err := e.hub.reconcile(ctx); err != nil && ctx.Err() == nil {
+			e.log.Warn("readers could not be reconciled", slog.Any("error", err))
+		}
+		e.takeOver(ctx)
+		if time.Since(lastPrune) > time.Minute {
+			lastPrune = time.Now()
+			if _, err := e.store.Prune(ctx, time.Now().Add(-e.cfg.Retention), 64); err != nil && ctx.Err() == nil {
+				e.log.Warn("old frames could not be deleted", slog.Any("error", err))
+			}
+		}
+	}
+}
+
+func (e *Engine) poke() {
+	select {
+	case e.nudge <- struct{}{}:
+	default:
+	}
+}
+
+// drain lets the runs of this node finish, then gives them back.
+func (e *Engine) drain() error {
+	e.mu.Lock()
+	e.stopping = true
+	e.mu.Unlock()
+	done := make(chan struct{})
+	go func() { e.jobs.Wait(); close(done) }()
+	timer := time.NewTimer(e.cfg.Drain)
+	defer timer.Stop()
+	select {
+	case <-done:
+	case <-timer.C:
+		e.cancel(errStopping)
+		<-done
+	}
+	e.cancel(errStopping)
+	return nil
+}
+
+// startWaiting tries to start the queued runs that this node accepted.
+func (e *Engine) startWaiting(ctx context.Context) {
+	e.mu.Lock()
+	var first []waiting
+	sessions := make([]string, 0, len(e.waiting))
+	for session, queue := range e.waiting {
+		first = append(first, queue[0])
+		sessions = append(sessions, session)
+	}
+	e.mu.Unlock()
+	for i, w := range first {
+		r, err := e.store.Claim(ctx, w.id, e.cfg.Node, e.cfg.LeaseTTL)
+		switch {
+		case err == nil:
+			e.dequeue(sessions[i], w.id)
+			e.launch(r, w.carried)
+		case errors.Is(err, ErrLost):
+			if head, err := e.store.Heads(ctx, []string{w.id}); err == nil && head[w.id].Status != oracle.Queued {
+				e.dequeue(sessions[i], w.id) // ended, or another node has it
+				e.hub.lost(w.id)
+				e.poke()
+			}
+		default:
+			e.log.Warn("a waiting run could not be started", slog.Any("error", err))
+		}
+	}
+}
+
+func (e *Engine) dequeue(session, id string) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	queue := e.waiting[session]
+	for i, w := range queue {
+		if w.id == id {
+			queue = append(queue[:i:i], queue[i+1:]...)
+			break
+		}
+	}
+	if len(queue) == 0 {
+		delete(e.waiting, session)
+	} else {
+		e.waiting[session] = queue
+	}
+}
+
+// takeOver claims runs whose node died and queued runs that were left alone.
+func (e *Engine) takeOver(ctx context.Context) {
+	ids, err := e.store.Claimable(ctx, patience, 16)
+	if err != nil {
+		if ctx.Err() == nil {
+			e.log.Warn("runs could not be looked for", slog.Any("error", err))
+		}
+		return
+	}
+	for _, id := range ids {
+		if e.isLocal(id) {
+			continue // our own lease ran out while the database was away; renew will tell
+		}
+		r, err := e.store.Claim(ctx, id, e.cfg.Node, e.cfg.LeaseTTL)
+		if err != nil {
+			continue // somebody was faster
+		}
+		e.launch(r, nil)
+	}
+}
+
+func (e *Engine) launch(r oracle.Run, carried any) {
+	e.mu.Lock()
+	if e.stopping {
+		e.mu.Unlock()
+		e.release(r)
+		return
+	}
+	a, ctx := e.register(r)
+	e.mu.Unlock()
+	go e.work(ctx, a, r, carried)
+}
+
+// renew keeps the leases of this node's runs and hears of aborts.
+func (e *Engine) renew(ctx context.Context) {
+	e.mu.Lock()
+	held := make([]Held, 0, len(e.active))
+	for id, a := range e.active {
+		held = append(held, Held{RunID: id, Epoch: a.epoch})
+	}
+	e.mu.Unlock()
+	if len(held) == 0 {
+		return
+	}
+	standing, err := e.store.Renew(ctx, held, e.cfg.LeaseTTL)
+	if err != nil {
+		if ctx.Err() == nil {
+			e.log.Warn("leases could not be renewed", slog.Any("error", err))
+		}
+		return
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for _, h := range held {
+		a := e.active[h.RunID]
+		if a == nil || a.epoch != h.Epoch {
+			continue
+		}
+		switch s := standing[h.RunID]; {
+		case s.Lost:
+			a.cancel(ErrLost)
+		case s.Abort:
+			a.cancel(errAborted)
+		}
+	}
+}
+
+// work does one run from claim to end.
+func (e *Engine) work(ctx context.Context, a *active, r oracle.Run, carried any) {
+	defer e.unregister(r.ID, a)
+	ctx, cancel := context.WithTimeoutCause(ctx, e.cfg.MaxRun, errTooLong)
+	defer cancel()
+	log := newLog(e.store, r, e.cfg.LeaseTTL, e.cfg.FlushEvery, func(frames []oracle.Frame) {
+		e.hub.push(r.ID, frames)
+		e.hint(e.base, subjectFrames+r.ID, nil)
+	}, func(cause error) { a.cancel(cause) })
+	quit, flushed := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(flushed)
+		log.flushLoop(e.base, quit)
+	}()
+	if r.AbortRequested {
+		a.cancel(errAborted)
+	}
+	result := e.doWork(ctx, Job{Run: r, Log: log, Carried: carried})
+	close(quit)
+	<-flushed
+	cause := context.Cause(ctx)
+	switch {
+	case errors.Is(cause, ErrLost):
+		e.hub.lost(r.ID)
+		return
+	case errors.Is(cause, errStopping):
+		e.release(r)
+		return
+	}
+	if err := e.finish(log, r, result); err != nil {
+		e.log.Error("a run could not be ended; another node will", slog.String("run_id", r.ID), slog.Any("error", err))
+		e.hub.lost(r.ID)
+	}
+}
+
+func (e *Engine) doWork(ctx context.Context, job Job) (result Result) {
+	defer func() {
+		if p := recover(); p != nil {
+			e.log.Error("a run panicked", slog.String("run_id", job.Run.ID), slog.Any("panic", p),
+				slog.String("stack", string(debug.Stack())))
+			result = Result{Status: oracle.Failed, ErrorKind: "server"}
+		}
+	}()
+	if job.Run.Attempt > e.cfg.MaxAttempts {
+		frames, err := e.allFrames(ctx, job.Run.ID)
+		if err != nil {
+			e.log.Warn("the frames of a run could not be read", slog.Any("error", err))
+		}
+		return e.worker.GiveUp(ctx, job.Run, frames)
+	}
+	return e.worker.Work(ctx, job)
+}
+
+func (e *Engine) allFrames(ctx context.Context, id string) ([]oracle.Frame, error) {
+	var all []oracle.Frame
+	after := int64(0)
+	for {
+		frames, _, err := e.store.Frames(ctx, id, after, readFrames)
+		if err != nil || len(frames) == 0 {
+			return all, err
+		}
+		all = append(all, frames...)
+		after = frames[len(frames)-1].Seq
+	}
+}
+
+// finish stores the turn, then shows its end.
+func (e *Engine) finish(log *Log, r oracle.Run, result Result) error {
+	done := oracle.DoneFrame{
+		RunID: r.ID, Status: result.Status, Aborted: result.Status == oracle.Aborted,
+		Failed: result.Status == oracle.Failed, Interrupted: result.Status == oracle.Interrupted,
+	}
+	if n := len(result.Messages); n > 0 {
+		done.MessageID = result.Messages[n-1].ID
+	}
+	if result.Status != oracle.Finished {
+		done.PartialText = result.Text
+	}
+	if err := log.Emit(oracle.FrameDone, done); err != nil {
+		return err
+	}
+	ending := Ending{
+		Batch: log.take(), Status: result.Status, ErrorKind: result.ErrorKind, Model: result.Model,
+		Usage: result.Usage, Steps: result.Steps, Messages: result.Messages, At: time.Now(),
+	}
+	if err := retry(e.base, func() error { return e.store.Finish(e.base, ending) }); err != nil {
+		return fmt.Errorf("finish run: %w", err)
+	}
+	log.landed(ending.Batch)
+	e.hint(e.base, subjectFree, []byte(r.SessionID))
+	e.poke()
+	r.Status = result.Status
+	e.cfg.Ended(e.base, r, result)
+	return nil
+}
+
+// release gives a run back at once instead of letting its lease run out.
+func (e *Engine) release(r oracle.Run) {
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
+	defer cancel()
+	if _, err := e.store.Renew(ctx, []Held{{RunID: r.ID, Epoch: r.Epoch}}, 0); err != nil {
+		e.log.Warn("a run could not be given back; its lease will run out", slog.Any("error", err))
+	}
+}

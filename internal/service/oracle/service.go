@@ -1,0 +1,184 @@
+package oracle
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"fmt"
+	"time"
+
+	"github.com/castalia-org/castalia/internal/platform/fault"
+)
+
+// Bounds of the lists that users page through.
+const (
+	DefaultPage = 20
+	MaxPage     = 100
+)
+
+// Identity is who the oracle is, as sessions and prompts show it.
+type Identity struct {
+	Name      string
+	DID       string
+	EntityDID string
+}
+
+// Service is the use cases around sessions and transcripts. Turns are started
+// and followed through package run.
+type Service struct {
+	store    Store
+	identity Identity
+	// RunsAborted is told of the runs that lost their session.
+	runsGone func(ctx context.Context, ids []string)
+	now      func() time.Time
+}
+
+// Deps is what a Service needs.
+type Deps struct {
+	Store    Store
+	Identity Identity
+	// RunsGone, when set, is told of live runs whose session was deleted.
+	RunsGone func(ctx context.Context, ids []string)
+	// Now is the clock; nil means time.Now.
+	Now func() time.Time
+}
+
+// New makes a Service.
+func New(d Deps) *Service {
+	s := &Service{store: d.Store, identity: d.Identity, runsGone: d.RunsGone, now: d.Now}
+	if s.runsGone == nil {
+		s.runsGone = func(context.Context, []string) {}
+	}
+	if s.now == nil {
+		s.now = time.Now
+	}
+	return s
+}
+
+// Identity returns who the oracle is.
+func (s *Service) Identity() Identity { return s.identity }
+
+// NewID returns a random identifier in the form of a version 4 UUID.
+func NewID() string {
+	var b [16]byte
+	_, _ = rand.Read(b[:]) // never fails
+	b[6] = b[6]&0x0f | 0x40
+	b[8] = b[8]&0x3f | 0x80
+	var out [36]byte
+	hex.Encode(out[:8], b[:4])
+	out[8] = '-'
+	hex.Encode(out[9:13], b[4:6])
+	out[13] = '-'
+	hex.Encode(out[14:18], b[6:8])
+	out[18] = '-'
+	hex.Encode(out[19:23], b[8:10])
+	out[23] = '-'
+	hex.Encode(out[24:], b[10:])
+	return string(out[:])
+}
+
+// CreateSession makes an empty session for the user.
+func (s *Service) CreateSession(ctx context.Context, owner string) (Session, error) {
+	session := s.fresh(owner, "")
+	if err := s.store.CreateSession(ctx, session); err != nil {
+		return Session{}, fmt.Errorf("create session: %w", err)
+	}
+	return session, nil
+}
+
+// OpenSession returns the user's session for a thread elsewhere, making it when
+// there is none.
+func (s *Service) OpenSession(ctx context.Context, owner, key string) (Session, error) {
+	if key == "" || len(key) > 256 {
+		return Session{}, fault.New(fault.Invalid, "the key of a session must have 1 to 256 bytes")
+	}
+	session, err := s.store.OpenSession(ctx, s.fresh(owner, key))
+	if err != nil {
+		return Session{}, fmt.Errorf("open session: %w", err)
+	}
+	return session, nil
+}
+
+func (s *Service) fresh(owner, key string) Session {
+	now := s.now()
+	return Session{ID: NewID(), Owner: owner, Title: Untitled, Key: key, CreatedAt: now, UpdatedAt: now}
+}
+
+// Session returns one of the user's sessions.
+func (s *Service) Session(ctx context.Context, owner, id string) (Session, error) {
+	if !plausibleID(id) {
+		return Session{}, ErrSessionNotFound
+	}
+	return s.store.Session(ctx, owner, id)
+}
+
+// CheckSession fails unless the session is the user's: see SessionChecker.
+func (s *Service) CheckSession(ctx context.Context, owner, id string) error {
+	_, err := s.Session(ctx, owner, id)
+	return err
+}
+
+// Sessions lists the user's sessions, last changed first.
+func (s *Service) Sessions(ctx context.Context, owner string, limit, offset int) ([]Session, int64, error) {
+	list, total, err := s.store.Sessions(ctx, owner, limit, offset)
+	if err != nil {
+		return nil, 0, fmt.Errorf("list sessions: %w", err)
+	}
+	return list, total, nil
+}
+
+// DeleteSession removes one of the user's sessions and stops what runs in it.
+func (s *Service) DeleteSession(ctx context.Context, owner, id string) error {
+	if !plausibleID(id) {
+		return ErrSessionNotFound
+	}
+	gone, err := s.store.DeleteSession(ctx, owner, id)
+	if err != nil {
+		return fmt.Errorf("delete session: %w", err)
+	}
+	if len(gone) > 0 {
+		s.runsGone(ctx, gone)
+	}
+	return nil
+}
+
+// Messages returns the whole transcript of one of the user's sessions.
+func (s *Service) Messages(ctx context.Context, owner, id string) ([]Message, error) {
+	if err := s.CheckSession(ctx, owner, id); err != nil {
+		return nil, err
+	}
+	list, err := s.store.Messages(ctx, owner, id, 0)
+	if err != nil {
+		return nil, fmt.Errorf("list messages: %w", err)
+	}
+	return list, nil
+}
+
+// Page returns some turns of the transcript of one of the user's sessions.
+func (s *Service) Page(ctx context.Context, owner, id string, q PageQuery) (Page, error) {
+	if q.Before != "" && q.After != "" {
+		return Page{}, fault.New(fault.Invalid, "before and after exclude each other")
+	}
+	if err := s.CheckSession(ctx, owner, id); err != nil {
+		return Page{}, err
+	}
+	q.Limit = min(max(q.Limit, 1), MaxPage)
+	page, err := s.store.Page(ctx, owner, id, q)
+	if err != nil {
+		return Page{}, fmt.Errorf("page messages: %w", err)
+	}
+	return page, nil
+}
+
+// plausibleID bounds what reaches the database. Ids of other systems hold $ and :.
+func plausibleID(id string) bool {
+	if id == "" || len(id) > 255 {
+		return false
+	}
+	for _, c := range []byte(id) {
+		if c < 0x20 || c == 0x7f {
+			return false
+		}
+	}
+	return true
+}
