@@ -216,10 +216,10 @@ func (e *Engine) Start(ctx context.Context, s Start) (Started, error) {
 	}
 	out := Started{Run: begun.Run, Repeat: begun.Repeat}
 	if begun.Repeat {
-		out.Reader = e.hub.open(begun.Run.ID, 0, 0)
+		out.Reader = e.hub.open(begun.Run.ID, 0, 0, false)
 		return out, nil
 	}
-	e.launchOrWait(begun, s.Carried, &out)
+	e.launchOrWait(begun, s.Carried, &out) //nolint:contextcheck // a run outlives the request that started it
 	for _, id := range begun.Interrupted {
 		e.abortLocal(id)
 		e.hint(ctx, subjectAbort, []byte(id))
@@ -254,19 +254,19 @@ func (e *Engine) launchOrWait(b Begun, carried any, out *Started) {
 	e.mu.Lock()
 	if e.stopping { // the lease is given back; another node, or the next start, works on it
 		e.mu.Unlock()
-		out.Reader = e.hub.open(r.ID, 0, 0)
+		out.Reader = e.hub.open(r.ID, 0, 0, false)
 		return
 	}
 	if r.Status == oracle.Queued {
 		e.waiting[r.SessionID] = append(e.waiting[r.SessionID], waiting{r.ID, carried})
 		e.mu.Unlock()
-		out.Reader = e.hub.open(r.ID, 0, 0)
+		out.Reader = e.hub.open(r.ID, 0, 0, true)
 		e.hub.push(r.ID, b.Frames)
 		return
 	}
 	job, ctx := e.register(r)
 	e.mu.Unlock()
-	out.Reader = e.hub.open(r.ID, 0, 0)
+	out.Reader = e.hub.open(r.ID, 0, 0, true)
 	e.hub.push(r.ID, b.Frames)
 	go e.work(ctx, job, r, carried)
 }
@@ -305,7 +305,7 @@ func (e *Engine) Follow(ctx context.Context, owner, id string, after int64) (*Re
 			return nil, ErrPruned
 		}
 	}
-	return e.hub.open(id, after, r.NextSeq-1), nil
+	return e.hub.open(id, after, r.NextSeq-1, false), nil
 }
 
 // Await waits for the end of a run and returns it as stored.

@@ -63,17 +63,15 @@ func newHub(store Store, subscribe func(string, func()) func(), local func(strin
 	return &hub{store: store, subscribe: subscribe, local: local, tails: map[string]*tail{}}
 }
 
-// open returns a reader of the run's frames after a number. known is a number
-// that this node has surely seen, so that a new tail need not ask for it.
-func (h *hub) open(id string, after, known int64) *Reader {
+// open returns a reader of the run's frames after a number. A tail that is made
+// for it starts at known; it looks into the database first unless the caller
+// itself pushes everything from there on.
+func (h *hub) open(id string, after, known int64, pushed bool) *Reader {
 	h.mu.Lock()
 	t := h.tails[id]
 	if t == nil {
-		t = &tail{id: id, hub: h, base: known, last: known, wake: make(chan struct{})}
+		t = &tail{id: id, hub: h, base: known, last: known, dirty: !pushed, wake: make(chan struct{})}
 		h.tails[id] = t
-		if !h.local(id) {
-			t.dirty = true
-		}
 	}
 	t.readers++
 	h.mu.Unlock()
@@ -192,13 +190,16 @@ func (t *tail) push(frames []oracle.Frame) {
 	t.add(frames)
 }
 
-// add appends what is new; t.mu is held. Frames come in order from one source
-// at a time (the log, or a look into the database), and repeats are skipped.
+// add appends what is new and skips repeats; t.mu is held. After a gap the ring
+// begins anew, and readers fetch from the database what lies between.
 func (t *tail) add(frames []oracle.Frame) {
 	grew := false
 	for _, f := range frames {
 		if f.Seq <= t.last {
 			continue
+		}
+		if f.Seq != t.last+1 {
+			t.ring, t.base = nil, f.Seq-1
 		}
 		t.ring = append(t.ring, f)
 		t.last = f.Seq
@@ -302,7 +303,10 @@ func (r *Reader) catchUp(ctx context.Context) ([]oracle.Frame, <-chan struct{}, 
 		if head.Pruned {
 			return nil, nil, ErrPruned
 		}
-		return nil, nil, io.EOF
+		r.tail.mu.Lock()
+		r.cursor = r.tail.base // the numbers between attempts were never used
+		r.tail.mu.Unlock()
+		return nil, nil, nil
 	}
 	return r.take(frames), nil, nil
 }

@@ -100,7 +100,7 @@ func (e *Engine) startWaiting(ctx context.Context) {
 		switch {
 		case err == nil:
 			e.dequeue(sessions[i], w.id)
-			e.launch(r, w.carried)
+			e.launch(r, w.carried) //nolint:contextcheck // a run ends by itself, not with the scheduler's context
 		case errors.Is(err, ErrLost):
 			if head, err := e.store.Heads(ctx, []string{w.id}); err == nil && head[w.id].Status != oracle.Queued {
 				e.dequeue(sessions[i], w.id) // ended, or another node has it
@@ -147,7 +147,7 @@ func (e *Engine) takeOver(ctx context.Context) {
 		if err != nil {
 			continue // somebody was faster
 		}
-		e.launch(r, nil)
+		e.launch(r, nil) //nolint:contextcheck // a run ends by itself, not with the scheduler's context
 	}
 }
 
@@ -199,7 +199,13 @@ func (e *Engine) renew(ctx context.Context) {
 
 // work does one run from claim to end.
 func (e *Engine) work(ctx context.Context, a *active, r oracle.Run, carried any) {
-	defer e.unregister(r.ID, a)
+	lost := false
+	defer func() {
+		e.unregister(r.ID, a)
+		if lost { // readers go on from the database
+			e.hub.lost(r.ID)
+		}
+	}()
 	ctx, cancel := context.WithTimeoutCause(ctx, e.cfg.MaxRun, errTooLong)
 	defer cancel()
 	log := newLog(e.store, r, e.cfg.LeaseTTL, e.cfg.FlushEvery, func(frames []oracle.Frame) {
@@ -220,15 +226,16 @@ func (e *Engine) work(ctx context.Context, a *active, r oracle.Run, carried any)
 	cause := context.Cause(ctx)
 	switch {
 	case errors.Is(cause, ErrLost):
-		e.hub.lost(r.ID)
+		lost = true
 		return
 	case errors.Is(cause, errStopping):
-		e.release(r)
+		e.release(r) //nolint:contextcheck // the run's own context has just ended
+		lost = true
 		return
 	}
 	if err := e.finish(log, r, result); err != nil {
 		e.log.Error("a run could not be ended; another node will", slog.String("run_id", r.ID), slog.Any("error", err))
-		e.hub.lost(r.ID)
+		lost = true
 	}
 }
 

@@ -1,0 +1,333 @@
+package agent
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/castalia-org/castalia/internal/service/oracle/model"
+	"github.com/castalia-org/castalia/plugin"
+)
+
+// Tool is a tool with what the loop must know beyond the contract.
+type Tool struct {
+	plugin.Tool
+	// Plugin is the owner's name, or empty.
+	Plugin string
+	// Action marks AG-UI actions, which are told about differently.
+	Action bool
+}
+
+// Limits bound a turn. The zero value is what production uses.
+type Limits struct {
+	MaxSteps    int           // 20; then one last step without tools
+	ToolTimeout time.Duration // 60s, unless the tool says otherwise
+	OutputBytes int           // 32 KiB per tool result
+	Parallel    int           // 8 tools at once
+	MaxCalls    int           // 32 calls in one step
+	Repeats     int           // 2 identical calls are run, the next are refused
+}
+
+func (l Limits) withDefaults() Limits {
+	set := func(v *int, d int) {
+		if *v == 0 {
+			*v = d
+		}
+	}
+	set(&l.MaxSteps, 20)
+	set(&l.OutputBytes, 32<<10)
+	set(&l.Parallel, 8)
+	set(&l.MaxCalls, 32)
+	set(&l.Repeats, 2)
+	if l.ToolTimeout == 0 {
+		l.ToolTimeout = time.Minute
+	}
+	return l
+}
+
+// Sink hears of a turn while it happens. Chunks come from the loop's own
+// goroutine; tools report from theirs.
+type Sink interface {
+	Chunk(c plugin.Chunk)
+	ToolStarted(c Call)
+	ToolEnded(c Call)
+	// Save is called with everything finished so far. When durable is set, the
+	// state must be safe before Save returns: what follows can not be undone.
+	Save(ctx context.Context, s State, durable bool) error
+}
+
+// Task is one turn to do.
+type Task struct {
+	Model   plugin.ModelFunc
+	Runtime *plugin.Runtime
+	// Request is the first request, without tools.
+	Request plugin.ModelRequest
+	// Tools is asked before each step, because tools can load others.
+	Tools func() []Tool
+	// CallTool wraps the running of tools with middleware; nil runs them directly.
+	CallTool func(next plugin.ToolFunc) plugin.ToolFunc
+	Limits   Limits
+	Sink     Sink
+	// State is where an earlier attempt stopped; zero at the beginning.
+	State State
+	Log   *slog.Logger
+	// Trim shortens the conversation when the model says that it is too long.
+	// It reports whether it could.
+	Trim func(ctx context.Context, req *plugin.ModelRequest) bool
+}
+
+// State is what a turn has done. It is JSON, because it is kept.
+type State struct {
+	Steps []Step       `json:"steps"`
+	Usage plugin.Usage `json:"usage"`
+	Model string       `json:"model,omitempty"`
+}
+
+// Step is one model call and the tools that it asked for.
+type Step struct {
+	Text      string `json:"text,omitempty"`
+	Reasoning string `json:"reasoning,omitempty"`
+	Calls     []Call `json:"calls,omitempty"`
+}
+
+// Call is one tool call. Status is empty while nothing is known of it.
+type Call struct {
+	ID      string          `json:"id"`
+	Name    string          `json:"name"`
+	Args    json.RawMessage `json:"args"`
+	Status  plugin.Status   `json:"status,omitempty"`
+	Output  string          `json:"output,omitempty"`
+	Error   string          `json:"error,omitempty"`
+	Unknown bool            `json:"unknown,omitempty"`
+	Action  bool            `json:"action,omitempty"`
+}
+
+// Text is everything that the turn said to the user.
+func (s State) Text() string {
+	text := ""
+	for _, step := range s.Steps {
+		text += step.Text
+	}
+	return text
+}
+
+func (s State) clone() State {
+	out := s
+	out.Steps = make([]Step, len(s.Steps))
+	for i, step := range s.Steps {
+		out.Steps[i] = step
+		out.Steps[i].Calls = append([]Call(nil), step.Calls...)
+	}
+	return out
+}
+
+// Error is a failure with how far the turn had come.
+type Error struct {
+	State State
+	// Partial is what the failing step had said.
+	Partial Step
+	Cause   error
+}
+
+// Error describes the cause.
+func (e *Error) Error() string { return "turn failed: " + e.Cause.Error() }
+
+// Unwrap returns the cause.
+func (e *Error) Unwrap() error { return e.Cause }
+
+// loop is a Task being done.
+type loop struct {
+	Task
+	mu    sync.Mutex // guards state while tools run
+	state State
+	seen  map[string]int
+	ids   map[string]bool
+}
+
+// Run does the turn. The error, if any, is an *Error.
+func Run(ctx context.Context, t Task) (State, error) {
+	t.Limits = t.Limits.withDefaults()
+	if t.Log == nil {
+		t.Log = slog.New(slog.DiscardHandler)
+	}
+	l := &loop{Task: t, state: t.State.clone(), seen: map[string]int{}, ids: map[string]bool{}}
+	for _, step := range l.state.Steps {
+		for _, c := range step.Calls {
+			l.ids[c.ID] = true
+			l.seen[fingerprint(c)]++
+		}
+	}
+	if n := len(l.state.Steps); n > 0 {
+		if len(l.state.Steps[n-1].Calls) == 0 {
+			return l.state, nil // it had answered
+		}
+		if err := l.runTools(ctx, true); err != nil {
+			return l.state, &Error{State: l.state, Cause: err}
+		}
+	}
+	for {
+		last := len(l.state.Steps) >= l.Limits.MaxSteps || l.stuck()
+		step, err := l.think(ctx, last)
+		if err != nil {
+			return l.state, &Error{State: l.state, Partial: step, Cause: err}
+		}
+		l.state.Steps = append(l.state.Steps, step)
+		if len(step.Calls) == 0 {
+			if err := l.Sink.Save(ctx, l.state.clone(), false); err != nil {
+				return l.state, &Error{State: l.state, Cause: err}
+			}
+			return l.state, nil
+		}
+		if err := l.runTools(ctx, false); err != nil {
+			return l.state, &Error{State: l.state, Cause: err}
+		}
+	}
+}
+
+// think makes one model call.
+func (l *loop) think(ctx context.Context, last bool) (Step, error) {
+	req := l.Request
+	tools := l.Tools()
+	if last {
+		req.System += "\n\nYou have used all your tool calls for this turn. Answer now with what you know."
+	} else {
+		req.Tools = specs(tools)
+	}
+	req.Messages = append(append([]plugin.ModelMessage(nil), req.Messages...), l.conversation()...)
+	var said Step
+	sink := func(c plugin.Chunk) {
+		said.Text += c.Text
+		said.Reasoning += c.Reasoning
+		l.Sink.Chunk(c)
+	}
+	resp, err := l.Model(ctx, l.Runtime, req, sink)
+	for try := 0; err != nil && said.Text == "" && model.From(err).Kind == model.TooLong && try < 3 && l.Trim != nil; try++ {
+		if !l.Trim(ctx, &req) {
+			break
+		}
+		l.Request.Messages = req.Messages[:max(0, len(req.Messages)-len(l.conversation()))]
+		resp, err = l.Model(ctx, l.Runtime, req, sink)
+	}
+	if err != nil {
+		return said, err
+	}
+	l.state.Usage = l.state.Usage.Add(resp.Usage)
+	if resp.Model != "" {
+		l.state.Model = resp.Model
+	}
+	step := Step{Text: resp.Text, Reasoning: resp.Reasoning}
+	if !last {
+		step.Calls = l.accept(resp.ToolCalls, tools)
+	}
+	return step, nil
+}
+
+// accept gives each call an id of its own and an object as arguments.
+func (l *loop) accept(asked []plugin.ModelToolCall, tools []Tool) []Call {
+	byName := index(tools)
+	var calls []Call
+	for i, c := range asked {
+		if i == l.Limits.MaxCalls {
+			l.Log.Warn("the model asked for too many tools in one step", slog.Int("asked", len(asked)))
+			break
+		}
+		id := c.ID
+		if id == "" || l.ids[id] {
+			id = fmt.Sprintf("call_%d_%d", len(l.state.Steps), i)
+		}
+		l.ids[id] = true
+		args := c.Args
+		if len(args) == 0 {
+			args = json.RawMessage(`{}`)
+		}
+		if !json.Valid(args) { // kept as text, so that the model can be told
+			args, _ = json.Marshal(string(args))
+		}
+		calls = append(calls, Call{ID: id, Name: c.Name, Args: args, Action: byName[c.Name].Action})
+	}
+	return calls
+}
+
+func index(tools []Tool) map[string]Tool {
+	out := make(map[string]Tool, len(tools))
+	for _, t := range tools {
+		out[t.Name] = t
+	}
+	return out
+}
+
+func specs(tools []Tool) []plugin.ToolSpec {
+	out := make([]plugin.ToolSpec, len(tools))
+	for i, t := range tools {
+		out[i] = plugin.ToolSpec{Name: t.Name, Description: t.Description, Schema: t.Schema}
+	}
+	return out
+}
+
+// conversation is the turn so far, as the model sees it.
+func (l *loop) conversation() []plugin.ModelMessage {
+	return Conversation(l.state.Steps)
+}
+
+// Conversation turns steps into messages for a model.
+func Conversation(steps []Step) []plugin.ModelMessage {
+	var out []plugin.ModelMessage
+	for _, step := range steps {
+		m := plugin.ModelMessage{Role: plugin.RoleAssistant, Text: step.Text}
+		for _, c := range step.Calls {
+			m.ToolCalls = append(m.ToolCalls, plugin.ModelToolCall{ID: c.ID, Name: c.Name, Args: objectOf(c.Args)})
+		}
+		out = append(out, m)
+		for _, c := range step.Calls {
+			text, failed := c.Output, false
+			if c.Status != plugin.Done {
+				text, failed = c.Error, true
+			}
+			out = append(out, plugin.ModelMessage{Role: plugin.RoleTool, ToolCallID: c.ID, Text: text, Failed: failed})
+		}
+	}
+	return out
+}
+
+// objectOf returns arguments that providers accept in a history.
+func objectOf(args json.RawMessage) json.RawMessage {
+	var fields map[string]json.RawMessage
+	if json.Unmarshal(args, &fields) != nil || fields == nil {
+		return json.RawMessage(`{}`)
+	}
+	return args
+}
+
+// stuck reports whether the last step did nothing but repeat refused calls.
+func (l *loop) stuck() bool {
+	if len(l.state.Steps) == 0 {
+		return false
+	}
+	calls := l.state.Steps[len(l.state.Steps)-1].Calls
+	for _, c := range calls {
+		if l.seen[fingerprint(c)] <= l.Limits.Repeats+1 {
+			return false
+		}
+	}
+	return len(calls) > 0
+}
+
+// fingerprint is equal for calls that ask for the same thing.
+func fingerprint(c Call) string {
+	var v any
+	if json.Unmarshal(c.Args, &v) != nil {
+		return c.Name + "\x00" + string(c.Args)
+	}
+	canonical, err := json.Marshal(v) // maps are written in key order
+	if err != nil {
+		return c.Name
+	}
+	return c.Name + "\x00" + string(canonical)
+}
+
+// errEnded is why tools of a cancelled turn have no result.
+var errEnded = errors.New("the turn ended before the tool did")

@@ -1,0 +1,79 @@
+package agent
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/google/jsonschema-go/jsonschema"
+)
+
+// maxSchema bounds a schema that a page or a server declares.
+const maxSchema = 64 << 10
+
+// CheckSchema reports whether a schema can be used. A schema that does not
+// describe an object counts as "any object", because some clients send such.
+func CheckSchema(raw json.RawMessage) error {
+	if len(raw) > maxSchema {
+		return fmt.Errorf("the schema has more than %d bytes", maxSchema)
+	}
+	_, err := resolve(raw)
+	return err
+}
+
+// IsObjectSchema reports whether a schema describes an object.
+func IsObjectSchema(raw json.RawMessage) bool {
+	var s struct {
+		Type any             `json:"type"`
+		Ref  string          `json:"$ref"`
+		Prop json.RawMessage `json:"properties"`
+		Any  json.RawMessage `json:"anyOf"`
+		One  json.RawMessage `json:"oneOf"`
+		All  json.RawMessage `json:"allOf"`
+	}
+	if json.Unmarshal(raw, &s) != nil {
+		return false
+	}
+	if s.Type == nil {
+		return s.Ref != "" || s.Prop != nil || s.Any != nil || s.One != nil || s.All != nil
+	}
+	return s.Type == "object"
+}
+
+// resolve prepares a schema; nil means that any object will do.
+func resolve(raw json.RawMessage) (*jsonschema.Resolved, error) {
+	if len(raw) == 0 || !IsObjectSchema(raw) {
+		return nil, nil //nolint:nilnil // no schema is a valid answer here
+	}
+	var s jsonschema.Schema
+	if err := json.Unmarshal(raw, &s); err != nil {
+		return nil, fmt.Errorf("decode schema: %w", err)
+	}
+	r, err := s.Resolve(&jsonschema.ResolveOptions{})
+	if err != nil {
+		return nil, fmt.Errorf("resolve schema: %w", err)
+	}
+	return r, nil
+}
+
+// validate says what is wrong with arguments, or nothing.
+func validate(schema, args json.RawMessage) string {
+	var v any
+	if err := json.Unmarshal(args, &v); err != nil {
+		return "they are not JSON"
+	}
+	if text, ok := v.(string); ok {
+		return fmt.Sprintf("they are not a JSON object but %q", Cap(text, 200))
+	}
+	if _, ok := v.(map[string]any); !ok {
+		return "they are not a JSON object"
+	}
+	resolved, err := resolve(schema)
+	if err != nil || resolved == nil {
+		return "" // the tool was accepted with this schema; let it judge
+	}
+	if err := resolved.Validate(v); err != nil {
+		return Cap(strings.ReplaceAll(err.Error(), "\n", "; "), 500)
+	}
+	return ""
+}

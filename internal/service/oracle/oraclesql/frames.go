@@ -1,0 +1,121 @@
+package oraclesql
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/castalia-org/castalia/internal/platform/sqldb"
+	"github.com/castalia-org/castalia/internal/service/oracle"
+	"github.com/castalia-org/castalia/internal/service/oracle/run"
+)
+
+// encodeFrames writes one line per frame: the event's name, a space, the data.
+// JSON holds no line feed, and the numbers follow from the first.
+func encodeFrames(frames []oracle.Frame) string {
+	size := 0
+	for _, f := range frames {
+		size += len(f.Event) + len(f.Data) + 2
+	}
+	var b strings.Builder
+	b.Grow(size)
+	for _, f := range frames {
+		b.WriteString(f.Event)
+		b.WriteByte(' ')
+		b.Write(f.Data)
+		b.WriteByte('\n')
+	}
+	return b.String()
+}
+
+// decodeFrames reads what encodeFrames wrote, without the frames up to after.
+func decodeFrames(first int64, lines string, after int64) ([]oracle.Frame, error) {
+	var out []oracle.Frame
+	for seq := first; lines != ""; seq++ {
+		line, rest, ok := strings.Cut(lines, "\n")
+		event, data, ok2 := strings.Cut(line, " ")
+		if !ok || !ok2 || event == "" || !json.Valid([]byte(data)) {
+			return nil, fmt.Errorf("frame %d is damaged", seq)
+		}
+		lines = rest
+		if seq > after {
+			out = append(out, oracle.Frame{Seq: seq, Event: event, Data: json.RawMessage(data)})
+		}
+	}
+	return out, nil
+}
+
+// insertFrames stores a batch. A batch that was written by a commit whose
+// acknowledgement got lost is left as it is.
+func insertFrames(ctx context.Context, tx sqldb.Querier, runID string, frames []oracle.Frame) error {
+	if len(frames) == 0 {
+		return nil
+	}
+	_, err := tx.ExecContext(ctx, `INSERT INTO oracle_frames (run_id, first_seq, last_seq, lines) VALUES ($1, $2, $3, $4)
+		ON CONFLICT (run_id, first_seq) DO NOTHING`,
+		runID, frames[0].Seq, frames[len(frames)-1].Seq, encodeFrames(frames))
+	if err != nil {
+		return fmt.Errorf("insert frames: %w", err)
+	}
+	return nil
+}
+
+// Frames returns frames of a run after a number.
+func (st *Store) Frames(ctx context.Context, id string, after int64, limit int) ([]oracle.Frame, run.Head, error) {
+	var (
+		out  []oracle.Frame
+		head run.Head
+	)
+	err := st.db.Snapshot(ctx, func(ctx context.Context, tx sqldb.Querier) error {
+		var err error
+		if head, err = scanHead(tx.QueryRowContext(ctx, `SELECT next_seq, status, pruned FROM oracle_runs WHERE id = $1`, id)); err != nil {
+			return err
+		}
+		// The batch that holds the frame after the cursor may begin before it.
+		rows, err := tx.QueryContext(ctx, `SELECT first_seq, lines FROM oracle_frames
+			WHERE run_id = $1 AND last_seq > $2 ORDER BY first_seq LIMIT $3`, id, after, limit)
+		if err != nil {
+			return fmt.Errorf("select frames: %w", err)
+		}
+		batches, err := collect(rows, func(row scanner) ([]oracle.Frame, error) {
+			var (
+				first int64
+				lines string
+			)
+			if err := row.Scan(&first, &lines); err != nil {
+				return nil, fmt.Errorf("read frames: %w", err)
+			}
+			return decodeFrames(first, lines, after)
+		})
+		for _, b := range batches {
+			out = append(out, b...)
+		}
+		return err
+	})
+	if err != nil {
+		return nil, run.Head{}, err
+	}
+	if len(out) > limit {
+		out = out[:limit]
+	}
+	return out, head, nil
+}
+
+func scanHead(row scanner) (run.Head, error) {
+	var (
+		next   int64
+		status string
+		pruned int
+	)
+	err := row.Scan(&next, &status, &pruned)
+	if errors.Is(err, sql.ErrNoRows) {
+		return run.Head{}, oracle.ErrRunNotFound
+	}
+	if err != nil {
+		return run.Head{}, fmt.Errorf("read run: %w", err)
+	}
+	return run.Head{LastSeq: next - 1, Status: oracle.RunStatus(status), Pruned: pruned != 0}, nil
+}

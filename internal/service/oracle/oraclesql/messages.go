@@ -1,0 +1,169 @@
+package oraclesql
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/castalia-org/castalia/internal/platform/sqldb"
+	"github.com/castalia-org/castalia/internal/service/oracle"
+)
+
+const messageColumns = `m.session_id, m.turn, m.seq, m.id, m.run_id, m.role, m.content, m.reasoning, m.tool_calls, m.attachments, m.created_ms`
+
+// ofOwner joins messages with the session that makes them the owner's.
+const ofOwner = ` FROM oracle_messages m JOIN oracle_sessions s ON s.id = m.session_id WHERE s.id = $1 AND s.owner = $2`
+
+func scanMessage(row scanner) (oracle.Message, error) {
+	var (
+		m                  oracle.Message
+		role, calls, files string
+		created            int64
+	)
+	if err := row.Scan(&m.SessionID, &m.Turn, &m.Seq, &m.ID, &m.RunID, &role, &m.Content, &m.Reasoning, &calls, &files, &created); err != nil {
+		return m, fmt.Errorf("read message: %w", err)
+	}
+	m.Role, m.CreatedAt = oracle.Role(role), sqldb.Time(created)
+	if err := decode(calls, &m.ToolCalls); err != nil {
+		return m, err
+	}
+	return m, decode(files, &m.Attachments)
+}
+
+func decode(text string, into any) error {
+	if text == "" {
+		return nil
+	}
+	if err := json.Unmarshal([]byte(text), into); err != nil {
+		return fmt.Errorf("decode stored JSON: %w", err)
+	}
+	return nil
+}
+
+func encode[T any](list []T) (string, error) {
+	if len(list) == 0 {
+		return "", nil
+	}
+	data, err := json.Marshal(list)
+	if err != nil {
+		return "", fmt.Errorf("encode JSON: %w", err)
+	}
+	return string(data), nil
+}
+
+// insertMessage stores a message; the caller has numbered it.
+func insertMessage(ctx context.Context, tx sqldb.Querier, m oracle.Message) error {
+	calls, err := encode(m.ToolCalls)
+	if err != nil {
+		return err
+	}
+	files, err := encode(m.Attachments)
+	if err != nil {
+		return err
+	}
+	_, err = tx.ExecContext(ctx, `INSERT INTO oracle_messages
+		(session_id, turn, seq, id, run_id, role, content, reasoning, tool_calls, attachments, created_ms)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`,
+		m.SessionID, m.Turn, m.Seq, m.ID, m.RunID, string(m.Role), m.Content, m.Reasoning, calls, files, sqldb.MS(m.CreatedAt))
+	if err != nil {
+		return fmt.Errorf("insert message: %w", err)
+	}
+	return nil
+}
+
+// Messages returns the transcript after a turn.
+func (st *Store) Messages(ctx context.Context, owner, sessionID string, afterTurn int64) ([]oracle.Message, error) {
+	rows, err := st.db.Read().QueryContext(ctx,
+		`SELECT `+messageColumns+ofOwner+` AND m.turn > $3 ORDER BY m.turn, m.seq`, sessionID, owner, afterTurn)
+	if err != nil {
+		return nil, fmt.Errorf("select messages: %w", err)
+	}
+	return collect(rows, scanMessage)
+}
+
+// Page returns some turns of the transcript.
+func (st *Store) Page(ctx context.Context, owner, sessionID string, q oracle.PageQuery) (oracle.Page, error) {
+	var page oracle.Page
+	err := st.db.Snapshot(ctx, func(ctx context.Context, tx sqldb.Querier) error {
+		low, high, err := turnRange(ctx, tx, owner, sessionID, q)
+		if err != nil || high == 0 {
+			return err
+		}
+		rows, err := tx.QueryContext(ctx,
+			`SELECT `+messageColumns+ofOwner+` AND m.turn >= $3 AND m.turn <= $4 ORDER BY m.turn, m.seq`, sessionID, owner, low, high)
+		if err != nil {
+			return fmt.Errorf("select page: %w", err)
+		}
+		if page.Messages, err = collect(rows, scanMessage); err != nil {
+			return err
+		}
+		if page.HasOlder, err = exists(ctx, tx, `SELECT 1 FROM oracle_messages WHERE session_id = $1 AND turn < $2 LIMIT 1`, sessionID, low); err != nil {
+			return err
+		}
+		page.HasNewer, err = exists(ctx, tx, `SELECT 1 FROM oracle_messages WHERE session_id = $1 AND turn > $2 LIMIT 1`, sessionID, high)
+		return err
+	})
+	return page, err
+}
+
+func exists(ctx context.Context, tx sqldb.Querier, text string, args ...any) (bool, error) {
+	var one int
+	err := tx.QueryRowContext(ctx, text, args...).Scan(&one)
+	if errors.Is(err, sql.ErrNoRows) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("look for a row: %w", err)
+	}
+	return true, nil
+}
+
+// turnRange finds the first and last turn of a page; (0, 0) when it is empty.
+func turnRange(ctx context.Context, tx sqldb.Querier, owner, sessionID string, q oracle.PageQuery) (low, high int64, err error) {
+	const turns = `SELECT DISTINCT m.turn` + ofOwner
+	text, bound, order := turns+` AND m.turn > $3`, int64(0), ` DESC`
+	cursor := q.Before + q.After
+	if cursor != "" {
+		turn, split, err := findCursor(ctx, tx, owner, sessionID, cursor)
+		if err != nil {
+			return 0, 0, err
+		}
+		switch {
+		case q.Before != "":
+			text, bound = turns+` AND m.turn < $3`, turn
+		case split: // what follows begins inside the cursor's own turn
+			bound, order = turn-1, ` ASC`
+		default:
+			bound, order = turn, ` ASC`
+		}
+	}
+	rows, err := tx.QueryContext(ctx, text+` ORDER BY m.turn`+order+` LIMIT $4`, sessionID, owner, bound, q.Limit)
+	if err != nil {
+		return 0, 0, fmt.Errorf("select turns: %w", err)
+	}
+	list, err := collect(rows, func(row scanner) (int64, error) {
+		var n int64
+		return n, row.Scan(&n)
+	})
+	if err != nil || len(list) == 0 {
+		return 0, 0, err
+	}
+	first, last := list[0], list[len(list)-1]
+	return min(first, last), max(first, last), nil
+}
+
+// findCursor returns the turn of a message, and whether the turn goes on after it.
+func findCursor(ctx context.Context, tx sqldb.Querier, owner, sessionID, id string) (turn int64, split bool, err error) {
+	var seq int64
+	err = tx.QueryRowContext(ctx, `SELECT m.turn, m.seq`+ofOwner+` AND m.id = $3`, sessionID, owner, id).Scan(&turn, &seq)
+	if errors.Is(err, sql.ErrNoRows) {
+		return 0, false, oracle.ErrUnknownCursor
+	}
+	if err != nil {
+		return 0, false, fmt.Errorf("find cursor: %w", err)
+	}
+	split, err = exists(ctx, tx, `SELECT 1 FROM oracle_messages WHERE session_id = $1 AND turn = $2 AND seq > $3 LIMIT 1`, sessionID, turn, seq)
+	return turn, split, err
+}

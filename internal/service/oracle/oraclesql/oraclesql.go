@@ -1,0 +1,228 @@
+// Package oraclesql keeps the oracle's sessions, transcripts, runs and plugin
+// records in SQLite or PostgreSQL.
+//
+// It promises what oracle.Store, run.Store and plugin.Store promise. Whose a
+// row is, and which epoch may write it, is part of the statements themselves:
+// no method reads first and checks afterwards.
+package oraclesql
+
+import (
+	"context"
+	"database/sql"
+	"embed"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"time"
+
+	"github.com/castalia-org/castalia/internal/platform/sqldb"
+	"github.com/castalia-org/castalia/internal/service/oracle"
+	"github.com/castalia-org/castalia/internal/service/oracle/run"
+)
+
+//go:embed migrations/*.sql
+var migrations embed.FS
+
+// Migrations are the oracle's tables.
+func Migrations() sqldb.Migrations {
+	sub, err := fs.Sub(migrations, "migrations")
+	if err != nil {
+		panic(err) // the folder is embedded: its absence is a build error
+	}
+	return sqldb.Migrations{Service: "oracle", FS: sub}
+}
+
+// Store is the oracle's storage on a database.
+type Store struct {
+	db *sqldb.DB
+}
+
+var (
+	_ oracle.Store = (*Store)(nil)
+	_ run.Store    = (*Store)(nil)
+)
+
+// New makes a Store. The database must have been migrated.
+func New(db *sqldb.DB) *Store { return &Store{db: db} }
+
+// scanner is a *sql.Row or *sql.Rows.
+type scanner interface{ Scan(dest ...any) error }
+
+const sessionColumns = `id, owner, title, thread, room_id, created_ms, updated_ms, messages, summary, summary_through, loaded`
+
+func scanSession(row scanner) (oracle.Session, error) {
+	var (
+		s                oracle.Session
+		created, updated int64
+		loaded           string
+	)
+	err := row.Scan(&s.ID, &s.Owner, &s.Title, &s.Key, &s.RoomID, &created, &updated, &s.Messages, &s.Summary, &s.SummaryThrough, &loaded)
+	if errors.Is(err, sql.ErrNoRows) {
+		return s, oracle.ErrSessionNotFound
+	}
+	if err != nil {
+		return s, fmt.Errorf("read session: %w", err)
+	}
+	s.CreatedAt, s.UpdatedAt = sqldb.Time(created), sqldb.Time(updated)
+	if err := json.Unmarshal([]byte(loaded), &s.Loaded); err != nil {
+		return s, fmt.Errorf("decode loaded capabilities: %w", err)
+	}
+	return s, nil
+}
+
+// CreateSession stores a new session.
+func (st *Store) CreateSession(ctx context.Context, s oracle.Session) error {
+	return st.db.Write(ctx, func(ctx context.Context, tx sqldb.Querier) error {
+		return insertSession(ctx, tx, s)
+	})
+}
+
+func insertSession(ctx context.Context, tx sqldb.Querier, s oracle.Session) error {
+	_, err := tx.ExecContext(ctx, `INSERT INTO oracle_sessions (id, owner, title, thread, room_id, created_ms, updated_ms)
+		VALUES ($1, $2, $3, $4, $5, $6, $7)`,
+		s.ID, s.Owner, s.Title, s.Key, s.RoomID, sqldb.MS(s.CreatedAt), sqldb.MS(s.UpdatedAt))
+	if err != nil {
+		return fmt.Errorf("insert session: %w", err)
+	}
+	return nil
+}
+
+// OpenSession returns the owner's session of a thread, or stores s.
+func (st *Store) OpenSession(ctx context.Context, s oracle.Session) (oracle.Session, error) {
+	out := s
+	err := st.db.Write(ctx, func(ctx context.Context, tx sqldb.Querier) error {
+		row := tx.QueryRowContext(ctx, `SELECT `+sessionColumns+` FROM oracle_sessions WHERE owner = $1 AND thread = $2`, s.Owner, s.Key)
+		found, err := scanSession(row)
+		if err == nil {
+			out = found
+			return nil
+		}
+		if !errors.Is(err, oracle.ErrSessionNotFound) {
+			return err
+		}
+		out = s
+		return insertSession(ctx, tx, s)
+	})
+	return out, err
+}
+
+// Session returns one of the owner's sessions.
+func (st *Store) Session(ctx context.Context, owner, id string) (oracle.Session, error) {
+	return scanSession(st.db.Read().QueryRowContext(ctx,
+		`SELECT `+sessionColumns+` FROM oracle_sessions WHERE id = $1 AND owner = $2`, id, owner))
+}
+
+// Sessions lists the owner's sessions, last changed first.
+func (st *Store) Sessions(ctx context.Context, owner string, limit, offset int) ([]oracle.Session, int64, error) {
+	var (
+		list  []oracle.Session
+		total int64
+	)
+	err := st.db.Snapshot(ctx, func(ctx context.Context, tx sqldb.Querier) error {
+		if err := tx.QueryRowContext(ctx, `SELECT COUNT(*) FROM oracle_sessions WHERE owner = $1`, owner).Scan(&total); err != nil {
+			return fmt.Errorf("count sessions: %w", err)
+		}
+		rows, err := tx.QueryContext(ctx, `SELECT `+sessionColumns+` FROM oracle_sessions
+			WHERE owner = $1 ORDER BY updated_ms DESC, id LIMIT $2 OFFSET $3`, owner, limit, offset)
+		if err != nil {
+			return fmt.Errorf("select sessions: %w", err)
+		}
+		list, err = collect(rows, scanSession)
+		return err
+	})
+	return list, total, err
+}
+
+// collect reads all rows and closes them.
+func collect[T any](rows *sql.Rows, scan func(scanner) (T, error)) ([]T, error) {
+	defer func() { _ = rows.Close() }()
+	var out []T
+	for rows.Next() {
+		v, err := scan(rows)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, v)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, fmt.Errorf("read rows: %w", err)
+	}
+	return out, nil
+}
+
+// DeleteSession removes a session and all that belongs to it.
+func (st *Store) DeleteSession(ctx context.Context, owner, id string) ([]string, error) {
+	var live []string
+	err := st.db.Write(ctx, func(ctx context.Context, tx sqldb.Querier) error {
+		live = nil
+		res, err := tx.ExecContext(ctx, `DELETE FROM oracle_sessions WHERE id = $1 AND owner = $2`, id, owner)
+		if err != nil {
+			return fmt.Errorf("delete session: %w", err)
+		}
+		if n, err := res.RowsAffected(); err != nil || n == 0 {
+			return errors.Join(err, oracle.ErrSessionNotFound)
+		}
+		rows, err := tx.QueryContext(ctx, `SELECT id FROM oracle_runs WHERE session_id = $1 AND `+isLive, id)
+		if err != nil {
+			return fmt.Errorf("select live runs: %w", err)
+		}
+		if live, err = collect(rows, scanString); err != nil {
+			return err
+		}
+		for _, text := range []string{
+			`DELETE FROM oracle_frames WHERE run_id IN (SELECT id FROM oracle_runs WHERE session_id = $1)`,
+			`DELETE FROM oracle_runs WHERE session_id = $1`,
+			`DELETE FROM oracle_messages WHERE session_id = $1`,
+		} {
+			if _, err := tx.ExecContext(ctx, text, id); err != nil {
+				return fmt.Errorf("delete session's rows: %w", err)
+			}
+		}
+		return nil
+	})
+	return live, err
+}
+
+func scanString(row scanner) (string, error) {
+	var s string
+	err := row.Scan(&s)
+	return s, err
+}
+
+// SetTitle gives an untitled session a title.
+func (st *Store) SetTitle(ctx context.Context, id, title string, at time.Time) (bool, error) {
+	return st.change(ctx, `UPDATE oracle_sessions SET title = $1, updated_ms = $2 WHERE id = $3 AND title = $4`,
+		title, sqldb.MS(at), id, oracle.Untitled)
+}
+
+// SetSummary remembers what stands for older messages.
+func (st *Store) SetSummary(ctx context.Context, id, summary string, through int64) error {
+	_, err := st.change(ctx, `UPDATE oracle_sessions SET summary = $1, summary_through = $2 WHERE id = $3 AND summary_through < $2`,
+		summary, through, id)
+	return err
+}
+
+// SetLoaded remembers the loaded capabilities.
+func (st *Store) SetLoaded(ctx context.Context, id string, names []string) error {
+	data, err := json.Marshal(names)
+	if err != nil {
+		return fmt.Errorf("encode loaded capabilities: %w", err)
+	}
+	_, err = st.change(ctx, `UPDATE oracle_sessions SET loaded = $1 WHERE id = $2`, string(data), id)
+	return err
+}
+
+func (st *Store) change(ctx context.Context, text string, args ...any) (bool, error) {
+	changed := false
+	err := st.db.Write(ctx, func(ctx context.Context, tx sqldb.Querier) error {
+		res, err := tx.ExecContext(ctx, text, args...)
+		if err != nil {
+			return fmt.Errorf("update session: %w", err)
+		}
+		n, err := res.RowsAffected()
+		changed = n > 0
+		return err
+	})
+	return changed, err
+}

@@ -1,0 +1,432 @@
+package oraclesql
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/castalia-org/castalia/internal/platform/sqldb"
+	"github.com/castalia-org/castalia/internal/service/oracle"
+	"github.com/castalia-org/castalia/internal/service/oracle/run"
+)
+
+// Conditions on a run's status, as the indexes have them.
+const (
+	isLive   = `status IN ('queued', 'running', 'recovering')`
+	isAtWork = `status IN ('running', 'recovering')`
+)
+
+const runColumns = `id, session_id, owner, request_id, message_id, turn, status, epoch, attempt, next_seq, abort_ms,
+	request, checkpoint, error_kind, model, usage, steps, created_ms, ended_ms`
+
+func scanRun(row scanner) (oracle.Run, error) {
+	var (
+		r                          oracle.Run
+		status                     string
+		request, checkpoint, usage string
+		abort, created, ended      int64
+	)
+	err := row.Scan(&r.ID, &r.SessionID, &r.Owner, &r.RequestID, &r.MessageID, &r.Turn, &status, &r.Epoch, &r.Attempt, &r.NextSeq, &abort,
+		&request, &checkpoint, &r.ErrorKind, &r.Model, &usage, &r.Steps, &created, &ended)
+	if errors.Is(err, sql.ErrNoRows) {
+		return r, oracle.ErrRunNotFound
+	}
+	if err != nil {
+		return r, fmt.Errorf("read run: %w", err)
+	}
+	r.Status, r.AbortRequested = oracle.RunStatus(status), abort > 0
+	r.CreatedAt = sqldb.Time(created)
+	if ended > 0 {
+		r.EndedAt = sqldb.Time(ended)
+	}
+	if checkpoint != "" {
+		r.Checkpoint = json.RawMessage(checkpoint)
+	}
+	if err := decode(request, &r.Request); err != nil {
+		return r, err
+	}
+	return r, decode(usage, &r.Usage)
+}
+
+// Begin stores a message and its run.
+func (st *Store) Begin(ctx context.Context, b run.Begin) (run.Begun, error) {
+	request, err := json.Marshal(b.Run.Request)
+	if err != nil {
+		return run.Begun{}, fmt.Errorf("encode request: %w", err)
+	}
+	var out run.Begun
+	err = st.db.Write(ctx, func(ctx context.Context, tx sqldb.Querier) error {
+		out = run.Begun{Run: b.Run}
+		r := &out.Run
+		same, err := tx.QueryContext(ctx, `SELECT `+runColumns+` FROM oracle_runs WHERE owner = $1 AND request_id = $2`, r.Owner, r.RequestID)
+		if err != nil {
+			return fmt.Errorf("look for the request: %w", err)
+		}
+		earlier, err := collect(same, scanRun)
+		if err != nil {
+			return err
+		}
+		for _, e := range earlier {
+			if b.Once && e.SessionID == r.SessionID {
+				out.Run, out.Repeat = e, true
+				return nil
+			}
+			if e.Status.Live() {
+				r.RequestID = b.OtherRequestID
+			}
+		}
+		seq, err := nextMessage(ctx, tx, r.Owner, r.SessionID, 1, b.Message.CreatedAt)
+		if err != nil {
+			return err
+		}
+		if err := st.makeRoom(ctx, tx, b, &out); err != nil {
+			return err
+		}
+		r.Turn, r.NextSeq = seq, 1
+		m := b.Message
+		m.Seq, m.Turn = seq, seq
+		if err := insertMessage(ctx, tx, m); err != nil {
+			return err
+		}
+		frames, err := b.Frames(*r)
+		if err != nil {
+			return err
+		}
+		out.Frames = frames
+		r.NextSeq += int64(len(frames))
+		lease := "0"
+		if r.Status == oracle.Running {
+			r.Epoch, r.Attempt = 1, 1
+			lease = st.db.Dialect().NowMS() + " + " + fmt.Sprint(b.TTL.Milliseconds())
+		}
+		_, err = tx.ExecContext(ctx, `INSERT INTO oracle_runs
+			(id, session_id, owner, request_id, message_id, turn, status, node, epoch, lease_ms, attempt, next_seq, request, created_ms)
+			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, `+lease+`, $10, $11, $12, $13)`,
+			r.ID, r.SessionID, r.Owner, r.RequestID, r.MessageID, r.Turn, string(r.Status), b.Node, r.Epoch, r.Attempt, r.NextSeq,
+			string(request), sqldb.MS(r.CreatedAt))
+		if err != nil {
+			return fmt.Errorf("insert run: %w", err)
+		}
+		return insertFrames(ctx, tx, r.ID, frames)
+	})
+	if err != nil {
+		return run.Begun{}, err
+	}
+	return out, nil
+}
+
+// nextMessage takes n numbers from the owner's session and returns the first.
+// It also locks the session, so that what follows sees its runs at rest.
+func nextMessage(ctx context.Context, tx sqldb.Querier, owner, sessionID string, n int, at time.Time) (int64, error) {
+	var next int64
+	err := tx.QueryRowContext(ctx, `UPDATE oracle_sessions
+		SET next_seq = next_seq + $1, messages = messages + $1, updated_ms = CASE WHEN updated_ms > $2 THEN updated_ms ELSE $2 END
+		WHERE id = $3 AND owner = $4 RETURNING next_seq`, n, sqldb.MS(at), sessionID, owner).Scan(&next)
+	if errors.Is(err, sql.ErrNoRows) {
+		return 0, oracle.ErrSessionNotFound
+	}
+	if err != nil {
+		return 0, fmt.Errorf("number message: %w", err)
+	}
+	return next - int64(n), nil
+}
+
+// makeRoom decides what the new run does to the live ones of its session.
+func (st *Store) makeRoom(ctx context.Context, tx sqldb.Querier, b run.Begin, out *run.Begun) error {
+	rows, err := tx.QueryContext(ctx, `SELECT `+runColumns+` FROM oracle_runs WHERE session_id = $1 AND `+isLive, b.Run.SessionID)
+	if err != nil {
+		return fmt.Errorf("select live runs: %w", err)
+	}
+	live, err := collect(rows, scanRun)
+	if err != nil {
+		return err
+	}
+	out.Run.Status = oracle.Running
+	switch {
+	case len(live) == 0:
+		return nil
+	case b.Multitask == oracle.Reject:
+		return run.ErrBusy
+	case b.Multitask == oracle.Enqueue:
+		if len(live) > b.MaxQueue {
+			return run.ErrQueueFull
+		}
+		out.Run.Status = oracle.Queued
+		return nil
+	}
+	for _, l := range live {
+		if l.Status == oracle.Queued {
+			if err := endQueued(ctx, tx, l, b.Run.CreatedAt); err != nil {
+				return err
+			}
+			out.Ended = append(out.Ended, l.ID)
+			continue
+		}
+		out.Run.Status = oracle.Queued
+		out.Interrupted = append(out.Interrupted, l.ID)
+		if _, err := tx.ExecContext(ctx, `UPDATE oracle_runs SET abort_ms = $1 WHERE id = $2 AND abort_ms = 0`, sqldb.MS(b.Run.CreatedAt), l.ID); err != nil {
+			return fmt.Errorf("ask run to stop: %w", err)
+		}
+	}
+	return nil
+}
+
+// endQueued ends a run that never began.
+func endQueued(ctx context.Context, tx sqldb.Querier, r oracle.Run, at time.Time) error {
+	f, err := oracle.NewFrame(oracle.FrameDone, oracle.DoneFrame{RunID: r.ID, Status: oracle.Aborted, Aborted: true})
+	if err != nil {
+		return err
+	}
+	f.Seq = r.NextSeq
+	_, err = tx.ExecContext(ctx, `UPDATE oracle_runs SET status = 'aborted', abort_ms = $1, ended_ms = $1, next_seq = $2
+		WHERE id = $3 AND status = 'queued'`, sqldb.MS(at), r.NextSeq+1, r.ID)
+	if err != nil {
+		return fmt.Errorf("end queued run: %w", err)
+	}
+	return insertFrames(ctx, tx, r.ID, []oracle.Frame{f})
+}
+
+// Claim takes a run that nobody works on.
+func (st *Store) Claim(ctx context.Context, id, node string, ttl time.Duration) (oracle.Run, error) {
+	var out oracle.Run
+	now := st.db.Dialect().NowMS()
+	err := st.db.Write(ctx, func(ctx context.Context, tx sqldb.Querier) error {
+		var err error
+		// A queued run starts as running; a run of a dead node goes on as
+		// recovering, with frame numbers of its own.
+		out, err = scanRun(tx.QueryRowContext(ctx, `UPDATE oracle_runs SET
+			node = $1, epoch = epoch + 1, attempt = attempt + 1, lease_ms = `+now+` + $2,
+			next_seq = CASE WHEN attempt = 0 THEN next_seq ELSE attempt * 4294967296 END,
+			status = CASE WHEN attempt = 0 THEN 'running' ELSE 'recovering' END
+			WHERE id = $3 AND (
+				(status = 'queued' AND NOT EXISTS (
+					SELECT 1 FROM oracle_runs o WHERE o.session_id = oracle_runs.session_id AND o.id <> oracle_runs.id
+					AND (o.status IN ('running', 'recovering') OR (o.status = 'queued' AND o.turn < oracle_runs.turn))))
+				OR (`+isAtWork+` AND lease_ms <= `+now+`))
+			RETURNING `+runColumns, node, ttl.Milliseconds(), id))
+		if errors.Is(err, oracle.ErrRunNotFound) {
+			return run.ErrLost
+		}
+		return err
+	})
+	return out, err
+}
+
+// Claimable names runs that nobody works on.
+func (st *Store) Claimable(ctx context.Context, patience time.Duration, limit int) ([]string, error) {
+	now := st.db.Dialect().NowMS()
+	rows, err := st.db.Read().QueryContext(ctx, `SELECT id FROM oracle_runs r WHERE
+		(r.status IN ('running', 'recovering') AND r.lease_ms <= `+now+`)
+		OR (r.status = 'queued' AND r.created_ms <= `+now+` - $1 AND NOT EXISTS (
+			SELECT 1 FROM oracle_runs o WHERE o.session_id = r.session_id AND o.id <> r.id
+			AND (o.status IN ('running', 'recovering') OR (o.status = 'queued' AND o.turn < r.turn) OR o.ended_ms > `+now+` - $1)))
+		LIMIT $2`, patience.Milliseconds(), limit)
+	if err != nil {
+		return nil, fmt.Errorf("look for runs: %w", err)
+	}
+	return collect(rows, scanString)
+}
+
+// Append adds frames under the epoch.
+func (st *Store) Append(ctx context.Context, b run.Batch) (bool, error) {
+	abort := false
+	err := st.db.Write(ctx, func(ctx context.Context, tx sqldb.Querier) error {
+		var at, next int64
+		if n := len(b.Frames); n > 0 {
+			next = b.Frames[n-1].Seq + 1
+		}
+		err := tx.QueryRowContext(ctx, `UPDATE oracle_runs SET
+			next_seq = CASE WHEN next_seq > $1 THEN next_seq ELSE $1 END,
+			checkpoint = CASE WHEN $2 = '' THEN checkpoint ELSE $2 END,
+			lease_ms = `+st.db.Dialect().NowMS()+` + $3
+			WHERE id = $4 AND epoch = $5 AND `+isAtWork+` RETURNING abort_ms`,
+			next, string(b.Checkpoint), b.TTL.Milliseconds(), b.RunID, b.Epoch).Scan(&at)
+		if errors.Is(err, sql.ErrNoRows) {
+			return run.ErrLost
+		}
+		if err != nil {
+			return fmt.Errorf("append to run: %w", err)
+		}
+		abort = at > 0
+		return insertFrames(ctx, tx, b.RunID, b.Frames)
+	})
+	return abort, err
+}
+
+// Renew renews leases; a ttl of zero gives the runs back.
+func (st *Store) Renew(ctx context.Context, held []run.Held, ttl time.Duration) (map[string]run.Standing, error) {
+	out := make(map[string]run.Standing, len(held))
+	now := st.db.Dialect().NowMS()
+	err := st.db.Write(ctx, func(ctx context.Context, tx sqldb.Querier) error {
+		clear(out)
+		for _, h := range held {
+			var at int64
+			err := tx.QueryRowContext(ctx, `UPDATE oracle_runs SET lease_ms = `+now+` + $1
+				WHERE id = $2 AND epoch = $3 AND `+isAtWork+` RETURNING abort_ms`, ttl.Milliseconds(), h.RunID, h.Epoch).Scan(&at)
+			switch {
+			case errors.Is(err, sql.ErrNoRows):
+				out[h.RunID] = run.Standing{Lost: true}
+			case err != nil:
+				return fmt.Errorf("renew lease: %w", err)
+			default:
+				out[h.RunID] = run.Standing{Abort: at > 0}
+			}
+		}
+		return nil
+	})
+	return out, err
+}
+
+// Finish stores the turn and ends the run.
+func (st *Store) Finish(ctx context.Context, e run.Ending) error {
+	usage, err := json.Marshal(e.Usage)
+	if err != nil {
+		return fmt.Errorf("encode usage: %w", err)
+	}
+	return st.db.Write(ctx, func(ctx context.Context, tx sqldb.Querier) error {
+		next := e.Frames[len(e.Frames)-1].Seq + 1
+		r, err := scanRun(tx.QueryRowContext(ctx, `UPDATE oracle_runs SET status = $1, error_kind = $2, model = $3, usage = $4, steps = $5,
+			next_seq = $6, ended_ms = $7, checkpoint = '', lease_ms = 0
+			WHERE id = $8 AND epoch = $9 AND `+isAtWork+` RETURNING `+runColumns,
+			string(e.Status), e.ErrorKind, e.Model, string(usage), e.Steps, next, sqldb.MS(e.At), e.RunID, e.Epoch))
+		if errors.Is(err, oracle.ErrRunNotFound) {
+			return alreadyFinished(ctx, tx, e, next)
+		}
+		if err != nil {
+			return err
+		}
+		if len(e.Messages) > 0 {
+			seq, err := nextMessage(ctx, tx, r.Owner, r.SessionID, len(e.Messages), e.At)
+			if err != nil {
+				return err
+			}
+			for i, m := range e.Messages {
+				m.SessionID, m.RunID, m.Turn, m.Seq = r.SessionID, r.ID, r.Turn, seq+int64(i)
+				if err := insertMessage(ctx, tx, m); err != nil {
+					return err
+				}
+			}
+		}
+		return insertFrames(ctx, tx, e.RunID, e.Frames)
+	})
+}
+
+// alreadyFinished tells a repeated ending, whose first acknowledgement got
+// lost, from a run that belongs to somebody else.
+func alreadyFinished(ctx context.Context, tx sqldb.Querier, e run.Ending, next int64) error {
+	same, err := exists(ctx, tx, `SELECT 1 FROM oracle_runs WHERE id = $1 AND epoch = $2 AND status = $3 AND next_seq = $4`,
+		e.RunID, e.Epoch, string(e.Status), next)
+	if err != nil {
+		return err
+	}
+	if same {
+		return nil
+	}
+	return run.ErrLost
+}
+
+// Abort marks the live runs of the owner's session.
+func (st *Store) Abort(ctx context.Context, owner, sessionID string) ([]string, error) {
+	var ids []string
+	at := time.Now()
+	err := st.db.Write(ctx, func(ctx context.Context, tx sqldb.Querier) error {
+		ids = nil
+		rows, err := tx.QueryContext(ctx, `SELECT `+runColumns+` FROM oracle_runs WHERE session_id = $1 AND owner = $2 AND `+isLive, sessionID, owner)
+		if err != nil {
+			return fmt.Errorf("select live runs: %w", err)
+		}
+		live, err := collect(rows, scanRun)
+		if err != nil {
+			return err
+		}
+		for _, r := range live {
+			ids = append(ids, r.ID)
+			if r.Status == oracle.Queued {
+				err = endQueued(ctx, tx, r, at)
+			} else {
+				_, err = tx.ExecContext(ctx, `UPDATE oracle_runs SET abort_ms = $1 WHERE id = $2 AND abort_ms = 0`, sqldb.MS(at), r.ID)
+			}
+			if err != nil {
+				return fmt.Errorf("mark run: %w", err)
+			}
+		}
+		return nil
+	})
+	return ids, err
+}
+
+// Run returns a run of the owner.
+func (st *Store) Run(ctx context.Context, owner, id string) (oracle.Run, error) {
+	return scanRun(st.db.Read().QueryRowContext(ctx, `SELECT `+runColumns+` FROM oracle_runs WHERE id = $1 AND owner = $2`, id, owner))
+}
+
+// ByRequest returns the run that a request id started.
+func (st *Store) ByRequest(ctx context.Context, owner, sessionID, requestID string) (oracle.Run, error) {
+	return scanRun(st.db.Read().QueryRowContext(ctx, `SELECT `+runColumns+` FROM oracle_runs
+		WHERE owner = $1 AND request_id = $2 AND session_id = $3 ORDER BY created_ms DESC LIMIT 1`, owner, requestID, sessionID))
+}
+
+// Latest returns the newest live run of the owner's session.
+func (st *Store) Latest(ctx context.Context, owner, sessionID string) (oracle.Run, bool, error) {
+	r, err := scanRun(st.db.Read().QueryRowContext(ctx, `SELECT `+runColumns+` FROM oracle_runs
+		WHERE session_id = $1 AND owner = $2 AND `+isLive+` ORDER BY turn DESC LIMIT 1`, sessionID, owner))
+	if errors.Is(err, oracle.ErrRunNotFound) {
+		return oracle.Run{}, false, nil
+	}
+	return r, err == nil, err
+}
+
+// Heads tells how far runs are.
+func (st *Store) Heads(ctx context.Context, ids []string) (map[string]run.Head, error) {
+	marks := make([]string, len(ids))
+	args := make([]any, len(ids))
+	for i, id := range ids {
+		marks[i], args[i] = fmt.Sprintf("$%d", i+1), id
+	}
+	rows, err := st.db.Read().QueryContext(ctx, `SELECT id, next_seq, status, pruned FROM oracle_runs WHERE id IN (`+strings.Join(marks, ",")+`)`, args...)
+	if err != nil {
+		return nil, fmt.Errorf("select heads: %w", err)
+	}
+	defer func() { _ = rows.Close() }()
+	out := make(map[string]run.Head, len(ids))
+	for rows.Next() {
+		var (
+			id, status string
+			next       int64
+			pruned     int
+		)
+		if err := rows.Scan(&id, &next, &status, &pruned); err != nil {
+			return nil, fmt.Errorf("read head: %w", err)
+		}
+		out[id] = run.Head{LastSeq: next - 1, Status: oracle.RunStatus(status), Pruned: pruned != 0}
+	}
+	return out, rows.Err()
+}
+
+// Prune deletes the frames of runs that ended long ago.
+func (st *Store) Prune(ctx context.Context, before time.Time, limit int) (int, error) {
+	count := 0
+	err := st.db.Write(ctx, func(ctx context.Context, tx sqldb.Querier) error {
+		rows, err := tx.QueryContext(ctx, `UPDATE oracle_runs SET pruned = 1 WHERE id IN (
+			SELECT id FROM oracle_runs WHERE ended_ms > 0 AND pruned = 0 AND ended_ms < $1 LIMIT $2) RETURNING id`, sqldb.MS(before), limit)
+		if err != nil {
+			return fmt.Errorf("mark pruned runs: %w", err)
+		}
+		ids, err := collect(rows, scanString)
+		if err != nil {
+			return err
+		}
+		count = len(ids)
+		for _, id := range ids {
+			if _, err := tx.ExecContext(ctx, `DELETE FROM oracle_frames WHERE run_id = $1`, id); err != nil {
+				return fmt.Errorf("delete frames: %w", err)
+			}
+		}
+		return nil
+	})
+	return count, err
+}

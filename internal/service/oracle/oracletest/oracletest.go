@@ -1,0 +1,317 @@
+// Package oracletest holds the contract that every store of the oracle keeps,
+// and the doubles that tests of the oracle share.
+package oracletest
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/castalia-org/castalia/internal/platform/fault"
+	"github.com/castalia-org/castalia/internal/service/oracle"
+	"github.com/castalia-org/castalia/internal/service/oracle/run"
+	"github.com/castalia-org/castalia/plugin"
+)
+
+// Store is everything that a store of the oracle is.
+type Store interface {
+	oracle.Store
+	run.Store
+	PluginStore(name string) plugin.Store
+}
+
+// Owner and Stranger are two users.
+const (
+	Owner    = "did:key:z6MkOwner"
+	Stranger = "did:key:z6MkStranger"
+)
+
+// TestStore runs the contract.
+func TestStore(t *testing.T, open func(t *testing.T) Store) {
+	t.Run("sessions", func(t *testing.T) { t.Parallel(); testSessions(t, open(t)) })
+	t.Run("threads", func(t *testing.T) { t.Parallel(); testThreads(t, open(t)) })
+	t.Run("pages", func(t *testing.T) { t.Parallel(); testPages(t, open(t)) })
+	t.Run("one run at a time", func(t *testing.T) { t.Parallel(); testMultitask(t, open(t)) })
+	t.Run("epochs fence", func(t *testing.T) { t.Parallel(); testFencing(t, open(t)) })
+	t.Run("request ids", func(t *testing.T) { t.Parallel(); testRequestIDs(t, open(t)) })
+	t.Run("pruning", func(t *testing.T) { t.Parallel(); testPrune(t, open(t)) })
+	t.Run("plugin keys", func(t *testing.T) { t.Parallel(); testKeys(t, open(t)) })
+}
+
+// NewSession stores a session of Owner.
+func NewSession(t testing.TB, st oracle.Store) oracle.Session {
+	t.Helper()
+	now := time.Now().Truncate(time.Millisecond)
+	s := oracle.Session{ID: oracle.NewID(), Owner: Owner, Title: oracle.Untitled, CreatedAt: now, UpdatedAt: now}
+	must(t, st.CreateSession(t.Context(), s))
+	return s
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func testSessions(t *testing.T, st Store) {
+	ctx := t.Context()
+	var made []oracle.Session
+	for range 3 {
+		made = append(made, NewSession(t, st))
+	}
+	if _, err := st.Session(ctx, Stranger, made[0].ID); !errors.Is(err, oracle.ErrSessionNotFound) {
+		t.Fatalf("a stranger read a session: %v", err)
+	}
+	list, total, err := st.Sessions(ctx, Owner, 2, 2)
+	must(t, err)
+	if total != 3 || len(list) != 1 {
+		t.Fatalf("page of %d of %d, want 1 of 3", len(list), total)
+	}
+	if list, total, err = st.Sessions(ctx, Owner, 2, 10); err != nil || total != 3 || len(list) != 0 {
+		t.Fatalf("past the end: %d of %d, %v", len(list), total, err)
+	}
+	if _, err := st.DeleteSession(ctx, Stranger, made[0].ID); !errors.Is(err, oracle.ErrSessionNotFound) {
+		t.Fatalf("a stranger deleted a session: %v", err)
+	}
+	ok, err := st.SetTitle(ctx, made[0].ID, "Bees", time.Now())
+	if err != nil || !ok {
+		t.Fatalf("title: %v %v", ok, err)
+	}
+	if ok, err = st.SetTitle(ctx, made[0].ID, "Wasps", time.Now()); err != nil || ok {
+		t.Fatalf("a title was replaced: %v %v", ok, err)
+	}
+	must(t, st.SetSummary(ctx, made[0].ID, "about bees", 4))
+	must(t, st.SetLoaded(ctx, made[0].ID, []string{"files"}))
+	got, err := st.Session(ctx, Owner, made[0].ID)
+	must(t, err)
+	want := made[0]
+	want.Title, want.Summary, want.SummaryThrough, want.Loaded, want.UpdatedAt = "Bees", "about bees", 4, []string{"files"}, got.UpdatedAt
+	if d := cmp.Diff(want, got); d != "" {
+		t.Error(d)
+	}
+	live, err := st.DeleteSession(ctx, Owner, made[0].ID)
+	if err != nil || len(live) != 0 {
+		t.Fatalf("delete: %v %v", live, err)
+	}
+	if _, err = st.DeleteSession(ctx, Owner, made[0].ID); !errors.Is(err, oracle.ErrSessionNotFound) {
+		t.Fatalf("deleted twice: %v", err)
+	}
+}
+
+func testThreads(t *testing.T, st Store) {
+	open := func(owner, key string) string {
+		s, err := st.OpenSession(t.Context(), oracle.Session{ID: oracle.NewID(), Owner: owner, Title: "x", Key: key, CreatedAt: time.Now(), UpdatedAt: time.Now()})
+		must(t, err)
+		return s.ID
+	}
+	a, b, c := open(Owner, "team/1"), open(Owner, "team/1"), open(Stranger, "team/1")
+	if a != b || a == c {
+		t.Fatalf("threads: %s %s %s", a, b, c)
+	}
+}
+
+// Say stores a message and its run.
+func Say(t testing.TB, st run.Store, session, text string, how oracle.Multitask) run.Begun {
+	t.Helper()
+	b, err := say(t, st, session, text, how, oracle.NewID(), false)
+	must(t, err)
+	return b
+}
+
+func say(t testing.TB, st run.Store, session, text string, how oracle.Multitask, request string, once bool) (run.Begun, error) {
+	t.Helper()
+	now := time.Now()
+	r := oracle.Run{
+		ID: oracle.NewID(), SessionID: session, Owner: Owner, RequestID: request, MessageID: oracle.NewID(), CreatedAt: now,
+		Request: oracle.TurnRequest{Message: text},
+	}
+	return st.Begin(t.Context(), run.Begin{
+		Run:            r,
+		Message:        oracle.Message{ID: r.MessageID, SessionID: session, RunID: r.ID, Role: oracle.Human, Content: text, CreatedAt: now},
+		OtherRequestID: oracle.NewID(), Once: once, Multitask: how, MaxQueue: 2, Node: "n1", TTL: time.Minute,
+		Frames: func(r oracle.Run) ([]oracle.Frame, error) {
+			f, err := oracle.NewFrame(oracle.FrameRun, oracle.RunFrame{RunID: r.ID})
+			f.Seq = 1
+			return []oracle.Frame{f}, err
+		},
+	})
+}
+
+// Answer ends a run with one AI message.
+func Answer(t testing.TB, st run.Store, r oracle.Run, text string) oracle.Message {
+	t.Helper()
+	m := oracle.Message{ID: oracle.NewID(), Role: oracle.AI, Content: text, CreatedAt: time.Now()}
+	must(t, st.Finish(t.Context(), ending(t, r, m)))
+	return m
+}
+
+func ending(t testing.TB, r oracle.Run, messages ...oracle.Message) run.Ending {
+	t.Helper()
+	f, err := oracle.NewFrame(oracle.FrameDone, oracle.DoneFrame{RunID: r.ID, Status: oracle.Finished})
+	must(t, err)
+	f.Seq = r.NextSeq
+	return run.Ending{
+		Batch:  run.Batch{RunID: r.ID, Epoch: r.Epoch, Frames: []oracle.Frame{f}},
+		Status: oracle.Finished, Messages: messages, At: time.Now(), Usage: plugin.Usage{InputTokens: 3},
+	}
+}
+
+func testPages(t *testing.T, st Store) {
+	ctx := t.Context()
+	s := NewSession(t, st)
+	var human, ai []string
+	for i := range 5 {
+		b := Say(t, st, s.ID, fmt.Sprint("q", i), oracle.Interrupt)
+		human = append(human, b.Run.MessageID)
+		ai = append(ai, Answer(t, st, b.Run, fmt.Sprint("a", i)).ID)
+	}
+	texts := func(p oracle.Page) (out []string) {
+		for _, m := range p.Messages {
+			out = append(out, m.Content)
+		}
+		return out
+	}
+	for _, c := range []struct {
+		name         string
+		q            oracle.PageQuery
+		want         []string
+		older, newer bool
+	}{
+		{"newest", oracle.PageQuery{Limit: 2}, []string{"q3", "a3", "q4", "a4"}, true, false},
+		{"before", oracle.PageQuery{Limit: 2, Before: human[3]}, []string{"q1", "a1", "q2", "a2"}, true, true},
+		{"before the first", oracle.PageQuery{Limit: 2, Before: human[0]}, nil, false, false},
+		{"after a whole turn", oracle.PageQuery{Limit: 2, After: ai[1]}, []string{"q2", "a2", "q3", "a3"}, true, true},
+		{"after a split turn", oracle.PageQuery{Limit: 1, After: human[1]}, []string{"q1", "a1"}, true, true},
+		{"all", oracle.PageQuery{Limit: 100}, []string{"q0", "a0", "q1", "a1", "q2", "a2", "q3", "a3", "q4", "a4"}, false, false},
+	} {
+		p, err := st.Page(ctx, Owner, s.ID, c.q)
+		must(t, err)
+		if d := cmp.Diff(c.want, texts(p)); d != "" {
+			t.Errorf("%s: %s", c.name, d)
+		}
+		if len(c.want) > 0 && (p.HasOlder != c.older || p.HasNewer != c.newer) {
+			t.Errorf("%s: older %v newer %v", c.name, p.HasOlder, p.HasNewer)
+		}
+	}
+	if _, err := st.Page(ctx, Owner, s.ID, oracle.PageQuery{Limit: 1, Before: "nobody"}); !errors.Is(err, oracle.ErrUnknownCursor) {
+		t.Errorf("unknown cursor: %v", err)
+	}
+	if p, err := st.Page(ctx, Stranger, s.ID, oracle.PageQuery{Limit: 1}); err != nil || len(p.Messages) != 0 {
+		t.Errorf("a stranger read a page: %v %v", p, err)
+	}
+}
+
+func testMultitask(t *testing.T, st Store) {
+	ctx := t.Context()
+	s := NewSession(t, st)
+	first := Say(t, st, s.ID, "one", oracle.Interrupt)
+	if first.Run.Status != oracle.Running || first.Run.Epoch != 1 {
+		t.Fatalf("first run: %+v", first.Run)
+	}
+	if _, err := say(t, st, s.ID, "two", oracle.Reject, oracle.NewID(), false); !fault.Is(err, fault.Conflict) {
+		t.Fatalf("reject: %v", err)
+	}
+	second := Say(t, st, s.ID, "two", oracle.Enqueue)
+	if second.Run.Status != oracle.Queued {
+		t.Fatalf("second run: %+v", second.Run)
+	}
+	if _, err := st.Claim(ctx, second.Run.ID, "n2", time.Minute); !errors.Is(err, run.ErrLost) {
+		t.Fatalf("a queued run started beside a live one: %v", err)
+	}
+	third := Say(t, st, s.ID, "three", oracle.Interrupt)
+	if d := cmp.Diff([]string{first.Run.ID}, third.Interrupted); d != "" {
+		t.Error(d)
+	}
+	if d := cmp.Diff([]string{second.Run.ID}, third.Ended); d != "" {
+		t.Error(d)
+	}
+	frames, head, err := st.Frames(ctx, second.Run.ID, 0, 10)
+	must(t, err)
+	if len(frames) != 2 || !frames[1].Ends() || head.Status != oracle.Aborted {
+		t.Errorf("the queued run did not end: %v %+v", frames, head)
+	}
+	abort, err := st.Append(ctx, run.Batch{RunID: first.Run.ID, Epoch: 1, TTL: time.Minute})
+	if err != nil || !abort {
+		t.Errorf("the first run was not asked to stop: %v %v", abort, err)
+	}
+	Answer(t, st, first.Run, "partial")
+	r, err := st.Claim(ctx, third.Run.ID, "n2", time.Minute)
+	must(t, err)
+	if r.Status != oracle.Running || r.Epoch != 1 || r.Attempt != 1 {
+		t.Errorf("claimed: %+v", r)
+	}
+	Answer(t, st, r, "last")
+	list, err := st.Messages(ctx, Owner, s.ID, 0)
+	must(t, err)
+	var texts []string
+	for _, m := range list {
+		texts = append(texts, m.Content)
+	}
+	if d := cmp.Diff([]string{"one", "partial", "two", "three", "last"}, texts); d != "" {
+		t.Error(d)
+	}
+	ids, err := st.Abort(ctx, Stranger, s.ID)
+	if err != nil || len(ids) != 0 {
+		t.Errorf("a stranger aborted: %v %v", ids, err)
+	}
+}
+
+func testFencing(t *testing.T, st Store) {
+	ctx := t.Context()
+	s := NewSession(t, st)
+	r := Say(t, st, s.ID, "hi", oracle.Interrupt).Run
+	if _, err := st.Claim(ctx, r.ID, "n2", time.Minute); !errors.Is(err, run.ErrLost) {
+		t.Fatalf("a held run was claimed: %v", err)
+	}
+	_, err := st.Renew(ctx, []run.Held{{RunID: r.ID, Epoch: r.Epoch}}, 0)
+	must(t, err)
+	ids, err := st.Claimable(ctx, time.Second, 10)
+	must(t, err)
+	if d := cmp.Diff([]string{r.ID}, ids); d != "" {
+		t.Fatal(d)
+	}
+	taken, err := st.Claim(ctx, r.ID, "n2", time.Minute)
+	must(t, err)
+	if taken.Epoch != 2 || taken.Attempt != 2 || taken.Status != oracle.Recovering || taken.NextSeq != 1<<oracle.AttemptShift {
+		t.Fatalf("taken over: %+v", taken)
+	}
+	f, err := oracle.NewFrame(oracle.FrameMessage, oracle.MessageFrame{Content: "late"})
+	must(t, err)
+	f.Seq = r.NextSeq
+	if _, err := st.Append(ctx, run.Batch{RunID: r.ID, Epoch: 1, Frames: []oracle.Frame{f}}); !errors.Is(err, run.ErrLost) {
+		t.Errorf("the old node wrote: %v", err)
+	}
+	if err := st.Finish(ctx, ending(t, r)); !errors.Is(err, run.ErrLost) {
+		t.Errorf("the old node finished: %v", err)
+	}
+	standing, err := st.Renew(ctx, []run.Held{{RunID: r.ID, Epoch: 1}, {RunID: r.ID + "x", Epoch: 1}}, time.Minute)
+	must(t, err)
+	if !standing[r.ID].Lost || !standing[r.ID+"x"].Lost {
+		t.Errorf("standing: %+v", standing)
+	}
+	// A batch that is written again after a lost acknowledgement counts once.
+	f.Seq = taken.NextSeq
+	batch := run.Batch{RunID: r.ID, Epoch: 2, Frames: []oracle.Frame{f}, Checkpoint: []byte(`{"steps":[]}`), TTL: time.Minute}
+	for range 2 {
+		_, err = st.Append(ctx, batch)
+		must(t, err)
+	}
+	taken.NextSeq++
+	end := ending(t, taken, oracle.Message{ID: oracle.NewID(), Role: oracle.AI, Content: "late", CreatedAt: time.Now()})
+	for range 2 {
+		must(t, st.Finish(ctx, end))
+	}
+	frames, head, err := st.Frames(ctx, r.ID, 1, 10)
+	must(t, err)
+	if len(frames) != 2 || head.Status != oracle.Finished {
+		t.Errorf("frames after takeover: %v %+v", frames, head)
+	}
+	list, err := st.Messages(ctx, Owner, s.ID, 0)
+	if err != nil || len(list) != 2 {
+		t.Errorf("transcript: %v %v", list, err)
+	}
+}
