@@ -8,7 +8,6 @@ import (
 	"net"
 	"time"
 
-	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 	"modernc.org/sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
@@ -109,7 +108,7 @@ func kindOfState(state string) fault.Kind {
 		return fault.StorageFull
 	case "22021", "22P05": // a character that the encoding does not have
 		return fault.Invalid
-	case "57P01", "57P02", "57P03", "57P05", "53000", "53200", "53300", "53400", "25006":
+	case "57P01", "57P02", "57P03", "57P05", "25P03", "53000", "53200", "53300", "53400", "25006":
 		return fault.Unavailable
 	}
 	if state[:2] == "08" || state[:2] == "58" {
@@ -118,12 +117,22 @@ func kindOfState(state string) fault.Kind {
 	return fault.Internal
 }
 
-// retryable reports errors after which running the function again is right: a
-// transaction that did not commit for certain, and whose next try may.
+// retryable reports errors after which running the function again is right: its
+// transaction has certainly not been committed, and the next try may be.
 func retryable(err error) bool {
-	if IsSerialization(err) || errors.Is(err, pgx.ErrTxCommitRollback) {
-		return IsSerialization(err)
-	}
-	// A plan that an older schema left behind on this connection.
-	return sqlState(err) == "0A000"
+	return IsSerialization(err) || errors.Is(err, errLaneTaken) ||
+		sqlState(err) == "0A000" // a plan that an older schema left behind on this connection
+}
+
+// commitError is a COMMIT whose outcome may be unknown.
+type commitError struct{ cause error }
+
+func (e *commitError) Error() string { return "commit: " + e.cause.Error() }
+func (e *commitError) Unwrap() error { return e.cause }
+
+// lost reports that the connection went away before the commit, so that nothing
+// of the transaction is stored and another connection may do better.
+func lost(err error) bool {
+	_, committing := errors.AsType[*commitError](err)
+	return !committing && IsUnavailable(err)
 }

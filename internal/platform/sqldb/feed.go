@@ -2,8 +2,12 @@ package sqldb
 
 import (
 	"context"
+	"errors"
 	"fmt"
 )
+
+// errLaneTaken makes a write function run again, in its turn.
+var errLaneTaken = errors.New("somebody else writes to this feed now")
 
 // NextFeed returns the next number, from 1, of the named feed. Call it inside
 // Write and store the number with the change it belongs to.
@@ -19,6 +23,9 @@ func NextFeed(ctx context.Context, tx Querier, name string) (int64, error) {
 
 // NextFeedN reserves n numbers and returns the last of them.
 func NextFeedN(ctx context.Context, tx Querier, name string, n int64) (int64, error) {
+	if h, ok := tx.(*handle); ok && h.pass != nil && !h.pass.claim("feed "+name) {
+		return 0, h.note(fmt.Errorf("take number from feed %s: %w", name, errLaneTaken))
+	}
 	var last int64
 	err := tx.QueryRowContext(ctx, `
 		INSERT INTO platform_feeds (name, last) VALUES ($1, $2)

@@ -17,8 +17,10 @@ type handle struct {
 	// statement would make SQLite roll back everybody in the batch. The context
 	// is looked at before each statement instead.
 	detached bool
-	err      error
-	over     bool
+	// pass holds the lanes of a PostgreSQL transaction.
+	pass *pass
+	err  error
+	over bool
 }
 
 var errTxOver = errors.New("transaction used after its function returned")

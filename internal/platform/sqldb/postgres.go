@@ -6,8 +6,10 @@ import (
 	"database/sql/driver"
 	"errors"
 	"fmt"
+	"hash/fnv"
 	"log/slog"
 	"math/rand/v2"
+	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -23,18 +25,22 @@ const (
 	pgConnectTimeout = 3 * time.Second
 	pgCommitLimit    = 30 * time.Second
 	pgIdle           = 5 * time.Minute
-	pgTries          = 12
+	pgTries          = 20
+	pgFleetLane      = 4 // the try from which lanes are the fleet's
 	pgMaxPause       = 100 * time.Millisecond
+	pgLostTries      = 3 // with a connection that was lost
+	pgIdleInTx       = "idle_in_transaction_session_timeout"
 )
 
 // postgresEngine writes in SERIALIZABLE transactions, so that what is right on
 // SQLite, where functions run one by one, is right here. A function that loses
-// against another is run again; again and again, it queues for the slow lane,
-// which lets one at a time through on each node, so that many writers of one
-// row make progress instead of a storm.
+// against another is run again. From its second try it queues in a lane of this
+// process, from a later one in a lane of the fleet (an advisory lock), so that
+// many writers of one row take turns instead of defeating each other.
 type postgresEngine struct {
-	db   *DB
-	lane chan struct{}
+	db     *DB
+	lanes  lanes
+	inside atomic.Int64 // calls of write that have not returned
 }
 
 func openPostgres(ctx context.Context, url string, opt Options) (*DB, error) {
@@ -48,7 +54,7 @@ func openPostgres(ctx context.Context, url string, opt Options) (*DB, error) {
 	}
 	limit(db.writers, opt.MaxWriters, pgWriters)
 	limit(db.readers, opt.MaxReaders, pgReaders)
-	e := &postgresEngine{db: db, lane: make(chan struct{}, 1)}
+	e := &postgresEngine{db: db}
 	db.engine = e
 	if err := e.ping(ctx); err != nil {
 		return nil, errors.Join(fmt.Errorf("open database: %w", err), db.Close())
@@ -80,17 +86,24 @@ func postgresPool(url string, opt Options, readOnly bool) (*sql.DB, error) {
 	cfg.RuntimeParams["timezone"] = "UTC"
 	if readOnly {
 		cfg.RuntimeParams["default_transaction_read_only"] = "on"
+	} else if cfg.RuntimeParams[pgIdleInTx] == "" {
+		// A node that freezes inside a transaction must not keep its locks: others
+		// wait for them to take over its leases.
+		cfg.RuntimeParams[pgIdleInTx] = "5s"
 	}
-	return sql.OpenDB(postgresConnector{Connector: stdlib.GetConnector(*cfg), fault: opt.Fault}), nil
+	return sql.OpenDB(postgresConnector{Connector: stdlib.GetConnector(*cfg), fault: opt.Fault, readOnly: readOnly}), nil
 }
 
 func (e *postgresEngine) write(ctx context.Context, fn writeFunc) error {
+	e.inside.Add(1)
+	defer e.inside.Add(-1)
+	p := &pass{lanes: &e.lanes}
 	for try := 1; ; try++ {
-		err := e.attempt(ctx, fn, try, sql.LevelSerializable)
+		err := e.attempt(ctx, fn, p, try)
 		switch {
 		case err == nil:
 			return nil
-		case !retryable(err) || ctx.Err() != nil:
+		case ctx.Err() != nil, !retryable(err) && (!lost(err) || try >= pgLostTries):
 			return err
 		case try == pgTries:
 			return fault.Wrap(fault.Unavailable, "The database is too busy.",
@@ -98,6 +111,12 @@ func (e *postgresEngine) write(ctx context.Context, fn writeFunc) error {
 		}
 		e.db.counts.retries.Add(1)
 		e.db.opt.Logger.DebugContext(ctx, "write runs again", slog.Int("try", try), slog.Any("error", err))
+		if errors.Is(err, errLaneTaken) {
+			continue // its lane is where it waits
+		}
+		if IsSerialization(err) && len(p.wanted) == 0 {
+			p.want("conflict")
+		}
 		if err := pause(ctx, try); err != nil {
 			return err
 		}
@@ -117,21 +136,50 @@ func pause(ctx context.Context, try int) error {
 	}
 }
 
-func (e *postgresEngine) attempt(ctx context.Context, fn writeFunc, try int, level sql.IsolationLevel) (err error) {
-	if try > 2 {
-		select {
-		case e.lane <- struct{}{}:
-			defer func() { <-e.lane }()
-		case <-ctx.Done():
-			return ctx.Err()
-		}
+// attempt runs fn once, in the lanes that earlier tries asked for.
+func (e *postgresEngine) attempt(ctx context.Context, fn writeFunc, p *pass, try int) error {
+	if err := p.enter(ctx); err != nil {
+		return err
 	}
+	defer p.leave()
 	conn, err := e.db.writers.Conn(ctx)
 	if err != nil {
 		return fmt.Errorf("begin write: %w", err)
 	}
 	defer func() { _ = conn.Close() }()
+	if try >= pgFleetLane {
+		release, err := fleetLanes(ctx, conn, p.held)
+		if err != nil {
+			return err
+		}
+		defer release()
+	}
+	return e.transact(ctx, conn, sql.LevelSerializable, p, fn)
+}
 
+// fleetLanes takes an advisory lock for each lane, before the transaction and
+// with it its snapshot begins.
+func fleetLanes(ctx context.Context, conn *sql.Conn, names []string) (release func(), err error) {
+	release = func() { //nolint:contextcheck // the locks must go whatever became of the caller
+		free, cancel := context.WithTimeout(context.Background(), pgConnectTimeout)
+		defer cancel()
+		if _, err := conn.ExecContext(free, "SELECT pg_advisory_unlock_all()"); err != nil {
+			_ = conn.Raw(func(any) error { return driver.ErrBadConn }) // close it, and the locks with it
+		}
+	}
+	for _, name := range names {
+		h := fnv.New64a()
+		_, _ = h.Write([]byte(name))
+		if _, err := conn.ExecContext(ctx, "SELECT pg_advisory_lock($1)", int64(h.Sum64())); err != nil { //nolint:gosec // any 64 bits will do
+			release()
+			return nil, fmt.Errorf("wait for lane %s: %w", name, err)
+		}
+	}
+	return release, nil
+}
+
+// transact runs fn in one transaction and commits it.
+func (e *postgresEngine) transact(ctx context.Context, conn *sql.Conn, level sql.IsolationLevel, p *pass, fn writeFunc) (err error) {
 	// The transaction outlives the caller's context: whether a commit under way
 	// succeeded must be known. The statements inside it do not.
 	txCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), pgCommitLimit)
@@ -145,17 +193,19 @@ func (e *postgresEngine) attempt(ctx context.Context, fn writeFunc, try int, lev
 			_ = tx.Rollback()
 		}
 	}()
-	h := &handle{q: tx}
+	h := &handle{q: tx, pass: p}
 	fnCtx := context.WithValue(ctx, writingKey{}, e.db)
 	if err := h.finish(ctx, protect(fnCtx, func() error { return fn(fnCtx, h) })); err != nil {
 		return err
 	}
 	if err := tx.Commit(); err != nil {
-		return fmt.Errorf("commit: %w", err)
+		return &commitError{err}
 	}
 	e.db.counts.commits.Add(1)
 	if e.db.opt.Fault != nil {
-		return e.db.opt.Fault(StageCommitted)
+		if err := e.db.opt.Fault(StageCommitted); err != nil {
+			return &commitError{err}
+		}
 	}
 	return nil
 }
@@ -167,12 +217,17 @@ const migrateLock int64 = 0x63617374616c6961
 // migrate runs fn alone in the fleet. It reads what others committed while it
 // waited for its turn, hence READ COMMITTED.
 func (e *postgresEngine) migrate(ctx context.Context, fn writeFunc) error {
-	return e.attempt(ctx, func(ctx context.Context, tx Querier) error {
+	conn, err := e.db.writers.Conn(ctx)
+	if err != nil {
+		return fmt.Errorf("begin migration: %w", err)
+	}
+	defer func() { _ = conn.Close() }()
+	return e.transact(ctx, conn, sql.LevelReadCommitted, nil, func(ctx context.Context, tx Querier) error {
 		if _, err := tx.ExecContext(ctx, "SELECT pg_advisory_xact_lock($1)", migrateLock); err != nil {
 			return fmt.Errorf("wait for other nodes: %w", err)
 		}
 		return fn(ctx, tx)
-	}, 1, sql.LevelReadCommitted)
+	})
 }
 
 func (e *postgresEngine) ping(ctx context.Context) error {
@@ -180,12 +235,17 @@ func (e *postgresEngine) ping(ctx context.Context) error {
 	return e.db.readers.QueryRowContext(ctx, "SELECT 1").Scan(&one)
 }
 
+func (e *postgresEngine) waiting() int {
+	return max(0, int(e.inside.Load())-e.db.writers.Stats().InUse)
+}
+
 func (e *postgresEngine) close() {}
 
 // postgresConnector opens connections whose errors are classified.
 type postgresConnector struct {
 	driver.Connector
-	fault func(Stage) error
+	fault    func(Stage) error
+	readOnly bool
 }
 
 // Connect implements driver.Connector.
@@ -203,14 +263,15 @@ func (c postgresConnector) Connect(ctx context.Context) (driver.Conn, error) {
 	if !ok {
 		return nil, errors.Join(fmt.Errorf("postgres driver's connection is a %T", dc), dc.Close())
 	}
-	return &postgresConn{Conn: conn, fault: c.fault}, nil
+	return &postgresConn{Conn: conn, fault: c.fault, readOnly: c.readOnly}, nil
 }
 
 // postgresConn adds the classification of errors and the fault hook to the
 // driver's connection; pgx keeps its prepared statements.
 type postgresConn struct {
 	*stdlib.Conn
-	fault func(Stage) error
+	fault    func(Stage) error
+	readOnly bool
 }
 
 func (c *postgresConn) ask(s Stage) error {
@@ -247,7 +308,11 @@ func (c *postgresConn) QueryContext(ctx context.Context, query string, args []dr
 		return nil, err
 	}
 	rows, err := c.Conn.QueryContext(ctx, query, args)
-	return rows, classify(err)
+	err = classify(err)
+	if c.readOnly && IsUnavailable(err) && c.Conn.Conn().IsClosed() {
+		err = errors.Join(driver.ErrBadConn, err) // a read may be tried on another connection
+	}
+	return rows, err
 }
 
 type postgresTx struct {

@@ -94,6 +94,7 @@ type DB struct {
 type engine interface {
 	write(ctx context.Context, fn writeFunc) error
 	ping(ctx context.Context) error
+	waiting() int
 	migrate(ctx context.Context, fn writeFunc) error
 	close()
 }
@@ -196,6 +197,7 @@ type Stats struct {
 	Writes  int64 // calls of Write
 	Commits int64 // COMMITs that succeeded
 	Retries int64 // functions run again after a conflict or a lost connection
+	Waiting int   // writes that wait now: in SQLite's queue, or for a PostgreSQL connection
 	Readers sql.DBStats
 }
 
@@ -207,6 +209,7 @@ func (db *DB) Stats() Stats {
 		Writes:  db.counts.writes.Load(),
 		Commits: db.counts.commits.Load(),
 		Retries: db.counts.retries.Load(),
+		Waiting: db.engine.waiting(),
 		Readers: db.readers.Stats(),
 	}
 }

@@ -112,6 +112,8 @@ func (w *groupWriter) enqueue(ctx context.Context, j *job) error {
 	}
 }
 
+func (w *groupWriter) waiting() int { return len(w.queue) }
+
 func (w *groupWriter) close() {
 	w.once.Do(func() {
 		w.mu.Lock() // everyone who got past the check has enqueued

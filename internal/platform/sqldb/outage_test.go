@@ -1,0 +1,304 @@
+package sqldb_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/castalia-org/castalia/internal/platform/fault"
+	"github.com/castalia-org/castalia/internal/platform/sqldb"
+	"github.com/castalia-org/castalia/internal/platform/sqldb/pgadmin"
+	"github.com/castalia-org/castalia/internal/platform/sqldb/sqldbtest"
+	"github.com/castalia-org/castalia/test/testenv"
+)
+
+func TestAnOutageIsUnavailableAndEndsByItself(t *testing.T) {
+	t.Parallel()
+	var b [2]sqldbtest.Breaker
+	for i, fresh := range []func(testing.TB) string{sqldbtest.SQLiteURL, testenv.Postgres} {
+		t.Run([]string{"sqlite", "postgres"}[i], func(t *testing.T) {
+			t.Parallel()
+			breaker := &b[i]
+			db := things(t, func(t *testing.T) *sqldb.DB {
+				return sqldbtest.Open(t, fresh(t), sqldb.Options{Fault: breaker.Fault})
+			})
+			mustWrite(t, db, insert("before"))
+
+			breaker.Break()
+			if err := db.Write(t.Context(), insert("during")); !fault.Is(err, fault.Unavailable) {
+				t.Errorf("write: %v", err)
+			}
+			var n int
+			if err := db.Read().QueryRowContext(t.Context(), `SELECT 1`).Scan(&n); !fault.Is(err, fault.Unavailable) {
+				t.Errorf("read: %v", err)
+			}
+			if err := db.Ping(t.Context()); !fault.Is(err, fault.Unavailable) {
+				t.Errorf("ping: %v", err)
+			}
+			err := db.Snapshot(t.Context(), func(context.Context, sqldb.Querier) error { return nil })
+			if !fault.Is(err, fault.Unavailable) {
+				t.Errorf("snapshot: %v", err)
+			}
+
+			breaker.Restore()
+			mustWrite(t, db, insert("after"))
+			if err := db.Ping(t.Context()); err != nil {
+				t.Errorf("ping after the outage: %v", err)
+			}
+			if n := count(t, db); n != 2 {
+				t.Errorf("%d rows, want 2", n)
+			}
+
+			breaker.FailCommits(1)
+			if err := db.Write(t.Context(), insert("uncommitted")); !fault.Is(err, fault.Unavailable) {
+				t.Errorf("failed commit: %v", err)
+			}
+			breaker.LoseAcks(1)
+			if err := db.Write(t.Context(), insert("unacknowledged")); !fault.Is(err, fault.Unavailable) {
+				t.Errorf("lost acknowledgement: %v", err)
+			}
+			if n := count(t, db); n != 3 {
+				t.Errorf("%d rows, want 3: the failed commit must not be stored, the unacknowledged one must", n)
+			}
+			mustWrite(t, db, insert("last"))
+		})
+	}
+}
+
+func mustWrite(t *testing.T, db *sqldb.DB, fn func(context.Context, sqldb.Querier) error) {
+	t.Helper()
+	if err := db.Write(t.Context(), fn); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestARestartedPostgresGoesUnnoticed(t *testing.T) {
+	t.Parallel()
+	address := testenv.Postgres(t)
+	db := things(t, func(t *testing.T) *sqldb.DB { return sqldbtest.Open(t, address, sqldb.Options{}) })
+	u, err := url.Parse(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 10 {
+		var wg sync.WaitGroup // fill both pools
+		for j := range 6 {
+			wg.Go(func() {
+				if err := db.Write(t.Context(), insert(fmt.Sprintf("%d/%d", i, j))); err != nil {
+					t.Error(err)
+				}
+				count(t, db)
+			})
+		}
+		wg.Wait()
+		if err := pgadmin.Disconnect(t.Context(), testenv.Env(t, "TEST_POSTGRES_URL"), strings.TrimPrefix(u.Path, "/")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := count(t, db); n != 60 {
+		t.Errorf("%d rows, want 60", n)
+	}
+}
+
+func TestPingFollowsTheServer(t *testing.T) {
+	t.Parallel()
+	address := testenv.Postgres(t)
+	u, err := url.Parse(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := startProxy(t, u.Host)
+	u.Host = p.listener.Addr().String()
+	db := sqldbtest.Open(t, u.String(), sqldb.Options{})
+	if err := db.Ping(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	p.set(proxyRefuses)
+	if err := db.Ping(t.Context()); !fault.Is(err, fault.Unavailable) {
+		t.Errorf("ping of a stopped server: %v", err)
+	}
+	p.set(proxySwallows)
+	start := time.Now()
+	err = db.Ping(t.Context())
+	if err == nil || time.Since(start) > 5*time.Second {
+		t.Errorf("ping of a server that does not answer: %v after %s", err, time.Since(start))
+	}
+	p.set(proxyPasses)
+	if err := db.Ping(t.Context()); err != nil {
+		t.Errorf("ping of a server that is back: %v", err)
+	}
+}
+
+type proxyMode int
+
+const (
+	proxyPasses proxyMode = iota
+	proxyRefuses
+	proxySwallows
+)
+
+// proxy is a line to a server that can be cut.
+type proxy struct {
+	listener net.Listener
+	target   string
+	mu       sync.Mutex
+	mode     proxyMode
+	conns    []net.Conn
+	wg       sync.WaitGroup
+}
+
+func startProxy(t *testing.T, target string) *proxy {
+	t.Helper()
+	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &proxy{listener: l, target: target}
+	p.wg.Go(func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			p.handle(c)
+		}
+	})
+	t.Cleanup(func() {
+		_ = l.Close()
+		p.set(proxyRefuses)
+		p.wg.Wait()
+	})
+	return p
+}
+
+// set changes the mode and cuts every line.
+func (p *proxy) set(mode proxyMode) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.mode = mode
+	for _, c := range p.conns {
+		_ = c.Close()
+	}
+	p.conns = nil
+}
+
+func (p *proxy) handle(c net.Conn) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.conns = append(p.conns, c)
+	switch p.mode {
+	case proxyRefuses:
+		_ = c.Close()
+	case proxyPasses:
+		s, err := net.Dial("tcp", p.target)
+		if err != nil {
+			_ = c.Close()
+			return
+		}
+		p.conns = append(p.conns, s)
+		for _, pair := range [][2]net.Conn{{c, s}, {s, c}} {
+			p.wg.Go(func() {
+				_, _ = io.Copy(pair[0], pair[1])
+				_ = pair[0].Close()
+			})
+		}
+	}
+}
+
+func TestADeletedFileIsNoticed(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "castalia.db")
+	db := sqldbtest.Open(t, "sqlite:"+path, sqldb.Options{})
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	if err := db.Ping(t.Context()); !fault.Is(err, fault.Unavailable) {
+		t.Errorf("ping of a deleted file: %v", err)
+	}
+}
+
+func TestAFrozenTransactionLetsGo(t *testing.T) {
+	t.Parallel()
+	address := testenv.Postgres(t)
+	first := things(t, func(t *testing.T) *sqldb.DB {
+		return sqldbtest.Open(t, address+"&idle_in_transaction_session_timeout=50ms", sqldb.Options{})
+	})
+	second := sqldbtest.Open(t, address, sqldb.Options{})
+	mustWrite(t, first, insert("row"))
+	frozen, thaw := make(chan struct{}), make(chan struct{})
+	update := `UPDATE demo_things SET n = n + 1 WHERE id = 'row'`
+	var wg sync.WaitGroup
+	var once sync.Once
+	wg.Go(func() {
+		err := first.Write(t.Context(), func(ctx context.Context, tx sqldb.Querier) error {
+			if _, err := tx.ExecContext(ctx, update); err != nil {
+				return err
+			}
+			once.Do(func() { close(frozen); <-thaw }) // the process is stopped here, the first time
+			_, err := tx.ExecContext(ctx, update)
+			return err
+		})
+		if err != nil {
+			t.Errorf("the frozen write should be run again: %v", err)
+		}
+	})
+	<-frozen
+	mustWrite(t, second, func(ctx context.Context, tx sqldb.Querier) error {
+		_, err := tx.ExecContext(ctx, update)
+		return err
+	})
+	close(thaw)
+	wg.Wait()
+	var n int
+	if err := second.Read().QueryRowContext(t.Context(), `SELECT n FROM demo_things WHERE id = 'row'`).Scan(&n); err != nil {
+		t.Fatal(err)
+	}
+	if n != 3 {
+		t.Errorf("n = %d, want 3: one of the second, two of the first", n)
+	}
+}
+
+func TestOpenRefusesWhatIsNotThere(t *testing.T) {
+	t.Parallel()
+	for _, address := range []string{
+		"mysql://x", "sqlite:", "sqlite::memory:", "sqlite:/no/such/folder/x.db",
+		"postgres://127.0.0.1:1/none?connect_timeout=1", "postgres://%zz",
+	} {
+		if db, err := sqldb.Open(t.Context(), address, sqldb.Options{}); err == nil {
+			t.Errorf("Open(%q) succeeded", address)
+			_ = db.Close()
+		}
+	}
+	bad := filepath.Join(t.TempDir(), "x.db")
+	if err := os.WriteFile(bad, []byte(strings.Repeat("this is no database ", 100)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := sqldb.Open(t.Context(), "sqlite:"+bad, sqldb.Options{}); err == nil {
+		t.Error("Open of a text file succeeded")
+	}
+}
+
+func TestWriteAfterCloseIsRefused(t *testing.T) {
+	t.Parallel()
+	db, err := sqldb.Open(t.Context(), sqldbtest.SQLiteURL(t), sqldb.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if err := db.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := db.Write(t.Context(), insert("x")); !errors.Is(err, sqldb.ErrClosed) {
+		t.Errorf("write: %v", err)
+	}
+}
