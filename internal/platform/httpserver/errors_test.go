@@ -1,0 +1,119 @@
+package httpserver_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/castalia-org/castalia/internal/platform/fault"
+	"github.com/castalia-org/castalia/internal/platform/httpserver"
+)
+
+// Every table has an answer for every kind, and none shows the cause.
+func TestErrorTablesAreComplete(t *testing.T) {
+	t.Parallel()
+	seen := map[int]fault.Kind{}
+	for _, kind := range fault.Kinds() {
+		status := httpserver.Status(kind)
+		if other, twice := seen[status]; twice {
+			t.Errorf("%s and %s are both %d", kind, other, status)
+		}
+		seen[status] = kind
+		for name, table := range map[string]struct {
+			write   httpserver.ErrorWriter
+			members []string
+		}{
+			"nest":  {httpserver.NestErrors, []string{"statusCode", "message"}},
+			"files": {httpserver.FilesErrors, []string{"error", "message", "status"}},
+			"grpc":  {httpserver.GRPCErrors, []string{"code", "message", "details"}},
+		} {
+			w := httptest.NewRecorder()
+			err := fault.Wrap(kind, "shown", errors.New("hidden")).WithRetryAfter(1500*time.Millisecond).WithField("extra", 7)
+			table.write(w, httptest.NewRequestWithContext(t.Context(), "GET", "/", nil), fmt.Errorf("outer: %w", err))
+			a := answer{w.Result(), w.Body.String()}
+			body := a.json(t)
+			for _, member := range table.members {
+				if body[member] == nil {
+					t.Errorf("%s, %s: no %s in %s", name, kind, member, a.body)
+				}
+			}
+			if a.StatusCode != status || body["message"] != "shown" || body["extra"] != float64(7) || a.Header.Get("Retry-After") != "2" {
+				t.Errorf("%s, %s: got %d %v %s", name, kind, a.StatusCode, a.Header, a.body)
+			}
+			if strings.Contains(a.body, "hidden") || a.Header.Get("Content-Type") != "application/json; charset=utf-8" {
+				t.Errorf("%s, %s: %s %s", name, kind, a.Header.Get("Content-Type"), a.body)
+			}
+			if name == "grpc" && kind != fault.Internal && body["code"] == float64(13) {
+				t.Errorf("%s has no gRPC code of its own", kind)
+			}
+		}
+	}
+}
+
+func TestErrorFields(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		err  error
+		want string
+	}{
+		"validation": {
+			fault.New(fault.Invalid, "x").WithField("message", []string{"message should not be empty", "property foo should not exist"}),
+			`{"error":"Bad Request","message":["message should not be empty","property foo should not exist"],"statusCode":400}`,
+		},
+		"payment": {
+			fault.New(fault.PaymentRequired, "Pay first").WithField("claims", []string{"1"}).WithField("outstandingClaims", []string{"1"}),
+			`{"claims":["1"],"error":"Payment Required","message":"Pay first","outstandingClaims":["1"],"statusCode":402}`,
+		},
+		"credential": {fault.New(fault.Unauthenticated, "Invalid UCAN invocation"), `{"message":"Invalid UCAN invocation","statusCode":401}`},
+		"html":       {fault.New(fault.Invalid, "<b> & Authorization: Bearer <invocation>"), `{"error":"Bad Request","message":"<b> & Authorization: Bearer <invocation>","statusCode":400}`},
+	} {
+		w := httptest.NewRecorder()
+		httpserver.NestErrors(w, nil, tc.err)
+		if got := w.Body.String(); got != tc.want {
+			t.Errorf("%s: got %s, want %s", name, got, tc.want)
+		}
+	}
+}
+
+// A private cause is logged once, with the request's id, and never sent.
+func TestCausesAreLoggedOnce(t *testing.T) {
+	t.Parallel()
+	var log bytes.Buffer
+	s := newServer(t, httpserver.Config{Logger: slog.New(slog.NewTextHandler(&log, nil))}, httpserver.Surface{Name: "a", Routes: []httpserver.Route{
+		get("/fail", func(http.ResponseWriter, *http.Request) error { return errors.New("disk on fire") }),
+		get("/panic", func(http.ResponseWriter, *http.Request) error { panic("cat on keyboard") }),
+		get("/share/{secret}", func(http.ResponseWriter, *http.Request) error { return fault.New(fault.NotFound, "gone") }),
+	}})
+	for path, cause := range map[string]string{"/fail": "disk on fire", "/panic": "cat on keyboard"} {
+		log.Reset()
+		a := do(t, s, "GET", path, nil, "X-Request-Id: the-id")
+		if strings.Contains(a.body, cause) {
+			t.Errorf("%s: the answer shows the cause: %s", path, a.body)
+		}
+		if n := strings.Count(log.String(), cause); n != 1 {
+			t.Errorf("%s: the cause is logged %d times:\n%s", path, n, log.String())
+		}
+		if n := strings.Count(log.String(), "request_id=the-id"); n != 2 {
+			t.Errorf("%s: the id is in %d lines, want the cause's and the request's:\n%s", path, n, log.String())
+		}
+	}
+	log.Reset()
+	do(t, s, "GET", "/share/b1946ac92492d2347c6235b4d2611184?token=hunter2", nil, "Authorization: Bearer hunter3")
+	got := log.String()
+	for _, secret := range []string{"92492d23", "hunter"} {
+		if strings.Contains(got, secret) {
+			t.Errorf("the log has %q in it: %s", secret, got)
+		}
+	}
+	for _, part := range []string{"route=/share/{secret}", "path=/share/b194…", "status=404", "method=GET"} {
+		if !strings.Contains(got, part) {
+			t.Errorf("the log lacks %q: %s", part, got)
+		}
+	}
+}
