@@ -92,17 +92,20 @@ func (s *Service) verifiedDelegation(ctx context.Context, token string) (Princip
 
 const delegationKey = 0xff
 
-func cacheKey(kind byte, token string) [sha256.Size]byte {
-	sum := sha256.Sum256([]byte(token))
+// tokenHash names a token and the rules by which it was judged.
+type tokenHash [sha256.Size]byte
+
+func cacheKey(kind byte, token string) tokenHash {
+	sum := tokenHash(sha256.Sum256([]byte(token)))
 	sum[0] ^= kind // a token on two surfaces has two verdicts
 	return sum
 }
 
 // once answers from the cache, or verifies: concurrent first uses verify once.
 func (s *Service) once(
-	ctx context.Context, key [sha256.Size]byte, verify func(context.Context) (Principal, bool, error),
+	ctx context.Context, key tokenHash, verify func(context.Context) (Principal, bool, error),
 ) (Principal, error) {
-	if p, ok := s.cache.get(key, s.now()); ok && !s.revoked.hits(p.Chain) {
+	if p, ok := s.cache.Get(key, s.now()); ok && !s.revoked.hits(p.Chain) {
 		return p, nil
 	}
 	flight := s.flights.DoChan(string(key[:]), func() (any, error) {
@@ -110,7 +113,7 @@ func (s *Service) once(
 		// not spoil it; the resolver has its own time limit.
 		p, lasting, err := verify(context.WithoutCancel(ctx))
 		if err == nil {
-			s.cache.put(key, p, s.keepUntil(p, lasting))
+			s.cache.Put(key, p, s.keepUntil(p, lasting))
 		}
 		return p, err
 	})
@@ -262,4 +265,15 @@ func refusal(surface Surface, err error) *fault.Error {
 		}
 	}
 	return fault.Wrap(fault.Unauthenticated, "Invalid UCAN: "+string(reason), err).WithCode(string(reason))
+}
+
+// Recall returns the principal of credentials that were verified before and
+// still count, without any work: for callers that limit how much is verified.
+func (s *Service) Recall(surface Surface, c Credentials) (Principal, bool) {
+	key := cacheKey(byte(surface), c.Bearer)
+	if surface == Oracle && (c.Bearer == "" || !strings.EqualFold(c.AuthType, "ucan")) {
+		key = cacheKey(delegationKey, c.Delegation)
+	}
+	p, ok := s.cache.Get(key, s.now())
+	return p, ok && !s.revoked.hits(p.Chain)
 }

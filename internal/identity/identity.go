@@ -133,3 +133,9 @@ func FromContext(ctx context.Context) (Principal, bool) {
 	p, ok := ctx.Value(contextKey{}).(Principal)
 	return p, ok
 }
+
+// Handshake returns the credentials of a socket: the same rules apply as to the
+// headers of a request.
+func Handshake(invocation, delegation string) Credentials {
+	return Credentials{Bearer: invocation, AuthType: "ucan", Delegation: delegation}
+}

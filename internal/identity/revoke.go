@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/castalia-org/castalia/internal/platform/bus"
 	"github.com/castalia-org/castalia/internal/platform/fault"
 	"github.com/castalia-org/castalia/internal/protocol/did"
 	"github.com/castalia-org/castalia/internal/protocol/ucan"
@@ -150,7 +151,7 @@ func (s *Service) Load(ctx context.Context) error {
 func (s *Service) Run(ctx context.Context) error {
 	wake := make(chan struct{}, 1)
 	if s.hints != nil {
-		stop, err := s.hints.Subscribe(hintRevoked, func([]byte) {
+		hints, err := s.hints.Subscribe(hintRevoked, func(bus.Message) {
 			select {
 			case wake <- struct{}{}:
 			default:
@@ -159,7 +160,7 @@ func (s *Service) Run(ctx context.Context) error {
 		if err != nil {
 			return fmt.Errorf("subscribe to revocations: %w", err)
 		}
-		defer stop()
+		defer func() { _ = hints.Unsubscribe() }()
 	}
 	poll := time.NewTicker(pollInterval)
 	defer poll.Stop()

@@ -4,11 +4,11 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"sync"
 	"time"
 
 	"golang.org/x/sync/singleflight"
 
+	"github.com/castalia-org/castalia/internal/identity/recent"
 	"github.com/castalia-org/castalia/internal/protocol/did"
 )
 
@@ -60,10 +60,9 @@ type Service struct {
 	log      *slog.Logger
 	now      func() time.Time
 
-	cache   *cache
+	cache   *recent.Map[tokenHash, Principal]
 	flights singleflight.Group
 	revoked *revocations
-	close   sync.Once
 }
 
 // New returns a service. Revocations are honoured after the first Load.
@@ -97,7 +96,7 @@ func New(d Deps, cfg Config) (*Service, error) {
 	}
 	return &Service{
 		cfg: cfg, store: d.Store, resolver: d.Resolver, hints: d.Hints, log: d.Logger, now: d.Now,
-		cache: newCache(cfg.CacheEntries), revoked: newRevocations(),
+		cache: recent.New[tokenHash, Principal](cfg.CacheEntries), revoked: newRevocations(),
 	}, nil
 }
 

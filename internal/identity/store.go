@@ -3,6 +3,8 @@ package identity
 import (
 	"context"
 	"time"
+
+	"github.com/castalia-org/castalia/internal/platform/bus"
 )
 
 // Store keeps what identity must not forget. All of it is shared by the nodes
@@ -31,12 +33,11 @@ type Store interface {
 	Sweep(ctx context.Context, before time.Time, limit int) (int, error)
 }
 
-// Hints wakes the other nodes. Hints may be lost, doubled or reordered; the
-// poll makes up for it.
+// Hints wakes the other nodes; bus.Bus is one. Hints may be lost, doubled or
+// reordered: the poll makes up for it.
 type Hints interface {
 	Publish(ctx context.Context, subject string, data []byte) error
-	// Subscribe calls fn for each message until stop is called.
-	Subscribe(subject string, fn func(data []byte)) (stop func(), err error)
+	Subscribe(subject string, fn func(bus.Message)) (bus.Subscription, error)
 }
 
 // StoredDelegation is a user's deposited delegation. Raw is a secret.

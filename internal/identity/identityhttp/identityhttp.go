@@ -1,0 +1,154 @@
+// Package identityhttp reads credentials from requests and puts the principal
+// into their context.
+//
+// Wrap is the one way in which a surface authenticates. It never reads x-did,
+// bounds how many wrong credentials one address may try, counts requests by
+// principal, and ends an oracle's streams when their token ends.
+package identityhttp
+
+import (
+	"context"
+	"net/http"
+	"net/netip"
+	"strings"
+	"time"
+
+	"github.com/castalia-org/castalia/internal/identity"
+	"github.com/castalia-org/castalia/internal/platform/fault"
+	"github.com/castalia-org/castalia/internal/platform/httpserver"
+)
+
+// The request headers that carry credentials.
+const (
+	HeaderAuthType   = "X-Auth-Type"
+	HeaderDelegation = "X-Ucan-Delegation"
+)
+
+// Limits are the counters that authentication feeds; nil counts nothing.
+type Limits struct {
+	// Principals counts requests by authenticated caller.
+	Principals *httpserver.Limiter
+	// Failures counts refused credentials by client address.
+	Failures *httpserver.Limiter
+}
+
+// Wrap returns the Authenticate of a surface, without limits.
+func Wrap(s *identity.Service, surface identity.Surface) func(httpserver.Handler) httpserver.Handler {
+	return WrapLimited(s, surface, Limits{})
+}
+
+// WrapLimited returns the Authenticate of a surface. A route with Auth Optional
+// is served without a principal when no credentials came; bad ones are refused
+// there too.
+func WrapLimited(s *identity.Service, surface identity.Surface, limits Limits) func(httpserver.Handler) httpserver.Handler {
+	g := guard{service: s, surface: surface, limits: limits}
+	return func(next httpserver.Handler) httpserver.Handler {
+		return func(w http.ResponseWriter, r *http.Request) error { return g.serve(w, r, next) }
+	}
+}
+
+// Credentials reads what the request presents, unverified.
+func Credentials(r *http.Request) identity.Credentials {
+	bearer, _ := httpserver.Bearer(r)
+	return identity.Credentials{
+		Bearer:     bearer,
+		AuthType:   strings.TrimSpace(r.Header.Get(HeaderAuthType)),
+		Delegation: strings.TrimSpace(r.Header.Get(HeaderDelegation)),
+	}
+}
+
+type guard struct {
+	service *identity.Service
+	surface identity.Surface
+	limits  Limits
+}
+
+func (g guard) serve(w http.ResponseWriter, r *http.Request, next httpserver.Handler) error {
+	ctx := r.Context()
+	c := Credentials(r)
+	if c.Bearer == "" && c.Delegation == "" && httpserver.RouteAuth(ctx) == httpserver.Optional {
+		return next(w, r)
+	}
+	p, err := g.authenticate(ctx, c)
+	if err != nil {
+		g.challenge(w, c, err)
+		return err
+	}
+	if ok, wait := g.limits.Principals.Allow(httpserver.KeyOf(p.RateKey())); !ok {
+		return tooMany(wait)
+	}
+	ctx = identity.WithPrincipal(ctx, p)
+	if route, ok := httpserver.RouteOf(ctx); ok && route.Stream && g.surface == identity.Oracle {
+		var end func()
+		ctx, end = g.untilEnded(ctx, p)
+		defer end()
+	}
+	return next(w, r.WithContext(ctx))
+}
+
+// authenticate verifies the credentials. An address that tried too many wrong
+// ones gets in only with what was verified before.
+func (g guard) authenticate(ctx context.Context, c identity.Credentials) (identity.Principal, error) {
+	from := httpserver.ClientIP(ctx)
+	if wait, blocked := g.limits.blocked(from); blocked {
+		if _, known := g.service.Recall(g.surface, c); !known {
+			return identity.Principal{}, tooMany(wait)
+		}
+	}
+	p, err := g.service.Authenticate(ctx, g.surface, c)
+	if c.Bearer != "" || c.Delegation != "" {
+		g.limits.count(from, err)
+	}
+	return p, err
+}
+
+func (l Limits) blocked(from netip.Addr) (time.Duration, bool) {
+	if l.Failures == nil || !from.IsValid() {
+		return 0, false
+	}
+	return l.Failures.Blocked(httpserver.KeyOfAddr(from))
+}
+
+// count notes credentials that were refused.
+func (l Limits) count(from netip.Addr, err error) {
+	if l.Failures != nil && from.IsValid() && fault.Is(err, fault.Unauthenticated) {
+		l.Failures.Count(httpserver.KeyOfAddr(from))
+	}
+}
+
+func tooMany(wait time.Duration) error {
+	return fault.New(fault.RateLimited, "ThrottlerException: Too Many Requests").WithRetryAfter(wait)
+}
+
+// challenge tells standard HTTP clients what is wanted. The oracle's clients
+// know by themselves.
+func (g guard) challenge(w http.ResponseWriter, c identity.Credentials, err error) {
+	if g.surface == identity.Oracle || w.Header().Get("WWW-Authenticate") != "" {
+		return
+	}
+	switch {
+	case fault.Is(err, fault.Unauthenticated) && c.Bearer == "":
+		w.Header().Set("WWW-Authenticate", "Bearer")
+	case fault.Is(err, fault.Unauthenticated):
+		w.Header().Set("WWW-Authenticate", `Bearer error="invalid_token"`)
+	case fault.Is(err, fault.Forbidden):
+		w.Header().Set("WWW-Authenticate", `Bearer error="insufficient_scope"`)
+	}
+}
+
+// untilEnded returns a context that ends with the principal's token.
+func (g guard) untilEnded(ctx context.Context, p identity.Principal) (context.Context, func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	ended, stop := g.service.Watch(p)
+	go func() {
+		select {
+		case <-ended:
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	return ctx, func() {
+		cancel()
+		stop()
+	}
+}

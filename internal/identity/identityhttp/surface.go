@@ -1,0 +1,102 @@
+package identityhttp
+
+import (
+	"net/http"
+
+	"github.com/castalia-org/castalia/internal/identity"
+	"github.com/castalia-org/castalia/internal/platform/fault"
+	"github.com/castalia-org/castalia/internal/platform/httpserver"
+)
+
+// maxChecked bounds one question about revocations.
+const maxChecked = 32
+
+// Revoke is the body of POST /api/revocations.
+type Revoke struct {
+	// Revocation is a base64 ucan/revoke invocation that carries the revoked token.
+	Revocation string `json:"revocation"`
+}
+
+// Revoked is its reply.
+type Revoked struct {
+	Kind   string `json:"kind"`
+	Target string `json:"target"`
+	By     string `json:"by"`
+}
+
+// Check is the body of POST /api/revocations/check.
+type Check struct {
+	CIDs []string `json:"cids"`
+}
+
+// Checked is its reply: those that were revoked.
+type Checked struct {
+	Revoked []string `json:"revoked"`
+}
+
+// Surface offers what anybody may ask of identity: the service's DID document,
+// and revocations, which prove themselves by their signature. Limits.Failures
+// also counts revocations that do not hold.
+func Surface(s *identity.Service, cors httpserver.CORSPolicy, limits Limits) httpserver.Surface {
+	tags := []string{"Identity"}
+	return httpserver.Surface{
+		Name: "identity",
+		Doc:  "Who this service is, and which tokens were withdrawn.",
+		CORS: cors,
+		Routes: []httpserver.Route{
+			{
+				Method: http.MethodGet, Pattern: "/.well-known/did.json", Auth: httpserver.Public, Tags: tags,
+				Summary: "DID document of this service",
+				Doc:     "Its id is the audience of every token for this service.",
+				Replies: []httpserver.Reply{{Status: http.StatusOK, Body: identity.Document{}}},
+				Handler: func(w http.ResponseWriter, _ *http.Request) error {
+					w.Header().Set("Cache-Control", "public, max-age=60")
+					return httpserver.WriteJSON(w, http.StatusOK, s.Document())
+				},
+			},
+			{
+				Method: http.MethodPost, Pattern: "/api/revocations", Auth: httpserver.Public, Tags: tags,
+				Summary: "Revoke a token",
+				Doc: "Takes a ucan/revoke invocation to this service, signed by an issuer in the revoked token's chain, " +
+					"with the token among its proofs. Irreversible; every node honours it within a second.",
+				Body: Revoke{}, MaxBody: 256 << 10,
+				Replies: []httpserver.Reply{{Status: http.StatusOK, Body: Revoked{}}},
+				Handler: func(w http.ResponseWriter, r *http.Request) error { return revoke(w, r, s, limits) },
+			},
+			{
+				Method: http.MethodPost, Pattern: "/api/revocations/check", Auth: httpserver.Public, Tags: tags,
+				Summary: "Ask which tokens were revoked",
+				Body:    Check{}, Replies: []httpserver.Reply{{Status: http.StatusOK, Body: Checked{}}},
+				Handler: func(w http.ResponseWriter, r *http.Request) error { return check(w, r, s) },
+			},
+		},
+	}
+}
+
+func revoke(w http.ResponseWriter, r *http.Request, s *identity.Service, limits Limits) error {
+	var body Revoke
+	if err := httpserver.ReadJSON(w, r, &body, httpserver.Strict); err != nil {
+		return err
+	}
+	from := httpserver.ClientIP(r.Context())
+	if wait, blocked := limits.blocked(from); blocked {
+		return tooMany(wait)
+	}
+	done, err := s.Revoke(r.Context(), body.Revocation)
+	if err != nil {
+		limits.count(from, err)
+		return err
+	}
+	return httpserver.WriteJSON(w, http.StatusOK, Revoked{Kind: string(done.Kind), Target: done.Target, By: done.By})
+}
+
+func check(w http.ResponseWriter, r *http.Request, s *identity.Service) error {
+	var body Check
+	if err := httpserver.ReadJSON(w, r, &body, httpserver.Strict); err != nil {
+		return err
+	}
+	if len(body.CIDs) > maxChecked {
+		return fault.Newf(fault.Invalid, "cids must contain no more than %d elements", maxChecked)
+	}
+	return httpserver.WriteJSON(w, http.StatusOK, Checked{Revoked: s.CheckRevoked(body.CIDs)})
+}

@@ -1,0 +1,185 @@
+// Package identitysql keeps identity's records in the database: revocations
+// with their feed, single-use marks, and users' delegations.
+package identitysql
+
+import (
+	"context"
+	"database/sql"
+	"embed"
+	"errors"
+	"fmt"
+	"io/fs"
+	"time"
+
+	"github.com/castalia-org/castalia/internal/identity"
+	"github.com/castalia-org/castalia/internal/platform/sqldb"
+)
+
+//go:embed migrations/*.sql
+var files embed.FS
+
+// Migrations returns the schema.
+func Migrations() sqldb.Migrations {
+	sub, err := fs.Sub(files, "migrations")
+	if err != nil {
+		sub = files // the embedded folder is there, or this does not compile
+	}
+	return sqldb.Migrations{Service: "identity", FS: sub}
+}
+
+// Store is an identity.Store in a database whose migrations were applied.
+type Store struct {
+	db *sqldb.DB
+}
+
+var _ identity.Store = (*Store)(nil)
+
+// New returns a store.
+func New(db *sqldb.DB) *Store { return &Store{db: db} }
+
+const revocationFeed = "identity_revocations"
+
+// AddRevocation implements identity.Store.
+func (s *Store) AddRevocation(ctx context.Context, r identity.Revocation) (feed int64, added bool, err error) {
+	err = s.db.Write(ctx, func(ctx context.Context, tx sqldb.Querier) error {
+		// The counter's row is locked first, so that two of the same target take turns.
+		next, err := sqldb.NextFeed(ctx, tx, revocationFeed)
+		if err != nil {
+			return err
+		}
+		err = tx.QueryRowContext(ctx, `INSERT INTO identity_revocations (feed, kind, target, revoked_by, at_ms)
+			VALUES ($1, $2, $3, $4, $5) ON CONFLICT (kind, target) DO NOTHING RETURNING feed`,
+			next, string(r.Kind), r.Target, r.By, sqldb.MS(r.At)).Scan(&feed)
+		if added = err == nil; !errors.Is(err, sql.ErrNoRows) {
+			return err
+		}
+		return tx.QueryRowContext(ctx, `SELECT feed FROM identity_revocations WHERE kind = $1 AND target = $2`,
+			string(r.Kind), r.Target).Scan(&feed)
+	})
+	if err != nil {
+		return 0, false, fmt.Errorf("add revocation: %w", err)
+	}
+	return feed, added, nil
+}
+
+// Revocations implements identity.Store.
+func (s *Store) Revocations(ctx context.Context, after int64, limit int) (_ []identity.Revocation, err error) {
+	rows, err := s.db.Read().QueryContext(ctx, `SELECT feed, kind, target, revoked_by, at_ms
+		FROM identity_revocations WHERE feed > $1 ORDER BY feed LIMIT $2`, after, limit)
+	if err != nil {
+		return nil, fmt.Errorf("list revocations: %w", err)
+	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	var list []identity.Revocation
+	for rows.Next() {
+		var r identity.Revocation
+		var at int64
+		if err := rows.Scan(&r.Feed, &r.Kind, &r.Target, &r.By, &at); err != nil {
+			return nil, fmt.Errorf("scan revocation: %w", err)
+		}
+		r.At = sqldb.Time(at)
+		list = append(list, r)
+	}
+	return list, rows.Err()
+}
+
+// UseOnce implements identity.Store.
+func (s *Store) UseOnce(ctx context.Context, mark string, until time.Time) (bool, error) {
+	var fresh bool
+	err := s.db.Write(ctx, func(ctx context.Context, tx sqldb.Querier) error {
+		var got string
+		err := tx.QueryRowContext(ctx, `INSERT INTO identity_marks (mark, until_ms) VALUES ($1, $2)
+			ON CONFLICT (mark) DO NOTHING RETURNING mark`, mark, sqldb.MS(until)).Scan(&got)
+		if fresh = err == nil; errors.Is(err, sql.ErrNoRows) {
+			return nil
+		}
+		return err
+	})
+	if err != nil {
+		return false, fmt.Errorf("mark token: %w", err)
+	}
+	return fresh, nil
+}
+
+// PutDelegation implements identity.Store.
+func (s *Store) PutDelegation(ctx context.Context, d identity.StoredDelegation) error {
+	err := s.db.Write(ctx, func(ctx context.Context, tx sqldb.Querier) error {
+		_, err := tx.ExecContext(ctx, `INSERT INTO identity_delegations (user_did, raw, cid, expires_ms, updated_ms)
+			VALUES ($1, $2, $3, $4, $5) ON CONFLICT (user_did) DO UPDATE SET
+			raw = excluded.raw, cid = excluded.cid, expires_ms = excluded.expires_ms, updated_ms = excluded.updated_ms`,
+			d.User, d.Raw, d.CID, orNever(d.Expires), sqldb.MS(d.UpdatedAt))
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("put delegation: %w", err)
+	}
+	return nil
+}
+
+// orNever stores the zero time as 0.
+func orNever(t time.Time) int64 {
+	if t.IsZero() {
+		return 0
+	}
+	return max(sqldb.MS(t), 1)
+}
+
+// Delegation implements identity.Store.
+func (s *Store) Delegation(ctx context.Context, user string) (identity.StoredDelegation, bool, error) {
+	d := identity.StoredDelegation{User: user}
+	var expires, updated int64
+	err := s.db.Read().QueryRowContext(ctx, `SELECT raw, cid, expires_ms, updated_ms FROM identity_delegations
+		WHERE user_did = $1`, user).Scan(&d.Raw, &d.CID, &expires, &updated)
+	if errors.Is(err, sql.ErrNoRows) {
+		return identity.StoredDelegation{}, false, nil
+	}
+	if err != nil {
+		return identity.StoredDelegation{}, false, fmt.Errorf("read delegation: %w", err)
+	}
+	if expires != 0 {
+		d.Expires = sqldb.Time(expires)
+	}
+	d.UpdatedAt = sqldb.Time(updated)
+	return d, true, nil
+}
+
+// DeleteDelegation implements identity.Store.
+func (s *Store) DeleteDelegation(ctx context.Context, user string) error {
+	err := s.db.Write(ctx, func(ctx context.Context, tx sqldb.Querier) error {
+		_, err := tx.ExecContext(ctx, `DELETE FROM identity_delegations WHERE user_did = $1`, user)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("delete delegation: %w", err)
+	}
+	return nil
+}
+
+// Sweep implements identity.Store.
+func (s *Store) Sweep(ctx context.Context, before time.Time, limit int) (int, error) {
+	var total int64
+	err := s.db.Write(ctx, func(ctx context.Context, tx sqldb.Querier) error {
+		total = 0
+		for _, statement := range []string{
+			`DELETE FROM identity_marks WHERE mark IN
+				(SELECT mark FROM identity_marks WHERE until_ms < $1 ORDER BY until_ms LIMIT $2)`,
+			`DELETE FROM identity_delegations WHERE user_did IN
+				(SELECT user_did FROM identity_delegations WHERE expires_ms > 0 AND expires_ms < $1 ORDER BY expires_ms LIMIT $2)`,
+		} {
+			result, err := tx.ExecContext(ctx, statement, sqldb.MS(before), int64(limit)-total)
+			if err != nil {
+				return err
+			}
+			n, err := result.RowsAffected()
+			if err != nil {
+				return err
+			}
+			total += n
+		}
+		return nil
+	})
+	if err != nil {
+		return 0, fmt.Errorf("sweep identity: %w", err)
+	}
+	return int(total), nil
+}

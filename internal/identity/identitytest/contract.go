@@ -1,0 +1,151 @@
+package identitytest
+
+import (
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/castalia-org/castalia/internal/identity"
+)
+
+// TestStore holds a store against the contract of identity.Store. Each call of
+// open returns an empty store.
+func TestStore(t *testing.T, open func(t *testing.T) identity.Store) {
+	t.Helper()
+	at := time.UnixMilli(1_800_000_000_123).UTC()
+	t.Run("revocations are numbered in order and kept once", func(t *testing.T) {
+		t.Parallel()
+		s := open(t)
+		first := addRevocation(t, s, identity.RevokedToken, "bafyone", at)
+		second := addRevocation(t, s, identity.RevokedIssuer, "did:key:zOne", at)
+		feed, added, err := s.AddRevocation(t.Context(), identity.Revocation{Kind: identity.RevokedToken, Target: "bafyone", By: "did:x:y", At: at})
+		if err != nil || added || feed != first.Feed {
+			t.Errorf("second revocation of one target: feed %d, added %t, %v", feed, added, err)
+		}
+		if second.Feed <= first.Feed {
+			t.Errorf("feed went from %d to %d", first.Feed, second.Feed)
+		}
+		got, err := s.Revocations(t.Context(), 0, 10)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff([]identity.Revocation{first, second}, got); diff != "" {
+			t.Errorf("revocations (-want +got):\n%s", diff)
+		}
+		if got, err := s.Revocations(t.Context(), first.Feed, 10); err != nil || len(got) != 1 {
+			t.Errorf("after the first: %v, %v", got, err)
+		}
+		if got, err := s.Revocations(t.Context(), 0, 1); err != nil || len(got) != 1 || got[0].Feed != first.Feed {
+			t.Errorf("limit of one: %v, %v", got, err)
+		}
+	})
+	t.Run("case of a target matters", func(t *testing.T) {
+		t.Parallel()
+		s := open(t)
+		addRevocation(t, s, identity.RevokedIssuer, "did:key:zABC", at)
+		addRevocation(t, s, identity.RevokedIssuer, "did:key:zabc", at)
+	})
+	t.Run("a mark is used once by one of many", func(t *testing.T) {
+		t.Parallel()
+		s := open(t)
+		var wins sync.Map
+		var wg sync.WaitGroup
+		for i := range 8 {
+			wg.Go(func() {
+				if fresh, err := s.UseOnce(t.Context(), "mark", at); err != nil {
+					t.Error(err)
+				} else if fresh {
+					wins.Store(i, true)
+				}
+			})
+		}
+		wg.Wait()
+		n := 0
+		wins.Range(func(any, any) bool { n++; return true })
+		if n != 1 {
+			t.Errorf("%d callers used the mark", n)
+		}
+	})
+	t.Run("a delegation is replaced and forgotten", func(t *testing.T) {
+		t.Parallel()
+		testDelegations(t, open(t), at)
+	})
+	t.Run("sweep forgets what ended", func(t *testing.T) {
+		t.Parallel()
+		testSweep(t, open(t), at)
+	})
+}
+
+func addRevocation(t *testing.T, s identity.Store, kind identity.RevocationKind, target string, at time.Time) identity.Revocation {
+	t.Helper()
+	r := identity.Revocation{Kind: kind, Target: target, By: Alice.DID, At: at}
+	feed, added, err := s.AddRevocation(t.Context(), r)
+	if err != nil || !added {
+		t.Fatalf("revoke %s: added %t, %v", target, added, err)
+	}
+	r.Feed = feed
+	return r
+}
+
+func testDelegations(t *testing.T, s identity.Store, at time.Time) {
+	t.Helper()
+	if _, ok, err := s.Delegation(t.Context(), Alice.DID); err != nil || ok {
+		t.Fatalf("delegation in an empty store: %t, %v", ok, err)
+	}
+	for _, d := range []identity.StoredDelegation{
+		{User: Alice.DID, Raw: "one", CID: "bafyone", Expires: at, UpdatedAt: at},
+		{User: Alice.DID, Raw: "two", CID: "bafytwo", UpdatedAt: at.Add(time.Second)},
+	} {
+		if err := s.PutDelegation(t.Context(), d); err != nil {
+			t.Fatal(err)
+		}
+		got, ok, err := s.Delegation(t.Context(), Alice.DID)
+		if err != nil || !ok {
+			t.Fatalf("stored delegation: %t, %v", ok, err)
+		}
+		if diff := cmp.Diff(d, got); diff != "" {
+			t.Errorf("delegation (-want +got):\n%s", diff)
+		}
+	}
+	for range 2 {
+		if err := s.DeleteDelegation(t.Context(), Alice.DID); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, ok, err := s.Delegation(t.Context(), Alice.DID); err != nil || ok {
+		t.Errorf("deleted delegation: %t, %v", ok, err)
+	}
+}
+
+func testSweep(t *testing.T, s identity.Store, at time.Time) {
+	t.Helper()
+	for i := range 3 {
+		if _, err := s.UseOnce(t.Context(), fmt.Sprint("old", i), at.Add(-time.Second)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := s.UseOnce(t.Context(), "live", at.Add(time.Second)); err != nil {
+		t.Fatal(err)
+	}
+	for user, expires := range map[string]time.Time{"did:x:old": at.Add(-time.Second), "did:x:live": at.Add(time.Second), "did:x:never": {}} {
+		if err := s.PutDelegation(t.Context(), identity.StoredDelegation{User: user, Raw: "r", CID: "c", Expires: expires, UpdatedAt: at}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, want := range []int{2, 2, 0} {
+		if n, err := s.Sweep(t.Context(), at, 2); err != nil || n != want {
+			t.Errorf("sweep of two: %d, %v; want %d", n, err, want)
+		}
+	}
+	if fresh, err := s.UseOnce(t.Context(), "live", at); err != nil || fresh {
+		t.Errorf("a live mark was swept: %t, %v", fresh, err)
+	}
+	for _, user := range []string{"did:x:live", "did:x:never"} {
+		if _, ok, err := s.Delegation(t.Context(), user); err != nil || !ok {
+			t.Errorf("delegation of %s was swept: %v", user, err)
+		}
+	}
+}
