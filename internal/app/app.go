@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/castalia-org/castalia/internal/identity"
 	"github.com/castalia-org/castalia/internal/platform/config"
 	"github.com/castalia-org/castalia/internal/platform/httpserver"
 )
@@ -30,10 +31,13 @@ type Options struct {
 
 // App is the program, built and not yet running.
 type App struct {
-	opt     Options
-	res     *resources
-	server  *httpserver.Server
-	limits  limits
+	opt    Options
+	res    *resources
+	server *httpserver.Server
+	limits limits
+
+	identity *identity.Service
+
 	started time.Time
 	parts   []part
 }
@@ -92,7 +96,7 @@ func (a *App) newServer() (*httpserver.Server, error) {
 	return httpserver.New(httpserver.Config{
 		Addr: net.JoinHostPort(s.Host, strconv.Itoa(s.Port)), Logger: a.opt.Log, Metrics: a.res.metrics, Traces: a.res.traces,
 		TrustProxy: s.TrustProxy, OperatorToken: s.OperatorToken.Reveal(), FailedAuth: a.limits.failedAuth,
-		CORS:  httpserver.OpenCORS(strings.Join(s.CORSOrigin, ",")),
+		CORS:  a.openCORS(),
 		Title: a.opt.Settings.Oracle.Name, Version: a.opt.Version,
 		MaxConns: s.OpenConnections, DrainDelay: s.DrainDelay, DrainTimeout: s.DrainLimit,
 	})

@@ -2,21 +2,31 @@ package app
 
 import (
 	"context"
-	"strings"
+	"fmt"
 
 	"github.com/castalia-org/castalia/internal/platform/httpserver"
 )
 
 // build makes every part in the order in which they stand on each other.
-func (a *App) build(_ context.Context) error {
+func (a *App) build(ctx context.Context) error {
 	a.parts = append(a.parts, part{
 		name:     "app",
 		surfaces: []httpserver.Surface{a.healthSurface(), a.operatorSurface(), consoleSurface()},
 	})
+	for _, step := range []struct {
+		service string // empty: on every node
+		build   func(context.Context) (part, error)
+	}{
+		{"", a.buildIdentity},
+	} {
+		if step.service != "" && !a.serves(step.service) {
+			continue
+		}
+		p, err := step.build(ctx)
+		if err != nil {
+			return fmt.Errorf("build %s: %w", step.service, err)
+		}
+		a.parts = append(a.parts, p)
+	}
 	return nil
 }
-
-func corsOrigins(a *App) string { return strings.Join(a.opt.Settings.Server.CORSOrigin, ",") }
-
-// DID is the service's own name, the audience of every token.
-func (a *App) DID() string { return a.opt.Settings.Identity.OracleDID }

@@ -39,7 +39,7 @@ type readiness struct {
 func (a *App) healthSurface() httpserver.Surface {
 	return httpserver.Surface{
 		Name: "app",
-		CORS: httpserver.OpenCORS(corsOrigins(a)),
+		CORS: a.openCORS(),
 		Routes: []httpserver.Route{
 			{
 				Method: http.MethodGet, Pattern: "/", Auth: httpserver.Public, Limiter: a.limits.telephone, Tags: []string{"Health"},

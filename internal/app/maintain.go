@@ -5,13 +5,14 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/castalia-org/castalia/internal/identity/identitysql"
 	"github.com/castalia-org/castalia/internal/platform/sqldb"
 )
 
 // allMigrations lists every service's tables, whatever this node serves: a
 // fleet shares one database.
 func allMigrations() []sqldb.Migrations {
-	return []sqldb.Migrations{appMigrations()}
+	return []sqldb.Migrations{appMigrations(), identitysql.Migrations()}
 }
 
 // Migrate brings the database up to date, or, with status alone, only lists

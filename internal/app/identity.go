@@ -1,0 +1,81 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/castalia-org/castalia/internal/identity"
+	"github.com/castalia-org/castalia/internal/identity/identityhttp"
+	"github.com/castalia-org/castalia/internal/identity/identitysql"
+	"github.com/castalia-org/castalia/internal/identity/resolver"
+	"github.com/castalia-org/castalia/internal/platform/config"
+	"github.com/castalia-org/castalia/internal/platform/httpserver"
+	"github.com/castalia-org/castalia/internal/protocol/did"
+)
+
+// buildIdentity makes the one layer that says who is asking, for all services.
+func (a *App) buildIdentity(ctx context.Context) (part, error) {
+	signer, err := serviceSigner(a.opt.Settings.Identity)
+	if err != nil {
+		return part{}, err
+	}
+	s := a.opt.Settings.Identity
+	resolves, err := resolver.New(resolver.Config{URL: s.ResolverURL.Reveal(), AllowPrivate: s.DIDWebPrivate})
+	if err != nil {
+		return part{}, fmt.Errorf("DID_RESOLVER_URL: %w", err)
+	}
+	if err := a.res.db.Migrate(ctx, identitysql.Migrations()); err != nil {
+		return part{}, err
+	}
+	a.identity, err = identity.New(
+		identity.Deps{Store: identitysql.New(a.res.db), Resolver: resolves, Hints: a.res.bus, Logger: a.opt.Log},
+		identity.Config{
+			Signer: signer, EntityDID: s.OracleEntityDID, AuthMaxTTL: time.Duration(s.AuthMaxTTL) * time.Second,
+			MCPMaxTTL: s.MCPMaxTTL, RefuseBareDelegation: !s.BareDelegation,
+		})
+	if err != nil {
+		return part{}, err
+	}
+	if err := a.identity.Load(ctx); err != nil {
+		return part{}, fmt.Errorf("load revocations: %w", err)
+	}
+	return part{
+		name:     "identity",
+		surfaces: []httpserver.Surface{identityhttp.Surface(a.identity, a.openCORS(), a.callerLimits())},
+		workers:  map[string]func(context.Context) error{"revocations": a.identity.Run},
+	}, nil
+}
+
+// serviceSigner is the service's key under the DID that it is known by.
+func serviceSigner(s config.Identity) (did.Signer, error) {
+	signer, err := did.SignerFromSeed(s.OracleKey)
+	if err != nil {
+		return did.Signer{}, fmt.Errorf("ORACLE_KEY: %w", err)
+	}
+	if s.OracleDID == "" {
+		return signer, nil
+	}
+	name, err := did.Parse(s.OracleDID)
+	if err != nil {
+		return did.Signer{}, fmt.Errorf("ORACLE_DID: given %q, allowed is a DID: %w", s.OracleDID, err)
+	}
+	return signer.As(name), nil
+}
+
+// authenticated returns how a surface turns credentials into a principal.
+func (a *App) authenticated(surface identity.Surface) func(httpserver.Handler) httpserver.Handler {
+	return identityhttp.WrapLimited(a.identity, surface, a.callerLimits())
+}
+
+func (a *App) callerLimits() identityhttp.Limits {
+	return identityhttp.Limits{Principals: a.limits.principal, Failures: a.limits.failedAuth}
+}
+
+// DID is the service's own name, the audience of every token.
+func (a *App) DID() string { return a.identity.DID() }
+
+func (a *App) openCORS() httpserver.CORSPolicy { return httpserver.OpenCORS(a.origins()) }
+
+func (a *App) origins() string { return strings.Join(a.opt.Settings.Server.CORSOrigin, ",") }
