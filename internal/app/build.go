@@ -12,6 +12,9 @@ func (a *App) build(ctx context.Context) error {
 	a.parts = append(a.parts, part{
 		name:     "app",
 		surfaces: []httpserver.Surface{a.healthSurface(), a.operatorSurface(), consoleSurface()},
+		workers: map[string]func(context.Context) error{
+			"limits": func(ctx context.Context) error { return a.limits.share(ctx, a.res.node, a.res.bus) },
+		},
 	})
 	for _, step := range []struct {
 		service string // empty: on every node

@@ -1,6 +1,12 @@
 package app
 
 import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/castalia-org/castalia/internal/platform/bus"
 	"github.com/castalia-org/castalia/internal/platform/config"
 	"github.com/castalia-org/castalia/internal/platform/httpserver"
 )
@@ -15,7 +21,12 @@ type limits struct {
 	failedAuth *httpserver.Limiter
 }
 
-const failedAuthPerMinute = 60
+const (
+	failedAuthPerMinute = 60
+	// shareInterval bounds how far a fleet can overshoot a limit: by what each
+	// node lets through between two exchanges.
+	shareInterval = 250 * time.Millisecond
+)
 
 func newLimits(s config.Server) limits {
 	return limits{
@@ -23,4 +34,43 @@ func newLimits(s config.Server) limits {
 		principal:  httpserver.NewLimiter(httpserver.LimiterConfig{Name: "principal", PerMinute: s.PrincipalLimit}),
 		failedAuth: httpserver.NewLimiter(httpserver.LimiterConfig{Name: "failed_auth", PerMinute: failedAuthPerMinute}),
 	}
+}
+
+func (l limits) all() []*httpserver.Limiter {
+	return []*httpserver.Limiter{l.telephone, l.principal, l.failedAuth}
+}
+
+// share exchanges counts with the other nodes until ctx ends. Without the bus
+// each node enforces alone.
+func (l limits) share(ctx context.Context, node string, hints bus.Bus) error {
+	var running sync.WaitGroup
+	defer running.Wait()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	for _, limiter := range l.all() {
+		if limiter == nil {
+			continue
+		}
+		subject := "limits." + limiter.Name()
+		sub, err := hints.Subscribe(subject, func(m bus.Message) {
+			if counts, err := httpserver.ParseCounts(m.Data); err == nil && counts.Node != node {
+				limiter.Merge(counts)
+			}
+		})
+		if err != nil {
+			return fmt.Errorf("hear other nodes' counts: %w", err)
+		}
+		defer func() { _ = sub.Unsubscribe() }()
+		running.Go(func() {
+			limiter.Share(ctx, node, shareInterval, func(ctx context.Context, c httpserver.Counts) error {
+				data, err := c.AppendBinary(nil)
+				if err != nil {
+					return err
+				}
+				return hints.Publish(ctx, subject, data)
+			})
+		})
+	}
+	<-ctx.Done()
+	return nil
 }

@@ -203,3 +203,36 @@ func TestABadSettingStopsTheStartInOneLine(t *testing.T) {
 		t.Errorf("exit %d: %q", code, text)
 	}
 }
+
+// TestTheTelephoneLimitSpansPathsAndNodes spends the budget of one minute on
+// one node and finds it spent on the others.
+func TestTheTelephoneLimitSpansPathsAndNodes(t *testing.T) {
+	t.Parallel()
+	system.Each(t, func(t *testing.T, w *system.World) {
+		paths := []string{"/", "/health"}
+		refused := 0
+		for i := range 110 {
+			reply := w.Node(0).Get(t, paths[i%2])
+			switch {
+			case reply.Status == http.StatusTooManyRequests:
+				refused++
+				if i < 100 || reply.Header.Get("Retry-After") == "" {
+					t.Fatalf("request %d: %d %v", i+1, reply.Status, reply.Header)
+				}
+			case reply.Status != http.StatusOK || i >= 100:
+				t.Fatalf("request %d: %d", i+1, reply.Status)
+			}
+		}
+		if refused != 10 {
+			t.Errorf("%d of 110 refused, want 10", refused)
+		}
+		for _, n := range w.Nodes {
+			system.Eventually(t, "the others know", func() error {
+				if reply := n.Get(t, "/health"); reply.Status != http.StatusTooManyRequests {
+					return fmt.Errorf("%d", reply.Status)
+				}
+				return nil
+			})
+		}
+	}, "RATE_LIMIT_PER_MINUTE=100")
+}
