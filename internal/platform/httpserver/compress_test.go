@@ -77,7 +77,7 @@ func TestCompression(t *testing.T) {
 		{"/same", "gzip", false, false},
 		{"/ok", "gzip", false, true},
 	} {
-		a := do(t, s, "GET", tc.path, nil, "Accept-Encoding: "+tc.accept)
+		a := do(t, s, "GET", tc.path, "Accept-Encoding: "+tc.accept)
 		zipped := a.Header.Get("Content-Encoding") == "gzip"
 		if vary := a.Header.Get("Vary") == "Accept-Encoding"; zipped != tc.zipped || vary != tc.vary {
 			t.Errorf("%s with %q: zipped %v, vary %v", tc.path, tc.accept, zipped, vary)
@@ -101,7 +101,7 @@ func TestCompression(t *testing.T) {
 			t.Errorf("%s: got %d bytes of other text", tc.path, len(text))
 		}
 	}
-	if a := do(t, s, "HEAD", "/sized", nil, "Accept-Encoding: gzip"); a.Header.Get("Content-Encoding") != "" || a.Header.Get("Content-Length") != strconv.Itoa(len(long)) {
+	if a := do(t, s, "HEAD", "/sized", "Accept-Encoding: gzip"); a.Header.Get("Content-Encoding") != "" || a.Header.Get("Content-Length") != strconv.Itoa(len(long)) {
 		t.Errorf("HEAD: got %v", a.Header)
 	}
 }
@@ -126,7 +126,7 @@ func TestCompressedFlush(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer resp.Body.Close()
+	defer func() { _ = resp.Body.Close() }()
 	first := make([]byte, 4000)
 	if _, err := io.ReadFull(resp.Body, first); err != nil || !resp.Uncompressed {
 		t.Fatalf("%v, compressed on the way: %v", err, resp.Uncompressed)

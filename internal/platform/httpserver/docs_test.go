@@ -58,11 +58,11 @@ func TestOpenAPI(t *testing.T) {
 		},
 	}})
 	read := func() any {
-		a := do(t, s, "GET", "/docs-json", nil)
+		a := do(t, s, "GET", "/docs-json")
 		if a.StatusCode != http.StatusOK || !strings.HasPrefix(a.Header.Get("Etag"), "W/") {
 			t.Fatalf("got %d, ETag %q", a.StatusCode, a.Header.Get("Etag"))
 		}
-		if again := do(t, s, "GET", "/docs-json", nil, "If-None-Match: "+a.Header.Get("Etag")); again.StatusCode != http.StatusNotModified {
+		if again := do(t, s, "GET", "/docs-json", "If-None-Match: "+a.Header.Get("Etag")); again.StatusCode != http.StatusNotModified {
 			t.Errorf("asked again: got %d", again.StatusCode)
 		}
 		return any(a.json(t))
@@ -109,7 +109,7 @@ func TestDocsPage(t *testing.T) {
 	for path, media := range map[string]string{
 		"/docs": "text/html", "/docs/": "text/html", "/docs/docs.js": "text/javascript", "/docs/docs.css": "text/css", "/docs/mark.svg": "image/svg+xml",
 	} {
-		a := do(t, s, "GET", path, nil)
+		a := do(t, s, "GET", path)
 		if a.StatusCode != http.StatusOK || !strings.HasPrefix(a.Header.Get("Content-Type"), media) {
 			t.Errorf("%s: got %d %s", path, a.StatusCode, a.Header.Get("Content-Type"))
 		}
@@ -120,7 +120,7 @@ func TestDocsPage(t *testing.T) {
 		}
 	}
 	for _, path := range []string{"/docs/none.js", "/docs/..%2Fdocs.go", "/docs/%2e%2e", "/docs/index", "/docs/a/b"} {
-		if a := do(t, s, "GET", path, nil); a.StatusCode != http.StatusNotFound {
+		if a := do(t, s, "GET", path); a.StatusCode != http.StatusNotFound {
 			t.Errorf("%s: got %d", path, a.StatusCode)
 		}
 	}
@@ -133,11 +133,11 @@ func TestMetrics(t *testing.T) {
 		get("/sessions/{id}", echo("id")),
 		get("/metrics", func(w http.ResponseWriter, r *http.Request) error { m.Handler().ServeHTTP(w, r); return nil }),
 	}})
-	do(t, s, "GET", "/sessions/1", nil)
-	do(t, s, "GET", "/sessions/2", nil)
-	do(t, s, "BREW", "/some/strange/path", nil)
-	do(t, s, "OPTIONS", "/sessions/1", nil, "Origin: http://x", "Access-Control-Request-Method: GET")
-	text := do(t, s, "GET", "/metrics", nil).body
+	do(t, s, "GET", "/sessions/1")
+	do(t, s, "GET", "/sessions/2")
+	do(t, s, "BREW", "/some/strange/path")
+	do(t, s, "OPTIONS", "/sessions/1", "Origin: http://x", "Access-Control-Request-Method: GET")
+	text := do(t, s, "GET", "/metrics").body
 	for _, line := range []string{
 		`castalia_http_requests_total{method="GET",route="/sessions/{id}",status="2xx",surface="oracle"} 2`,
 		`castalia_http_requests_total{method="",route="(none)",status="4xx",surface="none"} 1`,

@@ -92,7 +92,7 @@ func TestCausesAreLoggedOnce(t *testing.T) {
 	}})
 	for path, cause := range map[string]string{"/fail": "disk on fire", "/panic": "cat on keyboard"} {
 		log.Reset()
-		a := do(t, s, "GET", path, nil, "X-Request-Id: the-id")
+		a := do(t, s, "GET", path, "X-Request-Id: the-id")
 		if strings.Contains(a.body, cause) {
 			t.Errorf("%s: the answer shows the cause: %s", path, a.body)
 		}
@@ -104,7 +104,7 @@ func TestCausesAreLoggedOnce(t *testing.T) {
 		}
 	}
 	log.Reset()
-	do(t, s, "GET", "/share/b1946ac92492d2347c6235b4d2611184?token=hunter2", nil, "Authorization: Bearer hunter3")
+	do(t, s, "GET", "/share/b1946ac92492d2347c6235b4d2611184?token=hunter2", "Authorization: Bearer hunter3")
 	got := log.String()
 	for _, secret := range []string{"92492d23", "hunter"} {
 		if strings.Contains(got, secret) {

@@ -28,7 +28,7 @@ func TestOpenCORS(t *testing.T) {
 		t.Parallel()
 		s := newServer(t, httpserver.Config{}, surface("*"))
 		for _, path := range []string{"/sessions/1", "/sessions/1/none"} {
-			a := do(t, s, "OPTIONS", path, nil, preflight...)
+			a := do(t, s, "OPTIONS", path, preflight...)
 			want := map[string]string{
 				origin: "*", credentials: "", "Vary": "",
 				"Access-Control-Allow-Methods":  "GET,POST,PUT,DELETE,PATCH,OPTIONS",
@@ -44,7 +44,7 @@ func TestOpenCORS(t *testing.T) {
 				t.Errorf("%s: got %d, request id %q", path, a.StatusCode, a.Header.Get("X-Request-Id"))
 			}
 		}
-		if a := do(t, s, "GET", "/public", nil); a.Header.Get(origin) != "*" {
+		if a := do(t, s, "GET", "/public"); a.Header.Get(origin) != "*" {
 			t.Errorf("a plain answer has %s %q", origin, a.Header.Get(origin))
 		}
 	})
@@ -52,7 +52,7 @@ func TestOpenCORS(t *testing.T) {
 		t.Parallel()
 		s := newServer(t, httpserver.Config{}, surface("https://a.example"))
 		for _, from := range []string{"https://a.example", "https://b.example"} {
-			a := do(t, s, "GET", "/public", nil, "Origin: "+from)
+			a := do(t, s, "GET", "/public", "Origin: "+from)
 			if a.Header.Get(origin) != "https://a.example" || a.Header.Get(credentials) != "true" || !strings.Contains(strings.Join(a.Header["Vary"], ","), "Origin") {
 				t.Errorf("from %s: got %v", from, a.Header)
 			}
@@ -62,7 +62,7 @@ func TestOpenCORS(t *testing.T) {
 		t.Parallel()
 		s := newServer(t, httpserver.Config{}, surface(" https://a.example , https://b.example/"))
 		for from, want := range map[string]string{"https://a.example": "https://a.example", "https://b.example": "https://b.example", "https://c.example": "", "null": ""} {
-			a := do(t, s, "GET", "/public", nil, "Origin: "+from)
+			a := do(t, s, "GET", "/public", "Origin: "+from)
 			if a.Header.Get(origin) != want || (a.Header.Get(credentials) == "true") != (want != "") || !strings.Contains(strings.Join(a.Header["Vary"], ","), "Origin") {
 				t.Errorf("from %s: got %v", from, a.Header)
 			}
@@ -81,7 +81,7 @@ func TestOtherCORS(t *testing.T) {
 	)
 	for path, open := range map[string]bool{"/api/fs": true, "/api/ussd": false, "/ixo": false, "/cosmos": true} {
 		for _, method := range []string{"GET", "OPTIONS"} {
-			a := do(t, s, method, path, nil, "Origin: https://a.example", "Access-Control-Request-Method: GET")
+			a := do(t, s, method, path, "Origin: https://a.example", "Access-Control-Request-Method: GET")
 			found := false
 			for name := range a.Header {
 				found = found || strings.HasPrefix(name, "Access-Control-")
@@ -91,7 +91,7 @@ func TestOtherCORS(t *testing.T) {
 			}
 		}
 	}
-	a := do(t, s, "OPTIONS", "/api/fs", nil, "Origin: https://a.example", "Access-Control-Request-Method: PATCH")
+	a := do(t, s, "OPTIONS", "/api/fs", "Origin: https://a.example", "Access-Control-Request-Method: PATCH")
 	for _, header := range []string{"x-ucan-delegation", "Tus-Resumable", "If-Match", "Mcp-Session-Id", "Range"} {
 		if !strings.Contains(a.Header.Get("Access-Control-Allow-Headers"), header) {
 			t.Errorf("files do not take %s", header)
@@ -143,7 +143,7 @@ func TestOperatorRoutes(t *testing.T) {
 				r.RemoteAddr = tc.peer
 				s.ServeHTTP(w, r)
 			})
-			a := do(t, h, "GET", "/metrics", nil, append([]string{"Host: 127.0.0.1:3000"}, tc.headers...)...)
+			a := do(t, h, "GET", "/metrics", append([]string{"Host: 127.0.0.1:3000"}, tc.headers...)...)
 			if a.StatusCode != tc.want {
 				t.Errorf("got %d, want %d: %s", a.StatusCode, tc.want, a.body)
 			}
@@ -157,7 +157,7 @@ func TestGuessingTheOperatorTokenIsLimited(t *testing.T) {
 		OperatorToken: "s3cret", FailedAuth: httpserver.NewLimiter(httpserver.LimiterConfig{PerMinute: 3}),
 	}, httpserver.Surface{Name: "op", Routes: []httpserver.Route{{Method: "GET", Pattern: "/metrics", Auth: httpserver.Operator, Handler: echo()}}})
 	for i, want := range []int{401, 401, 401, 429, 429} {
-		a := do(t, s, "GET", "/metrics", nil, "Authorization: Bearer guess")
+		a := do(t, s, "GET", "/metrics", "Authorization: Bearer guess")
 		if a.StatusCode != want || (want == 429) != (a.Header.Get("Retry-After") != "") {
 			t.Errorf("guess %d: got %d, Retry-After %q", i, a.StatusCode, a.Header.Get("Retry-After"))
 		}
@@ -217,7 +217,7 @@ func TestRequestID(t *testing.T) {
 	for given, kept := range map[string]bool{
 		"abc-123_x.y:z": true, "": false, "has space": false, "new\nline": false, strings.Repeat("a", 128): true, strings.Repeat("a", 129): false, "é": false, "<script>": false,
 	} {
-		a := do(t, s, "GET", "/", nil, "X-Request-Id: "+given)
+		a := do(t, s, "GET", "/", "X-Request-Id: "+given)
 		got := a.Header.Get("X-Request-Id")
 		if (got == given) != kept || got == "" || got != inside {
 			t.Errorf("given %q: got %q, inside %q", given, got, inside)
@@ -236,7 +236,7 @@ func TestSecurityHeaders(t *testing.T) {
 	}
 	s := newServer(t, httpserver.Config{}, httpserver.Surface{Name: "a", Routes: []httpserver.Route{get("/html", html)}})
 	for _, path := range []string{"/html", "/none", "/docs", "/docs-json"} {
-		a := do(t, s, "GET", path, nil)
+		a := do(t, s, "GET", path)
 		if a.Header.Get("X-Content-Type-Options") != "nosniff" || a.Header.Get("Referrer-Policy") != "no-referrer" || a.Header.Get("Server") != "" {
 			t.Errorf("%s: got %v", path, a.Header)
 		}

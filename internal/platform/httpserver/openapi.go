@@ -191,7 +191,7 @@ func (b *docBuilder) replies(r *Route) map[string]any {
 		key := strconv.Itoa(reply.Status)
 		if before, ok := out[key].(map[string]any); ok { // one status in several media types
 			if have, ok := before["content"].(map[string]any); ok && item["content"] != nil {
-				maps.Copy(have, item["content"].(map[string]any)) //nolint:errcheck // made a few lines above
+				maps.Copy(have, item["content"].(map[string]any))
 				continue
 			}
 		}

@@ -56,7 +56,7 @@ func TestRouting(t *testing.T) {
 		{"GET", "/x/1/2/3/4", values{"pattern": "/x/{a}/{b}/{rest...}", "a": "1", "b": "2", "rest": "3/4"}},
 		{"GET", "/x//2/3", nil},
 	} {
-		a := do(t, s, tc.method, tc.path, nil)
+		a := do(t, s, tc.method, tc.path)
 		if tc.want == nil {
 			if a.StatusCode != http.StatusNotFound {
 				t.Errorf("%s %s: got %d, want 404", tc.method, tc.path, a.StatusCode)
@@ -72,10 +72,10 @@ func TestRouting(t *testing.T) {
 func TestHeadIsServedByGet(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, httpserver.Config{}, httpserver.Surface{Name: "a", Routes: []httpserver.Route{get("/a", echo())}})
-	if a := do(t, s, "HEAD", "/a", nil); a.StatusCode != http.StatusOK {
+	if a := do(t, s, "HEAD", "/a"); a.StatusCode != http.StatusOK {
 		t.Errorf("HEAD: got %d", a.StatusCode)
 	}
-	a := do(t, s, "OPTIONS", "/a", nil)
+	a := do(t, s, "OPTIONS", "/a")
 	if a.StatusCode != http.StatusNoContent || a.Header.Get("Allow") != "GET, HEAD, OPTIONS" {
 		t.Errorf("OPTIONS: got %d, Allow %q", a.StatusCode, a.Header.Get("Allow"))
 	}
@@ -132,18 +132,18 @@ func TestDynamicOwners(t *testing.T) {
 		"/queryx":        404,
 		"/sessions/else": 200, // claimed: no fixed route is there
 	} {
-		if a := do(t, s, "GET", path, nil); a.StatusCode != want {
+		if a := do(t, s, "GET", path); a.StatusCode != want {
 			t.Errorf("GET %s: got %d, want %d", path, a.StatusCode, want)
 		}
 	}
-	if got := do(t, s, "GET", "/sessions", nil).json(t)["pattern"]; got != "/sessions" {
+	if got := do(t, s, "GET", "/sessions").json(t)["pattern"]; got != "/sessions" {
 		t.Errorf("a fixed path was served by %v", got)
 	}
-	if a := do(t, s, "POST", "/sessions", nil); a.StatusCode != http.StatusMethodNotAllowed {
+	if a := do(t, s, "POST", "/sessions"); a.StatusCode != http.StatusMethodNotAllowed {
 		t.Errorf("POST on a fixed path: got %d, want 405", a.StatusCode)
 	}
 	served["ixo"] = true // rediscovered
-	if a := do(t, s, "GET", "/ixo/did", nil); a.StatusCode != http.StatusOK {
+	if a := do(t, s, "GET", "/ixo/did"); a.StatusCode != http.StatusOK {
 		t.Errorf("a new prefix is not served: %d", a.StatusCode)
 	}
 }

@@ -83,7 +83,7 @@ func fetch(c *http.Client, method, url string, body io.Reader) (status int, text
 	if err != nil {
 		return 0, "", err
 	}
-	defer resp.Body.Close()
+	defer func() { _ = resp.Body.Close() }()
 	data, err := io.ReadAll(resp.Body)
 	return resp.StatusCode, string(data), err
 }
@@ -170,7 +170,7 @@ func TestDrainOrder(t *testing.T) {
 		_, text, err := fetch(c, "GET", s.url("/slow"), nil)
 		slow <- result{text, err}
 	}()
-	resp, err := c.Get(s.url("/stream"))
+	resp, err := c.Get(s.url("/stream")) //nolint:bodyclose // closed by the goroutine that reads it
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -387,7 +387,7 @@ func TestHijack(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			defer conn.Close()
+			defer func() { _ = conn.Close() }()
 			line, _ := rw.ReadString('\n')
 			_, _ = rw.WriteString("you said " + line)
 			return rw.Flush()

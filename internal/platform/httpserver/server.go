@@ -228,7 +228,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	for i, name := range m.names {
 		r.SetPathValue(name, x.lookup.vars[i])
 	}
-	err := s.serve(x, r, m, allow)
+	err := s.serve(x, r, m, allow) //nolint:contextcheck // r carries the context
 	s.finish(x, r, err)
 	if x.abort {
 		panic(http.ErrAbortHandler)

@@ -3,7 +3,6 @@ package httpserver_test
 import (
 	"encoding/json"
 	"errors"
-	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -66,9 +65,9 @@ func (a answer) json(t *testing.T) map[string]any {
 }
 
 // do sends one request through the handler, headers given as "Name: value".
-func do(t *testing.T, h http.Handler, method, target string, body io.Reader, headers ...string) answer {
+func do(t *testing.T, h http.Handler, method, target string, headers ...string) answer {
 	t.Helper()
-	r := httptest.NewRequestWithContext(t.Context(), method, target, body)
+	r := httptest.NewRequestWithContext(t.Context(), method, target, nil)
 	for _, line := range headers {
 		name, value, _ := strings.Cut(line, ": ")
 		if name == "Host" {
@@ -103,7 +102,7 @@ func TestErrorsAreWrittenByTheSurface(t *testing.T) {
 		{"POST", "/api/fs/broken", `{"error":"method_not_allowed","message":"Cannot POST /api/fs/broken","status":405}`},
 		{"GET", "/panic", `{"message":"Internal server error","statusCode":500}`},
 	} {
-		a := do(t, s, tc.method, tc.path, nil)
+		a := do(t, s, tc.method, tc.path)
 		if a.body != tc.want {
 			t.Errorf("%s %s: got %s, want %s", tc.method, tc.path, a.body, tc.want)
 		}

@@ -198,7 +198,7 @@ func matchPhone(s string, i int) (end int, text string) {
 	for end < len(s) && isDigit(s[end]) {
 		end++
 	}
-	if n := end - j; n < least || n > 15 || end < len(s) && isWord(s[end]) {
+	if n := end - j; n < least || n > 15 || least > 8 && end < len(s) && isWord(s[end]) {
 		return i, ""
 	}
 	if s[i] == '+' || s[i] == '0' {
@@ -207,28 +207,29 @@ func matchPhone(s string, i int) (end int, text string) {
 	return end, s[i:j] + MaskPhone(s[j:end])
 }
 
-// matchToken looks at the run of base64 characters that starts at i.
+// matchToken looks at the run of base64 characters that starts at i. It
+// decides by the beginning of the run, so that text with many beginnings is
+// still read in linear time.
 func matchToken(s string, i int) (end int, text string) {
 	end, hexOnly := i, true
-	for end < len(s) && isToken(s[end]) {
+	for end < len(s) && end < i+4*tokenLength && isToken(s[end]) {
 		hexOnly = hexOnly && isHex(s[end])
 		end++
 	}
-	n := end - i
-	switch {
+	text = redacted
+	switch n := end - i; {
 	case n >= 16 && strings.HasPrefix(s[i:], "eyJ"): // a JWT, or any base64 of a JSON object
-		for end < len(s) && (isToken(s[end]) || s[end] == '.') {
-			end++
-		}
-		return end, redacted
 	case n >= 40 && strings.Contains(s[i:min(end, i+24)], "lcm9vdH"): // base64 of a CAR header: "roots"
-		return end, redacted
 	case n == 64 && hexOnly:
-		return end, s[i:i+6] + "…" + redacted
+		text = s[i:i+6] + "…" + redacted
 	case n >= tokenLength && !pathLike(s[i:end]):
-		return end, redacted
+	default:
+		return i, ""
 	}
-	return i, ""
+	for end < len(s) && (isToken(s[end]) || s[end] == '.' && s[i] == 'e') {
+		end++
+	}
+	return end, text
 }
 
 // pathLike tells a file path, whose slashes are many and near, from base64.

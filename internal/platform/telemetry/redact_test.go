@@ -1,0 +1,207 @@
+package telemetry_test
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/castalia-org/castalia/internal/platform/telemetry"
+)
+
+func TestRedactText(t *testing.T) {
+	t.Parallel()
+	car := base64.StdEncoding.EncodeToString([]byte("\x3a\xa2eroots\x81\xd8\x2a\x58\x25\x00\x01\x71\x12\x20 and then the rest of the car file"))
+	hex64 := strings.Repeat("9f86d081", 8)
+	for in, want := range map[string]string{
+		"":                                    "",
+		"nothing to see":                      "nothing to see",
+		"dialled +254712345601 today":         "dialled +2547••••••01 today",
+		"+254712345601":                       "+2547••••••01",
+		"%2B254712345601":                     "%2B2547••••••01",
+		"tel:+254712345601":                   "tel:+2547••••••01",
+		"tel:254712345601":                    "tel:2547••••••01",
+		"from=0712345601 to=x":                "from=0712••••01 to=x",
+		"00254712345601":                      "0025••••••••01",
+		"x+254712345601":                      "x+2547••••••01",
+		"(+254712345601)":                     "(+2547••••••01)",
+		"+254712345601th":                     "+2547••••••01th",
+		"2+2":                                 "2+2",
+		"+1234567 is short":                   "+1234567 is short",
+		"+1234567890123456 is long":           "+1234567890123456 is long",
+		"at 1763222400000 ms":                 "at 1763222400000 ms",
+		"Authorization: Bearer abc.def-ghi_j": "Authorization: Bearer [redacted]",
+		"bearer  abcdefghijkl":                "bearer [redacted]",
+		"bearer of news":                      "bearer of news",
+		"token " + car + " end":               "token [redacted] end",
+		"m" + car:                             "[redacted]",
+		"jwt eyJhbGciOiJFZERTQSJ9.eyJpc3MiOiJ4In0.c2ln": "jwt [redacted]",
+		"key " + hex64:                              "key 9f86d0…[redacted]",
+		strings.Repeat("Ab9+", 30):                  "[redacted]",
+		strings.Repeat("Ab9+", 3000):                "[redacted]",
+		"eyJ" + strings.Repeat("a.b", 500) + " end": "[redacted] end",
+		// What belongs in a log stays.
+		"did:key:z6MkhaXgBZDvotDkL5257faiztiGiC2QtKLGpbnnEGta2doK":                                      "did:key:z6MkhaXgBZDvotDkL5257faiztiGiC2QtKLGpbnnEGta2doK",
+		"bafybeigdyrzt5sfp7udm7hu76uh7y26nf3efuylqabf3oclgtqy55fbzdi":                                   "bafybeigdyrzt5sfp7udm7hu76uh7y26nf3efuylqabf3oclgtqy55fbzdi",
+		"01a1e009-869f-7352-88a7-53e81d5dd996":                                                          "01a1e009-869f-7352-88a7-53e81d5dd996",
+		"/home/user/projects/castalia/internal/platform/telemetry/redact_and_more_text/file_test.go:12": "/home/user/projects/castalia/internal/platform/telemetry/redact_and_more_text/file_test.go:12",
+		"2026-11-15T16:00:00+0300":                                                                      "2026-11-15T16:00:00+0300",
+	} {
+		if got := telemetry.Redact(in); got != want {
+			t.Errorf("Redact(%q) = %q, want %q", in, got, want)
+		}
+	}
+}
+
+func TestMaskPhone(t *testing.T) {
+	t.Parallel()
+	for in, want := range map[string]string{
+		"": "", "+254712345601": "+2547••••••01", "254712345601": "2547••••••01", "12345": "•••••", "+1234567": "•••••••", "not a number": "[redacted]", "+": "",
+	} {
+		if got := telemetry.MaskPhone(in); got != want {
+			t.Errorf("MaskPhone(%q) = %q, want %q", in, got, want)
+		}
+	}
+}
+
+type leaky struct{ Deep string }
+
+type resolver struct{ s string }
+
+func (r resolver) LogValue() slog.Value { return slog.StringValue(r.s) }
+
+// Whoever logs a secret, however, it does not come out.
+func TestLoggerRedacts(t *testing.T) {
+	t.Parallel()
+	const number = "+254712345601"
+	for name, attr := range map[string]slog.Attr{
+		"key":            slog.String("access_token", "hunter2"),
+		"camel case":     slog.String("accessToken", "hunter2"),
+		"header":         slog.String("Authorization", "hunter2"),
+		"pin":            slog.Int("pin", 31337),
+		"user pin":       slog.Int("userPin", 31337),
+		"structure":      slog.Any("credentials", leaky{"hunter2"}),
+		"api key":        slog.String("api_key", "hunter2"),
+		"secret type":    slog.Any("x", telemetry.Secret("hunter2")),
+		"secret inside":  slog.Any("x", struct{ S telemetry.Secret }{"hunter2"}),
+		"secret in list": slog.Any("x", []telemetry.Secret{"hunter2"}),
+		"group":          slog.Group("request", slog.String("token", "hunter2"), slog.String("from", number)),
+		"phone":          slog.String("phone", "0712345601"),
+		"phone number":   slog.String("phoneNumber", "254712345601"),
+		"phone type":     slog.Any("caller", telemetry.Phone(number)),
+		"any text":       slog.String("text", "call "+number),
+		"error":          slog.Any("error", fmt.Errorf("wrap: %w", errors.New("no route to "+number))),
+		"deep":           slog.Any("x", []any{map[string]any{"k": leaky{number}}}),
+		"resolver":       slog.Any("x", resolver{number}),
+		"bytes":          slog.Any("x", []byte("hunter2")),
+	} {
+		for _, format := range []string{"json", "pretty"} {
+			var out bytes.Buffer
+			log := telemetry.NewLogger(&out, telemetry.Config{Format: format})
+			log.LogAttrs(t.Context(), slog.LevelInfo, "call from "+number, attr)
+			log.With(attr).WithGroup("g").With(attr).LogAttrs(t.Context(), slog.LevelInfo, "x", attr)
+			for _, secret := range []string{"hunter2", "31337", "12345601", "123456"} {
+				if strings.Contains(out.String(), secret) {
+					t.Errorf("%s, %s: %q is in the log: %s", name, format, secret, out.String())
+				}
+			}
+		}
+	}
+}
+
+func TestLoggerKeepsWhatIsNotSecret(t *testing.T) {
+	t.Parallel()
+	var out bytes.Buffer
+	log := telemetry.NewLogger(&out, telemetry.Config{})
+	log.LogAttrs(t.Context(), slog.LevelInfo, "hello", slog.Int("pin_attempts", 2), slog.String("token_cid", "bafy"), slog.String("key", "k"), slog.Bool("ok", true), slog.String("empty_token", ""))
+	log.LogAttrs(t.Context(), slog.LevelDebug, "not shown")
+	var got map[string]any
+	if err := json.Unmarshal(out.Bytes(), &got); err != nil {
+		t.Fatalf("not one JSON line: %v: %s", err, out.String())
+	}
+	for k, want := range map[string]any{"msg": "hello", "level": "INFO", "pin_attempts": 2.0, "token_cid": "bafy", "key": "k", "ok": true, "empty_token": ""} {
+		if got[k] != want {
+			t.Errorf("%s is %v, want %v", k, got[k], want)
+		}
+	}
+}
+
+func TestPrettyIsOneLine(t *testing.T) {
+	t.Parallel()
+	var out bytes.Buffer
+	log := telemetry.NewLogger(&out, telemetry.Config{Format: "pretty", Level: "debug"})
+	log.WithGroup("g").LogAttrs(t.Context(), slog.LevelWarn, "two\nlines", slog.String("a", "x y\x1b[31m\n"), slog.Group("in", slog.Int("b", 1)))
+	line := out.String()
+	if strings.Count(line, "\n") != 1 || strings.ContainsRune(line, 0x1b) {
+		t.Errorf("got %q", line)
+	}
+	for _, part := range []string{`WRN`, `"two\nlines"`, `g.a="x y\x1b[31m\n"`, `g.in.b=1`} {
+		if !strings.Contains(line, part) {
+			t.Errorf("no %s in %q", part, line)
+		}
+	}
+}
+
+func TestSecretHides(t *testing.T) {
+	t.Parallel()
+	s := telemetry.Secret("hunter2")
+	js, err := json.Marshal(map[string]any{"s": s})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, text := range []string{fmt.Sprint(s), fmt.Sprintf("%v %+v %#v %q %x %d", s, s, s, s, s, s), string(js), fmt.Sprintf("%v", &struct{ S telemetry.Secret }{s})} {
+		if strings.Contains(text, "hunter2") || strings.Contains(text, "68756e") {
+			t.Errorf("shown as %s", text)
+		}
+	}
+	if s.Reveal() != "hunter2" {
+		t.Error("lost")
+	}
+}
+
+func TestParseLevel(t *testing.T) {
+	t.Parallel()
+	for name, want := range map[string]slog.Level{"": slog.LevelInfo, "debug": slog.LevelDebug, "WARN": slog.LevelWarn, "error": slog.LevelError} {
+		if got, err := telemetry.ParseLevel(name); got != want || err != nil {
+			t.Errorf("%q: got %v %v", name, got, err)
+		}
+	}
+	if _, err := telemetry.ParseLevel("loud"); err == nil {
+		t.Error("loud is a level")
+	}
+}
+
+func TestFingerprint(t *testing.T) {
+	t.Parallel()
+	a, b := telemetry.Fingerprint([]byte("k"), "+254712345601"), telemetry.Fingerprint([]byte("k"), "+254712345602")
+	if a == b || len(a) != 12 || a != telemetry.Fingerprint([]byte("k"), "+254712345601") || a == telemetry.Fingerprint([]byte("other"), "+254712345601") {
+		t.Errorf("got %s and %s", a, b)
+	}
+}
+
+var number = regexp.MustCompile(`\+[0-9]{8,15}($|[^0-9])`)
+
+func FuzzRedact(f *testing.F) {
+	for _, seed := range []string{
+		"+254712345601", "Bearer abcdefgh", "%2B254712345601", "tel:+254712345601", "0712345601", "eyJhbGciOiJFZERTQSJ9.e30.x", strings.Repeat("a", 200), "\xff+\xfe", "é+254712345601é", "++254712345601", "+254712345601+254712345601",
+	} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		once := telemetry.Redact(s)
+		if again := telemetry.Redact(once); again != once {
+			t.Fatalf("Redact(%q) = %q, and again %q", s, once, again)
+		}
+		if number.MatchString(once) {
+			t.Fatalf("Redact(%q) = %q shows a telephone number", s, once)
+		}
+		if strings.Contains(telemetry.Redact("Bearer "+"k3y"+strings.Repeat("z", 20)+" "+s), "k3yzzz") {
+			t.Fatalf("a bearer token before %q is shown", s)
+		}
+	})
+}

@@ -1,0 +1,77 @@
+package telemetry_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/castalia-org/castalia/internal/platform/telemetry"
+)
+
+// A real collector endpoint gets the spans of a request, as one trace that
+// continues the caller's.
+func TestTracesAreExported(t *testing.T) {
+	t.Parallel()
+	got := make(chan string, 8)
+	collector := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		got <- r.URL.Path + "\n" + string(body)
+		w.Header().Set("Content-Type", "application/x-protobuf")
+	}))
+	defer collector.Close()
+	traces, err := telemetry.StartTraces(t.Context(), telemetry.TraceConfig{Endpoint: collector.URL, Service: "castalia", Node: "n1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := http.Header{"Traceparent": {"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"}}
+	ctx, span := traces.StartRequest(t.Context(), h, "GET", "/sessions/{id}")
+	if span.TraceID() != "0af7651916cd43dd8448eb211c80319c" {
+		t.Errorf("the trace is %s", span.TraceID())
+	}
+	_, inner := telemetry.StartSpan(ctx, "read sessions")
+	inner.End(errors.New("no route to +254712345601"))
+	span.EndRequest(http.StatusInternalServerError, "the-id")
+	if err := traces.Shutdown(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	sent := <-got
+	for _, part := range []string{"/v1/traces\n", "GET /sessions/{id}", "read sessions", "the-id", "castalia"} {
+		if !strings.Contains(sent, part) {
+			t.Errorf("%q was not exported", part)
+		}
+	}
+	if strings.Contains(sent, "2345601") {
+		t.Error("a telephone number was exported")
+	}
+}
+
+func TestTracesOff(t *testing.T) {
+	t.Parallel()
+	traces, err := telemetry.StartTraces(t.Context(), telemetry.TraceConfig{})
+	if traces != nil || err != nil {
+		t.Fatalf("got %v %v", traces, err)
+	}
+	ctx, span := traces.StartRequest(t.Context(), nil, "GET", "/")
+	if ctx != t.Context() || span.TraceID() != "" {
+		t.Error("a trace was begun")
+	}
+	span.EndRequest(http.StatusOK, "")
+	_, inner := telemetry.StartSpan(context.Background(), "x")
+	inner.End(nil)
+	if err := traces.Shutdown(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestTraceEndpointIsChecked(t *testing.T) {
+	t.Parallel()
+	for _, bad := range []string{"localhost:4318", "ftp://x", "http://", ":"} {
+		if _, err := telemetry.StartTraces(t.Context(), telemetry.TraceConfig{Endpoint: bad}); err == nil {
+			t.Errorf("%q was taken", bad)
+		}
+	}
+}
