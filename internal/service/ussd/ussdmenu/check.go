@@ -61,6 +61,9 @@ func (c *checker) checkHeader() {
 	if s.Resume != "" && s.Screens[s.Resume] == nil {
 		c.report("resume", "unknown resume screen %q", s.Resume)
 	}
+	if s.Login != "" && s.Screens[s.Login] == nil {
+		c.report("login", "unknown login screen %q", s.Login)
+	}
 	for _, label := range []struct {
 		name string
 		text Text

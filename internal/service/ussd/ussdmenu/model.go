@@ -17,6 +17,7 @@ type Source struct {
 	Start     string              `yaml:"start"`
 	Exit      string              `yaml:"exit"`
 	Resume    string              `yaml:"resume"`
+	Login     string              `yaml:"login"`
 	Labels    Labels              `yaml:"labels"`
 	Keys      Keys                `yaml:"keys"`
 	Variables map[string]Variable `yaml:"variables"`
@@ -275,6 +276,12 @@ func (m *Menu) Start() string { return m.src.Start }
 
 // ResumeScreen returns the id of the screen that offers to continue, or "".
 func (m *Menu) ResumeScreen() string { return m.src.Resume }
+
+// LoginScreen returns the id of the screen where a login begins, or "".
+func (m *Menu) LoginScreen() string { return m.src.Login }
+
+// Exit returns the id of the screen that ends a session.
+func (m *Menu) Exit() string { return m.src.Exit }
 
 // Has reports whether the menu has the screen.
 func (m *Menu) Has(screen string) bool { return m.src.Screens[screen] != nil }

@@ -1,0 +1,280 @@
+package ussd
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/castalia-org/castalia/internal/platform/fault"
+	"github.com/castalia-org/castalia/internal/service/ussd/ussdmenu"
+)
+
+// claimTime is how long a hop with a slow hash is reserved. A node that dies
+// meanwhile delays a retransmission by no more.
+const claimTime = 3 * time.Second
+
+// act runs a registered action and returns its outcome and the variables that
+// it sets. What it changes goes into the hop's effects.
+func (h *hop) act(ctx context.Context, name string) (outcome string, set map[string]string, err error) {
+	switch name {
+	case actionCreateAccount:
+		return h.createAccount(ctx)
+	case actionVerifyPIN:
+		return h.verifyPIN(ctx)
+	case actionChangePIN:
+		return h.changePIN(ctx)
+	case actionLoadProfile:
+		return h.loadProfile(ctx)
+	case actionSetLanguage:
+		return h.setLanguage()
+	case actionLogOut:
+		h.next.Account = ""
+		h.next.Memory.Facts &^= ussdmenu.AnswerWaiting
+		h.next.State.Vars = nil
+		return "ok", nil, nil
+	case actionAskOracle:
+		return h.askOracle(ctx)
+	case actionTakeAnswer:
+		return h.takeAnswer(ctx)
+	case actionLookUpEntity:
+		return h.lookUpEntity(ctx)
+	}
+	return "", nil, fmt.Errorf("unknown action %q", name)
+}
+
+// claim reserves the hop before anything slow happens, so that deliveries of
+// the same input at other nodes wait for this answer.
+func (h *hop) claim(ctx context.Context, d time.Duration, counters ...Counter) (Attempt, error) {
+	if h.claimed {
+		return Attempt{}, errors.New("one hop claims once")
+	}
+	h.claimed = true
+	return h.svc.store.Claim(ctx, Claim{
+		ID: h.id, Prior: Prior{Rev: h.cur.Rev, Hop: h.cur.Hop},
+		Now: h.now, Until: h.now.Add(d), Counters: counters,
+	})
+}
+
+// confirmed reports whether the PIN just typed is the one of the hop before.
+func (h *hop) confirmed() bool {
+	for name, digest := range h.cur.Memory.Digests {
+		if name != h.secretVar && h.svc.cfg.Keys.matches(digest, "secret", h.id, name, h.secret) {
+			return true
+		}
+	}
+	return false
+}
+
+// weak reports a PIN that is easy to guess for who knows the telephone number.
+func (h *hop) weak() bool {
+	return ussdmenu.WeakPIN(h.secret) || strings.Contains(h.req.Phone, h.secret)
+}
+
+func (h *hop) createAccount(ctx context.Context) (string, map[string]string, error) {
+	switch {
+	case !h.confirmed():
+		return "mismatch", nil, nil
+	case h.weak():
+		return "weak", nil, nil
+	}
+	info, err := h.svc.store.Phone(ctx, h.req.Phone)
+	if err != nil {
+		return "", nil, fmt.Errorf("look up telephone: %w", err)
+	}
+	if info.Accounts >= h.svc.cfg.AccountsPerPhone {
+		return "full", nil, nil
+	}
+	if _, err := h.claim(ctx, claimTime); err != nil {
+		return "", nil, err
+	}
+	vars := h.next.State.Vars
+	a := Account{
+		ID: newAccountID(), Phone: h.req.Phone, Name: vars["name"], Email: vars["email"],
+		Language: h.next.State.Lang, Created: h.now, Updated: h.now,
+	}
+	if a.PIN, err = h.svc.vault.seal(ctx, a.ID, h.secret); err != nil {
+		return "", nil, err
+	}
+	h.effects = append(h.effects, CreateAccount{Account: a, Limit: h.svc.cfg.AccountsPerPhone})
+	h.newPhone = true
+	h.next.Account = a.ID
+	h.next.Memory.PhoneAccount = ""
+	h.next.Memory.Facts &^= ussdmenu.HasAccount
+	if info.Accounts == 0 {
+		h.next.Memory.PhoneAccount = a.ID
+		h.next.Memory.Facts |= ussdmenu.HasAccount
+	}
+	return "ok", map[string]string{"account": a.ID, "name": a.Name}, nil
+}
+
+func newAccountID() string {
+	var b [4]byte
+	_, _ = rand.Read(b[:]) // never fails, by its contract
+	return "C" + strings.ToUpper(hex.EncodeToString(b[:]))
+}
+
+// verifyPIN checks a PIN. The attempt is durable before the PIN is looked at.
+func (h *hop) verifyPIN(ctx context.Context) (string, map[string]string, error) {
+	id := h.next.Account
+	if id == "" {
+		id = h.next.State.Vars["account"]
+	}
+	if id == "" {
+		id = h.next.Memory.PhoneAccount
+	}
+	account, err := h.svc.store.Account(ctx, id)
+	unknown := errors.Is(err, ErrNoAccount)
+	if err != nil && !unknown {
+		return "", nil, fmt.Errorf("load account: %w", err)
+	}
+	var counters []Counter
+	if !unknown && account.Phone == h.req.Phone {
+		counters = []Counter{{Subject: account.ID, Origin: originOwn}}
+	} else {
+		// Strangers can lock out strangers, never the owner's own telephone.
+		counters = append(counters, Counter{Subject: h.req.Phone, Origin: originCaller})
+		if !unknown {
+			counters = append(counters, Counter{Subject: account.ID, Origin: originOther})
+		}
+	}
+	attempt, err := h.claim(ctx, claimTime, counters...)
+	if err != nil {
+		return "", nil, err
+	}
+	if attempt.Refused {
+		return "locked", h.wait(attempt.Until), nil
+	}
+	if unknown {
+		if err := h.svc.vault.waste(ctx, h.secret); err != nil {
+			return "", nil, err
+		}
+		return h.wrongPIN(attempt)
+	}
+	right, renew, err := h.svc.vault.check(ctx, account.ID, account.PIN, h.secret)
+	if err != nil {
+		return "", nil, err
+	}
+	if !right {
+		return h.wrongPIN(attempt)
+	}
+	h.effects = append(h.effects, ClearAttempts{Counters: counters})
+	if renew {
+		sealed, err := h.svc.vault.seal(ctx, account.ID, h.secret)
+		if err != nil {
+			return "", nil, err
+		}
+		h.effects = append(h.effects, SetPIN{Account: account.ID, Sealed: sealed})
+	}
+	if h.next.Account != "" {
+		h.next.Memory.PINProved = true
+		return "ok", nil, nil
+	}
+	return h.logIn(ctx, account)
+}
+
+func (h *hop) wrongPIN(attempt Attempt) (string, map[string]string, error) {
+	if attempt.Until.After(h.now) {
+		h.svc.cfg.Observer.Locked()
+		h.next.Account = ""
+		return "locked", h.wait(attempt.Until), nil
+	}
+	return "wrong", nil, nil
+}
+
+func (h *hop) wait(until time.Time) map[string]string {
+	minutes := max(1, int(math.Ceil(until.Sub(h.now).Minutes())))
+	return map[string]string{"wait": strconv.Itoa(minutes)}
+}
+
+func (h *hop) logIn(ctx context.Context, a Account) (string, map[string]string, error) {
+	h.next.Account = a.ID
+	h.next.State.Lang = h.menu.Language(a.Language)
+	h.next.Memory.Facts &^= ussdmenu.AnswerWaiting
+	q, err := h.svc.store.Waiting(ctx, a.ID)
+	switch {
+	case err == nil && q.State == Answered:
+		h.next.Memory.Facts |= ussdmenu.AnswerWaiting
+	case err != nil && !errors.Is(err, ErrNoSession):
+		return "", nil, fmt.Errorf("look for answers: %w", err)
+	}
+	return "ok", map[string]string{"account": a.ID, "name": a.Name}, nil
+}
+
+// changePIN stores a new PIN, after the present one was given in this session,
+// and ends the account's other sessions.
+func (h *hop) changePIN(ctx context.Context) (string, map[string]string, error) {
+	switch {
+	case h.next.Account == "" || !h.cur.Memory.PINProved:
+		return "denied", nil, nil
+	case !h.confirmed():
+		return "mismatch", nil, nil
+	case h.weak():
+		return "weak", nil, nil
+	}
+	if _, err := h.claim(ctx, claimTime); err != nil {
+		return "", nil, err
+	}
+	sealed, err := h.svc.vault.seal(ctx, h.next.Account, h.secret)
+	if err != nil {
+		return "", nil, err
+	}
+	h.effects = append(h.effects,
+		SetPIN{Account: h.next.Account, Sealed: sealed},
+		EndSessions{Account: h.next.Account, Except: h.id})
+	return "ok", nil, nil
+}
+
+func (h *hop) loadProfile(ctx context.Context) (string, map[string]string, error) {
+	a, err := h.svc.store.Account(ctx, h.next.Account)
+	if err != nil {
+		return "", nil, fmt.Errorf("load account: %w", err)
+	}
+	email := a.Email
+	if email == "" {
+		email = "-"
+	}
+	return "ok", map[string]string{"account": a.ID, "name": a.Name, "email": email}, nil
+}
+
+func (h *hop) setLanguage() (string, map[string]string, error) {
+	lang := h.menu.Language(h.next.State.Vars["language"])
+	h.next.State.Lang = lang
+	h.effects = append(h.effects, SetLanguage{Account: h.next.Account, Phone: h.req.Phone, Language: lang})
+	h.newPhone = true
+	return "ok", nil, nil
+}
+
+func (h *hop) lookUpEntity(ctx context.Context) (string, map[string]string, error) {
+	if h.svc.cfg.LookUp == nil {
+		return "failed", nil, nil
+	}
+	wait, cancel := context.WithTimeout(ctx, h.svc.cfg.OracleWait)
+	defer cancel()
+	text, err := h.svc.cfg.LookUp.LookUpEntity(wait, h.next.State.Vars["entity"])
+	switch {
+	case fault.Is(err, fault.NotFound), fault.Is(err, fault.Invalid):
+		return "unknown", nil, nil
+	case err != nil || text == "":
+		return "failed", nil, nil
+	}
+	return "ok", map[string]string{"entity_info": bounded(text, 600)}, nil
+}
+
+// bounded cuts a text at a number of characters and cleans it.
+func bounded(s string, most int) string {
+	s = ussdmenu.CleanText(s)
+	n := 0
+	for i := range s {
+		if n == most {
+			return s[:i]
+		}
+		n++
+	}
+	return s
+}

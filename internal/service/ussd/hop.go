@@ -1,0 +1,385 @@
+package ussd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/castalia-org/castalia/internal/service/ussd/ussdmenu"
+)
+
+// hop is the work on one request, from what is known of the session to the
+// answer.
+type hop struct {
+	svc  *Service
+	req  *Request
+	id   string
+	now  time.Time
+	cur  *Session // what is stored, as far as is known; never changed
+	next *Session // what will be stored
+	menu *ussdmenu.Menu
+
+	effects []Effect
+	// secret is what was typed in this hop, for the action that follows.
+	secret, secretVar string
+	claimed           bool
+	// newPhone says that the hop stores something about the telephone.
+	newPhone bool
+
+	answer Answer
+	screen string
+	result string
+}
+
+// How a request relates to the session.
+type reading uint8
+
+const (
+	readSame  reading = iota // a retransmission: replay
+	readOver                 // the session has ended
+	readStart                // a new session
+	readInput                // a new input
+)
+
+// run answers the request. done is false when another node works on the same
+// hop and its answer must be awaited.
+func (h *hop) run(ctx context.Context) (done bool, err error) {
+	c := h.cur
+	switch {
+	case c == nil:
+		return true, h.begin(ctx, nil)
+	case !c.alive(h.now, h.svc.cfg.TTL):
+		return true, h.begin(ctx, &Prior{Rev: c.Rev, Hop: c.Hop})
+	case c.Phone != h.req.Phone:
+		return true, ErrInvalid
+	}
+	input, how := h.read()
+	switch how {
+	case readSame:
+		h.answer, h.screen, h.result = Answer{Text: c.Answer, End: c.Status == Done}, c.screen(), ResultReplayed
+		return true, nil
+	case readOver:
+		return true, h.over(ctx)
+	case readStart:
+		return true, h.begin(ctx, &Prior{Rev: c.Rev, Hop: c.Hop})
+	case readInput:
+	}
+	if c.ClaimUntil.After(h.now) {
+		return false, nil
+	}
+	return true, h.move(ctx, input)
+}
+
+// pause waits a little for the node that works on the hop.
+func (h *hop) pause(ctx context.Context) error {
+	t := time.NewTimer(40 * time.Millisecond)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("wait for the answer of another node: %w", ctx.Err())
+	}
+}
+
+// echo is how soon after an answer an equal input without a number must be a
+// repeated delivery: nobody reads a screen and types in less.
+const echo = 700 * time.Millisecond
+
+// read finds the new input in the request.
+func (h *hop) read() (string, reading) {
+	c, keys, text := h.cur, h.svc.cfg.Keys, h.req.Text
+	if h.req.Newest {
+		return h.readNewest()
+	}
+	switch {
+	case len(text) == c.TextLen && keys.matches(c.TextMAC, "text", h.id, text):
+		return "", readSame
+	case text == "":
+		return "", readStart
+	case c.Status == Done:
+		return "", readOver
+	case c.TextLen == 0 && keys.matches(c.TextMAC, "text", h.id, ""):
+		return text, readInput
+	case len(text) > c.TextLen && text[c.TextLen] == '*' && keys.matches(c.TextMAC, "text", h.id, text[:c.TextLen]):
+		return text[c.TextLen+1:], readInput
+	}
+	for i := range c.Memory.Trail {
+		crumb := &c.Memory.Trail[i]
+		if crumb.Len == len(text) && keys.matches(crumb.MAC, "text", h.id, text) {
+			return "", readSame // a late retransmission: show where the session is
+		}
+	}
+	// Not what this session began with: a gateway that sends the last input only.
+	if text == "*" || strings.HasSuffix(text, "**") {
+		return "*", readInput
+	}
+	return text[strings.LastIndexByte(text, '*')+1:], readInput
+}
+
+func (h *hop) readNewest() (string, reading) {
+	c, text, seq := h.cur, h.req.Text, h.req.Sequence
+	again := h.svc.cfg.Keys.matches(c.TextMAC, "input", h.id, text) && h.now.Sub(c.Updated) < echo
+	switch {
+	case h.req.Start && c.Hop == 1 && (again || seq > 0 && seq == c.TextLen):
+		return "", readSame
+	case h.req.Start:
+		return "", readStart
+	case seq > 0 && seq <= c.TextLen, seq == 0 && again:
+		return "", readSame
+	case c.Status == Done:
+		return "", readOver
+	}
+	return text, readInput
+}
+
+// over answers an input after the end of the session.
+func (h *hop) over(ctx context.Context) error {
+	m, err := h.svc.menus.version(ctx, h.cur.Menu)
+	if err != nil {
+		m = h.svc.menus.peek()
+	}
+	st, _ := m.Walk(ussdmenu.State{Screen: m.Exit(), Lang: m.Language(h.cur.State.Lang)}, "", 0)
+	text, _ := m.Render(st, 0)
+	h.answer, h.screen, h.result = Answer{Text: text, End: true}, st.Screen, ResultReplayed
+	return nil
+}
+
+// begin starts a session, and walks as far as the text leads without a secret
+// and without a side effect.
+func (h *hop) begin(ctx context.Context, prior *Prior) error {
+	m, err := h.svc.menus.now(ctx, h.now)
+	if err != nil {
+		return err
+	}
+	h.menu = m
+	n := &Session{
+		ID: h.id, Rev: rand.Int64(), Phone: h.req.Phone, ServiceCode: h.req.ServiceCode, //nolint:gosec // tells incarnations apart, no secret
+		Dialect: h.req.Dialect, Menu: m.Version(), Created: h.now,
+	}
+	h.next = n
+	var info PhoneInfo
+	if h.svc.phones.maybe(h.req.Phone) {
+		if info, err = h.svc.store.Phone(ctx, h.req.Phone); err != nil {
+			return fmt.Errorf("look up telephone: %w", err)
+		}
+	}
+	if info.Accounts == 1 {
+		n.Memory.PhoneAccount = info.Account
+		n.Memory.Facts |= ussdmenu.HasAccount
+	}
+	n.State = m.Begin(info.Language)
+	n.drop(Crumb{At: h.now.UnixMilli(), Screen: n.screen()})
+	text := h.req.Text
+	if h.req.Newest && !h.req.Start {
+		text = "" // an input of a session that is lost means nothing here
+	}
+	if text == "" {
+		if err := h.offer(ctx); err != nil {
+			return err
+		}
+	} else {
+		h.walk(text)
+	}
+	return h.finish(ctx, prior)
+}
+
+// offer asks whether to continue the telephone's last session, when there is
+// one worth continuing.
+func (h *hop) offer(ctx context.Context) error {
+	screen := h.menu.ResumeScreen()
+	if h.svc.cfg.ResumeWindow <= 0 || screen == "" {
+		return nil
+	}
+	last, err := h.svc.store.LastOfPhone(ctx, h.req.Phone, h.req.ServiceCode, h.now.Add(-h.svc.cfg.ResumeWindow))
+	if errors.Is(err, ErrNoSession) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("look for an earlier session: %w", err)
+	}
+	m, err := h.svc.menus.version(ctx, last.Menu)
+	if errors.Is(err, ErrNoMenu) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if last.ID == h.id || last.screen() == m.Start() || last.screen() == m.ResumeScreen() || m.Ends(last.screen()) {
+		return nil
+	}
+	h.next.Memory.Saved = &Saved{Menu: last.Menu, State: last.State, Account: last.Account}
+	h.next.State.Screen = screen
+	return nil
+}
+
+// facts are what the menu's guards see.
+func (h *hop) facts() ussdmenu.Facts {
+	f := h.svc.facts | h.next.Memory.Facts
+	if h.next.Account != "" {
+		f |= ussdmenu.Authenticated
+	}
+	if h.next.Memory.Saved != nil {
+		f |= ussdmenu.Resuming
+	}
+	return f
+}
+
+// move takes a new input.
+func (h *hop) move(ctx context.Context, input string) error {
+	m, err := h.svc.menus.version(ctx, h.cur.Menu)
+	if errors.Is(err, ErrNoMenu) {
+		return h.begin(ctx, &Prior{Rev: h.cur.Rev, Hop: h.cur.Hop})
+	}
+	if err != nil {
+		return err
+	}
+	h.menu, h.next = m, h.cur.clone()
+	from := h.next.screen()
+	mv := m.Step(h.next.State, input, h.facts())
+	h.secret, h.secretVar = mv.Secret, mv.SecretVar
+	h.crumb(mv)
+	for n := 0; mv.Call != ""; n++ {
+		if n == 8 {
+			return fmt.Errorf("menu %s: actions do not come to an end at %q", m.Version(), mv.Call)
+		}
+		h.next.State = mv.State
+		outcome, set, err := h.act(ctx, m.Action(mv.Call))
+		if err != nil {
+			return fmt.Errorf("%s: %w", m.Action(mv.Call), err)
+		}
+		mv = h.menu.Resolve(h.next.State, mv.Call, outcome, set, h.facts())
+	}
+	h.next.State = mv.State
+	h.remember(mv)
+	switch {
+	case mv.Resume:
+		if err := h.resume(ctx); err != nil {
+			return err
+		}
+	case from == m.ResumeScreen() && h.next.screen() != from:
+		h.next.Memory.Saved = nil
+	}
+	if mv.Rest != "" {
+		h.walk(mv.Rest)
+	}
+	h.svc.tally.add(Count{Menu: m.Version(), Kind: CountMove, From: from, To: h.next.screen()})
+	return h.finish(ctx, &Prior{Rev: h.cur.Rev, Hop: h.cur.Hop})
+}
+
+// remember keeps a keyed hash of a secret for the hop that compares it, and
+// forgets all of them once no secret is being asked for.
+func (h *hop) remember(mv ussdmenu.Move) {
+	mem := &h.next.Memory
+	if !h.menu.Asks(h.next.screen()) {
+		mem.Digests, mem.PINProved = nil, false
+		return
+	}
+	if h.secretVar != "" && mv.Read == ussdmenu.ReadSecret {
+		mem.Digests = map[string][]byte{h.secretVar: h.svc.cfg.Keys.digest("secret", h.id, h.secretVar, h.secret)}
+	}
+}
+
+// resume puts the session where the earlier one was. A private place needs the
+// PIN first.
+func (h *hop) resume(ctx context.Context) error {
+	saved := h.next.Memory.Saved
+	if saved == nil {
+		return nil
+	}
+	m, err := h.svc.menus.version(ctx, saved.Menu)
+	if err != nil && !errors.Is(err, ErrNoMenu) {
+		return err
+	}
+	switch {
+	case err != nil, saved.Account != "" && h.next.Account != "" && saved.Account != h.next.Account:
+		h.next.Memory.Saved = nil // gone, or somebody else's
+	case m.Private(saved.State.Screen) && h.next.Account == "":
+		if m.LoginScreen() == "" {
+			h.next.Memory.Saved = nil
+			return nil
+		}
+		h.next.State = ussdmenu.State{Screen: m.LoginScreen(), Lang: saved.State.Lang}
+		h.menu, h.next.Menu = m, saved.Menu
+	default:
+		h.next.State = saved.State
+		h.next.State.Notice = ""
+		h.menu, h.next.Menu = m, saved.Menu
+		h.next.Memory.Saved = nil
+	}
+	return nil
+}
+
+// walk follows a text from where the session is.
+func (h *hop) walk(text string) {
+	st, moves := h.menu.Walk(h.next.State, text, h.facts())
+	for _, mv := range moves {
+		h.crumb(mv)
+		h.next.Memory.Trail[len(h.next.Memory.Trail)-1].Screen = mv.State.Screen
+	}
+	h.next.State = st
+}
+
+// crumb notes an input in the history, masked: keys as they are, of free text
+// only the length, of secrets nothing.
+func (h *hop) crumb(mv ussdmenu.Move) {
+	c := Crumb{At: h.now.UnixMilli()}
+	switch mv.Read {
+	case ussdmenu.ReadOption:
+		c.Input = mv.Input
+	case ussdmenu.ReadSecret:
+		c.Input = "****"
+	default:
+		c.Input = "<" + strconv.Itoa(utf8.RuneCountInString(mv.Input)) + ">"
+	}
+	h.next.drop(c)
+}
+
+// finish renders the screen, stores the hop and answers.
+func (h *hop) finish(ctx context.Context, prior *Prior) error {
+	n := h.next
+	if h.menu.Private(n.screen()) && n.Account == "" {
+		n.State = h.menu.Begin(n.State.Lang) // never shown without a login
+	}
+	text, end := h.menu.Render(n.State, h.facts())
+	n.Answer, n.Status = text, Active
+	if end {
+		n.Status = Done
+		n.Memory.Digests, n.Memory.Saved = nil, nil
+	}
+	n.Updated, n.Expires = h.now, h.now.Add(h.svc.cfg.TTL)
+	n.ClaimUntil = time.Time{}
+	if h.req.Newest {
+		n.TextLen, n.TextMAC = h.req.Sequence, h.svc.cfg.Keys.digest("input", h.id, h.req.Text)
+	} else {
+		n.TextLen, n.TextMAC = len(h.req.Text), h.svc.cfg.Keys.digest("text", h.id, h.req.Text)
+	}
+	n.Hop = 1
+	if prior != nil {
+		n.Hop = prior.Hop + 1
+	}
+	if last := &n.Memory.Trail[len(n.Memory.Trail)-1]; last.MAC == nil {
+		last.Screen = n.screen()
+		if !h.req.Newest {
+			last.Len, last.MAC = n.TextLen, n.TextMAC
+		}
+	}
+	if err := h.svc.store.Commit(ctx, Change{Session: n, Prior: prior, Effects: h.effects, Now: h.now}); err != nil {
+		return fmt.Errorf("store hop: %w", err)
+	}
+	h.svc.desk.put(n)
+	if h.newPhone {
+		h.svc.phones.add(n.Phone)
+	}
+	h.svc.tally.add(Count{Menu: n.Menu, Kind: CountShown, From: n.screen()})
+	if end {
+		h.svc.tally.add(Count{Menu: n.Menu, Kind: CountEnded, From: n.screen()})
+	}
+	h.answer, h.screen, h.result = Answer{Text: text, End: end}, n.screen(), ResultMoved
+	return nil
+}

@@ -1,0 +1,137 @@
+package ussd
+
+import (
+	"crypto/aes"
+	"crypto/cipher"
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/binary"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// Keys are the keys that protect PINs, the newest first. Old ones only open.
+type Keys struct{ ring []key }
+
+type key struct {
+	id   [keyIDSize]byte
+	aead cipher.AEAD
+	mac  []byte // derived: never the sealing key itself
+}
+
+const (
+	keyIDSize = 4
+	macSize   = 16
+)
+
+// ParseKeys reads PIN_ENCRYPTION_KEY (64 hex digits) and the comma-separated old
+// keys.
+func ParseKeys(newest, old string) (*Keys, error) {
+	k := &Keys{}
+	for i, text := range append([]string{newest}, strings.Split(old, ",")...) {
+		text = strings.TrimSpace(text)
+		if text == "" && i > 0 {
+			continue
+		}
+		raw, err := hex.DecodeString(text)
+		if err != nil || len(raw) != 32 {
+			return nil, errors.New("a PIN encryption key must be 64 hex digits")
+		}
+		one, err := newKey(raw)
+		if err != nil {
+			return nil, err
+		}
+		k.ring = append(k.ring, one)
+	}
+	return k, nil
+}
+
+func newKey(raw []byte) (key, error) {
+	block, err := aes.NewCipher(raw)
+	if err != nil {
+		return key{}, fmt.Errorf("make cipher: %w", err)
+	}
+	aead, err := cipher.NewGCM(block)
+	if err != nil {
+		return key{}, fmt.Errorf("make cipher: %w", err)
+	}
+	one := key{aead: aead, mac: derive(raw, "castalia/ussd/mac")}
+	copy(one.id[:], derive(raw, "castalia/ussd/key-id"))
+	return one, nil
+}
+
+func derive(raw []byte, label string) []byte {
+	h := hmac.New(sha256.New, raw)
+	h.Write([]byte(label))
+	return h.Sum(nil)
+}
+
+// Check returns a value by which two nodes can see whether they have the same
+// newest key. It does not say the key.
+func (k *Keys) Check() string { return hex.EncodeToString(k.ring[0].id[:]) }
+
+func (k *Keys) byID(id []byte) (key, bool) {
+	for _, one := range k.ring {
+		if subtle.ConstantTimeCompare(one.id[:], id) == 1 {
+			return one, true
+		}
+	}
+	return key{}, false
+}
+
+// seal encrypts plain for one owner: it opens for no other.
+func (k *Keys) seal(owner string, plain []byte) []byte {
+	one := k.ring[0]
+	out := make([]byte, keyIDSize+one.aead.NonceSize(), keyIDSize+one.aead.NonceSize()+len(plain)+one.aead.Overhead())
+	copy(out, one.id[:])
+	nonce := out[keyIDSize:]
+	_, _ = rand.Read(nonce) // never fails, by its contract
+	return one.aead.Seal(out, nonce, plain, aad(owner))
+}
+
+// open decrypts what seal made. fresh is false when an old key opened it.
+func (k *Keys) open(owner string, sealed []byte) (plain []byte, fresh bool, err error) {
+	if len(sealed) < keyIDSize+12 {
+		return nil, false, errors.New("sealed value is too short")
+	}
+	one, ok := k.byID(sealed[:keyIDSize])
+	if !ok {
+		return nil, false, errors.New("sealed under a key that is not configured")
+	}
+	n := one.aead.NonceSize()
+	plain, err = one.aead.Open(nil, sealed[keyIDSize:keyIDSize+n], sealed[keyIDSize+n:], aad(owner))
+	if err != nil {
+		return nil, false, fmt.Errorf("open sealed value: %w", err)
+	}
+	return plain, one.id == k.ring[0].id, nil
+}
+
+func aad(owner string) []byte { return append([]byte("castalia/ussd/pin\x00"), owner...) }
+
+// digest is a keyed hash of parts, with the key's id in front.
+func (k *Keys) digest(parts ...string) []byte { return k.ring[0].digest(parts) }
+
+func (o key) digest(parts []string) []byte {
+	h := hmac.New(sha256.New, o.mac)
+	buf := make([]byte, 0, 256)
+	for _, p := range parts {
+		buf = append(binary.BigEndian.AppendUint32(buf, uint32(len(p))), p...) //nolint:gosec // bounded by validation
+	}
+	h.Write(buf)
+	out := make([]byte, 0, keyIDSize+sha256.Size)
+	out = h.Sum(append(out, o.id[:]...))
+	return out[:keyIDSize+macSize]
+}
+
+// matches reports whether digest was made of the parts, under any known key.
+func (k *Keys) matches(digest []byte, parts ...string) bool {
+	if len(digest) != keyIDSize+macSize {
+		return false
+	}
+	one, ok := k.byID(digest[:keyIDSize])
+	return ok && hmac.Equal(digest, one.digest(parts))
+}

@@ -1,0 +1,291 @@
+package ussd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/castalia-org/castalia/internal/service/ussd/ussdmenu"
+)
+
+// maxListed bounds the list of active sessions.
+const maxListed = 10_000
+
+// View is a session as an operator sees it. It contains the telephone number in
+// clear and no secret.
+type View struct {
+	SessionID     string    `json:"sessionId"`
+	Phone         string    `json:"phoneNumber"`
+	ServiceCode   string    `json:"serviceCode"`
+	Dialect       string    `json:"dialect,omitempty"`
+	State         string    `json:"state"`
+	Screen        string    `json:"screen"`
+	Status        string    `json:"status"`
+	Message       string    `json:"message"`
+	Authenticated bool      `json:"isAuthenticated"`
+	Account       string    `json:"account,omitempty"`
+	Language      string    `json:"language"`
+	Menu          string    `json:"menu"`
+	Hops          int64     `json:"hops"`
+	Created       time.Time `json:"createdAt"`
+	Updated       time.Time `json:"updatedAt"`
+	Expires       time.Time `json:"expiresAt"`
+	Timeline      []Event   `json:"timeline,omitempty"`
+}
+
+// Event is one hop of a session's timeline, its input masked.
+type Event struct {
+	At     time.Time `json:"at"`
+	Input  string    `json:"input"`
+	Screen string    `json:"screen"`
+	State  string    `json:"state"`
+}
+
+// Look returns a session that has not expired, with its timeline, or
+// ErrNoSession. The id is the gateway's own or, for a dialect, "dialect:id".
+func (s *Service) Look(ctx context.Context, id string) (View, error) {
+	for _, key := range lookKeys(id) {
+		found, err := s.store.Session(ctx, key)
+		if errors.Is(err, ErrNoSession) || err == nil && !found.alive(s.cfg.Now(), s.cfg.TTL) {
+			continue
+		}
+		if err != nil {
+			return View{}, fmt.Errorf("load session: %w", err)
+		}
+		m, err := s.menus.version(ctx, found.Menu)
+		if errors.Is(err, ErrNoMenu) {
+			m = s.menus.peek()
+		} else if err != nil {
+			return View{}, err
+		}
+		v := view(found, m)
+		for _, c := range found.Memory.Trail {
+			v.Timeline = append(v.Timeline, Event{
+				At: time.UnixMilli(c.At).UTC(), Input: c.Input, Screen: c.Screen, State: m.StateName(c.Screen),
+			})
+		}
+		return v, nil
+	}
+	return View{}, ErrNoSession
+}
+
+// lookKeys lists the stored ids that an operator's id may mean.
+func lookKeys(id string) []string {
+	keys := []string{id}
+	if dialect, rest, ok := strings.Cut(id, ":"); ok && slices.Contains(Dialects(), dialect) {
+		keys = append(keys, sessionKey(dialect, rest))
+	}
+	for _, dialect := range Dialects() {
+		keys = append(keys, sessionKey(dialect, id))
+	}
+	return keys
+}
+
+// Dialects names the adapters, besides the session endpoint itself.
+func Dialects() []string {
+	return []string{DialectAfricasTalking, DialectHubtel, DialectInfobip, DialectArkesel, DialectNalo}
+}
+
+// The adapters.
+const (
+	DialectAfricasTalking = "africastalking"
+	DialectHubtel         = "hubtel"
+	DialectInfobip        = "infobip"
+	DialectArkesel        = "arkesel"
+	DialectNalo           = "nalo"
+)
+
+func view(s *Session, m *ussdmenu.Menu) View {
+	return View{
+		SessionID: ShownID(s.ID), Phone: s.Phone, ServiceCode: s.ServiceCode, Dialect: s.Dialect,
+		State: m.StateName(s.screen()), Screen: s.screen(), Status: s.Status.String(), Message: s.Answer,
+		Authenticated: s.Account != "", Account: s.Account, Language: s.State.Lang, Menu: s.Menu, Hops: s.Hop,
+		Created: s.Created, Updated: s.Updated, Expires: s.Expires,
+	}
+}
+
+// Active lists the ids of active sessions and how many there are in all.
+func (s *Service) Active(ctx context.Context) (ids []string, total int, err error) {
+	keys, total, err := s.store.Active(ctx, s.cfg.Now(), maxListed)
+	if err != nil {
+		return nil, 0, fmt.Errorf("list sessions: %w", err)
+	}
+	ids = make([]string, len(keys))
+	for i, k := range keys {
+		ids[i] = ShownID(k)
+	}
+	return ids, total, nil
+}
+
+// Live returns the sessions that were used last.
+func (s *Service) Live(ctx context.Context, limit int) ([]View, error) {
+	found, err := s.store.Recent(ctx, s.cfg.Now(), min(max(limit, 1), 500))
+	if err != nil {
+		return nil, fmt.Errorf("list sessions: %w", err)
+	}
+	out := make([]View, 0, len(found))
+	for _, one := range found {
+		m, err := s.menus.version(ctx, one.Menu)
+		if err != nil {
+			m = s.menus.peek()
+		}
+		out = append(out, view(one, m))
+	}
+	return out, nil
+}
+
+// FunnelStep is how many sessions saw a screen, left the service there without
+// an end, or ended there.
+type FunnelStep struct {
+	Screen string `json:"screen"`
+	State  string `json:"state"`
+	Shown  int64  `json:"shown"`
+	Left   int64  `json:"left"`
+	Ended  int64  `json:"ended"`
+	// DropOff is left by shown, between 0 and 1.
+	DropOff float64 `json:"dropOff"`
+}
+
+// Funnel returns the screens of the present menu, the most shown first, with
+// their counts of the last days.
+func (s *Service) Funnel(ctx context.Context, days int) ([]FunnelStep, error) {
+	counts, err := s.counts(ctx, days)
+	if err != nil {
+		return nil, err
+	}
+	m := s.menus.peek()
+	byScreen := map[string]*FunnelStep{}
+	for _, id := range m.Screens() {
+		byScreen[id] = &FunnelStep{Screen: id, State: m.StateName(id)}
+	}
+	for c, n := range counts {
+		step := byScreen[c.From]
+		if step == nil {
+			continue
+		}
+		switch c.Kind {
+		case CountShown:
+			step.Shown += n
+		case CountLeft:
+			step.Left += n
+		case CountEnded:
+			step.Ended += n
+		}
+	}
+	out := make([]FunnelStep, 0, len(byScreen))
+	for _, step := range byScreen {
+		if step.Shown > 0 {
+			step.DropOff = float64(step.Left) / float64(step.Shown)
+		}
+		out = append(out, *step)
+	}
+	slices.SortFunc(out, func(a, b FunnelStep) int {
+		if a.Shown != b.Shown {
+			return int(b.Shown - a.Shown)
+		}
+		return strings.Compare(a.Screen, b.Screen)
+	})
+	return out, nil
+}
+
+// GraphWithCounts returns the present menu as a graph, with how often each edge
+// was taken in the last days.
+func (s *Service) GraphWithCounts(ctx context.Context, days int) (ussdmenu.Graph, error) {
+	counts, err := s.counts(ctx, days)
+	if err != nil {
+		return ussdmenu.Graph{}, err
+	}
+	g := s.menus.peek().Graph()
+	shown, moved := map[string]int64{}, map[[2]string]int64{}
+	for c, n := range counts {
+		switch c.Kind {
+		case CountShown:
+			shown[c.From] += n
+		case CountMove:
+			moved[[2]string{c.From, c.To}] += n
+		}
+	}
+	for i := range g.Nodes {
+		g.Nodes[i].Count = shown[g.Nodes[i].ID]
+	}
+	for i := range g.Edges {
+		g.Edges[i].Count = moved[[2]string{g.Edges[i].From, g.Edges[i].To}]
+	}
+	return g, nil
+}
+
+func (s *Service) counts(ctx context.Context, days int) (map[Count]int64, error) {
+	if err := s.Flush(ctx); err != nil {
+		return nil, err
+	}
+	from := s.cfg.Now().UTC().AddDate(0, 0, -min(max(days, 1), 90)+1).Format(time.DateOnly)
+	counts, err := s.store.Counts(ctx, from)
+	if err != nil {
+		return nil, fmt.Errorf("read counts: %w", err)
+	}
+	return counts, nil
+}
+
+// Unlock lets an account try its PIN again at once. It reports whether the
+// account exists.
+func (s *Service) Unlock(ctx context.Context, account string) (unlocked bool, err error) {
+	account = strings.ToUpper(strings.TrimSpace(account))
+	if _, err := s.store.Account(ctx, account); err != nil {
+		return false, fmt.Errorf("load account: %w", err)
+	}
+	unlocked, err = s.store.Unlock(ctx, account)
+	if err != nil {
+		return false, fmt.Errorf("unlock account: %w", err)
+	}
+	return unlocked, nil
+}
+
+// Locks lists the accounts that are locked now.
+func (s *Service) Locks(ctx context.Context) ([]Lock, error) {
+	locks, err := s.store.Locks(ctx, s.cfg.Now(), 500)
+	if err != nil {
+		return nil, fmt.Errorf("list locks: %w", err)
+	}
+	return locks, nil
+}
+
+// EndSession ends a session because its gateway says that it is over. A session
+// that is not there, or has ended, is fine.
+func (s *Service) EndSession(ctx context.Context, dialect, sessionID, phone string) error {
+	id := sessionKey(dialect, sessionID)
+	if err := s.desk.enter(ctx, id); err != nil {
+		return fmt.Errorf("wait for session: %w", err)
+	}
+	defer s.desk.leave(id)
+	for range maxTries {
+		s.desk.drop(id)
+		found, err := s.store.Session(ctx, id)
+		if errors.Is(err, ErrNoSession) {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("load session: %w", err)
+		}
+		if found.Status == Done || phone != "" && found.Phone != phone {
+			return nil
+		}
+		next := found.clone()
+		now := s.cfg.Now()
+		next.Status, next.Account, next.Hop = Done, "", found.Hop+1
+		next.Memory.Digests, next.Memory.Saved, next.Memory.PINProved = nil, nil, false
+		next.Updated, next.Expires, next.ClaimUntil = now, now.Add(s.cfg.TTL), time.Time{}
+		err = s.store.Commit(ctx, Change{Session: next, Prior: &Prior{Rev: found.Rev, Hop: found.Hop}, Now: now})
+		if errors.Is(err, ErrStale) {
+			continue
+		}
+		if err != nil {
+			return fmt.Errorf("end session: %w", err)
+		}
+		s.tally.add(Count{Menu: next.Menu, Kind: CountLeft, From: next.screen()})
+		return nil
+	}
+	return ErrStale
+}

@@ -1,0 +1,106 @@
+package ussd
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/subtle"
+	"encoding/binary"
+	"errors"
+	"fmt"
+
+	"golang.org/x/crypto/argon2"
+)
+
+// PINCost is the price of one slow hash. The zero value is the default.
+type PINCost struct {
+	Time      uint32 // passes
+	MemoryKiB uint32
+}
+
+func (c PINCost) orDefault() PINCost {
+	if c.Time == 0 || c.MemoryKiB == 0 {
+		return PINCost{Time: 2, MemoryKiB: 19 * 1024}
+	}
+	return c
+}
+
+const (
+	pinSalt = 16
+	pinHash = 32
+	// pinRecord is time, memory, salt and hash.
+	pinRecord = 8 + pinSalt + pinHash
+)
+
+// vault hashes and checks PINs, a few at a time: the slow hash must not take
+// the processors from everybody who only reads menus.
+type vault struct {
+	keys  *Keys
+	cost  PINCost
+	slots chan struct{}
+}
+
+func newVault(keys *Keys, cost PINCost, slots int) *vault {
+	return &vault{keys: keys, cost: cost.orDefault(), slots: make(chan struct{}, max(1, slots))}
+}
+
+// hash runs the slow hash when a slot is free.
+func (v *vault) hash(ctx context.Context, pin string, salt []byte, cost PINCost) ([]byte, error) {
+	select {
+	case v.slots <- struct{}{}:
+	case <-ctx.Done():
+		return nil, fmt.Errorf("wait to hash: %w", ctx.Err())
+	}
+	defer func() { <-v.slots }()
+	return argon2.IDKey([]byte(pin), salt, cost.Time, cost.MemoryKiB, 1, pinHash), nil
+}
+
+// seal makes the stored form of a PIN of an account.
+func (v *vault) seal(ctx context.Context, account, pin string) ([]byte, error) {
+	record := make([]byte, 8+pinSalt, pinRecord)
+	binary.BigEndian.PutUint32(record, v.cost.Time)
+	binary.BigEndian.PutUint32(record[4:], v.cost.MemoryKiB)
+	_, _ = rand.Read(record[8:]) // never fails, by its contract
+	sum, err := v.hash(ctx, pin, record[8:8+pinSalt], v.cost)
+	if err != nil {
+		return nil, err
+	}
+	return v.keys.seal(account, append(record, sum...)), nil
+}
+
+// check reports whether the PIN is right, and whether its stored form should be
+// made anew because the key or the cost changed.
+func (v *vault) check(ctx context.Context, account string, sealed []byte, pin string) (right, renew bool, err error) {
+	record, fresh, err := v.keys.open(account, sealed)
+	if err != nil {
+		return false, false, err
+	}
+	if len(record) != pinRecord {
+		return false, false, errors.New("stored PIN has the wrong size")
+	}
+	cost := PINCost{Time: binary.BigEndian.Uint32(record), MemoryKiB: binary.BigEndian.Uint32(record[4:])}
+	if cost.Time == 0 || cost.Time > 64 || cost.MemoryKiB > 1<<20 {
+		return false, false, errors.New("stored PIN has an impossible cost")
+	}
+	sum, err := v.hash(ctx, pin, record[8:8+pinSalt], cost)
+	if err != nil {
+		return false, false, err
+	}
+	right = subtle.ConstantTimeCompare(sum, record[8+pinSalt:]) == 1
+	return right, !fresh || cost != v.cost, nil
+}
+
+// waste takes the time of a check, so that an unknown account cannot be told
+// from a wrong PIN.
+func (v *vault) waste(ctx context.Context, pin string) error {
+	_, err := v.hash(ctx, pin, make([]byte, pinSalt), v.cost)
+	return err
+}
+
+// reseal encrypts a stored PIN under the newest key, without knowing the PIN.
+func (v *vault) reseal(account string, sealed []byte) ([]byte, error) {
+	record, _, err := v.keys.open(account, sealed)
+	if err != nil {
+		return nil, err
+	}
+	return v.keys.seal(account, record), nil
+}

@@ -1,0 +1,132 @@
+package ussd
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/castalia-org/castalia/internal/platform/fault"
+)
+
+// The limits of a request, in characters.
+const (
+	MaxText      = 182
+	MaxSessionID = 100
+	maxCode      = 40
+)
+
+// Request is one call of a telecom gateway, in the gateway's own terms.
+type Request struct {
+	// Dialect names the adapter; "" is the session endpoint itself. Sessions of
+	// different dialects never meet.
+	Dialect     string
+	SessionID   string
+	ServiceCode string
+	Phone       string
+	// Text is the input accumulated in the session, or, with Newest, the last
+	// input alone.
+	Text   string
+	Newest bool
+	// Start says that a Newest request opens the session; Text is then what was
+	// dialled after the service code.
+	Start bool
+	// Sequence numbers the requests of a Newest session from 1; 0 when the
+	// dialect has no numbers.
+	Sequence int
+
+	// looked says that the store was asked for the session.
+	looked bool
+}
+
+// Answer is the next screen.
+type Answer struct {
+	Text string
+	End  bool
+}
+
+// String writes the answer as gateways read it.
+func (a Answer) String() string {
+	if a.End {
+		return "END " + a.Text
+	}
+	return "CON " + a.Text
+}
+
+// ErrInvalid is the refusal of a request that breaks the rules.
+var ErrInvalid = fault.New(fault.Invalid, "Invalid input. Please try again.")
+
+// Validate checks the request's form.
+func (r *Request) Validate() error {
+	switch {
+	case !length(r.SessionID, 1, MaxSessionID), !length(r.Text, 0, MaxText),
+		!ValidPhone(r.Phone), !ValidServiceCode(r.ServiceCode):
+		return ErrInvalid
+	}
+	return nil
+}
+
+// length reports whether s is UTF-8 without control characters and has between
+// least and most characters.
+func length(s string, least, most int) bool {
+	n := 0
+	for i, r := range s {
+		if r < 0x20 || r == 0x7F || r > 0x7F && unicode.IsControl(r) || r == '\u2028' || r == '\u2029' {
+			return false
+		}
+		if r == utf8.RuneError {
+			if _, size := utf8.DecodeRuneInString(s[i:]); size == 1 {
+				return false
+			}
+		}
+		n++
+	}
+	return n >= least && n <= most
+}
+
+// ValidPhone reports whether s is an E.164 number: + and 2 to 15 digits that do
+// not start with 0.
+func ValidPhone(s string) bool {
+	if len(s) < 3 || len(s) > 16 || s[0] != '+' || s[1] == '0' {
+		return false
+	}
+	return digits(s[1:])
+}
+
+// ValidServiceCode reports whether s looks like *123# or *123*45#.
+func ValidServiceCode(s string) bool {
+	if len(s) < 3 || len(s) > maxCode || s[0] != '*' || s[len(s)-1] != '#' {
+		return false
+	}
+	for part := range strings.SplitSeq(s[1:len(s)-1], "*") {
+		if !digits(part) {
+			return false
+		}
+	}
+	return true
+}
+
+func digits(s string) bool {
+	for i := range len(s) {
+		if s[i] < '0' || s[i] > '9' {
+			return false
+		}
+	}
+	return s != ""
+}
+
+// key is the id under which the session is kept.
+func (r *Request) key() string { return sessionKey(r.Dialect, r.SessionID) }
+
+func sessionKey(dialect, id string) string {
+	if dialect == "" {
+		return id
+	}
+	// A control character cannot occur in a gateway's id.
+	return dialect + "\x1f" + id
+}
+
+// ShownID is the id of a stored session as operators see and ask for it.
+func ShownID(key string) string { return strings.Replace(key, "\x1f", ":", 1) }
+
+// fresh reports whether the request most likely opens a session.
+func (r *Request) fresh() bool { return r.Start || !r.Newest && r.Text == "" }

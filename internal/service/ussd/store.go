@@ -1,0 +1,172 @@
+package ussd
+
+import (
+	"context"
+	"time"
+)
+
+// Store keeps sessions, accounts, questions, menus and counts. All methods are
+// safe for concurrent use, on any number of nodes. A method that changes
+// something returns nil only when the change is durable.
+type Store interface {
+	// Session returns the session, ended and expired ones too, or ErrNoSession.
+	Session(ctx context.Context, id string) (*Session, error)
+	// Commit stores a hop: the session as it is now, together with the hop's
+	// effects, all or nothing. It returns ErrStale, and changes nothing, when the
+	// session is not as the change expects it.
+	Commit(ctx context.Context, c Change) error
+	// Claim reserves the next hop for the caller until the given time, or returns
+	// ErrStale when the session moved or the hop is claimed. With counters it
+	// also counts one PIN attempt against each of them, in the same transaction.
+	Claim(ctx context.Context, c Claim) (Attempt, error)
+	// LastOfPhone returns the newest active session of the telephone and service
+	// code that was used at or after since, or ErrNoSession.
+	LastOfPhone(ctx context.Context, phone, code string, since time.Time) (*Session, error)
+
+	// Phone returns what is known of a telephone; the zero value when nothing is.
+	Phone(ctx context.Context, phone string) (PhoneInfo, error)
+	// KnownPhones calls fn for every telephone whose record changed at or after
+	// since, and returns when the newest of them changed.
+	KnownPhones(ctx context.Context, since time.Time, fn func(phone string)) (time.Time, error)
+	// Account returns the account or ErrNoAccount.
+	Account(ctx context.Context, id string) (Account, error)
+	// Unlock forgets the failed attempts on an account and reports whether there
+	// were any.
+	Unlock(ctx context.Context, account string) (bool, error)
+	// Locks lists accounts that are locked at the time.
+	Locks(ctx context.Context, now time.Time, limit int) ([]Lock, error)
+	// SealedPINs returns up to limit accounts after the id, in order of ids.
+	SealedPINs(ctx context.Context, after string, limit int) ([]Account, error)
+	// ReplacePIN stores a sealed PIN if it is still the old one.
+	ReplacePIN(ctx context.Context, account string, old, sealed []byte) error
+
+	// Waiting returns the account's newest question that was not read, or
+	// ErrNoSession.
+	Waiting(ctx context.Context, account string) (Question, error)
+	// TakeQuestions reserves up to limit unanswered questions until the given
+	// time and returns them.
+	TakeQuestions(ctx context.Context, now, until time.Time, limit int) ([]Question, error)
+	// SettleQuestion stores an answer, or gives up, unless that was done already.
+	SettleQuestion(ctx context.Context, id, answer string, state QuestionState, now time.Time) error
+
+	// SaveMenu keeps a menu's source by its version.
+	SaveMenu(ctx context.Context, version string, source []byte, now time.Time) error
+	// Menu returns the source of a version, or ErrNoMenu.
+	Menu(ctx context.Context, version string) ([]byte, error)
+
+	// Active lists the ids of active sessions, the last used first, and how many
+	// there are in all.
+	Active(ctx context.Context, now time.Time, limit int) (ids []string, total int, err error)
+	// Recent returns sessions in order of their last use, the last first.
+	Recent(ctx context.Context, now time.Time, limit int) ([]*Session, error)
+	// Sweep removes up to limit sessions that expired before the time (active
+	// ones: before activeBefore) and returns where they were.
+	Sweep(ctx context.Context, before, activeBefore time.Time, limit int) ([]Swept, error)
+	// Prune removes old counts, settled questions and attempts.
+	Prune(ctx context.Context, before time.Time) error
+	// AddCounts adds to the daily counts.
+	AddCounts(ctx context.Context, day string, counts map[Count]int64) error
+	// Counts returns the sums of the counts from a day on.
+	Counts(ctx context.Context, fromDay string) (map[Count]int64, error)
+}
+
+// Change is one hop to be stored.
+type Change struct {
+	Session *Session
+	// Prior is what the store must hold now; nil means no session of that id.
+	Prior *Prior
+	// Effects are applied in order, in the same transaction.
+	Effects []Effect
+	// Now is the time of the change.
+	Now time.Time
+}
+
+// Prior is the state that a commit compares with.
+type Prior struct{ Rev, Hop int64 }
+
+// Claim reserves a hop.
+type Claim struct {
+	ID         string
+	Prior      Prior
+	Now, Until time.Time
+	Counters   []Counter
+}
+
+// Effect is a change to something other than the session. The set is closed.
+type Effect interface{ effect() }
+
+// CreateAccount adds an account and its telephone. More than Limit accounts of
+// one telephone are ErrTooMany, an id in use is ErrTaken.
+type CreateAccount struct {
+	Account Account
+	Limit   int
+}
+
+// ClearAttempts forgets failed attempts after a right PIN.
+type ClearAttempts struct{ Counters []Counter }
+
+// SetPIN stores a new sealed PIN.
+type SetPIN struct {
+	Account string
+	Sealed  []byte
+}
+
+// EndSessions ends every other session of an account.
+type EndSessions struct{ Account, Except string }
+
+// SetLanguage stores the language of an account and its telephone.
+type SetLanguage struct{ Account, Phone, Language string }
+
+// AddQuestion stores a question, with the answer when it is there already.
+type AddQuestion struct{ Question Question }
+
+// MarkRead says that an answer was shown.
+type MarkRead struct{ Question string }
+
+func (CreateAccount) effect() {}
+func (ClearAttempts) effect() {}
+func (SetPIN) effect()        {}
+func (EndSessions) effect()   {}
+func (SetLanguage) effect()   {}
+func (AddQuestion) effect()   {}
+func (MarkRead) effect()      {}
+
+// Lock is an account that is locked now.
+type Lock struct {
+	Account  string    `json:"account"`
+	Origin   string    `json:"origin"`
+	Failures int       `json:"failures"`
+	Until    time.Time `json:"until"`
+}
+
+// Swept is a session that was removed.
+type Swept struct {
+	Menu, Screen string
+	Status       Status
+}
+
+// Count is one line of the daily statistics: a screen shown, a move from one to
+// another, a session left or ended on a screen.
+type Count struct{ Menu, Kind, From, To string }
+
+// The kinds of counts.
+const (
+	CountShown = "shown"
+	CountMove  = "move"
+	CountLeft  = "left"
+	CountEnded = "ended"
+)
+
+// LockTime is how long an account is locked after so many wrong PINs in a row:
+// nothing until the fifth, then a quarter of an hour, and four times as long
+// after every five more, up to a day.
+func LockTime(failures int) time.Duration {
+	if failures == 0 || failures%5 != 0 {
+		return 0
+	}
+	d := 15 * time.Minute
+	for n := 5; n < failures && d < 24*time.Hour; n += 5 {
+		d *= 4
+	}
+	return min(d, 24*time.Hour)
+}

@@ -1,0 +1,71 @@
+package ussdhttp
+
+import (
+	"net/http"
+
+	"github.com/castalia-org/castalia/internal/service/ussd"
+)
+
+// HubtelRequest is what Hubtel sends. Sequence numbers the requests of a
+// session, so a repeated delivery is known by it.
+type HubtelRequest struct {
+	Type        string `json:"Type"` // Initiation, Response, Release or Timeout
+	Mobile      string `json:"Mobile"`
+	SessionID   string `json:"SessionId"`
+	ServiceCode string `json:"ServiceCode"`
+	Message     string `json:"Message"`
+	Operator    string `json:"Operator"`
+	Sequence    int    `json:"Sequence"`
+	ClientState any    `json:"ClientState"`
+}
+
+// HubtelReply is what Hubtel wants back.
+type HubtelReply struct {
+	SessionID   string `json:"SessionId"`
+	Type        string `json:"Type"` // Response or Release
+	Message     string `json:"Message"`
+	Label       string `json:"Label"`
+	ClientState any    `json:"ClientState"`
+	DataType    string `json:"DataType"`  // input or display
+	FieldType   string `json:"FieldType"` // text
+}
+
+// The types of Hubtel's messages.
+const (
+	hubtelInitiation = "Initiation"
+	hubtelResponse   = "Response"
+	hubtelRelease    = "Release"
+	hubtelTimeout    = "Timeout"
+)
+
+func (a *api) hubtel(w http.ResponseWriter, r *http.Request) error {
+	var in HubtelRequest
+	if err := readDialect(r, &in); err != nil {
+		return err
+	}
+	out := HubtelReply{SessionID: in.SessionID, Type: hubtelRelease, ClientState: in.ClientState, DataType: "display", FieldType: "text"}
+	req := ussd.Request{
+		Dialect: ussd.DialectHubtel, SessionID: in.SessionID, Phone: e164(in.Mobile),
+		ServiceCode: serviceCode(in.ServiceCode), Newest: true, Sequence: max(in.Sequence, 0),
+	}
+	switch in.Type {
+	case hubtelInitiation:
+		req.Start = true
+		req.ServiceCode, req.Text = dialled(in.Message, in.ServiceCode)
+	case hubtelResponse:
+		req.Text = in.Message
+	case hubtelRelease, hubtelTimeout:
+		if err := a.svc.EndSession(r.Context(), req.Dialect, req.SessionID, req.Phone); err != nil {
+			return err
+		}
+		return writeDialect(w, out)
+	default:
+		return ussd.ErrInvalid
+	}
+	answer := a.hop(r, req)
+	out.Message = answer.Text
+	if !answer.End {
+		out.Type, out.DataType = hubtelResponse, "input"
+	}
+	return writeDialect(w, out)
+}

@@ -1,0 +1,63 @@
+package ussdhttp
+
+import (
+	"net/http"
+
+	"github.com/castalia-org/castalia/internal/service/ussd"
+)
+
+// InfobipRequest is what Infobip sends at the start of a session and with each
+// input.
+type InfobipRequest struct {
+	MSISDN      string `json:"msisdn"`
+	IMSI        string `json:"imsi"`
+	ShortCode   string `json:"shortCode"`
+	Optional    string `json:"optional"`
+	USSDNodeID  string `json:"ussdNodeId"`
+	Text        string `json:"text"`
+	NetworkName string `json:"networkName"`
+	CountryName string `json:"countryName"`
+}
+
+// InfobipReply is what Infobip wants back.
+type InfobipReply struct {
+	ShouldClose      bool   `json:"shouldClose"`
+	USSDMenu         string `json:"ussdMenu"`
+	ResponseExitCode int    `json:"responseExitCode"`
+	ResponseMessage  string `json:"responseMessage"`
+}
+
+// InfobipEnd tells that a session is over, and why.
+type InfobipEnd struct {
+	Reason   string `json:"reason"`
+	ExitCode int    `json:"exitCode"`
+}
+
+func (a *api) infobip(start bool) func(w http.ResponseWriter, r *http.Request) error {
+	return func(w http.ResponseWriter, r *http.Request) error {
+		var in InfobipRequest
+		if err := readDialect(r, &in); err != nil {
+			return err
+		}
+		req := ussd.Request{
+			Dialect: ussd.DialectInfobip, SessionID: r.PathValue("sessionId"), Phone: e164(in.MSISDN),
+			ServiceCode: serviceCode(in.ShortCode), Newest: true, Start: start, Text: in.Text,
+		}
+		if start {
+			req.ServiceCode, req.Text = dialled(in.Text, in.ShortCode)
+		}
+		answer := a.hop(r, req)
+		return writeDialect(w, InfobipReply{ShouldClose: answer.End, USSDMenu: answer.Text, ResponseExitCode: http.StatusOK})
+	}
+}
+
+func (a *api) infobipEnd(w http.ResponseWriter, r *http.Request) error {
+	var in InfobipEnd
+	if err := readDialect(r, &in); err != nil {
+		return err
+	}
+	if err := a.svc.EndSession(r.Context(), ussd.DialectInfobip, r.PathValue("sessionId"), ""); err != nil {
+		return err
+	}
+	return writeDialect(w, InfobipReply{ShouldClose: true, ResponseExitCode: http.StatusOK})
+}

@@ -1,0 +1,54 @@
+package ussdhttp
+
+import (
+	"time"
+
+	"github.com/castalia-org/castalia/internal/platform/telemetry"
+	"github.com/castalia-org/castalia/internal/service/ussd"
+)
+
+// Metrics counts what the service tells it. Screens come from menu files, so
+// there are as many series as there are screens.
+type Metrics struct {
+	hop     func(dialect, result string, took time.Duration)
+	shown   func(screen string)
+	expired func(n int)
+	locked  func()
+}
+
+var _ ussd.Observer = (*Metrics)(nil)
+
+// NewMetrics registers the service's instruments.
+func NewMetrics(m *telemetry.Metrics) *Metrics {
+	requests := m.Counter("ussd_requests_total", "Gateway requests by dialect and result: moved, replayed, refused, failed.", "dialect", "result")
+	answers := m.Counter("ussd_answers_total", "Answers by the screen they show.", "screen")
+	duration := m.Histogram("ussd_hop_duration_seconds", "Time from a gateway's request to its answer.", nil, "result")
+	expired := m.Counter("ussd_sessions_expired_total", "Sessions that were left without an end.")
+	locked := m.Counter("ussd_accounts_locked_total", "Accounts locked after wrong PINs.")
+	return &Metrics{
+		hop: func(dialect, result string, took time.Duration) {
+			requests.WithLabelValues(dialect, result).Inc()
+			duration.WithLabelValues(result).Observe(took.Seconds())
+		},
+		shown:   func(screen string) { answers.WithLabelValues(screen).Inc() },
+		expired: func(n int) { expired.WithLabelValues().Add(float64(n)) },
+		locked:  func() { locked.WithLabelValues().Inc() },
+	}
+}
+
+// Hop implements ussd.Observer.
+func (m *Metrics) Hop(dialect, screen, result string, took time.Duration) {
+	if dialect == "" {
+		dialect = "default"
+	}
+	m.hop(dialect, result, took)
+	if screen != "" {
+		m.shown(screen)
+	}
+}
+
+// Expired implements ussd.Observer.
+func (m *Metrics) Expired(n int) { m.expired(n) }
+
+// Locked implements ussd.Observer.
+func (m *Metrics) Locked() { m.locked() }

@@ -1,0 +1,46 @@
+package ussdhttp
+
+import (
+	"net/http"
+
+	"github.com/castalia-org/castalia/internal/service/ussd"
+)
+
+// NaloRequest is what Nalo sends: the newest input only. MSGTYPE is true on the
+// first request of a session.
+type NaloRequest struct {
+	UserID    string `json:"USERID"`
+	MSISDN    string `json:"MSISDN"`
+	UserData  string `json:"USERDATA"`
+	MsgType   bool   `json:"MSGTYPE"`
+	Network   string `json:"NETWORK"`
+	SessionID string `json:"SESSIONID"`
+}
+
+// NaloReply is what Nalo wants back. MSGTYPE is true while the session goes on.
+type NaloReply struct {
+	UserID  string `json:"USERID"`
+	MSISDN  string `json:"MSISDN"`
+	Msg     string `json:"MSG"`
+	MsgType bool   `json:"MSGTYPE"`
+}
+
+func (a *api) nalo(w http.ResponseWriter, r *http.Request) error {
+	var in NaloRequest
+	if err := readDialect(r, &in); err != nil {
+		return err
+	}
+	id := in.SessionID
+	if id == "" {
+		id = in.MSISDN // without an id a telephone has one session at a time
+	}
+	req := ussd.Request{
+		Dialect: ussd.DialectNalo, SessionID: id, Phone: e164(in.MSISDN), ServiceCode: noCode,
+		Newest: true, Start: in.MsgType, Text: in.UserData,
+	}
+	if in.MsgType {
+		req.ServiceCode, req.Text = dialled(in.UserData, "")
+	}
+	answer := a.hop(r, req)
+	return writeDialect(w, NaloReply{UserID: in.UserID, MSISDN: in.MSISDN, Msg: answer.Text, MsgType: !answer.End})
+}

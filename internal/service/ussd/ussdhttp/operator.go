@@ -1,0 +1,169 @@
+package ussdhttp
+
+import (
+	"errors"
+	"net/http"
+	"strconv"
+
+	"github.com/castalia-org/castalia/internal/platform/fault"
+	"github.com/castalia-org/castalia/internal/platform/httpserver"
+	"github.com/castalia-org/castalia/internal/platform/telemetry"
+	"github.com/castalia-org/castalia/internal/service/ussd"
+)
+
+// DebugRecord is one session for operators. The telephone number is in clear
+// here and nowhere else.
+type DebugRecord struct {
+	SessionID      string    `json:"sessionId"`
+	DebugInfo      DebugInfo `json:"debugInfo"`
+	ActiveSessions []string  `json:"activeSessions"`
+}
+
+// DebugInfo is where the session is.
+type DebugInfo struct {
+	State   string    `json:"state"`
+	Context ussd.View `json:"context"`
+	Status  string    `json:"status"`
+}
+
+// ActiveList names the active sessions. Count is the length of the list; Total
+// is larger when there are more than the list holds.
+type ActiveList struct {
+	ActiveSessions []string `json:"activeSessions"`
+	Count          int      `json:"count"`
+	Total          int      `json:"total"`
+}
+
+const notFoundText = "Session not found"
+
+func (a *api) debug(w http.ResponseWriter, r *http.Request) error {
+	id := r.PathValue("sessionId")
+	ids, _, err := a.svc.Active(r.Context())
+	if err != nil {
+		return err
+	}
+	v, err := a.svc.Look(r.Context(), id)
+	if errors.Is(err, ussd.ErrNoSession) {
+		return httpserver.WriteJSON(w, http.StatusNotFound, map[string]any{
+			"error": notFoundText, "sessionId": id,
+			"debugInfo": map[string]string{"error": notFoundText}, "activeSessions": ids,
+		})
+	}
+	if err != nil {
+		return err
+	}
+	v.Timeline = nil
+	v.SessionID = id
+	return httpserver.WriteJSON(w, http.StatusOK, DebugRecord{
+		SessionID: id, DebugInfo: DebugInfo{State: v.State, Context: v, Status: v.Status}, ActiveSessions: ids,
+	})
+}
+
+func (a *api) sessions(w http.ResponseWriter, r *http.Request) error {
+	ids, total, err := a.svc.Active(r.Context())
+	if err != nil {
+		return err
+	}
+	return httpserver.WriteJSON(w, http.StatusOK, ActiveList{ActiveSessions: ids, Count: len(ids), Total: total})
+}
+
+// LiveList is the sessions that were used last.
+type LiveList struct {
+	Sessions []ussd.View `json:"sessions"`
+	Total    int         `json:"total"`
+}
+
+func (a *api) live(w http.ResponseWriter, r *http.Request) error {
+	views, err := a.svc.Live(r.Context(), number(r, "limit", 50))
+	if err != nil {
+		return err
+	}
+	_, total, err := a.svc.Active(r.Context())
+	if err != nil {
+		return err
+	}
+	for i := range views {
+		views[i].Phone = telemetry.MaskPhone(views[i].Phone)
+	}
+	return httpserver.WriteJSON(w, http.StatusOK, LiveList{Sessions: views, Total: total})
+}
+
+func (a *api) timeline(w http.ResponseWriter, r *http.Request) error {
+	v, err := a.svc.Look(r.Context(), r.PathValue("sessionId"))
+	if errors.Is(err, ussd.ErrNoSession) {
+		return fault.New(fault.NotFound, notFoundText)
+	}
+	if err != nil {
+		return err
+	}
+	v.Phone = telemetry.MaskPhone(v.Phone)
+	return httpserver.WriteJSON(w, http.StatusOK, v)
+}
+
+// Funnel is how far sessions get.
+type Funnel struct {
+	Days  int               `json:"days"`
+	Steps []ussd.FunnelStep `json:"steps"`
+}
+
+func (a *api) funnel(w http.ResponseWriter, r *http.Request) error {
+	days := number(r, "days", 7)
+	steps, err := a.svc.Funnel(r.Context(), days)
+	if err != nil {
+		return err
+	}
+	return httpserver.WriteJSON(w, http.StatusOK, Funnel{Days: days, Steps: steps})
+}
+
+func (a *api) graph(w http.ResponseWriter, r *http.Request) error {
+	g, err := a.svc.GraphWithCounts(r.Context(), number(r, "days", 7))
+	if err != nil {
+		return err
+	}
+	return httpserver.WriteJSON(w, http.StatusOK, g)
+}
+
+// LockList is the accounts that are locked now.
+type LockList struct {
+	Locks []ussd.Lock `json:"locks"`
+}
+
+func (a *api) locks(w http.ResponseWriter, r *http.Request) error {
+	locks, err := a.svc.Locks(r.Context())
+	if err != nil {
+		return err
+	}
+	for i := range locks {
+		if locks[i].Origin == "caller" {
+			locks[i].Account = telemetry.MaskPhone(locks[i].Account)
+		}
+	}
+	return httpserver.WriteJSON(w, http.StatusOK, LockList{Locks: locks})
+}
+
+// Unlocked says what unlocking came to.
+type Unlocked struct {
+	Account  string `json:"account"`
+	Unlocked bool   `json:"unlocked"`
+}
+
+func (a *api) unlock(w http.ResponseWriter, r *http.Request) error {
+	account := r.PathValue("account")
+	unlocked, err := a.svc.Unlock(r.Context(), account)
+	if errors.Is(err, ussd.ErrNoAccount) {
+		return fault.New(fault.NotFound, "Account not found")
+	}
+	if err != nil {
+		return err
+	}
+	return httpserver.WriteJSON(w, http.StatusOK, Unlocked{Account: account, Unlocked: unlocked})
+}
+
+// number reads a positive query parameter, or returns the default.
+func number(r *http.Request, name string, def int) int {
+	n, err := strconv.Atoi(r.URL.Query().Get(name))
+	if err != nil || n < 1 {
+		return def
+	}
+	return n
+}

@@ -1,0 +1,113 @@
+package ussdhttp
+
+import (
+	"net/http"
+
+	"github.com/castalia-org/castalia/internal/platform/httpserver"
+	"github.com/castalia-org/castalia/internal/service/ussd"
+	"github.com/castalia-org/castalia/internal/service/ussd/ussdmenu"
+)
+
+const (
+	mediaJSON = "application/json"
+	mediaForm = "application/x-www-form-urlencoded"
+	mediaText = "text/plain"
+)
+
+// routes lists everything that the gateway serves.
+func (a *api) routes() []httpserver.Route {
+	return append(a.gatewayRoutes(), a.operatorRoutes()...)
+}
+
+func (a *api) gatewayRoutes() []httpserver.Route {
+	text := []httpserver.Reply{
+		{Status: http.StatusOK, Body: "", Media: mediaText, Doc: "CON and a menu, or END and a closing message"},
+		{Status: http.StatusTooManyRequests, Body: "", Media: mediaText, Doc: "too many requests from one address"},
+	}
+	id := []httpserver.Param{{Name: "sessionId", In: "path", Required: true, Doc: "the gateway's session identifier"}}
+	all := []httpserver.Route{
+		{
+			Method: http.MethodPost, Pattern: pathSession, Summary: "One input of a USSD session",
+			Doc:  "Called by the telecom gateway for every input. Sending the same text again replays the answer.",
+			Body: SessionRequest{}, BodyMedia: []string{mediaJSON, mediaForm}, Replies: text, Handler: a.session(""),
+		},
+		{
+			Method: http.MethodPost, Pattern: pathAfricasTalking, Summary: "Africa's Talking: one input",
+			Body: SessionRequest{}, BodyMedia: []string{mediaForm, mediaJSON}, Replies: text, Handler: a.session(ussd.DialectAfricasTalking),
+		},
+		{
+			Method: http.MethodPost, Pattern: pathAfricasTalking + "/events", Summary: "Africa's Talking: a session is over",
+			BodyMedia: []string{mediaForm}, Replies: []httpserver.Reply{{Status: http.StatusOK}}, Handler: a.ended,
+		},
+		{
+			Method: http.MethodPost, Pattern: "/api/ussd/hubtel", Summary: "Hubtel: one input",
+			Body: HubtelRequest{}, Replies: []httpserver.Reply{{Status: http.StatusOK, Body: HubtelReply{}}}, Handler: a.hubtel,
+		},
+		{
+			Method: http.MethodPost, Pattern: "/api/ussd/infobip/session/{sessionId}/start", Summary: "Infobip: a session begins",
+			Params: id, Body: InfobipRequest{}, Replies: []httpserver.Reply{{Status: http.StatusOK, Body: InfobipReply{}}}, Handler: a.infobip(true),
+		},
+		{
+			Method: http.MethodPut, Pattern: "/api/ussd/infobip/session/{sessionId}/response", Summary: "Infobip: one input",
+			Params: id, Body: InfobipRequest{}, Replies: []httpserver.Reply{{Status: http.StatusOK, Body: InfobipReply{}}}, Handler: a.infobip(false),
+		},
+		{
+			Method: http.MethodPut, Pattern: "/api/ussd/infobip/session/{sessionId}/end", Summary: "Infobip: a session is over",
+			Params: id, Body: InfobipEnd{}, Replies: []httpserver.Reply{{Status: http.StatusOK, Body: InfobipReply{}}}, Handler: a.infobipEnd,
+		},
+		{
+			Method: http.MethodPost, Pattern: "/api/ussd/arkesel", Summary: "Arkesel: one input",
+			Body: ArkeselRequest{}, Replies: []httpserver.Reply{{Status: http.StatusOK, Body: ArkeselReply{}}}, Handler: a.arkesel,
+		},
+		{
+			Method: http.MethodPost, Pattern: "/api/ussd/nalo", Summary: "Nalo: one input",
+			Body: NaloRequest{}, Replies: []httpserver.Reply{{Status: http.StatusOK, Body: NaloReply{}}}, Handler: a.nalo,
+		},
+	}
+	for i := range all {
+		all[i].Auth = httpserver.Public
+		all[i].Tags = []string{"ussd"}
+		all[i].MaxBody = maxBody
+	}
+	return all
+}
+
+func (a *api) operatorRoutes() []httpserver.Route {
+	id := []httpserver.Param{{Name: "sessionId", In: "path", Required: true, Doc: "the gateway's session identifier, or dialect:identifier"}}
+	days := []httpserver.Param{{Name: "days", In: "query", Schema: 0, Doc: "how many days back, 1 to 90; 7 when not given"}}
+	ok := func(v any) []httpserver.Reply {
+		return []httpserver.Reply{
+			{Status: http.StatusOK, Body: v},
+			{Status: http.StatusNotFound, Doc: "no such thing, or the caller is not an operator"},
+		}
+	}
+	all := []httpserver.Route{
+		{
+			Method: http.MethodGet, Pattern: "/api/ussd/debug/{sessionId}", Summary: "One session", Params: id,
+			Replies: ok(DebugRecord{}), Handler: a.debug,
+		},
+		{Method: http.MethodGet, Pattern: "/api/ussd/sessions", Summary: "Active sessions", Replies: ok(ActiveList{}), Handler: a.sessions},
+		{
+			Method: http.MethodGet, Pattern: "/api/ussd/live", Summary: "Sessions that were used last",
+			Params:  []httpserver.Param{{Name: "limit", In: "query", Schema: 0, Doc: "1 to 500; 50 when not given"}},
+			Replies: ok(LiveList{}), Handler: a.live,
+		},
+		{
+			Method: http.MethodGet, Pattern: "/api/ussd/timeline/{sessionId}", Summary: "One session's history, masked", Params: id,
+			Replies: ok(ussd.View{}), Handler: a.timeline,
+		},
+		{Method: http.MethodGet, Pattern: "/api/ussd/funnel", Summary: "Screens shown and left", Params: days, Replies: ok(Funnel{}), Handler: a.funnel},
+		{Method: http.MethodGet, Pattern: "/api/ussd/graph", Summary: "The menu as a graph, with counts", Params: days, Replies: ok(ussdmenu.Graph{}), Handler: a.graph},
+		{Method: http.MethodGet, Pattern: "/api/ussd/locks", Summary: "Accounts that are locked", Replies: ok(LockList{}), Handler: a.locks},
+		{
+			Method: http.MethodPost, Pattern: "/api/ussd/accounts/{account}/unlock", Summary: "Unlock an account",
+			Params:  []httpserver.Param{{Name: "account", In: "path", Required: true, Doc: "the account's identifier"}},
+			Replies: ok(Unlocked{}), Handler: a.unlock,
+		},
+	}
+	for i := range all {
+		all[i].Auth = httpserver.Operator
+		all[i].Tags = []string{"ussd operator"}
+	}
+	return all
+}

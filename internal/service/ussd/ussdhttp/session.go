@@ -1,0 +1,110 @@
+package ussdhttp
+
+import (
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/castalia-org/castalia/internal/service/ussd"
+)
+
+// SessionRequest is the body of the session endpoint. Pointers tell a missing
+// member from an empty one.
+type SessionRequest struct {
+	SessionID   *string `json:"sessionId" jsonschema:"unique session identifier of the telecom gateway, at most 100 characters"`
+	ServiceCode *string `json:"serviceCode" jsonschema:"the dialled code, such as *2233#"`
+	PhoneNumber *string `json:"phoneNumber" jsonschema:"E.164 telephone number"`
+	Text        *string `json:"text" jsonschema:"input accumulated in the session, joined by *, at most 182 characters; empty on the first dial"`
+}
+
+// session is the session endpoint, for JSON and for forms.
+func (a *api) session(dialect string) func(w http.ResponseWriter, r *http.Request) error {
+	return func(w http.ResponseWriter, r *http.Request) error {
+		req, err := readSession(r)
+		if err != nil {
+			return err
+		}
+		req.Dialect = dialect
+		answer, err := a.answer(r, req)
+		return writeAnswer(w, http.StatusOK, a.settled(r.Context(), answer, err))
+	}
+}
+
+// readSession reads the four fields. Everything that is wrong is ErrInvalid.
+func readSession(r *http.Request) (ussd.Request, error) {
+	raw, form, err := readBody(r)
+	if err != nil {
+		return ussd.Request{}, err
+	}
+	var in SessionRequest
+	if form {
+		values, err := url.ParseQuery(string(raw))
+		if err != nil {
+			return ussd.Request{}, ussd.ErrInvalid
+		}
+		get := func(name string) *string {
+			if v := values[name]; len(v) == 1 {
+				return &v[0]
+			}
+			return nil
+		}
+		in = SessionRequest{
+			SessionID: get("sessionId"), ServiceCode: get("serviceCode"),
+			PhoneNumber: get("phoneNumber"), Text: get("text"),
+		}
+	} else if err := json.Unmarshal(raw, &in); err != nil {
+		return ussd.Request{}, ussd.ErrInvalid
+	}
+	if in.SessionID == nil || in.ServiceCode == nil || in.PhoneNumber == nil || in.Text == nil {
+		return ussd.Request{}, ussd.ErrInvalid
+	}
+	return ussd.Request{SessionID: *in.SessionID, ServiceCode: *in.ServiceCode, Phone: *in.PhoneNumber, Text: *in.Text}, nil
+}
+
+// readBody reads a small body and says whether it is a form. Without a content
+// type the body itself tells.
+func readBody(r *http.Request) (raw []byte, form bool, err error) {
+	media, _, _ := strings.Cut(r.Header.Get("Content-Type"), ";")
+	media = strings.TrimSpace(media)
+	size := r.ContentLength
+	if size < 0 || size > maxBody {
+		raw, err = io.ReadAll(io.LimitReader(r.Body, maxBody+1))
+	} else {
+		raw = make([]byte, size)
+		_, err = io.ReadFull(r.Body, raw)
+	}
+	if err != nil || len(raw) > maxBody || !utf8.Valid(raw) {
+		return nil, false, ussd.ErrInvalid
+	}
+	switch {
+	case media == "application/json", strings.EqualFold(media, "application/json"):
+		return raw, false, nil
+	case strings.EqualFold(media, "application/x-www-form-urlencoded"):
+		return raw, true, nil
+	case media == "" && len(raw) > 0 && raw[0] == '{':
+		return raw, false, nil
+	}
+	return nil, false, ussd.ErrInvalid
+}
+
+// ended takes Africa's Talking's notification that a session is over.
+func (a *api) ended(w http.ResponseWriter, r *http.Request) error {
+	raw, form, err := readBody(r)
+	if err != nil || !form {
+		return ussd.ErrInvalid
+	}
+	values, err := url.ParseQuery(string(raw))
+	if err != nil || values.Get("sessionId") == "" {
+		return ussd.ErrInvalid
+	}
+	for _, dialect := range []string{"", ussd.DialectAfricasTalking} {
+		if err := a.svc.EndSession(r.Context(), dialect, values.Get("sessionId"), values.Get("phoneNumber")); err != nil {
+			return err
+		}
+	}
+	w.WriteHeader(http.StatusOK)
+	return nil
+}

@@ -1,0 +1,172 @@
+// Package ussdhttp speaks to telecom gateways and operators.
+//
+// The session endpoint always answers 200 text/plain with CON or END, whatever
+// it is sent and whatever fails behind it, because gateways drop a session on
+// anything else; only the rate limit answers 429. The dialects of particular
+// gateways are adapters in front of the same machine, one file each. Operator
+// routes answer JSON and are closed to everybody else by the server.
+//
+// Nothing here logs a request's body: it contains PINs.
+package ussdhttp
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/castalia-org/castalia/internal/platform/fault"
+	"github.com/castalia-org/castalia/internal/platform/httpserver"
+	"github.com/castalia-org/castalia/internal/service/ussd"
+)
+
+// The texts of the two refusals, as the interface document has them.
+const (
+	textInvalid     = "Invalid input. Please try again."
+	textUnavailable = "Service temporarily unavailable. Please try again later."
+)
+
+// The paths whose answers are plain text.
+const (
+	pathSession        = "/api/ussd"
+	pathAfricasTalking = "/api/ussd/africastalking"
+)
+
+// maxBody bounds a gateway's request: four short fields, however escaped.
+const maxBody = 16 << 10
+
+// Deps is what the surface needs besides the service.
+type Deps struct {
+	// Limiter is the counter that /api/ussd…, / and /health share; nil is none.
+	Limiter *httpserver.Limiter
+	Logger  *slog.Logger
+	// InFlight bounds the requests that are worked on at once; 0 is 4096.
+	InFlight int
+}
+
+// api holds the handlers.
+type api struct {
+	svc   *ussd.Service
+	log   *slog.Logger
+	slots chan struct{}
+}
+
+// Surface returns the routes of the USSD gateway.
+func Surface(svc *ussd.Service, deps Deps) httpserver.Surface {
+	a := &api{svc: svc, log: deps.Logger}
+	if a.log == nil {
+		a.log = slog.New(slog.DiscardHandler)
+	}
+	if deps.InFlight <= 0 {
+		deps.InFlight = 4096
+	}
+	a.slots = make(chan struct{}, deps.InFlight)
+	return httpserver.Surface{
+		Name:     "ussd",
+		Prefixes: []string{pathSession},
+		Errors:   writeError,
+		Limiter:  deps.Limiter,
+		Routes:   a.routes(),
+	}
+}
+
+// answer runs one hop. It answers before the deadline even if something behind
+// it ignores its context: the work then ends by itself, and a repeated request
+// finds its result.
+func (a *api) answer(r *http.Request, req ussd.Request) (ussd.Answer, error) {
+	select {
+	case a.slots <- struct{}{}:
+	default:
+		return ussd.Answer{}, fault.New(fault.Unavailable, "Too many requests are in flight.")
+	}
+	// A gateway that hangs up does not undo an input: it will send it again.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), a.svc.Deadline())
+	got := make(chan outcome, 1)
+	go func() {
+		defer func() {
+			if v := recover(); v != nil {
+				a.log.ErrorContext(ctx, "hop panicked", slog.Any("panic", v))
+				got <- outcome{err: fault.New(fault.Internal, "Internal server error")}
+			}
+			cancel()
+			<-a.slots
+		}()
+		answer, err := a.svc.Handle(ctx, req)
+		got <- outcome{answer, err}
+	}()
+	select {
+	case o := <-got:
+		return o.answer, o.err
+	case <-ctx.Done():
+	}
+	select {
+	case o := <-got: // it came in the same moment
+		return o.answer, o.err
+	case <-time.After(200 * time.Millisecond):
+		return ussd.Answer{}, fault.New(fault.Timeout, "The answer took too long.")
+	}
+}
+
+type outcome struct {
+	answer ussd.Answer
+	err    error
+}
+
+// settled turns an error into the END text that the user sees, and logs what
+// the operator should know.
+func (a *api) settled(ctx context.Context, answer ussd.Answer, err error) ussd.Answer {
+	switch {
+	case err == nil:
+		return answer
+	case fault.Is(err, fault.Invalid):
+		return ussd.Answer{Text: textInvalid, End: true}
+	}
+	a.log.ErrorContext(ctx, "ussd request failed", slog.String("request_id", httpserver.RequestID(ctx)), slog.Any("error", err))
+	return ussd.Answer{Text: textUnavailable, End: true}
+}
+
+var plainText = []string{"text/plain; charset=utf-8"}
+
+func writeAnswer(w http.ResponseWriter, status int, answer ussd.Answer) error {
+	text := answer.String()
+	h := w.Header()
+	h["Content-Type"] = plainText
+	h["Content-Length"] = []string{strconv.Itoa(len(text))}
+	w.WriteHeader(status)
+	_, err := w.Write([]byte(text))
+	return err
+}
+
+// writeError answers what never reached a handler, or left one with an error.
+func writeError(w http.ResponseWriter, r *http.Request, err error) {
+	e := fault.From(err)
+	status := httpserver.Status(e.Kind)
+	if r.Method == http.MethodPost && (r.URL.Path == pathSession || r.URL.Path == pathAfricasTalking) && e.Kind != fault.NotFound {
+		answer := ussd.Answer{Text: textUnavailable, End: true}
+		switch e.Kind {
+		case fault.Invalid, fault.TooLarge, fault.UnsupportedMedia:
+			answer.Text = textInvalid
+			status = http.StatusOK
+		case fault.RateLimited:
+			httpserver.SetRetryAfter(w.Header(), e)
+		default:
+			status = http.StatusOK
+		}
+		_ = writeAnswer(w, status, answer) // the client may be gone; there is nobody left to tell
+		return
+	}
+	body := map[string]any{"error": http.StatusText(status), "message": e.Message, "code": e.Kind.String()}
+	if e.RetryAfter > 0 {
+		httpserver.SetRetryAfter(w.Header(), e)
+		body["retryAfter"] = int(e.RetryAfter.Round(time.Second).Seconds())
+	}
+	for name, value := range e.Fields {
+		body[name] = value
+	}
+	if status == http.StatusUnauthorized {
+		w.Header().Set("Www-Authenticate", "Bearer")
+	}
+	w.Header().Set("Cache-Control", "no-store")
+	_ = httpserver.WriteJSON(w, status, body) // the client may be gone; there is nobody left to tell
+}

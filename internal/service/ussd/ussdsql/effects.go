@@ -1,0 +1,86 @@
+package ussdsql
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/castalia-org/castalia/internal/platform/sqldb"
+	"github.com/castalia-org/castalia/internal/service/ussd"
+)
+
+// apply carries out one effect of a hop.
+func apply(ctx context.Context, tx sqldb.Querier, e ussd.Effect, now time.Time) error {
+	switch e := e.(type) {
+	case ussd.CreateAccount:
+		return createAccount(ctx, tx, e)
+	case ussd.ClearAttempts:
+		for _, c := range e.Counters {
+			if _, err := tx.ExecContext(ctx, `DELETE FROM ussd_attempts WHERE subject = $1 AND origin = $2`, c.Subject, c.Origin); err != nil {
+				return fmt.Errorf("clear attempts: %w", err)
+			}
+		}
+		return nil
+	case ussd.SetPIN:
+		res, err := tx.ExecContext(ctx, `UPDATE ussd_accounts SET pin = $1, updated_ms = $2 WHERE id = $3`, e.Sealed, sqldb.MS(now), e.Account)
+		return changedOne(res, err, ussd.ErrNoAccount)
+	case ussd.EndSessions:
+		_, err := tx.ExecContext(ctx, `UPDATE ussd_sessions SET status = 1, account = '', hop = hop + 1, updated_ms = $1
+			WHERE account = $2 AND id <> $3 AND status = 0`, sqldb.MS(now), e.Account, e.Except)
+		return wrap("end sessions", err)
+	case ussd.SetLanguage:
+		return setLanguage(ctx, tx, e, now)
+	case ussd.AddQuestion:
+		q := e.Question
+		_, err := tx.ExecContext(ctx, `INSERT INTO ussd_questions (id, account, phone, language, question, answer, state, tries,
+			taken_until_ms, created_ms, updated_ms) VALUES ($1, $2, $3, $4, $5, $6, $7, 0, 0, $8, $9)`,
+			q.ID, q.Account, q.Phone, q.Language, q.Text, q.Answer, int64(q.State), sqldb.MS(q.Created), sqldb.MS(now))
+		return wrap("store question", err)
+	case ussd.MarkRead:
+		_, err := tx.ExecContext(ctx, `UPDATE ussd_questions SET state = $1, updated_ms = $2 WHERE id = $3`,
+			int64(ussd.ReadOut), sqldb.MS(now), e.Question)
+		return wrap("mark answer", err)
+	}
+	return fmt.Errorf("unknown effect %T", e)
+}
+
+func wrap(what string, err error) error {
+	if err != nil {
+		return fmt.Errorf("%s: %w", what, err)
+	}
+	return nil
+}
+
+func createAccount(ctx context.Context, tx sqldb.Querier, e ussd.CreateAccount) error {
+	a := e.Account
+	// The telephone's row first: it makes two creations take turns.
+	_, err := tx.ExecContext(ctx, `INSERT INTO ussd_phones (phone, language, updated_ms) VALUES ($1, $2, $3)
+		ON CONFLICT (phone) DO UPDATE SET updated_ms = excluded.updated_ms`, a.Phone, a.Language, sqldb.MS(a.Created))
+	if err != nil {
+		return fmt.Errorf("store telephone: %w", err)
+	}
+	var n int
+	if err := tx.QueryRowContext(ctx, `SELECT COUNT(*) FROM ussd_accounts WHERE phone = $1`, a.Phone).Scan(&n); err != nil {
+		return fmt.Errorf("count accounts: %w", err)
+	}
+	if n >= e.Limit {
+		return ussd.ErrTooMany
+	}
+	res, err := tx.ExecContext(ctx, `INSERT INTO ussd_accounts (id, phone, name, email, language, pin, created_ms, updated_ms)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8) ON CONFLICT (id) DO NOTHING`,
+		a.ID, a.Phone, a.Name, a.Email, a.Language, a.PIN, sqldb.MS(a.Created), sqldb.MS(a.Updated))
+	return changedOne(res, err, ussd.ErrTaken)
+}
+
+func setLanguage(ctx context.Context, tx sqldb.Querier, e ussd.SetLanguage, now time.Time) error {
+	if e.Account != "" {
+		if _, err := tx.ExecContext(ctx, `UPDATE ussd_accounts SET language = $1, updated_ms = $2 WHERE id = $3`,
+			e.Language, sqldb.MS(now), e.Account); err != nil {
+			return fmt.Errorf("set language of account: %w", err)
+		}
+	}
+	_, err := tx.ExecContext(ctx, `INSERT INTO ussd_phones (phone, language, updated_ms) VALUES ($1, $2, $3)
+		ON CONFLICT (phone) DO UPDATE SET language = excluded.language, updated_ms = excluded.updated_ms`,
+		e.Phone, e.Language, sqldb.MS(now))
+	return wrap("set language of telephone", err)
+}

@@ -1,0 +1,161 @@
+package ussdsql
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/castalia-org/castalia/internal/platform/sqldb"
+	"github.com/castalia-org/castalia/internal/service/ussd"
+)
+
+// SaveMenu implements ussd.Store.
+func (s *Store) SaveMenu(ctx context.Context, version string, source []byte, now time.Time) error {
+	return s.db.Write(ctx, func(ctx context.Context, tx sqldb.Querier) error {
+		_, err := tx.ExecContext(ctx, `INSERT INTO ussd_menus (version, source, created_ms) VALUES ($1, $2, $3) ON CONFLICT (version) DO NOTHING`,
+			version, source, sqldb.MS(now))
+		return wrap("store menu", err)
+	})
+}
+
+// Menu implements ussd.Store.
+func (s *Store) Menu(ctx context.Context, version string) ([]byte, error) {
+	var source []byte
+	err := s.db.Read().QueryRowContext(ctx, `SELECT source FROM ussd_menus WHERE version = $1`, version).Scan(&source)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, ussd.ErrNoMenu
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read menu: %w", err)
+	}
+	return source, nil
+}
+
+// Active implements ussd.Store.
+func (s *Store) Active(ctx context.Context, now time.Time, limit int) (ids []string, total int, err error) {
+	if err := s.db.Read().QueryRowContext(ctx, `SELECT COUNT(*) FROM ussd_sessions WHERE status = 0 AND expires_ms > $1`,
+		sqldb.MS(now)).Scan(&total); err != nil {
+		return nil, 0, fmt.Errorf("count sessions: %w", err)
+	}
+	rows, err := s.db.Read().QueryContext(ctx, `SELECT id FROM ussd_sessions WHERE status = 0 AND expires_ms > $1
+		ORDER BY expires_ms DESC, id LIMIT $2`, sqldb.MS(now), limit)
+	if err != nil {
+		return nil, 0, fmt.Errorf("list sessions: %w", err)
+	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	ids = []string{}
+	for rows.Next() {
+		var id string
+		if err := rows.Scan(&id); err != nil {
+			return nil, 0, fmt.Errorf("list sessions: %w", err)
+		}
+		ids = append(ids, id)
+	}
+	return ids, total, wrap("list sessions", rows.Err())
+}
+
+// Recent implements ussd.Store.
+func (s *Store) Recent(ctx context.Context, now time.Time, limit int) (_ []*ussd.Session, err error) {
+	rows, err := s.db.Read().QueryContext(ctx, `SELECT `+sessionColumns+` FROM ussd_sessions WHERE expires_ms > $1
+		ORDER BY expires_ms DESC, id LIMIT $2`, sqldb.MS(now), limit)
+	if err != nil {
+		return nil, fmt.Errorf("list sessions: %w", err)
+	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	var out []*ussd.Session
+	for rows.Next() {
+		one, err := scanSession(rows)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, one)
+	}
+	return out, wrap("list sessions", rows.Err())
+}
+
+// Sweep implements ussd.Store.
+func (s *Store) Sweep(ctx context.Context, before, activeBefore time.Time, limit int) ([]ussd.Swept, error) {
+	// Look first: an idle gateway must not write every few seconds.
+	var due int
+	err := s.db.Read().QueryRowContext(ctx, `SELECT COUNT(*) FROM (SELECT 1 AS one FROM ussd_sessions
+		WHERE expires_ms <= $1 AND (status <> 0 OR expires_ms <= $2) LIMIT 1) due`, sqldb.MS(before), sqldb.MS(activeBefore)).Scan(&due)
+	if err != nil {
+		return nil, fmt.Errorf("look for expired sessions: %w", err)
+	}
+	if due == 0 {
+		return nil, nil
+	}
+	var out []ussd.Swept
+	err = s.db.Write(ctx, func(ctx context.Context, tx sqldb.Querier) (err error) {
+		out = nil
+		rows, err := tx.QueryContext(ctx, `DELETE FROM ussd_sessions
+			WHERE expires_ms <= $1 AND (status <> 0 OR expires_ms <= $2) AND id IN (SELECT id FROM ussd_sessions
+				WHERE expires_ms <= $1 AND (status <> 0 OR expires_ms <= $2) ORDER BY expires_ms LIMIT $3)
+			RETURNING menu, screen, status`, sqldb.MS(before), sqldb.MS(activeBefore), limit)
+		if err != nil {
+			return fmt.Errorf("remove sessions: %w", err)
+		}
+		defer func() { err = errors.Join(err, rows.Close()) }()
+		for rows.Next() {
+			var gone ussd.Swept
+			if err := rows.Scan(&gone.Menu, &gone.Screen, &gone.Status); err != nil {
+				return fmt.Errorf("remove sessions: %w", err)
+			}
+			out = append(out, gone)
+		}
+		return wrap("remove sessions", rows.Err())
+	})
+	return out, err
+}
+
+// Prune implements ussd.Store.
+func (s *Store) Prune(ctx context.Context, before time.Time) error {
+	ms := sqldb.MS(before)
+	return s.db.Write(ctx, func(ctx context.Context, tx sqldb.Querier) error {
+		if _, err := tx.ExecContext(ctx, `DELETE FROM ussd_counts WHERE day < $1`, before.UTC().Format(time.DateOnly)); err != nil {
+			return fmt.Errorf("prune counts: %w", err)
+		}
+		if _, err := tx.ExecContext(ctx, `DELETE FROM ussd_questions WHERE state >= 2 AND updated_ms < $1`, ms); err != nil {
+			return fmt.Errorf("prune questions: %w", err)
+		}
+		_, err := tx.ExecContext(ctx, `DELETE FROM ussd_attempts WHERE updated_ms < $1 AND locked_until_ms < $1`, ms)
+		return wrap("prune attempts", err)
+	})
+}
+
+// AddCounts implements ussd.Store.
+func (s *Store) AddCounts(ctx context.Context, day string, counts map[ussd.Count]int64) error {
+	return s.db.Write(ctx, func(ctx context.Context, tx sqldb.Querier) error {
+		for c, n := range counts {
+			_, err := tx.ExecContext(ctx, `INSERT INTO ussd_counts (day, menu, kind, from_screen, to_screen, n) VALUES ($1, $2, $3, $4, $5, $6)
+				ON CONFLICT (day, menu, kind, from_screen, to_screen) DO UPDATE SET n = ussd_counts.n + excluded.n`,
+				day, c.Menu, c.Kind, c.From, c.To, n)
+			if err != nil {
+				return fmt.Errorf("add counts: %w", err)
+			}
+		}
+		return nil
+	})
+}
+
+// Counts implements ussd.Store.
+func (s *Store) Counts(ctx context.Context, fromDay string) (_ map[ussd.Count]int64, err error) {
+	rows, err := s.db.Read().QueryContext(ctx, `SELECT menu, kind, from_screen, to_screen, CAST(SUM(n) AS BIGINT) FROM ussd_counts
+		WHERE day >= $1 GROUP BY menu, kind, from_screen, to_screen`, fromDay)
+	if err != nil {
+		return nil, fmt.Errorf("read counts: %w", err)
+	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	out := map[ussd.Count]int64{}
+	for rows.Next() {
+		var c ussd.Count
+		var n int64
+		if err := rows.Scan(&c.Menu, &c.Kind, &c.From, &c.To, &n); err != nil {
+			return nil, fmt.Errorf("read counts: %w", err)
+		}
+		out[c] = n
+	}
+	return out, wrap("read counts", rows.Err())
+}

@@ -1,0 +1,219 @@
+// Package ussdsql keeps USSD sessions and accounts in SQLite or PostgreSQL.
+//
+// A hop is one transaction: the compare-and-set of the session row, and the
+// hop's effects. Nothing here reads a clock; times come as arguments. Secrets
+// never reach it: PINs arrive sealed, texts as keyed hashes.
+package ussdsql
+
+import (
+	"context"
+	"database/sql"
+	"embed"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"time"
+
+	"github.com/castalia-org/castalia/internal/platform/sqldb"
+	"github.com/castalia-org/castalia/internal/service/ussd"
+	"github.com/castalia-org/castalia/internal/service/ussd/ussdmenu"
+)
+
+//go:embed migrations/*.sql
+var files embed.FS
+
+// Migrations returns the service's tables.
+func Migrations() sqldb.Migrations {
+	sub, err := fs.Sub(files, "migrations")
+	if err != nil {
+		sub = files // the embedded folder is there, or this does not compile
+	}
+	return sqldb.Migrations{Service: "ussd", FS: sub}
+}
+
+// Store implements ussd.Store.
+type Store struct{ db *sqldb.DB }
+
+var _ ussd.Store = (*Store)(nil)
+
+// New returns a store on a migrated database.
+func New(db *sqldb.DB) *Store { return &Store{db: db} }
+
+// body is what a session remembers, in one column: no query looks inside.
+type body struct {
+	State  ussdmenu.State `json:"s"`
+	Memory ussd.Memory    `json:"m"`
+}
+
+const sessionColumns = `id, rev, hop, phone, service_code, dialect, menu, status, account, text_len, text_mac, answer, body,
+	claim_until_ms, created_ms, updated_ms, expires_ms`
+
+type scanner interface{ Scan(dest ...any) error }
+
+func scanSession(row scanner) (*ussd.Session, error) {
+	s := &ussd.Session{}
+	var packed []byte
+	var claim, created, updated, expires int64
+	err := row.Scan(&s.ID, &s.Rev, &s.Hop, &s.Phone, &s.ServiceCode, &s.Dialect, &s.Menu, &s.Status, &s.Account, &s.TextLen,
+		&s.TextMAC, &s.Answer, &packed, &claim, &created, &updated, &expires)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, ussd.ErrNoSession
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read session: %w", err)
+	}
+	var b body
+	if err := json.Unmarshal(packed, &b); err != nil {
+		return nil, fmt.Errorf("read session body: %w", err)
+	}
+	s.State, s.Memory = b.State, b.Memory
+	if claim != 0 {
+		s.ClaimUntil = sqldb.Time(claim)
+	}
+	s.Created, s.Updated, s.Expires = sqldb.Time(created), sqldb.Time(updated), sqldb.Time(expires)
+	return s, nil
+}
+
+// Session implements ussd.Store.
+func (s *Store) Session(ctx context.Context, id string) (*ussd.Session, error) {
+	return scanSession(s.db.Read().QueryRowContext(ctx, `SELECT `+sessionColumns+` FROM ussd_sessions WHERE id = $1`, id))
+}
+
+// LastOfPhone implements ussd.Store.
+func (s *Store) LastOfPhone(ctx context.Context, phone, code string, since time.Time) (*ussd.Session, error) {
+	return scanSession(s.db.Read().QueryRowContext(ctx, `SELECT `+sessionColumns+` FROM ussd_sessions
+		WHERE phone = $1 AND service_code = $2 AND status = 0 AND updated_ms >= $3 ORDER BY updated_ms DESC LIMIT 1`,
+		phone, code, sqldb.MS(since)))
+}
+
+const insertSession = `INSERT INTO ussd_sessions (id, rev, hop, phone, service_code, dialect, menu, screen, status, account,
+	text_len, text_mac, answer, body, claim_until_ms, created_ms, updated_ms, expires_ms)
+	VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, 0, $15, $16, $17) ON CONFLICT (id) DO NOTHING`
+
+const updateSession = `UPDATE ussd_sessions SET rev = $1, hop = $2, menu = $3, screen = $4, status = $5, account = $6,
+	text_len = $7, text_mac = $8, answer = $9, body = $10, claim_until_ms = 0, updated_ms = $11, expires_ms = $12
+	WHERE id = $13 AND rev = $14 AND hop = $15`
+
+// A new session may take the place of one that is over: then everything changes.
+const replaceSession = `UPDATE ussd_sessions SET rev = $1, hop = $2, menu = $3, screen = $4, status = $5, account = $6,
+	text_len = $7, text_mac = $8, answer = $9, body = $10, claim_until_ms = 0, updated_ms = $11, expires_ms = $12,
+	phone = $13, service_code = $14, dialect = $15, created_ms = $16
+	WHERE id = $17 AND rev = $18 AND hop = $19`
+
+// Commit implements ussd.Store.
+func (s *Store) Commit(ctx context.Context, c ussd.Change) error {
+	n := c.Session
+	packed, err := json.Marshal(body{State: n.State, Memory: n.Memory})
+	if err != nil {
+		return fmt.Errorf("pack session: %w", err)
+	}
+	return s.db.Write(ctx, func(ctx context.Context, tx sqldb.Querier) error {
+		if err := compareAndSet(ctx, tx, c, packed); err != nil {
+			return err
+		}
+		for _, e := range c.Effects {
+			if err := apply(ctx, tx, e, c.Now); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+func compareAndSet(ctx context.Context, tx sqldb.Querier, c ussd.Change, packed []byte) error {
+	n := c.Session
+	var res sql.Result
+	var err error
+	switch {
+	case c.Prior == nil:
+		res, err = tx.ExecContext(ctx, insertSession, n.ID, n.Rev, n.Hop, n.Phone, n.ServiceCode, n.Dialect, n.Menu,
+			n.State.Screen, int64(n.Status), n.Account, n.TextLen, n.TextMAC, n.Answer, packed,
+			sqldb.MS(n.Created), sqldb.MS(n.Updated), sqldb.MS(n.Expires))
+	case c.Prior.Rev == n.Rev:
+		res, err = tx.ExecContext(ctx, updateSession, n.Rev, n.Hop, n.Menu, n.State.Screen, int64(n.Status), n.Account,
+			n.TextLen, n.TextMAC, n.Answer, packed, sqldb.MS(n.Updated), sqldb.MS(n.Expires), n.ID, c.Prior.Rev, c.Prior.Hop)
+	default:
+		res, err = tx.ExecContext(ctx, replaceSession, n.Rev, n.Hop, n.Menu, n.State.Screen, int64(n.Status), n.Account,
+			n.TextLen, n.TextMAC, n.Answer, packed, sqldb.MS(n.Updated), sqldb.MS(n.Expires),
+			n.Phone, n.ServiceCode, n.Dialect, sqldb.MS(n.Created), n.ID, c.Prior.Rev, c.Prior.Hop)
+	}
+	return changedOne(res, err, ussd.ErrStale)
+}
+
+// changedOne turns "no row changed" into the given error.
+func changedOne(res sql.Result, err, none error) error {
+	if err != nil {
+		return fmt.Errorf("write row: %w", err)
+	}
+	n, err := res.RowsAffected()
+	if err != nil {
+		return fmt.Errorf("count rows: %w", err)
+	}
+	if n == 0 {
+		return none
+	}
+	return nil
+}
+
+// Claim implements ussd.Store.
+func (s *Store) Claim(ctx context.Context, c ussd.Claim) (ussd.Attempt, error) {
+	var attempt ussd.Attempt
+	err := s.db.Write(ctx, func(ctx context.Context, tx sqldb.Querier) error {
+		attempt = ussd.Attempt{}
+		res, err := tx.ExecContext(ctx, `UPDATE ussd_sessions SET claim_until_ms = $1
+			WHERE id = $2 AND rev = $3 AND hop = $4 AND claim_until_ms <= $5`,
+			sqldb.MS(c.Until), c.ID, c.Prior.Rev, c.Prior.Hop, sqldb.MS(c.Now))
+		if err := changedOne(res, err, ussd.ErrStale); err != nil {
+			return err
+		}
+		for _, counter := range c.Counters {
+			if err := s.count(ctx, tx, counter, c.Now, &attempt); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return attempt, err
+}
+
+// count adds a failed attempt; a right PIN takes it back. A locked row counts
+// nothing: otherwise whoever keeps trying would lock the owner out for ever.
+func (s *Store) count(ctx context.Context, tx sqldb.Querier, c ussd.Counter, now time.Time, a *ussd.Attempt) error {
+	var failures int
+	var until int64
+	err := tx.QueryRowContext(ctx, `SELECT failures, locked_until_ms FROM ussd_attempts WHERE subject = $1 AND origin = $2`+
+		s.db.Dialect().ForUpdate(), c.Subject, c.Origin).Scan(&failures, &until)
+	if err != nil && !errors.Is(err, sql.ErrNoRows) {
+		return fmt.Errorf("read attempts: %w", err)
+	}
+	if until > sqldb.MS(now) {
+		a.Refused, a.Until = true, later(a.Until, sqldb.Time(until))
+		return nil
+	}
+	err = tx.QueryRowContext(ctx, `INSERT INTO ussd_attempts (subject, origin, failures, locked_until_ms, updated_ms)
+		VALUES ($1, $2, 1, 0, $3) ON CONFLICT (subject, origin)
+		DO UPDATE SET failures = ussd_attempts.failures + 1, updated_ms = excluded.updated_ms RETURNING failures`,
+		c.Subject, c.Origin, sqldb.MS(now)).Scan(&failures)
+	if err != nil {
+		return fmt.Errorf("count attempt: %w", err)
+	}
+	lock := ussd.LockTime(failures)
+	if lock == 0 {
+		return nil
+	}
+	end := now.Add(lock)
+	if _, err := tx.ExecContext(ctx, `UPDATE ussd_attempts SET locked_until_ms = $1 WHERE subject = $2 AND origin = $3`,
+		sqldb.MS(end), c.Subject, c.Origin); err != nil {
+		return fmt.Errorf("lock account: %w", err)
+	}
+	a.Until = later(a.Until, end)
+	return nil
+}
+
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}

@@ -1,0 +1,157 @@
+package ussd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+)
+
+// The pace of the background work.
+const (
+	sweepEvery = 5 * time.Second
+	sweepSlice = 200
+	flushEvery = 3 * time.Second
+	phonesPoll = time.Second
+	pruneEvery = time.Hour
+	keepCounts = 90 * 24 * time.Hour
+)
+
+// Run does the service's background work until ctx ends: it removes expired
+// sessions, stores counts, learns of new telephones and answers promised
+// questions. Every node may run it.
+func (s *Service) Run(ctx context.Context) error {
+	answers := make(chan error, 1)
+	go func() { answers <- s.AnswerQuestions(ctx) }()
+	var since time.Time
+	sweep, flush := time.NewTicker(sweepEvery), time.NewTicker(flushEvery)
+	phones, prune := time.NewTicker(phonesPoll), time.NewTicker(pruneEvery)
+	defer sweep.Stop()
+	defer flush.Stop()
+	defer phones.Stop()
+	defer prune.Stop()
+	since = s.try(ctx, "learn telephones", func() (time.Time, error) { return s.learnPhones(ctx, since) }, since)
+	for {
+		var err error
+		what := ""
+		select {
+		case <-ctx.Done():
+			last, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
+			defer cancel()
+			return errors.Join(s.Flush(last), <-answers)
+		case <-sweep.C:
+			what, err = "sweep sessions", s.Sweep(ctx)
+		case <-flush.C:
+			what, err = "store counts", s.Flush(ctx)
+		case <-prune.C:
+			what, err = "prune", s.store.Prune(ctx, s.cfg.Now().Add(-keepCounts))
+		case <-phones.C:
+			since = s.try(ctx, "learn telephones", func() (time.Time, error) { return s.learnPhones(ctx, since) }, since)
+		}
+		if err != nil && ctx.Err() == nil {
+			s.cfg.Logger.WarnContext(ctx, "background work failed", slog.String("work", what), slog.Any("error", err))
+		}
+	}
+}
+
+// try returns what fn returns or, after logging, the old value.
+func (s *Service) try(ctx context.Context, what string, fn func() (time.Time, error), old time.Time) time.Time {
+	v, err := fn()
+	if err != nil {
+		if ctx.Err() == nil {
+			s.cfg.Logger.WarnContext(ctx, "background work failed", slog.String("work", what), slog.Any("error", err))
+		}
+		return old
+	}
+	return v
+}
+
+// Sweep removes expired sessions, a slice at a time, until there are none.
+func (s *Service) Sweep(ctx context.Context) error {
+	now := s.cfg.Now()
+	keep := now
+	if s.cfg.ResumeWindow > s.cfg.TTL {
+		keep = now.Add(s.cfg.TTL - s.cfg.ResumeWindow)
+	}
+	for {
+		swept, err := s.store.Sweep(ctx, now, keep, sweepSlice)
+		if err != nil {
+			return fmt.Errorf("sweep sessions: %w", err)
+		}
+		left := 0
+		for _, gone := range swept {
+			if gone.Status == Active {
+				left++
+				s.tally.add(Count{Menu: gone.Menu, Kind: CountLeft, From: gone.Screen})
+			}
+		}
+		if left > 0 {
+			s.cfg.Observer.Expired(left)
+		}
+		if len(swept) < sweepSlice {
+			return nil
+		}
+	}
+}
+
+// Flush stores what was counted.
+func (s *Service) Flush(ctx context.Context) error {
+	counts := s.tally.take()
+	if counts == nil {
+		return nil
+	}
+	day := s.cfg.Now().UTC().Format(time.DateOnly)
+	if err := s.store.AddCounts(ctx, day, counts); err != nil {
+		s.tally.giveBack(counts)
+		return fmt.Errorf("store counts: %w", err)
+	}
+	return nil
+}
+
+// learnPhones brings the filter up to date with what other nodes stored. It
+// looks back a little, since clocks differ.
+func (s *Service) learnPhones(ctx context.Context, since time.Time) (time.Time, error) {
+	if !since.IsZero() {
+		since = since.Add(-10 * time.Second)
+	}
+	newest, err := s.store.KnownPhones(ctx, since, s.phones.add)
+	if err != nil {
+		return since, fmt.Errorf("learn telephones: %w", err)
+	}
+	s.phones.ready.Store(true)
+	return newest, nil
+}
+
+// Rekey seals every stored PIN under the newest key and returns how many it
+// changed. It may run beside a live server.
+func (s *Service) Rekey(ctx context.Context) (int, error) {
+	changed, after := 0, ""
+	for {
+		accounts, err := s.store.SealedPINs(ctx, after, 100)
+		if err != nil {
+			return changed, fmt.Errorf("list accounts: %w", err)
+		}
+		if len(accounts) == 0 {
+			return changed, nil
+		}
+		for _, a := range accounts {
+			after = a.ID
+			_, fresh, err := s.cfg.Keys.open(a.ID, a.PIN)
+			if err != nil {
+				return changed, fmt.Errorf("open PIN of account %s: %w", a.ID, err)
+			}
+			if fresh {
+				continue
+			}
+			sealed, err := s.vault.reseal(a.ID, a.PIN)
+			if err != nil {
+				return changed, fmt.Errorf("seal PIN of account %s: %w", a.ID, err)
+			}
+			if err := s.store.ReplacePIN(ctx, a.ID, a.PIN, sealed); err != nil {
+				return changed, fmt.Errorf("store PIN of account %s: %w", a.ID, err)
+			}
+			changed++
+		}
+	}
+}
