@@ -1,0 +1,7 @@
+package socketio
+
+// The scanner, for the test against encoding/json.
+var (
+	ValidJSON  = validJSON
+	SplitArray = splitArray
+)
