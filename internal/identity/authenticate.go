@@ -17,7 +17,7 @@ const (
 	TextMissing = "Missing UCAN authentication: provide Authorization: Bearer <invocation> with X-Auth-Type: ucan, " +
 		"or an x-ucan-delegation header"
 	TextInvalid       = "Invalid UCAN invocation"
-	TextMissingBearer = "Missing UCAN authentication: provide Authorization: Bearer <UCAN>"
+	TextMissingBearer = "Missing UCAN authentication: provide Authorization: Bearer <UCAN>" //nolint:gosec // no credential
 	textForbidden     = "The token does not grant access to this resource."
 	textUnavailable   = "The owner of the namespace cannot be resolved at the moment."
 )

@@ -40,7 +40,7 @@ func (s *Service) UseInvocation(ctx context.Context, caller Principal, server, t
 		return badInvocation(err)
 	}
 	if string(token.Leaf.Issuer) != caller.DID {
-		return badInvocation(&ucan.Refusal{Reason: ucan.BrokenChain, Detail: "the invoker is not the caller"})
+		return badInvocation(&ucan.RefusedError{Reason: ucan.BrokenChain, Detail: "the invoker is not the caller"})
 	}
 	until := time.Unix(min(r.Expires, maxUnix), 0)
 	fresh, err := s.store.UseOnce(ctx, token.StatementHash(), until)
@@ -48,7 +48,7 @@ func (s *Service) UseInvocation(ctx context.Context, caller Principal, server, t
 		return fmt.Errorf("mark invocation: %w", err)
 	}
 	if !fresh {
-		return badInvocation(&ucan.Refusal{Reason: ucan.Replay, Detail: "the invocation has been used"})
+		return badInvocation(&ucan.RefusedError{Reason: ucan.Replay, Detail: "the invocation has been used"})
 	}
 	return nil
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/castalia-org/castalia/internal/protocol/did"
 	"github.com/castalia-org/castalia/internal/protocol/ucan"
@@ -44,8 +43,8 @@ func owns(ctx context.Context, from Resolver, root did.DID, r ucan.Resource) (bo
 		return hasKey(ctx, from, accountOf(ns), root)
 	}
 	entity, err := did.Parse(ns)
-	if err != nil || entity.Method() == "key" || !strings.HasPrefix(ns, "did:") {
-		return false, nil
+	if err != nil || entity.Method() == "key" {
+		return false, nil //nolint:nilerr // a name that is no DID belongs to nobody
 	}
 	return controls(ctx, from, root, entity)
 }

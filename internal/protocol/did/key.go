@@ -109,7 +109,13 @@ func KeyFromTagged(tagged string) (Key, error) {
 		if x == nil {
 			return Key{}, fmt.Errorf("%w: point is not on P-256", ErrInvalid)
 		}
-		k.p256 = &ecdsa.PublicKey{Curve: elliptic.P256(), X: x, Y: y}
+		point := make([]byte, 65)
+		point[0] = 4 // uncompressed
+		x.FillBytes(point[1:33])
+		y.FillBytes(point[33:])
+		if k.p256, err = ecdsa.ParseUncompressedPublicKey(elliptic.P256(), point); err != nil {
+			return Key{}, fmt.Errorf("%w: %w", ErrInvalid, err)
+		}
 	case tagSecp256k1:
 		if len(raw) != 33 {
 			return Key{}, fmt.Errorf("%w: secp256k1 key of %d bytes", ErrInvalid, len(raw))
@@ -179,7 +185,7 @@ func Mirror(alg Algorithm, sig []byte) []byte {
 	case alg == ES256:
 		order = elliptic.P256().Params().N
 	case alg == ES256K:
-		order = secp256k1.S256().N
+		order = secp256k1.Params().N
 	default:
 		return nil
 	}

@@ -101,12 +101,22 @@ func (d *decoder) value(depth int) (Node, error) {
 	return simple(info, arg)
 }
 
-func (d *decoder) take(n uint64) (string, error) {
-	if n > uint64(len(d.in)-d.pos) {
-		return "", malformed("string of %d bytes is cut off", n)
+// count turns an argument into a number of things of which each takes at least
+// the given bytes, so that a large one needs a long block.
+func (d *decoder) count(arg uint64, each int) (int, error) {
+	if arg > math.MaxInt32 || int(arg) > (len(d.in)-d.pos)/each {
+		return 0, malformed("length %d goes beyond the block", arg)
 	}
-	s := d.in[d.pos : d.pos+int(n)]
-	d.pos += int(n)
+	return int(arg), nil
+}
+
+func (d *decoder) take(arg uint64) (string, error) {
+	n, err := d.count(arg, 1)
+	if err != nil {
+		return "", err
+	}
+	s := d.in[d.pos : d.pos+n]
+	d.pos += n
 	return s, nil
 }
 
@@ -118,10 +128,10 @@ func (d *decoder) text(n uint64) (string, error) {
 	return s, err
 }
 
-func (d *decoder) list(n uint64, depth int) (Node, error) {
-	// Each item takes a byte at least, so a long list needs a long block.
-	if n > uint64(len(d.in)-d.pos) || n > MaxValues {
-		return Node{}, malformed("list of %d items is cut off", n)
+func (d *decoder) list(arg uint64, depth int) (Node, error) {
+	n, err := d.count(arg, 1)
+	if err != nil {
+		return Node{}, err
 	}
 	items := make([]Node, 0, min(n, 64))
 	for range n {
@@ -134,9 +144,10 @@ func (d *decoder) list(n uint64, depth int) (Node, error) {
 	return Node{Kind: List, List: items}, nil
 }
 
-func (d *decoder) mapping(n uint64, depth int) (Node, error) {
-	if n > uint64(len(d.in)-d.pos)/2 || n > MaxValues {
-		return Node{}, malformed("map of %d entries is cut off", n)
+func (d *decoder) mapping(arg uint64, depth int) (Node, error) {
+	n, err := d.count(arg, 2)
+	if err != nil {
+		return Node{}, err
 	}
 	entries := make([]Entry, 0, min(n, 64))
 	for range n {

@@ -90,7 +90,7 @@ func MapNode(entries ...Entry) Node { return Node{Kind: Map, Entries: entries} }
 // IntNode returns an integer.
 func IntNode(v int64) Node {
 	if v < 0 {
-		return Node{Kind: Int, Negative: true, Num: uint64(-(v + 1))}
+		return Node{Kind: Int, Negative: true, Num: uint64(-(v + 1))} //nolint:gosec // -(v+1) is at least 0
 	}
 	return Node{Kind: Int, Num: uint64(v)}
 }

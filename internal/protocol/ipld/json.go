@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -151,7 +152,7 @@ func DecodeJSON(text []byte) (Node, error) {
 	if err := d.Decode(&v); err != nil {
 		return Node{}, fmt.Errorf("%w: %w", ErrMalformed, err)
 	}
-	if _, err := d.Token(); err != io.EOF { //nolint:errorlint // Token returns io.EOF itself
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
 		return Node{}, malformed("text after the value")
 	}
 	budget := MaxValues

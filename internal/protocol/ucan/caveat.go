@@ -72,7 +72,7 @@ func (s *CIDSet) Intersect(other *CIDSet) *CIDSet {
 // scopeOf intersects every nb.cids of the leaf and of all proofs that it
 // reaches, whether or not they are on a path that authorises. A value that is
 // not a list of text refuses the token, so that it is never read as "all".
-func (v *verifier) scopeOf() (*CIDSet, *Refusal) {
+func (v *verifier) scopeOf() (*CIDSet, *RefusedError) {
 	var scope *CIDSet
 	level := []*UCAN{v.t.Leaf}
 	seen := map[string]bool(nil)
@@ -109,7 +109,7 @@ func (v *verifier) scopeOf() (*CIDSet, *Refusal) {
 	return scope, nil
 }
 
-func cidsOf(c *Capability) (*CIDSet, *Refusal) {
+func cidsOf(c *Capability) (*CIDSet, *RefusedError) {
 	switch c.NB.Kind {
 	case ipld.Null:
 		return nil, nil

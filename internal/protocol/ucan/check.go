@@ -8,7 +8,7 @@ import (
 // check looks at one block by itself: time, revocation, signature. Its verdict
 // is remembered, so that a proof that is reached on many paths costs one
 // signature. user is the block that names u as its proof.
-func (v *verifier) check(u, user *UCAN) *Refusal {
+func (v *verifier) check(u, user *UCAN) *RefusedError {
 	if refusal, ok := v.verdicts[u.cid]; ok {
 		return refusal
 	}
@@ -23,7 +23,7 @@ func (v *verifier) check(u, user *UCAN) *Refusal {
 		refusal = v.signed(u, user)
 	}
 	if v.verdicts == nil {
-		v.verdicts = make(map[string]*Refusal)
+		v.verdicts = make(map[string]*RefusedError)
 	}
 	// An attested token depends on who uses it, so its verdict is not kept.
 	if !u.signature.absent() {
@@ -34,7 +34,7 @@ func (v *verifier) check(u, user *UCAN) *Refusal {
 
 // inTime applies ucanto's bounds: the second of exp is too late, and the second
 // of nbf is too early.
-func (v *verifier) inTime(u *UCAN) *Refusal {
+func (v *verifier) inTime(u *UCAN) *RefusedError {
 	if !u.NoExpiry && u.Expires <= v.now {
 		return refuse(Expired, "expired at %d", u.Expires)
 	}
@@ -61,14 +61,14 @@ func (*verifier) known(u *UCAN, has func(cid string) bool) bool {
 }
 
 // signed checks the signature of u with the keys of its issuer.
-func (v *verifier) signed(u, user *UCAN) *Refusal {
+func (v *verifier) signed(u, user *UCAN) *RefusedError {
 	switch {
 	case v.q.Authority.DID != "" && u.Issuer == v.q.Authority.DID:
 		return v.verifyWith(u, []did.Key{v.q.Authority.Key})
 	case u.Issuer.Method() == "key":
 		key, err := did.KeyFromTagged(u.issuer)
 		if err != nil {
-			return &Refusal{Reason: InvalidSignature, Detail: "issuer's key", cause: err}
+			return &RefusedError{Reason: InvalidSignature, Detail: "issuer's key", cause: err}
 		}
 		return v.verifyWith(u, []did.Key{key})
 	}
@@ -84,12 +84,12 @@ func (v *verifier) signed(u, user *UCAN) *Refusal {
 	}
 	keys, err := v.q.Keys(u.Issuer)
 	if err != nil || len(keys) == 0 {
-		return &Refusal{Reason: DIDUnresolved, Detail: "no keys for " + string(u.Issuer), cause: err}
+		return &RefusedError{Reason: DIDUnresolved, Detail: "no keys for " + string(u.Issuer), cause: err}
 	}
 	return v.verifyWith(u, keys)
 }
 
-func (v *verifier) verifyWith(u *UCAN, keys []did.Key) *Refusal {
+func (v *verifier) verifyWith(u *UCAN, keys []did.Key) *RefusedError {
 	input := u.signingInput()
 	raw := []byte(u.signature.raw)
 	for _, key := range keys {
@@ -106,11 +106,11 @@ func (v *verifier) verifyWith(u *UCAN, keys []did.Key) *Refusal {
 // attested looks for the authority's word beside u, among the proofs of its
 // user: a ucan/attest delegation to the same audience that names u. The first
 // result tells whether there was one, good or bad.
-func (v *verifier) attested(u, user *UCAN) (bool, *Refusal) {
+func (v *verifier) attested(u, user *UCAN) (bool, *RefusedError) {
 	if user == nil || v.q.Authority.DID == "" {
 		return false, nil
 	}
-	var found *Refusal
+	var found *RefusedError
 	for _, id := range user.Proofs {
 		if id == u.cid {
 			continue

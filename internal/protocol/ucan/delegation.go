@@ -50,7 +50,7 @@ func VerifyDelegation(t *Token, q Query) (Delegation, error) {
 
 // tree checks u and, once each, the proofs below it. The depth of the tree was
 // bounded by scopeOf.
-func (v *verifier) tree(u, user *UCAN, d *Delegation, seen map[string]bool) *Refusal {
+func (v *verifier) tree(u, user *UCAN, d *Delegation, seen map[string]bool) *RefusedError {
 	if refusal := v.check(u, user); refusal != nil {
 		return refusal
 	}

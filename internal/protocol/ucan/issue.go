@@ -2,6 +2,7 @@ package ucan
 
 import (
 	"fmt"
+	"maps"
 	"strings"
 	"time"
 
@@ -61,9 +62,7 @@ func Issue(signer Signer, s Statement) (*Token, error) {
 	for _, p := range s.Proofs {
 		u.Proofs = append(u.Proofs, p.Leaf.cid)
 		blocks[p.Leaf.cid] = p.leafBlock
-		for id, block := range p.blocks {
-			blocks[id] = block
-		}
+		maps.Copy(blocks, p.blocks)
 	}
 	var err error
 	if u.issuer, err = u.Issuer.Bytes(); err != nil {

@@ -74,8 +74,8 @@ func (r Reason) rank() int {
 	return 12
 }
 
-// Refusal is the error of a token that does not hold.
-type Refusal struct {
+// RefusedError is the error of a token that does not hold.
+type RefusedError struct {
 	Reason Reason
 	// Detail says it in words. It may quote the token's DIDs and resources,
 	// never the token.
@@ -84,7 +84,7 @@ type Refusal struct {
 }
 
 // Error returns the reason and its detail.
-func (r *Refusal) Error() string {
+func (r *RefusedError) Error() string {
 	text := string(r.Reason)
 	if r.Detail != "" {
 		text += ": " + r.Detail
@@ -96,22 +96,22 @@ func (r *Refusal) Error() string {
 }
 
 // Unwrap returns the cause, such as a resolver's failure.
-func (r *Refusal) Unwrap() error { return r.cause }
+func (r *RefusedError) Unwrap() error { return r.cause }
 
 // ReasonOf returns the reason of a refusal, and Malformed for any other error.
 func ReasonOf(err error) Reason {
-	if r, ok := errors.AsType[*Refusal](err); ok {
+	if r, ok := errors.AsType[*RefusedError](err); ok {
 		return r.Reason
 	}
 	return Malformed
 }
 
-func refuse(reason Reason, format string, args ...any) *Refusal {
-	return &Refusal{Reason: reason, Detail: fmt.Sprintf(format, args...)}
+func refuse(reason Reason, format string, args ...any) *RefusedError {
+	return &RefusedError{Reason: reason, Detail: fmt.Sprintf(format, args...)}
 }
 
 // unreadable gives an error of the lower decoders its reason.
-func unreadable(what string, err error) *Refusal {
+func unreadable(what string, err error) *RefusedError {
 	reason := Malformed
 	switch {
 	case errors.Is(err, car.ErrMismatch):
@@ -119,11 +119,11 @@ func unreadable(what string, err error) *Refusal {
 	case errors.Is(err, ipld.ErrNonCanonical):
 		reason = NonCanonical
 	}
-	return &Refusal{Reason: reason, Detail: what, cause: err}
+	return &RefusedError{Reason: reason, Detail: what, cause: err}
 }
 
 // worse returns whichever refusal says more.
-func worse(a, b *Refusal) *Refusal {
+func worse(a, b *RefusedError) *RefusedError {
 	if a == nil || b != nil && b.Reason.rank() > a.Reason.rank() {
 		return b
 	}

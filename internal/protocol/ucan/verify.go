@@ -1,6 +1,7 @@
 package ucan
 
 import (
+	"slices"
 	"time"
 
 	"github.com/castalia-org/castalia/internal/protocol/did"
@@ -78,14 +79,14 @@ type Result struct {
 	Resolved bool
 }
 
-// Verify returns what the token grants, or a *Refusal.
+// Verify returns what the token grants, or a *RefusedError.
 func Verify(t *Token, q Query) (Result, error) {
 	v := verifier{t: t, q: q, now: q.Now.Unix()}
 	r, err := v.run()
 	if err != nil && t.bare() {
 		// vfs://did:… is tolerated where all else holds; otherwise what is
 		// wrong with the token is that it is not well formed.
-		return Result{}, &Refusal{Reason: Malformed, Detail: "resource is not a URL", cause: err}
+		return Result{}, &RefusedError{Reason: Malformed, Detail: "resource is not a URL", cause: err}
 	}
 	if err != nil {
 		return Result{}, err
@@ -109,8 +110,8 @@ type verifier struct {
 	now int64
 
 	decoded    map[string]decoded
-	verdicts   map[string]*Refusal
-	dead       map[claimKey]*Refusal
+	verdicts   map[string]*RefusedError
+	dead       map[claimKey]*RefusedError
 	signatures int
 	steps      int
 	resolved   bool
@@ -118,7 +119,7 @@ type verifier struct {
 
 type decoded struct {
 	u   *UCAN
-	err *Refusal
+	err *RefusedError
 }
 
 // claim is a capability that someone asserts to hold.
@@ -162,7 +163,7 @@ func (v *verifier) run() (Result, error) {
 	return r, nil
 }
 
-func (v *verifier) lifetime(leaf *UCAN) *Refusal {
+func (v *verifier) lifetime(leaf *UCAN) *RefusedError {
 	if v.q.MaxTTL <= 0 {
 		return nil
 	}
@@ -176,7 +177,7 @@ func (v *verifier) lifetime(leaf *UCAN) *Refusal {
 }
 
 // grants proves the leaf's capabilities, or those that serve the request.
-func (v *verifier) grants(leaf *UCAN) (Result, *Refusal) {
+func (v *verifier) grants(leaf *UCAN) (Result, *RefusedError) {
 	var want Resource
 	if v.q.Want != nil {
 		var err error
@@ -185,7 +186,7 @@ func (v *verifier) grants(leaf *UCAN) (Result, *Refusal) {
 		}
 	}
 	r := Result{NoExpiry: true}
-	var failed *Refusal
+	var failed *RefusedError
 	mismatch := AbilityMismatch
 	for i := range leaf.Capabilities {
 		c := &leaf.Capabilities[i]
@@ -231,13 +232,13 @@ func (r *Result) add(leaf *UCAN, c Capability, res Resource, path []step) {
 	}
 	g.Hidden = make([][]string, 0, len(path))
 	whole := true
-	for i := len(path) - 1; i >= 0; i-- {
-		u := path[i].u
+	for _, step := range slices.Backward(path) {
+		u := step.u
 		g.Path = append(g.Path, Link{CID: u.CID(), Issuer: u.Issuer})
 		if !u.NoExpiry && (r.NoExpiry || u.Expires < r.Expires) {
 			r.NoExpiry, r.Expires = false, u.Expires
 		}
-		hidden, ok := textList(path[i].nb, "hidden")
+		hidden, ok := textList(step.nb, "hidden")
 		whole = whole && ok
 		g.Hidden = append(g.Hidden, hidden)
 	}
@@ -255,7 +256,7 @@ type step struct {
 
 // prove finds a chain from the claim of u to a root, and returns it root first.
 // It needs u to have been checked.
-func (v *verifier) prove(u *UCAN, index int, c claim, depth int) ([]step, *Refusal) {
+func (v *verifier) prove(u *UCAN, index int, c claim, depth int) ([]step, *RefusedError) {
 	if v.steps++; v.steps > maxSteps || depth > MaxDepth {
 		return nil, refuse(Malformed, "the chain is too long or branches too much")
 	}
@@ -275,14 +276,14 @@ func (v *verifier) prove(u *UCAN, index int, c claim, depth int) ([]step, *Refus
 		failed = worse(failed, refusal)
 	}
 	if v.dead == nil {
-		v.dead = make(map[claimKey]*Refusal)
+		v.dead = make(map[claimKey]*RefusedError)
 	}
 	v.dead[key] = failed
 	return nil, failed
 }
 
 // rootOf returns nil when the issuer of u may be the root of the claim.
-func (v *verifier) rootOf(u *UCAN, c claim) *Refusal {
+func (v *verifier) rootOf(u *UCAN, c claim) *RefusedError {
 	if v.q.Owner == nil {
 		if len(u.Proofs) == 0 {
 			return nil
@@ -292,7 +293,7 @@ func (v *verifier) rootOf(u *UCAN, c claim) *Refusal {
 	owns, err := v.q.Owner(u.Issuer, c.res)
 	switch {
 	case err != nil:
-		return &Refusal{Reason: DIDUnresolved, Detail: "owner of " + clip(c.res.Text), cause: err}
+		return &RefusedError{Reason: DIDUnresolved, Detail: "owner of " + clip(c.res.Text), cause: err}
 	case !owns:
 		return refuse(UnauthorizedRoot, "%s does not own %q", u.Issuer, clip(c.res.Text))
 	}
@@ -300,7 +301,7 @@ func (v *verifier) rootOf(u *UCAN, c claim) *Refusal {
 }
 
 // proveBy tries one proof of u for the claim.
-func (v *verifier) proveBy(u *UCAN, id string, c claim, depth int) ([]step, *Refusal) {
+func (v *verifier) proveBy(u *UCAN, id string, c claim, depth int) ([]step, *RefusedError) {
 	p, refusal := v.proof(id)
 	if refusal != nil {
 		return nil, refusal
@@ -311,7 +312,7 @@ func (v *verifier) proveBy(u *UCAN, id string, c claim, depth int) ([]step, *Ref
 	if refusal := v.check(p, u); refusal != nil {
 		return nil, refusal
 	}
-	var failed *Refusal
+	var failed *RefusedError
 	for i := range p.Capabilities {
 		granted, refusal := derive(&p.Capabilities[i], c)
 		if refusal == nil {
@@ -330,7 +331,7 @@ func (v *verifier) proveBy(u *UCAN, id string, c claim, depth int) ([]step, *Ref
 
 // derive returns the claim that the granting side makes in turn, when the grant
 // covers c.
-func derive(granted *Capability, c claim) (claim, *Refusal) {
+func derive(granted *Capability, c claim) (claim, *RefusedError) {
 	if !AbilityCovers(granted.Can, c.can) {
 		return claim{}, refuse(EscalationAbility, "%q is not covered by %q", c.can, granted.Can)
 	}
@@ -348,7 +349,7 @@ func derive(granted *Capability, c claim) (claim, *Refusal) {
 }
 
 // proof decodes a block once.
-func (v *verifier) proof(id string) (*UCAN, *Refusal) {
+func (v *verifier) proof(id string) (*UCAN, *RefusedError) {
 	if d, ok := v.decoded[id]; ok {
 		return d.u, d.err
 	}
@@ -358,7 +359,7 @@ func (v *verifier) proof(id string) (*UCAN, *Refusal) {
 	case !found:
 		d.err = refuse(MissingProof, "proof %s did not come along", ipld.CIDText(id))
 	case err != nil:
-		d.err = &Refusal{Reason: ReasonOf(err), Detail: "proof", cause: err}
+		d.err = &RefusedError{Reason: ReasonOf(err), Detail: "proof", cause: err}
 	}
 	if v.decoded == nil {
 		v.decoded = make(map[string]decoded)
