@@ -5,6 +5,8 @@ package cli
 func commands() []command {
 	return []command{
 		serveCommand(),
+		keyCommand(),
+		ucanCommand(),
 		configCommand(),
 		migrateCommand(),
 		doctorCommand(),

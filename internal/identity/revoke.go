@@ -209,7 +209,7 @@ func (s *Service) Revoke(ctx context.Context, text string) (Revocation, error) {
 	if _, err := ucan.Verify(token, q); err != nil {
 		return Revocation{}, refusal(Oracle, err)
 	}
-	target, err := ucan.RevocationTarget(token)
+	target, err := ucan.RevocationTarget(token, s.cfg.Signer.DID())
 	if err != nil {
 		return Revocation{}, fault.Wrap(fault.Invalid, "The invocation names no token that its issuer may revoke.", err)
 	}

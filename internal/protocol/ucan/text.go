@@ -77,10 +77,11 @@ func unwrapIdentity(body string) (string, bool) {
 	}
 	raw = raw[len(identityCAR):]
 	size, n, err := varint.FromUvarint([]byte(raw[:min(len(raw), varint.MaxLenUvarint63)]))
-	if err != nil || size != uint64(len(raw)-n) {
+	if err != nil {
 		return "", false
 	}
-	return raw[n:], true
+	raw = raw[n:]
+	return raw, uint64(len(raw)) == size
 }
 
 // ParseCAR reads a token from its archive.

@@ -60,6 +60,9 @@ type UCAN struct {
 // CID returns the text of the block's CID, which names the token.
 func (u *UCAN) CID() string { return ipld.CIDText(u.cid) }
 
+// Algorithm returns the name of the signature's algorithm, as in a JWT.
+func (u *UCAN) Algorithm() string { return u.signature.algorithmName() }
+
 // Token is a leaf with the blocks that came along.
 type Token struct {
 	Leaf *UCAN

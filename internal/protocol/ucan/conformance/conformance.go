@@ -62,8 +62,8 @@ func Parse(data []byte) (Vector, error) {
 	if err := json.Unmarshal(data, &v); err != nil {
 		return Vector{}, fmt.Errorf("parse vector: %w", err)
 	}
-	if v.Name == "" || v.Expect == "" {
-		return Vector{}, errors.New("parse vector: no name or no expect")
+	if v.Name == "" || v.Token == "" {
+		return Vector{}, errors.New("parse vector: no name or no token")
 	}
 	return v, nil
 }
@@ -80,6 +80,23 @@ func (v Vector) Stated() string {
 	return v.Expect
 }
 
+// Agrees reports whether the result is the stated one, and how it differs. A
+// vector that states nothing agrees with everything; one that is ambiguous
+// leaves the set of CIDs open.
+func (v Vector) Agrees(r Result) (bool, string) {
+	switch stated := v.Stated(); {
+	case stated == "":
+		return true, ""
+	case r.Valid != (stated == valid):
+		return false, fmt.Sprintf("stated %s, got %s", stated, r.Reason)
+	case r.Valid && !v.Ambiguous && (!slices.Equal(r.CIDs, v.EffectiveCIDs) || (r.CIDs == nil) != (v.EffectiveCIDs == nil)):
+		return false, fmt.Sprintf("stated CIDs %v, got %v", v.EffectiveCIDs, r.CIDs)
+	}
+	return true, ""
+}
+
+const valid = "valid"
+
 // Run verifies the vector's token.
 func Run(v Vector) Result {
 	r := Result{Name: v.Name}
@@ -88,7 +105,7 @@ func Run(v Vector) Result {
 		r.Reason = string(ucan.ReasonOf(err))
 		return r
 	}
-	r.Valid, r.Reason = true, "valid"
+	r.Valid, r.Reason = true, valid
 	r.CIDs = granted.CIDs.Sorted()
 	return r
 }
