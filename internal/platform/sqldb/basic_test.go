@@ -138,3 +138,8 @@ func TestNumbersOfAFeedHaveNoGapsAndNoDoubles(t *testing.T) {
 		}
 	})
 }
+
+func TestEnginesKeepTheContract(t *testing.T) {
+	t.Parallel()
+	sqldbtest.Each(t, sqldbtest.Contract)
+}

@@ -21,6 +21,9 @@ type handle struct {
 	pass *pass
 	err  error
 	over bool
+	// rows and row are the last results handed out, for closeRows.
+	rows *sql.Rows
+	row  *sql.Row
 }
 
 var errTxOver = errors.New("transaction used after its function returned")
@@ -64,6 +67,7 @@ func (h *handle) QueryContext(ctx context.Context, query string, args ...any) (*
 		return nil, h.note(err)
 	}
 	rows, err := h.q.QueryContext(h.context(ctx), query, args...)
+	h.rows = rows
 	return rows, h.note(err)
 }
 
@@ -75,8 +79,20 @@ func (h *handle) QueryRowContext(ctx context.Context, query string, args ...any)
 		return h.q.QueryRowContext(failedContext{ctx, err}, query, args...) //nolint:contextcheck // it wraps ctx
 	}
 	row := h.q.QueryRowContext(h.context(ctx), query, args...)
+	h.row = row
 	_ = h.note(row.Err())
 	return row
+}
+
+// closeRows closes what the function forgot to. database/sql would otherwise
+// never let go of the connection.
+func (h *handle) closeRows() {
+	if h.rows != nil {
+		_ = h.rows.Close()
+	}
+	if h.row != nil {
+		_ = h.row.Scan() // the only way to close a Row
+	}
 }
 
 // failedContext is a context that has ended with a given error.
@@ -104,7 +120,7 @@ func (h *handle) finish(ctx context.Context, err error) error {
 
 // protect calls fn and turns a panic into an error, so that a mistake in one
 // function does not take the writer, and with it everyone, down.
-func protect(_ context.Context, fn func() error) (err error) {
+func protect(fn func() error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("panic in transaction: %v\n%s", p, debug.Stack())

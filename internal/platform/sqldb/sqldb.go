@@ -156,7 +156,7 @@ func (db *DB) Snapshot(ctx context.Context, fn func(ctx context.Context, tx Quer
 		return fmt.Errorf("begin snapshot: %w", err)
 	}
 	defer func() { _ = tx.Rollback() }()
-	return protect(ctx, func() error { return fn(ctx, tx) })
+	return protect(func() error { return fn(ctx, tx) })
 }
 
 // Now returns the database's clock. A fleet shares PostgreSQL's; on SQLite,

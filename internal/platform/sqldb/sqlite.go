@@ -34,7 +34,7 @@ func openSQLite(ctx context.Context, path string, opt Options) (*DB, error) {
 		return nil, fmt.Errorf("open database: %w", err)
 	}
 	// A new file is ours alone: chat text and telephone numbers are in it.
-	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600) //nolint:gosec // the operator names the path
+	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("open database: %w", err)
 	}
@@ -74,8 +74,9 @@ func openSQLite(ctx context.Context, path string, opt Options) (*DB, error) {
 // connection, so that a connection that database/sql opens later has them too.
 func sqlitePool(path string, db *DB, readOnly bool) (*sql.DB, error) {
 	q := url.Values{}
-	q.Set("_busy_timeout", "5000") // another process: backup, doctor
-	q.Set("_dqs", "0")             // "x" is a column, never a text
+	q.Set("_busy_timeout", "5000")             // another process: backup, doctor
+	q.Set("_dqs", "0")                         // "x" is a column, never a text
+	q.Add("_pragma", "case_sensitive_like(1)") // as PostgreSQL's
 	q.Add("_pragma", "foreign_keys(1)")
 	q.Add("_pragma", "temp_store(memory)")
 	q.Add("_pragma", "trusted_schema(0)")

@@ -36,7 +36,7 @@ func (c sqliteConnector) Connect(ctx context.Context) (driver.Conn, error) {
 	if !ok {
 		return nil, errors.Join(fmt.Errorf("sqlite driver's connection is a %T", dc), dc.Close())
 	}
-	return &sqliteConn{sqliteDriverConn: conn, fault: c.fault, stmts: map[string]*cachedStmt{}}, nil
+	return &sqliteConn{sqliteDriverConn: conn, fault: c.fault, stmts: make(map[string]*cachedStmt)}, nil
 }
 
 // sqliteDriverConn is what the driver's connections offer.
@@ -56,7 +56,7 @@ type sqliteConn struct {
 	sqliteDriverConn
 	fault func(Stage) error
 	stmts map[string]*cachedStmt
-	open  map[*cachedRows]struct{}
+	open  *cachedRows // what is being read
 }
 
 // cachedStmt is a statement that is kept after use.
@@ -64,11 +64,12 @@ type cachedStmt struct {
 	driver.Stmt
 	exec  driver.StmtExecContext
 	query driver.StmtQueryContext
-	busy  bool // its rows are being read
-	kept  bool // it is in the cache
 }
 
-// take returns a statement for query that nobody is reading from.
+// errRowsOpen is PostgreSQL's rule, kept on SQLite too.
+var errRowsOpen = errors.New("close the rows of the last query first: a transaction has one line to the database")
+
+// take returns a statement for query, prepared now or earlier.
 func (c *sqliteConn) take(ctx context.Context, query string) (*cachedStmt, error) {
 	if c.fault != nil {
 		if err := c.fault(StageStatement); err != nil {
@@ -78,7 +79,10 @@ func (c *sqliteConn) take(ctx context.Context, query string) (*cachedStmt, error
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	if s := c.stmts[query]; s != nil && !s.busy {
+	if c.open != nil {
+		return nil, errRowsOpen
+	}
+	if s := c.stmts[query]; s != nil {
 		return s, nil
 	}
 	ds, err := c.PrepareContext(ctx, query)
@@ -92,33 +96,15 @@ func (c *sqliteConn) take(ctx context.Context, query string) (*cachedStmt, error
 	if !okExec || !okQuery {
 		return nil, errors.Join(fmt.Errorf("sqlite driver's statement is a %T", ds), ds.Close())
 	}
-	if c.stmts[query] == nil && c.room() {
-		s.kept = true
-		c.stmts[query] = s
-	}
-	return s, nil
-}
-
-// room makes room for one more statement, if it can.
-func (c *sqliteConn) room() bool {
-	if len(c.stmts) < stmtCacheSize {
-		return true
-	}
-	for query, s := range c.stmts {
-		if !s.busy {
-			_ = s.Close()
-			delete(c.stmts, query)
-			return true
+	if len(c.stmts) >= stmtCacheSize {
+		for old, victim := range c.stmts { // any will do: this should not happen
+			_ = victim.Close()
+			delete(c.stmts, old)
+			break
 		}
 	}
-	return false
-}
-
-func (c *sqliteConn) release(s *cachedStmt) {
-	s.busy = false
-	if !s.kept {
-		_ = s.Close()
-	}
+	c.stmts[query] = s
+	return s, nil
 }
 
 // ExecContext implements driver.ExecerContext.
@@ -130,7 +116,6 @@ func (c *sqliteConn) ExecContext(ctx context.Context, query string, args []drive
 	if err != nil {
 		return nil, err
 	}
-	defer c.release(s)
 	res, err := s.exec.ExecContext(ctx, args)
 	return res, classify(err)
 }
@@ -146,16 +131,10 @@ func (c *sqliteConn) QueryContext(ctx context.Context, query string, args []driv
 	}
 	rows, err := s.query.QueryContext(ctx, args)
 	if err != nil {
-		c.release(s)
 		return nil, classify(err)
 	}
-	s.busy = true
-	r := &cachedRows{Rows: rows, conn: c, stmt: s}
-	if c.open == nil {
-		c.open = map[*cachedRows]struct{}{}
-	}
-	c.open[r] = struct{}{}
-	return r, nil
+	c.open = &cachedRows{Rows: rows, conn: c}
+	return c.open, nil
 }
 
 // BeginTx implements driver.ConnBeginTx.
@@ -171,7 +150,9 @@ func (c *sqliteConn) BeginTx(ctx context.Context, opts driver.TxOptions) (driver
 
 // Close implements driver.Conn.
 func (c *sqliteConn) Close() error {
-	c.closeRows()
+	if c.open != nil {
+		_ = c.open.Close()
+	}
 	for _, s := range c.stmts {
 		_ = s.Close()
 	}
@@ -179,20 +160,10 @@ func (c *sqliteConn) Close() error {
 	return c.sqliteDriverConn.Close()
 }
 
-// closeRows closes result sets that were left open and returns their number.
-func (c *sqliteConn) closeRows() int {
-	n := len(c.open)
-	for r := range c.open {
-		_ = r.Close()
-	}
-	return n
-}
-
-// cachedRows gives the statement back when the rows are closed.
+// cachedRows frees its connection when it is closed.
 type cachedRows struct {
 	driver.Rows
 	conn   *sqliteConn
-	stmt   *cachedStmt
 	closed bool
 }
 
@@ -202,10 +173,8 @@ func (r *cachedRows) Close() error {
 		return nil
 	}
 	r.closed = true
-	delete(r.conn.open, r)
-	err := r.Rows.Close()
-	r.conn.release(r.stmt)
-	return classify(err)
+	r.conn.open = nil
+	return classify(r.Rows.Close())
 }
 
 // Next implements driver.Rows.
@@ -213,7 +182,15 @@ func (r *cachedRows) Next(dest []driver.Value) error {
 	if r.closed {
 		return errors.New("rows were closed at the end of their transaction")
 	}
-	return classify(r.Rows.Next(dest))
+	if err := r.Rows.Next(dest); err != nil {
+		return classify(err)
+	}
+	for i := range dest {
+		if b, ok := dest[i].([]byte); ok && b == nil {
+			dest[i] = []byte{} // the driver says nil for an empty blob; nil is NULL
+		}
+	}
+	return nil
 }
 
 // checkText refuses what PostgreSQL would refuse, so that both engines keep

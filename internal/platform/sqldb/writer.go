@@ -164,7 +164,7 @@ func (w *groupWriter) batch(first *job) {
 		}
 	}()
 	for j := first; j != nil; {
-		if w.run(j, &ran) {
+		if w.run(j, len(ran) == 0) {
 			ran = append(ran, j)
 		}
 		if w.poisoned != nil || len(ran) >= batchCount || time.Since(start) > batchTime {
@@ -206,7 +206,10 @@ func tell(jobs []*job, err error) {
 
 // run runs one job inside the batch's transaction and reports whether it now
 // awaits the commit. A job that failed has been rolled back and told.
-func (w *groupWriter) run(j *job, ran *[]*job) bool {
+//
+// The first function of a transaction needs no savepoint: to roll it back is to
+// roll back the transaction.
+func (w *groupWriter) run(j *job, first bool) bool {
 	if !j.state.CompareAndSwap(jobWaiting, jobRunning) {
 		return false // its caller has gone
 	}
@@ -214,25 +217,26 @@ func (w *groupWriter) run(j *job, ran *[]*job) bool {
 		j.done <- err
 		return false
 	}
-	// The first function of a transaction needs no savepoint: to roll it back is
-	// to roll back the transaction.
-	alone := len(*ran) == 0
-	if err := w.begin(alone); err != nil {
+	if err := w.begin(first); err != nil {
 		j.done <- err
 		return false
 	}
 	h := &handle{q: w.conn, detached: true}
 	ended := false
 	defer func() {
-		if !ended {
+		if !ended { // it called runtime.Goexit, as a failing test does
+			h.closeRows()
 			j.done <- errors.New("write function ended its goroutine")
 		}
 	}()
 	ctx := context.WithValue(j.ctx, writingKey{}, w.owner)
-	err := h.finish(j.ctx, protect(ctx, func() error { return j.fn(ctx, h) }))
+	err := h.finish(j.ctx, protect(func() error { return j.fn(ctx, h) }))
 	ended = true
-	if left := w.raw.closeRows(); left > 0 && err == nil {
-		err = fmt.Errorf("write function left %d result sets open", left)
+	if w.raw.open != nil {
+		h.closeRows()
+		if err == nil {
+			err = errors.New("write function left rows open")
+		}
 	}
 	if spoils(h.err) {
 		w.poisoned = h.err
@@ -240,7 +244,7 @@ func (w *groupWriter) run(j *job, ran *[]*job) bool {
 		return false
 	}
 	if err == nil {
-		if !alone {
+		if !first {
 			err = w.exec("RELEASE job")
 		}
 		if err != nil {
@@ -250,14 +254,14 @@ func (w *groupWriter) run(j *job, ran *[]*job) bool {
 		}
 		return true
 	}
-	w.undo(alone)
+	w.undo(first)
 	j.done <- err
 	return false
 }
 
 // begin opens the batch's transaction, or a savepoint in it.
-func (w *groupWriter) begin(alone bool) error {
-	if !alone {
+func (w *groupWriter) begin(first bool) error {
+	if !first {
 		if err := w.exec("SAVEPOINT job"); err != nil {
 			w.poisoned = err
 			return err
@@ -279,8 +283,8 @@ func (w *groupWriter) begin(alone bool) error {
 }
 
 // undo takes back the last function.
-func (w *groupWriter) undo(alone bool) {
-	if alone {
+func (w *groupWriter) undo(first bool) {
+	if first {
 		if err := w.exec("ROLLBACK"); err != nil {
 			w.reset()
 		}

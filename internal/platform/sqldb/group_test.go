@@ -1,0 +1,238 @@
+package sqldb_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"github.com/castalia-org/castalia/internal/platform/fault"
+	"github.com/castalia-org/castalia/internal/platform/sqldb"
+	"github.com/castalia-org/castalia/internal/platform/sqldb/sqldbtest"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// crowd holds SQLite's writer until n functions wait behind it, then lets go
+// and returns their errors.
+func crowd(t *testing.T, db *sqldb.DB, n int, fn func(i int) func(context.Context, sqldb.Querier) error) []error {
+	t.Helper()
+	entered, release := make(chan struct{}), make(chan struct{})
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		// It may share the batch, and the fate, of those behind it.
+		_ = db.Write(t.Context(), func(context.Context, sqldb.Querier) error {
+			close(entered)
+			<-release
+			return nil
+		})
+	})
+	<-entered
+	errs := make([]error, n)
+	for i := range errs {
+		wg.Go(func() { errs[i] = db.Write(t.Context(), fn(i)) })
+	}
+	for db.Stats().Waiting < n {
+		runtime.Gosched()
+	}
+	close(release)
+	wg.Wait()
+	return errs
+}
+
+func sqliteThings(t *testing.T, opt sqldb.Options) *sqldb.DB {
+	t.Helper()
+	return things(t, func(t *testing.T) *sqldb.DB { return sqldbtest.Open(t, sqldbtest.SQLiteURL(t), opt) })
+}
+
+func TestParallelWritersShareCommits(t *testing.T) {
+	t.Parallel()
+	db := sqliteThings(t, sqldb.Options{})
+	before := db.Stats().Commits
+	for i, err := range crowd(t, db, 64, func(i int) func(context.Context, sqldb.Querier) error { return insert(fmt.Sprint(i)) }) {
+		if err != nil {
+			t.Errorf("write %d: %v", i, err)
+		}
+	}
+	if n := count(t, db); n != 64 {
+		t.Errorf("%d rows, want 64", n)
+	}
+	// One batch if they take less than its time; a slow machine may need a few.
+	if commits := db.Stats().Commits - before; commits > 16 {
+		t.Errorf("64 parallel writers took %d commits", commits)
+	}
+}
+
+func TestAFailureInABatchIsItsOwn(t *testing.T) {
+	t.Parallel()
+	db := sqliteThings(t, sqldb.Options{})
+	boom := errors.New("boom")
+	errs := crowd(t, db, 60, func(i int) func(context.Context, sqldb.Querier) error {
+		return func(ctx context.Context, tx sqldb.Querier) error {
+			if err := insert(fmt.Sprint(i))(ctx, tx); err != nil {
+				return err
+			}
+			switch i % 6 {
+			case 1:
+				return boom
+			case 2:
+				panic("a mistake")
+			case 3:
+				_, err := tx.ExecContext(ctx, `INSERT INTO demo_things (id) VALUES ($1)`, fmt.Sprint(i))
+				return err // the same key again
+			case 4:
+				runtime.Goexit() // as t.FailNow does
+			}
+			return nil
+		}
+	})
+	stored := 0
+	for i, err := range errs {
+		var wrong bool
+		switch i % 6 {
+		case 0, 5:
+			// Who shares a batch with a function that ended the writer's goroutine
+			// hears of it, and is not stored.
+			wrong = err != nil && !strings.Contains(err.Error(), "goroutine")
+			if err == nil {
+				stored++
+			}
+		case 1:
+			wrong = !errors.Is(err, boom)
+		case 2:
+			wrong = err == nil || !strings.Contains(err.Error(), "a mistake")
+		case 3:
+			wrong = !sqldb.IsUnique(err)
+		case 4:
+			wrong = err == nil
+		}
+		if wrong {
+			t.Errorf("write %d: %v", i, err)
+		}
+	}
+	if n := count(t, db); n != stored {
+		t.Errorf("%d rows, but %d writes were acknowledged", n, stored)
+	}
+	mustWrite(t, db, insert("the writer lives"))
+}
+
+func TestAFailedCommitFailsEveryoneInIt(t *testing.T) {
+	t.Parallel()
+	var b sqldbtest.Breaker
+	db := sqliteThings(t, sqldb.Options{Fault: b.Fault})
+	errs := crowd(t, db, 32, func(i int) func(context.Context, sqldb.Querier) error {
+		return func(ctx context.Context, tx sqldb.Querier) error {
+			if i == 0 {
+				b.FailCommits(1_000)
+			}
+			return insert(fmt.Sprint(i))(ctx, tx)
+		}
+	})
+	b.FailCommits(0)
+	stored := 0
+	for i, err := range errs {
+		switch {
+		case err == nil:
+			stored++
+		case !fault.Is(err, fault.Unavailable):
+			t.Errorf("write %d: %v", i, err)
+		}
+	}
+	if n := count(t, db); n != stored || stored == len(errs) {
+		t.Errorf("%d rows, %d of %d writes acknowledged", n, stored, len(errs))
+	}
+	mustWrite(t, db, insert("the writer lives"))
+}
+
+func TestAWriteThatWaitsCanBeCancelled(t *testing.T) {
+	t.Parallel()
+	db := sqliteThings(t, sqldb.Options{MaxQueue: 2})
+	entered, release := make(chan struct{}), make(chan struct{})
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		_ = db.Write(t.Context(), func(context.Context, sqldb.Querier) error {
+			close(entered)
+			<-release
+			return nil
+		})
+	})
+	<-entered
+	ctx, cancel := context.WithCancel(t.Context())
+	for i := range 6 { // two wait in the queue, four for the queue
+		wg.Go(func() {
+			if err := db.Write(ctx, insert(fmt.Sprint(i))); !errors.Is(err, context.Canceled) {
+				t.Errorf("write %d: %v", i, err)
+			}
+		})
+	}
+	for db.Stats().Waiting < 2 {
+		runtime.Gosched()
+	}
+	cancel()
+	// They return although the writer is still busy.
+	for db.Stats().Writes < 7 {
+		runtime.Gosched()
+	}
+	close(release)
+	wg.Wait()
+	if n := count(t, db); n != 0 {
+		t.Errorf("%d cancelled writes were stored", n)
+	}
+	mustWrite(t, db, insert("after"))
+}
+
+func TestCloseLetsAcceptedWritesFinish(t *testing.T) {
+	t.Parallel()
+	url := sqldbtest.SQLiteURL(t)
+	db := things(t, func(t *testing.T) *sqldb.DB { return sqldbtest.Open(t, url, sqldb.Options{}) })
+	entered, release := make(chan struct{}), make(chan struct{})
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		_ = db.Write(t.Context(), func(context.Context, sqldb.Querier) error {
+			close(entered)
+			<-release
+			return nil
+		})
+	})
+	<-entered
+	errs := make([]error, 20)
+	for i := range errs {
+		wg.Go(func() { errs[i] = db.Write(t.Context(), insert(fmt.Sprint(i))) })
+	}
+	for db.Stats().Waiting < len(errs) {
+		runtime.Gosched()
+	}
+	wg.Go(func() {
+		if err := db.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	close(release)
+	wg.Wait()
+	for i, err := range errs {
+		if err != nil {
+			t.Errorf("write %d: %v", i, err)
+		}
+	}
+	again := sqldbtest.Open(t, url, sqldb.Options{})
+	if n := count(t, again); n != len(errs) {
+		t.Errorf("%d rows after the restart, want %d", n, len(errs))
+	}
+}
+
+func TestManyDifferentStatements(t *testing.T) {
+	t.Parallel()
+	db := sqliteThings(t, sqldb.Options{MaxReaders: 1})
+	for i := range 1000 { // more than a connection keeps prepared
+		var n int
+		query := fmt.Sprintf(`SELECT %d + (SELECT COUNT(*) FROM demo_things)`, i)
+		if err := db.Read().QueryRowContext(t.Context(), query).Scan(&n); err != nil || n != i {
+			t.Fatalf("%s = %d (%v)", query, n, err)
+		}
+	}
+}
