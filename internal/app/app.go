@@ -92,7 +92,7 @@ func New(ctx context.Context, opt Options) (_ *App, err error) {
 
 func (a *App) newServer() (*httpserver.Server, error) {
 	s := a.opt.Settings.Server
-	a.limits = newLimits(s)
+	a.limits = newLimits(s, a.opt.Settings.USSD.GatewayCIDRs)
 	return httpserver.New(httpserver.Config{
 		Addr: net.JoinHostPort(s.Host, strconv.Itoa(s.Port)), Logger: a.opt.Log, Metrics: a.res.metrics, Traces: a.res.traces,
 		TrustProxy: s.TrustProxy, OperatorToken: s.OperatorToken.Reveal(), FailedAuth: a.limits.failedAuth,

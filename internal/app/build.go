@@ -21,6 +21,7 @@ func (a *App) build(ctx context.Context) error {
 		build   func(context.Context) (part, error)
 	}{
 		{"", a.buildIdentity},
+		{"ussd", a.buildUSSD},
 	} {
 		if step.service != "" && !a.serves(step.service) {
 			continue

@@ -28,9 +28,9 @@ const (
 	shareInterval = 250 * time.Millisecond
 )
 
-func newLimits(s config.Server) limits {
+func newLimits(s config.Server, gateways config.Networks) limits {
 	return limits{
-		telephone:  httpserver.NewLimiter(httpserver.LimiterConfig{Name: "telephone", PerMinute: s.RateLimit}),
+		telephone:  httpserver.NewLimiter(httpserver.LimiterConfig{Name: "telephone", PerMinute: s.RateLimit, Exempt: gateways}),
 		principal:  httpserver.NewLimiter(httpserver.LimiterConfig{Name: "principal", PerMinute: s.PrincipalLimit}),
 		failedAuth: httpserver.NewLimiter(httpserver.LimiterConfig{Name: "failed_auth", PerMinute: failedAuthPerMinute}),
 	}

@@ -7,12 +7,13 @@ import (
 
 	"github.com/castalia-org/castalia/internal/identity/identitysql"
 	"github.com/castalia-org/castalia/internal/platform/sqldb"
+	"github.com/castalia-org/castalia/internal/service/ussd/ussdsql"
 )
 
 // allMigrations lists every service's tables, whatever this node serves: a
 // fleet shares one database.
 func allMigrations() []sqldb.Migrations {
-	return []sqldb.Migrations{appMigrations(), identitysql.Migrations()}
+	return []sqldb.Migrations{appMigrations(), identitysql.Migrations(), ussdsql.Migrations()}
 }
 
 // Migrate brings the database up to date, or, with status alone, only lists

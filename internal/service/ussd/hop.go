@@ -64,7 +64,8 @@ func (h *hop) run(ctx context.Context) (done bool, err error) {
 		h.answer, h.screen, h.result = Answer{Text: c.Answer, End: c.Status == Done}, c.screen(), ResultReplayed
 		return true, nil
 	case readOver:
-		return true, h.over(ctx)
+		h.over(ctx)
+		return true, nil
 	case readStart:
 		return true, h.begin(ctx, &Prior{Rev: c.Rev, Hop: c.Hop})
 	case readInput:
@@ -139,15 +140,14 @@ func (h *hop) readNewest() (string, reading) {
 }
 
 // over answers an input after the end of the session.
-func (h *hop) over(ctx context.Context) error {
+func (h *hop) over(ctx context.Context) {
 	m, err := h.svc.menus.version(ctx, h.cur.Menu)
 	if err != nil {
 		m = h.svc.menus.peek()
 	}
-	st, _ := m.Walk(ussdmenu.State{Screen: m.Exit(), Lang: m.Language(h.cur.State.Lang)}, "", 0)
+	st := ussdmenu.State{Screen: m.Exit(), Lang: m.Language(h.cur.State.Lang)}
 	text, _ := m.Render(st, 0)
 	h.answer, h.screen, h.result = Answer{Text: text, End: true}, st.Screen, ResultReplayed
-	return nil
 }
 
 // begin starts a session, and walks as far as the text leads without a secret

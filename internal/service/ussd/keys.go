@@ -11,7 +11,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"strings"
 )
 
 // Keys are the keys that protect PINs, the newest first. Old ones only open.
@@ -28,18 +27,12 @@ const (
 	macSize   = 16
 )
 
-// ParseKeys reads PIN_ENCRYPTION_KEY (64 hex digits) and the comma-separated old
-// keys.
-func ParseKeys(newest, old string) (*Keys, error) {
+// NewKeys makes a key ring of 32-byte keys, the newest first.
+func NewKeys(newest []byte, old ...[]byte) (*Keys, error) {
 	k := &Keys{}
-	for i, text := range append([]string{newest}, strings.Split(old, ",")...) {
-		text = strings.TrimSpace(text)
-		if text == "" && i > 0 {
-			continue
-		}
-		raw, err := hex.DecodeString(text)
-		if err != nil || len(raw) != 32 {
-			return nil, errors.New("a PIN encryption key must be 64 hex digits")
+	for _, raw := range append([][]byte{newest}, old...) {
+		if len(raw) != 32 {
+			return nil, errors.New("a PIN encryption key must have 32 bytes")
 		}
 		one, err := newKey(raw)
 		if err != nil {

@@ -2,6 +2,7 @@ package ussd
 
 import (
 	"errors"
+	"maps"
 	"time"
 
 	"github.com/castalia-org/castalia/internal/service/ussd/ussdmenu"
@@ -104,10 +105,7 @@ func (s *Session) clone() *Session {
 	c := *s
 	c.Memory.Trail = append(make([]Crumb, 0, len(s.Memory.Trail)+1), s.Memory.Trail...)
 	if s.Memory.Digests != nil {
-		c.Memory.Digests = make(map[string][]byte, len(s.Memory.Digests))
-		for k, v := range s.Memory.Digests {
-			c.Memory.Digests[k] = v
-		}
+		c.Memory.Digests = maps.Clone(s.Memory.Digests)
 	}
 	return &c
 }

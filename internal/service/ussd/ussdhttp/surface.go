@@ -12,6 +12,7 @@ package ussdhttp
 import (
 	"context"
 	"log/slog"
+	"maps"
 	"net/http"
 	"strconv"
 	"time"
@@ -161,9 +162,7 @@ func writeError(w http.ResponseWriter, r *http.Request, err error) {
 		httpserver.SetRetryAfter(w.Header(), e)
 		body["retryAfter"] = int(e.RetryAfter.Round(time.Second).Seconds())
 	}
-	for name, value := range e.Fields {
-		body[name] = value
-	}
+	maps.Copy(body, e.Fields)
 	if status == http.StatusUnauthorized {
 		w.Header().Set("Www-Authenticate", "Bearer")
 	}

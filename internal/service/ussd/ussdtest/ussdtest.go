@@ -4,6 +4,7 @@ package ussdtest
 
 import (
 	"context"
+	"encoding/hex"
 	"strings"
 	"sync"
 	"testing"
@@ -18,10 +19,18 @@ const (
 	OldKey = "ffeeddccbbaa99887766554433221100ffeeddccbbaa99887766554433221100"
 )
 
-// Keys returns the key ring of tests.
-func Keys(t testing.TB, newest, old string) *ussd.Keys {
+// Keys returns a key ring of hex keys.
+func Keys(t testing.TB, newest string, old ...string) *ussd.Keys {
 	t.Helper()
-	k, err := ussd.ParseKeys(newest, old)
+	raw := make([][]byte, 0, len(old)+1)
+	for _, text := range append([]string{newest}, old...) {
+		key, err := hex.DecodeString(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		raw = append(raw, key)
+	}
+	k, err := ussd.NewKeys(raw[0], raw[1:]...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -32,7 +41,7 @@ func Keys(t testing.TB, newest, old string) *ussd.Keys {
 // configuration.
 func Service(t testing.TB, store ussd.Store, change ...func(*ussd.Config)) *ussd.Service {
 	t.Helper()
-	cfg := ussd.Config{Keys: Keys(t, Key, ""), PINCost: ussd.PINCost{Time: 1, MemoryKiB: 8}}
+	cfg := ussd.Config{Keys: Keys(t, Key), PINCost: ussd.PINCost{Time: 1, MemoryKiB: 8}}
 	for _, c := range change {
 		c(&cfg)
 	}
@@ -97,7 +106,7 @@ func (p *Phone) Request() ussd.Request {
 }
 
 // Expect types the inputs, each with the beginning of the screen it leads to:
-// input, screen, input, screen…
+// input, screen, input, screen and so on.
 func (p *Phone) Expect(t testing.TB, pairs ...string) {
 	t.Helper()
 	for i := 0; i+1 < len(pairs); i += 2 {

@@ -1,0 +1,74 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"os"
+
+	"github.com/castalia-org/castalia/internal/platform/config"
+	"github.com/castalia-org/castalia/internal/platform/httpserver"
+	"github.com/castalia-org/castalia/internal/service/ussd"
+	"github.com/castalia-org/castalia/internal/service/ussd/ussdhttp"
+	"github.com/castalia-org/castalia/internal/service/ussd/ussdmenu"
+	"github.com/castalia-org/castalia/internal/service/ussd/ussdsql"
+)
+
+// buildUSSD makes the telephone gateway.
+func (a *App) buildUSSD(ctx context.Context) (part, error) {
+	s := a.opt.Settings.USSD
+	keys, err := pinKeys(s)
+	if err != nil {
+		return part{}, err
+	}
+	menu, err := firstMenu(s.Menu)
+	if err != nil {
+		return part{}, err
+	}
+	if err := a.res.db.Migrate(ctx, ussdsql.Migrations()); err != nil {
+		return part{}, err
+	}
+	svc, err := ussd.New(ussdsql.New(a.res.db), ussd.Config{
+		Keys: keys, Menu: menu, TTL: s.SessionTTL, ResumeWindow: s.ResumeWindow,
+		Observer: ussdhttp.NewMetrics(a.res.metrics), Logger: a.opt.Log,
+	})
+	if err != nil {
+		return part{}, err
+	}
+	workers := map[string]func(context.Context) error{"sessions": svc.Run}
+	if s.Menu != "" {
+		workers["menu"] = func(ctx context.Context) error { return svc.WatchMenu(ctx, s.Menu) }
+	}
+	return part{
+		name:     "ussd",
+		surfaces: []httpserver.Surface{ussdhttp.Surface(svc, ussdhttp.Deps{Limiter: a.limits.telephone, Logger: a.opt.Log})},
+		workers:  workers,
+	}, nil
+}
+
+func pinKeys(s config.USSD) (*ussd.Keys, error) {
+	old := make([][]byte, 0, len(s.PINKeysOld))
+	for _, key := range s.PINKeysOld {
+		old = append(old, key)
+	}
+	keys, err := ussd.NewKeys(s.PINKey, old...)
+	if err != nil {
+		return nil, fmt.Errorf("PIN_ENCRYPTION_KEY: %w", err)
+	}
+	return keys, nil
+}
+
+// firstMenu reads the operator's menu; without one the built-in menu serves.
+func firstMenu(file string) (*ussdmenu.Menu, error) {
+	if file == "" {
+		return ussd.DefaultMenu()
+	}
+	source, err := os.ReadFile(file) //nolint:gosec // the operator names the file
+	if err != nil {
+		return nil, fmt.Errorf("USSD_MENU: %w", err)
+	}
+	menu, err := ussd.ParseMenu(file, source)
+	if err != nil {
+		return nil, fmt.Errorf("USSD_MENU: %w", err)
+	}
+	return menu, nil
+}
