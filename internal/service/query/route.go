@@ -3,6 +3,7 @@ package query
 import (
 	"fmt"
 	"strings"
+	"sync/atomic"
 
 	"google.golang.org/genproto/googleapis/api/annotations"
 	"google.golang.org/protobuf/proto"
@@ -36,6 +37,7 @@ type Route struct {
 	bodyField   protoreflect.FieldDescriptor
 	response    protoreflect.FieldDescriptor
 	heightQuery bool
+	inFlight    atomic.Int64 // calls at this moment
 }
 
 // Cacheable reports whether a reply stays right for as long as the chain's

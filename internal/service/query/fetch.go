@@ -1,0 +1,200 @@
+package query
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"time"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/encoding/protowire"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/dynamicpb"
+)
+
+// asked is one bound request on its way to an answer.
+type asked struct {
+	g       *Gateway
+	route   *Route
+	chain   Chain
+	call    Call
+	timeout time.Duration
+}
+
+// headTrust is for how long a head that nobody confirms counts as the newest.
+const headTrust = 15 * time.Second
+
+// direct asks the chain and keeps nothing.
+func (q *asked) direct(ctx context.Context) (*Answer, error) {
+	ctx, cancel := context.WithTimeout(ctx, q.timeout)
+	defer cancel()
+	buf, _ := q.g.buffers.Get().(*buffer)
+	height, err := q.fetch(ctx, buf)
+	if err != nil {
+		q.g.buffers.Put(buf)
+		return nil, err
+	}
+	return &Answer{Body: buf.b, State: Bypass, Height: height, Pinned: q.pinned(height), buffer: buf}, nil
+}
+
+// pinned reports whether a reply of this height can never change.
+func (q *asked) pinned(height int64) bool {
+	return q.call.Height > 0 && height == q.call.Height && q.route.Cacheable()
+}
+
+// cached answers from the cache, or asks once for all who wait.
+func (q *asked) cached(ctx context.Context) (*Answer, error) {
+	c := q.g.cache
+	head := q.chain.Head()
+	now := time.Now()
+	var array [256]byte
+	key := q.key(array[:0])
+	old := c.get(key)
+	if old != nil && q.fresh(old, head, now) {
+		c.hits.Add(1)
+		return q.answer(old, Hit, head, now), nil
+	}
+	c.misses.Add(1)
+	entry, err := c.once(ctx, key, q.timeout, func(work context.Context) (*Entry, error) {
+		return q.fill(work, key)
+	})
+	if err != nil {
+		if old != nil && now.Sub(old.Fetched) < q.g.cfg.StaleFor && nodeFailed(err) {
+			c.stale.Add(1)
+			return q.answer(old, Stale, Head{}, now), nil
+		}
+		return nil, err
+	}
+	return q.answer(entry, Miss, head, now), nil
+}
+
+// nodeFailed tells a node that does not answer from one that answers no.
+func nodeFailed(err error) bool {
+	var status *StatusError
+	if errors.As(err, &status) {
+		return status.Code == codes.Unavailable || status.Code == codes.DeadlineExceeded
+	}
+	return errors.Is(err, context.DeadlineExceeded)
+}
+
+// fresh reports whether a kept reply is what the chain would say now.
+func (q *asked) fresh(e *Entry, head Head, now time.Time) bool {
+	if q.call.Height > 0 {
+		return true // kept only when the height was confirmed
+	}
+	return head.Height > 0 && e.Height >= head.Height && now.Sub(head.Seen) < headTrust
+}
+
+func (q *asked) answer(e *Entry, state CacheState, head Head, now time.Time) *Answer {
+	a := &Answer{Body: e.Body, State: state, Entry: e, Height: e.Height, Pinned: q.pinned(e.Height)}
+	if !a.Pinned && head.Interval > 0 && e.Height >= head.Height {
+		a.MaxAge = min(max(0, head.Interval-now.Sub(head.Since)), head.Interval)
+	}
+	return a
+}
+
+// fill asks the chain, and keeps the reply when it is known to which block it
+// belongs.
+func (q *asked) fill(ctx context.Context, key []byte) (*Entry, error) {
+	buf, _ := q.g.buffers.Get().(*buffer)
+	defer func() {
+		if cap(buf.b) <= maxPooled {
+			q.g.buffers.Put(buf)
+		}
+	}()
+	height, err := q.fetch(ctx, buf)
+	if err != nil {
+		return nil, err
+	}
+	e := newEntry(bytes.Clone(buf.b), height, time.Now())
+	if height > 0 && (q.call.Height == 0 || q.call.Height == height) {
+		q.g.cache.put(key, e)
+	}
+	return e, nil
+}
+
+// key names the reply: the same method, request and height, as described by
+// the same descriptors.
+func (q *asked) key(dst []byte) []byte {
+	dst = append(dst, q.route.catalog.Digest...)
+	dst = append(dst, q.route.Method...)
+	if q.route.response != nil {
+		dst = binary.AppendVarint(dst, int64(q.route.response.Number()))
+	}
+	dst = append(dst, 0)
+	dst = binary.AppendVarint(dst, q.call.Height)
+	return append(dst, q.call.Wire...)
+}
+
+// fetch asks the chain and writes the reply into the buffer.
+func (q *asked) fetch(ctx context.Context, buf *buffer) (height int64, err error) {
+	if q.route.inFlight.Add(1) > int64(q.g.cfg.Concurrency) {
+		q.route.inFlight.Add(-1)
+		return 0, Statusf(codes.ResourceExhausted, "too many calls of %s at a time; try again", q.route.Method)
+	}
+	defer q.route.inFlight.Add(-1)
+	reply, err := q.chain.Invoke(ctx, q.call)
+	if err != nil {
+		return 0, err
+	}
+	if reply.Release != nil {
+		defer reply.Release()
+	}
+	out, unknown, err := q.route.Encode(buf.b[:0], reply.Wire, q.g.cfg.MaxJSON)
+	if len(unknown) > 0 && err == nil && q.learn(ctx, unknown) {
+		out, _, err = q.route.Encode(out[:0], reply.Wire, q.g.cfg.MaxJSON)
+	}
+	buf.b = out
+	return reply.Height, err
+}
+
+// learn looks for types that only occur inside Any.
+func (q *asked) learn(ctx context.Context, names []string) bool {
+	learned := false
+	for _, name := range names {
+		if q.route.catalog.Knows(name) {
+			learned = true // somebody else was faster
+			continue
+		}
+		files, err := q.chain.Describe(ctx, name)
+		if err != nil || len(files) == 0 {
+			continue
+		}
+		q.route.catalog.Learn(files)
+		learned = learned || q.route.catalog.Knows(name)
+	}
+	return learned
+}
+
+// bindBody puts the JSON body before what the path and the query said: of two
+// values of one field the later one counts. Bodies are rare, so that this is
+// the one place where a message object is built.
+func (r *Route) bindBody(body, bound []byte) ([]byte, error) {
+	if len(body) == 0 {
+		return bound, nil
+	}
+	md := r.input
+	if r.bodyField != nil {
+		if md = r.bodyField.Message(); md == nil || r.bodyField.IsList() || r.bodyField.IsMap() {
+			return nil, fmt.Errorf("%w: the body of this method cannot be read", ErrParameter)
+		}
+	}
+	r.catalog.mu.Lock() // Learn may be adding files
+	defer r.catalog.mu.Unlock()
+	m := dynamicpb.NewMessage(md)
+	options := protojson.UnmarshalOptions{DiscardUnknown: true, Resolver: dynamicpb.NewTypes(r.catalog.files)}
+	if err := options.Unmarshal(body, m); err != nil {
+		return nil, fmt.Errorf("%w: body: %w", ErrParameter, err)
+	}
+	wire, err := proto.MarshalOptions{Deterministic: true}.Marshal(m)
+	if err != nil {
+		return nil, fmt.Errorf("%w: body: %w", ErrParameter, err)
+	}
+	if r.bodyField != nil {
+		wire = protowire.AppendBytes(protowire.AppendTag(nil, r.bodyField.Number(), protowire.BytesType), wire)
+	}
+	return append(wire, bound...), nil
+}
