@@ -73,8 +73,7 @@ func (q *asked) cached(ctx context.Context) (*Answer, error) {
 
 // nodeFailed tells a node that does not answer from one that answers no.
 func nodeFailed(err error) bool {
-	var status *StatusError
-	if errors.As(err, &status) {
+	if status, ok := errors.AsType[*StatusError](err); ok {
 		return status.Code == codes.Unavailable || status.Code == codes.DeadlineExceeded
 	}
 	return errors.Is(err, context.DeadlineExceeded)

@@ -53,6 +53,10 @@ type Chain interface {
 	// Describe returns the files that describe a message type which the
 	// catalogue does not have; none when nobody knows it.
 	Describe(ctx context.Context, typeName string) ([]*descriptorpb.FileDescriptorProto, error)
+	// Ready reports why the chain cannot be asked, or nil.
+	Ready() error
+	// View is the chain as the operator sees it.
+	View() ChainView
 }
 
 // Config bounds a gateway. The zero value has the defaults.

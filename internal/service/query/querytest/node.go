@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net"
 	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -187,6 +188,9 @@ func (n *Node) serve(_ any, stream grpc.ServerStream) error {
 }
 
 func (n *Node) answer(ctx context.Context, call Call) (Answer, error) {
+	if strings.HasPrefix(call.Method, "/grpc.") {
+		return Answer{}, status.Error(codes.Unimplemented, "unknown service")
+	}
 	if call.Method == syncingMethod && n.height.Load() > 0 && call.Height == 0 {
 		var wire []byte
 		if n.syncing.Load() {

@@ -51,7 +51,7 @@ func LoadRecorded(t testing.TB, dir string) ([]Recorded, []*descriptorpb.FileDes
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer file.Close()
+	defer func() { _ = file.Close() }()
 	var all []Recorded
 	lines := bufio.NewScanner(file)
 	lines.Buffer(nil, 64<<20)

@@ -180,11 +180,10 @@ func (n *node) probe(ctx context.Context, timeout time.Duration) {
 	defer cancel()
 	next := nodeState{probed: true, seen: time.Now()}
 	height, syncing, err := n.progress(ctx)
-	switch {
-	case err == nil:
+	if err == nil {
 		next.alive, next.height, next.syncing = true, height, syncing
 		n.breaker.success()
-	default:
+	} else {
 		next.problem = convert(err).Error()
 		if n.conn.GetState() == connectivity.Ready && status.Code(err) == codes.Unimplemented {
 			next.alive, next.problem = true, ""
@@ -239,7 +238,7 @@ func blockHeight(reply []byte) int64 {
 	if !ok || h > 1<<62 {
 		return 0
 	}
-	return int64(h) //nolint:gosec // checked above
+	return int64(h)
 }
 
 func varintField(b []byte, want protowire.Number) (uint64, bool) {

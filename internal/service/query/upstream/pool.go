@@ -100,7 +100,7 @@ func New(cfg Config) (*Pool, error) {
 		p.nodes = append(p.nodes, n)
 	}
 	if p.cfg.Descriptors != "" {
-		if err := p.discoverFile(); err != nil {
+		if err := p.discoverFile(context.Background()); err != nil {
 			return nil, errors.Join(err, p.Close())
 		}
 	}

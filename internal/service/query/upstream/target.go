@@ -118,7 +118,7 @@ func readDescriptors(path string) ([]*descriptorpb.FileDescriptorProto, error) {
 	if info.Size() > maxDescriptors {
 		return nil, fmt.Errorf("read descriptors: %s is larger than %d bytes", path, maxDescriptors)
 	}
-	raw, err := os.ReadFile(path) //nolint:gosec // the operator names the file
+	raw, err := os.ReadFile(path)
 	if err != nil {
 		return nil, fmt.Errorf("read descriptors: %w", err)
 	}

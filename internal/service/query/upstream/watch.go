@@ -181,7 +181,7 @@ func (p *Pool) discover(ctx context.Context) error {
 
 func (p *Pool) discoverOnce(ctx context.Context) error {
 	if p.cfg.Descriptors != "" {
-		return p.discoverFile()
+		return p.discoverFile(ctx)
 	}
 	ctx, cancel := context.WithTimeout(ctx, discoverTimeout)
 	defer cancel()
@@ -196,7 +196,7 @@ func (p *Pool) discoverOnce(ctx context.Context) error {
 		visited = append(visited, n)
 		files, services, err := discover(ctx, n.conn)
 		if err == nil {
-			return p.install(files, services)
+			return p.install(ctx, files, services)
 		}
 		last = err
 	}
@@ -206,17 +206,17 @@ func (p *Pool) discoverOnce(ctx context.Context) error {
 	return last
 }
 
-func (p *Pool) discoverFile() error {
+func (p *Pool) discoverFile(ctx context.Context) error {
 	files, err := readDescriptors(p.cfg.Descriptors)
 	if err != nil {
 		return err
 	}
-	return p.install(files, nil)
+	return p.install(ctx, files, nil)
 }
 
 // install swaps the catalogue when the descriptors differ. One without routes
 // never replaces one that has some: a node that just starts may say nothing.
-func (p *Pool) install(files []*descriptorpb.FileDescriptorProto, services []string) error {
+func (p *Pool) install(ctx context.Context, files []*descriptorpb.FileDescriptorProto, services []string) error {
 	next, err := query.NewCatalog(files, query.CatalogOptions{
 		Name: p.cfg.Name, Dialect: p.cfg.Dialect, Services: services, Methods: p.cfg.Methods,
 	})
@@ -228,46 +228,19 @@ func (p *Pool) install(files []*descriptorpb.FileDescriptorProto, services []str
 		return nil
 	}
 	p.catalog.Store(next)
-	p.cfg.Logger.LogAttrs(context.Background(), slog.LevelInfo, "query services discovered", slog.String("chain", p.cfg.Name),
+	p.cfg.Logger.LogAttrs(ctx, slog.LevelInfo, "query services discovered", slog.String("chain", p.cfg.Name),
 		slog.Int("routes", len(next.Routes)), slog.Int("warnings", len(next.Warnings)), slog.String("digest", next.Digest))
 	for _, warning := range next.Warnings {
-		p.cfg.Logger.LogAttrs(context.Background(), slog.LevelWarn, "query descriptor left out",
+		p.cfg.Logger.LogAttrs(ctx, slog.LevelWarn, "query descriptor left out",
 			slog.String("chain", p.cfg.Name), slog.String("reason", warning))
 	}
 	return nil
 }
 
-// NodeView is a node as the operator sees it.
-type NodeView struct {
-	Address   string    `json:"address"`
-	State     string    `json:"state"`
-	Height    int64     `json:"height"`
-	InFlight  int64     `json:"inFlight"`
-	Calls     int64     `json:"calls"`
-	LatencyMS float64   `json:"latencyMs"`
-	Seen      time.Time `json:"seen"`
-	Problem   string    `json:"problem,omitempty"`
-}
-
-// View is a chain as the operator sees it.
-type View struct {
-	Name       string        `json:"name"`
-	Dialect    string        `json:"dialect"`
-	Ready      bool          `json:"ready"`
-	Height     int64         `json:"height"`
-	BlockTime  time.Duration `json:"blockTimeNs"`
-	Digest     string        `json:"digest,omitempty"`
-	Routes     int           `json:"routes"`
-	Warnings   []string      `json:"warnings"`
-	Problem    string        `json:"problem,omitempty"`
-	Nodes      []NodeView    `json:"nodes"`
-	Discovered bool          `json:"discovered"`
-}
-
 // View returns the state of the chain and its nodes.
-func (p *Pool) View() View {
+func (p *Pool) View() query.ChainView {
 	head := p.Head()
-	v := View{
+	v := query.ChainView{
 		Name: p.cfg.Name, Dialect: p.cfg.Dialect.String(), Ready: p.Ready() == nil,
 		Height: head.Height, BlockTime: head.Interval, Warnings: []string{},
 	}
@@ -281,7 +254,7 @@ func (p *Pool) View() View {
 	now := time.Now()
 	for _, n := range p.nodes {
 		s := n.snapshot()
-		v.Nodes = append(v.Nodes, NodeView{
+		v.Nodes = append(v.Nodes, query.NodeView{
 			Address: n.address, State: s.word(n.breaker.open(now)), Height: s.height, InFlight: n.inFlight.Load(),
 			Calls: n.calls.Load(), LatencyMS: float64(n.latency.Load()) / 1e6, Seen: s.seen, Problem: s.problem,
 		})

@@ -1,0 +1,281 @@
+// Package queryhttp serves the query gateway over HTTP.
+//
+// The paths come from the chains' descriptors and change with them, so that
+// the surface is a dynamic one: it claims first path segments. It adds what
+// HTTP knows beside a body: conditional requests, compression, caching headers,
+// the gate of the deployment, and errors as gRPC status JSON.
+package queryhttp
+
+import (
+	"errors"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/castalia-org/castalia/internal/platform/fault"
+	"github.com/castalia-org/castalia/internal/platform/httpserver"
+	"github.com/castalia-org/castalia/internal/service/query"
+)
+
+// Options are what a deployment decides.
+type Options struct {
+	Gate Gate
+	// Auth is needed when the gate takes UCANs.
+	Auth Authenticator
+	// Failures counts wrong credentials by client address; nil counts nothing.
+	Failures *httpserver.Limiter
+	// CORS is closed when zero.
+	CORS httpserver.CORSPolicy
+}
+
+// maxBody bounds the JSON body of the few methods that have one.
+const maxBody = 1 << 20
+
+// legacySince dates the deprecation of paths of older chain versions: they
+// were never current here, so it is the day of the first release.
+const legacySince = "@1794700800"
+
+type handler struct {
+	gateway *query.Gateway
+	opt     Options
+}
+
+// Surface offers the gateway's routes, and its own state to the operator.
+func Surface(g *query.Gateway, opt Options) (httpserver.Surface, error) {
+	if opt.Gate.NeedsIdentity() && opt.Auth == nil {
+		return httpserver.Surface{}, errors.New("query: the gate takes UCANs, and nothing verifies them")
+	}
+	h := &handler{gateway: g, opt: opt}
+	dynamic := httpserver.Route{
+		Method: http.MethodGet, Pattern: "/{protocol_prefix}/…", Summary: "Protocol queries", Tags: []string{"query"},
+		Auth: httpserver.Public, MaxBody: maxBody, Hidden: true, Handler: h.serve,
+	}
+	surface := httpserver.Surface{
+		Name: "query",
+		Doc: "Protocol queries: gRPC services of the configured chains over HTTP and JSON. " +
+			"The routes follow the chains' own descriptions.",
+		Errors: writeError,
+		CORS:   opt.CORS,
+		Routes: []httpserver.Route{
+			{
+				Method: http.MethodGet, Pattern: "/query/status", Summary: "Chains, nodes and cache of the query gateway",
+				Tags: []string{"query"}, Auth: httpserver.Operator, Quiet: true, Handler: h.status,
+				Replies: []httpserver.Reply{{Status: http.StatusOK, Body: query.View{}}},
+			},
+			{
+				Method: http.MethodGet, Pattern: "/query/routes", Summary: "Routes of the query gateway",
+				Tags: []string{"query"}, Auth: httpserver.Operator, Quiet: true, Handler: h.routes,
+				Replies: []httpserver.Reply{{Status: http.StatusOK, Body: []query.RouteView{}}},
+			},
+		},
+		Dynamic: &httpserver.Dynamic{Claims: g.Claims, Route: dynamic, Paths: g.OpenAPI, Version: g.Version},
+	}
+	if !opt.Gate.Open() {
+		// The gate is asked per route group, once the route is known.
+		surface.Dynamic.Route.Auth = httpserver.Optional
+		surface.Authenticate = func(next httpserver.Handler) httpserver.Handler { return next }
+	}
+	return surface, nil
+}
+
+func (h *handler) status(w http.ResponseWriter, _ *http.Request) error {
+	return httpserver.WriteJSON(w, http.StatusOK, h.gateway.View())
+}
+
+func (h *handler) routes(w http.ResponseWriter, _ *http.Request) error {
+	return httpserver.WriteJSON(w, http.StatusOK, h.gateway.Routes())
+}
+
+// serve answers one query.
+func (h *handler) serve(w http.ResponseWriter, r *http.Request) error {
+	method := r.Method
+	if method == http.MethodOptions {
+		method = http.MethodGet
+	}
+	found, err := h.gateway.Find(method, r.URL.EscapedPath())
+	if err != nil {
+		return classify(w, err)
+	}
+	httpserver.SetPattern(r.Context(), found.Route.Template.String())
+	if r.Method == http.MethodOptions {
+		w.Header().Set("Allow", "GET, HEAD, OPTIONS")
+		w.WriteHeader(http.StatusNoContent)
+		return nil
+	}
+	if found.Successor != "" {
+		w.Header().Set("Deprecation", legacySince)
+		w.Header().Set("Link", "<"+found.Successor+`>; rel="successor-version"`)
+	}
+	if err := h.opt.Gate.check(r, found.Path, h.opt.Auth, h.opt.Failures); err != nil {
+		return err
+	}
+	ask := query.Ask{RawQuery: r.URL.RawQuery, Height: blockHeight(r.Header), Timeout: grpcTimeout(r.Header.Get("Grpc-Timeout"))}
+	if found.Route.TakesBody() {
+		if ask.Body, err = io.ReadAll(r.Body); err != nil {
+			return fault.Wrap(fault.Invalid, "the body could not be read", err)
+		}
+	}
+	answer, err := h.gateway.Answer(r.Context(), found, ask)
+	if err != nil {
+		return classify(w, err)
+	}
+	defer answer.Close()
+	return h.write(w, r, answer)
+}
+
+// blockHeight reads the height header in both spellings.
+func blockHeight(h http.Header) string {
+	if v := h.Get("X-Cosmos-Block-Height"); v != "" {
+		return v
+	}
+	return h.Get("Grpc-Metadata-X-Cosmos-Block-Height")
+}
+
+// grpcTimeout reads "500m": up to eight digits and a unit. 0 is none.
+func grpcTimeout(text string) time.Duration {
+	if len(text) < 2 || len(text) > 9 {
+		return 0
+	}
+	units := map[byte]time.Duration{
+		'H': time.Hour, 'M': time.Minute, 'S': time.Second, 'm': time.Millisecond, 'u': time.Microsecond, 'n': time.Nanosecond,
+	}
+	n, err := strconv.ParseUint(text[:len(text)-1], 10, 32)
+	if err != nil {
+		return 0
+	}
+	return time.Duration(n) * units[text[len(text)-1]]
+}
+
+var contentType = []string{"application/json"}
+
+// write sends an answer, or 304 when the client has it.
+func (h *handler) write(w http.ResponseWriter, r *http.Request, a *query.Answer) error {
+	header := w.Header()
+	header["Content-Type"] = contentType
+	header.Set("X-Cache", string(a.State))
+	if a.Height > 0 {
+		height := []string{strconv.FormatInt(a.Height, 10)}
+		header["X-Cosmos-Block-Height"] = height
+		header["Grpc-Metadata-X-Cosmos-Block-Height"] = height
+	}
+	if a.PageLimit > 0 {
+		header.Set("X-Page-Limit", strconv.FormatUint(a.PageLimit, 10))
+	}
+	header.Set("Cache-Control", h.cacheControl(a))
+	header.Add("Vary", "X-Cosmos-Block-Height")
+	if !h.opt.Gate.Open() {
+		header.Add("Vary", "Authorization, X-Api-Key")
+	}
+	body := a.Body
+	if e := a.Entry; e != nil {
+		header.Add("Vary", "Accept-Encoding")
+		tag := e.ETag
+		if acceptsGzip(r.Header) {
+			if packed := e.Gzip(); packed != nil {
+				body = packed
+				tag += gzipMark
+				header.Set("Content-Encoding", "gzip")
+			}
+		}
+		header["Etag"] = []string{`"` + tag + `"`}
+		if matches(r.Header["If-None-Match"], e.ETag) {
+			header.Del("Content-Encoding")
+			header.Del("Content-Type")
+			w.WriteHeader(http.StatusNotModified)
+			return nil
+		}
+	}
+	header.Set("Content-Length", strconv.Itoa(len(body)))
+	w.WriteHeader(http.StatusOK)
+	if r.Method == http.MethodHead {
+		return nil
+	}
+	_, err := w.Write(body) //nolint:gosec // JSON, sent as such and with nosniff
+	return err
+}
+
+// gzipMark tells the tags of the two encodings of one reply apart.
+const gzipMark = "-gz"
+
+// cacheControl says for how long a reply holds: one at a fixed height for
+// ever, one on the newest state until the next block.
+func (h *handler) cacheControl(a *query.Answer) string {
+	scope := "public"
+	if !h.opt.Gate.Open() {
+		scope = "private"
+	}
+	switch seconds := int(a.MaxAge / time.Second); {
+	case a.State == query.Stale:
+		return "no-cache"
+	case a.Pinned:
+		return scope + ", max-age=31536000, immutable"
+	case seconds > 0:
+		return scope + ", max-age=" + strconv.Itoa(seconds)
+	default:
+		return "no-cache"
+	}
+}
+
+func matches(lines []string, tag string) bool {
+	for _, line := range lines {
+		for item := range strings.SplitSeq(line, ",") {
+			item = strings.TrimPrefix(strings.TrimSpace(item), "W/")
+			if item == "*" || strings.TrimSuffix(strings.Trim(item, `"`), gzipMark) == tag {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// acceptsGzip reads Accept-Encoding; q=0 refuses.
+func acceptsGzip(h http.Header) bool {
+	for _, line := range h["Accept-Encoding"] {
+		for part := range strings.SplitSeq(line, ",") {
+			name, params, _ := strings.Cut(strings.TrimSpace(part), ";")
+			if name != "gzip" && name != "*" {
+				continue
+			}
+			q, ok := strings.CutPrefix(strings.ReplaceAll(params, " ", ""), "q=")
+			v, err := strconv.ParseFloat(q, 32)
+			return !ok || err != nil || v > 0
+		}
+	}
+	return false
+}
+
+// classify wraps a status in the fault that it amounts to, so that the server
+// logs it at the right level.
+func classify(w http.ResponseWriter, err error) error {
+	var status *query.StatusError
+	if !errors.As(err, &status) {
+		return err
+	}
+	if status.Allow != "" {
+		w.Header().Set("Allow", status.Allow)
+	}
+	f := fault.Wrap(status.Kind(), status.Message, status)
+	if f.Kind == fault.RateLimited || f.Kind == fault.Unavailable {
+		f = f.WithRetryAfter(time.Second)
+	}
+	return f
+}
+
+// writeError sends a gRPC status as gateways do.
+func writeError(w http.ResponseWriter, r *http.Request, err error) {
+	var status *query.StatusError
+	if !errors.As(err, &status) {
+		httpserver.GRPCErrors(w, r, err)
+		return
+	}
+	header := w.Header()
+	httpserver.SetRetryAfter(header, fault.From(err))
+	header["Content-Type"] = contentType
+	header.Set("Cache-Control", "no-store")
+	header.Del("Etag")
+	header.Del("Content-Encoding")
+	w.WriteHeader(status.HTTPStatus())
+	_, _ = w.Write(status.JSON())
+}

@@ -1,0 +1,86 @@
+package query
+
+import (
+	"errors"
+	"time"
+)
+
+// NodeView is a node as the operator sees it.
+type NodeView struct {
+	Address   string    `json:"address"`
+	State     string    `json:"state"`
+	Height    int64     `json:"height"`
+	InFlight  int64     `json:"inFlight"`
+	Calls     int64     `json:"calls"`
+	LatencyMS float64   `json:"latencyMs"`
+	Seen      time.Time `json:"seen"`
+	Problem   string    `json:"problem,omitempty"`
+}
+
+// ChainView is a chain as the operator sees it.
+type ChainView struct {
+	Name       string        `json:"name"`
+	Dialect    string        `json:"dialect"`
+	Ready      bool          `json:"ready"`
+	Height     int64         `json:"height"`
+	BlockTime  time.Duration `json:"blockTimeNs"`
+	Digest     string        `json:"digest,omitempty"`
+	Routes     int           `json:"routes"`
+	Warnings   []string      `json:"warnings"`
+	Problem    string        `json:"problem,omitempty"`
+	Nodes      []NodeView    `json:"nodes"`
+	Discovered bool          `json:"discovered"`
+}
+
+// RouteView is a route as the operator sees it.
+type RouteView struct {
+	Method    string `json:"method"`
+	Path      string `json:"path"`
+	RPC       string `json:"rpc"`
+	Chain     string `json:"chain"`
+	Cacheable bool   `json:"cacheable"`
+	Disabled  bool   `json:"disabled,omitempty"`
+	InFlight  int64  `json:"inFlight"`
+}
+
+// View is the whole gateway as the operator sees it.
+type View struct {
+	Chains []ChainView `json:"chains"`
+	Cache  CacheStats  `json:"cache"`
+	Routes int         `json:"routes"`
+}
+
+// View returns the state of the chains, their nodes and the cache.
+func (g *Gateway) View() View {
+	v := View{Chains: make([]ChainView, 0, len(g.chains)), Routes: len(g.current().router.routes)}
+	for _, c := range g.chains {
+		v.Chains = append(v.Chains, c.View())
+	}
+	if g.cache != nil {
+		v.Cache = g.cache.Stats()
+	}
+	return v
+}
+
+// Routes lists what is served now, under its public paths.
+func (g *Gateway) Routes() []RouteView {
+	t := g.current()
+	views := make([]RouteView, 0, len(t.router.routes))
+	for _, r := range t.router.routes {
+		views = append(views, RouteView{
+			Method: r.HTTPMethod, Path: t.publicPath(r.Template.source), RPC: r.Method, Chain: r.Chain,
+			Cacheable: r.Cacheable(), Disabled: r.Disabled, InFlight: r.inFlight.Load(),
+		})
+	}
+	return views
+}
+
+// Ready reports why the gateway cannot answer, or nil when at least one node
+// of every chain is in step.
+func (g *Gateway) Ready() error {
+	var errs []error
+	for _, c := range g.chains {
+		errs = append(errs, c.Ready())
+	}
+	return errors.Join(errs...)
+}
