@@ -113,8 +113,10 @@ type ToolMiddleware interface {
 }
 
 // TurnObserver is told when a turn begins and how it ended. An *Error from
-// TurnStarts refuses the turn before anything is stored; TurnEnded runs after
-// the turn was stored, also after abort and failure, at least once.
+// TurnStarts refuses the turn before anything is stored. TurnEnded runs after
+// the turn was stored, also after abort and failure, on the node that ended it;
+// if that node dies at this very moment it is not called, so that what must
+// happen anyway (releasing a hold) needs a Job or a TTL as well.
 type TurnObserver interface {
 	TurnStarts(ctx context.Context, rt *Runtime) error
 	TurnEnded(ctx context.Context, rt *Runtime, result TurnResult) error

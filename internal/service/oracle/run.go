@@ -106,3 +106,15 @@ type Frame struct {
 
 // Ends reports whether the frame is the last of its run.
 func (f Frame) Ends() bool { return f.Event == FrameDone }
+
+// Carried is what a request hands to the run that it starts, in memory only:
+// credentials are not stored, so a run that another node takes over has none.
+type Carried struct {
+	MatrixToken string
+	// Delegation is the request's own verified x-ucan-delegation.
+	Delegation string
+	// Invocations are the request's mcpInvocations.
+	Invocations map[string]string
+	// AskDelegation says that the user should be asked to authorise the oracle.
+	AskDelegation bool
+}

@@ -1,0 +1,165 @@
+package turn
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/castalia-org/castalia/internal/service/oracle"
+	"github.com/castalia-org/castalia/internal/service/oracle/agent"
+	"github.com/castalia-org/castalia/plugin"
+)
+
+// meter adds up what sub-agents and helpers used.
+type meter struct {
+	mu  sync.Mutex
+	sum plugin.Usage
+}
+
+func (m *meter) add(u plugin.Usage) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.sum = m.sum.Add(u)
+}
+
+func (m *meter) total() plugin.Usage {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.sum
+}
+
+// sink shows a turn to readers of the log and to open pages.
+type sink turn
+
+var _ agent.Sink = (*sink)(nil)
+
+// Chunk shows a piece of the answer, or of a thought.
+func (s *sink) Chunk(c plugin.Chunk) {
+	t := (*turn)(s)
+	now := oracle.Timestamp(time.Now())
+	if c.Reasoning != "" {
+		t.emit(oracle.FrameReasoning, oracle.ReasoningFrame{
+			Address: t.to, Reasoning: c.Reasoning, Timestamp: now,
+			ReasoningDetails: []oracle.ReasoningDetail{{Type: "thinking", Text: c.Reasoning}},
+		})
+	}
+	if c.Text != "" {
+		t.emit(oracle.FrameMessage, oracle.MessageFrame{Content: c.Text, Timestamp: now})
+	}
+}
+
+// ToolStarted tells that a call began.
+func (s *sink) ToolStarted(c agent.Call) {
+	c.Status = plugin.Running
+	(*turn)(s).tellCall(c)
+}
+
+// ToolEnded tells the result of a call.
+func (s *sink) ToolEnded(c agent.Call) { (*turn)(s).tellCall(c) }
+
+func (t *turn) tellCall(c agent.Call) {
+	var output *string
+	if c.Status == plugin.Done {
+		output = &c.Output
+	}
+	if c.Action { // on the stream only: pages run every action_call of the socket
+		t.emit(oracle.FrameActionCall, oracle.ActionCallPayload{
+			Address: t.to, ToolCallID: c.ID, ToolName: c.Name, Args: c.Arguments(), Status: c.Status, Output: output, Error: c.Error,
+		})
+		return
+	}
+	p := oracle.ToolCallPayload{
+		Address: t.to, ToolName: c.Name, Args: oracle.WithToolName(c.Arguments(), c.Name), Status: c.Status, EventID: c.ID,
+		Output: output, Error: c.Error,
+	}
+	t.emit(oracle.FrameToolCall, p)
+	t.publish(oracle.EventToolCall, p)
+}
+
+// Save keeps the state of the turn.
+func (s *sink) Save(ctx context.Context, state agent.State, durable bool) error {
+	t := (*turn)(s)
+	if err := t.job.Log.Checkpoint(state); err != nil {
+		return err
+	}
+	if durable {
+		return t.job.Log.Flush(ctx)
+	}
+	return nil
+}
+
+// publish tells open pages. It is a hint, so a failure is only noted.
+func (t *turn) publish(name oracle.EventName, payload any) {
+	tell(t.Publisher, t.log, name, t.to, payload)
+}
+
+func tell(p oracle.Publisher, log *slog.Logger, name oracle.EventName, to oracle.Address, payload any) {
+	e, err := oracle.NewEvent(name, to, payload)
+	if err == nil {
+		ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
+		defer cancel()
+		err = p.Publish(ctx, e)
+	}
+	if err != nil {
+		log.Debug("an event was not published", slog.String("event", string(name)), slog.Any("error", err))
+	}
+}
+
+// emitter is what plugins emit with.
+type emitter struct{ t *turn }
+
+var _ plugin.Emitter = emitter{}
+
+// ToolCall tells pages about a call.
+func (e emitter) ToolCall(_ context.Context, ev plugin.ToolCallEvent) error {
+	p := oracle.ToolCallPayload{
+		Address: e.t.to, ToolName: ev.ToolName, Args: oracle.WithToolName(ev.Args, ev.ToolName), Status: ev.Status, EventID: orNew(ev.EventID), Error: ev.Error,
+	}
+	if ev.Output != "" {
+		p.Output = &ev.Output
+	}
+	e.t.publish(oracle.EventToolCall, p)
+	return nil
+}
+
+// RenderComponent asks pages to show a component.
+func (e emitter) RenderComponent(_ context.Context, ev plugin.RenderComponentEvent) error {
+	p := oracle.RenderComponentPayload{
+		Address: e.t.to, ComponentName: ev.ComponentName, Args: ev.Args, Status: ev.Status, EventID: orNew(ev.EventID),
+	}
+	e.t.emit(oracle.FrameRenderComponent, p)
+	e.t.publish(oracle.EventRenderComponent, p)
+	return nil
+}
+
+// RouterUpdate tells which agent works.
+func (e emitter) RouterUpdate(_ context.Context, ev plugin.RouterUpdateEvent) error {
+	e.t.route(ev.Step)
+	return nil
+}
+
+// Reasoning shows a passing thought.
+func (e emitter) Reasoning(_ context.Context, text string) error {
+	(*sink)(e.t).Chunk(plugin.Chunk{Reasoning: text})
+	return nil
+}
+
+// MessageCacheInvalidation tells pages to fetch again.
+func (e emitter) MessageCacheInvalidation(context.Context) error {
+	e.t.publish(oracle.EventMessageCacheInvalidation, oracle.MessageCacheInvalidation{Address: e.t.to, Status: plugin.Done})
+	return nil
+}
+
+func (t *turn) route(step string) {
+	p := oracle.RouterUpdate{Address: t.to, Step: step, RunID: t.run.ID}
+	t.emit(oracle.FrameRouterUpdate, p)
+	t.publish(oracle.EventRouterUpdate, p)
+}
+
+func orNew(id string) string {
+	if id == "" {
+		return oracle.NewID()
+	}
+	return id
+}

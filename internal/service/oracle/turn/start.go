@@ -1,0 +1,203 @@
+package turn
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/castalia-org/castalia/internal/platform/fault"
+	"github.com/castalia-org/castalia/internal/service/oracle"
+	"github.com/castalia-org/castalia/internal/service/oracle/registry"
+	"github.com/castalia-org/castalia/internal/service/oracle/run"
+	"github.com/castalia-org/castalia/plugin"
+)
+
+// Turns starts turns: plugins may refuse them first. It is also what plugins
+// talk to the oracle with.
+type Turns struct {
+	worker  *Worker
+	engine  *run.Engine
+	service *oracle.Service
+}
+
+var _ plugin.Conversations = (*Turns)(nil)
+
+// NewTurns puts the parts together.
+func NewTurns(w *Worker, e *run.Engine, s *oracle.Service) *Turns {
+	return &Turns{worker: w, engine: e, service: s}
+}
+
+// Start asks the plugins, then stores the message and begins to work.
+func (s *Turns) Start(ctx context.Context, q run.Start) (run.Started, error) {
+	if err := s.service.CheckSession(ctx, q.Owner, q.SessionID); err != nil {
+		return run.Started{}, err
+	}
+	carried, _ := q.Carried.(oracle.Carried)
+	rt := s.worker.Runtime(ctx, Scene{
+		Owner: q.Owner, SessionID: q.SessionID, RequestID: q.RequestID, Delegation: carried.Delegation, Request: q.Request,
+	})
+	set := newPluginSet(s.worker.Plugins, rt, s.worker.Log)
+	err := set.each("turn starts", isRefusal, func(l registry.Loaded) error {
+		if o, ok := l.Plugin.(plugin.TurnObserver); ok {
+			return o.TurnStarts(ctx, rt)
+		}
+		return nil
+	})
+	if err != nil {
+		return run.Started{}, err
+	}
+	return s.engine.Start(ctx, q)
+}
+
+// Scene is where a hook outside a run happens.
+type Scene struct {
+	Owner      string
+	SessionID  string
+	RequestID  string
+	RunID      string
+	Delegation string
+	Request    oracle.TurnRequest
+}
+
+// Runtime makes the runtime of hooks outside a run, such as routes and gates.
+func (w *Worker) Runtime(ctx context.Context, s Scene) *plugin.Runtime {
+	t := &turn{
+		Worker: w, to: oracle.Address{SessionID: s.SessionID, RequestID: s.RequestID}, usage: &meter{}, log: w.Log,
+		run:     oracle.Run{ID: s.RunID, SessionID: s.SessionID, Owner: s.Owner, RequestID: s.RequestID, Request: s.Request},
+		carried: oracle.Carried{Delegation: s.Delegation},
+	}
+	return t.runtime(ctx, oracle.Session{ID: s.SessionID, Owner: s.Owner})
+}
+
+// Ended tells the plugins and open pages how a run ended: see run.Config.
+func (w *Worker) Ended(ctx context.Context, r oracle.Run, result run.Result) {
+	to := oracle.Address{SessionID: r.SessionID, RequestID: r.RequestID}
+	tell(w.Publisher, w.Log, oracle.EventMessageCacheInvalidation, to, oracle.MessageCacheInvalidation{Address: to, Status: plugin.Done})
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	rt := w.Runtime(ctx, Scene{Owner: r.Owner, SessionID: r.SessionID, RequestID: r.RequestID, RunID: r.ID, Request: r.Request})
+	set := newPluginSet(w.Plugins, rt, w.Log)
+	_ = set.each("turn ended", nil, func(l registry.Loaded) error {
+		if o, ok := l.Plugin.(plugin.TurnObserver); ok {
+			return o.TurnEnded(ctx, rt, plugin.TurnResult{
+				RunID: r.ID, Status: string(result.Status), Model: result.Model, Usage: result.Usage, Steps: result.Steps,
+			})
+		}
+		return nil
+	})
+}
+
+// Open returns the user's session of a thread: see plugin.Conversations.
+func (s *Turns) Open(ctx context.Context, userDID, key string) (string, error) {
+	session, err := s.service.OpenSession(ctx, userDID, key)
+	return session.ID, err
+}
+
+// Ask sends a message and waits for the reply: see plugin.Conversations.
+func (s *Turns) Ask(ctx context.Context, q plugin.Question) (plugin.Answer, error) {
+	if q.Message == "" || q.RequestID == "" {
+		return plugin.Answer{}, fault.New(fault.Invalid, "a question needs a message and a request id")
+	}
+	started, err := s.Start(ctx, run.Start{
+		Owner: q.UserDID, SessionID: q.SessionID, RequestID: q.RequestID, Once: true, Multitask: oracle.Enqueue,
+		Request: oracle.TurnRequest{Message: q.Message, Timezone: q.Timezone, Metadata: q.Metadata},
+	})
+	if err != nil {
+		return plugin.Answer{}, err
+	}
+	defer started.Reader.Close()
+	ended, err := s.engine.Await(ctx, started)
+	if err != nil {
+		return plugin.Answer{}, fmt.Errorf("wait for the answer: %w", err)
+	}
+	text, err := s.Reply(ctx, ended)
+	return plugin.Answer{RunID: ended.ID, Status: string(ended.Status), Text: text.Content}, err
+}
+
+// Reply returns what a run answered: the text of all its messages, under the
+// id of the last.
+func (s *Turns) Reply(ctx context.Context, r oracle.Run) (oracle.Message, error) {
+	list, err := s.worker.Store.Messages(ctx, r.Owner, r.SessionID, r.Turn-1)
+	if err != nil {
+		return oracle.Message{}, fmt.Errorf("load reply: %w", err)
+	}
+	var out oracle.Message
+	for _, m := range list {
+		if m.RunID == r.ID && m.Role == oracle.AI {
+			text := out.Content + m.Content
+			out = m
+			out.Content = text
+		}
+	}
+	return out, nil
+}
+
+// Titler names sessions in the background.
+type Titler struct {
+	worker *Worker
+	queue  chan oracle.Run
+}
+
+// NewTitler makes a Titler; Run must run for it to do anything.
+func NewTitler(w *Worker) *Titler { return &Titler{worker: w, queue: make(chan oracle.Run, 256)} }
+
+// Offer asks for the title of a run's session. When too many wait it is left
+// to the session's next turn.
+func (n *Titler) Offer(r oracle.Run) {
+	select {
+	case n.queue <- r:
+	default:
+	}
+}
+
+// Run names sessions until ctx ends.
+func (n *Titler) Run(ctx context.Context) error {
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case r := <-n.queue:
+			if err := n.name(ctx, r); err != nil && ctx.Err() == nil {
+				n.worker.Log.Warn("a session could not be named", slog.Any("error", err))
+			}
+		}
+	}
+}
+
+func (n *Titler) name(ctx context.Context, r oracle.Run) error {
+	w := n.worker
+	session, err := w.Store.Session(ctx, r.Owner, r.SessionID)
+	if err != nil || session.Title != oracle.Untitled || session.Messages < 2 {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
+	defer cancel()
+	list, err := w.Store.Messages(ctx, r.Owner, r.SessionID, 0)
+	if err != nil {
+		return err
+	}
+	text := ""
+	for _, m := range list[:min(len(list), 4)] {
+		text += string(m.Role) + ": " + firstRunes(m.Content, 500) + "\n"
+	}
+	resp, err := w.Provider.Stream(ctx, plugin.ModelRequest{
+		Purpose: "title", MaxTokens: 30,
+		System:   "Give this conversation a title of at most six words, in its own language. Answer with the title alone, without quotes.",
+		Messages: []plugin.ModelMessage{{Role: plugin.RoleUser, Text: text}},
+	}, func(plugin.Chunk) {})
+	if err != nil {
+		return err
+	}
+	title := cleanTitle(resp.Text)
+	if title == "" {
+		return nil
+	}
+	changed, err := w.Store.SetTitle(ctx, session.ID, title, session.UpdatedAt)
+	if err != nil || !changed {
+		return err
+	}
+	to := oracle.Address{SessionID: r.SessionID, RequestID: r.RequestID}
+	tell(w.Publisher, w.Log, oracle.EventMessageCacheInvalidation, to, oracle.MessageCacheInvalidation{Address: to, Status: plugin.Done, Title: title})
+	return nil
+}

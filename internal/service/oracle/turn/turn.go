@@ -1,0 +1,361 @@
+// Package turn does the work of a run: it gathers what the model must know,
+// lets the agent think, and tells readers and open pages what happens.
+//
+// It promises that a plugin whose hook fails is left out of that turn and never
+// ends it, that nothing a sub-agent or a summary says reaches the reply, that
+// trouble with the operator's own account is not shown to users, and that what
+// it stores is what readers saw.
+package turn
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+	"unicode/utf16"
+
+	"github.com/castalia-org/castalia/internal/service/oracle"
+	"github.com/castalia-org/castalia/internal/service/oracle/agent"
+	"github.com/castalia-org/castalia/internal/service/oracle/model"
+	"github.com/castalia-org/castalia/internal/service/oracle/registry"
+	"github.com/castalia-org/castalia/internal/service/oracle/run"
+	"github.com/castalia-org/castalia/plugin"
+)
+
+// Access gives a turn what may be done in the user's name. delegation is the
+// request's own verified one, or empty to use the stored one.
+type Access interface {
+	Authority(userDID, delegation string) plugin.Authority
+	Files(userDID, delegation string) plugin.Files
+	Query(userDID string) plugin.Query
+}
+
+// Attachments reads the files that came with a message.
+type Attachments interface {
+	// Fetch fills in Text, Note and Category of each attachment and returns
+	// pictures for models that can see. It does not fail: what could not be
+	// read has a Note that says why.
+	Fetch(ctx context.Context, q AttachmentQuery) ([]oracle.Attachment, []plugin.Image)
+}
+
+// AttachmentQuery is the attachments of one message.
+type AttachmentQuery struct {
+	Owner       string
+	Attachments []oracle.Attachment
+	HomeServer  string
+	MatrixToken string
+	RoomID      string
+}
+
+// MCP connects to MCP servers.
+type MCP interface {
+	// Tools lists the tools of the servers, ready to be called. close ends
+	// the connections. Servers that do not answer are left out.
+	Tools(ctx context.Context, servers []plugin.MCPServer, u MCPUser) (tools []agent.Tool, closeAll func())
+}
+
+// MCPUser is in whose name MCP tools are called.
+type MCPUser struct {
+	DID         string
+	Invocations map[string]string
+}
+
+// Deps is what turns need. Publisher, Dispatcher, Access, Attachments and MCP
+// may be nil: what they do is then not available.
+type Deps struct {
+	Store       oracle.Store
+	Provider    model.Provider
+	Plugins     *registry.Registry
+	Publisher   oracle.Publisher
+	Dispatcher  oracle.Dispatcher
+	Identity    oracle.Identity
+	Access      Access
+	Attachments Attachments
+	MCP         MCP
+	Log         *slog.Logger
+	Config      Config
+}
+
+// Config tunes turns. The zero value is what production uses.
+type Config struct {
+	Limits        agent.Limits
+	BrowserTool   time.Duration // 30s for a browser tool
+	Action        time.Duration // 2m for an AG-UI action, which may ask a person
+	WindowShare   float64       // 0.6 of the model's window is for the history
+	SubAgentSteps int           // 8
+}
+
+func (c Config) withDefaults() Config {
+	if c.BrowserTool == 0 {
+		c.BrowserTool = 30 * time.Second
+	}
+	if c.Action == 0 {
+		c.Action = 2 * time.Minute
+	}
+	if c.WindowShare == 0 {
+		c.WindowShare = 0.6
+	}
+	if c.SubAgentSteps == 0 {
+		c.SubAgentSteps = 8
+	}
+	return c
+}
+
+// Worker does runs. It is a run.Worker.
+type Worker struct {
+	Deps
+}
+
+var _ run.Worker = (*Worker)(nil)
+
+// New makes a Worker.
+func New(d Deps) (*Worker, error) {
+	if d.Plugins == nil {
+		r, err := registry.New(registry.Config{})
+		if err != nil {
+			return nil, err
+		}
+		d.Plugins = r
+	}
+	if d.Log == nil {
+		d.Log = slog.New(slog.DiscardHandler)
+	}
+	if d.Publisher == nil {
+		d.Publisher = nobody{}
+	}
+	if d.Dispatcher == nil {
+		d.Dispatcher = nobody{}
+	}
+	if d.Access == nil {
+		d.Access = nobody{}
+	}
+	d.Config = d.Config.withDefaults()
+	return &Worker{Deps: d}, nil
+}
+
+// turn is one run being worked on.
+type turn struct {
+	*Worker
+	job     run.Job
+	run     oracle.Run
+	carried oracle.Carried
+	to      oracle.Address
+	rt      *plugin.Runtime
+	plugins *pluginSet
+	model   model.Info
+	usage   *meter
+	log     *slog.Logger
+}
+
+// Work does a run: see run.Worker.
+func (w *Worker) Work(ctx context.Context, job run.Job) run.Result {
+	r := job.Run
+	t := &turn{
+		Worker: w, job: job, run: r, to: oracle.Address{SessionID: r.SessionID, RequestID: r.RequestID},
+		model: model.Find(w.Provider, r.Request.Model), usage: &meter{},
+		log: w.Log.With(slog.String("run_id", r.ID), slog.String("request_id", r.RequestID)),
+	}
+	if c, ok := job.Carried.(oracle.Carried); ok {
+		t.carried = c
+	}
+	state := agent.State{}
+	if len(r.Checkpoint) > 0 {
+		if err := json.Unmarshal(r.Checkpoint, &state); err != nil {
+			t.log.Error("a checkpoint can not be read; the turn starts again", slog.Any("error", err))
+			state = agent.State{}
+		}
+	}
+	if r.Attempt > 1 {
+		length := len(utf16.Encode([]rune(state.Text())))
+		t.emit(oracle.FrameRun, oracle.RunFrame{RunID: r.ID, Address: t.to, Resumed: true, Attempt: r.Attempt, PartialLength: &length})
+	}
+	if t.carried.AskDelegation {
+		t.emit(oracle.FrameDelegationRequired, oracle.DelegationRequired{
+			Address: t.to, OracleDID: w.Identity.DID, OracleEntityDID: w.Identity.EntityDID, Timestamp: oracle.Timestamp(time.Now()),
+		})
+	}
+	state, err := t.think(ctx, state)
+	return t.conclude(ctx, state, err)
+}
+
+// think prepares the conversation and runs the agent.
+func (t *turn) think(ctx context.Context, state agent.State) (agent.State, error) {
+	session, err := t.Store.Session(ctx, t.run.Owner, t.run.SessionID)
+	if err != nil {
+		return state, fmt.Errorf("load session: %w", err)
+	}
+	t.rt = t.runtime(ctx, session)
+	t.plugins = newPluginSet(t.Plugins, t.rt, t.log)
+	tools := t.toolbox(ctx, session)
+	defer tools.close()
+	history, err := t.history(ctx, session)
+	if err != nil {
+		return state, err
+	}
+	task := agent.Task{
+		Model: t.plugins.wrapModel(t.callModel), Runtime: t.rt,
+		Request: plugin.ModelRequest{
+			Model: t.model.ID, System: t.systemPrompt(ctx, tools), Messages: history, Purpose: "turn",
+		},
+		Tools: tools.list, CallTool: t.plugins.wrapTool, Limits: t.Config.Limits, Sink: (*sink)(t), State: state, Log: t.log,
+		Trim: trimHalf,
+	}
+	return agent.Run(ctx, task)
+}
+
+// callModel is the innermost model call.
+func (t *turn) callModel(ctx context.Context, _ *plugin.Runtime, req plugin.ModelRequest, out func(plugin.Chunk)) (plugin.ModelResponse, error) {
+	resp, err := t.Provider.Stream(ctx, req, out)
+	if resp.Usage.CostMicros == 0 {
+		resp.Usage.CostMicros = model.Find(t.Provider, req.Model).Cost(resp.Usage)
+	}
+	return resp, err
+}
+
+// trimHalf drops the older half of the conversation before the last message.
+func trimHalf(_ context.Context, req *plugin.ModelRequest) bool {
+	n := len(req.Messages)
+	if n < 3 {
+		return false
+	}
+	cut := n / 2
+	for cut < n && req.Messages[cut].Role != plugin.RoleUser { // tool results may not lose their call
+		cut++
+	}
+	if cut == n {
+		return false
+	}
+	req.Messages = req.Messages[cut:]
+	return true
+}
+
+// conclude turns the end of a turn into frames and messages.
+func (t *turn) conclude(ctx context.Context, state agent.State, err error) run.Result {
+	steps := state.Steps
+	result := run.Result{Status: oracle.Finished, Model: t.model.ID, Steps: len(steps)}
+	if failed, ok := errors.AsType[*agent.Error](err); ok {
+		steps = failed.State.Steps
+		if failed.Partial.Text != "" || failed.Partial.Reasoning != "" {
+			steps = append(steps[:len(steps):len(steps)], failed.Partial)
+		}
+	}
+	if refusal, ok := refused(err); ok { // a plugin ends the turn with a text of its own
+		t.emit(oracle.FrameMessage, oracle.MessageFrame{Content: refusal, Timestamp: oracle.Timestamp(time.Now())})
+		steps = append(steps[:len(steps):len(steps)], agent.Step{Text: refusal})
+		err = nil
+	}
+	t.emit(oracle.FrameReasoning, oracle.ReasoningFrame{Address: t.to, IsComplete: true, Timestamp: oracle.Timestamp(time.Now())})
+	switch cause := context.Cause(ctx); {
+	case err == nil:
+	case run.IsAbort(cause):
+		result.Status = oracle.Aborted
+	case run.IsTimeout(cause):
+		result.Status, result.ErrorKind = oracle.Failed, string(model.Timeout)
+		t.fail(&model.Error{Kind: model.Timeout, Cause: cause})
+	default:
+		failure := model.From(err)
+		result.Status, result.ErrorKind = oracle.Failed, string(failure.Kind)
+		t.fail(failure)
+		if ctx.Err() == nil {
+			t.log.Error("a turn failed", slog.Any("error", err))
+		}
+	}
+	result.Messages = messages(steps)
+	result.Text = agent.State{Steps: steps}.Text()
+	result.Usage = state.Usage.Add(t.usage.total())
+	return result
+}
+
+// refused finds the refusal of a plugin's model middleware.
+func refused(err error) (string, bool) {
+	if e, ok := errors.AsType[*plugin.Error](err); ok && err != nil {
+		return e.Message, true
+	}
+	return "", false
+}
+
+func (t *turn) fail(e *model.Error) {
+	p := e.Public()
+	t.emit(oracle.FrameError, oracle.ErrorFrame{
+		Error: p.Text, Kind: string(p.Kind), Source: "platform", Provider: t.Provider.Name(), ProviderLabel: t.model.Label,
+		Status: p.Status, Retryable: p.Retryable, Detail: p.Detail, RunID: t.run.ID, Address: t.to, Timestamp: oracle.Timestamp(time.Now()),
+	})
+}
+
+// emit appends a frame. A log that refuses has already cancelled the run.
+func (t *turn) emit(event string, payload any) {
+	if err := t.job.Log.Emit(event, payload); err != nil {
+		t.log.Debug("a frame was not written", slog.String("frame", event), slog.Any("error", err))
+	}
+}
+
+// messages turns steps into what the transcript keeps. Calls without a result
+// get one, so that no later turn finds a call without an answer.
+func messages(steps []agent.Step) []oracle.Message {
+	var out []oracle.Message
+	for _, s := range steps {
+		if s.Text == "" && len(s.Calls) == 0 {
+			continue
+		}
+		m := oracle.Message{ID: oracle.NewID(), Role: oracle.AI, Content: s.Text, Reasoning: s.Reasoning, CreatedAt: time.Now()}
+		for _, c := range s.Calls {
+			call := oracle.ToolCall{ID: c.ID, Name: c.Name, Args: c.Arguments(), Status: c.Status, Output: c.Output, Error: c.Error, Action: c.Action}
+			if call.Status == "" {
+				call.Status, call.Error = plugin.Failed, "The tool did not complete."
+			}
+			m.ToolCalls = append(m.ToolCalls, call)
+		}
+		out = append(out, m)
+	}
+	return out
+}
+
+// GiveUp ends a run whose nodes died too often: see run.Worker.
+func (w *Worker) GiveUp(_ context.Context, r oracle.Run, frames []oracle.Frame) run.Result {
+	text := TextOf(frames)
+	result := run.Result{Status: oracle.Interrupted, ErrorKind: "interrupted", Text: text, Model: model.Find(w.Provider, r.Request.Model).ID}
+	var state agent.State
+	if json.Unmarshal(r.Checkpoint, &state) == nil && len(state.Steps) > 0 {
+		kept := state.Text()
+		steps := state.Steps
+		if rest, ok := cutPrefix(text, kept); ok && rest != "" {
+			steps = append(steps, agent.Step{Text: rest})
+		}
+		result.Messages, result.Usage, result.Steps = messages(steps), state.Usage, len(steps)
+		return result
+	}
+	if text != "" {
+		result.Messages = messages([]agent.Step{{Text: text}})
+	}
+	return result
+}
+
+func cutPrefix(s, prefix string) (string, bool) {
+	if len(s) >= len(prefix) && s[:len(prefix)] == prefix {
+		return s[len(prefix):], true
+	}
+	return "", false
+}
+
+// TextOf returns the text that a reader of frames shows: what was said, cut
+// back where an attempt began anew.
+func TextOf(frames []oracle.Frame) string {
+	var shown []uint16
+	for _, f := range frames {
+		switch f.Event {
+		case oracle.FrameMessage:
+			var m oracle.MessageFrame
+			if json.Unmarshal(f.Data, &m) == nil {
+				shown = append(shown, utf16.Encode([]rune(m.Content))...)
+			}
+		case oracle.FrameRun:
+			var r oracle.RunFrame
+			if json.Unmarshal(f.Data, &r) == nil && r.Resumed && r.PartialLength != nil {
+				shown = shown[:min(*r.PartialLength, len(shown))]
+			}
+		}
+	}
+	return string(utf16.Decode(shown))
+}
