@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"strings"
 	"sync"
 	"time"
 
@@ -108,11 +109,11 @@ type Call struct {
 
 // Text is everything that the turn said to the user.
 func (s State) Text() string {
-	text := ""
+	var text strings.Builder
 	for _, step := range s.Steps {
-		text += step.Text
+		text.WriteString(step.Text)
 	}
-	return text
+	return text.String()
 }
 
 func (s State) clone() State {

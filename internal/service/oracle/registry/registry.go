@@ -207,11 +207,11 @@ func (r *Registry) checkCollisions(reserved []string) error {
 	for _, name := range reserved {
 		owners["tool "+name] = "the oracle"
 	}
-	claim := func(what, plugin string) error {
+	claim := func(what, who string) error {
 		if first, taken := owners[what]; taken {
-			return fmt.Errorf("plugin %s: %s is already %s's", plugin, what, first)
+			return fmt.Errorf("plugin %s: %s is already %s's", who, what, first)
 		}
-		owners[what] = plugin
+		owners[what] = who
 		return nil
 	}
 	for _, l := range r.loaded {

@@ -74,7 +74,7 @@ func (t *turn) tellCall(c agent.Call) {
 		Output: output, Error: c.Error,
 	}
 	t.emit(oracle.FrameToolCall, p)
-	t.publish(oracle.EventToolCall, p)
+	t.publish(context.Background(), oracle.EventToolCall, p)
 }
 
 // Save keeps the state of the turn.
@@ -90,14 +90,14 @@ func (s *sink) Save(ctx context.Context, state agent.State, durable bool) error 
 }
 
 // publish tells open pages. It is a hint, so a failure is only noted.
-func (t *turn) publish(name oracle.EventName, payload any) {
-	tell(t.Publisher, t.log, name, t.to, payload)
+func (t *turn) publish(ctx context.Context, name oracle.EventName, payload any) {
+	tell(ctx, t.Publisher, t.log, name, t.to, payload)
 }
 
-func tell(p oracle.Publisher, log *slog.Logger, name oracle.EventName, to oracle.Address, payload any) {
+func tell(ctx context.Context, p oracle.Publisher, log *slog.Logger, name oracle.EventName, to oracle.Address, payload any) {
 	e, err := oracle.NewEvent(name, to, payload)
 	if err == nil {
-		ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
 		defer cancel()
 		err = p.Publish(ctx, e)
 	}
@@ -112,30 +112,30 @@ type emitter struct{ t *turn }
 var _ plugin.Emitter = emitter{}
 
 // ToolCall tells pages about a call.
-func (e emitter) ToolCall(_ context.Context, ev plugin.ToolCallEvent) error {
+func (e emitter) ToolCall(ctx context.Context, ev plugin.ToolCallEvent) error {
 	p := oracle.ToolCallPayload{
 		Address: e.t.to, ToolName: ev.ToolName, Args: oracle.WithToolName(ev.Args, ev.ToolName), Status: ev.Status, EventID: orNew(ev.EventID), Error: ev.Error,
 	}
 	if ev.Output != "" {
 		p.Output = &ev.Output
 	}
-	e.t.publish(oracle.EventToolCall, p)
+	e.t.publish(ctx, oracle.EventToolCall, p)
 	return nil
 }
 
 // RenderComponent asks pages to show a component.
-func (e emitter) RenderComponent(_ context.Context, ev plugin.RenderComponentEvent) error {
+func (e emitter) RenderComponent(ctx context.Context, ev plugin.RenderComponentEvent) error {
 	p := oracle.RenderComponentPayload{
 		Address: e.t.to, ComponentName: ev.ComponentName, Args: ev.Args, Status: ev.Status, EventID: orNew(ev.EventID),
 	}
 	e.t.emit(oracle.FrameRenderComponent, p)
-	e.t.publish(oracle.EventRenderComponent, p)
+	e.t.publish(ctx, oracle.EventRenderComponent, p)
 	return nil
 }
 
 // RouterUpdate tells which agent works.
-func (e emitter) RouterUpdate(_ context.Context, ev plugin.RouterUpdateEvent) error {
-	e.t.route(ev.Step)
+func (e emitter) RouterUpdate(ctx context.Context, ev plugin.RouterUpdateEvent) error {
+	e.t.route(ctx, ev.Step)
 	return nil
 }
 
@@ -146,15 +146,15 @@ func (e emitter) Reasoning(_ context.Context, text string) error {
 }
 
 // MessageCacheInvalidation tells pages to fetch again.
-func (e emitter) MessageCacheInvalidation(context.Context) error {
-	e.t.publish(oracle.EventMessageCacheInvalidation, oracle.MessageCacheInvalidation{Address: e.t.to, Status: plugin.Done})
+func (e emitter) MessageCacheInvalidation(ctx context.Context) error {
+	e.t.publish(ctx, oracle.EventMessageCacheInvalidation, oracle.MessageCacheInvalidation{Address: e.t.to, Status: plugin.Done})
 	return nil
 }
 
-func (t *turn) route(step string) {
+func (t *turn) route(ctx context.Context, step string) {
 	p := oracle.RouterUpdate{Address: t.to, Step: step, RunID: t.run.ID}
 	t.emit(oracle.FrameRouterUpdate, p)
-	t.publish(oracle.EventRouterUpdate, p)
+	t.publish(ctx, oracle.EventRouterUpdate, p)
 }
 
 func orNew(id string) string {

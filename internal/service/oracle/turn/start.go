@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"strings"
 	"time"
 
 	"github.com/castalia-org/castalia/internal/platform/fault"
@@ -73,7 +74,7 @@ func (w *Worker) Runtime(ctx context.Context, s Scene) *plugin.Runtime {
 // Ended tells the plugins and open pages how a run ended: see run.Config.
 func (w *Worker) Ended(ctx context.Context, r oracle.Run, result run.Result) {
 	to := oracle.Address{SessionID: r.SessionID, RequestID: r.RequestID}
-	tell(w.Publisher, w.Log, oracle.EventMessageCacheInvalidation, to, oracle.MessageCacheInvalidation{Address: to, Status: plugin.Done})
+	tell(ctx, w.Publisher, w.Log, oracle.EventMessageCacheInvalidation, to, oracle.MessageCacheInvalidation{Address: to, Status: plugin.Done})
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
 	rt := w.Runtime(ctx, Scene{Owner: r.Owner, SessionID: r.SessionID, RequestID: r.RequestID, RunID: r.ID, Request: r.Request})
@@ -177,14 +178,14 @@ func (n *Titler) name(ctx context.Context, r oracle.Run) error {
 	if err != nil {
 		return err
 	}
-	text := ""
+	var text strings.Builder
 	for _, m := range list[:min(len(list), 4)] {
-		text += string(m.Role) + ": " + firstRunes(m.Content, 500) + "\n"
+		text.WriteString(string(m.Role) + ": " + firstRunes(m.Content, 500) + "\n")
 	}
 	resp, err := w.Provider.Stream(ctx, plugin.ModelRequest{
 		Purpose: "title", MaxTokens: 30,
 		System:   "Give this conversation a title of at most six words, in its own language. Answer with the title alone, without quotes.",
-		Messages: []plugin.ModelMessage{{Role: plugin.RoleUser, Text: text}},
+		Messages: []plugin.ModelMessage{{Role: plugin.RoleUser, Text: text.String()}},
 	}, func(plugin.Chunk) {})
 	if err != nil {
 		return err
@@ -198,6 +199,6 @@ func (n *Titler) name(ctx context.Context, r oracle.Run) error {
 		return err
 	}
 	to := oracle.Address{SessionID: r.SessionID, RequestID: r.RequestID}
-	tell(w.Publisher, w.Log, oracle.EventMessageCacheInvalidation, to, oracle.MessageCacheInvalidation{Address: to, Status: plugin.Done, Title: title})
+	tell(ctx, w.Publisher, w.Log, oracle.EventMessageCacheInvalidation, to, oracle.MessageCacheInvalidation{Address: to, Status: plugin.Done, Title: title})
 	return nil
 }

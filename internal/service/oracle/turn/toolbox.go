@@ -345,8 +345,8 @@ func (t *turn) subAgent(owner string, s plugin.SubAgent) agent.Tool {
 			if err := json.Unmarshal(args, &in); err != nil || in.Task == "" {
 				return plugin.Result{}, plugin.Errorf(400, "task must be a text")
 			}
-			t.route(s.Name)
-			defer t.route("main")
+			t.route(ctx, s.Name)
+			defer t.route(ctx, "main")
 			limits := t.Config.Limits
 			limits.MaxSteps = steps
 			name := s.Model

@@ -13,6 +13,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"time"
 	"unicode/utf16"
 
@@ -238,12 +239,12 @@ func (t *turn) conclude(ctx context.Context, state agent.State, err error) run.R
 	if failed, ok := errors.AsType[*agent.Error](err); ok {
 		steps = failed.State.Steps
 		if failed.Partial.Text != "" || failed.Partial.Reasoning != "" {
-			steps = append(steps[:len(steps):len(steps)], failed.Partial)
+			steps = append(slices.Clip(steps), failed.Partial)
 		}
 	}
 	if refusal, ok := refused(err); ok { // a plugin ends the turn with a text of its own
 		t.emit(oracle.FrameMessage, oracle.MessageFrame{Content: refusal, Timestamp: oracle.Timestamp(time.Now())})
-		steps = append(steps[:len(steps):len(steps)], agent.Step{Text: refusal})
+		steps = append(slices.Clip(steps), agent.Step{Text: refusal})
 		err = nil
 	}
 	t.emit(oracle.FrameReasoning, oracle.ReasoningFrame{Address: t.to, IsComplete: true, Timestamp: oracle.Timestamp(time.Now())})

@@ -1,0 +1,210 @@
+package oraclehttp
+
+import (
+	"net/http"
+
+	"github.com/castalia-org/castalia/internal/identity"
+	"github.com/castalia-org/castalia/internal/platform/fault"
+	"github.com/castalia-org/castalia/internal/platform/httpserver"
+	"github.com/castalia-org/castalia/internal/service/oracle"
+)
+
+func (a *api) createSession(w http.ResponseWriter, r *http.Request) error {
+	who, err := caller(r)
+	if err != nil {
+		return err
+	}
+	s, err := a.Service.CreateSession(r.Context(), who.DID)
+	if err != nil {
+		return err
+	}
+	return httpserver.WriteJSON(w, http.StatusCreated, a.sessionBody(s))
+}
+
+func (a *api) listSessions(w http.ResponseWriter, r *http.Request) error {
+	who, err := caller(r)
+	if err != nil {
+		return err
+	}
+	limit, err := intParam(r, "limit", oracle.DefaultPage, 1, oracle.MaxPage)
+	if err != nil {
+		return err
+	}
+	offset, err := intParam(r, "offset", 0, 0, 1<<30)
+	if err != nil {
+		return err
+	}
+	list, total, err := a.Service.Sessions(r.Context(), who.DID, limit, offset)
+	if err != nil {
+		return err
+	}
+	body := SessionList{Sessions: make([]SessionBody, 0, len(list)), Total: total}
+	for _, s := range list {
+		body.Sessions = append(body.Sessions, a.sessionBody(s))
+	}
+	return httpserver.WriteJSON(w, http.StatusOK, body)
+}
+
+func (a *api) deleteSession(w http.ResponseWriter, r *http.Request) error {
+	who, err := caller(r)
+	if err != nil {
+		return err
+	}
+	if err := a.Service.DeleteSession(r.Context(), who.DID, r.PathValue("sessionId")); err != nil {
+		return err
+	}
+	return httpserver.WriteJSON(w, http.StatusOK, Deleted{Message: "Session deleted successfully"})
+}
+
+func (a *api) listMessages(w http.ResponseWriter, r *http.Request) error {
+	who, err := caller(r)
+	if err != nil {
+		return err
+	}
+	list, err := a.Service.Messages(r.Context(), who.DID, r.PathValue("sessionId"))
+	if err != nil {
+		return err
+	}
+	return httpserver.WriteJSON(w, http.StatusOK, MessageList{Messages: messageBodies(list)})
+}
+
+func (a *api) pageMessages(w http.ResponseWriter, r *http.Request) error {
+	who, err := caller(r)
+	if err != nil {
+		return err
+	}
+	limit, err := intParam(r, "limit", oracle.DefaultPage, 1, oracle.MaxPage)
+	if err != nil {
+		return err
+	}
+	q := r.URL.Query()
+	page, err := a.Service.Page(r.Context(), who.DID, r.PathValue("sessionId"), oracle.PageQuery{
+		Limit: limit, Before: q.Get("before"), After: q.Get("after"),
+	})
+	if err != nil {
+		return err
+	}
+	body := PageBody{Messages: messageBodies(page.Messages), HasOlder: page.HasOlder, HasNewer: page.HasNewer}
+	if n := len(page.Messages); n > 0 {
+		body.PrevCursor, body.NextCursor = &page.Messages[0].ID, &page.Messages[n-1].ID
+	}
+	return httpserver.WriteJSON(w, http.StatusOK, body)
+}
+
+func (a *api) sessionRun(w http.ResponseWriter, r *http.Request) error {
+	who, err := caller(r)
+	if err != nil {
+		return err
+	}
+	id := r.PathValue("sessionId")
+	if err := a.Service.CheckSession(r.Context(), who.DID, id); err != nil {
+		return err
+	}
+	live, ok, err := a.Engine.Latest(r.Context(), who.DID, id)
+	if err != nil {
+		return err
+	}
+	body := RunBody{}
+	if ok {
+		body.Run = &RunState{
+			RunID: live.ID, SessionID: live.SessionID, RequestID: live.RequestID, Status: live.Status, Attempt: live.Attempt,
+			LastSeq: live.NextSeq - 1, CreatedAt: oracle.Timestamp(live.CreatedAt),
+		}
+	}
+	return httpserver.WriteJSON(w, http.StatusOK, body)
+}
+
+func (a *api) abort(w http.ResponseWriter, r *http.Request) error {
+	who, err := caller(r)
+	if err != nil {
+		return err
+	}
+	var body AbortBody
+	if err := httpserver.ReadJSON(w, r, &body, httpserver.Strict, httpserver.AnyMedia); err != nil {
+		return err
+	}
+	if body.SessionID == "" {
+		return invalid([]string{"sessionId should not be empty"})
+	}
+	stopped, err := a.Engine.Abort(r.Context(), who.DID, body.SessionID)
+	if err != nil {
+		return err
+	}
+	return httpserver.WriteJSON(w, http.StatusOK, Aborted{Success: stopped})
+}
+
+func (a *api) storeDelegation(w http.ResponseWriter, r *http.Request) error {
+	who, err := caller(r)
+	if err != nil {
+		return err
+	}
+	var body DepositBody
+	if err := httpserver.ReadJSON(w, r, &body, httpserver.Strict, httpserver.AnyMedia); err != nil {
+		return err
+	}
+	if body.Raw == "" {
+		return invalid([]string{"raw should not be empty", "raw must be a string"})
+	}
+	status, err := a.Delegations.StoreDelegation(r.Context(), who, identity.Deposit{
+		Raw: body.Raw, Issuer: body.Issuer, Audience: body.Audience, Expiration: body.Expiration,
+	})
+	if err != nil {
+		return err
+	}
+	a.nudges.forget(who.DID)
+	return httpserver.WriteJSON(w, http.StatusOK, Granted{OK: true, Expiration: seconds(status)})
+}
+
+func (a *api) delegation(w http.ResponseWriter, r *http.Request) error {
+	who, err := caller(r)
+	if err != nil {
+		return err
+	}
+	status, err := a.Delegations.DelegationOf(r.Context(), who.DID)
+	if err != nil {
+		return err
+	}
+	body := DelegationBody{Authorized: status.Authorized}
+	if status.Authorized {
+		body.Expiration = seconds(status)
+		for _, c := range status.Capabilities {
+			body.Capabilities = append(body.Capabilities, CapabilityBody{Can: c.Can, With: c.With, NB: caveats(c)})
+		}
+	}
+	return httpserver.WriteJSON(w, http.StatusOK, body)
+}
+
+func seconds(s identity.DelegationStatus) *int64 {
+	if s.Expires.IsZero() {
+		return nil
+	}
+	n := s.Expires.Unix()
+	return &n
+}
+
+func (a *api) forgetDelegation(w http.ResponseWriter, r *http.Request) error {
+	who, err := caller(r)
+	if err != nil {
+		return err
+	}
+	if err := a.Delegations.ForgetDelegation(r.Context(), who.DID); err != nil {
+		return err
+	}
+	return httpserver.WriteJSON(w, http.StatusOK, Granted{OK: true})
+}
+
+func (a *api) models(w http.ResponseWriter, _ *http.Request) error {
+	all := a.Provider.Models()
+	if len(all) == 0 {
+		return fault.New(fault.Unavailable, "No model is configured")
+	}
+	body := ModelList{Default: all[0].ID}
+	for i, m := range all {
+		body.Models = append(body.Models, ModelBody{
+			ID: m.ID, Label: m.Label, Family: m.Family, Tier: m.Tier, CostLabel: m.CostLabel, Badge: m.Badge, Blurb: m.Blurb, Vision: m.Vision,
+			Pricing:   Pricing{InputPerMillion: m.InputPerMillion, OutputPerMillion: m.OutputPerMillion, Currency: "USD", Unit: "per_million_tokens"},
+			IsDefault: i == 0,
+		})
+	}
+	return httpserver.WriteJSON(w, http.StatusOK, body)
+}

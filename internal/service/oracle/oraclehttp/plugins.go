@@ -1,0 +1,162 @@
+package oraclehttp
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"strings"
+
+	"github.com/castalia-org/castalia/internal/identity"
+	"github.com/castalia-org/castalia/internal/platform/fault"
+	"github.com/castalia-org/castalia/internal/platform/httpserver"
+	"github.com/castalia-org/castalia/internal/service/oracle"
+	"github.com/castalia-org/castalia/internal/service/oracle/turn"
+	"github.com/castalia-org/castalia/plugin"
+	"github.com/castalia-org/castalia/plugin/pluginhttp"
+)
+
+// maxPluginBody bounds the body of a plugin's route that sets no bound itself.
+const maxPluginBody = 256 << 10
+
+// pluginRoutes collects the routes of the plugins and the patterns that they
+// declare public.
+func (a *api) pluginRoutes(taken []httpserver.Route) ([]httpserver.Route, []plugin.RoutePattern, error) {
+	owners := map[string]string{}
+	for _, r := range taken {
+		owners[r.Method+" "+shape(r.Pattern)] = "the oracle"
+	}
+	var (
+		routes []httpserver.Route
+		public []plugin.RoutePattern
+	)
+	if a.Plugins == nil {
+		return nil, nil, nil
+	}
+	for _, l := range a.Plugins.Loaded() {
+		if p, ok := l.Plugin.(plugin.PublicRouteProvider); ok {
+			public = append(public, p.PublicRoutes()...)
+		}
+		p, ok := l.Plugin.(pluginhttp.RouteProvider)
+		if !ok {
+			continue
+		}
+		for _, r := range p.Routes() {
+			key := r.Method + " " + shape(r.Pattern)
+			if first, twice := owners[key]; twice {
+				return nil, nil, fmt.Errorf("plugin %s: route %s %s is already %s's", l.Name, r.Method, r.Pattern, first)
+			}
+			if r.Handler == nil || r.Method == "" || !strings.HasPrefix(r.Pattern, "/") {
+				return nil, nil, fmt.Errorf("plugin %s: route %q %q needs a method, a path and a handler", l.Name, r.Method, r.Pattern)
+			}
+			owners[key] = l.Name
+			routes = append(routes, a.pluginRoute(l.Name, l.Manifest.Title, r))
+		}
+	}
+	return routes, public, nil
+}
+
+func (a *api) pluginRoute(owner, title string, r pluginhttp.Route) httpserver.Route {
+	out := httpserver.Route{
+		Method: r.Method, Pattern: r.Pattern, Summary: r.Summary, Doc: r.Doc, Tags: []string{title}, Auth: httpserver.Principal,
+		Body: r.Body, MaxBody: r.MaxBody,
+	}
+	if out.MaxBody == 0 {
+		out.MaxBody = maxPluginBody
+	}
+	for _, p := range r.Params {
+		out.Params = append(out.Params, httpserver.Param{Name: p.Name, In: p.In, Required: p.Required, Schema: p.Schema, Doc: p.Doc})
+	}
+	for _, p := range r.Replies {
+		out.Replies = append(out.Replies, httpserver.Reply{Status: p.Status, Body: p.Body, Doc: p.Doc})
+	}
+	out.Handler = func(w http.ResponseWriter, req *http.Request) error {
+		return r.Handler(w, req, a.runtime(req))
+	}
+	out.Handler = a.gated(out, owner)
+	return out
+}
+
+// runtime is what a plugin knows of a request.
+func (a *api) runtime(r *http.Request) *plugin.Runtime {
+	who, _ := identity.FromContext(r.Context())
+	return a.Worker.Runtime(r.Context(), turn.Scene{
+		Owner: who.DID, RequestID: httpserver.RequestID(r.Context()), Delegation: who.Delegation,
+		Request: oracle.TurnRequest{Timezone: r.Header.Get("X-Timezone"), HomeServer: r.Header.Get("X-Matrix-Homeserver")},
+	})
+}
+
+// gated asks the plugins' gates before a handler. Public requests have no
+// caller and pass.
+func (a *api) gated(route httpserver.Route, owner string) httpserver.Handler {
+	next := route.Handler
+	if a.Plugins == nil {
+		return next
+	}
+	var gates []plugin.Gate
+	for _, l := range a.Plugins.Loaded() {
+		if g, ok := l.Plugin.(plugin.Gate); ok {
+			gates = append(gates, g)
+		}
+	}
+	if len(gates) == 0 {
+		return next
+	}
+	return func(w http.ResponseWriter, r *http.Request) error {
+		who, ok := identity.FromContext(r.Context())
+		if !ok {
+			return next(w, r)
+		}
+		g := plugin.GateRequest{UserDID: who.DID, Method: r.Method, Pattern: route.Pattern, Path: r.URL.Path, Plugin: owner, Runtime: a.runtime(r)}
+		for _, gate := range gates {
+			err := askGate(gate, r, g)
+			if err == nil {
+				continue
+			}
+			if _, refused := errors.AsType[*plugin.Error](err); refused {
+				return err
+			}
+			// A gate that does not work must not let everybody in.
+			a.Log.Error("a plugin's gate failed", slog.Any("error", err))
+			return fault.Wrap(fault.Unavailable, "The request could not be checked. Please try again.", err)
+		}
+		return next(w, r)
+	}
+}
+
+func askGate(gate plugin.Gate, r *http.Request, g plugin.GateRequest) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("gate panicked: %v", p)
+		}
+	}()
+	return gate.Gate(r.Context(), g)
+}
+
+// shape is a pattern without the names of its variables.
+func shape(pattern string) string {
+	parts := strings.Split(strings.TrimPrefix(pattern, "/"), "/")
+	for i, p := range parts {
+		switch {
+		case strings.HasPrefix(p, "{") && strings.HasSuffix(p, "...}"), p == "*", p == "(.*)":
+			parts[i] = "**"
+		case strings.HasPrefix(p, "{"), strings.HasPrefix(p, ":"):
+			parts[i] = "*"
+		}
+	}
+	return "/" + strings.Join(parts, "/")
+}
+
+// matchesAny reports whether a route is one of the patterns.
+func matchesAny(list []plugin.RoutePattern, method, pattern string) bool {
+	for _, p := range list {
+		if p.Method != "" && !strings.EqualFold(p.Method, method) {
+			continue
+		}
+		if want := shape(p.Path); want == shape(pattern) ||
+			strings.HasSuffix(want, "/**") && strings.HasPrefix(shape(pattern), strings.TrimSuffix(want, "**")) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,219 @@
+package oraclehttp
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"log/slog"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/castalia-org/castalia/internal/platform/fault"
+	"github.com/castalia-org/castalia/internal/platform/httpserver"
+	"github.com/castalia-org/castalia/internal/protocol/ipld"
+	"github.com/castalia-org/castalia/internal/protocol/sse"
+	"github.com/castalia-org/castalia/internal/protocol/ucan"
+	"github.com/castalia-org/castalia/internal/service/oracle"
+	"github.com/castalia-org/castalia/internal/service/oracle/model"
+	"github.com/castalia-org/castalia/internal/service/oracle/run"
+)
+
+// heartbeat is how often a silent stream says that it is alive.
+const heartbeat = 15 * time.Second
+
+// The headers of a turn.
+const (
+	headerRunID              = "X-Run-Id"
+	headerDelegationRequired = "X-Delegation-Required"
+)
+
+// send takes a message: the one way to start a turn.
+func (a *api) send(w http.ResponseWriter, r *http.Request) error {
+	who, err := caller(r)
+	if err != nil {
+		return err
+	}
+	var raw json.RawMessage
+	if err := httpserver.ReadJSON(w, r, &raw, httpserver.AnyMedia); err != nil {
+		return err
+	}
+	body, wrong := oracle.ParseSend(raw)
+	if len(wrong) > 0 {
+		return invalid(wrong)
+	}
+	q := body.Request
+	if q.Timezone == "" {
+		q.Timezone = r.Header.Get("X-Timezone")
+	}
+	if len(q.Timezone) > 64 {
+		q.Timezone = ""
+	}
+	if q.HomeServer == "" {
+		q.HomeServer = r.Header.Get("X-Matrix-Homeserver")
+	}
+	sessionID := r.PathValue("sessionId")
+	if err := a.Service.CheckSession(r.Context(), who.DID, sessionID); err != nil {
+		return err
+	}
+	carried := oracle.Carried{
+		MatrixToken: r.Header.Get("X-Matrix-Access-Token"), Delegation: who.Delegation, Invocations: q.Invocations,
+		AskDelegation: a.nudges.due(r.Context(), who.DID),
+	}
+	started, err := a.Turns.Start(r.Context(), run.Start{
+		Owner: who.DID, SessionID: sessionID, RequestID: requestID(r, body.RequestID), Multitask: body.Multitask, Request: q, Carried: carried,
+	})
+	if err != nil {
+		return err
+	}
+	defer started.Reader.Close()
+	h := w.Header()
+	h.Set(httpserver.HeaderRequestID, started.Run.RequestID)
+	h.Set(headerRunID, started.Run.ID)
+	if carried.AskDelegation {
+		h.Set(headerDelegationRequired, "1")
+	}
+	if body.Stream {
+		return a.stream(w, r, started.Reader)
+	}
+	return a.reply(w, r, started, body.ReturnAllMessages)
+}
+
+// requestID is the id of the turn: the body's, else the request's own.
+func requestID(r *http.Request, wanted string) string {
+	if wanted == "" || len(wanted) > 128 || strings.ContainsFunc(wanted, func(c rune) bool { return c <= ' ' || c > '~' }) {
+		return httpserver.RequestID(r.Context())
+	}
+	return wanted
+}
+
+// reply waits for the end of a turn and sends it whole.
+func (a *api) reply(w http.ResponseWriter, r *http.Request, started run.Started, all bool) error {
+	ended, err := a.Engine.Await(r.Context(), started)
+	if err != nil {
+		return err
+	}
+	m, err := a.Turns.Reply(r.Context(), ended)
+	if err != nil {
+		return err
+	}
+	if ended.Status == oracle.Failed {
+		p := (&model.Error{Kind: model.Kind(ended.ErrorKind)}).Public()
+		if p.Retryable {
+			return fault.New(fault.Unavailable, p.Text).WithRetryAfter(time.Second)
+		}
+		return fault.New(fault.Internal, p.Text)
+	}
+	if m.ID == "" {
+		return fault.New(fault.Invalid, "No message returned from the oracle")
+	}
+	body := ReplyBody{
+		Message:   ReplyMessage{Type: oracle.AI, Content: m.Content, ID: m.ID},
+		SessionID: ended.SessionID, RunID: ended.ID, Status: string(ended.Status),
+	}
+	if all {
+		list, err := a.Service.Messages(r.Context(), ended.Owner, ended.SessionID)
+		if err != nil {
+			return err
+		}
+		body.Messages = messageBodies(list)
+	}
+	return httpserver.WriteJSON(w, http.StatusOK, body)
+}
+
+// followRun reads a run again, from anywhere. It never starts one.
+func (a *api) followRun(w http.ResponseWriter, r *http.Request) error {
+	who, err := caller(r)
+	if err != nil {
+		return err
+	}
+	after, err := resumePoint(r)
+	if err != nil {
+		return err
+	}
+	id := r.PathValue("runId")
+	if id == "" || len(id) > 128 {
+		return oracle.ErrRunNotFound
+	}
+	reader, err := a.Engine.Follow(r.Context(), who.DID, id, after)
+	if err != nil {
+		return err
+	}
+	defer reader.Close()
+	w.Header().Set(headerRunID, id)
+	return a.stream(w, r, reader)
+}
+
+// resumePoint reads ?after=, or else Last-Event-ID.
+func resumePoint(r *http.Request) (int64, error) {
+	text := r.URL.Query().Get("after")
+	if text == "" {
+		text = r.Header.Get("Last-Event-ID")
+	}
+	if text == "" {
+		return 0, nil
+	}
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || n < 0 {
+		return 0, fault.New(fault.Invalid, "after must be the number of a frame")
+	}
+	return n, nil
+}
+
+// stream sends frames until the last one, the client leaves, or the server
+// stops; in the last case the client resumes elsewhere.
+func (a *api) stream(w http.ResponseWriter, r *http.Request, reader *run.Reader) error {
+	out := httpserver.Stream(w, r)
+	w.Header().Set("Content-Type", "text/event-stream; charset=utf-8")
+	ctx := r.Context()
+	var buf []byte
+	begun := false
+	for {
+		frames, err := reader.Next(ctx, heartbeat)
+		switch {
+		case err == nil:
+		case errors.Is(err, run.ErrIdle):
+			if err := out.Send(sse.AppendComment(buf[:0], "heartbeat")); err != nil {
+				return nil //nolint:nilerr // the reader left; the run goes on
+			}
+			begun = true
+			continue
+		case errors.Is(err, io.EOF):
+			if !begun { // everything had been read before
+				return out.Start(http.StatusOK)
+			}
+			return nil
+		case ctx.Err() != nil:
+			return nil //nolint:nilerr // the reader left; the run goes on
+		case !begun:
+			return err
+		default:
+			a.Log.Warn("a stream was cut; the client resumes it", slog.Any("error", err))
+			return nil
+		}
+		buf = buf[:0]
+		for _, f := range frames {
+			if buf, err = sse.Append(buf, sse.Event{Name: f.Event, ID: strconv.FormatInt(f.Seq, 10), Data: f.Data}); err != nil {
+				return err
+			}
+		}
+		if err := out.Send(buf); err != nil {
+			return nil //nolint:nilerr // the reader left; the run goes on
+		}
+		begun = true
+		select {
+		case <-httpserver.Draining(ctx):
+			return nil
+		default:
+		}
+	}
+}
+
+// caveats are a capability's, as JSON.
+func caveats(c ucan.Capability) json.RawMessage {
+	if c.NB.Kind == ipld.Null {
+		return nil
+	}
+	return ipld.AppendJSON(nil, c.NB)
+}

@@ -1,0 +1,228 @@
+// Package oraclekit puts the oracle's parts together, for the program and for
+// tests alike.
+//
+// It promises that what it returns fits: one store under everything, one engine
+// per process, plugins started in order. It chooses nothing itself: what a
+// deployment has is handed in.
+package oraclekit
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"time"
+
+	"github.com/castalia-org/castalia/internal/identity"
+	"github.com/castalia-org/castalia/internal/platform/bus"
+	"github.com/castalia-org/castalia/internal/platform/httpserver"
+	"github.com/castalia-org/castalia/internal/platform/lease"
+	"github.com/castalia-org/castalia/internal/platform/sqldb"
+	"github.com/castalia-org/castalia/internal/service/oracle"
+	"github.com/castalia-org/castalia/internal/service/oracle/model"
+	"github.com/castalia-org/castalia/internal/service/oracle/oraclehttp"
+	"github.com/castalia-org/castalia/internal/service/oracle/oraclesql"
+	"github.com/castalia-org/castalia/internal/service/oracle/registry"
+	"github.com/castalia-org/castalia/internal/service/oracle/run"
+	"github.com/castalia-org/castalia/internal/service/oracle/turn"
+	"github.com/castalia-org/castalia/plugin"
+)
+
+// Deps is what a deployment has. Everything that is nil is left out.
+type Deps struct {
+	DB       *sqldb.DB
+	Bus      bus.Bus
+	Leases   *lease.Keeper
+	Identity *identity.Service
+	Oracle   oracle.Identity
+	Provider model.Provider
+
+	Plugins  []plugin.Plugin
+	Features map[string]registry.Feature
+	Fill     func(pluginName string, into any) error
+
+	// Socket makes the gateway for open pages, which must know whose a session is.
+	Socket      func(owners oracle.SessionChecker) (oracle.Publisher, oracle.Dispatcher, error)
+	Access      turn.Access
+	Attachments turn.Attachments
+	MCP         turn.MCP
+
+	Authenticate func(httpserver.Handler) httpserver.Handler
+	CORS         httpserver.CORSPolicy
+	// Public are METHOD path pairs that need no credentials.
+	Public []plugin.RoutePattern
+
+	Run  run.Config
+	Turn turn.Config
+	Log  *slog.Logger
+}
+
+// Oracle is the parts, put together.
+type Oracle struct {
+	Store    *oraclesql.Store
+	Service  *oracle.Service
+	Engine   *run.Engine
+	Worker   *turn.Worker
+	Turns    *turn.Turns
+	Plugins  *registry.Registry
+	Surface  httpserver.Surface
+	titler   *turn.Titler
+	leases   *lease.Keeper
+	identity oracle.Identity
+	log      *slog.Logger
+}
+
+// New builds an oracle on a migrated database. Start the plugins with
+// StartPlugins and run the Workers.
+func New(d Deps) (*Oracle, error) {
+	if d.Log == nil {
+		d.Log = slog.New(slog.DiscardHandler)
+	}
+	o := &Oracle{Store: oraclesql.New(d.DB), leases: d.Leases, identity: d.Oracle, log: d.Log}
+	var err error
+	if o.Plugins, err = registry.New(registry.Config{
+		Plugins: d.Plugins, Features: d.Features, Fill: d.Fill, ReservedTools: turn.ReservedTools(),
+	}); err != nil {
+		return nil, err
+	}
+	o.Service = oracle.New(oracle.Deps{
+		Store: o.Store, Identity: d.Oracle,
+		RunsGone: func(ctx context.Context, ids []string) { o.Engine.Gone(ctx, ids) },
+	})
+	td := turn.Deps{
+		Store: o.Store, Provider: d.Provider, Plugins: o.Plugins, Identity: d.Oracle, Access: d.Access, Attachments: d.Attachments, MCP: d.MCP,
+		Log: d.Log, Config: d.Turn,
+	}
+	if d.Socket != nil {
+		if td.Publisher, td.Dispatcher, err = d.Socket(o.Service); err != nil {
+			return nil, fmt.Errorf("make socket gateway: %w", err)
+		}
+	}
+	if o.Worker, err = turn.New(td); err != nil {
+		return nil, err
+	}
+	o.titler = turn.NewTitler(o.Worker)
+	d.Run.Logger = d.Log
+	d.Run.Ended = func(ctx context.Context, r oracle.Run, result run.Result) {
+		o.Worker.Ended(ctx, r, result)
+		o.titler.Offer(r)
+	}
+	o.Engine = run.New(o.Store, d.Bus, o.Worker, d.Run)
+	o.Turns = turn.NewTurns(o.Worker, o.Engine, o.Service)
+	hd := oraclehttp.Deps{
+		Service: o.Service, Turns: o.Turns, Engine: o.Engine, Worker: o.Worker, Plugins: o.Plugins, Provider: d.Provider,
+		Nudges: o.Store.PluginStore("castalia.oracle"), Authenticate: d.Authenticate, CORS: d.CORS, Public: d.Public, Log: d.Log,
+	}
+	if d.Identity != nil {
+		hd.Delegations = d.Identity
+	}
+	o.Surface, err = oraclehttp.Surface(hd)
+	return o, err
+}
+
+// StartPlugins tells the plugins that the oracle is up.
+func (o *Oracle) StartPlugins(ctx context.Context) error {
+	return o.Plugins.Start(ctx, func(name string) plugin.Host {
+		return plugin.Host{
+			Store: o.Store.PluginStore(name), Log: o.log.With(slog.String("plugin", name)),
+			OracleDID: o.identity.DID, OracleName: o.identity.Name, Exclusive: o.exclusive(name), Conversations: o.Turns,
+		}
+	})
+}
+
+// exclusive is plugin.Host.Exclusive for one plugin.
+func (o *Oracle) exclusive(owner string) func(context.Context, string, time.Duration, func(context.Context) error) (bool, error) {
+	return func(ctx context.Context, name string, ttl time.Duration, fn func(context.Context) error) (bool, error) {
+		if o.leases == nil {
+			return true, fn(ctx)
+		}
+		held, ok, err := o.leases.Acquire(ctx, "oracle/"+owner+"/"+name, ttl)
+		if err != nil || !ok {
+			return false, err
+		}
+		return true, o.leases.Hold(ctx, held, func(ctx context.Context, _ lease.Lease) error { return fn(ctx) })
+	}
+}
+
+// Workers run until their context ends.
+func (o *Oracle) Workers() map[string]func(context.Context) error {
+	all := map[string]func(context.Context) error{
+		"runs": o.Engine.Run, "titles": o.titler.Run, "sweep": o.sweep,
+	}
+	for _, l := range o.Plugins.Loaded() {
+		for _, j := range l.Jobs() {
+			all["job "+l.Name+" "+j.Name] = o.job(l.Name, j)
+		}
+	}
+	return all
+}
+
+// job runs a plugin's job on a schedule, on one node at a time.
+func (o *Oracle) job(owner string, j plugin.Job) func(context.Context) error {
+	safe := func(ctx context.Context) (err error) {
+		defer func() {
+			if p := recover(); p != nil {
+				err = fmt.Errorf("job panicked: %v", p)
+			}
+		}()
+		return j.Run(ctx)
+	}
+	return func(ctx context.Context) error {
+		if o.leases != nil {
+			return o.leases.Every(ctx, "oracle/"+owner+"/job/"+j.Name, j.Every, func(ctx context.Context, _ lease.Lease) error { return safe(ctx) })
+		}
+		ticker := time.NewTicker(j.Every)
+		defer ticker.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				return nil
+			case <-ticker.C:
+				if err := safe(ctx); err != nil {
+					o.log.Warn("a plugin's job failed", slog.String("plugin", owner), slog.String("job", j.Name), slog.Any("error", err))
+				}
+			}
+		}
+	}
+}
+
+// sweep forgets expired plugin records.
+func (o *Oracle) sweep(ctx context.Context) error {
+	ticker := time.NewTicker(time.Minute)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-ticker.C:
+			if _, err := o.Store.Sweep(ctx, 500); err != nil && ctx.Err() == nil {
+				return fmt.Errorf("sweep plugin records: %w", err)
+			}
+		}
+	}
+}
+
+// ParsePublic reads AUTH_EXCLUDED_ROUTES: a comma list of "METHOD /path" or "/path".
+func ParsePublic(list []string) ([]plugin.RoutePattern, error) {
+	var out []plugin.RoutePattern
+	for _, entry := range list {
+		entry = strings.TrimSpace(entry)
+		if entry == "" {
+			continue
+		}
+		method, path, both := strings.Cut(entry, " ")
+		if !both {
+			method, path = "", entry
+		}
+		path = strings.TrimSpace(path)
+		if path == "" {
+			return nil, errors.New("a route without a path")
+		}
+		if !strings.HasPrefix(path, "/") {
+			path = "/" + path
+		}
+		out = append(out, plugin.RoutePattern{Method: strings.ToUpper(method), Path: path})
+	}
+	return out, nil
+}
