@@ -67,8 +67,12 @@ func parseHop(s string) (netip.Addr, bool) {
 
 // forwarded reports whether the request says that it came through a proxy.
 func forwarded(h http.Header) bool {
-	for _, name := range [...]string{"Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto", "X-Real-Ip", "Via"} {
-		if len(h[name]) > 0 {
+	for name := range h {
+		switch name {
+		case "Forwarded", "Via", "X-Real-Ip", "X-Client-Ip", "True-Client-Ip", "Cf-Connecting-Ip":
+			return true
+		}
+		if strings.HasPrefix(name, "X-Forwarded") {
 			return true
 		}
 	}

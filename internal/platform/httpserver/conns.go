@@ -2,7 +2,10 @@ package httpserver
 
 import (
 	"context"
+	"errors"
+	"maps"
 	"net"
+	"os"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -33,8 +36,21 @@ type trackedConn struct {
 	net.Conn
 	table *connTable
 	// since is when the wait began, in nanoseconds; 0 while a request is served.
-	since  atomic.Int64
-	closed atomic.Bool
+	since atomic.Int64
+	// busy is set from a request's headers to the end of its answer.
+	busy     atomic.Bool
+	hijacked atomic.Bool
+	closed   atomic.Bool
+}
+
+// A connection's life: begin, then serving and waiting in turns while the body
+// comes in, then idle; or hijack, after which it is somebody else's.
+
+func (c *trackedConn) begin() {
+	if c != nil {
+		c.busy.Store(true)
+		c.since.Store(0)
+	}
 }
 
 func (c *trackedConn) serving() {
@@ -46,6 +62,18 @@ func (c *trackedConn) serving() {
 func (c *trackedConn) waiting(now time.Time) {
 	if c != nil {
 		c.since.Store(now.UnixNano())
+	}
+}
+
+func (c *trackedConn) idle(now time.Time) {
+	c.since.Store(now.UnixNano())
+	c.busy.Store(false)
+}
+
+func (c *trackedConn) hijack() {
+	if c != nil {
+		c.hijacked.Store(true)
+		c.busy.Store(false)
 	}
 }
 
@@ -85,10 +113,8 @@ func (t *connTable) add(conn net.Conn, stop <-chan struct{}) (net.Conn, bool) {
 		}
 		victims := t.victims()
 		t.mu.Unlock()
-		for _, v := range victims {
-			t.drops.Add(1)
-			_ = v.Close() // whoever reads from it learns it
-		}
+		t.drops.Add(int64(len(victims)))
+		closeAll(victims)
 		if len(victims) > 0 {
 			continue
 		}
@@ -109,7 +135,7 @@ func (t *connTable) victims() []*trackedConn {
 	}
 	var idle []wait
 	for c := range t.all {
-		if since := c.since.Load(); since != 0 {
+		if since := c.since.Load(); since != 0 && !c.hijacked.Load() {
 			idle = append(idle, wait{c, since})
 		}
 	}
@@ -130,17 +156,79 @@ func (t *connTable) victims() []*trackedConn {
 	return out
 }
 
+// lastWait is how long a connection may still bring a request after the
+// listener has closed: one is perhaps on its way.
+const lastWait = 500 * time.Millisecond
+
+// drain waits until no request is being served, and closes connections that
+// wait for their client. What was hijacked is not waited for.
+func (t *connTable) drain(ctx context.Context) error {
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	for t.sweep(time.Now().Add(-lastWait)) > 0 {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-tick.C:
+		}
+	}
+	return nil
+}
+
+// sweep closes connections that have waited since before the given time, and
+// reports how many are left to wait for.
+func (t *connTable) sweep(before time.Time) (left int) {
+	t.mu.Lock()
+	var quiet []*trackedConn
+	for c := range t.all {
+		switch {
+		case c.busy.Load():
+			left++
+		case c.hijacked.Load():
+		case c.since.Load() < before.UnixNano():
+			quiet = append(quiet, c)
+		default:
+			left++
+		}
+	}
+	t.mu.Unlock()
+	closeAll(quiet)
+	return left
+}
+
+// close closes whatever is left.
+func (t *connTable) close() {
+	t.mu.Lock()
+	all := slices.Collect(maps.Keys(t.all))
+	t.mu.Unlock()
+	closeAll(all)
+}
+
+func closeAll(conns []*trackedConn) {
+	for _, c := range conns {
+		_ = c.Close() // whoever reads from it learns it
+	}
+}
+
 // boundedListener is a listener whose connections are in the table.
 type boundedListener struct {
-	net.Listener
+	*net.TCPListener
 	table *connTable
 	stop  chan struct{}
 	once  sync.Once
+	last  atomic.Int64 // when the last calls were announced; 0 before
+}
+
+func newBoundedListener(l *net.TCPListener, t *connTable) *boundedListener {
+	return &boundedListener{TCPListener: l, table: t, stop: make(chan struct{})}
 }
 
 // Accept returns the next connection that got a place.
 func (l *boundedListener) Accept() (net.Conn, error) {
-	conn, err := l.Listener.Accept()
+	conn, err := l.TCPListener.Accept()
+	if errors.Is(err, os.ErrDeadlineExceeded) && l.last.Load() != 0 {
+		conn, err = l.lastCall()
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -152,10 +240,38 @@ func (l *boundedListener) Accept() (net.Conn, error) {
 	return c, nil
 }
 
+// lastCalls makes Accept take the connections that the system has already
+// completed for their clients, and then close: closing at once would break
+// those whose request is on its way.
+func (l *boundedListener) lastCalls() {
+	l.last.Store(time.Now().UnixNano())
+	_ = l.SetDeadline(time.Now())
+}
+
+// lastCall returns a connection that was there already, or closes the listener
+// when there is none, or when they do not cease to come.
+func (l *boundedListener) lastCall() (net.Conn, error) {
+	const quiet, longest = 5 * time.Millisecond, 250 * time.Millisecond
+	now := time.Now()
+	if now.UnixNano()-l.last.Load() < int64(longest) {
+		_ = l.SetDeadline(now.Add(quiet))
+		if conn, err := l.TCPListener.Accept(); err == nil {
+			_ = l.SetDeadline(now)
+			return conn, nil
+		}
+	}
+	_ = l.Close()
+	return nil, net.ErrClosed
+}
+
 // Close stops accepting.
 func (l *boundedListener) Close() error {
-	l.once.Do(func() { close(l.stop) })
-	return l.Listener.Close()
+	err := net.ErrClosed
+	l.once.Do(func() {
+		close(l.stop)
+		err = l.TCPListener.Close()
+	})
+	return err
 }
 
 // connContext gives the requests of a connection their way back to it.

@@ -5,6 +5,7 @@ import (
 	"math"
 	"net/http"
 	"strconv"
+	"time"
 
 	"github.com/castalia-org/castalia/internal/platform/fault"
 )
@@ -68,6 +69,9 @@ func NestErrors(w http.ResponseWriter, _ *http.Request, err error) {
 	e := fault.From(err)
 	status := Status(e.Kind)
 	body := map[string]any{"statusCode": status, "message": e.Message}
+	if e.Code == codeThrottled {
+		body["message"] = "ThrottlerException: Too Many Requests"
+	}
 	switch e.Kind {
 	case fault.Unauthenticated, fault.TooLarge, fault.RateLimited, fault.Internal:
 		// These bodies have two members in the field; clients compare them.
@@ -77,6 +81,13 @@ func NestErrors(w http.ResponseWriter, _ *http.Request, err error) {
 		body["error"] = http.StatusText(status)
 	}
 	writeFault(w, status, e, body)
+}
+
+const codeThrottled = "throttled"
+
+// TooManyRequests is the refusal of a limiter.
+func TooManyRequests(retryAfter time.Duration) error {
+	return fault.New(fault.RateLimited, "Too many requests; please wait and try again").WithCode(codeThrottled).WithRetryAfter(retryAfter)
 }
 
 // FilesErrors is the table of the file store: error, message, status.

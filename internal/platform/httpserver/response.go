@@ -29,7 +29,7 @@ type response struct {
 func (w *response) begin(x *exchange, under http.ResponseWriter, r *http.Request) {
 	w.x, w.w, w.head = x, under, r.Method == http.MethodHead
 	w.conn, _ = r.Context().Value(connKey{}).(*trackedConn)
-	w.conn.serving()
+	w.conn.begin()
 	if r.Body != nil && r.Body != http.NoBody {
 		w.body = &body{under: r.Body, x: x}
 	}
@@ -132,12 +132,14 @@ func (w *response) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 		return nil, nil, err
 	}
 	w.hijacked, w.wroteHeader, w.status = true, true, http.StatusSwitchingProtocols
+	w.conn.serving()
 	return conn, rw, nil
 }
 
 // end completes the response after the handler returned.
 func (w *response) end() {
 	if w.hijacked {
+		w.conn.hijack()
 		return
 	}
 	if w.abort {

@@ -23,7 +23,11 @@ func (s *Server) Listen(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("listen on %s: %w", s.cfg.Addr, err)
 	}
-	s.listener = l
+	tcp, ok := l.(*net.TCPListener)
+	if !ok {
+		return fmt.Errorf("listen on %s: not TCP", s.cfg.Addr)
+	}
+	s.listener = newBoundedListener(tcp, s.conns)
 	return nil
 }
 
@@ -41,10 +45,12 @@ func (s *Server) Addr() string {
 // after it was told to stop.
 func (s *Server) Ready() bool { return s.ready.Load() }
 
-// Run serves until ctx ends, then drains: it is not ready from that moment,
-// goes on accepting for DrainDelay so that proxies notice, closes the
-// listener, tells streams (Draining), waits up to DrainTimeout for requests in
-// flight and breaks what is left.
+// Run serves until ctx ends, then drains: it is not ready from that moment and
+// tells streams (Draining); it goes on accepting for DrainDelay, so that
+// proxies notice, and asks clients to close their connections, so that none
+// sends a request into one that is about to close; then it closes the
+// listener, waits up to DrainTimeout for requests in flight and breaks what is
+// left.
 func (s *Server) Run(ctx context.Context) error {
 	if err := s.Listen(ctx); err != nil {
 		return err
@@ -55,7 +61,7 @@ func (s *Server) Run(ctx context.Context) error {
 		return errors.New("run http server: it ran before")
 	}
 	s.started = true
-	listener := &boundedListener{Listener: s.listener, table: s.conns, stop: make(chan struct{})}
+	listener := s.listener
 	s.mu.Unlock()
 
 	hs := &http.Server{
@@ -80,6 +86,7 @@ func (s *Server) Run(ctx context.Context) error {
 		return fmt.Errorf("serve http: %w", err)
 	case <-ctx.Done():
 	}
+	s.leaving.Store(true)
 	s.ready.Store(false)
 	close(s.draining)
 	if s.cfg.DrainDelay > 0 {
@@ -91,12 +98,16 @@ func (s *Server) Run(ctx context.Context) error {
 		case <-timer.C:
 		}
 	}
+	listener.lastCalls()
+	<-served
 	stop, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.cfg.DrainTimeout)
 	defer cancel()
-	err := hs.Shutdown(stop)
-	<-served
+	// http.Server.Shutdown would drop requests whose headers arrive while it
+	// runs, so the connections are drained here.
+	err := s.conns.drain(stop)
+	_ = hs.Close()
+	s.conns.close()
 	if err != nil {
-		_ = hs.Close()
 		return fmt.Errorf("drain http server: requests were still running after %s: %w", s.cfg.DrainTimeout, err)
 	}
 	return nil
@@ -107,7 +118,7 @@ func (s *Server) Run(ctx context.Context) error {
 func connState(c net.Conn, state http.ConnState) {
 	if state == http.StateIdle {
 		if t, ok := c.(*trackedConn); ok {
-			t.waiting(time.Now())
+			t.idle(time.Now())
 		}
 	}
 }

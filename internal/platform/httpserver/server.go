@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net"
 	"net/http"
 	"runtime/debug"
 	"slices"
@@ -82,9 +81,10 @@ type Server struct {
 	dynamics []*surface
 	nobody   *surface
 
-	listener net.Listener
+	listener *boundedListener
 	conns    *connTable
 	ready    atomic.Bool
+	leaving  atomic.Bool
 	draining chan struct{}
 	gzip     gzipPool
 	docs     docCache
@@ -211,6 +211,9 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h[HeaderRequestID] = []string{x.id}
 	h["X-Content-Type-Options"] = noSniff
 	h["Referrer-Policy"] = noReferrer
+	if s.leaving.Load() {
+		h.Set("Connection", "close")
+	}
 
 	m, allow := s.route(x, r)
 	x.mounted = m
@@ -282,7 +285,7 @@ func (s *Server) serve(x *exchange, r *http.Request, m *mounted, allow string) (
 	}()
 	for _, l := range [...]*Limiter{m.surface.Limiter, m.route.Limiter} {
 		if ok, wait := l.AllowAddr(x.client); !ok {
-			return fault.New(fault.RateLimited, "ThrottlerException: Too Many Requests").WithRetryAfter(wait)
+			return TooManyRequests(wait)
 		}
 	}
 	switch {
