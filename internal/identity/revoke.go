@@ -32,7 +32,7 @@ type revocations struct {
 
 type watch struct {
 	chain []ucan.Link
-	fire  chan struct{}
+	fire  func()
 }
 
 func newRevocations() *revocations {
@@ -76,16 +76,20 @@ func (r *revocations) hitsLocked(chain []ucan.Link) bool {
 // add takes news from the feed and wakes the watches that they concern.
 func (r *revocations) add(news []Revocation) {
 	r.mu.Lock()
-	defer r.mu.Unlock()
 	for _, n := range news {
 		r.targets[n.Target] = struct{}{}
 		r.feed = max(r.feed, n.Feed)
 	}
+	var hit []*watch
 	for w := range r.watches {
 		if r.hitsLocked(w.chain) {
 			delete(r.watches, w)
-			close(w.fire)
+			hit = append(hit, w)
 		}
+	}
+	r.mu.Unlock()
+	for _, w := range hit {
+		w.fire()
 	}
 }
 
@@ -103,32 +107,44 @@ func (s *Service) Revoked(cid, issuer string) bool { return s.revoked.has(cid, d
 // or expires, so that its sockets and streams can be closed too. stop must be
 // called when nobody waits any more.
 func (s *Service) Watch(p Principal) (ended <-chan struct{}, stop func()) {
-	w := &watch{chain: p.Chain, fire: make(chan struct{})}
+	fire := make(chan struct{})
+	return fire, s.OnEnd(p, func() { close(fire) })
+}
+
+// OnEnd is Watch without a goroutine that waits: end is called once, when the
+// principal's token is revoked or expires, unless stop was called before. It
+// must not block; it may run before OnEnd returns.
+func (s *Service) OnEnd(p Principal, end func()) (stop func()) {
+	w := &watch{chain: p.Chain, fire: end}
 	r := s.revoked
 	r.mu.Lock()
-	if r.hitsLocked(w.chain) {
-		close(w.fire)
-	} else {
+	hit := r.hitsLocked(w.chain)
+	if !hit {
 		r.watches[w] = struct{}{}
 	}
 	r.mu.Unlock()
-	end := func(fire bool) {
+	if hit {
+		end()
+		return func() {}
+	}
+	forget := func() (waiting bool) {
 		r.mu.Lock()
 		defer r.mu.Unlock()
-		if _, waiting := r.watches[w]; waiting {
-			delete(r.watches, w)
-			if fire {
-				close(w.fire)
-			}
-		}
+		_, waiting = r.watches[w]
+		delete(r.watches, w)
+		return waiting
 	}
 	if p.Expires.IsZero() {
-		return w.fire, func() { end(false) }
+		return func() { forget() }
 	}
-	timer := time.AfterFunc(p.Expires.Sub(s.now()), func() { end(true) })
-	return w.fire, func() {
+	timer := time.AfterFunc(p.Expires.Sub(s.now()), func() {
+		if forget() {
+			end()
+		}
+	})
+	return func() {
 		timer.Stop()
-		end(false)
+		forget()
 	}
 }
 

@@ -86,18 +86,24 @@ func (g guard) serve(w http.ResponseWriter, r *http.Request, next httpserver.Han
 	return next(w, r.WithContext(ctx))
 }
 
-// authenticate verifies the credentials. An address that tried too many wrong
-// ones gets in only with what was verified before.
 func (g guard) authenticate(ctx context.Context, c identity.Credentials) (identity.Principal, error) {
-	from := httpserver.ClientIP(ctx)
-	if wait, blocked := g.limits.blocked(from); blocked {
-		if _, known := g.service.Recall(g.surface, c); !known {
+	return g.limits.Authenticate(ctx, g.service, g.surface, httpserver.ClientIP(ctx), c)
+}
+
+// Authenticate verifies credentials that came from an address, of a request or
+// of a socket's handshake. An address that tried too many wrong ones gets in
+// only with what was verified before.
+func (l Limits) Authenticate(
+	ctx context.Context, s *identity.Service, surface identity.Surface, from netip.Addr, c identity.Credentials,
+) (identity.Principal, error) {
+	if wait, blocked := l.blocked(from); blocked {
+		if _, known := s.Recall(surface, c); !known {
 			return identity.Principal{}, tooMany(wait)
 		}
 	}
-	p, err := g.service.Authenticate(ctx, g.surface, c)
+	p, err := s.Authenticate(ctx, surface, c)
 	if c.Bearer != "" || c.Delegation != "" {
-		g.limits.count(from, err)
+		l.count(from, err)
 	}
 	return p, err
 }
