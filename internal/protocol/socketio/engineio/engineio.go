@@ -84,7 +84,7 @@ type Config struct {
 	Allow func(*http.Request) error
 	// Foreign may serve a request whose session is not here, because another node
 	// has it. Nil, or a nil answer, means that the session is unknown.
-	Foreign func(sid string) http.Handler
+	Foreign func(r *http.Request, sid string) http.Handler
 	// CheckOrigin may refuse a WebSocket by its Origin header. The default takes
 	// all, because sessions are authenticated by what they carry, not by cookies.
 	CheckOrigin func(*http.Request) bool

@@ -241,7 +241,7 @@ func TestTooManySessions(t *testing.T) {
 func TestForeignSessions(t *testing.T) {
 	t.Parallel()
 	cfg := quiet
-	cfg.Foreign = func(sid string) http.Handler {
+	cfg.Foreign = func(_ *http.Request, sid string) http.Handler {
 		if sid != "elsewhere" {
 			return nil
 		}

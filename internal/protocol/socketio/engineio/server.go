@@ -146,7 +146,7 @@ func (e *Server) serveSession(w http.ResponseWriter, r *http.Request, sid string
 	e.mu.Unlock()
 	if s == nil {
 		if e.cfg.Foreign != nil {
-			if h := e.cfg.Foreign(sid); h != nil {
+			if h := e.cfg.Foreign(r, sid); h != nil {
 				h.ServeHTTP(w, r)
 				return
 			}
@@ -266,8 +266,18 @@ func (e *Server) firstPing() time.Duration {
 	return e.cfg.PingInterval - time.Duration(mathrand.Float64()*e.cfg.Jitter*float64(e.cfg.PingInterval)) //nolint:gosec // spreads timers, guards nothing
 }
 
+// Unknown answers that a session is not known, for whoever looked for it
+// elsewhere in vain.
+func Unknown(w http.ResponseWriter, r *http.Request) {
+	writeRefusal(w, websocket.IsWebSocketUpgrade(r), unknownSession, "")
+}
+
 func (e *Server) refuse(w http.ResponseWriter, upgrade bool, c code, text string) {
 	e.stats.refused.Add(1)
+	writeRefusal(w, upgrade, c, text)
+}
+
+func writeRefusal(w http.ResponseWriter, upgrade bool, c code, text string) {
 	if text == "" {
 		text = codeTexts[c]
 	}
