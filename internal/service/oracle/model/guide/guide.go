@@ -1,0 +1,185 @@
+// Package guide is the built-in model: deterministic, offline, honest about
+// what it is.
+//
+// It is no language model. It answers about Castalia by quoting the
+// documentation that is built in, greets, tells the time, does sums, and drives
+// whatever tools a turn offers by plain rules, so that files, queries, browser
+// tools and actions can be tried without any account. When it has nothing to
+// say it says so.
+package guide
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/castalia-org/castalia/internal/service/oracle/model"
+	"github.com/castalia-org/castalia/plugin"
+)
+
+// Config says what the guide knows and how it talks.
+type Config struct {
+	// Docs is a tree of Markdown files to answer from.
+	Docs fs.FS
+	// Pace is the pause between words; zero sends them as fast as they are read.
+	Pace time.Duration
+}
+
+// Provider is the guide.
+type Provider struct {
+	index *index
+	pace  time.Duration
+}
+
+var _ model.Provider = (*Provider)(nil)
+
+// New reads the documentation.
+func New(cfg Config) (*Provider, error) {
+	ix, err := newIndex(cfg.Docs)
+	if err != nil {
+		return nil, fmt.Errorf("read documentation: %w", err)
+	}
+	return &Provider{index: ix, pace: cfg.Pace}, nil
+}
+
+// Name is "guide".
+func (p *Provider) Name() string { return "guide" }
+
+// Models lists the guide.
+func (p *Provider) Models() []model.Info {
+	return []model.Info{{
+		ID: "guide", Label: "Guide", Family: "castalia", Tier: "everyday", CostLabel: "free", Badge: "built in",
+		Blurb: "Answers from Castalia's own documentation and drives tools by plain rules. Needs no account.", Window: 32_000,
+	}}
+}
+
+// Stream answers.
+func (p *Provider) Stream(ctx context.Context, req plugin.ModelRequest, sink func(plugin.Chunk)) (plugin.ModelResponse, error) {
+	said := p.think(req)
+	resp := plugin.ModelResponse{ToolCalls: said.calls, Finish: "stop", Model: "guide", Usage: plugin.Usage{
+		InputTokens: int64(model.Tokens(req.System)), OutputTokens: int64(model.Tokens(said.text)),
+	}}
+	for _, m := range req.Messages {
+		resp.Usage.InputTokens += int64(model.MessageTokens(m))
+	}
+	if len(said.calls) > 0 {
+		resp.Finish = "tool_calls"
+	}
+	if said.thought != "" {
+		resp.Reasoning = said.thought
+		sink(plugin.Chunk{Reasoning: said.thought})
+	}
+	for piece := range strings.SplitAfterSeq(said.text, " ") {
+		if piece == "" {
+			continue
+		}
+		if p.pace > 0 {
+			timer := time.NewTimer(p.pace)
+			select {
+			case <-timer.C:
+			case <-ctx.Done():
+				timer.Stop()
+			}
+		}
+		if ctx.Err() != nil {
+			return resp, context.Cause(ctx)
+		}
+		resp.Text += piece
+		sink(plugin.Chunk{Text: piece})
+	}
+	return resp, nil
+}
+
+// answer is what the guide decides to do.
+type answer struct {
+	text    string
+	thought string
+	calls   []plugin.ModelToolCall
+}
+
+func text(format string, args ...any) answer { return answer{text: fmt.Sprintf(format, args...)} }
+
+// think decides.
+func (p *Provider) think(req plugin.ModelRequest) answer {
+	question, asked := lastQuestion(req.Messages)
+	switch req.Purpose {
+	case "title":
+		return answer{text: title(question)}
+	case "summary":
+		return answer{text: summary(question)}
+	}
+	done := finished(req.Messages, asked)
+	if next, ok := afterTools(req, question, done); ok {
+		return next
+	}
+	for _, rule := range []func(plugin.ModelRequest, string) (answer, bool){
+		explicit, continued, smallTalk, whatCanYouDo, sums, clock, useTool, loadCapability, p.quote,
+	} {
+		if a, ok := rule(req, question); ok {
+			return a
+		}
+	}
+	return text("I am the built-in guide, not a language model, and I found nothing about that in my documentation. " +
+		"Ask me about Castalia, or say \"help\" to see what I can do here.")
+}
+
+// lastQuestion returns the user's last text and where it stands.
+func lastQuestion(messages []plugin.ModelMessage) (string, int) {
+	for i, m := range slices.Backward(messages) {
+		if m.Role == plugin.RoleUser {
+			return strings.TrimSpace(m.Text), i
+		}
+	}
+	return "", -1
+}
+
+// result is a tool call of this turn with what came back.
+type result struct {
+	call   plugin.ModelToolCall
+	text   string
+	failed bool
+}
+
+// finished lists the tool calls since the question.
+func finished(messages []plugin.ModelMessage, asked int) []result {
+	var out []result
+	for _, m := range messages[asked+1:] {
+		for _, c := range m.ToolCalls {
+			out = append(out, result{call: c})
+		}
+		if m.Role != plugin.RoleTool {
+			continue
+		}
+		for i := range out {
+			if out[i].call.ID == m.ToolCallID {
+				out[i].text, out[i].failed = m.Text, m.Failed
+			}
+		}
+	}
+	return out
+}
+
+// title makes a title of the first thing that somebody said.
+func title(conversation string) string {
+	line, _, _ := strings.Cut(strings.TrimPrefix(conversation, "human: "), "\n")
+	words := strings.Fields(line)
+	if len(words) > 6 {
+		words = append(words[:6], "…")
+	}
+	return strings.Join(words, " ")
+}
+
+// summary keeps the first sentence of everything that was said.
+func summary(conversation string) string {
+	var b strings.Builder
+	for line := range strings.SplitSeq(conversation, "\n") {
+		sentence, _, _ := strings.Cut(line, ". ")
+		if sentence = strings.TrimSpace(sentence); sentence != "" && b.Len() < 2000 {
+			b.WriteString(sentence + ".\n")
+		}
+	}
+	return b.String()
+}

@@ -1,0 +1,165 @@
+package guide_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/castalia-org/castalia/docs"
+	"github.com/castalia-org/castalia/internal/service/oracle/model/guide"
+	"github.com/castalia-org/castalia/plugin"
+)
+
+var tools = []plugin.ToolSpec{
+	{Name: "vfs_list", Description: "List the files of a folder.", Schema: json.RawMessage(`{"type":"object","properties":{"path":{"type":"string"}}}`)},
+	{Name: "vfs_read", Description: "Read a text file.", Schema: json.RawMessage(`{"type":"object","properties":{"path":{"type":"string","description":"Path of the file"}},"required":["path"]}`)},
+	{Name: "set_color", Description: "Change the color of the page.", Schema: json.RawMessage(`{"type":"object","properties":{"color":{"type":"string","enum":["red","blue"]}},"required":["color"]}`)},
+	{Name: "addNumbers", Description: "Add two numbers.", Schema: json.RawMessage(`{"type":"object","properties":{"a":{"type":"number"},"b":{"type":"number"}},"required":["a","b"]}`)},
+	{Name: "query_entity", Description: "Look up an entity on the chain.", Schema: json.RawMessage(`{"type":"object","properties":{"id":{"type":"string"}},"required":["id"]}`)},
+}
+
+func ask(t *testing.T, p *guide.Provider, req plugin.ModelRequest) plugin.ModelResponse {
+	t.Helper()
+	streamed := ""
+	resp, err := p.Stream(t.Context(), req, func(c plugin.Chunk) { streamed += c.Text })
+	if err != nil {
+		t.Fatal(err)
+	}
+	if streamed != resp.Text {
+		t.Errorf("streamed %q, answered %q", streamed, resp.Text)
+	}
+	return resp
+}
+
+func newGuide(t *testing.T) *guide.Provider {
+	t.Helper()
+	p, err := guide.New(guide.Config{Docs: docs.Guides})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+func says(role plugin.Role, text string) plugin.ModelMessage {
+	return plugin.ModelMessage{Role: role, Text: text}
+}
+
+func TestAnswers(t *testing.T) {
+	t.Parallel()
+	p := newGuide(t)
+	for question, want := range map[string]string{
+		"Hello!":                   "built-in guide",
+		"who are you?":             "not a language model",
+		"what is 2 + 3 * (4 - 1)?": "11",
+		"2^3^2":                    "512",
+		"-2*3":                     "-6",
+		"1/0":                      "could not work that out",
+		"what time is it?":         "Friday",
+		"how do I resume a stream after a lost line?": "after=N",
+		"help":                                 "`vfs_list`",
+		"zxqv blorp":                           "found nothing",
+		"What happens when a node dies?":       "another takes it over",
+		"how can I connect a language model?":  "MODEL_PROVIDER",
+		"what are attachments limited to?":     "25 MB",
+		"explain how plugins keep their state": "Store",
+	} {
+		resp := ask(t, p, plugin.ModelRequest{
+			System:   "You are Testa, an oracle run.\nIt is Friday, 1 May 2026, 10:00 where the user is (time zone UTC).\n",
+			Messages: []plugin.ModelMessage{says(plugin.RoleUser, question)}, Tools: tools,
+		})
+		if !strings.Contains(resp.Text, want) || len(resp.ToolCalls) > 0 {
+			t.Errorf("%q: %q %v", question, resp.Text, resp.ToolCalls)
+		}
+	}
+}
+
+func TestDrivesTools(t *testing.T) {
+	t.Parallel()
+	p := newGuide(t)
+	for question, want := range map[string]string{
+		"list my files":                      `vfs_list {}`,
+		"show the files in /notes/2026":      `vfs_list {"path":"/notes/2026"}`,
+		"read /notes/a.md please":            `vfs_read {"path":"/notes/a.md"}`,
+		"make the color blue":                `set_color {"color":"blue"}`,
+		"add the numbers 3 and 4.5":          `addNumbers {"a":3,"b":4.5}`,
+		"query entity did:ixo:entity:abc123": `query_entity {"id":"did:ixo:entity:abc123"}`,
+		`/tool vfs_read {"path": "/x"}`:      `vfs_read {"path": "/x"}`,
+	} {
+		resp := ask(t, p, plugin.ModelRequest{Messages: []plugin.ModelMessage{says(plugin.RoleUser, question)}, Tools: tools})
+		got := "nothing: " + resp.Text
+		if len(resp.ToolCalls) == 1 {
+			got = resp.ToolCalls[0].Name + " " + string(resp.ToolCalls[0].Args)
+		}
+		if got != want {
+			t.Errorf("%q: %s, want %s", question, got, want)
+		}
+	}
+}
+
+func TestAsksForWhatIsMissing(t *testing.T) {
+	t.Parallel()
+	p := newGuide(t)
+	talk := []plugin.ModelMessage{says(plugin.RoleUser, "read a text file")}
+	resp := ask(t, p, plugin.ModelRequest{Messages: talk, Tools: tools})
+	if !strings.Contains(resp.Text, "To use `vfs_read` I still need `path` (Path of the file)") {
+		t.Fatalf("asked: %q", resp.Text)
+	}
+	talk = append(talk, says(plugin.RoleAssistant, resp.Text), says(plugin.RoleUser, "todo.txt"))
+	resp = ask(t, p, plugin.ModelRequest{Messages: talk, Tools: tools})
+	if len(resp.ToolCalls) != 1 || string(resp.ToolCalls[0].Args) != `{"path":"todo.txt"}` {
+		t.Errorf("continued: %q %v", resp.Text, resp.ToolCalls)
+	}
+}
+
+func TestLoadsCapabilitiesAndReportsResults(t *testing.T) {
+	t.Parallel()
+	p := newGuide(t)
+	system := "Capabilities:\n- files (load it with load_capability): The user's own files. Use it when: the user asks for files.\n"
+	load := plugin.ToolSpec{Name: "load_capability", Schema: json.RawMessage(`{"type":"object"}`)}
+	talk := []plugin.ModelMessage{says(plugin.RoleUser, "list my files")}
+	resp := ask(t, p, plugin.ModelRequest{System: system, Messages: talk, Tools: []plugin.ToolSpec{load}})
+	if len(resp.ToolCalls) != 1 || string(resp.ToolCalls[0].Args) != `{"name":"files"}` {
+		t.Fatalf("load: %q %v", resp.Text, resp.ToolCalls)
+	}
+	called := resp.ToolCalls[0]
+	called.ID = "1"
+	talk = append(talk, plugin.ModelMessage{Role: plugin.RoleAssistant, ToolCalls: []plugin.ModelToolCall{called}},
+		plugin.ModelMessage{Role: plugin.RoleTool, ToolCallID: "1", Text: "Loaded files."})
+	resp = ask(t, p, plugin.ModelRequest{System: system, Messages: talk, Tools: tools})
+	if len(resp.ToolCalls) != 1 || resp.ToolCalls[0].Name != "vfs_list" {
+		t.Fatalf("after loading: %q %v", resp.Text, resp.ToolCalls)
+	}
+	called = resp.ToolCalls[0]
+	called.ID = "2"
+	talk = append(talk, plugin.ModelMessage{Role: plugin.RoleAssistant, ToolCalls: []plugin.ModelToolCall{called}},
+		plugin.ModelMessage{Role: plugin.RoleTool, ToolCallID: "2", Text: `["a.md"]`})
+	resp = ask(t, p, plugin.ModelRequest{System: system, Messages: talk, Tools: tools})
+	if !strings.Contains(resp.Text, "a.md") || len(resp.ToolCalls) > 0 {
+		t.Errorf("result: %q %v", resp.Text, resp.ToolCalls)
+	}
+}
+
+func TestTitle(t *testing.T) {
+	t.Parallel()
+	resp := ask(t, newGuide(t), plugin.ModelRequest{Purpose: "title", Messages: []plugin.ModelMessage{says(plugin.RoleUser, "human: How do bees make their honey in winter\nai: slowly")}})
+	if resp.Text != "How do bees make their honey …" {
+		t.Errorf("title: %q", resp.Text)
+	}
+}
+
+func FuzzAnswers(f *testing.F) {
+	p, err := guide.New(guide.Config{Docs: fstest.MapFS{"a.md": {Data: []byte("# A\n\ntext about bees")}}})
+	if err != nil {
+		f.Fatal(err)
+	}
+	for _, s := range []string{"hello", "/tool vfs_read {", "2+(3", "read \"a\" 'b", "path=/x color:red", ""} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, question string) {
+		resp, err := p.Stream(t.Context(), plugin.ModelRequest{Messages: []plugin.ModelMessage{says(plugin.RoleUser, question)}, Tools: tools}, func(plugin.Chunk) {})
+		if err != nil || resp.Text == "" && len(resp.ToolCalls) == 0 {
+			t.Errorf("no answer to %q: %v", question, err)
+		}
+	})
+}

@@ -1,0 +1,359 @@
+package guide
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/castalia-org/castalia/plugin"
+)
+
+const loadTool = "load_capability"
+
+// afterTools answers with what the tools of this turn returned. A capability
+// that was just loaded is not an answer yet.
+func afterTools(req plugin.ModelRequest, question string, done []result) (answer, bool) {
+	if len(done) == 0 {
+		return answer{}, false
+	}
+	if last := done[len(done)-1]; last.call.Name == loadTool && !last.failed {
+		if a, ok := matchTool(req, question); ok {
+			return a, true
+		}
+	}
+	var b strings.Builder
+	for _, r := range done {
+		if r.call.Name == loadTool {
+			continue
+		}
+		if b.Len() > 0 {
+			b.WriteString("\n\n")
+		}
+		if r.failed {
+			fmt.Fprintf(&b, "`%s` did not work: %s", r.call.Name, r.text)
+			continue
+		}
+		fmt.Fprintf(&b, "Here is what `%s` says:\n\n%s", r.call.Name, pretty(r.text))
+	}
+	if b.Len() == 0 {
+		return text("I loaded what you asked about. Tell me what to do with it, or say \"help\" to see the tools."), true
+	}
+	return answer{text: b.String()}, true
+}
+
+// pretty shows JSON in a code block and other text as it is.
+func pretty(s string) string {
+	const most = 4000
+	s = strings.TrimSpace(s)
+	if s == "" {
+		return "(nothing)"
+	}
+	var v any
+	if json.Unmarshal([]byte(s), &v) == nil {
+		if plain, ok := v.(string); ok {
+			s = plain
+		} else if indented, err := json.MarshalIndent(v, "", "  "); err == nil {
+			s = "```json\n" + cut(string(indented), most) + "\n```"
+			return s
+		}
+	}
+	return cut(s, most)
+}
+
+func cut(s string, most int) string {
+	if len(s) <= most {
+		return s
+	}
+	return strings.ToValidUTF8(s[:most], "") + "\n…"
+}
+
+var explicitForm = regexp.MustCompile(`(?s)^/tool\s+(\S+)\s*(\{.*\})?\s*$`)
+
+// explicit runs "/tool name {json}".
+func explicit(req plugin.ModelRequest, question string) (answer, bool) {
+	m := explicitForm.FindStringSubmatch(question)
+	if m == nil {
+		return answer{}, false
+	}
+	t, ok := find(req.Tools, m[1])
+	if !ok {
+		return text("There is no tool called `%s` here. These are: %s.", m[1], toolNames(req.Tools)), true
+	}
+	args := json.RawMessage(`{}`)
+	if m[2] != "" {
+		if !json.Valid([]byte(m[2])) {
+			return text("What follows the tool's name must be a JSON object, as in `/tool %s {\"key\": \"value\"}`.", m[1]), true
+		}
+		args = json.RawMessage(m[2])
+	}
+	return call(t, args), true
+}
+
+func find(tools []plugin.ToolSpec, name string) (plugin.ToolSpec, bool) {
+	i := slices.IndexFunc(tools, func(t plugin.ToolSpec) bool { return t.Name == name })
+	if i < 0 {
+		return plugin.ToolSpec{}, false
+	}
+	return tools[i], true
+}
+
+func toolNames(tools []plugin.ToolSpec) string {
+	names := make([]string, 0, len(tools))
+	for _, t := range tools {
+		names = append(names, "`"+t.Name+"`")
+	}
+	if len(names) == 0 {
+		return "none"
+	}
+	return strings.Join(names, ", ")
+}
+
+func call(t plugin.ToolSpec, args json.RawMessage) answer {
+	return answer{
+		thought: "I will use " + t.Name + ".",
+		calls:   []plugin.ModelToolCall{{Name: t.Name, Args: args}},
+	}
+}
+
+var stillNeeds = regexp.MustCompile("^To use `([^`]+)` I still need ")
+
+// continued takes an answer to the guide's own question for arguments.
+func continued(req plugin.ModelRequest, question string) (answer, bool) {
+	if len(req.Messages) < 3 {
+		return answer{}, false
+	}
+	m := stillNeeds.FindStringSubmatch(req.Messages[len(req.Messages)-2].Text)
+	if m == nil {
+		return answer{}, false
+	}
+	t, ok := find(req.Tools, m[1])
+	if !ok {
+		return answer{}, false
+	}
+	before, _ := lastQuestion(req.Messages[:len(req.Messages)-2])
+	args, missing := fill(t, before)
+	more, _ := fillDirect(t, question, missing)
+	maps.Copy(args, more)
+	return proceed(t, args), true
+}
+
+var (
+	greetings = regexp.MustCompile(`(?i)^(hi|hello|hey|hallo|good (morning|afternoon|evening)|greetings|salut|hola)\b[\s\pP]*(there|oracle|guide|castalia|everyone|all)?[\s\pP]*$`)
+	thanks    = regexp.MustCompile(`(?i)^(thanks|thank you|thx|cheers)\b.{0,30}$`)
+	who       = regexp.MustCompile(`(?i)\b(who|what) are you\b|\byour name\b`)
+	oracleIs  = regexp.MustCompile(`(?m)^You are (.+?), an oracle`)
+)
+
+// smallTalk greets.
+func smallTalk(req plugin.ModelRequest, question string) (answer, bool) {
+	name := "the oracle"
+	if m := oracleIs.FindStringSubmatch(req.System); m != nil {
+		name = m[1]
+	}
+	switch {
+	case question == "":
+		return text("I did not get a message. Ask me something about Castalia."), true
+	case greetings.MatchString(question):
+		return text("Hello! I am %s's built-in guide. I answer questions about Castalia from its documentation and can use the tools "+
+			"that this conversation has. Say \"help\" to see them.", name), true
+	case thanks.MatchString(question):
+		return text("You are welcome."), true
+	case who.MatchString(question):
+		return text("I am the built-in guide of %s: a small program with fixed rules, not a language model. I quote Castalia's documentation "+
+			"and drive tools. Whoever runs this oracle can connect a language model instead.", name), true
+	}
+	return answer{}, false
+}
+
+var (
+	clockAsked = regexp.MustCompile(`(?i)\bwhat('s| is)? (the )?(time|date|day)\b|\bwhat time is it\b`)
+	clockLine  = regexp.MustCompile(`(?m)^It is (.+) where the user is`)
+)
+
+// clock tells the time in the user's zone, which the prompt knows.
+func clock(req plugin.ModelRequest, question string) (answer, bool) {
+	if !clockAsked.MatchString(question) {
+		return answer{}, false
+	}
+	if m := clockLine.FindStringSubmatch(req.System); m != nil {
+		return text("It is %s where you are.", m[1]), true
+	}
+	return text("It is %s UTC.", time.Now().UTC().Format("Monday, 2 January 2006, 15:04")), true
+}
+
+// useTool runs the tool that the question is about.
+func useTool(req plugin.ModelRequest, question string) (answer, bool) {
+	if asksAbout(question) {
+		return answer{}, false
+	}
+	return matchTool(req, question)
+}
+
+var aboutForm = regexp.MustCompile(`(?i)^\s*(how (do|can|does|to)|what (is|are|does)|why|explain|where do|tell me about)\b`)
+
+// asksAbout reports whether somebody wants to know about a thing rather than have it done.
+func asksAbout(question string) bool { return aboutForm.MatchString(question) }
+
+// matchTool finds the tool whose name the question spells out best.
+func matchTool(req plugin.ModelRequest, question string) (answer, bool) {
+	said := map[string]bool{}
+	for _, w := range words(question) {
+		said[stem(w)] = true
+	}
+	type candidate struct {
+		tool  plugin.ToolSpec
+		score float64
+	}
+	var best []candidate
+	for _, t := range req.Tools {
+		if t.Name == loadTool || t.Name == "list_capabilities" {
+			continue
+		}
+		if s := toolScore(t, question, said); s >= 1 {
+			best = append(best, candidate{t, s})
+		}
+	}
+	if len(best) == 0 {
+		return answer{}, false
+	}
+	slices.SortStableFunc(best, func(a, b candidate) int { return cmp.Compare(b.score, a.score) })
+	args, _ := fill(best[0].tool, question)
+	return proceed(best[0].tool, args), true
+}
+
+// toolScore is at least 1 when the question is clearly about the tool: it names
+// it, or says most words of its name.
+func toolScore(t plugin.ToolSpec, question string, said map[string]bool) float64 {
+	lower := strings.ToLower(question)
+	if name := strings.ToLower(t.Name); len(name) > 3 && strings.Contains(lower, name) {
+		return 10
+	}
+	parts := words(strings.ReplaceAll(t.Name, "__", " "))
+	if len(parts) > 1 && (parts[0] == "vfs" || parts[0] == "mcp" || parts[0] == "call") {
+		parts = parts[1:]
+	}
+	matched := 0.0
+	for _, w := range parts {
+		if said[stem(w)] || slices.ContainsFunc(synonyms[stem(w)], func(s string) bool { return said[stem(s)] }) {
+			matched++
+		}
+	}
+	share := matched / float64(len(parts))
+	about := 0.0
+	for _, w := range slices.Compact(slices.Sorted(slices.Values(terms(t.Description)))) {
+		if said[w] {
+			about++
+		}
+	}
+	switch {
+	case share >= 0.99 && (len(parts) > 1 || about >= 1):
+		return 2 + about/10
+	case share >= 0.5 && about >= 2:
+		return 1 + about/10
+	}
+	return 0
+}
+
+// synonyms are other words for the verbs of tools.
+var synonyms = map[string][]string{
+	"list": {"show", "ls", "browse"}, "read": {"open", "cat", "view", "show"}, "write": {"save", "create", "store", "put"},
+	"delete": {"remove", "erase", "rm"}, "search": {"find", "look", "grep"}, "get": {"show", "fetch", "look", "lookup", "find"},
+	"remember": {"note", "memorize"}, "recall": {"remember", "know"}, "forget": {"erase"}, "set": {"change", "make", "switch", "turn"},
+	"query": {"ask", "lookup"}, "entity": {"entity", "entities"},
+}
+
+// proceed runs a tool, or asks for what it still needs.
+func proceed(t plugin.ToolSpec, args map[string]any) answer {
+	var missing []string
+	schema := schemaOf(t)
+	for _, name := range schema.Required {
+		if _, ok := args[name]; ok {
+			continue
+		}
+		what := "`" + name + "`"
+		if d := schema.Properties[name].Description; d != "" {
+			what += " (" + strings.TrimSuffix(d, ".") + ")"
+		}
+		missing = append(missing, what)
+	}
+	if len(missing) > 0 {
+		return text("To use `%s` I still need %s.", t.Name, strings.Join(missing, " and "))
+	}
+	data, err := json.Marshal(args)
+	if err != nil {
+		return text("I could not prepare the arguments of `%s`.", t.Name)
+	}
+	return call(t, data)
+}
+
+var capabilityLine = regexp.MustCompile(`(?m)^- ([a-z0-9-]+) \(load it with load_capability\): (.*)$`)
+
+// loadCapability loads the capability that fits the question.
+func loadCapability(req plugin.ModelRequest, question string) (answer, bool) {
+	t, ok := find(req.Tools, loadTool)
+	if !ok || asksAbout(question) {
+		return answer{}, false
+	}
+	ix := &index{found: map[string]int{}}
+	for _, m := range capabilityLine.FindAllStringSubmatch(req.System, -1) {
+		ix.add(passage{source: m[1], title: m[1], text: m[2]})
+	}
+	hits := ix.search(question, 1)
+	if len(hits) == 0 { // one word of what it is for is enough: loading does no harm
+		return answer{}, false
+	}
+	args, err := json.Marshal(map[string]string{"name": hits[0].source})
+	if err != nil {
+		return answer{}, false
+	}
+	a := call(t, args)
+	a.thought = "I will load " + hits[0].source + "."
+	return a, true
+}
+
+// quote answers from the documentation.
+func (p *Provider) quote(_ plugin.ModelRequest, question string) (answer, bool) {
+	hits := p.index.search(question, 3)
+	if len(hits) == 0 || hits[0].share < 0.34 {
+		return answer{}, false
+	}
+	var b strings.Builder
+	b.WriteString("From Castalia's documentation:\n\n")
+	for i, h := range hits {
+		if i > 0 && h.score < hits[0].score*0.7 {
+			break
+		}
+		fmt.Fprintf(&b, "**%s**\n\n%s\n\n(%s)\n\n", h.title, h.text, h.source)
+	}
+	return answer{text: strings.TrimSpace(b.String())}, true
+}
+
+var helpForm = regexp.MustCompile(`(?i)^\W*(help( me)?|what can (you|i) (do|try|ask)( here)?|(list |show )?(the |your |all )?(tools|capabilities))\W*$`)
+
+// whatCanYouDo lists the tools of the turn.
+func whatCanYouDo(req plugin.ModelRequest, question string) (answer, bool) {
+	if !helpForm.MatchString(question) {
+		return answer{}, false
+	}
+	var b strings.Builder
+	b.WriteString("I can answer questions about Castalia, tell the time and do sums.")
+	if len(req.Tools) > 0 {
+		b.WriteString(" I can also use these tools; name one, or write `/tool name {\"key\": \"value\"}`:\n")
+		for _, t := range req.Tools {
+			line, _, _ := strings.Cut(t.Description, "\n")
+			fmt.Fprintf(&b, "\n- `%s`: %s", t.Name, line)
+		}
+	}
+	for i, m := range capabilityLine.FindAllStringSubmatch(req.System, -1) {
+		if i == 0 {
+			b.WriteString("\n\nAnd I can load more when you ask for it:\n")
+		}
+		fmt.Fprintf(&b, "\n- %s: %s", m[1], m[2])
+	}
+	return answer{text: b.String()}, true
+}
