@@ -1,0 +1,138 @@
+package filestore
+
+import (
+	"slices"
+
+	"github.com/castalia-org/castalia/internal/platform/fault"
+)
+
+// Ability is a set of things that a grant lets its holder do.
+type Ability uint8
+
+// The abilities. What a written grant covers is decided where tokens are read.
+const (
+	List Ability = 1 << iota
+	Read
+	Write
+	Delete
+
+	All = List | Read | Write | Delete
+)
+
+// String names one ability as a token would.
+func (a Ability) String() string {
+	switch a {
+	case List:
+		return "fs/list"
+	case Read:
+		return "fs/read"
+	case Write:
+		return "fs/write"
+	case Delete:
+		return "fs/delete"
+	default:
+		return "fs"
+	}
+}
+
+// Grant is one capability of a token, read.
+type Grant struct {
+	Abilities Ability
+	// Root is the folder or file that the grant reaches; "/" is everything.
+	Root string
+	// Reveal lists the folders whose dot-files may be seen; "/" is all of them.
+	Reveal []string
+}
+
+// Access is what a caller may do, and who it is. It is computed once per
+// request, from a verified token.
+type Access struct {
+	Namespace string
+	Grants    []Grant
+	// CIDs, when not nil, is the set of contents that may be reached, and nothing
+	// but reading by CID is allowed. An empty set reaches nothing.
+	CIDs []string
+	// Scoped says that CIDs counts, so that an empty set is not "everything".
+	Scoped bool
+	// Invoker signed the request; Actor is whose authority it uses; Proof is the
+	// token's CID. They are kept with every change.
+	Invoker, Actor, Proof string
+}
+
+// Owner returns the access of a namespace's owner.
+func Owner(namespace string) Access {
+	return Access{
+		Namespace: namespace, Invoker: namespace, Actor: namespace,
+		Grants: []Grant{{Abilities: All, Root: "/", Reveal: []string{"/"}}},
+	}
+}
+
+// Has reports whether some grant gives the ability.
+func (a Access) Has(need Ability) bool {
+	return slices.ContainsFunc(a.Grants, func(g Grant) bool { return g.Abilities&need == need })
+}
+
+// Area is a subtree that a scope reaches.
+type Area struct {
+	Root   string
+	Reveal []string
+}
+
+// Scope is an Access narrowed to one ability: what a query may see. Stores put
+// it into the query itself.
+type Scope struct {
+	Namespace string
+	Areas     []Area
+	// CIDs limits the scope to these contents when Limited is set.
+	CIDs    []string
+	Limited bool
+}
+
+// scope narrows the access to an ability by path. A token that is limited to
+// CIDs has no such scope.
+func (a Access) scope(need Ability) (Scope, error) {
+	if a.Scoped {
+		return Scope{}, fault.New(fault.Forbidden, "this token reaches files by CID only").WithCode("cid_scoped")
+	}
+	return a.narrow(need)
+}
+
+// cidScope narrows the access to reading by CID.
+func (a Access) cidScope() (Scope, error) {
+	s, err := a.narrow(Read)
+	s.CIDs, s.Limited = a.CIDs, a.Scoped
+	return s, err
+}
+
+func (a Access) narrow(need Ability) (Scope, error) {
+	s := Scope{Namespace: a.Namespace}
+	for _, g := range a.Grants {
+		if g.Abilities&need == need {
+			s.Areas = append(s.Areas, Area{g.Root, g.Reveal})
+		}
+	}
+	if len(s.Areas) == 0 || a.Namespace == "" {
+		return Scope{}, fault.New(fault.Forbidden, "the token does not grant "+need.String()).WithCode("ability_not_granted")
+	}
+	return s, nil
+}
+
+// Allows reports whether the scope reaches a path.
+func (s Scope) Allows(path string) bool {
+	return slices.ContainsFunc(s.Areas, func(a Area) bool { return a.allows(path) })
+}
+
+func (a Area) allows(path string) bool {
+	if !within(path, a.Root) {
+		return false
+	}
+	return !isHidden(path) || slices.ContainsFunc(a.Reveal, func(r string) bool { return within(path, r) })
+}
+
+// writable fails when the scope does not reach the path that is to be written.
+func (s Scope) writable(path string) error {
+	if !s.Allows(path) {
+		return fault.New(fault.Forbidden, "the token does not reach this path").WithCode("out_of_scope")
+	}
+	return nil
+}

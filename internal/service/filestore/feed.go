@@ -1,0 +1,72 @@
+package filestore
+
+import (
+	"context"
+	"time"
+)
+
+// feedPoll is how often a waiting reader looks at the store without a hint.
+const feedPoll = time.Second
+
+// Changes returns what happened after a number, oldest first, and the number to
+// ask with next. Only what lies inside the caller's scope is told.
+func (s *Service) Changes(ctx context.Context, a Access, after int64, limit int) ([]Event, int64, error) {
+	scope, err := a.scope(List)
+	if err != nil {
+		return nil, 0, err
+	}
+	return s.events(ctx, scope, after, limit)
+}
+
+func (s *Service) events(ctx context.Context, scope Scope, after int64, limit int) ([]Event, int64, error) {
+	events, newest, err := s.store.Events(ctx, scope, after, limit)
+	if err != nil {
+		return nil, 0, err
+	}
+	if len(events) == limit {
+		return events, events[len(events)-1].Seq, nil
+	}
+	return events, max(newest, after), nil
+}
+
+// WaitChanges is Changes that waits for the first one.
+func (s *Service) WaitChanges(ctx context.Context, a Access, after int64, limit int) ([]Event, int64, error) {
+	scope, err := a.scope(List)
+	if err != nil {
+		return nil, 0, err
+	}
+	tick := time.NewTicker(feedPoll)
+	defer tick.Stop()
+	for {
+		hint := s.waiters.wait(a.Namespace)
+		events, next, err := s.events(ctx, scope, after, limit)
+		if err != nil || len(events) > 0 {
+			return events, next, err
+		}
+		after = next
+		select {
+		case <-hint:
+		case <-tick.C:
+		case <-ctx.Done():
+			return nil, after, ctx.Err()
+		}
+	}
+}
+
+// Audit is Changes for whoever may see who did what: it needs every ability over
+// the whole namespace.
+func (s *Service) Audit(ctx context.Context, a Access, after int64, limit int) ([]Event, int64, error) {
+	scope, err := a.scope(All)
+	if err != nil {
+		return nil, 0, err
+	}
+	return s.events(ctx, scope, after, limit)
+}
+
+// Usage returns what the namespace holds.
+func (s *Service) Usage(ctx context.Context, a Access) (Usage, error) {
+	if _, err := a.scope(List); err != nil {
+		return Usage{}, err
+	}
+	return s.store.Usage(ctx, a.Namespace)
+}

@@ -1,0 +1,140 @@
+package filestore
+
+import (
+	"context"
+
+	"github.com/castalia-org/castalia/internal/platform/fault"
+	"github.com/castalia-org/castalia/internal/protocol/cid"
+)
+
+// Stat returns the file at a path.
+func (s *Service) Stat(ctx context.Context, a Access, path string) (File, error) {
+	scope, err := a.scope(List)
+	if err != nil {
+		return File{}, err
+	}
+	return s.at(ctx, scope, path)
+}
+
+func (s *Service) at(ctx context.Context, scope Scope, path string) (File, error) {
+	path, err := CleanPath(path)
+	if err != nil {
+		return File{}, err
+	}
+	return s.store.FileByPath(ctx, scope, path)
+}
+
+// StatID returns the file with an identifier.
+func (s *Service) StatID(ctx context.Context, a Access, id string) (File, error) {
+	scope, err := a.scope(List)
+	if err != nil {
+		return File{}, err
+	}
+	return s.store.FileByID(ctx, scope, id)
+}
+
+// OpenPath opens the current version of the file at a path.
+func (s *Service) OpenPath(ctx context.Context, a Access, path string) (File, *Opened, error) {
+	scope, err := a.scope(Read)
+	if err != nil {
+		return File{}, nil, err
+	}
+	f, err := s.at(ctx, scope, path)
+	return s.opened(ctx, f, err)
+}
+
+// OpenID opens the current version of a file.
+func (s *Service) OpenID(ctx context.Context, a Access, id string) (File, *Opened, error) {
+	scope, err := a.scope(Read)
+	if err != nil {
+		return File{}, nil, err
+	}
+	f, err := s.store.FileByID(ctx, scope, id)
+	return s.opened(ctx, f, err)
+}
+
+// OpenCID opens a file by its content. A CID outside a token's set is Forbidden
+// before anything is looked up; one inside it that no reachable file has is
+// NotFound, as is anything that is not a CID.
+func (s *Service) OpenCID(ctx context.Context, a Access, text string) (File, *Opened, error) {
+	scope, err := a.cidScope()
+	if err != nil {
+		return File{}, nil, err
+	}
+	c, parseErr := cid.Parse(text)
+	if scope.Limited && (parseErr != nil || !contains(scope.CIDs, c)) {
+		return File{}, nil, fault.New(fault.Forbidden, "the token does not reach this CID").WithCode("cid_not_granted")
+	}
+	if parseErr != nil {
+		return File{}, nil, notFound()
+	}
+	f, err := s.store.FileByCID(ctx, scope, c.String())
+	return s.opened(ctx, f, err)
+}
+
+// contains compares CIDs, not their spellings.
+func contains(set []string, want cid.CID) bool {
+	for _, text := range set {
+		if c, err := cid.Parse(text); err == nil && c == want {
+			return true
+		}
+	}
+	return false
+}
+
+// OpenPublic opens a file that its owner has made public.
+func (s *Service) OpenPublic(ctx context.Context, publicID string) (File, *Opened, error) {
+	f, err := s.store.PublicFile(ctx, publicID)
+	return s.opened(ctx, f, err)
+}
+
+func (s *Service) opened(ctx context.Context, f File, err error) (File, *Opened, error) {
+	if err != nil {
+		return File{}, nil, err
+	}
+	o, err := s.open(ctx, f.Content)
+	return f, o, err
+}
+
+// CIDs lists the files that can be addressed by CID, in path order, and counts
+// them all.
+func (s *Service) CIDs(ctx context.Context, a Access, p Page) ([]File, int64, error) {
+	scope, err := a.cidScope()
+	if err != nil {
+		return nil, 0, err
+	}
+	scope = canonical(scope)
+	files, err := s.store.Files(ctx, scope, ListQuery{Limit: p.Limit, Offset: p.Offset})
+	if err != nil {
+		return nil, 0, err
+	}
+	total, err := s.store.CountFiles(ctx, scope)
+	return files, total, err
+}
+
+// canonical brings a scope's CIDs to the spelling that is stored.
+func canonical(s Scope) Scope {
+	if !s.Limited {
+		return s
+	}
+	set := make([]string, 0, len(s.CIDs))
+	for _, text := range s.CIDs {
+		if c, err := cid.Parse(text); err == nil {
+			set = append(set, c.String())
+		}
+	}
+	s.CIDs = set
+	return s
+}
+
+// Page selects a part of a listing.
+type Page struct{ Limit, Offset int }
+
+// List returns the files whose path begins with a prefix.
+func (s *Service) List(ctx context.Context, a Access, prefix string, p Page) ([]File, error) {
+	scope, err := a.scope(List)
+	if err != nil {
+		return nil, err
+	}
+	return s.store.Files(ctx, scope, ListQuery{Prefix: prefix, Limit: p.Limit, Offset: p.Offset})
+}

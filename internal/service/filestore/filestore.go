@@ -1,0 +1,108 @@
+// Package filestore keeps people's files: encrypted at rest, named by path and by
+// content, with every version readable and every change attributed.
+//
+// It promises that a version is whole or absent whatever happens in between,
+// that what was acknowledged is durable, that a caller's scope is part of every
+// query, and that file text is in clear nowhere at rest. It refuses to reach
+// beyond a scope, and to say whether something exists there. It knows no HTTP and
+// no SQL: filestorehttp and filestoremcp reach it, filestoresql and a blob.Store
+// serve it.
+package filestore
+
+import (
+	"log/slog"
+	"time"
+
+	"github.com/castalia-org/castalia/internal/platform/blob"
+	"github.com/castalia-org/castalia/internal/protocol/seal"
+)
+
+// DefaultKeep is how many versions of a file a namespace retains.
+const DefaultKeep = 50
+
+// Limits that hold for every namespace.
+const (
+	// InlineLimit is the largest content that lives in the database, in the same
+	// transaction as its version.
+	InlineLimit = 32 << 10
+	// MaxPage is the largest page of a listing; DefaultPage the usual one.
+	MaxPage     = 200
+	DefaultPage = 50
+	// MaxBatch is the largest number of items in one batch.
+	MaxBatch = 1000
+	// MaxQuery is the longest search term or pattern.
+	MaxQuery = 512
+	// MaxLines is the largest window of a line read; DefaultLines the usual one.
+	MaxLines     = 5000
+	DefaultLines = 2000
+)
+
+type clock func() time.Time
+
+// Config of a Service. Zero values choose defaults, but the master key must be given.
+type Config struct {
+	MasterKey seal.Key
+	// OldKeys open namespaces that were not yet wrapped again.
+	OldKeys   []seal.Key
+	MaxUpload int64 // 5 GiB
+	// TrashDays is how long a deleted file can be restored.
+	TrashDays int // 30
+	// Grace is how long dead objects stay for open readers.
+	Grace time.Duration // 1 h
+	// UploadTTL is how long a resumable upload may rest.
+	UploadTTL time.Duration // 24 h
+}
+
+// Deps are what a Service works with.
+type Deps struct {
+	Store  Store
+	Blobs  blob.Store
+	Logger *slog.Logger     // nil is silent
+	Now    func() time.Time // nil is time.Now
+	// Hint, when set, is told that a namespace changed: others may look now.
+	Hint func(namespace string)
+}
+
+// Service is the file store.
+type Service struct {
+	store   Store
+	blobs   blob.Store
+	keys    *keyring
+	cfg     Config
+	now     clock
+	log     *slog.Logger
+	waiters *waiters
+	hint    func(string)
+}
+
+// New returns a Service.
+func New(d Deps, cfg Config) *Service {
+	if cfg.MaxUpload <= 0 {
+		cfg.MaxUpload = 5 << 30
+	}
+	if cfg.TrashDays <= 0 {
+		cfg.TrashDays = 30
+	}
+	if cfg.Grace <= 0 {
+		cfg.Grace = time.Hour
+	}
+	if cfg.UploadTTL <= 0 {
+		cfg.UploadTTL = 24 * time.Hour
+	}
+	if d.Now == nil {
+		d.Now = time.Now
+	}
+	if d.Logger == nil {
+		d.Logger = slog.New(slog.DiscardHandler)
+	}
+	if d.Hint == nil {
+		d.Hint = func(string) {}
+	}
+	return &Service{
+		store: d.Store, blobs: d.Blobs, cfg: cfg, now: d.Now, log: d.Logger, hint: d.Hint,
+		keys: newKeyring(d.Store, d.Now, cfg.MasterKey, cfg.OldKeys), waiters: newWaiters(),
+	}
+}
+
+// MaxUpload is the largest file.
+func (s *Service) MaxUpload() int64 { return s.cfg.MaxUpload }

@@ -1,0 +1,215 @@
+package filestore
+
+import (
+	"bytes"
+	"context"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/castalia-org/castalia/internal/platform/blob"
+	"github.com/castalia-org/castalia/internal/platform/fault"
+	"github.com/castalia-org/castalia/internal/protocol/cid"
+	"github.com/castalia-org/castalia/internal/protocol/seal"
+)
+
+// A pending blob is swept when its lease ends; whoever writes it renews the
+// lease several times before that.
+const (
+	blobLease = time.Hour
+	blobRenew = 10 * time.Minute
+)
+
+// ingest reads body once and leaves its sealed content: small content inside the
+// returned blob, other content in the object store under a pending record.
+func (s *Service) ingest(ctx context.Context, ns string, body io.Reader, hint int64) (*Blob, Content, error) {
+	if hint > s.cfg.MaxUpload {
+		return nil, Content{}, s.tooLarge()
+	}
+	keys, err := s.keys.namespace(ctx, ns)
+	if err != nil {
+		return nil, Content{}, err
+	}
+	b := &Blob{ID: newBlobID(), Namespace: ns}
+	key := seal.NewKey()
+	if b.WrappedKey, err = seal.Wrap(keys.content, key, blobAAD(ns, b.ID)); err != nil {
+		return nil, Content{}, fmt.Errorf("wrap content key: %w", err)
+	}
+	state := cid.NewState(false)
+	head, whole, err := readHead(body, hint)
+	if err != nil {
+		return nil, Content{}, err
+	}
+	if whole {
+		err = s.sealInline(b, key, head, state)
+	} else {
+		rest := &limited{r: io.MultiReader(bytes.NewReader(head), body), left: s.cfg.MaxUpload, err: s.tooLarge()}
+		err = s.sealObject(ctx, b, key, rest, state)
+	}
+	if err != nil {
+		return nil, Content{}, err
+	}
+	return b, describe(b, state.Finish()), nil
+}
+
+// readHead reads as much as may live in the database, and reports whether that
+// was all.
+func readHead(body io.Reader, hint int64) ([]byte, bool, error) {
+	size := int64(InlineLimit + 1)
+	if hint > 0 && hint < InlineLimit {
+		size = hint + 1 // one more, to see the end
+	}
+	head := make([]byte, size)
+	n, err := io.ReadFull(body, head)
+	switch {
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+		return head[:n], true, nil
+	case err != nil:
+		return nil, false, bodyError(err)
+	}
+	return head, false, nil
+}
+
+// describe fills in what the pass over the content found.
+func describe(b *Blob, r cid.Result) Content {
+	b.Size = r.Size
+	b.Leaves = make([]byte, 0, len(r.Leaves)*32)
+	for _, d := range r.Leaves {
+		b.Leaves = append(b.Leaves, d[:]...)
+	}
+	return Content{Blob: b.ID, CID: r.CID.String(), Hash: hex.EncodeToString(r.Content[:]), Size: r.Size}
+}
+
+func (s *Service) sealInline(b *Blob, key seal.Key, plain []byte, state *cid.State) error {
+	if int64(len(plain)) > s.cfg.MaxUpload {
+		return s.tooLarge()
+	}
+	if err := state.Scan(bytes.NewReader(plain), cid.Options{SizeHint: int64(len(plain))}); err != nil {
+		return fmt.Errorf("hash content: %w", err)
+	}
+	header, sealed, err := seal.Bytes(plain, key, extentAAD(b.Namespace, b.ID, 0))
+	if err != nil {
+		return fmt.Errorf("seal content: %w", err)
+	}
+	b.State = Live
+	b.Extents = []Extent{{Inline: sealed, Header: header[:], Size: int64(len(plain)), Sealed: int64(len(sealed))}}
+	return nil
+}
+
+// sealObject stores content as one extent in the object store. The record comes
+// first, so that whatever a crash leaves behind is found by the sweeper.
+func (s *Service) sealObject(ctx context.Context, b *Blob, key seal.Key, body io.Reader, state *cid.State) error {
+	b.Extents = []Extent{{Object: objectKey(b.ID, 0)}}
+	if err := s.store.Reserve(ctx, *b, s.now().Add(blobLease)); err != nil {
+		return fmt.Errorf("reserve content: %w", err)
+	}
+	stop := s.keepReserved(ctx, b.ID)
+	defer stop()
+	e, err := s.putExtent(ctx, b, 0, key, body, state)
+	if err != nil {
+		s.abandon(ctx, b.ID)
+		return err
+	}
+	b.Extents[0] = e
+	return nil
+}
+
+// putExtent seals body into an object while hashing it.
+func (s *Service) putExtent(ctx context.Context, b *Blob, seq int, key seal.Key, body io.Reader, state *cid.State) (Extent, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	e := Extent{Seq: seq, Object: objectKey(b.ID, seq)}
+	pr, pw := io.Pipe()
+	stored := make(chan error, 1)
+	go func() {
+		_, err := s.blobs.Put(ctx, e.Object, pr, blob.PutOptions{CreateOnly: true})
+		_ = pr.CloseWithError(errStoreStopped) // a writer that is still there must not wait
+		stored <- err
+	}()
+	w, err := seal.NewWriter(pw, key, extentAAD(b.Namespace, b.ID, seq))
+	if err == nil {
+		err = state.Scan(body, cid.Options{Each: func(p []byte) error { _, err := w.Write(p); return err }})
+	}
+	if err == nil {
+		err = w.Close()
+	}
+	_ = pw.CloseWithError(err) // nil is the end of the object
+	if putErr := <-stored; putErr != nil && (err == nil || errors.Is(err, errStoreStopped)) {
+		return Extent{}, storeError(putErr)
+	}
+	if err != nil {
+		return Extent{}, bodyError(err)
+	}
+	header := w.Header()
+	e.Header, e.Size, e.Sealed = header[:], w.Size(), seal.SealedSize(w.Size())
+	return e, nil
+}
+
+var errStoreStopped = errors.New("object store stopped reading")
+
+// keepReserved renews the blob's lease until stop is called.
+func (s *Service) keepReserved(ctx context.Context, id string) (stop func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		tick := time.NewTicker(blobRenew)
+		defer tick.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-tick.C:
+				_ = s.store.RenewBlob(ctx, id, s.now().Add(blobLease)) // the next tick tries again
+			}
+		}
+	}()
+	return func() { cancel(); <-done }
+}
+
+// abandon gives a pending blob to the sweeper at once. When that fails, the
+// lease's end does it.
+func (s *Service) abandon(ctx context.Context, id string) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+	defer cancel()
+	_ = s.store.Abandon(ctx, id, s.now())
+}
+
+func (s *Service) tooLarge() error {
+	return fault.Newf(fault.TooLarge, "a file has at most %d bytes", s.cfg.MaxUpload)
+}
+
+// bodyError classifies what went wrong while a body was read.
+func bodyError(err error) error {
+	if fault.KindOf(err) != fault.Internal {
+		return err
+	}
+	return fault.Wrap(fault.Invalid, "the body ended early", err)
+}
+
+// storeError hides the object store from the caller but for its state.
+func storeError(err error) error {
+	switch fault.KindOf(err) {
+	case fault.StorageFull, fault.Canceled, fault.Timeout, fault.Unavailable:
+		return err
+	default:
+		return fault.Wrap(fault.Unavailable, "The object store failed.", err)
+	}
+}
+
+// limited fails when more than left bytes are read.
+type limited struct {
+	r    io.Reader
+	left int64
+	err  error
+}
+
+func (l *limited) Read(p []byte) (int, error) {
+	n, err := l.r.Read(p)
+	if l.left -= int64(n); l.left < 0 {
+		return 0, l.err
+	}
+	return n, err
+}

@@ -1,0 +1,194 @@
+package filestore
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/castalia-org/castalia/internal/platform/blob"
+	"github.com/castalia-org/castalia/internal/platform/fault"
+	"github.com/castalia-org/castalia/internal/protocol/seal"
+)
+
+// Opened is the content of a version, ready to be read in ranges. It holds no
+// resources.
+type Opened struct {
+	ctx     context.Context //nolint:containedctx // an Opened lives as long as its request
+	blobs   blob.Store
+	size    int64
+	extents []openExtent
+}
+
+// openExtent is an extent with its place in the content.
+type openExtent struct {
+	Extent
+	start  int64
+	opener *seal.Opener
+}
+
+// open prepares the content of a version.
+func (s *Service) open(ctx context.Context, c Content) (*Opened, error) {
+	b, err := s.store.Blob(ctx, c.Blob)
+	if err != nil {
+		return nil, fmt.Errorf("find content: %w", err)
+	}
+	if b.State != Live {
+		return nil, fault.New(fault.Gone, "the content was destroyed")
+	}
+	return s.openBlob(ctx, b, c.Size)
+}
+
+func (s *Service) openBlob(ctx context.Context, b Blob, size int64) (*Opened, error) {
+	key, err := s.keys.blobKey(ctx, b)
+	if err != nil {
+		return nil, fmt.Errorf("open content: %w", err)
+	}
+	o := &Opened{ctx: ctx, blobs: s.blobs}
+	for _, e := range b.Extents {
+		header, err := seal.ParseHeader(e.Header)
+		if err != nil {
+			return nil, corrupt(err)
+		}
+		opener, err := seal.NewOpener(key, extentAAD(b.Namespace, b.ID, e.Seq), header, e.Size, e.Sealed)
+		if err != nil {
+			return nil, corrupt(err)
+		}
+		o.extents = append(o.extents, openExtent{e, o.size, opener})
+		o.size += e.Size
+	}
+	if o.size != size {
+		return nil, corrupt(fmt.Errorf("extents have %d bytes, the version %d", o.size, size))
+	}
+	return o, nil
+}
+
+func corrupt(err error) error {
+	return fault.Wrap(fault.Internal, "The stored content is damaged.", err).WithCode("corrupt")
+}
+
+// Size returns the length of the content.
+func (o *Opened) Size() int64 { return o.size }
+
+// Range returns n bytes from off; n < 0 means to the end.
+func (o *Opened) Range(off, n int64) (io.ReadCloser, error) {
+	if off < 0 || off > o.size {
+		return nil, fault.New(fault.RangeUnsatisfiable, "the range lies beyond the file")
+	}
+	if n < 0 || n > o.size-off {
+		n = o.size - off
+	}
+	if len(o.extents) == 1 { // almost always
+		return o.extents[0].open(o, off, n)
+	}
+	return &joined{o: o, off: off, left: n}, nil
+}
+
+func (e openExtent) open(o *Opened, off, n int64) (io.ReadCloser, error) {
+	r, err := e.opener.Range(func(off, n int64) (io.ReadCloser, error) {
+		if e.Object == "" {
+			if off+n > int64(len(e.Inline)) {
+				return nil, seal.ErrCorrupt
+			}
+			return io.NopCloser(bytes.NewReader(e.Inline[off : off+n])), nil
+		}
+		return o.blobs.Get(o.ctx, e.Object, off, n)
+	}, off, n)
+	if err != nil {
+		return nil, readError(err)
+	}
+	return &named{r}, nil
+}
+
+// named gives damage its kind.
+type named struct{ io.ReadCloser }
+
+func (n *named) Read(p []byte) (int, error) {
+	c, err := n.ReadCloser.Read(p)
+	return c, readError(err)
+}
+
+// WriteTo passes whole segments on.
+func (n *named) WriteTo(w io.Writer) (int64, error) {
+	c, err := io.Copy(w, n.ReadCloser)
+	return c, readError(err)
+}
+
+func readError(err error) error {
+	switch {
+	case err == nil, err == io.EOF:
+		return err
+	case errors.Is(err, seal.ErrCorrupt), errors.Is(err, blob.ErrNotFound), errors.Is(err, blob.ErrRange):
+		return corrupt(err)
+	default:
+		return err
+	}
+}
+
+// joined reads over several extents.
+type joined struct {
+	o    *Opened
+	off  int64
+	left int64
+	cur  io.ReadCloser
+}
+
+func (j *joined) Read(p []byte) (int, error) {
+	for {
+		if j.cur == nil {
+			if j.left == 0 {
+				return 0, io.EOF
+			}
+			if err := j.next(); err != nil {
+				return 0, err
+			}
+		}
+		n, err := j.cur.Read(p)
+		j.off += int64(n)
+		j.left -= int64(n)
+		if err == io.EOF { //nolint:errorlint // readers return io.EOF itself
+			_ = j.cur.Close()
+			j.cur, err = nil, nil
+		}
+		if n > 0 || err != nil {
+			return n, err
+		}
+	}
+}
+
+func (j *joined) next() error {
+	for _, e := range j.o.extents {
+		if j.off >= e.start && j.off < e.start+e.Size {
+			at := j.off - e.start
+			var err error
+			j.cur, err = e.open(j.o, at, min(j.left, e.Size-at))
+			return err
+		}
+	}
+	return corrupt(fmt.Errorf("no extent at %d", j.off))
+}
+
+func (j *joined) Close() error {
+	if j.cur == nil {
+		return nil
+	}
+	return j.cur.Close()
+}
+
+// readAll returns the content when it has at most limit bytes.
+func (o *Opened) readAll(limit int64) ([]byte, error) {
+	if o.size > limit {
+		return nil, fault.Newf(fault.TooLarge, "the file has more than %d bytes", limit)
+	}
+	r, err := o.Range(0, -1)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = r.Close() }()
+	b := bytes.NewBuffer(make([]byte, 0, o.size+1))
+	if _, err := b.ReadFrom(r); err != nil {
+		return nil, err
+	}
+	return b.Bytes(), nil
+}

@@ -1,0 +1,143 @@
+package filestore
+
+import (
+	"context"
+	"time"
+)
+
+// Store keeps the records. Every method is one transaction; scopes are part of
+// the query. Absent things are fault.NotFound.
+type Store interface {
+	Records
+	Changer
+	Blobs
+	Uploads
+	Index
+	Shares
+	Upkeep
+}
+
+// Records reads files and their past.
+type Records interface {
+	FileByPath(ctx context.Context, s Scope, path string) (File, error)
+	FileByID(ctx context.Context, s Scope, id string) (File, error)
+	TrashedByID(ctx context.Context, s Scope, id string) (File, error)
+	// FileByCID returns one file with the content inside the scope: the first by path.
+	FileByCID(ctx context.Context, s Scope, cid string) (File, error)
+	// PublicFile finds a file by its public id, in any namespace.
+	PublicFile(ctx context.Context, publicID string) (File, error)
+	Files(ctx context.Context, s Scope, q ListQuery) ([]File, error)
+	CountFiles(ctx context.Context, s Scope) (int64, error)
+	Trash(ctx context.Context, s Scope, limit, offset int) ([]File, error)
+	Versions(ctx context.Context, s Scope, fileID string) ([]Version, error)
+	Version(ctx context.Context, s Scope, fileID string, number int64) (Version, error)
+	// Events returns the changes after a number, oldest first, and the newest number.
+	Events(ctx context.Context, s Scope, after int64, limit int) ([]Event, int64, error)
+	Usage(ctx context.Context, namespace string) (Usage, error)
+}
+
+// ListQuery selects files in path order.
+type ListQuery struct {
+	// Under is a folder: files at or below it. Prefix is a prefix of the path's text.
+	Under, Prefix string
+	// From is the first path to return, After the last one not to.
+	From, After   string
+	Limit, Offset int
+}
+
+// Changer makes changes. What depends on the current state is decided inside the
+// transaction.
+type Changer interface {
+	Commit(ctx context.Context, c Commit) (Receipt, error)
+	Move(ctx context.Context, m Move) (Receipt, error)
+	ToTrash(ctx context.Context, c Change) (Receipt, error)
+	FromTrash(ctx context.Context, c Change, path string) (Receipt, error)
+	Purge(ctx context.Context, c Change) (Receipt, error)
+	SetPublic(ctx context.Context, c Change, public bool) (Receipt, error)
+	// Replay returns the receipt of a change that was made under the key before.
+	Replay(ctx context.Context, namespace string, once Once) (Receipt, bool, error)
+}
+
+// Change is what every change carries.
+type Change struct {
+	Scope  Scope
+	FileID string
+	If     Condition
+	By     By
+	Once   Once
+	Now    time.Time
+}
+
+// Mode says what a Commit expects to find.
+type Mode int
+
+// A Commit creates (and fails when the path is taken), replaces (and fails when
+// there is nothing), or does what is needed.
+const (
+	CreateOnly Mode = iota
+	ReplaceOnly
+	Upsert
+)
+
+// Commit shows a new version.
+type Commit struct {
+	Change
+	Path    string // when FileID is empty
+	Mode    Mode
+	Content Content
+	// Blob is new content; its rows are written or flipped to live. Nil when
+	// Content names a blob that is live already.
+	Blob *Blob
+	Op   Op
+	NewID,
+	MimeType string // MimeType "" keeps the current one
+	// Keep is how many versions stay; 0 means the namespace's setting.
+	Keep int64
+}
+
+// Move gives a file another path.
+type Move struct {
+	Change
+	To        string
+	Overwrite bool // what is at To goes to the trash
+	Target    Scope
+}
+
+// Receipt is what a change answers, now and when it is asked again.
+type Receipt struct {
+	File     File
+	Created  bool
+	Replayed bool
+	// Seq is the change's number in the feed; 0 when nothing changed.
+	Seq int64
+}
+
+// Once makes a change happen at most once: a second one with the key gets the
+// first one's receipt. An empty key is no such promise.
+type Once struct{ Key, Fingerprint string }
+
+// Condition is what must hold of the current state. The zero value always holds.
+type Condition struct {
+	// Match lists CIDs (or content hashes) of which one must be current; Exists
+	// asks for any current version, None for no file at all.
+	Match  []string
+	Exists bool
+	None   bool
+	// NoMatch lists CIDs that must not be current.
+	NoMatch []string
+	// Version must be the current one, when it is not 0.
+	Version int64
+}
+
+// Blobs keeps content records and namespace keys.
+type Blobs interface {
+	Namespace(ctx context.Context, name string) (Namespace, error)
+	// CreateNamespace stores the record unless there is one, and returns what is stored.
+	CreateNamespace(ctx context.Context, n Namespace, now time.Time) (Namespace, error)
+	Blob(ctx context.Context, id string) (Blob, error)
+	// Reserve stores a pending blob under a lease.
+	Reserve(ctx context.Context, b Blob, until time.Time) error
+	RenewBlob(ctx context.Context, id string, until time.Time) error
+	// Abandon turns a pending blob dead.
+	Abandon(ctx context.Context, id string, now time.Time) error
+}

@@ -1,0 +1,117 @@
+package filestore
+
+import (
+	"context"
+	"time"
+)
+
+// Upload is a resumable upload.
+type Upload struct {
+	ID        string
+	Namespace string
+	Path      string
+	MimeType  string
+	Mode      Mode
+	Length    int64 // -1 while it is not declared
+	Offset    int64
+	Blob      string
+	State     []byte // of the hashes, so that any node can go on
+	Expires   time.Time
+	Extents   int
+}
+
+// Uploads keeps resumable uploads. A write to one needs its lock.
+type Uploads interface {
+	CreateUpload(ctx context.Context, u Upload, b Blob) error
+	Upload(ctx context.Context, s Scope, id string) (Upload, error)
+	// LockUpload takes the lock until a time, for one holder; false: somebody else has it.
+	LockUpload(ctx context.Context, id, holder string, now, until time.Time) (bool, error)
+	UnlockUpload(ctx context.Context, id, holder string) error
+	// AdvanceUpload adds an extent when the holder has the lock and the offset is still the old one.
+	AdvanceUpload(ctx context.Context, u Upload, holder string, from int64, e Extent) error
+	SetUploadLength(ctx context.Context, id string, length int64) error
+	DeleteUpload(ctx context.Context, id string, now time.Time) error
+}
+
+// Posting says where a word, known only by its keyed hash, stands in a file.
+type Posting struct {
+	Term  []byte
+	Count int
+	Lines []byte // line numbers as deltas
+}
+
+// Indexed is what search knows of a file's current version.
+type Indexed struct {
+	FileID   string
+	Version  int64
+	Words    int
+	Postings []Posting
+}
+
+// Found is a file that has all the terms of a query.
+type Found struct {
+	File  File
+	Words int
+	Terms []Posting
+}
+
+// Index keeps the blind search index.
+type Index interface {
+	// IndexBehind lists namespaces whose index has changes to read, with its cursor.
+	IndexBehind(ctx context.Context, limit int) ([]IndexCursor, error)
+	// SaveIndex replaces the postings of files and moves the cursor, if it is still at from.
+	SaveIndex(ctx context.Context, at IndexCursor, to int64, files []Indexed, gone []string) error
+	Lookup(ctx context.Context, s Scope, under string, terms [][]byte, limit int) ([]Found, error)
+	// TermFiles counts the files that have each term.
+	TermFiles(ctx context.Context, namespace string, terms [][]byte) ([]int64, error)
+	IndexedThrough(ctx context.Context, namespace string) (int64, error)
+}
+
+// IndexCursor is how far the index of a namespace has come.
+type IndexCursor struct {
+	Namespace string
+	Seq       int64
+}
+
+// Share is a link to a file or a folder.
+type Share struct {
+	ID        string
+	Namespace string
+	Path      string
+	CID       string // pins the content when set
+	TokenCID  string
+	Created   time.Time
+	Expires   time.Time
+	MaxUses   int64 // 0 is unlimited
+	Uses      int64
+	Revoked   time.Time
+	By        By
+}
+
+// Shares keeps share links.
+type Shares interface {
+	CreateShare(ctx context.Context, sh Share) error
+	Shares(ctx context.Context, s Scope, limit, offset int) ([]Share, error)
+	Share(ctx context.Context, namespace, id string) (Share, error)
+	RevokeShare(ctx context.Context, s Scope, id string, now time.Time) error
+	// UseShare counts one use, unless the link is over.
+	UseShare(ctx context.Context, id string, now time.Time) (Share, error)
+}
+
+// Upkeep is for the sweeper, the doctor and the rotation of keys.
+type Upkeep interface {
+	// ExpirePending turns pending blobs whose lease is over dead.
+	ExpirePending(ctx context.Context, now time.Time, limit int) (int, error)
+	DeadBlobs(ctx context.Context, before time.Time, limit int) ([]Blob, error)
+	ForgetBlob(ctx context.Context, id string) error
+	ExpiredTrash(ctx context.Context, before time.Time, limit int) ([]File, error)
+	ExpireOnce(ctx context.Context, before time.Time, limit int) (int, error)
+	ExpireUploads(ctx context.Context, now time.Time, limit int) (int, error)
+	// BlobsAfter lists blobs in order of their id.
+	BlobsAfter(ctx context.Context, id string, limit int) ([]Blob, error)
+	// VersionsOf lists the versions that use a blob.
+	VersionsOf(ctx context.Context, blob string) ([]Version, error)
+	FilePath(ctx context.Context, id string) (namespace, path string, err error)
+	NamespacesAfter(ctx context.Context, name string, limit int) ([]Namespace, error)
+	Rewrap(ctx context.Context, n Namespace, from string) error
+}

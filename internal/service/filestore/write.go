@@ -1,0 +1,155 @@
+package filestore
+
+import (
+	"context"
+	"io"
+	"strings"
+
+	"github.com/castalia-org/castalia/internal/platform/fault"
+)
+
+// Put is a request to store content.
+type Put struct {
+	// Path or FileID says where.
+	Path, FileID string
+	Mode         Mode
+	// MimeType "" keeps the file's, or is application/octet-stream.
+	MimeType string
+	Body     io.Reader
+	// Size is the body's length when it is known, else 0.
+	Size int64
+	If   Condition
+	Once Once
+	// Keep overrides how many versions stay; 0 is the namespace's setting.
+	Keep int64
+}
+
+// Put stores a new version of a file.
+func (s *Service) Put(ctx context.Context, a Access, p Put) (Receipt, error) {
+	scope, err := a.scope(Write)
+	if err != nil {
+		return Receipt{}, err
+	}
+	if r, ok, err := s.replay(ctx, a, p.Once); ok || err != nil {
+		return r, err
+	}
+	if p.MimeType, err = cleanMime(p.MimeType); err != nil {
+		return Receipt{}, err
+	}
+	if err := s.expect(ctx, scope, &p); err != nil {
+		return Receipt{}, err
+	}
+	b, content, err := s.ingest(ctx, a.Namespace, p.Body, p.Size)
+	if err != nil {
+		return Receipt{}, err
+	}
+	content.MimeType = p.MimeType
+	r, err := s.store.Commit(ctx, Commit{
+		Change: Change{Scope: scope, FileID: p.FileID, If: p.If, By: a.by(), Once: p.Once, Now: s.now()},
+		Path:   p.Path, Mode: p.Mode, Content: content, Blob: b, Op: OpUpdate, NewID: newUUID(), Keep: p.Keep,
+	})
+	if err != nil || r.Replayed {
+		if b.State == Pending {
+			s.abandon(ctx, b.ID)
+		}
+		return r, err
+	}
+	s.changed(a.Namespace)
+	return r, nil
+}
+
+// expect refuses early what the commit would refuse after the body was read.
+// The commit decides; this only saves the bytes.
+func (s *Service) expect(ctx context.Context, scope Scope, p *Put) error {
+	if p.FileID != "" {
+		f, err := s.store.FileByID(ctx, scope, p.FileID)
+		if err != nil {
+			return err
+		}
+		return p.If.Check(f, true)
+	}
+	var err error
+	if p.Path, err = CleanPath(p.Path); err != nil {
+		return err
+	}
+	if err := scope.writable(p.Path); err != nil {
+		return err
+	}
+	f, err := s.store.FileByPath(ctx, scope, p.Path)
+	exists := err == nil
+	if err != nil && !fault.Is(err, fault.NotFound) {
+		return err
+	}
+	return p.Mode.Check(f, exists, p.If)
+}
+
+// Check reports whether the mode and the condition allow a write at a path
+// where f is, if exists.
+func (m Mode) Check(f File, exists bool, c Condition) error {
+	if m == CreateOnly && exists {
+		if c.None {
+			return preconditionFailed(f, exists)
+		}
+		return conflict(f, "a file already exists at this path")
+	}
+	if m == ReplaceOnly && !exists {
+		return notFound()
+	}
+	return c.Check(f, exists)
+}
+
+// Check reports whether the condition holds of f, if exists.
+func (c Condition) Check(f File, exists bool) error {
+	switch {
+	case c.None && exists,
+		(c.Exists || len(c.Match) > 0 || c.Version != 0) && !exists,
+		len(c.Match) > 0 && !matches(c.Match, f),
+		exists && len(c.NoMatch) > 0 && matches(c.NoMatch, f),
+		c.Version != 0 && c.Version != f.Version:
+		return preconditionFailed(f, exists)
+	}
+	return nil
+}
+
+func matches(tags []string, f File) bool {
+	for _, t := range tags {
+		if t == f.CID || t == f.Hash {
+			return true
+		}
+	}
+	return false
+}
+
+func preconditionFailed(f File, exists bool) error {
+	e := fault.New(fault.Precondition, "the file is not in the expected state").WithCode("precondition_failed")
+	if !exists {
+		return e
+	}
+	return e.WithField("cid", f.CID).WithField("version", f.Version)
+}
+
+func conflict(f File, message string) error {
+	return fault.New(fault.Conflict, message).WithField("cid", f.CID).WithField("version", f.Version)
+}
+
+func notFound() error { return fault.New(fault.NotFound, "no such file") }
+
+// cleanMime keeps header injection and absurd lengths out of stored media types.
+func cleanMime(m string) (string, error) {
+	m = strings.TrimSpace(m)
+	if len(m) > 255 || strings.ContainsFunc(m, func(r rune) bool { return r < ' ' || r > '~' }) {
+		return "", fault.New(fault.Invalid, "the media type is malformed")
+	}
+	return m, nil
+}
+
+// replay answers a change that was made before under the same key.
+func (s *Service) replay(ctx context.Context, a Access, once Once) (Receipt, bool, error) {
+	if once.Key == "" {
+		return Receipt{}, false, nil
+	}
+	if len(once.Key) > 255 {
+		return Receipt{}, false, fault.New(fault.Invalid, "Idempotency-Key has at most 255 characters")
+	}
+	return s.store.Replay(ctx, a.Namespace, once)
+}
