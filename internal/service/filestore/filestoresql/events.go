@@ -1,0 +1,121 @@
+package filestoresql
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"database/sql"
+
+	"github.com/castalia-org/castalia/internal/platform/sqldb"
+	"github.com/castalia-org/castalia/internal/service/filestore"
+)
+
+func feedName(ns string) string { return "filestore/" + ns }
+
+// record stores an event with the namespace's next number.
+func record(ctx context.Context, tx sqldb.Querier, ns string, e filestore.Event) (int64, error) {
+	seq, err := sqldb.NextFeed(ctx, tx, feedName(ns))
+	if err != nil {
+		return 0, err
+	}
+	_, err = tx.ExecContext(ctx, `INSERT INTO filestore_events
+		(ns, seq, at_ms, op, file_id, path, hidden, from_path, from_hidden, version, cid, before_cid, size, mime, invoker, actor, proof)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)`,
+		ns, seq, sqldb.MS(e.At), string(e.Op), e.FileID, e.Path, flag(hidden(e.Path)), e.From, flag(hidden(e.From)), e.Version,
+		e.CID, e.Before, e.Size, e.MimeType, e.By.Invoker, e.By.Actor, e.By.Proof)
+	if err != nil {
+		return 0, fmt.Errorf("record event: %w", err)
+	}
+	return seq, nil
+}
+
+// Events implements filestore.Records. A move that leaves or enters the scope
+// tells only the path inside.
+func (s *Store) Events(ctx context.Context, scope filestore.Scope, after int64, limit int) ([]filestore.Event, int64, error) {
+	var events []filestore.Event
+	var newest int64
+	err := s.db.Snapshot(ctx, func(ctx context.Context, tx sqldb.Querier) error {
+		err := tx.QueryRowContext(ctx, `SELECT last FROM platform_feeds WHERE name = $1`, feedName(scope.Namespace)).Scan(&newest)
+		if errors.Is(err, sql.ErrNoRows) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		q := newQuery(`SELECT e.seq, e.at_ms, e.op, e.file_id, e.path, e.from_path, e.version, e.cid, e.before_cid, e.size, e.mime,
+			e.invoker, e.actor, e.proof FROM filestore_events e WHERE `).
+			add("e.ns = ? AND e.seq > ? AND ((", scope.Namespace, after).
+			scope(scope, columns{"e.ns", "e.path", "e.hidden", "e.cid"}).
+			add(") OR (e.from_path <> '' AND ").
+			scope(scope, columns{"e.ns", "e.from_path", "e.from_hidden", "e.cid"}).
+			add(")) ORDER BY e.seq LIMIT ?", limit)
+		events, err = collect(ctx, tx, q, scanEvent)
+		return err
+	})
+	for i := range events {
+		if e := &events[i]; e.From != "" {
+			if !scope.Allows(e.Path) {
+				e.Path, e.FileID, e.CID = "", "", ""
+			}
+			if !scope.Allows(e.From) {
+				e.From = ""
+			}
+		}
+	}
+	return events, newest, err
+}
+
+func scanEvent(r scanner) (filestore.Event, error) {
+	var e filestore.Event
+	var at int64
+	var op string
+	err := r.Scan(&e.Seq, &at, &op, &e.FileID, &e.Path, &e.From, &e.Version, &e.CID, &e.Before, &e.Size, &e.MimeType,
+		&e.By.Invoker, &e.By.Actor, &e.By.Proof)
+	e.At, e.Op = sqldb.Time(at), filestore.Op(op)
+	return e, err
+}
+
+// delta is how a change moves the namespace's counters.
+type delta struct{ files, bytes, trashFiles, trashBytes, versions, versionBytes int64 }
+
+func (d delta) apply(ctx context.Context, tx sqldb.Querier, ns string) error {
+	if d == (delta{}) {
+		return nil
+	}
+	_, err := tx.ExecContext(ctx, `INSERT INTO filestore_usage (ns, files, bytes, trash_files, trash_bytes, versions, version_bytes)
+		VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT (ns) DO UPDATE SET files = filestore_usage.files + excluded.files,
+		bytes = filestore_usage.bytes + excluded.bytes, trash_files = filestore_usage.trash_files + excluded.trash_files,
+		trash_bytes = filestore_usage.trash_bytes + excluded.trash_bytes, versions = filestore_usage.versions + excluded.versions,
+		version_bytes = filestore_usage.version_bytes + excluded.version_bytes`,
+		ns, d.files, d.bytes, d.trashFiles, d.trashBytes, d.versions, d.versionBytes)
+	if err != nil {
+		return fmt.Errorf("count usage: %w", err)
+	}
+	return nil
+}
+
+// Usage implements filestore.Records.
+func (s *Store) Usage(ctx context.Context, ns string) (filestore.Usage, error) {
+	var u filestore.Usage
+	err := s.db.Snapshot(ctx, func(ctx context.Context, tx sqldb.Querier) error {
+		row := tx.QueryRowContext(ctx, `SELECT files, bytes, trash_files, trash_bytes, versions, version_bytes FROM filestore_usage WHERE ns = $1`, ns)
+		if err := row.Scan(&u.Files, &u.Bytes, &u.TrashFiles, &u.TrashBytes, &u.Versions, &u.VersionBytes); err != nil && !errors.Is(err, sql.ErrNoRows) {
+			return err
+		}
+		for _, c := range []struct {
+			text string
+			arg  string
+			to   *int64
+		}{
+			{`SELECT COALESCE(MAX(last), 0) FROM platform_feeds WHERE name = $1`, feedName(ns), &u.Last},
+			{`SELECT COALESCE(MAX(seq), 0) FROM filestore_index WHERE ns = $1`, ns, &u.IndexedThrough},
+		} {
+			if err := tx.QueryRowContext(ctx, c.text, c.arg).Scan(c.to); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return u, err
+}

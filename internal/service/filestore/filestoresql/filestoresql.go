@@ -1,0 +1,89 @@
+// Package filestoresql keeps the file store's records in SQLite or PostgreSQL.
+//
+// It promises that every change is one transaction, with its event, its counters
+// and its receipt; that scopes are conditions of the query; and that listing a
+// page or finding a CID costs the same in a namespace of any size. It refuses to
+// touch another service's tables.
+package filestoresql
+
+import (
+	"context"
+	"database/sql"
+	"embed"
+	"errors"
+	"fmt"
+	"io/fs"
+
+	"github.com/castalia-org/castalia/internal/platform/fault"
+	"github.com/castalia-org/castalia/internal/platform/sqldb"
+	"github.com/castalia-org/castalia/internal/service/filestore"
+)
+
+//go:embed migrations/*.sql
+var migrations embed.FS
+
+// Migrations returns the schema of the file store.
+func Migrations() sqldb.Migrations {
+	root, err := fs.Sub(migrations, "migrations")
+	if err != nil {
+		panic(err) // the folder is compiled in
+	}
+	return sqldb.Migrations{Service: "filestore", FS: root}
+}
+
+// Store implements filestore.Store.
+type Store struct{ db *sqldb.DB }
+
+var _ filestore.Store = (*Store)(nil)
+
+// New returns a Store on a database that has the migrations.
+func New(db *sqldb.DB) *Store { return &Store{db} }
+
+// absent turns "no rows" into a fault.
+func absent(err error, what string) error {
+	if errors.Is(err, sql.ErrNoRows) {
+		return fault.New(fault.NotFound, "no such "+what)
+	}
+	return err
+}
+
+// scanner is a row.
+type scanner interface{ Scan(dest ...any) error }
+
+// collect reads all rows.
+func collect[T any](ctx context.Context, db sqldb.Querier, q *query, scan func(scanner) (T, error)) ([]T, error) {
+	rows, err := db.QueryContext(ctx, q.text(), q.args...)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = rows.Close() }()
+	var all []T
+	for rows.Next() {
+		v, err := scan(rows)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, v)
+	}
+	return all, rows.Err()
+}
+
+// one reads the only row.
+func one[T any](ctx context.Context, db sqldb.Querier, q *query, scan func(scanner) (T, error)) (T, error) {
+	return scan(db.QueryRowContext(ctx, q.text(), q.args...))
+}
+
+// affectedOne fails with err unless exactly one row was changed.
+func affectedOne(r sql.Result, err, otherwise error) error {
+	if err != nil {
+		return err
+	}
+	n, err := r.RowsAffected()
+	if err != nil {
+		return fmt.Errorf("count rows: %w", err)
+	}
+	if n != 1 {
+		return otherwise
+	}
+	return nil
+}

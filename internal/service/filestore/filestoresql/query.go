@@ -1,0 +1,118 @@
+package filestoresql
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/castalia-org/castalia/internal/service/filestore"
+)
+
+// query is SQL text with its arguments. Values only ever become arguments.
+type query struct {
+	sql  strings.Builder
+	args []any
+}
+
+func newQuery(text string, args ...any) *query {
+	q := &query{args: args}
+	q.sql.WriteString(text)
+	return q
+}
+
+func (q *query) text() string { return q.sql.String() }
+
+// add appends text in which every ? is the next argument.
+func (q *query) add(text string, args ...any) *query {
+	for {
+		before, after, found := strings.Cut(text, "?")
+		q.sql.WriteString(before)
+		if !found {
+			return q
+		}
+		q.args = append(q.args, args[0])
+		q.sql.WriteString("$" + strconv.Itoa(len(q.args)))
+		args, text = args[1:], after
+	}
+}
+
+// last follows every string that begins with a prefix: no character is greater.
+const last = "\U0010FFFF"
+
+// columns names what a scope looks at.
+type columns struct{ ns, path, hidden, cid string }
+
+var fileColumns = columns{"f.ns", "f.path", "f.hidden", "f.cid"}
+
+// scope adds the conditions of a scope.
+func (q *query) scope(s filestore.Scope, c columns) *query {
+	q.add(c.ns+" = ?", s.Namespace)
+	if s.Limited {
+		q.in(c.cid, s.CIDs)
+	}
+	if len(s.Areas) == 1 {
+		if root := s.Areas[0].Root; root != "/" {
+			q.add(" AND "+c.path+" >= ? AND "+c.path+" < ?", root, root+"0") // lets the index narrow; the exact test follows
+		}
+	}
+	q.add(" AND (")
+	for i, a := range s.Areas {
+		if i > 0 {
+			q.add(" OR ")
+		}
+		q.add("(")
+		q.under(c.path, a.Root)
+		q.reveal(a.Reveal, c)
+		q.add(")")
+	}
+	if len(s.Areas) == 0 {
+		q.add("1 = 0")
+	}
+	return q.add(")")
+}
+
+// under adds the condition that a path is a folder or lies below it.
+func (q *query) under(column, root string) {
+	if root == "/" {
+		q.add("1 = 1")
+		return
+	}
+	q.add("("+column+" = ? OR ("+column+" >= ? AND "+column+" < ?))", root, root+"/", root+"0")
+}
+
+// reveal adds the condition that a dot-file may be seen.
+func (q *query) reveal(folders []string, c columns) {
+	for _, f := range folders {
+		if f == "/" {
+			return
+		}
+	}
+	q.add(" AND (" + c.hidden + " = 0")
+	for _, f := range folders {
+		q.add(" OR ")
+		q.under(c.path, f)
+	}
+	q.add(")")
+}
+
+// in adds that a column is one of the values.
+func (q *query) in(column string, values []string) {
+	if len(values) == 0 {
+		q.add(" AND 1 = 0")
+		return
+	}
+	q.add(" AND " + column + " IN (")
+	for i, v := range values {
+		if i > 0 {
+			q.add(", ")
+		}
+		q.add("?", v)
+	}
+	q.add(")")
+}
+
+func flag(b bool) int64 {
+	if b {
+		return 1
+	}
+	return 0
+}

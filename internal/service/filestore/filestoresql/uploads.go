@@ -1,0 +1,104 @@
+package filestoresql
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/castalia-org/castalia/internal/platform/fault"
+	"github.com/castalia-org/castalia/internal/platform/sqldb"
+	"github.com/castalia-org/castalia/internal/service/filestore"
+)
+
+// CreateUpload implements filestore.Uploads.
+func (s *Store) CreateUpload(ctx context.Context, u filestore.Upload, b filestore.Blob) error {
+	return s.db.Write(ctx, func(ctx context.Context, tx sqldb.Querier) error {
+		if err := insertBlob(ctx, tx, b, sqldb.MS(u.Expires)); err != nil {
+			return err
+		}
+		_, err := tx.ExecContext(ctx, `INSERT INTO filestore_uploads
+			(id, ns, path, hidden, mime, mode, length, offset_bytes, blob_id, state, extents, holder, held_until_ms, expires_ms)
+			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, 0, '', 0, $11)`,
+			u.ID, u.Namespace, u.Path, flag(hidden(u.Path)), u.MimeType, int64(u.Mode), u.Length, u.Offset, u.Blob, u.State, sqldb.MS(u.Expires))
+		if err != nil {
+			return fmt.Errorf("insert upload: %w", err)
+		}
+		return nil
+	})
+}
+
+// Upload implements filestore.Uploads.
+func (s *Store) Upload(ctx context.Context, scope filestore.Scope, id string) (filestore.Upload, error) {
+	q := newQuery(`SELECT u.id, u.ns, u.path, u.mime, u.mode, u.length, u.offset_bytes, u.blob_id, u.state, u.extents, u.expires_ms
+		FROM filestore_uploads u WHERE `).add("u.id = ? AND ", id).scope(scope, columns{"u.ns", "u.path", "u.hidden", "''"})
+	return one(ctx, s.db.Read(), q, func(r scanner) (filestore.Upload, error) {
+		var u filestore.Upload
+		var mode, expires int64
+		err := r.Scan(&u.ID, &u.Namespace, &u.Path, &u.MimeType, &mode, &u.Length, &u.Offset, &u.Blob, &u.State, &u.Extents, &expires)
+		u.Mode, u.Expires = filestore.Mode(mode), sqldb.Time(expires)
+		return u, absent(err, "upload")
+	})
+}
+
+// LockUpload implements filestore.Uploads.
+func (s *Store) LockUpload(ctx context.Context, id, holder string, now, until time.Time) (bool, error) {
+	var won bool
+	err := s.db.Write(ctx, func(ctx context.Context, tx sqldb.Querier) error {
+		r, err := tx.ExecContext(ctx, `UPDATE filestore_uploads SET holder = $1, held_until_ms = $2
+			WHERE id = $3 AND (holder = $4 OR held_until_ms <= $5)`, holder, sqldb.MS(until), id, holder, sqldb.MS(now))
+		if err != nil {
+			return err
+		}
+		n, err := r.RowsAffected()
+		won = n == 1
+		return err
+	})
+	return won, err
+}
+
+// UnlockUpload implements filestore.Uploads.
+func (s *Store) UnlockUpload(ctx context.Context, id, holder string) error {
+	return s.db.Write(ctx, func(ctx context.Context, tx sqldb.Querier) error {
+		_, err := tx.ExecContext(ctx, `UPDATE filestore_uploads SET holder = '', held_until_ms = 0 WHERE id = $1 AND holder = $2`, id, holder)
+		return err
+	})
+}
+
+// AdvanceUpload implements filestore.Uploads.
+func (s *Store) AdvanceUpload(ctx context.Context, u filestore.Upload, holder string, from int64, e filestore.Extent) error {
+	return s.db.Write(ctx, func(ctx context.Context, tx sqldb.Querier) error {
+		r, err := tx.ExecContext(ctx, `UPDATE filestore_uploads SET offset_bytes = $1, state = $2, extents = $3, expires_ms = $4
+			WHERE id = $5 AND holder = $6 AND offset_bytes = $7`,
+			u.Offset, u.State, u.Extents, sqldb.MS(u.Expires), u.ID, holder, from)
+		if err := affectedOne(r, err, fault.New(fault.Conflict, "the upload went on elsewhere")); err != nil {
+			return err
+		}
+		r, err = tx.ExecContext(ctx, `UPDATE filestore_blobs SET at_ms = $1 WHERE id = $2 AND state = 0`, sqldb.MS(u.Expires), u.Blob)
+		if err := affectedOne(r, err, errSwept()); err != nil {
+			return err
+		}
+		return putExtents(ctx, tx, filestore.Blob{ID: u.Blob, Extents: []filestore.Extent{e}})
+	})
+}
+
+// SetUploadLength implements filestore.Uploads.
+func (s *Store) SetUploadLength(ctx context.Context, id string, length int64) error {
+	return s.db.Write(ctx, func(ctx context.Context, tx sqldb.Querier) error {
+		_, err := tx.ExecContext(ctx, `UPDATE filestore_uploads SET length = $1 WHERE id = $2 AND length < 0`, length, id)
+		return err
+	})
+}
+
+// DeleteUpload implements filestore.Uploads. Content that became a version stays.
+func (s *Store) DeleteUpload(ctx context.Context, id string, now time.Time) error {
+	return s.db.Write(ctx, func(ctx context.Context, tx sqldb.Querier) error { return deleteUpload(ctx, tx, id, now) })
+}
+
+func deleteUpload(ctx context.Context, tx sqldb.Querier, id string, now time.Time) error {
+	var blob string
+	err := tx.QueryRowContext(ctx, `DELETE FROM filestore_uploads WHERE id = $1 RETURNING blob_id`, id).Scan(&blob)
+	if err = absent(err, "upload"); err != nil {
+		return err
+	}
+	return abandon(ctx, tx, blob, now)
+}
