@@ -24,6 +24,50 @@ type Scope struct {
 	CIDs *ucan.CIDSet
 
 	hidden [][][]string
+	areas  []Area
+}
+
+// Area is the subtree of one capability, with the dot-files that it reveals:
+// what one capability reveals does not open another one's subtree.
+type Area struct {
+	// Path has the form of Scope.Paths.
+	Path string
+	// Reveal lists the folders and files whose dot-names may be seen; "/" is
+	// everything. The owner of a namespace sees everything in it.
+	Reveal []string
+}
+
+// Areas returns the subtrees, one for each capability.
+func (s Scope) Areas() []Area { return s.areas }
+
+// revealed returns the intersection of the lists along a chain. Subtrees are
+// nested or apart, so it is made of those entries that every list covers.
+func revealed(chain [][]string) []string {
+	var out []string
+	for _, list := range chain {
+		for _, entry := range list {
+			root := strings.TrimSuffix(entry, "/")
+			if entry == "*" || root == "" {
+				root = "/"
+			}
+			if !slices.Contains(out, root) && coveredByAll(chain, root) {
+				out = append(out, root)
+			}
+		}
+	}
+	return out
+}
+
+func coveredByAll(chain [][]string, path string) bool {
+	for _, list := range chain {
+		if !slices.ContainsFunc(list, func(p string) bool {
+			p = strings.TrimSuffix(p, "/")
+			return p == "*" || p == "" || within(p, path)
+		}) {
+			return false
+		}
+	}
+	return true
 }
 
 // CIDScoped reports whether the token may use only the routes by CID.
@@ -80,6 +124,11 @@ func (p Principal) Scope(ability string) (Scope, error) {
 			path += "/"
 		}
 		s.Paths = append(s.Paths, path)
+		reveal := revealed(c.hidden)
+		if c.Root == p.DID {
+			reveal = []string{"/"}
+		}
+		s.areas = append(s.areas, Area{Path: path, Reveal: reveal})
 		if c.hidden != nil {
 			s.hidden = append(s.hidden, c.hidden)
 		}
@@ -94,7 +143,7 @@ func (p Principal) Scope(ability string) (Scope, error) {
 // work that the program does on a user's behalf, such as the oracle's tools
 // after the user's delegation was checked.
 func OwnScope(owner string) Scope {
-	return Scope{Namespace: NamespaceOf(owner), Paths: []string{"/"}}
+	return Scope{Namespace: NamespaceOf(owner), Paths: []string{"/"}, areas: []Area{{Path: "/", Reveal: []string{"/"}}}}
 }
 
 const accountDID = "did:ixo:"
