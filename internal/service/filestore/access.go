@@ -38,7 +38,8 @@ func (a Ability) String() string {
 // Grant is one capability of a token, read.
 type Grant struct {
 	Abilities Ability
-	// Root is the folder or file that the grant reaches; "/" is everything.
+	// Root is the folder or file that the grant reaches; "/" is everything, and
+	// "/a/" what lies below /a without /a itself.
 	Root string
 	// Reveal lists the folders whose dot-files may be seen; "/" is all of them.
 	Reveal []string
@@ -57,6 +58,9 @@ type Access struct {
 	// Invoker signed the request; Actor is whose authority it uses; Proof is the
 	// token's CID. They are kept with every change.
 	Invoker, Actor, Proof string
+	// Chain lists the tokens of a delegated access, so that a share link among
+	// them can be counted and ended.
+	Chain []string
 }
 
 // Owner returns the access of a namespace's owner.

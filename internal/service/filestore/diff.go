@@ -3,6 +3,7 @@ package filestore
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -69,9 +70,9 @@ func diffMiddle(x, y []string) []lineOp {
 	}
 	width := len(y) + 1
 	longest := make([]int32, (len(x)+1)*width)
-	for i := len(x) - 1; i >= 0; i-- {
-		for j := len(y) - 1; j >= 0; j-- {
-			if x[i] == y[j] {
+	for i, left := range slices.Backward(x) {
+		for j, right := range slices.Backward(y) {
+			if left == right {
 				longest[i*width+j] = longest[(i+1)*width+j+1] + 1
 			} else {
 				longest[i*width+j] = max(longest[(i+1)*width+j], longest[i*width+j+1])

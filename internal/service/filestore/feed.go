@@ -63,10 +63,11 @@ func (s *Service) Audit(ctx context.Context, a Access, after int64, limit int) (
 	return s.events(ctx, scope, after, limit)
 }
 
-// Usage returns what the namespace holds.
+// Usage returns what the namespace holds, as far as the caller can see it.
 func (s *Service) Usage(ctx context.Context, a Access) (Usage, error) {
-	if _, err := a.scope(List); err != nil {
+	scope, err := a.scope(List)
+	if err != nil {
 		return Usage{}, err
 	}
-	return s.store.Usage(ctx, a.Namespace)
+	return s.store.Usage(ctx, scope)
 }

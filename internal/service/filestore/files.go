@@ -40,7 +40,7 @@ func (s *Service) OpenPath(ctx context.Context, a Access, path string) (File, *O
 		return File{}, nil, err
 	}
 	f, err := s.at(ctx, scope, path)
-	return s.opened(ctx, f, err)
+	return s.opened(ctx, a, f, err)
 }
 
 // OpenID opens the current version of a file.
@@ -50,7 +50,7 @@ func (s *Service) OpenID(ctx context.Context, a Access, id string) (File, *Opene
 		return File{}, nil, err
 	}
 	f, err := s.store.FileByID(ctx, scope, id)
-	return s.opened(ctx, f, err)
+	return s.opened(ctx, a, f, err)
 }
 
 // OpenCID opens a file by its content. A CID outside a token's set is Forbidden
@@ -69,7 +69,7 @@ func (s *Service) OpenCID(ctx context.Context, a Access, text string) (File, *Op
 		return File{}, nil, notFound()
 	}
 	f, err := s.store.FileByCID(ctx, scope, c.String())
-	return s.opened(ctx, f, err)
+	return s.opened(ctx, a, f, err)
 }
 
 // contains compares CIDs, not their spellings.
@@ -85,11 +85,15 @@ func contains(set []string, want cid.CID) bool {
 // OpenPublic opens a file that its owner has made public.
 func (s *Service) OpenPublic(ctx context.Context, publicID string) (File, *Opened, error) {
 	f, err := s.store.PublicFile(ctx, publicID)
-	return s.opened(ctx, f, err)
+	return s.opened(ctx, Access{}, f, err)
 }
 
-func (s *Service) opened(ctx context.Context, f File, err error) (File, *Opened, error) {
+// opened opens a file that was found, and counts the use of a link.
+func (s *Service) opened(ctx context.Context, a Access, f File, err error) (File, *Opened, error) {
 	if err != nil {
+		return File{}, nil, err
+	}
+	if err := s.countUse(ctx, a); err != nil {
 		return File{}, nil, err
 	}
 	o, err := s.open(ctx, f.Content)

@@ -22,7 +22,13 @@ func newBlobID() string {
 	return hex.EncodeToString(b[:])
 }
 
-// objectKey is where an extent is in the object store.
+// objectPrefix is what the names of a blob's objects begin with.
+func objectPrefix(blob string) string { return "files/" + blob[:2] + "/" + blob + "-" }
+
+// objectKey is where an extent is to be stored. It is new each time, so that what
+// a writer that died has left behind is never in the way.
 func objectKey(blob string, seq int) string {
-	return fmt.Sprintf("files/%s/%s-%d", blob[:2], blob, seq)
+	var b [4]byte
+	_, _ = rand.Read(b[:]) // never fails
+	return fmt.Sprintf("%s%d-%x", objectPrefix(blob), seq, b)
 }

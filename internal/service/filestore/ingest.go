@@ -107,7 +107,7 @@ func (s *Service) sealObject(ctx context.Context, b *Blob, key seal.Key, body io
 	}
 	stop := s.keepReserved(ctx, b.ID)
 	defer stop()
-	e, err := s.putExtent(ctx, b, 0, key, body, state)
+	e, err := s.putExtent(ctx, b, b.Extents[0], key, body, state)
 	if err != nil {
 		s.abandon(ctx, b.ID)
 		return err
@@ -117,10 +117,9 @@ func (s *Service) sealObject(ctx context.Context, b *Blob, key seal.Key, body io
 }
 
 // putExtent seals body into an object while hashing it.
-func (s *Service) putExtent(ctx context.Context, b *Blob, seq int, key seal.Key, body io.Reader, state *cid.State) (Extent, error) {
+func (s *Service) putExtent(ctx context.Context, b *Blob, e Extent, key seal.Key, body io.Reader, state *cid.State) (Extent, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	e := Extent{Seq: seq, Object: objectKey(b.ID, seq)}
 	pr, pw := io.Pipe()
 	stored := make(chan error, 1)
 	go func() {
@@ -128,7 +127,7 @@ func (s *Service) putExtent(ctx context.Context, b *Blob, seq int, key seal.Key,
 		_ = pr.CloseWithError(errStoreStopped) // a writer that is still there must not wait
 		stored <- err
 	}()
-	w, err := seal.NewWriter(pw, key, extentAAD(b.Namespace, b.ID, seq))
+	w, err := seal.NewWriter(pw, key, extentAAD(b.Namespace, b.ID, e.Seq))
 	if err == nil {
 		err = state.Scan(body, cid.Options{Each: func(p []byte) error { _, err := w.Write(p); return err }})
 	}

@@ -68,13 +68,14 @@ func cleanFolder(path string) (string, error) {
 
 func badPath(why string) error { return fault.New(fault.Invalid, "path "+why).WithCode("bad_path") }
 
-// baseName returns what follows the last slash.
-func baseName(path string) string { return path[strings.LastIndexByte(path, '/')+1:] }
-
 // isHidden reports whether a segment of the path begins with a dot.
 func isHidden(path string) bool { return strings.Contains(path, "/.") }
 
-// within reports whether path is root or lies below it, by segments.
+// within reports whether path is root or lies below it, by segments. A root that
+// ends in a slash is what lies below it alone.
 func within(path, root string) bool {
-	return root == "/" || path == root || strings.HasPrefix(path, root) && path[len(root)] == '/'
+	if strings.HasSuffix(root, "/") {
+		return strings.HasPrefix(path, root)
+	}
+	return path == root || strings.HasPrefix(path, root) && path[len(root)] == '/'
 }

@@ -117,7 +117,7 @@ func (n *named) WriteTo(w io.Writer) (int64, error) {
 
 func readError(err error) error {
 	switch {
-	case err == nil, err == io.EOF:
+	case err == nil, errors.Is(err, io.EOF):
 		return err
 	case errors.Is(err, seal.ErrCorrupt), errors.Is(err, blob.ErrNotFound), errors.Is(err, blob.ErrRange):
 		return corrupt(err)
@@ -147,7 +147,7 @@ func (j *joined) Read(p []byte) (int, error) {
 		n, err := j.cur.Read(p)
 		j.off += int64(n)
 		j.left -= int64(n)
-		if err == io.EOF { //nolint:errorlint // readers return io.EOF itself
+		if err == io.EOF {
 			_ = j.cur.Close()
 			j.cur, err = nil, nil
 		}

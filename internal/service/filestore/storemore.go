@@ -73,12 +73,11 @@ type IndexCursor struct {
 	Seq       int64
 }
 
-// Share is a link to a file or a folder.
+// Share is a link: a delegation whose maker wants to count and end its use.
 type Share struct {
 	ID        string
 	Namespace string
 	Path      string
-	CID       string // pins the content when set
 	TokenCID  string
 	Created   time.Time
 	Expires   time.Time
@@ -92,10 +91,11 @@ type Share struct {
 type Shares interface {
 	CreateShare(ctx context.Context, sh Share) error
 	Shares(ctx context.Context, s Scope, limit, offset int) ([]Share, error)
-	Share(ctx context.Context, namespace, id string) (Share, error)
+	// SharesOf returns the links that are among the tokens.
+	SharesOf(ctx context.Context, tokens []string) ([]Share, error)
 	RevokeShare(ctx context.Context, s Scope, id string, now time.Time) error
 	// UseShare counts one use, unless the link is over.
-	UseShare(ctx context.Context, id string, now time.Time) (Share, error)
+	UseShare(ctx context.Context, id string, now time.Time) error
 }
 
 // Upkeep is for the sweeper, the doctor and the rotation of keys.

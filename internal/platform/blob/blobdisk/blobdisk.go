@@ -122,7 +122,7 @@ func (s *Store) makeFolder(dir string) error {
 }
 
 func syncFolder(dir string) error {
-	d, err := os.Open(dir) //nolint:gosec // a folder of the store, made from a checked key
+	d, err := os.Open(dir)
 	if err != nil {
 		return err
 	}

@@ -2,10 +2,9 @@ package filestoresql
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
-
-	"database/sql"
 
 	"github.com/castalia-org/castalia/internal/platform/sqldb"
 	"github.com/castalia-org/castalia/internal/service/filestore"
@@ -96,8 +95,13 @@ func (d delta) apply(ctx context.Context, tx sqldb.Querier, ns string) error {
 }
 
 // Usage implements filestore.Records.
-func (s *Store) Usage(ctx context.Context, ns string) (filestore.Usage, error) {
+func (s *Store) Usage(ctx context.Context, scope filestore.Scope) (filestore.Usage, error) {
 	var u filestore.Usage
+	ns := scope.Namespace
+	if !whole(scope) {
+		q := newQuery("SELECT COUNT(*), COALESCE(SUM(f.size), 0) FROM filestore_files f WHERE ").scope(scope, fileColumns).add(" AND f.trashed_ms = 0")
+		return u, s.db.Read().QueryRowContext(ctx, q.text(), q.args...).Scan(&u.Files, &u.Bytes)
+	}
 	err := s.db.Snapshot(ctx, func(ctx context.Context, tx sqldb.Querier) error {
 		row := tx.QueryRowContext(ctx, `SELECT files, bytes, trash_files, trash_bytes, versions, version_bytes FROM filestore_usage WHERE ns = $1`, ns)
 		if err := row.Scan(&u.Files, &u.Bytes, &u.TrashFiles, &u.TrashBytes, &u.Versions, &u.VersionBytes); err != nil && !errors.Is(err, sql.ErrNoRows) {

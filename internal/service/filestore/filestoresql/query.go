@@ -1,6 +1,7 @@
 package filestoresql
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -13,8 +14,8 @@ type query struct {
 	args []any
 }
 
-func newQuery(text string, args ...any) *query {
-	q := &query{args: args}
+func newQuery(text string) *query {
+	q := &query{}
 	q.sql.WriteString(text)
 	return q
 }
@@ -51,6 +52,7 @@ func (q *query) scope(s filestore.Scope, c columns) *query {
 	}
 	if len(s.Areas) == 1 {
 		if root := s.Areas[0].Root; root != "/" {
+			root = strings.TrimSuffix(root, "/")
 			q.add(" AND "+c.path+" >= ? AND "+c.path+" < ?", root, root+"0") // lets the index narrow; the exact test follows
 		}
 	}
@@ -76,15 +78,17 @@ func (q *query) under(column, root string) {
 		q.add("1 = 1")
 		return
 	}
+	if below, ok := strings.CutSuffix(root, "/"); ok {
+		q.add("("+column+" >= ? AND "+column+" < ?)", root, below+"0")
+		return
+	}
 	q.add("("+column+" = ? OR ("+column+" >= ? AND "+column+" < ?))", root, root+"/", root+"0")
 }
 
 // reveal adds the condition that a dot-file may be seen.
 func (q *query) reveal(folders []string, c columns) {
-	for _, f := range folders {
-		if f == "/" {
-			return
-		}
+	if slices.Contains(folders, "/") {
+		return
 	}
 	q.add(" AND (" + c.hidden + " = 0")
 	for _, f := range folders {

@@ -9,17 +9,20 @@ import (
 	"github.com/castalia-org/castalia/internal/service/filestore"
 )
 
-var shareColumns = columns{"s.ns", "s.path", "s.hidden", "s.cid"}
+var shareColumns = columns{"s.ns", "s.path", "s.hidden", "''"}
 
-const shareFields = `SELECT s.id, s.ns, s.path, s.cid, s.token_cid, s.created_ms, s.expires_ms, s.max_uses, s.uses, s.revoked_ms,
+const shareFields = `SELECT s.id, s.ns, s.path, s.token_cid, s.created_ms, s.expires_ms, s.max_uses, s.uses, s.revoked_ms,
  s.invoker, s.actor, s.proof FROM filestore_shares s WHERE `
 
 func scanShare(r scanner) (filestore.Share, error) {
 	var s filestore.Share
 	var created, expires, revoked int64
-	err := r.Scan(&s.ID, &s.Namespace, &s.Path, &s.CID, &s.TokenCID, &created, &expires, &s.MaxUses, &s.Uses, &revoked,
+	err := r.Scan(&s.ID, &s.Namespace, &s.Path, &s.TokenCID, &created, &expires, &s.MaxUses, &s.Uses, &revoked,
 		&s.By.Invoker, &s.By.Actor, &s.By.Proof)
-	s.Created, s.Expires = sqldb.Time(created), sqldb.Time(expires)
+	s.Created = sqldb.Time(created)
+	if expires != 0 {
+		s.Expires = sqldb.Time(expires)
+	}
 	if revoked != 0 {
 		s.Revoked = sqldb.Time(revoked)
 	}
@@ -28,11 +31,15 @@ func scanShare(r scanner) (filestore.Share, error) {
 
 // CreateShare implements filestore.Shares.
 func (s *Store) CreateShare(ctx context.Context, sh filestore.Share) error {
+	expires := int64(0)
+	if !sh.Expires.IsZero() {
+		expires = sqldb.MS(sh.Expires)
+	}
 	return s.db.Write(ctx, func(ctx context.Context, tx sqldb.Querier) error {
 		_, err := tx.ExecContext(ctx, `INSERT INTO filestore_shares
-			(id, ns, path, hidden, cid, token_cid, created_ms, expires_ms, max_uses, uses, revoked_ms, invoker, actor, proof)
-			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, 0, 0, $10, $11, $12)`,
-			sh.ID, sh.Namespace, sh.Path, flag(hidden(sh.Path)), sh.CID, sh.TokenCID, sqldb.MS(sh.Created), sqldb.MS(sh.Expires), sh.MaxUses,
+			(id, ns, path, hidden, token_cid, created_ms, expires_ms, max_uses, uses, revoked_ms, invoker, actor, proof)
+			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, 0, 0, $9, $10, $11)`,
+			sh.ID, sh.Namespace, sh.Path, flag(hidden(sh.Path)), sh.TokenCID, sqldb.MS(sh.Created), expires, sh.MaxUses,
 			sh.By.Invoker, sh.By.Actor, sh.By.Proof)
 		return err
 	})
@@ -44,9 +51,11 @@ func (s *Store) Shares(ctx context.Context, scope filestore.Scope, limit, offset
 	return collect(ctx, s.db.Read(), q, scanShare)
 }
 
-// Share implements filestore.Shares.
-func (s *Store) Share(ctx context.Context, ns, id string) (filestore.Share, error) {
-	return one(ctx, s.db.Read(), newQuery(shareFields).add("s.id = ? AND s.ns = ?", id, ns), scanShare)
+// SharesOf implements filestore.Shares.
+func (s *Store) SharesOf(ctx context.Context, tokens []string) ([]filestore.Share, error) {
+	q := newQuery(shareFields).add("1 = 1")
+	q.in("s.token_cid", tokens)
+	return collect(ctx, s.db.Read(), q, scanShare)
 }
 
 // RevokeShare implements filestore.Shares.
@@ -61,16 +70,10 @@ func (s *Store) RevokeShare(ctx context.Context, scope filestore.Scope, id strin
 }
 
 // UseShare implements filestore.Shares.
-func (s *Store) UseShare(ctx context.Context, id string, now time.Time) (filestore.Share, error) {
-	var out filestore.Share
-	err := s.db.Write(ctx, func(ctx context.Context, tx sqldb.Querier) error {
+func (s *Store) UseShare(ctx context.Context, id string, now time.Time) error {
+	return s.db.Write(ctx, func(ctx context.Context, tx sqldb.Querier) error {
 		r, err := tx.ExecContext(ctx, `UPDATE filestore_shares SET uses = uses + 1
-			WHERE id = $1 AND revoked_ms = 0 AND expires_ms > $2 AND (max_uses = 0 OR uses < max_uses)`, id, sqldb.MS(now))
-		if err := affectedOne(r, err, fault.New(fault.NotFound, "no such link, or it is over")); err != nil {
-			return err
-		}
-		out, err = one(ctx, tx, newQuery(shareFields).add("s.id = ?", id), scanShare)
-		return err
+			WHERE id = $1 AND revoked_ms = 0 AND (expires_ms = 0 OR expires_ms > $2) AND (max_uses = 0 OR uses < max_uses)`, id, sqldb.MS(now))
+		return affectedOne(r, err, fault.New(fault.Forbidden, "the link is over").WithCode("link_over"))
 	})
-	return out, err
 }

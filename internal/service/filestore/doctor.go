@@ -1,0 +1,207 @@
+package filestore
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/castalia-org/castalia/internal/platform/blob"
+	"github.com/castalia-org/castalia/internal/platform/fault"
+	"github.com/castalia-org/castalia/internal/protocol/cid"
+	"github.com/castalia-org/castalia/internal/protocol/seal"
+)
+
+// Finding is one thing that the doctor saw.
+type Finding struct {
+	Problem  bool
+	Text     string
+	Repaired bool
+}
+
+// Examine says how the doctor looks: Deep reads every byte, Repair removes
+// orphans.
+type Examine struct{ Deep, Repair bool }
+
+// Doctor compares records and objects and tells what it finds as it goes. It may
+// run beside live nodes: what is being written is not an orphan.
+func (s *Service) Doctor(ctx context.Context, x Examine, tell func(Finding)) error {
+	if err := s.checkBlobs(ctx, x, tell); err != nil {
+		return err
+	}
+	return s.checkObjects(ctx, x, tell)
+}
+
+// checkBlobs looks at every record.
+func (s *Service) checkBlobs(ctx context.Context, x Examine, tell func(Finding)) error {
+	live, bad, last := 0, 0, ""
+	for {
+		page, err := s.store.BlobsAfter(ctx, last, sweepSlice)
+		if err != nil {
+			return err
+		}
+		for _, b := range page {
+			last = b.ID
+			if b.State != Live {
+				continue
+			}
+			live++
+			if err := s.checkBlob(ctx, b, x.Deep); err != nil {
+				if ctx.Err() != nil {
+					return ctx.Err()
+				}
+				bad++
+				tell(Finding{Problem: true, Text: fmt.Sprintf("%s: %v", s.whose(ctx, b), err)})
+			}
+		}
+		if len(page) < sweepSlice {
+			break
+		}
+	}
+	how := "are in place"
+	if x.Deep {
+		how = "match their CIDs"
+	}
+	tell(Finding{Text: fmt.Sprintf("%d of %d contents %s", live-bad, live, how)})
+	return nil
+}
+
+// checkBlob verifies the sizes of a blob's objects, or with deep every byte.
+func (s *Service) checkBlob(ctx context.Context, b Blob, deep bool) error {
+	for _, e := range b.Extents {
+		if e.Object == "" {
+			if int64(len(e.Inline)) != e.Sealed {
+				return fmt.Errorf("small content has %d bytes instead of %d", len(e.Inline), e.Sealed)
+			}
+			continue
+		}
+		info, err := s.blobs.Stat(ctx, e.Object)
+		if err != nil {
+			return fmt.Errorf("object %s: %w", e.Object, err)
+		}
+		if info.Size != e.Sealed {
+			return fmt.Errorf("object %s has %d bytes instead of %d", e.Object, info.Size, e.Sealed)
+		}
+	}
+	if !deep {
+		return nil
+	}
+	versions, err := s.store.VersionsOf(ctx, b.ID)
+	if err != nil || len(versions) == 0 {
+		return err
+	}
+	o, err := s.openBlob(ctx, b, versions[0].Size)
+	if err != nil {
+		return err
+	}
+	r, err := o.Range(0, -1)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = r.Close() }()
+	got, _, err := cid.Sum(r, cid.Options{})
+	if err != nil {
+		return err
+	}
+	if got.String() != versions[0].CID {
+		return fmt.Errorf("content has the CID %s instead of %s", got, versions[0].CID)
+	}
+	return nil
+}
+
+// whose names the files behind a blob.
+func (s *Service) whose(ctx context.Context, b Blob) string {
+	versions, err := s.store.VersionsOf(ctx, b.ID)
+	if err != nil || len(versions) == 0 {
+		return "content " + b.ID
+	}
+	_, path, err := s.store.FilePath(ctx, versions[0].FileID)
+	if err != nil {
+		return "content " + b.ID
+	}
+	return fmt.Sprintf("%s version %d (namespace %s)", path, versions[0].Number, b.Namespace)
+}
+
+// checkObjects looks for objects that no record names.
+func (s *Service) checkObjects(ctx context.Context, x Examine, tell func(Finding)) error {
+	orphans, total := 0, 0
+	for info, err := range s.blobs.List(ctx, "files/") {
+		if err != nil {
+			return fmt.Errorf("list objects: %w", err)
+		}
+		total++
+		known, err := s.known(ctx, info)
+		if err != nil {
+			return err
+		}
+		if known {
+			continue
+		}
+		orphans++
+		f := Finding{Problem: true, Text: fmt.Sprintf("object %s (%d bytes) belongs to no content", info.Key, info.Size)}
+		if x.Repair {
+			if err := s.blobs.Delete(ctx, info.Key); err != nil {
+				return fmt.Errorf("delete orphan: %w", err)
+			}
+			f.Repaired = true
+		}
+		tell(f)
+	}
+	tell(Finding{Text: fmt.Sprintf("%d objects, %d of them orphans", total, orphans)})
+	return nil
+}
+
+func (s *Service) known(ctx context.Context, info blob.Info) (bool, error) {
+	name := info.Key[strings.LastIndexByte(info.Key, '/')+1:]
+	id, _, _ := strings.Cut(name, "-")
+	b, err := s.store.Blob(ctx, id)
+	if fault.Is(err, fault.NotFound) {
+		return false, nil
+	}
+	if err != nil || b.State != Live {
+		return true, err // dead and pending ones are the sweeper's
+	}
+	return slices.ContainsFunc(b.Extents, func(e Extent) bool { return e.Object == info.Key }), nil
+}
+
+// RotateKeys wraps every namespace's key under the current master key, and
+// returns how many it wrapped. No content is touched. It may run beside live
+// nodes, as long as they have both keys.
+func (s *Service) RotateKeys(ctx context.Context) (int, error) {
+	n, last := 0, ""
+	for {
+		page, err := s.store.NamespacesAfter(ctx, last, sweepSlice)
+		if err != nil {
+			return n, err
+		}
+		for _, row := range page {
+			last = row.Name
+			if row.MasterID == s.keys.current {
+				continue
+			}
+			if err := s.rewrap(ctx, row); err != nil {
+				return n, fmt.Errorf("wrap namespace %s again: %w", row.Name, err)
+			}
+			n++
+		}
+		if len(page) < sweepSlice {
+			return n, nil
+		}
+	}
+}
+
+func (s *Service) rewrap(ctx context.Context, row Namespace) error {
+	keys, err := s.keys.unwrap(row)
+	if err != nil {
+		return err
+	}
+	from := row.MasterID
+	row.MasterID = s.keys.current
+	if row.WrappedKey, err = seal.Wrap(s.keys.master[s.keys.current], keys.content, namespaceAAD(row.Name)); err != nil {
+		return err
+	}
+	if err := s.store.Rewrap(ctx, row, from); err != nil && !fault.Is(err, fault.Conflict) {
+		return err // a conflict is another rotation that was faster
+	}
+	return nil
+}

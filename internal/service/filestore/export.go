@@ -1,0 +1,232 @@
+package filestore
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/castalia-org/castalia/internal/platform/fault"
+	"github.com/castalia-org/castalia/internal/protocol/cid"
+)
+
+// exportFiles bounds one export.
+const exportFiles = 20_000
+
+// Export is a planned CAR: its root and its length are known before a byte of
+// content is read.
+type Export struct {
+	svc     *Service
+	ctx     context.Context //nolint:containedctx // an Export lives as long as its request
+	root    cid.CID
+	folders []cid.Block
+	files   []exportFile
+	size    int64
+}
+
+type exportFile struct {
+	file   File
+	link   cid.Link
+	leaves []cid.Digest
+	nodes  []cid.Block
+}
+
+// Export plans the files below a path as a UnixFS DAG: the CIDs of the files are
+// those that the store gives everywhere.
+func (s *Service) Export(ctx context.Context, a Access, path string) (*Export, error) {
+	scope, err := a.scope(Read)
+	if err != nil {
+		return nil, err
+	}
+	if path, err = CleanFolder(path); err != nil {
+		return nil, err
+	}
+	e := &Export{svc: s, ctx: ctx}
+	for q := (ListQuery{Under: path, Limit: 1000}); ; {
+		files, err := s.store.Files(ctx, scope, q)
+		if err != nil {
+			return nil, err
+		}
+		for _, f := range files {
+			if err := e.add(f); err != nil {
+				return nil, err
+			}
+		}
+		if len(files) < q.Limit {
+			break
+		}
+		q.After = files[len(files)-1].Path
+	}
+	if len(e.files) == 0 && path != "/" {
+		return nil, notFound()
+	}
+	e.plan(path)
+	return e, nil
+}
+
+// add reads a file's leaves and makes its inner nodes.
+func (e *Export) add(f File) error {
+	if len(e.files) == exportFiles {
+		return fault.Newf(fault.TooLarge, "an export has at most %d files: export folders one by one", exportFiles)
+	}
+	x := exportFile{file: f}
+	if f.Size <= cid.LeafSize {
+		c, err := cid.Parse(f.CID)
+		if err != nil {
+			return corrupt(err)
+		}
+		x.leaves = []cid.Digest{c.Digest()}
+		x.link = cid.Link{CID: c, Bytes: uint64(f.Size), Cumulative: uint64(f.Size)} //nolint:gosec // a size is not negative
+		e.files = append(e.files, x)
+		return nil
+	}
+	b, err := e.svc.store.Blob(e.ctx, f.Blob)
+	if err != nil {
+		return fmt.Errorf("find content: %w", err)
+	}
+	if len(b.Leaves)%32 != 0 {
+		return corrupt(fmt.Errorf("leaf list of %d bytes", len(b.Leaves)))
+	}
+	for rest := b.Leaves; len(rest) > 0; rest = rest[32:] {
+		x.leaves = append(x.leaves, cid.Digest(rest[:32]))
+	}
+	x.link = cid.FromLeaves(x.leaves, f.Size, func(n cid.Block) { x.nodes = append(x.nodes, n) })
+	if x.link.CID.String() != f.CID {
+		return corrupt(fmt.Errorf("leaf list of %s gives another CID", f.ID))
+	}
+	e.files = append(e.files, x)
+	return nil
+}
+
+// plan makes the folders and adds up the length.
+func (e *Export) plan(path string) {
+	if len(e.files) == 1 && e.files[0].file.Path == path {
+		e.root = e.files[0].link.CID
+	} else {
+		e.root = e.folder(strings.TrimSuffix(path, "/")+"/", e.files).CID
+	}
+	e.size = int64(len(e.header()))
+	for _, b := range e.folders {
+		e.size += section(len(b.Data))
+	}
+	for _, x := range e.files {
+		for _, n := range x.nodes {
+			e.size += section(len(n.Data))
+		}
+		for i := range x.leaves {
+			e.size += section(x.leafLen(i))
+		}
+	}
+}
+
+// folder makes the block of a folder whose files, in path order, are given.
+func (e *Export) folder(base string, files []exportFile) cid.Link {
+	var entries []cid.Link
+	for len(files) > 0 {
+		name, _, nested := strings.Cut(files[0].file.Path[len(base):], "/")
+		if !nested {
+			link := files[0].link
+			link.Name = name
+			entries, files = append(entries, link), files[1:]
+			continue
+		}
+		below := base + name + "/"
+		n := 1
+		for n < len(files) && strings.HasPrefix(files[n].file.Path, below) {
+			n++
+		}
+		link := e.folder(below, files[:n])
+		link.Name = name
+		entries, files = append(entries, link), files[n:]
+	}
+	block, link := cid.Directory(entries)
+	e.folders = append(e.folders, block)
+	return link
+}
+
+func (x exportFile) leafLen(i int) int {
+	return int(min(cid.LeafSize, x.file.Size-int64(i)*cid.LeafSize))
+}
+
+// section is the length of a block in the archive.
+func section(data int) int64 {
+	n := cid.Size + data
+	return int64(len(binary.AppendUvarint(nil, uint64(n))) + n) //nolint:gosec // a length is not negative
+}
+
+// header is the CARv1 header with the root, in DAG-CBOR.
+func (e *Export) header() []byte {
+	var b bytes.Buffer
+	b.WriteString("\xa2\x65roots\x81\xd8\x2a\x58\x25\x00")
+	b.Write(e.root.Bytes())
+	b.WriteString("\x67version\x01")
+	return append(binary.AppendUvarint(nil, uint64(b.Len())), b.Bytes()...) //nolint:gosec // a length is not negative
+}
+
+// Root is the CID of the exported folder or file.
+func (e *Export) Root() cid.CID { return e.root }
+
+// Size is the archive's length.
+func (e *Export) Size() int64 { return e.size }
+
+// Write writes the archive. Every leaf is checked against its CID on the way.
+func (e *Export) Write(w io.Writer) error {
+	if _, err := w.Write(e.header()); err != nil {
+		return err
+	}
+	for _, b := range slices.Backward(e.folders) { // parents first
+		if err := writeBlock(w, b); err != nil {
+			return err
+		}
+	}
+	buf := make([]byte, cid.LeafSize)
+	for _, x := range e.files {
+		for _, n := range slices.Backward(x.nodes) {
+			if err := writeBlock(w, n); err != nil {
+				return err
+			}
+		}
+		if err := e.writeLeaves(w, x, buf); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (e *Export) writeLeaves(w io.Writer, x exportFile, buf []byte) error {
+	o, err := e.svc.open(e.ctx, x.file.Content)
+	if err != nil {
+		return err
+	}
+	r, err := o.Range(0, -1)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = r.Close() }()
+	for i, want := range x.leaves {
+		leaf := buf[:x.leafLen(i)]
+		if _, err := io.ReadFull(r, leaf); err != nil {
+			return err
+		}
+		if sha256.Sum256(leaf) != want {
+			return corrupt(fmt.Errorf("leaf %d of %s", i, x.file.ID))
+		}
+		if err := writeBlock(w, cid.Block{CID: cid.New(cid.Raw, want), Data: leaf}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func writeBlock(w io.Writer, b cid.Block) error {
+	head := binary.AppendUvarint(nil, uint64(cid.Size+len(b.Data)))
+	if _, err := w.Write(append(head, b.CID.Bytes()...)); err != nil {
+		return err
+	}
+	_, err := w.Write(b.Data)
+	return err
+}

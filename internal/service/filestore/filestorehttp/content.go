@@ -1,0 +1,189 @@
+package filestorehttp
+
+import (
+	"errors"
+	"io"
+	"mime"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/castalia-org/castalia/internal/platform/fault"
+	"github.com/castalia-org/castalia/internal/service/filestore"
+)
+
+// serve sends content with the store's headers, whole or in ranges.
+func serve(w http.ResponseWriter, r *http.Request, f filestore.File, o *filestore.Opened) error {
+	h := w.Header()
+	describe(h, f)
+	h.Set("Content-Type", f.MimeType)
+	h.Set("Content-Disposition", disposition(f))
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Content-Security-Policy", "sandbox; default-src 'none'; frame-ancestors 'none'")
+	h.Set("Cross-Origin-Resource-Policy", "cross-origin") // who may read is the token's and CORS's matter
+	h.Set("Cache-Control", "private, no-cache")
+	h.Set("Accept-Ranges", "bytes")
+	if r.Header.Get("Range") != "" {
+		return serveRanges(w, r, f, o)
+	}
+	if notModified(r, f) {
+		h.Del("Content-Type")
+		h.Del("Content-Disposition")
+		w.WriteHeader(http.StatusNotModified)
+		return nil
+	}
+	h.Set("Content-Length", strconv.FormatInt(f.Size, 10))
+	if r.Method == http.MethodHead {
+		w.WriteHeader(http.StatusOK)
+		return nil
+	}
+	body, err := o.Range(0, -1)
+	if err != nil {
+		return undo(h, err)
+	}
+	defer func() { _ = body.Close() }()
+	return send(w, body)
+}
+
+// send copies the body. The first piece is read before the status is sent, so
+// that damage found in it is an error and not half an answer.
+func send(w http.ResponseWriter, body io.Reader) error {
+	first := make([]byte, 64<<10)
+	n, err := io.ReadFull(body, first)
+	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
+		return undo(w.Header(), err)
+	}
+	if _, err := w.Write(first[:n]); err != nil {
+		return fault.Wrap(fault.Canceled, "the client left", err)
+	}
+	if n < len(first) {
+		return nil
+	}
+	if _, err := io.Copy(w, body); err != nil {
+		// The length was promised: ending the connection tells the client that the rest is missing.
+		panic(http.ErrAbortHandler)
+	}
+	return nil
+}
+
+// undo removes what described the content that can not be sent.
+func undo(h http.Header, err error) error {
+	for _, name := range []string{"Content-Length", "Content-Type", "Content-Disposition", "Etag", "Last-Modified", "Accept-Ranges"} {
+		h.Del(name)
+	}
+	return err
+}
+
+func describe(h http.Header, f filestore.File) {
+	h.Set("Etag", `"`+f.CID+`"`)
+	h.Set("X-Vfs-Cid", f.CID)
+	h.Set("X-Vfs-Content-Hash", f.Hash)
+	h.Set("X-Vfs-Version", strconv.FormatInt(f.Version, 10))
+	h.Set("X-Vfs-File-Id", f.ID)
+	h.Set("Last-Modified", f.Updated.UTC().Format(http.TimeFormat))
+}
+
+func notModified(r *http.Request, f filestore.File) bool {
+	list, star, err := tags(r.Header.Values("If-None-Match"))
+	if err != nil {
+		return false
+	}
+	return star || slices.Contains(list, f.CID)
+}
+
+// inline are the media types that a browser may show in place: none of them can
+// run script, and the sandbox holds anyway.
+var inline = []string{"image/png", "image/jpeg", "image/gif", "image/webp", "image/avif", "text/plain", "audio/", "video/"}
+
+func disposition(f filestore.File) string {
+	kind := "attachment"
+	for _, m := range inline {
+		if strings.HasPrefix(strings.ToLower(f.MimeType), m) {
+			kind = "inline"
+		}
+	}
+	return mime.FormatMediaType(kind, map[string]string{"filename": f.Name})
+}
+
+// serveRanges lets the standard library do what it knows about ranges; the
+// content is read in windows, so that little more than asked for is decrypted.
+func serveRanges(w http.ResponseWriter, r *http.Request, f filestore.File, o *filestore.Opened) error {
+	s := &seeker{o: o}
+	defer s.close()
+	http.ServeContent(w, r, "", f.Updated, s)
+	if s.err != nil {
+		panic(http.ErrAbortHandler) // the answer has begun: ending the connection tells that it is not whole
+	}
+	return nil
+}
+
+// seeker reads ranges of content on demand.
+type seeker struct {
+	o      *filestore.Opened
+	at     int64
+	body   io.ReadCloser
+	end    int64 // of the open window
+	window int64
+	err    error
+}
+
+// The windows grow, so that a long range needs few of them.
+const (
+	firstWindow = 256 << 10
+	lastWindow  = 16 << 20
+)
+
+func (s *seeker) Seek(offset int64, whence int) (int64, error) {
+	switch whence {
+	case io.SeekCurrent:
+		offset += s.at
+	case io.SeekEnd:
+		offset += s.o.Size()
+	}
+	if offset < 0 {
+		return 0, fault.New(fault.RangeUnsatisfiable, "the range lies before the file")
+	}
+	if offset != s.at {
+		s.close()
+		s.window = 0
+	}
+	s.at = offset
+	return offset, nil
+}
+
+func (s *seeker) Read(p []byte) (int, error) {
+	if s.at >= s.o.Size() {
+		return 0, io.EOF
+	}
+	if s.body == nil {
+		s.window = min(max(4*s.window, firstWindow), lastWindow)
+		n := min(s.window, s.o.Size()-s.at)
+		body, err := s.o.Range(s.at, n)
+		if err != nil {
+			s.err = err
+			return 0, err
+		}
+		s.body, s.end = body, s.at+n
+	}
+	n, err := s.body.Read(p)
+	s.at += int64(n)
+	if errors.Is(err, io.EOF) {
+		s.close()
+		err = nil
+		if s.at < s.end {
+			err = io.ErrUnexpectedEOF
+		}
+	}
+	if err != nil {
+		s.err = err
+	}
+	return n, err
+}
+
+func (s *seeker) close() {
+	if s.body != nil {
+		_ = s.body.Close()
+		s.body = nil
+	}
+}

@@ -1,0 +1,124 @@
+// Package filestorehttp serves the file store over HTTP, under /api/fs and
+// /public/id.
+//
+// It promises the routes, bodies and headers of the store's public documents, so
+// that their clients work unchanged, and that a browser never runs a stored file
+// on our origin. It decides nothing: scopes, conditions and conflicts are the
+// service's.
+package filestorehttp
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"net/http"
+	"strings"
+
+	"github.com/castalia-org/castalia/internal/identity"
+	"github.com/castalia-org/castalia/internal/platform/fault"
+	"github.com/castalia-org/castalia/internal/platform/httpserver"
+	"github.com/castalia-org/castalia/internal/service/filestore"
+)
+
+// Deps are what the surface needs besides the service.
+type Deps struct {
+	// Authenticate puts the principal into the context (identityhttp.WrapLimited).
+	Authenticate func(httpserver.Handler) httpserver.Handler
+	CORS         httpserver.CORSPolicy
+	// BaseURL is where clients reach this deployment; empty means as the request says.
+	BaseURL string
+}
+
+// prefix is where the routes are.
+const prefix = "/api/fs"
+
+// Surface returns the routes.
+func Surface(s *filestore.Service, d Deps) httpserver.Surface {
+	a := &api{svc: s, deps: d}
+	a.uploads = newUploads(a)
+	var routes []httpserver.Route
+	for _, group := range [][]httpserver.Route{
+		a.readRoutes(), a.writeRoutes(), a.listRoutes(), a.batchRoutes(), a.versionRoutes(), a.feedRoutes(), a.uploadRoutes(), a.shareRoutes(), a.publicRoutes(),
+	} {
+		routes = append(routes, group...)
+	}
+	return httpserver.Surface{
+		Name:   "filestore",
+		Doc:    "Encrypted, content-addressed files. Every file has a CID (profile unixfs-v1-2025) over its plaintext; tokens reach a namespace, a subtree of it, or a set of CIDs.",
+		Routes: routes, Prefixes: []string{prefix, "/public/id"},
+		Errors: httpserver.FilesErrors, CORS: d.CORS, Authenticate: d.Authenticate,
+	}
+}
+
+type api struct {
+	svc     *filestore.Service
+	deps    Deps
+	uploads *uploads
+}
+
+// handler is a handler of somebody who is known.
+type handler func(w http.ResponseWriter, r *http.Request, a filestore.Access) error
+
+// with reads the caller's access. CID-scoped tokens are refused here already on
+// every route that is not theirs.
+func (a *api) with(h handler) httpserver.Handler {
+	return func(w http.ResponseWriter, r *http.Request) error {
+		access, err := a.accessOf(r)
+		if err != nil {
+			return err
+		}
+		if access.Scoped {
+			return fault.New(fault.Forbidden, "this token reaches files by CID only").WithCode("cid_scoped")
+		}
+		return h(w, r, access)
+	}
+}
+
+// withCID is with for the two routes that CID-scoped tokens may use.
+func (a *api) withCID(h handler) httpserver.Handler {
+	return func(w http.ResponseWriter, r *http.Request) error {
+		access, err := a.accessOf(r)
+		if err != nil {
+			return err
+		}
+		return h(w, r, access)
+	}
+}
+
+func (a *api) accessOf(r *http.Request) (filestore.Access, error) {
+	p, ok := identity.FromContext(r.Context())
+	if !ok {
+		return filestore.Access{}, fault.New(fault.Unauthenticated, identity.TextMissingBearer)
+	}
+	access, err := filestore.AccessOf(p)
+	if err != nil {
+		return filestore.Access{}, err
+	}
+	return access, a.svc.Admit(r.Context(), access)
+}
+
+// once reads the Idempotency-Key. It is bound to the caller and the request, so
+// that nobody gets another one's receipt.
+func once(r *http.Request, a filestore.Access) filestore.Once {
+	key := r.Header.Get("Idempotency-Key")
+	if key == "" {
+		return filestore.Once{}
+	}
+	return filestore.Once{Key: digest(a.Invoker, key), Fingerprint: digest(r.Method, r.URL.EscapedPath(), r.URL.RawQuery)}
+}
+
+func digest(parts ...string) string {
+	h := sha256.Sum256([]byte(strings.Join(parts, "\x00")))
+	return hex.EncodeToString(h[:])
+}
+
+// base returns the address under which the client knows us.
+func (a *api) base(r *http.Request) string {
+	if a.deps.BaseURL != "" {
+		return strings.TrimSuffix(a.deps.BaseURL, "/")
+	}
+	scheme := "http"
+	if r.TLS != nil {
+		scheme = "https"
+	}
+	return scheme + "://" + r.Host
+}

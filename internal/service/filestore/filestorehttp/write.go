@@ -1,0 +1,207 @@
+package filestorehttp
+
+import (
+	"net/http"
+
+	"github.com/castalia-org/castalia/internal/platform/fault"
+	"github.com/castalia-org/castalia/internal/platform/httpserver"
+	"github.com/castalia-org/castalia/internal/service/filestore"
+)
+
+// EditBody is the body of an edit.
+type EditBody struct {
+	OldString  string `json:"oldString"`
+	NewString  string `json:"newString"`
+	ReplaceAll bool   `json:"replaceAll,omitempty"`
+	DryRun     bool   `json:"dryRun,omitempty"`
+}
+
+// MoveBody is the body of a move by path.
+type MoveBody struct {
+	From      string `json:"from"`
+	To        string `json:"to"`
+	Overwrite bool   `json:"overwrite,omitempty"`
+}
+
+// Moved says how many files a move by path moved; File is there when it was one.
+type Moved struct {
+	Count int           `json:"count"`
+	File  *FileMetadata `json:"file,omitempty"`
+}
+
+func (a *api) writeRoutes() []httpserver.Route {
+	keep := httpserver.Param{Name: "keep", In: "query", Schema: 0, Doc: "How many versions stay; the namespace's setting unless given."}
+	route := func(method, pattern, summary string, h handler, params ...httpserver.Param) httpserver.Route {
+		return httpserver.Route{
+			Method: method, Pattern: prefix + pattern, Summary: summary, Tags: []string{"files"}, Auth: httpserver.Principal,
+			Params: append(params, onceParam, matchParam), Handler: a.with(h),
+			Replies: []httpserver.Reply{{Status: 200, Body: FileMetadata{}}, {Status: 409, Doc: "Conflict; the body names the current cid and version."}, {Status: 412, Doc: "If-Match or If-None-Match does not hold."}},
+		}
+	}
+	upload := func(rt httpserver.Route) httpserver.Route {
+		rt.BodyMedia, rt.MaxBody, rt.Stream = []string{"*/*"}, -1, true // the service bounds the body
+		rt.Replies = append(rt.Replies, httpserver.Reply{Status: 201, Body: FileMetadata{}}, httpserver.Reply{Status: 413, Doc: "The file is too large."})
+		return rt
+	}
+	edit := route(http.MethodPatch, "/files/{id}/edit", "Replace text in a file", a.edit, idParam)
+	edit.Body, edit.MaxBody = EditBody{}, 24<<20
+	edit.Replies[0].Body = EditResult{}
+	move := route(http.MethodPost, "/move", "Move a file or a folder by path", a.movePath)
+	move.Body = MoveBody{}
+	move.Replies[0].Body = Moved{}
+	public := httpserver.Param{Name: "public", In: "query", Schema: true, Doc: "true unless given."}
+	publish := route(http.MethodPatch, "/files/{id}/public", "Make a file public, or end that", a.publish, idParam, public)
+	publish.Replies[0].Body = PublicState{}
+	folder := route(http.MethodPut, "/folders/public", "Make every file below a folder public, or end that", a.publishFolder, pathParam, public)
+	folder.Replies[0].Body = PublicState{}
+	return []httpserver.Route{
+		upload(route(http.MethodPost, "/files", "Create a file", a.create, pathParam)),
+		upload(route(http.MethodPut, "/files/{id}", "Store a new version of a file", a.replace, idParam, keep)),
+		upload(route(http.MethodPut, "/content", "Create or replace the file at a path", a.put, pathParam, keep)),
+		edit, move, publish, folder,
+		route(http.MethodDelete, "/content", "Move the file at a path to the trash", a.remove, pathParam),
+		route(http.MethodDelete, "/files/{id}", "Move a file to the trash", a.remove, idParam),
+	}
+}
+
+// store reads the body into a new version and answers with it.
+func (a *api) store(w http.ResponseWriter, r *http.Request, access filestore.Access, p filestore.Put) error {
+	var err error
+	if p.If, err = condition(r); err != nil {
+		return err
+	}
+	keep, err := number(r, "keep", 1, 0, 10_000)
+	if err != nil {
+		return err
+	}
+	p.Keep, p.MimeType, p.Body, p.Once = int64(keep), r.Header.Get("Content-Type"), r.Body, once(r, access)
+	p.Size = max(r.ContentLength, 0)
+	receipt, err := a.svc.Put(r.Context(), access, p)
+	if err != nil {
+		return err
+	}
+	describe(w.Header(), receipt.File)
+	status := http.StatusOK
+	if receipt.Created {
+		status = http.StatusCreated
+		w.Header().Set("Location", prefix+"/files/"+receipt.File.ID+"/content")
+	}
+	return httpserver.WriteJSON(w, status, a.metadata(r, receipt.File))
+}
+
+func (a *api) create(w http.ResponseWriter, r *http.Request, access filestore.Access) error {
+	path, err := pathOf(r)
+	if err != nil {
+		return err
+	}
+	return a.store(w, r, access, filestore.Put{Path: path, Mode: filestore.CreateOnly})
+}
+
+func (a *api) put(w http.ResponseWriter, r *http.Request, access filestore.Access) error {
+	path, err := pathOf(r)
+	if err != nil {
+		return err
+	}
+	return a.store(w, r, access, filestore.Put{Path: path, Mode: filestore.Upsert})
+}
+
+func (a *api) replace(w http.ResponseWriter, r *http.Request, access filestore.Access) error {
+	return a.store(w, r, access, filestore.Put{FileID: r.PathValue("id"), Mode: filestore.ReplaceOnly})
+}
+
+func (a *api) edit(w http.ResponseWriter, r *http.Request, access filestore.Access) error {
+	var body EditBody
+	if err := httpserver.ReadJSON(w, r, &body); err != nil {
+		return err
+	}
+	c, err := condition(r)
+	if err != nil {
+		return err
+	}
+	e, err := a.svc.Edit(r.Context(), access, filestore.Edit{
+		FileID: r.PathValue("id"), Old: body.OldString, New: body.NewString, All: body.ReplaceAll, DryRun: body.DryRun, If: c, Once: once(r, access),
+	})
+	if err != nil {
+		return err
+	}
+	describe(w.Header(), e.File)
+	return httpserver.WriteJSON(w, http.StatusOK, EditResult{a.metadata(r, e.File), e.Replacements, e.Diff, body.DryRun})
+}
+
+// target reads which file is meant and what must hold of it.
+func (a *api) target(r *http.Request, access filestore.Access) (filestore.Target, error) {
+	c, err := condition(r)
+	t := filestore.Target{ID: r.PathValue("id"), If: c, Once: once(r, access)}
+	if t.ID == "" && err == nil {
+		t.Path, err = pathOf(r)
+	}
+	return t, err
+}
+
+func (a *api) remove(w http.ResponseWriter, r *http.Request, access filestore.Access) error {
+	t, err := a.target(r, access)
+	if err != nil {
+		return err
+	}
+	receipt, err := a.svc.Trash(r.Context(), access, t)
+	if err != nil {
+		return err
+	}
+	return httpserver.WriteJSON(w, http.StatusOK, a.metadata(r, receipt.File))
+}
+
+func (a *api) movePath(w http.ResponseWriter, r *http.Request, access filestore.Access) error {
+	var body MoveBody
+	if err := httpserver.ReadJSON(w, r, &body); err != nil {
+		return err
+	}
+	c, err := condition(r)
+	if err != nil {
+		return err
+	}
+	receipt, err := a.svc.Move(r.Context(), access, filestore.Target{Path: body.From, If: c, Once: once(r, access)}, body.To, body.Overwrite)
+	if fault.Is(err, fault.NotFound) {
+		n, folderErr := a.svc.MoveFolder(r.Context(), access, body.From, body.To, body.Overwrite)
+		if folderErr != nil {
+			return folderErr
+		}
+		return httpserver.WriteJSON(w, http.StatusOK, Moved{Count: n})
+	}
+	if err != nil {
+		return err
+	}
+	m := a.metadata(r, receipt.File)
+	return httpserver.WriteJSON(w, http.StatusOK, Moved{1, &m})
+}
+
+func (a *api) publish(w http.ResponseWriter, r *http.Request, access filestore.Access) error {
+	public, err := boolean(r, "public", true)
+	if err != nil {
+		return err
+	}
+	t, err := a.target(r, access)
+	if err != nil {
+		return err
+	}
+	receipt, err := a.svc.SetPublic(r.Context(), access, t, public)
+	if err != nil {
+		return err
+	}
+	return httpserver.WriteJSON(w, http.StatusOK, PublicState{Public: public, PublicURL: a.metadata(r, receipt.File).PublicURL})
+}
+
+func (a *api) publishFolder(w http.ResponseWriter, r *http.Request, access filestore.Access) error {
+	public, err := boolean(r, "public", true)
+	if err != nil {
+		return err
+	}
+	path, err := pathOf(r)
+	if err != nil {
+		return err
+	}
+	n, err := a.svc.SetFolderPublic(r.Context(), access, path, public)
+	if err != nil {
+		return err
+	}
+	return httpserver.WriteJSON(w, http.StatusOK, PublicState{Public: public, Count: n})
+}

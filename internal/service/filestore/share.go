@@ -1,0 +1,97 @@
+package filestore
+
+import (
+	"context"
+	"time"
+
+	"github.com/castalia-org/castalia/internal/platform/fault"
+)
+
+// NewShare registers a link: a delegation that the caller has made and signed.
+// The store never sees the key that the link carries.
+type NewShare struct {
+	TokenCID string
+	Path     string
+	Expires  time.Time // zero: never
+	MaxUses  int64     // 0: unlimited
+}
+
+// Share registers a link, so that its use is counted and can be ended.
+func (s *Service) Share(ctx context.Context, a Access, n NewShare) (Share, error) {
+	scope, err := a.scope(Read)
+	if err != nil {
+		return Share{}, err
+	}
+	path, err := CleanFolder(n.Path)
+	if err != nil {
+		return Share{}, err
+	}
+	if !scope.Allows(path) {
+		return Share{}, notFound()
+	}
+	if n.MaxUses < 0 {
+		return Share{}, fault.New(fault.Invalid, "maxUses must not be negative")
+	}
+	sh := Share{
+		ID: newUUID(), Namespace: a.Namespace, Path: path, TokenCID: n.TokenCID, Created: s.now(), Expires: n.Expires, MaxUses: n.MaxUses, By: a.by(),
+	}
+	if had, err := s.store.SharesOf(ctx, []string{n.TokenCID}); err != nil || len(had) > 0 {
+		if err == nil {
+			err = fault.New(fault.Conflict, "the link already exists")
+		}
+		return Share{}, err
+	}
+	return sh, s.store.CreateShare(ctx, sh)
+}
+
+// Shares lists the links, newest first.
+func (s *Service) Shares(ctx context.Context, a Access, p Page) ([]Share, error) {
+	scope, err := a.scope(Read)
+	if err != nil {
+		return nil, err
+	}
+	return s.store.Shares(ctx, scope, p.Limit, p.Offset)
+}
+
+// EndShare ends a link at once.
+func (s *Service) EndShare(ctx context.Context, a Access, id string) error {
+	scope, err := a.scope(Read)
+	if err != nil {
+		return err
+	}
+	return s.store.RevokeShare(ctx, scope, id, s.now())
+}
+
+// Admit refuses an access whose chain has a link that is over. It does not count.
+func (s *Service) Admit(ctx context.Context, a Access) error {
+	if len(a.Chain) == 0 {
+		return nil
+	}
+	links, err := s.store.SharesOf(ctx, a.Chain)
+	if err != nil {
+		return err
+	}
+	for _, l := range links {
+		if !l.Revoked.IsZero() || !l.Expires.IsZero() && !l.Expires.After(s.now()) {
+			return fault.New(fault.Forbidden, "the link is over").WithCode("link_over")
+		}
+	}
+	return nil
+}
+
+// countUse counts one reading of content under every link in the chain.
+func (s *Service) countUse(ctx context.Context, a Access) error {
+	if len(a.Chain) == 0 {
+		return nil
+	}
+	links, err := s.store.SharesOf(ctx, a.Chain)
+	if err != nil {
+		return err
+	}
+	for _, l := range links {
+		if err := s.store.UseShare(ctx, l.ID, s.now()); err != nil {
+			return err
+		}
+	}
+	return nil
+}

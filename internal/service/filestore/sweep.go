@@ -1,0 +1,104 @@
+package filestore
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"time"
+)
+
+// The sweeper works in small slices, often.
+const (
+	sweepEvery = time.Minute
+	sweepSlice = 100
+	// onceTTL is how long receipts of idempotency keys are kept.
+	onceTTL = 48 * time.Hour
+)
+
+// Swept counts what a sweep did.
+type Swept struct{ Expired, Uploads, Purged, Deleted, Receipts int }
+
+// RunSweeper sweeps until ctx ends. It may run on every node.
+func (s *Service) RunSweeper(ctx context.Context) error {
+	tick := time.NewTicker(sweepEvery)
+	defer tick.Stop()
+	for {
+		if _, err := s.Sweep(ctx); err != nil && ctx.Err() == nil {
+			s.log.Warn("sweep files", slog.Any("error", err))
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick.C:
+		}
+	}
+}
+
+// Sweep removes what nobody can reach any more: unfinished uploads, content of
+// writers that died, files whose time in the trash is over, and the objects of
+// dead content after a grace period for open readers.
+func (s *Service) Sweep(ctx context.Context) (Swept, error) {
+	var n Swept
+	now := s.now()
+	for _, step := range []struct {
+		count *int
+		do    func() (int, error)
+	}{
+		{&n.Uploads, func() (int, error) { return s.store.ExpireUploads(ctx, now, sweepSlice) }},
+		{&n.Expired, func() (int, error) { return s.store.ExpirePending(ctx, now, sweepSlice) }},
+		{&n.Receipts, func() (int, error) { return s.store.ExpireOnce(ctx, now.Add(-onceTTL), sweepSlice) }},
+		{&n.Purged, func() (int, error) { return s.purgeOld(ctx, now) }},
+		{&n.Deleted, func() (int, error) { return s.deleteDead(ctx, now.Add(-s.cfg.Grace)) }},
+	} {
+		for {
+			k, err := step.do()
+			*step.count += k
+			if err != nil {
+				return n, err
+			}
+			if k < sweepSlice || ctx.Err() != nil {
+				break
+			}
+		}
+	}
+	return n, ctx.Err()
+}
+
+func (s *Service) purgeOld(ctx context.Context, now time.Time) (int, error) {
+	files, err := s.store.ExpiredTrash(ctx, now.AddDate(0, 0, -s.cfg.TrashDays), sweepSlice)
+	if err != nil {
+		return 0, err
+	}
+	for i, f := range files {
+		a := Owner(f.Namespace)
+		a.Invoker, a.Actor, a.Proof = "retention", f.Namespace, ""
+		if _, err := s.Purge(ctx, a, Target{ID: f.ID}); err != nil {
+			return i, fmt.Errorf("purge %s: %w", f.ID, err)
+		}
+	}
+	return len(files), nil
+}
+
+// deleteDead deletes objects first and the record after, so that a crash in
+// between is found again.
+func (s *Service) deleteDead(ctx context.Context, before time.Time) (int, error) {
+	dead, err := s.store.DeadBlobs(ctx, before, sweepSlice)
+	if err != nil {
+		return 0, err
+	}
+	for i, b := range dead {
+		// By name, not by record: a writer that died may have left more than it noted.
+		for info, err := range s.blobs.List(ctx, objectPrefix(b.ID)) {
+			if err == nil {
+				err = s.blobs.Delete(ctx, info.Key)
+			}
+			if err != nil {
+				return i, fmt.Errorf("delete object: %w", err)
+			}
+		}
+		if err := s.store.ForgetBlob(ctx, b.ID); err != nil {
+			return i, err
+		}
+	}
+	return len(dead), nil
+}

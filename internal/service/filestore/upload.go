@@ -1,0 +1,287 @@
+package filestore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/castalia-org/castalia/internal/platform/fault"
+	"github.com/castalia-org/castalia/internal/protocol/cid"
+	"github.com/castalia-org/castalia/internal/protocol/seal"
+)
+
+// A writer of an upload holds its lock for uploadLock and renews it while bytes
+// come; a node that dies lets go by itself.
+const (
+	uploadLock = 30 * time.Second
+	// maxExtents bounds how many pieces an upload may come in.
+	maxExtents = 10_000
+
+	// CodeLocked marks the conflict of two writers of one upload.
+	CodeLocked = "upload_locked"
+)
+
+// NewUpload says what is to be uploaded.
+type NewUpload struct {
+	Path     string
+	MimeType string
+	Length   int64 // -1: declared later
+	// Replace lets the upload become a new version of a file that exists.
+	Replace bool
+}
+
+// CreateUpload begins a resumable upload.
+func (s *Service) CreateUpload(ctx context.Context, a Access, n NewUpload) (Upload, error) {
+	scope, err := a.scope(Write)
+	if err != nil {
+		return Upload{}, err
+	}
+	if n.MimeType, err = cleanMime(n.MimeType); err != nil {
+		return Upload{}, err
+	}
+	if n.Length > s.cfg.MaxUpload {
+		return Upload{}, s.tooLarge()
+	}
+	mode := CreateOnly
+	if n.Replace {
+		mode = Upsert
+	}
+	p := Put{Path: n.Path, Mode: mode}
+	if err := s.expect(ctx, scope, &p); err != nil {
+		return Upload{}, err
+	}
+	keys, err := s.keys.namespace(ctx, a.Namespace)
+	if err != nil {
+		return Upload{}, err
+	}
+	b := Blob{ID: newBlobID(), Namespace: a.Namespace}
+	if b.WrappedKey, err = seal.Wrap(keys.content, seal.NewKey(), blobAAD(a.Namespace, b.ID)); err != nil {
+		return Upload{}, fmt.Errorf("wrap content key: %w", err)
+	}
+	state, err := cid.NewState(false).MarshalBinary()
+	if err != nil {
+		return Upload{}, err
+	}
+	u := Upload{
+		ID: newBlobID(), Namespace: a.Namespace, Path: p.Path, MimeType: n.MimeType, Mode: mode, Length: n.Length, Blob: b.ID,
+		State: state, Expires: s.now().Add(s.cfg.UploadTTL),
+	}
+	return u, s.store.CreateUpload(ctx, u, b)
+}
+
+// Upload returns the state of an upload.
+func (s *Service) Upload(ctx context.Context, a Access, id string) (Upload, error) {
+	scope, err := a.scope(Write)
+	if err != nil {
+		return Upload{}, err
+	}
+	u, err := s.store.Upload(ctx, scope, id)
+	if err == nil && !u.Expires.After(s.now()) {
+		return Upload{}, fault.New(fault.NotFound, "no such upload")
+	}
+	return u, err
+}
+
+// LockUpload makes the holder the only writer of an upload, on any node, until
+// release is called. lost is closed when another one took over.
+func (s *Service) LockUpload(ctx context.Context, id, holder string) (release func(), lost <-chan struct{}, err error) {
+	now := s.now()
+	won, err := s.store.LockUpload(ctx, id, holder, now, now.Add(uploadLock))
+	if err != nil {
+		return nil, nil, err
+	}
+	if !won {
+		return nil, nil, fault.New(fault.Conflict, "the upload is being written").WithCode(CodeLocked).WithRetryAfter(time.Second)
+	}
+	gone := make(chan struct{})
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		tick := time.NewTicker(uploadLock / 3)
+		defer tick.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-tick.C:
+				now := s.now()
+				if won, err := s.store.LockUpload(ctx, id, holder, now, now.Add(uploadLock)); err == nil && !won {
+					close(gone)
+					return
+				}
+			}
+		}
+	}()
+	return func() {
+		cancel()
+		<-done
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+		defer cancel()
+		_ = s.store.UnlockUpload(ctx, id, holder) // the lock's end does it otherwise
+	}, gone, nil
+}
+
+// WriteUpload adds what body has to an upload, of which holder has the lock. It
+// returns how many bytes are safe, also when body failed on the way: they are
+// durable, and any node can go on after them.
+//
+// verify, when set, judges the bytes once all were read; what it refuses is
+// dropped, and a body that failed is refused too.
+func (s *Service) WriteUpload(ctx context.Context, a Access, id, holder string, offset int64, body io.Reader, verify func() error) (int64, error) {
+	u, err := s.Upload(ctx, a, id)
+	if err != nil {
+		return 0, err
+	}
+	switch {
+	case u.Offset != offset:
+		return 0, fault.Newf(fault.Conflict, "the upload is at %d", u.Offset)
+	case u.Extents >= maxExtents:
+		return 0, fault.Newf(fault.Invalid, "an upload has at most %d parts: send larger ones", maxExtents)
+	}
+	b, err := s.store.Blob(ctx, u.Blob)
+	if err != nil {
+		return 0, err
+	}
+	key, err := s.keys.blobKey(ctx, b)
+	if err != nil {
+		return 0, err
+	}
+	state := cid.NewState(false)
+	if err := state.UnmarshalBinary(u.State); err != nil {
+		return 0, err
+	}
+	limit := s.cfg.MaxUpload
+	if u.Length >= 0 {
+		limit = u.Length
+	}
+	src := &partial{r: &limited{r: body, left: limit - u.Offset, err: s.tooLarge()}}
+	e, err := s.putExtent(ctx, &b, Extent{Seq: u.Extents, Object: objectKey(b.ID, u.Extents)}, key, src, state)
+	if err != nil {
+		return 0, err
+	}
+	if verify != nil && src.err == nil {
+		err = verify()
+	} else if verify != nil {
+		err = bodyError(src.err)
+	}
+	if err != nil || e.Size == 0 {
+		_ = s.blobs.Delete(context.WithoutCancel(ctx), e.Object) // what is left is swept with the upload
+		if err == nil {
+			err = src.err
+		}
+		return 0, err
+	}
+	u.Offset += e.Size
+	u.Extents++
+	u.Expires = s.now().Add(s.cfg.UploadTTL)
+	if u.State, err = state.MarshalBinary(); err != nil {
+		return 0, err
+	}
+	// What was received is kept even when the client has left.
+	save, cancel := context.WithTimeout(context.WithoutCancel(ctx), 30*time.Second)
+	defer cancel()
+	if err := s.store.AdvanceUpload(save, u, holder, offset, e); err != nil {
+		return 0, err
+	}
+	return e.Size, src.err
+}
+
+// partial turns the failure of a body into its end, and remembers it.
+type partial struct {
+	r   io.Reader
+	err error
+}
+
+func (p *partial) Read(b []byte) (int, error) {
+	if p.err != nil {
+		return 0, io.EOF
+	}
+	n, err := p.r.Read(b)
+	if err != nil && !errors.Is(err, io.EOF) {
+		p.err, err = err, io.EOF
+	}
+	return n, err
+}
+
+// DeclareLength sets the length of an upload that began without one.
+func (s *Service) DeclareLength(ctx context.Context, a Access, id string, length int64) error {
+	u, err := s.Upload(ctx, a, id)
+	if err != nil {
+		return err
+	}
+	if length > s.cfg.MaxUpload {
+		return s.tooLarge()
+	}
+	if length < u.Offset || u.Length >= 0 {
+		return fault.New(fault.Invalid, "the length can not be declared")
+	}
+	return s.store.SetUploadLength(ctx, id, length)
+}
+
+// FinishUpload shows a complete upload as a version. It may be called again and
+// gives the same receipt.
+func (s *Service) FinishUpload(ctx context.Context, a Access, id string) (Receipt, error) {
+	u, err := s.Upload(ctx, a, id)
+	if err != nil {
+		return Receipt{}, err
+	}
+	if u.Length != u.Offset {
+		return Receipt{}, fault.New(fault.Conflict, "the upload is not complete")
+	}
+	if r, ok, err := s.store.Replay(ctx, a.Namespace, onceUpload(id)); ok || err != nil {
+		return r, err
+	}
+	state := cid.NewState(false)
+	if err := state.UnmarshalBinary(u.State); err != nil {
+		return Receipt{}, err
+	}
+	b, err := s.store.Blob(ctx, u.Blob)
+	if err != nil {
+		return Receipt{}, err
+	}
+	if len(b.Extents) == 0 { // an empty file
+		if err := s.emptyExtent(ctx, &b); err != nil {
+			return Receipt{}, err
+		}
+	}
+	content := describe(&b, state.Finish())
+	content.MimeType = u.MimeType
+	b.Extents = b.Extents[:min(len(b.Extents), max(u.Extents, 1))]
+	scope, err := a.scope(Write)
+	if err != nil {
+		return Receipt{}, err
+	}
+	r, err := s.store.Commit(ctx, Commit{
+		Change: Change{Scope: scope, By: a.by(), Once: onceUpload(id), Now: s.now()},
+		Path:   u.Path, Mode: u.Mode, Content: content, Blob: &b, Op: OpUpdate, NewID: newUUID(),
+	})
+	return s.done(a, r, err)
+}
+
+// Finished returns the receipt of an upload that was finished.
+func (s *Service) Finished(ctx context.Context, a Access, id string) (Receipt, bool, error) {
+	return s.store.Replay(ctx, a.Namespace, onceUpload(id))
+}
+
+func onceUpload(id string) Once { return Once{Key: "upload:" + id, Fingerprint: "upload"} }
+
+func (s *Service) emptyExtent(ctx context.Context, b *Blob) error {
+	key, err := s.keys.blobKey(ctx, *b)
+	if err != nil {
+		return err
+	}
+	header, sealed, err := seal.Bytes(nil, key, extentAAD(b.Namespace, b.ID, 0))
+	b.Extents = []Extent{{Inline: sealed, Header: header[:], Sealed: int64(len(sealed))}}
+	return err
+}
+
+// AbortUpload ends an upload and drops what it has.
+func (s *Service) AbortUpload(ctx context.Context, a Access, id string) error {
+	if _, err := s.Upload(ctx, a, id); err != nil {
+		return err
+	}
+	return s.store.DeleteUpload(ctx, id, s.now())
+}
