@@ -1,0 +1,45 @@
+import * as ed from "@noble/ed25519";
+import { sha512 } from "@noble/hashes/sha2.js";
+import { base58, concat, fromHex, hex } from "./bytes";
+
+// Pure code instead of the browser's own cryptography: that is only there on
+// https and localhost, and a community server may be neither.
+ed.etc.sha512Sync = (...messages) => sha512(ed.etc.concatBytes(...messages));
+
+/** An Ed25519 key and the DID that it speaks for. */
+export interface Key {
+  readonly seed: Uint8Array;
+  readonly did: string;
+  sign(message: Uint8Array): Uint8Array;
+}
+
+/** The did:key of an Ed25519 public key. */
+export function didOf(publicKey: Uint8Array): string {
+  return "did:key:z" + base58(concat(Uint8Array.of(0xed, 0x01), publicKey));
+}
+
+export function keyFromSeed(seed: Uint8Array): Key {
+  if (seed.length !== 32) throw new Error("a key has 32 bytes");
+  return {
+    seed,
+    did: didOf(ed.getPublicKey(seed)),
+    sign: (message) => ed.sign(message, seed),
+  };
+}
+
+export function newKey(): Key {
+  return keyFromSeed(crypto.getRandomValues(new Uint8Array(32)));
+}
+
+/** Reads a key as it is exported: 64 hexadecimal digits. */
+export function parseKey(text: string): Key {
+  const trimmed = text.trim();
+  if (!/^[0-9a-f]{64}$/i.test(trimmed)) {
+    throw new Error("A key is 64 hexadecimal digits, as shown when it was exported.");
+  }
+  return keyFromSeed(fromHex(trimmed));
+}
+
+export function exportKey(key: Key): string {
+  return hex(key.seed);
+}
