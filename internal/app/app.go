@@ -15,6 +15,7 @@ import (
 	"github.com/castalia-org/castalia/internal/identity"
 	"github.com/castalia-org/castalia/internal/platform/config"
 	"github.com/castalia-org/castalia/internal/platform/httpserver"
+	"github.com/castalia-org/castalia/plugin"
 )
 
 // Services are the names that --services takes, in the order in which they are built.
@@ -25,8 +26,10 @@ type Options struct {
 	Settings config.Settings
 	// Services selects which routes and workers this node has; empty means all.
 	Services []string
-	Log      *slog.Logger
-	Version  string
+	// Plugins are the oracle's; their settings are filled already.
+	Plugins []plugin.Plugin
+	Log     *slog.Logger
+	Version string
 }
 
 // App is the program, built and not yet running.

@@ -55,3 +55,6 @@ func (nobody) Get(context.Context, string, url.Values) (json.RawMessage, error) 
 func (nobody) OpenAPI(context.Context) (json.RawMessage, error) {
 	return nil, plugin.Errorf(501, "This deployment has no query gateway.")
 }
+
+// NoAccess grants nothing to anybody.
+func NoAccess() Access { return nobody{} }

@@ -1,0 +1,79 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"maps"
+
+	"github.com/castalia-org/castalia/docs"
+	"github.com/castalia-org/castalia/internal/identity"
+	"github.com/castalia-org/castalia/internal/platform/httpserver"
+	"github.com/castalia-org/castalia/internal/service/oracle"
+	"github.com/castalia-org/castalia/internal/service/oracle/model"
+	"github.com/castalia-org/castalia/internal/service/oracle/model/guide"
+	"github.com/castalia-org/castalia/internal/service/oracle/oraclekit"
+	"github.com/castalia-org/castalia/internal/service/oracle/oraclesocket"
+	"github.com/castalia-org/castalia/internal/service/oracle/oraclesql"
+	"github.com/castalia-org/castalia/internal/service/oracle/registry"
+	"github.com/castalia-org/castalia/internal/service/oracle/run"
+)
+
+// buildOracle makes the chat server with its plugins.
+func (a *App) buildOracle(ctx context.Context) (part, error) {
+	provider, err := a.modelProvider()
+	if err != nil {
+		return part{}, err
+	}
+	public, err := oraclekit.ParsePublic(a.opt.Settings.Server.AuthExcludedRoute)
+	if err != nil {
+		return part{}, fmt.Errorf("AUTH_EXCLUDED_ROUTES: %w", err)
+	}
+	if err := a.res.db.Migrate(ctx, oraclesql.Migrations()); err != nil {
+		return part{}, err
+	}
+	features := map[string]registry.Feature{}
+	for name, value := range a.opt.Settings.Plugins.Features {
+		features[name] = registry.Feature(value)
+	}
+	var gateway *oraclesocket.Gateway
+	o, err := oraclekit.New(oraclekit.Deps{
+		DB: a.res.db, Bus: a.res.bus, Leases: a.res.leases, Identity: a.identity, Provider: provider,
+		Oracle:  oracle.Identity{Name: a.opt.Settings.Oracle.Name, DID: a.identity.DID(), EntityDID: a.opt.Settings.Identity.OracleEntityDID},
+		Plugins: a.opt.Plugins, Features: features,
+		Socket: func(owners oracle.SessionChecker) (oracle.Publisher, oracle.Dispatcher, error) {
+			gateway = oraclesocket.New(oraclesocket.Deps{
+				Guard: oraclesocket.NewGuard(a.identity, a.callerLimits()), Sessions: owners, Bus: a.res.bus, Logger: a.opt.Log,
+			}, oraclesocket.Config{Node: a.res.node, NodeURL: a.opt.Settings.Server.NodeURL.Reveal(), Events: a.limits.principal})
+			return gateway, gateway, nil
+		},
+		Access:       oraclekit.Access{Identity: a.identity},
+		Authenticate: a.authenticated(identity.Oracle), CORS: a.openCORS(), Public: public,
+		Run: run.Config{Node: a.res.node}, Log: a.opt.Log,
+	})
+	if err != nil {
+		return part{}, err
+	}
+	life, end := context.WithCancel(context.WithoutCancel(ctx))
+	if err := o.StartPlugins(life); err != nil {
+		end()
+		return part{}, err
+	}
+	workers := map[string]func(context.Context) error{"sockets": gateway.Run}
+	maps.Copy(workers, o.Workers())
+	return part{
+		name:     "oracle",
+		surfaces: []httpserver.Surface{o.Surface, gateway.Surface(a.openCORS())},
+		workers:  workers,
+		stop:     func() error { end(); return nil },
+	}, nil
+}
+
+// modelProvider is where answers come from.
+func (a *App) modelProvider() (model.Provider, error) {
+	s := a.opt.Settings.Oracle
+	switch s.Provider {
+	case "", "guide":
+		return guide.New(guide.Config{Docs: docs.Guides})
+	}
+	return nil, fmt.Errorf("MODEL_PROVIDER: given %q, allowed is guide, openai or anthropic", s.Provider)
+}

@@ -1,0 +1,98 @@
+package oraclekit
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/castalia-org/castalia/internal/identity"
+	"github.com/castalia-org/castalia/internal/platform/fault"
+	"github.com/castalia-org/castalia/internal/protocol/ipld"
+	"github.com/castalia-org/castalia/internal/protocol/ucan"
+	"github.com/castalia-org/castalia/internal/service/oracle/turn"
+	"github.com/castalia-org/castalia/plugin"
+)
+
+// Access is what may be done in a user's name. FilesFor and QueryFor are the
+// deployment's file store and query gateway, when it has them.
+type Access struct {
+	Identity *identity.Service
+	// FilesFor opens the user's files; authority mints what the store asks for.
+	FilesFor func(userDID string, authority plugin.Authority) plugin.Files
+	QueryFor func(userDID string) plugin.Query
+}
+
+var _ turn.Access = Access{}
+
+// Authority mints invocations from the user's delegation.
+func (a Access) Authority(userDID, delegation string) plugin.Authority {
+	return authority{identity: a.Identity, user: identity.Principal{DID: userDID, Root: userDID, Delegation: delegation}}
+}
+
+// Files is the user's file store.
+func (a Access) Files(userDID, delegation string) plugin.Files {
+	if a.FilesFor == nil {
+		return turn.NoAccess().Files(userDID, delegation)
+	}
+	return a.FilesFor(userDID, a.Authority(userDID, delegation))
+}
+
+// Query is the query gateway.
+func (a Access) Query(userDID string) plugin.Query {
+	if a.QueryFor == nil {
+		return turn.NoAccess().Query(userDID)
+	}
+	return a.QueryFor(userDID)
+}
+
+type authority struct {
+	identity *identity.Service
+	user     identity.Principal
+}
+
+// Invoke mints a token for another service.
+func (a authority) Invoke(ctx context.Context, audience string, c plugin.Capability, ttl time.Duration) (string, error) {
+	call := identity.Downstream{Audience: audience, Can: c.Can, With: c.With, TTL: ttl}
+	if len(c.NB) > 0 {
+		nb, err := ipld.DecodeJSON(c.NB)
+		if err != nil {
+			return "", fmt.Errorf("read caveats: %w", err)
+		}
+		call.NB = nb
+	}
+	token, err := a.identity.Mint(ctx, a.user, call)
+	if fault.Is(err, fault.Forbidden) {
+		return "", fmt.Errorf("%w: %w", plugin.ErrNoDelegation, err)
+	}
+	return token, err
+}
+
+// Granted reports what the delegation says.
+func (a authority) Granted(ctx context.Context) ([]plugin.Capability, error) {
+	var said []ucan.Capability
+	if a.user.Delegation != "" { // verified when the request came in
+		token, err := ucan.Parse(a.user.Delegation)
+		if err != nil {
+			return nil, fmt.Errorf("read delegation: %w", err)
+		}
+		said = token.Leaf.Capabilities
+	} else {
+		status, err := a.identity.DelegationOf(ctx, a.user.DID)
+		if err != nil {
+			return nil, fmt.Errorf("look up delegation: %w", err)
+		}
+		if status.Authorized {
+			said = status.Capabilities
+		}
+	}
+	var out []plugin.Capability
+	for _, c := range said {
+		p := plugin.Capability{Can: c.Can, With: c.With}
+		if c.NB.Kind != ipld.Null {
+			p.NB = json.RawMessage(ipld.AppendJSON(nil, c.NB))
+		}
+		out = append(out, p)
+	}
+	return out, nil
+}
