@@ -163,8 +163,9 @@ func TestAWriteThatWaitsCanBeCancelled(t *testing.T) {
 	})
 	<-entered
 	ctx, cancel := context.WithCancel(t.Context())
+	var waiting sync.WaitGroup
 	for i := range 6 { // two wait in the queue, four for the queue
-		wg.Go(func() {
+		waiting.Go(func() {
 			if err := db.Write(ctx, insert(fmt.Sprint(i))); !errors.Is(err, context.Canceled) {
 				t.Errorf("write %d: %v", i, err)
 			}
@@ -174,10 +175,7 @@ func TestAWriteThatWaitsCanBeCancelled(t *testing.T) {
 		runtime.Gosched()
 	}
 	cancel()
-	// They return although the writer is still busy.
-	for db.Stats().Writes < 7 {
-		runtime.Gosched()
-	}
+	waiting.Wait() // they return although the writer is still busy
 	close(release)
 	wg.Wait()
 	if n := count(t, db); n != 0 {

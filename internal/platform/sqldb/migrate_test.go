@@ -26,7 +26,7 @@ func set(files ...string) sqldb.Migrations {
 
 const (
 	firstTable  = `CREATE TABLE demo_things (id {{text}} NOT NULL PRIMARY KEY) {{clustered}};`
-	secondTable = `CREATE TABLE demo_others (id {{int}} NOT NULL PRIMARY KEY); ALTER TABLE demo_things ADD COLUMN n {{int}} NOT NULL DEFAULT 7;`
+	secondTable = `CREATE TABLE demo_others (id {{int}} NOT NULL PRIMARY KEY) {{table}}; ALTER TABLE demo_things ADD COLUMN n {{int}} NOT NULL DEFAULT 7;`
 )
 
 func states(t *testing.T, db *sqldb.DB, m sqldb.Migrations) []string {

@@ -34,6 +34,7 @@ CREATE TABLE edge_children (
 // Contract is what every engine keeps. Stores rely on it and need not test it.
 func Contract(t *testing.T, open func(t *testing.T) *sqldb.DB) {
 	t.Helper()
+	db := Migrate(t, open(t), edges)
 	for name, test := range map[string]func(*testing.T, *sqldb.DB){
 		"text is ordered by its bytes":                     byteOrder,
 		"case matters":                                     caseMatters,
@@ -57,9 +58,23 @@ func Contract(t *testing.T, open func(t *testing.T) *sqldb.DB) {
 		"the clock is the database's":                      clock,
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			test(t, Migrate(t, open(t), edges))
+			empty(t, db)
+			test(t, db)
 		})
+	}
+}
+
+// empty clears the tables between two parts of the contract.
+func empty(t *testing.T, db *sqldb.DB) {
+	t.Helper()
+	for _, table := range []string{"edge_children", "edge_serials", "edge_values"} {
+		err := db.Write(t.Context(), func(ctx context.Context, tx sqldb.Querier) error {
+			_, err := tx.ExecContext(ctx, `DELETE FROM `+table)
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 

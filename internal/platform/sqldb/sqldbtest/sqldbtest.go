@@ -78,13 +78,21 @@ func Open(t testing.TB, url string, opt sqldb.Options) *sqldb.DB {
 	return db
 }
 
-// Migrate applies the migrations or fails the test.
+// Migrate applies the migrations, or fails the test, as it does when a table
+// breaks the house rules (see sqldb.Check).
 func Migrate(t testing.TB, db *sqldb.DB, sets ...sqldb.Migrations) *sqldb.DB {
 	t.Helper()
 	for _, m := range sets {
 		if err := db.Migrate(t.Context(), m); err != nil {
 			t.Fatal(err)
 		}
+	}
+	problems, err := db.Check(t.Context(), false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range problems {
+		t.Error(p)
 	}
 	return db
 }
