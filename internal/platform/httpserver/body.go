@@ -79,14 +79,22 @@ func (b *body) Read(p []byte) (int, error) {
 	case err == nil:
 	case errors.Is(err, io.EOF):
 		b.finish()
+	case errors.Is(err, errTooLarge):
 	case errors.Is(err, os.ErrDeadlineExceeded):
-		if !b.x.wroteHeader {
-			b.x.Header().Set("Connection", "close")
-		}
-		err = fault.Wrap(fault.Invalid, "The request body came too slowly", err).WithCode("slow_body")
+		b.x.trouble = errSlowBody
+	default:
+		b.x.trouble = errGone
 	}
+	// The error stays what it was: libraries compare it. What it means to the
+	// client is in trouble.
 	return n, err
 }
+
+// What may be wrong with the client rather than with us.
+var (
+	errSlowBody = fault.New(fault.Invalid, "The request body came too slowly").WithCode("slow_body")
+	errGone     = fault.New(fault.Canceled, "The client went away")
+)
 
 // extend moves the read deadline to the end of the stall time-out, or to where
 // the least rate has it, whichever is sooner.

@@ -44,8 +44,9 @@ func ParseCounts(b []byte) (Counts, error) {
 	if len(b) == 0 || len(b) < 1+int(b[0])+8 {
 		return Counts{}, bad
 	}
-	c := Counts{Node: string(b[1 : 1+b[0]])}
-	b = b[1+b[0]:]
+	name := int(b[0])
+	c := Counts{Node: string(b[1 : 1+name])}
+	b = b[1+name:]
 	c.Seq = binary.BigEndian.Uint64(b)
 	b = b[8:]
 	if len(b)%record != 0 || len(b)/record > maxCounts {

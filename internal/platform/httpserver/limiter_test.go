@@ -233,6 +233,7 @@ func FuzzParseCounts(f *testing.F) {
 	f.Add(good)
 	f.Add([]byte{})
 	f.Add([]byte{255})
+	f.Add(append([]byte{255}, make([]byte, 300)...))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		c, err := httpserver.ParseCounts(data)
 		if err != nil {

@@ -6,6 +6,8 @@ import (
 	"net/http"
 	"strings"
 	"time"
+
+	"github.com/castalia-org/castalia/internal/platform/fault"
 )
 
 // response watches what a handler sends: it counts, keeps the write deadline
@@ -23,7 +25,8 @@ type response struct {
 	deadline    time.Time
 	zip         *gzipState
 	conn        *trackedConn
-	body        *body // nil when the request has none
+	body        *body        // nil when the request has none
+	trouble     *fault.Error // what went wrong on the client's side, if anything
 }
 
 func (w *response) begin(x *exchange, under http.ResponseWriter, r *http.Request) {
@@ -88,11 +91,15 @@ func (w *response) send(p []byte) (sent int, err error) {
 	for {
 		chunk := p[sent:min(len(p), sent+maxChunk)]
 		w.extend(time.Now())
-		n, err := w.w.Write(chunk) //nolint:gosec // what a handler sends is the handler's business
+		n, err := w.w.Write(chunk)
 		sent += n
 		w.written += int64(n)
-		if err != nil || sent == len(p) {
+		if err != nil {
+			w.trouble = errGone
 			return sent, err
+		}
+		if sent == len(p) {
+			return sent, nil
 		}
 	}
 }

@@ -2,6 +2,7 @@ package httpserver
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -331,12 +332,21 @@ func (s *Server) finish(x *exchange, r *http.Request, err error) {
 	}
 	s.cfg.Logger.LogAttrs(r.Context(), level, "request", slog.String("request_id", x.id), slog.String("method", r.Method),
 		slog.String("route", x.label()), slog.String("path", x.maskedPath(r)), slog.Int("status", x.status),
-		slog.Int64("bytes", x.written), slog.Duration("took", elapsed), slog.String("client", x.client.String()))
+		slog.Int64("bytes", x.written), slog.Duration("took", elapsed), slog.String("client", x.client.String()), x.traceAttr())
 }
 
 // fail logs what must not be shown and lets the surface write what may.
 func (s *Server) fail(x *exchange, r *http.Request, err error) {
 	e := fault.From(err)
+	if e.Kind == fault.Internal && e != errPanicked {
+		// A handler that could not read or write may not know why.
+		switch {
+		case x.trouble != nil:
+			e = x.trouble
+		case errors.Is(r.Context().Err(), context.Canceled):
+			e = errGone
+		}
+	}
 	if e != errPanicked {
 		level := slog.LevelDebug
 		if Status(e.Kind) >= http.StatusInternalServerError {
@@ -349,13 +359,21 @@ func (s *Server) fail(x *exchange, r *http.Request, err error) {
 		return
 	}
 	if x.wroteHeader {
-		if r.Context().Err() == nil {
-			// Half an answer must not look like a whole one.
-			x.abort = true
-		}
+		x.abort = true // half an answer must not look like a whole one
 		return
 	}
-	x.mounted.surface.Errors(&x.response, r, err)
+	if e == errSlowBody || e == errGone {
+		x.Header().Set("Connection", "close")
+	}
+	x.mounted.surface.Errors(&x.response, r, e)
+}
+
+// traceAttr is empty, and not logged, when the request is not traced.
+func (x *exchange) traceAttr() slog.Attr {
+	if id := x.span.TraceID(); id != "" {
+		return slog.String("trace_id", id)
+	}
+	return slog.Attr{}
 }
 
 func (x *exchange) label() string {
