@@ -21,6 +21,7 @@ import (
 	"google.golang.org/protobuf/types/dynamicpb"
 
 	"github.com/castalia-org/castalia/internal/service/query"
+	"github.com/castalia-org/castalia/internal/service/query/protosource"
 	"github.com/castalia-org/castalia/internal/service/query/querytest"
 )
 
@@ -51,7 +52,7 @@ func knownTypes(files *protoregistry.Files) []protoreflect.MessageDescriptor {
 // know, at least fifty thousand, and compares them with protojson.
 func TestPlainEqualsProtojson(t *testing.T) {
 	t.Parallel()
-	sets := map[string][]*descriptorpb.FileDescriptorProto{"dialect": dialectFiles(t), "linked in": linkedInFiles()}
+	sets := map[string][]*descriptorpb.FileDescriptorProto{"dialect": dialectFiles(t), "linked in": linkedInFiles(t)}
 	if dir := os.Getenv("QUERY_VECTORS"); dir != "" {
 		sets["chain"] = descriptorSet(t, filepath.Join(dir, "chain.fds"))
 	}
@@ -119,10 +120,13 @@ func numbers(t *testing.T, b []byte) any {
 	return v
 }
 
-func linkedInFiles() []*descriptorpb.FileDescriptorProto {
-	var closure querytest.Closure
+func linkedInFiles(t testing.TB) []*descriptorpb.FileDescriptorProto {
+	t.Helper()
+	var closure protosource.Closure
 	protoregistry.GlobalFiles.RangeFiles(func(fd protoreflect.FileDescriptor) bool {
-		closure.Add(fd)
+		if err := closure.Add(fd); err != nil {
+			t.Fatal(err)
+		}
 		return true
 	})
 	return closure.Files
