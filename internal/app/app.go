@@ -15,6 +15,7 @@ import (
 	"github.com/castalia-org/castalia/internal/identity"
 	"github.com/castalia-org/castalia/internal/platform/config"
 	"github.com/castalia-org/castalia/internal/platform/httpserver"
+	"github.com/castalia-org/castalia/internal/service/query"
 	"github.com/castalia-org/castalia/plugin"
 )
 
@@ -40,6 +41,7 @@ type App struct {
 	limits limits
 
 	identity *identity.Service
+	queries  *query.Gateway // nil on a node without the query service
 
 	started time.Time
 	parts   []part

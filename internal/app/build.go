@@ -22,6 +22,7 @@ func (a *App) build(ctx context.Context) error {
 	}{
 		{"", a.buildIdentity},
 		{"ussd", a.buildUSSD},
+		{"query", a.buildQuery},
 		{"oracle", a.buildOracle},
 	} {
 		if step.service != "" && !a.serves(step.service) {

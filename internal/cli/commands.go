@@ -7,6 +7,7 @@ func commands() []command {
 		serveCommand(),
 		keyCommand(),
 		ucanCommand(),
+		chainCommand(),
 		configCommand(),
 		migrateCommand(),
 		doctorCommand(),

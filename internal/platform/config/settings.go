@@ -91,9 +91,9 @@ type Oracle struct {
 
 // Query is the protocol query gateway.
 type Query struct {
-	Upstreams  []string `env:"QUERY_UPSTREAMS" doc:"gRPC nodes as host:port with options (?tls=1&dialect=plain&descriptors=FILE); empty means the embedded node."`
+	Upstreams  []string `env:"QUERY_UPSTREAMS" doc:"gRPC nodes as host:port with options (?tls=1&ca=FILE&chain=NAME&dialect=plain&descriptors=FILE&post=METHOD); empty means the embedded node."`
 	Prefixes   []string `env:"QUERY_PREFIXES" default:"ixo" doc:"The protocol's own path prefix; old=new renames it."`
-	Auth       string   `env:"QUERY_AUTH" doc:"Gate of the query routes; empty is open, else key:…, bearer:… or ucan, per route group."`
+	Auth       Secret   `env:"QUERY_AUTH" doc:"Gate of the query routes; empty is open, else none, deny, ucan, key:… or bearer:…, per route group: *=ucan; /cosmos/tx=deny."`
 	CORSOrigin []string `env:"QUERY_CORS_ORIGIN" doc:"Origins that browsers may query from; empty means none."`
 }
 

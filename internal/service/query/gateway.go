@@ -1,6 +1,7 @@
 package query
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"net/url"
@@ -320,6 +321,22 @@ func (g *Gateway) Answer(ctx context.Context, f Found, ask Ask) (*Answer, error)
 	}
 	a.gateway, a.PageLimit = g, request.PageLimit
 	return a, nil
+}
+
+// Get answers a path with its query string in process, for callers that need
+// no HTTP: the oracle's own tools. The bytes belong to the caller.
+func (g *Gateway) Get(ctx context.Context, target string) ([]byte, error) {
+	path, rawQuery, _ := strings.Cut(target, "?")
+	found, err := g.Find("GET", path)
+	if err != nil {
+		return nil, err
+	}
+	a, err := g.Answer(ctx, found, Ask{RawQuery: rawQuery})
+	if err != nil {
+		return nil, err
+	}
+	defer a.Close()
+	return bytes.Clone(a.Body), nil
 }
 
 // bind tries the routes of the path in turn: twins differ by what they parse.

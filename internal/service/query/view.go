@@ -56,10 +56,16 @@ func (g *Gateway) View() View {
 	for _, c := range g.chains {
 		v.Chains = append(v.Chains, c.View())
 	}
-	if g.cache != nil {
-		v.Cache = g.cache.Stats()
-	}
+	v.Cache = g.CacheStats()
 	return v
+}
+
+// CacheStats counts what the cache did; all zero when it is off.
+func (g *Gateway) CacheStats() CacheStats {
+	if g.cache == nil {
+		return CacheStats{}
+	}
+	return g.cache.Stats()
 }
 
 // Routes lists what is served now, under its public paths.

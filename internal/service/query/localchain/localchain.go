@@ -18,6 +18,7 @@ import (
 	"log/slog"
 	"net"
 	"os"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -203,9 +204,9 @@ func (c *Chain) at(wanted int64) (*state, int64, error) {
 	}
 	c.mu.RLock()
 	defer c.mu.RUnlock()
-	for i := len(c.states) - 1; i >= 0; i-- {
-		if c.states[i].from <= wanted {
-			return c.states[i], wanted, nil
+	for _, s := range slices.Backward(c.states) {
+		if s.from <= wanted {
+			return s, wanted, nil
 		}
 	}
 	return nil, 0, status.Errorf(codes.InvalidArgument, "height %d is older than this node: its first block is %d", wanted, c.states[0].from)

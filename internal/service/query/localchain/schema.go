@@ -49,7 +49,7 @@ var kinds = []kind{
 }
 
 // singles are the records of which there is one each.
-var singles = map[string]protoreflect.FullName{
+var singles = map[string]protoreflect.FullName{ //nolint:gosec // a token here is a record of the chain
 	"entity": "ixo.entity.v1beta1.Params",
 	"claims": "ixo.claims.v1beta1.Params",
 	"token":  "ixo.token.v1beta1.Params",

@@ -15,6 +15,9 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
+// SeedFile is the name of the seed in the data folder.
+const SeedFile = "chain.yaml"
+
 // maxSeed bounds the seed file.
 const maxSeed = 64 << 20
 

@@ -16,6 +16,7 @@ import (
 
 	"github.com/castalia-org/castalia/internal/platform/fault"
 	"github.com/castalia-org/castalia/internal/platform/httpserver"
+	"github.com/castalia-org/castalia/internal/platform/telemetry"
 	"github.com/castalia-org/castalia/internal/service/query"
 )
 
@@ -28,6 +29,8 @@ type Options struct {
 	Failures *httpserver.Limiter
 	// CORS is closed when zero.
 	CORS httpserver.CORSPolicy
+	// Metrics counts what the cache and the chains do; nil counts nothing.
+	Metrics *telemetry.Metrics
 }
 
 // maxBody bounds the JSON body of the few methods that have one.
@@ -48,6 +51,7 @@ func Surface(g *query.Gateway, opt Options) (httpserver.Surface, error) {
 		return httpserver.Surface{}, errors.New("query: the gate takes UCANs, and nothing verifies them")
 	}
 	h := &handler{gateway: g, opt: opt}
+	measure(g, opt.Metrics)
 	dynamic := httpserver.Route{
 		Method: http.MethodGet, Pattern: "/{protocol_prefix}/…", Summary: "Protocol queries", Tags: []string{"query"},
 		Auth: httpserver.Public, MaxBody: maxBody, Hidden: true, Handler: h.serve,
@@ -78,6 +82,27 @@ func Surface(g *query.Gateway, opt Options) (httpserver.Surface, error) {
 		surface.Authenticate = func(next httpserver.Handler) httpserver.Handler { return next }
 	}
 	return surface, nil
+}
+
+// measure offers what the gateway counts by itself.
+func measure(g *query.Gateway, m *telemetry.Metrics) {
+	for name, read := range map[string]func(query.CacheStats) int64{
+		"hits":      func(s query.CacheStats) int64 { return s.Hits },
+		"misses":    func(s query.CacheStats) int64 { return s.Misses },
+		"coalesced": func(s query.CacheStats) int64 { return s.Coalesced },
+		"stale":     func(s query.CacheStats) int64 { return s.Stale },
+		"evicted":   func(s query.CacheStats) int64 { return s.Evicted },
+	} {
+		m.CounterFunc("query_cache_"+name+"_total", "Replies of the query cache: "+name+".",
+			func() float64 { return float64(read(g.CacheStats())) })
+	}
+	m.GaugeFunc("query_cache_bytes", "Bytes that the query cache holds.", func() float64 { return float64(g.CacheStats().Bytes) })
+	m.GaugeFunc("query_ready", "1 when every chain has a node in step.", func() float64 {
+		if g.Ready() != nil {
+			return 0
+		}
+		return 1
+	})
 }
 
 func (h *handler) status(w http.ResponseWriter, _ *http.Request) error {

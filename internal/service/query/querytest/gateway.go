@@ -22,7 +22,7 @@ func StartPool(t testing.TB, cfg upstream.Config, nodes ...*Node) *upstream.Pool
 	for _, n := range nodes {
 		cfg.Targets = append(cfg.Targets, upstream.Target{Address: n.Addr})
 	}
-	pool, err := upstream.New(cfg)
+	pool, err := upstream.New(t.Context(), cfg)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -83,7 +83,7 @@ var _ query.Chain = (*Pool)(nil)
 
 // New makes the connections, which dial when they are needed. A descriptor
 // file is read at once, so that a bad one stops the start.
-func New(cfg Config) (*Pool, error) {
+func New(ctx context.Context, cfg Config) (*Pool, error) {
 	p := &Pool{
 		cfg: cfg.withDefaults(), budget: newBudget(), again: make(chan struct{}, 1),
 		unknown: make(map[string]time.Time),
@@ -100,7 +100,7 @@ func New(cfg Config) (*Pool, error) {
 		p.nodes = append(p.nodes, n)
 	}
 	if p.cfg.Descriptors != "" {
-		if err := p.discoverFile(context.Background()); err != nil {
+		if err := p.discoverFile(ctx); err != nil {
 			return nil, errors.Join(err, p.Close())
 		}
 	}

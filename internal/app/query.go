@@ -1,0 +1,92 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/castalia-org/castalia/internal/platform/httpserver"
+	"github.com/castalia-org/castalia/internal/service/query"
+	"github.com/castalia-org/castalia/internal/service/query/localchain"
+	"github.com/castalia-org/castalia/internal/service/query/queryhttp"
+	"github.com/castalia-org/castalia/internal/service/query/upstream"
+)
+
+// buildQuery makes the protocol query gateway, over the nodes that the
+// settings name or over the embedded one.
+func (a *App) buildQuery(ctx context.Context) (part, error) {
+	s := a.opt.Settings.Query
+	gate, err := queryhttp.ParseGate(s.Auth.Reveal())
+	if err != nil {
+		return part{}, fmt.Errorf("QUERY_AUTH: %w", err)
+	}
+	prefixes, err := query.ParsePrefixes(s.Prefixes)
+	if err != nil {
+		return part{}, fmt.Errorf("QUERY_PREFIXES: %w", err)
+	}
+	chains, err := upstream.ParseTargets(s.Upstreams)
+	if err != nil {
+		return part{}, fmt.Errorf("QUERY_UPSTREAMS: %w", err)
+	}
+	p := part{name: "query", workers: map[string]func(context.Context) error{}}
+	if len(chains) == 0 {
+		local, err := localchain.New(ctx, localchain.Config{
+			Seed: filepath.Join(a.opt.Settings.Storage.Data, localchain.SeedFile), Oracle: a.ownOracle(), Logger: a.opt.Log,
+		})
+		if err != nil {
+			return part{}, err
+		}
+		chains = append(chains, local.Upstream())
+		p.workers["embedded chain"] = local.Run
+	}
+	var served []query.Chain
+	var pools []*upstream.Pool
+	p.stop = func() error {
+		var errs []error
+		for _, pool := range pools {
+			errs = append(errs, pool.Close())
+		}
+		return errors.Join(errs...)
+	}
+	for _, chain := range chains {
+		chain.Logger = a.opt.Log
+		pool, err := upstream.New(ctx, chain)
+		if err != nil {
+			return part{}, errors.Join(fmt.Errorf("QUERY_UPSTREAMS: %w", err), p.stop())
+		}
+		pools, served = append(pools, pool), append(served, pool)
+		p.workers["chain "+chain.Name] = pool.Run
+	}
+	gateway := query.New(served, query.Config{Prefixes: prefixes})
+	surface, err := queryhttp.Surface(gateway, queryhttp.Options{
+		Gate: gate, Auth: a.identity, Failures: a.limits.failedAuth, Metrics: a.res.metrics,
+		CORS: httpserver.QueryCORS(strings.Join(s.CORSOrigin, ",")),
+	})
+	if err != nil {
+		return part{}, errors.Join(err, p.stop())
+	}
+	a.queries = gateway
+	p.surfaces = []httpserver.Surface{surface}
+	p.ready = func(context.Context) error { return gateway.Ready() }
+	return p, nil
+}
+
+// ownOracle is this program's oracle as the embedded chain shows it.
+func (a *App) ownOracle() localchain.Oracle {
+	s := a.opt.Settings
+	base := strings.TrimSuffix(s.Server.NodeURL.Reveal(), "/")
+	if base == "" {
+		base = "http://localhost:" + strconv.Itoa(s.Server.Port)
+	}
+	model := s.Oracle.Model
+	if model == "" {
+		model = s.Oracle.Provider
+	}
+	return localchain.Oracle{
+		EntityDID: s.Identity.OracleEntityDID, ServiceDID: a.identity.DID(), Name: s.Oracle.Name,
+		APIURL: base, SocketURL: "ws" + strings.TrimPrefix(base, "http"), Model: model, Price: "0", Currency: "IXO",
+	}
+}

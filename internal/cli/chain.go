@@ -1,0 +1,111 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"path/filepath"
+	"text/tabwriter"
+
+	"github.com/castalia-org/castalia/internal/service/query/localchain"
+)
+
+func chainCommand() command {
+	return command{
+		name: "chain", args: "import [--data FOLDER] FILE… | list [--data FOLDER] [--json]",
+		summary: "seed data of the embedded query node", run: runChain,
+	}
+}
+
+func runChain(ctx context.Context, args []string, s IO) error {
+	if len(args) == 0 {
+		return usagef("want import or list")
+	}
+	switch args[0] {
+	case "import":
+		return runChainImport(ctx, args[1:], s)
+	case "list":
+		return runChainList(ctx, args[1:], s)
+	}
+	return usagef("no subcommand %q", args[0])
+}
+
+// runChainImport merges seed files, or replies of a chain's own gateway, into
+// the seed. A running server takes the change over with its next block.
+func runChainImport(ctx context.Context, args []string, s IO) error {
+	fs := newFlags("chain import", s)
+	var from settingFlags
+	from.register(fs)
+	files, err := parseMixed(fs, args)
+	if err != nil {
+		return err
+	}
+	if len(files) == 0 {
+		return usagef("want files to import; - is standard input")
+	}
+	settings, _, err := from.load(s)
+	if err != nil {
+		return err
+	}
+	seed := filepath.Join(settings.Storage.Data, localchain.SeedFile)
+	for _, file := range files {
+		text, err := readInput(file, s)
+		if err != nil {
+			return fmt.Errorf("read %s: %w", file, err)
+		}
+		change, err := localchain.Import(ctx, seed, []byte(text))
+		if err != nil {
+			return fmt.Errorf("import %s: %w", file, err)
+		}
+		for _, warning := range change.Warnings {
+			_, _ = fmt.Fprintf(s.Err, "%s: %s; left out\n", file, warning)
+		}
+		_, _ = fmt.Fprintf(s.Out, "%s: %d added, %d replaced in %s\n", file, change.Added, change.Replaced, seed)
+	}
+	_, err = fmt.Fprintln(s.Out, "A running server shows them within a few seconds. `castalia chain list` lists what is there.")
+	return err
+}
+
+func runChainList(ctx context.Context, args []string, s IO) error {
+	fs := newFlags("chain list", s)
+	var from settingFlags
+	from.register(fs)
+	asJSON := fs.Bool("json", false, "print whole records, one JSON object a line")
+	if rest, err := parseMixed(fs, args); err != nil {
+		return err
+	} else if len(rest) > 0 {
+		return usagef("unexpected argument %q", rest[0])
+	}
+	settings, _, err := from.load(s)
+	if err != nil {
+		return err
+	}
+	seed := filepath.Join(settings.Storage.Data, localchain.SeedFile)
+	records, err := localchain.List(ctx, seed)
+	if err != nil {
+		return err
+	}
+	if *asJSON {
+		out := json.NewEncoder(s.Out)
+		for _, r := range records {
+			if err := out.Encode(r); err != nil {
+				return fmt.Errorf("print record: %w", err)
+			}
+		}
+		return nil
+	}
+	if len(records) == 0 {
+		_, err := fmt.Fprintf(s.Out, "No records in %s. The oracle's own entity is registered by the server itself.\n", seed)
+		return err
+	}
+	return printRecords(s.Out, records)
+}
+
+func printRecords(w io.Writer, records []localchain.Listed) error {
+	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	for _, r := range records {
+		_, _ = fmt.Fprintf(table, "%s\t%s\t%s\n", r.Table, r.Key, r.Title)
+	}
+	return table.Flush()
+}
