@@ -223,6 +223,12 @@ func fieldText(m protoreflect.Message, path string) string {
 // scaleDecimals turns "0.5" into the scaled integer that travels, wherever a
 // field is declared a decimal.
 func scaleDecimals(m protoreflect.Message) {
+	for i := range m.Descriptor().Fields().Len() {
+		// A chain always writes its decimals, zero too.
+		if fd := m.Descriptor().Fields().Get(i); fd.Kind() == protoreflect.StringKind && !m.Has(fd) && !fd.IsList() && isDecimal(fd) {
+			m.Set(fd, protoreflect.ValueOfString("0"))
+		}
+	}
 	m.Range(func(fd protoreflect.FieldDescriptor, v protoreflect.Value) bool {
 		switch {
 		case fd.Kind() == protoreflect.StringKind && !fd.IsList() && isDecimal(fd):
