@@ -15,6 +15,7 @@ import (
 	"github.com/castalia-org/castalia/internal/identity"
 	"github.com/castalia-org/castalia/internal/platform/config"
 	"github.com/castalia-org/castalia/internal/platform/httpserver"
+	"github.com/castalia-org/castalia/internal/service/filestore"
 	"github.com/castalia-org/castalia/internal/service/query"
 	"github.com/castalia-org/castalia/plugin"
 )
@@ -42,6 +43,7 @@ type App struct {
 
 	identity *identity.Service
 	queries  *query.Gateway // nil on a node without the query service
+	files    *filestore.Service
 
 	started time.Time
 	parts   []part

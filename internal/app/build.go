@@ -23,6 +23,7 @@ func (a *App) build(ctx context.Context) error {
 		{"", a.buildIdentity},
 		{"ussd", a.buildUSSD},
 		{"query", a.buildQuery},
+		{"filestore", a.buildFiles},
 		{"oracle", a.buildOracle},
 	} {
 		if step.service != "" && !a.serves(step.service) {

@@ -7,13 +7,18 @@ import (
 
 	"github.com/castalia-org/castalia/internal/identity/identitysql"
 	"github.com/castalia-org/castalia/internal/platform/sqldb"
+	"github.com/castalia-org/castalia/internal/service/filestore"
+	"github.com/castalia-org/castalia/internal/service/filestore/filestoresql"
+	"github.com/castalia-org/castalia/internal/service/oracle/oraclesql"
 	"github.com/castalia-org/castalia/internal/service/ussd/ussdsql"
 )
 
 // allMigrations lists every service's tables, whatever this node serves: a
 // fleet shares one database.
 func allMigrations() []sqldb.Migrations {
-	return []sqldb.Migrations{appMigrations(), identitysql.Migrations(), ussdsql.Migrations()}
+	return []sqldb.Migrations{
+		appMigrations(), identitysql.Migrations(), ussdsql.Migrations(), filestoresql.Migrations(), oraclesql.Migrations(),
+	}
 }
 
 // Migrate brings the database up to date, or, with status alone, only lists
@@ -54,7 +59,7 @@ type Finding struct {
 // Doctor examines the stores and tells what it finds as it goes. In the
 // embedded shape it needs the data folder for itself; on a fleet it may run
 // beside live nodes.
-func Doctor(ctx context.Context, opt Options, _ DoctorOptions, tell func(Finding)) (err error) {
+func Doctor(ctx context.Context, opt Options, how DoctorOptions, tell func(Finding)) (err error) {
 	r, err := openResources(ctx, &opt)
 	if err != nil {
 		return err
@@ -88,5 +93,21 @@ func Doctor(ctx context.Context, opt Options, _ DoctorOptions, tell func(Finding
 		late = fmt.Errorf("%d migrations are pending", pending)
 	}
 	report("schema", "every migration is applied", late, "run `castalia migrate`")
-	return nil
+	if late != nil {
+		return nil // the services' tables may not be there yet
+	}
+	files, err := newFiles(r, opt)
+	if err != nil {
+		return err
+	}
+	return files.Doctor(ctx, filestore.Examine{Deep: how.Deep, Repair: how.Repair}, func(f filestore.Finding) {
+		out := Finding{Part: "files", Text: f.Text, Problem: f.Problem && !f.Repaired}
+		switch {
+		case f.Repaired:
+			out.Text += " (repaired)"
+		case f.Problem && !how.Repair:
+			out.Remedy = "run `castalia doctor --repair`, or restore from a backup what can not be mended"
+		}
+		tell(out)
+	})
 }

@@ -1,0 +1,67 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+
+	"github.com/castalia-org/castalia/internal/identity"
+	"github.com/castalia-org/castalia/internal/platform/bus"
+	"github.com/castalia-org/castalia/internal/platform/httpserver"
+	"github.com/castalia-org/castalia/internal/protocol/seal"
+	"github.com/castalia-org/castalia/internal/service/filestore"
+	"github.com/castalia-org/castalia/internal/service/filestore/filestorehttp"
+	"github.com/castalia-org/castalia/internal/service/filestore/filestoresql"
+)
+
+// changedFiles is the subject under which nodes tell each other that a
+// namespace has new changes.
+const changedFiles = "files.changed"
+
+// buildFiles makes the file store.
+func (a *App) buildFiles(ctx context.Context) (part, error) {
+	svc, err := newFiles(a.res, a.opt)
+	if err != nil {
+		return part{}, err
+	}
+	if err := a.res.db.Migrate(ctx, filestoresql.Migrations()); err != nil {
+		return part{}, err
+	}
+	a.files = svc
+	return part{
+		name: "filestore",
+		surfaces: []httpserver.Surface{filestorehttp.Surface(svc, filestorehttp.Deps{
+			Authenticate: a.authenticated(identity.Files), CORS: httpserver.FilesCORS(a.origins()),
+		})},
+		workers: map[string]func(context.Context) error{
+			"index": svc.RunIndexer, "sweep": svc.RunSweeper,
+			"wake": func(ctx context.Context) error { return wakeFiles(ctx, a.res.bus, svc) },
+		},
+	}, nil
+}
+
+// newFiles makes the service alone, for the server and for maintenance.
+func newFiles(r *resources, opt Options) (*filestore.Service, error) {
+	s := opt.Settings.Files
+	if len(s.MasterKey) != seal.KeySize {
+		return nil, fmt.Errorf("FILES_MASTER_KEY: not given")
+	}
+	return filestore.New(filestore.Deps{
+		Store: filestoresql.New(r.db), Blobs: r.blobs, Logger: opt.Log,
+		Hint: func(namespace string) {
+			if err := r.bus.Publish(context.Background(), changedFiles, []byte(namespace)); err != nil {
+				opt.Log.Debug("other nodes were not told of a change", slog.Any("error", err))
+			}
+		},
+	}, filestore.Config{MasterKey: seal.Key(s.MasterKey), MaxUpload: int64(s.MaxUpload)}), nil
+}
+
+// wakeFiles passes other nodes' hints on to those who wait for changes.
+func wakeFiles(ctx context.Context, hints bus.Bus, svc *filestore.Service) error {
+	sub, err := hints.Subscribe(changedFiles, func(m bus.Message) { svc.Wake(string(m.Data)) })
+	if err != nil {
+		return fmt.Errorf("hear of changed files: %w", err)
+	}
+	<-ctx.Done()
+	return sub.Unsubscribe()
+}
