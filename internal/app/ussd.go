@@ -62,7 +62,7 @@ func firstMenu(file string) (*ussdmenu.Menu, error) {
 	if file == "" {
 		return ussd.DefaultMenu()
 	}
-	source, err := os.ReadFile(file) //nolint:gosec // the operator names the file
+	source, err := os.ReadFile(file)
 	if err != nil {
 		return nil, fmt.Errorf("USSD_MENU: %w", err)
 	}

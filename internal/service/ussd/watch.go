@@ -24,7 +24,7 @@ func (s *Service) WatchMenu(ctx context.Context, file string) error {
 			return nil
 		case <-tick.C:
 		}
-		source, err := os.ReadFile(file) //nolint:gosec // the operator names the file
+		source, err := os.ReadFile(file)
 		if err != nil {
 			if last != nil {
 				s.cfg.Logger.WarnContext(ctx, "menu file cannot be read; the last good menu stays", slog.Any("error", err))

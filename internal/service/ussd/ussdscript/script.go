@@ -1,0 +1,230 @@
+// Package ussdscript runs flow files: recorded USSD sessions that a menu, or a
+// running gateway, must answer word for word.
+//
+// A file holds flows; a flow holds steps; a step sends one input and says what
+// must come back: the screen's name, the exact answer, or a part of it. Values
+// that change from run to run are captured by a pattern and named later as
+// ${name}.
+//
+//	flows:
+//	  - name: know more
+//	    steps:
+//	      - dial: true
+//	        screen: preMenu
+//	      - input: "1"
+//	        answer: "CON What would you like to know?\n1. About this service…"
+package ussdscript
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+
+	"github.com/goccy/go-yaml"
+)
+
+// File is a flow file.
+type File struct {
+	// Menu names the menu that the flows are for, relative to the file.
+	Menu  string `yaml:"menu"`
+	Phone string `yaml:"phone"`
+	Code  string `yaml:"code"`
+	Flows []Flow `yaml:"flows"`
+}
+
+// Flow is one story, of one or more sessions of one telephone.
+type Flow struct {
+	Name  string `yaml:"name"`
+	Phone string `yaml:"phone"`
+	Steps []Step `yaml:"steps"`
+}
+
+// Step sends one request and says what must come back. Exactly one of Dial,
+// Input, Text and Again is set.
+type Step struct {
+	// Dial opens a new session.
+	Dial bool `yaml:"dial"`
+	// Input is what the user types; it is added to the accumulated text.
+	Input *string `yaml:"input"`
+	// Text replaces the accumulated text as a whole.
+	Text *string `yaml:"text"`
+	// Again delivers the last request once more.
+	Again bool `yaml:"again"`
+
+	Screen   string            `yaml:"screen"`
+	Answer   string            `yaml:"answer"`
+	Contains string            `yaml:"contains"`
+	Capture  map[string]string `yaml:"capture"`
+}
+
+// Line is what a script talks to.
+type Line interface {
+	// Send delivers one request and returns the answer with CON or END.
+	Send(ctx context.Context, sessionID, code, phone, text string) (string, error)
+	// Screen returns the name of the session's screen, or ErrNoScreens.
+	Screen(ctx context.Context, sessionID string) (string, error)
+}
+
+// ErrNoScreens means that a line cannot tell screens, as a remote gateway does
+// not to anybody but its operator.
+var ErrNoScreens = errors.New("this gateway does not tell its screens")
+
+// The bounds of a flow file.
+const (
+	maxFile  = 1 << 20
+	maxFlows = 1000
+	maxSteps = 1000
+)
+
+// Parse reads a flow file. The name is for messages only.
+func Parse(name string, source []byte) (*File, error) {
+	if len(source) > maxFile {
+		return nil, fmt.Errorf("%s: larger than 1 MiB", name)
+	}
+	f := &File{Phone: "+260971230001", Code: "*2233#"}
+	if err := yaml.NewDecoder(bytes.NewReader(source), yaml.Strict()).Decode(f); err != nil {
+		return nil, fmt.Errorf("%s: %s", name, yaml.FormatError(err, false, false))
+	}
+	if len(f.Flows) == 0 || len(f.Flows) > maxFlows {
+		return nil, fmt.Errorf("%s: a flow file has 1 to %d flows", name, maxFlows)
+	}
+	for i := range f.Flows {
+		flow := &f.Flows[i]
+		if flow.Phone == "" {
+			flow.Phone = f.Phone
+		}
+		if len(flow.Steps) == 0 || len(flow.Steps) > maxSteps {
+			return nil, fmt.Errorf("%s: flow %q has 1 to %d steps", name, flow.Name, maxSteps)
+		}
+		for n, s := range flow.Steps {
+			if err := s.check(); err != nil {
+				return nil, fmt.Errorf("%s: flow %q, step %d: %w", name, flow.Name, n+1, err)
+			}
+		}
+	}
+	return f, nil
+}
+
+func (s *Step) check() error {
+	given := 0
+	for _, set := range []bool{s.Dial, s.Input != nil, s.Text != nil, s.Again} {
+		if set {
+			given++
+		}
+	}
+	if given != 1 {
+		return errors.New("needs one of dial, input, text and again")
+	}
+	for name, pattern := range s.Capture {
+		if _, err := regexp.Compile(pattern); err != nil {
+			return fmt.Errorf("capture %q: %w", name, err)
+		}
+	}
+	return nil
+}
+
+// Failure is a step that was not answered as it should.
+type Failure struct {
+	Flow   string
+	Step   int
+	Sent   string
+	Reason string
+}
+
+// Error says what was expected and what came.
+func (f *Failure) Error() string {
+	return fmt.Sprintf("flow %q, step %d (%s): %s", f.Flow, f.Step, f.Sent, f.Reason)
+}
+
+// Run plays one flow. It returns a *Failure for the first step that is answered
+// wrongly. told, when not nil, hears every answer.
+func (f *File) Run(ctx context.Context, flow Flow, line Line, told func(sent, answer string)) error {
+	p := player{file: f, flow: flow, line: line, values: map[string]string{}}
+	for i, step := range flow.Steps {
+		sent, answer, err := p.step(ctx, step)
+		if told != nil && err == nil {
+			told(sent, answer)
+		}
+		if err != nil {
+			return &Failure{Flow: flow.Name, Step: i + 1, Sent: sent, Reason: err.Error()}
+		}
+	}
+	return nil
+}
+
+type player struct {
+	file    *File
+	flow    Flow
+	line    Line
+	session string
+	text    string
+	values  map[string]string
+}
+
+func (p *player) step(ctx context.Context, s Step) (sent, answer string, err error) {
+	switch {
+	case s.Dial:
+		p.session, p.text, sent = "flow-"+rand.Text(), "", "dial"
+	case s.Input != nil:
+		input := p.expand(*s.Input)
+		sent = "input " + input
+		if p.text == "" {
+			p.text = input
+		} else {
+			p.text += "*" + input
+		}
+	case s.Text != nil:
+		p.text = p.expand(*s.Text)
+		sent = "text " + p.text
+	case s.Again:
+		sent = "again"
+	}
+	if p.session == "" {
+		p.session = "flow-" + rand.Text()
+	}
+	if answer, err = p.line.Send(ctx, p.session, p.file.Code, p.flow.Phone, p.text); err != nil {
+		return sent, "", err
+	}
+	for name, pattern := range s.Capture {
+		found := regexp.MustCompile(pattern).FindString(answer)
+		if found == "" {
+			return sent, answer, fmt.Errorf("nothing matches %s in %q", pattern, answer)
+		}
+		p.values[name] = found
+	}
+	return sent, answer, p.compare(ctx, s, answer)
+}
+
+func (p *player) compare(ctx context.Context, s Step, answer string) error {
+	if s.Answer != "" {
+		if want := strings.TrimRight(p.expand(s.Answer), "\n"); answer != want {
+			return fmt.Errorf("the answer is\n%q, not\n%q", answer, want)
+		}
+	}
+	if s.Contains != "" && !strings.Contains(answer, p.expand(s.Contains)) {
+		return fmt.Errorf("the answer %q does not contain %q", answer, p.expand(s.Contains))
+	}
+	if s.Screen == "" {
+		return nil
+	}
+	screen, err := p.line.Screen(ctx, p.session)
+	if err != nil {
+		return err
+	}
+	if screen != s.Screen {
+		return fmt.Errorf("the screen is %q, not %q: %q", screen, s.Screen, answer)
+	}
+	return nil
+}
+
+// expand puts captured values in the place of ${name}.
+func (p *player) expand(s string) string {
+	for name, value := range p.values {
+		s = strings.ReplaceAll(s, "${"+name+"}", value)
+	}
+	return s
+}
