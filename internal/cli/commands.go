@@ -8,6 +8,8 @@ func commands() []command {
 		keyCommand(),
 		ucanCommand(),
 		chainCommand(),
+		dialCommand(),
+		menuCommand(),
 		configCommand(),
 		migrateCommand(),
 		doctorCommand(),

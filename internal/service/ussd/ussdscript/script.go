@@ -127,8 +127,8 @@ func (s *Step) check() error {
 	return nil
 }
 
-// Failure is a step that was not answered as it should.
-type Failure struct {
+// StepError is a step that was not answered as it should.
+type StepError struct {
 	Flow   string
 	Step   int
 	Sent   string
@@ -136,11 +136,11 @@ type Failure struct {
 }
 
 // Error says what was expected and what came.
-func (f *Failure) Error() string {
+func (f *StepError) Error() string {
 	return fmt.Sprintf("flow %q, step %d (%s): %s", f.Flow, f.Step, f.Sent, f.Reason)
 }
 
-// Run plays one flow. It returns a *Failure for the first step that is answered
+// Run plays one flow. It returns a *StepError for the first step that is answered
 // wrongly. told, when not nil, hears every answer.
 func (f *File) Run(ctx context.Context, flow Flow, line Line, told func(sent, answer string)) error {
 	p := player{file: f, flow: flow, line: line, values: map[string]string{}}
@@ -150,7 +150,7 @@ func (f *File) Run(ctx context.Context, flow Flow, line Line, told func(sent, an
 			told(sent, answer)
 		}
 		if err != nil {
-			return &Failure{Flow: flow.Name, Step: i + 1, Sent: sent, Reason: err.Error()}
+			return &StepError{Flow: flow.Name, Step: i + 1, Sent: sent, Reason: err.Error()}
 		}
 	}
 	return nil

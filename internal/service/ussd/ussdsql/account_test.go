@@ -28,7 +28,7 @@ func TestAnAccountFromCreationToExit(t *testing.T) {
 		if v, err := svc.Look(t.Context(), "s2"); err != nil || !v.Authenticated || v.State != "login" || v.Account != id {
 			t.Errorf("session: %+v %v", v, err)
 		}
-		p.Expect(t, "1", "My account", "7", "Welcome to Castalia")
+		p.Expect(t, "1", "My account", "4", "Welcome to Castalia")
 		if v, _ := svc.Look(t.Context(), "s2"); v.Authenticated {
 			t.Error("logged out and still authenticated")
 		}

@@ -1,0 +1,244 @@
+package cli
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/castalia-org/castalia/internal/service/ussd"
+	"github.com/castalia-org/castalia/internal/service/ussd/ussdscript"
+)
+
+func dialCommand() command {
+	return command{
+		name: "dial", args: "[--url URL] [--phone NUMBER] [--session ID] [--script FILE] CODE",
+		summary: "a telephone in the terminal; --script plays a flow file", run: runDial,
+	}
+}
+
+func runDial(ctx context.Context, args []string, s IO) error {
+	fs := newFlags("dial", s)
+	base := fs.String("url", "http://localhost:"+orDefault(s.Getenv("PORT"), "3000"), "where the gateway is")
+	phone := fs.String("phone", "+254700000001", "the telephone's E.164 `NUMBER`")
+	session := fs.String("session", "", "session `ID`; default is a new one")
+	script := fs.String("script", "", "play a flow `FILE` and compare")
+	token := fs.String("token", s.Getenv("OPERATOR_TOKEN"), "operator `TOKEN`, for scripts that name screens")
+	rest, err := parseMixed(fs, args)
+	if err != nil {
+		return err
+	}
+	line := &remoteLine{base: strings.TrimRight(*base, "/"), token: *token, client: &http.Client{Timeout: 15 * time.Second}}
+	if *script != "" {
+		return dialScript(ctx, *script, line, s)
+	}
+	if len(rest) != 1 {
+		return usagef("name the code to dial, such as '*2233#'")
+	}
+	code, text, err := splitCode(rest[0])
+	if err != nil {
+		return err
+	}
+	if *session == "" {
+		*session = "dial-" + rand.Text()
+	}
+	return talk(ctx, line, *session, code, *phone, text, s)
+}
+
+func orDefault(s, def string) string {
+	if s == "" {
+		return def
+	}
+	return s
+}
+
+// splitCode cuts *2233*1*2# into the service code *2233# and the inputs 1*2.
+func splitCode(dialled string) (code, text string, err error) {
+	if !ussd.ValidServiceCode(dialled) {
+		return "", "", usagef("%q is no USSD code: it begins with *, has digits separated by *, and ends with #", dialled)
+	}
+	first, rest, _ := strings.Cut(strings.Trim(dialled, "*#"), "*")
+	return "*" + first + "#", rest, nil
+}
+
+// talk is the telephone: it shows a screen and sends what is typed, until the
+// gateway ends the session.
+func talk(ctx context.Context, line *remoteLine, session, code, phone, text string, s IO) error {
+	in := bufio.NewScanner(s.In)
+	people := s.Terminal()
+	for {
+		answer, err := line.Send(ctx, session, code, phone, text)
+		if err != nil {
+			return err
+		}
+		word, screen, _ := strings.Cut(answer, " ")
+		if word != "CON" && word != "END" {
+			return fmt.Errorf("the gateway answered %q, which begins with neither CON nor END", answer)
+		}
+		showScreen(s.Out, screen, people, word == "END")
+		if word == "END" {
+			return nil
+		}
+		if people {
+			_, _ = fmt.Fprint(s.Out, "> ")
+		}
+		if !in.Scan() {
+			_, _ = fmt.Fprintln(s.Out)
+			return in.Err()
+		}
+		input := strings.TrimSpace(in.Text())
+		if text == "" {
+			text = input
+		} else {
+			text += "*" + input
+		}
+	}
+}
+
+// showScreen draws a screen as a telephone would, or prints it plainly for
+// programs.
+func showScreen(w io.Writer, screen string, people, end bool) {
+	if !people {
+		_, _ = fmt.Fprintf(w, "%s\n\n", screen)
+		return
+	}
+	const width = 36
+	_, _ = fmt.Fprintf(w, "\n  ╭%s╮\n", strings.Repeat("─", width+2))
+	for paragraph := range strings.SplitSeq(screen, "\n") {
+		for _, row := range wrapLine(paragraph, width) {
+			_, _ = fmt.Fprintf(w, "  │ %s%s │\n", row, strings.Repeat(" ", width-utf8.RuneCountInString(row)))
+		}
+	}
+	_, _ = fmt.Fprintf(w, "  ╰%s╯\n", strings.Repeat("─", width+2))
+	if end {
+		_, _ = fmt.Fprintln(w, "  session ended")
+	}
+}
+
+// wrapLine breaks a line between words, or inside a word that is too long.
+func wrapLine(s string, width int) []string {
+	var rows []string
+	row := ""
+	for word := range strings.FieldsSeq(s) {
+		for utf8.RuneCountInString(word) > width {
+			if row != "" {
+				rows, row = append(rows, row), ""
+			}
+			runes := []rune(word)
+			rows, word = append(rows, string(runes[:width])), string(runes[width:])
+		}
+		switch {
+		case row == "":
+			row = word
+		case utf8.RuneCountInString(row)+1+utf8.RuneCountInString(word) > width:
+			rows, row = append(rows, row), word
+		default:
+			row += " " + word
+		}
+	}
+	return append(rows, row)
+}
+
+func dialScript(ctx context.Context, file string, line *remoteLine, s IO) error {
+	source, err := os.ReadFile(file)
+	if err != nil {
+		return fmt.Errorf("read script: %w", err)
+	}
+	flows, err := ussdscript.Parse(file, source)
+	if err != nil {
+		return err
+	}
+	failed := 0
+	for _, flow := range flows.Flows {
+		err := flows.Run(ctx, flow, line, nil)
+		if _, ok := errors.AsType[*ussdscript.StepError](err); ok {
+			failed++
+			_, _ = fmt.Fprintf(s.Out, "FAIL  %v\n", err)
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		_, _ = fmt.Fprintf(s.Out, "ok    %s, %d steps\n", flow.Name, len(flow.Steps))
+	}
+	if failed > 0 {
+		return exitError(1)
+	}
+	return nil
+}
+
+// remoteLine speaks to a gateway over HTTP.
+type remoteLine struct {
+	base, token string
+	client      *http.Client
+}
+
+var _ ussdscript.Line = (*remoteLine)(nil)
+
+// Send implements ussdscript.Line.
+func (l *remoteLine) Send(ctx context.Context, sessionID, code, phone, text string) (string, error) {
+	body, err := json.Marshal(map[string]string{"sessionId": sessionID, "serviceCode": code, "phoneNumber": phone, "text": text})
+	if err != nil {
+		return "", err
+	}
+	status, answer, err := l.do(ctx, http.MethodPost, "/api/ussd", body)
+	if err != nil {
+		return "", err
+	}
+	if status != http.StatusOK {
+		return "", fmt.Errorf("%s/api/ussd answers %d: %s", l.base, status, answer)
+	}
+	return string(answer), nil
+}
+
+// Screen implements ussdscript.Line.
+func (l *remoteLine) Screen(ctx context.Context, sessionID string) (string, error) {
+	status, answer, err := l.do(ctx, http.MethodGet, "/api/ussd/debug/"+url.PathEscape(sessionID), nil)
+	if err != nil {
+		return "", err
+	}
+	var record struct {
+		DebugInfo struct {
+			Context struct {
+				Screen string `json:"screen"`
+			} `json:"context"`
+		} `json:"debugInfo"`
+	}
+	if status != http.StatusOK || json.Unmarshal(answer, &record) != nil {
+		return "", fmt.Errorf("%w (answer %d; give --token or OPERATOR_TOKEN)", ussdscript.ErrNoScreens, status)
+	}
+	return record.DebugInfo.Context.Screen, nil
+}
+
+func (l *remoteLine) do(ctx context.Context, method, path string, body []byte) (int, []byte, error) {
+	req, err := http.NewRequestWithContext(ctx, method, l.base+path, bytes.NewReader(body))
+	if err != nil {
+		return 0, nil, fmt.Errorf("make request: %w", err)
+	}
+	if body != nil {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	if l.token != "" && method == http.MethodGet {
+		req.Header.Set("Authorization", "Bearer "+l.token)
+	}
+	resp, err := l.client.Do(req)
+	if err != nil {
+		return 0, nil, fmt.Errorf("no gateway at %s (is `castalia serve` running?): %w", l.base, err)
+	}
+	defer func() { _ = resp.Body.Close() }()
+	answer, err := io.ReadAll(io.LimitReader(resp.Body, 1<<20))
+	if err != nil {
+		return 0, nil, fmt.Errorf("read answer: %w", err)
+	}
+	return resp.StatusCode, answer, nil
+}

@@ -1,0 +1,118 @@
+package cli_test
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/castalia-org/castalia/internal/cli"
+)
+
+func runTyped(t *testing.T, in string, args ...string) (code int, out, errs string) {
+	t.Helper()
+	var o, e strings.Builder
+	code = cli.Run(t.Context(), args, cli.IO{In: strings.NewReader(in), Out: &o, Err: &e})
+	return code, o.String(), e.String()
+}
+
+func writeFile(t *testing.T, name, text string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), name)
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func TestMenuCheckNamesFileAndLine(t *testing.T) {
+	t.Parallel()
+	code, source, _ := runTyped(t, "", "menu", "show")
+	if code != 0 {
+		t.Fatal("menu show failed")
+	}
+	good := writeFile(t, "good.yaml", source)
+	if code, out, _ := runTyped(t, "", "menu", "check", good); code != 0 || !strings.Contains(out, "good.yaml: ok, 28 screens") {
+		t.Errorf("good menu: %d %q", code, out)
+	}
+	broken := strings.Replace(source, "next: infoMenu}", "next: infoMenü}", 1)
+	at := strings.Count(broken[:strings.Index(broken, "infoMenü")], "\n") + 1
+	bad := writeFile(t, "bad.yaml", broken)
+	code, out, _ := runTyped(t, "", "menu", "check", "--json", bad)
+	var issues []struct {
+		File, Message string
+		Line          int
+	}
+	if err := json.Unmarshal([]byte(out), &issues); err != nil || code != 1 {
+		t.Fatalf("%d %v: %s", code, err, out)
+	}
+	if len(issues) != 1 || issues[0].File != bad || issues[0].Line != at || issues[0].Message != `unknown target "infoMenü"` {
+		t.Errorf("issues = %+v, want line %d", issues, at)
+	}
+}
+
+func TestMenuGraphDrawsMermaid(t *testing.T) {
+	t.Parallel()
+	code, out, _ := runTyped(t, "", "menu", "graph")
+	if code != 0 || !strings.HasPrefix(out, "flowchart TD\n") || !strings.Contains(out, `preMenu -->|"1 Know More"| infoMenu`) {
+		t.Errorf("%d %q", code, out)
+	}
+}
+
+const shortFlow = `flows:
+  - name: hello
+    steps:
+      - dial: true
+        screen: preMenu
+      - input: "1"
+        contains: %s
+`
+
+func TestMenuTestPlaysFlows(t *testing.T) {
+	t.Parallel()
+	good := writeFile(t, "good.yaml", strings.Replace(shortFlow, "%s", "Pricing", 1))
+	if code, out, errs := runTyped(t, "", "menu", "test", good); code != 0 || !strings.Contains(out, "ok    "+good+": hello, 2 steps") {
+		t.Errorf("%d %q %q", code, out, errs)
+	}
+	bad := writeFile(t, "bad.yaml", strings.Replace(shortFlow, "%s", "Weather", 1))
+	if code, out, _ := runTyped(t, "", "menu", "test", bad); code != 1 || !strings.Contains(out, `flow "hello", step 2 (input 1)`) {
+		t.Errorf("%d %q", code, out)
+	}
+}
+
+// A gateway that shows the text it was sent.
+func fakeGateway(t *testing.T) string {
+	t.Helper()
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var body map[string]string
+		if err := json.NewDecoder(r.Body).Decode(&body); err != nil {
+			t.Error(err)
+		}
+		answer := "CON " + body["serviceCode"] + " [" + body["text"] + "]"
+		if strings.HasSuffix(body["text"], "*9") {
+			answer = "END bye"
+		}
+		_, _ = w.Write([]byte(answer))
+	}))
+	t.Cleanup(srv.Close)
+	return srv.URL
+}
+
+func TestDialIsATelephone(t *testing.T) {
+	t.Parallel()
+	url := fakeGateway(t)
+	code, out, errs := runTyped(t, "3\n9\n", "dial", "--url", url, "*2233*1*2#")
+	if code != 0 || out != "*2233# [1*2]\n\n*2233# [1*2*3]\n\nbye\n\n" {
+		t.Errorf("%d %q %q", code, out, errs)
+	}
+	if code, _, errs := runTyped(t, "", "dial", "hello"); code != 2 || !strings.Contains(errs, "no USSD code") {
+		t.Errorf("%d %q", code, errs)
+	}
+	script := writeFile(t, "s.yaml", "flows: [{name: a, steps: [{dial: true, answer: 'CON *2233# []'}, {input: '9', contains: nine}]}]")
+	if code, out, _ := runTyped(t, "", "dial", "--url", url, "--script", script); code != 1 || !strings.Contains(out, `step 2 (input 9)`) {
+		t.Errorf("%d %q", code, out)
+	}
+}
