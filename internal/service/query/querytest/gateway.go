@@ -5,8 +5,12 @@ import (
 	"testing"
 	"time"
 
+	"google.golang.org/protobuf/types/descriptorpb"
+
 	"github.com/castalia-org/castalia/internal/service/query"
+	"github.com/castalia-org/castalia/internal/service/query/protosource"
 	"github.com/castalia-org/castalia/internal/service/query/upstream"
+	protospec "github.com/castalia-org/castalia/spec/proto"
 )
 
 // StartPool runs a pool of these nodes until the test ends, and waits until it
@@ -63,3 +67,14 @@ func WaitFor(t testing.TB, what string, condition func() bool) {
 }
 
 var _ query.Chain = (*upstream.Pool)(nil)
+
+// ChainFiles are the descriptors of the embedded chain: a small but whole
+// interface to test with.
+func ChainFiles(t testing.TB) []*descriptorpb.FileDescriptorProto {
+	t.Helper()
+	files, err := protosource.Compile(t.Context(), protospec.Files)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return files
+}

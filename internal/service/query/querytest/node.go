@@ -111,6 +111,9 @@ func (n *Node) SetFiles(t testing.TB, files []*descriptorpb.FileDescriptorProto)
 	n.files.Store(linked)
 }
 
+// Height is the node's newest block.
+func (n *Node) Height() int64 { return n.height.Load() }
+
 // SetHeight moves the node's newest block.
 func (n *Node) SetHeight(h int64) { n.height.Store(h) }
 
