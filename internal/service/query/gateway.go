@@ -160,7 +160,8 @@ func (g *Gateway) Version() uint64 { return g.current().version }
 type Found struct {
 	// Route is the most specific route of the path.
 	Route *Route
-	// Path is the path as it is today, under its public prefix.
+	// Path is the canonical path as it is today, under its public prefix: two
+	// spellings of one path have the same.
 	Path string
 	// Successor is set when an older form of the path was asked.
 	Successor string
@@ -176,6 +177,7 @@ func (g *Gateway) Find(method, escapedPath string) (Found, error) {
 		method = "GET"
 	}
 	t := g.current()
+	escapedPath = CanonicalPath(escapedPath)
 	path, visible := t.internalPath(escapedPath)
 	if !visible {
 		return Found{}, notFound(t, escapedPath, path)

@@ -1,6 +1,7 @@
 package query
 
 import (
+	"net/url"
 	"slices"
 	"strings"
 )
@@ -106,6 +107,21 @@ func (r *Router) Find(escapedPath string, yield func(Match) bool) {
 		}
 	}
 	r.root.find(segments, 0, "", yield)
+}
+
+// CanonicalPath spells every segment of an escaped path in the one usual way,
+// so that rules about paths cannot be avoided by escaping letters.
+func CanonicalPath(escaped string) string {
+	if strings.IndexByte(escaped, '%') < 0 {
+		return escaped
+	}
+	segments := strings.Split(escaped, "/")
+	for i, s := range segments {
+		if plain, err := unescapeSegment(s); err == nil {
+			segments[i] = url.PathEscape(plain)
+		}
+	}
+	return strings.Join(segments, "/")
 }
 
 func splitPath(dst []string, rest string) []string {

@@ -13,6 +13,7 @@ import (
 	"github.com/castalia-org/castalia/internal/identity/identityhttp"
 	"github.com/castalia-org/castalia/internal/platform/fault"
 	"github.com/castalia-org/castalia/internal/platform/httpserver"
+	"github.com/castalia-org/castalia/internal/service/query"
 )
 
 // Authenticator turns a credential into a principal; *identity.Service is one.
@@ -76,7 +77,7 @@ func ParseGate(text string) (Gate, error) {
 }
 
 func parseRule(group, modes string) (gateRule, error) {
-	rule := gateRule{prefix: strings.TrimSuffix(group, "/")}
+	rule := gateRule{prefix: query.CanonicalPath(strings.TrimSuffix(group, "/"))}
 	if group == "*" {
 		rule.prefix = ""
 	}
