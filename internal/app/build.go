@@ -3,9 +3,22 @@ package app
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/castalia-org/castalia/internal/platform/httpserver"
+	"github.com/castalia-org/castalia/internal/platform/lease"
 )
+
+// staleLease is how long a lease that ended is remembered: longer than any
+// process may sleep and still believe to hold it.
+const staleLease = 7 * 24 * time.Hour
+
+func (a *App) sweepLeases(ctx context.Context) error {
+	return a.res.leases.Every(ctx, "sweep leases", time.Hour, func(ctx context.Context, _ lease.Lease) error {
+		_, err := a.res.leases.Sweep(ctx, staleLease)
+		return err
+	})
+}
 
 // build makes every part in the order in which they stand on each other.
 func (a *App) build(ctx context.Context) error {
@@ -14,6 +27,7 @@ func (a *App) build(ctx context.Context) error {
 		surfaces: []httpserver.Surface{a.healthSurface(), a.operatorSurface(), consoleSurface()},
 		workers: map[string]func(context.Context) error{
 			"limits": func(ctx context.Context) error { return a.limits.share(ctx, a.res.node, a.res.bus) },
+			"leases": a.sweepLeases,
 		},
 	})
 	for _, step := range []struct {

@@ -85,7 +85,7 @@ func openResources(ctx context.Context, opt *Options) (_ *resources, err error) 
 		return nil, err
 	}
 	r.leases = lease.NewKeeper(r.db, r.node)
-	return r, nil
+	return r, r.leases.Orphans(ctx)
 }
 
 func (r *resources) openDatabase(ctx context.Context, s *config.Settings) error {
