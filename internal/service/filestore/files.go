@@ -142,3 +142,12 @@ func (s *Service) List(ctx context.Context, a Access, prefix string, p Page) ([]
 	}
 	return s.store.Files(ctx, scope, ListQuery{Prefix: prefix, Limit: p.Limit, Offset: p.Offset})
 }
+
+// ListAfter returns the files after a path, in path order.
+func (s *Service) ListAfter(ctx context.Context, a Access, after string, limit int) ([]File, error) {
+	scope, err := a.scope(List)
+	if err != nil {
+		return nil, err
+	}
+	return s.store.Files(ctx, scope, ListQuery{After: after, Limit: limit})
+}

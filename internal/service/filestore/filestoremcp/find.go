@@ -1,0 +1,216 @@
+package filestoremcp
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/castalia-org/castalia/internal/service/filestore"
+)
+
+type listIn struct {
+	Path   string `json:"path,omitempty" jsonschema:"folder, / when absent"`
+	Offset int    `json:"offset,omitempty" jsonschema:"entries to leave out"`
+}
+
+type countOut struct {
+	Count int  `json:"count"`
+	More  bool `json:"more,omitempty"`
+}
+
+type globIn struct {
+	Pattern string `json:"pattern" jsonschema:"* and ? stay inside a path segment, ** crosses them; for example /notes/**/*.md"`
+	Offset  int    `json:"offset,omitempty" jsonschema:"matches to leave out"`
+}
+
+type searchIn struct {
+	Q    string `json:"q" jsonschema:"words that must all occur"`
+	Path string `json:"path,omitempty" jsonschema:"folder to search below"`
+}
+
+type grepIn struct {
+	Q          string `json:"q" jsonschema:"text to find, literally unless regex is set"`
+	Path       string `json:"path,omitempty" jsonschema:"folder to search below"`
+	Regex      bool   `json:"regex,omitempty" jsonschema:"q is a regular expression (RE2)"`
+	IgnoreCase bool   `json:"ignoreCase,omitempty"`
+	Context    int    `json:"context,omitempty" jsonschema:"lines to show around a match, at most 10"`
+}
+
+type cidsIn struct {
+	Limit  int `json:"limit,omitempty" jsonschema:"files to list, 50 unless given, at most 200"`
+	Offset int `json:"offset,omitempty" jsonschema:"files to leave out"`
+}
+
+// listPage is how many entries of a folder one call shows.
+const listPage = 500
+
+func (h *handler) addFindTools(s *mcp.Server, shown filestore.Ability, cidsOnly bool) {
+	add(h, s, shown, cidsOnly, tool{
+		name: "vfs_list", title: "List a folder", need: filestore.List, readOnly: true,
+		description: "List the files and folders directly inside a folder. Folders end in /.",
+	}, h.list)
+	add(h, s, shown, cidsOnly, tool{
+		name: "vfs_glob", title: "Find files by name", need: filestore.List, readOnly: true,
+		description: "Find files whose path matches a pattern. A pattern without wildcards tells whether one file exists.",
+	}, h.glob)
+	add(h, s, shown, cidsOnly, tool{
+		name: "vfs_search", title: "Search by words", need: filestore.Read, readOnly: true,
+		description: "Find text files that contain all the words, best first, with the lines where they stand. New files appear within seconds.",
+	}, h.search)
+	add(h, s, shown, cidsOnly, tool{
+		name: "vfs_grep", title: "Search the text itself", need: filestore.Read, readOnly: true,
+		description: "Find files that contain an exact text or match a regular expression. Slower than vfs_search: narrow it with path.",
+	}, h.grep)
+	add(h, s, shown, cidsOnly, tool{
+		name: "vfs_list_cids", title: "List files by CID", need: filestore.Read, readOnly: true, byCID: true,
+		description: "List the files that can be read by CID: one line a file, as: cid path (size).",
+	}, h.listCIDs)
+}
+
+func (h *handler) list(ctx context.Context, a filestore.Access, in listIn) (string, countOut, error) {
+	nodes, err := h.svc.Tree(ctx, a, in.Path)
+	if err != nil {
+		return "", countOut{}, err
+	}
+	path := in.Path
+	if path == "" {
+		path = "/"
+	}
+	if len(nodes) == 0 {
+		return fmt.Sprintf("`%s` is empty or does not exist.", path), countOut{}, nil
+	}
+	nodes = nodes[min(max(in.Offset, 0), len(nodes)):]
+	more := len(nodes) > listPage
+	nodes = nodes[:min(len(nodes), listPage)]
+	var b strings.Builder
+	fmt.Fprintf(&b, "Contents of `%s`:\n", path)
+	for _, n := range nodes {
+		if n.Folder {
+			fmt.Fprintf(&b, "- %s/\n", n.Path)
+			continue
+		}
+		fmt.Fprintf(&b, "- %s\n", n.Path)
+	}
+	if more {
+		fmt.Fprintf(&b, "… more entries. Call vfs_list again with offset=%d to continue.\n", max(in.Offset, 0)+listPage)
+	}
+	return b.String(), countOut{len(nodes), more}, nil
+}
+
+func (h *handler) glob(ctx context.Context, a filestore.Access, in globIn) (string, countOut, error) {
+	files, truncated, err := h.svc.Glob(ctx, a, in.Pattern, filestore.Page{Limit: filestore.MaxPage, Offset: max(in.Offset, 0)})
+	if err != nil {
+		return "", countOut{}, err
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "%d match(es):\n", len(files))
+	for _, f := range files {
+		b.WriteString(f.Path + "\n")
+	}
+	more := len(files) == filestore.MaxPage
+	switch {
+	case more:
+		fmt.Fprintf(&b, "… perhaps more. Call vfs_glob again with offset=%d to continue.\n", max(in.Offset, 0)+len(files))
+	case truncated:
+		b.WriteString("… the scan was cut: begin the pattern with a folder.\n")
+	}
+	return b.String(), countOut{len(files), more || truncated}, nil
+}
+
+type searchOut struct {
+	Count          int   `json:"count"`
+	IndexedThrough int64 `json:"indexedThrough"`
+	Behind         int64 `json:"behind,omitempty"`
+}
+
+func (h *handler) search(ctx context.Context, a filestore.Access, in searchIn) (string, searchOut, error) {
+	r, err := h.svc.Search(ctx, a, in.Q, in.Path, 20)
+	if err != nil {
+		return "", searchOut{}, err
+	}
+	out := searchOut{len(r.Hits), r.IndexedThrough, r.Behind}
+	var b strings.Builder
+	if r.Behind > 0 {
+		fmt.Fprintf(&b, "(%d recent changes are not searchable yet)\n", r.Behind)
+	}
+	if len(r.Hits) == 0 {
+		return b.String() + "No matching files.", out, nil
+	}
+	fmt.Fprintf(&b, "Found %d file(s):\n", len(r.Hits))
+	for i, hit := range r.Hits {
+		fmt.Fprintf(&b, "%d. %s", i+1, hit.File.Path)
+		if hit.LineStart > 0 {
+			fmt.Fprintf(&b, " (lines %d-%d)", hit.LineStart, hit.LineEnd)
+		}
+		b.WriteByte('\n')
+		for line := range strings.SplitSeq(strings.TrimSpace(hit.Preview), "\n") {
+			if line != "" {
+				b.WriteString("   > " + line + "\n")
+			}
+		}
+	}
+	b.WriteString("Read one with vfs_read (offset is the first line).")
+	return b.String(), out, nil
+}
+
+func (h *handler) grep(ctx context.Context, a filestore.Access, in grepIn) (string, countOut, error) {
+	r, err := h.svc.Grep(ctx, a, filestore.GrepQuery{
+		Term: in.Q, Path: in.Path, Limit: filestore.DefaultPage, Regexp: in.Regex, IgnoreCase: in.IgnoreCase, Context: in.Context,
+	})
+	if err != nil {
+		return "", countOut{}, err
+	}
+	out := countOut{len(r.Matches), r.Truncated}
+	if len(r.Matches) == 0 {
+		if r.Truncated {
+			return "No matching files among those read; the scan was cut: narrow it with path.", out, nil
+		}
+		return "No matching files.", out, nil
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "Found %d file(s):\n", len(r.Matches))
+	for i, m := range r.Matches {
+		fmt.Fprintf(&b, "%d. %s (%d line(s))\n", i+1, m.File.Path, m.Count)
+		for _, l := range m.Lines {
+			mark := ":"
+			if l.Context {
+				mark = "-"
+			}
+			fmt.Fprintf(&b, "%6d%s %s\n", l.Number, mark, l.Text)
+		}
+	}
+	if r.Truncated {
+		b.WriteString("… the scan was cut: narrow it with path.\n")
+	}
+	b.WriteString("Read one with vfs_read (offset is the first line).")
+	return b.String(), out, nil
+}
+
+type cidsOut struct {
+	Count int   `json:"count"`
+	Total int64 `json:"total"`
+}
+
+func (h *handler) listCIDs(ctx context.Context, a filestore.Access, in cidsIn) (string, cidsOut, error) {
+	limit := in.Limit
+	if limit <= 0 {
+		limit = filestore.DefaultPage
+	}
+	files, total, err := h.svc.CIDs(ctx, a, filestore.Page{Limit: min(limit, filestore.MaxPage), Offset: max(in.Offset, 0)})
+	if err != nil {
+		return "", cidsOut{}, err
+	}
+	var b strings.Builder
+	for _, f := range files {
+		fmt.Fprintf(&b, "%s %s (%d)\n", f.CID, f.Path, f.Size)
+	}
+	if b.Len() == 0 {
+		b.WriteString("No files.")
+	}
+	if next := int64(max(in.Offset, 0) + len(files)); next < total {
+		fmt.Fprintf(&b, "… %d more. Call vfs_list_cids again with offset=%d to continue.\n", total-next, next)
+	}
+	return b.String(), cidsOut{len(files), total}, nil
+}

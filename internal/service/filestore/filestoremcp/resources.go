@@ -1,0 +1,133 @@
+package filestoremcp
+
+import (
+	"context"
+	"encoding/base64"
+	"errors"
+	"io"
+	"net/url"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/castalia-org/castalia/internal/identity"
+	"github.com/castalia-org/castalia/internal/platform/fault"
+	"github.com/castalia-org/castalia/internal/service/filestore"
+)
+
+// Bounds of resources: files on a page, and bytes of one that is read.
+const (
+	resourcePage = 100
+	maxResource  = 4 << 20
+)
+
+// methodNotFound is JSON-RPC's code for what is not offered.
+const methodNotFound = -32601
+
+// addResources offers files as resources to tokens that can read paths, and
+// refuses the methods that others can not use.
+func (h *handler) addResources(s *mcp.Server, shown filestore.Ability, cidsOnly bool) {
+	offered := shown&filestore.Read != 0 && !cidsOnly
+	if offered {
+		s.AddResourceTemplate(&mcp.ResourceTemplate{
+			Name: "file", Title: "File", Description: "A file of the namespace, by path.", URITemplate: "vfs://{ns}/{+path}",
+		}, h.readResource)
+	}
+	s.AddReceivingMiddleware(func(next mcp.MethodHandler) mcp.MethodHandler {
+		return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
+			switch {
+			case strings.HasPrefix(method, "prompts/"), strings.HasPrefix(method, "logging/"), strings.HasPrefix(method, "completion/"),
+				!offered && (strings.HasPrefix(method, "resources/") || strings.HasPrefix(method, "subscriptions/")):
+				return nil, &jsonrpc.Error{Code: methodNotFound, Message: "method not found: " + method}
+			case method == "resources/list":
+				return h.listResources(ctx, req)
+			}
+			return next(ctx, method, req)
+		}
+	})
+}
+
+// listResources pages through the files that the token sees, by path.
+func (h *handler) listResources(ctx context.Context, req mcp.Request) (mcp.Result, error) {
+	a, err := accessFrom(req.GetExtra().TokenInfo)
+	if err != nil {
+		return nil, err
+	}
+	after := ""
+	if p, ok := req.GetParams().(*mcp.ListResourcesParams); ok && p != nil && p.Cursor != "" {
+		b, err := base64.RawURLEncoding.DecodeString(p.Cursor)
+		if err != nil || !utf8.Valid(b) {
+			return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: "bad cursor"}
+		}
+		after = string(b)
+	}
+	files, err := h.svc.ListAfter(ctx, a, after, resourcePage)
+	if err != nil {
+		return nil, advise(err)
+	}
+	out := &mcp.ListResourcesResult{Resources: make([]*mcp.Resource, 0, len(files))}
+	out.CacheScope, out.TTLMs = "private", 5000
+	for _, f := range files {
+		out.Resources = append(out.Resources, &mcp.Resource{
+			URI: identity.FileResource(a.Namespace, f.Path), Name: f.Path, Title: f.Name, MIMEType: f.MimeType, Size: f.Size,
+		})
+	}
+	if len(files) == resourcePage {
+		out.NextCursor = base64.RawURLEncoding.EncodeToString([]byte(files[len(files)-1].Path))
+	}
+	return out, nil
+}
+
+func (h *handler) readResource(ctx context.Context, req *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
+	a, err := accessFrom(req.Extra.TokenInfo)
+	if err != nil {
+		return nil, err
+	}
+	path, ok := resourcePath(req.Params.URI, a.Namespace)
+	if !ok {
+		return nil, mcp.ResourceNotFoundError(req.Params.URI)
+	}
+	f, o, err := h.svc.OpenPath(ctx, a, path)
+	if fault.Is(err, fault.NotFound) || fault.Is(err, fault.Invalid) {
+		return nil, mcp.ResourceNotFoundError(req.Params.URI)
+	}
+	if err != nil {
+		return nil, advise(err)
+	}
+	if f.Size > maxResource {
+		return nil, errors.New("the file is too large for a resource: read it in windows with vfs_read")
+	}
+	body, err := o.Range(0, -1)
+	if err != nil {
+		return nil, advise(err)
+	}
+	defer func() { _ = body.Close() }()
+	b, err := io.ReadAll(body)
+	if err != nil {
+		return nil, advise(err)
+	}
+	c := &mcp.ResourceContents{URI: req.Params.URI, MIMEType: f.MimeType}
+	if utf8.Valid(b) && !strings.ContainsRune(string(b), 0) {
+		c.Text = string(b)
+	} else {
+		c.Blob = b
+	}
+	return &mcp.ReadResourceResult{Contents: []*mcp.ResourceContents{c}}, nil
+}
+
+// resourcePath reads the path of a URI in the caller's own namespace.
+func resourcePath(uri, namespace string) (string, bool) {
+	rest, ok := strings.CutPrefix(uri, "vfs://")
+	if !ok {
+		return "", false
+	}
+	ns, path, _ := strings.Cut(rest, "/")
+	name, err := url.PathUnescape(ns)
+	if err != nil || name != namespace {
+		return "", false
+	}
+	path, err = url.PathUnescape(path)
+	return "/" + path, err == nil
+}
