@@ -11,6 +11,7 @@ import (
 	"github.com/castalia-org/castalia/internal/protocol/seal"
 	"github.com/castalia-org/castalia/internal/service/filestore"
 	"github.com/castalia-org/castalia/internal/service/filestore/filestorehttp"
+	"github.com/castalia-org/castalia/internal/service/filestore/filestoremcp"
 	"github.com/castalia-org/castalia/internal/service/filestore/filestoresql"
 )
 
@@ -30,9 +31,15 @@ func (a *App) buildFiles(ctx context.Context) (part, error) {
 	a.files = svc
 	return part{
 		name: "filestore",
-		surfaces: []httpserver.Surface{filestorehttp.Surface(svc, filestorehttp.Deps{
-			Authenticate: a.authenticated(identity.Files), CORS: httpserver.FilesCORS(a.origins()),
-		})},
+		surfaces: []httpserver.Surface{
+			filestorehttp.Surface(svc, filestorehttp.Deps{
+				Authenticate: a.authenticated(identity.Files), CORS: httpserver.FilesCORS(a.origins()), BehindProxy: a.opt.Settings.Server.TrustProxy,
+			}),
+			filestoremcp.Surface(svc, filestoremcp.Deps{
+				Authenticate: a.authenticated(identity.MCP), CORS: httpserver.FilesCORS(a.origins()), BehindProxy: a.opt.Settings.Server.TrustProxy,
+				Version: a.opt.Version,
+			}),
+		},
 		workers: map[string]func(context.Context) error{
 			"index": svc.RunIndexer, "sweep": svc.RunSweeper,
 			"wake": func(ctx context.Context) error { return wakeFiles(ctx, a.res.bus, svc) },

@@ -26,6 +26,8 @@ type Deps struct {
 	CORS         httpserver.CORSPolicy
 	// BaseURL is where clients reach this deployment; empty means as the request says.
 	BaseURL string
+	// BehindProxy says that a trusted proxy tells how it was reached.
+	BehindProxy bool
 }
 
 // prefix is where the routes are.
@@ -117,7 +119,7 @@ func (a *api) base(r *http.Request) string {
 		return strings.TrimSuffix(a.deps.BaseURL, "/")
 	}
 	scheme := "http"
-	if r.TLS != nil {
+	if r.TLS != nil || a.deps.BehindProxy && r.Header.Get("X-Forwarded-Proto") == "https" {
 		scheme = "https"
 	}
 	return scheme + "://" + r.Host

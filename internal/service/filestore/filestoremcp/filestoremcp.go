@@ -195,7 +195,7 @@ func (h *handler) base(r *http.Request) string {
 	if h.deps.BaseURL != "" {
 		return strings.TrimSuffix(h.deps.BaseURL, "/")
 	}
-	if r.TLS != nil {
+	if r.TLS != nil || h.deps.BehindProxy && r.Header.Get("X-Forwarded-Proto") == "https" {
 		return "https://" + r.Host
 	}
 	return "http://" + r.Host

@@ -47,23 +47,23 @@ type cidsIn struct {
 const listPage = 500
 
 func (h *handler) addFindTools(s *mcp.Server, shown filestore.Ability, cidsOnly bool) {
-	add(h, s, shown, cidsOnly, tool{
+	add(s, shown, cidsOnly, tool{
 		name: "vfs_list", title: "List a folder", need: filestore.List, readOnly: true,
 		description: "List the files and folders directly inside a folder. Folders end in /.",
 	}, h.list)
-	add(h, s, shown, cidsOnly, tool{
+	add(s, shown, cidsOnly, tool{
 		name: "vfs_glob", title: "Find files by name", need: filestore.List, readOnly: true,
 		description: "Find files whose path matches a pattern. A pattern without wildcards tells whether one file exists.",
 	}, h.glob)
-	add(h, s, shown, cidsOnly, tool{
+	add(s, shown, cidsOnly, tool{
 		name: "vfs_search", title: "Search by words", need: filestore.Read, readOnly: true,
 		description: "Find text files that contain all the words, best first, with the lines where they stand. New files appear within seconds.",
 	}, h.search)
-	add(h, s, shown, cidsOnly, tool{
+	add(s, shown, cidsOnly, tool{
 		name: "vfs_grep", title: "Search the text itself", need: filestore.Read, readOnly: true,
 		description: "Find files that contain an exact text or match a regular expression. Slower than vfs_search: narrow it with path.",
 	}, h.grep)
-	add(h, s, shown, cidsOnly, tool{
+	add(s, shown, cidsOnly, tool{
 		name: "vfs_list_cids", title: "List files by CID", need: filestore.Read, readOnly: true, byCID: true,
 		description: "List the files that can be read by CID: one line a file, as: cid path (size).",
 	}, h.listCIDs)

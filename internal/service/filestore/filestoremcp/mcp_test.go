@@ -274,7 +274,7 @@ func TestWithoutATokenTheClientLearnsWhatIsWanted(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = r.Body.Close() }()
-	if r.StatusCode != 401 || !strings.Contains(r.Header.Get("Www-Authenticate"), `resource_metadata="`+base+`/.well-known/oauth-protected-resource/mcp"`) ||
+	if r.StatusCode != http.StatusUnauthorized || !strings.Contains(r.Header.Get("Www-Authenticate"), `resource_metadata="`+base+`/.well-known/oauth-protected-resource/mcp"`) ||
 		!strings.HasPrefix(r.Header.Get("Content-Type"), "application/json") {
 		t.Errorf("%d %v", r.StatusCode, r.Header)
 	}
@@ -283,7 +283,7 @@ func TestWithoutATokenTheClientLearnsWhatIsWanted(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = meta.Body.Close() }()
-	if meta.StatusCode != 200 {
+	if meta.StatusCode != http.StatusOK {
 		t.Errorf("metadata: %d", meta.StatusCode)
 	}
 }

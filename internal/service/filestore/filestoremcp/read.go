@@ -42,7 +42,7 @@ type readOut struct {
 }
 
 func (h *handler) addReadTools(s *mcp.Server, shown filestore.Ability, cidsOnly bool) {
-	add(h, s, shown, cidsOnly, tool{
+	add(s, shown, cidsOnly, tool{
 		name: "vfs_read", title: "Read a text file", need: filestore.Read, readOnly: true,
 		description: "Read a text file with numbered lines, a window at a time. The result says how to continue.",
 	}, func(ctx context.Context, a filestore.Access, in readIn) (string, readOut, error) {
@@ -52,22 +52,22 @@ func (h *handler) addReadTools(s *mcp.Server, shown filestore.Ability, cidsOnly 
 		}
 		return lines(l, err, "vfs_read")
 	})
-	add(h, s, shown, cidsOnly, tool{
+	add(s, shown, cidsOnly, tool{
 		name: "vfs_read_cid", title: "Read a text file by CID", need: filestore.Read, readOnly: true, byCID: true,
 		description: "Read a text file by the CID of its content, with numbered lines, a window at a time.",
 	}, func(ctx context.Context, a filestore.Access, in readCIDIn) (string, readOut, error) {
 		l, err := h.svc.ReadCIDLines(ctx, a, in.CID, window(in.Offset, in.Limit))
 		return lines(l, err, "vfs_read_cid")
 	})
-	add(h, s, shown, cidsOnly, tool{
+	add(s, shown, cidsOnly, tool{
 		name: "vfs_stat", title: "Describe a file", need: filestore.List, readOnly: true,
 		description: "Tell a file's CID, version, size, media type and whether it is public.",
 	}, h.stat)
-	add(h, s, shown, cidsOnly, tool{
+	add(s, shown, cidsOnly, tool{
 		name: "vfs_versions", title: "List a file's versions", need: filestore.Read, readOnly: true,
 		description: "List the retained versions of a file, newest first, with who made each.",
 	}, h.versions)
-	add(h, s, shown, cidsOnly, tool{
+	add(s, shown, cidsOnly, tool{
 		name: "vfs_diff", title: "Compare two versions", need: filestore.Read, readOnly: true,
 		description: "Show what changed between two versions of a text file, as a unified diff.",
 	}, h.diff)

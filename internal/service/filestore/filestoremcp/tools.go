@@ -23,7 +23,7 @@ type tool struct {
 
 // add registers a tool when the token can use it. run returns the text for the
 // model and small facts for programs.
-func add[In, Out any](h *handler, s *mcp.Server, shown filestore.Ability, cidsOnly bool, t tool,
+func add[In, Out any](s *mcp.Server, shown filestore.Ability, cidsOnly bool, t tool,
 	run func(ctx context.Context, a filestore.Access, in In) (string, Out, error),
 ) {
 	if shown&t.need != t.need || cidsOnly && !t.byCID {

@@ -59,31 +59,31 @@ type shareIn struct {
 }
 
 func (h *handler) addWriteTools(s *mcp.Server, shown filestore.Ability, cidsOnly bool) {
-	add(h, s, shown, cidsOnly, tool{
+	add(s, shown, cidsOnly, tool{
 		name: "vfs_write", title: "Write a file", need: filestore.Write, destructive: true, idempotent: true,
 		description: "Create a text file, or with overwrite store a new version of it. Reports the new CID. Old versions stay readable.",
 	}, h.write)
-	add(h, s, shown, cidsOnly, tool{
+	add(s, shown, cidsOnly, tool{
 		name: "vfs_append", title: "Append to a file", need: filestore.Write,
 		description: "Add text to the end of a file without sending the rest, or create it.",
 	}, h.appendText)
-	add(h, s, shown, cidsOnly, tool{
+	add(s, shown, cidsOnly, tool{
 		name: "vfs_edit", title: "Edit a file", need: filestore.Write, destructive: true,
 		description: "Replace an exact text in a file. Returns a diff and the new CID. Fails when the text is absent or not unique.",
 	}, h.edit)
-	add(h, s, shown, cidsOnly, tool{
+	add(s, shown, cidsOnly, tool{
 		name: "vfs_move", title: "Move or rename", need: filestore.Write,
 		description: "Give a file or folder another path. Fails when something is there, unless overwrite is set.",
 	}, h.move)
-	add(h, s, shown, cidsOnly, tool{
+	add(s, shown, cidsOnly, tool{
 		name: "vfs_delete", title: "Delete files", need: filestore.Delete, destructive: true, idempotent: true,
 		description: "Move files to the trash, from where vfs_restore brings them back. Ask the user first.",
 	}, h.remove)
-	add(h, s, shown, cidsOnly, tool{
+	add(s, shown, cidsOnly, tool{
 		name: "vfs_restore", title: "Restore a file", need: filestore.Write,
 		description: "Bring a file back from the trash, or make an old version its current content.",
 	}, h.restore)
-	add(h, s, shown, cidsOnly, tool{
+	add(s, shown, cidsOnly, tool{
 		name: "vfs_share", title: "Share a file", need: filestore.Write, idempotent: true,
 		description: "Make a file readable by anyone who has its link, or end that. Ask the user first.",
 	}, h.share)
