@@ -1,16 +1,20 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
+	"strings"
 
 	"github.com/castalia-org/castalia/docs"
 	"github.com/castalia-org/castalia/internal/identity"
 	"github.com/castalia-org/castalia/internal/platform/httpserver"
 	"github.com/castalia-org/castalia/internal/service/oracle"
 	"github.com/castalia-org/castalia/internal/service/oracle/model"
+	"github.com/castalia-org/castalia/internal/service/oracle/model/anthropic"
 	"github.com/castalia-org/castalia/internal/service/oracle/model/guide"
+	"github.com/castalia-org/castalia/internal/service/oracle/model/openai"
 	"github.com/castalia-org/castalia/internal/service/oracle/oraclekit"
 	"github.com/castalia-org/castalia/internal/service/oracle/oraclesocket"
 	"github.com/castalia-org/castalia/internal/service/oracle/oraclesql"
@@ -74,6 +78,28 @@ func (a *App) modelProvider() (model.Provider, error) {
 	switch s.Provider {
 	case "", "guide":
 		return guide.New(guide.Config{Docs: docs.Guides})
+	case "openai":
+		p, err := openai.New(openai.Config{
+			BaseURL: s.OpenAIBase.Reveal(), Key: s.OpenAIKey.Reveal(), Models: namedModels(s.Model, "gpt-4o-mini", 128_000),
+		})
+		return p, err
+	case "anthropic":
+		p, err := anthropic.New(anthropic.Config{
+			BaseURL: s.AnthropicBase.Reveal(), Key: s.AnthropicKey.Reveal(), Models: namedModels(s.Model, "claude-sonnet-4-5", 200_000),
+		})
+		return p, err
 	}
 	return nil, fmt.Errorf("MODEL_PROVIDER: given %q, allowed is guide, openai or anthropic", s.Provider)
+}
+
+// namedModels reads MODEL: one name, or several to choose from, the first being
+// the default.
+func namedModels(list, otherwise string, window int) []model.Info {
+	var out []model.Info
+	for name := range strings.SplitSeq(cmp.Or(list, otherwise), ",") {
+		if name = strings.TrimSpace(name); name != "" {
+			out = append(out, model.Info{ID: name, Label: name, Family: "custom", Tier: "balanced", Vision: true, Window: window})
+		}
+	}
+	return out
 }

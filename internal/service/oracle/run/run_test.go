@@ -45,7 +45,9 @@ func (worker) GiveUp(context.Context, oracle.Run, []oracle.Frame) run.Result {
 }
 
 // say emits a piece of text.
-func say(job run.Job, text string) { _ = job.Log.Emit(oracle.FrameMessage, oracle.MessageFrame{Content: text}) }
+func say(job run.Job, text string) {
+	_ = job.Log.Emit(oracle.FrameMessage, oracle.MessageFrame{Content: text})
+}
 
 func answered(texts ...string) run.Result {
 	r := run.Result{Status: oracle.Finished}
@@ -63,16 +65,10 @@ var echo = worker{work: func(_ context.Context, job run.Job) run.Result {
 	return answered("ok")
 }}
 
-// node starts an engine; kill makes it disappear without a word.
-func node(t *testing.T, st run.Store, b bus.Bus, w run.Worker, cfg run.Config) (e *run.Engine, stop func()) {
+// node starts an engine.
+func node(t *testing.T, st run.Store, b bus.Bus, w run.Worker) (e *run.Engine, stop func()) {
 	t.Helper()
-	if cfg.LeaseTTL == 0 {
-		cfg.LeaseTTL = 500 * time.Millisecond
-	}
-	if cfg.Drain == 0 {
-		cfg.Drain = 10 * time.Millisecond
-	}
-	e = run.New(st, b, w, cfg)
+	e = run.New(st, b, w, run.Config{LeaseTTL: 500 * time.Millisecond, Drain: 10 * time.Millisecond})
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	go func() { done <- e.Run(ctx) }()
@@ -148,8 +144,8 @@ func TestRunIsReadWholeByEveryReader(t *testing.T) {
 				say(job, fmt.Sprint(i))
 			}
 			return answered("counted")
-		}}, run.Config{})
-		b, _ := node(t, st, hints, echo, run.Config{})
+		}})
+		b, _ := node(t, st, hints, echo)
 		s := oracletest.NewSession(t, st)
 		started := start(t, a, s.ID, "count", "")
 		var all sync.WaitGroup
@@ -196,7 +192,7 @@ func TestTakeover(t *testing.T) {
 			close(stuck)
 			<-ctx.Done()
 			return run.Result{Status: oracle.Finished, Text: "never stored"}
-		}}, run.Config{})
+		}})
 		b, _ := node(t, st, hints, worker{work: func(_ context.Context, job run.Job) run.Result {
 			if job.Run.Attempt != 2 || string(job.Run.Checkpoint) != `{"said":"half"}` {
 				t.Errorf("taken over: %+v", job.Run)
@@ -204,7 +200,7 @@ func TestTakeover(t *testing.T) {
 			_ = job.Log.Emit(oracle.FrameRun, oracle.RunFrame{RunID: job.Run.ID, Resumed: true, Attempt: 2})
 			say(job, "whole")
 			return answered("half", "whole")
-		}}, run.Config{})
+		}})
 		s := oracletest.NewSession(t, st)
 		started := start(t, a, s.ID, "go", "")
 		r, err := b.Follow(t.Context(), oracletest.Owner, started.Run.ID, 0)
@@ -238,7 +234,7 @@ func TestGivesUpAfterTooManyAttempts(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	e, _ := node(t, st, memory(t), echo, run.Config{})
+	e, _ := node(t, st, memory(t), echo)
 	r, err := e.Follow(t.Context(), oracletest.Owner, begun.Run.ID, 0)
 	must(t, err)
 	defer r.Close()
@@ -271,8 +267,8 @@ func TestOneRunAtATime(t *testing.T) {
 			}
 			return answered(job.Run.Request.Message)
 		}}
-		a, _ := node(t, st, hints, w, run.Config{})
-		b, _ := node(t, st, hints, w, run.Config{})
+		a, _ := node(t, st, hints, w)
+		b, _ := node(t, st, hints, w)
 		s := oracletest.NewSession(t, st)
 		slow := start(t, a, s.ID, "slow", "")
 		if _, err := b.Start(t.Context(), run.Start{Owner: oracletest.Owner, SessionID: s.ID, RequestID: "x", Multitask: oracle.Reject}); !fault.Is(err, fault.Conflict) {
@@ -303,8 +299,8 @@ func TestAbortFromAnotherNode(t *testing.T) {
 			say(job, "so far")
 			<-ctx.Done()
 			return run.Result{Status: oracle.Aborted, Text: "so far"}
-		}}, run.Config{})
-		b, _ := node(t, st, hints, echo, run.Config{})
+		}})
+		b, _ := node(t, st, hints, echo)
 		s := oracletest.NewSession(t, st)
 		started := start(t, a, s.ID, "go", "")
 		if ok, err := b.Abort(t.Context(), oracletest.Stranger, s.ID); ok || err != nil {
@@ -327,7 +323,7 @@ func TestDeletedSessionEndsItsReaders(t *testing.T) {
 		say(job, "…")
 		<-ctx.Done()
 		return run.Result{Status: oracle.Aborted}
-	}}, run.Config{})
+	}})
 	s := oracletest.NewSession(t, st)
 	started := start(t, e, s.ID, "go", "")
 	ids, err := st.DeleteSession(t.Context(), oracletest.Owner, s.ID)
@@ -351,8 +347,8 @@ func TestWithoutHintsReadersReconcile(t *testing.T) {
 		<-release
 		say(job, "second")
 		return answered("done")
-	}}, run.Config{})
-	b, _ := node(t, st, hints, echo, run.Config{})
+	}})
+	b, _ := node(t, st, hints, echo)
 	s := oracletest.NewSession(t, st)
 	started := start(t, a, s.ID, "go", "")
 	r, err := b.Follow(t.Context(), oracletest.Owner, started.Run.ID, 0)
@@ -367,7 +363,7 @@ func TestWithoutHintsReadersReconcile(t *testing.T) {
 	c, _ := node(t, st, hints, worker{work: func(ctx context.Context, _ run.Job) run.Result {
 		<-ctx.Done()
 		return run.Result{Status: oracle.Aborted}
-	}}, run.Config{})
+	}})
 	stuck := start(t, c, s2.ID, "go", "")
 	_, err = b.Abort(t.Context(), oracletest.Owner, s2.ID)
 	must(t, err)
@@ -377,7 +373,7 @@ func TestWithoutHintsReadersReconcile(t *testing.T) {
 func TestPanicEndsTheRun(t *testing.T) {
 	t.Parallel()
 	st := oraclesql.New(oracletest.Migrated(t, sqldbtest.SQLite(t)))
-	e, _ := node(t, st, memory(t), worker{work: func(context.Context, run.Job) run.Result { panic("oops") }}, run.Config{})
+	e, _ := node(t, st, memory(t), worker{work: func(context.Context, run.Job) run.Result { panic("oops") }})
 	started := start(t, e, oracletest.NewSession(t, st).ID, "go", "")
 	if d := last(t, read(t, started.Reader)); !d.Failed {
 		t.Errorf("done: %+v", d)

@@ -220,8 +220,10 @@ data: [DONE]
 data: {"choices":[{"index":0,"delta":{},"finish_reason":"stop"}],"x_groq":{"usage":{"prompt_tokens":3,"completion_tokens":4}}}
 
 `, plugin.ModelResponse{Text: "Hi", Reasoning: "so", Finish: "stop", Usage: plugin.Usage{InputTokens: 3, OutputTokens: 4}}},
-		"not streamed": {"application/json", `{"model":"m","choices":[{"index":0,"message":{"content":"Hi"},"finish_reason":"stop"}],"usage":{"prompt_tokens":3,"completion_tokens":4}}`,
-			plugin.ModelResponse{Text: "Hi", Finish: "stop", Model: "m", Usage: plugin.Usage{InputTokens: 3, OutputTokens: 4}}},
+		"not streamed": {
+			"application/json", `{"model":"m","choices":[{"index":0,"message":{"content":"Hi"},"finish_reason":"stop"}],"usage":{"prompt_tokens":3,"completion_tokens":4}}`,
+			plugin.ModelResponse{Text: "Hi", Finish: "stop", Model: "m", Usage: plugin.Usage{InputTokens: 3, OutputTokens: 4}},
+		},
 	} {
 		web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", c.media)
