@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/castalia-org/castalia/internal/identity/identitysql"
 	"github.com/castalia-org/castalia/internal/platform/sqldb"
@@ -73,6 +74,11 @@ func Doctor(ctx context.Context, opt Options, how DoctorOptions, tell func(Findi
 		tell(Finding{Part: part, Text: good})
 	}
 	report("database", r.db.Dialect().String()+" answers", r.db.Ping(ctx), "check DATABASE_URL and that the server runs")
+	problems, err := r.db.Check(ctx, how.Deep)
+	if err == nil && len(problems) > 0 {
+		err = errors.New(strings.Join(problems, "; "))
+	}
+	report("tables", "the database is sound", err, "restore the last backup; on PostgreSQL use its own tools")
 	report("keys", "every key is the one this database was made with", checkSecrets(ctx, r.db, &opt.Settings), "give back the keys that were in force")
 	report("objects", "the object store answers", r.blobs.Ping(ctx), "check BLOB_URL and its credentials")
 	report("bus", "hints can be sent", r.bus.Ping(ctx), "check NATS_URL; without it nodes are slower to notice each other")
