@@ -5,7 +5,10 @@ import (
 	"hash/maphash"
 	"net/netip"
 	"sync"
+	"sync/atomic"
 	"time"
+
+	"github.com/castalia-org/castalia/internal/platform/telemetry"
 )
 
 // Key is what a Limiter counts by. It is a hash or an address, never a name,
@@ -67,6 +70,8 @@ type Limiter struct {
 	limit  int64
 	seed   maphash.Seed
 	shards [shards]limiterShard
+
+	refused atomic.Uint64
 
 	mergeMu sync.Mutex
 	lastSeq map[string]uint64
@@ -133,6 +138,7 @@ func (l *Limiter) Allow(key Key) (ok bool, retryAfter time.Duration) {
 	defer s.mu.Unlock()
 	e, i := s.entry(key, now/int64(slotTime))
 	if e.total >= l.limit {
+		l.refused.Add(1)
 		return false, e.wait(now, l.limit)
 	}
 	e.add(1)
@@ -171,7 +177,27 @@ func (l *Limiter) Blocked(key Key) (retryAfter time.Duration, blocked bool) {
 	if e.total < l.limit {
 		return 0, false
 	}
+	l.refused.Add(1)
 	return e.wait(now, l.limit), true
+}
+
+// Measure reports what the limiter refused and how many keys it knows.
+func (l *Limiter) Measure(m *telemetry.Metrics) {
+	if l == nil {
+		return
+	}
+	m.CounterFunc("rate_limit_"+l.cfg.Name+"_refused_total", "Requests refused by this limit.",
+		func() float64 { return float64(l.refused.Load()) })
+	m.GaugeFunc("rate_limit_"+l.cfg.Name+"_keys", "Keys that this limit remembers.", func() float64 {
+		n := 0
+		for i := range l.shards {
+			s := &l.shards[i]
+			s.mu.Lock()
+			n += len(s.entries)
+			s.mu.Unlock()
+		}
+		return float64(n)
+	})
 }
 
 // Count counts one event of the key whatever the limit says.

@@ -30,7 +30,10 @@ func (l *leaf) find(method string) *mounted {
 		}
 	}
 	if method == http.MethodHead {
-		return l.find(http.MethodGet)
+		// A stream has no end for HEAD to wait for.
+		if m := l.find(http.MethodGet); m != nil && !m.route.Stream {
+			return m
+		}
 	}
 	return nil
 }

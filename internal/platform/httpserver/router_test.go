@@ -71,9 +71,13 @@ func TestRouting(t *testing.T) {
 
 func TestHeadIsServedByGet(t *testing.T) {
 	t.Parallel()
-	s := newServer(t, httpserver.Config{}, httpserver.Surface{Name: "a", Routes: []httpserver.Route{get("/a", echo())}})
-	if a := do(t, s, "HEAD", "/a"); a.StatusCode != http.StatusOK {
-		t.Errorf("HEAD: got %d", a.StatusCode)
+	stream := get("/stream", echo())
+	stream.Stream = true
+	s := newServer(t, httpserver.Config{}, httpserver.Surface{Name: "a", Routes: []httpserver.Route{get("/a", echo()), stream}})
+	for path, want := range map[string]int{"/a": http.StatusOK, "/stream": http.StatusMethodNotAllowed} {
+		if a := do(t, s, "HEAD", path); a.StatusCode != want {
+			t.Errorf("HEAD %s: got %d", path, a.StatusCode)
+		}
 	}
 	a := do(t, s, "OPTIONS", "/a")
 	if a.StatusCode != http.StatusNoContent || a.Header.Get("Allow") != "GET, HEAD, OPTIONS" {

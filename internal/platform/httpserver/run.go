@@ -98,10 +98,15 @@ func (s *Server) Run(ctx context.Context) error {
 		case <-timer.C:
 		}
 	}
-	listener.lastCalls()
-	<-served
 	stop, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.cfg.DrainTimeout)
 	defer cancel()
+	listener.lastCalls()
+	select {
+	case <-served:
+	case <-stop.Done(): // every place was taken, and nobody left
+		_ = listener.Close()
+		<-served
+	}
 	// http.Server.Shutdown would drop requests whose headers arrive while it
 	// runs, so the connections are drained here.
 	err := s.conns.drain(stop)

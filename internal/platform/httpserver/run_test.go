@@ -241,6 +241,26 @@ func TestHardStop(t *testing.T) {
 	}
 }
 
+// With every place taken by work that does not end, the server still stops.
+func TestHardStopWhenFull(t *testing.T) {
+	t.Parallel()
+	entered := make(chan struct{})
+	s := start(t, httpserver.Config{MaxConns: 1, DrainTimeout: 20 * time.Millisecond}, httpserver.Surface{Name: "a", Routes: []httpserver.Route{
+		get("/stuck", func(_ http.ResponseWriter, r *http.Request) error {
+			close(entered)
+			<-r.Context().Done()
+			return r.Context().Err()
+		}),
+	}})
+	_, _ = io.WriteString(s.dial(t), "GET /stuck HTTP/1.1\r\nHost: x\r\n\r\n")
+	<-entered
+	s.dial(t) // waits for a place
+	s.stop()
+	if err := s.wait(); err == nil {
+		t.Error("stopped as if nothing was running")
+	}
+}
+
 func TestSilentConnectionsMakeRoom(t *testing.T) {
 	t.Parallel()
 	s := start(t, httpserver.Config{MaxConns: 64}, httpserver.Surface{Name: "a", Routes: []httpserver.Route{

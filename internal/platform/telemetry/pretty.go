@@ -29,6 +29,7 @@ const (
 	dim    = "\x1b[2m"
 	bold   = "\x1b[1m"
 	red    = "\x1b[31m"
+	green  = "\x1b[32m"
 	yellow = "\x1b[33m"
 	cyan   = "\x1b[36m"
 	plain  = "\x1b[0m"
@@ -53,10 +54,15 @@ func (h *pretty) Handle(_ context.Context, r slog.Record) error {
 		h.paint(&b, dim, "DBG")
 	}
 	b.WriteByte(' ')
-	h.paint(&b, bold, oneLine(Redact(r.Message)))
+	shown := h.request(&b, r)
+	if !shown {
+		h.paint(&b, bold, oneLine(Redact(r.Message)))
+	}
 	b.WriteString(h.attrs)
 	r.Attrs(func(a slog.Attr) bool {
-		h.write(&b, h.prefix, redactAttr(a))
+		if !shown || !inRequest(a.Key) {
+			h.write(&b, h.prefix, redactAttr(a))
+		}
 		return true
 	})
 	b.WriteByte('\n')
@@ -64,6 +70,55 @@ func (h *pretty) Handle(_ context.Context, r slog.Record) error {
 	defer h.mu.Unlock()
 	_, err := io.WriteString(h.w, b.String())
 	return err
+}
+
+// inRequest reports whether the request line shows the attribute already.
+func inRequest(key string) bool {
+	switch key {
+	case "method", "path", "route", "status", "took":
+		return true
+	}
+	return false
+}
+
+// request writes the access log's record as people read it: GET /path 200 1ms.
+// It reports false, and writes nothing, when the record is another one.
+func (h *pretty) request(b *strings.Builder, r slog.Record) bool {
+	if r.Message != "request" {
+		return false
+	}
+	var method, path string
+	var status int64
+	var took time.Duration
+	r.Attrs(func(a slog.Attr) bool {
+		switch v := a.Value; {
+		case a.Key == "method" && v.Kind() == slog.KindString:
+			method = v.String()
+		case a.Key == "path" && v.Kind() == slog.KindString:
+			path = v.String()
+		case a.Key == "status" && v.Kind() == slog.KindInt64:
+			status = v.Int64()
+		case a.Key == "took" && v.Kind() == slog.KindDuration:
+			took = v.Duration()
+		}
+		return true
+	})
+	if method == "" || path == "" || status == 0 {
+		return false
+	}
+	h.paint(b, bold, oneLine(Redact(method))+" "+oneLine(Redact(path)))
+	colour := green
+	switch {
+	case status >= 500:
+		colour = red
+	case status >= 400:
+		colour = yellow
+	}
+	b.WriteByte(' ')
+	h.paint(b, colour, strconv.FormatInt(status, 10))
+	b.WriteByte(' ')
+	h.paint(b, dim, took.Round(10*time.Microsecond).String())
+	return true
 }
 
 func (h *pretty) WithAttrs(attrs []slog.Attr) slog.Handler {

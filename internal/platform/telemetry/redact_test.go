@@ -150,6 +150,17 @@ func TestPrettyIsOneLine(t *testing.T) {
 	}
 }
 
+func TestPrettyRequest(t *testing.T) {
+	t.Parallel()
+	var out bytes.Buffer
+	log := telemetry.NewLogger(&out, telemetry.Config{Format: "pretty"})
+	log.LogAttrs(t.Context(), slog.LevelInfo, "request", slog.String("request_id", "abc"), slog.String("method", "GET"), slog.String("route", "/dial/{number}"),
+		slog.String("path", "/dial/+254712345601"), slog.Int("status", 404), slog.Duration("took", 1234567))
+	if got := out.String(); !strings.HasSuffix(got, " INF GET /dial/+2547••••••01 404 1.23ms request_id=abc\n") {
+		t.Errorf("got %q", got)
+	}
+}
+
 func TestSecretHides(t *testing.T) {
 	t.Parallel()
 	s := telemetry.Secret("hunter2")
