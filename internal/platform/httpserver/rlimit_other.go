@@ -2,5 +2,7 @@
 
 package httpserver
 
-// defaultMaxConns is a guess where the limit of open files is not known.
-func defaultMaxConns() int { return 4096 }
+import "math"
+
+// connBudget is unlimited where the limit of open files is not known.
+func connBudget() int { return math.MaxInt32 }

@@ -2,15 +2,18 @@
 
 package httpserver
 
-import "syscall"
+import (
+	"math"
+	"syscall"
+)
 
-// defaultMaxConns leaves a quarter of the process's open files to databases
-// and objects.
-func defaultMaxConns() int {
-	const most = 16384
+// connBudget is how many connections the process's limit of open files bears:
+// a quarter of it is left to databases and objects. Go has raised the soft
+// limit to the hard one already.
+func connBudget() int {
 	var lim syscall.Rlimit
-	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &lim); err != nil || lim.Cur/4*3 > most {
-		return most
+	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &lim); err != nil || lim.Cur > math.MaxInt32 {
+		return math.MaxInt32
 	}
-	return max(64, int(lim.Cur/4*3)) //nolint:gosec // below most
+	return max(16, int(lim.Cur)/4*3)
 }

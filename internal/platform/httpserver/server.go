@@ -39,7 +39,7 @@ type Config struct {
 
 	MaxBody        int64 // 1 MiB
 	MaxHeaderBytes int   // 128 KiB: delegations travel in headers
-	MaxConns       int   // by the process's limit of open files, at most 16384
+	MaxConns       int   // 16384; never more than the process's limit of open files bears
 
 	HeaderTimeout time.Duration // 10 s to send the headers of a request
 	IdleTimeout   time.Duration // 2 min between requests
@@ -60,7 +60,7 @@ func (c *Config) fill() {
 	c.Version = cmp.Or(c.Version, "0.0.0")
 	c.MaxBody = cmp.Or(c.MaxBody, 1<<20)
 	c.MaxHeaderBytes = cmp.Or(c.MaxHeaderBytes, 128<<10)
-	c.MaxConns = cmp.Or(c.MaxConns, defaultMaxConns())
+	c.MaxConns = min(cmp.Or(c.MaxConns, 16384), connBudget())
 	c.HeaderTimeout = cmp.Or(c.HeaderTimeout, 10*time.Second)
 	c.IdleTimeout = cmp.Or(c.IdleTimeout, 2*time.Minute)
 	c.StallTimeout = cmp.Or(c.StallTimeout, 30*time.Second)
