@@ -1,0 +1,180 @@
+package identity_test
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/castalia-org/castalia/internal/identity"
+	"github.com/castalia-org/castalia/internal/identity/identitytest"
+	"github.com/castalia-org/castalia/internal/platform/fault"
+	"github.com/castalia-org/castalia/internal/protocol/did"
+	"github.com/castalia-org/castalia/internal/protocol/ucan"
+)
+
+func TestStoredDelegation(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := identitytest.New(t)
+		p := identitytest.Principal(t, s, alice)
+		if got, err := s.DelegationOf(t.Context(), alice.DID); err != nil || got.Authorized {
+			t.Fatalf("before: %+v, %v", got, err)
+		}
+		raw := identitytest.Delegation(t, alice, s.DID())
+		stored, err := s.StoreDelegation(t.Context(), p, identity.Deposit{Raw: raw, Issuer: alice.DID, Audience: s.DID()})
+		if err != nil || !stored.Authorized || stored.Expires.IsZero() {
+			t.Fatalf("store: %+v, %v", stored, err)
+		}
+		if got, err := s.DelegationOf(t.Context(), alice.DID); err != nil || !got.Authorized || !got.Expires.Equal(stored.Expires) {
+			t.Errorf("after: %+v, %v", got, err)
+		}
+		if err := s.ForgetDelegation(t.Context(), alice.DID); err != nil {
+			t.Fatal(err)
+		}
+		if got, _ := s.DelegationOf(t.Context(), alice.DID); got.Authorized {
+			t.Error("forgotten, and still there")
+		}
+		if _, err := s.StoreDelegation(t.Context(), p, identity.Deposit{Raw: raw}); err != nil {
+			t.Fatal(err)
+		}
+		<-time.After(2 * time.Hour)
+		if got, _ := s.DelegationOf(t.Context(), alice.DID); got.Authorized {
+			t.Error("expired, and still there")
+		}
+	})
+}
+
+func TestStoreDelegationRefuses(t *testing.T) {
+	t.Parallel()
+	s := identitytest.New(t)
+	p := identitytest.Principal(t, s, alice)
+	good := identitytest.Delegation(t, alice, s.DID())
+	wrong := 1.0
+	for name, d := range map[string]identity.Deposit{
+		"garbage":              {Raw: "x"},
+		"of somebody else":     {Raw: identitytest.Delegation(t, bob, s.DID())},
+		"for somebody else":    {Raw: identitytest.Delegation(t, alice, bob.DID)},
+		"expired":              {Raw: identitytest.Delegation(t, alice, s.DID(), identitytest.TTL(-time.Second))},
+		"issuer contradicts":   {Raw: good, Issuer: bob.DID},
+		"audience contradicts": {Raw: good, Audience: bob.DID},
+		"expiry contradicts":   {Raw: good, Expiration: &wrong},
+	} {
+		if _, err := s.StoreDelegation(t.Context(), p, d); !fault.Is(err, fault.Invalid) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func TestRevokedDelegationIsNoDelegation(t *testing.T) {
+	t.Parallel()
+	s := identitytest.New(t)
+	p := identitytest.Principal(t, s, alice)
+	raw := identitytest.Delegation(t, alice, s.DID())
+	if _, err := s.StoreDelegation(t.Context(), p, identity.Deposit{Raw: raw}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Revoke(t.Context(), revocation(t, alice, s.DID(), raw)); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := s.DelegationOf(t.Context(), alice.DID); err != nil || got.Authorized {
+		t.Errorf("%+v, %v", got, err)
+	}
+}
+
+func TestMintForAnotherService(t *testing.T) {
+	t.Parallel()
+	s := identitytest.New(t)
+	p := identitytest.Principal(t, s, alice)
+	call := identity.Downstream{Audience: "did:web:memory.test", Can: "memory/read", With: "ixo:memory"}
+	if _, err := s.Mint(t.Context(), p, call); !fault.Is(err, fault.Forbidden) || fault.From(err).Code != "delegation_required" {
+		t.Errorf("without a delegation: %v", err)
+	}
+	raw := identitytest.Delegation(t, alice, s.DID(), identitytest.Can("memory/*", "ixo:memory"), identitytest.TTL(30*time.Second))
+	withHeader := p
+	withHeader.Delegation = raw
+	if _, err := s.StoreDelegation(t.Context(), p, identity.Deposit{Raw: raw}); err != nil {
+		t.Fatal(err)
+	}
+	for name, user := range map[string]identity.Principal{"stored": p, "with the request": withHeader} {
+		text, err := s.Mint(t.Context(), user, call)
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		token, err := ucan.Parse(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		// The other service sees the oracle invoking with the user's authority.
+		r, err := ucan.Verify(token, ucan.Query{
+			Audience: "did:web:memory.test", Now: time.Now(), Want: &ucan.Want{Can: "memory/read", With: "ixo:memory"},
+			Owner: func(root did.DID, _ ucan.Resource) (bool, error) { return string(root) == alice.DID, nil },
+		})
+		if err != nil || string(token.Leaf.Issuer) != s.DID() || string(r.Grants[0].Root) != alice.DID {
+			t.Errorf("%s: %v", name, err)
+		}
+		if time.Until(time.Unix(token.Leaf.Expires, 0)) > 31*time.Second {
+			t.Errorf("%s: it outlives the delegation", name)
+		}
+		again, err := s.Mint(t.Context(), user, call)
+		if err != nil || again == text {
+			t.Errorf("%s: two tokens of one second are the same: %v", name, err)
+		}
+	}
+	call.Can = "memory/*"
+	call.With = "ixo:other"
+	if _, err := s.Mint(t.Context(), withHeader, call); !fault.Is(err, fault.Forbidden) {
+		t.Errorf("beyond the delegation: %v", err)
+	}
+}
+
+func TestInvocationOfAToolIsUsedOnce(t *testing.T) {
+	t.Parallel()
+	s := identitytest.New(t, func(_ *identity.Deps, c *identity.Config) {
+		c.EntityDID, c.MCPRoots = "did:ixo:entity:oracle", []string{identitytest.Carol.DID}
+	})
+	p := identitytest.Principal(t, s, alice)
+	tool := s.MCPResource("postgres", "query")
+	if tool != "ixo:oracle:did:ixo:entity:oracle:mcp/postgres/query" {
+		t.Errorf("resource %s", tool)
+	}
+	token := identitytest.Invocation(t, alice, s.DID(), identitytest.Can("mcp/call", tool))
+	if err := s.UseInvocation(t.Context(), p, "postgres", "query", token); err != nil {
+		t.Fatal(err)
+	}
+	carols := identitytest.Delegation(t, identitytest.Carol, alice.DID, identitytest.Can("mcp/call", s.MCPResource("postgres", "*")))
+	for name, test := range map[string]struct {
+		token string
+		code  string
+	}{
+		"again":           {token, "replay"},
+		"other tool":      {identitytest.Invocation(t, alice, s.DID(), identitytest.Can("mcp/call", s.MCPResource("postgres", "drop"))), "resource_mismatch"},
+		"other ability":   {identitytest.Invocation(t, alice, s.DID(), identitytest.Can("mcp/list", tool)), "ability_mismatch"},
+		"somebody else's": {identitytest.Invocation(t, bob, s.DID(), identitytest.Can("mcp/call", tool)), "unauthorized_root"},
+		"no expiry":       {identitytest.Invocation(t, alice, s.DID(), identitytest.Can("mcp/call", tool), identitytest.Expires(time.Time{})), "no_expiry"},
+		"carol's by bob":  {identitytest.Invocation(t, bob, s.DID(), identitytest.Can("mcp/call", tool), identitytest.Proof(carols)), "broken_chain"},
+		"garbage":         {"x", "malformed"},
+	} {
+		err := s.UseInvocation(t.Context(), p, "postgres", "query", test.token)
+		if f := fault.From(err); f == nil || f.Kind != fault.Forbidden || f.Code != test.code {
+			t.Errorf("%s: %v, want %s", name, err, test.code)
+		}
+	}
+	delegated := identitytest.Invocation(t, alice, s.DID(), identitytest.Can("mcp/call", tool), identitytest.Proof(carols))
+	if err := s.UseInvocation(t.Context(), p, "postgres", "query", delegated); err != nil {
+		t.Errorf("by a configured root: %v", err)
+	}
+}
+
+func TestDocument(t *testing.T) {
+	t.Parallel()
+	s := identitytest.New(t, func(_ *identity.Deps, c *identity.Config) {
+		c.Signer, c.EntityDID = identitytest.Oracle.Signer.As("did:web:oracle.test"), "did:ixo:entity:oracle"
+	})
+	d := s.Document()
+	if d.ID != "did:web:oracle.test" || len(d.VerificationMethod) != 1 || d.AlsoKnownAs[0] != "did:ixo:entity:oracle" {
+		t.Errorf("%+v", d)
+	}
+	if "did:key:"+d.VerificationMethod[0].PublicKeyMultibase != identitytest.Oracle.DID {
+		t.Errorf("key %s", d.VerificationMethod[0].PublicKeyMultibase)
+	}
+}
