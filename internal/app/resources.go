@@ -99,6 +99,9 @@ func (r *resources) openDatabase(ctx context.Context, s *config.Settings) error 
 	}
 	r.db = db
 	r.closers = append(r.closers, db.Close)
+	if r.metrics != nil {
+		measureDatabase(r.metrics, db)
+	}
 	return nil
 }
 

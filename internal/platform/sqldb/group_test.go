@@ -1,13 +1,16 @@
 package sqldb_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"runtime"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/castalia-org/castalia/internal/platform/fault"
 	"github.com/castalia-org/castalia/internal/platform/sqldb"
@@ -228,5 +231,19 @@ func TestManyDifferentStatements(t *testing.T) {
 		if err := db.Read().QueryRowContext(t.Context(), query).Scan(&n); err != nil || n != i {
 			t.Fatalf("%s = %d (%v)", query, n, err)
 		}
+	}
+}
+
+func TestASlowFunctionIsNamed(t *testing.T) {
+	t.Parallel()
+	var log bytes.Buffer
+	db := sqliteThings(t, sqldb.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))})
+	mustWrite(t, db, insert("quick"))
+	mustWrite(t, db, func(context.Context, sqldb.Querier) error {
+		<-time.After(110 * time.Millisecond)
+		return nil
+	})
+	if slow := db.Stats().Slow; slow != 1 || !strings.Contains(log.String(), "TestASlowFunctionIsNamed") {
+		t.Errorf("%d slow functions, log %q", slow, log.String())
 	}
 }

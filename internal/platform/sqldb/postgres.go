@@ -194,8 +194,7 @@ func (e *postgresEngine) transact(ctx context.Context, conn *sql.Conn, level sql
 		}
 	}()
 	h := &handle{q: tx, pass: p}
-	fnCtx := context.WithValue(ctx, writingKey{}, e.db)
-	if err := h.finish(ctx, protect(func() error { return fn(fnCtx, h) })); err != nil {
+	if err := e.db.call(ctx, h, fn); err != nil {
 		return err
 	}
 	if err := tx.Commit(); err != nil {

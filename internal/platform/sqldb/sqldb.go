@@ -27,6 +27,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"reflect"
+	"runtime"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -142,6 +144,30 @@ func (db *DB) Write(ctx context.Context, fn func(ctx context.Context, tx Querier
 	return db.engine.write(ctx, fn)
 }
 
+// slowFunction is how long a write function may take before it is named in the
+// log: on SQLite everybody waited for it.
+const slowFunction = 100 * time.Millisecond
+
+// call runs a write function on its transaction and returns what became of it.
+func (db *DB) call(ctx context.Context, h *handle, fn writeFunc) error {
+	inside := context.WithValue(ctx, writingKey{}, db)
+	start := time.Now()
+	err := h.finish(ctx, protect(func() error { return fn(inside, h) }))
+	if took := time.Since(start); took > slowFunction {
+		db.counts.slow.Add(1)
+		db.opt.Logger.WarnContext(ctx, "write function was slow", slog.Duration("took", took), slog.String("function", functionName(fn)))
+	}
+	return err
+}
+
+// functionName names the code that a function value stands for.
+func functionName(fn writeFunc) string {
+	if f := runtime.FuncForPC(reflect.ValueOf(fn).Pointer()); f != nil {
+		return f.Name()
+	}
+	return "unknown"
+}
+
 // writingKey marks the contexts that are handed to write functions.
 type writingKey struct{}
 
@@ -197,11 +223,12 @@ type Stats struct {
 	Writes  int64 // calls of Write
 	Commits int64 // COMMITs that succeeded
 	Retries int64 // functions run again after a conflict or a lost connection
+	Slow    int64 // functions that took more than 100 ms
 	Waiting int   // writes that wait now: in SQLite's queue, or for a PostgreSQL connection
 	Readers sql.DBStats
 }
 
-type counters struct{ writes, commits, retries atomic.Int64 }
+type counters struct{ writes, commits, retries, slow atomic.Int64 }
 
 // Stats returns the counters.
 func (db *DB) Stats() Stats {
@@ -209,6 +236,7 @@ func (db *DB) Stats() Stats {
 		Writes:  db.counts.writes.Load(),
 		Commits: db.counts.commits.Load(),
 		Retries: db.counts.retries.Load(),
+		Slow:    db.counts.slow.Load(),
 		Waiting: db.engine.waiting(),
 		Readers: db.readers.Stats(),
 	}

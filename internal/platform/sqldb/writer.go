@@ -229,8 +229,7 @@ func (w *groupWriter) run(j *job, first bool) bool {
 			j.done <- errors.New("write function ended its goroutine")
 		}
 	}()
-	ctx := context.WithValue(j.ctx, writingKey{}, w.owner)
-	err := h.finish(j.ctx, protect(func() error { return j.fn(ctx, h) }))
+	err := w.owner.call(j.ctx, h, j.fn)
 	ended = true
 	if w.raw.open != nil {
 		h.closeRows()
