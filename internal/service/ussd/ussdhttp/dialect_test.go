@@ -1,0 +1,156 @@
+package ussdhttp_test
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/castalia-org/castalia/internal/service/ussd/ussdhttp"
+)
+
+func (g *gateway) json(method, path, body string, out any) {
+	g.t.Helper()
+	r := g.do(method, path, "application/json", body)
+	if err := json.Unmarshal([]byte(r.body), out); err != nil || r.status != 200 {
+		g.t.Fatalf("%s %s: %+v", path, body, r)
+	}
+}
+
+func TestAfricasTalking(t *testing.T) {
+	t.Parallel()
+	g := newGateway(t, options{})
+	form := func(path string, v url.Values) reply {
+		return g.do(http.MethodPost, path, "application/x-www-form-urlencoded", v.Encode())
+	}
+	v := url.Values{"sessionId": {"ATUid_1"}, "phoneNumber": {alice}, "networkCode": {"64501"}, "serviceCode": {"*384*123#"}, "text": {""}}
+	if r := form("/api/ussd/africastalking", v); r.body != welcome {
+		t.Errorf("%+v", r)
+	}
+	v.Set("text", "1*3")
+	if r := form("/api/ussd/africastalking", v); !strings.HasPrefix(r.body, "CON Answers come") {
+		t.Errorf("%+v", r)
+	}
+	end := url.Values{"sessionId": {"ATUid_1"}, "phoneNumber": {alice}, "serviceCode": {"*384*123#"}, "status": {"Incomplete"}, "hopsCount": {"2"}}
+	if r := form("/api/ussd/africastalking/events", end); r.status != 200 {
+		t.Errorf("%+v", r)
+	}
+	if r := g.get("/api/ussd/debug/ATUid_1"); !strings.Contains(r.body, `"status":"done"`) {
+		t.Errorf("%+v", r)
+	}
+	if r := form("/api/ussd/africastalking/events", url.Values{}); r.status != 400 {
+		t.Errorf("%+v", r)
+	}
+}
+
+func TestHubtel(t *testing.T) {
+	t.Parallel()
+	g := newGateway(t, options{})
+	send := func(kind, message string, sequence string) (out ussdhttp.HubtelReply) {
+		g.json(http.MethodPost, "/api/ussd/hubtel", `{"Type":"`+kind+`","Mobile":"260971230001","SessionId":"h1","ServiceCode":"714",
+			"Message":"`+message+`","Operator":"vodafone","Sequence":`+sequence+`,"ClientState":"c"}`, &out)
+		return out
+	}
+	first := send("Initiation", "*714#", "1")
+	if first.Type != "Response" || first.SessionID != "h1" || !strings.HasPrefix(first.Message, "Welcome") || first.DataType != "input" || first.ClientState != "c" {
+		t.Errorf("%+v", first)
+	}
+	one := send("Response", "1", "2")
+	if again := send("Response", "1", "2"); again != one || !strings.HasPrefix(one.Message, "What would") {
+		t.Errorf("a repeated sequence moved: %+v", again)
+	}
+	// The same digit under the next number is a new input.
+	if two := send("Response", "1", "3"); !strings.HasPrefix(two.Message, "Castalia gives") {
+		t.Errorf("%+v", two)
+	}
+	if last := send("Response", "*", "4"); last.Type != "Release" || last.DataType != "display" {
+		t.Errorf("%+v", last)
+	}
+	if walked := send("Initiation", "*714*1*2#", "1"); !strings.HasPrefix(walked.Message, "Reading menus") {
+		t.Errorf("%+v", walked)
+	}
+	if over := send("Timeout", "", "2"); over.Type != "Release" {
+		t.Errorf("%+v", over)
+	}
+	if r := g.get("/api/ussd/debug/hubtel:h1"); !strings.Contains(r.body, `"status":"done"`) {
+		t.Errorf("%+v", r)
+	}
+}
+
+func TestInfobip(t *testing.T) {
+	t.Parallel()
+	g := newGateway(t, options{})
+	send := func(method, verb, text string) (out ussdhttp.InfobipReply) {
+		g.json(method, "/api/ussd/infobip/session/i1/"+verb, `{"msisdn":"260971230001","imsi":"1","shortCode":"*120*11#","optional":"",
+			"ussdNodeId":"n","text":"`+text+`","networkName":"x","countryName":"y"}`, &out)
+		return out
+	}
+	if r := send(http.MethodPost, "start", "*120*11#"); r.ShouldClose || r.ResponseExitCode != 200 || !strings.HasPrefix(r.USSDMenu, "Welcome") {
+		t.Errorf("%+v", r)
+	}
+	if r := send(http.MethodPut, "response", "2"); !strings.HasPrefix(r.USSDMenu, "Account menu") {
+		t.Errorf("%+v", r)
+	}
+	if r := send(http.MethodPut, "response", "*"); !r.ShouldClose {
+		t.Errorf("%+v", r)
+	}
+	var end ussdhttp.InfobipReply
+	g.json(http.MethodPut, "/api/ussd/infobip/session/i1/end", `{"reason":"closed","exitCode":200}`, &end)
+	if !end.ShouldClose {
+		t.Errorf("%+v", end)
+	}
+}
+
+func TestArkesel(t *testing.T) {
+	t.Parallel()
+	g := newGateway(t, options{})
+	send := func(fresh, data string) (out ussdhttp.ArkeselReply) {
+		g.json(http.MethodPost, "/api/ussd/arkesel", `{"sessionID":"a1","userID":"U","newSession":`+fresh+`,"msisdn":"233544919953",
+			"userData":"`+data+`","network":"MTN"}`, &out)
+		return out
+	}
+	if r := send("true", "*928*99#"); !r.ContinueSession || r.SessionID != "a1" || r.UserID != "U" || r.MSISDN != "233544919953" || !strings.HasPrefix(r.Message, "Welcome") {
+		t.Errorf("%+v", r)
+	}
+	one := send("false", "1")
+	if again := send("false", "1"); again != one {
+		t.Errorf("an echo moved: %+v", again)
+	}
+	if r := send("false", "*"); r.ContinueSession {
+		t.Errorf("%+v", r)
+	}
+}
+
+func TestNalo(t *testing.T) {
+	t.Parallel()
+	g := newGateway(t, options{})
+	send := func(first, data string) (out ussdhttp.NaloReply) {
+		g.json(http.MethodPost, "/api/ussd/nalo", `{"USERID":"NALOTest","MSISDN":"233201234567","USERDATA":"`+data+`","MSGTYPE":`+first+`,"NETWORK":"MTN"}`, &out)
+		return out
+	}
+	if r := send("true", "*920*1#"); !r.MsgType || r.UserID != "NALOTest" || !strings.HasPrefix(r.Msg, "Welcome") {
+		t.Errorf("%+v", r)
+	}
+	if r := send("false", "2"); !strings.HasPrefix(r.Msg, "Account menu") {
+		t.Errorf("%+v", r)
+	}
+	if r := send("false", "*"); r.MsgType {
+		t.Errorf("%+v", r)
+	}
+}
+
+func TestDialectsRefuseWhatIsNotTheirs(t *testing.T) {
+	t.Parallel()
+	g := newGateway(t, options{})
+	for _, path := range []string{"/api/ussd/hubtel", "/api/ussd/arkesel", "/api/ussd/nalo", "/api/ussd/infobip/session/x/start"} {
+		if r := g.do(http.MethodPost, path, "application/json", "{"); r.status != 400 {
+			t.Errorf("%s: %+v", path, r)
+		}
+	}
+	var out ussdhttp.ArkeselReply
+	g.json(http.MethodPost, "/api/ussd/arkesel", `{"sessionID":"a1","newSession":true,"msisdn":"oops"}`, &out)
+	if out.ContinueSession || "END "+out.Message != invalid {
+		t.Errorf("%+v", out)
+	}
+}
