@@ -94,6 +94,9 @@ func TestOpenAPI(t *testing.T) {
 	if at(t, op, "x-auth") != "principal" || len(at(t, op, "security").([]any)) != 2 {
 		t.Errorf("security: %v", at(t, op, "security"))
 	}
+	if tags := at(t, doc, "tags").([]any); len(tags) != 2 || at(t, tags[0], "name") != "oracle" || at(t, tags[0], "description") != "Talk." || at(t, tags[1], "name") != "docs" {
+		t.Errorf("tags: %v", tags)
+	}
 	if at(t, doc, "paths", "/hidden") != nil || at(t, doc, "paths", "/tree", "get", "summary") == "dynamic" {
 		t.Error("a hidden path is shown, or a dynamic one hides a fixed one")
 	}

@@ -20,9 +20,7 @@ func (s *Server) OpenAPI() ([]byte, error) {
 	surfaces := slices.Clone(s.surfaces)
 	s.mu.Unlock()
 	b := docBuilder{paths: map[string]map[string]any{}, schemas: map[string]any{}, names: map[reflect.Type]string{}}
-	var tags []any
 	for _, sf := range surfaces {
-		tags = append(tags, tag(sf))
 		for i := range sf.Routes {
 			if !sf.Routes[i].Hidden {
 				b.add(sf.Name, &sf.Routes[i])
@@ -50,7 +48,7 @@ func (s *Server) OpenAPI() ([]byte, error) {
 		"jsonSchemaDialect": "https://json-schema.org/draft/2020-12/schema",
 		"info":              map[string]any{"title": s.cfg.Title, "version": s.cfg.Version},
 		"paths":             b.paths,
-		"tags":              append(tags[1:], tags[0]), // the documentation itself comes last
+		"tags":              tagList(surfaces),
 		"components":        map[string]any{"schemas": b.schemas, "securitySchemes": securitySchemes()},
 	}
 	out, err := json.Marshal(doc)
@@ -60,11 +58,35 @@ func (s *Server) OpenAPI() ([]byte, error) {
 	return out, nil
 }
 
-func tag(sf *surface) map[string]any {
-	if sf.Doc == "" {
-		return map[string]any{"name": sf.Name}
+// tagList names the groups of routes in the order of mounting, the
+// documentation's own last. A surface's text stands at its first group.
+func tagList(surfaces []*surface) []any {
+	var tags []any
+	seen := map[string]bool{}
+	for _, sf := range append(surfaces[1:], surfaces[0]) {
+		doc := sf.Doc
+		for i := range sf.Routes {
+			name := tagOf(sf.Name, &sf.Routes[i])
+			if seen[name] || sf.Routes[i].Hidden {
+				continue
+			}
+			seen[name] = true
+			item := map[string]any{"name": name}
+			if doc != "" {
+				item["description"], doc = doc, ""
+			}
+			tags = append(tags, item)
+		}
 	}
-	return map[string]any{"name": sf.Name, "description": sf.Doc}
+	return tags
+}
+
+// tagOf is the group of a route: its own first tag, or the surface's name.
+func tagOf(surface string, r *Route) string {
+	if len(r.Tags) > 0 {
+		return r.Tags[0]
+	}
+	return surface
 }
 
 func securitySchemes() map[string]any {
@@ -102,13 +124,10 @@ func (b *docBuilder) add(surface string, r *Route) {
 	path := strings.ReplaceAll(r.Pattern, "...}", "}")
 	op := map[string]any{
 		"operationId": operationID(r.Method, path),
-		"tags":        r.Tags,
+		"tags":        append([]string{tagOf(surface, r)}, r.Tags[min(1, len(r.Tags)):]...),
 		"security":    security(r.Auth),
 		"responses":   b.replies(r),
 		"x-auth":      r.Auth.String(),
-	}
-	if len(r.Tags) == 0 {
-		op["tags"] = []string{surface}
 	}
 	if r.Summary != "" {
 		op["summary"] = r.Summary

@@ -19,7 +19,7 @@ func (h redacting) Enabled(ctx context.Context, level slog.Level) bool {
 func (h redacting) Handle(ctx context.Context, r slog.Record) error {
 	clean := slog.NewRecord(r.Time, r.Level, Redact(r.Message), r.PC)
 	r.Attrs(func(a slog.Attr) bool {
-		clean.AddAttrs(redactAttr(a))
+		clean.AddAttrs(inMilliseconds(redactAttr(a)))
 		return true
 	})
 	return h.next.Handle(ctx, clean)
@@ -31,6 +31,15 @@ func (h redacting) WithAttrs(attrs []slog.Attr) slog.Handler {
 
 func (h redacting) WithGroup(name string) slog.Handler {
 	return redacting{h.next.WithGroup(name)}
+}
+
+// inMilliseconds writes a duration as a number with its unit in the key: slog's
+// own JSON is a count of nanoseconds that does not say so.
+func inMilliseconds(a slog.Attr) slog.Attr {
+	if a.Value.Kind() != slog.KindDuration {
+		return a
+	}
+	return slog.Float64(a.Key+"_ms", float64(a.Value.Duration().Microseconds())/1000)
 }
 
 func redactAttrs(attrs []slog.Attr) []slog.Attr {

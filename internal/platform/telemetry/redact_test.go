@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/castalia-org/castalia/internal/platform/telemetry"
 )
@@ -121,13 +122,13 @@ func TestLoggerKeepsWhatIsNotSecret(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
 	log := telemetry.NewLogger(&out, telemetry.Config{})
-	log.LogAttrs(t.Context(), slog.LevelInfo, "hello", slog.Int("pin_attempts", 2), slog.String("token_cid", "bafy"), slog.String("key", "k"), slog.Bool("ok", true), slog.String("empty_token", ""))
+	log.LogAttrs(t.Context(), slog.LevelInfo, "hello", slog.Int("pin_attempts", 2), slog.String("token_cid", "bafy"), slog.String("key", "k"), slog.Bool("ok", true), slog.String("empty_token", ""), slog.Duration("took", 1500*time.Microsecond))
 	log.LogAttrs(t.Context(), slog.LevelDebug, "not shown")
 	var got map[string]any
 	if err := json.Unmarshal(out.Bytes(), &got); err != nil {
 		t.Fatalf("not one JSON line: %v: %s", err, out.String())
 	}
-	for k, want := range map[string]any{"msg": "hello", "level": "INFO", "pin_attempts": 2.0, "token_cid": "bafy", "key": "k", "ok": true, "empty_token": ""} {
+	for k, want := range map[string]any{"msg": "hello", "level": "INFO", "pin_attempts": 2.0, "token_cid": "bafy", "key": "k", "ok": true, "empty_token": "", "took_ms": 1.5} {
 		if got[k] != want {
 			t.Errorf("%s is %v, want %v", k, got[k], want)
 		}

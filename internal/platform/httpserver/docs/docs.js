@@ -218,12 +218,13 @@ function render() {
       groups.get(tag).push({verb, path, op: item[verb]});
     }
   }
+  const shown = (tag) => (tag.includes('.') ? tag : tag[0].toUpperCase() + tag.slice(1));
   const about = new Map((doc.tags || []).map((t) => [t.name, t.description]));
   const entries = [...groups].filter(([, ops]) => ops.length).map(([tag, ops]) => {
     const list = ops.map((o) => ({view: operation(o), words: `${o.verb} ${o.path} ${o.op.summary || ''} ${o.op.description || ''} ${tag}`.toLowerCase()}));
-    const section = el('section.group', {id: 'tag-' + tag}, el('h2', {}, tag), about.get(tag) ? el('p.faint', {}, about.get(tag)) : '', list.map((o) => o.view));
+    const section = el('section.group', {id: 'tag-' + tag}, el('h2', {}, shown(tag)), about.get(tag) ? el('p.faint', {}, about.get(tag)) : '', list.map((o) => o.view));
     const count = el('span.faint', {}, String(list.length));
-    return {list, section, count, link: el('li', {}, el('a', {href: '#tag-' + encodeURIComponent(tag)}, tag, count))};
+    return {list, section, count, link: el('li', {}, el('a', {href: '#tag-' + encodeURIComponent(tag)}, shown(tag), count))};
   });
   byId('groups').replaceChildren(...entries.map((e) => e.section));
   byId('toc').replaceChildren(...entries.map((e) => e.link));
