@@ -24,9 +24,6 @@ type asked struct {
 	timeout time.Duration
 }
 
-// headTrust is for how long a head that nobody confirms counts as the newest.
-const headTrust = 15 * time.Second
-
 // direct asks the chain and keeps nothing.
 func (q *asked) direct(ctx context.Context) (*Answer, error) {
 	ctx, cancel := context.WithTimeout(ctx, q.timeout)
@@ -84,7 +81,7 @@ func (q *asked) fresh(e *Entry, head Head, now time.Time) bool {
 	if q.call.Height > 0 {
 		return true // kept only when the height was confirmed
 	}
-	return head.Height > 0 && e.Height >= head.Height && now.Sub(head.Seen) < headTrust
+	return head.Height > 0 && e.Height >= head.Height && now.Sub(head.Seen) < q.g.cfg.HeadTrust
 }
 
 func (q *asked) answer(e *Entry, state CacheState, head Head, now time.Time) *Answer {

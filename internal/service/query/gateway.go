@@ -69,6 +69,7 @@ type Config struct {
 	Concurrency int           // 128 calls of one route at a time
 	Timeout     time.Duration // 10 s for one answer
 	StaleFor    time.Duration // 60 s, when no node answers
+	HeadTrust   time.Duration // 15 s for which a head that nobody confirms counts as the newest
 }
 
 func (c Config) withDefaults() Config {
@@ -78,6 +79,7 @@ func (c Config) withDefaults() Config {
 	c.Concurrency = orDefault(c.Concurrency, 128)
 	c.Timeout = orDefault(c.Timeout, 10*time.Second)
 	c.StaleFor = orDefault(c.StaleFor, time.Minute)
+	c.HeadTrust = orDefault(c.HeadTrust, 15*time.Second)
 	return c
 }
 

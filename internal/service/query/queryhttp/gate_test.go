@@ -58,7 +58,7 @@ func TestGate(t *testing.T) {
 		{"ucan|key:abc", bearer(alice), 200},
 		{"ucan|key:abc", nil, 401},
 	} {
-		l := newLab(t, query.Config{}, queryhttp.Options{Gate: gate(t, tt.rules), Auth: auth})
+		l := newLab(t, queryhttp.Options{Gate: gate(t, tt.rules), Auth: auth})
 		got := get(t, l.handler, "/ixo/token/params", tt.headers...)
 		if got.Status != tt.status {
 			t.Errorf("%q: %d, want %d: %s", tt.rules, got.Status, tt.status, got.Body)
@@ -72,12 +72,12 @@ func TestGate(t *testing.T) {
 
 func TestGateComesAfterTheRoute(t *testing.T) {
 	t.Parallel()
-	l := newLab(t, query.Config{}, queryhttp.Options{Gate: gate(t, "key:abc")})
+	l := newLab(t, queryhttp.Options{Gate: gate(t, "key:abc")})
 	if got := get(t, l.handler, "/ixo/nothing"); got.Status != http.StatusNotFound {
 		t.Errorf("an unknown path is 404 with or without a credential: %d", got.Status)
 	}
 	// The legacy form of a gated path is gated like it.
-	strict := newLab(t, query.Config{}, queryhttp.Options{Gate: gate(t, "/ixo/claims=key:abc")})
+	strict := newLab(t, queryhttp.Options{Gate: gate(t, "/ixo/claims=key:abc")})
 	if got := get(t, strict.handler, "/ixo/claim"); got.Status != http.StatusUnauthorized {
 		t.Errorf("legacy path around the gate: %d", got.Status)
 	}
@@ -87,7 +87,7 @@ func TestGateComesAfterTheRoute(t *testing.T) {
 // past the rule of its group.
 func TestGateReadsThePathAsTheRouterDoes(t *testing.T) {
 	t.Parallel()
-	l := newLab(t, query.Config{}, queryhttp.Options{Gate: gate(t, "/ixo/token=deny")})
+	l := newLab(t, queryhttp.Options{Gate: gate(t, "/ixo/token=deny")})
 	for _, target := range []string{"/ixo/%74oken/params", "/%69xo/token/params", "/ixo/token/param%73"} {
 		if got := get(t, l.handler, target); got.Status == http.StatusOK {
 			t.Errorf("%s went past the gate", target)
@@ -98,7 +98,7 @@ func TestGateReadsThePathAsTheRouterDoes(t *testing.T) {
 func TestWrongKeysAreCounted(t *testing.T) {
 	t.Parallel()
 	limit := httpserver.NewLimiter(httpserver.LimiterConfig{Name: "failures", PerMinute: 3})
-	l := newLab(t, query.Config{}, queryhttp.Options{Gate: gate(t, "key:abc"), Failures: limit})
+	l := newLab(t, queryhttp.Options{Gate: gate(t, "key:abc"), Failures: limit})
 	last := 0
 	for range 5 {
 		last = get(t, l.handler, "/ixo/token/params", "X-API-Key", "guess").Status

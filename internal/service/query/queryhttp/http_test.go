@@ -70,7 +70,7 @@ func labAnswer(n *querytest.Node) func(context.Context, querytest.Call) (queryte
 	}
 }
 
-func newLab(t *testing.T, cfg query.Config, opt queryhttp.Options, prefixes ...string) *lab {
+func newLab(t *testing.T, opt queryhttp.Options, prefixes ...string) *lab {
 	t.Helper()
 	l := &lab{}
 	l.node = querytest.StartNode(t, querytest.NodeConfig{
@@ -87,8 +87,8 @@ func newLab(t *testing.T, cfg query.Config, opt queryhttp.Options, prefixes ...s
 	if err != nil {
 		t.Fatal(err)
 	}
-	cfg.Prefixes = parsed
-	l.gateway = query.New([]query.Chain{l.pool}, cfg)
+
+	l.gateway = query.New([]query.Chain{l.pool}, query.Config{Prefixes: parsed})
 	l.handler = serve(t, l.gateway, opt)
 	return l
 }
@@ -111,7 +111,7 @@ func wantHeaders(t *testing.T, r reply, pairs ...string) {
 
 func TestLatestIsCachedUntilTheNextBlock(t *testing.T) {
 	t.Parallel()
-	l := newLab(t, query.Config{}, queryhttp.Options{})
+	l := newLab(t, queryhttp.Options{})
 	first := get(t, l.handler, "/ixo/token/params")
 	wantHeaders(t, first, "X-Cache", "MISS", "X-Cosmos-Block-Height", "100", "Grpc-Metadata-X-Cosmos-Block-Height", "100", "Content-Type", "application/json")
 	if want := `{"params":{"ixo1155_contract_code":"100"}}`; first.Body != want || first.Status != http.StatusOK {
@@ -132,7 +132,7 @@ func TestLatestIsCachedUntilTheNextBlock(t *testing.T) {
 
 func TestPinnedHeightIsKeptForEver(t *testing.T) {
 	t.Parallel()
-	l := newLab(t, query.Config{}, queryhttp.Options{})
+	l := newLab(t, queryhttp.Options{})
 	first := get(t, l.handler, "/ixo/token/params", "X-Cosmos-Block-Height", "90")
 	wantHeaders(t, first, "X-Cache", "MISS", "X-Cosmos-Block-Height", "90", "Cache-Control", "public, max-age=31536000, immutable")
 	l.block(t, 150)
@@ -145,7 +145,7 @@ func TestPinnedHeightIsKeptForEver(t *testing.T) {
 
 func TestBadHeights(t *testing.T) {
 	t.Parallel()
-	l := newLab(t, query.Config{}, queryhttp.Options{})
+	l := newLab(t, queryhttp.Options{})
 	for _, target := range []string{"?height=abc", "?height=-1", "?height=101", "?height=99999999999", "?height=99999999999999999999"} {
 		if got := get(t, l.handler, "/ixo/token/params"+target); got.Status != http.StatusBadRequest {
 			t.Errorf("%s: %d %s", target, got.Status, got.Body)
@@ -158,7 +158,7 @@ func TestBadHeights(t *testing.T) {
 
 func TestConditionalAndCompressed(t *testing.T) {
 	t.Parallel()
-	l := newLab(t, query.Config{}, queryhttp.Options{})
+	l := newLab(t, queryhttp.Options{})
 	plain := get(t, l.handler, "/ixo/claims/claims")
 	packed := get(t, l.handler, "/ixo/claims/claims", "Accept-Encoding", "br, gzip;q=0.5")
 	wantHeaders(t, packed, "Content-Encoding", "gzip", "Content-Length", strconv.Itoa(len(packed.Body)), "X-Cache", "HIT")
@@ -193,7 +193,7 @@ func TestConditionalAndCompressed(t *testing.T) {
 
 func TestErrors(t *testing.T) {
 	t.Parallel()
-	l := newLab(t, query.Config{}, queryhttp.Options{})
+	l := newLab(t, queryhttp.Options{})
 	for _, tt := range []struct {
 		method, target string
 		status, code   int
@@ -233,7 +233,7 @@ func TestErrors(t *testing.T) {
 
 func TestLegacyPaths(t *testing.T) {
 	t.Parallel()
-	l := newLab(t, query.Config{}, queryhttp.Options{})
+	l := newLab(t, queryhttp.Options{})
 	got := get(t, l.handler, "/ixo/claim")
 	wantHeaders(t, got, "Link", `</ixo/claims/claims>; rel="successor-version"`, "X-Cache", "MISS")
 	if got.Status != http.StatusOK || got.Header.Get("Deprecation") == "" {
@@ -252,7 +252,7 @@ func TestLegacyPaths(t *testing.T) {
 
 func TestRenamedPrefix(t *testing.T) {
 	t.Parallel()
-	l := newLab(t, query.Config{}, queryhttp.Options{}, "ixo=impacts")
+	l := newLab(t, queryhttp.Options{}, "ixo=impacts")
 	if got := get(t, l.handler, "/impacts/token/params"); got.Status != http.StatusOK {
 		t.Errorf("new name: %d %s", got.Status, got.Body)
 	}
@@ -329,7 +329,7 @@ func TestOneCallForAThousandClients(t *testing.T) {
 
 func TestOperatorView(t *testing.T) {
 	t.Parallel()
-	l := newLab(t, query.Config{}, queryhttp.Options{})
+	l := newLab(t, queryhttp.Options{})
 	get(t, l.handler, "/ixo/token/params")
 	if got := get(t, l.handler, "/query/status"); got.Status == http.StatusOK {
 		t.Errorf("without the operator's token: %d", got.Status)
@@ -351,7 +351,7 @@ func TestOperatorView(t *testing.T) {
 // TestOpenAPIRefersToWhatIsThere follows every reference of the document.
 func TestOpenAPIRefersToWhatIsThere(t *testing.T) {
 	t.Parallel()
-	l := newLab(t, query.Config{}, queryhttp.Options{})
+	l := newLab(t, queryhttp.Options{})
 	got := get(t, l.handler, "/docs-json")
 	var document map[string]any
 	if err := json.Unmarshal([]byte(got.Body), &document); err != nil {
@@ -391,11 +391,11 @@ func TestOpenAPIRefersToWhatIsThere(t *testing.T) {
 
 func TestCORS(t *testing.T) {
 	t.Parallel()
-	closed := newLab(t, query.Config{}, queryhttp.Options{})
+	closed := newLab(t, queryhttp.Options{})
 	if got := get(t, closed.handler, "/ixo/token/params", "Origin", "https://app.example"); got.Header.Get("Access-Control-Allow-Origin") != "" {
 		t.Error("closed by default, but a header was sent")
 	}
-	open := newLab(t, query.Config{}, queryhttp.Options{CORS: httpserver.QueryCORS("https://app.example")})
+	open := newLab(t, queryhttp.Options{CORS: httpserver.QueryCORS("https://app.example")})
 	got := do(t, open.handler, http.MethodOptions, "/ixo/token/params", "", "Origin", "https://app.example", "Access-Control-Request-Method", "GET")
 	wantHeaders(t, got, "Access-Control-Allow-Origin", "https://app.example")
 	if got.Status != http.StatusNoContent {

@@ -73,9 +73,20 @@ func (r *reflector) ask(request *reflection.ServerReflectionRequest) (*reflectio
 		return nil, err
 	}
 	if e := response.GetErrorResponse(); e != nil {
-		return nil, status.Error(codes.Code(e.GetErrorCode()), e.GetErrorMessage()) //nolint:gosec // a small enum
+		return nil, &refusedError{e.GetErrorMessage()}
 	}
 	return response, nil
+}
+
+// refusedError is a node that answers and does not know. It is told from a
+// stream that breaks: half of a chain must not look like the whole.
+type refusedError struct{ message string }
+
+func (e *refusedError) Error() string { return "the node says: " + e.message }
+
+func refused(err error) bool {
+	_, ok := errors.AsType[*refusedError](err)
+	return ok
 }
 
 func (r *reflector) services() ([]string, error) {
@@ -130,7 +141,7 @@ func (r *reflector) add(raw []byte) error {
 }
 
 // imports fetches what the files import and the node did not send by itself.
-func (r *reflector) imports() {
+func (r *reflector) imports() error {
 	for i := 0; i < len(r.files); i++ { // it grows on the way
 		for _, name := range r.files[i].GetDependency() {
 			if r.seen[name] {
@@ -139,11 +150,13 @@ func (r *reflector) imports() {
 			err := r.take(&reflection.ServerReflectionRequest{
 				MessageRequest: &reflection.ServerReflectionRequest_FileByFilename{FileByFilename: name},
 			})
-			if err != nil {
-				r.seen[name] = true // linking goes on without it
+			if err != nil && !refused(err) {
+				return err
 			}
+			r.seen[name] = true // linking goes on without it
 		}
 	}
+	return nil
 }
 
 // discover returns all that a node describes and the services that it has.
@@ -158,14 +171,16 @@ func discover(ctx context.Context, conn *grpc.ClientConn) ([]*descriptorpb.FileD
 		switch err := r.symbol(name); {
 		case err == nil:
 			found++
-		case ctx.Err() != nil:
+		case !refused(err):
 			return nil, nil, fmt.Errorf("discover %s: %w", name, err)
 		}
 	}
 	if found == 0 && len(services) > 0 {
 		return nil, nil, errors.New("discover services: the node lists services and describes none")
 	}
-	r.imports()
+	if err := r.imports(); err != nil {
+		return nil, nil, fmt.Errorf("discover imports: %w", err)
+	}
 	if slices.Contains(services, allFilesService) {
 		r.addAll(ctx, conn)
 	}
@@ -208,6 +223,8 @@ func describe(ctx context.Context, conn *grpc.ClientConn, name string) ([]*descr
 	if err := r.symbol(name); err != nil {
 		return nil, fmt.Errorf("describe %s: %w", name, err)
 	}
-	r.imports()
+	if err := r.imports(); err != nil {
+		return nil, fmt.Errorf("describe %s: %w", name, err)
+	}
 	return r.files, nil
 }
