@@ -47,7 +47,10 @@ func (a *App) buildOracle(ctx context.Context) (part, error) {
 		Socket: func(owners oracle.SessionChecker) (oracle.Publisher, oracle.Dispatcher, error) {
 			gateway = oraclesocket.New(oraclesocket.Deps{
 				Guard: oraclesocket.NewGuard(a.identity, a.callerLimits()), Sessions: owners, Bus: a.res.bus, Logger: a.opt.Log,
-			}, oraclesocket.Config{Node: a.res.node, NodeURL: a.opt.Settings.Server.NodeURL.Reveal(), Events: a.limits.principal})
+			}, oraclesocket.Config{
+				Node: a.res.node, NodeURL: a.opt.Settings.Server.NodeURL.Reveal(),
+				Alone: !a.opt.Settings.Storage.NATS.Given(), Events: a.limits.principal,
+			})
 			return gateway, gateway, nil
 		},
 		Access:       oraclekit.Access{Identity: a.identity},

@@ -50,7 +50,11 @@ func (p *peers) init() {
 
 // announce answers other nodes that look for this one.
 func (g *Gateway) announce() error {
-	if g.cfg.NodeURL == "" || g.cfg.Alone {
+	if g.cfg.Alone {
+		return nil
+	}
+	if g.cfg.NodeURL == "" {
+		g.deps.Logger.Warn("NODE_URL is not set: socket.io clients that poll must reach this node themselves")
 		return nil
 	}
 	sub, err := g.deps.Bus.Respond(whereOf(g.tag), func(context.Context, []byte) ([]byte, error) {
