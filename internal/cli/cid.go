@@ -1,0 +1,70 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/castalia-org/castalia/internal/protocol/cid"
+)
+
+func cidCommand() command {
+	return command{name: "cid", args: "[FILE…|-]", summary: "print the CID of files or of standard input", run: runCID}
+}
+
+// runCID prints `<cid>  <name>` for each file. One that can not be read is named
+// and the others go on.
+func runCID(_ context.Context, args []string, s IO) error {
+	fs := newFlags("cid", s)
+	files, err := parseMixed(fs, args)
+	if err != nil {
+		return err
+	}
+	if len(files) == 0 {
+		files = []string{"-"}
+	}
+	failed := false
+	for _, name := range files {
+		c, err := cidOf(name, s)
+		if err != nil {
+			failed = true
+			_, _ = fmt.Fprintf(s.Err, "castalia cid: %v\n", err)
+			continue
+		}
+		if _, err := fmt.Fprintf(s.Out, "%s  %s\n", c, name); err != nil {
+			return err
+		}
+	}
+	if failed {
+		return exitError(1)
+	}
+	return nil
+}
+
+func cidOf(name string, s IO) (cid.CID, error) {
+	r := s.In
+	size := int64(-1)
+	if name != "-" {
+		f, err := os.Open(name)
+		if err != nil {
+			return cid.CID{}, err
+		}
+		defer func() { _ = f.Close() }()
+		info, err := f.Stat()
+		if err != nil {
+			return cid.CID{}, err
+		}
+		if info.IsDir() {
+			return cid.CID{}, fmt.Errorf("%s is a folder", name)
+		}
+		r, size = f, info.Size()
+	}
+	bar := newProgress(s, name, size)
+	defer bar.finish()
+	c, _, err := cid.Sum(bar.reader(r), cid.Options{})
+	if err != nil {
+		return cid.CID{}, errors.Join(fmt.Errorf("read %s", name), err)
+	}
+	return c, nil
+}

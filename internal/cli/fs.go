@@ -1,0 +1,282 @@
+package cli
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"net/url"
+	"path"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/castalia-org/castalia/internal/identity"
+	"github.com/castalia-org/castalia/internal/protocol/ucan"
+	"github.com/castalia-org/castalia/internal/service/filestore/filestoreclient"
+)
+
+func fsCommand() command {
+	return command{
+		name: "fs",
+		args: "put [-r] LOCAL… REMOTE | get [-r] REMOTE [LOCAL] | ls [PATH] | cat PATH | rm PATH… | mv [--overwrite] FROM TO | versions PATH | " +
+			"share [--ttl D] [--uses N] [--public|--private|--end ID|--list] [PATH]   [--server URL] [--key FILE] [--proof T|@F]",
+		summary: "the file store from a shell", run: runFS,
+	}
+}
+
+// remote is who a command talks to, and as whom.
+type remote struct {
+	*filestoreclient.Client
+	server    string
+	namespace string
+}
+
+// remoteFlags adds the flags that say so.
+func remoteFlags(fs *flag.FlagSet, s IO) func() (remote, error) {
+	server := s.Getenv("CASTALIA_URL")
+	if server == "" {
+		server = "http://127.0.0.1:3000"
+	}
+	key := s.Getenv("CASTALIA_KEY")
+	if key == "" {
+		key = defaultKeyFile
+	}
+	serverFlag := fs.String("server", server, "`URL` of the server (CASTALIA_URL)")
+	keyFlag := fs.String("key", key, "key `FILE` that says who you are (CASTALIA_KEY)")
+	proof := fs.String("proof", "", "delegation to you, as `TOKEN` or @FILE, to reach somebody else's files")
+	return func() (remote, error) {
+		signer, err := readSigner(*keyFlag, s)
+		if err != nil {
+			return remote{}, fmt.Errorf("%w; make one with `castalia key new --out %s`", err, *keyFlag)
+		}
+		cfg := filestoreclient.Config{Server: *serverFlag, Signer: signer}
+		if *proof != "" {
+			if cfg.Proof, err = readToken(*proof, s); err != nil {
+				return remote{}, fmt.Errorf("--proof: %w", err)
+			}
+		}
+		c, err := filestoreclient.New(cfg)
+		return remote{c, strings.TrimSuffix(*serverFlag, "/"), namespaceOf(cfg)}, err
+	}
+}
+
+// namespaceOf is whose files are meant.
+func namespaceOf(cfg filestoreclient.Config) string {
+	if cfg.Proof != nil && len(cfg.Proof.Leaf.Capabilities) > 0 {
+		if r, err := ucan.ParseResource(cfg.Proof.Leaf.Capabilities[0].With); err == nil && r.Namespace != "" {
+			return r.Namespace
+		}
+	}
+	return string(cfg.Signer.DID())
+}
+
+func runFS(ctx context.Context, args []string, s IO) error {
+	if len(args) == 0 {
+		return usagef("want put, get, ls, cat, rm, mv, versions or share")
+	}
+	runs := map[string]func(context.Context, []string, IO) error{
+		"put": runFSPut, "get": runFSGet, "ls": runFSList, "cat": runFSCat, "rm": runFSRemove, "mv": runFSMove, "versions": runFSVersions, "share": runFSShare,
+	}
+	run, ok := runs[args[0]]
+	if !ok {
+		return usagef("no subcommand %q", args[0])
+	}
+	return run(ctx, args[1:], s)
+}
+
+// remotePath makes what was typed an absolute path.
+func remotePath(p string) string { return path.Clean("/" + p) }
+
+func runFSList(ctx context.Context, args []string, s IO) error {
+	fs := newFlags("fs ls", s)
+	connect := remoteFlags(fs, s)
+	rest, err := parseMixed(fs, args)
+	if err != nil {
+		return err
+	}
+	if len(rest) > 1 {
+		return usagef("want at most one path")
+	}
+	r, err := connect()
+	if err != nil {
+		return err
+	}
+	folder := "/"
+	if len(rest) == 1 {
+		folder = remotePath(rest[0])
+	}
+	nodes, err := r.Tree(ctx, folder)
+	if err != nil {
+		return err
+	}
+	if len(nodes) == 0 && folder != "/" {
+		f, err := r.Stat(ctx, folder)
+		if err != nil {
+			return err
+		}
+		_, err = fmt.Fprintf(s.Out, "%s  %s  %s\n", f.CID, humanBytes(f.Size), f.Path)
+		return err
+	}
+	table := tabwriter.NewWriter(s.Out, 0, 4, 2, ' ', 0)
+	for _, n := range nodes {
+		if n.Type == "folder" {
+			_, _ = fmt.Fprintf(table, "%s/\t\t\n", n.Name)
+			continue
+		}
+		_, _ = fmt.Fprintf(table, "%s\t%s\t%s\n", n.Name, humanBytes(*n.Size), n.CID)
+	}
+	return table.Flush()
+}
+
+func runFSCat(ctx context.Context, args []string, s IO) error {
+	fs := newFlags("fs cat", s)
+	version := fs.Int64("version", 0, "`NUMBER` of an old version")
+	connect := remoteFlags(fs, s)
+	rest, err := parseMixed(fs, args)
+	if err != nil {
+		return err
+	}
+	if len(rest) != 1 {
+		return usagef("want one path")
+	}
+	r, err := connect()
+	if err != nil {
+		return err
+	}
+	_, err = r.Get(ctx, remotePath(rest[0]), *version, s.Out)
+	return err
+}
+
+func runFSRemove(ctx context.Context, args []string, s IO) error {
+	fs := newFlags("fs rm", s)
+	connect := remoteFlags(fs, s)
+	rest, err := parseMixed(fs, args)
+	if err != nil {
+		return err
+	}
+	if len(rest) == 0 {
+		return usagef("want a path")
+	}
+	r, err := connect()
+	if err != nil {
+		return err
+	}
+	for _, p := range rest {
+		f, err := r.Remove(ctx, remotePath(p))
+		if err != nil {
+			return fmt.Errorf("%s: %w", p, err)
+		}
+		_, _ = fmt.Fprintf(s.Err, "%s is in the trash\n", f.Path)
+	}
+	return nil
+}
+
+func runFSMove(ctx context.Context, args []string, s IO) error {
+	fs := newFlags("fs mv", s)
+	overwrite := fs.Bool("overwrite", false, "put what is there into the trash")
+	connect := remoteFlags(fs, s)
+	rest, err := parseMixed(fs, args)
+	if err != nil {
+		return err
+	}
+	if len(rest) != 2 {
+		return usagef("want two paths")
+	}
+	r, err := connect()
+	if err != nil {
+		return err
+	}
+	n, err := r.Move(ctx, remotePath(rest[0]), remotePath(rest[1]), *overwrite)
+	if err == nil && n > 1 {
+		_, _ = fmt.Fprintf(s.Err, "%d files moved\n", n)
+	}
+	return err
+}
+
+func runFSVersions(ctx context.Context, args []string, s IO) error {
+	fs := newFlags("fs versions", s)
+	connect := remoteFlags(fs, s)
+	rest, err := parseMixed(fs, args)
+	if err != nil {
+		return err
+	}
+	if len(rest) != 1 {
+		return usagef("want one path")
+	}
+	r, err := connect()
+	if err != nil {
+		return err
+	}
+	versions, err := r.Versions(ctx, remotePath(rest[0]))
+	if err != nil {
+		return err
+	}
+	table := tabwriter.NewWriter(s.Out, 0, 4, 2, ' ', 0)
+	for _, v := range versions {
+		_, _ = fmt.Fprintf(table, "%d\t%s\t%s\t%s\t%s\n", v.Version, v.CreatedAt, humanBytes(v.Size), v.CID, v.Invoker)
+	}
+	return table.Flush()
+}
+
+func runFSShare(ctx context.Context, args []string, s IO) error {
+	fs := newFlags("fs share", s)
+	life := fs.String("ttl", "7d", "how long the link works, as `DURATION`, or never")
+	uses := fs.Int64("uses", 0, "how often it works; 0 is without limit")
+	public := fs.Bool("public", false, "make the file public instead: anyone with the address can read it")
+	private := fs.Bool("private", false, "end that the file is public")
+	end := fs.String("end", "", "end the link with this `ID`")
+	list := fs.Bool("list", false, "list links")
+	connect := remoteFlags(fs, s)
+	rest, err := parseMixed(fs, args)
+	if err != nil {
+		return err
+	}
+	r, err := connect()
+	if err != nil {
+		return err
+	}
+	switch {
+	case *end != "":
+		return r.EndShare(ctx, *end)
+	case *list:
+		return listShares(ctx, r, s)
+	case len(rest) != 1:
+		return usagef("want one path")
+	}
+	target := remotePath(rest[0])
+	if *public || *private {
+		address, err := r.Publish(ctx, target, *public)
+		if err == nil && *public {
+			_, err = fmt.Fprintln(s.Out, address)
+		}
+		return err
+	}
+	expires, err := expiresAfter(*life, time.Now())
+	if err != nil {
+		return err
+	}
+	link, err := r.Share(ctx, target, identity.FileResource(r.namespace, target), expires, *uses)
+	if err != nil {
+		return err
+	}
+	_, _ = fmt.Fprintf(s.Err, "End it with `castalia fs share --end %s`.\n", link.ID)
+	fragment := url.Values{"path": {target}, "key": {link.Key}, "token": {link.Token}}
+	_, err = fmt.Fprintf(s.Out, "%s/console/share#%s\n", r.server, fragment.Encode())
+	return err
+}
+
+func listShares(ctx context.Context, r remote, s IO) error {
+	shares, err := r.Shares(ctx)
+	if err != nil {
+		return err
+	}
+	table := tabwriter.NewWriter(s.Out, 0, 4, 2, ' ', 0)
+	for _, sh := range shares {
+		state := "open"
+		if sh.RevokedAt != "" {
+			state = "ended"
+		}
+		_, _ = fmt.Fprintf(table, "%s\t%s\t%d uses\t%s\t%s\n", sh.ID, state, sh.Uses, sh.ExpiresAt, sh.Path)
+	}
+	return table.Flush()
+}

@@ -1,0 +1,225 @@
+package cli
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"mime"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+
+	"github.com/castalia-org/castalia/internal/protocol/cid"
+	"github.com/castalia-org/castalia/internal/service/filestore/filestoreclient"
+)
+
+// resumable is the size from which files go up in parts.
+const resumable = 8 << 20
+
+func runFSPut(ctx context.Context, args []string, s IO) error {
+	flags := newFlags("fs put", s)
+	recursive := flags.Bool("r", false, "put folders with all they hold")
+	connect := remoteFlags(flags, s)
+	rest, err := parseMixed(flags, args)
+	if err != nil {
+		return err
+	}
+	if len(rest) < 2 {
+		return usagef("want local files and a remote path")
+	}
+	r, err := connect()
+	if err != nil {
+		return err
+	}
+	locals, target := rest[:len(rest)-1], rest[len(rest)-1]
+	into := len(locals) > 1 || strings.HasSuffix(target, "/")
+	for _, local := range locals {
+		to := remotePath(target)
+		if into {
+			to = path.Join(to, filepath.Base(local))
+		}
+		if isFolder(local) {
+			if !*recursive {
+				return usagef("%s is a folder; -r puts it with all it holds", local)
+			}
+			err = putFolder(ctx, r, s, local, to)
+		} else {
+			err = putFile(ctx, r, s, local, to)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func putFolder(ctx context.Context, r remote, s IO, local, to string) error {
+	return filepath.WalkDir(local, func(name string, d fs.DirEntry, err error) error {
+		if err != nil || !d.Type().IsRegular() {
+			return err
+		}
+		below, err := filepath.Rel(local, name)
+		if err != nil {
+			return err
+		}
+		return putFile(ctx, r, s, name, path.Join(to, filepath.ToSlash(below)))
+	})
+}
+
+// putFile stores a file and prints its CID. A large one goes up in parts; when it
+// is cut, the same command goes on where it was.
+func putFile(ctx context.Context, r remote, s IO, local, to string) error {
+	f, err := os.Open(local)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = f.Close() }()
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	want, size, err := cid.Sum(f, cid.Options{})
+	if err != nil {
+		return fmt.Errorf("read %s: %w", local, err)
+	}
+	if _, err := f.Seek(0, 0); err != nil {
+		return err
+	}
+	media := mime.TypeByExtension(filepath.Ext(local))
+	if media == "" {
+		media = "application/octet-stream"
+	}
+	bar := newProgress(s, to, size)
+	defer bar.finish()
+	var stored filestoreclient.File
+	if size < resumable {
+		stored, err = r.Put(ctx, to, media, bar.reader(f), size, want)
+	} else {
+		note := uploadNote(s, r.server, to, want)
+		before, _ := os.ReadFile(note)
+		stored, err = r.Upload(ctx, filestoreclient.Upload{
+			Path: to, MimeType: media, Size: info.Size(), Source: f, Want: want, Location: strings.TrimSpace(string(before)),
+			Begun: func(location string) { remember(note, location) }, Progress: bar.at,
+		})
+		if err == nil {
+			_ = os.Remove(note)
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("put %s: %w", local, err)
+	}
+	bar.finish()
+	_, err = fmt.Fprintf(s.Out, "%s  %s\n", stored.CID, stored.Path)
+	return err
+}
+
+// uploadNote is the file that remembers where an upload goes on. Its name is made
+// from what is uploaded, so another content begins anew.
+func uploadNote(s IO, server, to string, c cid.CID) string {
+	dir := s.Getenv("XDG_CACHE_HOME")
+	if dir == "" {
+		dir = filepath.Join(s.Getenv("HOME"), ".cache")
+	}
+	sum := sha256.Sum256([]byte(server + "\x00" + to + "\x00" + c.String()))
+	return filepath.Join(dir, "castalia", "upload-"+hex.EncodeToString(sum[:8]))
+}
+
+// remember writes a note; without one an upload that is cut begins anew.
+func remember(note, location string) {
+	if os.MkdirAll(filepath.Dir(note), 0o700) == nil {
+		_ = os.WriteFile(note, []byte(location+"\n"), 0o600)
+	}
+}
+
+func runFSGet(ctx context.Context, args []string, s IO) error {
+	flags := newFlags("fs get", s)
+	recursive := flags.Bool("r", false, "get a folder with all it holds")
+	version := flags.Int64("version", 0, "`NUMBER` of an old version")
+	connect := remoteFlags(flags, s)
+	rest, err := parseMixed(flags, args)
+	if err != nil {
+		return err
+	}
+	if len(rest) < 1 || len(rest) > 2 {
+		return usagef("want a remote path and perhaps a local one")
+	}
+	r, err := connect()
+	if err != nil {
+		return err
+	}
+	from := remotePath(rest[0])
+	local := path.Base(from)
+	if len(rest) == 2 {
+		local = rest[1]
+		if isFolder(local) && !*recursive {
+			local = filepath.Join(local, path.Base(from))
+		}
+	}
+	if !*recursive {
+		return getFile(ctx, r, s, from, local, *version, 0)
+	}
+	files, err := r.Under(ctx, strings.TrimSuffix(from, "/")+"/")
+	if err != nil {
+		return err
+	}
+	for _, f := range files {
+		below := filepath.FromSlash(strings.TrimPrefix(f.Path, strings.TrimSuffix(from, "/")+"/"))
+		if !filepath.IsLocal(below) {
+			return fmt.Errorf("%s can not be a local name", f.Path)
+		}
+		if err := getFile(ctx, r, s, f.Path, filepath.Join(local, below), 0, f.Size); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// getFile fetches into a temporary file beside the target, which replaces it only
+// when the CID is right.
+func getFile(ctx context.Context, r remote, s IO, from, local string, version, size int64) (err error) {
+	if err := os.MkdirAll(filepath.Dir(local), 0o755); err != nil { //nolint:gosec // the user's own folder
+		return err
+	}
+	temp, err := os.CreateTemp(filepath.Dir(local), "."+filepath.Base(local)+".part-*")
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, temp.Close(), os.Remove(temp.Name()))
+		}
+	}()
+	bar := newProgress(s, from, size)
+	defer bar.finish()
+	f, err := r.Get(ctx, from, version, &barWriter{temp, bar})
+	if err != nil {
+		return err
+	}
+	if err := temp.Chmod(0o644); err != nil {
+		return err
+	}
+	if err := temp.Close(); err != nil {
+		return err
+	}
+	if err := os.Rename(temp.Name(), local); err != nil {
+		return err
+	}
+	bar.finish()
+	_, _ = fmt.Fprintf(s.Out, "%s  %s\n", f.CID, local)
+	return nil
+}
+
+type barWriter struct {
+	f *os.File
+	p *progress
+}
+
+func (w *barWriter) Write(b []byte) (int, error) {
+	n, err := w.f.Write(b)
+	w.p.at(w.p.done + int64(n))
+	return n, err
+}

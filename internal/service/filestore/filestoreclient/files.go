@@ -1,0 +1,214 @@
+package filestoreclient
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strconv"
+	"time"
+
+	"github.com/castalia-org/castalia/internal/protocol/cid"
+	"github.com/castalia-org/castalia/internal/protocol/did"
+	"github.com/castalia-org/castalia/internal/protocol/ipld"
+	"github.com/castalia-org/castalia/internal/protocol/ucan"
+	"github.com/castalia-org/castalia/internal/service/filestore/filestorehttp"
+)
+
+const api = "/api/fs"
+
+func at(path string) url.Values { return url.Values{"path": {path}} }
+
+// Stat describes the file at a path.
+func (c *Client) Stat(ctx context.Context, path string) (File, error) {
+	var f File
+	return f, c.call(ctx, request{method: http.MethodGet, path: api + "/stat", query: at(path)}, &f)
+}
+
+// Tree lists the direct children of a folder.
+func (c *Client) Tree(ctx context.Context, folder string) ([]filestorehttp.Node, error) {
+	var out filestorehttp.NodeList
+	err := c.call(ctx, request{method: http.MethodGet, path: api + "/tree", query: at(folder)}, &out)
+	return out.Nodes, err
+}
+
+// Under lists every file below a folder.
+func (c *Client) Under(ctx context.Context, folder string) ([]File, error) {
+	var all []File
+	for {
+		var page filestorehttp.FileList
+		q := at(folder)
+		q.Set("limit", "200")
+		q.Set("offset", strconv.Itoa(len(all)))
+		if err := c.call(ctx, request{method: http.MethodGet, path: api + "/files", query: q}, &page); err != nil {
+			return nil, err
+		}
+		all = append(all, page.Files...)
+		if len(page.Files) < 200 {
+			return all, nil
+		}
+	}
+}
+
+// Get writes the content of the file at a path to w, or of an old version, and
+// checks its CID. What was written before a failure must not be used.
+func (c *Client) Get(ctx context.Context, path string, version int64, w io.Writer) (File, error) {
+	q := request{method: http.MethodGet, path: api + "/content", query: at(path)}
+	if version > 0 {
+		f, err := c.Stat(ctx, path)
+		if err != nil {
+			return File{}, err
+		}
+		q = request{method: http.MethodGet, path: fmt.Sprintf("%s/files/%s/versions/%d/content", api, f.ID, version)}
+	}
+	res, err := c.do(ctx, q)
+	if err != nil {
+		return File{}, err
+	}
+	defer func() { _ = res.Body.Close() }()
+	f := File{
+		Path: path, ID: res.Header.Get("X-Vfs-File-Id"), CID: res.Header.Get("X-Vfs-Cid"), ContentHash: res.Header.Get("X-Vfs-Content-Hash"),
+		MimeType: res.Header.Get("Content-Type"),
+	}
+	f.Version, _ = strconv.ParseInt(res.Header.Get("X-Vfs-Version"), 10, 64)
+	state := cid.NewState(true)
+	err = state.Scan(res.Body, cid.Options{Each: func(p []byte) error { _, err := w.Write(p); return err }})
+	if err != nil {
+		return File{}, fmt.Errorf("fetch %s: %w", path, err)
+	}
+	got := state.Finish()
+	f.Size = got.Size
+	if got.CID.String() != f.CID {
+		return File{}, fmt.Errorf("fetch %s: the bytes have the CID %s, the server says %s", path, got.CID, f.CID)
+	}
+	return f, nil
+}
+
+// Put stores content of a known length at a path, creating or replacing. want is
+// its CID, or the zero value when it is not known.
+func (c *Client) Put(ctx context.Context, path, mime string, body io.Reader, size int64, want cid.CID) (File, error) {
+	var f File
+	err := c.call(ctx, request{
+		method: http.MethodPut, path: api + "/content", query: at(path), body: body, length: size, header: map[string]string{"Content-Type": mime},
+	}, &f)
+	if err != nil {
+		return File{}, err
+	}
+	return f, check(f.CID, want, path)
+}
+
+func check(got string, want cid.CID, path string) error {
+	if want.Defined() && got != want.String() {
+		return fmt.Errorf("store %s: the server has the CID %s instead of %s", path, got, want)
+	}
+	return nil
+}
+
+// Create is Put that fails when the path is taken.
+func (c *Client) Create(ctx context.Context, path, mime string, body io.Reader, size int64) (File, error) {
+	var f File
+	return f, c.call(ctx, request{
+		method: http.MethodPost, path: api + "/files", query: at(path), body: body, length: size, header: map[string]string{"Content-Type": mime},
+	}, &f)
+}
+
+// Edit replaces text in the file at a path.
+func (c *Client) Edit(ctx context.Context, id string, e filestorehttp.EditBody) (filestorehttp.EditResult, error) {
+	var out filestorehttp.EditResult
+	return out, c.patch(ctx, api+"/files/"+id+"/edit", e, &out)
+}
+
+func (c *Client) patch(ctx context.Context, path string, body, out any) error {
+	b, err := encode(body)
+	if err != nil {
+		return err
+	}
+	return c.call(ctx, request{method: http.MethodPatch, path: path, body: b, length: int64(b.Len()), header: map[string]string{"Content-Type": "application/json"}}, out)
+}
+
+// Remove moves the file at a path to the trash.
+func (c *Client) Remove(ctx context.Context, path string) (File, error) {
+	var f File
+	return f, c.call(ctx, request{method: http.MethodDelete, path: api + "/content", query: at(path)}, &f)
+}
+
+// Move gives a file or a folder another path, and returns how many files moved.
+func (c *Client) Move(ctx context.Context, from, to string, overwrite bool) (int, error) {
+	var out filestorehttp.Moved
+	err := c.post(ctx, api+"/move", filestorehttp.MoveBody{From: from, To: to, Overwrite: overwrite}, &out)
+	return out.Count, err
+}
+
+// Versions lists the versions of the file at a path.
+func (c *Client) Versions(ctx context.Context, path string) ([]filestorehttp.VersionEntry, error) {
+	f, err := c.Stat(ctx, path)
+	if err != nil {
+		return nil, err
+	}
+	var out filestorehttp.VersionList
+	err = c.call(ctx, request{method: http.MethodGet, path: api + "/files/" + f.ID + "/versions"}, &out)
+	return out.Versions, err
+}
+
+// Publish makes the file at a path public and returns its address, or ends that.
+func (c *Client) Publish(ctx context.Context, path string, public bool) (string, error) {
+	f, err := c.Stat(ctx, path)
+	if err != nil {
+		return "", err
+	}
+	var out filestorehttp.PublicState
+	err = c.call(ctx, request{
+		method: http.MethodPatch, path: api + "/files/" + f.ID + "/public", query: url.Values{"public": {strconv.FormatBool(public)}},
+	}, &out)
+	return out.PublicURL, err
+}
+
+// Link is a share link. Key and Token travel in the fragment of its address: no
+// server ever sees them.
+type Link struct {
+	ID    string
+	Key   string
+	Token string
+}
+
+// Share makes a link: a key of its own, a delegation to it that reaches one path
+// for reading, and a registration so that its use is counted and can be ended.
+func (c *Client) Share(ctx context.Context, path, resource string, expires time.Time, maxUses int64) (Link, error) {
+	key, err := did.NewSigner()
+	if err != nil {
+		return Link{}, err
+	}
+	s := ucan.Statement{
+		Audience: key.DID(), Capabilities: []ucan.Capability{ucan.NewCapability("fs/read", resource, ipld.Node{})}, Expires: expires,
+	}
+	if c.cfg.Proof != nil {
+		s.Proofs = []*ucan.Token{c.cfg.Proof}
+	}
+	t, err := ucan.Issue(c.cfg.Signer, s)
+	if err != nil {
+		return Link{}, fmt.Errorf("make link: %w", err)
+	}
+	var out filestorehttp.ShareEntry
+	err = c.post(ctx, api+"/shares", filestorehttp.ShareBody{Delegation: t.Encode(), Path: path, MaxUses: maxUses}, &out)
+	return Link{out.ID, key.PrivateText(), t.Encode()}, err
+}
+
+// EndShare ends a link.
+func (c *Client) EndShare(ctx context.Context, id string) error {
+	return c.call(ctx, request{method: http.MethodDelete, path: api + "/shares/" + url.PathEscape(id)}, nil)
+}
+
+// Shares lists links.
+func (c *Client) Shares(ctx context.Context) ([]filestorehttp.ShareEntry, error) {
+	var out filestorehttp.ShareList
+	err := c.call(ctx, request{method: http.MethodGet, path: api + "/shares", query: url.Values{"limit": {"200"}}}, &out)
+	return out.Shares, err
+}
+
+// CIDs lists files by CID.
+func (c *Client) CIDs(ctx context.Context) (filestorehttp.CIDList, error) {
+	var out filestorehttp.CIDList
+	err := c.call(ctx, request{method: http.MethodGet, path: api + "/cids", query: url.Values{"limit": {"200"}}}, &out)
+	return out, err
+}
