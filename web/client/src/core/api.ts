@@ -1,0 +1,80 @@
+import type { CredentialKeeper } from "./credentials";
+import { errorFrom, RequestError } from "./errors";
+
+export interface RequestOptions {
+  method?: string;
+  body?: unknown;
+  signal?: AbortSignal;
+  headers?: Record<string, string>;
+  /** Public routes are asked without credentials. */
+  anonymous?: boolean;
+}
+
+/** Speaks HTTP to one oracle in one user's name. */
+export class OracleApi {
+  #depositing: Promise<void> | undefined;
+
+  constructor(
+    readonly baseUrl: string,
+    readonly oracleDid: string,
+    readonly credentials: CredentialKeeper,
+    readonly fetcher: typeof fetch = (...args) => fetch(...args),
+  ) {}
+
+  /** Sends a request and returns the response when it is a success. */
+  async send(path: string, options: RequestOptions = {}): Promise<Response> {
+    let response = await this.#once(path, options);
+    // A refused token is renewed once. A POST that was refused was not carried
+    // out, so repeating it does nothing twice.
+    if (response.status === 401 && !options.anonymous) {
+      await response.body?.cancel().catch(() => undefined);
+      const kind = this.credentials.can("invocation") ? "invocation" : "delegation";
+      await this.credentials.renew(kind, this.oracleDid);
+      response = await this.#once(path, options);
+    }
+    if (response.headers.get("X-Delegation-Required") === "1") void this.deposit();
+    if (!response.ok) throw await errorFrom(response);
+    return response;
+  }
+
+  async json<T>(path: string, options: RequestOptions = {}): Promise<T> {
+    const response = await this.send(path, options);
+    const text = await response.text();
+    try {
+      return (text === "" ? null : JSON.parse(text)) as T;
+    } catch {
+      throw new RequestError(response.status, "The oracle answered with something else than JSON");
+    }
+  }
+
+  /**
+   * Hands a fresh delegation to the oracle, because it asked for one. Failures
+   * are left to the next time: nothing that the user does depends on it.
+   */
+  deposit(): Promise<void> {
+    if (!this.credentials.can("delegation")) return Promise.resolve();
+    this.#depositing ??= this.credentials
+      .renew("delegation", this.oracleDid)
+      .then((raw) => this.json("/delegation", { method: "POST", body: { raw } }))
+      .then(
+        () => undefined,
+        () => undefined,
+      )
+      .finally(() => {
+        this.#depositing = undefined;
+      });
+    return this.#depositing;
+  }
+
+  async #once(path: string, options: RequestOptions): Promise<Response> {
+    const headers: Record<string, string> = { ...options.headers };
+    if (options.body !== undefined) headers["Content-Type"] = "application/json";
+    if (!options.anonymous) Object.assign(headers, await this.credentials.headers(this.oracleDid));
+    return this.fetcher(this.baseUrl + path, {
+      method: options.method ?? "GET",
+      headers,
+      ...(options.body === undefined ? {} : { body: JSON.stringify(options.body) }),
+      ...(options.signal ? { signal: options.signal } : {}),
+    });
+  }
+}

@@ -1,0 +1,76 @@
+/** A request that the oracle refused, with what it said. */
+export class RequestError extends Error {
+  override readonly name: string = "RequestError";
+  readonly status: number;
+  readonly statusCode: number;
+  readonly requestId: string | undefined;
+  readonly retryAfter: number | undefined;
+  readonly body: Record<string, unknown>;
+
+  constructor(
+    status: number,
+    message: string,
+    details: { body?: Record<string, unknown>; requestId?: string; retryAfter?: number } = {},
+  ) {
+    super(message);
+    this.status = status;
+    this.statusCode = status;
+    this.body = details.body ?? {};
+    this.requestId = details.requestId;
+    this.retryAfter = details.retryAfter;
+  }
+}
+
+/** The oracle wants to be paid: the claims that are open. */
+export class PaymentRequiredError extends RequestError {
+  override readonly name = "PaymentRequiredError";
+  readonly claimIds: string[];
+
+  constructor(
+    status: number,
+    message: string,
+    claimIds: string[],
+    details: ConstructorParameters<typeof RequestError>[2] = {},
+  ) {
+    super(status, message, details);
+    this.claimIds = claimIds;
+  }
+}
+
+function strings(value: unknown): string[] | undefined {
+  return Array.isArray(value)
+    ? value.filter((v): v is string => typeof v === "string")
+    : undefined;
+}
+
+/** Turns a refused response into an error that says what the server said. */
+export async function errorFrom(response: Response): Promise<RequestError> {
+  const text = await response.text().catch(() => "");
+  let body: Record<string, unknown> = {};
+  try {
+    const parsed: unknown = JSON.parse(text);
+    if (parsed !== null && typeof parsed === "object") body = parsed as Record<string, unknown>;
+  } catch {
+    // Not JSON: the status line has to do.
+  }
+  const said = body["message"] ?? body["error"];
+  const message = Array.isArray(said)
+    ? said.map(String).join("; ")
+    : typeof said === "string" && said !== ""
+      ? said
+      : `The oracle answered ${response.status}`;
+  const requestId = response.headers.get("X-Request-Id");
+  const seconds = Number(response.headers.get("Retry-After"));
+  const details = {
+    body,
+    ...(requestId ? { requestId } : {}),
+    ...(Number.isFinite(seconds) && seconds > 0 ? { retryAfter: seconds } : {}),
+  };
+  const claims = strings(body["claims"]) ?? strings(body["outstandingClaims"]);
+  if (claims) return new PaymentRequiredError(response.status, message, claims, details);
+  return new RequestError(response.status, message, details);
+}
+
+export function asError(value: unknown): Error {
+  return value instanceof Error ? value : new Error(String(value));
+}

@@ -1,0 +1,94 @@
+import type { ToolCallStatus } from "./types";
+
+/** What every event that concerns a turn carries. */
+export interface EventAddress {
+  sessionId: string;
+  requestId: string;
+}
+
+/** Payloads of the server's events, by name. */
+export interface OracleEventPayloads {
+  connected: { message: string; sessionId: string; timestamp: string };
+  pong: { timestamp: string; sessionId: string };
+  status: {
+    connected: boolean;
+    sessionId: string;
+    activeSessions: number;
+    totalConnections: number;
+    timestamp: string;
+  };
+  subscribed: { sessionId: string; timestamp: string };
+  "available-events": {
+    clientEvents: string[];
+    serverEvents: string[];
+    sessionId: string;
+    timestamp: string;
+  };
+  tool_call: EventAddress & {
+    toolName: string;
+    args?: Record<string, unknown>;
+    status?: ToolCallStatus;
+    eventId?: string;
+    output?: string;
+    error?: string;
+  };
+  action_call: EventAddress & {
+    toolCallId: string;
+    toolName: string;
+    args?: Record<string, unknown>;
+    status?: ToolCallStatus;
+    output?: string;
+    error?: string;
+  };
+  render_component: EventAddress & {
+    componentName: string;
+    args?: Record<string, unknown>;
+    status?: ToolCallStatus;
+    eventId?: string;
+  };
+  browser_tool_call: EventAddress & {
+    toolCallId: string;
+    toolName: string;
+    args?: Record<string, unknown>;
+  };
+  router_update: EventAddress & { step: string };
+  message_cache_invalidation: EventAddress & { status?: string };
+}
+
+export type OracleEventName = keyof OracleEventPayloads;
+
+/** Every server event, told apart by eventName. */
+export type OracleEvent = {
+  [Name in OracleEventName]: { eventName: Name; payload: OracleEventPayloads[Name] };
+}[OracleEventName];
+
+/** The names, for catch-all listeners. */
+export const oracleEventNames: readonly OracleEventName[] = [
+  "connected",
+  "pong",
+  "status",
+  "subscribed",
+  "available-events",
+  "tool_call",
+  "action_call",
+  "render_component",
+  "browser_tool_call",
+  "router_update",
+  "message_cache_invalidation",
+];
+
+/**
+ * Reads an event in any of its wire forms: the bare payload under its own name,
+ * or an object that carries eventName and payload. Undefined when it is neither.
+ */
+export function readOracleEvent(name: string, argument: unknown): OracleEvent | undefined {
+  if (argument === null || typeof argument !== "object") return undefined;
+  const record = argument as Record<string, unknown>;
+  const enveloped =
+    typeof record["eventName"] === "string" &&
+    record["payload"] !== null &&
+    typeof record["payload"] === "object";
+  const eventName = enveloped ? (record["eventName"] as string) : name;
+  if (!oracleEventNames.includes(eventName as OracleEventName)) return undefined;
+  return { eventName, payload: enveloped ? record["payload"] : record } as OracleEvent;
+}

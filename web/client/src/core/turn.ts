@@ -1,0 +1,142 @@
+import type { OracleApi } from "./api";
+import { RequestError } from "./errors";
+import { readEvents } from "./sse";
+
+/** One frame of a turn. */
+export interface Frame {
+  event: string;
+  data: Record<string, unknown>;
+}
+
+export interface TurnHandlers {
+  /** The turn was accepted: its ids are known. */
+  accepted(ids: { requestId: string; runId: string | undefined }): void;
+  frame(frame: Frame): void;
+}
+
+/** How following a turn ended. */
+export type TurnEnd = "done" | "aborted" | "disconnected";
+
+const maxAttempts = 12;
+
+function delay(attempt: number, signal: AbortSignal): Promise<void> {
+  const wait = Math.min(500 * 2 ** attempt, 8000) * (0.75 + Math.random() / 2);
+  return new Promise((resolve) => {
+    const timer = setTimeout(finish, wait);
+    signal.addEventListener("abort", finish, { once: true });
+    function finish() {
+      clearTimeout(timer);
+      signal.removeEventListener("abort", finish);
+      resolve();
+    }
+  });
+}
+
+/**
+ * Follows the log of a run to its end. A dropped line is resumed where it
+ * broke; what was seen is never told twice.
+ */
+async function follow(
+  api: OracleApi,
+  first: Response | undefined,
+  start: { runId: string | undefined; after: number },
+  handlers: TurnHandlers,
+  signal: AbortSignal,
+): Promise<TurnEnd> {
+  let { runId, after } = start;
+  let response = first;
+  for (let attempt = 0; ; attempt++) {
+    if (response?.body) {
+      try {
+        for await (const event of readEvents(response.body)) {
+          const seq = Number(event.id);
+          if (event.id !== "" && Number.isFinite(seq)) {
+            if (seq <= after) continue;
+            after = seq;
+          }
+          const data = parse(event.data);
+          if (!data) continue;
+          attempt = 0;
+          if (event.event === "run" && typeof data["runId"] === "string") runId = data["runId"];
+          handlers.frame({ event: event.event, data });
+          if (event.event === "done") return "done";
+        }
+      } catch (cause) {
+        if (signal.aborted) return "aborted";
+        // The line broke. A handler's own error is not a broken line.
+        if (cause instanceof HandlerError) throw cause.cause;
+      }
+    }
+    if (signal.aborted) return "aborted";
+    if (!runId || attempt >= maxAttempts) return "disconnected";
+    if (response || attempt > 0) await delay(attempt, signal);
+    if (signal.aborted) return "aborted";
+    response = undefined;
+    try {
+      response = await api.send(`/runs/${encodeURIComponent(runId)}?after=${after}`, { signal });
+    } catch (cause) {
+      if (signal.aborted) return "aborted";
+      if (cause instanceof RequestError && cause.status >= 400 && cause.status < 500 && cause.status !== 429) {
+        return "disconnected";
+      }
+    }
+  }
+}
+
+class HandlerError extends Error {}
+
+function parse(text: string): Record<string, unknown> | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    return value !== null && typeof value === "object" ? (value as Record<string, unknown>) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function guarded(handlers: TurnHandlers): TurnHandlers {
+  const wrap =
+    <A extends unknown[]>(fn: (...args: A) => void) =>
+    (...args: A) => {
+      try {
+        fn(...args);
+      } catch (cause) {
+        throw new HandlerError("handler failed", { cause });
+      }
+    };
+  return {
+    accepted: wrap((ids) => handlers.accepted(ids)),
+    frame: wrap((frame) => handlers.frame(frame)),
+  };
+}
+
+/** Sends a message and follows the turn. The message is posted exactly once. */
+export async function sendTurn(
+  api: OracleApi,
+  sessionId: string,
+  body: Record<string, unknown>,
+  handlers: TurnHandlers,
+  signal: AbortSignal,
+): Promise<TurnEnd> {
+  const safe = guarded(handlers);
+  const response = await api.send(`/messages/${encodeURIComponent(sessionId)}`, {
+    method: "POST",
+    body: { ...body, stream: true },
+    signal,
+  });
+  const requestId = response.headers.get("X-Request-Id") ?? "";
+  const runId = response.headers.get("X-Run-Id") ?? undefined;
+  safe.accepted({ requestId, runId });
+  return follow(api, response, { runId, after: 0 }, safe, signal);
+}
+
+/** Follows a turn that is under way, from its beginning. */
+export function resumeTurn(
+  api: OracleApi,
+  runId: string,
+  handlers: TurnHandlers,
+  signal: AbortSignal,
+): Promise<TurnEnd> {
+  const safe = guarded(handlers);
+  return follow(api, undefined, { runId, after: 0 }, safe, signal);
+}

@@ -1,0 +1,97 @@
+/** The user's wallet and Matrix session, as the host knows them. */
+export interface IWallet {
+  address: string;
+  did: string;
+  matrix: { accessToken: string; homeServer: string };
+}
+
+export type ToolCallStatus = "isRunning" | "done" | "error";
+
+export interface IToolCall {
+  id: string;
+  name: string;
+  args: Record<string, unknown>;
+  status?: ToolCallStatus;
+  output?: string;
+  error?: string;
+}
+
+/** A component inside a message: drawn by the host's uiComponents. */
+export interface IComponentMetadata {
+  name: string;
+  props: {
+    id: string;
+    args: Record<string, unknown>;
+    status?: ToolCallStatus;
+    output?: string;
+    error?: string;
+    event?: string;
+    payload?: Record<string, unknown>;
+    isToolCall?: boolean;
+    isAgAction?: boolean;
+    toolName?: string;
+    [key: string]: unknown;
+  };
+}
+
+export type MessageContent = string | IComponentMetadata | (string | IComponentMetadata)[];
+
+export interface IAttachment {
+  filename: string;
+  mimetype: string;
+  size?: number;
+  mxcUri?: string;
+  eventId?: string;
+}
+
+/** One entry of a conversation. */
+export interface IMessage {
+  id: string;
+  type: "ai" | "human";
+  content: MessageContent;
+  toolCalls?: IToolCall[];
+  reasoning?: string;
+  isComplete?: boolean;
+  isReasoning?: boolean;
+  createdAt?: string;
+  attachment?: IAttachment;
+  attachments?: IAttachment[];
+}
+
+export type ChatStatus = "submitted" | "streaming" | "ready" | "error";
+
+export type RunStatus =
+  | "queued"
+  | "running"
+  | "recovering"
+  | "finished"
+  | "aborted"
+  | "interrupted"
+  | "failed";
+
+export interface IRun {
+  runId: string;
+  status: RunStatus;
+}
+
+/** A message as the server keeps it. */
+export interface StoredMessage {
+  id: string;
+  type: "ai" | "human";
+  content: string;
+  reasoning?: string;
+  isComplete?: boolean;
+  isReasoning?: boolean;
+  createdAt?: string;
+  toolCalls?: IToolCall[];
+  attachment?: IAttachment;
+  attachments?: IAttachment[];
+}
+
+/** A declared tool or action, as the server takes it. */
+export interface ToolDeclaration {
+  name: string;
+  description: string;
+  schema: Record<string, unknown>;
+  hasRender?: boolean;
+}
