@@ -333,7 +333,8 @@ class LiveTurn {
   }
 
   #tool(id: string, data: Record<string, unknown>): void {
-    const { toolName: _, ...args } = record(data["args"]);
+    const args = { ...record(data["args"]) };
+    delete args["toolName"]; // the server repeats it there for older pages
     this.#tools.set(id, {
       id,
       name: text(data["toolName"]),
@@ -353,7 +354,11 @@ function errorPart(id: string, message: string) {
 }
 
 function text(value: unknown): string {
-  return typeof value === "string" ? value : value === undefined || value === null ? "" : String(value);
+  return typeof value === "string"
+    ? value
+    : value === undefined || value === null
+      ? ""
+      : String(value);
 }
 
 function record(value: unknown): Record<string, unknown> {

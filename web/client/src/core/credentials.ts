@@ -115,11 +115,8 @@ export class CredentialKeeper {
   #write(kind: TokenKind, oracleDid: string, token: MintedToken): void {
     const slot = this.#slot(oracleDid);
     this.#memory.set(`${kind} ${slot}`, token);
-    const all = this.#stored(kind);
-    for (const [key, old] of Object.entries(all)) {
-      if (!(old.expiresAt > Date.now())) delete all[key];
-    }
-    all[slot] = token;
+    const live = Object.entries(this.#stored(kind)).filter(([, old]) => old.expiresAt > Date.now());
+    const all = { ...Object.fromEntries(live), [slot]: token };
     try {
       this.#storage?.setItem(storageKeys[kind], JSON.stringify(all));
     } catch {

@@ -38,9 +38,7 @@ export class PaymentRequiredError extends RequestError {
 }
 
 function strings(value: unknown): string[] | undefined {
-  return Array.isArray(value)
-    ? value.filter((v): v is string => typeof v === "string")
-    : undefined;
+  return Array.isArray(value) ? value.filter((v): v is string => typeof v === "string") : undefined;
 }
 
 /** Turns a refused response into an error that says what the server said. */

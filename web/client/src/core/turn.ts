@@ -76,7 +76,12 @@ async function follow(
       response = await api.send(`/runs/${encodeURIComponent(runId)}?after=${after}`, { signal });
     } catch (cause) {
       if (signal.aborted) return "aborted";
-      if (cause instanceof RequestError && cause.status >= 400 && cause.status < 500 && cause.status !== 429) {
+      if (
+        cause instanceof RequestError &&
+        cause.status >= 400 &&
+        cause.status < 500 &&
+        cause.status !== 429
+      ) {
         return "disconnected";
       }
     }
@@ -88,7 +93,9 @@ class HandlerError extends Error {}
 function parse(text: string): Record<string, unknown> | undefined {
   try {
     const value: unknown = JSON.parse(text);
-    return value !== null && typeof value === "object" ? (value as Record<string, unknown>) : undefined;
+    return value !== null && typeof value === "object"
+      ? (value as Record<string, unknown>)
+      : undefined;
   } catch {
     return undefined;
   }

@@ -61,13 +61,7 @@ export interface IMessage {
 export type ChatStatus = "submitted" | "streaming" | "ready" | "error";
 
 export type RunStatus =
-  | "queued"
-  | "running"
-  | "recovering"
-  | "finished"
-  | "aborted"
-  | "interrupted"
-  | "failed";
+  "queued" | "running" | "recovering" | "finished" | "aborted" | "interrupted" | "failed";
 
 export interface IRun {
   runId: string;
