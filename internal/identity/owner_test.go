@@ -127,6 +127,25 @@ func TestFilesRefusals(t *testing.T) {
 	}
 }
 
+// TestPersonalNamespaceIsThatOfTheRoot has an agent act for a user: the files
+// are the user's, never the agent's own.
+func TestPersonalNamespaceIsThatOfTheRoot(t *testing.T) {
+	t.Parallel()
+	s := identitytest.New(t)
+	grant := identitytest.Delegation(t, alice, bob.DID, identitytest.Can("*", "ixo:filesystem/.oracles"))
+	p := identitytest.FilesPrincipal(t, s, identitytest.Files(t, bob, s.DID(), "", identitytest.Proof(grant),
+		identitytest.Can("fs/read", "ixo:filesystem/.oracles/x")))
+	scope, err := p.Scope("fs/read")
+	if err != nil || p.DID != bob.DID || scope.Namespace != alice.DID || scope.Paths[0] != "/.oracles/x" {
+		t.Errorf("%s in %+v, %v", p.DID, scope, err)
+	}
+	expired := identitytest.Delegation(t, alice, bob.DID, identitytest.Can("*", "ixo:filesystem"), identitytest.TTL(-1))
+	token := identitytest.Files(t, bob, s.DID(), "", identitytest.Proof(expired), identitytest.Can("fs/read", "ixo:filesystem"))
+	if _, err := s.Authenticate(t.Context(), identity.Files, identity.Credentials{Bearer: token}); !fault.Is(err, fault.Unauthenticated) {
+		t.Errorf("with an expired grant the agent is let into its own files: %v", err)
+	}
+}
+
 func TestTokenInTwoNamespacesIsAmbiguous(t *testing.T) {
 	t.Parallel()
 	s := identitytest.New(t)

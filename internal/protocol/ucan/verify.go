@@ -283,12 +283,17 @@ func (v *verifier) prove(u *UCAN, index int, c claim, depth int) ([]step, *Refus
 }
 
 // rootOf returns nil when the issuer of u may be the root of the claim.
+//
+// Where everybody could be the root (no Owner is asked, or the resource is the
+// personal namespace of whoever is the root) only the end of a whole chain is:
+// otherwise proofs would not be looked at, and a delegate would find itself in
+// its own namespace instead of that of the user it acts for.
 func (v *verifier) rootOf(u *UCAN, c claim) *RefusedError {
-	if v.q.Owner == nil {
-		if len(u.Proofs) == 0 {
-			return nil
-		}
+	if (v.q.Owner == nil || c.res.Personal()) && len(u.Proofs) > 0 {
 		return refuse(UnauthorizedRoot, "no proof supports %s", u.Issuer)
+	}
+	if v.q.Owner == nil {
+		return nil
 	}
 	owns, err := v.q.Owner(u.Issuer, c.res)
 	switch {

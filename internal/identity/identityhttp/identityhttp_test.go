@@ -1,0 +1,240 @@
+package identityhttp_test
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/castalia-org/castalia/internal/identity"
+	"github.com/castalia-org/castalia/internal/identity/identityhttp"
+	"github.com/castalia-org/castalia/internal/identity/identitytest"
+	"github.com/castalia-org/castalia/internal/platform/httpserver"
+	"github.com/castalia-org/castalia/internal/protocol/did"
+	"github.com/castalia-org/castalia/internal/protocol/ucan"
+)
+
+var alice = identitytest.Alice
+
+// whoami answers with the caller's DID, or "nobody".
+func whoami(w http.ResponseWriter, r *http.Request) error {
+	p, ok := identity.FromContext(r.Context())
+	if !ok {
+		p.DID = "nobody"
+	}
+	return httpserver.WriteJSON(w, http.StatusOK, p.DID)
+}
+
+func serve(t *testing.T, s *identity.Service, limits identityhttp.Limits) *httpserver.Server {
+	t.Helper()
+	server, err := httpserver.New(httpserver.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	route := func(pattern string, auth httpserver.Auth) httpserver.Route {
+		return httpserver.Route{Method: http.MethodGet, Pattern: pattern, Auth: auth, Handler: whoami}
+	}
+	endless := httpserver.Route{
+		Method: http.MethodGet, Pattern: "/oracle/stream", Auth: httpserver.Principal, Stream: true,
+		Handler: func(w http.ResponseWriter, r *http.Request) error {
+			if err := httpserver.Stream(w, r).Start(http.StatusOK); err != nil {
+				return err
+			}
+			<-r.Context().Done()
+			return nil
+		},
+	}
+	for _, surface := range []httpserver.Surface{
+		{
+			Name: "oracle", Routes: []httpserver.Route{
+				route("/oracle", httpserver.Principal), route("/oracle/open", httpserver.Public), route("/oracle/either", httpserver.Optional), endless,
+			},
+			Authenticate: identityhttp.WrapLimited(s, identity.Oracle, limits),
+		},
+		{
+			Name: "files", Routes: []httpserver.Route{route("/files", httpserver.Principal)}, Errors: httpserver.FilesErrors,
+			Authenticate: identityhttp.Wrap(s, identity.Files),
+		},
+		identityhttp.Surface(s, httpserver.OpenCORS("*"), limits),
+	} {
+		if err := server.Mount(surface); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return server
+}
+
+func get(h http.Handler, path string, headers ...string) *httptest.ResponseRecorder {
+	r := httptest.NewRequest(http.MethodGet, path, nil)
+	for i := 0; i < len(headers); i += 2 {
+		r.Header.Set(headers[i], headers[i+1])
+	}
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, r)
+	return w
+}
+
+func post(h http.Handler, path, body string) *httptest.ResponseRecorder {
+	r := httptest.NewRequest(http.MethodPost, path, strings.NewReader(body))
+	r.Header.Set("Content-Type", "application/json")
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, r)
+	return w
+}
+
+func TestRequestsByTheRules(t *testing.T) {
+	t.Parallel()
+	s := identitytest.New(t)
+	server := serve(t, s, identityhttp.Limits{})
+	good := "Bearer " + identitytest.Invocation(t, alice, s.DID())
+	file := "Bearer " + identitytest.Files(t, alice, s.DID(), "fs/read")
+	foreign := "Bearer " + identitytest.Files(t, alice, s.DID(), "", identitytest.Can("fs/read", identitytest.Bob.Home("")))
+	delegation := identitytest.Delegation(t, alice, s.DID())
+	me := `"` + alice.DID + `"`
+	tests := []struct {
+		name    string
+		path    string
+		headers []string
+		status  int
+		body    string
+		demand  string // WWW-Authenticate
+	}{
+		{name: "nothing", path: "/oracle", status: 401, body: `{"message":"` + identity.TextMissing + `","statusCode":401}`},
+		{name: "invocation", path: "/oracle", headers: []string{"Authorization", good, "X-Auth-Type", "ucan"}, status: 200, body: me},
+		{name: "without type", path: "/oracle", headers: []string{"Authorization", good}, status: 401, body: `{"message":"` + identity.TextMissing + `","statusCode":401}`},
+		{name: "garbage", path: "/oracle", headers: []string{"Authorization", "Bearer x", "X-Auth-Type", "ucan"}, status: 401, body: `{"message":"Invalid UCAN invocation","statusCode":401}`},
+		{name: "delegation", path: "/oracle", headers: []string{"x-ucan-delegation", delegation}, status: 200, body: me},
+		{name: "x-did alone", path: "/oracle", headers: []string{"x-did", alice.DID}, status: 401, body: `{"message":"` + identity.TextMissing + `","statusCode":401}`},
+		{name: "x-did of another", path: "/oracle", headers: []string{"x-did", "did:x:y", "Authorization", good, "X-Auth-Type", "ucan"}, status: 200, body: me},
+		{name: "public with garbage", path: "/oracle/open", headers: []string{"Authorization", "Bearer x", "X-Auth-Type", "ucan"}, status: 200, body: `"nobody"`},
+		{name: "optional without", path: "/oracle/either", status: 200, body: `"nobody"`},
+		{name: "optional with", path: "/oracle/either", headers: []string{"Authorization", good, "X-Auth-Type", "ucan"}, status: 200, body: me},
+		{name: "optional with garbage", path: "/oracle/either", headers: []string{"Authorization", "Bearer x", "X-Auth-Type", "ucan"}, status: 401, body: `{"message":"Invalid UCAN invocation","statusCode":401}`},
+		{name: "files", path: "/files", headers: []string{"Authorization", file}, status: 200, body: me},
+		{name: "files without", path: "/files", status: 401, demand: "Bearer"},
+		{name: "files with garbage", path: "/files", headers: []string{"Authorization", "Bearer x"}, status: 401, demand: `Bearer error="invalid_token"`},
+		{name: "files of another", path: "/files", headers: []string{"Authorization", foreign}, status: 403, demand: `Bearer error="insufficient_scope"`},
+		{name: "files by delegation header", path: "/files", headers: []string{"x-ucan-delegation", delegation}, status: 401, demand: "Bearer"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			w := get(server, test.path, test.headers...)
+			if body := strings.TrimSpace(w.Body.String()); w.Code != test.status || test.body != "" && body != test.body {
+				t.Errorf("%d %s, want %d %s", w.Code, body, test.status, test.body)
+			}
+			if got := w.Header().Get("WWW-Authenticate"); test.demand != "" && got != test.demand {
+				t.Errorf("WWW-Authenticate %q, want %q", got, test.demand)
+			}
+		})
+	}
+}
+
+func TestWrongCredentialsAreLimited(t *testing.T) {
+	t.Parallel()
+	s := identitytest.New(t)
+	server := serve(t, s, identityhttp.Limits{Failures: httpserver.NewLimiter(httpserver.LimiterConfig{Name: "failed", PerMinute: 3})})
+	known := []string{"Authorization", "Bearer " + identitytest.Invocation(t, alice, s.DID()), "X-Auth-Type", "ucan"}
+	if w := get(server, "/oracle", known...); w.Code != http.StatusOK {
+		t.Fatalf("%d %s", w.Code, w.Body)
+	}
+	for range 5 {
+		if w := get(server, "/oracle"); w.Code != http.StatusUnauthorized {
+			t.Fatalf("no credentials at all: %d", w.Code)
+		}
+	}
+	for i, want := range []int{401, 401, 401, 429, 429} {
+		w := get(server, "/oracle", "Authorization", "Bearer x", "X-Auth-Type", "ucan")
+		if w.Code != want || want == 429 && w.Header().Get("Retry-After") == "" {
+			t.Errorf("attempt %d: %d, Retry-After %q", i, w.Code, w.Header().Get("Retry-After"))
+		}
+	}
+	if w := get(server, "/oracle", known...); w.Code != http.StatusOK {
+		t.Errorf("a token that was good before: %d", w.Code)
+	}
+	if w := post(server, "/api/revocations", `{"revocation":"x"}`); w.Code != http.StatusTooManyRequests {
+		t.Errorf("a revocation from a blocked address: %d", w.Code)
+	}
+}
+
+func TestRequestsAreLimitedByPrincipal(t *testing.T) {
+	t.Parallel()
+	s := identitytest.New(t)
+	server := serve(t, s, identityhttp.Limits{Principals: httpserver.NewLimiter(httpserver.LimiterConfig{Name: "principals", PerMinute: 2})})
+	for i, want := range []int{200, 200, 429} {
+		// A fresh token is the same principal.
+		token := identitytest.Invocation(t, alice, s.DID(), identitytest.Nonce(string(rune('a'+i))))
+		if w := get(server, "/oracle", "Authorization", "Bearer "+token, "X-Auth-Type", "ucan"); w.Code != want {
+			t.Errorf("request %d: %d, want %d", i, w.Code, want)
+		}
+	}
+	bob := identitytest.Invocation(t, identitytest.Bob, s.DID())
+	if w := get(server, "/oracle", "Authorization", "Bearer "+bob, "X-Auth-Type", "ucan"); w.Code != http.StatusOK {
+		t.Errorf("somebody else: %d", w.Code)
+	}
+}
+
+func TestDocumentAndRevocation(t *testing.T) {
+	t.Parallel()
+	s := identitytest.New(t)
+	server := serve(t, s, identityhttp.Limits{})
+	var document struct{ ID string }
+	if w := get(server, "/.well-known/did.json", "Authorization", "Bearer junk"); w.Code != http.StatusOK || json.Unmarshal(w.Body.Bytes(), &document) != nil || document.ID != s.DID() {
+		t.Fatalf("%d %s", w.Code, w.Body)
+	}
+	token := identitytest.Invocation(t, alice, document.ID)
+	headers := []string{"Authorization", "Bearer " + token, "X-Auth-Type", "ucan"}
+
+	// A stream that is open when its token is revoked.
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	live := httptest.NewServer(server)
+	defer live.Close()
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, live.URL+"/oracle/stream", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	request.Header.Set(headers[0], headers[1])
+	request.Header.Set(headers[2], headers[3])
+	stream, err := live.Client().Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = stream.Body.Close() }()
+
+	revoked, err := ucan.Parse(token)
+	if err != nil {
+		t.Fatal(err)
+	}
+	signed, err := ucan.Issue(alice.Signer, ucan.Statement{
+		Audience: did.DID(s.DID()), Expires: time.Now().Add(time.Minute), Proofs: []*ucan.Token{revoked},
+		Capabilities: []ucan.Capability{ucan.NewRevocation(did.DID(alice.DID), revoked)},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if w := post(server, "/api/revocations", `{"revocation":"`+signed.Encode()+`"}`); w.Code != http.StatusOK || !strings.Contains(w.Body.String(), revoked.CID()) {
+		t.Fatalf("%d %s", w.Code, w.Body)
+	}
+	if _, err := io.ReadAll(stream.Body); ctx.Err() != nil {
+		t.Errorf("the stream did not end: %v", err)
+	}
+	if w := get(server, "/oracle", headers...); w.Code != http.StatusUnauthorized {
+		t.Errorf("revoked token: %d", w.Code)
+	}
+	if w := post(server, "/api/revocations/check", `{"cids":["`+revoked.CID()+`","bafyother"]}`); strings.TrimSpace(w.Body.String()) != `{"revoked":["`+revoked.CID()+`"]}` {
+		t.Errorf("check: %d %s", w.Code, w.Body)
+	}
+	for path, body := range map[string]string{
+		"/api/revocations":       `{"other":1}`,
+		"/api/revocations/check": `{"cids":["` + strings.Repeat(`a","`, 40) + `"]}`,
+	} {
+		if w := post(server, path, body); w.Code != http.StatusBadRequest {
+			t.Errorf("%s %s: %d", path, body, w.Code)
+		}
+	}
+}

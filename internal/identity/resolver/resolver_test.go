@@ -1,0 +1,191 @@
+package resolver_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/castalia-org/castalia/internal/identity/resolver"
+	"github.com/castalia-org/castalia/internal/protocol/did"
+)
+
+const keyText = "z6Mkupw5FqjX2ob5Q8bNEnNvCPchkDhEhTmPoRZVcYWeVXZo"
+
+func document(id string) string {
+	return fmt.Sprintf(`{"id":%q,"controller":"did:ixo:ixo1boss","verificationMethod":[{"type":"Ed25519VerificationKey2020","publicKeyMultibase":%q}]}`, id, keyText)
+}
+
+func open(t *testing.T, cfg resolver.Config) *resolver.Resolver {
+	t.Helper()
+	r, err := resolver.New(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// webDID is the did:web of a test server, with a path.
+func webDID(s *httptest.Server, path string) did.DID {
+	return did.DID("did:web:" + strings.ReplaceAll(strings.TrimPrefix(s.URL, "http://"), ":", "%3A") + path)
+}
+
+func TestWeb(t *testing.T) {
+	t.Parallel()
+	var asked atomic.Int32
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asked.Add(1)
+		self := "did:web:" + strings.ReplaceAll(r.Host, ":", "%3A")
+		switch r.URL.Path {
+		case "/.well-known/did.json":
+			_, _ = w.Write([]byte(document(self)))
+		case "/a/b/did.json":
+			_, _ = w.Write([]byte(document(self + ":a:b")))
+		case "/lies/did.json":
+			_, _ = w.Write([]byte(document("did:web:victim.test")))
+		case "/moved/did.json":
+			http.Redirect(w, r, "/.well-known/did.json", http.StatusFound)
+		case "/long/did.json":
+			_, _ = w.Write([]byte(strings.Repeat(" ", did.MaxDocument) + document(self+":long")))
+		default:
+			http.NotFound(w, r)
+		}
+	}))
+	defer server.Close()
+	r := open(t, resolver.Config{AllowPrivate: true})
+	for _, path := range []string{"", ":a:b"} {
+		keys, err := r.Keys(t.Context(), webDID(server, path))
+		if err != nil || len(keys) != 1 || keys[0].DID() != "did:key:"+keyText {
+			t.Errorf("%q: %v, %v", path, keys, err)
+		}
+	}
+	for _, path := range []string{":lies", ":moved", ":long", ":gone", ":..", ":a%2Fb"} {
+		if keys, err := r.Keys(t.Context(), webDID(server, path)); err == nil {
+			t.Errorf("%q: %v", path, keys)
+		}
+	}
+	before := asked.Load()
+	for range 10 {
+		if _, err := r.Controllers(t.Context(), webDID(server, "")); err != nil {
+			t.Error(err)
+		}
+		if _, err := r.Keys(t.Context(), webDID(server, ":gone")); err == nil {
+			t.Error("a failure is not remembered")
+		}
+	}
+	if asked.Load() != before {
+		t.Errorf("%d questions instead of remembered answers", asked.Load()-before)
+	}
+}
+
+func TestWebNeverGoesInside(t *testing.T) {
+	t.Parallel()
+	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("a private address was reached") }))
+	defer server.Close()
+	r := open(t, resolver.Config{})
+	_, err := r.Keys(t.Context(), webDID(server, ""))
+	if !errors.Is(err, resolver.ErrPrivate) {
+		t.Errorf("got %v", err)
+	}
+	// A name that leads inside is caught as well, after it was looked up.
+	local := did.DID("did:web:localhost%3A" + server.URL[strings.LastIndex(server.URL, ":")+1:])
+	if _, err := r.Keys(t.Context(), local); !errors.Is(err, resolver.ErrPrivate) {
+		t.Errorf("by name: %v", err)
+	}
+}
+
+func TestPublic(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]bool{
+		"8.8.8.8": true, "2606:4700::1111": true,
+		"127.0.0.1": false, "10.1.2.3": false, "172.16.0.1": false, "192.168.1.1": false, "169.254.169.254": false, "100.64.0.1": false,
+		"0.0.0.0": false, "224.0.0.1": false, "255.255.255.255": false, "198.18.0.1": false, "192.0.2.1": false,
+		"::1": false, "::": false, "fe80::1": false, "fc00::1": false, "::ffff:10.0.0.1": false, "::ffff:8.8.8.8": true,
+		"64:ff9b::7f00:1": false, "2002:7f00:1::": false, "2001:db8::1": false, "ff02::1": false,
+	} {
+		if got := resolver.Public(netip.MustParseAddr(text)); got != want {
+			t.Errorf("%s: %t", text, got)
+		}
+	}
+}
+
+func TestOwnResolver(t *testing.T) {
+	t.Parallel()
+	var asked atomic.Int32
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asked.Add(1)
+		if r.URL.Path == "/graphql" {
+			var q struct {
+				Query     string
+				Variables struct{ ID string }
+			}
+			if err := json.NewDecoder(r.Body).Decode(&q); err != nil || !strings.Contains(q.Query, "iids(filter:{id:{equalTo:$id}})") {
+				t.Errorf("question %+v, %v", q, err)
+			}
+			if q.Variables.ID == "did:ixo:unknown" {
+				_, _ = w.Write([]byte(`{"data":{"iids":{"nodes":[]}}}`))
+				return
+			}
+			_, _ = fmt.Fprintf(w, `{"data":{"iids":{"nodes":[%s]}}}`, document(q.Variables.ID))
+			return
+		}
+		_, _ = w.Write([]byte(`{"didDocument":` + document(strings.TrimPrefix(r.URL.Path, "/1.0/identifiers/")) + `}`))
+	}))
+	defer server.Close()
+	for _, url := range []string{"/graphql", "/1.0/identifiers", "/1.0/identifiers/{did}"} {
+		r := open(t, resolver.Config{URL: server.URL + url})
+		controllers, err := r.Controllers(t.Context(), "did:ixo:entity:abc")
+		if err != nil || len(controllers) != 1 || controllers[0] != "did:ixo:ixo1boss" {
+			t.Errorf("%s: %v, %v", url, controllers, err)
+		}
+	}
+	r := open(t, resolver.Config{URL: server.URL + "/graphql"})
+	if _, err := r.Keys(t.Context(), "did:ixo:unknown"); err == nil {
+		t.Error("an unknown DID has keys")
+	}
+	before := asked.Load()
+	var wg sync.WaitGroup
+	for range 20 {
+		wg.Go(func() {
+			if _, err := r.Keys(t.Context(), "did:ixo:ixo1many"); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	if n := asked.Load() - before; n != 1 {
+		t.Errorf("%d questions for one DID", n)
+	}
+}
+
+func TestLookUpsEnd(t *testing.T) {
+	t.Parallel()
+	stop := make(chan struct{})
+	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		select {
+		case <-r.Context().Done():
+		case <-stop:
+		}
+	}))
+	defer server.Close()
+	defer close(stop)
+	r := open(t, resolver.Config{URL: server.URL, Timeout: 20 * time.Millisecond})
+	if _, err := r.Keys(t.Context(), "did:ixo:slow"); err == nil {
+		t.Error("no answer is an answer")
+	}
+	if _, err := open(t, resolver.Config{}).Keys(t.Context(), "did:ixo:x"); err == nil {
+		t.Error("nobody was asked, and there is an answer")
+	}
+	for _, url := range []string{"ftp://x", "x", "http://"} {
+		if _, err := resolver.New(resolver.Config{URL: url}); err == nil {
+			t.Errorf("%q is a resolver", url)
+		}
+	}
+}
