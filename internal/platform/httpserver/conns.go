@@ -161,11 +161,12 @@ func (t *connTable) victims() []*trackedConn {
 const lastWait = 500 * time.Millisecond
 
 // drain waits until no request is being served, and closes connections that
-// wait for their client. What was hijacked is not waited for.
+// wait for their client. Those that were hijacked have the same while to say
+// goodbye in their own way.
 func (t *connTable) drain(ctx context.Context) error {
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
-	for t.sweep(time.Now().Add(-lastWait)) > 0 {
+	for goodbye := time.Now().Add(lastWait); t.sweep(time.Now(), goodbye) > 0; {
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
@@ -175,9 +176,9 @@ func (t *connTable) drain(ctx context.Context) error {
 	return nil
 }
 
-// sweep closes connections that have waited since before the given time, and
-// reports how many are left to wait for.
-func (t *connTable) sweep(before time.Time) (left int) {
+// sweep closes connections that have waited for too long, and reports how many
+// are left to wait for.
+func (t *connTable) sweep(now, goodbye time.Time) (left int) {
 	t.mu.Lock()
 	var quiet []*trackedConn
 	for c := range t.all {
@@ -185,7 +186,10 @@ func (t *connTable) sweep(before time.Time) (left int) {
 		case c.busy.Load():
 			left++
 		case c.hijacked.Load():
-		case c.since.Load() < before.UnixNano():
+			if now.Before(goodbye) {
+				left++
+			}
+		case c.since.Load() < now.Add(-lastWait).UnixNano():
 			quiet = append(quiet, c)
 		default:
 			left++

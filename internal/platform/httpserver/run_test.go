@@ -419,6 +419,39 @@ func TestBodyLimits(t *testing.T) {
 	}
 }
 
+// A hijacked connection outlives its handler, and may say goodbye.
+func TestHijackedConnectionsSayGoodbye(t *testing.T) {
+	t.Parallel()
+	s := start(t, httpserver.Config{}, httpserver.Surface{Name: "a", Routes: []httpserver.Route{
+		get("/raw", func(w http.ResponseWriter, r *http.Request) error {
+			conn, _, err := w.(http.Hijacker).Hijack()
+			if err != nil {
+				return err
+			}
+			draining := httpserver.Draining(r.Context())
+			go func() {
+				_, _ = io.WriteString(conn, "hello ")
+				<-draining
+				_, _ = io.WriteString(conn, "goodbye")
+				_ = conn.Close()
+			}()
+			return nil
+		}),
+	}})
+	c := s.dial(t)
+	_, _ = io.WriteString(c, "GET /raw HTTP/1.1\r\nHost: x\r\n\r\n")
+	if _, err := io.ReadFull(c, make([]byte, len("hello "))); err != nil {
+		t.Fatal(err)
+	}
+	s.stop()
+	if data, err := io.ReadAll(c); string(data) != "goodbye" || err != nil {
+		t.Errorf("got %q %v", data, err)
+	}
+	if err := s.wait(); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestHijack(t *testing.T) {
 	t.Parallel()
 	s := start(t, httpserver.Config{}, httpserver.Surface{Name: "a", Routes: []httpserver.Route{
