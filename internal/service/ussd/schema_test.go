@@ -1,0 +1,66 @@
+package ussd_test
+
+import (
+	"encoding/json"
+	"maps"
+	"os"
+	"slices"
+	"testing"
+
+	"github.com/goccy/go-yaml"
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/jsonschema-go/jsonschema"
+
+	"github.com/castalia-org/castalia/internal/service/ussd"
+	"github.com/castalia-org/castalia/internal/service/ussd/ussdmenu"
+)
+
+// The schema for editors accepts the built-in menu, knows what the program
+// knows, and refuses what the program refuses.
+func TestTheEditorsSchemaAgreesWithTheProgram(t *testing.T) {
+	t.Parallel()
+	raw, err := os.ReadFile("../../../spec/ussd-menu.schema.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var schema jsonschema.Schema
+	if err := json.Unmarshal(raw, &schema); err != nil {
+		t.Fatal(err)
+	}
+	resolved, err := schema.Resolve(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	menu := func() map[string]any {
+		text, err := yaml.YAMLToJSON(ussd.DefaultMenuSource())
+		if err != nil {
+			t.Fatal(err)
+		}
+		var v map[string]any
+		if err := json.Unmarshal(text, &v); err != nil {
+			t.Fatal(err)
+		}
+		return v
+	}
+	if err := resolved.Validate(menu()); err != nil {
+		t.Errorf("the built-in menu: %v", err)
+	}
+	broken := menu()
+	broken["screens"].(map[string]any)["preMenu"].(map[string]any)["exits"] = true
+	if resolved.Validate(broken) == nil {
+		t.Error("an unknown field passes")
+	}
+	names := func(values []any) (out []string) {
+		for _, v := range values {
+			out = append(out, v.(string))
+		}
+		slices.Sort(out)
+		return out
+	}
+	if diff := cmp.Diff(slices.Sorted(maps.Keys(ussd.ActionSpecs())), names(schema.Defs["action"].Properties["run"].Enum)); diff != "" {
+		t.Errorf("actions: %s", diff)
+	}
+	if diff := cmp.Diff(slices.Sorted(slices.Values(ussdmenu.Kinds())), names(schema.Defs["input"].Properties["kind"].Enum)); diff != "" {
+		t.Errorf("kinds: %s", diff)
+	}
+}
