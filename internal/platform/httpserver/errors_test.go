@@ -111,9 +111,35 @@ func TestCausesAreLoggedOnce(t *testing.T) {
 			t.Errorf("the log has %q in it: %s", secret, got)
 		}
 	}
+	do(t, s, "GET", "/sharing/b1946ac92492d2347c6235b4d26111841234")
+	if got := log.String(); !strings.Contains(got, "path=/sharing/b194…") || strings.Contains(got, "92492d23") {
+		t.Errorf("a path without a route is logged as %s", got)
+	}
 	for _, part := range []string{"route=/share/{secret}", "path=/share/b194…", "status=404", "method=GET"} {
 		if !strings.Contains(got, part) {
 			t.Errorf("the log lacks %q: %s", part, got)
 		}
+	}
+}
+
+type teapot struct{ error }
+
+// A surface's table sees the error that the handler returned, not what the
+// server made of it.
+func TestSurfacesSeeTheirOwnErrors(t *testing.T) {
+	t.Parallel()
+	s := newServer(t, httpserver.Config{}, httpserver.Surface{
+		Name: "a",
+		Errors: func(w http.ResponseWriter, _ *http.Request, err error) {
+			if _, ok := errors.AsType[teapot](err); ok {
+				w.WriteHeader(http.StatusTeapot)
+			}
+		},
+		Routes: []httpserver.Route{get("/tea", func(http.ResponseWriter, *http.Request) error {
+			return fmt.Errorf("brew: %w", teapot{errors.New("short and stout")})
+		})},
+	})
+	if a := do(t, s, "GET", "/tea"); a.StatusCode != http.StatusTeapot {
+		t.Errorf("got %d", a.StatusCode)
 	}
 }

@@ -147,10 +147,9 @@ func (s *Server) Mount(given Surface) error {
 		}
 	}
 	if d := given.Dynamic; d != nil {
-		if d.Route.Pattern == "" {
-			d.Route.Pattern = "(" + given.Name + ")"
-		}
-		m, err := s.prepareRoute(sf, d.Route)
+		route := d.Route
+		route.Pattern = cmp.Or(route.Pattern, "("+given.Name+")")
+		m, err := s.prepareRoute(sf, route)
 		if err != nil {
 			return fmt.Errorf("mount %s: dynamic route: %w", given.Name, err)
 		}
@@ -337,23 +336,19 @@ func (s *Server) finish(x *exchange, r *http.Request, err error) {
 
 // fail logs what must not be shown and lets the surface write what may.
 func (s *Server) fail(x *exchange, r *http.Request, err error) {
-	e := fault.From(err)
+	e, shown := fault.From(err), err
 	if e.Kind == fault.Internal && e != errPanicked {
 		// A handler that could not read or write may not know why.
 		switch {
 		case x.trouble != nil:
-			e = x.trouble
+			e, shown = x.trouble, x.trouble
 		case errors.Is(r.Context().Err(), context.Canceled):
-			e = errGone
+			e, shown = errGone, errGone
 		}
 	}
 	if e != errPanicked {
-		level := slog.LevelDebug
-		if Status(e.Kind) >= http.StatusInternalServerError {
-			level = slog.LevelError
-		}
-		s.cfg.Logger.LogAttrs(r.Context(), level, "request failed", slog.String("request_id", x.id), slog.String("route", x.label()),
-			slog.String("kind", e.Kind.String()), slog.Any("error", err))
+		s.cfg.Logger.LogAttrs(r.Context(), severity(e.Kind), "request failed", slog.String("request_id", x.id),
+			slog.String("route", x.label()), slog.String("kind", e.Kind.String()), slog.Any("error", err))
 	}
 	if x.hijacked {
 		return
@@ -365,7 +360,20 @@ func (s *Server) fail(x *exchange, r *http.Request, err error) {
 	if e == errSlowBody || e == errGone {
 		x.Header().Set("Connection", "close")
 	}
-	x.mounted.surface.Errors(&x.response, r, e)
+	x.mounted.surface.Errors(&x.response, r, shown)
+}
+
+// severity is how much a failure concerns the operator: what is wrong with us,
+// then what we lean on, then what clients do.
+func severity(kind fault.Kind) slog.Level {
+	switch kind {
+	case fault.Internal, fault.StorageFull:
+		return slog.LevelError
+	case fault.Unavailable, fault.Timeout:
+		return slog.LevelWarn
+	default:
+		return slog.LevelDebug
+	}
 }
 
 // traceAttr is empty, and not logged, when the request is not traced.
@@ -387,27 +395,42 @@ func (x *exchange) label() string {
 }
 
 // maskedPath is the path with every variable cut short: enough to follow one
-// request, too little to use what a path may carry.
+// request, too little to use what a path may carry. Where no route says which
+// segments vary, the long ones are cut.
 func (x *exchange) maskedPath(r *http.Request) string {
-	if x.mounted.handler == nil || x.mounted.route.Pattern == "" {
-		return telemetry.Redact(shownPath(r))
-	}
-	if len(x.mounted.names) == 0 {
+	fixed := x.mounted.handler != nil && x.mounted != x.mounted.surface.dynamic
+	if fixed && len(x.mounted.names) == 0 {
 		return x.mounted.route.Pattern
+	}
+	path := shownPath(r)
+	if fixed {
+		path = x.mounted.route.Pattern
 	}
 	var b strings.Builder
 	v := 0
-	for seg := range strings.SplitSeq(x.mounted.route.Pattern[1:], "/") {
+	for seg := range strings.SplitSeq(strings.TrimPrefix(path, "/"), "/") {
 		b.WriteByte('/')
-		if seg == "" || seg[0] != '{' {
+		switch {
+		case fixed && strings.HasPrefix(seg, "{"):
+			b.WriteString(beginning(x.lookup.vars[v], 12, "…"))
+			v++
+		case fixed:
 			b.WriteString(seg)
-			continue
+		default:
+			b.WriteString(beginning(seg, 32, seg))
 		}
-		if value := x.lookup.vars[v]; len(value) > 12 {
-			b.WriteString(value[:4])
-		}
-		b.WriteString("…")
-		v++
 	}
-	return b.String()
+	if fixed {
+		return b.String()
+	}
+	return telemetry.Redact(b.String())
+}
+
+// beginning is the first characters of a value longer than most; a shorter one
+// is shown as otherwise.
+func beginning(value string, most int, otherwise string) string {
+	if len(value) > most {
+		return strings.ToValidUTF8(value[:4], "") + "…"
+	}
+	return otherwise
 }
