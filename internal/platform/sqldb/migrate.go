@@ -46,6 +46,9 @@ type Migration struct {
 	text string
 }
 
+// Sum returns the checksum of the migration's text.
+func (m Migration) Sum() string { return m.sum }
+
 //go:embed migrations/*.sql
 var platformFiles embed.FS
 

@@ -1,0 +1,204 @@
+package archive
+
+import (
+	"archive/tar"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/castalia-org/castalia/internal/platform/blob"
+)
+
+var (
+	// errCut says that the stream is not all there or not what was written.
+	errCut = errors.New("the archive is cut off or damaged")
+	// errEnd says that it was, and is over.
+	errEnd = errors.New("end of archive")
+)
+
+// reader walks an archive and keeps its sum.
+type reader struct {
+	tar     *tar.Reader
+	sum     hash.Hash
+	entries int
+}
+
+// next returns the next entry, or errEnd after an end that fits.
+func (r *reader) next() (name string, size int64, body io.Reader, err error) {
+	header, err := r.tar.Next()
+	if err != nil {
+		return "", 0, nil, fmt.Errorf("%w: %w", errCut, err)
+	}
+	if header.Typeflag != tar.TypeReg {
+		return "", 0, nil, fmt.Errorf("entry %q is no plain file", header.Name)
+	}
+	if header.Name == endName {
+		return "", 0, nil, r.finish(header.Size)
+	}
+	addName(r.sum, header.Name, header.Size)
+	r.entries++
+	return header.Name, header.Size, io.TeeReader(r.tar, r.sum), nil
+}
+
+func (r *reader) finish(size int64) error {
+	text, err := small(r.tar, size)
+	if err != nil {
+		return err
+	}
+	var e end
+	if err := json.Unmarshal(text, &e); err != nil {
+		return fmt.Errorf("%w: %w", errCut, err)
+	}
+	if e.Entries != r.entries || e.SHA256 != hex.EncodeToString(r.sum.Sum(nil)) {
+		return fmt.Errorf("%w: the sum does not fit", errCut)
+	}
+	return errEnd
+}
+
+func small(body io.Reader, size int64) ([]byte, error) { return bounded(body, size, maxSmall) }
+
+func bounded(body io.Reader, size, most int64) ([]byte, error) {
+	if size > most {
+		return nil, fmt.Errorf("an entry of %d bytes is too large", size)
+	}
+	text, err := io.ReadAll(io.LimitReader(body, most))
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", errCut, err)
+	}
+	return text, nil
+}
+
+func begin(from io.Reader) (*reader, Manifest, error) {
+	r := &reader{tar: tar.NewReader(from), sum: sha256.New()}
+	name, size, body, err := r.next()
+	if err != nil || name != manifestName {
+		return nil, Manifest{}, errors.Join(errors.New("this is no archive of Castalia"), err)
+	}
+	text, err := small(body, size)
+	if err != nil {
+		return nil, Manifest{}, err
+	}
+	var m Manifest
+	if err := json.Unmarshal(text, &m); err != nil {
+		return nil, Manifest{}, fmt.Errorf("read manifest: %w", err)
+	}
+	if m.Format != format {
+		return nil, Manifest{}, fmt.Errorf("the archive has format %d, this program reads %d", m.Format, format)
+	}
+	return r, m, nil
+}
+
+// Verify reads an archive to its end and reports whether it is whole.
+func Verify(from io.Reader) (Manifest, error) {
+	r, m, err := begin(from)
+	if err != nil {
+		return Manifest{}, err
+	}
+	for {
+		_, _, body, err := r.next()
+		if errors.Is(err, errEnd) {
+			return m, nil
+		}
+		if err != nil {
+			return Manifest{}, err
+		}
+		if _, err := io.Copy(io.Discard, body); err != nil {
+			return Manifest{}, fmt.Errorf("%w: %w", errCut, err)
+		}
+	}
+}
+
+// Read fills an empty, migrated place from an archive that a program with the
+// same schema made. When it fails the place is half full: throw it away. Verify
+// the archive first where that is possible.
+func Read(ctx context.Context, from io.Reader, to Place) (Summary, error) {
+	var did Summary
+	r, m, err := begin(from)
+	if err != nil {
+		return did, err
+	}
+	if err := fits(ctx, m, to); err != nil {
+		return did, err
+	}
+	for {
+		name, size, body, err := r.next()
+		if errors.Is(err, errEnd) {
+			return did, nil
+		}
+		if err != nil {
+			return did, err
+		}
+		if err := to.take(ctx, name, size, body, &did); err != nil {
+			return did, fmt.Errorf("restore %s: %w", name, err)
+		}
+	}
+}
+
+// fits refuses a place that is not empty or has other tables.
+func fits(ctx context.Context, m Manifest, to Place) error {
+	schema, err := schemaOf(ctx, to)
+	if err != nil {
+		return err
+	}
+	if !slices.Equal(schema, m.Schema) {
+		return fmt.Errorf("the archive was made by %s with other tables: restore it with that program, then upgrade", m.Program)
+	}
+	empty, err := to.DB.Empty(ctx)
+	if err != nil {
+		return err
+	}
+	if !empty {
+		return errors.New("the database is not empty: an archive is restored into an empty place only")
+	}
+	for _, err := range to.Blobs.List(ctx, "") {
+		if err != nil {
+			return fmt.Errorf("list objects: %w", err)
+		}
+		return errors.New("the object store is not empty: an archive is restored into an empty place only")
+	}
+	return nil
+}
+
+var keyName = regexp.MustCompile(`^[A-Z][A-Z0-9_]{0,63}$`)
+
+func (p Place) take(ctx context.Context, name string, size int64, body io.Reader, did *Summary) error {
+	did.Bytes += size
+	if key, ok := trim(name, keyFolder); ok {
+		text, err := small(body, size)
+		switch {
+		case err != nil:
+			return err
+		case !keyName.MatchString(key):
+			return errors.New("odd name")
+		case p.PutKey == nil:
+			return errors.New("the archive holds keys, which are not kept in files here")
+		}
+		did.Keys++
+		return p.PutKey(key, text)
+	}
+	if rest, ok := trim(name, tableFolder); ok {
+		table, _, _ := strings.Cut(rest, "/")
+		piece, err := bounded(body, size, maxPiece)
+		if err != nil {
+			return err
+		}
+		did.Pieces++
+		return p.DB.Import(ctx, table, piece)
+	}
+	if key, ok := trim(name, objectFolder); ok {
+		did.Objects++
+		opt := blob.Sized(size)
+		opt.CreateOnly = true
+		_, err := p.Blobs.Put(ctx, key, body, opt)
+		return err
+	}
+	return errors.New("unknown entry")
+}
