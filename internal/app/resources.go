@@ -91,7 +91,7 @@ func openResources(ctx context.Context, opt *Options) (_ *resources, err error) 
 func (r *resources) openDatabase(ctx context.Context, s *config.Settings) error {
 	url := s.Storage.Database.Reveal()
 	if url == "" {
-		url = "sqlite:" + filepath.Join(s.Storage.Data, "castalia.db")
+		url = "sqlite:" + filepath.Join(s.Storage.Data, sqldb.FileName)
 	}
 	db, err := sqldb.Open(ctx, url, sqldb.Options{Logger: r.log})
 	if err != nil {

@@ -48,7 +48,7 @@ func loadSecrets(s *config.Settings, embedded bool, log *slog.Logger) error {
 			missing = append(missing, secret.name)
 			continue
 		}
-		file := filepath.Join(s.Storage.Data, "keys", secret.name)
+		file := keyFile(s, secret.name)
 		key, made, err := readOrMakeKey(file)
 		if err != nil {
 			return fmt.Errorf("%s: %w", secret.name, err)

@@ -16,6 +16,8 @@ func commands() []command {
 		configCommand(),
 		migrateCommand(),
 		doctorCommand(),
+		backupCommand(),
+		restoreCommand(),
 		versionCommand(),
 	}
 }

@@ -16,6 +16,9 @@ import (
 	"github.com/castalia-org/castalia/internal/platform/fault"
 )
 
+// FileName is the database's name in the data folder.
+const FileName = "castalia.db"
+
 // sqliteEngine is the embedded database: one file in WAL mode, one writing
 // connection, a pool of reading ones.
 type sqliteEngine struct {

@@ -44,6 +44,10 @@ func New(dir string) (*Store, error) {
 	return &Store{dir}, nil
 }
 
+// Beside opens a folder that another process may be using, to read from it: what
+// that process is writing is left alone.
+func Beside(dir string) *Store { return &Store{dir} }
+
 // Put implements blob.Store.
 func (s *Store) Put(ctx context.Context, key string, body io.Reader, opt blob.PutOptions) (blob.Info, error) {
 	if err := blob.CheckKey(key); err != nil {
