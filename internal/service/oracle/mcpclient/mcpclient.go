@@ -1,0 +1,303 @@
+// Package mcpclient lets the oracle use the tools of MCP servers over
+// streamable HTTP.
+//
+// It promises that a server which is slow or away costs a turn a few seconds
+// and its own tools, nothing else; that a protected tool runs only with the
+// user's own single-use invocation for that very tool, which is used up before
+// the call is made; and that a user's credentials never reach a server: only the
+// headers that the operator configured do. What servers say of their own tools
+// (read only, idempotent) is not believed, so none is run twice.
+package mcpclient
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/castalia-org/castalia/internal/identity"
+	"github.com/castalia-org/castalia/internal/platform/fault"
+	"github.com/castalia-org/castalia/internal/service/oracle/agent"
+	"github.com/castalia-org/castalia/internal/service/oracle/outbound"
+	"github.com/castalia-org/castalia/internal/service/oracle/turn"
+	"github.com/castalia-org/castalia/plugin"
+)
+
+// Invocations checks and uses up what users sent for protected tools:
+// identity.Service.
+type Invocations interface {
+	UseInvocation(ctx context.Context, caller identity.Principal, server, tool, token string) error
+}
+
+// Config tunes an Engine. The zero value is what production uses.
+type Config struct {
+	// ListTimeout bounds finding out what a server offers: 5s.
+	ListTimeout time.Duration
+	// CallTimeout bounds one call of a server that sets no time itself: 60s.
+	CallTimeout time.Duration
+	// Fresh is how long a list of tools is believed: 5 min.
+	Fresh   time.Duration
+	Version string
+	// Transport, when set, serves every server; for servers in this process.
+	Transport http.RoundTripper
+}
+
+// Engine connects to MCP servers.
+type Engine struct {
+	invocations Invocations
+	log         *slog.Logger
+	cfg         Config
+
+	mu    sync.Mutex
+	lists map[[32]byte]listed
+}
+
+type listed struct {
+	tools []*mcp.Tool
+	until time.Time
+}
+
+var _ turn.MCP = (*Engine)(nil)
+
+// New makes an engine.
+func New(invocations Invocations, log *slog.Logger, cfg Config) *Engine {
+	set := func(d *time.Duration, v time.Duration) {
+		if *d == 0 {
+			*d = v
+		}
+	}
+	set(&cfg.ListTimeout, 5*time.Second)
+	set(&cfg.CallTimeout, time.Minute)
+	set(&cfg.Fresh, 5*time.Minute)
+	if log == nil {
+		log = slog.New(slog.DiscardHandler)
+	}
+	return &Engine{invocations: invocations, log: log, cfg: cfg, lists: map[[32]byte]listed{}}
+}
+
+// Tools lists the tools of the servers: see turn.MCP.
+func (e *Engine) Tools(ctx context.Context, servers []plugin.MCPServer, u turn.MCPUser) ([]agent.Tool, func()) {
+	lines := make([]*line, len(servers))
+	found := make([][]agent.Tool, len(servers))
+	var all sync.WaitGroup
+	for i, s := range servers {
+		lines[i] = &line{engine: e, server: s}
+		all.Go(func() {
+			tools, err := lines[i].list(ctx)
+			if err != nil {
+				e.log.Warn("an MCP server does not answer; its tools are left out", slog.String("server", s.Name), slog.Any("error", err))
+				return
+			}
+			for _, t := range tools {
+				found[i] = append(found[i], e.tool(lines[i], t, u))
+			}
+		})
+	}
+	all.Wait()
+	return slices.Concat(found...), func() {
+		for _, l := range lines {
+			l.close()
+		}
+	}
+}
+
+// tool is a server's tool as the agent sees it.
+func (e *Engine) tool(l *line, t *mcp.Tool, u turn.MCPUser) agent.Tool {
+	schema, err := json.Marshal(t.InputSchema)
+	if err != nil {
+		schema = nil
+	}
+	limit := l.server.Timeout
+	if limit == 0 {
+		limit = e.cfg.CallTimeout
+	}
+	name := l.server.Name + "__" + t.Name
+	return agent.Tool{Tool: plugin.Tool{
+		Name: name, Description: agent.Cap(t.Description, 2000), Schema: schema, Timeout: limit,
+		Run: func(ctx context.Context, _ *plugin.Runtime, args json.RawMessage) (plugin.Result, error) {
+			if l.server.Protected {
+				if err := e.permit(ctx, l.server.Name, t.Name, name, u); err != nil {
+					return plugin.Result{}, err
+				}
+			}
+			return l.call(ctx, t.Name, args)
+		},
+	}}
+}
+
+// permit uses up the user's invocation for one call.
+func (e *Engine) permit(ctx context.Context, server, tool, name string, u turn.MCPUser) error {
+	token := u.Invocations[name]
+	if token == "" {
+		return plugin.Errorf(http.StatusForbidden, "The tool %s is protected: it needs the user's own invocation (mcpInvocations) for each call. "+
+			"Ask the user to allow it and to send the message again.", name)
+	}
+	if e.invocations == nil {
+		return plugin.Errorf(http.StatusForbidden, "This deployment can not check invocations.")
+	}
+	err := e.invocations.UseInvocation(ctx, identity.Principal{DID: u.DID, Root: u.DID}, server, tool, token)
+	if err == nil {
+		return nil
+	}
+	f := fault.From(err)
+	if f.Kind == fault.Internal || f.Kind == fault.Unavailable {
+		return fmt.Errorf("check invocation: %w", err)
+	}
+	return &plugin.Error{Status: http.StatusForbidden, Message: "The user's invocation for " + name + " was refused: " + f.Message, Cause: err}
+}
+
+// line is the connection of one turn to one server, made when it is needed.
+type line struct {
+	engine *Engine
+	server plugin.MCPServer
+
+	mu      sync.Mutex
+	session *mcp.ClientSession
+}
+
+// list returns the server's tools, from memory when they are fresh.
+func (l *line) list(ctx context.Context) ([]*mcp.Tool, error) {
+	e := l.engine
+	key := l.key()
+	e.mu.Lock()
+	known, ok := e.lists[key]
+	e.mu.Unlock()
+	if ok && time.Now().Before(known.until) {
+		return known.tools, nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, e.cfg.ListTimeout)
+	defer cancel()
+	session, err := l.connect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var tools []*mcp.Tool
+	for t, err := range session.Tools(ctx, nil) {
+		if err != nil {
+			return nil, fmt.Errorf("list tools: %w", err)
+		}
+		if tools = append(tools, t); len(tools) == 256 {
+			break
+		}
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if len(e.lists) > 1000 {
+		clear(e.lists)
+	}
+	e.lists[key] = listed{tools: tools, until: time.Now().Add(e.cfg.Fresh)}
+	return tools, nil
+}
+
+// key tells servers apart by address and by what they are told.
+func (l *line) key() [32]byte {
+	h := sha256.New()
+	_, _ = fmt.Fprintf(h, "%s\x00", l.server.URL)
+	for _, name := range slices.Sorted(maps.Keys(l.server.Headers)) {
+		_, _ = fmt.Fprintf(h, "%s\x00%s\x00", name, l.server.Headers[name])
+	}
+	return [32]byte(h.Sum(nil))
+}
+
+func (l *line) connect(ctx context.Context) (*mcp.ClientSession, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.session != nil {
+		return l.session, nil
+	}
+	client := outbound.Client(outbound.Config{AllowPrivate: l.server.AllowPrivate, MaxRedirects: 3})
+	transport := client.Transport
+	if l.engine.cfg.Transport != nil {
+		transport = l.engine.cfg.Transport
+	}
+	client.Transport = withHeaders{next: transport, headers: l.server.Headers}
+	c := mcp.NewClient(&mcp.Implementation{Name: "castalia", Version: l.engine.cfg.Version}, &mcp.ClientOptions{Capabilities: &mcp.ClientCapabilities{}})
+	session, err := c.Connect(ctx, &mcp.StreamableClientTransport{
+		Endpoint: l.server.URL, HTTPClient: client, MaxRetries: -1, DisableStandaloneSSE: true,
+	}, nil)
+	if err != nil {
+		return nil, fmt.Errorf("connect: %w", err)
+	}
+	l.session = session
+	return session, nil
+}
+
+func (l *line) close() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.session != nil {
+		_ = l.session.Close()
+		l.session = nil
+	}
+}
+
+// call runs a tool. What the server reports as an error is told to the model.
+func (l *line) call(ctx context.Context, tool string, args json.RawMessage) (plugin.Result, error) {
+	session, err := l.connect(ctx)
+	if err != nil {
+		return plugin.Result{}, plugin.Errorf(http.StatusBadGateway, "The MCP server %s does not answer.", l.server.Name)
+	}
+	result, err := session.CallTool(ctx, &mcp.CallToolParams{Name: tool, Arguments: args})
+	if err != nil {
+		if errors.Is(err, context.DeadlineExceeded) {
+			return plugin.Result{}, err
+		}
+		l.close() // the next call connects anew
+		return plugin.Result{}, fmt.Errorf("call %s: %w", tool, err)
+	}
+	text := textOf(result)
+	if result.IsError {
+		return plugin.Result{}, plugin.Errorf(http.StatusUnprocessableEntity, "%s", agent.Cap(text, 4<<10))
+	}
+	return plugin.Text(text), nil
+}
+
+// textOf is what a model can read of a result.
+func textOf(r *mcp.CallToolResult) string {
+	var parts []string
+	for _, c := range r.Content {
+		switch c := c.(type) {
+		case *mcp.TextContent:
+			parts = append(parts, c.Text)
+		case *mcp.ResourceLink:
+			parts = append(parts, "["+c.Name+"]("+c.URI+")")
+		case *mcp.EmbeddedResource:
+			if c.Resource != nil {
+				parts = append(parts, c.Resource.Text)
+			}
+		default:
+			parts = append(parts, "[something that is not text]")
+		}
+	}
+	if len(parts) == 0 && r.StructuredContent != nil {
+		if data, err := json.Marshal(r.StructuredContent); err == nil {
+			return string(data)
+		}
+	}
+	return strings.Join(parts, "\n")
+}
+
+// withHeaders adds the operator's headers.
+type withHeaders struct {
+	next    http.RoundTripper
+	headers map[string]string
+}
+
+// RoundTrip sends the request with the headers.
+func (w withHeaders) RoundTrip(r *http.Request) (*http.Response, error) {
+	r = r.Clone(r.Context())
+	for name, value := range w.headers {
+		r.Header.Set(name, value)
+	}
+	return w.next.RoundTrip(r)
+}
