@@ -5,12 +5,15 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 
 	"github.com/castalia-org/castalia/docs"
 	"github.com/castalia-org/castalia/internal/identity"
 	"github.com/castalia-org/castalia/internal/platform/httpserver"
 	"github.com/castalia-org/castalia/internal/service/oracle"
+	"github.com/castalia-org/castalia/internal/service/oracle/attachments"
+	"github.com/castalia-org/castalia/internal/service/oracle/mcpclient"
 	"github.com/castalia-org/castalia/internal/service/oracle/model"
 	"github.com/castalia-org/castalia/internal/service/oracle/model/anthropic"
 	"github.com/castalia-org/castalia/internal/service/oracle/model/guide"
@@ -39,6 +42,12 @@ func (a *App) buildOracle(ctx context.Context) (part, error) {
 	for name, value := range a.opt.Settings.Plugins.Features {
 		features[name] = registry.Feature(value)
 	}
+	access, err := oraclekit.NewAccess(a.identity, oraclekit.Surfaces{
+		FilesMCP: a.surface("filestore", "/mcp"), Query: a.surface("query", ""),
+	})
+	if err != nil {
+		return part{}, err
+	}
 	var gateway *oraclesocket.Gateway
 	o, err := oraclekit.New(oraclekit.Deps{
 		DB: a.res.db, Bus: a.res.bus, Leases: a.res.leases, Identity: a.identity, Provider: provider,
@@ -53,7 +62,10 @@ func (a *App) buildOracle(ctx context.Context) (part, error) {
 			})
 			return gateway, gateway, nil
 		},
-		Access:       oraclekit.Access{Identity: a.identity},
+		Attachments: attachments.New(attachments.Config{
+			HomeServer: a.opt.Settings.Oracle.MatrixHomeserver.Reveal(), AllowPrivate: a.opt.Settings.Oracle.MatrixPrivate, Log: a.opt.Log,
+		}),
+		Access: access, MCP: mcpclient.New(a.identity, a.opt.Log, mcpclient.Config{Version: a.opt.Version}),
 		Authenticate: a.authenticated(identity.Oracle), CORS: a.openCORS(), Public: public,
 		Run: run.Config{Node: a.res.node}, Log: a.opt.Log,
 	})
@@ -73,6 +85,22 @@ func (a *App) buildOracle(ctx context.Context) (part, error) {
 		workers:  workers,
 		stop:     func() error { end(); return nil },
 	}, nil
+}
+
+// surface finds what another service of this node serves: its surface with a
+// route at the path, or its first one. Nil when the node does not have it.
+func (a *App) surface(service, path string) *httpserver.Surface {
+	for _, p := range a.parts {
+		if p.name != service {
+			continue
+		}
+		for _, s := range p.surfaces {
+			if path == "" || slices.ContainsFunc(s.Routes, func(r httpserver.Route) bool { return r.Pattern == path }) {
+				return &s
+			}
+		}
+	}
+	return nil
 }
 
 // modelProvider is where answers come from.

@@ -115,6 +115,8 @@ type Carried struct {
 	Delegation string
 	// Invocations are the request's mcpInvocations.
 	Invocations map[string]string
+	// Attachments are the message's, with the keys of encrypted ones.
+	Attachments []Attachment
 	// AskDelegation says that the user should be asked to authorise the oracle.
 	AskDelegation bool
 }

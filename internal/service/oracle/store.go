@@ -34,6 +34,8 @@ type Store interface {
 	SetSummary(ctx context.Context, id, summary string, through int64) error
 	// SetLoaded remembers the capabilities that the agent loaded.
 	SetLoaded(ctx context.Context, id string, names []string) error
+	// SetAttachments remembers what was read from a message's files.
+	SetAttachments(ctx context.Context, sessionID, messageID string, files []Attachment) error
 	// Messages returns the transcript in the order of turns, after turn afterTurn.
 	Messages(ctx context.Context, owner, sessionID string, afterTurn int64) ([]Message, error)
 	// Page returns some turns of the transcript.

@@ -111,6 +111,13 @@ func (e *Engine) Tools(ctx context.Context, servers []plugin.MCPServer, u turn.M
 	}
 }
 
+// Call runs one tool of one server without a turn.
+func (e *Engine) Call(ctx context.Context, s plugin.MCPServer, tool string, args json.RawMessage) (plugin.Result, error) {
+	l := &line{engine: e, server: s}
+	defer l.close()
+	return l.call(ctx, tool, args)
+}
+
 // tool is a server's tool as the agent sees it.
 func (e *Engine) tool(l *line, t *mcp.Tool, u turn.MCPUser) agent.Tool {
 	schema, err := json.Marshal(t.InputSchema)
@@ -163,6 +170,7 @@ type line struct {
 
 	mu      sync.Mutex
 	session *mcp.ClientSession
+	idle    func() // closes connections that nobody uses any more
 }
 
 // list returns the server's tools, from memory when they are fresh.
@@ -217,6 +225,7 @@ func (l *line) connect(ctx context.Context) (*mcp.ClientSession, error) {
 	}
 	client := outbound.Client(outbound.Config{AllowPrivate: l.server.AllowPrivate, MaxRedirects: 3})
 	transport := client.Transport
+	l.idle = closeIdle(transport)
 	if l.engine.cfg.Transport != nil {
 		transport = l.engine.cfg.Transport
 	}
@@ -238,6 +247,9 @@ func (l *line) close() {
 	if l.session != nil {
 		_ = l.session.Close()
 		l.session = nil
+	}
+	if l.idle != nil {
+		l.idle()
 	}
 }
 
@@ -300,4 +312,14 @@ func (w withHeaders) RoundTrip(r *http.Request) (*http.Response, error) {
 		r.Header.Set(name, value)
 	}
 	return w.next.RoundTrip(r)
+}
+
+// CloseIdleConnections closes what the inner transport keeps open.
+func (w withHeaders) CloseIdleConnections() { closeIdle(w.next)() }
+
+func closeIdle(t http.RoundTripper) func() {
+	if c, ok := t.(interface{ CloseIdleConnections() }); ok {
+		return c.CloseIdleConnections
+	}
+	return func() {}
 }

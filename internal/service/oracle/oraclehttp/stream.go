@@ -6,6 +6,7 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -61,6 +62,7 @@ func (a *api) send(w http.ResponseWriter, r *http.Request) error {
 		MatrixToken: r.Header.Get("X-Matrix-Access-Token"), Delegation: who.Delegation, Invocations: q.Invocations,
 		AskDelegation: a.nudges.due(r.Context(), who.DID),
 	}
+	carried.Attachments, q.Attachments = q.Attachments, withoutKeys(q.Attachments)
 	started, err := a.Turns.Start(r.Context(), run.Start{
 		Owner: who.DID, SessionID: sessionID, RequestID: requestID(r, body.RequestID), Multitask: body.Multitask, Request: q, Carried: carried,
 	})
@@ -78,6 +80,16 @@ func (a *api) send(w http.ResponseWriter, r *http.Request) error {
 		return a.stream(w, r, started.Reader)
 	}
 	return a.reply(w, r, started, body.ReturnAllMessages)
+}
+
+// withoutKeys is attachments as they are stored: the keys of encrypted files
+// are credentials.
+func withoutKeys(files []oracle.Attachment) []oracle.Attachment {
+	out := slices.Clone(files)
+	for i := range out {
+		out[i].File = nil
+	}
+	return out
 }
 
 // requestID is the id of the turn: the body's, else the request's own.

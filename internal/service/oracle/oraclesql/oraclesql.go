@@ -213,6 +213,16 @@ func (st *Store) SetLoaded(ctx context.Context, id string, names []string) error
 	return err
 }
 
+// SetAttachments remembers what was read from a message's files.
+func (st *Store) SetAttachments(ctx context.Context, sessionID, messageID string, files []oracle.Attachment) error {
+	data, err := encode(files)
+	if err != nil {
+		return err
+	}
+	_, err = st.change(ctx, `UPDATE oracle_messages SET attachments = $1 WHERE session_id = $2 AND id = $3`, data, sessionID, messageID)
+	return err
+}
+
 func (st *Store) change(ctx context.Context, text string, args ...any) (bool, error) {
 	changed := false
 	err := st.db.Write(ctx, func(ctx context.Context, tx sqldb.Querier) error {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"time"
 
@@ -149,20 +150,25 @@ func (t *turn) history(ctx context.Context, session oracle.Session) ([]plugin.Mo
 func (t *turn) ownMessage(ctx context.Context, stored []oracle.Message) plugin.ModelMessage {
 	q := t.run.Request
 	m := plugin.ModelMessage{Role: plugin.RoleUser, Text: q.Message}
-	files := q.Attachments
+	files, read := q.Attachments, false
 	for _, s := range stored {
 		if s.ID == t.run.MessageID {
 			files = s.Attachments
+			read = slices.ContainsFunc(files, func(f oracle.Attachment) bool { return f.Text != "" || f.Note != "" })
 		}
 	}
 	if len(files) == 0 {
 		return m
 	}
-	if t.Attachments != nil {
+	if t.Attachments != nil && !read {
+		if len(t.carried.Attachments) > 0 {
+			files = t.carried.Attachments
+		}
 		room, _ := q.Metadata["editorRoomId"].(string)
 		files, m.Images = t.Attachments.Fetch(ctx, AttachmentQuery{
 			Owner: t.run.Owner, Attachments: files, HomeServer: q.HomeServer, MatrixToken: t.carried.MatrixToken, RoomID: room,
 		})
+		t.keepFiles(ctx, files)
 	}
 	m.Text += describeFiles(files)
 	if len(m.Images) > 0 && !t.model.Vision {
@@ -170,6 +176,17 @@ func (t *turn) ownMessage(ctx context.Context, stored []oracle.Message) plugin.M
 		m.Text += "\n[This model can not see pictures.]"
 	}
 	return m
+}
+
+// keepFiles remembers what was read, for later turns and other nodes.
+func (t *turn) keepFiles(ctx context.Context, files []oracle.Attachment) {
+	kept := slices.Clone(files)
+	for i := range kept {
+		kept[i].File = nil
+	}
+	if err := t.Store.SetAttachments(ctx, t.run.SessionID, t.run.MessageID, kept); err != nil {
+		t.log.Warn("what was read from attachments is not remembered", slog.Any("error", err))
+	}
 }
 
 func describeFiles(files []oracle.Attachment) string {

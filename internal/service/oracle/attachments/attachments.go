@@ -1,0 +1,340 @@
+// Package attachments reads the files that came with a message from the user's
+// Matrix homeserver.
+//
+// It promises that the user's Matrix token goes to the user's own homeserver
+// and nowhere else, over https and without following redirects to other hosts;
+// that encrypted files are checked against their hash before a byte of them is
+// used; and that sizes, times and texts are bounded. It never fails a turn: a
+// file that could not be read carries a note that says why.
+package attachments
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"maunium.net/go/mautrix"
+	"maunium.net/go/mautrix/crypto/attachment"
+	"maunium.net/go/mautrix/event"
+	"maunium.net/go/mautrix/id"
+
+	"github.com/castalia-org/castalia/internal/service/oracle"
+	"github.com/castalia-org/castalia/internal/service/oracle/agent"
+	"github.com/castalia-org/castalia/internal/service/oracle/outbound"
+	"github.com/castalia-org/castalia/internal/service/oracle/turn"
+	"github.com/castalia-org/castalia/plugin"
+)
+
+// Config tunes a Fetcher. The zero value is what production uses.
+type Config struct {
+	// HomeServer is used when the user names none; it is trusted with tokens
+	// of users of any server.
+	HomeServer string
+	// AllowPrivate lets homeservers have private addresses and plain http, for tests.
+	AllowPrivate bool
+	MaxFile      int64         // 25 MB
+	MaxTotal     int64         // 50 MB per message
+	MaxText      int           // 50,000 bytes of text per file
+	Timeout      time.Duration // 60s per file
+	Log          *slog.Logger
+}
+
+// Fetcher reads attachments.
+type Fetcher struct {
+	cfg    Config
+	client *http.Client
+}
+
+var _ turn.Attachments = (*Fetcher)(nil)
+
+// New makes a Fetcher.
+func New(cfg Config) *Fetcher {
+	if cfg.MaxFile == 0 {
+		cfg.MaxFile = 25_000_000
+	}
+	if cfg.MaxTotal == 0 {
+		cfg.MaxTotal = 50_000_000
+	}
+	if cfg.MaxText == 0 {
+		cfg.MaxText = 50_000
+	}
+	if cfg.Timeout == 0 {
+		cfg.Timeout = time.Minute
+	}
+	if cfg.Log == nil {
+		cfg.Log = slog.New(slog.DiscardHandler)
+	}
+	return &Fetcher{cfg: cfg, client: outbound.Client(outbound.Config{AllowPrivate: cfg.AllowPrivate, MaxRedirects: 5, Timeout: cfg.Timeout})}
+}
+
+// problem is a failure that the user may read.
+type problem string
+
+// Error is the text.
+func (p problem) Error() string { return string(p) }
+
+// Fetch reads the files: see turn.Attachments.
+func (f *Fetcher) Fetch(ctx context.Context, q turn.AttachmentQuery) ([]oracle.Attachment, []plugin.Image) {
+	out := slices.Clone(q.Attachments)
+	var images []plugin.Image
+	left := f.cfg.MaxTotal
+	matrix, matrixErr := f.login(ctx, q)
+	for i := range out {
+		a := &out[i]
+		a.Text, a.Note = "", ""
+		data, err := f.read(ctx, matrix, matrixErr, q.RoomID, a, min(f.cfg.MaxFile, left))
+		if err != nil {
+			a.Note = f.note(err)
+			continue
+		}
+		left -= int64(len(data))
+		a.Size = int64(len(data))
+		image, err := f.digest(a, data)
+		if err != nil {
+			a.Note = f.note(err)
+		}
+		if image != nil {
+			images = append(images, *image)
+		}
+	}
+	return out, images
+}
+
+// note says why a file could not be read.
+func (f *Fetcher) note(err error) string {
+	if p, ok := errors.AsType[problem](err); ok {
+		return "[could not be read: " + string(p) + "]"
+	}
+	f.cfg.Log.Info("an attachment could not be read", slog.Any("error", err))
+	return "[could not be read]"
+}
+
+// login checks that the homeserver is the user's own before it may see more of
+// the token's use.
+func (f *Fetcher) login(ctx context.Context, q turn.AttachmentQuery) (*mautrix.Client, error) {
+	server := q.HomeServer
+	if server == "" {
+		server = f.cfg.HomeServer
+	}
+	if server == "" || q.MatrixToken == "" {
+		return nil, problem("the request named no Matrix homeserver or carried no Matrix token")
+	}
+	base, err := f.base(server)
+	if err != nil {
+		return nil, err
+	}
+	client, err := mautrix.NewClient(base.String(), "", q.MatrixToken)
+	if err != nil {
+		return nil, fmt.Errorf("make matrix client: %w", err)
+	}
+	client.Client = f.client
+	client.DefaultHTTPRetries = 0
+	client.IgnoreRateLimit = true
+	client.SpecVersions = &mautrix.RespVersions{Versions: []mautrix.SpecVersion{mautrix.SpecV111}} // authenticated media
+	ctx, cancel := context.WithTimeout(ctx, 15*time.Second)
+	defer cancel()
+	who, err := client.Whoami(ctx)
+	if err != nil {
+		if h, ok := errors.AsType[mautrix.HTTPError](err); ok && h.Response != nil && h.Response.StatusCode == http.StatusUnauthorized {
+			return nil, problem("the homeserver did not accept the Matrix token")
+		}
+		return nil, fmt.Errorf("ask homeserver who the user is: %w", err)
+	}
+	if !f.owns(base, who.UserID.Homeserver()) {
+		return nil, problem("the homeserver is not the user's own")
+	}
+	client.UserID = who.UserID
+	return client, nil
+}
+
+// base reads a homeserver's address: https, or a bare name.
+func (f *Fetcher) base(server string) (*url.URL, error) {
+	if !strings.Contains(server, "://") {
+		server = "https://" + server
+	}
+	u, err := url.Parse(server)
+	if err != nil || u.Host == "" || u.User != nil {
+		return nil, problem("the homeserver's address is not an address")
+	}
+	if u.Scheme != "https" && (u.Scheme != "http" || !f.cfg.AllowPrivate) {
+		return nil, problem("the homeserver must be reached by https")
+	}
+	return &url.URL{Scheme: u.Scheme, Host: u.Host}, nil
+}
+
+// owns reports whether a homeserver serves the server name of a user: the same
+// host, a host below it, or the one that the operator configured.
+func (f *Fetcher) owns(base *url.URL, name string) bool {
+	host, name := strings.ToLower(base.Host), strings.ToLower(name)
+	if configured, err := f.base(f.cfg.HomeServer); f.cfg.HomeServer != "" && err == nil && strings.EqualFold(configured.Host, host) {
+		return true
+	}
+	return host == name || base.Hostname() == name || strings.HasSuffix(base.Hostname(), "."+name)
+}
+
+// read fetches one file and decrypts it if need be.
+func (f *Fetcher) read(ctx context.Context, m *mautrix.Client, matrixErr error, room string, a *oracle.Attachment, limit int64) ([]byte, error) {
+	if limit <= 0 || a.Size > limit {
+		return nil, problem("it is too large")
+	}
+	ctx, cancel := context.WithTimeout(ctx, f.cfg.Timeout)
+	defer cancel()
+	uri, file := a.MxcURI, a.File
+	if uri == "" {
+		if matrixErr != nil {
+			return nil, matrixErr
+		}
+		var err error
+		if uri, file, err = f.resolve(ctx, m, room, a.EventID); err != nil {
+			return nil, err
+		}
+	}
+	var (
+		resp *http.Response
+		err  error
+	)
+	if strings.HasPrefix(uri, "mxc://") {
+		if matrixErr != nil {
+			return nil, matrixErr
+		}
+		parsed, perr := id.ParseContentURI(uri)
+		if perr != nil {
+			return nil, problem("its mxc address is not valid")
+		}
+		resp, err = m.Download(ctx, parsed)
+	} else {
+		resp, err = f.get(ctx, uri)
+	}
+	if err != nil {
+		return nil, f.explain(err)
+	}
+	defer func() { _ = resp.Body.Close() }()
+	data, err := io.ReadAll(io.LimitReader(resp.Body, limit+1))
+	if err != nil {
+		return nil, fmt.Errorf("download: %w", err)
+	}
+	if int64(len(data)) > limit {
+		return nil, problem("it is too large")
+	}
+	if file != nil {
+		return decrypt(file, data)
+	}
+	return data, nil
+}
+
+// get fetches a plain web address, without any token.
+func (f *Fetcher) get(ctx context.Context, uri string) (*http.Response, error) {
+	if strings.HasPrefix(uri, "http://") && !f.cfg.AllowPrivate {
+		return nil, problem("it must be reached by https")
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, uri, http.NoBody)
+	if err != nil {
+		return nil, problem("its address is not valid")
+	}
+	resp, err := f.client.Do(req)
+	if err != nil {
+		return nil, err
+	}
+	if resp.StatusCode != http.StatusOK {
+		_ = resp.Body.Close()
+		return nil, problem(fmt.Sprintf("its server answered %d", resp.StatusCode))
+	}
+	return resp, nil
+}
+
+// explain turns failures that the user can do something about into texts.
+func (f *Fetcher) explain(err error) error {
+	if errors.Is(err, outbound.ErrPrivate) {
+		return problem("its address is private")
+	}
+	if h, ok := errors.AsType[mautrix.HTTPError](err); ok && h.Response != nil {
+		switch h.Response.StatusCode {
+		case http.StatusNotFound:
+			return problem("the homeserver does not have it")
+		case http.StatusUnauthorized, http.StatusForbidden:
+			return problem("the homeserver did not allow it")
+		}
+	}
+	return err
+}
+
+// resolve finds the file of an event.
+func (f *Fetcher) resolve(ctx context.Context, m *mautrix.Client, room, eventID string) (string, *oracle.EncryptedFile, error) {
+	if room == "" {
+		return "", nil, problem("an eventId needs the room's id (metadata.editorRoomId)")
+	}
+	ev, err := m.GetEvent(ctx, id.RoomID(room), id.EventID(eventID))
+	if err != nil {
+		return "", nil, f.explain(err)
+	}
+	if ev.Type.Type == event.EventEncrypted.Type {
+		return "", nil, problem("the message is encrypted; send the decrypted file object along")
+	}
+	if err := ev.Content.ParseRaw(event.EventMessage); err != nil && !errors.Is(err, event.ErrContentAlreadyParsed) {
+		return "", nil, problem("the event holds no file")
+	}
+	content := ev.Content.AsMessage()
+	if content.File != nil {
+		return string(content.File.URL), &oracle.EncryptedFile{
+			Version: content.File.Version, URL: string(content.File.URL), IV: content.File.InitVector,
+			Key:    oracle.EncryptedFileKey{KeyType: content.File.Key.KeyType, Algorithm: content.File.Key.Algorithm, Ext: content.File.Key.Extractable, Key: content.File.Key.Key, KeyOps: content.File.Key.KeyOps},
+			Hashes: map[string]string{"sha256": content.File.Hashes.SHA256},
+		}, nil
+	}
+	if content.URL == "" {
+		return "", nil, problem("the event holds no file")
+	}
+	return string(content.URL), nil, nil
+}
+
+// decrypt checks the hash of the ciphertext, then decrypts.
+func decrypt(file *oracle.EncryptedFile, data []byte) ([]byte, error) {
+	e := attachment.EncryptedFile{
+		Version: file.Version, InitVector: file.IV, Hashes: attachment.EncryptedFileHashes{SHA256: file.Hashes["sha256"]},
+		Key: attachment.JSONWebKey{Key: file.Key.Key, Algorithm: file.Key.Algorithm, Extractable: file.Key.Ext, KeyType: file.Key.KeyType, KeyOps: file.Key.KeyOps},
+	}
+	if err := e.PrepareForDecryption(); err != nil {
+		return nil, problem("its encryption is not understood")
+	}
+	plain := bytes.Clone(data)
+	if err := e.DecryptInPlace(plain); err != nil {
+		return nil, problem("it was changed on its way: the hash does not match")
+	}
+	return plain, nil
+}
+
+// digest makes text or a picture of a file.
+func (f *Fetcher) digest(a *oracle.Attachment, data []byte) (*plugin.Image, error) {
+	sniffed := http.DetectContentType(data)
+	switch {
+	case strings.HasPrefix(sniffed, "image/"):
+		a.Category = "image"
+		if !slices.Contains([]string{"image/png", "image/jpeg", "image/gif", "image/webp"}, sniffed) {
+			return nil, problem("pictures of this kind are not supported")
+		}
+		a.Note = "[picture]"
+		return &plugin.Image{MediaType: sniffed, Data: data}, nil
+	case sniffed == "application/pdf":
+		a.Category = "document"
+		text, err := pdfText(data, f.cfg.MaxText)
+		if err != nil {
+			return nil, err
+		}
+		a.Text = agent.Cap(text, f.cfg.MaxText)
+		return nil, nil //nolint:nilnil // a document has no picture
+	case strings.HasPrefix(sniffed, "text/"), sniffed == "application/json":
+		a.Category = "text"
+		a.Text = agent.Cap(string(data), f.cfg.MaxText)
+		return nil, nil //nolint:nilnil // a text has no picture
+	}
+	a.Category = "file"
+	return nil, problem("files of this kind can not be read as text")
+}

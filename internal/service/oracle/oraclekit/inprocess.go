@@ -1,0 +1,242 @@
+package oraclekit
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/castalia-org/castalia/internal/identity"
+	"github.com/castalia-org/castalia/internal/platform/httpserver"
+	"github.com/castalia-org/castalia/internal/service/oracle/mcpclient"
+	"github.com/castalia-org/castalia/internal/service/oracle/turn"
+	"github.com/castalia-org/castalia/plugin"
+)
+
+// inProcess calls a surface of this program as any client would, with the same
+// checks, but without a socket. Its requests come from a documentation address,
+// so that nothing mistakes them for the operator's.
+type inProcess struct{ handler http.Handler }
+
+// RoundTrip serves the request.
+func (p inProcess) RoundTrip(r *http.Request) (*http.Response, error) {
+	r = r.Clone(r.Context())
+	r.RemoteAddr, r.RequestURI = "192.0.2.1:1", r.URL.RequestURI()
+	if r.Body == nil {
+		r.Body = http.NoBody
+	}
+	w := &buffer{header: http.Header{}}
+	p.handler.ServeHTTP(w, r)
+	if w.status == 0 {
+		w.status = http.StatusOK
+	}
+	return &http.Response{
+		StatusCode: w.status, Status: http.StatusText(w.status), Header: w.header, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
+		Body: io.NopCloser(&w.body), ContentLength: int64(w.body.Len()), Request: r,
+	}, nil
+}
+
+// buffer is a whole response.
+type buffer struct {
+	header http.Header
+	status int
+	body   bytes.Buffer
+}
+
+// Header returns the headers.
+func (b *buffer) Header() http.Header { return b.header }
+
+// WriteHeader keeps the first status.
+func (b *buffer) WriteHeader(status int) {
+	if b.status == 0 {
+		b.status = status
+	}
+}
+
+// Write keeps the body.
+func (b *buffer) Write(p []byte) (int, error) {
+	b.WriteHeader(http.StatusOK)
+	return b.body.Write(p)
+}
+
+// Flush does nothing: the response is read when it is whole.
+func (b *buffer) Flush() {}
+
+// alone serves one surface and nothing else.
+func alone(s httpserver.Surface) (http.Handler, error) {
+	server, err := httpserver.New(httpserver.Config{})
+	if err != nil {
+		return nil, fmt.Errorf("serve surface: %w", err)
+	}
+	if err := server.Mount(s); err != nil {
+		return nil, err
+	}
+	return server, nil
+}
+
+// FilesOverMCP makes Access.FilesFor of the file store's MCP surface: the
+// oracle calls it with an invocation of its own that has the user's delegation
+// as proof, so that the store itself decides what may be done.
+func FilesOverMCP(surface httpserver.Surface, serviceDID string) (func(userDID string, authority plugin.Authority) plugin.Files, error) {
+	handler, err := alone(surface)
+	if err != nil {
+		return nil, err
+	}
+	engine := mcpclient.New(nil, nil, mcpclient.Config{Transport: inProcess{handler}})
+	return func(userDID string, authority plugin.Authority) plugin.Files {
+		return &files{engine: engine, user: userDID, audience: serviceDID, authority: authority}
+	}, nil
+}
+
+// files is plugin.Files of one user.
+type files struct {
+	engine    *mcpclient.Engine
+	user      string
+	audience  string
+	authority plugin.Authority
+}
+
+// tokenTTL is how long an invocation of the file store is good for.
+const tokenTTL = 5 * time.Minute
+
+// abilities of the file store, the widest first.
+var abilities = []string{"*", "fs/*", "fs/write", "fs/read", "fs/list"}
+
+// token mints an invocation of the widest file capability that was granted.
+func (f *files) token(ctx context.Context) (string, error) {
+	granted, err := f.authority.Granted(ctx)
+	if err != nil {
+		return "", err
+	}
+	best, rank := plugin.Capability{}, len(abilities)
+	for _, c := range granted {
+		at := slices.Index(abilities, c.Can)
+		onFiles := strings.HasPrefix(c.With, "vfs://") || strings.HasPrefix(c.With, "ixo:filesystem")
+		if strings.HasPrefix(c.Can, "fs/") && at < 0 {
+			at = len(abilities) - 1
+		}
+		if !onFiles || at < 0 || at >= rank {
+			continue
+		}
+		best, rank = c, at
+	}
+	if rank == len(abilities) {
+		return "", plugin.ErrNoDelegation
+	}
+	return f.authority.Invoke(ctx, f.audience, best, tokenTTL)
+}
+
+func (f *files) server(ctx context.Context) (plugin.MCPServer, error) {
+	token, err := f.token(ctx)
+	if err != nil {
+		return plugin.MCPServer{}, err
+	}
+	return plugin.MCPServer{
+		Name: "files", URL: "http://castalia.internal/mcp", Headers: map[string]string{"Authorization": "Bearer " + token},
+	}, nil
+}
+
+// Tools lists what the delegation opens.
+func (f *files) Tools(ctx context.Context) ([]plugin.ToolSpec, error) {
+	s, err := f.server(ctx)
+	if err != nil {
+		return nil, err
+	}
+	list, done := f.engine.Tools(ctx, []plugin.MCPServer{s}, turn.MCPUser{DID: f.user})
+	defer done()
+	var out []plugin.ToolSpec
+	for _, t := range list {
+		out = append(out, plugin.ToolSpec{Name: strings.TrimPrefix(t.Name, "files__"), Description: t.Description, Schema: t.Schema})
+	}
+	return out, nil
+}
+
+// Call runs one of them.
+func (f *files) Call(ctx context.Context, tool string, args json.RawMessage) (plugin.Result, error) {
+	s, err := f.server(ctx)
+	if err != nil {
+		return plugin.Result{}, err
+	}
+	return f.engine.Call(ctx, s, tool, args)
+}
+
+// QueryOverHTTP makes Access.QueryFor of the query gateway's surface.
+func QueryOverHTTP(surface httpserver.Surface) (func(userDID string) plugin.Query, error) {
+	handler, err := alone(surface)
+	if err != nil {
+		return nil, err
+	}
+	q := query{client: &http.Client{Transport: inProcess{handler}, Timeout: 30 * time.Second}, openAPI: handler.(*httpserver.Server).OpenAPI}
+	return func(string) plugin.Query { return q }, nil
+}
+
+type query struct {
+	client  *http.Client
+	openAPI func() ([]byte, error)
+}
+
+// maxAnswer bounds what a query may return.
+const maxAnswer = 4 << 20
+
+// Get asks the gateway.
+func (q query) Get(ctx context.Context, path string, values url.Values) (json.RawMessage, error) {
+	if !strings.HasPrefix(path, "/") {
+		path = "/" + path
+	}
+	u := url.URL{Scheme: "http", Host: "castalia.internal", Path: path, RawQuery: values.Encode()}
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), http.NoBody)
+	if err != nil {
+		return nil, plugin.Errorf(http.StatusBadRequest, "that is not a path")
+	}
+	resp, err := q.client.Do(req)
+	if err != nil {
+		return nil, fmt.Errorf("query: %w", err)
+	}
+	defer func() { _ = resp.Body.Close() }()
+	body, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
+	if err != nil {
+		return nil, fmt.Errorf("read query: %w", err)
+	}
+	if resp.StatusCode != http.StatusOK {
+		var e struct{ Message string }
+		_ = json.Unmarshal(body, &e) // without a message the status must do
+		if e.Message == "" {
+			e.Message = http.StatusText(resp.StatusCode)
+		}
+		return nil, plugin.Errorf(resp.StatusCode, "%s", e.Message)
+	}
+	return body, nil
+}
+
+// OpenAPI describes the routes.
+func (q query) OpenAPI(context.Context) (json.RawMessage, error) {
+	data, err := q.openAPI()
+	return data, err
+}
+
+// Surfaces are what the oracle may use of the other services of this process.
+type Surfaces struct {
+	FilesMCP *httpserver.Surface
+	Query    *httpserver.Surface
+}
+
+// NewAccess puts together what may be done in users' names.
+func NewAccess(id *identity.Service, s Surfaces) (Access, error) {
+	a := Access{Identity: id}
+	var err error
+	if s.FilesMCP != nil {
+		if a.FilesFor, err = FilesOverMCP(*s.FilesMCP, id.DID()); err != nil {
+			return a, err
+		}
+	}
+	if s.Query != nil {
+		a.QueryFor, err = QueryOverHTTP(*s.Query)
+	}
+	return a, err
+}
