@@ -1,10 +1,14 @@
 package ussdsql
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/castalia-org/castalia/internal/platform/sqldb"
@@ -127,8 +131,13 @@ func (s *Store) Prune(ctx context.Context, before time.Time) error {
 
 // AddCounts implements ussd.Store.
 func (s *Store) AddCounts(ctx context.Context, day string, counts map[ussd.Count]int64) error {
+	// Every node locks the rows in the same order.
+	order := slices.SortedFunc(maps.Keys(counts), func(a, b ussd.Count) int {
+		return cmp.Or(strings.Compare(a.Menu, b.Menu), strings.Compare(a.Kind, b.Kind), strings.Compare(a.From, b.From), strings.Compare(a.To, b.To))
+	})
 	return s.db.Write(ctx, func(ctx context.Context, tx sqldb.Querier) error {
-		for c, n := range counts {
+		for _, c := range order {
+			n := counts[c]
 			_, err := tx.ExecContext(ctx, `INSERT INTO ussd_counts (day, menu, kind, from_screen, to_screen, n) VALUES ($1, $2, $3, $4, $5, $6)
 				ON CONFLICT (day, menu, kind, from_screen, to_screen) DO UPDATE SET n = ussd_counts.n + excluded.n`,
 				day, c.Menu, c.Kind, c.From, c.To, n)
