@@ -46,9 +46,22 @@ func Surface(s *filestore.Service, d Deps) httpserver.Surface {
 	return httpserver.Surface{
 		Name:   "filestore",
 		Doc:    "Encrypted, content-addressed files. Every file has a CID (profile unixfs-v1-2025) over its plaintext; tokens reach a namespace, a subtree of it, or a set of CIDs.",
-		Routes: routes, Prefixes: []string{prefix, "/public/id"},
+		Routes: append(routes, heads(routes)...), Prefixes: []string{prefix, "/public/id"},
 		Errors: httpserver.FilesErrors, CORS: d.CORS, Authenticate: d.Authenticate,
 	}
+}
+
+// heads are the HEAD twins of content routes: the server makes them for answers
+// of known length only, and streams are not among them.
+func heads(routes []httpserver.Route) []httpserver.Route {
+	var out []httpserver.Route
+	for _, r := range routes {
+		if r.Method == http.MethodGet && r.Stream && r.Pattern != prefix+"/changes" {
+			r.Method, r.Hidden = http.MethodHead, true
+			out = append(out, r)
+		}
+	}
+	return out
 }
 
 type api struct {

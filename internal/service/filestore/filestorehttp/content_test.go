@@ -1,0 +1,161 @@
+package filestorehttp_test
+
+import (
+	"io"
+	"mime"
+	"mime/multipart"
+	"strings"
+	"testing"
+
+	"github.com/castalia-org/castalia/internal/platform/blob/blobtest"
+	"github.com/castalia-org/castalia/internal/service/filestore/filestorehttp"
+	"github.com/castalia-org/castalia/internal/service/filestore/filestoretest"
+)
+
+func TestRanges(t *testing.T) {
+	t.Parallel()
+	filestoretest.Each(t, func(t *testing.T, w *filestoretest.World) {
+		s := newSite(t, w)
+		content := string(blobtest.Bytes(3 << 20))
+		s.put("/big", content)
+		for header, want := range map[string]string{
+			"bytes=0-0": content[:1], "bytes=65479-65481": content[65479:65482], "bytes=1000000-2500000": content[1000000:2500001], "bytes=-5": content[len(content)-5:],
+			"bytes=3145000-": content[3145000:], "bytes=3145727-9999999": content[3145727:],
+		} {
+			a := s.own("GET", "/api/fs/content?path=/big", "", "Range: "+header).want(206)
+			if a.body != want {
+				t.Errorf("%s: %d bytes, want %d", header, len(a.body), len(want))
+			}
+			if a.header.Get("X-Vfs-Cid") == "" {
+				t.Errorf("%s: no CID", header)
+			}
+		}
+		s.own("GET", "/api/fs/content?path=/big", "", "Range: bytes=9999999-").want(416)
+		multi := s.own("GET", "/api/fs/content?path=/big", "", "Range: bytes=0-9,100-109").want(206)
+		_, params, err := mime.ParseMediaType(multi.header.Get("Content-Type"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := multipart.NewReader(strings.NewReader(multi.body), params["boundary"])
+		for _, want := range []string{content[:10], content[100:110]} {
+			p, err := r.NextPart()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if b, _ := io.ReadAll(p); string(b) != want {
+				t.Errorf("part: %d bytes", len(b))
+			}
+		}
+		head := s.own("HEAD", "/api/fs/content?path=/big", "").want(200)
+		if head.header.Get("Content-Length") != "3145728" || head.body != "" {
+			t.Errorf("HEAD: %v", head.header)
+		}
+	})
+}
+
+func TestConditions(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, filestoretest.Embedded(t))
+	one := s.put("/f", "one")
+	get := func(header string) int { return s.own("GET", "/api/fs/content?path=/f", "", header).status }
+	if got := get(`If-None-Match: "` + one.CID + `"`); got != 304 {
+		t.Errorf("unchanged: %d", got)
+	}
+	if got := get(`If-None-Match: "other"`); got != 200 {
+		t.Errorf("changed: %d", got)
+	}
+	put := func(header string) answer {
+		return s.own("PUT", "/api/fs/content?path=/f", "two", header)
+	}
+	conflict := decode[map[string]any](put(`If-Match: "bafkreihdwdcefgh4dqkjv67uzcmw7ojee6xedzdetojuzjevtenxquvyku"`).want(412))
+	if conflict["cid"] != one.CID || conflict["version"] != 1.0 {
+		t.Errorf("a conflict names what is there: %v", conflict)
+	}
+	put("If-None-Match: *").want(412)
+	put(`If-Match: "` + one.CID + `"`).want(200)
+	put(`If-Match: "` + one.CID + `"`).want(412)
+	s.own("PUT", "/api/fs/content?path=/new", "x", "If-Match: *").want(412)
+	s.own("PUT", "/api/fs/content?path=/new", "x", "If-None-Match: *").want(201)
+	s.own("PUT", "/api/fs/content?path=/new", "x", "If-Match: unquoted").want(400)
+}
+
+func TestIdempotencyKey(t *testing.T) {
+	t.Parallel()
+	filestoretest.Each(t, func(t *testing.T, w *filestoretest.World) {
+		s := newSite(t, w)
+		first := s.own("POST", "/api/fs/files?path=/once", "x", "Idempotency-Key: k1").want(201)
+		again := s.own("POST", "/api/fs/files?path=/once", "x", "Idempotency-Key: k1").want(201)
+		if first.body != again.body {
+			t.Errorf("another answer:\n%s\n%s", first.body, again.body)
+		}
+		s.own("POST", "/api/fs/files?path=/other", "x", "Idempotency-Key: k1").want(400)
+		s.own("POST", "/api/fs/files?path=/once", "x").want(409)
+		id := decode[filestorehttp.FileMetadata](first).ID
+		move := `{"items":[{"id":"` + id + `","destinationPath":"/moved"}]}`
+		for range 2 {
+			r := decode[filestorehttp.BatchResult](s.own("POST", "/api/fs/batch/move", move, "Idempotency-Key: k2").want(200))
+			if r.Succeeded != 1 || r.Results[0].Path != "/moved" {
+				t.Errorf("move: %+v", r)
+			}
+		}
+		if v := decode[filestorehttp.VersionList](s.own("GET", "/api/fs/files/"+id+"/versions", "").want(200)); len(v.Versions) != 1 {
+			t.Errorf("%d versions", len(v.Versions))
+		}
+	})
+}
+
+func TestBrowsersDoNotRunContent(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, filestoretest.Embedded(t))
+	s.own("PUT", "/api/fs/content?path=/x.html", "<script>alert(1)</script>", "Content-Type: text/html").want(201)
+	f := decode[filestorehttp.FileMetadata](s.own("GET", "/api/fs/stat?path=/x.html", "").want(200))
+	public := decode[filestorehttp.PublicState](s.own("PATCH", "/api/fs/files/"+f.ID+"/public?public=true", "").want(200))
+	at := strings.TrimPrefix(public.PublicURL, s.url)
+	for _, a := range []answer{s.own("GET", "/api/fs/content?path=/x.html", ""), s.do("", "GET", at, "")} {
+		a.want(200)
+		if !strings.HasPrefix(a.header.Get("Content-Disposition"), "attachment") || a.header.Get("X-Content-Type-Options") != "nosniff" ||
+			!strings.Contains(a.header.Get("Content-Security-Policy"), "sandbox") {
+			t.Errorf("headers %v", a.header)
+		}
+	}
+	s.own("PATCH", "/api/fs/files/"+f.ID+"/public?public=false", "").want(200)
+	s.do("", "GET", at, "").want(404)
+	s.do("", "GET", "/public/id/", "").want(404)
+}
+
+func TestEdit(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, filestoretest.Embedded(t))
+	f := s.put("/e", "a b a")
+	edit := func(body string) answer {
+		return s.own("PATCH", "/api/fs/files/"+f.ID+"/edit", body, "Content-Type: application/json")
+	}
+	if a := edit(`{"oldString":"x","newString":"y"}`).want(409); !strings.Contains(a.body, "oldString not found") {
+		t.Error(a.body)
+	}
+	if a := edit(`{"oldString":"a","newString":"y"}`).want(409); !strings.Contains(a.body, "appears 2 times") {
+		t.Error(a.body)
+	}
+	r := decode[filestorehttp.EditResult](edit(`{"oldString":"a","newString":"c","replaceAll":true}`).want(200))
+	if r.Replacements != 2 || r.Version != 2 {
+		t.Errorf("%+v", r)
+	}
+	if a := s.own("GET", "/api/fs/content?path=/e", ""); a.body != "c b c" {
+		t.Error(a.body)
+	}
+}
+
+func TestReadLines(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, filestoretest.Embedded(t))
+	f := s.put("/l", "one\ntwo\nthree")
+	read := func(query string) answer { return s.own("GET", "/api/fs/files/"+f.ID+"/read"+query, "") }
+	got := decode[filestorehttp.LineWindow](read("?offset=2&limit=1").want(200))
+	if got != (filestorehttp.LineWindow{Text: "     2\ttwo\n", Offset: 2, Count: 1, HasMore: true, TotalLines: 3}) {
+		t.Errorf("%+v", got)
+	}
+	read("?offset=0").want(400)
+	read("?limit=x").want(400)
+	bin := s.put("/b", "a\x00b")
+	s.own("GET", "/api/fs/files/"+bin.ID+"/read", "").want(415)
+}
