@@ -120,10 +120,11 @@ func testDrain(t *testing.T, polite bool) {
 		}),
 	}})
 	c := client(t)
-	work := func() (leave bool) {
+	work := func(idle time.Duration) (leave bool) {
 		resp, err := c.Post(s.url("/work"), "text/plain", strings.NewReader("hello"))
 		if err != nil {
-			if polite {
+			// On a connection that lay idle any client may meet its closing.
+			if polite && idle < 200*time.Millisecond {
 				t.Errorf("a request was lost: %v", err)
 			}
 			return true
@@ -139,8 +140,8 @@ func testDrain(t *testing.T, polite bool) {
 	var load sync.WaitGroup
 	for range 8 {
 		load.Go(func() {
-			for leave := false; !leave; {
-				leave = work()
+			for leave, last := false, time.Now(); !leave; last = time.Now() {
+				leave = work(time.Since(last))
 			}
 		})
 	}
@@ -322,7 +323,7 @@ func TestSlowHeadersAndBodiesEnd(t *testing.T) {
 	t.Parallel()
 	surface := httpserver.Surface{Name: "a", Routes: []httpserver.Route{route("POST", "/upload", readAll), get("/ok", echo())}}
 	hasty := start(t, httpserver.Config{HeaderTimeout: 50 * time.Millisecond}, surface)
-	s := start(t, httpserver.Config{StallTimeout: 250 * time.Millisecond}, surface)
+	s := start(t, httpserver.Config{StallTimeout: time.Second}, surface)
 	for name, text := range map[string]string{
 		"headers": "GET /ok HTTP/1.1\r\nHos",
 		"body":    "POST /upload HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\nabc",
