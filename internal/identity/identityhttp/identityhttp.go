@@ -75,7 +75,7 @@ func (g guard) serve(w http.ResponseWriter, r *http.Request, next httpserver.Han
 		return err
 	}
 	if ok, wait := g.limits.Principals.Allow(httpserver.KeyOf(p.RateKey())); !ok {
-		return tooMany(wait)
+		return httpserver.TooManyRequests(wait)
 	}
 	ctx = identity.WithPrincipal(ctx, p)
 	if route, ok := httpserver.RouteOf(ctx); ok && route.Stream && g.surface == identity.Oracle {
@@ -98,7 +98,7 @@ func (l Limits) Authenticate(
 ) (identity.Principal, error) {
 	if wait, blocked := l.blocked(from); blocked {
 		if _, known := s.Recall(surface, c); !known {
-			return identity.Principal{}, tooMany(wait)
+			return identity.Principal{}, httpserver.TooManyRequests(wait)
 		}
 	}
 	p, err := s.Authenticate(ctx, surface, c)
@@ -120,10 +120,6 @@ func (l Limits) count(from netip.Addr, err error) {
 	if l.Failures != nil && from.IsValid() && fault.Is(err, fault.Unauthenticated) {
 		l.Failures.Count(httpserver.KeyOfAddr(from))
 	}
-}
-
-func tooMany(wait time.Duration) error {
-	return fault.New(fault.RateLimited, "ThrottlerException: Too Many Requests").WithRetryAfter(wait)
 }
 
 // challenge tells standard HTTP clients what is wanted. The oracle's clients

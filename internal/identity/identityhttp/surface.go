@@ -80,7 +80,7 @@ func revoke(w http.ResponseWriter, r *http.Request, s *identity.Service, limits 
 	}
 	from := httpserver.ClientIP(r.Context())
 	if wait, blocked := limits.blocked(from); blocked {
-		return tooMany(wait)
+		return httpserver.TooManyRequests(wait)
 	}
 	done, err := s.Revoke(r.Context(), body.Revocation)
 	if err != nil {
