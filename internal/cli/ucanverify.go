@@ -195,25 +195,21 @@ func runUCANRevoke(ctx context.Context, args []string, s IO) error {
 	fs := newFlags("ucan revoke", s)
 	key := fs.String("key", "", "key `FILE` of an issuer in the token's chain; default is the service's own key (ORACLE_KEY)")
 	issuer := fs.String("issuer", "", "sign as this `DID`, whose document lists the key")
+	everything := fs.String("everything-of", "", "revoke all that this `DID` ever signed, in place of a token")
 	server := fs.String("server", serverURL(s), "`URL` of the server that shall refuse the token")
 	audience := fs.String("audience", "", "`DID` of the server; default is asked of it")
 	dry := fs.Bool("print", false, "print the signed revocation instead of sending it; needs --audience")
 	rest, err := parseMixed(fs, args)
-	if err != nil {
+	switch {
+	case err != nil:
 		return err
-	}
-	if len(rest) != 1 {
-		return usagef("want one token (the text, @FILE or -)")
-	}
-	token, err := readToken(rest[0], s)
-	if err != nil {
-		return err
+	case len(rest) > 1 || (len(rest) == 1) == (*everything != ""):
+		return usagef("want one token (the text, @FILE or -), or --everything-of DID")
+	case *dry && *audience == "":
+		return usagef("--print needs --audience")
 	}
 	base := strings.TrimSuffix(*server, "/")
 	if *audience == "" {
-		if *dry {
-			return usagef("--print needs --audience")
-		}
 		if *audience, err = askDID(ctx, base); err != nil {
 			return err
 		}
@@ -222,10 +218,19 @@ func runUCANRevoke(ctx context.Context, args []string, s IO) error {
 	if err != nil {
 		return err
 	}
-	revocation, err := ucan.Issue(signer, ucan.Statement{
-		Audience: did.DID(*audience), Capabilities: []ucan.Capability{ucan.NewRevocation(signer.DID(), token)},
-		Expires: time.Now().Add(5 * time.Minute), Proofs: []*ucan.Token{token},
-	})
+	statement := ucan.Statement{Audience: did.DID(*audience), Expires: time.Now().Add(5 * time.Minute)}
+	what := *everything
+	if what != "" {
+		statement.Capabilities = []ucan.Capability{ucan.NewIssuerRevocation(signer.DID(), did.DID(what))}
+	} else {
+		token, err := readToken(rest[0], s)
+		if err != nil {
+			return err
+		}
+		what = token.CID()
+		statement.Capabilities, statement.Proofs = []ucan.Capability{ucan.NewRevocation(signer.DID(), token)}, []*ucan.Token{token}
+	}
+	revocation, err := ucan.Issue(signer, statement)
 	if err != nil {
 		return err
 	}
@@ -240,7 +245,7 @@ func runUCANRevoke(ctx context.Context, args []string, s IO) error {
 	if _, err := call(ctx, http.MethodPost, base+"/api/revocations", body); err != nil {
 		return fmt.Errorf("revoke: %w", err)
 	}
-	_, err = fmt.Fprintf(s.Out, "%s is revoked.\n", token.CID())
+	_, err = fmt.Fprintf(s.Out, "%s is revoked.\n", what)
 	return err
 }
 

@@ -79,13 +79,13 @@ func (s *Service) authenticateOracle(ctx context.Context, c Credentials) (Princi
 
 // verified returns the principal of a bearer token, from the cache when it can.
 func (s *Service) verified(ctx context.Context, surface Surface, token string) (Principal, error) {
-	return s.once(ctx, cacheKey(byte(surface), token), func(ctx context.Context) (Principal, bool, error) {
+	return s.once(ctx, byte(surface), token, func(ctx context.Context) (Principal, bool, error) {
 		return s.verify(ctx, surface, token)
 	})
 }
 
 func (s *Service) verifiedDelegation(ctx context.Context, token string) (Principal, error) {
-	return s.once(ctx, cacheKey(delegationKey, token), func(ctx context.Context) (Principal, bool, error) {
+	return s.once(ctx, delegationKey, token, func(ctx context.Context) (Principal, bool, error) {
 		return s.verifyDelegation(ctx, token)
 	})
 }
@@ -103,8 +103,9 @@ func cacheKey(kind byte, token string) tokenHash {
 
 // once answers from the cache, or verifies: concurrent first uses verify once.
 func (s *Service) once(
-	ctx context.Context, key tokenHash, verify func(context.Context) (Principal, bool, error),
+	ctx context.Context, kind byte, token string, verify func(context.Context) (Principal, bool, error),
 ) (Principal, error) {
+	key := cacheKey(kind, token)
 	if p, ok := s.cache.Get(key, s.now()); ok && !s.revoked.hits(p.Chain) {
 		return p, nil
 	}
@@ -113,7 +114,7 @@ func (s *Service) once(
 		// not spoil it; the resolver has its own time limit.
 		p, lasting, err := verify(context.WithoutCancel(ctx))
 		if err == nil {
-			s.cache.Put(key, p, s.keepUntil(p, lasting))
+			s.cache.Put(key, p, s.keepUntil(p, lasting), memoryOf(token))
 		}
 		return p, err
 	})
@@ -128,6 +129,10 @@ func (s *Service) once(
 		return p, nil
 	}
 }
+
+// memoryOf estimates what remembering a token takes: its decoded blocks, which
+// its texts are parts of, its set of CIDs, and the entry itself.
+func memoryOf(token string) int { return 1024 + 3*len(token) }
 
 // resolvedTTL bounds how long a verdict that depends on looked-up keys lives.
 const resolvedTTL = time.Minute

@@ -14,6 +14,7 @@ package identity
 
 import (
 	"context"
+	"log/slog"
 	"time"
 
 	"github.com/castalia-org/castalia/internal/protocol/ucan"
@@ -55,6 +56,9 @@ type Credentials struct {
 	// Delegation is the value of x-ucan-delegation, or auth.ucanDelegation.
 	Delegation string
 }
+
+// String hides the credentials.
+func (Credentials) String() string { return "credentials" }
 
 // Kind is how a principal proved who it is.
 type Kind uint8
@@ -99,6 +103,14 @@ type Capability struct {
 
 	resource ucan.Resource
 	hidden   [][]string
+}
+
+// String returns the DID, so that a principal in a log shows no token.
+func (p Principal) String() string { return p.DID }
+
+// LogValue says who it is, for structured logs.
+func (p Principal) LogValue() slog.Value {
+	return slog.GroupValue(slog.String("did", p.DID), slog.String("root", p.Root))
 }
 
 // RateKey returns the key under which requests of the principal are counted.

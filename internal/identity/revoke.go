@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"strings"
 	"sync"
 	"time"
 
@@ -210,9 +211,10 @@ const (
 
 // Revoke takes a ucan/revoke invocation: issued to this service by an issuer in
 // the chain of the revoked token, with = that issuer, nb.ucan = the token, and
-// the token's blocks along as proofs. With nb.issuer = true in place of nb.ucan
-// the issuer withdraws everything that it ever signed. It returns what was
-// revoked; revoking again is fine.
+// the token's blocks along as proofs. With nb.issuer = its own DID in place of
+// nb.ucan the issuer withdraws everything that it ever signed. The service's own
+// key may withdraw anything. Revoke returns what was revoked; doing it again is
+// fine.
 func (s *Service) Revoke(ctx context.Context, text string) (Revocation, error) {
 	token, err := ucan.Parse(text)
 	if err != nil {
@@ -230,7 +232,7 @@ func (s *Service) Revoke(ctx context.Context, text string) (Revocation, error) {
 		return Revocation{}, fault.Wrap(fault.Invalid, "The invocation names no token that its issuer may revoke.", err)
 	}
 	r := Revocation{Kind: RevokedToken, Target: target, By: string(by), At: s.now()}
-	if target == string(by) {
+	if strings.HasPrefix(target, "did:") {
 		r.Kind = RevokedIssuer
 	}
 	return s.addRevocation(ctx, r)

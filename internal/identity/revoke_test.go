@@ -89,7 +89,8 @@ func TestStrangersRevokeNothing(t *testing.T) {
 		"the holder, the grant": revocation(t, bob, s.DID(), grant),
 		"for another service":   stolen,
 		"no revocation":         identitytest.Invocation(t, alice, s.DID()),
-		"in alice's name":       sign(t, mallory, s.DID(), ucan.NewIssuerRevocation(did.DID(alice.DID))),
+		"in alice's name":       sign(t, mallory, s.DID(), ucan.NewIssuerRevocation(did.DID(mallory.DID), did.DID(alice.DID))),
+		"with alice as with":    sign(t, mallory, s.DID(), ucan.NewIssuerRevocation(did.DID(alice.DID), did.DID(alice.DID))),
 		"garbage":               "garbage",
 	} {
 		if r, err := s.Revoke(t.Context(), text); err == nil {
@@ -103,13 +104,23 @@ func TestStrangersRevokeNothing(t *testing.T) {
 
 func TestIssuerWithdrawsEverything(t *testing.T) {
 	t.Parallel()
+	for _, by := range []identitytest.Actor{alice, identitytest.Oracle} {
+		t.Run(by.Name, func(t *testing.T) {
+			t.Parallel()
+			testIssuerWithdrawn(t, by)
+		})
+	}
+}
+
+func testIssuerWithdrawn(t *testing.T, by identitytest.Actor) {
+	t.Helper()
 	s := identitytest.New(t)
 	grant := identitytest.Delegation(t, alice, bob.DID)
 	tokens := []string{
 		identitytest.Files(t, alice, s.DID(), "fs/read"),
 		identitytest.Files(t, bob, s.DID(), "", identitytest.Can("fs/read", alice.Home("")), identitytest.Proof(grant)),
 	}
-	if _, err := s.Revoke(t.Context(), sign(t, alice, s.DID(), ucan.NewIssuerRevocation(did.DID(alice.DID)))); err != nil {
+	if _, err := s.Revoke(t.Context(), sign(t, by, s.DID(), ucan.NewIssuerRevocation(did.DID(by.DID), did.DID(alice.DID)))); err != nil {
 		t.Fatal(err)
 	}
 	for i, token := range tokens {

@@ -37,8 +37,8 @@ type Config struct {
 	RefuseBareDelegation bool
 	// MCPRoots are the DIDs that may be the root of mcp/call besides the caller.
 	MCPRoots []string
-	// CacheEntries bounds the cache of verified tokens; zero is 16384.
-	CacheEntries int
+	// CacheBytes bounds the memory of verified tokens; zero is 64 MiB.
+	CacheBytes int
 }
 
 // Deps are the parts that the service works with.
@@ -82,8 +82,8 @@ func New(d Deps, cfg Config) (*Service, error) {
 	if cfg.MCPMaxTTL <= 0 {
 		cfg.MCPMaxTTL = 24 * time.Hour
 	}
-	if cfg.CacheEntries <= 0 {
-		cfg.CacheEntries = 16384
+	if cfg.CacheBytes <= 0 {
+		cfg.CacheBytes = 64 << 20
 	}
 	if d.Resolver == nil {
 		d.Resolver = noResolver{}
@@ -96,7 +96,7 @@ func New(d Deps, cfg Config) (*Service, error) {
 	}
 	return &Service{
 		cfg: cfg, store: d.Store, resolver: d.Resolver, hints: d.Hints, log: d.Logger, now: d.Now,
-		cache: recent.New[tokenHash, Principal](cfg.CacheEntries), revoked: newRevocations(),
+		cache: recent.New[tokenHash, Principal](cfg.CacheBytes), revoked: newRevocations(),
 	}, nil
 }
 

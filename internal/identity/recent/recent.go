@@ -18,16 +18,19 @@ type Map[K comparable, V any] struct {
 	mu    sync.Mutex
 	young map[K]entry[V]
 	old   map[K]entry[V]
+	spent int // by the young
 }
 
 type entry[V any] struct {
 	value V
 	until time.Time // zero: for ever
+	cost  int
 }
 
-// New returns a map of about the given number of entries at most.
-func New[K comparable, V any](entries int) *Map[K, V] {
-	return &Map[K, V]{half: max(entries/2, 1), young: make(map[K]entry[V])}
+// New returns a map whose entries cost about the given budget together, in
+// whatever unit Put counts.
+func New[K comparable, V any](budget int) *Map[K, V] {
+	return &Map[K, V]{half: max(budget/2, 1), young: make(map[K]entry[V])}
 }
 
 // Get returns what is remembered of the key at the time, if anything.
@@ -42,7 +45,7 @@ func (m *Map[K, V]) Get(key K, now time.Time) (V, bool) {
 		}
 	}
 	if ok && !e.until.IsZero() && !now.Before(e.until) {
-		delete(m.young, key)
+		m.drop(key)
 		ok = false
 	}
 	if !ok {
@@ -52,18 +55,30 @@ func (m *Map[K, V]) Get(key K, now time.Time) (V, bool) {
 	return e.value, true
 }
 
-// Put remembers the value until the time; the zero time is for ever.
-func (m *Map[K, V]) Put(key K, value V, until time.Time) {
+// Put remembers the value until the time; the zero time is for ever. What
+// costs more than half the budget is not remembered.
+func (m *Map[K, V]) Put(key K, value V, until time.Time, cost int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.put(key, entry[V]{value: value, until: until})
+	if cost <= m.half {
+		m.put(key, entry[V]{value: value, until: until, cost: cost})
+	}
 }
 
 func (m *Map[K, V]) put(key K, e entry[V]) {
-	if len(m.young) >= m.half {
-		m.old, m.young = m.young, make(map[K]entry[V])
+	m.drop(key)
+	if m.spent+e.cost > m.half {
+		m.old, m.young, m.spent = m.young, make(map[K]entry[V]), 0
 	}
 	m.young[key] = e
+	m.spent += e.cost
+}
+
+func (m *Map[K, V]) drop(key K) {
+	if e, ok := m.young[key]; ok {
+		delete(m.young, key)
+		m.spent -= e.cost
+	}
 }
 
 // Len returns how many entries are held, of which some may have ended.

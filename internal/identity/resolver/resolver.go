@@ -144,7 +144,7 @@ func (r *Resolver) resolve(ctx context.Context, d did.DID) (did.Document, error)
 			err = fmt.Errorf("resolve %s: %w", d, err)
 			ttl = failureTTL
 		}
-		r.known.Put(d, answer{document, err}, time.Now().Add(ttl))
+		r.known.Put(d, answer{document, err}, time.Now().Add(ttl), 1)
 		return document, err
 	})
 	select {

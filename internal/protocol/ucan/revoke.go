@@ -20,10 +20,11 @@ func NewRevocation(signer did.DID, revoked *Token) Capability {
 }
 
 // NewIssuerRevocation returns the capability with which signer withdraws
-// everything that it ever issued, for a key that got into wrong hands.
-func NewIssuerRevocation(signer did.DID) Capability {
+// everything that a DID ever issued, for a key that got into wrong hands: its
+// own, or any when signer is the authority.
+func NewIssuerRevocation(signer, revoked did.DID) Capability {
 	return NewCapability(RevokeAbility, string(signer), ipld.MapNode(
-		ipld.Entry{Key: "issuer", Value: ipld.Node{Kind: ipld.Bool, Num: 1}},
+		ipld.Entry{Key: "issuer", Value: ipld.TextNode(string(revoked))},
 	))
 }
 
@@ -38,8 +39,8 @@ func RevocationTarget(t *Token, authority did.DID) (string, error) {
 		if c.Can != RevokeAbility || c.With != string(by) {
 			continue
 		}
-		if whole, ok := c.NB.Get("issuer"); ok && whole.Kind == ipld.Bool && whole.Num == 1 {
-			return string(by), nil
+		if issuer, ok := c.NB.Get("issuer"); ok {
+			return issuerTarget(issuer, by, authority)
 		}
 		link, ok := c.NB.Get("ucan")
 		if !ok || link.Kind != ipld.Link {
@@ -57,6 +58,17 @@ func RevocationTarget(t *Token, authority did.DID) (string, error) {
 		return "", refuse(UnauthorizedRoot, "%s is no issuer of the token", by)
 	}
 	return "", refuse(AbilityMismatch, "no %s capability", RevokeAbility)
+}
+
+func issuerTarget(issuer ipld.Node, by, authority did.DID) (string, error) {
+	revoked, err := did.Parse(issuer.Str)
+	if issuer.Kind != ipld.Text || err != nil {
+		return "", refuse(MalformedCapability, "nb.issuer is not a DID")
+	}
+	if revoked != by && by != authority {
+		return "", refuse(UnauthorizedRoot, "%s is not %s", by, revoked)
+	}
+	return string(revoked), nil
 }
 
 // Links lists the leaf and all proofs that are at hand, without judging them.

@@ -25,14 +25,15 @@ type Vector struct {
 	Token   string `json:"token"`
 	Service string `json:"service"`
 	// ServiceKey is the did:key whose attestations count, if any.
-	ServiceKey string              `json:"service_key"`
-	Now        int64               `json:"now"`
-	Request    *Request            `json:"request"`
-	Owners     map[string][]string `json:"owners"`
-	Resolver   map[string][]string `json:"resolver"`
-	Revoked    []string            `json:"revoked"`
-	Seen       []string            `json:"seen"`
-	MaxTTL     int64               `json:"max_ttl_seconds"`
+	ServiceKey string   `json:"service_key"`
+	Now        int64    `json:"now"`
+	Request    *Request `json:"request"`
+	// Owners lists the roots of namespaces; without it the end of any chain is one.
+	Owners   map[string][]string `json:"owners"`
+	Resolver map[string][]string `json:"resolver"`
+	Revoked  []string            `json:"revoked"`
+	Seen     []string            `json:"seen"`
+	MaxTTL   int64               `json:"max_ttl_seconds"`
 
 	Expect        string   `json:"expect"`
 	LatticeExpect string   `json:"lattice_expect"`
@@ -119,10 +120,12 @@ func run(v Vector) (ucan.Result, error) {
 		Audience: did.DID(v.Service),
 		Now:      time.Unix(v.Now, 0),
 		Keys:     v.keys,
-		Owner:    v.owner,
 		Revoked:  func(cid string, _ did.DID) bool { return slices.Contains(v.Revoked, cid) },
 		Seen:     func(cid string) bool { return slices.Contains(v.Seen, cid) },
 		MaxTTL:   time.Duration(v.MaxTTL) * time.Second,
+	}
+	if v.Owners != nil {
+		q.Owner = v.owner
 	}
 	if v.Request != nil {
 		q.Want = &ucan.Want{Can: v.Request.Can, With: v.Request.With}
