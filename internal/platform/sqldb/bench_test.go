@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -47,7 +48,7 @@ func BenchmarkWrite(b *testing.B) {
 				db := benchDB(b, url)
 				body := make([]byte, 200)
 				var next atomic.Int64
-				before := db.Stats()
+				before, used := db.Stats(), processTime(b)
 				b.ReportAllocs()
 				b.ResetTimer()
 				var wg sync.WaitGroup
@@ -68,12 +69,23 @@ func BenchmarkWrite(b *testing.B) {
 				wg.Wait()
 				b.StopTimer()
 				after := db.Stats()
+				b.ReportMetric(float64((processTime(b)-used).Microseconds())/float64(b.N), "cpu-µs/write")
 				b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "writes/s")
 				b.ReportMetric(float64(after.Writes-before.Writes)/float64(max(after.Commits-before.Commits, 1)), "writes/commit")
 				b.ReportMetric(float64(after.Retries-before.Retries)/float64(b.N), "retries/write")
 			})
 		})
 	}
+}
+
+// processTime is the processor time that this process has used.
+func processTime(b *testing.B) time.Duration {
+	b.Helper()
+	var used syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &used); err != nil {
+		b.Fatal(err)
+	}
+	return time.Duration(used.Utime.Nano() + used.Stime.Nano())
 }
 
 // BenchmarkWriteAgainstSync compares group-committed writes of 64 writers with

@@ -302,3 +302,66 @@ func TestWriteAfterCloseIsRefused(t *testing.T) {
 		t.Errorf("write: %v", err)
 	}
 }
+
+func TestAStuckWriterIsNoticed(t *testing.T) {
+	t.Parallel()
+	db := sqliteThings(t, sqldb.Options{})
+	entered, release := make(chan struct{}), make(chan struct{})
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		_ = db.Write(t.Context(), func(context.Context, sqldb.Querier) error {
+			close(entered)
+			<-release
+			return nil
+		})
+	})
+	<-entered
+	if err := db.Ping(t.Context()); err == nil {
+		t.Error("ping says that all is well while the writer is stuck")
+	}
+	close(release)
+	wg.Wait()
+	if err := db.Ping(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestAFullDiskFailsCleanly bounds the file's size, so that SQLite rolls the
+// whole transaction back by itself, and with it everybody in the batch.
+func TestAFullDiskFailsCleanly(t *testing.T) {
+	t.Parallel()
+	db := sqliteThings(t, sqldb.Options{})
+	errs := crowd(t, db, 30, func(i int) func(context.Context, sqldb.Querier) error {
+		return func(ctx context.Context, tx sqldb.Querier) error {
+			if err := insert(fmt.Sprint(i))(ctx, tx); err != nil {
+				return err
+			}
+			if i != 15 {
+				return nil
+			}
+			if _, err := tx.ExecContext(ctx, `PRAGMA max_page_count = 40`); err != nil {
+				return err
+			}
+			_, err := tx.ExecContext(ctx, `UPDATE demo_things SET body = $1 WHERE id = '15'`, make([]byte, 4<<20))
+			return err
+		}
+	})
+	stored := 0
+	for i, err := range errs {
+		switch {
+		case i == 15 && !fault.Is(err, fault.StorageFull):
+			t.Errorf("the write that fills the disk: %v", err)
+		case err == nil:
+			stored++
+		case !fault.Is(err, fault.StorageFull):
+			t.Errorf("write %d: %v", i, err)
+		}
+	}
+	if n := count(t, db); n != stored {
+		t.Errorf("%d rows, but %d writes were acknowledged", n, stored)
+	}
+	mustWrite(t, db, insert("there is room again"))
+	if problems, err := db.Check(t.Context(), true); err != nil || problems != nil {
+		t.Errorf("check: %q, %v", problems, err)
+	}
+}

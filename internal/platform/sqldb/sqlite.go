@@ -98,12 +98,23 @@ func sqlitePool(path string, db *DB, readOnly bool) (*sql.DB, error) {
 	return sql.OpenDB(sqliteConnector{Connector: c, fault: db.opt.Fault}), nil
 }
 
-// ping reads the file's first page and checks that the path still leads to the
-// file that is open: SQLite would go on writing to a deleted one.
+// ping reads the file's first page, has the writer take an empty turn, and
+// checks that the path still leads to the file that is open: SQLite would go on
+// writing to a deleted one.
 func (e *sqliteEngine) ping(ctx context.Context) error {
 	var n int64
 	if err := e.db.readers.QueryRowContext(ctx, "PRAGMA schema_version").Scan(&n); err != nil {
 		return err
+	}
+	turn := make(chan error, 1)
+	go func() { turn <- e.write(ctx, func(context.Context, Querier) error { return nil }) }()
+	select {
+	case err := <-turn:
+		if err != nil {
+			return err
+		}
+	case <-ctx.Done(): // the writer is stuck; the turn ends when it is not
+		return context.Cause(ctx)
 	}
 	info, err := os.Stat(e.path)
 	if err != nil || !os.SameFile(info, e.file) {

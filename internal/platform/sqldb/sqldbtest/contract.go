@@ -49,6 +49,7 @@ func Contract(t *testing.T, open func(t *testing.T) *sqldb.DB) {
 		"functions run as if one by one":                   oneByOne,
 		"a rule over two rows holds":                       twoRows,
 		"a cancelled function leaves nothing":              cancelled,
+		"a long read ends with its context":                longRead,
 		"a failed statement ends the transaction":          failedStatement,
 		"a transaction has one line to the database":       oneLine,
 		"a transaction is over when its function returned": over,

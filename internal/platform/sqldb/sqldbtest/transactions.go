@@ -52,6 +52,24 @@ func cancelled(t *testing.T, db *sqldb.DB) {
 	put(t, db, "the next one works", nil, nil, nil, nil, nil)
 }
 
+// longRead asks for something that never ends.
+func longRead(t *testing.T, db *sqldb.DB) {
+	const endless = `WITH RECURSIVE count (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM count) SELECT COUNT(*) FROM count`
+	for range 3 {
+		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+		var n int
+		err := db.Read().QueryRowContext(ctx, endless).Scan(&n)
+		cancel()
+		if !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("an endless read ended with %v", err)
+		}
+	}
+	put(t, db, "one", nil, nil, nil, nil, nil)
+	if diff := cmp.Diff([]string{"one"}, all(t, db)); diff != "" {
+		t.Errorf("rows (-want +got):\n%s", diff)
+	}
+}
+
 func failedStatement(t *testing.T, db *sqldb.DB) {
 	put(t, db, "one", nil, nil, nil, nil, nil)
 	err := db.Write(t.Context(), func(ctx context.Context, tx sqldb.Querier) error {
