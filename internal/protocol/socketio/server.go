@@ -183,6 +183,7 @@ func (c *client) connect(p Packet) {
 		s.closed(engineio.TransportClose)
 		return
 	}
+	c.session.Prove()
 	frames, err := Encode(Packet{Type: Connect, Namespace: n.name, Data: json.RawMessage(`{"sid":"` + s.id + `"}`)})
 	if err == nil {
 		err = c.session.Send(frames...)

@@ -99,3 +99,9 @@ func (e Event) Hybrid() (json.RawMessage, error) {
 type Publisher interface {
 	Publish(ctx context.Context, e Event) error
 }
+
+// SessionCloser is a Publisher that can also end what follows a session that
+// was deleted. It is a hint, like the rest.
+type SessionCloser interface {
+	CloseSession(ctx context.Context, sessionID string)
+}

@@ -30,6 +30,7 @@ type Service struct {
 	identity Identity
 	// RunsAborted is told of the runs that lost their session.
 	runsGone func(ctx context.Context, ids []string)
+	deleted  func(ctx context.Context, sessionID string)
 	now      func() time.Time
 }
 
@@ -39,15 +40,20 @@ type Deps struct {
 	Identity Identity
 	// RunsGone, when set, is told of live runs whose session was deleted.
 	RunsGone func(ctx context.Context, ids []string)
+	// SessionGone, when set, is told of a session that was deleted.
+	SessionGone func(ctx context.Context, sessionID string)
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time
 }
 
 // New makes a Service.
 func New(d Deps) *Service {
-	s := &Service{store: d.Store, identity: d.Identity, runsGone: d.RunsGone, now: d.Now}
+	s := &Service{store: d.Store, identity: d.Identity, runsGone: d.RunsGone, deleted: d.SessionGone, now: d.Now}
 	if s.runsGone == nil {
 		s.runsGone = func(context.Context, []string) {}
+	}
+	if s.deleted == nil {
+		s.deleted = func(context.Context, string) {}
 	}
 	if s.now == nil {
 		s.now = time.Now
@@ -139,6 +145,7 @@ func (s *Service) DeleteSession(ctx context.Context, owner, id string) error {
 	if len(gone) > 0 {
 		s.runsGone(ctx, gone)
 	}
+	s.deleted(ctx, id)
 	return nil
 }
 

@@ -238,6 +238,29 @@ func TestTooManySessions(t *testing.T) {
 	}
 }
 
+func TestOneOriginCanNotTakeAllPlaces(t *testing.T) {
+	t.Parallel()
+	a := serve(t, engineio.Config{MaxUnproven: 2, Origin: func(r *http.Request) string { return r.URL.Query().Get("from") }})
+	open := func(from string) int {
+		status, _ := socketiotest.Do(t, http.MethodGet, a.url+"?EIO=4&transport=polling&from="+from, "")
+		return status
+	}
+	first, _ := socketiotest.OpenPolling(t, a.url, "from=x")
+	if got := []int{open("x"), open("x"), open("y")}; !cmp.Equal(got, []int{200, 503, 200}) {
+		t.Errorf("handshakes got %v", got)
+	}
+	a.session(t).Prove()
+	a.session(t).Prove() // once is enough, and twice is once
+	if got := []int{open("x"), open("x")}; !cmp.Equal(got, []int{200, 503}) {
+		t.Errorf("after one was proven: %v", got)
+	}
+	first.Post("1") // a session that ends gives its place back only once
+	first.Get()
+	if got := open("x"); got != 503 {
+		t.Errorf("after a proven one ended: %d", got)
+	}
+}
+
 func TestForeignSessions(t *testing.T) {
 	t.Parallel()
 	cfg := quiet

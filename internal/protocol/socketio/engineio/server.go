@@ -26,6 +26,7 @@ type Server struct {
 
 	mu       sync.Mutex
 	sessions map[string]*Session
+	unproven map[string]int // by origin
 	stopping bool
 }
 
@@ -51,6 +52,7 @@ func New(cfg Config, accept func(*Session) Receiver) *Server {
 		cfg:      cfg,
 		accept:   accept,
 		sessions: make(map[string]*Session),
+		unproven: make(map[string]int),
 		upgrader: websocket.Upgrader{
 			ReadBufferSize:  512,
 			WriteBufferSize: 512,
@@ -187,7 +189,10 @@ func (e *Server) handshake(w http.ResponseWriter, r *http.Request, upgrade bool,
 		server: e, id: e.cfg.SessionID(), info: e.cfg.Info(r), query: r.URL.RawQuery,
 		remote: r.RemoteAddr, base64: query.Has("b64"),
 	}
-	if e.full() {
+	if e.cfg.Origin != nil && e.cfg.MaxUnproven > 0 {
+		s.origin = e.cfg.Origin(r)
+	}
+	if e.full(s.origin) {
 		e.refuseFull(w)
 		return
 	}
@@ -218,10 +223,26 @@ func (e *Server) refuseFull(w http.ResponseWriter) {
 	writeError(w, http.StatusServiceUnavailable, forbidden, "Too many sessions")
 }
 
-func (e *Server) full() bool {
+// full reports that there is no place for one more session of the origin.
+func (e *Server) full(origin string) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return e.stopping || len(e.sessions) >= e.cfg.MaxSessions
+	return e.fullFor(origin)
+}
+
+func (e *Server) fullFor(origin string) bool {
+	return e.stopping || len(e.sessions) >= e.cfg.MaxSessions || origin != "" && e.unproven[origin] >= e.cfg.MaxUnproven
+}
+
+// proven takes a session out of the count of its origin, once.
+func (e *Server) proven(s *Session) {
+	if s.origin == "" {
+		return
+	}
+	if e.unproven[s.origin]--; e.unproven[s.origin] <= 0 {
+		delete(e.unproven, s.origin)
+	}
+	s.origin = ""
 }
 
 // register gives a session its place in the table and, if it has a read loop,
@@ -229,10 +250,13 @@ func (e *Server) full() bool {
 func (e *Server) register(s *Session, loop bool) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if e.stopping || len(e.sessions) >= e.cfg.MaxSessions || e.sessions[s.id] != nil {
+	if e.fullFor(s.origin) || e.sessions[s.id] != nil {
 		return false
 	}
 	e.sessions[s.id] = s
+	if s.origin != "" {
+		e.unproven[s.origin]++
+	}
 	if loop {
 		e.running.Add(1)
 	}
@@ -245,6 +269,7 @@ func (e *Server) forget(s *Session) {
 	defer e.mu.Unlock()
 	if e.sessions[s.id] == s {
 		delete(e.sessions, s.id)
+		e.proven(s)
 	}
 }
 

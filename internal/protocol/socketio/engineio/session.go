@@ -44,7 +44,8 @@ type Session struct {
 	remote   string
 	info     any
 	receiver Receiver
-	base64   bool // the peer takes no binary frames
+	base64   bool   // the peer takes no binary frames
+	origin   string // while the session counts as unproven; guarded by server.mu
 
 	receiving sync.Mutex // held while packets are handed up, so that transports do not overlap
 
@@ -80,6 +81,13 @@ func (s *Session) Query() url.Values {
 
 // RemoteAddr is the peer's network address.
 func (s *Session) RemoteAddr() string { return s.remote }
+
+// Prove says that the peer has shown who it is: see Config.MaxUnproven.
+func (s *Session) Prove() {
+	s.server.mu.Lock()
+	defer s.server.mu.Unlock()
+	s.server.proven(s)
+}
 
 // Transport names the current transport: "polling" or "websocket".
 func (s *Session) Transport() string {

@@ -68,6 +68,7 @@ type Oracle struct {
 	Plugins  *registry.Registry
 	Surface  httpserver.Surface
 	titler   *turn.Titler
+	pages    oracle.Publisher // nil without a socket gateway
 	leases   *lease.Keeper
 	identity oracle.Identity
 	log      *slog.Logger
@@ -89,6 +90,11 @@ func New(d Deps) (*Oracle, error) {
 	o.Service = oracle.New(oracle.Deps{
 		Store: o.Store, Identity: d.Oracle,
 		RunsGone: func(ctx context.Context, ids []string) { o.Engine.Gone(ctx, ids) },
+		SessionGone: func(ctx context.Context, id string) {
+			if c, ok := o.pages.(oracle.SessionCloser); ok {
+				c.CloseSession(ctx, id)
+			}
+		},
 	})
 	td := turn.Deps{
 		Store: o.Store, Provider: d.Provider, Plugins: o.Plugins, Identity: d.Oracle, Access: d.Access, Attachments: d.Attachments, MCP: d.MCP,
@@ -99,6 +105,7 @@ func New(d Deps) (*Oracle, error) {
 			return nil, fmt.Errorf("make socket gateway: %w", err)
 		}
 	}
+	o.pages = td.Publisher
 	if o.Worker, err = turn.New(td); err != nil {
 		return nil, err
 	}

@@ -92,8 +92,9 @@ type Gateway struct {
 }
 
 var (
-	_ oracle.Publisher  = (*Gateway)(nil)
-	_ oracle.Dispatcher = (*Gateway)(nil)
+	_ oracle.Publisher     = (*Gateway)(nil)
+	_ oracle.Dispatcher    = (*Gateway)(nil)
+	_ oracle.SessionCloser = (*Gateway)(nil)
 )
 
 // user is what one node holds for a user.
@@ -129,6 +130,10 @@ func New(d Deps, cfg Config) *Gateway {
 	engine := cfg.Engine
 	engine.SessionID = func() string { return g.tag + engineio.NewID() }
 	engine.Info = clientOf
+	engine.Origin = originOf
+	if engine.MaxUnproven == 0 {
+		engine.MaxUnproven = 1000
+	}
 	engine.Foreign = g.foreign
 	engine.Logger = d.Logger
 	g.server = socketio.New(socketio.Config{Engine: engine, ConnectTimeout: 20 * time.Second, MaxNamespaces: 1, Logger: d.Logger})

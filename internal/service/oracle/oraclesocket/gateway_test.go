@@ -310,3 +310,5 @@ func TestNothingIsLeftBehind(t *testing.T) {
 		t.Error("a call found a page")
 	}
 }
+
+func manyPerUser(_ *oraclesocket.Deps, c *oraclesocket.Config) { c.MaxPerUser = 10_000 }

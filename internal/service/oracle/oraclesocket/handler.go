@@ -33,6 +33,14 @@ func pageOf(s *socketio.Socket) *page {
 // clientOf keeps of the handshake request what a refusal may need.
 func clientOf(r *http.Request) any { return httpserver.ClientIP(r.Context()) }
 
+// originOf counts handshakes by address.
+func originOf(r *http.Request) string {
+	if from := httpserver.ClientIP(r.Context()); from.IsValid() {
+		return from.String()
+	}
+	return ""
+}
+
 // handler is the gateway as a socketio.Handler.
 type handler Gateway
 

@@ -34,6 +34,8 @@ type letter struct {
 	// Ask is the number of a question: who has a page of this user?
 	Ask   string `json:"ask,omitempty"`
 	Owner string `json:"owner,omitempty"`
+	// Ended says that the session was deleted.
+	Ended bool `json:"ended,omitempty"`
 }
 
 var errNotForRooms = errors.New("calls go to one socket, not to a room")
@@ -142,11 +144,31 @@ func (g *Gateway) overheard(session string, m bus.Message) {
 	}
 	switch {
 	case l.From == g.tag:
+	case l.Ended:
+		g.endRoom(session)
 	case l.Ask != "":
 		g.answerAsk(session, l)
 	case l.Event != "":
 		if err := g.broadcast(session, l.Event, l.Data); err != nil {
 			g.deps.Logger.Warn("an event from another node could not be sent on", slog.Any("error", err))
 		}
+	}
+}
+
+// CloseSession implements oracle.SessionCloser: the pages of a deleted session
+// are disconnected, on every node, and do not come back by themselves.
+func (g *Gateway) CloseSession(ctx context.Context, session string) {
+	g.endRoom(session)
+	if g.cfg.Alone {
+		return
+	}
+	if err := g.post(ctx, roomOf(session), letter{From: g.tag, Ended: true}); err != nil {
+		g.deps.Logger.Warn("other nodes could not be told that a session is gone", slog.Any("error", err))
+	}
+}
+
+func (g *Gateway) endRoom(session string) {
+	for _, s := range g.all.Members(session) {
+		s.Disconnect(true)
 	}
 }
