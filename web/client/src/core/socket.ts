@@ -1,0 +1,109 @@
+import { io, type Socket } from "socket.io-client";
+import type { CredentialKeeper } from "./credentials";
+import { readOracleEvent, type OracleEvent } from "./events";
+import { Cell } from "./observable";
+import type { CallResult } from "./tools";
+
+export interface SocketHost {
+  /** Runs a browser tool or an action on this page. */
+  call(kind: "tool" | "action", name: string, args: unknown): Promise<CallResult>;
+  event(event: OracleEvent): void;
+}
+
+/** Calls that were answered, so that a repeated one is not run again. */
+const rememberedCalls = 512;
+
+/**
+ * The live channel of one session. Credentials are minted for each attempt, a
+ * refused one is renewed once, and every call is run exactly once.
+ */
+export class OracleSocket {
+  readonly connected = new Cell(false);
+  readonly #socket: Socket;
+  readonly #seen = new Set<string>();
+  #renewed = false;
+
+  constructor(
+    url: string,
+    private readonly oracleDid: string,
+    private readonly sessionId: string,
+    private readonly credentials: CredentialKeeper,
+    private readonly host: SocketHost,
+  ) {
+    this.#socket = io(url, {
+      transports: ["websocket"],
+      query: { sessionId },
+      forceNew: true,
+      auth: (done) => void this.#auth().then(done),
+    });
+    this.#socket.on("connect", () => {
+      this.#renewed = false;
+      this.connected.set(true);
+      this.#socket.emit("subscribe");
+    });
+    this.#socket.on("disconnect", () => this.connected.set(false));
+    this.#socket.on("connect_error", () => void this.#refused());
+    this.#socket.onAny((name: string, argument: unknown) => this.#take(name, argument));
+  }
+
+  close(): void {
+    this.#socket.offAny();
+    this.#socket.disconnect();
+    this.connected.set(false);
+  }
+
+  async #auth(): Promise<Record<string, string>> {
+    const [invocation, delegation] = await Promise.all(
+      (["invocation", "delegation"] as const).map((kind) =>
+        this.credentials.get(kind, this.oracleDid).catch(() => undefined),
+      ),
+    );
+    return {
+      ...(invocation ? { invocation } : {}),
+      ...(delegation ? { ucanDelegation: delegation } : {}),
+    };
+  }
+
+  // A refusal by the server ends the client's own attempts: renew the token
+  // once and try again; a second refusal is final until the page asks anew.
+  async #refused(): Promise<void> {
+    if (this.#socket.active || this.#renewed) return;
+    this.#renewed = true;
+    const kind = this.credentials.can("invocation") ? "invocation" : "delegation";
+    try {
+      await this.credentials.renew(kind, this.oracleDid);
+      this.#socket.connect();
+    } catch {
+      // Without a token there is no live channel; the chat itself goes on.
+    }
+  }
+
+  #take(name: string, argument: unknown): void {
+    const event = readOracleEvent(name, argument);
+    if (!event) return;
+    if (event.eventName === "browser_tool_call") {
+      void this.#run("tool", "tool_result", event.payload);
+    } else if (event.eventName === "action_call" && event.payload.status !== "done") {
+      void this.#run("action", "action_call_result", event.payload);
+    }
+    this.host.event(event);
+  }
+
+  async #run(
+    kind: "tool" | "action",
+    reply: string,
+    call: { toolCallId: string; toolName: string; args?: Record<string, unknown> },
+  ): Promise<void> {
+    if (this.#seen.has(call.toolCallId)) return;
+    this.#seen.add(call.toolCallId);
+    if (this.#seen.size > rememberedCalls) {
+      this.#seen.delete(this.#seen.values().next().value as string);
+    }
+    const outcome = await this.host.call(kind, call.toolName, call.args);
+    this.#socket.emit(reply, {
+      toolCallId: call.toolCallId,
+      sessionId: this.sessionId,
+      ...outcome,
+    });
+  }
+}
