@@ -61,16 +61,40 @@ export function readEntity(reply: unknown): OracleConfig {
     ...(r.iidDocument?.linkedResource ?? []),
     ...(r.iid_document?.linked_resource ?? []),
   ];
-  const described = (fragment: string) =>
-    linked.find((l) => l.id?.endsWith(fragment))?.description ?? null;
-  const price = described("#fee")?.match(/^([0-9.]+)\s+(\S+)$/);
+  const content = (fragment: string) => {
+    const found = linked.find((l) => l.id?.endsWith(fragment));
+    return inlineJSON(found?.serviceEndpoint ?? found?.service_endpoint);
+  };
+  const fee = content("#fee");
+  const spec = record(record(fee["offers"])["priceSpecification"]);
+  const model = content("#model")["model"];
+  const name = fee["name"];
   return {
     apiUrl: origin(endpoint("oracleService", "#api")),
     socketUrl: origin(endpoint("wsService", "#ws")),
-    model: described("#model"),
-    price: price?.[1] && price[2] ? { amount: price[1], currency: price[2] } : null,
-    name: described("#name"),
+    model: typeof model === "string" ? model : null,
+    price:
+      spec["price"] === undefined
+        ? null
+        : { amount: String(spec["price"]), currency: String(spec["priceCurrency"] ?? "") },
+    name: typeof name === "string" ? name : null,
   };
+}
+
+function record(value: unknown): Record<string, unknown> {
+  return value !== null && typeof value === "object" ? (value as Record<string, unknown>) : {};
+}
+
+/** Content that a resource carries in its own address. Others are not fetched. */
+function inlineJSON(address: string | undefined): Record<string, unknown> {
+  const match = /^data:[^,]*;base64,(.*)$/.exec(address ?? "");
+  if (!match?.[1]) return {};
+  try {
+    const bytes = Uint8Array.from(atob(match[1]), (c) => c.charCodeAt(0));
+    return record(JSON.parse(new TextDecoder().decode(bytes)));
+  } catch {
+    return {};
+  }
 }
 
 /**
