@@ -1,5 +1,6 @@
 import type { OracleApi } from "./api";
 import { asError, PaymentRequiredError } from "./errors";
+import type { OracleEvent } from "./events";
 import { Flusher, type StreamingMode } from "./flush";
 import { Cell } from "./observable";
 import { resumeTurn, sendTurn, type Frame, type TurnEnd } from "./turn";
@@ -57,6 +58,7 @@ export class Chat {
   readonly #flusher: Flusher;
   #stored: IMessage[] = [];
   #pending: IMessage[] = [];
+  #components: IMessage[] = [];
   #live: LiveTurn | undefined;
   #cursor: string | null = null;
   #abort: AbortController | undefined;
@@ -175,6 +177,24 @@ export class Chat {
     }
   }
 
+  /** Takes an event of the live channel that adds something to show. */
+  takeEvent(event: OracleEvent): void {
+    if (event.eventName !== "render_component") return;
+    const { componentName, args, status, eventId, requestId } = event.payload;
+    const id = `${requestId}-render_component-${eventId ?? componentName}`;
+    const shown: IMessage = {
+      id,
+      type: "ai",
+      content: {
+        name: componentName,
+        props: { id, args: args ?? {}, ...(status ? { status } : {}), event: event.eventName },
+      },
+      isComplete: true,
+    };
+    this.#components = [...this.#components.filter((m) => m.id !== id), shown];
+    this.#publish({});
+  }
+
   /** Aborts the turn at the server and here. */
   async abort(): Promise<void> {
     const abort = this.#abort;
@@ -263,6 +283,7 @@ export class Chat {
     const messages = [...this.#stored, ...this.#pending];
     const live = this.#live?.message();
     if (live) messages.push(live);
+    messages.push(...this.#components);
     const same =
       messages.length === before.messages.length &&
       messages.every((m, i) => m === before.messages[i]);

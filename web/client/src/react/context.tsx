@@ -1,0 +1,93 @@
+import { createContext, useContext, useMemo, useRef, type ReactNode } from "react";
+import { OraclesClient } from "../core/client";
+import type { Mint, MintedToken } from "../core/credentials";
+import type { IWallet } from "../core/types";
+import { useLatest } from "./latest";
+
+export type TransactSignX = (
+  messages: readonly { typeUrl: string; value: unknown }[],
+  memo?: string,
+) => Promise<unknown>;
+
+export interface OraclesProviderProps {
+  initialWallet: IWallet;
+  transactSignX: TransactSignX;
+  createDelegation: (oracleDid: string) => Promise<MintedToken>;
+  createInvocation?: (oracleDid: string) => Promise<MintedToken>;
+  /** Base address of the protocol's query gateway with its prefix. */
+  queryGateway?: string;
+  children?: ReactNode;
+}
+
+export interface OraclesContextValue {
+  wallet: IWallet;
+  transactSignX: TransactSignX;
+  getDelegation: (oracleDid: string) => Promise<string | undefined>;
+  getInvocation: (oracleDid: string) => Promise<string | undefined>;
+  /** Sends a request to an oracle in the user's name and returns its JSON. */
+  authedRequest: <T>(
+    url: string,
+    method: string,
+    options: { oracleDid: string; body?: unknown },
+  ) => Promise<T>;
+  /** @internal */
+  client: OraclesClient;
+}
+
+const Context = createContext<OraclesContextValue | undefined>(undefined);
+
+/** Gives the hooks below it the user's wallet and the means to sign. */
+export function OraclesProvider({
+  initialWallet,
+  transactSignX,
+  createDelegation,
+  createInvocation,
+  queryGateway,
+  children,
+}: OraclesProviderProps) {
+  if (!initialWallet || !transactSignX || !createDelegation) {
+    throw new Error("initialWallet, transactSignX and createDelegation are required");
+  }
+  const callbacks = useLatest({ transactSignX, createDelegation, createInvocation });
+  const invokes = createInvocation !== undefined;
+  const wallet = useStableWallet(initialWallet);
+  const value = useMemo<OraclesContextValue>(() => {
+    const invocation: Mint = (did) => {
+      const mint = callbacks.current.createInvocation;
+      return mint ? mint(did) : Promise.reject(new Error("createInvocation was taken away"));
+    };
+    const client = new OraclesClient({
+      wallet,
+      createDelegation: (did) => callbacks.current.createDelegation(did),
+      ...(invokes ? { createInvocation: invocation } : {}),
+      ...(queryGateway ? { queryGateway } : {}),
+    });
+    return {
+      wallet,
+      client,
+      transactSignX: (messages, memo) => callbacks.current.transactSignX(messages, memo),
+      getDelegation: (did) => client.credentials.get("delegation", did),
+      getInvocation: (did) => client.credentials.get("invocation", did),
+      authedRequest: (url, method, { oracleDid, body }) =>
+        client.api("", oracleDid).json(url, { method, ...(body === undefined ? {} : { body }) }),
+    };
+  }, [callbacks, wallet, invokes, queryGateway]);
+  return <Context.Provider value={value}>{children}</Context.Provider>;
+}
+
+/** The same object for the same wallet, however often the host makes a new one. */
+function useStableWallet(wallet: IWallet): IWallet {
+  const text = JSON.stringify(wallet);
+  const kept = useRef({ text, wallet });
+  // eslint-disable-next-line react-hooks/refs -- a cache keyed by value, the same in every render
+  if (kept.current.text !== text) kept.current = { text, wallet };
+  // eslint-disable-next-line react-hooks/refs -- as above
+  return kept.current.wallet;
+}
+
+/** What the provider holds. */
+export function useOraclesContext(): OraclesContextValue {
+  const value = useContext(Context);
+  if (!value) throw new Error("useOraclesContext must be used within a OraclesProvider");
+  return value;
+}

@@ -1,0 +1,150 @@
+import {
+  useCallback,
+  useEffect,
+  useMemo,
+  useState,
+  useSyncExternalStore,
+  type ComponentType,
+} from "react";
+import type { ChatState } from "../core/chat";
+import type { OpenChat } from "../core/client";
+import type { OracleOverrides } from "../core/config";
+import type { OracleEvent } from "../core/events";
+import type { StreamingMode } from "../core/flush";
+import { declareActions, declareTools, type BrowserTools } from "../core/tools";
+import type { IAttachment, IMessage, IRun } from "../core/types";
+import { useOraclesContext } from "./context";
+import { useLatest } from "./latest";
+import { useOraclesConfig } from "./useOraclesConfig";
+
+/** Components by the names that the oracle renders. */
+// eslint-disable-next-line @typescript-eslint/no-explicit-any -- props differ per component
+export type UIComponents = Record<string, ComponentType<any>>;
+
+export interface IChatOptions {
+  oracleDid: string;
+  sessionId: string;
+  onPaymentRequiredError: (claimIds: string[]) => void;
+  browserTools?: BrowserTools;
+  uiComponents?: UIComponents;
+  overrides?: OracleOverrides;
+  streamingMode?: StreamingMode;
+  /** Model to ask for; the oracle's default otherwise. */
+  model?: string;
+  /** Turns per page of history. */
+  historyPageSize?: number;
+  /** Called with every event of the live channel. */
+  onEvent?: (event: OracleEvent) => void;
+}
+
+export interface IChatResult {
+  messages: IMessage[];
+  sendMessage: (
+    message: string,
+    metadata?: Record<string, unknown>,
+    attachments?: IAttachment[],
+  ) => Promise<void>;
+  abortStream: () => Promise<void>;
+  status: ChatState["status"];
+  isSending: boolean;
+  isLoading: boolean;
+  error: Error | undefined;
+  sendMessageError: Error | undefined;
+  refetchMessages: () => Promise<void>;
+  isRealTimeConnected: boolean;
+  isConfigReady: boolean;
+  run: IRun | undefined;
+  hasEarlier: boolean;
+  loadEarlier: () => Promise<void>;
+  isLoadingEarlier: boolean;
+}
+
+const closed: ChatState = {
+  messages: [],
+  status: "ready",
+  isLoading: true,
+  error: undefined,
+  sendMessageError: undefined,
+  run: undefined,
+  hasEarlier: false,
+  isLoadingEarlier: false,
+};
+const never = () => () => undefined;
+const getClosed = () => closed;
+const getFalse = () => false;
+
+/** A conversation with an oracle. */
+export function useChat(options: IChatOptions): IChatResult {
+  const { client } = useOraclesContext();
+  const { oracleDid, sessionId } = options;
+  const config = useOraclesConfig(oracleDid, options.overrides);
+  const latest = useLatest(options);
+  const [open, setOpen] = useState<OpenChat>();
+  const baseUrl = config.isReady ? config.apiUrl : null;
+  const wsUrl = config.isReady ? config.socketUrl : null;
+
+  useEffect(() => {
+    if (!baseUrl || !wsUrl || !sessionId) return;
+    const size = latest.current.historyPageSize;
+    const held = client.open(
+      { oracleDid, sessionId, baseUrl, wsUrl, ...(size ? { pageSize: size } : {}) },
+      {
+        streamingMode: () => latest.current.streamingMode ?? "batched",
+        model: () => latest.current.model,
+        tools: () => declareTools(latest.current.browserTools),
+        actions: () => declareActions(client.actions.get().values()),
+        browserTools: () => latest.current.browserTools,
+        paymentRequired: (claims) => latest.current.onPaymentRequiredError(claims),
+        event: (event) => latest.current.onEvent?.(event),
+      },
+    );
+    setOpen(held.open);
+    return () => {
+      setOpen(undefined);
+      held.release();
+    };
+  }, [client, latest, oracleDid, sessionId, baseUrl, wsUrl]);
+
+  const cell = open?.chat.state;
+  const state = useSyncExternalStore(cell?.subscribe ?? never, cell?.get ?? getClosed, getClosed);
+  const connected = useSyncExternalStore(
+    open?.connected.subscribe ?? never,
+    open?.connected.get ?? getFalse,
+    getFalse,
+  );
+
+  const sendMessage = useCallback<IChatResult["sendMessage"]>(
+    (message, metadata, attachments) =>
+      open
+        ? open.chat.send(message, metadata, attachments)
+        : Promise.reject(new Error("The oracle's configuration is not resolved yet")),
+    [open],
+  );
+  const abortStream = useCallback(() => open?.chat.abort() ?? Promise.resolve(), [open]);
+  const refetchMessages = useCallback(() => open?.chat.refetch() ?? Promise.resolve(), [open]);
+  const loadEarlier = useCallback(() => open?.chat.loadEarlier() ?? Promise.resolve(), [open]);
+
+  return useMemo(
+    () => ({
+      ...state,
+      error: state.error ?? config.error,
+      isSending: state.status === "submitted" || state.status === "streaming",
+      isRealTimeConnected: connected,
+      isConfigReady: config.isReady,
+      sendMessage,
+      abortStream,
+      refetchMessages,
+      loadEarlier,
+    }),
+    [
+      state,
+      connected,
+      config.isReady,
+      config.error,
+      sendMessage,
+      abortStream,
+      refetchMessages,
+      loadEarlier,
+    ],
+  );
+}
