@@ -3,4 +3,48 @@
  *
  * @packageDocumentation
  */
+export { PaymentRequiredError, RequestError } from "./core/errors";
+export type { OracleConfig, OracleOverrides } from "./core/config";
+export type { MintedToken } from "./core/credentials";
+export type { OracleEvent, OracleEventName, OracleEventPayloads } from "./core/events";
+export type { StreamingMode } from "./core/flush";
+export { getOpenIdToken, type OpenIdRequest, type OpenIdToken } from "./core/openid";
+export type { BrowserTool, BrowserTools } from "./core/tools";
+export type {
+  ChatStatus,
+  IAttachment,
+  IComponentMetadata,
+  IMessage,
+  IRun,
+  IToolCall,
+  IWallet,
+  MessageContent,
+  RunStatus,
+  ToolCallStatus,
+} from "./core/types";
+export {
+  OraclesProvider,
+  useOraclesContext,
+  type OraclesContextValue,
+  type OraclesProviderProps,
+  type TransactSignX,
+} from "./react/context";
+export { renderMessageContent } from "./react/render";
+export {
+  useAgAction,
+  type AgActionRenderProps,
+  type UseAgActionOptions,
+  type ZodLike,
+} from "./react/useAgAction";
+export { useChat, type IChatOptions, type IChatResult, type UIComponents } from "./react/useChat";
+export { useContractOracle, type ContractOracleParams } from "./react/useContractOracle";
+export { useGetOpenIdToken } from "./react/useGetOpenIdToken";
+export { useMemoryEngine, type IMemory } from "./react/useMemoryEngine";
+export { useModels, type IModel } from "./react/useModels";
+export {
+  useOracleSessions,
+  type IChatSession,
+  type UseOracleSessionsOptions,
+} from "./react/useOracleSessions";
+export { useOraclesConfig, type UseOraclesConfigResult } from "./react/useOraclesConfig";
 export { version } from "./version";

@@ -98,6 +98,8 @@ export function useChat(options: IChatOptions): IChatResult {
         event: (event) => latest.current.onEvent?.(event),
       },
     );
+    // The conversation is an outside thing that exists from here on.
+    // eslint-disable-next-line react-hooks/set-state-in-effect
     setOpen(held.open);
     return () => {
       setOpen(undefined);

@@ -1,0 +1,32 @@
+import { errorFrom } from "./errors";
+
+export interface OpenIdToken {
+  access_token: string;
+  token_type: string;
+  matrix_server_name: string;
+  expires_in: number;
+}
+
+export interface OpenIdRequest {
+  userId: string;
+  matrixAccessToken: string;
+  did?: string;
+  homeServer?: string;
+}
+
+/** Mints a Matrix OpenID token, which proves to others who a Matrix user is. */
+export async function getOpenIdToken(request: OpenIdRequest): Promise<OpenIdToken> {
+  const host = request.homeServer ?? request.userId.split(":").slice(1).join(":");
+  const base = /^https?:\/\//.test(host) ? host.replace(/\/+$/, "") : `https://${host}`;
+  const user = encodeURIComponent(request.userId);
+  const response = await fetch(`${base}/_matrix/client/v3/user/${user}/openid/request_token`, {
+    method: "POST",
+    headers: {
+      Authorization: `Bearer ${request.matrixAccessToken}`,
+      "Content-Type": "application/json",
+    },
+    body: "{}",
+  });
+  if (!response.ok) throw await errorFrom(response);
+  return (await response.json()) as OpenIdToken;
+}
