@@ -39,8 +39,9 @@ export function useResource<T>(key: string | null, load: () => Promise<T>): Reso
     if (key === null) return;
     set({ isLoading: true });
     void reload();
+    const turns = turn;
     return () => {
-      turn.current++;
+      turns.current++; // what is under way comes too late
     };
   }, [key, reload]);
   const data = state.key === key ? state.data : undefined;
