@@ -140,7 +140,7 @@ func (s *Store) foundIn(ctx context.Context, tx sqldb.Querier, f filestore.File,
 func (s *Store) TermFiles(ctx context.Context, ns string, terms [][]byte) ([]int64, error) {
 	counts := make([]int64, len(terms))
 	for i, t := range terms {
-		err := s.db.Read().QueryRowContext(ctx, `SELECT COUNT(*) FROM (SELECT 1 FROM filestore_postings WHERE ns = $1 AND term = $2 LIMIT 1000) AS some`, ns, t).Scan(&counts[i])
+		err := s.db.Read().QueryRowContext(ctx, `SELECT COUNT(*) FROM (SELECT 1 FROM filestore_postings WHERE ns = $1 AND term = $2 LIMIT 1000) AS found`, ns, t).Scan(&counts[i])
 		if err != nil {
 			return nil, err
 		}
