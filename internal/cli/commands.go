@@ -9,6 +9,7 @@ func commands() []command {
 		ucanCommand(),
 		cidCommand(),
 		fsCommand(),
+		chatCommand(),
 		mcpCommand(),
 		chainCommand(),
 		dialCommand(),

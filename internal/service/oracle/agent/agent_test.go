@@ -35,6 +35,7 @@ func (n *notes) add(format string, args ...any) {
 func (n *notes) Chunk(c plugin.Chunk)     { n.add("say %s", c.Text) }
 func (n *notes) ToolStarted(c agent.Call) { n.add("start %s", c.Name) }
 func (n *notes) ToolEnded(c agent.Call)   { n.add("end %s %s %s%s", c.Name, c.Status, c.Output, c.Error) }
+
 func (n *notes) Save(_ context.Context, s agent.State, durable bool) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -63,11 +64,15 @@ func task(sink agent.Sink, tools []agent.Tool, replies ...scripted.Reply) agent.
 func tool(name string, safe bool, run func(ctx context.Context, args json.RawMessage) (plugin.Result, error)) agent.Tool {
 	return agent.Tool{Tool: plugin.Tool{
 		Name: name, Description: name, Safe: safe, Schema: json.RawMessage(`{"type":"object","properties":{"n":{"type":"integer"}},"required":["n"]}`),
-		Run: func(ctx context.Context, _ *plugin.Runtime, args json.RawMessage) (plugin.Result, error) { return run(ctx, args) },
+		Run: func(ctx context.Context, _ *plugin.Runtime, args json.RawMessage) (plugin.Result, error) {
+			return run(ctx, args)
+		},
 	}}
 }
 
-func echo(_ context.Context, args json.RawMessage) (plugin.Result, error) { return plugin.Text(string(args)), nil }
+func echo(_ context.Context, args json.RawMessage) (plugin.Result, error) {
+	return plugin.Text(string(args)), nil
+}
 
 func TestToolsRunInParallelAndAnswersComeBack(t *testing.T) {
 	t.Parallel()

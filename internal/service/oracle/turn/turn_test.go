@@ -252,11 +252,15 @@ func TestPageTools(t *testing.T) {
 		want   string
 		status plugin.Status
 	}{
-		"done":    {"scroll", func(oracle.Call) (oracle.Outcome, error) { return oracle.Outcome{Result: json.RawMessage(`{"at":5}`)}, nil }, `{"at":5}`, plugin.Done},
+		"done": {"scroll", func(oracle.Call) (oracle.Outcome, error) {
+			return oracle.Outcome{Result: json.RawMessage(`{"at":5}`)}, nil
+		}, `{"at":5}`, plugin.Done},
 		"error":   {"scroll", func(oracle.Call) (oracle.Outcome, error) { return oracle.Outcome{Error: "Tool nope not found"}, nil }, "Tool nope not found", plugin.Failed},
 		"no tab":  {"scroll", nil, "no browser is connected", plugin.Failed},
 		"unknown": {"paint", func(oracle.Call) (oracle.Outcome, error) { return oracle.Outcome{Unknown: true}, nil }, "FRONTEND_OUTCOME_UNKNOWN", plugin.Done},
-		"failed":  {"paint", func(oracle.Call) (oracle.Outcome, error) { return oracle.Outcome{Result: json.RawMessage(`{"success":false,"error":"no brush"}`)}, nil }, "no brush", plugin.Failed},
+		"failed": {"paint", func(oracle.Call) (oracle.Outcome, error) {
+			return oracle.Outcome{Result: json.RawMessage(`{"success":false,"error":"no brush"}`)}, nil
+		}, "no brush", plugin.Failed},
 	} {
 		r := &room{answer: c.answer}
 		n := oracletest.Start(t, scripted.Sequence(calls(c.tool, `{"by":5}`), scripted.Text("ok")), in(r))

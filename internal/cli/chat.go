@@ -1,0 +1,180 @@
+package cli
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strings"
+	"time"
+
+	"github.com/castalia-org/castalia/internal/service/oracle"
+	"github.com/castalia-org/castalia/internal/service/oracle/oracleclient"
+)
+
+func chatCommand() command {
+	return command{
+		name: "chat", args: "[--server URL] [--key FILE] [--message TEXT] [SESSION]",
+		summary: "talk to the oracle; Ctrl-C stops an answer, Ctrl-D ends", run: runChat,
+	}
+}
+
+func runChat(ctx context.Context, args []string, s IO) error {
+	fs := newFlags("chat", s)
+	server := fs.String("server", orDefault(s.Getenv("CASTALIA_URL"), "http://127.0.0.1:"+orDefault(s.Getenv("PORT"), "3000")), "`URL` of the server (CASTALIA_URL)")
+	key := fs.String("key", orDefault(s.Getenv("CASTALIA_KEY"), defaultKeyFile), "key `FILE` that says who you are (CASTALIA_KEY)")
+	one := fs.String("message", "", "send one `TEXT`, print the answer and end")
+	rest, err := parseMixed(fs, args)
+	if err != nil {
+		return err
+	}
+	if len(rest) > 1 {
+		return usagef("name at most one session")
+	}
+	signer, err := readSigner(*key, s)
+	if err != nil {
+		return fmt.Errorf("%w; make one with `castalia key new --out %s`", err, *key)
+	}
+	client, err := oracleclient.New(ctx, oracleclient.Config{Server: *server, Signer: signer})
+	if err != nil {
+		return err
+	}
+	c := &chat{client: client, io: s}
+	if len(rest) == 1 {
+		c.session = rest[0]
+		err = c.showHistory(ctx)
+	} else {
+		c.session, err = client.CreateSession(ctx)
+	}
+	if err != nil {
+		return err
+	}
+	if *one != "" {
+		return c.ask(ctx, *one)
+	}
+	_, _ = fmt.Fprintf(s.Err, "Session %s. Type a message; an empty line is ignored, Ctrl-D ends.\n", c.session)
+	return c.loop(ctx)
+}
+
+// chat is one conversation in a terminal.
+type chat struct {
+	client  *oracleclient.Client
+	session string
+	io      IO
+	// bare is set while the answer's line has no text yet.
+	bare bool
+}
+
+func (c *chat) showHistory(ctx context.Context) error {
+	list, err := c.client.History(ctx, c.session)
+	for _, m := range list {
+		prefix := ""
+		if m.Type == string(oracle.Human) {
+			prefix = "> "
+		}
+		_, _ = fmt.Fprintf(c.io.Out, "%s%s\n", prefix, printable(m.Content))
+	}
+	return err
+}
+
+func (c *chat) loop(ctx context.Context) error {
+	in := bufio.NewScanner(c.io.In)
+	in.Buffer(make([]byte, 64<<10), 1<<20)
+	for {
+		if c.io.Terminal() {
+			_, _ = io.WriteString(c.io.Out, "> ")
+		}
+		if !in.Scan() {
+			return in.Err()
+		}
+		text := strings.TrimSpace(in.Text())
+		if text == "" {
+			continue
+		}
+		if err := c.ask(ctx, text); err != nil {
+			_, _ = fmt.Fprintf(c.io.Err, "castalia chat: %v\n", err)
+			if ctx.Err() != nil {
+				return err
+			}
+		}
+	}
+}
+
+// ask sends a message and prints the answer as it comes. Ctrl-C stops the
+// answer, not the program.
+func (c *chat) ask(ctx context.Context, text string) error {
+	interrupts := make(chan os.Signal, 1)
+	signal.Notify(interrupts, os.Interrupt)
+	defer signal.Stop(interrupts)
+	over := make(chan struct{})
+	stopped := make(chan struct{})
+	go func() {
+		defer close(stopped)
+		select {
+		case <-over:
+		case <-interrupts:
+			ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+			defer cancel()
+			_ = c.client.Abort(ctx, c.session) // the answer tells whether it worked
+		}
+	}()
+	defer func() { close(over); <-stopped }()
+	c.bare = true
+	var failure error
+	err := c.client.Ask(ctx, c.session, text, time.Local.String(), func(f oracle.Frame) {
+		if err := c.show(f); err != nil {
+			failure = err
+		}
+	})
+	_, _ = io.WriteString(c.io.Out, "\n")
+	return errors.Join(err, failure)
+}
+
+// show prints one frame.
+func (c *chat) show(f oracle.Frame) error {
+	switch f.Event {
+	case oracle.FrameMessage:
+		var m oracle.MessageFrame
+		if err := json.Unmarshal(f.Data, &m); err != nil {
+			return fmt.Errorf("read answer: %w", err)
+		}
+		c.bare = false
+		_, _ = io.WriteString(c.io.Out, printable(m.Content))
+	case oracle.FrameToolCall, oracle.FrameActionCall:
+		var t oracle.ToolCallPayload
+		if json.Unmarshal(f.Data, &t) == nil && c.io.ErrTerminal() {
+			_, _ = fmt.Fprintf(c.io.Err, "[%s %s]\n", t.ToolName, t.Status)
+		}
+	case oracle.FrameRun:
+		var r oracle.RunFrame
+		if json.Unmarshal(f.Data, &r) == nil && r.Resumed && !c.bare {
+			_, _ = io.WriteString(c.io.Out, "\n[the server was restarted; the answer goes on]\n")
+		}
+	case oracle.FrameError:
+		var e oracle.ErrorFrame
+		if json.Unmarshal(f.Data, &e) == nil {
+			return errors.New(printable(e.Error))
+		}
+	case oracle.FrameDone:
+		var d oracle.DoneFrame
+		if json.Unmarshal(f.Data, &d) == nil && d.Aborted {
+			_, _ = io.WriteString(c.io.Out, " [stopped]")
+		}
+	}
+	return nil
+}
+
+// printable drops control characters, so that an answer can not play with the
+// terminal.
+func printable(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r < ' ' && r != '\n' && r != '\t' || r == 0x7f || r >= 0x80 && r < 0xa0 {
+			return -1
+		}
+		return r
+	}, s)
+}

@@ -1,0 +1,93 @@
+package cli_test
+
+import (
+	"bytes"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/castalia-org/castalia/internal/cli"
+	"github.com/castalia-org/castalia/internal/identity/identitytest"
+	"github.com/castalia-org/castalia/internal/service/oracle/model/scripted"
+	"github.com/castalia-org/castalia/internal/service/oracle/oracletest"
+)
+
+// cutter is a proxy in front of an oracle that cuts the first streams after a
+// few bytes and knows the oracle's DID.
+func cutter(t *testing.T, target string, cuts int64) (string, *atomic.Int64) {
+	t.Helper()
+	u, err := url.Parse(target)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var posts, cut atomic.Int64
+	proxy := httputil.NewSingleHostReverseProxy(u)
+	proxy.FlushInterval = -1
+	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/.well-known/did.json" {
+			_, _ = w.Write([]byte(`{"id":"` + identitytest.Oracle.DID + `"}`))
+			return
+		}
+		stream := strings.HasPrefix(r.URL.Path, "/messages/") || strings.HasPrefix(r.URL.Path, "/runs/")
+		if r.Method == http.MethodPost && stream {
+			posts.Add(1)
+		}
+		if stream && cut.Add(1) <= cuts {
+			w = &short{ResponseWriter: w, left: 700}
+		}
+		proxy.ServeHTTP(w, r)
+	}))
+	t.Cleanup(web.Close)
+	return web.URL, &posts
+}
+
+// short breaks after some bytes.
+type short struct {
+	http.ResponseWriter
+	left int
+}
+
+func (s *short) Write(p []byte) (int, error) {
+	if s.left -= len(p); s.left < 0 {
+		panic(http.ErrAbortHandler)
+	}
+	return s.ResponseWriter.Write(p)
+}
+
+func (s *short) Flush() { s.ResponseWriter.(http.Flusher).Flush() }
+
+func TestChat(t *testing.T) {
+	t.Parallel()
+	n := oracletest.Start(t, scripted.Sequence(scripted.Text("Once ", "upon ", "a ", "time.\x1b[2J"), scripted.Text("The end.")))
+	server, posts := cutter(t, n.URL, 2)
+	key := filepath.Join(t.TempDir(), "key")
+	if _, errs, code := run(t, nil, "key", "new", "--out", key); code != 0 {
+		t.Fatal(errs)
+	}
+	var out, errs bytes.Buffer
+	code := cli.Run(t.Context(), []string{"chat", "--server", server, "--key", key}, cli.IO{
+		In: strings.NewReader("tell me\n\nand then?\n"), Out: &out, Err: &errs,
+	})
+	if code != 0 || out.String() != "Once upon a time.[2J\nThe end.\n" {
+		t.Fatalf("exit %d: %q\n%s", code, out.String(), errs.String())
+	}
+	if posts.Load() != 2 {
+		t.Errorf("%d messages were sent", posts.Load())
+	}
+	session := strings.Fields(errs.String())[1]
+	text, _, code := run(t, nil, "chat", "--server", server, "--key", key, "--message", "again", strings.TrimSuffix(session, "."))
+	if code != 0 || !strings.HasPrefix(text, "> tell me\nOnce upon a time.[2J\n> and then?\nThe end.\n") {
+		t.Errorf("exit %d: %q", code, text)
+	}
+	if _, errs, code := run(t, nil, "chat", "--server", server, "--key", filepath.Join(t.TempDir(), "none")); code != 1 || !strings.Contains(errs, "castalia key new") {
+		t.Errorf("exit %d: %s", code, errs)
+	}
+	if _, errs, code := run(t, nil, "chat", "--server", server, "--key", key, "nobody"); code != 1 || !strings.Contains(errs, "Session not found") {
+		t.Errorf("exit %d: %s", code, errs)
+	}
+}
