@@ -165,6 +165,13 @@ func (s *Service) Mint(ctx context.Context, user Principal, call Downstream) (st
 	return token.Encode(), nil
 }
 
+// usable reports whether a delegation from the user to this service still counts.
+func (s *Service) usable(t *ucan.Token, user string) bool {
+	leaf := t.Leaf
+	return string(leaf.Issuer) == user && leaf.Audience == s.cfg.Signer.DID() &&
+		(leaf.NoExpiry || leaf.Expires > s.now().Unix()) && !s.revokedAnywhere(t)
+}
+
 func (s *Service) proofFor(ctx context.Context, user Principal, call Downstream) (*ucan.Token, error) {
 	want, err := ucan.ParseResource(call.With)
 	if err != nil {
@@ -172,7 +179,9 @@ func (s *Service) proofFor(ctx context.Context, user Principal, call Downstream)
 	}
 	var candidates []*ucan.Token
 	if user.Delegation != "" {
-		if token, err := ucan.Parse(user.Delegation); err == nil {
+		// It was verified when it came in; a long run may have outlived it.
+		token, err := ucan.Parse(user.Delegation)
+		if err == nil && s.usable(token, user.DID) {
 			candidates = append(candidates, token)
 		}
 	}

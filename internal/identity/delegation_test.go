@@ -120,11 +120,35 @@ func TestMintForAnotherService(t *testing.T) {
 			t.Errorf("%s: two tokens of one second are the same: %v", name, err)
 		}
 	}
+	bobs := identitytest.Principal(t, s, bob)
+	bobs.Delegation = raw
+	if _, err := s.Mint(t.Context(), bobs, call); !fault.Is(err, fault.Forbidden) {
+		t.Errorf("with somebody else's delegation: %v", err)
+	}
 	call.Can = "memory/*"
 	call.With = "ixo:other"
 	if _, err := s.Mint(t.Context(), withHeader, call); !fault.Is(err, fault.Forbidden) {
 		t.Errorf("beyond the delegation: %v", err)
 	}
+}
+
+// TestLongRunDoesNotOutliveItsDelegation mints after the delegation that came
+// with the request has ended.
+func TestLongRunDoesNotOutliveItsDelegation(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := identitytest.New(t)
+		p := identitytest.Principal(t, s, alice)
+		p.Delegation = identitytest.Delegation(t, alice, s.DID(), identitytest.Can("memory/*", "ixo:memory"), identitytest.TTL(time.Minute))
+		call := identity.Downstream{Audience: "did:web:memory.test", Can: "memory/read", With: "ixo:memory"}
+		if _, err := s.Mint(t.Context(), p, call); err != nil {
+			t.Fatal(err)
+		}
+		<-time.After(time.Minute)
+		if _, err := s.Mint(t.Context(), p, call); !fault.Is(err, fault.Forbidden) {
+			t.Errorf("after its end: %v", err)
+		}
+	})
 }
 
 func TestInvocationOfAToolIsUsedOnce(t *testing.T) {

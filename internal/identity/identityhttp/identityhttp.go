@@ -96,15 +96,16 @@ func (g guard) authenticate(ctx context.Context, c identity.Credentials) (identi
 func (l Limits) Authenticate(
 	ctx context.Context, s *identity.Service, surface identity.Surface, from netip.Addr, c identity.Credentials,
 ) (identity.Principal, error) {
+	if c.Bearer == "" && c.Delegation == "" {
+		return s.Authenticate(ctx, surface, c) // nothing was tried, and nothing costs
+	}
 	if wait, blocked := l.blocked(from); blocked {
 		if _, known := s.Recall(surface, c); !known {
 			return identity.Principal{}, httpserver.TooManyRequests(wait)
 		}
 	}
 	p, err := s.Authenticate(ctx, surface, c)
-	if c.Bearer != "" || c.Delegation != "" {
-		l.count(from, err)
-	}
+	l.count(from, err)
 	return p, err
 }
 
@@ -141,14 +142,7 @@ func (g guard) challenge(w http.ResponseWriter, c identity.Credentials, err erro
 // untilEnded returns a context that ends with the principal's token.
 func (g guard) untilEnded(ctx context.Context, p identity.Principal) (context.Context, func()) {
 	ctx, cancel := context.WithCancel(ctx)
-	ended, stop := g.service.Watch(p)
-	go func() {
-		select {
-		case <-ended:
-			cancel()
-		case <-ctx.Done():
-		}
-	}()
+	stop := g.service.OnEnd(p, cancel)
 	return ctx, func() {
 		cancel()
 		stop()

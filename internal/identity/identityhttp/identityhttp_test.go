@@ -156,6 +156,9 @@ func TestWrongCredentialsAreLimited(t *testing.T) {
 	if w := get(server, "/oracle", known...); w.Code != http.StatusOK {
 		t.Errorf("a token that was good before: %d", w.Code)
 	}
+	if w := get(server, "/oracle"); w.Code != http.StatusUnauthorized {
+		t.Errorf("no credentials from a blocked address: %d", w.Code)
+	}
 	if w := post(server, "/api/revocations", `{"revocation":"x"}`); w.Code != http.StatusTooManyRequests {
 		t.Errorf("a revocation from a blocked address: %d", w.Code)
 	}
