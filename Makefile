@@ -70,6 +70,11 @@ fuzz: ## Every fuzz target for FUZZTIME (10m)
 .PHONY: bench
 bench: .bin/versitygw ## Print every figure of docs/reference/performance.md
 	$(SERVICES) $(GO) test -run '^$$' -bench . -benchmem -timeout 2h $(or $(BENCH),./...)
+	scripts/bench-query
+
+.PHONY: bench-query
+bench-query: ## The query gateway against a generated grpc-gateway
+	scripts/bench-query
 
 ##@ Before a commit
 

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"net/url"
 	"slices"
 	"strings"
@@ -56,21 +57,19 @@ func (m Match) Bind(query url.Values, maxPage uint64) (Request, error) {
 			return Request{}, err
 		}
 	}
-	// The order of a map is random; that of the error texts must not be.
-	names := make([]string, 0, len(query))
-	for name := range query {
-		names = append(names, name)
+	if len(query) == 0 || m.Route.wholeBody() {
+		return Request{Wire: b.root.wire()}, nil
 	}
-	slices.Sort(names)
-	for _, name := range names {
-		if m.Route.heightQuery && name == heightParameter || m.Route.wholeBody() {
+	// The order of a map is random; that of the error texts must not be.
+	for _, name := range slices.Sorted(maps.Keys(query)) {
+		if m.Route.heightQuery && name == heightParameter {
 			continue
 		}
 		if err := b.parameter(m.Route.input, name, query[name]); err != nil {
 			return Request{}, err
 		}
 	}
-	return Request{Wire: b.root.append(nil), PageLimit: b.capped}, nil
+	return Request{Wire: b.root.wire(), PageLimit: b.capped}, nil
 }
 
 // boundField is one field of a request in the making.
@@ -90,6 +89,14 @@ func (m *boundMessage) find(fd protoreflect.FieldDescriptor) *boundField {
 		}
 	}
 	return nil
+}
+
+// wire returns the message; one field alone is ready as it is.
+func (m *boundMessage) wire() []byte {
+	if len(m.fields) == 1 && m.fields[0].child == nil {
+		return m.fields[0].data
+	}
+	return m.append(nil)
 }
 
 // append writes the fields in the order of their numbers.
@@ -225,14 +232,14 @@ func (b *binder) set(root *boundMessage, fields []protoreflect.FieldDescriptor, 
 		m.fields = append(m.fields, f)
 	}
 	for _, text := range values {
-		data, zero, err := b.value(fd, text, fromPath)
+		data, zero, err := b.value(f.data, fd, text, fromPath)
 		if err != nil {
 			return badParameter(name, "%s", err)
 		}
 		if zero && !fd.IsList() && !fd.HasPresence() {
 			continue
 		}
-		f.data = append(f.data, data...)
+		f.data = data
 	}
 	return nil
 }
@@ -243,11 +250,11 @@ func (b *binder) setMap(fields []protoreflect.FieldDescriptor, name, key, text s
 		return err
 	}
 	fd := fields[len(fields)-1]
-	keyData, _, err := b.value(fd.MapKey(), key, false)
+	entry, _, err := b.value(nil, fd.MapKey(), key, false)
 	if err != nil {
 		return badParameter(name, "key: %s", err)
 	}
-	valueData, _, err := b.value(fd.MapValue(), text, false)
+	entry, _, err = b.value(entry, fd.MapValue(), text, false)
 	if err != nil {
 		return badParameter(name, "%s", err)
 	}
@@ -257,17 +264,20 @@ func (b *binder) setMap(fields []protoreflect.FieldDescriptor, name, key, text s
 		m.fields = append(m.fields, f)
 	}
 	f.data = protowire.AppendTag(f.data, fd.Number(), protowire.BytesType)
-	f.data = protowire.AppendBytes(f.data, append(keyData, valueData...))
+	f.data = protowire.AppendBytes(f.data, entry)
 	return nil
 }
 
 // pageLimit is the field whose value is capped.
 const pageLimit = "cosmos.base.query.v1beta1.PageRequest.limit"
 
-// value encodes one value with its tag, and reports whether it is the default.
-func (b *binder) value(fd protoreflect.FieldDescriptor, text string, fromPath bool) (data []byte, zero bool, err error) {
+// value appends one value with its tag, and reports whether it is the default.
+func (b *binder) value(dst []byte, fd protoreflect.FieldDescriptor, text string, fromPath bool) (data []byte, zero bool, err error) {
 	kind := protoKinds[fd.Kind()]
-	tag := protowire.AppendTag(nil, fd.Number(), kind.wireType())
+	if dst == nil {
+		dst = make([]byte, 0, len(text)+8)
+	}
+	tag := protowire.AppendTag(dst, fd.Number(), kind.wireType())
 	switch kind {
 	case kindMessage:
 		payload, err := wellKnownParameter(fd.Message(), text, fromPath)
@@ -285,5 +295,5 @@ func (b *binder) value(fd protoreflect.FieldDescriptor, text string, fromPath bo
 	if fd.FullName() == pageLimit && b.maxPage > 0 && scalar.number > b.maxPage {
 		scalar.number, b.capped = b.maxPage, b.maxPage
 	}
-	return scalar.append(tag, kind), scalar.number == 0 && len(scalar.bytes) == 0, nil
+	return scalar.append(tag, kind), scalar.number == 0 && scalar.text == "", nil
 }

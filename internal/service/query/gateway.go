@@ -293,9 +293,12 @@ func (g *Gateway) Answer(ctx context.Context, f Found, ask Ask) (*Answer, error)
 	if len(ask.RawQuery) > maxQueryBytes {
 		return nil, Statusf(codes.InvalidArgument, "the query string is longer than %d bytes", maxQueryBytes).withHTTP(414)
 	}
-	values, err := url.ParseQuery(ask.RawQuery)
-	if err != nil {
-		return nil, Statusf(codes.InvalidArgument, "bad query string")
+	var values url.Values
+	if ask.RawQuery != "" {
+		var err error
+		if values, err = url.ParseQuery(ask.RawQuery); err != nil {
+			return nil, Statusf(codes.InvalidArgument, "bad query string")
+		}
 	}
 	route, request, err := g.bind(f, values, ask.Body)
 	if err != nil {

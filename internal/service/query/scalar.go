@@ -14,10 +14,11 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
-// scalarValue is a parsed parameter: number holds the bits as they travel.
+// scalarValue is a parsed parameter: number holds the bits as they travel,
+// text the bytes of what has a length.
 type scalarValue struct {
 	number uint64
-	bytes  []byte
+	text   string
 }
 
 func (v scalarValue) append(dst []byte, kind valueKind) []byte {
@@ -29,7 +30,7 @@ func (v scalarValue) append(dst []byte, kind valueKind) []byte {
 	case protowire.Fixed64Type:
 		return protowire.AppendFixed64(dst, v.number)
 	default:
-		return protowire.AppendBytes(dst, v.bytes)
+		return protowire.AppendString(dst, v.text)
 	}
 }
 
@@ -39,10 +40,10 @@ func parseScalar(fd protoreflect.FieldDescriptor, kind valueKind, text string, f
 		if !utf8.ValidString(text) {
 			return scalarValue{}, errors.New("not UTF-8")
 		}
-		return scalarValue{bytes: []byte(text)}, nil
+		return scalarValue{text: text}, nil
 	case kindBytes:
 		b, err := parseBytes(text, fromPath)
-		return scalarValue{bytes: b}, err
+		return scalarValue{text: string(b)}, err
 	case kindEnum:
 		return parseEnum(fd.Enum(), text)
 	case kindBool:

@@ -43,6 +43,7 @@ const legacySince = "@1794700800"
 type handler struct {
 	gateway *query.Gateway
 	opt     Options
+	gated   bool
 }
 
 // Surface offers the gateway's routes, and its own state to the operator.
@@ -50,7 +51,7 @@ func Surface(g *query.Gateway, opt Options) (httpserver.Surface, error) {
 	if opt.Gate.NeedsIdentity() && opt.Auth == nil {
 		return httpserver.Surface{}, errors.New("query: the gate takes UCANs, and nothing verifies them")
 	}
-	h := &handler{gateway: g, opt: opt}
+	h := &handler{gateway: g, opt: opt, gated: !opt.Gate.Open()}
 	measure(g, opt.Metrics)
 	dynamic := httpserver.Route{
 		Method: http.MethodGet, Pattern: "/{protocol_prefix}/…", Summary: "Protocol queries", Tags: []string{"query"},
@@ -76,7 +77,7 @@ func Surface(g *query.Gateway, opt Options) (httpserver.Surface, error) {
 		},
 		Dynamic: &httpserver.Dynamic{Claims: g.Claims, Route: dynamic, Paths: g.OpenAPI, Version: g.Version},
 	}
-	if !opt.Gate.Open() {
+	if h.gated {
 		// The gate is asked per route group, once the route is known.
 		surface.Dynamic.Route.Auth = httpserver.Optional
 		surface.Authenticate = func(next httpserver.Handler) httpserver.Handler { return next }
@@ -173,13 +174,22 @@ func grpcTimeout(text string) time.Duration {
 	return time.Duration(n) * units[text[len(text)-1]]
 }
 
-var contentType = []string{"application/json"}
+// Values of headers that every answer has, made once.
+var (
+	contentType = []string{"application/json"}
+	varyOpen    = []string{"X-Cosmos-Block-Height", "Accept-Encoding"}
+	varyGated   = []string{"X-Cosmos-Block-Height", "Accept-Encoding", "Authorization", "X-Api-Key"}
+	noCache     = []string{"no-cache"}
+	states      = map[query.CacheState][]string{
+		query.Bypass: {string(query.Bypass)}, query.Miss: {string(query.Miss)}, query.Hit: {string(query.Hit)}, query.Stale: {string(query.Stale)},
+	}
+)
 
 // write sends an answer, or 304 when the client has it.
 func (h *handler) write(w http.ResponseWriter, r *http.Request, a *query.Answer) error {
 	header := w.Header()
 	header["Content-Type"] = contentType
-	header.Set("X-Cache", string(a.State))
+	header["X-Cache"] = states[a.State]
 	if a.Height > 0 {
 		height := []string{strconv.FormatInt(a.Height, 10)}
 		header["X-Cosmos-Block-Height"] = height
@@ -188,14 +198,14 @@ func (h *handler) write(w http.ResponseWriter, r *http.Request, a *query.Answer)
 	if a.PageLimit > 0 {
 		header.Set("X-Page-Limit", strconv.FormatUint(a.PageLimit, 10))
 	}
-	header.Set("Cache-Control", h.cacheControl(a))
-	header.Add("Vary", "X-Cosmos-Block-Height")
-	if !h.opt.Gate.Open() {
-		header.Add("Vary", "Authorization, X-Api-Key")
+	header["Cache-Control"] = h.cacheControl(a)
+	vary := varyOpen
+	if h.gated {
+		vary = varyGated
 	}
+	header["Vary"] = append(vary[:len(vary):len(vary)], header["Vary"]...)
 	body := a.Body
 	if e := a.Entry; e != nil {
-		header.Add("Vary", "Accept-Encoding")
 		tag := e.ETag
 		if acceptsGzip(r.Header) {
 			if packed := e.Gzip(); packed != nil {
@@ -212,7 +222,7 @@ func (h *handler) write(w http.ResponseWriter, r *http.Request, a *query.Answer)
 			return nil
 		}
 	}
-	header.Set("Content-Length", strconv.Itoa(len(body)))
+	header["Content-Length"] = []string{strconv.Itoa(len(body))}
 	w.WriteHeader(http.StatusOK)
 	if r.Method == http.MethodHead {
 		return nil
@@ -226,20 +236,20 @@ const gzipMark = "-gz"
 
 // cacheControl says for how long a reply holds: one at a fixed height for
 // ever, one on the newest state until the next block.
-func (h *handler) cacheControl(a *query.Answer) string {
+func (h *handler) cacheControl(a *query.Answer) []string {
 	scope := "public"
-	if !h.opt.Gate.Open() {
+	if h.gated {
 		scope = "private"
 	}
 	switch seconds := int(a.MaxAge / time.Second); {
 	case a.State == query.Stale:
-		return "no-cache"
+		return noCache
 	case a.Pinned:
-		return scope + ", max-age=31536000, immutable"
+		return []string{scope + ", max-age=31536000, immutable"}
 	case seconds > 0:
-		return scope + ", max-age=" + strconv.Itoa(seconds)
+		return []string{scope + ", max-age=" + strconv.Itoa(seconds)}
 	default:
-		return "no-cache"
+		return noCache
 	}
 }
 

@@ -141,7 +141,7 @@ func (p *Pool) Ready() error {
 // Invoke asks the best node, and others when it fails.
 func (p *Pool) Invoke(ctx context.Context, call query.Call) (query.Reply, error) {
 	p.budget.deposit()
-	var last error = query.Statusf(codes.Unavailable, "no node of the chain can answer now")
+	var last error
 	var visited [maxAttempts]*node
 	for attempt := range maxAttempts {
 		n := p.pick(call.Height, visited[:attempt])
@@ -161,6 +161,9 @@ func (p *Pool) Invoke(ctx context.Context, call query.Call) (query.Reply, error)
 		if ctx.Err() != nil || !retryable(err, call.Height) {
 			break
 		}
+	}
+	if last == nil {
+		last = query.Statusf(codes.Unavailable, "no node of the chain can answer now")
 	}
 	return query.Reply{}, last
 }
