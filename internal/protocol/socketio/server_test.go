@@ -159,7 +159,7 @@ func TestPublicIDIsNotTheSecretOne(t *testing.T) {
 
 func TestRefusals(t *testing.T) {
 	t.Parallel()
-	a := serve(t, socketio.Config{ConnectTimeout: 300 * time.Millisecond})
+	a := serve(t, socketio.Config{ConnectTimeout: 2 * time.Second})
 	for token, want := range map[string]string{
 		"bad":    `{"message":"not authorized","data":{"hint":"<renew>"}}`,
 		"fatal":  `{"message":"go away"}`,

@@ -66,7 +66,7 @@ func (a *app) note() {
 // quiet has no heartbeat within a test; lively has one that tests can wait for.
 var (
 	quiet  = engineio.Config{}
-	lively = engineio.Config{PingInterval: 60 * time.Millisecond, PingTimeout: 400 * time.Millisecond}
+	lively = engineio.Config{PingInterval: 60 * time.Millisecond, PingTimeout: 10 * time.Second}
 )
 
 func serve(t *testing.T, cfg engineio.Config) *app {

@@ -91,7 +91,7 @@ func (g *Gateway) Dispatch(ctx context.Context, c oracle.Call) (oracle.Outcome, 
 func (g *Gateway) candidates(ctx context.Context, c oracle.Call) []presence {
 	found := g.here(c.SessionID, c.Owner)
 	if !g.cfg.Alone {
-		found = append(found, g.ask(ctx, c)...)
+		found = append(found, g.ask(ctx, c, len(found) > 0)...)
 	}
 	slices.SortStableFunc(found, func(a, b presence) int { return cmp.Compare(b.Active, a.Active) })
 	return found
@@ -108,8 +108,12 @@ func (g *Gateway) here(session, owner string) []presence {
 	return found
 }
 
-// ask asks the other nodes, and waits a moment for their answers.
-func (g *Gateway) ask(ctx context.Context, c oracle.Call) []presence {
+// patience is how many windows a node waits for the first page of all.
+const patience = 5
+
+// ask asks the other nodes, and waits a moment for their answers: longer while
+// there is no page at all, because a busy node is better than none.
+func (g *Gateway) ask(ctx context.Context, c oracle.Call, some bool) []presence {
 	answers := make(chan presence, 64)
 	g.asks.mu.Lock()
 	g.asks.waiting[c.ID] = answers
@@ -123,15 +127,21 @@ func (g *Gateway) ask(ctx context.Context, c oracle.Call) []presence {
 		g.deps.Logger.Warn("the other nodes could not be asked for a page", slog.Any("error", err))
 		return nil
 	}
-	window := time.NewTimer(g.cfg.AskWindow)
+	window := time.NewTicker(g.cfg.AskWindow)
 	defer window.Stop()
 	var found []presence
-	for {
+	for windows := 1; ; {
 		select {
 		case p := <-answers:
 			found = append(found, p)
+			if windows > 1 {
+				return found
+			}
 		case <-window.C:
-			return found
+			if some || len(found) > 0 || windows >= patience {
+				return found
+			}
+			windows++
 		case <-ctx.Done():
 			return found
 		}

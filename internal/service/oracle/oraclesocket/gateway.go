@@ -59,7 +59,7 @@ type Config struct {
 	// Alone says that there is no other node, so that nobody is asked.
 	Alone bool
 	// AskWindow is how long a node waits for the others to say which pages they
-	// have: 100 ms.
+	// have: 100 ms. While nobody has any it waits five times as long.
 	AskWindow time.Duration
 	// MaxPerUser bounds the sockets of one user on this node: 100.
 	MaxPerUser int

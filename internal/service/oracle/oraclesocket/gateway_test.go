@@ -67,7 +67,7 @@ func start(t *testing.T, hints bus.Bus, ids *identity.Service, name string, alon
 		Guard: oraclesocket.NewGuard(ids, identityhttp.Limits{}), Bus: hints,
 		Sessions: sessions{alices: identitytest.Alice.DID, "$alice:2": identitytest.Alice.DID, "bobs": identitytest.Bob.DID},
 	}
-	cfg := oraclesocket.Config{Node: name, NodeURL: server.URL, Alone: alone, AskWindow: 50 * time.Millisecond}
+	cfg := oraclesocket.Config{Node: name, NodeURL: server.URL, Alone: alone, AskWindow: 200 * time.Millisecond}
 	for _, f := range change {
 		f(&d, &cfg)
 	}
@@ -279,7 +279,7 @@ func tokenCID(t *testing.T, n *node, token string) string {
 func TestAnExpiredTokenClosesItsSockets(t *testing.T) {
 	t.Parallel()
 	n := fleet(t, 1)[0]
-	c := socketiotest.Connect(t, n.url, "sessionId="+alices, n.auth(t, identitytest.Alice, identitytest.TTL(2*time.Second)))
+	c := socketiotest.Connect(t, n.url, "sessionId="+alices, n.auth(t, identitytest.Alice, identitytest.TTL(4*time.Second)))
 	c.ExpectEvent("connected", nil)
 	c.ExpectClose()
 }

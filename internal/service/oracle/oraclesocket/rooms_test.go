@@ -218,7 +218,7 @@ func TestUnknownOutcomes(t *testing.T) {
 
 		page := nodes[0].connect(t)
 		late := call("late", oracle.BrowserTool)
-		late.Deadline = time.Now().Add(300 * time.Millisecond)
+		late.Deadline = time.Now().Add(1500 * time.Millisecond)
 		got := dispatch(t.Context(), n, late)
 		page.Packet()
 		if d := await(t, got); d.err != nil || !d.outcome.Unknown {
