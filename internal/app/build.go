@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -13,10 +14,11 @@ import (
 // process may sleep and still believe to hold it.
 const staleLease = 7 * 24 * time.Hour
 
-func (a *App) sweepLeases(ctx context.Context) error {
-	return a.res.leases.Every(ctx, "sweep leases", time.Hour, func(ctx context.Context, _ lease.Lease) error {
+// tend does the hourly upkeep of the database, on one node.
+func (a *App) tend(ctx context.Context) error {
+	return a.res.leases.Every(ctx, "tend", time.Hour, func(ctx context.Context, _ lease.Lease) error {
 		_, err := a.res.leases.Sweep(ctx, staleLease)
-		return err
+		return errors.Join(err, a.res.db.Tend(ctx))
 	})
 }
 
@@ -27,7 +29,7 @@ func (a *App) build(ctx context.Context) error {
 		surfaces: []httpserver.Surface{a.healthSurface(), a.operatorSurface(), consoleSurface()},
 		workers: map[string]func(context.Context) error{
 			"limits": func(ctx context.Context) error { return a.limits.share(ctx, a.res.node, a.res.bus) },
-			"leases": a.sweepLeases,
+			"upkeep": a.tend,
 		},
 	})
 	for _, step := range []struct {

@@ -118,7 +118,7 @@ func (db *DB) exportTable(ctx context.Context, tx Querier, table string, emit fu
 	if err != nil {
 		return err
 	}
-	rows, err := tx.QueryContext(ctx, `SELECT `+strings.Join(names, ", ")+` FROM `+table)
+	rows, err := tx.QueryContext(ctx, `SELECT "`+strings.Join(names, `", "`)+`" FROM `+table)
 	if err != nil {
 		return err
 	}
@@ -186,7 +186,7 @@ func (db *DB) Import(ctx context.Context, table string, piece []byte) error {
 			}
 			places[i] = "$" + strconv.Itoa(i+1)
 		}
-		insert := `INSERT INTO ` + table + ` (` + strings.Join(names, ", ") + `) VALUES (` + strings.Join(places, ", ") + `)`
+		insert := `INSERT INTO ` + table + ` ("` + strings.Join(names, `", "`) + `") VALUES (` + strings.Join(places, ", ") + `)`
 		for in.More() {
 			var row []any
 			if err := in.Decode(&row); err != nil {

@@ -184,3 +184,34 @@ func TestSQLiteIsDurableAndChecked(t *testing.T) {
 		t.Fatal(err)
 	}
 }
+
+func TestTendingTeachesThePlanner(t *testing.T) {
+	t.Parallel()
+	sqldbtest.Each(t, func(t *testing.T, open func(*testing.T) *sqldb.DB) {
+		db := things(t, open)
+		mustWrite(t, db, func(ctx context.Context, tx sqldb.Querier) error {
+			_, err := tx.ExecContext(ctx, `CREATE INDEX demo_things_n ON demo_things (n)`)
+			return err
+		})
+		mustWrite(t, db, func(ctx context.Context, tx sqldb.Querier) error {
+			for i := range 500 {
+				if _, err := tx.ExecContext(ctx, `INSERT INTO demo_things (id, n) VALUES ($1, $2)`, strings.Repeat("x", i+1), i%2); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if err := db.Tend(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if db.Dialect() == sqldb.SQLite {
+			var n int
+			if err := db.Read().QueryRowContext(t.Context(), `SELECT COUNT(*) FROM sqlite_stat1 WHERE tbl = 'demo_things'`).Scan(&n); err != nil || n == 0 {
+				t.Errorf("%d lines of statistics (%v)", n, err)
+			}
+		}
+		if problems, err := db.Check(t.Context(), true); err != nil || problems != nil {
+			t.Errorf("check: %q, %v", problems, err)
+		}
+	})
+}
