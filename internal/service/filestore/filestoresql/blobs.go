@@ -2,6 +2,7 @@ package filestoresql
 
 import (
 	"context"
+	"database/sql"
 	"fmt"
 	"time"
 
@@ -137,14 +138,38 @@ func scanExtent(r scanner) (filestore.Extent, error) {
 	return e, err
 }
 
-// Blob implements filestore.Blobs. It is read without a transaction: extents of a
-// live blob never change.
+// Blob implements filestore.Blobs: one statement, since every read of content
+// begins with it.
 func (s *Store) Blob(ctx context.Context, id string) (filestore.Blob, error) {
-	b, err := one(ctx, s.db.Read(), newQuery(blobFields).add("b.id = ?", id), scanBlob)
+	rows, err := s.db.Read().QueryContext(ctx, `SELECT b.id, b.ns, b.state, b.wrapped_key, b.size, b.leaves,
+		e.seq, e.object, e.inline, e.header, e.size, e.sealed
+		FROM filestore_blobs b LEFT JOIN filestore_extents e ON e.blob_id = b.id WHERE b.id = $1 ORDER BY e.seq`, id)
 	if err != nil {
 		return filestore.Blob{}, err
 	}
-	return s.withExtents(ctx, b)
+	defer func() { _ = rows.Close() }()
+	var b filestore.Blob
+	for rows.Next() {
+		var state int64
+		var seq, size, sealed sql.NullInt64
+		var object sql.NullString
+		var e filestore.Extent
+		if err := rows.Scan(&b.ID, &b.Namespace, &state, &b.WrappedKey, &b.Size, &b.Leaves, &seq, &object, &e.Inline, &e.Header, &size, &sealed); err != nil {
+			return filestore.Blob{}, err
+		}
+		b.State = filestore.BlobState(state)
+		if seq.Valid {
+			e.Seq, e.Object, e.Size, e.Sealed = int(seq.Int64), object.String, size.Int64, sealed.Int64
+			b.Extents = append(b.Extents, e)
+		}
+	}
+	if err := rows.Err(); err != nil {
+		return filestore.Blob{}, err
+	}
+	if b.ID == "" {
+		return filestore.Blob{}, fault.New(fault.NotFound, "no such content")
+	}
+	return b, nil
 }
 
 func (s *Store) withExtents(ctx context.Context, b filestore.Blob) (filestore.Blob, error) {
