@@ -41,11 +41,23 @@ func (a *App) buildIdentity(ctx context.Context) (part, error) {
 	if err := a.identity.Load(ctx); err != nil {
 		return part{}, fmt.Errorf("load revocations: %w", err)
 	}
+	a.measureIdentity()
 	return part{
 		name:     "identity",
 		surfaces: []httpserver.Surface{identityhttp.Surface(a.identity, a.openCORS(), a.callerLimits())},
 		workers:  map[string]func(context.Context) error{"revocations": a.identity.Run},
 	}, nil
+}
+
+// measureIdentity shows operators what verification costs and what is withdrawn.
+func (a *App) measureIdentity() {
+	m, id := a.res.metrics, a.identity
+	m.CounterFunc("identity_tokens_verified_total", "Tokens that were checked in full.", func() float64 { return float64(id.Stats().Verified) })
+	m.CounterFunc("identity_tokens_recalled_total", "Tokens that were known already.", func() float64 { return float64(id.Stats().Recalled) })
+	m.CounterFunc("identity_tokens_refused_total", "Tokens that did not hold.", func() float64 { return float64(id.Stats().Refused) })
+	m.GaugeFunc("identity_tokens_remembered", "Verified tokens in memory.", func() float64 { return float64(id.Stats().Remembered) })
+	m.GaugeFunc("identity_revocations", "Tokens and issuers that were withdrawn.", func() float64 { return float64(id.Stats().Revocations) })
+	m.GaugeFunc("identity_connections_watched", "Sockets and streams that end with their token.", func() float64 { return float64(id.Stats().Watched) })
 }
 
 // serviceSigner is the service's key under the DID that it is known by.

@@ -107,13 +107,17 @@ func (s *Service) once(
 ) (Principal, error) {
 	key := cacheKey(kind, token)
 	if p, ok := s.cache.Get(key, s.now()); ok && !s.revoked.hits(p.Chain) {
+		s.counts.recalled.Add(1)
 		return p, nil
 	}
 	flight := s.flights.DoChan(string(key[:]), func() (any, error) {
 		// The verdict is for everyone who waits, so one caller's departure does
 		// not spoil it; the resolver has its own time limit.
 		p, lasting, err := verify(context.WithoutCancel(ctx))
-		if err == nil {
+		if err != nil {
+			s.counts.refused.Add(1)
+		} else {
+			s.counts.verified.Add(1)
 			s.cache.Put(key, p, s.keepUntil(p, lasting), memoryOf(token))
 		}
 		return p, err

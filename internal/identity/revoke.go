@@ -94,6 +94,12 @@ func (r *revocations) add(news []Revocation) {
 	}
 }
 
+func (r *revocations) size() (targets, watches int) {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	return len(r.targets), len(r.watches)
+}
+
 func (r *revocations) cursor() int64 {
 	r.mu.RLock()
 	defer r.mu.RUnlock()

@@ -247,6 +247,10 @@ func TestConcurrentFirstUsesVerifyOnce(t *testing.T) {
 		if n := r.asked.Load(); n != 1 {
 			t.Errorf("the resolver was asked %d times", n)
 		}
+		authenticate(t, s, token)
+		if got := s.Stats(); got.Verified != 1 || got.Recalled != 1 || got.Refused != 0 || got.Remembered != 1 {
+			t.Errorf("figures %+v", got)
+		}
 		// A verdict that depends on somebody's DID document is asked for again.
 		<-time.After(2 * time.Minute)
 		authenticate(t, s, token)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sync/singleflight"
@@ -63,6 +64,7 @@ type Service struct {
 	cache   *recent.Map[tokenHash, Principal]
 	flights singleflight.Group
 	revoked *revocations
+	counts  counts
 }
 
 // New returns a service. Revocations are honoured after the first Load.
@@ -98,6 +100,30 @@ func New(d Deps, cfg Config) (*Service, error) {
 		cfg: cfg, store: d.Store, resolver: d.Resolver, hints: d.Hints, log: d.Logger, now: d.Now,
 		cache: recent.New[tokenHash, Principal](cfg.CacheBytes), revoked: newRevocations(),
 	}, nil
+}
+
+// counts are what has happened since the start.
+type counts struct {
+	verified, recalled, refused atomic.Int64
+}
+
+// Stats are figures for operators.
+type Stats struct {
+	// Verified counts tokens that were checked in full, Recalled those that were
+	// known, Refused those that did not hold.
+	Verified, Recalled, Refused int64
+	// Remembered is how many tokens are held, Revocations how many targets are
+	// withdrawn, Watched how many connections hang on a token.
+	Remembered, Revocations, Watched int
+}
+
+// Stats returns the figures.
+func (s *Service) Stats() Stats {
+	revocations, watched := s.revoked.size()
+	return Stats{
+		Verified: s.counts.verified.Load(), Recalled: s.counts.recalled.Load(), Refused: s.counts.refused.Load(),
+		Remembered: s.cache.Len(), Revocations: revocations, Watched: watched,
+	}
 }
 
 // DID returns the service's DID, the audience of every token.
