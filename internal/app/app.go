@@ -42,7 +42,8 @@ type App struct {
 	limits limits
 
 	identity *identity.Service
-	queries  *query.Gateway // nil on a node without the query service
+	queries  *query.Gateway       // nil on a node without the query service
+	talks    plugin.Conversations // nil on a node without the oracle
 	files    *filestore.Service
 
 	started time.Time

@@ -37,10 +37,10 @@ func (a *App) build(ctx context.Context) error {
 		build   func(context.Context) (part, error)
 	}{
 		{"", a.buildIdentity},
-		{"ussd", a.buildUSSD},
 		{"query", a.buildQuery},
 		{"filestore", a.buildFiles},
 		{"oracle", a.buildOracle},
+		{"ussd", a.buildUSSD}, // last: its menu asks the others
 	} {
 		if step.service != "" && !a.serves(step.service) {
 			continue

@@ -78,6 +78,7 @@ func (a *App) buildOracle(ctx context.Context) (part, error) {
 		end()
 		return part{}, err
 	}
+	a.talks = o.Turns
 	workers := map[string]func(context.Context) error{"sockets": gateway.Run}
 	maps.Copy(workers, o.Workers())
 	return part{

@@ -27,10 +27,17 @@ func (a *App) buildUSSD(ctx context.Context) (part, error) {
 	if err := a.res.db.Migrate(ctx, ussdsql.Migrations()); err != nil {
 		return part{}, err
 	}
-	svc, err := ussd.New(ussdsql.New(a.res.db), ussd.Config{
+	cfg := ussd.Config{
 		Keys: keys, Menu: menu, TTL: s.SessionTTL, ResumeWindow: s.ResumeWindow,
 		Observer: ussdhttp.NewMetrics(a.res.metrics), Logger: a.opt.Log,
-	})
+	}
+	if a.talks != nil {
+		cfg.Oracle = telephoneOracle{a.talks}
+	}
+	if a.queries != nil {
+		cfg.LookUp = telephoneLookUp{a.queries, ownPrefix(a.opt.Settings.Query.Prefixes)}
+	}
+	svc, err := ussd.New(ussdsql.New(a.res.db), cfg)
 	if err != nil {
 		return part{}, err
 	}

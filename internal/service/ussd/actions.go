@@ -104,12 +104,6 @@ func (h *hop) createAccount(ctx context.Context) (string, map[string]string, err
 	h.effects = append(h.effects, CreateAccount{Account: a, Limit: h.svc.cfg.AccountsPerPhone})
 	h.newPhone = true
 	h.next.Account = a.ID
-	h.next.Memory.PhoneAccount = ""
-	h.next.Memory.Facts &^= ussdmenu.HasAccount
-	if info.Accounts == 0 {
-		h.next.Memory.PhoneAccount = a.ID
-		h.next.Memory.Facts |= ussdmenu.HasAccount
-	}
 	return "ok", map[string]string{"account": a.ID, "name": a.Name}, nil
 }
 

@@ -163,17 +163,15 @@ func (h *hop) begin(ctx context.Context, prior *Prior) error {
 		Dialect: h.req.Dialect, Menu: m.Version(), Created: h.now,
 	}
 	h.next = n
-	var info PhoneInfo
+	lang := ""
 	if h.svc.phones.maybe(h.req.Phone) {
-		if info, err = h.svc.store.Phone(ctx, h.req.Phone); err != nil {
+		info, err := h.svc.store.Phone(ctx, h.req.Phone)
+		if err != nil {
 			return fmt.Errorf("look up telephone: %w", err)
 		}
+		lang = info.Language
 	}
-	if info.Accounts == 1 {
-		n.Memory.PhoneAccount = info.Account
-		n.Memory.Facts |= ussdmenu.HasAccount
-	}
-	n.State = m.Begin(info.Language)
+	n.State = m.Begin(lang)
 	n.drop(Crumb{At: h.now.UnixMilli(), Screen: n.screen()})
 	text := h.req.Text
 	if h.req.Newest && !h.req.Start {
@@ -184,9 +182,27 @@ func (h *hop) begin(ctx context.Context, prior *Prior) error {
 			return err
 		}
 	} else {
+		if err := h.knowPhone(ctx); err != nil {
+			return err
+		}
 		h.walk(text)
 	}
 	return h.finish(ctx, prior)
+}
+
+// knowPhone finds out whose telephone it is when a screen comes up that asks: an
+// account may have been made a moment ago, at another node.
+func (h *hop) knowPhone(ctx context.Context) error {
+	info, err := h.svc.store.Phone(ctx, h.req.Phone)
+	if err != nil {
+		return fmt.Errorf("look up telephone: %w", err)
+	}
+	h.next.Memory.PhoneAccount = info.Account
+	h.next.Memory.Facts &^= ussdmenu.HasAccount
+	if info.Account != "" {
+		h.next.Memory.Facts |= ussdmenu.HasAccount
+	}
+	return nil
 }
 
 // offer asks whether to continue the telephone's last session, when there is
@@ -304,7 +320,7 @@ func (h *hop) resume(ctx context.Context) error {
 			h.next.Memory.Saved = nil
 			return nil
 		}
-		h.next.State = ussdmenu.State{Screen: m.LoginScreen(), Lang: saved.State.Lang}
+		h.next.State = ussdmenu.State{Screen: m.LoginScreen(), Lang: saved.State.Lang, Vars: map[string]string{"account": saved.Account}}
 		h.menu, h.next.Menu = m, saved.Menu
 	default:
 		h.next.State = saved.State
@@ -345,6 +361,11 @@ func (h *hop) finish(ctx context.Context, prior *Prior) error {
 	n := h.next
 	if h.menu.Private(n.screen()) && n.Account == "" {
 		n.State = h.menu.Begin(n.State.Lang) // never shown without a login
+	}
+	if h.menu.Consults(n.screen())&ussdmenu.HasAccount != 0 {
+		if err := h.knowPhone(ctx); err != nil {
+			return err
+		}
 	}
 	text, end := h.menu.Render(n.State, h.facts())
 	n.Answer, n.Status = text, Active

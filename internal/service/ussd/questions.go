@@ -70,7 +70,7 @@ func (s *Service) ask(ctx context.Context, q Question) (string, error) {
 		if r.err != nil {
 			return "", fmt.Errorf("ask the oracle: %w", r.err)
 		}
-		text := bounded(r.text, maxAnswer)
+		text := bounded(plain(r.text), maxAnswer)
 		if text == "" {
 			return "", errors.New("the oracle answered nothing")
 		}

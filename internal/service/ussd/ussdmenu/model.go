@@ -70,8 +70,9 @@ type Screen struct {
 	// lost its login is sent to the start.
 	Private bool `yaml:"private"`
 
-	id    string
-	texts map[string]template
+	id       string
+	texts    map[string]template
+	consults Facts
 }
 
 // ID returns the screen's name.
@@ -293,6 +294,15 @@ func (m *Menu) StateName(screen string) string {
 		return screen
 	}
 	return s.State
+}
+
+// Consults returns the facts that the screen's guards look at. A caller may look
+// up the others later.
+func (m *Menu) Consults(screen string) Facts {
+	if s := m.src.Screens[screen]; s != nil {
+		return s.consults
+	}
+	return 0
 }
 
 // Language returns lang when the menu has it, else the default language.

@@ -156,7 +156,18 @@ func (c *checker) prepare() {
 		}
 		s.id = id
 		s.texts = c.templates("screens."+id+".text", s.Text)
+		consult := func(n Next) {
+			for _, t := range n {
+				s.consults |= t.When.must | t.When.not
+			}
+		}
+		consult(s.Back)
+		if s.Input != nil {
+			consult(s.Input.Next)
+		}
 		for i := range s.Options {
+			s.consults |= s.Options[i].When.must | s.Options[i].When.not
+			consult(s.Options[i].Next)
 			s.Options[i].labels = c.templates(fmt.Sprintf("screens.%s.options[%d].label", id, i), s.Options[i].Label)
 		}
 	}

@@ -1,0 +1,216 @@
+package system_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/castalia-org/castalia/internal/service/ussd/ussdscript"
+	"github.com/castalia-org/castalia/test/system"
+	"github.com/castalia-org/castalia/test/testenv"
+)
+
+// telephone is a line to the deployment: every request goes to the next node.
+type telephone struct {
+	world *system.World
+	turn  atomic.Int64
+}
+
+func (p *telephone) Send(ctx context.Context, sessionID, code, phone, text string) (string, error) {
+	body, err := json.Marshal(map[string]string{"sessionId": sessionID, "serviceCode": code, "phoneNumber": phone, "text": text})
+	if err != nil {
+		return "", err
+	}
+	reply, err := p.world.Node(int(p.turn.Add(1))).Try(ctx, system.Call{
+		Method: http.MethodPost, Path: "/api/ussd", Body: string(body), Header: http.Header{"Content-Type": {"application/json"}},
+	})
+	if err == nil && reply.Status != http.StatusOK {
+		err = fmt.Errorf("status %d: %s", reply.Status, reply.Body)
+	}
+	return string(reply.Body), err
+}
+
+func (p *telephone) Screen(ctx context.Context, sessionID string) (string, error) {
+	reply, err := p.world.Node(int(p.turn.Add(1))).Try(ctx, system.Call{Method: http.MethodGet, Path: "/api/ussd/debug/" + sessionID})
+	if err != nil {
+		return "", err
+	}
+	var record struct {
+		DebugInfo struct{ Context struct{ Screen string } }
+	}
+	if err := json.Unmarshal(reply.Body, &record); err != nil {
+		return "", fmt.Errorf("status %d: %s", reply.Status, reply.Body)
+	}
+	return record.DebugInfo.Context.Screen, nil
+}
+
+// Every recorded flow whose answers do not depend on a stub is answered word
+// for word by the real program, whichever node gets the next input.
+func TestTelephonesWalkTheMenu(t *testing.T) {
+	t.Parallel()
+	files, err := filepath.Glob("../../internal/service/ussd/ussdscript/testdata/*.yaml")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no flow files: %v", err)
+	}
+	system.Each(t, func(t *testing.T, w *system.World) {
+		line, number := &telephone{world: w}, 0
+		for _, file := range files {
+			if filepath.Base(file) == "account.yaml" {
+				continue // asks a stub
+			}
+			source, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			flows, err := ussdscript.Parse(file, source)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, flow := range flows.Flows {
+				number++
+				flow.Phone = fmt.Sprintf("+2609799%05d", number)
+				if err := flows.Run(t.Context(), flow, line, nil); err != nil {
+					t.Errorf("%s: %v", filepath.Base(file), err)
+				}
+			}
+		}
+	})
+}
+
+// caller types on one telephone and remembers.
+type caller struct {
+	t              *testing.T
+	line           *telephone
+	session, phone string
+	text           string
+}
+
+func (c *caller) dial(session string) string {
+	c.t.Helper()
+	c.session, c.text = session, ""
+	return c.send()
+}
+
+func (c *caller) send() string {
+	c.t.Helper()
+	answer, err := c.line.Send(c.t.Context(), c.session, "*2233#", c.phone, c.text)
+	if err != nil {
+		c.t.Fatalf("text %q: %v", c.text, err)
+	}
+	return answer
+}
+
+// expect types inputs, each with a part of the answer that must come.
+func (c *caller) expect(pairs ...string) string {
+	c.t.Helper()
+	answer := ""
+	for i := 0; i+1 < len(pairs); i += 2 {
+		if c.text != "" {
+			c.text += "*"
+		}
+		c.text += pairs[i]
+		if answer = c.send(); !strings.Contains(answer, pairs[i+1]) {
+			c.t.Fatalf("text %q: %q, want …%s…", c.text, answer, pairs[i+1])
+		}
+	}
+	return answer
+}
+
+func TestATelephoneReachesTheOracleAndTheChain(t *testing.T) {
+	t.Parallel()
+	system.Each(t, func(t *testing.T, w *system.World) {
+		var list struct{ Entities []struct{ ID string } }
+		w.Node(0).Get(t, "/ixo/entity").JSON(t, &list)
+		if len(list.Entities) == 0 {
+			t.Fatal("the embedded chain knows no entity")
+		}
+		entity := list.Entities[0].ID
+		short := entity[strings.LastIndexByte(entity, ':')+1:]
+		c := &caller{t: t, line: &telephone{world: w}, phone: "+254700111222"}
+		c.dial("o1")
+		c.expect("2", "", "2", "", "Ann", "", "00", "", "70382", "", "70382", "account ID is", "1", "5. Ask the oracle")
+		answer := c.expect("5", "Type your question", "What can you do?", "CON ")
+		if strings.Contains(answer, "away") || !strings.Contains(answer, "0. Back") {
+			t.Errorf("the oracle answered %q", answer)
+		}
+		c.expect("0", "My account", "6", "identifier", short, entity)
+	})
+}
+
+// A node that is killed between any two hops loses no session; its neighbours,
+// or its successor, go on.
+func TestAKilledNodeLosesNoTelephoneSession(t *testing.T) {
+	t.Parallel()
+	system.Each(t, func(t *testing.T, w *system.World) {
+		c := &caller{t: t, line: &telephone{world: w}, phone: "+254700333444"}
+		kill := func(i int) {
+			t.Helper()
+			n := w.Node(i)
+			n.Kill()
+			n.Start()
+			n.WaitReady()
+		}
+		c.dial("k1")
+		for i, step := range [][2]string{{"2", "Account menu"}, {"2", "full name"}, {"Ann", "e-mail"}, {"00", "PIN of 5"}, {"70382", "again"}, {"70382", "account ID is"}, {"1", "My account"}} {
+			kill(i)
+			c.expect(step[0], step[1])
+			before := c.send()
+			if i%3 == 2 {
+				kill(i + 1) // between an answer and its repetition, too
+			}
+			if again := c.send(); again != before {
+				t.Fatalf("a replay after a kill answers %q, was %q", again, before)
+			}
+		}
+		// The PIN is in no log of the fleet.
+		for i, n := range w.Nodes {
+			if strings.Contains(n.Log(), "70382") {
+				t.Errorf("node %d logged the PIN", i)
+			}
+		}
+	})
+}
+
+func TestTheDatabaseIsAwayForTelephones(t *testing.T) {
+	t.Parallel()
+	address, proxy := system.Through(t, testenv.Postgres(t))
+	w := system.Start(t, system.Fleet, "DATABASE_URL="+address)
+	c := &caller{t: t, line: &telephone{world: w}, phone: "+254700555666"}
+	c.dial("d1")
+	c.expect("2", "Account menu")
+	proxy.Cut()
+	c.text += "*2"
+	if got := c.send(); got != "END Service temporarily unavailable. Please try again later." {
+		t.Errorf("without a database: %q", got)
+	}
+	proxy.Restore()
+	system.Eventually(t, "the session goes on", func() error {
+		if got := c.send(); !strings.Contains(got, "full name") {
+			return fmt.Errorf("%q", got)
+		}
+		return nil
+	})
+}
+
+var promise = regexp.MustCompile(`^(CON|END) `)
+
+func TestEveryAnswerToAGatewayIsPlain(t *testing.T) {
+	t.Parallel()
+	n := system.Start(t, system.Embedded).Node(0)
+	for _, body := range []string{"", "{}", "null", `{"sessionId":1}`, strings.Repeat("x", 1<<20), `{"sessionId":"s","serviceCode":"*1#","phoneNumber":"+254700000001","text":""}`} {
+		reply := n.Post(t, "/api/ussd", body)
+		if reply.Status != 200 || !promise.Match(reply.Body) || !strings.HasPrefix(reply.Header.Get("Content-Type"), "text/plain") {
+			t.Errorf("%.40q: %d %s", body, reply.Status, reply.Body)
+		}
+		if reply.Header.Get("Access-Control-Allow-Origin") != "" {
+			t.Error("the session endpoint sends CORS headers")
+		}
+	}
+}
