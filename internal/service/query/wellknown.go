@@ -231,7 +231,9 @@ func appendDateTime(dst []byte, seconds int64) []byte {
 }
 
 // appendDigits writes a number below 100 with two digits.
-func appendDigits(dst []byte, n int64) []byte { return append(dst, byte('0'+n/10), byte('0'+n%10)) }
+func appendDigits(dst []byte, n int64) []byte {
+	return append(dst, hexDigits[n/10], hexDigits[n%10])
+}
 
 // appendDuration writes seconds with 0, 3, 6 or 9 digits and an s.
 func appendDuration(dst []byte, seconds, nanos int64) []byte {

@@ -10,6 +10,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -203,7 +204,7 @@ func (h *handler) write(w http.ResponseWriter, r *http.Request, a *query.Answer)
 	if h.gated {
 		vary = varyGated
 	}
-	header["Vary"] = append(vary[:len(vary):len(vary)], header["Vary"]...)
+	header["Vary"] = append(slices.Clip(vary), header["Vary"]...)
 	body := a.Body
 	if e := a.Entry; e != nil {
 		tag := e.ETag
