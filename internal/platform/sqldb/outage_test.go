@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -293,18 +294,78 @@ func TestOpenRefusesWhatIsNotThere(t *testing.T) {
 
 func TestWriteAfterCloseIsRefused(t *testing.T) {
 	t.Parallel()
-	db, err := sqldb.Open(t.Context(), sqldbtest.SQLiteURL(t), sqldb.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for range 2 {
-		if err := db.Close(); err != nil {
-			t.Fatal(err)
+	sqldbtest.Each(t, func(t *testing.T, open func(*testing.T) *sqldb.DB) {
+		db := things(t, open)
+		entered, closing := make(chan struct{}), make(chan struct{})
+		var wg sync.WaitGroup
+		wg.Go(func() { // accepted before Close: it finishes
+			err := db.Write(t.Context(), func(ctx context.Context, tx sqldb.Querier) error {
+				close(entered)
+				<-closing
+				return insert("accepted")(ctx, tx)
+			})
+			if err != nil {
+				t.Errorf("an accepted write: %v", err)
+			}
+		})
+		<-entered
+		wg.Go(func() {
+			close(closing)
+			for range 2 {
+				if err := db.Close(); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+		wg.Wait()
+		if err := db.Write(t.Context(), insert("x")); !errors.Is(err, sqldb.ErrClosed) {
+			t.Errorf("write: %v", err)
 		}
-	}
-	if err := db.Write(t.Context(), insert("x")); !errors.Is(err, sqldb.ErrClosed) {
-		t.Errorf("write: %v", err)
-	}
+	})
+}
+
+// TestOppositeOrdersBothSucceed makes two writers lock two rows crosswise.
+func TestOppositeOrdersBothSucceed(t *testing.T) {
+	t.Parallel()
+	sqldbtest.Each(t, func(t *testing.T, open func(*testing.T) *sqldb.DB) {
+		db := things(t, open)
+		mustWrite(t, db, insert("a"))
+		mustWrite(t, db, insert("b"))
+		met := make(chan struct{}, 2)
+		var wg sync.WaitGroup
+		for _, order := range [][]string{{"a", "b"}, {"b", "a"}} {
+			var first sync.Once
+			wg.Go(func() {
+				err := db.Write(t.Context(), func(ctx context.Context, tx sqldb.Querier) error {
+					for i, id := range order {
+						if _, err := tx.ExecContext(ctx, `UPDATE demo_things SET n = n + 1 WHERE id = $1`, id); err != nil {
+							return err
+						}
+						if i == 0 && db.Dialect() == sqldb.Postgres {
+							first.Do(func() { // wait for the other to hold its first row
+								met <- struct{}{}
+								for len(met) < 2 {
+									runtime.Gosched()
+								}
+							})
+						}
+					}
+					return nil
+				})
+				if err != nil {
+					t.Errorf("%v: %v", order, err)
+				}
+			})
+		}
+		wg.Wait()
+		for _, id := range []string{"a", "b"} {
+			var n int
+			err := db.Read().QueryRowContext(t.Context(), `SELECT n FROM demo_things WHERE id = $1`, id).Scan(&n)
+			if err != nil || n != 2 {
+				t.Errorf("%s is %d (%v), want 2", id, n, err)
+			}
+		}
+	})
 }
 
 func TestAStuckWriterIsNoticed(t *testing.T) {

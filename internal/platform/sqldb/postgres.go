@@ -9,6 +9,7 @@ import (
 	"hash/fnv"
 	"log/slog"
 	"math/rand/v2"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -41,6 +42,9 @@ type postgresEngine struct {
 	db     *DB
 	lanes  lanes
 	inside atomic.Int64 // calls of write that have not returned
+	// open is held for reading by every write, and for writing to close.
+	open   sync.RWMutex
+	closed bool
 }
 
 func openPostgres(ctx context.Context, url string, opt Options) (*DB, error) {
@@ -95,6 +99,11 @@ func postgresPool(url string, opt Options, readOnly bool) (*sql.DB, error) {
 }
 
 func (e *postgresEngine) write(ctx context.Context, fn writeFunc) error {
+	e.open.RLock()
+	defer e.open.RUnlock()
+	if e.closed {
+		return ErrClosed
+	}
 	e.inside.Add(1)
 	defer e.inside.Add(-1)
 	p := &pass{lanes: &e.lanes}
@@ -238,7 +247,12 @@ func (e *postgresEngine) waiting() int {
 	return max(0, int(e.inside.Load())-e.db.writers.Stats().InUse)
 }
 
-func (e *postgresEngine) close() {}
+// close waits for the writes that were accepted.
+func (e *postgresEngine) close() {
+	e.open.Lock()
+	defer e.open.Unlock()
+	e.closed = true
+}
 
 // postgresConnector opens connections whose errors are classified.
 type postgresConnector struct {
