@@ -27,10 +27,11 @@ func writeError(w http.ResponseWriter, status int, c code, text string) {
 }
 
 func write(w http.ResponseWriter, timeout time.Duration, status int, media string, body []byte) {
+	control := http.NewResponseController(w)
 	if timeout > 0 {
 		// A held poll has outlived the server's own deadline. Writers that can not
 		// set one are bounded by whoever wrapped them.
-		_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(timeout))
+		_ = control.SetWriteDeadline(time.Now().Add(timeout))
 	}
 	h := w.Header()
 	h.Set("Content-Type", media)
@@ -39,4 +40,9 @@ func write(w http.ResponseWriter, timeout time.Duration, status int, media strin
 	h.Set("X-Content-Type-Options", "nosniff")
 	w.WriteHeader(status)
 	_, _ = w.Write(body)
+	if timeout > 0 {
+		// The deadline must not outlive this answer: the connection serves others.
+		_ = control.Flush()
+		_ = control.SetWriteDeadline(time.Time{})
+	}
 }

@@ -140,6 +140,52 @@ func TestTwoPushesAtOnce(t *testing.T) {
 	<-firstDone
 }
 
+func TestASlowPushIsNotWaitedFor(t *testing.T) {
+	t.Parallel()
+	cfg := quiet
+	cfg.IOTimeout = 50 * time.Millisecond
+	a := serve(t, cfg)
+	p, _ := socketiotest.OpenPolling(t, a.url, "")
+	body, feed := io.Pipe()
+	defer func() { _ = feed.Close() }()
+	go func() { _, _ = io.WriteString(feed, "4a trickle") }()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, a.url+"?"+p.Query, body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Content-Type", "text/plain")
+	resp, err := http.DefaultTransport.RoundTrip(req)
+	if err == nil {
+		_ = resp.Body.Close()
+		if resp.StatusCode != http.StatusBadRequest {
+			t.Errorf("a trickle got %d", resp.StatusCode)
+		}
+	}
+	if got := a.engine.Stats().Refused; got != 1 {
+		t.Errorf("Refused = %d", got)
+	}
+}
+
+func TestDeadlinesEndWithTheirAnswer(t *testing.T) {
+	t.Parallel()
+	cfg := quiet
+	cfg.IOTimeout = 30 * time.Millisecond
+	a := serve(t, cfg)
+	p, _ := socketiotest.OpenPolling(t, a.url, "")
+	client := &http.Client{Transport: &http.Transport{MaxConnsPerHost: 1}} // one connection for all
+	defer client.CloseIdleConnections()
+	for range 2 {
+		resp, err := client.Post(a.url+"?"+p.Query, "text/plain", strings.NewReader("4x"))
+		if err != nil {
+			t.Fatalf("push: %v", err)
+		}
+		_, _ = io.Copy(io.Discard, resp.Body)
+		_ = resp.Body.Close()
+		time.Sleep(60 * time.Millisecond) // longer than the deadline of that answer
+	}
+	p.Expect("4x", "4x")
+}
+
 func TestCanceledPollEndsTheSession(t *testing.T) {
 	t.Parallel()
 	a := serve(t, quiet)
