@@ -18,7 +18,7 @@ const tick = time.Second
 
 // patience is how long a queued run that could start is left to the node that
 // accepted it, which alone holds the request's credentials.
-const patience = 5 * time.Second
+const patience = 3 * time.Second
 
 // Run keeps leases, takes over runs of dead nodes, and reconciles readers until
 // ctx ends; then it lets runs finish for a while and gives the rest back.
