@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"time"
+	"unicode/utf8"
 
 	"github.com/castalia-org/castalia/internal/platform/fault"
 )
@@ -112,7 +113,7 @@ func (s *Service) fresh(owner, key string) Session {
 
 // Session returns one of the user's sessions.
 func (s *Service) Session(ctx context.Context, owner, id string) (Session, error) {
-	if !plausibleID(id) {
+	if !PlausibleID(id) {
 		return Session{}, ErrSessionNotFound
 	}
 	return s.store.Session(ctx, owner, id)
@@ -135,7 +136,7 @@ func (s *Service) Sessions(ctx context.Context, owner string, limit, offset int)
 
 // DeleteSession removes one of the user's sessions and stops what runs in it.
 func (s *Service) DeleteSession(ctx context.Context, owner, id string) error {
-	if !plausibleID(id) {
+	if !PlausibleID(id) {
 		return ErrSessionNotFound
 	}
 	gone, err := s.store.DeleteSession(ctx, owner, id)
@@ -177,9 +178,9 @@ func (s *Service) Page(ctx context.Context, owner, id string, q PageQuery) (Page
 	return page, nil
 }
 
-// plausibleID bounds what reaches the database. Ids of other systems hold $ and :.
-func plausibleID(id string) bool {
-	if id == "" || len(id) > 255 {
+// PlausibleID bounds what reaches the database. Ids of other systems hold $ and :.
+func PlausibleID(id string) bool {
+	if id == "" || len(id) > 255 || !utf8.ValidString(id) {
 		return false
 	}
 	for _, c := range []byte(id) {

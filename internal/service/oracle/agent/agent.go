@@ -178,9 +178,6 @@ func Run(ctx context.Context, t Task) (State, error) {
 		}
 		l.state.Steps = append(l.state.Steps, step)
 		if len(step.Calls) == 0 {
-			if err := l.Sink.Save(ctx, l.state.clone(), false); err != nil {
-				return l.state, &Error{State: l.state, Cause: err}
-			}
 			return l.state, nil
 		}
 		if err := l.runTools(ctx, false); err != nil {

@@ -73,7 +73,7 @@ func TestForeignSessionsDoNotExist(t *testing.T) {
 	foreign := n.As(t, identitytest.Bob).Session()
 	alice := n.As(t, identitytest.Alice)
 	want := ""
-	for _, id := range []string{foreign, "nobody", "$sess:1", "%24sess%3A1", "%20", strings.Repeat("x", 300)} {
+	for _, id := range []string{foreign, "nobody", "$sess:1", "%24sess%3A1", "%20", "%ff", "a%00b", strings.Repeat("x", 300)} {
 		for _, c := range []struct {
 			method, path string
 			body         any

@@ -55,16 +55,14 @@ func (a *api) send(w http.ResponseWriter, r *http.Request) error {
 		q.HomeServer = r.Header.Get("X-Matrix-Homeserver")
 	}
 	sessionID := r.PathValue("sessionId")
-	if err := a.Service.CheckSession(r.Context(), who.DID, sessionID); err != nil {
-		return err
-	}
 	carried := oracle.Carried{
 		MatrixToken: r.Header.Get("X-Matrix-Access-Token"), Delegation: who.Delegation, Invocations: q.Invocations,
 		AskDelegation: a.nudges.due(r.Context(), who.DID),
 	}
 	carried.Attachments, q.Attachments = q.Attachments, withoutKeys(q.Attachments)
+	id, minted := requestID(r, body.RequestID)
 	started, err := a.Turns.Start(r.Context(), run.Start{
-		Owner: who.DID, SessionID: sessionID, RequestID: requestID(r, body.RequestID), Multitask: body.Multitask, Request: q, Carried: carried,
+		Owner: who.DID, SessionID: sessionID, RequestID: id, Minted: minted, Multitask: body.Multitask, Request: q, Carried: carried,
 	})
 	if err != nil {
 		return err
@@ -92,12 +90,14 @@ func withoutKeys(files []oracle.Attachment) []oracle.Attachment {
 	return out
 }
 
-// requestID is the id of the turn: the body's, else the request's own.
-func requestID(r *http.Request, wanted string) string {
+// requestID is the id of the turn: the body's, else the request's own. minted
+// says that the server has just made it.
+func requestID(r *http.Request, wanted string) (id string, minted bool) {
 	if wanted == "" || len(wanted) > 128 || strings.ContainsFunc(wanted, func(c rune) bool { return c <= ' ' || c > '~' }) {
-		return httpserver.RequestID(r.Context())
+		id = httpserver.RequestID(r.Context())
+		return id, r.Header.Get(httpserver.HeaderRequestID) != id
 	}
-	return wanted
+	return wanted, false
 }
 
 // reply waits for the end of a turn and sends it whole.

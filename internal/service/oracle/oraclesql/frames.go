@@ -70,8 +70,12 @@ func (st *Store) Frames(ctx context.Context, id string, after int64, limit int) 
 		head run.Head
 	)
 	err := st.db.Snapshot(ctx, func(ctx context.Context, tx sqldb.Querier) error {
+		var opening string
 		var err error
-		if head, err = scanHead(tx.QueryRowContext(ctx, `SELECT next_seq, status, pruned FROM oracle_runs WHERE id = $1`, id)); err != nil {
+		if head, opening, err = scanHead(tx.QueryRowContext(ctx, `SELECT next_seq, status, pruned, opening FROM oracle_runs WHERE id = $1`, id)); err != nil {
+			return err
+		}
+		if out, err = decodeFrames(1, opening, after); err != nil {
 			return err
 		}
 		// The batch that holds the frame after the cursor may begin before it.
@@ -104,18 +108,18 @@ func (st *Store) Frames(ctx context.Context, id string, after int64, limit int) 
 	return out, head, nil
 }
 
-func scanHead(row scanner) (run.Head, error) {
+func scanHead(row scanner) (head run.Head, opening string, err error) {
 	var (
 		next   int64
 		status string
 		pruned int
 	)
-	err := row.Scan(&next, &status, &pruned)
+	err = row.Scan(&next, &status, &pruned, &opening)
 	if errors.Is(err, sql.ErrNoRows) {
-		return run.Head{}, oracle.ErrRunNotFound
+		return head, "", oracle.ErrRunNotFound
 	}
 	if err != nil {
-		return run.Head{}, fmt.Errorf("read run: %w", err)
+		return head, "", fmt.Errorf("read run: %w", err)
 	}
-	return run.Head{LastSeq: next - 1, Status: oracle.RunStatus(status), Pruned: pruned != 0}, nil
+	return run.Head{LastSeq: next - 1, Status: oracle.RunStatus(status), Pruned: pruned != 0}, opening, nil
 }

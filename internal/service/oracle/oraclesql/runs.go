@@ -62,21 +62,9 @@ func (st *Store) Begin(ctx context.Context, b run.Begin) (run.Begun, error) {
 	err = st.db.Write(ctx, func(ctx context.Context, tx sqldb.Querier) error {
 		out = run.Begun{Run: b.Run}
 		r := &out.Run
-		same, err := tx.QueryContext(ctx, `SELECT `+runColumns+` FROM oracle_runs WHERE owner = $1 AND request_id = $2`, r.Owner, r.RequestID)
-		if err != nil {
-			return fmt.Errorf("look for the request: %w", err)
-		}
-		earlier, err := collect(same, scanRun)
-		if err != nil {
-			return err
-		}
-		for _, e := range earlier {
-			if b.Once && e.SessionID == r.SessionID {
-				out.Run, out.Repeat = e, true
-				return nil
-			}
-			if e.Status.Live() {
-				r.RequestID = b.OtherRequestID
+		if !b.Minted {
+			if err := sameRequest(ctx, tx, b, &out); err != nil || out.Repeat {
+				return err
 			}
 		}
 		seq, err := nextMessage(ctx, tx, r.Owner, r.SessionID, 1, b.Message.CreatedAt)
@@ -104,19 +92,41 @@ func (st *Store) Begin(ctx context.Context, b run.Begin) (run.Begun, error) {
 			lease = st.db.Dialect().NowMS() + " + " + fmt.Sprint(b.TTL.Milliseconds())
 		}
 		_, err = tx.ExecContext(ctx, `INSERT INTO oracle_runs
-			(id, session_id, owner, request_id, message_id, turn, status, node, epoch, lease_ms, attempt, next_seq, request, created_ms)
-			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, `+lease+`, $10, $11, $12, $13)`,
+			(id, session_id, owner, request_id, message_id, turn, status, node, epoch, lease_ms, attempt, next_seq, request, created_ms, opening)
+			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, `+lease+`, $10, $11, $12, $13, $14)`,
 			r.ID, r.SessionID, r.Owner, r.RequestID, r.MessageID, r.Turn, string(r.Status), b.Node, r.Epoch, r.Attempt, r.NextSeq,
-			string(request), sqldb.MS(r.CreatedAt))
+			string(request), sqldb.MS(r.CreatedAt), encodeFrames(frames))
 		if err != nil {
 			return fmt.Errorf("insert run: %w", err)
 		}
-		return insertFrames(ctx, tx, r.ID, frames)
+		return nil
 	})
 	if err != nil {
 		return run.Begun{}, err
 	}
 	return out, nil
+}
+
+// sameRequest looks for runs that a request id has started already.
+func sameRequest(ctx context.Context, tx sqldb.Querier, b run.Begin, out *run.Begun) error {
+	rows, err := tx.QueryContext(ctx, `SELECT `+runColumns+` FROM oracle_runs WHERE owner = $1 AND request_id = $2`, b.Run.Owner, b.Run.RequestID)
+	if err != nil {
+		return fmt.Errorf("look for the request: %w", err)
+	}
+	earlier, err := collect(rows, scanRun)
+	if err != nil {
+		return err
+	}
+	for _, e := range earlier {
+		if b.Once && e.SessionID == b.Run.SessionID {
+			out.Run, out.Repeat = e, true
+			return nil
+		}
+		if e.Status.Live() {
+			out.Run.RequestID = b.OtherRequestID
+		}
+	}
+	return nil
 }
 
 // nextMessage takes n numbers from the owner's session and returns the first.
@@ -291,23 +301,27 @@ func (st *Store) Finish(ctx context.Context, e run.Ending) error {
 	}
 	return st.db.Write(ctx, func(ctx context.Context, tx sqldb.Querier) error {
 		next := e.Frames[len(e.Frames)-1].Seq + 1
-		r, err := scanRun(tx.QueryRowContext(ctx, `UPDATE oracle_runs SET status = $1, error_kind = $2, model = $3, usage = $4, steps = $5,
+		var (
+			session, owner string
+			turn           int64
+		)
+		err := tx.QueryRowContext(ctx, `UPDATE oracle_runs SET status = $1, error_kind = $2, model = $3, usage = $4, steps = $5,
 			next_seq = $6, ended_ms = $7, checkpoint = '', lease_ms = 0
-			WHERE id = $8 AND epoch = $9 AND `+isAtWork+` RETURNING `+runColumns,
-			string(e.Status), e.ErrorKind, e.Model, string(usage), e.Steps, next, sqldb.MS(e.At), e.RunID, e.Epoch))
-		if errors.Is(err, oracle.ErrRunNotFound) {
+			WHERE id = $8 AND epoch = $9 AND `+isAtWork+` RETURNING session_id, owner, turn`,
+			string(e.Status), e.ErrorKind, e.Model, string(usage), e.Steps, next, sqldb.MS(e.At), e.RunID, e.Epoch).Scan(&session, &owner, &turn)
+		if errors.Is(err, sql.ErrNoRows) {
 			return alreadyFinished(ctx, tx, e, next)
 		}
 		if err != nil {
-			return err
+			return fmt.Errorf("end run: %w", err)
 		}
 		if len(e.Messages) > 0 {
-			seq, err := nextMessage(ctx, tx, r.Owner, r.SessionID, len(e.Messages), e.At)
+			seq, err := nextMessage(ctx, tx, owner, session, len(e.Messages), e.At)
 			if err != nil {
 				return err
 			}
 			for i, m := range e.Messages {
-				m.SessionID, m.RunID, m.Turn, m.Seq = r.SessionID, r.ID, r.Turn, seq+int64(i)
+				m.SessionID, m.RunID, m.Turn, m.Seq = session, e.RunID, turn, seq+int64(i)
 				if err := insertMessage(ctx, tx, m); err != nil {
 					return err
 				}
@@ -413,7 +427,7 @@ func (st *Store) Heads(ctx context.Context, ids []string) (map[string]run.Head, 
 func (st *Store) Prune(ctx context.Context, before time.Time, limit int) (int, error) {
 	count := 0
 	err := st.db.Write(ctx, func(ctx context.Context, tx sqldb.Querier) error {
-		rows, err := tx.QueryContext(ctx, `UPDATE oracle_runs SET pruned = 1 WHERE id IN (
+		rows, err := tx.QueryContext(ctx, `UPDATE oracle_runs SET pruned = 1, opening = '' WHERE id IN (
 			SELECT id FROM oracle_runs WHERE ended_ms > 0 AND pruned = 0 AND ended_ms < $1 LIMIT $2) RETURNING id`, sqldb.MS(before), limit)
 		if err != nil {
 			return fmt.Errorf("mark pruned runs: %w", err)

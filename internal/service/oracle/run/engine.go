@@ -178,6 +178,8 @@ type Start struct {
 	SessionID string
 	// RequestID is the caller's; it is replaced when a live run uses it.
 	RequestID string
+	// Minted says that the request id was just made.
+	Minted    bool
 	Once      bool
 	Multitask oracle.Multitask
 	Request   oracle.TurnRequest
@@ -207,7 +209,7 @@ func (e *Engine) Start(ctx context.Context, s Start) (Started, error) {
 			ID: r.MessageID, SessionID: s.SessionID, RunID: r.ID, Role: oracle.Human, Content: s.Request.Message,
 			Attachments: s.Request.Attachments, CreatedAt: now,
 		},
-		OtherRequestID: oracle.NewID(), Once: s.Once, Multitask: s.Multitask, MaxQueue: e.cfg.MaxQueue,
+		OtherRequestID: oracle.NewID(), Minted: s.Minted, Once: s.Once, Multitask: s.Multitask, MaxQueue: e.cfg.MaxQueue,
 		Node: e.cfg.Node, TTL: e.cfg.LeaseTTL,
 		Frames: func(r oracle.Run) ([]oracle.Frame, error) { return openingFrames(r, now) },
 	})

@@ -14,6 +14,9 @@ import (
 // maxPending bounds what a run may say while the database is away.
 const maxPending = 8192
 
+// gather is how long a first frame waits for company before it is written.
+const gather = 2 * time.Millisecond
+
 // errLogFull ends a run that talks faster than the database writes, for long.
 var errLogFull = errors.New("the run's log is full")
 
@@ -133,13 +136,25 @@ func (l *Log) flushLoop(ctx context.Context, quit <-chan struct{}) {
 			return
 		case <-l.kick:
 		}
+		// A moment for what follows at once: a short answer is then one write.
+		l.mu.Lock()
+		urgent := l.urgent
+		l.mu.Unlock()
+		if !urgent {
+			pause.Reset(gather)
+			select {
+			case <-quit:
+				return
+			case <-pause.C:
+			}
+		}
 		started := time.Now()
 		if err := l.flushOnce(ctx); err != nil {
 			l.fail(err)
 			return
 		}
 		l.mu.Lock()
-		urgent := l.urgent
+		urgent = l.urgent
 		l.mu.Unlock()
 		if rest := l.every - time.Since(started); rest > 0 && !urgent {
 			pause.Reset(rest)

@@ -67,6 +67,8 @@ type Begin struct {
 	// OtherRequestID replaces the run's request id when a live run of the
 	// owner already uses it.
 	OtherRequestID string
+	// Minted says that the request id was just made, so that nobody has it yet.
+	Minted bool
 	// Once makes a repeated request id return the run that it started.
 	Once      bool
 	Multitask oracle.Multitask
