@@ -112,8 +112,10 @@ func (s *Service) once(
 	}
 	flight := s.flights.DoChan(string(key[:]), func() (any, error) {
 		// The verdict is for everyone who waits, so one caller's departure does
-		// not spoil it; the resolver has its own time limit.
-		p, lasting, err := verify(context.WithoutCancel(ctx))
+		// not spoil it; only the time limit does.
+		limited, cancel := context.WithTimeout(context.WithoutCancel(ctx), verifyLimit)
+		defer cancel()
+		p, lasting, err := verify(limited)
 		if err != nil {
 			s.counts.refused.Add(1)
 		} else {
@@ -133,6 +135,9 @@ func (s *Service) once(
 		return p, nil
 	}
 }
+
+// verifyLimit bounds one verification with all its look-ups.
+const verifyLimit = 10 * time.Second
 
 // memoryOf estimates what remembering a token takes: its decoded blocks, which
 // its texts are parts of, its set of CIDs, and the entry itself.

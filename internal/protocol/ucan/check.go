@@ -19,14 +19,16 @@ func (v *verifier) check(u, user *UCAN) *RefusedError {
 			refusal = refuse(Revoked, "a token of %s was revoked", issuer)
 		}
 	}
+	attested := false
 	if refusal == nil {
-		refusal = v.signed(u, user)
+		attested, refusal = v.signed(u, user)
 	}
-	if v.verdicts == nil {
-		v.verdicts = make(map[string]*RefusedError)
-	}
-	// An attested token depends on who uses it, so its verdict is not kept.
-	if !u.signature.absent() {
+	// What an attestation vouches for depends on who uses it, so that verdict
+	// is not kept.
+	if !attested {
+		if v.verdicts == nil {
+			v.verdicts = make(map[string]*RefusedError)
+		}
 		v.verdicts[u.cid] = refusal
 	}
 	return refusal
@@ -60,33 +62,44 @@ func (*verifier) known(u *UCAN, has func(cid string) bool) bool {
 	return err == nil && has(ipld.CIDText(ipld.SumDagCBOR(block)))
 }
 
-// signed checks the signature of u with the keys of its issuer.
-func (v *verifier) signed(u, user *UCAN) *RefusedError {
+// signed checks the signature of u with the keys of its issuer. It also tells
+// whether an attestation took the signature's place, for good or ill.
+func (v *verifier) signed(u, user *UCAN) (attested bool, refusal *RefusedError) {
 	switch {
 	case v.q.Authority.DID != "" && u.Issuer == v.q.Authority.DID:
-		return v.verifyWith(u, []did.Key{v.q.Authority.Key})
+		return false, v.verifyWith(u, []did.Key{v.q.Authority.Key})
 	case u.Issuer.Method() == "key":
 		key, err := did.KeyFromTagged(u.issuer)
 		if err != nil {
-			return &RefusedError{Reason: InvalidSignature, Detail: "issuer's key", cause: err}
+			return false, &RefusedError{Reason: InvalidSignature, Detail: "issuer's key", cause: err}
 		}
-		return v.verifyWith(u, []did.Key{key})
+		return false, v.verifyWith(u, []did.Key{key})
 	}
 	if attested, refusal := v.attested(u, user); attested {
-		return refusal
+		return true, refusal
 	}
+	keys, refusal := v.resolve(u.Issuer)
+	if refusal != nil {
+		return u.signature.absent(), refusal
+	}
+	return false, v.verifyWith(u, keys)
+}
+
+// resolve looks the keys of a DID up, which may take a while: a token must not
+// make us ask around for minutes.
+func (v *verifier) resolve(issuer did.DID) ([]did.Key, *RefusedError) {
 	if v.q.Keys == nil {
-		return refuse(DIDUnresolved, "no keys for %s", u.Issuer)
+		return nil, refuse(DIDUnresolved, "no keys for %s", issuer)
 	}
 	v.resolved = true
-	if v.signatures++; v.signatures > MaxSignatures {
-		return refuse(Malformed, "more than %d signatures", MaxSignatures)
+	if v.lookups++; v.lookups > MaxLookups {
+		return nil, refuse(Malformed, "more than %d DIDs to look up", MaxLookups)
 	}
-	keys, err := v.q.Keys(u.Issuer)
+	keys, err := v.q.Keys(issuer)
 	if err != nil || len(keys) == 0 {
-		return &RefusedError{Reason: DIDUnresolved, Detail: "no keys for " + string(u.Issuer), cause: err}
+		return nil, &RefusedError{Reason: DIDUnresolved, Detail: "no keys for " + string(issuer), cause: err}
 	}
-	return v.verifyWith(u, keys)
+	return keys, nil
 }
 
 func (v *verifier) verifyWith(u *UCAN, keys []did.Key) *RefusedError {

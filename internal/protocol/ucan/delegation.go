@@ -80,11 +80,11 @@ func (v *verifier) tree(u, user *UCAN, d *Delegation, seen map[string]bool) *Ref
 // sameKey reports whether the audience is the did:key of one of the issuer's
 // keys: wallets address a delegation to the key and sign with the DID.
 func (v *verifier) sameKey(audience, issuer did.DID) bool {
-	if audience.Method() != "key" || issuer.Method() == "key" || v.q.Keys == nil {
+	if audience.Method() != "key" || issuer.Method() == "key" {
 		return false
 	}
-	keys, err := v.q.Keys(issuer)
-	if err != nil {
+	keys, refusal := v.resolve(issuer)
+	if refusal != nil {
 		return false
 	}
 	for _, key := range keys {

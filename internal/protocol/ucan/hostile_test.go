@@ -1,8 +1,10 @@
 package ucan_test
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -146,6 +148,29 @@ func TestLimits(t *testing.T) {
 	}
 }
 
+// TestLookUpsAreBounded uses many proofs of as many DIDs that have to be asked for.
+func TestLookUpsAreBounded(t *testing.T) {
+	t.Parallel()
+	var proofs []*ucan.Token
+	for i := range 20 {
+		proofs = append(proofs, issueAs(t, did.DID(fmt.Sprintf("did:web:h%d.test", i)), signerOf(t, 2).DID()))
+	}
+	asked := 0
+	q := owned(t)
+	q.Keys = func(did.DID) ([]did.Key, error) {
+		asked++
+		return nil, errors.New("away")
+	}
+	leaf := issue(t, 2, "did:web:s.test", nil, proofs...)
+	if _, err := ucan.Verify(leaf, q); err == nil || asked > ucan.MaxLookups {
+		t.Errorf("%d questions, %v", asked, err)
+	}
+	asked = 0
+	if _, err := ucan.VerifyDelegation(leaf, q); err == nil || asked > ucan.MaxLookups {
+		t.Errorf("delegation: %d questions, %v", asked, err)
+	}
+}
+
 // TestBranchingCostsLittle walks a graph with two proofs on each of twelve
 // levels, in which there are 4096 paths and no root: signatures are checked
 // once per token, and questions about owners asked once per claim.
@@ -236,6 +261,38 @@ func TestBareNamespaceIsTolerated(t *testing.T) {
 	}
 	_, err = ucan.Issue(owner, ucan.Statement{Audience: "did:web:s.test", Capabilities: []ucan.Capability{ucan.NewCapability("fs/read", bare, ipld.Node{})}})
 	wantReason(t, err, ucan.Malformed)
+}
+
+// TestRevocationSurvivesTheJWTForm writes a revoked grant as JWT text, which
+// gives its block another CID, and uses that as the proof.
+func TestRevocationSurvivesTheJWTForm(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"proof-as-jwt-block", "chain-1-hop"} {
+		data, err := os.ReadFile("../../../spec/vectors/ucan/" + name + ".json")
+		if err != nil {
+			t.Fatal(err)
+		}
+		var v struct{ Token string }
+		if err := json.Unmarshal(data, &v); err != nil {
+			t.Fatal(err)
+		}
+		token, err := ucan.Parse(v.Token)
+		if err != nil {
+			t.Fatal(err)
+		}
+		links := token.Links()
+		grant := links[len(links)-1].CID
+		if !strings.HasPrefix(grant, "bafyrei") {
+			t.Errorf("%s: the grant is called %s", name, grant)
+		}
+		q := ucan.Query{Now: noon}
+		if _, err := ucan.Verify(token, q); err != nil {
+			t.Fatal(err)
+		}
+		q.Revoked = func(cid string, _ did.DID) bool { return cid == grant }
+		_, err = ucan.Verify(token, q)
+		wantReason(t, err, ucan.Revoked)
+	}
 }
 
 func TestOwnerThatCannotBeAsked(t *testing.T) {

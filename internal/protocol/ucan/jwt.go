@@ -41,6 +41,11 @@ func decodeJWT(id, text string) (*UCAN, error) {
 	if string(u.signingInput()) != header+"."+payload {
 		return nil, refuse(InvalidSignature, "JWT is not in canonical form")
 	}
+	block, err := u.encode()
+	if err != nil {
+		return nil, unreadable("JWT", err)
+	}
+	u.canonical = ipld.SumDagCBOR(block)
 	return u, nil
 }
 

@@ -26,6 +26,7 @@ const (
 	MaxCapabilities = 64 // in one block
 	MaxProofs       = 32 // named by one block
 	MaxSignatures   = 48 // checked for one token
+	MaxLookups      = 8  // of DIDs that are not did:key
 	maxSteps        = 4096
 )
 
@@ -52,13 +53,21 @@ type UCAN struct {
 	Facts     []ipld.Node
 	Proofs    []string // binary CIDs
 
-	cid       string // binary
+	cid       string // binary, under which the block travels
+	canonical string // binary, of the dag-cbor form when it travels as a JWT
 	issuer    string // as bytes in the block
 	signature signature
 }
 
-// CID returns the text of the block's CID, which names the token.
-func (u *UCAN) CID() string { return ipld.CIDText(u.cid) }
+// CID returns the text of the CID that names the token: that of its dag-cbor
+// block, in whatever form it travels, so that one statement has one name and a
+// revocation cannot be dodged by writing it as a JWT.
+func (u *UCAN) CID() string {
+	if u.canonical != "" {
+		return ipld.CIDText(u.canonical)
+	}
+	return ipld.CIDText(u.cid)
+}
 
 // Algorithm returns the name of the signature's algorithm, as in a JWT.
 func (u *UCAN) Algorithm() string { return u.signature.algorithmName() }

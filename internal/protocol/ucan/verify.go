@@ -113,6 +113,7 @@ type verifier struct {
 	verdicts   map[string]*RefusedError
 	dead       map[claimKey]*RefusedError
 	signatures int
+	lookups    int
 	steps      int
 	resolved   bool
 }
