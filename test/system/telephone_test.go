@@ -92,10 +92,12 @@ type caller struct {
 	text           string
 }
 
-func (c *caller) dial(session string) string {
+func (c *caller) dial(session string) {
 	c.t.Helper()
 	c.session, c.text = session, ""
-	return c.send()
+	if got := c.send(); !strings.HasPrefix(got, "CON Welcome") {
+		c.t.Fatalf("the dial shows %q", got)
+	}
 }
 
 func (c *caller) send() string {
