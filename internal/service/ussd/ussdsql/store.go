@@ -108,8 +108,21 @@ func (s *Store) Commit(ctx context.Context, c ussd.Change) error {
 	if err != nil {
 		return fmt.Errorf("pack session: %w", err)
 	}
+	query, args := compareAndSet(c, packed)
+	if len(c.Effects) == 0 {
+		// Right alone, since it compares what it changes: most hops are this.
+		n, err := s.db.WriteOne(ctx, query, args...)
+		if err != nil {
+			return fmt.Errorf("write session: %w", err)
+		}
+		if n == 0 {
+			return ussd.ErrStale
+		}
+		return nil
+	}
 	return s.db.Write(ctx, func(ctx context.Context, tx sqldb.Querier) error {
-		if err := compareAndSet(ctx, tx, c, packed); err != nil {
+		res, err := tx.ExecContext(ctx, query, args...)
+		if err := changedOne(res, err, ussd.ErrStale); err != nil {
 			return err
 		}
 		for _, e := range c.Effects {
@@ -121,24 +134,27 @@ func (s *Store) Commit(ctx context.Context, c ussd.Change) error {
 	})
 }
 
-func compareAndSet(ctx context.Context, tx sqldb.Querier, c ussd.Change, packed []byte) error {
+// compareAndSet is the statement that stores the session if it is as expected.
+func compareAndSet(c ussd.Change, packed []byte) (string, []any) {
 	n := c.Session
-	var res sql.Result
-	var err error
 	switch {
 	case c.Prior == nil:
-		res, err = tx.ExecContext(ctx, insertSession, n.ID, n.Rev, n.Hop, n.Phone, n.ServiceCode, n.Dialect, n.Menu,
+		return insertSession, []any{
+			n.ID, n.Rev, n.Hop, n.Phone, n.ServiceCode, n.Dialect, n.Menu,
 			n.State.Screen, int64(n.Status), n.Account, n.TextLen, n.TextMAC, n.Answer, packed,
-			sqldb.MS(n.Created), sqldb.MS(n.Updated), sqldb.MS(n.Expires))
+			sqldb.MS(n.Created), sqldb.MS(n.Updated), sqldb.MS(n.Expires),
+		}
 	case c.Prior.Rev == n.Rev:
-		res, err = tx.ExecContext(ctx, updateSession, n.Rev, n.Hop, n.Menu, n.State.Screen, int64(n.Status), n.Account,
-			n.TextLen, n.TextMAC, n.Answer, packed, sqldb.MS(n.Updated), sqldb.MS(n.Expires), n.ID, c.Prior.Rev, c.Prior.Hop)
-	default:
-		res, err = tx.ExecContext(ctx, replaceSession, n.Rev, n.Hop, n.Menu, n.State.Screen, int64(n.Status), n.Account,
-			n.TextLen, n.TextMAC, n.Answer, packed, sqldb.MS(n.Updated), sqldb.MS(n.Expires),
-			n.Phone, n.ServiceCode, n.Dialect, sqldb.MS(n.Created), n.ID, c.Prior.Rev, c.Prior.Hop)
+		return updateSession, []any{
+			n.Rev, n.Hop, n.Menu, n.State.Screen, int64(n.Status), n.Account,
+			n.TextLen, n.TextMAC, n.Answer, packed, sqldb.MS(n.Updated), sqldb.MS(n.Expires), n.ID, c.Prior.Rev, c.Prior.Hop,
+		}
 	}
-	return changedOne(res, err, ussd.ErrStale)
+	return replaceSession, []any{
+		n.Rev, n.Hop, n.Menu, n.State.Screen, int64(n.Status), n.Account,
+		n.TextLen, n.TextMAC, n.Answer, packed, sqldb.MS(n.Updated), sqldb.MS(n.Expires),
+		n.Phone, n.ServiceCode, n.Dialect, sqldb.MS(n.Created), n.ID, c.Prior.Rev, c.Prior.Hop,
+	}
 }
 
 // changedOne turns "no row changed" into the given error.
