@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"sync"
 	"testing"
 
@@ -31,18 +30,13 @@ const (
 // what ended in doubt (a lost acknowledgement) every write is there whole or not at all.
 func TestWhatIsAcknowledgedIsStored(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
-	run := 0
+	var b sqldbtest.Breaker
+	db := sqliteThings(t, sqldb.Options{Fault: b.Fault})
 	rapid.Check(t, func(r *rapid.T) {
-		run++
-		var b sqldbtest.Breaker
-		db, err := sqldb.Open(t.Context(), "sqlite:"+filepath.Join(dir, fmt.Sprint(run)), sqldb.Options{Fault: b.Fault})
-		if err != nil {
-			r.Fatal(err)
-		}
-		defer func() { _ = db.Close() }()
-		sqldbtest.Migrate(t, db, tableSet("demo", `id {{text}} NOT NULL PRIMARY KEY, n {{int}} NOT NULL DEFAULT 0`))
-
+		mustWrite(t, db, func(ctx context.Context, tx sqldb.Querier) error {
+			_, err := tx.ExecContext(ctx, `DELETE FROM demo_things`)
+			return err
+		})
 		want, doubt := map[string]bool{}, map[string]bool{}
 		for round := range rapid.IntRange(1, 4).Draw(r, "rounds") {
 			crowd := rapid.SliceOfN(rapid.Custom(func(r *rapid.T) fate { return fate(rapid.IntRange(0, int(fates)-1).Draw(r, "fate")) }), 1, 12).Draw(r, "crowd")
