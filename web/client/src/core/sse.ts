@@ -25,8 +25,10 @@ export class EventParser {
       this.#started = true;
       if (chunk.charCodeAt(0) === 0xfeff) chunk = chunk.slice(1);
     }
-    if (this.#skipLF && chunk.startsWith("\n")) chunk = chunk.slice(1);
-    if (chunk.length > 0) this.#skipLF = false;
+    if (this.#skipLF && chunk.length > 0) {
+      this.#skipLF = false;
+      if (chunk.startsWith("\n")) chunk = chunk.slice(1);
+    }
     this.#buffer += chunk;
     let from = 0;
     for (;;) {
