@@ -244,23 +244,28 @@ func (l *boundedListener) Accept() (net.Conn, error) {
 	return c, nil
 }
 
-// lastCalls makes Accept take the connections that the system has already
-// completed for their clients, and then close: closing at once would break
-// those whose request is on its way.
+// lastCalls lets no new connection begin, makes Accept take those that the
+// system has already completed for their clients, and then close: closing at
+// once would break those whose request is on its way.
 func (l *boundedListener) lastCalls() {
+	ignoreNew(l.TCPListener)
 	l.last.Store(time.Now().UnixNano())
 	_ = l.SetDeadline(time.Now())
 }
 
 // lastCall returns a connection that was there already, or closes the listener
-// when there is none, or when they do not cease to come.
+// when none came for a while, or when they do not cease to come.
 func (l *boundedListener) lastCall() (net.Conn, error) {
-	const quiet, longest = 5 * time.Millisecond, 250 * time.Millisecond
-	now := time.Now()
-	if now.UnixNano()-l.last.Load() < int64(longest) {
-		_ = l.SetDeadline(now.Add(quiet))
+	const quiet, longest = 50 * time.Millisecond, time.Second
+	// A deadline that has passed before Accept looks is an error even when a
+	// connection waits, so one silence may be our own lateness; two are not.
+	for range 2 {
+		if time.Now().UnixNano()-l.last.Load() > int64(longest) {
+			break
+		}
+		_ = l.SetDeadline(time.Now().Add(quiet))
 		if conn, err := l.TCPListener.Accept(); err == nil {
-			_ = l.SetDeadline(now)
+			_ = l.SetDeadline(time.Now())
 			return conn, nil
 		}
 	}

@@ -57,7 +57,7 @@ func TestRoutingAgainstAModel(t *testing.T) {
 			method := rapid.SampledFrom([]string{"GET", "POST"}).Draw(t, "method")
 			r := route(method, pattern, func(_ http.ResponseWriter, r *http.Request) error {
 				served, values = method+" "+pattern, nil
-				for _, seg := range strings.Split(pattern[1:], "/") {
+				for seg := range strings.SplitSeq(pattern[1:], "/") {
 					if name, ok := strings.CutPrefix(seg, "{"); ok {
 						values = append(values, r.PathValue(strings.TrimSuffix(strings.TrimSuffix(name, "}"), "...")))
 					}

@@ -19,6 +19,7 @@ func (s *Server) Listen(ctx context.Context) error {
 		return nil
 	}
 	var lc net.ListenConfig
+	lc.SetMultipathTCP(false) // its sockets take no filter, which the drain needs
 	l, err := lc.Listen(ctx, "tcp", s.cfg.Addr)
 	if err != nil {
 		return fmt.Errorf("listen on %s: %w", s.cfg.Addr, err)
