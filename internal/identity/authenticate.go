@@ -3,6 +3,7 @@ package identity
 import (
 	"context"
 	"crypto/sha256"
+	"errors"
 	"log/slog"
 	"strings"
 	"time"
@@ -154,20 +155,29 @@ func (s *Service) keepUntil(p Principal, lasting bool) time.Time {
 	return until
 }
 
-// lookups is a resolver for one verification, which remembers that it was asked:
-// a verdict that depends on somebody else's records does not last.
+// lookups is a resolver for one verification. It remembers that it was asked: a
+// verdict that depends on somebody else's records does not last. And it answers
+// only so many questions: a stranger's token must not send us all over the world.
 type lookups struct {
 	Resolver
-	asked bool
+	asked int
 }
 
+const maxLookups = 32
+
+var errTooManyLookups = errors.New("the token needs too many look-ups")
+
 func (l *lookups) Keys(ctx context.Context, d did.DID) ([]did.Key, error) {
-	l.asked = true
+	if l.asked++; l.asked > maxLookups {
+		return nil, errTooManyLookups
+	}
 	return l.Resolver.Keys(ctx, d)
 }
 
 func (l *lookups) Controllers(ctx context.Context, entity did.DID) ([]did.DID, error) {
-	l.asked = true
+	if l.asked++; l.asked > maxLookups {
+		return nil, errTooManyLookups
+	}
 	return l.Resolver.Controllers(ctx, entity)
 }
 
@@ -212,7 +222,7 @@ func (s *Service) verify(ctx context.Context, surface Surface, text string) (Pri
 	if surface == Query && !p.Allows(QueryAbility, QueryResource) && !p.Allows(ucan.AnyAbility, OracleResource) {
 		return Principal{}, false, fault.New(fault.Forbidden, textForbidden).WithCode(string(ucan.AbilityMismatch))
 	}
-	return p, !from.asked, nil
+	return p, from.asked == 0, nil
 }
 
 func (s *Service) verifyDelegation(ctx context.Context, text string) (Principal, bool, error) {
@@ -229,7 +239,7 @@ func (s *Service) verifyDelegation(ctx context.Context, text string) (Principal,
 		DID: string(token.Leaf.Issuer), Root: string(d.Root), Kind: ByDelegation, CIDs: d.CIDs,
 		Expires: expiry(d.Expires, d.NoExpiry), TokenCID: token.CID(), Chain: d.Links,
 	}
-	return p, !from.asked && !d.NoExpiry, nil
+	return p, from.asked == 0 && !d.NoExpiry, nil
 }
 
 func principalOf(token *ucan.Token, r ucan.Result) Principal {

@@ -3,6 +3,7 @@ package identity_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"testing"
 
 	"github.com/castalia-org/castalia/internal/identity"
@@ -93,6 +94,21 @@ func TestOwnersOfNamespaces(t *testing.T) {
 				t.Errorf("namespace %q, %v; want %q", scope.Namespace, err, test.namespace)
 			}
 		})
+	}
+}
+
+func TestTokenAsksOnlySoMuch(t *testing.T) {
+	t.Parallel()
+	r := &countingResolver{}
+	s := identitytest.New(t, func(d *identity.Deps, _ *identity.Config) { d.Resolver = r })
+	var options []identitytest.Option
+	for i := range 60 {
+		options = append(options, identitytest.Can("fs/read", fmt.Sprintf("vfs:///did:web:host%d.test", i)))
+	}
+	token := identitytest.Files(t, mallory, s.DID(), "", options...)
+	_, err := s.Authenticate(t.Context(), identity.Files, identity.Credentials{Bearer: token})
+	if err == nil || r.asked.Load() > 32 {
+		t.Errorf("%d questions, %v", r.asked.Load(), err)
 	}
 }
 
