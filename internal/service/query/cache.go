@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"fmt"
 	"hash/maphash"
 	"sync"
 	"sync/atomic"
@@ -174,6 +175,17 @@ func (c *cache) Stats() CacheStats {
 	return st
 }
 
+// guarded turns a panic into an error: the call runs on a goroutine of its own,
+// where one bad reply would otherwise end the program.
+func guarded(ctx context.Context, fetch func(context.Context) (*Entry, error)) (e *Entry, err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			e, err = nil, fmt.Errorf("fetch a reply: panic: %v", v)
+		}
+	}()
+	return fetch(ctx)
+}
+
 // flight is one upstream call on which any number of equal requests wait.
 type flight struct {
 	done    chan struct{}
@@ -196,7 +208,7 @@ func (c *cache) once(ctx context.Context, key []byte, timeout time.Duration, fet
 		s.flights[name] = f
 		go func() {
 			defer cancel()
-			f.entry, f.err = fetch(work)
+			f.entry, f.err = guarded(work, fetch)
 			s.mu.Lock()
 			if s.flights[name] == f {
 				delete(s.flights, name)

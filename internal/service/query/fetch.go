@@ -55,7 +55,14 @@ func (q *asked) cached(ctx context.Context) (*Answer, error) {
 		return q.answer(old, Hit, head, now), nil
 	}
 	c.misses.Add(1)
-	entry, err := c.once(ctx, key, q.timeout, func(work context.Context) (*Entry, error) {
+	// The call has the gateway's own time, since others may wait for it; who is
+	// in a hurry leaves earlier.
+	if q.timeout < q.g.cfg.Timeout {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, q.timeout)
+		defer cancel()
+	}
+	entry, err := c.once(ctx, key, q.g.cfg.Timeout, func(work context.Context) (*Entry, error) {
 		return q.fill(work, key)
 	})
 	if err != nil {

@@ -1,9 +1,12 @@
 package queryhttp_test
 
 import (
+	"compress/gzip"
 	"context"
+	"io"
 	"net/http"
 	"os"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -248,5 +251,76 @@ func TestPostAndPlainDialect(t *testing.T) {
 	}
 	if got := get(t, h, "/dialect/nodes/x?name=n"); got.Body != `{"name":"","next":{"name":"x","next":null}}` {
 		t.Errorf("response_body: %s", got.Body)
+	}
+}
+
+// TestHurriedClient cannot spoil the call on which others wait, nor have the
+// node taken for broken.
+func TestHurriedClient(t *testing.T) {
+	t.Parallel()
+	entered, release := make(chan struct{}, 64), make(chan struct{})
+	node := chainNode(t, 5, func(ctx context.Context, _ querytest.Call) (querytest.Answer, error) {
+		entered <- struct{}{}
+		select {
+		case <-release:
+			return querytest.Answer{Height: 5}, nil
+		case <-ctx.Done():
+			return querytest.Answer{}, ctx.Err()
+		}
+	})
+	pool := querytest.StartPool(t, upstream.Config{}, node)
+	g := query.New([]query.Chain{pool}, query.Config{})
+	h := serve(t, g, queryhttp.Options{})
+	hurried, patient := make(chan reply, 1), make(chan reply, 1)
+	go func() { hurried <- get(t, h, "/ixo/claims/claims", "Grpc-Timeout", "2S") }()
+	<-entered
+	go func() { patient <- get(t, h, "/ixo/claims/claims") }()
+	querytest.WaitFor(t, "the patient client", func() bool { return g.CacheStats().Coalesced == 1 })
+	if got := <-hurried; got.Status != http.StatusGatewayTimeout {
+		t.Errorf("hurried: %d %s", got.Status, got.Body)
+	}
+	for range 10 {
+		get(t, h, "/cosmos/base/tendermint/v1beta1/blocks/latest", "Grpc-Timeout", "1m")
+	}
+	close(release)
+	if got := <-patient; got.Status != http.StatusOK {
+		t.Errorf("patient: %d %s", got.Status, got.Body)
+	}
+	if got := get(t, h, "/ixo/claims/claim/x"); got.Status != http.StatusOK {
+		t.Errorf("afterwards: %d %s", got.Status, got.Body)
+	}
+}
+
+// TestUncachedIsCompressedByTheServer has one compression, not two or none.
+func TestUncachedIsCompressedByTheServer(t *testing.T) {
+	t.Parallel()
+	l := newLab(t, queryhttp.Options{})
+	h := serve(t, query.New([]query.Chain{l.pool}, query.Config{CacheBytes: -1}), queryhttp.Options{})
+	plain := get(t, h, "/ixo/claims/claims")
+	wantHeaders(t, plain, "X-Cache", "BYPASS", "Etag", "")
+	packed := get(t, h, "/ixo/claims/claims", "Accept-Encoding", "gzip")
+	wantHeaders(t, packed, "Content-Encoding", "gzip")
+	z, err := gzip.NewReader(strings.NewReader(packed.Body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := io.ReadAll(z); err != nil || string(got) != plain.Body {
+		t.Errorf("%v: %d bytes, want %d", err, len(got), len(plain.Body))
+	}
+}
+
+// TestCacheIsBounded fills the cache with more than it holds.
+func TestCacheIsBounded(t *testing.T) {
+	t.Parallel()
+	l := newLab(t, queryhttp.Options{})
+	g := query.New([]query.Chain{l.pool}, query.Config{CacheBytes: 512 << 10})
+	for i := range 300 {
+		if _, err := g.Get(t.Context(), "/ixo/claims/claims?pagination.offset="+strconv.Itoa(i)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s := g.CacheStats()
+	if s.Bytes > s.MaxBytes || s.Evicted == 0 || s.Entries == 0 {
+		t.Errorf("%+v", s)
 	}
 }

@@ -105,7 +105,7 @@ func (n *node) invoke(ctx context.Context, call query.Call) (query.Reply, error)
 		}
 	}
 	if err != nil {
-		n.judge(ctx, err)
+		n.judge(ctx, err, time.Since(start))
 		return query.Reply{}, convert(err)
 	}
 	n.breaker.success()
@@ -114,14 +114,16 @@ func (n *node) invoke(ctx context.Context, call query.Call) (query.Reply, error)
 	return query.Reply{Wire: reply.data, Height: height, Release: reply.free}, nil
 }
 
+// slow is for how long a node must have been silent to be blamed for it: a
+// client may allow a millisecond.
+const slow = 2 * time.Second
+
 // judge counts failures of the node, not those of the question.
-func (n *node) judge(ctx context.Context, err error) {
-	switch status.Code(err) {
-	case codes.Unavailable:
+func (n *node) judge(ctx context.Context, err error, took time.Duration) {
+	switch code := status.Code(err); {
+	case code == codes.Unavailable, code == codes.DeadlineExceeded && took >= slow:
 		n.breaker.failure(time.Now())
-	case codes.DeadlineExceeded:
-		n.breaker.failure(time.Now())
-	case codes.Canceled:
+	case code == codes.Canceled, code == codes.DeadlineExceeded:
 		n.breaker.release()
 	default:
 		if ctx.Err() != nil {
