@@ -17,6 +17,7 @@ func commands() []command {
 		configCommand(),
 		migrateCommand(),
 		doctorCommand(),
+		rotateCommand(),
 		backupCommand(),
 		restoreCommand(),
 		versionCommand(),

@@ -1,0 +1,33 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/castalia-org/castalia/internal/app"
+	"github.com/castalia-org/castalia/internal/platform/telemetry"
+)
+
+func rotateCommand() command {
+	return command{
+		name: "rotate-keys", args: "[--config FILE] [--set NAME=value]",
+		summary: "seal PINs and file keys anew under the newest keys", run: runRotate,
+	}
+}
+
+func runRotate(ctx context.Context, args []string, s IO) error {
+	fs := newFlags("rotate-keys", s)
+	var from settingFlags
+	from.register(fs)
+	if err := parse(fs, args); err != nil {
+		return err
+	}
+	settings, _, err := from.load(s)
+	if err != nil {
+		return err
+	}
+	log := telemetry.NewLogger(s.Err, telemetry.Config{Level: settings.Server.LogLevel, Format: settings.Server.LogFormat})
+	return app.RotateKeys(ctx, app.Options{Settings: settings, Log: log}, func(f app.Finding) {
+		_, _ = fmt.Fprintf(s.Out, "%-6s %s\n", f.Part, f.Text)
+	})
+}
