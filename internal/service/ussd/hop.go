@@ -282,6 +282,7 @@ func (h *hop) move(ctx context.Context, input string) error {
 		h.next.Memory.Saved = nil
 	}
 	if mv.Rest != "" {
+		h.next.Memory.Trail[len(h.next.Memory.Trail)-1].Screen = h.next.screen()
 		h.walk(mv.Rest)
 	}
 	h.svc.tally.add(Count{Menu: m.Version(), Kind: CountMove, From: from, To: h.next.screen()})

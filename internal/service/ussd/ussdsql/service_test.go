@@ -213,3 +213,27 @@ func TestAClockThatJumpsLosesNothingButTime(t *testing.T) {
 		p.Expect(t, "00", "PIN of 5")
 	})
 }
+
+func TestTheTimelineIsMaskedAndComplete(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, node func(...func(*ussd.Config)) *ussd.Service) {
+		svc := node()
+		p := ussdtest.NewPhone(svc, alice, "s1")
+		p.Dial(t, "s1")
+		p.Text = "2*2" // one hop was lost on the way
+		p.Again(t)
+		p.Expect(t, "Ann", "e-mail", "00", "PIN of 5", "70382", "again", "nonsense", "exactly 5")
+		v, err := svc.Look(t.Context(), "s1")
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, e := range v.Timeline {
+			got = append(got, e.Input+">"+e.Screen)
+		}
+		want := ">preMenu 2>showMenu 2>nameEntry <3>>emailEntry 00>pinEntry ****>confirmPin ****>confirmPin"
+		if strings.Join(got, " ") != want {
+			t.Errorf("timeline %q, want %q", got, want)
+		}
+	})
+}
