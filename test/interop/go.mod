@@ -8,6 +8,8 @@ replace golang.org/x/exp => golang.org/x/exp v0.0.0-20260811152304-ee035b5b010f
 
 require github.com/castalia-org/castalia v0.0.0
 
+require github.com/tink-crypto/tink-go/v2 v2.9.0 // indirect
+
 require (
 	github.com/cespare/xxhash/v2 v2.3.0 // indirect
 	github.com/decred/dcrd/dcrec/secp256k1/v4 v4.4.1 // indirect
