@@ -42,6 +42,7 @@ func consoleSurface() httpserver.Surface {
 			http.Redirect(w, r, "/console/", http.StatusFound)
 			return nil
 		}),
+		route("/console/", serve),
 		route("/console/{path...}", serve),
 	}}
 }
@@ -50,8 +51,8 @@ func consoleSurface() httpserver.Surface {
 // makes up, so that a reload anywhere works.
 func serveConsole(w http.ResponseWriter, r *http.Request, files fs.FS) error {
 	name := strings.TrimPrefix(path.Clean("/"+r.PathValue("path")), "/")
-	if info, err := fs.Stat(files, name); name == "" || err != nil || info.IsDir() {
-		if strings.Contains(path.Base(name), ".") {
+	if info, err := fs.Stat(files, name); err != nil || info.IsDir() {
+		if name != "" && strings.Contains(path.Base(name), ".") {
 			return fault.New(fault.NotFound, "Cannot GET "+r.URL.Path)
 		}
 		name = "index.html"

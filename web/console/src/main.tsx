@@ -1,6 +1,8 @@
 import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
 import { App } from "./App";
+import "./shell/styles.css";
+import "./pages/pages.css";
 
 const root = document.getElementById("root");
 if (root) {

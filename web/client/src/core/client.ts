@@ -1,6 +1,6 @@
 import { OracleApi } from "./api";
 import { Chat, type ChatHost } from "./chat";
-import { resolveOracle, type OracleConfig, type OracleOverrides } from "./config";
+import { resolveOracle, type OracleConfig } from "./config";
 import { CredentialKeeper, type Mint } from "./credentials";
 import { asError } from "./errors";
 import type { OracleEvent } from "./events";
@@ -42,6 +42,12 @@ interface Shared extends OpenChat {
   closing: ReturnType<typeof setTimeout> | undefined;
 }
 
+const unresolved: ConfigState = {
+  config: undefined,
+  isLoading: false,
+  error: new Error("No query gateway is configured, and no overrides are given"),
+};
+
 /** How long a configuration is believed. */
 const configAge = 5 * 60_000;
 
@@ -75,8 +81,8 @@ export class OraclesClient {
   }
 
   /** The oracle's configuration, looked up once for all who ask. */
-  config(oracleDid: string, overrides: OracleOverrides | undefined): Cell<ConfigState> {
-    const gateway = this.#gateway ?? (overrides?.baseUrl ? `${overrides.baseUrl}/ixo` : undefined);
+  config(oracleDid: string): Cell<ConfigState> {
+    const gateway = this.#gateway;
     const key = `${oracleDid} ${gateway ?? ""}`;
     const known = this.#configs.get(key);
     if (known && Date.now() - known.at < configAge) return known.cell;
@@ -85,11 +91,7 @@ export class OraclesClient {
       new Cell<ConfigState>({ config: undefined, isLoading: true, error: undefined });
     this.#configs.set(key, { cell, at: Date.now() });
     if (!gateway) {
-      cell.set({
-        config: undefined,
-        isLoading: false,
-        error: new Error("No query gateway is configured, and no overrides are given"),
-      });
+      if (cell.get().isLoading) cell.set(unresolved);
       return cell;
     }
     resolveOracle(gateway, oracleDid).then(

@@ -28,7 +28,7 @@ export function useOraclesConfig(
   overrides?: OracleOverrides,
 ): UseOraclesConfigResult {
   const { client } = useOraclesContext();
-  const cell = client.config(oracleDid, overrides);
+  const cell = client.config(oracleDid);
   const state = useSyncExternalStore(cell.subscribe, cell.get, cell.get);
   const config = state.config ?? unknown;
   const apiUrl = overrides?.baseUrl ?? config.apiUrl;

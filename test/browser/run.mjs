@@ -1,0 +1,11 @@
+// Runs every browser test with Node's own runner.
+import { spawnSync } from "node:child_process";
+import { readdirSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+
+const folder = fileURLToPath(new URL(".", import.meta.url));
+const files = readdirSync(folder).filter((name) => name.endsWith(".test.mjs"));
+const run = spawnSync(process.execPath, ["--test", "--test-concurrency=1", ...files.map((f) => folder + f)], {
+  stdio: "inherit",
+});
+process.exit(run.status ?? 1);

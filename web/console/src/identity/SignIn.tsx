@@ -1,0 +1,66 @@
+import { useState, type FormEvent } from "react";
+import { Mark } from "../shell/Shell";
+import { parseKey, type Key } from "./key";
+import { keepKey, makeKey } from "./session";
+
+/** The first page: a key made here, or one brought along. No account, no mail. */
+export function SignIn({ onKey }: { onKey: (key: Key) => void }) {
+  const [pasted, setPasted] = useState("");
+  const [error, setError] = useState("");
+
+  async function run(work: () => Promise<Key>) {
+    setError("");
+    try {
+      onKey(await work());
+    } catch (cause) {
+      setError(cause instanceof Error ? cause.message : String(cause));
+    }
+  }
+  function paste(event: FormEvent) {
+    event.preventDefault();
+    void run(async () => keepKey(parseKey(pasted)));
+  }
+
+  return (
+    <main className="sign-in">
+      <div className="card">
+        <p className="sign-in-mark">
+          <Mark />
+        </p>
+        <h1>Welcome to Castalia</h1>
+        <p className="soft">
+          You are whoever holds your key. Make one in this browser, or bring the one you have.
+        </p>
+        <button className="primary wide" type="button" onClick={() => void run(makeKey)}>
+          Make a key and enter
+        </button>
+        <details>
+          <summary>I have a key</summary>
+          <form onSubmit={paste}>
+            <label>
+              Your key, 64 hexadecimal digits
+              <input
+                type="password"
+                autoComplete="off"
+                value={pasted}
+                onChange={(event) => setPasted(event.target.value)}
+              />
+            </label>
+            <button type="submit" disabled={pasted.trim() === ""}>
+              Enter with this key
+            </button>
+          </form>
+        </details>
+        {error && (
+          <p role="alert" className="notice bad">
+            {error}
+          </p>
+        )}
+        <p className="soft small">
+          The key stays in this browser. Export it on the About page to use it elsewhere: whoever
+          has it is you, and nobody can give it back to you.
+        </p>
+      </div>
+    </main>
+  );
+}

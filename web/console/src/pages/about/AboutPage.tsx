@@ -1,0 +1,106 @@
+import { useEffect, useState } from "react";
+import { exportKey } from "../../identity/key";
+import { forgetKey, useSession } from "../../identity/session";
+import { CopyButton } from "../../shell/CopyButton";
+
+interface Health {
+  status: string;
+  environment: string;
+  database: string;
+  uptime: number;
+  version: string;
+}
+
+function age(seconds: number): string {
+  if (seconds < 120) return `${Math.round(seconds)} seconds`;
+  if (seconds < 7200) return `${Math.round(seconds / 60)} minutes`;
+  return `${Math.round(seconds / 3600)} hours`;
+}
+
+/** Who you are, what you talk to, and how it is. */
+export function AboutPage({ onSignOut }: { onSignOut: () => void }) {
+  const { key, serviceDid } = useSession();
+  const [health, setHealth] = useState<Health>();
+  const [shown, setShown] = useState(false);
+  useEffect(() => {
+    let gone = false;
+    fetch("/health")
+      .then((reply) => reply.json() as Promise<Health>)
+      .then((found) => {
+        if (!gone) setHealth(found);
+      })
+      .catch(() => undefined);
+    return () => {
+      gone = true;
+    };
+  }, []);
+  return (
+    <div className="page">
+      <h1>About</h1>
+      <p className="soft">Your identity in this browser, and the server behind it.</p>
+      <div className="grid">
+        <section className="card">
+          <h2>You</h2>
+          <dl className="facts">
+            <dt>DID</dt>
+            <dd className="mono">
+              {key.did} <CopyButton text={key.did} label="Copy your DID" />
+            </dd>
+          </dl>
+          <div className="row">
+            <button type="button" onClick={() => setShown(!shown)} aria-expanded={shown}>
+              {shown ? "Hide the key" : "Export the key"}
+            </button>
+            <button
+              type="button"
+              className="danger"
+              onClick={() => {
+                if (!confirm("Without an exported copy this identity is lost. Sign out?")) return;
+                void forgetKey().then(onSignOut);
+              }}
+            >
+              Sign out
+            </button>
+          </div>
+          {shown && (
+            <div className="notice">
+              <p>Whoever has these digits is you. Keep them where you keep passwords.</p>
+              <pre>{exportKey(key)}</pre>
+              <CopyButton text={exportKey(key)} label="Copy the key" />
+            </div>
+          )}
+        </section>
+        <section className="card" aria-busy={!health}>
+          <h2>This server</h2>
+          <dl className="facts">
+            <dt>DID</dt>
+            <dd className="mono">{serviceDid}</dd>
+            <dt>Health</dt>
+            <dd>
+              {health ? (
+                <span className={health.status === "ok" ? "good" : "bad"}>
+                  {health.status}, database {health.database}
+                </span>
+              ) : (
+                "asking…"
+              )}
+            </dd>
+            {health && (
+              <>
+                <dt>Environment</dt>
+                <dd>{health.environment}</dd>
+                <dt>Up for</dt>
+                <dd>{age(health.uptime)}</dd>
+                <dt>Version</dt>
+                <dd>{health.version}</dd>
+              </>
+            )}
+          </dl>
+          <p>
+            <a href="/docs">Documentation of every route</a>
+          </p>
+        </section>
+      </div>
+    </div>
+  );
+}

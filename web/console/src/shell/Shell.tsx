@@ -1,0 +1,68 @@
+import type { ReactNode } from "react";
+import { Icon, type IconName } from "./icons";
+import { Link } from "./Link";
+import { useTheme, type Theme } from "./theme";
+
+export interface PageInfo {
+  path: string;
+  title: string;
+  icon: IconName;
+}
+
+const nextTheme: Record<Theme, Theme> = { auto: "light", light: "dark", dark: "auto" };
+const themeIcon: Record<Theme, IconName> = { auto: "auto", light: "sun", dark: "moon" };
+
+/** The frame around every page: where you are, where you can go, who you are. */
+export function Shell(props: {
+  pages: PageInfo[];
+  current: string;
+  who: ReactNode;
+  children: ReactNode;
+}) {
+  const [theme, setTheme] = useTheme();
+  return (
+    <div className="shell">
+      <a className="skip" href="#main">
+        Skip to content
+      </a>
+      <header className="bar">
+        <Link to="" className="brand">
+          <Mark /> Castalia
+        </Link>
+        <nav aria-label="Pages">
+          {props.pages.map((page) => (
+            <Link key={page.path} to={page.path} current={props.current === page.path}>
+              <Icon name={page.icon} />
+              <span>{page.title}</span>
+            </Link>
+          ))}
+        </nav>
+        <div className="bar-end">
+          <button
+            type="button"
+            className="quiet"
+            onClick={() => setTheme(nextTheme[theme])}
+            aria-label={`Theme: ${theme}. Change it.`}
+            title={`Theme: ${theme}`}
+          >
+            <Icon name={themeIcon[theme]} />
+          </button>
+          {props.who}
+        </div>
+      </header>
+      <main id="main" tabIndex={0}>
+        {props.children}
+      </main>
+    </div>
+  );
+}
+
+/** The spring. */
+export function Mark() {
+  return (
+    <svg className="mark" viewBox="0 0 32 32" aria-hidden="true">
+      <path d="M16 3c5 7 8 11 8 15a8 8 0 0 1-16 0c0-4 3-8 8-15z" />
+      <path d="M11.5 18.5a4.5 4.5 0 0 0 4.5 4.5" className="mark-light" />
+    </svg>
+  );
+}

@@ -1,0 +1,32 @@
+const paths = {
+  chat: "M4 5h16v11H9l-5 4z",
+  files: "M4 6h6l2 2h8v11H4z",
+  telephone: "M8 3h8v18H8zM11 18h2",
+  query: "M11 4a7 7 0 1 0 0 14 7 7 0 0 0 0-14zM16 16l5 5",
+  operator: "M4 19V9M10 19V5M16 19v-7M21 19H3",
+  about: "M12 3a9 9 0 1 0 0 18 9 9 0 0 0 0-18zM12 11v6M12 7.5v.5",
+  sun: "M12 8a4 4 0 1 0 0 8 4 4 0 0 0 0-8zM12 2v3M12 19v3M2 12h3M19 12h3M5 5l2 2M17 17l2 2M19 5l-2 2M7 17l-2 2",
+  moon: "M20 14.5A8.5 8.5 0 1 1 9.5 4a7 7 0 0 0 10.5 10.5z",
+  auto: "M12 3a9 9 0 1 0 0 18zM12 3v18a9 9 0 0 0 0-18z",
+  send: "M4 12l16-8-6 16-3-6z",
+  stop: "M7 7h10v10H7z",
+  plus: "M12 5v14M5 12h14",
+  trash: "M5 7h14M10 7V4h4v3M7 7l1 13h8l1-13",
+  copy: "M9 9h10v11H9zM5 15V4h10",
+  upload: "M12 16V4M7 9l5-5 5 5M4 20h16",
+  download: "M12 4v12M7 11l5 5 5-5M4 20h16",
+  clock: "M12 3a9 9 0 1 0 0 18 9 9 0 0 0 0-18zM12 7v5l3 3",
+  share: "M6 12a2 2 0 1 0 0 .1M18 6a2 2 0 1 0 0 .1M18 18a2 2 0 1 0 0 .1M8 11l8-4M8 13l8 4",
+  back: "M15 5l-7 7 7 7",
+} as const;
+
+export type IconName = keyof typeof paths;
+
+/** A drawing that says the same as the text beside it. */
+export function Icon({ name }: { name: IconName }) {
+  return (
+    <svg className="icon" viewBox="0 0 24 24" aria-hidden="true">
+      <path d={paths[name]} />
+    </svg>
+  );
+}
