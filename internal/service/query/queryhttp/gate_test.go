@@ -24,6 +24,7 @@ func gate(t *testing.T, text string) queryhttp.Gate {
 func TestGate(t *testing.T) {
 	t.Parallel()
 	auth := identitytest.New(t)
+	l := newLab(t, queryhttp.Options{})
 	alice := identitytest.Invocation(t, identitytest.Alice, auth.DID())
 	asked := identitytest.Invocation(t, identitytest.Alice, auth.DID(), identitytest.Can(identity.QueryAbility, identity.QueryResource))
 	narrow := identitytest.Invocation(t, identitytest.Alice, auth.DID(), identitytest.Can("store/add", "ixo:other"))
@@ -58,8 +59,8 @@ func TestGate(t *testing.T) {
 		{"ucan|key:abc", bearer(alice), 200},
 		{"ucan|key:abc", nil, 401},
 	} {
-		l := newLab(t, queryhttp.Options{Gate: gate(t, tt.rules), Auth: auth})
-		got := get(t, l.handler, "/ixo/token/params", tt.headers...)
+		h := serve(t, l.gateway, queryhttp.Options{Gate: gate(t, tt.rules), Auth: auth})
+		got := get(t, h, "/ixo/token/params", tt.headers...)
 		if got.Status != tt.status {
 			t.Errorf("%q: %d, want %d: %s", tt.rules, got.Status, tt.status, got.Body)
 		}
