@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"go.uber.org/goleak"
 
@@ -149,4 +150,28 @@ func TestSearch(t *testing.T) {
 			t.Errorf("a scoped search: %+v, %v", r, err)
 		}
 	})
+}
+
+// stale is an object store that keeps parts of uploads.
+type stale struct {
+	blob.Store
+	before time.Time
+}
+
+func (s *stale) AbortStale(_ context.Context, before time.Time) error {
+	s.before = before
+	return nil
+}
+
+func TestTheSweeperDropsPartsOfKilledWriters(t *testing.T) {
+	t.Parallel()
+	w := filestoretest.Embedded(t)
+	parts := &stale{Store: w.Blobs}
+	svc := filestore.New(filestore.Deps{Store: w.Store, Blobs: parts, Now: w.Clock.Now}, filestore.Config{MasterKey: filestoretest.MasterKey})
+	if _, err := svc.Sweep(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if want := w.Clock.Now().Add(-48 * time.Hour); !parts.before.Equal(want) {
+		t.Errorf("dropped what began before %v, want %v", parts.before, want)
+	}
 }

@@ -13,6 +13,9 @@ const (
 	sweepSlice = 100
 	// onceTTL is how long receipts of idempotency keys are kept.
 	onceTTL = 48 * time.Hour
+	// partsTTL is how old the parts of a killed writer are when the object store
+	// is told to drop them: older than any upload under way.
+	partsTTL = 48 * time.Hour
 )
 
 // Swept counts what a sweep did.
@@ -59,6 +62,13 @@ func (s *Service) Sweep(ctx context.Context) (Swept, error) {
 			if k < sweepSlice || ctx.Err() != nil {
 				break
 			}
+		}
+	}
+	if parts, ok := s.blobs.(interface {
+		AbortStale(ctx context.Context, before time.Time) error
+	}); ok {
+		if err := parts.AbortStale(ctx, now.Add(-partsTTL)); err != nil {
+			return n, fmt.Errorf("drop parts of uploads that were never joined: %w", err)
 		}
 	}
 	return n, ctx.Err()
