@@ -2,6 +2,8 @@ package plugin
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/base64"
 	"time"
 )
 
@@ -44,4 +46,12 @@ type Range struct {
 type Entry struct {
 	Key   string
 	Value []byte
+}
+
+// UserKey stands for a user inside keys: the same 43 letters, digits, "-" and
+// "_" for one DID, however long it is, so that no user's keys are a prefix of
+// another's.
+func UserKey(did string) string {
+	sum := sha256.Sum256([]byte(did))
+	return base64.RawURLEncoding.EncodeToString(sum[:])
 }
