@@ -21,7 +21,6 @@ import (
 	"github.com/castalia-org/castalia/internal/service/oracle/oraclekit"
 	"github.com/castalia-org/castalia/internal/service/oracle/oraclesocket"
 	"github.com/castalia-org/castalia/internal/service/oracle/oraclesql"
-	"github.com/castalia-org/castalia/internal/service/oracle/registry"
 	"github.com/castalia-org/castalia/internal/service/oracle/run"
 )
 
@@ -38,10 +37,6 @@ func (a *App) buildOracle(ctx context.Context) (part, error) {
 	if err := a.res.db.Migrate(ctx, oraclesql.Migrations()); err != nil {
 		return part{}, err
 	}
-	features := map[string]registry.Feature{}
-	for name, value := range a.opt.Settings.Plugins.Features {
-		features[name] = registry.Feature(value)
-	}
 	access, err := oraclekit.NewAccess(a.identity, oraclekit.Surfaces{
 		FilesMCP: a.surface("filestore", "/mcp"), Query: a.surface("query", ""),
 	})
@@ -52,7 +47,7 @@ func (a *App) buildOracle(ctx context.Context) (part, error) {
 	o, err := oraclekit.New(oraclekit.Deps{
 		DB: a.res.db, Bus: a.res.bus, Leases: a.res.leases, Identity: a.identity, Provider: provider,
 		Oracle:  oracle.Identity{Name: a.opt.Settings.Oracle.Name, DID: a.identity.DID(), EntityDID: a.opt.Settings.Identity.OracleEntityDID},
-		Plugins: a.opt.Plugins, Features: features,
+		Plugins: a.opt.Plugins, Features: features(a.opt.Settings),
 		Socket: func(owners oracle.SessionChecker) (oracle.Publisher, oracle.Dispatcher, error) {
 			gateway = oraclesocket.New(oraclesocket.Deps{
 				Guard: oraclesocket.NewGuard(a.identity, a.callerLimits()), Sessions: owners, Bus: a.res.bus, Logger: a.opt.Log,

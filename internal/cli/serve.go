@@ -39,7 +39,7 @@ func runServe(ctx context.Context, args []string, s IO) error {
 	if *selected != "" {
 		services = strings.Split(*selected, ",")
 	}
-	program, err := app.New(ctx, app.Options{Settings: settings, Services: services, Log: log, Version: Version()})
+	program, err := app.New(ctx, app.Options{Settings: settings, Services: services, Plugins: from.plugins, Log: log, Version: Version()})
 	if err != nil {
 		return err
 	}

@@ -10,7 +10,9 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	"github.com/castalia-org/castalia/internal/app"
 	"github.com/castalia-org/castalia/internal/platform/config"
+	"github.com/castalia-org/castalia/plugin"
 )
 
 // settingFlags are the flags by which every command that needs the
@@ -18,10 +20,13 @@ import (
 type settingFlags struct {
 	file string
 	set  map[string]string
+	// plugins are the shipped ones; load fills their settings.
+	plugins []plugin.Plugin
 }
 
 func (f *settingFlags) register(fs *flag.FlagSet) {
 	f.set = map[string]string{}
+	f.plugins = app.ShippedPlugins()
 	fs.StringVar(&f.file, "config", "", "configuration `FILE` (YAML, NAME: value)")
 	fs.Func("set", "set one value, as `NAME=value`; may be repeated", func(text string) error {
 		name, value, ok := strings.Cut(text, "=")
@@ -52,7 +57,7 @@ func (f *settingFlags) load(s IO) (config.Settings, []config.Setting, error) {
 		in.File = text
 	}
 	var settings config.Settings
-	all, err := config.Load(&settings, in)
+	all, err := config.Load(&settings, in, app.PluginSettings(f.plugins)...)
 	return settings, all, err
 }
 
@@ -92,14 +97,18 @@ func runConfig(_ context.Context, args []string, s IO) error {
 	}
 	if *reference {
 		var settings config.Settings
-		all, err := config.Load(&settings, config.Input{})
+		all, err := config.Load(&settings, config.Input{}, app.PluginSettings(from.plugins)...)
 		if err != nil {
 			return err
 		}
 		_, err = io.WriteString(s.Out, config.Reference(all))
 		return err
 	}
-	_, all, err := from.load(s)
+	settings, all, err := from.load(s)
+	if err != nil {
+		return err
+	}
+	verdicts, err := app.PluginVerdicts(settings, from.plugins)
 	if err != nil {
 		return err
 	}
@@ -111,6 +120,14 @@ func runConfig(_ context.Context, args []string, s IO) error {
 			_, _ = fmt.Fprintf(w, "\n%s\n", part)
 		}
 		_, _ = fmt.Fprintf(w, "  %s\t%s\t%s\n", set.Name, set.Value, set.Source)
+	}
+	_, _ = fmt.Fprintf(w, "\nPlugins that are shipped\n")
+	for _, v := range verdicts {
+		state := "off"
+		if v.On {
+			state = "on"
+		}
+		_, _ = fmt.Fprintf(w, "  %s\t%s\t%s\n", v.Name, state, v.Why)
 	}
 	return w.Flush()
 }

@@ -1,0 +1,46 @@
+package app
+
+import (
+	"github.com/castalia-org/castalia/internal/platform/config"
+	"github.com/castalia-org/castalia/internal/plugins/preferences"
+	"github.com/castalia-org/castalia/internal/service/oracle/registry"
+	"github.com/castalia-org/castalia/internal/service/oracle/turn"
+	"github.com/castalia-org/castalia/plugin"
+)
+
+// ShippedPlugins are the plugins that come with the program, new and without
+// their settings.
+func ShippedPlugins() []plugin.Plugin {
+	return []plugin.Plugin{
+		preferences.New(),
+	}
+}
+
+// PluginSettings are the settings that plugins bring, for config.Load to fill.
+func PluginSettings(plugins []plugin.Plugin) []config.Part {
+	var parts []config.Part
+	for _, p := range plugins {
+		if c, ok := p.(plugin.Configurer); ok {
+			parts = append(parts, config.Part{Name: "Plugin " + p.Describe().Name, Into: c.Config()})
+		}
+	}
+	return parts
+}
+
+// PluginVerdicts says of each plugin whether it is on with these settings, and why.
+func PluginVerdicts(settings config.Settings, plugins []plugin.Plugin) ([]registry.Verdict, error) {
+	r, err := registry.New(registry.Config{Plugins: plugins, Features: features(settings), ReservedTools: turn.ReservedTools()})
+	if err != nil {
+		return nil, err
+	}
+	return r.Verdicts(), nil
+}
+
+// features are the operator's switches.
+func features(settings config.Settings) map[string]registry.Feature {
+	out := map[string]registry.Feature{}
+	for name, value := range settings.Plugins.Features {
+		out[name] = registry.Feature(value)
+	}
+	return out
+}
