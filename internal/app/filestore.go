@@ -21,7 +21,7 @@ const changedFiles = "files.changed"
 
 // buildFiles makes the file store.
 func (a *App) buildFiles(ctx context.Context) (part, error) {
-	svc, err := newFiles(a.res, a.opt)
+	svc, err := newFiles(ctx, a.res, a.opt)
 	if err != nil {
 		return part{}, err
 	}
@@ -32,7 +32,7 @@ func (a *App) buildFiles(ctx context.Context) (part, error) {
 	return part{
 		name: "filestore",
 		surfaces: []httpserver.Surface{
-			filestorehttp.Surface(svc, filestorehttp.Deps{
+			filestorehttp.Surface(svc, filestorehttp.Deps{ //nolint:contextcheck // handlers use their request's own context
 				Authenticate: a.authenticated(identity.Files), CORS: httpserver.FilesCORS(a.origins()), BehindProxy: a.opt.Settings.Server.TrustProxy,
 			}),
 			filestoremcp.Surface(svc, filestoremcp.Deps{
@@ -48,15 +48,16 @@ func (a *App) buildFiles(ctx context.Context) (part, error) {
 }
 
 // newFiles makes the service alone, for the server and for maintenance.
-func newFiles(r *resources, opt Options) (*filestore.Service, error) {
+func newFiles(ctx context.Context, r *resources, opt Options) (*filestore.Service, error) {
 	s := opt.Settings.Files
 	if len(s.MasterKey) != seal.KeySize {
 		return nil, fmt.Errorf("FILES_MASTER_KEY: not given")
 	}
+	told := context.WithoutCancel(ctx) // hints go out as long as the service lives
 	return filestore.New(filestore.Deps{
 		Store: filestoresql.New(r.db), Blobs: r.blobs, Logger: opt.Log,
 		Hint: func(namespace string) {
-			if err := r.bus.Publish(context.Background(), changedFiles, []byte(namespace)); err != nil {
+			if err := r.bus.Publish(told, changedFiles, []byte(namespace)); err != nil {
 				opt.Log.Debug("other nodes were not told of a change", slog.Any("error", err))
 			}
 		},

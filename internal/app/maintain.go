@@ -120,7 +120,7 @@ func Doctor(ctx context.Context, opt Options, how DoctorOptions, tell func(Findi
 	if late != nil {
 		return nil // the services' tables may not be there yet
 	}
-	files, err := newFiles(r, opt)
+	files, err := newFiles(ctx, r, opt)
 	if err != nil {
 		return err
 	}

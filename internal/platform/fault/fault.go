@@ -12,6 +12,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"time"
 )
 
@@ -106,9 +107,7 @@ func (e *Error) WithCode(code string) *Error {
 func (e *Error) WithField(name string, value any) *Error {
 	c := *e
 	c.Fields = make(map[string]any, len(e.Fields)+1)
-	for k, v := range e.Fields {
-		c.Fields[k] = v
-	}
+	maps.Copy(c.Fields, e.Fields)
 	c.Fields[name] = value
 	return &c
 }
