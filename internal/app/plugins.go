@@ -2,6 +2,7 @@ package app
 
 import (
 	"github.com/castalia-org/castalia/internal/platform/config"
+	"github.com/castalia-org/castalia/internal/plugins/memory"
 	"github.com/castalia-org/castalia/internal/plugins/preferences"
 	"github.com/castalia-org/castalia/internal/service/oracle/registry"
 	"github.com/castalia-org/castalia/internal/service/oracle/turn"
@@ -13,6 +14,7 @@ import (
 func ShippedPlugins() []plugin.Plugin {
 	return []plugin.Plugin{
 		preferences.New(),
+		memory.New(memory.Config{}),
 	}
 }
 
