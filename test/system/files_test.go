@@ -76,7 +76,7 @@ func TestFilesOnAnyNode(t *testing.T) {
 func TestKilledWhileUploading(t *testing.T) {
 	t.Parallel()
 	points := 4
-	if os.Getenv("TEST_LONG") != "" {
+	if os.Getenv("CASTALIA_LONG") != "" {
 		points = 50
 	}
 	w := system.Start(t, system.Embedded)
