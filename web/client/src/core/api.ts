@@ -1,6 +1,9 @@
 import type { CredentialKeeper } from "./credentials";
 import { errorFrom, RequestError } from "./errors";
 
+/** How long the oracle's wish for a delegation is not heard again: a mint may ask the user. */
+const depositPause = 60_000;
+
 export interface RequestOptions {
   method?: string;
   body?: unknown;
@@ -13,6 +16,7 @@ export interface RequestOptions {
 /** Speaks HTTP to one oracle in one user's name. */
 export class OracleApi {
   #depositing: Promise<void> | undefined;
+  #depositedAt = -Infinity;
 
   constructor(
     readonly baseUrl: string,
@@ -23,14 +27,16 @@ export class OracleApi {
 
   /** Sends a request and returns the response when it is a success. */
   async send(path: string, options: RequestOptions = {}): Promise<Response> {
-    let response = await this.#once(path, options);
+    const headers = options.anonymous ? {} : await this.credentials.headers(this.oracleDid);
+    let response = await this.#once(path, options, headers);
     // A refused token is renewed once. A POST that was refused was not carried
     // out, so repeating it does nothing twice.
     if (response.status === 401 && !options.anonymous) {
       await response.body?.cancel().catch(() => undefined);
-      const kind = this.credentials.can("invocation") ? "invocation" : "delegation";
-      await this.credentials.renew(kind, this.oracleDid);
-      response = await this.#once(path, options);
+      const bearer = headers["Authorization"]?.replace(/^Bearer /, "");
+      if (bearer) await this.credentials.renew("invocation", this.oracleDid, bearer);
+      else await this.credentials.renew("delegation", this.oracleDid, headers["x-ucan-delegation"]);
+      response = await this.#once(path, options, await this.credentials.headers(this.oracleDid));
     }
     if (response.headers.get("X-Delegation-Required") === "1") void this.deposit();
     if (!response.ok) throw await errorFrom(response);
@@ -52,8 +58,11 @@ export class OracleApi {
    * are left to the next time: nothing that the user does depends on it.
    */
   deposit(): Promise<void> {
-    if (!this.credentials.can("delegation")) return Promise.resolve();
-    this.#depositing ??= this.credentials
+    if (this.#depositing) return this.#depositing;
+    const early = Date.now() - this.#depositedAt < depositPause;
+    if (early || !this.credentials.can("delegation")) return Promise.resolve();
+    this.#depositedAt = Date.now();
+    this.#depositing = this.credentials
       .renew("delegation", this.oracleDid)
       .then((raw) => this.json("/delegation", { method: "POST", body: { raw } }))
       .then(
@@ -66,13 +75,14 @@ export class OracleApi {
     return this.#depositing;
   }
 
-  async #once(path: string, options: RequestOptions): Promise<Response> {
-    const headers: Record<string, string> = { ...options.headers };
-    if (options.body !== undefined) headers["Content-Type"] = "application/json";
-    if (!options.anonymous) Object.assign(headers, await this.credentials.headers(this.oracleDid));
+  #once(path: string, options: RequestOptions, auth: Record<string, string>): Promise<Response> {
     return this.fetcher(this.baseUrl + path, {
       method: options.method ?? "GET",
-      headers,
+      headers: {
+        ...options.headers,
+        ...(options.body === undefined ? {} : { "Content-Type": "application/json" }),
+        ...auth,
+      },
       ...(options.body === undefined ? {} : { body: JSON.stringify(options.body) }),
       ...(options.signal ? { signal: options.signal } : {}),
     });

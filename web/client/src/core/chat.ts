@@ -1,7 +1,9 @@
 import type { OracleApi } from "./api";
 import { asError, PaymentRequiredError } from "./errors";
-import type { OracleEvent } from "./events";
+import { readOracleEvent, type OracleEvent } from "./events";
 import { Flusher, type StreamingMode } from "./flush";
+import { adopt, merge, place, type Extra } from "./history";
+import { errorMessage, fromStored, LiveTurn, text } from "./live";
 import { Cell } from "./observable";
 import { resumeTurn, sendTurn, type Frame, type TurnEnd } from "./turn";
 import type {
@@ -9,10 +11,8 @@ import type {
   IAttachment,
   IMessage,
   IRun,
-  IToolCall,
   RunStatus,
   StoredMessage,
-  ToolCallStatus,
   ToolDeclaration,
 } from "./types";
 
@@ -43,6 +43,9 @@ interface Page {
   hasOlder?: boolean;
 }
 
+/** How long an aborted turn may take to tell what is left of it. */
+const abortPatience = 2000;
+
 const running: RunStatus[] = ["queued", "running", "recovering"];
 
 /**
@@ -58,10 +61,15 @@ export class Chat {
   readonly #flusher: Flusher;
   #stored: IMessage[] = [];
   #pending: IMessage[] = [];
-  #components: IMessage[] = [];
+  #extras: Extra[] = [];
+  /** Ids under which the page shows messages that the server keeps under others. */
+  readonly #shownIds = new Map<string, string>();
   #live: LiveTurn | undefined;
   #cursor: string | null = null;
   #abort: AbortController | undefined;
+  #turn: Promise<unknown> = Promise.resolve();
+  /** Counts the beginnings and ends of turns. */
+  #epoch = 0;
   #loading: Promise<void> | undefined;
   #closed = false;
 
@@ -117,12 +125,18 @@ export class Chat {
   }
 
   async loadEarlier(): Promise<void> {
-    if (!this.#cursor || this.state.get().isLoadingEarlier) return;
+    const cursor = this.#cursor;
+    if (!cursor || this.state.get().isLoadingEarlier) return;
     this.#publish({ isLoadingEarlier: true });
     try {
-      const page = await this.#page(`&before=${encodeURIComponent(this.#cursor)}`);
-      this.#stored = [...page.messages.map(fromStored), ...this.#stored];
-      this.#setCursor(page);
+      const page = await this.#page(`&before=${encodeURIComponent(cursor)}`);
+      // A refetch may have begun the history anew; then this page joins nothing.
+      if (this.#cursor === cursor) {
+        const known = new Set(this.#stored.map((m) => m.id));
+        const earlier = page.messages.map((m) => this.#shown(m)).filter((m) => !known.has(m.id));
+        this.#stored = [...earlier, ...this.#stored];
+        this.#setCursor(page);
+      }
       this.#publish({ isLoadingEarlier: false, hasEarlier: this.#cursor !== null });
     } catch (cause) {
       this.#publish({ isLoadingEarlier: false, error: asError(cause) });
@@ -136,8 +150,10 @@ export class Chat {
     attachments?: IAttachment[],
   ): Promise<void> {
     this.#abort?.abort();
+    this.#keepLive();
     const abort = new AbortController();
     this.#abort = abort;
+    this.#epoch++;
     const mine: IMessage = {
       id: randomId(),
       type: "human",
@@ -145,7 +161,6 @@ export class Chat {
       ...(attachments?.length ? { attachments } : {}),
     };
     this.#pending = [...this.#pending, mine];
-    this.#live = undefined;
     this.#publish({ status: "submitted", sendMessageError: undefined });
     const tools = this.#host.tools();
     const actions = this.#host.actions();
@@ -166,7 +181,8 @@ export class Chat {
     } catch (cause) {
       if (this.#abort !== abort) return;
       this.#abort = undefined;
-      this.#live = undefined;
+      this.#epoch++;
+      this.#keepLive();
       if (cause instanceof PaymentRequiredError) {
         this.#publish({ status: "ready" });
         this.#host.paymentRequired(cause.claimIds);
@@ -182,7 +198,7 @@ export class Chat {
     if (event.eventName !== "render_component") return;
     const { componentName, args, status, eventId, requestId } = event.payload;
     const id = `${requestId}-render_component-${eventId ?? componentName}`;
-    const shown: IMessage = {
+    this.#addExtra({
       id,
       type: "ai",
       content: {
@@ -190,28 +206,39 @@ export class Chat {
         props: { id, args: args ?? {}, ...(status ? { status } : {}), event: event.eventName },
       },
       isComplete: true,
-    };
-    this.#components = [...this.#components.filter((m) => m.id !== id), shown];
-    this.#publish({});
+    });
   }
 
-  /** Aborts the turn at the server and here. */
+  /**
+   * Aborts the turn at the server and here. The server ends its stream when it
+   * has stored what is left of the reply, so that is waited for, but not long.
+   */
   async abort(): Promise<void> {
     const abort = this.#abort;
     if (!abort) return;
+    const turn = this.#turn;
     try {
       await this.#api.json("/messages/abort", {
         method: "POST",
         body: { sessionId: this.#sessionId },
       });
-    } finally {
-      abort.abort();
+      let timer: ReturnType<typeof setTimeout> | undefined;
+      const patience = new Promise((resolve) => {
+        timer = setTimeout(resolve, abortPatience);
+      });
+      await Promise.race([turn, patience]);
+      clearTimeout(timer);
+    } catch (cause) {
+      this.#publish({ error: asError(cause) });
     }
+    abort.abort();
+    await turn;
   }
 
   async #resume(run: IRun): Promise<void> {
     const abort = new AbortController();
     this.#abort = abort;
+    this.#epoch++;
     this.#publish({ run });
     await this.#follow(abort, (handlers) => {
       handlers.accepted({ requestId: run.runId, runId: run.runId });
@@ -226,7 +253,7 @@ export class Chat {
       frame(frame: Frame): void;
     }) => Promise<TurnEnd>,
   ): Promise<void> {
-    const end = await start({
+    const turn = start({
       accepted: ({ requestId, runId }) => {
         if (this.#abort !== abort) return;
         this.#live = new LiveTurn(requestId || randomId());
@@ -238,28 +265,84 @@ export class Chat {
       frame: (frame) => {
         if (this.#abort !== abort || !this.#live) return;
         if (frame.event === "delegation_required") void this.#api.deposit();
+        if (frame.event === "error") {
+          this.#addExtra(errorMessage(this.#live.id, text(frame.data["error"])));
+        }
+        if (frame.event === "render_component") {
+          const event = readOracleEvent(frame.event, frame.data);
+          if (event) this.takeEvent(event);
+        }
         if (this.#live.take(frame)) this.#flusher.touch();
       },
     });
+    this.#turn = turn.catch(() => undefined);
+    await turn;
     if (this.#abort !== abort || this.#closed) return;
     this.#abort = undefined;
+    const epoch = ++this.#epoch;
     this.#flusher.now();
-    // The turn is stored before its stream ends, so history now holds it.
-    if (end !== "disconnected" || this.#live) await this.refetch();
+    // The turn is stored before its stream ends, so history now holds it. One
+    // that was asked for earlier may not.
+    await this.#loading;
+    if (epoch === this.#epoch) await this.refetch();
+    if (epoch !== this.#epoch) return;
+    this.#keepLive();
     this.#publish({ status: "ready", run: undefined });
   }
 
+  /** What was written of a turn stays to be seen until the history holds it. */
+  #keepLive(): void {
+    const live = this.#live;
+    this.#live = undefined;
+    if (!live || live.isEmpty) return;
+    const left = { ...live.message(), isComplete: true, isReasoning: false };
+    this.#pending = [...this.#pending, left];
+  }
+
+  #addExtra(message: IMessage): void {
+    const before = this.#extras.find((e) => e.message.id === message.id);
+    const after = before
+      ? before.after
+      : (this.#live?.id ?? this.#pending.at(-1)?.id ?? this.#stored.at(-1)?.id);
+    this.#extras = [
+      ...this.#extras.filter((e) => e !== before),
+      { message, after },
+    ];
+    this.#publish({});
+  }
+
+  #shown(stored: StoredMessage): IMessage {
+    return fromStored(stored, this.#shownIds.get(stored.id) ?? stored.id);
+  }
+
   async #load(): Promise<void> {
+    const epoch = this.#epoch;
+    const idle = !this.#abort;
     try {
       const page = await this.#page("");
       if (this.#closed) return;
-      const fresh = page.messages.map(fromStored);
-      this.#stored = merge(this.#stored, fresh);
-      if (this.state.get().isLoading) this.#setCursor(page);
-      if (!this.#abort) {
+      // Only what was asked for while no turn ran holds all that is shown.
+      const whole = idle && epoch === this.#epoch;
+      const live = whole ? this.#live?.message() : undefined;
+      const mine = whole ? this.#pending : this.#pending.filter((m) => m.type === "human");
+      const known = new Set(this.#stored.map((m) => m.id));
+      const ids = adopt(page.messages, live ? [...mine, live] : mine, (id) =>
+        known.has(this.#shownIds.get(id) ?? id),
+      );
+      ids.forEach((shown, id) => this.#shownIds.set(id, shown));
+      if (whole) {
         this.#pending = [];
         this.#live = undefined;
+      } else {
+        const stored = new Set(ids.values());
+        this.#pending = this.#pending.filter((m) => !stored.has(m.id));
       }
+      const { messages, joined } = merge(
+        this.#stored,
+        page.messages.map((m) => this.#shown(m)),
+      );
+      this.#stored = messages;
+      if (!joined) this.#setCursor(page);
       this.#publish({ isLoading: false, error: undefined, hasEarlier: this.#cursor !== null });
     } catch (cause) {
       if (this.#closed) return;
@@ -280,10 +363,11 @@ export class Chat {
   #publish(change: Partial<ChatState>): void {
     if (this.#closed) return;
     const before = this.state.get();
-    const messages = [...this.#stored, ...this.#pending];
     const live = this.#live?.message();
-    if (live) messages.push(live);
-    messages.push(...this.#components);
+    const messages = place(
+      [...this.#stored, ...this.#pending, ...(live ? [live] : [])],
+      this.#extras,
+    );
     const same =
       messages.length === before.messages.length &&
       messages.every((m, i) => m === before.messages[i]);
@@ -291,118 +375,6 @@ export class Chat {
     const changed = (Object.keys(next) as (keyof ChatState)[]).some((k) => next[k] !== before[k]);
     if (changed) this.state.set(next);
   }
-}
-
-/** The reply that is being written. */
-class LiveTurn {
-  #text = "";
-  #reasoning = "";
-  #thinking = false;
-  #tools = new Map<string, IToolCall>();
-  #error: string | undefined;
-  #message: IMessage | undefined;
-
-  constructor(readonly id: string) {}
-
-  /** Takes a frame in; reports whether there is anything new to show. */
-  take({ event, data }: Frame): boolean {
-    switch (event) {
-      case "message":
-        this.#text += text(data["content"]);
-        break;
-      case "reasoning":
-        this.#thinking = data["isComplete"] !== true;
-        if (this.#thinking) this.#reasoning += text(data["reasoning"]);
-        break;
-      case "run":
-        if (data["resumed"] !== true || typeof data["partialLength"] !== "number") return false;
-        this.#text = this.#text.slice(0, data["partialLength"]);
-        break;
-      case "tool_call":
-        this.#tool(text(data["eventId"]), data);
-        break;
-      case "action_call":
-        this.#tool(text(data["toolCallId"]), data);
-        break;
-      case "error":
-        this.#error = text(data["error"]);
-        break;
-      case "done":
-        this.#thinking = false;
-        if (typeof data["partialText"] === "string" && data["status"] !== "finished") {
-          this.#text = data["partialText"];
-        }
-        break;
-      default:
-        return false;
-    }
-    this.#message = undefined;
-    return true;
-  }
-
-  message(): IMessage {
-    this.#message ??= {
-      id: this.id,
-      type: "ai",
-      content: this.#error ? [this.#text, errorPart(this.id, this.#error)] : this.#text,
-      isComplete: false,
-      isReasoning: this.#thinking,
-      ...(this.#reasoning ? { reasoning: this.#reasoning } : {}),
-      ...(this.#tools.size > 0 ? { toolCalls: [...this.#tools.values()] } : {}),
-    };
-    return this.#message;
-  }
-
-  #tool(id: string, data: Record<string, unknown>): void {
-    const args = { ...record(data["args"]) };
-    delete args["toolName"]; // the server repeats it there for older pages
-    this.#tools.set(id, {
-      id,
-      name: text(data["toolName"]),
-      args,
-      status: (data["status"] as ToolCallStatus | undefined) ?? "isRunning",
-      ...(data["output"] === undefined ? {} : { output: text(data["output"]) }),
-      ...(data["error"] === undefined ? {} : { error: text(data["error"]) }),
-    });
-  }
-}
-
-function errorPart(id: string, message: string) {
-  return {
-    name: "Error",
-    props: { id: `${id}-error`, args: { message }, status: "error" as const, error: message },
-  };
-}
-
-function text(value: unknown): string {
-  return typeof value === "string"
-    ? value
-    : value === undefined || value === null
-      ? ""
-      : String(value);
-}
-
-function record(value: unknown): Record<string, unknown> {
-  return value !== null && typeof value === "object" ? (value as Record<string, unknown>) : {};
-}
-
-function fromStored(m: StoredMessage): IMessage {
-  return { ...m };
-}
-
-/**
- * Puts a fresh newest page over what was known: older pages stay, and a message
- * that did not change keeps its identity, so that nothing flickers.
- */
-function merge(known: IMessage[], fresh: IMessage[]): IMessage[] {
-  const byId = new Map(known.map((m) => [m.id, m]));
-  const settled = fresh.map((m) => {
-    const old = byId.get(m.id);
-    return old && JSON.stringify(old) === JSON.stringify(m) ? old : m;
-  });
-  const first = fresh[0];
-  const at = first ? known.findIndex((m) => m.id === first.id) : -1;
-  return at > 0 ? [...known.slice(0, at), ...settled] : settled;
 }
 
 function randomId(): string {

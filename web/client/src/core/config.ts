@@ -35,10 +35,11 @@ interface EntityReply {
   iid_document?: { service?: Service[]; linked_resource?: LinkedResource[] };
 }
 
-function origin(address: string | undefined): string | null {
+function origin(address: string | undefined, schemes: RegExp): string | null {
   if (!address) return null;
   try {
-    return new URL(address).origin;
+    const url = new URL(address);
+    return schemes.test(url.protocol) ? url.origin : null;
   } catch {
     return null;
   }
@@ -46,23 +47,23 @@ function origin(address: string | undefined): string | null {
 
 /** Reads an entity's services; the first that fits wins. */
 export function readEntity(reply: unknown): OracleConfig {
-  const r = (reply ?? {}) as EntityReply;
+  const r = record(reply) as EntityReply;
   const services = [
-    ...(r.iidDocument?.service ?? []),
-    ...(r.iid_document?.service ?? []),
-    ...(r.entity?.service ?? []),
+    ...list<Service>(r.iidDocument?.service),
+    ...list<Service>(r.iid_document?.service),
+    ...list<Service>(r.entity?.service),
   ];
   const endpoint = (type: string, fragment: string) =>
     services
-      .filter((s) => s.type === type || s.id?.endsWith(fragment))
+      .filter((s) => s.type === type || endsWith(s.id, fragment))
       .map((s) => s.serviceEndpoint ?? s.service_endpoint)
       .find((s) => typeof s === "string" && s !== "");
   const linked = [
-    ...(r.iidDocument?.linkedResource ?? []),
-    ...(r.iid_document?.linked_resource ?? []),
+    ...list<LinkedResource>(r.iidDocument?.linkedResource),
+    ...list<LinkedResource>(r.iid_document?.linked_resource),
   ];
   const content = (fragment: string) => {
-    const found = linked.find((l) => l.id?.endsWith(fragment));
+    const found = linked.find((l) => endsWith(l.id, fragment));
     return inlineJSON(found?.serviceEndpoint ?? found?.service_endpoint);
   };
   const fee = content("#fee");
@@ -70,8 +71,8 @@ export function readEntity(reply: unknown): OracleConfig {
   const model = content("#model")["model"];
   const name = fee["name"];
   return {
-    apiUrl: origin(endpoint("oracleService", "#api")),
-    socketUrl: origin(endpoint("wsService", "#ws")),
+    apiUrl: origin(endpoint("oracleService", "#api"), /^https?:$/),
+    socketUrl: origin(endpoint("wsService", "#ws"), /^(https?|wss?):$/),
     model: typeof model === "string" ? model : null,
     price:
       spec["price"] === undefined
@@ -81,13 +82,22 @@ export function readEntity(reply: unknown): OracleConfig {
   };
 }
 
+/** The objects of a list, if it is one. Entities are written by anybody. */
+function list<T>(value: unknown): T[] {
+  return Array.isArray(value) ? value.filter((v) => v !== null && typeof v === "object") : [];
+}
+
+function endsWith(id: unknown, fragment: string): boolean {
+  return typeof id === "string" && id.endsWith(fragment);
+}
+
 function record(value: unknown): Record<string, unknown> {
   return value !== null && typeof value === "object" ? (value as Record<string, unknown>) : {};
 }
 
 /** Content that a resource carries in its own address. Others are not fetched. */
-function inlineJSON(address: string | undefined): Record<string, unknown> {
-  const match = /^data:[^,]*;base64,(.*)$/.exec(address ?? "");
+function inlineJSON(address: unknown): Record<string, unknown> {
+  const match = /^data:[^,]*;base64,(.*)$/.exec(typeof address === "string" ? address : "");
   if (!match?.[1]) return {};
   try {
     const bytes = Uint8Array.from(atob(match[1]), (c) => c.charCodeAt(0));

@@ -55,38 +55,61 @@ export class CredentialKeeper {
     if (!this.can(kind)) return undefined;
     const cached = this.#read(kind, oracleDid);
     if (cached && cached.expiresAt - margins[kind] > Date.now()) return cached.serialized;
-    return this.renew(kind, oracleDid);
+    try {
+      return await this.renew(kind, oracleDid);
+    } catch (cause) {
+      // The user may decline to sign early: the old token is good to its end.
+      if (cached && cached.expiresAt > Date.now()) return cached.serialized;
+      throw cause;
+    }
   }
 
-  /** A new token; concurrent callers share one mint. */
-  renew(kind: TokenKind, oracleDid: string): Promise<string> {
+  /**
+   * A new token; concurrent callers share one mint. Who says which token was
+   * refused gets the one that took its place meanwhile, if there is one.
+   */
+  renew(kind: TokenKind, oracleDid: string, refused?: string): Promise<string> {
     const mint = this.#mints[kind];
     if (!mint) return Promise.reject(new Error(`no way to mint a ${kind}`));
+    const current = refused === undefined ? undefined : this.#read(kind, oracleDid);
+    if (current && current.serialized !== refused && current.expiresAt > Date.now()) {
+      return Promise.resolve(current.serialized);
+    }
     const slot = `${kind} ${oracleDid}`;
     const running = this.#minting.get(slot);
     if (running) return running;
     const minting = Promise.resolve()
       .then(() => mint(oracleDid))
-      .then(
-        (token) => {
-          this.#write(kind, oracleDid, token);
-          return token.serialized;
-        },
-        (cause: unknown) => {
-          throw new Error(`The ${kind} could not be made: ${asError(cause).message}`, { cause });
-        },
-      )
+      .then((token) => {
+        if (!isToken(token)) throw new Error("it is not { serialized, expiresAt }");
+        this.#write(kind, oracleDid, token);
+        return token.serialized;
+      })
+      .catch((cause: unknown) => {
+        throw new Error(`The ${kind} could not be made: ${asError(cause).message}`, { cause });
+      })
       .finally(() => this.#minting.delete(slot));
     this.#minting.set(slot, minting);
     return minting;
   }
 
+  /** What says who is calling. Either token is enough; with neither, it says why. */
+  async tokens(oracleDid: string): Promise<Partial<Record<TokenKind, string>>> {
+    const kinds = ["invocation", "delegation"] as const;
+    const got = await Promise.allSettled(kinds.map((kind) => this.get(kind, oracleDid)));
+    const tokens: Partial<Record<TokenKind, string>> = {};
+    kinds.forEach((kind, i) => {
+      const one = got[i];
+      if (one?.status === "fulfilled" && one.value !== undefined) tokens[kind] = one.value;
+    });
+    const failed = got.find((one) => one.status === "rejected");
+    if (failed && Object.keys(tokens).length === 0) throw failed.reason;
+    return tokens;
+  }
+
   /** The headers that say who is calling. */
   async headers(oracleDid: string): Promise<Record<string, string>> {
-    const [invocation, delegation] = await Promise.all([
-      this.get("invocation", oracleDid),
-      this.get("delegation", oracleDid),
-    ]);
+    const { invocation, delegation } = await this.tokens(oracleDid);
     const headers: Record<string, string> = {};
     if (invocation) {
       headers["Authorization"] = `Bearer ${invocation}`;
@@ -105,7 +128,7 @@ export class CredentialKeeper {
     const remembered = this.#memory.get(`${kind} ${slot}`);
     if (remembered) return remembered;
     const token = this.#stored(kind)[slot];
-    if (token && typeof token.serialized === "string" && typeof token.expiresAt === "number") {
+    if (token) {
       this.#memory.set(`${kind} ${slot}`, token);
       return token;
     }
@@ -127,13 +150,24 @@ export class CredentialKeeper {
   #stored(kind: TokenKind): Record<string, MintedToken> {
     try {
       const parsed: unknown = JSON.parse(this.#storage?.getItem(storageKeys[kind]) ?? "{}");
-      return parsed !== null && typeof parsed === "object" && !Array.isArray(parsed)
-        ? { ...(parsed as Record<string, MintedToken>) }
-        : {};
+      if (parsed === null || typeof parsed !== "object") return {};
+      // Other pages of the origin write there too: what is no token is left out.
+      return Object.fromEntries(
+        Object.entries(parsed).filter((e): e is [string, MintedToken] => isToken(e[1])),
+      );
     } catch {
       return {};
     }
   }
+}
+
+function isToken(value: unknown): value is MintedToken {
+  const token = value as Partial<MintedToken> | null | undefined;
+  return (
+    typeof token?.serialized === "string" &&
+    token.serialized !== "" &&
+    typeof token.expiresAt === "number"
+  );
 }
 
 function defaultStorage(): TokenStorage | undefined {

@@ -1,5 +1,5 @@
 import { io, type Socket } from "socket.io-client";
-import type { CredentialKeeper } from "./credentials";
+import type { CredentialKeeper, TokenKind } from "./credentials";
 import { readOracleEvent, type OracleEvent } from "./events";
 import { Cell } from "./observable";
 import type { CallResult } from "./tools";
@@ -14,7 +14,7 @@ export interface SocketHost {
 const rememberedCalls = 512;
 
 /**
- * The live channel of one session. Credentials are minted for each attempt, a
+ * The live channel of one session. Credentials are read for each attempt, a
  * refused one is renewed once, and every call is run exactly once.
  */
 export class OracleSocket {
@@ -22,6 +22,8 @@ export class OracleSocket {
   readonly #socket: Socket;
   readonly #seen = new Set<string>();
   #renewed = false;
+  #closed = false;
+  #offered: string | undefined;
 
   constructor(
     url: string,
@@ -37,27 +39,32 @@ export class OracleSocket {
       auth: (done) => void this.#auth().then(done),
     });
     this.#socket.on("connect", () => {
-      this.#renewed = false;
       this.connected.set(true);
       this.#socket.emit("subscribe");
     });
-    this.#socket.on("disconnect", () => this.connected.set(false));
+    // Only the server's own word proves that the token was taken: some servers
+    // accept the line first and refuse the user after.
+    this.#socket.on("connected", () => (this.#renewed = false));
+    this.#socket.on("disconnect", (reason) => {
+      this.connected.set(false);
+      if (reason === "io server disconnect") void this.#refused();
+    });
     this.#socket.on("connect_error", () => void this.#refused());
     this.#socket.onAny((name: string, argument: unknown) => this.#take(name, argument));
   }
 
   close(): void {
+    this.#closed = true;
     this.#socket.offAny();
     this.#socket.disconnect();
     this.connected.set(false);
   }
 
   async #auth(): Promise<Record<string, string>> {
-    const [invocation, delegation] = await Promise.all(
-      (["invocation", "delegation"] as const).map((kind) =>
-        this.credentials.get(kind, this.oracleDid).catch(() => undefined),
-      ),
-    );
+    const { invocation, delegation } = await this.credentials
+      .tokens(this.oracleDid)
+      .catch((): Partial<Record<TokenKind, string>> => ({}));
+    this.#offered = invocation ?? delegation;
     return {
       ...(invocation ? { invocation } : {}),
       ...(delegation ? { ucanDelegation: delegation } : {}),
@@ -67,12 +74,12 @@ export class OracleSocket {
   // A refusal by the server ends the client's own attempts: renew the token
   // once and try again; a second refusal is final until the page asks anew.
   async #refused(): Promise<void> {
-    if (this.#socket.active || this.#renewed) return;
+    if (this.#socket.active || this.#renewed || this.#closed) return;
     this.#renewed = true;
     const kind = this.credentials.can("invocation") ? "invocation" : "delegation";
     try {
-      await this.credentials.renew(kind, this.oracleDid);
-      this.#socket.connect();
+      await this.credentials.renew(kind, this.oracleDid, this.#offered);
+      if (!this.#closed) this.#socket.connect();
     } catch {
       // Without a token there is no live channel; the chat itself goes on.
     }
@@ -86,7 +93,14 @@ export class OracleSocket {
     } else if (event.eventName === "action_call" && event.payload.status !== "done") {
       void this.#run("action", "action_call_result", event.payload);
     }
-    this.host.event(event);
+    try {
+      this.host.event(event);
+    } catch (cause) {
+      // The page's own error: reported as such, and the channel lives on.
+      queueMicrotask(() => {
+        throw cause;
+      });
+    }
   }
 
   async #run(
@@ -94,7 +108,7 @@ export class OracleSocket {
     reply: string,
     call: { toolCallId: string; toolName: string; args?: Record<string, unknown> },
   ): Promise<void> {
-    if (this.#seen.has(call.toolCallId)) return;
+    if (typeof call.toolCallId !== "string" || this.#seen.has(call.toolCallId)) return;
     this.#seen.add(call.toolCallId);
     if (this.#seen.size > rememberedCalls) {
       this.#seen.delete(this.#seen.values().next().value as string);

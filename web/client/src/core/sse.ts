@@ -1,3 +1,6 @@
+/** How much text may wait for its line to end: far more than any frame, far less than memory. */
+const maxPending = 16 * 1024 * 1024;
+
 /** One event of a stream, as the standard defines it. */
 export interface ServerSentEvent {
   event: string;
@@ -8,10 +11,12 @@ export interface ServerSentEvent {
 /**
  * Parses a stream of text as the standard says: any line ending, several data
  * lines, comments, a last event id that stays until it changes, and a byte
- * order mark at the start. An event that is cut off by the end is dropped.
+ * order mark at the start. An event that is cut off by the end is dropped; an
+ * event without an end is refused.
  */
 export class EventParser {
   #buffer = "";
+  #size = 0;
   #started = false;
   #skipLF = false;
   #data: string[] = [];
@@ -29,10 +34,12 @@ export class EventParser {
       this.#skipLF = false;
       if (chunk.startsWith("\n")) chunk = chunk.slice(1);
     }
+    // What waited was searched before: a long line costs its length, not its square.
+    let search = this.#buffer.length;
     this.#buffer += chunk;
     let from = 0;
     for (;;) {
-      const end = nextBreak(this.#buffer, from);
+      const end = nextBreak(this.#buffer, Math.max(from, search));
       if (end < 0) break;
       this.#line(this.#buffer.slice(from, end));
       from = end + 1;
@@ -40,8 +47,10 @@ export class EventParser {
         if (from === this.#buffer.length) this.#skipLF = true;
         else if (this.#buffer[from] === "\n") from++;
       }
+      search = from;
     }
     this.#buffer = this.#buffer.slice(from);
+    if (this.#size + this.#buffer.length > maxPending) throw new Error("An event is too long");
   }
 
   #line(line: string): void {
@@ -54,8 +63,10 @@ export class EventParser {
     const field = colon < 0 ? line : line.slice(0, colon);
     let value = colon < 0 ? "" : line.slice(colon + 1);
     if (value.startsWith(" ")) value = value.slice(1);
-    if (field === "data") this.#data.push(value);
-    else if (field === "event") this.#event = value;
+    if (field === "data") {
+      this.#data.push(value);
+      this.#size += value.length + 1;
+    } else if (field === "event") this.#event = value;
     else if (field === "id" && !value.includes("\0")) this.#id = value;
   }
 
@@ -63,6 +74,7 @@ export class EventParser {
     const data = this.#data;
     const event = this.#event;
     this.#data = [];
+    this.#size = 0;
     this.#event = "";
     if (data.length === 0) return;
     this.emit({ event: event || "message", data: data.join("\n"), id: this.#id });
@@ -83,7 +95,8 @@ export async function* readEvents(
 ): AsyncGenerator<ServerSentEvent, void, undefined> {
   const queue: ServerSentEvent[] = [];
   const parser = new EventParser((event) => queue.push(event));
-  const decoder = new TextDecoder();
+  // The parser takes the byte order mark away, and only one.
+  const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
   const reader = body.getReader();
   try {
     for (;;) {

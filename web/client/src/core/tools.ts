@@ -1,6 +1,6 @@
 import { asError } from "./errors";
 import { jsonSchema, type SchemaLike } from "./schema";
-import type { ToolDeclaration } from "./types";
+import type { ToolCallStatus, ToolDeclaration } from "./types";
 
 /** A tool that runs on the user's page. */
 export interface BrowserTool {
@@ -19,6 +19,16 @@ export interface AgAction {
   parameters: unknown;
   handler: (args: never) => unknown;
   hasRender: boolean;
+  /** Draws the call; what it returns is for the page's framework to show. */
+  render?: (props: ActionRenderProps) => unknown;
+}
+
+/** How far a call of an action is. */
+export interface ActionRenderProps {
+  status: ToolCallStatus;
+  args: Record<string, unknown>;
+  result?: unknown;
+  error?: string;
 }
 
 /** The result of a call, as the socket takes it. */

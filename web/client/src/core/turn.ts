@@ -19,8 +19,9 @@ export type TurnEnd = "done" | "aborted" | "disconnected";
 
 const maxAttempts = 12;
 
-function delay(attempt: number, signal: AbortSignal): Promise<void> {
-  const wait = Math.min(500 * 2 ** attempt, 8000) * (0.75 + Math.random() / 2);
+function delay(attempt: number, atLeast: number, signal: AbortSignal): Promise<void> {
+  const backOff = Math.min(500 * 2 ** attempt, 8000) * (0.75 + Math.random() / 2);
+  const wait = Math.max(backOff, Math.min(atLeast, 60_000));
   return new Promise((resolve) => {
     const timer = setTimeout(finish, wait);
     signal.addEventListener("abort", finish, { once: true });
@@ -45,6 +46,8 @@ async function follow(
 ): Promise<TurnEnd> {
   let { runId, after } = start;
   let response = first;
+  let numbered = true;
+  let wait = 0;
   for (let attempt = 0; ; attempt++) {
     if (response?.body) {
       try {
@@ -53,6 +56,8 @@ async function follow(
           if (event.id !== "" && Number.isFinite(seq)) {
             if (seq <= after) continue;
             after = seq;
+          } else {
+            numbered = false;
           }
           const data = parse(event.data);
           if (!data) continue;
@@ -68,24 +73,27 @@ async function follow(
       }
     }
     if (signal.aborted) return "aborted";
-    if (!runId || attempt >= maxAttempts) return "disconnected";
-    if (response || attempt > 0) await delay(attempt, signal);
+    // A log without numbers can not be joined in the middle.
+    if (!runId || !numbered || attempt >= maxAttempts) return "disconnected";
+    if (response || attempt > 0) await delay(attempt, wait, signal);
     if (signal.aborted) return "aborted";
     response = undefined;
+    wait = 0;
     try {
       response = await api.send(`/runs/${encodeURIComponent(runId)}?after=${after}`, { signal });
     } catch (cause) {
       if (signal.aborted) return "aborted";
-      if (
-        cause instanceof RequestError &&
-        cause.status >= 400 &&
-        cause.status < 500 &&
-        cause.status !== 429
-      ) {
-        return "disconnected";
+      if (cause instanceof RequestError) {
+        if (isFinal(cause.status)) return "disconnected";
+        wait = (cause.retryAfter ?? 0) * 1000;
       }
     }
   }
+}
+
+/** Whether asking again can not help: the run is unknown, pruned or another's. */
+function isFinal(status: number): boolean {
+  return status >= 400 && status < 500 && status !== 408 && status !== 429;
 }
 
 class HandlerError extends Error {}
@@ -101,19 +109,17 @@ function parse(text: string): Record<string, unknown> | undefined {
   }
 }
 
+/** Tells an error of the page's own from a broken line. */
 function guarded(handlers: TurnHandlers): TurnHandlers {
-  const wrap =
-    <A extends unknown[]>(fn: (...args: A) => void) =>
-    (...args: A) => {
+  return {
+    accepted: (ids) => handlers.accepted(ids),
+    frame: (frame) => {
       try {
-        fn(...args);
+        handlers.frame(frame);
       } catch (cause) {
         throw new HandlerError("handler failed", { cause });
       }
-    };
-  return {
-    accepted: wrap((ids) => handlers.accepted(ids)),
-    frame: wrap((frame) => handlers.frame(frame)),
+    },
   };
 }
 
@@ -133,7 +139,7 @@ export async function sendTurn(
   });
   const requestId = response.headers.get("X-Request-Id") ?? "";
   const runId = response.headers.get("X-Run-Id") ?? undefined;
-  safe.accepted({ requestId, runId });
+  handlers.accepted({ requestId, runId });
   return follow(api, response, { runId, after: 0 }, safe, signal);
 }
 

@@ -1,0 +1,146 @@
+import type { Frame } from "./turn";
+import type {
+  IComponentMetadata,
+  IMessage,
+  IToolCall,
+  MessageContent,
+  StoredMessage,
+  ToolCallStatus,
+} from "./types";
+
+/** The reply that is being written. */
+export class LiveTurn {
+  #text = "";
+  #reasoning = "";
+  #thinking = false;
+  #tools = new Map<string, IToolCall>();
+  #actions = new Set<string>();
+  #message: IMessage | undefined;
+
+  constructor(readonly id: string) {}
+
+  /** Takes a frame in; reports whether there is anything new to show. */
+  take({ event, data }: Frame): boolean {
+    switch (event) {
+      case "message":
+        this.#text += text(data["content"]);
+        break;
+      case "reasoning":
+        this.#thinking = data["isComplete"] !== true;
+        if (this.#thinking) this.#reasoning += text(data["reasoning"]);
+        break;
+      case "run":
+        if (data["resumed"] !== true || typeof data["partialLength"] !== "number") return false;
+        this.#text = this.#text.slice(0, data["partialLength"]);
+        break;
+      case "tool_call":
+        this.#tool(text(data["eventId"]), data);
+        break;
+      case "action_call":
+        this.#actions.add(text(data["toolCallId"]));
+        this.#tool(text(data["toolCallId"]), data);
+        break;
+      case "done":
+        this.#thinking = false;
+        if (typeof data["partialText"] === "string" && data["status"] !== "finished") {
+          this.#text = data["partialText"];
+        }
+        break;
+      default:
+        return false;
+    }
+    this.#message = undefined;
+    return true;
+  }
+
+  /** The reply so far; the same object until something changes. */
+  message(): IMessage {
+    const calls = [...this.#tools.values()];
+    this.#message ??= {
+      id: this.id,
+      type: "ai",
+      content: withCalls(this.#text, calls, (call) => this.#actions.has(call.id)),
+      isComplete: false,
+      isReasoning: this.#thinking,
+      ...(this.#reasoning ? { reasoning: this.#reasoning } : {}),
+      ...(calls.length > 0 ? { toolCalls: calls } : {}),
+    };
+    return this.#message;
+  }
+
+  /** Whether there is anything in it that is worth keeping. */
+  get isEmpty(): boolean {
+    return this.#text === "" && this.#reasoning === "" && this.#tools.size === 0;
+  }
+
+  #tool(id: string, data: Record<string, unknown>): void {
+    const args = { ...record(data["args"]) };
+    delete args["toolName"]; // the server repeats it there for older pages
+    this.#tools.set(id, {
+      id,
+      name: text(data["toolName"]),
+      args,
+      status: (data["status"] as ToolCallStatus | undefined) ?? "isRunning",
+      ...(data["output"] === undefined ? {} : { output: text(data["output"]) }),
+      ...(data["error"] === undefined ? {} : { error: text(data["error"]) }),
+    });
+  }
+}
+
+/** A message of the history as a page sees it: its calls are parts of its content. */
+export function fromStored(stored: StoredMessage, id: string): IMessage {
+  const calls = stored.toolCalls ?? [];
+  return { ...stored, id, content: withCalls(stored.content, calls, () => false) };
+}
+
+/** What an error frame adds to the conversation. */
+export function errorMessage(turnId: string, message: string): IMessage {
+  const id = `${turnId}-error`;
+  return {
+    id,
+    type: "ai",
+    content: {
+      name: "Error",
+      props: { id, args: { message }, status: "error", error: message, event: "error" },
+    },
+    isComplete: true,
+  };
+}
+
+function withCalls(
+  said: string,
+  calls: IToolCall[],
+  isAction: (call: IToolCall) => boolean,
+): MessageContent {
+  if (calls.length === 0) return said;
+  const parts = calls.map((call) => callPart(call, isAction(call)));
+  return said === "" ? parts : [said, ...parts];
+}
+
+function callPart(call: IToolCall, isAction: boolean): IComponentMetadata {
+  const { id, name, args, status, output, error } = call;
+  return {
+    name,
+    props: {
+      id,
+      args: record(args),
+      status: status ?? "done",
+      toolName: name,
+      ...(output === undefined ? {} : { output }),
+      ...(error === undefined ? {} : { error }),
+      ...(isAction ? { isAgAction: true, actionName: name } : { isToolCall: true }),
+    },
+  };
+}
+
+export function text(value: unknown): string {
+  return typeof value === "string"
+    ? value
+    : value === undefined || value === null
+      ? ""
+      : String(value);
+}
+
+function record(value: unknown): Record<string, unknown> {
+  return value !== null && typeof value === "object" ? (value as Record<string, unknown>) : {};
+}
