@@ -304,10 +304,7 @@ export class Chat {
     const after = before
       ? before.after
       : (this.#live?.id ?? this.#pending.at(-1)?.id ?? this.#stored.at(-1)?.id);
-    this.#extras = [
-      ...this.#extras.filter((e) => e !== before),
-      { message, after },
-    ];
+    this.#extras = [...this.#extras.filter((e) => e !== before), { message, after }];
     this.#publish({});
   }
 

@@ -35,8 +35,7 @@ export function adopt(
   for (const m of stored) {
     if (isKnown(m.id)) continue;
     const at = shown.findIndex(
-      (s, i) =>
-        i >= from && s.type === m.type && (m.type === "ai" || s.content === m.content),
+      (s, i) => i >= from && s.type === m.type && (m.type === "ai" || s.content === m.content),
     );
     const found = shown[at];
     if (!found) continue;

@@ -4,7 +4,11 @@ import { Markdown } from "./Markdown";
 
 /** One entry of the conversation. Finished ones are never drawn again. */
 export const MessageView = memo(function MessageView({ message }: { message: IMessage }) {
-  const parts = Array.isArray(message.content) ? message.content : [message.content];
+  const content = Array.isArray(message.content) ? message.content : [message.content];
+  // Calls have their cards above.
+  const parts = content.filter(
+    (part) => typeof part === "string" || !(part.props.isToolCall || part.props.isAgAction),
+  );
   return (
     <article className={`message ${message.type}`}>
       <h2 className="visually-hidden">{message.type === "human" ? "You" : "The oracle"}</h2>

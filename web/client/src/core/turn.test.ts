@@ -1,0 +1,197 @@
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { FakeOracle, json, keeperOf, Stream, until } from "../testkit/oracle";
+import { resumeTurn, sendTurn, type Frame } from "./turn";
+
+beforeEach(() => void vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "Date"] }));
+afterEach(() => void vi.useRealTimers());
+
+/** Sends a message and collects what the turn tells. */
+function sending(oracle: FakeOracle, frame?: (frame: Frame) => void) {
+  const abort = new AbortController();
+  const frames: string[] = [];
+  const ids: unknown[] = [];
+  const end = sendTurn(
+    oracle.api(),
+    "$s:1",
+    { message: "hi" },
+    {
+      accepted: (given) => void ids.push(given),
+      frame: (given) => {
+        frames.push(`${given.event} ${String(given.data["content"] ?? "")}`.trim());
+        frame?.(given);
+      },
+    },
+    abort.signal,
+  );
+  return { abort, frames, ids, end };
+}
+
+/** Answers the resume requests in turn; the last one again and again. */
+function resuming(oracle: FakeOracle, ...answers: ((signal?: AbortSignal) => Response)[]) {
+  let n = 0;
+  oracle.on("GET", /^\/runs\//, (_, signal) => {
+    const answer = answers[Math.min(n++, answers.length - 1)];
+    if (!answer) throw new Error("nobody expected this");
+    return answer(signal);
+  });
+}
+
+const resumes = (oracle: FakeOracle) => oracle.requests("GET", /^\/runs\//).map((r) => r.path);
+
+describe("sendTurn", () => {
+  test("one request for a turn that is not cut", async () => {
+    const oracle = new FakeOracle().streaming("run-1");
+    const turn = sending(oracle);
+    await until(() => oracle.streams.length === 1);
+    oracle.stream().frame(1, "message", { content: "a" }).frame(2, "done").end();
+    expect(await turn.end).toBe("done");
+    expect(turn.ids).toEqual([{ requestId: "r-1", runId: "run-1" }]);
+    expect(turn.frames).toEqual(["message a", "done"]);
+    expect(oracle.seen).toMatchObject([
+      { method: "POST", path: "/messages/%24s%3A1", body: { message: "hi", stream: true } },
+    ]);
+  });
+
+  test("a cut line is resumed after the last frame; nothing is told twice", async () => {
+    const oracle = new FakeOracle().streaming("run-1");
+    resuming(
+      oracle,
+      () => json({ message: "starting" }, 503),
+      (signal) => {
+        const again = new Stream(signal)
+          .frame(2, "message", { content: "b" })
+          .frame(3, "message", { content: "c" });
+        queueMicrotask(() => again.end());
+        return again.response();
+      },
+      (signal) => new Stream(signal).frame(4, "done").response(),
+    );
+    const turn = sending(oracle);
+    await until(() => oracle.streams.length === 1);
+    oracle.stream().frame(1, "message", { content: "a" }).frame(2, "message", { content: "b" });
+    await until(() => turn.frames.length === 2);
+    oracle.stream().cut();
+    const end = turn.end;
+    for (let i = 0; i < 3; i++) {
+      await until(() => vi.getTimerCount() === 1);
+      await vi.advanceTimersToNextTimerAsync();
+    }
+    expect(await end).toBe("done");
+    expect(turn.frames).toEqual(["message a", "message b", "message c", "done"]);
+    expect(resumes(oracle)).toEqual([
+      "/runs/run-1?after=2",
+      "/runs/run-1?after=2",
+      "/runs/run-1?after=3",
+    ]);
+    expect(oracle.requests("POST", /./)).toHaveLength(1);
+  });
+
+  test("the run frame is enough to resume by", async () => {
+    const oracle = new FakeOracle().streaming();
+    resuming(oracle, (signal) => new Stream(signal).frame(2, "done").response());
+    const turn = sending(oracle);
+    await until(() => oracle.streams.length === 1);
+    oracle.stream().frame(1, "run", { runId: "run-9" }).end();
+    await until(() => vi.getTimerCount() === 1);
+    await vi.advanceTimersToNextTimerAsync();
+    expect(await turn.end).toBe("done");
+    expect(resumes(oracle)).toEqual(["/runs/run-9?after=1"]);
+  });
+
+  test.each([404, 410, 403])("%d stops it", async (status) => {
+    const oracle = new FakeOracle().streaming("run-1");
+    resuming(oracle, () => json({ statusCode: status, message: "gone" }, status));
+    const turn = sending(oracle);
+    await until(() => oracle.streams.length === 1);
+    oracle.stream().end();
+    await until(() => vi.getTimerCount() === 1);
+    await vi.advanceTimersToNextTimerAsync();
+    expect(await turn.end).toBe("disconnected");
+    expect(resumes(oracle)).toHaveLength(1);
+  });
+
+  test("a busy oracle is asked again when it says, and not for ever", async () => {
+    const oracle = new FakeOracle().streaming("run-1");
+    resuming(oracle, () => json({ message: "slow down" }, 429, { "Retry-After": "30" }));
+    const turn = sending(oracle);
+    await until(() => oracle.streams.length === 1);
+    oracle.stream().end();
+    await until(() => vi.getTimerCount() === 1);
+    await vi.advanceTimersByTimeAsync(700);
+    await until(() => vi.getTimerCount() === 1);
+    expect(resumes(oracle)).toHaveLength(1);
+    await vi.advanceTimersByTimeAsync(29_000);
+    expect(resumes(oracle)).toHaveLength(1);
+    let ended: string | undefined;
+    void turn.end.then((end) => (ended = end));
+    for (let i = 0; i < 100 && !ended; i++) await vi.advanceTimersByTimeAsync(10_000);
+    expect(ended).toBe("disconnected");
+    expect(resumes(oracle)).toHaveLength(12);
+  });
+
+  test("a stream without numbers is not joined in the middle", async () => {
+    const oracle = new FakeOracle().streaming("run-1");
+    const turn = sending(oracle);
+    await until(() => oracle.streams.length === 1);
+    oracle.stream().frame(undefined, "message", { content: "a" }).end();
+    expect(await turn.end).toBe("disconnected");
+    expect(resumes(oracle)).toEqual([]);
+  });
+
+  test("a refused message is not sent again, nor is one whose line broke", async () => {
+    const refused = new FakeOracle().on("POST", /./, () => json({ message: "no" }, 500));
+    await expect(sending(refused).end).rejects.toThrow("no");
+    expect(refused.seen).toHaveLength(1);
+    const broken = new FakeOracle().on("POST", /./, () => Promise.reject(new TypeError("offline")));
+    await expect(sending(broken).end).rejects.toThrow("offline");
+    expect(broken.seen).toHaveLength(1);
+  });
+
+  test("abort ends it while streaming and while waiting", async () => {
+    const oracle = new FakeOracle().streaming("run-1");
+    const streaming = sending(oracle);
+    await until(() => oracle.streams.length === 1);
+    streaming.abort.abort();
+    expect(await streaming.end).toBe("aborted");
+    const waiting = sending(oracle);
+    await until(() => oracle.streams.length === 2);
+    oracle.stream().end();
+    await until(() => vi.getTimerCount() === 1);
+    waiting.abort.abort();
+    expect(await waiting.end).toBe("aborted");
+    expect(vi.getTimerCount()).toBe(0);
+    expect(resumes(oracle)).toEqual([]);
+  });
+
+  test("an error of the page is not a broken line", async () => {
+    const oracle = new FakeOracle().streaming("run-1");
+    const turn = sending(oracle, () => {
+      throw new Error("the page's own");
+    });
+    await until(() => oracle.streams.length === 1);
+    oracle.stream().frame(1, "message", { content: "a" });
+    await expect(turn.end).rejects.toThrow("the page's own");
+    expect(resumes(oracle)).toEqual([]);
+  });
+
+  test("what is no JSON object is passed over", async () => {
+    const oracle = new FakeOracle().streaming("run-1");
+    const turn = sending(oracle);
+    await until(() => oracle.streams.length === 1);
+    oracle.stream().raw("event: message\nid: 1\ndata: {\n\n").frame(2, "message", null);
+    oracle.stream().frame(3, "done").end();
+    expect(await turn.end).toBe("done");
+    expect(turn.frames).toEqual(["done"]);
+  });
+});
+
+test("resumeTurn begins at the beginning, without waiting", async () => {
+  const oracle = new FakeOracle();
+  resuming(oracle, (signal) => new Stream(signal).frame(1, "done").response());
+  const frames: Frame[] = [];
+  const handlers = { accepted: () => undefined, frame: (f: Frame) => void frames.push(f) };
+  const api = oracle.api(keeperOf({}));
+  expect(await resumeTurn(api, "run/1", handlers, new AbortController().signal)).toBe("done");
+  expect(resumes(oracle)).toEqual(["/runs/run%2F1?after=0"]);
+  expect(frames).toHaveLength(1);
+});
