@@ -23,6 +23,8 @@ type Description struct {
 	DependsOn []string
 	// After names plugins that start earlier when they are loaded, and are not needed otherwise.
 	After []string
+	// OptIn plugins are off unless the operator switches them on by name.
+	OptIn bool
 }
 
 // Visibility says when the agent sees a plugin's tools.

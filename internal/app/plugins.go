@@ -2,6 +2,7 @@ package app
 
 import (
 	"github.com/castalia-org/castalia/internal/platform/config"
+	"github.com/castalia-org/castalia/internal/plugins/credits"
 	"github.com/castalia-org/castalia/internal/plugins/memory"
 	"github.com/castalia-org/castalia/internal/plugins/preferences"
 	"github.com/castalia-org/castalia/internal/service/oracle/registry"
@@ -15,6 +16,7 @@ func ShippedPlugins() []plugin.Plugin {
 	return []plugin.Plugin{
 		preferences.New(),
 		memory.New(memory.Config{}),
+		credits.New(credits.Config{}),
 	}
 }
 

@@ -136,6 +136,9 @@ func decide(l Loaded, cfg Config) (Verdict, error) {
 	if feature == Off {
 		return Verdict{l.Name, false, "switched off"}, nil
 	}
+	if l.OptIn && feature != On {
+		return Verdict{l.Name, false, "off unless FEATURES=" + l.Name + "=true"}, nil
+	}
 	if c, ok := l.Plugin.(plugin.Configurer); ok && cfg.Fill != nil {
 		if err := cfg.Fill(l.Name, c.Config()); err != nil {
 			return Verdict{}, fmt.Errorf("plugin %s: %w", l.Name, err)

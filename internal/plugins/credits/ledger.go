@@ -1,0 +1,381 @@
+package credits
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/castalia-org/castalia/plugin"
+)
+
+// Account is what a user has, in whole credits. Granted is always the sum of
+// Available, Held and Spent, and none of them is ever negative. Owed is what
+// was used beyond that; it is paid before anything becomes available again.
+type Account struct {
+	Granted   int64 `json:"granted"`
+	Available int64 `json:"available"`
+	Held      int64 `json:"held"`
+	Spent     int64 `json:"spent"`
+	Owed      int64 `json:"owed"`
+	// Entries numbers what happened to the account.
+	Entries int64 `json:"entries"`
+}
+
+// Entry is one thing that happened to an account.
+type Entry struct {
+	Kind      string `json:"kind"` // grant, use, payment, release
+	Amount    int64  `json:"amount"`
+	Available int64  `json:"available"`
+	Note      string `json:"note,omitempty"`
+	At        string `json:"at"`
+}
+
+// Claim is use that could not be paid.
+type Claim struct {
+	ID     string `json:"id"`
+	Amount int64  `json:"amount"`
+}
+
+// Bounds of the ledger.
+const (
+	MaxAmount = 1_000_000_000_000
+	maxTotal  = 1_000_000_000_000_000
+	maxClaims = 100
+	// settledFor is how long a settlement is known as done.
+	settledFor = 30 * 24 * time.Hour
+)
+
+// ErrShort says that there are not enough credits to hold.
+var ErrShort = errors.New("not enough credits")
+
+// errBounds says that an amount can not be booked.
+var errBounds = errors.New("the amount is out of bounds")
+
+// Ledger books grants, holds and settlements. Each method is one transaction,
+// and doing it again with the same key changes nothing.
+//
+// Keys: a/user account, h/user/hold and x/expiry/user/hold a hold, d/user/op what
+// was done, e/user/n entries, c/user/n claims.
+type Ledger struct{ store plugin.Store }
+
+// NewLedger keeps accounts in a store.
+func NewLedger(store plugin.Store) *Ledger { return &Ledger{store} }
+
+// hold is a part of an account that is set aside.
+type hold struct {
+	Amount  int64 `json:"amount"`
+	Expires int64 `json:"expires"` // Unix milliseconds
+}
+
+// book is an account inside a transaction.
+type book struct {
+	Account
+	tx   plugin.Tx
+	user string
+}
+
+func hashed(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return hex.EncodeToString(sum[:16])
+}
+
+// reader is what Store and Tx have in common here.
+type reader interface {
+	Get(ctx context.Context, key string) ([]byte, bool, error)
+	Scan(ctx context.Context, r plugin.Range) ([]plugin.Entry, error)
+}
+
+// load reads a JSON record; an absent one leaves into as it is.
+func load(ctx context.Context, from reader, key string, into any) (bool, error) {
+	value, ok, err := from.Get(ctx, key)
+	if err != nil || !ok {
+		return false, err
+	}
+	if err := json.Unmarshal(value, into); err != nil {
+		return false, fmt.Errorf("decode %s: %w", key[:1], err)
+	}
+	return true, nil
+}
+
+func put(ctx context.Context, tx plugin.Tx, key string, v any) error {
+	value, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	return tx.Put(ctx, key, value, 0)
+}
+
+// change runs fn on the account of a user and stores what it made of it.
+func (l *Ledger) change(ctx context.Context, user string, fn func(ctx context.Context, b *book) error) (Account, error) {
+	var out Account
+	err := l.store.Update(ctx, func(ctx context.Context, tx plugin.Tx) error {
+		b := &book{tx: tx, user: user}
+		if _, err := load(ctx, tx, "a/"+user, &b.Account); err != nil {
+			return err
+		}
+		before := b.Account
+		if err := fn(ctx, b); err != nil {
+			return err
+		}
+		if err := b.payClaims(ctx); err != nil {
+			return err
+		}
+		out = b.Account
+		if out == before {
+			return nil
+		}
+		if out.Available < 0 || out.Held < 0 || out.Spent < 0 || out.Owed < 0 || out.Granted != out.Available+out.Held+out.Spent {
+			return fmt.Errorf("the account does not add up: %+v", out)
+		}
+		return put(ctx, tx, "a/"+user, out)
+	})
+	return out, err
+}
+
+// once reports whether an operation is new, and marks it as done.
+func (b *book) once(ctx context.Context, op string, ttl time.Duration) (bool, error) {
+	key := "d/" + b.user + "/" + hashed(op)
+	_, done, err := b.tx.Get(ctx, key)
+	if err != nil || done {
+		return false, err
+	}
+	return true, b.tx.Put(ctx, key, []byte{1}, ttl)
+}
+
+func (b *book) enter(ctx context.Context, kind string, amount int64, note string) error {
+	b.Entries++
+	return put(ctx, b.tx, fmt.Sprintf("e/%s/%016d", b.user, b.Entries), Entry{
+		Kind: kind, Amount: amount, Available: b.Available, Note: note, At: b.tx.Now().UTC().Format(time.RFC3339Nano),
+	})
+}
+
+// release puts a hold back.
+func (b *book) release(ctx context.Context, id string, h hold) error {
+	b.Held -= h.Amount
+	b.Available += h.Amount
+	if err := b.tx.Delete(ctx, "h/"+b.user+"/"+id); err != nil {
+		return err
+	}
+	return b.tx.Delete(ctx, expiryKey(h.Expires, b.user, id))
+}
+
+func expiryKey(ms int64, user, id string) string { return fmt.Sprintf("x/%016d/%s/%s", ms, user, id) }
+
+// releaseExpired puts the user's expired holds back.
+func (b *book) releaseExpired(ctx context.Context) error {
+	holds, err := b.tx.Scan(ctx, plugin.Range{Prefix: "h/" + b.user + "/"})
+	if err != nil {
+		return err
+	}
+	for _, e := range holds {
+		var h hold
+		if err := json.Unmarshal(e.Value, &h); err != nil {
+			return fmt.Errorf("decode hold: %w", err)
+		}
+		if h.Expires > b.tx.Now().UnixMilli() {
+			continue
+		}
+		if err := b.release(ctx, strings.TrimPrefix(e.Key, "h/"+b.user+"/"), h); err != nil {
+			return err
+		}
+		if err := b.enter(ctx, "release", h.Amount, "the hold expired"); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// payClaims pays what is owed, the oldest first.
+func (b *book) payClaims(ctx context.Context) error {
+	if b.Owed == 0 || b.Available == 0 {
+		return nil
+	}
+	claims, err := b.tx.Scan(ctx, plugin.Range{Prefix: "c/" + b.user + "/"})
+	if err != nil {
+		return err
+	}
+	for _, e := range claims {
+		var c Claim
+		if err := json.Unmarshal(e.Value, &c); err != nil {
+			return fmt.Errorf("decode claim: %w", err)
+		}
+		paid := min(c.Amount, b.Available)
+		if paid == 0 {
+			break
+		}
+		c.Amount -= paid
+		b.Available -= paid
+		b.Spent += paid
+		b.Owed -= paid
+		if err := b.enter(ctx, "payment", paid, c.ID); err != nil {
+			return err
+		}
+		if c.Amount > 0 {
+			err = put(ctx, b.tx, e.Key, c)
+		} else {
+			err = b.tx.Delete(ctx, e.Key)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Grant adds credits, once for a key.
+func (l *Ledger) Grant(ctx context.Context, did string, amount int64, key, note string) (Account, error) {
+	return l.change(ctx, plugin.UserKey(did), func(ctx context.Context, b *book) error {
+		if amount <= 0 || amount > MaxAmount || b.Granted+amount > maxTotal {
+			return errBounds
+		}
+		if fresh, err := b.once(ctx, "grant "+key, 0); err != nil || !fresh {
+			return err
+		}
+		b.Granted += amount
+		b.Available += amount
+		return b.enter(ctx, "grant", amount, note)
+	})
+}
+
+// Hold sets aside up to want credits, at least least, until they are settled or
+// ttl has passed. A hold that exists already is kept as it is.
+func (l *Ledger) Hold(ctx context.Context, did, id string, least, want int64, ttl time.Duration) (Account, error) {
+	return l.change(ctx, plugin.UserKey(did), func(ctx context.Context, b *book) error {
+		if least < 0 || want < least || want > MaxAmount {
+			return errBounds
+		}
+		if err := b.releaseExpired(ctx); err != nil {
+			return err
+		}
+		var h hold
+		if there, err := load(ctx, b.tx, "h/"+b.user+"/"+hashed(id), &h); err != nil || there {
+			return err
+		}
+		if b.Available < max(least, 1) {
+			return ErrShort
+		}
+		h = hold{Amount: min(want, b.Available), Expires: b.tx.Now().Add(ttl).UnixMilli()}
+		b.Available -= h.Amount
+		b.Held += h.Amount
+		if err := put(ctx, b.tx, "h/"+b.user+"/"+hashed(id), h); err != nil {
+			return err
+		}
+		return b.tx.Put(ctx, expiryKey(h.Expires, b.user, hashed(id)), []byte{1}, 0)
+	})
+}
+
+// Settle ends a hold, if it is still there, and books what was really used,
+// once for a key. What the account can not pay becomes a claim.
+func (l *Ledger) Settle(ctx context.Context, did, id, key string, used int64, note string) (Account, error) {
+	return l.change(ctx, plugin.UserKey(did), func(ctx context.Context, b *book) error {
+		if used < 0 || used > MaxAmount {
+			return errBounds
+		}
+		if fresh, err := b.once(ctx, "settle "+key, settledFor); err != nil || !fresh {
+			return err
+		}
+		var h hold
+		there, err := load(ctx, b.tx, "h/"+b.user+"/"+hashed(id), &h)
+		if err != nil {
+			return err
+		}
+		if there {
+			if err := b.release(ctx, hashed(id), h); err != nil {
+				return err
+			}
+		}
+		if used == 0 {
+			return nil
+		}
+		paid := min(used, b.Available)
+		b.Available -= paid
+		b.Spent += paid
+		if err := b.enter(ctx, "use", used, note); err != nil || paid == used {
+			return err
+		}
+		b.Owed += used - paid
+		return put(ctx, b.tx, fmt.Sprintf("c/%s/%016d", b.user, b.Entries), Claim{ID: claimID(did, key), Amount: used - paid})
+	})
+}
+
+// claimID is the same for the same use, however often it is booked.
+func claimID(did, key string) string { return "claim_" + hashed(did+":"+key) }
+
+// releaseExpired puts the expired holds of one user back.
+func (l *Ledger) releaseExpired(ctx context.Context, user string) error {
+	_, err := l.change(ctx, user, func(ctx context.Context, b *book) error { return b.releaseExpired(ctx) })
+	return err
+}
+
+// Sweep puts expired holds of all users back. It is the way in which credits
+// come back when the node that held them died.
+func (l *Ledger) Sweep(ctx context.Context) error {
+	var now time.Time
+	if err := l.store.Update(ctx, func(_ context.Context, tx plugin.Tx) error { now = tx.Now(); return nil }); err != nil {
+		return err
+	}
+	for after := ""; ; {
+		page, err := l.store.Scan(ctx, plugin.Range{Prefix: "x/", After: after, Limit: 200})
+		if err != nil {
+			return err
+		}
+		for _, e := range page {
+			if e.Key > fmt.Sprintf("x/%016d/~", now.UnixMilli()) {
+				return nil
+			}
+			if part := strings.Split(e.Key, "/"); len(part) == 4 {
+				if err := l.releaseExpired(ctx, part[2]); err != nil {
+					return err
+				}
+			}
+			after = e.Key
+		}
+		if len(page) == 0 {
+			return nil
+		}
+	}
+}
+
+// Read returns an account, its claims and its latest entries.
+func (l *Ledger) Read(ctx context.Context, did string, entries int) (Account, []Claim, []Entry, error) {
+	user := plugin.UserKey(did)
+	var a Account
+	if _, err := load(ctx, l.store, "a/"+user, &a); err != nil {
+		return a, nil, nil, err
+	}
+	claims, last := []Claim{}, []Entry{}
+	if a.Owed > 0 {
+		found, err := l.store.Scan(ctx, plugin.Range{Prefix: "c/" + user + "/", Limit: maxClaims})
+		if err != nil {
+			return a, nil, nil, err
+		}
+		if claims, err = all[Claim](found); err != nil {
+			return a, nil, nil, err
+		}
+	}
+	if entries > 0 {
+		found, err := l.store.Scan(ctx, plugin.Range{Prefix: "e/" + user + "/", Limit: entries, Reverse: true})
+		if err != nil {
+			return a, nil, nil, err
+		}
+		if last, err = all[Entry](found); err != nil {
+			return a, nil, nil, err
+		}
+	}
+	return a, claims, last, nil
+}
+
+func all[T any](entries []plugin.Entry) ([]T, error) {
+	out := make([]T, len(entries))
+	for i, e := range entries {
+		if err := json.Unmarshal(e.Value, &out[i]); err != nil {
+			return nil, fmt.Errorf("decode record: %w", err)
+		}
+	}
+	return out, nil
+}
