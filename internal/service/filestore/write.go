@@ -3,6 +3,8 @@ package filestore
 import (
 	"context"
 	"io"
+	"mime"
+	"path"
 	"strings"
 
 	"github.com/castalia-org/castalia/internal/platform/fault"
@@ -13,7 +15,7 @@ type Put struct {
 	// Path or FileID says where.
 	Path, FileID string
 	Mode         Mode
-	// MimeType "" keeps the file's, or is application/octet-stream.
+	// MimeType "" keeps the file's; a new file's is MediaTypeOf its name.
 	MimeType string
 	Body     io.Reader
 	// Size is the body's length when it is known, else 0.
@@ -148,6 +150,15 @@ func cleanMime(m string) (string, error) {
 		return "", fault.New(fault.Invalid, "the media type is malformed")
 	}
 	return m, nil
+}
+
+// MediaTypeOf guesses a media type from a file's name; it is
+// application/octet-stream when the name tells nothing.
+func MediaTypeOf(name string) string {
+	if m := mime.TypeByExtension(path.Ext(name)); m != "" {
+		return m
+	}
+	return "application/octet-stream"
 }
 
 // replay answers a change that was made before under the same key.

@@ -123,6 +123,32 @@ func TestBrowsersDoNotRunContent(t *testing.T) {
 	s.do("", "GET", "/public/id/", "").want(404)
 }
 
+// The name says what a file is when its sender does not; curl's --data-binary
+// calls every body a form, which says nothing.
+func TestMediaType(t *testing.T) {
+	t.Parallel()
+	const form = "application/x-www-form-urlencoded"
+	s := newSite(t, filestoretest.Embedded(t))
+	for _, c := range []struct{ path, sent, want string }{
+		{"/a.json", form, "application/json"},
+		{"/b.json", "Application/X-WWW-Form-Urlencoded; charset=utf-8", "application/json"},
+		{"/c.PNG", "", "image/png"},
+		{"/no-extension", form, "application/octet-stream"},
+		{"/d.unheard-of", "", "application/octet-stream"},
+		{"/e.json", "text/x-mine", "text/x-mine"},
+		{"/e.json", form, "text/x-mine"}, // a file keeps what it was said to be
+	} {
+		var headers []string
+		if c.sent != "" {
+			headers = append(headers, "Content-Type: "+c.sent)
+		}
+		f := decode[filestorehttp.FileMetadata](s.own("PUT", "/api/fs/content?path="+c.path, "{}", headers...))
+		if f.MimeType != c.want {
+			t.Errorf("%s sent as %q: %q, want %q", c.path, c.sent, f.MimeType, c.want)
+		}
+	}
+}
+
 func TestEdit(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, filestoretest.Embedded(t))

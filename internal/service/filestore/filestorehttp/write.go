@@ -1,6 +1,7 @@
 package filestorehttp
 
 import (
+	"mime"
 	"net/http"
 
 	"github.com/castalia-org/castalia/internal/platform/fault"
@@ -64,6 +65,16 @@ func (a *api) writeRoutes() []httpserver.Route {
 	}
 }
 
+// mediaType is what the sender says of the body. A form is what curl says of
+// every body that it was not told about: it counts as nothing said.
+func mediaType(r *http.Request) string {
+	said := r.Header.Get("Content-Type")
+	if m, _, err := mime.ParseMediaType(said); err == nil && m == "application/x-www-form-urlencoded" {
+		return ""
+	}
+	return said
+}
+
 // store reads the body into a new version and answers with it.
 func (a *api) store(w http.ResponseWriter, r *http.Request, access filestore.Access, p filestore.Put) error {
 	var err error
@@ -74,7 +85,7 @@ func (a *api) store(w http.ResponseWriter, r *http.Request, access filestore.Acc
 	if err != nil {
 		return err
 	}
-	p.Keep, p.MimeType, p.Body, p.Once = int64(keep), r.Header.Get("Content-Type"), r.Body, once(r, access)
+	p.Keep, p.MimeType, p.Body, p.Once = int64(keep), mediaType(r), r.Body, once(r, access)
 	p.Size = max(r.ContentLength, 0)
 	receipt, err := a.svc.Put(r.Context(), access, p)
 	if err != nil {

@@ -130,7 +130,7 @@ func (s *Store) showVersion(ctx context.Context, tx sqldb.Querier, c filestore.C
 		f.MimeType = mime
 	}
 	if f.MimeType == "" {
-		f.MimeType = "application/octet-stream"
+		f.MimeType = filestore.MediaTypeOf(f.Name)
 	}
 	if err := writeFile(ctx, tx, f, exists); err != nil {
 		return filestore.Receipt{}, err
