@@ -5,6 +5,7 @@ import (
 	"github.com/castalia-org/castalia/internal/plugins/credits"
 	"github.com/castalia-org/castalia/internal/plugins/memory"
 	"github.com/castalia-org/castalia/internal/plugins/preferences"
+	"github.com/castalia-org/castalia/internal/plugins/query"
 	"github.com/castalia-org/castalia/internal/service/oracle/registry"
 	"github.com/castalia-org/castalia/internal/service/oracle/turn"
 	"github.com/castalia-org/castalia/plugin"
@@ -17,6 +18,7 @@ func ShippedPlugins() []plugin.Plugin {
 		preferences.New(),
 		memory.New(memory.Config{}),
 		credits.New(credits.Config{}),
+		query.New(query.Config{}),
 	}
 }
 

@@ -1,0 +1,217 @@
+// Package query lets the agent look things up on the chain.
+//
+// It promises what the deployment's query gateway answers, at the moment of the
+// question, and nothing else: it reads only, and it goes only to the gateway. It
+// refuses paths that are not plain.
+package query
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/castalia-org/castalia/plugin"
+)
+
+// Config is filled from the environment.
+type Config struct {
+	Prefix string `env:"QUERY_PLUGIN_PREFIX" default:"ixo" doc:"The protocol's path prefix at the query gateway, for the agent's look-ups."`
+}
+
+// Plugin is the query plugin.
+type Plugin struct{ cfg Config }
+
+// New makes the plugin. Its settings are those of cfg until they are filled.
+func New(cfg Config) *Plugin { return &Plugin{cfg} }
+
+var (
+	_ plugin.Configurer   = (*Plugin)(nil)
+	_ plugin.Starter      = (*Plugin)(nil)
+	_ plugin.ToolProvider = (*Plugin)(nil)
+)
+
+// Describe names the plugin.
+func (*Plugin) Describe() plugin.Description {
+	return plugin.Description{
+		Name: "query", Version: "1.0.0",
+		Manifest: plugin.Manifest{
+			Title: "Chain queries", Summary: "Looks up entities, claims, token parameters and anything else that the chain's query gateway serves.",
+			WhenToUse: []string{
+				"the user asks about an entity or a DID of the chain",
+				"the user asks about claims, collections, tokens or parameters of the chain",
+			},
+			WhenNotToUse: []string{"something has to be changed on the chain: this only reads"},
+			Examples:     []plugin.Example{{User: "What is did:ixo:entity:abc?", Tool: "get_entity", Args: map[string]any{"id": "did:ixo:entity:abc"}}},
+			Visibility:   plugin.OnDemand,
+		},
+	}
+}
+
+// Config hands out the settings to fill.
+func (p *Plugin) Config() any { return &p.cfg }
+
+// Start checks the settings.
+func (p *Plugin) Start(context.Context, plugin.Host) error {
+	if !segment.MatchString(p.cfg.Prefix) {
+		return fmt.Errorf("QUERY_PLUGIN_PREFIX: given %q, allowed is one path segment", p.cfg.Prefix)
+	}
+	return nil
+}
+
+// segment is a plain part of a path.
+var segment = regexp.MustCompile(`^[A-Za-z0-9:_.~%=-]{1,256}$`)
+
+// arguments are those of all tools.
+type arguments struct {
+	ID       string
+	Limit    int
+	Page     string
+	Contains string
+	Path     string
+	Params   map[string]any
+}
+
+// Tools are the look-ups.
+func (p *Plugin) Tools() []plugin.Tool {
+	return []plugin.Tool{
+		{
+			Name: "get_entity", Description: "Look up an entity of the chain by its DID: its type, status, owner, linked resources and its DID document.",
+			Schema: json.RawMessage(`{"type":"object","properties":{"id":{"type":"string","description":"such as did:ixo:entity:…","maxLength":256}},"required":["id"],"additionalProperties":false}`),
+			Safe:   true,
+			Run: run(func(ctx context.Context, q plugin.Query, in arguments) (json.RawMessage, error) {
+				if !strings.HasPrefix(in.ID, "did:") {
+					return nil, plugin.Errorf(http.StatusBadRequest, "id must be a DID")
+				}
+				return get(ctx, q, "/"+p.cfg.Prefix+"/entity/"+in.ID, nil)
+			}),
+		},
+		{
+			Name: "list_claims", Description: "List claims of the chain, a page at a time. pagination.next_key of the answer is the next page.",
+			Schema: json.RawMessage(`{"type":"object","properties":{"limit":{"type":"integer","minimum":1,"maximum":50},"page":{"type":"string","maxLength":512,"description":"next_key of the page before"}},"additionalProperties":false}`),
+			Safe:   true,
+			Run: run(func(ctx context.Context, q plugin.Query, in arguments) (json.RawMessage, error) {
+				values := url.Values{"pagination.limit": {strconv.Itoa(min(max(in.Limit, 1), 50))}}
+				if in.Limit == 0 {
+					values.Set("pagination.limit", "10")
+				}
+				if in.Page != "" {
+					values.Set("pagination.key", in.Page)
+				}
+				return get(ctx, q, "/"+p.cfg.Prefix+"/claims/claims", values)
+			}),
+		},
+		{
+			Name: "get_token_params", Description: "Read the parameters of the chain's token module.",
+			Schema: json.RawMessage(`{"type":"object","additionalProperties":false}`),
+			Safe:   true,
+			Run: run(func(ctx context.Context, q plugin.Query, _ arguments) (json.RawMessage, error) {
+				return get(ctx, q, "/"+p.cfg.Prefix+"/token/params", nil)
+			}),
+		},
+		{
+			Name: "list_queries", Description: "List the paths that the query gateway serves, with their parameters. Use it before query_chain.",
+			Schema: json.RawMessage(`{"type":"object","properties":{"contains":{"type":"string","maxLength":100,"description":"only paths and summaries with this text, such as claims"}},"additionalProperties":false}`),
+			Safe:   true,
+			Run: run(func(ctx context.Context, q plugin.Query, in arguments) (json.RawMessage, error) {
+				return routes(ctx, q, in.Contains)
+			}),
+		},
+		{
+			Name: "query_chain", Description: "Ask the query gateway for a path that list_queries shows, with its variables filled in.",
+			Schema: json.RawMessage(`{"type":"object","properties":{"path":{"type":"string","maxLength":1024,"description":"such as /ixo/token/params, without a question mark"},
+				"params":{"type":"object","description":"query parameters","additionalProperties":{"type":["string","number","boolean"]},"maxProperties":20}},"required":["path"],"additionalProperties":false}`),
+			Safe: true,
+			Run: run(func(ctx context.Context, q plugin.Query, in arguments) (json.RawMessage, error) {
+				values := url.Values{}
+				for name, value := range in.Params {
+					values.Set(name, text(value))
+				}
+				return get(ctx, q, in.Path, values)
+			}),
+		},
+	}
+}
+
+// text writes a parameter as a URL has it: large numbers not as 1e+06.
+func text(value any) string {
+	if n, ok := value.(float64); ok {
+		return strconv.FormatFloat(n, 'f', -1, 64)
+	}
+	return fmt.Sprint(value)
+}
+
+// run makes a tool of a look-up.
+func run(ask func(context.Context, plugin.Query, arguments) (json.RawMessage, error)) func(context.Context, *plugin.Runtime, json.RawMessage) (plugin.Result, error) {
+	return func(ctx context.Context, rt *plugin.Runtime, args json.RawMessage) (plugin.Result, error) {
+		var in arguments
+		if err := json.Unmarshal(args, &in); err != nil {
+			return plugin.Result{}, plugin.Errorf(http.StatusBadRequest, "the arguments do not fit the schema")
+		}
+		body, err := ask(ctx, rt.Query, in)
+		if err != nil {
+			return plugin.Result{}, err
+		}
+		return plugin.Text(string(body)), nil
+	}
+}
+
+// get asks for a plain path.
+func get(ctx context.Context, q plugin.Query, path string, values url.Values) (json.RawMessage, error) {
+	parts := strings.Split(strings.TrimPrefix(path, "/"), "/")
+	if slices.ContainsFunc(parts, func(s string) bool { return !segment.MatchString(s) || s == "." || s == ".." }) {
+		return nil, plugin.Errorf(http.StatusBadRequest, "that is not a path of the gateway; list_queries shows them")
+	}
+	return q.Get(ctx, "/"+strings.Join(parts, "/"), values)
+}
+
+// route is a query as the model sees it.
+type route struct {
+	Path    string   `json:"path"`
+	Summary string   `json:"summary,omitempty"`
+	Params  []string `json:"params,omitempty"`
+}
+
+// maxRoutes bounds a list of routes.
+const maxRoutes = 100
+
+// routes lists what the gateway's document describes.
+func routes(ctx context.Context, q plugin.Query, contains string) (json.RawMessage, error) {
+	raw, err := q.OpenAPI(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var doc struct {
+		Paths map[string]map[string]json.RawMessage
+	}
+	if err := json.Unmarshal(raw, &doc); err != nil {
+		return nil, fmt.Errorf("decode OpenAPI document: %w", err)
+	}
+	list := []route{}
+	for path, methods := range doc.Paths {
+		var op struct {
+			Summary    string
+			Parameters []struct{ Name, In string }
+		}
+		if methods["get"] == nil || json.Unmarshal(methods["get"], &op) != nil {
+			continue
+		}
+		if !strings.Contains(strings.ToLower(path+" "+op.Summary), strings.ToLower(contains)) {
+			continue
+		}
+		r := route{Path: path, Summary: op.Summary}
+		for _, p := range op.Parameters {
+			if p.In == "query" {
+				r.Params = append(r.Params, p.Name)
+			}
+		}
+		list = append(list, r)
+	}
+	slices.SortFunc(list, func(a, b route) int { return strings.Compare(a.Path, b.Path) })
+	return json.Marshal(map[string]any{"total": len(list), "routes": list[:min(len(list), maxRoutes)]})
+}
