@@ -3,6 +3,7 @@ package app
 import (
 	"github.com/castalia-org/castalia/internal/platform/config"
 	"github.com/castalia-org/castalia/internal/plugins/credits"
+	"github.com/castalia-org/castalia/internal/plugins/files"
 	"github.com/castalia-org/castalia/internal/plugins/memory"
 	"github.com/castalia-org/castalia/internal/plugins/preferences"
 	"github.com/castalia-org/castalia/internal/plugins/query"
@@ -19,6 +20,7 @@ func ShippedPlugins() []plugin.Plugin {
 		memory.New(memory.Config{}),
 		credits.New(credits.Config{}),
 		query.New(query.Config{}),
+		files.New(),
 	}
 }
 
