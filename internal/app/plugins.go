@@ -4,6 +4,7 @@ import (
 	"github.com/castalia-org/castalia/internal/platform/config"
 	"github.com/castalia-org/castalia/internal/plugins/credits"
 	"github.com/castalia-org/castalia/internal/plugins/files"
+	"github.com/castalia-org/castalia/internal/plugins/mcp"
 	"github.com/castalia-org/castalia/internal/plugins/memory"
 	"github.com/castalia-org/castalia/internal/plugins/preferences"
 	"github.com/castalia-org/castalia/internal/plugins/query"
@@ -21,6 +22,7 @@ func ShippedPlugins() []plugin.Plugin {
 		credits.New(credits.Config{}),
 		query.New(query.Config{}),
 		files.New(),
+		mcp.New(mcp.Config{}),
 	}
 }
 

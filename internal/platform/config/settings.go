@@ -104,7 +104,6 @@ type Plugins struct {
 	SlackToken    Secret   `env:"SLACK_BOT_TOKEN" doc:"Bot token with which answers are posted."`
 	CronSecret    Secret   `env:"CRON_SECRET" doc:"Bearer of the cron endpoints."`
 	Subscriptions URL      `env:"SUBSCRIPTION_URL" doc:"Subscription service of the credits plugin; empty means the local ledger."`
-	MCPServers    string   `env:"MCP_SERVERS" doc:"MCP servers whose tools the oracle offers, as name=URL pairs, or a file."`
 }
 
 // Calls is the live agent.

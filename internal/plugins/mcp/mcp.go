@@ -1,0 +1,132 @@
+// Package mcp connects the agent to MCP servers that the operator names.
+//
+// It promises that a server sees the operator's credential, if one is
+// configured, and never anything of the user: no token, no delegation. Servers
+// that the operator protects take a call only with the user's own single-use
+// invocation. A bad list stops the start with a line that says what is wrong.
+package mcp
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/castalia-org/castalia/plugin"
+)
+
+// Config is filled from the environment.
+type Config struct {
+	Servers   []string      `env:"MCP_SERVERS" doc:"MCP servers whose tools the agent may load, as name=URL."`
+	Bearers   string        `env:"MCP_BEARERS" secret:"true" doc:"The operator's credentials at these servers, as name=token separated by commas."`
+	Protected []string      `env:"UCAN_PROTECTED_MCP_SERVERS" doc:"Names of the servers that need the user's own invocation for each call (mcpInvocations)."`
+	Private   bool          `env:"MCP_PRIVATE" default:"false" doc:"Whether servers on loopback and private addresses are allowed."`
+	Timeout   time.Duration `env:"MCP_TIMEOUT" default:"30s" doc:"How long one call may take."`
+}
+
+// Plugin is the mcp plugin.
+type Plugin struct {
+	cfg     Config
+	servers []plugin.MCPServer // set by Start and never changed
+}
+
+// New makes the plugin. Its settings are those of cfg until they are filled.
+func New(cfg Config) *Plugin { return &Plugin{cfg: cfg} }
+
+var (
+	_ plugin.Configurer   = (*Plugin)(nil)
+	_ plugin.AutoDetector = (*Plugin)(nil)
+	_ plugin.Starter      = (*Plugin)(nil)
+	_ plugin.MCPProvider  = (*Plugin)(nil)
+)
+
+// Describe names the plugin. Its servers advertise themselves.
+func (*Plugin) Describe() plugin.Description {
+	return plugin.Description{
+		Name: "mcp", Version: "1.0.0",
+		Manifest: plugin.Manifest{Title: "MCP servers", Summary: "Tools of MCP servers that the operator chose.", Visibility: plugin.Silent},
+	}
+}
+
+// Config hands out the settings to fill.
+func (p *Plugin) Config() any { return &p.cfg }
+
+// AutoDetect is on when there is a server.
+func (p *Plugin) AutoDetect() (on bool, hint string) {
+	if len(p.cfg.Servers) == 0 {
+		return false, "MCP_SERVERS names no server"
+	}
+	return true, "MCP_SERVERS names a server"
+}
+
+// Start reads the list of servers.
+func (p *Plugin) Start(context.Context, plugin.Host) error {
+	var err error
+	p.servers, err = parse(p.cfg)
+	return err
+}
+
+// MCPServers are the same for everybody. The list is copied because callers
+// may keep it.
+func (p *Plugin) MCPServers(context.Context, *plugin.Runtime) ([]plugin.MCPServer, error) {
+	return slices.Clone(p.servers), nil
+}
+
+// maxServers bounds what every turn has to connect to.
+const maxServers = 20
+
+var nameForm = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,30}$`)
+
+// parse reads the settings. Its errors name settings and servers, never
+// credentials.
+func parse(cfg Config) ([]plugin.MCPServer, error) {
+	var out []plugin.MCPServer
+	at := func(name string) int {
+		return slices.IndexFunc(out, func(s plugin.MCPServer) bool { return s.Name == name })
+	}
+	for _, entry := range cfg.Servers {
+		name, address, ok := strings.Cut(strings.TrimSpace(entry), "=")
+		if !ok || !nameForm.MatchString(name) {
+			return nil, fmt.Errorf("MCP_SERVERS: an entry is not name=URL with a name of a-z, 0-9 and -")
+		}
+		u, err := url.Parse(address)
+		if err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" || u.User != nil {
+			return nil, fmt.Errorf("MCP_SERVERS: %s needs an http or https URL without a password", name)
+		}
+		if u.Scheme == "http" && !cfg.Private {
+			return nil, fmt.Errorf("MCP_SERVERS: %s is not https, which is allowed only with MCP_PRIVATE=true", name)
+		}
+		if at(name) >= 0 {
+			return nil, fmt.Errorf("MCP_SERVERS: two servers are called %s", name)
+		}
+		out = append(out, plugin.MCPServer{
+			Name: name, URL: address, Visibility: plugin.OnDemand, Summary: "Tools of the MCP server " + name + " at " + u.Hostname() + ".",
+			Timeout: cfg.Timeout, AllowPrivate: cfg.Private,
+		})
+	}
+	if len(out) > maxServers {
+		return nil, fmt.Errorf("MCP_SERVERS: %d servers, at most %d", len(out), maxServers)
+	}
+	for _, name := range cfg.Protected {
+		i := at(strings.TrimSpace(name))
+		if i < 0 {
+			return nil, fmt.Errorf("UCAN_PROTECTED_MCP_SERVERS: %q is not in MCP_SERVERS", name)
+		}
+		out[i].Protected = true
+	}
+	for entry := range strings.SplitSeq(cfg.Bearers, ",") {
+		if entry = strings.TrimSpace(entry); entry == "" {
+			continue
+		}
+		name, token, ok := strings.Cut(entry, "=")
+		i := at(name)
+		if !ok || i < 0 || token == "" || strings.ContainsAny(token, " \r\n\t") {
+			return nil, fmt.Errorf("MCP_BEARERS: an entry is not name=token with a name of MCP_SERVERS")
+		}
+		out[i].Headers = map[string]string{"Authorization": "Bearer " + token}
+	}
+	return out, nil
+}
