@@ -4,9 +4,17 @@ import { resolveOracle, type OracleConfig } from "./config";
 import { CredentialKeeper, type Mint } from "./credentials";
 import { asError } from "./errors";
 import type { OracleEvent } from "./events";
+import type { StreamingMode } from "./flush";
 import { Cell } from "./observable";
 import { OracleSocket } from "./socket";
-import { runAction, runTool, type AgAction, type BrowserTools } from "./tools";
+import {
+  declareActions,
+  declareTools,
+  runAction,
+  runTool,
+  type AgAction,
+  type BrowserTools,
+} from "./tools";
 import type { IWallet } from "./types";
 
 export interface ClientOptions {
@@ -30,14 +38,17 @@ export interface OpenChat {
 }
 
 /** What a page offers to a conversation, read anew whenever it is needed. */
-export interface ChatPage extends ChatHost {
+export interface ChatPage {
+  streamingMode(): StreamingMode | undefined;
+  model(): string | undefined;
+  paymentRequired(claimIds: string[]): void;
   browserTools(): BrowserTools | undefined;
   event(event: OracleEvent): void;
 }
 
 interface Shared extends OpenChat {
-  users: number;
-  page: ChatPage;
+  /** The components that show it; of what only one may decide, the last does. */
+  pages: ChatPage[];
   socket: OracleSocket | undefined;
   closing: ReturnType<typeof setTimeout> | undefined;
 }
@@ -50,6 +61,9 @@ const unresolved: ConfigState = {
 
 /** How long a configuration is believed. */
 const configAge = 5 * 60_000;
+
+/** How long a failure to resolve one is. */
+const failureAge = 10_000;
 
 /** How long a conversation survives without a page: StrictMode and route changes. */
 const linger = 1000;
@@ -66,6 +80,7 @@ export class OraclesClient {
   readonly #gateway: string | undefined;
   readonly #configs = new Map<string, { cell: Cell<ConfigState>; at: number }>();
   readonly #chats = new Map<string, Shared>();
+  readonly #apis = new Map<string, OracleApi>();
 
   constructor(options: ClientOptions) {
     this.wallet = options.wallet;
@@ -76,8 +91,12 @@ export class OraclesClient {
     });
   }
 
+  /** The one way to an oracle, so that all who use it share what it remembers. */
   api(baseUrl: string, oracleDid: string): OracleApi {
-    return new OracleApi(baseUrl, oracleDid, this.credentials);
+    const key = `${baseUrl} ${oracleDid}`;
+    const api = this.#apis.get(key) ?? new OracleApi(baseUrl, oracleDid, this.credentials);
+    this.#apis.set(key, api);
+    return api;
   }
 
   /** The oracle's configuration, looked up once for all who ask. */
@@ -89,15 +108,18 @@ export class OraclesClient {
     const cell =
       known?.cell ??
       new Cell<ConfigState>({ config: undefined, isLoading: true, error: undefined });
-    this.#configs.set(key, { cell, at: Date.now() });
+    const entry = { cell, at: Date.now() };
+    this.#configs.set(key, entry);
     if (!gateway) {
       if (cell.get().isLoading) cell.set(unresolved);
       return cell;
     }
     resolveOracle(gateway, oracleDid).then(
       (config) => cell.set({ config, isLoading: false, error: undefined }),
-      (cause: unknown) =>
-        cell.set({ config: cell.get().config, isLoading: false, error: asError(cause) }),
+      (cause: unknown) => {
+        entry.at = Date.now() - configAge + failureAge;
+        cell.set({ config: cell.get().config, isLoading: false, error: asError(cause) });
+      },
     );
     return cell;
   }
@@ -122,12 +144,12 @@ export class OraclesClient {
     if (shared) {
       clearTimeout(shared.closing);
       shared.closing = undefined;
-      shared.page = page;
     } else {
-      shared = this.#make(at, page);
+      shared = this.#make(at);
       this.#chats.set(key, shared);
+      void shared.chat.open();
     }
-    shared.users++;
+    shared.pages = [...shared.pages, page];
     const mine = shared;
     let released = false;
     return {
@@ -135,7 +157,8 @@ export class OraclesClient {
       release: () => {
         if (released) return;
         released = true;
-        if (--mine.users > 0) return;
+        mine.pages = mine.pages.filter((p) => p !== page);
+        if (mine.pages.length > 0) return;
         mine.closing = setTimeout(() => {
           this.#chats.delete(key);
           mine.chat.close();
@@ -145,40 +168,45 @@ export class OraclesClient {
     };
   }
 
-  #make(
-    at: { oracleDid: string; sessionId: string; baseUrl: string; wsUrl: string; pageSize?: number },
-    page: ChatPage,
-  ): Shared {
+  #make(at: {
+    oracleDid: string;
+    sessionId: string;
+    baseUrl: string;
+    wsUrl: string;
+    pageSize?: number;
+  }): Shared {
     const api = this.api(at.baseUrl, at.oracleDid);
+    const last = <T>(read: (page: ChatPage) => T | undefined): T | undefined =>
+      shared.pages.map(read).findLast((value) => value !== undefined);
+    const tools = (): BrowserTools =>
+      Object.assign({}, ...shared.pages.map((page) => page.browserTools()));
     const host: ChatHost = {
-      streamingMode: () => shared.page.streamingMode(),
-      model: () => shared.page.model(),
-      tools: () => shared.page.tools(),
-      actions: () => shared.page.actions(),
-      paymentRequired: (claims) => shared.page.paymentRequired(claims),
+      streamingMode: () => last((page) => page.streamingMode()) ?? "batched",
+      model: () => last((page) => page.model()),
+      tools: () => declareTools(tools()),
+      actions: () => declareActions(this.actions.get().values()),
+      paymentRequired: (claims) => shared.pages.at(-1)?.paymentRequired(claims),
     };
     const chat = new Chat(api, at.sessionId, host, at.pageSize);
     const shared: Shared = {
       chat,
       connected: new Cell(false),
-      users: 0,
-      page,
+      pages: [],
       socket: undefined,
       closing: undefined,
     };
     shared.socket = new OracleSocket(at.wsUrl, at.oracleDid, at.sessionId, this.credentials, {
       call: (kind, name, args) =>
         kind === "tool"
-          ? runTool(shared.page.browserTools(), name, args)
+          ? runTool(tools(), name, args)
           : runAction(this.actions.get().get(name), name, args),
       event: (event) => {
         if (event.eventName === "message_cache_invalidation") void chat.refetch();
         chat.takeEvent(event);
-        shared.page.event(event);
+        for (const page of shared.pages) page.event(event);
       },
     });
     shared.connected = shared.socket.connected;
-    void chat.open();
     return shared;
   }
 }

@@ -34,7 +34,8 @@ export interface OraclesContextValue {
   client: OraclesClient;
 }
 
-const Context = createContext<OraclesContextValue | undefined>(undefined);
+/** @internal */
+export const Context = createContext<OraclesContextValue | undefined>(undefined);
 
 /** Gives the hooks below it the user's wallet and the means to sign. */
 export function OraclesProvider({

@@ -1,5 +1,6 @@
 import { useEffect, type ReactNode } from "react";
 import type { AgAction } from "../core/tools";
+import type { ToolCallStatus } from "../core/types";
 import { useOraclesContext } from "./context";
 import { useLatest } from "./latest";
 
@@ -8,8 +9,10 @@ export interface ZodLike<Args> {
   parse(value: unknown): Args;
 }
 
+/** What render is given. The status done means that the result is ready. */
 export interface AgActionRenderProps<Args> {
-  status: "isRunning" | "done" | "error";
+  status: ToolCallStatus;
+  /** As the oracle sent them: not parsed, and while it writes not complete. */
   args: Args;
   result?: unknown;
   error?: string;
@@ -20,28 +23,35 @@ export interface UseAgActionOptions<Args> {
   description: string;
   parameters: ZodLike<Args>;
   handler: (args: Args) => Promise<unknown>;
-  render?: (props: AgActionRenderProps<Args>) => ReactNode;
+  render?: ((props: AgActionRenderProps<Args>) => ReactNode) | undefined;
 }
 
-/** Offers an action to the oracle while the component is mounted. */
+/**
+ * Offers an action to the oracle while the component is mounted. What render
+ * returns is shown by renderMessageContent wherever the action was called.
+ */
 export function useAgAction<Args>(options: UseAgActionOptions<Args>): void {
   const { client } = useOraclesContext();
   const latest = useLatest(options);
-  const { name, description, parameters } = options;
+  const { name } = options;
   const hasRender = options.render !== undefined;
   useEffect(() => {
-    const action: AgAction & { render(props: AgActionRenderProps<unknown>): ReactNode } = {
+    // Everything but the name is read when it is needed, so nothing is stale and
+    // a schema that is made anew with every render registers nothing anew.
+    const action: AgAction = {
       name,
-      description,
-      parameters,
+      get description() {
+        return latest.current.description;
+      },
+      get parameters() {
+        return latest.current.parameters;
+      },
       hasRender,
       handler: (args) => latest.current.handler(args),
-      render: (props) => latest.current.render?.(props as AgActionRenderProps<Args>) ?? null,
+      ...(hasRender
+        ? { render: (props) => latest.current.render?.(props as AgActionRenderProps<Args>) }
+        : {}),
     };
     return client.registerAction(action);
-    // The schema's identity may change with every render; its text may not be
-    // compared, so a new one under the same name replaces the old on the next
-    // message.
-    // eslint-disable-next-line react-hooks/exhaustive-deps
-  }, [client, latest, name, description, hasRender]);
+  }, [client, latest, name, hasRender]);
 }

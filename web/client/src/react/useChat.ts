@@ -11,7 +11,7 @@ import type { OpenChat } from "../core/client";
 import type { OracleOverrides } from "../core/config";
 import type { OracleEvent } from "../core/events";
 import type { StreamingMode } from "../core/flush";
-import { declareActions, declareTools, type BrowserTools } from "../core/tools";
+import type { BrowserTools } from "../core/tools";
 import type { IAttachment, IMessage, IRun } from "../core/types";
 import { useOraclesContext } from "./context";
 import { useLatest } from "./latest";
@@ -79,20 +79,21 @@ export function useChat(options: IChatOptions): IChatResult {
   const { oracleDid, sessionId } = options;
   const config = useOraclesConfig(oracleDid, options.overrides);
   const latest = useLatest(options);
-  const [open, setOpen] = useState<OpenChat>();
   const baseUrl = config.isReady ? config.apiUrl : null;
   const wsUrl = config.isReady ? config.socketUrl : null;
+  const key = [oracleDid, sessionId, baseUrl, wsUrl].join(" ");
+  const [held, setHeld] = useState<{ key: string; client: unknown; open: OpenChat }>();
+  // What belongs to another session or user is never shown, not even once.
+  const open = held?.key === key && held.client === client ? held.open : undefined;
 
   useEffect(() => {
     if (!baseUrl || !wsUrl || !sessionId) return;
     const size = latest.current.historyPageSize;
-    const held = client.open(
+    const { open, release } = client.open(
       { oracleDid, sessionId, baseUrl, wsUrl, ...(size ? { pageSize: size } : {}) },
       {
-        streamingMode: () => latest.current.streamingMode ?? "batched",
+        streamingMode: () => latest.current.streamingMode,
         model: () => latest.current.model,
-        tools: () => declareTools(latest.current.browserTools),
-        actions: () => declareActions(client.actions.get().values()),
         browserTools: () => latest.current.browserTools,
         paymentRequired: (claims) => latest.current.onPaymentRequiredError(claims),
         event: (event) => latest.current.onEvent?.(event),
@@ -100,12 +101,9 @@ export function useChat(options: IChatOptions): IChatResult {
     );
     // The conversation is an outside thing that exists from here on.
     // eslint-disable-next-line react-hooks/set-state-in-effect
-    setOpen(held.open);
-    return () => {
-      setOpen(undefined);
-      held.release();
-    };
-  }, [client, latest, oracleDid, sessionId, baseUrl, wsUrl]);
+    setHeld({ key, client, open });
+    return release;
+  }, [client, latest, key, oracleDid, sessionId, baseUrl, wsUrl]);
 
   const cell = open?.chat.state;
   const state = useSyncExternalStore(cell?.subscribe ?? never, cell?.get ?? getClosed, getClosed);

@@ -17,11 +17,13 @@ export function useMemoryEngine(oracleDid: string, overrides?: OracleOverrides) 
   const config = useOraclesConfig(oracleDid, overrides);
   const apiUrl = config.isReady ? config.apiUrl : null;
   const api = client.api(apiUrl ?? "", oracleDid);
-  const list = useResource(apiUrl, () => api.json<{ memories: IMemory[] }>("/memory"));
+  const list = useResource(apiUrl ? [apiUrl, oracleDid, client.wallet.did].join(" ") : null, () =>
+    api.json<{ memories: IMemory[] }>("/memory"),
+  );
   return {
     memories: list.data?.memories ?? [],
-    isLoading: list.isLoading,
-    error: list.error,
+    isLoading: list.isLoading || config.isLoading,
+    error: list.error ?? config.error,
     refetch: list.reload,
     search: (query: string) =>
       api

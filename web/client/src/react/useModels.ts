@@ -27,5 +27,10 @@ export function useModels(oracleDid: string, options: { baseUrl?: string } = {})
       .api(apiUrl ?? "", oracleDid)
       .json<{ models: IModel[]; default: string }>("/models", { anonymous: true }),
   );
-  return { models: data?.models ?? [], defaultModel: data?.default, error, isLoading };
+  return {
+    models: data?.models ?? [],
+    defaultModel: data?.default,
+    error: error ?? config.error,
+    isLoading: isLoading || config.isLoading,
+  };
 }

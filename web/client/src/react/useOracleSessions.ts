@@ -34,7 +34,10 @@ export function useOracleSessions(oracleDid: string, options: UseOracleSessionsO
     api
       ? api.json<SessionPage>(`/sessions?limit=${limit}&offset=${offset}`)
       : Promise.reject(new Error("The oracle's configuration is not resolved yet"));
-  const list = useResource(apiUrl ? `${apiUrl} ${oracleDid} ${limit}` : null, () => page(0));
+  const list = useResource(
+    apiUrl ? `${apiUrl} ${oracleDid} ${client.wallet.did} ${limit}` : null,
+    () => page(0),
+  );
   const creating = useTask();
   const deleting = useTask();
   const more = useTask();
@@ -44,7 +47,7 @@ export function useOracleSessions(oracleDid: string, options: UseOracleSessionsO
   return {
     sessions,
     total,
-    isLoading: list.isLoading,
+    isLoading: list.isLoading || config.isLoading,
     error: list.error ?? config.error,
     refetch: list.reload,
     isConfigReady: config.isReady,

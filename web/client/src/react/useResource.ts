@@ -47,8 +47,15 @@ export function useResource<T>(key: string | null, load: () => Promise<T>): Reso
   const data = state.key === key ? state.data : undefined;
   const kept = useLatest(data);
   const update = useCallback<Resource<T>["update"]>(
-    (change) => set({ key, data: change(kept.current) }),
+    (change) => set({ key, data: change(kept.current), isLoading: false }),
     [key, kept],
   );
-  return { data, error: state.error, isLoading: state.isLoading, reload, update };
+  const current = state.key === key;
+  return {
+    data,
+    error: current ? state.error : undefined,
+    isLoading: key !== null && (!current || state.isLoading),
+    reload,
+    update,
+  };
 }

@@ -1,0 +1,299 @@
+// @vitest-environment jsdom
+import { act, cleanup, render, renderHook, screen, waitFor } from "@testing-library/react";
+import { StrictMode, useState } from "react";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { z } from "zod";
+import { json, Stream } from "../testkit/oracle";
+import { FakeSocket } from "../testkit/socket";
+import { useOraclesContext } from "./context";
+import { chatOptions, overrides, page } from "./kit";
+import { useAgAction } from "./useAgAction";
+import { useChat } from "./useChat";
+import { useContractOracle } from "./useContractOracle";
+import { useGetOpenIdToken } from "./useGetOpenIdToken";
+import { useMemoryEngine } from "./useMemoryEngine";
+import { useModels } from "./useModels";
+import { useOracleSessions } from "./useOracleSessions";
+import { useOraclesConfig } from "./useOraclesConfig";
+
+vi.mock("socket.io-client", () => import("../testkit/socket"));
+beforeEach(() => {
+  FakeSocket.all = [];
+  localStorage.clear();
+});
+afterEach(() => {
+  cleanup();
+  vi.unstubAllGlobals();
+  vi.restoreAllMocks();
+});
+
+const action = {
+  name: "a",
+  description: "",
+  parameters: z.object({}),
+  handler: async () => undefined,
+};
+
+test.each<[string, () => unknown]>([
+  ["useOraclesContext", () => useOraclesContext()],
+  ["useChat", () => useChat(chatOptions())],
+  ["useAgAction", () => useAgAction(action)],
+  ["useOracleSessions", () => useOracleSessions("did:o")],
+  ["useOraclesConfig", () => useOraclesConfig("did:o")],
+  ["useContractOracle", () => useContractOracle()],
+  ["useMemoryEngine", () => useMemoryEngine("did:o")],
+  ["useGetOpenIdToken", () => useGetOpenIdToken()],
+  ["useModels", () => useModels("did:o")],
+])("%s outside the provider says so", (_, hook) => {
+  vi.spyOn(console, "error").mockImplementation(() => undefined);
+  expect(() => renderHook(hook)).toThrow(
+    new Error("useOraclesContext must be used within a OraclesProvider"),
+  );
+});
+
+test("the provider names what it needs", () => {
+  const { Page } = page();
+  vi.spyOn(console, "error").mockImplementation(() => undefined);
+  expect(() => render(<Page createDelegation={undefined as never} />)).toThrow("createDelegation");
+});
+
+describe("useChat", () => {
+  function Consumer({ name }: { name: string }) {
+    const chat = useChat(chatOptions());
+    return <p>{`${name} ${chat.messages.length} ${chat.isRealTimeConnected}`}</p>;
+  }
+
+  test("three consumers in StrictMode: one socket, one history, one resume", async () => {
+    const { Page, oracle, mint } = page();
+    oracle.history = [{ id: "1", type: "human", content: "hi" }];
+    oracle.run = { runId: "run-1", status: "running" };
+    oracle.on("GET", /^\/runs\//, (_, signal) => new Stream(signal).response());
+    const view = render(
+      <StrictMode>
+        <Page>
+          <Consumer name="a" />
+          <Consumer name="b" />
+          <Consumer name="c" />
+        </Page>
+      </StrictMode>,
+    );
+    await waitFor(() => expect(oracle.requests("GET", /^\/runs\//)).toHaveLength(1));
+    act(() => FakeSocket.all[0]?.line("connect"));
+    await screen.findByText("c 2 true");
+    expect(screen.getByText("a 2 true")).toBeTruthy();
+    expect(FakeSocket.all).toHaveLength(1);
+    expect(oracle.requests("GET", /messages/)).toHaveLength(1);
+    expect(oracle.requests("GET", /run$/)).toHaveLength(1);
+    expect(mint).toHaveBeenCalledTimes(1);
+    view.unmount();
+    await waitFor(() => expect(FakeSocket.all[0]?.closed).toBe(true));
+    expect(FakeSocket.all).toHaveLength(1);
+  });
+
+  test("options that are new with every render cause no loop and are never stale", async () => {
+    const { Page, oracle } = page();
+    oracle.on("POST", /messages/, () => json({ claims: ["c"] }, 402));
+    let renders = 0;
+    const paid: string[] = [];
+    const ran: string[] = [];
+    function Unstable() {
+      const [label, setLabel] = useState("old");
+      renders++;
+      const chat = useChat(
+        chatOptions({
+          uiComponents: { ToolCall: () => null },
+          browserTools: {
+            t: {
+              toolName: "t",
+              description: label,
+              schema: z.object({}),
+              fn: () => void ran.push(label),
+            },
+          },
+          onPaymentRequiredError: () => void paid.push(label),
+        }),
+      );
+      return (
+        <>
+          <button onClick={() => setLabel("new")}>{label}</button>
+          <button onClick={() => void chat.sendMessage("hi")}>send</button>
+        </>
+      );
+    }
+    render(<Page><Unstable /></Page>); // prettier-ignore
+    await waitFor(() => expect(oracle.requests("GET", /run$/)).toHaveLength(1));
+    await act(async () => undefined);
+    const settled = renders;
+    expect(settled).toBeLessThan(8);
+    act(() => screen.getByText("old").click());
+    expect(renders).toBe(settled + 1);
+    const payload = { sessionId: "$s", requestId: "r", toolCallId: "1", toolName: "t", args: {} };
+    FakeSocket.all[0]?.say("browser_tool_call", payload);
+    await act(async () => screen.getByText("send").click());
+    await waitFor(() => expect(paid).toEqual(["new"]));
+    expect(ran).toEqual(["new"]);
+    expect(oracle.requests("POST", /messages/)[0]?.body).toMatchObject({
+      tools: [{ name: "t", description: "new" }],
+    });
+    expect(FakeSocket.all).toHaveLength(1);
+  });
+
+  test("a component that leaves takes its tools and callbacks along, others keep theirs", async () => {
+    const { Page, oracle } = page();
+    oracle.on("POST", /messages/, () => json({ claims: [] }, 402));
+    const paid: string[] = [];
+    const tool = (name: string) => ({
+      [name]: { toolName: name, description: "d", schema: z.object({}), fn: () => name },
+    });
+    function One({ name }: { name: string }) {
+      const chat = useChat(
+        chatOptions({
+          browserTools: tool(name),
+          onPaymentRequiredError: () => void paid.push(name),
+        }),
+      );
+      return <button onClick={() => void chat.sendMessage("hi")}>{name}</button>;
+    }
+    const view = render(<Page><One name="a" /><One name="b" /></Page>); // prettier-ignore
+    await waitFor(() => expect(oracle.requests("GET", /run$/)).toHaveLength(1));
+    await act(async () => screen.getByText("a").click());
+    view.rerender(<Page><One name="a" /></Page>); // prettier-ignore
+    await act(async () => screen.getByText("a").click());
+    await waitFor(() => expect(paid).toEqual(["b", "a"]));
+    const names = oracle
+      .requests("POST", /messages/)
+      .map((r) => (r.body as { tools: { name: string }[] }).tools.map((t) => t.name));
+    expect(names).toEqual([["a", "b"], ["a"]]);
+  });
+
+  test("another session or user is never shown the old messages", async () => {
+    const { Page, oracle } = page();
+    oracle.history = [{ id: "1", type: "human", content: "secret" }];
+    const shown: string[] = [];
+    function Room({ sessionId }: { sessionId: string }) {
+      const { messages } = useChat(chatOptions({ sessionId }));
+      shown.push(`${sessionId} ${messages.map((m) => m.content as string).join()}`);
+      return null;
+    }
+    const view = render(<Page><Room sessionId="$1" /></Page>); // prettier-ignore
+    await waitFor(() => expect(shown.at(-1)).toBe("$1 secret"));
+    oracle.history = [];
+    view.rerender(<Page><Room sessionId="$2" /></Page>); // prettier-ignore
+    await waitFor(() => expect(oracle.requests("GET", /%242\/run$/)).toHaveLength(1));
+    expect(shown.filter((s) => s.startsWith("$2") && s.includes("secret"))).toEqual([]);
+  });
+
+  test("there are the fields of the contract and none that do not exist", () => {
+    const { Page } = page();
+    const { result } = renderHook(() => useChat(chatOptions()), { wrapper: Page });
+    expect(Object.keys(result.current).sort()).toEqual([
+      "abortStream",
+      "error",
+      "hasEarlier",
+      "isConfigReady",
+      "isLoading",
+      "isLoadingEarlier",
+      "isRealTimeConnected",
+      "isSending",
+      "loadEarlier",
+      "messages",
+      "refetchMessages",
+      "run",
+      "sendMessage",
+      "sendMessageError",
+      "status",
+    ]);
+  });
+});
+
+describe("the other hooks", () => {
+  test("useOraclesConfig asks the gateway once for all who ask", async () => {
+    const { Page, oracle } = page();
+    const service = [{ type: "oracleService", serviceEndpoint: "https://o.example/x" }];
+    oracle.on("GET", /^\/ixo\/entity\//, () => json({ entity: { service } }));
+    const wrapper = ({ children }: { children: React.ReactNode }) => (
+      <Page queryGateway="http://gate.test/ixo">{children}</Page>
+    );
+    const { result } = renderHook(() => [useOraclesConfig("did:o"), useOraclesConfig("did:o")], {
+      wrapper,
+    });
+    await waitFor(() => expect(result.current[1]?.apiUrl).toBe("https://o.example"));
+    expect(result.current[0]).toMatchObject({ isReady: true, model: null, price: null });
+    expect(oracle.requests("GET", /entity/)).toHaveLength(1);
+  });
+
+  test("useOracleSessions lists, pages, creates and deletes", async () => {
+    const { Page, oracle } = page();
+    const session = (sessionId: string) => ({ sessionId, title: sessionId });
+    oracle
+      .on("GET", /offset=0$/, () => json({ sessions: [session("1")], total: 2 }))
+      .on("GET", /offset=1$/, () => json({ sessions: [session("1"), session("2")], total: 2 }))
+      .on("POST", /^\/sessions$/, () => json(session("3"), 201))
+      .on("DELETE", /^\/sessions\/1$/, () => json({ message: "gone" }));
+    const { result } = renderHook(
+      () => useOracleSessions("did:o", { baseUrl: overrides.baseUrl, limit: 1 }),
+      { wrapper: Page },
+    );
+    const ids = () => result.current.sessions.map((s) => s.sessionId);
+    await waitFor(() => expect(ids()).toEqual(["1"]));
+    await act(() => result.current.fetchNextPage());
+    expect(ids()).toEqual(["1", "2"]);
+    await act(() => result.current.createSession());
+    await act(() => result.current.deleteSession("1"));
+    expect(ids()).toEqual(["3", "2"]);
+    expect(result.current).toMatchObject({ total: 2, isLoading: false, hasNextPage: false });
+    await act(() => expect(result.current.deleteSession("nope")).rejects.toThrow("Cannot DELETE"));
+    expect(result.current.isDeleteSessionError).toBe(true);
+  });
+
+  test("useContractOracle hands the protocol's messages to the wallet", async () => {
+    const { Page, transactSignX } = page();
+    const params = { oracleDid: "did:o", userClaimCollectionId: "7", adminAddress: "adm" };
+    const { result } = renderHook(() => useContractOracle({ params }), { wrapper: Page });
+    await act(() => result.current.contractOracle());
+    await act(() => result.current.payClaim({ ...params, claimId: "c-1" }));
+    const types = transactSignX.mock.calls.map(([messages]) => {
+      const [exec] = messages as { typeUrl: string; value: { msgs: { typeUrl: string }[] } }[];
+      return [exec?.typeUrl, exec?.value.msgs[0]?.typeUrl];
+    });
+    expect(types).toEqual([
+      ["/cosmos.authz.v1beta1.MsgExec", "/ixo.claims.v1beta1.MsgCreateClaimAuthorization"],
+      ["/cosmos.authz.v1beta1.MsgExec", "/ixo.claims.v1beta1.MsgEvaluateClaim"],
+    ]);
+  });
+
+  test("useMemoryEngine reads, writes and forgets", async () => {
+    const { Page, oracle } = page();
+    let memories = [{ id: "m 1", text: "likes tea" }];
+    oracle
+      .on("GET", /^\/memory/, () => json({ memories }))
+      .on("POST", /^\/memory$/, ({ body }) => {
+        memories = [...memories, { id: "2", text: (body as { text: string }).text }];
+        return json(memories.at(-1), 201);
+      })
+      .on("DELETE", /^\/memory\/m%201$/, () => json({ ok: true }));
+    const { result } = renderHook(() => useMemoryEngine("did:o", overrides), { wrapper: Page });
+    await waitFor(() => expect(result.current.memories).toHaveLength(1));
+    await act(() => result.current.remember("likes cake"));
+    expect(result.current.memories).toHaveLength(2);
+    memories = memories.slice(1);
+    await act(() => result.current.forget("m 1"));
+    expect(result.current.memories.map((m) => m.text)).toEqual(["likes cake"]);
+  });
+
+  test("useGetOpenIdToken asks the user's own server; without one it asks nobody", async () => {
+    const { Page, oracle } = page();
+    oracle.on("POST", /openid\/request_token$/, () => json({ access_token: "tok" }));
+    const { result } = renderHook(() => useGetOpenIdToken(), { wrapper: Page });
+    await waitFor(() => expect(result.current.openIdToken?.access_token).toBe("tok"));
+    expect(oracle.seen[0]?.path).toBe(
+      "/_matrix/client/v3/user/%40did-ixo-ixo1a%3Ahs.test/openid/request_token",
+    );
+    const matrix = { accessToken: "", homeServer: "" };
+    const wrapper = ({ children }: { children: React.ReactNode }) => (
+      <Page initialWallet={{ address: "a", did: "d", matrix }}>{children}</Page>
+    );
+    const none = renderHook(() => useGetOpenIdToken(), { wrapper });
+    expect(none.result.current).toMatchObject({ openIdToken: undefined, isLoading: false });
+  });
+});
