@@ -2,10 +2,12 @@ package app
 
 import (
 	"github.com/castalia-org/castalia/internal/platform/config"
+	"github.com/castalia-org/castalia/internal/plugins/agui"
 	"github.com/castalia-org/castalia/internal/plugins/credits"
 	"github.com/castalia-org/castalia/internal/plugins/files"
 	"github.com/castalia-org/castalia/internal/plugins/mcp"
 	"github.com/castalia-org/castalia/internal/plugins/memory"
+	"github.com/castalia-org/castalia/internal/plugins/portal"
 	"github.com/castalia-org/castalia/internal/plugins/preferences"
 	"github.com/castalia-org/castalia/internal/plugins/query"
 	"github.com/castalia-org/castalia/internal/service/oracle/registry"
@@ -22,6 +24,8 @@ func ShippedPlugins() []plugin.Plugin {
 		credits.New(credits.Config{}),
 		query.New(query.Config{}),
 		files.New(),
+		agui.New(),
+		portal.New(),
 		mcp.New(mcp.Config{}),
 	}
 }

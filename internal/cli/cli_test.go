@@ -2,6 +2,7 @@ package cli_test
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 	"testing"
 
@@ -53,6 +54,27 @@ func TestConfigShowsWhereValuesComeFromAndHidesSecrets(t *testing.T) {
 		if !found {
 			t.Errorf("no line %v in\n%s", want, out)
 		}
+	}
+}
+
+func TestConfigSaysWhichPluginsAreOnAndWhy(t *testing.T) {
+	t.Parallel()
+	out, _, code := run(t, []string{"FEATURES=memory=false", "MCP_SERVERS=maps=https://maps.example", "MCP_BEARERS=maps=hush"}, "config")
+	if code != 0 || strings.Contains(out, "hush") {
+		t.Fatalf("exit %d:\n%s", code, out)
+	}
+	for _, want := range []string{
+		"preferences on on by default", "memory off switched off", "credits off off unless FEATURES=credits=true", "mcp on MCP_SERVERS names a server",
+	} {
+		if !slices.ContainsFunc(strings.Split(out, "\n"), func(line string) bool { return strings.Join(strings.Fields(line), " ") == want }) {
+			t.Errorf("no line %q in\n%s", want, out)
+		}
+	}
+	if _, _, code := run(t, []string{"FEATURES=mcp=true"}, "config"); code == 0 {
+		t.Error("a plugin that can not work was switched on")
+	}
+	if _, _, code := run(t, []string{"FEATURES=momory=true"}, "config"); code == 0 {
+		t.Error("a switch of no plugin was accepted")
 	}
 }
 
