@@ -28,6 +28,10 @@ run: build ## Build the program (and the console, if Node is there) and start it
 
 .PHONY: build
 build: web-if-node ## Build bin/castalia
+	$(GO) build -o bin/castalia ./cmd/castalia
+
+.PHONY: release
+release: web ## Build bin/castalia as it is shipped: static, small, the same bytes everywhere
 	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o bin/castalia ./cmd/castalia
 
 .PHONY: test
