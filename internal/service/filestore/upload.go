@@ -157,6 +157,10 @@ func (s *Service) WriteUpload(ctx context.Context, a Access, id, holder string, 
 	if u.Length >= 0 {
 		limit = u.Length
 	}
+	// What was received is kept even when the client has left, which ends ctx: the
+	// end of the body ends the writing, and keepTime what hangs.
+	ctx, cancel := outlive(ctx, keepTime)
+	defer cancel()
 	src := &partial{r: &limited{r: body, left: limit - u.Offset, err: s.tooLarge()}}
 	e, err := s.putExtent(ctx, &b, Extent{Seq: u.Extents, Object: objectKey(b.ID, u.Extents)}, key, src, state)
 	if err != nil {
@@ -168,7 +172,7 @@ func (s *Service) WriteUpload(ctx context.Context, a Access, id, holder string, 
 		err = bodyError(src.err)
 	}
 	if err != nil || e.Size == 0 {
-		_ = s.blobs.Delete(context.WithoutCancel(ctx), e.Object) // what is left is swept with the upload
+		_ = s.blobs.Delete(ctx, e.Object) // what is left is swept with the upload
 		if err == nil {
 			err = src.err
 		}
@@ -180,13 +184,26 @@ func (s *Service) WriteUpload(ctx context.Context, a Access, id, holder string, 
 	if u.State, err = state.MarshalBinary(); err != nil {
 		return 0, err
 	}
-	// What was received is kept even when the client has left.
-	save, cancel := context.WithTimeout(context.WithoutCancel(ctx), 30*time.Second)
-	defer cancel()
-	if err := s.store.AdvanceUpload(save, u, holder, offset, e); err != nil {
+	if err := s.store.AdvanceUpload(ctx, u, holder, offset, e); err != nil {
 		return 0, err
 	}
 	return e.Size, src.err
+}
+
+// keepTime is how long keeping a part may take after its client has left.
+const keepTime = 30 * time.Second
+
+// outlive returns a context that ends some time after ctx does.
+func outlive(ctx context.Context, by time.Duration) (context.Context, context.CancelFunc) {
+	late, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	stop := context.AfterFunc(ctx, func() {
+		defer cancel()
+		select {
+		case <-time.After(by):
+		case <-late.Done():
+		}
+	})
+	return late, func() { stop(); cancel() }
 }
 
 // partial turns the failure of a body into its end, and remembers it.
