@@ -62,6 +62,22 @@ func Status(kind fault.Kind) int {
 	return http.StatusInternalServerError
 }
 
+// KindOf is the kind whose status it is, or the nearest one.
+func KindOf(status int) fault.Kind {
+	for _, kind := range fault.Kinds() {
+		if Status(kind) == status {
+			return kind
+		}
+	}
+	switch {
+	case status == http.StatusBadGateway:
+		return fault.Unavailable
+	case status >= http.StatusBadRequest && status < http.StatusInternalServerError:
+		return fault.Invalid
+	}
+	return fault.Internal
+}
+
 // NestErrors is the table of the oracle's routes: statusCode, message and, for
 // the kinds that carry one there, error. A validation failure sets the field
 // "message" to a list of texts.

@@ -42,14 +42,6 @@ func (a Auth) String() string {
 // writes the body of that error.
 type Handler func(w http.ResponseWriter, r *http.Request) error
 
-// FromHTTP is the Handler of an http.Handler, which writes its own errors.
-func FromHTTP(h http.Handler) Handler {
-	return func(w http.ResponseWriter, r *http.Request) error {
-		h.ServeHTTP(w, r)
-		return nil
-	}
-}
-
 // Param describes one parameter outside the body.
 type Param struct {
 	Name     string

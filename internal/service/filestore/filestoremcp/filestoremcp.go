@@ -78,7 +78,7 @@ type Metadata struct {
 type handler struct {
 	svc  *filestore.Service
 	deps Deps
-	mcp  http.Handler
+	mcp  httpserver.Handler
 	// servers has one server for each set of abilities; cids is for tokens that
 	// reach CIDs alone.
 	servers map[filestore.Ability]*mcp.Server
@@ -96,13 +96,13 @@ func newHandler(s *filestore.Service, d Deps) *handler {
 		DisableLocalhostProtection: d.BehindProxy,
 	})
 	// The token is verified already; this hands the access to the tools.
-	h.mcp = auth.RequireBearerToken(func(ctx context.Context, _ string, r *http.Request) (*auth.TokenInfo, error) {
+	h.mcp = httpserver.FromHTTP(auth.RequireBearerToken(func(ctx context.Context, _ string, r *http.Request) (*auth.TokenInfo, error) {
 		a, ok := ctx.Value(accessKey{}).(filestore.Access)
 		if !ok {
 			return nil, auth.ErrInvalidToken
 		}
 		return &auth.TokenInfo{Extra: map[string]any{extraAccess: a, extraBase: h.base(r)}, UserID: a.Invoker}, nil
-	}, &auth.RequireBearerTokenOptions{AllowMissingExpiration: true})(stream)
+	}, &auth.RequireBearerTokenOptions{AllowMissingExpiration: true})(stream))
 	return h
 }
 
@@ -165,8 +165,7 @@ func (h *handler) serve(w http.ResponseWriter, r *http.Request) error {
 	if err := h.svc.Admit(r.Context(), a); err != nil {
 		return err
 	}
-	h.mcp.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), accessKey{}, a)))
-	return nil
+	return h.mcp(w, r.WithContext(context.WithValue(r.Context(), accessKey{}, a)))
 }
 
 // writeError tells a client without a good token where to learn what is wanted.

@@ -200,21 +200,7 @@ func fromPlugin(err error) error {
 	if f, ok := errors.AsType[*fault.Error](err); ok {
 		return f
 	}
-	kind := fault.Internal
-	for _, k := range fault.Kinds() {
-		if httpserver.Status(k) == e.Status {
-			kind = k
-		}
-	}
-	if kind == fault.Internal {
-		switch {
-		case e.Status == http.StatusUnprocessableEntity || e.Status >= 400 && e.Status < 500:
-			kind = fault.Invalid
-		case e.Status == http.StatusBadGateway:
-			kind = fault.Unavailable
-		}
-	}
-	f := fault.Wrap(kind, e.Message, e.Cause).WithRetryAfter(e.RetryAfter)
+	f := fault.Wrap(httpserver.KindOf(e.Status), e.Message, e.Cause).WithRetryAfter(e.RetryAfter)
 	for name, value := range e.Fields {
 		f = f.WithField(name, value)
 	}
