@@ -1,0 +1,271 @@
+package app
+
+import (
+	"encoding/base64"
+	"fmt"
+	"net/http"
+	"path"
+	"strings"
+	"testing"
+
+	"github.com/castalia-org/castalia/internal/identity/identitytest"
+	"github.com/castalia-org/castalia/web"
+)
+
+// row is one line of the matrix: a request to a route, and what each caller
+// gets. A route may have several.
+type row struct {
+	route  string // method and pattern, as they are mounted
+	target string // path and query, with names of things; the pattern unless given
+	body   string
+	header []string
+	may    []string
+
+	owner     int    // Alice, or the operator, or anybody on a public route
+	other     int    // Bob with a good token of his own
+	refusal   string // what the body says to whom the thing does not concern, where the status is 200
+	needs     string // the least file ability
+	elsewhere int    // Alice, with a token for another folder
+	cid       int    // Alice, with a token for other CIDs; 403 unless given
+}
+
+const otherCID = "bafkreigh2akiscaildcqabsyg3dfr6chu3fgpregiymsck7e7aqa4s52zy"
+
+// things are what rows are about. All of them are Alice's and hold the marker.
+var things = map[string]func(*testing.T, *world) string{
+	"{session}": func(t *testing.T, w *world) string { session, _ := w.talk(t); return session },
+	"{runId}":   func(t *testing.T, w *world) string { _, run := w.talk(t); return run },
+	"{memory}": func(t *testing.T, w *world) string {
+		var made struct{ ID string }
+		w.alices(t, request{method: http.MethodPost, target: "/memory", body: fmt.Sprintf(`{"text":"%s %d"}`, marker, w.made.Add(1))}, &made)
+		return made.ID
+	},
+	"{file}":   func(t *testing.T, w *world) string { return w.file(t).ID },
+	"{path}":   func(t *testing.T, w *world) string { return w.file(t).Path },
+	"{folder}": func(t *testing.T, w *world) string { return path.Dir(w.file(t).Path) },
+	"{cid}":    func(t *testing.T, w *world) string { return w.file(t).CID },
+	"{trashed}": func(t *testing.T, w *world) string {
+		id := w.file(t).ID
+		w.alices(t, request{method: http.MethodDelete, target: "/api/fs/files/" + id}, nil)
+		return id
+	},
+	"{public}": func(t *testing.T, w *world) string {
+		var made struct{ PublicURL string }
+		w.alices(t, request{method: http.MethodPatch, target: "/api/fs/files/" + w.file(t).ID + "/public"}, &made)
+		return path.Base(made.PublicURL)
+	},
+	"{upload}": func(t *testing.T, w *world) string {
+		where := fmt.Sprintf("/%s/upload%d", marker, w.made.Add(1))
+		got := w.alices(t, request{method: http.MethodPost, target: "/api/fs/upload", header: []string{
+			"Tus-Resumable", "1.0.0", "Upload-Length", "100", "Upload-Metadata", "path " + base64.StdEncoding.EncodeToString([]byte(where)),
+		}}, nil)
+		return path.Base(got.Header().Get("Location"))
+	},
+	"{share}": func(t *testing.T, w *world) string {
+		var made struct{ ID string }
+		w.alices(t, request{method: http.MethodPost, target: "/api/fs/shares", body: fmt.Sprintf(`{"delegation":"%s","path":"%s"}`, w.link(t), w.file(t).Path)}, &made)
+		return made.ID
+	},
+	"{link}": func(t *testing.T, w *world) string { return w.link(t) },
+	"{new}":  func(_ *testing.T, w *world) string { return fmt.Sprintf("/drafts/new%d.txt", w.made.Add(1)) },
+	"{grant}": func(t *testing.T, w *world) string {
+		return identitytest.Delegation(t, alice, w.DID())
+	},
+}
+
+// link is a delegation of Alice's, as a share link carries it.
+func (w *world) link(t *testing.T) string {
+	t.Helper()
+	return identitytest.Delegation(t, alice, mallory.DID, identitytest.Nonce(fmt.Sprint(w.made.Add(1))), identitytest.Can("fs/read", alice.Home("/"+marker)))
+}
+
+type madeFile struct{ ID, Path, CID string }
+
+func (w *world) file(t *testing.T) madeFile {
+	t.Helper()
+	n := w.made.Add(1)
+	var made madeFile
+	w.alices(t, request{
+		method: http.MethodPost, target: fmt.Sprintf("/api/fs/files?path=/%s/%d/note.txt", marker, n),
+		body: fmt.Sprintf("%s %d", marker, n), header: []string{"Content-Type", "text/plain"},
+	}, &made)
+	return made
+}
+
+// talk is a session of Alice's with one run that has ended.
+func (w *world) talk(t *testing.T) (session, run string) {
+	t.Helper()
+	var made struct{ SessionID, RunID string }
+	w.alices(t, request{method: http.MethodPost, target: "/sessions"}, &made)
+	w.alices(t, request{method: http.MethodPost, target: "/messages/" + made.SessionID, body: `{"message":"` + marker + `"}`}, &made)
+	return made.SessionID, made.RunID
+}
+
+// dynamicRow is a query: its paths come from the chain, so that it is mounted
+// as no route.
+var dynamicRow = row{route: "GET /ixo/entity/params", owner: 200}
+
+var publicRows = []row{
+	{route: "GET /", owner: 200},
+	{route: "GET /health", owner: 200},
+	{route: "GET /ready", owner: 200},
+	{route: "GET /console", owner: 302},
+	{route: "GET /console/", owner: consoleStatus(), may: []string{"text"}},
+	{route: "GET /console/{path...}", target: "/console/files", owner: consoleStatus(), may: []string{"text"}},
+	{route: "GET /docs", owner: 200},
+	{route: "GET /docs/", owner: 200},
+	{route: "GET /docs/{file}", target: "/docs/none.js", owner: 404},
+	{route: "GET /docs-json", owner: 200},
+	{route: "GET /.well-known/did.json", owner: 200},
+	{route: "GET /.well-known/oauth-protected-resource", owner: 200},
+	{route: "GET /.well-known/oauth-protected-resource/mcp", owner: 200},
+	// The body is a credential by itself, and this one does not hold.
+	{route: "POST /api/revocations", body: `{"revocation":"x"}`, owner: 401},
+	{route: "POST /api/revocations/check", body: `{"cids":[]}`, owner: 200},
+	{route: "GET /models", owner: 200},
+	{route: "GET /socket.io/", owner: 400},
+	{route: "POST /socket.io/", owner: 400},
+	{route: "GET /public/id/{id}", target: "/public/id/{public}", owner: 200, may: []string{"see"}},
+	{route: "GET /public/id/{id}", target: "/public/id/{file}", owner: 404},
+	{route: "HEAD /public/id/{id}", target: "/public/id/{public}", owner: 200},
+	{route: "HEAD /public/id/{id}", target: "/public/id/{file}", owner: 404},
+	{route: "POST /api/ussd", owner: 200},
+	{route: "POST /api/ussd/africastalking", owner: 200},
+	{route: "POST /api/ussd/africastalking/events", owner: 400},
+	{route: "POST /api/ussd/hubtel", body: `{}`, owner: 400},
+	{route: "POST /api/ussd/infobip/session/{sessionId}/start", target: "/api/ussd/infobip/session/1/start", body: `{}`, owner: 200},
+	{route: "PUT /api/ussd/infobip/session/{sessionId}/response", target: "/api/ussd/infobip/session/1/response", body: `{}`, owner: 200},
+	{route: "PUT /api/ussd/infobip/session/{sessionId}/end", target: "/api/ussd/infobip/session/1/end", body: `{}`, owner: 200},
+	{route: "POST /api/ussd/arkesel", body: `{}`, owner: 200},
+	{route: "POST /api/ussd/nalo", body: `{}`, owner: 200},
+}
+
+// consoleStatus depends on whether the page was built into the program.
+func consoleStatus() int {
+	if _, built := web.Console(); built {
+		return http.StatusOK
+	}
+	return http.StatusNotFound
+}
+
+var operatorRows = []row{
+	{route: "GET /metrics", owner: 200},
+	{route: "GET /query/status", owner: 200},
+	{route: "GET /query/routes", owner: 200},
+	{route: "GET /api/ussd/debug/{sessionId}", target: "/api/ussd/debug/1", owner: 404},
+	{route: "GET /api/ussd/sessions", owner: 200},
+	{route: "GET /api/ussd/live", owner: 200},
+	{route: "GET /api/ussd/timeline/{sessionId}", target: "/api/ussd/timeline/1", owner: 404},
+	{route: "GET /api/ussd/funnel", owner: 200},
+	{route: "GET /api/ussd/graph", owner: 200},
+	{route: "GET /api/ussd/locks", owner: 200},
+	{route: "POST /api/ussd/accounts/{account}/unlock", target: "/api/ussd/accounts/1/unlock", owner: 404},
+}
+
+var oracleRows = []row{
+	{route: "POST /sessions", owner: 201, other: 201},
+	{route: "GET /sessions", target: "/sessions?limit=100", owner: 200, other: 200},
+	{route: "DELETE /sessions/{sessionId}", target: "/sessions/{session}", owner: 200, other: 404},
+	{route: "GET /sessions/{sessionId}/messages", target: "/sessions/{session}/messages", owner: 200, other: 404},
+	{route: "GET /sessions/{sessionId}/run", target: "/sessions/{session}/run", owner: 200, other: 404},
+	{route: "POST /messages/{sessionId}", target: "/messages/{session}", body: `{"message":"hello"}`, owner: 200, other: 404},
+	{route: "POST /messages/{sessionId}", target: "/messages/{session}", body: `{"message":"hello","stream":true}`, owner: 200, other: 404},
+	{route: "GET /messages/{sessionId}", target: "/messages/{session}", owner: 200, other: 404},
+	{route: "POST /messages/abort", body: `{"sessionId":"{session}"}`, owner: 200, other: 200, refusal: `{"success":false}`},
+	{route: "GET /runs/{runId}", owner: 200, other: 404},
+	{route: "POST /delegation", body: `{"raw":"{grant}"}`, owner: 200, other: 400},
+	{route: "GET /delegation", owner: 200, other: 200},
+	{route: "DELETE /delegation", owner: 200, other: 200},
+	{route: "GET /user-preferences", owner: 200, other: 200},
+	{route: "PUT /user-preferences", body: `{}`, owner: 200, other: 200},
+	{route: "PATCH /user-preferences", body: `{}`, owner: 200, other: 200},
+	{route: "DELETE /user-preferences", owner: 200, other: 200},
+	{route: "GET /memory", owner: 200, other: 200},
+	{route: "POST /memory", body: `{"text":"a heron"}`, owner: 201, other: 201},
+	{route: "DELETE /memory/{id}", target: "/memory/{memory}", owner: 200, other: 404},
+	{route: "DELETE /memory", owner: 200, other: 200},
+}
+
+var (
+	tus  = []string{"Tus-Resumable", "1.0.0"}
+	more = []string{"Tus-Resumable", "1.0.0", "Upload-Offset", "0", "Content-Type", "application/offset+octet-stream"}
+	rpc  = []string{"Accept", "application/json, text/event-stream"}
+	// A new upload, in a folder that others do not reach.
+	begin = []string{
+		"Tus-Resumable", "1.0.0", "Upload-Length", "3",
+		"Upload-Metadata", "path " + base64.StdEncoding.EncodeToString([]byte("/"+marker+"/resumed.txt")),
+	}
+)
+
+const readTool = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"vfs_read","arguments":{"path":"{path}"}}}`
+
+var fileRows = underFiles([]row{
+	{route: "GET /files/{id}", target: "/files/{file}", needs: "fs/list", owner: 200, other: 404, elsewhere: 404},
+	{route: "GET /files/{id}/content", target: "/files/{file}/content", needs: "fs/read", owner: 200, other: 404, elsewhere: 404},
+	{route: "HEAD /files/{id}/content", target: "/files/{file}/content", needs: "fs/read", owner: 200, other: 404, elsewhere: 404},
+	{route: "GET /files/{id}/read", target: "/files/{file}/read", needs: "fs/read", owner: 200, other: 404, elsewhere: 404},
+	{route: "GET /content", target: "/content?path={path}", needs: "fs/read", owner: 200, other: 404, elsewhere: 404},
+	{route: "HEAD /content", target: "/content?path={path}", needs: "fs/read", owner: 200, other: 404, elsewhere: 404},
+	{route: "GET /cid/{cid}", target: "/cid/{cid}", needs: "fs/read", owner: 200, other: 404, elsewhere: 404},
+	{route: "HEAD /cid/{cid}", target: "/cid/{cid}", needs: "fs/read", owner: 200, other: 404, elsewhere: 404},
+	{route: "GET /stat", target: "/stat?path={path}", needs: "fs/list", owner: 200, other: 404, elsewhere: 404},
+	{route: "GET /tree", target: "/tree?path={folder}", needs: "fs/list", owner: 200, other: 200, elsewhere: 200, refusal: `{"nodes":[]}`},
+	{route: "GET /files", target: "/files?path={folder}", needs: "fs/list", owner: 200, other: 200, elsewhere: 200, refusal: `"files":[]`},
+	{route: "GET /glob", target: "/glob?pattern=**", needs: "fs/list", owner: 200, other: 200, elsewhere: 200},
+	{route: "GET /cids", needs: "fs/read", owner: 200, other: 200, elsewhere: 200, cid: 200},
+	{route: "GET /search", target: "/search?q=rye", needs: "fs/read", owner: 200, other: 200, elsewhere: 200},
+	{route: "GET /grep", target: "/grep?q=rye", needs: "fs/read", owner: 200, other: 200, elsewhere: 200},
+	{route: "GET /trash", needs: "fs/list", owner: 200, other: 200, elsewhere: 200},
+	{route: "GET /changes", needs: "fs/list", owner: 200, other: 200, elsewhere: 200},
+	{route: "GET /audit", needs: "fs/*", owner: 200, other: 200, elsewhere: 200},
+	{route: "GET /usage", needs: "fs/list", owner: 200, other: 200, elsewhere: 200},
+	{route: "GET /export", target: "/export?path={folder}", needs: "fs/read", owner: 200, other: 404, elsewhere: 404},
+	{route: "HEAD /export", target: "/export?path={folder}", needs: "fs/read", owner: 200, other: 404, elsewhere: 404},
+	{route: "POST /files", target: "/files?path={new}", body: marker, needs: "fs/write", owner: 201, other: 201, elsewhere: 403},
+	{route: "PUT /files/{id}", target: "/files/{file}", body: marker, needs: "fs/write", owner: 200, other: 404, elsewhere: 404},
+	{route: "PUT /content", target: "/content?path={new}", body: marker, needs: "fs/write", owner: 201, other: 201, elsewhere: 403},
+	{route: "PATCH /files/{id}/edit", target: "/files/{file}/edit", body: `{"oldString":"rye","newString":"oats"}`, needs: "fs/write", owner: 200, other: 404, elsewhere: 404},
+	{route: "POST /move", target: "/move", body: `{"from":"{path}","to":"{new}"}`, needs: "fs/write", owner: 200, other: 404, elsewhere: 404},
+	{route: "PATCH /files/{id}/public", target: "/files/{file}/public", needs: "fs/write", owner: 200, other: 404, elsewhere: 404},
+	{route: "PUT /folders/public", target: "/folders/public?path={folder}", needs: "fs/write", owner: 200, other: 404, elsewhere: 404},
+	{route: "DELETE /content", target: "/content?path={path}", needs: "fs/delete", owner: 200, other: 404, elsewhere: 404},
+	{route: "DELETE /files/{id}", target: "/files/{file}", needs: "fs/delete", owner: 200, other: 404, elsewhere: 404},
+	{route: "POST /files/{id}/restore", target: "/files/{trashed}/restore", needs: "fs/write", owner: 200, other: 404, elsewhere: 404},
+	{route: "GET /files/{id}/versions", target: "/files/{file}/versions", needs: "fs/read", owner: 200, other: 404, elsewhere: 404},
+	{route: "GET /files/{id}/versions/{n}/content", target: "/files/{file}/versions/1/content", needs: "fs/read", owner: 200, other: 404, elsewhere: 404},
+	{route: "HEAD /files/{id}/versions/{n}/content", target: "/files/{file}/versions/1/content", needs: "fs/read", owner: 200, other: 404, elsewhere: 404},
+	{route: "POST /files/{id}/versions/{n}/restore", target: "/files/{file}/versions/1/restore", needs: "fs/write", owner: 200, other: 404, elsewhere: 404},
+	{route: "POST /batch/move", body: `{"items":[{"id":"{file}","destinationPath":"{new}"}]}`, needs: "fs/write", owner: 200, other: 200, elsewhere: 200, refusal: `"succeeded":0`},
+	{route: "POST /batch/delete", body: `{"ids":["{file}"]}`, needs: "fs/delete", owner: 200, other: 200, elsewhere: 200, refusal: `"succeeded":0`},
+	{route: "POST /batch/purge", body: `{"ids":["{trashed}"]}`, needs: "fs/delete", owner: 200, other: 200, elsewhere: 200, refusal: `"succeeded":0`},
+	{route: "POST /batch/restore", body: `{"ids":["{trashed}"]}`, needs: "fs/write", owner: 200, other: 200, elsewhere: 200, refusal: `"succeeded":0`},
+	{route: "POST /shares", body: `{"delegation":"{link}","path":"{path}"}`, needs: "fs/read", owner: 201, other: 403, elsewhere: 404},
+	{route: "GET /shares", needs: "fs/read", owner: 200, other: 200, elsewhere: 200},
+	{route: "DELETE /shares/{id}", target: "/shares/{share}", needs: "fs/read", owner: 204, other: 404, elsewhere: 404},
+	{route: "POST /upload", header: begin, needs: "fs/write", owner: 201, other: 201, elsewhere: 403},
+	{route: "HEAD /upload/{id}", target: "/upload/{upload}", header: tus, needs: "fs/write", owner: 200, other: 404, elsewhere: 404},
+	{route: "PATCH /upload/{id}", target: "/upload/{upload}", header: more, body: "abc", needs: "fs/write", owner: 204, other: 404, elsewhere: 404},
+	{route: "DELETE /upload/{id}", target: "/upload/{upload}", header: tus, needs: "fs/write", owner: 204, other: 404, elsewhere: 404},
+}, []row{
+	// A tool answers with 200 and says in the result what was refused.
+	{route: "POST /mcp", header: rpc, body: readTool, needs: "fs/list", owner: 200, other: 200, elsewhere: 200, cid: 200, refusal: `"isError":true`},
+	{route: "POST /mcp", header: rpc, body: "no JSON", needs: "fs/list", owner: 400, other: 400, elsewhere: 400, cid: 400},
+	{route: "GET /mcp", header: rpc, needs: "fs/list", owner: 405, other: 405, elsewhere: 405, cid: 405},
+	{route: "DELETE /mcp", header: rpc, needs: "fs/list", owner: 405, other: 405, elsewhere: 405, cid: 405},
+})
+
+// underFiles puts the rows of the file store below its prefix.
+func underFiles(below, beside []row) []row {
+	const prefix = "/api/fs"
+	all := make([]row, 0, len(below)+len(beside))
+	for _, r := range below {
+		method, pattern, _ := strings.Cut(r.route, " ")
+		r.route = method + " " + prefix + pattern
+		if r.target == "" {
+			r.target = pattern
+		}
+		r.target = prefix + r.target
+		all = append(all, r)
+	}
+	return append(all, beside...)
+}
