@@ -22,6 +22,7 @@ import (
 	"github.com/castalia-org/castalia/internal/platform/config"
 	"github.com/castalia-org/castalia/internal/platform/httpserver"
 	"github.com/castalia-org/castalia/internal/protocol/ucan"
+	"github.com/castalia-org/castalia/plugin/pluginhttp"
 )
 
 // The matrix: every route of the program against every state of a credential.
@@ -45,14 +46,27 @@ type world struct {
 	tokens map[string]string
 }
 
-// open starts the program with every service and every plugin that is shipped.
+// grantSecret opens the one route of a plugin that has a credential of its own.
+const grantSecret = "the treasurer's own token"
+
+// open starts the program with every service, and with every plugin that
+// has routes switched on, so that none is left out.
 func open(t *testing.T, set ...string) *world {
 	t.Helper()
-	flags := map[string]string{"PORT": "0", "HOST": "127.0.0.1", "CASTALIA_DATA": t.TempDir(), "PRINCIPAL_RATE_LIMIT_PER_MINUTE": "0"}
+	plugins := ShippedPlugins()
+	var features []string
+	for _, p := range plugins {
+		if _, ok := p.(pluginhttp.RouteProvider); ok {
+			features = append(features, p.Describe().Name+"=true")
+		}
+	}
+	flags := map[string]string{
+		"PORT": "0", "HOST": "127.0.0.1", "CASTALIA_DATA": t.TempDir(), "PRINCIPAL_RATE_LIMIT_PER_MINUTE": "0",
+		"FEATURES": strings.Join(features, ","), "CREDITS_WELCOME": "1000000", "CREDITS_SECRET": grantSecret,
+	}
 	for i := 0; i < len(set); i += 2 {
 		flags[set[i]] = set[i+1]
 	}
-	plugins := ShippedPlugins()
 	var settings config.Settings
 	if _, err := config.Load(&settings, config.Input{Flags: flags}, PluginSettings(plugins)...); err != nil {
 		t.Fatal(err)

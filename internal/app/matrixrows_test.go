@@ -123,6 +123,9 @@ var publicRows = []row{
 	{route: "POST /api/revocations", body: `{"revocation":"x"}`, owner: 401},
 	{route: "POST /api/revocations/check", body: `{"cids":[]}`, owner: 200},
 	{route: "GET /models", owner: 200},
+	// It knows a secret of its own, and no user.
+	{route: "POST /credits/grants", body: `{}`, owner: 401},
+	{route: "POST /credits/grants", body: `{}`, header: []string{"Authorization", "Bearer " + grantSecret}, owner: 400},
 	{route: "GET /socket.io/", owner: 400},
 	{route: "POST /socket.io/", owner: 400},
 	{route: "GET /public/id/{id}", target: "/public/id/{public}", owner: 200, may: []string{"see"}},
@@ -184,6 +187,7 @@ var oracleRows = []row{
 	{route: "POST /memory", body: `{"text":"a heron"}`, owner: 201, other: 201},
 	{route: "DELETE /memory/{id}", target: "/memory/{memory}", owner: 200, other: 404},
 	{route: "DELETE /memory", owner: 200, other: 200},
+	{route: "GET /credits", owner: 200, other: 200},
 }
 
 var (
