@@ -80,15 +80,15 @@ func TestBadPreferencesChangeNothing(t *testing.T) {
 	alice := n.As(t, identitytest.Alice)
 	alice.Do("PUT", path, `{"tone":"dry"}`)
 	for body, want := range map[string]string{
-		`{"agentName":"` + strings.Repeat("é", 81) + `"}`:            "agentName must be shorter than or equal to 80 characters",
+		`{"agentName":"` + strings.Repeat("\u00e9", 81) + `"}`:       "agentName must be shorter than or equal to 80 characters",
 		`{"language":"` + strings.Repeat("x", 21) + `"}`:             "language must be shorter",
 		`{"customInstructions":"` + strings.Repeat("x", 2001) + `"}`: "customInstructions must be shorter",
-		`{"userName":"a\nb"}`:                                        "userName must not contain control characters",
-		`{"formality":"rude"}`:                                       "formality must be one of",
-		`{"colour":"red"}`:                                           "property colour should not exist",
-		`{"tone":1}`:                                                 "must not be a number",
-		`[]`:                                                         "must not be a array",
-		`{`:                                                          "not JSON",
+		`{"userName":"a\nb"}`:  "userName must not contain control characters",
+		`{"formality":"rude"}`: "formality must be one of",
+		`{"colour":"red"}`:     "property colour should not exist",
+		`{"tone":1}`:           "must not be a number",
+		`[]`:                   "must not be a array",
+		`{`:                    "not JSON",
 	} {
 		for _, method := range []string{"PUT", "PATCH"} {
 			if r := alice.Do(method, path, body); r.Status != 400 || !strings.Contains(string(r.Body), want) {
