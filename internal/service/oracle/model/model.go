@@ -99,14 +99,15 @@ type Error struct {
 	Cause  error
 }
 
-// Error describes the failure for logs.
+// Error describes the failure for logs. Providers repeat keys in what they say,
+// so that logs get it scrubbed as users do.
 func (e *Error) Error() string {
 	text := fmt.Sprintf("%s: %s", e.Provider, e.Kind)
 	if e.Status != 0 {
 		text += fmt.Sprintf(" (status %d)", e.Status)
 	}
 	if e.Detail != "" {
-		text += ": " + e.Detail
+		text += ": " + Scrub(e.Detail)
 	}
 	if e.Cause != nil {
 		text += ": " + e.Cause.Error()
