@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -19,10 +20,9 @@ import (
 type speaker struct {
 	server *httptest.Server
 
-	mu     sync.Mutex
-	asked  map[string]int    // by the user's last message
-	prompt map[string]string // what the model was told, by the same
-	held   map[string]*holding
+	mu       sync.Mutex
+	requests []string            // as they came
+	held     map[string]*holding // by the user's last message
 }
 
 // holding is an answer that stops after half of its words until it is let go.
@@ -38,7 +38,7 @@ type holding struct {
 
 func newSpeaker(t *testing.T) *speaker {
 	t.Helper()
-	s := &speaker{asked: map[string]int{}, prompt: map[string]string{}, held: map[string]*holding{}}
+	s := &speaker{held: map[string]*holding{}}
 	s.server = httptest.NewServer(s)
 	t.Cleanup(func() {
 		s.mu.Lock()
@@ -76,12 +76,25 @@ func (s *speaker) hold(message string) *holding {
 	return h
 }
 
-// told is the whole conversation that the model saw with the message.
-func (s *speaker) told(message string) string {
+// told reports whether some request held all these texts.
+func (s *speaker) told(texts ...string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.prompt[message]
+	return slices.ContainsFunc(s.requests, func(request string) bool {
+		for _, text := range texts {
+			if !strings.Contains(request, text) {
+				return false
+			}
+		}
+		return true
+	})
 }
+
+// Messages that begin so are refused with a secret, or cut off at their half.
+const (
+	refuseMe = "refuse "
+	cutMe    = "cut "
+)
 
 // ServeHTTP answers as OpenAI does.
 func (s *speaker) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -103,13 +116,21 @@ func (s *speaker) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	s.mu.Lock()
-	s.asked[message]++
-	s.prompt[message] = string(body)
+	s.requests = append(s.requests, string(body))
 	h := s.held[message]
 	s.mu.Unlock()
+	if strings.HasPrefix(message, refuseMe) {
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(http.StatusUnauthorized)
+		_, _ = io.WriteString(w, `{"error":{"message":"Incorrect API key provided: sk-verysecretkey1234","code":"invalid_api_key"}}`)
+		return
+	}
 	w.Header().Set("Content-Type", "text/event-stream")
 	words := strings.SplitAfter(answerTo(message), " ")
 	for i, word := range words {
+		if strings.HasPrefix(message, cutMe) && i == len(words)/2 {
+			panic(http.ErrAbortHandler)
+		}
 		if h != nil && i == len(words)/2 {
 			h.asked <- struct{}{}
 			if !h.wait(r.Context()) {
