@@ -102,7 +102,9 @@ func writeCapabilities(b *strings.Builder, tools *toolbox) {
 // history is the conversation up to and including the user's message, as much
 // of it as fits the model, with a summary for the rest.
 func (t *turn) history(ctx context.Context, session oracle.Session) ([]plugin.ModelMessage, error) {
-	stored, err := t.Store.Messages(ctx, t.run.Owner, session.ID, session.SummaryThrough)
+	stored, err := patiently(ctx, func() ([]oracle.Message, error) {
+		return t.Store.Messages(ctx, t.run.Owner, session.ID, session.SummaryThrough)
+	})
 	if err != nil {
 		return nil, fmt.Errorf("load history: %w", err)
 	}

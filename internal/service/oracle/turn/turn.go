@@ -183,7 +183,9 @@ func (w *Worker) Work(ctx context.Context, job run.Job) run.Result {
 
 // think prepares the conversation and runs the agent.
 func (t *turn) think(ctx context.Context, state agent.State) (agent.State, error) {
-	session, err := t.Store.Session(ctx, t.run.Owner, t.run.SessionID)
+	session, err := patiently(ctx, func() (oracle.Session, error) {
+		return t.Store.Session(ctx, t.run.Owner, t.run.SessionID)
+	})
 	if err != nil {
 		return state, fmt.Errorf("load session: %w", err)
 	}
