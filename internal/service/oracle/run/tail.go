@@ -229,6 +229,9 @@ func (r *Reader) Next(ctx context.Context, idle time.Duration) ([]oracle.Frame, 
 	timer := time.NewTimer(idle)
 	defer timer.Stop()
 	for {
+		if ctx.Err() != nil { // or a look that fails for this reason would be tried for ever
+			return nil, context.Cause(ctx)
+		}
 		frames, wait, err := r.look(ctx)
 		if err != nil || len(frames) > 0 {
 			return frames, err
