@@ -214,3 +214,41 @@ func publicRoutes(t *testing.T, w *World, _ *speaker) {
 		}
 	}
 }
+
+// socketQuestions asks a socket all that it answers by itself; every answer has
+// the hybrid form.
+func socketQuestions(t *testing.T, w *World, _ *speaker) {
+	alice := newChatter(t, w, identitytest.NewActor("events"))
+	page := alice.open(t, w.Node(1))
+	for _, c := range []struct {
+		ask, answer string
+		want        map[string]any
+	}{
+		{"ping", "pong", map[string]any{}},
+		{"subscribe", "subscribed", map[string]any{}},
+		{"status", "status", map[string]any{"connected": true, "activeSessions": 1.0, "totalConnections": 1.0}},
+		{"list-events", "available-events", map[string]any{
+			"clientEvents": []any{"ping", "status", "subscribe", "list-events", "tool_result", "action_call_result"},
+			"serverEvents": []any{
+				"connected", "pong", "status", "subscribed", "available-events", "render_component", "tool_call", "action_call",
+				"browser_tool_call", "router_update", "message_cache_invalidation",
+			},
+		}},
+	} {
+		page.Emit(c.ask)
+		var got map[string]any
+		page.ExpectEvent(c.answer, &got)
+		bare, _ := got["payload"].(map[string]any)
+		if _, err := time.Parse(time.RFC3339, fmt.Sprint(bare["timestamp"])); err != nil {
+			t.Errorf("%s: %v", c.answer, err)
+		}
+		c.want["sessionId"], c.want["timestamp"] = alice.session, bare["timestamp"]
+		if diff := cmp.Diff(c.want, bare); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", c.answer, diff)
+		}
+		c.want["eventName"], c.want["payload"] = c.answer, bare
+		if diff := cmp.Diff(c.want, got); diff != "" {
+			t.Errorf("%s is not in the hybrid form (-want +got):\n%s", c.answer, diff)
+		}
+	}
+}

@@ -85,6 +85,7 @@ func TestOracleRoutes(t *testing.T) {
 			{"attachments", attachedFiles},
 			{"history", historyRoute},
 			{"delegation", delegationRoutes},
+			{"events", socketQuestions},
 			{"public", publicRoutes},
 		} {
 			t.Run(part.name, func(t *testing.T) { part.test(t, w, model) })
