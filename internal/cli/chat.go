@@ -25,7 +25,7 @@ func chatCommand() command {
 
 func runChat(ctx context.Context, args []string, s IO) error {
 	fs := newFlags("chat", s)
-	server := fs.String("server", orDefault(s.Getenv("CASTALIA_URL"), "http://127.0.0.1:"+orDefault(s.Getenv("PORT"), "3000")), "`URL` of the server (CASTALIA_URL)")
+	server := serverFlag(fs, s)
 	key := fs.String("key", orDefault(s.Getenv("CASTALIA_KEY"), defaultKeyFile), "key `FILE` that says who you are (CASTALIA_KEY)")
 	one := fs.String("message", "", "send one `TEXT`, print the answer and end")
 	rest, err := parseMixed(fs, args)

@@ -10,6 +10,7 @@ package cli
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"os"
@@ -111,4 +112,18 @@ func printHelp(w io.Writer, all []command) {
 		_, _ = fmt.Fprintf(w, "  %-12s %s\n", c.name, c.summary)
 	}
 	_, _ = fmt.Fprint(w, "\n`castalia COMMAND --help` explains one of them. Start with `castalia serve`.\n")
+}
+
+// serverFlag is how every command that speaks to a server is told which: by
+// --server, else CASTALIA_URL, else the one on this machine.
+func serverFlag(fs *flag.FlagSet, s IO) *string {
+	local := "http://127.0.0.1:" + orDefault(s.Getenv("PORT"), "3000")
+	return fs.String("server", orDefault(s.Getenv("CASTALIA_URL"), local), "`URL` of the server (CASTALIA_URL)")
+}
+
+func orDefault(s, def string) string {
+	if s == "" {
+		return def
+	}
+	return s
 }

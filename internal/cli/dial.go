@@ -22,14 +22,14 @@ import (
 
 func dialCommand() command {
 	return command{
-		name: "dial", args: "[--url URL] [--phone NUMBER] [--session ID] [--script FILE] CODE",
+		name: "dial", args: "[--server URL] [--phone NUMBER] [--session ID] [--script FILE] CODE",
 		summary: "a telephone in the terminal; --script plays a flow file", run: runDial,
 	}
 }
 
 func runDial(ctx context.Context, args []string, s IO) error {
 	fs := newFlags("dial", s)
-	base := fs.String("url", "http://localhost:"+orDefault(s.Getenv("PORT"), "3000"), "where the gateway is")
+	base := serverFlag(fs, s)
 	phone := fs.String("phone", "+254700000001", "the telephone's E.164 `NUMBER`")
 	session := fs.String("session", "", "session `ID`; default is a new one")
 	script := fs.String("script", "", "play a flow `FILE` and compare")
@@ -53,13 +53,6 @@ func runDial(ctx context.Context, args []string, s IO) error {
 		*session = "dial-" + rand.Text()
 	}
 	return talk(ctx, line, *session, code, *phone, text, s)
-}
-
-func orDefault(s, def string) string {
-	if s == "" {
-		return def
-	}
-	return s
 }
 
 // splitCode cuts *2233*1*2# into the service code *2233# and the inputs 1*2.

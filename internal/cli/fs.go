@@ -33,15 +33,11 @@ type remote struct {
 
 // remoteFlags adds the flags that say so.
 func remoteFlags(fs *flag.FlagSet, s IO) func() (remote, error) {
-	server := s.Getenv("CASTALIA_URL")
-	if server == "" {
-		server = "http://127.0.0.1:3000"
-	}
 	key := s.Getenv("CASTALIA_KEY")
 	if key == "" {
 		key = defaultKeyFile
 	}
-	serverFlag := fs.String("server", server, "`URL` of the server (CASTALIA_URL)")
+	server := serverFlag(fs, s)
 	keyFlag := fs.String("key", key, "key `FILE` that says who you are (CASTALIA_KEY)")
 	proof := fs.String("proof", "", "delegation to you, as `TOKEN` or @FILE, to reach somebody else's files")
 	return func() (remote, error) {
@@ -49,14 +45,14 @@ func remoteFlags(fs *flag.FlagSet, s IO) func() (remote, error) {
 		if err != nil {
 			return remote{}, fmt.Errorf("%w; make one with `castalia key new --out %s`", err, *keyFlag)
 		}
-		cfg := filestoreclient.Config{Server: *serverFlag, Signer: signer}
+		cfg := filestoreclient.Config{Server: *server, Signer: signer}
 		if *proof != "" {
 			if cfg.Proof, err = readToken(*proof, s); err != nil {
 				return remote{}, fmt.Errorf("--proof: %w", err)
 			}
 		}
 		c, err := filestoreclient.New(cfg)
-		return remote{c, strings.TrimSuffix(*serverFlag, "/"), namespaceOf(cfg)}, err
+		return remote{c, strings.TrimSuffix(*server, "/"), namespaceOf(cfg)}, err
 	}
 }
 

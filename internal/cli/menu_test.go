@@ -104,7 +104,7 @@ func fakeGateway(t *testing.T) string {
 func TestDialIsATelephone(t *testing.T) {
 	t.Parallel()
 	url := fakeGateway(t)
-	code, out, errs := runTyped(t, "3\n9\n", "dial", "--url", url, "*2233*1*2#")
+	code, out, errs := runTyped(t, "3\n9\n", "dial", "--server", url, "*2233*1*2#")
 	if code != 0 || out != "*2233# [1*2]\n\n*2233# [1*2*3]\n\nbye\n\n" {
 		t.Errorf("%d %q %q", code, out, errs)
 	}
@@ -112,7 +112,7 @@ func TestDialIsATelephone(t *testing.T) {
 		t.Errorf("%d %q", code, errs)
 	}
 	script := writeFile(t, "s.yaml", "flows: [{name: a, steps: [{dial: true, answer: 'CON *2233# []'}, {input: '9', contains: nine}]}]")
-	if code, out, _ := runTyped(t, "", "dial", "--url", url, "--script", script); code != 1 || !strings.Contains(out, `step 2 (input 9)`) {
+	if code, out, _ := runTyped(t, "", "dial", "--server", url, "--script", script); code != 1 || !strings.Contains(out, `step 2 (input 9)`) {
 		t.Errorf("%d %q", code, out)
 	}
 }

@@ -196,7 +196,7 @@ func runUCANRevoke(ctx context.Context, args []string, s IO) error {
 	key := fs.String("key", "", "key `FILE` of an issuer in the token's chain; default is the service's own key (ORACLE_KEY)")
 	issuer := fs.String("issuer", "", "sign as this `DID`, whose document lists the key")
 	everything := fs.String("everything-of", "", "revoke all that this `DID` ever signed, in place of a token")
-	server := fs.String("server", serverURL(s), "`URL` of the server that shall refuse the token")
+	server := serverFlag(fs, s)
 	audience := fs.String("audience", "", "`DID` of the server; default is asked of it")
 	dry := fs.Bool("print", false, "print the signed revocation instead of sending it; needs --audience")
 	rest, err := parseMixed(fs, args)
@@ -269,17 +269,6 @@ func revokingSigner(key, issuer string, service did.DID, s IO) (did.Signer, erro
 	}
 	d, err := did.Parse(issuer)
 	return signer.As(d), err
-}
-
-// serverURL is where the server of this machine listens, unless told otherwise.
-func serverURL(s IO) string {
-	if u := s.Getenv("CASTALIA_URL"); u != "" {
-		return u
-	}
-	if port := s.Getenv("PORT"); port != "" {
-		return "http://localhost:" + port
-	}
-	return "http://localhost:3000"
 }
 
 func askDID(ctx context.Context, base string) (string, error) {
