@@ -3,7 +3,6 @@ package ussdhttp_test
 import (
 	"bytes"
 	"context"
-	"log/slog"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -225,22 +224,4 @@ func dbFile(t *testing.T, g *gateway) string {
 		t.Fatal(err)
 	}
 	return file
-}
-
-// FuzzSession sends anything: the answer is CON or END with status 200.
-func FuzzSession(f *testing.F) {
-	f.Add("application/json", `{"sessionId":"s1","serviceCode":"*1#","phoneNumber":"+260971230001","text":""}`)
-	f.Add("application/json", `{"sessionId":"s1","serviceCode":"*1#","phoneNumber":"+260971230001","text":"2*2*Ann*00*70382*70382**"}`)
-	f.Add("application/x-www-form-urlencoded", `sessionId=a&serviceCode=%2A1%23&phoneNumber=%2B123&text=1%2A%2A`)
-	f.Add("text/plain", "\x00\xff")
-	f.Add("", `{"sessionId":"\ud800"}`)
-	shared := newGateway(f, options{level: slog.LevelError})
-	f.Fuzz(func(t *testing.T, media, body string) {
-		g := *shared
-		g.t = t
-		r := g.do(http.MethodPost, "/api/ussd", media, body)
-		if r.status != http.StatusOK || !strings.HasPrefix(r.body, "CON ") && !strings.HasPrefix(r.body, "END ") {
-			t.Fatalf("%q %q: %d %q", media, body, r.status, r.body)
-		}
-	})
 }

@@ -8,45 +8,52 @@ import (
 	"testing"
 )
 
-// randomBody is a body that a broken or hostile client might send: bytes, or a
-// good request with some of them changed.
-func randomBody(r *rand.Rand) (media, body string) {
-	media = []string{"application/json", "application/json", "application/x-www-form-urlencoded", "text/plain", ""}[r.IntN(5)]
-	b := []byte(`{"sessionId":"r1","serviceCode":"*2233#","phoneNumber":"+260971230001","text":"2*1*70382"}`)
-	if media == "application/x-www-form-urlencoded" {
-		b = []byte("sessionId=r2&serviceCode=*2233%23&phoneNumber=%2B260971230001&text=1*2**")
-	}
-	if r.IntN(2) == 0 {
+// changed is a body that a broken or hostile client might send: a good one with
+// some of its bytes changed or cut off, or bytes that never were one.
+func changed(r *rand.Rand, body string) string {
+	b := []byte(body)
+	if len(b) == 0 || r.IntN(4) == 0 {
 		b = make([]byte, r.IntN(64))
 		for i := range b {
 			b[i] = byte(r.Uint32())
 		}
-		return media, string(b)
+		return string(b)
 	}
-	for range r.IntN(4) {
+	for range 1 + r.IntN(4) {
 		b[r.IntN(len(b))] = byte(r.Uint32())
 	}
 	if r.IntN(3) == 0 {
 		b = b[:r.IntN(len(b)+1)]
 	}
-	return media, string(b)
+	return string(b)
 }
 
-// BenchmarkRandomBodies sends random bodies: each is answered with CON or END
-// and status 200. Run it with -benchtime 10000000x for the full measure.
-func BenchmarkRandomBodies(b *testing.B) {
-	g := newGateway(b, options{level: slog.LevelError + 1})
-	r := rand.New(rand.NewPCG(1, 2))
-	cons := 0
-	for b.Loop() {
-		media, body := randomBody(r)
-		reply := g.do(http.MethodPost, "/api/ussd", media, body)
-		if reply.status != http.StatusOK || !strings.HasPrefix(reply.body, "CON ") && !strings.HasPrefix(reply.body, "END ") {
-			b.Fatalf("%q %q: %d %q", media, body, reply.status, reply.body)
+// perInput is how many bodies each input of FuzzSession stands for: starting an
+// input costs the fuzzer more than a request costs the gateway.
+const perInput = 64
+
+// FuzzSession sends anything, and changes of it: the answer is CON or END with
+// status 200. 160,000 inputs (-fuzztime 160000x) are ten million bodies.
+func FuzzSession(f *testing.F) {
+	f.Add("application/json", `{"sessionId":"s1","serviceCode":"*1#","phoneNumber":"+260971230001","text":""}`, uint64(1))
+	f.Add("application/json", `{"sessionId":"s1","serviceCode":"*1#","phoneNumber":"+260971230001","text":"2*2*Ann*00*70382*70382**"}`, uint64(2))
+	f.Add("application/x-www-form-urlencoded", `sessionId=a&serviceCode=%2A1%23&phoneNumber=%2B123&text=1%2A%2A`, uint64(3))
+	f.Add("text/plain", "\x00\xff", uint64(4))
+	f.Add("", `{"sessionId":"\ud800"}`, uint64(5))
+	shared := newGateway(f, options{level: slog.LevelError + 1})
+	f.Fuzz(func(t *testing.T, media, body string, seed uint64) {
+		g := *shared
+		g.t = t
+		r := rand.New(rand.NewPCG(seed, 0))
+		for i := range perInput {
+			sent := body
+			if i > 0 {
+				sent = changed(r, body)
+			}
+			reply := g.do(http.MethodPost, "/api/ussd", media, sent)
+			if reply.status != http.StatusOK || !strings.HasPrefix(reply.body, "CON ") && !strings.HasPrefix(reply.body, "END ") {
+				t.Fatalf("%q %q: %d %q", media, sent, reply.status, reply.body)
+			}
 		}
-		if reply.body[0] == 'C' {
-			cons++
-		}
-	}
-	b.ReportMetric(float64(cons)/float64(b.N), "con/op")
+	})
 }
