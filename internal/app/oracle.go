@@ -38,7 +38,7 @@ func (a *App) buildOracle(ctx context.Context) (part, error) {
 		return part{}, err
 	}
 	access, err := oraclekit.NewAccess(a.identity, oraclekit.Surfaces{
-		FilesMCP: a.surface("filestore", "/mcp"), Query: a.surface("query", ""),
+		FilesMCP: a.surface("filestore", "/mcp"), Files: a.surface("filestore", "/api/fs/cid/{cid}"), Query: a.surface("query", ""),
 	})
 	if err != nil {
 		return part{}, err
@@ -58,7 +58,8 @@ func (a *App) buildOracle(ctx context.Context) (part, error) {
 			return gateway, gateway, nil
 		},
 		Attachments: attachments.New(attachments.Config{
-			HomeServer: a.opt.Settings.Oracle.MatrixHomeserver.Reveal(), AllowPrivate: a.opt.Settings.Oracle.MatrixPrivate, Log: a.opt.Log,
+			HomeServer: a.opt.Settings.Oracle.MatrixHomeserver.Reveal(), AllowPrivate: a.opt.Settings.Oracle.MatrixPrivate,
+			Store: access.ReadFile, Log: a.opt.Log,
 		}),
 		Access: access, MCP: mcpclient.New(a.identity, a.opt.Log, mcpclient.Config{Version: a.opt.Version}),
 		Authenticate: a.authenticated(identity.Oracle), CORS: a.openCORS(), Public: public,

@@ -240,7 +240,11 @@ func (p *problems) attachment(path string, raw json.RawMessage) Attachment {
 			a.MxcURI = a.File.URL
 		}
 	}
-	if a.MxcURI == "" && a.EventID == "" {
+	p.textAt(path, fields, "cid", &a.CID, false)
+	if a.CID != "" && !looksLikeCID(a.CID) {
+		p.add("%scid must be a CID", path)
+	}
+	if a.MxcURI == "" && a.EventID == "" && a.CID == "" {
 		p.add("%smxcUri should not be empty", path)
 		p.add("%seventId should not be empty", path)
 	}
@@ -252,6 +256,12 @@ func (p *problems) attachment(path string, raw json.RawMessage) Attachment {
 	}
 	p.unknown(path, fields)
 	return a
+}
+
+// looksLikeCID reports whether a text can be a CID; the file store reads it.
+func looksLikeCID(s string) bool {
+	letters := func(r rune) bool { return r < '0' || r > '9' && r < 'A' || r > 'Z' && r < 'a' || r > 'z' }
+	return len(s) >= 40 && len(s) <= 128 && !strings.ContainsFunc(s, letters)
 }
 
 func hasAnyPrefix(s string, prefixes ...string) bool {

@@ -75,6 +75,7 @@ type Attachment struct {
 	Size     int64          `json:"size,omitempty"`
 	MxcURI   string         `json:"mxcUri,omitempty"`
 	EventID  string         `json:"eventId,omitempty"`
+	CID      string         `json:"cid,omitempty"` // in the user's own file store
 	Category string         `json:"category,omitempty"`
 	File     *EncryptedFile `json:"file,omitempty"`
 	Text     string         `json:"text,omitempty"`

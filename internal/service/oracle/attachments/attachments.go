@@ -1,5 +1,5 @@
-// Package attachments reads the files that came with a message from the user's
-// Matrix homeserver.
+// Package attachments reads the files that came with a message, from the user's
+// Matrix homeserver or from the user's own file store.
 //
 // It promises that the user's Matrix token goes to the user's own homeserver
 // and nowhere else, over https and without following redirects to other hosts;
@@ -44,8 +44,15 @@ type Config struct {
 	MaxTotal     int64         // 50 MB per message
 	MaxText      int           // 50,000 bytes of text per file
 	Timeout      time.Duration // 60s per file
-	Log          *slog.Logger
+	// Store reads a file of the user's own file store; nil has none.
+	Store Store
+	Log   *slog.Logger
 }
+
+// Store reads at most limit bytes of a file by its CID, with what the user
+// delegated and nothing else. It fails with plugin.ErrNoDelegation when the
+// user granted nothing, and with a *plugin.Error when the store refused.
+type Store func(ctx context.Context, userDID, delegation, cid string, limit int64) ([]byte, error)
 
 // Fetcher reads attachments.
 type Fetcher struct {
@@ -86,11 +93,25 @@ func (f *Fetcher) Fetch(ctx context.Context, q turn.AttachmentQuery) ([]oracle.A
 	out := slices.Clone(q.Attachments)
 	var images []plugin.Image
 	left := f.cfg.MaxTotal
-	matrix, matrixErr := f.login(ctx, q)
+	var (
+		matrix    *mautrix.Client
+		matrixErr error
+	)
+	if slices.ContainsFunc(out, func(a oracle.Attachment) bool { return a.CID == "" }) {
+		matrix, matrixErr = f.login(ctx, q)
+	}
 	for i := range out {
 		a := &out[i]
 		a.Text, a.Note = "", ""
-		data, err := f.read(ctx, matrix, matrixErr, q.RoomID, a, min(f.cfg.MaxFile, left))
+		var (
+			data []byte
+			err  error
+		)
+		if limit := min(f.cfg.MaxFile, left); a.CID != "" {
+			data, err = f.stored(ctx, q, a, limit)
+		} else {
+			data, err = f.read(ctx, matrix, matrixErr, q.RoomID, a, limit)
+		}
 		if err != nil {
 			a.Note = f.note(err)
 			continue
@@ -106,6 +127,32 @@ func (f *Fetcher) Fetch(ctx context.Context, q turn.AttachmentQuery) ([]oracle.A
 		}
 	}
 	return out, images
+}
+
+// stored reads a file of the user's own store.
+func (f *Fetcher) stored(ctx context.Context, q turn.AttachmentQuery, a *oracle.Attachment, limit int64) ([]byte, error) {
+	if f.cfg.Store == nil {
+		return nil, problem("this server has no file store")
+	}
+	if limit <= 0 || a.Size > limit {
+		return nil, problem("it is too large")
+	}
+	ctx, cancel := context.WithTimeout(ctx, f.cfg.Timeout)
+	defer cancel()
+	data, err := f.cfg.Store(ctx, q.Owner, q.Delegation, a.CID, limit+1)
+	if errors.Is(err, plugin.ErrNoDelegation) {
+		return nil, problem("you have not let the oracle read your files")
+	}
+	if refused, ok := errors.AsType[*plugin.Error](err); ok && refused.Status < http.StatusInternalServerError {
+		return nil, problem("the file store does not show it to the oracle")
+	}
+	if err != nil {
+		return nil, err
+	}
+	if int64(len(data)) > limit {
+		return nil, problem("it is too large")
+	}
+	return data, nil
 }
 
 // note says why a file could not be read.

@@ -44,6 +44,7 @@ type AttachmentBody struct {
 	Size     int64  `json:"size,omitempty"`
 	MxcURI   string `json:"mxcUri,omitempty"`
 	EventID  string `json:"eventId,omitempty"`
+	CID      string `json:"cid,omitempty"`
 	Category string `json:"category,omitempty"`
 }
 
@@ -225,7 +226,7 @@ func messageBodies(list []oracle.Message) []MessageBody {
 		}
 		for _, f := range m.Attachments {
 			b.Attachments = append(b.Attachments, AttachmentBody{
-				Filename: f.Filename, Mimetype: f.Mimetype, Size: f.Size, MxcURI: f.MxcURI, EventID: f.EventID, Category: f.Category,
+				Filename: f.Filename, Mimetype: f.Mimetype, Size: f.Size, MxcURI: f.MxcURI, EventID: f.EventID, CID: f.CID, Category: f.Category,
 			})
 		}
 		if len(b.Attachments) > 0 {

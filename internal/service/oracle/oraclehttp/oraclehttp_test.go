@@ -206,6 +206,10 @@ func TestValidation(t *testing.T) {
 			map[string]any{"message": "x", "attachments": []any{map[string]any{"filename": "a", "mimetype": "b", "eventId": "x", "zip": 1}}},
 			[]string{"attachments.0.eventId must start with $", "attachments.0.property zip should not exist"},
 		},
+		{
+			map[string]any{"message": "x", "attachments": []any{map[string]any{"filename": "a", "mimetype": "b", "cid": "../../secret"}}},
+			[]string{"attachments.0.cid must be a CID"},
+		},
 		{map[string]any{"message": "x", "multitask": "all"}, []string{"multitask must be one of the following values: enqueue, reject, interrupt"}},
 	} {
 		r := alice.Do("POST", "/messages/"+session, c.body)

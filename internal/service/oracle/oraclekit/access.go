@@ -21,6 +21,8 @@ type Access struct {
 	// FilesFor opens the user's files; authority mints what the store asks for.
 	FilesFor func(userDID string, authority plugin.Authority) plugin.Files
 	QueryFor func(userDID string) plugin.Query
+	// BytesFor reads the first bytes of a file of the user's by its CID.
+	BytesFor func(ctx context.Context, authority plugin.Authority, cid string, limit int64) ([]byte, error)
 }
 
 var _ turn.Access = Access{}
@@ -36,6 +38,14 @@ func (a Access) Files(userDID, delegation string) plugin.Files {
 		return turn.NoAccess().Files(userDID, delegation)
 	}
 	return a.FilesFor(userDID, a.Authority(userDID, delegation))
+}
+
+// ReadFile reads at most limit bytes of one of the user's files: see attachments.Store.
+func (a Access) ReadFile(ctx context.Context, userDID, delegation, cid string, limit int64) ([]byte, error) {
+	if a.BytesFor == nil {
+		return nil, plugin.ErrNoDelegation
+	}
+	return a.BytesFor(ctx, a.Authority(userDID, delegation), cid, limit)
 }
 
 // Query is the query gateway.

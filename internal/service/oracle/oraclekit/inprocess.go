@@ -223,6 +223,7 @@ func (q query) OpenAPI(context.Context) (json.RawMessage, error) {
 // Surfaces are what the oracle may use of the other services of this process.
 type Surfaces struct {
 	FilesMCP *httpserver.Surface
+	Files    *httpserver.Surface
 	Query    *httpserver.Surface
 }
 
@@ -232,6 +233,11 @@ func NewAccess(id *identity.Service, s Surfaces) (Access, error) {
 	var err error
 	if s.FilesMCP != nil {
 		if a.FilesFor, err = FilesOverMCP(*s.FilesMCP, id.DID()); err != nil {
+			return a, err
+		}
+	}
+	if s.Files != nil {
+		if a.BytesFor, err = BytesOverHTTP(*s.Files, id.DID()); err != nil {
 			return a, err
 		}
 	}

@@ -169,6 +169,7 @@ func (t *turn) ownMessage(ctx context.Context, stored []oracle.Message) plugin.M
 		room, _ := q.Metadata["editorRoomId"].(string)
 		files, m.Images = t.Attachments.Fetch(ctx, AttachmentQuery{
 			Owner: t.run.Owner, Attachments: files, HomeServer: q.HomeServer, MatrixToken: t.carried.MatrixToken, RoomID: room,
+			Delegation: t.carried.Delegation,
 		})
 		t.keepFiles(ctx, files)
 	}

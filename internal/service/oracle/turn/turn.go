@@ -48,6 +48,9 @@ type AttachmentQuery struct {
 	HomeServer  string
 	MatrixToken string
 	RoomID      string
+	// Delegation is what the request carried, if anything; the stored one
+	// counts otherwise.
+	Delegation string
 }
 
 // MCP connects to MCP servers.

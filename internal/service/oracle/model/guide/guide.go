@@ -116,7 +116,7 @@ func (p *Provider) think(req plugin.ModelRequest) answer {
 		return next
 	}
 	for _, rule := range []func(plugin.ModelRequest, string) (answer, bool){
-		explicit, continued, smallTalk, whatCanYouDo, sums, clock, useTool, loadCapability, p.quote,
+		explicit, continued, attached, smallTalk, whatCanYouDo, sums, clock, useTool, loadCapability, p.quote,
 	} {
 		if a, ok := rule(req, question); ok {
 			return a
