@@ -80,6 +80,17 @@ bench: .bin/versitygw ## Print every figure of docs/reference/performance.md
 bench-query: ## The query gateway against a generated grpc-gateway
 	scripts/bench-query
 
+.PHONY: load
+load: build .bin/versitygw ## Mixed traffic on both shapes against a budget; LOAD='-rate 200 -duration 2m' changes it
+	$(GO) build -o bin/load ./test/load
+	bin/load -binary bin/castalia -shape embedded -rate 50 -budget test/load/budgets/embedded.yaml -out bin/load-embedded.json -picture docs/images/load-embedded.svg $(LOAD)
+	$(SERVICES) bin/load -binary bin/castalia -shape fleet -rate 30 -budget test/load/budgets/fleet.yaml -out bin/load-fleet.json -picture docs/images/load-fleet.svg $(LOAD)
+
+.PHONY: load-growth
+load-growth: build .bin/versitygw ## How cost grows: 1, 10, 100 thousand records (GROWTH), and 1, 2, 3 nodes
+	$(GO) build -o bin/load ./test/load
+	$(SERVICES) scripts/load-growth $(GROWTH)
+
 ##@ Before a commit
 
 .PHONY: ci

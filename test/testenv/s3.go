@@ -37,12 +37,31 @@ func (b Bucket) URL() string {
 func S3(t testing.TB) Bucket {
 	t.Helper()
 	Need(t, "s3", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY")
+	ctx, cancel := context.WithTimeout(context.Background(), setupLimit)
+	defer cancel()
+	b, remove, err := NewBucket(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), setupLimit)
+		defer cancel()
+		if err := remove(ctx); err != nil {
+			t.Errorf("remove bucket: %v", err)
+		}
+	})
+	return b
+}
+
+// NewBucket is S3 for programs that are no tests: whoever calls it removes the
+// bucket.
+func NewBucket(ctx context.Context) (b Bucket, remove func(context.Context) error, err error) {
 	u, err := url.Parse(os.Getenv("TEST_S3_URL"))
 	if err != nil {
-		t.Fatalf("TEST_S3_URL: %v", err)
+		return b, nil, fmt.Errorf("TEST_S3_URL: %w", err)
 	}
 	q := u.Query()
-	b := Bucket{
+	b = Bucket{
 		Endpoint:  q.Get("endpoint"),
 		Region:    q.Get("region"),
 		Name:      "castalia-test-" + Token(),
@@ -52,21 +71,12 @@ func S3(t testing.TB) Bucket {
 	}
 	client, err := b.client()
 	if err != nil {
-		t.Fatal(err)
+		return b, nil, err
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), setupLimit)
-	defer cancel()
 	if err := client.MakeBucket(ctx, b.Name, minio.MakeBucketOptions{Region: b.Region}); err != nil {
-		t.Fatalf("make bucket: %v", err)
+		return b, nil, fmt.Errorf("make bucket: %w", err)
 	}
-	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), setupLimit)
-		defer cancel()
-		if err := b.remove(ctx, client); err != nil {
-			t.Errorf("remove bucket: %v", err)
-		}
-	})
-	return b
+	return b, func(ctx context.Context) error { return b.remove(ctx, client) }, nil
 }
 
 func (b Bucket) client() (*minio.Client, error) {
