@@ -16,8 +16,10 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"os/signal"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 )
 
@@ -36,7 +38,8 @@ var routes = []struct{ name, path string }{
 var arms = []string{"generated", "ours", "ours-cached", "direct"}
 
 func main() {
-	ctx := context.Background()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
 	var err error
 	switch {
 	case len(os.Args) == 2 && os.Args[1] == "node":
@@ -67,6 +70,7 @@ func start(ctx context.Context, args ...string) (*child, error) {
 	}
 	cmd := exec.CommandContext(ctx, self, args...)
 	cmd.Stderr = os.Stderr
+	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL} // nobody else would end it
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		return nil, err
@@ -95,19 +99,27 @@ func compare(ctx context.Context) error {
 	strict := flag.Bool("strict", false, "fail when a bar is missed; needs a quiet machine")
 	flag.Parse()
 	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
+	children := make(map[string]*child)
+	defer func() {
+		cancel()
+		for _, c := range children { // a child that outlives us holds our caller's pipe open
+			_ = c.cmd.Wait()
+		}
+	}()
 	node, err := start(ctx, "node")
 	if err != nil {
 		return err
 	}
-	children := make(map[string]*child)
+	children["node"] = node
 	for _, arm := range arms {
 		if arm == "direct" {
 			continue
 		}
-		if children[arm], err = start(ctx, arm, node.addr); err != nil {
+		c, err := start(ctx, arm, node.addr)
+		if err != nil {
 			return err
 		}
+		children[arm] = c
 	}
 	fmt.Printf("%d rounds of %s, %d connections, medians; ratios to the generated gateway\n", *rounds, *length, *clients)
 	failed := false
