@@ -29,7 +29,7 @@ var drivers = map[string][]string{
 	"github.com/tus/tusd":                   {"internal/service/filestore/filestorehttp", "internal/service/filestore/filestoretus"},
 	"github.com/modelcontextprotocol":       {"internal/service/filestore/filestoremcp", "internal/service/oracle", "internal/cli"},
 	"google.golang.org/grpc":                {"internal/service/query"},
-	"github.com/pion":                       {"internal/service/oracle/call"},
+	"github.com/pion":                       {"internal/service/oracle/call/callrtc"},
 	"maunium.net/go/mautrix":                {"internal/service/oracle"},
 	"github.com/prometheus/client_golang":   {"internal/platform/telemetry", "internal/platform/httpserver"},
 	"go.opentelemetry.io":                   {"internal/platform/telemetry", "internal/platform/httpserver"},

@@ -35,6 +35,12 @@ const otherCID = "bafkreigh2akiscaildcqabsyg3dfr6chu3fgpregiymsck7e7aqa4s52zy"
 var things = map[string]func(*testing.T, *world) string{
 	"{session}": func(t *testing.T, w *world) string { session, _ := w.talk(t); return session },
 	"{runId}":   func(t *testing.T, w *world) string { _, run := w.talk(t); return run },
+	"{call}": func(t *testing.T, w *world) string {
+		session, _ := w.talk(t)
+		var made struct{ CallID string }
+		w.alices(t, request{method: http.MethodPost, target: "/calls", body: `{"sessionId":"` + session + `","callType":"audio","agentVoice":"` + marker + `"}`}, &made)
+		return made.CallID
+	},
 	"{memory}": func(t *testing.T, w *world) string {
 		var made struct{ ID string }
 		w.alices(t, request{method: http.MethodPost, target: "/memory", body: fmt.Sprintf(`{"text":"%s %d"}`, marker, w.made.Add(1))}, &made)
@@ -179,6 +185,11 @@ var oracleRows = []row{
 	{route: "POST /delegation", body: `{"raw":"{grant}"}`, owner: 200, other: 400},
 	{route: "GET /delegation", owner: 200, other: 200},
 	{route: "DELETE /delegation", owner: 200, other: 200},
+	{route: "POST /calls", body: `{"sessionId":"{session}","callType":"audio"}`, owner: 201, other: 404},
+	{route: "POST /calls", body: `{"sessionId":"{session}","callType":"smoke"}`, owner: 400, other: 400},
+	{route: "GET /calls", target: "/calls?sessionId={session}", owner: 200, other: 404},
+	{route: "GET /calls/{callId}", target: "/calls/{call}", owner: 200, other: 404},
+	{route: "PATCH /calls/{callId}", target: "/calls/{call}", body: `{"callStatus":"ended"}`, owner: 200, other: 404},
 	{route: "GET /user-preferences", owner: 200, other: 200},
 	{route: "PUT /user-preferences", body: `{}`, owner: 200, other: 200},
 	{route: "PATCH /user-preferences", body: `{}`, owner: 200, other: 200},

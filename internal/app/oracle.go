@@ -3,6 +3,7 @@ package app
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -43,7 +44,10 @@ func (a *App) buildOracle(ctx context.Context) (part, error) {
 	if err != nil {
 		return part{}, err
 	}
-	var gateway *oraclesocket.Gateway
+	var (
+		gateway *oraclesocket.Gateway
+		calls   *lines
+	)
 	o, err := oraclekit.New(oraclekit.Deps{
 		DB: a.res.db, Bus: a.res.bus, Leases: a.res.leases, Identity: a.identity, Provider: provider,
 		Oracle:  oracle.Identity{Name: a.opt.Settings.Oracle.Name, DID: a.identity.DID(), EntityDID: a.opt.Settings.Identity.OracleEntityDID},
@@ -63,25 +67,29 @@ func (a *App) buildOracle(ctx context.Context) (part, error) {
 		}),
 		Access: access, MCP: mcpclient.New(a.identity, a.opt.Log, mcpclient.Config{Version: a.opt.Version}),
 		Authenticate: a.authenticated(identity.Oracle), CORS: a.openCORS(), Public: public,
-		Run: run.Config{Node: a.res.node}, Log: a.opt.Log,
+		SessionGone: func(ctx context.Context, id string) { calls.SessionDeleted(ctx, id) },
+		Run:         run.Config{Node: a.res.node}, Log: a.opt.Log,
 	})
 	if err != nil {
+		return part{}, err
+	}
+	if calls, err = a.newCalls(ctx, o, gateway); err != nil {
 		return part{}, err
 	}
 	a.meterSockets(gateway)
 	life, end := context.WithCancel(context.WithoutCancel(ctx))
 	if err := o.StartPlugins(life); err != nil {
 		end()
-		return part{}, err
+		return part{}, errors.Join(err, calls.Close())
 	}
 	a.talks = o.Turns
-	workers := map[string]func(context.Context) error{"sockets": gateway.Run}
+	workers := map[string]func(context.Context) error{"sockets": gateway.Run, "calls": calls.Run}
 	maps.Copy(workers, o.Workers())
 	return part{
 		name:     "oracle",
-		surfaces: []httpserver.Surface{o.Surface, gateway.Surface(a.openCORS())},
+		surfaces: []httpserver.Surface{o.Surface, gateway.Surface(a.openCORS()), calls.surface},
 		workers:  workers,
-		stop:     func() error { end(); return nil },
+		stop:     func() error { end(); return calls.Close() },
 	}, nil
 }
 

@@ -108,6 +108,21 @@ type Plugins struct {
 
 // Calls is the live agent.
 type Calls struct {
-	TurnURLs   []string `env:"TURN_URLS" doc:"TURN servers offered to callers."`
-	TurnSecret Secret   `env:"TURN_SECRET" doc:"Shared secret of those servers; also switches the embedded one on."`
+	TurnURLs   []string `env:"TURN_URLS" doc:"TURN servers offered to callers, as turn:host:port?transport=udp."`
+	TurnSecret Secret   `env:"TURN_SECRET" doc:"Shared secret of those servers and of the embedded one, which makes one up when it is empty."`
+	TurnListen string   `env:"TURN_LISTEN" doc:"UDP and TCP address of the embedded TURN server, such as :3478; empty switches it off."`
+
+	PublicIPs []string      `env:"CALLS_PUBLIC_IPS" doc:"Addresses under which callers reach this node's media, where a NAT is in front; empty means the machine's own."`
+	UDPPort   int           `env:"CALLS_UDP_PORT" default:"0" min:"0" max:"65535" doc:"The one UDP port of all calls; 0 gives each call its own."`
+	UDPRange  string        `env:"CALLS_UDP_RANGE" doc:"Range of the calls' own UDP ports, such as 50000-50999."`
+	MaxLength time.Duration `env:"CALLS_MAX_LENGTH" default:"1h" doc:"Longest call."`
+	PerUser   int           `env:"CALLS_PER_USER" default:"2" min:"1" doc:"Calls of one user at a time, in the whole fleet."`
+	PerNode   int           `env:"CALLS_PER_NODE" default:"100" min:"1" doc:"Calls on one node at a time."`
+
+	HearURL    URL    `env:"SPEECH_TO_TEXT_URL" doc:"Base address of an OpenAI-compatible service that understands speech (…/v1); empty means that callers type."`
+	HearModel  string `env:"SPEECH_TO_TEXT_MODEL" default:"whisper-1" doc:"Model that it is asked for."`
+	VoiceURL   URL    `env:"TEXT_TO_SPEECH_URL" doc:"Base address of an OpenAI-compatible service that speaks (…/v1); empty means a tone and captions."`
+	VoiceModel string `env:"TEXT_TO_SPEECH_MODEL" default:"tts-1" doc:"Model that it is asked for."`
+	Voice      string `env:"TEXT_TO_SPEECH_VOICE" default:"alloy" doc:"Voice when the caller chooses none."`
+	SpeechKey  Secret `env:"SPEECH_API_KEY" doc:"Key of the speech services."`
 }

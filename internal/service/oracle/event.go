@@ -23,6 +23,10 @@ const (
 	EventBrowserToolCall          EventName = "browser_tool_call"
 	EventRouterUpdate             EventName = "router_update"
 	EventMessageCacheInvalidation EventName = "message_cache_invalidation"
+	EventCallICE                  EventName = "call_ice"
+	EventCallEnd                  EventName = "call_end"
+	EventCallMoved                EventName = "call_moved"
+	EventCallState                EventName = "call_state"
 )
 
 // What sockets tell the server.
@@ -33,6 +37,10 @@ const (
 	ClientListEvents       EventName = "list-events"
 	ClientToolResult       EventName = "tool_result"
 	ClientActionCallResult EventName = "action_call_result"
+	ClientCallOffer        EventName = "call_offer"
+	ClientCallICE          EventName = "call_ice"
+	ClientCallEnd          EventName = "call_end"
+	ClientCallRenew        EventName = "call_renew"
 )
 
 // ServerEvents is the catalogue that list-events shows.
@@ -40,6 +48,7 @@ func ServerEvents() []EventName {
 	return []EventName{
 		EventConnected, EventPong, EventStatus, EventSubscribed, EventAvailableEvents, EventRenderComponent,
 		EventToolCall, EventActionCall, EventBrowserToolCall, EventRouterUpdate, EventMessageCacheInvalidation,
+		EventCallICE, EventCallEnd, EventCallMoved, EventCallState,
 	}
 }
 
@@ -47,6 +56,7 @@ func ServerEvents() []EventName {
 func ClientEvents() []EventName {
 	return []EventName{
 		ClientPing, ClientStatus, ClientSubscribe, ClientListEvents, ClientToolResult, ClientActionCallResult,
+		ClientCallOffer, ClientCallICE, ClientCallEnd, ClientCallRenew,
 	}
 }
 

@@ -47,6 +47,8 @@ type Deps struct {
 	Access      turn.Access
 	Attachments turn.Attachments
 	MCP         turn.MCP
+	// SessionGone, when set, is told of a session that was deleted.
+	SessionGone func(ctx context.Context, sessionID string)
 
 	Authenticate func(httpserver.Handler) httpserver.Handler
 	CORS         httpserver.CORSPolicy
@@ -91,6 +93,9 @@ func New(d Deps) (*Oracle, error) {
 		Store: o.Store, Identity: d.Oracle,
 		RunsGone: func(ctx context.Context, ids []string) { o.Engine.Gone(ctx, ids) },
 		SessionGone: func(ctx context.Context, id string) {
+			if d.SessionGone != nil {
+				d.SessionGone(ctx, id)
+			}
 			if c, ok := o.pages.(oracle.SessionCloser); ok {
 				c.CloseSession(ctx, id)
 			}

@@ -42,6 +42,8 @@ type note struct {
 	Here    *presence       `json:"here,omitempty"`
 	Settled string          `json:"settled,omitempty"`
 	Outcome *oracle.Outcome `json:"outcome,omitempty"`
+	// Emit is an event for one socket of the node that gets the note.
+	Emit *emission `json:"emit,omitempty"`
 }
 
 // order is what nodes ask of each other's desk.
@@ -180,6 +182,9 @@ func (g *Gateway) receive(m bus.Message) {
 	}
 	if n.Settled != "" && n.Outcome != nil {
 		g.calls.resolve(n.Settled, *n.Outcome)
+	}
+	if n.Emit != nil {
+		g.emitHere(*n.Emit)
 	}
 }
 

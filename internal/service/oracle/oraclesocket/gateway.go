@@ -20,6 +20,7 @@ import (
 	"log/slog"
 	"net/netip"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/castalia-org/castalia/internal/identity"
@@ -84,6 +85,7 @@ type Gateway struct {
 	peers  peers
 
 	drain sync.Once
+	desk  atomic.Pointer[oracle.CallDesk]
 
 	mu    sync.Mutex
 	rooms map[string]*room
@@ -95,6 +97,7 @@ var (
 	_ oracle.Publisher     = (*Gateway)(nil)
 	_ oracle.Dispatcher    = (*Gateway)(nil)
 	_ oracle.SessionCloser = (*Gateway)(nil)
+	_ oracle.PageEmitter   = (*Gateway)(nil)
 )
 
 // user is what one node holds for a user.
@@ -169,6 +172,9 @@ const shutdownTime = 5 * time.Second
 func (g *Gateway) shutdown(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, shutdownTime)
 	defer cancel()
+	if desk := g.desk.Load(); desk != nil {
+		(*desk).Drain(ctx) // while the pages can still be told
+	}
 	if err := g.server.Shutdown(ctx); err != nil {
 		g.deps.Logger.Warn("sockets were cut: their clients did not take what was queued", slog.Any("error", err))
 	}

@@ -132,6 +132,9 @@ func (h *handler) Event(s *socketio.Socket, e *socketio.Event) {
 	case oracle.ClientActionCallResult:
 		g.settle(s, e, oracle.Action)
 		return
+	case oracle.ClientCallOffer, oracle.ClientCallICE, oracle.ClientCallEnd, oracle.ClientCallRenew:
+		g.signal(s, p, name, e)
+		return
 	default:
 		if ok, _ := g.cfg.Events.Allow(httpserver.KeyOf(p.did)); ok {
 			g.reply(s, p, name)

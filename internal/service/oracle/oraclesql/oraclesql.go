@@ -174,6 +174,7 @@ func (st *Store) DeleteSession(ctx context.Context, owner, id string) ([]string,
 			`DELETE FROM oracle_frames WHERE run_id IN (SELECT id FROM oracle_runs WHERE session_id = $1)`,
 			`DELETE FROM oracle_runs WHERE session_id = $1`,
 			`DELETE FROM oracle_messages WHERE session_id = $1`,
+			`DELETE FROM oracle_calls WHERE session_id = $1`,
 		} {
 			if _, err := tx.ExecContext(ctx, text, id); err != nil {
 				return fmt.Errorf("delete session's rows: %w", err)

@@ -1,0 +1,49 @@
+package callrtc
+
+// reorderDepth is how many packets may overtake one that is missing: at 20 ms
+// each this is the delay that a lost packet costs.
+const reorderDepth = 3
+
+// maxGap is how many lost packets are told one by one; a longer gap is a new start.
+const maxGap = 50
+
+// piece is one packet of sound.
+type piece struct {
+	seq     uint16
+	payload []byte
+	lost    bool
+}
+
+// reorder puts packets in order and notices those that do not come.
+type reorder struct {
+	begun bool
+	next  uint16
+	held  map[uint16][]byte
+}
+
+// add takes a packet and calls out with what is now due, in order: packets, and
+// places of packets that are given up.
+func (r *reorder) add(seq uint16, payload []byte, out func(piece)) {
+	if r.held == nil {
+		r.held = make(map[uint16][]byte, 2*reorderDepth)
+	}
+	ahead := int16(seq - r.next) //nolint:gosec // the distance on the ring of numbers
+	if !r.begun || ahead > maxGap || ahead < -maxGap {
+		r.begun, r.next = true, seq
+		clear(r.held)
+		ahead = 0
+	}
+	if ahead < 0 || r.held[seq] != nil {
+		return // too late, or doubled
+	}
+	r.held[seq] = payload
+	for len(r.held) > 0 {
+		p, here := r.held[r.next]
+		if !here && len(r.held) <= reorderDepth {
+			return
+		}
+		delete(r.held, r.next)
+		out(piece{seq: r.next, payload: p, lost: !here})
+		r.next++
+	}
+}

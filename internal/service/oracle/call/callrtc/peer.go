@@ -1,0 +1,425 @@
+package callrtc
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"net/netip"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/pion/rtp"
+	"github.com/pion/webrtc/v4"
+
+	"github.com/castalia-org/castalia/internal/platform/fault"
+	"github.com/castalia-org/castalia/internal/service/oracle/call"
+)
+
+// Bounds of what a page may make a peer hold.
+const (
+	maxMedia      = 8
+	maxCandidates = 128
+	maxBuffered   = 1 << 20
+	// gatherTime is how long an answer waits for our own addresses.
+	gatherTime = 100 * time.Millisecond
+)
+
+// label is the name of the one data channel.
+const label = "castalia"
+
+// peer is one connection. It is a call.Peer.
+type peer struct {
+	e    *Endpoint
+	spec call.PeerSpec
+	pc   *webrtc.PeerConnection
+	log  *slog.Logger
+
+	voice   *webrtc.TrackLocalStaticRTP
+	picture *picture
+	readers sync.WaitGroup
+	closing sync.Once
+
+	mu       sync.Mutex
+	closed   bool
+	answered bool
+	early    []webrtc.ICECandidateInit // of the page, before its offer was taken
+	taken    int
+	mine     []netip.AddrPort
+	channel  *webrtc.DataChannel
+
+	// out is touched by Say alone, which one goroutine calls.
+	out struct {
+		seq  uint16
+		at   uint32
+		last time.Time
+		data []byte
+	}
+}
+
+var _ call.Peer = (*peer)(nil)
+
+// Open implements call.Endpoint.
+func (e *Endpoint) Open(s call.PeerSpec) (_ call.Peer, err error) {
+	key, ok := s.Key.(*certificate)
+	if !ok {
+		return nil, errors.New("the transport key is of another endpoint")
+	}
+	pc, err := e.api.NewPeerConnection(webrtc.Configuration{Certificates: []webrtc.Certificate{key.cert}})
+	if err != nil {
+		return nil, fmt.Errorf("make peer: %w", err)
+	}
+	defer func() {
+		if err != nil {
+			_ = pc.GracefulClose()
+		}
+	}()
+	p := &peer{e: e, spec: s, pc: pc, log: e.log}
+	p.out.seq, p.out.at = uint16(rand.Uint32()), rand.Uint32() //nolint:gosec // where the numbers begin is no secret
+	if p.voice, err = webrtc.NewTrackLocalStaticRTP(webrtc.RTPCodecCapability{MimeType: webrtc.MimeTypePCMU, ClockRate: call.SpokenRate}, "voice", label); err != nil {
+		return nil, fmt.Errorf("make voice: %w", err)
+	}
+	if err = p.send(p.voice, nil); err != nil {
+		return nil, err
+	}
+	if s.Video {
+		if p.picture, err = newPicture(p); err != nil {
+			return nil, err
+		}
+		if err = p.send(p.picture.track(), p.picture.wantsKeyFrame); err != nil {
+			return nil, err
+		}
+	}
+	pc.OnICECandidate(p.candidate)
+	pc.OnConnectionStateChange(p.stateChanged)
+	pc.OnTrack(p.tracked)
+	pc.OnDataChannel(p.opened)
+	return p, nil
+}
+
+// send adds a track of ours and reads what the page reports about it.
+func (p *peer) send(track webrtc.TrackLocal, keyFrame func()) error {
+	sender, err := p.pc.AddTrack(track)
+	if err != nil {
+		return fmt.Errorf("add track: %w", err)
+	}
+	p.readers.Go(func() {
+		for {
+			packets, _, err := sender.ReadRTCP()
+			if err != nil {
+				return
+			}
+			if keyFrame != nil && asksKeyFrame(packets) {
+				keyFrame()
+			}
+		}
+	})
+	return nil
+}
+
+// checkOffer refuses what is no offer of a browser before the library parses it.
+func checkOffer(sdp string) error {
+	if !strings.HasPrefix(sdp, "v=0") {
+		return fault.New(fault.Invalid, "sdp is not a session description").WithCode("invalid")
+	}
+	media, candidates := 0, 0
+	for line := range strings.SplitSeq(sdp, "\n") {
+		switch {
+		case strings.HasPrefix(line, "m="):
+			media++
+		case strings.HasPrefix(line, "a=candidate:"):
+			candidates++
+		}
+	}
+	switch {
+	case media == 0 || media > maxMedia:
+		return fault.Newf(fault.Invalid, "sdp must describe 1 to %d media", maxMedia).WithCode("invalid")
+	case candidates > maxCandidates:
+		return fault.Newf(fault.Invalid, "sdp must have at most %d candidates", maxCandidates).WithCode("invalid")
+	}
+	return nil
+}
+
+// Answer implements call.Peer.
+func (p *peer) Answer(ctx context.Context, offer string) (string, error) {
+	if err := checkOffer(offer); err != nil {
+		return "", err
+	}
+	if err := p.describe(offer); err != nil {
+		return "", err
+	}
+	answer, err := p.pc.CreateAnswer(nil)
+	if err != nil {
+		return "", fault.Wrap(fault.Invalid, "The offer can not be answered", err).WithCode("invalid")
+	}
+	gathered := webrtc.GatheringCompletePromise(p.pc)
+	if err := p.pc.SetLocalDescription(answer); err != nil {
+		return "", fault.Wrap(fault.Invalid, "The offer can not be answered", err).WithCode("invalid")
+	}
+	timer := time.NewTimer(gatherTime)
+	defer timer.Stop()
+	select {
+	case <-gathered:
+	case <-timer.C:
+	case <-ctx.Done():
+		return "", context.Cause(ctx)
+	}
+	p.mu.Lock()
+	p.answered = true
+	p.mu.Unlock()
+	return p.pc.LocalDescription().SDP, nil
+}
+
+// describe takes the page's description, and the candidates that came before it.
+func (p *peer) describe(offer string) (err error) {
+	defer func() {
+		if recover() != nil { // a hostile description must not end the program
+			err = fault.New(fault.Invalid, "The offer can not be read").WithCode("invalid")
+		}
+	}()
+	if err := p.pc.SetRemoteDescription(webrtc.SessionDescription{Type: webrtc.SDPTypeOffer, SDP: offer}); err != nil {
+		return fault.Wrap(fault.Invalid, "The offer can not be read", err).WithCode("invalid")
+	}
+	p.mu.Lock()
+	early := p.early
+	p.early = nil
+	p.mu.Unlock()
+	for _, c := range early {
+		if err := p.pc.AddICECandidate(c); err != nil {
+			p.log.Debug("an early candidate was refused", slog.Any("error", err))
+		}
+	}
+	return nil
+}
+
+// AddCandidate implements call.Peer.
+func (p *peer) AddCandidate(c call.Candidate) error {
+	if c.Candidate == "" || strings.Contains(c.Candidate, ".local ") {
+		return nil // the end of candidates, or a name that only the page's own network knows
+	}
+	given := webrtc.ICECandidateInit{Candidate: c.Candidate, SDPMid: c.SDPMid, SDPMLineIndex: c.SDPMLineIndex, UsernameFragment: c.UsernameFragment}
+	p.mu.Lock()
+	if p.taken++; p.taken > maxCandidates {
+		p.mu.Unlock()
+		return fault.New(fault.RateLimited, "Too many candidates").WithCode("rate_limited")
+	}
+	if p.pc.RemoteDescription() == nil {
+		p.early = append(p.early, given)
+		p.mu.Unlock()
+		return nil
+	}
+	p.mu.Unlock()
+	if err := p.pc.AddICECandidate(given); err != nil {
+		return fault.Wrap(fault.Invalid, "The candidate can not be read", err).WithCode("invalid")
+	}
+	return nil
+}
+
+// candidate tells the page of an address that came after the answer.
+func (p *peer) candidate(c *webrtc.ICECandidate) {
+	p.mu.Lock()
+	late := p.answered
+	if c != nil && !p.closed {
+		if ip, err := netip.ParseAddr(c.Address); err == nil {
+			at := netip.AddrPortFrom(ip.Unmap(), c.Port)
+			p.mine = append(p.mine, at)
+			p.e.own.add(at)
+		}
+	}
+	p.mu.Unlock()
+	if !late {
+		return
+	}
+	if c == nil {
+		p.spec.Listener.Candidate(nil)
+		return
+	}
+	init := c.ToJSON()
+	p.spec.Listener.Candidate(&call.Candidate{Candidate: init.Candidate, SDPMid: init.SDPMid, SDPMLineIndex: init.SDPMLineIndex, UsernameFragment: init.UsernameFragment})
+}
+
+// stateChanged tells the call how the way to the page is.
+func (p *peer) stateChanged(s webrtc.PeerConnectionState) {
+	switch s {
+	case webrtc.PeerConnectionStateConnected:
+		if !p.genuine() {
+			p.log.Warn("a page came with another certificate than it had said")
+			go func() { _ = p.pc.Close() }()
+			return
+		}
+		p.spec.Listener.PeerState(call.PeerConnected)
+	case webrtc.PeerConnectionStateDisconnected, webrtc.PeerConnectionStateFailed:
+		p.spec.Listener.PeerState(call.PeerLost)
+	case webrtc.PeerConnectionStateClosed:
+		p.spec.Listener.PeerState(call.PeerClosed)
+	}
+}
+
+// genuine compares the certificate of the transport itself with what the page
+// said over the authenticated signalling.
+func (p *peer) genuine() bool {
+	seen, ok := fingerprintOf(p.pc.SCTP().Transport().GetRemoteCertificate())
+	return ok && seen == p.spec.Remote
+}
+
+// opened takes the page's data channel.
+func (p *peer) opened(c *webrtc.DataChannel) {
+	p.mu.Lock()
+	ours := c.Label() == label && p.channel == nil && !p.closed
+	if ours {
+		p.channel = c
+	}
+	p.mu.Unlock()
+	if !ours {
+		go func() { _ = c.Close() }()
+		return
+	}
+	c.OnOpen(func() {
+		if p.genuine() {
+			p.spec.Listener.ChannelOpened()
+		}
+	})
+	c.OnMessage(func(m webrtc.DataChannelMessage) {
+		if !m.IsString || len(m.Data) > call.MaxMessage {
+			p.spec.Listener.MessageRefused()
+			return
+		}
+		p.spec.Listener.Message(m.Data)
+	})
+}
+
+var errNoChannel = errors.New("there is no data channel")
+
+// Send implements call.Peer.
+func (p *peer) Send(text []byte) error {
+	p.mu.Lock()
+	c := p.channel
+	p.mu.Unlock()
+	switch {
+	case c == nil || c.ReadyState() != webrtc.DataChannelStateOpen:
+		return errNoChannel
+	case c.BufferedAmount() > maxBuffered:
+		return errors.New("the page does not read")
+	}
+	return c.SendText(string(text))
+}
+
+// Say implements call.Peer.
+func (p *peer) Say(pcm []int16, first bool) error {
+	o := &p.out
+	if now := time.Now(); first && !o.last.IsZero() { // the silence before takes its time
+		o.at += uint32(now.Sub(o.last) * call.SpokenRate / time.Second) //nolint:gosec // wraps around by design
+		o.last = now
+	} else {
+		o.last = now
+	}
+	o.data = call.MuLaw(o.data[:0], pcm)
+	payload := o.data
+	if p.spec.Frames != nil {
+		payload = p.spec.Frames.SealAudio.Seal(payload, 0)
+	}
+	packet := rtp.Packet{
+		Header:  rtp.Header{Version: 2, Marker: first, SequenceNumber: o.seq, Timestamp: o.at},
+		Payload: payload,
+	}
+	o.seq++
+	o.at += uint32(len(pcm)) //nolint:gosec // a frame
+	return p.voice.WriteRTP(&packet)
+}
+
+// tracked reads what the page sends.
+func (p *peer) tracked(track *webrtc.TrackRemote, _ *webrtc.RTPReceiver) {
+	p.mu.Lock()
+	closed := p.closed
+	if !closed {
+		p.readers.Add(1)
+	}
+	p.mu.Unlock()
+	if closed {
+		return
+	}
+	defer p.readers.Done()
+	switch {
+	case !p.genuine():
+	case track.Kind() == webrtc.RTPCodecTypeAudio:
+		p.hear(track)
+	case p.picture != nil:
+		p.picture.echo(track)
+	default:
+		discard(track)
+	}
+}
+
+func discard(track *webrtc.TrackRemote) {
+	for {
+		if _, _, err := track.ReadRTP(); err != nil {
+			return
+		}
+	}
+}
+
+// hear decodes the page's sound until it ends.
+func (p *peer) hear(track *webrtc.TrackRemote) {
+	d, err := newDecoder(track.Codec().MimeType)
+	if err != nil {
+		p.log.Warn("a page speaks what nobody understands", slog.Any("error", err))
+		discard(track)
+		return
+	}
+	var (
+		order   reorder
+		silence [call.HeardRate / 50]int16
+	)
+	for {
+		packet, _, err := track.ReadRTP()
+		if err != nil {
+			return
+		}
+		if len(packet.Payload) == 0 {
+			continue
+		}
+		order.add(packet.SequenceNumber, packet.Payload, func(s piece) {
+			pcm := silence[:]
+			if !s.lost {
+				if heard, err := p.decode(d, s.payload); err == nil {
+					pcm = heard
+				}
+			}
+			p.spec.Listener.Heard(pcm)
+		})
+	}
+}
+
+func (p *peer) decode(d decoder, payload []byte) ([]int16, error) {
+	if p.spec.Frames != nil {
+		clear := call.ClearOpus
+		if _, ok := d.(*muLawDecoder); ok {
+			clear = 0
+		}
+		var err error
+		if payload, err = p.spec.Frames.OpenAudio.Open(payload, clear); err != nil {
+			return nil, err
+		}
+	}
+	return d.decode(payload)
+}
+
+// Close implements call.Peer.
+func (p *peer) Close() error {
+	var err error
+	p.closing.Do(func() {
+		p.mu.Lock()
+		p.closed = true
+		mine := p.mine
+		p.mine = nil
+		p.mu.Unlock()
+		err = p.pc.GracefulClose()
+		p.readers.Wait()
+		for _, at := range mine {
+			p.e.own.remove(at)
+		}
+	})
+	return err
+}

@@ -1,0 +1,169 @@
+package call
+
+import (
+	"math"
+	"time"
+)
+
+// DetectorConfig tunes a Detector. Zero values mean the defaults.
+type DetectorConfig struct {
+	// Margin is how much louder than the background speech is: 9 dB.
+	Margin float64
+	// Floor is the loudness below which nothing is speech: -50 dB of full scale.
+	Floor float64
+	// Attack is how long sound must last to count as speech: 80 ms.
+	Attack time.Duration
+	// Hangover is how long silence must last to end an utterance: 600 ms.
+	Hangover time.Duration
+	// Lead is how much sound before the start belongs to an utterance: 240 ms.
+	Lead time.Duration
+	// Shortest is the least speech in an utterance that is worth hearing: 160 ms.
+	Shortest time.Duration
+	// Longest is when an utterance is cut: 30 s.
+	Longest time.Duration
+}
+
+func (c DetectorConfig) withDefaults() DetectorConfig {
+	def := func(d *time.Duration, v time.Duration) {
+		if *d == 0 {
+			*d = v
+		}
+	}
+	if c.Margin == 0 {
+		c.Margin = 9
+	}
+	if c.Floor == 0 {
+		c.Floor = -50
+	}
+	def(&c.Attack, 80*time.Millisecond)
+	def(&c.Hangover, 600*time.Millisecond)
+	def(&c.Lead, 240*time.Millisecond)
+	def(&c.Shortest, 160*time.Millisecond)
+	def(&c.Longest, 30*time.Second)
+	return c
+}
+
+// Detection is what a Detector found in a piece of sound.
+type Detection struct {
+	// Started says that somebody has begun to speak.
+	Started bool
+	// Utterance is what was said, when it has ended; its slice is the caller's.
+	Utterance []int16
+}
+
+// Detector finds speech by its energy: what is clearly louder than the
+// background for a while, until it has been quiet for a while. It follows the
+// background as it changes, quickly down and slowly up.
+type Detector struct {
+	cfg     DetectorConfig
+	noise   float64 // dB of full scale
+	loud    time.Duration
+	quiet   time.Duration
+	voiced  time.Duration
+	speech  bool
+	sound   []int16 // the lead while quiet, the utterance while not
+	leadCap int
+}
+
+// NewDetector makes a Detector for sound at HeardRate.
+func NewDetector(cfg DetectorConfig) *Detector {
+	cfg = cfg.withDefaults()
+	return &Detector{cfg: cfg, noise: -60, leadCap: samples(cfg.Lead + cfg.Attack)}
+}
+
+func samples(d time.Duration) int { return int(d * HeardRate / time.Second) }
+
+// Speaking reports whether an utterance is going on.
+func (d *Detector) Speaking() bool { return d.speech }
+
+// Reset forgets what was heard, but not how loud the background is.
+func (d *Detector) Reset() {
+	d.loud, d.quiet, d.voiced, d.speech = 0, 0, 0, false
+	d.sound = d.sound[:0]
+}
+
+// Feed takes the next piece of sound.
+func (d *Detector) Feed(pcm []int16) Detection {
+	if len(pcm) == 0 {
+		return Detection{}
+	}
+	length := time.Duration(len(pcm)) * time.Second / HeardRate
+	level := loudness(pcm)
+	isLoud := level > d.cfg.Floor && level > d.noise+d.cfg.Margin
+	d.follow(level, length)
+	d.sound = append(d.sound, pcm...)
+	if !d.speech {
+		return d.wait(isLoud, length)
+	}
+	if isLoud {
+		d.quiet = 0
+		d.voiced += length
+	} else {
+		d.quiet += length
+	}
+	if d.quiet < d.cfg.Hangover && len(d.sound) < samples(d.cfg.Longest) {
+		return Detection{}
+	}
+	return d.end()
+}
+
+// wait looks for the beginning of speech, keeping only a lead.
+func (d *Detector) wait(isLoud bool, length time.Duration) Detection {
+	if isLoud {
+		d.loud += length
+	} else {
+		d.loud = max(0, d.loud-length)
+	}
+	if over := len(d.sound) - d.leadCap; over > 0 {
+		d.sound = append(d.sound[:0], d.sound[over:]...)
+	}
+	if d.loud < d.cfg.Attack {
+		return Detection{}
+	}
+	d.speech, d.voiced, d.quiet = true, d.loud, 0
+	return Detection{Started: true}
+}
+
+func (d *Detector) end() Detection {
+	said := d.sound
+	enough := d.voiced >= d.cfg.Shortest
+	d.sound = nil
+	d.Reset()
+	if !enough {
+		return Detection{}
+	}
+	if keep := samples(d.cfg.Hangover / 2); len(said) > 2*keep { // the end of the silence tells nothing
+		said = said[:len(said)-keep]
+	}
+	return Detection{Utterance: said}
+}
+
+// follow lets the idea of the background sink at once and rise slowly; while
+// somebody speaks it rises hardly at all.
+func (d *Detector) follow(level float64, length time.Duration) {
+	if level < d.noise {
+		d.noise += 0.5 * (level - d.noise)
+		return
+	}
+	perSecond := 6.0
+	if d.speech {
+		perSecond = 0.5
+	}
+	d.noise = min(level, d.noise+perSecond*length.Seconds())
+}
+
+// quietest stands for digital silence.
+const quietest = -90
+
+// loudness is the energy of sound in dB of full scale.
+func loudness(pcm []int16) float64 {
+	sum := 0.0
+	for _, s := range pcm {
+		sum += float64(s) * float64(s)
+	}
+	rms := math.Sqrt(sum/float64(len(pcm))) / math.MaxInt16
+	if rms <= 0 {
+		return quietest
+	}
+	return max(quietest, 20*math.Log10(rms))
+}

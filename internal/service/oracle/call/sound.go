@@ -1,0 +1,150 @@
+package call
+
+import (
+	"encoding/binary"
+	"math"
+	"time"
+)
+
+// MuLaw encodes 16-bit samples as G.711 µ-law, one byte each.
+func MuLaw(dst []byte, pcm []int16) []byte {
+	for _, s := range pcm {
+		dst = append(dst, muLaw(s))
+	}
+	return dst
+}
+
+func muLaw(sample int16) byte {
+	const bias, clip = 0x84, 32635
+	sign := byte(0)
+	s := int(sample)
+	if s < 0 {
+		s, sign = -s, 0x80
+	}
+	s = min(s, clip) + bias
+	exponent := 7
+	for mask := 0x4000; s&mask == 0 && exponent > 0; mask >>= 1 {
+		exponent--
+	}
+	mantissa := s >> (exponent + 3) & 0x0f
+	return ^(sign | byte(exponent<<4) | byte(mantissa))
+}
+
+// FromMuLaw decodes G.711 µ-law.
+func FromMuLaw(dst []int16, data []byte) []int16 {
+	for _, b := range data {
+		u := ^b
+		v := (int(u&0x0f)<<3 + 0x84) << (u >> 4 & 7)
+		v -= 0x84
+		if u&0x80 != 0 {
+			v = -v
+		}
+		dst = append(dst, int16(v)) //nolint:gosec // at most 32124
+	}
+	return dst
+}
+
+// wav is mono sound as a WAVE file.
+func wav(pcm []int16, rate int) []byte {
+	const header = 44
+	out := make([]byte, header, header+2*len(pcm))
+	size := uint32(2 * len(pcm)) //nolint:gosec // an utterance is bounded
+	le := binary.LittleEndian
+	copy(out, "RIFF")
+	le.PutUint32(out[4:], 36+size)
+	copy(out[8:], "WAVEfmt ")
+	le.PutUint32(out[16:], 16)
+	le.PutUint16(out[20:], 1) // PCM
+	le.PutUint16(out[22:], 1) // mono
+	le.PutUint32(out[24:], uint32(rate))   //nolint:gosec // a constant of ours
+	le.PutUint32(out[28:], uint32(2*rate)) //nolint:gosec // a constant of ours
+	le.PutUint16(out[32:], 2)
+	le.PutUint16(out[34:], 16)
+	copy(out[36:], "data")
+	le.PutUint32(out[40:], size)
+	for _, s := range pcm {
+		out = le.AppendUint16(out, uint16(s)) //nolint:gosec // the bits as they are
+	}
+	return out
+}
+
+// resampler turns a stream of samples into another rate: a windowed sinc that
+// cuts what the lower rate can not carry, evaluated where the output needs it.
+type resampler struct {
+	from, to int
+	taps     int // on each side
+	cut      float64
+	buf      []int16 // what may still be needed
+	at       int64   // position of the next output, in 1/to of an input sample, relative to buf
+}
+
+func newResampler(from, to int) *resampler {
+	r := &resampler{from: from, to: to, taps: 8, cut: 1}
+	if to < from {
+		r.cut = float64(to) / float64(from) * 0.92
+		r.taps = int(math.Ceil(8 * float64(from) / float64(to)))
+	}
+	r.buf = make([]int16, r.taps)
+	r.at = int64(r.taps) * int64(to)
+	return r
+}
+
+// add appends the output that the input makes possible.
+func (r *resampler) add(dst, in []int16) []int16 {
+	if r.from == r.to {
+		return append(dst, in...)
+	}
+	r.buf = append(r.buf, in...)
+	to := int64(r.to)
+	for r.at/to+int64(r.taps) < int64(len(r.buf)) {
+		dst = append(dst, r.sample())
+		r.at += int64(r.from)
+	}
+	if drop := int(r.at/to) - r.taps; drop > 0 {
+		r.buf = append(r.buf[:0], r.buf[drop:]...)
+		r.at -= int64(drop) * to
+	}
+	return dst
+}
+
+// flush appends what is left once the input has ended.
+func (r *resampler) flush(dst []int16) []int16 { return r.add(dst, make([]int16, r.taps+1)) }
+
+func (r *resampler) sample() int16 {
+	centre := int(r.at / int64(r.to))
+	frac := float64(r.at%int64(r.to)) / float64(r.to)
+	sum, weight := 0.0, 0.0
+	for k := -r.taps + 1; k <= r.taps; k++ {
+		x := float64(k) - frac
+		w := sinc(x*r.cut) * (0.5 + 0.5*math.Cos(math.Pi*x/float64(r.taps)))
+		sum += w * float64(r.buf[centre+k])
+		weight += w
+	}
+	return clampSample(sum / weight)
+}
+
+func sinc(x float64) float64 {
+	if x == 0 {
+		return 1
+	}
+	return math.Sin(math.Pi*x) / (math.Pi * x)
+}
+
+func clampSample(v float64) int16 {
+	return int16(max(math.MinInt16, min(math.MaxInt16, math.Round(v)))) //nolint:gosec // clamped
+}
+
+// tone is a sine that fades in and out.
+func tone(rate int, hertz, level float64, length time.Duration) []int16 {
+	n := int(length.Seconds() * float64(rate))
+	fade := min(rate/100, n/2)
+	out := make([]int16, n)
+	for i := range out {
+		v := level * math.Sin(2*math.Pi*hertz*float64(i)/float64(rate))
+		if edge := min(i, n-1-i); edge < fade {
+			v *= float64(edge) / float64(fade)
+		}
+		out[i] = clampSample(v * math.MaxInt16)
+	}
+	return out
+}

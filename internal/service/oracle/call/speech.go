@@ -1,0 +1,117 @@
+package call
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"time"
+	"unicode/utf8"
+
+	"github.com/castalia-org/castalia/internal/platform/fault"
+)
+
+// SpeechToText understands speech.
+type SpeechToText interface {
+	// Transcribe returns what was said; empty when nothing was.
+	Transcribe(ctx context.Context, s Speech) (string, error)
+}
+
+// Speech is one utterance as a WAVE file.
+type Speech struct {
+	WAV      []byte
+	Language string // a BCP 47 tag, or empty
+}
+
+// TextToSpeech speaks.
+type TextToSpeech interface {
+	// Speak returns the sound of a text as it comes. The caller closes it.
+	Speak(ctx context.Context, t Text) (Sound, error)
+}
+
+// Text is something to be spoken.
+type Text struct {
+	Text     string
+	Voice    string // empty means the provider's own choice
+	Language string
+}
+
+// Sound is a stream of mono samples.
+type Sound interface {
+	Rate() int
+	// Read fills dst, at least partly, or fails; io.EOF is the end.
+	Read(dst []int16) (int, error)
+	io.Closer
+}
+
+// Tone is the built-in voice, which needs no account: a tone as long as the
+// words would be. What it would say is in the captions.
+type Tone struct{}
+
+// The built-in voice.
+const (
+	toneHertz   = 440
+	toneLevel   = 0.3
+	tonePerRune = 45 * time.Millisecond
+	toneLeast   = 400 * time.Millisecond
+	toneMost    = 4 * time.Second
+)
+
+// Speak implements TextToSpeech.
+func (Tone) Speak(_ context.Context, t Text) (Sound, error) {
+	length := min(toneMost, max(toneLeast, time.Duration(utf8.RuneCountInString(t.Text))*tonePerRune))
+	return &samplesOf{pcm: tone(SpokenRate, toneHertz, toneLevel, length)}, nil
+}
+
+type samplesOf struct{ pcm []int16 }
+
+func (s *samplesOf) Rate() int { return SpokenRate }
+
+func (s *samplesOf) Read(dst []int16) (int, error) {
+	if len(s.pcm) == 0 {
+		return 0, io.EOF
+	}
+	n := copy(dst, s.pcm)
+	s.pcm = s.pcm[n:]
+	return n, nil
+}
+
+func (s *samplesOf) Close() error { return nil }
+
+// Oracle is whom the page talks to: the same turns as a typed message starts.
+type Oracle interface {
+	// Ask sends a message into the session.
+	Ask(ctx context.Context, q Question) (Answer, error)
+	// Abort stops what is going on in the session.
+	Abort(ctx context.Context, owner, sessionID string) error
+}
+
+// Question is what a caller said.
+type Question struct {
+	Owner     string
+	SessionID string
+	CallID    string
+	Text      string
+	// Delegation is the caller's own, with which tools act for them.
+	Delegation string
+}
+
+// Answer is a reply as it comes.
+type Answer interface {
+	// RunID names the turn.
+	RunID() string
+	// Next returns more text, or io.EOF at the end of the turn.
+	Next(ctx context.Context) (string, error)
+	Close()
+}
+
+// publicText is what a caller may read about a failure.
+func publicText(err error) string {
+	f := fault.From(err)
+	if f == nil || f.Kind == fault.Internal {
+		return "Something went wrong here."
+	}
+	return f.Message
+}
+
+// speechError says which half of speech failed, for the log.
+func speechError(what string, err error) error { return fmt.Errorf("%s: %w", what, err) }

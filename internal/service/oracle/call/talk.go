@@ -1,0 +1,525 @@
+package call
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/castalia-org/castalia/internal/service/oracle"
+)
+
+// Bounds of a conversation.
+const (
+	maxWaiting      = 4
+	remarksBurst    = 20
+	remarksInterval = time.Second
+	transcribeTime  = 30 * time.Second
+	speakTime       = 60 * time.Second
+)
+
+// The states that a page shows.
+const (
+	listening = "listening"
+	thinking  = "thinking"
+	speaking  = "speaking"
+)
+
+var errInterrupted = errors.New("the caller interrupts")
+
+// said is something that the caller wants to be answered: an utterance, or text.
+type said struct {
+	sound []int16
+	text  string
+}
+
+// talk is the conversation of one call: it hears, asks the oracle, and speaks.
+type talk struct {
+	l       *live
+	log     *slog.Logger
+	ctx     context.Context
+	cancel  context.CancelFunc
+	done    sync.WaitGroup
+	queue   chan said
+	speaker *speaker
+
+	hear     sync.Mutex // guards detector
+	detector *Detector
+
+	mu        sync.Mutex
+	peer      Peer
+	state     string
+	muted     bool
+	turn      context.CancelCauseFunc // of what can be interrupted
+	greeted   bool
+	explained bool // that nothing here understands speech
+	window    time.Time
+	remarks   int
+}
+
+// newTalk begins a conversation; stop ends it.
+func newTalk(l *live) *talk {
+	ctx, cancel := context.WithCancel(context.Background())
+	t := &talk{
+		l: l, log: l.log, ctx: ctx, cancel: cancel, queue: make(chan said, maxWaiting),
+		detector: NewDetector(l.s.cfg.Detector), state: listening,
+	}
+	t.speaker = newSpeaker(t.say)
+	t.done.Go(func() { t.speaker.run(ctx) })
+	t.done.Go(t.work)
+	return t
+}
+
+// stop ends the conversation and waits for it.
+func (t *talk) stop() {
+	t.cancel()
+	t.done.Wait()
+}
+
+// say hands sound to the page.
+func (t *talk) say(pcm []int16, first bool) {
+	t.mu.Lock()
+	peer := t.peer
+	t.mu.Unlock()
+	if err := peer.Say(pcm, first); err != nil {
+		t.log.Debug("sound was not sent", slog.Any("error", err))
+	}
+}
+
+// The frames of the data channel to the page.
+type (
+	helloFrame struct {
+		Type   string      `json:"type"`
+		CallID string      `json:"callId"`
+		Speech SpeechState `json:"speech"`
+	}
+	captionFrame struct {
+		Type  string `json:"type"`
+		ID    string `json:"id"`
+		Role  string `json:"role"`
+		Text  string `json:"text"`
+		Final bool   `json:"final"`
+	}
+	stateFrame struct {
+		Type  string `json:"type"`
+		State string `json:"state"`
+	}
+	pongFrame struct {
+		Type string `json:"type"`
+		T    any    `json:"t,omitempty"`
+	}
+	errorFrame struct {
+		Type    string `json:"type"`
+		Code    string `json:"code"`
+		Message string `json:"message"`
+	}
+	byeFrame struct {
+		Type   string `json:"type"`
+		Reason Reason `json:"reason"`
+	}
+)
+
+// SpeechState tells which halves of speech a deployment has.
+type SpeechState struct {
+	STT bool `json:"stt"`
+	TTS bool `json:"tts"`
+}
+
+// attach goes on with a peer whose data channel is open.
+func (t *talk) attach(peer Peer) {
+	t.mu.Lock()
+	t.peer = peer
+	greet := !t.greeted
+	t.greeted = true
+	state := t.state
+	t.mu.Unlock()
+	t.send(helloFrame{Type: "hello", CallID: t.l.rec.ID, Speech: SpeechState{STT: t.l.s.deps.Hearing != nil, TTS: t.l.s.deps.Voice != nil}})
+	t.send(stateFrame{Type: "state", State: state})
+	if greet {
+		t.greet()
+	}
+}
+
+// greet says what this deployment can not do, in the built-in voice, so that a
+// call works and explains itself without any account.
+func (t *talk) greet() {
+	var text string
+	switch s := t.l.s; {
+	case s.deps.Hearing == nil && s.deps.Voice == nil:
+		text = "You are connected. No speech services are configured here: type what you want to say, and read the captions."
+	case s.deps.Hearing == nil:
+		text = "You are connected. Nothing here understands speech yet: type what you want to say."
+	case s.deps.Voice == nil:
+		text = "You are connected. Speak, and read the captions: no voice is configured here."
+	default:
+		return
+	}
+	t.caption("greeting", "assistant", text, true)
+	if t.l.s.deps.Voice == nil {
+		sound := tone(SpokenRate, toneHertz, toneLevel, 1500*time.Millisecond)
+		t.done.Go(func() { _ = t.speaker.add(t.ctx, sound) }) // unsaid when the call ends first
+	}
+}
+
+// send writes one frame to the page; what is too long for a frame is cut.
+func (t *talk) send(frame any) {
+	t.mu.Lock()
+	peer := t.peer
+	t.mu.Unlock()
+	if peer == nil {
+		return
+	}
+	if err := peer.Send(raw(frame)); err != nil {
+		t.log.Debug("a frame was not sent", slog.Any("error", err))
+	}
+}
+
+// maxCaption keeps a caption within a frame, however it is escaped.
+const maxCaption = 2500
+
+func (t *talk) caption(id, role, text string, final bool) {
+	if r := []rune(text); len(r) > maxCaption {
+		text = "…" + string(r[len(r)-maxCaption:])
+	}
+	t.send(captionFrame{Type: "caption", ID: id, Role: role, Text: text, Final: final})
+}
+
+func (t *talk) trouble(code, message string) {
+	t.send(errorFrame{Type: "error", Code: code, Message: message})
+}
+
+func (t *talk) enter(state string) {
+	t.mu.Lock()
+	changed := t.state != state
+	t.state = state
+	t.mu.Unlock()
+	if changed {
+		t.send(stateFrame{Type: "state", State: state})
+	}
+}
+
+// bye tells the page that the call ends.
+func (t *talk) bye(reason Reason) { t.send(byeFrame{Type: "bye", Reason: reason}) }
+
+// heard takes sound from the page.
+func (t *talk) heard(pcm []int16) {
+	t.mu.Lock()
+	muted := t.muted
+	t.mu.Unlock()
+	if muted {
+		return
+	}
+	t.hear.Lock()
+	found := t.detector.Feed(pcm)
+	t.hear.Unlock()
+	if found.Started {
+		t.interrupt()
+	}
+	if len(found.Utterance) == 0 {
+		return
+	}
+	if t.l.s.deps.Hearing == nil {
+		t.explain(found.Utterance)
+		return
+	}
+	t.offer(said{sound: found.Utterance})
+}
+
+// explain says once that nothing here understands speech.
+func (t *talk) explain(utterance []int16) {
+	t.mu.Lock()
+	again := t.explained
+	t.explained = true
+	t.mu.Unlock()
+	if again {
+		return
+	}
+	seconds := float64(len(utterance)) / HeardRate
+	t.caption("deaf", "assistant", fmt.Sprintf("I hear you (%.1f seconds), but no speech-to-text service is configured here. Please type.", seconds), true)
+}
+
+// offer queues what was said; a caller who is far ahead is told.
+func (t *talk) offer(s said) {
+	select {
+	case t.queue <- s:
+	default:
+		t.trouble("busy", "Too much waits to be answered.")
+	}
+}
+
+// interrupt stops the oracle's voice and its work on the answer.
+func (t *talk) interrupt() {
+	t.mu.Lock()
+	cancel := t.turn
+	t.mu.Unlock()
+	if cancel != nil {
+		cancel(errInterrupted)
+	}
+	t.speaker.flush()
+}
+
+// message takes a frame of the data channel.
+func (t *talk) message(data []byte) {
+	if !t.allowed() {
+		t.trouble("rate_limited", "Too many frames in a second.")
+		return
+	}
+	m, err := parseRemark(data)
+	if err != nil {
+		t.trouble(err.Code, err.Message)
+		return
+	}
+	switch m.Type {
+	case "text":
+		t.interrupt()
+		t.offer(said{text: m.Text})
+	case "mute":
+		t.mu.Lock()
+		t.muted = *m.Muted
+		t.mu.Unlock()
+		t.hear.Lock()
+		t.detector.Reset()
+		t.hear.Unlock()
+	case "interrupt":
+		t.interrupt()
+	case "ping":
+		t.send(pongFrame{Type: "pong", T: m.T})
+	}
+}
+
+// refused answers a frame that was too large, or no text.
+func (t *talk) refused() {
+	if t.allowed() {
+		t.trouble("invalid", fmt.Sprintf("A frame must be text of at most %d bytes.", MaxMessage))
+	}
+}
+
+// allowed counts the frames of a second.
+func (t *talk) allowed() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if now := time.Now(); now.Sub(t.window) >= remarksInterval {
+		t.window, t.remarks = now, 0
+	}
+	t.remarks++
+	return t.remarks <= remarksBurst
+}
+
+// work answers what was said, one after the other.
+func (t *talk) work() {
+	carry := ""
+	for {
+		select {
+		case <-t.ctx.Done():
+			return
+		case s := <-t.queue:
+			text := s.text
+			if s.sound != nil {
+				t.enter(thinking)
+				text = t.transcribe(s.sound)
+			}
+			if carry != "" && text != "" {
+				text = carry + " " + text
+			} else {
+				text = carry + text
+			}
+			carry = ""
+			if text != "" && s.sound != nil && t.goesOn() { // a pause in the middle of a sentence
+				carry = text
+				continue
+			}
+			if text != "" {
+				t.answer(text)
+			}
+			t.enter(listening)
+		}
+	}
+}
+
+// goesOn reports whether the caller speaks again already.
+func (t *talk) goesOn() bool {
+	t.hear.Lock()
+	defer t.hear.Unlock()
+	return t.detector.Speaking() || len(t.queue) > 0
+}
+
+// transcribe returns what was said, empty when nobody knows.
+func (t *talk) transcribe(sound []int16) string {
+	ctx, cancel := context.WithTimeout(t.ctx, transcribeTime)
+	defer cancel()
+	text, err := t.l.s.deps.Hearing.Transcribe(ctx, Speech{WAV: wav(sound, HeardRate), Language: t.l.rec.Language})
+	if err != nil {
+		if t.ctx.Err() == nil {
+			t.log.Warn("speech was not understood", slog.Any("error", err))
+			t.trouble("hearing_failed", "I could not hear that: "+publicText(err))
+		}
+		return ""
+	}
+	if r := []rune(text); len(r) > maxText {
+		text = string(r[:maxText])
+	}
+	return text
+}
+
+// answer asks the oracle and speaks its reply, until it is done or the caller
+// interrupts.
+func (t *talk) answer(text string) {
+	ctx, cancel := context.WithCancelCause(t.ctx)
+	defer cancel(nil)
+	t.mu.Lock()
+	t.turn = cancel
+	t.mu.Unlock()
+	defer func() {
+		t.mu.Lock()
+		t.turn = nil
+		t.mu.Unlock()
+	}()
+	t.enter(thinking)
+	t.caption(oracle.NewID(), "user", text, true)
+	l := t.l
+	l.mu.Lock()
+	delegation := l.who.Delegation
+	l.mu.Unlock()
+	reply, err := l.s.deps.Oracle.Ask(ctx, Question{
+		Owner: l.rec.Owner, SessionID: l.rec.SessionID, CallID: l.rec.ID, Text: text, Delegation: delegation,
+	})
+	if err != nil {
+		if ctx.Err() == nil {
+			t.log.Warn("a spoken message was not taken", slog.Any("error", err))
+			t.trouble("refused", publicText(err))
+		}
+		return
+	}
+	defer reply.Close()
+	err = t.speakAll(ctx, reply)
+	if err == nil {
+		err = t.speaker.drained(ctx)
+	}
+	if context.Cause(ctx) != nil { // interrupted, or the call is over: nobody waits for the rest
+		t.speaker.flush()
+		t.abort()
+		return
+	}
+	if err != nil {
+		t.log.Warn("an answer was not spoken whole", slog.Any("error", err))
+		t.trouble("answer_failed", publicText(err))
+	}
+}
+
+// abort stops the run that nobody listens to.
+func (t *talk) abort() {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.ctx), writeTime)
+	defer cancel()
+	if err := t.l.s.deps.Oracle.Abort(ctx, t.l.rec.Owner, t.l.rec.SessionID); err != nil {
+		t.log.Warn("a run could not be aborted", slog.Any("error", err))
+	}
+}
+
+// speakAll speaks a reply sentence by sentence, while the next ones come.
+func (t *talk) speakAll(ctx context.Context, reply Answer) error {
+	lines := make(chan string, 64)
+	var voice sync.WaitGroup
+	spokenID := reply.RunID()
+	voice.Go(func() { t.voice(ctx, spokenID, lines) })
+	defer voice.Wait()
+	defer close(lines)
+	var cut sentences
+	for {
+		text, err := reply.Next(ctx)
+		for _, line := range cut.add(text) {
+			if err := push(ctx, lines, line); err != nil {
+				return err
+			}
+		}
+		if errors.Is(err, io.EOF) {
+			if rest := cut.end(); rest != "" {
+				return push(ctx, lines, rest)
+			}
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+func push(ctx context.Context, lines chan<- string, line string) error {
+	select {
+	case lines <- line:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// voice speaks lines, with a caption for each as it begins. A voice that fails
+// once is left out for the rest of the reply.
+func (t *talk) voice(ctx context.Context, id string, lines <-chan string) {
+	var (
+		all    string
+		broken bool
+	)
+	for line := range lines {
+		if ctx.Err() != nil {
+			continue
+		}
+		if all != "" {
+			all += " "
+		}
+		all += line
+		t.enter(speaking)
+		t.caption(id, "assistant", all, false)
+		if broken {
+			continue
+		}
+		if err := t.speak(ctx, line); err != nil && ctx.Err() == nil {
+			broken = true
+			t.log.Warn("a sentence was not spoken", slog.Any("error", err))
+			t.trouble("speech_failed", "My voice is away: please read on.")
+		}
+	}
+	if all != "" {
+		t.caption(id, "assistant", all, true)
+	}
+}
+
+// speak queues the sound of a line as it comes.
+func (t *talk) speak(ctx context.Context, line string) error {
+	ctx, cancel := context.WithTimeout(ctx, speakTime)
+	defer cancel()
+	voice := t.l.s.deps.Voice
+	if voice == nil {
+		voice = Tone{}
+	}
+	text := spoken(line)
+	if text == "" {
+		return nil
+	}
+	sound, err := voice.Speak(ctx, Text{Text: text, Voice: t.l.rec.Voice, Language: t.l.rec.Language})
+	if err != nil {
+		return speechError("speak", err)
+	}
+	defer func() { _ = sound.Close() }()
+	lower := newResampler(sound.Rate(), SpokenRate)
+	buf := make([]int16, sound.Rate()/10)
+	var out []int16
+	for {
+		n, err := sound.Read(buf)
+		out = lower.add(out[:0], buf[:n])
+		if errors.Is(err, io.EOF) {
+			if sound.Rate() != SpokenRate {
+				out = lower.flush(out)
+			}
+			return t.speaker.add(ctx, out)
+		}
+		if err != nil {
+			return speechError("read speech", err)
+		}
+		if err := t.speaker.add(ctx, out); err != nil {
+			return err
+		}
+	}
+}
