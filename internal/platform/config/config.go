@@ -21,7 +21,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/goccy/go-yaml"
+	"github.com/castalia-org/castalia/internal/platform/yamlfile"
 )
 
 // Source says where a value came from.
@@ -96,7 +96,7 @@ func parseFile(text []byte) (map[string]string, error) {
 		return values, nil
 	}
 	var raw map[string]any
-	if err := yaml.Unmarshal(text, &raw); err != nil {
+	if err := yamlfile.Unmarshal(text, &raw, 0); err != nil {
 		return nil, fmt.Errorf("read configuration file: %w", err)
 	}
 	for name, value := range raw {

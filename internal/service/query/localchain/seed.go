@@ -13,6 +13,8 @@ import (
 
 	"github.com/goccy/go-yaml"
 	"google.golang.org/protobuf/reflect/protoreflect"
+
+	"github.com/castalia-org/castalia/internal/platform/yamlfile"
 )
 
 // SeedFile is the name of the seed in the data folder.
@@ -64,7 +66,7 @@ func ReadSeed(path string) (Seed, error) {
 // add merges YAML or JSON: a seed, or the reply of a chain's REST gateway.
 func (s *Seed) add(text []byte) error {
 	var document map[string]any
-	if err := yaml.Unmarshal(text, &document); err != nil {
+	if err := yamlfile.Unmarshal(text, &document, maxSeed); err != nil {
 		return fmt.Errorf("not YAML or JSON: %w", err)
 	}
 	for _, member := range slices.Sorted(maps.Keys(document)) {

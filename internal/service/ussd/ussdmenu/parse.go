@@ -11,7 +11,8 @@ import (
 
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
-	"github.com/goccy/go-yaml/parser"
+
+	"github.com/castalia-org/castalia/internal/platform/yamlfile"
 )
 
 // maxSource bounds a menu file; the default menu takes a twentieth of it.
@@ -46,10 +47,10 @@ func Parse(name string, source []byte, actions map[string]ActionSpec) (*Menu, er
 		return nil, &CheckError{Issues: []Issue{{File: name, Line: 1, Message: "the file is larger than 1 MiB"}}}
 	}
 	src := &Source{}
-	if err := yaml.NewDecoder(bytes.NewReader(source), yaml.Strict()).Decode(src); err != nil {
+	if err := yamlfile.Unmarshal(source, src, maxSource, yaml.Strict()); err != nil {
 		return nil, syntaxError(name, err)
 	}
-	tree, err := parser.ParseBytes(source, 0)
+	tree, err := yamlfile.Tree(source, maxSource)
 	if err != nil {
 		return nil, syntaxError(name, err)
 	}

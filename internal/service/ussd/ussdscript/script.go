@@ -16,7 +16,6 @@
 package ussdscript
 
 import (
-	"bytes"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -25,6 +24,8 @@ import (
 	"strings"
 
 	"github.com/goccy/go-yaml"
+
+	"github.com/castalia-org/castalia/internal/platform/yamlfile"
 )
 
 // File is a flow file.
@@ -86,7 +87,7 @@ func Parse(name string, source []byte) (*File, error) {
 		return nil, fmt.Errorf("%s: larger than 1 MiB", name)
 	}
 	f := &File{Phone: "+260971230001", Code: "*2233#"}
-	if err := yaml.NewDecoder(bytes.NewReader(source), yaml.Strict()).Decode(f); err != nil {
+	if err := yamlfile.Unmarshal(source, f, 0, yaml.Strict()); err != nil {
 		return nil, fmt.Errorf("%s: %s", name, yaml.FormatError(err, false, false))
 	}
 	if len(f.Flows) == 0 || len(f.Flows) > maxFlows {
