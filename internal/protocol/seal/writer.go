@@ -17,7 +17,7 @@ type Writer struct {
 	cipher  *segmentCipher
 	header  Header
 	buf     []byte // plaintext of the segment that is not full, or may be the last
-	out     []byte
+	out     []byte // sealed segments that were not handed on yet
 	segment int64
 	plain   int64
 	err     error
@@ -82,20 +82,38 @@ func (s *Writer) Write(p []byte) (int, error) {
 	return n, nil
 }
 
+// batch is how many sealed bytes are handed on at once, at most.
+const batch = 4 * SegmentSize
+
 func (s *Writer) emit(plain []byte, last bool) error {
-	out := s.out[:0]
 	if s.segment == 0 {
-		out = append(out, s.header[:]...)
+		s.out = append(s.out, s.header[:]...)
 	}
-	if need := len(out) + len(plain) + tagSize; cap(out) < need {
-		grown := make([]byte, len(out), max(need, min(2*need, SegmentSize)))
-		copy(grown, out)
-		out = grown
-	}
-	s.out = s.cipher.aead.Seal(out, s.cipher.at(s.segment, last), plain, nil)
+	s.reserve(len(plain) + tagSize)
+	s.out = s.cipher.aead.Seal(s.out, s.cipher.at(s.segment, last), plain, nil)
 	s.segment++
+	if !last && len(s.out)+SegmentSize <= batch {
+		return nil
+	}
 	_, err := s.w.Write(s.out)
+	s.out = s.out[:0]
 	return err
+}
+
+// reserve makes room for n sealed bytes. Small content takes what it needs, and
+// what goes on takes a batch.
+func (s *Writer) reserve(n int) {
+	need := len(s.out) + n
+	if need <= cap(s.out) {
+		return
+	}
+	room := min(2*need, SegmentSize)
+	if s.segment > 0 {
+		room = batch
+	}
+	grown := make([]byte, len(s.out), max(need, room))
+	copy(grown, s.out)
+	s.out = grown
 }
 
 // Close writes the last segment. It does not close the underlying writer.

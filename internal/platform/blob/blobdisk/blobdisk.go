@@ -26,9 +26,6 @@ import (
 // no object is ever in it.
 const tempDir = ".tmp"
 
-// bufferSize is the piece in which bodies are copied.
-const bufferSize = 256 << 10
-
 // Store is a blob.Store on a disk.
 type Store struct{ dir string }
 
@@ -81,12 +78,8 @@ func (s *Store) writeTemp(ctx context.Context, body io.Reader) (name string, err
 			_ = os.Remove(f.Name())
 		}
 	}()
-	// Only Read and Write are shown to the copy: body's WriterTo would hide ctx from it.
-	_, err = io.CopyBuffer(struct{ io.Writer }{f}, &contextReader{ctx, body}, make([]byte, bufferSize))
-	if err == nil {
-		err = f.Sync()
-	}
-	return f.Name(), err
+	w := &writer{f: f}
+	return f.Name(), w.copy(ctx, body)
 }
 
 // place moves a written file to its name and makes the name durable.

@@ -1,9 +1,13 @@
 package blobdisk_test
 
 import (
+	"bytes"
+	"errors"
+	"io"
 	"os"
 	"path/filepath"
 	"testing"
+	"testing/iotest"
 
 	"github.com/castalia-org/castalia/internal/platform/blob"
 	"github.com/castalia-org/castalia/internal/platform/blob/blobdisk"
@@ -53,5 +57,44 @@ func TestPing(t *testing.T) {
 	}
 	if err := s.Ping(t.Context()); err == nil {
 		t.Error("a store without a folder answers")
+	}
+}
+
+// Bodies longer than a piece go past the page cache, and their last, odd bytes
+// through it.
+func TestSizesAroundAPiece(t *testing.T) {
+	t.Parallel()
+	const piece = 512 << 10
+	s := open(t, t.TempDir())
+	for _, size := range []int{0, 1, 4095, 4096, piece - 1, piece, piece + 1, 2*piece - 4096, 2 * piece, 3*piece + 777} {
+		want := blobtest.Bytes(size)
+		info, err := s.Put(t.Context(), "k", bytes.NewReader(want), blob.PutOptions{})
+		if err != nil || info.Size != int64(size) {
+			t.Fatalf("put of %d bytes: %+v, %v", size, info, err)
+		}
+		r, err := s.Get(t.Context(), "k", 0, -1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := io.ReadAll(r)
+		if err := errors.Join(err, r.Close()); err != nil {
+			t.Fatal(err)
+		}
+		if !bytes.Equal(got, want) {
+			t.Errorf("%d bytes came back as %d others", size, len(got))
+		}
+	}
+}
+
+func TestABodyThatFailsLateLeavesNothing(t *testing.T) {
+	t.Parallel()
+	s := open(t, t.TempDir())
+	broken := errors.New("the line broke")
+	body := io.MultiReader(bytes.NewReader(blobtest.Bytes(3<<20)), iotest.ErrReader(broken))
+	if _, err := s.Put(t.Context(), "k", body, blob.PutOptions{}); !errors.Is(err, broken) {
+		t.Errorf("put: %v", err)
+	}
+	if _, err := s.Stat(t.Context(), "k"); !errors.Is(err, blob.ErrNotFound) {
+		t.Errorf("stat: %v", err)
 	}
 }
