@@ -9,7 +9,7 @@ export default ts.config(
   hooks.configs.flat.recommended,
   {
     // The core runs without React: in workers, in tests, in other frameworks.
-    files: ["client/src/core/**"],
+    files: ["client/src/core/**", "client/src/live-agent/core/**"],
     rules: {
       "no-restricted-imports": [
         "error",

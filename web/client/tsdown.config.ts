@@ -1,11 +1,38 @@
-import { defineConfig } from "tsdown";
+import { defineConfig, type UserConfig } from "tsdown";
 
-export default defineConfig({
-  entry: { index: "src/index.ts" },
+const common: UserConfig = {
   format: ["esm", "cjs"],
-  dts: { compilerOptions: { stripInternal: true } },
-  sourcemap: true,
   target: "es2022",
   platform: "browser",
   external: [/^react/, "zod"],
+};
+const index = "src/index.ts";
+const liveAgent = "src/live-agent/index.ts";
+
+// One build of the code, so that the entries share the provider's context; one
+// of the types for each entry, so that each surface can be read by itself.
+const types = (entry: Record<string, string>): UserConfig => ({
+  ...common,
+  entry,
+  clean: false,
+  dts: { emitDtsOnly: true, compilerOptions: { stripInternal: true } },
 });
+
+export default defineConfig([
+  {
+    ...common,
+    entry: { index, "live-agent": liveAgent },
+    sourcemap: true,
+    dts: false,
+  },
+  // By itself, so that it runs as a worker of either kind.
+  {
+    ...common,
+    entry: { "frame-worker": "src/live-agent/frame-worker.ts" },
+    format: "esm",
+    clean: false,
+    dts: false,
+  },
+  types({ index }),
+  types({ "live-agent": liveAgent }),
+]);

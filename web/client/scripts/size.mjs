@@ -1,28 +1,45 @@
-// Bundles the main entry as a page would, with the socket client and without
-// React and zod, and refuses it when it has grown over its limit. Needs a build.
+// Bundles each entry as a page would, without React and zod, and refuses one
+// that has grown over its limit. The main entry comes with its socket client
+// and has nothing of the live agent in it. Needs a build.
 import process from "node:process";
 import { fileURLToPath, URL } from "node:url";
 import { gzipSync } from "node:zlib";
 import { build } from "vite";
 
-const limit = 25_000;
+/** What only calls need; a main entry that knows of it carries the live agent. */
+const ofCalls = /RTCPeerConnection|call_offer|castalia-call|getUserMedia|onrtctransform/;
 
-const made = await build({
-  configFile: false,
-  logLevel: "error",
-  build: {
-    write: false,
-    minify: true,
-    target: "es2022",
-    modulePreload: { polyfill: false },
-    rollupOptions: {
-      input: fileURLToPath(new URL("../dist/index.js", import.meta.url)),
-      external: [/^react/, /^zod/],
-      preserveEntrySignatures: "strict",
-      output: { format: "es" },
-    },
+const entries = [
+  { file: "index.js", what: "main entry with the socket client", limit: 25_000, without: ofCalls },
+  {
+    file: "live-agent.js",
+    what: "live-agent entry",
+    limit: 10_240,
+    without: /engine\.io|socket\.io/,
   },
-});
-const size = gzipSync(made.output.map((chunk) => chunk.code ?? "").join(""), { level: 9 }).length;
-process.stdout.write(`main entry with the socket client: ${size} bytes gzip, limit ${limit}\n`);
-if (size > limit) process.exit(1);
+];
+
+for (const { file, what, limit, without } of entries) {
+  const made = await build({
+    configFile: false,
+    logLevel: "error",
+    build: {
+      write: false,
+      minify: true,
+      target: "es2022",
+      modulePreload: { polyfill: false },
+      rollupOptions: {
+        input: fileURLToPath(new URL(`../dist/${file}`, import.meta.url)),
+        external: [/^react/, /^zod/],
+        preserveEntrySignatures: "strict",
+        output: { format: "es" },
+      },
+    },
+  });
+  const code = made.output.map((chunk) => chunk.code ?? "").join("");
+  const size = gzipSync(code, { level: 9 }).length;
+  process.stdout.write(`${what}: ${size} bytes gzip, limit ${limit}\n`);
+  const stray = without.exec(code);
+  if (stray) process.stderr.write(`${what} has ${stray[0]} in it, which belongs elsewhere\n`);
+  if (size > limit || stray) process.exitCode = 1;
+}

@@ -23,12 +23,12 @@ export type {
   ToolCallStatus,
 } from "./core/types";
 export {
-  OraclesProvider,
   useOraclesContext,
   type OraclesContextValue,
   type OraclesProviderProps,
   type TransactSignX,
 } from "./react/context";
+export { OraclesProvider } from "./react/provider";
 export { renderMessageContent } from "./react/render";
 export {
   useAgAction,

@@ -37,6 +37,15 @@ export interface OpenChat {
   connected: Cell<boolean>;
 }
 
+/** Where a conversation is. */
+export interface ChatAddress {
+  oracleDid: string;
+  sessionId: string;
+  baseUrl: string;
+  wsUrl: string;
+  pageSize?: number;
+}
+
 /** What a page offers to a conversation, read anew whenever it is needed. */
 export interface ChatPage {
   streamingMode(): StreamingMode | undefined;
@@ -49,7 +58,9 @@ export interface ChatPage {
 interface Shared extends OpenChat {
   /** The components that show it; of what only one may decide, the last does. */
   pages: ChatPage[];
-  socket: OracleSocket | undefined;
+  socket: OracleSocket;
+  /** Whether anybody reads the conversation itself. */
+  read: boolean;
   closing: ReturnType<typeof setTimeout> | undefined;
 }
 
@@ -77,14 +88,14 @@ export class OraclesClient {
   readonly credentials: CredentialKeeper;
   readonly wallet: IWallet;
   readonly actions = new Cell<ReadonlyMap<string, AgAction>>(new Map());
-  readonly #gateway: string | undefined;
+  readonly gateway: string | undefined;
   readonly #configs = new Map<string, { cell: Cell<ConfigState>; at: number }>();
   readonly #chats = new Map<string, Shared>();
   readonly #apis = new Map<string, OracleApi>();
 
   constructor(options: ClientOptions) {
     this.wallet = options.wallet;
-    this.#gateway = options.queryGateway;
+    this.gateway = options.queryGateway;
     this.credentials = new CredentialKeeper(options.wallet.did, {
       delegation: options.createDelegation,
       ...(options.createInvocation ? { invocation: options.createInvocation } : {}),
@@ -101,7 +112,7 @@ export class OraclesClient {
 
   /** The oracle's configuration, looked up once for all who ask. */
   config(oracleDid: string): Cell<ConfigState> {
-    const gateway = this.#gateway;
+    const gateway = this.gateway;
     const key = `${oracleDid} ${gateway ?? ""}`;
     const known = this.#configs.get(key);
     if (known && Date.now() - known.at < configAge) return known.cell;
@@ -135,10 +146,17 @@ export class OraclesClient {
   }
 
   /** Opens a conversation, or joins the open one. Call release when done. */
-  open(
-    at: { oracleDid: string; sessionId: string; baseUrl: string; wsUrl: string; pageSize?: number },
-    page: ChatPage,
-  ): { open: OpenChat; release: () => void } {
+  open(at: ChatAddress, page: ChatPage): { open: OpenChat; release: () => void } {
+    const joined = this.join(at, page);
+    if (!joined.open.read) {
+      joined.open.read = true;
+      void joined.open.chat.open();
+    }
+    return joined;
+  }
+
+  /** The live channel of a conversation for who does not read it. Call release when done. */
+  join(at: ChatAddress, page: ChatPage): { open: Shared; release: () => void } {
     const key = JSON.stringify([at.oracleDid, at.sessionId, at.baseUrl, at.wsUrl]);
     let shared = this.#chats.get(key);
     if (shared) {
@@ -147,7 +165,6 @@ export class OraclesClient {
     } else {
       shared = this.#make(at);
       this.#chats.set(key, shared);
-      void shared.chat.open();
     }
     shared.pages = [...shared.pages, page];
     const mine = shared;
@@ -162,19 +179,13 @@ export class OraclesClient {
         mine.closing = setTimeout(() => {
           this.#chats.delete(key);
           mine.chat.close();
-          mine.socket?.close();
+          mine.socket.close();
         }, linger);
       },
     };
   }
 
-  #make(at: {
-    oracleDid: string;
-    sessionId: string;
-    baseUrl: string;
-    wsUrl: string;
-    pageSize?: number;
-  }): Shared {
+  #make(at: ChatAddress): Shared {
     const api = this.api(at.baseUrl, at.oracleDid);
     const last = <T>(read: (page: ChatPage) => T | undefined): T | undefined =>
       shared.pages.map(read).findLast((value) => value !== undefined);
@@ -188,25 +199,25 @@ export class OraclesClient {
       paymentRequired: (claims) => shared.pages.at(-1)?.paymentRequired(claims),
     };
     const chat = new Chat(api, at.sessionId, host, at.pageSize);
-    const shared: Shared = {
-      chat,
-      connected: new Cell(false),
-      pages: [],
-      socket: undefined,
-      closing: undefined,
-    };
-    shared.socket = new OracleSocket(at.wsUrl, at.oracleDid, at.sessionId, this.credentials, {
+    const socket = new OracleSocket(at.wsUrl, at.oracleDid, at.sessionId, this.credentials, {
       call: (kind, name, args) =>
         kind === "tool"
           ? runTool(tools(), name, args)
           : runAction(this.actions.get().get(name), name, args),
       event: (event) => {
-        if (event.eventName === "message_cache_invalidation") void chat.refetch();
+        if (shared.read && event.eventName === "message_cache_invalidation") void chat.refetch();
         chat.takeEvent(event);
         for (const page of shared.pages) page.event(event);
       },
     });
-    shared.connected = shared.socket.connected;
+    const shared: Shared = {
+      chat,
+      socket,
+      connected: socket.connected,
+      pages: [],
+      read: false,
+      closing: undefined,
+    };
     return shared;
   }
 }

@@ -53,6 +53,11 @@ export class OracleSocket {
     this.#socket.onAny((name: string, argument: unknown) => this.#take(name, argument));
   }
 
+  /** The line itself, for what other entries of the package say on it. */
+  get line(): Socket {
+    return this.#socket;
+  }
+
   close(): void {
     this.#closed = true;
     this.#socket.offAny();

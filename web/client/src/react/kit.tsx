@@ -2,7 +2,8 @@ import { configure } from "@testing-library/react";
 import type { ReactNode } from "react";
 import { vi } from "vitest";
 import { FakeOracle } from "../testkit/oracle";
-import { OraclesProvider, type OraclesProviderProps } from "./context";
+import type { OraclesProviderProps } from "./context";
+import { OraclesProvider } from "./provider";
 import type { IChatOptions } from "./useChat";
 
 // A busy machine is slow, not wrong.

@@ -29,9 +29,21 @@ export class FakeSocket {
     return this;
   }
 
-  offAny(): this {
-    this.#any = [];
+  offAny(listener?: Listener): this {
+    this.#any = listener ? this.#any.filter((one) => one !== listener) : [];
     return this;
+  }
+
+  /** Answers what is asked with an acknowledgement; silence unless a test says otherwise. */
+  answer: (name: string, payload: unknown) => unknown = () => new Promise(() => undefined);
+
+  timeout(): this {
+    return this;
+  }
+
+  async emitWithAck(name: string, payload: unknown): Promise<unknown> {
+    this.emitted.push([name, payload]);
+    return this.answer(name, payload);
   }
 
   emit(name: string, ...args: unknown[]): this {

@@ -1,41 +1,9 @@
-import { createContext, useContext, useMemo, useRef, type ReactNode } from "react";
+import { useMemo, useRef } from "react";
 import { OraclesClient } from "../core/client";
-import type { Mint, MintedToken } from "../core/credentials";
+import type { Mint } from "../core/credentials";
 import type { IWallet } from "../core/types";
+import { Context, type OraclesContextValue, type OraclesProviderProps } from "./context";
 import { useLatest } from "./latest";
-
-export type TransactSignX = (
-  messages: readonly { typeUrl: string; value: unknown }[],
-  memo?: string,
-) => Promise<unknown>;
-
-export interface OraclesProviderProps {
-  initialWallet: IWallet;
-  transactSignX: TransactSignX;
-  createDelegation: (oracleDid: string) => Promise<MintedToken>;
-  createInvocation?: (oracleDid: string) => Promise<MintedToken>;
-  /** Base address of the protocol's query gateway with its prefix. */
-  queryGateway?: string;
-  children?: ReactNode;
-}
-
-export interface OraclesContextValue {
-  wallet: IWallet;
-  transactSignX: TransactSignX;
-  getDelegation: (oracleDid: string) => Promise<string | undefined>;
-  getInvocation: (oracleDid: string) => Promise<string | undefined>;
-  /** Sends a request to an oracle in the user's name and returns its JSON. */
-  authedRequest: <T>(
-    url: string,
-    method: string,
-    options: { oracleDid: string; body?: unknown },
-  ) => Promise<T>;
-  /** @internal */
-  client: OraclesClient;
-}
-
-/** @internal */
-export const Context = createContext<OraclesContextValue | undefined>(undefined);
 
 /** Gives the hooks below it the user's wallet and the means to sign. */
 export function OraclesProvider({
@@ -84,11 +52,4 @@ function useStableWallet(wallet: IWallet): IWallet {
   if (kept.current.text !== text) kept.current = { text, wallet };
   // eslint-disable-next-line react-hooks/refs -- as above
   return kept.current.wallet;
-}
-
-/** What the provider holds. */
-export function useOraclesContext(): OraclesContextValue {
-  const value = useContext(Context);
-  if (!value) throw new Error("useOraclesContext must be used within a OraclesProvider");
-  return value;
 }

@@ -1,0 +1,336 @@
+import { asError } from "../../core/errors";
+import { Cell } from "../../core/observable";
+import type { Bytes } from "./bytes";
+import { CallError } from "./errors";
+import { FrameLayer } from "./frames";
+import { openMedia, stopMedia, type CallType, type DeviceChoice } from "./media";
+import { grace, Peer } from "./peer";
+import type { CallRecord, NewCall, Signals } from "./signals";
+
+/** A line of what was said. */
+export interface Caption {
+  id: string;
+  role: "user" | "assistant";
+  text: string;
+  /** Whether nothing will be added to it. */
+  final: boolean;
+}
+
+/** How far a call is. */
+export type CallPhase = "idle" | "connecting" | "connected" | "reconnecting" | "ended";
+
+/** What the oracle does at the moment. */
+export type AgentState = "listening" | "thinking" | "speaking";
+
+/** What a page sees of a call. A new object only when something changed. */
+export interface LiveState {
+  phase: CallPhase;
+  callId: string | undefined;
+  callType: CallType | undefined;
+  /** What the oracle does; undefined while there is no call. */
+  state: AgentState | undefined;
+  localStream: MediaStream | undefined;
+  remoteStream: MediaStream | undefined;
+  captions: Caption[];
+  isMuted: boolean;
+  isCameraOff: boolean;
+  /** Whether the oracle can hear and speak, or only read and write. */
+  speech: { stt: boolean; tts: boolean } | undefined;
+  /** When the connection stood first, in milliseconds. */
+  startedAt: number | undefined;
+  /** Why the last call ended, such as hangup, timeout or token_revoked. */
+  endReason: string | undefined;
+  error: Error | undefined;
+}
+
+/** What is asked for in a call. */
+export interface CallOptions extends NewCall, DeviceChoice {
+  /** Of no effect: the oracle knows the caller by the credential. */
+  userDid?: string;
+}
+
+/** What a call needs from the page around it. */
+export interface AgentHost {
+  /** Opens the line of a session. */
+  line(sessionId: string): { signals: Signals; release: () => void };
+  keys(): Promise<Bytes[]>;
+  /** A fresh credential, as the handshake of the socket has it. */
+  renew(): Promise<Record<string, string>>;
+  frameWorkerUrl?: string | URL | undefined;
+  iceTransportPolicy?: RTCIceTransportPolicy | undefined;
+}
+
+interface Run {
+  host: AgentHost;
+  options: CallOptions;
+  signals: Signals;
+  release: () => void;
+  stream: MediaStream | undefined;
+  peer: Peer | undefined;
+  callId: string;
+  renewing: ReturnType<typeof setTimeout> | undefined;
+  /** Until when a call that lost its node may look for another. */
+  until: number;
+  over: boolean;
+}
+
+const idle: LiveState = {
+  phase: "idle",
+  callId: undefined,
+  callType: undefined,
+  state: undefined,
+  localStream: undefined,
+  remoteStream: undefined,
+  captions: [],
+  isMuted: false,
+  isCameraOff: false,
+  speech: undefined,
+  startedAt: undefined,
+  endReason: undefined,
+  error: undefined,
+};
+
+/** Lines of a call that are kept for the page; all of them are in the session. */
+const keptCaptions = 200;
+/** How long before its end a call's credential is renewed. */
+const renewBefore = 60_000;
+/** How long to wait before another node is tried. */
+const nextNode = 1000;
+/** Ends after which the same call goes on at another node. */
+const elsewhere = /^(drain|interrupted)$/;
+
+/** A telephone: one call at a time, whatever becomes of the network in between. */
+export class LiveAgent {
+  readonly state = new Cell<LiveState>(idle);
+  #run: Run | undefined;
+
+  /** Calls. Failures are in the state, not thrown. */
+  async call(host: AgentHost, options: CallOptions): Promise<void> {
+    if (this.#run) return this.#set({ error: new CallError("busy", "There is a call already.") });
+    const { signals, release } = host.line(options.sessionId);
+    const run: Run = {
+      host,
+      options,
+      signals,
+      release,
+      stream: undefined,
+      peer: undefined,
+      callId: "",
+      renewing: undefined,
+      until: 0,
+      over: false,
+    };
+    this.#run = run;
+    this.state.set({ ...idle, phase: "connecting", callType: options.callType });
+    try {
+      const stream = await openMedia(options.callType, options);
+      if (run.over) return stopMedia(stream);
+      run.stream = stream;
+      this.#set({ localStream: stream });
+      await this.#connect(run);
+    } catch (cause) {
+      this.#end(run, cause instanceof CallError ? cause.code : "failed", asError(cause));
+    }
+  }
+
+  /** Hangs up, and lets go of microphone and camera at once. */
+  end(reason = "hangup"): void {
+    if (this.#run) this.#end(this.#run, reason);
+  }
+
+  mute(muted: boolean): void {
+    this.#enable("audio", !muted);
+    this.#run?.peer?.send({ type: "mute", muted });
+    this.#set({ isMuted: muted });
+  }
+
+  hideCamera(off: boolean): void {
+    this.#enable("video", !off);
+    this.#set({ isCameraOff: off });
+  }
+
+  /** Types instead of speaking; false when there is nobody to read it, or it is too long. */
+  sendText(text: string): boolean {
+    return this.#run?.peer?.send({ type: "text", text }) ?? false;
+  }
+
+  /** Asks the oracle to stop speaking. */
+  interrupt(): void {
+    this.#run?.peer?.send({ type: "interrupt" });
+  }
+
+  async #connect(run: Run): Promise<void> {
+    const { host, options, signals } = run;
+    const { sessionId, callType, agentVoice, language, e2ee } = options;
+    const keys = await host.keys();
+    const record = await signals.create({
+      sessionId,
+      callType,
+      ...(agentVoice ? { agentVoice } : {}),
+      ...(language ? { language } : {}),
+      ...(e2ee ? { e2ee } : {}),
+    });
+    run.callId = record.callId;
+    const agreement = record.identity?.agreement;
+    const frames = e2ee
+      ? await FrameLayer.agree(record.callId, agreement, host.frameWorkerUrl)
+      : undefined;
+    if (run.over || !run.stream) {
+      frames?.close();
+      return signals.end(record.callId, "hangup");
+    }
+    const remoteStream = new MediaStream();
+    const mine = () => !run.over && run.callId === record.callId;
+    run.peer = new Peer(
+      signals,
+      {
+        record,
+        keys,
+        callType,
+        stream: run.stream,
+        frames,
+        iceTransportPolicy: host.iceTransportPolicy,
+      },
+      {
+        up: () => {
+          run.until = 0;
+          this.#set({ phase: "connected", startedAt: this.state.get().startedAt ?? Date.now() });
+        },
+        down: () => this.#set({ phase: "reconnecting" }),
+        track: (track) => {
+          remoteStream.addTrack(track);
+          this.#set({ remoteStream });
+        },
+        said: (message) => this.#take(run, message),
+        lasts: (expiresAt) => this.#lasts(run, expiresAt),
+        over: (reason, error) => {
+          if (mine()) this.#gone(run, reason, error);
+        },
+      },
+    );
+    this.#set({ callId: record.callId, ...speechOf(record) });
+    this.#lasts(run, record.expiresAt);
+    await run.peer.connect();
+  }
+
+  /** The connection is over: for good, or only here. */
+  #gone(run: Run, reason: string, error?: Error): void {
+    if (!elsewhere.test(reason)) return this.#end(run, reason, error);
+    run.peer?.close();
+    run.peer = undefined;
+    run.until ||= Date.now() + grace;
+    this.#set({ phase: "reconnecting", state: undefined });
+    const again = async () => {
+      if (run.over) return;
+      try {
+        await this.#connect(run);
+      } catch (cause) {
+        if (run.over) return;
+        const refused = (cause as { status?: number }).status ?? 503;
+        if (Date.now() > run.until || refused < 500) {
+          return this.#end(run, reason, asError(cause));
+        }
+        run.peer?.close();
+        run.renewing = setTimeout(again, nextNode);
+      }
+    };
+    void again();
+  }
+
+  #end(run: Run, reason: string, error?: Error): void {
+    if (run.over) return;
+    run.over = true;
+    this.#run = undefined;
+    clearTimeout(run.renewing);
+    stopMedia(run.stream);
+    if (run.callId) run.signals.end(run.callId, reason);
+    run.peer?.close();
+    run.release();
+    this.#set({
+      phase: "ended",
+      state: undefined,
+      localStream: undefined,
+      remoteStream: undefined,
+      isMuted: false,
+      isCameraOff: false,
+      endReason: reason,
+      ...(error ? { error } : {}),
+    });
+  }
+
+  /** Renews the credential before the call ends with it. */
+  #lasts(run: Run, expiresAt: string | number | undefined): void {
+    clearTimeout(run.renewing);
+    const end = expiresAt === undefined ? NaN : new Date(expiresAt).getTime();
+    const wait = end - Date.now() - renewBefore;
+    if (run.over || !(wait < 2 ** 31)) return;
+    run.renewing = setTimeout(
+      async () => {
+        try {
+          const tokens = await run.host.renew();
+          const ack = await run.signals.ask("call_renew", { callId: run.callId, ...tokens });
+          // A call that may not last longer is not asked about again.
+          if (new Date(ack.expiresAt ?? 0).getTime() > end) this.#lasts(run, ack.expiresAt);
+        } catch {
+          // The oracle ends the call in a minute and says why.
+        }
+      },
+      Math.max(wait, 0),
+    );
+  }
+
+  #take(run: Run, message: Record<string, unknown>): void {
+    const { type, id, role, text, state, reason } = message;
+    switch (type) {
+      case "hello":
+        this.#set(speechOf(message as Pick<CallRecord, "speech">));
+        break;
+      case "state":
+        if (state === "listening" || state === "thinking" || state === "speaking") {
+          this.#set({ state });
+        }
+        break;
+      case "caption":
+        if (typeof id === "string" && typeof text === "string") {
+          this.#caption({
+            id,
+            text,
+            role: role === "user" ? role : "assistant",
+            final: message["final"] === true,
+          });
+        }
+        break;
+      case "error":
+        this.#set({ error: new CallError(String(message["code"]), String(message["message"])) });
+        break;
+      case "bye":
+        this.#gone(run, String(reason ?? "ended"));
+        break;
+    }
+  }
+
+  #caption(caption: Caption): void {
+    const { captions, error } = this.state.get();
+    const at = captions.findIndex((one) => one.id === caption.id);
+    const next = at < 0 ? [...captions, caption] : captions.with(at, caption);
+    this.#set({
+      captions: next.slice(-keptCaptions),
+      // What went wrong before is of no interest once the talk goes on.
+      error: caption.final ? undefined : error,
+    });
+  }
+
+  #enable(kind: string, enabled: boolean): void {
+    for (const track of this.#run?.stream?.getTracks() ?? []) {
+      if (track.kind === kind) track.enabled = enabled;
+    }
+  }
+
+  #set(change: Partial<LiveState>): void {
+    this.state.set({ ...this.state.get(), ...change });
+  }
+}
+
+function speechOf({ speech }: Pick<CallRecord, "speech">): Partial<LiveState> {
+  return speech ? { speech: { stt: speech.stt === true, tts: speech.tts === true } } : {};
+}

@@ -1,0 +1,95 @@
+import type { OracleApi } from "../../core/api";
+import type { Cell } from "../../core/observable";
+import type { OracleSocket } from "../../core/socket";
+import { CallError } from "./errors";
+import type { CallIdentity } from "./identity";
+import type { CallType } from "./media";
+
+/** What is asked for when a call begins. */
+export interface NewCall {
+  sessionId: string;
+  callType: CallType;
+  agentVoice?: string;
+  language?: string;
+  /** Encrypt each frame once more, for when media passes a server of others. */
+  e2ee?: boolean;
+}
+
+/** A call as the oracle keeps it. */
+export interface CallRecord {
+  callId: string;
+  /** When it ends unless its credential is renewed. */
+  expiresAt?: string | number;
+  iceServers?: RTCIceServer[];
+  identity?: CallIdentity;
+  limits?: { maxSeconds?: number };
+  speech?: { stt?: boolean; tts?: boolean };
+}
+
+/** An answer on the socket; ok false says why. */
+interface Ack {
+  ok?: boolean;
+  error?: { code?: string; message?: string };
+  sdp?: string;
+  identity?: CallIdentity;
+  expiresAt?: string | number;
+}
+
+/** Something that the oracle says about a call without being asked. */
+export interface CallSignal {
+  callId: string;
+  candidate?: RTCIceCandidateInit | null;
+  reason?: string;
+  callStatus?: string;
+  expiresAt?: string | number;
+}
+
+/** How long the oracle may take to answer on the socket. */
+const patience = 10_000;
+
+/** Speaks about calls: requests to begin and end, the session's socket in between. */
+export class Signals {
+  constructor(
+    private readonly api: Pick<OracleApi, "json">,
+    private readonly socket: Pick<OracleSocket, "connected" | "line">,
+  ) {}
+
+  get online(): Cell<boolean> {
+    return this.socket.connected;
+  }
+
+  create(call: NewCall): Promise<CallRecord> {
+    return this.api.json("/calls", { method: "POST", body: call });
+  }
+
+  /** Says something and waits for the answer. A refusal is a CallError, silence another error. */
+  async ask(name: string, payload: { callId: string; [key: string]: unknown }): Promise<Ack> {
+    const ack: Ack | undefined = await this.socket.line
+      .timeout(patience)
+      .emitWithAck(name, payload);
+    if (ack?.ok) return ack;
+    const { code = "refused", message = "The oracle refused the call." } = ack?.error ?? {};
+    throw new CallError(code, message);
+  }
+
+  /** Says that the call is over, by the way that is open. */
+  end(callId: string, reason: string): void {
+    if (this.online.get()) this.socket.line.emit("call_end", { callId, reason });
+    else {
+      const path = `/calls/${encodeURIComponent(callId)}`;
+      const body = { callStatus: "ended", reason };
+      // What fails here is found out by time: no media for half a minute.
+      this.api.json(path, { method: "PATCH", body }).catch(() => undefined);
+    }
+  }
+
+  /** Hears what is said about one call, until the returned function is called. */
+  hear(callId: string, listener: (name: string, signal: CallSignal) => void): () => void {
+    const { line } = this.socket;
+    const take = (name: string, signal: CallSignal | undefined) => {
+      if (signal?.callId === callId) listener(name, signal);
+    };
+    line.onAny(take);
+    return () => line.offAny(take);
+  }
+}

@@ -1,0 +1,14 @@
+/**
+ * Encrypted voice and video calls with an oracle, apart from the main entry.
+ *
+ * @packageDocumentation
+ */
+export type { AgentState, CallOptions, CallPhase, Caption, LiveState } from "./core/agent";
+export { CallError, CallIdentityError } from "./core/errors";
+export type { CallType, DeviceChoice } from "./core/media";
+export {
+  useLiveAgent,
+  type ToastAlert,
+  type UseLiveAgentOptions,
+  type UseLiveAgentResult,
+} from "./react/useLiveAgent";

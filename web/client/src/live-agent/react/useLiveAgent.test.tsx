@@ -1,0 +1,196 @@
+// @vitest-environment jsdom
+import { act, cleanup, renderHook, waitFor } from "@testing-library/react";
+import { StrictMode, type ReactNode } from "react";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { json } from "../../testkit/oracle";
+import { FakePeer, stubMedia } from "../../testkit/rtc";
+import { FakeSocket } from "../../testkit/socket";
+import { overrides, page } from "../../react/kit";
+import { signer } from "../core/kit";
+import { useLiveAgent, type UseLiveAgentOptions } from "./useLiveAgent";
+
+vi.mock("socket.io-client", () => import("../../testkit/socket"));
+let media: ReturnType<typeof stubMedia>;
+beforeEach(() => {
+  FakeSocket.all = [];
+  localStorage.clear();
+  media = stubMedia();
+});
+afterEach(() => {
+  cleanup();
+  vi.unstubAllGlobals();
+  vi.restoreAllMocks();
+});
+
+const sdp = "v=0\r\na=fingerprint:sha-256 AB:CD\r\n";
+
+async function setUp(strict = false) {
+  const oracle = await signer();
+  const { oracle: server, Page } = page();
+  server.on("POST", /^\/calls$/, async () =>
+    json(
+      { callId: "c1", identity: await oracle.sign("c1"), speech: { stt: true, tts: true } },
+      201,
+    ),
+  );
+  const wrapper = ({ children }: { children: ReactNode }) =>
+    strict ? (
+      <StrictMode>
+        <Page>{children}</Page>
+      </StrictMode>
+    ) : (
+      <Page>{children}</Page>
+    );
+  const options: UseLiveAgentOptions = { oracleDid: oracle.did, overrides };
+  return { oracle, server, wrapper, options };
+}
+
+/** The session's socket, answering offers. */
+async function socket(): Promise<FakeSocket> {
+  await waitFor(() => expect(FakeSocket.all.length).toBeGreaterThan(0));
+  const line = FakeSocket.all.at(-1) as FakeSocket;
+  line.answer = async () => ({ ok: true, sdp });
+  line.line("connect");
+  return line;
+}
+
+test("outside the provider it says so", () => {
+  vi.spyOn(console, "error").mockImplementation(() => undefined);
+  expect(() => renderHook(() => useLiveAgent({ oracleDid: "did:o" }))).toThrow(
+    new Error("useOraclesContext must be used within a OraclesProvider"),
+  );
+});
+
+test.each([false, true])("calls, talks and hangs up (strict: %s)", async (strict) => {
+  const { options, wrapper, server } = await setUp(strict);
+  const { result } = renderHook(() => useLiveAgent({ ...options }), { wrapper });
+  expect(result.current).toMatchObject({
+    isConfigReady: true,
+    isReady: true,
+    isCalling: false,
+    isConnecting: false,
+    sessionStarted: false,
+    sessionViewVisible: false,
+    phase: "idle",
+  });
+  let calling: Promise<void> = Promise.resolve();
+  act(() => {
+    calling = result.current.callAgent({ callType: "audio", sessionId: "$s", language: "en" });
+  });
+  expect(result.current).toMatchObject({
+    isReady: false,
+    isCalling: true,
+    isConnecting: true,
+    sessionStarted: false,
+    sessionViewVisible: true,
+  });
+  const line = await socket();
+  await act(() => calling);
+  expect(server.requests("POST", /^\/calls$/)).toMatchObject([
+    { body: { sessionId: "$s", callType: "audio", language: "en" } },
+  ]);
+  // The conversation itself is nobody's business here: its history is not read.
+  expect(server.requests("GET", /messages/)).toEqual([]);
+  const peer = FakePeer.all.at(-1) as FakePeer;
+  act(() => {
+    peer.becomes("connected");
+    peer.channel.say({ type: "state", state: "speaking" });
+  });
+  expect(result.current).toMatchObject({
+    isConnecting: false,
+    isCalling: true,
+    sessionStarted: true,
+    state: "speaking",
+  });
+  act(() => result.current.mute());
+  expect(result.current.isMuted).toBe(true);
+  act(() => result.current.mute());
+  expect(result.current.isMuted).toBe(false);
+  expect(result.current.sendText("hello")).toBe(true);
+  await act(() => result.current.endCall());
+  expect(result.current).toMatchObject({ isCalling: false, isReady: true, endReason: "hangup" });
+  expect(line.replies("call_end")).toEqual([{ callId: "c1", reason: "hangup" }]);
+  for (const track of media.streams.flatMap((s) => s.getTracks())) expect(track.stopped).toBe(true);
+});
+
+test("the form of older libraries works, and errors are shown to the user", async () => {
+  const { options, wrapper } = await setUp();
+  const toast = vi.fn();
+  media.getUserMedia.mockRejectedValue(new DOMException("", "NotAllowedError"));
+  const { result } = renderHook(
+    () => useLiveAgent(options.oracleDid, {}, {}, toast, { ...overrides }),
+    { wrapper },
+  );
+  expect(result.current.isReady).toBe(true);
+  await act(() =>
+    result.current.callAgent({
+      callType: "video",
+      sessionId: "$s",
+      userDid: "did:ixo:ixo1a",
+      agentVoice: "v",
+      language: "en",
+    }),
+  );
+  expect(result.current.error?.message).toMatch(/may not be used/);
+  expect(toast).toHaveBeenCalledExactlyOnceWith({
+    title: "Call",
+    description: result.current.error?.message,
+  });
+});
+
+test.each(["the component goes", "the page goes", "another oracle is shown"])(
+  "when %s, the call ends and the microphone is let go",
+  async (why) => {
+    const { options, wrapper } = await setUp();
+    const { result, unmount, rerender } = renderHook(
+      ({ did }: { did: string }) => useLiveAgent({ ...options, oracleDid: did }),
+      { wrapper, initialProps: { did: options.oracleDid } },
+    );
+    let calling: Promise<void> = Promise.resolve();
+    act(() => {
+      calling = result.current.callAgent({ callType: "video", sessionId: "$s" });
+    });
+    const line = await socket();
+    await act(() => calling);
+    if (why === "the component goes") unmount();
+    else if (why === "the page goes") act(() => void dispatchEvent(new Event("pagehide")));
+    else rerender({ did: "did:key:other" });
+    expect(line.replies("call_end")).toHaveLength(1);
+    expect(media.streams[0]?.getTracks().map((t) => t.stopped)).toEqual([true, true]);
+  },
+);
+
+test("an oracle whose keys nobody knows can be named by its key", async () => {
+  const { options, oracle, wrapper } = await setUp();
+  const { result, rerender } = renderHook((more: object) => useLiveAgent({ ...options, ...more }), {
+    wrapper,
+    initialProps: { oracleDid: "did:ixo:x" } as object,
+  });
+  await act(() => result.current.callAgent({ callType: "audio", sessionId: "$s" }));
+  expect(result.current.error?.message).toMatch(/no key of did:ixo:x is known/);
+  rerender({ oracleDid: "did:ixo:x", oracleKey: oracle.multibase });
+  let calling: Promise<void> = Promise.resolve();
+  act(() => {
+    calling = result.current.callAgent({ callType: "audio", sessionId: "$s" });
+  });
+  await socket();
+  await act(() => calling);
+  expect(result.current).toMatchObject({ callId: "c1", error: undefined });
+});
+
+test("a call and a chat of the same session share one socket", async () => {
+  const { options, wrapper } = await setUp();
+  const { useChat } = await import("../../react/useChat");
+  const { result } = renderHook(
+    () => {
+      const onPaymentRequiredError = () => undefined;
+      useChat({ ...options, sessionId: "$s", overrides, onPaymentRequiredError });
+      return useLiveAgent(options);
+    },
+    { wrapper },
+  );
+  await socket();
+  await act(() => result.current.callAgent({ callType: "audio", sessionId: "$s" }));
+  expect(result.current.callId).toBe("c1");
+  expect(FakeSocket.all).toHaveLength(1);
+});

@@ -1,0 +1,172 @@
+import { useEffect, useMemo, useState, useSyncExternalStore } from "react";
+import type { OraclesClient } from "../../core/client";
+import type { OracleOverrides } from "../../core/config";
+import { useOraclesContext } from "../../react/context";
+import { useLatest } from "../../react/latest";
+import { useOraclesConfig, type UseOraclesConfigResult } from "../../react/useOraclesConfig";
+import { LiveAgent, type AgentHost, type CallOptions, type LiveState } from "../core/agent";
+import { keyOf, oracleKeys } from "../core/identity";
+import { Signals } from "../core/signals";
+
+/** Shows a message to the user. */
+export type ToastAlert = (toast: { title: string; description: string }) => void;
+
+export interface UseLiveAgentOptions {
+  oracleDid: string;
+  overrides?: OracleOverrides;
+  /** The oracle's Ed25519 key (z6Mk…), when its DID can not be resolved here. */
+  oracleKey?: string;
+  /** Address of the file `frame-worker`, where workers made of text are forbidden. */
+  frameWorkerUrl?: string | URL;
+  /** "relay" never shows the user's own address to the oracle. */
+  iceTransportPolicy?: RTCIceTransportPolicy;
+  /** Told of every error, beside `error`. */
+  toastAlert?: ToastAlert;
+}
+
+export interface UseLiveAgentResult extends LiveState {
+  /** Calls the oracle. It does not throw: `error` says what went wrong. */
+  callAgent: (options: CallOptions) => Promise<void>;
+  endCall: () => Promise<void>;
+  /** Between callAgent and the first sound, and while a lost connection is sought. */
+  isConnecting: boolean;
+  /** Whether a call can be made: the oracle is known, and no call is on. */
+  isReady: boolean;
+  /** From callAgent to the end. */
+  isCalling: boolean;
+  isConfigReady: boolean;
+  /** Whether the oracle has been reached in this call. */
+  sessionStarted: boolean;
+  /** Whether to show the call. */
+  sessionViewVisible: boolean;
+  /** Mutes or unmutes the microphone; without an argument it changes over. */
+  mute: (muted?: boolean) => void;
+  /** The same for the camera. */
+  hideCamera: (off?: boolean) => void;
+  /** Types instead of speaking; false when it could not be sent. */
+  sendText: (text: string) => boolean;
+  /** Stops the oracle's speech. */
+  interrupt: () => void;
+}
+
+/** A chat page of nothing: the call only uses the line. */
+const silent = {
+  streamingMode: () => undefined,
+  model: () => undefined,
+  browserTools: () => undefined,
+  paymentRequired: () => undefined,
+  event: () => undefined,
+};
+
+/**
+ * Encrypted voice and video calls with an oracle. The call ends when the
+ * component goes.
+ *
+ * The form with single arguments is that of older libraries; the Matrix client
+ * and the OpenID token are not used.
+ */
+export function useLiveAgent(options: UseLiveAgentOptions): UseLiveAgentResult;
+export function useLiveAgent(
+  oracleDid: string,
+  mxClient?: unknown,
+  openIdToken?: unknown,
+  toastAlert?: ToastAlert,
+  overrides?: OracleOverrides,
+): UseLiveAgentResult;
+export function useLiveAgent(
+  first: UseLiveAgentOptions | string,
+  _mxClient?: unknown,
+  _openIdToken?: unknown,
+  toastAlert?: ToastAlert,
+  overrides?: OracleOverrides,
+): UseLiveAgentResult {
+  const { client } = useOraclesContext();
+  const options: UseLiveAgentOptions =
+    typeof first === "string"
+      ? {
+          oracleDid: first,
+          ...(toastAlert ? { toastAlert } : {}),
+          ...(overrides ? { overrides } : {}),
+        }
+      : first;
+  const { oracleDid } = options;
+  const config = useOraclesConfig(oracleDid, options.overrides);
+  const [agent] = useState(() => new LiveAgent());
+  const state = useSyncExternalStore(agent.state.subscribe, agent.state.get, agent.state.get);
+  const latest = useLatest({ options, config, client });
+
+  useEffect(() => {
+    const leave = () => agent.end();
+    addEventListener("pagehide", leave);
+    return () => {
+      removeEventListener("pagehide", leave);
+      leave();
+    };
+  }, [agent, client, oracleDid]);
+
+  const { error } = state;
+  useEffect(() => {
+    const toast = latest.current.options.toastAlert;
+    if (error) toast?.({ title: "Call", description: error.message });
+  }, [error, latest]);
+
+  const acts = useMemo(
+    // eslint-disable-next-line react-hooks/preserve-manual-memoization -- the ref is the same for ever
+    () => ({
+      callAgent: (request: CallOptions) => agent.call(hostOf(latest.current), request),
+      endCall: async () => agent.end(),
+      mute: (muted = !agent.state.get().isMuted) => agent.mute(muted),
+      hideCamera: (off = !agent.state.get().isCameraOff) => agent.hideCamera(off),
+      sendText: (text: string) => agent.sendText(text),
+      interrupt: () => agent.interrupt(),
+    }),
+    [agent, latest],
+  );
+
+  const { phase } = state;
+  const isCalling = phase !== "idle" && phase !== "ended";
+  return useMemo(
+    () => ({
+      ...state,
+      ...acts,
+      error: state.error ?? config.error,
+      isConnecting: phase === "connecting" || phase === "reconnecting",
+      isReady: config.isReady && !isCalling,
+      isCalling,
+      isConfigReady: config.isReady,
+      sessionStarted: isCalling && state.startedAt !== undefined,
+      sessionViewVisible: isCalling,
+    }),
+    [state, acts, phase, isCalling, config.isReady, config.error],
+  );
+}
+
+/** What a call needs, from what the hook was given last. */
+function hostOf(given: {
+  client: OraclesClient;
+  options: UseLiveAgentOptions;
+  config: UseOraclesConfigResult;
+}): AgentHost {
+  const { client, options, config } = given;
+  const { oracleDid, oracleKey, frameWorkerUrl, iceTransportPolicy } = options;
+  const baseUrl = config.apiUrl ?? "";
+  const wsUrl = config.socketUrl ?? "";
+  return {
+    frameWorkerUrl,
+    iceTransportPolicy,
+    line: (sessionId) => {
+      const { open, release } = client.join({ oracleDid, sessionId, baseUrl, wsUrl }, silent);
+      return { signals: new Signals(client.api(baseUrl, oracleDid), open.socket), release };
+    },
+    keys: async () => {
+      const pinned = keyOf(oracleKey);
+      return pinned ? [pinned] : oracleKeys(oracleDid, client.gateway);
+    },
+    renew: async (): Promise<Record<string, string>> => {
+      const { credentials } = client;
+      return credentials.can("invocation")
+        ? { invocation: await credentials.renew("invocation", oracleDid) }
+        : { ucanDelegation: await credentials.renew("delegation", oracleDid) };
+    },
+  };
+}
