@@ -16,6 +16,15 @@ type Host struct {
 	// Exclusive runs fn while no other node runs it under the same name. It
 	// returns false, without waiting, when somebody else does.
 	Exclusive func(ctx context.Context, name string, ttl time.Duration, fn func(ctx context.Context) error) (bool, error)
+	// Shared reads a value that another plugin shares, outside any request: its
+	// StateFunc gets a Runtime without a user.
+	Shared func(ctx context.Context, key string) (any, error)
+	// Seal hides bytes from whoever reads the store, such as a token that a user
+	// left. Unseal returns them, and fails for anything but what Seal made in
+	// this plugin for the same binding: a sealed value can not be moved to
+	// another record.
+	Seal   func(plain []byte, binding string) ([]byte, error)
+	Unseal func(sealed []byte, binding string) ([]byte, error)
 	// Conversations lets a plugin talk to the oracle in a user's name, as a team-chat bridge does.
 	Conversations Conversations
 }

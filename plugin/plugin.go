@@ -21,6 +21,9 @@ type Description struct {
 	Manifest Manifest
 	// DependsOn names plugins without which this one can not work: a missing one stops the start.
 	DependsOn []string
+	// AutoWith names plugins with which this one comes: unless it is switched on
+	// by name, it is off when one of them is.
+	AutoWith []string
 	// After names plugins that start earlier when they are loaded, and are not needed otherwise.
 	After []string
 	// OptIn plugins are off unless the operator switches them on by name.
@@ -116,12 +119,21 @@ type ToolMiddleware interface {
 
 // TurnObserver is told when a turn begins and how it ended. An *Error from
 // TurnStarts refuses the turn before anything is stored. TurnEnded runs after
-// the turn was stored, also after abort and failure, on the node that ended it;
+// the turn was stored, also after abort and failure, on the node that ended it,
+// with the Session.RunID that TurnStarts saw;
 // if that node dies at this very moment it is not called, so that what must
 // happen anyway (releasing a hold) needs a Job or a TTL as well.
 type TurnObserver interface {
 	TurnStarts(ctx context.Context, rt *Runtime) error
 	TurnEnded(ctx context.Context, rt *Runtime, result TurnResult) error
+}
+
+// TurnAbandoner is a TurnObserver that wants to hear of turns which never
+// began: its TurnStarts agreed, but another plugin or the oracle refused, or the
+// request turned out to repeat an earlier one. Session.RunID is the same as in
+// TurnStarts. If the node dies at this moment it is not called.
+type TurnAbandoner interface {
+	TurnAbandoned(ctx context.Context, rt *Runtime) error
 }
 
 // TurnResult is what became of a turn.
@@ -153,6 +165,20 @@ type Job struct {
 	Name  string // unique within the plugin
 	Every time.Duration
 	Run   func(ctx context.Context) error
+}
+
+// WorkerProvider has work that goes on all the time, on every node.
+type WorkerProvider interface {
+	Workers() []Worker
+}
+
+// Worker runs until its context ends, and is waited for when the program
+// stops. One that returns an error is started again after a pause. It needs a
+// lease of its own for what only one node may do: see Host.Exclusive and package
+// pluginqueue.
+type Worker struct {
+	Name string // unique within the plugin
+	Run  func(ctx context.Context) error
 }
 
 // MCPProvider names MCP servers whose tools become the agent's for this

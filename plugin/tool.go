@@ -30,6 +30,16 @@ type Result struct {
 	Text string
 	// Unknown says that nobody can tell whether the effect happened.
 	Unknown bool
+	// Component asks the user's page to show one of its components beside the
+	// result. Open pages get a render_component event, and the transcript keeps it.
+	Component *Component
+}
+
+// Component names something that the user's page can draw, and what it draws.
+// Pages ignore names that they do not know.
+type Component struct {
+	Name string          `json:"name"`
+	Args json.RawMessage `json:"args,omitempty"`
 }
 
 // Text is a Result of plain text.

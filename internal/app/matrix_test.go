@@ -46,8 +46,11 @@ type world struct {
 	tokens map[string]string
 }
 
-// grantSecret opens the one route of a plugin that has a credential of its own.
-const grantSecret = "the treasurer's own token"
+// The secrets of plugins' routes that have a credential of their own.
+const (
+	grantSecret = "the treasurer's own token"
+	cronSecret  = "the scheduler's own token"
+)
 
 // open starts the program with every service, and with every plugin that
 // has routes switched on, so that none is left out.
@@ -62,7 +65,7 @@ func open(t *testing.T, set ...string) *world {
 	}
 	flags := map[string]string{
 		"PORT": "0", "HOST": "127.0.0.1", "CASTALIA_DATA": t.TempDir(), "PRINCIPAL_RATE_LIMIT_PER_MINUTE": "0",
-		"FEATURES": strings.Join(features, ","), "CREDITS_WELCOME": "1000000", "CREDITS_SECRET": grantSecret,
+		"FEATURES": strings.Join(features, ","), "CREDITS_WELCOME": "1000000", "CREDITS_SECRET": grantSecret, "CRON_SECRET": cronSecret,
 		"CALLS_PER_USER": "1000", "CALLS_PER_NODE": "1000",
 	}
 	for i := 0; i < len(set); i += 2 {

@@ -132,6 +132,14 @@ var publicRows = []row{
 	// It knows a secret of its own, and no user.
 	{route: "POST /credits/grants", body: `{}`, owner: 401},
 	{route: "POST /credits/grants", body: `{}`, header: []string{"Authorization", "Bearer " + grantSecret}, owner: 400},
+	{route: "POST /claims/cron/submit", owner: 401},
+	{route: "POST /claims/cron/submit", header: cron, owner: 200},
+	{route: "POST /claims/cron/settle", owner: 401},
+	{route: "POST /claims/cron/settle", header: cron, owner: 200},
+	{route: "GET /claims/cron/dead", owner: 401},
+	{route: "GET /claims/cron/dead", header: cron, owner: 200},
+	{route: "POST /claims/cron/dead/{id}", target: "/claims/cron/dead/claim_1", owner: 401},
+	{route: "POST /claims/cron/dead/{id}", target: "/claims/cron/dead/claim_1", header: cron, owner: 404},
 	{route: "GET /socket.io/", owner: 400},
 	{route: "POST /socket.io/", owner: 400},
 	{route: "GET /public/id/{id}", target: "/public/id/{public}", owner: 200, may: []string{"see"}},
@@ -199,11 +207,13 @@ var oracleRows = []row{
 	{route: "DELETE /memory/{id}", target: "/memory/{memory}", owner: 200, other: 404},
 	{route: "DELETE /memory", owner: 200, other: 200},
 	{route: "GET /credits", owner: 200, other: 200},
+	{route: "GET /claims", owner: 200, other: 200},
 }
 
 var (
 	tus  = []string{"Tus-Resumable", "1.0.0"}
 	more = []string{"Tus-Resumable", "1.0.0", "Upload-Offset", "0", "Content-Type", "application/offset+octet-stream"}
+	cron = []string{"Authorization", "Bearer " + cronSecret}
 	rpc  = []string{"Accept", "application/json, text/event-stream"}
 	// A new upload, in a folder that others do not reach.
 	begin = []string{

@@ -67,6 +67,7 @@ func (a *App) buildOracle(ctx context.Context) (part, error) {
 		}),
 		Access: access, MCP: mcpclient.New(a.identity, a.opt.Log, mcpclient.Config{Version: a.opt.Version}),
 		Authenticate: a.authenticated(identity.Oracle), CORS: a.openCORS(), Public: public,
+		Failures: a.callerLimits(), SealKey: a.opt.Settings.Identity.OracleKey,
 		SessionGone: func(ctx context.Context, id string) { calls.SessionDeleted(ctx, id) },
 		Run:         run.Config{Node: a.res.node}, Log: a.opt.Log,
 	})

@@ -3,6 +3,7 @@ package app
 import (
 	"github.com/castalia-org/castalia/internal/platform/config"
 	"github.com/castalia-org/castalia/internal/plugins/agui"
+	"github.com/castalia-org/castalia/internal/plugins/claims"
 	"github.com/castalia-org/castalia/internal/plugins/credits"
 	"github.com/castalia-org/castalia/internal/plugins/files"
 	"github.com/castalia-org/castalia/internal/plugins/mcp"
@@ -22,6 +23,7 @@ func ShippedPlugins() []plugin.Plugin {
 		preferences.New(),
 		memory.New(memory.Config{}),
 		credits.New(credits.Config{}),
+		claims.New(claims.Config{}),
 		query.New(query.Config{}),
 		files.New(),
 		agui.New(),

@@ -116,6 +116,19 @@ func (l Limits) blocked(from netip.Addr) (time.Duration, bool) {
 	return l.Failures.Blocked(httpserver.KeyOfAddr(from))
 }
 
+// Blocked reports whether the request's address tried too many wrong
+// credentials, for handlers that check one of their own.
+func (l Limits) Blocked(ctx context.Context) (wait time.Duration, blocked bool) {
+	return l.blocked(httpserver.ClientIP(ctx))
+}
+
+// Refused counts a credential that such a handler refused.
+func (l Limits) Refused(ctx context.Context) {
+	if from := httpserver.ClientIP(ctx); l.Failures != nil && from.IsValid() {
+		l.Failures.Count(httpserver.KeyOfAddr(from))
+	}
+}
+
 // count notes credentials that were refused.
 func (l Limits) count(from netip.Addr, err error) {
 	if l.Failures != nil && from.IsValid() && fault.Is(err, fault.Unauthenticated) {

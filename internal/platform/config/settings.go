@@ -99,11 +99,7 @@ type Query struct {
 
 // Plugins switches and feeds the plugins that are shipped.
 type Plugins struct {
-	Features      Features `env:"FEATURES" doc:"Which plugins are on."`
-	SlackSecret   Secret   `env:"SLACK_SIGNING_SECRET" doc:"Signing secret of the team chat's webhook."`
-	SlackToken    Secret   `env:"SLACK_BOT_TOKEN" doc:"Bot token with which answers are posted."`
-	CronSecret    Secret   `env:"CRON_SECRET" doc:"Bearer of the cron endpoints."`
-	Subscriptions URL      `env:"SUBSCRIPTION_URL" doc:"Subscription service of the credits plugin; empty means the local ledger."`
+	Features Features `env:"FEATURES" doc:"Which plugins are on."`
 }
 
 // Calls is the live agent.

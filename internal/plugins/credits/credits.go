@@ -11,9 +11,9 @@ package credits
 import (
 	"cmp"
 	"context"
-	"crypto/sha256"
-	"crypto/subtle"
 	"errors"
+	"fmt"
+	"log/slog"
 	"net/http"
 	"strings"
 	"sync"
@@ -32,6 +32,9 @@ type Config struct {
 	Fallback int           `env:"CREDITS_MICROS_PER_MILLION" default:"750000" min:"0" max:"1000000000" doc:"Cost of a million tokens, in millionths of a US dollar, where the model tells none."`
 	Welcome  int           `env:"CREDITS_WELCOME" default:"0" min:"0" max:"1000000" doc:"Credits that somebody gets once who never had any."`
 	Secret   string        `env:"CREDITS_SECRET" secret:"true" doc:"Bearer with which operators grant credits; without it nobody can."`
+
+	Subscriptions   string `env:"SUBSCRIPTION_URL" doc:"Subscription service whose totals the ledger follows; empty means the ledger alone."`
+	SubscriptionDID string `env:"SUBSCRIPTION_DID" doc:"DID of that service; empty means did:web of its host."`
 }
 
 // cacheFor is how long a node believes that a user has credits. The hold at
@@ -45,6 +48,7 @@ const (
 type Plugin struct {
 	cfg    Config
 	ledger *Ledger
+	source Source
 
 	mu   sync.Mutex
 	good map[string]time.Time // users who had credits, until when that counts
@@ -58,6 +62,8 @@ var (
 	_ plugin.Starter             = (*Plugin)(nil)
 	_ plugin.Gate                = (*Plugin)(nil)
 	_ plugin.TurnObserver        = (*Plugin)(nil)
+	_ plugin.TurnAbandoner       = (*Plugin)(nil)
+	_ plugin.StateProvider       = (*Plugin)(nil)
 	_ plugin.JobProvider         = (*Plugin)(nil)
 	_ plugin.PublicRouteProvider = (*Plugin)(nil)
 	_ pluginhttp.RouteProvider   = (*Plugin)(nil)
@@ -74,10 +80,24 @@ func (*Plugin) Describe() plugin.Description {
 // Config hands out the settings to fill.
 func (p *Plugin) Config() any { return &p.cfg }
 
-// Start opens the ledger.
+// Start opens the ledger and chooses the source of subscriptions.
 func (p *Plugin) Start(_ context.Context, host plugin.Host) error {
-	p.ledger = NewLedger(host.Store)
+	p.ledger, p.source = NewLedger(host.Store), local{}
+	if p.cfg.Subscriptions != "" {
+		remote, err := newService(p.cfg.Subscriptions, p.cfg.SubscriptionDID)
+		if err != nil {
+			return fmt.Errorf("SUBSCRIPTION_URL: %w", err)
+		}
+		p.source = remote
+	}
 	return nil
+}
+
+// SharedState offers the claims to whoever collects them.
+func (p *Plugin) SharedState() map[string]plugin.StateFunc {
+	return map[string]plugin.StateFunc{
+		plugin.ClaimLedgerKey: func(context.Context, *plugin.Runtime) (any, error) { return p.ledger, nil },
+	}
 }
 
 // Jobs brings back what dead nodes held.
@@ -85,8 +105,9 @@ func (p *Plugin) Jobs() []plugin.Job {
 	return []plugin.Job{{Name: "release", Every: time.Minute, Run: func(ctx context.Context) error { return p.ledger.Sweep(ctx) }}}
 }
 
-// open are the routes that also somebody without credits needs.
-var open = []string{"/delegation", "/credits", "/user-preferences"}
+// open are the routes that also somebody without credits needs: to see what is
+// owed, to change that, and to take back what was granted.
+var open = []string{"/delegation", "/credits", "/user-preferences", "/claims"}
 
 // Gate refuses users without credits.
 func (p *Plugin) Gate(ctx context.Context, g plugin.GateRequest) error {
@@ -98,34 +119,68 @@ func (p *Plugin) Gate(ctx context.Context, g plugin.GateRequest) error {
 	if p.known(g.UserDID) {
 		return nil
 	}
-	account, claims, err := p.account(ctx, g.UserDID)
+	account, claims, err := p.account(ctx, g.Runtime)
 	if err != nil {
 		return err
 	}
 	if account.Available+account.Held < int64(p.cfg.Minimum) {
-		return p.refusal(claims)
+		p.doubt(g.UserDID)
+		return p.short(claims)
 	}
 	p.remember(g.UserDID)
 	return nil
 }
 
-// account reads an account and gives a new user the welcome.
-func (p *Plugin) account(ctx context.Context, did string) (Account, []Claim, error) {
-	account, claims, _, err := p.ledger.Read(ctx, did, 0)
-	if err == nil && account.Granted == 0 && p.cfg.Welcome > 0 {
+// account reads an account as the source of subscriptions has it, and gives a
+// new user the welcome. An *Error refuses the user.
+func (p *Plugin) account(ctx context.Context, rt *plugin.Runtime) (Account, []Claim, error) {
+	did := rt.User.DID
+	sub, follows, err := p.source.Subscription(ctx, rt)
+	account, claims, _, readErr := p.ledger.Read(ctx, did, 0)
+	switch {
+	case readErr != nil:
+		return account, claims, readErr
+	case errors.Is(err, plugin.ErrNoDelegation):
+		return account, claims, plugin.Errorf(http.StatusUnauthorized, textNoGrant)
+	case err != nil:
+		rt.Log.Warn("a subscription could not be looked up", slog.Any("error", err))
+		return account, claims, refusal(textFailed, claims)
+	case sub.Status == "":
+		return account, claims, refusal(textNone, claims)
+	case !sub.good():
+		return account, claims, refusal(textInactive, claims)
+	}
+	if follows && sub.Total != account.Subscribed {
+		if account, err = p.ledger.Follow(ctx, did, sub.Total); err != nil {
+			return account, claims, err
+		}
+	}
+	if account.Granted == 0 && p.cfg.Welcome > 0 {
 		account, err = p.ledger.Grant(ctx, did, int64(p.cfg.Welcome), "welcome", "welcome")
 	}
 	return account, claims, err
 }
 
+// doubt asks the source of subscriptions again soon.
+func (p *Plugin) doubt(did string) {
+	if s, ok := p.source.(*service); ok {
+		s.doubt(did)
+	}
+}
+
+// short is the refusal of somebody with too few credits.
+func (p *Plugin) short(claims []Claim) error {
+	return refusal(fmt.Sprintf("User has less than %d credits, please top up to continue", p.cfg.Minimum), claims)
+}
+
 // refusal is the payment-required error: the client reads claims after a POST
 // and outstandingClaims after a GET.
-func (p *Plugin) refusal(claims []Claim) error {
+func refusal(text string, claims []Claim) error {
 	ids := make([]string, len(claims))
 	for i, c := range claims {
 		ids[i] = c.ID
 	}
-	e := plugin.Errorf(http.StatusPaymentRequired, "User has less than %d credits, please top up to continue", p.cfg.Minimum)
+	e := plugin.Errorf(http.StatusPaymentRequired, "%s", text)
 	e.Fields = map[string]any{"claims": ids, "outstandingClaims": ids}
 	return e
 }
@@ -151,24 +206,26 @@ func (p *Plugin) forget(did string) {
 	delete(p.good, did)
 }
 
-func holdID(rt *plugin.Runtime) string { return rt.Session.ID + "/" + rt.Session.RequestID }
-
-// TurnStarts sets an estimate aside. A ledger that does not answer refuses the
-// turn, since nobody could say who pays for it.
+// TurnStarts sets an estimate aside, under the name of the run. A ledger that
+// does not answer refuses the turn, since nobody could say who pays for it.
 func (p *Plugin) TurnStarts(ctx context.Context, rt *plugin.Runtime) error {
 	did := rt.User.DID
-	if _, _, err := p.account(ctx, did); err != nil {
+	if _, _, err := p.account(ctx, rt); err != nil {
+		if _, refused := errors.AsType[*plugin.Error](err); refused {
+			return err
+		}
 		return unavailable(err)
 	}
 	least := int64(p.cfg.Minimum)
-	_, err := p.ledger.Hold(ctx, did, holdID(rt), least, max(least, int64(p.cfg.Estimate)), cmp.Or(p.cfg.HoldFor, 15*time.Minute))
+	_, err := p.ledger.Hold(ctx, did, rt.Session.RunID, least, max(least, int64(p.cfg.Estimate)), cmp.Or(p.cfg.HoldFor, 15*time.Minute))
 	if errors.Is(err, ErrShort) {
 		p.forget(did)
+		p.doubt(did)
 		_, claims, _, err := p.ledger.Read(ctx, did, 0)
 		if err != nil {
 			return unavailable(err)
 		}
-		return p.refusal(claims)
+		return p.short(claims)
 	}
 	if err != nil {
 		return unavailable(err)
@@ -176,15 +233,19 @@ func (p *Plugin) TurnStarts(ctx context.Context, rt *plugin.Runtime) error {
 	return nil
 }
 
+// TurnAbandoned gives back what a turn set aside that never began.
+func (p *Plugin) TurnAbandoned(ctx context.Context, rt *plugin.Runtime) error {
+	return p.ledger.Release(ctx, rt.User.DID, rt.Session.RunID)
+}
+
 func unavailable(err error) error {
 	return &plugin.Error{Status: http.StatusServiceUnavailable, Message: "Your credits could not be checked. Please try again.", Cause: err}
 }
 
-// TurnEnded pays what the turn used. The run is the key: a client may send one
-// request id twice, and both runs cost.
+// TurnEnded pays what the turn used.
 func (p *Plugin) TurnEnded(ctx context.Context, rt *plugin.Runtime, result plugin.TurnResult) error {
 	defer p.forget(rt.User.DID)
-	_, err := p.ledger.Settle(ctx, rt.User.DID, holdID(rt), result.RunID, p.price(result.Usage), cmp.Or(result.Model, "model"))
+	_, err := p.ledger.Settle(ctx, rt.User.DID, result.RunID, result.RunID, p.price(result.Usage), cmp.Or(result.Model, "model"))
 	return err
 }
 
@@ -228,8 +289,10 @@ func (p *Plugin) Routes() []pluginhttp.Route {
 			Method: http.MethodGet, Pattern: "/credits", Summary: "Your credits", Doc: "The account, what is owed, and what happened last.",
 			Replies: []pluginhttp.Reply{{Status: http.StatusOK, Body: Standing{}}},
 			Handler: func(w http.ResponseWriter, r *http.Request, rt *plugin.Runtime) error {
-				if _, _, err := p.account(r.Context(), rt.User.DID); err != nil {
-					return err
+				if _, _, err := p.account(r.Context(), rt); err != nil {
+					if _, refused := errors.AsType[*plugin.Error](err); !refused {
+						return err
+					}
 				}
 				account, claims, last, err := p.ledger.Read(r.Context(), rt.User.DID, 20)
 				if err != nil {
@@ -248,10 +311,8 @@ func (p *Plugin) Routes() []pluginhttp.Route {
 }
 
 func (p *Plugin) grant(w http.ResponseWriter, r *http.Request, _ *plugin.Runtime) error {
-	given, _ := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
-	a, b := sha256.Sum256([]byte(given)), sha256.Sum256([]byte(p.cfg.Secret))
-	if subtle.ConstantTimeCompare(a[:], b[:]) != 1 || p.cfg.Secret == "" {
-		return plugin.Errorf(http.StatusUnauthorized, "Only operators grant credits")
+	if err := pluginhttp.CheckBearer(r, p.cfg.Secret, "Only operators grant credits"); err != nil {
+		return err
 	}
 	var in Grant
 	if err := pluginhttp.ReadJSON(r, &in); err != nil {

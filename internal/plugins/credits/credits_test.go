@@ -2,6 +2,7 @@ package credits_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"net/http"
 	"strings"
@@ -135,6 +136,66 @@ func settled(t *testing.T, c *oracletest.Client, want credits.Account) {
 	}
 	t.Fatal(cmp.Diff(want, got))
 }
+
+// A turn that never began gives back what it set aside, at once.
+func TestWhatNeverBeganHoldsNothing(t *testing.T) {
+	t.Parallel()
+	db := oracletest.Migrated(t, sqldbtest.SQLite(t))
+	hold := make(chan struct{})
+	n := oracletest.Start(t, scripted.New(func(plugin.ModelRequest) scripted.Reply {
+		<-hold
+		return scripted.Text("at last")
+	}), func(d *oraclekit.Deps) {
+		d.DB, d.Plugins = db, []plugin.Plugin{credits.New(config), refuser{}}
+		d.Features = map[string]registry.Feature{"credits": registry.On}
+		d.Run.MaxQueue = 1
+	})
+	grant(t, n, identitytest.Alice.DID, 500, "k")
+	alice := n.As(t, identitytest.Alice)
+	session := alice.Session()
+	say := func(body map[string]any) int {
+		resp, err := alice.Open(t.Context(), "POST", "/messages/"+session, body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = resp.Body.Close()
+		return resp.StatusCode
+	}
+	if status := say(map[string]any{"message": "one", "stream": true}); status != 200 {
+		t.Fatal(status)
+	}
+	if a := standing(t, alice); a.Held != 50 {
+		t.Fatalf("while it runs: %+v", a)
+	}
+	if status := say(map[string]any{"message": "no", "stream": true, "multitask": "reject"}); status < 400 {
+		t.Errorf("a second turn: %d", status)
+	}
+	if status := say(map[string]any{"message": refuseThis, "stream": true}); status != 403 {
+		t.Errorf("a refused turn: %d", status)
+	}
+	if a := standing(t, alice); a.Held != 50 || a.Available != 450 {
+		t.Errorf("after refusals: %+v", a)
+	}
+	close(hold)
+}
+
+const refuseThis = "refuse this"
+
+// refuser comes after credits and refuses one message.
+type refuser struct{}
+
+func (refuser) Describe() plugin.Description {
+	return plugin.Description{Name: "refuser", After: []string{"credits"}, Manifest: plugin.Manifest{Title: "R", Summary: "R", Visibility: plugin.Silent}}
+}
+
+func (refuser) TurnStarts(_ context.Context, rt *plugin.Runtime) error {
+	if rt.Session.Message == refuseThis {
+		return plugin.Errorf(http.StatusForbidden, "no")
+	}
+	return nil
+}
+
+func (refuser) TurnEnded(context.Context, *plugin.Runtime, plugin.TurnResult) error { return nil }
 
 func TestOnlyOperatorsGrant(t *testing.T) {
 	t.Parallel()

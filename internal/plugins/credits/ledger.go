@@ -24,11 +24,13 @@ type Account struct {
 	Owed      int64 `json:"owed"`
 	// Entries numbers what happened to the account.
 	Entries int64 `json:"entries"`
+	// Subscribed is what the subscription service said last; zero without one.
+	Subscribed int64 `json:"subscribed,omitempty"`
 }
 
 // Entry is one thing that happened to an account.
 type Entry struct {
-	Kind      string `json:"kind"` // grant, use, payment, release
+	Kind      string `json:"kind"` // grant, use, payment, release, elsewhere
 	Amount    int64  `json:"amount"`
 	Available int64  `json:"available"`
 	Note      string `json:"note,omitempty"`
@@ -39,6 +41,8 @@ type Entry struct {
 type Claim struct {
 	ID     string `json:"id"`
 	Amount int64  `json:"amount"`
+	DID    string `json:"did,omitempty"`
+	At     string `json:"at,omitempty"`
 }
 
 // Bounds of the ledger.
@@ -204,27 +208,30 @@ func (b *book) payClaims(ctx context.Context) error {
 		if err := json.Unmarshal(e.Value, &c); err != nil {
 			return fmt.Errorf("decode claim: %w", err)
 		}
-		paid := min(c.Amount, b.Available)
-		if paid == 0 {
+		if b.Available == 0 {
 			break
 		}
-		c.Amount -= paid
-		b.Available -= paid
-		b.Spent += paid
-		b.Owed -= paid
-		if err := b.enter(ctx, "payment", paid, c.ID); err != nil {
-			return err
-		}
-		if c.Amount > 0 {
-			err = put(ctx, b.tx, e.Key, c)
-		} else {
-			err = b.tx.Delete(ctx, e.Key)
-		}
-		if err != nil {
+		if err := b.pay(ctx, e.Key, c); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// pay pays a claim as far as the account can.
+func (b *book) pay(ctx context.Context, key string, c Claim) error {
+	paid := min(c.Amount, b.Available)
+	c.Amount -= paid
+	b.Available -= paid
+	b.Spent += paid
+	b.Owed -= paid
+	if err := b.enter(ctx, "payment", paid, c.ID); err != nil {
+		return err
+	}
+	if c.Amount > 0 {
+		return put(ctx, b.tx, key, c)
+	}
+	return b.tx.Delete(ctx, key)
 }
 
 // Grant adds credits, once for a key.
@@ -299,7 +306,50 @@ func (l *Ledger) Settle(ctx context.Context, did, id, key string, used int64, no
 			return err
 		}
 		b.Owed += used - paid
-		return put(ctx, b.tx, fmt.Sprintf("c/%s/%016d", b.user, b.Entries), Claim{ID: claimID(did, key), Amount: used - paid})
+		return put(ctx, b.tx, fmt.Sprintf("c/%s/%016d", b.user, b.Entries), Claim{
+			ID: claimID(did, key), Amount: used - paid, DID: did, At: b.tx.Now().UTC().Format(time.RFC3339Nano),
+		})
+	})
+}
+
+// Release ends a hold of which nothing was used. A hold that is not there, or
+// not any more, is fine.
+func (l *Ledger) Release(ctx context.Context, did, id string) error {
+	_, err := l.change(ctx, plugin.UserKey(did), func(ctx context.Context, b *book) error {
+		var h hold
+		if there, err := load(ctx, b.tx, "h/"+b.user+"/"+hashed(id), &h); err != nil || !there {
+			return err
+		}
+		return b.release(ctx, hashed(id), h)
+	})
+	return err
+}
+
+// Follow makes the account follow the total that a subscription service says:
+// more than before is granted, less was spent elsewhere. What turns hold or have
+// spent here is not touched, and no account becomes negative.
+func (l *Ledger) Follow(ctx context.Context, did string, total int64) (Account, error) {
+	return l.change(ctx, plugin.UserKey(did), func(ctx context.Context, b *book) error {
+		total = min(max(total, 0), MaxAmount)
+		more := total - b.Subscribed
+		if b.Subscribed = total; more == 0 {
+			return nil
+		}
+		if more > 0 {
+			if b.Granted+more > maxTotal {
+				return errBounds
+			}
+			b.Granted += more
+			b.Available += more
+			return b.enter(ctx, "grant", more, "subscription")
+		}
+		gone := min(-more, b.Available)
+		if gone == 0 {
+			return nil
+		}
+		b.Available -= gone
+		b.Spent += gone
+		return b.enter(ctx, "elsewhere", gone, "subscription")
 	})
 }
 

@@ -16,6 +16,7 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/castalia-org/castalia/internal/identity"
 	"github.com/castalia-org/castalia/internal/platform/fault"
@@ -38,6 +39,13 @@ type Delegations interface {
 	ForgetDelegation(ctx context.Context, user string) error
 }
 
+// Failures counts credentials that were refused, by where they came from:
+// identityhttp.Limits.
+type Failures interface {
+	Blocked(ctx context.Context) (wait time.Duration, blocked bool)
+	Refused(ctx context.Context)
+}
+
 // Deps is what the surface serves.
 type Deps struct {
 	Service     *oracle.Service
@@ -54,7 +62,9 @@ type Deps struct {
 	CORS         httpserver.CORSPolicy
 	// Public are further routes that need no credentials (AUTH_EXCLUDED_ROUTES).
 	Public []plugin.RoutePattern
-	Log    *slog.Logger
+	// Failures counts wrong secrets at public routes of plugins; nil counts nothing.
+	Failures Failures
+	Log      *slog.Logger
 }
 
 // api is the handlers.

@@ -74,7 +74,31 @@ func (a *api) pluginRoute(owner, title string, r pluginhttp.Route) httpserver.Ro
 		return r.Handler(w, req, a.runtime(req))
 	}
 	out.Handler = a.gated(out, owner)
+	out.Handler = a.counted(out.Handler)
 	return out
+}
+
+// counted bounds how many wrong secrets one address may try at routes that
+// check one of their own: whoever is not authenticated and gets a 401 counts as
+// a failed authentication. Only requests with an Authorization are turned away
+// beforehand, so that nobody can shut out a webhook that signs its body.
+func (a *api) counted(next httpserver.Handler) httpserver.Handler {
+	if a.Failures == nil {
+		return next
+	}
+	return func(w http.ResponseWriter, r *http.Request) error {
+		if _, known := identity.FromContext(r.Context()); known {
+			return next(w, r)
+		}
+		if wait, blocked := a.Failures.Blocked(r.Context()); blocked && r.Header.Get("Authorization") != "" {
+			return httpserver.TooManyRequests(wait)
+		}
+		err := next(w, r)
+		if e, ok := errors.AsType[*plugin.Error](err); ok && e.Status == http.StatusUnauthorized {
+			a.Failures.Refused(r.Context())
+		}
+		return err
+	}
 }
 
 // runtime is what a plugin knows of a request.

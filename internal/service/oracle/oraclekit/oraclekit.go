@@ -42,6 +42,11 @@ type Deps struct {
 	Features map[string]registry.Feature
 	Fill     func(pluginName string, into any) error
 
+	// SealKey guards what plugins seal: 32 bytes that do not change.
+	SealKey []byte
+	// Failures counts wrong secrets at routes of plugins; nil counts nothing.
+	Failures oraclehttp.Failures
+
 	// Socket makes the gateway for open pages, which must know whose a session is.
 	Socket      func(owners oracle.SessionChecker) (oracle.Publisher, oracle.Dispatcher, error)
 	Access      turn.Access
@@ -73,6 +78,7 @@ type Oracle struct {
 	pages    oracle.Publisher // nil without a socket gateway
 	leases   *lease.Keeper
 	identity oracle.Identity
+	sealKey  []byte
 	log      *slog.Logger
 }
 
@@ -82,7 +88,7 @@ func New(d Deps) (*Oracle, error) {
 	if d.Log == nil {
 		d.Log = slog.New(slog.DiscardHandler)
 	}
-	o := &Oracle{Store: oraclesql.New(d.DB), leases: d.Leases, identity: d.Oracle, log: d.Log}
+	o := &Oracle{Store: oraclesql.New(d.DB), leases: d.Leases, identity: d.Oracle, sealKey: d.SealKey, log: d.Log}
 	var err error
 	if o.Plugins, err = registry.New(registry.Config{
 		Plugins: d.Plugins, Features: d.Features, Fill: d.Fill, ReservedTools: turn.ReservedTools(),
@@ -124,7 +130,7 @@ func New(d Deps) (*Oracle, error) {
 	o.Turns = turn.NewTurns(o.Worker, o.Engine, o.Service)
 	hd := oraclehttp.Deps{
 		Service: o.Service, Turns: o.Turns, Engine: o.Engine, Worker: o.Worker, Plugins: o.Plugins, Provider: d.Provider,
-		Nudges: o.Store.PluginStore("castalia.oracle"), Authenticate: d.Authenticate, CORS: d.CORS, Public: d.Public, Log: d.Log,
+		Nudges: o.Store.PluginStore("castalia.oracle"), Authenticate: d.Authenticate, CORS: d.CORS, Public: d.Public, Failures: d.Failures, Log: d.Log,
 	}
 	if d.Identity != nil {
 		hd.Delegations = d.Identity
@@ -136,9 +142,14 @@ func New(d Deps) (*Oracle, error) {
 // StartPlugins tells the plugins that the oracle is up.
 func (o *Oracle) StartPlugins(ctx context.Context) error {
 	return o.Plugins.Start(ctx, func(name string) plugin.Host {
+		sealing := sealer{key: o.sealKey, plugin: name}
 		return plugin.Host{
 			Store: o.Store.PluginStore(name), Log: o.log.With(slog.String("plugin", name)),
 			OracleDID: o.identity.DID, OracleName: o.identity.Name, Exclusive: o.exclusive(name), Conversations: o.Turns,
+			Seal: sealing.seal, Unseal: sealing.unseal,
+			Shared: func(ctx context.Context, key string) (any, error) {
+				return o.Plugins.Shared(ctx, o.Worker.Runtime(ctx, turn.Scene{}), key)
+			},
 		}
 	})
 }
@@ -166,20 +177,48 @@ func (o *Oracle) Workers() map[string]func(context.Context) error {
 		for _, j := range l.Jobs() {
 			all["job "+l.Name+" "+j.Name] = o.job(l.Name, j)
 		}
+		for _, w := range l.Workers() {
+			all["worker "+l.Name+" "+w.Name] = o.worker(l.Name, w)
+		}
 	}
 	return all
 }
 
+// workerPause is how long a plugin's worker rests after a failure.
+const workerPause = 2 * time.Second
+
+// worker keeps a plugin's worker going.
+func (o *Oracle) worker(owner string, w plugin.Worker) func(context.Context) error {
+	return func(ctx context.Context) error {
+		for {
+			err := safely(ctx, w.Run)
+			if ctx.Err() != nil {
+				return nil //nolint:nilerr // the program stops, and the worker with it
+			}
+			o.log.Warn("a plugin's worker stopped; it is started again",
+				slog.String("plugin", owner), slog.String("worker", w.Name), slog.Any("error", err))
+			select {
+			case <-ctx.Done():
+				return nil
+			case <-time.After(workerPause):
+			}
+		}
+	}
+}
+
+// safely turns a panic of a plugin into an error.
+func safely(ctx context.Context, fn func(context.Context) error) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("panic: %v", p)
+		}
+	}()
+	return fn(ctx)
+}
+
 // job runs a plugin's job on a schedule, on one node at a time.
 func (o *Oracle) job(owner string, j plugin.Job) func(context.Context) error {
-	safe := func(ctx context.Context) (err error) {
-		defer func() {
-			if p := recover(); p != nil {
-				err = fmt.Errorf("job panicked: %v", p)
-			}
-		}()
-		return j.Run(ctx)
-	}
+	safe := func(ctx context.Context) error { return safely(ctx, j.Run) }
 	return func(ctx context.Context) error {
 		if o.leases != nil {
 			return o.leases.Every(ctx, "oracle/"+owner+"/job/"+j.Name, j.Every, func(ctx context.Context, _ lease.Lease) error { return safe(ctx) })

@@ -50,7 +50,7 @@ func Start(t testing.TB, provider model.Provider, change ...func(*oraclekit.Deps
 	}
 	d := oraclekit.Deps{
 		Identity: identitytest.New(t), Provider: provider, Oracle: oracle.Identity{Name: "Testa", DID: identitytest.Oracle.DID},
-		CORS: httpserver.OpenCORS("*"),
+		CORS: httpserver.OpenCORS("*"), SealKey: bytes.Repeat([]byte{7}, 32),
 	}
 	for _, c := range change {
 		c(&d)

@@ -104,6 +104,7 @@ func New(cfg Config) (*Registry, error) {
 			on[l.Name] = l
 		}
 	}
+	r.leaveOut(cfg.Features, on)
 	var err error
 	if r.loaded, err = order(cfg.Plugins, on); err != nil {
 		return nil, err
@@ -155,6 +156,28 @@ func decide(l Loaded, cfg Config) (Verdict, error) {
 		return Verdict{l.Name, true, "switched on"}, nil
 	}
 	return Verdict{l.Name, detected, hint}, nil
+}
+
+// leaveOut switches off plugins that nobody asked for by name and that go only
+// with one which is off, until no such plugin is left.
+func (r *Registry) leaveOut(features map[string]Feature, on map[string]Loaded) {
+	for again := true; again; {
+		again = false
+		for i, v := range r.verdicts {
+			l, isOn := on[v.Name]
+			if !isOn || features[v.Name] == On {
+				continue
+			}
+			for _, dep := range l.AutoWith {
+				if _, ok := on[dep]; !ok {
+					delete(on, v.Name)
+					r.verdicts[i] = Verdict{v.Name, false, "it goes with plugin " + dep + ", which is off"}
+					again = true
+					break
+				}
+			}
+		}
+	}
 }
 
 // order sorts plugins so that each follows what it depends on, and otherwise
@@ -249,6 +272,13 @@ func (r *Registry) checkCollisions(reserved []string) error {
 			}
 			jobs[j.Name] = true
 		}
+		workers := map[string]bool{}
+		for _, w := range l.Workers() {
+			if w.Name == "" || workers[w.Name] || w.Run == nil {
+				return fmt.Errorf("plugin %s: worker %q needs a name of its own and a function", l.Name, w.Name)
+			}
+			workers[w.Name] = true
+		}
 	}
 	return nil
 }
@@ -289,6 +319,14 @@ func (l Loaded) SubAgents() []plugin.SubAgent {
 func (l Loaded) Jobs() []plugin.Job {
 	if p, ok := l.Plugin.(plugin.JobProvider); ok {
 		return p.Jobs()
+	}
+	return nil
+}
+
+// Workers are the plugin's work that goes on all the time.
+func (l Loaded) Workers() []plugin.Worker {
+	if p, ok := l.Plugin.(plugin.WorkerProvider); ok {
+		return p.Workers()
 	}
 	return nil
 }

@@ -1,6 +1,7 @@
 package run
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -176,6 +177,8 @@ func (e *Engine) subscribeFrames(id string, fn func()) func() {
 type Start struct {
 	Owner     string
 	SessionID string
+	// RunID is the new run's; it is made when it is empty.
+	RunID string
 	// RequestID is the caller's; it is replaced when a live run uses it.
 	RequestID string
 	// Minted says that the request id was just made.
@@ -200,7 +203,7 @@ type Started struct {
 func (e *Engine) Start(ctx context.Context, s Start) (Started, error) {
 	now := time.Now()
 	r := oracle.Run{
-		ID: oracle.NewID(), SessionID: s.SessionID, Owner: s.Owner, RequestID: s.RequestID,
+		ID: cmp.Or(s.RunID, oracle.NewID()), SessionID: s.SessionID, Owner: s.Owner, RequestID: s.RequestID,
 		MessageID: oracle.NewID(), Request: s.Request, CreatedAt: now,
 	}
 	begun, err := e.store.Begin(ctx, Begin{

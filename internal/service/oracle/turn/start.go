@@ -41,20 +41,42 @@ func (s *Turns) Start(ctx context.Context, q run.Start) (run.Started, error) {
 		return run.Started{}, err
 	}
 	carried, _ := q.Carried.(oracle.Carried)
+	q.RunID = oracle.NewID()
 	rt := s.worker.Runtime(ctx, Scene{
-		Owner: q.Owner, SessionID: q.SessionID, RequestID: q.RequestID, Delegation: carried.Delegation, Request: q.Request,
+		Owner: q.Owner, SessionID: q.SessionID, RequestID: q.RequestID, RunID: q.RunID, Delegation: carried.Delegation, Request: q.Request,
 	})
 	set := newPluginSet(s.worker.Plugins, rt, s.worker.Log)
+	agreed := map[string]bool{}
 	err := set.each("turn starts", isRefusal, func(l registry.Loaded) error {
-		if o, ok := l.Plugin.(plugin.TurnObserver); ok {
-			return o.TurnStarts(ctx, rt)
+		o, ok := l.Plugin.(plugin.TurnObserver)
+		if !ok {
+			return nil
+		}
+		err := o.TurnStarts(ctx, rt)
+		agreed[l.Name] = err == nil
+		return err
+	})
+	if err != nil {
+		set.abandoned(ctx, agreed)
+		return run.Started{}, err
+	}
+	started, err := s.engine.Start(ctx, q)
+	if err != nil || started.Repeat {
+		set.abandoned(ctx, agreed)
+	}
+	return started, err
+}
+
+// abandoned tells the plugins that agreed to a turn that it never began.
+func (s *pluginSet) abandoned(ctx context.Context, agreed map[string]bool) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+	defer cancel()
+	_ = s.each("turn abandoned", nil, func(l registry.Loaded) error {
+		if o, ok := l.Plugin.(plugin.TurnAbandoner); ok && agreed[l.Name] {
+			return o.TurnAbandoned(ctx, s.rt)
 		}
 		return nil
 	})
-	if err != nil {
-		return run.Started{}, err
-	}
-	return s.engine.Start(ctx, q)
 }
 
 // Scene is where a hook outside a run happens.
