@@ -72,9 +72,8 @@ fuzz: ## Every fuzz target for FUZZTIME (10m)
 	scripts/fuzz $(or $(FUZZTIME),10m)
 
 .PHONY: bench
-bench: .bin/versitygw ## Print every figure of docs/reference/performance.md
-	$(SERVICES) $(GO) test -run '^$$' -bench . -benchmem -timeout 2h $(or $(BENCH),./...)
-	scripts/bench-query
+bench: .bin/versitygw ## Every figure of docs/reference/performance.md with its bar; BENCH=ussd,query chooses groups
+	$(SERVICES) $(GO) run ./test/bench -record docs/reference/performance.md $(if $(BENCH),-only $(BENCH))
 
 .PHONY: bench-query
 bench-query: ## The query gateway against a generated grpc-gateway

@@ -72,7 +72,9 @@ func FuzzUnmarshal(f *testing.F) {
 			Name string
 			List []map[string]int
 			Map  map[string][]string
-			Deep *struct{ List []struct{ Text map[string]string } }
+			Deep *struct {
+				List []struct{ Text map[string]string }
+			}
 		}
 		var free any
 		_ = yamlfile.Unmarshal(source, &typed, 0, yaml.Strict())

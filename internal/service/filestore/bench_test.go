@@ -94,7 +94,7 @@ func BenchmarkSmallFiles(b *testing.B) {
 func BenchmarkScale(b *testing.B) {
 	ctx := context.Background()
 	worlds := map[string]*filestoretest.World{}
-	sizes := map[string]int{"small": 1000, "large": 200_000}
+	sizes := map[string]int{"small": 1000, "large": 1_000_000}
 	for name, n := range sizes {
 		w := filestoretest.Embedded(b)
 		w.MustPut(b, ns, "/a/first", "first")

@@ -1,0 +1,204 @@
+package main
+
+import (
+	"bufio"
+	"math"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// group is a set of benchmarks that is run together.
+type group struct {
+	name, about string
+	limit       time.Duration
+	commands    [][]string
+	bars        []bar
+}
+
+type kind uint8
+
+const (
+	reported kind = iota
+	atLeast
+	atMost
+)
+
+// bar is one figure: where the output has it and what it should be.
+type bar struct {
+	what string
+	kind kind
+	want float64
+	unit string
+	// line is the benchmark's name and metrics are added up.
+	line    string
+	metrics []string
+}
+
+func (b bar) write(v float64) string {
+	text := strconv.FormatFloat(v, 'g', 4, 64)
+	if v >= 1000 {
+		text = strconv.FormatFloat(v, 'f', 0, 64)
+	}
+	return strings.TrimSpace(text + " " + b.unit)
+}
+
+// value finds the figure; NaN says that it is not there.
+func (b bar) value(values map[string]float64) float64 {
+	sum := 0.0
+	for _, m := range b.metrics {
+		v, ok := values[b.line+" "+m]
+		if !ok {
+			return math.NaN()
+		}
+		sum += v
+	}
+	return sum
+}
+
+// A line of `go test -bench`, without the number of processors.
+var benchLine = regexp.MustCompile(`^(Benchmark\S+?)(?:-\d+)?\s+\d+\s+(.*)$`)
+
+// parse reads the output of benchmarks and of the query comparison into
+// "name metric" -> value.
+func parse(said string) map[string]float64 {
+	values := make(map[string]float64)
+	route := ""
+	lines := bufio.NewScanner(strings.NewReader(said))
+	for lines.Scan() {
+		line := lines.Text()
+		if m := benchLine.FindStringSubmatch(line); m != nil {
+			fields := strings.Fields(m[2])
+			for i := 0; i+1 < len(fields); i += 2 {
+				if v, err := strconv.ParseFloat(fields[i], 64); err == nil {
+					values[m[1]+" "+fields[i+1]] = v
+				}
+			}
+			continue
+		}
+		// The comparison: a route, then arm, req/s, ratio, p50, p99, CPU, ratio.
+		f := strings.Fields(line)
+		if len(f) == 7 && strings.HasSuffix(f[2], "x") && strings.HasSuffix(f[6], "x") {
+			for place, metric := range map[int]string{2: "rate-ratio", 6: "cpu-ratio"} {
+				if v, err := strconv.ParseFloat(strings.TrimSuffix(f[place], "x"), 64); err == nil {
+					values[route+"/"+f[0]+" "+metric] = v
+				}
+			}
+			continue
+		}
+		if line != "" && !strings.HasPrefix(line, " ") && !strings.HasPrefix(line, "arm ") {
+			route = line
+		}
+	}
+	return values
+}
+
+func gotest(bench, pkg string) []string {
+	return []string{"go", "test", "-run", "^$", "-bench", bench, "-benchmem", "-timeout", "10m", pkg}
+}
+
+// groups are all benchmarks that have something to say, with their bars.
+func groups() []group {
+	return []group{
+		{
+			name: "identity", about: "verifying credentials, beside bare Ed25519", limit: 2 * time.Minute,
+			commands: [][]string{gotest(".", "./internal/protocol/ucan"), gotest(".", "./internal/identity")},
+			bars: []bar{
+				{"self-signed invocation, times a bare verification", atMost, 1.3, "x", "BenchmarkVerifySelfIssued", []string{"x-bare"}},
+				{"its allocations", atMost, 40, "", "BenchmarkVerifySelfIssued", []string{"allocs/op"}},
+				{"chain of three hops, times its bare verifications", reported, 0, "x", "BenchmarkVerifyThreeHops", []string{"x-bare"}},
+				{"remembered token, times faster than the first time", atLeast, 50, "x", "BenchmarkAuthenticate", []string{"x-faster"}},
+			},
+		},
+		{
+			name: "cid", about: "content identifiers and sealing, beside raw SHA-256 and AES-256-GCM", limit: 2 * time.Minute,
+			commands: [][]string{gotest(".", "./internal/protocol/cid"), gotest(".", "./internal/protocol/seal")},
+			bars: []bar{
+				{"CID on one core, times SHA-256 on one core", atLeast, 0.95, "x", "BenchmarkSum/one-worker", []string{"x-sha256"}},
+				{"CID on all cores, times SHA-256 on one core", atLeast, 1.7, "x", "BenchmarkSum/all-cores", []string{"x-sha256"}},
+				{"sealing, times raw AES-256-GCM", reported, 0, "x", "BenchmarkWriter", []string{"x-aes-gcm"}},
+			},
+		},
+		{
+			name: "files", about: "the file store, beside raw SHA-256 and bare inserts", limit: 5 * time.Minute,
+			commands: [][]string{gotest(".", "./internal/service/filestore/filestorehttp"), gotest(".", "./internal/service/filestore")},
+			bars: []bar{
+				{"upload of 1 GiB by HTTP, times SHA-256 on one core", atLeast, 0.5, "x", "BenchmarkTransfer", []string{"upload-x-sha256"}},
+				{"download of 1 GiB by HTTP, times SHA-256 on one core", atLeast, 0.5, "x", "BenchmarkTransfer", []string{"download-x-sha256"}},
+				{"memory meanwhile", atMost, 150, "MiB", "BenchmarkTransfer", []string{"sys-MiB"}},
+				{"durable writes of 4 KiB, 64 clients, SQLite", atLeast, 2000, "/s", "BenchmarkSmallFiles", []string{"writes/s"}},
+				{"reads of 4 KiB, 64 clients", atLeast, 10000, "/s", "BenchmarkSmallFiles", []string{"reads/s"}},
+				{"bare group-committed inserts in the same run", reported, 0, "/s", "BenchmarkSmallFiles", []string{"bare-inserts/s"}},
+				{"listing 1,000 files among 1,000,000, times among 1,000", atMost, 1.5, "x", "BenchmarkScale", []string{"list-ratio"}},
+				{"finding a CID among 1,000,000, times among 1,000", atMost, 1.5, "x", "BenchmarkScale", []string{"cid-ratio"}},
+			},
+		},
+		{
+			name: "ussd", about: "telephone sessions, beside a bare handler with one durable write", limit: 4 * time.Minute,
+			commands: [][]string{gotest("Session|LiveSessions", "./internal/service/ussd/ussdhttp")},
+			bars: []bar{
+				{"dial, 64 lines, SQLite: server CPU", atMost, 0.12, "ms", "BenchmarkSession/sqlite/dial/64", []string{"server-cpu-ms/req"}},
+				{"dial then 1, 64 lines, SQLite: server CPU", atMost, 0.12, "ms", "BenchmarkSession/sqlite/dial-then-1/64", []string{"server-cpu-ms/req"}},
+				{"the bare handler beside it", reported, 0, "ms", "BenchmarkSession/sqlite/bare/64", []string{"server-cpu-ms/req"}},
+				{"dial, 64 lines, SQLite: p50", reported, 0, "ms", "BenchmarkSession/sqlite/dial/64", []string{"p50-ms"}},
+				{"dial, 64 lines, SQLite: p99", atMost, 50, "ms", "BenchmarkSession/sqlite/dial/64", []string{"p99-ms"}},
+				{"dial, one line, SQLite: p99", reported, 0, "ms", "BenchmarkSession/sqlite/dial/1", []string{"p99-ms"}},
+				{"dial, 64 lines, PostgreSQL: program and database CPU", atMost, 0.3, "ms", "BenchmarkSession/postgres/dial/64", []string{"server-cpu-ms/req", "database-cpu-ms/req"}},
+				{"dial then 1, 64 lines, PostgreSQL: program and database CPU", atMost, 0.3, "ms", "BenchmarkSession/postgres/dial-then-1/64", []string{"server-cpu-ms/req", "database-cpu-ms/req"}},
+				{"100,000 live sessions in the process", atMost, 200, "MB", "BenchmarkLiveSessions", []string{"MB-for-100k"}},
+			},
+		},
+		{
+			name: "query", about: "the query gateway, beside a generated grpc-gateway", limit: 6 * time.Minute,
+			commands: [][]string{{"scripts/bench-query"}, gotest(".", "./internal/service/query")},
+			bars: []bar{
+				{"entity: requests, times generated", atLeast, 1.5, "x", "entity/ours", []string{"rate-ratio"}},
+				{"entity: CPU per request, times generated", atMost, 0.6, "x", "entity/ours", []string{"cpu-ratio"}},
+				{"list of 100 claims: requests, times generated", atLeast, 5, "x", "list of 100 claims/ours", []string{"rate-ratio"}},
+				{"list of 100 claims: CPU per request, times generated", atMost, 0.25, "x", "list of 100 claims/ours", []string{"cpu-ratio"}},
+				{"entity from the cache: requests, times generated", atLeast, 5, "x", "entity/ours-cached", []string{"rate-ratio"}},
+				{"list from the cache: requests, times generated", atLeast, 5, "x", "list of 100 claims/ours-cached", []string{"rate-ratio"}},
+				{"allocations of a reply, uncached", reported, 0, "", "BenchmarkAnswer/uncached", []string{"allocs/op"}},
+				{"allocations of a reply from the cache", reported, 0, "", "BenchmarkAnswer/pinned", []string{"allocs/op"}},
+			},
+		},
+		{
+			name: "oracle", about: "chat, beside a bare handler with one durable write", limit: 4 * time.Minute,
+			commands: [][]string{gotest(".", "./internal/service/oracle/oraclehttp"), gotest(".", "./internal/service/oracle/oraclesql")},
+			bars: []bar{
+				{"POST to first frame, 64 at once, SQLite: p50, times bare", atMost, 2.5, "x", "BenchmarkFirstFrame", []string{"p50-ratio"}},
+				{"POST to first frame, 64 at once, SQLite: p99, times bare", atMost, 2.5, "x", "BenchmarkFirstFrame", []string{"p99-ratio"}},
+				{"token frames through one node", reported, 0, "/s", "BenchmarkTokens", []string{"frames/s"}},
+				{"memory of an open stream", reported, 0, "KiB", "BenchmarkOpenStreams", []string{"KiB/stream"}},
+				{"memory of a bare net/http stream", reported, 0, "KiB", "BenchmarkOpenStreams", []string{"bare-KiB/stream"}},
+			},
+		},
+		{
+			name: "sockets", about: "socket.io, beside a bare WebSocket server", limit: 3 * time.Minute,
+			commands: [][]string{gotest("Broadcast|Ack|Idle", "./internal/protocol/socketio"), gotest(".", "./internal/service/oracle/oraclesocket")},
+			bars: []bar{
+				{"broadcast to 1,000, deliveries per CPU second, times bare", atLeast, 0.75, "x", "BenchmarkBroadcast", []string{"ratio"}},
+				{"acknowledged round trips per CPU second, times bare", atLeast, 0.7, "x", "BenchmarkAck", []string{"ratio"}},
+				{"memory of an idle page of 5,000, gateway and all", atMost, 12, "KiB", "BenchmarkIdle", []string{"KiB/socket"}},
+			},
+		},
+		{
+			name: "plugins", about: "what the credits gate adds", limit: 2 * time.Minute,
+			commands: [][]string{gotest(".", "./internal/plugins/credits")},
+			bars: []bar{
+				{"a request through the credits gate, times without", atMost, 1.1, "x", "BenchmarkGate", []string{"gated/bare"}},
+			},
+		},
+		{
+			name: "platform", about: "database, HTTP chain, limiter, log", limit: 3 * time.Minute,
+			commands: [][]string{gotest(".", "./internal/platform/sqldb"), gotest(".", "./internal/platform/httpserver")},
+			bars: []bar{
+				{"durable writes of 64 writers on SQLite", reported, 0, "/s", "BenchmarkWrite/writers=64/sqlite", []string{"writes/s"}},
+				{"writes that share one sync", reported, 0, "", "BenchmarkWriteAgainstSync", []string{"writes/sync"}},
+				{"the whole HTTP chain: CPU added to a request", reported, 0, "ns", "BenchmarkChain/whole", []string{"added-cpu-ns/op"}},
+				{"over TCP, times a bare server's CPU", reported, 0, "x", "BenchmarkOverTCP/whole", []string{"times-bare-cpu"}},
+			},
+		},
+	}
+}
