@@ -3,7 +3,6 @@ package filestore
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/castalia-org/castalia/internal/platform/blob"
@@ -161,7 +160,11 @@ func (s *Service) known(ctx context.Context, info blob.Info) (bool, error) {
 	if err != nil || b.State != Live {
 		return true, err // dead and pending ones are the sweeper's
 	}
-	return slices.ContainsFunc(b.Extents, func(e Extent) bool { return e.Object == info.Key }), nil
+	if b.has(info.Key) {
+		return true, nil
+	}
+	// A part that was stored and never counted goes with its upload.
+	return s.store.Uploading(ctx, id)
 }
 
 // RotateKeys wraps every namespace's key under the current master key, and

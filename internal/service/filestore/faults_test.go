@@ -323,6 +323,43 @@ func TestDoctorRemovesOrphansOnlyWhenTold(t *testing.T) {
 	}
 }
 
+// A part that was stored when the database went away belongs to its upload until
+// that is over, and then it goes, and the content stays.
+func TestAPartThatWasNeverCountedGoesWithItsUpload(t *testing.T) {
+	t.Parallel()
+	filestoretest.Each(t, func(t *testing.T, w *filestoretest.World) {
+		text := strings.Repeat("part", 20_000)
+		u, err := w.CreateUpload(t.Context(), owner, filestore.NewUpload{Path: "/f", Length: int64(len(text))})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := w.WriteUpload(t.Context(), owner, u.ID, "nobody", 0, strings.NewReader(text), nil); !fault.Is(err, fault.Conflict) {
+			t.Fatalf("a part of somebody without the lock: %v", err)
+		}
+		release, _, err := w.LockUpload(t.Context(), u.ID, "me")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := w.WriteUpload(t.Context(), owner, u.ID, "me", 0, strings.NewReader(text), nil); err != nil {
+			t.Fatal(err)
+		}
+		release()
+		if _, err := w.FinishUpload(t.Context(), owner, u.ID); err != nil {
+			t.Fatal(err)
+		}
+		if found := doctor(t, w, filestore.Examine{Deep: true}); len(found) != 0 {
+			t.Errorf("while the upload is known: %q", found)
+		}
+		sweep(t, w, 1)
+		if found := doctor(t, w, filestore.Examine{Deep: true}); len(found) != 0 {
+			t.Errorf("after it: %q", found)
+		}
+		if got, err := content(t, w, "/f"); err != nil || got != text {
+			t.Errorf("the content has %d bytes: %v", len(got), err)
+		}
+	})
+}
+
 func TestKeysRotateWithoutTouchingBytes(t *testing.T) {
 	t.Parallel()
 	filestoretest.Each(t, func(t *testing.T, w *filestoretest.World) {

@@ -106,7 +106,10 @@ type Upkeep interface {
 	ForgetBlob(ctx context.Context, id string) error
 	ExpiredTrash(ctx context.Context, before time.Time, limit int) ([]File, error)
 	ExpireOnce(ctx context.Context, before time.Time, limit int) (int, error)
-	ExpireUploads(ctx context.Context, now time.Time, limit int) (int, error)
+	// ExpiredUploads lists uploads whose time is over.
+	ExpiredUploads(ctx context.Context, now time.Time, limit int) ([]Upload, error)
+	// Uploading reports whether an upload that is not over yet writes the blob, or has.
+	Uploading(ctx context.Context, blob string) (bool, error)
 	// BlobsAfter lists blobs in order of their id.
 	BlobsAfter(ctx context.Context, id string, limit int) ([]Blob, error)
 	// VersionsOf lists the versions that use a blob.

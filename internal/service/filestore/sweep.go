@@ -4,7 +4,10 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"slices"
 	"time"
+
+	"github.com/castalia-org/castalia/internal/platform/fault"
 )
 
 // The sweeper works in small slices, often.
@@ -47,7 +50,7 @@ func (s *Service) Sweep(ctx context.Context) (Swept, error) {
 		count *int
 		do    func() (int, error)
 	}{
-		{&n.Uploads, func() (int, error) { return s.store.ExpireUploads(ctx, now, sweepSlice) }},
+		{&n.Uploads, func() (int, error) { return s.endUploads(ctx, now) }},
 		{&n.Expired, func() (int, error) { return s.store.ExpirePending(ctx, now, sweepSlice) }},
 		{&n.Receipts, func() (int, error) { return s.store.ExpireOnce(ctx, now.Add(-onceTTL), sweepSlice) }},
 		{&n.Purged, func() (int, error) { return s.purgeOld(ctx, now) }},
@@ -72,6 +75,50 @@ func (s *Service) Sweep(ctx context.Context) (Swept, error) {
 		}
 	}
 	return n, ctx.Err()
+}
+
+// endUploads forgets uploads whose time is over: unfinished ones with all they
+// have, finished ones with the parts that were stored and never counted, because
+// the node or the database went away in between.
+func (s *Service) endUploads(ctx context.Context, now time.Time) (int, error) {
+	over, err := s.store.ExpiredUploads(ctx, now, sweepSlice)
+	if err != nil {
+		return 0, err
+	}
+	for i, u := range over {
+		if err := s.dropStrays(ctx, u.Blob); err != nil {
+			return i, err
+		}
+		if err := s.store.DeleteUpload(ctx, u.ID, now); err != nil && !fault.Is(err, fault.NotFound) {
+			return i, err // not found: another node was faster
+		}
+	}
+	return len(over), nil
+}
+
+// dropStrays deletes objects beside a live content that are no part of it.
+func (s *Service) dropStrays(ctx context.Context, id string) error {
+	b, err := s.store.Blob(ctx, id)
+	if fault.Is(err, fault.NotFound) || err == nil && b.State != Live {
+		return nil // what is not live goes as a whole
+	}
+	if err != nil {
+		return err
+	}
+	for info, err := range s.blobs.List(ctx, objectPrefix(id)) {
+		if err == nil && !b.has(info.Key) {
+			err = s.blobs.Delete(ctx, info.Key)
+		}
+		if err != nil {
+			return fmt.Errorf("delete a part that was never counted: %w", err)
+		}
+	}
+	return nil
+}
+
+// has reports whether an object is a part of the content.
+func (b *Blob) has(object string) bool {
+	return slices.ContainsFunc(b.Extents, func(e Extent) bool { return e.Object == object })
 }
 
 func (s *Service) purgeOld(ctx context.Context, now time.Time) (int, error) {

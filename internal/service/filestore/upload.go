@@ -297,7 +297,11 @@ func (s *Service) emptyExtent(ctx context.Context, b *Blob) error {
 
 // AbortUpload ends an upload and drops what it has.
 func (s *Service) AbortUpload(ctx context.Context, a Access, id string) error {
-	if _, err := s.Upload(ctx, a, id); err != nil {
+	u, err := s.Upload(ctx, a, id)
+	if err != nil {
+		return err
+	}
+	if err := s.dropStrays(ctx, u.Blob); err != nil {
 		return err
 	}
 	return s.store.DeleteUpload(ctx, id, s.now())

@@ -35,24 +35,17 @@ func (s *Store) count(ctx context.Context, text string, args ...any) (int, error
 	return int(n), err
 }
 
-// ExpireUploads implements filestore.Upkeep.
-func (s *Store) ExpireUploads(ctx context.Context, now time.Time, limit int) (int, error) {
-	n := 0
-	err := s.db.Write(ctx, func(ctx context.Context, tx sqldb.Querier) error {
-		ids, err := collect(ctx, tx, newQuery(`SELECT id FROM filestore_uploads WHERE `).add("expires_ms < ? ORDER BY expires_ms LIMIT ?", sqldb.MS(now), limit),
-			func(r scanner) (string, error) { var id string; return id, r.Scan(&id) })
-		if err != nil {
-			return err
-		}
-		for _, id := range ids {
-			if err := deleteUpload(ctx, tx, id, now); err != nil {
-				return err
-			}
-		}
-		n = len(ids)
-		return nil
-	})
-	return n, err
+// ExpiredUploads implements filestore.Upkeep.
+func (s *Store) ExpiredUploads(ctx context.Context, now time.Time, limit int) ([]filestore.Upload, error) {
+	return collect(ctx, s.db.Read(), newQuery(`SELECT id, blob_id FROM filestore_uploads WHERE `).add("expires_ms < ? ORDER BY expires_ms LIMIT ?", sqldb.MS(now), limit),
+		func(r scanner) (u filestore.Upload, err error) { return u, r.Scan(&u.ID, &u.Blob) })
+}
+
+// Uploading implements filestore.Upkeep.
+func (s *Store) Uploading(ctx context.Context, blob string) (bool, error) {
+	var n int
+	err := s.db.Read().QueryRowContext(ctx, `SELECT COUNT(*) FROM filestore_uploads WHERE blob_id = $1`, blob).Scan(&n)
+	return n > 0, err
 }
 
 // DeadBlobs implements filestore.Upkeep.
