@@ -67,6 +67,10 @@ test-browser: build web/node_modules ## The console and the library in a real Ch
 test-long: setup build ## Multi-GiB vectors, fault schedules, property tests at full length
 	CASTALIA_LONG=1 $(SERVICES) $(GO) test $(RACE) -timeout 4h ./...
 
+.PHONY: faults
+faults: .bin/versitygw ## Break a fleet on purpose; SEED=n repeats one, SCHEDULES=n FROM=n runs many
+	SEED=$(SEED) FROM=$(FROM) SCHEDULES=$(SCHEDULES) $(GO) test $(RACE) -count=1 -timeout 12h -v -run '^TestSchedules$$' ./test/faults
+
 .PHONY: fuzz
 fuzz: ## Every fuzz target for FUZZTIME (10m)
 	scripts/fuzz $(or $(FUZZTIME),10m)

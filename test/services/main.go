@@ -26,6 +26,8 @@ import (
 	"strconv"
 	"syscall"
 	"time"
+
+	"github.com/castalia-org/castalia/test/servers"
 )
 
 const (
@@ -71,7 +73,7 @@ func run(args []string, stderr io.Writer) int {
 		}
 		up, more, err := s.start(ctx, dir)
 		switch {
-		case errors.Is(err, errAbsent):
+		case errors.Is(err, servers.ErrAbsent):
 			_, _ = fmt.Fprintf(stderr, "services: no %s: %v\n", s.name, err)
 		case err != nil:
 			_, _ = fmt.Fprintf(stderr, "services: start %s: %v\n", s.name, err)
@@ -101,9 +103,6 @@ func command(ctx context.Context, args, env []string, stderr io.Writer) int {
 	}
 	return 0
 }
-
-// errAbsent says that a server is not installed here.
-var errAbsent = errors.New("not installed")
 
 // server is a process that was started here.
 type server struct {

@@ -6,12 +6,13 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/castalia-org/castalia/test/servers"
 	"github.com/castalia-org/castalia/test/testenv"
 )
 
 func TestTheCommandGetsAServerAndItsCodeComesBack(t *testing.T) {
 	testenv.Need(t, "sh")
-	if _, err := postgresBin(); err != nil {
+	if _, err := servers.PostgresBin(); err != nil {
 		testenv.Need(t, "initdb")
 	}
 	t.Setenv("TEST_POSTGRES_URL", "")

@@ -5,18 +5,16 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"os/user"
 	"path/filepath"
-	"slices"
-	"strconv"
 	"syscall"
 
 	"github.com/castalia-org/castalia/internal/platform/sqldb"
+	"github.com/castalia-org/castalia/test/servers"
 )
 
 // startPostgres makes a cluster in the folder and starts a server on it.
 func startPostgres(ctx context.Context, dir string) (*server, []string, error) {
-	bin, err := postgresBin()
+	bin, err := servers.PostgresBin()
 	if err != nil {
 		return nil, nil, err
 	}
@@ -24,7 +22,7 @@ func startPostgres(ctx context.Context, dir string) (*server, []string, error) {
 	if err := os.Mkdir(data, 0o700); err != nil {
 		return nil, nil, err
 	}
-	as, err := unprivileged(dir, data)
+	as, err := servers.Unprivileged(dir, data)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -55,45 +53,4 @@ func startPostgres(ctx context.Context, dir string) (*server, []string, error) {
 		return nil, nil, err
 	}
 	return s, []string{"TEST_POSTGRES_URL=" + address}, nil
-}
-
-// postgresBin returns the folder with the newest PostgreSQL's programs. Debian
-// does not put them on the PATH.
-func postgresBin() (string, error) {
-	if path, err := exec.LookPath("initdb"); err == nil {
-		return filepath.Dir(path), nil
-	}
-	all, err := filepath.Glob("/usr/lib/postgresql/*/bin/initdb")
-	if err != nil || len(all) == 0 {
-		return "", fmt.Errorf("PostgreSQL: %w (Debian package postgresql)", errAbsent)
-	}
-	version := func(path string) int {
-		n, _ := strconv.Atoi(filepath.Base(filepath.Dir(filepath.Dir(path))))
-		return n
-	}
-	return filepath.Dir(slices.MaxFunc(all, func(a, b string) int { return version(a) - version(b) })), nil
-}
-
-// unprivileged returns whom PostgreSQL runs as when we are root, and gives that
-// user its folder.
-func unprivileged(parent, data string) (*syscall.Credential, error) {
-	if os.Getuid() != 0 {
-		return nil, nil // as ourselves
-	}
-	u, err := user.Lookup("postgres")
-	if err != nil {
-		return nil, fmt.Errorf("PostgreSQL does not run as root: %w", err)
-	}
-	uid, errUID := strconv.ParseUint(u.Uid, 10, 32)
-	gid, errGID := strconv.ParseUint(u.Gid, 10, 32)
-	if errUID != nil || errGID != nil {
-		return nil, fmt.Errorf("user postgres has no numeric id: %q %q", u.Uid, u.Gid)
-	}
-	if err := os.Chmod(parent, 0o755); err != nil { // the user must pass through
-		return nil, err
-	}
-	if err := os.Chown(data, int(uid), int(gid)); err != nil {
-		return nil, err
-	}
-	return &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}, nil
 }

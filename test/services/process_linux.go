@@ -13,9 +13,3 @@ func dieWithUs(cmd *exec.Cmd) {
 	}
 	cmd.SysProcAttr.Pdeathsig = syscall.SIGQUIT
 }
-
-// keepsAttributes reports whether files in the folder can carry attributes of
-// users, in which versitygw keeps what belongs to an object.
-func keepsAttributes(dir string) bool {
-	return syscall.Setxattr(dir, "user.castalia", []byte("x"), 0) == nil
-}

@@ -2,12 +2,13 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"syscall"
+
+	"github.com/castalia-org/castalia/test/servers"
 )
 
 // The keys of the test server. They guard nothing.
@@ -18,7 +19,7 @@ const (
 
 // startS3 starts versitygw on a folder.
 func startS3(ctx context.Context, dir string) (*server, []string, error) {
-	program, err := versitygw()
+	program, err := servers.Versitygw()
 	if err != nil {
 		return nil, nil, err
 	}
@@ -35,7 +36,7 @@ func startS3(ctx context.Context, dir string) (*server, []string, error) {
 	}
 	listen := "127.0.0.1:" + port
 	args := []string{"--port", listen, "--iam-dir", iam, "--quiet", "posix", "--versioning-dir", versions}
-	if !keepsAttributes(root) {
+	if !servers.KeepsAttributes(root) {
 		args = append(args, "--sidecar", sidecar)
 	}
 	cmd := exec.CommandContext(context.WithoutCancel(ctx), program, append(args, root)...)
@@ -56,17 +57,4 @@ func startS3(ctx context.Context, dir string) (*server, []string, error) {
 		"AWS_ACCESS_KEY_ID=" + s3Access,
 		"AWS_SECRET_ACCESS_KEY=" + s3Secret,
 	}, nil
-}
-
-func versitygw() (string, error) {
-	if path, err := filepath.Abs(filepath.Join(".bin", "versitygw")); err == nil {
-		if _, err := os.Stat(path); err == nil {
-			return path, nil
-		}
-	}
-	path, err := exec.LookPath("versitygw")
-	if err != nil {
-		return "", fmt.Errorf("versitygw: %w (make .bin/versitygw)", errAbsent)
-	}
-	return path, nil
 }

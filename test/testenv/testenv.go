@@ -6,7 +6,8 @@
 // test fails, so that a suite that should have run can not vanish silently.
 //
 // Names: postgres (TEST_POSTGRES_URL), s3 (TEST_S3_URL and AWS_*), nats (always
-// there), long (CASTALIA_LONG=1); a name in capitals is an environment variable;
+// there), netns (root, iproute2 and a kernel with network namespaces), long
+// (CASTALIA_LONG=1); a name in capitals is an environment variable;
 // any other name is a program on the PATH.
 package testenv
 
@@ -49,6 +50,8 @@ func missing(thing string, env func(string) string, look func(string) (string, e
 	switch thing {
 	case "nats":
 		return ""
+	case "netns":
+		return noNamespaces(look)
 	case "postgres":
 		variable = "TEST_POSTGRES_URL"
 	case "s3":

@@ -1,0 +1,228 @@
+//go:build linux
+
+package faults
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+
+	"github.com/castalia-org/castalia/test/servers"
+)
+
+const (
+	accessKey  = "test"
+	secretKey  = "testsecret"
+	bucket     = "castalia"
+	natsPort   = "4222"
+	objectPort = "7070"
+	pgPort     = "5432"
+	// natsChild tells this very program to be a NATS server, and where.
+	natsChild = "CASTALIA_FAULTS_NATS"
+)
+
+// dialable is a readiness check: somebody listens there.
+func (w *World) dialable(host, port string) func(context.Context) error {
+	return func(ctx context.Context) error {
+		conn, err := w.stage.dial(ctx, "tcp", net.JoinHostPort(w.stage.hosts[host], port))
+		if err != nil {
+			return err
+		}
+		return conn.Close()
+	}
+}
+
+// postgres makes a cluster on a disk of its own. It is synced as an operator's
+// would be: what was acknowledged before a crash must be there after it.
+func (w *World) postgres(ctx context.Context) (*process, error) {
+	bin, err := servers.PostgresBin()
+	if err != nil {
+		return nil, err
+	}
+	if err := w.stage.disk(w.disks[database], 224); err != nil {
+		return nil, err
+	}
+	data, sockets := filepath.Join(w.disks[database], "cluster"), filepath.Join(w.dir, "sockets")
+	var as *syscall.Credential
+	err = w.stage.do(database, func() error {
+		for _, dir := range []string{data, sockets} {
+			if err := os.Mkdir(dir, 0o700); err != nil {
+				return err
+			}
+			if as, err = servers.Unprivileged(w.dir, dir); err != nil {
+				return err
+			}
+		}
+		if err := os.Chmod(sockets, 0o755); err != nil {
+			return err
+		}
+		initdb := exec.CommandContext(ctx, filepath.Join(bin, "initdb"), "-D", data, "-U", "castalia", "--auth=trust", "--encoding=UTF8", "--locale=C.UTF-8", "--no-sync")
+		initdb.Dir, initdb.SysProcAttr = data, &syscall.SysProcAttr{Credential: as}
+		if said, err := initdb.CombinedOutput(); err != nil {
+			return fmt.Errorf("initdb: %w\n%s", err, said)
+		}
+		hba, err := os.OpenFile(filepath.Join(data, "pg_hba.conf"), os.O_APPEND|os.O_WRONLY, 0)
+		if err != nil {
+			return err
+		}
+		_, err = fmt.Fprintf(hba, "host all all %s0/24 trust\n", subnet)
+		return errors.Join(err, hba.Close())
+	})
+	if err != nil {
+		return nil, err
+	}
+	w.databaseURL = "postgres://castalia@" + w.stage.hosts[database] + ":" + pgPort + "/postgres?sslmode=disable"
+	w.socketURL = "postgres://castalia@/postgres?host=" + url.QueryEscape(sockets)
+	p := &process{stage: w.stage, name: database, log: filepath.Join(w.dir, "postgres.log"), ready: w.databaseAnswers}
+	p.command = func() *exec.Cmd {
+		cmd := exec.CommandContext(context.WithoutCancel(ctx), filepath.Join(bin, "postgres"), "-D", data, "-p", pgPort,
+			"-c", "listen_addresses="+w.stage.hosts[database], "-c", "unix_socket_directories="+sockets,
+			"-c", "max_connections=200", "-c", "max_wal_size=64MB", "-c", "shared_buffers=32MB",
+			// A client that vanished must not hold locks for hours.
+			"-c", "tcp_keepalives_idle=2", "-c", "tcp_keepalives_interval=1", "-c", "tcp_keepalives_count=3", "-c", "tcp_user_timeout=5000")
+		cmd.Dir, cmd.SysProcAttr = data, &syscall.SysProcAttr{Credential: as}
+		return cmd
+	}
+	return p, p.up(ctx)
+}
+
+// databaseAnswers asks the database over its socket in the file system, which
+// no partition reaches.
+func (w *World) databaseAnswers(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	db, err := openDatabase(ctx, w.socketURL)
+	if err != nil {
+		return err
+	}
+	return db.Close()
+}
+
+// s3 starts versitygw on a disk of its own and makes the bucket.
+func (w *World) s3(ctx context.Context) (*process, error) {
+	program, err := servers.Versitygw()
+	if err != nil {
+		return nil, err
+	}
+	if err := w.stage.disk(w.disks[objects], 224); err != nil {
+		return nil, err
+	}
+	root := filepath.Join(w.disks[objects], "root")
+	args := []string{"--port", net.JoinHostPort(w.stage.hosts[objects], objectPort), "--iam-dir", filepath.Join(w.disks[objects], "iam"), "--quiet", "posix"}
+	err = w.stage.do(objects, func() error {
+		for _, dir := range []string{"root", "root/" + bucket, "iam", "attributes"} {
+			if err := os.Mkdir(filepath.Join(w.disks[objects], dir), 0o700); err != nil {
+				return err
+			}
+		}
+		if !servers.KeepsAttributes(root) {
+			args = append(args, "--sidecar", filepath.Join(w.disks[objects], "attributes"))
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	w.blobURL = fmt.Sprintf("s3://%s?endpoint=http://%s:%s&region=us-east-1&path_style=true", bucket, w.stage.hosts[objects], objectPort)
+	p := &process{stage: w.stage, name: objects, log: filepath.Join(w.dir, "s3.log"), ready: w.dialable(objects, objectPort)}
+	p.command = func() *exec.Cmd {
+		cmd := exec.CommandContext(context.WithoutCancel(ctx), program, append(args, root)...)
+		cmd.Env = append(os.Environ(), "ROOT_ACCESS_KEY="+accessKey, "ROOT_SECRET_KEY="+secretKey)
+		return cmd
+	}
+	return p, p.up(ctx)
+}
+
+// nats starts this program again, as a NATS server.
+func (w *World) nats(ctx context.Context) (*process, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	w.natsURL = "nats://" + net.JoinHostPort(w.stage.hosts[bus], natsPort)
+	p := &process{stage: w.stage, name: bus, log: filepath.Join(w.dir, "nats.log"), ready: w.dialable(bus, natsPort)}
+	p.command = func() *exec.Cmd {
+		cmd := exec.CommandContext(context.WithoutCancel(ctx), self)
+		cmd.Env = append(os.Environ(), natsChild+"="+w.stage.hosts[bus])
+		return cmd
+	}
+	return p, p.up(ctx)
+}
+
+// BeNATS makes this process a NATS server for as long as it lives, when it was
+// started as one. Test binaries call it first.
+func BeNATS() {
+	host := os.Getenv(natsChild)
+	if host == "" {
+		return
+	}
+	s, err := server.NewServer(&server.Options{Host: host, Port: 4222, NoLog: true, NoSigs: true})
+	if err != nil {
+		_, _ = fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	s.Start()
+	select {}
+}
+
+// node describes a node of the fleet.
+func (w *World) node(i int) *process {
+	name := nodeName(i)
+	address := "http://" + net.JoinHostPort(w.stage.hosts[name], "3000")
+	p := &process{stage: w.stage, name: name, log: filepath.Join(w.dir, name+".log")}
+	p.command = func() *exec.Cmd {
+		cmd := exec.Command(w.binary[i], "serve")
+		cmd.Dir = filepath.Join(w.dir, name)
+		cmd.Env = append(w.env(), "PORT=3000", "NODE_URL="+address, "CASTALIA_DATA="+filepath.Join(cmd.Dir, "data"))
+		if offset := w.clock(i); offset != 0 {
+			cmd.Env = append(cmd.Env, "TEST_CLOCK_OFFSET="+offset.String())
+		}
+		return cmd
+	}
+	p.ready = func(ctx context.Context) error {
+		ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+		defer cancel()
+		return w.get(ctx, address+"/ready")
+	}
+	return p
+}
+
+func (w *World) get(ctx context.Context, address string) error {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, http.NoBody)
+	if err != nil {
+		return err
+	}
+	response, err := w.client.Do(request)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = response.Body.Close() }()
+	if response.StatusCode != http.StatusOK {
+		return errors.New(response.Status)
+	}
+	return nil
+}
+
+// env is what every node and every command of the program is started with.
+func (w *World) env() []string {
+	return append([]string{
+		"PATH=" + os.Getenv("PATH"), "HOME=" + w.dir, "LOG_FORMAT=json", "LOG_LEVEL=debug", "CASTALIA_ENV=test",
+		"RATE_LIMIT_PER_MINUTE=0", "PRINCIPAL_RATE_LIMIT_PER_MINUTE=0", "DRAIN_DELAY=100ms",
+		"DATABASE_URL=" + w.databaseURL, "BLOB_URL=" + w.blobURL, "NATS_URL=" + w.natsURL,
+		"AWS_ACCESS_KEY_ID=" + accessKey, "AWS_SECRET_ACCESS_KEY=" + secretKey,
+		"ORACLE_KEY=" + strings.Repeat("01", 32), "PIN_ENCRYPTION_KEY=" + strings.Repeat("02", 32), "FILES_MASTER_KEY=" + strings.Repeat("03", 32),
+		"MODEL_PROVIDER=openai", "OPENAI_BASE_URL=" + w.model.url, "OPENAI_API_KEY=sk-test", "MODEL=speaker",
+		"FEATURES=credits=true", "CREDITS_SECRET=" + creditsSecret, "CREDITS_HOLD=1m",
+	}, w.more...)
+}

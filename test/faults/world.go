@@ -1,0 +1,212 @@
+//go:build linux
+
+package faults
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/castalia-org/castalia/internal/platform/sqldb"
+)
+
+const (
+	// patience is a limit for what is broken, not a measure of what works.
+	patience      = 90 * time.Second
+	creditsSecret = "operators only"
+	fleetSize     = 3
+)
+
+// World is a fleet with everything that it stands on.
+type World struct {
+	stage  *stage
+	dir    string
+	disks  map[string]string
+	client *http.Client
+	model  *speaker
+	// binary is the program of each node.
+	binary []string
+	// more are settings beyond the usual ones.
+	more []string
+
+	databaseURL, socketURL, blobURL, natsURL string
+
+	servers map[string]*process
+	nodes   []*process
+
+	mu     sync.Mutex
+	began  time.Time
+	clocks map[int]time.Duration
+	story  []string
+}
+
+// NewWorld starts a fleet of the program in a folder.
+func NewWorld(ctx context.Context, dir string, binary []string, more ...string) (_ *World, err error) {
+	w := &World{
+		dir: dir, binary: binary, more: more, model: &speaker{pace: 25 * time.Millisecond}, began: time.Now(), clocks: map[int]time.Duration{},
+		disks: map[string]string{database: filepath.Join(dir, "disk-database"), objects: filepath.Join(dir, "disk-objects")}, servers: map[string]*process{},
+	}
+	if w.stage, err = newStage(ctx, len(binary)); err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			w.Close()
+		}
+	}()
+	w.client = &http.Client{Transport: &http.Transport{DialContext: w.stage.dial, DisableKeepAlives: true}}
+	listener, err := w.stage.listen(ctx)
+	if err != nil {
+		return nil, err
+	}
+	w.model.url = "http://" + listener.Addr().String()
+	go func() { _ = (&http.Server{Handler: w.model, ReadHeaderTimeout: time.Minute}).Serve(listener) }()
+	for _, s := range []struct {
+		name  string
+		start func(context.Context) (*process, error)
+	}{{database, w.postgres}, {objects, w.s3}, {bus, w.nats}} {
+		if w.servers[s.name], err = s.start(ctx); err != nil {
+			return nil, err
+		}
+	}
+	for i := range binary {
+		n := w.node(i)
+		w.nodes = append(w.nodes, n)
+		if err := os.MkdirAll(filepath.Join(dir, n.name), 0o755); err != nil {
+			return nil, err
+		}
+		if err := n.start(); err != nil {
+			return nil, err
+		}
+	}
+	for _, n := range w.nodes {
+		if err := n.await(ctx); err != nil {
+			return nil, err
+		}
+	}
+	w.Tell("everything runs")
+	return w, nil
+}
+
+// Close ends everything.
+func (w *World) Close() {
+	for _, p := range w.nodes {
+		_ = p.end(syscall.SIGKILL)
+	}
+	for _, p := range w.servers {
+		if p != nil {
+			p.signal(syscall.SIGCONT)
+			_ = p.end(syscall.SIGKILL)
+		}
+	}
+	w.stage.close()
+}
+
+// Tell adds a line to the history.
+func (w *World) Tell(format string, args ...any) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.story = append(w.story, fmt.Sprintf("%7.2fs  ", time.Since(w.began).Seconds())+fmt.Sprintf(format, args...))
+}
+
+// Story is the history so far.
+func (w *World) Story() string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return strings.Join(w.story, "\n")
+}
+
+func (w *World) clock(node int) time.Duration {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.clocks[node]
+}
+
+// url is the address of a node.
+func (w *World) url(node int) string {
+	return "http://" + w.stage.hosts[nodeName(node%len(w.nodes))] + ":3000"
+}
+
+// command runs one command of the program at the hub and returns what it said.
+func (w *World) command(ctx context.Context, binary string, env []string, args ...string) (string, error) {
+	var out strings.Builder
+	var cmd *exec.Cmd
+	err := w.stage.do(hub, func() error {
+		cmd = exec.CommandContext(ctx, binary, args...)
+		cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = w.dir, env, &out, &out
+		return cmd.Start()
+	})
+	if err != nil {
+		return "", err
+	}
+	err = cmd.Wait()
+	return out.String(), err
+}
+
+func openDatabase(ctx context.Context, address string) (*sqldb.DB, error) {
+	return sqldb.Open(ctx, address, sqldb.Options{MaxReaders: 2})
+}
+
+// reply is an answer, read whole.
+type reply struct {
+	status int
+	header http.Header
+	body   []byte
+}
+
+// ask sends one request and says what its sender may believe: an answer of
+// success is a promise, one of refusal too; all else is unknown, unless the
+// request never left.
+func (w *World) ask(ctx context.Context, node int, method, path string, header http.Header, body io.Reader) (reply, Told, error) {
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	request, err := http.NewRequestWithContext(ctx, method, w.url(node)+path, body)
+	if err != nil {
+		return reply{}, Refused, err
+	}
+	maps.Copy(request.Header, header)
+	response, err := w.client.Do(request)
+	if err != nil {
+		return reply{}, unanswered(err), err
+	}
+	defer func() { _ = response.Body.Close() }()
+	text, err := io.ReadAll(response.Body)
+	r := reply{response.StatusCode, response.Header, text}
+	switch {
+	case err != nil:
+		return r, Unknown, err
+	case r.status < 300:
+		return r, Acknowledged, nil
+	case r.status < 500:
+		return r, Refused, fmt.Errorf("%d: %s", r.status, text)
+	}
+	return r, Unknown, fmt.Errorf("%d: %s", r.status, text)
+}
+
+// unanswered tells a request that never left from one whose fate nobody knows.
+func unanswered(err error) Told {
+	if failed, ok := errors.AsType[*net.OpError](err); ok && failed.Op == "dial" {
+		return Refused
+	}
+	return Unknown
+}
+
+// pause waits for about so long.
+func pause(ctx context.Context, d time.Duration) {
+	select {
+	case <-ctx.Done():
+	case <-time.After(d/2 + rand.N(d)):
+	}
+}
