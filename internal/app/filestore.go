@@ -55,7 +55,7 @@ func newFiles(ctx context.Context, r *resources, opt Options) (*filestore.Servic
 	}
 	told := context.WithoutCancel(ctx) // hints go out as long as the service lives
 	return filestore.New(filestore.Deps{
-		Store: filestoresql.New(r.db), Blobs: r.blobs, Logger: opt.Log,
+		Store: filestoresql.New(r.db), Blobs: r.blobs, Logger: opt.Log, Now: r.now,
 		Hint: func(namespace string) {
 			if err := r.bus.Publish(told, changedFiles, []byte(namespace)); err != nil {
 				opt.Log.Debug("other nodes were not told of a change", slog.Any("error", err))

@@ -69,7 +69,7 @@ func (a *App) buildOracle(ctx context.Context) (part, error) {
 		Authenticate: a.authenticated(identity.Oracle), CORS: a.openCORS(), Public: public,
 		Failures: a.callerLimits(), SealKey: a.opt.Settings.Identity.OracleKey,
 		SessionGone: func(ctx context.Context, id string) { calls.SessionDeleted(ctx, id) },
-		Run:         run.Config{Node: a.res.node}, Log: a.opt.Log,
+		Run:         run.Config{Node: a.res.node}, Log: a.opt.Log, Now: a.res.now,
 	})
 	if err != nil {
 		return part{}, err

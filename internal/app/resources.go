@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"time"
 
 	"github.com/castalia-org/castalia/internal/platform/blob"
 	"github.com/castalia-org/castalia/internal/platform/blob/blobdisk"
@@ -32,6 +33,7 @@ type resources struct {
 	metrics *telemetry.Metrics
 	traces  *telemetry.Traces
 	node    string // this node's name, unique in the fleet
+	now     func() time.Time
 
 	db     *sqldb.DB
 	blobs  blob.Store
@@ -62,6 +64,9 @@ func openResources(ctx context.Context, opt *Options) (_ *resources, err error) 
 			err = errors.Join(err, r.close())
 		}
 	}()
+	if r.now, err = clock(s.Server); err != nil {
+		return nil, err
+	}
 	embedded := !s.Storage.Database.Given()
 	if embedded || !s.Storage.Blobs.Given() {
 		lock, err := datadir.Lock(s.Storage.Data)

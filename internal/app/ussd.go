@@ -29,7 +29,7 @@ func (a *App) buildUSSD(ctx context.Context) (part, error) {
 	}
 	cfg := ussd.Config{
 		Keys: keys, Menu: menu, TTL: s.SessionTTL, ResumeWindow: s.ResumeWindow,
-		Observer: ussdhttp.NewMetrics(a.res.metrics), Logger: a.opt.Log,
+		Observer: ussdhttp.NewMetrics(a.res.metrics), Logger: a.opt.Log, Now: a.res.now,
 	}
 	if a.talks != nil {
 		cfg.Oracle = telephoneOracle{a.talks}

@@ -186,7 +186,7 @@ func (w *World) node(i int) *process {
 		cmd.Dir = filepath.Join(w.dir, name)
 		cmd.Env = append(w.env(), "PORT=3000", "NODE_URL="+address, "CASTALIA_DATA="+filepath.Join(cmd.Dir, "data"))
 		if offset := w.clock(i); offset != 0 {
-			cmd.Env = append(cmd.Env, "TEST_CLOCK_OFFSET="+offset.String())
+			cmd.Env = append(cmd.Env, fmt.Sprintf("TEST_CLOCK_OFFSET_SECONDS=%d", int(offset.Seconds())))
 		}
 		return cmd
 	}

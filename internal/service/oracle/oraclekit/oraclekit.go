@@ -63,6 +63,8 @@ type Deps struct {
 	Run  run.Config
 	Turn turn.Config
 	Log  *slog.Logger
+	// Now is the clock; nil means time.Now.
+	Now func() time.Time
 }
 
 // Oracle is the parts, put together.
@@ -96,7 +98,7 @@ func New(d Deps) (*Oracle, error) {
 		return nil, err
 	}
 	o.Service = oracle.New(oracle.Deps{
-		Store: o.Store, Identity: d.Oracle,
+		Store: o.Store, Identity: d.Oracle, Now: d.Now,
 		RunsGone: func(ctx context.Context, ids []string) { o.Engine.Gone(ctx, ids) },
 		SessionGone: func(ctx context.Context, id string) {
 			if d.SessionGone != nil {
