@@ -127,6 +127,10 @@ vuln: ## Known vulnerabilities of the dependencies (needs the vulnerability data
 web: web/node_modules ## Build the client library and the console
 	cd web && npm run build
 
+.PHONY: web-docs
+web-docs: web/node_modules ## Reference of the client library from its types, into dist/client-docs
+	cd web && npm run docs -w client
+
 .PHONY: web-if-node
 web-if-node:
 	@if command -v npm >/dev/null; then $(MAKE) --no-print-directory web; else echo "no Node here: the console is left out"; fi

@@ -1,0 +1,29 @@
+// Looks at the package as a registry would get it: publint says whether every
+// way of importing it works, attw whether the types are right in each. Needs a
+// build.
+import { execFileSync } from "node:child_process";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import process from "node:process";
+import { fileURLToPath, URL } from "node:url";
+
+const client = fileURLToPath(new URL("..", import.meta.url));
+const folder = mkdtempSync(join(tmpdir(), "castalia-client-"));
+const run = (program, ...args) =>
+  execFileSync(program, args, { cwd: client, encoding: "utf8", stdio: ["ignore", "pipe", "pipe"] });
+try {
+  run("npm", "pack", "--ignore-scripts", "--pack-destination", folder);
+  run("npx", "--no-install", "publint", "--strict");
+  run("npx", "--no-install", "attw", "--format", "ascii", ...packed(folder));
+  process.stdout.write("the package is clean for publint and attw\n");
+} catch (error) {
+  process.stderr.write(`${error.stdout ?? ""}${error.stderr ?? error}\n`);
+  process.exitCode = 1;
+} finally {
+  rmSync(folder, { recursive: true });
+}
+
+function packed(folder) {
+  return [join(folder, `castalia-oracles-client-${process.env.npm_package_version}.tgz`)];
+}
