@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { after, describe, it } from "node:test";
 import { BlackHoleBlockstore } from "blockstore-core/black-hole";
 import { importBytes } from "ipfs-unixfs-importer";
-import { bytes, castalia } from "./world.js";
+import { bytes, castalia } from "../world.mjs";
 
 const MiB = 1 << 20;
 const seed = process.env.SEED ?? randomBytes(8).toString("hex");

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
-import { castalia, World } from "./world.js";
+import { castalia, World } from "../world.mjs";
 
 let world;
 before(async () => (world = await World.start()));

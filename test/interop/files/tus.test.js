@@ -9,7 +9,7 @@ import { join } from "node:path";
 import { Readable } from "node:stream";
 import { after, before, describe, it } from "node:test";
 import tus from "tus-js-client";
-import { bytes, castalia, eventually, World } from "./world.js";
+import { bytes, castalia, eventually, World } from "../world.mjs";
 
 const MiB = 1 << 20;
 const part = 256 << 10;

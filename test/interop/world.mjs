@@ -8,7 +8,7 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 
-export const binary = process.env.CASTALIA_BINARY ?? resolve(fileURLToPath(import.meta.url), "../../../../bin/castalia");
+export const binary = process.env.CASTALIA_BINARY ?? resolve(fileURLToPath(import.meta.url), "../../../bin/castalia");
 
 /** Bytes that a seed and a size decide, so that a failure can be repeated. */
 export function bytes(seed, size) {
@@ -34,9 +34,9 @@ async function freePort() {
   return port;
 }
 
-/** Waits until fn is content; a minute is the limit of a broken program. */
+/** Waits until fn is content; half a minute is the limit of a broken program. */
 export async function eventually(what, fn) {
-  const deadline = Date.now() + 60_000;
+  const deadline = Date.now() + 30_000;
   let last;
   while (Date.now() < deadline) {
     try {
@@ -44,20 +44,22 @@ export async function eventually(what, fn) {
     } catch (cause) {
       last = cause;
     }
-    await new Promise((done) => setTimeout(done, 50));
+    await new Promise((done) => setTimeout(done, 20));
   }
   throw new Error(`waited in vain until ${what()}`, { cause: last });
 }
 
-/** A server in its embedded shape, and a key that owns files in it. */
+/** A server in its embedded shape, and somebody's key. */
 export class World {
   #program;
   #exited;
   #log = "";
 
-  static async start() {
+  /** Starts a server; env are settings beside the usual ones. */
+  static async start(env = {}) {
     const world = new World();
-    world.folder = mkdtempSync(join(tmpdir(), "castalia-files-"));
+    world.env = env;
+    world.folder = mkdtempSync(join(tmpdir(), "castalia-interop-"));
     world.port = await freePort();
     world.url = `http://127.0.0.1:${world.port}`;
     await world.run();
@@ -80,6 +82,7 @@ export class World {
         PORT: String(this.port),
         NODE_URL: this.url,
         RATE_LIMIT_PER_MINUTE: "0",
+        ...this.env,
       },
     });
     for (const stream of [this.#program.stdout, this.#program.stderr]) stream.on("data", (text) => (this.#log += text));
