@@ -66,6 +66,7 @@ export async function startProgram(env = {}) {
   return {
     url,
     log: () => log,
+    signal: (name) => program.kill(name),
     async stop() {
       program.kill("SIGTERM");
       await ended;
@@ -74,7 +75,7 @@ export async function startProgram(env = {}) {
   };
 }
 
-export function startBrowser() {
+export function startBrowser(args = []) {
   return chromium.launch({
     executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
     args: [
@@ -85,6 +86,7 @@ export function startBrowser() {
       "--disable-background-networking",
       "--disable-component-update",
       "--disable-sync",
+      ...args,
     ],
   });
 }

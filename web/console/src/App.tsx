@@ -11,6 +11,8 @@ import {
 } from "./identity/session";
 import { SignIn } from "./identity/SignIn";
 import { AboutPage } from "./pages/about/AboutPage";
+import { CallPage } from "./pages/call/CallPage";
+import { CallProvider } from "./pages/call/CallProvider";
 import { ChatPage } from "./pages/chat/ChatPage";
 import { FilesPage } from "./pages/files/FilesPage";
 import { OperatorPage } from "./pages/operator/OperatorPage";
@@ -21,6 +23,7 @@ import { Shell, type PageInfo } from "./shell/Shell";
 
 const pages: (PageInfo & { page: (rest: string) => ReactNode })[] = [
   { path: "chat", title: "Chat", icon: "chat", page: (rest) => <ChatPage sessionId={rest} /> },
+  { path: "call", title: "Call", icon: "call", page: (rest) => <CallPage sessionId={rest} /> },
   { path: "files", title: "Files", icon: "files", page: () => <FilesPage /> },
   { path: "telephone", title: "Phone", icon: "telephone", page: () => <TelephonePage /> },
   { path: "query", title: "Query", icon: "query", page: () => <QueryPage /> },
@@ -78,17 +81,19 @@ function SignedIn({ session, onSignOut }: { session: Session; onSignOut: () => v
         createDelegation={async () => mintDelegation(session)}
         createInvocation={async () => mintInvocation(session)}
       >
-        <Shell
-          pages={[...pages, { path: "about", title: "About", icon: "about" }]}
-          current={current}
-          who={null}
-        >
-          {name === "about" ? (
-            <AboutPage onSignOut={onSignOut} />
-          ) : (
-            (found ?? pages[0])?.page(rest.map(decodeURIComponent).join("/"))
-          )}
-        </Shell>
+        <CallProvider>
+          <Shell
+            pages={[...pages, { path: "about", title: "About", icon: "about" }]}
+            current={current}
+            who={null}
+          >
+            {name === "about" ? (
+              <AboutPage onSignOut={onSignOut} />
+            ) : (
+              (found ?? pages[0])?.page(rest.map(decodeURIComponent).join("/"))
+            )}
+          </Shell>
+        </CallProvider>
       </OraclesProvider>
     </SessionProvider>
   );

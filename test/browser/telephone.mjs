@@ -1,0 +1,111 @@
+// A caller: a tab on the console's call page, with what a person would notice.
+import { eventually } from "./world.mjs";
+
+/** Switches that give Chromium a camera and a microphone without asking. */
+export const devices = [
+  "--use-fake-device-for-media-stream",
+  "--use-fake-ui-for-media-stream",
+  "--autoplay-policy=no-user-gesture-required",
+];
+
+/** The sentence of the file is said once. */
+export const speaking = (file) => [...devices, `--use-file-for-fake-audio-capture=${file}%noloop`];
+
+/** Remembers what the page opens, so that a test can ask about it. */
+function remember() {
+  const connections = [];
+  const streams = [];
+  const answers = [];
+  Object.assign(globalThis, { seen: { connections, streams, answers } });
+  globalThis.RTCPeerConnection = class extends globalThis.RTCPeerConnection {
+    constructor(...args) {
+      super(...args);
+      connections.push(this);
+    }
+    setRemoteDescription(answer) {
+      answers.push(answer);
+      return super.setRemoteDescription(answer);
+    }
+  };
+  const media = navigator.mediaDevices;
+  const open = media.getUserMedia.bind(media);
+  media.getUserMedia = async (wanted) => {
+    const stream = await open(wanted);
+    streams.push(stream);
+    return stream;
+  };
+}
+
+/** A fresh user on the call page, and everything that went wrong on it. */
+export async function caller(browser, url, { options = {}, prepare } = {}) {
+  const context = await browser.newContext(options);
+  const page = await context.newPage();
+  const faults = [];
+  page.on("pageerror", (error) => faults.push(error.message));
+  page.on("console", (message) => {
+    if (message.type() === "error") faults.push(message.text());
+  });
+  await page.addInitScript(remember);
+  await prepare?.(page);
+  await page.goto(`${url}/console/call`);
+  await page.getByRole("button", { name: "Make a key and enter" }).click();
+  await page.getByRole("heading", { name: "Call your oracle" }).waitFor();
+  const status = page.locator(".going-on [role=status]");
+  return {
+    page,
+    faults,
+    status,
+    close: () => context.close(),
+    call: (name) => page.getByRole("button", { name }).click(),
+    connected: () => status.filter({ hasText: /Listening|Thinking|Speaking|Connected/ }).waitFor(),
+    async type(text) {
+      await page.getByLabel("Type instead of speaking").fill(text);
+      await page.getByRole("button", { name: "Send" }).click();
+    },
+    /** Whether the loudest tone of what is heard is about so many hertz. */
+    hears: (hertz) => hears(page, hertz),
+    /** Waits for a picture that is not black, and that changes. */
+    sees: () =>
+      eventually("a picture is seen", () =>
+        page.evaluate(() => {
+          const video = document.querySelector("video.theirs");
+          if (!video?.videoWidth) return false;
+          const canvas = Object.assign(document.createElement("canvas"), { width: 64, height: 48 });
+          const drawing = canvas.getContext("2d");
+          drawing.drawImage(video, 0, 0, 64, 48);
+          const { data } = drawing.getImageData(0, 0, 64, 48);
+          return data.some((value, i) => i % 4 < 3 && value > 60);
+        }),
+      ),
+    /** What became of camera and microphone. */
+    devices: () =>
+      page.evaluate(() =>
+        globalThis.seen.streams.flatMap((stream) => stream.getTracks()).map((t) => t.readyState),
+      ),
+  };
+}
+
+function hears(page, hertz) {
+  return eventually(`${hertz} Hz is heard`, () =>
+    page.evaluate(async (hertz) => {
+      const stream = document.querySelector("audio")?.srcObject;
+      if (!stream?.getAudioTracks().length) return false;
+      const context = new AudioContext();
+      const analyser = context.createAnalyser();
+      analyser.fftSize = 4096;
+      context.createMediaStreamSource(stream).connect(analyser);
+      const bins = new Float32Array(analyser.frequencyBinCount);
+      const until = performance.now() + 1000;
+      let heard = false;
+      while (!heard && performance.now() < until) {
+        await new Promise((done) => setTimeout(done, 50));
+        analyser.getFloatFrequencyData(bins);
+        const loudest = bins.reduce((best, level, i) => (level > bins[best] ? i : best), 0);
+        const at = (loudest * context.sampleRate) / analyser.fftSize;
+        heard = bins[loudest] > -60 && Math.abs(at - hertz) < 15;
+      }
+      await context.close();
+      return heard;
+    }, hertz),
+  );
+}

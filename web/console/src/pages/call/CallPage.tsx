@@ -1,0 +1,142 @@
+import { useOracleSessions } from "@castalia/oracles-client";
+import type { CallType } from "@castalia/oracles-client/live-agent";
+import { useState } from "react";
+import { useSession } from "../../identity/session";
+import { Icon } from "../../shell/icons";
+import { Link } from "../../shell/Link";
+import { useCall } from "./CallProvider";
+import { OnCall } from "./OnCall";
+import { whyOver } from "./words";
+
+/** Speak with the oracle, and let it see. */
+export function CallPage({ sessionId }: { sessionId: string }) {
+  const call = useCall();
+  return call.isCalling ? <OnCall /> : <Dial sessionId={sessionId} />;
+}
+
+function Dial(props: { sessionId: string }) {
+  const { serviceDid } = useSession();
+  const call = useCall();
+  const list = useOracleSessions(serviceDid, { baseUrl: location.origin });
+  const [chosen, setChosen] = useState(props.sessionId);
+  const [e2ee, setE2EE] = useState(false);
+  const [failed, setFailed] = useState("");
+  const known = list.sessions.some((s) => s.sessionId === chosen);
+
+  async function dial(callType: CallType) {
+    setFailed("");
+    try {
+      const sessionId = chosen || (await list.createSession()).sessionId;
+      setChosen(sessionId);
+      call.setSessionId(sessionId);
+      await call.callAgent({ callType, sessionId, ...(e2ee ? { e2ee } : {}) });
+    } catch (cause) {
+      setFailed(cause instanceof Error ? cause.message : String(cause));
+    }
+  }
+  const over = call.phase === "ended";
+  const error = failed || call.error?.message;
+  return (
+    <div className="page dial">
+      <div className="orb idle" aria-hidden="true">
+        <Icon name="call" />
+      </div>
+      <h1>{over ? "Call again?" : "Call your oracle"}</h1>
+      <p className="soft">
+        Speak instead of typing. What is said is kept in the conversation as text; no sound and no
+        picture is recorded.
+      </p>
+      {error ? (
+        <p role="alert" className="notice bad">
+          {error}
+        </p>
+      ) : (
+        over && (
+          <p role="status" className="notice">
+            {whyOver(call.endReason)}
+          </p>
+        )
+      )}
+      <div className="row dial-buttons">
+        <button
+          className="primary"
+          type="button"
+          disabled={!call.isReady}
+          onClick={() => void dial("audio")}
+        >
+          <Icon name="call" /> Voice call
+        </button>
+        <button type="button" disabled={!call.isReady} onClick={() => void dial("video")}>
+          <Icon name="camera" /> Video call
+        </button>
+        {over && call.sessionId && (
+          <Link to={`chat/${encodeURIComponent(call.sessionId)}`} className="button">
+            <Icon name="chat" /> Read the conversation
+          </Link>
+        )}
+      </div>
+      <section className="card dial-options">
+        <label>
+          Conversation
+          <select value={chosen} onChange={(event) => setChosen(event.target.value)}>
+            <option value="">A new one</option>
+            {chosen && !known && <option value={chosen}>This conversation</option>}
+            {list.sessions.map((s) => (
+              <option key={s.sessionId} value={s.sessionId}>
+                {s.title || "Untitled"}
+              </option>
+            ))}
+          </select>
+        </label>
+        <details>
+          <summary>Privacy</summary>
+          <Choice
+            checked={call.relayOnly}
+            onChange={call.setRelayOnly}
+            title="Hide my address"
+            text="Media goes through a relay only. It sees that there is a call, not what is said."
+          />
+          <Choice
+            checked={e2ee}
+            onChange={setE2EE}
+            title="Encrypt every frame once more"
+            text="For when media passes a server of others. The oracle itself always hears the call."
+          />
+        </details>
+      </section>
+      <p className="soft small secure">
+        <Icon name="shield" />
+        <span>
+          Encrypted between this tab and <span className="mono">{shortened(serviceDid)}</span>,
+          whose signature is checked before anything is sent.
+        </span>
+      </p>
+    </div>
+  );
+}
+
+function Choice(props: {
+  checked: boolean;
+  onChange: (checked: boolean) => void;
+  title: string;
+  text: string;
+}) {
+  return (
+    <label className="choice">
+      <input
+        type="checkbox"
+        checked={props.checked}
+        onChange={(event) => props.onChange(event.target.checked)}
+      />
+      <span>
+        <strong>{props.title}</strong>
+        <br />
+        {props.text}
+      </span>
+    </label>
+  );
+}
+
+function shortened(did: string): string {
+  return did.length > 28 ? `${did.slice(0, 18)}…${did.slice(-6)}` : did;
+}

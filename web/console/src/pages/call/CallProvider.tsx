@@ -1,0 +1,65 @@
+import { useLiveAgent, type UseLiveAgentResult } from "@castalia/oracles-client/live-agent";
+import frameWorkerUrl from "@castalia/oracles-client/frame-worker?worker&url";
+import { createContext, useContext, useMemo, useState, type ReactNode } from "react";
+import { useSession } from "../../identity/session";
+import { Icon } from "../../shell/icons";
+import { Link } from "../../shell/Link";
+import { usePath } from "../../shell/router";
+import { Sound } from "./media";
+import { goingOn } from "./words";
+import "./call.css";
+
+interface Call extends UseLiveAgentResult {
+  /** The conversation that the call belongs to. */
+  sessionId: string;
+  setSessionId: (sessionId: string) => void;
+  relayOnly: boolean;
+  setRelayOnly: (only: boolean) => void;
+}
+
+const CallContext = createContext<Call | undefined>(undefined);
+
+/** The call of this tab. */
+export function useCall(): Call {
+  const call = useContext(CallContext);
+  if (!call) throw new Error("there is no telephone here");
+  return call;
+}
+
+const here = { baseUrl: location.origin, wsUrl: location.origin };
+
+/** Keeps the call while the user looks at other pages, and lets it be heard there. */
+export function CallProvider({ children }: { children: ReactNode }) {
+  const { serviceDid } = useSession();
+  const [sessionId, setSessionId] = useState("");
+  const [relayOnly, setRelayOnly] = useState(false);
+  const agent = useLiveAgent({
+    oracleDid: serviceDid,
+    overrides: here,
+    frameWorkerUrl,
+    iceTransportPolicy: relayOnly ? "relay" : "all",
+  });
+  const call = useMemo(
+    () => ({ ...agent, sessionId, setSessionId, relayOnly, setRelayOnly }),
+    [agent, sessionId, relayOnly],
+  );
+  const elsewhere = !usePath().startsWith("call");
+  return (
+    <CallContext value={call}>
+      {children}
+      {call.isCalling && <Sound stream={call.remoteStream} />}
+      {call.isCalling && elsewhere && (
+        <aside className="call-bar" aria-label="Call">
+          <span className="dot live" />
+          <span role="status">{goingOn(call.phase, call.state)}</span>
+          <Link to="call" className="button">
+            Back to the call
+          </Link>
+          <button type="button" className="hangup" onClick={() => void call.endCall()}>
+            <Icon name="hangup" /> Hang up
+          </button>
+        </aside>
+      )}
+    </CallContext>
+  );
+}

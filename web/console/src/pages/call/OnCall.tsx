@@ -1,0 +1,175 @@
+import { useEffect, useRef, useState, type FormEvent } from "react";
+import { Icon } from "../../shell/icons";
+import { useCall } from "./CallProvider";
+import { Picture, useLevel } from "./media";
+import { clock, goingOn } from "./words";
+
+/** A call that is on: who is there, what was said, and what can be done. */
+export function OnCall() {
+  const call = useCall();
+  const video = call.callType === "video";
+  return (
+    <div className="on-call">
+      <section className="stage" aria-label="Call">
+        {video ? (
+          <Picture stream={call.remoteStream} label="What the oracle shows" className="theirs" />
+        ) : (
+          <Orb />
+        )}
+        {video && (
+          <Picture
+            stream={call.isCameraOff ? undefined : call.localStream}
+            label="Your camera"
+            className="mine"
+          />
+        )}
+        <p className={`going-on ${call.phase}`}>
+          <span role="status">{goingOn(call.phase, call.state)}</span>
+          {call.startedAt !== undefined && <Duration since={call.startedAt} />}
+        </p>
+        <Controls />
+      </section>
+      <Captions />
+    </div>
+  );
+}
+
+function Orb() {
+  const call = useCall();
+  const speaking = call.state === "speaking";
+  const level = useLevel(speaking ? call.remoteStream : call.localStream);
+  return (
+    <div ref={level} className={`orb ${call.phase} ${call.state ?? ""}`} aria-hidden="true">
+      <Icon name={call.isMuted && !speaking ? "muted" : speaking ? "call" : "microphone"} />
+    </div>
+  );
+}
+
+function Duration({ since }: { since: number }) {
+  const [now, setNow] = useState(() => Date.now());
+  useEffect(() => {
+    const timer = setInterval(() => setNow(Date.now()), 1000);
+    return () => clearInterval(timer);
+  }, []);
+  return <span className="mono">{clock(now - since)}</span>;
+}
+
+function Controls() {
+  const call = useCall();
+  return (
+    <div className="controls">
+      <button
+        type="button"
+        className="round"
+        aria-pressed={call.isMuted}
+        aria-label="Mute the microphone"
+        title={call.isMuted ? "Unmute" : "Mute"}
+        onClick={() => call.mute()}
+      >
+        <Icon name={call.isMuted ? "muted" : "microphone"} />
+      </button>
+      {call.callType === "video" && (
+        <button
+          type="button"
+          className="round"
+          aria-pressed={call.isCameraOff}
+          aria-label="Switch the camera off"
+          title={call.isCameraOff ? "Switch the camera on" : "Switch the camera off"}
+          onClick={() => call.hideCamera()}
+        >
+          <Icon name={call.isCameraOff ? "uncamera" : "camera"} />
+        </button>
+      )}
+      {call.state === "speaking" && (
+        <button
+          type="button"
+          className="round"
+          aria-label="Stop the oracle's answer"
+          title="Stop the answer"
+          onClick={call.interrupt}
+        >
+          <Icon name="stop" />
+        </button>
+      )}
+      <button
+        type="button"
+        className="round hangup"
+        aria-label="Hang up"
+        title="Hang up"
+        onClick={() => void call.endCall()}
+      >
+        <Icon name="hangup" />
+      </button>
+    </div>
+  );
+}
+
+function Captions() {
+  const call = useCall();
+  const [text, setText] = useState("");
+  const [unsent, setUnsent] = useState(false);
+  const end = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    end.current?.scrollIntoView({ block: "nearest" });
+  }, [call.captions, call.error]);
+  function send(event: FormEvent) {
+    event.preventDefault();
+    const message = text.trim();
+    if (!message) return;
+    const sent = call.sendText(message);
+    setUnsent(!sent);
+    if (sent) setText("");
+  }
+  return (
+    <section className="captions" aria-label="What was said">
+      <div className="said" role="log" aria-live="polite">
+        {call.speech && !call.speech.stt && (
+          <p className="notice small">
+            This oracle has no speech recognition set up. It answers what you type below.
+          </p>
+        )}
+        {call.captions.length === 0 && (
+          <p className="soft centre">
+            {call.speech?.stt === false
+              ? "Type something below."
+              : "Say something, or type it below."}
+          </p>
+        )}
+        {call.captions.map((caption) => (
+          <p
+            key={caption.id}
+            className={`caption ${caption.role}${caption.final ? "" : " partial"}`}
+          >
+            <span className="visually-hidden">
+              {caption.role === "user" ? "You: " : "The oracle: "}
+            </span>
+            {caption.text}
+          </p>
+        ))}
+        {(call.error || unsent) && (
+          <p role="alert" className="notice bad small">
+            {unsent
+              ? "It could not be sent. Try a shorter text, or wait a moment."
+              : call.error?.message}
+          </p>
+        )}
+        <div ref={end} />
+      </div>
+      <form className="type-instead" onSubmit={send}>
+        <label className="visually-hidden" htmlFor="say">
+          Type instead of speaking
+        </label>
+        <input
+          id="say"
+          value={text}
+          autoComplete="off"
+          placeholder="Type instead of speaking"
+          onChange={(event) => setText(event.target.value)}
+        />
+        <button className="primary" type="submit" aria-label="Send" disabled={!text.trim()}>
+          <Icon name="send" />
+        </button>
+      </form>
+    </section>
+  );
+}

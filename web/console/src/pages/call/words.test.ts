@@ -1,0 +1,20 @@
+import { expect, test } from "vitest";
+import { clock, goingOn, whyOver } from "./words";
+
+test("time is told as on a telephone", () => {
+  expect([0, 999, 61_000, 3_599_000, 3_661_000, -5].map(clock)).toEqual([
+    "00:00",
+    "00:00",
+    "01:01",
+    "59:59",
+    "1:01:01",
+    "00:00",
+  ]);
+});
+
+test("the oracle's doings are told only while it is there", () => {
+  expect(goingOn("connected", "speaking")).toBe("Speaking");
+  expect(goingOn("reconnecting", "speaking")).toMatch(/Reconnecting/);
+  expect(whyOver("token_revoked")).toMatch(/withdrawn/);
+  expect(whyOver("something new")).toBe("The call could not go on.");
+});

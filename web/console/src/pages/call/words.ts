@@ -1,0 +1,43 @@
+import type { CallPhase } from "@castalia/oracles-client/live-agent";
+
+const phases: Record<CallPhase, string> = {
+  idle: "Ready",
+  connecting: "Connecting…",
+  connected: "Connected",
+  reconnecting: "The network changed. Reconnecting…",
+  ended: "The call has ended",
+};
+
+const states = { listening: "Listening", thinking: "Thinking…", speaking: "Speaking" };
+
+/** What is going on, in a word or two. */
+export function goingOn(phase: CallPhase, state: keyof typeof states | undefined): string {
+  return phase === "connected" && state ? states[state] : phases[phase];
+}
+
+const reasons: Record<string, string> = {
+  hangup: "The call has ended.",
+  ended: "The call has ended.",
+  limit: "The call has reached the longest time that this oracle allows.",
+  timeout: "The connection was lost for too long.",
+  token_expired: "Your permission to call ran out.",
+  token_revoked: "Your permission to call was withdrawn.",
+  session_deleted: "The conversation was deleted.",
+  interrupted: "The oracle's machine stopped in the middle of the call.",
+  drain: "The oracle's machine was switched off, and no other took the call.",
+};
+
+/** Why a call is over, in a sentence. */
+export function whyOver(reason: string | undefined): string {
+  return reasons[reason ?? "hangup"] ?? "The call could not go on.";
+}
+
+/** Minutes and seconds, and hours if there are any. */
+export function clock(milliseconds: number): string {
+  const seconds = Math.max(0, Math.floor(milliseconds / 1000));
+  const parts = [Math.floor(seconds / 60) % 60, seconds % 60].map((n) =>
+    String(n).padStart(2, "0"),
+  );
+  const hours = Math.floor(seconds / 3600);
+  return [...(hours > 0 ? [String(hours)] : []), ...parts].join(":");
+}
