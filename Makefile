@@ -11,7 +11,7 @@ TOOLS      := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/castalia/tools
 GO         := go
 # The race detector makes the pure-Go SQLite 13 to 27 times slower and finds nothing in it.
 RACE       := -race -gcflags=modernc.org/...=-race=false
-LDFLAGS    := -s -w
+LDFLAGS    := -s -w -buildid=
 SERVICES   := $(GO) run ./test/services --
 
 .DEFAULT_GOAL := help
@@ -100,8 +100,20 @@ load-growth: build .bin/versitygw ## How cost grows: 1, 10, 100 thousand records
 ci: lint generated test ## All that CI does
 
 .PHONY: lint
-lint: .bin/golangci-lint ## Run the linters
+lint: .bin/golangci-lint secrets ## Run the linters
 	.bin/golangci-lint run ./...
+
+.PHONY: secrets
+secrets: ## Look for committed secrets
+	scripts/secrets
+
+.PHONY: sbom
+sbom: release ## Write bin/castalia.cdx.json, the bill of materials of what is shipped (CycloneDX)
+	$(GO) run ./scripts/sbom bin/castalia > bin/castalia.cdx.json
+
+.PHONY: reproducible
+reproducible: ## Build twice in two folders and compare every byte
+	scripts/reproducible
 
 .PHONY: fmt
 fmt: .bin/golangci-lint ## Format the Go code

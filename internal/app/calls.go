@@ -73,8 +73,8 @@ func (a *App) newCalls(ctx context.Context, o *oraclekit.Oracle, gateway *oracle
 	gateway.TakeCalls(l.Service)
 	l.surface = callhttp.Surface(callhttp.Deps{Calls: l.Service, Authenticate: a.authenticated(identity.Oracle), CORS: a.openCORS()})
 	m := a.res.metrics
-	m.GaugeFunc("castalia_calls", "Live calls on this node.", func() float64 { return float64(l.Stats().Live) })
-	m.CounterFunc("castalia_calls_total", "Calls that were made on this node.", func() float64 { return float64(l.Stats().Served) })
+	m.GaugeFunc("calls", "Live calls on this node.", func() float64 { return float64(l.Stats().Live) })
+	m.CounterFunc("calls_total", "Calls that were made on this node.", func() float64 { return float64(l.Stats().Served) })
 	return l, nil
 }
 

@@ -65,7 +65,7 @@ func open(t *testing.T, set ...string) *world {
 	}
 	flags := map[string]string{
 		"PORT": "0", "HOST": "127.0.0.1", "CASTALIA_DATA": t.TempDir(), "PRINCIPAL_RATE_LIMIT_PER_MINUTE": "0",
-		"FEATURES": strings.Join(features, ","), "CREDITS_WELCOME": "1000000", "CREDITS_SECRET": grantSecret, "CRON_SECRET": cronSecret,
+		"FEATURES": strings.Join(features, ","), "CREDITS_WELCOME": "1000000", "CREDITS_SECRET": grantSecret, "PROFILING_ENABLED": "true", "CRON_SECRET": cronSecret,
 		"CALLS_PER_USER": "1000", "CALLS_PER_NODE": "1000",
 	}
 	for i := 0; i < len(set); i += 2 {

@@ -167,6 +167,11 @@ func consoleStatus() int {
 
 var operatorRows = []row{
 	{route: "GET /metrics", owner: 200},
+	{route: "GET /debug/profile/cpu", target: "/debug/profile/cpu?seconds=99", owner: 400},
+	{route: "GET /debug/profile/trace", target: "/debug/profile/trace?seconds=x", owner: 400},
+	{route: "GET /debug/profile/heap", owner: 200},
+	{route: "GET /debug/profile/allocs", owner: 200},
+	{route: "GET /debug/profile/goroutine", owner: 200},
 	{route: "GET /query/status", owner: 200},
 	{route: "GET /query/routes", owner: 200},
 	{route: "GET /api/ussd/debug/{sessionId}", target: "/api/ussd/debug/1", owner: 404},

@@ -113,12 +113,12 @@ func (a *App) surface(service, path string) *httpserver.Surface {
 // meterSockets shows what the gateway holds.
 func (a *App) meterSockets(g *oraclesocket.Gateway) {
 	m := a.res.metrics
-	m.GaugeFunc("castalia_sockets", "Sockets that follow a session on this node.", func() float64 { return float64(g.Stats().Sockets) })
-	m.GaugeFunc("castalia_socket_rooms", "Sessions with a socket on this node.", func() float64 { return float64(g.Stats().Rooms) })
-	m.GaugeFunc("castalia_socket_calls", "Calls that wait for a page of this node.", func() float64 { return float64(g.Stats().PendingCalls) })
-	m.CounterFunc("castalia_socket_opened_total", "Engine.IO handshakes that succeeded.", func() float64 { return float64(g.Stats().Opened) })
-	m.CounterFunc("castalia_socket_refused_total", "Engine.IO requests that were refused.", func() float64 { return float64(g.Stats().Refused) })
-	m.CounterFunc("castalia_socket_overflowed_total", "Sockets that were cut because they read too slowly.", func() float64 { return float64(g.Stats().Overflowed) })
+	m.GaugeFunc("sockets", "Sockets that follow a session on this node.", func() float64 { return float64(g.Stats().Sockets) })
+	m.GaugeFunc("socket_rooms", "Sessions with a socket on this node.", func() float64 { return float64(g.Stats().Rooms) })
+	m.GaugeFunc("socket_calls", "Calls that wait for a page of this node.", func() float64 { return float64(g.Stats().PendingCalls) })
+	m.CounterFunc("socket_opened_total", "Engine.IO handshakes that succeeded.", func() float64 { return float64(g.Stats().Opened) })
+	m.CounterFunc("socket_refused_total", "Engine.IO requests that were refused.", func() float64 { return float64(g.Stats().Refused) })
+	m.CounterFunc("socket_overflowed_total", "Sockets that were cut because they read too slowly.", func() float64 { return float64(g.Stats().Overflowed) })
 }
 
 // modelProvider is where answers come from.

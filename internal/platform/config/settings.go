@@ -34,6 +34,7 @@ type Server struct {
 	DrainLimit        time.Duration `env:"DRAIN_LIMIT" default:"20s" doc:"How long a stopping node waits for requests under way."`
 	OpenConnections   int           `env:"MAX_CONNECTIONS" default:"20000" min:"16" doc:"Connections open at once; the idlest are closed beyond it."`
 	ClockOffset       int           `env:"TEST_CLOCK_OFFSET_SECONDS" default:"0" min:"-86400" max:"86400" doc:"Makes this node's clock wrong by so many seconds, for tests of faults; refused unless CASTALIA_ENV is test."`
+	Profiling         bool          `env:"PROFILING_ENABLED" default:"false" doc:"Whether operators may take profiles of the running program at /debug/profile/…."`
 	AuthExcludedRoute []string      `env:"AUTH_EXCLUDED_ROUTES" doc:"Oracle routes served without credentials, as 'METHOD /path'."`
 }
 

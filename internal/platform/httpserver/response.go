@@ -47,6 +47,33 @@ func (w *response) Header() http.Header { return w.w.Header() }
 // strictCSP is for pages that did not say what they may do: nothing.
 var strictCSP = []string{"default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'; sandbox"}
 
+// plainCSP is for everything that is no page: should a browser show it all the
+// same, it may load nothing and be framed by nobody.
+var plainCSP = []string{"default-src 'none'; frame-ancestors 'none'"}
+
+var (
+	noStore     = []string{"no-store"}
+	revalidated = []string{"private, no-cache"}
+)
+
+// guard fills in the headers that keep browsers and caches in bounds, where the
+// handler did not say something itself.
+func (w *response) guard(h http.Header) {
+	if h["Content-Security-Policy"] == nil {
+		h["Content-Security-Policy"] = plainCSP
+		if ct := h["Content-Type"]; len(ct) > 0 && strings.HasPrefix(ct[0], "text/html") {
+			h["Content-Security-Policy"] = strictCSP
+		}
+	}
+	// What needs a credential is for its holder alone.
+	if m := w.x.mounted; m != nil && m.route.Auth != Public && h["Cache-Control"] == nil {
+		h["Cache-Control"] = noStore
+		if h["Etag"] != nil {
+			h["Cache-Control"] = revalidated
+		}
+	}
+}
+
 // WriteHeader sends the status and headers.
 func (w *response) WriteHeader(status int) {
 	if w.wroteHeader || w.hijacked {
@@ -58,9 +85,7 @@ func (w *response) WriteHeader(status int) {
 	}
 	w.status, w.wroteHeader = status, true
 	h := w.w.Header()
-	if ct := h["Content-Type"]; len(ct) > 0 && strings.HasPrefix(ct[0], "text/html") && h["Content-Security-Policy"] == nil {
-		h["Content-Security-Policy"] = strictCSP
-	}
+	w.guard(h)
 	w.extend(time.Now())
 	if w.compresses(status, h) {
 		return // the header goes out with the first bytes

@@ -199,7 +199,14 @@ func (s *Server) Routes() []MountedRoute {
 var (
 	noSniff    = []string{"nosniff"}
 	noReferrer = []string{"no-referrer"}
+	noFrame    = []string{"DENY"}
+	onlyTLS    = []string{"max-age=31536000"}
 )
+
+// encrypted reports whether the client's connection is, as far as we are told.
+func (s *Server) encrypted(r *http.Request) bool {
+	return r.TLS != nil || s.cfg.TrustProxy && strings.EqualFold(r.Header.Get("X-Forwarded-Proto"), "https")
+}
 
 // ServeHTTP answers one request through the whole chain.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -211,6 +218,10 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h[HeaderRequestID] = []string{x.id}
 	h["X-Content-Type-Options"] = noSniff
 	h["Referrer-Policy"] = noReferrer
+	h["X-Frame-Options"] = noFrame
+	if s.encrypted(r) {
+		h["Strict-Transport-Security"] = onlyTLS
+	}
 	if s.leaving.Load() {
 		h.Set("Connection", "close")
 	}
