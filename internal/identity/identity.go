@@ -146,6 +146,29 @@ func FromContext(ctx context.Context) (Principal, bool) {
 	return p, ok
 }
 
+type endingKey struct{}
+
+// WithEnding returns a context that knows how to learn of the end of the
+// principal's token: on calls end once when it is revoked or expires.
+func WithEnding(ctx context.Context, on func(end func()) (stop func())) context.Context {
+	return context.WithValue(ctx, endingKey{}, on)
+}
+
+// UntilEnded returns a context that also ends with the token of the request that
+// request is the context of, for answers that have no end of their own.
+func UntilEnded(ctx, request context.Context) (context.Context, func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	on, ok := request.Value(endingKey{}).(func(end func()) (stop func()))
+	if !ok {
+		return ctx, cancel
+	}
+	stop := on(cancel)
+	return ctx, func() {
+		stop()
+		cancel()
+	}
+}
+
 // Handshake returns the credentials of a socket: the same rules apply as to the
 // headers of a request.
 func Handshake(invocation, delegation string) Credentials {

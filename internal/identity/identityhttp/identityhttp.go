@@ -78,10 +78,13 @@ func (g guard) serve(w http.ResponseWriter, r *http.Request, next httpserver.Han
 		return httpserver.TooManyRequests(wait)
 	}
 	ctx = identity.WithPrincipal(ctx, p)
-	if route, ok := httpserver.RouteOf(ctx); ok && route.Stream && g.surface == identity.Oracle {
-		var end func()
-		ctx, end = g.untilEnded(ctx, p)
-		defer end()
+	if route, ok := httpserver.RouteOf(ctx); ok && route.Stream {
+		ctx = identity.WithEnding(ctx, func(end func()) (stop func()) { return g.service.OnEnd(p, end) })
+		if g.surface == identity.Oracle { // the others have transfers, which may take longer than a token lives
+			var end func()
+			ctx, end = identity.UntilEnded(ctx, ctx)
+			defer end()
+		}
 	}
 	return next(w, r.WithContext(ctx))
 }
@@ -149,15 +152,5 @@ func (g guard) challenge(w http.ResponseWriter, c identity.Credentials, err erro
 		w.Header().Set("WWW-Authenticate", `Bearer error="invalid_token"`)
 	case fault.Is(err, fault.Forbidden):
 		w.Header().Set("WWW-Authenticate", `Bearer error="insufficient_scope"`)
-	}
-}
-
-// untilEnded returns a context that ends with the principal's token.
-func (g guard) untilEnded(ctx context.Context, p identity.Principal) (context.Context, func()) {
-	ctx, cancel := context.WithCancel(ctx)
-	stop := g.service.OnEnd(p, cancel)
-	return ctx, func() {
-		cancel()
-		stop()
 	}
 }

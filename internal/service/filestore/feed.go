@@ -2,6 +2,7 @@ package filestore
 
 import (
 	"context"
+	"math"
 	"time"
 )
 
@@ -51,6 +52,24 @@ func (s *Service) WaitChanges(ctx context.Context, a Access, after int64, limit 
 			return nil, after, ctx.Err()
 		}
 	}
+}
+
+// LastChange returns the number of the newest change of a namespace, whoever may
+// see it.
+func (s *Service) LastChange(ctx context.Context, namespace string) (int64, error) {
+	scope, err := Owner(namespace).scope(List)
+	if err != nil {
+		return 0, err
+	}
+	_, newest, err := s.store.Events(ctx, scope, math.MaxInt64, 1)
+	return newest, err
+}
+
+// Reaches reports whether the access gives the ability at a path, whether or not
+// something is there.
+func (a Access) Reaches(need Ability, path string) bool {
+	scope, err := a.scope(need)
+	return err == nil && scope.Allows(path)
 }
 
 // Audit is Changes for whoever may see who did what: it needs every ability over

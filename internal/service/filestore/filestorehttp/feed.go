@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/castalia-org/castalia/internal/identity"
 	"github.com/castalia-org/castalia/internal/platform/fault"
 	"github.com/castalia-org/castalia/internal/platform/httpserver"
 	"github.com/castalia-org/castalia/internal/protocol/sse"
@@ -144,8 +145,10 @@ func (a *api) streamChanges(w http.ResponseWriter, r *http.Request, access files
 	if err := s.Start(http.StatusOK); err != nil {
 		return nil //nolint:nilerr // the client left
 	}
+	ctx, end := identity.UntilEnded(r.Context(), r.Context())
+	defer end()
 	for {
-		events, next, err := a.waitChanges(r.Context(), s, access, after)
+		events, next, err := a.waitChanges(ctx, s, access, after)
 		if err != nil {
 			return nil //nolint:nilerr // the stream has begun: its end says it
 		}

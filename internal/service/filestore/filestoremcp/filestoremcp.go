@@ -83,10 +83,12 @@ type handler struct {
 	// reach CIDs alone.
 	servers map[filestore.Ability]*mcp.Server
 	cids    *mcp.Server
+	watches watches
 }
 
 func newHandler(s *filestore.Service, d Deps) *handler {
 	h := &handler{svc: s, deps: d, servers: map[filestore.Ability]*mcp.Server{}}
+	h.watches = watches{svc: s, tell: h.updated, by: map[string]*watch{}}
 	for a := range filestore.All + 1 {
 		h.servers[a] = h.newServer(a, false)
 	}
@@ -101,7 +103,7 @@ func newHandler(s *filestore.Service, d Deps) *handler {
 		if !ok {
 			return nil, auth.ErrInvalidToken
 		}
-		return &auth.TokenInfo{Extra: map[string]any{extraAccess: a, extraBase: h.base(r)}, UserID: a.Invoker}, nil
+		return &auth.TokenInfo{Extra: map[string]any{extraAccess: a, extraBase: h.base(r), extraRequest: ctx}, UserID: a.Invoker}, nil
 	}, &auth.RequireBearerTokenOptions{AllowMissingExpiration: true})(stream))
 	return h
 }
@@ -110,14 +112,18 @@ type accessKey struct{}
 
 // What the SDK carries to a tool.
 const (
-	extraAccess = "access"
-	extraBase   = "base"
+	extraAccess  = "access"
+	extraBase    = "base"
+	extraRequest = "request"
 )
 
 func (h *handler) newServer(abilities filestore.Ability, cidsOnly bool) *mcp.Server {
 	s := mcp.NewServer(&mcp.Implementation{Name: "castalia-files", Title: "Castalia files", Version: h.deps.Version}, &mcp.ServerOptions{
 		Instructions: instructions(cidsOnly),
-		Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}}, // no logging; lists do not change under a token
+		Capabilities: capabilities(abilities, cidsOnly),
+		// Who may listen to what is decided before the SDK is asked.
+		SubscribeHandler:   func(context.Context, *mcp.SubscribeRequest) error { return nil },
+		UnsubscribeHandler: func(context.Context, *mcp.UnsubscribeRequest) error { return nil },
 		SetCacheable: func(_ context.Context, _ mcp.Request, c *mcp.Cacheable) {
 			c.CacheScope, c.TTLMs = "private", int(5*time.Second/time.Millisecond) // lists depend on the token
 		},
@@ -126,6 +132,16 @@ func (h *handler) newServer(abilities filestore.Ability, cidsOnly bool) *mcp.Ser
 	h.addTools(s, abilities, cidsOnly)
 	h.addResources(s, abilities, cidsOnly)
 	return s
+}
+
+// capabilities leaves out logging, and changes of lists: they do not change under
+// a token.
+func capabilities(abilities filestore.Ability, cidsOnly bool) *mcp.ServerCapabilities {
+	c := &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}}
+	if resources(abilities, cidsOnly) {
+		c.Resources = &mcp.ResourceCapabilities{Subscribe: true}
+	}
+	return c
 }
 
 func instructions(cidsOnly bool) string {

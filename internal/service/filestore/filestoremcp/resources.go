@@ -26,10 +26,15 @@ const (
 // methodNotFound is JSON-RPC's code for what is not offered.
 const methodNotFound = -32601
 
+// resources reports whether a token that can do this sees files as resources.
+func resources(shown filestore.Ability, cidsOnly bool) bool {
+	return shown&filestore.Read != 0 && !cidsOnly
+}
+
 // addResources offers files as resources to tokens that can read paths, and
 // refuses the methods that others can not use.
 func (h *handler) addResources(s *mcp.Server, shown filestore.Ability, cidsOnly bool) {
-	offered := shown&filestore.Read != 0 && !cidsOnly
+	offered := resources(shown, cidsOnly)
 	if offered {
 		s.AddResourceTemplate(&mcp.ResourceTemplate{
 			Name: "file", Title: "File", Description: "A file of the namespace, by path.", URITemplate: "vfs://{ns}/{+path}",
@@ -37,12 +42,19 @@ func (h *handler) addResources(s *mcp.Server, shown filestore.Ability, cidsOnly 
 	}
 	s.AddReceivingMiddleware(func(next mcp.MethodHandler) mcp.MethodHandler {
 		return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
+			group, _, _ := strings.Cut(method, "/")
 			switch {
-			case strings.HasPrefix(method, "prompts/"), strings.HasPrefix(method, "logging/"), strings.HasPrefix(method, "completion/"),
-				!offered && (strings.HasPrefix(method, "resources/") || strings.HasPrefix(method, "subscriptions/")):
+			case group == "prompts", group == "logging", group == "completion",
+				!offered && (group == "resources" || group == "subscriptions"):
 				return nil, &jsonrpc.Error{Code: methodNotFound, Message: "method not found: " + method}
+			case method == "resources/subscribe", method == "resources/unsubscribe":
+				return nil, &jsonrpc.Error{Code: methodNotFound, Message: "method not found: " + method + ": listen with subscriptions/listen (2026-07-28)"}
+			case method == "initialize":
+				return withoutSubscriptions(next(ctx, method, req))
 			case method == "resources/list":
 				return h.listResources(ctx, req)
+			case method == "subscriptions/listen":
+				return h.listen(ctx, req, func(ctx context.Context) (mcp.Result, error) { return next(ctx, method, req) })
 			}
 			return next(ctx, method, req)
 		}

@@ -39,6 +39,11 @@ func add[In, Out any](s *mcp.Server, shown filestore.Ability, cidsOnly bool, t t
 		if err != nil {
 			return nil, none, err
 		}
+		if q, ok := any(in).(interface{ question() string }); ok {
+			if ask, err := confirmed(req, q.question()); ask != nil || err != nil {
+				return ask, none, err
+			}
+		}
 		base, _ := req.Extra.TokenInfo.Extra[extraBase].(string)
 		text, out, err := run(context.WithValue(ctx, baseKey{}, base), a, in)
 		if err != nil {
