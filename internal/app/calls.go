@@ -17,6 +17,7 @@ import (
 	"github.com/castalia-org/castalia/internal/service/oracle/call"
 	"github.com/castalia-org/castalia/internal/service/oracle/call/callhttp"
 	"github.com/castalia-org/castalia/internal/service/oracle/call/callrtc"
+	"github.com/castalia-org/castalia/internal/service/oracle/call/callspeech"
 	"github.com/castalia-org/castalia/internal/service/oracle/oraclekit"
 	"github.com/castalia-org/castalia/internal/service/oracle/oraclesocket"
 )
@@ -65,9 +66,13 @@ func (a *App) newCalls(ctx context.Context, o *oraclekit.Oracle, gateway *oracle
 		}
 		return nil, fmt.Errorf("CALLS_UDP_PORT: %w", err)
 	}
-	l.Service = call.New(call.Deps{
+	deps := call.Deps{
 		Store: o.Store, Endpoint: l.endpoint, Signer: signer, Guard: a.identity, Pages: gateway, Oracle: o.Spoken(), Bus: a.res.bus, Log: a.opt.Log,
-	}, call.Config{
+	}
+	if err = speech(&deps, s); err != nil {
+		return nil, errors.Join(err, l.Close())
+	}
+	l.Service = call.New(deps, call.Config{
 		Node: a.res.node, OracleName: a.opt.Settings.Oracle.Name, MaxLength: s.MaxLength, PerUser: s.PerUser, PerNode: s.PerNode,
 	})
 	gateway.TakeCalls(l.Service)
@@ -76,6 +81,25 @@ func (a *App) newCalls(ctx context.Context, o *oraclekit.Oracle, gateway *oracle
 	m.GaugeFunc("calls", "Live calls on this node.", func() float64 { return float64(l.Stats().Live) })
 	m.CounterFunc("calls_total", "Calls that were made on this node.", func() float64 { return float64(l.Stats().Served) })
 	return l, nil
+}
+
+// speech adds the services that understand and speak, where they are given.
+func speech(d *call.Deps, s config.Calls) error {
+	if s.HearURL.Given() {
+		hearing, err := callspeech.New(callspeech.Config{BaseURL: s.HearURL.Reveal(), Key: s.SpeechKey.Reveal(), Model: s.HearModel})
+		if err != nil {
+			return fmt.Errorf("SPEECH_TO_TEXT_URL: %w", err)
+		}
+		d.Hearing = hearing
+	}
+	if s.VoiceURL.Given() {
+		voice, err := callspeech.New(callspeech.Config{BaseURL: s.VoiceURL.Reveal(), Key: s.SpeechKey.Reveal(), Model: s.VoiceModel, Voice: s.Voice})
+		if err != nil {
+			return fmt.Errorf("TEXT_TO_SPEECH_URL: %w", err)
+		}
+		d.Voice = voice
+	}
+	return nil
 }
 
 // localCalls reports whether callers may be on this machine: always when the

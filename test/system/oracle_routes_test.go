@@ -228,10 +228,14 @@ func socketQuestions(t *testing.T, w *World, _ *speaker) {
 		{"subscribe", "subscribed", map[string]any{}},
 		{"status", "status", map[string]any{"connected": true, "activeSessions": 1.0, "totalConnections": 1.0}},
 		{"list-events", "available-events", map[string]any{
-			"clientEvents": []any{"ping", "status", "subscribe", "list-events", "tool_result", "action_call_result"},
+			"clientEvents": []any{
+				"ping", "status", "subscribe", "list-events", "tool_result", "action_call_result",
+				"call_offer", "call_ice", "call_end", "call_renew",
+			},
 			"serverEvents": []any{
 				"connected", "pong", "status", "subscribed", "available-events", "render_component", "tool_call", "action_call",
 				"browser_tool_call", "router_update", "message_cache_invalidation",
+				"call_ice", "call_end", "call_moved", "call_state",
 			},
 		}},
 	} {

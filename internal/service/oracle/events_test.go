@@ -57,6 +57,8 @@ var events = map[oracle.EventName]any{
 	oracle.EventAvailableEvents: catalogue{}, oracle.EventToolCall: oracle.ToolCallPayload{}, oracle.EventActionCall: oracle.ActionCallPayload{},
 	oracle.EventRenderComponent: oracle.RenderComponentPayload{}, oracle.EventBrowserToolCall: oracle.BrowserToolCallPayload{},
 	oracle.EventRouterUpdate: oracle.RouterUpdate{}, oracle.EventMessageCacheInvalidation: oracle.MessageCacheInvalidation{},
+	oracle.EventCallICE: oracle.CallICEPayload{}, oracle.EventCallEnd: oracle.CallEndPayload{}, oracle.EventCallMoved: oracle.CallEndPayload{},
+	oracle.EventCallState: oracle.CallStatePayload{},
 }
 
 // schema describes a payload. Clients must accept fields that they do not know.

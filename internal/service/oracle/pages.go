@@ -27,3 +27,34 @@ type CallDesk interface {
 	// Drain tells the pages of this node's calls to call again elsewhere.
 	Drain(ctx context.Context)
 }
+
+// CallCandidate is an address of either end of a call, as browsers write it.
+type CallCandidate struct {
+	Candidate        string  `json:"candidate"`
+	SDPMid           *string `json:"sdpMid"`
+	SDPMLineIndex    *uint16 `json:"sdpMLineIndex"`
+	UsernameFragment *string `json:"usernameFragment,omitempty"`
+}
+
+// CallICEPayload tells a page an address of the oracle's; null says that there
+// are no more.
+type CallICEPayload struct {
+	SessionID string         `json:"sessionId"`
+	CallID    string         `json:"callId"`
+	Candidate *CallCandidate `json:"candidate"`
+}
+
+// CallEndPayload tells a page that its call is over, or is over here: call_moved.
+type CallEndPayload struct {
+	SessionID string `json:"sessionId"`
+	CallID    string `json:"callId"`
+	Reason    string `json:"reason"`
+}
+
+// CallStatePayload tells a page how far its call is.
+type CallStatePayload struct {
+	SessionID  string `json:"sessionId"`
+	CallID     string `json:"callId"`
+	CallStatus string `json:"callStatus"`
+	ExpiresAt  string `json:"expiresAt"`
+}

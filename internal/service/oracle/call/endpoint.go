@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"time"
+
+	"github.com/castalia-org/castalia/internal/service/oracle"
 )
 
 // Endpoint makes our ends of calls, and tells pages how to reach them.
@@ -92,12 +94,7 @@ type Peer interface {
 }
 
 // Candidate is an address, as browsers write it.
-type Candidate struct {
-	Candidate        string  `json:"candidate"`
-	SDPMid           *string `json:"sdpMid"`
-	SDPMLineIndex    *uint16 `json:"sdpMLineIndex"`
-	UsernameFragment *string `json:"usernameFragment,omitempty"`
-}
+type Candidate = oracle.CallCandidate
 
 // raw encodes what can not fail.
 func raw(v any) json.RawMessage {

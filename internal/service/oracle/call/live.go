@@ -386,33 +386,20 @@ func (l *live) end(reason Reason) {
 	})
 }
 
-type endPayload struct {
-	SessionID string `json:"sessionId"`
-	CallID    string `json:"callId"`
-	Reason    Reason `json:"reason"`
-}
-
 func (l *live) tellEnd(ctx context.Context, reason Reason) {
 	name := oracle.EventCallEnd
 	if reason == Drained {
 		name = oracle.EventCallMoved
 	}
-	l.emit(ctx, name, endPayload{SessionID: l.rec.SessionID, CallID: l.rec.ID, Reason: reason})
-}
-
-type statePayload struct {
-	SessionID  string `json:"sessionId"`
-	CallID     string `json:"callId"`
-	CallStatus Status `json:"callStatus"`
-	ExpiresAt  string `json:"expiresAt"`
+	l.emit(ctx, name, oracle.CallEndPayload{SessionID: l.rec.SessionID, CallID: l.rec.ID, Reason: string(reason)})
 }
 
 func (l *live) tellState(ctx context.Context, status Status) {
 	l.mu.Lock()
 	until := l.expires
 	l.mu.Unlock()
-	l.emit(ctx, oracle.EventCallState, statePayload{
-		SessionID: l.rec.SessionID, CallID: l.rec.ID, CallStatus: status, ExpiresAt: oracle.Timestamp(until),
+	l.emit(ctx, oracle.EventCallState, oracle.CallStatePayload{
+		SessionID: l.rec.SessionID, CallID: l.rec.ID, CallStatus: string(status), ExpiresAt: oracle.Timestamp(until),
 	})
 }
 
@@ -448,16 +435,10 @@ func (e *ear) current() (*live, Peer) {
 	return e.l, e.l.peer
 }
 
-type icePayload struct {
-	SessionID string     `json:"sessionId"`
-	CallID    string     `json:"callId"`
-	Candidate *Candidate `json:"candidate"`
-}
-
 // Candidate implements Listener.
 func (e *ear) Candidate(c *Candidate) {
 	if l, _ := e.current(); l != nil {
-		l.emit(context.Background(), oracle.EventCallICE, icePayload{SessionID: l.rec.SessionID, CallID: l.rec.ID, Candidate: c})
+		l.emit(context.Background(), oracle.EventCallICE, oracle.CallICEPayload{SessionID: l.rec.SessionID, CallID: l.rec.ID, Candidate: c})
 	}
 }
 

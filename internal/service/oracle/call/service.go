@@ -116,8 +116,8 @@ type Request struct {
 type View struct {
 	Record
 	// Identity and Servers are nil once the call has ended.
-	Identity *Identity
-	Servers  []ICEServer
+	Identity  *Identity
+	Servers   []ICEServer
 	MaxLength time.Duration
 	// Hearing and Speaks tell which halves of speech there are.
 	Hearing, Speaks bool
@@ -503,7 +503,9 @@ func (s *Service) sweep(ctx context.Context) {
 	}
 	for _, r := range gone {
 		s.log.Info("a call lost its node", slog.String("call_id", r.ID), slog.String("node", r.Node))
-		e, err := oracle.NewEvent(oracle.EventCallEnd, oracle.Address{SessionID: r.SessionID}, endPayload{SessionID: r.SessionID, CallID: r.ID, Reason: Interrupted})
+		e, err := oracle.NewEvent(oracle.EventCallEnd, oracle.Address{SessionID: r.SessionID}, oracle.CallEndPayload{
+			SessionID: r.SessionID, CallID: r.ID, Reason: string(Interrupted),
+		})
 		if err == nil {
 			err = s.deps.Pages.Publish(ctx, e)
 		}

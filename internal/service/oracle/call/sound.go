@@ -54,8 +54,8 @@ func wav(pcm []int16, rate int) []byte {
 	le.PutUint32(out[4:], 36+size)
 	copy(out[8:], "WAVEfmt ")
 	le.PutUint32(out[16:], 16)
-	le.PutUint16(out[20:], 1) // PCM
-	le.PutUint16(out[22:], 1) // mono
+	le.PutUint16(out[20:], 1)              // PCM
+	le.PutUint16(out[22:], 1)              // mono
 	le.PutUint32(out[24:], uint32(rate))   //nolint:gosec // a constant of ours
 	le.PutUint32(out[28:], uint32(2*rate)) //nolint:gosec // a constant of ours
 	le.PutUint16(out[32:], 2)

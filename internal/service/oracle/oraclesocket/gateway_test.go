@@ -158,11 +158,15 @@ func TestQuestions(t *testing.T) {
 	expectHybrid(t, c, "status", map[string]any{"connected": true, "sessionId": alices, "activeSessions": 1.0, "totalConnections": 1.0})
 	c.Emit("list-events")
 	expectHybrid(t, c, "available-events", map[string]any{
-		"sessionId":    alices,
-		"clientEvents": []any{"ping", "status", "subscribe", "list-events", "tool_result", "action_call_result"},
+		"sessionId": alices,
+		"clientEvents": []any{
+			"ping", "status", "subscribe", "list-events", "tool_result", "action_call_result",
+			"call_offer", "call_ice", "call_end", "call_renew",
+		},
 		"serverEvents": []any{
 			"connected", "pong", "status", "subscribed", "available-events", "render_component", "tool_call",
 			"action_call", "browser_tool_call", "router_update", "message_cache_invalidation",
+			"call_ice", "call_end", "call_moved", "call_state",
 		},
 	})
 	c.Send(`427["ping"]`)

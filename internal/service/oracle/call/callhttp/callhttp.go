@@ -52,7 +52,8 @@ func Surface(d Deps) httpserver.Surface {
 			Method: "POST", Pattern: "/calls", Summary: "Make a call", Tags: tags, Body: CreateBody{}, MaxBody: maxBody, Handler: a.create,
 			Doc: "The call is pending until media flows. Its offer, answer and addresses go over the session's socket: see docs/guides/calls.md.",
 			Replies: []httpserver.Reply{
-				{Status: 201, Body: Body{}}, bad, unknown,
+				{Status: 201, Body: Body{}},
+				bad, unknown,
 				{Status: 429, Body: ErrorBody{}, Doc: "You have as many calls as one may have."},
 				{Status: 503, Body: ErrorBody{}, Doc: "All lines of this node are busy."},
 			},

@@ -1,0 +1,250 @@
+package call_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/castalia-org/castalia/internal/identity/identitytest"
+	"github.com/castalia-org/castalia/internal/service/oracle/call"
+	"github.com/castalia-org/castalia/internal/service/oracle/call/callspeech"
+	"github.com/castalia-org/castalia/internal/service/oracle/call/calltest"
+	"github.com/castalia-org/castalia/internal/service/oracle/model/scripted"
+	"github.com/castalia-org/castalia/internal/service/oracle/run"
+	"github.com/castalia-org/castalia/plugin"
+)
+
+// transcript is a session as its owner reads it.
+func transcript(t *testing.T, p *calltest.Page) []string {
+	t.Helper()
+	var list struct {
+		Messages []struct{ Type, Content string }
+	}
+	p.Must(200, "GET", "/messages/"+p.Session, nil, &list)
+	var out []string
+	for _, m := range list.Messages {
+		out = append(out, m.Type+": "+m.Content)
+	}
+	return out
+}
+
+func TestASpokenSentenceIsATurnAndIsAnsweredAloud(t *testing.T) {
+	t.Parallel()
+	speech := calltest.NewSpeech(t, "what is the weather in london today")
+	service := speech.Client(t)
+	n := calltest.Start(t, calltest.Setup{
+		Hearing: service, Voice: service, Provider: scripted.Sequence(scripted.Text("It rains. ", "Take an ", "umbrella.")),
+	})
+	p := calltest.NewPage(t, n, identitytest.Alice)
+	p.Ring(call.Audio, false)
+	p.Talk(3)
+	p.Pause(1)
+	p.Await("state", "state", "thinking")
+	p.Await("caption", "role", "user", "text", "what is the weather in london today", "final", true)
+	p.Await("state", "state", "speaking")
+	p.Await("caption", "role", "assistant", "text", "It rains. Take an umbrella.", "final", true)
+	if hertz := pitch(p.Hear(500 * time.Millisecond)); hertz < 580 || hertz > 620 {
+		t.Errorf("the answer sounds at %.0f Hz, want 600", hertz)
+	}
+	p.Await("state", "state", "listening")
+	if diff := cmp.Diff([]string{"It rains.", "Take an umbrella."}, speech.Spoken()); diff != "" {
+		t.Errorf("spoken (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff([]string{"human: what is the weather in london today", "ai: It rains. Take an umbrella."}, transcript(t, p)); diff != "" {
+		t.Errorf("transcript (-want +got):\n%s", diff)
+	}
+	if asked := speech.Asked(); len(asked) != 1 || asked[0].Seconds < 1.4 || asked[0].Seconds > 2.6 {
+		t.Errorf("heard %+v, want one utterance of about 1.9 s", asked)
+	}
+}
+
+// pitch is the frequency of a tone, by its zero crossings.
+func pitch(pcm []int16) float64 {
+	crossings := 0
+	for i := 1; i < len(pcm); i++ {
+		if pcm[i-1] < 0 && pcm[i] >= 0 {
+			crossings++
+		}
+	}
+	return float64(crossings) / (float64(len(pcm)) / call.SpokenRate)
+}
+
+// endless is a model that answers and then waits to be stopped.
+type endless struct {
+	*scripted.Provider
+	stopped chan error
+}
+
+func newEndless() *endless {
+	reply := scripted.Text("A first sentence. A second one that is. ")
+	reply.Wait = make(chan struct{})
+	return &endless{Provider: scripted.Sequence(reply), stopped: make(chan error, 8)}
+}
+
+func (e *endless) Stream(ctx context.Context, req plugin.ModelRequest, sink func(plugin.Chunk)) (plugin.ModelResponse, error) {
+	resp, err := e.Provider.Stream(ctx, req, sink)
+	if req.Purpose == "turn" {
+		e.stopped <- err
+	}
+	return resp, err
+}
+
+func TestBargeInStopsTheVoiceAndTheRun(t *testing.T) {
+	t.Parallel()
+	speech := calltest.NewSpeech(t, "tell me a story", "stop")
+	speech.Long(20 * time.Second)
+	service := speech.Client(t)
+	model := newEndless()
+	n := calltest.Start(t, calltest.Setup{Hearing: service, Voice: service, Provider: model})
+	p := calltest.NewPage(t, n, identitytest.Alice)
+	p.Ring(call.Audio, false)
+	p.Talk(1)
+	p.Pause(1)
+	if line := <-speech.Begun(); line != "A first sentence." {
+		t.Errorf("spoken first: %q", line)
+	}
+	p.Hear(200 * time.Millisecond)
+	p.Talk(1) // the caller interrupts
+	if err := <-model.stopped; !run.IsAbort(err) {
+		t.Errorf("the run was ended by %v, want an abort", err)
+	}
+	p.Await("state", "state", "listening")
+	if list := transcript(t, p); len(list) < 1 || list[0] != "human: tell me a story" {
+		t.Errorf("transcript: %q", list)
+	}
+}
+
+func TestAPauseDoesNotCutASentence(t *testing.T) {
+	t.Parallel()
+	speech := calltest.NewSpeech(t, "what is", "the time")
+	slow := &slowHearing{inner: speech.Client(t), release: make(chan struct{}), asked: make(chan struct{}, 4)}
+	n := calltest.Start(t, calltest.Setup{Hearing: slow})
+	p := calltest.NewPage(t, n, identitytest.Alice)
+	p.Ring(call.Audio, false)
+	p.Talk(1)
+	p.Pause(1)
+	<-slow.asked
+	p.Talk(1) // goes on while the first half is being understood
+	p.Pause(1)
+	time.Sleep(50 * time.Millisecond) // the second half arrives
+	close(slow.release)
+	p.Await("caption", "role", "user", "text", "what is the time")
+}
+
+type slowHearing struct {
+	inner   call.SpeechToText
+	release chan struct{}
+	asked   chan struct{}
+}
+
+func (s *slowHearing) Transcribe(ctx context.Context, q call.Speech) (string, error) {
+	s.asked <- struct{}{}
+	select {
+	case <-s.release:
+	case <-ctx.Done():
+		return "", ctx.Err()
+	}
+	return s.inner.Transcribe(ctx, q)
+}
+
+func TestBadSpeechServicesCostASentenceAndNotTheCall(t *testing.T) {
+	t.Parallel()
+	for _, mood := range []calltest.Mood{calltest.Limited, calltest.Broken, calltest.Cut, calltest.Silent, calltest.Garbage, calltest.Empty} {
+		t.Run(string(mood), func(t *testing.T) {
+			t.Parallel()
+			speech := calltest.NewSpeech(t, "are you there")
+			service := speech.Client(t, func(c *callspeech.Config) { c.First, c.Idle = 300*time.Millisecond, 300*time.Millisecond })
+			n := calltest.Start(t, calltest.Setup{Hearing: service, Voice: service})
+			p := calltest.NewPage(t, n, identitytest.Alice)
+			p.Ring(call.Audio, false)
+			speech.Feel(mood)
+			p.Talk(1)
+			p.Pause(1)
+			p.Await("error", "code", "hearing_failed")
+			p.Await("state", "state", "listening")
+			p.Send(map[string]any{"type": "text", "text": "hello"})
+			p.Await("error", "code", "speech_failed")
+			p.Await("caption", "role", "assistant", "text", "Hello. I am here.", "final", true)
+			speech.Feel(calltest.Well)
+			p.Talk(1)
+			p.Pause(1)
+			p.Await("caption", "role", "user", "text", "are you there")
+		})
+	}
+}
+
+func TestALimitedServiceIsAskedAgain(t *testing.T) {
+	t.Parallel()
+	speech := calltest.NewSpeech(t, "hello")
+	speech.Feel(calltest.LimitOnce)
+	text, err := speech.Client(t).Transcribe(t.Context(), call.Speech{WAV: append([]byte("RIFF"), make([]byte, 60)...)})
+	if err != nil || text != "hello" {
+		t.Errorf("%q, %v", text, err)
+	}
+}
+
+func TestAMutedMicrophoneIsNotHeard(t *testing.T) {
+	t.Parallel()
+	speech := calltest.NewSpeech(t, "secret", "public")
+	n := calltest.Start(t, calltest.Setup{Hearing: speech.Client(t)})
+	p := calltest.NewPage(t, n, identitytest.Alice)
+	p.Ring(call.Audio, false)
+	p.Send(map[string]any{"type": "mute", "muted": true})
+	p.Send(map[string]any{"type": "ping", "t": 1})
+	p.Await("pong", "t", 1.0)
+	p.Talk(2)
+	p.Pause(1)
+	p.Send(map[string]any{"type": "mute", "muted": false})
+	p.Send(map[string]any{"type": "ping", "t": 2})
+	p.Await("pong", "t", 2.0)
+	p.Talk(1)
+	p.Pause(1)
+	p.Await("caption", "role", "user", "text", "secret") // the first that was asked for
+	if asked := speech.Asked(); len(asked) != 1 {
+		t.Errorf("heard %d utterances, want the one after the mute", len(asked))
+	}
+}
+
+func TestWithoutEarsTheCallSaysSo(t *testing.T) {
+	t.Parallel()
+	n := calltest.Start(t, calltest.Setup{})
+	p := calltest.NewPage(t, n, identitytest.Alice)
+	p.Ring(call.Audio, false)
+	p.Talk(1)
+	p.Pause(1)
+	p.Await("caption", "id", "deaf")
+}
+
+func TestBadFramesAreAnswered(t *testing.T) {
+	t.Parallel()
+	n := calltest.Start(t, calltest.Setup{})
+	p := calltest.NewPage(t, n, identitytest.Alice)
+	p.Ring(call.Audio, false)
+	for _, c := range []struct{ frame, says string }{
+		{`{`, "the event can not be read: unexpected EOF"},
+		{`[]`, "the event must be a JSON object"},
+		{`{"type":"text"}`, "text should not be empty"},
+		{`{"type":"text","text":7}`, "the event can not be read: text must not be a number"},
+		{`{"type":"mute"}`, "muted must be a boolean value"},
+		{`{"type":"sing"}`, "type must be one of text, mute, interrupt, ping"},
+		{`{"type":"ping","x":1}`, `the event can not be read: unknown field "x"`},
+		{`{"type":"ping"}{}`, "the event must be one JSON object"},
+	} {
+		p.Send(c.frame)
+		p.Await("error", "code", "invalid", "message", c.says)
+	}
+	time.Sleep(time.Second) // another window for frames
+	p.Send(`{"type":"text","text":"` + strings.Repeat("a", 17<<10) + `"}`)
+	p.Await("error", "code", "invalid", "message", "A frame must be text of at most 16384 bytes.")
+	if err := p.Channel.Send([]byte(`{"type":"ping"}`)); err != nil {
+		t.Fatal(err)
+	}
+	p.Await("error", "code", "invalid", "message", "A frame must be text of at most 16384 bytes.")
+	for range 30 {
+		p.Send(`{"type":"ping"}`)
+	}
+	p.Await("error", "code", "rate_limited")
+}
