@@ -17,6 +17,8 @@ import (
 	"github.com/castalia-org/castalia/internal/platform/config"
 	"github.com/castalia-org/castalia/internal/platform/datadir"
 	"github.com/castalia-org/castalia/internal/platform/sqldb"
+	"github.com/castalia-org/castalia/internal/service/filestore"
+	"github.com/castalia-org/castalia/internal/service/filestore/filestoresql"
 )
 
 // keyFile is where the embedded shape keeps a key that it made.
@@ -85,10 +87,18 @@ func Restore(ctx context.Context, opt Options, from io.Reader) (_ archive.Summar
 			return archive.Summary{}, err
 		}
 	}
-	return archive.Read(ctx, from, archive.Place{
+	did, err := archive.Read(ctx, from, archive.Place{
 		DB: r.db, Blobs: r.blobs, Migrations: allMigrations(), Program: opt.Version,
 		PutKey: func(name string, text []byte) error { return restoreKey(s, name, text) },
 	})
+	if err != nil {
+		return did, err
+	}
+	// Objects are copied after the tables: those of files that came in between
+	// belong to nothing here.
+	late, err := filestore.DropOrphans(ctx, filestoresql.New(r.db), r.blobs)
+	did.Objects -= late
+	return did, err
 }
 
 // restoreKey stores a key of an archive, or checks that it is the one in force.

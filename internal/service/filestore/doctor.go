@@ -129,7 +129,7 @@ func (s *Service) checkObjects(ctx context.Context, x Examine, tell func(Finding
 			return fmt.Errorf("list objects: %w", err)
 		}
 		total++
-		known, err := s.known(ctx, info)
+		known, err := known(ctx, s.store, info)
 		if err != nil {
 			return err
 		}
@@ -150,10 +150,35 @@ func (s *Service) checkObjects(ctx context.Context, x Examine, tell func(Finding
 	return nil
 }
 
-func (s *Service) known(ctx context.Context, info blob.Info) (bool, error) {
+// DropOrphans deletes objects that no record names, and returns how many there
+// were. It is for places that nobody writes to: a backup of a busy place has
+// objects that are younger than its records.
+func DropOrphans(ctx context.Context, store Store, objects blob.Store) (int, error) {
+	n := 0
+	for info, err := range objects.List(ctx, "files/") {
+		if err != nil {
+			return n, fmt.Errorf("list objects: %w", err)
+		}
+		named, err := known(ctx, store, info)
+		if err != nil {
+			return n, err
+		}
+		if named {
+			continue
+		}
+		if err := objects.Delete(ctx, info.Key); err != nil {
+			return n, fmt.Errorf("delete orphan: %w", err)
+		}
+		n++
+	}
+	return n, nil
+}
+
+// known reports whether a record names the object, or will have it swept.
+func known(ctx context.Context, store Store, info blob.Info) (bool, error) {
 	name := info.Key[strings.LastIndexByte(info.Key, '/')+1:]
 	id, _, _ := strings.Cut(name, "-")
-	b, err := s.store.Blob(ctx, id)
+	b, err := store.Blob(ctx, id)
 	if fault.Is(err, fault.NotFound) {
 		return false, nil
 	}
@@ -164,7 +189,7 @@ func (s *Service) known(ctx context.Context, info blob.Info) (bool, error) {
 		return true, nil
 	}
 	// A part that was stored and never counted goes with its upload.
-	return s.store.Uploading(ctx, id)
+	return store.Uploading(ctx, id)
 }
 
 // RotateKeys wraps every namespace's key under the current master key, and
