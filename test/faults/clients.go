@@ -34,8 +34,10 @@ type crowd struct {
 	clients []client
 	done    map[client]*atomic.Int64
 	book    book
+	resting atomic.Bool
+	steps   sync.WaitGroup // those who do one thing after the other
 	stop    context.CancelFunc
-	going   sync.WaitGroup
+	going   sync.WaitGroup // everything else
 }
 
 // book collects evidence from many clients.
@@ -81,8 +83,8 @@ func (c *crowd) begin(ctx context.Context) error {
 	for _, one := range c.clients {
 		count := &atomic.Int64{}
 		c.done[one] = count
-		c.going.Go(func() {
-			for ctx.Err() == nil {
+		c.steps.Go(func() {
+			for ctx.Err() == nil && !c.resting.Load() {
 				if one.step(ctx) {
 					count.Add(1)
 				}
@@ -111,8 +113,15 @@ func (c *crowd) more(ctx context.Context, n int64) error {
 	return nil
 }
 
-// end lets everybody stop.
+// end lets everybody finish what he is at, and stop. Who can not is cut off.
 func (c *crowd) end() {
+	if c.stop == nil {
+		return
+	}
+	c.resting.Store(true)
+	late := time.AfterFunc(patience, c.stop)
+	c.steps.Wait()
+	late.Stop()
 	c.stop()
 	c.going.Wait()
 }

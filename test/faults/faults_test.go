@@ -143,15 +143,21 @@ func summary(e Evidence) string {
 	return b.String()
 }
 
-// startWorld starts a fleet that ends with the test. A test that fails, or one
-// that was asked for by its seed, tells its history.
-func startWorld(t *testing.T, binary []string, more ...string) *World {
+// startWorld starts a fleet that ends with the test.
+func startWorld(t *testing.T, binary []string) *World {
+	t.Helper()
+	return start(t, func(dir string) (*World, error) { return NewWorld(t.Context(), dir, binary) })
+}
+
+// start makes a world that ends with the test. A test that fails, or one that
+// was asked for by its seed, tells its history.
+func start(t *testing.T, world func(dir string) (*World, error)) *World {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "castalia-faults-")
 	if err != nil {
 		t.Fatal(err)
 	}
-	w, err := NewWorld(t.Context(), dir, binary, more...)
+	w, err := world(dir)
 	if err != nil {
 		_ = os.RemoveAll(dir)
 		t.Fatal(err)

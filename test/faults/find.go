@@ -10,8 +10,9 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"os"
+	"path/filepath"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/castalia-org/castalia/internal/platform/sqldb"
@@ -233,9 +234,20 @@ func (f *finder) memories(who *person) {
 }
 
 func (f *finder) doctor() {
-	text, err := f.world.command(f.ctx, f.world.binary[0], append(f.world.env(), "LOG_LEVEL=error", "CASTALIA_DATA="+f.world.dir+"/doctor"), "doctor", "--deep")
+	if f.world.alone { // the doctor needs the folder for itself
+		f.must("stop the node", f.world.nodes[0].end(syscall.SIGTERM))
+	}
+	text, err := f.world.doctor(f.ctx)
 	if err != nil {
 		f.e.Doctor = fmt.Sprintf("%v\n%s", err, text)
 	}
-	_ = os.WriteFile(f.world.dir+"/doctor.txt", []byte(text), 0o644)
+}
+
+// doctor examines the stores.
+func (w *World) doctor(ctx context.Context) (string, error) {
+	env := append(w.env(), "LOG_LEVEL=error")
+	if !w.alone {
+		env = append(env, "CASTALIA_DATA="+filepath.Join(w.dir, "doctor"))
+	}
+	return w.command(ctx, w.binary[0], env, "doctor", "--deep")
 }

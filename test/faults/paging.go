@@ -26,6 +26,7 @@ type page struct {
 	mu    sync.Mutex
 	conns int
 	open  bool
+	ends  []error // of sockets that were open
 }
 
 func (p *page) name() string { return "page" }
@@ -69,6 +70,11 @@ func (p *page) set(open bool) (conn int) {
 func (p *page) stay(ctx context.Context) {
 	for ctx.Err() == nil {
 		err := p.listen(ctx, rand.IntN(fleetSize))
+		if p.connected() && ctx.Err() == nil {
+			p.mu.Lock()
+			p.ends = append(p.ends, err)
+			p.mu.Unlock()
+		}
 		p.set(false)
 		p.world.Tell("%-12s socket ended: %.120v", p.name(), err)
 		pause(ctx, 200*time.Millisecond)

@@ -102,7 +102,7 @@ func (p *process) signal(s syscall.Signal) {
 }
 
 // end sends a signal and waits until the program has ended.
-func (p *process) end(s syscall.Signal) error { //nolint:unparam // upgrades end nodes gently
+func (p *process) end(s syscall.Signal) error {
 	if !p.running() {
 		return nil
 	}

@@ -82,8 +82,8 @@ func (w *World) postgres(ctx context.Context) (*process, error) {
 	if err != nil {
 		return nil, err
 	}
-	w.databaseURL = "postgres://castalia@" + w.stage.hosts[database] + ":" + pgPort + "/postgres?sslmode=disable"
-	w.socketURL = "postgres://castalia@/postgres?host=" + url.QueryEscape(sockets)
+	w.sockets = sockets
+	w.useDatabase("postgres")
 	p := &process{stage: w.stage, name: database, log: filepath.Join(w.dir, "postgres.log"), ready: w.databaseAnswers}
 	p.command = func() *exec.Cmd {
 		cmd := exec.CommandContext(context.WithoutCancel(ctx), filepath.Join(bin, "postgres"), "-D", data, "-p", pgPort,
@@ -95,6 +95,17 @@ func (w *World) postgres(ctx context.Context) (*process, error) {
 		return cmd
 	}
 	return p, p.up(ctx)
+}
+
+// useDatabase makes one database of the server the fleet's.
+func (w *World) useDatabase(name string) {
+	w.databaseURL = "postgres://castalia@" + w.stage.hosts[database] + ":" + pgPort + "/" + name + "?sslmode=disable"
+	w.socketURL = "postgres://castalia@/" + name + "?host=" + url.QueryEscape(w.sockets)
+}
+
+// useBucket makes one bucket the fleet's. The S3 server keeps them as folders.
+func (w *World) useBucket(name string) {
+	w.blobURL = fmt.Sprintf("s3://%s?endpoint=http://%s:%s&region=us-east-1&path_style=true", name, w.stage.hosts[objects], objectPort)
 }
 
 // databaseAnswers asks the database over its socket in the file system, which
@@ -134,7 +145,7 @@ func (w *World) s3(ctx context.Context) (*process, error) {
 	if err != nil {
 		return nil, err
 	}
-	w.blobURL = fmt.Sprintf("s3://%s?endpoint=http://%s:%s&region=us-east-1&path_style=true", bucket, w.stage.hosts[objects], objectPort)
+	w.useBucket(bucket)
 	p := &process{stage: w.stage, name: objects, log: filepath.Join(w.dir, "s3.log"), ready: w.dialable(objects, objectPort)}
 	p.command = func() *exec.Cmd {
 		cmd := exec.CommandContext(context.WithoutCancel(ctx), program, append(args, root)...)
@@ -184,7 +195,10 @@ func (w *World) node(i int) *process {
 	p.command = func() *exec.Cmd {
 		cmd := exec.Command(w.binary[i], "serve")
 		cmd.Dir = filepath.Join(w.dir, name)
-		cmd.Env = append(w.env(), "PORT=3000", "NODE_URL="+address, "CASTALIA_DATA="+filepath.Join(cmd.Dir, "data"))
+		cmd.Env = append(w.env(), "PORT=3000", "NODE_URL="+address)
+		if !w.alone {
+			cmd.Env = append(cmd.Env, "CASTALIA_DATA="+filepath.Join(cmd.Dir, "data"))
+		}
 		if offset := w.clock(i); offset != 0 {
 			cmd.Env = append(cmd.Env, fmt.Sprintf("TEST_CLOCK_OFFSET_SECONDS=%d", int(offset.Seconds())))
 		}
@@ -216,13 +230,18 @@ func (w *World) get(ctx context.Context, address string) error {
 
 // env is what every node and every command of the program is started with.
 func (w *World) env() []string {
-	return append([]string{
+	env := []string{
 		"PATH=" + os.Getenv("PATH"), "HOME=" + w.dir, "LOG_FORMAT=json", "LOG_LEVEL=debug", "CASTALIA_ENV=test",
 		"RATE_LIMIT_PER_MINUTE=0", "PRINCIPAL_RATE_LIMIT_PER_MINUTE=0", "DRAIN_DELAY=100ms",
-		"DATABASE_URL=" + w.databaseURL, "BLOB_URL=" + w.blobURL, "NATS_URL=" + w.natsURL,
-		"AWS_ACCESS_KEY_ID=" + accessKey, "AWS_SECRET_ACCESS_KEY=" + secretKey,
-		"ORACLE_KEY=" + strings.Repeat("01", 32), "PIN_ENCRYPTION_KEY=" + strings.Repeat("02", 32), "FILES_MASTER_KEY=" + strings.Repeat("03", 32),
 		"MODEL_PROVIDER=openai", "OPENAI_BASE_URL=" + w.model.url, "OPENAI_API_KEY=sk-test", "MODEL=speaker",
 		"FEATURES=credits=true", "CREDITS_SECRET=" + creditsSecret, "CREDITS_HOLD=1m",
-	}, w.more...)
+	}
+	if w.alone {
+		return append(env, "CASTALIA_DATA="+w.data)
+	}
+	return append(
+		env, "DATABASE_URL="+w.databaseURL, "BLOB_URL="+w.blobURL, "NATS_URL="+w.natsURL,
+		"AWS_ACCESS_KEY_ID="+accessKey, "AWS_SECRET_ACCESS_KEY="+secretKey,
+		"ORACLE_KEY="+strings.Repeat("01", 32), "PIN_ENCRYPTION_KEY="+strings.Repeat("02", 32), "FILES_MASTER_KEY="+strings.Repeat("03", 32),
+	)
 }

@@ -38,10 +38,11 @@ type World struct {
 	model  *speaker
 	// binary is the program of each node.
 	binary []string
-	// more are settings beyond the usual ones.
-	more []string
+	// alone is one node on a data folder of its own, without servers.
+	alone bool
 
 	databaseURL, socketURL, blobURL, natsURL string
+	sockets, data                            string // of PostgreSQL, and of the one node
 
 	servers map[string]*process
 	nodes   []*process
@@ -52,10 +53,19 @@ type World struct {
 	story  []string
 }
 
-// NewWorld starts a fleet of the program in a folder.
-func NewWorld(ctx context.Context, dir string, binary []string, more ...string) (_ *World, err error) {
+// NewWorld starts a fleet of the program in a folder, a node for each binary.
+func NewWorld(ctx context.Context, dir string, binary []string) (*World, error) {
+	return newWorld(ctx, dir, binary, false)
+}
+
+// NewAlone starts one node on a data folder.
+func NewAlone(ctx context.Context, dir, binary string) (*World, error) {
+	return newWorld(ctx, dir, []string{binary}, true)
+}
+
+func newWorld(ctx context.Context, dir string, binary []string, alone bool) (_ *World, err error) {
 	w := &World{
-		dir: dir, binary: binary, more: more, model: &speaker{pace: 25 * time.Millisecond}, began: time.Now(), clocks: map[int]time.Duration{},
+		dir: dir, binary: binary, alone: alone, model: &speaker{pace: 25 * time.Millisecond}, began: time.Now(), clocks: map[int]time.Duration{},
 		disks: map[string]string{database: filepath.Join(dir, "disk-database"), objects: filepath.Join(dir, "disk-objects")}, servers: map[string]*process{},
 	}
 	if w.stage, err = newStage(ctx, len(binary)); err != nil {
@@ -73,13 +83,8 @@ func NewWorld(ctx context.Context, dir string, binary []string, more ...string) 
 	}
 	w.model.url = "http://" + listener.Addr().String()
 	go func() { _ = (&http.Server{Handler: w.model, ReadHeaderTimeout: time.Minute}).Serve(listener) }()
-	for _, s := range []struct {
-		name  string
-		start func(context.Context) (*process, error)
-	}{{database, w.postgres}, {objects, w.s3}, {bus, w.nats}} {
-		if w.servers[s.name], err = s.start(ctx); err != nil {
-			return nil, err
-		}
+	if err := w.startServers(ctx); err != nil {
+		return nil, err
 	}
 	for i := range binary {
 		n := w.node(i)
@@ -87,17 +92,45 @@ func NewWorld(ctx context.Context, dir string, binary []string, more ...string) 
 		if err := os.MkdirAll(filepath.Join(dir, n.name), 0o755); err != nil {
 			return nil, err
 		}
+	}
+	return w, w.startNodes(ctx)
+}
+
+func (w *World) startServers(ctx context.Context) (err error) {
+	if w.alone {
+		w.live(filepath.Join(w.dir, "data"))
+		return nil
+	}
+	for _, s := range []struct {
+		name  string
+		start func(context.Context) (*process, error)
+	}{{database, w.postgres}, {objects, w.s3}, {bus, w.nats}} {
+		if w.servers[s.name], err = s.start(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// live makes a folder the place of a node that is alone.
+func (w *World) live(folder string) {
+	w.data, w.socketURL = folder, "sqlite:"+filepath.Join(folder, sqldb.FileName)
+}
+
+// startNodes starts all nodes at once and waits for all.
+func (w *World) startNodes(ctx context.Context) error {
+	for _, n := range w.nodes {
 		if err := n.start(); err != nil {
-			return nil, err
+			return err
 		}
 	}
 	for _, n := range w.nodes {
 		if err := n.await(ctx); err != nil {
-			return nil, err
+			return err
 		}
 	}
 	w.Tell("everything runs")
-	return w, nil
+	return nil
 }
 
 // Close ends everything.

@@ -6,8 +6,8 @@
 // test fails, so that a suite that should have run can not vanish silently.
 //
 // Names: postgres (TEST_POSTGRES_URL), s3 (TEST_S3_URL and AWS_*), nats (always
-// there), netns (root, iproute2 and a kernel with network namespaces), long
-// (CASTALIA_LONG=1); a name in capitals is an environment variable;
+// there), netns (root, iproute2 and a kernel with network namespaces), history
+// (earlier commits), long (CASTALIA_LONG=1); a name in capitals is an environment variable;
 // any other name is a program on the PATH.
 package testenv
 
@@ -15,6 +15,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/hex"
+	"fmt"
 	"os"
 	"os/exec"
 	"slices"
@@ -52,6 +53,8 @@ func missing(thing string, env func(string) string, look func(string) (string, e
 		return ""
 	case "netns":
 		return noNamespaces(look)
+	case "history":
+		return noHistory()
 	case "postgres":
 		variable = "TEST_POSTGRES_URL"
 	case "s3":
@@ -71,6 +74,14 @@ func missing(thing string, env func(string) string, look func(string) (string, e
 	}
 	if _, err := look(thing); err != nil {
 		return "it is not on the PATH"
+	}
+	return ""
+}
+
+// noHistory says why earlier commits can not be read here.
+func noHistory() string {
+	if said, err := exec.CommandContext(context.Background(), "git", "rev-parse", "--verify", "--quiet", "HEAD~1^{commit}").CombinedOutput(); err != nil {
+		return fmt.Sprintf("git knows no commit before this one: %v %s", err, said)
 	}
 	return ""
 }

@@ -1,0 +1,154 @@
+//go:build linux
+
+package faults
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/gorilla/websocket"
+
+	"github.com/castalia-org/castalia/test/system"
+	"github.com/castalia-org/castalia/test/testenv"
+)
+
+// git runs a command of git at the root of the tree.
+func git(t *testing.T, args ...string) string {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), "git", args...)
+	cmd.Dir = filepath.Join("..", "..")
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("git %v: %v", args, err)
+	}
+	return strings.TrimSpace(string(out))
+}
+
+// previous builds the program as it was before the newest migration, or at the
+// commit that UPGRADE_FROM names.
+func previous(t *testing.T) string {
+	t.Helper()
+	commit := os.Getenv("UPGRADE_FROM")
+	if commit == "" {
+		newest := git(t, "log", "-1", "--format=%H", "--diff-filter=A", "--", "internal/*/migrations/*.sql")
+		if newest == "" {
+			newest = "HEAD"
+		}
+		commit = git(t, "rev-parse", newest+"~1")
+	}
+	t.Logf("the old program is %s", git(t, "log", "-1", "--format=%h %s", commit))
+	tree := filepath.Join(t.TempDir(), "old")
+	if err := os.Mkdir(tree, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	unpack := exec.CommandContext(t.Context(), "sh", "-c", `git archive --format=tar "$1" | tar -x -C "$2"`, "sh", commit, tree)
+	unpack.Dir = filepath.Join("..", "..")
+	if said, err := unpack.CombinedOutput(); err != nil {
+		t.Fatalf("unpack %s: %v\n%s", commit, err, said)
+	}
+	path := filepath.Join(tree, "castalia-old")
+	build := exec.CommandContext(t.Context(), "go", "build", "-race", "-gcflags=modernc.org/...=-race=false", "-o", path, "./cmd/castalia")
+	build.Dir = tree
+	if said, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("build %s: %v\n%s", commit, err, said)
+	}
+	return path
+}
+
+// TestRollingUpgrade replaces a fleet of the previous schema node by node while
+// everybody works. Nothing is lost, and nobody is left without an answer.
+func TestRollingUpgrade(t *testing.T) {
+	need(t)
+	testenv.Need(t, "history", "git", "tar")
+	after, before := system.Binary(t), previous(t)
+	w := startWorld(t, []string{before, before, before})
+	c, err := newCrowd(t.Context(), w, "upgrade")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.end()
+	if err := c.begin(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	// The new schema first, beside old nodes that serve.
+	if said, err := w.command(t.Context(), after, append(w.env(), "CASTALIA_DATA="+filepath.Join(w.dir, "migrate")), "migrate"); err != nil {
+		t.Fatalf("migrate: %v\n%s", err, said)
+	}
+	w.Tell("the database has the new schema")
+	for i, n := range w.nodes {
+		served(t, c, fmt.Sprintf("with %d new nodes", i))
+		w.Tell("node %d is asked to stop", i)
+		if err := n.end(syscall.SIGTERM); err != nil {
+			t.Errorf("node %d: %v", i, err)
+		}
+		w.Tell("node %d has stopped", i)
+		if code := n.cmd.ProcessState.ExitCode(); code != 0 {
+			t.Errorf("node %d ended with code %d:\n%s", i, code, n.tail(2<<10))
+		}
+		served(t, c, "with two nodes")
+		w.binary[i] = after
+		if err := n.up(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		w.Tell("node %d is new", i)
+	}
+	served(t, c, "with new nodes alone")
+	c.end()
+	gentle(t, c)
+	verdict(t, c)
+}
+
+func served(t *testing.T, c *crowd, when string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	if err := c.more(ctx, 1); err != nil {
+		t.Errorf("%s: %v", when, err)
+	}
+}
+
+// gentle checks what faults would excuse: that every request which was taken got
+// its answer, and that pages were told to go elsewhere.
+func gentle(t *testing.T, c *crowd) {
+	t.Helper()
+	c.book.write(func(e *Evidence) {
+		for _, w := range e.Writes {
+			if w.Told == Unknown {
+				t.Errorf("nobody knows whether %s version %s was stored", w.Path, w.CID)
+			}
+		}
+		for _, turn := range e.Turns {
+			if turn.Told == Unknown {
+				t.Errorf("nobody knows whether %q was taken", turn.Message)
+			}
+		}
+		for _, n := range e.Notes {
+			if n.Told == Unknown {
+				t.Errorf("nobody knows whether %q is remembered", n.Text)
+			}
+		}
+	})
+	ends := 0
+	for _, one := range c.clients {
+		p, ok := one.(*page)
+		if !ok {
+			continue
+		}
+		for _, err := range p.ends {
+			ends++
+			if told, ok := errors.AsType[*websocket.CloseError](err); !ok || told.Code == websocket.CloseAbnormalClosure {
+				t.Errorf("a socket was cut, not told: %v", err)
+			}
+		}
+	}
+	if ends == 0 {
+		t.Error("no socket had to move")
+	}
+}
