@@ -18,12 +18,17 @@ import (
 // backup began is in it, and the whole is sound. A second backup, of a place at
 // rest, gives a place in which the doctor finds the same.
 func TestBackupWhileEverybodyWorks(t *testing.T) {
+	t.Parallel()
 	need(t)
 	binary := system.Binary(t)
 	t.Run("alone", func(t *testing.T) {
+		t.Parallel()
 		backup(t, start(t, func(dir string) (*World, error) { return NewAlone(t.Context(), dir, binary) }))
 	})
-	t.Run("fleet", func(t *testing.T) { backup(t, startWorld(t, []string{binary, binary, binary})) })
+	t.Run("fleet", func(t *testing.T) {
+		t.Parallel()
+		backup(t, startWorld(t, []string{binary, binary, binary}))
+	})
 }
 
 func backup(t *testing.T, w *World) {
