@@ -77,6 +77,25 @@ export async function caller(browser, url, { options = {}, prepare } = {}) {
           return data.some((value, i) => i % 4 < 3 && value > 60);
         }),
       ),
+    /** What the newest connection says about itself. */
+    connection: () =>
+      page.evaluate(async () => {
+        const { connections, answers } = globalThis.seen;
+        const newest = connections.at(-1);
+        if (!newest) return { made: 0, answers: answers.length };
+        const stats = [...(await newest.getStats()).values()];
+        const pair = stats.find((s) => s.type === "candidate-pair" && s.nominated);
+        const local = stats.find((s) => s.id === pair?.localCandidateId);
+        const frames = stats.find((s) => s.type === "inbound-rtp" && s.kind === "video");
+        return {
+          made: connections.length,
+          answers: answers.length,
+          state: newest.connectionState,
+          way: local?.candidateType,
+          name: /a=ice-ufrag:(\S+)/.exec(newest.localDescription?.sdp ?? "")?.[1],
+          frames: frames?.framesDecoded ?? 0,
+        };
+      }),
     /** What became of camera and microphone. */
     devices: () =>
       page.evaluate(() =>

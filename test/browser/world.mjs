@@ -13,7 +13,8 @@ const { chromium } = require("playwright-core");
 
 export const axePath = require.resolve("axe-core/axe.min.js");
 
-function freePort() {
+/** A port that nobody has at the moment. */
+export function freePort() {
   return new Promise((done, fail) => {
     const server = createServer();
     server.once("error", fail);
