@@ -97,6 +97,8 @@ test("frames that are encrypted once more are heard and seen", async () => {
   await tab.call("Video call");
   await tab.connected();
   await tab.sees();
+  const { frames } = await tab.connection();
+  await eventually("pictures go on", async () => (await tab.connection()).frames > frames + 10);
   await tab.type("Hello");
   assert.equal(await tab.hears(440), true);
   assert.deepEqual(tab.faults, []);

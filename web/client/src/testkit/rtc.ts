@@ -58,7 +58,7 @@ export class FakePeer {
   addTransceiver(what: FakeTrack | string, init: { direction: string }) {
     const kind = typeof what === "string" ? what : what.kind;
     this.transceivers.push({ kind, direction: init.direction });
-    return { sender: {}, setCodecPreferences: () => undefined };
+    return { sender: {}, receiver: {}, setCodecPreferences: () => undefined };
   }
   async createOffer(options: { iceRestart?: boolean }) {
     this.offers.push(options);

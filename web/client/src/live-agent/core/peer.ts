@@ -74,10 +74,7 @@ export class Peer {
     this.#channel.onmessage = ({ data }) => this.#read(data);
     pc.onicecandidate = ({ candidate }) => this.#tell(candidate);
     pc.onconnectionstatechange = () => this.#changed();
-    pc.ontrack = ({ track, receiver }) => {
-      frames?.attach(receiver, track.kind, false);
-      host.track(track);
-    };
+    pc.ontrack = ({ track }) => host.track(track);
     const kinds = options.callType === "video" ? ["audio", "video"] : ["audio"];
     for (const kind of kinds) {
       const track = stream.getTracks().find((one) => one.kind === kind);
@@ -85,7 +82,9 @@ export class Peer {
         direction: track ? "sendrecv" : "recvonly",
         streams: [stream],
       });
+      // Before there is anything to receive: a browser may not look again later.
       frames?.attach(way.sender, kind, true);
+      frames?.attach(way.receiver, kind, false);
       if (frames && kind === "video") onlyVP8(way);
     }
     const mend = () => this.#mend(0);
