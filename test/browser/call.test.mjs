@@ -1,177 +1,227 @@
 // Calls in a real browser with made-up devices, against the real program.
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { after, before, describe, test } from "node:test";
 import { caller, devices } from "./telephone.mjs";
-import { eventually, freePort, startBrowser, startProgram } from "./world.mjs";
+import { eventually, freePort, startBrowser, startFleet, startProgram } from "./world.mjs";
 
-let program;
 let browser;
 before(async () => {
-  const relay = `127.0.0.1:${await freePort()}`;
-  [program, browser] = await Promise.all([
-    startProgram({ TURN_LISTEN: relay }),
-    startBrowser(devices),
-  ]);
+  browser = await startBrowser(devices);
 });
-after(async () => {
-  await browser?.close();
-  await program?.stop();
-});
-
-test("a call is heard and seen, captioned, kept as text, and over when it is hung up", async () => {
-  const tab = await caller(browser, program.url);
-  await tab.call("Video call");
-  await tab.connected();
-  await tab.type("What is Castalia?");
-  assert.equal(await tab.hears(440), true);
-  await tab.sees();
-  await tab.page.locator(".caption.user", { hasText: "What is Castalia?" }).waitFor();
-  await eventually("the answer is captioned", async () => {
-    const text = await tab.page.locator(".caption.assistant").last().textContent();
-    return text.length > 40;
-  });
-  await tab.page.getByRole("button", { name: "Hang up" }).click();
-  await tab.page.getByText("The call has ended.").waitFor();
-  assert.deepEqual(await tab.devices(), ["ended", "ended"]);
-  await tab.page.getByRole("link", { name: "Read the conversation" }).click();
-  await tab.page.locator("article.message.human", { hasText: "What is Castalia?" }).waitFor();
-  await tab.page.locator("article.message.ai").first().waitFor();
-  assert.deepEqual(tab.faults, []);
-  await tab.close();
-});
-
-test("another network does not end a call", async () => {
-  const tab = await caller(browser, program.url);
-  await tab.call("Video call");
-  await tab.connected();
-  await tab.sees();
-  const before = await tab.connection();
-  await tab.page.evaluate(() => globalThis.dispatchEvent(new Event("online")));
-  const after = await eventually("the call goes another way", async () => {
-    const now = await tab.connection();
-    return now.name !== before.name && now.answers === 2 && now.state === "connected" && now;
-  });
-  assert.equal(after.made, 1, "it is the same call");
-  await eventually("pictures go on", async () => (await tab.connection()).frames > after.frames);
-  await tab.type("Hello again");
-  assert.equal(await tab.hears(440), true);
-  assert.deepEqual(tab.faults, []);
-  await tab.close();
-});
-
-test("a line that is dead for seconds is mended without a new call", async () => {
-  const tab = await caller(browser, program.url);
-  await tab.call("Voice call");
-  await tab.connected();
-  program.signal("SIGSTOP");
-  try {
-    await tab.status.filter({ hasText: "Reconnecting" }).waitFor();
-  } finally {
-    program.signal("SIGCONT");
-  }
-  await tab.connected();
-  await tab.type("Are you there?");
-  assert.equal(await tab.hears(440), true);
-  assert.equal((await tab.connection()).made, 1);
-  await tab.close();
-});
-
-test("a relay carries a call whose caller hides the own address", async () => {
-  const tab = await caller(browser, program.url);
-  await tab.page.getByText("Privacy").click();
-  await tab.page.getByLabel("Hide my address").check();
-  await tab.call("Video call");
-  await tab.connected();
-  assert.equal((await tab.connection()).way, "relay");
-  await tab.sees();
-  await tab.type("Hello");
-  assert.equal(await tab.hears(440), true);
-  assert.deepEqual(tab.faults, []);
-  await tab.close();
-});
-
-test("frames that are encrypted once more are heard and seen", async () => {
-  const tab = await caller(browser, program.url);
-  await tab.page.getByText("Privacy").click();
-  await tab.page.getByLabel("Encrypt every frame once more").check();
-  await tab.call("Video call");
-  await tab.connected();
-  await tab.sees();
-  const { frames } = await tab.connection();
-  await eventually("pictures go on", async () => (await tab.connection()).frames > frames + 10);
-  await tab.type("Hello");
-  assert.equal(await tab.hears(440), true);
-  assert.deepEqual(tab.faults, []);
-  await tab.close();
-});
+after(() => browser?.close());
 
 /** Another certificate than the one that was signed. */
 const forge = (text) =>
-  text.replace(/(fingerprint\W+sha-256 )(\w\w)/gi, (_, name, byte) => name + (byte === "00" ? "11" : "00"));
+  text.replace(
+    /(fingerprint\W+sha-256 )(\w\w)/gi,
+    (_, name, byte) => name + (byte === "00" ? "11" : "00"),
+  );
 
-for (const [where, prepare] of [
-  [
-    "in the oracle's word",
-    (page) =>
-      page.route("**/calls", async (route) => {
-        const reply = await route.fetch();
-        await route.fulfill({ response: reply, body: forge(await reply.text()) });
-      }),
-  ],
-  [
-    "in the answer",
-    (page) =>
-      page.routeWebSocket("**/socket.io/**", (tab) => {
-        const server = tab.connectToServer();
-        server.onMessage((message) => tab.send(forge(String(message))));
-      }),
-  ],
-]) {
-  test(`a wrong fingerprint ${where} is refused before anything is sent`, async () => {
-    const tab = await caller(browser, program.url, { prepare });
-    await tab.call("Voice call");
-    await tab.page.getByText("could not prove to be the oracle").waitFor();
-    assert.equal((await tab.connection()).answers, 0);
-    assert.deepEqual(await tab.devices(), ["ended"]);
+// Calls wait more than they work: both shapes at the same time.
+describe("calls", { concurrency: 2 }, () => {
+  for (const [shape, start] of Object.entries({ embedded: startProgram, fleet: startFleet })) {
+    describe(shape, { concurrency: 1 }, () => calls(start));
+  }
+});
+
+function calls(start) {
+  let program;
+  before(async () => {
+    program = await start(async () => ({ TURN_LISTEN: `127.0.0.1:${await freePort()}` }));
+  });
+  after(() => program?.stop());
+
+  /** Shows the log when a test fails: what the tab saw is half of it. */
+  const tested = (name, body) =>
+    test(name, async () => {
+      try {
+        await body();
+      } catch (cause) {
+        process.stderr.write(program.log().slice(-8000));
+        throw cause;
+      }
+    });
+
+  tested(
+    "a call is heard and seen, captioned, kept as text, and over when it is hung up",
+    async () => {
+      const tab = await caller(browser, program.url);
+      await tab.call("Video call");
+      await tab.connected();
+      await tab.type("What is Castalia?");
+      assert.equal(await tab.hears(440), true);
+      await tab.sees();
+      await tab.page.locator(".caption.user", { hasText: "What is Castalia?" }).waitFor();
+      await eventually("the answer is captioned", async () => {
+        const text = await tab.page.locator(".caption.assistant").last().textContent();
+        return text.length > 40;
+      });
+      await tab.page.getByRole("button", { name: "Hang up" }).click();
+      await tab.page.getByText("The call has ended.").waitFor();
+      assert.deepEqual(await tab.devices(), ["ended", "ended"]);
+      await tab.page.getByRole("link", { name: "Read the conversation" }).click();
+      await tab.page.locator("article.message.human", { hasText: "What is Castalia?" }).waitFor();
+      await tab.page.locator("article.message.ai").first().waitFor();
+      assert.deepEqual(tab.faults, []);
+      await tab.close();
+    },
+  );
+
+  tested("another network does not end a call", async () => {
+    const tab = await caller(browser, program.url);
+    await tab.call("Video call");
+    await tab.connected();
+    await tab.sees();
+    const before = await tab.connection();
+    await tab.page.evaluate(() => globalThis.dispatchEvent(new Event("online")));
+    const after = await eventually("the call goes another way", async () => {
+      const now = await tab.connection();
+      return now.name !== before.name && now.answers === 2 && now.state === "connected" && now;
+    });
+    assert.equal(after.made, 1, "it is the same call");
+    await eventually("pictures go on", async () => (await tab.connection()).frames > after.frames);
+    await tab.type("Hello again");
+    assert.equal(await tab.hears(440), true);
+    assert.deepEqual(tab.faults, []);
     await tab.close();
   });
-}
 
-test("a microphone that is refused is said so, and no call is made", async () => {
-  const asked = [];
-  const tab = await caller(browser, program.url, {
-    prepare: async (page) => {
-      await page.addInitScript(() => {
-        navigator.mediaDevices.getUserMedia = () =>
-          Promise.reject(new DOMException("Permission denied", "NotAllowedError"));
-      });
-      page.on("request", (request) => asked.push(new URL(request.url()).pathname));
-    },
+  tested("a line that is dead for seconds is mended without a new call", async () => {
+    const tab = await caller(browser, program.url);
+    await tab.call("Voice call");
+    await tab.connected();
+    program.signal("SIGSTOP");
+    try {
+      await tab.status.filter({ hasText: "Reconnecting" }).waitFor();
+    } finally {
+      program.signal("SIGCONT");
+    }
+    await tab.connected();
+    await tab.type("Are you there?");
+    assert.equal(await tab.hears(440), true);
+    assert.equal((await tab.connection()).made, 1);
+    await tab.close();
   });
-  await tab.call("Voice call");
-  await tab.page.getByText("The microphone may not be used.").waitFor();
-  assert.equal(asked.includes("/calls"), false);
-  await tab.close();
-});
 
-test("a call goes on while other pages are shown, and ends with its tab", async () => {
-  const tab = await caller(browser, program.url);
-  await tab.call("Voice call");
-  await tab.connected();
-  await tab.page.getByRole("link", { name: "Files" }).click();
-  const bar = tab.page.getByRole("complementary", { name: "Call" });
-  await bar.getByText(/Listening|Connected/).waitFor();
-  assert.equal((await tab.connection()).state, "connected");
-  await bar.getByRole("link", { name: "Back to the call" }).click();
-  await tab.page.getByRole("button", { name: "Mute the microphone" }).click();
-  assert.deepEqual(
-    await tab.page.evaluate(() => globalThis.seen.streams[0].getAudioTracks()[0].enabled),
-    false,
-  );
-  await tab.page.getByRole("link", { name: "Files" }).click();
-  await bar.getByRole("button", { name: "Hang up" }).click();
-  await bar.waitFor({ state: "detached" });
-  assert.deepEqual(await tab.devices(), ["ended"]);
-  assert.deepEqual(tab.faults, []);
-  await tab.close();
-});
+  tested("a relay carries a call whose caller hides the own address", async () => {
+    const tab = await caller(browser, program.url);
+    await tab.page.getByText("Privacy").click();
+    await tab.page.getByLabel("Hide my address").check();
+    await tab.call("Video call");
+    await tab.connected();
+    assert.equal((await tab.connection()).way, "relay");
+    await tab.sees();
+    await tab.type("Hello");
+    assert.equal(await tab.hears(440), true);
+    assert.deepEqual(tab.faults, []);
+    await tab.close();
+  });
+
+  tested("frames that are encrypted once more are heard and seen", async () => {
+    const tab = await caller(browser, program.url);
+    await tab.page.getByText("Privacy").click();
+    await tab.page.getByLabel("Encrypt every frame once more").check();
+    await tab.call("Video call");
+    await tab.connected();
+    await tab.sees();
+    const { frames } = await tab.connection();
+    await eventually("pictures go on", async () => (await tab.connection()).frames > frames + 10);
+    await tab.type("Hello");
+    assert.equal(await tab.hears(440), true);
+    assert.deepEqual(tab.faults, []);
+    await tab.close();
+  });
+
+  for (const [where, prepare] of [
+    [
+      "in the oracle's word",
+      (page) =>
+        page.route("**/calls", async (route) => {
+          const reply = await route.fetch();
+          await route.fulfill({ response: reply, body: forge(await reply.text()) });
+        }),
+    ],
+    [
+      "in the answer",
+      (page) =>
+        page.routeWebSocket("**/socket.io/**", (tab) => {
+          const server = tab.connectToServer();
+          server.onMessage((message) => tab.send(forge(String(message))));
+        }),
+    ],
+  ]) {
+    tested(`a wrong fingerprint ${where} is refused before anything is sent`, async () => {
+      const tab = await caller(browser, program.url, { prepare });
+      await tab.call("Voice call");
+      await tab.page.getByText("could not prove to be the oracle").waitFor();
+      assert.equal((await tab.connection()).answers, 0);
+      assert.deepEqual(await tab.devices(), ["ended"]);
+      await tab.close();
+    });
+  }
+
+  tested("a microphone that is refused is said so, and no call is made", async () => {
+    const asked = [];
+    const tab = await caller(browser, program.url, {
+      prepare: async (page) => {
+        await page.addInitScript(() => {
+          navigator.mediaDevices.getUserMedia = () =>
+            Promise.reject(new DOMException("Permission denied", "NotAllowedError"));
+        });
+        page.on("request", (request) => asked.push(new URL(request.url()).pathname));
+      },
+    });
+    await tab.call("Voice call");
+    await tab.page.getByText("The microphone may not be used.").waitFor();
+    assert.equal(asked.includes("/calls"), false);
+    await tab.close();
+  });
+
+  tested("a call goes on while other pages are shown, and ends with its tab", async () => {
+    const tab = await caller(browser, program.url);
+    await tab.call("Voice call");
+    await tab.connected();
+    await tab.page.getByRole("link", { name: "Files" }).click();
+    const bar = tab.page.getByRole("complementary", { name: "Call" });
+    await bar.getByText(/Listening|Connected/).waitFor();
+    assert.equal((await tab.connection()).state, "connected");
+    await bar.getByRole("link", { name: "Back to the call" }).click();
+    await tab.page.getByRole("button", { name: "Mute the microphone" }).click();
+    assert.deepEqual(
+      await tab.page.evaluate(() => globalThis.seen.streams[0].getAudioTracks()[0].enabled),
+      false,
+    );
+    await tab.page.getByRole("link", { name: "Files" }).click();
+    await bar.getByRole("button", { name: "Hang up" }).click();
+    await bar.waitFor({ state: "detached" });
+    assert.deepEqual(await tab.devices(), ["ended"]);
+    assert.deepEqual(tab.faults, []);
+    await tab.close();
+  });
+
+  if (start === startFleet) {
+    tested("a node that is switched off hands its calls to another", async () => {
+      const tab = await caller(browser, program.url);
+      await tab.call("Video call");
+      await tab.connected();
+      await tab.type("Remember me");
+      await tab.page.locator(".caption.user", { hasText: "Remember me" }).waitFor();
+      await tab.page.locator(".caption.assistant").first().waitFor();
+      program.signal("SIGTERM");
+      const after = await eventually("another node has the call", async () => {
+        const now = await tab.connection();
+        return now.made === 2 && now.state === "connected" && now;
+      });
+      await tab.connected();
+      assert.deepEqual(await tab.devices(), ["live", "live"], "the devices are the same");
+      await eventually(
+        "pictures go on",
+        async () => (await tab.connection()).frames > after.frames,
+      );
+      await tab.page.locator(".caption.user", { hasText: "Remember me" }).waitFor();
+      await tab.type("Who are you now?");
+      assert.equal(await tab.hears(440), true);
+      await tab.close();
+    });
+  }
+}

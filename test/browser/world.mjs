@@ -2,9 +2,10 @@
 import { spawn } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { createRequire } from "node:module";
-import { createServer } from "node:net";
+import { connect, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
+import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 
 const root = resolve(fileURLToPath(import.meta.url), "../../..");
@@ -41,8 +42,10 @@ export async function eventually(what, fn) {
   throw new Error(`waited in vain until ${what}`, { cause: last });
 }
 
-/** The embedded shape on a folder of its own. */
-export async function startProgram(env = {}) {
+/** One process of the program, on a folder of its own. Settings may be made for each. */
+async function launch(...settings) {
+  const env = {};
+  for (const some of settings) Object.assign(env, typeof some === "function" ? await some() : some);
   const data = mkdtempSync(join(tmpdir(), "castalia-browser-"));
   const port = await freePort();
   const url = `http://127.0.0.1:${port}`;
@@ -63,15 +66,65 @@ export async function startProgram(env = {}) {
   });
   for (const stream of [program.stdout, program.stderr]) stream.on("data", (text) => (log += text));
   const ended = new Promise((done) => program.once("exit", done));
-  await eventually(`the program is ready:\n${log}`, async () => (await fetch(`${url}/ready`)).ok);
   return {
     url,
+    port,
     log: () => log,
     signal: (name) => program.kill(name),
+    ready: () =>
+      eventually(`the program is ready:\n${log}`, async () => (await fetch(`${url}/ready`)).ok),
     async stop() {
       program.kill("SIGTERM");
       await ended;
       rmSync(data, { recursive: true, force: true });
+    },
+  };
+}
+
+/** The embedded shape. */
+export async function startProgram(env = {}) {
+  const program = await launch(env);
+  await program.ready();
+  return program;
+}
+
+/** Two nodes on a database, a bucket and a bus, behind one address. */
+export async function startFleet(env = {}) {
+  const ground = spawn("go", ["run", "./test/browser/ground"], {
+    cwd: root,
+    stdio: ["pipe", "pipe", "inherit"],
+  });
+  const away = new Promise((done) => ground.once("exit", done));
+  const settings = await new Promise((done, fail) => {
+    createInterface({ input: ground.stdout }).once("line", (line) => done(JSON.parse(line)));
+    ground.once("exit", () => fail(new Error("there is no ground for a fleet")));
+  });
+  const nodes = await Promise.all([0, 1].map(() => launch(settings, env)));
+  await Promise.all(nodes.map((node) => node.ready()));
+  // All come in at the first node until it stops listening.
+  const front = createServer((tab) => {
+    const enter = ([node, ...rest]) => {
+      if (!node) return tab.destroy();
+      const line = connect(node.port, "127.0.0.1", () => tab.pipe(line).pipe(tab));
+      let open = false;
+      line.once("connect", () => (open = true));
+      line.on("error", () => (open ? tab.destroy() : enter(rest)));
+      tab.on("error", () => line.destroy());
+      tab.on("close", () => line.destroy());
+    };
+    enter(nodes);
+  });
+  await new Promise((done) => front.listen(0, "127.0.0.1", done));
+  return {
+    url: `http://127.0.0.1:${front.address().port}`,
+    nodes,
+    log: () => nodes.map((node) => node.log()).join("\n"),
+    signal: (name) => nodes[0].signal(name),
+    async stop() {
+      front.close();
+      await Promise.all(nodes.map((node) => node.stop()));
+      ground.stdin.end();
+      await away;
     },
   };
 }
