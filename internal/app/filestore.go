@@ -53,6 +53,10 @@ func newFiles(ctx context.Context, r *resources, opt Options) (*filestore.Servic
 	if len(s.MasterKey) != seal.KeySize {
 		return nil, fmt.Errorf("FILES_MASTER_KEY: not given")
 	}
+	var old []seal.Key
+	for _, key := range s.MasterKeysOld {
+		old = append(old, seal.Key(key))
+	}
 	told := context.WithoutCancel(ctx) // hints go out as long as the service lives
 	return filestore.New(filestore.Deps{
 		Store: filestoresql.New(r.db), Blobs: r.blobs, Logger: opt.Log, Now: r.now,
@@ -61,7 +65,7 @@ func newFiles(ctx context.Context, r *resources, opt Options) (*filestore.Servic
 				opt.Log.Debug("other nodes were not told of a change", slog.Any("error", err))
 			}
 		},
-	}, filestore.Config{MasterKey: seal.Key(s.MasterKey), MaxUpload: int64(s.MaxUpload)}), nil
+	}, filestore.Config{MasterKey: seal.Key(s.MasterKey), OldKeys: old, MaxUpload: int64(s.MaxUpload)}), nil
 }
 
 // wakeFiles passes other nodes' hints on to those who wait for changes.

@@ -44,6 +44,6 @@ func RotateKeys(ctx context.Context, opt Options, tell func(Finding)) (err error
 	if err != nil {
 		return fmt.Errorf("FILES_MASTER_KEY: %w", err)
 	}
-	tell(Finding{Part: "files", Text: fmt.Sprintf("%d namespace keys wrapped anew", namespaces)})
+	tell(Finding{Part: "files", Text: fmt.Sprintf("%d namespace keys wrapped anew; FILES_MASTER_KEYS_OLD may be dropped", namespaces)})
 	return nil
 }

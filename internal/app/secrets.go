@@ -31,7 +31,7 @@ func secretsOf(s *config.Settings) []secret {
 	return []secret{
 		{"ORACLE_KEY", &s.Identity.OracleKey, nil, "the identity of this oracle"},
 		{"PIN_ENCRYPTION_KEY", &s.USSD.PINKey, s.USSD.PINKeysOld, "every PIN"},
-		{"FILES_MASTER_KEY", &s.Files.MasterKey, nil, "every file"},
+		{"FILES_MASTER_KEY", &s.Files.MasterKey, s.Files.MasterKeysOld, "every file"},
 	}
 }
 

@@ -74,8 +74,9 @@ type USSD struct {
 
 // Files is the file store.
 type Files struct {
-	MasterKey Key  `env:"FILES_MASTER_KEY" doc:"Key that wraps the namespaces' keys; made in the data folder when embedded."`
-	MaxUpload Size `env:"FILES_MAX_UPLOAD" default:"5GiB" doc:"Largest file."`
+	MasterKey     Key     `env:"FILES_MASTER_KEY" doc:"Key that wraps the namespaces' keys; made in the data folder when embedded."`
+	MasterKeysOld KeyList `env:"FILES_MASTER_KEYS_OLD" doc:"Other master keys that are still read, before and after a rotation."`
+	MaxUpload     Size    `env:"FILES_MAX_UPLOAD" default:"5GiB" doc:"Largest file."`
 }
 
 // Oracle is the chat server and its model.
