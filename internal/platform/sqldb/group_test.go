@@ -247,3 +247,50 @@ func TestASlowFunctionIsNamed(t *testing.T) {
 		t.Errorf("%d slow functions, log %q", slow, log.String())
 	}
 }
+
+// TestLaterWritesLetOthersGoFirst: what is not urgent is written behind what is,
+// though it came first, and is written.
+func TestLaterWritesLetOthersGoFirst(t *testing.T) {
+	t.Parallel()
+	db := sqliteThings(t, sqldb.Options{})
+	entered, release := make(chan struct{}), make(chan struct{})
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		_ = db.Write(t.Context(), func(context.Context, sqldb.Querier) error {
+			close(entered)
+			<-release
+			return nil
+		})
+	})
+	<-entered
+	const n = 16
+	var order []string // written by the writer alone
+	enqueue := func(ctx context.Context, kind string, total int) {
+		for i := range n {
+			wg.Go(func() {
+				if err := db.Write(ctx, func(ctx context.Context, tx sqldb.Querier) error {
+					order = append(order, kind)
+					return insert(kind+fmt.Sprint(i))(ctx, tx)
+				}); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		for db.Stats().Waiting < total {
+			runtime.Gosched()
+		}
+	}
+	enqueue(sqldb.Later(t.Context()), "later", n)
+	enqueue(t.Context(), "urgent", 2*n)
+	close(release)
+	wg.Wait()
+	for i, kind := range order[:n] {
+		if kind != "urgent" {
+			t.Errorf("place %d has a write that was not urgent: %v", i, order)
+			break
+		}
+	}
+	if got := count(t, db); got != 2*n {
+		t.Errorf("%d rows, want %d", got, 2*n)
+	}
+}

@@ -20,7 +20,20 @@ const (
 	batchCount = 256
 	batchTime  = 4 * time.Millisecond
 	queueSize  = 1024
+	// laterTime is how old a batch may be in which somebody waits for an answer
+	// and that still takes in writes that are not urgent; laterLeast of those are
+	// always taken, so that they can not starve.
+	laterTime  = time.Millisecond
+	laterLeast = 4
 )
+
+// laterKey marks contexts of writes that let others go first.
+type laterKey struct{}
+
+// Later marks the writes of a context as not urgent: on SQLite, where all share
+// one writer, they let others go first. They are as durable as any other, and
+// they do not starve.
+func Later(ctx context.Context) context.Context { return context.WithValue(ctx, laterKey{}, true) }
 
 // groupWriter runs write functions one after the other on SQLite's only
 // writing connection. Functions that wait at the same time share one
@@ -33,6 +46,7 @@ type groupWriter struct {
 	fault func(Stage) error
 	count *counters
 	queue chan *job
+	later chan *job
 	// stop is closed by close; the loop then finishes what was accepted.
 	stop chan struct{}
 	done chan struct{}
@@ -74,7 +88,7 @@ func newGroupWriter(db *DB) *groupWriter {
 	}
 	w := &groupWriter{
 		owner: db, pool: db.writers, fault: db.opt.Fault, count: &db.counts,
-		queue: make(chan *job, size), stop: make(chan struct{}), done: make(chan struct{}),
+		queue: make(chan *job, size), later: make(chan *job, size), stop: make(chan struct{}), done: make(chan struct{}),
 	}
 	go w.loop()
 	return w
@@ -104,15 +118,19 @@ func (w *groupWriter) enqueue(ctx context.Context, j *job) error {
 		return ErrClosed
 	default:
 	}
+	queue := w.queue
+	if ctx.Value(laterKey{}) != nil {
+		queue = w.later
+	}
 	select {
-	case w.queue <- j:
+	case queue <- j:
 		return nil
 	case <-ctx.Done():
 		return ctx.Err()
 	}
 }
 
-func (w *groupWriter) waiting() int { return len(w.queue) }
+func (w *groupWriter) waiting() int { return len(w.queue) + len(w.later) }
 
 func (w *groupWriter) close() {
 	w.once.Do(func() {
@@ -135,22 +153,35 @@ func (w *groupWriter) loop() {
 		close(w.done)
 	}()
 	for {
+		if j := pick(w.queue, w.later); j != nil {
+			w.batch(j)
+			continue
+		}
 		select {
 		case j := <-w.queue:
 			w.batch(j)
+		case j := <-w.later:
+			w.batch(j)
 		case <-w.stop:
-			for {
-				select {
-				case j := <-w.queue:
-					w.batch(j)
-					continue
-				default:
-				}
-				clean = true
-				return
+			for j := pick(w.queue, w.later); j != nil; j = pick(w.queue, w.later) {
+				w.batch(j)
 			}
+			clean = true
+			return
 		}
 	}
+}
+
+// pick returns a job that waits in the first of the queues that has one.
+func pick(queues ...chan *job) *job {
+	for _, q := range queues {
+		select {
+		case j := <-q:
+			return j
+		default:
+		}
+	}
+	return nil
 }
 
 // batch runs first and whoever waits behind it, commits, and tells them.
@@ -163,38 +194,43 @@ func (w *groupWriter) batch(first *job) {
 			tell(ran, errors.New("write batch abandoned: a function ended its goroutine"))
 		}
 	}()
+	urgent, later := false, 0
 	for j := first; j != nil; {
 		if w.run(j, len(ran) == 0) {
 			ran = append(ran, j)
 		}
-		if w.poisoned != nil || len(ran) >= batchCount || time.Since(start) > batchTime {
+		if isLater(j) {
+			later++
+		} else {
+			urgent = true
+		}
+		age := time.Since(start)
+		if w.poisoned != nil || len(ran) >= batchCount || age > batchTime {
 			break
 		}
-		j = w.next(len(ran) > 1)
+		j = w.next(len(ran) > 1, !urgent || later < laterLeast || age < laterTime)
 	}
 	err := w.commit(len(ran))
 	returned = true
 	tell(ran, err)
 }
 
-// next returns a job that waits already, or nil. In company it lets the
-// goroutines that were just woken come forward first.
-func (w *groupWriter) next(company bool) *job {
-	select {
-	case j := <-w.queue:
+func isLater(j *job) bool { return j.ctx.Value(laterKey{}) != nil }
+
+// next returns a job that waits already, or nil; one that is not urgent only
+// where such are welcome. In company it lets the goroutines that were just woken
+// come forward first.
+func (w *groupWriter) next(company, later bool) *job {
+	if j := pick(w.queue); j != nil {
 		return j
-	default:
 	}
-	if !company {
-		return nil
+	if company {
+		runtime.Gosched()
 	}
-	runtime.Gosched()
-	select {
-	case j := <-w.queue:
-		return j
-	default:
-		return nil
+	if !later {
+		return pick(w.queue)
 	}
+	return pick(w.queue, w.later)
 }
 
 // tell hands the outcome of the commit to those who wait for it.

@@ -126,7 +126,9 @@ func New(d Deps) (*Oracle, error) {
 	d.Run.Logger = d.Log
 	d.Run.Ended = func(ctx context.Context, r oracle.Run, result run.Result) {
 		o.Worker.Ended(ctx, r, result)
-		o.titler.Offer(r)
+		if !result.Titled {
+			o.titler.Offer(r)
+		}
 	}
 	o.Engine = run.New(o.Store, d.Bus, o.Worker, d.Run)
 	o.Turns = turn.NewTurns(o.Worker, o.Engine, o.Service)

@@ -51,13 +51,16 @@ type scanner interface{ Scan(dest ...any) error }
 
 const sessionColumns = `id, owner, title, thread, room_id, created_ms, updated_ms, messages, summary, summary_through, loaded`
 
-func scanSession(row scanner) (oracle.Session, error) {
+// scanSession reads sessionColumns, and what the statement returns behind them.
+func scanSession(row scanner, more ...any) (oracle.Session, error) {
 	var (
 		s                oracle.Session
 		created, updated int64
 		loaded           string
 	)
-	err := row.Scan(&s.ID, &s.Owner, &s.Title, &s.Key, &s.RoomID, &created, &updated, &s.Messages, &s.Summary, &s.SummaryThrough, &loaded)
+	err := row.Scan(append([]any{
+		&s.ID, &s.Owner, &s.Title, &s.Key, &s.RoomID, &created, &updated, &s.Messages, &s.Summary, &s.SummaryThrough, &loaded,
+	}, more...)...)
 	if errors.Is(err, sql.ErrNoRows) {
 		return s, oracle.ErrSessionNotFound
 	}
@@ -65,6 +68,9 @@ func scanSession(row scanner) (oracle.Session, error) {
 		return s, fmt.Errorf("read session: %w", err)
 	}
 	s.CreatedAt, s.UpdatedAt = sqldb.Time(created), sqldb.Time(updated)
+	if loaded == "[]" {
+		return s, nil
+	}
 	if err := json.Unmarshal([]byte(loaded), &s.Loaded); err != nil {
 		return s, fmt.Errorf("decode loaded capabilities: %w", err)
 	}
@@ -128,7 +134,7 @@ func (st *Store) Sessions(ctx context.Context, owner string, limit, offset int) 
 		if err != nil {
 			return fmt.Errorf("select sessions: %w", err)
 		}
-		list, err = collect(rows, scanSession)
+		list, err = collect(rows, func(row scanner) (oracle.Session, error) { return scanSession(row) })
 		return err
 	})
 	return list, total, err

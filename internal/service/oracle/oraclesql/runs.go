@@ -67,12 +67,15 @@ func (st *Store) Begin(ctx context.Context, b run.Begin) (run.Begun, error) {
 				return err
 			}
 		}
-		seq, err := nextMessage(ctx, tx, r.Owner, r.SessionID, 1, b.Message.CreatedAt)
+		session, seq, live, err := enterSession(ctx, tx, r.Owner, r.SessionID, b.Message.CreatedAt)
 		if err != nil {
 			return err
 		}
-		if err := st.makeRoom(ctx, tx, b, &out); err != nil {
-			return err
+		out.Session, r.Status = session, oracle.Running
+		if live > 0 {
+			if err := st.makeRoom(ctx, tx, b, &out); err != nil {
+				return err
+			}
 		}
 		r.Turn, r.NextSeq = seq, 1
 		m := b.Message
@@ -145,6 +148,16 @@ func nextMessage(ctx context.Context, tx sqldb.Querier, owner, sessionID string,
 	return next - int64(n), nil
 }
 
+// enterSession is nextMessage for a new turn: it also returns the session, and
+// how many of its runs are live.
+func enterSession(ctx context.Context, tx sqldb.Querier, owner, id string, at time.Time) (s oracle.Session, seq, live int64, err error) {
+	s, err = scanSession(tx.QueryRowContext(ctx, `UPDATE oracle_sessions
+		SET next_seq = next_seq + 1, messages = messages + 1, updated_ms = CASE WHEN updated_ms > $1 THEN updated_ms ELSE $1 END
+		WHERE id = $2 AND owner = $3 RETURNING `+sessionColumns+`, next_seq,
+		(SELECT COUNT(*) FROM oracle_runs r WHERE r.session_id = oracle_sessions.id AND `+isLive+`)`, sqldb.MS(at), id, owner), &seq, &live)
+	return s, seq - 1, live, err
+}
+
 // makeRoom decides what the new run does to the live ones of its session.
 func (st *Store) makeRoom(ctx context.Context, tx sqldb.Querier, b run.Begin, out *run.Begun) error {
 	rows, err := tx.QueryContext(ctx, `SELECT `+runColumns+` FROM oracle_runs WHERE session_id = $1 AND `+isLive, b.Run.SessionID)
@@ -155,10 +168,7 @@ func (st *Store) makeRoom(ctx context.Context, tx sqldb.Querier, b run.Begin, ou
 	if err != nil {
 		return err
 	}
-	out.Run.Status = oracle.Running
 	switch {
-	case len(live) == 0:
-		return nil
 	case b.Multitask == oracle.Reject:
 		return run.ErrBusy
 	case b.Multitask == oracle.Enqueue:
@@ -246,7 +256,7 @@ func (st *Store) Claimable(ctx context.Context, patience time.Duration, limit in
 // Append adds frames under the epoch.
 func (st *Store) Append(ctx context.Context, b run.Batch) (bool, error) {
 	abort := false
-	err := st.db.Write(ctx, func(ctx context.Context, tx sqldb.Querier) error {
+	err := st.db.Write(sqldb.Later(ctx), func(ctx context.Context, tx sqldb.Querier) error {
 		var at, next int64
 		if n := len(b.Frames); n > 0 {
 			next = b.Frames[n-1].Seq + 1
@@ -299,7 +309,7 @@ func (st *Store) Finish(ctx context.Context, e run.Ending) error {
 	if err != nil {
 		return fmt.Errorf("encode usage: %w", err)
 	}
-	return st.db.Write(ctx, func(ctx context.Context, tx sqldb.Querier) error {
+	return st.db.Write(sqldb.Later(ctx), func(ctx context.Context, tx sqldb.Querier) error {
 		next := e.Frames[len(e.Frames)-1].Seq + 1
 		var (
 			session, owner string

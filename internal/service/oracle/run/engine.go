@@ -47,6 +47,9 @@ type Job struct {
 	// Carried is what the starting request handed over in memory, such as
 	// credentials that are not stored. It is nil after a takeover.
 	Carried any
+	// Session is the run's as it was when the run began just now; nil for a run
+	// that waited or was taken over.
+	Session *oracle.Session
 }
 
 // Result is how a run ended.
@@ -57,6 +60,8 @@ type Result struct {
 	Usage     plugin.Usage
 	Steps     int
 	Messages  []oracle.Message
+	// Titled says that the session was seen to have a title.
+	Titled bool
 	// Text is the whole answer, which ends that are not finished repeat.
 	Text string
 }
@@ -273,7 +278,7 @@ func (e *Engine) launchOrWait(b Begun, carried any, out *Started) {
 	e.mu.Unlock()
 	out.Reader = e.hub.open(r.ID, 0, 0, true)
 	e.hub.push(r.ID, b.Frames)
-	go e.work(ctx, job, r, carried)
+	go e.work(ctx, job, Job{Run: r, Carried: carried, Session: &b.Session})
 }
 
 // register makes the run this node's; e.mu is held.

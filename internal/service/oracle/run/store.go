@@ -81,8 +81,10 @@ type Begin struct {
 
 // Begun is what Begin did.
 type Begun struct {
-	Run    oracle.Run
-	Frames []oracle.Frame
+	Run oracle.Run
+	// Session is the run's, with the new message counted.
+	Session oracle.Session
+	Frames  []oracle.Frame
 	// Repeat says that the request had been seen: nothing was stored.
 	Repeat bool
 	// Interrupted names the runs that were asked to stop.

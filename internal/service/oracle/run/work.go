@@ -160,7 +160,7 @@ func (e *Engine) launch(r oracle.Run, carried any) {
 	}
 	a, ctx := e.register(r)
 	e.mu.Unlock()
-	go e.work(ctx, a, r, carried)
+	go e.work(ctx, a, Job{Run: r, Carried: carried})
 }
 
 // renew keeps the leases of this node's runs and hears of aborts.
@@ -198,8 +198,8 @@ func (e *Engine) renew(ctx context.Context) {
 }
 
 // work does one run from claim to end.
-func (e *Engine) work(ctx context.Context, a *active, r oracle.Run, carried any) {
-	lost := false
+func (e *Engine) work(ctx context.Context, a *active, job Job) {
+	r, lost := job.Run, false
 	defer func() {
 		e.unregister(r.ID, a)
 		if lost { // readers go on from the database
@@ -220,7 +220,8 @@ func (e *Engine) work(ctx context.Context, a *active, r oracle.Run, carried any)
 	if r.AbortRequested {
 		a.cancel(errAborted)
 	}
-	result := e.doWork(ctx, Job{Run: r, Log: log, Carried: carried})
+	job.Log = log
+	result := e.doWork(ctx, job)
 	close(quit)
 	<-flushed
 	cause := context.Cause(ctx)

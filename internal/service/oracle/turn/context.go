@@ -102,11 +102,12 @@ func writeCapabilities(b *strings.Builder, tools *toolbox) {
 // history is the conversation up to and including the user's message, as much
 // of it as fits the model, with a summary for the rest.
 func (t *turn) history(ctx context.Context, session oracle.Session) ([]plugin.ModelMessage, error) {
-	stored, err := patiently(ctx, func() ([]oracle.Message, error) {
-		return t.Store.Messages(ctx, t.run.Owner, session.ID, session.SummaryThrough)
-	})
-	if err != nil {
-		return nil, fmt.Errorf("load history: %w", err)
+	var stored []oracle.Message
+	if t.job.Session == nil || t.run.Turn > 1 { // the first message of a session has nothing before it
+		var err error
+		if stored, err = patiently(ctx, func() ([]oracle.Message, error) { return t.stored(ctx, session) }); err != nil {
+			return nil, fmt.Errorf("load history: %w", err)
+		}
 	}
 	var turns [][]plugin.ModelMessage
 	var numbers []int64
@@ -146,6 +147,17 @@ func (t *turn) history(ctx context.Context, session oracle.Session) ([]plugin.Mo
 		out = append(out, turn...)
 	}
 	return append(out, own), nil
+}
+
+// stored reads the transcript behind the summary.
+func (t *turn) stored(ctx context.Context, session oracle.Session) ([]oracle.Message, error) {
+	select {
+	case t.reading <- struct{}{}:
+		defer func() { <-t.reading }()
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+	return t.Store.Messages(ctx, t.run.Owner, session.ID, session.SummaryThrough)
 }
 
 // ownMessage is the message that started the turn, with its attachments.

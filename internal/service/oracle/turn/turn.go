@@ -13,6 +13,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"runtime"
 	"slices"
 	"time"
 	"unicode/utf16"
@@ -89,6 +90,7 @@ type Config struct {
 	Action        time.Duration // 2m for an AG-UI action, which may ask a person
 	WindowShare   float64       // 0.6 of the model's window is for the history
 	SubAgentSteps int           // 8
+	Readers       int           // one per CPU: turns that read their history at the same time
 }
 
 func (c Config) withDefaults() Config {
@@ -104,12 +106,19 @@ func (c Config) withDefaults() Config {
 	if c.SubAgentSteps == 0 {
 		c.SubAgentSteps = 8
 	}
+	if c.Readers == 0 {
+		c.Readers = runtime.GOMAXPROCS(0)
+	}
 	return c
 }
 
 // Worker does runs. It is a run.Worker.
 type Worker struct {
 	Deps
+	// reading holds a token for each turn that reads its history. Turns that
+	// have just begun take turns here, so that many of them at once do not keep
+	// the node from accepting further messages.
+	reading chan struct{}
 }
 
 var _ run.Worker = (*Worker)(nil)
@@ -136,7 +145,7 @@ func New(d Deps) (*Worker, error) {
 		d.Access = nobody{}
 	}
 	d.Config = d.Config.withDefaults()
-	return &Worker{Deps: d}, nil
+	return &Worker{Deps: d, reading: make(chan struct{}, d.Config.Readers)}, nil
 }
 
 // turn is one run being worked on.
@@ -150,6 +159,7 @@ type turn struct {
 	plugins *pluginSet
 	model   model.Info
 	usage   *meter
+	titled  bool
 	log     *slog.Logger
 }
 
@@ -186,12 +196,11 @@ func (w *Worker) Work(ctx context.Context, job run.Job) run.Result {
 
 // think prepares the conversation and runs the agent.
 func (t *turn) think(ctx context.Context, state agent.State) (agent.State, error) {
-	session, err := patiently(ctx, func() (oracle.Session, error) {
-		return t.Store.Session(ctx, t.run.Owner, t.run.SessionID)
-	})
+	session, err := t.session(ctx)
 	if err != nil {
 		return state, fmt.Errorf("load session: %w", err)
 	}
+	t.titled = session.Title != oracle.Untitled
 	t.rt = t.runtime(ctx, session)
 	t.plugins = newPluginSet(t.Plugins, t.rt, t.log)
 	tools := t.toolbox(ctx, session)
@@ -209,6 +218,14 @@ func (t *turn) think(ctx context.Context, state agent.State) (agent.State, error
 		Trim: trimHalf,
 	}
 	return agent.Run(ctx, task)
+}
+
+// session is the turn's: as the store saw it a moment ago, or as it is now.
+func (t *turn) session(ctx context.Context) (oracle.Session, error) {
+	if t.job.Session != nil {
+		return *t.job.Session, nil
+	}
+	return patiently(ctx, func() (oracle.Session, error) { return t.Store.Session(ctx, t.run.Owner, t.run.SessionID) })
 }
 
 // callModel is the innermost model call.
@@ -240,7 +257,7 @@ func trimHalf(_ context.Context, req *plugin.ModelRequest) bool {
 // conclude turns the end of a turn into frames and messages.
 func (t *turn) conclude(ctx context.Context, state agent.State, err error) run.Result {
 	steps := state.Steps
-	result := run.Result{Status: oracle.Finished, Model: t.model.ID, Steps: len(steps)}
+	result := run.Result{Status: oracle.Finished, Model: t.model.ID, Steps: len(steps), Titled: t.titled}
 	if failed, ok := errors.AsType[*agent.Error](err); ok {
 		steps = failed.State.Steps
 		if failed.Partial.Text != "" || failed.Partial.Reasoning != "" {
