@@ -140,6 +140,9 @@ var publicRows = []row{
 	{route: "GET /claims/cron/dead", header: cron, owner: 200},
 	{route: "POST /claims/cron/dead/{id}", target: "/claims/cron/dead/claim_1", owner: 401},
 	{route: "POST /claims/cron/dead/{id}", target: "/claims/cron/dead/claim_1", header: cron, owner: 404},
+	// The chat signs these.
+	{route: "POST /teamchat/slack/events", body: `{}`, owner: 401},
+	{route: "POST /teamchat/slack/commands", body: `{}`, owner: 401},
 	{route: "GET /socket.io/", owner: 400},
 	{route: "POST /socket.io/", owner: 400},
 	{route: "GET /public/id/{id}", target: "/public/id/{public}", owner: 200, may: []string{"see"}},
@@ -213,6 +216,9 @@ var oracleRows = []row{
 	{route: "DELETE /memory", owner: 200, other: 200},
 	{route: "GET /credits", owner: 200, other: 200},
 	{route: "GET /claims", owner: 200, other: 200},
+	{route: "POST /teamchat/link", body: `{"code":"NOPE"}`, owner: 404, other: 404},
+	{route: "GET /teamchat/links", owner: 200, other: 200},
+	{route: "DELETE /teamchat/links/{team}/{user}", target: "/teamchat/links/T1/U1", owner: 404, other: 404},
 }
 
 var (

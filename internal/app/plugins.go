@@ -11,6 +11,7 @@ import (
 	"github.com/castalia-org/castalia/internal/plugins/portal"
 	"github.com/castalia-org/castalia/internal/plugins/preferences"
 	"github.com/castalia-org/castalia/internal/plugins/query"
+	"github.com/castalia-org/castalia/internal/plugins/teamchat"
 	"github.com/castalia-org/castalia/internal/service/oracle/registry"
 	"github.com/castalia-org/castalia/internal/service/oracle/turn"
 	"github.com/castalia-org/castalia/plugin"
@@ -29,6 +30,7 @@ func ShippedPlugins() []plugin.Plugin {
 		agui.New(),
 		portal.New(),
 		mcp.New(mcp.Config{}),
+		teamchat.New(teamchat.Config{}),
 	}
 }
 

@@ -15,6 +15,7 @@ import { CallPage } from "./pages/call/CallPage";
 import { CallProvider } from "./pages/call/CallProvider";
 import { ChatPage } from "./pages/chat/ChatPage";
 import { FilesPage } from "./pages/files/FilesPage";
+import { LinkPage } from "./pages/link/LinkPage";
 import { OperatorPage } from "./pages/operator/OperatorPage";
 import { QueryPage } from "./pages/query/QueryPage";
 import { TelephonePage } from "./pages/telephone/TelephonePage";
@@ -66,7 +67,7 @@ function SignedIn({ session, onSignOut }: { session: Session; onSignOut: () => v
   const path = usePath();
   const [name = "", ...rest] = path.split("/");
   const found = pages.find((p) => p.path === name);
-  const current = found?.path ?? (name === "about" ? "about" : "chat");
+  const current = found?.path ?? (["about", "link"].includes(name) ? name : "chat");
   return (
     <SessionProvider value={session}>
       <OraclesProvider
@@ -89,6 +90,8 @@ function SignedIn({ session, onSignOut }: { session: Session; onSignOut: () => v
           >
             {name === "about" ? (
               <AboutPage onSignOut={onSignOut} />
+            ) : name === "link" ? (
+              <LinkPage />
             ) : (
               (found ?? pages[0])?.page(rest.map(decodeURIComponent).join("/"))
             )}

@@ -1,0 +1,90 @@
+import { useEffect, useState } from "react";
+import { mintInvocation, useSession, type Session } from "../../identity/session";
+
+interface TeamLink {
+  team: string;
+  user: string;
+  name?: string;
+}
+
+async function follow(session: Session, code: string, confirm: boolean): Promise<TeamLink> {
+  const reply = await fetch("/teamchat/link", {
+    method: "POST",
+    headers: {
+      "Content-Type": "application/json",
+      Authorization: `Bearer ${mintInvocation(session).serialized}`,
+      "X-Auth-Type": "ucan",
+    },
+    body: JSON.stringify({ code, confirm }),
+  });
+  const body = (await reply.json().catch(() => ({}))) as TeamLink & { message?: string };
+  if (!reply.ok) throw new Error(body.message ?? `The server answered ${reply.status}`);
+  return body;
+}
+
+/** Follows a one-time link from the team's chat: who asks there becomes you. */
+export function LinkPage() {
+  const session = useSession();
+  const [code] = useState(() => location.hash.slice(1));
+  const [link, setLink] = useState<TeamLink>();
+  const [state, setState] = useState<"asking" | "linking" | "linked">("asking");
+  const [error, setError] = useState("");
+  const failed = (cause: unknown) =>
+    setError(cause instanceof Error ? cause.message : String(cause));
+  useEffect(() => {
+    let gone = false;
+    history.replaceState(null, "", location.pathname); // the code is nobody else's
+    follow(session, code, false).then(
+      (found) => {
+        if (!gone) setLink(found);
+      },
+      (cause: unknown) => {
+        if (!gone) failed(cause);
+      },
+    );
+    return () => {
+      gone = true;
+    };
+  }, [session, code]);
+  const who = link ? (link.name ? `${link.name} (${link.user})` : link.user) : "";
+  return (
+    <div className="page">
+      <h1>Link your team chat</h1>
+      {error && (
+        <p role="alert" className="card">
+          {error}
+        </p>
+      )}
+      {link && state !== "linked" && !error && (
+        <section className="card">
+          <p>
+            <strong>{who}</strong> of team {link.team} will speak to the oracle as you. Go on only
+            if that is your own account there: whoever writes from it can read your conversations
+            and use what you allowed the oracle.
+          </p>
+          <dl className="facts">
+            <dt>You</dt>
+            <dd className="mono">{session.key.did}</dd>
+          </dl>
+          <div className="row">
+            <button
+              type="button"
+              disabled={state === "linking"}
+              onClick={() => {
+                setState("linking");
+                follow(session, code, true).then(() => setState("linked"), failed);
+              }}
+            >
+              That is me, link it
+            </button>
+          </div>
+        </section>
+      )}
+      {state === "linked" && (
+        <p role="status" className="card">
+          {who} is linked. The answer to your message is on its way in the chat.
+        </p>
+      )}
+    </div>
+  );
+}
