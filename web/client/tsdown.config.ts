@@ -8,6 +8,7 @@ const common: UserConfig = {
 };
 const index = "src/index.ts";
 const liveAgent = "src/live-agent/index.ts";
+const testing = "src/testing/index.ts";
 
 // One build of the code, so that the entries share the provider's context; one
 // of the types for each entry, so that each surface can be read by itself.
@@ -21,7 +22,7 @@ const types = (entry: Record<string, string>): UserConfig => ({
 export default defineConfig([
   {
     ...common,
-    entry: { index, "live-agent": liveAgent },
+    entry: { index, "live-agent": liveAgent, testing },
     sourcemap: true,
     dts: false,
   },
@@ -35,4 +36,5 @@ export default defineConfig([
   },
   types({ index }),
   types({ "live-agent": liveAgent }),
+  types({ testing }),
 ]);

@@ -1,5 +1,5 @@
 // Compares the public surface of each entry with its text (api.txt,
-// api-live-agent.txt), so that no change of it goes unseen. With --write they
+// api-live-agent.txt, api-testing.txt), so that no change of it goes unseen. With --write they
 // are written anew. Needs a build.
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import process from "node:process";
@@ -7,7 +7,11 @@ import { URL } from "node:url";
 import { format } from "prettier";
 import ts from "typescript";
 
-const entries = { index: "api.txt", "live-agent": "api-live-agent.txt" };
+const entries = {
+  index: "api.txt",
+  "live-agent": "api-live-agent.txt",
+  testing: "api-testing.txt",
+};
 
 for (const [entry, text] of Object.entries(entries)) {
   const kept = new URL(`../${text}`, import.meta.url);

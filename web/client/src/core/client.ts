@@ -6,7 +6,7 @@ import { asError } from "./errors";
 import type { OracleEvent } from "./events";
 import type { StreamingMode } from "./flush";
 import { Cell } from "./observable";
-import { OracleSocket } from "./socket";
+import { OracleSocket, type Connect, type SocketHost } from "./socket";
 import {
   declareActions,
   declareTools,
@@ -17,12 +17,22 @@ import {
 } from "./tools";
 import type { IWallet } from "./types";
 
+export type { Connect };
+
 export interface ClientOptions {
   wallet: IWallet;
   createDelegation: Mint;
   createInvocation?: Mint;
   /** Base address of the protocol's query gateway with its prefix. */
   queryGateway?: string;
+  /** What stands in for the network in tests. */
+  network?: Network;
+}
+
+/** The two ways out of a page. */
+export interface Network {
+  fetch?: typeof fetch;
+  connect?: Connect;
 }
 
 export interface ConfigState {
@@ -89,6 +99,7 @@ export class OraclesClient {
   readonly wallet: IWallet;
   readonly actions = new Cell<ReadonlyMap<string, AgAction>>(new Map());
   readonly gateway: string | undefined;
+  readonly #network: Network;
   readonly #configs = new Map<string, { cell: Cell<ConfigState>; at: number }>();
   readonly #chats = new Map<string, Shared>();
   readonly #apis = new Map<string, OracleApi>();
@@ -96,6 +107,7 @@ export class OraclesClient {
   constructor(options: ClientOptions) {
     this.wallet = options.wallet;
     this.gateway = options.queryGateway;
+    this.#network = options.network ?? {};
     this.credentials = new CredentialKeeper(options.wallet.did, {
       delegation: options.createDelegation,
       ...(options.createInvocation ? { invocation: options.createInvocation } : {}),
@@ -105,7 +117,9 @@ export class OraclesClient {
   /** The one way to an oracle, so that all who use it share what it remembers. */
   api(baseUrl: string, oracleDid: string): OracleApi {
     const key = `${baseUrl} ${oracleDid}`;
-    const api = this.#apis.get(key) ?? new OracleApi(baseUrl, oracleDid, this.credentials);
+    const api =
+      this.#apis.get(key) ??
+      new OracleApi(baseUrl, oracleDid, this.credentials, this.#network.fetch);
     this.#apis.set(key, api);
     return api;
   }
@@ -125,7 +139,7 @@ export class OraclesClient {
       if (cell.get().isLoading) cell.set(unresolved);
       return cell;
     }
-    resolveOracle(gateway, oracleDid).then(
+    resolveOracle(gateway, oracleDid, this.#network.fetch).then(
       (config) => cell.set({ config, isLoading: false, error: undefined }),
       (cause: unknown) => {
         entry.at = Date.now() - configAge + failureAge;
@@ -199,7 +213,7 @@ export class OraclesClient {
       paymentRequired: (claims) => shared.pages.at(-1)?.paymentRequired(claims),
     };
     const chat = new Chat(api, at.sessionId, host, at.pageSize);
-    const socket = new OracleSocket(at.wsUrl, at.oracleDid, at.sessionId, this.credentials, {
+    const page: SocketHost = {
       call: (kind, name, args) =>
         kind === "tool"
           ? runTool(tools(), name, args)
@@ -209,7 +223,15 @@ export class OraclesClient {
         chat.takeEvent(event);
         for (const page of shared.pages) page.event(event);
       },
-    });
+    };
+    const socket = new OracleSocket(
+      at.wsUrl,
+      at.oracleDid,
+      at.sessionId,
+      this.credentials,
+      page,
+      this.#network.connect,
+    );
     const shared: Shared = {
       chat,
       socket,

@@ -10,6 +10,9 @@ export interface SocketHost {
   event(event: OracleEvent): void;
 }
 
+/** Opens a line; the socket client's own unless a test brings another. */
+export type Connect = typeof io;
+
 /** Calls that were answered, so that a repeated one is not run again. */
 const rememberedCalls = 512;
 
@@ -31,8 +34,9 @@ export class OracleSocket {
     private readonly sessionId: string,
     private readonly credentials: CredentialKeeper,
     private readonly host: SocketHost,
+    connect: Connect = io,
   ) {
-    this.#socket = io(url, {
+    this.#socket = connect(url, {
       transports: ["websocket"],
       query: { sessionId },
       forceNew: true,

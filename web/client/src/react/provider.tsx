@@ -1,26 +1,33 @@
 import { useMemo, useRef } from "react";
-import { OraclesClient } from "../core/client";
+import { OraclesClient, type Network } from "../core/client";
 import type { Mint } from "../core/credentials";
 import type { IWallet } from "../core/types";
 import { Context, type OraclesContextValue, type OraclesProviderProps } from "./context";
 import { useLatest } from "./latest";
 
 /** Gives the hooks below it the user's wallet and the means to sign. */
-export function OraclesProvider({
-  initialWallet,
-  transactSignX,
-  createDelegation,
-  createInvocation,
-  queryGateway,
-  children,
-}: OraclesProviderProps) {
+export function OraclesProvider(props: OraclesProviderProps) {
+  return <Context.Provider value={useProvided(props)}>{props.children}</Context.Provider>;
+}
+
+/** What a provider provides; tests bring a network of their own. */
+export function useProvided(
+  {
+    initialWallet,
+    transactSignX,
+    createDelegation,
+    createInvocation,
+    queryGateway,
+  }: OraclesProviderProps,
+  network?: Network,
+): OraclesContextValue {
   if (!initialWallet || !transactSignX || !createDelegation) {
     throw new Error("initialWallet, transactSignX and createDelegation are required");
   }
   const callbacks = useLatest({ transactSignX, createDelegation, createInvocation });
   const invokes = createInvocation !== undefined;
   const wallet = useStableWallet(initialWallet);
-  const value = useMemo<OraclesContextValue>(() => {
+  return useMemo<OraclesContextValue>(() => {
     const invocation: Mint = (did) => {
       const mint = callbacks.current.createInvocation;
       return mint ? mint(did) : Promise.reject(new Error("createInvocation was taken away"));
@@ -30,6 +37,7 @@ export function OraclesProvider({
       createDelegation: (did) => callbacks.current.createDelegation(did),
       ...(invokes ? { createInvocation: invocation } : {}),
       ...(queryGateway ? { queryGateway } : {}),
+      ...(network ? { network } : {}),
     });
     return {
       wallet,
@@ -40,8 +48,7 @@ export function OraclesProvider({
       authedRequest: (url, method, { oracleDid, body }) =>
         client.api("", oracleDid).json(url, { method, ...(body === undefined ? {} : { body }) }),
     };
-  }, [callbacks, wallet, invokes, queryGateway]);
-  return <Context.Provider value={value}>{children}</Context.Provider>;
+  }, [callbacks, wallet, invokes, queryGateway, network]);
 }
 
 /** The same object for the same wallet, however often the host makes a new one. */

@@ -1,81 +1,29 @@
 import { OracleApi } from "../core/api";
 import { CredentialKeeper } from "../core/credentials";
 import type { IRun, StoredMessage } from "../core/types";
+import { FakeNetwork, FakeStream, json, type SeenRequest } from "../testing/wire";
 
-/** One request as the fake oracle saw it. */
-export interface Seen {
-  method: string;
-  path: string;
-  headers: Record<string, string>;
-  body: unknown;
-}
+export { FakeStream as Stream, json, type SeenRequest as Seen };
 
-type Answer = (request: Seen, signal: AbortSignal | undefined) => Response | Promise<Response>;
-
-/** A stream that a test writes frame by frame, and may cut. */
-export class Stream {
-  readonly #bytes: ReadableStream<Uint8Array>;
-  #controller!: ReadableStreamDefaultController<Uint8Array>;
-
-  constructor(signal?: AbortSignal) {
-    this.#bytes = new ReadableStream<Uint8Array>({
-      start: (controller) => {
-        this.#controller = controller;
-      },
-    });
-    signal?.addEventListener("abort", () => this.cut());
-  }
-
-  frame(id: number | undefined, event: string, data: unknown = {}): this {
-    const number = id === undefined ? "" : `id: ${id}\n`;
-    return this.raw(`event: ${event}\n${number}data: ${JSON.stringify(data)}\n\n`);
-  }
-
-  raw(text: string): this {
-    this.#controller.enqueue(new TextEncoder().encode(text));
-    return this;
-  }
-
-  end(): void {
-    this.#controller.close();
-  }
-
-  cut(): void {
-    try {
-      this.#controller.error(new TypeError("the line broke"));
-    } catch {
-      // It was over already.
-    }
-  }
-
-  response(headers: Record<string, string> = {}): Response {
-    return new Response(this.#bytes, {
-      headers: { "Content-Type": "text/event-stream", ...headers },
-    });
-  }
-}
-
-export function json(body: unknown, status = 200, headers: Record<string, string> = {}): Response {
-  return new Response(JSON.stringify(body), { status, headers });
-}
-
-/** An oracle that lives in the test: a history, a run and whatever a test adds. */
-export class FakeOracle {
-  readonly seen: Seen[] = [];
-  readonly streams: Stream[] = [];
+/** An oracle of which a test writes every frame: a history, a run and whatever it adds. */
+export class FakeOracle extends FakeNetwork {
+  readonly streams: FakeStream[] = [];
   history: StoredMessage[] = [];
   run: IRun | null = null;
-  readonly #answers: { method: string; path: RegExp; answer: Answer }[] = [];
 
-  on(method: string, path: RegExp, answer: Answer): this {
-    this.#answers.unshift({ method, path, answer });
-    return this;
+  constructor() {
+    super();
+    this.on("GET", /^\/sessions\/[^/]+\/messages/, () =>
+      json({ messages: this.history, prevCursor: null, hasOlder: false }),
+    );
+    this.on("GET", /^\/sessions\/[^/]+\/run$/, () => json({ run: this.run }));
+    this.on("POST", /^\/messages\/abort$/, () => json({ success: true }));
   }
 
   /** Answers every message with a stream that the test writes. */
   streaming(runId?: string): this {
     return this.on("POST", /^\/messages\/(?!abort$)[^/]+$/, (_, signal) => {
-      const stream = new Stream(signal);
+      const stream = new FakeStream(signal);
       this.streams.push(stream);
       return stream.response({
         "X-Request-Id": `r-${this.streams.length}`,
@@ -84,38 +32,11 @@ export class FakeOracle {
     });
   }
 
-  stream(at = -1): Stream {
+  stream(at = -1): FakeStream {
     const stream = this.streams.at(at);
     if (!stream) throw new Error("no stream was opened");
     return stream;
   }
-
-  requests(method: string, path: RegExp): Seen[] {
-    return this.seen.filter((s) => s.method === method && path.test(s.path));
-  }
-
-  readonly fetch: typeof fetch = async (input, init) => {
-    const url = new URL(String(input), "http://oracle.test");
-    const request: Seen = {
-      method: init?.method ?? "GET",
-      path: url.pathname + url.search,
-      headers: { ...(init?.headers as Record<string, string> | undefined) },
-      body: typeof init?.body === "string" ? JSON.parse(init.body) : undefined,
-    };
-    this.seen.push(request);
-    const signal = init?.signal ?? undefined;
-    signal?.throwIfAborted();
-    const found = this.#answers.find(
-      (a) => a.method === request.method && a.path.test(request.path),
-    );
-    if (found) return found.answer(request, signal);
-    if (/^\/sessions\/[^/]+\/messages/.test(request.path)) {
-      return json({ messages: this.history, prevCursor: null, hasOlder: false });
-    }
-    if (/^\/sessions\/[^/]+\/run$/.test(request.path)) return json({ run: this.run });
-    if (request.path === "/messages/abort") return json({ success: true });
-    return json({ statusCode: 404, message: `Cannot ${request.method} ${request.path}` }, 404);
-  };
 
   api(keeper = keeperOf({})): OracleApi {
     return new OracleApi("http://oracle.test", "did:oracle", keeper, this.fetch);

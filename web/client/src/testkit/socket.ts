@@ -1,80 +1,12 @@
-type Listener = (...args: unknown[]) => void;
+import { FakeSocket as Base } from "../testing/socket";
 
-/** Stands in for the socket client: records what is said and says what a test wants. */
-export class FakeSocket {
+/** The fake socket, with all that a test opened. */
+export class FakeSocket extends Base {
   static all: FakeSocket[] = [];
-  active = true;
-  closed = false;
-  readonly emitted: [string, ...unknown[]][] = [];
-  readonly #listeners = new Map<string, Listener[]>();
-  #any: Listener[] = [];
 
-  constructor(
-    readonly url: string,
-    readonly options: {
-      query: Record<string, string>;
-      auth: (done: (auth: unknown) => void) => void;
-    },
-  ) {
+  constructor(...args: ConstructorParameters<typeof Base>) {
+    super(...args);
     FakeSocket.all.push(this);
-  }
-
-  on(name: string, listener: Listener): this {
-    this.#listeners.set(name, [...(this.#listeners.get(name) ?? []), listener]);
-    return this;
-  }
-
-  onAny(listener: Listener): this {
-    this.#any.push(listener);
-    return this;
-  }
-
-  offAny(listener?: Listener): this {
-    this.#any = listener ? this.#any.filter((one) => one !== listener) : [];
-    return this;
-  }
-
-  /** Answers what is asked with an acknowledgement; silence unless a test says otherwise. */
-  answer: (name: string, payload: unknown) => unknown = () => new Promise(() => undefined);
-
-  timeout(): this {
-    return this;
-  }
-
-  async emitWithAck(name: string, payload: unknown): Promise<unknown> {
-    this.emitted.push([name, payload]);
-    return this.answer(name, payload);
-  }
-
-  emit(name: string, ...args: unknown[]): this {
-    this.emitted.push([name, ...args]);
-    return this;
-  }
-
-  connects = 0;
-  connect(): this {
-    this.connects++;
-    return this;
-  }
-
-  disconnect(): this {
-    this.closed = true;
-    return this;
-  }
-
-  /** Something that the line itself reports. */
-  line(name: "connect" | "disconnect" | "connect_error", ...args: unknown[]): void {
-    this.#listeners.get(name)?.forEach((listener) => listener(...args));
-  }
-
-  /** Something that the server says. */
-  say(name: string, argument: unknown): void {
-    this.#listeners.get(name)?.forEach((listener) => listener(argument));
-    this.#any.forEach((listener) => listener(name, argument));
-  }
-
-  replies(name: string): unknown[] {
-    return this.emitted.filter((e) => e[0] === name).map((e) => e[1]);
   }
 }
 

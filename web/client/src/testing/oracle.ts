@@ -1,0 +1,262 @@
+import type { Connect, Network } from "../core/client";
+import type { OracleEventName, OracleEventPayloads } from "../core/events";
+import type { StoredMessage } from "../core/types";
+import type { IMemory } from "../react/useMemoryEngine";
+import type { IModel } from "../react/useModels";
+import type { IChatSession } from "../react/useOracleSessions";
+import { FakeSocket } from "./socket";
+import { FakeNetwork, FakeStream, json, type SeenRequest } from "./wire";
+
+/** What the fake oracle says to a message; a text alone is its reply. */
+export interface FakeReply {
+  text?: string;
+  reasoning?: string;
+  /** The turn fails with this message after what it said. */
+  error?: string;
+}
+
+/** Decides what the fake oracle says. */
+export type Respond = (
+  message: string,
+  request: SeenRequest,
+) => string | FakeReply | Promise<string | FakeReply>;
+
+/** What a browser tool or an action of the page answered. */
+export interface FakeCallResult {
+  toolCallId: string;
+  sessionId: string;
+  result?: unknown;
+  error?: string;
+}
+
+/**
+ * An oracle that lives in a test: it keeps sessions, histories and memories,
+ * streams what `respond` says, calls the page's tools and actions, and emits
+ * events. It opens no connection; hand it to FakeOraclesProvider.
+ */
+export class FakeOracle extends FakeNetwork {
+  readonly did = "did:ixo:entity:fake";
+  readonly url = "http://oracle.test";
+  /** Where hooks look the oracle up, as the provider's queryGateway. */
+  readonly queryGateway = `${this.url}/ixo`;
+  sessions: IChatSession[] = [];
+  readonly history = new Map<string, StoredMessage[]>();
+  memories: IMemory[] = [];
+  models: IModel[] = [{ id: "fake", label: "Fake", isDefault: true }];
+  /** The pages that are connected, oldest first. */
+  readonly sockets: FakeSocket[] = [];
+  respond: Respond = (message) => `You said: ${message}`;
+  #count = 0;
+  #claims: string[] | undefined;
+
+  constructor() {
+    super();
+    this.#serveConfig();
+    this.#serveSessions();
+    this.#serveMemory();
+    this.on("GET", /^\/models$/, () => json({ models: this.models, default: this.models[0]?.id }));
+    this.on("POST", /^\/messages\/(?!abort$)[^/]+$/, (request, signal) =>
+      this.#turn(request, signal),
+    );
+    this.on("POST", /^\/messages\/abort$/, () => json({ success: true }));
+  }
+
+  /**
+   * The network of a page whose only oracle this is.
+   *
+   * @internal
+   */
+  readonly network: Network = {
+    fetch: (input, init) => this.fetch(input, init),
+    connect: ((url: string, options: ConstructorParameters<typeof FakeSocket>[1]) =>
+      this.#connect(url, options)) as unknown as Connect,
+  };
+
+  /** From now on every message and history is answered with 402 and these claims; none ends it. */
+  requirePayment(...claims: string[]): this {
+    this.#claims = claims.length > 0 ? claims : undefined;
+    return this;
+  }
+
+  /** Answers the next messages with streams that the test writes itself. */
+  stream(): Promise<FakeStream> {
+    return new Promise((resolve) => {
+      this.on("POST", /^\/messages\/(?!abort$)[^/]+$/, (_, signal) => {
+        const stream = new FakeStream(signal);
+        resolve(stream);
+        return stream.response({ "X-Request-Id": this.#id("request") });
+      });
+    });
+  }
+
+  /** Emits an event to every connected page. */
+  emit<Name extends OracleEventName>(
+    eventName: Name,
+    payload: Partial<OracleEventPayloads[Name]>,
+  ): void {
+    for (const socket of this.#open()) {
+      const whole = { sessionId: socket.options.query["sessionId"], requestId: "", ...payload };
+      socket.say(eventName, { ...whole, eventName, payload: whole });
+    }
+  }
+
+  /** Calls a browser tool of the page that connected last. */
+  callTool(toolName: string, args: Record<string, unknown> = {}): Promise<FakeCallResult> {
+    return this.#call("browser_tool_call", "tool_result", toolName, args);
+  }
+
+  /** Calls an action of the page that connected last. */
+  callAction(toolName: string, args: Record<string, unknown> = {}): Promise<FakeCallResult> {
+    return this.#call("action_call", "action_call_result", toolName, args);
+  }
+
+  #call(event: string, reply: string, toolName: string, args: Record<string, unknown>) {
+    const socket = this.#open().at(-1);
+    if (!socket) return Promise.reject(new Error("No page is connected to the fake oracle"));
+    const toolCallId = this.#id("call");
+    return new Promise<FakeCallResult>((resolve) => {
+      socket.heard = (name, payload) => {
+        const result = payload as FakeCallResult | undefined;
+        if (name === reply && result?.toolCallId === toolCallId) resolve(result);
+      };
+      socket.say(event, {
+        sessionId: socket.options.query["sessionId"],
+        requestId: "",
+        toolCallId,
+        toolName,
+        args,
+      });
+    });
+  }
+
+  #open(): FakeSocket[] {
+    return this.sockets.filter((socket) => !socket.closed);
+  }
+
+  #connect(url: string, options: ConstructorParameters<typeof FakeSocket>[1]): FakeSocket {
+    const socket = new FakeSocket(url, options);
+    this.sockets.push(socket);
+    options.auth(() => {
+      if (socket.closed) return;
+      socket.line("connect");
+      const sessionId = options.query["sessionId"];
+      socket.say("connected", { message: "Connected successfully", sessionId, timestamp: now() });
+    });
+    return socket;
+  }
+
+  async #turn(request: SeenRequest, signal: AbortSignal | undefined): Promise<Response> {
+    if (this.#claims) return this.#unpaid(this.#claims);
+    const sessionId = decodeURIComponent(request.path.split("/")[2] ?? "");
+    const message = String((request.body as { message?: unknown } | undefined)?.message ?? "");
+    const said = await this.respond(message, request);
+    const reply = typeof said === "string" ? { text: said } : said;
+    const stream = new FakeStream(signal);
+    const runId = this.#id("run");
+    const text = reply.text ?? "";
+    const frames: [event: string, data: unknown][] = [["run", { runId, status: "running" }]];
+    if (reply.reasoning) {
+      frames.push(["reasoning", { reasoning: reply.reasoning, isComplete: false }]);
+      frames.push(["reasoning", { reasoning: "", isComplete: true }]);
+    }
+    for (const content of text.split(/(?<=\s)/)) frames.push(["message", { content }]);
+    if (reply.error) frames.push(["error", { error: reply.error, message: reply.error }]);
+    frames.push(["done", { status: reply.error ? "failed" : "finished" }]);
+    frames.forEach(([event, data], i) => stream.frame(i + 1, event, data));
+    stream.end();
+    this.#remember(sessionId, { id: this.#id("m"), type: "human", content: message });
+    this.#remember(sessionId, { id: this.#id("m"), type: "ai", content: text });
+    return stream.response({ "X-Request-Id": this.#id("request"), "X-Run-Id": runId });
+  }
+
+  #remember(sessionId: string, message: StoredMessage): void {
+    const known = this.history.get(sessionId) ?? [];
+    this.history.set(sessionId, [...known, { isComplete: true, createdAt: now(), ...message }]);
+  }
+
+  #unpaid(claims: string[]): Response {
+    const message = "Payment required";
+    return json(
+      { statusCode: 402, error: "Payment Required", message, claims, outstandingClaims: claims },
+      402,
+    );
+  }
+
+  #serveConfig(): void {
+    this.on("GET", /^\/ixo\/entity\//, () =>
+      json({
+        entity: { id: this.did },
+        iid_document: {
+          service: [
+            { id: "{id}#api", type: "oracleService", service_endpoint: this.url },
+            { id: "{id}#ws", type: "wsService", service_endpoint: this.url },
+          ],
+        },
+      }),
+    );
+  }
+
+  #serveSessions(): void {
+    this.on("GET", /^\/sessions(\?|$)/, ({ path }) => {
+      const query = new URLSearchParams(path.split("?")[1]);
+      const offset = Number(query.get("offset") ?? 0);
+      const limit = Number(query.get("limit") ?? 20);
+      const sessions = this.sessions.slice(offset, offset + limit);
+      return json({ sessions, total: this.sessions.length });
+    });
+    this.on("POST", /^\/sessions$/, () => {
+      const at = now();
+      const session: IChatSession = {
+        sessionId: this.#id("$session"),
+        title: "",
+        oracleName: "Fake",
+        createdAt: at,
+        lastUpdatedAt: at,
+      };
+      this.sessions = [session, ...this.sessions];
+      return json(session, 201);
+    });
+    this.on("DELETE", /^\/sessions\/[^/]+$/, ({ path }) => {
+      const sessionId = decodeURIComponent(path.split("/")[2] ?? "");
+      const known = this.sessions.length;
+      this.sessions = this.sessions.filter((s) => s.sessionId !== sessionId);
+      if (this.sessions.length === known) {
+        return json({ statusCode: 404, message: "Session not found", error: "Not Found" }, 404);
+      }
+      return json({ message: "Session deleted successfully" });
+    });
+    this.on("GET", /^\/sessions\/[^/]+\/messages/, ({ path }) => {
+      if (this.#claims) return this.#unpaid(this.#claims);
+      const sessionId = decodeURIComponent(path.split("/")[2] ?? "");
+      const messages = this.history.get(sessionId) ?? [];
+      return json({ messages, prevCursor: null, hasOlder: false });
+    });
+    this.on("GET", /^\/sessions\/[^/]+\/run$/, () => json({ run: null }));
+  }
+
+  #serveMemory(): void {
+    this.on("GET", /^\/memory(\?|$)/, ({ path }) => {
+      const query = new URLSearchParams(path.split("?")[1]).get("q") ?? "";
+      return json({ memories: this.memories.filter((m) => m.text.includes(query)) });
+    });
+    this.on("POST", /^\/memory$/, ({ body }) => {
+      const { text } = body as { text: string };
+      const memory = { id: this.#id("memory"), text, createdAt: now() };
+      this.memories = [...this.memories, memory];
+      return json(memory, 201);
+    });
+    this.on("DELETE", /^\/memory(\/[^/]+)?$/, ({ path }) => {
+      const id = path.split("/")[2];
+      this.memories = id ? this.memories.filter((m) => m.id !== decodeURIComponent(id)) : [];
+      return json({ ok: true });
+    });
+  }
+
+  #id(kind: string): string {
+    return `${kind}-${++this.#count}`;
+  }
+}
+
+function now(): string {
+  return new Date().toISOString();
+}
