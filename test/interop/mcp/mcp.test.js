@@ -7,7 +7,7 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { fileURLToPath } from "node:url";
-import { World } from "../files/world.js";
+import { World } from "../world.mjs";
 
 const modules = resolve(fileURLToPath(import.meta.url), "../node_modules");
 
@@ -82,13 +82,16 @@ describe("the inspector", () => {
   });
 });
 
+// Some checks need diagnostic tools that only a server made for the suite has.
+const noTool = "Not testable: server does not list the diagnostic tool";
+
 // What a scenario wants that we do not offer, and why that is right.
 const notOffered = {
   caching: { "sep-2549-prompts-list-caching-hints": "there are no prompts: the method is not found, as for every capability that was not declared" },
 };
 
 const scenarios = {
-  "2026-07-28": ["tools-list", "resources-list", "caching", "http-header-validation", "dns-rebinding-protection", "sep-2164-resource-not-found"],
+  "2026-07-28": ["server-stateless", "tools-list", "resources-list", "caching", "http-header-validation", "dns-rebinding-protection", "sep-2164-resource-not-found"],
   "2025-11-25": ["server-initialize", "ping", "tools-list", "resources-list", "dns-rebinding-protection"],
 };
 
@@ -102,7 +105,7 @@ describe("the conformance suite", () => {
           const { stdout, stderr } = await run(script, "server", "--url", front.url, "--spec-version", version, "--scenario", name, "-o", out);
           const checks = results(out);
           assert.ok(checks.length > 0, stdout + stderr);
-          const failed = checks.filter(({ id, status }) => status === "FAILURE" && !notOffered[name]?.[id]);
+          const failed = checks.filter(({ id, status, errorMessage }) => status === "FAILURE" && !errorMessage?.startsWith(noTool) && !notOffered[name]?.[id]);
           assert.deepEqual(failed, [], stdout);
           assert.ok(checks.some(({ status }) => status === "SUCCESS"), stdout);
         } finally {
