@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/url"
 	"path"
+	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -18,7 +19,7 @@ import (
 func fsCommand() command {
 	return command{
 		name: "fs",
-		args: "put [-r] LOCAL… REMOTE | get [-r] REMOTE [LOCAL] | ls [PATH] | cat PATH | rm PATH… | mv [--overwrite] FROM TO | versions PATH | " +
+		args: "put [-r] [--new] LOCAL… REMOTE | get [-r] REMOTE [LOCAL] | ls [PATH] | cat PATH | rm PATH… | mv [--overwrite] FROM TO | versions PATH | " +
 			"share [--ttl D] [--uses N] [--public|--private|--end ID|--list] [PATH]   [--server URL] [--key FILE] [--proof T|@F]",
 		summary: "the file store from a shell", run: runFS,
 	}
@@ -80,8 +81,14 @@ func runFS(ctx context.Context, args []string, s IO) error {
 	return run(ctx, args[1:], s)
 }
 
-// remotePath makes what was typed an absolute path.
-func remotePath(p string) string { return path.Clean("/" + p) }
+// remotePath makes what was typed an absolute path. One that climbs is left to
+// the server, which refuses it: guessing what was meant could hit another file.
+func remotePath(p string) string {
+	if slices.Contains(strings.Split(p, "/"), "..") {
+		return "/" + strings.TrimPrefix(p, "/")
+	}
+	return path.Clean("/" + p)
+}
 
 func runFSList(ctx context.Context, args []string, s IO) error {
 	fs := newFlags("fs ls", s)

@@ -23,6 +23,7 @@ const resumable = 8 << 20
 func runFSPut(ctx context.Context, args []string, s IO) error {
 	flags := newFlags("fs put", s)
 	recursive := flags.Bool("r", false, "put folders with all they hold")
+	create := flags.Bool("new", false, "refuse to store a new version of a file that exists")
 	connect := remoteFlags(flags, s)
 	rest, err := parseMixed(flags, args)
 	if err != nil {
@@ -46,9 +47,9 @@ func runFSPut(ctx context.Context, args []string, s IO) error {
 			if !*recursive {
 				return usagef("%s is a folder; -r puts it with all it holds", local)
 			}
-			err = putFolder(ctx, r, s, local, to)
+			err = putFolder(ctx, r, s, local, to, *create)
 		} else {
-			err = putFile(ctx, r, s, local, to)
+			err = putFile(ctx, r, s, local, to, *create)
 		}
 		if err != nil {
 			return err
@@ -57,7 +58,7 @@ func runFSPut(ctx context.Context, args []string, s IO) error {
 	return nil
 }
 
-func putFolder(ctx context.Context, r remote, s IO, local, to string) error {
+func putFolder(ctx context.Context, r remote, s IO, local, to string, create bool) error {
 	return filepath.WalkDir(local, func(name string, d fs.DirEntry, err error) error {
 		if err != nil || !d.Type().IsRegular() {
 			return err
@@ -66,13 +67,13 @@ func putFolder(ctx context.Context, r remote, s IO, local, to string) error {
 		if err != nil {
 			return err
 		}
-		return putFile(ctx, r, s, name, path.Join(to, filepath.ToSlash(below)))
+		return putFile(ctx, r, s, name, path.Join(to, filepath.ToSlash(below)), create)
 	})
 }
 
 // putFile stores a file and prints its CID. A large one goes up in parts; when it
 // is cut, the same command goes on where it was.
-func putFile(ctx context.Context, r remote, s IO, local, to string) error {
+func putFile(ctx context.Context, r remote, s IO, local, to string, create bool) error {
 	f, err := os.Open(local)
 	if err != nil {
 		return err
@@ -96,13 +97,16 @@ func putFile(ctx context.Context, r remote, s IO, local, to string) error {
 	bar := newProgress(s, to, size)
 	defer bar.finish()
 	var stored filestoreclient.File
-	if size < resumable {
+	switch {
+	case size < resumable && create:
+		stored, err = r.Create(ctx, to, media, bar.reader(f), size)
+	case size < resumable:
 		stored, err = r.Put(ctx, to, media, bar.reader(f), size, want)
-	} else {
+	default:
 		note := uploadNote(s, r.server, to, want)
 		before, _ := os.ReadFile(note)
 		stored, err = r.Upload(ctx, filestoreclient.Upload{
-			Path: to, MimeType: media, Size: info.Size(), Source: f, Want: want, Location: strings.TrimSpace(string(before)),
+			Path: to, MimeType: media, Size: info.Size(), Source: f, Want: want, New: create, Location: strings.TrimSpace(string(before)),
 			Begun: func(location string) { remember(note, location) }, Progress: bar.at,
 		})
 		if err == nil {

@@ -13,9 +13,11 @@ import (
 )
 
 // A writer of an upload holds its lock for uploadLock and renews it while bytes
-// come; a node that dies lets go by itself.
+// come; a node that dies lets go by itself. The lock only keeps two writers from
+// working in vain: which bytes count is decided by a compare-and-set of the
+// offset, so it may be short, and shorter than a client's patience.
 const (
-	uploadLock = 30 * time.Second
+	uploadLock = 5 * time.Second
 	// maxExtents bounds how many pieces an upload may come in.
 	maxExtents = 10_000
 
@@ -100,7 +102,7 @@ func (s *Service) LockUpload(ctx context.Context, id, holder string) (release fu
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		tick := time.NewTicker(uploadLock / 3)
+		tick := time.NewTicker(uploadLock / 4)
 		defer tick.Stop()
 		for {
 			select {

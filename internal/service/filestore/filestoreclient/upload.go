@@ -32,6 +32,8 @@ type Upload struct {
 	Path, MimeType string
 	Size           int64
 	Source         io.ReaderAt
+	// New refuses to store a new version of a file that exists.
+	New bool
 	// Want is the content's CID.
 	Want cid.CID
 	// Location is where an earlier try has left off; empty begins anew. Begun is
@@ -85,8 +87,10 @@ func (c *Client) tus(ctx context.Context, q request) (http.Header, error) {
 }
 
 func (c *Client) begin(ctx context.Context, u Upload) (string, error) {
-	meta := "path " + base64.StdEncoding.EncodeToString([]byte(u.Path)) + ",contentType " + base64.StdEncoding.EncodeToString([]byte(u.MimeType)) +
-		",overwrite " + base64.StdEncoding.EncodeToString([]byte("true"))
+	meta := "path " + base64.StdEncoding.EncodeToString([]byte(u.Path)) + ",contentType " + base64.StdEncoding.EncodeToString([]byte(u.MimeType))
+	if !u.New {
+		meta += ",overwrite " + base64.StdEncoding.EncodeToString([]byte("true"))
+	}
 	res, err := c.tus(ctx, request{
 		method: http.MethodPost, path: api + "/upload", header: map[string]string{"Upload-Length": strconv.FormatInt(u.Size, 10), "Upload-Metadata": meta},
 	})
