@@ -1,24 +1,17 @@
 package app
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
-	"github.com/castalia-org/castalia/docs"
 	"github.com/castalia-org/castalia/internal/identity"
 	"github.com/castalia-org/castalia/internal/platform/httpserver"
 	"github.com/castalia-org/castalia/internal/service/oracle"
 	"github.com/castalia-org/castalia/internal/service/oracle/attachments"
 	"github.com/castalia-org/castalia/internal/service/oracle/mcpclient"
-	"github.com/castalia-org/castalia/internal/service/oracle/model"
-	"github.com/castalia-org/castalia/internal/service/oracle/model/anthropic"
-	"github.com/castalia-org/castalia/internal/service/oracle/model/guide"
-	"github.com/castalia-org/castalia/internal/service/oracle/model/openai"
 	"github.com/castalia-org/castalia/internal/service/oracle/oraclekit"
 	"github.com/castalia-org/castalia/internal/service/oracle/oraclesocket"
 	"github.com/castalia-org/castalia/internal/service/oracle/oraclesql"
@@ -69,7 +62,7 @@ func (a *App) buildOracle(ctx context.Context) (part, error) {
 		Authenticate: a.authenticated(identity.Oracle), CORS: a.openCORS(), Public: public,
 		Failures: a.callerLimits(), SealKey: a.opt.Settings.Identity.OracleKey,
 		SessionGone: func(ctx context.Context, id string) { calls.SessionDeleted(ctx, id) },
-		Run:         run.Config{Node: a.res.node}, Log: a.opt.Log, Now: a.res.now,
+		Run:         run.Config{Node: a.res.node, Retention: a.opt.Settings.Oracle.FrameRetention}, Log: a.opt.Log, Now: a.res.now,
 	})
 	if err != nil {
 		return part{}, err
@@ -119,36 +112,4 @@ func (a *App) meterSockets(g *oraclesocket.Gateway) {
 	m.CounterFunc("socket_opened_total", "Engine.IO handshakes that succeeded.", func() float64 { return float64(g.Stats().Opened) })
 	m.CounterFunc("socket_refused_total", "Engine.IO requests that were refused.", func() float64 { return float64(g.Stats().Refused) })
 	m.CounterFunc("socket_overflowed_total", "Sockets that were cut because they read too slowly.", func() float64 { return float64(g.Stats().Overflowed) })
-}
-
-// modelProvider is where answers come from.
-func (a *App) modelProvider() (model.Provider, error) {
-	s := a.opt.Settings.Oracle
-	switch s.Provider {
-	case "", "guide":
-		return guide.New(guide.Config{Docs: docs.Guides})
-	case "openai":
-		p, err := openai.New(openai.Config{
-			BaseURL: s.OpenAIBase.Reveal(), Key: s.OpenAIKey.Reveal(), Models: namedModels(s.Model, "gpt-4o-mini", 128_000),
-		})
-		return p, err
-	case "anthropic":
-		p, err := anthropic.New(anthropic.Config{
-			BaseURL: s.AnthropicBase.Reveal(), Key: s.AnthropicKey.Reveal(), Models: namedModels(s.Model, "claude-sonnet-4-5", 200_000),
-		})
-		return p, err
-	}
-	return nil, fmt.Errorf("MODEL_PROVIDER: given %q, allowed is guide, openai or anthropic", s.Provider)
-}
-
-// namedModels reads MODEL: one name, or several to choose from, the first being
-// the default.
-func namedModels(list, otherwise string, window int) []model.Info {
-	var out []model.Info
-	for name := range strings.SplitSeq(cmp.Or(list, otherwise), ",") {
-		if name = strings.TrimSpace(name); name != "" {
-			out = append(out, model.Info{ID: name, Label: name, Family: "custom", Tier: "balanced", Vision: true, Window: window})
-		}
-	}
-	return out
 }

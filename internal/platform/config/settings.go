@@ -81,15 +81,17 @@ type Files struct {
 
 // Oracle is the chat server and its model.
 type Oracle struct {
-	Name             string `env:"ORACLE_NAME" default:"Castalia" doc:"Name of the oracle, as users see it."`
-	Provider         string `env:"MODEL_PROVIDER" default:"guide" allowed:"guide|openai|anthropic" doc:"Where answers come from; guide is built in and needs no account."`
-	Model            string `env:"MODEL" doc:"Model that the provider is asked for."`
-	OpenAIBase       URL    `env:"OPENAI_BASE_URL" doc:"Base address of an OpenAI-compatible provider."`
-	OpenAIKey        Secret `env:"OPENAI_API_KEY" doc:"Key of that provider."`
-	AnthropicBase    URL    `env:"ANTHROPIC_BASE_URL" doc:"Base address of an Anthropic-compatible provider."`
-	AnthropicKey     Secret `env:"ANTHROPIC_API_KEY" doc:"Key of that provider."`
-	MatrixHomeserver URL    `env:"MATRIX_HOMESERVER" doc:"Homeserver for attachments when the user names none."`
-	MatrixPrivate    bool   `env:"MATRIX_ALLOW_PRIVATE" default:"false" doc:"Whether homeservers may have private addresses (test networks)."`
+	Name             string        `env:"ORACLE_NAME" default:"Castalia" doc:"Name of the oracle, as users see it."`
+	Provider         string        `env:"MODEL_PROVIDER" default:"guide" allowed:"guide|openai|anthropic" doc:"Where answers come from; guide is built in and needs no account."`
+	Model            string        `env:"MODEL" doc:"Model that the provider is asked for."`
+	Prices           []string      `env:"MODEL_PRICES" doc:"What models cost in US dollars per million tokens, as MODEL=input/output, such as small=0.15/0.60; the cost of each run is recorded."`
+	FrameRetention   time.Duration `env:"RUN_FRAMES_RETENTION" default:"24h" doc:"How long the frames of ended runs are kept for those who resume; the transcript stays."`
+	OpenAIBase       URL           `env:"OPENAI_BASE_URL" doc:"Base address of an OpenAI-compatible provider."`
+	OpenAIKey        Secret        `env:"OPENAI_API_KEY" doc:"Key of that provider."`
+	AnthropicBase    URL           `env:"ANTHROPIC_BASE_URL" doc:"Base address of an Anthropic-compatible provider."`
+	AnthropicKey     Secret        `env:"ANTHROPIC_API_KEY" doc:"Key of that provider."`
+	MatrixHomeserver URL           `env:"MATRIX_HOMESERVER" doc:"Homeserver for attachments when the user names none."`
+	MatrixPrivate    bool          `env:"MATRIX_ALLOW_PRIVATE" default:"false" doc:"Whether homeservers may have private addresses (test networks)."`
 }
 
 // Query is the protocol query gateway.

@@ -168,10 +168,10 @@ func (st *Store) makeRoom(ctx context.Context, tx sqldb.Querier, b run.Begin, ou
 	if err != nil {
 		return err
 	}
-	switch {
-	case b.Multitask == oracle.Reject:
+	switch b.Multitask {
+	case oracle.Reject:
 		return run.ErrBusy
-	case b.Multitask == oracle.Enqueue:
+	case oracle.Enqueue:
 		if len(live) > b.MaxQueue {
 			return run.ErrQueueFull
 		}
