@@ -218,6 +218,9 @@ var oracleRows = []row{
 	{route: "GET /claims", owner: 200, other: 200},
 	{route: "POST /teamchat/link", body: `{"code":"NOPE"}`, owner: 404, other: 404},
 	{route: "GET /teamchat/links", owner: 200, other: 200},
+	{route: "GET /mcp-servers", owner: 200, other: 200},
+	{route: "POST /mcp-servers", body: `{"name":"x","url":"http://x"}`, owner: 400, other: 400},
+	{route: "DELETE /mcp-servers/{name}", target: "/mcp-servers/x", owner: 404, other: 404},
 	{route: "DELETE /teamchat/links/{team}/{user}", target: "/teamchat/links/T1/U1", owner: 404, other: 404},
 }
 

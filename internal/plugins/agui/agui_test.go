@@ -1,6 +1,7 @@
 package agui_test
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
 
@@ -42,6 +43,52 @@ func TestGuidance(t *testing.T) {
 	for _, want := range []string{"show something on the page: show_table.", "do something on the page: mark_row."} {
 		if !strings.Contains(systems[1], want) {
 			t.Errorf("no %q in %s", want, systems[1])
+		}
+	}
+}
+
+// A component that the page names is shown, told to open pages, and kept.
+func TestComponents(t *testing.T) {
+	t.Parallel()
+	call := scripted.Calls(plugin.ModelToolCall{ID: "c1", Name: agui.ComponentTool, Args: json.RawMessage(`{"name":"Chart","args":{"bars":[1,2]}}`)})
+	provider := scripted.Sequence(call, scripted.Text("There."))
+	n := oracletest.Start(t, provider, func(d *oraclekit.Deps) { d.Plugins = []plugin.Plugin{agui.New()} })
+	alice := n.As(t, identitytest.Alice)
+	session := alice.Session()
+	resp, err := alice.Open(t.Context(), "POST", "/messages/"+session, map[string]any{
+		"message": "draw", "stream": true, "metadata": map[string]any{"uiComponents": []any{"Chart", "bad name", 7, "Chart"}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = resp.Body.Close() }()
+	var shown struct {
+		ComponentName, EventID, Status string
+		Args                           json.RawMessage
+	}
+	for _, f := range oracletest.Stream(t, resp) {
+		if f.Event == "render_component" {
+			if err := json.Unmarshal(f.Data, &shown); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if shown.ComponentName != "Chart" || shown.EventID != "c1" || shown.Status != "done" || string(shown.Args) != `{"bars":[1,2]}` {
+		t.Errorf("%+v", shown)
+	}
+	var list struct {
+		Messages []struct {
+			ToolCalls []struct{ Component *plugin.Component }
+		}
+	}
+	alice.Do("GET", "/messages/"+session, nil).JSON(t, &list)
+	if len(list.Messages) != 3 || len(list.Messages[1].ToolCalls) != 1 || list.Messages[1].ToolCalls[0].Component == nil ||
+		list.Messages[1].ToolCalls[0].Component.Name != "Chart" {
+		t.Errorf("%+v", list)
+	}
+	for _, tool := range provider.Requests()[0].Tools {
+		if tool.Name == agui.ComponentTool && !strings.Contains(string(tool.Schema), `"enum":["Chart"]`) {
+			t.Errorf("%s", tool.Schema)
 		}
 	}
 }

@@ -1,7 +1,10 @@
-// Package mcp connects the agent to MCP servers that the operator names.
+// Package mcp connects the agent to MCP servers that the operator names, and to
+// those that a user adds for himself.
 //
-// It promises that a server sees the operator's credential, if one is
-// configured, and never anything of the user: no token, no delegation. Servers
+// It promises that a server sees the credential that was configured for it, if
+// there is one, and never anything else of the user: no token, no delegation. A
+// user's servers serve that user alone; their tokens are sealed at rest, and
+// their addresses must be public ones unless the operator allows others. Servers
 // that the operator protects take a call only with the user's own single-use
 // invocation. A bad list stops the start with a line that says what is wrong.
 package mcp
@@ -16,6 +19,7 @@ import (
 	"time"
 
 	"github.com/castalia-org/castalia/plugin"
+	"github.com/castalia-org/castalia/plugin/pluginhttp"
 )
 
 // Config is filled from the environment.
@@ -25,11 +29,15 @@ type Config struct {
 	Protected []string      `env:"UCAN_PROTECTED_MCP_SERVERS" doc:"Names of the servers that need the user's own invocation for each call (mcpInvocations)."`
 	Private   bool          `env:"MCP_PRIVATE" default:"false" doc:"Whether servers on loopback and private addresses are allowed."`
 	Timeout   time.Duration `env:"MCP_TIMEOUT" default:"30s" doc:"How long one call may take."`
+
+	UserServers int  `env:"MCP_USER_SERVERS" default:"5" min:"0" max:"20" doc:"How many servers each user may add; 0 means none."`
+	UserPrivate bool `env:"MCP_USER_PRIVATE" default:"false" doc:"Whether users' servers may be on loopback and private addresses, or without TLS (test networks)."`
 }
 
 // Plugin is the mcp plugin.
 type Plugin struct {
 	cfg     Config
+	host    plugin.Host
 	servers []plugin.MCPServer // set by Start and never changed
 }
 
@@ -37,42 +45,51 @@ type Plugin struct {
 func New(cfg Config) *Plugin { return &Plugin{cfg: cfg} }
 
 var (
-	_ plugin.Configurer   = (*Plugin)(nil)
-	_ plugin.AutoDetector = (*Plugin)(nil)
-	_ plugin.Starter      = (*Plugin)(nil)
-	_ plugin.MCPProvider  = (*Plugin)(nil)
+	_ plugin.Configurer        = (*Plugin)(nil)
+	_ plugin.AutoDetector      = (*Plugin)(nil)
+	_ plugin.Starter           = (*Plugin)(nil)
+	_ plugin.MCPProvider       = (*Plugin)(nil)
+	_ pluginhttp.RouteProvider = (*Plugin)(nil)
 )
 
 // Describe names the plugin. Its servers advertise themselves.
 func (*Plugin) Describe() plugin.Description {
 	return plugin.Description{
 		Name: "mcp", Version: "1.0.0",
-		Manifest: plugin.Manifest{Title: "MCP servers", Summary: "Tools of MCP servers that the operator chose.", Visibility: plugin.Silent},
+		Manifest: plugin.Manifest{Title: "MCP servers", Summary: "Tools of MCP servers that the operator or the user chose.", Visibility: plugin.Silent},
 	}
 }
 
 // Config hands out the settings to fill.
 func (p *Plugin) Config() any { return &p.cfg }
 
-// AutoDetect is on when there is a server.
+// AutoDetect is on when there is a server, or may be one.
 func (p *Plugin) AutoDetect() (on bool, hint string) {
-	if len(p.cfg.Servers) == 0 {
-		return false, "MCP_SERVERS names no server"
+	switch {
+	case len(p.cfg.Servers) > 0:
+		return true, "MCP_SERVERS names a server"
+	case p.cfg.UserServers > 0:
+		return true, "MCP_USER_SERVERS lets users add servers"
 	}
-	return true, "MCP_SERVERS names a server"
+	return false, "MCP_SERVERS names no server and MCP_USER_SERVERS is 0"
 }
 
 // Start reads the list of servers.
-func (p *Plugin) Start(context.Context, plugin.Host) error {
+func (p *Plugin) Start(_ context.Context, host plugin.Host) error {
 	var err error
+	p.host = host
 	p.servers, err = parse(p.cfg)
 	return err
 }
 
-// MCPServers are the same for everybody. The list is copied because callers
-// may keep it.
-func (p *Plugin) MCPServers(context.Context, *plugin.Runtime) ([]plugin.MCPServer, error) {
-	return slices.Clone(p.servers), nil
+// MCPServers are the operator's, and the user's own. The list is copied because
+// callers may keep it.
+func (p *Plugin) MCPServers(ctx context.Context, rt *plugin.Runtime) ([]plugin.MCPServer, error) {
+	mine, err := p.ownServers(ctx, rt.User.DID)
+	if err != nil {
+		return nil, err
+	}
+	return append(slices.Clone(p.servers), mine...), nil
 }
 
 // maxServers bounds what every turn has to connect to.

@@ -65,6 +65,8 @@ type ToolCall struct {
 	Error  string          `json:"error,omitempty"`
 	// Action marks a call of an AG-UI action.
 	Action bool `json:"action,omitempty"`
+	// Component is what the page shows beside the result.
+	Component *plugin.Component `json:"component,omitempty"`
 }
 
 // Attachment is a file that came with a message. Text and Note are what the

@@ -105,6 +105,8 @@ type Call struct {
 	Error   string          `json:"error,omitempty"`
 	Unknown bool            `json:"unknown,omitempty"`
 	Action  bool            `json:"action,omitempty"`
+	// Component is what the page shows beside the result.
+	Component *plugin.Component `json:"component,omitempty"`
 }
 
 // Text is everything that the turn said to the user.

@@ -80,10 +80,35 @@ func (l *loop) settle(i int, result plugin.Result, err error) {
 		c.Unknown = errors.Is(err, errInterrupted)
 	} else {
 		c.Status, c.Output, c.Unknown = plugin.Done, Cap(result.Text, l.Limits.OutputBytes), result.Unknown
+		c.Component = drawable(result.Component)
 	}
 	settled := *c
 	l.mu.Unlock()
 	l.Sink.ToolEnded(settled)
+}
+
+// Bounds of a component.
+const (
+	maxComponentName = 100
+	maxComponentArgs = 64 << 10
+)
+
+// drawable returns a component that pages can be asked to show, or nil.
+func drawable(c *plugin.Component) *plugin.Component {
+	if c == nil || c.Name == "" || len(c.Name) > maxComponentName || len(c.Args) > maxComponentArgs {
+		return nil
+	}
+	out := *c
+	if !IsObject(out.Args) {
+		out.Args = json.RawMessage(`{}`)
+	}
+	return &out
+}
+
+// IsObject reports whether JSON is an object.
+func IsObject(raw json.RawMessage) bool {
+	var object map[string]json.RawMessage
+	return json.Unmarshal(raw, &object) == nil && object != nil
 }
 
 // explain turns an error into what the model may read.

@@ -62,10 +62,16 @@ type Engine struct {
 	lists map[[32]byte]listed
 }
 
+// listed is what a server said of its tools, or that it did not answer.
 type listed struct {
 	tools []*mcp.Tool
+	err   error
 	until time.Time
 }
+
+// sulk is how long a server that did not answer is not asked again, so that one
+// which is away does not delay every turn.
+const sulk = 30 * time.Second
 
 var _ turn.MCP = (*Engine)(nil)
 
@@ -181,9 +187,28 @@ func (l *line) list(ctx context.Context) ([]*mcp.Tool, error) {
 	known, ok := e.lists[key]
 	e.mu.Unlock()
 	if ok && time.Now().Before(known.until) {
-		return known.tools, nil
+		return known.tools, known.err
 	}
-	ctx, cancel := context.WithTimeout(ctx, e.cfg.ListTimeout)
+	tools, err := l.ask(ctx)
+	if ctx.Err() != nil {
+		return tools, err
+	}
+	fresh := listed{tools: tools, err: err, until: time.Now().Add(e.cfg.Fresh)}
+	if err != nil {
+		fresh.until = time.Now().Add(sulk)
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if len(e.lists) > 1000 {
+		clear(e.lists)
+	}
+	e.lists[key] = fresh
+	return tools, err
+}
+
+// ask lists the server's tools.
+func (l *line) ask(ctx context.Context) ([]*mcp.Tool, error) {
+	ctx, cancel := context.WithTimeout(ctx, l.engine.cfg.ListTimeout)
 	defer cancel()
 	session, err := l.connect(ctx)
 	if err != nil {
@@ -198,12 +223,6 @@ func (l *line) list(ctx context.Context) ([]*mcp.Tool, error) {
 			break
 		}
 	}
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if len(e.lists) > 1000 {
-		clear(e.lists)
-	}
-	e.lists[key] = listed{tools: tools, until: time.Now().Add(e.cfg.Fresh)}
 	return tools, nil
 }
 

@@ -56,6 +56,8 @@ type ToolCallBody struct {
 	Status plugin.Status   `json:"status"`
 	Output string          `json:"output,omitempty"`
 	Error  string          `json:"error,omitempty"`
+	// Component is what a page shows beside the result, as render_component asked for.
+	Component *plugin.Component `json:"component,omitempty"`
 }
 
 // MessageBody is one entry of a transcript.
@@ -216,7 +218,7 @@ func messageBodies(list []oracle.Message) []MessageBody {
 			Type: m.Role, Content: m.Content, ID: m.ID, Reasoning: m.Reasoning, IsComplete: true, CreatedAt: oracle.Timestamp(m.CreatedAt),
 		}
 		for _, c := range m.ToolCalls {
-			call := ToolCallBody{Name: c.Name, Args: c.Args, ID: c.ID, Status: c.Status, Error: c.Error}
+			call := ToolCallBody{Name: c.Name, Args: c.Args, ID: c.ID, Status: c.Status, Error: c.Error, Component: c.Component}
 			if c.Status == plugin.Done {
 				if quoted, err := json.Marshal(c.Output); err == nil {
 					call.Output = string(quoted)

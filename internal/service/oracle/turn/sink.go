@@ -55,8 +55,22 @@ func (s *sink) ToolStarted(c agent.Call) {
 	(*turn)(s).tellCall(c)
 }
 
-// ToolEnded tells the result of a call.
-func (s *sink) ToolEnded(c agent.Call) { (*turn)(s).tellCall(c) }
+// ToolEnded tells the result of a call, and asks pages to show its component.
+func (s *sink) ToolEnded(c agent.Call) {
+	t := (*turn)(s)
+	t.tellCall(c)
+	if c.Component == nil {
+		return
+	}
+	t.render(context.Background(), oracle.RenderComponentPayload{
+		Address: t.to, ComponentName: c.Component.Name, Args: c.Component.Args, Status: plugin.Done, EventID: c.ID,
+	})
+}
+
+func (t *turn) render(ctx context.Context, p oracle.RenderComponentPayload) {
+	t.emit(oracle.FrameRenderComponent, p)
+	t.publish(ctx, oracle.EventRenderComponent, p)
+}
 
 func (t *turn) tellCall(c agent.Call) {
 	var output *string
@@ -125,11 +139,9 @@ func (e emitter) ToolCall(ctx context.Context, ev plugin.ToolCallEvent) error {
 
 // RenderComponent asks pages to show a component.
 func (e emitter) RenderComponent(ctx context.Context, ev plugin.RenderComponentEvent) error {
-	p := oracle.RenderComponentPayload{
+	e.t.render(ctx, oracle.RenderComponentPayload{
 		Address: e.t.to, ComponentName: ev.ComponentName, Args: ev.Args, Status: ev.Status, EventID: orNew(ev.EventID),
-	}
-	e.t.emit(oracle.FrameRenderComponent, p)
-	e.t.publish(ctx, oracle.EventRenderComponent, p)
+	})
 	return nil
 }
 

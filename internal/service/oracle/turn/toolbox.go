@@ -313,7 +313,17 @@ func (t *turn) dispatch(ctx context.Context, caller string, kind oracle.CallKind
 			return plugin.Result{}, plugin.Errorf(502, "%s", text)
 		}
 	}
-	return plugin.Text(string(out.Result)), nil
+	return plugin.Result{Text: string(out.Result), Component: componentOf(out.Result)}, nil
+}
+
+// componentOf finds the component that a page's result names:
+// {"component": {"name": …, "args": {…}}} beside whatever else it says.
+func componentOf(result json.RawMessage) *plugin.Component {
+	var named struct{ Component *plugin.Component }
+	if json.Unmarshal(result, &named) != nil {
+		return nil
+	}
+	return named.Component
 }
 
 // actionFailed reads {success:false, error} results of actions.

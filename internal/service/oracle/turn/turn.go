@@ -324,7 +324,7 @@ func messages(steps []agent.Step) []oracle.Message {
 		}
 		m := oracle.Message{ID: oracle.NewID(), Role: oracle.AI, Content: s.Text, Reasoning: s.Reasoning, CreatedAt: time.Now()}
 		for _, c := range s.Calls {
-			call := oracle.ToolCall{ID: c.ID, Name: c.Name, Args: c.Arguments(), Status: c.Status, Output: c.Output, Error: c.Error, Action: c.Action}
+			call := oracle.ToolCall{ID: c.ID, Name: c.Name, Args: c.Arguments(), Status: c.Status, Output: c.Output, Error: c.Error, Action: c.Action, Component: c.Component}
 			if call.Status == "" {
 				call.Status, call.Error = plugin.Failed, "The tool did not complete."
 			}

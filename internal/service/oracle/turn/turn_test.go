@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -258,6 +259,9 @@ func TestPageTools(t *testing.T) {
 		"done": {"scroll", func(oracle.Call) (oracle.Outcome, error) {
 			return oracle.Outcome{Result: json.RawMessage(`{"at":5}`)}, nil
 		}, `{"at":5}`, plugin.Done},
+		"shown": {"paint", func(oracle.Call) (oracle.Outcome, error) {
+			return oracle.Outcome{Result: json.RawMessage(`{"component":{"name":"Canvas","args":{"at":5}}}`)}, nil
+		}, `"Canvas"`, plugin.Done},
 		"error":   {"scroll", func(oracle.Call) (oracle.Outcome, error) { return oracle.Outcome{Error: "Tool nope not found"}, nil }, "Tool nope not found", plugin.Failed},
 		"no tab":  {"scroll", nil, "no browser is connected", plugin.Failed},
 		"unknown": {"paint", func(oracle.Call) (oracle.Outcome, error) { return oracle.Outcome{Unknown: true}, nil }, "FRONTEND_OUTCOME_UNKNOWN", plugin.Done},
@@ -281,6 +285,9 @@ func TestPageTools(t *testing.T) {
 			if f.Event == event {
 				last = f
 			}
+		}
+		if drawn := slices.ContainsFunc(frames, func(f oracle.Frame) bool { return f.Event == "render_component" }); drawn != (name == "shown") {
+			t.Errorf("%s: %v", name, oracletest.Events(frames))
 		}
 		var p struct {
 			Status        plugin.Status
