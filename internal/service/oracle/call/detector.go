@@ -52,11 +52,13 @@ type Detection struct {
 }
 
 // Detector finds speech by its energy: what is clearly louder than the
-// background for a while, until it has been quiet for a while. It follows the
-// background as it changes, quickly down and slowly up.
+// background for a while, until it has been quiet for a while. The background
+// is the quietest moment of the last seconds: nobody speaks so long without a
+// pause, while a fan or a hum has none.
 type Detector struct {
 	cfg     DetectorConfig
-	noise   float64 // dB of full scale
+	levels  [backgroundPieces]float64 // dB of full scale, a ring
+	heard   int
 	loud    time.Duration
 	quiet   time.Duration
 	voiced  time.Duration
@@ -68,8 +70,15 @@ type Detector struct {
 // NewDetector makes a Detector for sound at HeardRate.
 func NewDetector(cfg DetectorConfig) *Detector {
 	cfg = cfg.withDefaults()
-	return &Detector{cfg: cfg, noise: -60, leadCap: samples(cfg.Lead + cfg.Attack)}
+	return &Detector{cfg: cfg, leadCap: samples(cfg.Lead + cfg.Attack)}
 }
+
+// The pieces of sound, FrameTime each, in which the background is looked for,
+// and the first ones, which only tell how loud it is.
+const (
+	backgroundPieces = 150
+	learnPieces      = 15
+)
 
 func samples(d time.Duration) int { return int(d * HeardRate / time.Second) }
 
@@ -89,8 +98,8 @@ func (d *Detector) Feed(pcm []int16) Detection {
 	}
 	length := time.Duration(len(pcm)) * time.Second / HeardRate
 	level := loudness(pcm)
-	isLoud := level > d.cfg.Floor && level > d.noise+d.cfg.Margin
-	d.follow(level, length)
+	background := d.background(level)
+	isLoud := d.heard > learnPieces && level > d.cfg.Floor && level > background+d.cfg.Margin
 	d.sound = append(d.sound, pcm...)
 	if !d.speech {
 		return d.wait(isLoud, length)
@@ -138,18 +147,15 @@ func (d *Detector) end() Detection {
 	return Detection{Utterance: said}
 }
 
-// follow lets the idea of the background sink at once and rise slowly; while
-// somebody speaks it rises hardly at all.
-func (d *Detector) follow(level float64, length time.Duration) {
-	if level < d.noise {
-		d.noise += 0.5 * (level - d.noise)
-		return
+// background is the quietest of the last pieces, this one included.
+func (d *Detector) background(level float64) float64 {
+	d.levels[d.heard%len(d.levels)] = level
+	d.heard++
+	lowest := level
+	for _, l := range d.levels[:min(d.heard, len(d.levels))] {
+		lowest = min(lowest, l)
 	}
-	perSecond := 6.0
-	if d.speech {
-		perSecond = 0.5
-	}
-	d.noise = min(level, d.noise+perSecond*length.Seconds())
+	return lowest
 }
 
 // quietest stands for digital silence.

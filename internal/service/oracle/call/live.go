@@ -326,7 +326,7 @@ func (l *live) connected() {
 		return
 	}
 	l.s.work.Go(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), writeTime)
+		ctx, cancel := context.WithTimeout(l.s.base, writeTime)
 		defer cancel()
 		_, _, err := l.s.deps.Store.AdvanceCall(ctx, l.rec.Owner, l.rec.ID, Active, "", time.Now())
 		if err != nil {
@@ -369,7 +369,7 @@ func (l *live) end(reason Reason) {
 		if talk != nil {
 			talk.bye(reason)
 		}
-		ctx, cancel := context.WithTimeout(context.Background(), writeTime)
+		ctx, cancel := context.WithTimeout(l.s.base, writeTime)
 		defer cancel()
 		l.tellEnd(ctx, reason)
 		if talk != nil {
@@ -438,7 +438,7 @@ func (e *ear) current() (*live, Peer) {
 // Candidate implements Listener.
 func (e *ear) Candidate(c *Candidate) {
 	if l, _ := e.current(); l != nil {
-		l.emit(context.Background(), oracle.EventCallICE, oracle.CallICEPayload{SessionID: l.rec.SessionID, CallID: l.rec.ID, Candidate: c})
+		l.emit(l.s.base, oracle.EventCallICE, oracle.CallICEPayload{SessionID: l.rec.SessionID, CallID: l.rec.ID, Candidate: c})
 	}
 }
 

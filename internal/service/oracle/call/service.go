@@ -83,6 +83,8 @@ type Service struct {
 	cfg  Config
 	log  *slog.Logger
 
+	// base is the context of what outlives a request.
+	base context.Context
 	// work counts what goes on for calls of this node.
 	work sync.WaitGroup
 
@@ -100,7 +102,7 @@ func New(d Deps, cfg Config) *Service {
 	if d.Log == nil {
 		d.Log = slog.New(slog.DiscardHandler)
 	}
-	return &Service{deps: d, cfg: cfg.withDefaults(), log: d.Log, lives: make(map[string]*live)}
+	return &Service{deps: d, cfg: cfg.withDefaults(), log: d.Log, base: context.Background(), lives: make(map[string]*live)}
 }
 
 // Request asks for a call.
@@ -396,7 +398,7 @@ func (s *Service) Drain(ctx context.Context) {
 
 // DrainWithin is Drain without a context, for who outlives a request.
 func (s *Service) DrainWithin(limit time.Duration) {
-	ctx, cancel := context.WithTimeout(context.Background(), limit)
+	ctx, cancel := context.WithTimeout(s.base, limit)
 	defer cancel()
 	s.Drain(ctx)
 }

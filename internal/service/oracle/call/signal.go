@@ -42,7 +42,7 @@ func decodeStrict(data []byte, into any) *fault.Error {
 	if err := d.Decode(into); err != nil {
 		return invalid("the event can not be read: %s", jsonTrouble(err))
 	}
-	if _, err := d.Token(); err != io.EOF { //nolint:errorlint // the decoder returns it bare
+	if _, err := d.Token(); err != io.EOF {
 		return invalid("the event must be one JSON object")
 	}
 	return nil
@@ -50,8 +50,7 @@ func decodeStrict(data []byte, into any) *fault.Error {
 
 // jsonTrouble is a decoder's error without Go's names in it.
 func jsonTrouble(err error) string {
-	var wrong *json.UnmarshalTypeError
-	if errors.As(err, &wrong) {
+	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
 		return fmt.Sprintf("%s must not be a %s", wrong.Field, wrong.Value)
 	}
 	text := strings.TrimPrefix(err.Error(), "json: ")

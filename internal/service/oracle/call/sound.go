@@ -27,7 +27,7 @@ func muLaw(sample int16) byte {
 		exponent--
 	}
 	mantissa := s >> (exponent + 3) & 0x0f
-	return ^(sign | byte(exponent<<4) | byte(mantissa))
+	return ^(sign | byte(exponent<<4) | byte(mantissa)) //nolint:gosec // three and four bits
 }
 
 // FromMuLaw decodes G.711 µ-law.
@@ -131,7 +131,7 @@ func sinc(x float64) float64 {
 }
 
 func clampSample(v float64) int16 {
-	return int16(max(math.MinInt16, min(math.MaxInt16, math.Round(v)))) //nolint:gosec // clamped
+	return int16(max(math.MinInt16, min(math.MaxInt16, math.Round(v))))
 }
 
 // tone is a sine that fades in and out.

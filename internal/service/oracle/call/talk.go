@@ -62,7 +62,7 @@ type talk struct {
 
 // newTalk begins a conversation; stop ends it.
 func newTalk(l *live) *talk {
-	ctx, cancel := context.WithCancel(context.Background())
+	ctx, cancel := context.WithCancel(l.s.base)
 	t := &talk{
 		l: l, log: l.log, ctx: ctx, cancel: cancel, queue: make(chan said, maxWaiting),
 		detector: NewDetector(l.s.cfg.Detector), state: listening,

@@ -142,7 +142,7 @@ type List struct {
 func bodyOf(v call.View) Body {
 	b := Body{
 		CallID: v.ID, SessionID: v.SessionID, CallType: v.Type, CallStatus: v.Status, CreatedAt: oracle.Timestamp(v.CreatedAt),
-		ExpiresAt: oracle.Timestamp(v.ExpiresAt), Reason: v.Reason, AgentVoice: v.Record.Voice, Language: v.Language, E2EE: v.Framed,
+		ExpiresAt: oracle.Timestamp(v.ExpiresAt), Reason: v.Reason, AgentVoice: v.Voice, Language: v.Language, E2EE: v.Framed,
 		ICEServers: v.Servers, Identity: v.Identity, Limits: Limits{MaxSeconds: int(v.MaxLength / time.Second)},
 		Speech: call.SpeechState{STT: v.Hearing, TTS: v.Speaks},
 	}
@@ -199,7 +199,7 @@ func (a *api) create(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	if draining := httpserver.Draining(r.Context()); draining != nil {
-		a.drain.Do(func() { go a.drainWith(draining) }) //nolint:contextcheck // outlives the request
+		a.drain.Do(func() { go a.drainWith(draining) })
 	}
 	var body CreateBody
 	if err := httpserver.ReadJSON(w, r, &body, httpserver.Strict, httpserver.AnyMedia); err != nil {

@@ -24,13 +24,15 @@ func (leveled) Debug(string)          {}
 func (leveled) Debugf(string, ...any) {}
 func (leveled) Info(string)           {}
 func (leveled) Infof(string, ...any)  {}
-func (l leveled) Warn(text string)    { l.log.Debug(text) }
-func (l leveled) Error(text string)   { l.log.Debug(text) }
+func (l leveled) Warn(text string)    { l.say(text) }
+func (l leveled) Error(text string)   { l.say(text) }
 
 func (l leveled) Warnf(format string, args ...any) {
-	l.log.Debug(fmt.Sprintf(format, args...))
+	l.say(fmt.Sprintf(format, args...))
 }
 
 func (l leveled) Errorf(format string, args ...any) {
-	l.log.Debug(fmt.Sprintf(format, args...))
+	l.say(fmt.Sprintf(format, args...))
 }
+
+func (l leveled) say(text string) { l.log.Debug("webrtc", slog.String("said", text)) }

@@ -25,6 +25,9 @@ const (
 	maxBuffered   = 1 << 20
 	// gatherTime is how long an answer waits for our own addresses.
 	gatherTime = 100 * time.Millisecond
+	// lastWordsTime is how long a closing peer waits for the page to have read.
+	lastWordsTime = 300 * time.Millisecond
+	lastWordsLook = 5 * time.Millisecond
 )
 
 // label is the name of the one data channel.
@@ -406,15 +409,25 @@ func (p *peer) decode(d decoder, payload []byte) ([]int16, error) {
 	return d.decode(payload)
 }
 
+// lastWords waits a moment until the page has what was sent to it.
+func (p *peer) lastWords(c *webrtc.DataChannel) {
+	for until := time.Now().Add(lastWordsTime); c.ReadyState() == webrtc.DataChannelStateOpen && c.BufferedAmount() > 0 && time.Now().Before(until); {
+		time.Sleep(lastWordsLook)
+	}
+}
+
 // Close implements call.Peer.
 func (p *peer) Close() error {
 	var err error
 	p.closing.Do(func() {
 		p.mu.Lock()
 		p.closed = true
-		mine := p.mine
+		mine, channel := p.mine, p.channel
 		p.mine = nil
 		p.mu.Unlock()
+		if channel != nil {
+			p.lastWords(channel)
+		}
 		err = p.pc.GracefulClose()
 		p.readers.Wait()
 		for _, at := range mine {

@@ -80,7 +80,7 @@ func (v *picture) echo(track *webrtc.TrackRemote) {
 		if err != nil {
 			return
 		}
-		packet.Header.Extension, packet.Header.Extensions = false, nil // their numbers mean nothing the other way
+		packet.Extension, packet.Extensions = false, nil // their numbers mean nothing the other way
 		if err := v.plain.WriteRTP(packet); err != nil {
 			v.p.log.Debug("a picture was not sent", slog.Any("error", err))
 		}

@@ -155,6 +155,7 @@ func (p *Page) Connect(change ...func(*webrtc.Configuration)) {
 	p.NewPeer(change...)
 	p.Offer(false)
 	p.Await("hello")
+	p.Pause(1) // nobody speaks in the first moment
 }
 
 // NewPeer makes a peer connection with a microphone and, for video, a camera.
@@ -239,15 +240,20 @@ func (p *Page) frame(data []byte) {
 	p.wake()
 }
 
-// Fingerprint is that of the page's own certificate, as its offers say it.
-func Fingerprint(sdp string) string {
+// RawFingerprint is the fingerprint of a description as it is written there.
+func RawFingerprint(sdp string) string {
 	for line := range strings.SplitSeq(sdp, "\n") {
 		if f, ok := strings.CutPrefix(strings.TrimRight(line, "\r"), "a=fingerprint:"); ok {
-			algorithm, digest, _ := strings.Cut(f, " ")
-			return algorithm + " " + strings.ToUpper(digest)
+			return f
 		}
 	}
 	return ""
+}
+
+// Fingerprint is that of a description as identities write it.
+func Fingerprint(sdp string) string {
+	algorithm, digest, _ := strings.Cut(RawFingerprint(sdp), " ")
+	return algorithm + " " + strings.ToUpper(digest)
 }
 
 // OfferPayload makes an offer with all of the page's own addresses in it.

@@ -206,7 +206,7 @@ func (s *Speech) speak(w http.ResponseWriter, r *http.Request) {
 	buf := make([]byte, 0, 2400)
 	for i := range n {
 		v := int16(9000 * math.Sin(2*math.Pi*hertz*float64(i)/rate))
-		if buf = binary.LittleEndian.AppendUint16(buf, uint16(v)); len(buf) == cap(buf) || i == n-1 { //nolint:gosec // the bits as they are
+		if buf = binary.LittleEndian.AppendUint16(buf, uint16(v)); len(buf) == cap(buf) || i == n-1 {
 			if _, err := w.Write(buf); err != nil {
 				return
 			}
