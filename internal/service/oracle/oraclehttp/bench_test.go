@@ -154,7 +154,7 @@ func BenchmarkTokens(b *testing.B) {
 // BenchmarkOpenStreams measures the memory of open streams that wait, beside
 // streams of a bare net/http handler.
 func BenchmarkOpenStreams(b *testing.B) {
-	const streams = 2000
+	const streams = 5000
 	hold := make(chan struct{})
 	bare := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.WriteString(w, "event: x\n\n")

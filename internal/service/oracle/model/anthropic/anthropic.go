@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/base64"
 	"encoding/json"
-	"fmt"
 	"net/http"
 	"strings"
 
@@ -22,14 +21,8 @@ const DefaultBase = "https://api.anthropic.com"
 // demands one.
 const maxTokens = 8192
 
-// Config says which endpoint and which models.
-type Config struct {
-	BaseURL string // DefaultBase when empty
-	Key     string
-	// Models are the ones to choose from; the first is the default.
-	Models []model.Info
-	Wire   wire.Config
-}
+// Config says which endpoint and which models; DefaultBase when it names none.
+type Config = wire.Endpoint
 
 // Provider is an endpoint.
 type Provider struct {
@@ -41,15 +34,12 @@ var _ model.Provider = (*Provider)(nil)
 
 // New makes a provider.
 func New(cfg Config) (*Provider, error) {
-	if cfg.BaseURL == "" {
-		cfg.BaseURL = DefaultBase
+	client, err := cfg.Connect("anthropic", DefaultBase)
+	if err != nil {
+		return nil, err
 	}
-	cfg.BaseURL = strings.TrimSuffix(strings.TrimRight(cfg.BaseURL, "/"), "/v1")
-	if len(cfg.Models) == 0 {
-		return nil, fmt.Errorf("no model is named")
-	}
-	cfg.Wire.Provider = "anthropic"
-	return &Provider{cfg: cfg, client: wire.New(cfg.Wire)}, nil
+	cfg.BaseURL = strings.TrimSuffix(cfg.BaseURL, "/v1")
+	return &Provider{cfg: cfg, client: client}, nil
 }
 
 // Name is "anthropic".
@@ -60,18 +50,10 @@ func (p *Provider) Models() []model.Info { return p.cfg.Models }
 
 // Stream asks the endpoint.
 func (p *Provider) Stream(ctx context.Context, req plugin.ModelRequest, sink func(plugin.Chunk)) (plugin.ModelResponse, error) {
-	names := wire.NewNames(req.Tools)
-	body, err := json.Marshal(p.request(req, names))
-	if err != nil {
-		return plugin.ModelResponse{}, &model.Error{Kind: model.Unknown, Provider: "anthropic", Cause: err}
-	}
 	header := http.Header{"X-Api-Key": {p.cfg.Key}, "Anthropic-Version": {"2023-06-01"}}
-	var a *answer
-	err = p.client.Post(ctx, p.cfg.BaseURL+"/v1/messages", header, body, func() wire.Handler {
-		a = &answer{client: p.client, sink: sink}
-		return a
-	})
-	return a.response(names), err
+	return p.client.Ask(ctx, p.cfg.BaseURL+"/v1/messages", header, req.Tools, sink,
+		func(names *wire.Names) any { return p.request(req, names) },
+		func(a *wire.Answer) wire.Handler { return &answer{Answer: a, client: p.client} })
 }
 
 type (
@@ -187,52 +169,37 @@ type (
 	}
 )
 
-// answer collects a stream.
+// answer reads a stream.
 type answer struct {
-	client    *wire.Client
-	sink      func(plugin.Chunk)
-	text      strings.Builder
-	reasoning strings.Builder
-	calls     []*partial
-	usage     plugin.Usage
-	stop      string
-	model     string
+	*wire.Answer
+	client *wire.Client
 }
-
-type partial struct {
-	index    int
-	id, name string
-	args     strings.Builder
-	whole    json.RawMessage
-}
-
-var errNotJSON = &model.Error{Kind: model.Server, Provider: "anthropic", Detail: "the endpoint sent something that is not JSON"}
 
 // Event takes one event.
 func (a *answer) Event(e sse.Event) (bool, error) {
 	var v event
 	if err := json.Unmarshal(e.Data, &v); err != nil {
-		return false, errNotJSON
+		return false, a.client.Garbage()
 	}
 	switch v.Type {
 	case "message_start":
-		a.model = v.Message.Model
+		a.Model = v.Message.Model
 		a.count(v.Message.Usage)
 	case "content_block_start":
 		a.begin(v.Index, v.ContentBlock)
 	case "content_block_delta":
-		a.say(v.Delta.Text, v.Delta.Thinking)
-		for _, c := range a.calls {
-			if c.index == v.Index {
-				c.args.WriteString(v.Delta.PartialJSON)
+		a.Say(v.Delta.Text, v.Delta.Thinking)
+		for _, c := range a.Calls {
+			if c.Index == v.Index {
+				c.Args.WriteString(v.Delta.PartialJSON)
 			}
 		}
 	case "message_delta":
 		if v.Delta.StopReason != "" {
-			a.stop = v.Delta.StopReason
+			a.Finish = finish(v.Delta.StopReason)
 		}
 		if v.Usage.Output > 0 {
-			a.usage.OutputTokens = v.Usage.Output
+			a.Usage.OutputTokens = v.Usage.Output
 		}
 	case "message_stop":
 		return true, nil
@@ -254,9 +221,9 @@ func (a *answer) Whole(body []byte) error {
 		Usage      usage   `json:"usage"`
 	}
 	if err := json.Unmarshal(body, &v); err != nil {
-		return errNotJSON
+		return a.client.Garbage()
 	}
-	a.model, a.stop = v.Model, v.StopReason
+	a.Model, a.Finish = v.Model, finish(v.StopReason)
 	a.count(v.Usage)
 	for i, b := range v.Content {
 		a.begin(i, b)
@@ -265,47 +232,26 @@ func (a *answer) Whole(body []byte) error {
 }
 
 func (a *answer) count(u usage) {
-	a.usage = plugin.Usage{InputTokens: u.Input + u.CacheRead + u.CacheCreate, OutputTokens: u.Output, CachedTokens: u.CacheRead}
+	a.Usage = plugin.Usage{InputTokens: u.Input + u.CacheRead + u.CacheCreate, OutputTokens: u.Output, CachedTokens: u.CacheRead}
 }
 
 func (a *answer) begin(index int, b block) {
 	if b.Type == "tool_use" {
-		a.calls = append(a.calls, &partial{index: index, id: b.ID, name: b.Name, whole: b.Input})
+		a.Calls = append(a.Calls, &wire.Call{Index: index, ID: b.ID, Name: b.Name, Whole: b.Input})
 		return
 	}
-	a.say(b.Text, b.Thinking)
+	a.Say(b.Text, b.Thinking)
 }
 
-func (a *answer) say(text, thought string) {
-	if text == "" && thought == "" {
-		return
-	}
-	a.text.WriteString(text)
-	a.reasoning.WriteString(thought)
-	a.sink(plugin.Chunk{Text: text, Reasoning: thought})
-}
-
-func (a *answer) response(names *wire.Names) plugin.ModelResponse {
-	if a == nil {
-		return plugin.ModelResponse{}
-	}
-	out := plugin.ModelResponse{Text: a.text.String(), Reasoning: a.reasoning.String(), Usage: a.usage, Model: a.model}
-	switch a.stop {
+// finish is a reason to stop in the oracle's words.
+func finish(reason string) string {
+	switch reason {
 	case "tool_use":
-		out.Finish = "tool_calls"
+		return "tool_calls"
 	case "max_tokens":
-		out.Finish = "length"
+		return "length"
 	case "refusal":
-		out.Finish = "filter"
-	default:
-		out.Finish = "stop"
+		return "filter"
 	}
-	for _, c := range a.calls {
-		args := json.RawMessage(c.args.String())
-		if len(args) == 0 {
-			args = c.whole
-		}
-		out.ToolCalls = append(out.ToolCalls, plugin.ModelToolCall{ID: c.id, Name: names.Ours(c.name), Args: args})
-	}
-	return out
+	return "stop"
 }

@@ -22,14 +22,8 @@ import (
 // DefaultBase is the address of OpenAI itself.
 const DefaultBase = "https://api.openai.com/v1"
 
-// Config says which endpoint and which models.
-type Config struct {
-	BaseURL string // DefaultBase when empty
-	Key     string
-	// Models are the ones to choose from; the first is the default.
-	Models []model.Info
-	Wire   wire.Config
-}
+// Config says which endpoint and which models; DefaultBase when it names none.
+type Config = wire.Endpoint
 
 // Provider is an endpoint.
 type Provider struct {
@@ -41,15 +35,11 @@ var _ model.Provider = (*Provider)(nil)
 
 // New makes a provider.
 func New(cfg Config) (*Provider, error) {
-	if cfg.BaseURL == "" {
-		cfg.BaseURL = DefaultBase
+	client, err := cfg.Connect("openai", DefaultBase)
+	if err != nil {
+		return nil, err
 	}
-	cfg.BaseURL = strings.TrimRight(cfg.BaseURL, "/")
-	if len(cfg.Models) == 0 {
-		return nil, fmt.Errorf("no model is named")
-	}
-	cfg.Wire.Provider = "openai"
-	return &Provider{cfg: cfg, client: wire.New(cfg.Wire)}, nil
+	return &Provider{cfg: cfg, client: client}, nil
 }
 
 // Name is "openai".
@@ -60,21 +50,13 @@ func (p *Provider) Models() []model.Info { return p.cfg.Models }
 
 // Stream asks the endpoint.
 func (p *Provider) Stream(ctx context.Context, req plugin.ModelRequest, sink func(plugin.Chunk)) (plugin.ModelResponse, error) {
-	names := wire.NewNames(req.Tools)
-	body, err := json.Marshal(p.request(req, names))
-	if err != nil {
-		return plugin.ModelResponse{}, &model.Error{Kind: model.Unknown, Provider: "openai", Cause: err}
-	}
 	header := http.Header{}
 	if p.cfg.Key != "" {
 		header.Set("Authorization", "Bearer "+p.cfg.Key)
 	}
-	var a *answer
-	err = p.client.Post(ctx, p.cfg.BaseURL+"/chat/completions", header, body, func() wire.Handler {
-		a = &answer{client: p.client, sink: sink}
-		return a
-	})
-	return a.response(names), err
+	return p.client.Ask(ctx, p.cfg.BaseURL+"/chat/completions", header, req.Tools, sink,
+		func(names *wire.Names) any { return p.request(req, names) },
+		func(a *wire.Answer) wire.Handler { return &answer{Answer: a, client: p.client} })
 }
 
 // The request.
@@ -198,24 +180,10 @@ type (
 	}
 )
 
-// answer collects a stream.
+// answer reads a stream.
 type answer struct {
-	client    *wire.Client
-	sink      func(plugin.Chunk)
-	text      strings.Builder
-	reasoning strings.Builder
-	calls     []*partial
-	usage     plugin.Usage
-	finish    string
-	model     string
-}
-
-// partial is a tool call that is still coming.
-type partial struct {
-	index int
-	id    string
-	name  string
-	args  strings.Builder
+	*wire.Answer
+	client *wire.Client
 }
 
 // Event takes one chunk.
@@ -229,14 +197,14 @@ func (a *answer) Event(e sse.Event) (bool, error) {
 	}
 	var c chunk
 	if err := json.Unmarshal([]byte(data), &c); err != nil {
-		return false, &model.Error{Kind: model.Server, Provider: "openai", Detail: "the endpoint sent something that is not JSON"}
+		return false, a.client.Garbage()
 	}
 	return false, a.take(c, false)
 }
 
 // End accepts endpoints that do not say [DONE] after a finished answer.
 func (a *answer) End() error {
-	if a.finish == "" {
+	if a.Finish == "" {
 		return a.client.Truncated()
 	}
 	return nil
@@ -246,7 +214,7 @@ func (a *answer) End() error {
 func (a *answer) Whole(body []byte) error {
 	var c chunk
 	if err := json.Unmarshal(body, &c); err != nil {
-		return &model.Error{Kind: model.Server, Provider: "openai", Detail: "the endpoint sent something that is not JSON"}
+		return a.client.Garbage()
 	}
 	if err := a.take(c, true); err != nil {
 		return err
@@ -256,7 +224,7 @@ func (a *answer) Whole(body []byte) error {
 
 // complete refuses an answer that says it is over but has no end.
 func (a *answer) complete() error {
-	if a.finish == "" && a.text.Len() == 0 && len(a.calls) == 0 {
+	if a.Finish == "" && a.Empty() {
 		return &model.Error{Kind: model.Server, Provider: "openai", Detail: "the endpoint sent an empty answer"}
 	}
 	return nil
@@ -275,7 +243,7 @@ func (a *answer) take(c chunk, whole bool) error {
 		return a.client.Failure(int(status), fmt.Sprint(inner.Type, " ", inner.Code), inner.Message)
 	}
 	if c.Model != "" {
-		a.model = c.Model
+		a.Model = c.Model
 	}
 	if c.XGroq != nil && c.XGroq.Usage != nil {
 		a.count(*c.XGroq.Usage)
@@ -293,14 +261,14 @@ func (a *answer) take(c chunk, whole bool) error {
 		}
 		a.delta(d)
 		if ch.FinishReason != "" {
-			a.finish = ch.FinishReason
+			a.Finish = ch.FinishReason
 		}
 	}
 	return nil
 }
 
 func (a *answer) count(u usage) {
-	a.usage = plugin.Usage{
+	a.Usage = plugin.Usage{
 		InputTokens: u.PromptTokens, OutputTokens: u.CompletionTokens,
 		CachedTokens: u.PromptDetails.Cached, ReasoningTokens: u.CompletionDetails.Reasoning,
 	}
@@ -312,42 +280,38 @@ func (a *answer) delta(d delta) {
 	if d.ReasoningContent == "" {
 		thought += d.Reasoning
 	}
-	if text != "" || thought != "" {
-		a.text.WriteString(text)
-		a.reasoning.WriteString(thought)
-		a.sink(plugin.Chunk{Text: text, Reasoning: thought})
-	}
+	a.Say(text, thought)
 	for _, c := range d.ToolCalls {
 		p := a.call(c)
 		if c.ID != "" {
-			p.id = c.ID
+			p.ID = c.ID
 		}
-		if c.Function.Name != "" && p.name != c.Function.Name {
-			p.name += c.Function.Name
+		if c.Function.Name != "" && p.Name != c.Function.Name {
+			p.Name += c.Function.Name
 		}
 		var piece string
 		if json.Unmarshal(c.Function.Arguments, &piece) != nil {
 			piece = string(c.Function.Arguments) // an object instead of a text
 		}
-		p.args.WriteString(piece)
+		p.Args.WriteString(piece)
 	}
 }
 
 // call finds the call that a piece belongs to.
-func (a *answer) call(c deltaCall) *partial {
-	for _, p := range a.calls {
-		if c.Index != nil && p.index == *c.Index || c.Index == nil && c.ID != "" && p.id == c.ID {
+func (a *answer) call(c deltaCall) *wire.Call {
+	for _, p := range a.Calls {
+		if c.Index != nil && p.Index == *c.Index || c.Index == nil && c.ID != "" && p.ID == c.ID {
 			return p
 		}
 	}
-	if c.Index == nil && c.ID == "" && c.Function.Name == "" && len(a.calls) > 0 {
-		return a.calls[len(a.calls)-1]
+	if c.Index == nil && c.ID == "" && c.Function.Name == "" && len(a.Calls) > 0 {
+		return a.Calls[len(a.Calls)-1]
 	}
-	p := &partial{index: -1 - len(a.calls)}
+	p := &wire.Call{Index: -1 - len(a.Calls)}
 	if c.Index != nil {
-		p.index = *c.Index
+		p.Index = *c.Index
 	}
-	a.calls = append(a.calls, p)
+	a.Calls = append(a.Calls, p)
 	return p
 }
 
@@ -373,17 +337,4 @@ func contentOf(raw json.RawMessage) (text, thought string) {
 		text += p.Text
 	}
 	return text, thought
-}
-
-func (a *answer) response(names *wire.Names) plugin.ModelResponse {
-	if a == nil {
-		return plugin.ModelResponse{}
-	}
-	out := plugin.ModelResponse{
-		Text: a.text.String(), Reasoning: a.reasoning.String(), Usage: a.usage, Finish: a.finish, Model: a.model,
-	}
-	for _, c := range a.calls {
-		out.ToolCalls = append(out.ToolCalls, plugin.ModelToolCall{ID: c.id, Name: names.Ours(c.name), Args: json.RawMessage(c.args.String())})
-	}
-	return out
 }
