@@ -65,7 +65,7 @@ func newFiles(ctx context.Context, r *resources, opt Options) (*filestore.Servic
 				opt.Log.Debug("other nodes were not told of a change", slog.Any("error", err))
 			}
 		},
-	}, filestore.Config{MasterKey: seal.Key(s.MasterKey), OldKeys: old, MaxUpload: int64(s.MaxUpload)}), nil
+	}, filestore.Config{MasterKey: seal.Key(s.MasterKey), OldKeys: old, MaxUpload: int64(s.MaxUpload), Quota: int64(s.Quota)}), nil
 }
 
 // wakeFiles passes other nodes' hints on to those who wait for changes.

@@ -77,6 +77,7 @@ type Files struct {
 	MasterKey     Key     `env:"FILES_MASTER_KEY" doc:"Key that wraps the namespaces' keys; made in the data folder when embedded."`
 	MasterKeysOld KeyList `env:"FILES_MASTER_KEYS_OLD" doc:"Other master keys that are still read, before and after a rotation."`
 	MaxUpload     Size    `env:"FILES_MAX_UPLOAD" default:"5GiB" doc:"Largest file."`
+	Quota         Size    `env:"FILES_QUOTA" default:"0" doc:"Bytes that a namespace may hold, old versions and trash included; 0 is no limit."`
 }
 
 // Oracle is the chat server and its model.

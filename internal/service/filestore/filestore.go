@@ -45,6 +45,9 @@ type Config struct {
 	// OldKeys open namespaces that were not yet wrapped again.
 	OldKeys   []seal.Key
 	MaxUpload int64 // 5 GiB
+	// Quota is how many bytes the versions of a namespace may have together, in the
+	// trash or not; 0 is no limit.
+	Quota int64
 	// TrashDays is how long a deleted file can be restored.
 	TrashDays int // 30
 	// Grace is how long dead objects stay for open readers.
@@ -103,6 +106,9 @@ func New(d Deps, cfg Config) *Service {
 		keys: newKeyring(d.Store, d.Now, cfg.MasterKey, cfg.OldKeys), waiters: newWaiters(),
 	}
 }
+
+// Quota is how many bytes a namespace may hold; 0 is no limit.
+func (s *Service) Quota() int64 { return s.cfg.Quota }
 
 // MaxUpload is the largest file.
 func (s *Service) MaxUpload() int64 { return s.cfg.MaxUpload }

@@ -95,6 +95,8 @@ type Commit struct {
 	MimeType string // MimeType "" keeps the current one
 	// Keep is how many versions stay; 0 means the namespace's setting.
 	Keep int64
+	// Quota is how many bytes the namespace may hold afterwards; 0 is no limit.
+	Quota int64
 }
 
 // Move gives a file another path.

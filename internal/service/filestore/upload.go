@@ -51,6 +51,9 @@ func (s *Service) CreateUpload(ctx context.Context, a Access, n NewUpload) (Uplo
 		mode = Upsert
 	}
 	p := Put{Path: n.Path, Mode: mode}
+	if err := s.roomFor(ctx, a.Namespace, n.Length); err != nil {
+		return Upload{}, err
+	}
 	if err := s.expect(ctx, scope, &p); err != nil {
 		return Upload{}, err
 	}
@@ -275,7 +278,7 @@ func (s *Service) FinishUpload(ctx context.Context, a Access, id string) (Receip
 	}
 	r, err := s.store.Commit(ctx, Commit{
 		Change: Change{Scope: scope, By: a.by(), Once: onceUpload(id), Now: s.now()},
-		Path:   u.Path, Mode: u.Mode, Content: content, Blob: &b, Op: OpUpdate, NewID: newUUID(),
+		Path:   u.Path, Mode: u.Mode, Content: content, Blob: &b, Op: OpUpdate, NewID: newUUID(), Quota: s.cfg.Quota,
 	})
 	return s.done(a, r, err)
 }

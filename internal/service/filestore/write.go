@@ -41,6 +41,9 @@ func (s *Service) Put(ctx context.Context, a Access, p Put) (Receipt, error) {
 	if err := s.expect(ctx, scope, &p); err != nil {
 		return Receipt{}, err
 	}
+	if err := s.roomFor(ctx, a.Namespace, p.Size); err != nil {
+		return Receipt{}, err
+	}
 	b, content, err := s.ingest(ctx, a.Namespace, p.Body, p.Size)
 	if err != nil {
 		return Receipt{}, err
@@ -48,7 +51,7 @@ func (s *Service) Put(ctx context.Context, a Access, p Put) (Receipt, error) {
 	content.MimeType = p.MimeType
 	r, err := s.store.Commit(ctx, Commit{
 		Change: Change{Scope: scope, FileID: p.FileID, If: p.If, By: a.by(), Once: p.Once, Now: s.now()},
-		Path:   p.Path, Mode: p.Mode, Content: content, Blob: b, Op: OpUpdate, NewID: newUUID(), Keep: p.Keep,
+		Path:   p.Path, Mode: p.Mode, Content: content, Blob: b, Op: OpUpdate, NewID: newUUID(), Keep: p.Keep, Quota: s.cfg.Quota,
 	})
 	if err != nil || r.Replayed {
 		if b.State == Pending {

@@ -62,6 +62,7 @@ type UsageBody struct {
 	Versions       int64  `json:"versions"`
 	VersionBytes   int64  `json:"versionBytes"`
 	MaxUpload      int64  `json:"maxUpload"`
+	Quota          int64  `json:"quota,omitempty"`
 	LastChange     int64  `json:"lastChange"`
 	IndexedThrough int64  `json:"indexedThrough"`
 }
@@ -215,7 +216,7 @@ func (a *api) usage(w http.ResponseWriter, r *http.Request, access filestore.Acc
 		return err
 	}
 	return httpserver.WriteJSON(w, http.StatusOK, UsageBody{
-		access.Namespace, u.Files, u.Bytes, u.TrashFiles, u.TrashBytes, u.Versions, u.VersionBytes, a.svc.MaxUpload(), u.Last, u.IndexedThrough,
+		access.Namespace, u.Files, u.Bytes, u.TrashFiles, u.TrashBytes, u.Versions, u.VersionBytes, a.svc.MaxUpload(), a.svc.Quota(), u.Last, u.IndexedThrough,
 	})
 }
 

@@ -41,7 +41,8 @@ func (a *api) writeRoutes() []httpserver.Route {
 	}
 	upload := func(rt httpserver.Route) httpserver.Route {
 		rt.BodyMedia, rt.MaxBody, rt.Stream = []string{"*/*"}, -1, true // the service bounds the body
-		rt.Replies = append(rt.Replies, httpserver.Reply{Status: 201, Body: FileMetadata{}}, httpserver.Reply{Status: 413, Doc: "The file is too large."})
+		rt.Replies = append(rt.Replies, httpserver.Reply{Status: 201, Body: FileMetadata{}}, httpserver.Reply{Status: 413, Doc: "The file is too large."},
+			httpserver.Reply{Status: 507, Doc: "The namespace's quota is used up (`quota_exceeded`), or the store is full."})
 		return rt
 	}
 	edit := route(http.MethodPatch, "/files/{id}/edit", "Replace text in a file", a.edit, idParam)

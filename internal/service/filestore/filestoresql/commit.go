@@ -3,6 +3,7 @@ package filestoresql
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -29,6 +30,9 @@ func (s *Store) change(ctx context.Context, c filestore.Change, fn func(ctx cont
 		}
 		return remember(ctx, tx, ns, c, out)
 	})
+	if over, ok := errors.AsType[overQuota](err); ok {
+		return filestore.Receipt{}, filestore.OverQuota(int64(over))
+	}
 	if sqldb.IsUnique(err) {
 		return filestore.Receipt{}, fault.Wrap(fault.Conflict, "a file already exists at this path", err)
 	}
@@ -79,6 +83,28 @@ func remember(ctx context.Context, tx sqldb.Querier, ns string, c filestore.Chan
 	_, err = tx.ExecContext(ctx, `INSERT INTO filestore_once (ns, key, fingerprint, receipt, at_ms) VALUES ($1, $2, $3, $4, $5)`,
 		ns, c.Once.Key, c.Once.Fingerprint, saved, sqldb.MS(c.Now))
 	return err
+}
+
+// overQuota carries a quota out of a transaction. It is no fault of the kind that
+// the caller gets: the writer would take that one for a full disk.
+type overQuota int64
+
+func (q overQuota) Error() string { return fmt.Sprintf("more than %d bytes", int64(q)) }
+
+// withinQuota fails when the counters, which this transaction has moved and
+// locked, are beyond the quota.
+func withinQuota(ctx context.Context, tx sqldb.Querier, ns string, quota int64) error {
+	if quota <= 0 {
+		return nil
+	}
+	var bytes int64
+	if err := tx.QueryRowContext(ctx, `SELECT version_bytes FROM filestore_usage WHERE ns = $1`, ns).Scan(&bytes); err != nil {
+		return fmt.Errorf("read usage: %w", err)
+	}
+	if bytes > quota {
+		return overQuota(quota)
+	}
+	return nil
 }
 
 // lockFile reads a file that is about to change.
@@ -147,6 +173,9 @@ func (s *Store) showVersion(ctx context.Context, tx sqldb.Querier, c filestore.C
 		}
 	}
 	if err := d.apply(ctx, tx, f.Namespace); err != nil {
+		return filestore.Receipt{}, err
+	}
+	if err := withinQuota(ctx, tx, f.Namespace, c.Quota); err != nil {
 		return filestore.Receipt{}, err
 	}
 	e.FileID, e.Path, e.Version, e.CID, e.Size, e.MimeType = f.ID, f.Path, f.Version, f.CID, f.Size, f.MimeType

@@ -1,0 +1,34 @@
+package filestore
+
+import (
+	"context"
+
+	"github.com/castalia-org/castalia/internal/platform/fault"
+)
+
+// OverQuota says that a namespace would hold more than it may. Versions that
+// retention keeps and files in the trash count: they take room.
+func OverQuota(quota int64) error {
+	return fault.Newf(fault.StorageFull, "the namespace may hold %d bytes, with old versions and the trash: purge something first", quota).
+		WithCode("quota_exceeded")
+}
+
+// roomFor refuses early what can not fit. The commit decides; this only saves
+// the bytes. It does not know what retention will drop, so it refuses little.
+func (s *Service) roomFor(ctx context.Context, namespace string, size int64) error {
+	if s.cfg.Quota <= 0 {
+		return nil
+	}
+	if size > s.cfg.Quota {
+		return OverQuota(s.cfg.Quota)
+	}
+	scope, err := Owner(namespace).scope(List)
+	if err != nil {
+		return err
+	}
+	u, err := s.store.Usage(ctx, scope)
+	if err == nil && u.VersionBytes > s.cfg.Quota {
+		return OverQuota(s.cfg.Quota)
+	}
+	return err
+}
