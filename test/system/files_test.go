@@ -75,7 +75,7 @@ func TestFilesOnAnyNode(t *testing.T) {
 // the new one, whole.
 func TestKilledWhileUploading(t *testing.T) {
 	t.Parallel()
-	points := 4
+	points := 5
 	if os.Getenv("CASTALIA_LONG") != "" {
 		points = 50
 	}

@@ -53,6 +53,8 @@ func missing(thing string, env func(string) string, look func(string) (string, e
 		return ""
 	case "netns":
 		return noNamespaces(look)
+	case "smalldisk":
+		return noSmallDisk()
 	case "history":
 		return noHistory()
 	case "postgres":

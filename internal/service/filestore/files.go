@@ -108,7 +108,7 @@ func (s *Service) CIDs(ctx context.Context, a Access, p Page) ([]File, int64, er
 		return nil, 0, err
 	}
 	scope = canonical(scope)
-	files, err := s.store.Files(ctx, scope, ListQuery{Limit: p.Limit, Offset: p.Offset})
+	files, err := s.store.Files(ctx, scope, ListQuery{After: p.After, Limit: p.Limit, Offset: p.Offset})
 	if err != nil {
 		return nil, 0, err
 	}
@@ -132,7 +132,12 @@ func canonical(s Scope) Scope {
 }
 
 // Page selects a part of a listing.
-type Page struct{ Limit, Offset int }
+type Page struct {
+	Limit, Offset int
+	// After leaves out what comes up to this path. Unlike Offset it costs the same
+	// everywhere in a listing, and misses nothing that was there all the time.
+	After string
+}
 
 // List returns the files whose path begins with a prefix.
 func (s *Service) List(ctx context.Context, a Access, prefix string, p Page) ([]File, error) {
@@ -140,7 +145,7 @@ func (s *Service) List(ctx context.Context, a Access, prefix string, p Page) ([]
 	if err != nil {
 		return nil, err
 	}
-	return s.store.Files(ctx, scope, ListQuery{Prefix: prefix, Limit: p.Limit, Offset: p.Offset})
+	return s.store.Files(ctx, scope, ListQuery{Prefix: prefix, After: p.After, Limit: p.Limit, Offset: p.Offset})
 }
 
 // ListAfter returns the files after a path, in path order.

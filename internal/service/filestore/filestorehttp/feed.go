@@ -144,14 +144,14 @@ func (a *api) streamChanges(w http.ResponseWriter, r *http.Request, access files
 	w.Header().Set("Content-Type", "text/event-stream")
 	s := httpserver.Stream(w, r)
 	if err := s.Start(http.StatusOK); err != nil {
-		return nil //nolint:nilerr // the client left
+		return nil
 	}
 	ctx, end := identity.UntilEnded(r.Context(), r.Context())
 	defer end()
 	for {
 		events, next, err := a.waitChanges(ctx, s, access, after)
 		if err != nil {
-			return nil //nolint:nilerr // the stream has begun: its end says it
+			return nil
 		}
 		var out []byte
 		for _, e := range events {
@@ -167,7 +167,7 @@ func (a *api) streamChanges(w http.ResponseWriter, r *http.Request, access files
 			out = sse.AppendComment(out, "alive")
 		}
 		if s.Send(out) != nil {
-			return nil //nolint:nilerr // the client left
+			return nil
 		}
 		after = next
 	}

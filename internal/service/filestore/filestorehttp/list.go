@@ -19,10 +19,10 @@ func (a *api) listRoutes() []httpserver.Route {
 	}
 	return []httpserver.Route{
 		get("/tree", "List the direct children of a folder", a.with(a.tree), NodeList{}, folder),
-		get("/files", "List files by the beginning of their path", a.with(a.list), FileList{}, folder, limitParam, fromParam),
+		get("/files", "List files by the beginning of their path", a.with(a.list), FileList{}, folder, limitParam, fromParam, afterParam),
 		get("/glob", "Find files by a pattern over their path", a.with(a.glob), FileList{},
 			httpserver.Param{Name: "pattern", In: "query", Required: true, Doc: "* and ? stay inside a segment, ** crosses them."}, limitParam, fromParam),
-		get("/cids", "List files that can be addressed by CID", a.withCID(a.cids), CIDList{}, limitParam, fromParam),
+		get("/cids", "List files that can be addressed by CID", a.withCID(a.cids), CIDList{}, limitParam, fromParam, afterParam),
 		get("/search", "Find text files by words, with line ranges", a.with(a.search), SearchResult{}, term, folder, limitParam),
 		get("/grep", "Find text files that contain a term", a.with(a.grep), GrepResult{}, term, folder, limitParam),
 		get("/trash", "List deleted files", a.with(a.trash), FileList{}, limitParam, fromParam),
@@ -50,6 +50,7 @@ func (a *api) list(w http.ResponseWriter, r *http.Request, access filestore.Acce
 	if err != nil {
 		return err
 	}
+	p.After = r.URL.Query().Get("after")
 	files, err := a.svc.List(r.Context(), access, r.URL.Query().Get("path"), p)
 	return a.files(w, r, files, false, err)
 }
@@ -78,6 +79,7 @@ func (a *api) cids(w http.ResponseWriter, r *http.Request, access filestore.Acce
 	if err != nil {
 		return err
 	}
+	p.After = r.URL.Query().Get("after")
 	files, total, err := a.svc.CIDs(r.Context(), access, p)
 	if err != nil {
 		return err

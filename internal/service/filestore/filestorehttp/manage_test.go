@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"fmt"
 	"net/http"
+	"net/url"
 	"strings"
 	"testing"
 
@@ -287,4 +288,39 @@ func TestExportIsACar(t *testing.T) {
 		t.Error("the root of a file's export is not its CID")
 	}
 	s.own("GET", "/api/fs/export?path=/none", "").want(404)
+}
+
+func TestListingsPageByPath(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, filestoretest.Embedded(t))
+	want := []string{"/a", "/b/1", "/b/2", "/c"}
+	for _, path := range want {
+		s.put(path, path)
+	}
+	for route, paths := range map[string]func(answer) []string{
+		"/api/fs/files": func(a answer) (out []string) {
+			for _, f := range decode[filestorehttp.FileList](a).Files {
+				out = append(out, f.Path)
+			}
+			return out
+		},
+		"/api/fs/cids": func(a answer) (out []string) {
+			for _, e := range decode[filestorehttp.CIDList](a).CIDs {
+				out = append(out, e.Path)
+			}
+			return out
+		},
+	} {
+		var got []string
+		for after := ""; ; after = got[len(got)-1] {
+			page := paths(s.own("GET", route+"?limit=3&after="+url.QueryEscape(after), "").want(200))
+			if len(page) == 0 {
+				break
+			}
+			got = append(got, page...)
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s: %s", route, diff)
+		}
+	}
 }

@@ -30,7 +30,7 @@ func (s *Store) change(ctx context.Context, c filestore.Change, fn func(ctx cont
 		}
 		return remember(ctx, tx, ns, c, out)
 	})
-	if over, ok := errors.AsType[overQuota](err); ok {
+	if over, ok := errors.AsType[quotaError](err); ok {
 		return filestore.Receipt{}, filestore.OverQuota(int64(over))
 	}
 	if sqldb.IsUnique(err) {
@@ -85,11 +85,11 @@ func remember(ctx context.Context, tx sqldb.Querier, ns string, c filestore.Chan
 	return err
 }
 
-// overQuota carries a quota out of a transaction. It is no fault of the kind that
+// quotaError carries a quota out of a transaction. It is no fault of the kind that
 // the caller gets: the writer would take that one for a full disk.
-type overQuota int64
+type quotaError int64
 
-func (q overQuota) Error() string { return fmt.Sprintf("more than %d bytes", int64(q)) }
+func (q quotaError) Error() string { return fmt.Sprintf("more than %d bytes", int64(q)) }
 
 // withinQuota fails when the counters, which this transaction has moved and
 // locked, are beyond the quota.
@@ -102,7 +102,7 @@ func withinQuota(ctx context.Context, tx sqldb.Querier, ns string, quota int64) 
 		return fmt.Errorf("read usage: %w", err)
 	}
 	if bytes > quota {
-		return overQuota(quota)
+		return quotaError(quota)
 	}
 	return nil
 }
