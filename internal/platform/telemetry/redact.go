@@ -17,12 +17,34 @@ func (h redacting) Enabled(ctx context.Context, level slog.Level) bool {
 }
 
 func (h redacting) Handle(ctx context.Context, r slog.Record) error {
-	clean := slog.NewRecord(r.Time, r.Level, Redact(r.Message), r.PC)
+	var room [16]slog.Attr // as many as a line of ours has
+	attrs, message := room[:0], Redact(r.Message)
+	same := message == r.Message
 	r.Attrs(func(a slog.Attr) bool {
-		clean.AddAttrs(inMilliseconds(redactAttr(a)))
+		b := inMilliseconds(redactAttr(a))
+		same = same && unchanged(a, b)
+		attrs = append(attrs, b)
 		return true
 	})
+	if same {
+		return h.next.Handle(ctx, r) // as most lines are: no copy
+	}
+	clean := slog.NewRecord(r.Time, r.Level, message, r.PC)
+	clean.AddAttrs(attrs...)
 	return h.next.Handle(ctx, clean)
+}
+
+// unchanged reports whether b says what a says. What may be equal without being
+// the same, or has no equality, counts as changed.
+func unchanged(a, b slog.Attr) bool {
+	switch kind := a.Value.Kind(); kind {
+	case slog.KindString, slog.KindInt64, slog.KindUint64, slog.KindFloat64, slog.KindBool, slog.KindTime:
+		return kind == b.Value.Kind() && a.Key == b.Key && a.Value.Equal(b.Value)
+	case slog.KindAny:
+		return a.Key == "" && b.Key == "" && a.Value.Any() == nil && b.Value.Any() == nil // left out by every handler
+	default:
+		return false
+	}
 }
 
 func (h redacting) WithAttrs(attrs []slog.Attr) slog.Handler {

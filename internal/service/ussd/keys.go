@@ -11,6 +11,8 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"hash"
+	"sync"
 )
 
 // Keys are the keys that protect PINs, the newest first. Old ones only open.
@@ -20,6 +22,15 @@ type key struct {
 	id   [keyIDSize]byte
 	aead cipher.AEAD
 	mac  []byte // derived: never the sealing key itself
+	// hashers are keyed already: making one costs as much as using it, and every
+	// hop makes three digests.
+	hashers *sync.Pool // of *hasher
+}
+
+// hasher makes digests, one at a time.
+type hasher struct {
+	mac hash.Hash
+	buf []byte
 }
 
 const (
@@ -53,6 +64,7 @@ func newKey(raw []byte) (key, error) {
 		return key{}, fmt.Errorf("make cipher: %w", err)
 	}
 	one := key{aead: aead, mac: derive(raw, "castalia/ussd/mac")}
+	one.hashers = &sync.Pool{New: func() any { return &hasher{mac: hmac.New(sha256.New, one.mac), buf: make([]byte, 0, 256)} }}
 	copy(one.id[:], derive(raw, "castalia/ussd/key-id"))
 	return one, nil
 }
@@ -109,14 +121,17 @@ func aad(owner string) []byte { return append([]byte("castalia/ussd/pin\x00"), o
 func (k *Keys) digest(parts ...string) []byte { return k.ring[0].digest(parts) }
 
 func (o key) digest(parts []string) []byte {
-	h := hmac.New(sha256.New, o.mac)
-	buf := make([]byte, 0, 256)
+	h := o.hashers.Get().(*hasher)
+	h.mac.Reset()
+	h.buf = h.buf[:0]
 	for _, p := range parts {
-		buf = append(binary.BigEndian.AppendUint32(buf, uint32(len(p))), p...) //nolint:gosec // bounded by validation
+		h.buf = append(binary.BigEndian.AppendUint32(h.buf, uint32(len(p))), p...) //nolint:gosec // bounded by validation
 	}
-	h.Write(buf)
+	h.mac.Write(h.buf)
+	clear(h.buf) // a PIN may have been in it
 	out := make([]byte, 0, keyIDSize+sha256.Size)
-	out = h.Sum(append(out, o.id[:]...))
+	out = h.mac.Sum(append(out, o.id[:]...))
+	o.hashers.Put(h)
 	return out[:keyIDSize+macSize]
 }
 
