@@ -8,8 +8,8 @@ export const devices = [
   "--autoplay-policy=no-user-gesture-required",
 ];
 
-/** The sentence of the file is said once. */
-export const speaking = (file) => [...devices, `--use-file-for-fake-audio-capture=${file}%noloop`];
+/** The same, and what the file says is said over and over. */
+export const speaking = (file) => [...devices, `--use-file-for-fake-audio-capture=${file}`];
 
 /** Remembers what the page opens, so that a test can ask about it. */
 function remember() {
@@ -39,6 +39,7 @@ function remember() {
 /** A fresh user on the call page, and everything that went wrong on it. */
 export async function caller(browser, url, { options = {}, prepare } = {}) {
   const context = await browser.newContext(options);
+  context.setDefaultTimeout(60_000);
   const page = await context.newPage();
   const faults = [];
   page.on("pageerror", (error) => faults.push(error.message));
@@ -58,7 +59,10 @@ export async function caller(browser, url, { options = {}, prepare } = {}) {
     close: () => context.close(),
     call: (name) => page.getByRole("button", { name }).click(),
     connected: () => status.filter({ hasText: /Listening|Thinking|Speaking|Connected/ }).waitFor(),
+    /** Types with the microphone muted: the made-up one beeps, and a caller who speaks interrupts. */
     async type(text) {
+      const mute = page.getByRole("button", { name: "Mute the microphone" });
+      if ((await mute.getAttribute("aria-pressed")) === "false") await mute.click();
       await page.getByLabel("Type instead of speaking").fill(text);
       await page.getByRole("button", { name: "Send" }).click();
     },

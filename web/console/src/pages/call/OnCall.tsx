@@ -123,11 +123,6 @@ function Captions() {
   return (
     <section className="captions" aria-label="What was said">
       <div className="said" role="log" aria-live="polite">
-        {call.speech && !call.speech.stt && (
-          <p className="notice small">
-            This oracle has no speech recognition set up. It answers what you type below.
-          </p>
-        )}
         {call.captions.length === 0 && (
           <p className="soft centre">
             {call.speech?.stt === false
