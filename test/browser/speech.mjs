@@ -9,7 +9,7 @@ function voice(pitch, seconds, rate) {
   return Float32Array.from({ length: Math.round(seconds * rate) }, (_, i) => {
     const t = i / rate;
     const syllable = Math.max(0, Math.sin(tau * 2.5 * t)) ** 0.5;
-    const at = pitch * t + 0.6 * Math.sin(tau * 3 * t);
+    const at = pitch * t + 0.1 * Math.sin(tau * 3 * t);
     let sum = 0;
     for (let n = 1; n <= 20; n++) sum += Math.sin(tau * n * at) / (1 + (n * pitch) / 900);
     return 0.12 * syllable * sum;
