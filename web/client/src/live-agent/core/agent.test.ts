@@ -378,6 +378,8 @@ describe("an end by the oracle", () => {
     const old = oracle.peer();
     old.channel.say({ type: "caption", id: "1", role: "user", text: "hello", final: true });
     oracle.say("call_moved", { reason: "drain" });
+    old.channel.say({ type: "bye", reason: "drain" });
+    oracle.say("call_end", { reason: "drain" });
     expect(state().phase).toBe("reconnecting");
     await until(() => oracle.peer().remoteDescription !== null && oracle.peer() !== old);
     expect(old.connectionState).toBe("closed");

@@ -216,8 +216,10 @@ export class LiveAgent {
   /** The connection is over: for good, or only here. */
   #gone(run: Run, reason: string, error?: Error): void {
     if (!elsewhere.test(reason)) return this.#end(run, reason, error);
+    // It is over there, and may be told so twice.
     run.peer?.close();
     run.peer = undefined;
+    run.callId = "";
     run.until ||= Date.now() + grace;
     this.#set({ phase: "reconnecting", state: undefined });
     const again = async () => {

@@ -253,7 +253,7 @@ export class Peer {
   }
 
   #read(data: unknown): void {
-    if (typeof data !== "string" || data.length > largest) return;
+    if (this.#closed || typeof data !== "string" || data.length > largest) return;
     let message: unknown;
     try {
       message = JSON.parse(data);
