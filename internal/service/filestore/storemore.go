@@ -24,8 +24,9 @@ type Upload struct {
 type Uploads interface {
 	CreateUpload(ctx context.Context, u Upload, b Blob) error
 	Upload(ctx context.Context, s Scope, id string) (Upload, error)
-	// LockUpload takes the lock until a time, for one holder; false: somebody else has it.
-	LockUpload(ctx context.Context, id, holder string, now, until time.Time) (bool, error)
+	// LockUpload takes the lock for a time by the store's own clock, for one holder;
+	// false: somebody else has it.
+	LockUpload(ctx context.Context, id, holder string, d time.Duration) (bool, error)
 	UnlockUpload(ctx context.Context, id, holder string) error
 	// AdvanceUpload adds an extent when the holder has the lock and the offset is still the old one.
 	AdvanceUpload(ctx context.Context, u Upload, holder string, from int64, e Extent) error

@@ -92,8 +92,7 @@ func (s *Service) Upload(ctx context.Context, a Access, id string) (Upload, erro
 // LockUpload makes the holder the only writer of an upload, on any node, until
 // release is called. lost is closed when another one took over.
 func (s *Service) LockUpload(ctx context.Context, id, holder string) (release func(), lost <-chan struct{}, err error) {
-	now := s.now()
-	won, err := s.store.LockUpload(ctx, id, holder, now, now.Add(uploadLock))
+	won, err := s.store.LockUpload(ctx, id, holder, uploadLock)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -112,8 +111,7 @@ func (s *Service) LockUpload(ctx context.Context, id, holder string) (release fu
 			case <-ctx.Done():
 				return
 			case <-tick.C:
-				now := s.now()
-				if won, err := s.store.LockUpload(ctx, id, holder, now, now.Add(uploadLock)); err == nil && !won {
+				if won, err := s.store.LockUpload(ctx, id, holder, uploadLock); err == nil && !won {
 					close(gone)
 					return
 				}

@@ -41,11 +41,15 @@ func (s *Store) Upload(ctx context.Context, scope filestore.Scope, id string) (f
 }
 
 // LockUpload implements filestore.Uploads.
-func (s *Store) LockUpload(ctx context.Context, id, holder string, now, until time.Time) (bool, error) {
+func (s *Store) LockUpload(ctx context.Context, id, holder string, d time.Duration) (bool, error) {
 	var won bool
 	err := s.db.Write(ctx, func(ctx context.Context, tx sqldb.Querier) error {
+		now, err := s.db.NowIn(ctx, tx)
+		if err != nil {
+			return err
+		}
 		r, err := tx.ExecContext(ctx, `UPDATE filestore_uploads SET holder = $1, held_until_ms = $2
-			WHERE id = $3 AND (holder = $4 OR held_until_ms <= $5)`, holder, sqldb.MS(until), id, holder, sqldb.MS(now))
+			WHERE id = $3 AND (holder = $4 OR held_until_ms <= $5)`, holder, sqldb.MS(now.Add(d)), id, holder, sqldb.MS(now))
 		if err != nil {
 			return err
 		}
