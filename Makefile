@@ -69,7 +69,7 @@ test-long: setup build ## Multi-GiB vectors, fault schedules, property tests at 
 
 .PHONY: faults
 faults: .bin/versitygw ## Break a fleet on purpose; SEED=n repeats one, SCHEDULES=n FROM=n runs many
-	SEED=$(SEED) FROM=$(FROM) SCHEDULES=$(SCHEDULES) $(GO) test $(RACE) -count=1 -timeout 12h -v -run '^TestSchedules$$' ./test/faults
+	SEED=$(SEED) FROM=$(FROM) SCHEDULES=$(SCHEDULES) $(GO) test $(RACE) -count=1 -timeout 12h -v -run '^(TestSchedules|TestAlone)$$' ./test/faults
 
 .PHONY: fuzz
 fuzz: ## Every fuzz target for FUZZTIME (10m)

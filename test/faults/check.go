@@ -274,6 +274,11 @@ func checkCredits(found *findings, e Evidence) {
 			found.add(CreditsAmiss, "%+v is not the sum of its entries", b)
 		}
 	}
+	for _, b := range e.Ledger {
+		if b.Uses > b.Runs {
+			found.add(CreditsAmiss, "%s paid for %d turns and had %d", b.DID, b.Uses, b.Runs)
+		}
+	}
 	least, most := map[string]int64{}, map[string]int64{}
 	for _, g := range e.Grants {
 		if g.Told == Acknowledged {

@@ -46,7 +46,7 @@ func sound() Evidence {
 		}}},
 		Calls:  []Call{{Session: "s", ID: "c1", Page: "p", Number: "1"}, {Session: "s", ID: "c2", Page: "p", Number: "2"}, {Session: "t", ID: "c3", Page: "q", Number: "1"}},
 		Grants: []Grant{{"did:a", 100, Acknowledged}, {"did:a", 50, Unknown}, {"did:a", 10, Refused}},
-		Ledger: []Balance{{DID: "did:a", Granted: 150, Available: 90, Held: 20, Spent: 40, Owed: 3, EntriesGranted: 150, EntriesSpent: 43}},
+		Ledger: []Balance{{DID: "did:a", Granted: 150, Available: 90, Held: 20, Spent: 40, Owed: 3, EntriesGranted: 150, EntriesSpent: 43, Uses: 2, Runs: 2}},
 		Notes:  []Note{{"did:a", "it rains", Acknowledged}, {"did:a", "it snows", Unknown}, {"did:a", "it hails", Refused}},
 		Kept:   map[string][]string{"did:a": {"it rains"}},
 	}
@@ -115,6 +115,7 @@ func TestTheCheckerSeesEveryViolation(t *testing.T) {
 			e.Ledger[0].Granted, e.Ledger[0].Available, e.Ledger[0].EntriesGranted = 160, 100, 160
 		}},
 		"a use without an entry": {CreditsAmiss, func(e *Evidence) { e.Ledger[0].EntriesSpent = 20 }},
+		"a turn paid twice":      {CreditsAmiss, func(e *Evidence) { e.Ledger[0].Uses = 3 }},
 		"an account of nobody":   {CreditsAmiss, func(e *Evidence) { e.Ledger = nil }},
 		"a memory is gone":       {LostWrite, func(e *Evidence) { e.Kept = nil }},
 		"a refused memory":       {GhostWrite, func(e *Evidence) { e.Kept["did:a"] = append(e.Kept["did:a"], "it hails") }},

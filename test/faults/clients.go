@@ -69,7 +69,7 @@ func newCrowd(ctx context.Context, w *World, tag string) (*crowd, error) {
 		&caller{crowd: c, phone: 254700100000}, &caller{crowd: c, phone: 254700200000, guesses: true},
 		&writer{crowd: c, who: newPerson(c, tag+" files")},
 		&rival{crowd: c, who: shared, label: "one"}, &rival{crowd: c, who: shared, label: "two"},
-		&uploader{crowd: c, who: newPerson(c, tag+" tus")},
+		&editor{crowd: c, who: newPerson(c, tag+" edits")}, &uploader{crowd: c, who: newPerson(c, tag+" tus")},
 		&chatter{crowd: c, who: newPerson(c, tag+" chat one")}, &chatter{crowd: c, who: newPerson(c, tag+" chat two")},
 		&page{crowd: c, who: newPerson(c, tag+" page")},
 		&rememberer{crowd: c, who: newPerson(c, tag+" memory")},

@@ -116,7 +116,7 @@ type Balance struct {
 	Granted, Available, Held, Spent, Owed int64
 	// What the entries of the account add up to, and how many turns were paid.
 	EntriesGranted, EntriesSpent int64
-	Uses                         int
+	Uses, Runs                   int
 }
 
 // Note is a text that somebody asked the oracle to remember.

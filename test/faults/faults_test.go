@@ -16,7 +16,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	BeNATS()
+	BeChild()
 	os.Exit(m.Run())
 }
 
@@ -63,7 +63,25 @@ func binaries(t *testing.T) []string {
 func TestSchedules(t *testing.T) {
 	need(t)
 	for _, seed := range seeds(t) {
-		t.Run(fmt.Sprintf("seed=%d", seed), func(t *testing.T) { schedule(t, NewPlan(seed, fleetSize, length)) })
+		t.Run(fmt.Sprintf("seed=%d", seed), func(t *testing.T) {
+			schedule(t, startWorld(t, binaries(t)), NewPlan(seed, fleetSize, length))
+		})
+	}
+}
+
+// TestAlone does the same to one node on a data folder.
+func TestAlone(t *testing.T) {
+	need(t)
+	all := seeds(t)
+	if os.Getenv("SEED") == "" {
+		all = all[:len(all)/3]
+	}
+	for _, seed := range all {
+		t.Run(fmt.Sprintf("seed=%d", seed), func(t *testing.T) {
+			t.Parallel()
+			w := start(t, func(dir string) (*World, error) { return NewAlone(t.Context(), dir, system.Binary(t)) })
+			schedule(t, w, NewPlan(seed, 1, length))
+		})
 	}
 }
 
@@ -79,8 +97,8 @@ func need(t *testing.T) {
 	}
 }
 
-func schedule(t *testing.T, p Plan) {
-	w := startWorld(t, binaries(t))
+func schedule(t *testing.T, w *World, p Plan) {
+	t.Helper()
 	t.Logf("%v", p)
 	c, err := newCrowd(t.Context(), w, fmt.Sprint(p.Seed))
 	if err != nil {

@@ -23,11 +23,15 @@ import (
 func content(size int) (data []byte, id string) {
 	data = make([]byte, size)
 	_, _ = rand.Read(data) // never fails
+	return data, cidOf(data)
+}
+
+func cidOf(data []byte) string {
 	c, _, err := cid.Sum(bytes.NewReader(data), cid.Options{})
 	if err != nil {
 		panic(err) // a buffer can be read
 	}
-	return data, c.String()
+	return c.String()
 }
 
 // sizes are below and above what is kept in the database itself.
@@ -50,16 +54,35 @@ func (w *writer) step(ctx context.Context) bool {
 	w.n++
 	path := fmt.Sprintf("/own/%d", w.n%3)
 	data, id := content(someSize())
-	_, told, err := w.world.ask(ctx, mrand.IntN(fleetSize), http.MethodPut, contentPath(path), w.who.files(), bytes.NewReader(data))
-	w.told(w.name(), fmt.Sprintf("PUT %s %d bytes %s", path, len(data), id), told, err)
+	header := w.who.files()
+	header.Set("Idempotency-Key", fmt.Sprintf("write %d", w.n))
+	told := w.again(ctx, header, path, data, id)
 	w.book.write(func(e *Evidence) {
 		e.Writes = append(e.Writes, Write{Path: w.who.actor.DID + path, CID: id, Told: told})
 	})
 	return told == Acknowledged
 }
 
+// again sends a write until somebody answers. Its key makes sure that it is
+// stored once, however often it arrives.
+func (w *writer) again(ctx context.Context, header http.Header, path string, data []byte, id string) Told {
+	fate := Refused
+	for try := 0; try < 5 && ctx.Err() == nil; try++ {
+		_, told, err := w.world.ask(ctx, mrand.IntN(fleetSize), http.MethodPut, contentPath(path), header, bytes.NewReader(data))
+		w.told(w.name(), fmt.Sprintf("PUT %s %d bytes %s", path, len(data), id), told, err)
+		if told == Acknowledged {
+			return told
+		}
+		if told == Unknown {
+			fate = Unknown
+		}
+		pause(ctx, 200*time.Millisecond)
+	}
+	return fate
+}
+
 // rival replaces a file that somebody else replaces too, and only the version
-// that it has seen. Half of the time it edits text instead.
+// that it has seen.
 type rival struct {
 	*crowd
 	who   *person

@@ -6,27 +6,27 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
+	"os"
 	"path/filepath"
 	"strings"
 	"syscall"
 	"time"
 
-	"github.com/castalia-org/castalia/internal/platform/sqldb"
-	"github.com/castalia-org/castalia/internal/protocol/cid"
 	"github.com/castalia-org/castalia/internal/protocol/sse"
+	"github.com/castalia-org/castalia/plugin"
 )
 
 // finder looks at what is there. What it can not see becomes a problem of the
 // evidence.
 type finder struct {
 	*crowd
-	ctx  context.Context
-	e    Evidence
-	node int
+	ctx     context.Context
+	e       Evidence
+	records records
+	node    int
 }
 
 // find waits until nothing is under way and returns all evidence.
@@ -34,12 +34,13 @@ func (c *crowd) find(ctx context.Context) Evidence {
 	f := &finder{crowd: c, ctx: ctx}
 	c.book.write(func(e *Evidence) { f.e = *e })
 	f.must("wait for runs to end", f.settle())
-	f.must("read the database", f.records())
 	for _, one := range c.clients {
 		switch one := one.(type) {
 		case *writer:
 			f.files(one.who)
 		case *uploader:
+			f.files(one.who)
+		case *editor:
 			f.files(one.who)
 		case *rival:
 			if one.label == "one" {
@@ -90,59 +91,37 @@ func (f *finder) json(path string, header http.Header, into any) bool {
 	return err == nil
 }
 
-// settle waits until every run has ended.
-func (f *finder) settle() error {
-	return f.database(func(db *sqldb.DB) error {
-		live := 0
-		for until := time.Now().Add(patience); time.Now().Before(until); pause(f.ctx, 200*time.Millisecond) {
-			err := db.Read().QueryRowContext(f.ctx, `SELECT COUNT(*) FROM oracle_runs WHERE ended_ms = 0`).Scan(&live)
-			if err != nil || live == 0 {
-				return err
-			}
+// settle waits until every run has ended, and takes the records then.
+func (f *finder) settle() (err error) {
+	for until := time.Now().Add(patience); time.Now().Before(until); pause(f.ctx, 200*time.Millisecond) {
+		if f.records, err = f.world.records(f.ctx); err != nil || f.records.Live == 0 {
+			break // those that are left in the end are violations
 		}
-		return nil // those that are left are violations
-	})
-}
-
-func (f *finder) database(fn func(db *sqldb.DB) error) error {
-	db, err := openDatabase(f.ctx, f.world.socketURL)
-	if err != nil {
-		return err
 	}
-	return errors.Join(fn(db), db.Close())
+	f.e.Runs = f.records.Runs
+	for i := range f.e.Accounts {
+		a := &f.e.Accounts[i]
+		var known attempts
+		known, a.There = f.records.Accounts[a.ID]
+		a.Failures, a.Locked = known.Failures, known.Until > time.Now().UnixMilli()
+	}
+	return err
 }
 
-// records reads what no route shows: attempts of PINs, and every run.
-func (f *finder) records() error {
-	return f.database(func(db *sqldb.DB) error {
-		for i := range f.e.Accounts {
-			a := &f.e.Accounts[i]
-			var n int
-			if err := db.Read().QueryRowContext(f.ctx, `SELECT COUNT(*) FROM ussd_accounts WHERE id = $1`, a.ID).Scan(&n); err != nil {
-				return err
-			}
-			a.There = n == 1
-			var until int64
-			err := db.Read().QueryRowContext(f.ctx, `SELECT COALESCE(SUM(failures), 0), COALESCE(MAX(locked_until_ms), 0) FROM ussd_attempts WHERE subject = $1`, a.ID).Scan(&a.Failures, &until)
-			if err != nil {
-				return err
-			}
-			a.Locked = until > time.Now().UnixMilli()
-		}
-		rows, err := db.Read().QueryContext(f.ctx, `SELECT id, session_id, status FROM oracle_runs`)
-		if err != nil {
-			return err
-		}
-		defer func() { _ = rows.Close() }()
-		for rows.Next() {
-			var r Run
-			if err := rows.Scan(&r.ID, &r.Session, &r.Status); err != nil {
-				return err
-			}
-			f.e.Runs = append(f.e.Runs, r)
-		}
-		return rows.Err()
-	})
+// records reads the database; that of a node that is alone by a child on the stage.
+func (w *World) records(ctx context.Context) (r records, err error) {
+	if !w.alone {
+		return readRecords(ctx, w.socketURL)
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return r, err
+	}
+	text, err := w.command(ctx, self, append(os.Environ(), readerChild+"="+w.socketURL))
+	if err != nil {
+		return r, fmt.Errorf("%w: %s", err, text)
+	}
+	return r, json.Unmarshal([]byte(text), &r)
 }
 
 // files lists a person's files, with every version, and downloads them all.
@@ -170,9 +149,7 @@ func (f *finder) files(who *person) {
 			r, err := f.get(fmt.Sprintf("%s/%d/content", base, v.Version), who.files())
 			content := "nothing: " + fmt.Sprint(err)
 			if err == nil {
-				sum, _, err := cid.Sum(bytes.NewReader(r.body), cid.Options{})
-				f.must("hash", err)
-				content = sum.String()
+				content = cidOf(r.body)
 			}
 			found.Versions = append(found.Versions, Version{v.CID, content})
 		}
@@ -218,7 +195,8 @@ func (f *finder) balance(who *person) {
 		return
 	}
 	b.Granted, b.Available, b.Held, b.Spent, b.Owed = standing.Granted, standing.Available, standing.Held, standing.Spent, standing.Owed
-	f.must("read the ledger", f.database(func(db *sqldb.DB) error { return entries(f.ctx, db, who.actor.DID, &b) }))
+	sum := f.records.Ledger[plugin.UserKey(who.actor.DID)]
+	b.EntriesGranted, b.EntriesSpent, b.Uses, b.Runs = sum.Granted, sum.Spent, sum.Uses, f.records.Owners[who.actor.DID]
 	f.e.Ledger = append(f.e.Ledger, b)
 }
 

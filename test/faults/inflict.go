@@ -118,7 +118,7 @@ func (w *World) inflict(ctx context.Context, s Step) error {
 		return errors.Join(err, w.slowCommits(false))
 	case SlowObjects:
 		w.stutter(s.For)
-	case FullDatabase, FullObjects:
+	case FullDatabase, FullObjects, FullNode:
 		err := w.stage.fill(w.disks[victim])
 		wait()
 		return errors.Join(err, w.stage.drain(w.disks[victim]))

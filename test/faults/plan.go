@@ -30,13 +30,17 @@ const (
 	FullDatabase    Fault = "full database"    // no byte is left on PostgreSQL's disk
 	FullObjects     Fault = "full objects"     // no byte is left on the S3 server's disk
 	Clock           Fault = "clock"            // a node comes back with a wrong clock
+	FullNode        Fault = "full node"        // no byte is left on the disk of a node that is alone
 )
 
 // ofNode are the faults that strike one node.
-var ofNode = []Fault{Kill, Pause, CutDatabase, CutObjects, CutBus, CutPeers, CutClients, Unplug, Clock}
+var ofNode = []Fault{Kill, Pause, CutDatabase, CutObjects, CutBus, CutPeers, CutClients, Unplug, Clock, FullNode}
 
-// All are all of them.
-var All = append(slices.Clone(ofNode), RestartDatabase, RestartObjects, RestartBus, SlowDatabase, SlowObjects, FullDatabase, FullObjects)
+// Lonely are the faults of a node that is alone.
+var Lonely = []Fault{Kill, Pause, CutClients, Unplug, Clock, FullNode}
+
+// All are the faults of a fleet.
+var All = append(slices.DeleteFunc(slices.Clone(ofNode), func(f Fault) bool { return f == FullNode }), RestartDatabase, RestartObjects, RestartBus, SlowDatabase, SlowObjects, FullDatabase, FullObjects)
 
 // Step is one fault of a plan.
 type Step struct {
@@ -85,6 +89,9 @@ const perPlan = 6
 // NewPlan makes the plan of a seed for a fleet of so many nodes within a time.
 func NewPlan(seed uint64, nodes int, length time.Duration) Plan {
 	deal := slices.Clone(All)
+	if nodes == 1 {
+		deal = slices.Clone(Lonely)
+	}
 	// One shuffle for a few seeds in a row, and each takes the next cards.
 	deck := rand.New(rand.NewPCG(seed/3, 7))
 	deck.Shuffle(len(deal), func(i, j int) { deal[i], deal[j] = deal[j], deal[i] })

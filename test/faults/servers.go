@@ -18,6 +18,7 @@ import (
 
 	"github.com/nats-io/nats-server/v2/server"
 
+	"github.com/castalia-org/castalia/internal/platform/sqldb"
 	"github.com/castalia-org/castalia/test/servers"
 )
 
@@ -25,6 +26,7 @@ const (
 	accessKey  = "test"
 	secretKey  = "testsecret"
 	bucket     = "castalia"
+	diskSize   = 224 // megabytes
 	natsPort   = "4222"
 	objectPort = "7070"
 	pgPort     = "5432"
@@ -50,7 +52,7 @@ func (w *World) postgres(ctx context.Context) (*process, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := w.stage.disk(w.disks[database], 224); err != nil {
+	if err := w.stage.disk(w.disks[database], diskSize); err != nil {
 		return nil, err
 	}
 	data, sockets := filepath.Join(w.disks[database], "cluster"), filepath.Join(w.dir, "sockets")
@@ -113,7 +115,7 @@ func (w *World) useBucket(name string) {
 func (w *World) databaseAnswers(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
-	db, err := openDatabase(ctx, w.socketURL)
+	db, err := sqldb.Open(ctx, w.socketURL, sqldb.Options{})
 	if err != nil {
 		return err
 	}
@@ -126,7 +128,7 @@ func (w *World) s3(ctx context.Context) (*process, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := w.stage.disk(w.disks[objects], 224); err != nil {
+	if err := w.stage.disk(w.disks[objects], diskSize); err != nil {
 		return nil, err
 	}
 	root := filepath.Join(w.disks[objects], "root")
@@ -171,9 +173,11 @@ func (w *World) nats(ctx context.Context) (*process, error) {
 	return p, p.up(ctx)
 }
 
-// BeNATS makes this process a NATS server for as long as it lives, when it was
-// started as one. Test binaries call it first.
-func BeNATS() {
+// BeChild makes this process what it was started as, if it is a child of a
+// world: a NATS server for as long as it lives, or a reader of a database. Test
+// binaries call it first.
+func BeChild() {
+	beReader()
 	host := os.Getenv(natsChild)
 	if host == "" {
 		return

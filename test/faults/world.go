@@ -66,7 +66,7 @@ func NewAlone(ctx context.Context, dir, binary string) (*World, error) {
 func newWorld(ctx context.Context, dir string, binary []string, alone bool) (_ *World, err error) {
 	w := &World{
 		dir: dir, binary: binary, alone: alone, model: &speaker{pace: 25 * time.Millisecond}, began: time.Now(), clocks: map[int]time.Duration{},
-		disks: map[string]string{database: filepath.Join(dir, "disk-database"), objects: filepath.Join(dir, "disk-objects")}, servers: map[string]*process{},
+		disks: map[string]string{database: filepath.Join(dir, "disk-database"), objects: filepath.Join(dir, "disk-objects"), nodeName(0): filepath.Join(dir, "disk-node")}, servers: map[string]*process{},
 	}
 	if w.stage, err = newStage(ctx, len(binary)); err != nil {
 		return nil, err
@@ -98,8 +98,8 @@ func newWorld(ctx context.Context, dir string, binary []string, alone bool) (_ *
 
 func (w *World) startServers(ctx context.Context) (err error) {
 	if w.alone {
-		w.live(filepath.Join(w.dir, "data"))
-		return nil
+		w.live(filepath.Join(w.disks[nodeName(0)], "data"))
+		return w.stage.disk(w.disks[nodeName(0)], diskSize)
 	}
 	for _, s := range []struct {
 		name  string
@@ -186,10 +186,6 @@ func (w *World) command(ctx context.Context, binary string, env []string, args .
 	}
 	err = cmd.Wait()
 	return out.String(), err
-}
-
-func openDatabase(ctx context.Context, address string) (*sqldb.DB, error) {
-	return sqldb.Open(ctx, address, sqldb.Options{MaxReaders: 2})
 }
 
 // reply is an answer, read whole.
