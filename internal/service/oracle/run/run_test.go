@@ -66,7 +66,7 @@ var echo = worker{work: func(_ context.Context, job run.Job) run.Result {
 }}
 
 // node starts an engine.
-func node(t *testing.T, st run.Store, b bus.Bus, w run.Worker) (e *run.Engine, stop func()) {
+func node(t testing.TB, st run.Store, b bus.Bus, w run.Worker) (e *run.Engine, stop func()) {
 	t.Helper()
 	e = run.New(st, b, w, run.Config{LeaseTTL: 500 * time.Millisecond, Drain: 10 * time.Millisecond})
 	ctx, cancel := context.WithCancel(context.Background())
@@ -82,14 +82,14 @@ func node(t *testing.T, st run.Store, b bus.Bus, w run.Worker) (e *run.Engine, s
 	return e, stop
 }
 
-func memory(t *testing.T) bus.Bus {
+func memory(t testing.TB) bus.Bus {
 	t.Helper()
 	b := busmem.New()
 	t.Cleanup(func() { _ = b.Close() })
 	return b
 }
 
-func start(t *testing.T, e *run.Engine, session, text string, how oracle.Multitask) run.Started {
+func start(t testing.TB, e *run.Engine, session, text string, how oracle.Multitask) run.Started {
 	t.Helper()
 	s, err := e.Start(t.Context(), run.Start{
 		Owner: oracletest.Owner, SessionID: session, RequestID: oracle.NewID(), Multitask: how, Request: oracle.TurnRequest{Message: text},
@@ -100,7 +100,7 @@ func start(t *testing.T, e *run.Engine, session, text string, how oracle.Multita
 }
 
 // read follows a run to its end.
-func read(t *testing.T, r *run.Reader) []oracle.Frame {
+func read(t testing.TB, r *run.Reader) []oracle.Frame {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	defer cancel()
@@ -117,7 +117,7 @@ func read(t *testing.T, r *run.Reader) []oracle.Frame {
 	}
 }
 
-func last(t *testing.T, frames []oracle.Frame) oracle.DoneFrame {
+func last(t testing.TB, frames []oracle.Frame) oracle.DoneFrame {
 	t.Helper()
 	var d oracle.DoneFrame
 	if len(frames) == 0 || !frames[len(frames)-1].Ends() {
