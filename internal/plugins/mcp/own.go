@@ -105,7 +105,8 @@ func (p *Plugin) Routes() []pluginhttp.Route {
 			Method: http.MethodPost, Pattern: "/mcp-servers", Summary: "Add an MCP server", Body: Addition{}, MaxBody: 32 << 10,
 			Doc: "The agent may then load its tools in your turns, and in nobody else's. One of the same name is replaced.",
 			Replies: []pluginhttp.Reply{
-				{Status: http.StatusCreated, Body: Server{}}, {Status: http.StatusBadRequest, Doc: "What is wrong with it."},
+				{Status: http.StatusCreated, Body: Server{}},
+				{Status: http.StatusBadRequest, Doc: "What is wrong with it."},
 				{Status: http.StatusConflict, Doc: "The operator has a server of this name, or you have too many."},
 			},
 			Handler: p.add,

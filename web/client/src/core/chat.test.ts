@@ -407,4 +407,31 @@ describe("components", () => {
     ]);
     chat.close();
   });
+
+  test("are shown by the history once it keeps them", async () => {
+    const oracle = new FakeOracle();
+    const { chat, get, sent, stream } = await talking(oracle);
+    stream.frame(1, "render_component", rendered("call-1", "r-1").payload);
+    await flush();
+    const kept = { name: "Map", args: { at: 1 } };
+    const call = { id: "call-1", name: "show", args: {}, status: "done" as const, component: kept };
+    oracle.history = [human("h", "hi"), { ...ai("a", "Here"), toolCalls: [call] }];
+    stream.frame(2, "done").end();
+    await sent;
+    await until(() => get().messages.length === 2);
+    expect(get().messages[1]?.content).toEqual([
+      "Here",
+      expect.objectContaining({ name: "show" }),
+      {
+        name: "Map",
+        props: {
+          id: "call-1-component",
+          args: { at: 1 },
+          status: "done",
+          event: "render_component",
+        },
+      },
+    ]);
+    chat.close();
+  });
 });

@@ -51,9 +51,16 @@ export interface Extra {
   after: string | undefined;
 }
 
-/** Puts the extras where they came up; those whose place is gone come last. */
-export function place(messages: IMessage[], extras: Extra[]): IMessage[] {
-  if (extras.length === 0) return messages;
+/**
+ * Puts the extras where they came up; those whose place is gone come last, and
+ * components that the history shows by now are left out.
+ */
+export function place(messages: IMessage[], all: Extra[]): IMessage[] {
+  if (all.length === 0) return messages;
+  const stored = messages.flatMap((m) =>
+    (m.toolCalls ?? []).flatMap((c) => (c.component ? [`-render_component-${c.id}`] : [])),
+  );
+  const extras = all.filter((e) => !stored.some((end) => e.message.id.endsWith(end)));
   const known = new Set(messages.map((m) => m.id));
   const placed = messages.flatMap((m) => [
     m,

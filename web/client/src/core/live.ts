@@ -113,8 +113,27 @@ function withCalls(
   isAction: (call: IToolCall) => boolean,
 ): MessageContent {
   if (calls.length === 0) return said;
-  const parts = calls.map((call) => callPart(call, isAction(call)));
+  const parts = calls.flatMap((call) => [
+    callPart(call, isAction(call)),
+    ...(call.component ? [shownPart(call.id, call.component)] : []),
+  ]);
   return said === "" ? parts : [said, ...parts];
+}
+
+/** The component of a stored call, as its render_component event showed it. */
+function shownPart(
+  callId: string,
+  component: NonNullable<IToolCall["component"]>,
+): IComponentMetadata {
+  return {
+    name: component.name,
+    props: {
+      id: `${callId}-component`,
+      args: component.args ?? {},
+      status: "done",
+      event: "render_component",
+    },
+  };
 }
 
 function callPart(call: IToolCall, isAction: boolean): IComponentMetadata {

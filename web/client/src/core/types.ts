@@ -14,6 +14,8 @@ export interface IToolCall {
   status?: ToolCallStatus;
   output?: string;
   error?: string;
+  /** What the server asked pages to show beside the result; kept in the history. */
+  component?: { name: string; args?: Record<string, unknown> };
 }
 
 /** A component inside a message: drawn by the host's uiComponents. */
