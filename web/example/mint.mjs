@@ -1,6 +1,7 @@
 // The example's own server: it signs with a key in a file, by the program's command line.
 import { execFile } from "node:child_process";
 import { existsSync } from "node:fs";
+import { URL } from "node:url";
 import { promisify } from "node:util";
 
 const run = promisify(execFile);
@@ -14,7 +15,7 @@ export function minting({ server, binary, keyFile, seconds = 600 }) {
   const castalia = async (...args) => (await run(binary, args)).stdout.trim();
   const ready = (async () => {
     if (!existsSync(keyFile)) await castalia("key", "new", "--out", keyFile);
-    const did = await fetch(`${server}/.well-known/did.json`);
+    const did = await globalThis.fetch(`${server}/.well-known/did.json`);
     const oracleDid = (await did.json()).id;
     return { server, oracleDid, userDid: await castalia("key", "show", keyFile) };
   })();
