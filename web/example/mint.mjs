@@ -7,11 +7,12 @@ import { promisify } from "node:util";
 const run = promisify(execFile);
 
 /**
- * Answers /host and /mint/…; calls next for everything else.
+ * Answers /host and /mint/…; calls next for everything else. Tokens end after
+ * `seconds`; a wallet that is wrong about it says `promised`.
  *
- * @param {{ server: string, binary: string, keyFile: string, seconds?: number }} options
+ * @param {{ server: string, binary: string, keyFile: string, seconds?: number, promised?: number }} options
  */
-export function minting({ server, binary, keyFile, seconds = 600 }) {
+export function minting({ server, binary, keyFile, seconds = 600, promised = seconds }) {
   const castalia = async (...args) => (await run(binary, args)).stdout.trim();
   const ready = (async () => {
     if (!existsSync(keyFile)) await castalia("key", "new", "--out", keyFile);
@@ -28,7 +29,7 @@ export function minting({ server, binary, keyFile, seconds = 600 }) {
       ...["--audience", url.searchParams.get("audience") ?? host.oracleDid],
       ...["--can", "*", "--with", "ixo:oracle", "--ttl", `${seconds}s`],
     );
-    return { serialized, expiresAt: Date.now() + seconds * 1000 };
+    return { serialized, expiresAt: Date.now() + promised * 1000 };
   };
   return (request, reply, next) => {
     const url = new URL(request.url, "http://example");

@@ -1,0 +1,250 @@
+// The client library in a real page, on an origin of its own, against the real
+// program: web/example is the page, behind a wire that a test can cut.
+import assert from "node:assert/strict";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { createServer } from "node:http";
+import { connect, createServer as createWire } from "node:net";
+import { tmpdir } from "node:os";
+import { extname, join, resolve } from "node:path";
+import { test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { minting } from "../../web/example/mint.mjs";
+import { eventually } from "./world.mjs";
+
+const root = resolve(fileURLToPath(import.meta.url), "../../..");
+const built = join(root, "web/example/dist");
+const media = { ".html": "text/html", ".js": "text/javascript", ".css": "text/css" };
+
+/** A line to a server that breaks when it is told to. */
+async function startWire(target) {
+  const lines = new Set();
+  let isCut = false;
+  const server = createWire((page) => {
+    if (isCut) return page.destroy();
+    const line = connect(new URL(target).port, "127.0.0.1");
+    for (const [one, other] of [
+      [page, line],
+      [line, page],
+    ]) {
+      lines.add(one);
+      one.pipe(other);
+      one.on("error", () => other.destroy());
+      one.on("close", () => (lines.delete(one), other.destroy()));
+    }
+  });
+  await new Promise((done) => server.listen(0, "127.0.0.1", done));
+  return {
+    url: `http://127.0.0.1:${server.address().port}`,
+    cut() {
+      isCut = true;
+      for (const line of lines) line.destroy();
+    },
+    mend: () => (isCut = false),
+    stop() {
+      this.cut();
+      server.close();
+    },
+  };
+}
+
+/** The example's page and its server, with a user of its own. */
+async function startPage(world, options = {}) {
+  const folder = mkdtempSync(join(tmpdir(), "castalia-library-"));
+  const wire = await startWire(world.url);
+  const mints = [];
+  const host = minting({
+    server: wire.url,
+    binary: process.env.CASTALIA_BINARY ?? join(root, "bin/castalia"),
+    keyFile: join(folder, "user.key"),
+    ...options,
+  });
+  const server = createServer((request, reply) => {
+    if (request.url.startsWith("/mint/")) mints.push(request.url);
+    host(request, reply, () => {
+      const file = request.url === "/" ? "/index.html" : request.url.split("?")[0];
+      try {
+        reply.setHeader("Content-Type", media[extname(file)] ?? "application/octet-stream");
+        reply.end(readFileSync(join(built, file)));
+      } catch {
+        reply.writeHead(404).end();
+      }
+    });
+  });
+  await new Promise((done) => server.listen(0, "127.0.0.1", done));
+  const context = await world.browser.newContext();
+  return {
+    wire,
+    mints,
+    /** A tab on the page, what it asked for, and what went wrong. */
+    async tab(hash = "") {
+      const page = await context.newPage();
+      page.setDefaultTimeout(30_000);
+      const seen = { requests: [], sockets: 0, errors: [] };
+      page.on("request", (r) => seen.requests.push(`${r.method()} ${new URL(r.url()).pathname}`));
+      page.on("websocket", () => seen.sockets++);
+      page.on("pageerror", (error) => seen.errors.push(error.message));
+      await page.goto(`http://127.0.0.1:${server.address().port}/${hash}`);
+      return { page, seen };
+    },
+    async stop() {
+      await context.close();
+      wire.stop();
+      server.closeAllConnections();
+      server.close();
+      rmSync(folder, { recursive: true });
+    },
+  };
+}
+
+/** A tab in a conversation of its own whose live channel is up. */
+async function begin(site) {
+  const tab = await site.tab();
+  await tab.page.getByRole("button", { name: "New conversation" }).click();
+  await live(tab.page);
+  return tab;
+}
+
+const live = (page) => page.getByRole("status").getByText("live").waitFor();
+
+async function send(page, text) {
+  await page.getByLabel("Your message").fill(text);
+  await page.keyboard.press("Enter");
+}
+
+const replies = (page) => page.locator("article.ai").allTextContents();
+
+/** Waits until the newest reply is this, and the turn is over. */
+function said(page, want) {
+  return eventually(`the reply is ${want}`, async () => {
+    const text = (await replies(page)).at(-1)?.trim();
+    const state = await page.getByRole("status").textContent();
+    return text === want && state.startsWith("ready");
+  });
+}
+
+const counted = (n) => Array.from({ length: n }, (_, i) => `n${i + 1}`).join(" ");
+
+const posts = (seen) => seen.requests.filter((r) => r.startsWith("POST /messages/"));
+
+export function libraryTests(world) {
+  const on = (name, run, options) =>
+    test(`library: ${name}`, async () => {
+      const site = await startPage(world, options);
+      try {
+        await run(site);
+      } finally {
+        await site.stop();
+      }
+    });
+
+  on("a line that breaks in the middle of a reply loses and repeats nothing", async (site) => {
+    const { page, seen } = await begin(site);
+    await send(page, "count to 40 every 40");
+    await page.getByText("n5 ").waitFor();
+    site.wire.cut();
+    await page.getByRole("status").getByText("live").waitFor({ state: "hidden" });
+    site.wire.mend();
+    await said(page, counted(40));
+    assert.equal(posts(seen).length, 1, "the message is posted once");
+    await live(page);
+    assert.deepEqual(seen.errors, []);
+  });
+
+  on("a page that is loaded again in the middle of a reply joins it", async (site) => {
+    const { page, seen } = await begin(site);
+    await send(page, "count to 40 every 40");
+    await page.getByText("n5 ").waitFor();
+    await page.reload();
+    await said(page, counted(40));
+    assert.equal(posts(seen).length, 1);
+    assert.deepEqual(seen.errors, []);
+  });
+
+  on("two tabs show one conversation, and one of them is called", async (site) => {
+    const first = await begin(site);
+    const second = await site.tab(new URL(first.page.url()).hash);
+    await live(second.page);
+    await send(first.page, "water");
+    await said(first.page, "You said: water");
+    await said(second.page, "You said: water");
+    await second.page.evaluate(() => (document.title = "The other tab"));
+    await send(second.page, "call page_title {}");
+    const answer = /The tool said: .*(Ask an oracle|The other tab)/;
+    for (const { page } of [first, second]) {
+      await eventually("both show what one answered", async () => answer.test((await replies(page)).at(-1) ?? ""));
+    }
+    assert.deepEqual([...first.seen.errors, ...second.seen.errors], []);
+  });
+
+  on("an action is done by the page and drawn by it, also from the history", async (site) => {
+    const { page } = await begin(site);
+    await send(page, 'call show_colour {"colour":"teal"}');
+    await page.getByText("This is teal").waitFor();
+    await eventually("the oracle heard of it", async () => (await replies(page)).at(-1)?.includes('"shown":"teal"'));
+    await page.reload();
+    await page.getByText("This is teal").waitFor();
+  });
+
+  on("options that are new in every render open nothing twice", async (site) => {
+    const { page, seen } = await begin(site);
+    for (const text of ["one", "two", "three"]) {
+      await send(page, text);
+      await said(page, `You said: ${text}`);
+    }
+    assert.equal(seen.sockets, 1);
+    assert.equal(posts(seen).length, 3, "one request a turn");
+    assert.equal(site.mints.filter((m) => m.startsWith("/mint/invocation")).length, 1);
+    assert.deepEqual(seen.errors, []);
+  });
+
+  // The wallet says ten minutes and signs for one second: the oracle refuses
+  // the token, and the page has to notice.
+  on(
+    "a token that ended early is renewed once and nothing is lost",
+    async (site) => {
+      const { page, seen } = await begin(site);
+      await eventually("the first token has ended", async () => {
+        const before = site.mints.length;
+        await send(page, "again");
+        await said(page, "You said: again");
+        return site.mints.length > before;
+      });
+      const refused = posts(seen).length;
+      assert.equal((await replies(page)).length, await page.locator("article.human").count());
+      assert.ok(refused >= 1);
+      assert.deepEqual(seen.errors, []);
+    },
+    { seconds: 1, promised: 600 },
+  );
+
+  on("stopping a reply keeps what was said", async (site) => {
+    const { page } = await begin(site);
+    await send(page, "count to 400 every 40");
+    await page.getByText("n5 ").waitFor();
+    await page.getByRole("button", { name: "Stop" }).click();
+    await page.getByRole("status").getByText("ready").waitFor();
+    const kept = (await replies(page)).at(-1).trim();
+    assert.equal(kept, counted(kept.split(" ").length), "a beginning of the reply");
+    await page.reload();
+    await eventually("the history has it too", async () => (await replies(page)).at(-1)?.trim().startsWith("n1 n2"));
+  });
+}
+
+/** Against a program that gives newcomers a little credit and then asks for payment. */
+export function paymentTests(world) {
+  test("library: payment that is due is told to the page", async () => {
+    const site = await startPage(world);
+    try {
+      const { page, seen } = await begin(site);
+      const due = page.getByRole("alert").getByText("To be paid first");
+      await eventually("the credit is used up", async () => {
+        await send(page, `Tell me everything. ${"And more of it. ".repeat(300)}`);
+        await page.getByRole("status").getByText("ready").waitFor();
+        return due.isVisible();
+      });
+      assert.deepEqual(seen.errors, []);
+    } finally {
+      await site.stop();
+    }
+  });
+}

@@ -1,0 +1,29 @@
+// The client library in both shapes.
+import { after, before, describe } from "node:test";
+import { libraryTests, paymentTests } from "./library.mjs";
+import { startModel } from "./model.mjs";
+import { startBrowser, startFleet, startProgram } from "./world.mjs";
+
+const credits = { FEATURES: "credits=true", CREDITS_WELCOME: "60", CREDITS_ESTIMATE: "50" };
+
+for (const [shape, start] of Object.entries({ embedded: startProgram, fleet: startFleet })) {
+  describe(shape, () => {
+    const world = {};
+    const poor = {};
+    let running = [];
+    before(async () => {
+      world.model = await startModel();
+      world.browser = poor.browser = await startBrowser();
+      const model = { MODEL_PROVIDER: "openai", OPENAI_BASE_URL: world.model.url, OPENAI_API_KEY: "x" };
+      running = await Promise.all([start(model), start(credits)]);
+      [world.url, poor.url] = running.map((one) => one.url);
+    });
+    after(async () => {
+      await world.browser?.close();
+      await Promise.all(running.map((one) => one.stop()));
+      await world.model?.stop();
+    });
+    libraryTests(world);
+    paymentTests(poor);
+  });
+}
