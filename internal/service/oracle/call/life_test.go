@@ -486,3 +486,33 @@ func TestAnotherCertificateThanSaidIsRefused(t *testing.T) {
 		t.Error("the page heard something")
 	}
 }
+
+func TestACallThroughTheRelay(t *testing.T) {
+	t.Parallel()
+	relay, err := callrtc.NewRelay(t.Context(), callrtc.RelayConfig{Listen: "127.0.0.1:0", PublicIP: "127.0.0.1", Secret: "between us"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := relay.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	n := calltest.Start(t, calltest.Setup{RTC: callrtc.Config{Relay: relay}})
+	p := calltest.NewPage(t, n, identitytest.Alice)
+	p.Ring(call.Video, false, func(c *webrtc.Configuration) {
+		c.ICETransportPolicy = webrtc.ICETransportPolicyRelay
+		for _, s := range p.Call.ICEServers {
+			c.ICEServers = append(c.ICEServers, webrtc.ICEServer{URLs: s.URLs, Username: s.Username, Credential: s.Credential})
+		}
+	})
+	if relay.Allocations() == 0 {
+		t.Error("nothing is relayed")
+	}
+	p.Hear(200 * time.Millisecond)
+	for i := range uint16(50) {
+		p.Camera(vp8(i, []byte{0x00, 0x9d, 0x01, 0x2a, byte(i)}))
+		time.Sleep(time.Millisecond)
+	}
+	p.See(30)
+}

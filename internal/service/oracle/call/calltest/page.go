@@ -50,6 +50,7 @@ type Page struct {
 	mic    *webrtc.TrackLocalStaticRTP
 	camera *webrtc.TrackLocalStaticRTP
 	said   rtp.Header
+	voice  [][]byte
 	work   sync.WaitGroup
 	// Seen, when set, is told of every video packet that comes back.
 	Seen func(*rtp.Packet)
@@ -58,11 +59,17 @@ type Page struct {
 // NewPage makes a session at a node and opens its socket.
 func NewPage(t testing.TB, n *Node, who identitytest.Actor, options ...identitytest.Option) *Page {
 	t.Helper()
-	p := &Page{t: t, Base: n.URL, Token: identitytest.Invocation(t, who, identitytest.Oracle.DID, options...), news: make(chan struct{})}
+	return OpenPage(t, n.URL, n.URL, identitytest.Invocation(t, who, identitytest.Oracle.DID, options...))
+}
+
+// OpenPage makes a session at one address and opens its socket at another.
+func OpenPage(t testing.TB, base, socket, token string) *Page {
+	t.Helper()
+	p := &Page{t: t, Base: base, Token: token, news: make(chan struct{})}
 	var made struct{ SessionID string }
 	p.Must(http.StatusCreated, "POST", "/sessions", nil, &made)
 	p.Session = made.SessionID
-	p.Socket = Dial(t, n.URL, p.Session, p.Token)
+	p.Socket = Dial(t, socket, p.Session, token)
 	return p
 }
 

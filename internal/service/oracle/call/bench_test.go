@@ -1,0 +1,150 @@
+package call_test
+
+import (
+	"encoding/binary"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/pion/rtp"
+
+	"github.com/castalia-org/castalia/internal/identity/identitytest"
+	"github.com/castalia-org/castalia/internal/service/oracle/call"
+	"github.com/castalia-org/castalia/internal/service/oracle/call/calltest"
+)
+
+// Each benchmark measures a call beside a bare echo peer, in turns within one
+// run: the figures depend on the machine, their ratio does not.
+//
+//	go test -run '^$' -bench . ./internal/service/oracle/call
+
+// BenchmarkSetUp is the time from the wish to call until the data channel is
+// open: record, signature, socket, offer, answer, ICE, DTLS, SCTP.
+func BenchmarkSetUp(b *testing.B) {
+	n := calltest.Start(b, calltest.Setup{Call: call.Config{PerUser: 1 << 20, PerNode: 1 << 20}})
+	p := calltest.NewPage(b, n, identitytest.Alice)
+	var ours, bare time.Duration
+	for b.Loop() {
+		began := time.Now()
+		p.Create(call.Audio, false)
+		p.NewPeer()
+		p.Offer(false)
+		p.Await("hello")
+		ours += time.Since(began)
+		p.Hang()
+		began = time.Now()
+		echo := calltest.Bare(b, call.Audio)
+		bare += time.Since(began)
+		echo.Hang()
+	}
+	report(b, "ms/call", "ms/bare", float64(ours.Microseconds())/1000/float64(b.N), float64(bare.Microseconds())/1000/float64(b.N))
+}
+
+func report(b *testing.B, ourName, bareName string, ours, bare float64) {
+	b.ReportMetric(ours, ourName)
+	b.ReportMetric(bare, bareName)
+	b.ReportMetric(ours/bare, "ratio")
+	b.ReportMetric(0, "ns/op")
+}
+
+// BenchmarkDelay is how long a packet of video takes to the server and back,
+// and what of it one way through the server adds to a bare echo.
+func BenchmarkDelay(b *testing.B) {
+	n := calltest.Start(b, calltest.Setup{})
+	p := calltest.NewPage(b, n, identitytest.Alice)
+	p.Ring(call.Video, false)
+	echo := calltest.Bare(b, call.Video)
+	trips := [2]*trip{newTrip(p), newTrip(echo)}
+	var total [2]time.Duration
+	for b.Loop() {
+		for i, t := range trips {
+			total[i] += t.once(b)
+		}
+	}
+	ours, bare := float64(total[0].Nanoseconds())/1000/float64(b.N), float64(total[1].Nanoseconds())/1000/float64(b.N)
+	report(b, "µs/trip", "µs/bare", ours, bare)
+	b.ReportMetric((ours-bare)/2, "µs/added-one-way")
+}
+
+// trip sends packets that carry a number, and waits for each to come back.
+type trip struct {
+	p    *calltest.Page
+	seq  uint16
+	back chan uint32
+}
+
+func newTrip(p *calltest.Page) *trip {
+	t := &trip{p: p, back: make(chan uint32, 64)}
+	p.Seen = func(packet *rtp.Packet) {
+		if len(packet.Payload) >= 8 {
+			select {
+			case t.back <- binary.BigEndian.Uint32(packet.Payload[4:]):
+			default:
+			}
+		}
+	}
+	return t
+}
+
+func (t *trip) once(b *testing.B) time.Duration {
+	for {
+		t.seq++
+		payload := make([]byte, 1000)
+		payload[0] = 0x10
+		binary.BigEndian.PutUint32(payload[4:], uint32(t.seq))
+		began := time.Now()
+		t.p.Camera(&rtp.Packet{Header: rtp.Header{Version: 2, Marker: true, SequenceNumber: t.seq, Timestamp: 3000 * uint32(t.seq)}, Payload: payload})
+		lost := time.After(time.Second)
+		for {
+			select {
+			case got := <-t.back:
+				if got == uint32(t.seq) {
+					return time.Since(began)
+				}
+				continue
+			case <-lost: // the first ones, before the track is known
+			}
+			break
+		}
+	}
+}
+
+// BenchmarkCPU is what calls cost while the caller's microphone is open: both
+// ends are in this process, so the bare figure has the same pages in it.
+func BenchmarkCPU(b *testing.B) {
+	const calls = 8
+	n := calltest.Start(b, calltest.Setup{Call: call.Config{PerUser: calls, PerNode: calls}})
+	var pages [2][]*calltest.Page
+	for range calls {
+		p := calltest.NewPage(b, n, identitytest.Alice)
+		p.Ring(call.Audio, false)
+		pages[0] = append(pages[0], p)
+		pages[1] = append(pages[1], calltest.Bare(b, call.Audio))
+	}
+	time.Sleep(2 * time.Second) // the greetings are over
+	var used [2]time.Duration
+	var spent [2]time.Duration
+	for b.Loop() {
+		for i := range pages {
+			before, began := cpu(), time.Now()
+			tick := time.NewTicker(call.FrameTime)
+			for range 50 { // a second of sound
+				for _, p := range pages[i] {
+					p.Mumble()
+				}
+				<-tick.C
+			}
+			tick.Stop()
+			used[i] += cpu() - before
+			spent[i] += time.Since(began)
+		}
+	}
+	per := func(i int) float64 { return used[i].Seconds() / spent[i].Seconds() / calls * 100 }
+	report(b, "%cpu/call", "%cpu/bare", per(0), per(1))
+}
+
+func cpu() time.Duration {
+	var u syscall.Rusage
+	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &u)
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}
