@@ -53,9 +53,13 @@ func TestACallIsSpokenAndHungUp(t *testing.T) {
 		p.Must(http.StatusOK, "PATCH", "/calls/"+p.Call.CallID, `{"callStatus":"ended"}`, nil)
 		p.Await("bye", "reason", "hangup")
 		p.Socket.Await(t, "call_end")
-		var list struct{ Messages []struct{ Type, Content string } }
+		var list struct {
+			Messages []struct{ Type, Content string }
+		}
 		p.Must(http.StatusOK, "GET", "/messages/"+p.Session, nil, &list)
-		if !slices.ContainsFunc(list.Messages, func(m struct{ Type, Content string }) bool { return m.Type == "human" && m.Content == "what can you do" }) {
+		if !slices.ContainsFunc(list.Messages, func(m struct{ Type, Content string }) bool {
+			return m.Type == "human" && m.Content == "what can you do"
+		}) {
 			t.Errorf("the transcript is %v", list.Messages)
 		}
 	}, "SPEECH_TO_TEXT_URL="+speech.URL+"/v1", "TEXT_TO_SPEECH_URL="+speech.URL+"/v1", "SPEECH_API_KEY=a key", "TURN_LISTEN=127.0.0.1:0")

@@ -58,7 +58,7 @@ func BenchmarkDelay(b *testing.B) {
 	var total [2]time.Duration
 	for b.Loop() {
 		for i, t := range trips {
-			total[i] += t.once(b)
+			total[i] += t.once()
 		}
 	}
 	ours, bare := float64(total[0].Nanoseconds())/1000/float64(b.N), float64(total[1].Nanoseconds())/1000/float64(b.N)
@@ -86,7 +86,7 @@ func newTrip(p *calltest.Page) *trip {
 	return t
 }
 
-func (t *trip) once(b *testing.B) time.Duration {
+func (t *trip) once() time.Duration {
 	for {
 		t.seq++
 		payload := make([]byte, 1000)

@@ -136,7 +136,7 @@ func (l *live) signal(ctx context.Context, from oracle.PageRef, name oracle.Even
 		if reason == "" {
 			reason = Hangup
 		}
-		l.end(reason)
+		l.end(reason) //nolint:contextcheck // a call outlives who signals
 		return okAck, nil
 	case oracle.ClientCallRenew:
 		r, err := parseRenewal(data)
@@ -174,7 +174,7 @@ func (l *live) offered(ctx context.Context, from oracle.PageRef, o offer) (json.
 	same := peer != nil && l.remote == o.Fingerprint
 	l.mu.Unlock()
 	if !same {
-		if peer, err = l.replacePeer(o.Fingerprint, frames); err != nil {
+		if peer, err = l.replacePeer(o.Fingerprint, frames); err != nil { //nolint:contextcheck // a call outlives who signals
 			return nil, err
 		}
 	}
@@ -297,7 +297,7 @@ func (l *live) renew(ctx context.Context, r renewal) (json.RawMessage, error) {
 	if err := l.s.deps.Store.ExtendCall(ctx, l.s.cfg.Node, l.rec.ID, until); err != nil {
 		return nil, err
 	}
-	l.standOn(who)
+	l.standOn(who) //nolint:contextcheck // a call outlives who signals
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.ended {

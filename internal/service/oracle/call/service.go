@@ -157,9 +157,9 @@ func (s *Service) Create(ctx context.Context, who identity.Principal, q Request)
 	s.served++
 	stopping := s.stopping
 	s.mu.Unlock()
-	l.begin(who)
+	l.begin(who) //nolint:contextcheck // a call outlives the request
 	if stopping {
-		l.end(Drained)
+		l.end(Drained) //nolint:contextcheck // a call outlives the request
 	}
 	return s.view(r), nil
 }
@@ -369,7 +369,7 @@ var okAck = json.RawMessage(`{"ok":true}`)
 func (s *Service) SessionDeleted(ctx context.Context, sessionID string) {
 	for _, l := range s.all() {
 		if l.rec.SessionID == sessionID {
-			l.end(SessionGone)
+			l.end(SessionGone) //nolint:contextcheck // a call outlives the request
 		}
 	}
 	if err := s.deps.Bus.Publish(context.WithoutCancel(ctx), subjectLook, nil); err != nil {

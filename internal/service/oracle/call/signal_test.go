@@ -2,6 +2,7 @@ package call
 
 import (
 	"encoding/json"
+	"maps"
 	"strings"
 	"testing"
 
@@ -17,9 +18,7 @@ func TestBadSignalsAreNamed(t *testing.T) {
 	t.Parallel()
 	offer := func(change map[string]any) string {
 		body := map[string]any{"callId": "c", "sdp": goodSDP, "fingerprint": goodPrint}
-		for k, v := range change {
-			body[k] = v
-		}
+		maps.Copy(body, change)
 		return string(raw(body))
 	}
 	parse := map[string]func([]byte) *fault.Error{

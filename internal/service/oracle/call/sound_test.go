@@ -238,6 +238,7 @@ func TestTheSpeakerKeepsThePaceOfTime(t *testing.T) {
 			t.Fatal(err)
 		}
 		time.Sleep(time.Second)
+		synctest.Wait()
 		if len(at) != 15 || !cmp.Equal(firsts, []int{0, 10}) {
 			t.Fatalf("%d frames, spurts at %v", len(at), firsts)
 		}
@@ -250,9 +251,11 @@ func TestTheSpeakerKeepsThePaceOfTime(t *testing.T) {
 		if err := s.add(t.Context(), make([]int16, aheadFrames*SpokenFrame)); err != nil {
 			t.Fatal(err)
 		}
-		said := len(at)
 		s.flush()
+		synctest.Wait()
+		said := len(at)
 		time.Sleep(time.Second)
+		synctest.Wait()
 		if len(at) > said+1 {
 			t.Errorf("%d frames after the flush", len(at)-said)
 		}

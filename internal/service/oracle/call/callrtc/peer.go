@@ -411,8 +411,10 @@ func (p *peer) decode(d decoder, payload []byte) ([]int16, error) {
 
 // lastWords waits a moment until the page has what was sent to it.
 func (p *peer) lastWords(c *webrtc.DataChannel) {
+	look := time.NewTicker(lastWordsLook)
+	defer look.Stop()
 	for until := time.Now().Add(lastWordsTime); c.ReadyState() == webrtc.DataChannelStateOpen && c.BufferedAmount() > 0 && time.Now().Before(until); {
-		time.Sleep(lastWordsLook)
+		<-look.C
 	}
 }
 
