@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"sync/atomic"
 
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/reflect/protoreflect"
@@ -61,11 +62,16 @@ func (m Match) Bind(query url.Values, maxPage uint64) (Request, error) {
 		return Request{Wire: b.root.wire()}, nil
 	}
 	// The order of a map is random; that of the error texts must not be.
-	for _, name := range slices.Sorted(maps.Keys(query)) {
+	names := make([]string, 0, 8) // on the stack, as long as they are few
+	for name := range query {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	for _, name := range names {
 		if m.Route.heightQuery && name == heightParameter {
 			continue
 		}
-		if err := b.parameter(m.Route.input, name, query[name]); err != nil {
+		if err := b.parameter(m.Route, name, query[name]); err != nil {
 			return Request{}, err
 		}
 	}
@@ -75,12 +81,23 @@ func (m Match) Bind(query url.Values, maxPage uint64) (Request, error) {
 // boundField is one field of a request in the making.
 type boundField struct {
 	fd       protoreflect.FieldDescriptor
-	data     []byte // tags and values, ready for the wire
-	child    *boundMessage
+	data     []byte        // tags and values, ready for the wire
+	child    *boundMessage // &message when it has fields of its own
+	message  boundMessage
 	fromPath bool
 }
 
-type boundMessage struct{ fields []*boundField }
+type boundMessage struct {
+	fields []*boundField
+	room   [3]*boundField // of fields, as long as they are few
+}
+
+func (m *boundMessage) add(f *boundField) {
+	if m.fields == nil {
+		m.fields = m.room[:0]
+	}
+	m.fields = append(m.fields, f)
+}
 
 func (m *boundMessage) find(fd protoreflect.FieldDescriptor) *boundField {
 	for _, f := range m.fields {
@@ -120,9 +137,9 @@ type binder struct {
 }
 
 // parameter binds one query parameter by its proto or JSON name.
-func (b *binder) parameter(md protoreflect.MessageDescriptor, name string, values []string) error {
+func (b *binder) parameter(r *Route, name string, values []string) error {
 	path, mapKey, isMap := cutMapKey(name)
-	fields, err := fieldPath(md, path)
+	fields, err := r.parameters.resolve(r.input, path)
 	switch {
 	case errors.Is(err, errNoField):
 		return nil
@@ -145,6 +162,34 @@ func cutMapKey(name string) (path, key string, ok bool) {
 		return name, "", false
 	}
 	return name[:open], name[open+1 : len(name)-1], true
+}
+
+// maxResolved bounds the paths that a route remembers.
+const maxResolved = 64
+
+// resolved remembers the paths that parameters of a route name. Only paths that
+// exist are kept, so that nobody fills it with names of his own.
+type resolved struct {
+	paths atomic.Pointer[map[string][]protoreflect.FieldDescriptor]
+}
+
+func (r *resolved) resolve(md protoreflect.MessageDescriptor, path string) ([]protoreflect.FieldDescriptor, error) {
+	known := r.paths.Load()
+	if known != nil {
+		if fields, ok := (*known)[path]; ok {
+			return fields, nil
+		}
+	}
+	fields, err := fieldPath(md, path)
+	if err != nil || known != nil && len(*known) >= maxResolved {
+		return fields, err
+	}
+	more := map[string][]protoreflect.FieldDescriptor{strings.Clone(path): fields}
+	if known != nil {
+		maps.Copy(more, *known)
+	}
+	r.paths.CompareAndSwap(known, &more) // whoever comes second tries again next time
+	return fields, nil
 }
 
 // fieldPath resolves a dotted path; every step may use the proto name or the
@@ -182,8 +227,9 @@ func (b *binder) holder(m *boundMessage, fields []protoreflect.FieldDescriptor, 
 			if err := m.checkOneof(fd, name); err != nil {
 				return nil, err
 			}
-			f = &boundField{fd: fd, child: &boundMessage{}}
-			m.fields = append(m.fields, f)
+			f = &boundField{fd: fd}
+			f.child = &f.message
+			m.add(f)
 		}
 		if f.child == nil {
 			return nil, badParameter(name, "the field is set as a whole already")
@@ -229,7 +275,7 @@ func (b *binder) set(root *boundMessage, fields []protoreflect.FieldDescriptor, 
 	f := m.find(fd)
 	if f == nil {
 		f = &boundField{fd: fd, fromPath: fromPath}
-		m.fields = append(m.fields, f)
+		m.add(f)
 	}
 	for _, text := range values {
 		data, zero, err := b.value(f.data, fd, text, fromPath)

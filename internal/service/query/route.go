@@ -33,6 +33,7 @@ type Route struct {
 	output      protoreflect.MessageDescriptor
 	plan        *messagePlan
 	variables   [][]protoreflect.FieldDescriptor
+	parameters  resolved
 	body        string
 	bodyField   protoreflect.FieldDescriptor
 	response    protoreflect.FieldDescriptor
