@@ -146,6 +146,9 @@ func decide(l Loaded, cfg Config) (Verdict, error) {
 		}
 	}
 	detected, hint := true, "on by default"
+	if len(l.AutoWith) > 0 {
+		hint = "it comes with plugin " + strings.Join(l.AutoWith, " and ")
+	}
 	if a, ok := l.Plugin.(plugin.AutoDetector); ok {
 		detected, hint = a.AutoDetect()
 	}
