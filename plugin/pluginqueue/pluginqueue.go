@@ -154,10 +154,8 @@ func (q *Queue) Add(ctx context.Context, tx plugin.Tx, id string, payload any, d
 	if id == "" || len(id) > 200 {
 		return false, errID
 	}
-	for _, kind := range []string{"i", "x", "t"} {
-		if _, known, err := tx.Get(ctx, q.key(kind, id)); err != nil || known {
-			return false, err
-		}
+	if known, err := q.known(ctx, tx, id); err != nil || known {
+		return false, err
 	}
 	data, err := json.Marshal(payload)
 	if err != nil {
@@ -165,6 +163,22 @@ func (q *Queue) Add(ctx context.Context, tx plugin.Tx, id string, payload any, d
 	}
 	_, err = q.reschedule(ctx, tx, id, record{Payload: data, Added: tx.Now().UnixMilli()}, tx.Now().Add(delay))
 	return err == nil, err
+}
+
+// Known reports whether Add would refuse an id, without a transaction: whoever
+// adds the same things again and again asks first.
+func (q *Queue) Known(ctx context.Context, id string) (bool, error) { return q.known(ctx, q.store, id) }
+
+func (q *Queue) known(ctx context.Context, from interface {
+	Get(ctx context.Context, key string) ([]byte, bool, error)
+}, id string,
+) (bool, error) {
+	for _, kind := range []string{"t", "i", "x"} {
+		if _, known, err := from.Get(ctx, q.key(kind, id)); err != nil || known {
+			return known, err
+		}
+	}
+	return false, nil
 }
 
 // Take hands out up to n items that are due. Each belongs to the caller until

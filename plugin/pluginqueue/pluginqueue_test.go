@@ -164,8 +164,8 @@ func TestOutcomes(t *testing.T) {
 			if got != c.want || err != nil {
 				t.Errorf("%s: %v %v, want %v", c.id, got, err, c.want)
 			}
-			if add(t, s, c.q, c.id, "") {
-				t.Errorf("%s was added again", c.id)
+			if known, err := c.q.Known(t.Context(), c.id); err != nil || !known || add(t, s, c.q, c.id, "") {
+				t.Errorf("%s was added again, or is not known: %v", c.id, err)
 			}
 		}
 		buried, err := q.Buried(t.Context(), "", 10)

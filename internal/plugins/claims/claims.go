@@ -224,39 +224,53 @@ func (p *Plugin) submitBatch(ctx context.Context) (Report, error) {
 
 // find puts claims into the queue that it does not know.
 func (p *Plugin) find(ctx context.Context, ledger plugin.ClaimLedger) (int, error) {
-	const page = 200
+	const page = 50
 	found, after := 0, ""
 	for {
 		claims, next, err := ledger.Outstanding(ctx, after, page)
-		if err != nil || len(claims) == 0 {
-			return found, err
-		}
-		fresh := 0
-		err = p.store.Update(ctx, func(ctx context.Context, tx plugin.Tx) error {
-			fresh = 0
-			for _, c := range claims {
-				if c.UserDID == "" {
-					continue
-				}
-				rec := record{ID: c.ID, DID: c.UserDID, Amount: c.Amount, At: stamp(c.At)}
-				added, err := p.submit.Add(ctx, tx, c.ID, rec, 0)
-				if err != nil {
-					return err
-				}
-				if added {
-					fresh++
-				}
-			}
-			return nil
-		})
 		if err != nil {
 			return found, err
 		}
-		if found += fresh; next == "" {
+		fresh := claims[:0]
+		for _, c := range claims {
+			known, err := p.submit.Known(ctx, c.ID)
+			if err != nil {
+				return found, err
+			}
+			if !known && c.UserDID != "" {
+				fresh = append(fresh, c)
+			}
+		}
+		n, err := p.enqueue(ctx, fresh)
+		if err != nil {
+			return found, err
+		}
+		if found += n; next == "" {
 			return found, nil
 		}
 		after = next
 	}
+}
+
+// enqueue adds claims that seem to be new, and counts those that were.
+func (p *Plugin) enqueue(ctx context.Context, claims []plugin.Claim) (n int, err error) {
+	if len(claims) == 0 {
+		return 0, nil
+	}
+	err = p.store.Update(ctx, func(ctx context.Context, tx plugin.Tx) error {
+		n = 0
+		for _, c := range claims {
+			added, err := p.submit.Add(ctx, tx, c.ID, record{ID: c.ID, DID: c.UserDID, Amount: c.Amount, At: stamp(c.At)}, 0)
+			if err != nil {
+				return err
+			}
+			if added {
+				n++
+			}
+		}
+		return nil
+	})
+	return n, err
 }
 
 // owed returns what is still owed for a claim.
