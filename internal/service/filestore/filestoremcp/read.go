@@ -11,26 +11,35 @@ import (
 	"github.com/castalia-org/castalia/internal/service/filestore"
 )
 
-type readIn struct {
-	Path   string `json:"path" jsonschema:"absolute path of the file"`
-	Offset int    `json:"offset,omitempty" jsonschema:"first line, from 1"`
-	Limit  int    `json:"limit,omitempty" jsonschema:"lines to read, 2000 unless given"`
+// lineWindow is which lines of a file are read.
+type lineWindow struct {
+	Offset int `json:"offset,omitempty" jsonschema:"first line, from 1"`
+	Limit  int `json:"limit,omitempty" jsonschema:"lines to read, 2000 unless given"`
 }
 
-type readCIDIn struct {
-	CID    string `json:"cid" jsonschema:"CID of the file"`
-	Offset int    `json:"offset,omitempty" jsonschema:"first line, from 1"`
-	Limit  int    `json:"limit,omitempty" jsonschema:"lines to read, 2000 unless given"`
+// of never refuses: an agent's odd numbers become sensible ones.
+func (w lineWindow) of() filestore.Window {
+	return filestore.Window{Offset: max(w.Offset, 1), Limit: min(max(w.Limit, 0), filestore.MaxLines)}
 }
 
 type pathIn struct {
 	Path string `json:"path" jsonschema:"absolute path of the file"`
 }
 
+type readIn struct {
+	pathIn
+	lineWindow
+}
+
+type readCIDIn struct {
+	CID string `json:"cid" jsonschema:"CID of the file"`
+	lineWindow
+}
+
 type diffIn struct {
-	Path string `json:"path" jsonschema:"absolute path of the file"`
-	From int64  `json:"from,omitempty" jsonschema:"older version; the one before to unless given"`
-	To   int64  `json:"to,omitempty" jsonschema:"newer version; the current one unless given"`
+	pathIn
+	From int64 `json:"from,omitempty" jsonschema:"older version; the one before to unless given"`
+	To   int64 `json:"to,omitempty" jsonschema:"newer version; the current one unless given"`
 }
 
 type readOut struct {
@@ -46,7 +55,7 @@ func (h *handler) addReadTools(s *mcp.Server, shown filestore.Ability, cidsOnly 
 		name: "vfs_read", title: "Read a text file", need: filestore.Read, readOnly: true,
 		description: "Read a text file with numbered lines, a window at a time. The result says how to continue.",
 	}, func(ctx context.Context, a filestore.Access, in readIn) (string, readOut, error) {
-		l, err := h.svc.ReadPathLines(ctx, a, in.Path, window(in.Offset, in.Limit))
+		l, err := h.svc.ReadPathLines(ctx, a, in.Path, in.lineWindow.of())
 		if fault.Is(err, fault.UnsupportedMedia) {
 			return h.binary(ctx, a, in.Path)
 		}
@@ -56,7 +65,7 @@ func (h *handler) addReadTools(s *mcp.Server, shown filestore.Ability, cidsOnly 
 		name: "vfs_read_cid", title: "Read a text file by CID", need: filestore.Read, readOnly: true, byCID: true,
 		description: "Read a text file by the CID of its content, with numbered lines, a window at a time.",
 	}, func(ctx context.Context, a filestore.Access, in readCIDIn) (string, readOut, error) {
-		l, err := h.svc.ReadCIDLines(ctx, a, in.CID, window(in.Offset, in.Limit))
+		l, err := h.svc.ReadCIDLines(ctx, a, in.CID, in.lineWindow.of())
 		return lines(l, err, "vfs_read_cid")
 	})
 	add(s, shown, cidsOnly, tool{
@@ -71,11 +80,6 @@ func (h *handler) addReadTools(s *mcp.Server, shown filestore.Ability, cidsOnly 
 		name: "vfs_diff", title: "Compare two versions", need: filestore.Read, readOnly: true,
 		description: "Show what changed between two versions of a text file, as a unified diff.",
 	}, h.diff)
-}
-
-// window never refuses: an agent's odd numbers become sensible ones.
-func window(offset, limit int) filestore.Window {
-	return filestore.Window{Offset: max(offset, 1), Limit: min(max(limit, 0), filestore.MaxLines)}
 }
 
 func lines(l filestore.Lines, err error, again string) (string, readOut, error) {
