@@ -55,7 +55,7 @@ func (h *handler) addReadTools(s *mcp.Server, shown filestore.Ability, cidsOnly 
 		name: "vfs_read", title: "Read a text file", need: filestore.Read, readOnly: true,
 		description: "Read a text file with numbered lines, a window at a time. The result says how to continue.",
 	}, func(ctx context.Context, a filestore.Access, in readIn) (string, readOut, error) {
-		l, err := h.svc.ReadPathLines(ctx, a, in.Path, in.lineWindow.of())
+		l, err := h.svc.ReadPathLines(ctx, a, in.Path, in.of())
 		if fault.Is(err, fault.UnsupportedMedia) {
 			return h.binary(ctx, a, in.Path)
 		}
@@ -65,7 +65,7 @@ func (h *handler) addReadTools(s *mcp.Server, shown filestore.Ability, cidsOnly 
 		name: "vfs_read_cid", title: "Read a text file by CID", need: filestore.Read, readOnly: true, byCID: true,
 		description: "Read a text file by the CID of its content, with numbered lines, a window at a time.",
 	}, func(ctx context.Context, a filestore.Access, in readCIDIn) (string, readOut, error) {
-		l, err := h.svc.ReadCIDLines(ctx, a, in.CID, in.lineWindow.of())
+		l, err := h.svc.ReadCIDLines(ctx, a, in.CID, in.of())
 		return lines(l, err, "vfs_read_cid")
 	})
 	add(s, shown, cidsOnly, tool{
