@@ -3,23 +3,78 @@ package system_test
 import (
 	"errors"
 	"fmt"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/castalia-org/castalia/internal/protocol/did"
+	"github.com/castalia-org/castalia/internal/service/filestore/filestoreclient"
 	"github.com/castalia-org/castalia/internal/service/filestore/filestoretest"
 	"github.com/castalia-org/castalia/test/system"
 )
 
-// The command line is a door like the others, in both shapes: every command goes
-// to the next node.
-func TestFilesFromAShell(t *testing.T) {
+// Every door behaves the same in both shapes, when each step goes to the next
+// node: REST, agents' tools, the command line.
+func TestFilesThroughEveryDoor(t *testing.T) {
 	t.Parallel()
 	system.Each(t, func(t *testing.T, w *system.World) {
-		filestoretest.Behaviour(t, newShell(t, w))
+		t.Run("rest", func(t *testing.T) {
+			who, next := signer(t), nodes(w)
+			filestoretest.Behaviour(t, filestoretest.Rest{T: t, Next: func() *filestoreclient.Client { return files(t, next(), who) }})
+		})
+		t.Run("mcp", func(t *testing.T) {
+			who, next := signer(t), nodes(w)
+			filestoretest.Behaviour(t, filestoretest.Agent{T: t, Next: func() *mcp.ClientSession { return agent(t, next(), who) }})
+		})
+		t.Run("shell", func(t *testing.T) { filestoretest.Behaviour(t, newShell(t, w)) })
 	})
+}
+
+func signer(t *testing.T) did.Signer {
+	t.Helper()
+	s, err := did.NewSigner()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// nodes gives one node after the other.
+func nodes(w *system.World) func() *system.Node {
+	i := -1
+	return func() *system.Node { i++; return w.Node(i) }
+}
+
+// agent is an MCP client of one node, as somebody with a key.
+func agent(t *testing.T, n *system.Node, who did.Signer) *mcp.ClientSession {
+	t.Helper()
+	token, err := files(t, n, who).Token(t.Context(), time.Minute)
+	if err != nil {
+		t.Fatal(err)
+	}
+	session, err := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil).Connect(t.Context(), &mcp.StreamableClientTransport{
+		Endpoint: n.URL + "/mcp", HTTPClient: &http.Client{Transport: bearer{token}}, DisableStandaloneSSE: true,
+	}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = session.Close() })
+	return session
+}
+
+// bearer adds a token to every request.
+type bearer struct{ token string }
+
+func (b bearer) RoundTrip(r *http.Request) (*http.Response, error) {
+	r = r.Clone(r.Context())
+	r.Header.Set("Authorization", "Bearer "+b.token)
+	return http.DefaultTransport.RoundTrip(r)
 }
 
 // shell is the door of `castalia fs`.
