@@ -86,7 +86,7 @@ type Oracle struct {
 	Provider         string        `env:"MODEL_PROVIDER" default:"guide" allowed:"guide|openai|anthropic" doc:"Where answers come from; guide is built in and needs no account."`
 	Model            string        `env:"MODEL" doc:"Model that the provider is asked for."`
 	Prices           []string      `env:"MODEL_PRICES" doc:"What models cost in US dollars per million tokens, as MODEL=input/output, such as small=0.15/0.60; the cost of each run is recorded."`
-	FrameRetention   time.Duration `env:"RUN_FRAMES_RETENTION" default:"24h" doc:"How long the frames of ended runs are kept for those who resume; the transcript stays."`
+	FrameRetention   time.Duration `env:"RUN_FRAMES_RETENTION" default:"24h" doc:"How long the frames of ended runs are kept for those who resume (off means a day); the transcript stays."`
 	OpenAIBase       URL           `env:"OPENAI_BASE_URL" doc:"Base address of an OpenAI-compatible provider."`
 	OpenAIKey        Secret        `env:"OPENAI_API_KEY" doc:"Key of that provider."`
 	AnthropicBase    URL           `env:"ANTHROPIC_BASE_URL" doc:"Base address of an Anthropic-compatible provider."`
