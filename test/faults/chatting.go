@@ -21,6 +21,7 @@ type chatter struct {
 	who     *person
 	session string
 	n       int
+	moves   int // streams that had to be taken up elsewhere
 }
 
 func (c *chatter) name() string { return c.who.actor.Name }
@@ -48,12 +49,17 @@ func (c *chatter) enter(ctx context.Context) bool {
 	return true
 }
 
-// turn sends a message. Accepted is acknowledged: the log of its run is the
-// promise. It reports whether the answer was read to its end.
+// turn sends a message to any node.
 func (c *chatter) turn(ctx context.Context, message, more string) bool {
+	return c.turnAt(ctx, rand.IntN(fleetSize), message, more)
+}
+
+// turnAt sends a message. Accepted is acknowledged: the log of its run is the
+// promise. It reports whether the answer was read to its end.
+func (c *chatter) turnAt(ctx context.Context, node int, message, more string) bool {
 	body := fmt.Sprintf(`{"message":%q,"stream":true,"multitask":"enqueue"%s}`, message, more)
 	t := Turn{Session: c.session, Message: message}
-	first, err := c.open(ctx, rand.IntN(fleetSize), http.MethodPost, "/messages/"+c.session, body, "")
+	first, err := c.open(ctx, node, http.MethodPost, "/messages/"+c.session, body, "")
 	switch {
 	case err == nil:
 		t.Told, t.Run = Acknowledged, first.header.Get("X-Run-Id")
@@ -86,6 +92,7 @@ func (c *chatter) read(ctx context.Context, t *Turn, s *line) bool {
 				}
 			}
 			s.hangUp()
+			c.moves++
 			c.world.Tell("%-12s is cut off after %d frames of %s", c.name(), len(t.Frames), t.Run)
 		}
 		if ctx.Err() != nil || try > 100 {

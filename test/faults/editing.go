@@ -67,6 +67,7 @@ func (d *editor) step(ctx context.Context) bool {
 
 // create begins a new file.
 func (d *editor) create(ctx context.Context) bool {
+	d.id = ""
 	d.files++
 	d.edits = 0
 	d.edition = "edition " + rand.Text() + ";"

@@ -15,8 +15,11 @@ func Answer(message string) string {
 	return "You said: " + message + ". I answer: naïve café 🌍, one two three four five six seven."
 }
 
-// toolPrefix begins messages that make the model call the browser tool.
-const toolPrefix = "stamp "
+// Messages that begin so make the model call the browser tool, or take its time.
+const (
+	toolPrefix = "stamp "
+	slowPrefix = "slow "
+)
 
 // speaker is a model behind the protocol that OpenAI made common. It answers
 // slowly enough to be interrupted, and the same message always in the same way.
@@ -54,6 +57,10 @@ func (s *speaker) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		_, _ = fmt.Fprintf(w, `data: {"choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"id":"call_%s","function":{"name":"stamp","arguments":%s}}]}}]}`+"\n\n", rand.Text(), args)
 		_, _ = io.WriteString(w, `data: {"choices":[{"index":0,"delta":{},"finish_reason":"tool_calls"}]}`+"\n\n")
 	} else {
+		pace := s.pace
+		if strings.HasPrefix(message, slowPrefix) {
+			pace *= 8
+		}
 		for word := range strings.SplitAfterSeq(Answer(message), " ") {
 			text, _ := json.Marshal(word)
 			if _, err := fmt.Fprintf(w, "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":%s}}]}\n\n", text); err != nil {
@@ -63,7 +70,7 @@ func (s *speaker) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			select {
 			case <-r.Context().Done():
 				return
-			case <-time.After(s.pace):
+			case <-time.After(pace):
 			}
 		}
 		_, _ = io.WriteString(w, `data: {"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}`+"\n\n")

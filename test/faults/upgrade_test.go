@@ -13,6 +13,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/gorilla/websocket"
 
@@ -115,11 +116,13 @@ func TestRollingUpgrade(t *testing.T) {
 	w.Tell("the database has the new schema")
 	for i, n := range w.nodes {
 		served(t, c, fmt.Sprintf("with %d new nodes", i))
+		moved := moving(t, c, i)
 		w.Tell("node %d is asked to stop", i)
 		if err := n.end(syscall.SIGTERM); err != nil {
 			t.Errorf("node %d: %v", i, err)
 		}
 		w.Tell("node %d has stopped", i)
+		moved()
 		if code := n.cmd.ProcessState.ExitCode(); code != 0 {
 			t.Errorf("node %d ended with code %d:\n%s", i, code, n.tail(2<<10))
 		}
@@ -134,6 +137,27 @@ func TestRollingUpgrade(t *testing.T) {
 	c.end()
 	gentle(t, c)
 	verdict(t, c)
+}
+
+// moving begins a long answer at a node that is about to stop. The function that
+// it returns waits until the answer was read to its end, somewhere else.
+func moving(t *testing.T, c *crowd, node int) func() {
+	t.Helper()
+	reader := &chatter{crowd: c, who: newPerson(c, fmt.Sprint("moving ", node))}
+	if !reader.enter(t.Context()) {
+		t.Fatal("a reader got no session")
+	}
+	c.clients = append(c.clients, reader)
+	whole := make(chan bool, 1)
+	go func() { whole <- reader.turnAt(t.Context(), node, slowPrefix+fmt.Sprint(node), "") }()
+	for !strings.Contains(c.world.Story(), reader.name()+" "+slowPrefix) { // it is accepted
+		pause(t.Context(), 20*time.Millisecond)
+	}
+	return func() {
+		if !<-whole || reader.moves == 0 {
+			t.Errorf("the stream of node %d moved %d times and was not read to its end", node, reader.moves)
+		}
+	}
 }
 
 func served(t *testing.T, c *crowd, when string) {
