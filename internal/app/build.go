@@ -26,7 +26,7 @@ func (a *App) tend(ctx context.Context) error {
 func (a *App) build(ctx context.Context) error {
 	a.parts = append(a.parts, part{
 		name:     "app",
-		surfaces: []httpserver.Surface{a.healthSurface(), a.operatorSurface(), a.profileSurface(), consoleSurface()},
+		surfaces: []httpserver.Surface{a.healthSurface(), a.operatorSurface(), a.profileSurface(), a.consoleSurface()},
 		workers: map[string]func(context.Context) error{
 			"limits": func(ctx context.Context) error { return a.limits.share(ctx, a.res.node, a.res.bus) },
 			"upkeep": a.tend,

@@ -21,7 +21,7 @@ const consolePolicy = "default-src 'none'; script-src 'self'; style-src 'self' '
 const consoleMissing = `<!doctype html><meta charset="utf-8"><title>Castalia</title><h1>The console was not built</h1>
 <p>Run <code>make web</code> (it needs Node) and build the program again. Everything else is served: see <a href="/docs">/docs</a>.</p>`
 
-func consoleSurface() httpserver.Surface {
+func (a *App) consoleSurface() httpserver.Surface {
 	files, built := web.Console()
 	serve := func(w http.ResponseWriter, r *http.Request) error {
 		w.Header().Set("Content-Security-Policy", consolePolicy)
@@ -42,6 +42,7 @@ func consoleSurface() httpserver.Surface {
 			http.Redirect(w, r, "/console/", http.StatusFound)
 			return nil
 		}),
+		route("/console/features.json", a.getFeatures),
 		route("/console/", serve),
 		route("/console/{path...}", serve),
 	}}

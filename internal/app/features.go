@@ -1,0 +1,75 @@
+package app
+
+import (
+	"net/http"
+
+	"github.com/castalia-org/castalia/internal/platform/httpserver"
+)
+
+// featureList tells the console what this node serves, so that it offers no page
+// and asks no route that is not there. It says nothing that /docs does not.
+type featureList struct {
+	Name     string   `json:"name"`
+	Services []string `json:"services"`
+	Plugins  []string `json:"plugins"`
+}
+
+// pluginState is what an operator sees of a plugin.
+type pluginState struct {
+	Name    string `json:"name"`
+	Title   string `json:"title"`
+	Summary string `json:"summary"`
+	Version string `json:"version"`
+	On      bool   `json:"on"`
+	Why     string `json:"why"`
+}
+
+// pluginList is the body of GET /operator/plugins.
+type pluginList struct {
+	Plugins []pluginState `json:"plugins"`
+}
+
+// pluginStates says of each plugin whether it is on, and why.
+func (a *App) pluginStates() ([]pluginState, error) {
+	verdicts, err := PluginVerdicts(a.opt.Settings, a.opt.Plugins)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]pluginState, 0, len(verdicts))
+	for _, v := range verdicts {
+		s := pluginState{Name: v.Name, Title: v.Name, On: v.On && a.serves("oracle"), Why: v.Why}
+		if !a.serves("oracle") {
+			s.Why = "this node does not serve the oracle"
+		}
+		for _, p := range a.opt.Plugins {
+			if d := p.Describe(); d.Name == v.Name {
+				s.Title, s.Summary, s.Version = d.Manifest.Title, d.Manifest.Summary, d.Version
+			}
+		}
+		out = append(out, s)
+	}
+	return out, nil
+}
+
+func (a *App) getPlugins(w http.ResponseWriter, _ *http.Request) error {
+	states, err := a.pluginStates()
+	if err != nil {
+		return err
+	}
+	return httpserver.WriteJSON(w, http.StatusOK, pluginList{states})
+}
+
+func (a *App) getFeatures(w http.ResponseWriter, _ *http.Request) error {
+	states, err := a.pluginStates()
+	if err != nil {
+		return err
+	}
+	body := featureList{Name: a.opt.Settings.Oracle.Name, Services: a.opt.Services, Plugins: []string{}}
+	for _, s := range states {
+		if s.On {
+			body.Plugins = append(body.Plugins, s.Name)
+		}
+	}
+	w.Header().Set("Cache-Control", "no-cache")
+	return httpserver.WriteJSON(w, http.StatusOK, body)
+}
