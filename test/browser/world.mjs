@@ -88,8 +88,11 @@ export async function startProgram(env = {}) {
   return program;
 }
 
-/** Two nodes on a database, a bucket and a bus, behind one address. */
-export async function startFleet(env = {}) {
+/**
+ * Two nodes on a database, a bucket and a bus, behind one address. All come in
+ * at the first node until it stops listening; spread, at both in turn.
+ */
+export async function startFleet(env = {}, { spread = false } = {}) {
   const ground = spawn("go", ["run", "./test/browser/ground"], {
     cwd: root,
     stdio: ["pipe", "pipe", "inherit"],
@@ -101,7 +104,7 @@ export async function startFleet(env = {}) {
   });
   const nodes = await Promise.all([0, 1].map(() => launch(settings, env)));
   await Promise.all(nodes.map((node) => node.ready()));
-  // All come in at the first node until it stops listening.
+  let turn = 0;
   const front = createServer((tab) => {
     const enter = ([node, ...rest]) => {
       if (!node) return tab.destroy();
@@ -112,7 +115,7 @@ export async function startFleet(env = {}) {
       tab.on("error", () => line.destroy());
       tab.on("close", () => line.destroy());
     };
-    enter(nodes);
+    enter(spread && turn++ % 2 === 1 ? nodes.toReversed() : nodes);
   });
   await new Promise((done) => front.listen(0, "127.0.0.1", done));
   return {

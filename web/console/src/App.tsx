@@ -1,10 +1,10 @@
 import { OraclesProvider } from "@castalia/oracles-client";
-import { useEffect, useMemo, useState, type ReactNode } from "react";
+import { lazy, Suspense, useEffect, useMemo, useState, type ReactNode } from "react";
+import { mintDelegation } from "./identity/consent";
 import type { Key } from "./identity/key";
 import {
   fetchServiceDid,
   loadKey,
-  mintDelegation,
   mintInvocation,
   SessionProvider,
   type Session,
@@ -16,38 +16,84 @@ import { CallProvider } from "./pages/call/CallProvider";
 import { ChatPage } from "./pages/chat/ChatPage";
 import { FilesPage } from "./pages/files/FilesPage";
 import { LinkPage } from "./pages/link/LinkPage";
-import { OperatorPage } from "./pages/operator/OperatorPage";
-import { QueryPage } from "./pages/query/QueryPage";
+import { SharePage } from "./pages/share/SharePage";
 import { TelephonePage } from "./pages/telephone/TelephonePage";
-import { usePath } from "./shell/router";
+import { fetchFeatures, FeaturesProvider, type Features } from "./shell/features";
+import { messageOf } from "./shell/format";
+import { go, usePath } from "./shell/router";
 import { Shell, type PageInfo } from "./shell/Shell";
+import { ShortcutList } from "./shell/ShortcutList";
+import { useShortcuts, type Shortcut } from "./shell/shortcuts";
 
-const pages: (PageInfo & { page: (rest: string) => ReactNode })[] = [
-  { path: "chat", title: "Chat", icon: "chat", page: (rest) => <ChatPage sessionId={rest} /> },
-  { path: "call", title: "Call", icon: "call", page: (rest) => <CallPage sessionId={rest} /> },
-  { path: "files", title: "Files", icon: "files", page: () => <FilesPage /> },
-  { path: "telephone", title: "Phone", icon: "telephone", page: () => <TelephonePage /> },
-  { path: "query", title: "Query", icon: "query", page: () => <QueryPage /> },
-  { path: "operator", title: "Operator", icon: "operator", page: () => <OperatorPage /> },
+const OperatorPage = lazy(() => import("./pages/operator/OperatorPage"));
+const QueryPage = lazy(() => import("./pages/query/QueryPage"));
+
+interface Page extends PageInfo {
+  /** The service that it needs. */
+  service?: string;
+  /** The key after g that leads to it; the first of its path otherwise. */
+  key?: string;
+  page: (rest: string) => ReactNode;
+}
+
+const pages: Page[] = [
+  {
+    path: "chat",
+    title: "Chat",
+    icon: "chat",
+    service: "oracle",
+    page: (rest) => <ChatPage sessionId={rest} />,
+  },
+  {
+    path: "call",
+    title: "Call",
+    icon: "call",
+    key: "v",
+    service: "oracle",
+    page: (rest) => <CallPage sessionId={rest} />,
+  },
+  {
+    path: "files",
+    title: "Files",
+    icon: "files",
+    service: "filestore",
+    page: (rest) => <FilesPage folder={rest} />,
+  },
+  {
+    path: "telephone",
+    title: "Phone",
+    icon: "telephone",
+    service: "ussd",
+    page: () => <TelephonePage />,
+  },
+  { path: "query", title: "Query", icon: "query", service: "query", page: () => <QueryPage /> },
+  {
+    path: "operator",
+    title: "Operator",
+    icon: "operator",
+    page: (rest) => <OperatorPage view={rest} />,
+  },
 ];
 
-/** The console: a key, then the pages. */
+/** The console: a key, then the pages. A shared link needs no key of one's own. */
 export function App() {
+  const path = usePath();
   const [key, setKey] = useState<Key | null>();
-  const [serviceDid, setServiceDid] = useState<string>();
+  const [served, setServed] = useState<{ did: string; features: Features }>();
   const [error, setError] = useState("");
   useEffect(() => {
     loadKey().then(
       (found) => setKey(found ?? null),
       () => setKey(null),
     );
-    fetchServiceDid().then(setServiceDid, (cause: unknown) =>
-      setError(cause instanceof Error ? cause.message : String(cause)),
+    Promise.all([fetchServiceDid(), fetchFeatures()]).then(
+      ([did, features]) => setServed({ did, features }),
+      (cause: unknown) => setError(messageOf(cause)),
     );
   }, []);
   const session = useMemo<Session | undefined>(
-    () => (key && serviceDid ? { key, serviceDid } : undefined),
-    [key, serviceDid],
+    () => (key && served ? { key, serviceDid: served.did } : undefined),
+    [key, served],
   );
   if (error) {
     return (
@@ -58,16 +104,43 @@ export function App() {
       </main>
     );
   }
+  if (path === "share") return served ? <SharePage serviceDid={served.did} /> : null;
   if (key === null) return <SignIn onKey={setKey} />;
-  if (!session) return <p className="visually-hidden">Loading…</p>;
-  return <SignedIn session={session} onSignOut={() => setKey(null)} />;
+  if (!session || !served) return <p className="visually-hidden">Loading…</p>;
+  return (
+    <FeaturesProvider value={served.features}>
+      <SignedIn session={session} features={served.features} onSignOut={() => setKey(null)} />
+    </FeaturesProvider>
+  );
 }
 
-function SignedIn({ session, onSignOut }: { session: Session; onSignOut: () => void }) {
+function SignedIn(props: { session: Session; features: Features; onSignOut: () => void }) {
+  const { session, features } = props;
   const path = usePath();
+  const [help, setHelp] = useState(false);
+  const offered = useMemo(
+    () => pages.filter((p) => !p.service || features.services.includes(p.service)),
+    [features],
+  );
+  const shortcuts = useMemo<Shortcut[]>(
+    () => [
+      ...offered.map((p) => ({
+        keys: `g ${p.key ?? p.path[0]}`,
+        does: `Go to ${p.title}`,
+        run: () => go(p.path),
+      })),
+      { keys: "g a", does: "Go to About", run: () => go("about") },
+      { keys: "n", does: "New conversation", run: () => go("chat/new") },
+      { keys: "/", does: "Search, or write a message", run: focusEntry },
+      { keys: "?", does: "Show this list", run: () => setHelp(true) },
+    ],
+    [offered],
+  );
+  useShortcuts(shortcuts);
   const [name = "", ...rest] = path.split("/");
-  const found = pages.find((p) => p.path === name);
-  const current = found?.path ?? (["about", "link"].includes(name) ? name : "chat");
+  const found = offered.find((p) => p.path === name);
+  const isAbout = name === "about";
+  const shown = found ?? offered[0];
   return (
     <SessionProvider value={session}>
       <OraclesProvider
@@ -84,20 +157,29 @@ function SignedIn({ session, onSignOut }: { session: Session; onSignOut: () => v
       >
         <CallProvider>
           <Shell
-            pages={[...pages, { path: "about", title: "About", icon: "about" }]}
-            current={current}
-            who={null}
+            pages={[...offered, { path: "about", title: "About", icon: "about" }]}
+            current={isAbout || name === "link" ? name : (shown?.path ?? "about")}
+            onHelp={() => setHelp(true)}
           >
-            {name === "about" ? (
-              <AboutPage onSignOut={onSignOut} />
-            ) : name === "link" ? (
-              <LinkPage />
-            ) : (
-              (found ?? pages[0])?.page(rest.map(decodeURIComponent).join("/"))
-            )}
+            <Suspense fallback={<p className="page soft">Loading…</p>}>
+              {name === "link" ? (
+                <LinkPage />
+              ) : isAbout || !shown ? (
+                <AboutPage onSignOut={props.onSignOut} />
+              ) : (
+                shown.page(rest.map(decodeURIComponent).join("/"))
+              )}
+            </Suspense>
           </Shell>
+          {help && <ShortcutList shortcuts={shortcuts} onClose={() => setHelp(false)} />}
         </CallProvider>
       </OraclesProvider>
     </SessionProvider>
   );
+}
+
+/** Puts the cursor where this page takes text. */
+function focusEntry(): void {
+  const entry = document.querySelector<HTMLElement>("[data-entry]");
+  entry?.focus();
 }

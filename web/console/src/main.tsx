@@ -1,9 +1,12 @@
 import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
-import { App } from "./App";
+// The common rules come first, so that a page's own win.
 import "./shell/styles.css";
 import "./pages/pages.css";
+import { App } from "./App";
+import { restoreTheme } from "./shell/theme";
 
+restoreTheme();
 const root = document.getElementById("root");
 if (root) {
   createRoot(root).render(

@@ -44,6 +44,8 @@ export interface IAttachment {
   size?: number;
   mxcUri?: string;
   eventId?: string;
+  /** A file of the user's own store, by its content. */
+  cid?: string;
 }
 
 /** One entry of a conversation. */

@@ -31,6 +31,15 @@ export function base64(bytes: Uint8Array): string {
   return btoa(text);
 }
 
+/** Reads standard and URL-safe base64, with padding or without. */
+export function fromBase64(text: string): Uint8Array {
+  const plain = text
+    .replaceAll("-", "+")
+    .replaceAll("_", "/")
+    .replace(/[\s=]+/g, "");
+  return Uint8Array.from(atob(plain), (c) => c.charCodeAt(0));
+}
+
 export function base64url(bytes: Uint8Array): string {
   return base64(bytes).replaceAll("+", "-").replaceAll("/", "_").replace(/=+$/, "");
 }
@@ -44,6 +53,18 @@ export function varint(n: number): Uint8Array {
   }
   out.push(n);
   return Uint8Array.from(out);
+}
+
+/** Reads an unsigned LEB128 number; returns it and where it ended. */
+export function readVarint(bytes: Uint8Array, at: number): [number, number] {
+  let value = 0;
+  for (let i = 0; i < 8; i++) {
+    const byte = bytes[at + i];
+    if (byte === undefined) throw new Error("a number ended too early");
+    value += (byte & 0x7f) * 2 ** (7 * i);
+    if (byte < 0x80) return [value, at + i + 1];
+  }
+  throw new Error("a number is too long");
 }
 
 const alphabet = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz";

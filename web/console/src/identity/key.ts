@@ -1,6 +1,6 @@
 import * as ed from "@noble/ed25519";
 import { sha512 } from "@noble/hashes/sha2.js";
-import { base58, concat, fromHex, hex } from "./bytes";
+import { base58, base64, concat, fromBase64, fromHex, hex } from "./bytes";
 
 // Pure code instead of the browser's own cryptography: that is only there on
 // https and localhost, and a community server may be neither.
@@ -42,4 +42,21 @@ export function parseKey(text: string): Key {
 
 export function exportKey(key: Key): string {
   return hex(key.seed);
+}
+
+const privateTag = Uint8Array.of(0x80, 0x26);
+const publicTag = Uint8Array.of(0xed, 0x01);
+
+/** The key as other programs write it: multibase of tagged seed and public key. */
+export function privateText(key: Key): string {
+  return "M" + base64(concat(privateTag, key.seed, publicTag, ed.getPublicKey(key.seed)));
+}
+
+/** Reads what privateText wrote. */
+export function fromPrivateText(text: string): Key {
+  const bytes = fromBase64(text.slice(1));
+  if (text[0] !== "M" || bytes.length !== 68 || bytes[0] !== 0x80 || bytes[1] !== 0x26) {
+    throw new Error("this is not a key");
+  }
+  return keyFromSeed(bytes.slice(2, 34));
 }

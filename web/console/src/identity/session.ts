@@ -78,7 +78,8 @@ export interface Minted {
   expiresAt: number;
 }
 
-function mint(session: Session, capabilities: Capability[], seconds: number): Minted {
+/** Mints a token for the service behind this page. */
+export function mint(session: Session, capabilities: Capability[], seconds: number): Minted {
   const expires = inSeconds(seconds);
   return {
     serialized: issue(session.key, { audience: session.serviceDid, capabilities, expires }),
@@ -89,18 +90,6 @@ function mint(session: Session, capabilities: Capability[], seconds: number): Mi
 /** Proves who calls the oracle; short-lived. */
 export function mintInvocation(session: Session): Minted {
   return mint(session, [{ can: "*", with: "ixo:oracle" }], 10 * 60);
-}
-
-/** Lets the oracle act on the user's files for a day. */
-export function mintDelegation(session: Session): Minted {
-  return mint(
-    session,
-    [
-      { can: "*", with: "ixo:oracle" },
-      { can: "fs/*", with: namespace(session.key.did) },
-    ],
-    24 * 60 * 60,
-  );
 }
 
 /** The user's own namespace in the file store. */

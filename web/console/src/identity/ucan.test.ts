@@ -1,8 +1,17 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { expect, test } from "vitest";
-import { exportKey, keyFromSeed, newKey, parseKey } from "./key";
-import { fromHex } from "./bytes";
-import { issue, type Capability } from "./ucan";
+import {
+  exportKey,
+  fromPrivateText,
+  keyFromSeed,
+  newKey,
+  parseKey,
+  privateText,
+  type Key,
+} from "./key";
+import { base64, fromBase64, fromHex } from "./bytes";
+import { car, decode, encode, readCar } from "./cbor";
+import { issue, readToken, type Capability } from "./ucan";
 
 const folder = new URL("../../../../spec/vectors/ucan/", import.meta.url);
 
@@ -51,6 +60,63 @@ test.each(reproducible)("$name is issued to the letter", (v) => {
   expect(issue(key, { audience: v.audience, capabilities: v.capabilities, expires: v.exp })).toBe(
     v.token,
   );
+});
+
+const load = (name: string) =>
+  JSON.parse(readFileSync(new URL(`${name}.json`, folder), "utf8")) as Vector;
+
+function keyOf(did: string): Key {
+  const principal = Object.values(principals).find((p) => p.did === did);
+  return keyFromSeed(fromHex(principal?.seed_hex ?? ""));
+}
+
+test("a token with a proof is issued to the letter", () => {
+  const v = load("chain-1-hop");
+  // The proof is the token's first block, put into an envelope of its own.
+  const [proof] = readCar(fromBase64(v.token)).blocks;
+  if (!proof) throw new Error("the vector has no proof");
+  const said = decode(proof.bytes) as Record<string, never>;
+  const alone = issue(keyOf("did:key:z6Mkupw5FqjX2ob5Q8bNEnNvCPchkDhEhTmPoRZVcYWeVXZo"), {
+    audience: v.issuer,
+    capabilities: said["att"] as unknown as Capability[],
+    expires: said["exp"] as unknown as number,
+  });
+  expect(
+    issue(keyOf(v.issuer), {
+      audience: v.audience,
+      capabilities: v.capabilities,
+      expires: v.exp,
+      proofs: [alone],
+    }),
+  ).toBe(v.token);
+});
+
+test("what a token says can be read", () => {
+  const v = load("self-issued");
+  expect(readToken(v.token)).toMatchObject({
+    cid: v.chain_cids?.[0],
+    issuer: v.issuer,
+    audience: v.audience,
+    capabilities: v.capabilities,
+    expires: v.exp,
+  });
+  for (const bad of ["", "AAAA", base64(new Uint8Array(100).fill(0x81)), v.token.slice(0, 300)]) {
+    expect(() => readToken(bad)).toThrow();
+  }
+});
+
+test("hostile blocks end in an error, not in a loop", () => {
+  expect(() => decode(new Uint8Array(200).fill(0x81))).toThrow();
+  expect(() => decode(Uint8Array.of(0x9a, 0xff, 0xff, 0xff, 0xff))).toThrow();
+  expect(() => decode(Uint8Array.of(0x5b, 0, 0, 0, 1, 0, 0, 0, 0))).toThrow();
+  expect(decode(encode({ a: [1, -2, "x", null, true] }))).toEqual({ a: [1, -2, "x", null, true] });
+  expect(() => readCar(car(new Uint8Array(36), []).subarray(0, 20))).toThrow();
+});
+
+test("a key in a link comes back as the same identity", () => {
+  const key = newKey();
+  expect(fromPrivateText(privateText(key)).did).toBe(key.did);
+  expect(() => fromPrivateText("Mabc")).toThrow("not a key");
 });
 
 test("an exported key comes back as the same identity", () => {

@@ -1,6 +1,17 @@
 import { sha256 } from "@noble/hashes/sha2.js";
-import { base32, base64, base64url, concat, fromBase58, utf8, varint } from "./bytes";
-import { car, encode, Link, type Value } from "./cbor";
+import {
+  base32,
+  base58,
+  base64,
+  base64url,
+  concat,
+  fromBase58,
+  fromBase64,
+  readVarint,
+  utf8,
+  varint,
+} from "./bytes";
+import { car, decode, encode, Link, readCar, type CarBlock, type Value } from "./cbor";
 import type { Key } from "./key";
 
 /** What a token allows: an ability on a resource, within caveats. */
@@ -16,6 +27,8 @@ export interface Statement {
   /** Unix seconds; null never expires. */
   expires: number | null;
   nonce?: string;
+  /** Delegations to the issuer, as they travel. */
+  proofs?: string[];
 }
 
 const version = "0.9.1";
@@ -52,17 +65,18 @@ function capability(c: Capability): { [key: string]: Value } {
 }
 
 /**
- * Issues a self-signed token and returns it as it travels: standard base64 of a
- * CAR. A delegation and an invocation have the same form.
+ * Issues a token and returns it as it travels: standard base64 of a CAR, its
+ * proofs inside. A delegation and an invocation have the same form.
  */
 export function issue(key: Key, s: Statement): string {
   const att = s.capabilities.map(capability);
+  const proofs = (s.proofs ?? []).map(parts);
   const payload: { [key: string]: Value } = {
     att,
     aud: s.audience,
     exp: s.expires,
     iss: key.did,
-    prf: [],
+    prf: proofs.map((p) => `b${base32(p.leaf.cid)}`),
   };
   if (s.nonce) payload["nnc"] = s.nonce;
   const header = { alg: "EdDSA", typ: "JWT", ucv: version };
@@ -75,7 +89,7 @@ export function issue(key: Key, s: Statement): string {
     aud: didBytes(s.audience),
     exp: s.expires,
     iss: didBytes(key.did),
-    prf: [],
+    prf: proofs.map((p) => new Link(p.leaf.cid)),
   };
   if (s.nonce) token["nnc"] = s.nonce;
   const leaf = encode(token);
@@ -84,6 +98,7 @@ export function issue(key: Key, s: Statement): string {
   const rootCID = blockCID(root);
   return base64(
     car(rootCID, [
+      ...proofs.flatMap((p) => p.blocks),
       { cid: leafCID, bytes: leaf },
       { cid: rootCID, bytes: root },
     ]),
@@ -93,4 +108,48 @@ export function issue(key: Key, s: Statement): string {
 /** Whole seconds from now. */
 export function inSeconds(seconds: number): number {
   return Math.floor(Date.now() / 1000) + seconds;
+}
+
+function same(a: Uint8Array, b: Uint8Array): boolean {
+  return a.length === b.length && a.every((byte, i) => byte === b[i]);
+}
+
+/** The blocks of a token without its envelope, and the one that is the token itself. */
+function parts(token: string): { leaf: CarBlock; blocks: CarBlock[] } {
+  const { root, blocks } = readCar(fromBase64(token));
+  const envelope = blocks.find((b) => same(b.cid, root));
+  const link = envelope && (decode(envelope.bytes) as Record<string, Value>)[`ucan@${version}`];
+  const leaf = link instanceof Link && blocks.find((b) => same(b.cid, link.bytes));
+  if (!envelope || !leaf) throw new Error("this is not a token");
+  return { leaf, blocks: blocks.filter((b) => b !== envelope) };
+}
+
+function didText(bytes: Value | undefined): string {
+  if (!(bytes instanceof Uint8Array)) return "";
+  const [tag, at] = readVarint(bytes, 0);
+  if (tag === 0x0d1d) return `did:${new TextDecoder().decode(bytes.subarray(at))}`;
+  return `did:key:z${base58(bytes)}`;
+}
+
+/** What a token says. Nobody has checked its signature. */
+export interface Token {
+  cid: string;
+  issuer: string;
+  audience: string;
+  capabilities: Capability[];
+  /** Unix seconds; null never expires. */
+  expires: number | null;
+}
+
+export function readToken(text: string): Token {
+  const { leaf } = parts(text);
+  const token = decode(leaf.bytes) as Record<string, Value>;
+  const att = Array.isArray(token["att"]) ? token["att"] : [];
+  return {
+    cid: `b${base32(leaf.cid)}`,
+    issuer: didText(token["iss"]),
+    audience: didText(token["aud"]),
+    capabilities: att.map((c) => c as unknown as Capability),
+    expires: typeof token["exp"] === "number" ? token["exp"] : null,
+  };
 }

@@ -7,11 +7,16 @@ export function Link(props: {
   children: ReactNode;
   className?: string;
   current?: boolean;
+  title?: string;
+  /** Said instead of the content, when that is a drawing. */
+  label?: string;
 }) {
   return (
     <a
       href={href(props.to)}
       className={props.className}
+      title={props.title}
+      aria-label={props.label}
       aria-current={props.current ? "page" : undefined}
       onClick={(event) => {
         if (event.metaKey || event.ctrlKey || event.shiftKey || event.button !== 0) return;

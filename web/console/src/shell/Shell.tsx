@@ -1,7 +1,7 @@
 import type { ReactNode } from "react";
 import { Icon, type IconName } from "./icons";
 import { Link } from "./Link";
-import { useTheme, type Theme } from "./theme";
+import { setTheme, useTheme, type Theme } from "./theme";
 
 export interface PageInfo {
   path: string;
@@ -16,10 +16,10 @@ const themeIcon: Record<Theme, IconName> = { auto: "auto", light: "sun", dark: "
 export function Shell(props: {
   pages: PageInfo[];
   current: string;
-  who: ReactNode;
+  onHelp: () => void;
   children: ReactNode;
 }) {
-  const [theme, setTheme] = useTheme();
+  const theme = useTheme();
   return (
     <div className="shell">
       <a className="skip" href="#main">
@@ -40,6 +40,15 @@ export function Shell(props: {
         <div className="bar-end">
           <button
             type="button"
+            className="quiet wide-only"
+            onClick={props.onHelp}
+            aria-label="Keyboard shortcuts"
+            title="Keyboard shortcuts (?)"
+          >
+            <Icon name="keyboard" />
+          </button>
+          <button
+            type="button"
             className="quiet"
             onClick={() => setTheme(nextTheme[theme])}
             aria-label={`Theme: ${theme}. Change it.`}
@@ -47,7 +56,6 @@ export function Shell(props: {
           >
             <Icon name={themeIcon[theme]} />
           </button>
-          {props.who}
         </div>
       </header>
       <main id="main" tabIndex={0}>

@@ -25,6 +25,23 @@ const paths = {
   clock: "M12 3a9 9 0 1 0 0 18 9 9 0 0 0 0-18zM12 7v5l3 3",
   share: "M6 12a2 2 0 1 0 0 .1M18 6a2 2 0 1 0 0 .1M18 18a2 2 0 1 0 0 .1M8 11l8-4M8 13l8 4",
   back: "M15 5l-7 7 7 7",
+  close: "M6 6l12 12M18 6L6 18",
+  clip: "M20 11l-8.5 8.5a5 5 0 0 1-7-7L13 4a3.3 3.3 0 0 1 4.7 4.7l-8.4 8.4a1.6 1.6 0 0 1-2.3-2.3L14.5 7.3",
+  folder: "M3 6h6l2 2.5h10V19H3z",
+  file: "M6 3h8l5 5v13H6zM14 3v5h5",
+  image: "M4 5h16v14H4zM4 16l5-5 4 4 3-3 4 4M9 9h.01",
+  search: "M10.5 4a6.5 6.5 0 1 0 0 13 6.5 6.5 0 0 0 0-13zM15.5 15.5L21 21",
+  lock: "M6 11h12v9H6zM8.5 11V8a3.5 3.5 0 0 1 7 0v3",
+  coin: "M12 3a9 9 0 1 0 0 18 9 9 0 0 0 0-18zM9 9.5h6M9 13.5h6M12 7v10",
+  check: "M5 12.5l4.5 4.5L19 7",
+  restore: "M4 12a8 8 0 1 0 2.5-5.8M4 4v4h4",
+  keyboard: "M3 7h18v11H3zM7 11h.01M11 11h.01M15 11h.01M8 15h8",
+  pulse: "M3 12h4l3-7 4 14 3-7h4",
+  plug: "M9 3v5M15 3v5M7 8h10v4a5 5 0 0 1-10 0zM12 17v4",
+  graph: "M4 5h5v4H4zM15 10h5v4h-5zM4 15h5v4H4zM9 7l6 5M9 17l6-5",
+  people:
+    "M9 11a3.5 3.5 0 1 0 0-7 3.5 3.5 0 0 0 0 7zM3 20c0-4 3-6 6-6s6 2 6 6M16 4.5a3.5 3.5 0 0 1 0 6M18 14.5c2 .7 3 2.7 3 5.5",
+  video: "M4 6h11v12H4zM15 10l5-3v10l-5-3z",
 } as const;
 
 export type IconName = keyof typeof paths;

@@ -165,6 +165,10 @@ func finished(messages []plugin.ModelMessage, asked int) []result {
 // title makes a title of the first thing that somebody said.
 func title(conversation string) string {
 	line, _, _ := strings.Cut(strings.TrimPrefix(conversation, "human: "), "\n")
+	if named, ok := strings.CutPrefix(line, "/tool "); ok {
+		name, _, _ := strings.Cut(named, " ")
+		line = strings.ToUpper(name[:min(len(name), 1)]) + strings.ReplaceAll(name[min(len(name), 1):], "_", " ")
+	}
 	words := strings.Fields(line)
 	if len(words) > 6 {
 		words = append(words[:6], "…")

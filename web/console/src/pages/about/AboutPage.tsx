@@ -1,7 +1,10 @@
 import { useEffect, useState } from "react";
+import { useOraclesContext } from "@castalia/oracles-client";
+import { useConsent, withdraw } from "../../identity/consent";
 import { exportKey } from "../../identity/key";
 import { forgetKey, useSession } from "../../identity/session";
 import { CopyButton } from "../../shell/CopyButton";
+import { ago, duration, messageOf } from "../../shell/format";
 
 interface Health {
   status: string;
@@ -9,12 +12,6 @@ interface Health {
   database: string;
   uptime: number;
   version: string;
-}
-
-function age(seconds: number): string {
-  if (seconds < 120) return `${Math.round(seconds)} seconds`;
-  if (seconds < 7200) return `${Math.round(seconds / 60)} minutes`;
-  return `${Math.round(seconds / 3600)} hours`;
 }
 
 /** Who you are, what you talk to, and how it is. */
@@ -70,6 +67,7 @@ export function AboutPage({ onSignOut }: { onSignOut: () => void }) {
             </div>
           )}
         </section>
+        <Allowed />
         <section className="card" aria-busy={!health}>
           <h2>This server</h2>
           <dl className="facts">
@@ -90,7 +88,7 @@ export function AboutPage({ onSignOut }: { onSignOut: () => void }) {
                 <dt>Environment</dt>
                 <dd>{health.environment}</dd>
                 <dt>Up for</dt>
-                <dd>{age(health.uptime)}</dd>
+                <dd>{duration(health.uptime)}</dd>
                 <dt>Version</dt>
                 <dd>{health.version}</dd>
               </>
@@ -102,5 +100,51 @@ export function AboutPage({ onSignOut }: { onSignOut: () => void }) {
         </section>
       </div>
     </div>
+  );
+}
+
+/** What the oracle may do in the user's name, and how to take it back. */
+function Allowed() {
+  const session = useSession();
+  const { authedRequest } = useOraclesContext();
+  const { consent } = useConsent(session);
+  const [error, setError] = useState("");
+  async function takeBack() {
+    try {
+      await authedRequest(`${location.origin}/delegation`, "DELETE", {
+        oracleDid: session.serviceDid,
+      });
+      withdraw(session);
+      // What the page still holds of the old delegation goes with it.
+      location.reload();
+    } catch (cause) {
+      setError(messageOf(cause));
+    }
+  }
+  return (
+    <section className="card">
+      <h2>What the oracle may do</h2>
+      {consent ? (
+        <>
+          <p>
+            It may {consent.grant === "read" ? "read" : "read and change"} your files in your name.
+            This ends {ago(consent.until)}.
+          </p>
+          <button type="button" className="danger" onClick={() => void takeBack()}>
+            Take it back
+          </button>
+        </>
+      ) : (
+        <p className="soft">
+          It may talk with you, and touch none of your files. It asks in the chat when it needs
+          them.
+        </p>
+      )}
+      {error && (
+        <p role="alert" className="notice bad">
+          {error}
+        </p>
+      )}
+    </section>
   );
 }

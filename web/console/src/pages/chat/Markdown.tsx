@@ -1,83 +1,100 @@
 import { memo, type ReactNode } from "react";
+import { CopyButton } from "../../shell/CopyButton";
+import { parseBlocks, parseInline, type Block, type Inline } from "./parse";
 
 /**
- * The Markdown that answers use: headings, lists, code, emphasis, links. Text is
- * turned into elements, never into markup, so nothing in it can run.
+ * The Markdown that answers use. Text is turned into elements, never into
+ * markup, so nothing in it can run; while it streams, only the last block is
+ * drawn again.
  */
 export const Markdown = memo(function Markdown({ text }: { text: string }) {
-  return <div className="markdown">{blocks(text)}</div>;
+  return (
+    <div className="markdown">
+      {parseBlocks(text).map((block, i) => (
+        <BlockView key={i} source={block.source} block={block} />
+      ))}
+    </div>
+  );
 });
 
-function blocks(text: string): ReactNode[] {
-  const out: ReactNode[] = [];
-  const lines = text.split("\n");
-  for (let i = 0; i < lines.length;) {
-    const line = lines[i] ?? "";
-    const key = out.length;
-    if (line.startsWith("```")) {
-      const from = ++i;
-      while (i < lines.length && !lines[i]?.startsWith("```")) i++;
-      out.push(
-        <pre key={key} className="code">
-          <code>{lines.slice(from, i++).join("\n")}</code>
-        </pre>,
+const BlockView = memo(
+  function BlockView({ block }: { source: string; block: Block }) {
+    return drawBlock(block);
+  },
+  (before, after) => before.source === after.source && before.block.kind === after.block.kind,
+);
+
+function drawBlock(block: Block): ReactNode {
+  switch (block.kind) {
+    case "code":
+      return (
+        <figure className="code">
+          <pre>
+            <code>{block.text}</code>
+          </pre>
+          <CopyButton text={block.text} label="Copy the code" />
+        </figure>
       );
-      continue;
+    case "heading":
+      return block.level <= 2 ? <h3>{inline(block.text)}</h3> : <h4>{inline(block.text)}</h4>;
+    case "list": {
+      const items = block.items.map((item, n) => (
+        <li key={n}>
+          {inline(item.text)}
+          {item.inner && drawBlock(item.inner)}
+        </li>
+      ));
+      return block.ordered ? <ol start={block.start}>{items}</ol> : <ul>{items}</ul>;
     }
-    const heading = /^#{1,6}\s+(.*)$/.exec(line);
-    if (heading) {
-      out.push(<h3 key={key}>{inline(heading[1] ?? "")}</h3>);
-      i++;
-      continue;
-    }
-    const bullet = /^\s*([-*]|\d+[.)])\s+/;
-    if (bullet.test(line)) {
-      const ordered = /^\s*\d/.test(line);
-      const items: string[] = [];
-      for (; i < lines.length && bullet.test(lines[i] ?? ""); i++) {
-        items.push((lines[i] ?? "").replace(bullet, ""));
-      }
-      const nodes = items.map((item, n) => <li key={n}>{inline(item)}</li>);
-      out.push(ordered ? <ol key={key}>{nodes}</ol> : <ul key={key}>{nodes}</ul>);
-      continue;
-    }
-    if (line.trim() === "") {
-      i++;
-      continue;
-    }
-    const from = i;
-    while (
-      i < lines.length &&
-      (lines[i] ?? "").trim() !== "" &&
-      !/^(```|#{1,6}\s)/.test(lines[i] ?? "") &&
-      (i === from || !bullet.test(lines[i] ?? ""))
-    )
-      i++;
-    out.push(<p key={key}>{inline(lines.slice(from, i).join("\n"))}</p>);
+    case "quote":
+      return <blockquote>{inline(block.text)}</blockquote>;
+    case "table":
+      return (
+        <div className="table-scroll">
+          <table>
+            <thead>
+              <tr>
+                {block.head.map((cell, i) => (
+                  <th key={i}>{inline(cell)}</th>
+                ))}
+              </tr>
+            </thead>
+            <tbody>
+              {block.rows.map((row, n) => (
+                <tr key={n}>
+                  {row.map((cell, i) => (
+                    <td key={i}>{inline(cell)}</td>
+                  ))}
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </div>
+      );
+    case "rule":
+      return <hr />;
+    case "text":
+      return <p>{inline(block.text)}</p>;
   }
-  return out;
 }
 
-const span =
-  /(`[^`\n]+`)|(\*\*[^*\n]+\*\*)|(\*[^*\n]+\*)|\[([^\]\n]+)\]\((https?:\/\/[^\s)]+|\/[^\s)]*)\)/g;
-
 function inline(text: string): ReactNode[] {
-  const out: ReactNode[] = [];
-  let last = 0;
-  for (const match of text.matchAll(span)) {
-    if (match.index > last) out.push(text.slice(last, match.index));
-    last = match.index + match[0].length;
-    const key = match.index;
-    if (match[1]) out.push(<code key={key}>{match[1].slice(1, -1)}</code>);
-    else if (match[2]) out.push(<strong key={key}>{match[2].slice(2, -2)}</strong>);
-    else if (match[3]) out.push(<em key={key}>{match[3].slice(1, -1)}</em>);
-    else
-      out.push(
-        <a key={key} href={match[5]} target="_blank" rel="noreferrer noopener">
-          {match[4]}
-        </a>,
-      );
-  }
-  if (last < text.length) out.push(text.slice(last));
-  return out;
+  return parseInline(text).map((part: Inline, key) => {
+    switch (part.kind) {
+      case "code":
+        return <code key={key}>{part.text}</code>;
+      case "strong":
+        return <strong key={key}>{inline(part.text)}</strong>;
+      case "em":
+        return <em key={key}>{inline(part.text)}</em>;
+      case "link":
+        return (
+          <a key={key} href={part.href} target="_blank" rel="noreferrer noopener">
+            {part.text}
+          </a>
+        );
+      case "text":
+        return part.text;
+    }
+  });
 }

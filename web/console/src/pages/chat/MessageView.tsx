@@ -1,64 +1,142 @@
-import type { IMessage, IToolCall } from "@castalia/oracles-client";
-import { memo } from "react";
+import {
+  renderMessageContent,
+  type IAttachment,
+  type IComponentMetadata,
+  type IMessage,
+  type UIComponents,
+} from "@castalia/oracles-client";
+import { memo, type ReactNode } from "react";
+import { bytes } from "../../shell/format";
+import { CopyButton } from "../../shell/CopyButton";
+import { Icon } from "../../shell/icons";
+import type { FileRecord } from "../files/api";
+import { Chart } from "./components/Chart";
+import { FileCard } from "./components/FileCard";
 import { Markdown } from "./Markdown";
+
+/** What the oracle may draw by name, and how its calls look. */
+export const uiComponents: UIComponents = {
+  Chart: (props: Record<string, unknown> & { isLoading?: boolean }) => (
+    <Chart args={props} isLoading={props.isLoading === true} />
+  ),
+  FileCard: (props: { path?: string; file?: FileRecord; isLoading?: boolean }) => (
+    <FileCard {...props} />
+  ),
+  Error: ({ error }: { error?: string }) => (
+    <div className="notice bad" role="alert">
+      {error ?? "Something went wrong."}
+    </div>
+  ),
+  ToolCall: ToolCard,
+};
 
 /** One entry of the conversation. Finished ones are never drawn again. */
 export const MessageView = memo(function MessageView({ message }: { message: IMessage }) {
   const content = Array.isArray(message.content) ? message.content : [message.content];
-  // Calls have their cards above.
-  const parts = content.filter(
-    (part) => typeof part === "string" || !(part.props.isToolCall || part.props.isAgAction),
-  );
+  const said = content.filter((part): part is string => typeof part === "string").join("\n\n");
+  const drawn = content.filter((part): part is IComponentMetadata => typeof part !== "string");
+  const isHuman = message.type === "human";
   return (
     <article className={`message ${message.type}`}>
-      <h2 className="visually-hidden">{message.type === "human" ? "You" : "The oracle"}</h2>
+      <h2 className="visually-hidden">{isHuman ? "You" : "The oracle"}</h2>
       {message.reasoning && (
         <details className="reasoning" open={message.isReasoning === true}>
           <summary>{message.isReasoning ? "Thinking…" : "How it thought"}</summary>
-          <p className="soft">{message.reasoning}</p>
+          <p>{message.reasoning}</p>
         </details>
       )}
-      {message.toolCalls?.map((call) => (
-        <ToolCard key={call.id} call={call} />
-      ))}
-      {parts.map((part, i) =>
-        typeof part === "string" ? (
-          message.type === "human" ? (
-            <p key={i}>{part}</p>
-          ) : (
-            <Markdown key={i} text={part} />
-          )
-        ) : (
-          <div key={part.props.id} className="notice bad" role="alert">
-            {part.props.error ?? part.name}
-          </div>
-        ),
+      {drawn.length > 0 && renderMessageContent(drawn, uiComponents)}
+      {said && (isHuman ? <Said text={said} /> : <Markdown text={said} />)}
+      {message.attachments && message.attachments.length > 0 && (
+        <ul className="chips" aria-label="Attached files">
+          {message.attachments.map((a, i) => (
+            <AttachedFile key={i} file={a} />
+          ))}
+        </ul>
+      )}
+      {!isHuman && said && message.isComplete !== false && (
+        <div className="message-tools">
+          <CopyButton text={said} label="Copy the answer" />
+        </div>
       )}
     </article>
   );
 });
 
+const command = /^\/tool\s+(\S+)\s*(\{[\s\S]*\})?$/;
+
+/** What the user said; a call by name shows its name, and what goes in on demand. */
+function Said({ text }: { text: string }) {
+  const [, name, args] = command.exec(text) ?? [];
+  if (!name) return <p>{text}</p>;
+  return (
+    <details className="command">
+      <summary>
+        <code>/tool {name}</code>
+      </summary>
+      <pre>{pretty(args)}</pre>
+    </details>
+  );
+}
+
+function AttachedFile({ file }: { file: IAttachment }): ReactNode {
+  return (
+    <li className="chip">
+      <Icon name={file.mimetype.startsWith("image/") ? "image" : "file"} />
+      <span className="chip-name">{file.filename}</span>
+      {file.size !== undefined && <span className="small">{bytes(file.size)}</span>}
+    </li>
+  );
+}
+
+/** JSON with its indents, also when it came as a text in JSON. */
 function pretty(text: string | undefined): string {
   if (!text) return "";
   try {
     const value: unknown = JSON.parse(text);
-    return typeof value === "string" ? value : JSON.stringify(value, null, 2);
+    return typeof value === "string" ? pretty(value) : JSON.stringify(value, null, 2);
   } catch {
     return text;
   }
 }
 
-function ToolCard({ call }: { call: IToolCall }) {
-  const running = call.status === "isRunning";
+interface CallProps {
+  toolName?: string;
+  args?: Record<string, unknown>;
+  status?: string;
+  output?: string;
+  error?: string;
+  isLoading?: boolean;
+}
+
+/** A call with what went in and what came out, folded. */
+function ToolCard({ toolName, args = {}, status, output, error, isLoading }: CallProps) {
+  const mood = status === "error" ? "bad" : isLoading ? "busy" : "good";
+  const brief = Object.values(args)
+    .filter((v) => typeof v === "string" || typeof v === "number")
+    .join(", ");
   return (
     <details className="tool">
       <summary>
-        <span className={call.status === "error" ? "dot bad" : running ? "dot busy" : "dot good"} />
-        <span className="mono">{call.name}</span>
-        <span className="soft">{running ? "running" : (call.status ?? "done")}</span>
+        <span className={`dot ${mood}`} />
+        <span className="mono">{toolName}</span>
+        <span className="soft tool-brief">{brief}</span>
+        <span className="soft small">
+          {isLoading ? "running…" : status === "error" ? "failed" : "done"}
+        </span>
       </summary>
-      {Object.keys(call.args).length > 0 && <pre>{JSON.stringify(call.args, null, 2)}</pre>}
-      {(call.output ?? call.error) && <pre>{pretty(call.output ?? call.error)}</pre>}
+      {Object.keys(args).length > 0 && (
+        <>
+          <h3 className="section-label">Asked</h3>
+          <pre>{JSON.stringify(args, null, 2)}</pre>
+        </>
+      )}
+      {(output ?? error) && (
+        <>
+          <h3 className="section-label">{error ? "Failed" : "Answered"}</h3>
+          <pre>{pretty(output ?? error)}</pre>
+        </>
+      )}
     </details>
   );
 }

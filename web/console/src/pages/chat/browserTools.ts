@@ -1,28 +1,58 @@
 import type { BrowserTools } from "@castalia/oracles-client";
+import { go } from "../../shell/router";
+import { getTheme, setTheme, themes, type Theme } from "../../shell/theme";
 
-const none = { type: "object", properties: {}, additionalProperties: false };
+const pages = ["chat", "files", "telephone", "query", "operator", "about"];
+
+function oneOf(values: readonly string[], description: string) {
+  return { type: "string", enum: values, description };
+}
 
 /** Three things that only the user's own page can know or do. */
 export const browserTools: BrowserTools = {
-  page_theme: {
-    toolName: "page_theme",
-    description: "Tells which colour theme the user's page shows: light, dark or auto.",
-    schema: none,
-    fn: () => ({ theme: document.documentElement.dataset["theme"] ?? "auto" }),
+  set_theme: {
+    toolName: "set_theme",
+    description: "Sets the colour theme of the user's page: light, dark or auto.",
+    schema: {
+      type: "object",
+      properties: { theme: oneOf(themes, "the theme to show") },
+      required: ["theme"],
+      additionalProperties: false,
+    },
+    fn: ({ theme }: { theme: Theme }) => {
+      if (!themes.includes(theme)) throw new Error(`There is no theme called ${String(theme)}`);
+      const before = getTheme();
+      setTheme(theme);
+      return { before, now: theme };
+    },
   },
-  page_clock: {
-    toolName: "page_clock",
-    description: "Tells the time and time zone on the user's own device.",
-    schema: none,
+  open_page: {
+    toolName: "open_page",
+    description: "Opens another page of the console in the user's browser.",
+    schema: {
+      type: "object",
+      properties: { page: oneOf(pages, "the page to open") },
+      required: ["page"],
+      additionalProperties: false,
+    },
+    fn: ({ page }: { page: string }) => {
+      if (!pages.includes(page)) throw new Error(`There is no page called ${String(page)}`);
+      // The answer is written here first: the user reads it on the way back.
+      setTimeout(() => go(page), 400);
+      return { opened: page };
+    },
+  },
+  device_facts: {
+    toolName: "device_facts",
+    description:
+      "Tells the clock, the time zone, the language and the window of the user's device.",
+    schema: { type: "object", properties: {}, additionalProperties: false },
     fn: () => ({
       time: new Date().toString(),
       timeZone: Intl.DateTimeFormat().resolvedOptions().timeZone,
+      language: navigator.language,
+      window: `${innerWidth} × ${innerHeight}`,
+      theme: getTheme(),
     }),
-  },
-  page_size: {
-    toolName: "page_size",
-    description: "Tells the size of the user's window in pixels and whether it is in front.",
-    schema: none,
-    fn: () => ({ width: innerWidth, height: innerHeight, visible: !document.hidden }),
   },
 };

@@ -1,169 +1,136 @@
-import { useEffect, useRef, useState } from "react";
-import { useSession, namespace } from "../../identity/session";
-import { inSeconds, issue } from "../../identity/ucan";
+import { useEffect, useState } from "react";
 import { CopyButton } from "../../shell/CopyButton";
+import { Dialog } from "../../shell/Dialog";
+import { ago, bytes, messageOf, short } from "../../shell/format";
 import { Icon } from "../../shell/icons";
-import type { FileRecord, Files, VersionRecord } from "./api";
+import { save, type FileRecord, type Files, type VersionRecord } from "./api";
+import { Preview } from "./Preview";
+import type { Chosen } from "./ShareDialog";
 
-const previewLimit = 256 * 1024;
-
-/** One file: a preview, its versions, and how to share it. */
+/** One file: a preview, its versions, and what can be done with it. */
 export function FileDetails(props: {
   file: FileRecord;
   files: Files;
   onClose: () => void;
   onChanged: () => void;
+  onShare: (chosen: Chosen) => void;
 }) {
-  const { file, files } = props;
-  const dialog = useRef<HTMLDialogElement>(null);
-  const [preview, setPreview] = useState<{ text?: string; image?: string }>();
-  const [versions, setVersions] = useState<VersionRecord[]>([]);
+  const { files } = props;
+  const [file, setFile] = useState(props.file);
+  const [shown, setShown] = useState<number>();
+  const [versions, setVersions] = useState<VersionRecord[]>();
   const [error, setError] = useState("");
+  const fail = (cause: unknown) => setError(messageOf(cause));
   useEffect(() => {
-    dialog.current?.showModal();
-  }, []);
-  useEffect(() => {
-    let image: string | undefined;
     let gone = false;
-    const fail = (cause: unknown) =>
-      setError(cause instanceof Error ? cause.message : String(cause));
-    files.versions(file.id).then((all) => {
-      if (!gone) setVersions(all);
-    }, fail);
-    if (file.size <= previewLimit) {
-      files.content(file.id).then(async (blob) => {
-        if (gone) return;
-        if (/^image\/(png|jpeg|gif|webp)$/.test(file.mimeType)) {
-          image = URL.createObjectURL(blob);
-          setPreview({ image });
-        } else if (/^(text\/|application\/json)/.test(file.mimeType)) {
-          setPreview({ text: await blob.text() });
-        }
-      }, fail);
-    }
+    files.versions(file.id).then(
+      (all) => {
+        if (!gone) setVersions(all);
+      },
+      (cause: unknown) => setError(messageOf(cause)),
+    );
     return () => {
       gone = true;
-      if (image) URL.revokeObjectURL(image);
     };
   }, [file, files]);
+  const version = versions?.find((v) => v.version === (shown ?? file.version));
 
-  async function download() {
-    const address = URL.createObjectURL(await files.content(file.id));
-    const link = document.createElement("a");
-    link.href = address;
-    link.download = file.name;
-    link.click();
-    URL.revokeObjectURL(address);
+  async function restore(number: number) {
+    await files.restoreVersion(file.id, number);
+    setFile(await files.file(file.id));
+    setShown(undefined);
+    props.onChanged();
   }
-  async function restore(version: number) {
-    await files.post(`/files/${file.id}/versions/${version}/restore`);
-    setVersions(await files.versions(file.id));
+  async function rename() {
+    const to = prompt("New path", file.path);
+    if (!to || to === file.path) return;
+    await files.move(file.path, to);
+    setFile(await files.file(file.id));
     props.onChanged();
   }
   return (
-    <dialog
-      ref={dialog}
-      className="card details"
-      onClose={props.onClose}
-      aria-labelledby="file-name"
-    >
-      <div className="row spread">
-        <h2 id="file-name">{file.path.slice(1)}</h2>
-        <div className="row">
-          <button type="button" onClick={() => void download()}>
-            <Icon name="download" /> Download
-          </button>
-          <button type="button" onClick={() => dialog.current?.close()}>
-            Close
-          </button>
-        </div>
+    <Dialog title={file.name} size="wide" onClose={props.onClose}>
+      <div className="row">
+        <button
+          type="button"
+          onClick={() =>
+            void files.content(file.id, shown).then((blob) => save(blob, file.name), fail)
+          }
+        >
+          <Icon name="download" /> Download
+        </button>
+        <button
+          type="button"
+          onClick={() =>
+            props.onShare({
+              kind: "files",
+              cids: [version?.cid ?? file.cid],
+              names: [file.name],
+            })
+          }
+        >
+          <Icon name="share" /> Share
+        </button>
+        <button type="button" onClick={() => void rename().catch(fail)}>
+          Move or rename
+        </button>
       </div>
       {error && (
         <p role="alert" className="notice bad">
           {error}
         </p>
       )}
-      {preview?.text !== undefined && <pre className="preview">{preview.text}</pre>}
-      {preview?.image && <img src={preview.image} alt={`Preview of ${file.name}`} />}
-      <h2>Versions</h2>
-      <ul className="plain">
-        {versions.map((v) => (
-          <li key={v.version} className="row spread">
-            <span>
-              <Icon name="clock" /> {v.version} · {new Date(v.createdAt).toLocaleString()}
-            </span>
+      <dl className="facts">
+        <dt>Path</dt>
+        <dd>{file.path}</dd>
+        <dt>Kind</dt>
+        <dd>
+          {file.mimeType}, {bytes(version?.size ?? file.size)}
+        </dd>
+        <dt>CID</dt>
+        <dd className="mono">
+          {version?.cid ?? file.cid}{" "}
+          <CopyButton text={version?.cid ?? file.cid} label="Copy the CID" />
+        </dd>
+      </dl>
+      <Preview
+        key={`${file.cid} ${shown ?? ""}`}
+        name={file.name}
+        mimeType={file.mimeType}
+        size={version?.size ?? file.size}
+        load={() => files.content(file.id, shown)}
+      />
+      <h3>Versions</h3>
+      <ul className="plain versions">
+        {versions?.map((v) => (
+          <li key={v.version} className={v.version === (shown ?? file.version) ? "current" : ""}>
+            <button
+              type="button"
+              className="quiet grow"
+              aria-pressed={v.version === (shown ?? file.version)}
+              onClick={() => setShown(v.version === file.version ? undefined : v.version)}
+            >
+              <Icon name="clock" />
+              <span>
+                Version {v.version}
+                {v.version === file.version && <span className="badge">newest</span>}
+                <span className="soft small block">
+                  {ago(v.createdAt)} · {bytes(v.size)} · by {short(v.actor || v.invoker, 14)}
+                </span>
+              </span>
+            </button>
             {v.version !== file.version && (
-              <button type="button" onClick={() => void restore(v.version)}>
-                Restore
+              <button
+                type="button"
+                aria-label={`Restore version ${v.version}`}
+                onClick={() => void restore(v.version).catch(fail)}
+              >
+                <Icon name="restore" /> Restore
               </button>
             )}
           </li>
         ))}
       </ul>
-      <ShareForm file={file} />
-    </dialog>
-  );
-}
-
-/** Mints a delegation limited to this content and shows what it grants. */
-function ShareForm({ file }: { file: FileRecord }) {
-  const session = useSession();
-  const [to, setTo] = useState("");
-  const [hours, setHours] = useState(24);
-  const [token, setToken] = useState("");
-  const [error, setError] = useState("");
-  return (
-    <form
-      onSubmit={(event) => {
-        event.preventDefault();
-        try {
-          setToken(
-            issue(session.key, {
-              audience: to.trim(),
-              expires: inSeconds(hours * 3600),
-              capabilities: [
-                { can: "fs/read", with: namespace(session.key.did), nb: { cids: [file.cid] } },
-              ],
-            }),
-          );
-          setError("");
-        } catch (cause) {
-          setError(cause instanceof Error ? cause.message : String(cause));
-        }
-      }}
-    >
-      <h2>Share</h2>
-      <p className="soft">
-        Lets one DID read exactly this content, whatever happens to the path, and nothing else.
-      </p>
-      <label>
-        Reader&apos;s DID
-        <input value={to} placeholder="did:key:…" onChange={(event) => setTo(event.target.value)} />
-      </label>
-      <label>
-        For how many hours
-        <input
-          type="number"
-          min={1}
-          max={8760}
-          value={hours}
-          onChange={(event) => setHours(Number(event.target.value))}
-        />
-      </label>
-      <button type="submit" disabled={!to.trim()}>
-        <Icon name="share" /> Make a delegation
-      </button>
-      {error && <p className="bad">{error}</p>}
-      {token && (
-        <div className="notice">
-          <p>
-            Grants <code>fs/read</code> on <code>{file.cid.slice(0, 14)}…</code> to{" "}
-            <code>{to.slice(0, 24)}…</code> for {hours} hours.
-          </p>
-          <pre className="token">{token}</pre>
-          <CopyButton text={token} label="Copy the delegation" />
-        </div>
-      )}
-    </form>
+    </Dialog>
   );
 }

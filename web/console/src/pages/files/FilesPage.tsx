@@ -1,206 +1,232 @@
 import { useCallback, useEffect, useMemo, useRef, useState, type DragEvent } from "react";
 import { useSession } from "../../identity/session";
-import { CopyButton } from "../../shell/CopyButton";
 import { Icon } from "../../shell/icons";
-import { Files, type FileRecord, type SearchHit } from "./api";
+import { messageOf } from "../../shell/format";
+import { go } from "../../shell/router";
+import { Files, type FileRecord } from "./api";
+import { droppedFiles, type Dropped } from "./dropped";
 import { FileDetails } from "./FileDetails";
+import { FolderView } from "./FolderView";
+import "./files.css";
+import { LinksView } from "./LinksView";
+import { SearchView } from "./SearchView";
+import { ShareDialog, type Chosen } from "./ShareDialog";
+import { TrashView } from "./TrashView";
+import { uploadFile } from "./upload";
 
-function bytes(n: number): string {
-  const units = ["B", "KiB", "MiB", "GiB"];
-  let i = 0;
-  while (n >= 1024 && i < units.length - 1) {
-    n /= 1024;
-    i++;
-  }
-  return `${n < 10 && i > 0 ? n.toFixed(1) : Math.round(n)} ${units[i]}`;
+interface Upload {
+  path: string;
+  share: number;
+  error?: string;
+  again?: () => void;
 }
 
+type View = "files" | "trash" | "links";
+
 /** The user's files: encrypted at rest, addressed by content. */
-export function FilesPage() {
+export function FilesPage({ folder }: { folder: string }) {
   const session = useSession();
   const files = useMemo(() => new Files(session), [session]);
-  const [view, setView] = useState<"files" | "trash">("files");
-  const [list, setList] = useState<FileRecord[]>();
+  const here = folder ? `/${folder.replace(/\/+$/, "")}` : "/";
+  const [view, setView] = useState<View>("files");
+  const [round, setRound] = useState(0);
   const [error, setError] = useState("");
-  const [uploads, setUploads] = useState<Record<string, number>>({});
+  const [uploads, setUploads] = useState<Upload[]>([]);
+  const [dragging, setDragging] = useState(false);
   const [selected, setSelected] = useState<FileRecord>();
+  const [sharing, setSharing] = useState<Chosen>();
   const [query, setQuery] = useState("");
-  const [hits, setHits] = useState<SearchHit[]>();
+  const [search, setSearch] = useState("");
   const picker = useRef<HTMLInputElement>(null);
 
-  const fail = useCallback((cause: unknown) => {
-    setError(cause instanceof Error ? cause.message : String(cause));
+  const fail = useCallback((cause: unknown) => setError(messageOf(cause)), []);
+  const changed = useCallback(() => {
+    setError("");
+    setRound((n) => n + 1);
   }, []);
-  const reload = useCallback(async () => {
-    try {
-      setList(await (view === "files" ? files.list() : files.trash()));
-      setError("");
-    } catch (cause) {
-      fail(cause);
-    }
-  }, [files, view, fail]);
+  const open = useCallback(
+    (path: string) => void files.stat(path).then(setSelected, fail),
+    [files, fail],
+  );
   useEffect(() => {
-    // eslint-disable-next-line react-hooks/set-state-in-effect -- the list lives at the server
-    void reload();
-  }, [reload]);
+    const wanted = new URLSearchParams(location.search).get("open");
+    if (wanted) open(wanted);
+  }, [open]);
 
-  async function add(chosen: Iterable<File>) {
-    for (const file of chosen) {
+  async function add(chosen: Dropped[]) {
+    const one = async ({ path, file }: Dropped) => {
+      const target = `${here === "/" ? "" : here}/${path}`;
+      const show = (change: Partial<Upload>) =>
+        setUploads((all) => all.map((u) => (u.path === target ? { ...u, ...change } : u)));
+      setUploads((all) => [...all.filter((u) => u.path !== target), { path: target, share: 0 }]);
       try {
-        await files.upload(`/${file.name}`, file, (share) =>
-          setUploads((all) => ({ ...all, [file.name]: share })),
-        );
+        await uploadFile(files, target, file, { onProgress: (share) => show({ share }) });
+        setUploads((all) => all.filter((u) => u.path !== target));
       } catch (cause) {
-        fail(cause);
+        show({ error: messageOf(cause), again: () => void add([{ path, file }]) });
       }
-      setUploads((all) =>
-        Object.fromEntries(Object.entries(all).filter(([name]) => name !== file.name)),
-      );
-    }
-    await reload();
+      changed();
+    };
+    // A few at a time: enough to fill the line, not to crowd it.
+    const queue = [...chosen];
+    const next = async (): Promise<void> => {
+      const item = queue.shift();
+      if (!item) return;
+      await one(item);
+      await next();
+    };
+    await Promise.all([next(), next(), next()]);
   }
   function drop(event: DragEvent) {
     event.preventDefault();
-    void add(event.dataTransfer.files);
+    setDragging(false);
+    void droppedFiles(event.dataTransfer).then(add, fail);
   }
+  const tab = (name: View, label: string) => (
+    <button
+      type="button"
+      role="tab"
+      aria-selected={view === name && !search}
+      onClick={() => {
+        setView(name);
+        setSearch("");
+        setQuery("");
+      }}
+    >
+      {label}
+    </button>
+  );
   return (
-    <div className="page" onDragOver={(event) => event.preventDefault()} onDrop={drop}>
-      <div className="row spread">
+    <div
+      className={dragging ? "page files dragging" : "page files"}
+      onDragOver={(event) => {
+        event.preventDefault();
+        setDragging(true);
+      }}
+      onDragLeave={(event) => {
+        if (event.currentTarget === event.target) setDragging(false);
+      }}
+      onDrop={drop}
+    >
+      <header className="page-head">
         <div>
           <h1>Files</h1>
-          <p className="soft">Encrypted before they are stored. Drop files here to add them.</p>
+          <p className="soft">Encrypted before they are stored, addressed by their content.</p>
         </div>
-        <div className="row">
-          <button type="button" onClick={() => setView(view === "files" ? "trash" : "files")}>
-            <Icon name={view === "files" ? "trash" : "files"} />
-            {view === "files" ? "Trash" : "Files"}
-          </button>
-          <button className="primary" type="button" onClick={() => picker.current?.click()}>
-            <Icon name="upload" /> Upload
-          </button>
-          <input
-            ref={picker}
-            type="file"
-            multiple
-            hidden
-            aria-label="Files to upload"
-            onChange={(event) => void add(event.target.files ?? [])}
-          />
-        </div>
-      </div>
-      <form
-        role="search"
-        className="row search"
-        onSubmit={(event) => {
-          event.preventDefault();
-          if (query.trim() === "") setHits(undefined);
-          else files.search(query).then(setHits, fail);
-        }}
-      >
-        <label className="visually-hidden" htmlFor="search">
-          Search in your files
-        </label>
+        <button className="primary" type="button" onClick={() => picker.current?.click()}>
+          <Icon name="upload" /> Upload
+        </button>
         <input
-          id="search"
-          type="search"
-          placeholder="Search in your files"
-          value={query}
-          onChange={(event) => setQuery(event.target.value)}
+          ref={picker}
+          type="file"
+          multiple
+          hidden
+          aria-label="Files to upload"
+          onChange={(event) => {
+            void add([...(event.target.files ?? [])].map((file) => ({ path: file.name, file })));
+            event.target.value = "";
+          }}
         />
-      </form>
+      </header>
+      <div className="files-bar">
+        <div className="tabs" role="tablist" aria-label="What to show">
+          {tab("files", "Files")}
+          {tab("links", "Links")}
+          {tab("trash", "Trash")}
+        </div>
+        <form
+          role="search"
+          onSubmit={(event) => {
+            event.preventDefault();
+            setSearch(query.trim());
+          }}
+        >
+          <label className="field-icon">
+            <span className="visually-hidden">Search in your files</span>
+            <Icon name="search" />
+            <input
+              type="search"
+              data-entry
+              placeholder="Search in your files"
+              value={query}
+              onChange={(event) => {
+                setQuery(event.target.value);
+                if (event.target.value === "") setSearch("");
+              }}
+            />
+          </label>
+        </form>
+      </div>
       {error && (
         <p role="alert" className="notice bad">
           {error}
         </p>
       )}
-      {Object.entries(uploads).map(([name, share]) => (
-        <label key={name}>
-          {name}
-          <progress value={share} />
-        </label>
-      ))}
-      {hits && (
-        <section className="card" aria-label="Search results">
-          {hits.length === 0 && (
-            <p className="soft">Nothing found. New files take a moment to be indexed.</p>
-          )}
-          {hits.map((hit, i) => (
-            <p key={i}>
-              <strong>{hit.path}</strong>
-              {hit.startLine !== undefined && <span className="soft"> line {hit.startLine}</span>}
-              {hit.snippet && <code className="hit">{hit.snippet}</code>}
-            </p>
-          ))}
-        </section>
-      )}
-      <section className="card table" aria-busy={!list}>
-        {list?.length === 0 ? (
-          <p className="soft centre">
-            {view === "files" ? "No files yet." : "The trash is empty."}
-          </p>
-        ) : (
-          <table>
-            <thead>
-              <tr>
-                <th>Name</th>
-                <th className="number">Size</th>
-                <th className="wide-only">Version</th>
-                <th className="wide-only">CID</th>
-                <th>
-                  <span className="visually-hidden">Actions</span>
-                </th>
-              </tr>
-            </thead>
-            <tbody>
-              {list?.map((file) => (
-                <tr key={file.id}>
-                  <td>
-                    <button type="button" className="quiet name" onClick={() => setSelected(file)}>
-                      {file.path.slice(1)}
+      {uploads.length > 0 && (
+        <ul className="plain card uploads" aria-label="Uploads">
+          {uploads.map((u) => (
+            <li key={u.path}>
+              <div className="row spread">
+                <span>{u.path.slice(1)}</span>
+                {u.error ? (
+                  <span className="row">
+                    <span className="bad small">{u.error}</span>
+                    <button type="button" onClick={u.again}>
+                      Go on
                     </button>
-                  </td>
-                  <td className="number">{bytes(file.size)}</td>
-                  <td className="wide-only">{file.version}</td>
-                  <td className="wide-only mono">
-                    {file.cid.slice(0, 10)}…{file.cid.slice(-4)}
-                    <CopyButton text={file.cid} label={`Copy the CID of ${file.name}`} />
-                  </td>
-                  <td className="number">
-                    {view === "files" ? (
-                      <button
-                        type="button"
-                        className="quiet"
-                        aria-label={`Move ${file.name} to the trash`}
-                        onClick={() => void files.remove(file.id).then(reload, fail)}
-                      >
-                        <Icon name="trash" />
-                      </button>
-                    ) : (
-                      <button
-                        type="button"
-                        onClick={() =>
-                          void files.post(`/files/${file.id}/restore`).then(reload, fail)
-                        }
-                      >
-                        Restore
-                      </button>
-                    )}
-                  </td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
-        )}
-      </section>
+                  </span>
+                ) : (
+                  <span className="soft small">{Math.round(u.share * 100)} %</span>
+                )}
+              </div>
+              <progress value={u.share} aria-label={`Upload of ${u.path.slice(1)}`} />
+            </li>
+          ))}
+        </ul>
+      )}
+      {search ? (
+        <SearchView key={search} files={files} text={search} onOpen={open} />
+      ) : view === "trash" ? (
+        <TrashView files={files} round={round} onChanged={changed} onError={fail} />
+      ) : view === "links" ? (
+        <LinksView files={files} round={round} onChanged={changed} onError={fail} />
+      ) : (
+        <FolderView
+          key={here}
+          folder={here}
+          files={files}
+          round={round}
+          onOpen={setSelected}
+          onFolder={(path) => go(`files${path === "/" ? "" : path}`)}
+          onShare={setSharing}
+          onChanged={changed}
+          onError={fail}
+        />
+      )}
       {selected && (
         <FileDetails
           key={selected.id}
           file={selected}
           files={files}
           onClose={() => setSelected(undefined)}
-          onChanged={() => void reload()}
+          onChanged={changed}
+          onShare={(chosen) => {
+            setSelected(undefined);
+            setSharing(chosen);
+          }}
         />
       )}
+      {sharing && (
+        <ShareDialog
+          chosen={sharing}
+          files={files}
+          onClose={() => {
+            setSharing(undefined);
+            changed();
+          }}
+        />
+      )}
+      {dragging && <p className="drop-hint">Drop to store in {here}</p>}
     </div>
   );
 }

@@ -9,6 +9,17 @@ export interface FileRecord {
   version: number;
   cid: string;
   updatedAt: string;
+  publicUrl?: string;
+}
+
+export interface TreeNode {
+  path: string;
+  name: string;
+  type: "file" | "folder";
+  id?: string;
+  mimeType?: string;
+  size?: number;
+  cid?: string;
 }
 
 export interface VersionRecord {
@@ -16,79 +27,182 @@ export interface VersionRecord {
   size: number;
   cid: string;
   createdAt: string;
+  invoker: string;
+  actor: string;
 }
 
 export interface SearchHit {
   path: string;
-  snippet?: string;
-  startLine?: number;
+  fileId: string;
+  lineStart?: number;
+  lineEnd?: number;
+  preview?: string;
+  cid: string;
 }
 
-/** The file store in the user's name. */
+export interface SearchResult {
+  hits: SearchHit[];
+  /** Changes that the index has not read yet. */
+  behind: number;
+}
+
+export interface ShareRecord {
+  id: string;
+  path: string;
+  createdAt: string;
+  expiresAt?: string;
+  maxUses?: number;
+  uses: number;
+  revokedAt?: string;
+}
+
+export interface CidRecord {
+  cid: string;
+  id: string;
+  path: string;
+  name: string;
+  size: number;
+  mimeType: string;
+}
+
+/** A refusal of the store, in its own words. */
+export class FilesError extends Error {
+  constructor(
+    readonly status: number,
+    message: string,
+  ) {
+    super(message);
+  }
+}
+
+const at = encodeURIComponent;
+
+/** The file store, in the name of whoever the bearer speaks for. */
 export class Files {
-  constructor(private readonly session: Session) {}
+  readonly bearer: () => string;
+  /** Whose uploads are remembered here. */
+  readonly owner: string;
+
+  constructor(who: Session | { owner: string; bearer: () => string }) {
+    this.bearer = "bearer" in who ? who.bearer : () => fileToken(who);
+    this.owner = "bearer" in who ? who.owner : who.key.did;
+  }
 
   async request(path: string, init: RequestInit = {}): Promise<Response> {
     const headers = new Headers(init.headers);
-    headers.set("Authorization", `Bearer ${fileToken(this.session)}`);
+    headers.set("Authorization", `Bearer ${this.bearer()}`);
     const reply = await fetch(`/api/fs${path}`, { ...init, headers });
     if (!reply.ok) {
       const body = (await reply.json().catch(() => ({}))) as { message?: string };
-      throw new Error(body.message ?? `The server answered ${reply.status}`);
+      throw new FilesError(reply.status, body.message ?? `The server answered ${reply.status}`);
     }
     return reply;
   }
 
-  async list(): Promise<FileRecord[]> {
-    return ((await (await this.request("/files?limit=200")).json()) as { files: FileRecord[] })
-      .files;
+  async #json<T>(path: string): Promise<T> {
+    return (await (await this.request(path)).json()) as T;
   }
 
-  async trash(): Promise<FileRecord[]> {
-    return ((await (await this.request("/trash")).json()) as { files: FileRecord[] }).files;
-  }
-
-  async versions(id: string): Promise<VersionRecord[]> {
-    const reply = await this.request(`/files/${id}/versions`);
-    return ((await reply.json()) as { versions: VersionRecord[] }).versions;
-  }
-
-  async search(text: string): Promise<SearchHit[]> {
-    const reply = await this.request(`/search?q=${encodeURIComponent(text)}`);
-    return ((await reply.json()) as { hits: SearchHit[] }).hits;
-  }
-
-  async post(path: string, body?: unknown): Promise<void> {
-    await this.request(path, {
-      method: "POST",
+  async #send(method: string, path: string, body?: unknown): Promise<Response> {
+    return this.request(path, {
+      method,
       ...(body === undefined
         ? {}
         : { body: JSON.stringify(body), headers: { "Content-Type": "application/json" } }),
     });
   }
 
+  /** Files below a folder, the first two hundred. */
+  async list(folder = "/"): Promise<FileRecord[]> {
+    return (await this.#json<{ files: FileRecord[] }>(`/files?limit=200&path=${at(folder)}`)).files;
+  }
+
+  async tree(folder: string): Promise<TreeNode[]> {
+    return (await this.#json<{ nodes: TreeNode[] }>(`/tree?path=${at(folder)}`)).nodes;
+  }
+
+  async trash(): Promise<FileRecord[]> {
+    return (await this.#json<{ files: FileRecord[] }>("/trash?limit=200")).files;
+  }
+
+  stat(path: string): Promise<FileRecord> {
+    return this.#json(`/stat?path=${at(path)}`);
+  }
+
+  file(id: string): Promise<FileRecord> {
+    return this.#json(`/files/${at(id)}`);
+  }
+
+  async versions(id: string): Promise<VersionRecord[]> {
+    return (await this.#json<{ versions: VersionRecord[] }>(`/files/${at(id)}/versions`)).versions;
+  }
+
+  search(text: string): Promise<SearchResult> {
+    return this.#json(`/search?q=${at(text)}`);
+  }
+
+  async cids(): Promise<CidRecord[]> {
+    return (await this.#json<{ cids: CidRecord[] }>("/cids?limit=200")).cids;
+  }
+
+  async usage(): Promise<Record<string, number>> {
+    return this.#json("/usage");
+  }
+
   async remove(id: string): Promise<void> {
-    await this.request(`/files/${id}`, { method: "DELETE" });
+    await this.#send("DELETE", `/files/${at(id)}`);
   }
 
-  async content(id: string): Promise<Blob> {
-    return (await this.request(`/files/${id}/content`)).blob();
+  async restore(id: string): Promise<void> {
+    await this.#send("POST", `/files/${at(id)}/restore`);
   }
 
-  /** Uploads with progress, which fetch can not tell. */
-  upload(path: string, file: File, onProgress: (share: number) => void): Promise<void> {
-    return new Promise((resolve, reject) => {
-      const request = new XMLHttpRequest();
-      request.open("PUT", `/api/fs/content?path=${encodeURIComponent(path)}`);
-      request.setRequestHeader("Authorization", `Bearer ${fileToken(this.session)}`);
-      request.setRequestHeader("Content-Type", file.type || "application/octet-stream");
-      request.upload.onprogress = (event) => onProgress(event.loaded / Math.max(1, event.total));
-      request.onerror = () => reject(new Error("The connection broke; nothing was stored."));
-      request.onload = () =>
-        request.status < 300
-          ? resolve()
-          : reject(new Error(`The server answered ${request.status}`));
-      request.send(file);
-    });
+  async restoreVersion(id: string, version: number): Promise<void> {
+    await this.#send("POST", `/files/${at(id)}/versions/${version}/restore`);
   }
+
+  /** Destroys files that are in the trash, with their keys. */
+  async purge(ids: string[]): Promise<void> {
+    await this.#send("POST", "/batch/purge", { ids });
+  }
+
+  async move(from: string, to: string): Promise<void> {
+    await this.#send("POST", "/move", { from, to });
+  }
+
+  async content(id: string, version?: number): Promise<Blob> {
+    const tail = version === undefined ? "content" : `versions/${version}/content`;
+    return (await this.request(`/files/${at(id)}/${tail}`)).blob();
+  }
+
+  async byCid(cid: string): Promise<Blob> {
+    return (await this.request(`/cid/${at(cid)}`)).blob();
+  }
+
+  async byPath(path: string): Promise<Blob> {
+    return (await this.request(`/content?path=${at(path)}`)).blob();
+  }
+
+  async shares(): Promise<ShareRecord[]> {
+    return (await this.#json<{ shares: ShareRecord[] }>("/shares?limit=200")).shares;
+  }
+
+  async registerShare(delegation: string, path: string, maxUses: number): Promise<ShareRecord> {
+    const reply = await this.#send("POST", "/shares", { delegation, path, maxUses });
+    return (await reply.json()) as ShareRecord;
+  }
+
+  async endShare(id: string): Promise<void> {
+    await this.#send("DELETE", `/shares/${at(id)}`);
+  }
+}
+
+/** Saves what the page holds to the user's device. */
+export function save(blob: Blob, name: string): void {
+  const address = URL.createObjectURL(blob);
+  const link = document.createElement("a");
+  link.href = address;
+  link.download = name;
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(address), 10_000);
 }

@@ -1,119 +1,120 @@
-import { useCallback, useEffect, useState } from "react";
-
-interface Step {
-  screen: string;
-  shown: number;
-  left: number;
-  dropOff: number;
-}
-
-interface QueryStatus {
-  [key: string]: unknown;
-}
+import { useCallback, useEffect, useState, type FormEvent, type ReactNode } from "react";
+import { useFeatures } from "../../shell/features";
+import { messageOf } from "../../shell/format";
+import { Link } from "../../shell/Link";
+import { ask, keepOperatorToken, NotOperator, operatorToken } from "./api";
+import { AccountsView } from "./AccountsView";
+import { HealthView } from "./HealthView";
+import { MenuView } from "./MenuView";
+import "./operator.css";
+import { PluginsView } from "./PluginsView";
+import { QueryView } from "./QueryView";
+import { SessionsView } from "./SessionsView";
 
 interface View {
-  sessions: string[];
-  funnel: Step[];
-  query: QueryStatus | undefined;
+  path: string;
+  title: string;
+  service?: string;
+  page: (rest: string) => ReactNode;
 }
 
-const tokenKey = "castalia-operator-token";
+const views: View[] = [
+  { path: "", title: "Health", page: () => <HealthView /> },
+  {
+    path: "sessions",
+    title: "Sessions",
+    service: "ussd",
+    page: (rest) => <SessionsView selected={rest} />,
+  },
+  { path: "menu", title: "Menu", service: "ussd", page: () => <MenuView /> },
+  { path: "accounts", title: "Accounts", service: "ussd", page: () => <AccountsView /> },
+  { path: "nodes", title: "Query nodes", service: "query", page: () => <QueryView /> },
+  { path: "plugins", title: "Plugins", page: () => <PluginsView /> },
+];
 
 /** What the person who runs this server wants to see. */
-export function OperatorPage() {
-  const [token, setToken] = useState(() => sessionStorage.getItem(tokenKey) ?? "");
-  const [view, setView] = useState<View>();
-  const [error, setError] = useState("");
+export default function OperatorPage({ view }: { view: string }) {
+  const { services } = useFeatures();
+  const [state, setState] = useState<"asking" | "in" | "out" | string>("asking");
+  const knock = useCallback(() => {
+    ask("/operator/plugins").then(
+      () => setState("in"),
+      (cause: unknown) => setState(cause instanceof NotOperator ? "out" : messageOf(cause)),
+    );
+  }, []);
+  useEffect(knock, [knock]);
 
-  const load = useCallback(async () => {
-    const headers = token ? { Authorization: `Bearer ${token}` } : undefined;
-    const ask = async <T,>(path: string): Promise<T> => {
-      const reply = await fetch(path, headers ? { headers } : {});
-      if (!reply.ok) throw new Error(String(reply.status));
-      return (await reply.json()) as T;
-    };
-    try {
-      const [live, funnel, query] = await Promise.all([
-        ask<{ activeSessions: string[] }>("/api/ussd/sessions"),
-        ask<{ steps: Step[] }>("/api/ussd/funnel"),
-        ask<QueryStatus>("/query/status").catch(() => undefined),
-      ]);
-      setView({
-        sessions: live.activeSessions,
-        funnel: funnel.steps.filter((s) => s.shown > 0).sort((a, b) => b.shown - a.shown),
-        query,
-      });
-      setError("");
-    } catch {
-      setView(undefined);
-      setError(
-        "These pages are for the operator: from this machine, or with the operator's token.",
-      );
-    }
-  }, [token]);
-  useEffect(() => {
-    // eslint-disable-next-line react-hooks/set-state-in-effect -- the figures live at the server
-    void load();
-    const timer = setInterval(() => void load(), 10_000);
-    return () => clearInterval(timer);
-  }, [load]);
-
+  const [name = "", ...rest] = view.split("/");
+  const offered = views.filter((v) => !v.service || services.includes(v.service));
+  const shown = offered.find((v) => v.path === name) ?? offered[0];
   return (
-    <div className="page">
-      <h1>Operator</h1>
-      <p className="soft">Telephone sessions, where callers leave, and the query nodes.</p>
-      {error && (
-        <form className="card stack" onSubmit={(event) => event.preventDefault()}>
-          <p>{error}</p>
-          <label>
-            Operator token
-            <input
-              type="password"
-              autoComplete="off"
-              value={token}
-              onChange={(event) => {
-                sessionStorage.setItem(tokenKey, event.target.value);
-                setToken(event.target.value);
-              }}
-            />
-          </label>
-        </form>
-      )}
-      {view && (
-        <div className="grid">
-          <section className="card">
-            <h2>
-              Live telephone sessions <span className="badge">{view.sessions.length}</span>
-            </h2>
-            <ul className="plain mono">
-              {view.sessions.slice(0, 50).map((id) => (
-                <li key={id}>{id}</li>
-              ))}
-            </ul>
-          </section>
-          <section className="card">
-            <h2>Where callers go, and leave</h2>
-            {view.funnel.length === 0 && <p className="soft">No calls in the last seven days.</p>}
-            {view.funnel.map((step) => (
-              <div key={step.screen} className="bar-row">
-                <span>{step.screen}</span>
-                <meter min={0} max={view.funnel[0]?.shown ?? 1} value={step.shown}>
-                  {step.shown}
-                </meter>
-                <span className="soft">
-                  {step.shown} shown, {Math.round(step.dropOff * 100)}% left
-                </span>
-              </div>
-            ))}
-          </section>
-          <section className="card">
-            <h2>Query nodes</h2>
-            <pre>
-              {view.query ? JSON.stringify(view.query, null, 2) : "not served by this node"}
-            </pre>
-          </section>
+    <div className="page operator">
+      <header className="page-head">
+        <div>
+          <h1>Operator</h1>
+          <p className="soft">How this server does, and how people walk through its menu.</p>
         </div>
+      </header>
+      {state === "in" ? (
+        <>
+          <nav className="tabs" aria-label="Operator">
+            {offered.map((v) => (
+              <Link
+                key={v.path}
+                to={v.path ? `operator/${v.path}` : "operator"}
+                current={v === shown}
+              >
+                {v.title}
+              </Link>
+            ))}
+          </nav>
+          {shown?.page(rest.join("/"))}
+        </>
+      ) : state === "out" ? (
+        <TokenForm onToken={knock} />
+      ) : (
+        state !== "asking" && (
+          <p role="alert" className="notice bad">
+            {state}
+          </p>
+        )
       )}
     </div>
+  );
+}
+
+function TokenForm({ onToken }: { onToken: () => void }) {
+  const [token, setToken] = useState(operatorToken);
+  const [tried, setTried] = useState(false);
+  function enter(event: FormEvent) {
+    event.preventDefault();
+    keepOperatorToken(token);
+    setTried(true);
+    onToken();
+  }
+  return (
+    <form className="card stack token-form" onSubmit={enter}>
+      <p>
+        These pages are for the operator: open them on the server itself, or with the
+        operator&apos;s token. It is kept until this tab is closed.
+      </p>
+      <label>
+        Operator token
+        <input
+          type="password"
+          autoComplete="off"
+          value={token}
+          onChange={(event) => setToken(event.target.value)}
+        />
+      </label>
+      <button className="primary" type="submit" disabled={token === ""}>
+        Enter
+      </button>
+      {tried && (
+        <p role="alert" className="bad small">
+          The server does not take this token.
+        </p>
+      )}
+    </form>
   );
 }

@@ -1,125 +1,249 @@
-import { useEffect, useMemo, useState, type FormEvent } from "react";
+import { useEffect, useMemo, useRef, useState, type FormEvent } from "react";
 import { CopyButton } from "../../shell/CopyButton";
+import { messageOf, plural } from "../../shell/format";
+import { Icon } from "../../shell/icons";
+import "./query.css";
+import {
+  curlOf,
+  findRoutes,
+  queryRoutes,
+  requestOf,
+  type OpenApi,
+  type Request,
+  type Route,
+} from "./routes";
 
-interface OpenApi {
-  paths: Record<
-    string,
-    { get?: { summary?: string; parameters?: { name: string; in: string }[] } }
-  >;
+interface Reply {
+  status: number;
+  text: string;
+  height: string | null;
+  cache: string | null;
+  ms: number;
 }
-
-interface Route {
-  path: string;
-  summary: string;
-  fields: { name: string; in: string }[];
-}
-
-const own =
-  /^\/(api|sessions|messages|runs|delegation|models|docs|socket|mcp|public|metrics|ready|health|\.well-known|memory|claims|credits|user-|teamchat|calls|query)|^\/$/;
 
 /** Protocol queries: pick a route, fill it in, see the reply. */
-export function QueryPage() {
-  const [routes, setRoutes] = useState<Route[]>([]);
+export default function QueryPage() {
+  const [routes, setRoutes] = useState<Route[]>();
+  const [search, setSearch] = useState("");
   const [path, setPath] = useState("");
-  const [values, setValues] = useState<Record<string, string>>({});
-  const [reply, setReply] = useState<{ status: number; text: string; height: string | null }>();
+  const [error, setError] = useState("");
   useEffect(() => {
     fetch("/docs-json")
       .then((r) => r.json() as Promise<OpenApi>)
       .then((doc) => {
-        const found = Object.entries(doc.paths)
-          .filter(([p, item]) => item.get && !own.test(p))
-          .map(([p, item]) => ({
-            path: p,
-            summary: item.get?.summary ?? "",
-            fields: (item.get?.parameters ?? []).filter((f) => f.in === "path" || f.in === "query"),
-          }));
+        const found = queryRoutes(doc);
         setRoutes(found);
         setPath(found.find((r) => r.path.endsWith("/token/params"))?.path ?? found[0]?.path ?? "");
       })
-      .catch(() => undefined);
+      .catch((cause: unknown) => setError(messageOf(cause)));
   }, []);
-  const route = routes.find((r) => r.path === path);
-  const address = useMemo(() => {
-    if (!route) return "";
-    const query = new URLSearchParams();
-    let filled = route.path;
-    for (const field of route.fields) {
-      const value = values[field.name] ?? "";
-      if (field.in === "path")
-        filled = filled.replace(`{${field.name}}`, encodeURIComponent(value));
-      else if (value) query.set(field.name, value);
-    }
-    return filled + (query.size > 0 ? `?${query}` : "");
-  }, [route, values]);
-  const curl = `curl -s '${location.origin}${address}'`;
+  const shown = useMemo(() => findRoutes(routes ?? [], search), [routes, search]);
+  const route = routes?.find((r) => r.path === path);
+  return (
+    <div className="page">
+      <header className="page-head">
+        <div>
+          <h1>Query</h1>
+          <p className="soft">
+            What the chain knows, over HTTP.{" "}
+            {routes && `${plural(routes.length, "route")} served here.`}
+          </p>
+        </div>
+      </header>
+      {error && (
+        <p role="alert" className="notice bad">
+          {error}
+        </p>
+      )}
+      <div className="query-layout">
+        <section className="card routes" aria-label="Routes" aria-busy={!routes && !error}>
+          <label className="field-icon">
+            <span className="visually-hidden">Find a route</span>
+            <Icon name="search" />
+            <input
+              type="search"
+              data-entry
+              placeholder="Find a route"
+              value={search}
+              onChange={(event) => setSearch(event.target.value)}
+            />
+          </label>
+          <RouteList routes={shown} current={path} onPick={setPath} />
+        </section>
+        {route && <Explorer key={route.path} route={route} />}
+      </div>
+    </div>
+  );
+}
+
+/** A list box: arrows move, typing in the field above narrows it. */
+function RouteList(props: { routes: Route[]; current: string; onPick: (path: string) => void }) {
+  const { routes, current } = props;
+  const list = useRef<HTMLDivElement>(null);
+  const at = Math.max(
+    0,
+    routes.findIndex((r) => r.path === current),
+  );
+  function move(step: number) {
+    const next = routes[Math.min(routes.length - 1, Math.max(0, at + step))];
+    if (!next) return;
+    props.onPick(next.path);
+    list.current?.querySelector(`[data-path="${CSS.escape(next.path)}"]`)?.scrollIntoView({
+      block: "nearest",
+    });
+  }
+  if (routes.length === 0) return <p className="soft small centre">No such route.</p>;
+  return (
+    <div
+      ref={list}
+      className="route-list"
+      role="listbox"
+      aria-label="Routes"
+      tabIndex={0}
+      aria-activedescendant={`route-${at}`}
+      onKeyDown={(event) => {
+        const step = { ArrowDown: 1, ArrowUp: -1, PageDown: 8, PageUp: -8 }[event.key];
+        if (step === undefined) return;
+        event.preventDefault();
+        move(step);
+      }}
+    >
+      {routes.map((r, i) => (
+        <div
+          key={r.path}
+          id={`route-${i}`}
+          role="option"
+          aria-selected={r.path === current}
+          data-path={r.path}
+          onClick={() => props.onPick(r.path)}
+        >
+          <strong>{r.title}</strong>
+          <span className="mono small">{r.path}</span>
+        </div>
+      ))}
+    </div>
+  );
+}
+
+function Explorer({ route }: { route: Route }) {
+  const [values, setValues] = useState<Record<string, string>>({});
+  const [reply, setReply] = useState<Reply>();
+  const [error, setError] = useState("");
+  const [busy, setBusy] = useState(false);
+  const request = requestOf(route, values);
+  const curl = curlOf(location.origin, request);
+  const main = route.fields.filter((f) => f.in === "path");
+  const more = route.fields.filter((f) => f.in !== "path");
 
   async function ask(event: FormEvent) {
     event.preventDefault();
-    const answer = await fetch(address);
-    const text = await answer.text();
-    let shown = text;
+    setBusy(true);
+    setError("");
     try {
-      shown = JSON.stringify(JSON.parse(text), null, 2);
-    } catch {
-      // Shown as it came.
+      setReply(await send(request));
+    } catch (cause) {
+      setError(messageOf(cause));
+    } finally {
+      setBusy(false);
     }
-    setReply({
-      status: answer.status,
-      text: shown,
-      height: answer.headers.get("X-Cosmos-Block-Height"),
-    });
   }
-  return (
-    <div className="page">
-      <h1>Query</h1>
-      <p className="soft">
-        What the chain knows, over HTTP. {routes.length} routes are served here.
-      </p>
-      <form className="card stack" onSubmit={(event) => void ask(event)}>
-        <label>
-          Route
-          <select
-            value={path}
-            onChange={(event) => {
-              setPath(event.target.value);
-              setReply(undefined);
-            }}
-          >
-            {routes.map((r) => (
-              <option key={r.path}>{r.path}</option>
-            ))}
-          </select>
-        </label>
-        {route?.summary && <p className="soft">{route.summary}</p>}
-        <div className="grid">
-          {route?.fields.map((field) => (
-            <label key={field.name}>
-              {field.name} {field.in === "path" && <span className="soft">(in the path)</span>}
-              <input
-                value={values[field.name] ?? ""}
-                onChange={(event) => setValues({ ...values, [field.name]: event.target.value })}
-              />
-            </label>
+  const field = (f: Route["fields"][number]) => (
+    <label key={f.name}>
+      {f.name} {f.in !== "path" && <span className="small">({f.in})</span>}
+      {f.schema?.type === "boolean" || f.schema?.enum ? (
+        <select
+          value={values[f.name] ?? ""}
+          onChange={(event) => setValues({ ...values, [f.name]: event.target.value })}
+        >
+          <option value="">–</option>
+          {(f.schema.enum ?? ["true", "false"]).map((v) => (
+            <option key={v}>{v}</option>
           ))}
+        </select>
+      ) : (
+        <input
+          value={values[f.name] ?? ""}
+          inputMode={f.schema?.format?.includes("int") ? "numeric" : "text"}
+          onChange={(event) => setValues({ ...values, [f.name]: event.target.value })}
+        />
+      )}
+    </label>
+  );
+  return (
+    <div className="stack explorer">
+      <form className="card stack" onSubmit={(event) => void ask(event)}>
+        <div>
+          <h2>{route.title}</h2>
+          <p className="soft small">
+            {route.about} <span className="mono">{route.service}</span>
+          </p>
         </div>
-        <div className="row">
-          <button className="primary" type="submit" disabled={!route}>
-            Ask
-          </button>
+        {main.length > 0 && <div className="grid">{main.map(field)}</div>}
+        {more.length > 0 && (
+          <details open={main.length === 0 && more.length < 4}>
+            <summary className="soft">{plural(more.length, "more field")}</summary>
+            <div className="grid more-fields">{more.map(field)}</div>
+          </details>
+        )}
+        <div className="curl-row">
           <code className="curl">{curl}</code>
           <CopyButton text={curl} label="Copy the curl line" />
         </div>
+        <div className="row">
+          <button className="primary" type="submit" disabled={busy || request.missing.length > 0}>
+            Ask
+          </button>
+          {request.missing.length > 0 && (
+            <span className="soft small">Needs {request.missing.join(", ")}.</span>
+          )}
+        </div>
       </form>
+      {error && (
+        <p role="alert" className="notice bad">
+          {error}
+        </p>
+      )}
       {reply && (
-        <section className="card" aria-live="polite">
-          <h2>
-            <span className={reply.status < 300 ? "good" : "bad"}>{reply.status}</span>{" "}
-            {reply.height && <span className="soft">at height {reply.height}</span>}
-          </h2>
-          <pre>{reply.text}</pre>
+        <section className="card" aria-live="polite" aria-label="Reply">
+          <div className="row spread">
+            <p className="reply-head">
+              <span className={reply.status < 300 ? "badge good" : "badge bad"}>
+                {reply.status}
+              </span>
+              <span className="soft small">
+                {Math.round(reply.ms)} ms
+                {reply.height && ` · height ${reply.height}`}
+                {reply.cache && ` · cache ${reply.cache}`}
+              </span>
+            </p>
+            <CopyButton text={reply.text} label="Copy the reply" />
+          </div>
+          <pre className="reply" tabIndex={0}>
+            {reply.text}
+          </pre>
         </section>
       )}
     </div>
   );
+}
+
+async function send(request: Request): Promise<Reply> {
+  const began = performance.now();
+  const answer = await fetch(request.address, { headers: request.headers });
+  const text = await answer.text();
+  return {
+    status: answer.status,
+    text: indented(text),
+    height: answer.headers.get("x-cosmos-block-height"),
+    cache: answer.headers.get("x-cache"),
+    ms: performance.now() - began,
+  };
+}
+
+function indented(text: string): string {
+  try {
+    return JSON.stringify(JSON.parse(text), null, 2);
+  } catch {
+    return text;
+  }
 }

@@ -1,24 +1,39 @@
-import { useState, type FormEvent } from "react";
-
-const extension = new Set("^{}\\[~]|€\f");
-
-/** Septets that a text needs on the air: extension characters count two. */
-export function septets(text: string): number {
-  return Array.from(text).reduce((n, c) => n + (extension.has(c) ? 2 : 1), 0);
-}
+import { useEffect, useState, type FormEvent, type KeyboardEvent } from "react";
+import { messageOf } from "../../shell/format";
+import { Icon } from "../../shell/icons";
+import { airTime } from "./septets";
+import "./telephone.css";
 
 interface Call {
   id: string;
   text: string;
   screen: string;
   open: boolean;
-  path: string[];
+  path: { input: string; screen: string }[];
 }
 
-const keys = ["1", "2", "3", "4", "5", "6", "7", "8", "9", "*", "0", "#"];
+const keys: [string, string][] = [
+  ["1", ""],
+  ["2", "abc"],
+  ["3", "def"],
+  ["4", "ghi"],
+  ["5", "jkl"],
+  ["6", "mno"],
+  ["7", "pqrs"],
+  ["8", "tuv"],
+  ["9", "wxyz"],
+  ["*", ""],
+  ["0", "+"],
+  ["#", ""],
+];
 
 function newId(): string {
   return `console-${Date.now().toString(36)}-${Math.floor(Math.random() * 1e9).toString(36)}`;
+}
+
+/** What was typed where a PIN was asked for is shown to nobody, also not here. */
+function shown(input: string, asked: string): string {
+  return /\bPIN\b/i.test(asked) && /^\d{3,}$/.test(input) ? "•".repeat(input.length) : input;
 }
 
 /** A telephone to try the menu with. */
@@ -28,9 +43,12 @@ export function TelephonePage() {
   const [call, setCall] = useState<Call>();
   const [input, setInput] = useState("");
   const [busy, setBusy] = useState(false);
+  const [error, setError] = useState("");
+  const isOpen = call?.open === true;
 
-  async function ask(id: string, text: string, path: string[]) {
+  async function ask(id: string, text: string, path: Call["path"]) {
     setBusy(true);
+    setError("");
     try {
       const reply = await fetch("/api/ussd", {
         method: "POST",
@@ -38,25 +56,67 @@ export function TelephonePage() {
         body: JSON.stringify({ sessionId: id, serviceCode: code, phoneNumber: number, text }),
       });
       const answer = await reply.text();
-      setCall({ id, text, path, open: answer.startsWith("CON "), screen: answer.slice(4) });
+      const match = /^(CON|END) ([\s\S]*)$/.exec(answer);
+      if (!match) throw new Error(`The network answered ${reply.status}: ${answer.slice(0, 200)}`);
+      const screen = match[2] ?? "";
+      const last = path.at(-1);
+      setCall({
+        id,
+        text,
+        screen,
+        open: match[1] === "CON",
+        path: last ? [...path.slice(0, -1), { ...last, screen }] : path,
+      });
+      setInput("");
+    } catch (cause) {
+      setError(messageOf(cause));
     } finally {
       setBusy(false);
-      setInput("");
     }
   }
-  function send(event: FormEvent) {
-    event.preventDefault();
-    if (!call?.open || input === "") return;
-    void ask(call.id, call.text ? `${call.text}*${input}` : input, [...call.path, input]);
+  function dial() {
+    void ask(newId(), "", []);
   }
+  function send(event?: FormEvent) {
+    event?.preventDefault();
+    if (!call?.open || input === "" || busy) return;
+    const path = [...call.path, { input: shown(input, call.screen), screen: "" }];
+    void ask(call.id, call.text ? `${call.text}*${input}` : input, path);
+  }
+  function onKey(event: KeyboardEvent) {
+    if (event.target instanceof HTMLInputElement || event.ctrlKey || event.metaKey) return;
+    if (isOpen && /^[\d*#]$/.test(event.key)) setInput(input + event.key);
+    else if (isOpen && event.key === "Backspace") setInput(input.slice(0, -1));
+    else return;
+    event.preventDefault();
+  }
+  useEffect(() => {
+    if (isOpen && !busy) document.getElementById("reply")?.focus();
+  }, [isOpen, busy]);
+
+  const air = call ? airTime(call.screen) : undefined;
   return (
-    <div className="page">
-      <h1>Telephone</h1>
-      <p className="soft">What people see who reach the oracle from any phone, without internet.</p>
+    <div className="page" onKeyDown={onKey}>
+      <header className="page-head">
+        <div>
+          <h1>Telephone</h1>
+          <p className="soft">
+            What people see who reach the oracle from any phone, without internet.
+          </p>
+        </div>
+      </header>
       <div className="phone-layout">
         <div className="phone">
-          <div className="screen" role="log" aria-live="polite" aria-label="Screen">
-            {call ? <pre>{call.screen}</pre> : <p className="soft">Dial {code} to begin.</p>}
+          <div className="phone-ear" aria-hidden="true" />
+          <div className="screen" role="log" aria-live="polite" aria-label="Screen" tabIndex={0}>
+            {call ? (
+              <pre>{call.screen}</pre>
+            ) : (
+              <p className="dial-hint">
+                <Icon name="telephone" />
+                Dial {code} to begin.
+              </p>
+            )}
           </div>
           <form onSubmit={send}>
             <label className="visually-hidden" htmlFor="reply">
@@ -64,65 +124,123 @@ export function TelephonePage() {
             </label>
             <input
               id="reply"
-              inputMode="tel"
+              data-entry
+              className="phone-entry"
               autoComplete="off"
               value={input}
-              disabled={!call?.open || busy}
-              placeholder={call?.open ? "Reply" : ""}
+              disabled={!isOpen || busy}
+              placeholder={isOpen ? "Reply" : ""}
               onChange={(event) => setInput(event.target.value)}
             />
+            <div className="phone-calls">
+              <button
+                type="button"
+                className="hang-up"
+                disabled={!call}
+                onClick={() => {
+                  setCall(undefined);
+                  setInput("");
+                }}
+              >
+                Hang up
+              </button>
+              {isOpen ? (
+                <button className="primary" type="submit" disabled={busy || input === ""}>
+                  Send
+                </button>
+              ) : (
+                <button className="primary" type="button" disabled={busy} onClick={dial}>
+                  Dial {code}
+                </button>
+              )}
+            </div>
             <div className="keys">
-              {keys.map((key) => (
+              {keys.map(([key, letters]) => (
                 <button
                   key={key}
                   type="button"
-                  disabled={!call?.open || busy}
+                  data-letters={letters}
+                  disabled={!isOpen || busy}
                   onClick={() => setInput(input + key)}
                 >
                   {key}
                 </button>
               ))}
             </div>
-            <div className="row spread">
-              <button type="button" className="danger" onClick={() => setCall(undefined)}>
-                Hang up
-              </button>
-              {call?.open ? (
-                <button className="primary" type="submit" disabled={busy || input === ""}>
-                  Send
-                </button>
-              ) : (
-                <button
-                  className="primary"
-                  type="button"
-                  disabled={busy}
-                  onClick={() => void ask(newId(), "", [])}
-                >
-                  Dial {code}
-                </button>
-              )}
-            </div>
           </form>
         </div>
-        <section className="card">
-          <h2>This call</h2>
-          <label>
-            Telephone number
-            <input value={number} onChange={(event) => setNumber(event.target.value)} />
-          </label>
-          <label>
-            Service code
-            <input value={code} onChange={(event) => setCode(event.target.value)} />
-          </label>
-          <dl className="facts">
-            <dt>State</dt>
-            <dd>{call ? (call.open ? "open" : "ended") : "idle"}</dd>
-            <dt>Septets</dt>
-            <dd>{call ? `${septets(call.screen)} of 182` : "–"}</dd>
-            <dt>Path</dt>
-            <dd className="mono">{call?.path.join(" › ") || "–"}</dd>
-          </dl>
-        </section>
+        <div className="stack">
+          {error && (
+            <p role="alert" className="notice bad">
+              {error}
+            </p>
+          )}
+          <section className="card stack" aria-label="This call">
+            <h2>This call</h2>
+            <dl className="facts">
+              <dt>State</dt>
+              <dd>
+                {call ? (
+                  <span className={isOpen ? "badge good" : "badge"}>
+                    {isOpen ? "open" : "ended"}
+                  </span>
+                ) : (
+                  <span className="badge">idle</span>
+                )}
+              </dd>
+              <dt>Path</dt>
+              <dd className="mono">{call?.path.map((p) => p.input).join(" › ") || "–"}</dd>
+              <dt>{air?.unit === "characters" ? "Characters" : "Septets"}</dt>
+              <dd>
+                {air ? (
+                  <>
+                    <span className={air.used > air.limit ? "bad" : ""}>
+                      {`${air.used} of ${air.limit}`}
+                    </span>
+                    <meter
+                      min={0}
+                      max={air.limit}
+                      high={air.limit * 0.9}
+                      value={Math.min(air.used, air.limit)}
+                      aria-label="Room used on the air"
+                    />
+                  </>
+                ) : (
+                  "–"
+                )}
+              </dd>
+            </dl>
+            {call && call.path.length > 0 && (
+              <ol className="walked" aria-label="Path walked">
+                {call.path.map((step, i) => (
+                  <li key={i}>
+                    <kbd>{step.input}</kbd>
+                    <span className="soft small">{step.screen.split("\n")[0]}</span>
+                  </li>
+                ))}
+              </ol>
+            )}
+          </section>
+          <section className="card stack" aria-label="The telephone">
+            <h2>The telephone</h2>
+            <label>
+              Telephone number
+              <input
+                value={number}
+                disabled={isOpen}
+                onChange={(event) => setNumber(event.target.value)}
+              />
+            </label>
+            <label>
+              Service code
+              <input
+                value={code}
+                disabled={isOpen}
+                onChange={(event) => setCode(event.target.value)}
+              />
+            </label>
+          </section>
+        </div>
       </div>
     </div>
   );

@@ -1,7 +1,15 @@
 import { expect, test } from "vitest";
-import { septets } from "./TelephonePage";
+import { airTime } from "./septets";
 
-test("extension characters take two septets", () => {
-  expect(septets("abc")).toBe(3);
-  expect(septets("[€]")).toBe(6);
+test("the GSM alphabet takes a septet a character", () => {
+  expect(airTime("Welcome\n1. Mehr für Ä?")).toEqual({ used: 22, limit: 182, unit: "septets" });
+});
+
+test("extension characters take two", () => {
+  expect(airTime("[€]")).toMatchObject({ used: 6, unit: "septets" });
+});
+
+test("anything else makes every character two bytes wide", () => {
+  expect(airTime("Żółw")).toEqual({ used: 4, limit: 80, unit: "characters" });
+  expect(airTime("ok 🙂")).toMatchObject({ used: 5, unit: "characters" });
 });

@@ -1,0 +1,142 @@
+// Chat: what every deployment's console does with an oracle.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { answered, say, visitors } from "./visitor.mjs";
+import { eventually } from "./world.mjs";
+
+export function chatTests(world) {
+  const { newcomer } = visitors(world);
+
+  test("an answer streams as Markdown, safely, with its reasoning folded", async () => {
+    const { page, close } = await newcomer();
+    await say(page, "think about water");
+    const answer = await answered(page, "onerror");
+    assert.equal(await answer.getByRole("heading", { name: "Water" }).count(), 1);
+    assert.equal(await answer.locator("strong", { hasText: "clear" }).count(), 1);
+    assert.equal(await answer.locator("li").count(), 2);
+    assert.equal(await answer.locator("img").count(), 0);
+    const thought = answer.getByText("First the spring, then the poets.");
+    await thought.waitFor({ state: "hidden" });
+    await answer.getByText("How it thought").click();
+    await thought.waitFor();
+    await page.getByText("Live", { exact: true }).waitFor();
+    await page.reload();
+    await answered(page, "onerror");
+    assert.equal(await page.locator("article.message.human").count(), 1);
+    await close();
+  });
+
+  test("a reload in the middle of an answer loses nothing and doubles nothing", async () => {
+    const { page, close } = await newcomer();
+    await say(page, "count to 60 every 50");
+    const answer = page.locator("article.message.ai").last();
+    await eventually("the answer has begun", async () => (await answer.textContent()).includes("n8 "));
+    await page.reload();
+    await eventually("it goes on", async () => (await answer.textContent()).includes("n12 "));
+    await page.getByRole("button", { name: "Stop the answer" }).waitFor();
+    await answered(page, "n60");
+    const numbers = (await answer.locator(".markdown").textContent()).match(/n\d+/g);
+    assert.deepEqual(numbers, Array.from({ length: 60 }, (_, i) => `n${i + 1}`));
+    assert.equal(await page.locator("article.message").count(), 2);
+    await close();
+  });
+
+  test("an answer can be stopped, and what was said stays", async () => {
+    const { page, close } = await newcomer();
+    await say(page, "count to 500 every 40");
+    const answer = page.locator("article.message.ai").last();
+    await eventually("the answer has begun", async () => (await answer.textContent()).includes("n5 "));
+    await page.getByRole("button", { name: "Stop the answer" }).click();
+    await page.getByRole("button", { name: "Send" }).waitFor();
+    assert.doesNotMatch(await answer.textContent(), /n499/);
+    await page.reload();
+    await eventually("it is stored", async () => (await answer.textContent()).includes("n5 "));
+    await close();
+  });
+
+  test("a tool of the browser runs on this page and its result goes back", async () => {
+    const { page, close } = await newcomer({ colorScheme: "light" });
+    await say(page, 'call set_theme {"theme":"dark"}');
+    await answered(page, "The tool said");
+    assert.equal(await page.evaluate(() => document.documentElement.dataset.theme), "dark");
+    await page.locator("details.tool summary", { hasText: "set_theme" }).click();
+    await page.getByText('"before": "auto"').waitFor();
+    await say(page, "call device_facts {}");
+    await answered(page, "timeZone");
+    await say(page, 'call open_page {"page":"telephone"}');
+    await page.getByRole("heading", { name: "Telephone", exact: true }).waitFor();
+    await close();
+  });
+
+  test("actions are drawn in the answer, also after a reload", async () => {
+    const { page, close } = await newcomer();
+    const chart = { title: "Litres", labels: ["Mon", "Tue"], values: [3, 5] };
+    await say(page, `call show_chart ${JSON.stringify(chart)}`);
+    await page.getByRole("img", { name: "Litres: Mon 3, Tue 5" }).waitFor();
+    await answered(page, "The tool said");
+    await page.reload();
+    await page.getByRole("img", { name: "Litres: Mon 3, Tue 5" }).waitFor();
+    await page.getByRole("button", { name: "As a table" }).click();
+    await page.getByRole("rowheader", { name: "Tue" }).waitFor();
+    await close();
+  });
+
+  test("files are attached only with permission, and the oracle reads them", async () => {
+    const { page, close } = await newcomer();
+    await say(page, "hello");
+    await answered(page, "You said: hello");
+    await page.getByRole("region", { name: "Permission for your files" }).waitFor();
+    await page.getByRole("button", { name: "Not now" }).click();
+    await page.getByRole("region", { name: "Permission for your files" }).waitFor({ state: "detached" });
+    await page.getByLabel("Files to attach").setInputFiles({
+      name: "spring.txt",
+      mimeType: "text/plain",
+      buffer: Buffer.from("The spring rises at Delphi.\n"),
+    });
+    await page.getByRole("list", { name: "Attached files" }).getByText("28 B").waitFor();
+    await page.getByRole("button", { name: "Allow" }).click();
+    await page.getByText("The oracle may read your files").waitFor();
+    await say(page, "what is this?");
+    await answered(page, "The spring rises at Delphi.");
+    await page.locator("article.message.human .chip", { hasText: "spring.txt" }).waitFor();
+    // From the store, by the picker.
+    await page.getByRole("button", { name: "Attach files" }).click();
+    await page.getByRole("button", { name: /Attachments\/spring.txt/ }).click();
+    await say(page, "again");
+    await eventually("both answers quote it", async () =>
+      (await page.locator("article.message.ai", { hasText: "rises at Delphi" }).count()) === 2,
+    );
+    await page.getByRole("link", { name: "About" }).click();
+    await page.getByText("It may read your files in your name.").waitFor();
+    await page.getByRole("button", { name: "Take it back" }).click();
+    await page.getByText("touch none of your files").waitFor();
+    await close();
+  });
+
+  test("the model can be chosen, and conversations found again", async () => {
+    const { page, close } = await newcomer();
+    await say(page, "first apples");
+    await answered(page, "You said: first apples");
+    await page.getByLabel("Model").selectOption("large");
+    await say(page, "which model?");
+    await answered(page, "which model?");
+    const used = world.model.requests.filter((r) => JSON.stringify(r.messages).includes("which model?") && r.tools);
+    assert.equal(used.at(-1).model, "large");
+    await page.getByRole("button", { name: "New conversation" }).click();
+    await eventually("the page is new", async () => (await page.locator("article.message").count()) === 0);
+    await say(page, "second pears");
+    await answered(page, "You said: second pears");
+    const list = page.getByRole("complementary", { name: "Conversations" });
+    await list.getByRole("link", { name: /apples/ }).waitFor();
+    await list.getByRole("link", { name: /pears/ }).waitFor();
+    await page.getByLabel("Search conversations").fill("APPLES");
+    await list.getByRole("link", { name: /pears/ }).waitFor({ state: "detached" });
+    await list.getByRole("link", { name: /apples/ }).click();
+    await answered(page, "which model?");
+    page.once("dialog", (dialog) => dialog.accept());
+    await list.getByRole("link", { name: /apples/ }).hover();
+    await list.getByRole("button", { name: /^Delete/ }).click();
+    await list.getByRole("link", { name: /apples/ }).waitFor({ state: "detached" });
+    await close();
+  });
+}

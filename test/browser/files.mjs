@@ -1,0 +1,196 @@
+// Files: upload, look, versions, trash, search, share.
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { test } from "node:test";
+import { visitors } from "./visitor.mjs";
+import { eventually } from "./world.mjs";
+
+const png = Buffer.from(
+  "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==",
+  "base64",
+);
+
+const text = (name, content) => ({ name, mimeType: "text/plain", buffer: Buffer.from(content) });
+
+async function upload(page, ...files) {
+  await page.getByLabel("Files to upload").setInputFiles(files);
+  for (const { name } of files) await page.getByRole("button", { name, exact: true }).waitFor();
+}
+
+async function close(page) {
+  await page.getByRole("button", { name: "Close" }).click();
+}
+
+export function fileTests(world) {
+  const { newcomer, stranger } = visitors(world);
+
+  async function withFiles() {
+    const who = await newcomer();
+    await who.page.getByRole("link", { name: "Files" }).click();
+    await who.page.getByText("No files yet.").waitFor();
+    return who;
+  }
+
+  test("files are previewed, get versions, and go back to one", async () => {
+    const { page, close: leave } = await withFiles();
+    await upload(page, text("spring.txt", "first\n"), { name: "dot.png", mimeType: "image/png", buffer: png });
+    await page.getByRole("button", { name: "dot.png", exact: true }).click();
+    await page.getByRole("img", { name: "Preview of dot.png" }).waitFor();
+    await close(page);
+    await upload(page, text("spring.txt", "second\n"));
+    await eventually("the new version is there", () => page.getByText(", v2").isVisible());
+    await page.getByRole("button", { name: "spring.txt", exact: true }).click();
+    const preview = page.getByRole("region", { name: "Preview of spring.txt" });
+    await preview.getByText("second").waitFor();
+    await page.getByRole("button", { name: /^Version 1/ }).click();
+    await preview.getByText("first").waitFor();
+    await page.getByRole("button", { name: "Restore version 1" }).click();
+    await page.getByRole("button", { name: /^Version 3/ }).waitFor();
+    await preview.getByText("first").waitFor();
+    await page.getByRole("button", { name: "Copy the CID", exact: true }).click();
+    assert.match(await page.evaluate(() => navigator.clipboard.readText()), /^baf/);
+    const [download] = await Promise.all([
+      page.waitForEvent("download"),
+      page.getByRole("button", { name: "Download" }).click(),
+    ]);
+    assert.equal(readFileSync(await download.path(), "utf8"), "first\n");
+    await leave();
+  });
+
+  test("files are dropped with their folder, thrown away and brought back", async () => {
+    const { page, close: leave } = await withFiles();
+    await page.evaluate(() => {
+      const transfer = new DataTransfer();
+      transfer.items.add(new File(["dropped\n"], "dropped.txt", { type: "text/plain" }));
+      const target = document.querySelector(".page.files");
+      for (const type of ["dragover", "drop"]) {
+        target.dispatchEvent(new DragEvent(type, { bubbles: true, cancelable: true, dataTransfer: transfer }));
+      }
+    });
+    await page.getByRole("button", { name: "dropped.txt", exact: true }).waitFor();
+    page.once("dialog", (dialog) => dialog.accept("Reports"));
+    await page.getByRole("button", { name: "Folder", exact: true }).click();
+    await page.getByText("This folder is empty.").waitFor();
+    await upload(page, text("may.txt", "May\n"));
+    await page.getByRole("link", { name: "All files" }).click();
+    await page.getByRole("button", { name: "Reports", exact: true }).click();
+    await page.getByRole("button", { name: "Move may.txt to the trash" }).click();
+    await page.getByText("This folder is empty.").waitFor();
+    await page.getByRole("tab", { name: "Trash" }).click();
+    await page.getByRole("button", { name: "Restore may.txt" }).click();
+    await page.getByText("The trash is empty.").waitFor();
+    await page.getByRole("tab", { name: "Files" }).click();
+    await page.getByRole("button", { name: "Move may.txt to the trash" }).click();
+    await page.getByRole("tab", { name: "Trash" }).click();
+    page.once("dialog", (dialog) => dialog.accept());
+    await page.getByRole("button", { name: "Destroy may.txt" }).click();
+    await page.getByText("The trash is empty.").waitFor();
+    await leave();
+  });
+
+  test("an upload whose line breaks goes on where it was", async () => {
+    const { page, close: leave } = await withFiles();
+    let broken = 0;
+    await page.route("**/api/fs/upload/*", async (route) => {
+      if (route.request().method() === "PATCH" && broken++ < 2) await route.abort("connectionreset");
+      else await route.continue();
+    });
+    const size = 9 * 1024 * 1024;
+    await page.getByLabel("Files to upload").setInputFiles({
+      name: "large.bin",
+      mimeType: "application/octet-stream",
+      buffer: Buffer.alloc(size, 7),
+    });
+    await page.getByRole("progressbar", { name: "Upload of large.bin" }).waitFor();
+    await page.getByRole("button", { name: "large.bin", exact: true }).waitFor();
+    await page.getByText("9.0 MiB").waitFor();
+    assert.ok(broken >= 4, `there were ${broken} parts`);
+    await leave(["ERR_CONNECTION_RESET"]);
+  });
+
+  test("a search says which line of which version", async () => {
+    const { page, close: leave } = await withFiles();
+    await upload(page, text("minutes.txt", "Opening\nThe bees were counted.\nClosing\n"));
+    await eventually("the words are indexed", async () => {
+      await page.getByLabel("Search in your files").fill("bees");
+      await page.keyboard.press("Enter");
+      await page.getByText(/\d hits? for “bees”/).waitFor();
+      if (await page.locator("mark", { hasText: "bees" }).isVisible()) return true;
+      await page.getByLabel("Search in your files").fill("");
+      return false;
+    });
+    await page.getByText(/lines? \d.*version 1, the newest/).waitFor();
+    await page.getByRole("button", { name: "minutes.txt" }).click();
+    await page.getByRole("region", { name: "Preview of minutes.txt" }).waitFor();
+    await leave();
+  });
+
+  test("a link shows chosen content to a stranger, until it is ended", async () => {
+    const owner = await withFiles();
+    const { page } = owner;
+    await upload(page, text("open.txt", "for you\n"), text("secret.txt", "not for you\n"));
+    await page.getByRole("checkbox", { name: "Choose open.txt" }).check();
+    await page.getByRole("button", { name: "Share", exact: true }).click();
+    await page.getByText("can read exactly this content: open.txt.").waitFor();
+    await page.getByRole("button", { name: "Make the link" }).click();
+    const link = await page.getByLabel("The link", { exact: true }).inputValue();
+    assert.match(link, /\/console\/share#path=.*&key=.*&token=/);
+    await page.keyboard.press("Escape");
+
+    const reader = await stranger();
+    await reader.page.goto(link);
+    await reader.page.getByText("for you").waitFor();
+    assert.equal(await reader.page.getByText("secret.txt").count(), 0);
+    const [download] = await Promise.all([
+      reader.page.waitForEvent("download"),
+      reader.page.getByRole("button", { name: "Download open.txt" }).click(),
+    ]);
+    assert.equal(readFileSync(await download.path(), "utf8"), "for you\n");
+
+    await page.getByRole("tab", { name: "Links" }).click();
+    await page.getByText(/[1-9] times?/).waitFor();
+    await page.getByRole("button", { name: "End", exact: true }).click();
+    await page.getByText("ended").waitFor();
+    await eventually("the link is over", async () => {
+      await reader.page.reload();
+      await reader.page.getByText(/This link is over|1 file/).first().waitFor();
+      return reader.page.getByText("This link is over").isVisible();
+    });
+    await reader.close(["403"]);
+    await owner.close();
+  });
+
+  test("a folder's link also shows what comes later, and a DID's link only to that DID", async () => {
+    const owner = await withFiles();
+    const { page } = owner;
+    await owner.visit("files/Reports");
+    await upload(page, text("may.txt", "May\n"));
+    await page.getByRole("button", { name: "Share this folder" }).click();
+    await page.getByText("also what you put there later").waitFor();
+    await page.getByRole("button", { name: "Make the link" }).click();
+    const link = await page.getByLabel("The link", { exact: true }).inputValue();
+    await page.keyboard.press("Escape");
+    await upload(page, text("june.txt", "June\n"));
+
+    const friend = await newcomer();
+    await friend.page.goto(link);
+    await friend.page.getByText("Reports/june.txt").click();
+    await friend.page.getByText("June", { exact: true }).waitFor();
+    await friend.visit("about");
+    const did = (await friend.page.getByText(/^did:key:z6Mk/).first().textContent()).trim().split(/\s/)[0];
+
+    await page.getByRole("button", { name: "Share this folder" }).click();
+    await page.getByLabel("One DID only").check();
+    await page.getByLabel("Reader's DID").fill(did);
+    await page.getByRole("button", { name: "Make the link" }).click();
+    const mine = await page.getByLabel("The link for that DID").inputValue();
+    await friend.page.goto(mine);
+    await friend.page.getByText("Reports/may.txt").waitFor();
+    const other = await stranger();
+    await other.page.goto(mine);
+    await other.page.getByText(/This link is for did:key/).waitFor();
+    await other.close();
+    await friend.close();
+    await owner.close();
+  });
+}

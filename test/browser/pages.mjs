@@ -1,0 +1,177 @@
+// The other pages: key, telephone, query, operator, keyboard, and how all look.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { check, visitors } from "./visitor.mjs";
+import { eventually } from "./world.mjs";
+
+const paths = [
+  "chat",
+  "files",
+  "telephone",
+  "query",
+  "operator",
+  "operator/sessions",
+  "operator/menu",
+  "operator/accounts",
+  "operator/nodes",
+  "operator/plugins",
+  "about",
+];
+
+export function pageTests(world) {
+  const { newcomer, stranger } = visitors(world);
+
+  /** The operator comes from the machine itself, or with the token. */
+  async function operator(page) {
+    const health = page.getByText("What it needs");
+    const token = page.getByLabel("Operator token");
+    await health.or(token).first().waitFor();
+    if (world.operatorToken) {
+      await token.fill("nearly");
+      await page.getByRole("button", { name: "Enter" }).click();
+      await page.getByText("does not take this token").waitFor();
+      await token.fill(world.operatorToken);
+      await page.getByRole("button", { name: "Enter" }).click();
+    }
+    await health.waitFor();
+  }
+  const refusals = world.operatorToken ? ["401"] : [];
+
+  test("a key makes somebody, stays after a reload, and moves to another browser", async () => {
+    const { page, close } = await newcomer();
+    await page.getByRole("link", { name: "About" }).click();
+    const did = (await page.getByText(/^did:key:z6Mk/).first().textContent()).trim().split(/\s/)[0];
+    await page.getByText("ok, database connected").waitFor();
+    await page.reload();
+    await page.getByText(did).first().waitFor();
+    await page.getByRole("button", { name: "Export the key" }).click();
+    const key = (await page.locator(".notice pre").textContent()).trim();
+    const elsewhere = await stranger();
+    await elsewhere.visit("");
+    await elsewhere.page.getByText("I have a key").click();
+    await elsewhere.page.getByLabel("Your key, 64 hexadecimal digits").fill(key);
+    await elsewhere.page.getByRole("button", { name: "Enter with this key" }).click();
+    await elsewhere.page.getByRole("link", { name: "About" }).click();
+    await elsewhere.page.getByText(did).first().waitFor();
+    await elsewhere.close();
+    await close();
+  });
+
+  test("the keyboard is enough", async () => {
+    const { page, close } = await newcomer();
+    await page.reload();
+    await page.getByRole("heading", { name: /^Ask/ }).waitFor();
+    await page.keyboard.press("Tab");
+    assert.equal(await page.evaluate(() => document.activeElement.textContent), "Skip to content");
+    await page.keyboard.press("Enter");
+    assert.equal(await page.evaluate(() => document.activeElement.id), "main");
+    await page.keyboard.press("?");
+    await page.getByRole("dialog", { name: "Keyboard shortcuts" }).waitFor();
+    await page.keyboard.press("Escape");
+    await page.keyboard.press("g");
+    await page.keyboard.press("f");
+    await page.getByRole("heading", { name: "Files" }).waitFor();
+    await page.keyboard.press("/");
+    assert.equal(await page.evaluate(() => document.activeElement.type), "search");
+    await page.keyboard.press("?");
+    assert.equal(await page.getByRole("dialog").count(), 0);
+    await page.evaluate(() => document.activeElement.blur());
+    await page.keyboard.press("n");
+    await page.getByLabel("Your message").waitFor();
+    await close();
+  });
+
+  test("the telephone dials by click and by type, and counts", async () => {
+    const { page, close } = await newcomer();
+    await page.getByRole("link", { name: "Phone" }).click();
+    await page.getByRole("button", { name: "Dial *2233#" }).click();
+    await page.getByText("1. Know More").waitFor();
+    await page.getByRole("button", { name: "1", exact: true }).click();
+    await page.getByRole("button", { name: "Send" }).click();
+    await page.getByText("2. Pricing").waitFor();
+    await page.getByLabel("Your reply").fill("2");
+    await page.keyboard.press("Enter");
+    await page.getByText("1 › 2").waitFor();
+    await page.getByText(/^\d+ of 182$/).waitFor();
+    await page.getByLabel("Your reply").fill("*");
+    await page.keyboard.press("Enter");
+    await page.getByText("ended", { exact: true }).waitFor();
+    await close();
+  });
+
+  test("a protocol query is filled in, answered, and told as a curl line", async () => {
+    const { page, close } = await newcomer();
+    await page.getByRole("link", { name: "Query" }).click();
+    await page.getByLabel("Find a route").fill("token params");
+    await page.getByRole("option", { name: /token\/params/ }).click();
+    await page.getByRole("button", { name: "Ask" }).click();
+    await page.getByText("ixo1155_contract_code").waitFor();
+    await page.getByRole("button", { name: "Copy the curl line" }).click();
+    const curl = await page.evaluate(() => navigator.clipboard.readText());
+    assert.match(curl, /^curl -s '?http.*\/token\/params/);
+    await close();
+  });
+
+  test("the operator sees sessions, steps, the menu, nodes, plugins and health", async () => {
+    const { page, visit, close } = await newcomer();
+    const call = (id, text) =>
+      fetch(`${world.url}/api/ussd`, {
+        method: "POST",
+        headers: { "Content-Type": "application/json" },
+        body: JSON.stringify({ sessionId: id, serviceCode: "*2233#", phoneNumber: "+254700111222", text }),
+      });
+    await visit("operator");
+    await operator(page);
+    await call("watched", "");
+    await call("watched", "1");
+    const tabs = page.getByRole("navigation", { name: "Operator" });
+    await tabs.getByRole("link", { name: "Sessions" }).click();
+    await page.getByRole("link", { name: /^\+2547•+22$/ }).first().click();
+    await page.getByText("infoMenu").last().waitFor();
+    await page.getByLabel("What the caller sees").getByText("2. Pricing").waitFor();
+    assert.equal(await page.getByText("254700111222").count(), 0);
+    await tabs.getByRole("link", { name: "Menu" }).click();
+    await page.getByRole("button", { name: /^infoMenu menu/ }).click();
+    await page.getByRole("heading", { name: /^infoMenu/ }).waitFor();
+    await page.getByText("Where callers go, and where they leave").waitFor();
+    await tabs.getByRole("link", { name: "Accounts" }).click();
+    await page.getByLabel("Account ID").fill("CNOBODY00");
+    await page.getByRole("button", { name: "Unlock", exact: true }).click();
+    await page.getByText("Account not found").waitFor();
+    await tabs.getByRole("link", { name: "Query nodes" }).click();
+    await page.getByText("in step").first().waitFor();
+    await tabs.getByRole("link", { name: "Plugins" }).click();
+    const memory = page.getByRole("listitem").filter({ hasText: "memory" });
+    await memory.getByText("on", { exact: true }).waitFor();
+    await close([...refusals, "404"]);
+  });
+
+  for (const colorScheme of ["light", "dark"]) {
+    test(`every page is accessible in ${colorScheme}, and fits 360 pixels`, async () => {
+      const { page, visit, close } = await stranger({ colorScheme, viewport: { width: 360, height: 740 } });
+      await visit("");
+      await page.getByRole("button", { name: "Make a key and enter" }).waitFor();
+      await check(page, `sign-in in ${colorScheme}`);
+      await page.getByRole("button", { name: "Make a key and enter" }).click();
+      await page.getByRole("navigation", { name: "Pages" }).waitFor();
+      if (world.operatorToken) {
+        await visit("operator");
+        await operator(page);
+      }
+      for (const path of paths) {
+        await visit(path);
+        await page.getByRole("heading", { level: 1 }).first().waitFor();
+        await eventually("nothing is being asked for", async () =>
+          (await page.locator("[aria-busy=true]").count()) === 0,
+        );
+        await check(page, `${path} in ${colorScheme}`);
+      }
+      await page.setViewportSize({ width: 1280, height: 800 });
+      await check(page, `about in ${colorScheme}, wide`);
+      await visit("share#nothing");
+      await page.getByText("This link is not complete").waitFor();
+      await check(page, `share in ${colorScheme}`);
+      await close(refusals);
+    });
+  }
+}

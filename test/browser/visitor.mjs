@@ -1,0 +1,77 @@
+// People who use the console in a test.
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { axePath, eventually } from "./world.mjs";
+
+/** Opens pages of one deployment in one browser. */
+export function visitors(world) {
+  /** A fresh page of somebody new, and everything that went wrong on it. */
+  async function stranger(options = {}) {
+    const context = await world.browser.newContext({ permissions: ["clipboard-read", "clipboard-write"], ...options });
+    const page = await context.newPage();
+    page.setDefaultTimeout(20_000);
+    const faults = [];
+    page.on("pageerror", (error) => faults.push(error.message));
+    page.on("console", (message) => {
+      if (message.type() === "error") faults.push(message.text());
+    });
+    page.on("request", (request) => {
+      const { host, protocol } = new URL(request.url());
+      if (protocol !== "blob:" && host && host !== new URL(world.url).host) faults.push(`asked ${host}`);
+    });
+    return {
+      page,
+      context,
+      faults,
+      /** Goes to a page of the console. */
+      visit: (path) => page.goto(`${world.url}/console/${path}`),
+      close: async (allowed = []) => {
+        const rest = faults.filter((f) => !allowed.some((a) => f.includes(a)));
+        await context.close();
+        assert.deepEqual(rest, []);
+      },
+    };
+  }
+  /** Somebody with a key, on the first page. */
+  async function newcomer(options = {}) {
+    const who = await stranger(options);
+    await who.visit("");
+    await who.page.getByRole("button", { name: "Make a key and enter" }).click();
+    await who.page.getByRole("navigation", { name: "Pages" }).waitFor();
+    return who;
+  }
+  return { stranger, newcomer };
+}
+
+/** Begins a conversation, or goes on with it, and waits for the answer's end. */
+export async function say(page, text) {
+  const start = page.getByRole("button", { name: "Start a conversation" });
+  const entry = page.getByLabel("Your message");
+  await start.or(entry).first().waitFor();
+  if (await start.isVisible()) await start.click();
+  await entry.fill(text);
+  await page.keyboard.press("Enter");
+}
+
+export async function answered(page, want) {
+  const answer = page.locator("article.message.ai").last();
+  await eventually(`the oracle has answered ${want}`, async () => {
+    const text = await answer.textContent();
+    return text.includes(want) && !(await page.getByRole("button", { name: "Stop the answer" }).isVisible());
+  });
+  return answer;
+}
+
+/** Fits the window, and axe finds no serious fault. */
+export async function check(page, name) {
+  const overflow = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+  assert.ok(overflow <= 0, `${name} is ${overflow} pixels too wide`);
+  if (!(await page.evaluate(() => "axe" in globalThis))) await page.evaluate(readFileSync(axePath, "utf8"));
+  const found = await page.evaluate(async () => {
+    const { violations } = await globalThis.axe.run(document);
+    return violations
+      .filter((v) => v.impact === "serious" || v.impact === "critical")
+      .map((v) => `${v.id}: ${v.nodes.map((n) => n.html).join(" ")}`);
+  });
+  assert.deepEqual(found, [], `${name} has serious faults`);
+}

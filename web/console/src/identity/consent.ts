@@ -1,0 +1,103 @@
+import { useSyncExternalStore } from "react";
+import { namespace, mint, type Minted, type Session } from "./session";
+import type { Capability } from "./ucan";
+
+/** What the user lets the oracle do with their files. */
+export type Grant = "read" | "write";
+
+export interface Consent {
+  grant: Grant;
+  /** Milliseconds. */
+  until: number;
+}
+
+interface State {
+  consent: Consent | undefined;
+  /** The oracle wants a delegation that the user has not allowed. */
+  asked: boolean;
+}
+
+const listeners = new Set<() => void>();
+let state: State = { consent: undefined, asked: false };
+let owner = "";
+
+function slot(session: Session): string {
+  return `castalia-consent ${session.key.did} ${session.serviceDid}`;
+}
+
+function publish(next: Partial<State>): void {
+  state = { ...state, ...next };
+  for (const listener of listeners) listener();
+}
+
+function current(session: Session): Consent | undefined {
+  if (owner !== slot(session)) {
+    owner = slot(session);
+    state = { consent: read(session), asked: false };
+  }
+  const { consent } = state;
+  return consent && consent.until > Date.now() ? consent : undefined;
+}
+
+function read(session: Session): Consent | undefined {
+  try {
+    const stored = JSON.parse(localStorage.getItem(slot(session)) ?? "null") as Consent | null;
+    return stored && typeof stored.until === "number" ? stored : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function subscribe(listener: () => void): () => void {
+  listeners.add(listener);
+  return () => listeners.delete(listener);
+}
+
+/** What is allowed now, and whether the oracle asked for more. */
+export function useConsent(session: Session): State {
+  return useSyncExternalStore(subscribe, () => {
+    const consent = current(session);
+    if (state.consent && !consent) state = { consent: undefined, asked: true };
+    return state;
+  });
+}
+
+/** The capabilities of a consent: always to talk, and files as far as allowed. */
+export function granted(did: string, grant: Grant): Capability[] {
+  return [
+    { can: "*", with: "ixo:oracle" },
+    { can: grant === "read" ? "fs/read" : "fs/*", with: namespace(did) },
+  ];
+}
+
+/**
+ * Mints the delegation that the user allowed. Nothing is delegated that nobody
+ * said yes to: without a consent it notes that the oracle asked, and fails.
+ */
+export function mintDelegation(session: Session): Minted {
+  const consent = current(session);
+  if (!consent) {
+    if (!state.asked) publish({ asked: true });
+    throw new Error("you have not let the oracle use your files");
+  }
+  const seconds = Math.floor((consent.until - Date.now()) / 1000);
+  return mint(session, granted(session.key.did, consent.grant), seconds);
+}
+
+export function allow(session: Session, grant: Grant, hours: number): void {
+  owner = slot(session);
+  const consent = { grant, until: Date.now() + hours * 3600_000 };
+  localStorage.setItem(slot(session), JSON.stringify(consent));
+  publish({ consent, asked: false });
+}
+
+export function decline(): void {
+  publish({ asked: false });
+}
+
+/** Forgets the consent and the delegations that were minted under it. */
+export function withdraw(session: Session): void {
+  localStorage.removeItem(slot(session));
+  localStorage.removeItem("oracles_ucan_delegations");
+  publish({ consent: undefined, asked: false });
+}

@@ -1,0 +1,191 @@
+import { useChat, useModels } from "@castalia/oracles-client";
+import { useEffect, useRef, useState, type DragEvent } from "react";
+import { useSession } from "../../identity/session";
+import { useFeatures } from "../../shell/features";
+import { Icon } from "../../shell/icons";
+import { Link } from "../../shell/Link";
+import { browserTools } from "./browserTools";
+import { Composer } from "./Composer";
+import { CreditsBadge, Payment, useCredits } from "./Credits";
+import { here } from "./here";
+import { MessageLog } from "./MessageLog";
+import { MessageView, uiComponents } from "./MessageView";
+import { Permission } from "./Permission";
+import { useAttachments } from "./useAttachments";
+
+const modelKey = "castalia-model";
+
+/** One conversation: what was said, what is being said, and where to answer. */
+export function Conversation(props: {
+  sessionId: string;
+  title: string;
+  opening: string;
+  onOpened: () => void;
+  onTurn: () => void;
+}) {
+  const { sessionId, opening } = props;
+  const { serviceDid } = useSession();
+  const { plugins } = useFeatures();
+  const [claims, setClaims] = useState<string[]>();
+  const [chosen, setChosen] = useState(() => localStorage.getItem(modelKey) ?? "");
+  const { models, defaultModel } = useModels(serviceDid, { baseUrl: here.baseUrl });
+  const model = models.some((m) => m.id === chosen) ? chosen : (defaultModel ?? "");
+  const credits = useCredits(plugins.includes("credits"));
+  const attachments = useAttachments();
+  const [dragging, setDragging] = useState(false);
+  const chat = useChat({
+    oracleDid: serviceDid,
+    sessionId,
+    overrides: here,
+    browserTools,
+    uiComponents,
+    ...(model && model !== defaultModel ? { model } : {}),
+    onPaymentRequiredError: setClaims,
+    onEvent: (event) => {
+      if (event.eventName === "message_cache_invalidation") props.onTurn();
+    },
+  });
+  const { isSending, isConfigReady, isLoading } = chat;
+  const [sent, setSent] = useState(0);
+
+  const wasSending = useRef(false);
+  const reload = credits.reload;
+  useEffect(() => {
+    if (wasSending.current && !isSending) reload();
+    wasSending.current = isSending;
+  }, [isSending, reload]);
+
+  function send(text: string) {
+    setClaims(undefined);
+    const files = attachments.take();
+    setSent((n) => n + 1);
+    void chat.sendMessage(text, undefined, files.length ? files : undefined).catch(() => undefined);
+  }
+  const sendNow = useRef(send);
+  useEffect(() => {
+    sendNow.current = send;
+  });
+  const { onOpened } = props;
+  const opened = useRef(false);
+  useEffect(() => {
+    if (!opening || opened.current || !isConfigReady || isLoading) return;
+    opened.current = true;
+    onOpened();
+    sendNow.current(opening);
+  }, [opening, onOpened, isConfigReady, isLoading]);
+
+  function drop(event: DragEvent) {
+    event.preventDefault();
+    setDragging(false);
+    attachments.upload(event.dataTransfer.files);
+  }
+  const error = chat.sendMessageError ?? chat.error;
+  return (
+    <section
+      className={dragging ? "conversation dragging" : "conversation"}
+      aria-label="Conversation"
+      onDragOver={(event) => {
+        event.preventDefault();
+        setDragging(true);
+      }}
+      onDragLeave={() => setDragging(false)}
+      onDrop={drop}
+      onKeyDown={(event) => {
+        if (event.key === "Escape" && isSending) void chat.abortStream();
+      }}
+    >
+      <header className="conversation-head">
+        <Link to="chat" className="button quiet narrow-only" label="All conversations">
+          <Icon name="back" />
+        </Link>
+        <h1>{props.title || "New conversation"}</h1>
+        <CreditsBadge credits={credits} />
+        <ModelChoice
+          models={models}
+          value={model}
+          onChange={(id) => {
+            localStorage.setItem(modelKey, id);
+            setChosen(id);
+          }}
+        />
+      </header>
+      <MessageLog messages={chat.messages} busy={isSending} sent={sent}>
+        {chat.hasEarlier && (
+          <p className="centre">
+            <button
+              type="button"
+              disabled={chat.isLoadingEarlier}
+              onClick={() => void chat.loadEarlier()}
+            >
+              Earlier messages
+            </button>
+          </p>
+        )}
+        {!isLoading && chat.messages.length === 0 && !isSending && (
+          <p className="soft centre">
+            Ask anything. Say “help” to see what this oracle can do here.
+          </p>
+        )}
+        {chat.messages.map((message) => (
+          <MessageView key={message.id} message={message} />
+        ))}
+        {chat.status === "submitted" && (
+          <p className="soft waiting" role="status">
+            <span className="dots" aria-hidden="true">
+              <i />
+              <i />
+              <i />
+            </span>
+            <span className="visually-hidden">Sending</span>
+          </p>
+        )}
+        {claims && <Payment claims={claims} credits={credits} />}
+        {error && (
+          <p role="alert" className="notice bad">
+            {error.message}
+          </p>
+        )}
+      </MessageLog>
+      <div className="below">
+        <Permission wanted={attachments.list.length > 0} />
+        <Composer
+          busy={isSending}
+          attachments={attachments}
+          onSend={send}
+          onStop={() => void chat.abortStream()}
+        />
+        <p className="soft small status" role="status">
+          <span className={chat.isRealTimeConnected ? "dot good" : "dot busy"} />
+          {chat.isRealTimeConnected ? "Live" : "Connecting the live channel…"}
+        </p>
+      </div>
+    </section>
+  );
+}
+
+function ModelChoice(props: {
+  models: { id: string; label: string; costLabel?: string }[];
+  value: string;
+  onChange: (id: string) => void;
+}) {
+  if (props.models.length < 2) {
+    const only = props.models[0];
+    return only ? (
+      <span className="badge" title="The model that answers">
+        {only.label}
+      </span>
+    ) : null;
+  }
+  return (
+    <label className="model">
+      <span className="visually-hidden">Model</span>
+      <select value={props.value} onChange={(event) => props.onChange(event.target.value)}>
+        {props.models.map((m) => (
+          <option key={m.id} value={m.id}>
+            {m.costLabel ? `${m.label} · ${m.costLabel}` : m.label}
+          </option>
+        ))}
+      </select>
+    </label>
+  );
+}

@@ -1,0 +1,67 @@
+import { useOraclesContext } from "@castalia/oracles-client";
+import { useCallback, useEffect, useState } from "react";
+import { useSession } from "../../identity/session";
+import { plural } from "../../shell/format";
+import { Icon } from "../../shell/icons";
+import { CopyButton } from "../../shell/CopyButton";
+import { here } from "./here";
+
+interface Standing {
+  available: number;
+  held: number;
+  claims: { id: string; amount?: number }[];
+}
+
+export interface Credits {
+  standing: Standing | undefined;
+  reload: () => void;
+}
+
+/** The user's account, when the oracle keeps one. */
+export function useCredits(on: boolean): Credits {
+  const { authedRequest } = useOraclesContext();
+  const { serviceDid } = useSession();
+  const [standing, setStanding] = useState<Standing>();
+  const reload = useCallback(() => {
+    if (!on) return;
+    authedRequest<Standing>(`${here.baseUrl}/credits`, "GET", { oracleDid: serviceDid }).then(
+      setStanding,
+      () => undefined, // The badge is a courtesy: without it nothing is missing.
+    );
+  }, [authedRequest, serviceDid, on]);
+  useEffect(reload, [reload]);
+  return { standing, reload };
+}
+
+export function CreditsBadge({ credits }: { credits: Credits }) {
+  const { standing } = credits;
+  if (!standing) return null;
+  return (
+    <span
+      className={standing.available > 0 ? "badge" : "badge low"}
+      title={standing.held > 0 ? `${standing.held} set aside for the answer` : "Your credits"}
+    >
+      <Icon name="coin" /> {plural(standing.available, "credit")}
+    </span>
+  );
+}
+
+/** Says kindly that the oracle wants to be paid, and what to tell whom. */
+export function Payment({ claims, credits }: { claims: string[]; credits: Credits }) {
+  const { key } = useSession();
+  return (
+    <div role="alert" className="notice payment">
+      <p>
+        <strong>Your credits are used up.</strong> Your message was not sent, and nothing was
+        charged. Whoever runs this oracle can top up your account; give them your DID:
+      </p>
+      <p className="mono">
+        {key.did} <CopyButton text={key.did} label="Copy your DID" />
+      </p>
+      {claims.length > 0 && <p className="soft small">Open claims: {claims.join(", ")}.</p>}
+      <button type="button" onClick={credits.reload}>
+        Look again
+      </button>
+    </div>
+  );
+}

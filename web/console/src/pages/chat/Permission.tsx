@@ -1,0 +1,84 @@
+import { useOraclesContext } from "@castalia/oracles-client";
+import { useState } from "react";
+import { allow, decline, useConsent, type Grant } from "../../identity/consent";
+import { useSession } from "../../identity/session";
+import { ago, messageOf } from "../../shell/format";
+import { Icon } from "../../shell/icons";
+import { here } from "./here";
+
+/**
+ * Asks before the oracle may touch the user's files, and again when that has
+ * run out. The oracle asks with X-Delegation-Required or a delegation_required
+ * frame; the library then wants a delegation, and nothing is signed until the
+ * user says yes here.
+ */
+export function Permission({ wanted }: { wanted: boolean }) {
+  const session = useSession();
+  const { authedRequest, getDelegation } = useOraclesContext();
+  const { consent, asked } = useConsent(session);
+  const [grant, setGrant] = useState<Grant>("read");
+  const [hours, setHours] = useState(24);
+  const [error, setError] = useState("");
+  if (consent) {
+    return (
+      <p className="permission-given soft small">
+        <Icon name="lock" /> The oracle may {consent.grant} your files; this ends{" "}
+        {ago(consent.until)}.
+      </p>
+    );
+  }
+  if (!asked && !wanted) return null;
+
+  async function yes() {
+    allow(session, grant, hours);
+    try {
+      const raw = await getDelegation(session.serviceDid);
+      await authedRequest(`${here.baseUrl}/delegation`, "POST", {
+        oracleDid: session.serviceDid,
+        body: { raw },
+      });
+      setError("");
+    } catch (cause) {
+      setError(messageOf(cause));
+    }
+  }
+  return (
+    <div className="permission" role="region" aria-label="Permission for your files">
+      <p>
+        <Icon name="lock" />
+        <span>
+          <strong>May the oracle use your files?</strong> It works without; you can take it back on
+          the About page.
+        </span>
+      </p>
+      <div className="row">
+        <label>
+          <span className="visually-hidden">What it may do</span>
+          <select value={grant} onChange={(event) => setGrant(event.target.value as Grant)}>
+            <option value="read">Read them</option>
+            <option value="write">Read and change them</option>
+          </select>
+        </label>
+        <label>
+          <span className="visually-hidden">For how long</span>
+          <select value={hours} onChange={(event) => setHours(Number(event.target.value))}>
+            <option value={1}>for an hour</option>
+            <option value={24}>for a day</option>
+            <option value={168}>for a week</option>
+          </select>
+        </label>
+        <button type="button" className="primary" onClick={() => void yes()}>
+          Allow
+        </button>
+        <button type="button" className="quiet" onClick={decline}>
+          Not now
+        </button>
+      </div>
+      {error && (
+        <p role="alert" className="bad small">
+          {error}
+        </p>
+      )}
+    </div>
+  );
+}

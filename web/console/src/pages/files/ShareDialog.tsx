@@ -1,0 +1,139 @@
+import { useState, type FormEvent } from "react";
+import { useSession } from "../../identity/session";
+import { CopyButton } from "../../shell/CopyButton";
+import { Dialog } from "../../shell/Dialog";
+import { messageOf } from "../../shell/format";
+import { Icon } from "../../shell/icons";
+import type { Files } from "./api";
+import { inWords, makeShare, type MadeShare, type Offer } from "./grant";
+
+export type Chosen = Offer["what"];
+
+/** Makes a link or a delegation, and says in words what it grants before it is made. */
+export function ShareDialog(props: { chosen: Chosen; files: Files; onClose: () => void }) {
+  const { chosen, files } = props;
+  const session = useSession();
+  const [hours, setHours] = useState(168);
+  const [maxUses, setMaxUses] = useState(0);
+  const [who, setWho] = useState<"link" | "did">("link");
+  const [did, setDid] = useState("");
+  const [made, setMade] = useState<MadeShare>();
+  const [error, setError] = useState("");
+  const [busy, setBusy] = useState(false);
+  const offer: Offer = {
+    what: chosen,
+    hours,
+    maxUses,
+    ...(who === "did" ? { to: did.trim() } : {}),
+  };
+  const words = inWords(offer);
+  const ready = who === "link" || /^did:[a-z0-9]+:.{4,}/.test(did.trim());
+
+  async function make(event: FormEvent) {
+    event.preventDefault();
+    setBusy(true);
+    try {
+      const share = makeShare(session, offer, location.origin);
+      await files.registerShare(share.delegation, share.path, maxUses);
+      setMade(share);
+      setError("");
+    } catch (cause) {
+      setError(messageOf(cause));
+    } finally {
+      setBusy(false);
+    }
+  }
+  const title =
+    chosen.kind === "folder"
+      ? `Share ${chosen.path === "/" ? "all files" : chosen.path}`
+      : `Share ${chosen.names.length === 1 ? chosen.names[0] : `${chosen.names.length} files`}`;
+  return (
+    <Dialog title={title} onClose={props.onClose}>
+      <form className="stack" onSubmit={(event) => void make(event)}>
+        <fieldset disabled={made !== undefined}>
+          <legend>With whom</legend>
+          <label className="choice">
+            <input type="radio" checked={who === "link"} onChange={() => setWho("link")} />
+            Anyone who has the link
+          </label>
+          <label className="choice">
+            <input type="radio" checked={who === "did"} onChange={() => setWho("did")} />
+            One DID only
+          </label>
+          {who === "did" && (
+            <label>
+              Reader&apos;s DID
+              <input
+                value={did}
+                placeholder="did:key:…"
+                autoComplete="off"
+                onChange={(event) => setDid(event.target.value)}
+              />
+            </label>
+          )}
+        </fieldset>
+        <fieldset disabled={made !== undefined} className="pair">
+          <legend className="visually-hidden">Limits</legend>
+          <label>
+            For how long
+            <select value={hours} onChange={(event) => setHours(Number(event.target.value))}>
+              <option value={1}>an hour</option>
+              <option value={24}>a day</option>
+              <option value={168}>a week</option>
+              <option value={720}>30 days</option>
+              <option value={8760}>a year</option>
+            </select>
+          </label>
+          <label>
+            How often
+            <select value={maxUses} onChange={(event) => setMaxUses(Number(event.target.value))}>
+              <option value={0}>without limit</option>
+              <option value={1}>once</option>
+              <option value={10}>10 times</option>
+              <option value={100}>100 times</option>
+            </select>
+          </label>
+        </fieldset>
+        <section className="grant" aria-label="What it grants" aria-live="polite">
+          <ul>
+            {words.grants.map((line) => (
+              <li key={line} className="yes">
+                <Icon name="check" /> {line}
+              </li>
+            ))}
+            {words.keeps.map((line) => (
+              <li key={line} className="no">
+                <Icon name="lock" /> {line}
+              </li>
+            ))}
+          </ul>
+        </section>
+        {error && (
+          <p role="alert" className="notice bad">
+            {error}
+          </p>
+        )}
+        {made ? (
+          <div className="made" role="status">
+            <label>
+              {who === "link" ? "The link" : "The link for that DID"}
+              <span className="row nowrap">
+                <input readOnly value={made.link} onFocus={(event) => event.target.select()} />
+                <CopyButton text={made.link} label="Copy the link" />
+              </span>
+            </label>
+            <details>
+              <summary className="small soft">The delegation itself, for programs</summary>
+              <pre className="token">{made.delegation}</pre>
+              <CopyButton text={made.delegation} label="Copy the delegation" />
+            </details>
+          </div>
+        ) : (
+          <button type="submit" className="primary wide" disabled={!ready || busy}>
+            <Icon name="share" /> Make the link
+          </button>
+        )}
+      </form>
+    </Dialog>
+  );
+}

@@ -1,0 +1,47 @@
+import { expect, test } from "vitest";
+import { fromPrivateText, newKey } from "../../identity/key";
+import { readToken } from "../../identity/ucan";
+import { inWords, makeShare, resource, type Offer } from "./grant";
+
+const session = { key: newKey(), serviceDid: "did:key:service" };
+const files: Offer = {
+  what: { kind: "files", cids: ["bafy1", "bafy2"], names: ["a.txt", "b.txt"] },
+  hours: 24,
+  maxUses: 3,
+};
+const folder: Offer = { what: { kind: "folder", path: "/Reports" }, hours: 168, maxUses: 0 };
+
+test("an offer is told in words", () => {
+  expect(inWords(files).grants).toEqual([
+    "Whoever has the link can read exactly this content: a.txt, b.txt.",
+    "A newer version of a file is other content, and is not included.",
+    "It ends after one day, or when it has been read 3 times.",
+  ]);
+  expect(inWords({ ...folder, to: "did:key:z" }).grants).toEqual([
+    "The holder of that DID can list and read everything in /Reports, also what you put there later.",
+    "It ends after 7 days.",
+  ]);
+  expect(inWords({ ...folder, hours: 1 }).grants[1]).toBe("It ends after one hour.");
+});
+
+test("the delegation says exactly what the words say", () => {
+  const made = makeShare(session, files, "https://castalia.example");
+  const { hash, pathname } = new URL(made.link);
+  expect(pathname).toBe("/console/share");
+  const fields = new URLSearchParams(hash.slice(1));
+  const token = readToken(fields.get("token") ?? "");
+  expect(token.audience).toBe(fromPrivateText(fields.get("key") ?? "").did);
+  expect(token.issuer).toBe(session.key.did);
+  expect(token.capabilities).toEqual([
+    { can: "fs/read", with: resource(session.key.did), nb: { cids: ["bafy1", "bafy2"] } },
+  ]);
+});
+
+test("a folder is a place below the namespace", () => {
+  const made = makeShare(session, { ...folder, to: newKey().did }, "https://x.example");
+  expect(new URLSearchParams(new URL(made.link).hash.slice(1)).has("key")).toBe(false);
+  expect(readToken(made.delegation).capabilities[0]?.with).toBe(
+    `vfs://${encodeURIComponent(session.key.did)}/Reports`,
+  );
+  expect(resource("did:key:z", "/a b/ü")).toBe("vfs://did%3Akey%3Az/a%20b/%C3%BC");
+});

@@ -1,0 +1,90 @@
+import { useState, type FormEvent } from "react";
+import { ago, messageOf, plural } from "../../shell/format";
+import { Icon } from "../../shell/icons";
+import { ask, useLook } from "./api";
+import { Problem } from "./parts";
+
+interface Lock {
+  account: string;
+  /** account, or caller: a telephone that tried too many. */
+  origin: string;
+  failures: number;
+  until: string;
+}
+
+/** Accounts that wrong PINs locked, and how to open them again. */
+export function AccountsView() {
+  const { data, error, again } = useLook<{ locks: Lock[] }>("/api/ussd/locks");
+  const [account, setAccount] = useState("");
+  const [said, setSaid] = useState<{ good: boolean; text: string }>();
+  async function unlock(name: string) {
+    try {
+      await ask(`/api/ussd/accounts/${encodeURIComponent(name)}/unlock`, "POST");
+      setSaid({ good: true, text: `${name} can try again.` });
+      setAccount("");
+    } catch (cause) {
+      setSaid({ good: false, text: messageOf(cause) });
+    }
+    again();
+  }
+  function submit(event: FormEvent) {
+    event.preventDefault();
+    if (account.trim()) void unlock(account.trim());
+  }
+  return (
+    <div className="grid">
+      <section className="card stack" aria-label="Locked accounts" aria-busy={!data}>
+        <h2>Locked accounts</h2>
+        <Problem error={error} />
+        {data?.locks.length === 0 && (
+          <div className="nothing">
+            <Icon name="lock" />
+            <p>No account is locked.</p>
+            <p className="soft small">Wrong PINs lock an account for a while.</p>
+          </div>
+        )}
+        <ul className="plain">
+          {data?.locks.map((lock) => (
+            <li key={`${lock.origin} ${lock.account}`} className="row spread">
+              <span>
+                <strong>{lock.account}</strong>
+                <span className="soft small block">
+                  {lock.origin}, {plural(lock.failures, "wrong PIN")}, opens {ago(lock.until)}
+                </span>
+              </span>
+              {lock.origin !== "caller" && (
+                <button
+                  type="button"
+                  aria-label={`Unlock ${lock.account}`}
+                  onClick={() => void unlock(lock.account)}
+                >
+                  Unlock
+                </button>
+              )}
+            </li>
+          ))}
+        </ul>
+      </section>
+      <form className="card stack" onSubmit={submit}>
+        <h2>Unlock by name</h2>
+        <label>
+          Account ID
+          <input
+            value={account}
+            placeholder="C…"
+            autoComplete="off"
+            onChange={(event) => setAccount(event.target.value)}
+          />
+        </label>
+        <button className="primary" type="submit" disabled={!account.trim()}>
+          Unlock
+        </button>
+        {said && (
+          <p role="status" className={said.good ? "good" : "bad"}>
+            {said.text}
+          </p>
+        )}
+      </form>
+    </div>
+  );
+}

@@ -1,0 +1,115 @@
+import { useEffect, useState } from "react";
+import { duration, messageOf } from "../../shell/format";
+import { operatorToken } from "./api";
+import { chosenMetrics, parseMetrics, type Metric } from "./metrics";
+import { Figure, Problem } from "./parts";
+
+interface Health {
+  status: string;
+  environment: string;
+  database: string;
+  uptime: number;
+  version: string;
+}
+
+interface Seen {
+  health: Health;
+  ready: { ready: boolean; checks: Record<string, string> };
+  metrics: Metric[];
+}
+
+async function look(): Promise<Seen> {
+  const json = async <T,>(path: string) => (await (await fetch(path)).json()) as T;
+  const [health, ready, metrics] = await Promise.all([
+    json<Health>("/health"),
+    json<Seen["ready"]>("/ready"),
+    askText("/metrics"),
+  ]);
+  return { health, ready, metrics: chosenMetrics(parseMetrics(metrics)) };
+}
+
+async function askText(path: string): Promise<string> {
+  const token = operatorToken();
+  const reply = await fetch(path, token ? { headers: { Authorization: `Bearer ${token}` } } : {});
+  return reply.ok ? reply.text() : "";
+}
+
+/** Whether it is well, what it waits for, and how much it does. */
+export function HealthView() {
+  const [seen, setSeen] = useState<Seen>();
+  const [error, setError] = useState("");
+  useEffect(() => {
+    let gone = false;
+    const run = () =>
+      void look().then(
+        (found) => {
+          if (!gone) {
+            setSeen(found);
+            setError("");
+          }
+        },
+        (cause: unknown) => setError(messageOf(cause)),
+      );
+    run();
+    const timer = setInterval(() => {
+      if (!document.hidden) run();
+    }, 5000);
+    return () => {
+      gone = true;
+      clearInterval(timer);
+    };
+  }, []);
+  return (
+    <div className="stack" aria-busy={!seen}>
+      <Problem error={error} />
+      {seen && (
+        <>
+          <dl className="figures">
+            <Figure
+              label="Health"
+              value={seen.health.status}
+              mood={seen.health.status === "ok" ? "good" : "bad"}
+            />
+            <Figure
+              label="Traffic"
+              value={seen.ready.ready ? "ready" : "not ready"}
+              mood={seen.ready.ready ? "good" : "bad"}
+            />
+            <Figure label="Up for" value={duration(seen.health.uptime)} />
+            <Figure label="Version" value={seen.health.version} />
+            <Figure label="Environment" value={seen.health.environment} />
+          </dl>
+          <div className="grid">
+            <section className="card">
+              <h2>What it needs</h2>
+              <ul className="plain checks">
+                {Object.entries(seen.ready.checks).map(([name, state]) => (
+                  <li key={name} className="row spread">
+                    <span>
+                      <span className={state === "ok" ? "dot good" : "dot bad"} /> {name}
+                    </span>
+                    <span className="soft">{state}</span>
+                  </li>
+                ))}
+              </ul>
+            </section>
+            <section className="card">
+              <h2>What it does</h2>
+              <dl className="facts">
+                {seen.metrics.map((m) => (
+                  <div key={m.name} className="fact">
+                    <dt>{m.title}</dt>
+                    <dd>{m.value.toLocaleString("en", { maximumFractionDigits: 1 })}</dd>
+                  </div>
+                ))}
+              </dl>
+              <p className="soft small">
+                All of it is at <a href="/metrics">/metrics</a>.
+              </p>
+            </section>
+          </div>
+        </>
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,37 @@
+/** Sums of a Prometheus text by metric name, over all labels. */
+export function parseMetrics(text: string): Map<string, number> {
+  const out = new Map<string, number>();
+  for (const line of text.split("\n")) {
+    const match = /^([a-zA-Z_:][\w:]*)(?:\{[^}]*\})?\s+(\S+)/.exec(line);
+    const value = Number(match?.[2]);
+    if (!match?.[1] || !Number.isFinite(value)) continue;
+    out.set(match[1], (out.get(match[1]) ?? 0) + value);
+  }
+  return out;
+}
+
+export interface Metric {
+  name: string;
+  title: string;
+  value: number;
+}
+
+const worth: [string, string, number?][] = [
+  ["castalia_http_requests_total", "Requests answered"],
+  ["castalia_http_requests_in_flight", "Requests under way"],
+  ["castalia_sockets", "Pages with a live channel"],
+  ["castalia_ussd_answers_total", "Telephone answers"],
+  ["castalia_database_writes_total", "Writes stored"],
+  ["castalia_identity_tokens_refused_total", "Tokens refused"],
+  ["process_resident_memory_bytes", "Memory, MiB", 1 / (1 << 20)],
+  ["go_goroutines", "Goroutines"],
+  ["process_open_fds", "Open files and connections"],
+];
+
+/** The few figures that tell an operator most. */
+export function chosenMetrics(all: Map<string, number>): Metric[] {
+  return worth.flatMap(([name, title, factor = 1]) => {
+    const value = all.get(name);
+    return value === undefined ? [] : [{ name, title, value: value * factor }];
+  });
+}

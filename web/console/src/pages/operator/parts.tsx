@@ -1,0 +1,19 @@
+import type { ReactNode } from "react";
+
+/** A number with its name. */
+export function Figure(props: { label: string; value: ReactNode; mood?: "good" | "bad" }) {
+  return (
+    <div className="figure">
+      <dt>{props.label}</dt>
+      <dd className={props.mood}>{props.value}</dd>
+    </div>
+  );
+}
+
+export function Problem({ error }: { error: string }) {
+  return error ? (
+    <p role="alert" className="notice bad">
+      {error}
+    </p>
+  ) : null;
+}

@@ -1,0 +1,138 @@
+import { useEffect, useMemo, useState } from "react";
+import { loadKey } from "../../identity/session";
+import { messageOf, plural, short, ago, bytes } from "../../shell/format";
+import { Icon } from "../../shell/icons";
+import { Mark } from "../../shell/Shell";
+import { Files, FilesError, save, type CidRecord } from "../files/api";
+import "../files/files.css";
+import { Preview } from "../files/Preview";
+import { bearerOf, readLink, type SharedLink } from "./link";
+
+/** What a link shows to whoever has it: no account, no key of one's own. */
+export function SharePage({ serviceDid }: { serviceDid: string }) {
+  const [link] = useState<{ found?: SharedLink; problem?: string }>(() => {
+    try {
+      return { found: readLink(location.hash) };
+    } catch (cause) {
+      return { problem: messageOf(cause) };
+    }
+  });
+  return (
+    <main className="share-page" id="main">
+      <header className="brand">
+        <Mark /> Castalia
+      </header>
+      {link.found ? (
+        <Shared link={link.found} serviceDid={serviceDid} />
+      ) : (
+        <section className="card">
+          <h1>This link is not complete</h1>
+          <p className="soft">
+            {link.problem} Copy it again, with everything that follows the # sign.
+          </p>
+        </section>
+      )}
+    </main>
+  );
+}
+
+function explain(cause: unknown): string {
+  if (cause instanceof FilesError && (cause.status === 401 || cause.status === 403)) {
+    return "This link is over: it has expired, was ended by whoever made it, or was used up.";
+  }
+  return messageOf(cause);
+}
+
+function Shared({ link, serviceDid }: { link: SharedLink; serviceDid: string }) {
+  const [files, setFiles] = useState<Files>();
+  const [list, setList] = useState<CidRecord[]>();
+  const [error, setError] = useState("");
+  const [shown, setShown] = useState<CidRecord>();
+  useEffect(() => {
+    let gone = false;
+    async function open() {
+      const key = link.key ?? (await loadKey());
+      if (!key || key.did !== link.token.audience) {
+        throw new Error(
+          `This link is for ${short(link.token.audience, 20, 6)} alone. Sign in with that key in this browser, then open it again.`,
+        );
+      }
+      const store = new Files({ owner: key.did, bearer: bearerOf(link, key, serviceDid) });
+      const all = link.cids
+        ? await store.cids()
+        : (await store.list(link.folder)).map((f) => ({ ...f }));
+      if (gone) return;
+      setFiles(store);
+      setList(all);
+      if (all.length === 1) setShown(all[0]);
+    }
+    open().catch((cause: unknown) => setError(explain(cause)));
+    return () => {
+      gone = true;
+    };
+  }, [link, serviceDid]);
+  const load = useMemo(
+    () => (file: CidRecord) => (link.cids ? files?.byCid(file.cid) : files?.content(file.id)),
+    [files, link],
+  );
+  return (
+    <section className="card stack" aria-busy={!list && !error}>
+      <h1>
+        {link.cids
+          ? "Files for you"
+          : `Everything in ${link.folder === "/" ? "a file store" : link.folder}`}
+      </h1>
+      <p className="soft">
+        Shared by <span className="mono">{short(link.token.issuer, 16, 6)}</span>
+        {link.token.expires !== null && `, ends ${ago(link.token.expires * 1000)}`}. You can read
+        this and nothing else.
+      </p>
+      {error && (
+        <p role="alert" className="notice bad">
+          {error}
+        </p>
+      )}
+      {list && (
+        <p className="soft small" role="status">
+          {plural(list.length, "file")}
+        </p>
+      )}
+      <ul className="plain shared">
+        {list?.map((file) => (
+          <li key={`${file.id} ${file.cid}`}>
+            <button
+              type="button"
+              className="quiet name grow"
+              aria-expanded={shown === file}
+              onClick={() => setShown(shown === file ? undefined : file)}
+            >
+              <Icon name={file.mimeType.startsWith("image/") ? "image" : "file"} />
+              <span>{link.cids ? file.name : file.path.slice(1)}</span>
+              <span className="soft small">{bytes(file.size)}</span>
+            </button>
+            <button
+              type="button"
+              aria-label={`Download ${file.name}`}
+              onClick={() =>
+                void load(file)?.then(
+                  (blob) => save(blob, file.name),
+                  (cause: unknown) => setError(explain(cause)),
+                )
+              }
+            >
+              <Icon name="download" /> <span className="wide-only">Download</span>
+            </button>
+            {shown === file && (
+              <Preview
+                name={file.name}
+                mimeType={file.mimeType}
+                size={file.size}
+                load={() => load(file) ?? Promise.reject(new Error("not open"))}
+              />
+            )}
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}

@@ -1,0 +1,55 @@
+import { fromPrivateText, type Key } from "../../identity/key";
+import { inSeconds, issue, readToken, type Token } from "../../identity/ucan";
+
+/** A link as its fragment tells it. */
+export interface SharedLink {
+  delegation: string;
+  token: Token;
+  /** The key that the link carries; without it the reader's own is needed. */
+  key: Key | undefined;
+  folder: string;
+  /** The content it reaches, when it is limited to content. */
+  cids: string[] | undefined;
+}
+
+/** Reads the fragment of a link; whoever made it writes path, key and token. */
+export function readLink(hash: string): SharedLink {
+  const fields = new URLSearchParams(hash.replace(/^#/, ""));
+  const delegation = fields.get("token");
+  if (!delegation) throw new Error("It carries no token.");
+  let token: Token;
+  try {
+    token = readToken(delegation);
+  } catch {
+    throw new Error("Its token can not be read.");
+  }
+  const [capability] = token.capabilities;
+  if (!capability) throw new Error("Its token grants nothing.");
+  const cids = capability.nb?.["cids"];
+  const key = fields.get("key");
+  return {
+    delegation,
+    token,
+    key: key ? fromPrivateText(key) : undefined,
+    folder: fields.get("path") ?? "/",
+    cids: Array.isArray(cids) ? cids.filter((c) => typeof c === "string") : undefined,
+  };
+}
+
+/** Tokens under the link: each proves with the delegation and lives shortly. */
+export function bearerOf(link: SharedLink, key: Key, serviceDid: string): () => string {
+  let token = "";
+  let until = 0;
+  return () => {
+    if (until - 60 < Date.now() / 1000) {
+      until = Math.min(inSeconds(900), link.token.expires ?? Infinity);
+      token = issue(key, {
+        audience: serviceDid,
+        capabilities: link.token.capabilities.slice(0, 1),
+        expires: until,
+        proofs: [link.delegation],
+      });
+    }
+    return token;
+  };
+}

@@ -1,0 +1,31 @@
+import { createContext, useContext } from "react";
+
+/** What the server behind this page offers. */
+export interface Features {
+  name: string;
+  services: string[];
+  plugins: string[];
+}
+
+export const everything: Features = {
+  name: "Castalia",
+  services: ["ussd", "filestore", "query", "oracle"],
+  plugins: [],
+};
+
+const FeaturesContext = createContext<Features>(everything);
+export const FeaturesProvider = FeaturesContext.Provider;
+
+export function useFeatures(): Features {
+  return useContext(FeaturesContext);
+}
+
+/** An older server tells nothing: then every page is offered. */
+export async function fetchFeatures(): Promise<Features> {
+  try {
+    const reply = await fetch("/console/features.json");
+    return reply.ok ? ((await reply.json()) as Features) : everything;
+  } catch {
+    return everything;
+  }
+}
