@@ -117,6 +117,30 @@ func TestBargeInStopsTheVoiceAndTheRun(t *testing.T) {
 	}
 }
 
+func TestWhoHangsUpReadsTheRestInTheSession(t *testing.T) {
+	t.Parallel()
+	reply := scripted.Text("A first sentence. ", "And the rest.")
+	wait := make(chan struct{})
+	reply.Wait = wait
+	n := calltest.Start(t, calltest.Setup{Provider: scripted.Sequence(reply)})
+	p := calltest.NewPage(t, n, identitytest.Alice)
+	p.Ring(call.Audio, false)
+	p.Send(map[string]any{"type": "text", "text": "tell me"})
+	p.Await("state", "state", "speaking")
+	p.Socket.Ask(t, "call_end", map[string]any{"callId": p.Call.CallID})
+	p.Await("bye", "reason", "hangup")
+	close(wait)
+	for deadline := time.Now().Add(calltest.Patience); ; time.Sleep(10 * time.Millisecond) {
+		got := transcript(t, p)
+		if len(got) == 2 && got[1] == "ai: A first sentence. And the rest." {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("the transcript is %q", got)
+		}
+	}
+}
+
 func TestAPauseDoesNotCutASentence(t *testing.T) {
 	t.Parallel()
 	speech := calltest.NewSpeech(t, "what is", "the time")

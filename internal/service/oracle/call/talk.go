@@ -398,9 +398,11 @@ func (t *talk) answer(text string) {
 	if err == nil {
 		err = t.speaker.drained(ctx)
 	}
-	if context.Cause(ctx) != nil { // interrupted, or the call is over: nobody waits for the rest
+	if cause := context.Cause(ctx); cause != nil {
 		t.speaker.flush()
-		t.abort()
+		if errors.Is(cause, errInterrupted) { // who hung up reads the rest in the session
+			t.abort()
+		}
 		return
 	}
 	if err != nil {

@@ -1,0 +1,165 @@
+package oracletest
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/castalia-org/castalia/internal/service/oracle"
+	"github.com/castalia-org/castalia/internal/service/oracle/call"
+)
+
+// CallStore is what TestCalls needs: calls, and the sessions that they are in.
+type CallStore interface {
+	call.Store
+	CreateSession(ctx context.Context, s oracle.Session) error
+	DeleteSession(ctx context.Context, owner, id string) ([]string, error)
+}
+
+// TestCalls is the contract of a call.Store.
+func TestCalls(t *testing.T, open func(t *testing.T) CallStore) {
+	t.Helper()
+	now := time.UnixMilli(1_800_000_000_000).UTC()
+	record := func(id, owner string) call.Record {
+		return call.Record{
+			ID: id, SessionID: "s-" + owner, Owner: owner, Node: "n1", Type: call.Video, Status: call.Pending, Voice: "v", Language: "en", Framed: true,
+			Fingerprint: "sha-256 AB", Agreement: "key", CreatedAt: now, ExpiresAt: now.Add(time.Hour),
+		}
+	}
+	claim := call.Claim{PerUser: 2, TTL: time.Hour}
+	fresh := func(t *testing.T) CallStore {
+		t.Helper()
+		s := open(t)
+		for _, owner := range []string{"alice", "bob"} {
+			must(t, s.CreateSession(t.Context(), oracle.Session{ID: "s-" + owner, Owner: owner, CreatedAt: now, UpdatedAt: now}))
+		}
+		return s
+	}
+	t.Run("a call is its owner's", func(t *testing.T) {
+		t.Parallel()
+		s := fresh(t)
+		must(t, s.CreateCall(t.Context(), record("a", "alice"), claim))
+		got, err := s.Call(t.Context(), "alice", "a")
+		must(t, err)
+		if diff := cmp.Diff(record("a", "alice"), got); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+		if _, err := s.Call(t.Context(), "bob", "a"); !errors.Is(err, call.ErrNotFound) {
+			t.Errorf("another's call: %v", err)
+		}
+		if _, _, err := s.AdvanceCall(t.Context(), "bob", "a", call.Ended, call.Hangup, now); !errors.Is(err, call.ErrNotFound) {
+			t.Errorf("ending another's call: %v", err)
+		}
+		if _, err := s.Calls(t.Context(), "bob", "s-alice", 10); !errors.Is(err, oracle.ErrSessionNotFound) {
+			t.Errorf("another's calls: %v", err)
+		}
+		foreign := record("b", "bob")
+		foreign.SessionID = "s-alice"
+		if err := s.CreateCall(t.Context(), foreign, claim); !errors.Is(err, oracle.ErrSessionNotFound) {
+			t.Errorf("a call in another's session: %v", err)
+		}
+	})
+	t.Run("states go one way", func(t *testing.T) {
+		t.Parallel()
+		s := fresh(t)
+		must(t, s.CreateCall(t.Context(), record("a", "alice"), claim))
+		step := func(to call.Status, why call.Reason, at time.Time) (call.Record, bool, error) {
+			return s.AdvanceCall(t.Context(), "alice", "a", to, why, at)
+		}
+		r, changed, err := step(call.Active, "", now.Add(time.Second))
+		if err != nil || !changed || r.Status != call.Active || !r.StartedAt.Equal(now.Add(time.Second)) {
+			t.Errorf("%+v %v %v", r, changed, err)
+		}
+		if r, changed, err = step(call.Active, "", now.Add(time.Minute)); err != nil || changed || !r.StartedAt.Equal(now.Add(time.Second)) {
+			t.Errorf("again: %+v %v %v", r, changed, err)
+		}
+		if _, _, err = step(call.Pending, "", now); !errors.Is(err, call.ErrBackwards) {
+			t.Errorf("back: %v", err)
+		}
+		if r, changed, err = step(call.Ended, call.Hangup, now.Add(2*time.Second)); err != nil || !changed || r.Reason != call.Hangup || !r.EndedAt.Equal(now.Add(2*time.Second)) {
+			t.Errorf("%+v %v %v", r, changed, err)
+		}
+		if r, changed, err = step(call.Ended, call.Timeout, now.Add(time.Hour)); err != nil || changed || r.Reason != call.Hangup {
+			t.Errorf("ended again: %+v %v %v", r, changed, err)
+		}
+		if _, _, err = step(call.Active, "", now); !errors.Is(err, call.ErrBackwards) {
+			t.Errorf("alive again: %v", err)
+		}
+		if err := s.ExtendCall(t.Context(), "n1", "a", now); !errors.Is(err, call.ErrEnded) {
+			t.Errorf("extending an ended call: %v", err)
+		}
+	})
+	t.Run("a user has so many and no more, however they race", func(t *testing.T) {
+		t.Parallel()
+		s := fresh(t)
+		var wg sync.WaitGroup
+		errs := make([]error, 8)
+		for i := range errs {
+			wg.Go(func() { errs[i] = s.CreateCall(t.Context(), record(string(rune('a'+i)), "alice"), claim) })
+		}
+		wg.Wait()
+		made := 0
+		for _, err := range errs {
+			switch {
+			case err == nil:
+				made++
+			case !errors.Is(err, call.ErrTooMany):
+				t.Errorf("refused with %v", err)
+			}
+		}
+		list, err := s.Calls(t.Context(), "alice", "s-alice", 10)
+		if err != nil || made != claim.PerUser || len(list) != made {
+			t.Errorf("%d made, %d listed, %v", made, len(list), err)
+		}
+		must(t, s.CreateCall(t.Context(), record("z", "bob"), claim))
+		_, _, err = s.AdvanceCall(t.Context(), "alice", list[0].ID, call.Ended, call.Hangup, now)
+		must(t, err)
+		must(t, s.CreateCall(t.Context(), record("y", "alice"), claim))
+	})
+	t.Run("a dead node's calls are swept once", func(t *testing.T) {
+		t.Parallel()
+		s := fresh(t)
+		short := call.Claim{PerUser: 9, TTL: time.Millisecond}
+		dead, alive := record("dead", "alice"), record("alive", "alice")
+		alive.Node = "n2"
+		must(t, s.CreateCall(t.Context(), dead, short))
+		must(t, s.CreateCall(t.Context(), alive, short))
+		must(t, s.RenewCalls(t.Context(), "n2", time.Hour))
+		held, err := s.HeldCalls(t.Context(), "n2")
+		if diff := cmp.Diff([]string{"alive"}, held); diff != "" || err != nil {
+			t.Errorf("held %v %s", err, diff)
+		}
+		var gone []call.Record
+		for deadline := time.Now().Add(10 * time.Second); len(gone) == 0 && time.Now().Before(deadline); {
+			gone, err = s.SweepCalls(t.Context(), now, 10)
+			must(t, err)
+		}
+		if len(gone) != 1 || gone[0].ID != "dead" || gone[0].Status != call.Ended || gone[0].Reason != call.Interrupted {
+			t.Errorf("swept %+v", gone)
+		}
+		if gone, err = s.SweepCalls(t.Context(), now, 10); err != nil || len(gone) != 0 {
+			t.Errorf("swept again: %+v, %v", gone, err)
+		}
+		if held, err = s.HeldCalls(t.Context(), "n1"); err != nil || len(held) != 0 {
+			t.Errorf("the dead node holds %v, %v", held, err)
+		}
+		must(t, s.ExtendCall(t.Context(), "n2", "alive", now.Add(2*time.Hour)))
+		if err := s.ExtendCall(t.Context(), "n1", "alive", now); !errors.Is(err, call.ErrEnded) {
+			t.Errorf("another node extends it: %v", err)
+		}
+	})
+	t.Run("calls go with their session", func(t *testing.T) {
+		t.Parallel()
+		s := fresh(t)
+		must(t, s.CreateCall(t.Context(), record("a", "alice"), claim))
+		_, err := s.DeleteSession(t.Context(), "alice", "s-alice")
+		must(t, err)
+		if _, err := s.Call(t.Context(), "alice", "a"); !errors.Is(err, call.ErrNotFound) {
+			t.Errorf("the call is still there: %v", err)
+		}
+	})
+}
