@@ -385,7 +385,7 @@ func (s *Service) Drain(ctx context.Context) {
 	s.mu.Unlock()
 	mine := s.all()
 	for _, l := range mine {
-		l.end(Drained)
+		l.end(Drained) //nolint:contextcheck // a call outlives the request
 	}
 	for _, l := range mine {
 		select {
@@ -488,9 +488,9 @@ func (s *Service) look(ctx context.Context, id string) {
 	r, err := s.deps.Store.Call(ctx, l.rec.Owner, id)
 	switch {
 	case errors.Is(err, ErrNotFound):
-		l.end(SessionGone)
+		l.end(SessionGone) //nolint:contextcheck // a call outlives the request
 	case err == nil && r.Status == Ended:
-		l.end(r.Reason)
+		l.end(r.Reason) //nolint:contextcheck // a call outlives the request
 	}
 }
 
