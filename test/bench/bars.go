@@ -184,6 +184,16 @@ func groups() []group {
 			},
 		},
 		{
+			name: "calls", about: "live calls, beside a bare echo peer", limit: 3 * time.Minute,
+			commands: [][]string{gotest(".", "./internal/service/oracle/call")},
+			bars: []bar{
+				{"setting a call up, times a bare peer connection", atMost, 2, "x", "BenchmarkSetUp", []string{"ratio"}},
+				{"setting a call up", reported, 0, "ms", "BenchmarkSetUp", []string{"ms/call"}},
+				{"one way through the server, added to a bare echo", reported, 0, "µs", "BenchmarkDelay", []string{"µs/added-one-way"}},
+				{"CPU of a call with an open microphone, both ends, times a bare echo", atMost, 1.5, "x", "BenchmarkCPU", []string{"ratio"}},
+			},
+		},
+		{
 			name: "plugins", about: "what the credits gate adds", limit: 2 * time.Minute,
 			commands: [][]string{gotest(".", "./internal/plugins/credits")},
 			bars: []bar{

@@ -234,7 +234,7 @@ func TestCallsThatNobodyAnswersEnd(t *testing.T) {
 	})
 	t.Run("too long", func(t *testing.T) {
 		t.Parallel()
-		n := calltest.Start(t, calltest.Setup{Call: call.Config{MaxLength: time.Second}})
+		n := calltest.Start(t, calltest.Setup{Call: call.Config{MaxLength: 4 * time.Second}})
 		p := calltest.NewPage(t, n, identitytest.Alice)
 		p.Ring(call.Audio, false)
 		p.Await("bye", "reason", "limit")
@@ -264,7 +264,7 @@ func TestACallEndsWithItsCredential(t *testing.T) {
 	t.Run("expired", func(t *testing.T) {
 		t.Parallel()
 		n := calltest.Start(t, calltest.Setup{})
-		p := calltest.NewPage(t, n, identitytest.Alice, identitytest.TTL(3*time.Second))
+		p := calltest.NewPage(t, n, identitytest.Alice, identitytest.TTL(6*time.Second))
 		p.Ring(call.Audio, false)
 		p.Await("bye", "reason", "token_expired")
 		p.Token = identitytest.Invocation(t, identitytest.Alice, identitytest.Oracle.DID, identitytest.Nonce("later"))
@@ -273,7 +273,7 @@ func TestACallEndsWithItsCredential(t *testing.T) {
 	t.Run("renewed", func(t *testing.T) {
 		t.Parallel()
 		n := calltest.Start(t, calltest.Setup{})
-		p := calltest.NewPage(t, n, identitytest.Alice, identitytest.TTL(3*time.Second))
+		p := calltest.NewPage(t, n, identitytest.Alice, identitytest.TTL(6*time.Second))
 		p.Ring(call.Audio, false)
 		fresh := identitytest.Invocation(t, identitytest.Alice, identitytest.Oracle.DID, identitytest.Nonce("fresh"))
 		renew := func(token string) json.RawMessage {
@@ -417,7 +417,7 @@ func TestADeadNodesCallsAreInterrupted(t *testing.T) {
 	t.Parallel()
 	sqldbtest.Each(t, func(t *testing.T, open func(*testing.T) *sqldb.DB) {
 		db := oracletest.Migrated(t, open(t))
-		n := calltest.Start(t, calltest.Setup{DB: db, Call: call.Config{Lease: 300 * time.Millisecond, Look: 50 * time.Millisecond}})
+		n := calltest.Start(t, calltest.Setup{DB: db, Call: call.Config{Lease: 3 * time.Second, Look: 100 * time.Millisecond}})
 		p := calltest.NewPage(t, n, identitytest.Alice)
 		p.Create(call.Audio, false) // one that lives, and is renewed
 		dead := call.Record{

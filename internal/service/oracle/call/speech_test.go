@@ -153,7 +153,7 @@ func TestAPauseDoesNotCutASentence(t *testing.T) {
 	<-slow.asked
 	p.Talk(1) // goes on while the first half is being understood
 	p.Pause(1)
-	time.Sleep(50 * time.Millisecond) // the second half arrives
+	time.Sleep(500 * time.Millisecond) // the second half arrives
 	close(slow.release)
 	p.Await("caption", "role", "user", "text", "what is the time")
 }
