@@ -324,3 +324,24 @@ func TestListingsPageByPath(t *testing.T) {
 		}
 	}
 }
+
+// One CID names all that a namespace holds: equal files have an equal root.
+func TestANamespaceHasOneRoot(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, filestoretest.Embedded(t))
+	root := func() string {
+		t.Helper()
+		return s.own("HEAD", "/api/fs/export?path=/", "").want(200).header.Get("X-Vfs-Root-Cid")
+	}
+	s.put("/a", "1")
+	s.put("/d/b", "2")
+	first := root()
+	s.put("/d/b", "3")
+	if root() == first || first == "" {
+		t.Errorf("other files have the root %q too", first)
+	}
+	s.put("/d/b", "2")
+	if again := root(); again != first {
+		t.Errorf("the same files have the roots %s and %s", first, again)
+	}
+}

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -167,5 +168,20 @@ func TestUsersAreAskedBeforeSomethingIsReplacedOrRemoved(t *testing.T) {
 	a.must("vfs_delete", m{"paths": []string{"/a", "/b"}})
 	if _, err := w.Stat(t.Context(), filestore.Owner(alice.DID), "/a"); err == nil {
 		t.Error("/a is still there")
+	}
+}
+
+func TestListeningEndsWithTheToken(t *testing.T) {
+	t.Parallel()
+	w := filestoretest.Embedded(t)
+	base := serve(t, w)
+	s := listen(t, base, token(t, "*", identitytest.TTL(5*time.Second)), alice.Home("/a"))
+	if ack := s.next(); len(ack.Params.Notifications.ResourceSubscriptions) != 1 {
+		t.Fatalf("acknowledged %+v", ack)
+	}
+	for { // the answer to the request, then the end
+		if _, err := s.d.Next(); err != nil {
+			return
+		}
 	}
 }
