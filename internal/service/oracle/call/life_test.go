@@ -14,6 +14,8 @@ import (
 
 	"github.com/castalia-org/castalia/internal/identity"
 	"github.com/castalia-org/castalia/internal/identity/identitytest"
+	"github.com/castalia-org/castalia/internal/platform/bus"
+	"github.com/castalia-org/castalia/internal/platform/fault"
 	"github.com/castalia-org/castalia/internal/platform/sqldb"
 	"github.com/castalia-org/castalia/internal/platform/sqldb/sqldbtest"
 	"github.com/castalia-org/castalia/internal/service/oracle/call"
@@ -406,6 +408,11 @@ func TestACallAndItsPageOnDifferentNodes(t *testing.T) {
 		}
 		if got := string(p.Socket.Ask(t, "call_ice", map[string]any{"callId": p.Call.CallID, "candidate": nil})); got != `{"ok":true}` {
 			t.Errorf("call_ice: %s", got)
+		}
+		forged := fmt.Sprintf(`{"body":{"from":{"owner":%q,"sessionId":%q},"name":"call_end","data":{"callId":%q}},"signature":"AAAA"}`,
+			identitytest.Alice.DID, p.Session, p.Call.CallID)
+		if _, err := hints.Request(t.Context(), "oracle.call.desk."+bus.Token(a.Name), []byte(forged)); !fault.Is(err, fault.Forbidden) {
+			t.Errorf("a forged event: %v", err)
 		}
 		p.Must(http.StatusOK, "PATCH", "/calls/"+p.Call.CallID, `{"callStatus":"ended","reason":"bored"}`, nil)
 		p.Await("bye", "reason", "bored")

@@ -303,6 +303,38 @@ type forwarded struct {
 	Data json.RawMessage  `json:"data"`
 }
 
+// letter is a forwarded event with the fleet's signature: whoever reaches the bus
+// must not be able to signal in a user's name.
+type letter struct {
+	Body      json.RawMessage `json:"body"`
+	Signature []byte          `json:"signature"`
+}
+
+// letterText is what is signed: an event for one node.
+func letterText(node string, body []byte) []byte {
+	return append([]byte("castalia-call-signal-v1\n"+node+"\n"), body...)
+}
+
+func (s *Service) seal(node string, f forwarded) []byte {
+	body := raw(f)
+	return raw(letter{Body: body, Signature: s.deps.Signer.Sign(letterText(node, body))})
+}
+
+// unseal reads a letter to this node that one of the fleet has written.
+func (s *Service) unseal(data []byte) (f forwarded, err error) {
+	var l letter
+	if err := json.Unmarshal(data, &l); err != nil {
+		return f, fault.Wrap(fault.Invalid, "The event can not be read", err)
+	}
+	if !s.deps.Signer.Key().Verify(did.EdDSA, letterText(s.cfg.Node, l.Body), l.Signature) {
+		return f, fault.New(fault.Forbidden, "The event is not from a node of this fleet")
+	}
+	if err := json.Unmarshal(l.Body, &f); err != nil {
+		return f, fault.Wrap(fault.Invalid, "The event can not be read", err)
+	}
+	return f, nil
+}
+
 // forwardTime is how long another node may take.
 const forwardTime = 10 * time.Second
 
@@ -337,7 +369,7 @@ func (s *Service) Signal(ctx context.Context, from oracle.PageRef, name oracle.E
 	}
 	ctx, cancel := context.WithTimeout(ctx, forwardTime)
 	defer cancel()
-	answer, err := s.deps.Bus.Request(ctx, deskOf(r.Node), raw(forwarded{From: from, Name: name, Data: data}))
+	answer, err := s.deps.Bus.Request(ctx, deskOf(r.Node), s.seal(r.Node, forwarded{From: from, Name: name, Data: data}))
 	if errors.Is(err, bus.ErrNoResponder) {
 		return nil, fault.Wrap(fault.Unavailable, "The node of this call does not answer", err).WithCode("unavailable")
 	}
@@ -346,9 +378,9 @@ func (s *Service) Signal(ctx context.Context, from oracle.PageRef, name oracle.E
 
 // receive is this node's desk: events that pages sent to other nodes.
 func (s *Service) receive(ctx context.Context, data []byte) ([]byte, error) {
-	var f forwarded
-	if err := json.Unmarshal(data, &f); err != nil {
-		return nil, fault.Wrap(fault.Invalid, "The event can not be read", err)
+	f, err := s.unseal(data)
+	if err != nil {
+		return nil, err
 	}
 	var about struct {
 		CallID string `json:"callId"`

@@ -46,6 +46,8 @@ type Setup struct {
 // Node is one running oracle with calls.
 type Node struct {
 	*oraclekit.Oracle
+	// Name is the node's in the fleet.
+	Name     string
 	URL      string
 	Calls    *call.Service
 	Gateway  *oraclesocket.Gateway
@@ -83,7 +85,7 @@ func Start(t testing.TB, s Setup) *Node {
 	s.RTC.Loopback = true
 	endpoint, err := callrtc.New(s.RTC)
 	must(t, err)
-	n := &Node{Identity: s.Identity, Signer: identitytest.Oracle.Signer, Endpoint: endpoint}
+	n := &Node{Name: s.Call.Node, Identity: s.Identity, Signer: identitytest.Oracle.Signer, Endpoint: endpoint}
 	n.Oracle, err = oraclekit.New(oraclekit.Deps{
 		DB: s.DB, Bus: s.Bus, Identity: s.Identity, Provider: s.Provider, Oracle: oracle.Identity{Name: "Testa", DID: identitytest.Oracle.DID},
 		Socket: func(owners oracle.SessionChecker) (oracle.Publisher, oracle.Dispatcher, error) {
