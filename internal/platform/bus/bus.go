@@ -63,8 +63,13 @@ type Bus interface {
 	// Respond answers requests, several at a time; a request that finds all
 	// places taken is refused as unavailable.
 	Respond(subject string, fn Responder) (Subscription, error)
-	// Ping fails when the bus does not reach the other nodes now.
+	// Ping fails when the bus does not reach the other nodes now. When it does
+	// not fail, the subscriptions made before it are in force.
 	Ping(ctx context.Context) error
+	// Lapses counts the times at which hints from or to other nodes may have
+	// been lost unseen, as when a connection broke. A reader that has no cursor
+	// looks again when it grows.
+	Lapses() uint64
 	// Close ends all subscriptions and waits for their running functions. It must
 	// not be called from one of them.
 	Close() error

@@ -138,6 +138,9 @@ func (b *Bus) Respond(subject string, fn bus.Responder) (bus.Subscription, error
 	return r, nil
 }
 
+// Lapses implements bus.Bus: there is no connection that could break.
+func (b *Bus) Lapses() uint64 { return 0 }
+
 // Ping implements bus.Bus: a process always reaches itself.
 func (b *Bus) Ping(context.Context) error {
 	b.mu.RLock()

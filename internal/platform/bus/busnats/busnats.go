@@ -14,6 +14,7 @@ import (
 	"log/slog"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -60,6 +61,7 @@ type Bus struct {
 	intake chan *nats.Msg
 	done   chan struct{}
 	sorted chan struct{}
+	lapses atomic.Uint64
 
 	mu     sync.RWMutex
 	closed bool
@@ -110,8 +112,14 @@ func New(cfg Config) (*Bus, error) {
 		nats.PingInterval(10*time.Second),
 		nats.MaxPingsOutstanding(2),
 		nats.DisconnectErrHandler(b.disconnected),
-		nats.ReconnectHandler(func(*nats.Conn) { b.log.Info("the bus is connected again") }),
+		nats.ReconnectHandler(func(*nats.Conn) { // the subscriptions are in force again
+			b.lapses.Add(1)
+			b.log.Info("the bus is connected again")
+		}),
 		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) {
+			if errors.Is(err, nats.ErrSlowConsumer) { // the intake was full
+				b.lapses.Add(1)
+			}
 			b.log.Warn("the bus reports an error", slog.Any("error", err))
 		}),
 	)
@@ -223,6 +231,9 @@ func (b *Bus) Ping(ctx context.Context) error {
 	}
 	return translate(b.conn.FlushWithContext(ctx))
 }
+
+// Lapses implements bus.Bus.
+func (b *Bus) Lapses() uint64 { return b.lapses.Load() }
 
 // Close implements bus.Bus. What was published is flushed, within bounds.
 func (b *Bus) Close() error {

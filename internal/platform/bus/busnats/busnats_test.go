@@ -90,6 +90,7 @@ func TestReconnectsAfterTheServerRestarts(t *testing.T) {
 		}
 	})
 	eventually(t, "Ping works again", func() bool { return b.Ping(t.Context()) == nil })
+	eventually(t, "the lapse was counted", func() bool { return b.Lapses() == 1 })
 }
 
 func TestStartsBeforeTheServer(t *testing.T) {

@@ -1,16 +1,20 @@
 package oraclesocket_test
 
 import (
+	"context"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/castalia-org/castalia/internal/identity/identitytest"
+	"github.com/castalia-org/castalia/internal/platform/bus"
 	"github.com/castalia-org/castalia/internal/platform/bus/busnats"
 	"github.com/castalia-org/castalia/internal/platform/fault"
 	"github.com/castalia-org/castalia/internal/protocol/socketio/socketiotest"
 	"github.com/castalia-org/castalia/internal/service/oracle"
+	"github.com/castalia-org/castalia/internal/service/oracle/oraclesocket"
 	"github.com/castalia-org/castalia/test/testenv"
 )
 
@@ -30,7 +34,8 @@ func TestADeletedSessionEndsItsPages(t *testing.T) {
 }
 
 // TestOverNATS takes the bus away and gives it back: the node's own pages go on
-// hearing their node, and the rooms join again by themselves.
+// hearing their node, the rooms join again by themselves, and every page is told
+// to read what it may have missed.
 func TestOverNATS(t *testing.T) {
 	t.Parallel()
 	server := testenv.StartNATS(t, "127.0.0.1", -1)
@@ -72,6 +77,7 @@ func TestOverNATS(t *testing.T) {
 	say()
 	here.ExpectEvent("render_component", nil)
 
+	// What was said meanwhile may be lost, so both pages are told to read again.
 	again := testenv.StartNATS(t, "127.0.0.1", port)
 	t.Cleanup(func() {
 		again.Shutdown()
@@ -80,20 +86,97 @@ func TestOverNATS(t *testing.T) {
 	eventually(t, "the bus is back", func() bool {
 		return buses[0].Ping(t.Context()) == nil && buses[1].Ping(t.Context()) == nil
 	})
-	heard := make(chan struct{})
-	go func() {
-		defer close(heard)
-		there.ExpectEvent("render_component", nil)
-	}()
-	eventually(t, "the other node's page hears again", func() bool {
-		say()
-		select {
-		case <-heard:
-			return true
-		case <-time.After(20 * time.Millisecond):
-			return false
+	until(t, here, "message_cache_invalidation")
+	until(t, there, "message_cache_invalidation")
+	say()
+	until(t, there, "render_component")
+}
+
+// until reads events up to the one of that name, which is for Alice's session.
+func until(t *testing.T, c *socketiotest.Client, name string) {
+	t.Helper()
+	for {
+		got, arg := c.Event()
+		if got != name {
+			continue
+		}
+		if m := fields(t, arg); m["sessionId"] != alices {
+			t.Fatalf("%s %s", got, arg)
+		}
+		return
+	}
+}
+
+// awayBus is a bus that refuses hints while it is away, without a lapse of its
+// connection.
+type awayBus struct {
+	bus.Bus
+	away *atomic.Bool
+}
+
+func (b awayBus) Publish(ctx context.Context, subject string, data []byte) error {
+	if b.away.Load() {
+		return fault.New(fault.Unavailable, "away")
+	}
+	return b.Bus.Publish(ctx, subject, data)
+}
+
+// TestPagesReadAgainAfterRefusedHints lets one node speak while the bus refuses
+// it: the pages of the others are told once it does not.
+func TestPagesReadAgainAfterRefusedHints(t *testing.T) {
+	t.Parallel()
+	away := new(atomic.Bool)
+	nodes := fleet(t, 2, func(d *oraclesocket.Deps, c *oraclesocket.Config) {
+		c.Mend = 5 * time.Millisecond
+		if c.Node == "a" {
+			d.Bus = awayBus{d.Bus, away}
 		}
 	})
+	there := nodes[1].connect(t)
+	away.Store(true)
+	if err := nodes[0].Publish(t.Context(), event(t, oracle.EventRenderComponent)); err == nil {
+		t.Fatal("Publish hid that the bus is away")
+	}
+	away.Store(false)
+	there.ExpectEvent("message_cache_invalidation", nil)
+}
+
+// droppingBus is a bus whose subscriptions say that they lost hints.
+type droppingBus struct {
+	bus.Bus
+	dropped *atomic.Uint64
+}
+
+func (b droppingBus) Subscribe(subject string, fn func(bus.Message)) (bus.Subscription, error) {
+	s, err := b.Bus.Subscribe(subject, fn)
+	return dropping{s, b.dropped}, err
+}
+
+type dropping struct {
+	bus.Subscription
+	dropped *atomic.Uint64
+}
+
+func (d dropping) Dropped() uint64 { return d.dropped.Load() }
+
+func TestPagesReadAgainAfterDroppedHints(t *testing.T) {
+	t.Parallel()
+	dropped := new(atomic.Uint64)
+	nodes := fleet(t, 2, func(d *oraclesocket.Deps, _ *oraclesocket.Config) { d.Bus = droppingBus{d.Bus, dropped} })
+	there := nodes[1].connect(t)
+	for _, lost := range []uint64{0, 3} {
+		dropped.Store(lost)
+		for range 2 { // told once
+			if err := nodes[0].Publish(t.Context(), event(t, oracle.EventRenderComponent)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if lost > 0 {
+			there.ExpectEvent("message_cache_invalidation", nil)
+		}
+		there.ExpectEvent("render_component", nil)
+		there.ExpectEvent("render_component", nil)
+	}
 }
 
 func eventually(t *testing.T, what string, ok func() bool) {

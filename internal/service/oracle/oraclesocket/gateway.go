@@ -5,7 +5,8 @@
 // as HTTP; anything else is refused at once with a reason and closed. What the
 // client claims about itself is never believed. Events go to the room of the
 // session on every node, over the bus, in the hybrid form that all clients
-// read; they are hints, and a page that missed one reads the transcript. A call
+// read; they are hints, and pages that may have missed one, since the bus was
+// away or they read too slowly, are told to read the transcript again. A call
 // to a page goes bare to exactly one socket, once, and only that socket's
 // answer counts. When a token is revoked or expires its sockets are closed.
 //
@@ -62,6 +63,8 @@ type Config struct {
 	// AskWindow is how long a node waits for the others to say which pages they
 	// have: 100 ms. While nobody has any it waits five times as long.
 	AskWindow time.Duration
+	// Mend is how often a node looks whether hints were lost: every second.
+	Mend time.Duration
 	// MaxPerUser bounds the sockets of one user on this node: 100.
 	MaxPerUser int
 	// MaxCalls bounds the unanswered calls of one user: 256.
@@ -86,6 +89,9 @@ type Gateway struct {
 
 	drain sync.Once
 	desk  atomic.Pointer[oracle.CallDesk]
+	// lost says that hints of this node may not have reached the others, stale
+	// that pages of this node may have missed some.
+	lost, stale atomic.Bool
 
 	mu    sync.Mutex
 	rooms map[string]*room
@@ -116,6 +122,9 @@ func New(d Deps, cfg Config) *Gateway {
 	}
 	if cfg.AskWindow <= 0 {
 		cfg.AskWindow = 100 * time.Millisecond
+	}
+	if cfg.Mend <= 0 {
+		cfg.Mend = time.Second
 	}
 	if cfg.MaxPerUser <= 0 {
 		cfg.MaxPerUser = 100
@@ -160,6 +169,9 @@ func (g *Gateway) Run(ctx context.Context) error {
 		g.silence()
 		return err
 	}
+	if !g.cfg.Alone {
+		g.mend(ctx)
+	}
 	<-ctx.Done()
 	g.shutdown(context.WithoutCancel(ctx))
 	g.silence()
@@ -192,6 +204,13 @@ func (g *Gateway) listen() error {
 		return err
 	}
 	g.keep(desk)
+	if !g.cfg.Alone {
+		lapses, err := g.deps.Bus.Subscribe(lapseSubject, g.lapsed)
+		if err != nil {
+			return err
+		}
+		g.keep(lapses)
+	}
 	return g.announce()
 }
 

@@ -106,6 +106,11 @@ func refusal(err error) error {
 func (h *handler) Connected(s *socketio.Socket) {
 	g, p := h.gateway(), pageOf(s)
 	g.enter(s, p)
+	if !g.cfg.Alone {
+		// What other nodes say from here on is heard, and what they said before is
+		// in the transcript. While the bus is away its return says so: see mend.
+		_ = g.deps.Bus.Ping(s.Context())
+	}
 	principal := *p.principal
 	p.principal = nil
 	p.stop = g.deps.Guard.OnEnd(principal, s.Drop)

@@ -23,6 +23,7 @@ func whereOf(tag string) string    { return "oracle.socket.where." + tag }
 type room struct {
 	members int
 	sub     bus.Subscription
+	dropped uint64 // by sub, as far as its pages were told
 }
 
 // letter is what nodes send to rooms.
@@ -41,7 +42,8 @@ type letter struct {
 var errNotForRooms = errors.New("calls go to one socket, not to a room")
 
 // Publish implements oracle.Publisher: to the sockets of this node at once, and
-// to the others by the bus. Without the bus only this node's sockets hear it.
+// to the others by the bus. Without the bus only this node's sockets hear it,
+// and the others are told to read again when it is back.
 func (g *Gateway) Publish(ctx context.Context, e oracle.Event) error {
 	if e.Name == oracle.EventBrowserToolCall || e.Name == oracle.EventActionCall {
 		return errNotForRooms
@@ -56,7 +58,9 @@ func (g *Gateway) Publish(ctx context.Context, e oracle.Event) error {
 	if g.cfg.Alone {
 		return nil
 	}
-	return g.post(ctx, roomOf(e.SessionID), letter{From: g.tag, Event: e.Name, Data: data})
+	err = g.post(ctx, roomOf(e.SessionID), letter{From: g.tag, Event: e.Name, Data: data})
+	g.missed(err)
+	return err
 }
 
 // broadcast sends to the room's sockets on this node.
@@ -141,6 +145,9 @@ func (g *Gateway) overheard(session string, m bus.Message) {
 	if err := json.Unmarshal(m.Data, &l); err != nil {
 		g.deps.Logger.Warn("a letter on the bus could not be read", slog.Any("error", err))
 		return
+	}
+	if g.gap(session) {
+		g.refresh(session)
 	}
 	switch {
 	case l.From == g.tag:
