@@ -113,6 +113,24 @@ describe("sending", () => {
     expect(texts(get().messages)).toEqual(["hi", "Yes"]);
   });
 
+  test("a change that is told while the history is read is read after it", async () => {
+    const oracle = new FakeOracle();
+    const { chat, get } = chatWith(oracle);
+    let answer!: (response: Response) => void;
+    const late = new Promise<Response>((resolve) => (answer = resolve));
+    oracle.on("GET", /^\/sessions\/[^/]+\/messages/, () => late);
+    const first = chat.refetch();
+    await until(() => oracle.requests("GET", /messages/).length === 1);
+    const told = [chat.changed(), chat.changed()];
+    oracle.on("GET", /^\/sessions\/[^/]+\/messages/, () =>
+      json({ messages: [human("h", "hi")], hasOlder: false }),
+    );
+    answer(json({ messages: [], hasOlder: false }));
+    await Promise.all([first, ...told]);
+    expect(texts(get().messages)).toEqual(["hi"]);
+    expect(oracle.requests("GET", /messages/)).toHaveLength(2);
+  });
+
   test("the body carries what the page offers at that moment", async () => {
     const oracle = new FakeOracle();
     const declared = { name: "t", description: "d", schema: { type: "object" } };

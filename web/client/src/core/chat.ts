@@ -71,6 +71,7 @@ export class Chat {
   /** Counts the beginnings and ends of turns. */
   #epoch = 0;
   #loading: Promise<void> | undefined;
+  #again: Promise<void> | undefined;
   #closed = false;
 
   constructor(api: OracleApi, sessionId: string, host: ChatHost, pageSize = 20) {
@@ -122,6 +123,15 @@ export class Chat {
       this.#loading = undefined;
     });
     return this.#loading;
+  }
+
+  /** Reads what has changed at the server. A reading under way may have missed it. */
+  changed(): Promise<void> {
+    this.#again ??= Promise.resolve(this.#loading).then(() => {
+      this.#again = undefined;
+      return this.refetch();
+    });
+    return this.#again;
   }
 
   async loadEarlier(): Promise<void> {

@@ -213,13 +213,19 @@ export class OraclesClient {
       paymentRequired: (claims) => shared.pages.at(-1)?.paymentRequired(claims),
     };
     const chat = new Chat(api, at.sessionId, host, at.pageSize);
+    let greeted = false;
     const page: SocketHost = {
       call: (kind, name, args) =>
         kind === "tool"
           ? runTool(tools(), name, args)
           : runAction(this.actions.get().get(name), name, args),
       event: (event) => {
-        if (shared.read && event.eventName === "message_cache_invalidation") void chat.refetch();
+        // A line that is back may have missed events while it was away.
+        const missed = event.eventName === "connected" && greeted;
+        greeted ||= event.eventName === "connected";
+        if (shared.read && (missed || event.eventName === "message_cache_invalidation")) {
+          void chat.changed();
+        }
         chat.takeEvent(event);
         for (const page of shared.pages) page.event(event);
       },

@@ -90,6 +90,23 @@ describe("useChat", () => {
     expect(FakeSocket.all).toHaveLength(1);
   });
 
+  test("a line that comes back reads what it may have missed", async () => {
+    const { Page, oracle } = page();
+    render(<Page><Consumer name="a" /></Page>); // prettier-ignore
+    await waitFor(() => expect(oracle.requests("GET", /run$/)).toHaveLength(1));
+    const line = FakeSocket.all[0] as FakeSocket;
+    const welcome = { message: "", sessionId: "$s", timestamp: "" };
+    act(() => line.line("connect"));
+    act(() => line.say("connected", welcome));
+    await screen.findByText("a 0 true");
+    expect(oracle.requests("GET", /messages/)).toHaveLength(1);
+    act(() => line.line("disconnect", "transport close"));
+    oracle.history = [{ id: "1", type: "human", content: "from elsewhere" }];
+    act(() => line.line("connect"));
+    act(() => line.say("connected", welcome));
+    await screen.findByText("a 1 true");
+  });
+
   test("options that are new with every render cause no loop and are never stale", async () => {
     const { Page, oracle } = page();
     oracle.on("POST", /messages/, () => json({ claims: ["c"] }, 402));
