@@ -70,7 +70,7 @@ func TestConfigSaysWhichPluginsAreOnAndWhy(t *testing.T) {
 			t.Errorf("no line %q in\n%s", want, out)
 		}
 	}
-	if _, _, code := run(t, []string{"FEATURES=mcp=true"}, "config"); code == 0 {
+	if _, _, code := run(t, []string{"FEATURES=teamchat=true"}, "config"); code == 0 {
 		t.Error("a plugin that can not work was switched on")
 	}
 	if _, _, code := run(t, []string{"FEATURES=momory=true"}, "config"); code == 0 {
