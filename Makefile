@@ -63,6 +63,10 @@ test-interop: build ## Foreign implementations against ours
 test-browser: build web/node_modules ## The console and the library in a real Chromium
 	$(SERVICES) npm --prefix web run browser
 
+.PHONY: screenshots
+screenshots: build web/node_modules ## Draw the pictures of docs/images anew
+	node test/browser/screenshots.mjs
+
 .PHONY: test-long
 test-long: setup build ## Multi-GiB vectors, fault schedules, property tests at full length
 	CASTALIA_LONG=1 $(SERVICES) $(GO) test $(RACE) -timeout 4h ./...

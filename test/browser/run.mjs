@@ -5,7 +5,7 @@ import { fileURLToPath } from "node:url";
 
 const folder = fileURLToPath(new URL(".", import.meta.url));
 const files = readdirSync(folder).filter((name) => name.endsWith(".test.mjs"));
-const run = spawnSync(process.execPath, ["--test", "--test-concurrency=1", ...files.map((f) => folder + f)], {
+const run = spawnSync(process.execPath, ["--test", "--test-concurrency=2", ...files.map((f) => folder + f)], {
   stdio: "inherit",
 });
 process.exit(run.status ?? 1);

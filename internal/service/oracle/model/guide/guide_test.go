@@ -49,7 +49,8 @@ func TestAnswers(t *testing.T) {
 	t.Parallel()
 	p := newGuide(t)
 	for question, want := range map[string]string{
-		"Hello!": "built-in guide",
+		"Hello!":            "built-in guide",
+		"What is Castalia?": "From Castalia's documentation:\n\n**What Castalia is, and what it can do**",
 		"Where are the bees?\n\n[Attachment \"n.md\", text/markdown]\n# Notes\nBees live in the hive.": "```\nBees live in the hive.\n```",
 		"Read\n\n[Attachment \"a.bin\", x/y] [could not be read]":                                      "[could not be read]",
 		"who are you?":             "not a language model",

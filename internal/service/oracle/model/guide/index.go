@@ -71,15 +71,15 @@ func split(name, text string) []passage {
 	var body []string
 	inCode := false
 	flush := func() {
-		whole := strings.TrimSpace(strings.Join(body, "\n"))
+		whole := strings.Trim(strings.Join(body, "\n"), "\n") // the indent of code stays
 		body = nil
-		if whole == "" {
+		if strings.TrimSpace(whole) == "" {
 			return
 		}
 		title := strings.Join(headings, ": ")
 		piece := ""
 		emit := func() {
-			if piece = strings.TrimSpace(piece); piece != "" {
+			if piece = strings.Trim(piece, "\n"); strings.TrimSpace(piece) != "" {
 				out = append(out, passage{source: name, title: title, text: piece})
 			}
 			piece = ""
@@ -137,6 +137,9 @@ func (ix *index) search(question string, limit int) []hit {
 			}
 			h.score += weight[w] * tf * (k1 + 1) / (tf + k1*(1-b+b*float64(p.length)/ix.average))
 			h.share += weight[w] / total
+		}
+		if about := terms(p.title); len(about) > 0 && !slices.ContainsFunc(about, func(w string) bool { return !slices.Contains(words, w) }) {
+			h.score *= 3 // the passage is about this and nothing else
 		}
 		if h.score > 0 {
 			hits = append(hits, h)

@@ -1,6 +1,7 @@
 import { useAgAction, type ZodLike } from "@castalia/oracles-client";
 import { useMemo } from "react";
 import { useSession } from "../../identity/session";
+import { plural } from "../../shell/format";
 import { Files, type FileRecord } from "../files/api";
 import { Chart } from "./components/Chart";
 import { readChart, type ChartData } from "./components/chartData";
@@ -50,7 +51,8 @@ export function useShipped(): void {
     name: "show_chart",
     description: "Shows numbers to the user as a bar chart, a line or a table.",
     parameters: chartSchema,
-    handler: (data) => Promise.resolve({ shown: data.values.length }),
+    handler: (data) =>
+      Promise.resolve(`The chart is on the page, with ${plural(data.values.length, "value")}.`),
     render: ({ status, args, error }) => (
       <Chart args={args} isLoading={status === "isRunning"} error={error} />
     ),

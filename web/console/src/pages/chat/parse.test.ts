@@ -20,6 +20,16 @@ test("blocks before the last keep their source while the text grows", () => {
   expect(after.slice(0, 2).map((b) => b.source)).toEqual(before.slice(0, 2).map((b) => b.source));
 });
 
+test("indented lines are code, unless they belong to a paragraph or a list", () => {
+  expect(parseBlocks("a:\n\n    one\n      two\n\n    three\n\nb")).toMatchObject([
+    { kind: "text" },
+    { kind: "code", text: "one\n  two\n\nthree" },
+    { kind: "text", text: "b" },
+  ]);
+  expect(kinds("para\n    goes on")).toEqual(["text"]);
+  expect(kinds("- item\n    goes on")).toEqual(["list"]);
+});
+
 test("lists nest and keep their numbers", () => {
   expect(parseBlocks("3. a\n   - b\n   - c\n4. d")).toMatchObject([
     {

@@ -19,6 +19,7 @@ const fence = /^ {0,3}(```+|~~~+)\s*([\w+-]*)/;
 const heading = /^(#{1,6})\s+(.*?)\s*#*$/;
 const bullet = /^(\s*)([-*+]|\d{1,9}[.)])\s+(.*)$/;
 const rule = /^ {0,3}([-*_])(\s*\1){2,}\s*$/;
+const indented = /^(?: {4}|\t)(?=\s*\S)/;
 const divider = /^\s*\|?\s*:?-{1,}:?\s*(\|\s*:?-{1,}:?\s*)*\|?\s*$/;
 
 /** Splits a text into blocks. An unfinished block at the end is a block already. */
@@ -56,6 +57,12 @@ export function parseBlocks(text: string): Block[] {
     if (titled) {
       i++;
       add({ kind: "heading", level: titled[1]?.length ?? 1, text: titled[2] ?? "" });
+      continue;
+    }
+    if (indented.test(line(i))) {
+      while (i < lines.length && (indented.test(line(i)) || line(i).trim() === "")) i++;
+      const body = lines.slice(from, i).map((l) => l.replace(/^(?: {4}|\t)/, ""));
+      add({ kind: "code", language: "", text: body.join("\n").trimEnd() });
       continue;
     }
     if (rule.test(line(i))) {
