@@ -111,6 +111,9 @@ type Dynamic struct {
 	// for requests that no fixed route takes, so it must be quick. What lies
 	// below the surface's Prefixes is claimed without asking.
 	Claims func(segment string) bool
+	// Near names paths that resemble one which nobody owns, for the text of its
+	// 404; nil names none.
+	Near func(escapedPath string) []string
 	// Route carries Auth, limits and the handler; its Method and Pattern are
 	// only labels. Handlers may refine the label with SetPattern.
 	Route Route

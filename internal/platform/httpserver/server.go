@@ -279,6 +279,19 @@ func (s *Server) route(x *exchange, r *http.Request) (m *mounted, allow string) 
 	return s.nobody.missing, ""
 }
 
+// nowhere is the 404 of a path that no surface owns, with what is near to it.
+func (s *Server) nowhere(r *http.Request) error {
+	for _, sf := range s.dynamics {
+		if sf.Dynamic.Near == nil {
+			continue
+		}
+		if near := sf.Dynamic.Near(r.URL.EscapedPath()); len(near) > 0 {
+			return fault.Newf(fault.NotFound, "Cannot %s %s; near: %s", r.Method, shownPath(r), strings.Join(near, ", "))
+		}
+	}
+	return notFound(r)
+}
+
 // serve runs the handler and turns a panic into an error.
 func (s *Server) serve(x *exchange, r *http.Request, m *mounted, allow string) (err error) {
 	defer func() {
@@ -307,6 +320,8 @@ func (s *Server) serve(x *exchange, r *http.Request, m *mounted, allow string) (
 			return nil
 		}
 		return fault.Newf(fault.MethodNotAllowed, "Cannot %s %s", r.Method, shownPath(r))
+	case m == s.nobody.missing:
+		return s.nowhere(r)
 	case m.handler == nil:
 		return notFound(r)
 	}

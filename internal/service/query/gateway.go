@@ -155,6 +155,13 @@ func (g *Gateway) upToDate(t *table) bool {
 // Claims reports whether the first segment of a path belongs to the gateway.
 func (g *Gateway) Claims(segment string) bool { return g.current().claims[segment] }
 
+// Near names routes that resemble a path, the closest first.
+func (g *Gateway) Near(escapedPath string) []string {
+	t := g.current()
+	path, _ := t.internalPath(CanonicalPath(escapedPath))
+	return t.near(path)
+}
+
 // Version changes whenever what is served does.
 func (g *Gateway) Version() uint64 { return g.current().version }
 

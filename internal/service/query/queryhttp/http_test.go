@@ -229,6 +229,9 @@ func TestErrors(t *testing.T) {
 	if got := get(t, l.handler, "/elsewhere/x"); got.Status != http.StatusNotFound || strings.Contains(got.Body, "details") {
 		t.Errorf("a path of nobody: %d %s", got.Status, got.Body)
 	}
+	if got := get(t, l.handler, "/ix0/token/params"); got.Status != http.StatusNotFound || !strings.Contains(got.Body, "near: /ixo/token/params") {
+		t.Errorf("an unknown prefix: %d %s", got.Status, got.Body)
+	}
 }
 
 func TestLegacyPaths(t *testing.T) {
@@ -256,7 +259,7 @@ func TestRenamedPrefix(t *testing.T) {
 	if got := get(t, l.handler, "/impacts/token/params"); got.Status != http.StatusOK {
 		t.Errorf("new name: %d %s", got.Status, got.Body)
 	}
-	if got := get(t, l.handler, "/ixo/token/params"); got.Status != http.StatusNotFound {
+	if got := get(t, l.handler, "/ixo/token/params"); got.Status != http.StatusNotFound || !strings.Contains(got.Body, "near: /impacts/token/params") {
 		t.Errorf("old name: %d %s", got.Status, got.Body)
 	}
 	wantHeaders(t, get(t, l.handler, "/impacts/claim"), "Link", `</impacts/claims/claims>; rel="successor-version"`)

@@ -76,7 +76,7 @@ func Surface(g *query.Gateway, opt Options) (httpserver.Surface, error) {
 				Replies: []httpserver.Reply{{Status: http.StatusOK, Body: []query.RouteView{}}},
 			},
 		},
-		Dynamic: &httpserver.Dynamic{Claims: g.Claims, Route: dynamic, Paths: g.OpenAPI, Version: g.Version},
+		Dynamic: &httpserver.Dynamic{Claims: g.Claims, Near: g.Near, Route: dynamic, Paths: g.OpenAPI, Version: g.Version},
 	}
 	if h.gated {
 		// The gate is asked per route group, once the route is known.
