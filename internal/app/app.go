@@ -85,6 +85,11 @@ func New(ctx context.Context, opt Options) (_ *App, err error) {
 	if a.server, err = a.newServer(); err != nil {
 		return nil, err
 	}
+	// The port is taken first: services tell others where this node is, and
+	// with PORT=0 nobody knows before. Requests wait until Run.
+	if err = a.server.Listen(ctx); err != nil {
+		return nil, err
+	}
 	if err = a.build(ctx); err != nil {
 		return nil, err
 	}
@@ -95,7 +100,7 @@ func New(ctx context.Context, opt Options) (_ *App, err error) {
 			}
 		}
 	}
-	return a, a.server.Listen(ctx)
+	return a, nil
 }
 
 func (a *App) newServer() (*httpserver.Server, error) {
@@ -165,6 +170,9 @@ func (a *App) Close() error {
 		}
 	}
 	a.parts = nil
+	if a.server != nil {
+		errs = append(errs, a.server.Close())
+	}
 	if a.res != nil {
 		errs = append(errs, a.res.close())
 		a.res = nil

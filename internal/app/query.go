@@ -4,8 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"path/filepath"
-	"strconv"
 	"strings"
 
 	"github.com/castalia-org/castalia/internal/platform/httpserver"
@@ -79,7 +79,8 @@ func (a *App) ownOracle() localchain.Oracle {
 	s := a.opt.Settings
 	base := strings.TrimSuffix(s.Server.NodeURL.Reveal(), "/")
 	if base == "" {
-		base = "http://localhost:" + strconv.Itoa(s.Server.Port)
+		_, port, _ := net.SplitHostPort(a.Addr()) // what was taken: PORT may be 0
+		base = "http://localhost:" + port
 	}
 	model := s.Oracle.Model
 	if model == "" {

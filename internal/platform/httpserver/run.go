@@ -42,6 +42,21 @@ func (s *Server) Addr() string {
 	return s.listener.Addr().String()
 }
 
+// Close gives the port back when the server never ran; Run does so by itself.
+func (s *Server) Close() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.listener == nil || s.started {
+		return nil
+	}
+	err := s.listener.Close()
+	s.listener = nil
+	if err != nil {
+		return fmt.Errorf("give the port back: %w", err)
+	}
+	return nil
+}
+
 // Ready reports whether the server takes requests: not before Run, and not
 // after it was told to stop.
 func (s *Server) Ready() bool { return s.ready.Load() }
