@@ -6,8 +6,11 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/castalia-org/castalia/internal/service/ussd"
 	"github.com/castalia-org/castalia/internal/service/ussd/ussdhttp"
+	"github.com/castalia-org/castalia/internal/service/ussd/ussdtest"
 )
 
 func (g *gateway) json(method, path, body string, out any) {
@@ -104,7 +107,8 @@ func TestInfobip(t *testing.T) {
 
 func TestArkesel(t *testing.T) {
 	t.Parallel()
-	g := newGateway(t, options{})
+	clock := ussdtest.NewClock()
+	g := newGateway(t, options{change: []func(*ussd.Config){clock.Set}})
 	send := func(fresh, data string) (out ussdhttp.ArkeselReply) {
 		g.json(http.MethodPost, "/api/ussd/arkesel", `{"sessionID":"a1","userID":"U","newSession":`+fresh+`,"msisdn":"233544919953",
 			"userData":"`+data+`","network":"MTN"}`, &out)
@@ -116,6 +120,12 @@ func TestArkesel(t *testing.T) {
 	one := send("false", "1")
 	if again := send("false", "1"); again != one {
 		t.Errorf("an echo moved: %+v", again)
+	}
+	// There is no number here: what tells the same digit from an echo is that
+	// somebody read a screen in between.
+	clock.Jump(2 * time.Second)
+	if about := send("false", "1"); !strings.HasPrefix(about.Message, "Castalia gives") {
+		t.Errorf("the same digit, typed later: %+v", about)
 	}
 	if r := send("false", "*"); r.ContinueSession {
 		t.Errorf("%+v", r)

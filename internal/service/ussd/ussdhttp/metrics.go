@@ -23,16 +23,16 @@ func NewMetrics(m *telemetry.Metrics) *Metrics {
 	requests := m.Counter("ussd_requests_total", "Gateway requests by dialect and result: moved, replayed, refused, failed.", "dialect", "result")
 	answers := m.Counter("ussd_answers_total", "Answers by the screen they show.", "screen")
 	duration := m.Histogram("ussd_hop_duration_seconds", "Time from a gateway's request to its answer.", nil, "result")
-	expired := m.Counter("ussd_sessions_expired_total", "Sessions that were left without an end.")
-	locked := m.Counter("ussd_accounts_locked_total", "Accounts locked after wrong PINs.")
+	expired := m.Counter("ussd_sessions_expired_total", "Sessions that were left without an end.").WithLabelValues()
+	locked := m.Counter("ussd_accounts_locked_total", "Accounts locked after wrong PINs.").WithLabelValues()
 	return &Metrics{
 		hop: func(dialect, result string, took time.Duration) {
 			requests.WithLabelValues(dialect, result).Inc()
 			duration.WithLabelValues(result).Observe(took.Seconds())
 		},
 		shown:   func(screen string) { answers.WithLabelValues(screen).Inc() },
-		expired: func(n int) { expired.WithLabelValues().Add(float64(n)) },
-		locked:  func() { locked.WithLabelValues().Inc() },
+		expired: func(n int) { expired.Add(float64(n)) },
+		locked:  func() { locked.Inc() },
 	}
 }
 
