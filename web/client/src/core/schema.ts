@@ -47,122 +47,68 @@ function objectOr(made: unknown): JSONSchema {
 function convert(schema: unknown, depth: number): JSONSchema {
   if (depth > maxDepth || schema === null || typeof schema !== "object") return {};
   const { _zod, _def, description } = schema as AnyZod;
-  const inner = (value: unknown) => convert(value, depth + 1);
   const def = _zod?.def ?? _def ?? {};
-  const made = _zod ? ofZod4(def, inner) : ofZod3(def, inner);
+  const made = ofKind(kindOf(_zod, def), def, (value) => convert(value, depth + 1));
   return typeof description === "string" ? { ...made, description } : made;
 }
 
 type Inner = (schema: unknown) => JSONSchema;
 
-function ofZod3(def: Def, inner: Inner): JSONSchema {
-  switch (def["typeName"]) {
-    case "ZodString":
-      return { type: "string" };
-    case "ZodDate":
-      return { type: "string", format: "date-time" };
-    case "ZodNumber":
-      return { type: checks(def).some((c) => c["kind"] === "int") ? "integer" : "number" };
-    case "ZodBigInt":
-      return { type: "integer" };
-    case "ZodBoolean":
-      return { type: "boolean" };
-    case "ZodNull":
-      return { type: "null" };
-    case "ZodLiteral":
-      return { const: def["value"] };
-    case "ZodEnum":
-      return { type: "string", enum: def["values"] };
-    case "ZodNativeEnum":
-      return { enum: enumValues(def["values"] as Record<string, unknown>) };
-    case "ZodArray":
-      return { type: "array", items: inner(def["type"]) };
-    case "ZodTuple":
-      return tuple(def["items"] as unknown[], inner);
-    case "ZodRecord":
-      return { type: "object", additionalProperties: inner(def["valueType"]) };
-    case "ZodUnion":
-    case "ZodDiscriminatedUnion":
-      return { anyOf: [...(def["options"] as Iterable<unknown>)].map(inner) };
-    case "ZodIntersection":
-      return { allOf: [inner(def["left"]), inner(def["right"])] };
-    case "ZodNullable":
-      return { anyOf: [inner(def["innerType"]), { type: "null" }] };
-    case "ZodOptional":
-    case "ZodDefault":
-    case "ZodCatch":
-    case "ZodReadonly":
-      return inner(def["innerType"]);
-    case "ZodBranded":
-      return inner(def["type"]);
-    case "ZodEffects":
-      return inner(def["schema"]);
-    case "ZodPipeline":
-      return inner(def["in"]);
-    case "ZodLazy":
-      return inner((def["getter"] as () => unknown)());
-    case "ZodObject": {
-      const shape = (def["shape"] as () => Record<string, unknown>)();
-      return object(shape, def["unknownKeys"] === "passthrough", inner);
-    }
-  }
-  return {};
+/** What version 4 calls "string" is a "ZodString" in version 3. */
+function kindOf(zod: AnyZod["_zod"], def: Def): string {
+  return zod ? String(def["type"]) : String(def["typeName"]).slice(3).toLowerCase();
 }
 
-function ofZod4(def: Def, inner: Inner): JSONSchema {
-  switch (def["type"]) {
+// Where the versions name a part differently, the one that is there is read.
+function ofKind(kind: string, def: Def, inner: Inner): JSONSchema {
+  switch (kind) {
     case "string":
-      return { type: "string" };
+    case "boolean":
+    case "null":
+      return { type: kind };
     case "date":
       return { type: "string", format: "date-time" };
     case "int":
     case "bigint":
       return { type: "integer" };
     case "number":
-      return { type: isInteger4(def) ? "integer" : "number" };
-    case "boolean":
-      return { type: "boolean" };
-    case "null":
-      return { type: "null" };
+      return { type: isInteger(def) ? "integer" : "number" };
     case "literal": {
-      const values = def["values"] as unknown[];
+      const values = (def["values"] as unknown[] | undefined) ?? [def["value"]];
       return values.length === 1 ? { const: values[0] } : { enum: values };
     }
     case "enum":
-      return { enum: enumValues(def["entries"] as Record<string, unknown>) };
+    case "nativeenum":
+      return { enum: enumValues((def["entries"] ?? def["values"]) as Record<string, unknown>) };
     case "array":
-      return { type: "array", items: inner(def["element"]) };
+      return { type: "array", items: inner(def["element"] ?? def["type"]) };
     case "tuple":
       return tuple(def["items"] as unknown[], inner);
     case "record":
       return { type: "object", additionalProperties: inner(def["valueType"]) };
     case "union":
-      return { anyOf: (def["options"] as unknown[]).map(inner) };
+    case "discriminatedunion":
+      return { anyOf: [...(def["options"] as Iterable<unknown>)].map(inner) };
     case "intersection":
       return { allOf: [inner(def["left"]), inner(def["right"])] };
     case "nullable":
       return { anyOf: [inner(def["innerType"]), { type: "null" }] };
-    case "optional":
-    case "nonoptional":
-    case "default":
-    case "prefault":
-    case "catch":
-    case "readonly":
-      return inner(def["innerType"]);
-    case "pipe":
-      return inner(def["in"]);
+    case "branded":
+      return inner(def["type"]);
     case "lazy":
       return inner((def["getter"] as () => unknown)());
     case "object": {
-      const catchall = (def["catchall"] as AnyZod | undefined)?._zod?.def["type"];
-      return object(
-        def["shape"] as Record<string, unknown>,
-        catchall !== undefined && catchall !== "never",
-        inner,
-      );
+      const shape = def["shape"] as Record<string, unknown> | (() => Record<string, unknown>);
+      return object(typeof shape === "function" ? shape() : shape, isOpen(def), inner);
     }
   }
-  return {};
+  // Everything else stands around another schema, or says nothing about itself.
+  return inner(def["innerType"] ?? def["schema"] ?? def["in"]);
+}
+
+function isOpen(def: Def): boolean {
+  const rest = (def["catchall"] as AnyZod | undefined)?._zod?.def["type"];
+  return def["unknownKeys"] === "passthrough" || (rest !== undefined && rest !== "never");
 }
 
 function object(shape: Record<string, unknown>, open: boolean, inner: Inner): JSONSchema {
@@ -193,12 +139,9 @@ function tuple(items: unknown[], inner: Inner): JSONSchema {
   };
 }
 
-function checks(def: Def): Record<string, unknown>[] {
-  return Array.isArray(def["checks"]) ? (def["checks"] as Record<string, unknown>[]) : [];
-}
-
-function isInteger4(def: Def): boolean {
-  const formats = checks(def).map((c) => (c as AnyZod)._zod?.def["format"]);
+function isInteger(def: Def): boolean {
+  const checks = Array.isArray(def["checks"]) ? (def["checks"] as (AnyZod & Def)[]) : [];
+  const formats = checks.map((c) => c["kind"] ?? c._zod?.def["format"]);
   return [def["format"], ...formats].some((f) => typeof f === "string" && f.includes("int"));
 }
 

@@ -41,6 +41,7 @@ it("answers a message and remembers it", async () => {
   oracle.respond = (message) => ({ text: `About ${message}: yes.`, reasoning: "Let me see." });
   const { result } = chatWith(oracle);
   await waitFor(() => expect(oracle.sockets).toHaveLength(1));
+  await waitFor(() => expect(result.current.isRealTimeConnected).toBe(true));
   await act(() => result.current.sendMessage("rain"));
   await waitFor(() => expect(said(result.current.messages)).toEqual(["rain", "About rain: yes."]));
   expect(said(oracle.history.get("$s") ?? [])).toEqual(["rain", "About rain: yes."]);
