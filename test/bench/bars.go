@@ -201,6 +201,30 @@ func groups() []group {
 			},
 		},
 		{
+			name: "client", about: "the React client in a real Chromium, 200 finished messages and one that grows", limit: 3 * time.Minute,
+			commands: [][]string{{"npm", "--prefix", "web", "run", "--silent", "build", "-w", "client"}, {"node", "test/browser/bench.mjs"}},
+			bars: []bar{
+				{"main entry with the socket client, gzip", atMost, 25000, "bytes", "BenchmarkClient/size/main", []string{"bytes"}},
+				{"live-agent entry, gzip", atMost, 10240, "bytes", "BenchmarkClient/size/live-agent", []string{"bytes"}},
+				{"batched, 2,000 tokens at 200 a second: renders of the growing message", atMost, 200, "", "BenchmarkClient/batched/200-a-second", []string{"renders"}},
+				{"batched, 2,000 tokens at 200 a second: renders of finished messages", atMost, 0, "", "BenchmarkClient/batched/200-a-second", []string{"finished-renders"}},
+				{"batched, 2,000 tokens at 200 a second: longest frame", reported, 0, "ms", "BenchmarkClient/batched/200-a-second", []string{"longest-frame-ms"}},
+				{"immediate, 2,000 tokens at 200 a second: renders of the growing message", atMost, 610, "", "BenchmarkClient/immediate/200-a-second", []string{"renders"}},
+				{"a burst of 2,000 tokens", atMost, 100, "ms", "BenchmarkClient/batched/burst", []string{"ms"}},
+				{"a burst of 2,000 tokens: longest frame", atMost, 50, "ms", "BenchmarkClient/batched/burst", []string{"longest-frame-ms"}},
+				{"requests of a turn", atMost, 1, "", "BenchmarkClient/batched/200-a-second", []string{"requests/turn"}},
+			},
+		},
+		{
+			name: "calls", about: "live calls, beside a bare echo peer", limit: 3 * time.Minute,
+			commands: [][]string{gotest(".", "./internal/service/oracle/call")},
+			bars: []bar{
+				{"setting up a call, times a bare peer", reported, 0, "x", "BenchmarkSetUp", []string{"ratio"}},
+				{"one-way delay that the server adds", reported, 0, "µs", "BenchmarkDelay", []string{"µs/added-one-way"}},
+				{"CPU of a call, times a bare echo peer", reported, 0, "x", "BenchmarkCPU", []string{"ratio"}},
+			},
+		},
+		{
 			name: "platform", about: "database, HTTP chain, limiter, log", limit: 3 * time.Minute,
 			commands: [][]string{gotest(".", "./internal/platform/sqldb"), gotest(".", "./internal/platform/httpserver")},
 			bars: []bar{
