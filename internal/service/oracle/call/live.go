@@ -326,15 +326,32 @@ func (l *live) connected() {
 		return
 	}
 	l.s.work.Go(func() {
-		ctx, cancel := context.WithTimeout(l.s.base, writeTime)
-		defer cancel()
-		_, _, err := l.s.deps.Store.AdvanceCall(ctx, l.rec.Owner, l.rec.ID, Active, "", time.Now())
-		if err != nil {
-			l.s.look(ctx, l.rec.ID) // it was ended elsewhere, or the store is away
-			return
+		began := time.Now()
+		for !l.activate(began) {
+			select {
+			case <-time.After(l.s.cfg.Look): // the store is away for a moment
+			case <-l.done:
+				return
+			}
 		}
-		l.tellState(ctx, Active)
 	})
+}
+
+// activate stores that media flows. False means that it must be tried again.
+func (l *live) activate(at time.Time) bool {
+	ctx, cancel := context.WithTimeout(l.s.base, writeTime)
+	defer cancel()
+	_, _, err := l.s.deps.Store.AdvanceCall(ctx, l.rec.Owner, l.rec.ID, Active, "", at)
+	switch {
+	case err == nil:
+		l.tellState(ctx, Active)
+	case fault.Is(err, fault.Conflict), fault.Is(err, fault.NotFound):
+		l.s.look(ctx, l.rec.ID) // it was ended elsewhere
+	default:
+		l.log.Warn("a call could not be stored as active yet", slog.Any("error", err))
+		return false
+	}
+	return true
 }
 
 // lost notes that media stopped; the page has a while to come back.
