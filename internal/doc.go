@@ -1,3 +1,3 @@
-// Package internal holds no code: its test, arch_test.go, keeps the rules of
-// the tree below it.
+// Package internal holds no code: its tests keep the rules of the tree
+// (arch_test.go) and the truth of its documents (docs_test.go).
 package internal

@@ -1,0 +1,116 @@
+package internal
+
+import (
+	"os"
+	"os/exec"
+	"path"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// tracked returns the files of the repository that match the patterns, by path
+// from its root.
+func tracked(t *testing.T, patterns ...string) map[string]string {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), "git", append([]string{"ls-files", "-z", "--"}, patterns...)...)
+	cmd.Dir = ".."
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("list tracked files: %v", err)
+	}
+	files := make(map[string]string)
+	for name := range strings.SplitSeq(strings.TrimRight(string(out), "\x00"), "\x00") {
+		text, err := os.ReadFile(filepath.Join("..", name))
+		if os.IsNotExist(err) {
+			continue // removed, and not committed yet
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		files[name] = string(text)
+	}
+	if len(files) == 0 {
+		t.Fatalf("no file matches %q", patterns)
+	}
+	return files
+}
+
+var (
+	fence  = regexp.MustCompile("(?ms)^```.*?^```")
+	link   = regexp.MustCompile(`\]\(([^)\s]+)\)`)
+	scheme = regexp.MustCompile(`^[a-z]+:`)
+)
+
+func TestLinksBetweenDocumentsResolve(t *testing.T) {
+	t.Parallel()
+	for name, text := range tracked(t, "*.md") {
+		for _, m := range link.FindAllStringSubmatch(fence.ReplaceAllString(text, ""), -1) {
+			target, _, _ := strings.Cut(m[1], "#")
+			if target == "" || scheme.MatchString(target) {
+				continue
+			}
+			if _, err := os.Stat(filepath.Join("..", path.Dir(name), target)); err != nil {
+				t.Errorf("%s links to %s, which is not there", name, m[1])
+			}
+		}
+	}
+}
+
+var (
+	reference = regexp.MustCompile(`\b(?:ADR[ -]|docs/adr/)(\d{4})\b`)
+	fragment  = regexp.MustCompile(`^(Added|Changed|Fixed|Security|Removed): \S.*\n`)
+)
+
+func TestDecisionsAreNumberedOnceAndExist(t *testing.T) {
+	t.Parallel()
+	numbers := make(map[string]string)
+	for name, text := range tracked(t, "docs/adr/*.md") {
+		number, _, _ := strings.Cut(path.Base(name), "-")
+		if before, ok := numbers[number]; ok {
+			t.Errorf("%s and %s have the same number", before, name)
+		}
+		numbers[number] = name
+		if !strings.HasPrefix(text, "# "+number) || !strings.Contains(text, "Status") {
+			t.Errorf("%s does not begin with its number, a title and a status", name)
+		}
+	}
+	for name, text := range tracked(t, "*.md", "*.go", "*.ts", "*.tsx") {
+		for _, m := range reference.FindAllStringSubmatch(text, -1) {
+			if numbers[m[1]] == "" {
+				t.Errorf("%s refers to decision %s, which is not there", name, m[1])
+			}
+		}
+	}
+}
+
+func TestChangelogFragmentsSayWhatTheyAre(t *testing.T) {
+	t.Parallel()
+	for name, text := range tracked(t, "changelog/unreleased/*.md") {
+		if !fragment.MatchString(text) {
+			t.Errorf("%s does not begin as changelog/TEMPLATE says: %.60q", name, text)
+		}
+	}
+}
+
+// TestTheMapNamesEveryPackage keeps ARCHITECTURE.md in step: every package that
+// is not a part of tests is named there, by its last word or by a rule of its
+// service (Xhttp, Xsql, Xclient).
+func TestTheMapNamesEveryPackage(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile("../ARCHITECTURE.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	byRule := regexp.MustCompile(`(http|sql|client|test)$|^internal$|/plugins/|^(scripts|examples|spec|test|docs|cmd)(/|$)`)
+	for _, p := range list(t, "..", "./...") {
+		name := path.Base(p.path())
+		if byRule.MatchString(p.path()) {
+			continue
+		}
+		if !regexp.MustCompile("[`/]" + regexp.QuoteMeta(name) + "[`/]").Match(text) {
+			t.Errorf("ARCHITECTURE.md does not name %s", p.path())
+		}
+	}
+}
