@@ -179,7 +179,7 @@ type Found struct {
 }
 
 // Find resolves a method and an escaped path. HEAD is served as GET. Unknown
-// paths are 404 and name what is near, other methods 405, and methods that may
+// paths are 404 and name what is near (503 while a chain was never reached), other methods 405, and methods that may
 // not be called here 501.
 func (g *Gateway) Find(method, escapedPath string) (Found, error) {
 	if method == "HEAD" {
@@ -231,7 +231,12 @@ func (f *Found) match(t *table, method, path string) (allow []string) {
 	return allow
 }
 
+// notFound is 404, or 503 as long as a chain that was never reached may have
+// the route.
 func notFound(t *table, asked, path string) error {
+	if t.partial {
+		return Statusf(codes.Unavailable, "no node has said yet what its chain serves")
+	}
 	const most = 200
 	if len(asked) > most {
 		asked = asked[:most] + "…"

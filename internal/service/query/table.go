@@ -37,15 +37,21 @@ type table struct {
 	catalogs []*Catalog
 	prefixes []Prefix
 	claims   map[string]bool
-	version  uint64
+	// partial says that some chain has not said yet what it serves.
+	partial bool
+	version uint64
 }
 
 // newTable joins the catalogues; where two chains have the same route, the
 // earlier one is asked.
 func newTable(catalogs []*Catalog, prefixes []Prefix, version uint64) *table {
 	t := &table{router: new(Router), catalogs: catalogs, prefixes: prefixes, claims: make(map[string]bool), version: version}
+	for _, p := range prefixes { // also before a chain was reached: its queries are away, not unknown
+		t.claims[p.New] = true
+	}
 	for _, c := range catalogs {
 		if c == nil {
+			t.partial = true
 			continue
 		}
 		for _, r := range c.Routes {

@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -61,6 +62,60 @@ func TestKilledNode(t *testing.T) {
 	querytest.WaitFor(t, "the node to be back", func() bool {
 		return get(t, l.handler, "/ixo/claims/claims").Status == http.StatusOK
 	})
+}
+
+// TestNodeThatWasNeverReached is an outage, not an unknown path.
+func TestNodeThatWasNeverReached(t *testing.T) {
+	t.Parallel()
+	pool, err := upstream.New(t.Context(), upstream.Config{Name: "main", Targets: []upstream.Target{{Address: "127.0.0.1:1"}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = pool.Close() })
+	g := query.New([]query.Chain{pool}, query.Config{Prefixes: []query.Prefix{{Old: "ixo", New: "impacts"}}})
+	got := get(t, serve(t, g, queryhttp.Options{}), "/impacts/token/params")
+	if got.Status != http.StatusServiceUnavailable || got.Header.Get("Retry-After") == "" || !strings.Contains(got.Body, `"code":14`) {
+		t.Errorf("%d %s", got.Status, got.Body)
+	}
+	if g.Ready() == nil {
+		t.Error("ready without a node")
+	}
+}
+
+// TestStaleRepliesEnd keeps a reply only for so long when no node answers.
+func TestStaleRepliesEnd(t *testing.T) {
+	t.Parallel()
+	l := newLab(t, queryhttp.Options{})
+	h := serve(t, query.New([]query.Chain{l.pool}, query.Config{HeadTrust: time.Millisecond, StaleFor: time.Millisecond}), queryhttp.Options{})
+	if got := get(t, h, "/ixo/token/params"); got.Status != http.StatusOK {
+		t.Fatalf("before: %d", got.Status)
+	}
+	l.node.Stop()
+	querytest.WaitFor(t, "the reply to be too old", func() bool {
+		return get(t, h, "/ixo/token/params").Status == http.StatusServiceUnavailable
+	})
+}
+
+// TestRediscoveryOnReconnect asks a node that comes back what it serves now,
+// long before the timer would.
+func TestRediscoveryOnReconnect(t *testing.T) {
+	t.Parallel()
+	node := chainNode(t, 5, nil)
+	pool := querytest.StartPool(t, upstream.Config{Rediscover: time.Hour}, node)
+	h := serve(t, query.New([]query.Chain{pool}, query.Config{}), queryhttp.Options{})
+	if got := get(t, h, "/ixo/claims/claims"); got.Status != http.StatusOK {
+		t.Fatalf("before: %d", got.Status)
+	}
+	node.Stop()
+	querytest.WaitFor(t, "the node to count as down", func() bool { return pool.Ready() != nil })
+	node.SetFiles(t, slices.DeleteFunc(querytest.ChainFiles(t), func(f *descriptorpb.FileDescriptorProto) bool {
+		return strings.Contains(f.GetName(), "claims")
+	}))
+	node.Start(t, node.Addr)
+	querytest.WaitFor(t, "the new table", func() bool { return get(t, h, "/ixo/claims/claims").Status == http.StatusNotFound })
+	if got := get(t, h, "/ixo/token/params"); got.Status != http.StatusOK {
+		t.Errorf("what is still there: %d %s", got.Status, got.Body)
+	}
 }
 
 func TestSlowNode(t *testing.T) {

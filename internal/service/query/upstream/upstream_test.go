@@ -176,6 +176,50 @@ func TestFailover(t *testing.T) {
 	}
 }
 
+// TestLeastLoaded leaves a node alone that is still busy with an earlier call.
+func TestLeastLoaded(t *testing.T) {
+	t.Parallel()
+	entered, release := make(chan struct{}), make(chan struct{})
+	var once atomic.Bool
+	answer := func(context.Context, querytest.Call) (querytest.Answer, error) {
+		if once.CompareAndSwap(false, true) {
+			close(entered)
+			<-release
+		}
+		return querytest.Answer{Height: 10}, nil
+	}
+	nodes := make([]*querytest.Node, 2)
+	for i := range nodes {
+		nodes[i] = querytest.StartNode(t, querytest.NodeConfig{Files: querytest.ChainFiles(t), Height: 10, Answer: answer})
+	}
+	pool := querytest.StartPool(t, upstream.Config{Probe: time.Hour}, nodes...)
+	querytest.WaitFor(t, "both to be known", func() bool {
+		return stateOf(pool, nodes[0].Addr) == "in step" && stateOf(pool, nodes[1].Addr) == "in step"
+	})
+	done := make(chan error, 1)
+	go func() {
+		_, err := pool.Invoke(t.Context(), query.Call{Method: claims})
+		done <- err
+	}()
+	<-entered
+	busy := nodes[0]
+	if busy.Calls(claims) == 0 {
+		busy = nodes[1]
+	}
+	for range 20 {
+		if _, err := invoke(t, pool, 0); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := busy.Calls(claims); n != 1 {
+		t.Errorf("the busy node was asked %d times", n)
+	}
+	close(release)
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+}
+
 // TestRetriesAreBounded sends at most a tenth more than it was asked, once the
 // first allowance is used up.
 func TestRetriesAreBounded(t *testing.T) {
