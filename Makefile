@@ -39,7 +39,7 @@ test: setup test-go test-web test-interop test-browser ## Run every test: both e
 
 .PHONY: quick
 quick: ## The fast tests, in under a minute, with what is at hand
-	$(GO) build ./... && $(GO) vet ./internal/... && $(GO) test -short ./internal/...
+	$(GO) test -short -vet=all ./cmd/... ./internal/... ./plugin/...
 
 .PHONY: setup
 setup: .bin/versitygw ## Say what is missing; install it on Debian as root
