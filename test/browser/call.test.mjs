@@ -1,6 +1,7 @@
 // Calls in a real browser with made-up devices, against the real program.
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
+import { check } from "./looks.mjs";
 import { caller, devices } from "./telephone.mjs";
 import { eventually, freePort, startBrowser, startFleet, startProgram } from "./world.mjs";
 
@@ -198,6 +199,28 @@ function calls(start) {
     assert.deepEqual(tab.faults, []);
     await tab.close();
   });
+
+  for (const colorScheme of start === startFleet ? [] : ["light", "dark"]) {
+    tested(`a call is accessible in ${colorScheme}, wide and narrow`, async () => {
+      const tab = await caller(browser, program.url, { options: { colorScheme } });
+      await check(tab.page, `dial-${colorScheme}`);
+      for (const type of ["Voice call", "Video call"]) {
+        await tab.call(type);
+        await tab.connected();
+        await tab.type("What is Castalia?");
+        await tab.page.locator(".caption.assistant").nth(1).waitFor();
+        if (type === "Video call") await tab.sees();
+        const name = `${type.toLowerCase().replace(" ", "-")}-${colorScheme}`;
+        await check(tab.page, name);
+        await tab.page.setViewportSize({ width: 360, height: 740 });
+        await check(tab.page, `${name}-narrow`);
+        await tab.page.setViewportSize({ width: 1280, height: 720 });
+        await tab.page.getByRole("button", { name: "Hang up" }).click();
+        await check(tab.page, `${name}-over`);
+      }
+      await tab.close();
+    });
+  }
 
   if (start === startFleet) {
     tested("a node that is switched off hands its calls to another", async () => {

@@ -73,9 +73,6 @@ export class FakePeer {
   async addIceCandidate(candidate: unknown): Promise<void> {
     this.candidates.push(candidate);
   }
-  getSenders(): never[] {
-    return [];
-  }
   close(): void {
     this.connectionState = "closed";
   }

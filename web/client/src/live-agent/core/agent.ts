@@ -107,12 +107,16 @@ export class LiveAgent {
   /** Calls. Failures are in the state, not thrown. */
   async call(host: AgentHost, options: CallOptions): Promise<void> {
     if (this.#run) return this.#set({ error: new CallError("busy", "There is a call already.") });
-    const { signals, release } = host.line(options.sessionId);
+    let line: ReturnType<AgentHost["line"]>;
+    try {
+      line = host.line(options.sessionId);
+    } catch (cause) {
+      return this.#set({ phase: "ended", error: asError(cause) });
+    }
     const run: Run = {
       host,
       options,
-      signals,
-      release,
+      ...line,
       stream: undefined,
       peer: undefined,
       callId: "",

@@ -115,12 +115,6 @@ export class Peer {
     return true;
   }
 
-  /** Puts another track in the place of the one that is sent. */
-  async replace(track: MediaStreamTrack): Promise<void> {
-    const sender = this.#pc.getSenders().find((one) => one.track?.kind === track.kind);
-    await sender?.replaceTrack(track);
-  }
-
   close(): void {
     if (this.#closed) return;
     this.#closed = true;

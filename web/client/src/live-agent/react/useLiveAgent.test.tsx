@@ -178,6 +178,15 @@ test("an oracle whose keys nobody knows can be named by its key", async () => {
   expect(result.current).toMatchObject({ callId: "c1", error: undefined });
 });
 
+test("an oracle that is not resolved yet is not called", async () => {
+  const { wrapper } = await setUp();
+  const { result } = renderHook(() => useLiveAgent({ oracleDid: "did:ixo:x" }), { wrapper });
+  expect(result.current.isReady).toBe(false);
+  await act(() => result.current.callAgent({ callType: "audio", sessionId: "$s" }));
+  expect(result.current).toMatchObject({ isCalling: false, error: { code: "not_ready" } });
+  expect(media.getUserMedia).not.toHaveBeenCalled();
+});
+
 test("a call and a chat of the same session share one socket", async () => {
   const { options, wrapper } = await setUp();
   const { useChat } = await import("../../react/useChat");

@@ -5,6 +5,7 @@ import { useOraclesContext } from "../../react/context";
 import { useLatest } from "../../react/latest";
 import { useOraclesConfig, type UseOraclesConfigResult } from "../../react/useOraclesConfig";
 import { LiveAgent, type AgentHost, type CallOptions, type LiveState } from "../core/agent";
+import { CallError } from "../core/errors";
 import { keyOf, oracleKeys } from "../core/identity";
 import { Signals } from "../core/signals";
 
@@ -155,6 +156,9 @@ function hostOf(given: {
     frameWorkerUrl,
     iceTransportPolicy,
     line: (sessionId) => {
+      if (!config.isReady) {
+        throw new CallError("not_ready", "The oracle's configuration is not resolved yet.");
+      }
       const { open, release } = client.join({ oracleDid, sessionId, baseUrl, wsUrl }, silent);
       return { signals: new Signals(client.api(baseUrl, oracleDid), open.socket), release };
     },

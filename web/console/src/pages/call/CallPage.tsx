@@ -6,6 +6,7 @@ import { Icon } from "../../shell/icons";
 import { Link } from "../../shell/Link";
 import { useCall } from "./CallProvider";
 import { OnCall } from "./OnCall";
+import { useDevices } from "./useDevices";
 import { whyOver } from "./words";
 
 /** Speak with the oracle, and let it see. */
@@ -20,6 +21,9 @@ function Dial(props: { sessionId: string }) {
   const list = useOracleSessions(serviceDid, { baseUrl: location.origin });
   const [chosen, setChosen] = useState(props.sessionId);
   const [e2ee, setE2EE] = useState(false);
+  const [microphoneId, setMicrophone] = useState("");
+  const [cameraId, setCamera] = useState("");
+  const { microphones, cameras } = useDevices();
   const [failed, setFailed] = useState("");
   const known = list.sessions.some((s) => s.sessionId === chosen);
 
@@ -29,7 +33,7 @@ function Dial(props: { sessionId: string }) {
       const sessionId = chosen || (await list.createSession()).sessionId;
       setChosen(sessionId);
       call.setSessionId(sessionId);
-      await call.callAgent({ callType, sessionId, ...(e2ee ? { e2ee } : {}) });
+      await call.callAgent({ callType, sessionId, microphoneId, cameraId, e2ee });
     } catch (cause) {
       setFailed(cause instanceof Error ? cause.message : String(cause));
     }
@@ -88,6 +92,13 @@ function Dial(props: { sessionId: string }) {
             ))}
           </select>
         </label>
+        <Device
+          title="Microphone"
+          devices={microphones}
+          value={microphoneId}
+          onChange={setMicrophone}
+        />
+        <Device title="Camera" devices={cameras} value={cameraId} onChange={setCamera} />
         <details>
           <summary>Privacy</summary>
           <Choice
@@ -112,6 +123,29 @@ function Dial(props: { sessionId: string }) {
         </span>
       </p>
     </div>
+  );
+}
+
+/** A choice of devices, where there is one. */
+function Device(props: {
+  title: string;
+  devices: MediaDeviceInfo[];
+  value: string;
+  onChange: (id: string) => void;
+}) {
+  if (props.devices.length < 2) return null;
+  return (
+    <label>
+      {props.title}
+      <select value={props.value} onChange={(event) => props.onChange(event.target.value)}>
+        <option value="">As the system chooses</option>
+        {props.devices.map((d) => (
+          <option key={d.deviceId} value={d.deviceId}>
+            {d.label}
+          </option>
+        ))}
+      </select>
+    </label>
   );
 }
 

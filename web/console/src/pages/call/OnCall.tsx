@@ -1,5 +1,6 @@
 import { useEffect, useRef, useState, type FormEvent } from "react";
 import { Icon } from "../../shell/icons";
+import { Markdown } from "../chat/Markdown";
 import { useCall } from "./CallProvider";
 import { Picture, useLevel } from "./media";
 import { clock, goingOn } from "./words";
@@ -122,7 +123,7 @@ function Captions() {
   }
   return (
     <section className="captions" aria-label="What was said">
-      <div className="said" role="log" aria-live="polite">
+      <div className="said" role="log" aria-live="polite" tabIndex={0}>
         {call.captions.length === 0 && (
           <p className="soft centre">
             {call.speech?.stt === false
@@ -131,15 +132,15 @@ function Captions() {
           </p>
         )}
         {call.captions.map((caption) => (
-          <p
+          <div
             key={caption.id}
             className={`caption ${caption.role}${caption.final ? "" : " partial"}`}
           >
             <span className="visually-hidden">
               {caption.role === "user" ? "You: " : "The oracle: "}
             </span>
-            {caption.text}
-          </p>
+            {caption.role === "user" ? caption.text : <Markdown text={caption.text} />}
+          </div>
         ))}
         {(call.error || unsent) && (
           <p role="alert" className="notice bad small">

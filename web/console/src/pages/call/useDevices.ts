@@ -1,0 +1,16 @@
+import { useEffect, useState } from "react";
+
+/** The microphones and cameras whose names the browser tells: after the first call. */
+export function useDevices(): { microphones: MediaDeviceInfo[]; cameras: MediaDeviceInfo[] } {
+  const [devices, setDevices] = useState<MediaDeviceInfo[]>([]);
+  useEffect(() => {
+    const media: MediaDevices | undefined = navigator.mediaDevices;
+    if (!media) return;
+    const read = () => void media.enumerateDevices().then(setDevices, () => undefined);
+    read();
+    media.addEventListener("devicechange", read);
+    return () => media.removeEventListener("devicechange", read);
+  }, []);
+  const named = (kind: MediaDeviceKind) => devices.filter((d) => d.kind === kind && d.label);
+  return { microphones: named("audioinput"), cameras: named("videoinput") };
+}
