@@ -44,7 +44,7 @@ export interface ConfigState {
 /** A conversation together with its live channel. */
 export interface OpenChat {
   chat: Chat;
-  connected: Cell<boolean>;
+  socket: OracleSocket;
 }
 
 /** Where a conversation is. */
@@ -68,7 +68,6 @@ export interface ChatPage {
 interface Shared extends OpenChat {
   /** The components that show it; of what only one may decide, the last does. */
   pages: ChatPage[];
-  socket: OracleSocket;
   /** Whether anybody reads the conversation itself. */
   read: boolean;
   closing: ReturnType<typeof setTimeout> | undefined;
@@ -159,13 +158,12 @@ export class OraclesClient {
     };
   }
 
-  /** Opens a conversation, or joins the open one. Call release when done. */
+  /** Opens a conversation, or joins the open one, for a page of its own. Call release when done. */
   open(at: ChatAddress, page: ChatPage): { open: OpenChat; release: () => void } {
     const joined = this.join(at, page);
-    if (!joined.open.read) {
-      joined.open.read = true;
-      void joined.open.chat.open();
-    }
+    const { open } = joined;
+    if (!open.read) void open.chat.open();
+    open.read = true;
     return joined;
   }
 
@@ -182,12 +180,10 @@ export class OraclesClient {
     }
     shared.pages = [...shared.pages, page];
     const mine = shared;
-    let released = false;
     return {
       open: mine,
       release: () => {
-        if (released) return;
-        released = true;
+        if (!mine.pages.includes(page)) return;
         mine.pages = mine.pages.filter((p) => p !== page);
         if (mine.pages.length > 0) return;
         mine.closing = setTimeout(() => {
@@ -238,14 +234,7 @@ export class OraclesClient {
       page,
       this.#network.connect,
     );
-    const shared: Shared = {
-      chat,
-      socket,
-      connected: socket.connected,
-      pages: [],
-      read: false,
-      closing: undefined,
-    };
+    const shared: Shared = { chat, socket, pages: [], read: false, closing: undefined };
     return shared;
   }
 }

@@ -106,10 +106,11 @@ export function useChat(options: IChatOptions): IChatResult {
   }, [client, latest, key, oracleDid, sessionId, baseUrl, wsUrl]);
 
   const cell = open?.chat.state;
+  const socket = open?.socket;
   const state = useSyncExternalStore(cell?.subscribe ?? never, cell?.get ?? getClosed, getClosed);
   const connected = useSyncExternalStore(
-    open?.connected.subscribe ?? never,
-    open?.connected.get ?? getFalse,
+    socket?.connected.subscribe ?? never,
+    socket?.connected.get ?? getFalse,
     getFalse,
   );
 

@@ -1,4 +1,4 @@
-import { fromBase64, toBase64, utf8 } from "./bytes";
+import { fromBase64, toBase64, utf8, type Bytes } from "./bytes";
 import { CallError } from "./errors";
 import { frameWorker, type FrameTask } from "./frameWorker";
 
@@ -11,10 +11,9 @@ const unsupported = "This browser can not encrypt frames; call without e2ee.";
  * not even a media server that ends DTLS itself.
  */
 export class FrameLayer {
-  readonly #keys = new Map<string, CryptoKey>();
-
   private constructor(
     readonly publicKey: string,
+    private readonly keys: Map<string, CryptoKey>,
     private readonly worker: Worker,
   ) {}
 
@@ -31,40 +30,19 @@ export class FrameLayer {
       throw new CallError("e2ee_unavailable", unsupported);
     }
     const { subtle } = crypto;
-    let secret: CryptoKey;
-    let mine: CryptoKeyPair;
     try {
-      mine = (await subtle.generateKey("X25519", false, ["deriveBits"])) as CryptoKeyPair;
-      const other = await subtle.importKey("raw", theirs, "X25519", false, []);
-      const shared = await subtle.deriveBits(
-        { name: "X25519", public: other },
-        mine.privateKey,
-        256,
-      );
-      secret = await subtle.importKey("raw", shared, "HKDF", false, ["deriveKey"]);
+      const mine = (await subtle.generateKey("X25519", false, ["deriveBits"])) as CryptoKeyPair;
+      const raw = new Uint8Array(await subtle.exportKey("raw", mine.publicKey));
+      const keys = await frameKeys(callId, mine.privateKey, raw, theirs);
+      return new FrameLayer(toBase64(raw), keys, startWorker(workerUrl));
     } catch (cause) {
       throw new CallError("e2ee_unavailable", unsupported, { cause });
     }
-    const raw = new Uint8Array(await subtle.exportKey("raw", mine.publicKey));
-    const layer = new FrameLayer(toBase64(raw), startWorker(workerUrl));
-    const salt = new Uint8Array([...raw, ...theirs]);
-    for (const purpose of ["tab\naudio", "tab\nvideo", "oracle\naudio", "oracle\nvideo"]) {
-      const info = utf8(`castalia-frames-v1\n${callId}\n${purpose}`);
-      const key = await subtle.deriveKey(
-        { name: "HKDF", hash: "SHA-256", salt, info },
-        secret,
-        { name: "AES-GCM", length: 256 },
-        false,
-        ["encrypt", "decrypt"],
-      );
-      layer.#keys.set(purpose, key);
-    }
-    return layer;
   }
 
   /** Seals what a sender sends, opens what a receiver gets. */
   attach(end: RTCRtpSender | RTCRtpReceiver, kind: string, seal: boolean): void {
-    const key = this.#keys.get(`${seal ? "tab" : "oracle"}\n${kind}`);
+    const key = this.keys.get(`${seal ? "tab" : "oracle"}\n${kind}`);
     const task: FrameTask = { seal, kind, key: key as CryptoKey };
     end.transform = new RTCRtpScriptTransform(this.worker, task);
   }
@@ -72,6 +50,33 @@ export class FrameLayer {
   close(): void {
     this.worker.terminate();
   }
+}
+
+/** The four keys of a call at the tab's end: by direction and kind. */
+export async function frameKeys(
+  callId: string,
+  mine: CryptoKey,
+  myPublic: Bytes,
+  theirs: Bytes,
+): Promise<Map<string, CryptoKey>> {
+  const { subtle } = crypto;
+  const other = await subtle.importKey("raw", theirs, "X25519", false, []);
+  const shared = await subtle.deriveBits({ name: "X25519", public: other }, mine, 256);
+  const secret = await subtle.importKey("raw", shared, "HKDF", false, ["deriveKey"]);
+  const salt = new Uint8Array([...myPublic, ...theirs]);
+  const keys = new Map<string, CryptoKey>();
+  for (const purpose of ["tab\naudio", "tab\nvideo", "oracle\naudio", "oracle\nvideo"]) {
+    const info = utf8(`castalia-frames-v1\n${callId}\n${purpose}`);
+    const key = await subtle.deriveKey(
+      { name: "HKDF", hash: "SHA-256", salt, info },
+      secret,
+      { name: "AES-GCM", length: 256 },
+      false,
+      ["encrypt", "decrypt"],
+    );
+    keys.set(purpose, key);
+  }
+  return keys;
 }
 
 function startWorker(url: string | URL | undefined): Worker {

@@ -159,7 +159,10 @@ function hostOf(given: {
       if (!config.isReady) {
         throw new CallError("not_ready", "The oracle's configuration is not resolved yet.");
       }
-      const { open, release } = client.join({ oracleDid, sessionId, baseUrl, wsUrl }, silent);
+      const { open, release } = client.join(
+        { oracleDid, sessionId, baseUrl, wsUrl },
+        { ...silent },
+      );
       return { signals: new Signals(client.api(baseUrl, oracleDid), open.socket), release };
     },
     keys: async () => {

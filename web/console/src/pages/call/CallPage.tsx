@@ -19,7 +19,7 @@ function Dial(props: { sessionId: string }) {
   const { serviceDid } = useSession();
   const call = useCall();
   const list = useOracleSessions(serviceDid, { baseUrl: location.origin });
-  const [chosen, setChosen] = useState(props.sessionId);
+  const [chosen, setChosen] = useState(props.sessionId || call.sessionId);
   const [e2ee, setE2EE] = useState(false);
   const [microphoneId, setMicrophone] = useState("");
   const [cameraId, setCamera] = useState("");
