@@ -1,8 +1,8 @@
 // Calls in a real browser with made-up devices, against the real program.
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import { check } from "./looks.mjs";
 import { caller, devices } from "./telephone.mjs";
+import { check } from "./visitor.mjs";
 import { eventually, freePort, startBrowser, startFleet, startProgram } from "./world.mjs";
 
 let browser;

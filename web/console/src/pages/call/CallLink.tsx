@@ -4,8 +4,12 @@ import { Link } from "../../shell/Link";
 /** The way from a conversation to a call about it. */
 export function CallLink({ sessionId }: { sessionId: string }) {
   return (
-    <Link to={`call/${encodeURIComponent(sessionId)}`} className="button call-link">
-      <Icon name="call" /> Call
+    <Link
+      to={`call/${encodeURIComponent(sessionId)}`}
+      className="button quiet"
+      label="Call about this"
+    >
+      <Icon name="call" />
     </Link>
   );
 }

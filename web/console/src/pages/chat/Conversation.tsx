@@ -4,6 +4,7 @@ import { useSession } from "../../identity/session";
 import { useFeatures } from "../../shell/features";
 import { Icon } from "../../shell/icons";
 import { Link } from "../../shell/Link";
+import { CallLink } from "../call/CallLink";
 import { browserTools } from "./browserTools";
 import { Composer } from "./Composer";
 import { CreditsBadge, Payment, useCredits } from "./Credits";
@@ -99,6 +100,7 @@ export function Conversation(props: {
           <Icon name="back" />
         </Link>
         <h1>{props.title || "New conversation"}</h1>
+        <CallLink sessionId={sessionId} />
         <CreditsBadge credits={credits} />
         <ModelChoice
           models={models}
