@@ -3,6 +3,7 @@ package ussdsql_test
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
@@ -195,10 +196,29 @@ func TestSessionsFinishOnTheMenuTheyBegan(t *testing.T) {
 	})
 }
 
+// lines is a log that a test reads while it is written.
+type lines struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+func (l *lines) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(p)
+}
+
+func (l *lines) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.String()
+}
+
 func TestTheMenuFileIsWatched(t *testing.T) {
 	t.Parallel()
 	db := sqldbtest.Migrate(t, sqldbtest.SQLite(t), ussdsql.Migrations())
-	svc := ussdtest.Service(t, ussdsql.New(db))
+	var log lines
+	svc := ussdtest.Service(t, ussdsql.New(db), func(c *ussd.Config) { c.Logger = slog.New(slog.NewTextHandler(&log, nil)) })
 	file := filepath.Join(t.TempDir(), "menu.yaml")
 	write := func(old, text string) {
 		t.Helper()
@@ -211,7 +231,13 @@ func TestTheMenuFileIsWatched(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error)
 	go func() { done <- svc.WatchMenu(ctx, file) }()
-	write("next: infoMenu}", "next: nowhere}") // refused: the old one stays
+	write("next: infoMenu}", "next: nowhere}")
+	waitFor(t, func() bool {
+		return strings.Contains(log.String(), "unknown target") && strings.Contains(log.String(), "menu.yaml:")
+	})
+	if svc.Menu().Version() != first {
+		t.Error("a menu that fails its check was taken")
+	}
 	write("Welcome to Castalia\n", "Welcome to our cooperative\n")
 	waitFor(t, func() bool { return svc.Menu().Version() != first })
 	p := ussdtest.NewPhone(svc, alice, "s0")
