@@ -11,7 +11,7 @@ import (
 	"github.com/castalia-org/castalia/plugin"
 )
 
-// meter adds up what sub-agents and helpers used.
+// meter adds up what sub-agents and side questions used.
 type meter struct {
 	mu  sync.Mutex
 	sum plugin.Usage
