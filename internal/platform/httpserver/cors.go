@@ -60,9 +60,12 @@ func QueryCORS(origins string) CORSPolicy {
 	}
 	return CORSPolicy{
 		Origins: list,
-		Headers: []string{"Content-Type", "Authorization", "x-auth-type", "x-request-id", "x-cosmos-block-height", "If-None-Match"},
+		Headers: []string{
+			"Content-Type", "Authorization", "x-auth-type", "x-api-key", "x-ucan-delegation", "x-request-id", "x-cosmos-block-height",
+			"If-None-Match",
+		},
 		Methods: []string{"GET", "HEAD", "POST", "OPTIONS"},
-		Exposed: []string{HeaderRequestID, "Retry-After", "ETag", "Grpc-Metadata-X-Cosmos-Block-Height", "X-Cosmos-Block-Height"},
+		Exposed: []string{HeaderRequestID, "Retry-After", "ETag", "Grpc-Metadata-X-Cosmos-Block-Height", "X-Cosmos-Block-Height", "X-Page-Limit", "Deprecation", "Link"},
 	}
 }
 

@@ -404,6 +404,13 @@ func TestCORS(t *testing.T) {
 	if got.Status != http.StatusNoContent {
 		t.Errorf("preflight: %d", got.Status)
 	}
+	// A page can send whatever the gate may ask for.
+	allowed := strings.ToLower(got.Header.Get("Access-Control-Allow-Headers"))
+	for _, name := range []string{queryhttp.HeaderAPIKey, "Authorization", "X-Auth-Type", "X-Ucan-Delegation", "X-Cosmos-Block-Height"} {
+		if !strings.Contains(allowed, strings.ToLower(name)) {
+			t.Errorf("a page may not send %s: %s", name, allowed)
+		}
+	}
 }
 
 func ExampleParseGate() {
