@@ -11,11 +11,11 @@ import (
 	"github.com/castalia-org/castalia/web"
 )
 
-// consolePolicy lets the console run its own scripts and talk to its own
-// origin (blob: and data: are for previews of the user's own files, wss: and
-// https: for oracles elsewhere), and nothing else.
-const consolePolicy = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' blob: data:; " +
-	"media-src 'self' blob:; font-src 'self'; connect-src 'self' ws: wss: https:; worker-src 'self'; manifest-src 'self'; " +
+// consolePolicy lets the console run its own scripts, wear its own style sheets
+// and talk to its own origin, and nothing else; blob: and data: are for previews
+// of the user's own files.
+const consolePolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob: data:; " +
+	"media-src 'self' blob:; font-src 'self'; connect-src 'self'; worker-src 'self'; manifest-src 'self'; " +
 	"base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
 
 const consoleMissing = `<!doctype html><meta charset="utf-8"><title>Castalia</title><h1>The console was not built</h1>

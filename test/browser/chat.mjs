@@ -72,10 +72,10 @@ export function chatTests(world) {
     const { page, close } = await newcomer();
     const chart = { title: "Litres", labels: ["Mon", "Tue"], values: [3, 5] };
     await say(page, `call show_chart ${JSON.stringify(chart)}`);
-    await page.getByRole("img", { name: "Litres: Mon 3, Tue 5" }).waitFor();
+    await page.getByRole("img", { name: "Litres: Mon 3, Tue 5" }).first().waitFor();
     await answered(page, "The tool said");
     await page.reload();
-    await page.getByRole("img", { name: "Litres: Mon 3, Tue 5" }).waitFor();
+    await page.getByRole("img", { name: "Litres: Mon 3, Tue 5" }).first().waitFor();
     await page.getByRole("button", { name: "As a table" }).click();
     await page.getByRole("rowheader", { name: "Tue" }).waitFor();
     await close();

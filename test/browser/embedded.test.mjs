@@ -35,7 +35,7 @@ pageTests(world);
 test("the built-in guide draws a chart for a newcomer", async () => {
   const { page, close } = await visitors(plain).newcomer();
   await page.getByRole("button", { name: /Draw a chart/ }).click();
-  await page.getByRole("img", { name: /^Litres drawn at the spring/ }).waitFor();
+  await page.getByRole("img", { name: /^Litres drawn at the spring/ }).first().waitFor();
   await page.getByText(/\d+ credits?/).first().waitFor();
   await close();
 });

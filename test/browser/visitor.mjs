@@ -49,6 +49,8 @@ export async function say(page, text) {
   const entry = page.getByLabel("Your message");
   await start.or(entry).first().waitFor();
   if (await start.isVisible()) await start.click();
+  // The page's own tools can be called from then on.
+  await page.getByText("Live", { exact: true }).waitFor();
   await entry.fill(text);
   await page.keyboard.press("Enter");
 }

@@ -46,7 +46,7 @@ export function Conversation(props: {
       if (event.eventName === "message_cache_invalidation") props.onTurn();
     },
   });
-  const { isSending, isConfigReady, isLoading } = chat;
+  const { isSending, isConfigReady, isLoading, isRealTimeConnected } = chat;
   const [sent, setSent] = useState(0);
 
   const wasSending = useRef(false);
@@ -68,12 +68,19 @@ export function Conversation(props: {
   });
   const { onOpened } = props;
   const opened = useRef(false);
+  // Tools of this page are there when the live channel is; it is waited for, but not long.
+  const [waited, setWaited] = useState(false);
   useEffect(() => {
-    if (!opening || opened.current || !isConfigReady || isLoading) return;
+    const timer = setTimeout(() => setWaited(true), 3000);
+    return () => clearTimeout(timer);
+  }, []);
+  const isReachable = isRealTimeConnected || waited;
+  useEffect(() => {
+    if (!opening || opened.current || !isConfigReady || isLoading || !isReachable) return;
     opened.current = true;
     onOpened();
     sendNow.current(opening);
-  }, [opening, onOpened, isConfigReady, isLoading]);
+  }, [opening, onOpened, isConfigReady, isLoading, isReachable]);
 
   function drop(event: DragEvent) {
     event.preventDefault();
