@@ -45,7 +45,9 @@ var (
 
 func TestLinksBetweenDocumentsResolve(t *testing.T) {
 	t.Parallel()
-	for name, text := range tracked(t, "*.md") {
+	linked := make(map[string]bool)
+	files := tracked(t, "*.md")
+	for name, text := range files {
 		for _, m := range link.FindAllStringSubmatch(fence.ReplaceAllString(text, ""), -1) {
 			target, _, _ := strings.Cut(m[1], "#")
 			if target == "" || scheme.MatchString(target) {
@@ -54,6 +56,14 @@ func TestLinksBetweenDocumentsResolve(t *testing.T) {
 			if _, err := os.Stat(filepath.Join("..", path.Dir(name), target)); err != nil {
 				t.Errorf("%s links to %s, which is not there", name, m[1])
 			}
+			if page := path.Join(path.Dir(name), target); page != name {
+				linked[page] = true
+			}
+		}
+	}
+	for name := range files {
+		if (under(name, "docs/guides") || under(name, "docs/reference")) && !linked[name] {
+			t.Errorf("no document links to %s: docs/README.md has the list", name)
 		}
 	}
 }
