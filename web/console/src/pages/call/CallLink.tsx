@@ -7,7 +7,7 @@ export function CallLink({ sessionId }: { sessionId: string }) {
     <Link
       to={`call/${encodeURIComponent(sessionId)}`}
       className="button quiet"
-      label="Call about this"
+      label="Speak instead of typing"
     >
       <Icon name="call" />
     </Link>
