@@ -113,6 +113,19 @@ describe("sending", () => {
     expect(texts(get().messages)).toEqual(["hi", "Yes"]);
   });
 
+  test("a turn that is stored before its stream ends is not there twice", async () => {
+    const oracle = new FakeOracle();
+    const { chat, get, sent, stream } = await talking(oracle);
+    stream.frame(1, "message", { content: "Hello" });
+    await flush();
+    oracle.history = [human("h-1", "hi"), ai("a-1", "Hello")];
+    await chat.changed();
+    expect(texts(get().messages)).toEqual(["hi", "Hello"]);
+    stream.frame(2, "done", { status: "finished" }).end();
+    await sent;
+    expect(texts(get().messages)).toEqual(["hi", "Hello"]);
+  });
+
   test("a change that is told while the history is read is read after it", async () => {
     const oracle = new FakeOracle();
     const { chat, get } = chatWith(oracle);

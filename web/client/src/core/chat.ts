@@ -127,6 +127,9 @@ export class Chat {
 
   /** Reads what has changed at the server. A reading under way may have missed it. */
   changed(): Promise<void> {
+    // The end of a turn reads anyway. Before, the reply might be stored that is
+    // still shown as it comes in, and would be there twice.
+    if (this.#abort) return Promise.resolve();
     this.#again ??= Promise.resolve(this.#loading).then(() => {
       this.#again = undefined;
       return this.refetch();
