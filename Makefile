@@ -105,7 +105,7 @@ ci: lint generated test ## All that CI does
 
 .PHONY: lint
 lint: .bin/golangci-lint secrets ## Run the linters
-	.bin/golangci-lint run ./...
+	.bin/golangci-lint run --timeout 30m ./...
 
 .PHONY: secrets
 secrets: ## Look for committed secrets
