@@ -61,7 +61,7 @@ async function startPage(world, options = {}) {
   const server = createServer((request, reply) => {
     if (request.url.startsWith("/mint/")) mints.push(request.url);
     host(request, reply, () => {
-      const file = request.url === "/" ? "/index.html" : request.url.split("?")[0];
+      const file = new URL(request.url, "http://page").pathname.replace(/\/$/, "/index.html");
       try {
         reply.setHeader("Content-Type", media[extname(file)] ?? "application/octet-stream");
         reply.end(readFileSync(join(built, file)));
@@ -94,6 +94,20 @@ async function startPage(world, options = {}) {
       rmSync(folder, { recursive: true });
     },
   };
+}
+
+/** A homeserver that proves who its users are, to pages of any origin. */
+async function startMatrix() {
+  const server = createServer((request, reply) => {
+    reply.setHeader("Access-Control-Allow-Origin", "*");
+    reply.setHeader("Access-Control-Allow-Headers", "Authorization, Content-Type");
+    const asked = request.method === "POST" && /\/openid\/request_token$/.test(request.url);
+    if (request.method !== "OPTIONS" && !asked) return reply.writeHead(404).end();
+    const token = { access_token: "openid", token_type: "Bearer", matrix_server_name: "m", expires_in: 60 };
+    reply.end(JSON.stringify(token));
+  });
+  await new Promise((done) => server.listen(0, "127.0.0.1", done));
+  return { url: `http://127.0.0.1:${server.address().port}`, stop: () => server.close() };
 }
 
 /** A tab in a conversation of its own whose live channel is up. */
@@ -216,6 +230,26 @@ export function libraryTests(world) {
     },
     { seconds: 1, promised: 600 },
   );
+
+  on("every other hook works, and finds the oracle by its entity", async (site) => {
+    const matrix = await startMatrix();
+    const { page, seen } = await site.tab(`hooks.html?matrix=${encodeURIComponent(matrix.url)}`);
+    const told = (name, want) => page.getByLabel(name, { exact: true }).getByText(want).waitFor();
+    await told("Address", /^http:\/\/127\.0\.0\.1:\d+$/); // of a node, whichever answered
+    await told("Default model", /./);
+    await told("Models", /./);
+    await told("OpenID token", "openid");
+    await page.getByRole("button", { name: "Remember" }).click();
+    await told("Memories", "I drink tea");
+    await page.getByRole("button", { name: "Forget" }).click();
+    await page.getByText("I drink tea").waitFor({ state: "hidden" });
+    await page.getByRole("button", { name: "Contract" }).click();
+    await page.getByText("MsgCreateClaimAuthorization").waitFor();
+    await page.getByRole("button", { name: "Pay" }).click();
+    await page.getByText("MsgEvaluateClaim").waitFor();
+    assert.deepEqual(seen.errors, []);
+    matrix.stop();
+  });
 
   on("stopping a reply keeps what was said", async (site) => {
     const { page } = await begin(site);

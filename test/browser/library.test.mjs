@@ -14,8 +14,13 @@ for (const [shape, start] of Object.entries({ embedded: startProgram, fleet: sta
     before(async () => {
       world.model = await startModel();
       world.browser = poor.browser = await startBrowser();
-      const model = { MODEL_PROVIDER: "openai", OPENAI_BASE_URL: world.model.url, OPENAI_API_KEY: "x" };
-      running = await Promise.all([start(model), start(credits)]);
+      const settings = {
+        MODEL_PROVIDER: "openai",
+        OPENAI_BASE_URL: world.model.url,
+        OPENAI_API_KEY: "x",
+        QUERY_CORS_ORIGIN: "*",
+      };
+      running = await Promise.all([start(settings), start(credits)]);
       [world.url, poor.url] = running.map((one) => one.url);
     });
     after(async () => {

@@ -21,5 +21,5 @@ export default defineConfig({
       },
     },
   ],
-  build: { target: "es2022" },
+  build: { target: "es2022", rollupOptions: { input: [here("index.html"), here("hooks.html")] } },
 });

@@ -9,20 +9,7 @@ import {
   type BrowserTools,
 } from "@castalia/oracles-client";
 import { z } from "zod";
-
-interface Host {
-  /** Where the oracle is. */
-  server: string;
-  oracleDid: string;
-  userDid: string;
-}
-
-/** Your page asks the user's wallet here; this one asks its own server, which has a key. */
-async function mint(kind: "delegation" | "invocation", oracleDid: string) {
-  const reply = await fetch(`/mint/${kind}?audience=${encodeURIComponent(oracleDid)}`);
-  if (!reply.ok) throw new Error(await reply.text());
-  return (await reply.json()) as { serialized: string; expiresAt: number };
-}
+import { host, mint } from "./host";
 
 /** Things that only this page can tell. The oracle may ask for them. */
 const browserTools: BrowserTools = {
@@ -34,7 +21,7 @@ const browserTools: BrowserTools = {
   },
 };
 
-function Chat({ host, sessionId }: { host: Host; sessionId: string }) {
+function Chat({ sessionId }: { sessionId: string }) {
   const [claims, setClaims] = useState<string[]>();
   const [draft, setDraft] = useState("");
   // Options may be new in every render; nothing is opened twice for it.
@@ -105,7 +92,7 @@ function Chat({ host, sessionId }: { host: Host; sessionId: string }) {
   );
 }
 
-function Sessions({ host }: { host: Host }) {
+function Sessions() {
   const { sessions, createSession, isLoading } = useOracleSessions(host.oracleDid, {
     baseUrl: host.server,
   });
@@ -114,7 +101,7 @@ function Sessions({ host }: { host: Host }) {
     location.hash = sessionId;
     choose(sessionId);
   };
-  if (chosen) return <Chat host={host} sessionId={chosen} />;
+  if (chosen) return <Chat sessionId={chosen} />;
   return (
     <>
       <button
@@ -136,8 +123,6 @@ function Sessions({ host }: { host: Host }) {
   );
 }
 
-const host = (await (await fetch("/host")).json()) as Host;
-
 createRoot(document.getElementById("root") as HTMLElement).render(
   <StrictMode>
     <OraclesProvider
@@ -149,10 +134,10 @@ createRoot(document.getElementById("root") as HTMLElement).render(
       transactSignX={async () => {
         throw new Error("This page has no wallet to pay with");
       }}
-      createDelegation={(oracleDid) => mint("delegation", oracleDid)}
-      createInvocation={(oracleDid) => mint("invocation", oracleDid)}
+      createDelegation={() => mint("delegation")}
+      createInvocation={() => mint("invocation")}
     >
-      <Sessions host={host} />
+      <Sessions />
     </OraclesProvider>
   </StrictMode>,
 );
