@@ -14,6 +14,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"github.com/pion/turn/v5"
@@ -79,6 +80,31 @@ type Relay struct {
 
 const realm = "castalia"
 
+// listenBoth takes one port for UDP and TCP. Where the system chooses it (port
+// 0), it knows of the one protocol only, and the other's may be taken: then
+// another is asked for.
+func listenBoth(ctx context.Context, address string) (net.PacketConn, net.Listener, error) {
+	listen := net.ListenConfig{}
+	_, port, err := net.SplitHostPort(address)
+	if err != nil {
+		return nil, nil, err
+	}
+	for tries := 10; ; tries-- {
+		packets, err := listen.ListenPacket(ctx, "udp", address)
+		if err != nil {
+			return nil, nil, err
+		}
+		streams, err := listen.Listen(ctx, "tcp", packets.LocalAddr().String())
+		if err == nil {
+			return packets, streams, nil
+		}
+		_ = packets.Close()
+		if port != "0" || tries == 0 || !errors.Is(err, syscall.EADDRINUSE) {
+			return nil, nil, err
+		}
+	}
+}
+
 // NewRelay listens. Close stops it.
 func NewRelay(ctx context.Context, cfg RelayConfig) (_ *Relay, err error) {
 	if cfg.Log == nil {
@@ -94,8 +120,7 @@ func NewRelay(ctx context.Context, cfg RelayConfig) (_ *Relay, err error) {
 	if cfg.Secret == "" {
 		return nil, errors.New("the relay needs a secret")
 	}
-	listen := net.ListenConfig{}
-	packets, err := listen.ListenPacket(ctx, "udp", cfg.Listen)
+	packets, streams, err := listenBoth(ctx, cfg.Listen)
 	if err != nil {
 		return nil, fmt.Errorf("listen for relayed calls: %w", err)
 	}
@@ -104,10 +129,6 @@ func NewRelay(ctx context.Context, cfg RelayConfig) (_ *Relay, err error) {
 			_ = packets.Close()
 		}
 	}()
-	streams, err := listen.Listen(ctx, "tcp", packets.LocalAddr().String())
-	if err != nil {
-		return nil, fmt.Errorf("listen for relayed calls: %w", err)
-	}
 	_, port, err := net.SplitHostPort(packets.LocalAddr().String())
 	if err != nil {
 		return nil, errors.Join(err, streams.Close())
