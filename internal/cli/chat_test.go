@@ -53,10 +53,13 @@ type short struct {
 }
 
 func (s *short) Write(p []byte) (int, error) {
-	if s.left -= len(p); s.left < 0 {
-		panic(http.ErrAbortHandler)
+	if len(p) <= s.left {
+		s.left -= len(p)
+		return s.ResponseWriter.Write(p)
 	}
-	return s.ResponseWriter.Write(p)
+	_, _ = s.ResponseWriter.Write(p[:s.left]) // however much comes at once
+	s.Flush()
+	panic(http.ErrAbortHandler)
 }
 
 func (s *short) Flush() { s.ResponseWriter.(http.Flusher).Flush() }
