@@ -216,15 +216,6 @@ func groups() []group {
 			},
 		},
 		{
-			name: "calls", about: "live calls, beside a bare echo peer", limit: 3 * time.Minute,
-			commands: [][]string{gotest(".", "./internal/service/oracle/call")},
-			bars: []bar{
-				{"setting up a call, times a bare peer", reported, 0, "x", "BenchmarkSetUp", []string{"ratio"}},
-				{"one-way delay that the server adds", reported, 0, "µs", "BenchmarkDelay", []string{"µs/added-one-way"}},
-				{"CPU of a call, times a bare echo peer", reported, 0, "x", "BenchmarkCPU", []string{"ratio"}},
-			},
-		},
-		{
 			name: "platform", about: "database, HTTP chain, limiter, log", limit: 3 * time.Minute,
 			commands: [][]string{gotest(".", "./internal/platform/sqldb"), gotest(".", "./internal/platform/httpserver")},
 			bars: []bar{

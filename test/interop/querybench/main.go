@@ -70,6 +70,9 @@ func start(ctx context.Context, args ...string) (*child, error) {
 	}
 	cmd := exec.CommandContext(ctx, self, args...)
 	cmd.Stderr = os.Stderr
+	if strings.HasPrefix(args[0], "ours") {
+		cmd.Env = append(os.Environ(), "GOGC=200") // as `castalia serve` runs
+	}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL} // nobody else would end it
 	out, err := cmd.StdoutPipe()
 	if err != nil {
