@@ -100,6 +100,8 @@ for (const [name, options] of Object.entries({
     it("hears a disconnect and does not come back by itself", async () => {
       const socket = connect({ ...options, reconnection: true });
       await connected(socket);
+      // In the middle of an upgrade the goodbye can be lost: see docs/rough-edges.md.
+      if (name === "upgrade") await upgraded(socket);
       socket.emit("kick-me");
       const [reason] = await once(socket, "disconnect");
       assert.equal(reason, "io server disconnect");
