@@ -2,8 +2,6 @@ package credits
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
 	"time"
 
 	"github.com/castalia-org/castalia/plugin"
@@ -49,28 +47,16 @@ func public(entries []plugin.Entry) ([]plugin.Claim, error) {
 // claim that it was made for is paid first.
 func (l *Ledger) PayClaim(ctx context.Context, userDID, claimID string, amount int64) error {
 	_, err := l.change(ctx, plugin.UserKey(userDID), func(ctx context.Context, b *book) error {
-		if amount <= 0 || amount > MaxAmount || b.Granted+amount > maxTotal {
-			return errBounds
-		}
-		if fresh, err := b.once(ctx, "claim "+claimID, 0); err != nil || !fresh {
+		if fresh, err := b.grant(ctx, "claim "+claimID, amount, claimID); err != nil || !fresh {
 			return err
 		}
-		b.Granted += amount
-		b.Available += amount
-		if err := b.enter(ctx, "grant", amount, claimID); err != nil {
-			return err
-		}
-		claims, err := b.tx.Scan(ctx, plugin.Range{Prefix: "c/" + b.user + "/"})
+		owed, err := b.claims(ctx)
 		if err != nil {
 			return err
 		}
-		for _, e := range claims {
-			var c Claim
-			if err := json.Unmarshal(e.Value, &c); err != nil {
-				return fmt.Errorf("decode claim: %w", err)
-			}
+		for _, c := range owed {
 			if c.ID == claimID {
-				return b.pay(ctx, e.Key, c)
+				return b.pay(ctx, c)
 			}
 		}
 		return nil // it was paid in the meantime: the payment is the user's

@@ -199,27 +199,45 @@ func (b *book) payClaims(ctx context.Context) error {
 	if b.Owed == 0 || b.Available == 0 {
 		return nil
 	}
-	claims, err := b.tx.Scan(ctx, plugin.Range{Prefix: "c/" + b.user + "/"})
+	owed, err := b.claims(ctx)
 	if err != nil {
 		return err
 	}
-	for _, e := range claims {
-		var c Claim
-		if err := json.Unmarshal(e.Value, &c); err != nil {
-			return fmt.Errorf("decode claim: %w", err)
-		}
+	for _, c := range owed {
 		if b.Available == 0 {
 			break
 		}
-		if err := b.pay(ctx, e.Key, c); err != nil {
+		if err := b.pay(ctx, c); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
+// owedClaim is a claim and where it is kept.
+type owedClaim struct {
+	Claim
+	key string
+}
+
+// claims lists what the user owes, the oldest first.
+func (b *book) claims(ctx context.Context) ([]owedClaim, error) {
+	found, err := b.tx.Scan(ctx, plugin.Range{Prefix: "c/" + b.user + "/"})
+	if err != nil {
+		return nil, err
+	}
+	out := make([]owedClaim, len(found))
+	for i, e := range found {
+		if err := json.Unmarshal(e.Value, &out[i].Claim); err != nil {
+			return nil, fmt.Errorf("decode claim: %w", err)
+		}
+		out[i].key = e.Key
+	}
+	return out, nil
+}
+
 // pay pays a claim as far as the account can.
-func (b *book) pay(ctx context.Context, key string, c Claim) error {
+func (b *book) pay(ctx context.Context, c owedClaim) error {
 	paid := min(c.Amount, b.Available)
 	c.Amount -= paid
 	b.Available -= paid
@@ -229,23 +247,29 @@ func (b *book) pay(ctx context.Context, key string, c Claim) error {
 		return err
 	}
 	if c.Amount > 0 {
-		return put(ctx, b.tx, key, c)
+		return put(ctx, b.tx, c.key, c.Claim)
 	}
-	return b.tx.Delete(ctx, key)
+	return b.tx.Delete(ctx, c.key)
+}
+
+// grant adds credits, once for a key; it tells whether this was the time.
+func (b *book) grant(ctx context.Context, key string, amount int64, note string) (bool, error) {
+	if amount <= 0 || amount > MaxAmount || b.Granted+amount > maxTotal {
+		return false, errBounds
+	}
+	if fresh, err := b.once(ctx, key, 0); err != nil || !fresh {
+		return false, err
+	}
+	b.Granted += amount
+	b.Available += amount
+	return true, b.enter(ctx, "grant", amount, note)
 }
 
 // Grant adds credits, once for a key.
 func (l *Ledger) Grant(ctx context.Context, did string, amount int64, key, note string) (Account, error) {
 	return l.change(ctx, plugin.UserKey(did), func(ctx context.Context, b *book) error {
-		if amount <= 0 || amount > MaxAmount || b.Granted+amount > maxTotal {
-			return errBounds
-		}
-		if fresh, err := b.once(ctx, "grant "+key, 0); err != nil || !fresh {
-			return err
-		}
-		b.Granted += amount
-		b.Available += amount
-		return b.enter(ctx, "grant", amount, note)
+		_, err := b.grant(ctx, "grant "+key, amount, note)
+		return err
 	})
 }
 
