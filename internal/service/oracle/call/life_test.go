@@ -1,6 +1,7 @@
 package call_test
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -475,17 +476,18 @@ func TestAnotherCertificateThanSaidIsRefused(t *testing.T) {
 	if err := json.Unmarshal(p.Socket.Ask(t, "call_offer", offer), &a); err != nil || !a.OK {
 		t.Fatalf("%+v, %v", a, err)
 	}
-	failed := make(chan struct{})
+	failed, fail := context.WithCancel(t.Context())
+	defer fail()
 	p.PC.OnConnectionStateChange(func(s webrtc.PeerConnectionState) {
 		if s == webrtc.PeerConnectionStateFailed || s == webrtc.PeerConnectionStateClosed {
-			close(failed)
+			fail() // both states may come, one after the other
 		}
 	})
 	if err := p.PC.SetRemoteDescription(webrtc.SessionDescription{Type: webrtc.SDPTypeAnswer, SDP: a.SDP}); err != nil {
 		t.Fatal(err)
 	}
 	select {
-	case <-failed:
+	case <-failed.Done():
 	case <-time.After(calltest.Patience):
 		t.Error("the page was not refused")
 	}

@@ -226,10 +226,12 @@ func (l *line) ask(ctx context.Context) ([]*mcp.Tool, error) {
 	return tools, nil
 }
 
-// key tells servers apart by address and by what they are told.
+// key tells servers apart by address, by where that may lead and by what they
+// are told: a refusal to call a private address says nothing of a server that
+// may be one.
 func (l *line) key() [32]byte {
 	h := sha256.New()
-	_, _ = fmt.Fprintf(h, "%s\x00", l.server.URL)
+	_, _ = fmt.Fprintf(h, "%s\x00%t\x00", l.server.URL, l.server.AllowPrivate)
 	for _, name := range slices.Sorted(maps.Keys(l.server.Headers)) {
 		_, _ = fmt.Fprintf(h, "%s\x00%s\x00", name, l.server.Headers[name])
 	}

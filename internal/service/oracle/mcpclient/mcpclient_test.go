@@ -113,3 +113,22 @@ func TestTools(t *testing.T) {
 		t.Errorf("the tools were listed %d times", n)
 	}
 }
+
+func TestAServerThatMayNotBePrivateIsKnownApart(t *testing.T) {
+	t.Parallel()
+	var lists atomic.Int64
+	open := plugin.MCPServer{Name: "open", URL: server(t, &lists), Headers: map[string]string{"X-Operator": "yes"}, AllowPrivate: true}
+	private := open
+	private.AllowPrivate = false
+	e := mcpclient.New(nil, nil, mcpclient.Config{})
+	for _, c := range []struct {
+		server plugin.MCPServer
+		want   int
+	}{{private, 0}, {open, 2}, {private, 0}, {open, 2}} {
+		tools, done := e.Tools(t.Context(), []plugin.MCPServer{c.server}, turn.MCPUser{})
+		done()
+		if len(tools) != c.want {
+			t.Errorf("private allowed %t: %d tools, want %d", c.server.AllowPrivate, len(tools), c.want)
+		}
+	}
+}
