@@ -83,6 +83,20 @@ func TestMenuTestPlaysFlows(t *testing.T) {
 	}
 }
 
+// The flows that come with the program are played by the command, as the guide
+// says, and all of them hold.
+func TestMenuTestPlaysTheProjectsOwnFlows(t *testing.T) {
+	t.Parallel()
+	files, err := filepath.Glob("../service/ussd/ussdscript/testdata/*.yaml")
+	if err != nil || len(files) < 5 {
+		t.Fatalf("flow files: %v %v", files, err)
+	}
+	code, out, errs := runTyped(t, "", append([]string{"menu", "test"}, files...)...)
+	if code != 0 || strings.Contains(out, "FAIL") || !strings.Contains(out, "flows are answered as they should") {
+		t.Errorf("%d %s %s", code, out, errs)
+	}
+}
+
 // A gateway that shows the text it was sent.
 func fakeGateway(t *testing.T) string {
 	t.Helper()
@@ -112,6 +126,10 @@ func TestDialIsATelephone(t *testing.T) {
 		t.Errorf("%d %q", code, errs)
 	}
 	script := writeFile(t, "s.yaml", "flows: [{name: a, steps: [{dial: true, answer: 'CON *2233# []'}, {input: '9', contains: nine}]}]")
+	own := writeFile(t, "own.yaml", "flows: [{name: a, oracle: Rain., steps: [{dial: true, answer: 'CON no'}]}]")
+	if code, out, _ := runTyped(t, "", "dial", "--server", url, "--script", own); code != 0 || !strings.HasPrefix(out, "skip  a") {
+		t.Errorf("%d %q", code, out)
+	}
 	if code, out, _ := runTyped(t, "", "dial", "--server", url, "--script", script); code != 1 || !strings.Contains(out, `step 2 (input 9)`) {
 		t.Errorf("%d %q", code, out)
 	}

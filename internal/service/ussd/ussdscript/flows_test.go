@@ -1,13 +1,11 @@
 package ussdscript_test
 
 import (
-	"context"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
-	"github.com/castalia-org/castalia/internal/platform/fault"
 	"github.com/castalia-org/castalia/internal/platform/sqldb"
 	"github.com/castalia-org/castalia/internal/platform/sqldb/sqldbtest"
 	"github.com/castalia-org/castalia/internal/service/ussd"
@@ -15,22 +13,6 @@ import (
 	"github.com/castalia-org/castalia/internal/service/ussd/ussdsql"
 	"github.com/castalia-org/castalia/internal/service/ussd/ussdtest"
 )
-
-// oracle answers with a text of several screens.
-type oracle struct{}
-
-func (oracle) Ask(_ context.Context, q ussd.Question) (string, error) {
-	return "You asked: " + q.Text + "\n" + strings.TrimSpace(strings.Repeat("Water the maize in the evening. ", 9)), nil
-}
-
-func (oracle) LookUpEntity(_ context.Context, id string) (string, error) {
-	if id != "did:ixo:entity:1" {
-		return "", fault.New(fault.NotFound, "no such entity")
-	}
-	return "Entity did:ixo:entity:1\nType: dao\nStatus: active", nil
-}
-
-func withOracle(c *ussd.Config) { c.Oracle, c.LookUp = oracle{}, oracle{} }
 
 // Every recorded flow is answered word for word, on both engines.
 func TestRecordedFlows(t *testing.T) {
@@ -57,7 +39,9 @@ func TestRecordedFlows(t *testing.T) {
 				t.Parallel()
 				sqldbtest.Each(t, func(t *testing.T, open func(*testing.T) *sqldb.DB) {
 					db := sqldbtest.Migrate(t, open(t), ussdsql.Migrations())
-					svc := ussdtest.Service(t, ussdsql.New(db), withOracle)
+					svc := ussdtest.Service(t, ussdsql.New(db), func(c *ussd.Config) {
+						c.Oracle, c.LookUp = ussdscript.StandIn{Flow: flow}, ussdscript.StandIn{Flow: flow}
+					})
 					if err := flows.Run(t.Context(), flow, ussdscript.Local{Service: svc}, nil); err != nil {
 						t.Error(err)
 					}

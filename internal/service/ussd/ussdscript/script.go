@@ -41,7 +41,11 @@ type File struct {
 type Flow struct {
 	Name  string `yaml:"name"`
 	Phone string `yaml:"phone"`
-	Steps []Step `yaml:"steps"`
+	// Oracle is what the oracle answers, with ${question} in the place of the
+	// question, and Entities what the chain knows, by identifier.
+	Oracle   string            `yaml:"oracle"`
+	Entities map[string]string `yaml:"entities"`
+	Steps    []Step            `yaml:"steps"`
 }
 
 // Step sends one request and says what must come back. Exactly one of Dial,
