@@ -27,15 +27,15 @@ func newDesk(most int) *desk {
 	return &desk{most: most, known: map[string]*list.Element{}, order: list.New(), busy: map[string]*turn{}}
 }
 
-// enter waits until nobody works on the session. Each success is followed by
-// one leave.
-func (d *desk) enter(ctx context.Context, id string) error {
+// enter waits until nobody works on the session, and says whether it had to.
+// Each success is followed by one leave.
+func (d *desk) enter(ctx context.Context, id string) (waited bool, err error) {
 	d.mu.Lock()
 	t := d.busy[id]
 	if t == nil {
 		d.busy[id] = &turn{}
 		d.mu.Unlock()
-		return nil
+		return false, nil
 	}
 	if t.token == nil {
 		t.token = make(chan struct{}, 1)
@@ -47,7 +47,7 @@ func (d *desk) enter(ctx context.Context, id string) error {
 		d.mu.Lock()
 		t.waiting--
 		d.mu.Unlock()
-		return nil
+		return true, nil
 	case <-ctx.Done():
 	}
 	d.mu.Lock()
@@ -58,7 +58,7 @@ func (d *desk) enter(ctx context.Context, id string) error {
 		d.pass(id, t)
 	default:
 	}
-	return ctx.Err()
+	return true, ctx.Err()
 }
 
 // leave lets the next one in.

@@ -89,7 +89,8 @@ func (h *hop) pause(ctx context.Context) error {
 }
 
 // echo is how soon after an answer an equal input without a number must be a
-// repeated delivery: nobody reads a screen and types in less.
+// repeated delivery: nobody reads a screen and types in less. One that came
+// before the answer is a repeated delivery too, however long that took.
 const echo = 700 * time.Millisecond
 
 // read finds the new input in the request.
@@ -125,7 +126,7 @@ func (h *hop) read() (string, reading) {
 
 func (h *hop) readNewest() (string, reading) {
 	c, text, seq := h.cur, h.req.Text, h.req.Sequence
-	again := h.svc.cfg.Keys.matches(c.TextMAC, "input", h.id, text) && h.now.Sub(c.Updated) < echo
+	again := (h.req.met || h.now.Sub(c.Updated) < echo) && h.svc.cfg.Keys.matches(c.TextMAC, "input", h.id, text)
 	switch {
 	case h.req.Start && c.Hop == 1 && (again || seq > 0 && seq == c.TextLen):
 		return "", readSame
@@ -374,7 +375,8 @@ func (h *hop) finish(ctx context.Context, prior *Prior) error {
 		n.Status = Done
 		n.Memory.Digests, n.Memory.Saved = nil, nil
 	}
-	n.Updated, n.Expires = h.now, h.now.Add(h.svc.cfg.TTL)
+	n.Updated = h.svc.cfg.Now() // the oracle may have thought for seconds
+	n.Expires = n.Updated.Add(h.svc.cfg.TTL)
 	n.ClaimUntil = time.Time{}
 	if h.req.Newest {
 		n.TextLen, n.TextMAC = h.req.Sequence, h.svc.cfg.Keys.digest("input", h.id, h.req.Text)

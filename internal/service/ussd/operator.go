@@ -256,7 +256,7 @@ func (s *Service) Locks(ctx context.Context) ([]Lock, error) {
 // that is not there, or has ended, is fine.
 func (s *Service) EndSession(ctx context.Context, dialect, sessionID, phone string) error {
 	id := sessionKey(dialect, sessionID)
-	if err := s.desk.enter(ctx, id); err != nil {
+	if _, err := s.desk.enter(ctx, id); err != nil {
 		return fmt.Errorf("wait for session: %w", err)
 	}
 	defer s.desk.leave(id)

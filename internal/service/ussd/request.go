@@ -36,6 +36,9 @@ type Request struct {
 
 	// looked says that the store was asked for the session.
 	looked bool
+	// met says that another request of the session was in work when this one
+	// came.
+	met bool
 }
 
 // Answer is the next screen.

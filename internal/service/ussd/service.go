@@ -182,7 +182,7 @@ func (s *Service) handle(ctx context.Context, req Request) (_ Answer, screen, re
 		return Answer{}, "", "", err
 	}
 	id := req.key()
-	if err := s.desk.enter(ctx, id); err != nil {
+	if req.met, err = s.desk.enter(ctx, id); err != nil {
 		return Answer{}, "", "", fmt.Errorf("wait for session: %w", err)
 	}
 	defer s.desk.leave(id)
@@ -195,6 +195,7 @@ func (s *Service) handle(ctx context.Context, req Request) (_ Answer, screen, re
 		done, err := h.run(ctx)
 		if errors.Is(err, ErrStale) {
 			s.desk.drop(id)
+			req.met = true
 			tries++
 			continue
 		}
@@ -208,6 +209,7 @@ func (s *Service) handle(ctx context.Context, req Request) (_ Answer, screen, re
 				return Answer{}, "", "", err
 			}
 			s.desk.drop(id)
+			req.met = true
 			continue
 		}
 		return h.answer, h.screen, h.result, nil

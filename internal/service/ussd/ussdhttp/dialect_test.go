@@ -1,6 +1,7 @@
 package ussdhttp_test
 
 import (
+	"context"
 	"encoding/json"
 	"net/http"
 	"net/url"
@@ -32,8 +33,10 @@ func TestAfricasTalking(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 	v.Set("text", "1*3")
-	if r := form("/api/ussd/africastalking", v); !strings.HasPrefix(r.body, "CON Answers come") {
-		t.Errorf("%+v", r)
+	for range 2 { // the accumulated text is the sequence
+		if r := form("/api/ussd/africastalking", v); !strings.HasPrefix(r.body, "CON Answers come") {
+			t.Errorf("%+v", r)
+		}
 	}
 	end := url.Values{"sessionId": {"ATUid_1"}, "phoneNumber": {alice}, "serviceCode": {"*384*123#"}, "status": {"Incomplete"}, "hopsCount": {"2"}}
 	if r := form("/api/ussd/africastalking/events", end); r.status != 200 {
@@ -83,25 +86,38 @@ func TestHubtel(t *testing.T) {
 
 func TestInfobip(t *testing.T) {
 	t.Parallel()
-	g := newGateway(t, options{})
+	clock := ussdtest.NewClock()
+	g := newGateway(t, options{change: []func(*ussd.Config){clock.Set}})
 	send := func(method, verb, text string) (out ussdhttp.InfobipReply) {
 		g.json(method, "/api/ussd/infobip/session/i1/"+verb, `{"msisdn":"260971230001","imsi":"1","shortCode":"*120*11#","optional":"",
 			"ussdNodeId":"n","text":"`+text+`","networkName":"x","countryName":"y"}`, &out)
 		return out
 	}
-	if r := send(http.MethodPost, "start", "*120*11#"); r.ShouldClose || r.ResponseExitCode != 200 || !strings.HasPrefix(r.USSDMenu, "Welcome") {
-		t.Errorf("%+v", r)
+	for range 2 {
+		if r := send(http.MethodPost, "start", "*120*11#"); r.ShouldClose || r.ResponseExitCode != 200 || !strings.HasPrefix(r.USSDMenu, "Welcome") {
+			t.Errorf("%+v", r)
+		}
 	}
-	if r := send(http.MethodPut, "response", "2"); !strings.HasPrefix(r.USSDMenu, "Account menu") {
-		t.Errorf("%+v", r)
+	for range 2 { // a repeated delivery: the account menu has a 2 as well
+		if r := send(http.MethodPut, "response", "2"); !strings.HasPrefix(r.USSDMenu, "Account menu") {
+			t.Errorf("%+v", r)
+		}
 	}
-	if r := send(http.MethodPut, "response", "*"); !r.ShouldClose {
-		t.Errorf("%+v", r)
+	clock.Jump(2 * time.Second)
+	if r := send(http.MethodPut, "response", "2"); !strings.HasPrefix(r.USSDMenu, "Create account") {
+		t.Errorf("the same digit, typed later: %+v", r)
 	}
-	var end ussdhttp.InfobipReply
-	g.json(http.MethodPut, "/api/ussd/infobip/session/i1/end", `{"reason":"closed","exitCode":200}`, &end)
-	if !end.ShouldClose {
-		t.Errorf("%+v", end)
+	for range 2 {
+		if r := send(http.MethodPut, "response", "*"); !r.ShouldClose {
+			t.Errorf("%+v", r)
+		}
+	}
+	for range 2 {
+		var end ussdhttp.InfobipReply
+		g.json(http.MethodPut, "/api/ussd/infobip/session/i1/end", `{"reason":"closed","exitCode":200}`, &end)
+		if !end.ShouldClose {
+			t.Errorf("%+v", end)
+		}
 	}
 }
 
@@ -134,19 +150,83 @@ func TestArkesel(t *testing.T) {
 
 func TestNalo(t *testing.T) {
 	t.Parallel()
-	g := newGateway(t, options{})
+	clock := ussdtest.NewClock()
+	g := newGateway(t, options{change: []func(*ussd.Config){clock.Set}})
 	send := func(first, data string) (out ussdhttp.NaloReply) {
 		g.json(http.MethodPost, "/api/ussd/nalo", `{"USERID":"NALOTest","MSISDN":"233201234567","USERDATA":"`+data+`","MSGTYPE":`+first+`,"NETWORK":"MTN"}`, &out)
 		return out
 	}
-	if r := send("true", "*920*1#"); !r.MsgType || r.UserID != "NALOTest" || !strings.HasPrefix(r.Msg, "Welcome") {
+	for range 2 {
+		if r := send("true", "*920*1#"); !r.MsgType || r.UserID != "NALOTest" || !strings.HasPrefix(r.Msg, "Welcome") {
+			t.Errorf("%+v", r)
+		}
+	}
+	for range 2 {
+		if r := send("false", "2"); !strings.HasPrefix(r.Msg, "Account menu") {
+			t.Errorf("%+v", r)
+		}
+	}
+	clock.Jump(2 * time.Second)
+	if r := send("false", "2"); !strings.HasPrefix(r.Msg, "Create account") {
+		t.Errorf("the same digit, typed later: %+v", r)
+	}
+	for range 2 {
+		if r := send("false", "*"); r.MsgType {
+			t.Errorf("%+v", r)
+		}
+	}
+	// Without a session id the telephone is the session: a new dial begins anew.
+	if r := send("true", "*920*1#"); !r.MsgType || !strings.HasPrefix(r.Msg, "Welcome") {
 		t.Errorf("%+v", r)
 	}
-	if r := send("false", "2"); !strings.HasPrefix(r.Msg, "Account menu") {
-		t.Errorf("%+v", r)
+}
+
+// slowOracle answers when it is let go.
+type slowOracle struct{ asked, letGo chan struct{} }
+
+func (o slowOracle) Ask(ctx context.Context, _ ussd.Question) (string, error) {
+	o.asked <- struct{}{}
+	select {
+	case <-o.letGo:
+		return "At dusk.", nil
+	case <-ctx.Done():
+		return "", ctx.Err()
 	}
-	if r := send("false", "*"); r.MsgType {
-		t.Errorf("%+v", r)
+}
+
+// A gateway that has no numbers repeats itself while the first delivery is still
+// being answered: however long that takes, it is no new input.
+func TestARepeatedDeliveryDuringASlowAnswerMovesNothing(t *testing.T) {
+	t.Parallel()
+	clock, oracle := ussdtest.NewClock(), slowOracle{make(chan struct{}, 2), make(chan struct{})}
+	g := newGateway(t, options{change: []func(*ussd.Config){clock.Set, func(c *ussd.Config) {
+		c.Oracle, c.OracleWait, c.Deadline = oracle, time.Minute, time.Minute
+	}}})
+	send := func(fresh, data string) (out ussdhttp.ArkeselReply) {
+		g.json(http.MethodPost, "/api/ussd/arkesel", `{"sessionID":"a1","userID":"U","newSession":`+fresh+`,"msisdn":"233544919953","userData":"`+data+`"}`, &out)
+		return out
+	}
+	send("true", "*928#")
+	for _, input := range []string{"2", "2", "Ann", "00", "70382", "70382", "1", "5"} {
+		clock.Jump(2 * time.Second)
+		send("false", input)
+	}
+	clock.Jump(2 * time.Second)
+	first, second := make(chan reply, 1), make(chan reply, 1)
+	ask := func(into chan reply) {
+		into <- g.do(http.MethodPost, "/api/ussd/arkesel", "application/json", `{"sessionID":"a1","msisdn":"233544919953","userData":"When?"}`)
+	}
+	go ask(first)
+	<-oracle.asked
+	clock.Jump(4 * time.Second)
+	go ask(second)
+	close(oracle.letGo)
+	a, b := <-first, <-second
+	if a.body != b.body || !strings.Contains(a.body, `"message":"At dusk.`) {
+		t.Errorf("the first delivery got %s, its repetition %s", a.body, b.body)
+	}
+	if len(oracle.asked) != 0 {
+		t.Error("the oracle was asked twice")
 	}
 }
 

@@ -29,15 +29,15 @@ func (a *api) gatewayRoutes() []httpserver.Route {
 		{
 			Method: http.MethodPost, Pattern: pathSession, Summary: "One input of a USSD session",
 			Doc:  "Called by the telecom gateway for every input. Sending the same text again replays the answer.",
-			Body: SessionRequest{}, BodyMedia: []string{mediaJSON, mediaForm}, Replies: text, Handler: a.session(""),
+			Body: SessionRequest{}, BodyMedia: []string{mediaJSON, mediaForm}, Replies: text, Handler: a.session,
 		},
 		{
 			Method: http.MethodPost, Pattern: pathAfricasTalking, Summary: "Africa's Talking: one input",
-			Body: SessionRequest{}, BodyMedia: []string{mediaForm, mediaJSON}, Replies: text, Handler: a.session(ussd.DialectAfricasTalking),
+			Body: AfricasTalkingRequest{}, BodyMedia: []string{mediaForm, mediaJSON}, Replies: text, Handler: a.africasTalking,
 		},
 		{
 			Method: http.MethodPost, Pattern: pathAfricasTalking + "/events", Summary: "Africa's Talking: a session is over",
-			BodyMedia: []string{mediaForm}, Replies: []httpserver.Reply{{Status: http.StatusOK}}, Handler: a.ended,
+			Body: AfricasTalkingNotice{}, BodyMedia: []string{mediaForm}, Replies: []httpserver.Reply{{Status: http.StatusOK}}, Handler: a.africasTalkingEnded,
 		},
 		{
 			Method: http.MethodPost, Pattern: "/api/ussd/hubtel", Summary: "Hubtel: one input",

@@ -21,16 +21,16 @@ type SessionRequest struct {
 }
 
 // session is the session endpoint, for JSON and for forms.
-func (a *api) session(dialect string) func(w http.ResponseWriter, r *http.Request) error {
-	return func(w http.ResponseWriter, r *http.Request) error {
-		req, err := readSession(r)
-		if err != nil {
-			return err
-		}
-		req.Dialect = dialect
-		answer, err := a.answer(r, req)
-		return writeAnswer(w, http.StatusOK, a.settled(r.Context(), answer, err))
+func (a *api) session(w http.ResponseWriter, r *http.Request) error { return a.plain(w, r, "") }
+
+// plain reads the four fields and answers in plain text.
+func (a *api) plain(w http.ResponseWriter, r *http.Request, dialect string) error {
+	req, err := readSession(r)
+	if err != nil {
+		return err
 	}
+	req.Dialect = dialect
+	return writeAnswer(w, http.StatusOK, a.hop(r, req))
 }
 
 // readSession reads the four fields. Everything that is wrong is ErrInvalid.
@@ -88,23 +88,4 @@ func readBody(r *http.Request) (raw []byte, form bool, err error) {
 		return raw, false, nil
 	}
 	return nil, false, ussd.ErrInvalid
-}
-
-// ended takes Africa's Talking's notification that a session is over.
-func (a *api) ended(w http.ResponseWriter, r *http.Request) error {
-	raw, form, err := readBody(r)
-	if err != nil || !form {
-		return ussd.ErrInvalid
-	}
-	values, err := url.ParseQuery(string(raw))
-	if err != nil || values.Get("sessionId") == "" {
-		return ussd.ErrInvalid
-	}
-	for _, dialect := range []string{"", ussd.DialectAfricasTalking} {
-		if err := a.svc.EndSession(r.Context(), dialect, values.Get("sessionId"), values.Get("phoneNumber")); err != nil {
-			return err
-		}
-	}
-	w.WriteHeader(http.StatusOK)
-	return nil
 }

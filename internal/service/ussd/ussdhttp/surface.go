@@ -28,11 +28,8 @@ const (
 	textUnavailable = "Service temporarily unavailable. Please try again later."
 )
 
-// The paths whose answers are plain text.
-const (
-	pathSession        = "/api/ussd"
-	pathAfricasTalking = "/api/ussd/africastalking"
-)
+// pathSession is the session endpoint; its answers are plain text.
+const pathSession = "/api/ussd"
 
 // maxBody bounds a gateway's request: four short fields, however escaped.
 const maxBody = 16 << 10
