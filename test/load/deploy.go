@@ -9,7 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"net/url"
 	"os"
@@ -17,6 +16,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -24,6 +24,7 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 
 	"github.com/castalia-org/castalia/internal/platform/sqldb/pgadmin"
+	"github.com/castalia-org/castalia/test/servers"
 	"github.com/castalia-org/castalia/test/testenv"
 )
 
@@ -196,10 +197,12 @@ func serveNATS(ctx context.Context, stdout io.Writer) error {
 // node starts one process of the program, with a chain of a hundred claims.
 func (p *place) node(ctx context.Context, i int, binary string, env []string) error {
 	data := filepath.Join(p.dir, fmt.Sprintf("node-%d", i))
-	port, err := freePort()
+	number, free, err := servers.Port()
 	if err != nil {
 		return err
 	}
+	p.cleanup = append(p.cleanup, free)
+	port := strconv.Itoa(number)
 	address := "http://127.0.0.1:" + port
 	p.urls = append(p.urls, address)
 	env = append(env, "CASTALIA_DATA="+data, "PORT="+port, "NODE_URL="+address)
@@ -311,13 +314,4 @@ func ready(ctx context.Context, address string) error {
 		return errors.New(reply.Status)
 	}
 	return nil
-}
-
-func freePort() (string, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", err
-	}
-	_, port, err := net.SplitHostPort(l.Addr().String())
-	return port, errors.Join(err, l.Close())
 }

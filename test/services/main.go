@@ -18,12 +18,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"os"
 	"os/exec"
 	"os/signal"
 	"runtime"
-	"strconv"
 	"syscall"
 	"time"
 
@@ -109,6 +107,7 @@ type server struct {
 	cmd    *exec.Cmd
 	signal os.Signal // asks it to stop
 	ended  chan struct{}
+	free   func() // gives its port to others
 }
 
 // launch starts the process and waits until ready says so.
@@ -157,6 +156,9 @@ func (s *server) await(ctx context.Context, ready func(context.Context) error) e
 }
 
 func (s *server) stop() {
+	if s.free != nil {
+		defer s.free()
+	}
 	_ = s.cmd.Process.Signal(s.signal)
 	limit := time.NewTimer(stopLimit)
 	defer limit.Stop()
@@ -166,14 +168,4 @@ func (s *server) stop() {
 		_ = s.cmd.Process.Kill()
 		<-s.ended
 	}
-}
-
-// freePort returns a port that nobody listens on.
-func freePort() (string, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", err
-	}
-	port := l.Addr().(*net.TCPAddr).Port
-	return strconv.Itoa(port), l.Close()
 }

@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"syscall"
 
 	"github.com/castalia-org/castalia/internal/platform/sqldb"
@@ -32,16 +33,16 @@ func startPostgres(ctx context.Context, dir string) (*server, []string, error) {
 	if said, err := initdb.CombinedOutput(); err != nil {
 		return nil, nil, fmt.Errorf("initdb: %w\n%s", err, said)
 	}
-	port, err := freePort()
+	port, free, err := servers.Port()
 	if err != nil {
 		return nil, nil, err
 	}
-	cmd := exec.CommandContext(context.WithoutCancel(ctx), filepath.Join(bin, "postgres"), "-D", data, "-p", port,
+	cmd := exec.CommandContext(context.WithoutCancel(ctx), filepath.Join(bin, "postgres"), "-D", data, "-p", strconv.Itoa(port),
 		"-c", "listen_addresses=127.0.0.1", "-c", "unix_socket_directories=",
 		"-c", "fsync=off", "-c", "synchronous_commit=off", "-c", "full_page_writes=off",
 		"-c", "max_connections=400", "-c", "max_wal_size=4GB", "-c", "log_min_messages=panic")
 	cmd.Dir, cmd.SysProcAttr = data, &syscall.SysProcAttr{Credential: as}
-	address := "postgres://castalia@127.0.0.1:" + port + "/postgres?sslmode=disable"
+	address := fmt.Sprintf("postgres://castalia@127.0.0.1:%d/postgres?sslmode=disable", port)
 	s, err := launch(ctx, cmd, syscall.SIGINT, filepath.Join(dir, "postgres.log"), func(ctx context.Context) error {
 		db, err := sqldb.Open(ctx, address, sqldb.Options{})
 		if err != nil {
@@ -50,7 +51,9 @@ func startPostgres(ctx context.Context, dir string) (*server, []string, error) {
 		return db.Close()
 	})
 	if err != nil {
+		free()
 		return nil, nil, err
 	}
+	s.free = free
 	return s, []string{"TEST_POSTGRES_URL=" + address}, nil
 }

@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"syscall"
 
 	"github.com/castalia-org/castalia/test/servers"
@@ -23,7 +24,7 @@ func startS3(ctx context.Context, dir string) (*server, []string, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	port, err := freePort()
+	port, free, err := servers.Port()
 	if err != nil {
 		return nil, nil, err
 	}
@@ -34,7 +35,7 @@ func startS3(ctx context.Context, dir string) (*server, []string, error) {
 			return nil, nil, err
 		}
 	}
-	listen := "127.0.0.1:" + port
+	listen := "127.0.0.1:" + strconv.Itoa(port)
 	args := []string{"--port", listen, "--iam-dir", iam, "--quiet", "posix", "--versioning-dir", versions}
 	if !servers.KeepsAttributes(root) {
 		args = append(args, "--sidecar", sidecar)
@@ -50,8 +51,10 @@ func startS3(ctx context.Context, dir string) (*server, []string, error) {
 		return conn.Close()
 	})
 	if err != nil {
+		free()
 		return nil, nil, err
 	}
+	s.free = free
 	return s, []string{
 		"TEST_S3_URL=s3://?endpoint=http://" + listen + "&region=us-east-1&path_style=true",
 		"AWS_ACCESS_KEY_ID=" + s3Access,

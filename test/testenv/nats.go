@@ -46,7 +46,7 @@ func StartNATS(t testing.TB, host string, port int) *server.Server {
 		t.Fatalf("start NATS: %v", err)
 	}
 	s.Start()
-	if !s.ReadyForConnections(10 * time.Second) {
+	if !s.ReadyForConnections(time.Minute) {
 		t.Fatal("NATS did not start in time")
 	}
 	return s

@@ -24,10 +24,11 @@ import (
 	"time"
 
 	"github.com/castalia-org/castalia/internal/platform/sqldb/pgadmin"
+	"github.com/castalia-org/castalia/test/servers"
 )
 
 // setupLimit bounds what making or dropping a resource may take.
-const setupLimit = 30 * time.Second
+const setupLimit = 2 * time.Minute
 
 // Need skips the test when one of the things is absent, and fails it when
 // MUST_RUN says that it may not be.
@@ -121,6 +122,17 @@ func Postgres(t testing.TB) string {
 		}
 	})
 	return address
+}
+
+// Port returns a free port of 127.0.0.1 that is the test's until it ends.
+func Port(t testing.TB) int {
+	t.Helper()
+	port, release, err := servers.Port()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(release)
+	return port
 }
 
 // Token returns a short random name, fit for databases, buckets and subjects.

@@ -1,7 +1,7 @@
 package busnats_test
 
 import (
-	"net"
+	"fmt"
 	"net/url"
 	"strconv"
 	"testing"
@@ -14,6 +14,7 @@ import (
 	"github.com/castalia-org/castalia/internal/platform/bus/busnats"
 	"github.com/castalia-org/castalia/internal/platform/bus/bustest"
 	"github.com/castalia-org/castalia/internal/platform/fault"
+	"github.com/castalia-org/castalia/test/testenv"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -27,7 +28,7 @@ func serve(t *testing.T, port int) *server.Server {
 	}
 	s.Start()
 	t.Cleanup(func() { stop(s) })
-	if !s.ReadyForConnections(20 * time.Second) {
+	if !s.ReadyForConnections(time.Minute) {
 		t.Fatal("the NATS server does not start")
 	}
 	return s
@@ -59,7 +60,7 @@ func TestContract(t *testing.T) {
 
 func TestReconnectsAfterTheServerRestarts(t *testing.T) {
 	t.Parallel()
-	first := serve(t, -1)
+	first := serve(t, testenv.Port(t))
 	address := first.ClientURL()
 	b := connect(t, address)
 	got := make(chan string, 1000)
@@ -140,7 +141,7 @@ func TestRefusesAnAddressThatCanNeverWork(t *testing.T) {
 
 func eventually(t *testing.T, what string, ok func() bool) {
 	t.Helper()
-	deadline := time.Now().Add(20 * time.Second)
+	deadline := time.Now().Add(time.Minute)
 	for !ok() {
 		if time.Now().After(deadline) {
 			t.Fatalf("never: %s", what)
@@ -164,10 +165,5 @@ func port(t *testing.T, address string) int {
 
 func freeAddress(t *testing.T) string {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = l.Close() }()
-	return "nats://" + l.Addr().String()
+	return fmt.Sprintf("nats://127.0.0.1:%d", testenv.Port(t))
 }

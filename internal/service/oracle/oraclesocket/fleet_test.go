@@ -38,7 +38,7 @@ func TestADeletedSessionEndsItsPages(t *testing.T) {
 // to read what it may have missed.
 func TestOverNATS(t *testing.T) {
 	t.Parallel()
-	server := testenv.StartNATS(t, "127.0.0.1", -1)
+	server := testenv.StartNATS(t, "127.0.0.1", testenv.Port(t))
 	address := server.ClientURL()
 	port := 0
 	if _, err := fmt.Sscanf(address, "nats://127.0.0.1:%d", &port); err != nil {
