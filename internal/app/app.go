@@ -79,7 +79,7 @@ func New(ctx context.Context, opt Options) (_ *App, err error) {
 			err = errors.Join(err, a.Close())
 		}
 	}()
-	if a.res, err = openResources(ctx, &a.opt); err != nil {
+	if a.res, err = prepareResources(ctx, &a.opt); err != nil {
 		return nil, err
 	}
 	if a.server, err = a.newServer(); err != nil {
@@ -88,6 +88,12 @@ func New(ctx context.Context, opt Options) (_ *App, err error) {
 	// The port is taken first: services tell others where this node is, and
 	// with PORT=0 nobody knows before. Requests wait until Run.
 	if err = a.server.Listen(ctx); err != nil {
+		return nil, err
+	}
+	if err = a.awaitDatabase(ctx); err != nil {
+		return nil, err
+	}
+	if err = a.res.open(ctx, &a.opt.Settings); err != nil {
 		return nil, err
 	}
 	if err = a.build(ctx); err != nil {

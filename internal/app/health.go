@@ -92,12 +92,16 @@ func (a *App) getLanding(w http.ResponseWriter, _ *http.Request) error {
 func (a *App) getHealth(w http.ResponseWriter, r *http.Request) error {
 	ctx, cancel := context.WithTimeout(r.Context(), pingLimit)
 	defer cancel()
+	return a.writeHealth(w, a.res.db.Ping(ctx) == nil)
+}
+
+func (a *App) writeHealth(w http.ResponseWriter, connected bool) error {
 	body := health{
 		Status: "ok", Database: "connected", Environment: a.opt.Settings.Server.Environment,
 		Timestamp: now(), Uptime: time.Since(a.started).Seconds(), Version: a.opt.Version,
 	}
 	status := http.StatusOK
-	if err := a.res.db.Ping(ctx); err != nil {
+	if !connected {
 		body.Status, body.Database, status = "degraded", "disconnected", http.StatusServiceUnavailable
 	}
 	return httpserver.WriteJSON(w, status, body)

@@ -54,9 +54,21 @@ func appMigrations() sqldb.Migrations {
 	return sqldb.Migrations{Service: "app", FS: files}
 }
 
-// openResources opens the stores of the shape that the settings ask for and
-// fills in the secrets. On failure it closes what it opened.
-func openResources(ctx context.Context, opt *Options) (_ *resources, err error) {
+// openResources is prepareResources and open in one step.
+func openResources(ctx context.Context, opt *Options) (*resources, error) {
+	r, err := prepareResources(ctx, opt)
+	if err != nil {
+		return nil, err
+	}
+	if err := r.open(ctx, &opt.Settings); err != nil {
+		return nil, errors.Join(err, r.close())
+	}
+	return r, nil
+}
+
+// prepareResources does what needs no store: it takes the data folder, fills in
+// the secrets and begins to trace. On failure it gives back what it took.
+func prepareResources(ctx context.Context, opt *Options) (_ *resources, err error) {
 	s := &opt.Settings
 	r := &resources{log: opt.Log, metrics: telemetry.NewMetrics(), node: nodeName()}
 	defer func() {
@@ -78,22 +90,32 @@ func openResources(ctx context.Context, opt *Options) (_ *resources, err error) 
 	if err := loadSecrets(s, embedded, opt.Log); err != nil {
 		return nil, err
 	}
+	return r, r.startTraces(ctx, s, opt.Version)
+}
+
+// open opens the stores of the shape that the settings ask for and brings them
+// up to date.
+func (r *resources) open(ctx context.Context, s *config.Settings) error {
 	for _, open := range []func(context.Context, *config.Settings) error{r.openDatabase, r.openBlobs, r.openBus} {
 		if err := open(ctx, s); err != nil {
-			return nil, err
+			return err
 		}
 	}
 	if err := r.db.Migrate(ctx, appMigrations()); err != nil {
-		return nil, err
+		return err
 	}
 	if err := checkSecrets(ctx, r.db, s); err != nil {
-		return nil, err
+		return err
 	}
 	r.leases = lease.NewKeeper(r.db, r.node)
-	return r, r.leases.Orphans(ctx)
+	return r.leases.Orphans(ctx)
 }
 
+// openDatabase opens the database, unless it is open already.
 func (r *resources) openDatabase(ctx context.Context, s *config.Settings) error {
+	if r.db != nil {
+		return nil
+	}
 	url := s.Storage.Database.Reveal()
 	if url == "" {
 		url = "sqlite:" + filepath.Join(s.Storage.Data, sqldb.FileName)

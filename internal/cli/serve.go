@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"log/slog"
 	"net"
 	"runtime/debug"
 	"strings"
@@ -50,6 +51,10 @@ func runServe(ctx context.Context, args []string, s IO) error {
 	}
 	program, err := app.New(ctx, app.Options{Settings: settings, Services: services, Plugins: from.plugins, Log: log, Version: Version()})
 	if err != nil {
+		if ctx.Err() != nil {
+			log.Info("stopped before it was up", slog.Any("reason", err))
+			return nil //nolint:nilerr // it was asked to stop, and did
+		}
 		return err
 	}
 	printBanner(s.Out, s.Terminal(), program, settings)

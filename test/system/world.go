@@ -13,7 +13,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -77,6 +76,19 @@ func Each(t *testing.T, body func(t *testing.T, w *World), env ...string) {
 // is ready. env lines override the defaults.
 func Start(t testing.TB, shape Shape, env ...string) *World {
 	t.Helper()
+	w := Prepare(t, shape, env...)
+	for _, n := range w.Nodes {
+		n.Start()
+	}
+	for _, n := range w.Nodes {
+		n.WaitReady()
+	}
+	return w
+}
+
+// Prepare is Start up to the point where the nodes would be started.
+func Prepare(t testing.TB, shape Shape, env ...string) *World {
+	t.Helper()
 	w := &World{Shape: shape, Client: &http.Client{}, t: t}
 	w.Env = []string{"LOG_FORMAT=json", "LOG_LEVEL=debug", "RATE_LIMIT_PER_MINUTE=0", "HOST=127.0.0.1", "CASTALIA_ENV=test"}
 	count := 1
@@ -90,16 +102,10 @@ func Start(t testing.TB, shape Shape, env ...string) *World {
 	}
 	w.Env = append(w.Env, env...)
 	for i := range count {
-		w.Nodes = append(w.Nodes, &Node{world: w, index: i, port: freePort(t), log: &lockedBuffer{}})
+		w.Nodes = append(w.Nodes, &Node{world: w, index: i, port: testenv.Port(t), log: &lockedBuffer{}})
 		w.Nodes[i].URL = fmt.Sprintf("http://127.0.0.1:%d", w.Nodes[i].port)
 	}
 	t.Cleanup(w.stopAll)
-	for _, n := range w.Nodes {
-		n.Start()
-	}
-	for _, n := range w.Nodes {
-		n.WaitReady()
-	}
 	return w
 }
 
@@ -205,6 +211,18 @@ func (n *Node) Signal(s syscall.Signal) { n.signal(s, false) }
 // Done is closed when the process has ended.
 func (n *Node) Done() <-chan struct{} { return n.done }
 
+// ExitCode waits until the process has ended, and fails the test when a minute
+// passes; it is -1 for one that a signal ended.
+func (n *Node) ExitCode() int {
+	n.world.t.Helper()
+	select {
+	case <-n.done:
+	case <-time.After(time.Minute):
+		n.world.t.Fatalf("node %d did not end within a minute", n.index)
+	}
+	return n.cmd.ProcessState.ExitCode()
+}
+
 // PID is the process's number.
 func (n *Node) PID() int { return n.cmd.Process.Pid }
 
@@ -242,16 +260,6 @@ func Eventually(t testing.TB, what string, fn func() error) {
 		}
 		time.Sleep(20 * time.Millisecond)
 	}
-}
-
-func freePort(t testing.TB) int {
-	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = listener.Close() }()
-	return listener.Addr().(*net.TCPAddr).Port
 }
 
 type lockedBuffer struct {

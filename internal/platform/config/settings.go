@@ -45,6 +45,8 @@ type Storage struct {
 	Blobs    URL    `env:"BLOB_URL" doc:"s3://bucket/prefix?endpoint=&region=&path_style= of the fleet; empty means files in the data folder."`
 	NATS     URL    `env:"NATS_URL" doc:"nats://… of the fleet; empty means hints inside the process."`
 
+	DatabaseWait time.Duration `env:"DATABASE_WAIT" default:"10m" doc:"How long a starting node of a fleet waits for a database that is away, with /health at 503, before it gives up; off gives up at once."`
+
 	AccessKey    Secret `env:"AWS_ACCESS_KEY_ID" doc:"Access key of the object store."`
 	SecretKey    Secret `env:"AWS_SECRET_ACCESS_KEY" doc:"Secret key of the object store."`
 	SessionToken Secret `env:"AWS_SESSION_TOKEN" doc:"Session token of the object store, where it needs one."`

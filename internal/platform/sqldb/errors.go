@@ -66,13 +66,17 @@ func classify(err error) error {
 	}
 	switch kindOf(err) {
 	case fault.Unavailable:
-		return fault.Wrap(fault.Unavailable, "The database is not available.", err).WithRetryAfter(time.Second)
+		return unavailable(err)
 	case fault.StorageFull:
 		return fault.Wrap(fault.StorageFull, "The database is full.", err)
 	case fault.Invalid:
 		return fault.Wrap(fault.Invalid, "Text must be UTF-8 without NUL characters.", err)
 	}
 	return err
+}
+
+func unavailable(err error) error {
+	return fault.Wrap(fault.Unavailable, "The database is not available.", err).WithRetryAfter(time.Second)
 }
 
 func kindOf(err error) fault.Kind {

@@ -269,7 +269,12 @@ func (c postgresConnector) Connect(ctx context.Context) (driver.Conn, error) {
 		}
 	}
 	dc, err := c.Connector.Connect(ctx)
-	if err != nil {
+	switch {
+	case err == nil:
+	case errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil:
+		// Not the caller's time was up but the driver's own: nobody answers there.
+		return nil, unavailable(err)
+	default:
 		return nil, classify(err)
 	}
 	conn, ok := dc.(*stdlib.Conn)

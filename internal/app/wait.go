@@ -1,0 +1,98 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"github.com/castalia-org/castalia/internal/platform/fault"
+	"github.com/castalia-org/castalia/internal/platform/httpserver"
+	"github.com/castalia-org/castalia/internal/platform/sqldb"
+)
+
+// How long a starting node pauses between its tries to reach the database.
+const (
+	firstPause   = 250 * time.Millisecond
+	longestPause = 5 * time.Second
+)
+
+// awaitDatabase opens the database of a fleet, and waits for it when it is away:
+// nodes and their database start in any order, and a node that is restarted
+// during an outage comes back with the database. Until then the node holds its
+// port and says that it is degraded. A database that answers and refuses, such as
+// a wrong password, ends the start at once; so does everything after the opening.
+func (a *App) awaitDatabase(ctx context.Context) error {
+	s := &a.opt.Settings
+	err := a.res.openDatabase(ctx, s)
+	if err == nil || !s.Storage.Database.Given() || s.Storage.DatabaseWait <= 0 || !sqldb.IsUnavailable(err) {
+		return err
+	}
+	handler, holdErr := a.waitingServer()
+	if holdErr != nil {
+		return holdErr
+	}
+	release, holdErr := a.server.Hold(ctx, handler)
+	if holdErr != nil {
+		return holdErr
+	}
+	defer release()
+	end := a.started.Add(s.Storage.DatabaseWait)
+	for pause := firstPause; ; pause = min(2*pause, longestPause) {
+		left := time.Until(end)
+		if left <= 0 {
+			return fmt.Errorf("gave up after %s (DATABASE_WAIT): %w", s.Storage.DatabaseWait, err)
+		}
+		pause = min(pause, left)
+		a.opt.Log.Warn("the database is away: waiting for it", slog.Duration("next_try", pause),
+			slog.Duration("gives_up_in", left.Round(time.Second)), slog.Any("error", err))
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(pause):
+		}
+		if err = a.res.openDatabase(ctx, s); err == nil {
+			a.opt.Log.Info("the database answers: starting", slog.Duration("waited", time.Since(a.started).Round(time.Millisecond)))
+			return nil
+		}
+		if !sqldb.IsUnavailable(err) {
+			return err
+		}
+	}
+}
+
+// waitingServer answers while the database is away: the program lives, it is not
+// healthy and not ready, and everything else is to be asked again.
+func (a *App) waitingServer() (http.Handler, error) {
+	server, err := httpserver.New(httpserver.Config{
+		Logger: a.opt.Log, TrustProxy: a.opt.Settings.Server.TrustProxy, CORS: a.openCORS(),
+		Title: a.opt.Settings.Oracle.Name, Version: a.opt.Version,
+	})
+	if err != nil {
+		return nil, err
+	}
+	refuse := func(http.ResponseWriter, *http.Request) error {
+		return fault.New(fault.Unavailable, "The database is not available.").WithRetryAfter(time.Second)
+	}
+	return server, server.Mount(httpserver.Surface{
+		Name: "waiting", CORS: a.openCORS(),
+		Routes: []httpserver.Route{
+			{Method: http.MethodGet, Pattern: "/", Auth: httpserver.Public, Limiter: a.limits.telephone, Summary: "Landing", Handler: a.getLanding},
+			{
+				Method: http.MethodGet, Pattern: "/health", Auth: httpserver.Public, Limiter: a.limits.telephone, Quiet: true, Summary: "Health",
+				Handler: func(w http.ResponseWriter, _ *http.Request) error { return a.writeHealth(w, false) },
+			},
+			{
+				Method: http.MethodGet, Pattern: "/ready", Auth: httpserver.Public, Quiet: true, Summary: "Readiness",
+				Handler: func(w http.ResponseWriter, _ *http.Request) error {
+					return httpserver.WriteJSON(w, http.StatusServiceUnavailable, readiness{Checks: map[string]string{"database": "not ready", "server": "starting"}})
+				},
+			},
+		},
+		Dynamic: &httpserver.Dynamic{
+			Claims: func(string) bool { return true },
+			Route:  httpserver.Route{Method: http.MethodGet, Pattern: "(waiting)", Auth: httpserver.Public, Summary: "Not yet", Handler: refuse},
+		},
+	})
+}

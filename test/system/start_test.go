@@ -1,0 +1,141 @@
+package system_test
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/castalia-org/castalia/test/system"
+	"github.com/castalia-org/castalia/test/testenv"
+)
+
+// answers asks once and says what is different from what is wanted.
+func answers(t *testing.T, n *system.Node, path string, status int, contains string) error {
+	t.Helper()
+	reply, err := n.Try(t.Context(), system.Call{Method: "GET", Path: path})
+	if err != nil {
+		return err
+	}
+	if reply.Status != status || !strings.Contains(string(reply.Body), contains) {
+		return fmt.Errorf("GET %s: %d %s", path, reply.Status, reply.Body)
+	}
+	return nil
+}
+
+// TestANodeWaitsForItsDatabase starts a fleet during an outage of its database:
+// every node lives, says that it is degraded, and serves when the database comes.
+func TestANodeWaitsForItsDatabase(t *testing.T) {
+	t.Parallel()
+	address, proxy := system.Through(t, testenv.Postgres(t))
+	proxy.Cut()
+	w := system.Prepare(t, system.Fleet, "DATABASE_URL="+address)
+	for _, n := range w.Nodes {
+		n.Start()
+	}
+	for _, n := range w.Nodes {
+		system.Eventually(t, "the port is open", func() error { return answers(t, n, "/", 200, `"status":"ok"`) })
+		for _, c := range []struct {
+			path, contains string
+		}{
+			{"/health", `"status":"degraded"`},
+			{"/health", `"database":"disconnected"`},
+			{"/ready", `"ready":false`},
+			{"/sessions", "The database is not available."},
+		} {
+			if err := answers(t, n, c.path, 503, c.contains); err != nil {
+				t.Error(err)
+			}
+		}
+		system.Eventually(t, "the log says what it waits for", func() error {
+			if !strings.Contains(n.Log(), "the database is away: waiting for it") {
+				return fmt.Errorf("log: %s", n.Log())
+			}
+			return nil
+		})
+	}
+	proxy.Restore()
+	for _, n := range w.Nodes {
+		n.WaitReady()
+		if err := answers(t, n, "/health", 200, `"database":"connected"`); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func TestAWaitForTheDatabaseEnds(t *testing.T) {
+	t.Parallel()
+	address, proxy := system.Through(t, testenv.Postgres(t))
+	proxy.Cut()
+	t.Run("when its time is up", func(t *testing.T) {
+		t.Parallel()
+		n := system.Prepare(t, system.Fleet, "DATABASE_URL="+address, "DATABASE_WAIT=300ms").Node(0)
+		n.Start()
+		if code := n.ExitCode(); code != 1 || !strings.Contains(n.Log(), "gave up after 300ms (DATABASE_WAIT)") {
+			t.Errorf("exit %d: %s", code, n.Log())
+		}
+	})
+	t.Run("at once when it is off", func(t *testing.T) {
+		t.Parallel()
+		n := system.Prepare(t, system.Fleet, "DATABASE_URL="+address, "DATABASE_WAIT=off").Node(0)
+		n.Start()
+		if code := n.ExitCode(); code != 1 || strings.Contains(n.Log(), "waiting for it") {
+			t.Errorf("exit %d: %s", code, n.Log())
+		}
+	})
+	t.Run("at once when the database refuses", func(t *testing.T) {
+		t.Parallel()
+		unknown := testenv.Postgres(t)
+		unknown = strings.Replace(unknown, "?", "_that_is_not_there?", 1)
+		n := system.Prepare(t, system.Fleet, "DATABASE_URL="+unknown).Node(0)
+		n.Start()
+		if code := n.ExitCode(); code != 1 || strings.Contains(n.Log(), "waiting for it") {
+			t.Errorf("exit %d: %s", code, n.Log())
+		}
+	})
+	t.Run("when it is told to stop", func(t *testing.T) {
+		t.Parallel()
+		n := system.Prepare(t, system.Fleet, "DATABASE_URL="+address).Node(0)
+		n.Start()
+		system.Eventually(t, "it waits", func() error { return answers(t, n, "/ready", 503, "starting") })
+		n.Signal(syscall.SIGTERM)
+		if code := n.ExitCode(); code != 0 {
+			t.Errorf("exit %d: %s", code, n.Log())
+		}
+	})
+}
+
+// TestRequestsAreTraced gives the program a collector and finds the span of a
+// request there, in the trace that the caller began.
+func TestRequestsAreTraced(t *testing.T) {
+	t.Parallel()
+	spans := make(chan string, 64)
+	collector := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		w.Header().Set("Content-Type", "application/x-protobuf")
+		select {
+		case spans <- string(body):
+		default:
+		}
+	}))
+	t.Cleanup(collector.Close)
+	n := system.Start(t, system.Embedded, "OTEL_EXPORTER_OTLP_ENDPOINT="+collector.URL).Node(0)
+	const trace = "\x0a\xf7\x65\x19\x16\xcd\x43\xdd\x84\x48\xeb\x21\x1c\x80\x31\x9c"
+	n.Do(t, system.Call{Method: "GET", Path: "/health", Header: http.Header{
+		"Traceparent": {"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"},
+	}})
+	n.Stop() // which exports what is left
+	for {
+		select {
+		case body := <-spans:
+			if strings.Contains(body, "GET /health") && strings.Contains(body, trace) {
+				return
+			}
+		default:
+			t.Fatalf("the request was not exported; log:\n%s", n.Log())
+		}
+	}
+}
