@@ -40,7 +40,7 @@ func (l *lines) Close() error {
 }
 
 // newCalls makes live calls for the oracle.
-func (a *App) newCalls(ctx context.Context, o *oraclekit.Oracle, gateway *oraclesocket.Gateway) (_ *lines, err error) {
+func (a *App) newCalls(ctx context.Context, o *oraclekit.Oracle, gateway *oraclesocket.Gateway, access oraclekit.Access) (_ *lines, err error) {
 	s := a.opt.Settings.Calls
 	signer, err := serviceSigner(a.opt.Settings.Identity)
 	if err != nil {
@@ -71,6 +71,11 @@ func (a *App) newCalls(ctx context.Context, o *oraclekit.Oracle, gateway *oracle
 	}
 	if err = speech(&deps, s); err != nil {
 		return nil, errors.Join(err, l.Close())
+	}
+	if uploads := a.surface("filestore", "/api/fs/upload"); uploads != nil {
+		if deps.Archive, err = oraclekit.Recordings(*uploads, access); err != nil {
+			return nil, errors.Join(err, l.Close())
+		}
 	}
 	l.Service = call.New(deps, call.Config{
 		Node: a.res.node, OracleName: a.opt.Settings.Oracle.Name, MaxLength: s.MaxLength, PerUser: s.PerUser, PerNode: s.PerNode,

@@ -67,7 +67,7 @@ func (a *App) buildOracle(ctx context.Context) (part, error) {
 	if err != nil {
 		return part{}, err
 	}
-	if calls, err = a.newCalls(ctx, o, gateway); err != nil {
+	if calls, err = a.newCalls(ctx, o, gateway, access); err != nil {
 		return part{}, err
 	}
 	a.meterSockets(gateway)

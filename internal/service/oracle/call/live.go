@@ -48,6 +48,10 @@ type live struct {
 	frames  *FrameKeys
 	frameOf string
 	talk    *talk
+
+	// recorder is nil for calls that are not recorded; unrecord stops it.
+	recorder *recorder
+	unrecord func()
 }
 
 func newLive(s *Service, r Record, key TransportKey, agreement *ecdh.PrivateKey) *live {
@@ -398,6 +402,7 @@ func (l *live) end(reason Reason) {
 		if _, _, err := l.s.deps.Store.AdvanceCall(ctx, l.rec.Owner, l.rec.ID, Ended, reason, time.Now()); err != nil && !fault.Is(err, fault.NotFound) {
 			l.log.Warn("the end of a call could not be stored; it is swept", slog.Any("error", err))
 		}
+		l.keepRecording()
 		l.s.forget(l)
 		l.log.Info("call ended", slog.String("reason", string(reason)))
 	})

@@ -67,6 +67,8 @@ type Record struct {
 	EndedAt     time.Time
 	// ExpiresAt is when the call ends unless its credential is renewed.
 	ExpiresAt time.Time
+	// Recording is the zero value for calls that are not recorded.
+	Recording Recording
 }
 
 // The errors that callers tell apart.
@@ -108,4 +110,9 @@ type Store interface {
 	RenewCalls(ctx context.Context, node string, ttl time.Duration) error
 	// SweepCalls ends the calls whose node has not renewed them.
 	SweepCalls(ctx context.Context, at time.Time, limit int) ([]Record, error)
+	// SetRecording says what became of a recording that was on.
+	SetRecording(ctx context.Context, id string, to RecordingState) error
+	// ClaimRecordings returns calls that ended before a time and whose recording
+	// nobody has finished; nobody else gets them for a while.
+	ClaimRecordings(ctx context.Context, endedBefore time.Time, while time.Duration, limit int) ([]Record, error)
 }

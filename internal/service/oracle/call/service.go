@@ -28,7 +28,7 @@ type Pages interface {
 	oracle.Publisher
 }
 
-// Deps is what a Service needs. Hearing and Voice may be nil.
+// Deps is what a Service needs. Hearing, Voice and Archive may be nil.
 type Deps struct {
 	Store    Store
 	Endpoint Endpoint
@@ -38,6 +38,7 @@ type Deps struct {
 	Oracle   Oracle
 	Hearing  SpeechToText
 	Voice    TextToSpeech
+	Archive  Archive
 	Bus      bus.Bus
 	Log      *slog.Logger
 }
@@ -54,7 +55,10 @@ type Config struct {
 	Reconnect  time.Duration // 30s without media
 	Lease      time.Duration // 15s: how long a silent node keeps its calls
 	Look       time.Duration // 1s between looks at the records
-	Detector   DetectorConfig
+	// Part is how much sound is recorded at a time: what a node that dies takes
+	// along. 5s, or what keeps the number of parts of a call in bounds.
+	Part     time.Duration
+	Detector DetectorConfig
 }
 
 func (c Config) withDefaults() Config {
@@ -68,6 +72,7 @@ func (c Config) withDefaults() Config {
 	def(&c.Reconnect, 30*time.Second)
 	def(&c.Lease, 15*time.Second)
 	def(&c.Look, time.Second)
+	def(&c.Part, max(5*time.Second, c.MaxLength/maxParts))
 	if c.PerUser == 0 {
 		c.PerUser = 2
 	}
@@ -112,6 +117,8 @@ type Request struct {
 	Voice     string
 	Language  string
 	Framed    bool
+	// Record asks for the sound of the call in the caller's files.
+	Record bool
 }
 
 // View is a call as its owner sees it.
@@ -148,10 +155,19 @@ func (s *Service) Create(ctx context.Context, who identity.Principal, q Request)
 	if !who.Expires.IsZero() && who.Expires.Before(r.ExpiresAt) {
 		r.ExpiresAt = who.Expires
 	}
+	if q.Record {
+		if r.Recording, err = s.beginRecording(ctx, r, who.Delegation); err != nil {
+			return View{}, err
+		}
+	}
 	if err := s.deps.Store.CreateCall(ctx, r, Claim{PerUser: s.cfg.PerUser, TTL: s.cfg.Lease}); err != nil {
+		s.dropRecording(ctx, r, who.Delegation)
 		return View{}, err
 	}
 	l := newLive(s, r, key, agreement)
+	if l.recorder = recorderOf(l, who.Delegation); l.recorder != nil {
+		l.unrecord = l.record() //nolint:contextcheck // a call outlives the request
+	}
 	s.mu.Lock()
 	s.lives[r.ID] = l
 	s.served++
@@ -478,6 +494,7 @@ func (s *Service) keep(ctx context.Context) {
 		renewed = time.Now()
 		s.renew(ctx)
 		s.sweep(ctx)
+		s.finishRecordings(ctx)
 	}
 }
 

@@ -68,7 +68,7 @@ func wav(pcm []int16, rate int) []byte {
 	return out
 }
 
-// resampler turns a stream of samples into another rate: a windowed sinc that
+// resampler turns a stream of samples into SpokenRate: a windowed sinc that
 // cuts what the lower rate can not carry, evaluated where the output needs it.
 type resampler struct {
 	from, to int
@@ -78,7 +78,8 @@ type resampler struct {
 	at       int64   // position of the next output, in 1/to of an input sample, relative to buf
 }
 
-func newResampler(from, to int) *resampler {
+func newResampler(from int) *resampler {
+	const to = SpokenRate
 	r := &resampler{from: from, to: to, taps: 8, cut: 1}
 	if to < from {
 		r.cut = float64(to) / float64(from) * 0.92

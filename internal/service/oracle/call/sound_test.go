@@ -50,7 +50,7 @@ func TestResamplingKeepsVoicesAndCutsWhatDoesNotFit(t *testing.T) {
 		for _, c := range []struct{ hertz, low, high float64 }{{440, 0.27, 0.33}, {2500, 0.24, 0.33}} {
 			in := sine(from, c.hertz, 0.3, time.Second)
 			var out []int16
-			r := newResampler(from, SpokenRate)
+			r := newResampler(from)
 			for len(in) > 0 { // in pieces, as it comes
 				n := min(len(in), 1+rand.IntN(700))
 				out = r.add(out, in[:n])
@@ -69,7 +69,7 @@ func TestResamplingKeepsVoicesAndCutsWhatDoesNotFit(t *testing.T) {
 		if from <= 2*6000 {
 			continue
 		}
-		r := newResampler(from, SpokenRate)
+		r := newResampler(from)
 		if got := loudness(r.add(nil, sine(from, 6000, 0.3, time.Second))); got > -45 {
 			t.Errorf("6 kHz from %d is still heard: %.0f dB", from, got)
 		}

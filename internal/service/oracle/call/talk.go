@@ -84,6 +84,7 @@ func (t *talk) say(pcm []int16, first bool) {
 	t.mu.Lock()
 	peer := t.peer
 	t.mu.Unlock()
+	t.l.recorder.said(pcm)
 	if err := peer.Say(pcm, first); err != nil {
 		t.log.Debug("sound was not sent", slog.Any("error", err))
 	}
@@ -116,6 +117,12 @@ type (
 		Code    string `json:"code"`
 		Message string `json:"message"`
 	}
+	recordingFrame struct {
+		Type    string         `json:"type"`
+		State   RecordingState `json:"state"`
+		Path    string         `json:"path,omitempty"`
+		Message string         `json:"message,omitempty"`
+	}
 	byeFrame struct {
 		Type   string `json:"type"`
 		Reason Reason `json:"reason"`
@@ -138,9 +145,36 @@ func (t *talk) attach(peer Peer) {
 	t.mu.Unlock()
 	t.send(helloFrame{Type: "hello", CallID: t.l.rec.ID, Speech: SpeechState{STT: t.l.s.deps.Hearing != nil, TTS: t.l.s.deps.Voice != nil}})
 	t.send(stateFrame{Type: "state", State: state})
+	if r := t.l.recorder; r.on() {
+		t.send(recordingFrame{Type: "recording", State: RecordingOn, Path: r.place.Path})
+	}
 	if greet {
 		t.greet()
+		t.warn()
 	}
+}
+
+// warn says that the call is recorded, aloud where there is a voice: nobody is
+// recorded without knowing.
+func (t *talk) warn() {
+	if !t.l.recorder.on() {
+		return
+	}
+	const text = "This call is being recorded into your files."
+	t.caption("recording", "assistant", text, true)
+	if t.l.s.deps.Voice != nil {
+		t.done.Go(func() {
+			if err := t.speak(t.ctx, text); err != nil && t.ctx.Err() == nil {
+				t.log.Warn("the notice of a recording was not spoken", slog.Any("error", err))
+			}
+		})
+	}
+}
+
+// notRecorded tells the page that the recording has ended before the call.
+func (t *talk) notRecorded(why string) {
+	t.send(recordingFrame{Type: "recording", State: RecordingFailed, Message: why})
+	t.caption("unrecorded", "assistant", "This call is no longer recorded: "+why, true)
 }
 
 // greet says what this deployment can not do, in the built-in voice, so that a
@@ -212,6 +246,7 @@ func (t *talk) heard(pcm []int16) {
 	if muted {
 		return
 	}
+	t.l.recorder.heard(pcm)
 	t.hear.Lock()
 	found := t.detector.Feed(pcm)
 	t.hear.Unlock()
@@ -505,7 +540,7 @@ func (t *talk) speak(ctx context.Context, line string) error {
 		return speechError("speak", err)
 	}
 	defer func() { _ = sound.Close() }()
-	lower := newResampler(sound.Rate(), SpokenRate)
+	lower := newResampler(sound.Rate())
 	buf := make([]int16, sound.Rate()/10)
 	var out []int16
 	for {

@@ -15,7 +15,7 @@ import (
 var _ call.Store = (*Store)(nil)
 
 const callColumns = `id, session_id, owner, node, kind, status, reason, voice, language, framed, fingerprint, agreement,
-	created_ms, started_ms, ended_ms, expires_ms`
+	created_ms, started_ms, ended_ms, expires_ms, recording_state, recording_path, recording_ref`
 
 func scanCall(row scanner) (call.Record, error) {
 	var (
@@ -24,7 +24,7 @@ func scanCall(row scanner) (call.Record, error) {
 		created, started, ended, expiry int64
 	)
 	err := row.Scan(&r.ID, &r.SessionID, &r.Owner, &r.Node, &r.Type, &r.Status, &r.Reason, &r.Voice, &r.Language, &framed, &r.Fingerprint, &r.Agreement,
-		&created, &started, &ended, &expiry)
+		&created, &started, &ended, &expiry, &r.Recording.State, &r.Recording.Path, &r.Recording.Ref)
 	if errors.Is(err, sql.ErrNoRows) {
 		return r, call.ErrNotFound
 	}
@@ -54,11 +54,12 @@ func (st *Store) CreateCall(ctx context.Context, r call.Record, c call.Claim) er
 			return fmt.Errorf("count calls: %w", err)
 		}
 		res, err := tx.ExecContext(ctx, `INSERT INTO oracle_calls
-			(id, session_id, owner, node, kind, status, voice, language, framed, fingerprint, agreement, created_ms, expires_ms, lease_ms)
-			SELECT $1, s.id, s.owner, $2, $3, 'pending', $4, $5, $6, $7, $8, $9, $10, `+st.db.Dialect().NowMS()+` + $11
-			FROM oracle_sessions s WHERE s.id = $12 AND s.owner = $13`,
+			(id, session_id, owner, node, kind, status, voice, language, framed, fingerprint, agreement, created_ms, expires_ms, lease_ms,
+			 recording_state, recording_path, recording_ref)
+			SELECT $1, s.id, s.owner, $2, $3, 'pending', $4, $5, $6, $7, $8, $9, $10, `+st.db.Dialect().NowMS()+` + $11, $12, $13, $14
+			FROM oracle_sessions s WHERE s.id = $15 AND s.owner = $16`,
 			r.ID, r.Node, string(r.Type), r.Voice, r.Language, framed, r.Fingerprint, r.Agreement, sqldb.MS(r.CreatedAt), sqldb.MS(r.ExpiresAt),
-			c.TTL.Milliseconds(), r.SessionID, r.Owner)
+			c.TTL.Milliseconds(), string(r.Recording.State), r.Recording.Path, r.Recording.Ref, r.SessionID, r.Owner)
 		if err != nil {
 			return fmt.Errorf("insert call: %w", err)
 		}
@@ -187,4 +188,41 @@ func (st *Store) SweepCalls(ctx context.Context, at time.Time, limit int) ([]cal
 		return nil
 	})
 	return gone, err
+}
+
+// SetRecording says what became of a recording.
+func (st *Store) SetRecording(ctx context.Context, id string, to call.RecordingState) error {
+	_, err := st.change(ctx, `UPDATE oracle_calls SET recording_state = $1 WHERE id = $2 AND recording_state = 'on'`, string(to), id)
+	return err
+}
+
+// ClaimRecordings finds recordings that nobody has finished.
+func (st *Store) ClaimRecordings(ctx context.Context, endedBefore time.Time, while time.Duration, limit int) ([]call.Record, error) {
+	const due = `status = 'ended' AND recording_state = 'on' AND ended_ms <= $1 AND recording_due_ms <= `
+	now := st.db.Dialect().NowMS()
+	rows, err := st.db.Read().QueryContext(ctx, `SELECT id FROM oracle_calls WHERE `+due+now+` ORDER BY recording_due_ms LIMIT $2`, sqldb.MS(endedBefore), limit)
+	if err != nil {
+		return nil, fmt.Errorf("look for unfinished recordings: %w", err)
+	}
+	ids, err := collect(rows, scanString)
+	if err != nil || len(ids) == 0 {
+		return nil, err
+	}
+	var mine []call.Record
+	err = st.db.Write(ctx, func(ctx context.Context, tx sqldb.Querier) error {
+		mine = mine[:0]
+		for _, id := range ids {
+			r, err := scanCall(tx.QueryRowContext(ctx, `UPDATE oracle_calls SET recording_due_ms = `+now+` + $2
+				WHERE id = $3 AND `+due+now+` RETURNING `+callColumns, sqldb.MS(endedBefore), while.Milliseconds(), id))
+			if errors.Is(err, call.ErrNotFound) {
+				continue
+			}
+			if err != nil {
+				return err
+			}
+			mine = append(mine, r)
+		}
+		return nil
+	})
+	return mine, err
 }

@@ -152,6 +152,51 @@ func TestCalls(t *testing.T, open func(t *testing.T) CallStore) {
 			t.Errorf("another node extends it: %v", err)
 		}
 	})
+	t.Run("an unfinished recording is somebody's to finish", func(t *testing.T) {
+		t.Parallel()
+		s := fresh(t)
+		for _, id := range []string{"plain", "on", "talking"} {
+			r := record(id, "alice")
+			if id != "plain" {
+				r.Recording = call.Recording{State: call.RecordingOn, Path: "/recordings/" + id, Ref: "u-" + id}
+			}
+			must(t, s.CreateCall(t.Context(), r, call.Claim{PerUser: 9, TTL: time.Hour}))
+			if id == "talking" {
+				continue
+			}
+			_, _, err := s.AdvanceCall(t.Context(), "alice", id, call.Ended, call.Hangup, now)
+			must(t, err)
+		}
+		ids := func(before time.Time, while time.Duration) (out []string) {
+			list, err := s.ClaimRecordings(t.Context(), before, while, 10)
+			must(t, err)
+			for _, r := range list {
+				out = append(out, r.ID+" "+r.Recording.Path+" "+r.Recording.Ref)
+			}
+			return out
+		}
+		want := []string{"on /recordings/on u-on"}
+		for _, c := range []struct {
+			why    string
+			before time.Time
+			while  time.Duration
+			want   []string
+		}{
+			{"its node has the first say", now.Add(-time.Second), time.Hour, nil},
+			{"it is due", now, 0, want},
+			{"it was claimed for no time", now, time.Hour, want},
+			{"somebody is at it", now, time.Hour, nil},
+		} {
+			if diff := cmp.Diff(c.want, ids(c.before, c.while)); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", c.why, diff)
+			}
+		}
+		must(t, s.SetRecording(t.Context(), "on", call.RecordingSaved))
+		must(t, s.SetRecording(t.Context(), "on", call.RecordingFailed)) // too late
+		if r, err := s.Call(t.Context(), "alice", "on"); err != nil || r.Recording.State != call.RecordingSaved {
+			t.Errorf("%+v %v", r.Recording, err)
+		}
+	})
 	t.Run("calls go with their session", func(t *testing.T) {
 		t.Parallel()
 		s := fresh(t)

@@ -54,6 +54,7 @@ func Surface(d Deps) httpserver.Surface {
 			Replies: []httpserver.Reply{
 				{Status: 201, Body: Body{}},
 				bad, unknown,
+				{Status: 403, Body: ErrorBody{}, Doc: "With record: you have not let the oracle write into your files."},
 				{Status: 429, Body: ErrorBody{}, Doc: "You have as many calls as one may have."},
 				{Status: 503, Body: ErrorBody{}, Doc: "All lines of this node are busy."},
 			},
@@ -123,10 +124,19 @@ type Body struct {
 	AgentVoice    string           `json:"agentVoice,omitempty"`
 	Language      string           `json:"language,omitempty"`
 	E2EE          bool             `json:"e2ee"`
+	Record        bool             `json:"record"`
+	Recording     *Recording       `json:"recording,omitempty"`
 	ICEServers    []call.ICEServer `json:"iceServers,omitempty"`
 	Identity      *call.Identity   `json:"identity,omitempty"`
 	Limits        Limits           `json:"limits"`
 	Speech        call.SpeechState `json:"speech"`
+}
+
+// Recording says where the sound of a call goes: it is on, saved, empty (nothing
+// was said) or failed.
+type Recording struct {
+	State call.RecordingState `json:"state"`
+	Path  string              `json:"path"`
 }
 
 // Limits are what a call may not exceed.
@@ -145,6 +155,9 @@ func bodyOf(v call.View) Body {
 		ExpiresAt: oracle.Timestamp(v.ExpiresAt), Reason: v.Reason, AgentVoice: v.Voice, Language: v.Language, E2EE: v.Framed,
 		ICEServers: v.Servers, Identity: v.Identity, Limits: Limits{MaxSeconds: int(v.MaxLength / time.Second)},
 		Speech: call.SpeechState{STT: v.Hearing, TTS: v.Speaks},
+	}
+	if v.Recording.State != "" {
+		b.Record, b.Recording = true, &Recording{State: v.Recording.State, Path: v.Recording.Path}
 	}
 	if !v.StartedAt.IsZero() {
 		b.CallStartedAt = oracle.Timestamp(v.StartedAt)
@@ -187,9 +200,6 @@ func (b CreateBody) problems() []string {
 	if b.Language != "" && (len(b.Language) > 35 || !languageForm.MatchString(b.Language)) {
 		list = append(list, "language must be a language tag such as en or pt-BR")
 	}
-	if b.Record {
-		list = append(list, "record must be false: calls are not recorded here")
-	}
 	return list
 }
 
@@ -213,6 +223,7 @@ func (a *api) create(w http.ResponseWriter, r *http.Request) error {
 	}
 	v, err := a.Calls.Create(r.Context(), who, call.Request{
 		SessionID: body.SessionID, Type: call.Type(body.CallType), Voice: body.AgentVoice, Language: body.Language, Framed: body.E2EE,
+		Record: body.Record,
 	})
 	if err != nil {
 		return err

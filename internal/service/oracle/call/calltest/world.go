@@ -39,6 +39,7 @@ type Setup struct {
 	Provider model.Provider
 	Hearing  call.SpeechToText
 	Voice    call.TextToSpeech
+	Archive  call.Archive
 	Call     call.Config
 	RTC      callrtc.Config
 }
@@ -99,7 +100,7 @@ func Start(t testing.TB, s Setup) *Node {
 	must(t, err)
 	n.Calls = call.New(call.Deps{
 		Store: n.Store, Endpoint: endpoint, Signer: n.Signer, Guard: s.Identity, Pages: n.Gateway, Oracle: n.Spoken(),
-		Hearing: s.Hearing, Voice: s.Voice, Bus: s.Bus,
+		Hearing: s.Hearing, Voice: s.Voice, Archive: s.Archive, Bus: s.Bus,
 	}, s.Call)
 	n.Gateway.TakeCalls(n.Calls)
 	server, err := httpserver.New(httpserver.Config{Addr: "127.0.0.1:0", DrainTimeout: 5 * time.Second})
@@ -150,7 +151,17 @@ func (n *Node) run(t testing.TB, server *httpserver.Server) {
 func (n *Node) Stop() { n.stop() }
 
 // Patience bounds the waiting for what must happen; it is no measure of speed.
-const Patience = 20 * time.Second
+const Patience = time.Minute
+
+// Eventually waits for something that only asking tells.
+func Eventually(t testing.TB, what string, ok func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(Patience); !ok(); time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("never: %s", what)
+		}
+	}
+}
 
 func must(t testing.TB, err error) {
 	t.Helper()

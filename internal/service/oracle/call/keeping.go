@@ -1,0 +1,108 @@
+package call
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"time"
+)
+
+// What is done about recordings whose calls ended without them being finished:
+// their node died, or the files were away.
+const (
+	// recordingGrace, in leases, is how long the node of a call has the first say.
+	recordingGrace = 4
+	// recordingAgain is the time between attempts, recordingGiveUp their end.
+	recordingAgain  = time.Minute
+	recordingGiveUp = 24 * time.Hour
+)
+
+// beginRecording opens the recording of a call that does not exist yet.
+func (s *Service) beginRecording(ctx context.Context, r Record, delegation string) (Recording, error) {
+	if s.deps.Archive == nil {
+		return Recording{}, errNoArchive
+	}
+	out := Recording{State: RecordingOn, Path: recordingPath(r.ID, r.CreatedAt)}
+	var err error
+	out.Ref, err = s.deps.Archive.Begin(ctx, Place{Owner: r.Owner, Delegation: delegation, Path: out.Path})
+	return out, err
+}
+
+// dropRecording forgets the recording of a call that was not made.
+func (s *Service) dropRecording(ctx context.Context, r Record, delegation string) {
+	if r.Recording.State != RecordingOn {
+		return
+	}
+	p := Place{Owner: r.Owner, Delegation: delegation, Path: r.Recording.Path}
+	if _, err := s.deps.Archive.Finish(context.WithoutCancel(ctx), p, r.Recording.Ref); err != nil {
+		s.log.Debug("an empty recording ends by itself", slog.Any("error", err))
+	}
+}
+
+// record starts writing; stop ends it and waits.
+func (l *live) record() (stop func()) {
+	ctx, cancel := context.WithCancel(l.s.base)
+	var done sync.WaitGroup
+	done.Go(func() { l.recorder.run(ctx) })
+	return func() {
+		cancel()
+		done.Wait()
+	}
+}
+
+// notRecorded tells the page that there is no more recording.
+func (l *live) notRecorded(why string) {
+	l.mu.Lock()
+	t := l.talk
+	l.mu.Unlock()
+	if t != nil {
+		t.notRecorded(why)
+	}
+}
+
+// keepRecording makes a file of what was recorded, once the call is over.
+func (l *live) keepRecording() {
+	if l.recorder == nil {
+		return
+	}
+	l.unrecord()
+	state, err := l.recorder.close(l.s.base)
+	if err != nil {
+		l.log.Warn("a recording is not finished yet", slog.Any("error", err))
+		return
+	}
+	ctx, cancel := context.WithTimeout(l.s.base, writeTime)
+	defer cancel()
+	if err := l.s.deps.Store.SetRecording(ctx, l.rec.ID, state); err != nil {
+		l.log.Warn("the end of a recording is not stored yet", slog.Any("error", err))
+	}
+}
+
+// finishRecordings finishes what other nodes, or this one, left open.
+func (s *Service) finishRecordings(ctx context.Context) {
+	if s.deps.Archive == nil {
+		return
+	}
+	now := time.Now()
+	list, err := s.deps.Store.ClaimRecordings(ctx, now.Add(-recordingGrace*s.cfg.Lease), recordingAgain, maxListed)
+	if err != nil {
+		if ctx.Err() == nil {
+			s.log.Warn("unfinished recordings could not be looked for", slog.Any("error", err))
+		}
+		return
+	}
+	for _, r := range list {
+		state, err := finishRecording(ctx, s.deps.Archive, Place{Owner: r.Owner, Path: r.Recording.Path}, r.Recording.Ref)
+		if err != nil && now.Sub(r.EndedAt) > recordingGiveUp {
+			state, err = RecordingFailed, nil
+		}
+		if err == nil {
+			err = s.deps.Store.SetRecording(ctx, r.ID, state)
+		}
+		if err != nil {
+			s.log.Warn("a recording is not finished yet", slog.String("call_id", r.ID), slog.Any("error", err))
+			continue
+		}
+		s.log.Info("a recording was finished", slog.String("call_id", r.ID), slog.String("state", string(state)))
+	}
+}

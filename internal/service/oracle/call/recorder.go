@@ -1,0 +1,167 @@
+package call
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/castalia-org/castalia/internal/platform/fault"
+)
+
+// Bounds of a recorder.
+const (
+	// maxParts is how many parts a recording may have.
+	maxParts = 8000
+	// maxUnstored is how much sound waits for an archive that is away.
+	maxUnstored = 2 << 20
+	// archiveTime bounds one step at the archive.
+	archiveTime = 20 * time.Second
+)
+
+// recorder writes the sound of one call into the caller's files, part by part.
+type recorder struct {
+	archive Archive
+	place   Place
+	ref     string
+	part    time.Duration
+	log     *slog.Logger
+	// broken is told once, when nothing more is recorded.
+	broken func(why string)
+
+	mu   sync.Mutex
+	mix  *mixer
+	deaf bool // nothing more is recorded
+
+	// What follows is the writer's alone.
+	stored  int64
+	waiting []byte
+}
+
+// recorderOf makes the recorder of a call that is recorded, and nil for others.
+func recorderOf(l *live, delegation string) *recorder {
+	r := l.rec
+	if r.Recording.State != RecordingOn {
+		return nil
+	}
+	return &recorder{
+		archive: l.s.deps.Archive, place: Place{Owner: r.Owner, Delegation: delegation, Path: r.Recording.Path}, ref: r.Recording.Ref,
+		part: l.s.cfg.Part, log: l.log, mix: newMixer(), broken: l.notRecorded,
+	}
+}
+
+// heard takes the caller's sound.
+func (r *recorder) heard(pcm []int16) {
+	if r == nil {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !r.deaf {
+		r.mix.heard(pcm, time.Now())
+	}
+}
+
+// said takes the oracle's.
+func (r *recorder) said(pcm []int16) {
+	if r == nil {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !r.deaf {
+		r.mix.said(pcm, time.Now())
+	}
+}
+
+// on reports whether sound is recorded.
+func (r *recorder) on() bool {
+	if r == nil {
+		return false
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return !r.deaf
+}
+
+// run stores parts until ctx ends.
+func (r *recorder) run(ctx context.Context) {
+	tick := time.NewTicker(r.part)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		if !r.store(ctx, false) {
+			return
+		}
+	}
+}
+
+// store stores what was heard. It returns false when recording is over.
+func (r *recorder) store(ctx context.Context, end bool) bool {
+	r.mu.Lock()
+	deaf := r.deaf
+	if !deaf {
+		if r.stored == 0 && len(r.waiting) == 0 && !r.mix.began.IsZero() {
+			r.waiting = openWAV()
+		}
+		r.waiting = r.mix.take(r.waiting, time.Now(), end)
+	}
+	r.mu.Unlock()
+	if deaf || len(r.waiting) == 0 {
+		return !deaf
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), archiveTime)
+	defer cancel()
+	err := r.archive.Append(ctx, r.place, r.ref, r.stored, r.waiting)
+	switch {
+	case err == nil:
+		r.stored += int64(len(r.waiting))
+		r.waiting = r.waiting[:0]
+		return true
+	case passing(err) && len(r.waiting) < maxUnstored && !end:
+		r.log.Warn("a part of a recording waits", slog.Any("error", err))
+		return true
+	}
+	r.log.Warn("a call is no longer recorded", slog.Any("error", err))
+	r.mu.Lock()
+	r.deaf, r.mix = true, newMixer()
+	r.mu.Unlock()
+	r.waiting = nil
+	r.broken(publicText(err))
+	return false
+}
+
+// passing reports whether a failure may be over in a while.
+func passing(err error) bool {
+	switch fault.KindOf(err) {
+	case fault.Internal, fault.Unavailable, fault.RateLimited, fault.Timeout, fault.Canceled:
+		return true
+	}
+	return false
+}
+
+// close stores the rest and makes a file of it, after run has returned.
+func (r *recorder) close(ctx context.Context) (RecordingState, error) {
+	r.store(ctx, true)
+	ctx, cancel := context.WithTimeout(ctx, archiveTime)
+	defer cancel()
+	return finishRecording(ctx, r.archive, r.place, r.ref)
+}
+
+// finishRecording makes a file of a recording. Without an error the state is final.
+func finishRecording(ctx context.Context, a Archive, p Place, ref string) (RecordingState, error) {
+	kept, err := a.Finish(ctx, p, ref)
+	switch {
+	case fault.Is(err, fault.NotFound):
+		return RecordingFailed, nil
+	case err != nil:
+		return RecordingOn, err
+	case kept:
+		return RecordingSaved, nil
+	}
+	return RecordingEmpty, nil
+}
