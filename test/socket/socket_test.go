@@ -101,6 +101,9 @@ func listen(t *testing.T, h http.Handler, shutdown func(context.Context) error) 
 // scripts is where the tests in JavaScript are.
 const scripts = "../interop/socketio"
 
+// patience makes a script that waits in vain name the test in which it does.
+const patience = "--test-timeout=60000"
+
 // run runs a program in a folder and shows what it said when it fails.
 func run(t *testing.T, dir string, env []string, name string, args ...string) {
 	t.Helper()
@@ -123,7 +126,7 @@ func install(t *testing.T) {
 func TestRealClient(t *testing.T) {
 	install(t)
 	url := serve(t, 300*time.Millisecond, 5*time.Second)
-	run(t, scripts, []string{"SOCKETIO_URL=" + url}, "node", "--test", "client.test.js")
+	run(t, scripts, []string{"SOCKETIO_URL=" + url}, "node", "--test", patience, "client.test.js")
 }
 
 type sessions map[string]string
@@ -173,7 +176,7 @@ func TestRealClientAtTheGateway(t *testing.T) {
 		"GATEWAY_URL=" + url, "GATEWAY_CALL=" + url + "/call", "GATEWAY_SESSION=" + session,
 		"GATEWAY_INVOCATION=" + identitytest.Invocation(t, identitytest.Alice, ids.DID()),
 		"GATEWAY_DELEGATION=" + identitytest.Delegation(t, identitytest.Alice, ids.DID()),
-	}, "node", "--test", "gateway.test.js")
+	}, "node", "--test", patience, "gateway.test.js")
 }
 
 // echo is the plain Engine.IO server of the official suite.

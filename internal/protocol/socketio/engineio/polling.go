@@ -75,11 +75,12 @@ func (s *Session) abandon(held chan []byte) {
 	}
 }
 
-// servePush takes the packets of a POST.
+// servePush takes the packets of a POST. A session that waits to say its last
+// words takes them to nowhere: an error would be the last that the peer hears.
 func (e *Server) servePush(w http.ResponseWriter, r *http.Request, s *Session) {
 	s.mu.Lock()
 	switch {
-	case s.state != open:
+	case s.state == closed || s.state == closing && s.conn != nil:
 		s.mu.Unlock()
 		e.refuse(w, false, unknownSession, "")
 		return
@@ -95,34 +96,35 @@ func (e *Server) servePush(w http.ResponseWriter, r *http.Request, s *Session) {
 	}
 	s.posting = true
 	s.mu.Unlock()
-	defer func() {
-		s.mu.Lock()
-		s.posting = false
-		s.mu.Unlock()
-	}()
+	answer := e.takePush(w, r, s)
+	// Before the answer: who has read it may push again at once.
+	s.mu.Lock()
+	s.posting = false
+	s.mu.Unlock()
+	answer()
+}
 
+// takePush reads a body and hands it up. It returns what answers the request.
+func (e *Server) takePush(w http.ResponseWriter, r *http.Request, s *Session) (answer func()) {
+	refused := func() { e.refuse(w, false, badRequest, "") }
 	if media, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type")); media == "application/octet-stream" {
 		s.end(TransportError, broken)
-		e.refuse(w, false, badRequest, "")
-		return
+		return refused
 	}
 	body, status := e.readBody(w, r)
 	if status != 0 {
 		e.stats.refused.Add(1)
-		write(w, e.cfg.IOTimeout, status, "text/html", nil)
-		return
+		return func() { write(w, e.cfg.IOTimeout, status, "text/html", nil) }
 	}
 	packets, err := DecodePayload(body)
 	if err != nil {
 		s.end(ParseError, broken)
-		e.refuse(w, false, badRequest, "")
-		return
+		return refused
 	}
 	if !s.receivePush(packets) {
-		e.refuse(w, false, badRequest, "")
-		return
+		return refused
 	}
-	write(w, e.cfg.IOTimeout, http.StatusOK, "text/html", []byte("ok"))
+	return func() { write(w, e.cfg.IOTimeout, http.StatusOK, "text/html", []byte("ok")) }
 }
 
 // receivePush hands a body up as a whole, unless the session has meanwhile

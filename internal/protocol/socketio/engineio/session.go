@@ -53,7 +53,7 @@ type Session struct {
 	state     state
 	posting   bool
 	writing   bool // a goroutine writes to conn
-	upgrading bool // the probe was answered; polls are to end at once
+	upgrading bool // the probe is being, or was, answered; polls are to end at once
 	awaiting  bool // a ping is unanswered
 	extended  bool // the deadline of that ping was moved once
 	farewell  Frame
@@ -258,10 +258,19 @@ func (s *Session) end(reason Reason, how ending) {
 	if s.timer != nil {
 		s.timer.Stop()
 	}
-	if s.probe != nil {
+	// A client whose probe was answered may have stopped polling for good: then
+	// the probing WebSocket alone can tell it of the end.
+	moving := s.upgrading && (how == soft || how == hard)
+	if s.probe != nil && !moving {
 		_ = s.probe.Close()
 	}
 	switch {
+	case moving:
+		if how == hard {
+			s.queue, s.queued = nil, 0
+		}
+		s.lingerPolling(soft)
+		s.mu.Unlock()
 	case s.conn != nil:
 		s.server.forget(s)
 		if how == soft || how == broken {
@@ -287,8 +296,8 @@ func (s *Session) end(reason Reason, how ending) {
 	s.receiver.Closed(reason)
 }
 
-// lingerPolling keeps an ended session until one more poll has fetched its last
-// words. Call it with s.mu held.
+// lingerPolling keeps an ended session until a poll, or a WebSocket that
+// completes its upgrade, has fetched its last words. Call it with s.mu held.
 func (s *Session) lingerPolling(how ending) {
 	wait := lingerServer
 	switch how {
@@ -325,5 +334,8 @@ func (s *Session) cut() {
 	}
 	if s.state != open {
 		s.shut()
+		if s.probe != nil {
+			_ = s.probe.Close()
+		}
 	}
 }

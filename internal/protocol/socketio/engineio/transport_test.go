@@ -8,6 +8,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -138,6 +139,33 @@ func TestTwoPushesAtOnce(t *testing.T) {
 	a.expectReason(t, engineio.TransportError)
 	_ = feed.Close()
 	<-firstDone
+}
+
+// hasty is a client that pushes again the moment it reads an answer.
+type hasty struct {
+	*httptest.ResponseRecorder
+	again func()
+}
+
+func (h hasty) Write(p []byte) (int, error) {
+	h.again()
+	return h.ResponseRecorder.Write(p)
+}
+
+func TestAnAnsweredPushIsOver(t *testing.T) {
+	t.Parallel()
+	a := serve(t, quiet)
+	p, _ := socketiotest.OpenPolling(t, a.url, "")
+	push := func() *http.Request {
+		return httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/?"+p.Query, strings.NewReader("4x"))
+	}
+	second := httptest.NewRecorder()
+	first := hasty{httptest.NewRecorder(), func() { a.engine.ServeHTTP(second, push()) }}
+	a.engine.ServeHTTP(first, push())
+	if first.Code != http.StatusOK || second.Code != http.StatusOK {
+		t.Errorf("the pushes got %d and %d %s", first.Code, second.Code, second.Body)
+	}
+	p.Expect("4x", "4x")
 }
 
 func TestASlowPushIsNotWaitedFor(t *testing.T) {

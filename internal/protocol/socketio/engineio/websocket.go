@@ -241,22 +241,25 @@ func (s *Session) answerProbe(c *websocket.Conn) bool {
 	if err != nil || p.Type != Ping || string(p.Data) != "probe" {
 		return false
 	}
+	s.mu.Lock()
+	if s.state != open {
+		s.mu.Unlock()
+		return false
+	}
+	s.upgrading = true // before the answer: who ends the session now must not cut a client that has read it
+	s.mu.Unlock()
 	conn := c.NetConn()
 	_ = conn.SetWriteDeadline(time.Now().Add(s.server.cfg.IOTimeout))
 	if _, err := conn.Write(newFrame(finalText, "3probe")); err != nil {
 		return false
 	}
 	s.mu.Lock()
-	if s.state != open {
-		s.mu.Unlock()
-		return false
-	}
-	s.upgrading = true
 	s.flush(false)
 	return true
 }
 
-// completeUpgrade waits for the client's word and moves the session.
+// completeUpgrade waits for the client's word and moves the session. One that
+// ended meanwhile says its last words on the WebSocket.
 func (s *Session) completeUpgrade(c *websocket.Conn) bool {
 	p, err := readPacket(c)
 	if err != nil || p.Type != Upgrade {
@@ -266,9 +269,14 @@ func (s *Session) completeUpgrade(c *websocket.Conn) bool {
 	s.receiving.Lock() // a body that is being handed up comes first
 	defer s.receiving.Unlock()
 	s.mu.Lock()
-	if s.state != open {
+	switch s.state {
+	case closed:
 		s.mu.Unlock()
 		return false
+	case closing:
+		s.timer.Stop()
+		s.server.forget(s)
+	case open:
 	}
 	if s.poll != nil {
 		s.answerPoll([]byte{byte(Noop)})
