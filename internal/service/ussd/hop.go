@@ -21,6 +21,7 @@ type hop struct {
 	id   string
 	now  time.Time
 	cur  *Session // what is stored, as far as is known; never changed
+	hint bool     // cur is what this node saw last; others may have gone on
 	next *Session // what will be stored
 	menu *ussdmenu.Menu
 
@@ -59,6 +60,11 @@ func (h *hop) run(ctx context.Context) (done bool, err error) {
 		return true, ErrInvalid
 	}
 	input, how := h.read()
+	if h.hint && (how == readSame || how == readOver) {
+		// Nothing is committed, so nothing would tell that another node has gone
+		// on, or has begun anew under the same id: ask the store.
+		return true, ErrStale
+	}
 	switch how {
 	case readSame:
 		h.answer, h.screen, h.result = Answer{Text: c.Answer, End: c.Status == Done}, c.screen(), ResultReplayed

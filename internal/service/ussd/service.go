@@ -187,15 +187,16 @@ func (s *Service) handle(ctx context.Context, req Request) (_ Answer, screen, re
 	}
 	defer s.desk.leave(id)
 	for tries := 0; tries < maxTries; {
-		cur, err := s.load(ctx, id, &req)
+		cur, hint, err := s.load(ctx, id, &req)
 		if err != nil {
 			return Answer{}, "", "", err
 		}
-		h := &hop{svc: s, req: &req, id: id, cur: cur, now: s.cfg.Now()}
+		h := &hop{svc: s, req: &req, id: id, cur: cur, hint: hint, now: s.cfg.Now()}
 		done, err := h.run(ctx)
 		if errors.Is(err, ErrStale) {
 			s.desk.drop(id)
-			req.met = true
+			// Who loses on what the store said a moment ago was raced.
+			req.met = req.met || !hint
 			tries++
 			continue
 		}
@@ -218,24 +219,25 @@ func (s *Service) handle(ctx context.Context, req Request) (_ Answer, screen, re
 	return Answer{}, "", "", fault.New(fault.Unavailable, "The session is busy.")
 }
 
-// load returns the session as far as it is known: from the desk, else from the
-// store. A first dial is tried without looking: the commit finds out.
-func (s *Service) load(ctx context.Context, id string, req *Request) (*Session, error) {
+// load returns the session as far as it is known: from the desk, which is a
+// hint, else from the store. A first dial is tried without looking: the commit
+// finds out.
+func (s *Service) load(ctx context.Context, id string, req *Request) (found *Session, hint bool, err error) {
 	if known := s.desk.get(id); known != nil {
-		return known, nil
+		return known, true, nil
 	}
 	if req.fresh() && !req.looked {
 		req.looked = true
-		return nil, nil //nolint:nilnil // no session is a state of its own here
+		return nil, true, nil
 	}
-	found, err := s.store.Session(ctx, id)
+	found, err = s.store.Session(ctx, id)
 	if errors.Is(err, ErrNoSession) {
-		return nil, nil //nolint:nilnil // no session is a state of its own here
+		return nil, false, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("load session: %w", err)
+		return nil, false, fmt.Errorf("load session: %w", err)
 	}
-	return found, nil
+	return found, false, nil
 }
 
 // Reload makes m the menu of new sessions; live ones finish on theirs.

@@ -202,9 +202,9 @@ func TestARepeatedDeliveryDuringASlowAnswerMovesNothing(t *testing.T) {
 	g := newGateway(t, options{change: []func(*ussd.Config){clock.Set, func(c *ussd.Config) {
 		c.Oracle, c.OracleWait, c.Deadline = oracle, time.Minute, time.Minute
 	}}})
-	send := func(fresh, data string) (out ussdhttp.ArkeselReply) {
-		g.json(http.MethodPost, "/api/ussd/arkesel", `{"sessionID":"a1","userID":"U","newSession":`+fresh+`,"msisdn":"233544919953","userData":"`+data+`"}`, &out)
-		return out
+	send := func(fresh, data string) reply {
+		return g.do(http.MethodPost, "/api/ussd/arkesel", "application/json",
+			`{"sessionID":"a1","newSession":`+fresh+`,"msisdn":"233544919953","userData":"`+data+`"}`)
 	}
 	send("true", "*928#")
 	for _, input := range []string{"2", "2", "Ann", "00", "70382", "70382", "1", "5"} {
@@ -213,9 +213,7 @@ func TestARepeatedDeliveryDuringASlowAnswerMovesNothing(t *testing.T) {
 	}
 	clock.Jump(2 * time.Second)
 	first, second := make(chan reply, 1), make(chan reply, 1)
-	ask := func(into chan reply) {
-		into <- g.do(http.MethodPost, "/api/ussd/arkesel", "application/json", `{"sessionID":"a1","msisdn":"233544919953","userData":"When?"}`)
-	}
+	ask := func(into chan reply) { into <- send("false", "When?") }
 	go ask(first)
 	<-oracle.asked
 	clock.Jump(4 * time.Second)

@@ -237,3 +237,41 @@ func TestTheTimelineIsMaskedAndComplete(t *testing.T) {
 		}
 	})
 }
+
+// Gateways that send the last input only, and no number, are served by any node:
+// what one node saw last is not what the session saw last.
+func TestNumberlessInputsReachAnyNode(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, node func(...func(*ussd.Config)) *ussd.Service) {
+		clock := ussdtest.NewClock()
+		nodes := []*ussd.Service{node(clock.Set), node(clock.Set), node(clock.Set)}
+		for _, step := range []struct {
+			node        int
+			input, want string
+			think       time.Duration
+		}{
+			{0, "", "Welcome", 0},
+			{1, "2", "Account menu", 0},
+			{2, "2", "Account menu", 0}, // an echo, at another node
+			{0, "2", "full name", 2 * time.Second},
+			{2, "70382", "Please use letters", 0},
+			{0, "Ann", "e-mail", 0},
+			{1, "00", "PIN of 5", 0},
+			{2, "70382", "again", 0}, // what this node saw last, and no echo
+			{1, "70382", "again", 0},
+			{0, "70382", "account ID is", 2 * time.Second},
+			{1, "*", "Goodbye", 0},
+			{2, "", "Welcome", 2 * time.Second}, // begins anew under the same id
+			{1, "2", "Account menu", 0},         // where this node saw it end
+		} {
+			clock.Jump(step.think)
+			got, err := nodes[step.node].Handle(t.Context(), ussd.Request{
+				Dialect: ussd.DialectNalo, SessionID: "n1", Phone: alice, ServiceCode: "*1#",
+				Newest: true, Start: step.want == "Welcome", Text: step.input,
+			})
+			if err != nil || !strings.Contains(got.Text, step.want) {
+				t.Fatalf("input %q at node %d: %q (%v), want …%s…", step.input, step.node, got.Text, err, step.want)
+			}
+		}
+	})
+}
