@@ -201,12 +201,15 @@ export function libraryTests(world) {
 
   on("options that are new in every render open nothing twice", async (site) => {
     const { page, seen } = await begin(site);
+    await eventually("the conversation is read", () => seen.requests.some((r) => r.endsWith("/run")));
+    seen.requests.length = 0;
     for (const text of ["one", "two", "three"]) {
       await send(page, text);
       await said(page, `You said: ${text}`);
     }
     assert.equal(seen.sockets, 1);
-    assert.equal(posts(seen).length, 3, "one request a turn");
+    assert.deepEqual(seen.requests, posts(seen), "nothing but the messages is sent");
+    assert.equal(seen.requests.length, 3, "one request a turn");
     assert.equal(site.mints.filter((m) => m.startsWith("/mint/invocation")).length, 1);
     assert.deepEqual(seen.errors, []);
   });

@@ -1,4 +1,16 @@
+import { fileURLToPath } from "node:url";
 import { defineConfig, type UserConfig } from "tsdown";
+
+/** Pages speak WebSocket alone: the other transports of the socket client stay out of the bundle. */
+const webSocketOnly = {
+  name: "websocket-only",
+  resolveId: (id: string, importer?: string) =>
+    id === "./transports/index.js" && importer?.includes("engine.io-client")
+      ? fileURLToPath(new URL("scripts/transports.js", import.meta.url))
+      : null,
+  transform: (code: string, id: string) =>
+    /engine\.io-client.*(polling|has-cors)/.test(id) ? { code, moduleSideEffects: false } : null,
+};
 
 const common: UserConfig = {
   format: ["esm", "cjs"],
@@ -25,6 +37,8 @@ export default defineConfig([
     entry: { index, "live-agent": liveAgent, testing },
     sourcemap: true,
     dts: false,
+    plugins: [webSocketOnly],
+    onSuccess: "node scripts/notices.mjs",
   },
   // By itself, so that it runs as a worker of either kind.
   {

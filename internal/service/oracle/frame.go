@@ -157,6 +157,9 @@ type MessageCacheInvalidation struct {
 	Status plugin.Status `json:"status,omitempty"`
 	// Title is the session's new title, when that is what changed.
 	Title string `json:"title,omitempty"`
+	// Ended says that the turn is over: who followed its stream to the end has
+	// all of it already.
+	Ended bool `json:"ended,omitempty"`
 }
 
 // NewFrame encodes a payload. The sequence number is given by the log.

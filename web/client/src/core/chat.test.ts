@@ -1,44 +1,10 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { ai, chatWith, flush, human, talking, texts } from "../testkit/chat";
 import { FakeOracle, json, Stream, until } from "../testkit/oracle";
-import { Chat, type ChatHost } from "./chat";
-import type { IMessage, StoredMessage } from "./types";
+import type { StoredMessage } from "./types";
 
 beforeEach(() => void vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "Date"] }));
 afterEach(() => void vi.useRealTimers());
-
-const human = (id: string, content: string): StoredMessage => ({ id, type: "human", content });
-const ai = (id: string, content: string): StoredMessage => ({ id, type: "ai", content });
-
-function chatWith(oracle: FakeOracle, host: Partial<ChatHost> = {}) {
-  const paid: string[][] = [];
-  const chat = new Chat(oracle.api(), "$s", {
-    streamingMode: () => "batched",
-    model: () => undefined,
-    tools: () => [],
-    actions: () => [],
-    paymentRequired: (claims) => void paid.push(claims),
-    ...host,
-  });
-  const states: string[] = [];
-  chat.state.subscribe(() => {
-    const { status } = chat.state.get();
-    if (states.at(-1) !== status) states.push(status);
-  });
-  return { chat, states, paid, get: () => chat.state.get() };
-}
-
-const texts = (messages: IMessage[]) => messages.map((m) => m.content);
-const flush = () => vi.advanceTimersByTimeAsync(100);
-
-/** Opens a chat and sends a first message; its stream is open when it returns. */
-async function talking(oracle: FakeOracle, host: Partial<ChatHost> = {}) {
-  oracle.streaming("run-1");
-  const made = chatWith(oracle, host);
-  await made.chat.open();
-  const sent = made.chat.send("hi");
-  await until(() => made.get().status === "streaming");
-  return { ...made, sent, stream: oracle.stream() };
-}
 
 describe("sending", () => {
   test("the message is there at once, the reply grows, history takes over", async () => {
@@ -449,7 +415,7 @@ describe("components", () => {
     oracle.history = [human("h", "hi"), { ...ai("a", "Here"), toolCalls: [call] }];
     stream.frame(2, "done").end();
     await sent;
-    await until(() => get().messages.length === 2);
+    await chat.refetch();
     expect(get().messages[1]?.content).toEqual([
       "Here",
       expect.objectContaining({ name: "show" }),

@@ -1,5 +1,5 @@
 import type { OracleApi } from "./api";
-import { asError, PaymentRequiredError } from "./errors";
+import { asError, PaymentRequiredError, RequestError } from "./errors";
 import { readOracleEvent, type OracleEvent } from "./events";
 import { Flusher, type StreamingMode } from "./flush";
 import { adopt, merge, place, type Extra } from "./history";
@@ -62,6 +62,14 @@ export class Chat {
   #stored: IMessage[] = [];
   #pending: IMessage[] = [];
   #extras: Extra[] = [];
+  /** Stored messages that came by a stream: the server's ids of them are not known yet. */
+  readonly #streamed = new Set<string>();
+  /** The requests whose streams were followed to their end. */
+  readonly #followed = new Set<string>();
+  /** Whether the history changed while a turn ran, by something else than that turn. */
+  #stale = false;
+  /** Whether this oracle knows nothing of pages. */
+  #unpaged = false;
   /** Ids under which the page shows messages that the server keeps under others. */
   readonly #shownIds = new Map<string, string>();
   #live: LiveTurn | undefined;
@@ -127,8 +135,9 @@ export class Chat {
 
   /** Reads what has changed at the server. A reading under way may have missed it. */
   changed(): Promise<void> {
-    // The end of a turn reads anyway. Before, the reply might be stored that is
-    // still shown as it comes in, and would be there twice.
+    // Before the end of a turn the reply might be stored that is still shown as
+    // it comes in, and would be there twice.
+    this.#stale ||= this.#abort !== undefined;
     if (this.#abort) return Promise.resolve();
     this.#again ??= Promise.resolve(this.#loading).then(() => {
       this.#again = undefined;
@@ -206,8 +215,13 @@ export class Chat {
     }
   }
 
-  /** Takes an event of the live channel that adds something to show. */
+  /** Takes an event of the live channel that changes what is shown. */
   takeEvent(event: OracleEvent): void {
+    if (event.eventName === "message_cache_invalidation") {
+      const { requestId, ended, title } = event.payload;
+      // What this page followed itself it has, and a title is no message.
+      if (title === undefined && !(ended && this.#followed.has(requestId))) void this.changed();
+    }
     if (event.eventName !== "render_component") return;
     const { componentName, args, status, eventId, requestId } = event.payload;
     const id = `${requestId}-render_component-${eventId ?? componentName}`;
@@ -269,6 +283,8 @@ export class Chat {
     const turn = start({
       accepted: ({ requestId, runId }) => {
         if (this.#abort !== abort) return;
+        this.#stale = false;
+        this.#followed.add(requestId);
         this.#live = new LiveTurn(requestId || randomId());
         this.#publish({
           status: "streaming",
@@ -277,6 +293,7 @@ export class Chat {
       },
       frame: (frame) => {
         if (this.#abort !== abort || !this.#live) return;
+        if (frame.event === "run") this.#followed.add(text(frame.data["requestId"]));
         if (frame.event === "delegation_required") void this.#api.deposit();
         if (frame.event === "error") {
           this.#addExtra(errorMessage(this.#live.id, text(frame.data["error"])));
@@ -289,11 +306,20 @@ export class Chat {
       },
     });
     this.#turn = turn.catch(() => undefined);
-    await turn;
+    const end = await turn;
     if (this.#abort !== abort || this.#closed) return;
     this.#abort = undefined;
     const epoch = ++this.#epoch;
     this.#flusher.now();
+    if (end === "done" && this.#live?.isFinished && !this.#loading && !this.#stale) {
+      // The stream told all that the history holds: nobody has to be asked.
+      this.#keepLive();
+      this.#pending.forEach((m) => this.#streamed.add(m.id));
+      this.#stored = [...this.#stored, ...this.#pending];
+      this.#pending = [];
+      this.#publish({ status: "ready", run: undefined });
+      return;
+    }
     // The turn is stored before its stream ends, so history now holds it. One
     // that was asked for earlier may not.
     await this.#loading;
@@ -336,10 +362,14 @@ export class Chat {
       const live = whole ? this.#live?.message() : undefined;
       const mine = whole ? this.#pending : this.#pending.filter((m) => m.type === "human");
       const known = new Set(this.#stored.map((m) => m.id));
-      const ids = adopt(page.messages, live ? [...mine, live] : mine, (id) =>
+      const streamed = this.#stored.filter((m) => this.#streamed.has(m.id));
+      const ids = adopt(page.messages, [...streamed, ...mine, ...(live ? [live] : [])], (id) =>
         known.has(this.#shownIds.get(id) ?? id),
       );
-      ids.forEach((shown, id) => this.#shownIds.set(id, shown));
+      ids.forEach((shown, id) => {
+        this.#shownIds.set(id, shown);
+        this.#streamed.delete(shown);
+      });
       if (whole) {
         this.#pending = [];
         this.#live = undefined;
@@ -361,9 +391,21 @@ export class Chat {
     }
   }
 
-  #page(query: string): Promise<Page> {
+  async #page(query: string): Promise<Page> {
     const id = encodeURIComponent(this.#sessionId);
-    return this.#api.json<Page>(`/sessions/${id}/messages?limit=${this.#pageSize}${query}`);
+    if (!this.#unpaged) {
+      try {
+        return await this.#api.json<Page>(
+          `/sessions/${id}/messages?limit=${this.#pageSize}${query}`,
+        );
+      } catch (cause) {
+        // The status decides, not the body: who knows no pages may say so in any words.
+        if (!(cause instanceof RequestError && [404, 405].includes(cause.status))) throw cause;
+      }
+    }
+    const page = await this.#api.json<Page>(`/messages/${id}`);
+    this.#unpaged = true;
+    return page;
   }
 
   #setCursor(page: Page): void {

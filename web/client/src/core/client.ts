@@ -219,10 +219,8 @@ export class OraclesClient {
         // A line that is back may have missed events while it was away.
         const missed = event.eventName === "connected" && greeted;
         greeted ||= event.eventName === "connected";
-        if (shared.read && (missed || event.eventName === "message_cache_invalidation")) {
-          void chat.changed();
-        }
-        chat.takeEvent(event);
+        if (shared.read && missed) void chat.changed();
+        if (shared.read) chat.takeEvent(event);
         for (const page of shared.pages) page.event(event);
       },
     };

@@ -52,7 +52,13 @@ export interface OracleEventPayloads {
     args?: Record<string, unknown>;
   };
   router_update: EventAddress & { step: string };
-  message_cache_invalidation: EventAddress & { status?: string };
+  message_cache_invalidation: EventAddress & {
+    status?: string;
+    /** The session's new title, when that is what changed. */
+    title?: string;
+    /** The turn of this request is over. */
+    ended?: boolean;
+  };
 }
 
 export type OracleEventName = keyof OracleEventPayloads;

@@ -16,6 +16,8 @@ export class LiveTurn {
   #tools = new Map<string, IToolCall>();
   #actions = new Set<string>();
   #message: IMessage | undefined;
+  /** Whether the server said that this is the whole reply. */
+  isFinished = false;
 
   constructor(readonly id: string) {}
 
@@ -42,6 +44,9 @@ export class LiveTurn {
         break;
       case "done":
         this.#thinking = false;
+        this.isFinished =
+          (data["status"] ?? "finished") === "finished" &&
+          !(data["failed"] || data["aborted"] || data["interrupted"]);
         if (typeof data["partialText"] === "string" && data["status"] !== "finished") {
           this.#text = data["partialText"];
         }

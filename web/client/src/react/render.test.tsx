@@ -98,6 +98,7 @@ describe("useAgAction", () => {
     return (
       <>
         <button onClick={() => void chat.sendMessage("hi")}>send</button>
+        <output>{chat.status}</output>
         {chat.messages.map((m) => (
           <div key={m.id}>{renderMessageContent(m.content)}</div>
         ))}
@@ -130,6 +131,7 @@ describe("useAgAction", () => {
     expect(FakeSocket.all[0]?.replies("action_call_result")).toEqual([
       { toolCallId: "c", sessionId: "$s", result: 6 },
     ]);
+    stream.frame(3, "done").end();
     oracle.history = [
       { id: "h", type: "human", content: "hi" },
       {
@@ -139,7 +141,8 @@ describe("useAgAction", () => {
         toolCalls: [{ id: "c", name: "chart", args: { n: 3 }, status: "done", output: "6" }],
       },
     ];
-    stream.frame(3, "done").end();
+    await waitFor(() => expect(screen.getByRole("status").textContent).toBe("ready"));
+    FakeSocket.all[0]?.say("message_cache_invalidation", { sessionId: "$s", requestId: "other" });
     await screen.findByText(/There\./);
     expect(screen.getByText("new done 3 6")).toBeTruthy();
     view.rerender(<Page><Chart title="x" render={false} /><Talk /></Page>); // prettier-ignore
