@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net"
@@ -67,6 +68,7 @@ func runNode(ctx context.Context) error {
 	tendermint.RegisterServiceServer(server, n)
 	claims.RegisterQueryServer(server, &claimsNode{list: sampleClaims()})
 	reflection.Register(server)
+	context.AfterFunc(ctx, server.Stop)
 	fmt.Println(listener.Addr())
 	return server.Serve(listener)
 }
@@ -124,7 +126,12 @@ func serveHTTP(ctx context.Context, h http.Handler) error {
 		return err
 	}
 	fmt.Println(listener.Addr())
-	return (&http.Server{Handler: h, ReadHeaderTimeout: 10 * time.Second}).Serve(listener)
+	server := &http.Server{Handler: h, ReadHeaderTimeout: 10 * time.Second}
+	context.AfterFunc(ctx, func() { _ = server.Close() })
+	if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+		return err
+	}
+	return nil
 }
 
 // sampleEntity is about 1.7 KB of JSON.

@@ -7,13 +7,12 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"os"
 	"slices"
 	"strconv"
-	"strings"
 	"sync"
 	"time"
 
+	"golang.org/x/sys/unix"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
 
@@ -83,10 +82,10 @@ func skipResponse(in *bufio.Reader) error {
 }
 
 // loadGRPC asks the node itself with the generated client.
-func loadGRPC(ctx context.Context, node string, which, clients int, length time.Duration) (sample, error) {
+func loadGRPC(ctx context.Context, node string, which, clients int, length time.Duration) (sample, int, error) {
 	conn, err := grpc.NewClient(node, grpc.WithTransportCredentials(insecure.NewCredentials()))
 	if err != nil {
-		return sample{}, err
+		return sample{}, 0, err
 	}
 	defer func() { _ = conn.Close() }()
 	ask := func() error {
@@ -99,8 +98,7 @@ func loadGRPC(ctx context.Context, node string, which, clients int, length time.
 			return err
 		}
 	}
-	s, _, err := load(clients, length, func() (func() error, func(), error) { return ask, func() {}, nil })
-	return s, err
+	return load(clients, length, func() (func() error, func(), error) { return ask, func() {}, nil })
 }
 
 func load(clients int, length time.Duration, connect func() (ask func() error, done func(), err error)) (sample, int, error) {
@@ -143,21 +141,12 @@ func load(clients int, length time.Duration, connect func() (ask func() error, d
 	}, len(all), nil
 }
 
-// cpuTime is what a process has used, in ticks of a hundredth of a second.
+// cpuTime is what a process has used, by its own clock.
 func cpuTime(pid int) (time.Duration, error) {
-	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	if err != nil {
-		return 0, err
+	const schedClock = 2 // CPUCLOCK_SCHED: nanoseconds of all threads
+	var at unix.Timespec
+	if err := unix.ClockGettime(int32(^pid<<3|schedClock), &at); err != nil {
+		return 0, fmt.Errorf("clock of process %d: %w", pid, err)
 	}
-	_, rest, _ := strings.Cut(string(stat), ") ")
-	fields := strings.Fields(rest)
-	total := 0
-	for _, f := range fields[11:13] { // utime and stime
-		n, err := strconv.Atoi(f)
-		if err != nil {
-			return 0, err
-		}
-		total += n
-	}
-	return time.Duration(total) * 10 * time.Millisecond, nil
+	return time.Duration(at.Nano()), nil
 }
