@@ -36,13 +36,32 @@ type encoder struct {
 	depth   int
 	limit   int // of len(out)
 	dialect Dialect
+	long    bool                           // take the long way everywhere
 	lookup  func(name string) *messagePlan // types inside Any; may be nil
 	unknown []string                       // names that lookup did not know
 }
 
 func (e *encoder) reset(d Dialect, limit int, lookup func(string) *messagePlan) {
 	e.out, e.slots, e.unknown = e.out[:0], e.slots[:0], nil
-	e.depth, e.limit, e.dialect, e.lookup = 0, limit, d, lookup
+	e.depth, e.limit, e.dialect, e.lookup, e.long = 0, limit, d, lookup, false
+}
+
+// reply writes a whole reply behind dst.
+func (e *encoder) reply(dst []byte, write func(*encoder) error) ([]byte, error) {
+	e.limit += len(dst)
+	e.out = dst
+	err := write(e)
+	if errors.Is(err, errDisorder) {
+		e.long, e.depth = true, 0
+		e.out, e.slots, e.unknown = e.out[:len(dst)], e.slots[:0], nil
+		err = write(e)
+	}
+	if err == nil && len(e.out) > e.limit {
+		err = ErrTooLarge
+	}
+	out := e.out
+	e.out = nil
+	return out, err
 }
 
 // message writes the message in data, well-known types in their own forms.
@@ -57,8 +76,12 @@ func (e *encoder) message(p *messagePlan, data []byte) error {
 	if p.known != ordinary {
 		err = e.wellKnown(p, data)
 	} else {
-		e.out = append(e.out, '{')
-		if err = e.members(p, data, false); err == nil {
+		mark := len(e.out)
+		if err = e.members(p, data); err == nil {
+			if mark == len(e.out) {
+				e.out = append(e.out, '{')
+			}
+			e.out[mark] = '{' // in place of the first comma
 			e.out = append(e.out, '}')
 		}
 	}
@@ -66,9 +89,11 @@ func (e *encoder) message(p *messagePlan, data []byte) error {
 	return err
 }
 
-// members writes the fields without the braces; comma says that something
-// stands before them.
-func (e *encoder) members(p *messagePlan, data []byte, comma bool) error {
+// members writes the fields without the braces, each with a comma before it.
+func (e *encoder) members(p *messagePlan, data []byte) error {
+	if p.short != nil && !e.long && !p.scattered.Load() {
+		return e.ordered(p, data)
+	}
 	base, err := e.locate(p, data)
 	if err != nil {
 		return err
@@ -79,10 +104,6 @@ func (e *encoder) members(p *messagePlan, data []byte, comma bool) error {
 		if s.count == 0 && f.absent == "" {
 			continue
 		}
-		if comma {
-			e.out = append(e.out, ',')
-		}
-		comma = true
 		e.out = append(e.out, f.key...)
 		if err := e.field(f, data, s); err != nil {
 			return err

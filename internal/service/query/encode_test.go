@@ -1,14 +1,18 @@
 package query_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
+	"math/rand/v2"
 	"testing"
 
 	"google.golang.org/protobuf/encoding/protowire"
+	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/descriptorpb"
 
 	"github.com/castalia-org/castalia/internal/service/query"
+	"github.com/castalia-org/castalia/internal/service/query/querytest"
 )
 
 // TestScatteredFields writes what a legal but unusual encoder may send: fields
@@ -46,6 +50,44 @@ func TestScatteredFields(t *testing.T) {
 		got, err := c.Encode([]byte("kept"), "castalia.dialect."+tt.name, []byte(tt.wire), 1<<20)
 		if err != nil || string(got) != "kept"+tt.want {
 			t.Errorf("%s: %v\n got %s\nwant %s", tt.name, err, got, tt.want)
+		}
+	}
+}
+
+// TestBothWays holds the short way of messages in order against the long one,
+// and sees that a type which comes out of order is remembered as such.
+func TestBothWays(t *testing.T) {
+	t.Parallel()
+	files := dialectFiles(t)
+	types := knownTypes(link(t, files))
+	r := rand.New(rand.NewPCG(7, 7))
+	for _, dialect := range []query.Dialect{query.Cosmos, query.Plain} {
+		c := catalog(t, dialect, files)
+		for _, md := range types {
+			for range 200 {
+				m := querytest.RandomMessage(r, md, nil)
+				wire, err := proto.MarshalOptions{AllowPartial: true, Deterministic: true}.Marshal(m)
+				if err != nil {
+					t.Fatal(err)
+				}
+				name := string(md.FullName())
+				short, err1 := c.Encode(nil, name, wire, 1<<24)
+				long, err2 := c.EncodeLong(name, wire, 1<<24)
+				if err1 != nil || err2 != nil || !bytes.Equal(short, long) {
+					t.Fatalf("%s %x: %v, %v\nshort %s\n long %s", name, wire, err1, err2, short, long)
+				}
+			}
+		}
+	}
+	c := catalog(t, query.Cosmos, files)
+	const node = "castalia.dialect.Node"
+	for _, tt := range []struct {
+		wire      string
+		scattered bool
+	}{{"\x0a\x01a\x1a\x01b", false}, {"\x1a\x01b\x0a\x01a", true}} {
+		got, err := c.Encode(nil, node, []byte(tt.wire), 1<<20)
+		if want := `{"name":"a","next":null,"text":"b"}`; err != nil || string(got) != want || c.Scattered(node) != tt.scattered {
+			t.Errorf("%x: %s, %v, scattered %t", tt.wire, got, err, c.Scattered(node))
 		}
 	}
 }
@@ -111,6 +153,7 @@ func FuzzEncode(f *testing.F) {
 	f.Fuzz(func(t *testing.T, which int, wire []byte) {
 		name := "castalia.dialect." + types[uint(which)%uint(len(types))]
 		for _, c := range catalogs {
+			c.Forget()
 			const limit = 1 << 20
 			out, err := c.Encode(nil, name, wire, limit)
 			if err != nil {
@@ -118,6 +161,9 @@ func FuzzEncode(f *testing.F) {
 			}
 			if !json.Valid(out) {
 				t.Errorf("%s %x: not JSON: %s", name, wire, out)
+			}
+			if long, err := c.EncodeLong(name, wire, limit); err != nil || !bytes.Equal(out, long) {
+				t.Errorf("%s %x: %v\nshort %s\n long %s", name, wire, err, out, long)
 			}
 		}
 	})

@@ -3,6 +3,7 @@ package query
 import (
 	"encoding/json"
 	"strings"
+	"sync/atomic"
 
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
@@ -114,7 +115,7 @@ type fieldPlan struct {
 	repeated bool
 	isMap    bool
 	oneof    int32  // index into messagePlan.oneofs, or -1
-	key      string // `"name":`
+	key      string // `,"name":`
 	absent   string // what is written when the field is unset; "" leaves it out
 	message  *messagePlan
 	enum     *enumPlan
@@ -131,7 +132,8 @@ func (f *fieldPlan) packable() bool {
 }
 
 // messagePlan is a message type, made ready for the encoder. Plans refer to
-// each other and may be cyclic; they do not change once they are built.
+// each other and may be cyclic; they do not change once they are built, but for
+// what is learned about the order of fields.
 type messagePlan struct {
 	name   string
 	fields []fieldPlan // in the order of declaration
@@ -139,6 +141,9 @@ type messagePlan struct {
 	sparse map[protowire.Number]int32
 	oneofs [][]int32
 	known  wellKnown
+
+	short     *shortWay   // nil: only the long way leads through it
+	scattered atomic.Bool // fields were seen out of order
 }
 
 func (p *messagePlan) index(n protowire.Number) int {
@@ -195,6 +200,7 @@ func (pl *planner) message(md protoreflect.MessageDescriptor) *messagePlan {
 			p.sparse[n] = index
 		}
 	}
+	p.short = newShortWay(p)
 	return p
 }
 
@@ -205,7 +211,7 @@ func (pl *planner) field(fd protoreflect.FieldDescriptor) fieldPlan {
 		repeated: fd.IsList() || fd.IsMap(),
 		isMap:    fd.IsMap(),
 		oneof:    -1,
-		key:      quote(pl.fieldName(fd)) + ":",
+		key:      "," + quote(pl.fieldName(fd)) + ":",
 	}
 	f.wire = f.kind.wireType()
 	if o := fd.ContainingOneof(); o != nil {

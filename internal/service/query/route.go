@@ -147,18 +147,12 @@ func rulePattern(rule *annotations.HttpRule) (verb, path string) {
 func (r *Route) Encode(dst, reply []byte, limit int) (out []byte, unknown []string, err error) {
 	e := r.catalog.encoder(limit)
 	defer r.catalog.encoders.Put(e)
-	spare := e.out
-	e.out = dst
-	e.limit += len(dst)
-	if r.response == nil {
-		err = e.message(r.plan, reply)
-	} else {
-		err = e.only(r.plan, r.plan.index(r.response.Number()), reply)
-	}
-	out, e.out = e.out, spare
-	if err == nil && len(out) > e.limit {
-		err = ErrTooLarge
-	}
+	out, err = e.reply(dst, func(e *encoder) error {
+		if r.response == nil {
+			return e.message(r.plan, reply)
+		}
+		return e.only(r.plan, r.plan.index(r.response.Number()), reply)
+	})
 	return out, e.unknown, err
 }
 
@@ -171,13 +165,7 @@ func (c *Catalog) Encode(dst []byte, typeName string, wire []byte, limit int) ([
 	}
 	e := c.encoder(limit)
 	defer c.encoders.Put(e)
-	spare := e.out
-	e.out = dst
-	e.limit += len(dst)
-	err := e.message(p, wire)
-	out := e.out
-	e.out = spare
-	return out, err
+	return e.reply(dst, func(e *encoder) error { return e.message(p, wire) })
 }
 
 // only writes a single field of the message in place of the whole.

@@ -2,6 +2,7 @@ package query
 
 import (
 	"encoding/base64"
+	"encoding/binary"
 	"encoding/json"
 	"math"
 	"strconv"
@@ -18,11 +19,34 @@ var plainByte = func() (table [256]bool) {
 	return table
 }()
 
+// Words of eight bytes, for looking at eight of them at a time.
+const (
+	everyByte = 0x0101010101010101
+	highBits  = 0x8080808080808080
+)
+
+// plainPrefix returns how many bytes at the beginning of s are known to stand
+// for themselves: whole words of them.
+func plainPrefix(s []byte) int {
+	i := 0
+	for ; i+8 <= len(s); i += 8 {
+		w := binary.LittleEndian.Uint64(s[i:])
+		quotes, slashes := w^everyByte*'"', w^everyByte*'\\'
+		// The high bit of a byte is set where it is not ASCII, below a blank, or
+		// equal to one of the two; a borrow may set it above such a byte, which
+		// does not matter to the word.
+		if (w|(w-everyByte*' ')|(quotes-everyByte)|(slashes-everyByte))&highBits != 0 {
+			break
+		}
+	}
+	return i
+}
+
 // appendString writes a JSON string. Bytes that are not UTF-8 become U+FFFD.
 func appendString(dst, s []byte) []byte {
 	dst = append(dst, '"')
 	from := 0
-	for i := 0; i < len(s); {
+	for i := plainPrefix(s); i < len(s); {
 		c := s[i]
 		if plainByte[c] {
 			i++

@@ -90,8 +90,14 @@ func wellKnownOf(md protoreflect.MessageDescriptor) wellKnown {
 
 // wellKnown writes a message whose type has a JSON form of its own.
 func (e *encoder) wellKnown(p *messagePlan, data []byte) error {
-	if p.known == wellKnownAny {
+	switch p.known {
+	case wellKnownAny:
 		return e.anyMessage(p, data)
+	case wellKnownTimestamp:
+		if seconds, nanos, ok := plainTimestamp(data); ok {
+			e.out = appendTimestamp(e.out, seconds, nanos)
+			return nil
+		}
 	}
 	base, err := e.locate(p, data)
 	if err != nil {
@@ -129,6 +135,26 @@ func (e *encoder) wellKnown(p *messagePlan, data []byte) error {
 	}
 	e.slots = e.slots[:base]
 	return err
+}
+
+// plainTimestamp reads a timestamp whose fields come once and in order, as they
+// nearly always do.
+func plainTimestamp(data []byte) (seconds, nanos int64, ok bool) {
+	seconds, data = leadingVarint(data, 1)
+	nanos, data = leadingVarint(data, 2)
+	return seconds, int64(int32(nanos)), len(data) == 0 //nolint:gosec // an int32 on the wire
+}
+
+// leadingVarint takes a field off the beginning of a message, if it is there.
+func leadingVarint(data []byte, field byte) (v int64, rest []byte) {
+	if len(data) == 0 || data[0] != field<<3 {
+		return 0, data
+	}
+	u, n := protowire.ConsumeVarint(data[1:])
+	if n < 0 {
+		return 0, data
+	}
+	return int64(u), data[1+n:] //nolint:gosec // two's complement
 }
 
 // dynamicValue writes google.protobuf.Value; one without a kind is null.
@@ -221,19 +247,20 @@ func appendDateTime(dst []byte, seconds int64) []byte {
 		month -= 12
 		year++
 	}
-	dst = appendDigits(dst, year/100)
-	dst = append(appendDigits(dst, year%100), '-')
-	dst = append(appendDigits(dst, month), '-')
-	dst = append(appendDigits(dst, day), 'T')
-	dst = append(appendDigits(dst, rest/3600), ':')
-	dst = append(appendDigits(dst, rest/60%60), ':')
-	return appendDigits(dst, rest%60)
+	dst = append(dst, "0000-00-00T00:00:00"...)
+	text := dst[len(dst)-19:]
+	putDigits(text[0:2], year/100)
+	putDigits(text[2:4], year%100)
+	putDigits(text[5:7], month)
+	putDigits(text[8:10], day)
+	putDigits(text[11:13], rest/3600)
+	putDigits(text[14:16], rest/60%60)
+	putDigits(text[17:19], rest%60)
+	return dst
 }
 
-// appendDigits writes a number below 100 with two digits.
-func appendDigits(dst []byte, n int64) []byte {
-	return append(dst, hexDigits[n/10], hexDigits[n%10])
-}
+// putDigits writes a number below 100 with two digits.
+func putDigits(dst []byte, n int64) { dst[0], dst[1] = hexDigits[n/10], hexDigits[n%10] }
 
 // appendDuration writes seconds with 0, 3, 6 or 9 digits and an s.
 func appendDuration(dst []byte, seconds, nanos int64) []byte {
@@ -310,7 +337,7 @@ func (e *encoder) anyMessage(p *messagePlan, data []byte) error {
 		e.out = append(e.out, `,"value":`...)
 		err = e.message(inner, value)
 	default:
-		err = e.members(inner, value, true)
+		err = e.members(inner, value)
 	}
 	e.out = append(e.out, '}')
 	return err
