@@ -25,7 +25,7 @@ func (m *rawMessage) free() {
 
 // rawCodec moves bytes as they are. It calls itself proto, which is what they
 // are on the other side.
-type rawCodec struct{}
+type rawCodec struct{ pool mem.BufferPool }
 
 func (rawCodec) Name() string { return "proto" }
 
@@ -37,12 +37,12 @@ func (rawCodec) Marshal(v any) (mem.BufferSlice, error) {
 	return mem.BufferSlice{mem.SliceBuffer(m.data)}, nil
 }
 
-func (rawCodec) Unmarshal(data mem.BufferSlice, v any) error {
+func (c rawCodec) Unmarshal(data mem.BufferSlice, v any) error {
 	m, ok := v.(*rawMessage)
 	if !ok {
 		return fmt.Errorf("unmarshal %T: not raw", v)
 	}
-	m.buffer = data.MaterializeToBuffer(mem.DefaultBufferPool())
+	m.buffer = data.MaterializeToBuffer(c.pool)
 	m.data = m.buffer.ReadOnlyData()
 	return nil
 }
