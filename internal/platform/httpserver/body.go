@@ -44,7 +44,7 @@ func (x *exchange) limitBody(r *http.Request, m *mounted) error {
 	x.body.left, x.body.limit = most, most > 0
 	r.Body = x.body
 	if r.Header.Get("Expect") != "" {
-		x.extend(time.Now()) // the 100 Continue is written before any byte of ours
+		x.extend() // the 100 Continue is written before any byte of ours
 	}
 	return nil
 }
@@ -132,10 +132,11 @@ const abandonTime = 2 * time.Second
 // abandon is called when the answer is complete. The server now reads the rest
 // of the body, to find the next request behind it, and may send the answer only
 // then; a client that does not send the rest must not hold the connection.
-func (b *body) abandon(now time.Time) {
+func (b *body) abandon() {
 	if b.ended || b.x.conn == nil {
 		return
 	}
+	now := time.Now()
 	wait := min(abandonTime, b.x.server.cfg.StallTimeout)
 	ctl := http.NewResponseController(b.x.w)
 	_ = ctl.SetReadDeadline(now.Add(wait))

@@ -41,6 +41,28 @@ type trackedConn struct {
 	busy     atomic.Bool
 	hijacked atomic.Bool
 	closed   atomic.Bool
+	// deadline is the write deadline, in nanoseconds; 0 when there is none.
+	deadline atomic.Int64
+}
+
+// SetWriteDeadline moves the write deadline, and remembers it.
+func (c *trackedConn) SetWriteDeadline(t time.Time) error {
+	c.remember(t)
+	return c.Conn.SetWriteDeadline(t)
+}
+
+// SetDeadline moves both deadlines.
+func (c *trackedConn) SetDeadline(t time.Time) error {
+	c.remember(t)
+	return c.Conn.SetDeadline(t)
+}
+
+func (c *trackedConn) remember(t time.Time) {
+	if t.IsZero() {
+		c.deadline.Store(0)
+		return
+	}
+	c.deadline.Store(t.UnixNano())
 }
 
 // A connection's life: begin, then serving and waiting in turns while the body

@@ -2,11 +2,11 @@ package httpserver
 
 import (
 	"context"
-	"crypto/rand"
+	"encoding/binary"
 	"encoding/hex"
+	"math/rand/v2"
 	"net/http"
 	"net/netip"
-	"sync/atomic"
 	"time"
 
 	"github.com/castalia-org/castalia/internal/platform/telemetry"
@@ -20,11 +20,12 @@ type exchange struct {
 	response
 
 	id      string
+	idLine  [1]string // the id as the value of a header
 	client  netip.Addr
 	start   time.Time
 	server  *Server
 	mounted *mounted
-	pattern atomic.Pointer[string] // set by SetPattern
+	pattern string // set by SetPattern
 	lookup  lookup
 	gzip    bool // the client takes gzip
 	span    telemetry.Span
@@ -90,10 +91,11 @@ func Draining(ctx context.Context) <-chan struct{} {
 }
 
 // SetPattern names what a dynamic surface serves, for logs and traces. Metrics keep
-// the surface's own label, because dynamic names are not bounded.
+// the surface's own label, because dynamic names are not bounded. It is for the
+// handler itself, not for what runs beside it.
 func SetPattern(ctx context.Context, pattern string) {
 	if x := exchangeOf(ctx); x != nil {
-		x.pattern.Store(&pattern)
+		x.pattern = pattern
 	}
 }
 
@@ -101,11 +103,11 @@ func SetPattern(ctx context.Context, pattern string) {
 const HeaderRequestID = "X-Request-Id"
 
 // requestID returns the client's own id when it is sane, or a new one.
-func requestID(h http.Header) string {
+func requestID(h http.Header, now time.Time) string {
 	if v := h[HeaderRequestID]; len(v) == 1 && saneID(v[0]) {
 		return v[0]
 	}
-	return newID()
+	return newID(now)
 }
 
 func saneID(s string) bool {
@@ -123,10 +125,11 @@ func saneID(s string) bool {
 }
 
 // newID returns a UUID of version 7: time first, so that ids sort as they came.
-func newID() string {
+func newID(now time.Time) string {
 	var u [16]byte
-	_, _ = rand.Read(u[6:]) // never fails
-	ms := time.Now().UnixMilli()
+	binary.LittleEndian.PutUint64(u[8:], rand.Uint64())         //nolint:gosec // it must be unique, not secret
+	binary.LittleEndian.PutUint16(u[6:], uint16(rand.Uint32())) //nolint:gosec // as above
+	ms := now.UnixMilli()
 	for i := range 6 {
 		u[i] = byte(ms >> (40 - 8*i)) //nolint:gosec // the low byte is wanted
 	}

@@ -22,7 +22,6 @@ type response struct {
 	stream      bool // the handler streams: no compression, deadlines per write
 	abort       bool // end by breaking the connection
 	head        bool // the request was HEAD
-	deadline    time.Time
 	zip         *gzipState
 	conn        *trackedConn
 	body        *body        // nil when the request has none
@@ -86,7 +85,7 @@ func (w *response) WriteHeader(status int) {
 	w.status, w.wroteHeader = status, true
 	h := w.w.Header()
 	w.guard(h)
-	w.extend(time.Now())
+	w.extend()
 	if w.compresses(status, h) {
 		return // the header goes out with the first bytes
 	}
@@ -115,7 +114,7 @@ func (w *response) Write(p []byte) (int, error) {
 func (w *response) send(p []byte) (sent int, err error) {
 	for {
 		chunk := p[sent:min(len(p), sent+maxChunk)]
-		w.extend(time.Now())
+		w.extend()
 		n, err := w.w.Write(chunk)
 		sent += n
 		w.written += int64(n)
@@ -129,15 +128,18 @@ func (w *response) send(p []byte) (sent int, err error) {
 	}
 }
 
-// extend moves the write deadline when it has aged: the timer costs more than
-// the look at the clock.
-func (w *response) extend(now time.Time) {
-	stall := w.x.server.cfg.StallTimeout
-	if w.conn == nil || w.deadline.Sub(now) > stall-stall/16 {
+// extend moves the write deadline of the connection when it has aged: the timer
+// costs more than the look at the clock, so requests in quick succession share
+// one.
+func (w *response) extend() {
+	if w.conn == nil {
 		return
 	}
-	w.deadline = now.Add(stall)
-	_ = http.NewResponseController(w.w).SetWriteDeadline(w.deadline)
+	now, stall := time.Now(), w.x.server.cfg.StallTimeout
+	if set := w.conn.deadline.Load(); time.Duration(set-now.UnixNano()) > stall-stall/16 {
+		return
+	}
+	_ = w.conn.SetWriteDeadline(now.Add(stall))
 }
 
 // Flush sends what is buffered.
@@ -153,7 +155,7 @@ func (w *response) FlushError() error {
 			return err
 		}
 	}
-	w.extend(time.Now())
+	w.extend()
 	return http.NewResponseController(w.w).Flush()
 }
 
@@ -189,9 +191,8 @@ func (w *response) end() {
 	if w.zip != nil {
 		w.zip.close(w)
 	}
-	now := time.Now()
-	w.extend(now)
+	w.extend()
 	if w.body != nil {
-		w.body.abandon(now)
+		w.body.abandon()
 	}
 }

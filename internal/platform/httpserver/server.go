@@ -210,12 +210,14 @@ func (s *Server) encrypted(r *http.Request) bool {
 
 // ServeHTTP answers one request through the whole chain.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	x := &exchange{Context: r.Context(), server: s, start: time.Now(), id: requestID(r.Header)}
+	now := time.Now()
+	x := &exchange{Context: r.Context(), server: s, start: now, id: requestID(r.Header, now)}
+	x.idLine[0] = x.id
 	x.client = clientAddr(r, s.cfg.TrustProxy)
 	x.gzip = acceptsGzip(r.Header)
 	x.begin(x, w, r)
 	h := w.Header()
-	h[HeaderRequestID] = []string{x.id}
+	h[HeaderRequestID] = x.idLine[:]
 	h["X-Content-Type-Options"] = noSniff
 	h["Referrer-Policy"] = noReferrer
 	h["X-Frame-Options"] = noFrame
@@ -416,8 +418,8 @@ func (x *exchange) traceAttr() slog.Attr {
 }
 
 func (x *exchange) label() string {
-	if p := x.pattern.Load(); p != nil {
-		return *p
+	if x.pattern != "" {
+		return x.pattern
 	}
 	if x.mounted.route.Pattern == "" {
 		return "(none)"
