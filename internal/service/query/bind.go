@@ -89,7 +89,7 @@ type boundField struct {
 
 type boundMessage struct {
 	fields []*boundField
-	room   [3]*boundField // of fields, as long as they are few
+	room   [2]*boundField // of fields, as long as they are few
 }
 
 func (m *boundMessage) add(f *boundField) {
@@ -134,6 +134,18 @@ type binder struct {
 	root    boundMessage
 	maxPage uint64
 	capped  uint64
+	first   boundField // most requests have no other
+}
+
+// field adds a field to a message.
+func (b *binder) field(m *boundMessage, fd protoreflect.FieldDescriptor) *boundField {
+	f := &b.first
+	if f.fd != nil {
+		f = new(boundField)
+	}
+	f.fd = fd
+	m.add(f)
+	return f
 }
 
 // parameter binds one query parameter by its proto or JSON name.
@@ -227,9 +239,8 @@ func (b *binder) holder(m *boundMessage, fields []protoreflect.FieldDescriptor, 
 			if err := m.checkOneof(fd, name); err != nil {
 				return nil, err
 			}
-			f = &boundField{fd: fd}
+			f = b.field(m, fd)
 			f.child = &f.message
-			m.add(f)
 		}
 		if f.child == nil {
 			return nil, badParameter(name, "the field is set as a whole already")
@@ -274,8 +285,8 @@ func (b *binder) set(root *boundMessage, fields []protoreflect.FieldDescriptor, 
 	}
 	f := m.find(fd)
 	if f == nil {
-		f = &boundField{fd: fd, fromPath: fromPath}
-		m.add(f)
+		f = b.field(m, fd)
+		f.fromPath = fromPath
 	}
 	for _, text := range values {
 		data, zero, err := b.value(f.data, fd, text, fromPath)
@@ -306,8 +317,7 @@ func (b *binder) setMap(fields []protoreflect.FieldDescriptor, name, key, text s
 	}
 	f := m.find(fd)
 	if f == nil {
-		f = &boundField{fd: fd}
-		m.fields = append(m.fields, f)
+		f = b.field(m, fd)
 	}
 	f.data = protowire.AppendTag(f.data, fd.Number(), protowire.BytesType)
 	f.data = protowire.AppendBytes(f.data, entry)

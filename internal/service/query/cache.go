@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"hash/maphash"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -20,21 +21,35 @@ type Entry struct {
 	ETag    string // without quotes
 	Height  int64
 	Fetched time.Time
+	// Lines are values of headers, made once for all who get the reply.
+	Lines, PackedLines Lines
 
 	once   sync.Once
 	packed []byte
 }
 
+// Lines are what an entry says of itself in headers; each has one value.
+type Lines struct{ Tag, Length, Height []string }
+
+func newLines(tag string, length int, height int64) Lines {
+	values := []string{`"` + tag + `"`, strconv.Itoa(length), strconv.FormatInt(height, 10)}
+	return Lines{Tag: values[0:1:1], Length: values[1:2:2], Height: values[2:3:3]}
+}
+
+// PackedMark tells the tag of the compressed form from that of the plain one.
+const PackedMark = "-gz"
+
 func newEntry(body []byte, height int64, now time.Time) *Entry {
 	sum := sha256.Sum256(body)
-	return &Entry{Body: body, ETag: hex.EncodeToString(sum[:12]), Height: height, Fetched: now}
+	tag := hex.EncodeToString(sum[:12])
+	return &Entry{Body: body, ETag: tag, Height: height, Fetched: now, Lines: newLines(tag, len(body), height)}
 }
 
 // minGzip is the size below which compression costs more than it saves.
 const minGzip = 1400
 
 // Gzip returns the compressed body, made once and kept, or nil when the body
-// is too small or does not shrink.
+// is too small or does not shrink. PackedLines belong to it.
 func (e *Entry) Gzip() []byte {
 	if len(e.Body) < minGzip {
 		return nil
@@ -50,6 +65,7 @@ func (e *Entry) Gzip() []byte {
 		}
 		if z.Close() == nil && len(w.b) < len(e.Body) {
 			e.packed = w.b
+			e.PackedLines = newLines(e.ETag+PackedMark, len(w.b), e.Height)
 		}
 	})
 	return e.packed

@@ -25,16 +25,16 @@ type asked struct {
 }
 
 // direct asks the chain and keeps nothing.
-func (q *asked) direct(ctx context.Context) (*Answer, error) {
+func (q *asked) direct(ctx context.Context) (Answer, error) {
 	ctx, cancel := context.WithTimeout(ctx, q.timeout)
 	defer cancel()
 	buf, _ := q.g.buffers.Get().(*buffer)
 	height, err := q.fetch(ctx, buf)
 	if err != nil {
 		q.g.buffers.Put(buf)
-		return nil, err
+		return Answer{}, err
 	}
-	return &Answer{Body: buf.b, State: Bypass, Height: height, Pinned: q.pinned(height), buffer: buf}, nil
+	return Answer{Body: buf.b, State: Bypass, Height: height, Pinned: q.pinned(height), buffer: buf}, nil
 }
 
 // pinned reports whether a reply of this height can never change.
@@ -43,7 +43,7 @@ func (q *asked) pinned(height int64) bool {
 }
 
 // cached answers from the cache, or asks once for all who wait.
-func (q *asked) cached(ctx context.Context) (*Answer, error) {
+func (q *asked) cached(ctx context.Context) (Answer, error) {
 	c := q.g.cache
 	head := q.chain.Head()
 	now := time.Now()
@@ -55,6 +55,20 @@ func (q *asked) cached(ctx context.Context) (*Answer, error) {
 		return q.answer(old, Hit, head, now), nil
 	}
 	c.misses.Add(1)
+	miss := *q // which may outlive this request; a hit keeps q off the heap
+	entry, err := miss.fetchOnce(ctx, bytes.Clone(key))
+	if err != nil {
+		if old != nil && now.Sub(old.Fetched) < q.g.cfg.StaleFor && nodeFailed(err) {
+			c.stale.Add(1)
+			return q.answer(old, Stale, Head{}, now), nil
+		}
+		return Answer{}, err
+	}
+	return q.answer(entry, Miss, head, now), nil
+}
+
+// fetchOnce asks the chain, or waits for whoever asks it the same already.
+func (q *asked) fetchOnce(ctx context.Context, key []byte) (*Entry, error) {
 	// The call has the gateway's own time, since others may wait for it; who is
 	// in a hurry leaves earlier.
 	if q.timeout < q.g.cfg.Timeout {
@@ -62,17 +76,9 @@ func (q *asked) cached(ctx context.Context) (*Answer, error) {
 		ctx, cancel = context.WithTimeout(ctx, q.timeout)
 		defer cancel()
 	}
-	entry, err := c.once(ctx, key, q.g.cfg.Timeout, func(work context.Context) (*Entry, error) {
+	return q.g.cache.once(ctx, key, q.g.cfg.Timeout, func(work context.Context) (*Entry, error) {
 		return q.fill(work, key)
 	})
-	if err != nil {
-		if old != nil && now.Sub(old.Fetched) < q.g.cfg.StaleFor && nodeFailed(err) {
-			c.stale.Add(1)
-			return q.answer(old, Stale, Head{}, now), nil
-		}
-		return nil, err
-	}
-	return q.answer(entry, Miss, head, now), nil
 }
 
 // nodeFailed tells a node that does not answer from one that answers no.
@@ -91,8 +97,8 @@ func (q *asked) fresh(e *Entry, head Head, now time.Time) bool {
 	return head.Height > 0 && e.Height >= head.Height && now.Sub(head.Seen) < q.g.cfg.HeadTrust
 }
 
-func (q *asked) answer(e *Entry, state CacheState, head Head, now time.Time) *Answer {
-	a := &Answer{Body: e.Body, State: state, Entry: e, Height: e.Height, Pinned: q.pinned(e.Height)}
+func (q *asked) answer(e *Entry, state CacheState, head Head, now time.Time) Answer {
+	a := Answer{Body: e.Body, State: state, Entry: e, Height: e.Height, Pinned: q.pinned(e.Height)}
 	if !a.Pinned && head.Interval > 0 && e.Height >= head.Height {
 		a.MaxAge = min(max(0, head.Interval-now.Sub(head.Since)), head.Interval)
 	}

@@ -175,7 +175,8 @@ type Found struct {
 	// Successor is set when an older form of the path was asked.
 	Successor string
 
-	matches []Match
+	first Match   // of Route
+	more  []Match // other ways to read the path
 }
 
 // Find resolves a method and an escaped path. HEAD is served as GET. Unknown
@@ -223,9 +224,10 @@ func (f *Found) match(t *table, method, path string) (allow []string) {
 			return true
 		}
 		if f.Route == nil {
-			f.Route = m.Route
+			f.Route, f.first = m.Route, m
+		} else {
+			f.more = append(f.more, m)
 		}
-		f.matches = append(f.matches, m)
 		return true
 	})
 	return allow
@@ -301,25 +303,25 @@ func (a *Answer) Close() {
 }
 
 // Answer asks the chain, or the cache.
-func (g *Gateway) Answer(ctx context.Context, f Found, ask Ask) (*Answer, error) {
+func (g *Gateway) Answer(ctx context.Context, f Found, ask Ask) (Answer, error) {
 	if len(ask.RawQuery) > maxQueryBytes {
-		return nil, Statusf(codes.InvalidArgument, "the query string is longer than %d bytes", maxQueryBytes).withHTTP(414)
+		return Answer{}, Statusf(codes.InvalidArgument, "the query string is longer than %d bytes", maxQueryBytes).withHTTP(414)
 	}
 	var values url.Values
 	if ask.RawQuery != "" {
 		var err error
 		if values, err = url.ParseQuery(ask.RawQuery); err != nil {
-			return nil, Statusf(codes.InvalidArgument, "bad query string")
+			return Answer{}, Statusf(codes.InvalidArgument, "bad query string")
 		}
 	}
 	route, request, err := g.bind(f, values, ask.Body)
 	if err != nil {
-		return nil, err
+		return Answer{}, err
 	}
 	chain := g.chain(route)
 	height, err := wantedHeight(route, values, ask.Height, chain.Head())
 	if err != nil {
-		return nil, err
+		return Answer{}, err
 	}
 	timeout := g.cfg.Timeout
 	if ask.Timeout > 0 {
@@ -329,14 +331,14 @@ func (g *Gateway) Answer(ctx context.Context, f Found, ask Ask) (*Answer, error)
 		g: g, route: route, chain: chain, timeout: timeout,
 		call: Call{Method: route.Method, Wire: request.Wire, Height: height},
 	}
-	var a *Answer
+	var a Answer
 	if g.cache == nil || !route.Cacheable() {
 		a, err = q.direct(ctx)
 	} else {
 		a, err = q.cached(ctx)
 	}
 	if err != nil {
-		return nil, q.explain(err)
+		return Answer{}, q.explain(err)
 	}
 	a.gateway, a.PageLimit = g, request.PageLimit
 	return a, nil
@@ -360,20 +362,25 @@ func (g *Gateway) Get(ctx context.Context, target string) ([]byte, error) {
 
 // bind tries the routes of the path in turn: twins differ by what they parse.
 func (g *Gateway) bind(f Found, values url.Values, body []byte) (*Route, Request, error) {
-	var first error
-	for _, m := range f.matches {
-		request, err := m.Bind(values, g.cfg.MaxPage)
-		if err == nil && m.Route.TakesBody() {
-			request.Wire, err = m.Route.bindBody(body, request.Wire)
-		}
-		if err == nil {
+	request, failure := f.first.bind(values, body, g.cfg.MaxPage)
+	if failure == nil {
+		return f.Route, request, nil
+	}
+	for _, m := range f.more {
+		if request, err := m.bind(values, body, g.cfg.MaxPage); err == nil {
 			return m.Route, request, nil
 		}
-		if first == nil {
-			first = err
-		}
 	}
-	return nil, Request{}, Statusf(codes.InvalidArgument, "%s", first)
+	return nil, Request{}, Statusf(codes.InvalidArgument, "%s", failure)
+}
+
+// bind is Bind with the JSON body of the few routes that have one.
+func (m Match) bind(values url.Values, body []byte, maxPage uint64) (Request, error) {
+	request, err := m.Bind(values, maxPage)
+	if err == nil && m.Route.TakesBody() {
+		request.Wire, err = m.Route.bindBody(body, request.Wire)
+	}
+	return request, err
 }
 
 func (g *Gateway) chain(r *Route) Chain {

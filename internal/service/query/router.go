@@ -88,8 +88,7 @@ func (r *Router) Find(escapedPath string, yield func(Match) bool) {
 	if !ok || strings.Count(rest, "/") >= maxSegments {
 		return
 	}
-	var array [16]string
-	segments := splitPath(array[:0], rest)
+	segments := splitPath(make([]string, 0, strings.Count(rest, "/")+1), rest)
 	if len(segments) == 0 {
 		r.root.find(segments, 0, "", yield)
 		return

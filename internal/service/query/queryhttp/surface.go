@@ -45,6 +45,7 @@ type handler struct {
 	gateway *query.Gateway
 	opt     Options
 	gated   bool
+	lasting *lasting
 }
 
 // Surface offers the gateway's routes, and its own state to the operator.
@@ -53,6 +54,7 @@ func Surface(g *query.Gateway, opt Options) (httpserver.Surface, error) {
 		return httpserver.Surface{}, errors.New("query: the gate takes UCANs, and nothing verifies them")
 	}
 	h := &handler{gateway: g, opt: opt, gated: !opt.Gate.Open()}
+	h.lasting = newLasting(h.gated)
 	measure(g, opt.Metrics)
 	dynamic := httpserver.Route{
 		Method: http.MethodGet, Pattern: "/{protocol_prefix}/…", Summary: "Protocol queries", Tags: []string{"query"},
@@ -149,7 +151,7 @@ func (h *handler) serve(w http.ResponseWriter, r *http.Request) error {
 		return classify(w, err)
 	}
 	defer answer.Close()
-	return h.write(w, r, answer)
+	return h.write(w, r, &answer)
 }
 
 // blockHeight reads the height header in both spellings.
@@ -175,9 +177,10 @@ func grpcTimeout(text string) time.Duration {
 	return time.Duration(n) * units[text[len(text)-1]]
 }
 
-// Values of headers that every answer has, made once.
+// Values of headers that many answers have, made once.
 var (
 	contentType = []string{"application/json"}
+	gzipped     = []string{"gzip"}
 	varyOpen    = []string{"X-Cosmos-Block-Height", "Accept-Encoding"}
 	varyGated   = []string{"X-Cosmos-Block-Height", "Accept-Encoding", "Authorization", "X-Api-Key"}
 	noCache     = []string{"no-cache"}
@@ -191,39 +194,40 @@ func (h *handler) write(w http.ResponseWriter, r *http.Request, a *query.Answer)
 	header := w.Header()
 	header["Content-Type"] = contentType
 	header["X-Cache"] = states[a.State]
-	if a.Height > 0 {
-		height := []string{strconv.FormatInt(a.Height, 10)}
-		header["X-Cosmos-Block-Height"] = height
-		header["Grpc-Metadata-X-Cosmos-Block-Height"] = height
-	}
 	if a.PageLimit > 0 {
 		header.Set("X-Page-Limit", strconv.FormatUint(a.PageLimit, 10))
 	}
-	header["Cache-Control"] = h.cacheControl(a)
+	header["Cache-Control"] = h.lasting.control(a)
 	vary := varyOpen
 	if h.gated {
 		vary = varyGated
 	}
 	header["Vary"] = append(slices.Clip(vary), header["Vary"]...)
-	body := a.Body
+	body, lines := a.Body, query.Lines{}
 	if e := a.Entry; e != nil {
-		tag := e.ETag
+		lines = e.Lines
 		if acceptsGzip(r.Header) {
 			if packed := e.Gzip(); packed != nil {
-				body = packed
-				tag += gzipMark
-				header.Set("Content-Encoding", "gzip")
+				body, lines = packed, e.PackedLines
+				header["Content-Encoding"] = gzipped
 			}
 		}
-		header["Etag"] = []string{`"` + tag + `"`}
-		if matches(r.Header["If-None-Match"], e.ETag) {
-			header.Del("Content-Encoding")
-			header.Del("Content-Type")
-			w.WriteHeader(http.StatusNotModified)
-			return nil
-		}
+		header["Etag"] = lines.Tag
+	} else {
+		values := [...]string{strconv.Itoa(len(body)), strconv.FormatInt(a.Height, 10)}
+		lines.Length, lines.Height = values[0:1:1], values[1:2:2]
 	}
-	header["Content-Length"] = []string{strconv.Itoa(len(body))}
+	if a.Height > 0 {
+		header["X-Cosmos-Block-Height"] = lines.Height
+		header["Grpc-Metadata-X-Cosmos-Block-Height"] = lines.Height
+	}
+	if e := a.Entry; e != nil && matches(r.Header["If-None-Match"], e.ETag) {
+		header.Del("Content-Encoding")
+		header.Del("Content-Type")
+		w.WriteHeader(http.StatusNotModified)
+		return nil
+	}
+	header["Content-Length"] = lines.Length
 	w.WriteHeader(http.StatusOK)
 	if r.Method == http.MethodHead {
 		return nil
@@ -232,25 +236,42 @@ func (h *handler) write(w http.ResponseWriter, r *http.Request, a *query.Answer)
 	return err
 }
 
-// gzipMark tells the tags of the two encodings of one reply apart.
-const gzipMark = "-gz"
+// lasting says for how long replies hold: one at a fixed height for ever, one
+// on the newest state until the next block.
+type lasting struct {
+	scope  string
+	pinned []string
+	ages   [60][]string // by seconds
+}
 
-// cacheControl says for how long a reply holds: one at a fixed height for
-// ever, one on the newest state until the next block.
-func (h *handler) cacheControl(a *query.Answer) []string {
-	scope := "public"
-	if h.gated {
-		scope = "private"
+func newLasting(gated bool) *lasting {
+	l := &lasting{scope: "public"}
+	if gated {
+		l.scope = "private"
 	}
+	l.pinned = []string{l.scope + ", max-age=31536000, immutable"}
+	for seconds := range l.ages {
+		l.ages[seconds] = l.age(seconds)
+	}
+	l.ages[0] = noCache
+	return l
+}
+
+func (l *lasting) age(seconds int) []string {
+	return []string{l.scope + ", max-age=" + strconv.Itoa(seconds)}
+}
+
+// control is the Cache-Control of an answer.
+func (l *lasting) control(a *query.Answer) []string {
 	switch seconds := int(a.MaxAge / time.Second); {
 	case a.State == query.Stale:
 		return noCache
 	case a.Pinned:
-		return []string{scope + ", max-age=31536000, immutable"}
-	case seconds > 0:
-		return []string{scope + ", max-age=" + strconv.Itoa(seconds)}
+		return l.pinned
+	case seconds < len(l.ages):
+		return l.ages[max(seconds, 0)]
 	default:
-		return noCache
+		return l.age(seconds)
 	}
 }
 
@@ -258,7 +279,7 @@ func matches(lines []string, tag string) bool {
 	for _, line := range lines {
 		for item := range strings.SplitSeq(line, ",") {
 			item = strings.TrimPrefix(strings.TrimSpace(item), "W/")
-			if item == "*" || strings.TrimSuffix(strings.Trim(item, `"`), gzipMark) == tag {
+			if item == "*" || strings.TrimSuffix(strings.Trim(item, `"`), query.PackedMark) == tag {
 				return true
 			}
 		}

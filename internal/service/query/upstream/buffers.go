@@ -25,7 +25,7 @@ var _ mem.BufferPool = (*buffers)(nil)
 
 // class returns the index of the smallest size that holds length.
 func class(length int) int {
-	return max(bits.Len(uint(max(length-1, 0))), smallestBuffer) - smallestBuffer //nolint:gosec // not negative
+	return max(bits.Len(uint(max(length-1, 0))), smallestBuffer) - smallestBuffer
 }
 
 // Get lends a buffer of the length; its bytes are whatever they were.
