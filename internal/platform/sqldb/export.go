@@ -165,51 +165,62 @@ func (db *DB) Import(ctx context.Context, table string, piece []byte) error {
 	if !plainName.MatchString(table) || passing(table) {
 		return fmt.Errorf("import table %q: not one that travels", table)
 	}
-	err := db.Write(ctx, func(ctx context.Context, tx Querier) error {
-		_, kind, err := db.kinds(ctx, tx, table)
-		if err != nil {
-			return err
-		}
-		in := json.NewDecoder(bytes.NewReader(piece))
-		in.UseNumber()
-		var names []string
-		if err := in.Decode(&names); err != nil {
-			return fmt.Errorf("read columns: %w", err)
-		}
-		if len(names) != len(kind) {
-			return fmt.Errorf("it had %d columns and has %d here", len(names), len(kind))
-		}
-		places := make([]string, len(names))
-		for i, name := range names {
-			if kind[name] == "" {
-				return fmt.Errorf("there is no column %q here", name)
-			}
-			places[i] = "$" + strconv.Itoa(i+1)
-		}
-		insert := `INSERT INTO ` + table + ` ("` + strings.Join(names, `", "`) + `") VALUES (` + strings.Join(places, ", ") + `)`
-		for in.More() {
-			var row []any
-			if err := in.Decode(&row); err != nil {
-				return fmt.Errorf("read row: %w", err)
-			}
-			if len(row) != len(names) {
-				return fmt.Errorf("a row has %d values for %d columns", len(row), len(names))
-			}
-			for i, name := range names {
-				if row[i], err = travel(row[i], kind[name]); err != nil {
-					return fmt.Errorf("column %s: %w", name, err)
+	insert, rows, err := db.unpack(ctx, table, piece)
+	if err == nil {
+		err = db.Write(ctx, func(ctx context.Context, tx Querier) error {
+			for _, row := range rows {
+				if _, err := tx.ExecContext(ctx, insert, row...); err != nil {
+					return err
 				}
 			}
-			if _, err := tx.ExecContext(ctx, insert, row...); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
+			return nil
+		})
+	}
 	if err != nil {
 		return fmt.Errorf("import table %s: %w", table, err)
 	}
 	return nil
+}
+
+// unpack reads a piece: the statement that stores a row of it, and the rows. It
+// is done before the transaction, which must not wait for it.
+func (db *DB) unpack(ctx context.Context, table string, piece []byte) (insert string, rows [][]any, err error) {
+	_, kind, err := db.kinds(ctx, db.readers, table)
+	if err != nil {
+		return "", nil, err
+	}
+	in := json.NewDecoder(bytes.NewReader(piece))
+	in.UseNumber()
+	var names []string
+	if err := in.Decode(&names); err != nil {
+		return "", nil, fmt.Errorf("read columns: %w", err)
+	}
+	if len(names) != len(kind) {
+		return "", nil, fmt.Errorf("it had %d columns and has %d here", len(names), len(kind))
+	}
+	places := make([]string, len(names))
+	for i, name := range names {
+		if kind[name] == "" {
+			return "", nil, fmt.Errorf("there is no column %q here", name)
+		}
+		places[i] = "$" + strconv.Itoa(i+1)
+	}
+	for in.More() {
+		var row []any
+		if err := in.Decode(&row); err != nil {
+			return "", nil, fmt.Errorf("read row: %w", err)
+		}
+		if len(row) != len(names) {
+			return "", nil, fmt.Errorf("a row has %d values for %d columns", len(row), len(names))
+		}
+		for i, name := range names {
+			if row[i], err = travel(row[i], kind[name]); err != nil {
+				return "", nil, fmt.Errorf("column %s: %w", name, err)
+			}
+		}
+		rows = append(rows, row)
+	}
+	return `INSERT INTO ` + table + ` ("` + strings.Join(names, `", "`) + `") VALUES (` + strings.Join(places, ", ") + `)`, rows, nil
 }
 
 // travel turns a value of an exported row into what a column of the kind takes.

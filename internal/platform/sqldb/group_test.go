@@ -238,7 +238,6 @@ func TestASlowFunctionIsNamed(t *testing.T) {
 	t.Parallel()
 	var log bytes.Buffer
 	db := sqliteThings(t, sqldb.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))})
-	mustWrite(t, db, insert("quick"))
 	mustWrite(t, db, func(context.Context, sqldb.Querier) error {
 		<-time.After(110 * time.Millisecond)
 		return nil
