@@ -114,5 +114,9 @@ func decode[T any](a answer) T {
 
 func (s *site) put(path, content string) filestorehttp.FileMetadata {
 	s.t.Helper()
-	return decode[filestorehttp.FileMetadata](s.own("PUT", "/api/fs/content?path="+path, content, "Content-Type: text/plain"))
+	a := s.own("PUT", "/api/fs/content?path="+path, content, "Content-Type: text/plain")
+	if a.status != http.StatusOK && a.status != http.StatusCreated {
+		s.t.Fatalf("PUT %s: %d %s", path, a.status, a.body)
+	}
+	return decode[filestorehttp.FileMetadata](a)
 }
