@@ -81,6 +81,26 @@ describe("a call", () => {
     expect(state().remoteStream?.getTracks()).toHaveLength(1);
   });
 
+  test("is recorded only when asked, and says so until it is not", async () => {
+    const plain = await talking();
+    expect(plain.state().recording).toBeUndefined();
+    plain.oracle.peer().channel.say({ type: "recording", state: "failed" });
+    expect(plain.state().recording).toBeUndefined();
+
+    const { oracle, agent, state } = await talking({ record: true });
+    expect(oracle.requests[0]?.body).toEqual({ sessionId: "$s", callType: "audio", record: true });
+    const path = "/recordings/c1.wav";
+    expect(state().recording).toEqual({ state: "on", path });
+    const { channel } = oracle.peer();
+    channel.say({ type: "recording", state: "on", path });
+    channel.say({ type: "caption", id: "1", role: "user", text: "see?", final: true, seen: true });
+    expect(state()).toMatchObject({ recording: { state: "on" }, captions: [{ seen: true }] });
+    channel.say({ type: "recording", state: "failed", message: "No room." });
+    expect(state().recording).toEqual({ state: "failed", path });
+    agent.end();
+    expect(state().recording).toEqual({ state: "failed", path });
+  });
+
   test("of video sends a camera; who has none is seen by nobody and sees", async () => {
     const { oracle } = await called({ callType: "video" });
     expect(oracle.peer().transceivers).toEqual([

@@ -5,7 +5,7 @@ import { CallError } from "./errors";
 import { FrameLayer } from "./frames";
 import { openMedia, stopMedia, type CallType, type DeviceChoice } from "./media";
 import { grace, Peer } from "./peer";
-import type { CallRecord, NewCall, Signals } from "./signals";
+import type { CallRecord, CallRecording, NewCall, Signals } from "./signals";
 
 /** A line of what was said. */
 export interface Caption {
@@ -14,6 +14,8 @@ export interface Caption {
   text: string;
   /** Whether nothing will be added to it. */
   final: boolean;
+  /** Whether the oracle looked at the camera's picture with it. */
+  seen: boolean;
 }
 
 /** How far a call is. */
@@ -36,6 +38,8 @@ export interface LiveState {
   isCameraOff: boolean;
   /** Whether the oracle can hear and speak, or only read and write. */
   speech: { stt: boolean; tts: boolean } | undefined;
+  /** Set while the call is recorded, and kept when it has ended. */
+  recording: CallRecording | undefined;
   /** When the connection stood first, in milliseconds. */
   startedAt: number | undefined;
   /** Why the last call ended, such as hangup, timeout or token_revoked. */
@@ -85,6 +89,7 @@ const idle: LiveState = {
   isMuted: false,
   isCameraOff: false,
   speech: undefined,
+  recording: undefined,
   startedAt: undefined,
   endReason: undefined,
   error: undefined,
@@ -165,7 +170,7 @@ export class LiveAgent {
 
   async #connect(run: Run): Promise<void> {
     const { host, options, signals } = run;
-    const { sessionId, callType, agentVoice, language, e2ee } = options;
+    const { sessionId, callType, agentVoice, language, e2ee, record: recorded } = options;
     const keys = await host.keys();
     const record = await signals.create({
       sessionId,
@@ -173,6 +178,7 @@ export class LiveAgent {
       ...(agentVoice ? { agentVoice } : {}),
       ...(language ? { language } : {}),
       ...(e2ee ? { e2ee } : {}),
+      ...(recorded ? { record: true } : {}),
     });
     run.callId = record.callId;
     const agreement = record.identity?.agreement;
@@ -212,7 +218,7 @@ export class LiveAgent {
         },
       },
     );
-    this.#set({ callId: record.callId, ...speechOf(record) });
+    this.#set({ callId: record.callId, recording: record.recording, ...speechOf(record) });
     this.#lasts(run, record.expiresAt);
     await run.peer.connect();
   }
@@ -303,9 +309,15 @@ export class LiveAgent {
             text,
             role: role === "user" ? role : "assistant",
             final: message["final"] === true,
+            seen: message["seen"] === true,
           });
         }
         break;
+      case "recording": {
+        const { recording } = this.state.get();
+        if (recording && state === "failed") this.#set({ recording: { ...recording, state } });
+        break;
+      }
       case "error":
         this.#set({ error: new CallError(String(message["code"]), String(message["message"])) });
         break;

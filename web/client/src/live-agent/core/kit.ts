@@ -83,6 +83,9 @@ export async function callee() {
         identity: await callee.identity(callId),
         speech: { stt: true, tts: false },
         expiresAt: callee.expiresAt,
+        ...((options.body as { record?: boolean }).record
+          ? { recording: { state: "on", path: `/recordings/${callId}.wav` } }
+          : {}),
       } as T;
     },
   };

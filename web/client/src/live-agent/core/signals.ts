@@ -13,6 +13,14 @@ export interface NewCall {
   language?: string;
   /** Encrypt each frame once more, for when media passes a server of others. */
   e2ee?: boolean;
+  /** Keep the sound in the user's files; the oracle must be allowed to write there. */
+  record?: boolean;
+}
+
+/** Where the sound of a call is kept: `failed` says that it is so no longer. */
+export interface CallRecording {
+  state: "on" | "failed";
+  path: string;
 }
 
 /** A call as the oracle keeps it. */
@@ -24,6 +32,7 @@ export interface CallRecord {
   identity?: CallIdentity;
   limits?: { maxSeconds?: number };
   speech?: { stt?: boolean; tts?: boolean };
+  recording?: CallRecording;
 }
 
 /** An answer on the socket; ok false says why. */

@@ -5,9 +5,11 @@ import { useSession } from "../../identity/session";
 import { Icon } from "../../shell/icons";
 import { Link } from "../../shell/Link";
 import { useCall } from "./CallProvider";
+import { Choice } from "./Choice";
 import { OnCall } from "./OnCall";
+import { RecordChoice } from "./RecordChoice";
 import { useDevices } from "./useDevices";
-import { whyOver } from "./words";
+import { folderOf, whyOver } from "./words";
 
 /** Speak with the oracle, and let it see. */
 export function CallPage({ sessionId }: { sessionId: string }) {
@@ -21,6 +23,7 @@ function Dial(props: { sessionId: string }) {
   const list = useOracleSessions(serviceDid, { baseUrl: location.origin });
   const [chosen, setChosen] = useState(props.sessionId || call.sessionId);
   const [e2ee, setE2EE] = useState(false);
+  const [record, setRecord] = useState(false);
   const [microphoneId, setMicrophone] = useState("");
   const [cameraId, setCamera] = useState("");
   const { microphones, cameras } = useDevices();
@@ -33,7 +36,7 @@ function Dial(props: { sessionId: string }) {
       const sessionId = chosen || (await list.createSession()).sessionId;
       setChosen(sessionId);
       call.setSessionId(sessionId);
-      await call.callAgent({ callType, sessionId, microphoneId, cameraId, e2ee });
+      await call.callAgent({ callType, sessionId, microphoneId, cameraId, e2ee, record });
     } catch (cause) {
       setFailed(cause instanceof Error ? cause.message : String(cause));
     }
@@ -47,8 +50,8 @@ function Dial(props: { sessionId: string }) {
       </div>
       <h1>{over ? "Call again?" : "Call your oracle"}</h1>
       <p className="soft">
-        Speak instead of typing. What is said is kept in the conversation as text; no sound and no
-        picture is recorded.
+        Speak instead of typing. What is said is kept in the conversation as text; sound is recorded
+        only if you ask for it.
       </p>
       {error ? (
         <p role="alert" className="notice bad">
@@ -78,6 +81,11 @@ function Dial(props: { sessionId: string }) {
             <Icon name="chat" /> Read the conversation
           </Link>
         )}
+        {over && call.recording && (
+          <Link to={`files${folderOf(call.recording.path)}`} className="button">
+            <Icon name="files" /> Find the recording
+          </Link>
+        )}
       </div>
       <section className="card dial-options">
         <label>
@@ -99,6 +107,7 @@ function Dial(props: { sessionId: string }) {
           onChange={setMicrophone}
         />
         <Device title="Camera" devices={cameras} value={cameraId} onChange={setCamera} />
+        <RecordChoice checked={record} onChange={setRecord} />
         <details>
           <summary>Privacy</summary>
           <Choice
@@ -145,28 +154,6 @@ function Device(props: {
           </option>
         ))}
       </select>
-    </label>
-  );
-}
-
-function Choice(props: {
-  checked: boolean;
-  onChange: (checked: boolean) => void;
-  title: string;
-  text: string;
-}) {
-  return (
-    <label className="choice">
-      <input
-        type="checkbox"
-        checked={props.checked}
-        onChange={(event) => props.onChange(event.target.checked)}
-      />
-      <span>
-        <strong>{props.title}</strong>
-        <br />
-        {props.text}
-      </span>
     </label>
   );
 }

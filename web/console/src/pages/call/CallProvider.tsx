@@ -52,6 +52,7 @@ export function CallProvider({ children }: { children: ReactNode }) {
         <aside className="call-bar" aria-label="Call">
           <span className="dot live" />
           <span role="status">{goingOn(call.phase, call.state)}</span>
+          {call.recording?.state === "on" && <span className="recorded on">Recording</span>}
           <Link to="call" className="button">
             Back to the call
           </Link>

@@ -27,11 +27,24 @@ export function OnCall() {
         <p className={`going-on ${call.phase}`}>
           <span role="status">{goingOn(call.phase, call.state)}</span>
           {call.startedAt !== undefined && <Duration since={call.startedAt} />}
+          <Recorded />
         </p>
         <Controls />
       </section>
       <Captions />
     </div>
+  );
+}
+
+/** Shown for as long as sound is kept. */
+function Recorded() {
+  const { recording } = useCall();
+  if (!recording) return null;
+  const on = recording.state === "on";
+  return (
+    <span role="status" className={`recorded ${recording.state}`} title={recording.path}>
+      {on ? "Recording" : "Not recorded any more"}
+    </span>
   );
 }
 
@@ -140,6 +153,11 @@ function Captions() {
               {caption.role === "user" ? "You: " : "The oracle: "}
             </span>
             {caption.role === "user" ? caption.text : <Markdown text={caption.text} />}
+            {caption.seen && (
+              <span className="seen small">
+                <Icon name="camera" /> The oracle looked at your picture
+              </span>
+            )}
           </div>
         ))}
         {(call.error || unsent) && (

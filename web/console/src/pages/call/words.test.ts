@@ -1,5 +1,10 @@
 import { expect, test } from "vitest";
-import { clock, goingOn, whyOver } from "./words";
+import { clock, folderOf, goingOn, whyOver } from "./words";
+
+test("a recording is in its folder", () => {
+  expect(folderOf("/recordings/a b.wav")).toBe("/recordings");
+  expect(folderOf("/a.wav")).toBe("");
+});
 
 test("time is told as on a telephone", () => {
   expect([0, 999, 61_000, 3_599_000, 3_661_000, -5].map(clock)).toEqual([

@@ -32,6 +32,11 @@ export function whyOver(reason: string | undefined): string {
   return reasons[reason ?? "hangup"] ?? "The call could not go on.";
 }
 
+/** The folder of a file. */
+export function folderOf(path: string): string {
+  return path.slice(0, path.lastIndexOf("/"));
+}
+
 /** Minutes and seconds, and hours if there are any. */
 export function clock(milliseconds: number): string {
   const seconds = Math.max(0, Math.floor(milliseconds / 1000));

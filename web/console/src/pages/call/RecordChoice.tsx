@@ -1,0 +1,60 @@
+import { useOraclesContext } from "@castalia/oracles-client";
+import { useState } from "react";
+import { allow, mintDelegation, useConsent } from "../../identity/consent";
+import { useSession } from "../../identity/session";
+import { messageOf } from "../../shell/format";
+import { Icon } from "../../shell/icons";
+import { here } from "../chat/here";
+import { Choice } from "./Choice";
+
+/** Whether the call is recorded, and the leave to write that this needs. */
+export function RecordChoice(props: { checked: boolean; onChange: (checked: boolean) => void }) {
+  const session = useSession();
+  const { authedRequest } = useOraclesContext();
+  const { consent } = useConsent(session);
+  const [error, setError] = useState("");
+  const may = consent?.grant === "write";
+
+  async function yes() {
+    allow(session, "write", 24);
+    try {
+      const raw = mintDelegation(session).serialized;
+      await authedRequest(`${here.baseUrl}/delegation`, "POST", {
+        oracleDid: session.serviceDid,
+        body: { raw },
+      });
+      setError("");
+    } catch (cause) {
+      setError(messageOf(cause));
+    }
+  }
+  return (
+    <>
+      <Choice
+        checked={props.checked}
+        onChange={props.onChange}
+        title="Record the call"
+        text="Both voices, as a sound file in your files. The oracle says so when the call begins."
+      />
+      {props.checked && !may && (
+        <div className="leave" role="region" aria-label="Permission to record">
+          <p>
+            <Icon name="lock" />
+            <span>
+              For this the oracle must be allowed to write into your files. You can take it back on
+              the About page.
+            </span>
+          </p>
+          <button type="button" onClick={() => void yes()}>
+            Allow for a day
+          </button>
+        </div>
+      )}
+      {error && (
+        <p role="alert" className="bad small">
+          {error}
+        </p>
+      )}
+    </>
+  );
+}
