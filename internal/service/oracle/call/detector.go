@@ -21,6 +21,9 @@ type DetectorConfig struct {
 	Shortest time.Duration
 	// Longest is when an utterance is cut: 30 s.
 	Longest time.Duration
+	// Insist is how much voice it takes to interrupt: 160 ms. Keys, knocks and
+	// fans are loud but have none.
+	Insist time.Duration
 }
 
 func (c DetectorConfig) withDefaults() DetectorConfig {
@@ -40,13 +43,14 @@ func (c DetectorConfig) withDefaults() DetectorConfig {
 	def(&c.Lead, 240*time.Millisecond)
 	def(&c.Shortest, 160*time.Millisecond)
 	def(&c.Longest, 30*time.Second)
+	def(&c.Insist, 160*time.Millisecond)
 	return c
 }
 
 // Detection is what a Detector found in a piece of sound.
 type Detection struct {
-	// Started says that somebody has begun to speak.
-	Started bool
+	// Insists says that what is heard is a voice, once in an utterance.
+	Insists bool
 	// Utterance is what was said, when it has ended; its slice is the caller's.
 	Utterance []int16
 }
@@ -54,7 +58,8 @@ type Detection struct {
 // Detector finds speech by its energy: what is clearly louder than the
 // background for a while, until it has been quiet for a while. The background
 // is the quietest moment of the last seconds: nobody speaks so long without a
-// pause, while a fan or a hum has none.
+// pause, while a fan or a hum has none. Whether it is a voice, and not something
+// else that is loud, is told by its pitch.
 type Detector struct {
 	cfg     DetectorConfig
 	levels  [backgroundPieces]float64 // dB of full scale, a ring
@@ -62,6 +67,8 @@ type Detector struct {
 	loud    time.Duration
 	quiet   time.Duration
 	voiced  time.Duration
+	sung    time.Duration // with a pitch, lately
+	insists bool
 	speech  bool
 	sound   []int16 // the lead while quiet, the utterance while not
 	leadCap int
@@ -88,6 +95,7 @@ func (d *Detector) Speaking() bool { return d.speech }
 // Reset forgets what was heard, but not how loud the background is.
 func (d *Detector) Reset() {
 	d.loud, d.quiet, d.voiced, d.speech = 0, 0, 0, false
+	d.sung, d.insists = 0, false
 	d.sound = d.sound[:0]
 }
 
@@ -101,9 +109,28 @@ func (d *Detector) Feed(pcm []int16) Detection {
 	background := d.background(level)
 	isLoud := d.heard > learnPieces && level > d.cfg.Floor && level > background+d.cfg.Margin
 	d.sound = append(d.sound, pcm...)
-	if !d.speech {
-		return d.wait(isLoud, length)
+	d.listen(isLoud, length)
+	if !d.speech && !d.wait(isLoud, length) {
+		return Detection{}
 	}
+	insists := !d.insists && d.sung >= d.cfg.Insist
+	d.insists = d.insists || insists
+	found := d.goOn(isLoud, length)
+	found.Insists = insists
+	return found
+}
+
+// listen notes how much of what was heard lately has a pitch.
+func (d *Detector) listen(isLoud bool, length time.Duration) {
+	if isLoud && pitched(d.sound[max(0, len(d.sound)-pitchWindow):]) {
+		d.sung += length
+	} else {
+		d.sung = max(0, d.sung-length/2)
+	}
+}
+
+// goOn follows an utterance to its end.
+func (d *Detector) goOn(isLoud bool, length time.Duration) Detection {
 	if isLoud {
 		d.quiet = 0
 		d.voiced += length
@@ -116,8 +143,8 @@ func (d *Detector) Feed(pcm []int16) Detection {
 	return d.end()
 }
 
-// wait looks for the beginning of speech, keeping only a lead.
-func (d *Detector) wait(isLoud bool, length time.Duration) Detection {
+// wait looks for the beginning of an utterance, keeping only a lead.
+func (d *Detector) wait(isLoud bool, length time.Duration) (begun bool) {
 	if isLoud {
 		d.loud += length
 	} else {
@@ -127,10 +154,10 @@ func (d *Detector) wait(isLoud bool, length time.Duration) Detection {
 		d.sound = append(d.sound[:0], d.sound[over:]...)
 	}
 	if d.loud < d.cfg.Attack {
-		return Detection{}
+		return false
 	}
-	d.speech, d.voiced, d.quiet = true, d.loud, 0
-	return Detection{Started: true}
+	d.speech, d.voiced, d.quiet = true, d.loud-length, 0
+	return true
 }
 
 func (d *Detector) end() Detection {

@@ -144,7 +144,7 @@ func TestTheDetectorFindsUtterances(t *testing.T) {
 			for _, p := range c.parts {
 				for at := time.Duration(0); at < p.length; at += FrameTime {
 					f := d.Feed(r.frame(p.voice))
-					if f.Started {
+					if f.Insists {
 						starts++
 					}
 					if f.Utterance != nil {
@@ -153,7 +153,7 @@ func TestTheDetectorFindsUtterances(t *testing.T) {
 				}
 			}
 			if len(got) != len(c.want) || len(c.want) > 0 && starts < len(c.want) {
-				t.Fatalf("heard %v with %d starts, want %v", got, starts, c.want)
+				t.Fatalf("heard %v with %d insisting, want %v", got, starts, c.want)
 			}
 			for i, want := range c.want {
 				if got[i] < want-300*ms || got[i] > want+800*ms {

@@ -250,7 +250,7 @@ func (t *talk) heard(pcm []int16) {
 	t.hear.Lock()
 	found := t.detector.Feed(pcm)
 	t.hear.Unlock()
-	if found.Started {
+	if found.Insists {
 		t.interrupt()
 	}
 	if len(found.Utterance) == 0 {
