@@ -1,6 +1,3 @@
-// Package socket_test runs the real socket.io client of npm, and the official
-// protocol suites where they are at hand, against our server. The tests in
-// JavaScript and their lock file are in test/interop/socketio.
 package socket_test
 
 import (
@@ -74,13 +71,10 @@ func (app) Event(s *socketio.Socket, e *socketio.Event) {
 
 func (app) Disconnect(*socketio.Socket, socketio.Reason) {}
 
-// serve starts a server as the official suite wants it.
-func serve(t *testing.T, interval, timeout time.Duration) string {
+// serve starts a server with the app in two namespaces.
+func serve(t *testing.T, cfg socketio.Config) string {
 	t.Helper()
-	s := socketio.New(socketio.Config{
-		ConnectTimeout: time.Second,
-		Engine:         engineio.Config{PingInterval: interval, PingTimeout: timeout},
-	})
+	s := socketio.New(cfg)
 	s.Of("/", app{})
 	s.Of("/custom", app{})
 	return listen(t, s, s.Shutdown)
@@ -125,7 +119,8 @@ func install(t *testing.T) {
 
 func TestRealClient(t *testing.T) {
 	install(t)
-	url := serve(t, 300*time.Millisecond, 5*time.Second)
+	// Heartbeats come often, and nobody is in a hurry: a busy machine is no fault.
+	url := serve(t, socketio.Config{Engine: engineio.Config{PingInterval: 300 * time.Millisecond, PingTimeout: 20 * time.Second}})
 	run(t, scripts, []string{"SOCKETIO_URL=" + url}, "node", "--test", patience, "client.test.js")
 }
 
@@ -196,11 +191,11 @@ func (echo) Closed(engineio.Reason) {}
 func TestOfficialSuites(t *testing.T) {
 	testenv.Need(t, "node", "npm", "SOCKETIO_SUITES")
 	docs := testenv.Env(t, "SOCKETIO_SUITES")
-	const interval, timeout = 300 * time.Millisecond, 200 * time.Millisecond
-	engine := engineio.New(engineio.Config{PingInterval: interval, PingTimeout: timeout}, func(*engineio.Session) engineio.Receiver { return echo{} })
+	cfg := engineio.Config{PingInterval: 300 * time.Millisecond, PingTimeout: 200 * time.Millisecond} // what the suites expect
+	engine := engineio.New(cfg, func(*engineio.Session) engineio.Receiver { return echo{} })
 	for suite, url := range map[string]string{
 		"engine.io-protocol/v4-test-suite": listen(t, engine, engine.Shutdown),
-		"socket.io-protocol/v5-test-suite": serve(t, interval, timeout),
+		"socket.io-protocol/v5-test-suite": serve(t, socketio.Config{ConnectTimeout: time.Second, Engine: cfg}),
 	} {
 		t.Run(suite, func(t *testing.T) {
 			dir := t.TempDir()

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
 )
 
@@ -113,6 +114,16 @@ func (c *trackedConn) Close() error {
 	default:
 	}
 	return c.Conn.Close()
+}
+
+// SyscallConn is for whoever has hijacked the connection: it can be written to
+// without waiting. A connection that is not the system's own has none.
+func (c *trackedConn) SyscallConn() (syscall.RawConn, error) {
+	below, ok := c.Conn.(syscall.Conn)
+	if !ok {
+		return nil, errors.ErrUnsupported
+	}
+	return below.SyscallConn()
 }
 
 func (t *connTable) len() int {

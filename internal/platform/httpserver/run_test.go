@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -464,6 +465,11 @@ func TestHijack(t *testing.T) {
 				return err
 			}
 			defer func() { _ = conn.Close() }()
+			if sys, ok := conn.(syscall.Conn); !ok {
+				t.Error("the connection can not be written to without waiting")
+			} else if _, err := sys.SyscallConn(); err != nil {
+				t.Errorf("SyscallConn: %v", err)
+			}
 			line, _ := rw.ReadString('\n')
 			_, _ = rw.WriteString("you said " + line)
 			return rw.Flush()

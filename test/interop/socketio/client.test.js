@@ -153,17 +153,17 @@ for (const [name, options] of Object.entries({
 }
 
 it("hears a disconnect at any moment of an upgrade", async () => {
-  const reasons = await Promise.all(
-    Array.from({ length: 100 }, async (_, n) => {
-      const socket = connect();
-      await connected(socket);
-      await new Promise((resolve) => setTimeout(resolve, n % 25));
-      socket.emit("kick-me");
-      const [reason] = await once(socket, "disconnect");
-      return reason;
-    }),
-  );
-  assert.deepEqual(new Set(reasons), new Set(["io server disconnect"]));
+  const kick = async (delay) => {
+    const socket = connect();
+    const gone = once(socket, "disconnect");
+    await connected(socket);
+    await new Promise((resolve) => setTimeout(resolve, delay));
+    socket.emit("kick-me");
+    const [reason] = await gone;
+    assert.equal(reason, "io server disconnect", `after ${delay} ms`);
+  };
+  // A few at a time: a hundred clients on a busy machine would be late with their heartbeats.
+  for (let delay = 0; delay < 15; delay++) await Promise.all([kick(delay), kick(delay), kick(delay)]);
 });
 
 it("learns that a namespace does not exist", async () => {

@@ -5,6 +5,7 @@ import (
 	"net/url"
 	"runtime/debug"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/gorilla/websocket"
@@ -62,6 +63,7 @@ type Session struct {
 	queued    int     // bytes in the queue and in the hands of the writer
 	poll      chan []byte
 	conn      *websocket.Conn // nil while the transport is polling
+	raw       syscall.RawConn // below conn, if it can be written to without waiting
 	probe     *websocket.Conn
 	timer     *time.Timer
 	due       time.Time // when the timer fires next
@@ -109,7 +111,7 @@ func (s *Session) start(conn *websocket.Conn) bool {
 		s.end(ServerShutdown, hard)
 		return false
 	}
-	s.conn = conn
+	s.move(conn)
 	first := s.server.firstPing()
 	s.due = time.Now().Add(first)
 	s.timer = time.AfterFunc(first, s.beat)
@@ -174,6 +176,9 @@ func (s *Session) flush(inline bool) {
 			s.answerPoll(s.takePayload())
 		}
 	case !s.writing && (len(s.queue) > 0 || s.state == closing):
+		if s.sentAtOnce() {
+			break
+		}
 		s.writing = true
 		conn := s.conn
 		s.server.running.Add(1)
@@ -186,6 +191,32 @@ func (s *Session) flush(inline bool) {
 		return
 	}
 	s.mu.Unlock()
+}
+
+// sentAtOnce sends a single frame, if the connection takes it without waiting:
+// that is nearly always so, and costs no goroutine and no deadline. What is left
+// stays in the queue. Call it with s.mu held.
+func (s *Session) sentAtOnce() bool {
+	if s.raw == nil || len(s.queue) != 1 {
+		return false
+	}
+	sent := writeNow(s.raw, s.queue[0])
+	s.queued -= sent
+	s.queue[0] = s.queue[0][sent:]
+	if len(s.queue[0]) > 0 {
+		return false
+	}
+	s.queue, s.spare = nil, s.reuse(s.queue)
+	return s.state == open // else the close frame is still to come
+}
+
+// reuse empties a small queue for the next frames; it drops a large one.
+func (s *Session) reuse(queue []Frame) []Frame {
+	if s.spare != nil || cap(queue) > 4 {
+		return s.spare
+	}
+	clear(queue)
+	return queue[:0]
 }
 
 // takePayload empties the queue into a polling body; without anything to say it

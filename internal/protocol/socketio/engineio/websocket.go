@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"sync"
+	"syscall"
 	"time"
 	"unicode/utf8"
 
@@ -44,6 +45,17 @@ func (e *Server) prepare(c *websocket.Conn, s *Session) {
 		_ = s.enqueue([]Frame{newFrame(finalPong, data)}, false)
 		return nil
 	})
+}
+
+// move makes a WebSocket the transport. Call it with s.mu held; nil is polling.
+func (s *Session) move(c *websocket.Conn) {
+	s.conn = c
+	if c == nil || s.base64 {
+		return
+	}
+	if below, ok := c.NetConn().(syscall.Conn); ok {
+		s.raw, _ = below.SyscallConn() // without it every write is one that may wait
+	}
 }
 
 // readLoop receives from a session's WebSocket until it ends. It is the one
@@ -111,10 +123,7 @@ func (s *Session) write(c *websocket.Conn) {
 		for _, f := range batch {
 			s.queued -= len(f)
 		}
-		if s.spare == nil && cap(batch) <= 4 {
-			clear(batch)
-			s.spare = batch[:0]
-		}
+		s.spare = s.reuse(batch)
 		if err != nil {
 			s.writing = false
 			if s.state == closing {
@@ -281,7 +290,8 @@ func (s *Session) completeUpgrade(c *websocket.Conn) bool {
 	if s.poll != nil {
 		s.answerPoll([]byte{byte(Noop)})
 	}
-	s.conn, s.probe, s.upgrading = c, nil, false
+	s.move(c)
+	s.probe, s.upgrading = nil, false
 	s.server.stats.upgraded.Add(1)
 	s.flush(false)
 	return true
