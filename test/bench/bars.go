@@ -117,7 +117,7 @@ func groups() []group {
 			bars: []bar{
 				{"CID on one core, times SHA-256 on one core", atLeast, 0.95, "x", "BenchmarkSum/one-worker", []string{"x-sha256"}},
 				{"CID on all cores, times SHA-256 on one core", atLeast, 1.7, "x", "BenchmarkSum/all-cores", []string{"x-sha256"}},
-				{"sealing, times raw AES-256-GCM", reported, 0, "x", "BenchmarkWriter", []string{"x-aes-gcm"}},
+				{"sealing, times raw AES-256-GCM", reported, 0, "x", "BenchmarkSealer", []string{"x-aes-gcm"}},
 			},
 		},
 		{

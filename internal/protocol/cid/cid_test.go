@@ -88,36 +88,71 @@ func TestStateContinues(t *testing.T) {
 	})
 }
 
-func TestEachSeesEverythingInOrder(t *testing.T) {
+func TestFollowSeesEverythingInOrder(t *testing.T) {
 	t.Parallel()
-	const size = 5<<20 + 3
-	want, _ := io.ReadAll(generate("fmix32", size))
-	var got bytes.Buffer
-	s := NewState(false)
-	err := s.Scan(iotest.HalfReader(bytes.NewReader(want)), Options{Each: func(p []byte) error { got.Write(p); return nil }})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !bytes.Equal(want, got.Bytes()) {
-		t.Error("Each saw other bytes")
+	want, _ := io.ReadAll(generate("fmix32", 5<<20+3))
+	broken := errors.New("the line broke")
+	for _, size := range []int{0, 1, pieceSize, LeafSize, LeafSize + 1, len(want)} {
+		for _, cidOnly := range []bool{false, true} {
+			for _, end := range []error{io.EOF, broken} {
+				var got bytes.Buffer
+				s := NewState(cidOnly)
+				r := io.MultiReader(iotest.HalfReader(bytes.NewReader(want[:size])), iotest.ErrReader(end))
+				err := s.Scan(r, Options{Follow: func(next Next) error {
+					for {
+						p, err := next()
+						if err != nil {
+							if !errors.Is(err, end) {
+								t.Errorf("%d bytes: the end is %v, want %v", size, err, end)
+							}
+							return nil
+						}
+						got.Write(p)
+					}
+				}})
+				if errors.Is(end, broken) != errors.Is(err, broken) {
+					t.Errorf("%d bytes: scan: %v", size, err)
+				}
+				if !bytes.Equal(want[:size], got.Bytes()) || s.Offset() != int64(size) {
+					t.Errorf("%d bytes: the follower saw %d, the state %d", size, got.Len(), s.Offset())
+				}
+			}
+		}
 	}
 }
 
-func TestEachStopsThePass(t *testing.T) {
+func TestFollowStopsThePass(t *testing.T) {
 	t.Parallel()
 	stop := errors.New("disk full")
-	for _, after := range []int64{0, 1 << 20, 3 << 20} {
-		var seen int64
+	for _, after := range []int{0, 1, 5, 20} {
 		s := NewState(false)
-		err := s.Scan(generate("zero", 8<<20), Options{Each: func(p []byte) error {
-			if seen += int64(len(p)); seen > after {
-				return stop
+		err := s.Scan(generate("zero", 64<<20), Options{Follow: func(next Next) error {
+			for range after {
+				if _, err := next(); err != nil {
+					return err
+				}
 			}
-			return nil
+			return stop
 		}})
 		if !errors.Is(err, stop) {
-			t.Errorf("after %d: %v", after, err)
+			t.Errorf("after %d pieces: %v", after, err)
 		}
+		if s.Offset() > 32<<20 {
+			t.Errorf("after %d pieces: went on to %d", after, s.Offset())
+		}
+	}
+}
+
+// A follower that has seen enough does not end the hashing.
+func TestFollowMayLeaveEarly(t *testing.T) {
+	t.Parallel()
+	want, s := NewState(false), NewState(false)
+	if err := want.Scan(generate("fmix32", 3<<20), Options{}); err != nil {
+		t.Fatal(err)
+	}
+	err := s.Scan(generate("fmix32", 3<<20), Options{Follow: func(next Next) error { _, err := next(); return err }})
+	if err != nil || s.Finish().CID != want.Finish().CID {
+		t.Errorf("scan: %v", err)
 	}
 }
 

@@ -8,20 +8,26 @@ import (
 	"sync"
 )
 
-// maxWorkers bounds the leaves in flight, and with them the memory of a pass.
+// maxWorkers bounds the leaves in flight, and with them the memory of a pass
+// over leaves.
 const maxWorkers = 4
 
 // Options of a Scan.
 type Options struct {
-	// Workers hash leaves side by side; 0 means as many as there are processors, at most four.
+	// Workers hash leaves side by side when only the CID is wanted; 0 means as
+	// many as there are processors, at most four.
 	Workers int
-	// Each, when set, receives the bytes in order, in pieces of at most one
-	// leaf, while they are being hashed. It must not keep or change them.
-	Each func(p []byte) error
+	// Follow, when set, runs beside the hashing and is given the same bytes in
+	// order, piece by piece.
+	Follow func(next Next) error
 	// SizeHint is the expected number of bytes, or 0: it keeps small content from
 	// taking a whole leaf's buffer.
 	SizeHint int64
 }
+
+// Next returns the next piece of what is read, which stays as it is until the
+// following call. At the end it returns io.EOF, and when reading failed, why.
+type Next func() ([]byte, error)
 
 // buffers are leaf-sized and shared by all passes.
 var buffers = sync.Pool{New: func() any { b := make([]byte, LeafSize); return &b }}
@@ -37,8 +43,15 @@ func Sum(r io.Reader, opt Options) (CID, int64, error) {
 }
 
 // Scan reads r to its end and hashes it. When r fails, the state has seen exactly
-// what was read before, and can go on; when Each fails, the state is spoiled.
+// what was read before, and can go on; when Follow fails, the state is spoiled.
+//
+// When only the CID is wanted, leaves are hashed side by side. The hash of the
+// whole is one thread's work and sets the pace: the leaves, the whole and Follow
+// then run beside each other on the same small pieces.
 func (s *State) Scan(r io.Reader, opt Options) error {
+	if !s.cidOnly || opt.Follow != nil {
+		return s.scanPieces(r, opt)
+	}
 	workers := opt.Workers
 	if workers <= 0 {
 		workers = min(runtime.GOMAXPROCS(0), maxWorkers)
@@ -47,11 +60,11 @@ func (s *State) Scan(r io.Reader, opt Options) error {
 	if err != nil || eof {
 		return err
 	}
-	return s.scanLeaves(r, opt, workers)
+	return s.scanLeaves(r, workers)
 }
 
 // fillOpen reads up to the next leaf border, or, for the first leaf, through it:
-// the first leaf is hashed once for both the CID and the whole.
+// small content needs no workers.
 func (s *State) fillOpen(r io.Reader, opt Options) (eof bool, err error) {
 	first := len(s.leaves) == 0
 	if !first && s.tail() == 0 {
@@ -61,16 +74,8 @@ func (s *State) fillOpen(r io.Reader, opt Options) (eof bool, err error) {
 	defer release()
 	start := len(s.leaves)
 	for len(s.leaves) == start {
-		want := min(len(buf), s.leaf-s.tail())
-		n, err := io.ReadFull(r, buf[:want])
-		if n > 0 {
-			if opt.Each != nil {
-				if err := opt.Each(buf[:n]); err != nil {
-					return false, err
-				}
-			}
-			s.write(buf[:n])
-		}
+		n, err := io.ReadFull(r, buf[:min(len(buf), s.leaf-s.tail())])
+		s.write(buf[:n])
 		if ended(err) {
 			return true, nil
 		}
@@ -93,7 +98,7 @@ func (s *State) buffer(hint int64) ([]byte, func()) {
 	return *b, func() { buffers.Put(b) }
 }
 
-// job is one leaf on its way through the hashes.
+// job is one leaf on its way through its hash.
 type job struct {
 	buf     []byte
 	release func()
@@ -103,8 +108,8 @@ type job struct {
 }
 
 // scanLeaves reads whole leaves and hashes them side by side. It starts at a
-// leaf border after the first leaf.
-func (s *State) scanLeaves(r io.Reader, opt Options, workers int) error {
+// leaf border.
+func (s *State) scanLeaves(r io.Reader, workers int) error {
 	p := newPipeline(s, workers)
 	defer p.stop()
 	for {
@@ -113,11 +118,6 @@ func (s *State) scanLeaves(r io.Reader, opt Options, workers int) error {
 		if n > 0 {
 			j.n = n
 			p.start(j)
-			if opt.Each != nil {
-				if eachErr := opt.Each(j.buf[:n]); eachErr != nil {
-					return eachErr
-				}
-			}
 			s.size += int64(n)
 		} else {
 			j.release()
@@ -141,7 +141,6 @@ type pipeline struct {
 	flight  []*job
 	depth   int
 	leaves  chan *job
-	whole   chan *job
 	running sync.WaitGroup
 }
 
@@ -151,15 +150,6 @@ func newPipeline(s *State, workers int) *pipeline {
 		p.running.Go(func() {
 			for j := range p.leaves {
 				j.digest = sha256.Sum256(j.buf[:j.n])
-				j.done.Done()
-			}
-		})
-	}
-	if s.whole != nil {
-		p.whole = make(chan *job, workers+1)
-		p.running.Go(func() {
-			for j := range p.whole {
-				s.whole.Write(j.buf[:j.n])
 				j.done.Done()
 			}
 		})
@@ -177,16 +167,11 @@ func (p *pipeline) next() *job {
 }
 
 func (p *pipeline) start(j *job) {
-	full := j.n == p.s.leaf
-	if full {
+	if j.n == p.s.leaf {
 		j.done.Add(1)
 		p.leaves <- j
 	} else {
 		p.s.open.Write(j.buf[:j.n]) // the last leaf stays open: its hash must be able to go on
-	}
-	if p.whole != nil {
-		j.done.Add(1)
-		p.whole <- j
 	}
 	p.flight = append(p.flight, j)
 }
@@ -208,8 +193,5 @@ func (p *pipeline) stop() {
 		p.settle()
 	}
 	close(p.leaves)
-	if p.whole != nil {
-		close(p.whole)
-	}
 	p.running.Wait()
 }

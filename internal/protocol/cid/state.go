@@ -52,10 +52,15 @@ func (s *State) tail() int { return int(s.size - int64(len(s.leaves))*int64(s.le
 
 // write hashes p, which must not reach beyond the open leaf.
 func (s *State) write(p []byte) {
-	s.open.Write(p)
 	if s.whole != nil {
 		s.whole.Write(p)
 	}
+	s.writeLeaf(p)
+}
+
+// writeLeaf hashes p for its leaf alone.
+func (s *State) writeLeaf(p []byte) {
+	s.open.Write(p)
 	s.size += int64(len(p))
 	if s.tail() == s.leaf {
 		s.closeLeaf()
@@ -91,6 +96,9 @@ func (s *State) Finish() Result {
 	}
 	return r
 }
+
+// errFollow ends the reading for a follower that has failed.
+var errFollow = errors.New("follower failed")
 
 // errState says that a saved state can not be continued.
 var errState = errors.New("damaged hash state")

@@ -41,29 +41,47 @@ func TestRoundTrip(t *testing.T) {
 	}
 }
 
-func TestWritesOfAnySizeSealTheSame(t *testing.T) {
+// pieces hands content out in pieces of the sizes that cut returns, each of which
+// is spoiled when the next one is asked for.
+func pieces(plain []byte, end error, cut func(left int) int) func() ([]byte, error) {
+	var last []byte
+	return func() ([]byte, error) {
+		clear(last)
+		if len(plain) == 0 {
+			return nil, end
+		}
+		n := cut(len(plain))
+		last, plain = append([]byte(nil), plain[:n]...), plain[n:]
+		return last, nil
+	}
+}
+
+func TestPiecesAndReadsOfAnySizeSealTheSame(t *testing.T) {
 	t.Parallel()
-	plain := content(5*SegmentSize + 11)
+	whole := content(5*SegmentSize + 11)
 	rapid.Check(t, func(t *rapid.T) {
-		var b bytes.Buffer
+		plain := whole[:rapid.SampledFrom(append(edges, len(whole))).Draw(t, "size")]
 		key := NewKey()
-		w, err := NewWriter(&b, key, nil)
+		s, err := NewSealer(pieces(plain, io.EOF, func(left int) int { return rapid.IntRange(0, left).Draw(t, "piece") }), key, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		for rest := plain; len(rest) > 0; {
-			n := rapid.IntRange(1, len(rest)).Draw(t, "n")
-			if _, err := w.Write(rest[:n]); err != nil {
-				t.Fatal(err)
-			}
-			rest = rest[n:]
+		var b bytes.Buffer
+		for err == nil {
+			p := make([]byte, rapid.SampledFrom([]int{1, 100, SegmentSize - 1, SegmentSize, 3*SegmentSize + 1}).Draw(t, "read"))
+			var n int
+			n, err = s.Read(p)
+			b.Write(p[:n])
 		}
-		if err := w.Close(); err != nil {
-			t.Fatal(err)
+		if !errors.Is(err, io.EOF) || s.Size() != int64(len(plain)) {
+			t.Fatalf("%d bytes sealed: %v", s.Size(), err)
 		}
 		got, err := Open(b.Bytes(), key, nil, int64(len(plain)))
 		if err != nil || !bytes.Equal(got, plain) {
 			t.Fatalf("open: %v", err)
+		}
+		if h, err := ParseHeader(b.Bytes()); err != nil || h != s.Header() {
+			t.Fatalf("header: %v", err)
 		}
 	})
 }
@@ -151,20 +169,28 @@ func TestEveryDamageIsDetected(t *testing.T) {
 	}
 }
 
-func TestAnUnclosedWriterCanNotBeOpened(t *testing.T) {
+// What was not read to its end has no last segment.
+func TestContentThatBreaksOffCanNotBeOpened(t *testing.T) {
 	t.Parallel()
-	var b bytes.Buffer
-	key := NewKey()
-	w, _ := NewWriter(&b, key, nil)
-	_, _ = w.Write(content(2 * SegmentSize))
-	if _, err := Open(b.Bytes(), key, nil, firstPlain); !errors.Is(err, ErrCorrupt) {
-		t.Errorf("got %v", err)
-	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := w.Write([]byte("x")); err == nil {
-		t.Error("write after close was taken")
+	broken := errors.New("the line broke")
+	for _, size := range []int{0, firstPlain, 2 * SegmentSize} {
+		key := NewKey()
+		s, err := NewSealer(pieces(content(size), broken, func(left int) int { return left }), key, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sealed, err := io.ReadAll(s)
+		if !errors.Is(err, broken) {
+			t.Errorf("%d bytes: %v", size, err)
+		}
+		if _, err := s.Read(make([]byte, SegmentSize)); !errors.Is(err, broken) {
+			t.Errorf("%d bytes: reads on after the failure: %v", size, err)
+		}
+		for _, said := range []int64{0, firstPlain, int64(size)} {
+			if _, err := Open(sealed, key, nil, said); !errors.Is(err, ErrCorrupt) {
+				t.Errorf("%d bytes opened as %d: %v", size, said, err)
+			}
+		}
 	}
 }
 

@@ -118,35 +118,25 @@ func (s *Service) sealObject(ctx context.Context, b *Blob, key seal.Key, body io
 
 // putExtent seals body into an object while hashing it.
 func (s *Service) putExtent(ctx context.Context, b *Blob, e Extent, key seal.Key, body io.Reader, state *cid.State) (Extent, error) {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	pr, pw := io.Pipe()
-	stored := make(chan error, 1)
-	go func() {
-		_, err := s.blobs.Put(ctx, e.Object, pr, blob.PutOptions{CreateOnly: true})
-		_ = pr.CloseWithError(errStoreStopped) // a writer that is still there must not wait
-		stored <- err
-	}()
-	w, err := seal.NewWriter(pw, key, extentAAD(b.Namespace, b.ID, e.Seq))
-	if err == nil {
-		err = state.Scan(body, cid.Options{Each: func(p []byte) error { _, err := w.Write(p); return err }})
-	}
-	if err == nil {
-		err = w.Close()
-	}
-	_ = pw.CloseWithError(err) // nil is the end of the object
-	if putErr := <-stored; putErr != nil && (err == nil || errors.Is(err, errStoreStopped)) {
-		return Extent{}, storeError(putErr)
-	}
-	if err != nil {
+	var sealer *seal.Sealer
+	var storeErr error
+	err := state.Scan(body, cid.Options{Follow: func(next cid.Next) (err error) {
+		if sealer, err = seal.NewSealer(next, key, extentAAD(b.Namespace, b.ID, e.Seq)); err != nil {
+			return err
+		}
+		_, storeErr = s.blobs.Put(ctx, e.Object, sealer, blob.PutOptions{CreateOnly: true})
+		return storeErr
+	}})
+	switch {
+	case err != nil && errors.Is(err, storeErr):
+		return Extent{}, storeError(err)
+	case err != nil:
 		return Extent{}, bodyError(err)
 	}
-	header := w.Header()
-	e.Header, e.Size, e.Sealed = header[:], w.Size(), seal.SealedSize(w.Size())
+	header := sealer.Header()
+	e.Header, e.Size, e.Sealed = header[:], sealer.Size(), seal.SealedSize(sealer.Size())
 	return e, nil
 }
-
-var errStoreStopped = errors.New("object store stopped reading")
 
 // keepReserved renews the blob's lease until stop is called.
 func (s *Service) keepReserved(ctx context.Context, id string) (stop func()) {

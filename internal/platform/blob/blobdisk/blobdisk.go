@@ -78,8 +78,7 @@ func (s *Store) writeTemp(ctx context.Context, body io.Reader) (name string, err
 			_ = os.Remove(f.Name())
 		}
 	}()
-	w := &writer{f: f}
-	return f.Name(), w.copy(ctx, body)
+	return f.Name(), newWriter(f).copy(ctx, body)
 }
 
 // place moves a written file to its name and makes the name durable.

@@ -11,9 +11,11 @@ import (
 )
 
 const (
-	// pieceSize is how much goes to the disk at once. Two pieces are in memory
-	// while a body is written: one fills while the other goes out.
+	// pieceSize is how much goes to the disk at once.
 	pieceSize = 512 << 10
+	// A long body has two pieces on their way out, so that the disk always has
+	// the next one, and one that is being filled.
+	pieceCount, writerCount = 3, 2
 	// alignment suits the direct input and output of every disk that we know.
 	alignment = 4 << 10
 )
@@ -31,9 +33,13 @@ var pieces = sync.Pool{New: func() any {
 // and a core spends a fraction of the time on them. Where the file system does
 // not offer that, the bytes go the usual way.
 type writer struct {
-	f      *os.File
-	at     int64
-	direct bool
+	f *os.File
+	// usual turns the direct way off for the rest of the file.
+	usual func() error
+}
+
+func newWriter(f *os.File) *writer {
+	return &writer{f, sync.OnceValue(func() error { return setDirect(f, false) })}
 }
 
 // copy writes body to its end and makes it durable.
@@ -43,92 +49,92 @@ func (w *writer) copy(ctx context.Context, body io.Reader) error {
 	r := &contextReader{ctx, body}
 	n, err := io.ReadFull(r, *first)
 	switch {
+	case err == nil:
+		err = w.long(r, *first)
 	case ended(err):
-		if _, err := w.f.Write((*first)[:n]); err != nil {
-			return err
-		}
-		return w.f.Sync()
-	case err != nil:
-		return err
+		_, err = w.f.Write((*first)[:n])
 	}
-	w.direct = setDirect(w.f, true) == nil
-	if err := w.long(r, *first); err != nil {
+	if err != nil {
 		return err
 	}
 	return w.f.Sync()
 }
 
-// piece is a buffer on its way back from the disk, and what the disk said.
+// piece is a part of the body and its place in the file; on its way back it has
+// what the disk said.
 type piece struct {
 	buf []byte
+	at  int64
 	err error
 }
 
-// long writes a full first piece and all that follows; one piece is read while
-// the one before is written.
+// long writes a full first piece and all that follows: pieces are filled while
+// others are written. What does not fill a piece is written at the end, the
+// usual way, since the direct one knows whole blocks only.
 func (w *writer) long(r io.Reader, first []byte) error {
-	second := pieces.Get().(*[]byte)
-	defer pieces.Put(second)
-	full, free := make(chan []byte, 1), make(chan piece, 2)
-	free <- piece{buf: *second}
-	full <- first
-	var running sync.WaitGroup
-	running.Go(func() {
-		for p := range full {
-			free <- piece{p[:pieceSize], w.write(p)}
-		}
-	})
-	err := feed(r, full, free)
+	_ = setDirect(w.f, true) // a file system that refuses is as good, and slower
+	full, free := make(chan piece, pieceCount), make(chan piece, pieceCount)
+	full <- piece{buf: first}
+	for range pieceCount - 1 {
+		b := pieces.Get().(*[]byte)
+		defer pieces.Put(b)
+		free <- piece{buf: *b}
+	}
+	var writers sync.WaitGroup
+	for range writerCount {
+		writers.Go(func() {
+			for p := range full {
+				p.err = w.write(p)
+				free <- p
+			}
+		})
+	}
+	tail, err := fill(r, full, free)
 	close(full)
-	running.Wait()
+	writers.Wait()
 	close(free)
 	for p := range free {
 		err = errors.Join(err, p.err)
 	}
+	if err != nil || len(tail.buf) == 0 {
+		return err
+	}
+	if err := w.usual(); err != nil {
+		return err
+	}
+	_, err = w.f.WriteAt(tail.buf, tail.at)
 	return err
 }
 
-// feed reads pieces until the body or the disk says that it is over.
-func feed(r io.Reader, full chan<- []byte, free <-chan piece) error {
-	for p := range free {
+// fill hands on full pieces until the body or the disk says that it is over, and
+// returns the last one, which is not full.
+func fill(r io.Reader, full chan<- piece, free <-chan piece) (tail piece, err error) {
+	for at := int64(pieceSize); ; at += pieceSize {
+		p := <-free
 		if p.err != nil {
-			return p.err
+			return piece{}, p.err
 		}
 		n, err := io.ReadFull(r, p.buf)
-		if err == nil || ended(err) {
-			full <- p.buf[:n]
+		switch {
+		case ended(err):
+			return piece{buf: p.buf[:n], at: at}, nil
+		case err != nil:
+			return piece{}, err
 		}
-		if ended(err) {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
+		full <- piece{buf: p.buf, at: at}
 	}
-	return nil
 }
 
 func ended(err error) bool { return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) }
 
-// write writes the next piece. All but the last are full, and so aligned.
-func (w *writer) write(p []byte) error {
-	if len(p) == 0 {
-		return nil
-	}
-	if w.direct && len(p)%alignment != 0 {
-		w.direct = false
-		if err := setDirect(w.f, false); err != nil {
+// write writes a full piece.
+func (w *writer) write(p piece) error {
+	_, err := w.f.WriteAt(p.buf, p.at)
+	if errors.Is(err, syscall.EINVAL) { // the direct way was granted, the write is not
+		if err := w.usual(); err != nil {
 			return err
 		}
+		_, err = w.f.WriteAt(p.buf, p.at)
 	}
-	_, err := w.f.WriteAt(p, w.at)
-	if w.direct && errors.Is(err, syscall.EINVAL) { // the flag was taken, the write is not
-		w.direct = false
-		if err := setDirect(w.f, false); err != nil {
-			return err
-		}
-		_, err = w.f.WriteAt(p, w.at)
-	}
-	w.at += int64(len(p))
 	return err
 }

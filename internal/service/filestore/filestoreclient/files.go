@@ -73,8 +73,7 @@ func (c *Client) Get(ctx context.Context, path string, version int64, w io.Write
 	}
 	f.Version, _ = strconv.ParseInt(res.Header.Get("X-Vfs-Version"), 10, 64)
 	state := cid.NewState(true)
-	err = state.Scan(res.Body, cid.Options{Each: func(p []byte) error { _, err := w.Write(p); return err }})
-	if err != nil {
+	if err := state.Scan(io.TeeReader(res.Body, w), cid.Options{}); err != nil {
 		return File{}, fmt.Errorf("fetch %s: %w", path, err)
 	}
 	got := state.Finish()

@@ -147,6 +147,9 @@ func bigFile(b *testing.B, chunk []byte, size int) string {
 			_, err = f.Write(chunk)
 		}
 	}
+	if err == nil {
+		err = f.Sync() // or the disk would be busy with it while others are timed
+	}
 	if err := errors.Join(err, f.Close()); err != nil {
 		b.Fatal(err)
 	}
