@@ -1,7 +1,6 @@
 package system
 
 import (
-	"io"
 	"net"
 	"net/url"
 	"sync"
@@ -16,6 +15,7 @@ type Proxy struct {
 
 	mu    sync.Mutex
 	cut   bool
+	gate  chan struct{} // while not nil, nothing passes until it is closed
 	conns map[net.Conn]struct{}
 }
 
@@ -30,6 +30,7 @@ func NewProxy(t testing.TB, target string) *Proxy {
 	t.Cleanup(func() {
 		_ = listener.Close()
 		p.Cut()
+		p.Flow()
 	})
 	go p.accept()
 	return p
@@ -65,6 +66,44 @@ func (p *Proxy) Restore() {
 	p.cut = false
 }
 
+// Stall lets connections be and passes nothing on, as a network that swallows
+// packets does.
+func (p *Proxy) Stall() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.gate == nil {
+		p.gate = make(chan struct{})
+	}
+}
+
+// Flow passes on again, what was held up first.
+func (p *Proxy) Flow() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.gate != nil {
+		close(p.gate)
+		p.gate = nil
+	}
+}
+
+// pump copies until either side is gone.
+func (p *Proxy) pump(dst, src net.Conn) {
+	defer func() { _, _ = dst.Close(), src.Close() }()
+	buffer := make([]byte, 32<<10)
+	for {
+		n, err := src.Read(buffer)
+		p.mu.Lock()
+		gate := p.gate
+		p.mu.Unlock()
+		if gate != nil {
+			<-gate
+		}
+		if _, failed := dst.Write(buffer[:n]); failed != nil || err != nil {
+			return
+		}
+	}
+}
+
 func (p *Proxy) accept() {
 	for {
 		near, err := p.listener.Accept()
@@ -85,8 +124,8 @@ func (p *Proxy) forward(near net.Conn) {
 		return
 	}
 	var both sync.WaitGroup
-	both.Go(func() { _, _ = io.Copy(far, near); _ = far.Close(); _ = near.Close() })
-	both.Go(func() { _, _ = io.Copy(near, far); _ = far.Close(); _ = near.Close() })
+	both.Go(func() { p.pump(far, near) })
+	both.Go(func() { p.pump(near, far) })
 	both.Wait()
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -3,7 +3,6 @@ package system_test
 import (
 	"compress/gzip"
 	"context"
-	"encoding/base64"
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
@@ -19,6 +18,7 @@ import (
 	"testing"
 
 	"github.com/castalia-org/castalia/internal/platform/sqldb"
+	"github.com/castalia-org/castalia/internal/service/ussd/ussdtest"
 	"github.com/castalia-org/castalia/test/system"
 )
 
@@ -216,7 +216,7 @@ func TestSecretsOfTelephonesAreWrittenNowhere(t *testing.T) {
 					t.Errorf("%s: %q is not in it, so the search proves nothing (%d bytes)", place.name, place.proof, len(place.text))
 				}
 				for _, pin := range []string{pinFirst, pinSecond, pinWrong} {
-					if found := leak(place.text, pin); found != "" {
+					if found := ussdtest.Leak(place.text, pin); found != "" {
 						t.Errorf("%s holds the PIN %s: %q", place.name, pin, found)
 					}
 				}
@@ -329,58 +329,4 @@ func everyRecord(t *testing.T, w *system.World) string {
 		}
 	}
 	return out.String()
-}
-
-// leak finds a secret in clear, in hexadecimal digits or in base64, and returns
-// it with what stands around it. Digits inside a longer number or word are
-// chance: clear text has the secret between other characters.
-func leak(text, secret string) string {
-	around := func(at, n int) string { return text[max(0, at-60):min(len(text), at+n+20)] }
-	for from := 0; ; {
-		at := strings.Index(text[from:], secret)
-		if at < 0 {
-			break
-		}
-		at += from
-		from = at + 1
-		if end := at + len(secret); (at == 0 || !wordly(text[at-1])) && (end == len(text) || !wordly(text[end])) {
-			return around(at, len(secret))
-		}
-	}
-	hidden := []string{hex.EncodeToString([]byte(secret)), "%2A" + secret, "%2a" + secret}
-	for shift := range 3 { // the three ways to stand in a base64 text
-		coded := base64.RawStdEncoding.EncodeToString([]byte(strings.Repeat("\x00", shift) + secret))
-		first, last := (shift*8+5)/6, (shift+len(secret))*8/6
-		hidden = append(hidden, coded[first:last])
-	}
-	for _, form := range hidden {
-		if at := strings.Index(text, form); at >= 0 {
-			return around(at, len(form))
-		}
-	}
-	return ""
-}
-
-func wordly(c byte) bool {
-	return c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c == '.'
-}
-
-// The search finds what it looks for.
-func TestLeakFindsSecrets(t *testing.T) {
-	t.Parallel()
-	for _, text := range []string{"70382", "2*1*70382*1", `"pin":"70382"`, "text=2%2A1%2A70382&x", hex.EncodeToString([]byte("x70382"))} {
-		if leak(text, pinFirst) == "" {
-			t.Errorf("not found in %q", text)
-		}
-	}
-	for _, before := range []string{"", "a", "ab", "abc", "2*1*"} {
-		if coded := base64.StdEncoding.EncodeToString([]byte(before + pinFirst + "*00")); leak(coded, pinFirst) == "" {
-			t.Errorf("not found behind %q in %s", before, coded)
-		}
-	}
-	for _, text := range []string{"", "7038", "170382", "2026-11-15T10:00:00.70382Z", "C70382AB", "1763245070382"} {
-		if found := leak(text, pinFirst); found != "" {
-			t.Errorf("found by chance in %q", text)
-		}
-	}
 }

@@ -12,10 +12,9 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/castalia-org/castalia/internal/platform/sqldb"
 	"github.com/castalia-org/castalia/internal/service/ussd/ussdscript"
+	"github.com/castalia-org/castalia/internal/service/ussd/ussdtest"
 	"github.com/castalia-org/castalia/test/system"
-	"github.com/castalia-org/castalia/test/testenv"
 )
 
 // telephone is a line to the deployment: every request goes to the next node.
@@ -174,70 +173,10 @@ func TestAKilledNodeLosesNoTelephoneSession(t *testing.T) {
 		}
 		// The PIN is in no log of the fleet.
 		for i, n := range w.Nodes {
-			if strings.Contains(n.Log(), "70382") {
+			if ussdtest.Leak(n.Log(), "70382") != "" {
 				t.Errorf("node %d logged the PIN", i)
 			}
 		}
-	})
-}
-
-func TestTheDatabaseIsAwayForTelephones(t *testing.T) {
-	t.Parallel()
-	address, proxy := system.Through(t, testenv.Postgres(t))
-	w := system.Start(t, system.Fleet, "DATABASE_URL="+address)
-	c := &caller{t: t, line: &telephone{world: w}, phone: "+254700555666"}
-	c.dial("d1")
-	c.expect("2", "Account menu")
-	proxy.Cut()
-	c.text += "*2"
-	if got := c.send(); got != "END Service temporarily unavailable. Please try again later." {
-		t.Errorf("without a database: %q", got)
-	}
-	proxy.Restore()
-	system.Eventually(t, "the session goes on", func() error {
-		if got := c.send(); !strings.Contains(got, "full name") {
-			return fmt.Errorf("%q", got)
-		}
-		return nil
-	})
-}
-
-// Embedded, the database is a file: somebody else who holds its lock for longer
-// than SQLite waits is what being away means there.
-func TestTheDatabaseFileIsHeldForTelephones(t *testing.T) {
-	t.Parallel()
-	w := system.Start(t, system.Embedded)
-	c := &caller{t: t, line: &telephone{world: w}, phone: "+254700555777"}
-	c.dial("d1")
-	c.expect("2", "Account menu")
-
-	other, err := sqldb.Open(t.Context(), "sqlite:"+filepath.Join(w.Data, sqldb.FileName), sqldb.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = other.Close() })
-	held, release, done := make(chan struct{}), make(chan struct{}), make(chan error, 1)
-	go func() {
-		done <- other.Write(t.Context(), func(ctx context.Context, tx sqldb.Querier) error {
-			close(held)
-			<-release
-			return nil
-		})
-	}()
-	<-held
-	c.text += "*2"
-	if got := c.send(); got != "END Service temporarily unavailable. Please try again later." {
-		t.Errorf("while the file is held: %q", got)
-	}
-	close(release)
-	if err := <-done; err != nil {
-		t.Fatal(err)
-	}
-	system.Eventually(t, "the session goes on", func() error {
-		if got := c.send(); !strings.Contains(got, "full name") {
-			return fmt.Errorf("%q", got)
-		}
-		return nil
 	})
 }
 

@@ -1,0 +1,140 @@
+package ussdhttp_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/castalia-org/castalia/internal/platform/httpserver"
+	"github.com/castalia-org/castalia/internal/platform/sqldb/sqldbtest"
+	"github.com/castalia-org/castalia/internal/service/ussd"
+	"github.com/castalia-org/castalia/internal/service/ussd/ussdhttp"
+	"github.com/castalia-org/castalia/internal/service/ussd/ussdsql"
+	"github.com/castalia-org/castalia/internal/service/ussd/ussdtest"
+)
+
+// stuckStore hangs in the call that it is told to hang in, and does not look at
+// its context.
+type stuckStore struct {
+	ussd.Store
+	where string
+	stuck chan struct{}
+}
+
+func (s *stuckStore) at(call string) {
+	if s.where == call {
+		<-s.stuck
+	}
+}
+
+func (s *stuckStore) Commit(ctx context.Context, c ussd.Change) error {
+	s.at("Commit")
+	return s.Store.Commit(ctx, c)
+}
+
+func (s *stuckStore) Session(ctx context.Context, id string) (*ussd.Session, error) {
+	s.at("Session")
+	return s.Store.Session(ctx, id)
+}
+
+func (s *stuckStore) Phone(ctx context.Context, phone string) (ussd.PhoneInfo, error) {
+	s.at("Phone")
+	return s.Store.Phone(ctx, phone)
+}
+
+func (s *stuckStore) Claim(ctx context.Context, c ussd.Claim) (ussd.Attempt, error) {
+	s.at("Claim")
+	return s.Store.Claim(ctx, c)
+}
+
+// Ask makes it an oracle that hangs as well.
+func (s *stuckStore) Ask(context.Context, ussd.Question) (string, error) {
+	<-s.stuck
+	return "", context.DeadlineExceeded
+}
+
+// LookUpEntity makes it a chain that hangs as well.
+func (s *stuckStore) LookUpEntity(context.Context, string) (string, error) {
+	<-s.stuck
+	return "", context.DeadlineExceeded
+}
+
+func newStuck(t *testing.T, inFlight int, change ...func(*ussd.Config)) (*gateway, *stuckStore) {
+	t.Helper()
+	db := sqldbtest.Migrate(t, sqldbtest.SQLite(t), ussdsql.Migrations())
+	store := &stuckStore{Store: ussdsql.New(db), stuck: make(chan struct{})}
+	g := &gateway{t: t, db: db}
+	g.svc = ussdtest.Service(t, store, append(change, func(c *ussd.Config) { c.Oracle, c.LookUp = store, store })...)
+	server, err := httpserver.New(httpserver.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := server.Mount(ussdhttp.Surface(g.svc, ussdhttp.Deps{InFlight: inFlight})); err != nil {
+		t.Fatal(err)
+	}
+	g.server = server
+	return g, store
+}
+
+// However many hang, and more than may be in flight, everybody is answered; when
+// they come loose the session goes on.
+func TestAnAnswerComesWhateverHangs(t *testing.T) {
+	t.Parallel()
+	g, store := newStuck(t, 2, func(c *ussd.Config) { c.Deadline = 50 * time.Millisecond })
+	g.send("s1", alice, "")
+	store.where = "Commit"
+	for range 4 {
+		if got := g.send("s1", alice, "1"); got != unavailable {
+			t.Errorf("%q", got)
+		}
+	}
+	close(store.stuck)
+	for g.send("s1", alice, "1") == unavailable { // the hung ones leave their places
+	}
+	if got := g.send("s1", alice, "1"); !strings.HasPrefix(got, "CON What would") {
+		t.Errorf("%q", got)
+	}
+}
+
+// A gateway waits ten seconds at most. With the settings as they are, an answer
+// comes within eight, whatever is stuck behind it.
+func TestAnAnswerComesWithinEightSeconds(t *testing.T) {
+	t.Parallel()
+	account := []string{"2", "2", "Ann", "00", "70382", "70382"}
+	for where, inputs := range map[string][]string{
+		"Commit":  {"1"},
+		"Session": nil, // the dial of a session that is there
+		"Phone":   {"2"},
+		"Claim":   account,
+		"oracle":  append(account[:6:6], "1", "5", "When?"),
+		"chain":   append(account[:6:6], "1", "6", "did:ixo:entity:1"),
+	} {
+		t.Run(where, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				g, store := newStuck(t, 0)
+				defer close(store.stuck)
+				g.send("s1", alice, "")
+				for i := range len(inputs) - 1 {
+					if got := g.send("s1", alice, strings.Join(inputs[:i+1], "*")); !strings.HasPrefix(got, "CON ") {
+						t.Fatalf("input %d: %q", i, got)
+					}
+				}
+				store.where = where
+				start := time.Now()
+				got := g.send("s1", alice, strings.Join(inputs, "*"))
+				took := time.Since(start)
+				switch {
+				case took < time.Second || took > 8*time.Second:
+					t.Errorf("the answer %q took %v: nothing hung, or too long", got, took)
+				case where != "oracle" && where != "chain" && got != unavailable:
+					t.Errorf("%q", got)
+				case !strings.HasPrefix(got, "CON ") && got != unavailable:
+					t.Errorf("%q", got)
+				}
+			})
+		})
+	}
+}
