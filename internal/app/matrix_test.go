@@ -66,7 +66,7 @@ func open(t *testing.T, set ...string) *world {
 	flags := map[string]string{
 		"PORT": "0", "HOST": "127.0.0.1", "CASTALIA_DATA": t.TempDir(), "PRINCIPAL_RATE_LIMIT_PER_MINUTE": "0",
 		"FEATURES": strings.Join(features, ","), "CREDITS_WELCOME": "1000000", "CREDITS_SECRET": grantSecret, "PROFILING_ENABLED": "true", "CRON_SECRET": cronSecret,
-		"SLACK_SIGNING_SECRET": "the chat's", "SLACK_BOT_TOKEN": "the bot's", "SLACK_API_URL": "http://127.0.0.1:1",
+		"SLACK_SIGNING_SECRET": "the chat's", "SLACK_BOT_TOKEN": "the bot's", "TEAMCHAT_SECRET": cronSecret, "SLACK_API_URL": "http://127.0.0.1:1",
 		"CALLS_PER_USER": "1000", "CALLS_PER_NODE": "1000",
 	}
 	for i := 0; i < len(set); i += 2 {

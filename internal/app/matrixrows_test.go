@@ -141,6 +141,10 @@ var publicRows = []row{
 	{route: "GET /claims/cron/dead", header: cron, owner: 200},
 	{route: "POST /claims/cron/dead/{id}", target: "/claims/cron/dead/claim_1", owner: 401},
 	{route: "POST /claims/cron/dead/{id}", target: "/claims/cron/dead/claim_1", header: cron, owner: 404},
+	{route: "GET /teamchat/dead", owner: 401},
+	{route: "GET /teamchat/dead", header: cron, owner: 200},
+	{route: "POST /teamchat/dead/{id}", target: "/teamchat/dead/Ev1", owner: 401},
+	{route: "POST /teamchat/dead/{id}", target: "/teamchat/dead/Ev1", header: cron, owner: 404},
 	// The chat signs these.
 	{route: "POST /teamchat/slack/events", body: `{}`, owner: 401},
 	{route: "POST /teamchat/slack/commands", body: `{}`, owner: 401},

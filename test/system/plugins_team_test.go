@@ -14,6 +14,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -27,11 +28,13 @@ type team struct {
 	server *httptest.Server
 	mu     sync.Mutex
 	posts  map[string][]string
+	// deaf channels are refused for good.
+	deaf map[string]bool
 }
 
 func newTeam(t *testing.T) *team {
 	t.Helper()
-	c := &team{posts: map[string][]string{}}
+	c := &team{posts: map[string][]string{}, deaf: map[string]bool{}}
 	c.server = httptest.NewServer(c)
 	t.Cleanup(c.server.Close)
 	return c
@@ -42,8 +45,12 @@ func (c *team) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	var post struct{ Channel, Text string }
 	if strings.Contains(r.URL.Path, "chat.post") && json.NewDecoder(r.Body).Decode(&post) == nil {
 		c.mu.Lock()
+		defer c.mu.Unlock()
+		if c.deaf[post.Channel] {
+			_, _ = io.WriteString(w, `{"ok":false,"error":"user_not_found"}`)
+			return
+		}
 		c.posts[post.Channel] = append(c.posts[post.Channel], post.Text)
-		c.mu.Unlock()
 	}
 	_, _ = io.WriteString(w, `{"ok":true}`)
 }
@@ -132,6 +139,54 @@ func teamPlugin(t *testing.T, w *World, c *team) {
 	c.await(t, channel, 2)
 	if posts := c.in(channel); len(posts) != 2 {
 		t.Errorf("posts: %q", posts)
+	}
+	putAside(t, w, c, user)
+}
+
+// putAside: what the chat refuses is shown to operators by any node, and tried
+// again once, however many ask for it.
+func putAside(t *testing.T, w *World, c *team, user string) {
+	t.Helper()
+	id := "EvDead" + user
+	deaf := func(yes bool) {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.deaf[user], c.deaf["CDEAD"+user] = yes, yes
+	}
+	deaf(true)
+	if reply, err := event(t.Context(), w.Node(0), id, "CDEAD"+user, user, "are you there?"); err != nil || reply.Status != http.StatusOK {
+		t.Fatalf("the webhook: %v %d %s", err, reply.Status, reply.Body)
+	}
+	listed := func() string {
+		return string(asOperator(t, w.Node(1), http.MethodGet, "/teamchat/dead", teamSecret, "").Body)
+	}
+	Eventually(t, "the event is put aside", func() error {
+		if got := listed(); !strings.Contains(got, `"id":"`+id+`"`) || !strings.Contains(got, "user_not_found") || strings.Contains(got, "are you there") {
+			return fmt.Errorf("%s", got)
+		}
+		return nil
+	})
+	deaf(false)
+	var all sync.WaitGroup
+	var again atomic.Int32
+	for i := range 6 {
+		all.Go(func() {
+			if r := asOperator(t, w.Node(i), http.MethodPost, "/teamchat/dead/"+id, teamSecret, ""); r.Status == http.StatusOK {
+				again.Add(1)
+			} else if r.Status != http.StatusNotFound {
+				t.Errorf("try again: %d %s", r.Status, r.Body)
+			}
+		})
+	}
+	all.Wait()
+	if n := again.Load(); n != 1 {
+		t.Errorf("%d calls tried the event again", n)
+	}
+	if said := c.await(t, user, 1); said != "You said: are you there?" {
+		t.Errorf("answer: %s", said)
+	}
+	if got := listed(); strings.Contains(got, id) {
+		t.Errorf("afterwards: %s", got)
 	}
 }
 

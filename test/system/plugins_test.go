@@ -33,7 +33,7 @@ func TestPlugins(t *testing.T) {
 	env := append(model.env(),
 		"ORACLE_ENTITY_DID="+entityDID, "MCP_SERVERS=vault="+vault.URL+"/mcp", "MCP_BEARERS=vault="+key, "MCP_PRIVATE=true",
 		"UCAN_PROTECTED_MCP_SERVERS=vault", "MCP_USER_PRIVATE=true",
-		"SLACK_SIGNING_SECRET="+teamSecret, "SLACK_BOT_TOKEN=xoxb-test", "SLACK_API_URL="+team.server.URL+"/api")
+		"SLACK_SIGNING_SECRET="+teamSecret, "SLACK_BOT_TOKEN=xoxb-test", "TEAMCHAT_SECRET="+teamSecret, "SLACK_API_URL="+team.server.URL+"/api")
 	Each(t, func(t *testing.T, w *World) {
 		for _, part := range []struct {
 			name string

@@ -42,16 +42,17 @@ type CommandReply struct {
 	Text         string `json:"text"`
 }
 
-// PublicRoutes names the webhooks: they check the chat's signature.
+// PublicRoutes names the webhooks, which check the chat's signature, and what
+// operators use, which checks TEAMCHAT_SECRET.
 func (*Plugin) PublicRoutes() []plugin.RoutePattern {
-	return []plugin.RoutePattern{{Method: http.MethodPost, Path: "/teamchat/slack/*"}}
+	return []plugin.RoutePattern{{Method: http.MethodPost, Path: "/teamchat/slack/*"}, {Path: "/teamchat/dead"}, {Path: "/teamchat/dead/*"}}
 }
 
 // Routes are /teamchat.
 func (p *Plugin) Routes() []pluginhttp.Route {
 	const signed = " Needs X-Slack-Request-Timestamp and X-Slack-Signature; requests older than five minutes are refused."
 	unsigned := pluginhttp.Reply{Status: http.StatusUnauthorized, Doc: "The chat did not sign this, or not just now."}
-	return []pluginhttp.Route{
+	return append(p.deadRoutes(), []pluginhttp.Route{
 		{
 			Method: http.MethodPost, Pattern: "/teamchat/slack/events", Summary: "Events of the team's chat",
 			Doc:     "Stores mentions and direct messages, and answers them afterwards. Repeats count once." + signed,
@@ -80,7 +81,7 @@ func (p *Plugin) Routes() []pluginhttp.Route {
 			},
 			Handler: p.endLink,
 		},
-	}
+	}...)
 }
 
 // signed serves what the chat signed.

@@ -26,7 +26,9 @@ type Config struct {
 	Secret string `env:"SLACK_SIGNING_SECRET" secret:"true" doc:"Signing secret of the team chat's webhook."`
 	Token  string `env:"SLACK_BOT_TOKEN" secret:"true" doc:"Bot token with which answers are posted."`
 	API    string `env:"SLACK_API_URL" default:"https://slack.com/api" doc:"Web API of the team chat."`
-	URL    string `env:"TEAMCHAT_URL" doc:"Address under which people reach the console, for links; empty means where the webhook was called."`
+	// Operators is the secret of those who look after what could not be answered.
+	Operators string `env:"TEAMCHAT_SECRET" secret:"true" doc:"Bearer with which operators see events that could not be answered and try again; without it nobody can."`
+	URL       string `env:"TEAMCHAT_URL" doc:"Address under which people reach the console, for links; empty means where the webhook was called."`
 }
 
 // Plugin is the teamchat plugin.

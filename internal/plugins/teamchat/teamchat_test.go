@@ -32,7 +32,10 @@ import (
 	"github.com/castalia-org/castalia/plugin"
 )
 
-const secret = "8f742231b10e8888abcd99yyyzzz85a5"
+const (
+	secret    = "8f742231b10e8888abcd99yyyzzz85a5"
+	operators = "the operators' own token"
+)
 
 // chat is a double of the chat's Web API.
 type chat struct {
@@ -125,13 +128,15 @@ func (c *chat) await(t *testing.T, n int) post {
 func start(t *testing.T, db *sqldb.DB, c *chat) *oracletest.Node {
 	t.Helper()
 	oracletest.Migrated(t, db)
+	return startWith(t, teamchat.Config{Secret: secret, Token: "xoxb-test", API: c.URL + "/api", Operators: operators}, func(d *oraclekit.Deps) { d.DB = db })
+}
+
+func startWith(t *testing.T, cfg teamchat.Config, change ...func(*oraclekit.Deps)) *oracletest.Node {
+	t.Helper()
 	model := scripted.New(func(req plugin.ModelRequest) scripted.Reply {
 		return scripted.Text("You said: " + req.Messages[len(req.Messages)-1].Text)
 	})
-	return oracletest.Start(t, model, func(d *oraclekit.Deps) {
-		d.DB = db
-		d.Plugins = []plugin.Plugin{teamchat.New(teamchat.Config{Secret: secret, Token: "xoxb-test", API: c.URL + "/api"})}
-	})
+	return oracletest.Start(t, model, append(change, func(d *oraclekit.Deps) { d.Plugins = []plugin.Plugin{teamchat.New(cfg)} })...)
 }
 
 // send posts a body as the chat does.
