@@ -149,7 +149,7 @@ func (c *cache) get(key []byte) *Entry {
 func (c *cache) put(key []byte, e *Entry) {
 	cost := int64(len(e.Body)+len(key)) + entryOverhead
 	if len(e.Body) >= minGzip {
-		cost += int64(len(e.Body)) / 2
+		cost += int64(len(e.Body)) // at most: it is kept only when it is smaller
 	}
 	if cost > c.limit {
 		return
