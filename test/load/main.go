@@ -66,6 +66,7 @@ type settings struct {
 	budget   string
 	out      string
 	picture  string
+	profiles string
 }
 
 func command(ctx context.Context, args []string, stdout, stderr io.Writer) error {
@@ -121,11 +122,15 @@ func parse(args []string, stderr io.Writer) (settings, error) {
 	fs.StringVar(&s.budget, "budget", "", "budget `FILE` (YAML) that the results are held against")
 	fs.StringVar(&s.out, "out", "", "write the results to this JSON `FILE`")
 	fs.StringVar(&s.picture, "picture", "", "draw them into this SVG `FILE`")
+	fs.StringVar(&s.profiles, "profile", "", "write profiles of processor time and allocations of every node into this `DIR`")
 	if err := fs.Parse(args); err != nil {
 		return s, err
 	}
 	if *urls != "" {
 		s.urls = strings.Split(*urls, ",")
+	}
+	if s.profiles != "" {
+		s.env = append(s.env, "PROFILING_ENABLED=true")
 	}
 	switch {
 	case fs.NArg() > 0:
@@ -171,8 +176,12 @@ func run(ctx context.Context, s settings, progress io.Writer) (*results, error) 
 	defer w.closePages()
 	say("driving %g journeys a second for %s after %s of warm-up", s.rate, s.duration, s.warmup)
 	watch := place.watch(ctx, s.warmup)
+	profiled := profile(ctx, s, place.urls)
 	w.drive(ctx)
 	processes := watch()
+	if err := <-profiled; err != nil {
+		return nil, err
+	}
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
