@@ -198,14 +198,14 @@ func (l *loop) think(ctx context.Context, last bool) (Step, error) {
 		req.Tools = specs(tools)
 	}
 	req.Messages = append(append([]plugin.ModelMessage(nil), req.Messages...), l.conversation()...)
-	var said Step
+	var text, reasoning strings.Builder
 	sink := func(c plugin.Chunk) {
-		said.Text += c.Text
-		said.Reasoning += c.Reasoning
+		text.WriteString(c.Text)
+		reasoning.WriteString(c.Reasoning)
 		l.Sink.Chunk(c)
 	}
 	resp, err := l.Model(ctx, l.Runtime, req, sink)
-	for try := 0; err != nil && said.Text == "" && model.From(err).Kind == model.TooLong && try < 3 && l.Trim != nil; try++ {
+	for try := 0; err != nil && text.Len() == 0 && model.From(err).Kind == model.TooLong && try < 3 && l.Trim != nil; try++ {
 		if !l.Trim(ctx, &req) {
 			break
 		}
@@ -213,7 +213,7 @@ func (l *loop) think(ctx context.Context, last bool) (Step, error) {
 		resp, err = l.Model(ctx, l.Runtime, req, sink)
 	}
 	if err != nil {
-		return said, err
+		return Step{Text: text.String(), Reasoning: reasoning.String()}, err
 	}
 	l.state.Usage = l.state.Usage.Add(resp.Usage)
 	if resp.Model != "" {

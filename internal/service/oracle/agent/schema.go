@@ -1,9 +1,11 @@
 package agent
 
 import (
+	"crypto/sha256"
 	"encoding/json"
 	"fmt"
 	"strings"
+	"sync"
 
 	"github.com/google/jsonschema-go/jsonschema"
 )
@@ -19,6 +21,38 @@ func CheckSchema(raw json.RawMessage) error {
 	}
 	_, err := resolve(raw)
 	return err
+}
+
+// maxKnownSchemas bounds what Schemas remembers.
+const maxKnownSchemas = 4096
+
+// Schemas checks schemas and remembers those that can be used: the same tools
+// are offered turn after turn. The zero value is ready; it is safe for
+// concurrent use.
+type Schemas struct {
+	mu    sync.Mutex
+	known map[[sha256.Size]byte]struct{}
+}
+
+// Check is CheckSchema.
+func (s *Schemas) Check(raw json.RawMessage) error {
+	sum := sha256.Sum256(raw)
+	s.mu.Lock()
+	_, ok := s.known[sum]
+	s.mu.Unlock()
+	if ok {
+		return nil
+	}
+	if err := CheckSchema(raw); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.known == nil || len(s.known) >= maxKnownSchemas {
+		s.known = make(map[[sha256.Size]byte]struct{})
+	}
+	s.known[sum] = struct{}{}
+	return nil
 }
 
 // IsObjectSchema reports whether a schema describes an object.

@@ -148,7 +148,7 @@ func (b *toolbox) clean() {
 				reason = "bad name"
 			case seen[tool.Name]:
 				reason = "two tools have this name"
-			case agent.CheckSchema(tool.Schema) != nil:
+			case b.t.schemas.Check(tool.Schema) != nil:
 				reason = "unusable schema"
 			}
 			if reason != "" {

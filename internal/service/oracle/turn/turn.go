@@ -119,6 +119,7 @@ type Worker struct {
 	// have just begun take turns here, so that many of them at once do not keep
 	// the node from accepting further messages.
 	reading chan struct{}
+	schemas agent.Schemas
 }
 
 var _ run.Worker = (*Worker)(nil)

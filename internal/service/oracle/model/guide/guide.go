@@ -72,6 +72,7 @@ func (p *Provider) Stream(ctx context.Context, req plugin.ModelRequest, sink fun
 		resp.Reasoning = said.thought
 		sink(plugin.Chunk{Reasoning: said.thought})
 	}
+	sent := 0
 	for piece := range strings.SplitAfterSeq(said.text, " ") {
 		if piece == "" {
 			continue
@@ -87,7 +88,8 @@ func (p *Provider) Stream(ctx context.Context, req plugin.ModelRequest, sink fun
 		if ctx.Err() != nil {
 			return resp, context.Cause(ctx)
 		}
-		resp.Text += piece
+		sent += len(piece)
+		resp.Text = said.text[:sent]
 		sink(plugin.Chunk{Text: piece})
 	}
 	return resp, nil

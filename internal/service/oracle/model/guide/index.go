@@ -15,6 +15,7 @@ type passage struct {
 	source string // file and heading
 	title  string
 	text   string
+	about  []string // the words of the title
 	terms  map[string]int
 	length int
 }
@@ -49,6 +50,7 @@ func newIndex(docs fs.FS) (*index, error) {
 }
 
 func (ix *index) add(p passage) {
+	p.about = terms(p.title)
 	p.terms = map[string]int{}
 	words := terms(p.title + " " + p.title + " " + p.text)
 	for _, w := range words {
@@ -128,22 +130,24 @@ func (ix *index) search(question string, limit int) []hit {
 		total += weight[w]
 	}
 	var hits []hit
-	for _, p := range ix.passages {
-		h := hit{passage: p}
+	for i := range ix.passages {
+		p := &ix.passages[i]
+		score, share := 0.0, 0.0
 		for _, w := range words {
 			tf := float64(p.terms[w])
 			if tf == 0 {
 				continue
 			}
-			h.score += weight[w] * tf * (k1 + 1) / (tf + k1*(1-b+b*float64(p.length)/ix.average))
-			h.share += weight[w] / total
+			score += weight[w] * tf * (k1 + 1) / (tf + k1*(1-b+b*float64(p.length)/ix.average))
+			share += weight[w] / total
 		}
-		if about := terms(p.title); len(about) > 0 && !slices.ContainsFunc(about, func(w string) bool { return !slices.Contains(words, w) }) {
-			h.score *= 3 // the passage is about this and nothing else
+		if score == 0 {
+			continue
 		}
-		if h.score > 0 {
-			hits = append(hits, h)
+		if len(p.about) > 0 && !slices.ContainsFunc(p.about, func(w string) bool { return !slices.Contains(words, w) }) {
+			score *= 3 // the passage is about this and nothing else
 		}
+		hits = append(hits, hit{*p, score, share})
 	}
 	slices.SortStableFunc(hits, func(x, y hit) int { return cmp.Compare(y.score, x.score) })
 	return hits[:min(limit, len(hits))]
