@@ -2,6 +2,7 @@ package filestore
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -117,7 +118,7 @@ func eachLine(o *Opened, fn func(number int, line string, cut bool) bool) error 
 		return err
 	}
 	defer func() { _ = r.Close() }()
-	br := bufio.NewReaderSize(r, maxLine)
+	br := bufio.NewReaderSize(r, int(min(o.size+1, maxLine)))
 	head, err := br.Peek(int(min(sniff, o.size)))
 	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, bufio.ErrBufferFull) {
 		return err
@@ -133,7 +134,7 @@ func eachLine(o *Opened, fn func(number int, line string, cut bool) bool) error 
 		if err != nil {
 			return err
 		}
-		if strings.IndexByte(string(line), 0) >= 0 {
+		if bytes.IndexByte(line, 0) >= 0 {
 			return errBinary
 		}
 		if !fn(number, strings.ToValidUTF8(string(line), "\uFFFD"), cut) {

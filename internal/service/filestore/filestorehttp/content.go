@@ -43,13 +43,13 @@ func serve(w http.ResponseWriter, r *http.Request, f filestore.File, o *filestor
 		return undo(h, err)
 	}
 	defer func() { _ = body.Close() }()
-	return send(w, body)
+	return send(w, body, f.Size)
 }
 
 // send copies the body. The first piece is read before the status is sent, so
 // that damage found in it is an error and not half an answer.
-func send(w http.ResponseWriter, body io.Reader) error {
-	first := make([]byte, 64<<10)
+func send(w http.ResponseWriter, body io.Reader, size int64) error {
+	first := make([]byte, min(size+1, 64<<10)) // one more, to see that nothing follows
 	n, err := io.ReadFull(body, first)
 	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
 		return undo(w.Header(), err)
