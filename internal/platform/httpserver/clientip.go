@@ -7,20 +7,26 @@ import (
 	"strings"
 )
 
+// plainAddr is an address as it is compared: not wrapped in IPv6, without a zone.
+func plainAddr(a netip.Addr) netip.Addr { return a.Unmap().WithZone("") }
+
 // peerAddr is the address at the other end of the connection.
-func peerAddr(r *http.Request) netip.Addr {
+func peerAddr(r *http.Request, conn *trackedConn) netip.Addr {
+	if conn != nil && conn.peer.IsValid() {
+		return conn.peer
+	}
 	ap, err := netip.ParseAddrPort(r.RemoteAddr)
 	if err != nil {
 		return netip.Addr{}
 	}
-	return ap.Addr().Unmap().WithZone("")
+	return plainAddr(ap.Addr())
 }
 
 // clientAddr is the address of the client. The peer is the client unless it
 // is a trusted proxy; then the right-most forwarded hop that is a public
 // address is, or the left-most hop when all are inside.
-func clientAddr(r *http.Request, trustProxy bool) netip.Addr {
-	peer := peerAddr(r)
+func clientAddr(r *http.Request, conn *trackedConn, trustProxy bool) netip.Addr {
+	peer := peerAddr(r, conn)
 	if !trustProxy {
 		return peer
 	}
@@ -57,10 +63,10 @@ func clientAddr(r *http.Request, trustProxy bool) netip.Addr {
 // parseHop reads an address as proxies write it: with or without a port or brackets.
 func parseHop(s string) (netip.Addr, bool) {
 	if addr, err := netip.ParseAddr(strings.Trim(s, "[]")); err == nil {
-		return addr.Unmap().WithZone(""), true
+		return plainAddr(addr), true
 	}
 	if ap, err := netip.ParseAddrPort(s); err == nil {
-		return ap.Addr().Unmap().WithZone(""), true
+		return plainAddr(ap.Addr()), true
 	}
 	return netip.Addr{}, false
 }

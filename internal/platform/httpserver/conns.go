@@ -5,6 +5,7 @@ import (
 	"errors"
 	"maps"
 	"net"
+	"net/netip"
 	"os"
 	"slices"
 	"sync"
@@ -36,6 +37,7 @@ type connKey struct{}
 type trackedConn struct {
 	net.Conn
 	table *connTable
+	peer  netip.Addr // parsed once for all requests; not valid when it is no IP address
 	// since is when the wait began, in nanoseconds; 0 while a request is served.
 	since atomic.Int64
 	// busy is set from a request's headers to the end of its answer.
@@ -136,6 +138,9 @@ func (t *connTable) len() int {
 // waits only when every connection is being served.
 func (t *connTable) add(conn net.Conn, stop <-chan struct{}) (net.Conn, bool) {
 	c := &trackedConn{Conn: conn, table: t}
+	if tcp, ok := conn.RemoteAddr().(*net.TCPAddr); ok {
+		c.peer = plainAddr(tcp.AddrPort().Addr())
+	}
 	c.waiting(time.Now())
 	for {
 		t.mu.Lock()

@@ -31,7 +31,7 @@ func (g *operatorGuard) check(r *http.Request, client netip.Addr) error {
 		return fault.New(fault.Forbidden, "Operator routes are not served to other sites")
 	}
 	if !g.locked {
-		if peerAddr(r).IsLoopback() && !forwarded(r.Header) && localHost(r.Host) {
+		if peerAddr(r, nil).IsLoopback() && !forwarded(r.Header) && localHost(r.Host) {
 			return nil
 		}
 		return notFound(r)

@@ -213,9 +213,9 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	now := time.Now()
 	x := &exchange{Context: r.Context(), server: s, start: now, id: requestID(r.Header, now)}
 	x.idLine[0] = x.id
-	x.client = clientAddr(r, s.cfg.TrustProxy)
-	x.gzip = acceptsGzip(r.Header)
 	x.begin(x, w, r)
+	x.client = clientAddr(r, x.conn, s.cfg.TrustProxy)
+	x.gzip = acceptsGzip(r.Header)
 	h := w.Header()
 	h[HeaderRequestID] = x.idLine[:]
 	h["X-Content-Type-Options"] = noSniff
