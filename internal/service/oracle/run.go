@@ -117,6 +117,8 @@ type Carried struct {
 	Invocations map[string]string
 	// Attachments are the message's, with the keys of encrypted ones.
 	Attachments []Attachment
+	// Images are shown with the message to models that see, and kept nowhere.
+	Images []plugin.Image
 	// AskDelegation says that the user should be asked to authorise the oracle.
 	AskDelegation bool
 }

@@ -87,6 +87,9 @@ type Peer interface {
 	AddCandidate(c Candidate) error
 	// Say sends SpokenFrame samples. first says that there was silence before.
 	Say(pcm []int16, first bool) error
+	// Look returns what the page's camera shows, as a JPEG picture. It fails when
+	// there is nothing to see before ctx ends.
+	Look(ctx context.Context) ([]byte, error)
 	// Send sends text over the data channel.
 	Send(text []byte) error
 	// Close ends the peer and waits for what it runs.

@@ -485,6 +485,7 @@ func (e *ear) Heard(pcm []int16) {
 	if t := e.talking(); t != nil {
 		t.heard(pcm)
 	}
+	e.l.s.heard.Add(int64(len(pcm)))
 }
 
 // ChannelOpened implements Listener: the conversation begins, or goes on with

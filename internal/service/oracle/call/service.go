@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/castalia-org/castalia/internal/identity"
@@ -98,6 +99,9 @@ type Service struct {
 	lives    map[string]*live
 	opening  int
 	served   int64
+
+	// heard counts samples, utterances what was made of them.
+	heard, utterances atomic.Int64
 }
 
 var _ oracle.CallDesk = (*Service)(nil)
@@ -303,13 +307,20 @@ func (s *Service) all() []*live {
 type Stats struct {
 	Live   int
 	Served int64
+	// Heard is how much sound has come from callers, Utterances how often they
+	// said something.
+	Heard      time.Duration
+	Utterances int64
 }
 
 // Stats returns the counters of this node.
 func (s *Service) Stats() Stats {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return Stats{Live: len(s.lives), Served: s.served}
+	return Stats{
+		Live: len(s.lives), Served: s.served,
+		Heard: time.Duration(s.heard.Load()) * time.Second / HeardRate, Utterances: s.utterances.Load(),
+	}
 }
 
 // forwarded is an event for the node of a call.

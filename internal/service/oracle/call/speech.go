@@ -83,6 +83,8 @@ type Oracle interface {
 	Ask(ctx context.Context, q Question) (Answer, error)
 	// Abort stops what is going on in the session.
 	Abort(ctx context.Context, owner, sessionID string) error
+	// Sees reports whether pictures are of use to it.
+	Sees() bool
 }
 
 // Question is what a caller said.
@@ -93,6 +95,9 @@ type Question struct {
 	Text      string
 	// Delegation is the caller's own, with which tools act for them.
 	Delegation string
+	// Picture is what the caller's camera showed, as JPEG; nil without one. It is
+	// looked at and forgotten.
+	Picture []byte
 }
 
 // Answer is a reply as it comes.

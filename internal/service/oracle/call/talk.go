@@ -19,6 +19,7 @@ const (
 	remarksInterval = time.Second
 	transcribeTime  = 30 * time.Second
 	speakTime       = 60 * time.Second
+	lookTime        = 1500 * time.Millisecond
 )
 
 // The states that a page shows.
@@ -103,6 +104,8 @@ type (
 		Role  string `json:"role"`
 		Text  string `json:"text"`
 		Final bool   `json:"final"`
+		// Seen says that the oracle looked at the caller's picture with it.
+		Seen bool `json:"seen,omitempty"`
 	}
 	stateFrame struct {
 		Type  string `json:"type"`
@@ -215,10 +218,14 @@ func (t *talk) send(frame any) {
 const maxCaption = 2500
 
 func (t *talk) caption(id, role, text string, final bool) {
+	t.send(captionFrame{Type: "caption", ID: id, Role: role, Text: captionText(text), Final: final})
+}
+
+func captionText(text string) string {
 	if r := []rune(text); len(r) > maxCaption {
-		text = "…" + string(r[len(r)-maxCaption:])
+		return "…" + string(r[len(r)-maxCaption:])
 	}
-	t.send(captionFrame{Type: "caption", ID: id, Role: role, Text: text, Final: final})
+	return text
 }
 
 func (t *talk) trouble(code, message string) {
@@ -256,6 +263,7 @@ func (t *talk) heard(pcm []int16) {
 	if len(found.Utterance) == 0 {
 		return
 	}
+	defer t.l.s.utterances.Add(1)
 	if t.l.s.deps.Hearing == nil {
 		t.explain(found.Utterance)
 		return
@@ -413,13 +421,14 @@ func (t *talk) answer(text string) {
 		t.mu.Unlock()
 	}()
 	t.enter(thinking)
-	t.caption(oracle.NewID(), "user", text, true)
+	picture := t.look(ctx)
+	t.send(captionFrame{Type: "caption", ID: oracle.NewID(), Role: "user", Text: captionText(text), Final: true, Seen: picture != nil})
 	l := t.l
 	l.mu.Lock()
 	delegation := l.who.Delegation
 	l.mu.Unlock()
 	reply, err := l.s.deps.Oracle.Ask(ctx, Question{
-		Owner: l.rec.Owner, SessionID: l.rec.SessionID, CallID: l.rec.ID, Text: text, Delegation: delegation,
+		Owner: l.rec.Owner, SessionID: l.rec.SessionID, CallID: l.rec.ID, Text: text, Delegation: delegation, Picture: picture,
 	})
 	if err != nil {
 		if ctx.Err() == nil {
@@ -444,6 +453,25 @@ func (t *talk) answer(text string) {
 		t.log.Warn("an answer was not spoken whole", slog.Any("error", err))
 		t.trouble("answer_failed", publicText(err))
 	}
+}
+
+// look returns what the camera shows at the moment, for a model that sees: a
+// picture belongs to what is said with it. Without one the question must do.
+func (t *talk) look(ctx context.Context) []byte {
+	if t.l.rec.Type != Video || !t.l.s.deps.Oracle.Sees() {
+		return nil
+	}
+	t.mu.Lock()
+	peer := t.peer
+	t.mu.Unlock()
+	ctx, cancel := context.WithTimeout(ctx, lookTime)
+	defer cancel()
+	picture, err := peer.Look(ctx)
+	if err != nil {
+		t.log.Debug("there is nothing to see", slog.Any("error", err))
+		return nil
+	}
+	return picture
 }
 
 // abort stops the run that nobody listens to.

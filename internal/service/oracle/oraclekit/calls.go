@@ -10,7 +10,9 @@ import (
 	"github.com/castalia-org/castalia/internal/platform/fault"
 	"github.com/castalia-org/castalia/internal/service/oracle"
 	"github.com/castalia-org/castalia/internal/service/oracle/call"
+	"github.com/castalia-org/castalia/internal/service/oracle/model"
 	"github.com/castalia-org/castalia/internal/service/oracle/run"
+	"github.com/castalia-org/castalia/plugin"
 )
 
 // Spoken is the oracle as callers talk to it: every utterance is a turn of the
@@ -21,16 +23,23 @@ type spoken struct{ o *Oracle }
 
 // Ask implements call.Oracle.
 func (s spoken) Ask(ctx context.Context, q call.Question) (call.Answer, error) {
+	carried := oracle.Carried{Delegation: q.Delegation}
+	if q.Picture != nil {
+		carried.Images = []plugin.Image{{MediaType: "image/jpeg", Data: q.Picture}}
+	}
 	started, err := s.o.Turns.Start(ctx, run.Start{
 		Owner: q.Owner, SessionID: q.SessionID, RequestID: oracle.NewID(), Minted: true, Multitask: oracle.Interrupt,
 		Request: oracle.TurnRequest{Message: q.Text, Metadata: map[string]any{"callId": q.CallID}},
-		Carried: oracle.Carried{Delegation: q.Delegation},
+		Carried: carried,
 	})
 	if err != nil {
 		return nil, err
 	}
 	return &reply{started: started}, nil
 }
+
+// Sees implements call.Oracle.
+func (s spoken) Sees() bool { return model.Find(s.o.Worker.Provider, "").Vision }
 
 // Abort implements call.Oracle.
 func (s spoken) Abort(ctx context.Context, owner, sessionID string) error {

@@ -164,6 +164,9 @@ func (t *turn) stored(ctx context.Context, session oracle.Session) ([]oracle.Mes
 func (t *turn) ownMessage(ctx context.Context, stored []oracle.Message) plugin.ModelMessage {
 	q := t.run.Request
 	m := plugin.ModelMessage{Role: plugin.RoleUser, Text: q.Message}
+	if t.model.Vision {
+		m.Images = t.carried.Images
+	}
 	files, read := q.Attachments, false
 	for _, s := range stored {
 		if s.ID == t.run.MessageID {
@@ -179,10 +182,12 @@ func (t *turn) ownMessage(ctx context.Context, stored []oracle.Message) plugin.M
 			files = t.carried.Attachments
 		}
 		room, _ := q.Metadata["editorRoomId"].(string)
-		files, m.Images = t.Attachments.Fetch(ctx, AttachmentQuery{
+		var shown []plugin.Image
+		files, shown = t.Attachments.Fetch(ctx, AttachmentQuery{
 			Owner: t.run.Owner, Attachments: files, HomeServer: q.HomeServer, MatrixToken: t.carried.MatrixToken, RoomID: room,
 			Delegation: t.carried.Delegation,
 		})
+		m.Images = append(m.Images, shown...)
 		t.keepFiles(ctx, files)
 	}
 	m.Text += describeFiles(files)

@@ -25,6 +25,7 @@ type picture struct {
 	plain  *webrtc.TrackLocalStaticRTP
 	sealed *webrtc.TrackLocalStaticSample
 	source atomic.Uint32 // the page's stream
+	gaze   gaze
 }
 
 func newPicture(p *peer) (*picture, error) {
@@ -81,6 +82,7 @@ func (v *picture) echo(track *webrtc.TrackRemote) {
 			return
 		}
 		packet.Extension, packet.Extensions = false, nil // their numbers mean nothing the other way
+		v.gaze.packet(packet)
 		if err := v.plain.WriteRTP(packet); err != nil {
 			v.p.log.Debug("a picture was not sent", slog.Any("error", err))
 		}
@@ -108,6 +110,7 @@ func (v *picture) echoFrames(track *webrtc.TrackRemote) {
 				}
 				continue
 			}
+			v.gaze.frame(frame)
 			sealed := frames.SealVideo.Seal(frame, call.ClearVP8(frame))
 			if err := v.sealed.WriteSample(media.Sample{Data: sealed, Duration: max(s.Duration, time.Millisecond)}); err != nil {
 				v.p.log.Debug("a picture was not sent", slog.Any("error", err))

@@ -50,8 +50,10 @@ type Page struct {
 	mic    *webrtc.TrackLocalStaticRTP
 	camera *webrtc.TrackLocalStaticRTP
 	said   rtp.Header
-	voice  [][]byte
-	work   sync.WaitGroup
+	// Said is how long the page has talked and paused.
+	Said  time.Duration
+	voice [][]byte
+	work  sync.WaitGroup
 	// Seen, when set, is told of every video packet that comes back.
 	Seen func(*rtp.Packet)
 }
@@ -331,18 +333,24 @@ func (p *Page) until(what string, ok func() bool) {
 // everything before it away.
 func (p *Page) Await(kind string, fields ...any) map[string]any {
 	p.t.Helper()
+	return p.AwaitFrame(fmt.Sprint(kind, fields), func(f map[string]any) bool {
+		same := f["type"] == kind
+		for k := 0; k < len(fields); k += 2 {
+			name, _ := fields[k].(string)
+			same = same && f[name] == fields[k+1]
+		}
+		return same
+	})
+}
+
+// AwaitFrame waits for a frame that is the one, and takes it and everything
+// before it away.
+func (p *Page) AwaitFrame(what string, is func(map[string]any) bool) map[string]any {
+	p.t.Helper()
 	var found map[string]any
-	p.until(fmt.Sprint(kind, fields), func() bool {
+	p.until(what, func() bool {
 		for i, f := range p.frames {
-			if f["type"] != kind {
-				continue
-			}
-			same := true
-			for k := 0; k < len(fields); k += 2 {
-				name, _ := fields[k].(string)
-				same = same && f[name] == fields[k+1]
-			}
-			if same {
+			if is(f) {
 				found = f
 				p.frames = p.frames[i+1:]
 				return true
@@ -408,10 +416,19 @@ func (p *Page) Opus(payload []byte) {
 //go:embed testdata/opus.txt
 var opusPackets string
 
+//go:embed testdata/vp8.txt
+var vp8Frames string
+
+// Frame is a VP8 key frame of 64 by 48 pixels: "halves" is red on the left and
+// blue on the right, "dark" is black.
+func Frame(name string) []byte { return lines(vp8Frames, name)[0] }
+
 // packets of the recorded voice, or of its silence.
-func packets(kind string) [][]byte {
+func packets(kind string) [][]byte { return lines(opusPackets, kind) }
+
+func lines(file, kind string) [][]byte {
 	var out [][]byte
-	for line := range strings.Lines(opusPackets) {
+	for line := range strings.Lines(file) {
 		if text, ok := strings.CutPrefix(strings.TrimSpace(line), kind+" "); ok {
 			data, err := hex.DecodeString(text)
 			if err != nil {
@@ -439,8 +456,37 @@ func (p *Page) play(kind string, times int) {
 	for range times {
 		for _, data := range all {
 			p.Opus(data)
+			p.Said += call.FrameTime
 			time.Sleep(pace)
 		}
+	}
+}
+
+// Show sends a VP8 frame, in one packet, until stop is called.
+func (p *Page) Show(frame []byte) (stop func()) {
+	p.t.Helper()
+	ended := make(chan struct{})
+	var work sync.WaitGroup
+	work.Go(func() {
+		for i := uint16(0); ; i++ {
+			data := frame
+			if p.Framed != nil {
+				data = p.Framed.SealVideo.Seal(frame, call.ClearVP8(frame))
+			}
+			_ = p.camera.WriteRTP(&rtp.Packet{ // a line that is closing takes nothing
+				Header:  rtp.Header{Version: 2, Marker: true, SequenceNumber: i, Timestamp: 3000 * uint32(i)},
+				Payload: append([]byte{0x10}, data...),
+			})
+			select {
+			case <-ended:
+				return
+			case <-time.After(33 * time.Millisecond):
+			}
+		}
+	})
+	return func() {
+		close(ended)
+		work.Wait()
 	}
 }
 
