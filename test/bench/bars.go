@@ -122,11 +122,13 @@ func groups() []group {
 		},
 		{
 			name: "files", about: "the file store, beside raw SHA-256 and bare inserts", limit: 5 * time.Minute,
-			commands: [][]string{gotest(".", "./internal/service/filestore/filestorehttp"), gotest(".", "./internal/service/filestore")},
+			commands: [][]string{append(gotest("BenchmarkTransfer", "./test/system"), "-benchtime", "3x"), gotest(".", "./internal/service/filestore")},
 			bars: []bar{
 				{"upload of 1 GiB by HTTP, times SHA-256 on one core", atLeast, 0.5, "x", "BenchmarkTransfer", []string{"upload-x-sha256"}},
 				{"download of 1 GiB by HTTP, times SHA-256 on one core", atLeast, 0.5, "x", "BenchmarkTransfer", []string{"download-x-sha256"}},
-				{"memory meanwhile", atMost, 150, "MiB", "BenchmarkTransfer", []string{"sys-MiB"}},
+				{"resident memory of the server up to the end of the upload", atMost, 150, "MB", "BenchmarkTransfer", []string{"upload-rss-MB"}},
+				{"resident memory of the server up to the end of the download", atMost, 150, "MB", "BenchmarkTransfer", []string{"download-rss-MB"}},
+				{"CPU of an upload of 1 GiB, client and server", reported, 0, "s", "BenchmarkTransfer", []string{"upload-cpu-s/GiB"}},
 				{"durable writes of 4 KiB, 64 clients, SQLite", atLeast, 2000, "/s", "BenchmarkSmallFiles", []string{"writes/s"}},
 				{"reads of 4 KiB, 64 clients", atLeast, 10000, "/s", "BenchmarkSmallFiles", []string{"reads/s"}},
 				{"bare group-committed inserts in the same run", reported, 0, "/s", "BenchmarkSmallFiles", []string{"bare-inserts/s"}},

@@ -18,7 +18,7 @@ import (
 )
 
 // files is a client of one node, as somebody with a key.
-func files(t *testing.T, n *system.Node, who did.Signer) *filestoreclient.Client {
+func files(t testing.TB, n *system.Node, who did.Signer) *filestoreclient.Client {
 	t.Helper()
 	c, err := filestoreclient.New(filestoreclient.Config{Server: n.URL, Signer: who, HTTP: &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}})
 	if err != nil {
@@ -72,50 +72,57 @@ func TestFilesOnAnyNode(t *testing.T) {
 }
 
 // A process that is killed at any instant of an upload leaves the old version or
-// the new one, whole.
+// the new one, whole; another node, or the same one started again, serves it.
 func TestKilledWhileUploading(t *testing.T) {
 	t.Parallel()
 	points := 5
 	if os.Getenv("CASTALIA_LONG") != "" {
 		points = 50
 	}
-	w := system.Start(t, system.Embedded)
-	n := w.Node(0)
-	who, err := did.NewSigner()
-	if err != nil {
-		t.Fatal(err)
-	}
-	first := randomBytes(1000, 99)
-	versions := map[string][]byte{cidOf(t, first).String(): first}
-	if _, err := files(t, n, who).Put(t.Context(), "/f", "application/octet-stream", bytes.NewReader(first), int64(len(first)), cid.CID{}); err != nil {
-		t.Fatal(err)
-	}
-	for i := range points {
-		c := files(t, n, who)
-		data := randomBytes(4<<20+i, byte(i))
-		versions[cidOf(t, data).String()] = data
-		at := rand.Int64N(int64(len(data)) + 200_000) // beyond the end: while it commits
-		body := &killing{r: bytes.NewReader(data), at: at, kill: n.Kill}
-		_, putErr := c.Put(t.Context(), "/f", "application/octet-stream", body, int64(len(data)), cid.CID{})
-		body.once(n.Kill)
-		n.Start()
-		n.WaitReady()
-		c = files(t, n, who)
-		var got bytes.Buffer
-		f, err := c.Get(context.Background(), "/f", 0, &got)
-		switch {
-		case err != nil:
-			t.Fatalf("point %d of %d: %v", at, len(data), err)
-		case !bytes.Equal(got.Bytes(), versions[f.CID]):
-			t.Fatalf("point %d: a version that nobody wrote", at)
-		case putErr == nil && f.CID != cidOf(t, data).String():
-			t.Fatalf("point %d: an acknowledged version is gone", at)
+	system.Each(t, func(t *testing.T, w *system.World) {
+		n := w.Node(0)
+		who, err := did.NewSigner()
+		if err != nil {
+			t.Fatal(err)
 		}
-	}
-	n.Stop()
-	if text, code := system.Run(t, w.Env, "doctor", "--deep"); code != 0 {
-		t.Errorf("doctor: exit %d\n%s", code, text)
-	}
+		first := randomBytes(1000, 99)
+		versions := map[string][]byte{cidOf(t, first).String(): first}
+		if _, err := files(t, n, who).Put(t.Context(), "/f", "application/octet-stream", bytes.NewReader(first), int64(len(first)), cid.CID{}); err != nil {
+			t.Fatal(err)
+		}
+		for i := range points {
+			data := randomBytes(4<<20+i, byte(i))
+			versions[cidOf(t, data).String()] = data
+			at := rand.Int64N(int64(len(data)) + 200_000) // beyond the end: while it commits
+			body := &killing{r: bytes.NewReader(data), at: at, kill: n.Kill}
+			_, putErr := files(t, n, who).Put(t.Context(), "/f", "application/octet-stream", body, int64(len(data)), cid.CID{})
+			body.once(n.Kill)
+			if w.Shape == system.Embedded {
+				n.Start()
+				n.WaitReady()
+			}
+			var got bytes.Buffer
+			f, err := files(t, w.Node(1), who).Get(context.Background(), "/f", 0, &got)
+			switch {
+			case err != nil:
+				t.Fatalf("point %d of %d: %v", at, len(data), err)
+			case !bytes.Equal(got.Bytes(), versions[f.CID]):
+				t.Fatalf("point %d: a version that nobody wrote", at)
+			case putErr == nil && f.CID != cidOf(t, data).String():
+				t.Fatalf("point %d: an acknowledged version is gone", at)
+			}
+			if w.Shape == system.Fleet {
+				n.Start()
+				n.WaitReady()
+			}
+		}
+		for _, n := range w.Nodes {
+			n.Stop()
+		}
+		if text, code := system.Run(t, w.Env, "doctor", "--deep"); code != 0 {
+			t.Errorf("doctor: exit %d\n%s", code, text)
+		}
+	})
 }
 
 // killing kills when it has given so many bytes.

@@ -6,10 +6,10 @@ import (
 	"sync"
 )
 
-// A pass over pieces holds inFlight of them at most, two mebibytes.
+// A pass over pieces holds inFlight of them at most, a mebibyte and a half.
 const (
 	pieceSize = 256 << 10
-	inFlight  = 8
+	inFlight  = 6
 )
 
 // piece is some of the content on its way through the stages.
