@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/castalia-org/castalia/internal/identity/identitytest"
+	"github.com/castalia-org/castalia/internal/protocol/socketio/socketiotest"
 )
 
 const entityDID = "did:ixo:entity:system"
@@ -44,6 +45,7 @@ func TestPlugins(t *testing.T) {
 			{"memory", memoryPlugin},
 			{"preferences", func(t *testing.T, w *World) { preferencesPlugin(t, w, model) }},
 			{"components", componentsPlugin},
+			{"components of the page's own tools", pageComponents},
 			{"protected MCP tool", protectedTool},
 			{"own MCP server", func(t *testing.T, w *World) { ownServer(t, w, vault.URL, key) }},
 			{"team chat", func(t *testing.T, w *World) { teamPlugin(t, w, team) }},
@@ -159,6 +161,48 @@ func componentsPlugin(t *testing.T, w *World) {
 	}
 	if r := c.do(t, w.Node(2), http.MethodGet, "/messages/"+c.session, ""); !strings.Contains(string(r.Body), `"component":{"name":"Chart","args":{"bars":[1,2]}}`) {
 		t.Errorf("transcript: %s", r.Body)
+	}
+}
+
+// pageComponents: a browser tool and an AG-UI action of one page return a
+// component; every page of the session draws it, whichever node it is at.
+func pageComponents(t *testing.T, w *World) {
+	for _, kind := range []struct{ field, call, result string }{
+		{"tools", "browser_tool_call", "tool_result"},
+		{"agActions", "action_call", "action_call_result"},
+	} {
+		c := newChatter(t, w, identitytest.NewActor("plugin-page-"+kind.field+string(w.Shape)))
+		into := make(chan seen, 64)
+		pages := []*socketiotest.Client{c.open(t, w.Node(1)), c.open(t, w.Node(2))}
+		for _, page := range pages {
+			go watch(page, into)
+		}
+		frames := make(chan []frame, 1)
+		go func() {
+			got, _ := c.use(t, w.Node(0), "portal", "draw", `{"of":"rain"}`,
+				fmt.Sprintf(`,%q:[{"name":"draw","description":"Draws","schema":{"type":"object","properties":{"of":{"type":"string"}}}}]`, kind.field))
+			frames <- got
+		}()
+		for drawn := map[*socketiotest.Client]bool{}; len(drawn) < len(pages); {
+			switch e := <-into; e.name {
+			case kind.call:
+				e.page.Emit(kind.result, map[string]any{
+					"toolCallId": e.arg["toolCallId"], "sessionId": c.session,
+					"result": map[string]any{"component": map[string]any{"name": "Chart", "args": map[string]any{"bars": []int{3, 4}}}, "said": "drawn"},
+				})
+			case "render_component":
+				if e.arg["componentName"] != "Chart" || e.arg["sessionId"] != c.session || e.arg["eventId"] == nil {
+					t.Errorf("%s: a page saw %v", kind.field, e.arg)
+				}
+				drawn[e.page] = true
+			}
+		}
+		if got := events(<-frames); !slices.Contains(got, "render_component") {
+			t.Errorf("%s: frames %v", kind.field, got)
+		}
+		if r := c.do(t, w.Node(2), http.MethodGet, "/messages/"+c.session, ""); !strings.Contains(string(r.Body), `"component":{"name":"Chart","args":{"bars":[3,4]}}`) {
+			t.Errorf("%s: transcript %s", kind.field, r.Body)
+		}
 	}
 }
 

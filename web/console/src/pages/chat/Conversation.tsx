@@ -10,7 +10,7 @@ import { Composer } from "./Composer";
 import { CreditsBadge, Payment, useCredits } from "./Credits";
 import { here } from "./here";
 import { MessageLog } from "./MessageLog";
-import { MessageView, uiComponents } from "./MessageView";
+import { drawable, MessageView, uiComponents } from "./MessageView";
 import { Permission } from "./Permission";
 import { useAttachments } from "./useAttachments";
 
@@ -60,7 +60,7 @@ export function Conversation(props: {
     setClaims(undefined);
     const files = attachments.take();
     setSent((n) => n + 1);
-    void chat.sendMessage(text, undefined, files.length ? files : undefined).catch(() => undefined);
+    void chat.sendMessage(text, drawable, files.length ? files : undefined).catch(() => undefined);
   }
   const sendNow = useRef(send);
   useEffect(() => {

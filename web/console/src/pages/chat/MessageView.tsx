@@ -30,6 +30,9 @@ export const uiComponents: UIComponents = {
   ToolCall: ToolCard,
 };
 
+/** Told to the oracle with each message: what it may draw here with `show_component`. */
+export const drawable = { uiComponents: ["Chart", "FileCard"] };
+
 /** One entry of the conversation. Finished ones are never drawn again. */
 export const MessageView = memo(function MessageView({ message }: { message: IMessage }) {
   const content = Array.isArray(message.content) ? message.content : [message.content];

@@ -22,16 +22,20 @@ async function follow(session: Session, code: string, confirm: boolean): Promise
   return body;
 }
 
+const noCode =
+  "Nobody is named here. Write to the oracle in your team's chat: it sends you a link that opens this page.";
+
 /** Follows a one-time link from the team's chat: who asks there becomes you. */
 export function LinkPage() {
   const session = useSession();
   const [code] = useState(() => location.hash.slice(1));
   const [link, setLink] = useState<TeamLink>();
   const [state, setState] = useState<"asking" | "linking" | "linked">("asking");
-  const [error, setError] = useState("");
+  const [error, setError] = useState(code ? "" : noCode);
   const failed = (cause: unknown) =>
     setError(cause instanceof Error ? cause.message : String(cause));
   useEffect(() => {
+    if (!code) return;
     let gone = false;
     history.replaceState(null, "", location.pathname); // the code is nobody else's
     follow(session, code, false).then(
