@@ -206,12 +206,32 @@ func (g *Gateway) Find(method, escapedPath string) (Found, error) {
 		return Found{}, notFound(t, escapedPath, path)
 	case f.Route == nil:
 		err := Statusf(codes.Unimplemented, "%s is not a method of %s", method, f.Path).withHTTP(405)
-		err.Allow = strings.Join(allow, ", ")
+		err.Allow = allowed(allow)
 		return Found{}, err
 	case f.Route.Disabled:
 		return Found{}, Statusf(codes.Unimplemented, "%s is disabled: this gateway answers queries only", f.Route.Method)
 	}
 	return f, nil
+}
+
+// allowed is the value of an Allow header: HEAD comes with GET, OPTIONS always.
+func allowed(methods []string) string {
+	all := append(slices.Clone(methods), "OPTIONS")
+	if slices.Contains(all, "GET") {
+		all = append(all, "HEAD")
+	}
+	slices.Sort(all)
+	return strings.Join(all, ", ")
+}
+
+// Methods returns what may be asked of a path, as the value of an Allow header;
+// "" when nothing is served there.
+func (g *Gateway) Methods(escapedPath string) string {
+	_, err := g.Find("OPTIONS", escapedPath)
+	if status, ok := errors.AsType[*StatusError](err); ok {
+		return status.Allow
+	}
+	return ""
 }
 
 // match collects the routes of the path, and returns the methods of the others.

@@ -173,7 +173,8 @@ func (n *trieNode) find(segments []string, at int, verb string, yield func(Match
 }
 
 // Near returns up to n templates that resemble the path, the closest first, to
-// be named where nothing was found.
+// be named where nothing was found. What is much less alike than the closest
+// is left out.
 func (r *Router) Near(escapedPath string, n int) []string {
 	segments := splitPath(nil, strings.TrimPrefix(escapedPath, "/"))
 	if len(segments) > maxSegments {
@@ -192,7 +193,7 @@ func (r *Router) Near(escapedPath string, n int) []string {
 	slices.SortStableFunc(best, func(a, b scored) int { return b.score - a.score })
 	var out []string
 	for _, b := range best {
-		if len(out) == n {
+		if len(out) == n || 3*b.score < 2*best[0].score {
 			break
 		}
 		if !slices.Contains(out, b.text) {
@@ -213,6 +214,8 @@ func resemblance(template []segment, path []string) int {
 				score += 4
 			}
 			score += 2
+		case i < len(path) && s.kind == literal && leading && mistyped(s.text, path[i]):
+			score += 4
 		case i < len(path) && s.kind != literal && leading && score > 0:
 			score++
 		default:
@@ -226,4 +229,32 @@ func resemblance(template []segment, path []string) int {
 		score++
 	}
 	return score
+}
+
+// maxTyped is the longest word that is compared letter by letter.
+const maxTyped = 64
+
+// mistyped reports whether a word may have been meant as another: at most two
+// letters are too many, missing or wrong, and fewer in short words.
+func mistyped(meant, typed string) bool {
+	most := min(2, len(meant)/3)
+	if len(typed) > maxTyped || len(meant) > maxTyped || max(len(meant)-len(typed), len(typed)-len(meant)) > most {
+		return false
+	}
+	var rows [2][maxTyped + 1]int // distances of the beginnings
+	for j := range len(typed) + 1 {
+		rows[0][j] = j
+	}
+	for i := range len(meant) {
+		last, row := &rows[i%2], &rows[(i+1)%2]
+		row[0] = i + 1
+		for j := range len(typed) {
+			wrong := last[j]
+			if meant[i] != typed[j] {
+				wrong++
+			}
+			row[j+1] = min(wrong, last[j+1]+1, row[j]+1)
+		}
+	}
+	return rows[len(meant)%2][len(typed)] <= most
 }

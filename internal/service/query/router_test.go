@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/castalia-org/castalia/internal/service/query"
 )
@@ -105,8 +106,16 @@ func TestNearRoutes(t *testing.T) {
 	if got := r.Near("/ixo/claims/claimz", 2); len(got) != 2 || !strings.HasPrefix(got[0], "/ixo/claims/") {
 		t.Errorf("near: %v", got)
 	}
-	if got := r.Near("/elsewhere", 2); len(got) != 0 {
-		t.Errorf("near to nothing: %v", got)
+	for path, want := range map[string][]string{
+		"/ixo/entityy":                    {"/ixo/entity/{id}", "/ixo/entity/params"},
+		"/ixoo/claims/claims":             {"/ixo/claims/claims", "/ixo/claims/claim/{id}"},
+		"/ixo/entity/":                    {"/ixo/entity/{id}", "/ixo/entity/params"},
+		"/elsewhere":                      nil,
+		"/" + strings.Repeat("ixo", 1000): nil,
+	} {
+		if got := r.Near(path, 3); !cmp.Equal(got, want, cmpopts.EquateEmpty()) {
+			t.Errorf("near %.40s: %v", path, got)
+		}
 	}
 }
 

@@ -301,6 +301,7 @@ func TestPostAndPlainDialect(t *testing.T) {
 		t.Errorf("%d %s", got.Status, got.Body)
 	}
 	wantHeaders(t, got, "X-Cache", "BYPASS", "Cache-Control", "no-cache")
+	wantHeaders(t, do(t, h, http.MethodOptions, "/dialect/known", ""), "Allow", "GET, HEAD, OPTIONS, POST")
 	if got := do(t, h, http.MethodPost, "/dialect/known", `{"big":`); got.Status != http.StatusBadRequest {
 		t.Errorf("bad body: %d %s", got.Status, got.Body)
 	}

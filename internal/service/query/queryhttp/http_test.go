@@ -222,9 +222,12 @@ func TestErrors(t *testing.T) {
 			t.Errorf("%s %.60s: %d %s", tt.method, tt.target, got.Status, got.Body)
 		}
 	}
-	wantHeaders(t, do(t, l.handler, http.MethodPost, "/ixo/claims/claims", ""), "Allow", "GET")
-	if got := do(t, l.handler, http.MethodOptions, "/ixo/claims/claims", ""); got.Status != http.StatusNoContent || got.Header.Get("Allow") == "" {
-		t.Errorf("OPTIONS: %d", got.Status)
+	wantHeaders(t, do(t, l.handler, http.MethodPost, "/ixo/claims/claims", ""), "Allow", "GET, HEAD, OPTIONS")
+	if got := do(t, l.handler, http.MethodOptions, "/ixo/claims/claims", ""); got.Status != http.StatusNoContent || got.Header.Get("Allow") != "GET, HEAD, OPTIONS" {
+		t.Errorf("OPTIONS: %d, Allow %q", got.Status, got.Header.Get("Allow"))
+	}
+	if got := do(t, l.handler, http.MethodOptions, "/ixo/nowhere", ""); got.Status != http.StatusNotFound {
+		t.Errorf("OPTIONS of nothing: %d", got.Status)
 	}
 	if got := get(t, l.handler, "/elsewhere/x"); got.Status != http.StatusNotFound || strings.Contains(got.Body, "details") {
 		t.Errorf("a path of nobody: %d %s", got.Status, got.Body)

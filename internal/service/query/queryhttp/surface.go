@@ -119,20 +119,18 @@ func (h *handler) routes(w http.ResponseWriter, _ *http.Request) error {
 
 // serve answers one query.
 func (h *handler) serve(w http.ResponseWriter, r *http.Request) error {
-	method := r.Method
-	if method == http.MethodOptions {
-		method = http.MethodGet
+	if r.Method == http.MethodOptions {
+		if allow := h.gateway.Methods(r.URL.EscapedPath()); allow != "" {
+			w.Header().Set("Allow", allow)
+			w.WriteHeader(http.StatusNoContent)
+			return nil
+		}
 	}
-	found, err := h.gateway.Find(method, r.URL.EscapedPath())
+	found, err := h.gateway.Find(r.Method, r.URL.EscapedPath())
 	if err != nil {
 		return classify(w, err)
 	}
 	httpserver.SetPattern(r.Context(), found.Route.Template.String())
-	if r.Method == http.MethodOptions {
-		w.Header().Set("Allow", "GET, HEAD, OPTIONS")
-		w.WriteHeader(http.StatusNoContent)
-		return nil
-	}
 	if found.Successor != "" {
 		w.Header().Set("Deprecation", legacySince)
 		w.Header().Set("Link", "<"+found.Successor+`>; rel="successor-version"`)
