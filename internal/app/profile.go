@@ -61,8 +61,8 @@ func (a *App) profileSurface() httpserver.Surface {
 	route("trace", "Execution trace", "For `go tool trace`.", timed(func(w http.ResponseWriter) error { return trace.Start(w) }, trace.Stop))
 	for _, name := range []string{"heap", "allocs", "goroutine"} {
 		route(name, "Profile: "+name, "For `go tool pprof`.", func(w http.ResponseWriter, _ *http.Request) error {
-			if name == "heap" {
-				runtime.GC() // so that it shows what is in use
+			if name != "goroutine" {
+				runtime.GC() // they tell what was known at the last collection
 			}
 			w.Header().Set("Content-Type", "application/octet-stream")
 			return pprof.Lookup(name).WriteTo(w, 0)

@@ -77,9 +77,12 @@ func TestOtherCORS(t *testing.T) {
 		httpserver.Surface{Name: "files", CORS: httpserver.FilesCORS("*"), Routes: []httpserver.Route{get("/api/fs", echo())}},
 		httpserver.Surface{Name: "ussd", CORS: httpserver.ClosedCORS(), Routes: []httpserver.Route{get("/api/ussd", echo())}},
 		httpserver.Surface{Name: "query", CORS: httpserver.QueryCORS(""), Routes: []httpserver.Route{get("/ixo", echo())}},
-		httpserver.Surface{Name: "opened", CORS: httpserver.QueryCORS("https://a.example,https://b.example"), Routes: []httpserver.Route{get("/cosmos", echo())}},
+		httpserver.Surface{Name: "opened", CORS: httpserver.QueryCORS("https://a.example,https://b.example"), Routes: []httpserver.Route{
+			get("/cosmos", echo()),
+			{Method: "GET", Pattern: "/query/status", Auth: httpserver.Operator, Handler: echo()},
+		}},
 	)
-	for path, open := range map[string]bool{"/api/fs": true, "/api/ussd": false, "/ixo": false, "/cosmos": true} {
+	for path, open := range map[string]bool{"/api/fs": true, "/api/ussd": false, "/ixo": false, "/cosmos": true, "/query/status": false} {
 		for _, method := range []string{"GET", "OPTIONS"} {
 			a := do(t, s, method, path, "Origin: https://a.example", "Access-Control-Request-Method: GET")
 			found := false
@@ -147,6 +150,15 @@ func TestOperatorRoutes(t *testing.T) {
 			if a.StatusCode != tc.want {
 				t.Errorf("got %d, want %d: %s", a.StatusCode, tc.want, a.body)
 			}
+			// Whoever may not ask is not told either which methods there are.
+			otherwise := tc.want
+			if tc.want == http.StatusOK {
+				otherwise = http.StatusMethodNotAllowed
+			}
+			if a := do(t, h, "POST", "/metrics", append([]string{"Host: 127.0.0.1:3000"}, tc.headers...)...); a.StatusCode != otherwise {
+				t.Errorf("another method: got %d, want %d", a.StatusCode, otherwise)
+			}
+
 		})
 	}
 }

@@ -144,6 +144,7 @@ type surface struct {
 	cors    *cors
 	dynamic *mounted
 	missing *mounted // stands in for paths that nobody serves
+	guarded *mounted // the same for other methods of an operator's path
 }
 
 func (r *Route) check() error {

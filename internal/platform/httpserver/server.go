@@ -118,6 +118,7 @@ func (s *Server) prepare(given Surface) *surface {
 	}
 	sf := &surface{Surface: given, cors: newCORS(given.CORS)}
 	sf.missing = &mounted{surface: sf, route: Route{Auth: Public}, meter: s.meter.route(given.Name, "", "(none)")}
+	sf.guarded = &mounted{surface: sf, route: Route{Auth: Operator}, meter: sf.missing.meter}
 	return sf
 }
 
@@ -235,7 +236,8 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	r = r.WithContext(x) //nolint:contextcheck // x is the request's context, with the exchange in it
 	m.meter.enter()
-	if sf := m.surface; sf.cors.mark(h, r) && isPreflight(r) {
+	// Operator routes are for no page: they send no cross-origin headers at all.
+	if sf := m.surface; m.route.Auth != Operator && sf.cors.mark(h, r) && isPreflight(r) {
 		sf.cors.preflight(h)
 		x.WriteHeader(http.StatusNoContent)
 		s.finish(x, r, nil)
@@ -262,6 +264,9 @@ func (s *Server) route(x *exchange, r *http.Request) (m *mounted, allow string) 
 	if len(x.lookup.allowed) > 0 {
 		x.lookup.method = x.lookup.allowed[0]
 		sibling := s.root.find(&x.lookup, r.URL)
+		if sibling.route.Auth == Operator {
+			return sibling.surface.guarded, x.lookup.allow()
+		}
 		return sibling.surface.missing, x.lookup.allow()
 	}
 	if owner != nil {
@@ -314,6 +319,11 @@ func (s *Server) serve(x *exchange, r *http.Request, m *mounted, allow string) (
 			return TooManyRequests(wait)
 		}
 	}
+	if m.route.Auth == Operator {
+		if err := s.operator.check(r, x.client); err != nil {
+			return err
+		}
+	}
 	switch {
 	case allow != "":
 		x.Header().Set("Allow", allow)
@@ -326,11 +336,6 @@ func (s *Server) serve(x *exchange, r *http.Request, m *mounted, allow string) (
 		return s.nowhere(r)
 	case m.handler == nil:
 		return notFound(r)
-	}
-	if m.route.Auth == Operator {
-		if err := s.operator.check(r, x.client); err != nil {
-			return err
-		}
 	}
 	if err := x.limitBody(r, m); err != nil {
 		return err
