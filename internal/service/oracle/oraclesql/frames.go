@@ -13,6 +13,9 @@ import (
 	"github.com/castalia-org/castalia/internal/service/oracle/run"
 )
 
+// maxInRow is how many bytes of frames a run's own row takes in at its end.
+const maxInRow = 4 << 10
+
 // encodeFrames writes one line per frame: the event's name, a space, the data.
 // JSON holds no line feed, and the numbers follow from the first.
 func encodeFrames(frames []oracle.Frame) string {

@@ -133,12 +133,19 @@ func sameRequest(ctx context.Context, tx sqldb.Querier, b run.Begin, out *run.Be
 }
 
 // nextMessage takes n numbers from the owner's session and returns the first.
-// It also locks the session, so that what follows sees its runs at rest.
-func nextMessage(ctx context.Context, tx sqldb.Querier, owner, sessionID string, n int, at time.Time) (int64, error) {
+// It also locks the session, so that what follows sees its runs at rest. The
+// session was used at began, and is again: within a second that is the same to
+// those who list sessions, and the index of that list is left alone.
+func nextMessage(ctx context.Context, tx sqldb.Querier, owner, sessionID string, n int, began int64, at time.Time) (int64, error) {
+	text, args := `UPDATE oracle_sessions SET next_seq = next_seq + $1, messages = messages + $1
+		WHERE id = $2 AND owner = $3 RETURNING next_seq`, []any{n, sessionID, owner}
+	if now := sqldb.MS(at); now-began >= 1000 {
+		text, args = `UPDATE oracle_sessions SET next_seq = next_seq + $1, messages = messages + $1,
+			updated_ms = CASE WHEN updated_ms > $4 THEN updated_ms ELSE $4 END
+			WHERE id = $2 AND owner = $3 RETURNING next_seq`, append(args, now)
+	}
 	var next int64
-	err := tx.QueryRowContext(ctx, `UPDATE oracle_sessions
-		SET next_seq = next_seq + $1, messages = messages + $1, updated_ms = CASE WHEN updated_ms > $2 THEN updated_ms ELSE $2 END
-		WHERE id = $3 AND owner = $4 RETURNING next_seq`, n, sqldb.MS(at), sessionID, owner).Scan(&next)
+	err := tx.QueryRowContext(ctx, text, args...).Scan(&next)
 	if errors.Is(err, sql.ErrNoRows) {
 		return 0, oracle.ErrSessionNotFound
 	}
@@ -241,11 +248,11 @@ func (st *Store) Claim(ctx context.Context, id, node string, ttl time.Duration) 
 // as left alone.
 func (st *Store) Claimable(ctx context.Context, patience time.Duration, limit int) ([]string, error) {
 	now := st.db.Dialect().NowMS()
-	rows, err := st.db.Read().QueryContext(ctx, `SELECT id FROM oracle_runs r WHERE
+	rows, err := st.db.Read().QueryContext(ctx, `SELECT id FROM oracle_runs r WHERE r.`+isLive+` AND (
 		(r.status IN ('running', 'recovering') AND r.lease_ms <= `+now+`)
 		OR (r.status = 'queued' AND r.created_ms <= `+now+` - $1 AND NOT EXISTS (
 			SELECT 1 FROM oracle_runs o WHERE o.session_id = r.session_id AND o.id <> r.id
-			AND (o.status IN ('running', 'recovering') OR (o.status = 'queued' AND o.turn < r.turn) OR o.ended_ms > `+now+` - $2)))
+			AND (o.status IN ('running', 'recovering') OR (o.status = 'queued' AND o.turn < r.turn) OR o.ended_ms > `+now+` - $2))))
 		LIMIT $3`, patience.Milliseconds(), min(patience, time.Second).Milliseconds(), limit)
 	if err != nil {
 		return nil, fmt.Errorf("look for runs: %w", err)
@@ -309,16 +316,24 @@ func (st *Store) Finish(ctx context.Context, e run.Ending) error {
 	if err != nil {
 		return fmt.Errorf("encode usage: %w", err)
 	}
+	// A short answer is kept with the opening frames, in the run's own row.
+	frames, inRow := e.Frames, ""
+	if e.Whole {
+		if lines := encodeFrames(e.Frames); len(lines) <= maxInRow {
+			frames, inRow = nil, lines
+		}
+	}
 	return st.db.Write(sqldb.Later(ctx), func(ctx context.Context, tx sqldb.Querier) error {
 		next := e.Frames[len(e.Frames)-1].Seq + 1
 		var (
 			session, owner string
-			turn           int64
+			turn, created  int64
 		)
 		err := tx.QueryRowContext(ctx, `UPDATE oracle_runs SET status = $1, error_kind = $2, model = $3, usage = $4, steps = $5,
-			next_seq = $6, ended_ms = $7, checkpoint = '', lease_ms = 0
-			WHERE id = $8 AND epoch = $9 AND `+isAtWork+` RETURNING session_id, owner, turn`,
-			string(e.Status), e.ErrorKind, e.Model, string(usage), e.Steps, next, sqldb.MS(e.At), e.RunID, e.Epoch).Scan(&session, &owner, &turn)
+			next_seq = $6, ended_ms = $7, checkpoint = '', lease_ms = 0, opening = opening || $8
+			WHERE id = $9 AND epoch = $10 AND `+isAtWork+` RETURNING session_id, owner, turn, created_ms`,
+			string(e.Status), e.ErrorKind, e.Model, string(usage), e.Steps, next, sqldb.MS(e.At), inRow, e.RunID, e.Epoch).
+			Scan(&session, &owner, &turn, &created)
 		if errors.Is(err, sql.ErrNoRows) {
 			return alreadyFinished(ctx, tx, e, next)
 		}
@@ -326,7 +341,7 @@ func (st *Store) Finish(ctx context.Context, e run.Ending) error {
 			return fmt.Errorf("end run: %w", err)
 		}
 		if len(e.Messages) > 0 {
-			seq, err := nextMessage(ctx, tx, owner, session, len(e.Messages), e.At)
+			seq, err := nextMessage(ctx, tx, owner, session, len(e.Messages), created, e.At)
 			if err != nil {
 				return err
 			}
@@ -337,7 +352,7 @@ func (st *Store) Finish(ctx context.Context, e run.Ending) error {
 				}
 			}
 		}
-		return insertFrames(ctx, tx, e.RunID, e.Frames)
+		return insertFrames(ctx, tx, e.RunID, frames)
 	})
 }
 

@@ -3,7 +3,9 @@ package oracletest
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strconv"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -45,6 +47,41 @@ func testRequestIDs(t *testing.T, st Store) {
 	}
 	if _, _, err := st.Frames(t.Context(), a.Run.ID, 0, 1); !errors.Is(err, oracle.ErrRunNotFound) {
 		t.Errorf("frames of a deleted session: %v", err)
+	}
+}
+
+// testWhole ends runs with all their frames at once, short ones and long ones:
+// however a store keeps them, they read the same.
+func testWhole(t *testing.T, st Store) {
+	ctx := t.Context()
+	s := NewSession(t, st)
+	for _, size := range []int{1, 100_000} {
+		r := Say(t, st, s.ID, "hi", oracle.Interrupt).Run
+		end := ending(t, r, oracle.Message{ID: oracle.NewID(), Role: oracle.AI, Content: "x", CreatedAt: time.Now()})
+		end.Whole = true
+		done := end.Frames[0]
+		end.Frames = nil
+		for i := range 3 {
+			f, err := oracle.NewFrame(oracle.FrameMessage, oracle.MessageFrame{Content: strings.Repeat("x", size) + "\n" + fmt.Sprint(i)})
+			must(t, err)
+			f.Seq = r.NextSeq + int64(i)
+			end.Frames = append(end.Frames, f)
+		}
+		done.Seq = r.NextSeq + 3
+		end.Frames = append(end.Frames, done)
+		for range 2 { // also when the first acknowledgement got lost
+			must(t, st.Finish(ctx, end))
+		}
+		for cut := range end.Frames {
+			frames, head, err := st.Frames(ctx, r.ID, r.NextSeq-1+int64(cut), 10)
+			must(t, err)
+			if d := cmp.Diff(end.Frames[cut:], frames); d != "" {
+				t.Errorf("size %d, frames after the first %d: %s", size, cut, d)
+			}
+			if head.LastSeq != done.Seq || head.Status != oracle.Finished {
+				t.Errorf("head: %+v", head)
+			}
+		}
 	}
 }
 

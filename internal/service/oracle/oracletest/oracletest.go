@@ -37,6 +37,7 @@ func TestStore(t *testing.T, open func(t *testing.T) Store) {
 	t.Run("one run at a time", func(t *testing.T) { t.Parallel(); testMultitask(t, open(t)) })
 	t.Run("epochs fence", func(t *testing.T) { t.Parallel(); testFencing(t, open(t)) })
 	t.Run("request ids", func(t *testing.T) { t.Parallel(); testRequestIDs(t, open(t)) })
+	t.Run("a run that is stored whole", func(t *testing.T) { t.Parallel(); testWhole(t, open(t)) })
 	t.Run("pruning", func(t *testing.T) { t.Parallel(); testPrune(t, open(t)) })
 	t.Run("plugin keys", func(t *testing.T) { t.Parallel(); testKeys(t, open(t)) })
 }

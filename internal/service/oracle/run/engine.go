@@ -64,6 +64,8 @@ type Result struct {
 	Titled bool
 	// Text is the whole answer, which ends that are not finished repeat.
 	Text string
+	// Before is the worker's own, to find it again when it hears of the end.
+	Before any
 }
 
 // Config tunes an Engine. The zero value is what production uses.

@@ -198,6 +198,14 @@ func (l *Log) take() Batch {
 	return b
 }
 
+// untouched reports that nothing but the opening frames is stored. It is for
+// the time after the flush loop has ended.
+func (l *Log) untouched() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.run.Attempt == 1 && l.durable == l.run.NextSeq-1
+}
+
 func (l *Log) landed(b Batch) {
 	if len(b.Frames) > 0 {
 		l.shown(b.Frames)

@@ -115,6 +115,9 @@ type Ending struct {
 	// Messages are the turn's AI messages, in order; the store numbers them.
 	Messages []oracle.Message
 	At       time.Time
+	// Whole says that the batch has all frames but the opening ones: they may be
+	// stored together.
+	Whole bool
 }
 
 // Held is a run that a node works on.

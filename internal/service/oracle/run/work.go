@@ -286,8 +286,9 @@ func (e *Engine) finish(log *Log, r oracle.Run, result Result) error {
 	if err := log.Emit(oracle.FrameDone, done); err != nil {
 		return err
 	}
+	whole := log.untouched()
 	ending := Ending{
-		Batch: log.take(), Status: result.Status, ErrorKind: result.ErrorKind, Model: result.Model,
+		Batch: log.take(), Whole: whole, Status: result.Status, ErrorKind: result.ErrorKind, Model: result.Model,
 		Usage: result.Usage, Steps: result.Steps, Messages: result.Messages, At: time.Now(),
 	}
 	if err := retry(e.base, func() error { return e.store.Finish(e.base, ending) }); err != nil {

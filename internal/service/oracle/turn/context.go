@@ -102,12 +102,17 @@ func writeCapabilities(b *strings.Builder, tools *toolbox) {
 // history is the conversation up to and including the user's message, as much
 // of it as fits the model, with a summary for the rest.
 func (t *turn) history(ctx context.Context, session oracle.Session) ([]plugin.ModelMessage, error) {
-	var stored []oracle.Message
-	if t.job.Session == nil || t.run.Turn > 1 { // the first message of a session has nothing before it
+	known, ok := t.recall(session)
+	stored := known.messages
+	if !ok {
 		var err error
 		if stored, err = patiently(ctx, func() ([]oracle.Message, error) { return t.stored(ctx, session) }); err != nil {
 			return nil, fmt.Errorf("load history: %w", err)
 		}
+		known, ok = t.before(session, stored)
+	}
+	if ok {
+		t.past = known
 	}
 	var turns [][]plugin.ModelMessage
 	var numbers []int64

@@ -101,6 +101,7 @@ func (w *Worker) Runtime(ctx context.Context, s Scene) *plugin.Runtime {
 
 // Ended tells the plugins and open pages how a run ended: see run.Config.
 func (w *Worker) Ended(ctx context.Context, r oracle.Run, result run.Result) {
+	w.remember(r, result)
 	to := oracle.Address{SessionID: r.SessionID, RequestID: r.RequestID}
 	tell(ctx, w.Publisher, w.Log, oracle.EventMessageCacheInvalidation, to, oracle.MessageCacheInvalidation{Address: to, Status: plugin.Done, Ended: true})
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)

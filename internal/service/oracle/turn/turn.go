@@ -18,6 +18,7 @@ import (
 	"time"
 	"unicode/utf16"
 
+	"github.com/castalia-org/castalia/internal/identity/recent"
 	"github.com/castalia-org/castalia/internal/service/oracle"
 	"github.com/castalia-org/castalia/internal/service/oracle/agent"
 	"github.com/castalia-org/castalia/internal/service/oracle/model"
@@ -120,6 +121,8 @@ type Worker struct {
 	// the node from accepting further messages.
 	reading chan struct{}
 	schemas agent.Schemas
+	// transcripts are those that this node has just written, by session.
+	transcripts *recent.Map[string, transcript]
 }
 
 var _ run.Worker = (*Worker)(nil)
@@ -146,7 +149,9 @@ func New(d Deps) (*Worker, error) {
 		d.Access = nobody{}
 	}
 	d.Config = d.Config.withDefaults()
-	return &Worker{Deps: d, reading: make(chan struct{}, d.Config.Readers)}, nil
+	return &Worker{
+		Deps: d, reading: make(chan struct{}, d.Config.Readers), transcripts: recent.New[string, transcript](rememberedBytes),
+	}, nil
 }
 
 // turn is one run being worked on.
@@ -161,6 +166,7 @@ type turn struct {
 	model   model.Info
 	usage   *meter
 	titled  bool
+	past    any // the transcript before this turn, when it is known to be whole
 	log     *slog.Logger
 }
 
@@ -258,7 +264,7 @@ func trimHalf(_ context.Context, req *plugin.ModelRequest) bool {
 // conclude turns the end of a turn into frames and messages.
 func (t *turn) conclude(ctx context.Context, state agent.State, err error) run.Result {
 	steps := state.Steps
-	result := run.Result{Status: oracle.Finished, Model: t.model.ID, Steps: len(steps), Titled: t.titled}
+	result := run.Result{Status: oracle.Finished, Model: t.model.ID, Steps: len(steps), Titled: t.titled, Before: t.past}
 	if failed, ok := errors.AsType[*agent.Error](err); ok {
 		steps = failed.State.Steps
 		if failed.Partial.Text != "" || failed.Partial.Reasoning != "" {
@@ -325,7 +331,7 @@ func messages(steps []agent.Step) []oracle.Message {
 		}
 		m := oracle.Message{ID: oracle.NewID(), Role: oracle.AI, Content: s.Text, Reasoning: s.Reasoning, CreatedAt: time.Now()}
 		for _, c := range s.Calls {
-			call := oracle.ToolCall{ID: c.ID, Name: c.Name, Args: c.Arguments(), Status: c.Status, Output: c.Output, Error: c.Error, Action: c.Action, Component: c.Component}
+			call := oracle.ToolCall{ID: c.ID, Name: c.Name, Args: asStored(c.Arguments()), Status: c.Status, Output: c.Output, Error: c.Error, Action: c.Action, Component: c.Component}
 			if call.Status == "" {
 				call.Status, call.Error = plugin.Failed, "The tool did not complete."
 			}
@@ -334,6 +340,16 @@ func messages(steps []agent.Step) []oracle.Message {
 		out = append(out, m)
 	}
 	return out
+}
+
+// asStored is JSON as a store gives it back, so that a model is shown the same
+// bytes whoever remembers them.
+func asStored(raw json.RawMessage) json.RawMessage {
+	b, err := json.Marshal(raw)
+	if err != nil {
+		return raw
+	}
+	return b
 }
 
 // GiveUp ends a run whose nodes died too often: see run.Worker.
