@@ -84,6 +84,7 @@ func (a *App) newCalls(ctx context.Context, o *oraclekit.Oracle, gateway *oracle
 	l.surface = callhttp.Surface(callhttp.Deps{Calls: l.Service, Authenticate: a.authenticated(identity.Oracle), CORS: a.openCORS()})
 	m := a.res.metrics
 	m.GaugeFunc("calls", "Live calls on this node.", func() float64 { return float64(l.Stats().Live) })
+	m.CounterFunc("call_utterances_total", "Times that callers said something.", func() float64 { return float64(l.Stats().Utterances) })
 	m.CounterFunc("calls_total", "Calls that were made on this node.", func() float64 { return float64(l.Stats().Served) })
 	return l, nil
 }

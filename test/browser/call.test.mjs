@@ -1,5 +1,6 @@
 // Calls in a real browser with made-up devices, against the real program.
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
 import { after, before, describe, test } from "node:test";
 import { caller, devices } from "./telephone.mjs";
 import { check } from "./visitor.mjs";
@@ -130,6 +131,53 @@ function calls(start) {
     await tab.type("Hello");
     assert.equal(await tab.hears(440), true);
     assert.deepEqual(tab.faults, []);
+    await tab.close();
+  });
+
+  tested("a call is recorded when asked, with leave, and everybody knows", async () => {
+    const tab = await caller(browser, program.url);
+    const { page } = tab;
+    await page.getByLabel("Record the call").check();
+    await tab.call("Voice call");
+    await page.getByRole("alert").filter({ hasText: "POST /delegation" }).waitFor();
+    assert.deepEqual(await tab.devices(), ["ended"]);
+    const leave = page.getByRole("region", { name: "Permission to record" });
+    await leave.getByRole("button", { name: "Allow for a day" }).click();
+    await leave.waitFor({ state: "detached" });
+    await tab.call("Voice call");
+    await tab.connected();
+    await page.locator(".recorded.on", { hasText: "Recording" }).waitFor();
+    await page.locator(".caption.assistant", { hasText: "is being recorded" }).waitFor();
+    await tab.type("What is Castalia?");
+    assert.equal(await tab.hears(440), true);
+    await page.getByRole("button", { name: "Hang up" }).click();
+    await page.getByRole("link", { name: "Find the recording" }).click();
+    const file = page.getByRole("button", { name: /^\d{4}-\d\d-\d\d .*\.wav$/ });
+    await eventually("the recording is there", () =>
+      file.waitFor({ timeout: 5000 }).then(
+        () => true,
+        () => page.reload().then(() => false),
+      ),
+    );
+    await file.click();
+    const [download] = await Promise.all([
+      page.waitForEvent("download"),
+      page.getByRole("button", { name: "Download" }).click(),
+    ]);
+    const bytes = readFileSync(await download.path()).toString("base64");
+    const sound = await page.evaluate(async (bytes) => {
+      const data = Uint8Array.from(atob(bytes), (c) => c.charCodeAt(0));
+      const heard = await new OfflineAudioContext(2, 1, 8000).decodeAudioData(data.buffer);
+      const loudest = (at) =>
+        heard.getChannelData(at).reduce((a, b) => Math.max(a, Math.abs(b)), 0);
+      return { voices: heard.numberOfChannels, seconds: heard.duration, oracle: loudest(1) };
+    }, bytes);
+    assert.equal(sound.voices, 2);
+    assert.ok(sound.seconds > 0.5 && sound.oracle > 0.2, JSON.stringify(sound));
+    assert.deepEqual(
+      tab.faults.filter((fault) => !/403/.test(fault)),
+      [],
+    );
     await tab.close();
   });
 

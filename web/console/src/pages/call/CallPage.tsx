@@ -22,10 +22,7 @@ function Dial(props: { sessionId: string }) {
   const call = useCall();
   const list = useOracleSessions(serviceDid, { baseUrl: location.origin });
   const [chosen, setChosen] = useState(props.sessionId || call.sessionId);
-  const [e2ee, setE2EE] = useState(false);
-  const [record, setRecord] = useState(false);
-  const [microphoneId, setMicrophone] = useState("");
-  const [cameraId, setCamera] = useState("");
+  const { choices, choose } = call;
   const { microphones, cameras } = useDevices();
   const [failed, setFailed] = useState("");
   const known = list.sessions.some((s) => s.sessionId === chosen);
@@ -36,7 +33,7 @@ function Dial(props: { sessionId: string }) {
       const sessionId = chosen || (await list.createSession()).sessionId;
       setChosen(sessionId);
       call.setSessionId(sessionId);
-      await call.callAgent({ callType, sessionId, microphoneId, cameraId, e2ee, record });
+      await call.callAgent({ callType, sessionId, ...choices });
     } catch (cause) {
       setFailed(cause instanceof Error ? cause.message : String(cause));
     }
@@ -103,11 +100,16 @@ function Dial(props: { sessionId: string }) {
         <Device
           title="Microphone"
           devices={microphones}
-          value={microphoneId}
-          onChange={setMicrophone}
+          value={choices.microphoneId}
+          onChange={(microphoneId) => choose({ microphoneId })}
         />
-        <Device title="Camera" devices={cameras} value={cameraId} onChange={setCamera} />
-        <RecordChoice checked={record} onChange={setRecord} />
+        <Device
+          title="Camera"
+          devices={cameras}
+          value={choices.cameraId}
+          onChange={(cameraId) => choose({ cameraId })}
+        />
+        <RecordChoice checked={choices.record} onChange={(record) => choose({ record })} />
         <details>
           <summary>Privacy</summary>
           <Choice
@@ -117,8 +119,8 @@ function Dial(props: { sessionId: string }) {
             text="Media goes through a relay only. It sees that there is a call, not what is said."
           />
           <Choice
-            checked={e2ee}
-            onChange={setE2EE}
+            checked={choices.e2ee}
+            onChange={(e2ee) => choose({ e2ee })}
             title="Encrypt every frame once more"
             text="For when media passes a server of others. The oracle itself always hears the call."
           />

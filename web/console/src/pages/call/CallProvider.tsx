@@ -9,12 +9,22 @@ import { Sound } from "./media";
 import { goingOn } from "./words";
 import "./call.css";
 
+/** What was chosen for calls; it stays for the next one. */
+interface Choices {
+  e2ee: boolean;
+  record: boolean;
+  microphoneId: string;
+  cameraId: string;
+}
+
 interface Call extends UseLiveAgentResult {
   /** The conversation that the call belongs to. */
   sessionId: string;
   setSessionId: (sessionId: string) => void;
   relayOnly: boolean;
   setRelayOnly: (only: boolean) => void;
+  choices: Choices;
+  choose: (change: Partial<Choices>) => void;
 }
 
 const CallContext = createContext<Call | undefined>(undefined);
@@ -26,6 +36,8 @@ export function useCall(): Call {
   return call;
 }
 
+const unchosen: Choices = { e2ee: false, record: false, microphoneId: "", cameraId: "" };
+
 const here = { baseUrl: location.origin, wsUrl: location.origin };
 
 /** Keeps the call while the user looks at other pages, and lets it be heard there. */
@@ -33,6 +45,7 @@ export function CallProvider({ children }: { children: ReactNode }) {
   const { serviceDid } = useSession();
   const [sessionId, setSessionId] = useState("");
   const [relayOnly, setRelayOnly] = useState(false);
+  const [choices, setChoices] = useState(unchosen);
   const agent = useLiveAgent({
     oracleDid: serviceDid,
     overrides: here,
@@ -40,8 +53,16 @@ export function CallProvider({ children }: { children: ReactNode }) {
     iceTransportPolicy: relayOnly ? "relay" : "all",
   });
   const call = useMemo(
-    () => ({ ...agent, sessionId, setSessionId, relayOnly, setRelayOnly }),
-    [agent, sessionId, relayOnly],
+    () => ({
+      ...agent,
+      sessionId,
+      setSessionId,
+      relayOnly,
+      setRelayOnly,
+      choices,
+      choose: (change: Partial<Choices>) => setChoices((all) => ({ ...all, ...change })),
+    }),
+    [agent, sessionId, relayOnly, choices],
   );
   const elsewhere = !usePath().startsWith("call");
   return (
