@@ -54,7 +54,9 @@ func TestOverNATS(t *testing.T) {
 		}
 		t.Cleanup(func() { _ = hints.Close() })
 		buses = append(buses, hints)
-		nodes = append(nodes, start(t, hints, ids, name, false))
+		nodes = append(nodes, start(t, hints, ids, name, false, func(_ *oraclesocket.Deps, c *oraclesocket.Config) {
+			c.AskWindow = 5 * time.Second // a busy machine must not choose the page
+		}))
 	}
 	here, there := nodes[0].connect(t), nodes[1].connect(t)
 	for _, b := range buses { // the rooms are open

@@ -67,7 +67,7 @@ func start(t *testing.T, hints bus.Bus, ids *identity.Service, name string, alon
 		Guard: oraclesocket.NewGuard(ids, identityhttp.Limits{}), Bus: hints,
 		Sessions: sessions{alices: identitytest.Alice.DID, "$alice:2": identitytest.Alice.DID, "bobs": identitytest.Bob.DID},
 	}
-	cfg := oraclesocket.Config{Node: name, NodeURL: server.URL, Alone: alone, AskWindow: 200 * time.Millisecond}
+	cfg := oraclesocket.Config{Node: name, NodeURL: server.URL, Alone: alone, AskWindow: time.Second}
 	for _, f := range change {
 		f(&d, &cfg)
 	}
