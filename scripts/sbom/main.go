@@ -4,8 +4,10 @@
 //
 //	go run ./scripts/sbom bin/castalia > bin/castalia.cdx.json
 //
-// The same inputs are the same bytes: no time, no random serial number. It
-// knows no licences, since modules do not declare them.
+// The same inputs are the same bytes: no time, no random serial number. npm
+// packages declare their licence; that of a Go module is told from the text of
+// its licence file in the module cache, and left out when it is none of the
+// usual ones.
 package main
 
 import (
@@ -53,6 +55,28 @@ type component struct {
 	Scope   string `json:"scope,omitempty"`
 	PURL    string `json:"purl,omitempty"`
 	Hashes  []hash `json:"hashes,omitempty"`
+	Terms   []term `json:"licenses,omitempty"`
+}
+
+// term is a licence by its SPDX identifier, or several by an expression.
+type term struct {
+	License    *license `json:"license,omitempty"`
+	Expression string   `json:"expression,omitempty"`
+}
+
+type license struct {
+	ID string `json:"id"`
+}
+
+// terms returns how CycloneDX says it.
+func terms(spdx string) []term {
+	switch {
+	case spdx == "":
+		return nil
+	case strings.ContainsAny(spdx, " ("):
+		return []term{{Expression: spdx}}
+	}
+	return []term{{License: &license{spdx}}}
 }
 
 type hash struct {
@@ -77,7 +101,11 @@ func run(args []string, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	b, err := assemble(info, lock)
+	modules, err := moduleFolders()
+	if err != nil {
+		return err
+	}
+	b, err := assemble(info, lock, func(module string) string { return licenceIn(modules[module]) })
 	if err != nil {
 		return err
 	}
@@ -87,19 +115,21 @@ func run(args []string, out io.Writer) error {
 	return e.Encode(b)
 }
 
-func assemble(info *debug.BuildInfo, lock []byte) (bom, error) {
+func assemble(info *debug.BuildInfo, lock []byte, licenceOf func(module string) string) (bom, error) {
 	main := component{Type: "application", Ref: info.Main.Path, Name: info.Main.Path, Version: info.Main.Version}
 	b := bom{Format: "CycloneDX", Spec: "1.6", Version: 1, Metadata: metadata{main}}
 	goVersion := strings.TrimPrefix(info.GoVersion, "go")
 	b.Components = append(b.Components, component{
 		Type: "platform", Ref: "pkg:golang/std@" + goVersion, Name: "std", Version: goVersion, PURL: "pkg:golang/std@" + goVersion,
+		Terms: terms("BSD-3-Clause"),
 	})
 	for _, m := range info.Deps {
+		asked := m.Path
 		if m.Replace != nil {
 			m = m.Replace
 		}
 		purl := "pkg:golang/" + m.Path + "@" + m.Version
-		c := component{Type: "library", Ref: purl, Name: m.Path, Version: m.Version, PURL: purl}
+		c := component{Type: "library", Ref: purl, Name: m.Path, Version: m.Version, PURL: purl, Terms: terms(licenceOf(asked))}
 		// go.sum's h1 is a SHA-256 over the list of the files' hashes.
 		if raw, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(m.Sum, "h1:")); err == nil && len(raw) == 32 {
 			c.Hashes = []hash{{"SHA-256", hex.EncodeToString(raw)}}
@@ -126,8 +156,8 @@ func assemble(info *debug.BuildInfo, lock []byte) (bom, error) {
 func packages(lock []byte) ([]component, error) {
 	var file struct {
 		Packages map[string]struct {
-			Version, Integrity string
-			Dev, Link          bool
+			Version, Integrity, License string
+			Dev, Link                   bool
 		}
 	}
 	if err := json.NewDecoder(bytes.NewReader(lock)).Decode(&file); err != nil {
@@ -140,7 +170,7 @@ func packages(lock []byte) ([]component, error) {
 			continue // a workspace of our own
 		}
 		purl := "pkg:npm/" + strings.Replace(name, "@", "%40", 1) + "@" + p.Version
-		c := component{Type: "library", Ref: purl, Name: name, Version: p.Version, PURL: purl, Scope: "required"}
+		c := component{Type: "library", Ref: purl, Name: name, Version: p.Version, PURL: purl, Scope: "required", Terms: terms(p.License)}
 		if p.Dev {
 			c.Scope = "excluded"
 		}
