@@ -1,0 +1,157 @@
+package config_test
+
+import (
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/goccy/go-yaml"
+)
+
+// The files of deploy/ are read here, not run: they must be YAML, and what they
+// hand to the program must be settings that it has.
+
+const root = "../../../"
+
+// documents reads every YAML document of a file.
+func documents(t *testing.T, file string) []map[string]any {
+	t.Helper()
+	f, err := os.Open(filepath.Join(root, file))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = f.Close() }()
+	var all []map[string]any
+	for in := yaml.NewDecoder(f); ; {
+		var d map[string]any
+		if err := in.Decode(&d); errors.Is(err, io.EOF) {
+			return all
+		} else if err != nil {
+			t.Fatalf("%s: %v", file, err)
+		}
+		all = append(all, d)
+	}
+}
+
+// at walks down to what lies at the path.
+func at(t *testing.T, v any, path ...any) any {
+	t.Helper()
+	for _, step := range path {
+		switch key := step.(type) {
+		case string:
+			m, _ := v.(map[string]any)
+			v = m[key]
+		case int:
+			l, _ := v.([]any)
+			if key >= len(l) {
+				t.Fatalf("%v: nothing there", path)
+			}
+			v = l[key]
+		}
+	}
+	if v == nil {
+		t.Fatalf("%v: nothing there", path)
+	}
+	return v
+}
+
+// known fails for names that the configuration reference does not have.
+func known(t *testing.T, file string, names []string) {
+	t.Helper()
+	reference, err := os.ReadFile(filepath.Join(root, "docs/reference/config.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range names {
+		if !strings.Contains(string(reference), "`"+name+"`") {
+			t.Errorf("%s: there is no setting %s", file, name)
+		}
+	}
+}
+
+func TestTheComposeFileFits(t *testing.T) {
+	t.Parallel()
+	const file = "deploy/compose.yaml"
+	services := at(t, documents(t, file)[0], "services")
+	secrets, err := os.ReadFile(filepath.Join(root, "deploy/secrets"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, node := range []string{"node1", "node2"} {
+		env, _ := at(t, services, node, "environment").(map[string]any)
+		var names []string
+		for name, value := range env {
+			names = append(names, name)
+			text, _ := value.(string)
+			for _, ref := range regexp.MustCompile(`\$\{([A-Z0-9_]+)\}`).FindAllStringSubmatch(text, -1) {
+				if !strings.Contains(string(secrets), "\n"+ref[1]+"=") {
+					t.Errorf("%s: deploy/secrets does not print %s", file, ref[1])
+				}
+			}
+		}
+		if !slices.Contains(names, "DATABASE_URL") || !slices.Contains(names, "NODE_URL") {
+			t.Errorf("%s: %s is given %v only", file, node, names)
+		}
+		known(t, file, names)
+		waits, _ := at(t, services, node, "depends_on").(map[string]any)
+		for other := range waits {
+			at(t, services, other)
+		}
+	}
+}
+
+func TestTheManifestsFit(t *testing.T) {
+	t.Parallel()
+	const file = "deploy/kubernetes/castalia.yaml"
+	all := documents(t, file)
+	container := at(t, all[0], "spec", "template", "spec", "containers", 0)
+	var names []string
+	env, _ := at(t, container, "env").([]any)
+	for _, e := range env {
+		if name, _ := at(t, e, "name").(string); name != "POD_IP" {
+			names = append(names, name)
+		}
+	}
+	known(t, file, names)
+	if len(names) < 4 {
+		t.Errorf("%s: given %v only", file, names)
+	}
+	labels := at(t, all[0], "spec", "template", "metadata", "labels", "app")
+	if service := at(t, all[1], "spec", "selector", "app"); service != labels {
+		t.Errorf("the service selects %v, and the pods are %v", service, labels)
+	}
+	for probe, path := range map[string]string{"readinessProbe": "/ready", "livenessProbe": "/"} {
+		if got := at(t, container, probe, "httpGet", "path"); got != path {
+			t.Errorf("%s asks %v, want %s", probe, got, path)
+		}
+	}
+}
+
+func TestTheUnitAndTheSecretsFit(t *testing.T) {
+	t.Parallel()
+	for file, pattern := range map[string]string{
+		"deploy/castalia.service": `(?:Environment=| )([A-Z][A-Z0-9_]+)=`,
+		"deploy/secrets":          `(?m)^([A-Z][A-Z0-9_]+)=`,
+		"deploy/Dockerfile":       `(?m)^ENV ([A-Z][A-Z0-9_]+)=`,
+	} {
+		text, err := os.ReadFile(filepath.Join(root, file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var names []string
+		for _, m := range regexp.MustCompile(pattern).FindAllStringSubmatch(string(text), -1) {
+			if m[1] != "POSTGRES_PASSWORD" && m[1] != "S3_SECRET" { // the other servers' own
+				names = append(names, m[1])
+			}
+		}
+		if len(names) == 0 {
+			t.Errorf("%s: no setting found", file)
+		}
+		known(t, file, names)
+	}
+}
