@@ -158,7 +158,6 @@ func TestOperatorRoutes(t *testing.T) {
 			if a := do(t, h, "POST", "/metrics", append([]string{"Host: 127.0.0.1:3000"}, tc.headers...)...); a.StatusCode != otherwise {
 				t.Errorf("another method: got %d, want %d", a.StatusCode, otherwise)
 			}
-
 		})
 	}
 }
