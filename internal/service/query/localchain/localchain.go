@@ -87,7 +87,7 @@ func New(ctx context.Context, cfg Config) (*Chain, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &Chain{cfg: cfg, schema: s, listener: bufconn.Listen(1 << 20), server: grpc.NewServer()}
+	c := &Chain{cfg: cfg, schema: s, listener: bufconn.Listen(1 << 20), server: grpc.NewServer(grpc.ForceServerCodecV2(orderedCodec{}))}
 	if err := c.reload(ctx); err != nil {
 		return nil, err
 	}

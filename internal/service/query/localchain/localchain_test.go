@@ -1,6 +1,7 @@
 package localchain_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/base64"
 	"encoding/json"
@@ -287,5 +288,25 @@ func TestImportRefuses(t *testing.T) {
 	}
 	if _, err := localchain.New(t.Context(), localchain.Config{Seed: path}); err == nil {
 		t.Error("a broken seed did not stop the start")
+	}
+}
+
+// TestEqualRepliesHaveEqualBytes asks the node itself many times over.
+func TestEqualRepliesHaveEqualBytes(t *testing.T) {
+	t.Parallel()
+	w := start(t, seedText)
+	var first []byte
+	for range 20 {
+		reply, err := w.pool.Invoke(t.Context(), query.Call{Method: "/ixo.entity.v1beta1.Query/EntityList"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if first == nil {
+			first = bytes.Clone(reply.Wire)
+		}
+		if len(first) == 0 || !bytes.Equal(reply.Wire, first) {
+			t.Fatalf("got %x, before that %x", reply.Wire, first)
+		}
+		reply.Release()
 	}
 }
