@@ -58,7 +58,7 @@ func (w *response) compresses(status int, h http.Header) bool {
 	if v := h["Cache-Control"]; len(v) > 0 && strings.Contains(v[0], "no-transform") {
 		return false
 	}
-	addVary(h, "Accept-Encoding")
+	addVaryEncoding(h)
 	if !w.x.gzip {
 		return false
 	}
@@ -71,9 +71,15 @@ func (w *response) compresses(status int, h http.Header) bool {
 	return true
 }
 
-func addVary(h http.Header, name string) {
-	if !slices.Contains(h["Vary"], name) {
-		h["Vary"] = append(slices.Clip(h["Vary"]), name)
+// varyEncoding is the whole header of most answers; appending to it copies it.
+var varyEncoding = []string{"Accept-Encoding"}
+
+func addVaryEncoding(h http.Header) {
+	switch have := h["Vary"]; {
+	case len(have) == 0:
+		h["Vary"] = varyEncoding
+	case !slices.Contains(have, varyEncoding[0]):
+		h["Vary"] = append(slices.Clip(have), varyEncoding[0])
 	}
 }
 
