@@ -60,7 +60,7 @@ func send(w http.ResponseWriter, body io.Reader, size int64) error {
 	if n < len(first) {
 		return nil
 	}
-	if _, err := io.Copy(w, body); err != nil {
+	if _, err := io.CopyBuffer(w, body, first); err != nil {
 		// The length was promised: ending the connection tells the client that the rest is missing.
 		panic(http.ErrAbortHandler)
 	}

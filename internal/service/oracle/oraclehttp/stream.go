@@ -24,6 +24,9 @@ import (
 // heartbeat is how often a silent stream says that it is alive.
 const heartbeat = 15 * time.Second
 
+// framing is about what the wire form adds to a frame's name and data.
+const framing = 40
+
 // The headers of a turn.
 const (
 	headerRunID              = "X-Run-Id"
@@ -204,7 +207,11 @@ func (a *api) stream(w http.ResponseWriter, r *http.Request, reader *run.Reader)
 			a.Log.Warn("a stream was cut; the client resumes it", slog.Any("error", err))
 			return nil
 		}
-		buf = buf[:0]
+		room := 0
+		for _, f := range frames {
+			room += len(f.Event) + len(f.Data) + framing
+		}
+		buf = slices.Grow(buf[:0], room)
 		for _, f := range frames {
 			if buf, err = sse.Append(buf, sse.Event{Name: f.Event, ID: strconv.FormatInt(f.Seq, 10), Data: f.Data}); err != nil {
 				return err
