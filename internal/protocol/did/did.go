@@ -113,7 +113,11 @@ func FromBytes(raw string) (DID, error) {
 	case tagDID:
 		return parseOther("did:" + raw[n:])
 	case tagEd25519, tagSecp256k1, tagP256, tagP384, tagP521, tagRSA, tagBLSG1, tagBLSG2:
-		return DID(keyPrefix + base58.Encode([]byte(raw))), nil
+		text := keyPrefix + base58.Encode([]byte(raw))
+		if len(text) > MaxLen { // it could not be read again
+			return "", fmt.Errorf("%w: longer than %d bytes as text", ErrInvalid, MaxLen)
+		}
+		return DID(text), nil
 	}
 	return "", fmt.Errorf("%w: unknown key tag 0x%x", ErrInvalid, tag)
 }

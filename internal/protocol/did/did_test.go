@@ -219,6 +219,7 @@ func FuzzFromBytes(f *testing.F) {
 	f.Add([]byte("\xed\x01" + strings.Repeat("k", 32)))
 	f.Add([]byte("\x9d\x1aweb:a.test"))
 	f.Add([]byte("\x85\x24\x30\x82\x01\x0a"))
+	f.Add([]byte("\x85\x24" + strings.Repeat("\xd1", did.MaxLen-2))) // longer as text
 	f.Fuzz(func(t *testing.T, raw []byte) {
 		d, err := did.FromBytes(string(raw))
 		if err != nil {
