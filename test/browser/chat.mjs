@@ -72,12 +72,81 @@ export function chatTests(world) {
     const { page, close } = await newcomer();
     const chart = { title: "Litres", labels: ["Mon", "Tue"], values: [3, 5] };
     await say(page, `call show_chart ${JSON.stringify(chart)}`);
-    await page.getByRole("img", { name: "Litres: Mon 3, Tue 5" }).first().waitFor();
+    const drawing = page.getByRole("img", { name: "Litres: Mon 3, Tue 5" });
+    await drawing.waitFor();
     await answered(page, "The tool said");
+    assert.equal(await drawing.count(), 1);
     await page.reload();
-    await page.getByRole("img", { name: "Litres: Mon 3, Tue 5" }).first().waitFor();
+    await drawing.waitFor();
+    assert.equal(await drawing.count(), 1);
     await page.getByRole("button", { name: "As a table" }).click();
     await page.getByRole("rowheader", { name: "Tue" }).waitFor();
+    await close();
+  });
+
+  test("a file of the user is shown as a card, which opens it, also after a reload", async () => {
+    const { page, close, visit } = await newcomer();
+    await visit("files");
+    await page.getByLabel("Files to upload").setInputFiles({
+      name: "spring.txt",
+      mimeType: "text/plain",
+      buffer: Buffer.from("The spring rises at Delphi.\n"),
+    });
+    await page.getByRole("button", { name: "spring.txt", exact: true }).waitFor();
+    await visit("chat");
+    await say(page, 'call show_file {"path":"spring.txt"}');
+    const card = page.locator(".file-card");
+    await card.getByText(/28 B · version 1 · baf/).waitFor();
+    await answered(page, "The tool said");
+    await say(page, 'call show_file {"path":"/nowhere.txt"}');
+    await page.locator(".notice.bad", { hasText: "/nowhere.txt" }).waitFor();
+    await answered(page, "The tool said");
+    await page.reload();
+    await page.locator(".notice.bad", { hasText: "/nowhere.txt" }).waitFor();
+    await card.getByText(/28 B · version 1 · baf/).waitFor();
+    assert.equal(await card.count(), 1);
+    await card.getByRole("link", { name: "Open" }).click();
+    const preview = page.getByRole("region", { name: "Preview of spring.txt" });
+    await preview.getByText("rises at Delphi").waitFor();
+    await close(["404"]);
+  });
+
+  test("what can not be drawn leaves the rest of the conversation as it is", async () => {
+    const { page, close } = await newcomer();
+    await say(page, "hello");
+    await answered(page, "You said: hello");
+    for (const args of ['{"values":"many","labels":7}', "{}", '{"path":{"a":1}}']) {
+      await say(page, `call ${args.includes("path") ? "show_file" : "show_chart"} ${args}`);
+      await answered(page, "The tool said");
+    }
+    await page.reload();
+    await page.locator("article.message.ai", { hasText: "You said: hello" }).waitFor();
+    await page.locator(".notice.bad").nth(2).waitFor();
+    await close();
+  });
+
+  test("what is written on the first page begins a conversation", async () => {
+    const { page, close } = await newcomer();
+    await page.getByLabel("Your first message").fill("good morning");
+    await page.keyboard.press("Enter");
+    await answered(page, "You said: good morning");
+    assert.equal(await page.locator("article.message.human").count(), 1);
+    await close();
+  });
+
+  test("two tabs of one user show one conversation", async () => {
+    const { page, context, close } = await newcomer();
+    await say(page, "first");
+    await answered(page, "You said: first");
+    const other = await context.newPage();
+    await other.goto(page.url());
+    await answered(other, "You said: first");
+    await other.getByText("Live", { exact: true }).waitFor();
+    await say(page, "second");
+    await answered(other, "You said: second");
+    await say(other, "third");
+    await answered(page, "You said: third");
+    for (const tab of [page, other]) assert.equal(await tab.locator("article.message").count(), 6);
     await close();
   });
 

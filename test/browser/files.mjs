@@ -71,6 +71,11 @@ export function fileTests(world) {
     page.once("dialog", (dialog) => dialog.accept("Reports"));
     await page.getByRole("button", { name: "Folder", exact: true }).click();
     await page.getByText("This folder is empty.").waitFor();
+    await page.reload();
+    await page.getByText("This folder is empty.").waitFor();
+    await page.getByRole("link", { name: "All files" }).click();
+    await page.getByRole("button", { name: "Reports", exact: true }).click();
+    await page.getByText("This folder is empty.").waitFor();
     await upload(page, text("may.txt", "May\n"));
     await page.getByRole("link", { name: "All files" }).click();
     await page.getByRole("button", { name: "Reports", exact: true }).click();
@@ -144,7 +149,7 @@ export function fileTests(world) {
 
     const reader = await stranger();
     await reader.page.goto(link);
-    await reader.page.getByText("for you").waitFor();
+    await reader.page.getByText("for you", { exact: true }).waitFor();
     assert.equal(await reader.page.getByText("secret.txt").count(), 0);
     const [download] = await Promise.all([
       reader.page.waitForEvent("download"),

@@ -1,10 +1,9 @@
 // The client library in both shapes.
 import { after, before, describe } from "node:test";
+import { creditTests, little } from "./credits.mjs";
 import { libraryTests, paymentTests } from "./library.mjs";
 import { startModel } from "./model.mjs";
 import { startBrowser, startFleet, startProgram } from "./world.mjs";
-
-const credits = { FEATURES: "credits=true", CREDITS_WELCOME: "60", CREDITS_ESTIMATE: "50" };
 
 for (const [shape, start] of Object.entries({ embedded: startProgram, fleet: startFleet })) {
   describe(shape, () => {
@@ -20,7 +19,7 @@ for (const [shape, start] of Object.entries({ embedded: startProgram, fleet: sta
         OPENAI_API_KEY: "x",
         QUERY_CORS_ORIGIN: "*",
       };
-      running = await Promise.all([start(settings), start(credits)]);
+      running = await Promise.all([start(settings), start(little)]);
       [world.url, poor.url] = running.map((one) => one.url);
     });
     after(async () => {
@@ -30,5 +29,7 @@ for (const [shape, start] of Object.entries({ embedded: startProgram, fleet: sta
     });
     libraryTests(world);
     paymentTests(poor);
+    // Here, because this fleet has them already.
+    if (start === startFleet) creditTests(poor);
   });
 }

@@ -1,8 +1,13 @@
 // The other pages: key, telephone, query, operator, keyboard, and how all look.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { check, visitors } from "./visitor.mjs";
+import { answered, check, say, visitors } from "./visitor.mjs";
 import { eventually } from "./world.mjs";
+
+const sizes = [
+  { width: 360, height: 740 },
+  { width: 1280, height: 800 },
+];
 
 const paths = [
   "chat",
@@ -149,27 +154,56 @@ export function pageTests(world) {
 
   // How a page looks does not depend on what is behind it.
   for (const colorScheme of world.operatorToken ? [] : ["light", "dark"]) {
-    test(`every page is accessible in ${colorScheme}, and fits 360 pixels`, async () => {
-      const { page, visit, close } = await stranger({ colorScheme, viewport: { width: 360, height: 740 } });
+    test(`every page is accessible in ${colorScheme}, and fits 360 pixels as well as 1280`, async () => {
+      const { page, visit, close } = await stranger({ colorScheme, viewport: sizes[0] });
+      const checkBoth = async (name) => {
+        await eventually("nothing is being asked for", async () =>
+          (await page.locator("[aria-busy=true]").count()) === 0,
+        );
+        for (const size of sizes) {
+          await page.setViewportSize(size);
+          await check(page, `${name} in ${colorScheme} at ${size.width}`);
+        }
+        await page.setViewportSize(sizes[0]);
+      };
       await visit("");
       await page.getByRole("button", { name: "Make a key and enter" }).waitFor();
-      await check(page, `sign-in in ${colorScheme}`);
+      await checkBoth("sign-in");
       await page.getByRole("button", { name: "Make a key and enter" }).click();
       await page.getByRole("navigation", { name: "Pages" }).waitFor();
       for (const path of paths) {
         await visit(path);
         await page.getByRole("heading", { level: 1 }).first().waitFor();
-        await eventually("nothing is being asked for", async () =>
-          (await page.locator("[aria-busy=true]").count()) === 0,
-        );
-        await check(page, `${path} in ${colorScheme}`);
+        await checkBoth(path);
       }
-      await page.setViewportSize({ width: 1280, height: 800 });
-      await check(page, `about in ${colorScheme}, wide`);
+      await visit("chat");
+      await say(page, "think about water");
+      await answered(page, "onerror");
+      await say(page, 'call show_chart {"title":"Litres","labels":["Mon","Tue"],"values":[3,5]}');
+      await answered(page, "The tool said");
+      await page.getByText("How it thought").click();
+      await checkBoth("a conversation");
+      await visit("files");
+      await page.getByLabel("Files to upload").setInputFiles({
+        name: "spring.txt",
+        mimeType: "text/plain",
+        buffer: Buffer.from("The spring rises at Delphi.\n"),
+      });
+      await page.getByRole("checkbox", { name: "Choose spring.txt" }).check();
+      await checkBoth("files");
+      await page.getByRole("button", { name: "Share", exact: true }).click();
+      await checkBoth("the share dialog");
+      await page.keyboard.press("Escape");
+      await page.getByRole("button", { name: "spring.txt", exact: true }).click();
+      await page.getByRole("region", { name: "Preview of spring.txt" }).waitFor();
+      await checkBoth("a file");
+      await visit("link#used");
+      await page.getByText("no team chat to link").waitFor();
+      await checkBoth("link");
       await visit("share#nothing");
       await page.getByText("This link is not complete").waitFor();
-      await check(page, `share in ${colorScheme}`);
-      await close();
+      await checkBoth("share");
+      await close(["404"]);
     });
   }
 }

@@ -45,10 +45,10 @@ export function visitors(world) {
 
 /** Begins a conversation, or goes on with it, and waits for the answer's end. */
 export async function say(page, text) {
-  const start = page.getByRole("button", { name: "Start a conversation" });
+  const first = page.getByLabel("Your first message");
   const entry = page.getByLabel("Your message");
-  await start.or(entry).first().waitFor();
-  if (await start.isVisible()) await start.click();
+  await first.or(entry).first().waitFor();
+  if (await first.isVisible()) await page.getByRole("button", { name: "New conversation" }).click();
   // The page's own tools can be called from then on.
   await page.getByText("Live", { exact: true }).waitFor();
   await entry.fill(text);

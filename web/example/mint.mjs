@@ -7,12 +7,11 @@ import { promisify } from "node:util";
 const run = promisify(execFile);
 
 /**
- * Answers /host and /mint/…; calls next for everything else. Tokens end after
- * `seconds`; a wallet that is wrong about it says `promised`.
+ * Answers /host and /mint/…; calls next for everything else.
  *
- * @param {{ server: string, binary: string, keyFile: string, seconds?: number, promised?: number }} options
+ * @param {{ server: string, binary: string, keyFile: string }} options
  */
-export function minting({ server, binary, keyFile, seconds = 600, promised = seconds }) {
+export function minting({ server, binary, keyFile }) {
   const castalia = async (...args) => (await run(binary, args)).stdout.trim();
   const ready = (async () => {
     if (!existsSync(keyFile)) await castalia("key", "new", "--out", keyFile);
@@ -27,9 +26,9 @@ export function minting({ server, binary, keyFile, seconds = 600, promised = sec
     const serialized = await castalia(
       ...["ucan", kind === "delegation" ? "delegate" : "invoke", "--key", keyFile],
       ...["--audience", url.searchParams.get("audience") ?? host.oracleDid],
-      ...["--can", "*", "--with", "ixo:oracle", "--ttl", `${seconds}s`],
+      ...["--can", "*", "--with", "ixo:oracle", "--ttl", "600s"],
     );
-    return { serialized, expiresAt: Date.now() + promised * 1000 };
+    return { serialized, expiresAt: Date.now() + 600_000 };
   };
   return (request, reply, next) => {
     const url = new URL(request.url, "http://example");

@@ -18,8 +18,10 @@ import { FilesPage } from "./pages/files/FilesPage";
 import { LinkPage } from "./pages/link/LinkPage";
 import { SharePage } from "./pages/share/SharePage";
 import { TelephonePage } from "./pages/telephone/TelephonePage";
+import { Boundary } from "./shell/Boundary";
 import { fetchFeatures, FeaturesProvider, type Features } from "./shell/features";
 import { messageOf } from "./shell/format";
+import { Icon } from "./shell/icons";
 import { go, usePath } from "./shell/router";
 import { Shell, type PageInfo } from "./shell/Shell";
 import { ShortcutList } from "./shell/ShortcutList";
@@ -141,6 +143,7 @@ function SignedIn(props: { session: Session; features: Features; onSignOut: () =
   const found = offered.find((p) => p.path === name);
   const isAbout = name === "about";
   const shown = found ?? offered[0];
+  const current = isAbout || name === "link" ? name : (shown?.path ?? "about");
   return (
     <SessionProvider value={session}>
       <OraclesProvider
@@ -158,23 +161,43 @@ function SignedIn(props: { session: Session; features: Features; onSignOut: () =
         <CallProvider>
           <Shell
             pages={[...offered, { path: "about", title: "About", icon: "about" }]}
-            current={isAbout || name === "link" ? name : (shown?.path ?? "about")}
+            current={current}
             onHelp={() => setHelp(true)}
           >
-            <Suspense fallback={<p className="page soft">Loading…</p>}>
-              {name === "link" ? (
-                <LinkPage />
-              ) : isAbout || !shown ? (
-                <AboutPage onSignOut={props.onSignOut} />
-              ) : (
-                shown.page(rest.map(decodeURIComponent).join("/"))
-              )}
-            </Suspense>
+            <Boundary key={current} fallback={(problem) => <Broken problem={problem} />}>
+              <Suspense fallback={<p className="page soft">Loading…</p>}>
+                {name === "link" ? (
+                  <LinkPage />
+                ) : isAbout || !shown ? (
+                  <AboutPage onSignOut={props.onSignOut} />
+                ) : (
+                  shown.page(rest.map(decodeURIComponent).join("/"))
+                )}
+              </Suspense>
+            </Boundary>
           </Shell>
           {help && <ShortcutList shortcuts={shortcuts} onClose={() => setHelp(false)} />}
         </CallProvider>
       </OraclesProvider>
     </SessionProvider>
+  );
+}
+
+/** A page that can not be drawn; the others still can. */
+function Broken({ problem }: { problem: string }) {
+  return (
+    <div className="page">
+      <section className="card nothing" role="alert">
+        <Icon name="about" />
+        <h1>This page can not be shown</h1>
+        <p className="soft">{problem}</p>
+        <p>
+          <button type="button" onClick={() => location.reload()}>
+            Load it again
+          </button>
+        </p>
+      </section>
+    </div>
   );
 }
 

@@ -2,6 +2,7 @@ import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
 // The common rules come first, so that a page's own win.
 import "./shell/styles.css";
+import "./shell/parts.css";
 import { App } from "./App";
 import { restoreTheme } from "./shell/theme";
 

@@ -8,6 +8,9 @@ import type {
   ToolCallStatus,
 } from "./types";
 
+/** Such as "Thinking...", said before there is anything to think about. */
+const acknowledgement = /^[^.\n]{1,40}\.\.\.$/;
+
 /** The reply that is being written. */
 export class LiveTurn {
   #text = "";
@@ -16,6 +19,7 @@ export class LiveTurn {
   #tools = new Map<string, IToolCall>();
   #actions = new Set<string>();
   #message: IMessage | undefined;
+  #acknowledged = "";
   /** Whether the server said that this is the whole reply. */
   isFinished = false;
 
@@ -29,7 +33,7 @@ export class LiveTurn {
         break;
       case "reasoning":
         this.#thinking = data["isComplete"] !== true;
-        if (this.#thinking) this.#reasoning += text(data["reasoning"]);
+        if (this.#thinking) this.#think(text(data["reasoning"]));
         break;
       case "run":
         if (data["resumed"] !== true || typeof data["partialLength"] !== "number") return false;
@@ -61,13 +65,14 @@ export class LiveTurn {
   /** The reply so far; the same object until something changes. */
   message(): IMessage {
     const calls = [...this.#tools.values()];
+    const reasoning = this.#reasoning || (this.#thinking ? this.#acknowledged : "");
     this.#message ??= {
       id: this.id,
       type: "ai",
       content: withCalls(this.#text, calls, (call) => this.#actions.has(call.id)),
       isComplete: false,
       isReasoning: this.#thinking,
-      ...(this.#reasoning ? { reasoning: this.#reasoning } : {}),
+      ...(reasoning ? { reasoning } : {}),
       ...(calls.length > 0 ? { toolCalls: calls } : {}),
     };
     return this.#message;
@@ -76,6 +81,15 @@ export class LiveTurn {
   /** Whether there is anything in it that is worth keeping. */
   get isEmpty(): boolean {
     return this.#text === "" && this.#reasoning === "" && this.#tools.size === 0;
+  }
+
+  /** Takes in a thought; servers acknowledge a turn with a phrase that is none. */
+  #think(thought: string): void {
+    if (!this.#acknowledged && this.isEmpty && acknowledgement.test(thought)) {
+      this.#acknowledged = thought;
+    } else {
+      this.#reasoning += thought;
+    }
   }
 
   #tool(id: string, data: Record<string, unknown>): void {

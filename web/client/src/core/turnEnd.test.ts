@@ -40,6 +40,28 @@ describe("a turn that was followed to its end", () => {
     expect(oracle.seen).toHaveLength(3); // history and run at the opening, the message
   });
 
+  test("keeps its thoughts, and not the phrase that said that it began", async () => {
+    const oracle = new FakeOracle();
+    const { get, sent, stream } = await talking(oracle);
+    stream.frame(1, "reasoning", { reasoning: "Thinking...", isComplete: false });
+    await flush();
+    expect(get().messages[1]).toMatchObject({ reasoning: "Thinking...", isReasoning: true });
+    stream.frame(2, "reasoning", { reasoning: "First the spring", isComplete: false });
+    stream.frame(3, "reasoning", { reasoning: "...", isComplete: false });
+    stream.frame(4, "message", { content: "Water" }).frame(5, "done").end();
+    await sent;
+    expect(get().messages[1]).toMatchObject({ reasoning: "First the spring..." });
+  });
+
+  test("that thought nothing keeps nothing of it", async () => {
+    const oracle = new FakeOracle();
+    const { get, sent, stream } = await talking(oracle);
+    stream.frame(1, "reasoning", { reasoning: "Working...", isComplete: false });
+    stream.frame(2, "message", { content: "Water" }).frame(3, "done").end();
+    await sent;
+    expect(get().messages[1]).not.toHaveProperty("reasoning");
+  });
+
   test("is the same one in the history that is read later", async () => {
     const { oracle, chat, get } = await settled();
     const ids = get().messages.map((m) => m.id);

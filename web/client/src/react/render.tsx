@@ -49,10 +49,14 @@ function CallPart({ part, components }: { part: IComponentMetadata; components?:
   return <>{drawn as ReactNode}</>;
 }
 
-/** Outputs are JSON in the history and may be plain text in a stream. */
-function valueOf(output: string): unknown {
+/**
+ * What a handler returned. A stream tells it as the model read it; the history
+ * has that text as JSON once more.
+ */
+function valueOf(output: string, again = true): unknown {
   try {
-    return JSON.parse(output);
+    const value: unknown = JSON.parse(output);
+    return again && typeof value === "string" ? valueOf(value, false) : value;
   } catch {
     return output;
   }

@@ -35,39 +35,42 @@ export function AboutPage({ onSignOut }: { onSignOut: () => void }) {
     <div className="page">
       <h1>About</h1>
       <p className="soft">Your identity in this browser, and the server behind it.</p>
-      <div className="grid">
-        <section className="card">
-          <h2>You</h2>
-          <dl className="facts">
-            <dt>DID</dt>
-            <dd className="mono">
-              {key.did} <CopyButton text={key.did} label="Copy your DID" />
-            </dd>
-          </dl>
-          <div className="row">
-            <button type="button" onClick={() => setShown(!shown)} aria-expanded={shown}>
-              {shown ? "Hide the key" : "Export the key"}
-            </button>
-            <button
-              type="button"
-              className="danger"
-              onClick={() => {
-                if (!confirm("Without an exported copy this identity is lost. Sign out?")) return;
-                void forgetKey().then(onSignOut);
-              }}
-            >
-              Sign out
-            </button>
-          </div>
-          {shown && (
-            <div className="notice">
-              <p>Whoever has these digits is you. Keep them where you keep passwords.</p>
-              <pre>{exportKey(key)}</pre>
-              <CopyButton text={exportKey(key)} label="Copy the key" />
+      <div className="about">
+        <div className="stack">
+          <section className="card">
+            <h2>You</h2>
+            <dl className="facts">
+              <dt>DID</dt>
+              <dd className="mono with-copy">
+                <span>{key.did}</span>
+                <CopyButton text={key.did} label="Copy your DID" />
+              </dd>
+            </dl>
+            <div className="row">
+              <button type="button" onClick={() => setShown(!shown)} aria-expanded={shown}>
+                {shown ? "Hide the key" : "Export the key"}
+              </button>
+              <button
+                type="button"
+                className="danger"
+                onClick={() => {
+                  if (!confirm("Without an exported copy this identity is lost. Sign out?")) return;
+                  void forgetKey().then(onSignOut);
+                }}
+              >
+                Sign out
+              </button>
             </div>
-          )}
-        </section>
-        <Allowed />
+            {shown && (
+              <div className="notice">
+                <p>Whoever has these digits is you. Keep them where you keep passwords.</p>
+                <pre>{exportKey(key)}</pre>
+                <CopyButton text={exportKey(key)} label="Copy the key" />
+              </div>
+            )}
+          </section>
+          <Allowed />
+        </div>
         <section className="card" aria-busy={!health}>
           <h2>This server</h2>
           <dl className="facts">

@@ -10,6 +10,7 @@ import "./chat.css";
 import { Conversation } from "./Conversation";
 import { here } from "./here";
 import { SessionList } from "./SessionList";
+import { Opening } from "./Opening";
 import { suggestions } from "./suggestions";
 
 /** Conversations with the oracle. */
@@ -71,7 +72,8 @@ export function ChatPage({ sessionId }: { sessionId: string }) {
               {error || list.error?.message}
             </p>
           )}
-          <ul className="suggestions">
+          <Opening onSay={(text) => void start(text)} />
+          <ul className="suggestions" aria-label="Suggestions">
             {suggestions.map((s) => (
               <li key={s.title}>
                 <button type="button" onClick={() => void start(s.text)}>
@@ -84,9 +86,6 @@ export function ChatPage({ sessionId }: { sessionId: string }) {
               </li>
             ))}
           </ul>
-          <button className="primary" type="button" onClick={() => void start()}>
-            Start a conversation
-          </button>
         </section>
       )}
     </div>

@@ -4,6 +4,7 @@ import { useSession } from "../../identity/session";
 import { useFeatures } from "../../shell/features";
 import { Icon } from "../../shell/icons";
 import { Link } from "../../shell/Link";
+import { Skeleton } from "../../shell/Skeleton";
 import { CallLink } from "../call/CallLink";
 import { browserTools } from "./browserTools";
 import { Composer } from "./Composer";
@@ -71,7 +72,7 @@ export function Conversation(props: {
   // Tools of this page are there when the live channel is; it is waited for, but not long.
   const [waited, setWaited] = useState(false);
   useEffect(() => {
-    const timer = setTimeout(() => setWaited(true), 3000);
+    const timer = setTimeout(() => setWaited(true), 8000);
     return () => clearTimeout(timer);
   }, []);
   const isReachable = isRealTimeConnected || waited;
@@ -130,6 +131,7 @@ export function Conversation(props: {
             </button>
           </p>
         )}
+        {isLoading && <Skeleton lines={5} label="Reading the conversation" />}
         {!isLoading && chat.messages.length === 0 && !isSending && (
           <p className="soft centre">
             Ask anything. Say “help” to see what this oracle can do here.
@@ -156,7 +158,7 @@ export function Conversation(props: {
         )}
       </MessageLog>
       <div className="below">
-        <Permission wanted={attachments.list.length > 0} />
+        <Permission wanted={attachments.list.length > 0} early={chat.messages.length === 0} />
         <Composer
           busy={isSending}
           attachments={attachments}

@@ -1,4 +1,5 @@
-import { useEffect, useLayoutEffect, useRef, type ReactNode } from "react";
+import { useEffect, useLayoutEffect, useRef, useState, type ReactNode } from "react";
+import { Icon } from "../../shell/icons";
 
 /** What was said. It keeps the newest in sight, unless the reader went up to read. */
 export function MessageLog(props: {
@@ -11,11 +12,13 @@ export function MessageLog(props: {
   const { messages, busy, sent } = props;
   const log = useRef<HTMLDivElement>(null);
   const stuck = useRef(true);
+  const [away, setAway] = useState(false);
   useEffect(() => {
     const element = log.current;
     if (!element) return;
     const onScroll = () => {
       stuck.current = element.scrollHeight - element.scrollTop - element.clientHeight < 60;
+      setAway(!stuck.current);
     };
     element.addEventListener("scroll", onScroll, { passive: true });
     return () => element.removeEventListener("scroll", onScroll);
@@ -28,16 +31,32 @@ export function MessageLog(props: {
     if (element && stuck.current) element.scrollTop = element.scrollHeight;
   }, [messages, busy, sent]);
   return (
-    <div
-      ref={log}
-      className="messages"
-      role="log"
-      aria-live="polite"
-      aria-busy={busy}
-      aria-label="Messages"
-      tabIndex={0}
-    >
-      {props.children}
+    <div className="log">
+      <div
+        ref={log}
+        className="messages"
+        role="log"
+        aria-live="polite"
+        aria-busy={busy}
+        aria-label="Messages"
+        tabIndex={0}
+      >
+        {props.children}
+      </div>
+      {away && (
+        <button
+          type="button"
+          className="round newest"
+          aria-label="Go to the newest message"
+          title="Go to the newest message"
+          onClick={() => {
+            const element = log.current;
+            if (element) element.scrollTop = element.scrollHeight;
+          }}
+        >
+          <Icon name="down" />
+        </button>
+      )}
     </div>
   );
 }

@@ -6,10 +6,10 @@ import {
   type UIComponents,
 } from "@castalia/oracles-client";
 import { memo, type ReactNode } from "react";
+import { Boundary } from "../../shell/Boundary";
 import { bytes } from "../../shell/format";
 import { CopyButton } from "../../shell/CopyButton";
 import { Icon } from "../../shell/icons";
-import type { FileRecord } from "../files/api";
 import { Chart } from "./components/Chart";
 import { FileCard } from "./components/FileCard";
 import { Markdown } from "./Markdown";
@@ -19,7 +19,7 @@ export const uiComponents: UIComponents = {
   Chart: (props: Record<string, unknown> & { isLoading?: boolean }) => (
     <Chart args={props} isLoading={props.isLoading === true} />
   ),
-  FileCard: (props: { path?: string; file?: FileRecord; isLoading?: boolean }) => (
+  FileCard: (props: { path?: string; file?: unknown; isLoading?: boolean }) => (
     <FileCard {...props} />
   ),
   Error: ({ error }: { error?: string }) => (
@@ -48,7 +48,9 @@ export const MessageView = memo(function MessageView({ message }: { message: IMe
           <p>{message.reasoning}</p>
         </details>
       )}
-      {drawn.length > 0 && renderMessageContent(drawn, uiComponents)}
+      {drawn.map((part) => (
+        <Boundary key={part.props.id}>{renderMessageContent(part, uiComponents)}</Boundary>
+      ))}
       {said && (isHuman ? <Said text={said} /> : <Markdown text={said} />)}
       {message.attachments && message.attachments.length > 0 && (
         <ul className="chips" aria-label="Attached files">

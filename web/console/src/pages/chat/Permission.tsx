@@ -12,7 +12,7 @@ import { here } from "./here";
  * frame; the library then wants a delegation, and nothing is signed until the
  * user says yes here.
  */
-export function Permission({ wanted }: { wanted: boolean }) {
+export function Permission({ wanted, early }: { wanted: boolean; early: boolean }) {
   const session = useSession();
   const { authedRequest, getDelegation } = useOraclesContext();
   const { consent, asked } = useConsent(session);
@@ -27,7 +27,8 @@ export function Permission({ wanted }: { wanted: boolean }) {
       </p>
     );
   }
-  if (!asked && !wanted) return null;
+  // Before the first word nobody knows whether files will matter.
+  if (!wanted && (!asked || early)) return null;
 
   async function yes() {
     allow(session, grant, hours);

@@ -1,9 +1,10 @@
 import type { useOracleSessions } from "@castalia/oracles-client";
-import { useState } from "react";
+import { useEffect, useState } from "react";
 import { ago, messageOf } from "../../shell/format";
 import { Icon } from "../../shell/icons";
 import { Link } from "../../shell/Link";
 import { go } from "../../shell/router";
+import { Skeleton } from "../../shell/Skeleton";
 import { byDay, matching } from "./sessions";
 
 /** The user's conversations, newest first, by day, with search in their titles. */
@@ -17,6 +18,13 @@ export function SessionList(props: {
   const [error, setError] = useState("");
   const [now] = useState(() => Date.now());
   const shown = matching(list.sessions, search);
+  // A search is over all conversations: those not read yet are read then.
+  const { hasNextPage, isFetchingNextPage, fetchNextPage } = list;
+  const reads = search !== "" && hasNextPage && !isFetchingNextPage && !error;
+  useEffect(() => {
+    if (reads) fetchNextPage().catch((cause: unknown) => setError(messageOf(cause)));
+    // eslint-disable-next-line react-hooks/exhaustive-deps -- what it calls is new with every render
+  }, [reads, list.sessions.length]);
   return (
     <aside aria-label="Conversations" className="sessions">
       <div className="sessions-head">
@@ -73,19 +81,18 @@ export function SessionList(props: {
           </ul>
         </section>
       ))}
-      {!list.isLoading && shown.length === 0 && (
+      {list.isLoading && <Skeleton lines={3} label="Reading your conversations" />}
+      {!list.isLoading && !reads && !isFetchingNextPage && shown.length === 0 && (
         <p className="soft small centre" role="status">
           {search ? "No conversation has this in its title." : "No conversations yet."}
         </p>
       )}
-      {list.hasNextPage && (
+      {hasNextPage && !search && (
         <button
           type="button"
           className="wide"
-          disabled={list.isFetchingNextPage}
-          onClick={() =>
-            void list.fetchNextPage().catch((cause: unknown) => setError(messageOf(cause)))
-          }
+          disabled={isFetchingNextPage}
+          onClick={() => void fetchNextPage().catch((cause: unknown) => setError(messageOf(cause)))}
         >
           Older conversations
         </button>

@@ -2,7 +2,7 @@ import { useAgAction, type ZodLike } from "@castalia/oracles-client";
 import { useMemo } from "react";
 import { useSession } from "../../identity/session";
 import { plural } from "../../shell/format";
-import { Files, type FileRecord } from "../files/api";
+import { Files } from "../files/api";
 import { Chart } from "./components/Chart";
 import { readChart, type ChartData } from "./components/chartData";
 import { FileCard } from "./components/FileCard";
@@ -63,12 +63,7 @@ export function useShipped(): void {
     parameters: fileSchema,
     handler: ({ path }) => files.stat(path),
     render: ({ status, args, result, error }) => (
-      <FileCard
-        path={args.path}
-        file={result as FileRecord | undefined}
-        isLoading={status === "isRunning"}
-        error={error}
-      />
+      <FileCard path={args.path} file={result} isLoading={status === "isRunning"} error={error} />
     ),
   });
 }

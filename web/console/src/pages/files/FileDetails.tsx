@@ -3,6 +3,7 @@ import { CopyButton } from "../../shell/CopyButton";
 import { Dialog } from "../../shell/Dialog";
 import { ago, bytes, messageOf, short } from "../../shell/format";
 import { Icon } from "../../shell/icons";
+import { Skeleton } from "../../shell/Skeleton";
 import { save, type FileRecord, type Files, type VersionRecord } from "./api";
 import { Preview } from "./Preview";
 import type { Chosen } from "./ShareDialog";
@@ -88,8 +89,8 @@ export function FileDetails(props: {
           {file.mimeType}, {bytes(version?.size ?? file.size)}
         </dd>
         <dt>CID</dt>
-        <dd className="mono">
-          {version?.cid ?? file.cid}{" "}
+        <dd className="mono with-copy">
+          <span>{version?.cid ?? file.cid}</span>
           <CopyButton text={version?.cid ?? file.cid} label="Copy the CID" />
         </dd>
       </dl>
@@ -101,6 +102,7 @@ export function FileDetails(props: {
         load={() => files.content(file.id, shown)}
       />
       <h3>Versions</h3>
+      {!versions && <Skeleton lines={2} label="Reading the versions" />}
       <ul className="plain versions">
         {versions?.map((v) => (
           <li key={v.version} className={v.version === (shown ?? file.version) ? "current" : ""}>

@@ -3,7 +3,9 @@ import { CopyButton } from "../../shell/CopyButton";
 import { ago, bytes, plural, short } from "../../shell/format";
 import { Icon } from "../../shell/icons";
 import { Link } from "../../shell/Link";
+import { Skeleton } from "../../shell/Skeleton";
 import type { FileRecord, Files, TreeNode } from "./api";
+import { named, remember } from "./named";
 import type { Chosen } from "./ShareDialog";
 
 interface Entry extends TreeNode {
@@ -29,7 +31,11 @@ export function FolderView(props: {
     Promise.all([files.tree(folder), files.list(folder)]).then(([nodes, records]) => {
       if (gone) return;
       const byId = new Map(records.map((r) => [r.id, r]));
-      setList(nodes.map((n) => ({ ...n, record: n.id ? byId.get(n.id) : undefined })));
+      const empty = named(files.owner, folder, nodes);
+      setList([
+        ...empty,
+        ...nodes.map((n) => ({ ...n, record: n.id ? byId.get(n.id) : undefined })),
+      ]);
       setChosen(new Set());
     }, onError);
     return () => {
@@ -53,7 +59,10 @@ export function FolderView(props: {
   function newFolder() {
     const name = prompt("Name of the new folder");
     const clean = name?.replaceAll("/", " ").trim();
-    if (clean) props.onFolder(`${folder === "/" ? "" : folder}/${clean}`);
+    if (!clean) return;
+    const path = `${folder === "/" ? "" : folder}/${clean}`;
+    remember(files.owner, path);
+    props.onFolder(path);
   }
   return (
     <>
@@ -102,7 +111,9 @@ export function FolderView(props: {
         </div>
       )}
       <section className="card table" aria-busy={!list} aria-label={`Files in ${folder}`}>
-        {list?.length === 0 ? (
+        {!list ? (
+          <Skeleton lines={4} label="Reading the folder" />
+        ) : list.length === 0 ? (
           <div className="nothing">
             <Icon name="folder" />
             <p>{folder === "/" ? "No files yet." : "This folder is empty."}</p>

@@ -50,50 +50,62 @@ export function ShareDialog(props: { chosen: Chosen; files: Files; onClose: () =
   return (
     <Dialog title={title} onClose={props.onClose}>
       <form className="stack" onSubmit={(event) => void make(event)}>
-        <fieldset disabled={made !== undefined}>
-          <legend>With whom</legend>
-          <label className="choice">
-            <input type="radio" checked={who === "link"} onChange={() => setWho("link")} />
-            Anyone who has the link
-          </label>
-          <label className="choice">
-            <input type="radio" checked={who === "did"} onChange={() => setWho("did")} />
-            One DID only
-          </label>
-          {who === "did" && (
-            <label>
-              Reader&apos;s DID
-              <input
-                value={did}
-                placeholder="did:key:…"
-                autoComplete="off"
-                onChange={(event) => setDid(event.target.value)}
-              />
-            </label>
-          )}
-        </fieldset>
-        <fieldset disabled={made !== undefined} className="pair">
-          <legend className="visually-hidden">Limits</legend>
-          <label>
-            For how long
-            <select value={hours} onChange={(event) => setHours(Number(event.target.value))}>
-              <option value={1}>an hour</option>
-              <option value={24}>a day</option>
-              <option value={168}>a week</option>
-              <option value={720}>30 days</option>
-              <option value={8760}>a year</option>
-            </select>
-          </label>
-          <label>
-            How often
-            <select value={maxUses} onChange={(event) => setMaxUses(Number(event.target.value))}>
-              <option value={0}>without limit</option>
-              <option value={1}>once</option>
-              <option value={10}>10 times</option>
-              <option value={100}>100 times</option>
-            </select>
-          </label>
-        </fieldset>
+        {made ? (
+          <p className="made-note">
+            <Icon name="check" />{" "}
+            {who === "link" ? "The link is ready." : "The link for that DID is ready."}
+          </p>
+        ) : (
+          <>
+            <fieldset>
+              <legend>With whom</legend>
+              <label className="choice">
+                <input type="radio" checked={who === "link"} onChange={() => setWho("link")} />
+                Anyone who has the link
+              </label>
+              <label className="choice">
+                <input type="radio" checked={who === "did"} onChange={() => setWho("did")} />
+                One DID only
+              </label>
+              {who === "did" && (
+                <label>
+                  Reader&apos;s DID
+                  <input
+                    value={did}
+                    placeholder="did:key:…"
+                    autoComplete="off"
+                    onChange={(event) => setDid(event.target.value)}
+                  />
+                </label>
+              )}
+            </fieldset>
+            <fieldset className="pair">
+              <legend className="visually-hidden">Limits</legend>
+              <label>
+                For how long
+                <select value={hours} onChange={(event) => setHours(Number(event.target.value))}>
+                  <option value={1}>an hour</option>
+                  <option value={24}>a day</option>
+                  <option value={168}>a week</option>
+                  <option value={720}>30 days</option>
+                  <option value={8760}>a year</option>
+                </select>
+              </label>
+              <label>
+                How often
+                <select
+                  value={maxUses}
+                  onChange={(event) => setMaxUses(Number(event.target.value))}
+                >
+                  <option value={0}>without limit</option>
+                  <option value={1}>once</option>
+                  <option value={10}>10 times</option>
+                  <option value={100}>100 times</option>
+                </select>
+              </label>
+            </fieldset>
+          </>
+        )}
         <section className="grant" aria-label="What it grants" aria-live="polite">
           <ul>
             {words.grants.map((line) => (

@@ -77,6 +77,10 @@ export class FilesError extends Error {
 
 const at = encodeURIComponent;
 
+/** Files in one answer, and in all answers to one question. */
+const page = 200;
+const most = 2000;
+
 /** The file store, in the name of whoever the bearer speaks for. */
 export class Files {
   readonly bearer: () => string;
@@ -112,9 +116,17 @@ export class Files {
     });
   }
 
-  /** Files below a folder, the first two hundred. */
+  /** Files below a folder, page by page, up to a number that a page can still show. */
   async list(folder = "/"): Promise<FileRecord[]> {
-    return (await this.#json<{ files: FileRecord[] }>(`/files?limit=200&path=${at(folder)}`)).files;
+    const all: FileRecord[] = [];
+    for (;;) {
+      const after = all.at(-1);
+      const { files } = await this.#json<{ files: FileRecord[] }>(
+        `/files?limit=${page}&path=${at(folder)}${after ? `&after=${at(after.path)}` : ""}`,
+      );
+      all.push(...files);
+      if (files.length < page || all.length >= most) return all;
+    }
   }
 
   async tree(folder: string): Promise<TreeNode[]> {

@@ -1,4 +1,6 @@
 import { useEffect, useState } from "react";
+import { Icon } from "../../shell/icons";
+import { Skeleton } from "../../shell/Skeleton";
 import { mintInvocation, useSession, type Session } from "../../identity/session";
 
 interface TeamLink {
@@ -18,6 +20,7 @@ async function follow(session: Session, code: string, confirm: boolean): Promise
     body: JSON.stringify({ code, confirm }),
   });
   const body = (await reply.json().catch(() => ({}))) as TeamLink & { message?: string };
+  if (reply.status === 404) throw new Error("This server has no team chat to link.");
   if (!reply.ok) throw new Error(body.message ?? `The server answered ${reply.status}`);
   return body;
 }
@@ -54,11 +57,17 @@ export function LinkPage() {
   return (
     <div className="page">
       <h1>Link your team chat</h1>
+      <p className="soft">One account there and this key here become the same person.</p>
       {error && (
-        <p role="alert" className="card">
-          {error}
-        </p>
+        <section role="alert" className="card nothing">
+          <Icon name="link" />
+          <p>{error}</p>
+          <p className="soft small">
+            Links work once and not for long. Ask the oracle for a new one in your team&apos;s chat.
+          </p>
+        </section>
       )}
+      {!link && !error && <Skeleton lines={3} label="Looking at the link" />}
       {link && state !== "linked" && !error && (
         <section className="card">
           <p>
@@ -73,6 +82,7 @@ export function LinkPage() {
           <div className="row">
             <button
               type="button"
+              className="primary"
               disabled={state === "linking"}
               onClick={() => {
                 setState("linking");

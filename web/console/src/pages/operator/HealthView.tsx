@@ -1,5 +1,6 @@
 import { useEffect, useState } from "react";
 import { duration, messageOf } from "../../shell/format";
+import { Skeleton } from "../../shell/Skeleton";
 import { operatorToken } from "./api";
 import { chosenMetrics, parseMetrics, type Metric } from "./metrics";
 import { Figure, Problem } from "./parts";
@@ -62,6 +63,7 @@ export function HealthView() {
   return (
     <div className="stack" aria-busy={!seen}>
       <Problem error={error} />
+      {!seen && !error && <Skeleton lines={6} label="Looking at the server" />}
       {seen && (
         <>
           <dl className="figures">
@@ -95,9 +97,9 @@ export function HealthView() {
             </section>
             <section className="card">
               <h2>What it does</h2>
-              <dl className="facts">
+              <dl className="ledger">
                 {seen.metrics.map((m) => (
-                  <div key={m.name} className="fact">
+                  <div key={m.name}>
                     <dt>{m.title}</dt>
                     <dd>{m.value.toLocaleString("en", { maximumFractionDigits: 1 })}</dd>
                   </div>

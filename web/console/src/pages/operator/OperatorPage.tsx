@@ -1,7 +1,8 @@
-import { useCallback, useEffect, useState, type FormEvent, type ReactNode } from "react";
+import { useCallback, useEffect, useRef, useState, type FormEvent, type ReactNode } from "react";
 import { useFeatures } from "../../shell/features";
 import { messageOf } from "../../shell/format";
 import { Link } from "../../shell/Link";
+import { Skeleton } from "../../shell/Skeleton";
 import { ask, keepOperatorToken, NotOperator, operatorToken } from "./api";
 import { AccountsView } from "./AccountsView";
 import { HealthView } from "./HealthView";
@@ -44,6 +45,14 @@ export default function OperatorPage({ view }: { view: string }) {
   }, []);
   useEffect(knock, [knock]);
 
+  // On a narrow screen the tabs scroll; the one that is shown is in sight.
+  const tabs = useRef<HTMLElement>(null);
+  useEffect(() => {
+    const bar = tabs.current;
+    const now = bar?.querySelector<HTMLElement>('[aria-current="page"]');
+    if (bar && now) bar.scrollLeft = now.offsetLeft - bar.offsetLeft - 40;
+  }, [state, view]);
+
   const [name = "", ...rest] = view.split("/");
   const offered = views.filter((v) => !v.service || services.includes(v.service));
   const shown = offered.find((v) => v.path === name) ?? offered[0];
@@ -57,7 +66,7 @@ export default function OperatorPage({ view }: { view: string }) {
       </header>
       {state === "in" ? (
         <>
-          <nav className="tabs" aria-label="Operator">
+          <nav className="tabs" aria-label="Operator" ref={tabs}>
             {offered.map((v) => (
               <Link
                 key={v.path}
@@ -73,11 +82,15 @@ export default function OperatorPage({ view }: { view: string }) {
       ) : state === "out" ? (
         <TokenForm onToken={knock} />
       ) : (
-        state !== "asking" && (
-          <p role="alert" className="notice bad">
-            {state}
-          </p>
-        )
+        <>
+          {state === "asking" ? (
+            <Skeleton lines={5} label="Asking the server" />
+          ) : (
+            <p role="alert" className="notice bad">
+              {state}
+            </p>
+          )}
+        </>
       )}
     </div>
   );

@@ -1,4 +1,5 @@
 import { Icon } from "../../shell/icons";
+import { Skeleton } from "../../shell/Skeleton";
 import { useLook } from "./api";
 import { Problem } from "./parts";
 
@@ -17,6 +18,7 @@ export function PluginsView() {
   return (
     <div className="stack" aria-busy={!data}>
       <Problem error={error} />
+      {!data && !error && <Skeleton lines={6} label="Reading the plugins" />}
       <ul className="plain grid plugins">
         {data?.plugins.map((p) => (
           <li key={p.name} className={p.on ? "card" : "card off"}>

@@ -1,6 +1,7 @@
 import { ago, plural, short } from "../../shell/format";
 import { Icon } from "../../shell/icons";
 import { Link } from "../../shell/Link";
+import { Skeleton } from "../../shell/Skeleton";
 import { useLook } from "./api";
 import { Problem } from "./parts";
 
@@ -30,6 +31,7 @@ export function SessionsView({ selected }: { selected: string }) {
     <div className={selected ? "split with-detail" : "split"}>
       <section className="card table" aria-busy={!data} aria-label="Live sessions">
         <Problem error={error} />
+        {!data && !error && <Skeleton lines={5} label="Reading the sessions" />}
         {data?.sessions.length === 0 && (
           <div className="nothing">
             <Icon name="telephone" />
@@ -49,7 +51,7 @@ export function SessionsView({ selected }: { selected: string }) {
                 <tr>
                   <th>Caller</th>
                   <th>Screen</th>
-                  <th className="number">Steps</th>
+                  <th className="number wide-only">Steps</th>
                   <th className="wide-only">Used</th>
                 </tr>
               </thead>
@@ -73,7 +75,7 @@ export function SessionsView({ selected }: { selected: string }) {
                       {s.screen}
                       {s.isAuthenticated && <Icon name="lock" />}
                     </td>
-                    <td className="number">{s.hops}</td>
+                    <td className="number wide-only">{s.hops}</td>
                     <td className="wide-only soft">{ago(s.updatedAt)}</td>
                   </tr>
                 ))}

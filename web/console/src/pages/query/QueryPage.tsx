@@ -1,7 +1,8 @@
-import { useEffect, useMemo, useRef, useState, type FormEvent } from "react";
+import { Fragment, useEffect, useMemo, useRef, useState, type FormEvent } from "react";
 import { CopyButton } from "../../shell/CopyButton";
 import { messageOf, plural } from "../../shell/format";
 import { Icon } from "../../shell/icons";
+import { Skeleton } from "../../shell/Skeleton";
 import "./query.css";
 import {
   curlOf,
@@ -68,7 +69,11 @@ export default function QueryPage() {
               onChange={(event) => setSearch(event.target.value)}
             />
           </label>
-          <RouteList routes={shown} current={path} onPick={setPath} />
+          {!routes && !error ? (
+            <Skeleton lines={8} label="Reading the routes" />
+          ) : (
+            <RouteList routes={shown} current={path} onPick={setPath} />
+          )}
         </section>
         {route && <Explorer key={route.path} route={route} />}
       </div>
@@ -88,10 +93,17 @@ function RouteList(props: { routes: Route[]; current: string; onPick: (path: str
     const next = routes[Math.min(routes.length - 1, Math.max(0, at + step))];
     if (!next) return;
     props.onPick(next.path);
-    list.current?.querySelector(`[data-path="${CSS.escape(next.path)}"]`)?.scrollIntoView({
-      block: "nearest",
-    });
   }
+  // The one that is shown is in sight, also when it was not picked here.
+  useEffect(() => {
+    const box = list.current;
+    const chosen = box?.querySelector<HTMLElement>('[aria-selected="true"]');
+    if (!box || !chosen) return;
+    const top = chosen.offsetTop - box.offsetTop;
+    if (top < box.scrollTop || top + chosen.offsetHeight > box.scrollTop + box.clientHeight) {
+      box.scrollTop = top - box.clientHeight / 3;
+    }
+  }, [current, routes]);
   if (routes.length === 0) return <p className="soft small centre">No such route.</p>;
   return (
     <div
@@ -114,15 +126,26 @@ function RouteList(props: { routes: Route[]; current: string; onPick: (path: str
           id={`route-${i}`}
           role="option"
           aria-selected={r.path === current}
-          data-path={r.path}
           onClick={() => props.onPick(r.path)}
         >
           <strong>{r.title}</strong>
-          <span className="mono small">{r.path}</span>
+          <span className="mono small">
+            <PathText path={r.path} />
+          </span>
         </div>
       ))}
     </div>
   );
+}
+
+/** A path that breaks after its slashes rather than inside a word. */
+function PathText({ path }: { path: string }) {
+  return path.split(/(?<=\/)/).map((part, i) => (
+    <Fragment key={i}>
+      {part}
+      <wbr />
+    </Fragment>
+  ));
 }
 
 function Explorer({ route }: { route: Route }) {
@@ -174,9 +197,13 @@ function Explorer({ route }: { route: Route }) {
       <form className="card stack" onSubmit={(event) => void ask(event)}>
         <div>
           <h2>{route.title}</h2>
-          <p className="soft small">
-            {route.about} <span className="mono">{route.service}</span>
+          <p className="mono route-line">
+            <span className="badge">GET</span>
+            <span>
+              <PathText path={route.path} />
+            </span>
           </p>
+          <p className="soft small">{route.about}</p>
         </div>
         {main.length > 0 && <div className="grid">{main.map(field)}</div>}
         {more.length > 0 && (
@@ -191,7 +218,7 @@ function Explorer({ route }: { route: Route }) {
         </div>
         <div className="row">
           <button className="primary" type="submit" disabled={busy || request.missing.length > 0}>
-            Ask
+            {busy ? "Asking…" : "Ask"}
           </button>
           {request.missing.length > 0 && (
             <span className="soft small">Needs {request.missing.join(", ")}.</span>
@@ -202,6 +229,9 @@ function Explorer({ route }: { route: Route }) {
         <p role="alert" className="notice bad">
           {error}
         </p>
+      )}
+      {!reply && !error && (
+        <p className="soft small centre hint">The reply is shown here, with its height and time.</p>
       )}
       {reply && (
         <section className="card" aria-live="polite" aria-label="Reply">

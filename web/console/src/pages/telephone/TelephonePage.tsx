@@ -115,6 +115,7 @@ export function TelephonePage() {
               <p className="dial-hint">
                 <Icon name="telephone" />
                 Dial {code} to begin.
+                <span className="small">Then type, or press the keys.</span>
               </p>
             )}
           </div>
@@ -223,22 +224,24 @@ export function TelephonePage() {
           </section>
           <section className="card stack" aria-label="The telephone">
             <h2>The telephone</h2>
-            <label>
-              Telephone number
-              <input
-                value={number}
-                disabled={isOpen}
-                onChange={(event) => setNumber(event.target.value)}
-              />
-            </label>
-            <label>
-              Service code
-              <input
-                value={code}
-                disabled={isOpen}
-                onChange={(event) => setCode(event.target.value)}
-              />
-            </label>
+            <div className="grid">
+              <label>
+                Telephone number
+                <input
+                  value={number}
+                  disabled={isOpen}
+                  onChange={(event) => setNumber(event.target.value)}
+                />
+              </label>
+              <label>
+                Service code
+                <input
+                  value={code}
+                  disabled={isOpen}
+                  onChange={(event) => setCode(event.target.value)}
+                />
+              </label>
+            </div>
           </section>
         </div>
       </div>

@@ -3,15 +3,25 @@ import { Icon } from "../../../shell/icons";
 import { Link } from "../../../shell/Link";
 import type { FileRecord } from "../../files/api";
 
+/** What an oracle says about a file, if it is a file's record. */
+export function readRecord(value: unknown): FileRecord | undefined {
+  const file = value as Partial<FileRecord> | null | undefined;
+  return typeof file?.path === "string" &&
+    typeof file.cid === "string" &&
+    typeof file.mimeType === "string"
+    ? (file as FileRecord)
+    : undefined;
+}
+
 /** One of the user's files, as an answer shows it. */
 export function FileCard(props: {
   path?: string;
-  file?: FileRecord | undefined;
+  file?: unknown;
   isLoading?: boolean;
   error?: string | undefined;
 }) {
-  const { file } = props;
-  const path = file?.path ?? props.path ?? "";
+  const file = readRecord(props.file);
+  const path = file?.path ?? String(props.path ?? "");
   if (props.error) return <p className="notice bad">{`${path}: ${props.error}`}</p>;
   const folder = path.split("/").slice(1, -1).join("/");
   return (
