@@ -155,7 +155,7 @@ export function pageTests(world) {
   // How a page looks does not depend on what is behind it.
   for (const colorScheme of world.operatorToken ? [] : ["light", "dark"]) {
     test(`every page is accessible in ${colorScheme}, and fits 360 pixels as well as 1280`, async () => {
-      const { page, visit, close } = await stranger({ colorScheme, viewport: sizes[0] });
+      const { page, visit, close } = await stranger({ colorScheme, viewport: sizes[0], reducedMotion: "reduce" });
       const checkBoth = async (name) => {
         await eventually("nothing is being asked for", async () =>
           (await page.locator("[aria-busy=true]").count()) === 0,
