@@ -78,13 +78,18 @@ func (e exitError) Error() string { return fmt.Sprintf("exit code %d", int(e)) }
 // exit code: 0 done, 1 failed, 2 called wrongly.
 func Run(ctx context.Context, args []string, s IO) int {
 	all := commands()
-	if len(args) == 0 || args[0] == "help" || args[0] == "-h" || args[0] == "--help" {
+	if len(args) == 0 || isHelp(args[0]) {
 		printHelp(s.Out, all)
 		return 0
 	}
 	for _, c := range all {
 		if c.name == args[0] {
-			return finish(c.run(ctx, args[1:], s), c, s)
+			err := c.run(ctx, args[1:], s)
+			if _, ok := errors.AsType[usageError](err); ok && len(args) > 1 && isHelp(args[1]) {
+				_, _ = fmt.Fprintf(s.Out, "castalia %s: %s\n%s", c.name, c.summary, usage(c))
+				return 0
+			}
+			return finish(err, c, s)
 		}
 	}
 	_, _ = fmt.Fprintf(s.Err, "castalia: no command %q; `castalia help` lists them\n", args[0])
@@ -99,11 +104,22 @@ func finish(err error, c command, s IO) int {
 		return int(code)
 	}
 	if u, ok := errors.AsType[usageError](err); ok {
-		_, _ = fmt.Fprintf(s.Err, "castalia %s: %s\nusage: castalia %s %s\n", c.name, u.text, c.name, c.args)
+		_, _ = fmt.Fprintf(s.Err, "castalia %s: %s\n%s", c.name, u.text, usage(c))
 		return 2
 	}
 	_, _ = fmt.Fprintf(s.Err, "castalia %s: %v\n", c.name, err)
 	return 1
+}
+
+func isHelp(arg string) bool { return arg == "help" || arg == "-h" || arg == "--help" }
+
+// usage writes how a command is called, one line for each of its forms.
+func usage(c command) string {
+	var b strings.Builder
+	for i, form := range strings.Split(c.args, " | ") {
+		_, _ = fmt.Fprintf(&b, "%-6s castalia %s %s\n", map[bool]string{true: "usage:"}[i == 0], c.name, form)
+	}
+	return b.String()
 }
 
 func printHelp(w io.Writer, all []command) {

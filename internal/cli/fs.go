@@ -19,8 +19,9 @@ import (
 func fsCommand() command {
 	return command{
 		name: "fs",
-		args: "put [-r] [--new] LOCAL… REMOTE | get [-r] REMOTE [LOCAL] | ls [PATH] | cat PATH | rm PATH… | mv [--overwrite] FROM TO | versions PATH | " +
-			"share [--ttl D] [--uses N] [--public|--private|--end ID|--list] [PATH]   [--server URL] [--key FILE] [--proof T|@F]",
+		args: "put [-r] [--new] LOCAL… REMOTE | get [-r] [--version N] REMOTE [LOCAL] | ls [PATH] | cat [--version N] PATH | rm PATH… | mv [--overwrite] FROM TO | " +
+			"versions PATH | restore [--version N] PATH | trash [--purge PATH] | " +
+			"share [--ttl D] [--uses N] [--public|--private|--end ID|--list] [PATH] | … [--server URL] [--key FILE] [--proof T|@F]",
 		summary: "the file store from a shell", run: runFS,
 	}
 }
@@ -69,10 +70,11 @@ func namespaceOf(cfg filestoreclient.Config) string {
 
 func runFS(ctx context.Context, args []string, s IO) error {
 	if len(args) == 0 {
-		return usagef("want put, get, ls, cat, rm, mv, versions or share")
+		return usagef("want put, get, ls, cat, rm, mv, versions, restore, trash or share")
 	}
 	runs := map[string]func(context.Context, []string, IO) error{
 		"put": runFSPut, "get": runFSGet, "ls": runFSList, "cat": runFSCat, "rm": runFSRemove, "mv": runFSMove, "versions": runFSVersions, "share": runFSShare,
+		"restore": runFSRestore, "trash": runFSTrash,
 	}
 	run, ok := runs[args[0]]
 	if !ok {
@@ -110,12 +112,12 @@ func runFSList(ctx context.Context, args []string, s IO) error {
 	}
 	nodes, err := r.Tree(ctx, folder)
 	if err != nil {
-		return err
+		return about(folder, err)
 	}
 	if len(nodes) == 0 && folder != "/" {
 		f, err := r.Stat(ctx, folder)
 		if err != nil {
-			return err
+			return about(folder, err)
 		}
 		_, err = fmt.Fprintf(s.Out, "%s  %s  %s\n", f.CID, humanBytes(f.Size), f.Path)
 		return err
@@ -147,7 +149,15 @@ func runFSCat(ctx context.Context, args []string, s IO) error {
 		return err
 	}
 	_, err = r.Get(ctx, remotePath(rest[0]), *version, s.Out)
-	return err
+	return about(rest[0], err)
+}
+
+// about says which path an error is about.
+func about(path string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%s: %w", path, err)
 }
 
 func runFSRemove(ctx context.Context, args []string, s IO) error {
@@ -167,9 +177,9 @@ func runFSRemove(ctx context.Context, args []string, s IO) error {
 	for _, p := range rest {
 		f, err := r.Remove(ctx, remotePath(p))
 		if err != nil {
-			return fmt.Errorf("%s: %w", p, err)
+			return about(p, err)
 		}
-		_, _ = fmt.Fprintf(s.Err, "%s is in the trash\n", f.Path)
+		_, _ = fmt.Fprintf(s.Err, "%s is in the trash; `castalia fs restore %s` takes it out\n", f.Path, f.Path)
 	}
 	return nil
 }
@@ -193,7 +203,7 @@ func runFSMove(ctx context.Context, args []string, s IO) error {
 	if err == nil && n > 1 {
 		_, _ = fmt.Fprintf(s.Err, "%d files moved\n", n)
 	}
-	return err
+	return about(rest[0], err)
 }
 
 func runFSVersions(ctx context.Context, args []string, s IO) error {
@@ -212,7 +222,7 @@ func runFSVersions(ctx context.Context, args []string, s IO) error {
 	}
 	versions, err := r.Versions(ctx, remotePath(rest[0]))
 	if err != nil {
-		return err
+		return about(rest[0], err)
 	}
 	table := tabwriter.NewWriter(s.Out, 0, 4, 2, ' ', 0)
 	for _, v := range versions {
@@ -252,7 +262,7 @@ func runFSShare(ctx context.Context, args []string, s IO) error {
 		if err == nil && *public {
 			_, err = fmt.Fprintln(s.Out, address)
 		}
-		return err
+		return about(target, err)
 	}
 	expires, err := expiresAfter(*life, time.Now())
 	if err != nil {
@@ -260,7 +270,7 @@ func runFSShare(ctx context.Context, args []string, s IO) error {
 	}
 	link, err := r.Share(ctx, target, identity.FileResource(r.namespace, target), expires, *uses)
 	if err != nil {
-		return err
+		return about(target, err)
 	}
 	_, _ = fmt.Fprintf(s.Err, "End it with `castalia fs share --end %s`.\n", link.ID)
 	fragment := url.Values{"path": {target}, "key": {link.Key}, "token": {link.Token}}

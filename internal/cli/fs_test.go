@@ -128,8 +128,75 @@ func TestFSFromAShell(t *testing.T) {
 		t.Errorf("get: %q, %v", b, err)
 	}
 	s.must("fs", "rm", "/docs/b.txt")
-	if _, text, code := run(t, s.env, "fs", "cat", "/docs/b.txt"); code != 1 || !strings.Contains(text, "no such file") {
+	if _, text, code := run(t, s.env, "fs", "cat", "/docs/b.txt"); code != 1 || !strings.Contains(text, "/docs/b.txt: no such file") {
 		t.Errorf("cat of a deleted file: exit %d: %s", code, text)
+	}
+}
+
+func TestFSBringsBackWhatWasRemoved(t *testing.T) {
+	t.Parallel()
+	s := newShell(t)
+	s.must("fs", "put", s.file("a.txt", "one\n"), "/a.txt")
+	s.must("fs", "put", s.file("a.txt", "two\n"), "/a.txt")
+	s.must("fs", "restore", "--version", "1", "/a.txt")
+	if got := s.must("fs", "cat", "/a.txt"); got != "one\n" {
+		t.Errorf("after restoring version 1: %q", got)
+	}
+	if _, text, code := run(t, s.env, "fs", "restore", "/a.txt"); code != 1 || !strings.Contains(text, "/a.txt: no such file in the trash") {
+		t.Errorf("restore of what is not in the trash: exit %d: %s", code, text)
+	}
+	s.must("fs", "rm", "/a.txt")
+	if got := s.must("fs", "trash"); !strings.HasSuffix(got, "/a.txt\n") || strings.Count(got, "\n") != 1 {
+		t.Errorf("trash: %q", got)
+	}
+	s.must("fs", "restore", "/a.txt")
+	if got := s.must("fs", "cat", "/a.txt"); got != "one\n" {
+		t.Errorf("out of the trash: %q", got)
+	}
+	s.must("fs", "rm", "/a.txt")
+	s.must("fs", "put", s.file("a.txt", "three\n"), "/a.txt")
+	s.must("fs", "rm", "/a.txt")
+	s.must("fs", "trash", "--purge", "/a.txt")
+	if got := s.must("fs", "trash"); got != "" {
+		t.Errorf("the trash after a purge: %q", got)
+	}
+}
+
+func TestFSGoesOnWithADownload(t *testing.T) {
+	t.Parallel()
+	s := newShell(t)
+	content := strings.Repeat("0123456789abcdef", 600_000)
+	stored, _, _ := strings.Cut(s.must("fs", "put", s.file("large", content), "/large"), " ")
+	target := filepath.Join(s.dir, "back")
+	part := filepath.Join(s.dir, ".back."+stored+".part")
+	for name, left := range map[string]string{"nothing": "", "a part": content[:3_000_000], "all": content} {
+		if err := os.WriteFile(part, []byte(left), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		s.must("fs", "get", "/large", target)
+		if b, err := os.ReadFile(target); err != nil || string(b) != content {
+			t.Errorf("%s was there: %d bytes came, %v", name, len(b), err)
+		}
+		if _, err := os.Stat(part); !os.IsNotExist(err) {
+			t.Errorf("%s was there: the part stays: %v", name, err)
+		}
+	}
+	if err := os.WriteFile(part, []byte("other bytes"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, text, code := run(t, s.env, "fs", "get", "/large", target); code != 1 || !strings.Contains(text, "other content") {
+		t.Errorf("a spoiled part: exit %d: %s", code, text)
+	}
+	s.must("fs", "get", "/large", target) // the spoiled part is gone
+}
+
+func TestGroupsOfCommandsExplainThemselves(t *testing.T) {
+	t.Parallel()
+	for _, group := range []string{"fs", "key", "ucan", "chain", "menu"} {
+		out, text, code := run(t, nil, group, "--help")
+		if code != 0 || text != "" || !strings.Contains(out, "usage: castalia "+group+" ") {
+			t.Errorf("castalia %s --help: exit %d, %q, %q", group, code, out, text)
+		}
 	}
 }
 

@@ -164,7 +164,7 @@ func runFSGet(ctx context.Context, args []string, s IO) error {
 		}
 	}
 	if !*recursive {
-		return getFile(ctx, r, s, from, local, *version, 0)
+		return getFile(ctx, r, s, from, local, *version, filestoreclient.File{})
 	}
 	files, err := r.Under(ctx, strings.TrimSuffix(from, "/")+"/")
 	if err != nil {
@@ -175,46 +175,73 @@ func runFSGet(ctx context.Context, args []string, s IO) error {
 		if !filepath.IsLocal(below) {
 			return fmt.Errorf("%s can not be a local name", f.Path)
 		}
-		if err := getFile(ctx, r, s, f.Path, filepath.Join(local, below), 0, f.Size); err != nil {
+		if err := getFile(ctx, r, s, f.Path, filepath.Join(local, below), 0, f); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// getFile fetches into a temporary file beside the target, which replaces it only
-// when the CID is right.
-func getFile(ctx context.Context, r remote, s IO, from, local string, version, size int64) (err error) {
+// getFile fetches into a file beside the target, which replaces it only when the
+// CID is right. When a large one is cut, the same command goes on where it was.
+func getFile(ctx context.Context, r remote, s IO, from, local string, version int64, known filestoreclient.File) error {
 	if err := os.MkdirAll(filepath.Dir(local), 0o755); err != nil { //nolint:gosec // the user's own folder
 		return err
 	}
-	temp, err := os.CreateTemp(filepath.Dir(local), "."+filepath.Base(local)+".part-*")
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, temp.Close(), os.Remove(temp.Name()))
+	if known.ID == "" && version == 0 {
+		var err error
+		if known, err = r.Stat(ctx, from); err != nil {
+			return about(from, err)
 		}
-	}()
-	bar := newProgress(s, from, size)
+	}
+	bar := newProgress(s, from, known.Size)
 	defer bar.finish()
-	f, err := r.Get(ctx, from, version, &barWriter{temp, bar})
+	fetch := fetchWhole
+	if version == 0 && known.Size >= resumable {
+		fetch = fetchOn
+	}
+	temp, c, err := fetch(ctx, r, bar, known, from, local, version)
 	if err != nil {
+		return about(from, err)
+	}
+	if err := os.Chmod(temp, 0o644); err != nil { //nolint:gosec // as other programs leave what they fetch
 		return err
 	}
-	if err := temp.Chmod(0o644); err != nil {
-		return err
-	}
-	if err := temp.Close(); err != nil {
-		return err
-	}
-	if err := os.Rename(temp.Name(), local); err != nil {
+	if err := os.Rename(temp, local); err != nil {
 		return err
 	}
 	bar.finish()
-	_, _ = fmt.Fprintf(s.Out, "%s  %s\n", f.CID, local)
+	_, _ = fmt.Fprintf(s.Out, "%s  %s\n", c, local)
 	return nil
+}
+
+// fetchWhole fetches a file from its beginning into a new one, and returns its
+// name and the CID.
+func fetchWhole(ctx context.Context, r remote, bar *progress, _ filestoreclient.File, from, local string, version int64) (name, c string, err error) {
+	temp, err := os.CreateTemp(filepath.Dir(local), "."+filepath.Base(local)+".part-*")
+	if err != nil {
+		return "", "", err
+	}
+	f, err := r.Get(ctx, from, version, &barWriter{temp, bar})
+	if err = errors.Join(err, temp.Close()); err != nil {
+		return "", "", errors.Join(err, os.Remove(temp.Name()))
+	}
+	return temp.Name(), f.CID, nil
+}
+
+// fetchOn goes on with what an earlier call left. The name of that has the CID,
+// so the rest of another content is never added to it.
+func fetchOn(ctx context.Context, r remote, bar *progress, f filestoreclient.File, _, local string, _ int64) (name, c string, err error) {
+	name = filepath.Join(filepath.Dir(local), "."+filepath.Base(local)+"."+f.CID+".part")
+	part, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o600)
+	if err != nil {
+		return "", "", err
+	}
+	err = errors.Join(r.Continue(ctx, f, part, bar.at), part.Close())
+	if errors.Is(err, filestoreclient.ErrOther) {
+		err = errors.Join(err, os.Remove(name))
+	}
+	return name, f.CID, err
 }
 
 type barWriter struct {

@@ -2,6 +2,7 @@ package filestoreclient
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -23,7 +24,8 @@ func at(path string) url.Values { return url.Values{"path": {path}} }
 // Stat describes the file at a path.
 func (c *Client) Stat(ctx context.Context, path string) (File, error) {
 	var f File
-	return f, c.call(ctx, request{method: http.MethodGet, path: api + "/stat", query: at(path)}, &f)
+	err := c.call(ctx, request{method: http.MethodGet, path: api + "/stat", query: at(path)}, &f)
+	return f, err
 }
 
 // Tree lists the direct children of a folder.
@@ -35,17 +37,22 @@ func (c *Client) Tree(ctx context.Context, folder string) ([]filestorehttp.Node,
 
 // Under lists every file below a folder.
 func (c *Client) Under(ctx context.Context, folder string) ([]File, error) {
+	return c.pages(ctx, "/files", at(folder))
+}
+
+// pages reads a listing to its end.
+func (c *Client) pages(ctx context.Context, route string, q url.Values) ([]File, error) {
+	const limit = 200
+	q.Set("limit", strconv.Itoa(limit))
 	var all []File
 	for {
 		var page filestorehttp.FileList
-		q := at(folder)
-		q.Set("limit", "200")
 		q.Set("offset", strconv.Itoa(len(all)))
-		if err := c.call(ctx, request{method: http.MethodGet, path: api + "/files", query: q}, &page); err != nil {
+		if err := c.call(ctx, request{method: http.MethodGet, path: api + route, query: q}, &page); err != nil {
 			return nil, err
 		}
 		all = append(all, page.Files...)
-		if len(page.Files) < 200 {
+		if len(page.Files) < limit {
 			return all, nil
 		}
 	}
@@ -84,6 +91,56 @@ func (c *Client) Get(ctx context.Context, path string, version int64, w io.Write
 	return f, nil
 }
 
+// Continue fetches what part does not have yet of the file as it was described:
+// part holds the beginning, from an earlier call that was cut. It checks the CID
+// of the whole; ErrOther says that part is of no use.
+func (c *Client) Continue(ctx context.Context, f File, part io.ReadWriter, progress func(done int64)) error {
+	state := cid.NewState(true)
+	if err := state.Scan(part, cid.Options{}); err != nil {
+		return fmt.Errorf("read what is there of %s: %w", f.Path, err)
+	}
+	progress(state.Offset())
+	if state.Offset() < f.Size {
+		res, err := c.do(ctx, request{
+			method: http.MethodGet, path: api + "/files/" + f.ID + "/content",
+			header: map[string]string{"Range": fmt.Sprintf("bytes=%d-", state.Offset()), "If-Match": strconv.Quote(f.CID)},
+		})
+		if err != nil {
+			return err
+		}
+		defer func() { _ = res.Body.Close() }()
+		if res.StatusCode != http.StatusPartialContent && state.Offset() > 0 {
+			return fmt.Errorf("fetch %s: the server does not go on in the middle", f.Path)
+		}
+		from := state.Offset()
+		body := io.TeeReader(res.Body, io.MultiWriter(part, counter(func(n int64) { progress(from + n) })))
+		if err := state.Scan(body, cid.Options{}); err != nil {
+			return fmt.Errorf("fetch %s: %w", f.Path, err)
+		}
+	}
+	if got := state.Finish().CID.String(); got != f.CID {
+		return fmt.Errorf("fetch %s: %w: the bytes have the CID %s, the server says %s", f.Path, ErrOther, got, f.CID)
+	}
+	return nil
+}
+
+// ErrOther says that what was fetched is not what was asked for.
+var ErrOther = errors.New("other content")
+
+// counter tells how many bytes were written so far.
+func counter(tell func(n int64)) io.Writer { return &counting{tell: tell} }
+
+type counting struct {
+	n    int64
+	tell func(n int64)
+}
+
+func (c *counting) Write(p []byte) (int, error) {
+	c.n += int64(len(p))
+	c.tell(c.n)
+	return len(p), nil
+}
+
 // Put stores content of a known length at a path, creating or replacing. want is
 // its CID, or the zero value when it is not known.
 func (c *Client) Put(ctx context.Context, path, mime string, body io.Reader, size int64, want cid.CID) (File, error) {
@@ -107,15 +164,17 @@ func check(got string, want cid.CID, path string) error {
 // Create is Put that fails when the path is taken.
 func (c *Client) Create(ctx context.Context, path, mime string, body io.Reader, size int64) (File, error) {
 	var f File
-	return f, c.call(ctx, request{
+	err := c.call(ctx, request{
 		method: http.MethodPost, path: api + "/files", query: at(path), body: body, length: size, header: map[string]string{"Content-Type": mime},
 	}, &f)
+	return f, err
 }
 
 // Edit replaces text in the file at a path.
 func (c *Client) Edit(ctx context.Context, id string, e filestorehttp.EditBody) (filestorehttp.EditResult, error) {
 	var out filestorehttp.EditResult
-	return out, c.patch(ctx, api+"/files/"+id+"/edit", e, &out)
+	err := c.patch(ctx, api+"/files/"+id+"/edit", e, &out)
+	return out, err
 }
 
 func (c *Client) patch(ctx context.Context, path string, body, out any) error {
@@ -129,7 +188,8 @@ func (c *Client) patch(ctx context.Context, path string, body, out any) error {
 // Remove moves the file at a path to the trash.
 func (c *Client) Remove(ctx context.Context, path string) (File, error) {
 	var f File
-	return f, c.call(ctx, request{method: http.MethodDelete, path: api + "/content", query: at(path)}, &f)
+	err := c.call(ctx, request{method: http.MethodDelete, path: api + "/content", query: at(path)}, &f)
+	return f, err
 }
 
 // Move gives a file or a folder another path, and returns how many files moved.

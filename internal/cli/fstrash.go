@@ -1,0 +1,105 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"text/tabwriter"
+
+	"github.com/castalia-org/castalia/internal/service/filestore/filestoreclient"
+)
+
+func runFSRestore(ctx context.Context, args []string, s IO) error {
+	fs := newFlags("fs restore", s)
+	version := fs.Int64("version", 0, "make this `NUMBER` of a version the newest one, instead of taking the file out of the trash")
+	connect := remoteFlags(fs, s)
+	rest, err := parseMixed(fs, args)
+	if err != nil {
+		return err
+	}
+	if len(rest) != 1 {
+		return usagef("want one path")
+	}
+	r, err := connect()
+	if err != nil {
+		return err
+	}
+	target := remotePath(rest[0])
+	var f filestoreclient.File
+	if *version > 0 {
+		f, err = r.RestoreVersion(ctx, target, *version)
+	} else {
+		var id string
+		if id, err = trashedID(ctx, r, target); err == nil {
+			f, err = r.Restore(ctx, id)
+		}
+	}
+	if err != nil {
+		return about(target, err)
+	}
+	_, err = fmt.Fprintf(s.Out, "%s  %s\n", f.CID, f.Path)
+	return err
+}
+
+func runFSTrash(ctx context.Context, args []string, s IO) error {
+	fs := newFlags("fs trash", s)
+	purge := fs.String("purge", "", "destroy what is in the trash of this `PATH`; nothing brings it back")
+	connect := remoteFlags(fs, s)
+	rest, err := parseMixed(fs, args)
+	if err != nil {
+		return err
+	}
+	if len(rest) > 0 {
+		return usagef("unexpected argument %q", rest[0])
+	}
+	r, err := connect()
+	if err != nil {
+		return err
+	}
+	if *purge != "" {
+		return purgeTrashed(ctx, r, s, remotePath(*purge))
+	}
+	files, err := r.Trash(ctx)
+	if err != nil {
+		return err
+	}
+	table := tabwriter.NewWriter(s.Out, 0, 4, 2, ' ', 0)
+	for _, f := range files {
+		_, _ = fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", f.TrashedAt, humanBytes(f.Size), f.CID, f.Path)
+	}
+	return table.Flush()
+}
+
+// purgeTrashed destroys every file in the trash that had the path.
+func purgeTrashed(ctx context.Context, r remote, s IO, path string) error {
+	for count := 0; ; count++ {
+		id, err := trashedID(ctx, r, path)
+		if count > 0 && filestoreclient.IsStatus(err, 404) {
+			return nil
+		}
+		if err == nil {
+			err = r.Purge(ctx, id)
+		}
+		if err != nil {
+			return about(path, err)
+		}
+		_, _ = fmt.Fprintf(s.Err, "%s (%s) is destroyed\n", path, id)
+	}
+}
+
+// trashedID is the file that went to the trash last from a path.
+func trashedID(ctx context.Context, r remote, path string) (string, error) {
+	files, err := r.Trash(ctx)
+	if err != nil {
+		return "", err
+	}
+	var found filestoreclient.File
+	for _, f := range files {
+		if f.Path == path && f.TrashedAt >= found.TrashedAt {
+			found = f
+		}
+	}
+	if found.ID == "" {
+		return "", &filestoreclient.StatusError{Status: 404, Message: "no such file in the trash"}
+	}
+	return found.ID, nil
+}
