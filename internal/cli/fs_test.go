@@ -238,6 +238,20 @@ func TestFSShareMakesALinkThatWorksAndEnds(t *testing.T) {
 	if got := s.must("fs", "share", "--list"); !strings.Contains(got, "2 uses") {
 		t.Errorf("list: %q", got)
 	}
+	values = fragment(t, strings.TrimSpace(s.must("fs", "share", "/a")))
+	guest = shell{t, s.dir, append(s.env, "CASTALIA_KEY="+s.file("guest.key", values["key"]))}
+	proof = s.file("proof", values["token"])
+	guest.must("fs", "cat", "--proof", "@"+proof, "/a")
+	for line := range strings.Lines(s.must("fs", "share", "--list")) {
+		id, _, _ := strings.Cut(line, " ")
+		s.must("fs", "share", "--end", id)
+	}
+	if got := s.must("fs", "share", "--list"); strings.Contains(got, " open ") || strings.Count(got, " ended ") != 2 {
+		t.Errorf("list after ending all: %q", got)
+	}
+	if _, text, code := run(t, guest.env, "fs", "cat", "--proof", "@"+proof, "/a"); code != 1 {
+		t.Errorf("a link that was ended works: exit %d: %s", code, text)
+	}
 	public := strings.TrimSpace(s.must("fs", "share", "--public", "/a"))
 	if !strings.Contains(public, "/public/id/") {
 		t.Errorf("public address %q", public)
