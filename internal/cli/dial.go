@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -38,7 +39,10 @@ func runDial(ctx context.Context, args []string, s IO) error {
 	if err != nil {
 		return err
 	}
-	line := &remoteLine{base: strings.TrimRight(*base, "/"), token: *token, client: &http.Client{Timeout: 15 * time.Second}}
+	if !ussd.ValidPhone(*phone) {
+		return usagef("--phone: %q is no telephone number: it begins with + and the country code, such as +254700000001", *phone)
+	}
+	line := &remoteLine{base: strings.TrimRight(*base, "/"), token: *token, client: &http.Client{Timeout: 15 * time.Second}, err: s.Err}
 	if *script != "" {
 		return dialScript(ctx, *script, line, s)
 	}
@@ -178,6 +182,7 @@ func dialScript(ctx context.Context, file string, line *remoteLine, s IO) error 
 type remoteLine struct {
 	base, token string
 	client      *http.Client
+	err         io.Writer // hears of waits
 }
 
 var _ ussdscript.Line = (*remoteLine)(nil)
@@ -188,19 +193,31 @@ func (l *remoteLine) Send(ctx context.Context, sessionID, code, phone, text stri
 	if err != nil {
 		return "", err
 	}
-	status, answer, err := l.do(ctx, http.MethodPost, "/api/ussd", body)
-	if err != nil {
-		return "", err
+	for tries := 1; ; tries++ {
+		reply, answer, err := l.do(ctx, http.MethodPost, "/api/ussd", body)
+		if err != nil {
+			return "", err
+		}
+		wait, _ := strconv.Atoi(reply.Header.Get("Retry-After"))
+		switch {
+		case reply.StatusCode == http.StatusOK:
+			return string(answer), nil
+		case reply.StatusCode != http.StatusTooManyRequests || tries == 3 || wait > 60:
+			return "", fmt.Errorf("%s/api/ussd answers %d: %s", l.base, reply.StatusCode, answer)
+		}
+		// The request was not taken, so it can be sent again.
+		_, _ = fmt.Fprintf(l.err, "the gateway takes no more requests for %d s (RATE_LIMIT_PER_MINUTE); waiting\n", max(wait, 1))
+		select {
+		case <-time.After(time.Duration(max(wait, 1)) * time.Second):
+		case <-ctx.Done():
+			return "", ctx.Err()
+		}
 	}
-	if status != http.StatusOK {
-		return "", fmt.Errorf("%s/api/ussd answers %d: %s", l.base, status, answer)
-	}
-	return string(answer), nil
 }
 
 // Screen implements ussdscript.Line.
 func (l *remoteLine) Screen(ctx context.Context, sessionID string) (string, error) {
-	status, answer, err := l.do(ctx, http.MethodGet, "/api/ussd/debug/"+url.PathEscape(sessionID), nil)
+	reply, answer, err := l.do(ctx, http.MethodGet, "/api/ussd/debug/"+url.PathEscape(sessionID), nil)
 	if err != nil {
 		return "", err
 	}
@@ -211,16 +228,16 @@ func (l *remoteLine) Screen(ctx context.Context, sessionID string) (string, erro
 			} `json:"context"`
 		} `json:"debugInfo"`
 	}
-	if status != http.StatusOK || json.Unmarshal(answer, &record) != nil {
-		return "", fmt.Errorf("%w (answer %d; give --token or OPERATOR_TOKEN)", ussdscript.ErrNoScreens, status)
+	if reply.StatusCode != http.StatusOK || json.Unmarshal(answer, &record) != nil {
+		return "", fmt.Errorf("%w (answer %d; give --token or OPERATOR_TOKEN)", ussdscript.ErrNoScreens, reply.StatusCode)
 	}
 	return record.DebugInfo.Context.Screen, nil
 }
 
-func (l *remoteLine) do(ctx context.Context, method, path string, body []byte) (int, []byte, error) {
+func (l *remoteLine) do(ctx context.Context, method, path string, body []byte) (*http.Response, []byte, error) {
 	req, err := http.NewRequestWithContext(ctx, method, l.base+path, bytes.NewReader(body))
 	if err != nil {
-		return 0, nil, fmt.Errorf("make request: %w", err)
+		return nil, nil, fmt.Errorf("make request: %w", err)
 	}
 	if body != nil {
 		req.Header.Set("Content-Type", "application/json")
@@ -230,12 +247,12 @@ func (l *remoteLine) do(ctx context.Context, method, path string, body []byte) (
 	}
 	resp, err := l.client.Do(req)
 	if err != nil {
-		return 0, nil, fmt.Errorf("no gateway at %s (is `castalia serve` running?): %w", l.base, err)
+		return nil, nil, fmt.Errorf("no gateway at %s (is `castalia serve` running?): %w", l.base, err)
 	}
 	defer func() { _ = resp.Body.Close() }()
 	answer, err := io.ReadAll(io.LimitReader(resp.Body, 1<<20))
 	if err != nil {
-		return 0, nil, fmt.Errorf("read answer: %w", err)
+		return nil, nil, fmt.Errorf("read answer: %w", err)
 	}
-	return resp.StatusCode, answer, nil
+	return resp, answer, nil
 }

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/castalia-org/castalia/internal/cli"
@@ -122,6 +123,9 @@ func TestDialIsATelephone(t *testing.T) {
 	if code != 0 || out != "*2233# [1*2]\n\n*2233# [1*2*3]\n\nbye\n\n" {
 		t.Errorf("%d %q %q", code, out, errs)
 	}
+	if code, _, errs := runTyped(t, "", "dial", "--phone", "0711", "*2233#"); code != 2 || !strings.Contains(errs, "no telephone number") {
+		t.Errorf("%d %q", code, errs)
+	}
 	if code, _, errs := runTyped(t, "", "dial", "hello"); code != 2 || !strings.Contains(errs, "no USSD code") {
 		t.Errorf("%d %q", code, errs)
 	}
@@ -132,5 +136,29 @@ func TestDialIsATelephone(t *testing.T) {
 	}
 	if code, out, _ := runTyped(t, "", "dial", "--server", url, "--script", script); code != 1 || !strings.Contains(out, `step 2 (input 9)`) {
 		t.Errorf("%d %q", code, out)
+	}
+}
+
+// A gateway that is busy is waited for; one that is not there is said once, and
+// is no failed flow.
+func TestDialWaitsForABusyGateway(t *testing.T) {
+	t.Parallel()
+	var asked atomic.Int32
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		if asked.Add(1) == 1 {
+			w.Header().Set("Retry-After", "0")
+			w.WriteHeader(http.StatusTooManyRequests)
+			return
+		}
+		_, _ = w.Write([]byte("END bye"))
+	}))
+	t.Cleanup(srv.Close)
+	if code, out, errs := runTyped(t, "", "dial", "--server", srv.URL, "*1#"); code != 0 || out != "bye\n\n" || !strings.Contains(errs, "waiting") {
+		t.Errorf("%d %q %q", code, out, errs)
+	}
+	script := writeFile(t, "s.yaml", "flows: [{name: a, steps: [{dial: true}]}, {name: b, steps: [{dial: true}]}]")
+	code, out, errs := runTyped(t, "", "dial", "--server", "http://127.0.0.1:1", "--script", script)
+	if code != 1 || out != "" || strings.Count(errs, "no gateway at") != 1 {
+		t.Errorf("%d %q %q", code, out, errs)
 	}
 }

@@ -323,3 +323,18 @@ func TestOperatorsSeeHowTheMenuIsUsed(t *testing.T) {
 		}
 	}
 }
+
+func TestOperatorsAreToldTheRangeOfANumber(t *testing.T) {
+	t.Parallel()
+	g := newGateway(t, options{})
+	for _, path := range []string{"funnel?days=0", "funnel?days=91", "graph?days=x", "live?limit=-1", "live?limit=501"} {
+		if r := g.get("/api/ussd/" + path); r.status != http.StatusBadRequest || !strings.Contains(r.body, "must be a number from 1 to") {
+			t.Errorf("%s: %+v", path, r)
+		}
+	}
+	for _, path := range []string{"funnel?days=90", "graph", "live?limit=500"} {
+		if r := g.get("/api/ussd/" + path); r.status != http.StatusOK {
+			t.Errorf("%s: %+v", path, r)
+		}
+	}
+}

@@ -74,7 +74,11 @@ type LiveList struct {
 }
 
 func (a *api) live(w http.ResponseWriter, r *http.Request) error {
-	views, err := a.svc.Live(r.Context(), number(r, "limit", 50))
+	limit, err := number(r, "limit", 50, 500)
+	if err != nil {
+		return err
+	}
+	views, err := a.svc.Live(r.Context(), limit)
 	if err != nil {
 		return err
 	}
@@ -107,7 +111,10 @@ type Funnel struct {
 }
 
 func (a *api) funnel(w http.ResponseWriter, r *http.Request) error {
-	days := number(r, "days", 7)
+	days, err := number(r, "days", 7, maxDays)
+	if err != nil {
+		return err
+	}
 	steps, err := a.svc.Funnel(r.Context(), days)
 	if err != nil {
 		return err
@@ -116,7 +123,11 @@ func (a *api) funnel(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (a *api) graph(w http.ResponseWriter, r *http.Request) error {
-	g, err := a.svc.GraphWithCounts(r.Context(), number(r, "days", 7))
+	days, err := number(r, "days", 7, maxDays)
+	if err != nil {
+		return err
+	}
+	g, err := a.svc.GraphWithCounts(r.Context(), days)
 	if err != nil {
 		return err
 	}
@@ -159,11 +170,19 @@ func (a *api) unlock(w http.ResponseWriter, r *http.Request) error {
 	return httpserver.WriteJSON(w, http.StatusOK, Unlocked{Account: account, Unlocked: unlocked})
 }
 
-// number reads a positive query parameter, or returns the default.
-func number(r *http.Request, name string, def int) int {
-	n, err := strconv.Atoi(r.URL.Query().Get(name))
-	if err != nil || n < 1 {
-		return def
+// maxDays is how far back statistics go.
+const maxDays = 90
+
+// number reads a query parameter from 1 to most, or returns the default when it
+// is not given.
+func number(r *http.Request, name string, def, most int) (int, error) {
+	given := r.URL.Query().Get(name)
+	if given == "" {
+		return def, nil
 	}
-	return n
+	n, err := strconv.Atoi(given)
+	if err != nil || n < 1 || n > most {
+		return 0, fault.Newf(fault.Invalid, "%s must be a number from 1 to %d", name, most)
+	}
+	return n, nil
 }

@@ -78,6 +78,7 @@ func (a *api) operatorRoutes() []httpserver.Route {
 	ok := func(v any) []httpserver.Reply {
 		return []httpserver.Reply{
 			{Status: http.StatusOK, Body: v},
+			{Status: http.StatusBadRequest, Doc: "a parameter is out of its range"},
 			{Status: http.StatusNotFound, Doc: "no such thing, or the caller is not an operator"},
 		}
 	}

@@ -146,7 +146,7 @@ func (f *StepError) Error() string {
 }
 
 // Run plays one flow. It returns a *StepError for the first step that is answered
-// wrongly. told, when not nil, hears every answer.
+// wrongly, and any other error when the line is broken. told, when not nil, hears every answer.
 func (f *File) Run(ctx context.Context, flow Flow, line Line, told func(sent, answer string)) error {
 	p := player{file: f, flow: flow, line: line, values: map[string]string{}}
 	for i, step := range flow.Steps {
@@ -154,12 +154,18 @@ func (f *File) Run(ctx context.Context, flow Flow, line Line, told func(sent, an
 		if told != nil && err == nil {
 			told(sent, answer)
 		}
+		if broken, ok := errors.AsType[*lineError](err); ok {
+			return fmt.Errorf("flow %q, step %d: %w", flow.Name, i+1, broken.error)
+		}
 		if err != nil {
 			return &StepError{Flow: flow.Name, Step: i + 1, Sent: sent, Reason: err.Error()}
 		}
 	}
 	return nil
 }
+
+// lineError is a request to which no answer came: nothing was compared.
+type lineError struct{ error }
 
 type player struct {
 	file    *File
@@ -192,7 +198,7 @@ func (p *player) step(ctx context.Context, s Step) (sent, answer string, err err
 		p.session = "flow-" + rand.Text()
 	}
 	if answer, err = p.line.Send(ctx, p.session, p.file.Code, p.flow.Phone, p.text); err != nil {
-		return sent, "", err
+		return sent, "", &lineError{err}
 	}
 	for name, pattern := range s.Capture {
 		found := regexp.MustCompile(pattern).FindString(answer)
