@@ -194,16 +194,16 @@ func (l *remoteLine) Send(ctx context.Context, sessionID, code, phone, text stri
 		return "", err
 	}
 	for tries := 1; ; tries++ {
-		reply, answer, err := l.do(ctx, http.MethodPost, "/api/ussd", body)
+		reply, err := l.do(ctx, http.MethodPost, "/api/ussd", body)
 		if err != nil {
 			return "", err
 		}
-		wait, _ := strconv.Atoi(reply.Header.Get("Retry-After"))
+		wait, _ := strconv.Atoi(reply.retryAfter)
 		switch {
-		case reply.StatusCode == http.StatusOK:
-			return string(answer), nil
-		case reply.StatusCode != http.StatusTooManyRequests || tries == 3 || wait > 60:
-			return "", fmt.Errorf("%s/api/ussd answers %d: %s", l.base, reply.StatusCode, answer)
+		case reply.status == http.StatusOK:
+			return string(reply.body), nil
+		case reply.status != http.StatusTooManyRequests || tries == 3 || wait > 60:
+			return "", fmt.Errorf("%s/api/ussd answers %d: %s", l.base, reply.status, reply.body)
 		}
 		// The request was not taken, so it can be sent again.
 		_, _ = fmt.Fprintf(l.err, "the gateway takes no more requests for %d s (RATE_LIMIT_PER_MINUTE); waiting\n", max(wait, 1))
@@ -217,7 +217,7 @@ func (l *remoteLine) Send(ctx context.Context, sessionID, code, phone, text stri
 
 // Screen implements ussdscript.Line.
 func (l *remoteLine) Screen(ctx context.Context, sessionID string) (string, error) {
-	reply, answer, err := l.do(ctx, http.MethodGet, "/api/ussd/debug/"+url.PathEscape(sessionID), nil)
+	reply, err := l.do(ctx, http.MethodGet, "/api/ussd/debug/"+url.PathEscape(sessionID), nil)
 	if err != nil {
 		return "", err
 	}
@@ -228,16 +228,23 @@ func (l *remoteLine) Screen(ctx context.Context, sessionID string) (string, erro
 			} `json:"context"`
 		} `json:"debugInfo"`
 	}
-	if reply.StatusCode != http.StatusOK || json.Unmarshal(answer, &record) != nil {
-		return "", fmt.Errorf("%w (answer %d; give --token or OPERATOR_TOKEN)", ussdscript.ErrNoScreens, reply.StatusCode)
+	if reply.status != http.StatusOK || json.Unmarshal(reply.body, &record) != nil {
+		return "", fmt.Errorf("%w (answer %d; give --token or OPERATOR_TOKEN)", ussdscript.ErrNoScreens, reply.status)
 	}
 	return record.DebugInfo.Context.Screen, nil
 }
 
-func (l *remoteLine) do(ctx context.Context, method, path string, body []byte) (*http.Response, []byte, error) {
+// heard is what came back.
+type heard struct {
+	status     int
+	retryAfter string
+	body       []byte
+}
+
+func (l *remoteLine) do(ctx context.Context, method, path string, body []byte) (heard, error) {
 	req, err := http.NewRequestWithContext(ctx, method, l.base+path, bytes.NewReader(body))
 	if err != nil {
-		return nil, nil, fmt.Errorf("make request: %w", err)
+		return heard{}, fmt.Errorf("make request: %w", err)
 	}
 	if body != nil {
 		req.Header.Set("Content-Type", "application/json")
@@ -247,12 +254,12 @@ func (l *remoteLine) do(ctx context.Context, method, path string, body []byte) (
 	}
 	resp, err := l.client.Do(req)
 	if err != nil {
-		return nil, nil, fmt.Errorf("no gateway at %s (is `castalia serve` running?): %w", l.base, err)
+		return heard{}, fmt.Errorf("no gateway at %s (is `castalia serve` running?): %w", l.base, err)
 	}
 	defer func() { _ = resp.Body.Close() }()
 	answer, err := io.ReadAll(io.LimitReader(resp.Body, 1<<20))
 	if err != nil {
-		return nil, nil, fmt.Errorf("read answer: %w", err)
+		return heard{}, fmt.Errorf("read answer: %w", err)
 	}
-	return resp, answer, nil
+	return heard{resp.StatusCode, resp.Header.Get("Retry-After"), answer}, nil
 }

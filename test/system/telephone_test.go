@@ -4,7 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -194,4 +196,62 @@ func TestEveryAnswerToAGatewayIsPlain(t *testing.T) {
 			t.Error("the session endpoint sends CORS headers")
 		}
 	}
+}
+
+// A slow answer is promised, and waits at every node for the next dial.
+func TestASlowAnswerWaitsForTheNextDial(t *testing.T) {
+	t.Parallel()
+	for _, shape := range []system.Shape{system.Embedded, system.Fleet} {
+		t.Run(string(shape), func(t *testing.T) {
+			t.Parallel()
+			thinking := make(chan struct{})
+			model := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				select {
+				case <-thinking:
+				case <-r.Context().Done():
+					return
+				}
+				w.Header().Set("Content-Type", "text/event-stream")
+				_, _ = io.WriteString(w, `data: {"choices":[{"index":0,"delta":{"content":"Water at dusk."},"finish_reason":"stop"}]}`+"\n\ndata: [DONE]\n\n")
+			}))
+			t.Cleanup(func() {
+				model.CloseClientConnections()
+				model.Close()
+			})
+			w := system.Start(t, shape, "MODEL_PROVIDER=openai", "OPENAI_BASE_URL="+model.URL, "OPENAI_API_KEY=sk-test", "MODEL=slow")
+			c := &caller{t: t, line: &telephone{world: w}, phone: "+254700777888"}
+			c.dial("p1")
+			c.expect("2", "", "2", "", "Ann", "", "00", "", "70382", "", "70382", "account ID is", "1", "My account",
+				"5", "Type your question", "When to water?", "still thinking", "*", "END ")
+			close(thinking)
+			system.Eventually(t, "the answer is there", func() error {
+				c.dial(fmt.Sprintf("p2-%d", c.line.turn.Load()))
+				if got := c.expect("2", "Account menu", "1", "PIN", "70382", "Welcome Ann"); !strings.Contains(got, "2. Read your answer") {
+					return fmt.Errorf("%q", got)
+				}
+				return nil
+			})
+			c.expect("2", "Water at dusk.", "0", "My account", "7", "Invalid selection")
+		})
+	}
+}
+
+// A telephone that was cut off goes on where it was, at any node.
+func TestATelephoneThatWasCutOffGoesOn(t *testing.T) {
+	t.Parallel()
+	system.Each(t, func(t *testing.T, w *system.World) {
+		c := &caller{t: t, line: &telephone{world: w}, phone: "+254700999111"}
+		c.dial("r1")
+		c.expect("2", "Account menu", "2", "full name", "Ann", "e-mail")
+		c.session, c.text = "r2", ""
+		if got := c.send(); !strings.HasPrefix(got, "CON Welcome back") {
+			t.Fatalf("the second dial shows %q", got)
+		}
+		c.expect("1", "e-mail", "00", "PIN of 5", "70382", "again", "70382", "Welcome Ann!", "1", "My account")
+		c.session, c.text = "r3", ""
+		c.send()
+		c.expect("1", "Enter your PIN", "70382", "My account") // a private place asks for the PIN
+		stranger := &caller{t: t, line: c.line, phone: "+254700999222"}
+		stranger.dial("r4")
+	}, "USSD_RESUME_WINDOW=5m")
 }
