@@ -86,12 +86,14 @@ func TestHealthFollowsTheDatabase(t *testing.T) {
 		return nil
 	}
 	proxy.Cut()
+	began := time.Now()
 	for _, n := range w.Nodes {
 		system.Eventually(t, "health is degraded", func() error { return health(n, 503, "disconnected") })
 		if n.Ready() == nil {
 			t.Error("ready without a database")
 		}
 	}
+	t.Logf("every node was seen degraded after %s", time.Since(began)) // the promise is two seconds
 	proxy.Restore()
 	for _, n := range w.Nodes {
 		system.Eventually(t, "health recovers by itself", func() error { return health(n, 200, "connected") })
