@@ -132,6 +132,25 @@ func TestTheManifestsFit(t *testing.T) {
 	}
 }
 
+// npm refuses a lock file that knows more workspaces than it finds.
+func TestTheImageGetsEveryWorkspace(t *testing.T) {
+	t.Parallel()
+	image, err := os.ReadFile(filepath.Join(root, "deploy/Dockerfile"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	workspaces, _ := at(t, documents(t, "web/package.json")[0], "workspaces").([]any) // JSON is YAML
+	if len(workspaces) == 0 {
+		t.Fatal("web/package.json names no workspaces")
+	}
+	for _, w := range workspaces {
+		name, _ := w.(string)
+		if !strings.Contains(string(image), "COPY web/"+name+"/package.json "+name+"/\n") {
+			t.Errorf("deploy/Dockerfile does not copy web/%s/package.json before npm ci", name)
+		}
+	}
+}
+
 func TestTheUnitAndTheSecretsFit(t *testing.T) {
 	t.Parallel()
 	for file, pattern := range map[string]string{
