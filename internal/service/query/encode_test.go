@@ -64,7 +64,7 @@ func TestBothWays(t *testing.T) {
 	for _, dialect := range []query.Dialect{query.Cosmos, query.Plain} {
 		c := catalog(t, dialect, files)
 		for _, md := range types {
-			for range 200 {
+			for range 40 {
 				m := querytest.RandomMessage(r, md, nil)
 				wire, err := proto.MarshalOptions{AllowPartial: true, Deterministic: true}.Marshal(m)
 				if err != nil {
