@@ -139,9 +139,11 @@ function Captions() {
       <div className="said" role="log" aria-live="polite" tabIndex={0}>
         {call.captions.length === 0 && (
           <p className="soft centre">
-            {call.speech?.stt === false
-              ? "Type something below."
-              : "Say something, or type it below."}
+            {call.phase !== "connected"
+              ? "What is said appears here."
+              : call.speech?.stt === false
+                ? "Type something below."
+                : "Say something, or type it below."}
           </p>
         )}
         {call.captions.map((caption) => (
