@@ -121,7 +121,7 @@ func groups() []group {
 			},
 		},
 		{
-			name: "files", about: "the file store, beside raw SHA-256 and bare inserts", limit: 5 * time.Minute,
+			name: "files", about: "the file store, beside raw SHA-256 and bare inserts", limit: 7 * time.Minute,
 			commands: [][]string{append(gotest("BenchmarkTransfer", "./test/system"), "-benchtime", "3x"), gotest(".", "./internal/service/filestore")},
 			bars: []bar{
 				{"upload of 1 GiB by HTTP, times SHA-256 on one core", atLeast, 0.5, "x", "BenchmarkTransfer", []string{"upload-x-sha256"}},
