@@ -153,11 +153,11 @@ func runFSCat(ctx context.Context, args []string, s IO) error {
 }
 
 // about says which path an error is about.
-func about(path string, err error) error {
+func about(where string, err error) error {
 	if err == nil {
 		return nil
 	}
-	return fmt.Errorf("%s: %w", path, err)
+	return fmt.Errorf("%s: %w", where, err)
 }
 
 func runFSRemove(ctx context.Context, args []string, s IO) error {
