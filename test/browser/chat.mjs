@@ -28,12 +28,13 @@ export function chatTests(world) {
 
   test("a reload in the middle of an answer loses nothing and doubles nothing", async () => {
     const { page, close } = await newcomer();
-    await say(page, "count to 60 every 50");
+    await say(page, "count to 60 every 5 hold at 20");
     const answer = page.locator("article.message.ai").last();
     await eventually("the answer has begun", async () => (await answer.textContent()).includes("n8 "));
     await page.reload();
-    await eventually("it goes on", async () => (await answer.textContent()).includes("n12 "));
+    await eventually("it is joined", async () => (await answer.textContent()).includes("n20 "));
     await page.getByRole("button", { name: "Stop the answer" }).waitFor();
+    world.model.release();
     await answered(page, "n60");
     const numbers = (await answer.locator(".markdown").textContent()).match(/n\d+/g);
     assert.deepEqual(numbers, Array.from({ length: 60 }, (_, i) => `n${i + 1}`));
@@ -43,11 +44,12 @@ export function chatTests(world) {
 
   test("an answer can be stopped, and what was said stays", async () => {
     const { page, close } = await newcomer();
-    await say(page, "count to 500 every 40");
+    await say(page, "count to 500 every 5 hold at 20");
     const answer = page.locator("article.message.ai").last();
-    await eventually("the answer has begun", async () => (await answer.textContent()).includes("n5 "));
+    await eventually("the answer has begun", async () => (await answer.textContent()).includes("n20 "));
     await page.getByRole("button", { name: "Stop the answer" }).click();
     await page.getByRole("button", { name: "Send" }).waitFor();
+    world.model.release();
     assert.doesNotMatch(await answer.textContent(), /n499/);
     await page.reload();
     await eventually("it is stored", async () => (await answer.textContent()).includes("n5 "));

@@ -87,7 +87,7 @@ async function startPage(world) {
     /** A tab on the page, what it asked for, and what went wrong. */
     async tab(hash = "") {
       const page = await context.newPage();
-      page.setDefaultTimeout(30_000);
+      page.setDefaultTimeout(60_000);
       const seen = { requests: [], sockets: 0, errors: [] };
       page.on("request", (r) => seen.requests.push(`${r.method()} ${new URL(r.url()).pathname}`));
       page.on("websocket", () => seen.sockets++);
@@ -162,10 +162,11 @@ export function libraryTests(world) {
 
   on("a line that breaks in the middle of a reply loses and repeats nothing", async (site) => {
     const { page, seen } = await begin(site);
-    await send(page, "count to 40 every 40");
-    await page.getByText("n5 ").waitFor();
+    await send(page, "count to 40 every 5 hold at 20");
+    await page.getByText("n20").waitFor();
     site.wire.cut();
     await page.getByRole("status").getByText("live").waitFor({ state: "hidden" });
+    world.model.release();
     site.wire.mend();
     await said(page, counted(40));
     assert.equal(posts(seen).length, 1, "the message is posted once");
@@ -175,9 +176,12 @@ export function libraryTests(world) {
 
   on("a page that is loaded again in the middle of a reply joins it", async (site) => {
     const { page, seen } = await begin(site);
-    await send(page, "count to 40 every 40");
-    await page.getByText("n5 ").waitFor();
+    await send(page, "count to 40 every 5 hold at 20");
+    await page.getByText("n20").waitFor();
     await page.reload();
+    await page.getByText("n20").waitFor();
+    await page.getByRole("status").getByText("streaming").waitFor();
+    world.model.release();
     await said(page, counted(40));
     assert.equal(posts(seen).length, 1);
     assert.deepEqual(seen.errors, []);
@@ -272,10 +276,11 @@ export function libraryTests(world) {
 
   on("stopping a reply keeps what was said", async (site) => {
     const { page } = await begin(site);
-    await send(page, "count to 400 every 40");
-    await page.getByText("n5 ").waitFor();
+    await send(page, "count to 400 every 5 hold at 20");
+    await page.getByText("n20").waitFor();
     await page.getByRole("button", { name: "Stop" }).click();
     await page.getByRole("status").getByText("ready").waitFor();
+    world.model.release();
     const kept = (await replies(page)).at(-1).trim();
     assert.equal(kept, counted(kept.split(" ").length), "a beginning of the reply");
     await page.reload();

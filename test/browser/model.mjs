@@ -4,25 +4,33 @@ import { createServer } from "node:http";
 /**
  * Understands:
  *   count to N every MS     numbers, one at a time
+ *   … hold at K             and no more than K of them before release is called
  *   think about X           reasoning first, then Markdown
  *   call NAME {json}        a tool call, then what the tool said
  * and repeats anything else, attachments included.
  */
 export async function startModel() {
   const requests = [];
+  let held = [];
+  const hold = () => new Promise((done) => held.push(done));
   const server = createServer((request, reply) => {
     let text = "";
     request.on("data", (part) => (text += part));
     request.on("end", () => {
       const body = JSON.parse(text);
       requests.push(body);
-      answer(body, reply).catch(() => reply.destroy());
+      answer(body, reply, hold).catch(() => reply.destroy());
     });
   });
   await new Promise((done) => server.listen(0, "127.0.0.1", done));
   return {
     url: `http://127.0.0.1:${server.address().port}/v1`,
     requests,
+    /** Lets go on what is held. */
+    release: () => {
+      held.forEach((go) => go());
+      held = [];
+    },
     stop: () =>
       new Promise((done) => {
         server.closeAllConnections();
@@ -38,7 +46,7 @@ function textOf(content) {
   return (content ?? []).map((part) => part.text ?? "").join("");
 }
 
-async function answer(body, reply) {
+async function answer(body, reply, hold) {
   const last = body.messages.at(-1);
   const asked = textOf(body.messages.findLast((m) => m.role === "user")?.content);
   const send = (delta, finish = null) => {
@@ -53,7 +61,7 @@ async function answer(body, reply) {
     return;
   }
   reply.setHeader("Content-Type", "text/event-stream");
-  const count = /count to (\d+) every (\d+)/.exec(asked);
+  const count = /count to (\d+) every (\d+)(?: hold at (\d+))?/.exec(asked);
   const call = /^call (\w+) (\{.*\})/s.exec(asked);
   if (isTitle) {
     send({ content: title(asked) });
@@ -68,7 +76,7 @@ async function answer(body, reply) {
   } else if (count) {
     for (let n = 1; n <= Number(count[1]) && !reply.destroyed; n++) {
       send({ content: `n${n} ` });
-      await pause(Number(count[2]));
+      await (n === Number(count[3]) ? hold() : pause(Number(count[2])));
     }
   } else if (asked.startsWith("think about")) {
     send({ reasoning_content: "First the spring, then the poets." });

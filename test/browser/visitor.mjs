@@ -9,7 +9,7 @@ export function visitors(world) {
   async function stranger(options = {}) {
     const context = await world.browser.newContext({ permissions: ["clipboard-read", "clipboard-write"], ...options });
     const page = await context.newPage();
-    page.setDefaultTimeout(20_000);
+    page.setDefaultTimeout(60_000);
     const faults = [];
     page.on("pageerror", (error) => faults.push(error.message));
     page.on("console", (message) => {
