@@ -68,7 +68,13 @@ var echo = worker{work: func(_ context.Context, job run.Job) run.Result {
 // node starts an engine.
 func node(t testing.TB, st run.Store, b bus.Bus, w run.Worker) (e *run.Engine, stop func()) {
 	t.Helper()
-	e = run.New(st, b, w, run.Config{LeaseTTL: 500 * time.Millisecond, Drain: 10 * time.Millisecond})
+	return patientNode(t, st, b, w, 0)
+}
+
+// patientNode is a node that gives a run up after so many attempts.
+func patientNode(t testing.TB, st run.Store, b bus.Bus, w run.Worker, attempts int) (e *run.Engine, stop func()) {
+	t.Helper()
+	e = run.New(st, b, w, run.Config{LeaseTTL: 500 * time.Millisecond, Drain: 10 * time.Millisecond, MaxAttempts: attempts})
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	go func() { done <- e.Run(ctx) }()
