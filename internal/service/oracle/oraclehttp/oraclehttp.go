@@ -9,6 +9,7 @@
 package oraclehttp
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -64,7 +65,9 @@ type Deps struct {
 	Public []plugin.RoutePattern
 	// Failures counts wrong secrets at public routes of plugins; nil counts nothing.
 	Failures Failures
-	Log      *slog.Logger
+	// Heartbeat is how often a silent stream says that it is alive: 15s.
+	Heartbeat time.Duration
+	Log       *slog.Logger
 }
 
 // api is the handlers.
@@ -79,6 +82,7 @@ func Surface(d Deps) (httpserver.Surface, error) {
 	if d.Log == nil {
 		d.Log = slog.New(slog.DiscardHandler)
 	}
+	d.Heartbeat = cmp.Or(d.Heartbeat, heartbeat)
 	a := &api{Deps: d, nudges: newNudges(d.Nudges, d.Delegations, d.Log)}
 	routes := a.routes()
 	for i := range routes {

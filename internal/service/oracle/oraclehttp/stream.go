@@ -21,7 +21,8 @@ import (
 	"github.com/castalia-org/castalia/internal/service/oracle/run"
 )
 
-// heartbeat is how often a silent stream says that it is alive.
+// heartbeat is how often a silent stream says that it is alive, unless Deps says
+// otherwise.
 const heartbeat = 15 * time.Second
 
 // framing is about what the wire form adds to a frame's name and data.
@@ -185,7 +186,7 @@ func (a *api) stream(w http.ResponseWriter, r *http.Request, reader *run.Reader)
 	var buf []byte
 	begun := false
 	for {
-		frames, err := reader.Next(ctx, heartbeat)
+		frames, err := reader.Next(ctx, a.Heartbeat)
 		switch {
 		case err == nil:
 		case errors.Is(err, run.ErrIdle):

@@ -42,6 +42,9 @@ type Deps struct {
 	Features map[string]registry.Feature
 	Fill     func(pluginName string, into any) error
 
+	// Heartbeat is how often a silent stream says that it is alive; zero is the default.
+	Heartbeat time.Duration
+
 	// SealKey guards what plugins seal: 32 bytes that do not change.
 	SealKey []byte
 	// Failures counts wrong secrets at routes of plugins; nil counts nothing.
@@ -134,7 +137,8 @@ func New(d Deps) (*Oracle, error) {
 	o.Turns = turn.NewTurns(o.Worker, o.Engine, o.Service)
 	hd := oraclehttp.Deps{
 		Service: o.Service, Turns: o.Turns, Engine: o.Engine, Worker: o.Worker, Plugins: o.Plugins, Provider: d.Provider,
-		Nudges: o.Store.PluginStore("castalia.oracle"), Authenticate: d.Authenticate, CORS: d.CORS, Public: d.Public, Failures: d.Failures, Log: d.Log,
+		Nudges: o.Store.PluginStore("castalia.oracle"), Authenticate: d.Authenticate, CORS: d.CORS, Public: d.Public, Failures: d.Failures,
+		Heartbeat: d.Heartbeat, Log: d.Log,
 	}
 	if d.Identity != nil {
 		hd.Delegations = d.Identity
