@@ -2,6 +2,7 @@ package filestore
 
 import (
 	"context"
+	"strings"
 
 	"github.com/castalia-org/castalia/internal/platform/fault"
 )
@@ -167,7 +168,8 @@ func (s *Service) SetPublic(ctx context.Context, a Access, t Target, public bool
 }
 
 // SetFolderPublic does SetPublic for every file below a folder, and returns how
-// many there are.
+// many there are. What is in dot-folders of the folder is not published along
+// with it, and ends being public with it.
 func (s *Service) SetFolderPublic(ctx context.Context, a Access, folder string, public bool) (int, error) {
 	scope, err := a.scope(Write)
 	if err != nil {
@@ -176,20 +178,24 @@ func (s *Service) SetFolderPublic(ctx context.Context, a Access, folder string, 
 	if folder, err = CleanFolder(folder); err != nil {
 		return 0, err
 	}
-	n := 0
+	n, seen := 0, false
 	for q := (ListQuery{Under: folder, Limit: MaxPage}); ; {
 		files, err := s.store.Files(ctx, scope, q)
 		if err != nil {
 			return n, err
 		}
+		seen = seen || len(files) > 0
 		for _, f := range files {
+			if public && isHidden("/"+strings.TrimPrefix(f.Path, folder)) {
+				continue
+			}
 			if _, err := s.SetPublic(ctx, a, Target{ID: f.ID}, public); err != nil && !fault.Is(err, fault.NotFound) {
 				return n, err
 			}
 			n++
 		}
 		if len(files) < q.Limit {
-			if n == 0 {
+			if !seen {
 				return 0, fault.New(fault.NotFound, "no such folder")
 			}
 			return n, nil

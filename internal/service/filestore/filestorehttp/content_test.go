@@ -1,6 +1,7 @@
 package filestorehttp_test
 
 import (
+	"fmt"
 	"io"
 	"mime"
 	"mime/multipart"
@@ -184,4 +185,42 @@ func TestReadLines(t *testing.T) {
 	read("?limit=x").want(400)
 	bin := s.put("/b", "a\x00b")
 	s.own("GET", "/api/fs/files/"+bin.ID+"/read", "").want(415)
+}
+
+// A folder's dot-folders are not published along with it, since nobody sees them
+// there; ending it ends all.
+func TestPublicFolders(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, filestoretest.Embedded(t))
+	s.put("/site/index.html", "hello")
+	s.put("/site/pages/one.html", "one")
+	s.put("/site/.git/config", "secret")
+	s.put("/other/x", "x")
+	s.put("/.well/known/a", "a")
+	state := func(path string, public bool, count int) {
+		t.Helper()
+		got := decode[filestorehttp.PublicState](s.own("PUT", fmt.Sprintf("/api/fs/folders/public?path=%s&public=%t", path, public), "").want(200))
+		if got.Public != public || got.Count != count {
+			t.Errorf("%s, %t: %+v, want %d", path, public, got, count)
+		}
+	}
+	address := func(path string) string {
+		t.Helper()
+		return decode[filestorehttp.FileMetadata](s.own("GET", "/api/fs/stat?path="+path, "").want(200)).PublicURL
+	}
+	state("/site", true, 2)
+	for path, public := range map[string]bool{"/site/index.html": true, "/site/pages/one.html": true, "/site/.git/config": false, "/other/x": false} {
+		if at := address(path); (at != "") != public {
+			t.Errorf("%s is at %q", path, at)
+		}
+	}
+	state("/.well/known", true, 1) // whoever names it, means it
+	state("/site/.git", true, 1)
+	state("/site", false, 3)
+	for _, path := range []string{"/site/index.html", "/site/.git/config"} {
+		if at := address(path); at != "" {
+			t.Errorf("%s is still at %q", path, at)
+		}
+	}
+	s.own("PUT", "/api/fs/folders/public?path=/nowhere", "").want(404)
 }
