@@ -8,6 +8,7 @@ import (
 	"net"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"strings"
 
 	"github.com/castalia-org/castalia/internal/app"
@@ -67,12 +68,13 @@ func runServe(ctx context.Context, args []string, s IO) error {
 		}
 		return err
 	}
-	printBanner(s.Out, s.Terminal(), program, settings)
+	printBanner(s.Out, s.Terminal(), program, settings, services)
 	return program.Run(ctx)
 }
 
-// printBanner says where everything is, for the person who just started it.
-func printBanner(w io.Writer, colour bool, program *app.App, settings config.Settings) {
+// printBanner says where everything is, for the person who just started it. Of
+// the services it names those that were selected; none means all.
+func printBanner(w io.Writer, colour bool, program *app.App, settings config.Settings, services []string) {
 	bold, dim, off := "\x1b[1m", "\x1b[2m", "\x1b[0m"
 	if !colour {
 		bold, dim, off = "", "", ""
@@ -88,11 +90,20 @@ func printBanner(w io.Writer, colour bool, program *app.App, settings config.Set
 	if settings.Storage.NATS.Given() {
 		hints = settings.Storage.NATS.String()
 	}
+	of := func(service, where string) string {
+		if len(services) > 0 && !slices.Contains(services, service) {
+			return ""
+		}
+		return where
+	}
 	_, _ = fmt.Fprintf(w, "\n%sCastalia%s is up: %s%s%s\n\n", bold, off, bold, base, off)
 	for _, line := range [][2]string{
 		{"console", base + "/console/"},
 		{"documentation", base + "/docs"},
-		{"telephone", "POST " + base + "/api/ussd, or: castalia dial '*2233#'"},
+		{"telephone", of("ussd", "POST "+base+"/api/ussd, or: castalia dial '*2233#'")},
+		{"files", of("filestore", base+"/api/fs, or: castalia fs")},
+		{"agents", of("filestore", base+"/mcp, or: castalia mcp")},
+		{"oracle", of("oracle", base+"/sessions, or: castalia chat")},
 		{"health", base + "/health"},
 		{"service DID", program.DID()},
 		{"records", records},
