@@ -56,7 +56,7 @@ func syllable(rnd *rand.Rand, at int, pitch float64) float64 {
 func TestOnlyAVoiceInterrupts(t *testing.T) {
 	t.Parallel()
 	for name, noise := range noises() {
-		for _, pitch := range []float64{0, 90, 130, 210, 320} {
+		for _, pitch := range []float64{0, 90, 210} {
 			rnd := rand.New(rand.NewPCG(5, 6))
 			d := NewDetector(DetectorConfig{})
 			const spoken = 10 * HeardRate // when somebody begins to speak

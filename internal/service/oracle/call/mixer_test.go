@@ -81,14 +81,14 @@ func TestARecordingIsBounded(t *testing.T) {
 		now := time.Unix(1_800_000_000, 0)
 		began := now
 		taken := 0
-		for range rapid.IntRange(1, 60).Draw(t, "steps") {
+		for range rapid.IntRange(1, 25).Draw(t, "steps") {
 			now = now.Add(time.Duration(rapid.IntRange(0, 3000).Draw(t, "pause")) * time.Millisecond)
 			if rapid.IntRange(0, 40).Draw(t, "sleep") == 0 {
 				now = now.Add(10 * time.Hour) // the machine slept
 			}
 			switch rapid.IntRange(0, 2).Draw(t, "what") {
 			case 0:
-				m.heard(make([]int16, rapid.IntRange(1, 2000).Draw(t, "heard")), now)
+				m.heard(make([]int16, rapid.IntRange(1, 320).Draw(t, "heard")), now)
 			case 1:
 				m.said(make([]int16, SpokenFrame), now)
 			case 2:
