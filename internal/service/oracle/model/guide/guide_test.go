@@ -62,7 +62,7 @@ func TestAnswers(t *testing.T) {
 		"how do I resume a stream after a lost line?": "after=N",
 		"help":                                 "`vfs_list`",
 		"zxqv blorp":                           "found nothing",
-		"What happens when a node dies?":       "another takes it over",
+		"What happens when a node dies?":       "runs are taken over",
 		"how can I connect a language model?":  "MODEL_PROVIDER",
 		"what are attachments limited to?":     "25 MB",
 		"explain how plugins keep their state": "Store",
