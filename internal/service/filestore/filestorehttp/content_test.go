@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/castalia-org/castalia/internal/identity/identitytest"
 	"github.com/castalia-org/castalia/internal/platform/blob/blobtest"
 	"github.com/castalia-org/castalia/internal/service/filestore/filestorehttp"
 	"github.com/castalia-org/castalia/internal/service/filestore/filestoretest"
@@ -223,4 +224,27 @@ func TestPublicFolders(t *testing.T) {
 		}
 	}
 	s.own("PUT", "/api/fs/folders/public?path=/nowhere", "").want(404)
+}
+
+// One name has one spelling, however a keyboard composes it; capitals are other
+// letters.
+func TestNamesThatLookAlike(t *testing.T) {
+	t.Parallel()
+	filestoretest.Each(t, func(t *testing.T, w *filestoretest.World) {
+		s := newSite(t, w)
+		composed, apart := "/caf%C3%A9/x", "/cafe%CC%81/x"
+		s.own("PUT", "/api/fs/content?path="+apart, "one").want(201)
+		s.own("PUT", "/api/fs/content?path="+composed, "two", "If-None-Match: *").want(412)
+		if got := s.own("GET", "/api/fs/content?path="+composed, "").want(200).body; got != "one" {
+			t.Errorf("composed: %q", got)
+		}
+		s.own("PUT", "/api/fs/content?path=/CAF%C3%89/x", "capital").want(201)
+		s.own("PUT", "/api/fs/content?path=/cafe/x", "plain").want(201)
+		if list := decode[filestorehttp.FileList](s.own("GET", "/api/fs/files", "").want(200)); len(list.Files) != 3 {
+			t.Errorf("%d files", len(list.Files))
+		}
+		folder := token(t, alice, "fs/read", identitytest.Can("fs/read", alice.Home("/café")))
+		s.do(folder, "GET", "/api/fs/content?path="+apart, "").want(200)
+		s.do(token(t, alice, "fs/read", identitytest.Can("fs/read", alice.Home("/café"))), "GET", "/api/fs/content?path=/cafe/x", "").want(404)
+	})
 }
