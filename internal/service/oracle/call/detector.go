@@ -53,6 +53,8 @@ type Detection struct {
 	Insists bool
 	// Utterance is what was said, when it has ended; its slice is the caller's.
 	Utterance []int16
+	// Nothing says that what began like an utterance was too short to be one.
+	Nothing bool
 }
 
 // Detector finds speech by its energy: what is clearly louder than the
@@ -166,7 +168,7 @@ func (d *Detector) end() Detection {
 	d.sound = nil
 	d.Reset()
 	if !enough {
-		return Detection{}
+		return Detection{Nothing: true}
 	}
 	if keep := samples(d.cfg.Hangover / 2); len(said) > 2*keep { // the end of the silence tells nothing
 		said = said[:len(said)-keep]

@@ -44,7 +44,7 @@ func pitched(pcm []int16) bool {
 			return true
 		}
 		if lag < longestPeriod {
-			moved += x[lag+n]*x[lag+n] - x[lag]*x[lag]
+			moved += x[lag+n]*x[lag+n] - x[lag]*x[lag] //nolint:gosec // lag+n < pitchWindow, the length of x
 		}
 	}
 	return false

@@ -195,6 +195,36 @@ func (s *slowHearing) Transcribe(ctx context.Context, q call.Speech) (string, er
 	return s.inner.Transcribe(ctx, q)
 }
 
+// A cough while a sentence is being understood sounds like the rest of it. When it
+// turns out to be nothing, the sentence is answered all the same.
+func TestACoughDoesNotSwallowASentence(t *testing.T) {
+	t.Parallel()
+	for name, end := range map[string]func(p *calltest.Page){
+		"ends in silence": func(p *calltest.Page) { p.Pause(1) },
+		"is muted":        func(p *calltest.Page) { p.Send(map[string]any{"type": "mute", "muted": true}) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			speech := calltest.NewSpeech(t, "one sentence")
+			slow := &slowHearing{inner: speech.Client(t), release: make(chan struct{}), asked: make(chan struct{}, 4)}
+			n := calltest.Start(t, calltest.Setup{Hearing: slow, Call: call.Config{Detector: call.DetectorConfig{Shortest: 800 * time.Millisecond}}})
+			p := calltest.NewPage(t, n, identitytest.Alice)
+			p.Ring(call.Audio, false)
+			p.Talk(3)
+			p.Pause(1)
+			<-slow.asked
+			p.Talk(1) // too short to be heard, and without a silence behind it
+			allHeard(t, n, p)
+			close(slow.release)
+			calltest.Eventually(t, "the sentence is understood", func() bool { return len(speech.Asked()) == 1 })
+			p.Send(map[string]any{"type": "ping", "t": 1})
+			p.Await("pong", "t", 1.0)
+			end(p)
+			p.Await("caption", "role", "user", "text", "one sentence")
+		})
+	}
+}
+
 func TestBadSpeechServicesCostASentenceAndNotTheCall(t *testing.T) {
 	t.Parallel()
 	for _, mood := range []calltest.Mood{calltest.Limited, calltest.Broken, calltest.Cut, calltest.Silent, calltest.Garbage, calltest.Empty} {
@@ -218,7 +248,8 @@ func TestBadSpeechServicesCostASentenceAndNotTheCall(t *testing.T) {
 				p.Talk(1)
 				p.Pause(1)
 				f := p.AwaitFrame("are you there, or not heard", func(f map[string]any) bool {
-					return f["text"] == "are you there" || f["code"] == "hearing_failed"
+					text, _ := f["text"].(string) // said in two parts on such a machine
+					return strings.HasPrefix(text, "are you there") || f["code"] == "hearing_failed"
 				})
 				understood = f["code"] == nil
 			}

@@ -32,6 +32,7 @@ const (
 var errInterrupted = errors.New("the caller interrupts")
 
 // said is something that the caller wants to be answered: an utterance, or text.
+// Without either, nothing more comes.
 type said struct {
 	sound []int16
 	text  string
@@ -47,8 +48,9 @@ type talk struct {
 	queue   chan said
 	speaker *speaker
 
-	hear     sync.Mutex // guards detector
+	hear     sync.Mutex // guards the detector and what is awaited of it
 	detector *Detector
+	awaited  bool // a sentence waits for its rest
 
 	mu        sync.Mutex
 	peer      Peer
@@ -164,7 +166,7 @@ func (t *talk) warn() {
 		return
 	}
 	const text = "This call is being recorded into your files."
-	t.caption("recording", "assistant", text, true)
+	t.caption("recording", text, true)
 	if t.l.s.deps.Voice != nil {
 		t.done.Go(func() {
 			if err := t.speak(t.ctx, text); err != nil && t.ctx.Err() == nil {
@@ -177,7 +179,7 @@ func (t *talk) warn() {
 // notRecorded tells the page that the recording has ended before the call.
 func (t *talk) notRecorded(why string) {
 	t.send(recordingFrame{Type: "recording", State: RecordingFailed, Message: why})
-	t.caption("unrecorded", "assistant", "This call is no longer recorded: "+why, true)
+	t.caption("unrecorded", "This call is no longer recorded: "+why, true)
 }
 
 // greet says what this deployment can not do, in the built-in voice, so that a
@@ -194,7 +196,7 @@ func (t *talk) greet() {
 	default:
 		return
 	}
-	t.caption("greeting", "assistant", text, true)
+	t.caption("greeting", text, true)
 	if t.l.s.deps.Voice == nil {
 		sound := tone(SpokenRate, toneHertz, toneLevel, 1500*time.Millisecond)
 		t.done.Go(func() { _ = t.speaker.add(t.ctx, sound) }) // unsaid when the call ends first
@@ -217,8 +219,9 @@ func (t *talk) send(frame any) {
 // maxCaption keeps a caption within a frame, however it is escaped.
 const maxCaption = 2500
 
-func (t *talk) caption(id, role, text string, final bool) {
-	t.send(captionFrame{Type: "caption", ID: id, Role: role, Text: captionText(text), Final: final})
+// caption shows what the oracle says.
+func (t *talk) caption(id, text string, final bool) {
+	t.send(captionFrame{Type: "caption", ID: id, Role: "assistant", Text: captionText(text), Final: final})
 }
 
 func captionText(text string) string {
@@ -244,54 +247,6 @@ func (t *talk) enter(state string) {
 
 // bye tells the page that the call ends.
 func (t *talk) bye(reason Reason) { t.send(byeFrame{Type: "bye", Reason: reason}) }
-
-// heard takes sound from the page.
-func (t *talk) heard(pcm []int16) {
-	t.mu.Lock()
-	muted := t.muted
-	t.mu.Unlock()
-	if muted {
-		return
-	}
-	t.l.recorder.heard(pcm)
-	t.hear.Lock()
-	found := t.detector.Feed(pcm)
-	t.hear.Unlock()
-	if found.Insists {
-		t.interrupt()
-	}
-	if len(found.Utterance) == 0 {
-		return
-	}
-	defer t.l.s.utterances.Add(1)
-	if t.l.s.deps.Hearing == nil {
-		t.explain(found.Utterance)
-		return
-	}
-	t.offer(said{sound: found.Utterance})
-}
-
-// explain says once that nothing here understands speech.
-func (t *talk) explain(utterance []int16) {
-	t.mu.Lock()
-	again := t.explained
-	t.explained = true
-	t.mu.Unlock()
-	if again {
-		return
-	}
-	seconds := float64(len(utterance)) / HeardRate
-	t.caption("deaf", "assistant", fmt.Sprintf("I hear you (%.1f seconds), but no speech-to-text service is configured here. Please type.", seconds), true)
-}
-
-// offer queues what was said; a caller who is far ahead is told.
-func (t *talk) offer(s said) {
-	select {
-	case t.queue <- s:
-	default:
-		t.trouble("busy", "Too much waits to be answered.")
-	}
-}
 
 // interrupt stops the oracle's voice and its work on the answer.
 func (t *talk) interrupt() {
@@ -326,6 +281,7 @@ func (t *talk) message(data []byte) {
 		t.hear.Lock()
 		t.detector.Reset()
 		t.hear.Unlock()
+		t.nothingFollows()
 	case "interrupt":
 		t.interrupt()
 	case "ping":
@@ -349,62 +305,6 @@ func (t *talk) allowed() bool {
 	}
 	t.remarks++
 	return t.remarks <= remarksBurst
-}
-
-// work answers what was said, one after the other.
-func (t *talk) work() {
-	carry := ""
-	for {
-		select {
-		case <-t.ctx.Done():
-			return
-		case s := <-t.queue:
-			text := s.text
-			if s.sound != nil {
-				t.enter(thinking)
-				text = t.transcribe(s.sound)
-			}
-			if carry != "" && text != "" {
-				text = carry + " " + text
-			} else {
-				text = carry + text
-			}
-			carry = ""
-			if text != "" && s.sound != nil && t.goesOn() { // a pause in the middle of a sentence
-				carry = text
-				continue
-			}
-			if text != "" {
-				t.answer(text)
-			}
-			t.enter(listening)
-		}
-	}
-}
-
-// goesOn reports whether the caller speaks again already.
-func (t *talk) goesOn() bool {
-	t.hear.Lock()
-	defer t.hear.Unlock()
-	return t.detector.Speaking() || len(t.queue) > 0
-}
-
-// transcribe returns what was said, empty when nobody knows.
-func (t *talk) transcribe(sound []int16) string {
-	ctx, cancel := context.WithTimeout(t.ctx, transcribeTime)
-	defer cancel()
-	text, err := t.l.s.deps.Hearing.Transcribe(ctx, Speech{WAV: wav(sound, HeardRate), Language: t.l.rec.Language})
-	if err != nil {
-		if t.ctx.Err() == nil {
-			t.log.Warn("speech was not understood", slog.Any("error", err))
-			t.trouble("hearing_failed", "I could not hear that: "+publicText(err))
-		}
-		return ""
-	}
-	if r := []rune(text); len(r) > maxText {
-		text = string(r[:maxText])
-	}
-	return text
 }
 
 // answer asks the oracle and speaks its reply, until it is done or the caller
@@ -536,7 +436,7 @@ func (t *talk) voice(ctx context.Context, id string, lines <-chan string) {
 		}
 		all += line
 		t.enter(speaking)
-		t.caption(id, "assistant", all, false)
+		t.caption(id, all, false)
 		if broken {
 			continue
 		}
@@ -547,7 +447,7 @@ func (t *talk) voice(ctx context.Context, id string, lines <-chan string) {
 		}
 	}
 	if all != "" {
-		t.caption(id, "assistant", all, true)
+		t.caption(id, all, true)
 	}
 }
 
