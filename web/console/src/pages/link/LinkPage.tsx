@@ -20,7 +20,8 @@ async function follow(session: Session, code: string, confirm: boolean): Promise
     body: JSON.stringify({ code, confirm }),
   });
   const body = (await reply.json().catch(() => ({}))) as TeamLink & { message?: string };
-  if (reply.status === 404) throw new Error("This server has no team chat to link.");
+  if (reply.status === 404 && body.message?.startsWith("Cannot POST"))
+    throw new Error("This server has no team chat to link.");
   if (!reply.ok) throw new Error(body.message ?? `The server answered ${reply.status}`);
   return body;
 }
