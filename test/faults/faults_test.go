@@ -5,6 +5,7 @@ package faults
 import (
 	"fmt"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
@@ -168,7 +169,7 @@ func startWorld(t *testing.T, binary []string) *World {
 }
 
 // start makes a world that ends with the test. A test that fails, or one that
-// was asked for by its seed, tells its history.
+// was asked for by its seed, leaves its history; the latter prints it too.
 func start(t *testing.T, world func(dir string) (*World, error)) *World {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "castalia-faults-")
@@ -183,7 +184,14 @@ func start(t *testing.T, world func(dir string) (*World, error)) *World {
 	t.Cleanup(func() {
 		w.Close()
 		if t.Failed() || os.Getenv("SEED") != "" {
-			t.Logf("history:\n%s\nlogs of all processes: %s", w.Story(), dir)
+			// To a file: hundreds of lines here would hide what was found.
+			if err := os.WriteFile(filepath.Join(dir, "history.txt"), []byte(w.Story()+"\n"), 0o600); err != nil {
+				t.Error(err)
+			}
+			if os.Getenv("SEED") != "" {
+				t.Logf("history:\n%s", w.Story())
+			}
+			t.Logf("the history and the logs of all processes: %s", dir)
 			return
 		}
 		_ = os.RemoveAll(dir)

@@ -186,18 +186,37 @@ func (f *finder) talk(c *chatter) {
 	f.balance(c.who)
 }
 
+// standing is what somebody is told of their credits.
+type standing struct {
+	Granted, Available, Held, Spent, Owed int64
+}
+
+// balance compares what somebody is told with the entries in the database. A run
+// is settled a moment after it ended, between the two readings too: they are one
+// picture when the same is told before and after the entries were read.
 func (f *finder) balance(who *person) {
-	b := Balance{DID: who.actor.DID}
-	var standing struct {
-		Granted, Available, Held, Spent, Owed int64
-	}
-	if !f.json("/credits", who.oracle(), &standing) {
+	var told, again standing
+	if !f.json("/credits", who.oracle(), &told) {
 		return
 	}
-	b.Granted, b.Available, b.Held, b.Spent, b.Owed = standing.Granted, standing.Available, standing.Held, standing.Spent, standing.Owed
+	for until := time.Now().Add(patience); time.Now().Before(until); told = again {
+		var err error
+		if f.records, err = f.world.records(f.ctx); err != nil {
+			f.must("read the entries", err)
+			return
+		}
+		if !f.json("/credits", who.oracle(), &again) {
+			return
+		}
+		if again == told {
+			break // one that never rests does not add up, and is a violation
+		}
+	}
 	sum := f.records.Ledger[plugin.UserKey(who.actor.DID)]
-	b.EntriesGranted, b.EntriesSpent, b.Uses, b.Runs = sum.Granted, sum.Spent, sum.Uses, f.records.Owners[who.actor.DID]
-	f.e.Ledger = append(f.e.Ledger, b)
+	f.e.Ledger = append(f.e.Ledger, Balance{
+		DID: who.actor.DID, Granted: told.Granted, Available: told.Available, Held: told.Held, Spent: told.Spent, Owed: told.Owed,
+		EntriesGranted: sum.Granted, EntriesSpent: sum.Spent, Uses: sum.Uses, Runs: f.records.Owners[who.actor.DID],
+	})
 }
 
 func (f *finder) memories(who *person) {
