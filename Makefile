@@ -38,10 +38,11 @@ release: web ## Build bin/castalia as it is shipped: static, small, the same byt
 test: setup test-go test-web test-interop test-browser ## Run every test: both engines, both shapes, TypeScript, browser
 
 # Half of its cost is linking sixty test programs: without tables for debuggers
-# that is a quarter less. Linters vet. Calls take as long as people speak.
+# that is a quarter less. Linters vet. Calls take as long as people speak; other
+# tests that wait for a timer wait beside each other.
 .PHONY: quick
 quick: ## The fast tests, in about a minute, with what is at hand; what did not change is not run again
-	$(GO) test -short -vet=off -ldflags='-s -w' $$($(GO) list ./cmd/... ./internal/... ./plugin/... | grep -v /oracle/call$$)
+	$(GO) test -short -vet=off -p 3 -parallel 8 -ldflags='-s -w' $$($(GO) list ./cmd/... ./internal/... ./plugin/... | grep -v /oracle/call$$)
 
 .PHONY: setup
 setup: .bin/versitygw ## Say what is missing; install it on Debian as root
