@@ -64,6 +64,9 @@ type Config struct {
 	PingInterval, PingTimeout time.Duration
 	// UpgradeTimeout is how long a probing WebSocket may take: 10 s.
 	UpgradeTimeout time.Duration
+	// UpgradePoll is how long a poll that comes while a session is being upgraded
+	// waits to see the upgrade, which refuses it, before it ends empty: 100 ms.
+	UpgradePoll time.Duration
 	// IOTimeout bounds one write, and the reading of one polling body: 20 s.
 	IOTimeout time.Duration
 	// MaxPayload bounds one WebSocket message or polling body: 1,000,000 bytes.
@@ -101,6 +104,7 @@ func (c Config) withDefaults() Config {
 	set(&c.PingInterval, 25*time.Second)
 	set(&c.PingTimeout, 20*time.Second)
 	set(&c.UpgradeTimeout, 10*time.Second)
+	set(&c.UpgradePoll, 100*time.Millisecond)
 	set(&c.IOTimeout, 20*time.Second)
 	set(&c.MaxPayload, 1_000_000)
 	set(&c.MaxQueueBytes, 4<<20)

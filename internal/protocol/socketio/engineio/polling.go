@@ -45,7 +45,7 @@ func (e *Server) servePoll(w http.ResponseWriter, r *http.Request, s *Session) {
 		s.end(TransportError, broken)
 		e.refuse(w, false, badRequest, "")
 		return
-	case len(s.queue) > 0 || s.upgrading:
+	case len(s.queue) > 0:
 		body := s.takePayload()
 		s.mu.Unlock()
 		writeText(w, e.cfg.IOTimeout, body)
@@ -53,12 +53,29 @@ func (e *Server) servePoll(w http.ResponseWriter, r *http.Request, s *Session) {
 	}
 	held := make(chan []byte, 1)
 	s.poll = held
+	upgrading := s.upgrading
 	s.mu.Unlock()
+	if upgrading {
+		defer time.AfterFunc(e.cfg.UpgradePoll, func() { s.release(held) }).Stop()
+	}
 	select {
 	case body := <-held:
+		if body == nil {
+			e.refuse(w, false, badRequest, "")
+			return
+		}
 		writeText(w, e.cfg.IOTimeout, body)
 	case <-r.Context().Done():
 		s.abandon(held)
+	}
+}
+
+// release ends a held poll that has nothing to say.
+func (s *Session) release(held chan []byte) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.poll == held {
+		s.answerPoll([]byte{byte(Noop)})
 	}
 }
 

@@ -54,7 +54,7 @@ type Session struct {
 	state     state
 	posting   bool
 	writing   bool // a goroutine writes to conn
-	upgrading bool // the probe is being, or was, answered; polls are to end at once
+	upgrading bool // the probe is being, or was, answered; polls are to end soon
 	awaiting  bool // a ping is unanswered
 	extended  bool // the deadline of that ping was moved once
 	farewell  Frame
@@ -172,7 +172,7 @@ func (s *Session) enqueue(frames []Frame, inline bool) error {
 func (s *Session) flush(inline bool) {
 	switch {
 	case s.conn == nil:
-		if s.poll != nil && (len(s.queue) > 0 || s.upgrading) {
+		if s.poll != nil && len(s.queue) > 0 {
 			s.answerPoll(s.takePayload())
 		}
 	case !s.writing && (len(s.queue) > 0 || s.state == closing):
@@ -230,7 +230,7 @@ func (s *Session) takePayload() []byte {
 	return body
 }
 
-// answerPoll ends the held poll. Call it with s.mu held.
+// answerPoll ends the held poll; nil refuses it. Call it with s.mu held.
 func (s *Session) answerPoll(body []byte) {
 	s.poll <- body // buffered, and one answer per poll
 	s.poll = nil
@@ -299,6 +299,9 @@ func (s *Session) end(reason Reason, how ending) {
 	case moving:
 		if how == hard {
 			s.queue, s.queued = nil, 0
+		}
+		if s.poll != nil { // its client goes on, and hears of the end on the way
+			s.answerPoll([]byte{byte(Noop)})
 		}
 		s.lingerPolling(soft)
 		s.mu.Unlock()

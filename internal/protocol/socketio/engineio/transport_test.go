@@ -458,7 +458,7 @@ func TestUpgrade(t *testing.T) {
 	if got := <-held; got != "6" {
 		t.Errorf("the held poll got %q", got)
 	}
-	for range 3 { // every poll ends at once from now on, not only the first
+	for range 3 { // every poll ends by itself from now on, not only the first
 		if _, got := p.Get(); got != "6" {
 			t.Errorf("a poll while upgrading got %q", got)
 		}

@@ -205,3 +205,30 @@ func TestAGoodbyeAtAnyMomentOfTheUpgradeIsHeard(t *testing.T) {
 		}
 	}
 }
+
+func TestAPollThatIsHeldWhenTheUpgradeCompletesIsRefused(t *testing.T) {
+	t.Parallel()
+	cfg := quiet
+	cfg.UpgradePoll = socketiotest.Patience
+	a := serve(t, cfg)
+	p, _ := socketiotest.OpenPolling(t, a.url, "")
+	w := socketiotest.DialWire(t, a.url, "sid="+p.SID())
+	w.Send("2probe")
+	w.Expect("3probe")
+	type answer struct {
+		status int
+		body   string
+	}
+	polled := make(chan answer, 1)
+	go func() {
+		status, body := p.Get()
+		polled <- answer{status, body}
+	}()
+	a.awaitHeld(t)
+	w.Send("5")
+	if got := <-polled; got.status != http.StatusBadRequest || !strings.Contains(got.body, `"code":3`) {
+		t.Errorf("the poll got %d %s", got.status, got.body)
+	}
+	w.Send("4alive") // and the session lives on, where it moved
+	w.Expect("4alive")
+}

@@ -242,9 +242,11 @@ func (s *Session) probeLoop(c *websocket.Conn) {
 	s.readLoop(c)
 }
 
-// answerProbe waits for the probe and answers it. From then on polls end at
-// once, each of them: a client polls again before it has seen our answer, and
-// waits for that poll before it goes on.
+// answerProbe waits for the probe and answers it, and ends the held poll. From
+// then on polls end soon, each of them: a client may poll again before it has
+// seen our answer, and waits for that poll before it goes on. They do not end at
+// once, because a poll may also overtake the word that completes the upgrade,
+// and is to be refused then.
 func (s *Session) answerProbe(c *websocket.Conn) bool {
 	p, err := readPacket(c)
 	if err != nil || p.Type != Ping || string(p.Data) != "probe" {
@@ -263,12 +265,16 @@ func (s *Session) answerProbe(c *websocket.Conn) bool {
 		return false
 	}
 	s.mu.Lock()
-	s.flush(false)
+	defer s.mu.Unlock()
+	if s.poll != nil {
+		s.answerPoll(s.takePayload())
+	}
 	return true
 }
 
 // completeUpgrade waits for the client's word and moves the session. One that
-// ended meanwhile says its last words on the WebSocket.
+// ended meanwhile says its last words on the WebSocket. A client that says the
+// word has no poll under way, so one that is held came too late.
 func (s *Session) completeUpgrade(c *websocket.Conn) bool {
 	p, err := readPacket(c)
 	if err != nil || p.Type != Upgrade {
@@ -288,7 +294,7 @@ func (s *Session) completeUpgrade(c *websocket.Conn) bool {
 	case open:
 	}
 	if s.poll != nil {
-		s.answerPoll([]byte{byte(Noop)})
+		s.answerPoll(nil)
 	}
 	s.move(c)
 	s.probe, s.upgrading = nil, false
