@@ -4,6 +4,8 @@ import (
 	"errors"
 	"io"
 	"sync"
+
+	"github.com/castalia-org/castalia/internal/protocol/twinhash"
 )
 
 // A pass over pieces holds inFlight of them at most, a mebibyte and a half.
@@ -133,16 +135,21 @@ func (l *line) start(run func(st stage)) {
 	l.running.Go(func() { run(st) })
 }
 
-// hash starts the stages of the hashes, once the first leaf is full.
+// hash starts the stages of the hashes, once the first leaf is full: one for both
+// where that is as fast as each for itself.
 func (l *line) hash() {
 	s := l.s
+	leaf := s.writeLeaf
+	if twinhash.Fast() {
+		leaf = s.write
+	}
 	l.start(func(st stage) {
 		for p := range st {
-			s.writeLeaf(p.bytes())
+			leaf(p.bytes())
 			p.busy.Done()
 		}
 	})
-	if s.whole == nil {
+	if s.whole == nil || twinhash.Fast() {
 		return
 	}
 	l.start(func(st stage) {

@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"hash"
+
+	"github.com/castalia-org/castalia/internal/protocol/twinhash"
 )
 
 // emptyDigest is the SHA-256 of nothing.
@@ -53,15 +55,22 @@ func (s *State) tail() int { return int(s.size - int64(len(s.leaves))*int64(s.le
 // write hashes p, which must not reach beyond the open leaf.
 func (s *State) write(p []byte) {
 	if s.whole != nil {
-		s.whole.Write(p)
+		twinhash.Write(s.open, s.whole, p)
+	} else {
+		s.open.Write(p)
 	}
-	s.writeLeaf(p)
+	s.advance(len(p))
 }
 
 // writeLeaf hashes p for its leaf alone.
 func (s *State) writeLeaf(p []byte) {
 	s.open.Write(p)
-	s.size += int64(len(p))
+	s.advance(len(p))
+}
+
+// advance says that the open leaf has n bytes more.
+func (s *State) advance(n int) {
+	s.size += int64(n)
 	if s.tail() == s.leaf {
 		s.closeLeaf()
 	}
