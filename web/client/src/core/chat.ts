@@ -2,8 +2,8 @@ import type { OracleApi } from "./api";
 import { asError, PaymentRequiredError, RequestError } from "./errors";
 import { readOracleEvent, type OracleEvent } from "./events";
 import { Flusher, type StreamingMode } from "./flush";
-import { adopt, merge, place, type Extra } from "./history";
-import { errorMessage, fromStored, LiveTurn, text } from "./live";
+import { adopt, merge, place, settle, type Extra } from "./history";
+import { errorMessage, isoNow, LiveTurn, text } from "./live";
 import { Cell } from "./observable";
 import { resumeTurn, sendTurn, type Frame, type TurnEnd } from "./turn";
 import type {
@@ -155,7 +155,7 @@ export class Chat {
       // A refetch may have begun the history anew; then this page joins nothing.
       if (this.#cursor === cursor) {
         const known = new Set(this.#stored.map((m) => m.id));
-        const earlier = page.messages.map((m) => this.#shown(m)).filter((m) => !known.has(m.id));
+        const earlier = settle(page.messages, [], this.#shownIds).filter((m) => !known.has(m.id));
         this.#stored = [...earlier, ...this.#stored];
         this.#setCursor(page);
       }
@@ -180,6 +180,7 @@ export class Chat {
       id: randomId(),
       type: "human",
       content: message,
+      createdAt: isoNow(),
       ...(attachments?.length ? { attachments } : {}),
     };
     this.#pending = [...this.#pending, mine];
@@ -197,8 +198,10 @@ export class Chat {
       ...(model ? { model } : {}),
     };
     try {
-      await this.#follow(abort, (handlers) =>
-        sendTurn(this.#api, this.#sessionId, body, handlers, abort.signal),
+      await this.#follow(
+        abort,
+        (handlers) => sendTurn(this.#api, this.#sessionId, body, handlers, abort.signal),
+        mine.createdAt,
       );
     } catch (cause) {
       if (this.#abort !== abort) return;
@@ -233,6 +236,7 @@ export class Chat {
         props: { id, args: args ?? {}, ...(status ? { status } : {}), event: event.eventName },
       },
       isComplete: true,
+      createdAt: isoNow(),
     });
   }
 
@@ -279,13 +283,14 @@ export class Chat {
       accepted(ids: { requestId: string; runId: string | undefined }): void;
       frame(frame: Frame): void;
     }) => Promise<TurnEnd>,
+    createdAt?: string,
   ): Promise<void> {
     const turn = start({
       accepted: ({ requestId, runId }) => {
         if (this.#abort !== abort) return;
         this.#stale = false;
         this.#followed.add(requestId);
-        this.#live = new LiveTurn(requestId || randomId());
+        this.#live = new LiveTurn(requestId || randomId(), createdAt);
         this.#publish({
           status: "streaming",
           ...(runId ? { run: { runId, status: "running" as const } } : {}),
@@ -347,10 +352,6 @@ export class Chat {
     this.#publish({});
   }
 
-  #shown(stored: StoredMessage): IMessage {
-    return fromStored(stored, this.#shownIds.get(stored.id) ?? stored.id);
-  }
-
   async #load(): Promise<void> {
     const epoch = this.#epoch;
     const idle = !this.#abort;
@@ -363,7 +364,8 @@ export class Chat {
       const mine = whole ? this.#pending : this.#pending.filter((m) => m.type === "human");
       const known = new Set(this.#stored.map((m) => m.id));
       const streamed = this.#stored.filter((m) => this.#streamed.has(m.id));
-      const ids = adopt(page.messages, [...streamed, ...mine, ...(live ? [live] : [])], (id) =>
+      const shown = [...mine, ...(live ? [live] : [])];
+      const ids = adopt(page.messages, [...streamed, ...shown], (id) =>
         known.has(this.#shownIds.get(id) ?? id),
       );
       ids.forEach((shown, id) => {
@@ -379,7 +381,7 @@ export class Chat {
       }
       const { messages, joined } = merge(
         this.#stored,
-        page.messages.map((m) => this.#shown(m)),
+        settle(page.messages, [...this.#stored, ...shown], this.#shownIds),
       );
       this.#stored = messages;
       if (!joined) this.#setCursor(page);

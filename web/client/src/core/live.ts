@@ -23,10 +23,19 @@ export class LiveTurn {
   /** Whether the server said that this is the whole reply. */
   isFinished = false;
 
-  constructor(readonly id: string) {}
+  #createdAt: string;
+
+  /** When it began is known of a turn of this page's own; of others their first frame tells it. */
+  constructor(
+    readonly id: string,
+    createdAt = "",
+  ) {
+    this.#createdAt = createdAt;
+  }
 
   /** Takes a frame in; reports whether there is anything new to show. */
   take({ event, data }: Frame): boolean {
+    this.#createdAt ||= text(data["timestamp"]);
     switch (event) {
       case "message":
         this.#text += text(data["content"]);
@@ -72,6 +81,7 @@ export class LiveTurn {
       content: withCalls(this.#text, calls, (call) => this.#actions.has(call.id)),
       isComplete: false,
       isReasoning: this.#thinking,
+      createdAt: this.#createdAt || isoNow(),
       ...(reasoning ? { reasoning } : {}),
       ...(calls.length > 0 ? { toolCalls: calls } : {}),
     };
@@ -123,7 +133,12 @@ export function errorMessage(turnId: string, message: string): IMessage {
       props: { id, args: { message }, status: "error", error: message, event: "error" },
     },
     isComplete: true,
+    createdAt: isoNow(),
   };
+}
+
+export function isoNow(): string {
+  return new Date().toISOString();
 }
 
 function withCalls(
