@@ -36,6 +36,7 @@ const (
 // place is a running deployment.
 type place struct {
 	urls    []string
+	nodes   []*node    // those that this run started
 	own     []measured // processes that were started or found, for watch
 	dir     string
 	cleanup []func() // in the order of their making
@@ -157,9 +158,12 @@ func (p *place) nats(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if err := p.launch(cmd, "nats", func() { _ = input.Close() }); err != nil {
+	c, err := launch(cmd, "nats", func() { _ = input.Close() })
+	if err != nil {
 		return "", err
 	}
+	p.own = append(p.own, measured{name: "nats", pids: func() []int { return []int{c.pid} }})
+	p.cleanup = append(p.cleanup, c.end)
 	line, err := bufio.NewReader(output).ReadString('\n')
 	if err != nil {
 		return "", fmt.Errorf("start NATS: %w", err)
@@ -215,14 +219,42 @@ func (p *place) node(ctx context.Context, i int, binary string, env []string) er
 	if text, err := chain.CombinedOutput(); err != nil {
 		return fmt.Errorf("seed the chain: %w\n%s", err, text)
 	}
-	log, err := os.Create(filepath.Join(p.dir, fmt.Sprintf("node-%d.log", i)))
+	n := &node{name: fmt.Sprintf("node %d", i), binary: binary, env: env, dir: p.dir, log: filepath.Join(p.dir, fmt.Sprintf("node-%d.log", i))}
+	if err := n.begin(ctx); err != nil {
+		return err
+	}
+	p.nodes = append(p.nodes, n)
+	p.own = append(p.own, measured{name: n.name, pids: n.pids})
+	p.cleanup = append(p.cleanup, func() { n.child.end() })
+	return nil
+}
+
+// node is one process of the program, which may be started again.
+type node struct {
+	name, binary, dir, log string
+	env                    []string
+	child                  *child
+}
+
+func (n *node) pids() []int { return []int{n.child.pid} }
+
+// begin starts the process; what it says is added to its log.
+func (n *node) begin(ctx context.Context) error {
+	log, err := os.OpenFile(n.log, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = log.Close() }()
-	cmd := exec.CommandContext(context.WithoutCancel(ctx), binary, "serve")
-	cmd.Env, cmd.Stdout, cmd.Stderr, cmd.Dir = env, log, log, p.dir
-	return p.launch(cmd, fmt.Sprintf("node %d", i), func() { _ = cmd.Process.Signal(os.Interrupt) })
+	cmd := exec.CommandContext(context.WithoutCancel(ctx), n.binary, "serve")
+	cmd.Env, cmd.Stdout, cmd.Stderr, cmd.Dir = n.env, log, log, n.dir
+	n.child, err = launch(cmd, n.name, func() { _ = cmd.Process.Signal(os.Interrupt) })
+	return err
+}
+
+// again lets the process finish and starts another on the same data and port.
+func (n *node) again(ctx context.Context) error {
+	n.child.end()
+	return n.begin(ctx)
 }
 
 func claimRecords() []map[string]any {
@@ -238,11 +270,18 @@ func claimRecords() []map[string]any {
 
 func claimID(i int) string { return fmt.Sprintf("load-claim-%04d", i) }
 
-// launch starts a process that ends with this one at the latest.
-func (p *place) launch(cmd *exec.Cmd, name string, ask func()) error {
+// child is a process that ends with this one at the latest.
+type child struct {
+	pid   int
+	ask   func() // tells it to end
+	kill  func() error
+	ended chan struct{}
+}
+
+func launch(cmd *exec.Cmd, name string, ask func()) (*child, error) {
 	dieWithUs(cmd)
 	started := make(chan error)
-	ended := make(chan struct{})
+	c := &child{ask: ask, ended: make(chan struct{})}
 	go func() {
 		// The kernel ends the child when the thread that started it is gone.
 		runtime.LockOSThread()
@@ -252,23 +291,24 @@ func (p *place) launch(cmd *exec.Cmd, name string, ask func()) error {
 		if err == nil {
 			_ = cmd.Wait()
 		}
-		close(ended)
+		close(c.ended)
 	}()
 	if err := <-started; err != nil {
-		return fmt.Errorf("start %s: %w", name, err)
+		return nil, fmt.Errorf("start %s: %w", name, err)
 	}
-	pid := cmd.Process.Pid
-	p.own = append(p.own, measured{name: name, pids: func() []int { return []int{pid} }})
-	p.cleanup = append(p.cleanup, func() {
-		ask()
-		select {
-		case <-ended:
-		case <-time.After(startLimit):
-			_ = cmd.Process.Kill()
-			<-ended
-		}
-	})
-	return nil
+	c.pid, c.kill = cmd.Process.Pid, cmd.Process.Kill
+	return c, nil
+}
+
+// end asks the process to end, waits, and insists in the end.
+func (c *child) end() {
+	c.ask()
+	select {
+	case <-c.ended:
+	case <-time.After(startLimit):
+		_ = c.kill()
+		<-c.ended
+	}
 }
 
 // stop ends what was started, in the reverse order.

@@ -170,7 +170,7 @@ func run(ctx context.Context, s settings, progress io.Writer) (*results, error) 
 	if err != nil {
 		return nil, err
 	}
-	if err := w.prepare(ctx, say); err != nil {
+	if err := w.prepare(ctx, place, say); err != nil {
 		return nil, fmt.Errorf("prepare: %w", err)
 	}
 	defer w.closePages()

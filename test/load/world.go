@@ -206,9 +206,9 @@ func (w *world) get(ctx context.Context, q request, into any) ([]byte, error) {
 	return body, nil
 }
 
-// prepare gives everybody a session, opens the pages that stay, and fills the
-// stores to the size that was asked for.
-func (w *world) prepare(ctx context.Context, say func(string, ...any)) error {
+// prepare gives everybody a session, fills the stores to the size that was asked
+// for, and opens the pages that stay.
+func (w *world) prepare(ctx context.Context, on *place, say func(string, ...any)) error {
 	w.rec = newRecorder(time.Now())
 	g, gctx := errgroup.WithContext(ctx)
 	g.SetLimit(preloaders)
@@ -221,6 +221,14 @@ func (w *world) prepare(ctx context.Context, say func(string, ...any)) error {
 	if err := g.Wait(); err != nil {
 		return err
 	}
+	if err := w.fill(ctx, say); err != nil {
+		return err
+	}
+	if w.s.preload > 0 {
+		if err := w.renew(ctx, on, say); err != nil {
+			return err
+		}
+	}
 	for i := range w.s.idle {
 		p := w.people[i%len(w.people)]
 		pg, err := w.openPage(ctx, i, p, p.home)
@@ -230,53 +238,7 @@ func (w *world) prepare(ctx context.Context, say func(string, ...any)) error {
 		w.pages = append(w.pages, pg)
 		go pg.drain()
 	}
-	// A download needs something to fetch.
-	if err := w.fill(ctx, "files", max(w.s.preload, 20), w.preloadFile, say); err != nil {
-		return err
-	}
-	if w.s.preload == 0 {
-		return nil
-	}
-	if err := w.fill(ctx, "telephone sessions", w.s.preload, w.preloadCall, say); err != nil {
-		return err
-	}
-	return w.fill(ctx, "chats of ten messages", max(1, w.s.preload/10), w.preloadChat, say)
-}
-
-func (w *world) fill(ctx context.Context, what string, n int, make func(context.Context, int) error, say func(string, ...any)) error {
-	begin := time.Now()
-	g, ctx := errgroup.WithContext(ctx)
-	g.SetLimit(preloaders)
-	for i := range n {
-		if ctx.Err() != nil {
-			break
-		}
-		g.Go(func() error { return make(ctx, i) })
-	}
-	if err := g.Wait(); err != nil {
-		return fmt.Errorf("preload %s: %w", what, err)
-	}
-	say("%d %s in %s", n, what, time.Since(begin).Round(time.Millisecond))
 	return nil
-}
-
-func (w *world) preloadFile(ctx context.Context, i int) error {
-	return w.upload(ctx, i, w.people[i%len(w.people)], fmt.Sprintf("/preload/%d/%d.bin", i%100, i), 1024, uint64(i))
-}
-
-func (w *world) preloadCall(ctx context.Context, i int) error {
-	err := w.hop(ctx, i, fmt.Sprintf("pre-%d", i), fmt.Sprintf("+2561%09d", i), "", "CON Welcome")
-	w.calls.settle(err)
-	return err
-}
-
-func (w *world) preloadChat(ctx context.Context, i int) error {
-	p := w.people[i%len(w.people)]
-	session, err := w.createSession(ctx, i, p)
-	for n := 0; err == nil && n < 5; n++ {
-		err = w.say(ctx, i, p, session, questions()[(i+n)%len(questions())])
-	}
-	return err
 }
 
 // drive lets people come as planned and waits until the last has left.
