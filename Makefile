@@ -137,8 +137,8 @@ generated: generate ## Fail when generated files are stale
 	$(GO) mod verify >/dev/null
 
 .PHONY: vuln
-vuln: ## Known vulnerabilities of the dependencies (needs the vulnerability database)
-	$(GO) run golang.org/x/vuln/cmd/govulncheck@$(GOVULN_VERSION) ./...
+vuln: ## Known vulnerabilities of the dependencies; needs vuln.go.dev, or VULNDB=file:///a/copy/of/it
+	$(GO) run golang.org/x/vuln/cmd/govulncheck@$(GOVULN_VERSION) $(if $(VULNDB),-db $(VULNDB)) ./...
 
 ##@ Web
 
