@@ -9,6 +9,7 @@ import (
 	"runtime"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -291,5 +292,41 @@ func TestLaterWritesLetOthersGoFirst(t *testing.T) {
 	}
 	if got := count(t, db); got != 2*n {
 		t.Errorf("%d rows, want %d", got, 2*n)
+	}
+}
+
+// TestLaterWritesDoNotStarve: urgent writes that never cease, and of which each
+// fills a batch, let those that are not urgent through all the same.
+func TestLaterWritesDoNotStarve(t *testing.T) {
+	t.Parallel()
+	db := sqliteThings(t, sqldb.Options{})
+	const writers, bound, end = 8, 100, 400
+	var urgent, seen atomic.Int64
+	var wg sync.WaitGroup
+	for range writers {
+		wg.Go(func() {
+			for seen.Load() == 0 && urgent.Load() < end {
+				if err := db.Write(t.Context(), func(context.Context, sqldb.Querier) error {
+					urgent.Add(1)
+					time.Sleep(5 * time.Millisecond) // longer than a batch lasts
+					return nil
+				}); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	for urgent.Load() < 2 { // they are at it
+		runtime.Gosched()
+	}
+	if err := db.Write(sqldb.Later(t.Context()), func(ctx context.Context, tx sqldb.Querier) error {
+		seen.Store(urgent.Load())
+		return insert("later")(ctx, tx)
+	}); err != nil {
+		t.Fatal(err)
+	}
+	wg.Wait()
+	if n := seen.Load(); n > bound {
+		t.Errorf("it was written after %d urgent writes, want at most %d", n, bound)
 	}
 }

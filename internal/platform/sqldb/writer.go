@@ -22,9 +22,13 @@ const (
 	queueSize  = 1024
 	// laterTime is how old a batch may be in which somebody waits for an answer
 	// and that still takes in writes that are not urgent; laterLeast of those are
-	// always taken, so that they can not starve.
+	// taken whatever its age, when nothing urgent waits any more.
 	laterTime  = time.Millisecond
 	laterLeast = 4
+	// When urgent writes never cease, no batch gets that far. After so many in a
+	// row that took none of those that wait, one takes a quarter of them, and at
+	// least laterLeast, so that they can not starve.
+	laterPatience = 8
 )
 
 // laterKey marks contexts of writes that let others go first.
@@ -62,6 +66,9 @@ type groupWriter struct {
 	// have) rolled it back by itself.
 	begun    bool
 	poisoned error
+	// passed counts batches in a row that were full of urgent writes while others
+	// waited.
+	passed int
 }
 
 // job states.
@@ -210,9 +217,33 @@ func (w *groupWriter) batch(first *job) {
 		}
 		j = w.next(len(ran) > 1, !urgent || later < laterLeast || age < laterTime)
 	}
+	w.relieve(&ran, later > 0)
 	err := w.commit(len(ran))
 	returned = true
 	tell(ran, err)
+}
+
+// relieve adds writes that are not urgent to a batch, if too many batches have
+// passed them over. Who waits for the commit is noted at once: a function may
+// end its goroutine.
+func (w *groupWriter) relieve(ran *[]*job, served bool) {
+	waiting := len(w.later)
+	if served || waiting == 0 {
+		w.passed = 0
+		return
+	}
+	if w.passed++; w.passed < laterPatience {
+		return
+	}
+	w.passed = 0
+	for range min(waiting, max(laterLeast, waiting/4)) {
+		if w.poisoned != nil {
+			return
+		}
+		if j := pick(w.later); j != nil && w.run(j, len(*ran) == 0) {
+			*ran = append(*ran, j)
+		}
+	}
 }
 
 func isLater(j *job) bool { return j.ctx.Value(laterKey{}) != nil }
