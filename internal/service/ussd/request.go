@@ -12,7 +12,7 @@ import (
 const (
 	MaxText      = 182
 	MaxSessionID = 100
-	maxCode      = 40
+	maxCode      = MaxText // what fits into one message can be dialled
 )
 
 // Request is one call of a telecom gateway, in the gateway's own terms.
@@ -61,7 +61,7 @@ var ErrInvalid = fault.New(fault.Invalid, "Invalid input. Please try again.")
 // Validate checks the request's form.
 func (r *Request) Validate() error {
 	switch {
-	case !length(r.SessionID, 1, MaxSessionID), !length(r.Text, 0, MaxText),
+	case !length(r.SessionID, 1, MaxSessionID), !length(r.Text, 0, MaxText), turns(r.SessionID),
 		!ValidPhone(r.Phone), !ValidServiceCode(r.ServiceCode):
 		return ErrInvalid
 	}
@@ -84,6 +84,12 @@ func length(s string, least, most int) bool {
 		n++
 	}
 	return n >= least && n <= most
+}
+
+// turns reports whether s changes the direction of the text around it: operators
+// read ids in lists. What users type is cleaned where it is kept.
+func turns(s string) bool {
+	return strings.ContainsFunc(s, func(r rune) bool { return r > 0x7F && unicode.Is(unicode.Bidi_Control, r) })
 }
 
 // ValidPhone reports whether s is an E.164 number: + and 2 to 15 digits that do

@@ -166,6 +166,8 @@ func TestWhatBreaksTheRulesIsAnsweredWithTheSameText(t *testing.T) {
 	good := []string{
 		field("sessionId", strings.Repeat("é", 100)), field("text", strings.Repeat("ж", 182)), field("phoneNumber", "+12"),
 		field("phoneNumber", "+123456789012345"), field("serviceCode", "*1*2*3#"), field("sessionId", "a b/c*?ü"),
+		field("serviceCode", "*"+strings.Repeat("1", 180)+"#"),
+		`{"sess\u0069onId":"s1","serviceCode":"*1#","phoneNumber":"+260971230001","text":"","more":{"text":[],"Text":"\""},"caf\u00e9":["text"]}`,
 	}
 	for i, body := range good {
 		body = strings.Replace(body, `"s1"`, `"good`+string(rune('a'+i))+`"`, 1)
@@ -183,7 +185,15 @@ func TestWhatBreaksTheRulesIsAnsweredWithTheSameText(t *testing.T) {
 		field("phoneNumber", "+1234567890123456"), field("phoneNumber", "+2609712 30001"), field("phoneNumber", "+٢٦٠٩٧١٢٣"),
 		field("serviceCode", ""), field("serviceCode", "*#"), field("serviceCode", "123#"), field("serviceCode", "*12"), field("serviceCode", "*1**2#"),
 		field("serviceCode", "#1#"), field("serviceCode", "*1a#"), "{\"sessionId\":\"\xff\",\"serviceCode\":\"*1#\",\"phoneNumber\":\"+260971230001\",\"text\":\"\"}",
-		`{"text":"` + strings.Repeat("x", 20<<10) + `"}`,
+		`{"text":"` + strings.Repeat("x", 20<<10) + `"}`, field("serviceCode", "*"+strings.Repeat("1", 181)+"#"),
+		`{"sessionId":"s","serviceCode":"*1#","phoneNumber":"+260971230001","Text":""}`,
+		`{"SessionID":"s","serviceCode":"*1#","phoneNumber":"+260971230001","text":""}`,
+		`{"sessionId":"s","serviceCode":"*1#","phoneNumber":"+260971230001","text":"","text":"1"}`, // which one?
+		`{"sessionId":"s","serviceCode":"*1#","phoneNumber":"+260971230001","Text":"1","text":""}`,
+		`{"sessionId":"s","serviceCode":"*1#","phoneNumber":"+260971230001","te\u0078t":"1","more":[{}],"text":""}`,
+		`{"sessionId":"s","serviceCode":"*1#","phoneNumber":"+260971230001","text":{"a":""}}`,
+		`{"sessionId":"s","serviceCode":"*1#","phoneNumber":"+260971230001","text":"",}`,
+		field("sessionId", "a\u202eb"), field("sessionId", "a\u2066b"), field("sessionId", "\u200fa"), // they turn lists around
 	}
 	for _, body := range bad {
 		if r := g.post(body); r.status != 200 || r.body != invalid || r.header.Get("Content-Type") != "text/plain; charset=utf-8" {

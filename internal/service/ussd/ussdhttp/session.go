@@ -55,13 +55,70 @@ func readSession(r *http.Request) (ussd.Request, error) {
 			SessionID: get("sessionId"), ServiceCode: get("serviceCode"),
 			PhoneNumber: get("phoneNumber"), Text: get("text"),
 		}
-	} else if err := json.Unmarshal(raw, &in); err != nil {
+	} else if !in.decode(raw) {
 		return ussd.Request{}, ussd.ErrInvalid
 	}
 	if in.SessionID == nil || in.ServiceCode == nil || in.PhoneNumber == nil || in.Text == nil {
 		return ussd.Request{}, ussd.ErrInvalid
 	}
 	return ussd.Request{SessionID: *in.SessionID, ServiceCode: *in.ServiceCode, Phone: *in.PhoneNumber, Text: *in.Text}, nil
+}
+
+// members are the names that the document gives to the four fields.
+var members = [...]string{"sessionId", "serviceCode", "phoneNumber", "text"}
+
+// decode reads the members by their exact names, each at most once, as forms are
+// read: of two texts nobody knows which one was typed. What the document does not
+// name is passed over.
+func (in *SessionRequest) decode(raw []byte) bool {
+	return json.Unmarshal(raw, in) == nil && exact(raw)
+}
+
+// exact looks at the names in a valid JSON object, since the decoder takes them
+// in any case and any number.
+func exact(raw []byte) bool {
+	var seen [len(members)]bool
+	depth, name := 0, false
+	for i := 0; i < len(raw); i++ {
+		switch raw[i] {
+		case '{', '[':
+			depth++
+			name = depth == 1
+		case '}', ']':
+			depth--
+		case ',':
+			name = depth == 1
+		case '"':
+			from := i
+			for i++; raw[i] != '"'; i++ {
+				if raw[i] == '\\' {
+					i++
+				}
+			}
+			if name && !once(&seen, raw[from:i+1]) {
+				return false
+			}
+			name = false
+		}
+	}
+	return true
+}
+
+// once notes a name, and refuses one that comes again or in another case.
+func once(seen *[len(members)]bool, quoted []byte) bool {
+	name := string(quoted[1 : len(quoted)-1])
+	if strings.IndexByte(name, '\\') >= 0 && json.Unmarshal(quoted, &name) != nil {
+		return false
+	}
+	for i, member := range members {
+		if strings.EqualFold(name, member) {
+			if seen[i] || name != member {
+				return false
+			}
+			seen[i] = true
+		}
+	}
+	return true
 }
 
 // readBody reads a small body and says whether it is a form. Without a content
