@@ -6,8 +6,10 @@ import { Problem } from "./parts";
 
 interface Lock {
   account: string;
-  /** account, or caller: a telephone that tried too many. */
+  /** own, other, or caller: a telephone that tried too many. */
   origin: string;
+  /** What names a telephone; its number is masked. */
+  telephone?: string;
   failures: number;
   until: string;
 }
@@ -17,9 +19,10 @@ export function AccountsView() {
   const { data, error, again } = useLook<{ locks: Lock[] }>("/api/ussd/locks");
   const [account, setAccount] = useState("");
   const [said, setSaid] = useState<{ good: boolean; text: string }>();
-  async function unlock(name: string) {
+  async function unlock(name: string, telephone?: string) {
     try {
-      await ask(`/api/ussd/accounts/${encodeURIComponent(name)}/unlock`, "POST");
+      if (telephone) await ask("/api/ussd/telephones/unlock", "POST", { telephone });
+      else await ask(`/api/ussd/accounts/${encodeURIComponent(name)}/unlock`, "POST");
       setSaid({ good: true, text: `${name} can try again.` });
       setAccount("");
     } catch (cause) {
@@ -45,22 +48,20 @@ export function AccountsView() {
         )}
         <ul className="plain">
           {data?.locks.map((lock) => (
-            <li key={`${lock.origin} ${lock.account}`} className="row spread">
+            <li key={`${lock.origin} ${lock.telephone ?? lock.account}`} className="row spread">
               <span>
                 <strong>{lock.account}</strong>
                 <span className="soft small block">
                   {lock.origin}, {plural(lock.failures, "wrong PIN")}, opens {ago(lock.until)}
                 </span>
               </span>
-              {lock.origin !== "caller" && (
-                <button
-                  type="button"
-                  aria-label={`Unlock ${lock.account}`}
-                  onClick={() => void unlock(lock.account)}
-                >
-                  Unlock
-                </button>
-              )}
+              <button
+                type="button"
+                aria-label={`Unlock ${lock.account}`}
+                onClick={() => void unlock(lock.account, lock.telephone)}
+              >
+                Unlock
+              </button>
             </li>
           ))}
         </ul>

@@ -14,15 +14,19 @@ export function keepOperatorToken(token: string): void {
 /** The server takes this browser for nobody's operator. */
 export class NotOperator extends Error {}
 
-export async function ask<T>(path: string, method = "GET"): Promise<T> {
+export async function ask<T>(path: string, method = "GET", body?: object): Promise<T> {
   const token = operatorToken();
   const reply = await fetch(path, {
     method,
-    headers: token ? { Authorization: `Bearer ${token}` } : {},
+    headers: {
+      ...(token ? { Authorization: `Bearer ${token}` } : {}),
+      ...(body ? { "Content-Type": "application/json" } : {}),
+    },
+    body: body ? JSON.stringify(body) : null,
   });
   if (reply.ok) return (await reply.json()) as T;
-  const body = (await reply.json().catch(() => ({}))) as { message?: string };
-  const message = body.message ?? `The server answered ${reply.status}`;
+  const said = (await reply.json().catch(() => ({}))) as { message?: string };
+  const message = said.message ?? `The server answered ${reply.status}`;
   if (reply.status === 401 || message.startsWith("Cannot ")) throw new NotOperator(message);
   throw new Error(message);
 }
