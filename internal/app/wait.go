@@ -10,6 +10,7 @@ import (
 	"github.com/castalia-org/castalia/internal/platform/fault"
 	"github.com/castalia-org/castalia/internal/platform/httpserver"
 	"github.com/castalia-org/castalia/internal/platform/sqldb"
+	"github.com/castalia-org/castalia/internal/service/ussd/ussdhttp"
 )
 
 // How long a starting node pauses between its tries to reach the database.
@@ -63,7 +64,8 @@ func (a *App) awaitDatabase(ctx context.Context) error {
 }
 
 // waitingServer answers while the database is away: the program lives, it is not
-// healthy and not ready, and everything else is to be asked again.
+// healthy and not ready, telephones are told to try later, and everything else is
+// to be asked again.
 func (a *App) waitingServer() (http.Handler, error) {
 	server, err := httpserver.New(httpserver.Config{
 		Logger: a.opt.Log, TrustProxy: a.opt.Settings.Server.TrustProxy, CORS: a.openCORS(),
@@ -74,6 +76,11 @@ func (a *App) waitingServer() (http.Handler, error) {
 	}
 	refuse := func(http.ResponseWriter, *http.Request) error {
 		return fault.New(fault.Unavailable, "The database is not available.").WithRetryAfter(time.Second)
+	}
+	if a.serves("ussd") {
+		if err := server.Mount(ussdhttp.Away(a.limits.telephone)); err != nil {
+			return nil, err
+		}
 	}
 	return server, server.Mount(httpserver.Surface{
 		Name: "waiting", CORS: a.openCORS(),

@@ -50,6 +50,10 @@ func TestANodeWaitsForItsDatabase(t *testing.T) {
 				t.Error(err)
 			}
 		}
+		line := &telephone{world: &system.World{Nodes: []*system.Node{n}}}
+		if got, err := line.Send(t.Context(), "early", "*2233#", "+254700555777", ""); err != nil || got != unavailable {
+			t.Errorf("a telephone that dials early: %q %v", got, err)
+		}
 		system.Eventually(t, "the log says what it waits for", func() error {
 			if !strings.Contains(n.Log(), "the database is away: waiting for it") {
 				return fmt.Errorf("log: %s", n.Log())

@@ -43,7 +43,7 @@ func (a *api) africasTalkingEnded(w http.ResponseWriter, r *http.Request) error 
 		return ussd.ErrInvalid
 	}
 	for _, dialect := range []string{"", ussd.DialectAfricasTalking} {
-		if err := a.svc.EndSession(r.Context(), dialect, values.Get("sessionId"), values.Get("phoneNumber")); err != nil {
+		if err := a.end(r, dialect, values.Get("sessionId"), values.Get("phoneNumber")); err != nil {
 			return err
 		}
 	}

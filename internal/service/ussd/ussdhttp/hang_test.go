@@ -2,6 +2,7 @@ package ussdhttp_test
 
 import (
 	"context"
+	"net/http"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -136,5 +137,69 @@ func TestAnAnswerComesWithinEightSeconds(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// A gateway that says that a session is over is not kept waiting either.
+func TestTheEndOfASessionIsAnsweredWhateverHangs(t *testing.T) {
+	t.Parallel()
+	for path, call := range map[string][3]string{
+		"/api/ussd/hubtel":                {http.MethodPost, "application/json", `{"Type":"Release","Mobile":"260971230001","SessionId":"s1"}`},
+		"/api/ussd/infobip/session/1/end": {http.MethodPut, "application/json", `{"reason":"gone"}`},
+		"/api/ussd/africastalking/events": {http.MethodPost, "application/x-www-form-urlencoded", "sessionId=s1"},
+	} {
+		t.Run(path, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				g, store := newStuck(t, 0)
+				defer close(store.stuck)
+				store.where = "Session"
+				start := time.Now()
+				r := g.do(call[0], path, call[1], call[2])
+				if took := time.Since(start); r.status != http.StatusGatewayTimeout || took < time.Second || took > 8*time.Second {
+					t.Errorf("%d %s after %v", r.status, r.body, took)
+				}
+			})
+		})
+	}
+}
+
+// Until a starting node has its database, gateways hear the text of an outage in
+// their own dialect, and nothing is remembered.
+func TestANodeWithoutItsDatabaseAnswersGateways(t *testing.T) {
+	t.Parallel()
+	server, err := httpserver.New(httpserver.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := server.Mount(ussdhttp.Away(httpserver.NewLimiter(httpserver.LimiterConfig{Name: "telephone", PerMinute: 8}))); err != nil {
+		t.Fatal(err)
+	}
+	g := &gateway{t: t, server: server}
+	for _, path := range []string{"/api/ussd", "/api/ussd/africastalking"} {
+		r := g.do(http.MethodPost, path, "application/json", `{"sessionId":"s1","serviceCode":"*1#","phoneNumber":"+260971230001","text":""}`)
+		if r.status != http.StatusOK || r.body != unavailable || r.header.Get("Content-Type") != "text/plain; charset=utf-8" {
+			t.Errorf("%s: %+v", path, r)
+		}
+	}
+	if r := g.post("{"); r.status != http.StatusOK || r.body != invalid {
+		t.Errorf("%+v", r)
+	}
+	text := strings.TrimPrefix(unavailable, "END ")
+	for path, body := range map[string]string{
+		"/api/ussd/hubtel":  `{"Type":"Initiation","Mobile":"260971230001","SessionId":"s1","ServiceCode":"714","Message":"*714#","Sequence":1}`,
+		"/api/ussd/arkesel": `{"sessionID":"s1","userID":"u","newSession":true,"msisdn":"260971230001","userData":"*714#"}`,
+		"/api/ussd/nalo":    `{"USERID":"u","MSISDN":"260971230001","USERDATA":"*714#","MSGTYPE":true}`,
+	} {
+		if r := g.do(http.MethodPost, path, "application/json", body); r.status != http.StatusOK || !strings.Contains(r.body, text) {
+			t.Errorf("%s: %+v", path, r)
+		}
+	}
+	if r := g.do(http.MethodPost, "/api/ussd/africastalking/events", "application/x-www-form-urlencoded", "sessionId=s1"); r.status != http.StatusServiceUnavailable || r.header.Get("Retry-After") == "" {
+		t.Errorf("%+v", r)
+	}
+	g.post("{")
+	if r := g.post("{"); r.status != http.StatusTooManyRequests || r.body != unavailable || r.header.Get("Retry-After") == "" {
+		t.Errorf("the counter is not kept: %+v", r)
 	}
 }

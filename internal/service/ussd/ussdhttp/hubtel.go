@@ -55,7 +55,7 @@ func (a *api) hubtel(w http.ResponseWriter, r *http.Request) error {
 	case hubtelResponse:
 		req.Text = in.Message
 	case hubtelRelease, hubtelTimeout:
-		if err := a.svc.EndSession(r.Context(), req.Dialect, req.SessionID, req.Phone); err != nil {
+		if err := a.end(r, req.Dialect, req.SessionID, req.Phone); err != nil {
 			return err
 		}
 		return writeDialect(w, out)

@@ -56,7 +56,7 @@ func (a *api) infobipEnd(w http.ResponseWriter, r *http.Request) error {
 	if err := readDialect(r, &in); err != nil {
 		return err
 	}
-	if err := a.svc.EndSession(r.Context(), ussd.DialectInfobip, r.PathValue("sessionId"), ""); err != nil {
+	if err := a.end(r, ussd.DialectInfobip, r.PathValue("sessionId"), ""); err != nil {
 		return err
 	}
 	return writeDialect(w, InfobipReply{ShouldClose: true, ResponseExitCode: http.StatusOK})

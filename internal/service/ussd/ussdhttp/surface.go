@@ -45,7 +45,7 @@ type Deps struct {
 
 // api holds the handlers.
 type api struct {
-	svc   *ussd.Service
+	svc   *ussd.Service // nil while the database is away
 	log   *slog.Logger
 	slots chan struct{}
 }
@@ -69,10 +69,32 @@ func Surface(svc *ussd.Service, deps Deps) httpserver.Surface {
 	}
 }
 
-// answer runs one hop. It answers before the deadline even if something behind
-// it ignores its context: the work then ends by itself, and a repeated request
-// finds its result.
+// Away returns the routes that gateways call, for a node that is still waiting
+// for its database: their users are told so in the way of their dialect.
+func Away(limiter *httpserver.Limiter) httpserver.Surface {
+	a := &api{log: slog.New(slog.DiscardHandler)}
+	return httpserver.Surface{Name: "ussd", Errors: writeError, Limiter: limiter, Routes: a.gatewayRoutes()}
+}
+
+// answer runs one hop.
 func (a *api) answer(r *http.Request, req ussd.Request) (ussd.Answer, error) {
+	return a.inTime(r, func(ctx context.Context) (ussd.Answer, error) { return a.svc.Handle(ctx, req) })
+}
+
+// end ends a session because its gateway says that it is over.
+func (a *api) end(r *http.Request, dialect, sessionID, phone string) error {
+	_, err := a.inTime(r, func(ctx context.Context) (ussd.Answer, error) {
+		return ussd.Answer{}, a.svc.EndSession(ctx, dialect, sessionID, phone)
+	})
+	return err
+}
+
+// inTime answers before the deadline even if something behind it ignores its
+// context: the work then ends by itself, and a repeated request finds its result.
+func (a *api) inTime(r *http.Request, work func(context.Context) (ussd.Answer, error)) (ussd.Answer, error) {
+	if a.svc == nil {
+		return ussd.Answer{}, fault.New(fault.Unavailable, "The database is not available.").WithRetryAfter(time.Second)
+	}
 	select {
 	case a.slots <- struct{}{}:
 	default:
@@ -90,7 +112,7 @@ func (a *api) answer(r *http.Request, req ussd.Request) (ussd.Answer, error) {
 			cancel()
 			<-a.slots
 		}()
-		answer, err := a.svc.Handle(ctx, req)
+		answer, err := work(ctx)
 		got <- outcome{answer, err}
 	}()
 	select {
