@@ -191,6 +191,7 @@ var operatorRows = []row{
 	{route: "GET /api/ussd/graph", owner: 200},
 	{route: "GET /api/ussd/locks", owner: 200},
 	{route: "POST /api/ussd/accounts/{account}/unlock", target: "/api/ussd/accounts/1/unlock", owner: 404},
+	{route: "POST /api/ussd/telephones/unlock", body: `{"telephone":"tel-1"}`, owner: 404},
 }
 
 var oracleRows = []row{

@@ -132,12 +132,12 @@ func (h *hop) verifyPIN(ctx context.Context) (string, map[string]string, error) 
 	}
 	var counters []Counter
 	if !unknown && account.Phone == h.req.Phone {
-		counters = []Counter{{Subject: account.ID, Origin: originOwn}}
+		counters = []Counter{{Subject: account.ID, Origin: OriginOwn}}
 	} else {
 		// Strangers can lock out strangers, never the owner's own telephone.
-		counters = append(counters, Counter{Subject: h.req.Phone, Origin: originCaller})
+		counters = append(counters, Counter{Subject: h.req.Phone, Origin: OriginCaller})
 		if !unknown {
-			counters = append(counters, Counter{Subject: account.ID, Origin: originOther})
+			counters = append(counters, Counter{Subject: account.ID, Origin: OriginOther})
 		}
 	}
 	attempt, err := h.claim(ctx, claimTime, counters...)
@@ -195,7 +195,8 @@ func (h *hop) logIn(ctx context.Context, a Account) (string, map[string]string, 
 	h.next.Memory.Facts &^= ussdmenu.AnswerWaiting
 	q, err := h.svc.store.Waiting(ctx, a.ID)
 	switch {
-	case err == nil && q.State == Answered:
+	case err == nil && q.State != Asked:
+		// Given up is an answer too: somebody was promised one.
 		h.next.Memory.Facts |= ussdmenu.AnswerWaiting
 	case err != nil && !errors.Is(err, ErrNoSession):
 		return "", nil, fmt.Errorf("look for answers: %w", err)

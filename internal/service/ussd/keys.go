@@ -12,6 +12,7 @@ import (
 	"errors"
 	"fmt"
 	"hash"
+	"strings"
 	"sync"
 )
 
@@ -133,6 +134,20 @@ func (o key) digest(parts []string) []byte {
 	out = h.mac.Sum(append(out, o.id[:]...))
 	o.hashers.Put(h)
 	return out[:keyIDSize+macSize]
+}
+
+// alias stands for a telephone where its number must not be written. It is the
+// same on every node that has the same newest key.
+func (k *Keys) alias(phone string) string {
+	return aliasMark + hex.EncodeToString(k.digest("telephone", phone))
+}
+
+const aliasMark = "tel-"
+
+// names reports whether the alias stands for the telephone, under any known key.
+func (k *Keys) names(alias, phone string) bool {
+	digest, err := hex.DecodeString(strings.TrimPrefix(alias, aliasMark))
+	return err == nil && strings.HasPrefix(alias, aliasMark) && k.matches(digest, "telephone", phone)
 }
 
 // matches reports whether digest was made of the parts, under any known key.

@@ -243,14 +243,58 @@ func (s *Service) Unlock(ctx context.Context, account string) (unlocked bool, er
 	return unlocked, nil
 }
 
-// Locks lists the accounts that are locked now.
+// Alias is the name of a telephone where its number must not be written: in ids,
+// which logs and lists show.
+func (s *Service) Alias(phone string) string { return s.cfg.Keys.alias(phone) }
+
+// Locks lists what is locked now: accounts, and telephones that tried too many
+// foreign ones.
 func (s *Service) Locks(ctx context.Context) ([]Lock, error) {
 	locks, err := s.store.Locks(ctx, s.cfg.Now(), 500)
 	if err != nil {
 		return nil, fmt.Errorf("list locks: %w", err)
 	}
+	for i := range locks {
+		if locks[i].Origin == OriginCaller {
+			locks[i].Telephone = s.Alias(locks[i].Account)
+		}
+	}
 	return locks, nil
 }
+
+// UnlockTelephone lets a telephone that tried too many foreign accounts try
+// again at once. It is named by its number or by its alias, which must be among
+// those that are locked (else ErrNoAccount).
+func (s *Service) UnlockTelephone(ctx context.Context, telephone string) (alias string, unlocked bool, err error) {
+	phone := telephone
+	if !ValidPhone(telephone) {
+		if phone, err = s.lockedAs(ctx, telephone); err != nil {
+			return "", false, err
+		}
+	}
+	unlocked, err = s.store.Unlock(ctx, phone)
+	if err != nil {
+		return "", false, fmt.Errorf("unlock telephone: %w", err)
+	}
+	return s.Alias(phone), unlocked, nil
+}
+
+// lockedAs finds the number behind an alias.
+func (s *Service) lockedAs(ctx context.Context, alias string) (string, error) {
+	locks, err := s.store.Locks(ctx, s.cfg.Now(), maxLocks)
+	if err != nil {
+		return "", fmt.Errorf("list locks: %w", err)
+	}
+	for _, l := range locks {
+		if l.Origin == OriginCaller && s.cfg.Keys.names(alias, l.Account) {
+			return l.Account, nil
+		}
+	}
+	return "", ErrNoAccount
+}
+
+// maxLocks bounds a search for one lock.
+const maxLocks = 100_000
 
 // EndSession ends a session because its gateway says that it is over. A session
 // that is not there, or has ended, is fine.

@@ -153,11 +153,11 @@ type Attempt struct {
 // telephone, from any other, or a telephone that tries foreign accounts.
 type Counter struct{ Subject, Origin string }
 
-// The origins of PIN attempts.
+// The origins of PIN attempts, as operators see them.
 const (
-	originOwn    = "own"
-	originOther  = "other"
-	originCaller = "caller"
+	OriginOwn    = "own"
+	OriginOther  = "other"
+	OriginCaller = "caller"
 )
 
 // Question is one question to the oracle on its way to an answer.

@@ -30,10 +30,10 @@ type Store interface {
 	KnownPhones(ctx context.Context, since time.Time, fn func(phone string)) (time.Time, error)
 	// Account returns the account or ErrNoAccount.
 	Account(ctx context.Context, id string) (Account, error)
-	// Unlock forgets the failed attempts on an account and reports whether there
-	// were any.
-	Unlock(ctx context.Context, account string) (bool, error)
-	// Locks lists accounts that are locked at the time.
+	// Unlock forgets the failed attempts on an account, or of a telephone on
+	// foreign ones, and reports whether there were any.
+	Unlock(ctx context.Context, subject string) (bool, error)
+	// Locks lists what is locked at the time, what opens last first.
 	Locks(ctx context.Context, now time.Time, limit int) ([]Lock, error)
 	// SealedPINs returns up to limit accounts after the id, in order of ids.
 	SealedPINs(ctx context.Context, after string, limit int) ([]Account, error)
@@ -131,12 +131,15 @@ func (SetLanguage) effect()   {}
 func (AddQuestion) effect()   {}
 func (MarkRead) effect()      {}
 
-// Lock is an account that is locked now.
+// Lock is an account that is locked now, or (OriginCaller) a telephone that
+// tried too many foreign ones: Account is then its number, and Telephone the
+// name by which it can be unlocked.
 type Lock struct {
-	Account  string    `json:"account"`
-	Origin   string    `json:"origin"`
-	Failures int       `json:"failures"`
-	Until    time.Time `json:"until"`
+	Account   string    `json:"account"`
+	Telephone string    `json:"telephone,omitempty"`
+	Origin    string    `json:"origin"`
+	Failures  int       `json:"failures"`
+	Until     time.Time `json:"until"`
 }
 
 // Swept is a session that was removed.

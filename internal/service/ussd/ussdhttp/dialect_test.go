@@ -179,6 +179,29 @@ func TestNalo(t *testing.T) {
 	if r := send("true", "*920*1#"); !r.MsgType || !strings.HasPrefix(r.Msg, "Welcome") {
 		t.Errorf("%+v", r)
 	}
+	// Its number is no id: lists and logs would show it.
+	var list ussdhttp.ActiveList
+	if r := g.get("/api/ussd/sessions"); json.Unmarshal([]byte(r.body), &list) != nil || list.Count != 1 || strings.Contains(r.body, "233201234567") {
+		t.Fatalf("%+v", r)
+	}
+	if r := g.get("/api/ussd/live"); r.status != http.StatusOK || strings.Contains(r.body, "233201234567") {
+		t.Errorf("%+v", r)
+	}
+	if r := g.get("/api/ussd/debug/" + list.ActiveSessions[0]); r.status != http.StatusOK || !strings.Contains(r.body, `"phoneNumber":"+233201234567"`) {
+		t.Errorf("%+v", r)
+	}
+	if strings.Contains(g.log.String(), "233201234567") {
+		t.Error("the number is in the log")
+	}
+	var again ussdhttp.NaloReply
+	g.json(http.MethodPost, "/api/ussd/nalo", `{"USERID":"NALOTest","MSISDN":"+233201234567","USERDATA":"1","MSGTYPE":false}`, &again)
+	if !strings.HasPrefix(again.Msg, "What would") {
+		t.Errorf("the number with its plus sign is another telephone: %+v", again)
+	}
+	g.json(http.MethodPost, "/api/ussd/nalo", `{"USERID":"NALOTest","MSISDN":"nobody","USERDATA":"*920#","MSGTYPE":true}`, &again)
+	if again.MsgType || again.Msg != "Invalid input. Please try again." {
+		t.Errorf("%+v", again)
+	}
 }
 
 // slowOracle answers when it is let go.

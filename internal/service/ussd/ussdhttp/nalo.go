@@ -30,12 +30,14 @@ func (a *api) nalo(w http.ResponseWriter, r *http.Request) error {
 	if err := readDialect(r, &in); err != nil {
 		return err
 	}
-	id := in.SessionID
-	if id == "" {
-		id = in.MSISDN // without an id a telephone has one session at a time
+	id, phone := in.SessionID, e164(in.MSISDN)
+	if id == "" && a.svc != nil && ussd.ValidPhone(phone) {
+		// Without an id a telephone has one session at a time. Ids are shown and
+		// logged, so that its number can not be one.
+		id = a.svc.Alias(phone)
 	}
 	req := ussd.Request{
-		Dialect: ussd.DialectNalo, SessionID: id, Phone: e164(in.MSISDN), ServiceCode: noCode,
+		Dialect: ussd.DialectNalo, SessionID: id, Phone: phone, ServiceCode: noCode,
 		Newest: true, Start: in.MsgType, Text: in.UserData,
 	}
 	if in.MsgType {

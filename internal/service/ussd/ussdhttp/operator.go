@@ -134,7 +134,8 @@ func (a *api) graph(w http.ResponseWriter, r *http.Request) error {
 	return httpserver.WriteJSON(w, http.StatusOK, g)
 }
 
-// LockList is the accounts that are locked now.
+// LockList is the accounts that are locked now, and the telephones that tried
+// too many foreign ones.
 type LockList struct {
 	Locks []ussd.Lock `json:"locks"`
 }
@@ -145,7 +146,7 @@ func (a *api) locks(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	for i := range locks {
-		if locks[i].Origin == "caller" {
+		if locks[i].Origin == ussd.OriginCaller {
 			locks[i].Account = telemetry.MaskPhone(locks[i].Account)
 		}
 	}
@@ -168,6 +169,42 @@ func (a *api) unlock(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	return httpserver.WriteJSON(w, http.StatusOK, Unlocked{Account: account, Unlocked: unlocked})
+}
+
+// TelephoneUnlock names a telephone. Its number is in the body and never in a
+// path, which is logged on the way.
+type TelephoneUnlock struct {
+	Telephone   string `json:"telephone,omitempty" jsonschema:"the telephone as the list of locks names it"`
+	PhoneNumber string `json:"phoneNumber,omitempty" jsonschema:"or its E.164 number"`
+}
+
+// UnlockedTelephone says what unlocking came to.
+type UnlockedTelephone struct {
+	Telephone string `json:"telephone"`
+	Unlocked  bool   `json:"unlocked"`
+}
+
+func (a *api) unlockTelephone(w http.ResponseWriter, r *http.Request) error {
+	var in TelephoneUnlock
+	if err := httpserver.ReadJSON(w, r, &in, httpserver.Strict); err != nil {
+		return err
+	}
+	switch {
+	case (in.Telephone == "") == (in.PhoneNumber == ""):
+		return fault.New(fault.Invalid, "Give either telephone or phoneNumber")
+	case in.PhoneNumber != "" && !ussd.ValidPhone(in.PhoneNumber):
+		return fault.New(fault.Invalid, "phoneNumber must be an E.164 number")
+	case in.PhoneNumber == "" && ussd.ValidPhone(in.Telephone):
+		return fault.New(fault.Invalid, "telephone is a name from the list of locks")
+	}
+	telephone, unlocked, err := a.svc.UnlockTelephone(r.Context(), in.Telephone+in.PhoneNumber)
+	if errors.Is(err, ussd.ErrNoAccount) {
+		return fault.New(fault.NotFound, "No such telephone is locked")
+	}
+	if err != nil {
+		return err
+	}
+	return httpserver.WriteJSON(w, http.StatusOK, UnlockedTelephone{Telephone: telephone, Unlocked: unlocked})
 }
 
 // maxDays is how far back statistics go.

@@ -99,11 +99,15 @@ func (a *api) operatorRoutes() []httpserver.Route {
 		},
 		{Method: http.MethodGet, Pattern: "/api/ussd/funnel", Summary: "Screens shown and left", Params: days, Replies: ok(Funnel{}), Handler: a.funnel},
 		{Method: http.MethodGet, Pattern: "/api/ussd/graph", Summary: "The menu as a graph, with counts", Params: days, Replies: ok(ussdmenu.Graph{}), Handler: a.graph},
-		{Method: http.MethodGet, Pattern: "/api/ussd/locks", Summary: "Accounts that are locked", Replies: ok(LockList{}), Handler: a.locks},
+		{Method: http.MethodGet, Pattern: "/api/ussd/locks", Summary: "What is locked after wrong PINs", Replies: ok(LockList{}), Handler: a.locks},
 		{
 			Method: http.MethodPost, Pattern: "/api/ussd/accounts/{account}/unlock", Summary: "Unlock an account",
 			Params:  []httpserver.Param{{Name: "account", In: "path", Required: true, Doc: "the account's identifier"}},
 			Replies: ok(Unlocked{}), Handler: a.unlock,
+		},
+		{
+			Method: http.MethodPost, Pattern: "/api/ussd/telephones/unlock", Summary: "Unlock a telephone that tried foreign accounts",
+			Body: TelephoneUnlock{}, MaxBody: maxBody, Replies: ok(UnlockedTelephone{}), Handler: a.unlockTelephone,
 		},
 	}
 	for i := range all {

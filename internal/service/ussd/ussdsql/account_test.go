@@ -1,6 +1,7 @@
 package ussdsql_test
 
 import (
+	"errors"
 	"strings"
 	"sync"
 	"testing"
@@ -106,6 +107,26 @@ func TestFiveWrongPINsLockForAGrowingTime(t *testing.T) {
 		}
 		if got := try(svc, alice, pin); !strings.Contains(got, "Welcome Ann") {
 			t.Errorf("owner: %q", got)
+		}
+		// An operator lets both in again: the account for strangers, and the stranger.
+		if _, err := svc.Unlock(t.Context(), id); err != nil {
+			t.Fatal(err)
+		}
+		if got := try(svc, bob, pin); !strings.Contains(got, "Too many wrong") {
+			t.Errorf("a stranger whose telephone is locked: %q", got)
+		}
+		locks, err := other.Locks(t.Context())
+		if err != nil || len(locks) != 1 || locks[0].Origin != ussd.OriginCaller || locks[0].Telephone == "" || strings.Contains(locks[0].Telephone, bob[1:]) {
+			t.Fatalf("locks: %+v %v", locks, err)
+		}
+		if _, _, err := svc.UnlockTelephone(t.Context(), svc.Alias("+254700000003")); !errors.Is(err, ussd.ErrNoAccount) {
+			t.Errorf("a telephone that is not locked: %v", err)
+		}
+		if alias, ok, err := svc.UnlockTelephone(t.Context(), locks[0].Telephone); err != nil || !ok || alias != locks[0].Telephone {
+			t.Errorf("unlock: %q %v %v", alias, ok, err)
+		}
+		if got := try(svc, bob, pin); !strings.Contains(got, "Welcome Ann") {
+			t.Errorf("a stranger who was let in again: %q", got)
 		}
 	})
 }

@@ -104,10 +104,10 @@ func (s *Store) ReplacePIN(ctx context.Context, account string, old, sealed []by
 }
 
 // Unlock implements ussd.Store.
-func (s *Store) Unlock(ctx context.Context, account string) (bool, error) {
+func (s *Store) Unlock(ctx context.Context, subject string) (bool, error) {
 	var n int64
 	err := s.db.Write(ctx, func(ctx context.Context, tx sqldb.Querier) error {
-		res, err := tx.ExecContext(ctx, `DELETE FROM ussd_attempts WHERE subject = $1`, account)
+		res, err := tx.ExecContext(ctx, `DELETE FROM ussd_attempts WHERE subject = $1`, subject)
 		if err != nil {
 			return fmt.Errorf("forget attempts: %w", err)
 		}

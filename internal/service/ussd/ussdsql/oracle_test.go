@@ -13,6 +13,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/castalia-org/castalia/internal/platform/sqldb"
 	"github.com/castalia-org/castalia/internal/platform/sqldb/sqldbtest"
 	"github.com/castalia-org/castalia/internal/service/ussd"
 	"github.com/castalia-org/castalia/internal/service/ussd/ussdsql"
@@ -78,6 +79,29 @@ func TestASlowAnswerIsPromisedAndShownOnTheNextDial(t *testing.T) {
 		}
 		p.Dial(t, "s2")
 		p.Expect(t, "2", "", "1", "", pin, "2. Read your answer", "2", "Tomorrow, after noon.", "0", "My account", "7", "Invalid selection")
+	})
+}
+
+// Whoever was promised an answer hears that none came, once, and may ask again.
+func TestAPromiseThatCouldNotBeKeptIsSaid(t *testing.T) {
+	t.Parallel()
+	sqldbtest.Each(t, func(t *testing.T, open func(*testing.T) *sqldb.DB) {
+		store := ussdsql.New(sqldbtest.Migrate(t, open(t), ussdsql.Migrations()))
+		oracle := &slowOracle{release: make(chan string)}
+		svc := ussdtest.Service(t, store, func(c *ussd.Config) { c.Oracle, c.OracleWait = oracle, 20*time.Millisecond })
+		p := ussdtest.NewPhone(svc, alice, "s0")
+		id := register(t, p, pin)
+		p.Expect(t, "1", "Ask the oracle", "5", "Type your question", "When will it rain?", "still thinking")
+		q, err := store.Waiting(t.Context(), id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := store.SettleQuestion(t.Context(), q.ID, "", ussd.GivenUp, time.Now()); err != nil {
+			t.Fatal(err)
+		}
+		p.Dial(t, "s1")
+		p.Expect(t, "2", "", "1", "", pin, "2. Read your answer", "2", "No answer came.\nMy account", "7", "Invalid selection",
+			"5", "Type your question", "And then?", "still thinking")
 	})
 }
 
