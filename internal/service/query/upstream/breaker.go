@@ -13,13 +13,16 @@ const (
 )
 
 // breaker stops calls to a node that fails, and lets one try after a while.
-// The wait doubles with each failed try.
+// The wait doubles with each failed try. From the first failure on the node is
+// avoided for as long: it is asked only where there is no better one.
 type breaker struct {
 	mu       sync.Mutex
 	failures int
 	wait     time.Duration
 	until    time.Time // open until then
 	trying   bool      // one call is out to see whether it works again
+	avoid    time.Duration
+	avoided  time.Time // until then
 }
 
 // allow reports whether the node may be asked now. While the breaker is half
@@ -44,7 +47,24 @@ func (b *breaker) open(now time.Time) bool {
 	return b.failures >= breakAfter && (b.trying || now.Before(b.until))
 }
 
+// poor reports whether the last call failed not long ago.
+func (b *breaker) poor(now time.Time) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return now.Before(b.avoided)
+}
+
+// success is a call that was answered.
 func (b *breaker) success() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.failures, b.wait, b.trying = 0, 0, false
+	b.avoid, b.avoided = 0, time.Time{}
+}
+
+// revive closes the breaker of a node that can be reached. That it says how far
+// it is does not mean that it answers queries: it is still avoided.
+func (b *breaker) revive() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.failures, b.wait, b.trying = 0, 0, false
@@ -55,6 +75,8 @@ func (b *breaker) failure(now time.Time) {
 	defer b.mu.Unlock()
 	b.failures++
 	b.trying = false
+	b.avoid = min(max(2*b.avoid, breakMin), breakMax)
+	b.avoided = now.Add(b.avoid)
 	if b.failures >= breakAfter {
 		b.wait = min(max(2*b.wait, breakMin), breakMax)
 		b.until = now.Add(b.wait)

@@ -43,3 +43,29 @@ func TestBreaker(t *testing.T) {
 		t.Error("one failure after a success opens it")
 	}
 }
+
+// TestAvoided is from the first failure on, for a time that doubles, and until
+// a call is answered; being reachable is not enough.
+func TestAvoided(t *testing.T) {
+	t.Parallel()
+	var b breaker
+	now := time.Unix(0, 0)
+	for wait := breakMin; wait <= 4*breakMin; wait *= 2 {
+		b.failure(now)
+		b.revive()
+		if !b.poor(now.Add(wait-1)) || b.poor(now.Add(wait)) || !b.allow(now) {
+			t.Fatalf("not avoided for %v", wait)
+		}
+		now = now.Add(wait)
+	}
+	for range 20 {
+		b.failure(now)
+	}
+	if b.poor(now.Add(breakMax)) {
+		t.Errorf("avoided for longer than %v", breakMax)
+	}
+	b.success()
+	if b.poor(now) {
+		t.Error("avoided after an answer")
+	}
+}

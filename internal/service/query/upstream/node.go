@@ -40,6 +40,7 @@ type node struct {
 	inFlight atomic.Int64
 	calls    atomic.Int64
 	latency  atomic.Int64 // moving average in nanoseconds
+	dropped  atomic.Int64 // the highest height of which it had no state any more
 	breaker  breaker
 
 	mu    sync.Mutex
@@ -109,7 +110,11 @@ func (n *node) invoke(ctx context.Context, call query.Call) (query.Reply, error)
 	}
 	if err != nil {
 		n.judge(ctx, err, time.Since(start))
-		return query.Reply{}, convert(err)
+		failure := convert(err)
+		if call.Height > n.dropped.Load() && pruned(failure.Message) {
+			n.dropped.Store(call.Height) // the loser of a race says it again
+		}
+		return query.Reply{}, failure
 	}
 	n.breaker.success()
 	took := int64(time.Since(start))
@@ -187,7 +192,7 @@ func (n *node) probe(ctx context.Context, timeout time.Duration) {
 	height, syncing, err := n.progress(ctx)
 	if err == nil {
 		next.alive, next.height, next.syncing = true, height, syncing
-		n.breaker.success()
+		n.breaker.revive()
 	} else {
 		next.problem = convert(err).Error()
 		if n.conn.GetState() == connectivity.Ready && status.Code(err) == codes.Unimplemented {
@@ -198,6 +203,8 @@ func (n *node) probe(ctx context.Context, timeout time.Duration) {
 	defer n.mu.Unlock()
 	if err != nil {
 		next.height = n.state.height
+	} else if !n.state.alive {
+		n.dropped.Store(0) // it may have come back with more
 	}
 	next.outlier, next.lagging = n.state.outlier, n.state.lagging
 	n.state = next

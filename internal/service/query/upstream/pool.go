@@ -183,9 +183,10 @@ func pruned(message string) bool {
 		strings.Contains(message, "pruned")
 }
 
-// pick chooses among the nodes that may be asked, the ones in step first, the
-// one with least to do. A node that was visited is asked again only when there
-// is no other.
+// pick chooses among the nodes that may be asked, the ones first that are in
+// step, have the height and did not fail just now, and of these the one with
+// least to do. A node that was visited is asked again only when there is no
+// other.
 func (p *Pool) pick(height int64, visited []*node) *node {
 	now := time.Now()
 	var best *node
@@ -204,7 +205,7 @@ func (p *Pool) pick(height int64, visited []*node) *node {
 			rank = 0
 		case s.probed && !s.alive:
 			rank = 1
-		case s.lagging || height > 0 && s.height > 0 && s.height < height:
+		case s.lagging, height > 0 && s.height > 0 && s.height < height, height > 0 && height <= n.dropped.Load(), n.breaker.poor(now):
 			rank = 2
 		}
 		load, latency := n.load()

@@ -176,6 +176,40 @@ func TestFailover(t *testing.T) {
 	}
 }
 
+// TestFailingNodeWithGoodProbes is not taken for healthy because it can say how
+// far it is: the other node answers everything, without retries for each call.
+func TestFailingNodeWithGoodProbes(t *testing.T) {
+	t.Parallel()
+	var failing atomic.Bool
+	failing.Store(true)
+	bad, good := named(t, 10, &failing), named(t, 10, nil)
+	pool := querytest.StartPool(t, upstream.Config{Probe: time.Millisecond}, bad, good)
+	querytest.WaitFor(t, "both to be known", func() bool { return stateOf(pool, bad.Addr) == "in step" && stateOf(pool, good.Addr) == "in step" })
+	for i := range 60 {
+		if _, err := invoke(t, pool, 0); err != nil {
+			t.Fatalf("call %d: %v", i, err)
+		}
+		seen := probes(pool, bad.Addr)
+		querytest.WaitFor(t, "the next probe", func() bool { return probes(pool, bad.Addr).After(seen) })
+	}
+	failing.Store(false)
+	before := bad.Calls(claims)
+	good.Stop()
+	querytest.WaitFor(t, "the node that works again", func() bool {
+		_, err := invoke(t, pool, 0)
+		return err == nil && bad.Calls(claims) > before
+	})
+}
+
+func probes(p *upstream.Pool, address string) time.Time {
+	for _, n := range p.View().Nodes {
+		if n.Address == address {
+			return n.Seen
+		}
+	}
+	return time.Time{}
+}
+
 // TestLeastLoaded leaves a node alone that is still busy with an earlier call.
 func TestLeastLoaded(t *testing.T) {
 	t.Parallel()
@@ -258,10 +292,13 @@ func TestPrunedNode(t *testing.T) {
 		nodes[i] = querytest.StartNode(t, querytest.NodeConfig{Files: files, Height: 10, Answer: answer(i == 1)})
 	}
 	pool := querytest.StartPool(t, upstream.Config{}, nodes...)
-	for range 5 {
+	for i := range 60 { // more than the first allowance of retries
 		if reply, err := invoke(t, pool, 10); err != nil || reply.Height != 10 {
-			t.Fatalf("%+v, %v", reply, err)
+			t.Fatalf("call %d: %+v, %v", i, reply, err)
 		}
+	}
+	if n := nodes[0].Calls(claims); n > 1 {
+		t.Errorf("the node was asked %d times for what it does not have", n)
 	}
 }
 
