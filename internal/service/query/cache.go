@@ -21,6 +21,8 @@ type Entry struct {
 	ETag    string // without quotes
 	Height  int64
 	Fetched time.Time
+	// Head is the newest block that was known when the reply was asked for.
+	Head int64
 	// Lines are values of headers, made once for all who get the reply.
 	Lines, PackedLines Lines
 

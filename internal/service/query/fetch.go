@@ -31,7 +31,7 @@ func (q *asked) direct(ctx context.Context) (Answer, error) {
 	buf, _ := q.g.buffers.Get().(*buffer)
 	height, err := q.fetch(ctx, buf)
 	if err != nil {
-		q.g.buffers.Put(buf)
+		q.g.recycle(buf)
 		return Answer{}, err
 	}
 	return Answer{Body: buf.b, State: Bypass, Height: height, Pinned: q.pinned(height), buffer: buf}, nil
@@ -94,7 +94,12 @@ func (q *asked) fresh(e *Entry, head Head, now time.Time) bool {
 	if q.call.Height > 0 {
 		return true // kept only when the height was confirmed
 	}
-	return head.Height > 0 && e.Height >= head.Height && now.Sub(head.Seen) < q.g.cfg.HeadTrust
+	if head.Height == 0 || e.Height < head.Height || now.Sub(head.Seen) >= q.g.cfg.HeadTrust {
+		return false
+	}
+	// A node may be ahead of what is known of it. Further ahead than the next
+	// block that is seen it was not: it lies, or the chain began anew.
+	return e.Height == head.Height || e.Head == head.Height
 }
 
 func (q *asked) answer(e *Entry, state CacheState, head Head, now time.Time) Answer {
@@ -109,16 +114,14 @@ func (q *asked) answer(e *Entry, state CacheState, head Head, now time.Time) Ans
 // belongs.
 func (q *asked) fill(ctx context.Context, key []byte) (*Entry, error) {
 	buf, _ := q.g.buffers.Get().(*buffer)
-	defer func() {
-		if cap(buf.b) <= maxPooled {
-			q.g.buffers.Put(buf)
-		}
-	}()
+	defer q.g.recycle(buf)
+	head := q.chain.Head().Height
 	height, err := q.fetch(ctx, buf)
 	if err != nil {
 		return nil, err
 	}
 	e := newEntry(bytes.Clone(buf.b), height, time.Now())
+	e.Head = head
 	if height > 0 && (q.call.Height == 0 || q.call.Height == height) {
 		q.g.cache.put(key, e)
 	}

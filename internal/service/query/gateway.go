@@ -108,6 +108,13 @@ type buffer struct{ b []byte }
 // maxPooled is the largest buffer that is kept for the next reply.
 const maxPooled = 1 << 20
 
+// recycle keeps a buffer for the next reply, unless it is a large one.
+func (g *Gateway) recycle(b *buffer) {
+	if cap(b.b) <= maxPooled {
+		g.buffers.Put(b)
+	}
+}
+
 // New returns a gateway. An earlier chain wins where two have the same route.
 func New(chains []Chain, cfg Config) *Gateway {
 	g := &Gateway{cfg: cfg.withDefaults(), chains: chains}
@@ -316,9 +323,7 @@ func (a *Answer) Close() {
 	if a.buffer == nil {
 		return
 	}
-	if cap(a.buffer.b) <= maxPooled {
-		a.gateway.buffers.Put(a.buffer)
-	}
+	a.gateway.recycle(a.buffer)
 	a.buffer, a.Body = nil, nil
 }
 

@@ -158,6 +158,37 @@ func TestLyingNode(t *testing.T) {
 	}
 }
 
+// TestHeightsThatNobodyHas do not keep a reply for longer than until the next
+// block: a node says of the newest state that it is of the far future, and a
+// chain begins anew at a lower height.
+func TestHeightsThatNobodyHas(t *testing.T) {
+	t.Parallel()
+	var says atomic.Int64
+	node := chainNode(t, 100, func(context.Context, querytest.Call) (querytest.Answer, error) {
+		return querytest.Answer{Height: says.Load()}, nil
+	})
+	pool := querytest.StartPool(t, upstream.Config{}, node)
+	h := serve(t, query.New([]query.Chain{pool}, query.Config{}), queryhttp.Options{})
+	ask := func(height int64, want string) {
+		t.Helper()
+		node.SetHeight(height)
+		querytest.WaitFor(t, "the height", func() bool { return pool.Head().Height == height })
+		wantHeaders(t, get(t, h, "/ixo/claims/claims"), "X-Cache", want)
+	}
+	says.Store(1 << 40)
+	ask(100, "MISS")
+	ask(100, "HIT")
+	ask(101, "MISS")
+	says.Store(102) // a node is a block ahead of what its last probe said
+	ask(102, "MISS")
+	says.Store(104)
+	ask(103, "MISS")
+	ask(104, "HIT")
+	says.Store(5)
+	ask(5, "MISS")
+	ask(5, "HIT")
+}
+
 // TestHugeReply is refused without being kept: 64 MiB where 16 are allowed.
 func TestHugeReply(t *testing.T) {
 	t.Parallel()

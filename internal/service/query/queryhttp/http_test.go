@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -135,10 +136,16 @@ func TestPinnedHeightIsKeptForEver(t *testing.T) {
 	l := newLab(t, queryhttp.Options{})
 	first := get(t, l.handler, "/ixo/token/params", "X-Cosmos-Block-Height", "90")
 	wantHeaders(t, first, "X-Cache", "MISS", "X-Cosmos-Block-Height", "90", "Cache-Control", "public, max-age=31536000, immutable")
+	for _, name := range []string{"X-Cosmos-Block-Height", "Grpc-Metadata-X-Cosmos-Block-Height"} {
+		if !slices.Contains(first.Header.Values("Vary"), name) {
+			t.Errorf("a cache in between does not know that %s counts: %v", name, first.Header.Values("Vary"))
+		}
+		wantHeaders(t, get(t, l.handler, "/ixo/token/params", name, "91"), "X-Cosmos-Block-Height", "91")
+	}
 	l.block(t, 150)
 	again := get(t, l.handler, "/ixo/token/params?height=90")
 	wantHeaders(t, again, "X-Cache", "HIT", "X-Cosmos-Block-Height", "90")
-	if n := l.node.Calls(tokenParams); n != 1 {
+	if n := l.node.Calls(tokenParams); n != 2 {
 		t.Errorf("%d calls", n)
 	}
 }

@@ -9,6 +9,7 @@ package queryhttp
 import (
 	"errors"
 	"io"
+	"math"
 	"net/http"
 	"slices"
 	"strconv"
@@ -169,18 +170,19 @@ func grpcTimeout(text string) time.Duration {
 		'H': time.Hour, 'M': time.Minute, 'S': time.Second, 'm': time.Millisecond, 'u': time.Microsecond, 'n': time.Nanosecond,
 	}
 	n, err := strconv.ParseUint(text[:len(text)-1], 10, 32)
-	if err != nil {
-		return 0
+	unit := units[text[len(text)-1]]
+	if err != nil || unit == 0 || time.Duration(n) > math.MaxInt64/unit {
+		return 0 // more than three hundred years is no limit either
 	}
-	return time.Duration(n) * units[text[len(text)-1]]
+	return time.Duration(n) * unit
 }
 
 // Values of headers that many answers have, made once.
 var (
 	contentType = []string{"application/json"}
 	gzipped     = []string{"gzip"}
-	varyOpen    = []string{"X-Cosmos-Block-Height", "Accept-Encoding"}
-	varyGated   = []string{"X-Cosmos-Block-Height", "Accept-Encoding", "Authorization", "X-Api-Key"}
+	varyOpen    = []string{"X-Cosmos-Block-Height", "Grpc-Metadata-X-Cosmos-Block-Height", "Accept-Encoding"}
+	varyGated   = append(slices.Clip(varyOpen), "Authorization", "X-Api-Key", "X-Ucan-Delegation", "X-Auth-Type")
 	noCache     = []string{"no-cache"}
 	states      = map[query.CacheState][]string{
 		query.Bypass: {string(query.Bypass)}, query.Miss: {string(query.Miss)}, query.Hit: {string(query.Hit)}, query.Stale: {string(query.Stale)},
