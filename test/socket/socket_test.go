@@ -195,7 +195,7 @@ func TestOfficialSuites(t *testing.T) {
 	engine := engineio.New(cfg, func(*engineio.Session) engineio.Receiver { return echo{} })
 	for suite, url := range map[string]string{
 		"engine.io-protocol/v4-test-suite": listen(t, engine, engine.Shutdown),
-		"socket.io-protocol/v5-test-suite": serve(t, socketio.Config{ConnectTimeout: time.Second, Engine: cfg}),
+		"socket.io-protocol/v5-test-suite": serve(t, socketio.Config{ConnectTimeout: 10 * time.Second, Engine: cfg}),
 	} {
 		t.Run(suite, func(t *testing.T) {
 			dir := t.TempDir()

@@ -183,6 +183,8 @@ func (a *api) stream(w http.ResponseWriter, r *http.Request, reader *run.Reader)
 	out := httpserver.Stream(w, r)
 	w.Header().Set("Content-Type", "text/event-stream; charset=utf-8")
 	ctx := r.Context()
+	draining := httpserver.Draining(ctx)
+	reader.Until(draining)
 	var buf []byte
 	begun := false
 	for {
@@ -195,7 +197,7 @@ func (a *api) stream(w http.ResponseWriter, r *http.Request, reader *run.Reader)
 			}
 			begun = true
 			continue
-		case errors.Is(err, io.EOF):
+		case errors.Is(err, io.EOF), errors.Is(err, run.ErrLeaving):
 			if !begun { // everything had been read before
 				return out.Start(http.StatusOK)
 			}
@@ -223,7 +225,7 @@ func (a *api) stream(w http.ResponseWriter, r *http.Request, reader *run.Reader)
 		}
 		begun = true
 		select {
-		case <-httpserver.Draining(ctx):
+		case <-draining:
 			return nil
 		default:
 		}

@@ -21,8 +21,13 @@ const (
 	readFrames = 512
 )
 
-// ErrIdle says that nothing happened within the time that a reader wanted to wait.
-var ErrIdle = errors.New("nothing happened")
+// Why Next has nothing, although the run goes on.
+var (
+	// ErrIdle says that nothing happened within the time that a reader wanted to wait.
+	ErrIdle = errors.New("nothing happened")
+	// ErrLeaving says that the reader is to go on elsewhere: see Reader.Until.
+	ErrLeaving = errors.New("the reader is to leave")
+)
 
 // tail is one run as seen by the readers of one node. Lock order: hub, tail.
 type tail struct {
@@ -220,7 +225,11 @@ type Reader struct {
 	tail   *tail
 	cursor int64
 	closed bool
+	leave  <-chan struct{}
 }
+
+// Until makes Next return ErrLeaving, instead of waiting, once leave is closed.
+func (r *Reader) Until(leave <-chan struct{}) { r.leave = leave }
 
 // Next returns the frames that follow, as many as there are, and waits for some
 // at most for idle (ErrIdle). After the last frame it returns io.EOF. The
@@ -243,6 +252,8 @@ func (r *Reader) Next(ctx context.Context, idle time.Duration) ([]oracle.Frame, 
 		case <-wait:
 		case <-timer.C:
 			return nil, ErrIdle
+		case <-r.leave:
+			return nil, ErrLeaving
 		case <-ctx.Done():
 			return nil, context.Cause(ctx)
 		}

@@ -35,3 +35,29 @@ func TestAReaderThatLeavesInTheMiddleOfALookIsDone(t *testing.T) {
 		t.Error("nobody will look for the readers that stay")
 	}
 }
+
+// A reader that waits is sent away at once; what is there is read first.
+func TestAReaderLeavesWhenItIsTold(t *testing.T) {
+	t.Parallel()
+	h := newHub(leaving{}, func(string, func()) func() { return func() {} }, func(string) bool { return true })
+	r := h.open("run", 0, 0, true)
+	defer r.Close()
+	leave := make(chan struct{})
+	r.Until(leave)
+	waited := make(chan error, 1)
+	go func() {
+		_, err := r.Next(t.Context(), time.Hour)
+		waited <- err
+	}()
+	close(leave)
+	if err := <-waited; !errors.Is(err, ErrLeaving) {
+		t.Errorf("the reader that waited was told %v", err)
+	}
+	h.push("run", []oracle.Frame{{Seq: 1, Event: oracle.FrameMessage}})
+	if frames, err := r.Next(t.Context(), time.Hour); len(frames) != 1 || err != nil {
+		t.Errorf("%d frames and %v", len(frames), err)
+	}
+	if _, err := r.Next(t.Context(), time.Hour); !errors.Is(err, ErrLeaving) {
+		t.Errorf("the reader that has all was told %v", err)
+	}
+}
