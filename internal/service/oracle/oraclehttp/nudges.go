@@ -71,6 +71,18 @@ func (n *nudges) due(ctx context.Context, user string) bool {
 	return ask
 }
 
+// unsaid takes back a reminder that did not reach its user.
+func (n *nudges) unsaid(ctx context.Context, user string) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
+	defer cancel()
+	err := n.store.Update(ctx, func(ctx context.Context, tx plugin.Tx) error { return tx.Delete(ctx, "nudged/"+user) })
+	if err != nil { // he is reminded six hours later
+		n.log.Warn("a reminder could not be taken back", slog.Any("error", err))
+		return
+	}
+	n.forget(user)
+}
+
 func (n *nudges) leave(user string, d time.Duration) {
 	n.mu.Lock()
 	defer n.mu.Unlock()

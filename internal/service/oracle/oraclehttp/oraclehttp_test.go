@@ -183,6 +183,21 @@ func TestReplyWithoutStream(t *testing.T) {
 	}
 }
 
+// Who was asked for a delegation in an answer that was an error has not heard
+// of it.
+func TestARefusedMessageAsksForNoDelegation(t *testing.T) {
+	t.Parallel()
+	alice := oracletest.Start(t, nil).As(t, identitytest.Alice)
+	if r := alice.Do("POST", "/messages/nobody", map[string]any{"message": "hi"}); r.Status != 404 || r.Header.Get("X-Delegation-Required") != "" {
+		t.Errorf("%d %v", r.Status, r.Header)
+	}
+	for _, want := range []string{"1", ""} {
+		if r := alice.Do("POST", "/messages/"+alice.Session(), map[string]any{"message": "hi"}); r.Header.Get("X-Delegation-Required") != want {
+			t.Errorf("%d, X-Delegation-Required: %q, want %q", r.Status, r.Header.Get("X-Delegation-Required"), want)
+		}
+	}
+}
+
 func TestValidation(t *testing.T) {
 	t.Parallel()
 	n := oracletest.Start(t, nil)

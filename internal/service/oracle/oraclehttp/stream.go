@@ -69,6 +69,9 @@ func (a *api) send(w http.ResponseWriter, r *http.Request) error {
 		Owner: who.DID, SessionID: sessionID, RequestID: id, Minted: minted, Multitask: body.Multitask, Request: q, Carried: carried,
 	})
 	if err != nil {
+		if carried.AskDelegation {
+			a.nudges.unsaid(r.Context(), who.DID)
+		}
 		return err
 	}
 	defer started.Reader.Close()
