@@ -81,7 +81,7 @@ func (a *App) newCalls(ctx context.Context, o *oraclekit.Oracle, gateway *oracle
 		Node: a.res.node, OracleName: a.opt.Settings.Oracle.Name, MaxLength: s.MaxLength, PerUser: s.PerUser, PerNode: s.PerNode,
 	})
 	gateway.TakeCalls(l.Service)
-	l.surface = callhttp.Surface(callhttp.Deps{Calls: l.Service, Authenticate: a.authenticated(identity.Oracle), CORS: a.openCORS()})
+	l.surface = o.Gated(callhttp.Surface(callhttp.Deps{Calls: l.Service, Authenticate: a.authenticated(identity.Oracle), CORS: a.openCORS()}))
 	m := a.res.metrics
 	m.GaugeFunc("calls", "Live calls on this node.", func() float64 { return float64(l.Stats().Live) })
 	m.CounterFunc("call_utterances_total", "Times that callers said something.", func() float64 { return float64(l.Stats().Utterances) })

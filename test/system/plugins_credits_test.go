@@ -5,9 +5,13 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/castalia-org/castalia/internal/identity/identitytest"
 )
@@ -116,11 +120,56 @@ func TestCreditsAndClaims(t *testing.T) {
 	}
 }
 
+// gate: somebody without credits asks every route that the documentation lists.
+// Those of the oracle that need a caller answer 402, with a body that is the same
+// word for word; those that are needed to change that, and public ones, do not.
+func gate(t *testing.T, w *World, c *chatter) {
+	t.Helper()
+	var doc struct {
+		Paths map[string]map[string]struct{ Security []map[string]any }
+	}
+	w.Node(0).Get(t, "/docs-json").JSON(t, &doc)
+	want := map[string]any{
+		"statusCode": 402.0, "error": "Payment Required", "message": "User has less than 10 credits, please top up to continue",
+		"claims": []any{}, "outstandingClaims": []any{},
+	}
+	names, gated := regexp.MustCompile(`\{[^}]*\}`), 0
+	for path, methods := range doc.Paths {
+		first, _, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
+		if slices.Contains([]string{"api", "mcp", "socket.io", "operator", "metrics"}, first) { // files, telephones, sockets, operators
+			continue
+		}
+		free := slices.Contains([]string{"delegation", "credits", "user-preferences", "claims"}, first)
+		for method, route := range methods {
+			asks := slices.ContainsFunc(route.Security, func(s map[string]any) bool { return s["ucan"] != nil })
+			body := ""
+			if method != "get" {
+				body = "{}"
+			}
+			r := c.do(t, w.Node(gated), strings.ToUpper(method), names.ReplaceAllString(path, "x"), body)
+			if !asks || free {
+				if r.Status == http.StatusPaymentRequired {
+					t.Errorf("%s %s is gated", method, path)
+				}
+				continue
+			}
+			gated++
+			var got map[string]any
+			if err := json.Unmarshal(r.Body, &got); err != nil || r.Status != http.StatusPaymentRequired || !cmp.Equal(want, got) {
+				t.Errorf("%s %s without credits: %d %s", method, path, r.Status, r.Body)
+			}
+		}
+	}
+	if gated < 20 {
+		t.Errorf("only %d routes are gated", gated)
+	}
+}
+
 // paying: the gate, a turn that settles, a turn whose node was killed.
 func paying(t *testing.T, w *World, model *puppet) {
 	who := identitytest.NewActor("payer")
 	c := newPayer(t, w, who)
-	refused(t, "without credits", c.do(t, w.Node(0), http.MethodGet, "/sessions", ""), http.StatusPaymentRequired, "less than 10 credits")
+	gate(t, w, c)
 	for _, path := range []string{"/credits", "/claims", "/delegation", "/user-preferences"} {
 		if r := c.do(t, w.Node(1), http.MethodGet, path, ""); r.Status != http.StatusOK {
 			t.Errorf("%s: %d %s", path, r.Status, r.Body)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/castalia-org/castalia/internal/identity"
@@ -108,6 +109,23 @@ func (a *api) runtime(r *http.Request) *plugin.Runtime {
 		Owner: who.DID, RequestID: httpserver.RequestID(r.Context()), Delegation: who.Delegation,
 		Request: oracle.TurnRequest{Timezone: r.Header.Get("X-Timezone"), HomeServer: r.Header.Get("X-Matrix-Homeserver")},
 	})
+}
+
+// Gated puts the plugins' gates in front of another surface of the oracle's, such
+// as its calls.
+func Gated(d Deps, s httpserver.Surface) httpserver.Surface {
+	a := &api{Deps: d}
+	s.Routes = slices.Clone(s.Routes)
+	for i := range s.Routes {
+		handle := a.gated(s.Routes[i], "")
+		s.Routes[i].Handler = func(w http.ResponseWriter, r *http.Request) error {
+			if err := handle(w, r); err != nil {
+				return fromPlugin(err) // which that surface does not know
+			}
+			return nil
+		}
+	}
+	return s
 }
 
 // gated asks the plugins' gates before a handler. Public requests have no

@@ -79,6 +79,7 @@ type Oracle struct {
 	Turns    *turn.Turns
 	Plugins  *registry.Registry
 	Surface  httpserver.Surface
+	http     oraclehttp.Deps
 	titler   *turn.Titler
 	pages    oracle.Publisher // nil without a socket gateway
 	leases   *lease.Keeper
@@ -143,9 +144,13 @@ func New(d Deps) (*Oracle, error) {
 	if d.Identity != nil {
 		hd.Delegations = d.Identity
 	}
+	o.http = hd
 	o.Surface, err = oraclehttp.Surface(hd)
 	return o, err
 }
+
+// Gated puts the plugins' gates in front of another surface of the oracle's.
+func (o *Oracle) Gated(s httpserver.Surface) httpserver.Surface { return oraclehttp.Gated(o.http, s) }
 
 // StartPlugins tells the plugins that the oracle is up.
 func (o *Oracle) StartPlugins(ctx context.Context) error {
