@@ -162,6 +162,21 @@ func TestWhoHangsUpReadsTheRestInTheSession(t *testing.T) {
 	}
 }
 
+// TestWhatIsShownIsKept: a sentence that its speaker was shown is in the transcript,
+// also when they hang up in that moment.
+func TestWhatIsShownIsKept(t *testing.T) {
+	t.Parallel()
+	n := calltest.Start(t, calltest.Setup{Provider: scripted.Sequence(scripted.Text("I will not."))})
+	p := calltest.NewPage(t, n, identitytest.Alice)
+	p.Ring(call.Audio, false)
+	p.Send(map[string]any{"type": "text", "text": "do not forget me"})
+	p.Await("caption", "role", "user", "text", "do not forget me")
+	p.Socket.Ask(t, "call_end", map[string]any{"callId": p.Call.CallID})
+	if list := transcript(t, p); len(list) == 0 || list[0] != "human: do not forget me" {
+		t.Errorf("transcript: %q", list)
+	}
+}
+
 func TestAPauseDoesNotCutASentence(t *testing.T) {
 	t.Parallel()
 	speech := calltest.NewSpeech(t, "what is", "the time")

@@ -322,19 +322,12 @@ func (t *talk) answer(text string) {
 	}()
 	t.enter(thinking)
 	picture := t.look(ctx)
+	reply, err := t.ask(ctx, Question{Text: text, Picture: picture})
+	// Shown once it is kept: who hangs up then finds it in the session.
 	t.send(captionFrame{Type: "caption", ID: oracle.NewID(), Role: "user", Text: captionText(text), Final: true, Seen: picture != nil})
-	l := t.l
-	l.mu.Lock()
-	delegation := l.who.Delegation
-	l.mu.Unlock()
-	reply, err := l.s.deps.Oracle.Ask(ctx, Question{
-		Owner: l.rec.Owner, SessionID: l.rec.SessionID, CallID: l.rec.ID, Text: text, Delegation: delegation, Picture: picture,
-	})
 	if err != nil {
-		if ctx.Err() == nil {
-			t.log.Warn("a spoken message was not taken", slog.Any("error", err))
-			t.trouble("refused", publicText(err))
-		}
+		t.log.Warn("a spoken message was not taken", slog.Any("error", err))
+		t.trouble("refused", publicText(err))
 		return
 	}
 	defer reply.Close()
@@ -353,6 +346,19 @@ func (t *talk) answer(text string) {
 		t.log.Warn("an answer was not spoken whole", slog.Any("error", err))
 		t.trouble("answer_failed", publicText(err))
 	}
+}
+
+// ask makes what was said a turn. It was heard, so that neither hanging up nor
+// interrupting takes it back.
+func (t *talk) ask(ctx context.Context, q Question) (Answer, error) {
+	l := t.l
+	l.mu.Lock()
+	q.Delegation = l.who.Delegation
+	l.mu.Unlock()
+	q.Owner, q.SessionID, q.CallID = l.rec.Owner, l.rec.SessionID, l.rec.ID
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), writeTime)
+	defer cancel()
+	return l.s.deps.Oracle.Ask(ctx, q)
 }
 
 // look returns what the camera shows at the moment, for a model that sees: a
