@@ -116,9 +116,10 @@ func (*Plugin) load(ctx context.Context, from reader, did string) (Preferences, 
 	return prefs, true, nil
 }
 
-// change stores what fn makes of a user's wishes, in one transaction.
-func (p *Plugin) change(ctx context.Context, did string, fn func(*Preferences)) (Preferences, error) {
-	var out Preferences
+// change stores what fn makes of a user's wishes, in one transaction. It returns
+// nil when none is left.
+func (p *Plugin) change(ctx context.Context, did string, fn func(*Preferences)) (*Preferences, error) {
+	var out *Preferences
 	err := p.store.Update(ctx, func(ctx context.Context, tx plugin.Tx) error {
 		prefs, _, err := p.load(ctx, tx, did)
 		if err != nil {
@@ -128,12 +129,15 @@ func (p *Plugin) change(ctx context.Context, did string, fn func(*Preferences)) 
 		if err := prefs.check(); err != nil {
 			return err
 		}
+		if out, prefs.UpdatedAt = nil, ""; prefs == (Preferences{}) {
+			return tx.Delete(ctx, plugin.UserKey(did))
+		}
 		prefs.UpdatedAt = tx.Now().UTC().Format(time.RFC3339Nano)
 		value, err := json.Marshal(prefs)
 		if err != nil {
 			return err
 		}
-		out = prefs
+		out = &prefs
 		return tx.Put(ctx, plugin.UserKey(did), value, 0)
 	})
 	return out, err
@@ -269,7 +273,7 @@ func (p *Plugin) Tools() []plugin.Tool {
 // Routes are /user-preferences.
 func (p *Plugin) Routes() []pluginhttp.Route {
 	const path = "/user-preferences"
-	ok := []pluginhttp.Reply{{Status: http.StatusOK, Body: Preferences{}, Doc: "The preferences as they are now."}}
+	ok := []pluginhttp.Reply{{Status: http.StatusOK, Body: Preferences{}, Doc: "The preferences as they are now, or null."}}
 	return []pluginhttp.Route{
 		{
 			Method: http.MethodGet, Pattern: path, Summary: "Read your preferences", Doc: "null when you have none.", Replies: ok,

@@ -62,6 +62,17 @@ func TestPreferences(t *testing.T) {
 		if d := cmp.Diff(map[string]any{"tone": "dry"}, read(t, alice.Do("GET", path, nil))); d != "" {
 			t.Error(d)
 		}
+		// Who takes the last wish back has none, however it was said.
+		for method, body := range map[string]string{"PATCH": `{"tone":null}`, "PUT": `{}`} {
+			alice.Do("PUT", path, `{"tone":"dry"}`)
+			if r := alice.Do(method, path, body); r.Status != 200 || string(r.Body) != "null" {
+				t.Errorf("%s of the last wish: %d %s", method, r.Status, r.Body)
+			}
+			if r := alice.On(two).Do("GET", path, nil); string(r.Body) != "null" {
+				t.Errorf("after %s: %s", method, r.Body)
+			}
+		}
+		alice.Do("PUT", path, `{"tone":"dry"}`)
 		if r := bob.Do("DELETE", path, nil); r.Status != 200 {
 			t.Errorf("delete: %d", r.Status)
 		}
