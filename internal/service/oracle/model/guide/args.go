@@ -202,7 +202,7 @@ func isQuery(name string) bool {
 
 // subject is the text without the words that chose the tool.
 func subject(question, tool string) string {
-	drop := map[string]bool{"please": true, "that": true, "for": true, "about": true, "the": true, "my": true, "me": true, "in": true}
+	drop := map[string]bool{"please": true, "can": true, "could": true, "you": true, "that": true, "for": true, "about": true, "the": true, "my": true, "me": true, "in": true}
 	for _, w := range words(tool) {
 		drop[stem(w)] = true
 		for _, s := range synonyms[stem(w)] {

@@ -19,6 +19,13 @@ var tools = []plugin.ToolSpec{
 	{Name: "query_entity", Description: "Look up an entity on the chain.", Schema: json.RawMessage(`{"type":"object","properties":{"id":{"type":"string"}},"required":["id"]}`)},
 }
 
+// memory is what the memory plugin offers.
+var memory = []plugin.ToolSpec{
+	{Name: "remember", Description: "Remember a lasting fact about the user.", Schema: json.RawMessage(`{"type":"object","properties":{"text":{"type":"string"}},"required":["text"]}`)},
+	{Name: "recall", Description: "Find what you remember of the user.", Schema: json.RawMessage(`{"type":"object","properties":{"query":{"type":"string"}}}`)},
+	{Name: "forget", Description: "Forget one memory.", Schema: json.RawMessage(`{"type":"object","properties":{"id":{"type":"string"}},"required":["id"]}`)},
+}
+
 func ask(t *testing.T, p *guide.Provider, req plugin.ModelRequest) plugin.ModelResponse {
 	t.Helper()
 	streamed := ""
@@ -88,8 +95,14 @@ func TestDrivesTools(t *testing.T) {
 		"add the numbers 3 and 4.5":          `addNumbers {"a":3,"b":4.5}`,
 		"query entity did:ixo:entity:abc123": `query_entity {"id":"did:ixo:entity:abc123"}`,
 		`/tool vfs_read {"path": "/x"}`:      `vfs_read {"path": "/x"}`,
+		"Remember that I keep bees.":         `remember {"text":"I keep bees"}`,
+		"can you remember that I keep bees?": `remember {"text":"I keep bees"}`,
+		"what do you remember about bees?":   `recall {}`, // what is asked is not to be kept
+		"Do you remember my bees?":           `recall {}`,
+		"recall what I told you to remember": `recall {}`,
+		"forget mem_1 that you remember":     "nothing: To use `forget` I still need `id`.",
 	} {
-		resp := ask(t, p, plugin.ModelRequest{Messages: []plugin.ModelMessage{says(plugin.RoleUser, question)}, Tools: tools})
+		resp := ask(t, p, plugin.ModelRequest{Messages: []plugin.ModelMessage{says(plugin.RoleUser, question)}, Tools: append(tools[:len(tools):len(tools)], memory...)})
 		got := "nothing: " + resp.Text
 		if len(resp.ToolCalls) == 1 {
 			got = resp.ToolCalls[0].Name + " " + string(resp.ToolCalls[0].Args)

@@ -199,6 +199,9 @@ var aboutForm = regexp.MustCompile(`(?i)^\s*(how (do|can|does|to)|what (is|are|d
 // asksAbout reports whether somebody wants to know about a thing rather than have it done.
 func asksAbout(question string) bool { return aboutForm.MatchString(question) }
 
+// asked is a question: something to look for, and nothing to write down.
+var asked = regexp.MustCompile(`(?i)^\W*(what|which|who|where|when|do|does|did|have)\b`)
+
 // matchTool finds the tool whose name the question spells out best.
 func matchTool(req plugin.ModelRequest, question string) (answer, bool) {
 	said := map[string]bool{}
@@ -211,7 +214,7 @@ func matchTool(req plugin.ModelRequest, question string) (answer, bool) {
 	}
 	var best []candidate
 	for _, t := range req.Tools {
-		if t.Name == loadTool || t.Name == "list_capabilities" {
+		if t.Name == loadTool || t.Name == "list_capabilities" || t.Name == "remember" && asked.MatchString(question) {
 			continue
 		}
 		if s := toolScore(t, question, said); s >= 1 {
@@ -230,8 +233,10 @@ func matchTool(req plugin.ModelRequest, question string) (answer, bool) {
 // it, or says most words of its name.
 func toolScore(t plugin.ToolSpec, question string, said map[string]bool) float64 {
 	lower := strings.ToLower(question)
-	if name := strings.ToLower(t.Name); len(name) > 3 && strings.Contains(lower, name) {
-		return 10
+	if name := strings.ToLower(t.Name); len(name) > 3 {
+		if at := strings.Index(lower, name); at >= 0 {
+			return 11 - float64(at)/float64(len(lower)) // of several the first is meant
+		}
 	}
 	parts := words(strings.ReplaceAll(t.Name, "__", " "))
 	if len(parts) > 1 && (parts[0] == "vfs" || parts[0] == "mcp" || parts[0] == "call") {
