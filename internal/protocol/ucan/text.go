@@ -32,6 +32,19 @@ func decodeText(text string) (string, error) {
 	if len(text) > MaxBytes*2 {
 		return "", refuse(Malformed, "token is longer than %d bytes", MaxBytes)
 	}
+	body := strings.TrimRight(standard(text), "=")
+	if inner, ok := unwrapIdentity(body); ok {
+		return inner, nil
+	}
+	return decodeBase64(body)
+}
+
+// standard returns text without white space and in the usual alphabet. Most
+// tokens are written so, and are returned as they are.
+func standard(text string) string {
+	if !strings.ContainsAny(text, " \t\r\n-_") {
+		return text
+	}
 	clean := make([]byte, 0, len(text))
 	for i := range len(text) {
 		switch c := text[i]; c {
@@ -44,11 +57,7 @@ func decodeText(text string) (string, error) {
 			clean = append(clean, c)
 		}
 	}
-	body := strings.TrimRight(string(clean), "=")
-	if inner, ok := unwrapIdentity(body); ok {
-		return inner, nil
-	}
-	return decodeBase64(body)
+	return string(clean)
 }
 
 func decodeBase64(body string) (string, error) {
