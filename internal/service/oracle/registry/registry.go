@@ -342,8 +342,9 @@ func (l Loaded) Visibility() plugin.Visibility {
 	return l.Manifest.Visibility
 }
 
-// Loaded returns the plugins that are on, in dependency order.
-func (r *Registry) Loaded() []Loaded { return slices.Clone(r.loaded) }
+// Loaded returns the plugins that are on, in dependency order. The list is that
+// of every caller, since each turn asks for it twice: it is not to be changed.
+func (r *Registry) Loaded() []Loaded { return slices.Clip(r.loaded) }
 
 // Verdicts says of every plugin whether it is on, and why.
 func (r *Registry) Verdicts() []Verdict { return slices.Clone(r.verdicts) }
