@@ -26,6 +26,19 @@ export function chatTests(world) {
     await close();
   });
 
+  test("that the oracle thinks is said once, and not kept", async () => {
+    const { page, close } = await newcomer();
+    await say(page, "wait before water");
+    const answer = page.locator("article.message.ai").last();
+    await answer.getByText("Thinking").waitFor();
+    assert.equal((await page.getByRole("log").textContent()).match(/thinking/gi).length, 1);
+    assert.equal(await answer.locator("details").count(), 0, "there is nothing to unfold");
+    world.model.release();
+    await answered(page, "You said: wait before water");
+    assert.equal(await page.getByText(/thinking|how it thought/i).count(), 0);
+    await close();
+  });
+
   test("a reload in the middle of an answer loses nothing and doubles nothing", async () => {
     const { page, close } = await newcomer();
     await say(page, "count to 60 every 5 hold at 20");

@@ -3,6 +3,7 @@
 import { after, before } from "node:test";
 import { chatTests } from "./chat.mjs";
 import { fileTests } from "./files.mjs";
+import { lineTests } from "./line.mjs";
 import { startModel } from "./model.mjs";
 import { pageTests } from "./pages.mjs";
 import { startBrowser, startFleet } from "./world.mjs";
@@ -33,5 +34,6 @@ after(async () => {
 });
 
 chatTests(world);
+lineTests(world);
 fileTests(world);
 pageTests(world);

@@ -1,52 +1,19 @@
 // The client library in a real page, on an origin of its own, against the real
 // program: web/example is the page, behind a wire that a test can cut.
 import assert from "node:assert/strict";
-import { execFileSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { createServer } from "node:http";
-import { connect, createServer as createWire } from "node:net";
 import { tmpdir } from "node:os";
 import { extname, join, resolve } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { minting } from "../../web/example/mint.mjs";
-import { eventually } from "./world.mjs";
+import { endedToken } from "./tokens.mjs";
+import { eventually, startWire } from "./world.mjs";
 
 const root = resolve(fileURLToPath(import.meta.url), "../../..");
 const built = join(root, "web/example/dist");
 const media = { ".html": "text/html", ".js": "text/javascript", ".css": "text/css" };
-
-/** A line to a server that breaks when it is told to. */
-async function startWire(target) {
-  const lines = new Set();
-  let isCut = false;
-  const server = createWire((page) => {
-    if (isCut) return page.destroy();
-    const line = connect(new URL(target).port, "127.0.0.1");
-    for (const [one, other] of [
-      [page, line],
-      [line, page],
-    ]) {
-      lines.add(one);
-      one.pipe(other);
-      one.on("error", () => other.destroy());
-      one.on("close", () => (lines.delete(one), other.destroy()));
-    }
-  });
-  await new Promise((done) => server.listen(0, "127.0.0.1", done));
-  return {
-    url: `http://127.0.0.1:${server.address().port}`,
-    cut() {
-      isCut = true;
-      for (const line of lines) line.destroy();
-    },
-    mend: () => (isCut = false),
-    stop() {
-      this.cut();
-      server.close();
-    },
-  };
-}
 
 /** The example's page and its server, with a user of its own. */
 async function startPage(world) {
@@ -73,17 +40,7 @@ async function startPage(world) {
     wire,
     mints,
     /** A token of this user that was good once. */
-    async endedToken() {
-      const user = ["--key", join(folder, "user.key")];
-      const { id } = await (await fetch(`${world.url}/.well-known/did.json`)).json();
-      const what = ["--audience", id, "--can", "*", "--with", "ixo:oracle", "--ttl", "1s"];
-      const token = execFileSync(binary, ["ucan", "invoke", ...user, ...what], { encoding: "utf8" }).trim();
-      const headers = { Authorization: `Bearer ${token}`, "X-Auth-Type": "ucan" };
-      await eventually("the token has ended", async () => {
-        return (await fetch(`${world.url}/sessions`, { headers })).status === 401;
-      });
-      return token;
-    },
+    endedToken: () => endedToken(world.url, join(folder, "user.key")),
     /** A tab on the page, what it asked for, and what went wrong. */
     async tab(hash = "") {
       const page = await context.newPage();

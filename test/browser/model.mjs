@@ -5,6 +5,7 @@ import { createServer } from "node:http";
  * Understands:
  *   count to N every MS     numbers, one at a time
  *   … hold at K             and no more than K of them before release is called
+ *   wait before X           nothing before release is called
  *   think about X           reasoning first, then Markdown
  *   call NAME {json}        a tool call, then what the tool said
  * and repeats anything else, attachments included.
@@ -85,6 +86,7 @@ async function answer(body, reply, hold) {
       await pause(10);
     }
   } else {
+    if (asked.startsWith("wait before")) await hold();
     send({ content: `You said: ${asked}` });
   }
   send({}, "stop");

@@ -5,7 +5,7 @@ import { createHmac } from "node:crypto";
 import { createServer } from "node:http";
 import { after, before, test } from "node:test";
 import { startModel } from "./model.mjs";
-import { check, say, visitors } from "./visitor.mjs";
+import { answered, check, say, visitors } from "./visitor.mjs";
 import { eventually, startBrowser, startProgram } from "./world.mjs";
 
 const secret = "8f742231b10e8888abcd99yyyzzz85a5";
@@ -131,5 +131,38 @@ test("the agent draws a component of the console, also after a reload", async ()
   await page.getByRole("button", { name: "Stop the answer" }).waitFor({ state: "hidden" });
   await page.reload();
   await drawn.waitFor();
+  await close();
+});
+
+test("an entity of the chain is shown as a card, which leads to the query", async () => {
+  const { page, close } = await visitors(world).newcomer({ reducedMotion: "reduce" });
+  const { entities } = await (await fetch(`${world.url}/ixo/entity`)).json();
+  const { id } = entities.find((e) => e.type === "oracle");
+  await say(page, 'call load_capability {"name":"query"}');
+  await answered(page, "The tool said");
+  await say(page, `call get_entity ${JSON.stringify({ id })}`);
+  const card = page.getByRole("region", { name: "Entity Castalia" });
+  const shown = async () => {
+    for (const text of ["verified", id, "oracleService", "since Jan 1, 2026"]) await card.getByText(text, { exact: true }).waitFor();
+    assert.equal(await card.count(), 1);
+  };
+  await shown();
+  await answered(page, "The tool said");
+  await card.getByText("3 linked resources").click();
+  await card.getByText("What a message costs").waitFor();
+  for (const colorScheme of ["light", "dark"]) {
+    await page.emulateMedia({ colorScheme });
+    for (const width of [360, 1280]) {
+      await page.setViewportSize({ width, height: 800 });
+      await check(page, `the entity, ${colorScheme}, at ${width} pixels`);
+    }
+  }
+  await page.reload();
+  await shown();
+  await card.getByRole("link", { name: "Open in Query" }).click();
+  await page.getByRole("heading", { name: "Query", exact: true }).waitFor();
+  assert.equal(await page.getByLabel("id", { exact: true }).inputValue(), id);
+  await page.getByRole("button", { name: "Ask" }).click();
+  await page.getByRole("region", { name: "Reply" }).getByText('"alsoKnownAs": "Castalia"').waitFor();
   await close();
 });

@@ -64,10 +64,24 @@ export async function answered(page, want) {
   return answer;
 }
 
+/** What is cut off at the right: wider than the window, and nothing around it scrolls or says so by an ellipsis. */
+function cutOff() {
+  const fits = (e) => e.getBoundingClientRect().right <= innerWidth + 1;
+  const ends = (e) => {
+    const { overflowX, textOverflow } = getComputedStyle(e);
+    return fits(e) && (overflowX === "auto" || overflowX === "scroll" || textOverflow === "ellipsis" || e.matches(".visually-hidden"));
+  };
+  const inside = (e) => e !== document.body && (ends(e) || inside(e.parentElement));
+  return [...document.body.querySelectorAll("*")]
+    .filter((e) => e.getBoundingClientRect().width > 0 && !fits(e) && !inside(e))
+    .map((e) => e.outerHTML.slice(0, 200));
+}
+
 /** Fits the window, and axe finds no serious fault. */
 export async function check(page, name) {
   const overflow = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
   assert.ok(overflow <= 0, `${name} is ${overflow} pixels too wide`);
+  assert.deepEqual(await page.evaluate(cutOff), [], `${name} is cut off`);
   if (!(await page.evaluate(() => "axe" in globalThis))) await page.evaluate(readFileSync(axePath, "utf8"));
   const found = await page.evaluate(async () => {
     const { violations } = await globalThis.axe.run(document, { resultTypes: ["violations"] });

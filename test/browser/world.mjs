@@ -132,6 +132,38 @@ export async function startFleet(env = {}, { spread = false } = {}) {
   };
 }
 
+/** A line to a server that breaks when it is told to, and stays so until it is mended. */
+export async function startWire(target) {
+  const lines = new Set();
+  let isCut = false;
+  const server = createServer((page) => {
+    if (isCut) return page.destroy();
+    const line = connect(new URL(target).port, "127.0.0.1");
+    for (const [one, other] of [
+      [page, line],
+      [line, page],
+    ]) {
+      lines.add(one);
+      one.pipe(other);
+      one.on("error", () => other.destroy());
+      one.on("close", () => (lines.delete(one), other.destroy()));
+    }
+  });
+  await new Promise((done) => server.listen(0, "127.0.0.1", done));
+  return {
+    url: `http://127.0.0.1:${server.address().port}`,
+    cut() {
+      isCut = true;
+      for (const line of lines) line.destroy();
+    },
+    mend: () => (isCut = false),
+    stop() {
+      this.cut();
+      server.close();
+    },
+  };
+}
+
 export function startBrowser(args = []) {
   return chromium.launch({
     executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",

@@ -136,6 +136,23 @@ describe("sending", () => {
     chat.close();
   });
 
+  test("what the oracle did not take is shown until it is sent again", async () => {
+    const oracle = new FakeOracle().on("POST", /./, () => json({ message: "busy" }, 503));
+    const { chat, get } = chatWith(oracle);
+    await chat.open();
+    await expect(chat.send("hi")).rejects.toThrow("busy");
+    expect(texts(get().messages)).toEqual(["hi"]);
+    await expect(chat.send("hi")).rejects.toThrow("busy");
+    expect(texts(get().messages)).toEqual(["hi"]);
+    oracle.streaming("run-1");
+    const sent = chat.send("hello");
+    await until(() => get().status === "streaming");
+    expect(texts(get().messages)).toEqual(["hello", ""]);
+    oracle.stream().frame(1, "message", { content: "Yes" }).frame(2, "done").end();
+    await sent;
+    expect(texts(get().messages)).toEqual(["hello", "Yes"]);
+  });
+
   test("payment required: the page is told, nothing is thrown", async () => {
     const oracle = new FakeOracle().on("POST", /./, () =>
       json({ statusCode: 402, message: "pay", claims: ["c-1"], outstandingClaims: ["c-1"] }, 402),

@@ -62,6 +62,8 @@ export class Chat {
   #stored: IMessage[] = [];
   #pending: IMessage[] = [];
   #extras: Extra[] = [];
+  /** The message that the oracle did not take. */
+  #unsent: string | undefined;
   /** Stored messages that came by a stream: the server's ids of them are not known yet. */
   readonly #streamed = new Set<string>();
   /** The requests whose streams were followed to their end. */
@@ -183,7 +185,9 @@ export class Chat {
       createdAt: isoNow(),
       ...(attachments?.length ? { attachments } : {}),
     };
-    this.#pending = [...this.#pending, mine];
+    // What was refused before is not in the conversation; this may be the same again.
+    this.#pending = [...this.#pending.filter((m) => m.id !== this.#unsent), mine];
+    this.#unsent = undefined;
     this.#publish({ status: "submitted", sendMessageError: undefined });
     const tools = this.#host.tools();
     const actions = this.#host.actions();
@@ -207,6 +211,7 @@ export class Chat {
       if (this.#abort !== abort) return;
       this.#abort = undefined;
       this.#epoch++;
+      if (!this.#live) this.#unsent = mine.id;
       this.#keepLive();
       if (cause instanceof PaymentRequiredError) {
         this.#publish({ status: "ready" });
@@ -226,6 +231,10 @@ export class Chat {
       if (title === undefined && !(ended && this.#followed.has(requestId))) void this.changed();
     }
     if (event.eventName !== "render_component") return;
+    if (this.#live?.take({ event: event.eventName, data: { ...event.payload } })) {
+      this.#flusher.touch();
+      return;
+    }
     const { componentName, args, status, eventId, requestId } = event.payload;
     const id = `${requestId}-render_component-${eventId ?? componentName}`;
     this.#addExtra({
@@ -306,8 +315,7 @@ export class Chat {
         if (frame.event === "render_component") {
           const event = readOracleEvent(frame.event, frame.data);
           if (event) this.takeEvent(event);
-        }
-        if (this.#live.take(frame)) this.#flusher.touch();
+        } else if (this.#live.take(frame)) this.#flusher.touch();
       },
     });
     this.#turn = turn.catch(() => undefined);

@@ -55,6 +55,8 @@ export class LiveTurn {
         this.#actions.add(text(data["toolCallId"]));
         this.#tool(text(data["toolCallId"]), data);
         break;
+      case "render_component":
+        return this.#show(text(data["eventId"]), data);
       case "done":
         this.#thinking = false;
         this.isFinished =
@@ -100,6 +102,16 @@ export class LiveTurn {
     } else {
       this.#reasoning += thought;
     }
+  }
+
+  /** What a call of this turn shows belongs to the call, as in the history. */
+  #show(id: string, data: Record<string, unknown>): boolean {
+    const call = this.#tools.get(id);
+    if (!call) return false;
+    const component = { name: text(data["componentName"]), args: record(data["args"]) };
+    this.#tools.set(id, { ...call, component });
+    this.#message = undefined;
+    return true;
   }
 
   #tool(id: string, data: Record<string, unknown>): void {

@@ -61,6 +61,16 @@ describe("renderMessageContent", () => {
     );
   });
 
+  test("a component that nobody knows is told of by its name", () => {
+    const shown = part("Card", { event: "render_component", status: "done" });
+    render(<>{renderMessageContent(shown, { ToolCall: Show })}</>);
+    expect(JSON.parse(screen.getByText(/Card/).textContent)).toMatchObject({
+      toolName: "Card",
+      args: { a: 1 },
+      isLoading: false,
+    });
+  });
+
   test("a rendered component gets its arguments as props, a call gets them as args", () => {
     const given: Record<string, unknown>[] = [];
     const X = (props: Record<string, unknown>) => void given.push(props) as never;

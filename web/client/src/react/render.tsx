@@ -17,11 +17,14 @@ function renderComponent(
   const fallback = props.isAgAction
     ? (own(components, "AgActionToolCall") ?? own(components, "ToolCall"))
     : own(components, "ToolCall");
-  const Component = own(components, name) ?? fallback;
+  const mine = own(components, name);
+  const Component = mine ?? fallback;
   if (!Component) return null;
   const { id, args, ...rest } = props;
   const isLoading = props.status === "isRunning";
-  const given = props.event === "render_component" ? { ...args } : { args };
+  // Who draws calls is told of a component that nobody knows as of a call.
+  const isShown = props.event === "render_component";
+  const given = !isShown ? { args } : mine ? { ...args } : { args, toolName: name };
   return <Component {...given} {...rest} id={id} isLoading={isLoading} />;
 }
 

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { ago, bytes, duration, plural, short } from "./format";
+import { ago, bytes, date, duration, messageOf, plural, short } from "./format";
 
 test("sizes", () => {
   expect(bytes(0)).toBe("0 B");
@@ -25,4 +25,22 @@ test("words", () => {
     "bafkreihdw…vyku",
   );
   expect(short("short")).toBe("short");
+});
+
+test("dates", () => {
+  expect(date("2026-01-01T00:00:00Z")).toBe("Jan 1, 2026");
+  expect(date("soon")).toBe("soon");
+});
+
+test("what went wrong", () => {
+  for (const text of [
+    "Failed to fetch",
+    "NetworkError when attempting to fetch resource.",
+    "Load failed",
+  ]) {
+    expect(messageOf(new TypeError(text))).toBe("The server can not be reached.");
+  }
+  expect(messageOf(new TypeError("x is not a function"))).toBe("x is not a function");
+  expect(messageOf(new Error("no"))).toBe("no");
+  expect(messageOf("no")).toBe("no");
 });

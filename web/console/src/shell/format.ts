@@ -30,6 +30,14 @@ export function ago(when: string | number, now = Date.now()): string {
   return "just now";
 }
 
+const day = new Intl.DateTimeFormat("en", { dateStyle: "medium", timeZone: "UTC" });
+
+/** "Jan 1, 2026"; what is no date stays as it is. */
+export function date(when: string): string {
+  const at = new Date(when);
+  return Number.isNaN(at.getTime()) ? when : day.format(at);
+}
+
 /** How long something took or lasts. */
 export function duration(seconds: number): string {
   if (seconds < 1) return `${Math.round(seconds * 1000)} ms`;
@@ -48,6 +56,10 @@ export function short(id: string, head = 10, tail = 4): string {
   return id.length <= head + tail + 1 ? id : `${id.slice(0, head)}…${id.slice(-tail)}`;
 }
 
+/** What went wrong, in words. Browsers say of a server that is away that a fetch failed. */
 export function messageOf(cause: unknown): string {
+  if (cause instanceof TypeError && /fetch|network|load failed/i.test(cause.message)) {
+    return "The server can not be reached.";
+  }
   return cause instanceof Error ? cause.message : String(cause);
 }

@@ -69,7 +69,7 @@ export function ChatPage({ sessionId }: { sessionId: string }) {
           </p>
           {(error || list.error) && (
             <p role="alert" className="notice bad">
-              {error || list.error?.message}
+              {error || messageOf(list.error)}
             </p>
           )}
           <Opening onSay={(text) => void start(text)} />

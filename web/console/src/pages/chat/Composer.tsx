@@ -8,7 +8,8 @@ import type { Attachments } from "./useAttachments";
 export function Composer(props: {
   busy: boolean;
   attachments: Attachments;
-  onSend: (text: string) => void;
+  /** Tells whether it was sent. */
+  onSend: (text: string) => Promise<boolean>;
   onStop: () => void;
 }) {
   const { attachments } = props;
@@ -23,7 +24,10 @@ export function Composer(props: {
     if (!ready || props.busy) return;
     const names = attachments.list.map((a) => a.filename).join(", ");
     setText("");
-    props.onSend(text.trim() || `What is in ${names}?`);
+    void props.onSend(text.trim() || `What is in ${names}?`).then((isSent) => {
+      // What was not sent is given back, before what was written since.
+      if (!isSent) setText((since) => [text, since].filter(Boolean).join("\n\n"));
+    });
   }
   function onKeyDown(event: KeyboardEvent) {
     if (event.key === "Enter" && !event.shiftKey && !event.nativeEvent.isComposing) {

@@ -2,11 +2,13 @@ import { useChat, useModels } from "@castalia/oracles-client";
 import { useEffect, useRef, useState, type DragEvent } from "react";
 import { useSession } from "../../identity/session";
 import { useFeatures } from "../../shell/features";
+import { messageOf } from "../../shell/format";
 import { Icon } from "../../shell/icons";
 import { Link } from "../../shell/Link";
 import { Skeleton } from "../../shell/Skeleton";
 import { CallLink } from "../call/CallLink";
 import { browserTools } from "./browserTools";
+import { Dots } from "./Dots";
 import { Composer } from "./Composer";
 import { CreditsBadge, Payment, useCredits } from "./Credits";
 import { here } from "./here";
@@ -49,6 +51,8 @@ export function Conversation(props: {
   });
   const { isSending, isConfigReady, isLoading, isRealTimeConnected } = chat;
   const [sent, setSent] = useState(0);
+  const [wasLive, setWasLive] = useState(false);
+  if (isRealTimeConnected && !wasLive) setWasLive(true);
 
   const wasSending = useRef(false);
   const reload = credits.reload;
@@ -57,11 +61,17 @@ export function Conversation(props: {
     wasSending.current = isSending;
   }, [isSending, reload]);
 
-  function send(text: string) {
+  function send(text: string): Promise<boolean> {
     setClaims(undefined);
     const files = attachments.take();
     setSent((n) => n + 1);
-    void chat.sendMessage(text, drawable, files.length ? files : undefined).catch(() => undefined);
+    return chat.sendMessage(text, drawable, files.length ? files : undefined).then(
+      () => true,
+      () => {
+        attachments.giveBack(files);
+        return false;
+      },
+    );
   }
   const sendNow = useRef(send);
   useEffect(() => {
@@ -80,7 +90,7 @@ export function Conversation(props: {
     if (!opening || opened.current || !isConfigReady || isLoading || !isReachable) return;
     opened.current = true;
     onOpened();
-    sendNow.current(opening);
+    void sendNow.current(opening);
   }, [opening, onOpened, isConfigReady, isLoading, isReachable]);
 
   function drop(event: DragEvent) {
@@ -142,18 +152,14 @@ export function Conversation(props: {
         ))}
         {chat.status === "submitted" && (
           <p className="soft waiting" role="status">
-            <span className="dots" aria-hidden="true">
-              <i />
-              <i />
-              <i />
-            </span>
+            <Dots />
             <span className="visually-hidden">Sending</span>
           </p>
         )}
         {claims && <Payment claims={claims} credits={credits} />}
         {error && (
           <p role="alert" className="notice bad">
-            {error.message}
+            {messageOf(error)}
           </p>
         )}
       </MessageLog>
@@ -166,8 +172,12 @@ export function Conversation(props: {
           onStop={() => void chat.abortStream()}
         />
         <p className="soft small status" role="status">
-          <span className={chat.isRealTimeConnected ? "dot good" : "dot busy"} />
-          {chat.isRealTimeConnected ? "Live" : "Connecting the live channel…"}
+          <span className={isRealTimeConnected ? "dot good" : "dot busy"} />
+          {isRealTimeConnected
+            ? "Live"
+            : wasLive
+              ? "The connection is lost. Trying again…"
+              : "Connecting…"}
         </p>
       </div>
     </section>

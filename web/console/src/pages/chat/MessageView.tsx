@@ -11,7 +11,9 @@ import { bytes } from "../../shell/format";
 import { CopyButton } from "../../shell/CopyButton";
 import { Icon } from "../../shell/icons";
 import { Chart } from "./components/Chart";
+import { EntityCard } from "./components/EntityCard";
 import { FileCard } from "./components/FileCard";
+import { Dots } from "./Dots";
 import { Markdown } from "./Markdown";
 
 /** What the oracle may draw by name, and how its calls look. */
@@ -22,6 +24,7 @@ export const uiComponents: UIComponents = {
   FileCard: (props: { path?: string; file?: unknown; isLoading?: boolean }) => (
     <FileCard {...props} />
   ),
+  EntityCard: (props: Record<string, unknown>) => <EntityCard {...props} />,
   Error: ({ error }: { error?: string }) => (
     <div className="notice bad" role="alert">
       {error ?? "Something went wrong."}
@@ -42,12 +45,7 @@ export const MessageView = memo(function MessageView({ message }: { message: IMe
   return (
     <article className={`message ${message.type}`}>
       <h2 className="visually-hidden">{isHuman ? "You" : "The oracle"}</h2>
-      {message.reasoning && (
-        <details className="reasoning" open={message.isReasoning === true}>
-          <summary>{message.isReasoning ? "Thinking…" : "How it thought"}</summary>
-          <p>{message.reasoning}</p>
-        </details>
-      )}
+      <Reasoning text={message.reasoning ?? ""} isGoingOn={message.isReasoning === true} />
       {drawn.map((part) => (
         <Boundary key={part.props.id}>{renderMessageContent(part, uiComponents)}</Boundary>
       ))}
@@ -67,6 +65,27 @@ export const MessageView = memo(function MessageView({ message }: { message: IMe
     </article>
   );
 });
+
+/** Such as "Thinking...": said before there is a thought, and no more than that. */
+const acknowledgement = /^[^.\n]{1,40}\.\.\.$/;
+
+function Reasoning({ text, isGoingOn }: { text: string; isGoingOn: boolean }) {
+  if (!text) return null;
+  if (isGoingOn && acknowledgement.test(text)) {
+    return (
+      <p className="soft waiting">
+        <Dots />
+        {text.slice(0, -3)}
+      </p>
+    );
+  }
+  return (
+    <details className="reasoning" open={isGoingOn}>
+      <summary>{isGoingOn ? "Thinking…" : "How it thought"}</summary>
+      <p>{text}</p>
+    </details>
+  );
+}
 
 const command = /^\/tool\s+(\S+)\s*(\{[\s\S]*\})?$/;
 

@@ -54,6 +54,13 @@ export function useAttachments() {
     list,
     error,
     add,
+    /** Puts back what was taken for a message that was not sent. */
+    giveBack: (taken: IAttachment[]) =>
+      setList((all) => {
+        const known = new Set(all.map((a) => a.key));
+        const lost = taken.map((a) => ({ key: a.cid ?? a.filename, ...a }));
+        return [...lost.filter((a) => !known.has(a.key)), ...all].slice(0, most);
+      }),
     remove: (key: string) => setList((all) => all.filter((a) => a.key !== key)),
     upload: (chosen: Iterable<File>) => {
       setError("");

@@ -7,6 +7,7 @@ import "./query.css";
 import {
   curlOf,
   findRoutes,
+  linked,
   queryRoutes,
   requestOf,
   type OpenApi,
@@ -27,6 +28,7 @@ export default function QueryPage() {
   const [routes, setRoutes] = useState<Route[]>();
   const [search, setSearch] = useState("");
   const [path, setPath] = useState("");
+  const [filled, setFilled] = useState<ReturnType<typeof linked>>();
   const [error, setError] = useState("");
   useEffect(() => {
     fetch("/docs-json")
@@ -34,7 +36,10 @@ export default function QueryPage() {
       .then((doc) => {
         const found = queryRoutes(doc);
         setRoutes(found);
-        setPath(found.find((r) => r.path.endsWith("/token/params"))?.path ?? found[0]?.path ?? "");
+        const link = linked(found, location.search);
+        const first = found.find((r) => r.path.endsWith("/token/params")) ?? found[0];
+        setFilled(link);
+        setPath(link?.path ?? first?.path ?? "");
       })
       .catch((cause: unknown) => setError(messageOf(cause)));
   }, []);
@@ -75,7 +80,13 @@ export default function QueryPage() {
             <RouteList routes={shown} current={path} onPick={setPath} />
           )}
         </section>
-        {route && <Explorer key={route.path} route={route} />}
+        {route && (
+          <Explorer
+            key={route.path}
+            route={route}
+            filled={filled?.path === path ? filled.values : {}}
+          />
+        )}
       </div>
     </div>
   );
@@ -148,8 +159,8 @@ function PathText({ path }: { path: string }) {
   ));
 }
 
-function Explorer({ route }: { route: Route }) {
-  const [values, setValues] = useState<Record<string, string>>({});
+function Explorer({ route, filled }: { route: Route; filled: Record<string, string> }) {
+  const [values, setValues] = useState(filled);
   const [reply, setReply] = useState<Reply>();
   const [error, setError] = useState("");
   const [busy, setBusy] = useState(false);

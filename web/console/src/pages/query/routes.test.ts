@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { curlOf, findRoutes, queryRoutes, requestOf, type Route } from "./routes";
+import { curlOf, findRoutes, linked, queryRoutes, requestOf, type Route } from "./routes";
 
 const doc = {
   paths: {
@@ -25,6 +25,17 @@ test("only what the chain answers is offered", () => {
   expect(queryRoutes(doc).map((r) => r.path)).toEqual(["/ixo/entity/{id}"]);
   expect(findRoutes(queryRoutes(doc), "ENTITY v1beta1")).toHaveLength(1);
   expect(findRoutes(queryRoutes(doc), "entity token")).toHaveLength(0);
+});
+
+test("a link leads to a route by its end, and fills in what the route has", () => {
+  const routes = queryRoutes(doc);
+  expect(linked(routes, "?route=/entity/{id}&id=did:x&other=1")).toEqual({
+    path: "/ixo/entity/{id}",
+    values: { id: "did:x" },
+  });
+  for (const search of ["", "?id=did:x", "?route=/nowhere", "?route="]) {
+    expect(linked(routes, search)).toBeUndefined();
+  }
 });
 
 test("fields become an address", () => {

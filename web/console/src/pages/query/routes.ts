@@ -54,6 +54,22 @@ export function findRoutes(routes: Route[], search: string): Route[] {
   });
 }
 
+/** The route that a link leads to, by the end of its path, and what it fills in. */
+export function linked(
+  routes: Route[],
+  search: string,
+): { path: string; values: Record<string, string> } | undefined {
+  const given = new URLSearchParams(search);
+  const end = given.get("route");
+  const route = end ? routes.find((r) => r.path.endsWith(end)) : undefined;
+  if (!route) return undefined;
+  const fields = route.fields.filter((f) => f.name !== "route" && given.has(f.name));
+  return {
+    path: route.path,
+    values: Object.fromEntries(fields.map((f) => [f.name, given.get(f.name) ?? ""])),
+  };
+}
+
 export interface Request {
   address: string;
   headers: Record<string, string>;
