@@ -1,10 +1,15 @@
 package system
 
 import (
+	"bytes"
+	"encoding/binary"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -104,6 +109,62 @@ func TestACallWhoseNodeIsKilled(t *testing.T) {
 		})
 		if w.Shape == Fleet {
 			p.Socket.Await(t, "call_end")
+		}
+	})
+}
+
+// TestARecordingWhoseNodeIsKilled finds what was recorded until then among the
+// caller's files, whole, without anybody asking.
+func TestARecordingWhoseNodeIsKilled(t *testing.T) {
+	t.Parallel()
+	Each(t, func(t *testing.T, w *World) {
+		p := callPage(t, w)
+		var document struct{ ID string }
+		w.Node(0).Get(t, "/.well-known/did.json").JSON(t, &document)
+		leave := map[string]string{"raw": identitytest.Delegation(t, identitytest.Alice, document.ID)}
+		p.Must(http.StatusOK, "POST", "/delegation", leave, nil)
+		p.Must(http.StatusCreated, "POST", "/calls", callhttp.CreateBody{SessionID: p.Session, CallType: "audio", Record: true}, &p.Call)
+		p.Connect()
+		p.Await("recording", "state", "on")
+		const stored = "a part of a recording is stored"
+		Eventually(t, "two parts are stored", func() error {
+			p.Talk(1)
+			if n := strings.Count(w.Node(0).Log(), stored); n < 2 {
+				return fmt.Errorf("there are %d", n)
+			}
+			return nil
+		})
+		w.Node(0).Kill()
+		if w.Shape == Embedded {
+			w.Node(0).Start()
+			w.Node(0).WaitReady()
+		}
+		read := func() Reply {
+			token := identitytest.Files(t, identitytest.Alice, document.ID, "fs/read")
+			return w.Node(1).Do(t, Call{
+				Method: http.MethodGet, Path: "/api/fs/content?path=" + url.QueryEscape(p.Call.Recording.Path), Header: http.Header{"Authorization": {"Bearer " + token}},
+			})
+		}
+		if got := read(); got.Status != http.StatusNotFound {
+			t.Errorf("before it is finished the file is %d, %d bytes", got.Status, len(got.Body))
+		}
+		Eventually(t, "somebody finishes the recording", func() error {
+			if !slices.ContainsFunc(w.Nodes, func(n *Node) bool { return strings.Contains(n.Log(), "a recording was finished") }) {
+				return errors.New("nobody did")
+			}
+			return nil
+		})
+		if got := record(t, w, 1, p); got.Recording.State != call.RecordingSaved || got.Reason != call.Interrupted {
+			t.Errorf("the recording is %s, the call %s", got.Recording.State, got.Reason)
+		}
+		// Two parts of five seconds each, 8000 samples of two channels a second.
+		const header, seconds = 46, 9
+		got := read()
+		switch wave := got.Body; {
+		case got.Status != http.StatusOK || len(wave) < header+seconds*16000:
+			t.Errorf("the recording is %d, %d bytes", got.Status, len(wave))
+		case !bytes.HasPrefix(wave, []byte("RIFF")) || binary.LittleEndian.Uint16(wave[22:]) != 2 || len(wave)%2 != 0:
+			t.Errorf("the recording begins with %q and has %d bytes", wave[:header], len(wave))
 		}
 	})
 }

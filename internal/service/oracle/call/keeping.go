@@ -10,8 +10,11 @@ import (
 // What is done about recordings whose calls ended without them being finished:
 // their node died, or the files were away.
 const (
-	// recordingGrace, in leases, is how long the node of a call has the first say.
+	// recordingGrace, in leases, is how long the node of a call has the first say:
+	// it may be storing the rest. lostGrace is for nodes that lost their calls; one
+	// that was only cut off notices as soon as it is back.
 	recordingGrace = 4
+	lostGrace      = 1
 	// recordingAgain is the time between attempts, recordingGiveUp their end.
 	recordingAgain  = time.Minute
 	recordingGiveUp = 24 * time.Hour
@@ -84,7 +87,8 @@ func (s *Service) finishRecordings(ctx context.Context) {
 		return
 	}
 	now := time.Now()
-	list, err := s.deps.Store.ClaimRecordings(ctx, now.Add(-recordingGrace*s.cfg.Lease), recordingAgain, maxListed)
+	due := Due{Ended: now.Add(-recordingGrace * s.cfg.Lease), Lost: now.Add(-lostGrace * s.cfg.Lease)}
+	list, err := s.deps.Store.ClaimRecordings(ctx, due, recordingAgain, maxListed)
 	if err != nil {
 		if ctx.Err() == nil {
 			s.log.Warn("unfinished recordings could not be looked for", slog.Any("error", err))

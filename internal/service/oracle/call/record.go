@@ -112,7 +112,11 @@ type Store interface {
 	SweepCalls(ctx context.Context, at time.Time, limit int) ([]Record, error)
 	// SetRecording says what became of a recording that was on.
 	SetRecording(ctx context.Context, id string, to RecordingState) error
-	// ClaimRecordings returns calls that ended before a time and whose recording
-	// nobody has finished; nobody else gets them for a while.
-	ClaimRecordings(ctx context.Context, endedBefore time.Time, while time.Duration, limit int) ([]Record, error)
+	// ClaimRecordings returns calls whose recording nobody has finished although it
+	// is due; nobody else gets them for a while.
+	ClaimRecordings(ctx context.Context, due Due, while time.Duration, limit int) ([]Record, error)
 }
+
+// Due says whose recordings others may finish: of calls that ended before a time,
+// and of those that lost their node before another.
+type Due struct{ Ended, Lost time.Time }

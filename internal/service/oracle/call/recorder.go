@@ -121,6 +121,7 @@ func (r *recorder) store(ctx context.Context, end bool) bool {
 	case err == nil:
 		r.stored += int64(len(r.waiting))
 		r.waiting = r.waiting[:0]
+		r.log.Debug("a part of a recording is stored", slog.Int64("bytes", r.stored))
 		return true
 	case passing(err) && len(r.waiting) < maxUnstored && !end:
 		r.log.Warn("a part of a recording waits", slog.Any("error", err))

@@ -197,10 +197,12 @@ func (st *Store) SetRecording(ctx context.Context, id string, to call.RecordingS
 }
 
 // ClaimRecordings finds recordings that nobody has finished.
-func (st *Store) ClaimRecordings(ctx context.Context, endedBefore time.Time, while time.Duration, limit int) ([]call.Record, error) {
-	const due = `status = 'ended' AND recording_state = 'on' AND ended_ms <= $1 AND recording_due_ms <= `
+func (st *Store) ClaimRecordings(ctx context.Context, due call.Due, while time.Duration, limit int) ([]call.Record, error) {
+	const open = `status = 'ended' AND recording_state = 'on' AND (ended_ms <= $1 OR reason = $2 AND ended_ms <= $3) AND recording_due_ms <= `
 	now := st.db.Dialect().NowMS()
-	rows, err := st.db.Read().QueryContext(ctx, `SELECT id FROM oracle_calls WHERE `+due+now+` ORDER BY recording_due_ms LIMIT $2`, sqldb.MS(endedBefore), limit)
+	ended, lost := sqldb.MS(due.Ended), sqldb.MS(due.Lost)
+	rows, err := st.db.Read().QueryContext(ctx, `SELECT id FROM oracle_calls WHERE `+open+now+` ORDER BY recording_due_ms LIMIT $4`,
+		ended, string(call.Interrupted), lost, limit)
 	if err != nil {
 		return nil, fmt.Errorf("look for unfinished recordings: %w", err)
 	}
@@ -212,8 +214,8 @@ func (st *Store) ClaimRecordings(ctx context.Context, endedBefore time.Time, whi
 	err = st.db.Write(ctx, func(ctx context.Context, tx sqldb.Querier) error {
 		mine = mine[:0]
 		for _, id := range ids {
-			r, err := scanCall(tx.QueryRowContext(ctx, `UPDATE oracle_calls SET recording_due_ms = `+now+` + $2
-				WHERE id = $3 AND `+due+now+` RETURNING `+callColumns, sqldb.MS(endedBefore), while.Milliseconds(), id))
+			r, err := scanCall(tx.QueryRowContext(ctx, `UPDATE oracle_calls SET recording_due_ms = `+now+` + $4
+				WHERE id = $5 AND `+open+now+` RETURNING `+callColumns, ended, string(call.Interrupted), lost, while.Milliseconds(), id))
 			if errors.Is(err, call.ErrNotFound) {
 				continue
 			}

@@ -155,39 +155,41 @@ func TestCalls(t *testing.T, open func(t *testing.T) CallStore) {
 	t.Run("an unfinished recording is somebody's to finish", func(t *testing.T) {
 		t.Parallel()
 		s := fresh(t)
-		for _, id := range []string{"plain", "on", "talking"} {
+		for id, why := range map[string]call.Reason{"plain": call.Hangup, "on": call.Hangup, "lost": call.Interrupted, "talking": ""} {
 			r := record(id, "alice")
 			if id != "plain" {
 				r.Recording = call.Recording{State: call.RecordingOn, Path: "/recordings/" + id, Ref: "u-" + id}
 			}
 			must(t, s.CreateCall(t.Context(), r, call.Claim{PerUser: 9, TTL: time.Hour}))
-			if id == "talking" {
+			if why == "" {
 				continue
 			}
-			_, _, err := s.AdvanceCall(t.Context(), "alice", id, call.Ended, call.Hangup, now)
+			_, _, err := s.AdvanceCall(t.Context(), "alice", id, call.Ended, why, now)
 			must(t, err)
 		}
-		ids := func(before time.Time, while time.Duration) (out []string) {
-			list, err := s.ClaimRecordings(t.Context(), before, while, 10)
+		ids := func(due call.Due, while time.Duration) (out []string) {
+			list, err := s.ClaimRecordings(t.Context(), due, while, 10)
 			must(t, err)
 			for _, r := range list {
 				out = append(out, r.ID+" "+r.Recording.Path+" "+r.Recording.Ref)
 			}
 			return out
 		}
-		want := []string{"on /recordings/on u-on"}
+		want, lost := []string{"on /recordings/on u-on"}, []string{"lost /recordings/lost u-lost"}
+		early := now.Add(-time.Second)
 		for _, c := range []struct {
-			why    string
-			before time.Time
-			while  time.Duration
-			want   []string
+			why   string
+			due   call.Due
+			while time.Duration
+			want  []string
 		}{
-			{"its node has the first say", now.Add(-time.Second), time.Hour, nil},
-			{"it is due", now, 0, want},
-			{"it was claimed for no time", now, time.Hour, want},
-			{"somebody is at it", now, time.Hour, nil},
+			{"its node has the first say", call.Due{Ended: early, Lost: early}, time.Hour, nil},
+			{"a node that lost its call has a shorter one", call.Due{Ended: early, Lost: now}, time.Hour, lost},
+			{"it is due", call.Due{Ended: now, Lost: early}, 0, want},
+			{"it was claimed for no time", call.Due{Ended: now, Lost: now}, time.Hour, want},
+			{"somebody is at it", call.Due{Ended: now, Lost: now}, time.Hour, nil},
 		} {
-			if diff := cmp.Diff(c.want, ids(c.before, c.while)); diff != "" {
+			if diff := cmp.Diff(c.want, ids(c.due, c.while)); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", c.why, diff)
 			}
 		}
