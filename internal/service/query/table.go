@@ -150,6 +150,7 @@ var legacyRules = []legacyRule{
 	rewrite("{p}/bonds_detailed", "{p}/bonds/bonds_detailed"),
 	rewrite("{p}/token/{minter}", "{p}/token/minter/{minter}"),
 	rewrite("{p}/token/{minter}/{contract}", "{p}/token/minter/{minter}/{contract}"),
+	rewrite("{p}/liquidstake/v1beta1/params", "{p}/liquidstake/v1beta1/module_params"),
 }
 
 // legacy returns today's path for a path of an older chain, or "".
