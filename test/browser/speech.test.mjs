@@ -64,6 +64,39 @@ function speech(start) {
     await tab.close();
   });
 
+  for (const sealed of [false, true]) {
+    test(`a model that sees is shown what the camera shows${sealed ? ", sealed frames too" : ""}`, async () => {
+      answer.text = "I see it.";
+      const tab = await caller(browser, program.url);
+      if (sealed) {
+        await tab.page.getByText("Privacy").click();
+        await tab.page.getByLabel("Encrypt every frame once more").check();
+      }
+      await tab.call("Video call");
+      await tab.connected();
+      await tab.sees();
+      const question = `What do you see? ${sealed}`;
+      await tab.type(question);
+      const caption = tab.page.locator(".caption.user", { hasText: question });
+      await caption.getByText("The oracle looked at your picture").waitFor();
+      const url = await eventually("the model is shown a picture", () => {
+        const asked = service.seen.asked.find((content) => content[0]?.text === question);
+        return asked?.find((part) => part.type === "image_url")?.image_url.url;
+      });
+      const [kind, base64] = url.split(",");
+      assert.equal(kind, "data:image/jpeg;base64");
+      const { width, height, byPixel, ofBlack } = await tab.unlike(Buffer.from(base64, "base64"));
+      assert.ok(width >= 160 && height >= 120, `${width} x ${height}`);
+      assert.ok(byPixel < 20 && ofBlack > 40, `unlike by ${byPixel}, black would be by ${ofBlack}`);
+      await tab.page.getByRole("button", { name: "Hang up" }).click();
+      await tab.page.getByRole("link", { name: "Read the conversation" }).click();
+      await tab.page.locator("article.message.human", { hasText: question }).waitFor();
+      assert.equal(await tab.page.locator("article.message.human img").count(), 0);
+      assert.deepEqual(tab.faults, []);
+      await tab.close();
+    });
+  }
+
   test("who speaks again is listened to: the answer stops, and so does the work on it", async () => {
     // An answer that is far longer than the silence of the recording.
     answer.text = "This is a long story about the weather. ".repeat(40);

@@ -100,6 +100,35 @@ export async function caller(browser, url, { options = {}, prepare } = {}) {
           frames: frames?.framesDecoded ?? 0,
         };
       }),
+    /** How different a JPEG is from what the camera shows: 0 is equal, 255 black against white. */
+    unlike: (jpeg) =>
+      page.evaluate(async (base64) => {
+        const bytes = Uint8Array.from(atob(base64), (c) => c.charCodeAt(0));
+        const theirs = await createImageBitmap(new Blob([bytes], { type: "image/jpeg" }));
+        const camera = globalThis.seen.streams.at(-1).getVideoTracks()[0];
+        const video = Object.assign(document.createElement("video"), {
+          muted: true,
+          srcObject: new MediaStream([camera]),
+        });
+        await video.play();
+        const [width, height] = [32, 24];
+        const pixels = (picture) => {
+          const canvas = Object.assign(document.createElement("canvas"), { width, height });
+          const drawing = canvas.getContext("2d");
+          drawing.drawImage(picture, 0, 0, width, height);
+          return drawing.getImageData(0, 0, width, height).data;
+        };
+        const [a, b] = [pixels(theirs), pixels(video)];
+        video.srcObject = null;
+        return {
+          width: theirs.width,
+          height: theirs.height,
+          byPixel:
+            a.reduce((sum, value, i) => sum + Math.abs(value - b[i]), 0) / (3 * width * height),
+          ofBlack:
+            b.reduce((sum, value, i) => sum + (i % 4 < 3 ? value : 0), 0) / (3 * width * height),
+        };
+      }, jpeg.toString("base64")),
     /** What became of camera and microphone. */
     devices: () =>
       page.evaluate(() =>
