@@ -111,7 +111,7 @@ func (r *Router) Find(escapedPath string, yield func(Match) bool) {
 // CanonicalPath spells every segment of an escaped path in the one usual way,
 // so that rules about paths cannot be avoided by escaping letters.
 func CanonicalPath(escaped string) string {
-	if strings.IndexByte(escaped, '%') < 0 {
+	if !strings.ContainsFunc(escaped, unusual) {
 		return escaped
 	}
 	segments := strings.Split(escaped, "/")
@@ -121,6 +121,15 @@ func CanonicalPath(escaped string) string {
 		}
 	}
 	return strings.Join(segments, "/")
+}
+
+// unusual reports whether a character of a path is escaped or may be.
+func unusual(c rune) bool {
+	switch {
+	case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9':
+		return false
+	}
+	return !strings.ContainsRune("/-_.~$&+:=@", c)
 }
 
 func splitPath(dst []string, rest string) []string {

@@ -94,6 +94,12 @@ func TestGateReadsThePathAsTheRouterDoes(t *testing.T) {
 			t.Errorf("%s went past the gate", target)
 		}
 	}
+	l = newLab(t, queryhttp.Options{Gate: gate(t, "/ixo/entity/a,(b)=deny")})
+	for _, target := range []string{"/ixo/entity/a,(b)", "/ixo/entity/%61,(b)", "/ixo/entity/a%2C(b)", "/ixo/entity/a,%28b%29"} {
+		if got := get(t, l.handler, target); got.Status != http.StatusForbidden {
+			t.Errorf("%s went past the gate: %d", target, got.Status)
+		}
+	}
 }
 
 func TestWrongKeysAreCounted(t *testing.T) {
