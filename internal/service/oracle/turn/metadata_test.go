@@ -2,6 +2,7 @@ package turn_test
 
 import (
 	"context"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -57,6 +58,9 @@ func TestMetadata(t *testing.T) {
 	}
 	if d := cmp.Diff(metadata, (<-w.seen).Metadata); d != "" {
 		t.Errorf("metadata (-want +got):\n%s", d)
+	}
+	if prompt := model.Requests()[0].System; !strings.Contains(prompt, `"did:ixo:entity:1"`) {
+		t.Errorf("the prompt does not name the entity: %s", prompt)
 	}
 	if got := (<-f.asked).RoomID; got != "!editor:example.org" {
 		t.Errorf("attachments are looked for in %q", got)

@@ -148,6 +148,9 @@ func New(d Deps) (*Worker, error) {
 	if d.Access == nil {
 		d.Access = nobody{}
 	}
+	if d.Provider != nil {
+		d.Provider = model.Careful(d.Provider, d.Log)
+	}
 	d.Config = d.Config.withDefaults()
 	return &Worker{
 		Deps: d, reading: make(chan struct{}, d.Config.Readers), transcripts: recent.New[string, transcript](rememberedBytes),
