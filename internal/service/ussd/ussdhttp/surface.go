@@ -11,6 +11,7 @@ package ussdhttp
 
 import (
 	"context"
+	"encoding/json"
 	"log/slog"
 	"maps"
 	"net/http"
@@ -179,7 +180,7 @@ func writeError(w http.ResponseWriter, r *http.Request, err error) {
 	body := map[string]any{"error": http.StatusText(status), "message": e.Message, "code": e.Kind.String()}
 	if e.RetryAfter > 0 {
 		httpserver.SetRetryAfter(w.Header(), e)
-		body["retryAfter"] = int(e.RetryAfter.Round(time.Second).Seconds())
+		body["retryAfter"] = json.RawMessage(w.Header().Get("Retry-After")) // a number of seconds
 	}
 	maps.Copy(body, e.Fields)
 	if status == http.StatusUnauthorized {
