@@ -144,7 +144,16 @@ func TestATelephoneReachesTheOracleAndTheChain(t *testing.T) {
 		if strings.Contains(answer, "away") || !strings.Contains(answer, "0. Back") {
 			t.Errorf("the oracle answered %q", answer)
 		}
-		c.expect("0", "My account", "6", "identifier", short, entity)
+		c.expect("0", "My account", "6", "identifier", short, entity, "*", "END Thank you")
+		for i, way := range [][]string{
+			{"5", "Type your question", "*", "END Thank you"},
+			{"5", "Type your question", "What can you do?", "0. Back", "*", "END Thank you"},
+			{"6", "identifier", "0", "My account", "6", "identifier", "nobody", "No such entity", "*", "END Thank you"},
+		} {
+			c.dial(fmt.Sprintf("way-%d", i))
+			c.expect("2", "Account menu", "1", "Enter your PIN", "70382", "Welcome Ann", "1", "My account")
+			c.expect(way...)
+		}
 	})
 }
 
