@@ -8,6 +8,7 @@ package query
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -21,7 +22,7 @@ import (
 
 // Config is filled from the environment.
 type Config struct {
-	Prefix string `env:"QUERY_PLUGIN_PREFIX" default:"ixo" doc:"The protocol's path prefix at the query gateway, for the agent's look-ups."`
+	Prefix string `env:"QUERY_PLUGIN_PREFIX" default:"ixo" doc:"The protocol's path prefix at the query gateway, for the agent's look-ups; a renamed one is found."`
 }
 
 // Plugin is the query plugin.
@@ -89,7 +90,7 @@ func (p *Plugin) Tools() []plugin.Tool {
 				if !strings.HasPrefix(in.ID, "did:") {
 					return nil, plugin.Errorf(http.StatusBadRequest, "id must be a DID")
 				}
-				return get(ctx, q, "/"+p.cfg.Prefix+"/entity/"+in.ID, nil)
+				return p.own(ctx, q, "/entity/{id}", in.ID, nil)
 			})),
 		},
 		{
@@ -104,7 +105,7 @@ func (p *Plugin) Tools() []plugin.Tool {
 				if in.Page != "" {
 					values.Set("pagination.key", in.Page)
 				}
-				return get(ctx, q, "/"+p.cfg.Prefix+"/claims/claims", values)
+				return p.own(ctx, q, "/claims/claims", "", values)
 			}),
 		},
 		{
@@ -112,7 +113,7 @@ func (p *Plugin) Tools() []plugin.Tool {
 			Schema: json.RawMessage(`{"type":"object","additionalProperties":false}`),
 			Safe:   true,
 			Run: run(func(ctx context.Context, q plugin.Query, _ arguments) (json.RawMessage, error) {
-				return get(ctx, q, "/"+p.cfg.Prefix+"/token/params", nil)
+				return p.own(ctx, q, "/token/params", "", nil)
 			}),
 		},
 		{
@@ -196,6 +197,43 @@ func (p *Plugin) SubAgents() []plugin.SubAgent {
 	}}
 }
 
+// own asks for a path of the protocol's own, under its prefix. An operator may
+// have renamed that: a gateway that does not know the path is asked for its list.
+func (p *Plugin) own(ctx context.Context, q plugin.Query, pattern, id string, values url.Values) (json.RawMessage, error) {
+	at := strings.Replace(pattern, "{id}", id, 1)
+	body, err := get(ctx, q, "/"+p.cfg.Prefix+at, values)
+	if e, ok := errors.AsType[*plugin.Error](err); !ok || e.Status != http.StatusNotFound {
+		return body, err
+	}
+	prefix, found := p.renamed(ctx, q, pattern)
+	if !found {
+		return nil, err
+	}
+	return get(ctx, q, "/"+prefix+at, values)
+}
+
+// renamed finds the prefix under which a pattern is served, if that is not the
+// configured one.
+func (p *Plugin) renamed(ctx context.Context, q plugin.Query, pattern string) (string, bool) {
+	paths, err := served(ctx, q)
+	if err != nil {
+		return "", false // the first answer stands
+	}
+	var prefixes []string
+	for path := range paths {
+		if prefix, rest, ok := strings.Cut(strings.TrimPrefix(path, "/"), "/"); ok && "/"+variable.ReplaceAllString(rest, "{id}") == pattern {
+			prefixes = append(prefixes, prefix)
+		}
+	}
+	if len(prefixes) == 0 || slices.Contains(prefixes, p.cfg.Prefix) {
+		return "", false
+	}
+	return slices.Min(prefixes), true
+}
+
+// variable is a part of a path that the caller fills in.
+var variable = regexp.MustCompile(`\{[^/]*\}`)
+
 // get asks for a plain path.
 func get(ctx context.Context, q plugin.Query, path string, values url.Values) (json.RawMessage, error) {
 	parts := strings.Split(strings.TrimPrefix(path, "/"), "/")
@@ -215,8 +253,8 @@ type route struct {
 // maxRoutes bounds a list of routes.
 const maxRoutes = 100
 
-// routes lists what the gateway's document describes.
-func routes(ctx context.Context, q plugin.Query, contains string) (json.RawMessage, error) {
+// served are the paths of the gateway's document, with their methods.
+func served(ctx context.Context, q plugin.Query) (map[string]map[string]json.RawMessage, error) {
 	raw, err := q.OpenAPI(ctx)
 	if err != nil {
 		return nil, err
@@ -227,8 +265,17 @@ func routes(ctx context.Context, q plugin.Query, contains string) (json.RawMessa
 	if err := json.Unmarshal(raw, &doc); err != nil {
 		return nil, fmt.Errorf("decode OpenAPI document: %w", err)
 	}
+	return doc.Paths, nil
+}
+
+// routes lists what the gateway's document describes.
+func routes(ctx context.Context, q plugin.Query, contains string) (json.RawMessage, error) {
+	paths, err := served(ctx, q)
+	if err != nil {
+		return nil, err
+	}
 	list := []route{}
-	for path, methods := range doc.Paths {
+	for path, methods := range paths {
 		var op struct {
 			Summary    string
 			Parameters []struct{ Name, In string }

@@ -74,6 +74,45 @@ func TestTools(t *testing.T) {
 	}
 }
 
+// renamed serves the protocol under another prefix (QUERY_PREFIXES).
+type renamed struct{}
+
+func (renamed) Get(ctx context.Context, path string, values url.Values) (json.RawMessage, error) {
+	if !strings.HasPrefix(path, "/impact/") {
+		return nil, plugin.Errorf(404, "Cannot GET %s", path)
+	}
+	return gateway{}.Get(ctx, path, values)
+}
+
+func (renamed) OpenAPI(context.Context) (json.RawMessage, error) {
+	return json.RawMessage(`{"paths":{"/impact/token/params":{"get":{}},"/impact/claims/claims":{"get":{}},"/impact/entity/{id}":{"get":{}},
+		"/impact/entity/{id}/iidDocument":{"get":{}},"/cosmos/claims/other":{"get":{}}}}`), nil
+}
+
+// Where an operator renames the protocol's prefix the look-ups find it.
+func TestARenamedPrefixIsFound(t *testing.T) {
+	t.Parallel()
+	for _, tool := range query.New(query.Config{Prefix: "ixo"}).Tools() {
+		want, args := "", `{}`
+		switch tool.Name {
+		case "get_entity":
+			want, args = `"/impact/entity/did:ixo:entity:abc"`, `{"id":"did:ixo:entity:abc"}`
+			if _, err := tool.Run(t.Context(), &plugin.Runtime{Query: renamed{}}, json.RawMessage(`{"id":"did:nobody"}`)); err == nil || err.Error() != "entity not found" {
+				t.Errorf("somebody who is not there: %v", err)
+			}
+		case "list_claims":
+			want = `"/impact/claims/claims?pagination.limit=10"`
+		case "get_token_params":
+			want = `"/impact/token/params"`
+		default:
+			continue
+		}
+		if got, err := tool.Run(t.Context(), &plugin.Runtime{Query: renamed{}}, json.RawMessage(args)); err != nil || got.Text != want {
+			t.Errorf("%s: %s %v, want %s", tool.Name, got.Text, err, want)
+		}
+	}
+}
+
 // The agent loads the capability and looks something up.
 func TestTheAgentAsks(t *testing.T) {
 	t.Parallel()

@@ -2,6 +2,7 @@ package guide_test
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -102,7 +103,7 @@ func TestDrivesTools(t *testing.T) {
 		"recall what I told you to remember": `recall {}`,
 		"forget mem_1 that you remember":     "nothing: To use `forget` I still need `id`.",
 	} {
-		resp := ask(t, p, plugin.ModelRequest{Messages: []plugin.ModelMessage{says(plugin.RoleUser, question)}, Tools: append(tools[:len(tools):len(tools)], memory...)})
+		resp := ask(t, p, plugin.ModelRequest{Messages: []plugin.ModelMessage{says(plugin.RoleUser, question)}, Tools: slices.Concat(tools, memory)})
 		got := "nothing: " + resp.Text
 		if len(resp.ToolCalls) == 1 {
 			got = resp.ToolCalls[0].Name + " " + string(resp.ToolCalls[0].Args)
