@@ -300,12 +300,31 @@ func TestLaterWritesLetOthersGoFirst(t *testing.T) {
 func TestLaterWritesDoNotStarve(t *testing.T) {
 	t.Parallel()
 	db := sqliteThings(t, sqldb.Options{})
-	const writers, bound, end = 8, 100, 400
-	var urgent, seen atomic.Int64
+	entered, release := make(chan struct{}), make(chan struct{})
 	var wg sync.WaitGroup
+	wg.Go(func() {
+		_ = db.Write(t.Context(), func(context.Context, sqldb.Querier) error {
+			close(entered)
+			<-release
+			return nil
+		})
+	})
+	<-entered
+	const writers, bound, end = 8, 16, 200
+	var urgent, before atomic.Int64
+	var through atomic.Bool
+	wg.Go(func() {
+		if err := db.Write(sqldb.Later(t.Context()), func(ctx context.Context, tx sqldb.Querier) error {
+			before.Store(urgent.Load())
+			through.Store(true)
+			return insert("later")(ctx, tx)
+		}); err != nil {
+			t.Error(err)
+		}
+	})
 	for range writers {
 		wg.Go(func() {
-			for seen.Load() == 0 && urgent.Load() < end {
+			for !through.Load() && urgent.Load() < end {
 				if err := db.Write(t.Context(), func(context.Context, sqldb.Querier) error {
 					urgent.Add(1)
 					time.Sleep(5 * time.Millisecond) // longer than a batch lasts
@@ -316,17 +335,12 @@ func TestLaterWritesDoNotStarve(t *testing.T) {
 			}
 		})
 	}
-	for urgent.Load() < 2 { // they are at it
+	for db.Stats().Waiting < 1+writers {
 		runtime.Gosched()
 	}
-	if err := db.Write(sqldb.Later(t.Context()), func(ctx context.Context, tx sqldb.Querier) error {
-		seen.Store(urgent.Load())
-		return insert("later")(ctx, tx)
-	}); err != nil {
-		t.Fatal(err)
-	}
+	close(release)
 	wg.Wait()
-	if n := seen.Load(); n > bound {
+	if n := before.Load(); n > bound {
 		t.Errorf("it was written after %d urgent writes, want at most %d", n, bound)
 	}
 }
