@@ -206,8 +206,16 @@ func TestAGoodbyeAtAnyMomentOfTheUpgradeIsHeard(t *testing.T) {
 	}
 }
 
-func TestAPollThatIsHeldWhenTheUpgradeCompletesIsRefused(t *testing.T) {
-	t.Parallel()
+// answer is that of a poll.
+type answer struct {
+	status int
+	body   string
+}
+
+// upgrading has a session whose probe is answered, and a poll that waits to see
+// the upgrade.
+func upgrading(t *testing.T) (*app, *socketiotest.Polling, *socketiotest.Wire, <-chan answer) {
+	t.Helper()
 	cfg := quiet
 	cfg.UpgradePoll = socketiotest.Patience
 	a := serve(t, cfg)
@@ -215,20 +223,47 @@ func TestAPollThatIsHeldWhenTheUpgradeCompletesIsRefused(t *testing.T) {
 	w := socketiotest.DialWire(t, a.url, "sid="+p.SID())
 	w.Send("2probe")
 	w.Expect("3probe")
-	type answer struct {
-		status int
-		body   string
-	}
 	polled := make(chan answer, 1)
 	go func() {
 		status, body := p.Get()
 		polled <- answer{status, body}
 	}()
 	a.awaitHeld(t)
+	return a, p, w, polled
+}
+
+func TestAPollThatIsHeldWhenTheUpgradeCompletesIsRefused(t *testing.T) {
+	t.Parallel()
+	_, _, w, polled := upgrading(t)
 	w.Send("5")
 	if got := <-polled; got.status != http.StatusBadRequest || !strings.Contains(got.body, `"code":3`) {
 		t.Errorf("the poll got %d %s", got.status, got.body)
 	}
 	w.Send("4alive") // and the session lives on, where it moved
 	w.Expect("4alive")
+}
+
+func TestWhatIsSaidDuringAnUpgradeEndsThePoll(t *testing.T) {
+	t.Parallel()
+	_, p, w, polled := upgrading(t)
+	p.Post("4now")
+	if got := <-polled; got != (answer{http.StatusOK, "4now"}) {
+		t.Errorf("the poll got %d %s", got.status, got.body)
+	}
+	w.Send("5")
+	w.Send("4then")
+	w.Expect("4then")
+}
+
+func TestAnEndDuringAnUpgradeEndsThePoll(t *testing.T) {
+	t.Parallel()
+	a, _, w, polled := upgrading(t)
+	a.session(t).Close()
+	if got := <-polled; got != (answer{http.StatusOK, "6"}) {
+		t.Errorf("the poll got %d %s", got.status, got.body)
+	}
+	w.Send("5") // as a client does that waited for the poll
+	if got := w.ExpectClose(); got != websocket.CloseNoStatusReceived {
+		t.Errorf("closed with %d", got)
+	}
 }

@@ -108,11 +108,11 @@ func start(t testing.TB, e *run.Engine, session, text string, how oracle.Multita
 // read follows a run to its end.
 func read(t testing.TB, r *run.Reader) []oracle.Frame {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	var out []oracle.Frame
 	for {
-		frames, err := r.Next(ctx, 30*time.Second)
+		frames, err := r.Next(ctx, time.Minute)
 		if errors.Is(err, io.EOF) {
 			return out
 		}
