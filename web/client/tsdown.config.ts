@@ -1,3 +1,4 @@
+import { copyFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import { defineConfig, type UserConfig } from "tsdown";
 
@@ -23,12 +24,16 @@ const liveAgent = "src/live-agent/index.ts";
 const testing = "src/testing/index.ts";
 
 // One build of the code, so that the entries share the provider's context; one
-// of the types for each entry, so that each surface can be read by itself.
-const types = (entry: Record<string, string>): UserConfig => ({
+// of the types for each entry, so that each surface can be read by itself. Types
+// for CommonJS are a copy: a build of them would write its code over the shared
+// one, with a context of its own in each entry.
+const types = (name: string, source: string): UserConfig => ({
   ...common,
-  entry,
+  entry: { [name]: source },
+  format: "esm",
   clean: false,
   dts: { emitDtsOnly: true, compilerOptions: { stripInternal: true } },
+  onSuccess: () => copyFile(`dist/${name}.d.ts`, `dist/${name}.d.cts`),
 });
 
 export default defineConfig([
@@ -48,7 +53,7 @@ export default defineConfig([
     clean: false,
     dts: false,
   },
-  types({ index }),
-  types({ "live-agent": liveAgent }),
-  types({ testing }),
+  types("index", index),
+  types("live-agent", liveAgent),
+  types("testing", testing),
 ]);

@@ -1,0 +1,103 @@
+// Uses the packed package as a page of somebody else's would: unpacked beside
+// React 18 and React 19, imported and required, with a turn to its end. Needs a
+// build.
+import { execFileSync } from "node:child_process";
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { createRequire } from "node:module";
+import process from "node:process";
+import { fileURLToPath, URL } from "node:url";
+
+const client = fileURLToPath(new URL("..", import.meta.url));
+const folder = mkdtempSync(join(tmpdir(), "castalia-consumer-"));
+const run = (program, args, cwd = client) =>
+  execFileSync(program, args, { cwd, encoding: "utf8", stdio: ["ignore", "pipe", "pipe"] });
+
+/** Where a package lies for who asks from a folder. */
+const home = (name, from) =>
+  dirname(createRequire(join(from, "package.json")).resolve(`${name}/package.json`));
+
+const page = `
+const dom = new JSDOM("<div id=root></div>", { url: "http://page.test" });
+Object.assign(globalThis, { window: dom.window, document: dom.window.document, localStorage: dom.window.localStorage });
+globalThis.fetch = () => Promise.reject(new Error("a request left the page"));
+const h = React.createElement;
+const oracle = new FakeOracle();
+oracle.respond = (message) => ({ text: "About " + message + ": yes." });
+const shown = new Promise((done) => {
+  function Page() {
+    const chat = useChat({ oracleDid: oracle.did, sessionId: "$s", onPaymentRequiredError() {} });
+    const { sendMessage, isRealTimeConnected, messages, status } = chat;
+    const said = React.useRef(false);
+    React.useEffect(() => {
+      if (!isRealTimeConnected || said.current) return;
+      said.current = true;
+      sendMessage("rain");
+    }, [isRealTimeConnected, sendMessage]);
+    const text = messages.map((m) => m.content).join("|");
+    React.useEffect(() => {
+      if (status === "ready" && text === "rain|About rain: yes.") done();
+    }, [status, text]);
+    return h("ul", null, messages.map((m) => h("li", { key: m.id }, renderMessageContent(m.content))));
+  }
+  createRoot(document.getElementById("root")).render(
+    h(React.StrictMode, null, h(FakeOraclesProvider, { oracle }, h(Page))),
+  );
+});
+shown.then(() => {
+  console.log(React.version + " " + document.getElementById("root").innerHTML + " " + typeof useLiveAgent);
+  process.exit(0);
+});
+`;
+const names = [
+  ["* as React", "react"],
+  ["{ createRoot }", "react-dom/client"],
+  ["{ JSDOM }", "jsdom"],
+  ["{ renderMessageContent, useChat }", "@castalia/oracles-client"],
+  ["{ FakeOracle, FakeOraclesProvider }", "@castalia/oracles-client/testing"],
+  ["{ useLiveAgent }", "@castalia/oracles-client/live-agent"],
+];
+const programs = {
+  "page.mjs": names.map(([what, from]) => `import ${what} from "${from}";`),
+  "page.cjs": names.map(
+    ([what, from]) => `const ${what.replace("* as ", "")} = require("${from}");`,
+  ),
+};
+
+try {
+  run("npm", ["pack", "--ignore-scripts", "--pack-destination", folder]);
+  const packed = join(
+    folder,
+    readdirSync(folder).find((name) => name.endsWith(".tgz")),
+  );
+  for (const [version, from] of Object.entries({ 18: join(client, "../react18"), 19: client })) {
+    const site = join(folder, `react-${version}`);
+    const modules = join(site, "node_modules");
+    mkdirSync(join(modules, "@castalia/oracles-client"), { recursive: true });
+    run("tar", [
+      "xzf",
+      packed,
+      "--strip-components=1",
+      "-C",
+      join(modules, "@castalia/oracles-client"),
+    ]);
+    for (const name of ["react", "react-dom"]) symlinkSync(home(name, from), join(modules, name));
+    symlinkSync(home("zod", client), join(modules, "zod"));
+    symlinkSync(home("jsdom", client), join(modules, "jsdom"));
+    for (const [name, head] of Object.entries(programs)) {
+      writeFileSync(join(site, name), head.join("\n") + page);
+      const said = run(process.execPath, [name], site).trim();
+      const want = "<ul><li>rain</li><li>About rain: yes.</li></ul> function";
+      if (!said.startsWith(`${version}.`) || !said.endsWith(want)) {
+        throw new Error(`${name} with React ${version} said ${said}`);
+      }
+    }
+  }
+  process.stdout.write("the package works in a page with React 18 and 19, imported and required\n");
+} catch (error) {
+  process.stderr.write(`${error.stdout ?? ""}${error.stderr ?? ""}${error}\n`);
+  process.exitCode = 1;
+} finally {
+  rmSync(folder, { recursive: true });
+}
