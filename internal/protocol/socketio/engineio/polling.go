@@ -70,11 +70,11 @@ func (e *Server) servePoll(w http.ResponseWriter, r *http.Request, s *Session) {
 	}
 }
 
-// release ends a held poll that has nothing to say.
+// release ends a poll that has nothing to say, if it is still held.
 func (s *Session) release(held chan []byte) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.poll == held {
+	if held != nil && s.poll == held {
 		s.answerPoll([]byte{byte(Noop)})
 	}
 }

@@ -258,17 +258,14 @@ func (s *Session) answerProbe(c *websocket.Conn) bool {
 		return false
 	}
 	s.upgrading = true // before the answer: who ends the session now must not cut a client that has read it
+	held := s.poll     // a client that has read the answer may poll before we go on
 	s.mu.Unlock()
 	conn := c.NetConn()
 	_ = conn.SetWriteDeadline(time.Now().Add(s.server.cfg.IOTimeout))
 	if _, err := conn.Write(newFrame(finalText, "3probe")); err != nil {
 		return false
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.poll != nil {
-		s.answerPoll(s.takePayload())
-	}
+	s.release(held)
 	return true
 }
 
