@@ -60,7 +60,6 @@ export function lineTests(world) {
       await page.keyboard.press("Enter");
       await page.getByRole("alert").getByText("The server can not be reached.").waitFor();
       assert.equal(await entry.inputValue(), "what is water?");
-      // Somebody who wrote on meanwhile keeps both.
       wire.mend();
       await live(page).waitFor();
       await eventually("only what the oracle has is shown", async () => {
