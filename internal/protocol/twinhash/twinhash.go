@@ -1,7 +1,8 @@
 // Package twinhash hashes the same bytes with two SHA-256 that have seen different
 // ones before: a file's hash and that of its open leaf. Where the processor has
-// instructions for SHA-256 the two cost little more than one, since one waits for
-// its own last round most of the time and both share the message schedule.
+// instructions for SHA-256 the two cost half as much again as one, and not twice:
+// each waits for its own last round most of the time, and both share the message
+// schedule.
 //
 // The hashes are those of crypto/sha256, before and after; it refuses none, and
 // gives what it does not know how to speed up to their own Write.

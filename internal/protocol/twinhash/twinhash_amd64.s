@@ -9,7 +9,7 @@ GLOBL flip<>(SB), RODATA|NOPTR, $16
 
 // The first state is in X1 and X2, the second in X11 and X12. X3 to X6 are the
 // last sixteen words of the message schedule, which both states share: that is why
-// two cost little more than one. X0 is what the rounds read, X7 is scratch.
+// two do not cost twice one. X0 is what the rounds read, X7 is scratch.
 
 // Four rounds of both states with the words w and the constants at k. The second
 // state's instructions fill the time in which those of the first are not done.

@@ -60,20 +60,16 @@ func send(w http.ResponseWriter, body io.Reader, size int64) error {
 	if n < len(first) {
 		return nil
 	}
-	rest := copyAhead
 	if size < 2*aheadSize {
-		rest = copyPlain
+		_, err = io.CopyBuffer(w, body, first)
+	} else {
+		err = copyAhead(w, body)
 	}
-	if err := rest(w, body); err != nil {
+	if err != nil {
 		// The length was promised: ending the connection tells the client that the rest is missing.
 		panic(http.ErrAbortHandler)
 	}
 	return nil
-}
-
-func copyPlain(w io.Writer, body io.Reader) error {
-	_, err := io.Copy(w, body)
-	return err
 }
 
 // undo removes what described the content that can not be sent.
