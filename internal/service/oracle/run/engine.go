@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"sync"
 	"time"
@@ -324,17 +325,19 @@ func (e *Engine) Follow(ctx context.Context, owner, id string, after int64) (*Re
 func (e *Engine) Await(ctx context.Context, started Started) (oracle.Run, error) {
 	for {
 		_, err := started.Reader.Next(ctx, time.Minute)
-		if errors.Is(err, ErrIdle) {
+		switch {
+		case ctx.Err() != nil:
+			return oracle.Run{}, context.Cause(ctx)
+		case errors.Is(err, io.EOF), errors.Is(err, ErrPruned):
+			return e.store.Run(ctx, started.Run.Owner, started.Run.ID)
+		case err == nil, errors.Is(err, ErrIdle):
 			continue
 		}
-		if err != nil {
-			break
+		select { // the database is away, and the run goes on
+		case <-time.After(readPause):
+		case <-ctx.Done():
 		}
 	}
-	if ctx.Err() != nil {
-		return oracle.Run{}, context.Cause(ctx)
-	}
-	return e.store.Run(ctx, started.Run.Owner, started.Run.ID)
 }
 
 // Latest returns the live run of the user's session, if there is one.

@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -49,6 +50,45 @@ func TestDatabaseAway(t *testing.T) {
 	list, err := st.Messages(t.Context(), oracletest.Owner, s.ID, 0)
 	if err != nil || len(list) != 2 || list[1].Content != "before during after" {
 		t.Errorf("transcript: %v %v", list, err)
+	}
+}
+
+// torn is a store whose frames can not be read once.
+type torn struct {
+	run.Store
+	reads atomic.Int32
+	first chan struct{} // closed by the reading that fails
+}
+
+func (s *torn) Frames(ctx context.Context, id string, after int64, limit int) ([]oracle.Frame, run.Head, error) {
+	if s.reads.Add(1) == 1 {
+		close(s.first)
+		return nil, run.Head{}, errors.New("away")
+	}
+	return s.Store.Frames(ctx, id, after, limit)
+}
+
+// Who waits for the end of a run waits for it also when frames, of which it had
+// fallen behind, can not be read for a moment.
+func TestTheEndIsAwaitedWhateverCanNotBeRead(t *testing.T) {
+	t.Parallel()
+	db := oraclesql.New(oracletest.Migrated(t, sqldbtest.Open(t, sqldbtest.SQLiteURL(t), sqldb.Options{})))
+	st := &torn{Store: db, first: make(chan struct{})}
+	said := make(chan struct{})
+	e, _ := node(t, st, memory(t), worker{work: func(ctx context.Context, job run.Job) run.Result {
+		for range 1000 { // more than a node keeps for its readers
+			say(job, "a ")
+		}
+		_ = job.Log.Flush(ctx)
+		close(said)
+		<-st.first
+		return answered("done")
+	}})
+	s := oracletest.NewSession(t, db)
+	started := start(t, e, s.ID, "go", "")
+	<-said
+	if r, err := e.Await(t.Context(), started); err != nil || r.Status != oracle.Finished {
+		t.Errorf("the run is %s, %v", r.Status, err)
 	}
 }
 

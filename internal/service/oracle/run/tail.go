@@ -19,6 +19,8 @@ const (
 	ringFrames = 512
 	// readFrames is how many frames one look into the database returns.
 	readFrames = 512
+	// readPause is between two looks of who waits for the end of a run.
+	readPause = 200 * time.Millisecond
 )
 
 // Why Next has nothing, although the run goes on.
