@@ -11,7 +11,6 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"os"
 	"strconv"
 	"strings"
 	"time"
@@ -147,11 +146,7 @@ func wrapLine(s string, width int) []string {
 }
 
 func dialScript(ctx context.Context, file string, line *remoteLine, s IO) error {
-	source, err := os.ReadFile(file)
-	if err != nil {
-		return fmt.Errorf("read script: %w", err)
-	}
-	flows, err := ussdscript.Parse(file, source)
+	flows, err := ussdscript.ReadFile(file)
 	if err != nil {
 		return err
 	}

@@ -136,11 +136,7 @@ func menuTest(ctx context.Context, files []string, menu string, s IO) error {
 	}
 	failed, played := 0, 0
 	for _, file := range files {
-		source, err := os.ReadFile(file)
-		if err != nil {
-			return fmt.Errorf("read flows: %w", err)
-		}
-		flows, err := ussdscript.Parse(file, source)
+		flows, err := ussdscript.ReadFile(file)
 		if err != nil {
 			return err
 		}

@@ -3,12 +3,10 @@ package system
 import (
 	"encoding/json"
 	"net/http"
-	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/castalia-org/castalia/internal/identity/identitytest"
-	"github.com/castalia-org/castalia/internal/platform/sqldb"
 	"github.com/castalia-org/castalia/plugin"
 )
 
@@ -88,17 +86,7 @@ func priced(t *testing.T, w *World, model *puppet) {
 // recorded reads what the stopped world has stored of a run.
 func recorded(t *testing.T, w *World, run string) (used plugin.Usage, model string) {
 	t.Helper()
-	address := "sqlite:" + filepath.Join(w.Data, sqldb.FileName)
-	for _, line := range w.Env {
-		if value, ok := strings.CutPrefix(line, "DATABASE_URL="); ok {
-			address = value
-		}
-	}
-	db, err := sqldb.Open(t.Context(), address, sqldb.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = db.Close() }()
+	db := w.Database()
 	var text string
 	if err := db.Read().QueryRowContext(t.Context(), `SELECT usage, model FROM oracle_runs WHERE id = $1`, run).Scan(&text, &model); err != nil {
 		t.Fatalf("run %q: %v", run, err)

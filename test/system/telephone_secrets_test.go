@@ -18,7 +18,6 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/castalia-org/castalia/internal/platform/sqldb"
 	"github.com/castalia-org/castalia/internal/service/ussd/ussdtest"
 	"github.com/castalia-org/castalia/test/system"
 )
@@ -294,17 +293,7 @@ func everyRecord(t *testing.T, w *system.World) string {
 		}
 		return out.String()
 	}
-	address := ""
-	for _, line := range w.Env {
-		if value, ok := strings.CutPrefix(line, "DATABASE_URL="); ok {
-			address = value
-		}
-	}
-	db, err := sqldb.Open(t.Context(), address, sqldb.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = db.Close() }()
+	db := w.Database()
 	column := func(query string) (values []string) {
 		rows, err := db.Read().QueryContext(t.Context(), query)
 		if err != nil {

@@ -7,7 +7,6 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -76,11 +75,7 @@ func TestTelephonesWalkTheMenu(t *testing.T) {
 	system.Each(t, func(t *testing.T, w *system.World) {
 		line, number := &telephone{world: w, retries: 3}, 0
 		for _, file := range files {
-			source, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			flows, err := ussdscript.Parse(file, source)
+			flows, err := ussdscript.ReadFile(file)
 			if err != nil {
 				t.Fatal(err)
 			}

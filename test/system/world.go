@@ -3,7 +3,7 @@
 // tests one object, World, to act with, and tests the program from outside.
 //
 // A World's processes end with the test. Nothing here reaches into the program:
-// what a test sees, a user can see.
+// what a test sees, a user can see, but for World.Database.
 package system
 
 import (

@@ -22,17 +22,8 @@ import (
 // and returns their errors.
 func crowd(t *testing.T, db *sqldb.DB, n int, fn func(i int) func(context.Context, sqldb.Querier) error) []error {
 	t.Helper()
-	entered, release := make(chan struct{}), make(chan struct{})
 	var wg sync.WaitGroup
-	wg.Go(func() {
-		// It may share the batch, and the fate, of those behind it.
-		_ = db.Write(t.Context(), func(context.Context, sqldb.Querier) error {
-			close(entered)
-			<-release
-			return nil
-		})
-	})
-	<-entered
+	release := hold(t, db, &wg) // it may share the batch, and the fate, of those behind it
 	errs := make([]error, n)
 	for i := range errs {
 		wg.Go(func() { errs[i] = db.Write(t.Context(), fn(i)) })
@@ -40,7 +31,7 @@ func crowd(t *testing.T, db *sqldb.DB, n int, fn func(i int) func(context.Contex
 	for db.Stats().Waiting < n {
 		runtime.Gosched()
 	}
-	close(release)
+	release()
 	wg.Wait()
 	return errs
 }
@@ -48,6 +39,22 @@ func crowd(t *testing.T, db *sqldb.DB, n int, fn func(i int) func(context.Contex
 func sqliteThings(t *testing.T, opt sqldb.Options) *sqldb.DB {
 	t.Helper()
 	return things(t, func(t *testing.T) *sqldb.DB { return sqldbtest.Open(t, sqldbtest.SQLiteURL(t), opt) })
+}
+
+// hold keeps the writer busy until release is called, so that a test can line
+// others up behind it. wg ends with it.
+func hold(t *testing.T, db *sqldb.DB, wg *sync.WaitGroup) (release func()) {
+	t.Helper()
+	entered, released := make(chan struct{}), make(chan struct{})
+	wg.Go(func() {
+		_ = db.Write(t.Context(), func(context.Context, sqldb.Querier) error {
+			close(entered)
+			<-released
+			return nil
+		})
+	})
+	<-entered
+	return func() { close(released) }
 }
 
 func TestParallelWritersShareCommits(t *testing.T) {
@@ -152,16 +159,8 @@ func TestAFailedCommitFailsEveryoneInIt(t *testing.T) {
 func TestAWriteThatWaitsCanBeCancelled(t *testing.T) {
 	t.Parallel()
 	db := sqliteThings(t, sqldb.Options{MaxQueue: 2})
-	entered, release := make(chan struct{}), make(chan struct{})
 	var wg sync.WaitGroup
-	wg.Go(func() {
-		_ = db.Write(t.Context(), func(context.Context, sqldb.Querier) error {
-			close(entered)
-			<-release
-			return nil
-		})
-	})
-	<-entered
+	release := hold(t, db, &wg)
 	ctx, cancel := context.WithCancel(t.Context())
 	var waiting sync.WaitGroup
 	for i := range 6 { // two wait in the queue, four for the queue
@@ -176,7 +175,7 @@ func TestAWriteThatWaitsCanBeCancelled(t *testing.T) {
 	}
 	cancel()
 	waiting.Wait() // they return although the writer is still busy
-	close(release)
+	release()
 	wg.Wait()
 	if n := count(t, db); n != 0 {
 		t.Errorf("%d cancelled writes were stored", n)
@@ -188,16 +187,8 @@ func TestCloseLetsAcceptedWritesFinish(t *testing.T) {
 	t.Parallel()
 	url := sqldbtest.SQLiteURL(t)
 	db := things(t, func(t *testing.T) *sqldb.DB { return sqldbtest.Open(t, url, sqldb.Options{}) })
-	entered, release := make(chan struct{}), make(chan struct{})
 	var wg sync.WaitGroup
-	wg.Go(func() {
-		_ = db.Write(t.Context(), func(context.Context, sqldb.Querier) error {
-			close(entered)
-			<-release
-			return nil
-		})
-	})
-	<-entered
+	release := hold(t, db, &wg)
 	errs := make([]error, 20)
 	for i := range errs {
 		wg.Go(func() { errs[i] = db.Write(t.Context(), insert(fmt.Sprint(i))) })
@@ -210,7 +201,7 @@ func TestCloseLetsAcceptedWritesFinish(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	close(release)
+	release()
 	wg.Wait()
 	for i, err := range errs {
 		if err != nil {
@@ -253,16 +244,8 @@ func TestASlowFunctionIsNamed(t *testing.T) {
 func TestLaterWritesLetOthersGoFirst(t *testing.T) {
 	t.Parallel()
 	db := sqliteThings(t, sqldb.Options{})
-	entered, release := make(chan struct{}), make(chan struct{})
 	var wg sync.WaitGroup
-	wg.Go(func() {
-		_ = db.Write(t.Context(), func(context.Context, sqldb.Querier) error {
-			close(entered)
-			<-release
-			return nil
-		})
-	})
-	<-entered
+	release := hold(t, db, &wg)
 	const n = 16
 	var order []string // written by the writer alone
 	enqueue := func(ctx context.Context, kind string, total int) {
@@ -282,7 +265,7 @@ func TestLaterWritesLetOthersGoFirst(t *testing.T) {
 	}
 	enqueue(sqldb.Later(t.Context()), "later", n)
 	enqueue(t.Context(), "urgent", 2*n)
-	close(release)
+	release()
 	wg.Wait()
 	for i, kind := range order[:n] {
 		if kind != "urgent" {
@@ -300,16 +283,8 @@ func TestLaterWritesLetOthersGoFirst(t *testing.T) {
 func TestLaterWritesDoNotStarve(t *testing.T) {
 	t.Parallel()
 	db := sqliteThings(t, sqldb.Options{})
-	entered, release := make(chan struct{}), make(chan struct{})
 	var wg sync.WaitGroup
-	wg.Go(func() {
-		_ = db.Write(t.Context(), func(context.Context, sqldb.Querier) error {
-			close(entered)
-			<-release
-			return nil
-		})
-	})
-	<-entered
+	release := hold(t, db, &wg)
 	const writers, bound, end = 8, 16, 200
 	var urgent, before atomic.Int64
 	var through atomic.Bool
@@ -338,7 +313,7 @@ func TestLaterWritesDoNotStarve(t *testing.T) {
 	for db.Stats().Waiting < 1+writers {
 		runtime.Gosched()
 	}
-	close(release)
+	release()
 	wg.Wait()
 	if n := before.Load(); n > bound {
 		t.Errorf("it was written after %d urgent writes, want at most %d", n, bound)

@@ -371,20 +371,12 @@ func TestOppositeOrdersBothSucceed(t *testing.T) {
 func TestAStuckWriterIsNoticed(t *testing.T) {
 	t.Parallel()
 	db := sqliteThings(t, sqldb.Options{})
-	entered, release := make(chan struct{}), make(chan struct{})
 	var wg sync.WaitGroup
-	wg.Go(func() {
-		_ = db.Write(t.Context(), func(context.Context, sqldb.Querier) error {
-			close(entered)
-			<-release
-			return nil
-		})
-	})
-	<-entered
+	release := hold(t, db, &wg)
 	if err := db.Ping(t.Context()); err == nil {
 		t.Error("ping says that all is well while the writer is stuck")
 	}
-	close(release)
+	release()
 	wg.Wait()
 	awaitPing(t, db)
 }

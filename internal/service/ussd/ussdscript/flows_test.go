@@ -1,7 +1,6 @@
 package ussdscript_test
 
 import (
-	"os"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -27,11 +26,7 @@ func TestRecordedFlows(t *testing.T) {
 	taken := &ways{count: map[ussdmenu.Edge]int64{}}
 	t.Run("flows", func(t *testing.T) {
 		for _, file := range files {
-			source, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			flows, err := ussdscript.Parse(file, source)
+			flows, err := ussdscript.ReadFile(file)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -20,6 +20,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"os"
 	"regexp"
 	"strings"
 
@@ -85,7 +86,16 @@ const (
 	maxSteps = 1000
 )
 
-// Parse reads a flow file. The name is for messages only.
+// ReadFile reads the flow file at a path.
+func ReadFile(path string) (*File, error) {
+	source, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("read flows: %w", err)
+	}
+	return Parse(path, source)
+}
+
+// Parse reads the text of a flow file. The name is for messages only.
 func Parse(name string, source []byte) (*File, error) {
 	if len(source) > maxFile {
 		return nil, fmt.Errorf("%s: larger than 1 MiB", name)
