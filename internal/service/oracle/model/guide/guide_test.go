@@ -157,6 +157,38 @@ func TestLoadsCapabilitiesAndReportsResults(t *testing.T) {
 	}
 }
 
+// TestReportsResults: a short reply is shown as it is, of a long one what it has.
+func TestReportsResults(t *testing.T) {
+	t.Parallel()
+	p := newGuide(t)
+	long := `{"entity":{"id":"did:ixo:entity:1","type":"dao","status":1,"relayerNode":"","metadata":null,
+		"controller":["did:x:1","did:x:2"],"linkedResource":[{"id":"{id}#page","type":"Settings","proof":"a` + "`" + `b"}],
+		"entityDocument":{"service":[],"accounts":[]},"endDate":"` + strings.Repeat("9", 300) + `","context":[]}}`
+	many := "[" + strings.Repeat(`{"id":"c","deep":{"a":1},"n":7},`, 24) + `{"deep":{"a":1}}]`
+	for reply, want := range map[string]string{
+		"":                     "(nothing)",
+		"two words":            "two words",
+		`"a \"quoted\" text"`: `a "quoted" text`,
+		"7":                    "```json\n7\n```",
+		`{"a":[1,2]}`:          "```json\n{\n  \"a\": [\n    1,\n    2\n  ]\n}\n```",
+		long: "- **id**: `did:ixo:entity:1`\n- **type**: `dao`\n- **status**: `1`\n- **controller**: 2 entries\n" +
+			"- **linkedResource**: id `{id}#page`, type `Settings`, proof `` a`b ``\n- **entityDocument**: service, accounts\n" +
+			"- **endDate**: `" + strings.Repeat("9", 160) + "…`\n\nThat is an outline; the tool's result has the whole reply.",
+		many: strings.Repeat("- id `c`, n `7`\n", 20) + "- and 5 more\n\nThat is an outline; the tool's result has the whole reply.",
+		`[[],{},null,[1,2],{"a":[1,2,3,4,5]},"x","y","z",1,2]`: "- (nothing)\n- (nothing)\n- (nothing)\n- 2 entries\n- a\n- `x`\n- `y`\n- `z`\n- `1`\n- `2`\n\n" +
+			"That is an outline; the tool's result has the whole reply.",
+	} {
+		resp := ask(t, p, plugin.ModelRequest{Tools: tools, Messages: []plugin.ModelMessage{
+			says(plugin.RoleUser, "query entity"),
+			{Role: plugin.RoleAssistant, ToolCalls: []plugin.ModelToolCall{{ID: "1", Name: "query_entity"}}},
+			{Role: plugin.RoleTool, ToolCallID: "1", Text: reply},
+		}})
+		if got, ok := strings.CutPrefix(resp.Text, "Here is what `query_entity` says:\n\n"); !ok || got != want {
+			t.Errorf("%s:\n%s\nwant\n%s", reply, resp.Text, want)
+		}
+	}
+}
+
 func TestTitle(t *testing.T) {
 	t.Parallel()
 	resp := ask(t, newGuide(t), plugin.ModelRequest{Purpose: "title", Messages: []plugin.ModelMessage{says(plugin.RoleUser, "human: How do bees make their honey in winter\nai: slowly")}})
@@ -170,11 +202,17 @@ func FuzzAnswers(f *testing.F) {
 	if err != nil {
 		f.Fatal(err)
 	}
+	f.Add("\x00[[],{\"a\":[{}]},null,\"`\"]")
 	for _, s := range []string{"hello", "/tool vfs_read {", "2+(3", "read \"a\" 'b", "path=/x color:red", ""} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, question string) {
-		resp, err := p.Stream(t.Context(), plugin.ModelRequest{Messages: []plugin.ModelMessage{says(plugin.RoleUser, question)}, Tools: tools}, func(plugin.Chunk) {})
+		talk := []plugin.ModelMessage{says(plugin.RoleUser, question)}
+		if reply, ok := strings.CutPrefix(question, "\x00"); ok {
+			talk = append(talk, plugin.ModelMessage{Role: plugin.RoleAssistant, ToolCalls: []plugin.ModelToolCall{{ID: "1", Name: "vfs_list"}}},
+				plugin.ModelMessage{Role: plugin.RoleTool, ToolCallID: "1", Text: reply})
+		}
+		resp, err := p.Stream(t.Context(), plugin.ModelRequest{Messages: talk, Tools: tools}, func(plugin.Chunk) {})
 		if err != nil || resp.Text == "" && len(resp.ToolCalls) == 0 {
 			t.Errorf("no answer to %q: %v", question, err)
 		}

@@ -1,6 +1,7 @@
 package guide
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"fmt"
@@ -46,23 +47,26 @@ func afterTools(req plugin.ModelRequest, question string, done []result) (answer
 	return answer{text: b.String()}, true
 }
 
-// pretty shows JSON in a code block and other text as it is.
+// pretty shows short JSON in a code block, an outline of what is longer, and
+// other text as it is.
 func pretty(s string) string {
 	const most = 4000
 	s = strings.TrimSpace(s)
 	if s == "" {
 		return "(nothing)"
 	}
-	var v any
-	if json.Unmarshal([]byte(s), &v) == nil {
-		if plain, ok := v.(string); ok {
-			s = plain
-		} else if indented, err := json.MarshalIndent(v, "", "  "); err == nil {
-			s = "```json\n" + cut(string(indented), most) + "\n```"
-			return s
-		}
+	var plain string
+	if json.Unmarshal([]byte(s), &plain) == nil {
+		return cut(plain, most)
 	}
-	return cut(s, most)
+	var b bytes.Buffer
+	if json.Indent(&b, []byte(s), "", "  ") != nil {
+		return cut(s, most)
+	}
+	if bytes.Count(b.Bytes(), []byte("\n")) > shortReply && (s[0] == '{' || s[0] == '[') {
+		return outline(json.RawMessage(s))
+	}
+	return "```json\n" + cut(b.String(), most) + "\n```"
 }
 
 func cut(s string, most int) string {
