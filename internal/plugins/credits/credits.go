@@ -303,8 +303,9 @@ func (p *Plugin) Routes() []pluginhttp.Route {
 		},
 		{
 			Method: http.MethodPost, Pattern: "/credits/grants", Summary: "Grant credits (operators)",
-			Doc:  "Needs Authorization: Bearer with CREDITS_SECRET. The same key counts once.",
-			Body: Grant{}, Replies: []pluginhttp.Reply{{Status: http.StatusOK, Body: Account{}}, {Status: http.StatusUnauthorized, Doc: "Not an operator."}},
+			Doc:  "Needs Authorization: Bearer with CREDITS_SECRET. The same key counts once; with another amount it is refused.",
+			Body: Grant{}, Replies: []pluginhttp.Reply{{Status: http.StatusOK, Body: Account{}}, {Status: http.StatusUnauthorized, Doc: "Not an operator."},
+				{Status: http.StatusConflict, Doc: "The key was used for a grant of another amount."}},
 			Handler: p.grant,
 		},
 	}
@@ -324,6 +325,9 @@ func (p *Plugin) grant(w http.ResponseWriter, r *http.Request, _ *plugin.Runtime
 	account, err := p.ledger.Grant(r.Context(), in.DID, in.Amount, "operator "+in.Key, in.Note)
 	if errors.Is(err, errBounds) {
 		return plugin.Errorf(http.StatusBadRequest, "amount must be from 1 to %d", int64(MaxAmount))
+	}
+	if errors.Is(err, ErrReused) {
+		return plugin.Errorf(http.StatusConflict, "key %q was used for a grant of another amount to this account; a new grant needs a new key", in.Key)
 	}
 	if err != nil {
 		return err

@@ -216,4 +216,12 @@ func TestOnlyOperatorsGrant(t *testing.T) {
 	if a := standing(t, alice); a != (credits.Account{}) {
 		t.Errorf("granted %+v", a)
 	}
+	for _, c := range []struct{ amount, status int }{{5, 200}, {5, 200}, {6, 409}} {
+		if status := grant(t, n, identitytest.Alice.DID, c.amount, "k"); status != c.status {
+			t.Errorf("%d with the same key: %d, want %d", c.amount, status, c.status)
+		}
+	}
+	if a := standing(t, alice); a.Granted != 5 {
+		t.Errorf("granted %+v", a)
+	}
 }

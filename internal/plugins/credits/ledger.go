@@ -1,12 +1,14 @@
 package credits
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
@@ -56,6 +58,9 @@ const (
 
 // ErrShort says that there are not enough credits to hold.
 var ErrShort = errors.New("not enough credits")
+
+// ErrReused says that the key of a grant belongs to one of another amount.
+var ErrReused = errors.New("the key was used for a grant of another amount")
 
 // errBounds says that an amount can not be booked.
 var errBounds = errors.New("the amount is out of bounds")
@@ -141,15 +146,17 @@ func (l *Ledger) change(ctx context.Context, user string, fn func(ctx context.Co
 	return out, err
 }
 
-// once reports whether an operation is new, and marks it as done.
-func (b *book) once(ctx context.Context, op string, ttl time.Duration) (bool, error) {
-	key := "d/" + b.user + "/" + hashed(op)
+// once reports whether an operation is new, and marks it as done with mark.
+func (b *book) once(ctx context.Context, op string, mark []byte, ttl time.Duration) (bool, error) {
+	key := b.doneKey(op)
 	_, done, err := b.tx.Get(ctx, key)
 	if err != nil || done {
 		return false, err
 	}
-	return true, b.tx.Put(ctx, key, []byte{1}, ttl)
+	return true, b.tx.Put(ctx, key, mark, ttl)
 }
+
+func (b *book) doneKey(op string) string { return "d/" + b.user + "/" + hashed(op) }
 
 func (b *book) enter(ctx context.Context, kind string, amount int64, note string) error {
 	b.Entries++
@@ -257,7 +264,7 @@ func (b *book) grant(ctx context.Context, key string, amount int64, note string)
 	if amount <= 0 || amount > MaxAmount || b.Granted+amount > maxTotal {
 		return false, errBounds
 	}
-	if fresh, err := b.once(ctx, key, 0); err != nil || !fresh {
+	if fresh, err := b.once(ctx, key, granted(amount), 0); err != nil || !fresh {
 		return false, err
 	}
 	b.Granted += amount
@@ -265,10 +272,22 @@ func (b *book) grant(ctx context.Context, key string, amount int64, note string)
 	return true, b.enter(ctx, "grant", amount, note)
 }
 
-// Grant adds credits, once for a key.
+// granted marks a grant with its amount.
+func granted(amount int64) []byte { return strconv.AppendInt([]byte{'='}, amount, 10) }
+
+// Grant adds credits, once for a key. The key of a grant of another amount is
+// refused with ErrReused: who counts on either would be wrong.
 func (l *Ledger) Grant(ctx context.Context, did string, amount int64, key, note string) (Account, error) {
 	return l.change(ctx, plugin.UserKey(did), func(ctx context.Context, b *book) error {
-		_, err := b.grant(ctx, "grant "+key, amount, note)
+		fresh, err := b.grant(ctx, "grant "+key, amount, note)
+		if err != nil || fresh {
+			return err
+		}
+		mark, _, err := b.tx.Get(ctx, b.doneKey("grant "+key))
+		// Marks of older versions have no amount.
+		if err == nil && len(mark) > 1 && !bytes.Equal(mark, granted(amount)) {
+			err = ErrReused
+		}
 		return err
 	})
 }
@@ -307,7 +326,7 @@ func (l *Ledger) Settle(ctx context.Context, did, id, key string, used int64, no
 		if used < 0 || used > MaxAmount {
 			return errBounds
 		}
-		if fresh, err := b.once(ctx, "settle "+key, settledFor); err != nil || !fresh {
+		if fresh, err := b.once(ctx, "settle "+key, []byte{1}, settledFor); err != nil || !fresh {
 			return err
 		}
 		var h hold
