@@ -3,7 +3,7 @@
 GOLANGCI_VERSION  := v2.14.0
 VERSITYGW_VERSION := v1.8.0
 BENCHSTAT_VERSION := v0.0.0-20250929173416-2ac86ad5c1f9
-GOVULN_VERSION    := v1.1.4
+GOVULN_VERSION    := v1.8.0
 
 SHELL      := /usr/bin/env bash
 .SHELLFLAGS := -euo pipefail -c
