@@ -27,6 +27,12 @@ var memory = []plugin.ToolSpec{
 	{Name: "forget", Description: "Forget one memory.", Schema: json.RawMessage(`{"type":"object","properties":{"id":{"type":"string"}},"required":["id"]}`)},
 }
 
+// chain is what the query plugin offers.
+var chain = []plugin.ToolSpec{
+	{Name: "get_entity", Description: "Look up an entity of the chain by its DID.", Schema: json.RawMessage(`{"type":"object","properties":{"id":{"type":"string","description":"such as did:ixo:entity:…"}},"required":["id"]}`)},
+	{Name: "query_chain", Description: "Ask the query gateway for a path.", Schema: json.RawMessage(`{"type":"object","properties":{"path":{"type":"string"}},"required":["path"]}`)},
+}
+
 func ask(t *testing.T, p *guide.Provider, req plugin.ModelRequest) plugin.ModelResponse {
 	t.Helper()
 	streamed := ""
@@ -110,6 +116,17 @@ func TestDrivesTools(t *testing.T) {
 		}
 		if got != want {
 			t.Errorf("%q: %s, want %s", question, got, want)
+		}
+	}
+}
+
+func TestFindsAnEntityHoweverItIsAsked(t *testing.T) {
+	t.Parallel()
+	p := newGuide(t)
+	for _, question := range []string{"get the entity did:x:1", "query entity did:x:1", "Look up the entity did:x:1, please", "show me entity did:x:1"} {
+		resp := ask(t, p, plugin.ModelRequest{Messages: []plugin.ModelMessage{says(plugin.RoleUser, question)}, Tools: chain})
+		if len(resp.ToolCalls) != 1 || resp.ToolCalls[0].Name != "get_entity" || string(resp.ToolCalls[0].Args) != `{"id":"did:x:1"}` {
+			t.Errorf("%q: %q %v", question, resp.Text, resp.ToolCalls)
 		}
 	}
 }

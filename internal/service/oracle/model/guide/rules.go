@@ -271,7 +271,7 @@ func toolScore(t plugin.ToolSpec, question string, said map[string]bool) float64
 // synonyms are other words for the verbs of tools.
 var synonyms = map[string][]string{
 	"list": {"show", "ls", "browse"}, "read": {"open", "cat", "view", "show"}, "write": {"save", "create", "store", "put"},
-	"delete": {"remove", "erase", "rm"}, "search": {"find", "look", "grep"}, "get": {"show", "fetch", "look", "lookup", "find"},
+	"delete": {"remove", "erase", "rm"}, "search": {"find", "look", "grep"}, "get": {"show", "fetch", "look", "lookup", "find", "query", "read"},
 	"remember": {"note", "memorize"}, "recall": {"remember", "know"}, "forget": {"erase"}, "set": {"change", "make", "switch", "turn"},
 	"query": {"ask", "lookup"}, "entity": {"entity", "entities"},
 }
