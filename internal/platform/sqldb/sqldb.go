@@ -95,6 +95,7 @@ type DB struct {
 // engine is what differs between SQLite and PostgreSQL at run time.
 type engine interface {
 	write(ctx context.Context, fn writeFunc) error
+	writeOne(ctx context.Context, query string, args []any) (int64, error)
 	ping(ctx context.Context) error
 	waiting() int
 	migrate(ctx context.Context, fn writeFunc) error

@@ -79,8 +79,11 @@ const (
 )
 
 type job struct {
-	ctx   context.Context //nolint:containedctx // a job is a call on its way to another goroutine
-	fn    writeFunc
+	ctx context.Context //nolint:containedctx // a job is a call on its way to another goroutine
+	fn  writeFunc
+	// alone is a single statement: when it fails SQLite takes it back by itself,
+	// and when it does not there is nothing more to wait for.
+	alone bool
 	state atomic.Int32
 	done  chan error
 }
@@ -102,17 +105,21 @@ func newGroupWriter(db *DB) *groupWriter {
 }
 
 func (w *groupWriter) write(ctx context.Context, fn writeFunc) error {
-	j := &job{ctx: ctx, fn: fn, done: make(chan error, 1)}
-	if err := w.enqueue(ctx, j); err != nil {
+	return w.hand(&job{ctx: ctx, fn: fn, done: make(chan error, 1)})
+}
+
+// hand gives a job to the loop and waits for its outcome.
+func (w *groupWriter) hand(j *job) error {
+	if err := w.enqueue(j.ctx, j); err != nil {
 		return err
 	}
 	select {
 	case err := <-j.done:
 		return err
-	case <-ctx.Done():
+	case <-j.ctx.Done():
 	}
 	if j.state.CompareAndSwap(jobWaiting, jobDropped) {
-		return ctx.Err()
+		return j.ctx.Err()
 	}
 	return <-j.done // it runs or has run: tell the truth about it
 }
@@ -275,7 +282,7 @@ func tell(jobs []*job, err error) {
 // awaits the commit. A job that failed has been rolled back and told.
 //
 // The first function of a transaction needs no savepoint: to roll it back is to
-// roll back the transaction.
+// roll back the transaction. Neither does a statement alone.
 func (w *groupWriter) run(j *job, first bool) bool {
 	if !j.state.CompareAndSwap(jobWaiting, jobRunning) {
 		return false // its caller has gone
@@ -284,9 +291,14 @@ func (w *groupWriter) run(j *job, first bool) bool {
 		j.done <- err
 		return false
 	}
-	if err := w.begin(first); err != nil {
+	saved := !first && !j.alone
+	if err := w.begin(first, saved); err != nil {
 		j.done <- err
 		return false
+	}
+	ctx := j.ctx
+	if j.alone {
+		ctx = context.WithoutCancel(ctx) // once done it can not be undone alone
 	}
 	h := &handle{q: w.conn, detached: true}
 	ended := false
@@ -296,7 +308,7 @@ func (w *groupWriter) run(j *job, first bool) bool {
 			j.done <- errors.New("write function ended its goroutine")
 		}
 	}()
-	err := w.owner.call(j.ctx, h, j.fn)
+	err := w.owner.call(ctx, h, j.fn)
 	ended = true
 	if w.raw.open != nil {
 		h.closeRows()
@@ -310,7 +322,7 @@ func (w *groupWriter) run(j *job, first bool) bool {
 		return false
 	}
 	if err == nil {
-		if !first {
+		if saved {
 			err = w.exec("RELEASE job")
 		}
 		if err != nil {
@@ -320,14 +332,22 @@ func (w *groupWriter) run(j *job, first bool) bool {
 		}
 		return true
 	}
-	w.undo(first)
+	switch {
+	case first || saved:
+		w.undo(first)
+	case h.err == nil:
+		w.poisoned = err // it was not the statement that failed: who knows what it did
+	}
 	j.done <- err
 	return false
 }
 
-// begin opens the batch's transaction, or a savepoint in it.
-func (w *groupWriter) begin(first bool) error {
-	if !first {
+// begin opens the batch's transaction, or a savepoint in it where one is needed.
+func (w *groupWriter) begin(first, saved bool) error {
+	if !first && !saved {
+		return nil
+	}
+	if saved {
 		if err := w.exec("SAVEPOINT job"); err != nil {
 			w.poisoned = err
 			return err
