@@ -93,7 +93,7 @@ func New(ctx context.Context, opt Options) (_ *App, err error) {
 	if err = a.awaitDatabase(ctx); err != nil {
 		return nil, err
 	}
-	if err = a.res.open(ctx, &a.opt.Settings); err != nil {
+	if err = a.res.openOthers(ctx, &a.opt.Settings); err != nil {
 		return nil, err
 	}
 	if err = a.build(ctx); err != nil {

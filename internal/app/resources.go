@@ -54,13 +54,16 @@ func appMigrations() sqldb.Migrations {
 	return sqldb.Migrations{Service: "app", FS: files}
 }
 
-// openResources is prepareResources and open in one step.
+// openResources is prepareResources, useDatabase and openOthers in one step.
 func openResources(ctx context.Context, opt *Options) (*resources, error) {
 	r, err := prepareResources(ctx, opt)
 	if err != nil {
 		return nil, err
 	}
-	if err := r.open(ctx, &opt.Settings); err != nil {
+	if err := r.useDatabase(ctx, &opt.Settings); err != nil {
+		return nil, errors.Join(err, r.close())
+	}
+	if err := r.openOthers(ctx, &opt.Settings); err != nil {
 		return nil, errors.Join(err, r.close())
 	}
 	return r, nil
@@ -93,19 +96,25 @@ func prepareResources(ctx context.Context, opt *Options) (_ *resources, err erro
 	return r, r.startTraces(ctx, s, opt.Version)
 }
 
-// open opens the stores of the shape that the settings ask for and brings them
-// up to date.
-func (r *resources) open(ctx context.Context, s *config.Settings) error {
-	for _, open := range []func(context.Context, *config.Settings) error{r.openDatabase, r.openBlobs, r.openBus} {
-		if err := open(ctx, s); err != nil {
-			return err
-		}
+// useDatabase opens the database, brings the program's own tables up to date and
+// compares the keys. After a failure it may be called again.
+func (r *resources) useDatabase(ctx context.Context, s *config.Settings) error {
+	if err := r.openDatabase(ctx, s); err != nil {
+		return err
 	}
 	if err := r.db.Migrate(ctx, appMigrations()); err != nil {
 		return err
 	}
-	if err := checkSecrets(ctx, r.db, s); err != nil {
-		return err
+	return checkSecrets(ctx, r.db, s)
+}
+
+// openOthers opens what is not the database, in the shape that the settings ask
+// for.
+func (r *resources) openOthers(ctx context.Context, s *config.Settings) error {
+	for _, open := range []func(context.Context, *config.Settings) error{r.openBlobs, r.openBus} {
+		if err := open(ctx, s); err != nil {
+			return err
+		}
 	}
 	r.leases = lease.NewKeeper(r.db, r.node)
 	return r.leases.Orphans(ctx)

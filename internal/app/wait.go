@@ -19,14 +19,15 @@ const (
 	longestPause = 5 * time.Second
 )
 
-// awaitDatabase opens the database of a fleet, and waits for it when it is away:
-// nodes and their database start in any order, and a node that is restarted
-// during an outage comes back with the database. Until then the node holds its
-// port and says that it is degraded. A database that answers and refuses, such as
-// a wrong password, ends the start at once; so does everything after the opening.
+// awaitDatabase opens the database of a fleet and looks whether the keys are its
+// own, and waits when it is away: nodes and their database start in any order,
+// and a node that is restarted during an outage comes back with the database.
+// Until then the node holds its port and says that it is degraded. A database
+// that answers and refuses, such as a wrong password, ends the start at once; so
+// does another key, and everything after that.
 func (a *App) awaitDatabase(ctx context.Context) error {
 	s := &a.opt.Settings
-	err := a.res.openDatabase(ctx, s)
+	err := a.res.useDatabase(ctx, s)
 	if err == nil || !s.Storage.Database.Given() || s.Storage.DatabaseWait <= 0 || !sqldb.IsUnavailable(err) {
 		return err
 	}
@@ -53,7 +54,7 @@ func (a *App) awaitDatabase(ctx context.Context) error {
 			return ctx.Err()
 		case <-time.After(pause):
 		}
-		if err = a.res.openDatabase(ctx, s); err == nil {
+		if err = a.res.useDatabase(ctx, s); err == nil {
 			a.opt.Log.Info("the database answers: starting", slog.Duration("waited", time.Since(a.started).Round(time.Millisecond)))
 			return nil
 		}

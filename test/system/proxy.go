@@ -15,6 +15,7 @@ type Proxy struct {
 
 	mu    sync.Mutex
 	cut   bool
+	admit int           // when positive, so many connections come in before it is cut
 	gate  chan struct{} // while not nil, nothing passes until it is closed
 	conns map[net.Conn]struct{}
 }
@@ -59,11 +60,18 @@ func (p *Proxy) Cut() {
 	clear(p.conns)
 }
 
+// Admit lets n more connections in, which stay, and refuses those that follow.
+func (p *Proxy) Admit(n int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.cut, p.admit = false, n
+}
+
 // Restore lets connections through again.
 func (p *Proxy) Restore() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.cut = false
+	p.cut, p.admit = false, 0
 }
 
 // Stall lets connections be and passes nothing on, as a network that swallows
@@ -141,6 +149,10 @@ func (p *Proxy) track(conns ...net.Conn) bool {
 	}
 	for _, c := range conns {
 		p.conns[c] = struct{}{}
+	}
+	if p.admit > 0 {
+		p.admit--
+		p.cut = p.admit == 0
 	}
 	return true
 }

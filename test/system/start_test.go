@@ -70,6 +70,19 @@ func TestANodeWaitsForItsDatabase(t *testing.T) {
 	}
 }
 
+// TestANodeWaitsForADatabaseThatFalters takes the database away again when a
+// starting node has just reached it: it goes on waiting, as it would have before.
+func TestANodeWaitsForADatabaseThatFalters(t *testing.T) {
+	t.Parallel()
+	address, proxy := system.Through(t, testenv.Postgres(t))
+	proxy.Admit(1) // enough to see that it is there, not to write
+	n := system.Prepare(t, system.Fleet, "DATABASE_URL="+address).Node(0)
+	n.Start()
+	system.Eventually(t, "it waits", func() error { return answers(t, n, "/ready", 503, "starting") })
+	proxy.Restore()
+	n.WaitReady()
+}
+
 func TestAWaitForTheDatabaseEnds(t *testing.T) {
 	t.Parallel()
 	address, proxy := system.Through(t, testenv.Postgres(t))
