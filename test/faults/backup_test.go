@@ -115,11 +115,11 @@ func report(t *testing.T, e Evidence) {
 }
 
 // counted is how much evidence there was at a moment.
-type counted struct{ writes, accounts, attempts, turns, grants, notes int }
+type counted struct{ writes, reads, accounts, attempts, turns, grants, notes int }
 
 func (b *book) count() (n counted) {
 	b.write(func(e *Evidence) {
-		n = counted{len(e.Writes), len(e.Accounts), len(e.Attempts), len(e.Turns), len(e.Grants), len(e.Notes)}
+		n = counted{len(e.Writes), len(e.Reads), len(e.Accounts), len(e.Attempts), len(e.Turns), len(e.Grants), len(e.Notes)}
 	})
 	return n
 }
@@ -130,6 +130,7 @@ func (b *book) forget(since counted) {
 	b.write(func(e *Evidence) {
 		e.Writes, e.Accounts, e.Attempts = slices.Clone(e.Writes), slices.Clone(e.Accounts), slices.Clone(e.Attempts)
 		e.Turns, e.Grants, e.Notes = slices.Clone(e.Turns), slices.Clone(e.Grants), slices.Clone(e.Notes)
+		e.Reads = e.Reads[:since.reads:since.reads]
 		for i := range e.Writes[since.writes:] {
 			e.Writes[since.writes+i].doubt()
 		}

@@ -75,6 +75,14 @@ func checkFiles(found *findings, e Evidence) {
 	for path, all := range writes {
 		checkFile(found, files[path], path, all)
 	}
+	for _, r := range e.Reads {
+		switch {
+		case r.CID != r.Content:
+			found.add(HalfVisible, "%s was given as %s with the bytes of %s", r.Path, r.CID, r.Content)
+		case !slices.ContainsFunc(files[r.Path].Versions, func(v Version) bool { return v.CID == r.CID }):
+			found.add(HalfVisible, "%s version %s was read, and is not there", r.Path, r.CID)
+		}
+	}
 	for path, f := range files {
 		for _, v := range f.Versions {
 			if !slices.ContainsFunc(writes[path], func(w Write) bool { return w.CID == v.CID }) {
@@ -273,10 +281,11 @@ func checkCredits(found *findings, e Evidence) {
 		if b.Granted != b.EntriesGranted || b.Spent+b.Owed != b.EntriesSpent {
 			found.add(CreditsAmiss, "%+v is not the sum of its entries", b)
 		}
-	}
-	for _, b := range e.Ledger {
-		if b.Uses > b.Runs {
-			found.add(CreditsAmiss, "%s paid for %d turns and had %d", b.DID, b.Uses, b.Runs)
+		if b.Held != b.Holds {
+			found.add(CreditsAmiss, "%+v: what is held is not what will be given back", b)
+		}
+		if b.Uses > b.Settled {
+			found.add(CreditsAmiss, "%s paid %d times for %d turns", b.DID, b.Uses, b.Settled)
 		}
 	}
 	least, most := map[string]int64{}, map[string]int64{}

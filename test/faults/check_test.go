@@ -19,6 +19,7 @@ func sound() Evidence {
 			{Path: "/b", CID: "y", If: "x", Told: Acknowledged},
 			{Path: "/b", CID: "z", If: "x", Told: Refused},
 		},
+		Reads: []Read{{Path: "/a", CID: "one", Content: "one"}, {Path: "/b", CID: "y", Content: "y"}},
 		Files: []File{
 			{Path: "/a", Versions: []Version{{"three", "three"}, {"one", "one"}}},
 			{Path: "/b", Versions: []Version{{"y", "y"}, {"x", "x"}}},
@@ -46,7 +47,7 @@ func sound() Evidence {
 		}}},
 		Calls:  []Call{{Session: "s", ID: "c1", Page: "p", Number: "1"}, {Session: "s", ID: "c2", Page: "p", Number: "2"}, {Session: "t", ID: "c3", Page: "q", Number: "1"}},
 		Grants: []Grant{{"did:a", 100, Acknowledged}, {"did:a", 50, Unknown}, {"did:a", 10, Refused}},
-		Ledger: []Balance{{DID: "did:a", Granted: 150, Available: 90, Held: 20, Spent: 40, Owed: 3, EntriesGranted: 150, EntriesSpent: 43, Uses: 2, Runs: 2}},
+		Ledger: []Balance{{DID: "did:a", Granted: 150, Available: 90, Held: 20, Spent: 40, Owed: 3, EntriesGranted: 150, EntriesSpent: 43, Holds: 20, Uses: 2, Settled: 2}},
 		Notes:  []Note{{"did:a", "it rains", Acknowledged}, {"did:a", "it snows", Unknown}, {"did:a", "it hails", Refused}},
 		Kept:   map[string][]string{"did:a": {"it rains"}},
 	}
@@ -88,6 +89,9 @@ func TestTheCheckerSeesEveryViolation(t *testing.T) {
 		"no bytes":                {HalfVisible, func(e *Evidence) { e.Files[1].Versions[1].Content = "" }},
 		"nobody's version":        {HalfVisible, func(e *Evidence) { e.Files[0].Versions = append(e.Files[0].Versions, Version{"q", "q"}) }},
 		"a version twice":         {HalfVisible, func(e *Evidence) { e.Files[0].Versions = append(e.Files[0].Versions, Version{"one", "one"}) }},
+		"half of the bytes read":  {HalfVisible, func(e *Evidence) { e.Reads[1].Content = "half of y" }},
+		"a version read and gone": {HalfVisible, func(e *Evidence) { e.Reads[1].CID, e.Reads[1].Content = "w", "w" }},
+		"a file read and gone":    {HalfVisible, func(e *Evidence) { e.Reads = append(e.Reads, Read{"/c", "q", "q"}) }},
 		"an account is gone":      {LostWrite, func(e *Evidence) { e.Accounts[0].There = false }},
 		"an attempt is forgotten": {UncountedPIN, func(e *Evidence) { e.Accounts[0].Failures = 0 }},
 		"a lock is forgotten":     {UncountedPIN, func(e *Evidence) { e.Accounts[1].Locked = false }},
@@ -105,6 +109,7 @@ func TestTheCheckerSeesEveryViolation(t *testing.T) {
 		"a refused message":       {GhostWrite, func(e *Evidence) { e.Turns[2].Told, e.Turns[2].Run = Refused, "" }},
 		"a message twice":         {TwiceStored, func(e *Evidence) { e.Talks[0].Messages = append(e.Talks[0].Messages, Message{"human", "hello"}) }},
 		"a call at two pages":     {ToolTwice, func(e *Evidence) { e.Calls = append(e.Calls, Call{Session: "s", ID: "c1", Page: "other", Number: "1"}) }},
+		"a call twice at a page":  {ToolTwice, func(e *Evidence) { e.Calls = append(e.Calls, e.Calls[0]) }},
 		"a number by two calls":   {ToolTwice, func(e *Evidence) { e.Calls = append(e.Calls, Call{Session: "s", ID: "c9", Page: "p", Number: "2"}) }},
 		"a sum that is wrong":     {CreditsAmiss, func(e *Evidence) { e.Ledger[0].Available++ }},
 		"a negative sum":          {CreditsAmiss, func(e *Evidence) { e.Ledger[0].Held, e.Ledger[0].Available = -1, 111 }},
@@ -115,6 +120,7 @@ func TestTheCheckerSeesEveryViolation(t *testing.T) {
 			e.Ledger[0].Granted, e.Ledger[0].Available, e.Ledger[0].EntriesGranted = 160, 100, 160
 		}},
 		"a use without an entry": {CreditsAmiss, func(e *Evidence) { e.Ledger[0].EntriesSpent = 20 }},
+		"held for ever":          {CreditsAmiss, func(e *Evidence) { e.Ledger[0].Holds = 0 }},
 		"a turn paid twice":      {CreditsAmiss, func(e *Evidence) { e.Ledger[0].Uses = 3 }},
 		"an account of nobody":   {CreditsAmiss, func(e *Evidence) { e.Ledger = nil }},
 		"a memory is gone":       {LostWrite, func(e *Evidence) { e.Kept = nil }},

@@ -17,6 +17,7 @@ func (t Told) String() string { return [...]string{"unknown", "acknowledged", "r
 // faults happened, in their order, and what was found when they were over.
 type Evidence struct {
 	Writes   []Write
+	Reads    []Read
 	Files    []File
 	Accounts []Account
 	Attempts []Attempt
@@ -43,6 +44,10 @@ type Write struct {
 	If   string
 	Told Told
 }
+
+// Read is what somebody was given who downloaded a file while faults happened:
+// the version that the answer named, and what its bytes really were.
+type Read struct{ Path, CID, Content string }
 
 // File is a file that was found, its versions from the newest to the oldest.
 type File struct {
@@ -114,9 +119,10 @@ type Grant struct {
 type Balance struct {
 	DID                                   string
 	Granted, Available, Held, Spent, Owed int64
-	// What the entries of the account add up to, and how many turns were paid.
-	EntriesGranted, EntriesSpent int64
-	Uses, Runs                   int
+	// What the entries of the account add up to, and the holds that end.
+	EntriesGranted, EntriesSpent, Holds int64
+	// How many turns were paid, and how many runs are marked as paid.
+	Uses, Settled int
 }
 
 // Note is a text that somebody asked the oracle to remember.

@@ -81,8 +81,8 @@ func (w *writer) again(ctx context.Context, header http.Header, path string, dat
 	return fate
 }
 
-// rival replaces a file that somebody else replaces too, and only the version
-// that it has seen.
+// rival reads a file and replaces it while somebody else does the same, and only
+// the version that it has read.
 type rival struct {
 	*crowd
 	who   *person
@@ -94,13 +94,16 @@ func (r *rival) name() string { return "rival " + r.label }
 const rivalPath = "/shared"
 
 func (r *rival) step(ctx context.Context) bool {
-	seen, told, err := r.world.ask(ctx, mrand.IntN(fleetSize), http.MethodHead, contentPath(rivalPath), r.who.files(), http.NoBody)
+	seen, told, err := r.world.ask(ctx, mrand.IntN(fleetSize), http.MethodGet, contentPath(rivalPath), r.who.files(), http.NoBody)
 	header := r.who.files()
 	before := ""
 	switch {
 	case told == Acknowledged:
 		header.Set("If-Match", seen.header.Get("Etag"))
 		before = strings.Trim(seen.header.Get("Etag"), `"`)
+		r.book.write(func(e *Evidence) {
+			e.Reads = append(e.Reads, Read{Path: r.who.actor.DID + rivalPath, CID: before, Content: cidOf(seen.body)})
+		})
 	case seen.status == http.StatusNotFound:
 		header.Set("If-None-Match", "*")
 	default:

@@ -212,10 +212,12 @@ func (f *finder) balance(who *person) {
 			break // one that never rests does not add up, and is a violation
 		}
 	}
-	sum := f.records.Ledger[plugin.UserKey(who.actor.DID)]
+	user := plugin.UserKey(who.actor.DID)
+	sum := f.records.Ledger[user]
 	f.e.Ledger = append(f.e.Ledger, Balance{
 		DID: who.actor.DID, Granted: told.Granted, Available: told.Available, Held: told.Held, Spent: told.Spent, Owed: told.Owed,
-		EntriesGranted: sum.Granted, EntriesSpent: sum.Spent, Uses: sum.Uses, Runs: f.records.Owners[who.actor.DID],
+		EntriesGranted: sum.Granted, EntriesSpent: sum.Spent, Holds: f.records.ending(user),
+		Uses: sum.Uses, Settled: f.records.settled(who.actor.DID, user),
 	})
 }
 

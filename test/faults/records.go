@@ -2,6 +2,8 @@ package faults
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -15,9 +17,12 @@ import (
 type records struct {
 	Live     int // runs that have not ended
 	Runs     []Run
-	Owners   map[string]int // how many runs somebody had
+	Owners   map[string][]string // the runs that somebody had
 	Accounts map[string]attempts
 	Ledger   map[string]entries // by the user's key
+	Holds    map[string]int64   // of credits, by user and hold
+	Ends     map[string]bool    // holds that are on the list of those that end, by the same
+	Marks    map[string]bool    // what was done with credits, by user and the name's hash
 }
 
 // attempts is what is known of an account's PINs.
@@ -39,7 +44,10 @@ func readRecords(ctx context.Context, address string) (_ records, err error) {
 		return records{}, err
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
-	r := records{Owners: map[string]int{}, Accounts: map[string]attempts{}, Ledger: map[string]entries{}}
+	r := records{
+		Owners: map[string][]string{}, Accounts: map[string]attempts{}, Ledger: map[string]entries{},
+		Holds: map[string]int64{}, Ends: map[string]bool{}, Marks: map[string]bool{},
+	}
 	for _, step := range []struct {
 		query string
 		row   func(scan func(...any) error) error
@@ -47,7 +55,7 @@ func readRecords(ctx context.Context, address string) (_ records, err error) {
 		{`SELECT id, session_id, status, owner, ended_ms FROM oracle_runs`, r.run},
 		{`SELECT a.id, COALESCE(SUM(t.failures), 0), COALESCE(MAX(t.locked_until_ms), 0) FROM ussd_accounts a
 			LEFT JOIN ussd_attempts t ON t.subject = a.id GROUP BY a.id`, r.account},
-		{`SELECT key, value FROM oracle_plugin_keys WHERE plugin = 'credits' AND key >= 'e/' AND key < 'f'`, r.entry},
+		{`SELECT key, value FROM oracle_plugin_keys WHERE plugin = 'credits'`, r.credit},
 	} {
 		rows, err := db.Read().QueryContext(ctx, step.query)
 		if err != nil {
@@ -71,7 +79,7 @@ func (r *records) run(scan func(...any) error) error {
 		return err
 	}
 	r.Runs = append(r.Runs, one)
-	r.Owners[owner]++
+	r.Owners[owner] = append(r.Owners[owner], one.ID)
 	if ended == 0 {
 		r.Live++
 	}
@@ -88,12 +96,27 @@ func (r *records) account(scan func(...any) error) error {
 	return nil
 }
 
-func (r *records) entry(scan func(...any) error) error {
+// credit reads one key of the ledger: its doc says what each kind is.
+func (r *records) credit(scan func(...any) error) error {
 	var key string
 	var value []byte
 	if err := scan(&key, &value); err != nil {
 		return err
 	}
+	kind, rest, _ := strings.Cut(key, "/")
+	switch kind {
+	case "d":
+		r.Marks[rest] = true
+	case "x":
+		_, rest, _ = strings.Cut(rest, "/") // when it ends
+		r.Ends[rest] = true
+	case "e", "h":
+		return r.amount(kind, rest, value)
+	}
+	return nil
+}
+
+func (r *records) amount(kind, rest string, value []byte) error {
 	var one struct {
 		Kind   string
 		Amount int64
@@ -101,7 +124,11 @@ func (r *records) entry(scan func(...any) error) error {
 	if err := json.Unmarshal(value, &one); err != nil {
 		return err
 	}
-	user, _, _ := strings.Cut(strings.TrimPrefix(key, "e/"), "/")
+	if kind == "h" {
+		r.Holds[rest] = one.Amount
+		return nil
+	}
+	user, _, _ := strings.Cut(rest, "/")
 	sum := r.Ledger[user]
 	switch one.Kind {
 	case "grant":
@@ -112,6 +139,27 @@ func (r *records) entry(scan func(...any) error) error {
 	}
 	r.Ledger[user] = sum
 	return nil
+}
+
+// ending is how many of a user's credits are held by holds that end.
+func (r *records) ending(user string) (sum int64) {
+	for name, amount := range r.Holds {
+		if strings.HasPrefix(name, user+"/") && r.Ends[name] {
+			sum += amount
+		}
+	}
+	return sum
+}
+
+// settled is how many runs of somebody are marked as paid.
+func (r *records) settled(owner, user string) (n int) {
+	for _, id := range r.Owners[owner] {
+		sum := sha256.Sum256([]byte("settle " + id))
+		if r.Marks[user+"/"+hex.EncodeToString(sum[:16])] {
+			n++
+		}
+	}
+	return n
 }
 
 // readerChild tells this very program to read the records of a database and to
