@@ -124,3 +124,43 @@ func TestTheMapNamesEveryPackage(t *testing.T) {
 		}
 	}
 }
+
+var (
+	code     = regexp.MustCompile("(?m)`[^`\n]+`|^    .+$")
+	said     = regexp.MustCompile(`(?:^|[^\w/.-])((?:make|castalia) [a-z][a-z-]*)`)
+	target   = regexp.MustCompile(`(?m)^([a-z][a-z-]*):`)
+	commands = regexp.MustCompile(`(?m)name:\s+"([a-z][a-z-]*)"`)
+)
+
+// TestDocumentsNameRealCommands: what a document shows as code is a target of the
+// Makefile or a command of the program.
+func TestDocumentsNameRealCommands(t *testing.T) {
+	t.Parallel()
+	known := map[string]bool{}
+	for name, text := range tracked(t, "Makefile", "internal/cli/*.go") {
+		tool, list := "castalia ", commands
+		if name == "Makefile" {
+			tool, list = "make ", target
+		}
+		for _, m := range list.FindAllStringSubmatch(text, -1) {
+			known[tool+m[1]] = true
+		}
+	}
+	seen := 0
+	for name, text := range tracked(t, "*.md") {
+		// Decisions say what was true then, and formats have labels like commands.
+		if under(name, "docs/adr") || under(name, "changelog") || name == "docs/reference/sealed-format.md" {
+			continue
+		}
+		for _, span := range code.FindAllString(text, -1) {
+			for _, m := range said.FindAllStringSubmatch(span, -1) {
+				if seen++; !known[m[1]] {
+					t.Errorf("%s shows %q in %q, which is not there", name, m[1], span)
+				}
+			}
+		}
+	}
+	if seen < 100 {
+		t.Errorf("only %d commands are shown: the pattern is wrong", seen)
+	}
+}
