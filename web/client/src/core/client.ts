@@ -65,6 +65,9 @@ export interface ChatPage {
   event(event: OracleEvent): void;
 }
 
+/** Components by the names that the oracle renders; what they are is the framework's business. */
+export type Components = Readonly<Record<string, unknown>>;
+
 interface Shared extends OpenChat {
   /** The components that show it; of what only one may decide, the last does. */
   pages: ChatPage[];
@@ -97,6 +100,8 @@ export class OraclesClient {
   readonly credentials: CredentialKeeper;
   readonly wallet: IWallet;
   readonly actions = new Cell<ReadonlyMap<string, AgAction>>(new Map());
+  /** What the pages draw components with, by who brought it. */
+  readonly components = new Cell<ReadonlyMap<object, Components>>(new Map());
   readonly gateway: string | undefined;
   readonly #network: Network;
   readonly #configs = new Map<string, { cell: Cell<ConfigState>; at: number }>();
@@ -156,6 +161,16 @@ export class OraclesClient {
       rest.delete(action.name);
       this.actions.set(rest);
     };
+  }
+
+  /** Says what a page draws components with; nothing when it leaves. Equal maps change nothing. */
+  setComponents(page: object, given: Components | undefined): void {
+    const known = this.components.get();
+    if (isSame(known.get(page), given)) return;
+    const next = new Map(known);
+    if (given) next.set(page, given);
+    else next.delete(page);
+    this.components.set(next);
   }
 
   /** Opens a conversation, or joins the open one, for a page of its own. Call release when done. */
@@ -235,4 +250,10 @@ export class OraclesClient {
     const shared: Shared = { chat, socket, pages: [], read: false, closing: undefined };
     return shared;
   }
+}
+
+/** Whether two maps have the same components, whichever objects carry them. */
+function isSame(a: Components = {}, b: Components = {}): boolean {
+  const names = Object.keys(a);
+  return names.length === Object.keys(b).length && names.every((name) => a[name] === b[name]);
 }

@@ -9,7 +9,7 @@ import { FakeSocket } from "../testkit/socket";
 import { chatOptions, page } from "./kit";
 import { renderMessageContent } from "./render";
 import { useAgAction } from "./useAgAction";
-import { useChat } from "./useChat";
+import { useChat, type UIComponents } from "./useChat";
 
 vi.mock("socket.io-client", () => import("../testkit/socket"));
 beforeEach(() => {
@@ -157,6 +157,96 @@ describe("useAgAction", () => {
     expect(screen.getByText("new done 3 6")).toBeTruthy();
     view.rerender(<Page><Chart title="x" render={false} /><Talk /></Page>); // prettier-ignore
     await waitFor(() => expect(screen.queryByText(/done 3 6/)).toBeNull());
+  });
+});
+
+describe("the components of useChat", () => {
+  const shown: StoredMessage = {
+    id: "a",
+    type: "ai",
+    content: "Look: ",
+    toolCalls: [
+      {
+        id: "c-1",
+        name: "search",
+        args: { q: "x" },
+        status: "done",
+        component: { name: "Card", args: { title: "tea" } },
+      },
+    ],
+  };
+  const Card = ({ title }: { title: string }) => <b>{`card ${title}`}</b>;
+
+  /** A page as the contract shows it: the components go to useChat, the content alone is drawn. */
+  function Talk({ uiComponents }: { uiComponents?: UIComponents }) {
+    const chat = useChat(chatOptions(uiComponents ? { uiComponents } : {}));
+    return chat.messages.map((m) => <p key={m.id}>{renderMessageContent(m.content)}</p>);
+  }
+
+  test("draw what is rendered without being named again, and leave with their page", async () => {
+    const { Page, oracle } = page();
+    oracle.history = [shown];
+    const ToolCall = ({ toolName }: { toolName: string }) => <i>{`called ${toolName}`}</i>;
+    const view = render(<Page><Talk uiComponents={{ Card, ToolCall }} /></Page>); // prettier-ignore
+    await screen.findByText("card tea");
+    expect(screen.getByText("called search")).toBeTruthy();
+    view.rerender(<Page><Talk /></Page>); // prettier-ignore
+    await waitFor(() => expect(screen.queryByText("card tea")).toBeNull());
+    expect(screen.getByText("Look:")).toBeTruthy();
+  });
+
+  test("are the newest ones, also in messages that are not drawn again", async () => {
+    const { Page, oracle } = page();
+    oracle.history = [shown];
+    const Row = memo(function Row({ message }: { message: IMessage }) {
+      return <p>{renderMessageContent(message.content)}</p>;
+    });
+    function Remembered({ title }: { title: string }) {
+      const chat = useChat(chatOptions({ uiComponents: { Card: () => <b>{title}</b> } }));
+      return chat.messages.map((m) => <Row key={m.id} message={m} />);
+    }
+    const view = render(<Page><Remembered title="old" /></Page>); // prettier-ignore
+    await screen.findByText("old");
+    view.rerender(<Page><Remembered title="new" /></Page>); // prettier-ignore
+    await screen.findByText("new");
+  });
+
+  test("that are the same in a new object draw nothing again", async () => {
+    const { Page, oracle } = page();
+    oracle.history = [shown];
+    let drawn = 0;
+    const Counted = () => <b>{`drawn ${++drawn}`}</b>;
+    const Row = memo(function Row({ message }: { message: IMessage }) {
+      return <p>{renderMessageContent(message.content)}</p>;
+    });
+    function Careless({ n }: { n: number }) {
+      const chat = useChat(chatOptions({ uiComponents: { Card: Counted } }));
+      return (
+        <>
+          {chat.messages.map((m) => (
+            <Row key={m.id} message={m} />
+          ))}
+          <u>{`render ${n}`}</u>
+        </>
+      );
+    }
+    const view = render(<Page><Careless n={1} /></Page>); // prettier-ignore
+    await screen.findByText("drawn 1");
+    view.rerender(<Page><Careless n={2} /></Page>); // prettier-ignore
+    await screen.findByText("render 2");
+    expect(drawn).toBe(1);
+  });
+
+  test("give way to those that are named where it is drawn", async () => {
+    const { Page, oracle } = page();
+    oracle.history = [shown];
+    function Both() {
+      const chat = useChat(chatOptions({ uiComponents: { Card } }));
+      const here = { Card: () => <b>here</b> };
+      return chat.messages.map((m) => <p key={m.id}>{renderMessageContent(m.content, here)}</p>);
+    }
+    render(<Page><Both /></Page>); // prettier-ignore
+    await screen.findByText("here");
   });
 });
 

@@ -1,24 +1,23 @@
-import { Fragment, useContext, useSyncExternalStore, type ReactNode } from "react";
-import type { AgAction } from "../core/tools";
+import {
+  Fragment,
+  useContext,
+  useSyncExternalStore,
+  type ComponentType,
+  type ReactNode,
+} from "react";
+import type { Observable } from "../core/observable";
 import type { IComponentMetadata, MessageContent } from "../core/types";
 import { Context } from "./context";
 import type { UIComponents } from "./useChat";
 
-function own(components: UIComponents | undefined, name: string) {
-  return components && Object.hasOwn(components, name) ? components[name] : undefined;
-}
+type Find = (name: string) => ComponentType<Record<string, unknown>> | undefined;
 
 /** The component that the page gave for a part, with what it is told. */
-function renderComponent(
-  part: IComponentMetadata,
-  components: UIComponents | undefined,
-): ReactNode {
+function renderComponent(part: IComponentMetadata, find: Find): ReactNode {
   const { name, props } = part;
-  const fallback = props.isAgAction
-    ? (own(components, "AgActionToolCall") ?? own(components, "ToolCall"))
-    : own(components, "ToolCall");
-  const mine = own(components, name);
-  const Component = mine ?? fallback;
+  const mine = find(name);
+  const Component =
+    mine ?? (props.isAgAction ? find("AgActionToolCall") : undefined) ?? find("ToolCall");
   if (!Component) return null;
   const { id, args, ...rest } = props;
   const isLoading = props.status === "isRunning";
@@ -28,21 +27,32 @@ function renderComponent(
   return <Component {...given} {...rest} id={id} isLoading={isLoading} />;
 }
 
-const none: ReadonlyMap<string, AgAction> = new Map();
-const getNone = () => none;
 const never = () => () => undefined;
+const getNothing = () => undefined;
 
-/** A call: drawn by the action's own render while the action is offered. */
-function CallPart({ part, components }: { part: IComponentMetadata; components?: UIComponents }) {
-  const actions = useContext(Context)?.client.actions;
-  const known = useSyncExternalStore(
-    actions?.subscribe ?? never,
-    actions?.get ?? getNone,
-    actions?.get ?? getNone,
+/** What is observed, if there is anything to observe. */
+function useObserved<T>(from: Observable<T> | undefined): T | undefined {
+  return useSyncExternalStore<T | undefined>(
+    from?.subscribe ?? never,
+    from?.get ?? getNothing,
+    from?.get ?? getNothing,
   );
-  const render = known.get(part.name)?.render;
-  if (!render) return renderComponent(part, components);
-  const { status = "done", args, output, error } = part.props;
+}
+
+/** A part: a call is drawn by its action's own render while the action is offered. */
+function Part({ part, given }: { part: IComponentMetadata; given: UIComponents | undefined }) {
+  const client = useContext(Context)?.client;
+  const actions = useObserved(client?.actions);
+  const offered = useObserved(client?.components);
+  const { status = "done", args, output, error, isToolCall, isAgAction } = part.props;
+  const render = isToolCall || isAgAction ? actions?.get(part.name)?.render : undefined;
+  if (!render) {
+    const maps = [...(offered?.values() ?? []), given ?? {}];
+    return renderComponent(
+      part,
+      (name) => maps.findLast((map) => Object.hasOwn(map, name))?.[name] as ReturnType<Find>,
+    );
+  }
   const drawn = render({
     status,
     args,
@@ -65,17 +75,14 @@ function valueOf(output: string, again = true): unknown {
   }
 }
 
-function renderPart(part: IComponentMetadata, components: UIComponents | undefined): ReactNode {
-  const { id, isToolCall, isAgAction } = part.props;
-  if (!isToolCall && !isAgAction) {
-    return <Fragment key={id}>{renderComponent(part, components)}</Fragment>;
-  }
-  return <CallPart key={id} part={part} {...(components ? { components } : {})} />;
+function renderPart(part: IComponentMetadata, given: UIComponents | undefined): ReactNode {
+  return <Part key={part.props.id} part={part} given={given} />;
 }
 
 /**
  * Turns stored content into React nodes. Text stays text: nothing in it is
- * markup. Components are found by their own names only, so that a tool called
+ * markup. Components are those given here, else those that a useChat on the
+ * page was given. They are found by their own names only, so that a tool called
  * `constructor` is just a tool; what nobody draws is left out.
  */
 export function renderMessageContent(

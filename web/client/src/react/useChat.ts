@@ -26,6 +26,7 @@ export interface IChatOptions {
   sessionId: string;
   onPaymentRequiredError: (claimIds: string[]) => void;
   browserTools?: BrowserTools;
+  /** What renderMessageContent draws components with. */
   uiComponents?: UIComponents;
   overrides?: OracleOverrides;
   streamingMode?: StreamingMode;
@@ -104,6 +105,11 @@ export function useChat(options: IChatOptions): IChatResult {
     setHeld({ key, client, open });
     return release;
   }, [client, latest, key, oracleDid, sessionId, baseUrl, wsUrl]);
+
+  // What messages are drawn with goes to whoever draws them. An object that is
+  // new but holds the same components tells nobody anything.
+  useEffect(() => client.setComponents(latest, options.uiComponents));
+  useEffect(() => () => client.setComponents(latest, undefined), [client, latest]);
 
   const cell = open?.chat.state;
   const socket = open?.socket;
