@@ -29,6 +29,7 @@ function Hooks({ entity }: { entity: string }) {
       oracleDid: entity,
       userClaimCollectionId: "7",
       adminAddress: "ixo1admin",
+      granteeAddress: "ixo1oracle",
       claimId: "c1",
     },
   });

@@ -3,6 +3,7 @@ import { act, cleanup, render, renderHook, screen, waitFor } from "@testing-libr
 import { StrictMode, useState } from "react";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { z } from "zod";
+import { packClaimApproval, packClaimGrant } from "../core/protocol";
 import { json, Stream } from "../testkit/oracle";
 import { FakeSocket } from "../testkit/socket";
 import { useOraclesContext } from "./context";
@@ -265,18 +266,53 @@ describe("the other hooks", () => {
 
   test("useContractOracle hands the protocol's messages to the wallet", async () => {
     const { Page, transactSignX } = page();
-    const params = { oracleDid: "did:o", userClaimCollectionId: "7", adminAddress: "adm" };
+    const params = {
+      oracleDid: "did:o",
+      userClaimCollectionId: "7",
+      adminAddress: "adm",
+      granteeAddress: "ixo1o",
+      maxAmount: [{ denom: "uixo", amount: "9" }],
+    };
     const { result } = renderHook(() => useContractOracle({ params }), { wrapper: Page });
     await act(() => result.current.contractOracle());
-    await act(() => result.current.payClaim({ ...params, claimId: "c-1" }));
-    const types = transactSignX.mock.calls.map(([messages]) => {
-      const [exec] = messages as { typeUrl: string; value: { msgs: { typeUrl: string }[] } }[];
-      return [exec?.typeUrl, exec?.value.msgs[0]?.typeUrl];
-    });
-    expect(types).toEqual([
-      ["/cosmos.authz.v1beta1.MsgExec", "/ixo.claims.v1beta1.MsgCreateClaimAuthorization"],
-      ["/cosmos.authz.v1beta1.MsgExec", "/ixo.claims.v1beta1.MsgEvaluateClaim"],
+    await act(() => result.current.payClaim({ claimId: "c-1" }));
+    const exec = (value: unknown) => [
+      { typeUrl: "/cosmos.authz.v1beta1.MsgExec", value: { grantee: "ixo1a", msgs: [value] } },
+    ];
+    const by = { creatorAddress: "ixo1a", creatorDid: "did:ixo:ixo1a" };
+    expect(transactSignX.mock.calls).toEqual([
+      [
+        exec(packClaimGrant({ ...by, ...params, collectionId: "7", agentQuota: 1 })),
+        "Contract oracle did:o",
+      ],
+      [
+        exec(
+          packClaimApproval({
+            claimId: "c-1",
+            collectionId: "7",
+            agentDid: "did:ixo:ixo1a",
+            agentAddress: "ixo1a",
+            adminAddress: "adm",
+          }),
+        ),
+        "Pay claim c-1",
+      ],
     ]);
+  });
+
+  test("useContractOracle asks the wallet for nothing that the chain would refuse", async () => {
+    const { Page, transactSignX } = page();
+    const params = { oracleDid: "did:o", userClaimCollectionId: "7", adminAddress: "adm" };
+    const { result } = renderHook(() => useContractOracle({ params }), { wrapper: Page });
+    const refused = (why: string) =>
+      expect.objectContaining({ message: expect.stringContaining(why) });
+    await act(() =>
+      expect(result.current.contractOracle()).rejects.toEqual(refused("params.granteeAddress")),
+    );
+    expect(result.current.error).toEqual(refused("params.granteeAddress"));
+    await act(() => expect(result.current.payClaim()).rejects.toEqual(refused("params.claimId")));
+    expect(result.current.isPending).toBe(false);
+    expect(transactSignX).not.toHaveBeenCalled();
   });
 
   test("useMemoryEngine reads, writes and forgets", async () => {

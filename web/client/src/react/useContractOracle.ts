@@ -1,34 +1,40 @@
 import { useCallback, useState } from "react";
 import { asError } from "../core/errors";
+import { packClaimApproval, packClaimGrant, type PackedMessage } from "../core/protocol";
 import { useOraclesContext } from "./context";
 
 export interface ContractOracleParams {
   oracleDid: string;
   userClaimCollectionId: string;
   adminAddress: string;
+  /** The claim to pay. */
   claimId?: string;
   /** The oracle's account, which is granted the right to submit claims. */
   granteeAddress?: string;
+  /** How many claims it may submit; one unless told. */
   agentQuota?: number;
+  /** The most that a claim may ask for. */
   maxAmount?: { amount: string; denom: string }[];
 }
 
 /** Pays to contract an oracle: builds the protocol's messages and hands them to the wallet. */
 export function useContractOracle(options: { params?: ContractOracleParams } = {}) {
   const { wallet, transactSignX } = useOraclesContext();
+  const { params } = options;
+  const { address, did } = wallet;
   const [state, set] = useState<{ isPending: boolean; error: Error | undefined }>({
     isPending: false,
     error: undefined,
   });
   const sign = useCallback(
-    async (message: { typeUrl: string; value: unknown }, memo: string) => {
+    async (build: () => PackedMessage, memo: string) => {
       set({ isPending: true, error: undefined });
       try {
         const result = await transactSignX(
           [
             {
               typeUrl: "/cosmos.authz.v1beta1.MsgExec",
-              value: { grantee: wallet.address, msgs: [message] },
+              value: { grantee: address, msgs: [build()] },
             },
           ],
           memo,
@@ -40,62 +46,54 @@ export function useContractOracle(options: { params?: ContractOracleParams } = {
         throw cause;
       }
     },
-    [transactSignX, wallet.address],
+    [transactSignX, address],
   );
 
   const contractOracle = useCallback(
-    (given?: ContractOracleParams) => {
-      const p = need(given ?? options.params);
+    (given?: Partial<ContractOracleParams>) => {
+      const p = { ...params, ...given };
       return sign(
-        {
-          typeUrl: "/ixo.claims.v1beta1.MsgCreateClaimAuthorization",
-          value: {
-            creatorAddress: wallet.address,
-            creatorDid: wallet.did,
-            granteeAddress: p.granteeAddress ?? "",
-            adminAddress: p.adminAddress,
-            collectionId: p.userClaimCollectionId,
-            authType: "SUBMIT",
+        () =>
+          packClaimGrant({
+            creatorAddress: address,
+            creatorDid: did,
+            granteeAddress: need(p, "granteeAddress"),
+            adminAddress: need(p, "adminAddress"),
+            collectionId: need(p, "userClaimCollectionId"),
             agentQuota: p.agentQuota ?? 1,
             maxAmount: p.maxAmount ?? [],
-          },
-        },
+          }),
         `Contract oracle ${p.oracleDid}`,
       );
     },
-    [options.params, sign, wallet.address, wallet.did],
+    [params, sign, address, did],
   );
 
   const payClaim = useCallback(
-    (given?: ContractOracleParams) => {
-      const p = need(given ?? options.params);
-      if (!p.claimId) throw new Error("payClaim needs params.claimId");
+    (given?: Partial<ContractOracleParams>) => {
+      const p = { ...params, ...given };
       return sign(
-        {
-          typeUrl: "/ixo.claims.v1beta1.MsgEvaluateClaim",
-          value: {
-            claimId: p.claimId,
-            collectionId: p.userClaimCollectionId,
-            oracle: p.oracleDid,
-            agentDid: wallet.did,
-            agentAddress: wallet.address,
-            adminAddress: p.adminAddress,
-            status: 1,
-            reason: 1,
-            verificationProof: "",
-            amount: p.maxAmount ?? [],
-          },
-        },
+        () =>
+          packClaimApproval({
+            claimId: need(p, "claimId"),
+            collectionId: need(p, "userClaimCollectionId"),
+            agentDid: did,
+            agentAddress: address,
+            adminAddress: need(p, "adminAddress"),
+          }),
         `Pay claim ${p.claimId}`,
       );
     },
-    [options.params, sign, wallet.address, wallet.did],
+    [params, sign, address, did],
   );
 
   return { contractOracle, payClaim, ...state };
 }
 
-function need(params: ContractOracleParams | undefined): ContractOracleParams {
-  if (!params) throw new Error("useContractOracle needs params, in the hook or in the call");
-  return params;
+type Named = "adminAddress" | "claimId" | "granteeAddress" | "userClaimCollectionId";
+
+function need(params: Partial<ContractOracleParams>, name: Named): string {
+  const value = params[name];
+  if (!value) throw new Error(`useContractOracle needs params.${name}, in the hook or in the call`);
+  return value;
 }
