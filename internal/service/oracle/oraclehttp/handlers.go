@@ -100,15 +100,19 @@ func (a *api) sessionRun(w http.ResponseWriter, r *http.Request) error {
 	if err := a.Service.CheckSession(r.Context(), who.DID, id); err != nil {
 		return err
 	}
-	live, ok, err := a.Engine.Latest(r.Context(), who.DID, id)
+	find := func() (oracle.Run, bool, error) { return a.Engine.Latest(r.Context(), who.DID, id) }
+	if request := r.URL.Query().Get("requestId"); request != "" {
+		find = func() (oracle.Run, bool, error) { return a.Engine.ByRequest(r.Context(), who.DID, id, request) }
+	}
+	found, ok, err := find()
 	if err != nil {
 		return err
 	}
 	body := RunBody{}
 	if ok {
 		body.Run = &RunState{
-			RunID: live.ID, SessionID: live.SessionID, RequestID: live.RequestID, Status: live.Status, Attempt: live.Attempt,
-			LastSeq: live.NextSeq - 1, CreatedAt: oracle.Timestamp(live.CreatedAt),
+			RunID: found.ID, SessionID: found.SessionID, RequestID: found.RequestID, Status: found.Status, Attempt: found.Attempt,
+			LastSeq: found.NextSeq - 1, CreatedAt: oracle.Timestamp(found.CreatedAt),
 		}
 	}
 	return httpserver.WriteJSON(w, http.StatusOK, body)

@@ -146,12 +146,17 @@ func (a *api) routes() []httpserver.Route {
 			Replies: []httpserver.Reply{{Status: 200, Body: PageBody{}}, bad, unknown},
 		},
 		{
-			Method: "GET", Pattern: "/sessions/{sessionId}/run", Summary: "The run that is going on", Tags: runs, Params: []httpserver.Param{session},
-			Handler: a.sessionRun, Replies: []httpserver.Reply{{Status: 200, Body: RunBody{}}, unknown},
+			Method: "GET", Pattern: "/sessions/{sessionId}/run", Summary: "The run that is going on", Tags: runs, Handler: a.sessionRun,
+			Params: []httpserver.Param{
+				session,
+				{Name: "requestId", In: "query", Doc: "The X-Request-Id of a message whose answer was lost: the run that it started, also when it has ended."},
+			},
+			Replies: []httpserver.Reply{{Status: 200, Body: RunBody{}}, unknown},
 		},
 		{
 			Method: "POST", Pattern: "/messages/{sessionId}", Summary: "Send a message", Tags: chat, Body: SendBody{}, MaxBody: maxMessage, Stream: true,
-			Doc:    "With stream true the answer is an event stream that can be resumed at /runs/{runId}; otherwise one JSON reply.",
+			Doc: "With stream true the answer is an event stream that can be resumed at /runs/{runId}; otherwise one JSON reply. " +
+				"An X-Request-Id that begins with once- names one message: when it comes again, the run that it started answers.",
 			Params: []httpserver.Param{session}, Handler: a.send, Replies: []httpserver.Reply{{Status: 200, Body: ReplyBody{}}, stream, bad, unknown},
 		},
 		{

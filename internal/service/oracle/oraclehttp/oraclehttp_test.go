@@ -290,6 +290,69 @@ func TestAbortKeepsWhatWasSaid(t *testing.T) {
 	}
 }
 
+func TestAMessageWhoseAnswerWasLostIsFoundByItsRequest(t *testing.T) {
+	t.Parallel()
+	n := oracletest.Start(t, scripted.Sequence(scripted.Reply{Chunks: []plugin.Chunk{{Text: "Yes"}}}))
+	alice := n.As(t, identitytest.Alice)
+	session, other := alice.Session(), alice.Session()
+	alice.Header.Set("X-Request-Id", "page-1")
+	resp, err := alice.Open(t.Context(), "POST", "/messages/"+session, map[string]any{"message": "hi", "stream": true})
+	must(t, err)
+	oracletest.Stream(t, resp)
+	alice.Header.Del("X-Request-Id")
+	for _, c := range []struct {
+		session, request, want string
+	}{
+		{session, "page-1", resp.Header.Get("X-Run-Id")},
+		{session, "page-2", ""},
+		{session, "", ""}, // nothing is going on
+		{other, "page-1", ""},
+	} {
+		var got struct {
+			Run struct{ RunID, RequestID, Status string }
+		}
+		alice.Do("GET", "/sessions/"+c.session+"/run?requestId="+c.request, nil).JSON(t, &got)
+		if got.Run.RunID != c.want || c.want != "" && (got.Run.RequestID != "page-1" || got.Run.Status != "finished") {
+			t.Errorf("%+v: %+v", c, got.Run)
+		}
+	}
+	if r := n.As(t, identitytest.Bob).Do("GET", "/sessions/"+session+"/run?requestId=page-1", nil); r.Status != 404 {
+		t.Errorf("somebody else is told: %d %s", r.Status, r.Body)
+	}
+}
+
+func TestAMessageThatIsRepeatedOnItsWayIsTakenOnce(t *testing.T) {
+	t.Parallel()
+	yes := scripted.Reply{Chunks: []plugin.Chunk{{Text: "Yes"}}}
+	n := oracletest.Start(t, scripted.Sequence(yes, yes, yes))
+	alice := n.As(t, identitytest.Alice)
+	for _, c := range []struct {
+		request string
+		runs    int
+	}{
+		{"once-1", 1},
+		{"trace-1", 2}, // correlates, and names no message
+	} {
+		session := alice.Session()
+		alice.Header.Set("X-Request-Id", c.request)
+		runs := map[string]bool{}
+		for range 2 {
+			resp, err := alice.Open(t.Context(), "POST", "/messages/"+session, map[string]any{"message": "hi", "stream": true})
+			must(t, err)
+			runs[resp.Header.Get("X-Run-Id")] = true
+			if events := oracletest.Events(oracletest.Stream(t, resp)); resp.Header.Get("X-Request-Id") != c.request || events[len(events)-1] != "done" {
+				t.Errorf("%s: %s, %v", c.request, resp.Header.Get("X-Request-Id"), events)
+			}
+		}
+		alice.Header.Del("X-Request-Id")
+		var list struct{ Messages []map[string]any }
+		alice.Do("GET", "/messages/"+session, nil).JSON(t, &list)
+		if len(runs) != c.runs || len(list.Messages) != 2*c.runs {
+			t.Errorf("%s: %d runs, %d messages, want %d runs", c.request, len(runs), len(list.Messages), c.runs)
+		}
+	}
+}
+
 // waitForText reads a run until it has said something.
 func waitForText(t *testing.T, c *oracletest.Client, run string) {
 	t.Helper()

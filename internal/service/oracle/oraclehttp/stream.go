@@ -66,7 +66,8 @@ func (a *api) send(w http.ResponseWriter, r *http.Request) error {
 	carried.Attachments, q.Attachments = q.Attachments, withoutKeys(q.Attachments)
 	id, minted := requestID(r, body.RequestID)
 	started, err := a.Turns.Start(r.Context(), run.Start{
-		Owner: who.DID, SessionID: sessionID, RequestID: id, Minted: minted, Multitask: body.Multitask, Request: q, Carried: carried,
+		Owner: who.DID, SessionID: sessionID, RequestID: id, Minted: minted, Once: !minted && strings.HasPrefix(id, oncePrefix),
+		Multitask: body.Multitask, Request: q, Carried: carried,
 	})
 	if err != nil {
 		if carried.AskDelegation {
@@ -96,6 +97,11 @@ func withoutKeys(files []oracle.Attachment) []oracle.Attachment {
 	}
 	return out
 }
+
+// oncePrefix begins request ids that name one message each. Browsers repeat a
+// POST by themselves when a kept connection breaks before it was answered; other
+// ids only correlate, and may come with many messages.
+const oncePrefix = "once-"
 
 // requestID is the id of the turn: the body's, else the request's own. minted
 // says that the server has just made it.

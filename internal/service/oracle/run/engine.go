@@ -345,6 +345,15 @@ func (e *Engine) Latest(ctx context.Context, owner, sessionID string) (oracle.Ru
 	return e.store.Latest(ctx, owner, sessionID)
 }
 
+// ByRequest returns the run that a request id started in the user's session, also one that has ended, if there is one.
+func (e *Engine) ByRequest(ctx context.Context, owner, sessionID, requestID string) (oracle.Run, bool, error) {
+	r, err := e.store.ByRequest(ctx, owner, sessionID, requestID)
+	if errors.Is(err, oracle.ErrRunNotFound) {
+		return oracle.Run{}, false, nil
+	}
+	return r, err == nil, err
+}
+
 // Abort stops what is going on in the user's session. It reports whether
 // anything was.
 func (e *Engine) Abort(ctx context.Context, owner, sessionID string) (bool, error) {
