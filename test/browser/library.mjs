@@ -131,6 +131,32 @@ export function libraryTests(world) {
     assert.deepEqual(seen.errors, []);
   });
 
+  // A browser repeats by itself what broke on a connection that it had kept, and
+  // says so to nobody; what breaks again is the page's.
+  on("a message whose answer is lost is there once, and is answered", async (site) => {
+    const { page, seen } = await begin(site);
+    await send(page, "one");
+    await said(page, "You said: one");
+    for (const [text, times] of [
+      ["two", 1],
+      ["three", 2],
+    ]) {
+      site.wire.lose("POST /messages/", times);
+      await send(page, text);
+      await said(page, `You said: ${text}`);
+    }
+    const all = ["one", "two", "three"].map((text) => `You said: ${text}`);
+    assert.deepEqual(await replies(page), all);
+    const asked = seen.requests.filter((r) => /^GET \/sessions\/.*\/run$/.test(r));
+    assert.ok(asked.length > 1, "the oracle was asked whether it has the message");
+    assert.equal(posts(seen).length, 3, "the page posts a message once");
+    assert.equal(await page.getByRole("alert").count(), 0);
+    await page.reload();
+    await said(page, "You said: three");
+    assert.deepEqual(await replies(page), all);
+    assert.deepEqual(seen.errors, []);
+  });
+
   on("a page that is loaded again in the middle of a reply joins it", async (site) => {
     const { page, seen } = await begin(site);
     await send(page, "count to 40 every 5 hold at 20");

@@ -136,9 +136,16 @@ export async function startFleet(env = {}, { spread = false } = {}) {
 export async function startWire(target) {
   const lines = new Set();
   let isCut = false;
+  let lost = { times: 0 };
   const server = createServer((page) => {
     if (isCut) return page.destroy();
     const line = connect(new URL(target).port, "127.0.0.1");
+    page.on("data", (asked) => {
+      if (lost.times === 0 || !asked.includes(lost.request)) return;
+      lost.times--;
+      line.unpipe(page);
+      line.once("data", () => page.destroy()).resume();
+    });
     for (const [one, other] of [
       [page, line],
       [line, page],
@@ -157,6 +164,8 @@ export async function startWire(target) {
       for (const line of lines) line.destroy();
     },
     mend: () => (isCut = false),
+    /** The next requests that begin so reach the server, and their answers nobody. */
+    lose: (request, times) => (lost = { request, times }),
     stop() {
       this.cut();
       server.close();

@@ -202,6 +202,15 @@ describe("credentials", () => {
     expect(oracle.requests("POST", /^\/delegation$/)[0]?.body).toEqual({ raw: "t2" });
   });
 
+  test("an oracle that asks for a delegation in its stream is given one", async () => {
+    const made = page();
+    render(<made.Page><Talk /></made.Page>); // prettier-ignore
+    await opened();
+    await turn(made, ["delegation_required", { reason: "missing" }], ["message", { content: "a" }]);
+    await waitFor(() => expect(made.oracle.requests("POST", /^\/delegation$/)).toHaveLength(1));
+    expect(made.oracle.requests("POST", /^\/delegation$/)[0]?.body).toEqual({ raw: "t2" });
+  });
+
   test("another user sees nothing of the one before", async () => {
     const { Page, oracle } = page();
     oracle.history = [{ id: "1", type: "human", content: "secret" }];

@@ -78,6 +78,8 @@ export class Chat {
   #cursor: string | null = null;
   #abort: AbortController | undefined;
   #turn: Promise<unknown> = Promise.resolve();
+  /** Settles when the newest message was taken or refused. */
+  #answered: Promise<void> = Promise.resolve();
   /** Counts the beginnings and ends of turns. */
   #epoch = 0;
   #loading: Promise<void> | undefined;
@@ -173,7 +175,8 @@ export class Chat {
     metadata?: Record<string, unknown>,
     attachments?: IAttachment[],
   ): Promise<void> {
-    this.#abort?.abort();
+    const before = this.#abort;
+    const answered = this.#answered;
     this.#keepLive();
     const abort = new AbortController();
     this.#abort = abort;
@@ -201,25 +204,49 @@ export class Chat {
       ...(actions.length ? { agActions: actions } : {}),
       ...(model ? { model } : {}),
     };
+    let settle!: () => void;
+    this.#answered = new Promise((resolve) => (settle = resolve));
     try {
+      // A message that is still on its way is not called back by the next one.
+      await answered;
+      before?.abort();
       await this.#follow(
         abort,
-        (handlers) => sendTurn(this.#api, this.#sessionId, body, handlers, abort.signal),
+        (handlers) => {
+          const accepted: typeof handlers.accepted = (ids) => {
+            settle();
+            handlers.accepted(ids);
+          };
+          const told = { ...handlers, accepted };
+          // By these ids oracles know a message that the browser itself sends again.
+          const id = `once-${randomId()}`;
+          return sendTurn(this.#api, this.#sessionId, id, body, told, abort.signal);
+        },
         mine.createdAt,
       );
     } catch (cause) {
-      if (this.#abort !== abort) return;
-      this.#abort = undefined;
-      this.#epoch++;
-      if (!this.#live) this.#unsent = mine.id;
-      this.#keepLive();
-      if (cause instanceof PaymentRequiredError) {
-        this.#publish({ status: "ready" });
-        this.#host.paymentRequired(cause.claimIds);
-        return;
+      const isNewest = this.#abort === abort;
+      if (isNewest) {
+        this.#abort = undefined;
+        this.#epoch++;
+        if (!this.#live) this.#unsent = mine.id;
+        this.#keepLive();
+      } else {
+        // The next message is under way, and would take this one along into the history.
+        this.#pending = this.#pending.filter((m) => m !== mine);
       }
-      this.#publish({ status: "error", sendMessageError: asError(cause) });
-      throw cause;
+      const isUnpaid = cause instanceof PaymentRequiredError;
+      this.#publish(
+        !isNewest
+          ? {}
+          : isUnpaid
+            ? { status: "ready" }
+            : { status: "error", sendMessageError: asError(cause) },
+      );
+      if (!isUnpaid) throw cause;
+      this.#host.paymentRequired(cause.claimIds);
+    } finally {
+      settle();
     }
   }
 
@@ -380,11 +407,13 @@ export class Chat {
         this.#shownIds.set(id, shown);
         this.#streamed.delete(shown);
       });
+      const stored = new Set(ids.values());
+      // The answer was lost, and the message was not.
+      const isThere = this.#unsent !== undefined && stored.has(this.#unsent);
       if (whole) {
         this.#pending = [];
         this.#live = undefined;
       } else {
-        const stored = new Set(ids.values());
         this.#pending = this.#pending.filter((m) => !stored.has(m.id));
       }
       const { messages, joined } = merge(
@@ -393,7 +422,12 @@ export class Chat {
       );
       this.#stored = messages;
       if (!joined) this.#setCursor(page);
-      this.#publish({ isLoading: false, error: undefined, hasEarlier: this.#cursor !== null });
+      this.#publish({
+        isLoading: false,
+        error: undefined,
+        hasEarlier: this.#cursor !== null,
+        ...(isThere ? { status: "ready", sendMessageError: undefined } : {}),
+      });
     } catch (cause) {
       if (this.#closed) return;
       if (cause instanceof PaymentRequiredError) this.#host.paymentRequired(cause.claimIds);

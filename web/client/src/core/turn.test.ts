@@ -6,13 +6,14 @@ beforeEach(() => void vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", 
 afterEach(() => void vi.useRealTimers());
 
 /** Sends a message and collects what the turn tells. */
-function sending(oracle: FakeOracle, frame?: (frame: Frame) => void) {
+function sending(oracle: FakeOracle, frame?: (frame: Frame) => void, keeper = keeperOf({})) {
   const abort = new AbortController();
   const frames: string[] = [];
   const ids: unknown[] = [];
   const end = sendTurn(
-    oracle.api(),
+    oracle.api(keeper),
     "$s:1",
+    "q-1",
     { message: "hi" },
     {
       accepted: (given) => void ids.push(given),
@@ -48,7 +49,12 @@ describe("sendTurn", () => {
     expect(turn.ids).toEqual([{ requestId: "r-1", runId: "run-1" }]);
     expect(turn.frames).toEqual(["message a", "done"]);
     expect(oracle.seen).toMatchObject([
-      { method: "POST", path: "/messages/%24s%3A1", body: { message: "hi", stream: true } },
+      {
+        method: "POST",
+        path: "/messages/%24s%3A1",
+        headers: { "X-Request-Id": "q-1" },
+        body: { message: "hi", stream: true },
+      },
     ]);
   });
 
@@ -144,7 +150,7 @@ describe("sendTurn", () => {
     expect(refused.seen).toHaveLength(1);
     const broken = new FakeOracle().on("POST", /./, () => Promise.reject(new TypeError("offline")));
     await expect(sending(broken).end).rejects.toThrow("offline");
-    expect(broken.seen).toHaveLength(1);
+    expect(broken.requests("POST", /./)).toHaveLength(1);
   });
 
   test("abort ends it while streaming and while waiting", async () => {
@@ -182,6 +188,80 @@ describe("sendTurn", () => {
     oracle.stream().frame(3, "done").end();
     expect(await turn.end).toBe("done");
     expect(turn.frames).toEqual(["done"]);
+  });
+});
+
+describe("a message whose answer was lost", () => {
+  const lookUps = (oracle: FakeOracle) => oracle.requests("GET", /\/run\?requestId=q-1$/);
+
+  /** An oracle whose answer to a message never comes, and what it says of runs. */
+  function losing(
+    lost: () => Response | Promise<Response>,
+    run: () => Response | Promise<Response>,
+  ) {
+    const oracle = new FakeOracle().on("POST", /./, lost);
+    oracle.on("GET", /\/run\?requestId=/, run);
+    resuming(oracle, (signal) => new Stream(signal).frame(1, "done").response());
+    return oracle;
+  }
+  const offline = () => Promise.reject(new TypeError("offline"));
+  const taken = () => json({ run: { runId: "run-1", requestId: "q-1", status: "finished" } });
+
+  test.each([
+    ["by the line", offline],
+    ["by a gateway", () => json({}, 504)],
+  ])("%s is found by its request and followed", async (_, lost) => {
+    const oracle = losing(lost, taken);
+    const turn = sending(oracle);
+    expect(await turn.end).toBe("done");
+    expect(turn.ids).toEqual([{ requestId: "q-1", runId: "run-1" }]);
+    expect(resumes(oracle)).toEqual(["/runs/run-1?after=0"]);
+    expect(oracle.requests("POST", /./)).toHaveLength(1);
+  });
+
+  test.each([
+    ["nothing is under way", () => json({ run: null })],
+    ["only another one is", () => json({ run: { runId: "run-0", requestId: "other" } })],
+    ["who is asked knows no runs", () => json({ message: "Cannot GET" }, 404)],
+  ])("and not the message only is a failure: %s", async (_, run) => {
+    const oracle = losing(offline, run);
+    await expect(sending(oracle).end).rejects.toThrow("offline");
+    expect(lookUps(oracle)).toHaveLength(1);
+    expect(resumes(oracle)).toEqual([]);
+  });
+
+  test("is looked for while the line is away, but not long", async () => {
+    let tries = 0;
+    const oracle = losing(offline, () => (++tries < 3 ? offline() : taken()));
+    const turn = sending(oracle);
+    for (let i = 0; i < 2; i++) {
+      await until(() => vi.getTimerCount() === 1);
+      await vi.advanceTimersToNextTimerAsync();
+    }
+    expect(await turn.end).toBe("done");
+    const away = losing(offline, offline);
+    const never = expect(sending(away).end).rejects.toThrow("offline");
+    await vi.advanceTimersByTimeAsync(5000);
+    await never;
+    expect(lookUps(away)).toHaveLength(3);
+  });
+
+  test("is not looked for when it was refused, or never sent", async () => {
+    const refused = losing(() => json({ message: "busy" }, 503), taken);
+    await expect(sending(refused).end).rejects.toThrow("busy");
+    const unsigned = losing(offline, taken);
+    const declined = keeperOf({ invocation: () => Promise.reject(new TypeError("declined")) });
+    await expect(sending(unsigned, undefined, declined).end).rejects.toThrow("declined");
+    expect([...lookUps(refused), ...lookUps(unsigned)]).toEqual([]);
+  });
+
+  test("and that is given up meanwhile ends so", async () => {
+    const oracle = losing(offline, offline);
+    const turn = sending(oracle);
+    await until(() => vi.getTimerCount() === 1);
+    turn.abort.abort();
+    expect(await turn.end).toBe("aborted");
+    expect(vi.getTimerCount()).toBe(0);
   });
 });
 

@@ -123,23 +123,69 @@ function guarded(handlers: TurnHandlers): TurnHandlers {
   };
 }
 
-/** Sends a message and follows the turn. The message is posted exactly once. */
+/** How often the oracle is asked whether it has a message whose answer was lost. */
+const lookUps = 3;
+
+/** Whether a message may have been taken although it failed: the line or a gateway broke. */
+function isLost(cause: unknown): boolean {
+  return cause instanceof RequestError
+    ? cause.status === 502 || cause.status === 504
+    : cause instanceof TypeError; // what fetch says of a line
+}
+
+/** The run of a message whose answer was lost, if the oracle has it. */
+async function find(
+  api: OracleApi,
+  sessionId: string,
+  requestId: string,
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  const path = `/sessions/${encodeURIComponent(sessionId)}/run?requestId=${requestId}`;
+  for (let attempt = 0; attempt < lookUps && !signal.aborted; attempt++) {
+    if (attempt > 0) await delay(attempt - 1, 0, signal);
+    try {
+      const { run } = await api.json<{ run: { runId: string; requestId?: string } | null }>(path, {
+        signal,
+      });
+      return run?.requestId === requestId ? run.runId : undefined;
+    } catch (cause) {
+      if (cause instanceof RequestError && isFinal(cause.status)) return undefined;
+    }
+  }
+  return undefined;
+}
+
+/**
+ * Sends a message and follows the turn. The message is posted exactly once,
+ * under an id of the page's own: when the answer is lost, the oracle is asked
+ * whether it has the message before that is called a failure.
+ */
 export async function sendTurn(
   api: OracleApi,
   sessionId: string,
+  requestId: string,
   body: Record<string, unknown>,
   handlers: TurnHandlers,
   signal: AbortSignal,
 ): Promise<TurnEnd> {
   const safe = guarded(handlers);
-  const response = await api.send(`/messages/${encodeURIComponent(sessionId)}`, {
-    method: "POST",
-    body: { ...body, stream: true },
-    signal,
-  });
-  const requestId = response.headers.get("X-Request-Id") ?? "";
-  const runId = response.headers.get("X-Run-Id") ?? undefined;
-  handlers.accepted({ requestId, runId });
+  let response: Response | undefined;
+  let runId: string | undefined;
+  try {
+    response = await api.send(`/messages/${encodeURIComponent(sessionId)}`, {
+      method: "POST",
+      headers: { "X-Request-Id": requestId },
+      body: { ...body, stream: true },
+      signal,
+    });
+    runId = response.headers.get("X-Run-Id") ?? undefined;
+  } catch (cause) {
+    runId =
+      !signal.aborted && isLost(cause) ? await find(api, sessionId, requestId, signal) : undefined;
+    if (signal.aborted) return "aborted";
+    if (!runId) throw cause;
+  }
+  handlers.accepted({ requestId: response?.headers.get("X-Request-Id") ?? requestId, runId });
   return follow(api, response, { runId, after: 0 }, safe, signal);
 }
 
