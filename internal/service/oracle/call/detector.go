@@ -122,8 +122,12 @@ func (d *Detector) Feed(pcm []int16) Detection {
 	return found
 }
 
-// listen notes how much of what was heard lately has a pitch.
+// listen notes how much of what was heard lately has a pitch, until that was
+// enough: to look for one is most of what hearing costs.
 func (d *Detector) listen(isLoud bool, length time.Duration) {
+	if d.insists {
+		return
+	}
 	if isLoud && pitched(d.sound[max(0, len(d.sound)-pitchWindow):]) {
 		d.sung += length
 	} else {

@@ -88,3 +88,19 @@ func TestOnlyAVoiceInterrupts(t *testing.T) {
 		}
 	}
 }
+
+// BenchmarkDetector hears ten seconds of a voice with its pauses.
+func BenchmarkDetector(b *testing.B) {
+	rnd := rand.New(rand.NewPCG(5, 6))
+	sound := make([]int16, 10*HeardRate)
+	for at := HeardRate; at < len(sound); at++ { // after a second of silence
+		sound[at] = clampSample(syllable(rnd, at, 120) * math.MaxInt16)
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		d := NewDetector(DetectorConfig{})
+		for at := 0; at < len(sound); at += HeardRate / 50 {
+			d.Feed(sound[at : at+HeardRate/50])
+		}
+	}
+}

@@ -1,6 +1,7 @@
 package callrtc
 
 import (
+	"encoding/binary"
 	"encoding/hex"
 	"math"
 	"net"
@@ -36,11 +37,16 @@ func TestPacketsComeInOrder(t *testing.T) {
 			t.Parallel()
 			var r reorder
 			var got []int
+			var buffer [2]byte // one for all packets, as in hear
 			for _, seq := range c.in {
-				r.add(uint16(seq), []byte{1}, func(p piece) {
+				binary.BigEndian.PutUint16(buffer[:], uint16(seq))
+				r.add(uint16(seq), buffer[:], func(p piece) {
 					n := int(p.seq)
-					if p.lost {
+					switch {
+					case p.lost:
 						n = -n
+					case binary.BigEndian.Uint16(p.payload) != p.seq:
+						t.Errorf("packet %d has the payload of %d", p.seq, binary.BigEndian.Uint16(p.payload))
 					}
 					got = append(got, n)
 				})

@@ -22,21 +22,26 @@ type reorder struct {
 }
 
 // add takes a packet and calls out with what is now due, in order: packets, and
-// places of packets that are given up.
+// places of packets that are given up. The payload is the caller's again when it
+// returns.
 func (r *reorder) add(seq uint16, payload []byte, out func(piece)) {
-	if r.held == nil {
-		r.held = make(map[uint16][]byte, 2*reorderDepth)
-	}
 	ahead := int16(seq - r.next) //nolint:gosec // the distance on the ring of numbers
 	if !r.begun || ahead > maxGap || ahead < -maxGap {
 		r.begun, r.next = true, seq
 		clear(r.held)
 		ahead = 0
 	}
-	if ahead < 0 || r.held[seq] != nil {
+	switch {
+	case ahead < 0 || r.held[seq] != nil:
 		return // too late, or doubled
+	case ahead == 0 && len(r.held) == 0: // nearly always
+		r.next++
+		out(piece{seq: seq, payload: payload})
+		return
+	case r.held == nil:
+		r.held = make(map[uint16][]byte, 2*reorderDepth)
 	}
-	r.held[seq] = payload
+	r.held[seq] = append([]byte{}, payload...)
 	for len(r.held) > 0 {
 		p, here := r.held[r.next]
 		if !here && len(r.held) <= reorderDepth {

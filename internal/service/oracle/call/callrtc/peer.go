@@ -355,9 +355,13 @@ func (p *peer) tracked(track *webrtc.TrackRemote, _ *webrtc.RTPReceiver) {
 	}
 }
 
+// maxPacket is more than a packet on its way through the internet can have.
+const maxPacket = 1500
+
 func discard(track *webrtc.TrackRemote) {
+	buffer := make([]byte, maxPacket)
 	for {
-		if _, _, err := track.ReadRTP(); err != nil {
+		if _, _, err := track.Read(buffer); err != nil {
 			return
 		}
 	}
@@ -374,10 +378,12 @@ func (p *peer) hear(track *webrtc.TrackRemote) {
 	var (
 		order   reorder
 		silence [call.HeardRate / 50]int16
+		buffer  [maxPacket]byte
+		packet  rtp.Packet
 	)
 	for {
-		packet, _, err := track.ReadRTP()
-		if err != nil {
+		n, _, err := track.Read(buffer[:])
+		if err != nil || packet.Unmarshal(buffer[:n]) != nil {
 			return
 		}
 		if len(packet.Payload) == 0 {
