@@ -24,6 +24,8 @@ type SessionBody struct {
 	OracleDID       string `json:"oracleDid"`
 	OracleEntityDID string `json:"oracleEntityDid,omitempty"`
 	RoomID          string `json:"roomId,omitempty"`
+	// Excerpt is what a message says around the words of a search.
+	Excerpt string `json:"excerpt,omitempty"`
 }
 
 // SessionList is a page of sessions.

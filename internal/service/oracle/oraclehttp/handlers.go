@@ -2,6 +2,7 @@ package oraclehttp
 
 import (
 	"net/http"
+	"strings"
 
 	"github.com/castalia-org/castalia/internal/identity"
 	"github.com/castalia-org/castalia/internal/platform/fault"
@@ -34,6 +35,9 @@ func (a *api) listSessions(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
+	if search := r.URL.Query().Get("search"); strings.TrimSpace(search) != "" {
+		return a.searchSessions(w, r, who.DID, search, limit, offset)
+	}
 	list, total, err := a.Service.Sessions(r.Context(), who.DID, limit, offset)
 	if err != nil {
 		return err
@@ -41,6 +45,20 @@ func (a *api) listSessions(w http.ResponseWriter, r *http.Request) error {
 	body := SessionList{Sessions: make([]SessionBody, 0, len(list)), Total: total}
 	for _, s := range list {
 		body.Sessions = append(body.Sessions, a.sessionBody(s))
+	}
+	return httpserver.WriteJSON(w, http.StatusOK, body)
+}
+
+func (a *api) searchSessions(w http.ResponseWriter, r *http.Request, owner, search string, limit, offset int) error {
+	hits, total, err := a.Service.Search(r.Context(), owner, search, limit, offset)
+	if err != nil {
+		return err
+	}
+	body := SessionList{Sessions: make([]SessionBody, 0, len(hits)), Total: total}
+	for _, hit := range hits {
+		found := a.sessionBody(hit.Session)
+		found.Excerpt = hit.Excerpt
+		body.Sessions = append(body.Sessions, found)
 	}
 	return httpserver.WriteJSON(w, http.StatusOK, body)
 }

@@ -66,6 +66,45 @@ func TestSessions(t *testing.T) {
 	}
 }
 
+// A search looks into titles and messages, and only into one's own.
+func TestSearchSessions(t *testing.T) {
+	t.Parallel()
+	n := oracletest.Start(t, scripted.Sequence(scripted.Text("They fly on warm days."), scripted.Text("Of bees I know nothing.")))
+	alice, bob := n.As(t, identitytest.Alice), n.As(t, identitytest.Bob)
+	first, second := alice.Session(), alice.Session()
+	for _, id := range []string{first, second} {
+		if r := alice.Do("POST", "/messages/"+id, map[string]any{"message": "Tell me about insects"}); r.Status != 200 {
+			t.Fatalf("send: %d %s", r.Status, r.Body)
+		}
+	}
+	type found struct {
+		Sessions []struct{ SessionID, Excerpt string }
+		Total    int
+	}
+	search := func(who *oracletest.Client, query string) (list found) {
+		who.Do("GET", "/sessions?"+query, nil).JSON(t, &list)
+		return list
+	}
+	list := search(alice, "search=Days+WARM")
+	if list.Total != 1 || len(list.Sessions) != 1 || list.Sessions[0].SessionID != first || list.Sessions[0].Excerpt != "They fly on warm days." {
+		t.Errorf("found: %+v", list)
+	}
+	if list = search(alice, "search=insects&limit=1&offset=1"); list.Total != 2 || len(list.Sessions) != 1 {
+		t.Errorf("second page: %+v", list)
+	}
+	if list = search(alice, "search=+"); list.Total != 2 || list.Sessions[0].Excerpt != "" {
+		t.Errorf("a search for nothing: %+v", list)
+	}
+	if list = search(bob, "search=insects"); list.Total != 0 || len(list.Sessions) != 0 {
+		t.Errorf("Bob found %+v", list)
+	}
+	for _, bad := range []string{strings.Repeat("x", 201), strings.Repeat("x+", 17)} {
+		if r := alice.Do("GET", "/sessions?search="+bad, nil); r.Status != 400 || !strings.Contains(string(r.Body), "search must have") {
+			t.Errorf("%.10s: %d %s", bad, r.Status, r.Body)
+		}
+	}
+}
+
 // Unknown and foreign sessions are the same 404 for every verb, also with $ and : in their ids.
 func TestForeignSessionsDoNotExist(t *testing.T) {
 	t.Parallel()

@@ -32,6 +32,7 @@ const (
 // TestStore runs the contract.
 func TestStore(t *testing.T, open func(t *testing.T) Store) {
 	t.Run("sessions", func(t *testing.T) { t.Parallel(); testSessions(t, open(t)) })
+	t.Run("search", func(t *testing.T) { t.Parallel(); testSearch(t, open(t)) })
 	t.Run("threads", func(t *testing.T) { t.Parallel(); testThreads(t, open(t)) })
 	t.Run("pages", func(t *testing.T) { t.Parallel(); testPages(t, open(t)) })
 	t.Run("one run at a time", func(t *testing.T) { t.Parallel(); testMultitask(t, open(t)) })
