@@ -171,7 +171,15 @@ export function chatTests(world) {
     await answered(page, "You said: hello");
     await page.getByRole("region", { name: "Permission for your files" }).waitFor();
     await page.getByRole("button", { name: "Not now" }).click();
-    await page.getByRole("region", { name: "Permission for your files" }).waitFor({ state: "detached" });
+    const asked = page.getByRole("region", { name: "Permission for your files" });
+    await asked.waitFor({ state: "detached" });
+    await say(page, "hello again");
+    await answered(page, "You said: hello again");
+    assert.equal(await asked.count(), 0, "who said not now is asked with every message");
+    await page.getByRole("button", { name: "Change", exact: true }).click();
+    await asked.waitFor();
+    await page.getByRole("button", { name: "Not now" }).click();
+    await asked.waitFor({ state: "detached" });
     await page.getByLabel("Files to attach").setInputFiles({
       name: "spring.txt",
       mimeType: "text/plain",
@@ -185,7 +193,7 @@ export function chatTests(world) {
     await page.locator("article.message.human .chip", { hasText: "spring.txt" }).waitFor();
     // From the store, by the picker.
     await page.getByRole("button", { name: "Attach files" }).click();
-    await page.getByRole("button", { name: /Attachments\/spring.txt/ }).click();
+    await page.getByRole("button", { name: /^spring.txt .Attachments/ }).click();
     await say(page, "again");
     await eventually("both answers quote it", async () =>
       (await page.locator("article.message.ai", { hasText: "rises at Delphi" }).count()) === 2,
@@ -217,10 +225,44 @@ export function chatTests(world) {
     await list.getByRole("link", { name: /pears/ }).waitFor({ state: "detached" });
     await list.getByRole("link", { name: /apples/ }).click();
     await answered(page, "which model?");
-    page.once("dialog", (dialog) => dialog.accept());
     await list.getByRole("link", { name: /apples/ }).hover();
     await list.getByRole("button", { name: /^Delete/ }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Delete" }).click();
     await list.getByRole("link", { name: /apples/ }).waitFor({ state: "detached" });
+    await close();
+  });
+
+  test("a search finds what was said, also in a conversation that the list has not shown yet", async () => {
+    const { page, close } = await newcomer();
+    let bearer;
+    page.on("request", (r) => (bearer = r.headers()["authorization"] ?? bearer));
+    await say(page, "the heron stands in the reeds");
+    await answered(page, "You said: the heron");
+    const list = page.getByRole("complementary", { name: "Conversations" });
+    const heron = list.getByRole("link", { name: /heron/ });
+    await heron.waitFor();
+    const address = page.url();
+    const headers = { Authorization: bearer, "X-Auth-Type": "ucan" };
+    for (let i = 0; i < 51; i++) {
+      const made = await fetch(`${world.url}/sessions`, { method: "POST", headers });
+      assert.equal(made.status, 201);
+    }
+    await page.getByRole("link", { name: "Castalia" }).click();
+    await page.reload();
+    await list.getByRole("button", { name: "Older conversations" }).waitFor();
+    assert.equal(await heron.count(), 0);
+    await page.getByLabel("Search conversations").fill("REEDS said");
+    const excerpt = list.locator(".excerpt");
+    await excerpt.locator("mark", { hasText: "reeds" }).waitFor();
+    assert.equal(await list.getByRole("link").count(), 1);
+    await page.getByLabel("Search conversations").fill("reeds zebra");
+    await list.getByText("Nothing was said with these words.").waitFor();
+    await page.getByLabel("Search conversations").fill("reeds");
+    await excerpt.waitFor();
+    await list.getByRole("link").click();
+    await answered(page, "You said: the heron");
+    assert.equal(page.url(), address);
+    await page.getByRole("heading", { level: 1, name: /heron/ }).waitFor();
     await close();
   });
 }

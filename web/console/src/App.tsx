@@ -23,7 +23,7 @@ import { fetchFeatures, FeaturesProvider, type Features } from "./shell/features
 import { messageOf } from "./shell/format";
 import { Icon } from "./shell/icons";
 import { go, usePath } from "./shell/router";
-import { Shell, type PageInfo } from "./shell/Shell";
+import { Mark, Shell, type PageInfo } from "./shell/Shell";
 import { ShortcutList } from "./shell/ShortcutList";
 import { useShortcuts, type Shortcut } from "./shell/shortcuts";
 
@@ -100,9 +100,16 @@ export function App() {
   if (error) {
     return (
       <main className="sign-in">
-        <p role="alert" className="card">
-          The server can not be reached: {error}. Reload the page to try again.
-        </p>
+        <div className="card">
+          <div className="sign-in-mark">
+            <Mark />
+          </div>
+          <h1>Nobody answers</h1>
+          <p role="alert">{error}</p>
+          <button className="primary wide" type="button" onClick={() => location.reload()}>
+            Try again
+          </button>
+        </div>
       </main>
     );
   }
@@ -133,7 +140,8 @@ function SignedIn(props: { session: Session; features: Features; onSignOut: () =
       })),
       { keys: "g a", does: "Go to About", run: () => go("about") },
       { keys: "n", does: "New conversation", run: () => go("chat/new") },
-      { keys: "/", does: "Search, or write a message", run: focusEntry },
+      { keys: "/", does: "Search, or write a message", run: () => focusOn("[data-entry]") },
+      { keys: "s", does: "Search conversations", run: () => focusOn("[data-search]") },
       { keys: "?", does: "Show this list", run: () => setHelp(true) },
     ],
     [offered],
@@ -201,8 +209,7 @@ function Broken({ problem }: { problem: string }) {
   );
 }
 
-/** Puts the cursor where this page takes text. */
-function focusEntry(): void {
-  const entry = document.querySelector<HTMLElement>("[data-entry]");
-  entry?.focus();
+/** Puts the cursor into a field, where this page has it. */
+function focusOn(field: string): void {
+  document.querySelector<HTMLElement>(field)?.focus();
 }

@@ -1,9 +1,9 @@
-import { useEffect, useId, useRef, type ReactNode } from "react";
+import { useEffect, useId, useRef, type ReactNode, type RefObject } from "react";
 import { Icon } from "./icons";
 
 /**
- * A modal dialog: the browser keeps the focus inside, closes it on Escape and
- * gives the focus back.
+ * A modal dialog: the browser keeps the focus inside and closes it on Escape.
+ * However it goes, the focus is back where it was.
  */
 export function Dialog(props: {
   title: ReactNode;
@@ -11,13 +11,27 @@ export function Dialog(props: {
   children: ReactNode;
   actions?: ReactNode;
   size?: "small" | "wide";
+  /** What has the focus first; otherwise the browser chooses. */
+  initial?: RefObject<HTMLElement | null>;
 }) {
+  const { initial } = props;
   const dialog = useRef<HTMLDialogElement>(null);
+  const opener = useRef<Element>(null);
   const heading = useId();
   useEffect(() => {
     const element = dialog.current;
-    if (element && !element.open) element.showModal();
-  }, []);
+    if (element && !element.open) {
+      opener.current = document.activeElement;
+      element.showModal();
+      initial?.current?.focus();
+    }
+    // A dialog that is taken away while it is open takes the focus along.
+    return () => {
+      const { activeElement, body } = document;
+      if (activeElement !== null && activeElement !== body) return;
+      if (opener.current instanceof HTMLElement) opener.current.focus();
+    };
+  }, [initial]);
   return (
     <dialog
       ref={dialog}

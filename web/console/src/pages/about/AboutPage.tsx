@@ -3,6 +3,7 @@ import { useOraclesContext } from "@castalia/oracles-client";
 import { useConsent, withdraw } from "../../identity/consent";
 import { exportKey } from "../../identity/key";
 import { forgetKey, useSession } from "../../identity/session";
+import { Confirm } from "../../shell/Confirm";
 import { CopyButton } from "../../shell/CopyButton";
 import { ago, duration, messageOf } from "../../shell/format";
 
@@ -19,6 +20,7 @@ export function AboutPage({ onSignOut }: { onSignOut: () => void }) {
   const { key, serviceDid } = useSession();
   const [health, setHealth] = useState<Health>();
   const [shown, setShown] = useState(false);
+  const [leaving, setLeaving] = useState(false);
   useEffect(() => {
     let gone = false;
     fetch("/health")
@@ -50,25 +52,29 @@ export function AboutPage({ onSignOut }: { onSignOut: () => void }) {
               <button type="button" onClick={() => setShown(!shown)} aria-expanded={shown}>
                 {shown ? "Hide the key" : "Export the key"}
               </button>
-              <button
-                type="button"
-                className="danger"
-                onClick={() => {
-                  if (!confirm("Without an exported copy this identity is lost. Sign out?")) return;
-                  void forgetKey().then(onSignOut);
-                }}
-              >
+              <button type="button" className="danger" onClick={() => setLeaving(true)}>
                 Sign out
               </button>
             </div>
             {shown && (
-              <div className="notice">
+              <div className="notice exported">
                 <p>Whoever has these digits is you. Keep them where you keep passwords.</p>
                 <pre>{exportKey(key)}</pre>
                 <CopyButton text={exportKey(key)} label="Copy the key" />
               </div>
             )}
           </section>
+          {leaving && (
+            <Confirm
+              title="Sign out?"
+              action="Sign out"
+              onConfirm={() => void forgetKey().then(onSignOut)}
+              onClose={() => setLeaving(false)}
+            >
+              This browser forgets the key. Without an exported copy this identity is lost, with its
+              files and conversations.
+            </Confirm>
+          )}
           <Allowed />
         </div>
         <section className="card" aria-busy={!health}>

@@ -1,30 +1,46 @@
 import type { useOracleSessions } from "@castalia/oracles-client";
-import { useEffect, useState } from "react";
-import { ago, messageOf } from "../../shell/format";
+import { useRef, useState } from "react";
+import { Confirm } from "../../shell/Confirm";
+import { ago, messageOf, plural } from "../../shell/format";
 import { Icon } from "../../shell/icons";
 import { Link } from "../../shell/Link";
 import { go } from "../../shell/router";
 import { Skeleton } from "../../shell/Skeleton";
-import { byDay, matching } from "./sessions";
+import { byDay, marked, titleOf, unmarked } from "./sessions";
+import { useFound, type Found } from "./useFound";
 
-/** The user's conversations, newest first, by day, with search in their titles. */
+/** The user's conversations, newest first, by day, with a search in what was said. */
 export function SessionList(props: {
   list: ReturnType<typeof useOracleSessions>;
   current: string;
   onNew: () => void;
 }) {
   const { list, current } = props;
-  const [search, setSearch] = useState("");
-  const [error, setError] = useState("");
+  const [typed, setTyped] = useState("");
+  const search = typed.trim();
+  const found = useFound(search);
+  const [failure, setFailure] = useState("");
   const [now] = useState(() => Date.now());
-  const shown = matching(list.sessions, search);
-  // A search is over all conversations: those not read yet are read then.
-  const { hasNextPage, isFetchingNextPage, fetchNextPage } = list;
-  const reads = search !== "" && hasNextPage && !isFetchingNextPage && !error;
-  useEffect(() => {
-    if (reads) fetchNextPage().catch((cause: unknown) => setError(messageOf(cause)));
-    // eslint-disable-next-line react-hooks/exhaustive-deps -- what it calls is new with every render
-  }, [reads, list.sessions.length]);
+  const [doomed, setDoomed] = useState<Found>();
+  const field = useRef<HTMLInputElement>(null);
+  // What was found before stays in sight while the next letters are looked for.
+  const isFound = search !== "" && found.search !== "";
+  const shown: Found[] = isFound ? found.sessions : list.sessions;
+  const isEmpty = shown.length === 0 && !list.isLoading && !found.isSearching;
+  const error = failure || (search && found.error);
+
+  async function remove(session: Found) {
+    setFailure("");
+    try {
+      await list.deleteSession(session.sessionId);
+      found.forget(session.sessionId);
+      if (session.sessionId === current) go("chat");
+      // The button that was pressed is gone with its row.
+      field.current?.focus();
+    } catch (cause) {
+      setFailure(messageOf(cause));
+    }
+  }
   return (
     <aside aria-label="Conversations" className="sessions">
       <div className="sessions-head">
@@ -35,12 +51,21 @@ export function SessionList(props: {
           <span className="visually-hidden">Search conversations</span>
           <Icon name="search" />
           <input
+            ref={field}
             type="search"
+            data-search
             placeholder="Search"
-            value={search}
-            onChange={(event) => setSearch(event.target.value)}
+            maxLength={200}
+            value={typed}
+            onChange={(event) => setTyped(event.target.value)}
           />
         </label>
+        <p className="visually-hidden" role="status">
+          {isFound &&
+            !found.isSearching &&
+            !error &&
+            `${plural(found.total, "conversation")} found`}
+        </p>
       </div>
       {error && (
         <p role="alert" className="notice bad">
@@ -56,23 +81,21 @@ export function SessionList(props: {
                 <Link
                   to={`chat/${encodeURIComponent(s.sessionId)}`}
                   current={s.sessionId === current}
-                  title={`${s.title || "Untitled"}, ${ago(s.lastUpdatedAt)}`}
+                  title={`${titleOf(s)}, ${ago(s.lastUpdatedAt)}`}
                 >
-                  {s.title || "Untitled"}
+                  <Marked text={titleOf(s)} search={isFound ? search : ""} />
+                  {isFound && s.excerpt && (
+                    <span className="excerpt">
+                      <Marked text={unmarked(s.excerpt)} search={search} />
+                    </span>
+                  )}
                 </Link>
                 <button
                   type="button"
                   className="quiet"
-                  aria-label={`Delete ${s.title || "this conversation"}`}
-                  onClick={() => {
-                    if (!confirm(`Delete “${s.title || "Untitled"}” for good?`)) return;
-                    list.deleteSession(s.sessionId).then(
-                      () => {
-                        if (s.sessionId === current) go("chat");
-                      },
-                      (cause: unknown) => setError(messageOf(cause)),
-                    );
-                  }}
+                  aria-label={`Delete ${titleOf(s)}`}
+                  title="Delete"
+                  onClick={() => setDoomed(s)}
                 >
                   <Icon name="trash" />
                 </button>
@@ -81,22 +104,49 @@ export function SessionList(props: {
           </ul>
         </section>
       ))}
-      {list.isLoading && <Skeleton lines={3} label="Reading your conversations" />}
-      {!list.isLoading && !reads && !isFetchingNextPage && shown.length === 0 && (
-        <p className="soft small centre" role="status">
-          {search ? "No conversation has this in its title." : "No conversations yet."}
+      {(list.isLoading || (found.isSearching && shown.length === 0)) && (
+        <Skeleton lines={3} label={search ? "Searching" : "Reading your conversations"} />
+      )}
+      {isEmpty && !error && (
+        <p className="soft small centre">
+          {search ? "Nothing was said with these words." : "No conversations yet."}
         </p>
       )}
-      {hasNextPage && !search && (
-        <button
-          type="button"
-          className="wide"
-          disabled={isFetchingNextPage}
-          onClick={() => void fetchNextPage().catch((cause: unknown) => setError(messageOf(cause)))}
+      {isFound
+        ? found.hasMore && <More busy={found.isReading} label="More found" onClick={found.more} />
+        : list.hasNextPage && (
+            <More
+              busy={list.isFetchingNextPage}
+              label="Older conversations"
+              onClick={() => {
+                list.fetchNextPage().catch((cause: unknown) => setFailure(messageOf(cause)));
+              }}
+            />
+          )}
+      {doomed && (
+        <Confirm
+          title="Delete this conversation?"
+          action="Delete"
+          onConfirm={() => void remove(doomed)}
+          onClose={() => setDoomed(undefined)}
         >
-          Older conversations
-        </button>
+          “{titleOf(doomed)}” is deleted for good, with all that was said in it.
+        </Confirm>
       )}
     </aside>
+  );
+}
+
+function Marked({ text, search }: { text: string; search: string }) {
+  return marked(text, search).map((part, i) =>
+    part.isFound ? <mark key={i}>{part.text}</mark> : part.text,
+  );
+}
+
+function More(props: { busy: boolean; label: string; onClick: () => void }) {
+  return (
+    <button type="button" className="wide" disabled={props.busy} onClick={props.onClick}>
+      {props.label}
+    </button>
   );
 }

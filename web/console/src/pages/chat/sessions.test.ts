@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { byDay, matching } from "./sessions";
+import { byDay, marked, titleOf, unmarked } from "./sessions";
 
 const now = new Date(2026, 10, 15, 12).getTime();
 const hour = 3600_000;
@@ -19,8 +19,25 @@ test("sessions are grouped by day", () => {
   expect(byDay([], now)).toEqual([]);
 });
 
-test("a search wants every word", () => {
-  const list = [at("Water for the school", 1), at("School fees", 2), at("", 3)];
-  expect(matching(list, "school WATER").map((s) => s.title)).toEqual(["Water for the school"]);
-  expect(matching(list, " ")).toHaveLength(3);
+test("what a search looks for is marked, in any case, whatever is searched for", () => {
+  const found = (text: string, search: string) =>
+    marked(text, search).map((p) => (p.isFound ? `[${p.text}]` : p.text));
+  expect(found("Äpfel, then pears", "äpfel PEARS")).toEqual(["[Äpfel]", ", then ", "[pears]"]);
+  expect(found("a.b (c) a+b", "a+b (c)")).toEqual(["a.b ", "[(c)]", " ", "[a+b]"]);
+  expect(found("nothing", " ")).toEqual(["nothing"]);
+  expect(found("", "x")).toEqual([]);
+});
+
+test("an excerpt is read without the marks of Markdown", () => {
+  expect(unmarked("a ## Springs of **the** `a_b` region > quoted - item 3 * 4")).toBe(
+    "a Springs of the a_b region quoted item 3 4",
+  );
+});
+
+test("what has no title yet is new", () => {
+  expect([titleOf(undefined), titleOf({ title: "Untitled" }), titleOf({ title: "Bees" })]).toEqual([
+    "New conversation",
+    "New conversation",
+    "Bees",
+  ]);
 });

@@ -1,12 +1,26 @@
 interface Listed {
-  title?: string;
   lastUpdatedAt: string;
 }
 
-/** Those with every word of the search in their title. */
-export function matching<T extends Listed>(sessions: T[], search: string): T[] {
-  const words = search.toLowerCase().split(/\s+/).filter(Boolean);
-  return sessions.filter((s) => words.every((w) => (s.title ?? "").toLowerCase().includes(w)));
+/** What a conversation is called; the oracle says "Untitled" until it has found a title. */
+export function titleOf(session: { title?: string } | undefined): string {
+  return session?.title && session.title !== "Untitled" ? session.title : "New conversation";
+}
+
+/** A text in parts, those that a search looks for marked. */
+export function marked(text: string, search: string): { text: string; isFound: boolean }[] {
+  const words = search.split(/\s+/).filter(Boolean);
+  if (words.length === 0) return [{ text, isFound: false }];
+  const any = words.map((w) => w.replace(/[\\^$.*+?()[\]{}|]/g, "\\$&")).join("|");
+  return text
+    .split(new RegExp(`(${any})`, "giu"))
+    .map((part, i) => ({ text: part, isFound: i % 2 === 1 }))
+    .filter((part) => part.text !== "");
+}
+
+/** A line of Markdown without its marks, as far as they stand out. */
+export function unmarked(line: string): string {
+  return line.replace(/(^|\s)(?:#{1,6}|>|[-*+])(?=\s)|\*\*|__|`/g, "$1").replace(/\s+/g, " ");
 }
 
 function label(when: number, now: number): string {

@@ -1,0 +1,34 @@
+import { useRef, type ReactNode } from "react";
+import { Dialog } from "./Dialog";
+
+/** Asks before something that can not be taken back. Escape, and Enter by habit, change nothing. */
+export function Confirm(props: {
+  title: string;
+  children: ReactNode;
+  /** What the button that does it says. */
+  action: string;
+  onConfirm: () => void;
+  onClose: () => void;
+}) {
+  const cancel = useRef<HTMLButtonElement>(null);
+  return (
+    <Dialog title={props.title} onClose={props.onClose} initial={cancel}>
+      <p>{props.children}</p>
+      <div className="row end">
+        <button ref={cancel} type="button" onClick={props.onClose}>
+          Cancel
+        </button>
+        <button
+          type="button"
+          className="danger"
+          onClick={() => {
+            props.onClose();
+            props.onConfirm();
+          }}
+        >
+          {props.action}
+        </button>
+      </div>
+    </Dialog>
+  );
+}
