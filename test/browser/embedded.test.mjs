@@ -3,6 +3,7 @@ import { after, before, test } from "node:test";
 import { chatTests } from "./chat.mjs";
 import { creditTests, little } from "./credits.mjs";
 import { fileTests } from "./files.mjs";
+import { keyboardTests } from "./keyboard.mjs";
 import { lineTests } from "./line.mjs";
 import { startModel } from "./model.mjs";
 import { pageTests } from "./pages.mjs";
@@ -31,6 +32,7 @@ after(async () => {
 
 chatTests(world);
 lineTests(world);
+keyboardTests(world);
 fileTests(world);
 pageTests(world);
 

@@ -3,6 +3,7 @@
 import { after, before } from "node:test";
 import { chatTests } from "./chat.mjs";
 import { fileTests } from "./files.mjs";
+import { keyboardTests } from "./keyboard.mjs";
 import { lineTests } from "./line.mjs";
 import { startModel } from "./model.mjs";
 import { pageTests } from "./pages.mjs";
@@ -35,5 +36,6 @@ after(async () => {
 
 chatTests(world);
 lineTests(world);
+keyboardTests(world);
 fileTests(world);
 pageTests(world);

@@ -1,7 +1,7 @@
 // The other pages: key, telephone, query, operator, keyboard, and how all look.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { answered, check, say, visitors } from "./visitor.mjs";
+import { answered, check, say, tooSmall, visitors } from "./visitor.mjs";
 import { eventually } from "./world.mjs";
 
 const sizes = [
@@ -23,6 +23,18 @@ const paths = [
   "operator/plugins",
   "about",
 ];
+
+const long = `tell me all of it
+
+| Spring | Litres a day | Temperature | Who keeps it | Remarks |
+|---|---:|---|---|---|
+| Castalia | 4,200 | 11 °C | The committee of the village | clear all year, a little hard |
+
+\`\`\`
+a line of code that is longer than a telephone is wide, and that is wrapped
+\`\`\`
+
+${"And a line of a long text.\n".repeat(20)}`;
 
 export function pageTests(world) {
   const { newcomer, stranger } = visitors(world);
@@ -156,6 +168,7 @@ export function pageTests(world) {
   for (const colorScheme of world.operatorToken ? [] : ["light", "dark"]) {
     test(`every page is accessible in ${colorScheme}, and fits 360 pixels as well as 1280`, async () => {
       const { page, visit, close } = await stranger({ colorScheme, viewport: sizes[0], reducedMotion: "reduce" });
+      const small = new Set();
       const checkBoth = async (name) => {
         await eventually("nothing is being asked for", async () =>
           (await page.locator("[aria-busy=true]").count()) === 0,
@@ -165,6 +178,7 @@ export function pageTests(world) {
           await check(page, `${name} in ${colorScheme} at ${size.width}`);
         }
         await page.setViewportSize(sizes[0]);
+        for (const control of await tooSmall(page)) small.add(control);
       };
       await visit("");
       await page.getByRole("button", { name: "Make a key and enter" }).waitFor();
@@ -182,7 +196,32 @@ export function pageTests(world) {
       await say(page, 'call show_chart {"title":"Litres","labels":["Mon","Tue"],"values":[3,5]}');
       await answered(page, "The tool said");
       await page.getByText("How it thought").click();
+      await say(page, "call list_capabilities {}");
+      await answered(page, "The tool said");
+      await page.locator("details.tool summary").last().click();
       await checkBoth("a conversation");
+      await page.getByRole("button", { name: "Not now" }).click();
+      await say(page, long);
+      await answered(page, "And a line");
+      await checkBoth("a long answer");
+      await page.getByRole("button", { name: "Attach files" }).click();
+      await page.getByText("No such files.").waitFor();
+      await checkBoth("the picker");
+      await page.keyboard.press("Escape");
+      await visit("chat");
+      await page.getByLabel("Search conversations").fill("water");
+      await page.locator(".sessions mark").first().waitFor();
+      await checkBoth("a search");
+      await page.getByRole("button", { name: /^Delete/ }).click();
+      await checkBoth("a question before deleting");
+      await page.keyboard.press("Escape");
+      await visit("telephone");
+      await page.getByRole("button", { name: /^Dial/ }).click();
+      await page.getByText("1. Know More").waitFor();
+      await checkBoth("a call");
+      await visit("about");
+      await page.getByRole("button", { name: "Export the key" }).click();
+      await checkBoth("an exported key");
       await visit("files");
       await page.getByLabel("Files to upload").setInputFiles({
         name: "spring.txt",
@@ -203,6 +242,7 @@ export function pageTests(world) {
       await visit("share#nothing");
       await page.getByText("This link is not complete").waitFor();
       await checkBoth("share");
+      assert.deepEqual([...small], [], "too small for a finger");
       await close(["404"]);
     });
   }

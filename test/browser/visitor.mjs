@@ -77,6 +77,17 @@ function cutOff() {
     .map((e) => e.outerHTML.slice(0, 200));
 }
 
+/** What is too small for a finger. Links in a text, and boxes beside their label, may be. */
+export function tooSmall(page) {
+  return page.evaluate(() =>
+    [...document.querySelectorAll("main :is(button, a, select, input, textarea, summary), header :is(button, a)")]
+      .filter((e) => !e.closest("p, .markdown li, .visually-hidden") && e.type !== "checkbox" && e.type !== "radio")
+      .map((e) => ({ box: e.getBoundingClientRect(), html: e.outerHTML.slice(0, 120) }))
+      .filter(({ box }) => box.width > 1 && (box.width < 39.5 || box.height < 39.5))
+      .map(({ box, html }) => `${Math.round(box.width)} × ${Math.round(box.height)}: ${html}`),
+  );
+}
+
 /** Fits the window, and axe finds no serious fault. */
 export async function check(page, name) {
   const overflow = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);

@@ -24,9 +24,9 @@ export function SignIn({ onKey }: { onKey: (key: Key) => void }) {
   return (
     <main className="sign-in">
       <div className="card">
-        <p className="sign-in-mark">
+        <div className="sign-in-mark">
           <Mark />
-        </p>
+        </div>
         <h1>Welcome to Castalia</h1>
         <p className="soft">
           You are whoever holds your key. Make one in this browser, or bring the one you have.

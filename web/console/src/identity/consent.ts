@@ -15,10 +15,12 @@ interface State {
   consent: Consent | undefined;
   /** The oracle wants a delegation that the user has not allowed. */
   asked: boolean;
+  /** The user said "not now", on this visit. */
+  declined: boolean;
 }
 
 const listeners = new Set<() => void>();
-let state: State = { consent: undefined, asked: false };
+let state: State = { consent: undefined, asked: false, declined: false };
 let owner = "";
 
 function slot(session: Session): string {
@@ -33,7 +35,7 @@ function publish(next: Partial<State>): void {
 function current(session: Session): Consent | undefined {
   if (owner !== slot(session)) {
     owner = slot(session);
-    state = { consent: read(session), asked: false };
+    state = { consent: read(session), asked: false, declined: false };
   }
   const { consent } = state;
   return consent && consent.until > Date.now() ? consent : undefined;
@@ -57,7 +59,7 @@ function subscribe(listener: () => void): () => void {
 export function useConsent(session: Session): State {
   return useSyncExternalStore(subscribe, () => {
     const consent = current(session);
-    if (state.consent && !consent) state = { consent: undefined, asked: true };
+    if (state.consent && !consent) state = { consent: undefined, asked: true, declined: false };
     return state;
   });
 }
@@ -88,16 +90,22 @@ export function allow(session: Session, grant: Grant, hours: number): void {
   owner = slot(session);
   const consent = { grant, until: Date.now() + hours * 3600_000 };
   localStorage.setItem(slot(session), JSON.stringify(consent));
-  publish({ consent, asked: false });
+  publish({ consent, asked: false, declined: false });
 }
 
+/** Not now: who was asked once is not asked again with every message. */
 export function decline(): void {
-  publish({ asked: false });
+  publish({ declined: true });
+}
+
+/** A "not now" is over. */
+export function reconsider(): void {
+  if (state.declined) publish({ declined: false });
 }
 
 /** Forgets the consent and the delegations that were minted under it. */
 export function withdraw(session: Session): void {
   localStorage.removeItem(slot(session));
   localStorage.removeItem("oracles_ucan_delegations");
-  publish({ consent: undefined, asked: false });
+  publish({ consent: undefined, asked: false, declined: false });
 }

@@ -1,4 +1,4 @@
-import type { ReactNode } from "react";
+import { useEffect, type ReactNode } from "react";
 import { Icon, type IconName } from "./icons";
 import { Link } from "./Link";
 import { setTheme, useTheme, type Theme } from "./theme";
@@ -20,6 +20,10 @@ export function Shell(props: {
   children: ReactNode;
 }) {
   const theme = useTheme();
+  const title = props.pages.find((page) => page.path === props.current)?.title;
+  useEffect(() => {
+    document.title = title ? `${title} · Castalia` : "Castalia";
+  }, [title]);
   return (
     <div className="shell">
       <a className="skip" href="#main">
@@ -58,7 +62,7 @@ export function Shell(props: {
           </button>
         </div>
       </header>
-      <main id="main" tabIndex={0}>
+      <main id="main" tabIndex={-1}>
         {props.children}
       </main>
     </div>

@@ -6,10 +6,14 @@ import { messageOf } from "../../shell/format";
 import { Icon } from "../../shell/icons";
 import { go } from "../../shell/router";
 import { useShipped } from "./actions";
+// What a narrow window changes is in the last.
+import "./sessions.css";
+import "./messages.css";
 import "./chat.css";
 import { Conversation } from "./Conversation";
 import { here } from "./here";
 import { SessionList } from "./SessionList";
+import { titleOf } from "./sessions";
 import { Opening } from "./Opening";
 import { suggestions } from "./suggestions";
 
@@ -23,6 +27,9 @@ export function ChatPage({ sessionId }: { sessionId: string }) {
   // What a suggestion says is the first message of the conversation that it starts.
   const [opening, setOpening] = useState<{ sessionId: string; text: string }>();
   const starting = useRef(false);
+  const [arrived] = useState(sessionId);
+  const [isMoved, setMoved] = useState(false);
+  if (!isMoved && sessionId !== arrived) setMoved(true);
   useShipped();
 
   async function start(text = "") {
@@ -44,19 +51,32 @@ export function ChatPage({ sessionId }: { sessionId: string }) {
     begin.current = start;
   });
   const isNew = sessionId === "new";
+  const known = list.sessions.find((s) => s.sessionId === sessionId);
+  // The title of an old conversation is further down in the list.
+  const [isLost, setLost] = useState(false);
+  const { hasNextPage, isFetchingNextPage, fetchNextPage } = list;
+  const reads = sessionId !== "" && !isNew && !known && hasNextPage && !isFetchingNextPage;
+  useEffect(() => {
+    if (reads && !isLost) fetchNextPage().catch(() => setLost(true));
+    // eslint-disable-next-line react-hooks/exhaustive-deps -- what it calls is new with every render
+  }, [reads, isLost, list.sessions.length]);
   useEffect(() => {
     if (isNew && isConfigReady) void begin.current();
   }, [isNew, isConfigReady]);
 
+  const classes = ["chat"];
+  if (sessionId) classes.push("with-session");
+  if (list.sessions.length > 0) classes.push("with-history");
   return (
-    <div className={sessionId ? "chat with-session" : "chat"}>
+    <div className={classes.join(" ")}>
       <SessionList list={list} current={sessionId} onNew={() => void start()} />
       {sessionId && !isNew ? (
         <Conversation
           key={sessionId}
           sessionId={sessionId}
-          title={list.sessions.find((s) => s.sessionId === sessionId)?.title ?? ""}
+          title={known || list.isLoading ? titleOf(known) : "Conversation"}
           opening={opening?.sessionId === sessionId ? opening.text : ""}
+          isOpened={isMoved}
           onOpened={() => setOpening(undefined)}
           onTurn={() => void refetch()}
         />

@@ -1,4 +1,12 @@
-import { useRef, useState, type ClipboardEvent, type FormEvent, type KeyboardEvent } from "react";
+import {
+  useEffect,
+  useLayoutEffect,
+  useRef,
+  useState,
+  type ClipboardEvent,
+  type FormEvent,
+  type KeyboardEvent,
+} from "react";
 import { bytes } from "../../shell/format";
 import { Icon } from "../../shell/icons";
 import { FilePicker } from "./FilePicker";
@@ -11,17 +19,29 @@ export function Composer(props: {
   /** Tells whether it was sent. */
   onSend: (text: string) => Promise<boolean>;
   onStop: () => void;
+  /** The reader came here to write. */
+  isOpened: boolean;
 }) {
-  const { attachments } = props;
+  const { attachments, busy, isOpened } = props;
   const [text, setText] = useState("");
   const [picking, setPicking] = useState(false);
   const picker = useRef<HTMLInputElement>(null);
+  const entry = useRef<HTMLTextAreaElement>(null);
+  const button = useRef<HTMLButtonElement>(null);
+  useEffect(() => {
+    // Where a finger points, the focus would bring up a keyboard over half of the page.
+    if (isOpened && matchMedia("(pointer: fine)").matches) entry.current?.focus();
+  }, [isOpened]);
+  useLayoutEffect(() => {
+    // What stopped the answer is now a button that can not be pressed.
+    if (!busy && document.activeElement === button.current) entry.current?.focus();
+  }, [busy]);
   const waiting = attachments.list.some((a) => a.progress !== undefined);
   const ready = !waiting && (text.trim() !== "" || attachments.list.length > 0);
 
   function send(event?: FormEvent) {
     event?.preventDefault();
-    if (!ready || props.busy) return;
+    if (!ready || busy) return;
     const names = attachments.list.map((a) => a.filename).join(", ");
     setText("");
     void props.onSend(text.trim() || `What is in ${names}?`).then((isSent) => {
@@ -53,7 +73,7 @@ export function Composer(props: {
             <li key={a.key} className="chip">
               <Icon name={a.mimetype.startsWith("image/") ? "image" : "file"} />
               <span className="chip-name">{a.filename}</span>
-              <span className="soft small">
+              <span className="soft small nowrap-text">
                 {a.progress === undefined
                   ? bytes(a.size ?? 0)
                   : `${Math.round(a.progress * 100)} %`}
@@ -84,6 +104,7 @@ export function Composer(props: {
           Your message
         </label>
         <textarea
+          ref={entry}
           id="message"
           data-entry
           rows={1}
@@ -93,10 +114,11 @@ export function Composer(props: {
           onKeyDown={onKeyDown}
           onPaste={paste}
         />
-        {props.busy ? (
+        {busy ? (
           <button
+            ref={button}
             type="button"
-            className="round"
+            className="round stop"
             onClick={props.onStop}
             aria-label="Stop the answer"
             title="Stop the answer (Esc)"
@@ -104,7 +126,14 @@ export function Composer(props: {
             <Icon name="stop" />
           </button>
         ) : (
-          <button className="primary round" type="submit" aria-label="Send" disabled={!ready}>
+          <button
+            ref={button}
+            className="primary round"
+            type="submit"
+            aria-label="Send"
+            title="Send (Enter)"
+            disabled={!ready}
+          >
             <Icon name="send" />
           </button>
         )}

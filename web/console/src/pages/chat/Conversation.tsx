@@ -7,6 +7,7 @@ import { Icon } from "../../shell/icons";
 import { Link } from "../../shell/Link";
 import { Skeleton } from "../../shell/Skeleton";
 import { CallLink } from "../call/CallLink";
+import { Announcer } from "./Announcer";
 import { browserTools } from "./browserTools";
 import { Dots } from "./Dots";
 import { Composer } from "./Composer";
@@ -24,6 +25,8 @@ export function Conversation(props: {
   sessionId: string;
   title: string;
   opening: string;
+  /** The reader came here from elsewhere on the page: to write, most likely. */
+  isOpened: boolean;
   onOpened: () => void;
   onTurn: () => void;
 }) {
@@ -98,6 +101,18 @@ export function Conversation(props: {
     setDragging(false);
     attachments.upload(event.dataTransfer.files);
   }
+  // Wherever the focus is: who wants it to stop does not look for it first.
+  const { abortStream } = chat;
+  useEffect(() => {
+    if (!isSending) return;
+    const onKey = (event: KeyboardEvent) => {
+      if (event.key !== "Escape" || event.isComposing) return;
+      if (!document.querySelector("dialog[open]")) void abortStream();
+    };
+    addEventListener("keydown", onKey);
+    return () => removeEventListener("keydown", onKey);
+  }, [isSending, abortStream]);
+
   const error = chat.sendMessageError ?? chat.error;
   return (
     <section
@@ -109,15 +124,12 @@ export function Conversation(props: {
       }}
       onDragLeave={() => setDragging(false)}
       onDrop={drop}
-      onKeyDown={(event) => {
-        if (event.key === "Escape" && isSending) void chat.abortStream();
-      }}
     >
       <header className="conversation-head">
         <Link to="chat" className="button quiet narrow-only" label="All conversations">
           <Icon name="back" />
         </Link>
-        <h1>{props.title || "New conversation"}</h1>
+        <h1 title={props.title}>{props.title}</h1>
         <CallLink sessionId={sessionId} />
         <CreditsBadge credits={credits} />
         <ModelChoice
@@ -143,7 +155,7 @@ export function Conversation(props: {
         )}
         {isLoading && <Skeleton lines={5} label="Reading the conversation" />}
         {!isLoading && chat.messages.length === 0 && !isSending && (
-          <p className="soft centre">
+          <p className="soft centre nothing-said">
             Ask anything. Say “help” to see what this oracle can do here.
           </p>
         )}
@@ -163,13 +175,15 @@ export function Conversation(props: {
           </p>
         )}
       </MessageLog>
+      <Announcer messages={chat.messages} busy={isSending} isLoading={isLoading} />
       <div className="below">
         <Permission wanted={attachments.list.length > 0} early={chat.messages.length === 0} />
         <Composer
           busy={isSending}
           attachments={attachments}
           onSend={send}
-          onStop={() => void chat.abortStream()}
+          onStop={() => void abortStream()}
+          isOpened={props.isOpened}
         />
         <p className="soft small status" role="status">
           <span className={isRealTimeConnected ? "dot good" : "dot busy"} />
@@ -192,7 +206,7 @@ function ModelChoice(props: {
   if (props.models.length < 2) {
     const only = props.models[0];
     return only ? (
-      <span className="badge" title="The model that answers">
+      <span className="badge wide-only" title="The model that answers">
         {only.label}
       </span>
     ) : null;

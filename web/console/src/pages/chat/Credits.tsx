@@ -1,7 +1,6 @@
 import { useOraclesContext } from "@castalia/oracles-client";
 import { useCallback, useEffect, useState } from "react";
 import { useSession } from "../../identity/session";
-import { plural } from "../../shell/format";
 import { Icon } from "../../shell/icons";
 import { CopyButton } from "../../shell/CopyButton";
 import { here } from "./here";
@@ -41,7 +40,8 @@ export function CreditsBadge({ credits }: { credits: Credits }) {
       className={standing.available > 0 ? "badge" : "badge low"}
       title={standing.held > 0 ? `${standing.held} set aside for the answer` : "Your credits"}
     >
-      <Icon name="coin" /> {plural(standing.available, "credit")}
+      <Icon name="coin" /> {standing.available.toLocaleString("en")}{" "}
+      <span className="credits-word">{standing.available === 1 ? "credit" : "credits"}</span>
     </span>
   );
 }

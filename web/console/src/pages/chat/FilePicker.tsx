@@ -1,4 +1,4 @@
-import { useEffect, useMemo, useState } from "react";
+import { useEffect, useMemo, useRef, useState } from "react";
 import { useSession } from "../../identity/session";
 import { Dialog } from "../../shell/Dialog";
 import { ago, bytes, messageOf } from "../../shell/format";
@@ -16,14 +16,16 @@ export function FilePicker(props: {
   const [list, setList] = useState<FileRecord[]>();
   const [filter, setFilter] = useState("");
   const [error, setError] = useState("");
+  const first = useRef<HTMLButtonElement>(null);
   useEffect(() => {
     files.list().then(setList, (cause: unknown) => setError(messageOf(cause)));
   }, [files]);
   const shown = (list ?? []).filter((f) => f.path.toLowerCase().includes(filter.toLowerCase()));
   return (
-    <Dialog title="Attach a file" onClose={props.onClose}>
+    <Dialog title="Attach a file" onClose={props.onClose} initial={first}>
       <div className="stack">
         <button
+          ref={first}
           type="button"
           className="wide"
           onClick={() => {
@@ -60,9 +62,12 @@ export function FilePicker(props: {
                 }}
               >
                 <Icon name={file.mimeType.startsWith("image/") ? "image" : "file"} />
-                <span className="grow">{file.path.slice(1)}</span>
-                <span className="soft small">
-                  {bytes(file.size)} · {ago(file.updatedAt)}
+                <span className="grow">
+                  <span className="picked-name">{file.name}</span>
+                  <span className="soft small">
+                    {file.path.slice(0, -file.name.length)} · {bytes(file.size)} ·{" "}
+                    {ago(file.updatedAt)}
+                  </span>
                 </span>
               </button>
             </li>

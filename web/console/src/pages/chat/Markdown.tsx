@@ -50,12 +50,14 @@ function drawBlock(block: Block): ReactNode {
       return <blockquote>{inline(block.text)}</blockquote>;
     case "table":
       return (
-        <div className="table-scroll">
+        <div className="table-scroll" role="region" aria-label="Table" tabIndex={0}>
           <table>
             <thead>
               <tr>
                 {block.head.map((cell, i) => (
-                  <th key={i}>{inline(cell)}</th>
+                  <th key={i} className={block.align[i]}>
+                    {inline(cell)}
+                  </th>
                 ))}
               </tr>
             </thead>
@@ -63,7 +65,9 @@ function drawBlock(block: Block): ReactNode {
               {block.rows.map((row, n) => (
                 <tr key={n}>
                   {row.map((cell, i) => (
-                    <td key={i}>{inline(cell)}</td>
+                    <td key={i} className={block.align[i]}>
+                      {inline(cell)}
+                    </td>
                   ))}
                 </tr>
               ))}

@@ -1,7 +1,10 @@
 import { useEffect, useLayoutEffect, useRef, useState, type ReactNode } from "react";
 import { Icon } from "../../shell/icons";
 
-/** What was said. It keeps the newest in sight, unless the reader went up to read. */
+/**
+ * What was said. It keeps the newest in sight, unless the reader went up to
+ * read. It is not read out by itself: the Announcer does that when it is whole.
+ */
 export function MessageLog(props: {
   messages: unknown;
   busy: boolean;
@@ -36,7 +39,7 @@ export function MessageLog(props: {
         ref={log}
         className="messages"
         role="log"
-        aria-live="polite"
+        aria-live="off"
         aria-busy={busy}
         aria-label="Messages"
         tabIndex={0}

@@ -45,7 +45,11 @@ export const MessageView = memo(function MessageView({ message }: { message: IMe
   return (
     <article className={`message ${message.type}`}>
       <h2 className="visually-hidden">{isHuman ? "You" : "The oracle"}</h2>
-      <Reasoning text={message.reasoning ?? ""} isGoingOn={message.isReasoning === true} />
+      <Reasoning
+        text={message.reasoning ?? ""}
+        isGoingOn={message.isReasoning === true}
+        isAnswering={content.some((part) => part !== "")}
+      />
       {drawn.map((part) => (
         <Boundary key={part.props.id}>{renderMessageContent(part, uiComponents)}</Boundary>
       ))}
@@ -69,10 +73,16 @@ export const MessageView = memo(function MessageView({ message }: { message: IMe
 /** Such as "Thinking...": said before there is a thought, and no more than that. */
 const acknowledgement = /^[^.\n]{1,40}\.\.\.$/;
 
-function Reasoning({ text, isGoingOn }: { text: string; isGoingOn: boolean }) {
+function Reasoning(props: {
+  text: string;
+  isGoingOn: boolean;
+  /** There is something to see already. */
+  isAnswering: boolean;
+}) {
+  const { text, isGoingOn, isAnswering } = props;
   if (!text) return null;
   if (isGoingOn && acknowledgement.test(text)) {
-    return (
+    return isAnswering ? null : (
       <p className="soft waiting">
         <Dots />
         {text.slice(0, -3)}
@@ -92,13 +102,15 @@ const command = /^\/tool\s+(\S+)\s*(\{[\s\S]*\})?$/;
 /** What the user said; a call by name shows its name, and what goes in on demand. */
 function Said({ text }: { text: string }) {
   const [, name, args] = command.exec(text) ?? [];
-  if (!name) return <p>{text}</p>;
+  // What is too long is scrolled, and by the keyboard only what can be reached.
+  const isLong = text.length > 400 || text.split("\n").length > 8;
+  if (!name) return <p {...(isLong ? { tabIndex: 0 } : {})}>{text}</p>;
   return (
     <details className="command">
       <summary>
         <code>/tool {name}</code>
       </summary>
-      <pre>{pretty(args)}</pre>
+      <pre tabIndex={0}>{pretty(args)}</pre>
     </details>
   );
 }
@@ -108,7 +120,7 @@ function AttachedFile({ file }: { file: IAttachment }): ReactNode {
     <li className="chip">
       <Icon name={file.mimetype.startsWith("image/") ? "image" : "file"} />
       <span className="chip-name">{file.filename}</span>
-      {file.size !== undefined && <span className="small">{bytes(file.size)}</span>}
+      {file.size !== undefined && <span className="small nowrap-text">{bytes(file.size)}</span>}
     </li>
   );
 }
@@ -152,13 +164,13 @@ function ToolCard({ toolName, args = {}, status, output, error, isLoading }: Cal
       {Object.keys(args).length > 0 && (
         <>
           <h3 className="section-label">Asked</h3>
-          <pre>{JSON.stringify(args, null, 2)}</pre>
+          <pre tabIndex={0}>{JSON.stringify(args, null, 2)}</pre>
         </>
       )}
       {(output ?? error) && (
         <>
           <h3 className="section-label">{error ? "Failed" : "Answered"}</h3>
-          <pre>{pretty(output ?? error)}</pre>
+          <pre tabIndex={0}>{pretty(output ?? error)}</pre>
         </>
       )}
     </details>

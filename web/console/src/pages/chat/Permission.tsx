@@ -1,6 +1,6 @@
 import { useOraclesContext } from "@castalia/oracles-client";
-import { useState } from "react";
-import { allow, decline, useConsent, type Grant } from "../../identity/consent";
+import { useEffect, useState } from "react";
+import { allow, decline, reconsider, useConsent, type Grant } from "../../identity/consent";
 import { useSession } from "../../identity/session";
 import { ago, messageOf } from "../../shell/format";
 import { Icon } from "../../shell/icons";
@@ -15,20 +15,38 @@ import { here } from "./here";
 export function Permission({ wanted, early }: { wanted: boolean; early: boolean }) {
   const session = useSession();
   const { authedRequest, getDelegation } = useOraclesContext();
-  const { consent, asked } = useConsent(session);
+  const { consent, asked, declined } = useConsent(session);
+  useEffect(() => {
+    if (wanted) reconsider(); // what is attached is a question anew
+  }, [wanted]);
   const [grant, setGrant] = useState<Grant>("read");
   const [hours, setHours] = useState(24);
   const [error, setError] = useState("");
   if (consent) {
     return (
       <p className="permission-given soft small">
-        <Icon name="lock" /> The oracle may {consent.grant} your files; this ends{" "}
-        {ago(consent.until)}.
+        <Icon name="lock" />
+        <span>
+          The oracle may {consent.grant} your files; this ends {ago(consent.until)}.
+        </span>
       </p>
     );
   }
   // Before the first word nobody knows whether files will matter.
   if (!wanted && (!asked || early)) return null;
+  if (declined) {
+    return (
+      <p className="permission-given soft small">
+        <Icon name="lock" />
+        <span>
+          The oracle may not use your files.{" "}
+          <button type="button" className="inline" onClick={reconsider}>
+            Change
+          </button>
+        </span>
+      </p>
+    );
+  }
 
   async function yes() {
     allow(session, grant, hours);
@@ -48,11 +66,13 @@ export function Permission({ wanted, early }: { wanted: boolean; early: boolean 
       <p>
         <Icon name="lock" />
         <span>
-          <strong>May the oracle use your files?</strong> It works without; you can take it back on
-          the About page.
+          <strong>May the oracle use your files?</strong>{" "}
+          <span className="wide-only">
+            It works without; you can take it back on the About page.
+          </span>
         </span>
       </p>
-      <div className="row">
+      <div className="row answers">
         <label>
           <span className="visually-hidden">What it may do</span>
           <select value={grant} onChange={(event) => setGrant(event.target.value as Grant)}>
@@ -71,8 +91,11 @@ export function Permission({ wanted, early }: { wanted: boolean; early: boolean 
         <button type="button" className="primary" onClick={() => void yes()}>
           Allow
         </button>
-        <button type="button" className="quiet" onClick={decline}>
-          Not now
+        <button type="button" className="quiet not-now" aria-label="Not now" onClick={decline}>
+          <span className="wide-only">Not now</span>
+          <span className="narrow-only">
+            <Icon name="close" />
+          </span>
         </button>
       </div>
       {error && (

@@ -47,6 +47,9 @@ test("rows have as many cells as the head", () => {
     { kind: "text" },
   ]);
   expect(parseBlocks("a | b\n--|--\n2 | 3 | 4")).toMatchObject([{ rows: [["2", "3"]] }]);
+  expect(parseBlocks("|a|b|c|d|\n|:--|--:|:-:|\n")).toMatchObject([
+    { align: ["left", "right", "centre", "left"] },
+  ]);
 });
 
 test("links lead somewhere and do nothing else", () => {

@@ -6,9 +6,12 @@ export type Block = { source: string } & (
   | { kind: "code"; language: string; text: string }
   | { kind: "list"; ordered: boolean; start: number; items: Item[] }
   | { kind: "quote"; text: string }
-  | { kind: "table"; head: string[]; rows: string[][] }
+  | { kind: "table"; head: string[]; rows: string[][]; align: Align[] }
   | { kind: "rule" }
 );
+
+/** How a column of a table stands. */
+export type Align = "left" | "right" | "centre";
 
 export interface Item {
   text: string;
@@ -89,7 +92,8 @@ export function parseBlocks(text: string): Block[] {
         const got = cells(row);
         return head.map((_, n) => got[n] ?? "");
       });
-      add({ kind: "table", head, rows });
+      const marks = cells(line(from + 1));
+      add({ kind: "table", head, rows, align: head.map((_, n) => align(marks[n] ?? "")) });
       continue;
     }
     i++;
@@ -105,6 +109,11 @@ function cells(row: string): string[] {
     .replace(/^\||\|$/g, "")
     .split("|")
     .map((cell) => cell.trim());
+}
+
+function align(mark: string): Align {
+  if (!mark.endsWith(":")) return "left";
+  return mark.startsWith(":") ? "centre" : "right";
 }
 
 /** A list with at most one level below each item; deeper ones are flattened. */

@@ -16,7 +16,7 @@ export const suggestions: { title: string; about: string; icon: IconName; text: 
   },
   {
     title: "Draw a chart",
-    about: "An action of this page, drawn in place",
+    about: "An action of this page",
     icon: "operator",
     text: `/tool show_chart ${JSON.stringify(chart)}`,
   },

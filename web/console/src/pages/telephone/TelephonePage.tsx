@@ -1,4 +1,4 @@
-import { useEffect, useState, type FormEvent, type KeyboardEvent } from "react";
+import { useEffect, useRef, useState, type FormEvent, type KeyboardEvent } from "react";
 import { messageOf } from "../../shell/format";
 import { Icon } from "../../shell/icons";
 import { airTime } from "./septets";
@@ -90,8 +90,16 @@ export function TelephonePage() {
     else return;
     event.preventDefault();
   }
+  const reply = useRef<HTMLInputElement>(null);
+  const dialling = useRef<HTMLButtonElement>(null);
+  const wasOpen = useRef(false);
   useEffect(() => {
-    if (isOpen && !busy) document.getElementById("reply")?.focus();
+    // What is asked next has the focus: a reply, or another call once this one is over.
+    // Where a finger points it would bring up a keyboard over the telephone's own.
+    if (busy || !matchMedia("(pointer: fine)").matches) return;
+    if (isOpen) reply.current?.focus();
+    else if (wasOpen.current) dialling.current?.focus();
+    wasOpen.current = isOpen;
   }, [isOpen, busy]);
 
   const air = call ? airTime(call.screen) : undefined;
@@ -105,6 +113,11 @@ export function TelephonePage() {
           </p>
         </div>
       </header>
+      {error && (
+        <p role="alert" className="notice bad">
+          {error}
+        </p>
+      )}
       <div className="phone-layout">
         <div className="phone">
           <div className="phone-ear" aria-hidden="true" />
@@ -124,6 +137,7 @@ export function TelephonePage() {
               Your reply
             </label>
             <input
+              ref={reply}
               id="reply"
               data-entry
               className="phone-entry"
@@ -137,7 +151,7 @@ export function TelephonePage() {
               <button
                 type="button"
                 className="hang-up"
-                disabled={!call}
+                disabled={!isOpen}
                 onClick={() => {
                   setCall(undefined);
                   setInput("");
@@ -150,7 +164,13 @@ export function TelephonePage() {
                   Send
                 </button>
               ) : (
-                <button className="primary" type="button" disabled={busy} onClick={dial}>
+                <button
+                  ref={dialling}
+                  className="primary"
+                  type="button"
+                  disabled={busy}
+                  onClick={dial}
+                >
                   Dial {code}
                 </button>
               )}
@@ -171,11 +191,6 @@ export function TelephonePage() {
           </form>
         </div>
         <div className="stack">
-          {error && (
-            <p role="alert" className="notice bad">
-              {error}
-            </p>
-          )}
           <section className="card stack" aria-label="This call">
             <h2>This call</h2>
             <dl className="facts">

@@ -1,8 +1,8 @@
-import { useMemo, useState } from "react";
+import { useLayoutEffect, useMemo, useRef, useState } from "react";
 import { messageOf } from "../../../shell/format";
 import { readChart, scale, type ChartData } from "./chartData";
 
-const width = 560;
+const widest = 560;
 const height = 220;
 const pad = { left: 44, right: 8, top: 10, bottom: 26 };
 
@@ -55,16 +55,34 @@ function Numbers({ data }: { data: ChartData }) {
 }
 
 function Drawing({ data }: { data: ChartData }) {
+  // As wide as there is room, so that its letters are as large as any.
+  const drawing = useRef<SVGSVGElement>(null);
+  const [width, setWidth] = useState(widest);
+  useLayoutEffect(() => {
+    const element = drawing.current;
+    if (!element) return;
+    const watch = new ResizeObserver(() => {
+      setWidth(Math.min(widest, Math.max(240, Math.round(element.clientWidth))));
+    });
+    watch.observe(element);
+    return () => watch.disconnect();
+  }, []);
   const { low, high, ticks } = scale(data.values);
   const innerWidth = width - pad.left - pad.right;
   const innerHeight = height - pad.top - pad.bottom;
   const slot = innerWidth / data.values.length;
   const y = (v: number) => pad.top + innerHeight * (1 - (v - low) / (high - low));
   const x = (i: number) => pad.left + slot * (i + 0.5);
-  const every = Math.ceil(data.values.length / 10);
+  const longest = Math.max(...data.labels.map((label) => Math.min(10, label.length)));
+  const every = Math.ceil((data.values.length * (longest * 6.5 + 6)) / innerWidth);
   const spoken = data.values.map((v, i) => `${data.labels[i]} ${v}`).join(", ");
   return (
-    <svg viewBox={`0 0 ${width} ${height}`} role="img" aria-label={`${data.title}: ${spoken}`}>
+    <svg
+      ref={drawing}
+      viewBox={`0 0 ${width} ${height}`}
+      role="img"
+      aria-label={`${data.title}: ${spoken}`}
+    >
       {ticks.map((tick) => (
         <g key={tick}>
           <line className="axis" x1={pad.left} x2={width - pad.right} y1={y(tick)} y2={y(tick)} />

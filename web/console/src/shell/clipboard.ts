@@ -1,0 +1,19 @@
+/**
+ * Puts a text on the clipboard. Browsers have an interface for that only on
+ * https and localhost; elsewhere a selection is copied, as it was done before.
+ */
+export async function copyText(text: string): Promise<void> {
+  // The types promise what is not there on a plain address.
+  const clipboard = navigator.clipboard as Clipboard | undefined;
+  if (clipboard) return clipboard.writeText(text);
+  const field = document.createElement("textarea");
+  field.value = text;
+  field.className = "visually-hidden";
+  const focused = document.activeElement;
+  document.body.append(field);
+  field.select();
+  const isCopied = document.execCommand("copy");
+  field.remove();
+  if (focused instanceof HTMLElement) focused.focus();
+  if (!isCopied) throw new Error("This browser does not let the page copy.");
+}
