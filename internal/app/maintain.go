@@ -97,6 +97,10 @@ func Doctor(ctx context.Context, opt Options, how DoctorOptions, tell func(Findi
 		err = errors.New(strings.Join(problems, "; "))
 	}
 	report("tables", "the database is sound", err, "restore the last backup; on PostgreSQL use its own tools")
+	if how.Deep {
+		sum, err := r.db.Sum(ctx)
+		report("records", fmt.Sprintf("%d rows of %d tables, sum %.16s", sum.Rows, sum.Tables, sum.Hash), err, "the database could not be read whole: see what it says")
+	}
 	report("keys", "every key is the one this database was made with", checkSecrets(ctx, r.db, &opt.Settings), "give back the keys that were in force")
 	report("objects", "the object store answers", r.blobs.Ping(ctx), "check BLOB_URL and its credentials")
 	report("bus", "hints can be sent", r.bus.Ping(ctx), "check NATS_URL; without it nodes are slower to notice each other")

@@ -24,7 +24,7 @@ func passing(table string) bool {
 // Export hands out every row of every table, as they are at one moment, in
 // pieces that Import takes on either engine. A piece is lines of JSON: the
 // names of the columns, then one array for each row, in which bytes are
-// {"b":"base64"}. It may run beside live nodes.
+// {"b":"base64"} and truths are 1 and 0. It may run beside live nodes.
 func (db *DB) Export(ctx context.Context, emit func(table string, piece []byte) error) error {
 	return db.Snapshot(ctx, func(ctx context.Context, tx Querier) error {
 		tables, err := db.tables(ctx, tx)
@@ -139,8 +139,14 @@ func (db *DB) exportTable(ctx context.Context, tx Querier, table string, emit fu
 			return err
 		}
 		for i, v := range values {
-			if b, ok := v.([]byte); ok {
-				values[i] = exportedBytes{base64.StdEncoding.EncodeToString(b)}
+			switch v := v.(type) {
+			case []byte:
+				values[i] = exportedBytes{base64.StdEncoding.EncodeToString(v)}
+			case bool: // as SQLite has it
+				values[i] = 0
+				if v {
+					values[i] = 1
+				}
 			}
 		}
 		if err := out.Encode(values); err != nil {

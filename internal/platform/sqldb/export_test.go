@@ -28,6 +28,48 @@ func export(t *testing.T, db *sqldb.DB) []piece {
 	return all
 }
 
+func sum(t *testing.T, db *sqldb.DB) sqldb.Sum {
+	t.Helper()
+	s, err := db.Sum(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// TestTheSumSeesEveryChange: the same rows have the same sum, whatever way they
+// came, and any other rows have another.
+func TestTheSumSeesEveryChange(t *testing.T) {
+	t.Parallel()
+	sqldbtest.Each(t, func(t *testing.T, open func(*testing.T) *sqldb.DB) {
+		db := things(t, open)
+		change := func(query string, args ...any) sqldb.Sum {
+			t.Helper()
+			if _, err := db.WriteOne(t.Context(), query, args...); err != nil {
+				t.Fatal(err)
+			}
+			return sum(t, db)
+		}
+		const insert = `INSERT INTO demo_things (id, n) VALUES ($1, $2)`
+		one := change(insert, "a", 1)
+		two := change(insert, "b", 2)
+		if two.Rows != one.Rows+1 || two.Hash == one.Hash {
+			t.Errorf("a row more: %+v, then %+v", one, two)
+		}
+		if s := change(`UPDATE demo_things SET n = 3 WHERE id = 'b'`); s.Hash == two.Hash || s.Rows != two.Rows {
+			t.Errorf("another value: %+v, then %+v", two, s)
+		}
+		if s := change(`DELETE FROM demo_things WHERE id = 'b'`); s != one {
+			t.Errorf("back again: %+v, then %+v", one, s)
+		}
+		change(`DELETE FROM demo_things WHERE id = 'a'`)
+		change(insert, "b", 2)
+		if s := change(insert, "a", 1); s != two {
+			t.Errorf("in another order: %+v, then %+v", two, s)
+		}
+	})
+}
+
 var travelling = set("0001_first.sql", `CREATE TABLE demo_things (
   id {{text}} NOT NULL PRIMARY KEY, n {{int}}, x {{real}}, body {{blob}}, note {{text}}, flag {{bool}}) {{table}};
 CREATE TABLE demo_empty (id {{int}} NOT NULL PRIMARY KEY) {{clustered}};`)
@@ -73,6 +115,10 @@ func TestDataTravelsBetweenEngines(t *testing.T) {
 				}
 				if empty, err := target.Empty(t.Context()); empty || err != nil {
 					t.Errorf("after the import: empty %v, %v", empty, err)
+				}
+				was, is := sum(t, source), sum(t, target)
+				if was != is || was.Rows < 5 || was.Tables < 2 {
+					t.Errorf("the sum was %+v and is %+v", was, is)
 				}
 				// What comes out again on the same engine is what went in.
 				if from == to {
