@@ -40,6 +40,8 @@ export default defineConfig([
   {
     ...common,
     entry: { index, "live-agent": liveAgent, testing },
+    // The builder takes CommonJS for Node's; pages require it too.
+    inputOptions: (options) => ({ ...options, platform: "browser" }),
     sourcemap: true,
     dts: false,
     plugins: [webSocketOnly],
