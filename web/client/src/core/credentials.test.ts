@@ -98,6 +98,24 @@ describe("CredentialKeeper", () => {
     await expect(keeper.get("delegation", "did:o")).rejects.toThrow("could not be made");
   });
 
+  test("seconds are refused, since they would ask the user anew for every request", async () => {
+    const expiresAt = Math.floor(Date.now() / 1000) + 3600;
+    const keeper = keeperOf({ delegation: async () => ({ serialized: "t", expiresAt }) });
+    await expect(keeper.get("delegation", "did:o")).rejects.toThrow("milliseconds");
+  });
+
+  test("what another tab has renewed is not asked for again", async () => {
+    const storage = memoryStorage();
+    const mints = [minting(10 * minute), minting(20 * minute)] as const;
+    const [here, there] = mints.map((m) => keeperOf({ invocation: m }, storage));
+    expect(await here?.get("invocation", "did:o")).toBe("t1");
+    expect(await there?.get("invocation", "did:o")).toBe("t1");
+    vi.advanceTimersByTime(10 * minute);
+    expect(await there?.get("invocation", "did:o")).toBe("t1");
+    expect(await here?.get("invocation", "did:o")).toBe("t1");
+    expect(mints.map((m) => m.mock.calls.length)).toEqual([1, 1]);
+  });
+
   test("either token is enough", async () => {
     const keeper = keeperOf({
       delegation: () => Promise.reject(new Error("declined")),

@@ -81,7 +81,9 @@ export class CredentialKeeper {
     const minting = Promise.resolve()
       .then(() => mint(oracleDid))
       .then((token) => {
-        if (!isToken(token)) throw new Error("it is not { serialized, expiresAt }");
+        if (!isToken(token)) {
+          throw new Error("it is not { serialized, expiresAt }, with milliseconds since 1970");
+        }
         this.#write(kind, oracleDid, token);
         return token.serialized;
       })
@@ -125,14 +127,14 @@ export class CredentialKeeper {
 
   #read(kind: TokenKind, oracleDid: string): MintedToken | undefined {
     const slot = this.#slot(oracleDid);
-    const remembered = this.#memory.get(`${kind} ${slot}`);
-    if (remembered) return remembered;
-    const token = this.#stored(kind)[slot];
-    if (token) {
-      this.#memory.set(`${kind} ${slot}`, token);
-      return token;
-    }
-    return undefined;
+    const key = `${kind} ${slot}`;
+    const remembered = this.#memory.get(key);
+    if (remembered && remembered.expiresAt - margins[kind] > Date.now()) return remembered;
+    // Another tab may have asked the user already.
+    const stored = this.#stored(kind)[slot];
+    if (!stored || (remembered && remembered.expiresAt >= stored.expiresAt)) return remembered;
+    this.#memory.set(key, stored);
+    return stored;
   }
 
   #write(kind: TokenKind, oracleDid: string, token: MintedToken): void {
@@ -161,12 +163,16 @@ export class CredentialKeeper {
   }
 }
 
+/** Whoever counts seconds says less: in milliseconds it is 1973. */
+const earliest = 1e11;
+
 function isToken(value: unknown): value is MintedToken {
   const token = value as Partial<MintedToken> | null | undefined;
   return (
     typeof token?.serialized === "string" &&
     token.serialized !== "" &&
-    typeof token.expiresAt === "number"
+    typeof token.expiresAt === "number" &&
+    token.expiresAt > earliest
   );
 }
 
