@@ -6,6 +6,7 @@ import { asError } from "./errors";
 import type { OracleEvent } from "./events";
 import type { StreamingMode } from "./flush";
 import { Cell } from "./observable";
+import { Resource } from "./resource";
 import { OracleSocket, type Connect, type SocketHost } from "./socket";
 import {
   declareActions,
@@ -103,15 +104,18 @@ export class OraclesClient {
   /** What the pages draw components with, by who brought it. */
   readonly components = new Cell<ReadonlyMap<object, Components>>(new Map());
   readonly gateway: string | undefined;
+  readonly fetch: typeof fetch;
   readonly #network: Network;
   readonly #configs = new Map<string, { cell: Cell<ConfigState>; at: number }>();
   readonly #chats = new Map<string, Shared>();
   readonly #apis = new Map<string, OracleApi>();
+  readonly #resources = new Map<string, Resource<unknown>>();
 
   constructor(options: ClientOptions) {
     this.wallet = options.wallet;
     this.gateway = options.queryGateway;
     this.#network = options.network ?? {};
+    this.fetch = this.#network.fetch ?? ((...args) => fetch(...args));
     this.credentials = new CredentialKeeper(options.wallet.did, {
       delegation: options.createDelegation,
       ...(options.createInvocation ? { invocation: options.createInvocation } : {}),
@@ -122,10 +126,16 @@ export class OraclesClient {
   api(baseUrl: string, oracleDid: string): OracleApi {
     const key = `${baseUrl} ${oracleDid}`;
     const api =
-      this.#apis.get(key) ??
-      new OracleApi(baseUrl, oracleDid, this.credentials, this.#network.fetch);
+      this.#apis.get(key) ?? new OracleApi(baseUrl, oracleDid, this.credentials, this.fetch);
     this.#apis.set(key, api);
     return api;
+  }
+
+  /** What is kept under a key, for all who show it. */
+  resource<T>(key: string): Resource<T> {
+    const known = this.#resources.get(key) ?? new Resource<unknown>();
+    this.#resources.set(key, known);
+    return known as Resource<T>;
   }
 
   /** The oracle's configuration, looked up once for all who ask. */
@@ -143,7 +153,7 @@ export class OraclesClient {
       if (cell.get().isLoading) cell.set(unresolved);
       return cell;
     }
-    resolveOracle(gateway, oracleDid, this.#network.fetch).then(
+    resolveOracle(gateway, oracleDid, this.fetch).then(
       (config) => cell.set({ config, isLoading: false, error: undefined }),
       (cause: unknown) => {
         entry.at = Date.now() - configAge + failureAge;

@@ -15,11 +15,19 @@ export interface OpenIdRequest {
 }
 
 /** Mints a Matrix OpenID token, which proves to others who a Matrix user is. */
-export async function getOpenIdToken(request: OpenIdRequest): Promise<OpenIdToken> {
+export function getOpenIdToken(request: OpenIdRequest): Promise<OpenIdToken> {
+  return mintOpenIdToken(request, (...args) => fetch(...args));
+}
+
+/** The same, on a network of the caller's. */
+export async function mintOpenIdToken(
+  request: OpenIdRequest,
+  fetcher: typeof fetch,
+): Promise<OpenIdToken> {
   const host = request.homeServer ?? request.userId.split(":").slice(1).join(":");
   const base = /^https?:\/\//.test(host) ? host.replace(/\/+$/, "") : `https://${host}`;
   const user = encodeURIComponent(request.userId);
-  const response = await fetch(`${base}/_matrix/client/v3/user/${user}/openid/request_token`, {
+  const response = await fetcher(`${base}/_matrix/client/v3/user/${user}/openid/request_token`, {
     method: "POST",
     headers: {
       Authorization: `Bearer ${request.matrixAccessToken}`,

@@ -264,6 +264,37 @@ describe("the other hooks", () => {
     expect(result.current.isDeleteSessionError).toBe(true);
   });
 
+  test("what one component changes in a list, every other sees; it is read once", async () => {
+    const { Page, oracle } = page();
+    const session = (sessionId: string) => ({ sessionId, title: sessionId });
+    oracle
+      .on("GET", /^\/sessions\?/, () => json({ sessions: [session("1")], total: 1 }))
+      .on("POST", /^\/sessions$/, () => json(session("2"), 201));
+    function List({ name }: { name: string }) {
+      const { sessions, createSession } = useOracleSessions("did:o", { baseUrl: "http://o.test" });
+      const ids = sessions.map((s) => s.sessionId).join();
+      return <button onClick={() => void createSession()}>{`${name} ${ids}`}</button>;
+    }
+    const both = (
+      <StrictMode>
+        <Page><List name="a" /><List name="b" /></Page>
+      </StrictMode>
+    ); // prettier-ignore
+    const view = render(both);
+    await screen.findByText("a 1");
+    await act(async () => screen.getByText("b 1").click());
+    await screen.findByText("a 2,1");
+    expect(screen.getByText("b 2,1")).toBeTruthy();
+    expect(oracle.requests("GET", /^\/sessions\?/)).toHaveLength(1);
+    // Who comes back sees what was there, and then what is.
+    oracle.on("GET", /^\/sessions\?/, () => json({ sessions: [session("3")], total: 1 }));
+    view.rerender(<StrictMode><Page /></StrictMode>); // prettier-ignore
+    view.rerender(both);
+    expect(screen.getByText("a 2,1")).toBeTruthy();
+    await screen.findByText("a 3");
+    expect(oracle.requests("GET", /^\/sessions\?/)).toHaveLength(2);
+  });
+
   test("useContractOracle hands the protocol's messages to the wallet", async () => {
     const { Page, transactSignX } = page();
     const params = {

@@ -17,7 +17,7 @@ export function useMemoryEngine(oracleDid: string, overrides?: OracleOverrides) 
   const config = useOraclesConfig(oracleDid, overrides);
   const apiUrl = config.isReady ? config.apiUrl : null;
   const api = client.api(apiUrl ?? "", oracleDid);
-  const list = useResource(apiUrl ? [apiUrl, oracleDid, client.wallet.did].join(" ") : null, () =>
+  const list = useResource(apiUrl ? ["memory", apiUrl, oracleDid].join(" ") : null, () =>
     api.json<{ memories: IMemory[] }>("/memory"),
   );
   return {

@@ -34,10 +34,8 @@ export function useOracleSessions(oracleDid: string, options: UseOracleSessionsO
     api
       ? api.json<SessionPage>(`/sessions?limit=${limit}&offset=${offset}`)
       : Promise.reject(new Error("The oracle's configuration is not resolved yet"));
-  const list = useResource(
-    apiUrl ? `${apiUrl} ${oracleDid} ${client.wallet.did} ${limit}` : null,
-    () => page(0),
-  );
+  const key = apiUrl ? ["sessions", apiUrl, oracleDid, limit].join(" ") : null;
+  const list = useResource(key, () => page(0));
   const creating = useTask();
   const deleting = useTask();
   const more = useTask();

@@ -1,61 +1,27 @@
-import { useCallback, useEffect, useReducer, useRef } from "react";
-import { asError } from "../core/errors";
+import { useCallback, useEffect, useSyncExternalStore } from "react";
+import type { Loaded } from "../core/resource";
+import { useOraclesContext } from "./context";
 import { useLatest } from "./latest";
 
-export interface Resource<T> {
-  data: T | undefined;
-  error: Error | undefined;
-  isLoading: boolean;
-  reload: () => Promise<void>;
-  /** Replaces the data without asking, as after a change of one's own. */
-  update: (change: (data: T | undefined) => T | undefined) => void;
-}
+const never = () => () => undefined;
+const unknown: Loaded<never> = { data: undefined, error: undefined, isLoading: false };
+const getUnknown = () => unknown;
 
-interface State<T> {
-  key: string | null;
-  data: T | undefined;
-  error: Error | undefined;
-  isLoading: boolean;
-}
-
-/** Loads something when its key is known and whenever the key changes. */
-export function useResource<T>(key: string | null, load: () => Promise<T>): Resource<T> {
+/** Something of the oracle under a key: read when the key is known, once for all who show it. */
+export function useResource<T>(key: string | null, load: () => Promise<T>) {
+  const { client } = useOraclesContext();
   const latest = useLatest(load);
-  const [state, set] = useReducer(
-    (old: State<T>, change: Partial<State<T>>): State<T> => ({ ...old, ...change }),
-    { key: null, data: undefined, error: undefined, isLoading: true },
+  const shared = key === null ? undefined : client.resource<T>(key);
+  const read = shared?.state.get ?? getUnknown;
+  const state = useSyncExternalStore<Loaded<T>>(shared?.state.subscribe ?? never, read, read);
+  useEffect(() => shared?.use(() => latest.current()), [shared, latest]);
+  const reload = useCallback(
+    () => shared?.reload(() => latest.current()) ?? Promise.resolve(),
+    [shared, latest],
   );
-  const turn = useRef(0);
-  const reload = useCallback(async () => {
-    const mine = ++turn.current;
-    try {
-      const data = await latest.current();
-      if (turn.current === mine) set({ key, data, error: undefined, isLoading: false });
-    } catch (cause) {
-      if (turn.current === mine) set({ key, error: asError(cause), isLoading: false });
-    }
-  }, [key, latest]);
-  useEffect(() => {
-    if (key === null) return;
-    set({ isLoading: true });
-    void reload();
-    const turns = turn;
-    return () => {
-      turns.current++; // what is under way comes too late
-    };
-  }, [key, reload]);
-  const data = state.key === key ? state.data : undefined;
-  const kept = useLatest(data);
-  const update = useCallback<Resource<T>["update"]>(
-    (change) => set({ key, data: change(kept.current), isLoading: false }),
-    [key, kept],
+  const update = useCallback(
+    (change: (data: T | undefined) => T | undefined) => shared?.update(change),
+    [shared],
   );
-  const current = state.key === key;
-  return {
-    data,
-    error: current ? state.error : undefined,
-    isLoading: key !== null && (!current || state.isLoading),
-    reload,
-    update,
-  };
+  return { ...state, reload, update };
 }

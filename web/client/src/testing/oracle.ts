@@ -48,6 +48,8 @@ export class FakeOracle extends FakeNetwork {
   respond: Respond = (message) => `You said: ${message}`;
   #count = 0;
   #claims: string[] | undefined;
+  /** Who waits for the stream of a message, first come, first served. */
+  readonly #writers: ((stream: FakeStream) => void)[] = [];
 
   constructor() {
     super();
@@ -59,6 +61,14 @@ export class FakeOracle extends FakeNetwork {
       this.#turn(request, signal),
     );
     this.on("POST", /^\/messages\/abort$/, () => json({ success: true }));
+    this.on("POST", /^\/_matrix\/client\/v3\/user\/[^/]+\/openid\/request_token$/, () =>
+      json({
+        access_token: "fake",
+        token_type: "Bearer",
+        matrix_server_name: "matrix.test",
+        expires_in: 3600,
+      }),
+    );
   }
 
   /**
@@ -78,15 +88,9 @@ export class FakeOracle extends FakeNetwork {
     return this;
   }
 
-  /** Answers the next messages with streams that the test writes itself. */
+  /** Answers the next message with a stream that the test writes itself. */
   stream(): Promise<FakeStream> {
-    return new Promise((resolve) => {
-      this.on("POST", /^\/messages\/(?!abort$)[^/]+$/, (_, signal) => {
-        const stream = new FakeStream(signal);
-        resolve(stream);
-        return stream.response({ "X-Request-Id": this.#id("request") });
-      });
-    });
+    return new Promise((resolve) => this.#writers.push(resolve));
   }
 
   /** Emits an event to every connected page. */
@@ -115,7 +119,9 @@ export class FakeOracle extends FakeNetwork {
     if (!socket) return Promise.reject(new Error("No page is connected to the fake oracle"));
     const toolCallId = this.#id("call");
     return new Promise<FakeCallResult>((resolve) => {
+      const before = socket.heard;
       socket.heard = (name, payload) => {
+        before(name, payload);
         const result = payload as FakeCallResult | undefined;
         if (name === reply && result?.toolCallId === toolCallId) resolve(result);
       };
@@ -149,9 +155,15 @@ export class FakeOracle extends FakeNetwork {
     if (this.#claims) return this.#unpaid(this.#claims);
     const sessionId = decodeURIComponent(request.path.split("/")[2] ?? "");
     const message = String((request.body as { message?: unknown } | undefined)?.message ?? "");
+    const stream = new FakeStream(signal);
+    const write = this.#writers.shift();
+    if (write) {
+      this.#remember(sessionId, { id: this.#id("m"), type: "human", content: message });
+      write(stream);
+      return stream.response({ "X-Request-Id": this.#id("request") });
+    }
     const said = await this.respond(message, request);
     const reply = typeof said === "string" ? { text: said } : said;
-    const stream = new FakeStream(signal);
     const runId = this.#id("run");
     const text = reply.text ?? "";
     const frames: [event: string, data: unknown][] = [["run", { runId, status: "running" }]];

@@ -3,7 +3,14 @@ import { act, configure, renderHook, waitFor } from "@testing-library/react";
 import type { ReactNode } from "react";
 import { afterEach, expect, it, vi } from "vitest";
 import { z } from "zod";
-import { useChat, useMemoryEngine, useModels, useOracleSessions, type IChatOptions } from "..";
+import {
+  useChat,
+  useGetOpenIdToken,
+  useMemoryEngine,
+  useModels,
+  useOracleSessions,
+  type IChatOptions,
+} from "..";
 import { FakeOracle, FakeOraclesProvider, type FakeStream } from ".";
 
 // A busy machine is slow, not wrong.
@@ -111,6 +118,43 @@ it("keeps sessions, memories and models", async () => {
   await waitFor(() =>
     expect(result.current.memory.memories.map((m) => m.text)).toEqual(["tea, not coffee"]),
   );
+});
+
+it("hands out one stream a question; other messages are answered as ever", async () => {
+  const oracle = new FakeOracle();
+  const { result } = chatWith(oracle);
+  await waitFor(() => expect(oracle.sockets).toHaveLength(1));
+  const opened = oracle.stream();
+  await act(async () => {
+    const sent = result.current.sendMessage("first");
+    (await opened).frame(1, "message", { content: "By hand" }).cut();
+    await sent;
+  });
+  // A stream that broke leaves what the history has.
+  await waitFor(() => expect(said(result.current.messages)[0]).toBe("first"));
+  await act(() => result.current.sendMessage("second"));
+  await waitFor(() => expect(said(result.current.messages).at(-1)).toBe("You said: second"));
+});
+
+it("hears the answers of calls that are made at the same time", async () => {
+  const oracle = new FakeOracle();
+  const tool = (toolName: string) => ({
+    toolName,
+    description: "Says its name",
+    schema: z.object({}),
+    fn: async () => toolName,
+  });
+  chatWith(oracle, { browserTools: { a: tool("a"), b: tool("b") } });
+  await waitFor(() => expect(oracle.sockets).toHaveLength(1));
+  const answers = await Promise.all([oracle.callTool("a"), oracle.callTool("b")]);
+  expect(answers.map((answer) => answer.result)).toEqual(["a", "b"]);
+});
+
+it("is the user's Matrix server too", async () => {
+  vi.stubGlobal("fetch", () => Promise.reject(new Error("a request left the test")));
+  const oracle = new FakeOracle();
+  const { result } = renderHook(() => useGetOpenIdToken(), { wrapper: around(oracle) });
+  await waitFor(() => expect(result.current.openIdToken?.access_token).toBe("fake"));
 });
 
 it("says that nobody is there to be called", async () => {

@@ -1,0 +1,47 @@
+import { asError } from "./errors";
+import { Cell } from "./observable";
+
+export interface Loaded<T> {
+  data: T | undefined;
+  error: Error | undefined;
+  isLoading: boolean;
+}
+
+/**
+ * Something that is read from the oracle, once for all who show it. Who comes
+ * when nobody is there reads it anew, and sees the old meanwhile.
+ */
+export class Resource<T> {
+  readonly state = new Cell<Loaded<T>>({ data: undefined, error: undefined, isLoading: true });
+  #users = 0;
+  #turn = 0;
+  #isReading = false;
+
+  /** Joins those who show it. Call what is returned when done. */
+  use(load: () => Promise<T>): () => void {
+    // StrictMode leaves and comes back at once: what is being read is not read again.
+    if (this.#users++ === 0 && !this.#isReading) void this.reload(load);
+    return () => {
+      this.#users--;
+    };
+  }
+
+  async reload(load: () => Promise<T>): Promise<void> {
+    const mine = ++this.#turn;
+    this.#isReading = true;
+    const [data, error] = await load().then(
+      (data) => [data, undefined] as const,
+      (cause: unknown) => [this.state.get().data, asError(cause)] as const,
+    );
+    // What was asked for before a change comes too late.
+    if (this.#turn !== mine) return;
+    this.#isReading = false;
+    this.state.set({ data, error, isLoading: false });
+  }
+
+  /** Replaces the data without asking, as after a change of one's own. */
+  update(change: (data: T | undefined) => T | undefined): void {
+    const { data, error } = this.state.get();
+    this.state.set({ data: change(data), error, isLoading: false });
+  }
+}
