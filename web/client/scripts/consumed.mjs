@@ -1,8 +1,16 @@
 // Uses the packed package as a page of somebody else's would: unpacked beside
-// React 18 and React 19, imported and required, with a turn to its end. Needs a
-// build.
+// React 18 and React 19, imported and required, with a turn to its end; and reads
+// the pages of the guide and the README as a strict compiler does. Needs a build.
 import { execFileSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { createRequire } from "node:module";
@@ -94,7 +102,26 @@ try {
       }
     }
   }
-  process.stdout.write("the package works in a page with React 18 and 19, imported and required\n");
+  const site = join(folder, "react-19");
+  const types = join(site, "node_modules/@types");
+  mkdirSync(types);
+  for (const name of ["react", "react-dom"])
+    symlinkSync(home(`@types/${name}`, client), join(types, name));
+  symlinkSync(home("csstype", client), join(site, "node_modules/csstype"));
+  for (const page of ["../../docs/guides/client.md", "README.md"]) {
+    const [, code] = /```tsx\n(.*?)```/s.exec(readFileSync(join(client, page), "utf8"));
+    writeFileSync(join(site, "told.tsx"), `${code}\nexport { Chat, OraclesProvider };\n`);
+    const how = ["--strict", "--noEmit", "--jsx", "react-jsx", "--target", "es2022"];
+    const where = ["--module", "esnext", "--moduleResolution", "bundler", "--types", "react"];
+    run(
+      process.execPath,
+      [join(home("typescript", client), "bin/tsc"), ...how, ...where, "told.tsx"],
+      site,
+    );
+  }
+  process.stdout.write(
+    "the package works in a page with React 18 and 19, imported and required, as it is told\n",
+  );
 } catch (error) {
   process.stderr.write(`${error.stdout ?? ""}${error.stderr ?? ""}${error}\n`);
   process.exitCode = 1;
