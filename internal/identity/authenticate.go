@@ -78,15 +78,24 @@ func (s *Service) authenticateOracle(ctx context.Context, c Credentials) (Princi
 	return Principal{}, fault.New(fault.Unauthenticated, TextMissing)
 }
 
-// verified returns the principal of a bearer token, from the cache when it can.
+// verified returns the principal of a bearer token, from the cache when it can:
+// nearly always, and then without making anything.
 func (s *Service) verified(ctx context.Context, surface Surface, token string) (Principal, error) {
-	return s.once(ctx, byte(surface), token, func(ctx context.Context) (Principal, bool, error) {
+	key := cacheKey(byte(surface), token)
+	if p, ok := s.recall(key); ok {
+		return p, nil
+	}
+	return s.once(ctx, key, token, func(ctx context.Context) (Principal, bool, error) {
 		return s.verify(ctx, surface, token)
 	})
 }
 
 func (s *Service) verifiedDelegation(ctx context.Context, token string) (Principal, error) {
-	return s.once(ctx, delegationKey, token, func(ctx context.Context) (Principal, bool, error) {
+	key := cacheKey(delegationKey, token)
+	if p, ok := s.recall(key); ok {
+		return p, nil
+	}
+	return s.once(ctx, key, token, func(ctx context.Context) (Principal, bool, error) {
 		return s.verifyDelegation(ctx, token)
 	})
 }
@@ -103,15 +112,20 @@ func cacheKey(kind byte, token string) tokenHash {
 	return sum
 }
 
-// once answers from the cache, or verifies: concurrent first uses verify once.
-func (s *Service) once(
-	ctx context.Context, kind byte, token string, verify func(context.Context) (Principal, bool, error),
-) (Principal, error) {
-	key := cacheKey(kind, token)
-	if p, ok := s.cache.Get(key, s.now()); ok && !s.revoked.hits(p.Chain) {
-		s.counts.recalled.Add(1)
-		return p, nil
+// recall returns the verdict on a token that is known and still holds.
+func (s *Service) recall(key tokenHash) (Principal, bool) {
+	p, ok := s.cache.Get(key, s.now())
+	if !ok || s.revoked.hits(p.Chain) {
+		return Principal{}, false
 	}
+	s.counts.recalled.Add(1)
+	return p, true
+}
+
+// once verifies a token: concurrent first uses verify once.
+func (s *Service) once(
+	ctx context.Context, key tokenHash, token string, verify func(context.Context) (Principal, bool, error),
+) (Principal, error) {
 	flight := s.flights.DoChan(string(key[:]), func() (any, error) {
 		// The verdict is for everyone who waits, so one caller's departure does
 		// not spoil it; only the time limit does.

@@ -41,3 +41,18 @@ func BenchmarkAuthenticate(b *testing.B) {
 	b.ReportMetric(float64(f), "first-ns")
 	b.ReportMetric(float64(f)/float64(l), "x-faster")
 }
+
+// TestAKnownTokenMakesNothing: what every request but the first does leaves
+// nothing to be collected.
+func TestAKnownTokenMakesNothing(t *testing.T) {
+	s := identitytest.New(t)
+	good := identity.Handshake(identitytest.Invocation(t, alice, s.DID(), identitytest.TTL(10*time.Minute)), "")
+	made := testing.AllocsPerRun(100, func() {
+		if _, err := s.Authenticate(t.Context(), identity.Oracle, good); err != nil {
+			t.Error(err)
+		}
+	})
+	if made != 0 {
+		t.Errorf("a known token makes %v objects", made)
+	}
+}
