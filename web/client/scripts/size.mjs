@@ -23,7 +23,7 @@ const modules = [
 const required = modules.map((entry) => ({
   ...entry,
   file: entry.file.replace(/js$/, "cjs"),
-  what: `${entry.what}, required`,
+  what: `required-${entry.what}`,
   limit: entry.limit + 1000,
 }));
 
