@@ -53,7 +53,7 @@ func (a *App) consoleSurface() httpserver.Surface {
 func serveConsole(w http.ResponseWriter, r *http.Request, files fs.FS) error {
 	name := strings.TrimPrefix(path.Clean("/"+r.PathValue("path")), "/")
 	if info, err := fs.Stat(files, name); err != nil || info.IsDir() {
-		if name != "" && strings.Contains(path.Base(name), ".") {
+		if isConsoleFile(name) {
 			return fault.New(fault.NotFound, "Cannot GET "+r.URL.Path)
 		}
 		name = "index.html"
@@ -65,4 +65,11 @@ func serveConsole(w http.ResponseWriter, r *http.Request, files fs.FS) error {
 	}
 	http.ServeFileFS(w, r, files, name)
 	return nil
+}
+
+// isConsoleFile tells a file of the build from a path that the page made up: a
+// folder or a session may well have a dot in its name.
+func isConsoleFile(name string) bool {
+	folder, file := path.Split(name)
+	return strings.Contains(file, ".") && (folder == "" || folder == "assets/")
 }
