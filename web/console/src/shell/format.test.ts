@@ -13,6 +13,8 @@ test("times", () => {
   expect(ago("2026-11-15T11:57:00Z", now)).toBe("3 minutes ago");
   expect(ago("2026-11-14T11:00:00Z", now)).toBe("yesterday");
   expect(ago("2026-11-17T12:00:00Z", now)).toBe("in 2 days");
+  expect(ago("2026-11-22T11:59:57Z", now)).toBe("in 7 days");
+  expect(ago("2026-11-09T12:00:03Z", now)).toBe("5 days ago");
   expect(ago("nonsense", now)).toBe("");
   expect(duration(0.25)).toBe("250 ms");
   expect(duration(3600)).toBe("60 min");

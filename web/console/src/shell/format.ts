@@ -25,7 +25,10 @@ export function ago(when: string | number, now = Date.now()): string {
   const seconds = Math.round((new Date(when).getTime() - now) / 1000);
   if (Number.isNaN(seconds)) return "";
   for (const [unit, size] of steps) {
-    if (Math.abs(seconds) >= size) return relative.format(Math.trunc(seconds / size), unit);
+    if (Math.abs(seconds) < size) continue;
+    // A week that has just begun is seven days; what is past counts when it is whole.
+    const whole = seconds > 0 ? Math.round : Math.trunc;
+    return relative.format(whole(seconds / size), unit);
   }
   return "just now";
 }
