@@ -38,7 +38,7 @@ export function fileTests(world) {
     await page.getByRole("img", { name: "Preview of dot.png" }).waitFor();
     await close(page);
     await upload(page, text("spring.txt", "second\n"));
-    await eventually("the new version is there", () => page.getByText(", v2").isVisible());
+    await page.getByRole("cell", { name: /, v2$/ }).waitFor();
     await page.getByRole("button", { name: "spring.txt", exact: true }).click();
     const preview = page.getByRole("region", { name: "Preview of spring.txt" });
     await preview.getByText("second").waitFor();
@@ -62,14 +62,16 @@ export function fileTests(world) {
     await page.evaluate(() => {
       const transfer = new DataTransfer();
       transfer.items.add(new File(["dropped\n"], "dropped.txt", { type: "text/plain" }));
-      const target = document.querySelector(".page.files");
+      // Beside the page's own column: anywhere in the window is good.
+      const target = document.querySelector("main");
       for (const type of ["dragover", "drop"]) {
         target.dispatchEvent(new DragEvent(type, { bubbles: true, cancelable: true, dataTransfer: transfer }));
       }
     });
     await page.getByRole("button", { name: "dropped.txt", exact: true }).waitFor();
-    page.once("dialog", (dialog) => dialog.accept("Reports"));
-    await page.getByRole("button", { name: "Folder", exact: true }).click();
+    await page.getByRole("button", { name: "New folder" }).click();
+    await page.getByLabel("Name of the new folder").fill("Reports");
+    await page.keyboard.press("Enter");
     await page.getByText("This folder is empty.").waitFor();
     await page.reload();
     await page.getByText("This folder is empty.").waitFor();
@@ -87,8 +89,9 @@ export function fileTests(world) {
     await page.getByRole("tab", { name: "Files" }).click();
     await page.getByRole("button", { name: "Move may.txt to the trash" }).click();
     await page.getByRole("tab", { name: "Trash" }).click();
-    page.once("dialog", (dialog) => dialog.accept());
     await page.getByRole("button", { name: "Destroy may.txt" }).click();
+    await page.getByRole("dialog").getByText("Reports/may.txt, with every version").waitFor();
+    await page.getByRole("button", { name: "Destroy", exact: true }).click();
     await page.getByText("The trash is empty.").waitFor();
     await leave();
   });
@@ -113,9 +116,58 @@ export function fileTests(world) {
     });
     await page.getByRole("progressbar", { name: "Upload of large.bin" }).waitFor();
     await page.getByRole("button", { name: "large.bin", exact: true }).waitFor();
-    await page.getByText("9.0 MiB").waitFor();
+    await page.getByRole("cell", { name: "9.0 MiB", exact: true }).waitFor();
     assert.ok(parts >= 4, `there were ${parts} parts`);
     await leave(["ERR_CONNECTION_RESET"]);
+  });
+
+  test("an upload can be stopped, and one that was refused can be tried again", async () => {
+    const { page, close: leave } = await withFiles();
+    let refuse = true;
+    await page.route("**/api/fs/upload", async (route) => {
+      const asks = Buffer.from(route.request().headers()["upload-metadata"] ?? "").toString();
+      const isSecond = asks.includes(Buffer.from("/second.txt").toString("base64"));
+      if (!isSecond || !refuse) return route.continue();
+      return route.fulfill({ status: 413, json: { message: "The file is too large." } });
+    });
+    // The first one's bytes never arrive.
+    await page.route("**/api/fs/upload/*", (route) =>
+      route.request().method() === "PATCH" && refuse ? undefined : route.continue(),
+    );
+    const chosen = [text("first.txt", "1\n"), text("second.txt", "2\n")];
+    const begun = page.waitForRequest((request) => request.method() === "PATCH");
+    await page.getByLabel("Files to upload").setInputFiles(chosen);
+    await begun;
+    await page.getByRole("alert").getByText("The file is too large.").waitFor();
+    const [given] = await Promise.all([
+      page.waitForRequest((request) => request.method() === "DELETE"),
+      page.getByRole("button", { name: "Stop the upload of first.txt" }).click(),
+    ]);
+    assert.match(given.url(), /\/api\/fs\/upload\//);
+    await page.getByRole("progressbar").waitFor({ state: "detached" });
+    refuse = false;
+    await page.getByRole("button", { name: "Try second.txt again" }).click();
+    await page.getByRole("button", { name: "second.txt", exact: true }).waitFor();
+    await page.getByRole("region", { name: "Uploads" }).waitFor({ state: "detached" });
+    assert.equal(await page.getByRole("button", { name: "first.txt", exact: true }).count(), 0);
+    await leave(["413"]);
+  });
+
+  test("a folder of any name opens, also after a reload", async () => {
+    const { page, close: leave } = await withFiles();
+    const name = "100% of v1.0 #2?";
+    await page.getByRole("button", { name: "New folder" }).click();
+    await page.getByLabel("Name of the new folder").fill(name);
+    await page.keyboard.press("Enter");
+    await page.getByText("This folder is empty.").waitFor();
+    await upload(page, text("a.txt", "a\n"));
+    await page.reload();
+    await page.getByRole("button", { name: "a.txt", exact: true }).waitFor();
+    await page.getByRole("link", { name: "All files" }).click();
+    await page.getByRole("button", { name, exact: true }).click();
+    await page.getByRole("button", { name: "a.txt", exact: true }).waitFor();
+    assert.equal(await page.getByRole("link", { name, exact: true }).getAttribute("aria-current"), "page");
+    await leave();
   });
 
   test("a search says which line of which version", async () => {
@@ -158,8 +210,8 @@ export function fileTests(world) {
     assert.equal(readFileSync(await download.path(), "utf8"), "for you\n");
 
     await page.getByRole("tab", { name: "Links" }).click();
-    await page.getByText(/[1-9] times?/).waitFor();
-    await page.getByRole("button", { name: "End", exact: true }).click();
+    await page.getByRole("cell", { name: /^[1-9] times?$/ }).waitFor();
+    await page.getByRole("button", { name: "End the link to open.txt" }).click();
     await page.getByText("ended").waitFor();
     await eventually("the link is over", async () => {
       await reader.page.reload();

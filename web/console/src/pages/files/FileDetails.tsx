@@ -4,6 +4,7 @@ import { Dialog } from "../../shell/Dialog";
 import { ago, bytes, messageOf, short } from "../../shell/format";
 import { Icon } from "../../shell/icons";
 import { Skeleton } from "../../shell/Skeleton";
+import { AskDialog } from "./AskDialog";
 import { save, type FileRecord, type Files, type VersionRecord } from "./api";
 import { Preview } from "./Preview";
 import type { Chosen } from "./ShareDialog";
@@ -20,6 +21,7 @@ export function FileDetails(props: {
   const [file, setFile] = useState(props.file);
   const [shown, setShown] = useState<number>();
   const [versions, setVersions] = useState<VersionRecord[]>();
+  const [moving, setMoving] = useState(false);
   const [error, setError] = useState("");
   const fail = (cause: unknown) => setError(messageOf(cause));
   useEffect(() => {
@@ -42,16 +44,15 @@ export function FileDetails(props: {
     setShown(undefined);
     props.onChanged();
   }
-  async function rename() {
-    const to = prompt("New path", file.path);
-    if (!to || to === file.path) return;
+  async function move(to: string) {
+    if (to === file.path) return;
     await files.move(file.path, to);
     setFile(await files.file(file.id));
     props.onChanged();
   }
   return (
     <Dialog title={file.name} size="wide" onClose={props.onClose}>
-      <div className="row">
+      <div className="row file-acts">
         <button
           type="button"
           onClick={() =>
@@ -72,8 +73,13 @@ export function FileDetails(props: {
         >
           <Icon name="share" /> Share
         </button>
-        <button type="button" onClick={() => void rename().catch(fail)}>
-          Move or rename
+        <button
+          type="button"
+          aria-label="Move or rename"
+          title="Move or rename"
+          onClick={() => setMoving(true)}
+        >
+          <Icon name="folder" /> Move
         </button>
       </div>
       {error && (
@@ -82,8 +88,8 @@ export function FileDetails(props: {
         </p>
       )}
       <dl className="facts">
-        <dt>Path</dt>
-        <dd>{file.path}</dd>
+        <dt>Folder</dt>
+        <dd>{file.path.slice(1, -file.name.length - 1) || "All files"}</dd>
         <dt>Kind</dt>
         <dd>
           {file.mimeType}, {bytes(version?.size ?? file.size)}
@@ -117,7 +123,8 @@ export function FileDetails(props: {
                 Version {v.version}
                 {v.version === file.version && <span className="badge">newest</span>}
                 <span className="soft small block">
-                  {ago(v.createdAt)} · {bytes(v.size)} · by {short(v.actor || v.invoker, 14)}
+                  {ago(v.createdAt)} · {bytes(v.size)}
+                  {v.actor || v.invoker ? byWhom(v.actor || v.invoker, files.owner) : ""}
                 </span>
               </span>
             </button>
@@ -127,12 +134,25 @@ export function FileDetails(props: {
                 aria-label={`Restore version ${v.version}`}
                 onClick={() => void restore(v.version).catch(fail)}
               >
-                <Icon name="restore" /> Restore
+                <Icon name="restore" /> <span className="wide-only">Restore</span>
               </button>
             )}
           </li>
         ))}
       </ul>
+      {moving && (
+        <AskDialog
+          title="Move or rename"
+          act="Move"
+          field={{ label: "New path", value: file.path }}
+          onAct={move}
+          onClose={() => setMoving(false)}
+        />
+      )}
     </Dialog>
   );
+}
+
+function byWhom(did: string, me: string): string {
+  return did === me ? " · by you" : ` · by ${short(did, 14)}`;
 }

@@ -1,10 +1,10 @@
-import { useCallback, useEffect, useMemo, useRef, useState, type DragEvent } from "react";
+import { useCallback, useEffect, useMemo, useRef, useState, type KeyboardEvent } from "react";
 import { useSession } from "../../identity/session";
 import { Icon } from "../../shell/icons";
 import { messageOf } from "../../shell/format";
 import { go } from "../../shell/router";
 import { Files, type FileRecord } from "./api";
-import { droppedFiles, type Dropped } from "./dropped";
+import { droppedFiles } from "./dropped";
 import { FileDetails } from "./FileDetails";
 import { FolderView } from "./FolderView";
 import "./files.css";
@@ -12,27 +12,21 @@ import { LinksView } from "./LinksView";
 import { SearchView } from "./SearchView";
 import { ShareDialog, type Chosen } from "./ShareDialog";
 import { TrashView } from "./TrashView";
-import { uploadFile } from "./upload";
+import { UploadList } from "./UploadList";
+import { useUploads } from "./uploads";
 
-interface Upload {
-  path: string;
-  share: number;
-  error?: string;
-  again?: () => void;
-}
+const views = ["Files", "Links", "Trash"] as const;
 
-type View = "files" | "trash" | "links";
+type View = (typeof views)[number];
 
 /** The user's files: encrypted at rest, addressed by content. */
 export function FilesPage({ folder }: { folder: string }) {
   const session = useSession();
   const files = useMemo(() => new Files(session), [session]);
   const here = folder ? `/${folder.replace(/\/+$/, "")}` : "/";
-  const [view, setView] = useState<View>("files");
+  const [view, setView] = useState<View>("Files");
   const [round, setRound] = useState(0);
   const [error, setError] = useState("");
-  const [uploads, setUploads] = useState<Upload[]>([]);
-  const [dragging, setDragging] = useState(false);
   const [selected, setSelected] = useState<FileRecord>();
   const [sharing, setSharing] = useState<Chosen>();
   const [query, setQuery] = useState("");
@@ -44,6 +38,17 @@ export function FilesPage({ folder }: { folder: string }) {
     setError("");
     setRound((n) => n + 1);
   }, []);
+  const { uploads, waiting, add } = useUploads(files, changed);
+  const drop = useCallback(
+    (transfer: DataTransfer) =>
+      void droppedFiles(transfer).then((found) => {
+        setView("Files");
+        setSearch("");
+        add(found, here);
+      }, fail),
+    [add, here, fail],
+  );
+  const dragging = useDrop(drop);
   const open = useCallback(
     (path: string) => void files.stat(path).then(setSelected, fail),
     [files, fail],
@@ -53,61 +58,22 @@ export function FilesPage({ folder }: { folder: string }) {
     if (wanted) open(wanted);
   }, [open]);
 
-  async function add(chosen: Dropped[]) {
-    const one = async ({ path, file }: Dropped) => {
-      const target = `${here === "/" ? "" : here}/${path}`;
-      const show = (change: Partial<Upload>) =>
-        setUploads((all) => all.map((u) => (u.path === target ? { ...u, ...change } : u)));
-      setUploads((all) => [...all.filter((u) => u.path !== target), { path: target, share: 0 }]);
-      try {
-        await uploadFile(files, target, file, { onProgress: (share) => show({ share }) });
-        setUploads((all) => all.filter((u) => u.path !== target));
-      } catch (cause) {
-        show({ error: messageOf(cause), again: () => void add([{ path, file }]) });
-      }
-      changed();
-    };
-    // A few at a time: enough to fill the line, not to crowd it.
-    const queue = [...chosen];
-    const next = async (): Promise<void> => {
-      const item = queue.shift();
-      if (!item) return;
-      await one(item);
-      await next();
-    };
-    await Promise.all([next(), next(), next()]);
+  function show(name: View) {
+    setView(name);
+    setSearch("");
+    setQuery("");
+    setError("");
   }
-  function drop(event: DragEvent) {
+  function walkTabs(event: KeyboardEvent<HTMLElement>) {
+    const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+    if (!step) return;
     event.preventDefault();
-    setDragging(false);
-    void droppedFiles(event.dataTransfer).then(add, fail);
+    const at = (views.indexOf(view) + step + views.length) % views.length;
+    show(views[at] ?? "Files");
+    event.currentTarget.querySelectorAll<HTMLElement>("[role=tab]")[at]?.focus();
   }
-  const tab = (name: View, label: string) => (
-    <button
-      type="button"
-      role="tab"
-      aria-selected={view === name && !search}
-      onClick={() => {
-        setView(name);
-        setSearch("");
-        setQuery("");
-      }}
-    >
-      {label}
-    </button>
-  );
   return (
-    <div
-      className={dragging ? "page files dragging" : "page files"}
-      onDragOver={(event) => {
-        event.preventDefault();
-        setDragging(true);
-      }}
-      onDragLeave={(event) => {
-        if (event.currentTarget === event.target) setDragging(false);
-      }}
-      onDrop={drop}
-    >
+    <div className="page files">
       <header className="page-head">
         <div>
           <h1>Files</h1>
@@ -123,16 +89,31 @@ export function FilesPage({ folder }: { folder: string }) {
           hidden
           aria-label="Files to upload"
           onChange={(event) => {
-            void add([...(event.target.files ?? [])].map((file) => ({ path: file.name, file })));
+            const chosen = [...(event.target.files ?? [])];
+            add(
+              chosen.map((file) => ({ path: file.name, file })),
+              here,
+            );
             event.target.value = "";
           }}
         />
       </header>
       <div className="files-bar">
-        <div className="tabs" role="tablist" aria-label="What to show">
-          {tab("files", "Files")}
-          {tab("links", "Links")}
-          {tab("trash", "Trash")}
+        <div className="tabs" role="tablist" aria-label="What to show" onKeyDown={walkTabs}>
+          {views.map((name) => (
+            <button
+              key={name}
+              type="button"
+              role="tab"
+              id={`tab-${name}`}
+              aria-selected={view === name && !search}
+              aria-controls="files-panel"
+              tabIndex={view === name ? 0 : -1}
+              onClick={() => show(name)}
+            >
+              {name}
+            </button>
+          ))}
         </div>
         <form
           role="search"
@@ -162,47 +143,28 @@ export function FilesPage({ folder }: { folder: string }) {
           {error}
         </p>
       )}
-      {uploads.length > 0 && (
-        <ul className="plain card uploads" aria-label="Uploads">
-          {uploads.map((u) => (
-            <li key={u.path}>
-              <div className="row spread">
-                <span>{u.path.slice(1)}</span>
-                {u.error ? (
-                  <span className="row">
-                    <span className="bad small">{u.error}</span>
-                    <button type="button" onClick={u.again}>
-                      Go on
-                    </button>
-                  </span>
-                ) : (
-                  <span className="soft small">{Math.round(u.share * 100)} %</span>
-                )}
-              </div>
-              <progress value={u.share} aria-label={`Upload of ${u.path.slice(1)}`} />
-            </li>
-          ))}
-        </ul>
-      )}
-      {search ? (
-        <SearchView key={search} files={files} text={search} onOpen={open} />
-      ) : view === "trash" ? (
-        <TrashView files={files} round={round} onChanged={changed} onError={fail} />
-      ) : view === "links" ? (
-        <LinksView files={files} round={round} onChanged={changed} onError={fail} />
-      ) : (
-        <FolderView
-          key={here}
-          folder={here}
-          files={files}
-          round={round}
-          onOpen={setSelected}
-          onFolder={(path) => go(`files${path === "/" ? "" : path}`)}
-          onShare={setSharing}
-          onChanged={changed}
-          onError={fail}
-        />
-      )}
+      <UploadList uploads={uploads} waiting={waiting} />
+      <div id="files-panel" role="tabpanel" aria-labelledby={`tab-${view}`}>
+        {search ? (
+          <SearchView key={search} files={files} text={search} onOpen={open} />
+        ) : view === "Trash" ? (
+          <TrashView files={files} round={round} onChanged={changed} onError={fail} />
+        ) : view === "Links" ? (
+          <LinksView files={files} round={round} onChanged={changed} onError={fail} />
+        ) : (
+          <FolderView
+            key={here}
+            folder={here}
+            files={files}
+            round={round}
+            onOpen={setSelected}
+            onFolder={(path) => go(`files${path.split("/").map(encodeURIComponent).join("/")}`)}
+            onShare={setSharing}
+            onChanged={changed}
+            onError={fail}
+          />
+        )}
+      </div>
       {selected && (
         <FileDetails
           key={selected.id}
@@ -226,7 +188,48 @@ export function FilesPage({ folder }: { folder: string }) {
           }}
         />
       )}
-      {dragging && <p className="drop-hint">Drop to store in {here}</p>}
+      {dragging && (
+        <div className="drop-here">
+          <p>
+            <Icon name="upload" /> Drop to store in {here === "/" ? "your files" : here.slice(1)}
+          </p>
+        </div>
+      )}
     </div>
   );
+}
+
+/**
+ * Takes files that are dropped anywhere in the window, also beside the page's
+ * own column: a browser would leave the console and show such a file itself.
+ */
+function useDrop(onDrop: (transfer: DataTransfer) => void): boolean {
+  const [dragging, setDragging] = useState(false);
+  useEffect(() => {
+    const carries = (event: DragEvent) => event.dataTransfer?.types.includes("Files") ?? false;
+    function over(event: DragEvent) {
+      if (!carries(event)) return;
+      event.preventDefault();
+      setDragging(true);
+    }
+    // Between two elements of the page there is one that is entered.
+    function leave(event: DragEvent) {
+      if (!event.relatedTarget) setDragging(false);
+    }
+    function drop(event: DragEvent) {
+      setDragging(false);
+      if (!event.dataTransfer || !carries(event)) return;
+      event.preventDefault();
+      onDrop(event.dataTransfer);
+    }
+    document.addEventListener("dragover", over);
+    document.addEventListener("dragleave", leave);
+    document.addEventListener("drop", drop);
+    return () => {
+      document.removeEventListener("dragover", over);
+      document.removeEventListener("dragleave", leave);
+      document.removeEventListener("drop", drop);
+    };
+  }, [onDrop]);
+  return dragging;
 }

@@ -1,15 +1,25 @@
-import { useEffect, useState } from "react";
+import { useEffect, useState, type KeyboardEvent } from "react";
 import { CopyButton } from "../../shell/CopyButton";
 import { ago, bytes, plural, short } from "../../shell/format";
 import { Icon } from "../../shell/icons";
+import { useKeptFocus } from "../../shell/keptFocus";
 import { Link } from "../../shell/Link";
 import { Skeleton } from "../../shell/Skeleton";
 import type { FileRecord, Files, TreeNode } from "./api";
+import { AskDialog } from "./AskDialog";
 import { named, remember } from "./named";
 import type { Chosen } from "./ShareDialog";
 
 interface Entry extends TreeNode {
   record?: FileRecord | undefined;
+}
+
+const byName = new Intl.Collator("en", { numeric: true });
+
+/** Folders first, and what is numbered in the order of its numbers. */
+function inOrder(a: TreeNode, b: TreeNode): number {
+  if (a.type !== b.type) return a.type === "folder" ? -1 : 1;
+  return byName.compare(a.name, b.name);
 }
 
 /** One folder: what is in it, what is chosen, and what can be done with that. */
@@ -26,17 +36,18 @@ export function FolderView(props: {
   const { folder, files, round, onError } = props;
   const [list, setList] = useState<Entry[]>();
   const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
+  const [naming, setNaming] = useState(false);
+  const table = useKeptFocus<HTMLElement>();
   useEffect(() => {
     let gone = false;
     Promise.all([files.tree(folder), files.list(folder)]).then(([nodes, records]) => {
       if (gone) return;
       const byId = new Map(records.map((r) => [r.id, r]));
       const empty = named(files.owner, folder, nodes);
-      setList([
-        ...empty,
-        ...nodes.map((n) => ({ ...n, record: n.id ? byId.get(n.id) : undefined })),
-      ]);
-      setChosen(new Set());
+      const all = nodes.map((n) => ({ ...n, record: n.id ? byId.get(n.id) : undefined }));
+      setList([...empty, ...all].sort(inOrder));
+      const there = new Set(nodes.map((n) => n.id));
+      setChosen((before) => new Set([...before].filter((id) => there.has(id))));
     }, onError);
     return () => {
       gone = true;
@@ -49,41 +60,64 @@ export function FolderView(props: {
     if (!next.delete(id)) next.add(id);
     setChosen(next);
   };
-  async function trash(nodes: Entry[]) {
-    for (const node of nodes) if (node.id) await files.remove(node.id);
+  function trash(nodes: Entry[]) {
+    const ids = nodes.flatMap((n) => n.id ?? []);
+    const all = async () => {
+      for (const id of ids) await files.remove(id);
+    };
+    all().then(props.onChanged, onError);
+  }
+  function clear() {
+    setChosen(new Set());
+    table.ref.current?.focus();
   }
   async function open(node: Entry) {
     if (node.record) props.onOpen(node.record);
     else if (node.id) props.onOpen(await files.file(node.id));
   }
-  function newFolder() {
-    const name = prompt("Name of the new folder");
-    const clean = name?.replaceAll("/", " ").trim();
-    if (!clean) return;
-    const path = `${folder === "/" ? "" : folder}/${clean}`;
+  function nameFolder(name: string) {
+    const path = `${folder === "/" ? "" : folder}/${name.replaceAll("/", " ").trim()}`;
     remember(files.owner, path);
     props.onFolder(path);
   }
+  /** Up and down in a column, and away with the file that has the focus. */
+  function walk(event: KeyboardEvent<HTMLElement>) {
+    if (!(event.target instanceof HTMLElement)) return;
+    const row = event.target.closest("tr");
+    const cell = event.target.closest("td");
+    if (!row || !cell) return;
+    if (event.key === "Delete") {
+      const node = list?.find((n) => n.path === row.dataset["path"]);
+      if (node?.id) trash([node]);
+    }
+    if (event.key !== "ArrowDown" && event.key !== "ArrowUp") return;
+    event.preventDefault();
+    const next = event.key === "ArrowDown" ? row.nextElementSibling : row.previousElementSibling;
+    const same = next?.children[cell.cellIndex]?.querySelector<HTMLElement>("button, input");
+    (same ?? next?.querySelector<HTMLElement>(".name"))?.focus();
+  }
+  const entries = (list ?? []).filter((n) => n.id);
   return (
     <>
-      <div className="row spread crumbs-row">
-        <Crumbs folder={folder} />
-        <div className="row">
-          <button type="button" className="quiet" onClick={newFolder}>
-            <Icon name="plus" /> Folder
-          </button>
-          <button
-            type="button"
-            className="quiet"
-            onClick={() => props.onShare({ kind: "folder", path: folder })}
-          >
-            <Icon name="share" /> Share this folder
-          </button>
+      {picked.length === 0 ? (
+        <div className="folder-bar">
+          <Crumbs folder={folder} />
+          <div className="row">
+            <button type="button" className="quiet" onClick={() => setNaming(true)}>
+              <Icon name="plus" /> New folder
+            </button>
+            <button
+              type="button"
+              className="quiet"
+              onClick={() => props.onShare({ kind: "folder", path: folder })}
+            >
+              <Icon name="share" /> Share this folder
+            </button>
+          </div>
         </div>
-      </div>
-      {picked.length > 0 && (
-        <div className="selection" role="region" aria-label="Chosen files">
-          <strong>{plural(picked.length, "file")} chosen</strong>
+      ) : (
+        <div className="folder-bar selection" role="region" aria-label="Chosen files">
+          <strong role="status">{plural(picked.length, "file")} chosen</strong>
           <div className="row">
             <button
               type="button"
@@ -100,34 +134,62 @@ export function FolderView(props: {
             <button
               type="button"
               className="danger"
-              onClick={() => void trash(picked).then(props.onChanged, onError)}
+              onClick={() => {
+                trash(picked);
+                clear();
+              }}
             >
               <Icon name="trash" /> Trash
             </button>
-            <button type="button" className="quiet" onClick={() => setChosen(new Set())}>
+            <button type="button" className="quiet" onClick={clear}>
               Clear
             </button>
           </div>
         </div>
       )}
-      <section className="card table" aria-busy={!list} aria-label={`Files in ${folder}`}>
+      <section
+        {...table}
+        className="card table"
+        aria-busy={!list}
+        aria-label={`Files in ${folder}`}
+        onKeyDown={walk}
+      >
         {!list ? (
           <Skeleton lines={4} label="Reading the folder" />
         ) : list.length === 0 ? (
           <div className="nothing">
             <Icon name="folder" />
             <p>{folder === "/" ? "No files yet." : "This folder is empty."}</p>
-            <p className="soft small">Drop files or folders anywhere on this page.</p>
+            <p className="soft small">
+              Upload some, or drop files and folders anywhere on this page.
+            </p>
           </div>
         ) : (
           <table>
             <thead>
               <tr>
                 <th className="check">
-                  <span className="visually-hidden">Choose</span>
+                  {entries.length > 0 && (
+                    <label>
+                      <input
+                        type="checkbox"
+                        aria-label="Choose all files"
+                        checked={picked.length === entries.length}
+                        onChange={() =>
+                          setChosen(
+                            new Set(
+                              picked.length === entries.length
+                                ? []
+                                : entries.flatMap((n) => n.id ?? []),
+                            ),
+                          )
+                        }
+                      />
+                    </label>
+                  )}
                 </th>
-                <th>Name</th>
-                <th className="number">Size</th>
+                <th className="name-cell">Name</th>
+                <th className="number wide-only">Size</th>
                 <th className="wide-only">Changed</th>
                 <th className="wide-only">CID</th>
                 <th>
@@ -136,39 +198,53 @@ export function FolderView(props: {
               </tr>
             </thead>
             <tbody>
-              {list?.map((node) => (
-                <tr key={node.path} className={node.id && chosen.has(node.id) ? "chosen" : ""}>
+              {list.map((node) => (
+                <tr
+                  key={node.path}
+                  data-path={node.path}
+                  className={node.id && chosen.has(node.id) ? "chosen" : ""}
+                >
                   <td className="check">
                     {node.id && (
-                      <input
-                        type="checkbox"
-                        aria-label={`Choose ${node.name}`}
-                        checked={chosen.has(node.id)}
-                        onChange={() => node.id && toggle(node.id)}
-                      />
+                      <label>
+                        <input
+                          type="checkbox"
+                          aria-label={`Choose ${node.name}`}
+                          checked={chosen.has(node.id)}
+                          onChange={() => node.id && toggle(node.id)}
+                        />
+                      </label>
                     )}
                   </td>
                   <td>
                     <button
                       type="button"
                       className="quiet name"
+                      title={node.type === "folder" ? "Open this folder" : undefined}
                       onClick={() =>
                         node.type === "folder"
                           ? props.onFolder(node.path)
                           : void open(node).catch(onError)
                       }
                     >
-                      <Icon name={iconOf(node)} /> {node.name}
+                      <Icon name={iconOf(node)} />
+                      <span>{node.name}</span>
                     </button>
+                    {node.size !== undefined && (
+                      <span className="narrow-only soft small under-name">
+                        {[bytes(node.size), node.record && changed(node.record)]
+                          .filter(Boolean)
+                          .join(" · ")}
+                      </span>
+                    )}
                   </td>
-                  <td className="number">{node.size === undefined ? "" : bytes(node.size)}</td>
-                  <td className="wide-only soft">
-                    {node.record &&
-                      `${ago(node.record.updatedAt)}${node.record.version > 1 ? `, v${node.record.version}` : ""}`}
+                  <td className="number wide-only">
+                    {node.size === undefined ? "" : bytes(node.size)}
                   </td>
-                  <td className="wide-only mono">
+                  <td className="wide-only soft nobreak">{node.record && changed(node.record)}</td>
+                  <td className="wide-only mono nobreak">
                     {node.cid && (
-                      <span className="row tight">
+                      <span className="row tight nowrap">
                         {short(node.cid)}
                         <CopyButton text={node.cid} label={`Copy the CID of ${node.name}`} />
                       </span>
@@ -181,7 +257,7 @@ export function FolderView(props: {
                         className="quiet"
                         aria-label={`Move ${node.name} to the trash`}
                         title="Move to the trash"
-                        onClick={() => void trash([node]).then(props.onChanged, onError)}
+                        onClick={() => trash([node])}
                       >
                         <Icon name="trash" />
                       </button>
@@ -193,8 +269,22 @@ export function FolderView(props: {
           </table>
         )}
       </section>
+      {naming && (
+        <AskDialog
+          title="New folder"
+          act="Make it"
+          field={{ label: "Name of the new folder", value: "" }}
+          onAct={nameFolder}
+          onClose={() => setNaming(false)}
+        />
+      )}
     </>
   );
+}
+
+/** When it was changed, and how often if more than once. */
+function changed({ updatedAt, version }: FileRecord): string {
+  return version > 1 ? `${ago(updatedAt)}, v${version}` : ago(updatedAt);
 }
 
 function iconOf(node: TreeNode) {

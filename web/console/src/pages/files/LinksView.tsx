@@ -1,13 +1,27 @@
 import { useEffect, useState } from "react";
 import { ago, plural } from "../../shell/format";
 import { Icon } from "../../shell/icons";
+import { useKeptFocus } from "../../shell/keptFocus";
+import { Skeleton } from "../../shell/Skeleton";
 import type { Files, ShareRecord } from "./api";
+import { namesOf } from "./links";
 
 function stateOf(share: ShareRecord): string {
   if (share.revokedAt) return "ended";
   if (share.expiresAt && new Date(share.expiresAt).getTime() < Date.now()) return "expired";
   if (share.maxUses && share.uses >= share.maxUses) return "used up";
   return "open";
+}
+
+/** A folder by its path; content by the names that it had in this browser. */
+function whatOf(share: ShareRecord, owner: string): string {
+  if (share.path !== "/") return share.path.slice(1);
+  const [first, ...more] = namesOf(owner, share.id) ?? ["Chosen files"];
+  return more.length === 0 ? (first ?? "") : `${first} and ${plural(more.length, "more file")}`;
+}
+
+function readOf(share: ShareRecord): string {
+  return share.maxUses ? `${share.uses} of ${share.maxUses}` : plural(share.uses, "time");
 }
 
 /** Links that were given away, how often they were used, and a way to end them. */
@@ -19,6 +33,7 @@ export function LinksView(props: {
 }) {
   const { files, round, onChanged, onError } = props;
   const [list, setList] = useState<ShareRecord[]>();
+  const table = useKeptFocus<HTMLElement>();
   useEffect(() => {
     let gone = false;
     files.shares().then((all) => {
@@ -29,7 +44,8 @@ export function LinksView(props: {
     };
   }, [files, round, onError]);
   return (
-    <section className="card table" aria-busy={!list} aria-label="Links">
+    <section {...table} className="card table" aria-busy={!list} aria-label="Links">
+      {!list && <Skeleton lines={4} label="Reading the links" />}
       {list?.length === 0 && (
         <div className="nothing">
           <Icon name="share" />
@@ -42,10 +58,10 @@ export function LinksView(props: {
           <thead>
             <tr>
               <th>What</th>
-              <th>State</th>
+              <th className="wide-only">State</th>
               <th className="wide-only">Made</th>
               <th className="wide-only">Ends</th>
-              <th className="number">Read</th>
+              <th className="number wide-only">Read</th>
               <th>
                 <span className="visually-hidden">Actions</span>
               </th>
@@ -54,24 +70,29 @@ export function LinksView(props: {
           <tbody>
             {list.map((share) => (
               <tr key={share.id}>
-                <td className="path-cell">{share.path === "/" ? "Chosen files" : share.path}</td>
-                <td>
+                <td className="path-cell">
+                  {whatOf(share, files.owner)}
+                  <span className="narrow-only soft small under-name">
+                    {stateOf(share)} · read {readOf(share)}
+                    {share.expiresAt && ` · ends ${ago(share.expiresAt)}`}
+                  </span>
+                </td>
+                <td className="wide-only">
                   <span className={stateOf(share) === "open" ? "badge good" : "badge"}>
                     {stateOf(share)}
                   </span>
                 </td>
-                <td className="wide-only soft">{ago(share.createdAt)}</td>
-                <td className="wide-only soft">
+                <td className="wide-only soft nobreak">{ago(share.createdAt)}</td>
+                <td className="wide-only soft nobreak">
                   {share.expiresAt ? ago(share.expiresAt) : "never"}
                 </td>
-                <td className="number">
-                  {share.maxUses ? `${share.uses} of ${share.maxUses}` : plural(share.uses, "time")}
-                </td>
+                <td className="number wide-only">{readOf(share)}</td>
                 <td className="number">
                   {stateOf(share) === "open" && (
                     <button
                       type="button"
                       className="danger"
+                      aria-label={`End the link to ${whatOf(share, files.owner)}`}
                       onClick={() => void files.endShare(share.id).then(onChanged, onError)}
                     >
                       End

@@ -1,5 +1,7 @@
 import { useEffect, useRef, useState } from "react";
 import { messageOf } from "../../shell/format";
+import { Icon } from "../../shell/icons";
+import { Skeleton } from "../../shell/Skeleton";
 
 const textLimit = 256 * 1024;
 const imageLimit = 16 * 1024 * 1024;
@@ -51,10 +53,23 @@ export function Preview(props: {
       if (address) URL.revokeObjectURL(address);
     };
   }, [kind]);
-  if (error) return <p className="notice bad">{error}</p>;
-  if (!kind) return <p className="soft small">No preview for files of this kind or size.</p>;
+  if (error) {
+    return (
+      <p role="alert" className="notice bad">
+        {error}
+      </p>
+    );
+  }
+  if (!kind) {
+    return (
+      <div className="preview no-preview">
+        <Icon name="file" />
+        <p className="soft small">No preview for files of this kind or size.</p>
+      </div>
+    );
+  }
   if (image) return <img className="preview-image" src={image} alt={`Preview of ${name}`} />;
-  if (text === undefined) return <p className="soft small">Loading the preview…</p>;
+  if (text === undefined) return <Skeleton lines={3} label="Loading the preview" />;
   return (
     <div className="preview" role="region" aria-label={`Preview of ${name}`} tabIndex={0}>
       <ol>

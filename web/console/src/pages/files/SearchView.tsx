@@ -63,9 +63,10 @@ export function SearchView(props: { files: Files; text: string; onOpen: (path: s
           return (
             <li key={i}>
               <button type="button" className="quiet name" onClick={() => props.onOpen(hit.path)}>
-                <Icon name="file" /> {hit.path.slice(1)}
+                <Icon name="file" />
+                <span>{hit.path.slice(1)}</span>
               </button>
-              <span className="soft small">
+              <span className="soft small block where">
                 {hit.lineStart !== undefined &&
                   (hit.lineEnd && hit.lineEnd !== hit.lineStart
                     ? `lines ${hit.lineStart} to ${hit.lineEnd}`

@@ -5,6 +5,7 @@ import { Dialog } from "../../shell/Dialog";
 import { messageOf } from "../../shell/format";
 import { Icon } from "../../shell/icons";
 import type { Files } from "./api";
+import { rememberLink } from "./links";
 import { inWords, makeShare, type MadeShare, type Offer } from "./grant";
 
 export type Chosen = Offer["what"];
@@ -34,7 +35,8 @@ export function ShareDialog(props: { chosen: Chosen; files: Files; onClose: () =
     setBusy(true);
     try {
       const share = makeShare(session, offer, location.origin);
-      await files.registerShare(share.delegation, share.path, maxUses);
+      const { id } = await files.registerShare(share.delegation, share.path, maxUses);
+      if (chosen.kind === "files") rememberLink(files.owner, id, chosen.names);
       setMade(share);
       setError("");
     } catch (cause) {
@@ -60,11 +62,21 @@ export function ShareDialog(props: { chosen: Chosen; files: Files; onClose: () =
             <fieldset>
               <legend>With whom</legend>
               <label className="choice">
-                <input type="radio" checked={who === "link"} onChange={() => setWho("link")} />
+                <input
+                  type="radio"
+                  name="who"
+                  checked={who === "link"}
+                  onChange={() => setWho("link")}
+                />
                 Anyone who has the link
               </label>
               <label className="choice">
-                <input type="radio" checked={who === "did"} onChange={() => setWho("did")} />
+                <input
+                  type="radio"
+                  name="who"
+                  checked={who === "did"}
+                  onChange={() => setWho("did")}
+                />
                 One DID only
               </label>
               {who === "did" && (
@@ -97,7 +109,7 @@ export function ShareDialog(props: { chosen: Chosen; files: Files; onClose: () =
                   value={maxUses}
                   onChange={(event) => setMaxUses(Number(event.target.value))}
                 >
-                  <option value={0}>without limit</option>
+                  <option value={0}>no limit</option>
                   <option value={1}>once</option>
                   <option value={10}>10 times</option>
                   <option value={100}>100 times</option>
@@ -127,17 +139,27 @@ export function ShareDialog(props: { chosen: Chosen; files: Files; onClose: () =
         )}
         {made ? (
           <div className="made" role="status">
-            <label>
+            <label htmlFor="made-link">
               {who === "link" ? "The link" : "The link for that DID"}
-              <span className="row nowrap">
-                <input readOnly value={made.link} onFocus={(event) => event.target.select()} />
-                <CopyButton text={made.link} label="Copy the link" />
-              </span>
             </label>
+            <div className="row nowrap">
+              <input
+                id="made-link"
+                readOnly
+                autoFocus
+                value={made.link}
+                onFocus={(event) => event.target.select()}
+              />
+              <CopyButton text={made.link} label="Copy the link" />
+            </div>
             <details>
               <summary className="small soft">The delegation itself, for programs</summary>
-              <pre className="token">{made.delegation}</pre>
-              <CopyButton text={made.delegation} label="Copy the delegation" />
+              <div className="row nowrap">
+                <pre className="token grow" role="region" aria-label="The delegation" tabIndex={0}>
+                  {made.delegation}
+                </pre>
+                <CopyButton text={made.delegation} label="Copy the delegation" />
+              </div>
             </details>
           </div>
         ) : (

@@ -1,7 +1,10 @@
 import { useEffect, useState } from "react";
-import { bytes } from "../../shell/format";
+import { bytes, plural } from "../../shell/format";
 import { Icon } from "../../shell/icons";
+import { useKeptFocus } from "../../shell/keptFocus";
+import { Skeleton } from "../../shell/Skeleton";
 import type { FileRecord, Files } from "./api";
+import { AskDialog } from "./AskDialog";
 
 /** What was thrown away and can come back, or be destroyed. */
 export function TrashView(props: {
@@ -12,6 +15,8 @@ export function TrashView(props: {
 }) {
   const { files, round, onChanged, onError } = props;
   const [list, setList] = useState<FileRecord[]>();
+  const [doomed, setDoomed] = useState<FileRecord[]>();
+  const table = useKeptFocus<HTMLElement>();
   useEffect(() => {
     let gone = false;
     files.trash().then((all) => {
@@ -21,14 +26,9 @@ export function TrashView(props: {
       gone = true;
     };
   }, [files, round, onError]);
-  function purge(some: FileRecord[]) {
-    const what = some.length === 1 ? `“${some[0]?.name ?? ""}”` : `all ${some.length} files`;
-    if (!confirm(`Destroy ${what}, every version and the keys? Nobody can bring that back.`))
-      return;
-    files.purge(some.map((f) => f.id)).then(onChanged, onError);
-  }
   return (
-    <section className="card table" aria-busy={!list} aria-label="Trash">
+    <section {...table} className="card table" aria-busy={!list} aria-label="Trash">
+      {!list && <Skeleton lines={4} label="Reading the trash" />}
       {list?.length === 0 && (
         <div className="nothing">
           <Icon name="trash" />
@@ -39,30 +39,41 @@ export function TrashView(props: {
         <>
           <div className="row spread table-head">
             <p className="soft small">Thrown-away files come back with all their versions.</p>
-            <button type="button" className="danger" onClick={() => purge(list)}>
+            <button type="button" className="danger" onClick={() => setDoomed(list)}>
               Empty the trash
             </button>
           </div>
           <table>
+            <thead>
+              <tr>
+                <th>Name</th>
+                <th className="number wide-only">Size</th>
+                <th>
+                  <span className="visually-hidden">Actions</span>
+                </th>
+              </tr>
+            </thead>
             <tbody>
               {list.map((file) => (
                 <tr key={file.id}>
                   <td className="path-cell">{file.path.slice(1)}</td>
                   <td className="number wide-only">{bytes(file.size)}</td>
                   <td className="number">
-                    <span className="row end">
+                    <span className="row end nowrap">
                       <button
                         type="button"
                         aria-label={`Restore ${file.name}`}
+                        title="Restore"
                         onClick={() => void files.restore(file.id).then(onChanged, onError)}
                       >
-                        <Icon name="restore" /> Restore
+                        <Icon name="restore" /> <span className="wide-only">Restore</span>
                       </button>
                       <button
                         type="button"
                         className="quiet danger"
                         aria-label={`Destroy ${file.name}`}
-                        onClick={() => purge([file])}
+                        title="Destroy"
+                        onClick={() => setDoomed([file])}
                       >
                         <Icon name="close" />
                       </button>
@@ -73,6 +84,25 @@ export function TrashView(props: {
             </tbody>
           </table>
         </>
+      )}
+      {doomed && (
+        <AskDialog
+          title={doomed.length === 1 ? "Destroy this file?" : "Empty the trash?"}
+          act="Destroy"
+          danger
+          onAct={async () => {
+            await files.purge(doomed.map((f) => f.id));
+            onChanged();
+          }}
+          onClose={() => setDoomed(undefined)}
+        >
+          <p className="path-cell">
+            {doomed.length === 1
+              ? doomed[0]?.path.slice(1)
+              : `All ${plural(doomed.length, "file")}`}
+            , with every version and the keys. Nobody can bring that back.
+          </p>
+        </AskDialog>
       )}
     </section>
   );

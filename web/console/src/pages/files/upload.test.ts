@@ -1,6 +1,6 @@
 import { beforeEach, expect, test, vi } from "vitest";
 import { Files, type FileRecord } from "./api";
-import { uploadFile, type Send } from "./upload";
+import { forget, uploadFile, type Send } from "./upload";
 
 class Store extends Files {
   override stat(path: string) {
@@ -96,6 +96,17 @@ test("a remembered upload that the server forgot begins anew", async () => {
   await uploadFile(files, "/a.txt", file(), { ...quick, send });
   expect(state.created).toBe(1);
   expect(state.got).toBe(content);
+});
+
+test("an upload that is given up is forgotten here and at the server", async () => {
+  const { send } = server();
+  const spy = vi.fn(send);
+  await forget(files, "/a.txt", file(), spy);
+  expect(spy).not.toHaveBeenCalled();
+  localStorage.setItem("castalia-upload did:key:me /a.txt 10 1", "/api/fs/upload/u1");
+  await forget(files, "/a.txt", file(), spy);
+  expect(spy.mock.calls[0]?.[0]).toMatchObject({ method: "DELETE", url: "/api/fs/upload/u1" });
+  expect(kept.size).toBe(0);
 });
 
 test("a refusal is final", async () => {

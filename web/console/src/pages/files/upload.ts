@@ -125,6 +125,16 @@ export async function uploadFile(
   return files.stat(path);
 }
 
+/** Gives an upload up, here and at the server, which clears away what it is not told of. */
+export async function forget(files: Files, path: string, file: File, send = overHTTP) {
+  const slot = slotOf(files, path, file);
+  const url = localStorage.getItem(slot);
+  if (!url) return;
+  localStorage.removeItem(slot);
+  const headers = { ...protocol, Authorization: `Bearer ${files.bearer()}` };
+  await send({ method: "DELETE", url, headers }).catch(() => undefined);
+}
+
 /** Whether sending again can not help. */
 function isFinal(status: number): boolean {
   return status >= 400 && status < 500 && ![408, 409, 423, 425, 429].includes(status);

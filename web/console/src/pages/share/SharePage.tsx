@@ -3,6 +3,7 @@ import { loadKey } from "../../identity/session";
 import { messageOf, plural, short, ago, bytes } from "../../shell/format";
 import { Icon } from "../../shell/icons";
 import { Mark } from "../../shell/Shell";
+import { Skeleton } from "../../shell/Skeleton";
 import { Files, FilesError, save, type CidRecord } from "../files/api";
 import "../files/files.css";
 import { Preview } from "../files/Preview";
@@ -84,15 +85,23 @@ function Shared({ link, serviceDid }: { link: SharedLink; serviceDid: string }) 
       </h1>
       <p className="soft">
         Shared by <span className="mono">{short(link.token.issuer, 16, 6)}</span>
-        {link.token.expires !== null && `, ends ${ago(link.token.expires * 1000)}`}. You can read
-        this and nothing else.
+        {link.token.expires !== null && !error && `, ends ${ago(link.token.expires * 1000)}`}.
+        {!error && " You can read this and nothing else."}
       </p>
       {error && (
         <p role="alert" className="notice bad">
           {error}
         </p>
       )}
-      {list && (
+      {!list && !error && <Skeleton lines={3} label="Opening the link" />}
+      {list?.length === 0 && (
+        <div className="nothing">
+          <Icon name="folder" />
+          <p>Nothing is here yet.</p>
+          <p className="soft small">Open the link again later.</p>
+        </div>
+      )}
+      {list && list.length > 0 && (
         <p className="soft small" role="status">
           {plural(list.length, "file")}
         </p>
@@ -108,7 +117,7 @@ function Shared({ link, serviceDid }: { link: SharedLink; serviceDid: string }) 
             >
               <Icon name={file.mimeType.startsWith("image/") ? "image" : "file"} />
               <span>{link.cids ? file.name : file.path.slice(1)}</span>
-              <span className="soft small">{bytes(file.size)}</span>
+              <span className="soft small nobreak">{bytes(file.size)}</span>
             </button>
             <button
               type="button"

@@ -1,0 +1,23 @@
+// @vitest-environment jsdom
+import { beforeEach, expect, test } from "vitest";
+import { namesOf, rememberLink } from "./links";
+
+beforeEach(() => localStorage.clear());
+
+test("a link is remembered by the names of what it shows, for whoever made it", () => {
+  rememberLink("did:a", "1", ["may.txt", "june.txt"]);
+  rememberLink("did:a", "2", ["july.txt"]);
+  expect(namesOf("did:a", "1")).toEqual(["may.txt", "june.txt"]);
+  expect(namesOf("did:a", "3")).toBeUndefined();
+  expect(namesOf("did:b", "1")).toBeUndefined();
+});
+
+test("the newest two hundred are remembered, and what is no list is no list", () => {
+  for (let i = 0; i < 201; i++) rememberLink("did:a", `${i}`, [`${i}.txt`]);
+  expect(namesOf("did:a", "0")).toBeUndefined();
+  expect(namesOf("did:a", "200")).toEqual(["200.txt"]);
+  for (const broken of ["{}", "[1]", '[["1",[2]]]', "no"]) {
+    localStorage.setItem("castalia-links did:a", broken);
+    expect(namesOf("did:a", "1")).toBeUndefined();
+  }
+});
