@@ -4,6 +4,7 @@ import { chatTests } from "./chat.mjs";
 import { creditTests, little } from "./credits.mjs";
 import { fileTests } from "./files.mjs";
 import { keyboardTests } from "./keyboard.mjs";
+import { keyTests } from "./keys.mjs";
 import { lineTests } from "./line.mjs";
 import { startModel } from "./model.mjs";
 import { pageTests } from "./pages.mjs";
@@ -35,6 +36,7 @@ lineTests(world);
 keyboardTests(world);
 fileTests(world);
 pageTests(world);
+keyTests(world);
 
 test("the built-in guide draws a chart for a newcomer", async () => {
   const { page, close } = await visitors(plain).newcomer();

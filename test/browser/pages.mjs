@@ -164,6 +164,63 @@ export function pageTests(world) {
     await close([...refusals, "404"]);
   });
 
+  test("the operator unlocks a telephone that guessed PINs", async () => {
+    const { page, visit, close } = await newcomer();
+    let session = 0;
+    const guess = async () => {
+      const id = `guess-${++session}-${world.url.length}`;
+      let said = "";
+      for (const text of ["", "2", "2*1", "2*1*C00000000", "2*1*C00000000*48293"]) {
+        const reply = await fetch(`${world.url}/api/ussd`, {
+          method: "POST",
+          headers: { "Content-Type": "application/json" },
+          body: JSON.stringify({ sessionId: id, serviceCode: "*2233#", phoneNumber: "+254733333377", text }),
+        });
+        said = await reply.text();
+      }
+      return said;
+    };
+    for (let i = 0; i < 5; i++) await guess();
+    assert.match(await guess(), /^END Too many wrong PINs/);
+    await visit("operator");
+    await operator(page);
+    await page.getByRole("navigation", { name: "Operator" }).getByRole("link", { name: "Accounts" }).click();
+    const locks = page.getByRole("region", { name: "Locked accounts and telephones" });
+    await locks.getByText("5 wrong PINs by this telephone").waitFor();
+    assert.equal(await page.getByText("254733333377").count(), 0);
+    const [asked] = await Promise.all([
+      page.waitForResponse((r) => r.url().endsWith("/api/ussd/telephones/unlock")),
+      page.getByRole("button", { name: /^Unlock \+2547•+77$/ }).click(),
+    ]);
+    assert.equal(asked.status(), 200);
+    await page.getByRole("status").getByText(/^\+2547•+77 can try again/).waitFor();
+    await locks.getByText("Nothing is locked.").waitFor();
+    assert.match(await guess(), /^CON Wrong account or PIN/);
+    await close(refusals);
+  });
+
+  test("the operator sees what is wrong, and what was seen before stays", async () => {
+    const { page, visit, close } = await newcomer();
+    await visit("operator");
+    await operator(page);
+    await page.route("**/health", async (route) => {
+      const body = await (await route.fetch()).json();
+      await route.fulfill({ status: 503, json: { ...body, status: "degraded", database: "disconnected" } });
+    });
+    await page.route("**/ready", (route) =>
+      route.fulfill({ status: 503, json: { ready: false, checks: { database: "connection refused" } } }),
+    );
+    await page.getByText("degraded").waitFor();
+    await page.getByText("not ready").waitFor();
+    await page.getByText("connection refused").waitFor();
+    await page.getByRole("navigation", { name: "Operator" }).getByRole("link", { name: "Query nodes" }).click();
+    await page.getByText("in step").first().waitFor();
+    await page.route("**/query/status", (route) => route.fulfill({ status: 503, json: { message: "The gateway rests." } }));
+    await page.getByRole("alert").getByText("The gateway rests.").waitFor();
+    assert.ok(await page.getByText("in step").first().isVisible());
+    await close([...refusals, "503"]);
+  });
+
   // How a page looks does not depend on what is behind it.
   for (const colorScheme of world.operatorToken ? [] : ["light", "dark"]) {
     test(`every page is accessible in ${colorScheme}, and fits 360 pixels as well as 1280`, async () => {
@@ -222,17 +279,40 @@ export function pageTests(world) {
       await visit("about");
       await page.getByRole("button", { name: "Export the key" }).click();
       await checkBoth("an exported key");
-      await visit("files");
-      await page.getByLabel("Files to upload").setInputFiles({
-        name: "spring.txt",
-        mimeType: "text/plain",
-        buffer: Buffer.from("The spring rises at Delphi.\n"),
+      await page.request.post(`${world.url}/api/ussd`, {
+        data: { sessionId: "walked", serviceCode: "*2233#", phoneNumber: "+254700111223", text: "" },
       });
+      await visit("operator/sessions/walked");
+      await page.getByText("What the caller sees").waitFor();
+      await checkBoth("operator/sessions/walked");
+      await visit("operator/menu");
+      await page.getByText("preMenu").first().waitFor();
+      await checkBoth("operator/menu with counts");
+      const spring = (name) => ({ name, mimeType: "text/plain", buffer: Buffer.from(`The spring of ${name} rises at Delphi.\n`) });
+      const wordy = `${"minutes_of_the_water_committee_".repeat(4)}signed.txt`;
+      await visit("files/Minutes of all meetings/The first half of the year");
+      await page.getByLabel("Files to upload").setInputFiles([spring(wordy), spring("away.txt")]);
+      await page.getByRole("button", { name: "Move away.txt to the trash" }).click();
+      await page.getByRole("button", { name: wordy, exact: true }).waitFor();
+      await checkBoth("files with long names");
+      await page.getByRole("tab", { name: "Trash" }).click();
+      await page.getByRole("button", { name: "Destroy away.txt" }).click();
+      await checkBoth("files to destroy");
+      await page.keyboard.press("Escape");
+      await visit("files");
+      await page.getByLabel("Files to upload").setInputFiles(spring("spring.txt"));
       await page.getByRole("checkbox", { name: "Choose spring.txt" }).check();
       await checkBoth("files");
       await page.getByRole("button", { name: "Share", exact: true }).click();
       await checkBoth("the share dialog");
+      await page.getByRole("button", { name: "Make the link" }).click();
+      const link = await page.getByLabel("The link", { exact: true }).inputValue();
+      await checkBoth("the share dialog with a link");
       await page.keyboard.press("Escape");
+      await page.getByRole("tab", { name: "Links" }).click();
+      await page.getByRole("button", { name: "End the link to spring.txt" }).waitFor();
+      await checkBoth("files shared");
+      await page.getByRole("tab", { name: "Files" }).click();
       await page.getByRole("button", { name: "spring.txt", exact: true }).click();
       await page.getByRole("region", { name: "Preview of spring.txt" }).waitFor();
       await checkBoth("a file");
@@ -242,6 +322,10 @@ export function pageTests(world) {
       await visit("share#nothing");
       await page.getByText("This link is not complete").waitFor();
       await checkBoth("share");
+      await page.goto("about:blank");
+      await page.goto(link);
+      await page.getByRole("region", { name: "Preview of spring.txt" }).waitFor();
+      await checkBoth("a shared file");
       assert.deepEqual([...small], [], "too small for a finger");
       await close(["404"]);
     });

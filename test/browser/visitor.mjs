@@ -77,15 +77,31 @@ function cutOff() {
     .map((e) => e.outerHTML.slice(0, 200));
 }
 
-/** What is too small for a finger. Links in a text, and boxes beside their label, may be. */
+/** What sticks out of the card it is on, unless something in between scrolls. */
+function sticksOut() {
+  const scrolls = (e) => ["auto", "scroll", "hidden"].includes(getComputedStyle(e).overflowX);
+  const bounded = (e, card) => e !== card && (scrolls(e) || bounded(e.parentElement, card));
+  return [...document.querySelectorAll(".card")]
+    .filter((card) => !scrolls(card))
+    .flatMap((card) => {
+      const edge = card.getBoundingClientRect().right + 1;
+      return [...card.querySelectorAll("*")].filter(
+        (e) => e.getBoundingClientRect().right > edge && !e.matches(".visually-hidden") && !bounded(e.parentElement, card),
+      );
+    })
+    .map((e) => e.outerHTML.slice(0, 200));
+}
+
+/** What is too small for a finger. Links in a text may be; a box is as large as its label, a row's link as its row. */
 export function tooSmall(page) {
-  return page.evaluate(() =>
-    [...document.querySelectorAll("main :is(button, a, select, input, textarea, summary), header :is(button, a)")]
-      .filter((e) => !e.closest("p, .markdown li, .visually-hidden") && e.type !== "checkbox" && e.type !== "radio")
-      .map((e) => ({ box: e.getBoundingClientRect(), html: e.outerHTML.slice(0, 120) }))
+  return page.evaluate(() => {
+    const around = (e) => e.closest("label:has(> :is([type=checkbox], [type=radio]))") ?? (e.matches("td a") ? e.closest("tr") : e);
+    return [...document.querySelectorAll("main :is(button, a, select, input, textarea, summary), header :is(button, a)")]
+      .filter((e) => !e.closest("p, .markdown li, .visually-hidden"))
+      .map((e) => ({ box: around(e).getBoundingClientRect(), html: e.outerHTML.slice(0, 120) }))
       .filter(({ box }) => box.width > 1 && (box.width < 39.5 || box.height < 39.5))
-      .map(({ box, html }) => `${Math.round(box.width)} × ${Math.round(box.height)}: ${html}`),
-  );
+      .map(({ box, html }) => `${Math.round(box.width)} × ${Math.round(box.height)}: ${html}`);
+  });
 }
 
 /** Fits the window, and axe finds no serious fault. */
@@ -93,6 +109,7 @@ export async function check(page, name) {
   const overflow = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
   assert.ok(overflow <= 0, `${name} is ${overflow} pixels too wide`);
   assert.deepEqual(await page.evaluate(cutOff), [], `${name} is cut off`);
+  assert.deepEqual(await page.evaluate(sticksOut), [], `${name} sticks out of its card`);
   if (!(await page.evaluate(() => "axe" in globalThis))) await page.evaluate(readFileSync(axePath, "utf8"));
   const found = await page.evaluate(async () => {
     const { violations } = await globalThis.axe.run(document, { resultTypes: ["violations"] });

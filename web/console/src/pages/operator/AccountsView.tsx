@@ -1,6 +1,8 @@
 import { useState, type FormEvent } from "react";
 import { ago, messageOf, plural } from "../../shell/format";
 import { Icon } from "../../shell/icons";
+import { useKeptFocus } from "../../shell/keptFocus";
+import { Skeleton } from "../../shell/Skeleton";
 import { ask, useLook } from "./api";
 import { Problem } from "./parts";
 
@@ -14,10 +16,17 @@ interface Lock {
   until: string;
 }
 
-/** Accounts that wrong PINs locked, and how to open them again. */
+const guesses: Record<string, string> = {
+  own: "from its own telephone",
+  other: "from other telephones",
+  caller: "by this telephone",
+};
+
+/** Accounts and telephones that wrong PINs locked, and how to open them again. */
 export function AccountsView() {
   const { data, error, again } = useLook<{ locks: Lock[] }>("/api/ussd/locks");
   const [account, setAccount] = useState("");
+  const list = useKeptFocus<HTMLElement>();
   const [said, setSaid] = useState<{ good: boolean; text: string }>();
   async function unlock(name: string, telephone?: string) {
     try {
@@ -35,57 +44,69 @@ export function AccountsView() {
     if (account.trim()) void unlock(account.trim());
   }
   return (
-    <div className="grid">
-      <section className="card stack" aria-label="Locked accounts" aria-busy={!data}>
-        <h2>Locked accounts</h2>
-        <Problem error={error} />
-        {data?.locks.length === 0 && (
-          <div className="nothing">
-            <Icon name="lock" />
-            <p>No account is locked.</p>
-            <p className="soft small">Wrong PINs lock an account for a while.</p>
-          </div>
-        )}
-        <ul className="plain">
-          {data?.locks.map((lock) => (
-            <li key={`${lock.origin} ${lock.telephone ?? lock.account}`} className="row spread">
-              <span>
-                <strong>{lock.account}</strong>
-                <span className="soft small block">
-                  {lock.origin}, {plural(lock.failures, "wrong PIN")}, opens {ago(lock.until)}
-                </span>
-              </span>
-              <button
-                type="button"
-                aria-label={`Unlock ${lock.account}`}
-                onClick={() => void unlock(lock.account, lock.telephone)}
+    <div className="stack">
+      {said && (
+        <p role="status" className={said.good ? "notice good" : "notice bad"}>
+          {said.text}
+        </p>
+      )}
+      <div className="grid">
+        <section
+          {...list}
+          className="card stack"
+          aria-label="Locked accounts and telephones"
+          aria-busy={!data && !error}
+        >
+          <h2>Locked accounts and telephones</h2>
+          <Problem error={error} />
+          {!data && !error && <Skeleton lines={3} label="Reading the locks" />}
+          {data?.locks.length === 0 && (
+            <div className="nothing">
+              <Icon name="lock" />
+              <p>Nothing is locked.</p>
+              <p className="soft small">Wrong PINs lock an account or a telephone for a while.</p>
+            </div>
+          )}
+          <ul className="plain locks">
+            {data?.locks.map((lock) => (
+              <li
+                key={`${lock.origin} ${lock.telephone ?? lock.account}`}
+                className="row spread nowrap"
               >
-                Unlock
-              </button>
-            </li>
-          ))}
-        </ul>
-      </section>
-      <form className="card stack" onSubmit={submit}>
-        <h2>Unlock by name</h2>
-        <label>
-          Account ID
-          <input
-            value={account}
-            placeholder="C…"
-            autoComplete="off"
-            onChange={(event) => setAccount(event.target.value)}
-          />
-        </label>
-        <button className="primary" type="submit" disabled={!account.trim()}>
-          Unlock
-        </button>
-        {said && (
-          <p role="status" className={said.good ? "good" : "bad"}>
-            {said.text}
-          </p>
-        )}
-      </form>
+                <span>
+                  <strong>{lock.account}</strong>
+                  <span className="soft small block">
+                    {plural(lock.failures, "wrong PIN")} {guesses[lock.origin] ?? lock.origin}.
+                    Opens {ago(lock.until)}.
+                  </span>
+                </span>
+                <button
+                  type="button"
+                  aria-label={`Unlock ${lock.account}`}
+                  onClick={() => void unlock(lock.account, lock.telephone)}
+                >
+                  Unlock
+                </button>
+              </li>
+            ))}
+          </ul>
+        </section>
+        <form className="card stack" onSubmit={submit}>
+          <h2>Unlock by name</h2>
+          <label>
+            Account ID
+            <input
+              value={account}
+              placeholder="C…"
+              autoComplete="off"
+              onChange={(event) => setAccount(event.target.value)}
+            />
+          </label>
+          <button className="primary" type="submit" disabled={!account.trim()}>
+            Unlock
+          </button>
+        </form>
+      </div>
     </div>
   );
 }

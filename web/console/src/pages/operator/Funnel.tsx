@@ -23,7 +23,7 @@ export function Funnel({ days, steps }: { days: number; steps: Step[] }) {
         <h2>Where callers go, and where they leave</h2>
         <p className="soft small">
           The last {plural(days, "day")}.
-          {worst && ` Most of those who hung up did so at ${worst.screen}.`}
+          {worst && ` Most of those who hung up did so at ${worst.screen}; they are the red part.`}
         </p>
       </div>
       {used.length === 0 ? (
@@ -43,12 +43,14 @@ export function Funnel({ days, steps }: { days: number; steps: Step[] }) {
           <tbody>
             {used.map((s) => (
               <tr key={s.screen}>
-                <td>{s.screen}</td>
+                <td className="path-cell">
+                  {s.screen}
+                  <span className="narrow-only funnel-bar">
+                    <Bar step={s} most={most} />
+                  </span>
+                </td>
                 <td className="wide-only funnel-bar">
-                  <svg viewBox="0 0 100 10" preserveAspectRatio="none" aria-hidden="true">
-                    <rect className="shown" width={(100 * s.shown) / most} height={10} rx={2} />
-                    <rect className="left" width={(100 * s.left) / most} height={10} rx={2} />
-                  </svg>
+                  <Bar step={s} most={most} />
                 </td>
                 <td className="number">{s.shown.toLocaleString("en")}</td>
                 <td className="number">
@@ -66,5 +68,14 @@ export function Funnel({ days, steps }: { days: number; steps: Step[] }) {
         </table>
       )}
     </section>
+  );
+}
+
+function Bar({ step, most }: { step: Step; most: number }) {
+  return (
+    <svg viewBox="0 0 100 10" preserveAspectRatio="none" aria-hidden="true">
+      <rect className="shown" width={(100 * step.shown) / most} height={10} />
+      <rect className="left" width={(100 * step.left) / most} height={10} />
+    </svg>
   );
 }

@@ -61,7 +61,7 @@ export function HealthView() {
     };
   }, []);
   return (
-    <div className="stack" aria-busy={!seen}>
+    <div className="stack" aria-busy={!seen && !error}>
       <Problem error={error} />
       {!seen && !error && <Skeleton lines={6} label="Looking at the server" />}
       {seen && (
@@ -77,6 +77,11 @@ export function HealthView() {
               value={seen.ready.ready ? "ready" : "not ready"}
               mood={seen.ready.ready ? "good" : "bad"}
             />
+            <Figure
+              label="Database"
+              value={seen.health.database}
+              mood={seen.health.database === "connected" ? "good" : "bad"}
+            />
             <Figure label="Up for" value={duration(seen.health.uptime)} />
             <Figure label="Version" value={seen.health.version} />
             <Figure label="Environment" value={seen.health.environment} />
@@ -90,7 +95,7 @@ export function HealthView() {
                     <span>
                       <span className={state === "ok" ? "dot good" : "dot bad"} /> {name}
                     </span>
-                    <span className="soft">{state}</span>
+                    <span className={state === "ok" ? "soft" : "bad path-cell"}>{state}</span>
                   </li>
                 ))}
               </ul>

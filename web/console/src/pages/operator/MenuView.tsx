@@ -1,8 +1,9 @@
-import { useMemo, useState } from "react";
+import { useEffect, useMemo, useRef, useState, type KeyboardEvent } from "react";
 import { plural } from "../../shell/format";
+import { Skeleton } from "../../shell/Skeleton";
 import { useLook } from "./api";
 import { Funnel, type Step } from "./Funnel";
-import { box, layout, type MenuGraph, type MenuNode, type PlacedEdge } from "./layout";
+import { box, layout, neighbour, type MenuGraph, type MenuNode, type PlacedEdge } from "./layout";
 import { Problem } from "./parts";
 
 /** The menu as a drawing with counts, and where callers leave it. */
@@ -12,6 +13,7 @@ export function MenuView() {
   return (
     <div className="stack">
       <Problem error={graph.error || funnel.error} />
+      {!graph.data && !graph.error && <Skeleton lines={8} label="Reading the menu" />}
       {funnel.data && <Funnel days={funnel.data.days} steps={funnel.data.steps} />}
       {graph.data && <Drawing graph={graph.data} />}
     </div>
@@ -19,16 +21,40 @@ export function MenuView() {
 }
 
 function Drawing({ graph }: { graph: MenuGraph }) {
-  const placed = useMemo(() => layout(graph), [graph]);
+  const placed = useMemo(() => {
+    const all = layout(graph);
+    // Read aloud in the order in which it is drawn.
+    return { ...all, nodes: all.nodes.sort((a, b) => a.layer - b.layer || a.y - b.y) };
+  }, [graph]);
   const [selected, setSelected] = useState(graph.start);
   const [back, setBack] = useState(false);
+  const drawing = useRef<HTMLDivElement>(null);
+  const detail = useRef<HTMLHeadingElement>(null);
   const most = Math.max(1, ...placed.edges.map((e) => e.count));
   const node = graph.nodes.find((n) => n.id === selected);
   const touches = (e: PlacedEdge) => e.from === selected || e.to === selected;
   const shown = placed.edges.filter((e) => e.kind !== "back" || back || e.from === selected);
+  // The chosen screen is in sight, also in a drawing larger than its window.
+  const at = placed.nodes.find((n) => n.id === selected);
+  useEffect(() => {
+    const view = drawing.current;
+    if (view && at) reveal(view, at.x, at.y);
+  }, [at?.x, at?.y]); // eslint-disable-line react-hooks/exhaustive-deps -- a refresh does not scroll
+
+  function walk(event: KeyboardEvent) {
+    const next = neighbour(placed, selected, event.key);
+    if (next === undefined) return;
+    event.preventDefault();
+    setSelected(next);
+    drawing.current?.querySelector<SVGElement>(`[data-id="${CSS.escape(next)}"]`)?.focus();
+  }
+  function follow(id: string) {
+    setSelected(id);
+    detail.current?.focus();
+  }
   return (
     <section className="card stack" aria-label="Menu">
-      <div className="row spread">
+      <div className="row spread graph-head">
         <h2>
           {graph.name} <span className="soft small">version {graph.version}</span>
         </h2>
@@ -36,8 +62,24 @@ function Drawing({ graph }: { graph: MenuGraph }) {
           <input type="checkbox" checked={back} onChange={() => setBack(!back)} /> Ways back
         </label>
       </div>
-      <div className="graph-scroll" role="region" aria-label="Drawing of the menu" tabIndex={0}>
-        <svg width={placed.width} height={placed.height} className="graph">
+      <p className="soft small" id="graph-help">
+        Choose a screen to see what it shows and where it leads; arrow keys walk along the lines.
+      </p>
+      <div
+        ref={drawing}
+        className="graph-scroll"
+        role="region"
+        aria-label="Drawing of the menu"
+        aria-describedby="graph-help"
+      >
+        <svg
+          width={placed.width}
+          height={placed.height}
+          className="graph"
+          role="group"
+          aria-label="Screens"
+          onKeyDown={walk}
+        >
           <g aria-hidden="true">
             {shown.map((e) => (
               <path
@@ -54,7 +96,8 @@ function Drawing({ graph }: { graph: MenuGraph }) {
               className={`node ${n.kind}${n.id === selected ? " selected" : ""}`}
               transform={`translate(${n.x} ${n.y})`}
               role="button"
-              tabIndex={0}
+              data-id={n.id}
+              tabIndex={n.id === selected ? 0 : -1}
               aria-pressed={n.id === selected}
               aria-label={spoken(n)}
               onClick={() => setSelected(n.id)}
@@ -83,7 +126,7 @@ function Drawing({ graph }: { graph: MenuGraph }) {
       {node && (
         <div className="node-detail" aria-live="polite">
           <div>
-            <h3>
+            <h3 ref={detail} tabIndex={-1}>
               {node.id} <span className="badge">{node.kind}</span>
             </h3>
             <p className="soft small">
@@ -91,11 +134,17 @@ function Drawing({ graph }: { graph: MenuGraph }) {
             </p>
             <pre className="phone-screen">{node.text || "(nothing is shown)"}</pre>
           </div>
-          <Ways title="Leads to" edges={graph.edges.filter((e) => e.from === node.id)} end="to" />
+          <Ways
+            title="Leads to"
+            edges={graph.edges.filter((e) => e.from === node.id)}
+            end="to"
+            onFollow={follow}
+          />
           <Ways
             title="Reached from"
             edges={graph.edges.filter((e) => e.to === node.id)}
             end="from"
+            onFollow={follow}
           />
         </div>
       )}
@@ -115,18 +164,41 @@ function spoken(n: MenuNode): string {
     : `${seen}, never shown`;
 }
 
-function Ways(props: { title: string; edges: MenuGraph["edges"]; end: "from" | "to" }) {
+/** Scrolls a window until a box in it is in sight, with some room to its left. */
+function reveal(view: HTMLElement, x: number, y: number): void {
+  const { scrollLeft, scrollTop, clientWidth, clientHeight } = view;
+  if (x < scrollLeft || x + box.width > scrollLeft + clientWidth) {
+    view.scrollLeft = x - Math.max(box.pad, (clientWidth - box.width) / 2);
+  }
+  if (y < scrollTop || y + box.height > scrollTop + clientHeight) {
+    view.scrollTop = y - (clientHeight - box.height) / 2;
+  }
+}
+
+function Ways(props: {
+  title: string;
+  edges: MenuGraph["edges"];
+  end: "from" | "to";
+  onFollow: (id: string) => void;
+}) {
   return (
     <div>
       <h3 className="section-label">{props.title}</h3>
-      <ul className="plain small">
+      <ul className="plain small ways">
         {props.edges.length === 0 && <li className="soft">nowhere</li>}
         {props.edges.map((e, i) => (
-          <li key={i} className="row spread">
-            <span>
-              <strong>{e[props.end]}</strong> <span className="soft">{e.label}</span>
-            </span>
-            <span>{e.count > 0 && e.count.toLocaleString("en")}</span>
+          <li key={i}>
+            <button type="button" className="quiet" onClick={() => props.onFollow(e[props.end])}>
+              <span className="grow">
+                <strong>{e[props.end]}</strong> <span className="soft">{e.label}</span>
+              </span>
+              {e.count > 0 && (
+                <span>
+                  {e.count.toLocaleString("en")}
+                  <span className="visually-hidden"> times</span>
+                </span>
+              )}
+            </button>
           </li>
         ))}
       </ul>

@@ -1,6 +1,7 @@
 import { useCallback, useEffect, useRef, useState, type FormEvent, type ReactNode } from "react";
 import { useFeatures } from "../../shell/features";
 import { messageOf } from "../../shell/format";
+import { Icon } from "../../shell/icons";
 import { Link } from "../../shell/Link";
 import { Skeleton } from "../../shell/Skeleton";
 import { ask, keepOperatorToken, NotOperator, operatorToken } from "./api";
@@ -9,6 +10,7 @@ import { HealthView } from "./HealthView";
 import { MenuView } from "./MenuView";
 import "./operator.css";
 import { PluginsView } from "./PluginsView";
+import { Problem } from "./parts";
 import { QueryView } from "./QueryView";
 import { SessionsView } from "./SessionsView";
 
@@ -37,13 +39,15 @@ const views: View[] = [
 export default function OperatorPage({ view }: { view: string }) {
   const { services } = useFeatures();
   const [state, setState] = useState<"asking" | "in" | "out" | string>("asking");
-  const knock = useCallback(() => {
-    ask("/operator/plugins").then(
-      () => setState("in"),
-      (cause: unknown) => setState(cause instanceof NotOperator ? "out" : messageOf(cause)),
-    );
-  }, []);
-  useEffect(knock, [knock]);
+  const knock = useCallback(
+    () =>
+      ask("/operator/plugins").then(
+        () => setState("in"),
+        (cause: unknown) => setState(cause instanceof NotOperator ? "out" : messageOf(cause)),
+      ),
+    [],
+  );
+  useEffect(() => void knock(), [knock]);
 
   // On a narrow screen the tabs scroll; the one that is shown is in sight.
   const tabs = useRef<HTMLElement>(null);
@@ -86,9 +90,12 @@ export default function OperatorPage({ view }: { view: string }) {
           {state === "asking" ? (
             <Skeleton lines={5} label="Asking the server" />
           ) : (
-            <p role="alert" className="notice bad">
-              {state}
-            </p>
+            <div className="stack no-entry">
+              <Problem error={state} />
+              <button type="button" onClick={() => void knock()}>
+                <Icon name="restore" /> Try again
+              </button>
+            </div>
           )}
         </>
       )}
@@ -96,14 +103,14 @@ export default function OperatorPage({ view }: { view: string }) {
   );
 }
 
-function TokenForm({ onToken }: { onToken: () => void }) {
+function TokenForm({ onToken }: { onToken: () => Promise<void> }) {
   const [token, setToken] = useState(operatorToken);
   const [tried, setTried] = useState(false);
   function enter(event: FormEvent) {
     event.preventDefault();
     keepOperatorToken(token);
-    setTried(true);
-    onToken();
+    setTried(false);
+    void onToken().then(() => setTried(true));
   }
   return (
     <form className="card stack token-form" onSubmit={enter}>

@@ -16,7 +16,7 @@ interface PluginState {
 export function PluginsView() {
   const { data, error } = useLook<{ plugins: PluginState[] }>("/operator/plugins", 60_000);
   return (
-    <div className="stack" aria-busy={!data}>
+    <div className="stack" aria-busy={!data && !error}>
       <Problem error={error} />
       {!data && !error && <Skeleton lines={6} label="Reading the plugins" />}
       <ul className="plain grid plugins">

@@ -1,4 +1,5 @@
 import { ago, bytes, plural } from "../../shell/format";
+import { Skeleton } from "../../shell/Skeleton";
 import { useLook } from "./api";
 import { Figure, Problem } from "./parts";
 
@@ -38,8 +39,9 @@ export function QueryView() {
   const cache = data?.cache;
   const asked = cache ? cache.hits + cache.misses + cache.coalesced : 0;
   return (
-    <div className="stack" aria-busy={!data}>
+    <div className="stack" aria-busy={!data && !error}>
       <Problem error={error} />
+      {!data && !error && <Skeleton lines={6} label="Asking about the nodes" />}
       {cache && (
         <dl className="figures">
           <Figure
@@ -50,11 +52,9 @@ export function QueryView() {
           />
           <Figure label="Hits" value={cache.hits.toLocaleString("en")} />
           <Figure label="Misses" value={cache.misses.toLocaleString("en")} />
-          <Figure label="Asked once for many" value={cache.coalesced.toLocaleString("en")} />
-          <Figure
-            label="Held"
-            value={`${bytes(cache.bytes)} of ${bytes(cache.maxBytes)}, ${plural(cache.entries, "reply", "replies")}`}
-          />
+          <Figure label="Asked together" value={cache.coalesced.toLocaleString("en")} />
+          <Figure label="Replies held" value={cache.entries.toLocaleString("en")} />
+          <Figure label={`Taken of ${bytes(cache.maxBytes)}`} value={bytes(cache.bytes)} />
         </dl>
       )}
       {data?.chains.map((chain) => (

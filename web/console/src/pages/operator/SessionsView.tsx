@@ -29,7 +29,7 @@ export function SessionsView({ selected }: { selected: string }) {
   const { data, error } = useLook<{ sessions: Live[]; total: number }>("/api/ussd/live", 3000);
   return (
     <div className={selected ? "split with-detail" : "split"}>
-      <section className="card table" aria-busy={!data} aria-label="Live sessions">
+      <section className="card table" aria-busy={!data && !error} aria-label="Live sessions">
         <Problem error={error} />
         {!data && !error && <Skeleton lines={5} label="Reading the sessions" />}
         {data?.sessions.length === 0 && (
@@ -68,12 +68,15 @@ export function SessionsView({ selected }: { selected: string }) {
                       <span className="soft small block">{short(s.sessionId, 14)}</span>
                     </td>
                     <td>
-                      <span
-                        className={s.status === "active" ? "dot good" : "dot soft"}
-                        title={s.status}
-                      />{" "}
+                      <span className={s.status === "active" ? "dot good" : "dot soft"} />{" "}
+                      <span className="visually-hidden">{s.status}, </span>
                       {s.screen}
-                      {s.isAuthenticated && <Icon name="lock" />}
+                      {s.isAuthenticated && (
+                        <span className="logged-in">
+                          <Icon name="lock" />
+                          <span className="visually-hidden">, logged in</span>
+                        </span>
+                      )}
                     </td>
                     <td className="number wide-only">{s.hops}</td>
                     <td className="wide-only soft">{ago(s.updatedAt)}</td>
@@ -92,7 +95,7 @@ export function SessionsView({ selected }: { selected: string }) {
 function Steps({ id }: { id: string }) {
   const { data, error } = useLook<Timeline>(`/api/ussd/timeline/${encodeURIComponent(id)}`, 3000);
   return (
-    <section className="card stack" aria-busy={!data} aria-label="One session">
+    <section className="card stack" aria-busy={!data && !error} aria-label="One session">
       <div className="row spread">
         <h2>{data?.phoneNumber ?? "Session"}</h2>
         <Link to="operator/sessions" className="button quiet" label="Close the session">
@@ -100,6 +103,7 @@ function Steps({ id }: { id: string }) {
         </Link>
       </div>
       <Problem error={error} />
+      {!data && !error && <Skeleton lines={5} label="Reading the session" />}
       {data && (
         <>
           <dl className="facts">
@@ -126,7 +130,10 @@ function Steps({ id }: { id: string }) {
               </li>
             ))}
           </ol>
-          <pre className="phone-screen" aria-label="What the caller sees">
+          <h3 className="section-label" id="caller-sees">
+            What the caller sees
+          </h3>
+          <pre className="phone-screen" role="group" aria-labelledby="caller-sees">
             {data.message}
           </pre>
         </>

@@ -46,7 +46,13 @@ export function useLook<T>(path: string, every = 5000): Looked<T> {
   const again = useCallback(() => {
     ask<T>(path).then(
       (data) => setState({ path, data, error: "" }),
-      (cause: unknown) => setState({ path, error: messageOf(cause) }),
+      // What was seen last stays in sight, with what went wrong above it.
+      (cause: unknown) =>
+        setState((last) => ({
+          ...(last.path === path ? last : {}),
+          path,
+          error: messageOf(cause),
+        })),
     );
   }, [path]);
   useEffect(() => {
@@ -56,5 +62,6 @@ export function useLook<T>(path: string, every = 5000): Looked<T> {
     }, every);
     return () => clearInterval(timer);
   }, [again, every]);
-  return { data: state.path === path ? state.data : undefined, error: state.error, again };
+  const { data, error } = state.path === path ? state : { data: undefined, error: "" };
+  return { data, error, again };
 }

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { box, layout, type MenuGraph } from "./layout";
+import { box, layout, neighbour, type MenuGraph } from "./layout";
 
 function graph(start: string, pairs: string, ends: string[] = [], more: string[] = []): MenuGraph {
   const edges = pairs
@@ -64,4 +64,29 @@ test("odd menus are drawn too", () => {
     edges: [],
   });
   expect(layout(menu)).toEqual(layout(menu));
+});
+
+test("arrow keys walk along the lines and in the columns, and stop at the ends", () => {
+  const placed = layout(menu);
+  const walk = (from: string, ...keys: string[]) =>
+    keys.reduce((at, key) => neighbour(placed, at, `Arrow${key}`) ?? at, from);
+  expect(walk("a", "Right", "Down")).toBe("c");
+  expect(walk("a", "Right", "Up", "Up")).toBe("b");
+  expect(walk("b", "Right", "Left")).toBe("b");
+  expect(walk("f", "Left", "Left", "Left")).toBe("a");
+  expect(neighbour(placed, "a", "ArrowLeft")).toBeUndefined();
+  expect(neighbour(placed, "a", "Enter")).toBeUndefined();
+  expect(neighbour(placed, "nobody", "ArrowDown")).toBeUndefined();
+});
+
+test("every screen is reached by arrow keys, also those that nothing leads to", () => {
+  const placed = layout(menu);
+  const seen = new Set(["a"]);
+  for (const id of seen) {
+    for (const key of ["ArrowUp", "ArrowDown", "ArrowLeft", "ArrowRight"]) {
+      const next = neighbour(placed, id, key);
+      if (next) seen.add(next);
+    }
+  }
+  expect([...seen].sort()).toEqual(menu.nodes.map((n) => n.id).sort());
 });

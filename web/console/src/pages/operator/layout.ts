@@ -111,6 +111,30 @@ export function layout(graph: MenuGraph): Placed {
   };
 }
 
+/** The screen that an arrow key leads to: along the lines sideways, in the column up and down. */
+export function neighbour(placed: Placed, from: string, key: string): string | undefined {
+  const here = placed.nodes.find((n) => n.id === from);
+  if (!here) return undefined;
+  const nearest = (some: PlacedNode[]) =>
+    some.sort((a, b) => Math.abs(a.y - here.y) - Math.abs(b.y - here.y))[0]?.id;
+  const tree = placed.edges.filter((e) => e.kind === "tree");
+  const column = placed.nodes.filter((n) => n.layer === here.layer);
+  switch (key) {
+    case "ArrowDown":
+      return nearest(column.filter((n) => n.y > here.y));
+    case "ArrowUp":
+      return nearest(column.filter((n) => n.y < here.y));
+    case "ArrowLeft":
+      return tree.find((e) => e.to === from)?.from;
+    case "ArrowRight":
+      return nearest(
+        placed.nodes.filter((n) => tree.some((e) => e.from === from && e.to === n.id)),
+      );
+    default:
+      return undefined;
+  }
+}
+
 function left(layer: number): number {
   return box.pad + layer * (box.width + box.gapX);
 }

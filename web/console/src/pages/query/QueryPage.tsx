@@ -72,6 +72,11 @@ export default function QueryPage() {
               placeholder="Find a route"
               value={search}
               onChange={(event) => setSearch(event.target.value)}
+              onKeyDown={(event) => {
+                if (event.key !== "ArrowDown") return;
+                event.preventDefault();
+                document.getElementById("routes")?.focus();
+              }}
             />
           </label>
           {!routes && !error ? (
@@ -115,20 +120,36 @@ function RouteList(props: { routes: Route[]; current: string; onPick: (path: str
       box.scrollTop = top - box.clientHeight / 3;
     }
   }, [current, routes]);
-  if (routes.length === 0) return <p className="soft small centre">No such route.</p>;
+  if (routes.length === 0) {
+    return (
+      <p className="soft small centre no-route" role="status">
+        No such route.
+      </p>
+    );
+  }
   return (
     <div
       ref={list}
+      id="routes"
       className="route-list"
       role="listbox"
       aria-label="Routes"
       tabIndex={0}
       aria-activedescendant={`route-${at}`}
       onKeyDown={(event) => {
-        const step = { ArrowDown: 1, ArrowUp: -1, PageDown: 8, PageUp: -8 }[event.key];
+        const { length } = routes;
+        const step = {
+          ArrowDown: 1,
+          ArrowUp: -1,
+          PageDown: 8,
+          PageUp: -8,
+          Home: -length,
+          End: length,
+        }[event.key];
         if (step === undefined) return;
         event.preventDefault();
-        move(step);
+        // The first key picks the first of what was found, when the one shown is not among it.
+        move(routes.some((r) => r.path === current) ? step : 0);
       }}
     >
       {routes.map((r, i) => (
@@ -164,6 +185,11 @@ function Explorer({ route, filled }: { route: Route; filled: Record<string, stri
   const [reply, setReply] = useState<Reply>();
   const [error, setError] = useState("");
   const [busy, setBusy] = useState(false);
+  const answer = useRef<HTMLElement>(null);
+  // On a narrow screen the reply is below the form: its beginning comes into sight.
+  useEffect(() => {
+    if (reply) answer.current?.scrollIntoView({ block: "nearest" });
+  }, [reply]);
   const request = requestOf(route, values);
   const curl = curlOf(location.origin, request);
   const main = route.fields.filter((f) => f.in === "path");
@@ -176,6 +202,7 @@ function Explorer({ route, filled }: { route: Route; filled: Record<string, stri
     try {
       setReply(await send(request));
     } catch (cause) {
+      setReply(undefined);
       setError(messageOf(cause));
     } finally {
       setBusy(false);
@@ -245,10 +272,11 @@ function Explorer({ route, filled }: { route: Route; filled: Record<string, stri
         <p className="soft small centre hint">The reply is shown here, with its height and time.</p>
       )}
       {reply && (
-        <section className="card" aria-live="polite" aria-label="Reply">
-          <div className="row spread">
-            <p className="reply-head">
+        <section ref={answer} className="card" aria-label="Reply">
+          <div className="row spread nowrap">
+            <p className="reply-head" role="status">
               <span className={reply.status < 300 ? "badge good" : "badge bad"}>
+                <span className="visually-hidden">The server answered </span>
                 {reply.status}
               </span>
               <span className="soft small">
@@ -259,7 +287,7 @@ function Explorer({ route, filled }: { route: Route; filled: Record<string, stri
             </p>
             <CopyButton text={reply.text} label="Copy the reply" />
           </div>
-          <pre className="reply" tabIndex={0}>
+          <pre className="reply" role="region" aria-label="What was answered" tabIndex={0}>
             {reply.text}
           </pre>
         </section>
