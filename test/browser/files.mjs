@@ -212,7 +212,7 @@ export function fileTests(world) {
     await page.getByRole("tab", { name: "Links" }).click();
     await page.getByRole("cell", { name: /^[1-9] times?$/ }).waitFor();
     await page.getByRole("button", { name: "End the link to open.txt" }).click();
-    await page.getByText("ended").waitFor();
+    await page.getByRole("cell", { name: "ended", exact: true }).waitFor();
     await eventually("the link is over", async () => {
       await reader.page.reload();
       await reader.page.getByText(/This link is over|1 file/).first().waitFor();
