@@ -27,6 +27,8 @@ export function creditTests(world) {
       return told.isVisible();
     });
     await page.locator(".payment").getByText(did).waitFor();
+    const entry = page.getByLabel("Your message");
+    await eventually("what was not sent is given back", async () => (await entry.inputValue()).startsWith("What is Castalia?"));
     const granted = await fetch(`${world.url}/credits/grants`, {
       method: "POST",
       headers: { "Content-Type": "application/json", Authorization: `Bearer ${little.CREDITS_SECRET}` },

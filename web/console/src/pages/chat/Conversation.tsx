@@ -34,6 +34,7 @@ export function Conversation(props: {
   const { serviceDid } = useSession();
   const { plugins } = useFeatures();
   const [claims, setClaims] = useState<string[]>();
+  const isUnpaid = useRef(false);
   const [chosen, setChosen] = useState(() => localStorage.getItem(modelKey) ?? "");
   const { models, defaultModel } = useModels(serviceDid, { baseUrl: here.baseUrl });
   const model = models.some((m) => m.id === chosen) ? chosen : (defaultModel ?? "");
@@ -47,7 +48,10 @@ export function Conversation(props: {
     browserTools,
     uiComponents,
     ...(model && model !== defaultModel ? { model } : {}),
-    onPaymentRequiredError: setClaims,
+    onPaymentRequiredError: (wanted) => {
+      isUnpaid.current = true;
+      setClaims(wanted);
+    },
     onEvent: (event) => {
       if (event.eventName === "message_cache_invalidation") props.onTurn();
     },
@@ -66,10 +70,14 @@ export function Conversation(props: {
 
   function send(text: string): Promise<boolean> {
     setClaims(undefined);
+    isUnpaid.current = false;
     const files = attachments.take();
     setSent((n) => n + 1);
     return chat.sendMessage(text, drawable, files.length ? files : undefined).then(
-      () => true,
+      () => {
+        if (isUnpaid.current) attachments.giveBack(files);
+        return !isUnpaid.current;
+      },
       () => {
         attachments.giveBack(files);
         return false;

@@ -93,7 +93,7 @@ export function SessionList(props: {
                 <button
                   type="button"
                   className="quiet"
-                  aria-label={`Delete ${titleOf(s)}`}
+                  aria-label={`Delete ${titleOf(s, "what has no title yet")}`}
                   title="Delete"
                   onClick={() => setDoomed(s)}
                 >

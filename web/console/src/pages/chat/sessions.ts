@@ -3,8 +3,11 @@ interface Listed {
 }
 
 /** What a conversation is called; the oracle says "Untitled" until it has found a title. */
-export function titleOf(session: { title?: string } | undefined): string {
-  return session?.title && session.title !== "Untitled" ? session.title : "New conversation";
+export function titleOf(
+  session: { title?: string } | undefined,
+  otherwise = "New conversation",
+): string {
+  return session?.title && session.title !== "Untitled" ? session.title : otherwise;
 }
 
 /** A text in parts, those that a search looks for marked. */
