@@ -53,6 +53,9 @@ func (st *Store) Search(ctx context.Context, owner string, q oracle.SearchQuery)
 		if err := tx.QueryRowContext(ctx, count, counted...).Scan(&total); err != nil {
 			return fmt.Errorf("count found sessions: %w", err)
 		}
+		if total == 0 {
+			return nil
+		}
 		rows, err := tx.QueryContext(ctx, page, args...)
 		if err != nil {
 			return fmt.Errorf("select found sessions: %w", err)
