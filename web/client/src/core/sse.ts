@@ -89,23 +89,39 @@ function nextBreak(text: string, from: number): number {
   return -1;
 }
 
-/** Reads a response body as events until it ends or the signal aborts. */
+/** How often a line that may not be silent is looked at, and how often in vain before it counts as dead. */
+const look = 15_000;
+const inVain = 3;
+
+/**
+ * Reads a response body as events until it ends. One that is known to be alive
+ * by its comments also ends when it has been silent for a minute: a network that
+ * went away without a word would be listened to for ever.
+ */
 export async function* readEvents(
   body: ReadableStream<Uint8Array>,
+  alive = false,
 ): AsyncGenerator<ServerSentEvent, void, undefined> {
   const queue: ServerSentEvent[] = [];
   const parser = new EventParser((event) => queue.push(event));
   // The parser takes the byte order mark away, and only one.
   const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
   const reader = body.getReader();
+  const leave = () => reader.cancel().catch(() => undefined);
+  let silent = 0;
+  const watch = setInterval(() => {
+    if (alive && silent++ >= inVain) void leave();
+  }, look);
   try {
     for (;;) {
       const { done, value } = await reader.read();
       if (done) return;
+      silent = 0;
       parser.push(decoder.decode(value, { stream: true }));
       while (queue.length > 0) yield queue.shift() as ServerSentEvent;
     }
   } finally {
-    await reader.cancel().catch(() => undefined);
+    clearInterval(watch);
+    await leave();
   }
 }

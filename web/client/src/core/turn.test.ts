@@ -92,6 +92,34 @@ describe("sendTurn", () => {
     expect(oracle.requests("POST", /./)).toHaveLength(1);
   });
 
+  test("a line that is silent for a minute is dead; comments keep it alive", async () => {
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "setInterval", "clearInterval"] });
+    const oracle = new FakeOracle().streaming("run-1");
+    resuming(oracle, (signal) => new Stream(signal).frame(2, "done").response());
+    const turn = sending(oracle);
+    await vi.waitUntil(() => oracle.streams.length === 1);
+    oracle.stream().frame(1, "message", { content: "a" });
+    for (let comments = 0; comments < 6; comments++) {
+      await vi.advanceTimersByTimeAsync(30_000);
+      oracle.stream().raw(": here\n\n");
+    }
+    expect(resumes(oracle)).toEqual([]);
+    await vi.advanceTimersByTimeAsync(62_000);
+    expect(await turn.end).toBe("done");
+    expect(resumes(oracle)).toEqual(["/runs/run-1?after=1"]);
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
+  test("a line of an oracle that keeps no runs may be silent", async () => {
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "setInterval", "clearInterval"] });
+    const oracle = new FakeOracle().streaming();
+    const turn = sending(oracle);
+    await vi.waitUntil(() => oracle.streams.length === 1);
+    await vi.advanceTimersByTimeAsync(600_000);
+    oracle.stream().frame(1, "done");
+    expect(await turn.end).toBe("done");
+  });
+
   test("the run frame is enough to resume by", async () => {
     const oracle = new FakeOracle().streaming();
     resuming(oracle, (signal) => new Stream(signal).frame(2, "done").response());

@@ -51,7 +51,8 @@ async function follow(
   for (let attempt = 0; ; attempt++) {
     if (response?.body) {
       try {
-        for await (const event of readEvents(response.body)) {
+        // An oracle that keeps runs is never silent for long.
+        for await (const event of readEvents(response.body, runId !== undefined)) {
           const seq = Number(event.id);
           if (event.id !== "" && Number.isFinite(seq)) {
             if (seq <= after) continue;
