@@ -58,6 +58,32 @@ describe("OracleSocket", () => {
     await until(() => socket.connects === 2);
   });
 
+  test("a channel that was refused twice asks again after a minute, with what it has", async () => {
+    const { channel, socket, mint, auth } = open();
+    socket.active = false;
+    await auth();
+    socket.line("connect_error", "Unauthorized");
+    await until(() => socket.connects === 1);
+    vi.useFakeTimers();
+    try {
+      for (const connects of [2, 3]) {
+        await auth();
+        socket.line("connect_error", "Unauthorized");
+        socket.line("disconnect", "io server disconnect");
+        await vi.advanceTimersByTimeAsync(59_000);
+        expect(socket.connects).toBe(connects - 1);
+        await vi.advanceTimersByTimeAsync(1_000);
+        expect(socket.connects).toBe(connects);
+      }
+      expect(mint).toHaveBeenCalledTimes(2);
+      socket.line("connect_error", "Unauthorized");
+      channel.close();
+      expect(vi.getTimerCount()).toBe(0);
+    } finally {
+      vi.useRealTimers();
+    }
+  });
+
   test("a closed channel does not come back", async () => {
     const { channel, socket } = open();
     socket.active = false;

@@ -16,6 +16,9 @@ export type Connect = typeof io;
 /** Calls that were answered, so that a repeated one is not run again. */
 const rememberedCalls = 512;
 
+/** How long a channel that was refused twice rests before it asks again with the token it has. */
+const rest = 60_000;
+
 /**
  * The live channel of one session. Credentials are read for each attempt, a
  * refused one is renewed once, and every call is run exactly once.
@@ -26,6 +29,7 @@ export class OracleSocket {
   readonly #seen = new Set<string>();
   #renewed = false;
   #closed = false;
+  #later: ReturnType<typeof setTimeout> | undefined;
   #offered: string | undefined;
 
   constructor(
@@ -64,6 +68,7 @@ export class OracleSocket {
 
   close(): void {
     this.#closed = true;
+    clearTimeout(this.#later);
     this.#socket.offAny();
     this.#socket.disconnect();
     this.connected.set(false);
@@ -81,9 +86,15 @@ export class OracleSocket {
   }
 
   // A refusal by the server ends the client's own attempts: renew the token
-  // once and try again; a second refusal is final until the page asks anew.
+  // once and try again. After a second one nobody is asked to sign again; a server
+  // that only had a bad moment takes the token that there is.
   async #refused(): Promise<void> {
-    if (this.#socket.active || this.#renewed || this.#closed) return;
+    if (this.#socket.active || this.#closed) return;
+    if (this.#renewed) {
+      clearTimeout(this.#later);
+      this.#later = setTimeout(() => this.#socket.connect(), rest);
+      return;
+    }
     this.#renewed = true;
     const kind = this.credentials.can("invocation") ? "invocation" : "delegation";
     try {

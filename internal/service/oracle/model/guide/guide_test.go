@@ -183,11 +183,11 @@ func TestReportsResults(t *testing.T) {
 		"entityDocument":{"service":[],"accounts":[]},"endDate":"` + strings.Repeat("9", 300) + `","context":[]}}`
 	many := "[" + strings.Repeat(`{"id":"c","deep":{"a":1},"n":7},`, 24) + `{"deep":{"a":1}}]`
 	for reply, want := range map[string]string{
-		"":                     "(nothing)",
-		"two words":            "two words",
+		"":                    "(nothing)",
+		"two words":           "two words",
 		`"a \"quoted\" text"`: `a "quoted" text`,
-		"7":                    "```json\n7\n```",
-		`{"a":[1,2]}`:          "```json\n{\n  \"a\": [\n    1,\n    2\n  ]\n}\n```",
+		"7":                   "```json\n7\n```",
+		`{"a":[1,2]}`:         "```json\n{\n  \"a\": [\n    1,\n    2\n  ]\n}\n```",
 		long: "- **id**: `did:ixo:entity:1`\n- **type**: `dao`\n- **status**: `1`\n- **controller**: 2 entries\n" +
 			"- **linkedResource**: id `{id}#page`, type `Settings`, proof `` a`b ``\n- **entityDocument**: service, accounts\n" +
 			"- **endDate**: `" + strings.Repeat("9", 160) + "…`\n\nThat is an outline; the tool's result has the whole reply.",
