@@ -17,6 +17,9 @@ test("an offer is told in words", () => {
     "A newer version of a file is other content, and is not included.",
     "It ends after one day, or when it has been read 3 times.",
   ]);
+  expect(inWords(files).keeps).toContain(
+    "Other content stays invisible; files with this same content are named.",
+  );
   expect(inWords({ ...folder, to: "did:key:z" }).grants).toEqual([
     "The holder of that DID can list and read everything in /Reports, also what you put there later.",
     "It ends after 7 days.",

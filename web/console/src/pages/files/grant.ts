@@ -53,7 +53,10 @@ export function inWords(offer: Offer): { grants: string[]; keeps: string[] } {
     grants,
     keeps: [
       "Nobody can change or delete anything with it.",
-      what.kind === "files" ? "Other files stay invisible." : "Files elsewhere stay invisible.",
+      // The store names every file that holds the content, not only the chosen one.
+      what.kind === "files"
+        ? "Other content stays invisible; files with this same content are named."
+        : "Files elsewhere stay invisible.",
       "You can end it at any time under Links.",
     ],
   };
