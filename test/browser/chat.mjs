@@ -99,6 +99,19 @@ export function chatTests(world) {
     await close();
   });
 
+  test("what grows after it came, such as a chart, does not hide the end of the answer", async () => {
+    const { page, close } = await newcomer({ viewport: { width: 360, height: 600 } });
+    const chart = { title: "Litres", labels: ["Mon", "Tue"], values: [3, 5] };
+    await say(page, `call show_chart ${JSON.stringify(chart)}`);
+    await answered(page, "The tool said");
+    const end = page.locator("article.message.ai").last().getByText("The tool said");
+    const isInSight = () => end.evaluate((e) => e.getBoundingClientRect().bottom <= document.querySelector(".below").getBoundingClientRect().top);
+    await eventually("the end is in sight", isInSight);
+    await page.setViewportSize({ width: 360, height: 480 });
+    await eventually("it is still in sight", isInSight);
+    await close();
+  });
+
   test("a file of the user is shown as a card, which opens it, also after a reload", async () => {
     const { page, close, visit } = await newcomer();
     await visit("files");

@@ -14,6 +14,7 @@ export function MessageLog(props: {
 }) {
   const { messages, busy, sent } = props;
   const log = useRef<HTMLDivElement>(null);
+  const content = useRef<HTMLDivElement>(null);
   const stuck = useRef(true);
   const [away, setAway] = useState(false);
   useEffect(() => {
@@ -24,7 +25,16 @@ export function MessageLog(props: {
       setAway(!stuck.current);
     };
     element.addEventListener("scroll", onScroll, { passive: true });
-    return () => element.removeEventListener("scroll", onScroll);
+    // Charts find their size after they came, and what is below the log grows too.
+    const watch = new ResizeObserver(() => {
+      if (stuck.current) element.scrollTop = element.scrollHeight;
+    });
+    watch.observe(element);
+    if (content.current) watch.observe(content.current);
+    return () => {
+      element.removeEventListener("scroll", onScroll);
+      watch.disconnect();
+    };
   }, []);
   useLayoutEffect(() => {
     stuck.current = true;
@@ -44,7 +54,9 @@ export function MessageLog(props: {
         aria-label="Messages"
         tabIndex={0}
       >
-        {props.children}
+        <div ref={content} className="said">
+          {props.children}
+        </div>
       </div>
       {away && (
         <button
