@@ -54,7 +54,7 @@ export function MessageLog(props: {
         aria-label="Messages"
         tabIndex={0}
       >
-        <div ref={content} className="said">
+        <div ref={content} className="log-content">
           {props.children}
         </div>
       </div>
