@@ -304,8 +304,11 @@ func (p *Plugin) Routes() []pluginhttp.Route {
 		{
 			Method: http.MethodPost, Pattern: "/credits/grants", Summary: "Grant credits (operators)",
 			Doc:  "Needs Authorization: Bearer with CREDITS_SECRET. The same key counts once; with another amount it is refused.",
-			Body: Grant{}, Replies: []pluginhttp.Reply{{Status: http.StatusOK, Body: Account{}}, {Status: http.StatusUnauthorized, Doc: "Not an operator."},
-				{Status: http.StatusConflict, Doc: "The key was used for a grant of another amount."}},
+			Body: Grant{}, Replies: []pluginhttp.Reply{
+				{Status: http.StatusOK, Body: Account{}},
+				{Status: http.StatusUnauthorized, Doc: "Not an operator."},
+				{Status: http.StatusConflict, Doc: "The key was used for a grant of another amount."},
+			},
 			Handler: p.grant,
 		},
 	}

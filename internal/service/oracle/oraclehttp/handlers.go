@@ -118,11 +118,13 @@ func (a *api) sessionRun(w http.ResponseWriter, r *http.Request) error {
 	if err := a.Service.CheckSession(r.Context(), who.DID, id); err != nil {
 		return err
 	}
-	find := func() (oracle.Run, bool, error) { return a.Engine.Latest(r.Context(), who.DID, id) }
+	var found oracle.Run
+	var ok bool
 	if request := r.URL.Query().Get("requestId"); request != "" {
-		find = func() (oracle.Run, bool, error) { return a.Engine.ByRequest(r.Context(), who.DID, id, request) }
+		found, ok, err = a.Engine.ByRequest(r.Context(), who.DID, id, request)
+	} else {
+		found, ok, err = a.Engine.Latest(r.Context(), who.DID, id)
 	}
-	found, ok, err := find()
 	if err != nil {
 		return err
 	}

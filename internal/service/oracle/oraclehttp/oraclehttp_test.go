@@ -335,7 +335,7 @@ func TestAMessageWhoseAnswerWasLostIsFoundByItsRequest(t *testing.T) {
 	alice := n.As(t, identitytest.Alice)
 	session, other := alice.Session(), alice.Session()
 	alice.Header.Set("X-Request-Id", "page-1")
-	resp, err := alice.Open(t.Context(), "POST", "/messages/"+session, map[string]any{"message": "hi", "stream": true})
+	resp, err := alice.Open(t.Context(), "POST", "/messages/"+session, map[string]any{"message": "hi", "stream": true}) //nolint:bodyclose // Stream does
 	must(t, err)
 	oracletest.Stream(t, resp)
 	alice.Header.Del("X-Request-Id")
@@ -376,7 +376,7 @@ func TestAMessageThatIsRepeatedOnItsWayIsTakenOnce(t *testing.T) {
 		alice.Header.Set("X-Request-Id", c.request)
 		runs := map[string]bool{}
 		for range 2 {
-			resp, err := alice.Open(t.Context(), "POST", "/messages/"+session, map[string]any{"message": "hi", "stream": true})
+			resp, err := alice.Open(t.Context(), "POST", "/messages/"+session, map[string]any{"message": "hi", "stream": true}) //nolint:bodyclose // Stream does
 			must(t, err)
 			runs[resp.Header.Get("X-Run-Id")] = true
 			if events := oracletest.Events(oracletest.Stream(t, resp)); resp.Header.Get("X-Request-Id") != c.request || events[len(events)-1] != "done" {

@@ -11,10 +11,9 @@ import (
 )
 
 func testSearch(t *testing.T, st Store) {
-	ctx := t.Context()
 	talk := func(title, said, answer string) string {
 		s := NewSession(t, st)
-		_, err := st.SetTitle(ctx, s.ID, title, time.Now())
+		_, err := st.SetTitle(t.Context(), s.ID, title, time.Now())
 		must(t, err)
 		Answer(t, st, Say(t, st, s.ID, said, oracle.Interrupt).Run, answer)
 		return s.ID
@@ -22,7 +21,7 @@ func testSearch(t *testing.T, st Store) {
 	bees := talk("Bees in spring", "When do they fly?", "On warm days, above 10 °C.")
 	apples := talk("Äpfel und Birnen", "What grows here?", "Plums, 100% of them; a_b \\ c. Bees help.")
 	foreign := oracle.Session{ID: oracle.NewID(), Owner: Stranger, Title: "Bees elsewhere", CreatedAt: time.Now(), UpdatedAt: time.Now()}
-	must(t, st.CreateSession(ctx, foreign))
+	must(t, st.CreateSession(t.Context(), foreign))
 
 	for _, c := range []struct {
 		words []string
@@ -42,7 +41,7 @@ func testSearch(t *testing.T, st Store) {
 		{[]string{"' OR 1=1 --"}, nil},
 		{nil, []string{apples, bees}},
 	} {
-		hits, total, err := st.Search(ctx, Owner, oracle.SearchQuery{Words: c.words, Limit: 10})
+		hits, total, err := st.Search(t.Context(), Owner, oracle.SearchQuery{Words: c.words, Limit: 10})
 		must(t, err)
 		var got []string
 		for _, h := range hits {
@@ -55,15 +54,15 @@ func testSearch(t *testing.T, st Store) {
 		}
 	}
 
-	hits, total, err := st.Search(ctx, Owner, oracle.SearchQuery{Words: []string{"bees"}, Limit: 1, Offset: 1})
+	hits, total, err := st.Search(t.Context(), Owner, oracle.SearchQuery{Words: []string{"bees"}, Limit: 1, Offset: 1})
 	if err != nil || total != 2 || len(hits) != 1 {
 		t.Fatalf("second page: %d of %d, %v", len(hits), total, err)
 	}
-	hits, _, err = st.Search(ctx, Owner, oracle.SearchQuery{Words: []string{"grows", "plums", "bees"}, Limit: 1})
+	hits, _, err = st.Search(t.Context(), Owner, oracle.SearchQuery{Words: []string{"grows", "plums", "bees"}, Limit: 1})
 	if err != nil || len(hits) != 1 || hits[0].Title != "Äpfel und Birnen" || hits[0].Excerpt != "Plums, 100% of them; a_b \\ c. Bees help." {
 		t.Fatalf("the message with most of the words: %+v, %v", hits, err)
 	}
-	hits, _, err = st.Search(ctx, Owner, oracle.SearchQuery{Words: []string{"spring"}, Limit: 1})
+	hits, _, err = st.Search(t.Context(), Owner, oracle.SearchQuery{Words: []string{"spring"}, Limit: 1})
 	if err != nil || len(hits) != 1 || hits[0].Excerpt != "" {
 		t.Fatalf("only the title has it: %+v, %v", hits, err)
 	}
