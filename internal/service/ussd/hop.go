@@ -242,12 +242,15 @@ func (h *hop) offer(ctx context.Context) error {
 }
 
 // facts are what the menu's guards see.
-func (h *hop) facts() ussdmenu.Facts {
-	f := h.svc.facts | h.next.Memory.Facts
-	if h.next.Account != "" {
+func (h *hop) facts() ussdmenu.Facts { return h.svc.facts | h.next.facts() }
+
+// facts are what is true of the session itself.
+func (s *Session) facts() ussdmenu.Facts {
+	f := s.Memory.Facts
+	if s.Account != "" {
 		f |= ussdmenu.Authenticated
 	}
-	if h.next.Memory.Saved != nil {
+	if s.Memory.Saved != nil {
 		f |= ussdmenu.Resuming
 	}
 	return f

@@ -14,8 +14,8 @@ import (
 // maxListed bounds the list of active sessions.
 const maxListed = 10_000
 
-// View is a session as an operator sees it. It contains the telephone number in
-// clear and no secret.
+// View is a session as an operator sees it. It contains the telephone number and
+// the last menu text in clear, and no secret.
 type View struct {
 	SessionID     string    `json:"sessionId"`
 	Phone         string    `json:"phoneNumber"`
@@ -34,6 +34,9 @@ type View struct {
 	Updated       time.Time `json:"updatedAt"`
 	Expires       time.Time `json:"expiresAt"`
 	Timeline      []Event   `json:"timeline,omitempty"`
+
+	// Masked is the message with stars for what is the caller's own.
+	Masked string `json:"-"`
 }
 
 // Event is one hop of a session's timeline, its input masked.
@@ -61,7 +64,7 @@ func (s *Service) Look(ctx context.Context, id string) (View, error) {
 		} else if err != nil {
 			return View{}, err
 		}
-		v := view(found, m)
+		v := s.view(found, m)
 		for _, c := range found.Memory.Trail {
 			v.Timeline = append(v.Timeline, Event{
 				At: time.UnixMilli(c.At).UTC(), Input: c.Input, Screen: c.Screen, State: m.StateName(c.Screen),
@@ -98,13 +101,30 @@ const (
 	DialectNalo           = "nalo"
 )
 
-func view(s *Session, m *ussdmenu.Menu) View {
+func (s *Service) view(one *Session, m *ussdmenu.Menu) View {
 	return View{
-		SessionID: ShownID(s.ID), Phone: s.Phone, ServiceCode: s.ServiceCode, Dialect: s.Dialect,
-		State: m.StateName(s.screen()), Screen: s.screen(), Status: s.Status.String(), Message: s.Answer,
-		Authenticated: s.Account != "", Account: s.Account, Language: s.State.Lang, Menu: s.Menu, Hops: s.Hop,
-		Created: s.Created, Updated: s.Updated, Expires: s.Expires,
+		SessionID: ShownID(one.ID), Phone: one.Phone, ServiceCode: one.ServiceCode, Dialect: one.Dialect,
+		State: m.StateName(one.screen()), Screen: one.screen(), Status: one.Status.String(), Message: one.Answer,
+		Authenticated: one.Account != "", Account: one.Account, Language: one.State.Lang, Menu: one.Menu, Hops: one.Hop,
+		Created: one.Created, Updated: one.Updated, Expires: one.Expires, Masked: s.masked(one, m),
 	}
+}
+
+// masked renders the session's screen with stars for what callers said and what
+// was looked up for them: names, accounts, answers.
+func (s *Service) masked(one *Session, m *ussdmenu.Menu) string {
+	st := one.State
+	st.Vars = make(map[string]string, len(one.State.Vars))
+	for name, value := range one.State.Vars {
+		if value != "" {
+			st.Vars[name] = "***"
+		}
+	}
+	if len(st.Vars) == 0 {
+		return one.Answer // nothing of it is the caller's
+	}
+	text, _ := m.Render(st, s.facts|one.facts())
+	return text
 }
 
 // Active lists the ids of active sessions and how many there are in all.
@@ -132,7 +152,7 @@ func (s *Service) Live(ctx context.Context, limit int) ([]View, error) {
 		if err != nil {
 			m = s.menus.peek()
 		}
-		out = append(out, view(one, m))
+		out = append(out, s.view(one, m))
 	}
 	return out, nil
 }

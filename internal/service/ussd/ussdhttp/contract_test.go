@@ -334,6 +334,26 @@ func TestOperatorsSeeHowTheMenuIsUsed(t *testing.T) {
 	}
 }
 
+func TestOperatorsSeeTheMenuAndNotTheCaller(t *testing.T) {
+	t.Parallel()
+	g := newGateway(t, options{})
+	text := ""
+	g.send("s1", alice, text)
+	for _, input := range []string{"2", "2", "Ann Wanjiru", "00", "70382", "70382"} {
+		text = strings.TrimPrefix(text+"*"+input, "*")
+		g.send("s1", alice, text)
+	}
+	for path, shown := range map[string]string{
+		"/api/ussd/live":        "Welcome ***! Your account ID is ***. Write",
+		"/api/ussd/timeline/s1": "Welcome ***! Your account ID is ***. Write",
+		"/api/ussd/debug/s1":    "Welcome Ann Wanjiru! Your account ID is C", // the contract's record: the last text as it was
+	} {
+		if r := g.get(path); !strings.Contains(r.body, shown) || strings.HasPrefix(shown, "Welcome ***") && strings.Contains(r.body, "Ann") {
+			t.Errorf("%s: %+v", path, r)
+		}
+	}
+}
+
 func TestOperatorsAreToldTheRangeOfANumber(t *testing.T) {
 	t.Parallel()
 	g := newGateway(t, options{})

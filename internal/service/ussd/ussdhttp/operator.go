@@ -86,10 +86,16 @@ func (a *api) live(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	for i := range views {
-		views[i].Phone = telemetry.MaskPhone(views[i].Phone)
+	for i, v := range views {
+		views[i] = masked(v)
 	}
 	return httpserver.WriteJSON(w, http.StatusOK, LiveList{Sessions: views, Total: total})
+}
+
+// masked takes out what is the caller's own.
+func masked(v ussd.View) ussd.View {
+	v.Phone, v.Message = telemetry.MaskPhone(v.Phone), v.Masked
+	return v
 }
 
 func (a *api) timeline(w http.ResponseWriter, r *http.Request) error {
@@ -100,8 +106,7 @@ func (a *api) timeline(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	v.Phone = telemetry.MaskPhone(v.Phone)
-	return httpserver.WriteJSON(w, http.StatusOK, v)
+	return httpserver.WriteJSON(w, http.StatusOK, masked(v))
 }
 
 // Funnel is how far sessions get.

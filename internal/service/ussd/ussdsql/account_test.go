@@ -26,7 +26,8 @@ func TestAnAccountFromCreationToExit(t *testing.T) {
 
 		p.Dial(t, "s2")
 		p.Expect(t, "2", "Account menu", "1", "Enter your PIN", "99999", "Wrong account or PIN", pin, "Welcome Ann Wanjiru ("+id+")")
-		if v, err := svc.Look(t.Context(), "s2"); err != nil || !v.Authenticated || v.State != "login" || v.Account != id {
+		if v, err := svc.Look(t.Context(), "s2"); err != nil || !v.Authenticated || v.State != "login" || v.Account != id ||
+			!strings.HasPrefix(v.Message, "Welcome Ann Wanjiru ("+id+")") || !strings.HasPrefix(v.Masked, "Welcome *** (***).\n1. ") {
 			t.Errorf("session: %+v %v", v, err)
 		}
 		p.Expect(t, "1", "My account", "4", "Welcome to Castalia")
