@@ -7,6 +7,9 @@ export interface Loaded<T> {
   isLoading: boolean;
 }
 
+/** Reads it; what was known before says how much of it was. */
+export type Load<T> = (before: T | undefined) => Promise<T>;
+
 /**
  * Something that is read from the oracle, once for all who show it. Who comes
  * when nobody is there reads it anew, and sees the old meanwhile.
@@ -18,7 +21,7 @@ export class Resource<T> {
   #isReading = false;
 
   /** Joins those who show it. Call what is returned when done. */
-  use(load: () => Promise<T>): () => void {
+  use(load: Load<T>): () => void {
     // StrictMode leaves and comes back at once: what is being read is not read again.
     if (this.#users++ === 0 && !this.#isReading) void this.reload(load);
     return () => {
@@ -26,10 +29,10 @@ export class Resource<T> {
     };
   }
 
-  async reload(load: () => Promise<T>): Promise<void> {
+  async reload(load: Load<T>): Promise<void> {
     const mine = ++this.#turn;
     this.#isReading = true;
-    const [data, error] = await load().then(
+    const [data, error] = await load(this.state.get().data).then(
       (data) => [data, undefined] as const,
       (cause: unknown) => [this.state.get().data, asError(cause)] as const,
     );

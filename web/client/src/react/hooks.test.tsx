@@ -256,6 +256,8 @@ describe("the other hooks", () => {
     await waitFor(() => expect(ids()).toEqual(["1"]));
     await act(() => result.current.fetchNextPage());
     expect(ids()).toEqual(["1", "2"]);
+    await act(() => result.current.refetch());
+    expect(ids()).toEqual(["1", "2"]);
     await act(() => result.current.createSession());
     await act(() => result.current.deleteSession("1"));
     expect(ids()).toEqual(["3", "2"]);

@@ -35,7 +35,16 @@ export function useOracleSessions(oracleDid: string, options: UseOracleSessionsO
       ? api.json<SessionPage>(`/sessions?limit=${limit}&offset=${offset}`)
       : Promise.reject(new Error("The oracle's configuration is not resolved yet"));
   const key = apiUrl ? ["sessions", apiUrl, oracleDid, limit].join(" ") : null;
-  const list = useResource(key, () => page(0));
+  // What was opened page by page stays open when it is read again.
+  const list = useResource<SessionPage>(key, async (before) => {
+    let read = await page(0);
+    while (read.sessions.length < Math.min(before?.sessions.length ?? 0, read.total)) {
+      const more = joined(read, await page(read.sessions.length));
+      if (more.sessions.length === read.sessions.length) break;
+      read = more;
+    }
+    return read;
+  });
   const creating = useTask();
   const deleting = useTask();
   const more = useTask();
@@ -54,16 +63,7 @@ export function useOracleSessions(oracleDid: string, options: UseOracleSessionsO
     fetchNextPage: () =>
       more.run(async () => {
         const next = await page(sessions.length);
-        list.update((data) => {
-          const known = new Set(data?.sessions.map((s) => s.sessionId));
-          return {
-            total: next.total,
-            sessions: [
-              ...(data?.sessions ?? []),
-              ...next.sessions.filter((s) => !known.has(s.sessionId)),
-            ],
-          };
-        });
+        list.update((data) => joined(data, next));
       }),
     createSession: () =>
       creating.run(async () => {
@@ -88,6 +88,16 @@ export function useOracleSessions(oracleDid: string, options: UseOracleSessionsO
       }),
     isDeletingSession: deleting.running,
     isDeleteSessionError: deleting.error !== undefined,
+  };
+}
+
+/** A page after those before it; what moved to another page meanwhile is there once. */
+function joined(before: SessionPage | undefined, next: SessionPage): SessionPage {
+  const sessions = before?.sessions ?? [];
+  const known = new Set(sessions.map((s) => s.sessionId));
+  return {
+    total: next.total,
+    sessions: [...sessions, ...next.sessions.filter((s) => !known.has(s.sessionId))],
   };
 }
 

@@ -1,5 +1,5 @@
 import { useCallback, useEffect, useSyncExternalStore } from "react";
-import type { Loaded } from "../core/resource";
+import type { Load, Loaded } from "../core/resource";
 import { useOraclesContext } from "./context";
 import { useLatest } from "./latest";
 
@@ -8,15 +8,15 @@ const unknown: Loaded<never> = { data: undefined, error: undefined, isLoading: f
 const getUnknown = () => unknown;
 
 /** Something of the oracle under a key: read when the key is known, once for all who show it. */
-export function useResource<T>(key: string | null, load: () => Promise<T>) {
+export function useResource<T>(key: string | null, load: Load<T>) {
   const { client } = useOraclesContext();
   const latest = useLatest(load);
   const shared = key === null ? undefined : client.resource<T>(key);
   const read = shared?.state.get ?? getUnknown;
   const state = useSyncExternalStore<Loaded<T>>(shared?.state.subscribe ?? never, read, read);
-  useEffect(() => shared?.use(() => latest.current()), [shared, latest]);
+  useEffect(() => shared?.use((before) => latest.current(before)), [shared, latest]);
   const reload = useCallback(
-    () => shared?.reload(() => latest.current()) ?? Promise.resolve(),
+    () => shared?.reload((before) => latest.current(before)) ?? Promise.resolve(),
     [shared, latest],
   );
   const update = useCallback(
