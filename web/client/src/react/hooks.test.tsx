@@ -266,6 +266,35 @@ describe("the other hooks", () => {
     expect(result.current.isDeleteSessionError).toBe(true);
   });
 
+  test("a list that is read again stays as open as it was, and asks for what it must", async () => {
+    const { Page, oracle } = page();
+    let there = ["5", "4", "3", "2", "1"];
+    oracle.on("GET", /^\/sessions\?/, ({ path }) => {
+      const offset = Number(new URLSearchParams(path.split("?")[1]).get("offset"));
+      const sessions = there.slice(offset, offset + 2).map((sessionId) => ({ sessionId }));
+      return json({ sessions, total: there.length });
+    });
+    const { result } = renderHook(
+      () => useOracleSessions("did:o", { baseUrl: overrides.baseUrl, limit: 2 }),
+      { wrapper: Page },
+    );
+    const ids = () => result.current.sessions.map((s) => s.sessionId).join("");
+    await waitFor(() => expect(ids()).toBe("54"));
+    await act(() => result.current.fetchNextPage());
+    expect(ids()).toBe("5432");
+    // A session is new, and one moved up: the first page tells.
+    const asked = () => oracle.requests("GET", /^\/sessions\?/).length;
+    let before = asked();
+    there = ["6", "3", "5", "4", "2", "1"];
+    await act(() => result.current.refetch());
+    expect([ids(), result.current.total, asked() - before]).toEqual(["63542", 6, 1]);
+    // One went away elsewhere: all that is shown is read.
+    before = asked();
+    there = ["6", "3", "5", "2", "1"];
+    await act(() => result.current.refetch());
+    expect([ids(), result.current.total, asked() - before]).toEqual(["63521", 5, 3]);
+  });
+
   test("what one component changes in a list, every other sees; it is read once", async () => {
     const { Page, oracle } = page();
     const session = (sessionId: string) => ({ sessionId, title: sessionId });

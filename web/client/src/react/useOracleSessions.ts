@@ -35,10 +35,15 @@ export function useOracleSessions(oracleDid: string, options: UseOracleSessionsO
       ? api.json<SessionPage>(`/sessions?limit=${limit}&offset=${offset}`)
       : Promise.reject(new Error("The oracle's configuration is not resolved yet"));
   const key = apiUrl ? ["sessions", apiUrl, oracleDid, limit].join(" ") : null;
-  // What was opened page by page stays open when it is read again.
+  // What was opened page by page stays open when it is read again. Unless sessions
+  // went away elsewhere, the first page tells all that has changed.
   const list = useResource<SessionPage>(key, async (before) => {
     let read = await page(0);
-    while (read.sessions.length < Math.min(before?.sessions.length ?? 0, read.total)) {
+    if (!before) return read;
+    const { total } = read;
+    const all = joined(read, { ...before, total });
+    if (all.sessions.length - before.sessions.length === total - before.total) return all;
+    while (read.sessions.length < Math.min(before.sessions.length, total)) {
       const more = joined(read, await page(read.sessions.length));
       if (more.sessions.length === read.sessions.length) break;
       read = more;
