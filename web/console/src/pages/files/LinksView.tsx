@@ -24,6 +24,12 @@ function readOf(share: ShareRecord): string {
   return share.maxUses ? `${share.uses} of ${share.maxUses}` : plural(share.uses, "time");
 }
 
+/** When it ends, or did. */
+function endOf(share: ShareRecord): string {
+  if (share.revokedAt) return ago(share.revokedAt);
+  return share.expiresAt ? ago(share.expiresAt) : "never";
+}
+
 /** Links that were given away, how often they were used, and a way to end them. */
 export function LinksView(props: {
   files: Files;
@@ -74,7 +80,7 @@ export function LinksView(props: {
                   {whatOf(share, files.owner)}
                   <span className="narrow-only soft small under-name">
                     {stateOf(share)} · read {readOf(share)}
-                    {share.expiresAt && ` · ends ${ago(share.expiresAt)}`}
+                    {stateOf(share) === "open" && ` · ends ${endOf(share)}`}
                   </span>
                 </td>
                 <td className="wide-only">
@@ -83,9 +89,7 @@ export function LinksView(props: {
                   </span>
                 </td>
                 <td className="wide-only soft nobreak">{ago(share.createdAt)}</td>
-                <td className="wide-only soft nobreak">
-                  {share.expiresAt ? ago(share.expiresAt) : "never"}
-                </td>
+                <td className="wide-only soft nobreak">{endOf(share)}</td>
                 <td className="number wide-only">{readOf(share)}</td>
                 <td className="number">
                   {stateOf(share) === "open" && (
