@@ -182,6 +182,10 @@ export function fileTests(world) {
       return false;
     });
     await page.getByText(/lines? \d.*version 1, the newest/).waitFor();
+    // Asked again for the same words, it looks again.
+    const again = page.waitForResponse(/\/search\?/);
+    await page.getByLabel("Search in your files").press("Enter");
+    await again;
     await page.getByRole("button", { name: "minutes.txt" }).click();
     await page.getByRole("region", { name: "Preview of minutes.txt" }).waitFor();
     await leave();

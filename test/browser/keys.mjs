@@ -160,7 +160,8 @@ export function keyTests(world) {
     await dismiss(page);
     await page.getByRole("button", { name: "july.txt", exact: true }).waitFor();
 
-    // A search, and from a hit to the file.
+    // A search, from wherever the focus is, and from a hit to the file.
+    await reach(page, "Choose july.txt");
     await eventually("the words are indexed", async () => {
       await press(page, "/");
       await press(page, "Control+a");

@@ -39,7 +39,7 @@ export async function eventually(what, fn) {
     }
     await new Promise((done) => setTimeout(done, 50));
   }
-  throw new Error(`waited in vain until ${what}`, { cause: last });
+  throw new Error(`waited in vain until ${what}${last ? `: ${last.message}` : ""}`, { cause: last });
 }
 
 /** One process of the program, on a folder of its own. Settings may be made for each. */

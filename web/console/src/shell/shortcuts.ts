@@ -10,10 +10,12 @@ export interface Shortcut {
 
 const patience = 1200;
 
+/** Whether keys are text there. A box that is ticked takes none but the space. */
 function isWriting(target: EventTarget | null): boolean {
+  if (target instanceof HTMLInputElement) return !/^(checkbox|radio|button)$/.test(target.type);
   return (
     target instanceof HTMLElement &&
-    (target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName))
+    (target.isContentEditable || /^(TEXTAREA|SELECT)$/.test(target.tagName))
   );
 }
 

@@ -31,6 +31,8 @@ export function FilesPage({ folder }: { folder: string }) {
   const [sharing, setSharing] = useState<Chosen>();
   const [query, setQuery] = useState("");
   const [search, setSearch] = useState("");
+  // Who asks again for the same words wants to know what is there now.
+  const [asked, setAsked] = useState(0);
   const picker = useRef<HTMLInputElement>(null);
 
   const fail = useCallback((cause: unknown) => setError(messageOf(cause)), []);
@@ -120,6 +122,7 @@ export function FilesPage({ folder }: { folder: string }) {
           onSubmit={(event) => {
             event.preventDefault();
             setSearch(query.trim());
+            setAsked((n) => n + 1);
           }}
         >
           <label className="field-icon">
@@ -146,7 +149,7 @@ export function FilesPage({ folder }: { folder: string }) {
       <UploadList uploads={uploads} waiting={waiting} />
       <div id="files-panel" role="tabpanel" aria-labelledby={`tab-${view}`}>
         {search ? (
-          <SearchView key={search} files={files} text={search} onOpen={open} />
+          <SearchView key={asked} files={files} text={search} onOpen={open} />
         ) : view === "Trash" ? (
           <TrashView files={files} round={round} onChanged={changed} onError={fail} />
         ) : view === "Links" ? (
