@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
-	"unicode/utf8"
 )
 
 const (
@@ -63,7 +62,7 @@ func brief(raw json.RawMessage) string {
 		for _, f := range fields(raw) {
 			names = append(names, f.name)
 		}
-		return clip(strings.Join(names, ", "))
+		return cut(strings.Join(names, ", "), outlineValue, "…")
 	case '[':
 		list := entries(raw)
 		if len(list) == 0 {
@@ -114,22 +113,11 @@ func row(raw json.RawMessage) string {
 
 // code is a value as Markdown shows it to the letter.
 func code(s string) string {
-	s = clip(strings.Join(strings.Fields(s), " "))
+	s = cut(strings.Join(strings.Fields(s), " "), outlineValue, "…")
 	if strings.Contains(s, "`") {
 		return "`` " + strings.ReplaceAll(s, "``", "` `") + " ``"
 	}
 	return "`" + s + "`"
-}
-
-func clip(s string) string {
-	if len(s) <= outlineValue {
-		return s
-	}
-	end := outlineValue
-	for end > 0 && !utf8.RuneStart(s[end]) {
-		end--
-	}
-	return s[:end] + "…"
 }
 
 type field struct {

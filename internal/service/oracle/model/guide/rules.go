@@ -57,23 +57,24 @@ func pretty(s string) string {
 	}
 	var plain string
 	if json.Unmarshal([]byte(s), &plain) == nil {
-		return cut(plain, most)
+		return cut(plain, most, "\n…")
 	}
 	var b bytes.Buffer
 	if json.Indent(&b, []byte(s), "", "  ") != nil {
-		return cut(s, most)
+		return cut(s, most, "\n…")
 	}
 	if bytes.Count(b.Bytes(), []byte("\n")) > shortReply && (s[0] == '{' || s[0] == '[') {
 		return outline(json.RawMessage(s))
 	}
-	return "```json\n" + cut(b.String(), most) + "\n```"
+	return "```json\n" + cut(b.String(), most, "\n…") + "\n```"
 }
 
-func cut(s string, most int) string {
+// cut shortens a text to so many bytes, and says so by a mark.
+func cut(s string, most int, mark string) string {
 	if len(s) <= most {
 		return s
 	}
-	return strings.ToValidUTF8(s[:most], "") + "\n…"
+	return strings.ToValidUTF8(s[:most], "") + mark
 }
 
 var explicitForm = regexp.MustCompile(`(?s)^/tool\s+(\S+)\s*(\{.*\})?\s*$`)
