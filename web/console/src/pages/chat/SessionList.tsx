@@ -6,7 +6,8 @@ import { Icon } from "../../shell/icons";
 import { Link } from "../../shell/Link";
 import { go } from "../../shell/router";
 import { Skeleton } from "../../shell/Skeleton";
-import { byDay, marked, titleOf, unmarked } from "./sessions";
+import { markedAnywhere } from "../../shell/marked";
+import { byDay, titleOf, unmarked } from "./sessions";
 import { useFound, type Found } from "./useFound";
 
 /** The user's conversations, newest first, by day, with a search in what was said. */
@@ -138,7 +139,7 @@ export function SessionList(props: {
 }
 
 function Marked({ text, search }: { text: string; search: string }) {
-  return marked(text, search).map((part, i) =>
+  return markedAnywhere(text, search).map((part, i) =>
     part.isFound ? <mark key={i}>{part.text}</mark> : part.text,
   );
 }

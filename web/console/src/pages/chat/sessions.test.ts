@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { byDay, marked, titleOf, unmarked } from "./sessions";
+import { byDay, titleOf, unmarked } from "./sessions";
 
 const now = new Date(2026, 10, 15, 12).getTime();
 const hour = 3600_000;
@@ -17,15 +17,6 @@ test("sessions are grouped by day", () => {
     ["Earlier", "e"],
   ]);
   expect(byDay([], now)).toEqual([]);
-});
-
-test("what a search looks for is marked, in any case, whatever is searched for", () => {
-  const found = (text: string, search: string) =>
-    marked(text, search).map((p) => (p.isFound ? `[${p.text}]` : p.text));
-  expect(found("Äpfel, then pears", "äpfel PEARS")).toEqual(["[Äpfel]", ", then ", "[pears]"]);
-  expect(found("a.b (c) a+b", "a+b (c)")).toEqual(["a.b ", "[(c)]", " ", "[a+b]"]);
-  expect(found("nothing", " ")).toEqual(["nothing"]);
-  expect(found("", "x")).toEqual([]);
 });
 
 test("an excerpt is read without the marks of Markdown", () => {

@@ -10,17 +10,6 @@ export function titleOf(
   return session?.title && session.title !== "Untitled" ? session.title : otherwise;
 }
 
-/** A text in parts, those that a search looks for marked. */
-export function marked(text: string, search: string): { text: string; isFound: boolean }[] {
-  const words = search.split(/\s+/).filter(Boolean);
-  if (words.length === 0) return [{ text, isFound: false }];
-  const any = words.map((w) => w.replace(/[\\^$.*+?()[\]{}|]/g, "\\$&")).join("|");
-  return text
-    .split(new RegExp(`(${any})`, "giu"))
-    .map((part, i) => ({ text: part, isFound: i % 2 === 1 }))
-    .filter((part) => part.text !== "");
-}
-
 /** A line of Markdown without its marks, as far as they stand out. */
 export function unmarked(line: string): string {
   return line.replace(/(^|\s)(?:#{1,6}|>|[-*+])(?=\s)|\*\*|__|`/g, "$1").replace(/\s+/g, " ");

@@ -1,23 +1,20 @@
-import { useEffect, useRef, useState, type FormEvent, type ReactNode } from "react";
+import { useEffect, useRef, useState, type FormEvent } from "react";
 import { Dialog } from "../../shell/Dialog";
 import { messageOf } from "../../shell/format";
 
-/** Asks for a name, or only for a yes, and stays until that has worked. */
+/** Asks for a name, and stays until what is done with it has worked. */
 export function AskDialog(props: {
   title: string;
   act: string;
-  /** Without it there is nothing to write. */
-  field?: { label: string; value: string };
-  danger?: boolean;
+  field: { label: string; value: string };
   onAct: (text: string) => Promise<void> | void;
   onClose: () => void;
-  children?: ReactNode;
 }) {
-  const [text, setText] = useState(props.field?.value ?? "");
+  const [text, setText] = useState(props.field.value);
   const [error, setError] = useState("");
   const [busy, setBusy] = useState(false);
   const field = useRef<HTMLInputElement>(null);
-  // Where a name is given, its end, ".txt" or so, mostly stays.
+  // The end of a name, ".txt" or so, mostly stays.
   useEffect(() => {
     const input = field.current;
     if (!input) return;
@@ -40,18 +37,15 @@ export function AskDialog(props: {
   return (
     <Dialog title={props.title} onClose={props.onClose}>
       <form className="stack" onSubmit={(event) => void act(event)}>
-        {props.children}
-        {props.field && (
-          <label>
-            {props.field.label}
-            <input
-              ref={field}
-              value={text}
-              autoComplete="off"
-              onChange={(event) => setText(event.target.value)}
-            />
-          </label>
-        )}
+        <label>
+          {props.field.label}
+          <input
+            ref={field}
+            value={text}
+            autoComplete="off"
+            onChange={(event) => setText(event.target.value)}
+          />
+        </label>
         {error && (
           <p role="alert" className="notice bad">
             {error}
@@ -61,11 +55,7 @@ export function AskDialog(props: {
           <button type="button" onClick={props.onClose}>
             Cancel
           </button>
-          <button
-            type="submit"
-            className={props.danger ? "primary danger" : "primary"}
-            disabled={busy || (props.field && text.trim() === "")}
-          >
+          <button type="submit" className="primary" disabled={busy || text.trim() === ""}>
             {props.act}
           </button>
         </div>

@@ -1,8 +1,8 @@
 import { useEffect, useState } from "react";
 import { messageOf, plural, short } from "../../shell/format";
 import { Icon } from "../../shell/icons";
+import { markedWords } from "../../shell/marked";
 import type { Files, SearchHit } from "./api";
-import { marked } from "./marked";
 
 interface Found {
   hits: SearchHit[];
@@ -78,8 +78,8 @@ export function SearchView(props: { files: Files; text: string; onOpen: (path: s
               </span>
               {hit.preview && (
                 <pre className="hit">
-                  {marked(hit.preview, text).map((part, n) =>
-                    part.hit ? <mark key={n}>{part.text}</mark> : part.text,
+                  {markedWords(hit.preview, text).map((part, n) =>
+                    part.isFound ? <mark key={n}>{part.text}</mark> : part.text,
                   )}
                 </pre>
               )}

@@ -1,10 +1,10 @@
 import { useEffect, useState } from "react";
+import { Confirm } from "../../shell/Confirm";
 import { bytes, plural } from "../../shell/format";
 import { Icon } from "../../shell/icons";
 import { useKeptFocus } from "../../shell/keptFocus";
 import { Skeleton } from "../../shell/Skeleton";
 import type { FileRecord, Files } from "./api";
-import { AskDialog } from "./AskDialog";
 
 /** What was thrown away and can come back, or be destroyed. */
 export function TrashView(props: {
@@ -86,23 +86,19 @@ export function TrashView(props: {
         </>
       )}
       {doomed && (
-        <AskDialog
+        <Confirm
           title={doomed.length === 1 ? "Destroy this file?" : "Empty the trash?"}
-          act="Destroy"
-          danger
-          onAct={async () => {
-            await files.purge(doomed.map((f) => f.id));
-            onChanged();
-          }}
+          action="Destroy"
+          onConfirm={() => void files.purge(doomed.map((f) => f.id)).then(onChanged, onError)}
           onClose={() => setDoomed(undefined)}
         >
-          <p className="path-cell">
+          <span className="path-cell">
             {doomed.length === 1
               ? doomed[0]?.path.slice(1)
               : `All ${plural(doomed.length, "file")}`}
             , with every version and the keys. Nobody can bring that back.
-          </p>
-        </AskDialog>
+          </span>
+        </Confirm>
       )}
     </section>
   );

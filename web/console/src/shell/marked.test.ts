@@ -1,0 +1,23 @@
+import { expect, test } from "vitest";
+import { markedAnywhere, markedWords } from "./marked";
+
+const shown = (parts: { text: string; isFound: boolean }[]) =>
+  parts.map((p) => (p.isFound ? `[${p.text}]` : p.text));
+
+test("what a search looks for is marked, in any case, whatever is searched for", () => {
+  const found = (text: string, search: string) => shown(markedAnywhere(text, search));
+  expect(found("Äpfel, then pears", "äpfel PEARS")).toEqual(["[Äpfel]", ", then ", "[pears]"]);
+  expect(found("a.b (c) a+b", "a+b (c)")).toEqual(["a.b ", "[(c)]", " ", "[a+b]"]);
+  expect(found("nothing", " ")).toEqual(["nothing"]);
+  expect(found("", "x")).toEqual([]);
+});
+
+test("words are marked from their beginning", () => {
+  const found = (text: string, search: string) => shown(markedWords(text, search)).join("");
+  expect(found("Bees dance; the beehive sings.", "bee DANCE")).toBe(
+    "[Bees] [dance]; the [beehive] sings.",
+  );
+  expect(found("unbeelievable", "bee")).toBe("unbeelievable");
+  expect(found("a.b", "a.b(")).toBe("a.b");
+  expect(found("Größe zählt", "größe")).toBe("[Größe] zählt");
+});
