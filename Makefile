@@ -79,8 +79,8 @@ faults: .bin/versitygw ## Break a fleet on purpose; SEED=n repeats one, SCHEDULE
 	SEED=$(SEED) FROM=$(FROM) SCHEDULES=$(SCHEDULES) $(GO) test $(RACE) -count=1 -timeout 12h -v -run '^(TestSchedules|TestAlone)$$' ./test/faults
 
 .PHONY: fuzz
-fuzz: ## Every fuzz target (about fifty) for FUZZTIME (10m) each: a night; FUZZ=FuzzOffer chooses by name
-	FUZZ='$(FUZZ)' scripts/fuzz $(or $(FUZZTIME),10m)
+fuzz: ## Every fuzz target (about fifty) for FUZZTIME (10m) each: a night; JOBS=n runs n side by side, FUZZ=FuzzOffer chooses by name
+	FUZZ='$(FUZZ)' JOBS='$(JOBS)' scripts/fuzz $(or $(FUZZTIME),10m)
 
 .PHONY: bench
 bench: .bin/versitygw ## Every figure of docs/reference/performance.md with its bar; BENCH=ussd,query chooses groups
