@@ -38,8 +38,13 @@ const clockSkew = 5 * time.Second
 // Authenticate turns credentials into a principal by the rules of the surface.
 // Errors are faults: Unauthenticated with the document's text and the reason as
 // code, Forbidden when the token is good but grants nothing here, Unavailable
-// when an owner cannot be looked up.
+// when an owner cannot be looked up, or what was withdrawn.
 func (s *Service) Authenticate(ctx context.Context, surface Surface, c Credentials) (Principal, error) {
+	if c.Bearer != "" || c.Delegation != "" {
+		if err := s.current(ctx); err != nil {
+			return Principal{}, err
+		}
+	}
 	if surface == Oracle {
 		return s.authenticateOracle(ctx, c)
 	}

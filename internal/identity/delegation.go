@@ -101,6 +101,9 @@ func (s *Service) delegation(ctx context.Context, user string) (*ucan.Token, Sto
 	if !ok || !stored.Expires.IsZero() && !s.now().Before(stored.Expires) {
 		return nil, StoredDelegation{}, false, nil
 	}
+	if err := s.current(ctx); err != nil {
+		return nil, StoredDelegation{}, false, err
+	}
 	token, err := ucan.Parse(stored.Raw)
 	if err != nil || s.revokedAnywhere(token) {
 		return nil, StoredDelegation{}, false, nil //nolint:nilerr // an unreadable record is no delegation

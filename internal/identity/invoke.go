@@ -29,6 +29,9 @@ func (s *Service) UseInvocation(ctx context.Context, caller Principal, server, t
 	if err != nil {
 		return badInvocation(err)
 	}
+	if err := s.current(ctx); err != nil {
+		return err
+	}
 	q := s.query(ctx, &lookups{Resolver: s.resolver})
 	q.Want = &ucan.Want{Can: MCPAbility, With: s.MCPResource(server, tool)}
 	q.Owner = func(root did.DID, _ ucan.Resource) (bool, error) {

@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/castalia-org/castalia/internal/platform/bus"
@@ -23,8 +25,20 @@ const pollInterval = 500 * time.Millisecond
 
 const pollPage = 1000
 
+// knownFor is how long what a node has read of the feed is good for. It is the
+// promise that a revocation counts everywhere after a second, also on a node that
+// stood still or could not read: such a one looks first.
+const knownFor = time.Second
+
+// readLimit bounds one reading of the feed. On a line that went dead it would
+// never end.
+const readLimit = 3 * time.Second
+
 // revocations is the set of what was withdrawn, and who waits for it.
 type revocations struct {
+	began time.Time    // the times below count from here
+	asOf  atomic.Int64 // when the last reading began that saw the whole feed, in nanoseconds
+
 	mu      sync.RWMutex
 	feed    int64
 	targets map[string]struct{} // CIDs and DIDs, which never look alike
@@ -37,7 +51,19 @@ type watch struct {
 }
 
 func newRevocations() *revocations {
-	return &revocations{targets: make(map[string]struct{}), watches: make(map[*watch]struct{})}
+	r := &revocations{began: time.Now(), targets: make(map[string]struct{}), watches: make(map[*watch]struct{})}
+	r.asOf.Store(math.MinInt64) // nothing is known yet
+	return r
+}
+
+// clock does not follow the wall clock, which can be set.
+func (r *revocations) clock() int64 { return int64(time.Since(r.began)) }
+
+// saw notes that everything up to a time is known.
+func (r *revocations) saw(at int64) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.asOf.Store(max(r.asOf.Load(), at))
 }
 
 // has is ucan.Query's Revoked.
@@ -155,18 +181,43 @@ func (s *Service) OnEnd(p Principal, end func()) (stop func()) {
 	}
 }
 
-// Load reads all revocations. It must succeed before the first request.
+// Load reads what is new in the feed of revocations.
 func (s *Service) Load(ctx context.Context) error {
 	for {
-		news, err := s.store.Revocations(ctx, s.revoked.cursor(), pollPage)
+		began := s.revoked.clock()
+		limited, cancel := context.WithTimeout(ctx, readLimit)
+		news, err := s.store.Revocations(limited, s.revoked.cursor(), pollPage)
+		cancel()
 		if err != nil {
 			return fmt.Errorf("load revocations: %w", err)
 		}
 		s.revoked.add(news)
 		if len(news) < pollPage {
+			s.revoked.saw(began)
 			return nil
 		}
 	}
+}
+
+const textUnknown = "Whether the token was withdrawn can not be found out at the moment."
+
+// current makes sure that this node knows the revocations up to a second ago.
+// That is nearly always so, and then it is a look at the clock.
+func (s *Service) current(ctx context.Context) error {
+	need := s.revoked.clock() - int64(knownFor)
+	// A reading that others began may have begun too early; the next one did not.
+	for s.revoked.asOf.Load() <= need {
+		flight := s.flights.DoChan("revocations", func() (any, error) { return nil, s.Load(context.WithoutCancel(ctx)) })
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case r := <-flight:
+			if r.Err != nil {
+				return fault.Wrap(fault.Unavailable, textUnknown, r.Err)
+			}
+		}
+	}
+	return nil
 }
 
 // Run follows the feed of revocations until the context ends: on a hint, and
@@ -267,12 +318,15 @@ func (s *Service) addRevocation(ctx context.Context, r Revocation) (Revocation, 
 }
 
 // CheckRevoked returns those of the CIDs that were withdrawn.
-func (s *Service) CheckRevoked(cids []string) []string {
+func (s *Service) CheckRevoked(ctx context.Context, cids []string) ([]string, error) {
+	if err := s.current(ctx); err != nil {
+		return nil, err
+	}
 	revoked := make([]string, 0, len(cids))
 	for _, c := range cids {
 		if s.revoked.has(c, "") {
 			revoked = append(revoked, c)
 		}
 	}
-	return revoked
+	return revoked, nil
 }

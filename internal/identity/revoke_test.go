@@ -71,8 +71,8 @@ func TestRevokedTokenIsRefusedEverywhere(t *testing.T) {
 			if err := filesError(t, s, other); err != nil {
 				t.Errorf("another token: %v", err)
 			}
-			if got := s.CheckRevoked([]string{"bafyother", done.Target}); len(got) != 1 || got[0] != done.Target {
-				t.Errorf("check says %v", got)
+			if got, err := s.CheckRevoked(t.Context(), []string{"bafyother", done.Target}); err != nil || len(got) != 1 || got[0] != done.Target {
+				t.Errorf("check says %v, %v", got, err)
 			}
 		})
 	}

@@ -67,7 +67,7 @@ type Service struct {
 	counts  counts
 }
 
-// New returns a service. Revocations are honoured after the first Load.
+// New returns a service.
 func New(d Deps, cfg Config) (*Service, error) {
 	if cfg.Signer.DID() == "" {
 		return nil, errors.New("identity: no service key")

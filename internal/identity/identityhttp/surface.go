@@ -98,5 +98,9 @@ func check(w http.ResponseWriter, r *http.Request, s *identity.Service) error {
 	if len(body.CIDs) > maxChecked {
 		return fault.Newf(fault.Invalid, "cids must contain no more than %d elements", maxChecked)
 	}
-	return httpserver.WriteJSON(w, http.StatusOK, Checked{Revoked: s.CheckRevoked(body.CIDs)})
+	revoked, err := s.CheckRevoked(r.Context(), body.CIDs)
+	if err != nil {
+		return err
+	}
+	return httpserver.WriteJSON(w, http.StatusOK, Checked{Revoked: revoked})
 }
