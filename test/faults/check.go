@@ -17,6 +17,12 @@ const (
 	TwiceStored     = "a message is stored twice"
 	UncountedPIN    = "a PIN attempt is not counted"
 	OvercountedPIN  = "a PIN attempt is counted twice"
+	Undone          = "an acknowledged change was undone"
+	ForgottenKey    = "a request was not recognised when it came again"
+	KeptLoan        = "what was taken back is still good"
+	LostLoan        = "what was lent is refused"
+	OverusedLoan    = "a link was used more often than it is good for"
+	UncountedUse    = "a use of a link is not counted"
 	CreditsAmiss    = "a credit was created or destroyed"
 	ToolTwice       = "an event reached a browser tool twice"
 	Unsound         = "the doctor is not content"
@@ -55,6 +61,8 @@ func Check(e Evidence) []Violation {
 	checkCalls(&found, e)
 	checkCredits(&found, e)
 	checkNotes(&found, e)
+	checkThings(&found, e)
+	checkLoans(&found, e)
 	return found
 }
 

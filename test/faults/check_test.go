@@ -50,6 +50,19 @@ func sound() Evidence {
 		Ledger: []Balance{{DID: "did:a", Granted: 150, Available: 90, Held: 20, Spent: 40, Owed: 3, EntriesGranted: 150, EntriesSpent: 43, Holds: 20, Uses: 2, Settled: 2}},
 		Notes:  []Note{{"did:a", "it rains", Acknowledged}, {"did:a", "it snows", Unknown}, {"did:a", "it hails", Refused}},
 		Kept:   map[string][]string{"did:a": {"it rains"}},
+		Things: []Thing{
+			{CID: "k", Path: "/1", Changes: []Change{{To: "/2", Told: Acknowledged}, {To: "", Told: Acknowledged}, {To: "/3", Told: Refused}}, Found: []Place{{"", "k"}}},
+			{CID: "l", Path: "/4", Changes: []Change{{To: "/5", Told: Refused, Status: 423}, {To: "/6", Told: Acknowledged}, {To: "/7", Told: Unknown}}, Found: []Place{{"/6", "l"}}},
+		},
+		Loans: []Loan{
+			{Name: "token", Back: Acknowledged, Uses: []Use{
+				{Lent, Acknowledged, 200}, {Lent, Refused, 0}, {Lent, Unknown, 503}, {TakenBack, Refused, 401}, {TakenBack, Unknown, 503}, {Healed, Refused, 401},
+			}},
+			{Name: "link", Most: 3, Counted: 2, Back: Refused, Uses: []Use{
+				{Lent, Acknowledged, 200}, {Lent, Unknown, 0}, {Healed, Acknowledged, 200},
+			}},
+			{Name: "used up", Most: 1, Counted: 1, Back: Unknown, Uses: []Use{{Lent, Acknowledged, 200}, {Lent, Refused, 403}, {Healed, Refused, 403}}},
+		},
 	}
 }
 
@@ -64,6 +77,7 @@ func TestTheCheckerIsContentWithWhatIsSound(t *testing.T) {
 	e.Talks[0].Messages = append(e.Talks[0].Messages, Message{"human", "lost"})
 	e.Kept["did:a"] = append(e.Kept["did:a"], "it snows")
 	e.Accounts[0].Failures = 1
+	e.Things[1].Found = []Place{{"/7", "l"}}
 	e.Ledger[0].Granted, e.Ledger[0].Available, e.Ledger[0].EntriesGranted = 100, 40, 100
 	for _, v := range Check(e) {
 		t.Errorf("with the unknown: %v", v)
@@ -126,6 +140,19 @@ func TestTheCheckerSeesEveryViolation(t *testing.T) {
 		"a memory is gone":       {LostWrite, func(e *Evidence) { e.Kept = nil }},
 		"a refused memory":       {GhostWrite, func(e *Evidence) { e.Kept["did:a"] = append(e.Kept["did:a"], "it hails") }},
 		"a memory twice":         {TwiceStored, func(e *Evidence) { e.Kept["did:a"] = append(e.Kept["did:a"], "it rains") }},
+		"a file is nowhere":      {LostWrite, func(e *Evidence) { e.Things[1].Found = nil }},
+		"a file in two places":   {TwiceStored, func(e *Evidence) { e.Things[1].Found = append(e.Things[1].Found, Place{"/7", "l"}) }},
+		"a move is undone":       {Undone, func(e *Evidence) { e.Things[1].Found = []Place{{"/4", "l"}} }},
+		"out of the trash":       {Undone, func(e *Evidence) { e.Things[0].Found = []Place{{"/2", "k"}} }},
+		"a refused restoring":    {GhostWrite, func(e *Evidence) { e.Things[0].Found = []Place{{"/3", "k"}} }},
+		"moved without bytes":    {HalfVisible, func(e *Evidence) { e.Things[1].Found = []Place{{"/6", "nothing"}} }},
+		"a move that came again": {ForgottenKey, func(e *Evidence) { e.Things[1].Changes[2].Status = 404 }},
+		"good after a second":    {KeptLoan, func(e *Evidence) { e.Loans[0].Uses[3] = Use{TakenBack, Acknowledged, 200} }},
+		"good after the healing": {KeptLoan, func(e *Evidence) { e.Loans[0].Uses[5] = Use{Healed, Acknowledged, 200} }},
+		"refused while lent":     {LostLoan, func(e *Evidence) { e.Loans[0].Uses[1].Status = 401 }},
+		"not taken back, over":   {LostLoan, func(e *Evidence) { e.Loans[1].Uses[2] = Use{Healed, Refused, 403} }},
+		"read once too often":    {OverusedLoan, func(e *Evidence) { e.Loans[2].Uses[1] = Use{Lent, Acknowledged, 200} }},
+		"a reading not counted":  {UncountedUse, func(e *Evidence) { e.Loans[1].Counted = 0 }},
 		"the doctor complains":   {Unsound, func(e *Evidence) { e.Doctor = "1 faults" }},
 		"no answer at all":       {NotFoundOut, func(e *Evidence) { e.Problems = []string{"GET /x: 503"} }},
 	} {

@@ -73,6 +73,7 @@ func newCrowd(ctx context.Context, w *World, tag string) (*crowd, error) {
 		&chatter{crowd: c, who: newPerson(c, tag+" chat one")}, &chatter{crowd: c, who: newPerson(c, tag+" chat two")},
 		&page{crowd: c, who: newPerson(c, tag+" page")},
 		&rememberer{crowd: c, who: newPerson(c, tag+" memory")},
+		&tidier{crowd: c, who: newPerson(c, tag+" tidy")}, &lender{crowd: c, who: newPerson(c, tag+" lender")},
 	}
 	return c, nil
 }
@@ -145,13 +146,18 @@ func newPerson(c *crowd, name string) *person {
 	return &person{c, identitytest.NewActor("faults " + name)}
 }
 
-// token is a fresh credential. It lives long enough for clocks that are wrong.
-func (p *person) token(can ucan.Capability) string {
-	t, err := ucan.Issue(p.actor.Signer, ucan.Statement{Audience: p.crowd.aud, Expires: time.Now().Add(10 * time.Minute), Capabilities: []ucan.Capability{can}})
+// token is a fresh credential.
+func (p *person) token(can ucan.Capability) string { return p.sign(p.crowd.aud, can).Encode() }
+
+// sign makes a token. It lives long enough for clocks that are wrong.
+func (p *person) sign(audience did.DID, can ucan.Capability, proofs ...*ucan.Token) *ucan.Token {
+	t, err := ucan.Issue(p.actor.Signer, ucan.Statement{
+		Audience: audience, Expires: time.Now().Add(10 * time.Minute), Capabilities: []ucan.Capability{can}, Proofs: proofs,
+	})
 	if err != nil {
 		panic(err) // a key that was made here signs
 	}
-	return t.Encode()
+	return t
 }
 
 func (p *person) oracle() http.Header {

@@ -28,6 +28,8 @@ type Evidence struct {
 	Grants   []Grant
 	Ledger   []Balance
 	Notes    []Note
+	Things   []Thing
+	Loans    []Loan
 	Kept     map[string][]string // owner to remembered texts
 	// Problems are what could not be found out, such as an answer that did not
 	// come after everything was healed. Each is a violation.
@@ -130,3 +132,50 @@ type Note struct {
 	Owner, Text string
 	Told        Told
 }
+
+// Thing is a file that its owner put in order. It was stored at Path, which was
+// acknowledged, and then changed; only the last change can be Unknown. Found is
+// where its content was found.
+type Thing struct {
+	Owner, CID, Path string
+	Changes          []Change
+	Found            []Place
+}
+
+// Change moves a file to a path, or to the trash, which is the empty one. Status is
+// that of a refusal.
+type Change struct {
+	To     string
+	Told   Told
+	Status int
+}
+
+// Place is where a file is, and what came when it was downloaded there.
+type Place struct{ Path, Content string }
+
+// Loan is a permission to read that somebody gave, and took back.
+type Loan struct {
+	Name string
+	// Most is how many readings it was good for; zero: not counted. Counted is
+	// how many its owner was shown in the end.
+	Most, Counted int
+	Back          Told
+	Uses          []Use
+}
+
+// Use is one reading by a guest.
+type Use struct {
+	When   Phase
+	Told   Told
+	Status int
+}
+
+// Phase is when a permission was used.
+type Phase string
+
+// The phases.
+const (
+	Lent      Phase = "while it is lent"
+	TakenBack Phase = "a second after it was taken back"
+	Healed    Phase = "after everything was healed"
+)

@@ -152,8 +152,16 @@ func summary(e Evidence) string {
 	for _, n := range e.Notes {
 		count("memories", n.Told)
 	}
+	for _, t := range e.Things {
+		for _, c := range t.Changes {
+			count("changes", c.Told)
+		}
+	}
+	for _, l := range e.Loans {
+		count("taken back", l.Back)
+	}
 	var b strings.Builder
-	for _, what := range []string{"writes", "PINs", "turns", "memories"} {
+	for _, what := range []string{"writes", "PINs", "turns", "memories", "changes", "taken back"} {
 		if n := told[what]; n != nil {
 			_, _ = fmt.Fprintf(&b, "%s: %d acknowledged, %d refused, %d unknown; ", what, n[Acknowledged], n[Refused], n[Unknown])
 		}

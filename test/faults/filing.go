@@ -56,29 +56,13 @@ func (w *writer) step(ctx context.Context) bool {
 	data, id := content(someSize())
 	header := w.who.files()
 	header.Set("Idempotency-Key", fmt.Sprintf("write %d", w.n))
-	told := w.again(ctx, header, path, data, id)
+	_, told, _ := w.repeat(ctx, w.name(), fmt.Sprintf("PUT %s %d bytes %s", path, len(data), id), func(node int) (reply, Told, error) {
+		return w.world.ask(ctx, node, http.MethodPut, contentPath(path), header, bytes.NewReader(data))
+	})
 	w.book.write(func(e *Evidence) {
 		e.Writes = append(e.Writes, Write{Path: w.who.actor.DID + path, CID: id, Told: told})
 	})
 	return told == Acknowledged
-}
-
-// again sends a write until somebody answers. Its key makes sure that it is
-// stored once, however often it arrives.
-func (w *writer) again(ctx context.Context, header http.Header, path string, data []byte, id string) Told {
-	fate := Refused
-	for try := 0; try < 5 && ctx.Err() == nil; try++ {
-		_, told, err := w.world.ask(ctx, mrand.IntN(fleetSize), http.MethodPut, contentPath(path), header, bytes.NewReader(data))
-		w.told(w.name(), fmt.Sprintf("PUT %s %d bytes %s", path, len(data), id), told, err)
-		if told == Acknowledged {
-			return told
-		}
-		if told == Unknown {
-			fate = Unknown
-		}
-		pause(ctx, 200*time.Millisecond)
-	}
-	return fate
 }
 
 // rival reads a file and replaces it while somebody else does the same, and only

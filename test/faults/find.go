@@ -52,6 +52,10 @@ func (c *crowd) find(ctx context.Context) Evidence {
 			if one.chat != nil {
 				f.talk(one.chat)
 			}
+		case *tidier:
+			f.things(one)
+		case *lender:
+			f.loans(one)
 		case *rememberer:
 			f.memories(one.who)
 			f.balance(one.who)

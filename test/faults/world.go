@@ -233,9 +233,11 @@ func unanswered(err error) Told {
 }
 
 // pause waits for about so long.
-func pause(ctx context.Context, d time.Duration) {
+func pause(ctx context.Context, d time.Duration) { wait(ctx, d/2+rand.N(d)) }
+
+func wait(ctx context.Context, d time.Duration) {
 	select {
 	case <-ctx.Done():
-	case <-time.After(d/2 + rand.N(d)):
+	case <-time.After(d):
 	}
 }
