@@ -113,12 +113,15 @@ func schedule(t *testing.T, w *World, p Plan) {
 	if err := w.Inflict(t.Context(), p); err != nil {
 		t.Errorf("the fleet does not heal: %v", err)
 	}
+	healed := time.Now()
 	if err := c.more(t.Context(), 1); err != nil {
 		t.Errorf("after everything was healed: %v", err)
 	}
+	served := time.Since(healed)
 	c.end()
 	w.Tell("everybody stopped")
 	verdict(t, c)
+	t.Logf("everybody was served again %.1fs after everything was healed", served.Seconds())
 }
 
 // verdict checks the evidence and says what was done.
@@ -176,8 +179,9 @@ func startWorld(t *testing.T, binary []string) *World {
 	return start(t, func(dir string) (*World, error) { return NewWorld(t.Context(), dir, binary) })
 }
 
-// start makes a world that ends with the test. A test that fails, or one that
-// was asked for by its seed, leaves its history; the latter prints it too.
+// start makes a world that ends with the test. A test that fails leaves its
+// history, and so does one that was asked for by its seed, which prints it too, or
+// with KEEP.
 func start(t *testing.T, world func(dir string) (*World, error)) *World {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "castalia-faults-")
@@ -191,7 +195,7 @@ func start(t *testing.T, world func(dir string) (*World, error)) *World {
 	}
 	t.Cleanup(func() {
 		w.Close()
-		if t.Failed() || os.Getenv("SEED") != "" {
+		if t.Failed() || os.Getenv("SEED")+os.Getenv("KEEP") != "" {
 			// To a file: hundreds of lines here would hide what was found.
 			if err := os.WriteFile(filepath.Join(dir, "history.txt"), []byte(w.Story()+"\n"), 0o600); err != nil {
 				t.Error(err)
