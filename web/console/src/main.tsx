@@ -3,6 +3,7 @@ import { createRoot } from "react-dom/client";
 // The common rules come first, so that a page's own win.
 import "./shell/styles.css";
 import "./shell/parts.css";
+import "./shell/shared.css";
 import { App } from "./App";
 import { restoreTheme } from "./shell/theme";
 

@@ -8,7 +8,7 @@ export function Choice(props: {
   text: ReactNode;
 }) {
   return (
-    <label className="choice">
+    <label className="choice consent">
       <input
         type="checkbox"
         checked={props.checked}

@@ -6,6 +6,7 @@ import { Mark } from "../../shell/Shell";
 import { Skeleton } from "../../shell/Skeleton";
 import { Files, FilesError, save, type CidRecord } from "../files/api";
 import "../files/files.css";
+import "./share.css";
 import { Preview } from "../files/Preview";
 import { bearerOf, readLink, type SharedLink } from "./link";
 
