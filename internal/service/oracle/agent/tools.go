@@ -12,6 +12,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/castalia-org/castalia/internal/service/oracle/model"
 	"github.com/castalia-org/castalia/plugin"
 )
 
@@ -221,7 +222,7 @@ func names(tools map[string]Tool) string {
 
 // Cap cuts a text to at most limit bytes and says so.
 func Cap(s string, limit int) string {
-	s = strings.ReplaceAll(strings.ToValidUTF8(s, "\uFFFD"), "\x00", "")
+	s = model.Storable(s)
 	if len(s) <= limit {
 		return s
 	}

@@ -5,11 +5,13 @@ import (
 	"fmt"
 	"log/slog"
 	"runtime/debug"
+	"strings"
 
 	"github.com/castalia-org/castalia/plugin"
 )
 
-// Careful is a provider whose panics are failures of the one answer.
+// Careful is a provider whose panics are failures of the one answer, and whose
+// texts can be stored.
 func Careful(p Provider, log *slog.Logger) Provider { return careful{p, log} }
 
 type careful struct {
@@ -25,5 +27,16 @@ func (c careful) Stream(ctx context.Context, req plugin.ModelRequest, sink func(
 			err = &Error{Provider: c.Name(), Kind: Unknown, Cause: fmt.Errorf("panic: %v", p)}
 		}
 	}()
-	return c.Provider.Stream(ctx, req, sink)
+	resp, err = c.Provider.Stream(ctx, req, func(piece plugin.Chunk) {
+		piece.Text, piece.Reasoning = Storable(piece.Text), Storable(piece.Reasoning)
+		sink(piece)
+	})
+	resp.Text, resp.Reasoning = Storable(resp.Text), Storable(resp.Reasoning)
+	return resp, err
+}
+
+// Storable is a text as databases keep it: without zero bytes, and with a mark
+// where letters are broken. An endpoint may send either.
+func Storable(s string) string {
+	return strings.ReplaceAll(strings.ToValidUTF8(s, "\uFFFD"), "\x00", "")
 }

@@ -324,15 +324,16 @@ func (t *turn) emit(event string, payload any) {
 	}
 }
 
-// messages turns steps into what the transcript keeps. Calls without a result
-// get one, so that no later turn finds a call without an answer.
+// messages turns steps into what the transcript keeps: a text that the store
+// refused would leave the run without an end. Calls without a result get one, so
+// that no later turn finds a call without an answer.
 func messages(steps []agent.Step) []oracle.Message {
 	var out []oracle.Message
 	for _, s := range steps {
 		if s.Text == "" && len(s.Calls) == 0 {
 			continue
 		}
-		m := oracle.Message{ID: oracle.NewID(), Role: oracle.AI, Content: s.Text, Reasoning: s.Reasoning, CreatedAt: time.Now()}
+		m := oracle.Message{ID: oracle.NewID(), Role: oracle.AI, Content: model.Storable(s.Text), Reasoning: model.Storable(s.Reasoning), CreatedAt: time.Now()}
 		for _, c := range s.Calls {
 			call := oracle.ToolCall{ID: c.ID, Name: c.Name, Args: asStored(c.Arguments()), Status: c.Status, Output: c.Output, Error: c.Error, Action: c.Action, Component: c.Component}
 			if call.Status == "" {
