@@ -98,6 +98,21 @@ func CheckPrefix(prefix string) error {
 	return CheckKey(strings.TrimSuffix(prefix, "/"))
 }
 
+// Fill reads until buf is full or body has no more, which is io.EOF whatever came
+// before it. io.ReadFull would call that io.ErrUnexpectedEOF, which is also what
+// the body of a request says when it was cut.
+func Fill(body io.Reader, buf []byte) (n int, err error) {
+	for n < len(buf) && err == nil {
+		var more int
+		more, err = body.Read(buf[n:])
+		n += more
+	}
+	if n == len(buf) {
+		return n, nil // the next call says the rest
+	}
+	return n, err
+}
+
 // Exactly returns a reader that fails when body does not have exactly n bytes.
 func Exactly(body io.Reader, n int64) io.Reader { return &exactly{r: body, left: n} }
 

@@ -79,7 +79,7 @@ func (l *line) read(r io.Reader, hint int64) error {
 		}
 		p := l.next(hint)
 		hint = 0 // whoever said less than there is gets the usual pieces
-		n, err := io.ReadFull(r, p.buf[:min(len(p.buf), s.leaf-at)])
+		n, err := fill(r, p.buf[:min(len(p.buf), s.leaf-at)])
 		p.n = n
 		at = (at + n) % s.leaf
 		l.hand(p)
@@ -89,7 +89,7 @@ func (l *line) read(r io.Reader, hint int64) error {
 				l.hash()
 			}
 		}
-		if ended(err) {
+		if errors.Is(err, io.EOF) {
 			return nil
 		}
 		if err != nil {

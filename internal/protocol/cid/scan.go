@@ -74,9 +74,9 @@ func (s *State) fillOpen(r io.Reader, opt Options) (eof bool, err error) {
 	defer release()
 	start := len(s.leaves)
 	for len(s.leaves) == start {
-		n, err := io.ReadFull(r, buf[:min(len(buf), s.leaf-s.tail())])
+		n, err := fill(r, buf[:min(len(buf), s.leaf-s.tail())])
 		s.write(buf[:n])
-		if ended(err) {
+		if errors.Is(err, io.EOF) {
 			return true, nil
 		}
 		if err != nil {
@@ -114,7 +114,7 @@ func (s *State) scanLeaves(r io.Reader, workers int) error {
 	defer p.stop()
 	for {
 		j := p.next()
-		n, err := io.ReadFull(r, j.buf[:s.leaf])
+		n, err := fill(r, j.buf[:s.leaf])
 		if n > 0 {
 			j.n = n
 			p.start(j)
@@ -122,7 +122,7 @@ func (s *State) scanLeaves(r io.Reader, workers int) error {
 		} else {
 			j.release()
 		}
-		if ended(err) {
+		if errors.Is(err, io.EOF) {
 			return nil
 		}
 		if err != nil {
@@ -131,8 +131,19 @@ func (s *State) scanLeaves(r io.Reader, workers int) error {
 	}
 }
 
-func ended(err error) bool {
-	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
+// fill reads until buf is full or r has no more, which is io.EOF whatever came
+// before it. io.ReadFull would call that io.ErrUnexpectedEOF, which is also what
+// the body of a request or an answer says when it was cut.
+func fill(r io.Reader, buf []byte) (n int, err error) {
+	for n < len(buf) && err == nil {
+		var more int
+		more, err = r.Read(buf[n:])
+		n += more
+	}
+	if n == len(buf) {
+		return n, nil // the next call says the rest
+	}
+	return n, err
 }
 
 // pipeline keeps the leaves in flight in order.

@@ -79,6 +79,12 @@ func TestAFailedUploadLeavesNothing(t *testing.T) {
 		broken := errors.New("line dropped")
 		for name, fail := range map[string]func() io.Reader{
 			"client leaves": func() io.Reader { return io.MultiReader(bytes.NewReader(large), iotest.ErrReader(broken)) },
+			"client is cut": func() io.Reader {
+				return io.MultiReader(bytes.NewReader(large), iotest.ErrReader(io.ErrUnexpectedEOF))
+			},
+			"client is cut early": func() io.Reader {
+				return io.MultiReader(bytes.NewReader(large[:1000]), iotest.ErrReader(io.ErrUnexpectedEOF))
+			},
 			"store fails mid-part": func() io.Reader {
 				p := blobtest.Healthy()
 				p.PutAfter = 6 << 20

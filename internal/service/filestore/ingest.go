@@ -62,9 +62,9 @@ func readHead(body io.Reader, hint int64) ([]byte, bool, error) {
 		size = hint + 1 // one more, to see the end
 	}
 	head := make([]byte, size)
-	n, err := io.ReadFull(body, head)
+	n, err := blob.Fill(body, head)
 	switch {
-	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+	case errors.Is(err, io.EOF):
 		return head[:n], true, nil
 	case err != nil:
 		return nil, false, bodyError(err)

@@ -8,6 +8,8 @@ import (
 	"sync"
 	"syscall"
 	"unsafe"
+
+	"github.com/castalia-org/castalia/internal/platform/blob"
 )
 
 const (
@@ -47,11 +49,11 @@ func (w *writer) copy(ctx context.Context, body io.Reader) error {
 	first := pieces.Get().(*[]byte)
 	defer pieces.Put(first)
 	r := &contextReader{ctx, body}
-	n, err := io.ReadFull(r, *first)
+	n, err := blob.Fill(r, *first)
 	switch {
 	case err == nil:
 		err = w.long(r, *first)
-	case ended(err):
+	case errors.Is(err, io.EOF):
 		_, err = w.f.Write((*first)[:n])
 	}
 	if err != nil {
@@ -114,9 +116,9 @@ func fill(r io.Reader, full chan<- piece, free <-chan piece) (tail piece, err er
 		if p.err != nil {
 			return piece{}, p.err
 		}
-		n, err := io.ReadFull(r, p.buf)
+		n, err := blob.Fill(r, p.buf)
 		switch {
-		case ended(err):
+		case errors.Is(err, io.EOF):
 			return piece{buf: p.buf[:n], at: at}, nil
 		case err != nil:
 			return piece{}, err
@@ -124,8 +126,6 @@ func fill(r io.Reader, full chan<- piece, free <-chan piece) (tail piece, err er
 		full <- piece{buf: p.buf, at: at}
 	}
 }
-
-func ended(err error) bool { return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) }
 
 // write writes a full piece.
 func (w *writer) write(p piece) error {

@@ -46,9 +46,9 @@ func (s *Store) Put(ctx context.Context, key string, body io.Reader, opt blob.Pu
 
 func (s *Store) put(ctx context.Context, name string, body io.Reader, opt blob.PutOptions) (int64, error) {
 	head := make([]byte, smallBody)
-	n, err := io.ReadFull(body, head)
+	n, err := blob.Fill(body, head)
 	switch {
-	case ended(err):
+	case errors.Is(err, io.EOF):
 		return s.putWhole(ctx, name, head[:n], opt)
 	case err != nil:
 		return 0, err
@@ -56,9 +56,9 @@ func (s *Store) put(ctx context.Context, name string, body io.Reader, opt blob.P
 	buf := parts.Get().(*[]byte)
 	defer parts.Put(buf)
 	copy(*buf, head)
-	n, err = io.ReadFull(body, (*buf)[smallBody:])
+	n, err = blob.Fill(body, (*buf)[smallBody:])
 	switch {
-	case ended(err):
+	case errors.Is(err, io.EOF):
 		return s.putWhole(ctx, name, (*buf)[:smallBody+n], opt)
 	case err != nil:
 		return 0, err
@@ -103,8 +103,8 @@ func (s *Store) putParts(ctx context.Context, name string, buf []byte, body io.R
 		}
 		size += int64(n)
 		done = append(done, minio.CompletePart{PartNumber: p.PartNumber, ETag: p.ETag})
-		n, err = io.ReadFull(body, buf)
-		if err != nil && !ended(err) {
+		n, err = blob.Fill(body, buf)
+		if err != nil && !errors.Is(err, io.EOF) {
 			return 0, err
 		}
 	}
@@ -122,8 +122,4 @@ func (s *Store) abort(ctx context.Context, name, id string) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), abortLimit)
 	defer cancel()
 	_ = s.core.AbortMultipartUpload(ctx, s.bucket, name, id) // AbortStale takes what is left
-}
-
-func ended(err error) bool {
-	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
 }

@@ -185,12 +185,16 @@ func createOnlyRace(t *testing.T, s blob.Store) {
 func allOrNothing(t *testing.T, s blob.Store) {
 	broken := errors.New("line dropped")
 	for _, n := range []int{0, 10, 64 << 10, 6 << 20} {
-		body := io.MultiReader(bytes.NewReader(Bytes(n)), iotest.ErrReader(broken))
-		if _, err := s.Put(t.Context(), "k", body, blob.PutOptions{}); !errors.Is(err, broken) {
-			t.Errorf("put that fails after %d bytes: %v", n, err)
-		}
-		if _, err := s.Stat(t.Context(), "k"); !errors.Is(err, blob.ErrNotFound) {
-			t.Errorf("half an object of %d bytes is there: %v", n, err)
+		for _, why := range []error{broken, io.ErrUnexpectedEOF} { // the second is what a cut request says
+			for _, opt := range []blob.PutOptions{{}, blob.Sized(int64(n) + 1)} {
+				body := io.MultiReader(bytes.NewReader(Bytes(n)), iotest.ErrReader(why))
+				if _, err := s.Put(t.Context(), "k", body, opt); !errors.Is(err, why) {
+					t.Errorf("put that fails after %d bytes by %q: %v", n, why, err)
+				}
+				if _, err := s.Stat(t.Context(), "k"); !errors.Is(err, blob.ErrNotFound) {
+					t.Errorf("half an object of %d bytes is there: %v", n, err)
+				}
+			}
 		}
 	}
 	put(t, s, "old", []byte("old"))

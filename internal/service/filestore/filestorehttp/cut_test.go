@@ -1,14 +1,17 @@
 package filestorehttp_test
 
 import (
+	"bufio"
 	"fmt"
 	"io"
 	"net"
+	"net/http"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/castalia-org/castalia/internal/platform/blob/blobtest"
+	"github.com/castalia-org/castalia/internal/service/filestore/filestorehttp"
 	"github.com/castalia-org/castalia/internal/service/filestore/filestoretest"
 )
 
@@ -50,4 +53,53 @@ func TestCutConnectionKeepsWhatCame(t *testing.T) {
 			t.Errorf("CID %s", got)
 		}
 	})
+}
+
+// A body that stops before its end is no file: what was there stays, and nothing
+// appears where nothing was.
+func TestCutBodyIsNoVersion(t *testing.T) {
+	t.Parallel()
+	filestoretest.Each(t, func(t *testing.T, w *filestoretest.World) {
+		s := newSite(t, w)
+		was := s.put("/cut", "what was there")
+		for _, length := range []int{1000, 100_000, 3 << 20} {
+			body := string(blobtest.Bytes(length))
+			for name, begin := range map[string]string{
+				"length":  fmt.Sprintf("Content-Length: %d\r\n\r\n", length+1),
+				"chunked": fmt.Sprintf("Transfer-Encoding: chunked\r\n\r\n%x\r\n", length+1),
+			} {
+				for _, path := range []string{"/cut", "/new"} {
+					if got := s.cut(path, begin, body); got != 400 {
+						t.Errorf("%s: %d of %d bytes of %s: status %d", name, length, length+1, path, got)
+					}
+				}
+			}
+		}
+		if f := decode[filestorehttp.FileMetadata](s.own("GET", "/api/fs/stat?path=/cut", "").want(200)); f.Version != was.Version || f.CID != was.CID {
+			t.Errorf("version %d of %d bytes is there", f.Version, f.Size)
+		}
+		s.own("GET", "/api/fs/stat?path=/new", "").want(404)
+	})
+}
+
+// cut sends what it has of a body, closes its side, and returns the answer's status.
+func (s *site) cut(path, begin, body string) int {
+	s.t.Helper()
+	conn, err := net.Dial("tcp", strings.TrimPrefix(s.url, "http://"))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer func() { _ = conn.Close() }()
+	if _, err := fmt.Fprintf(conn, "PUT /api/fs/content?path=%s HTTP/1.1\r\nHost: castalia\r\nAuthorization: Bearer %s\r\n%s%s", path, owner(s.t), begin, body); err != nil {
+		s.t.Fatal(err)
+	}
+	if err := conn.(*net.TCPConn).CloseWrite(); err != nil {
+		s.t.Fatal(err)
+	}
+	res, err := http.ReadResponse(bufio.NewReader(conn), nil)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	_ = res.Body.Close()
+	return res.StatusCode
 }
