@@ -6,6 +6,7 @@ import { forgetKey, useSession } from "../../identity/session";
 import { Confirm } from "../../shell/Confirm";
 import { CopyButton } from "../../shell/CopyButton";
 import { ago, duration, messageOf } from "../../shell/format";
+import { unlessGone } from "../../shell/late";
 
 interface Health {
   status: string;
@@ -22,16 +23,8 @@ export function AboutPage({ onSignOut }: { onSignOut: () => void }) {
   const [shown, setShown] = useState(false);
   const [leaving, setLeaving] = useState(false);
   useEffect(() => {
-    let gone = false;
-    fetch("/health")
-      .then((reply) => reply.json() as Promise<Health>)
-      .then((found) => {
-        if (!gone) setHealth(found);
-      })
-      .catch(() => undefined);
-    return () => {
-      gone = true;
-    };
+    const asked = fetch("/health").then((reply) => reply.json() as Promise<Health>);
+    return unlessGone(asked, setHealth, () => undefined);
   }, []);
   return (
     <div className="page">

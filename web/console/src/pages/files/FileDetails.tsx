@@ -3,6 +3,7 @@ import { CopyButton } from "../../shell/CopyButton";
 import { Dialog } from "../../shell/Dialog";
 import { ago, bytes, messageOf, short } from "../../shell/format";
 import { Icon } from "../../shell/icons";
+import { unlessGone } from "../../shell/late";
 import { Skeleton } from "../../shell/Skeleton";
 import { AskDialog } from "./AskDialog";
 import { save, type FileRecord, type Files, type VersionRecord } from "./api";
@@ -24,18 +25,7 @@ export function FileDetails(props: {
   const [moving, setMoving] = useState(false);
   const [error, setError] = useState("");
   const fail = (cause: unknown) => setError(messageOf(cause));
-  useEffect(() => {
-    let gone = false;
-    files.versions(file.id).then(
-      (all) => {
-        if (!gone) setVersions(all);
-      },
-      (cause: unknown) => setError(messageOf(cause)),
-    );
-    return () => {
-      gone = true;
-    };
-  }, [file, files]);
+  useEffect(() => unlessGone(files.versions(file.id), setVersions, fail), [file, files]);
   const version = versions?.find((v) => v.version === (shown ?? file.version));
 
   async function restore(number: number) {

@@ -3,6 +3,7 @@ import { CopyButton } from "../../shell/CopyButton";
 import { ago, bytes, plural, short } from "../../shell/format";
 import { Icon } from "../../shell/icons";
 import { useKeptFocus } from "../../shell/keptFocus";
+import { unlessGone } from "../../shell/late";
 import { Link } from "../../shell/Link";
 import { Skeleton } from "../../shell/Skeleton";
 import type { FileRecord, Files, TreeNode } from "./api";
@@ -39,19 +40,19 @@ export function FolderView(props: {
   const [naming, setNaming] = useState(false);
   const table = useKeptFocus<HTMLElement>();
   useEffect(() => {
-    let gone = false;
-    Promise.all([files.tree(folder), files.list(folder)]).then(([nodes, records]) => {
-      if (gone) return;
-      const byId = new Map(records.map((r) => [r.id, r]));
-      const empty = named(files.owner, folder, nodes);
-      const all = nodes.map((n) => ({ ...n, record: n.id ? byId.get(n.id) : undefined }));
-      setList([...empty, ...all].sort(inOrder));
-      const there = new Set(nodes.map((n) => n.id));
-      setChosen((before) => new Set([...before].filter((id) => there.has(id))));
-    }, onError);
-    return () => {
-      gone = true;
-    };
+    const both = Promise.all([files.tree(folder), files.list(folder)]);
+    return unlessGone(
+      both,
+      ([nodes, records]) => {
+        const byId = new Map(records.map((r) => [r.id, r]));
+        const empty = named(files.owner, folder, nodes);
+        const all = nodes.map((n) => ({ ...n, record: n.id ? byId.get(n.id) : undefined }));
+        setList([...empty, ...all].sort(inOrder));
+        const there = new Set(nodes.map((n) => n.id));
+        setChosen((before) => new Set([...before].filter((id) => there.has(id))));
+      },
+      onError,
+    );
   }, [files, folder, round, onError]);
 
   const picked = (list ?? []).filter((n) => n.id && chosen.has(n.id));

@@ -2,6 +2,7 @@ import { useEffect, useState } from "react";
 import { ago, plural } from "../../shell/format";
 import { Icon } from "../../shell/icons";
 import { useKeptFocus } from "../../shell/keptFocus";
+import { unlessGone } from "../../shell/late";
 import { Skeleton } from "../../shell/Skeleton";
 import type { Files, ShareRecord } from "./api";
 import { namesOf } from "./links";
@@ -40,15 +41,7 @@ export function LinksView(props: {
   const { files, round, onChanged, onError } = props;
   const [list, setList] = useState<ShareRecord[]>();
   const table = useKeptFocus<HTMLElement>();
-  useEffect(() => {
-    let gone = false;
-    files.shares().then((all) => {
-      if (!gone) setList(all);
-    }, onError);
-    return () => {
-      gone = true;
-    };
-  }, [files, round, onError]);
+  useEffect(() => unlessGone(files.shares(), setList, onError), [files, round, onError]);
   return (
     <section {...table} className="card table" aria-busy={!list} aria-label="Links">
       {!list && <Skeleton lines={4} label="Reading the links" />}

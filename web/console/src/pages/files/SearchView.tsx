@@ -1,6 +1,7 @@
 import { useEffect, useState } from "react";
 import { messageOf, plural, short } from "../../shell/format";
 import { Icon } from "../../shell/icons";
+import { unlessGone } from "../../shell/late";
 import { markedWords } from "../../shell/marked";
 import type { Files, SearchHit } from "./api";
 
@@ -17,8 +18,7 @@ export function SearchView(props: { files: Files; text: string; onOpen: (path: s
   const [found, setFound] = useState<Found>();
   const [error, setError] = useState("");
   useEffect(() => {
-    let gone = false;
-    async function run() {
+    async function run(): Promise<Found> {
       const { hits, behind } = await files.search(text);
       const ids = [...new Set(hits.map((h) => h.fileId))];
       const records = await Promise.all(ids.map((id) => files.file(id).catch(() => undefined)));
@@ -28,12 +28,9 @@ export function SearchView(props: { files: Files; text: string; onOpen: (path: s
           { cid: string; version: number },
         ][],
       );
-      if (!gone) setFound({ hits, behind, newest });
+      return { hits, behind, newest };
     }
-    run().catch((cause: unknown) => setError(messageOf(cause)));
-    return () => {
-      gone = true;
-    };
+    return unlessGone(run(), setFound, (cause) => setError(messageOf(cause)));
   }, [files, text]);
   if (error) {
     return (

@@ -3,6 +3,7 @@ import { Confirm } from "../../shell/Confirm";
 import { bytes, plural } from "../../shell/format";
 import { Icon } from "../../shell/icons";
 import { useKeptFocus } from "../../shell/keptFocus";
+import { unlessGone } from "../../shell/late";
 import { Skeleton } from "../../shell/Skeleton";
 import type { FileRecord, Files } from "./api";
 
@@ -17,15 +18,7 @@ export function TrashView(props: {
   const [list, setList] = useState<FileRecord[]>();
   const [doomed, setDoomed] = useState<FileRecord[]>();
   const table = useKeptFocus<HTMLElement>();
-  useEffect(() => {
-    let gone = false;
-    files.trash().then((all) => {
-      if (!gone) setList(all);
-    }, onError);
-    return () => {
-      gone = true;
-    };
-  }, [files, round, onError]);
+  useEffect(() => unlessGone(files.trash(), setList, onError), [files, round, onError]);
   return (
     <section {...table} className="card table" aria-busy={!list} aria-label="Trash">
       {!list && <Skeleton lines={4} label="Reading the trash" />}

@@ -1,5 +1,6 @@
 import { useEffect, useState } from "react";
 import { Icon } from "../../shell/icons";
+import { unlessGone } from "../../shell/late";
 import { Skeleton } from "../../shell/Skeleton";
 import { mintInvocation, useSession, type Session } from "../../identity/session";
 
@@ -40,19 +41,8 @@ export function LinkPage() {
     setError(cause instanceof Error ? cause.message : String(cause));
   useEffect(() => {
     if (!code) return;
-    let gone = false;
     history.replaceState(null, "", location.pathname); // the code is nobody else's
-    follow(session, code, false).then(
-      (found) => {
-        if (!gone) setLink(found);
-      },
-      (cause: unknown) => {
-        if (!gone) failed(cause);
-      },
-    );
-    return () => {
-      gone = true;
-    };
+    return unlessGone(follow(session, code, false), setLink, failed);
   }, [session, code]);
   const who = link ? (link.name ? `${link.name} (${link.user})` : link.user) : "";
   return (

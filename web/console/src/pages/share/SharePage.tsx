@@ -2,6 +2,7 @@ import { useEffect, useMemo, useState } from "react";
 import { loadKey } from "../../identity/session";
 import { messageOf, plural, short, ago, bytes } from "../../shell/format";
 import { Icon } from "../../shell/icons";
+import { unlessGone } from "../../shell/late";
 import { Mark } from "../../shell/Shell";
 import { Skeleton } from "../../shell/Skeleton";
 import { Files, FilesError, save, type CidRecord } from "../files/api";
@@ -51,7 +52,6 @@ function Shared({ link, serviceDid }: { link: SharedLink; serviceDid: string }) 
   const [error, setError] = useState("");
   const [shown, setShown] = useState<CidRecord>();
   useEffect(() => {
-    let gone = false;
     async function open() {
       const key = link.key ?? (await loadKey());
       if (!key || key.did !== link.token.audience) {
@@ -63,15 +63,17 @@ function Shared({ link, serviceDid }: { link: SharedLink; serviceDid: string }) 
       const all = link.cids
         ? await store.cids()
         : (await store.list(link.folder)).map((f) => ({ ...f }));
-      if (gone) return;
-      setFiles(store);
-      setList(all);
-      if (all.length === 1) setShown(all[0]);
+      return { store, all };
     }
-    open().catch((cause: unknown) => setError(explain(cause)));
-    return () => {
-      gone = true;
-    };
+    return unlessGone(
+      open(),
+      ({ store, all }) => {
+        setFiles(store);
+        setList(all);
+        if (all.length === 1) setShown(all[0]);
+      },
+      (cause) => setError(explain(cause)),
+    );
   }, [link, serviceDid]);
   const load = useMemo(
     () => (file: CidRecord) => (link.cids ? files?.byCid(file.cid) : files?.content(file.id)),
