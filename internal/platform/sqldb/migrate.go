@@ -114,7 +114,7 @@ func (db *DB) apply(ctx context.Context, tx Querier, service string, files []Mig
 		if !f.Applied.IsZero() {
 			continue
 		}
-		if _, err := tx.ExecContext(ctx, f.text); err != nil {
+		if _, err := tx.ExecContext(unhurried(ctx), f.text); err != nil {
 			return fmt.Errorf("apply %04d_%s: %w", f.Version, f.Name, err)
 		}
 		_, err := tx.ExecContext(ctx, `INSERT INTO `+service+`_migrations (version, name, sum, applied_ms) VALUES ($1, $2, $3, $4)`,

@@ -25,6 +25,7 @@ const (
 	pgWriters        = 16
 	pgConnectTimeout = 3 * time.Second
 	pgCommitLimit    = 30 * time.Second
+	pgSilence        = 15 * time.Second // without an answer to a statement
 	pgIdle           = 5 * time.Minute
 	pgTries          = 20
 	pgFleetLane      = 4 // the try from which lanes are the fleet's
@@ -83,6 +84,9 @@ func postgresPool(url string, opt Options, readOnly bool) (*sql.DB, error) {
 	}
 	if cfg.ConnectTimeout == 0 {
 		cfg.ConnectTimeout = pgConnectTimeout
+	}
+	if opt.dial != nil {
+		cfg.DialFunc = opt.dial
 	}
 	if cfg.RuntimeParams["application_name"] == "" {
 		cfg.RuntimeParams["application_name"] = "castalia"
@@ -190,10 +194,8 @@ func fleetLanes(ctx context.Context, conn *sql.Conn, names []string) (release fu
 // transact runs fn in one transaction and commits it.
 func (e *postgresEngine) transact(ctx context.Context, conn *sql.Conn, level sql.IsolationLevel, p *pass, fn writeFunc) (err error) {
 	// The transaction outlives the caller's context: whether a commit under way
-	// succeeded must be known. The statements inside it do not.
-	txCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), pgCommitLimit)
-	defer cancel()
-	tx, err := conn.BeginTx(txCtx, &sql.TxOptions{Isolation: level})
+	// succeeded must be known. Its beginning and the statements inside it do not.
+	tx, err := conn.BeginTx(onBehalf(ctx), &sql.TxOptions{Isolation: level})
 	if err != nil {
 		return fmt.Errorf("begin write: %w", err)
 	}
@@ -231,7 +233,7 @@ func (e *postgresEngine) migrate(ctx context.Context, fn writeFunc) error {
 	}
 	defer func() { _ = conn.Close() }()
 	return e.transact(ctx, conn, sql.LevelReadCommitted, nil, func(ctx context.Context, tx Querier) error {
-		if _, err := tx.ExecContext(ctx, "SELECT pg_advisory_xact_lock($1)", migrateLock); err != nil {
+		if _, err := tx.ExecContext(unhurried(ctx), "SELECT pg_advisory_xact_lock($1)", migrateLock); err != nil {
 			return fmt.Errorf("wait for other nodes: %w", err)
 		}
 		return fn(ctx, tx)
@@ -252,96 +254,4 @@ func (e *postgresEngine) close() {
 	e.open.Lock()
 	defer e.open.Unlock()
 	e.closed = true
-}
-
-// postgresConnector opens connections whose errors are classified.
-type postgresConnector struct {
-	driver.Connector
-	fault    func(Stage) error
-	readOnly bool
-}
-
-// Connect implements driver.Connector.
-func (c postgresConnector) Connect(ctx context.Context) (driver.Conn, error) {
-	if c.fault != nil {
-		if err := c.fault(StageConnect); err != nil {
-			return nil, err
-		}
-	}
-	dc, err := c.Connector.Connect(ctx)
-	switch {
-	case err == nil:
-	case errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil:
-		// Not the caller's time was up but the driver's own: nobody answers there.
-		return nil, unavailable(err)
-	default:
-		return nil, classify(err)
-	}
-	conn, ok := dc.(*stdlib.Conn)
-	if !ok {
-		return nil, errors.Join(fmt.Errorf("postgres driver's connection is a %T", dc), dc.Close())
-	}
-	return &postgresConn{Conn: conn, fault: c.fault, readOnly: c.readOnly}, nil
-}
-
-// postgresConn adds the classification of errors and the fault hook to the
-// driver's connection; pgx keeps its prepared statements.
-type postgresConn struct {
-	*stdlib.Conn
-	fault    func(Stage) error
-	readOnly bool
-}
-
-func (c *postgresConn) ask(s Stage) error {
-	if c.fault == nil {
-		return nil
-	}
-	return c.fault(s)
-}
-
-// BeginTx implements driver.ConnBeginTx.
-func (c *postgresConn) BeginTx(ctx context.Context, opts driver.TxOptions) (driver.Tx, error) {
-	if err := c.ask(StageStatement); err != nil {
-		return nil, err
-	}
-	tx, err := c.Conn.BeginTx(ctx, opts)
-	if err != nil {
-		return nil, classify(err)
-	}
-	return postgresTx{tx, c}, nil
-}
-
-// ExecContext implements driver.ExecerContext.
-func (c *postgresConn) ExecContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Result, error) {
-	if err := c.ask(StageStatement); err != nil {
-		return nil, err
-	}
-	res, err := c.Conn.ExecContext(ctx, query, args)
-	return res, classify(err)
-}
-
-// QueryContext implements driver.QueryerContext.
-func (c *postgresConn) QueryContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
-	if err := c.ask(StageStatement); err != nil {
-		return nil, err
-	}
-	rows, err := c.Conn.QueryContext(ctx, query, args)
-	err = classify(err)
-	if c.readOnly && IsUnavailable(err) && c.Conn.Conn().IsClosed() {
-		err = errors.Join(driver.ErrBadConn, err) // a read may be tried on another connection
-	}
-	return rows, err
-}
-
-type postgresTx struct {
-	driver.Tx
-	conn *postgresConn
-}
-
-// Commit implements driver.Tx.
-func (t postgresTx) Commit() error {
-	if err := t.conn.ask(StageCommit); err != nil {
-		return errors.Join(err, t.Rollback())
-	}
-	return classify(t.Tx.Commit())
 }

@@ -12,7 +12,8 @@
 //   - After a failed statement a transaction refuses to go on, on both engines,
 //     so that what passes on SQLite does not surprise on PostgreSQL.
 //   - Text is UTF-8 without NUL, on both engines; anything else is refused.
-//   - A database that is away is a fault.Unavailable, and comes back by itself.
+//   - A database that is away, or does not answer, is a fault.Unavailable, and
+//     comes back by itself. Nobody waits for it for ever.
 //
 // It refuses to rewrite SQL at run time. Write $1, $2… for arguments, ON CONFLICT
 // and RETURNING as both engines know them, times as integer milliseconds (MS,
@@ -32,6 +33,8 @@ import (
 	"strings"
 	"sync/atomic"
 	"time"
+
+	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/castalia-org/castalia/internal/platform/fault"
 )
@@ -59,6 +62,8 @@ type Options struct {
 	// Fault, when set, is asked before each trip to the database and may answer
 	// with an error instead. It exists for tests of outages: see sqldbtest.Breaker.
 	Fault func(Stage) error
+	// dial, when set, replaces the line to PostgreSQL, for tests of this package.
+	dial pgconn.DialFunc
 }
 
 // Stage tells a Fault hook which step is about to happen.

@@ -38,7 +38,7 @@ func (w *groupWriter) writeOne(ctx context.Context, query string, args []any) (c
 }
 
 func (e *postgresEngine) writeOne(ctx context.Context, query string, args []any) (int64, error) {
-	res, err := e.db.writers.ExecContext(ctx, query, args...)
+	res, err := e.db.writers.ExecContext(awaited(ctx), query, args...)
 	if err != nil {
 		return 0, fmt.Errorf("write: %w", err)
 	}
