@@ -58,6 +58,7 @@ func (h *hop) claim(ctx context.Context, d time.Duration, counters ...Counter) (
 		return Attempt{}, nil // an action before this one has reserved the hop
 	}
 	h.claimed = true
+	h.now = h.svc.cfg.Now() // it may have waited for its turn
 	return h.svc.store.Claim(ctx, Claim{
 		ID: h.id, Prior: Prior{Rev: h.cur.Rev, Hop: h.cur.Hop},
 		Now: h.now, Until: h.now.Add(d), Counters: counters,
@@ -93,21 +94,33 @@ func (h *hop) createAccount(ctx context.Context) (string, map[string]string, err
 	if info.Accounts >= h.svc.cfg.AccountsPerPhone {
 		return "full", nil, nil
 	}
-	if _, err := h.claim(ctx, claimTime); err != nil {
+	id := newAccountID()
+	sealed, err := h.sealPIN(ctx, id)
+	if err != nil {
 		return "", nil, err
 	}
 	vars := h.next.State.Vars
 	a := Account{
-		ID: newAccountID(), Phone: h.req.Phone, Name: vars["name"], Email: vars["email"],
+		ID: id, Phone: h.req.Phone, Name: vars["name"], Email: vars["email"], PIN: sealed,
 		Language: h.next.State.Lang, Created: h.now, Updated: h.now,
-	}
-	if a.PIN, err = h.svc.vault.seal(ctx, a.ID, h.secret); err != nil {
-		return "", nil, err
 	}
 	h.effects = append(h.effects, CreateAccount{Account: a, Limit: h.svc.cfg.AccountsPerPhone})
 	h.newPhone = true
 	h.next.Account = a.ID
 	return "ok", map[string]string{"account": a.ID, "name": a.Name}, nil
+}
+
+// sealPIN reserves the hop and makes the stored form of the PIN just typed.
+func (h *hop) sealPIN(ctx context.Context, account string) ([]byte, error) {
+	done, err := h.svc.vault.turn(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	if _, err := h.claim(ctx, claimTime); err != nil {
+		return nil, err
+	}
+	return h.svc.vault.seal(account, h.secret), nil
 }
 
 func newAccountID() string {
@@ -116,7 +129,7 @@ func newAccountID() string {
 	return "C" + strings.ToUpper(hex.EncodeToString(b[:]))
 }
 
-// verifyPIN checks a PIN. The attempt is durable before the PIN is looked at.
+// verifyPIN checks a PIN.
 func (h *hop) verifyPIN(ctx context.Context) (string, map[string]string, error) {
 	id := h.next.Account
 	if id == "" {
@@ -140,39 +153,46 @@ func (h *hop) verifyPIN(ctx context.Context) (string, map[string]string, error) 
 			counters = append(counters, Counter{Subject: account.ID, Origin: OriginOther})
 		}
 	}
-	attempt, err := h.claim(ctx, claimTime, counters...)
-	if err != nil {
+	attempt, right, err := h.tryPIN(ctx, account, counters)
+	switch {
+	case err != nil:
 		return "", nil, err
-	}
-	if attempt.Refused {
+	case attempt.Refused:
 		return "locked", h.wait(attempt.Until), nil
-	}
-	if unknown {
-		if err := h.svc.vault.waste(ctx, h.secret); err != nil {
-			return "", nil, err
-		}
-		return h.wrongPIN(attempt)
-	}
-	right, renew, err := h.svc.vault.check(ctx, account.ID, account.PIN, h.secret)
-	if err != nil {
-		return "", nil, err
-	}
-	if !right {
+	case !right:
 		return h.wrongPIN(attempt)
 	}
 	h.effects = append(h.effects, ClearAttempts{Counters: counters})
-	if renew {
-		sealed, err := h.svc.vault.seal(ctx, account.ID, h.secret)
-		if err != nil {
-			return "", nil, err
-		}
-		h.effects = append(h.effects, SetPIN{Account: account.ID, Sealed: sealed})
-	}
 	if h.next.Account != "" {
 		h.next.Memory.PINProved = true
 		return "ok", nil, nil
 	}
 	return h.logIn(ctx, account)
+}
+
+// tryPIN compares the PIN just typed with that of the account; one that does not
+// exist has none. The attempt is durable before the PIN is looked at, and not
+// counted before it is certain that it will be: a node with too much to do must
+// not lock anybody out.
+func (h *hop) tryPIN(ctx context.Context, account Account, counters []Counter) (attempt Attempt, right bool, err error) {
+	done, err := h.svc.vault.turn(ctx)
+	if err != nil {
+		return Attempt{}, false, err
+	}
+	defer done()
+	attempt, err = h.claim(ctx, claimTime, counters...)
+	if err != nil || attempt.Refused {
+		return attempt, false, err
+	}
+	if account.ID == "" {
+		h.svc.vault.waste(h.secret)
+		return attempt, false, nil
+	}
+	right, renew, err := h.svc.vault.check(account.ID, account.PIN, h.secret)
+	if right && renew {
+		h.effects = append(h.effects, SetPIN{Account: account.ID, Sealed: h.svc.vault.seal(account.ID, h.secret)})
+	}
+	return attempt, right, err
 }
 
 func (h *hop) wrongPIN(attempt Attempt) (string, map[string]string, error) {
@@ -215,10 +235,7 @@ func (h *hop) changePIN(ctx context.Context) (string, map[string]string, error) 
 	case h.weak():
 		return "weak", nil, nil
 	}
-	if _, err := h.claim(ctx, claimTime); err != nil {
-		return "", nil, err
-	}
-	sealed, err := h.svc.vault.seal(ctx, h.next.Account, h.secret)
+	sealed, err := h.sealPIN(ctx, h.next.Account)
 	if err != nil {
 		return "", nil, err
 	}

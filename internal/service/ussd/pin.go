@@ -43,33 +43,34 @@ func newVault(keys *Keys, cost PINCost, slots int) *vault {
 	return &vault{keys: keys, cost: cost.orDefault(), slots: make(chan struct{}, max(1, slots))}
 }
 
-// hash runs the slow hash when a slot is free.
-func (v *vault) hash(ctx context.Context, pin string, salt []byte, cost PINCost) ([]byte, error) {
+// turn waits until a slow hash may run. Who has the turn may count on being
+// done soon, and calls done then.
+func (v *vault) turn(ctx context.Context) (done func(), err error) {
 	select {
 	case v.slots <- struct{}{}:
+		return func() { <-v.slots }, nil
 	case <-ctx.Done():
 		return nil, fmt.Errorf("wait to hash: %w", ctx.Err())
 	}
-	defer func() { <-v.slots }()
-	return argon2.IDKey([]byte(pin), salt, cost.Time, cost.MemoryKiB, 1, pinHash), nil
 }
 
-// seal makes the stored form of a PIN of an account.
-func (v *vault) seal(ctx context.Context, account, pin string) ([]byte, error) {
+// hashPIN is the slow hash; whoever calls it has a turn.
+func hashPIN(pin string, salt []byte, cost PINCost) []byte {
+	return argon2.IDKey([]byte(pin), salt, cost.Time, cost.MemoryKiB, 1, pinHash)
+}
+
+// seal makes the stored form of a PIN of an account, in a turn.
+func (v *vault) seal(account, pin string) []byte {
 	record := make([]byte, 8+pinSalt, pinRecord)
 	binary.BigEndian.PutUint32(record, v.cost.Time)
 	binary.BigEndian.PutUint32(record[4:], v.cost.MemoryKiB)
 	_, _ = rand.Read(record[8:]) // never fails, by its contract
-	sum, err := v.hash(ctx, pin, record[8:8+pinSalt], v.cost)
-	if err != nil {
-		return nil, err
-	}
-	return v.keys.seal(account, append(record, sum...)), nil
+	return v.keys.seal(account, append(record, hashPIN(pin, record[8:8+pinSalt], v.cost)...))
 }
 
-// check reports whether the PIN is right, and whether its stored form should be
-// made anew because the key or the cost changed.
-func (v *vault) check(ctx context.Context, account string, sealed []byte, pin string) (right, renew bool, err error) {
+// check reports, in a turn, whether the PIN is right, and whether its stored
+// form should be made anew because the key or the cost changed.
+func (v *vault) check(account string, sealed []byte, pin string) (right, renew bool, err error) {
 	record, fresh, err := v.keys.open(account, sealed)
 	if err != nil {
 		return false, false, err
@@ -81,20 +82,14 @@ func (v *vault) check(ctx context.Context, account string, sealed []byte, pin st
 	if cost.Time == 0 || cost.Time > 64 || cost.MemoryKiB > 1<<20 {
 		return false, false, errors.New("stored PIN has an impossible cost")
 	}
-	sum, err := v.hash(ctx, pin, record[8:8+pinSalt], cost)
-	if err != nil {
-		return false, false, err
-	}
+	sum := hashPIN(pin, record[8:8+pinSalt], cost)
 	right = subtle.ConstantTimeCompare(sum, record[8+pinSalt:]) == 1
 	return right, !fresh || cost != v.cost, nil
 }
 
-// waste takes the time of a check, so that an unknown account cannot be told
-// from a wrong PIN.
-func (v *vault) waste(ctx context.Context, pin string) error {
-	_, err := v.hash(ctx, pin, make([]byte, pinSalt), v.cost)
-	return err
-}
+// waste takes the time of a check, in a turn, so that an unknown account cannot
+// be told from a wrong PIN.
+func (v *vault) waste(pin string) { hashPIN(pin, make([]byte, pinSalt), v.cost) }
 
 // reseal encrypts a stored PIN under the newest key, without knowing the PIN.
 func (v *vault) reseal(account string, sealed []byte) ([]byte, error) {
