@@ -148,7 +148,7 @@ func (h *hop) verifyPIN(ctx context.Context) (string, map[string]string, error) 
 		counters = []Counter{{Subject: account.ID, Origin: OriginOwn}}
 	} else {
 		// Strangers can lock out strangers, never the owner's own telephone.
-		counters = append(counters, Counter{Subject: h.req.Phone, Origin: OriginCaller})
+		counters = append(counters, Counter{Subject: h.req.Phone, Origin: OriginCaller, Against: account.ID})
 		if !unknown {
 			counters = append(counters, Counter{Subject: account.ID, Origin: OriginOther})
 		}

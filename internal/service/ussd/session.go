@@ -151,7 +151,13 @@ type Attempt struct {
 
 // Counter names a row of failed attempts: an account seen from its own
 // telephone, from any other, or a telephone that tries foreign accounts.
-type Counter struct{ Subject, Origin string }
+type Counter struct {
+	Subject, Origin string
+	// Against, when set, is the account that a telephone tried: a right PIN then
+	// takes back only what was counted against that account. Otherwise who has
+	// one account could guess at all others without end.
+	Against string
+}
 
 // The origins of PIN attempts, as operators see them.
 const (

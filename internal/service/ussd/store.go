@@ -102,7 +102,8 @@ type CreateAccount struct {
 	Limit   int
 }
 
-// ClearAttempts forgets failed attempts after a right PIN.
+// ClearAttempts forgets failed attempts after a right PIN; of a counter with
+// Against, those against that account.
 type ClearAttempts struct{ Counters []Counter }
 
 // SetPIN stores a new sealed PIN.

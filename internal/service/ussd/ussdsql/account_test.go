@@ -255,3 +255,61 @@ func TestSeveralAccountsOnOneTelephone(t *testing.T) {
 		p.Expect(t, "2", "", "2", "", "Eve", "", "00", "", "60482", "", "60482", "enough accounts")
 	})
 }
+
+// foreign tries a PIN of an account from a telephone that is not its own.
+func foreign(t *testing.T, svc *ussd.Service, number, session, account, pin string) string {
+	t.Helper()
+	p := ussdtest.NewPhone(svc, number, "")
+	p.Dial(t, session)
+	p.Expect(t, "2", "Account menu", "1", "account ID", account, "Enter your PIN")
+	return p.Type(t, pin).Text
+}
+
+// TestALoginDoesNotBuyMoreGuesses is a guesser who has an account, made with
+// another telephone, and logs in to it before each lock.
+func TestALoginDoesNotBuyMoreGuesses(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, node func(...func(*ussd.Config)) *ussd.Service) {
+		svc := node(ussdtest.NewClock().Set)
+		var victims []string
+		for i, number := range []string{"+260971230001", "+260971230002", "+260971230003"} {
+			victims = append(victims, register(t, ussdtest.NewPhone(svc, number, "v"+string(rune('0'+i))), pin))
+		}
+		mine := register(t, ussdtest.NewPhone(svc, "+254700000009", "m"), "60481")
+		for i, victim := range []string{victims[0], victims[0], victims[1], victims[1]} {
+			if got := foreign(t, svc, bob, "g"+string(rune('0'+i)), victim, "11111"); !strings.Contains(got, "Wrong account") {
+				t.Fatalf("guess %d: %q", i+1, got)
+			}
+			if got := foreign(t, svc, bob, "l"+string(rune('0'+i)), mine, "60481"); !strings.Contains(got, "Welcome Ann") {
+				t.Fatalf("login %d: %q", i+1, got)
+			}
+		}
+		if got := foreign(t, svc, bob, "g9", victims[2], "11111"); !strings.Contains(got, "Too many wrong") {
+			t.Errorf("the fifth guess at foreign accounts: %q", got)
+		}
+	})
+}
+
+// TestASharedTelephoneForgetsMistakes is a telephone that a village uses: who
+// mistypes and then logs in leaves nothing behind for the others.
+func TestASharedTelephoneForgetsMistakes(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, node func(...func(*ussd.Config)) *ussd.Service) {
+		svc := node(ussdtest.NewClock().Set)
+		for i, number := range []string{"+260971230001", "+260971230002", "+260971230003", "+260971230004"} {
+			one := string(rune('0' + i))
+			id := register(t, ussdtest.NewPhone(svc, number, "r"+one), pin)
+			for _, try := range []string{"a", "b"} {
+				if got := foreign(t, svc, bob, try+one, id, "11111"); !strings.Contains(got, "Wrong account") {
+					t.Fatalf("mistake of %d: %q", i, got)
+				}
+			}
+			if got := foreign(t, svc, bob, "c"+one, id, pin); !strings.Contains(got, "Welcome Ann") {
+				t.Fatalf("login of %d: %q", i, got)
+			}
+		}
+		if _, unlocked, err := svc.UnlockTelephone(t.Context(), bob); unlocked || err != nil {
+			t.Errorf("something is still counted against the telephone: %v %v", unlocked, err)
+		}
+	})
+}

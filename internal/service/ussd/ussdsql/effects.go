@@ -16,8 +16,8 @@ func apply(ctx context.Context, tx sqldb.Querier, e ussd.Effect, now time.Time) 
 		return createAccount(ctx, tx, e)
 	case ussd.ClearAttempts:
 		for _, c := range e.Counters {
-			if _, err := tx.ExecContext(ctx, `DELETE FROM ussd_attempts WHERE subject = $1 AND origin = $2`, c.Subject, c.Origin); err != nil {
-				return fmt.Errorf("clear attempts: %w", err)
+			if err := takeBack(ctx, tx, c); err != nil {
+				return err
 			}
 		}
 		return nil

@@ -207,12 +207,14 @@ func (s *Store) count(ctx context.Context, tx sqldb.Querier, c ussd.Counter, now
 		a.Refused, a.Until = true, later(a.Until, sqldb.Time(until))
 		return nil
 	}
-	err = tx.QueryRowContext(ctx, `INSERT INTO ussd_attempts (subject, origin, failures, locked_until_ms, updated_ms)
-		VALUES ($1, $2, 1, 0, $3) ON CONFLICT (subject, origin)
-		DO UPDATE SET failures = ussd_attempts.failures + 1, updated_ms = excluded.updated_ms RETURNING failures`,
-		c.Subject, c.Origin, sqldb.MS(now)).Scan(&failures)
-	if err != nil {
-		return fmt.Errorf("count attempt: %w", err)
+	if failures, err = addAttempt(ctx, tx, c.Subject, c.Origin, now); err != nil {
+		return err
+	}
+	if c.Against != "" {
+		// A row that never locks, only to be taken back: its origin is the account.
+		if _, err := addAttempt(ctx, tx, c.Subject, c.Against, now); err != nil {
+			return err
+		}
 	}
 	lock := ussd.LockTime(failures)
 	if lock == 0 {
@@ -225,6 +227,32 @@ func (s *Store) count(ctx context.Context, tx sqldb.Querier, c ussd.Counter, now
 	}
 	a.Until = later(a.Until, end)
 	return nil
+}
+
+func addAttempt(ctx context.Context, tx sqldb.Querier, subject, origin string, now time.Time) (failures int, err error) {
+	err = tx.QueryRowContext(ctx, `INSERT INTO ussd_attempts (subject, origin, failures, locked_until_ms, updated_ms)
+		VALUES ($1, $2, 1, 0, $3) ON CONFLICT (subject, origin)
+		DO UPDATE SET failures = ussd_attempts.failures + 1, updated_ms = excluded.updated_ms RETURNING failures`,
+		subject, origin, sqldb.MS(now)).Scan(&failures)
+	return failures, wrap("count attempt", err)
+}
+
+// takeBack forgets the attempts of a counter.
+func takeBack(ctx context.Context, tx sqldb.Querier, c ussd.Counter) error {
+	if c.Against == "" {
+		_, err := tx.ExecContext(ctx, `DELETE FROM ussd_attempts WHERE subject = $1 AND origin = $2`, c.Subject, c.Origin)
+		return wrap("clear attempts", err)
+	}
+	// The row that is written first when attempts are counted goes first here, too.
+	_, err := tx.ExecContext(ctx, `UPDATE ussd_attempts SET locked_until_ms = 0, failures = failures - COALESCE((
+		SELECT a.failures FROM ussd_attempts a WHERE a.subject = $1 AND a.origin = $3), 0)
+		WHERE subject = $1 AND origin = $2`, c.Subject, c.Origin, c.Against)
+	if err != nil {
+		return fmt.Errorf("take attempts back: %w", err)
+	}
+	_, err = tx.ExecContext(ctx, `DELETE FROM ussd_attempts WHERE subject = $1 AND (origin = $3 OR origin = $2 AND failures <= 0)`,
+		c.Subject, c.Origin, c.Against)
+	return wrap("take attempts back", err)
 }
 
 func later(a, b time.Time) time.Time {
