@@ -136,7 +136,8 @@ func (p *Plugin) Gate(ctx context.Context, g plugin.GateRequest) error {
 func (p *Plugin) account(ctx context.Context, rt *plugin.Runtime) (Account, []Claim, error) {
 	did := rt.User.DID
 	sub, follows, err := p.source.Subscription(ctx, rt)
-	account, claims, _, readErr := p.ledger.Read(ctx, did, 0)
+	known, claims, _, readErr := p.ledger.read(ctx, did, 0)
+	account := known.Account
 	switch {
 	case readErr != nil:
 		return account, claims, readErr
@@ -150,8 +151,8 @@ func (p *Plugin) account(ctx context.Context, rt *plugin.Runtime) (Account, []Cl
 	case !sub.good():
 		return account, claims, refusal(textInactive, claims)
 	}
-	if follows && sub.Total != account.Subscribed {
-		if account, err = p.ledger.Follow(ctx, did, sub.Total); err != nil {
+	if follows && sub.Asked.UnixMilli() > known.Followed {
+		if account, err = p.ledger.Follow(ctx, did, sub.Total, sub.Asked); err != nil {
 			return account, claims, err
 		}
 	}

@@ -81,9 +81,17 @@ type hold struct {
 	Expires int64 `json:"expires"` // Unix milliseconds
 }
 
+// kept is an account as it is stored.
+type kept struct {
+	Account
+	// Followed is when the subscription service was asked whose word counts, in
+	// Unix milliseconds of the node that asked.
+	Followed int64 `json:"followed,omitempty"`
+}
+
 // book is an account inside a transaction.
 type book struct {
-	Account
+	kept
 	tx   plugin.Tx
 	user string
 }
@@ -124,10 +132,10 @@ func (l *Ledger) change(ctx context.Context, user string, fn func(ctx context.Co
 	var out Account
 	err := l.store.Update(ctx, func(ctx context.Context, tx plugin.Tx) error {
 		b := &book{tx: tx, user: user}
-		if _, err := load(ctx, tx, "a/"+user, &b.Account); err != nil {
+		if _, err := load(ctx, tx, "a/"+user, &b.kept); err != nil {
 			return err
 		}
-		before := b.Account
+		before := b.kept
 		if err := fn(ctx, b); err != nil {
 			return err
 		}
@@ -135,13 +143,13 @@ func (l *Ledger) change(ctx context.Context, user string, fn func(ctx context.Co
 			return err
 		}
 		out = b.Account
-		if out == before {
+		if b.kept == before {
 			return nil
 		}
 		if out.Available < 0 || out.Held < 0 || out.Spent < 0 || out.Owed < 0 || out.Granted != out.Available+out.Held+out.Spent {
 			return fmt.Errorf("the account does not add up: %+v", out)
 		}
-		return put(ctx, tx, "a/"+user, out)
+		return put(ctx, tx, "a/"+user, b.kept)
 	})
 	return out, err
 }
@@ -370,9 +378,14 @@ func (l *Ledger) Release(ctx context.Context, did, id string) error {
 
 // Follow makes the account follow the total that a subscription service says:
 // more than before is granted, less was spent elsewhere. What turns hold or have
-// spent here is not touched, and no account becomes negative.
-func (l *Ledger) Follow(ctx context.Context, did string, total int64) (Account, error) {
+// spent here is not touched, and no account becomes negative. What the service
+// was asked for earlier than what the account follows is not news.
+func (l *Ledger) Follow(ctx context.Context, did string, total int64, asked time.Time) (Account, error) {
 	return l.change(ctx, plugin.UserKey(did), func(ctx context.Context, b *book) error {
+		if asked.UnixMilli() <= b.Followed {
+			return nil
+		}
+		b.Followed = asked.UnixMilli()
 		total = min(max(total, 0), MaxAmount)
 		more := total - b.Subscribed
 		if b.Subscribed = total; more == 0 {
@@ -436,8 +449,13 @@ func (l *Ledger) Sweep(ctx context.Context) error {
 
 // Read returns an account, its claims and its latest entries.
 func (l *Ledger) Read(ctx context.Context, did string, entries int) (Account, []Claim, []Entry, error) {
+	a, claims, last, err := l.read(ctx, did, entries)
+	return a.Account, claims, last, err
+}
+
+func (l *Ledger) read(ctx context.Context, did string, entries int) (kept, []Claim, []Entry, error) {
 	user := plugin.UserKey(did)
-	var a Account
+	var a kept
 	if _, err := load(ctx, l.store, "a/"+user, &a); err != nil {
 		return a, nil, nil, err
 	}

@@ -20,6 +20,8 @@ type Subscription struct {
 	Status string
 	// Total is what the user has there, in credits.
 	Total int64
+	// Asked is when the source was asked.
+	Asked time.Time
 }
 
 // Source says who has a subscription. An error means that it can not be told.
@@ -130,6 +132,7 @@ func (s *service) ask(ctx context.Context, rt *plugin.Runtime) (Subscription, er
 		Status       string
 		TotalCredits float64
 	}
+	asked := time.Now()
 	err = s.remote.Do(ctx, pluginhttp.Call{
 		Method: http.MethodGet, Path: []string{"api", "v1", "subscriptions"},
 		Header: http.Header{"Authorization": {"Bearer " + token}, "X-Auth-Type": {"ucan"}},
@@ -143,5 +146,5 @@ func (s *service) ask(ctx context.Context, rt *plugin.Runtime) (Subscription, er
 	if math.IsNaN(body.TotalCredits) || body.TotalCredits < 0 {
 		body.TotalCredits = 0
 	}
-	return Subscription{Status: strings.ToLower(body.Status), Total: int64(min(body.TotalCredits, MaxAmount))}, nil
+	return Subscription{Status: strings.ToLower(body.Status), Total: int64(min(body.TotalCredits, MaxAmount)), Asked: asked}, nil
 }

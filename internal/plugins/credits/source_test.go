@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -111,12 +112,15 @@ func TestFollow(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		must(l.Follow(ctx, user, 100))
-		must(l.Follow(ctx, user, 100))
+		at := func(minute int) time.Time { return time.Unix(int64(60*minute), 0) }
+		must(l.Follow(ctx, user, 100, at(1)))
+		must(l.Follow(ctx, user, 100, at(1)))
 		must(l.Hold(ctx, user, "h", 10, 60, 1e12))
 		must(l.Settle(ctx, user, "other", "run", 10, ""))
-		must(l.Follow(ctx, user, 120))
-		must(l.Follow(ctx, user, 20)) // 100 were spent elsewhere; 50 are left here
+		must(l.Follow(ctx, user, 120, at(3)))
+		must(l.Follow(ctx, user, 500, at(2))) // a node that was told earlier
+		must(l.Follow(ctx, user, 20, at(4)))  // 100 were spent elsewhere; 50 are left here
+		must(l.Follow(ctx, user, 120, at(4)))
 		a, _ := read(t, l)
 		if d := cmp.Diff(credits.Account{Granted: 120, Held: 60, Spent: 60, Subscribed: 20}, a); d != "" {
 			t.Error(d)
@@ -131,6 +135,42 @@ func TestFollow(t *testing.T) {
 			t.Errorf("%+v", a)
 		}
 	})
+}
+
+// Nodes believe a subscription service for a while, each by itself. What one of
+// them was told before the other changes nothing any more: else the difference
+// between the two would be granted again with each of their turns.
+func TestNodesFollowTheNewestWord(t *testing.T) {
+	t.Parallel()
+	service := &desk{status: 200, body: map[string]any{"status": "active", "totalCredits": 100}}
+	web := httptest.NewServer(service)
+	t.Cleanup(web.Close)
+	cfg := config
+	cfg.Subscriptions, cfg.SubscriptionDID = web.URL, "did:web:subscriptions.example"
+	db := oracletest.Migrated(t, sqldbtest.SQLite(t))
+	node := func() *oracletest.Node {
+		return oracletest.Start(t, nil, func(d *oraclekit.Deps) {
+			d.DB, d.Access = db, oraclekit.Access{Identity: d.Identity}
+			d.Plugins, d.Features = []plugin.Plugin{credits.New(cfg)}, map[string]registry.Feature{"credits": registry.On}
+		})
+	}
+	first, second := node(), node()
+	alice := first.As(t, identitytest.Alice)
+	alice.Header.Set("X-Ucan-Delegation", identitytest.Delegation(t, identitytest.Alice, identitytest.Oracle.DID, identitytest.Can("subscriptions/read", "ixo:subscriptions")))
+	if got := standing(t, alice); got.Granted != 100 {
+		t.Fatalf("%+v", got)
+	}
+	service.mu.Lock()
+	service.body = map[string]any{"status": "active", "totalCredits": 150}
+	service.mu.Unlock()
+	want := credits.Account{Granted: 150, Available: 150, Subscribed: 150}
+	for range 3 {
+		for i, n := range []*oracletest.Node{second, first} {
+			if d := cmp.Diff(want, standing(t, alice.On(n))); d != "" {
+				t.Fatalf("asked of node %d: %s", i, d)
+			}
+		}
+	}
 }
 
 func TestBadSubscriptionAddressStopsTheStart(t *testing.T) {
