@@ -109,6 +109,29 @@ func TestCheckNamesWhatIsWrongAndWhere(t *testing.T) {
 `, `82 characters where 80 fit`, 0},
 		{"extension characters count two", `  home: {text: {en: "` + strings.Repeat("[", 85) + `", sw: Habari}, exit: true}
 `, `187 septets`, 0},
+		{"a short notice in another alphabet", `  home:
+    text: {en: "` + strings.Repeat("x", 50) + `", sw: Habari}
+    input:
+      var: pin
+      kind: newpin
+      max: 5
+      errors: {invalid: {en: "` + strings.Repeat("x", 40) + `", sw: La}, weak: {en: "` + strings.Repeat("ж", 30) + `", sw: La}}
+      next: bye
+`, `81 characters where 80 fit`, 1},
+		{"a short notice that takes two septets each", `  home:
+    text: {en: "` + strings.Repeat("x", 120) + `", sw: Habari}
+    input:
+      var: pin
+      kind: newpin
+      max: 5
+      errors: {invalid: {en: "` + strings.Repeat("x", 40) + `", sw: La}, weak: {en: "` + strings.Repeat("[", 35) + `", sw: La}}
+      next: bye
+`, `191 septets`, 1},
+		{"a notice of an action behind an action", `  home: {text: {en: "` + strings.Repeat("x", 150) + `", sw: Habari}, back: a, exit: true}
+actions:
+  a: {run: save, on: {ok: b, failed: home}}
+  b: {run: save, on: {ok: home, failed: {to: ":same", notice: {en: "` + strings.Repeat("x", 40) + `", sw: La}}}}
+`, `can exceed one message in "en"`, 0},
 		{"option longer than a page", `  home:
     text: {en: Hi, sw: Habari}
     paged: true
@@ -132,6 +155,9 @@ actions:
   a: {run: save, on: {ok: b, failed: home}}
   b: {run: save, on: {ok: a, failed: home}}
 `, `in a circle: a > b > a`, 2},
+		{"more actions in a row than a session runs", `  home: {text: {en: Hi, sw: Habari}, back: a10, exit: true}
+actions:
+` + actionRow(10, 49), `action "a41" may be the first of 9 in a row; 8 run at most`, 33},
 		{"end that asks", `  home: {text: {en: Hi, sw: Habari}, back: last, exit: true}
   last: {end: true, back: home, text: {en: Hi, sw: Habari}}
 `, `ends the session and still asks`, 1},
@@ -170,8 +196,20 @@ actions:
 	}
 }
 
+// actionRow is a row of actions, each of which leads to the next by both of its
+// outcomes: there are more ways through it than anybody can count.
+func actionRow(first, last int) string {
+	var b strings.Builder
+	for i := first; i < last; i++ {
+		fmt.Fprintf(&b, "  a%d: {run: save, on: {ok: a%d, failed: a%d}}\n", i, i+1, i+1)
+	}
+	fmt.Fprintf(&b, "  a%d: {run: save, on: {ok: home, failed: home}}\n", last)
+	return b.String()
+}
+
 func TestCheckAcceptsWhatJustFits(t *testing.T) {
 	t.Parallel()
+	mustParse(t, "  home: {text: {en: Hi, sw: Habari}, back: a1, exit: true}\nactions:\n"+actionRow(1, 8))
 	mustParse(t, `  home: {text: {en: "`+strings.Repeat("x", 165)+`", sw: Habari}, exit: true}`)
 	mustParse(t, `  home: {text: {en: "`+strings.Repeat("ж", 63)+`", sw: Habari}, exit: true}`)
 }

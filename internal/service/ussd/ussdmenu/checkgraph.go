@@ -40,19 +40,33 @@ func (c *checker) ways(id string, callers map[string][]string) []string {
 	return out
 }
 
-// checkGraph finds screens that nothing reaches, dead ends, traps from which no
-// end can be reached, and actions that call each other in a circle.
-func (c *checker) checkGraph() {
-	ids := slices.Concat(slices.Sorted(maps.Keys(c.src.Screens)), slices.Sorted(maps.Keys(c.src.Actions)))
+// callers lists, for every screen and action, the screens that :same may mean
+// there: the screen itself, or those that run the action, at once or behind
+// another one.
+func (c *checker) callers() map[string][]string {
 	callers := map[string][]string{}
-	for id, s := range c.src.Screens {
-		for _, to := range c.ways(s.id, nil) {
+	for _, id := range slices.Sorted(maps.Keys(c.src.Screens)) {
+		run := c.closure(c.ways(id, nil), func(to string) []string {
+			if c.src.Actions[to] == nil {
+				return nil
+			}
+			return c.ways(to, nil)
+		})
+		for to := range run {
 			if c.src.Actions[to] != nil {
 				callers[to] = append(callers[to], id)
 			}
 		}
 		callers[id] = append(callers[id], id)
 	}
+	return callers
+}
+
+// checkGraph finds screens that nothing reaches, dead ends, traps from which no
+// end can be reached, and actions that call each other in a circle.
+func (c *checker) checkGraph() {
+	ids := slices.Concat(slices.Sorted(maps.Keys(c.src.Screens)), slices.Sorted(maps.Keys(c.src.Actions)))
+	callers := c.callers()
 	for id, a := range c.src.Actions {
 		for _, n := range a.On {
 			for _, t := range n {
@@ -90,8 +104,9 @@ func (c *checker) checkGraph() {
 			c.report(path, "no way leads from %s %q to the end of the session", what, id)
 		}
 	}
+	row := map[string]int{}
 	for _, id := range slices.Sorted(maps.Keys(c.src.Actions)) {
-		c.checkCircle(id, nil)
+		c.checkRow(id, nil, row)
 	}
 }
 
@@ -123,39 +138,48 @@ func (c *checker) closure(from []string, next func(string) []string) map[string]
 	return seen
 }
 
-func (c *checker) checkCircle(id string, above []string) {
-	if slices.Contains(above, id) {
-		c.report("actions."+above[0], "actions call each other in a circle: %s", strings.Join(append(above, id), " > "))
-		return
+// MaxActions is how many actions one input may run, one after the other.
+const MaxActions = 8
+
+// checkRow finds actions that call each other in a circle, and rows of them that
+// are longer than a session runs. It returns the longest row that begins with
+// the action, and keeps it in row: each action is looked at once.
+func (c *checker) checkRow(id string, above []string, row map[string]int) int {
+	const open = -1
+	switch n, seen := row[id]; {
+	case n == open:
+		circle := append(slices.Clone(above[slices.Index(above, id):]), id)
+		c.report("actions."+id, "actions call each other in a circle: %s", strings.Join(circle, " > "))
+		return 0
+	case seen:
+		return n
 	}
-	if a := c.src.Actions[id]; a != nil && len(above) <= len(c.src.Actions) {
-		for _, outcome := range slices.Sorted(maps.Keys(a.On)) {
-			for _, t := range a.On[outcome] {
-				if c.src.Actions[t.To] != nil {
-					c.checkCircle(t.To, append(slices.Clone(above), id))
-				}
+	row[id] = open
+	a, longest := c.src.Actions[id], 0
+	for _, outcome := range slices.Sorted(maps.Keys(a.On)) {
+		for _, t := range a.On[outcome] {
+			if c.src.Actions[t.To] != nil {
+				longest = max(longest, c.checkRow(t.To, append(above, id), row))
 			}
 		}
 	}
+	longest++
+	if longest == MaxActions+1 {
+		c.report("actions."+id, "action %q may be the first of %d in a row; %d run at most", id, longest, MaxActions)
+	}
+	row[id] = longest
+	return longest
 }
 
 // checkSize finds texts that may not fit into one message.
 func (c *checker) checkSize(s *Screen) {
 	path := "screens." + s.id
 	for _, lang := range c.src.Languages {
-		notice := Size{}
-		for _, text := range c.notices[s.id] {
-			if z := Measure(text[lang] + "\n"); z.Units > notice.Units {
-				notice.Septets, notice.Units = max(z.Septets, notice.Septets), z.Units
-				notice.UCS2 = notice.UCS2 || z.UCS2
-			}
-		}
 		if s.Paged {
-			c.checkPaged(s, lang, notice)
+			c.checkPaged(s, lang)
 			continue
 		}
 		z := s.texts[lang].worst(c.src)
-		z.plus(notice)
 		for i := range s.Options {
 			if !s.Options[i].Hidden {
 				z.add("\n" + s.Options[i].Key + ". ")
@@ -163,10 +187,34 @@ func (c *checker) checkSize(s *Screen) {
 			}
 		}
 		z.plus(c.pinned(s, lang))
-		if !z.Fits() {
-			c.report(path+".text", "screen %q can exceed one message in %q and is not paged: %s", s.id, lang, tooLong(z))
+		// Each notice for itself: the longest need not be the one that takes most.
+		worst := z
+		for _, notice := range c.noticeSizes(s, lang) {
+			if notice.plus(z); notice.over() > worst.over() {
+				worst = notice
+			}
+		}
+		if !worst.Fits() {
+			c.report(path+".text", "screen %q can exceed one message in %q and is not paged: %s", s.id, lang, tooLong(worst))
 		}
 	}
+}
+
+// noticeSizes are the sizes of what may stand above the screen, or nothing.
+func (c *checker) noticeSizes(s *Screen, lang string) []Size {
+	sizes := []Size{{}}
+	for _, text := range c.notices[s.id] {
+		sizes = append(sizes, Measure(text[lang]+"\n"))
+	}
+	return sizes
+}
+
+// over is by how much the text is larger than a message, negative when it fits.
+func (z Size) over() int {
+	if z.UCS2 {
+		return z.Units - MaxUnits
+	}
+	return z.Septets - MaxSeptets
 }
 
 func tooLong(z Size) string {
@@ -190,16 +238,18 @@ func (c *checker) pinned(s *Screen, lang string) Size {
 
 // checkPaged makes sure that each option, and the notice with a few words of
 // the text, has a page to stand on.
-func (c *checker) checkPaged(s *Screen, lang string, notice Size) {
+func (c *checker) checkPaged(s *Screen, lang string) {
 	frame := c.pinned(s, lang)
 	frame.add("\n" + c.src.Keys.Next + ". " + c.src.Labels.Next[lang])
 	frame.add("\n" + c.src.Keys.Previous + ". " + c.src.Labels.Previous[lang])
 	frame.UCS2 = true // a value outside the GSM alphabet may share the page
-	top := frame
-	top.plus(notice)
-	top.add(strings.Repeat("x", 10))
-	if !top.Fits() {
-		c.report("screens."+s.id+".text", "screen %q has no room for its text between the lines of every page in %q", s.id, lang)
+	for _, top := range c.noticeSizes(s, lang) {
+		top.plus(frame)
+		top.add(strings.Repeat("x", 10))
+		if !top.Fits() {
+			c.report("screens."+s.id+".text", "screen %q has no room for its text between the lines of every page in %q", s.id, lang)
+			break
+		}
 	}
 	for i := range s.Options {
 		z := frame
