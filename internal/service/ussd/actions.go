@@ -61,7 +61,7 @@ func (h *hop) claim(ctx context.Context, d time.Duration, counters ...Counter) (
 	h.now = h.svc.cfg.Now() // it may have waited for its turn
 	return h.svc.store.Claim(ctx, Claim{
 		ID: h.id, Prior: Prior{Rev: h.cur.Rev, Hop: h.cur.Hop},
-		Now: h.now, Until: h.now.Add(d), Counters: counters,
+		For: d, Now: h.now, Counters: counters,
 	})
 }
 

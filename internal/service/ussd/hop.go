@@ -76,7 +76,7 @@ func (h *hop) run(ctx context.Context) (done bool, err error) {
 		return true, h.begin(ctx, &Prior{Rev: c.Rev, Hop: c.Hop})
 	case readInput:
 	}
-	if c.ClaimUntil.After(h.now) {
+	if c.Claimed > 0 {
 		return false, nil
 	}
 	return true, h.move(ctx, input)
@@ -386,7 +386,7 @@ func (h *hop) finish(ctx context.Context, prior *Prior) error {
 	}
 	n.Updated = h.svc.cfg.Now() // the oracle may have thought for seconds
 	n.Expires = n.Updated.Add(h.svc.cfg.TTL)
-	n.ClaimUntil = time.Time{}
+	n.Claimed = 0
 	if h.req.Newest {
 		n.TextLen, n.TextMAC = h.req.Sequence, h.svc.cfg.Keys.digest("input", h.id, h.req.Text)
 	} else {

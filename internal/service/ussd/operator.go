@@ -340,7 +340,7 @@ func (s *Service) EndSession(ctx context.Context, dialect, sessionID, phone stri
 		now := s.cfg.Now()
 		next.Status, next.Account, next.Hop = Done, "", found.Hop+1
 		next.Memory.Digests, next.Memory.Saved, next.Memory.PINProved = nil, nil, false
-		next.Updated, next.Expires, next.ClaimUntil = now, now.Add(s.cfg.TTL), time.Time{}
+		next.Updated, next.Expires, next.Claimed = now, now.Add(s.cfg.TTL), 0
 		err = s.store.Commit(ctx, Change{Session: next, Prior: &Prior{Rev: found.Rev, Hop: found.Hop}, Now: now})
 		if errors.Is(err, ErrStale) {
 			continue

@@ -97,8 +97,8 @@ func TestAClaimBeginsWithTheWork(t *testing.T) {
 		if len(store.claims) != 1 {
 			t.Fatalf("%d claims", len(store.claims))
 		}
-		if left := store.claims[0].Until.Sub(store.took[0]); left != claimTime {
-			t.Errorf("the claim holds for %s more when it is made, want %s", left, claimTime)
+		if c := store.claims[0]; c.For != claimTime || !c.Now.Equal(store.took[0]) {
+			t.Errorf("the claim of %v holds for %v, made at %v", c.Now, c.For, store.took[0])
 		}
 		if checked := time.Since(store.took[0]); checked != 0 {
 			t.Errorf("the PIN was checked %s after it was counted", checked)

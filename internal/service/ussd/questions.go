@@ -141,8 +141,7 @@ func (s *Service) AnswerQuestions(ctx context.Context) error {
 }
 
 func (s *Service) answerSome(ctx context.Context) error {
-	now := s.cfg.Now()
-	taken, err := s.store.TakeQuestions(ctx, now, now.Add(answerTime+10*time.Second), answerBatch)
+	taken, err := s.store.TakeQuestions(ctx, answerTime+10*time.Second, answerBatch)
 	if err != nil {
 		return fmt.Errorf("take questions: %w", err)
 	}

@@ -43,8 +43,9 @@ type Session struct {
 	TextMAC []byte
 	// Answer is the last menu text, without CON or END.
 	Answer string
-	// ClaimUntil, while it lies ahead, says that a node works on the next hop.
-	ClaimUntil                time.Time
+	// Claimed is for how much longer a node has reserved the next hop to work on
+	// it, as it was when the session was read; no more than zero is not at all.
+	Claimed                   time.Duration
 	Created, Updated, Expires time.Time
 
 	State  ussdmenu.State

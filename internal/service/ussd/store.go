@@ -43,9 +43,9 @@ type Store interface {
 	// Waiting returns the account's newest question that was not read, or
 	// ErrNoSession.
 	Waiting(ctx context.Context, account string) (Question, error)
-	// TakeQuestions reserves up to limit unanswered questions until the given
-	// time and returns them.
-	TakeQuestions(ctx context.Context, now, until time.Time, limit int) ([]Question, error)
+	// TakeQuestions reserves up to limit unanswered questions for so long, by the
+	// clock of the store, and returns them.
+	TakeQuestions(ctx context.Context, d time.Duration, limit int) ([]Question, error)
 	// SettleQuestion stores an answer, or gives up, unless that was done already.
 	SettleQuestion(ctx context.Context, id, answer string, state QuestionState, now time.Time) error
 
@@ -86,10 +86,12 @@ type Prior struct{ Rev, Hop int64 }
 
 // Claim reserves a hop.
 type Claim struct {
-	ID         string
-	Prior      Prior
-	Now, Until time.Time
-	Counters   []Counter
+	ID    string
+	Prior Prior
+	// For is how long, by the clock of the store: those of nodes differ.
+	For      time.Duration
+	Now      time.Time
+	Counters []Counter
 }
 
 // Effect is a change to something other than the session. The set is closed.

@@ -161,14 +161,15 @@ func (s *Store) Waiting(ctx context.Context, account string) (ussd.Question, err
 }
 
 // TakeQuestions implements ussd.Store.
-func (s *Store) TakeQuestions(ctx context.Context, now, until time.Time, limit int) ([]ussd.Question, error) {
+func (s *Store) TakeQuestions(ctx context.Context, d time.Duration, limit int) ([]ussd.Question, error) {
 	var out []ussd.Question
 	err := s.db.Write(ctx, func(ctx context.Context, tx sqldb.Querier) (err error) {
 		out = nil
-		rows, err := tx.QueryContext(ctx, `UPDATE ussd_questions SET taken_until_ms = $1, tries = tries + 1
-			WHERE state = 0 AND taken_until_ms <= $2 AND id IN (
-				SELECT id FROM ussd_questions WHERE state = 0 AND taken_until_ms <= $2 ORDER BY created_ms LIMIT $3)
-			RETURNING `+questionColumns, sqldb.MS(until), sqldb.MS(now), limit)
+		now := s.db.Dialect().NowMS()
+		rows, err := tx.QueryContext(ctx, `UPDATE ussd_questions SET taken_until_ms = `+now+` + $1, tries = tries + 1
+			WHERE state = 0 AND taken_until_ms <= `+now+` AND id IN (
+				SELECT id FROM ussd_questions WHERE state = 0 AND taken_until_ms <= `+now+` ORDER BY created_ms LIMIT $2)
+			RETURNING `+questionColumns, d.Milliseconds(), limit)
 		if err != nil {
 			return fmt.Errorf("take questions: %w", err)
 		}

@@ -62,7 +62,7 @@ func (s *Store) Active(ctx context.Context, now time.Time, limit int) (ids []str
 
 // Recent implements ussd.Store.
 func (s *Store) Recent(ctx context.Context, now time.Time, limit int) (_ []*ussd.Session, err error) {
-	rows, err := s.db.Read().QueryContext(ctx, `SELECT `+sessionColumns+` FROM ussd_sessions WHERE expires_ms > $1
+	rows, err := s.db.Read().QueryContext(ctx, s.session+`WHERE expires_ms > $1
 		ORDER BY expires_ms DESC, id LIMIT $2`, sqldb.MS(now), limit)
 	if err != nil {
 		return nil, fmt.Errorf("list sessions: %w", err)

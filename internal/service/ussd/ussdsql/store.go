@@ -33,21 +33,25 @@ func Migrations() sqldb.Migrations {
 }
 
 // Store implements ussd.Store.
-type Store struct{ db *sqldb.DB }
+type Store struct {
+	db      *sqldb.DB
+	session string // selects sessions
+}
 
 var _ ussd.Store = (*Store)(nil)
 
 // New returns a store on a migrated database.
-func New(db *sqldb.DB) *Store { return &Store{db: db} }
+func New(db *sqldb.DB) *Store {
+	return &Store{db: db, session: `SELECT id, rev, hop, phone, service_code, dialect, menu, status, account, text_len, text_mac, answer, body,
+		CASE WHEN claim_until_ms = 0 THEN 0 ELSE claim_until_ms - ` + db.Dialect().NowMS() + ` END, created_ms, updated_ms, expires_ms
+		FROM ussd_sessions `}
+}
 
 // body is what a session remembers, in one column: no query looks inside.
 type body struct {
 	State  ussdmenu.State `json:"s"`
 	Memory ussd.Memory    `json:"m"`
 }
-
-const sessionColumns = `id, rev, hop, phone, service_code, dialect, menu, status, account, text_len, text_mac, answer, body,
-	claim_until_ms, created_ms, updated_ms, expires_ms`
 
 type scanner interface{ Scan(dest ...any) error }
 
@@ -68,22 +72,19 @@ func scanSession(row scanner) (*ussd.Session, error) {
 		return nil, fmt.Errorf("read session body: %w", err)
 	}
 	s.State, s.Memory = b.State, b.Memory
-	if claim != 0 {
-		s.ClaimUntil = sqldb.Time(claim)
-	}
+	s.Claimed = time.Duration(claim) * time.Millisecond
 	s.Created, s.Updated, s.Expires = sqldb.Time(created), sqldb.Time(updated), sqldb.Time(expires)
 	return s, nil
 }
 
 // Session implements ussd.Store.
 func (s *Store) Session(ctx context.Context, id string) (*ussd.Session, error) {
-	return scanSession(s.db.Read().QueryRowContext(ctx, `SELECT `+sessionColumns+` FROM ussd_sessions WHERE id = $1`, id))
+	return scanSession(s.db.Read().QueryRowContext(ctx, s.session+`WHERE id = $1`, id))
 }
 
 // LastOfPhone implements ussd.Store.
 func (s *Store) LastOfPhone(ctx context.Context, phone, code string, since time.Time) (*ussd.Session, error) {
-	return scanSession(s.db.Read().QueryRowContext(ctx, `SELECT `+sessionColumns+` FROM ussd_sessions
-		WHERE phone = $1 AND service_code = $2 AND status = 0 AND updated_ms >= $3 ORDER BY updated_ms DESC LIMIT 1`,
+	return scanSession(s.db.Read().QueryRowContext(ctx, s.session+`WHERE phone = $1 AND service_code = $2 AND status = 0 AND updated_ms >= $3 ORDER BY updated_ms DESC LIMIT 1`,
 		phone, code, sqldb.MS(since)))
 }
 
@@ -177,9 +178,10 @@ func (s *Store) Claim(ctx context.Context, c ussd.Claim) (ussd.Attempt, error) {
 	var attempt ussd.Attempt
 	err := s.db.Write(ctx, func(ctx context.Context, tx sqldb.Querier) error {
 		attempt = ussd.Attempt{}
-		res, err := tx.ExecContext(ctx, `UPDATE ussd_sessions SET claim_until_ms = $1
-			WHERE id = $2 AND rev = $3 AND hop = $4 AND claim_until_ms <= $5`,
-			sqldb.MS(c.Until), c.ID, c.Prior.Rev, c.Prior.Hop, sqldb.MS(c.Now))
+		now := s.db.Dialect().NowMS()
+		res, err := tx.ExecContext(ctx, `UPDATE ussd_sessions SET claim_until_ms = `+now+` + $1
+			WHERE id = $2 AND rev = $3 AND hop = $4 AND claim_until_ms <= `+now,
+			c.For.Milliseconds(), c.ID, c.Prior.Rev, c.Prior.Hop)
 		if err := changedOne(res, err, ussd.ErrStale); err != nil {
 			return err
 		}

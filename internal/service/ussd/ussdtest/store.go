@@ -141,24 +141,41 @@ func oneCommitWins(t *testing.T, s ussd.Store) {
 
 func claimHolds(t *testing.T, s ussd.Store) {
 	must(t, commit(t, s, NewSession("s1"), nil))
-	claim := ussd.Claim{ID: "s1", Prior: ussd.Prior{Rev: 7, Hop: 1}, Now: noon, Until: noon.Add(3 * time.Second)}
+	claim := ussd.Claim{ID: "s1", Prior: ussd.Prior{Rev: 7, Hop: 1}, Now: noon, For: time.Hour}
+	left := func() time.Duration {
+		t.Helper()
+		got, err := s.Session(t.Context(), "s1")
+		must(t, err)
+		return got.Claimed
+	}
+	if got := left(); got > 0 {
+		t.Errorf("claimed for %v by nobody", got)
+	}
+	over := claim
+	over.For = -time.Second // by a node that is dead since
+	for range 2 {
+		_, err := s.Claim(t.Context(), over)
+		must(t, err)
+		if got := left(); got > 0 {
+			t.Errorf("claimed for %v after its end", got)
+		}
+	}
 	_, err := s.Claim(t.Context(), claim)
 	must(t, err)
-	got, err := s.Session(t.Context(), "s1")
-	must(t, err)
-	if !got.ClaimUntil.Equal(claim.Until) {
-		t.Errorf("claimed until %v", got.ClaimUntil)
+	if got := left(); got <= 0 || got > claim.For {
+		t.Errorf("claimed for %v", got)
 	}
-	_, err = s.Claim(t.Context(), claim)
-	wantErr(t, err, ussd.ErrStale)
-	claim.Now, claim.Until = noon.Add(3*time.Second), noon.Add(6*time.Second)
-	_, err = s.Claim(t.Context(), claim)
-	must(t, err)
+	// The store's clock counts: not that of a node which is hours ahead or behind.
+	for _, wrong := range []time.Duration{0, 5 * time.Hour, -5 * time.Hour} {
+		claim.Now = noon.Add(wrong)
+		_, err = s.Claim(t.Context(), claim)
+		wantErr(t, err, ussd.ErrStale)
+	}
 	n := NewSession("s1")
 	n.Hop = 2
 	must(t, commit(t, s, n, &ussd.Prior{Rev: 7, Hop: 1}))
-	if got, err = s.Session(t.Context(), "s1"); err != nil || !got.ClaimUntil.IsZero() {
-		t.Errorf("the commit left the claim: %v %v", got.ClaimUntil, err)
+	if got := left(); got > 0 {
+		t.Errorf("the commit left the claim: %v", got)
 	}
 	_, err = s.Claim(t.Context(), claim)
 	wantErr(t, err, ussd.ErrStale)
@@ -195,7 +212,7 @@ func attemptsLock(t *testing.T, s ussd.Store) {
 	counter := ussd.Counter{Subject: "C1", Origin: "own"}
 	try := func(at time.Time) ussd.Attempt {
 		t.Helper()
-		a, err := s.Claim(t.Context(), ussd.Claim{ID: "s1", Prior: ussd.Prior{Rev: 7, Hop: 1}, Now: at, Until: at, Counters: []ussd.Counter{counter}})
+		a, err := s.Claim(t.Context(), ussd.Claim{ID: "s1", Prior: ussd.Prior{Rev: 7, Hop: 1}, Now: at, Counters: []ussd.Counter{counter}})
 		must(t, err)
 		return a
 	}
@@ -232,7 +249,7 @@ func attemptsByAccount(t *testing.T, s ussd.Store) {
 	}
 	try := func(account string) ussd.Attempt {
 		t.Helper()
-		a, err := s.Claim(t.Context(), ussd.Claim{ID: "s1", Prior: ussd.Prior{Rev: 7, Hop: hop}, Now: noon, Until: noon, Counters: counter(account)})
+		a, err := s.Claim(t.Context(), ussd.Claim{ID: "s1", Prior: ussd.Prior{Rev: 7, Hop: hop}, Now: noon, Counters: counter(account)})
 		must(t, err)
 		return a
 	}
@@ -347,27 +364,30 @@ func questionsTaken(t *testing.T, s ussd.Store) {
 	if diff := cmp.Diff(q, got); diff != "" {
 		t.Error(diff)
 	}
+	// By a node that is dead since.
+	if taken, err := s.TakeQuestions(t.Context(), -time.Second, 5); err != nil || len(taken) != 1 {
+		t.Errorf("%+v %v", taken, err)
+	}
 	var mu sync.Mutex
 	var wg sync.WaitGroup
 	total := 0
 	for range 6 {
 		wg.Go(func() {
-			taken, err := s.TakeQuestions(t.Context(), noon, noon.Add(time.Minute), 5)
+			taken, err := s.TakeQuestions(t.Context(), time.Hour, 5)
 			if err != nil {
 				t.Error(err)
 			}
 			mu.Lock()
 			total += len(taken)
 			mu.Unlock()
+			if len(taken) == 1 && taken[0].Tries != 2 {
+				t.Errorf("taken for the %d. time", taken[0].Tries)
+			}
 		})
 	}
 	wg.Wait()
 	if total != 1 {
 		t.Errorf("taken %d times", total)
-	}
-	again, err := s.TakeQuestions(t.Context(), noon.Add(time.Minute), noon.Add(2*time.Minute), 5)
-	if err != nil || len(again) != 1 || again[0].Tries != 2 {
-		t.Errorf("after the reservation: %+v %v", again, err)
 	}
 	must(t, s.SettleQuestion(t.Context(), "q1", "Because.", ussd.Answered, noon))
 	must(t, s.SettleQuestion(t.Context(), "q1", "Too late.", ussd.Answered, noon))
