@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"sync"
 	"time"
 
 	"github.com/castalia-org/castalia/internal/service/ussd/ussdmenu"
@@ -145,10 +146,13 @@ func (s *Service) answerSome(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("take questions: %w", err)
 	}
-	var errs []error
-	for _, q := range taken {
-		errs = append(errs, s.settle(ctx, q))
+	// Side by side: all are reserved from now on.
+	errs := make([]error, len(taken))
+	var asking sync.WaitGroup
+	for i, q := range taken {
+		asking.Go(func() { errs[i] = s.settle(ctx, q) })
 	}
+	asking.Wait()
 	return errors.Join(errs...)
 }
 
