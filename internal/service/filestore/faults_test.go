@@ -2,8 +2,10 @@ package filestore_test
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"io"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -248,6 +250,52 @@ func TestTwoWritersOfOnePath(t *testing.T) {
 			t.Errorf("version %d, want 10", f.Version)
 		}
 	})
+}
+
+// An object store that is away for a moment is not damage, and no file is left
+// out of the index for it: it is read again.
+func TestAStoreThatIsAwayIsNotDamage(t *testing.T) {
+	t.Parallel()
+	away := func(err error) bool { return fault.Is(err, fault.Unavailable) || fault.Is(err, fault.Timeout) }
+	for name, plan := range map[string]func(*blobtest.Plan){
+		"it refuses":           func(p *blobtest.Plan) { p.Err = errors.New("connection refused") },
+		"it hangs up":          func(p *blobtest.Plan) { p.Err = &url.Error{Op: "Get", URL: "http://s3", Err: io.EOF} },
+		"it is silent":         func(p *blobtest.Plan) { p.Err = &url.Error{Op: "Get", URL: "http://s3", Err: context.DeadlineExceeded} },
+		"it fails":             func(p *blobtest.Plan) { p.GetAfter = 70_000 },
+		"the line is cut":      func(p *blobtest.Plan) { p.GetAfter, p.GetErr = 70_000, io.ErrUnexpectedEOF },
+		"the line is cut soon": func(p *blobtest.Plan) { p.GetAfter, p.GetErr = 0, io.ErrUnexpectedEOF },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := filestoretest.Embedded(t)
+			w.MustPut(t, ns, "/large", strings.Repeat("hay\n", 40_000)+"needle")
+			w.MustPut(t, "did:key:zOther", "/small", "a needle too")
+			broken := blobtest.Healthy()
+			plan(&broken)
+			w.Blobs.Set(broken)
+			if _, err := content(t, w, "/large"); !away(err) {
+				t.Errorf("a reader is told %v", err)
+			}
+			_, err := w.Edit(t.Context(), owner, filestore.Edit{Path: "/large", Old: "needle", New: "pin"})
+			if !away(err) {
+				t.Errorf("an editor is told %v", err)
+			}
+			if _, err := w.Append(t.Context(), owner, filestore.Append{Path: "/large", Text: "more"}); !away(err) {
+				t.Errorf("who appends is told %v", err)
+			}
+			if _, err := w.IndexOnce(t.Context()); !away(err) {
+				t.Errorf("the indexer went on: %v", err)
+			}
+			if r, err := w.Search(t.Context(), filestore.Owner("did:key:zOther"), "needle", "/", 10); err != nil || len(r.Hits) != 1 {
+				t.Errorf("a file that needs no object is not found: %+v, %v", r, err)
+			}
+			w.Blobs.Set(blobtest.Healthy())
+			w.Index(t.Context(), t)
+			if r, err := w.Search(t.Context(), owner, "needle", "/", 10); err != nil || len(r.Hits) != 1 {
+				t.Errorf("the file is not found by its words: %+v, %v", r, err)
+			}
+		})
+	}
 }
 
 func TestBitFlipsAreDetectedAndNamed(t *testing.T) {

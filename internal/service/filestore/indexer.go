@@ -25,7 +25,7 @@ func (s *Service) RunIndexer(ctx context.Context) error {
 	defer tick.Stop()
 	for {
 		more, err := s.IndexOnce(ctx)
-		if err != nil && ctx.Err() == nil && !fault.Is(err, fault.Conflict) {
+		if err != nil && ctx.Err() == nil {
 			s.log.Warn("index files", slog.Any("error", err))
 		}
 		if more && err == nil {
@@ -40,18 +40,27 @@ func (s *Service) RunIndexer(ctx context.Context) error {
 }
 
 // IndexOnce reads one page of every namespace that has changes, and reports
-// whether there may be more.
+// whether there may be more. What can not be read for now keeps its place; it
+// does not hold up the other namespaces.
 func (s *Service) IndexOnce(ctx context.Context) (more bool, err error) {
 	behind, err := s.store.IndexBehind(ctx, indexPage)
 	if err != nil {
 		return false, fmt.Errorf("find changes to index: %w", err)
 	}
+	more = len(behind) > 0
+	var errs []error
 	for _, at := range behind {
-		if err := s.indexPage(ctx, at); err != nil {
-			return false, err
+		err := s.indexPage(ctx, at)
+		switch {
+		case ctx.Err() != nil:
+			return false, ctx.Err()
+		case fault.Is(err, fault.Conflict):
+			more = false // another node was faster, and may be at the next page
+		case err != nil:
+			errs = append(errs, fmt.Errorf("index changes of %s: %w", at.Namespace, err))
 		}
 	}
-	return len(behind) > 0, nil
+	return more, errors.Join(errs...)
 }
 
 func (s *Service) indexPage(ctx context.Context, at IndexCursor) error {
@@ -107,7 +116,7 @@ func (s *Service) indexFile(ctx context.Context, f File) (Indexed, error) {
 		case err == nil, errors.Is(err, errBinary):
 		case ctx.Err() != nil:
 			return Indexed{}, err
-		case fault.Is(err, fault.Unavailable):
+		case fault.Is(err, fault.Unavailable), fault.Is(err, fault.Timeout), fault.Is(err, fault.Canceled):
 			return Indexed{}, err // the store is away: try again later
 		default:
 			s.log.Warn("file can not be indexed", slog.String("file_id", f.ID), slog.Any("error", err))

@@ -93,12 +93,39 @@ func (e openExtent) open(o *Opened, off, n int64) (io.ReadCloser, error) {
 			}
 			return io.NopCloser(bytes.NewReader(e.Inline[off : off+n])), nil
 		}
-		return o.blobs.Get(o.ctx, e.Object, off, n)
+		r, err := o.blobs.Get(o.ctx, e.Object, off, n)
+		if err != nil {
+			return nil, fetchError(err)
+		}
+		return fetched{r}, nil
 	}, off, n)
 	if err != nil {
 		return nil, readError(err)
 	}
 	return &named{r}, nil
+}
+
+// fetched is what comes from the object store.
+type fetched struct{ io.ReadCloser }
+
+func (f fetched) Read(p []byte) (int, error) {
+	n, err := f.ReadCloser.Read(p)
+	if err == nil || err == io.EOF { //nolint:errorlint // an end that wraps this one is none
+		return n, err
+	}
+	return n, fetchError(err)
+}
+
+// fetchError tells a store that failed from content that is not what it was. A
+// line that was cut must not look like the end of the content.
+func fetchError(err error) error {
+	switch {
+	case errors.Is(err, blob.ErrNotFound), errors.Is(err, blob.ErrRange):
+		return err
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+		return storeError(errors.New(err.Error()))
+	}
+	return storeError(err)
 }
 
 // named gives damage its kind.

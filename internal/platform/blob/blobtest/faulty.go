@@ -1,6 +1,7 @@
 package blobtest
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -22,6 +23,8 @@ type Plan struct {
 	PutLost bool
 	// GetAfter makes a reader fail after that many bytes; negative means never.
 	GetAfter int64
+	// GetErr is what such a reader fails with, instead of ErrInjected.
+	GetErr error
 	// Flip, when not negative, inverts the bit at this position of the object as it is read.
 	Flip int64
 	// Err makes every operation fail at once.
@@ -95,7 +98,7 @@ func (f *Faulty) Get(ctx context.Context, key string, off, n int64) (io.ReadClos
 		src = &flipping{r: src, at: p.Flip - off}
 	}
 	if p.GetAfter >= 0 {
-		src = &failing{r: src, left: p.GetAfter}
+		src = &failing{r: src, left: p.GetAfter, err: p.GetErr}
 	}
 	return struct {
 		io.Reader
@@ -139,11 +142,12 @@ func (f *Faulty) Ping(ctx context.Context) error {
 type failing struct {
 	r    io.Reader
 	left int64
+	err  error
 }
 
 func (f *failing) Read(p []byte) (int, error) {
 	if f.left <= 0 {
-		return 0, ErrInjected
+		return 0, cmp.Or(f.err, ErrInjected)
 	}
 	n, err := f.r.Read(p[:min(int64(len(p)), f.left)])
 	f.left -= int64(n)
