@@ -2,8 +2,9 @@
 //
 // It promises the contract of blob.Store: large bodies go up in parts that are
 // retried one by one and become visible together; create-only is decided by the
-// server (If-None-Match). Memory for a Put is one part. It refuses to create
-// buckets: a missing one is found by Ping at the start.
+// server (If-None-Match). Memory for a Put is one part. A line on which nothing
+// moves for a minute is given up. It refuses to create buckets: a missing one is
+// found by Ping at the start.
 package blobs3
 
 import (
@@ -39,6 +40,11 @@ func New(c Config) (*Store, error) {
 	lookup := minio.BucketLookupAuto
 	if c.PathStyle {
 		lookup = minio.BucketLookupPath
+	}
+	if c.Transport == nil {
+		if c.Transport, err = transport(secure, nil); err != nil {
+			return nil, fmt.Errorf("configure S3: %w", err)
+		}
 	}
 	core, err := minio.NewCore(endpoint, &minio.Options{
 		Creds:        credentials.NewStaticV4(c.AccessKey, c.SecretKey, c.SessionToken),
