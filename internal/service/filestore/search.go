@@ -65,7 +65,7 @@ func (s *Service) Search(ctx context.Context, a Access, text, path string, limit
 	if err != nil {
 		return SearchResult{}, err
 	}
-	counts, err := s.store.TermFiles(ctx, a.Namespace, terms)
+	counts, err := s.store.TermFiles(ctx, scope, terms)
 	if err != nil {
 		return SearchResult{}, err
 	}

@@ -63,8 +63,8 @@ type Index interface {
 	// SaveIndex replaces the postings of files and moves the cursor, if it is still at from.
 	SaveIndex(ctx context.Context, at IndexCursor, to int64, files []Indexed, gone []string) error
 	Lookup(ctx context.Context, s Scope, under string, terms [][]byte, limit int) ([]Found, error)
-	// TermFiles counts the files that have each term.
-	TermFiles(ctx context.Context, namespace string, terms [][]byte) ([]int64, error)
+	// TermFiles counts the files inside the scope that have each term.
+	TermFiles(ctx context.Context, s Scope, terms [][]byte) ([]int64, error)
 	IndexedThrough(ctx context.Context, namespace string) (int64, error)
 }
 

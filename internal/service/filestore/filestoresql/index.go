@@ -136,12 +136,17 @@ func (s *Store) foundIn(ctx context.Context, tx sqldb.Querier, f filestore.File,
 }
 
 // TermFiles implements filestore.Index. Counting stops at a thousand: beyond, a
-// word says little.
-func (s *Store) TermFiles(ctx context.Context, ns string, terms [][]byte) ([]int64, error) {
+// word says little. Whoever sees the whole namespace needs no look at the files.
+func (s *Store) TermFiles(ctx context.Context, scope filestore.Scope, terms [][]byte) ([]int64, error) {
 	counts := make([]int64, len(terms))
 	for i, t := range terms {
-		err := s.db.Read().QueryRowContext(ctx, `SELECT COUNT(*) FROM (SELECT 1 FROM filestore_postings WHERE ns = $1 AND term = $2 LIMIT 1000) AS found`, ns, t).Scan(&counts[i])
-		if err != nil {
+		q := newQuery(`SELECT COUNT(*) FROM (SELECT 1 FROM filestore_postings p`)
+		if whole(scope) {
+			q.add(" WHERE p.ns = ? AND p.term = ?", scope.Namespace, t)
+		} else {
+			q.add(" JOIN filestore_files f ON f.id = p.file_id WHERE p.ns = ? AND p.term = ? AND f.trashed_ms = 0 AND ", scope.Namespace, t).scope(scope, fileColumns)
+		}
+		if err := s.db.Read().QueryRowContext(ctx, q.add(" LIMIT 1000) AS found").text(), q.args...).Scan(&counts[i]); err != nil {
 			return nil, err
 		}
 	}
