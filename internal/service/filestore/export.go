@@ -26,6 +26,7 @@ type Export struct {
 	folders []cid.Block
 	files   []exportFile
 	size    int64
+	use     func() error
 }
 
 type exportFile struct {
@@ -45,7 +46,7 @@ func (s *Service) Export(ctx context.Context, a Access, path string) (*Export, e
 	if path, err = CleanFolder(path); err != nil {
 		return nil, err
 	}
-	e := &Export{svc: s, ctx: ctx}
+	e := &Export{svc: s, ctx: ctx, use: func() error { return s.countUse(ctx, a) }}
 	for q := (ListQuery{Under: path, Limit: 1000}); ; {
 		files, err := s.store.Files(ctx, scope, q)
 		if err != nil {
@@ -172,6 +173,10 @@ func (e *Export) Root() cid.CID { return e.root }
 
 // Size is the archive's length.
 func (e *Export) Size() int64 { return e.size }
+
+// Use counts the export under the share links that permit it, and fails when one
+// of them is over. It comes before Write.
+func (e *Export) Use() error { return e.use() }
 
 // Write writes the archive. Every leaf is checked against its CID on the way.
 func (e *Export) Write(w io.Writer) error {

@@ -88,16 +88,17 @@ func (s *Service) OpenPublic(ctx context.Context, publicID string) (File, *Opene
 	return s.opened(ctx, Access{}, f, err)
 }
 
-// opened opens a file that was found, and counts the use of a link.
+// opened opens a file that was found. Reading from it counts as a use of a link.
 func (s *Service) opened(ctx context.Context, a Access, f File, err error) (File, *Opened, error) {
 	if err != nil {
 		return File{}, nil, err
 	}
-	if err := s.countUse(ctx, a); err != nil {
+	o, err := s.open(ctx, f.Content)
+	if err != nil {
 		return File{}, nil, err
 	}
-	o, err := s.open(ctx, f.Content)
-	return f, o, err
+	o.use = func() error { return s.countUse(ctx, a) }
+	return f, o, nil
 }
 
 // CIDs lists the files that can be addressed by CID, in path order, and counts

@@ -74,6 +74,9 @@ func (s *Service) Grep(ctx context.Context, a Access, q GrepQuery) (GrepResult, 
 	if q.Path, err = CleanFolder(q.Path); err != nil {
 		return GrepResult{}, err
 	}
+	if err := s.countUse(ctx, a); err != nil {
+		return GrepResult{}, err
+	}
 	var out GrepResult
 	var bytes int64
 	list := ListQuery{Under: q.Path, Limit: MaxPage}

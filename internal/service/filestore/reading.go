@@ -19,6 +19,7 @@ type Opened struct {
 	blobs   blob.Store
 	size    int64
 	extents []openExtent
+	use     func() error // nil once it was called
 }
 
 // openExtent is an extent with its place in the content.
@@ -71,10 +72,24 @@ func corrupt(err error) error {
 // Size returns the length of the content.
 func (o *Opened) Size() int64 { return o.size }
 
+// Use counts the reading under the share links that permit it, once, and fails
+// when one of them is over. The first Range does it too: this is for those who
+// have to know before.
+func (o *Opened) Use() error {
+	use := o.use
+	if o.use = nil; use == nil {
+		return nil
+	}
+	return use()
+}
+
 // Range returns n bytes from off; n < 0 means to the end.
 func (o *Opened) Range(off, n int64) (io.ReadCloser, error) {
 	if off < 0 || off > o.size {
 		return nil, fault.New(fault.RangeUnsatisfiable, "the range lies beyond the file")
+	}
+	if err := o.Use(); err != nil {
+		return nil, err
 	}
 	if n < 0 || n > o.size-off {
 		n = o.size - off

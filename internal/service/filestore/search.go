@@ -47,6 +47,9 @@ func (s *Service) Search(ctx context.Context, a Access, text, path string, limit
 	if path, err = CleanFolder(path); err != nil {
 		return SearchResult{}, err
 	}
+	if err := s.countUse(ctx, a); err != nil {
+		return SearchResult{}, err
+	}
 	terms, err := s.terms(ctx, a.Namespace, text)
 	if err != nil {
 		return SearchResult{}, err

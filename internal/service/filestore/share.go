@@ -44,22 +44,37 @@ func (s *Service) Share(ctx context.Context, a Access, n NewShare) (Share, error
 	return sh, s.store.CreateShare(ctx, sh)
 }
 
+// whose tells which links the caller may see and end: its own, and where it may
+// do everything, all of them. Whoever merely reads a file, as by a link, learns of
+// no other link to it.
+func (a Access) whose() (Whose, error) {
+	own, err := a.scope(Read)
+	if err != nil {
+		return Whose{}, err
+	}
+	every, err := a.scope(All)
+	if err != nil {
+		every = Scope{Namespace: a.Namespace} // nothing
+	}
+	return Whose{Every: every, Own: own, Maker: a.Invoker}, nil
+}
+
 // Shares lists the links, newest first.
 func (s *Service) Shares(ctx context.Context, a Access, p Page) ([]Share, error) {
-	scope, err := a.scope(Read)
+	w, err := a.whose()
 	if err != nil {
 		return nil, err
 	}
-	return s.store.Shares(ctx, scope, p.Limit, p.Offset)
+	return s.store.Shares(ctx, w, p.Limit, p.Offset)
 }
 
 // EndShare ends a link at once.
 func (s *Service) EndShare(ctx context.Context, a Access, id string) error {
-	scope, err := a.scope(Read)
+	w, err := a.whose()
 	if err != nil {
 		return err
 	}
-	return s.store.RevokeShare(ctx, scope, id, s.now())
+	return s.store.RevokeShare(ctx, w, id, s.now())
 }
 
 // Admit refuses an access whose chain has a link that is over. It does not count.
@@ -72,14 +87,16 @@ func (s *Service) Admit(ctx context.Context, a Access) error {
 		return err
 	}
 	for _, l := range links {
-		if !l.Revoked.IsZero() || !l.Expires.IsZero() && !l.Expires.After(s.now()) {
+		if !l.Revoked.IsZero() || !l.Expires.IsZero() && !l.Expires.After(s.now()) || l.MaxUses > 0 && l.Uses >= l.MaxUses {
 			return fault.New(fault.Forbidden, "the link is over").WithCode("link_over")
 		}
 	}
 	return nil
 }
 
-// countUse counts one reading of content under every link in the chain.
+// countUse counts one reading of content under every link in the chain. Whatever
+// shows text of a file is a reading: content whole or in part, of any version, the
+// lines that a search or a grep found, and an export.
 func (s *Service) countUse(ctx context.Context, a Access) error {
 	if len(a.Chain) == 0 {
 		return nil
@@ -88,10 +105,12 @@ func (s *Service) countUse(ctx context.Context, a Access) error {
 	if err != nil {
 		return err
 	}
+	ids := make([]string, 0, len(links))
 	for _, l := range links {
-		if err := s.store.UseShare(ctx, l.ID, s.now()); err != nil {
-			return err
-		}
+		ids = append(ids, l.ID)
 	}
-	return nil
+	if len(ids) == 0 {
+		return nil
+	}
+	return s.store.UseShares(ctx, ids, s.now())
 }

@@ -88,15 +88,22 @@ type Share struct {
 	By        By
 }
 
+// Whose says which links are meant: all to what Every reaches, and those to what
+// Own reaches that Maker made.
+type Whose struct {
+	Every, Own Scope
+	Maker      string
+}
+
 // Shares keeps share links.
 type Shares interface {
 	CreateShare(ctx context.Context, sh Share) error
-	Shares(ctx context.Context, s Scope, limit, offset int) ([]Share, error)
+	Shares(ctx context.Context, w Whose, limit, offset int) ([]Share, error)
 	// SharesOf returns the links that are among the tokens.
 	SharesOf(ctx context.Context, tokens []string) ([]Share, error)
-	RevokeShare(ctx context.Context, s Scope, id string, now time.Time) error
-	// UseShare counts one use, unless the link is over.
-	UseShare(ctx context.Context, id string, now time.Time) error
+	RevokeShare(ctx context.Context, w Whose, id string, now time.Time) error
+	// UseShares counts one use of every link, or, when one of them is over, of none.
+	UseShares(ctx context.Context, ids []string, now time.Time) error
 }
 
 // Upkeep is for the sweeper, the doctor and the rotation of keys.

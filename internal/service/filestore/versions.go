@@ -26,8 +26,7 @@ func (s *Service) OpenVersion(ctx context.Context, a Access, id string, number i
 		return File{}, nil, err
 	}
 	f.Version, f.Content, f.Updated = v.Number, v.Content, v.Created
-	o, err := s.open(ctx, v.Content)
-	return f, o, err
+	return s.opened(ctx, a, f, nil)
 }
 
 // RestoreVersion makes an old version's content the newest version. No bytes

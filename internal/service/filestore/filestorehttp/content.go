@@ -114,6 +114,11 @@ func disposition(f filestore.File) string {
 // serveRanges lets the standard library do what it knows about ranges; the
 // content is read in windows, so that little more than asked for is decrypted.
 func serveRanges(w http.ResponseWriter, r *http.Request, f filestore.File, o *filestore.Opened) error {
+	if r.Method != http.MethodHead {
+		if err := o.Use(); err != nil {
+			return undo(w.Header(), err)
+		}
+	}
 	s := &seeker{o: o}
 	defer s.close()
 	http.ServeContent(w, r, "", f.Updated, s)

@@ -150,8 +150,8 @@ func (a *api) streamChanges(w http.ResponseWriter, r *http.Request, access files
 	defer end()
 	for {
 		events, next, err := a.waitChanges(ctx, s, access, after)
-		if err != nil {
-			return nil
+		if err != nil || a.svc.Admit(ctx, access) != nil {
+			return nil // the client, its token or its link has ended
 		}
 		var out []byte
 		for _, e := range events {
@@ -224,6 +224,11 @@ func (a *api) export(w http.ResponseWriter, r *http.Request, access filestore.Ac
 	e, err := a.svc.Export(r.Context(), access, r.URL.Query().Get("path"))
 	if err != nil {
 		return err
+	}
+	if r.Method != http.MethodHead {
+		if err := e.Use(); err != nil {
+			return err
+		}
 	}
 	h := w.Header()
 	h.Set("Content-Type", "application/vnd.ipld.car; version=1")

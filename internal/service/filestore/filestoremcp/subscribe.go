@@ -10,6 +10,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/castalia-org/castalia/internal/identity"
+	"github.com/castalia-org/castalia/internal/platform/fault"
 	"github.com/castalia-org/castalia/internal/platform/httpserver"
 	"github.com/castalia-org/castalia/internal/service/filestore"
 )
@@ -27,7 +28,7 @@ func withoutSubscriptions(r mcp.Result, err error) (mcp.Result, error) {
 }
 
 // listen tells a client when the files it names change, until it leaves, its
-// token ends or this node stops. A URI that ends in a slash is a folder with all
+// token or its share link ends or this node stops. A URI that ends in a slash is a folder with all
 // that lies below. What is out of the token's reach is left out of what the
 // acknowledgement names, whether or not it exists.
 func (h *handler) listen(ctx context.Context, req mcp.Request, serve func(context.Context) (mcp.Result, error)) (mcp.Result, error) {
@@ -56,13 +57,42 @@ func (h *handler) listen(ctx context.Context, req mcp.Request, serve func(contex
 	defer end()
 	draining := httpserver.Draining(request) //nolint:contextcheck // the request's own
 	go func() {
+		defer end()
 		select {
 		case <-draining:
-			end()
+		case <-h.over(ctx, a):
 		case <-ctx.Done():
 		}
 	}()
 	return serve(ctx)
+}
+
+// linkCheck is how often an open stream looks whether its share link still is.
+const linkCheck = 500 * time.Millisecond
+
+// over returns a channel that is closed when a share link in the access's chain
+// is over. Without one it never is, and nobody looks.
+func (h *handler) over(ctx context.Context, a filestore.Access) <-chan struct{} {
+	if len(a.Chain) == 0 {
+		return nil
+	}
+	over := make(chan struct{})
+	go func() {
+		tick := time.NewTicker(linkCheck)
+		defer tick.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-tick.C:
+			}
+			if fault.Is(h.svc.Admit(ctx, a), fault.Forbidden) {
+				close(over)
+				return
+			}
+		}
+	}()
+	return over
 }
 
 // reachable keeps the resources of the caller's namespace that its token reaches.

@@ -13,6 +13,7 @@ import (
 
 	"github.com/castalia-org/castalia/internal/identity/identitytest"
 	"github.com/castalia-org/castalia/internal/protocol/sse"
+	"github.com/castalia-org/castalia/internal/protocol/ucan"
 	"github.com/castalia-org/castalia/internal/service/filestore"
 	"github.com/castalia-org/castalia/internal/service/filestore/filestoretest"
 )
@@ -168,6 +169,36 @@ func TestUsersAreAskedBeforeSomethingIsReplacedOrRemoved(t *testing.T) {
 	a.must("vfs_delete", m{"paths": []string{"/a", "/b"}})
 	if _, err := w.Stat(t.Context(), filestore.Owner(alice.DID), "/a"); err == nil {
 		t.Error("/a is still there")
+	}
+}
+
+func TestListeningEndsWithTheLink(t *testing.T) {
+	t.Parallel()
+	w := filestoretest.Embedded(t)
+	base := serve(t, w)
+	holder := identitytest.NewActor("link")
+	delegation := identitytest.Delegation(t, alice, holder.DID, identitytest.Can("fs/read", alice.Home("/a")))
+	parsed, err := ucan.Parse(delegation)
+	if err != nil {
+		t.Fatal(err)
+	}
+	owner := filestore.Owner(alice.DID)
+	link, err := w.Share(t.Context(), owner, filestore.NewShare{TokenCID: parsed.CID(), Path: "/a"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	bearer := identitytest.Files(t, holder, identitytest.Oracle.DID, "fs/read", identitytest.Can("fs/read", alice.Home("/a")), identitytest.Proof(delegation), identitytest.TTL(30*time.Minute))
+	s := listen(t, base, bearer, alice.Home("/a"))
+	if ack := s.next(); len(ack.Params.Notifications.ResourceSubscriptions) != 1 {
+		t.Fatalf("acknowledged %+v", ack)
+	}
+	if err := w.EndShare(t.Context(), owner, link.ID); err != nil {
+		t.Fatal(err)
+	}
+	for { // the answer to the request, then the end
+		if _, err := s.d.Next(); err != nil {
+			return
+		}
 	}
 }
 

@@ -46,9 +46,14 @@ func (s *Store) CreateShare(ctx context.Context, sh filestore.Share) error {
 }
 
 // Shares implements filestore.Shares.
-func (s *Store) Shares(ctx context.Context, scope filestore.Scope, limit, offset int) ([]filestore.Share, error) {
-	q := newQuery(shareFields).scope(scope, shareColumns).add(" ORDER BY s.created_ms DESC, s.id LIMIT ? OFFSET ?", limit, offset)
+func (s *Store) Shares(ctx context.Context, w filestore.Whose, limit, offset int) ([]filestore.Share, error) {
+	q := newQuery(shareFields).whose(w).add(" ORDER BY s.created_ms DESC, s.id LIMIT ? OFFSET ?", limit, offset)
 	return collect(ctx, s.db.Read(), q, scanShare)
+}
+
+// whose adds the condition that a link is one of those that are meant.
+func (q *query) whose(w filestore.Whose) *query {
+	return q.add("((").scope(w.Every, shareColumns).add(") OR (s.invoker = ? AND ", w.Maker).scope(w.Own, shareColumns).add("))")
 }
 
 // SharesOf implements filestore.Shares.
@@ -59,9 +64,9 @@ func (s *Store) SharesOf(ctx context.Context, tokens []string) ([]filestore.Shar
 }
 
 // RevokeShare implements filestore.Shares.
-func (s *Store) RevokeShare(ctx context.Context, scope filestore.Scope, id string, now time.Time) error {
+func (s *Store) RevokeShare(ctx context.Context, w filestore.Whose, id string, now time.Time) error {
 	return s.db.Write(ctx, func(ctx context.Context, tx sqldb.Querier) error {
-		if _, err := one(ctx, tx, newQuery(shareFields).add("s.id = ? AND ", id).scope(scope, shareColumns), scanShare); err != nil {
+		if _, err := one(ctx, tx, newQuery(shareFields).add("s.id = ? AND ", id).whose(w), scanShare); err != nil {
 			return err
 		}
 		_, err := tx.ExecContext(ctx, `UPDATE filestore_shares SET revoked_ms = $1 WHERE id = $2 AND revoked_ms = 0`, sqldb.MS(now), id)
@@ -69,11 +74,16 @@ func (s *Store) RevokeShare(ctx context.Context, scope filestore.Scope, id strin
 	})
 }
 
-// UseShare implements filestore.Shares.
-func (s *Store) UseShare(ctx context.Context, id string, now time.Time) error {
+// UseShares implements filestore.Shares.
+func (s *Store) UseShares(ctx context.Context, ids []string, now time.Time) error {
 	return s.db.Write(ctx, func(ctx context.Context, tx sqldb.Querier) error {
-		r, err := tx.ExecContext(ctx, `UPDATE filestore_shares SET uses = uses + 1
-			WHERE id = $1 AND revoked_ms = 0 AND (expires_ms = 0 OR expires_ms > $2) AND (max_uses = 0 OR uses < max_uses)`, id, sqldb.MS(now))
-		return affectedOne(r, err, fault.New(fault.Forbidden, "the link is over").WithCode("link_over"))
+		for _, id := range ids {
+			r, err := tx.ExecContext(ctx, `UPDATE filestore_shares SET uses = uses + 1
+				WHERE id = $1 AND revoked_ms = 0 AND (expires_ms = 0 OR expires_ms > $2) AND (max_uses = 0 OR uses < max_uses)`, id, sqldb.MS(now))
+			if err := affectedOne(r, err, fault.New(fault.Forbidden, "the link is over").WithCode("link_over")); err != nil {
+				return err
+			}
+		}
+		return nil
 	})
 }
