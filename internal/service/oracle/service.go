@@ -29,8 +29,8 @@ type Identity struct {
 type Service struct {
 	store    Store
 	identity Identity
-	// RunsAborted is told of the runs that lost their session.
-	runsGone func(ctx context.Context, ids []string)
+	// runsGone is told of the runs that lost their session.
+	runsGone func(ctx context.Context, runs []Run)
 	deleted  func(ctx context.Context, sessionID string)
 	now      func() time.Time
 }
@@ -40,7 +40,7 @@ type Deps struct {
 	Store    Store
 	Identity Identity
 	// RunsGone, when set, is told of live runs whose session was deleted.
-	RunsGone func(ctx context.Context, ids []string)
+	RunsGone func(ctx context.Context, runs []Run)
 	// SessionGone, when set, is told of a session that was deleted.
 	SessionGone func(ctx context.Context, sessionID string)
 	// Now is the clock; nil means time.Now.
@@ -51,7 +51,7 @@ type Deps struct {
 func New(d Deps) *Service {
 	s := &Service{store: d.Store, identity: d.Identity, runsGone: d.RunsGone, deleted: d.SessionGone, now: d.Now}
 	if s.runsGone == nil {
-		s.runsGone = func(context.Context, []string) {}
+		s.runsGone = func(context.Context, []Run) {}
 	}
 	if s.deleted == nil {
 		s.deleted = func(context.Context, string) {}

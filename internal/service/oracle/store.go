@@ -30,7 +30,7 @@ type Store interface {
 	Search(ctx context.Context, owner string, q SearchQuery) ([]Hit, int64, error)
 	// DeleteSession removes a session with all that belongs to it and names the
 	// runs that were live.
-	DeleteSession(ctx context.Context, owner, id string) (liveRuns []string, err error)
+	DeleteSession(ctx context.Context, owner, id string) (liveRuns []Run, err error)
 	// SetTitle gives an untitled session a title; false when it has one already or is gone.
 	SetTitle(ctx context.Context, id, title string, at time.Time) (bool, error)
 	// SetSummary remembers what stands for the messages up to turn through.

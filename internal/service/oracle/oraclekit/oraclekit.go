@@ -103,7 +103,7 @@ func New(d Deps) (*Oracle, error) {
 	}
 	o.Service = oracle.New(oracle.Deps{
 		Store: o.Store, Identity: d.Oracle, Now: d.Now,
-		RunsGone: func(ctx context.Context, ids []string) { o.Engine.Gone(ctx, ids) },
+		RunsGone: func(ctx context.Context, runs []oracle.Run) { o.Engine.Gone(ctx, runs) },
 		SessionGone: func(ctx context.Context, id string) {
 			if d.SessionGone != nil {
 				d.SessionGone(ctx, id)

@@ -158,8 +158,8 @@ func collect[T any](rows *sql.Rows, scan func(scanner) (T, error)) ([]T, error) 
 }
 
 // DeleteSession removes a session and all that belongs to it.
-func (st *Store) DeleteSession(ctx context.Context, owner, id string) ([]string, error) {
-	var live []string
+func (st *Store) DeleteSession(ctx context.Context, owner, id string) ([]oracle.Run, error) {
+	var live []oracle.Run
 	err := st.db.Write(ctx, func(ctx context.Context, tx sqldb.Querier) error {
 		live = nil
 		res, err := tx.ExecContext(ctx, `DELETE FROM oracle_sessions WHERE id = $1 AND owner = $2`, id, owner)
@@ -169,11 +169,11 @@ func (st *Store) DeleteSession(ctx context.Context, owner, id string) ([]string,
 		if n, err := res.RowsAffected(); err != nil || n == 0 {
 			return errors.Join(err, oracle.ErrSessionNotFound)
 		}
-		rows, err := tx.QueryContext(ctx, `SELECT id FROM oracle_runs WHERE session_id = $1 AND `+isLive, id)
+		rows, err := tx.QueryContext(ctx, `SELECT `+runColumns+` FROM oracle_runs WHERE session_id = $1 AND `+isLive, id)
 		if err != nil {
 			return fmt.Errorf("select live runs: %w", err)
 		}
-		if live, err = collect(rows, scanString); err != nil {
+		if live, err = collect(rows, scanRun); err != nil {
 			return err
 		}
 		for _, text := range []string{

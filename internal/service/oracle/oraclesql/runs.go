@@ -190,7 +190,7 @@ func (st *Store) makeRoom(ctx context.Context, tx sqldb.Querier, b run.Begin, ou
 			if err := endQueued(ctx, tx, l, b.Run.CreatedAt); err != nil {
 				return err
 			}
-			out.Ended = append(out.Ended, l.ID)
+			out.Ended = append(out.Ended, l)
 			continue
 		}
 		out.Run.Status = oracle.Queued
@@ -371,21 +371,18 @@ func alreadyFinished(ctx context.Context, tx sqldb.Querier, e run.Ending, next i
 }
 
 // Abort marks the live runs of the owner's session.
-func (st *Store) Abort(ctx context.Context, owner, sessionID string) ([]string, error) {
-	var ids []string
+func (st *Store) Abort(ctx context.Context, owner, sessionID string) ([]oracle.Run, error) {
+	var live []oracle.Run
 	at := time.Now()
 	err := st.db.Write(ctx, func(ctx context.Context, tx sqldb.Querier) error {
-		ids = nil
 		rows, err := tx.QueryContext(ctx, `SELECT `+runColumns+` FROM oracle_runs WHERE session_id = $1 AND owner = $2 AND `+isLive, sessionID, owner)
 		if err != nil {
 			return fmt.Errorf("select live runs: %w", err)
 		}
-		live, err := collect(rows, scanRun)
-		if err != nil {
+		if live, err = collect(rows, scanRun); err != nil {
 			return err
 		}
 		for _, r := range live {
-			ids = append(ids, r.ID)
 			if r.Status == oracle.Queued {
 				err = endQueued(ctx, tx, r, at)
 			} else {
@@ -397,7 +394,7 @@ func (st *Store) Abort(ctx context.Context, owner, sessionID string) ([]string, 
 		}
 		return nil
 	})
-	return ids, err
+	return live, err
 }
 
 // Run returns a run of the owner.

@@ -17,7 +17,7 @@ import (
 type CallStore interface {
 	call.Store
 	CreateSession(ctx context.Context, s oracle.Session) error
-	DeleteSession(ctx context.Context, owner, id string) ([]string, error)
+	DeleteSession(ctx context.Context, owner, id string) ([]oracle.Run, error)
 }
 
 // TestCalls is the contract of a call.Store.

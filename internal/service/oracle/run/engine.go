@@ -80,8 +80,8 @@ type Config struct {
 	MaxAttempts int           // 3
 	Drain       time.Duration // 5s: how long a stopping node lets its runs finish
 	Logger      *slog.Logger
-	// Ended, when set, is told of each run that this node ended, after readers
-	// could see its end.
+	// Ended, when set, is told of each run that this node ended, also while it
+	// waited or because its session was deleted, after readers could see its end.
 	Ended func(ctx context.Context, r oracle.Run, result Result)
 }
 
@@ -237,9 +237,7 @@ func (e *Engine) Start(ctx context.Context, s Start) (Started, error) {
 		e.abortLocal(id)
 		e.hint(ctx, subjectAbort, []byte(id))
 	}
-	for _, id := range begun.Ended {
-		e.hint(ctx, subjectFrames+id, nil)
-	}
+	e.neverBegan(ctx, begun.Ended)
 	return out, nil
 }
 
@@ -357,24 +355,37 @@ func (e *Engine) ByRequest(ctx context.Context, owner, sessionID, requestID stri
 // Abort stops what is going on in the user's session. It reports whether
 // anything was.
 func (e *Engine) Abort(ctx context.Context, owner, sessionID string) (bool, error) {
-	ids, err := e.store.Abort(ctx, owner, sessionID)
+	runs, err := e.store.Abort(ctx, owner, sessionID)
 	if err != nil {
 		return false, fmt.Errorf("abort: %w", err)
 	}
-	for _, id := range ids {
-		e.abortLocal(id)
-		e.hint(ctx, subjectAbort, []byte(id))
-		e.hint(ctx, subjectFrames+id, nil)
-	}
-	return len(ids) > 0, nil
+	e.Gone(ctx, runs)
+	return len(runs) > 0, nil
 }
 
-// Gone tells the engine, and the others, that runs lost their session.
-func (e *Engine) Gone(ctx context.Context, ids []string) {
-	for _, id := range ids {
-		e.abortLocal(id)
-		e.hint(ctx, subjectAbort, []byte(id))
-		e.hint(ctx, subjectFrames+id, nil)
+// Gone tells the engine, and the others, that runs were aborted or lost their
+// session. They are as they were before that.
+func (e *Engine) Gone(ctx context.Context, runs []oracle.Run) {
+	var waited []oracle.Run
+	for _, r := range runs {
+		if r.Status == oracle.Queued {
+			waited = append(waited, r)
+			continue
+		}
+		e.abortLocal(r.ID)
+		e.hint(ctx, subjectAbort, []byte(r.ID))
+		e.hint(ctx, subjectFrames+r.ID, nil)
+	}
+	e.neverBegan(ctx, waited)
+}
+
+// neverBegan tells of the end of runs that were ended while they waited: nobody
+// works on them who would.
+func (e *Engine) neverBegan(ctx context.Context, runs []oracle.Run) {
+	for _, r := range runs {
+		e.hint(ctx, subjectFrames+r.ID, nil)
+		r.Status = oracle.Aborted
+		e.cfg.Ended(context.WithoutCancel(ctx), r, Result{Status: oracle.Aborted})
 	}
 }
 

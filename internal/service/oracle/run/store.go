@@ -43,7 +43,8 @@ type Store interface {
 	// Finish stores the turn's messages and the last frames and ends the run.
 	Finish(ctx context.Context, e Ending) error
 	// Abort marks the live runs of the owner's session; queued ones end at once.
-	Abort(ctx context.Context, owner, sessionID string) (ids []string, err error)
+	// It returns them as they were.
+	Abort(ctx context.Context, owner, sessionID string) ([]oracle.Run, error)
 	// Run returns a run of the owner.
 	Run(ctx context.Context, owner, id string) (oracle.Run, error)
 	// ByRequest returns the run of the owner's session that a request id started.
@@ -89,8 +90,8 @@ type Begun struct {
 	Repeat bool
 	// Interrupted names the runs that were asked to stop.
 	Interrupted []string
-	// Ended names queued runs that were ended at once.
-	Ended []string
+	// Ended are queued runs that were ended at once.
+	Ended []oracle.Run
 }
 
 // Batch is some frames of a run.

@@ -228,13 +228,19 @@ func (e *Engine) work(ctx context.Context, a *active, job Job) {
 	switch {
 	case errors.Is(cause, ErrLost):
 		lost = true
+		e.deleted(r, result) //nolint:contextcheck // the run's own context has just ended
 		return
 	case errors.Is(cause, errStopping):
 		e.release(r) //nolint:contextcheck // the run's own context has just ended
 		lost = true
 		return
 	}
-	if err := e.finish(log, r, result); err != nil {
+	switch err := e.finish(log, r, result); {
+	case err == nil:
+	case errors.Is(err, ErrLost):
+		lost = true
+		e.deleted(r, result)
+	default:
 		e.log.Error("a run could not be ended; another node will", slog.String("run_id", r.ID), slog.Any("error", err))
 		lost = true
 	}
@@ -300,6 +306,24 @@ func (e *Engine) finish(log *Log, r oracle.Run, result Result) error {
 	r.Status = result.Status
 	e.cfg.Ended(e.base, r, result)
 	return nil
+}
+
+// deleted tells of the end of a run that is not there any more, because its
+// session was deleted: what it used is to be paid for all the same. A run that
+// another node has taken is that node's to tell.
+func (e *Engine) deleted(r oracle.Run, result Result) {
+	heads, err := e.store.Heads(e.base, []string{r.ID})
+	if err != nil {
+		e.log.Warn("what became of a run could not be looked up", slog.String("run_id", r.ID), slog.Any("error", err))
+		return
+	}
+	if _, there := heads[r.ID]; there {
+		return
+	}
+	e.hub.lost(r.ID) // readers first
+	r.Status, result.Status = oracle.Aborted, oracle.Aborted
+	result.Before, result.Titled = nil, true // nothing is left to remember or to name
+	e.cfg.Ended(e.base, r, result)
 }
 
 // release gives a run back at once instead of letting its lease run out.
