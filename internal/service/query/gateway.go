@@ -30,6 +30,9 @@ type Call struct {
 	Method string
 	Wire   []byte
 	Height int64
+	// Once says that the call may change something: it is sent to one node,
+	// which may have carried it out even where it fails.
+	Once bool
 }
 
 // Reply is what an upstream answered. Wire belongs to the caller until Release
@@ -354,7 +357,7 @@ func (g *Gateway) Answer(ctx context.Context, f Found, ask Ask) (Answer, error) 
 	}
 	q := asked{
 		g: g, route: route, chain: chain, timeout: timeout,
-		call: Call{Method: route.Method, Wire: request.Wire, Height: height},
+		call: Call{Method: route.Method, Wire: request.Wire, Height: height, Once: route.HTTPMethod != "GET"},
 	}
 	var a Answer
 	if g.cache == nil || !route.Cacheable() {

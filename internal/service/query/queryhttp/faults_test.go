@@ -341,6 +341,35 @@ func TestPostAndPlainDialect(t *testing.T) {
 	}
 }
 
+// TestPostIsSentOnce is a method that may change something: a node that breaks
+// off may have carried it out, so that no other one is asked.
+func TestPostIsSentOnce(t *testing.T) {
+	t.Parallel()
+	source, err := os.ReadFile("../../../../spec/vectors/query/dialect.proto")
+	if err != nil {
+		t.Fatal(err)
+	}
+	const method = "castalia.dialect.Dialect/GetKnown"
+	nodes := make([]*querytest.Node, 2)
+	for i := range nodes {
+		nodes[i] = querytest.StartNode(t, querytest.NodeConfig{
+			Files: querytest.Compile(t, map[string]string{"dialect.proto": string(source)}), Height: 5,
+			Answer: func(context.Context, querytest.Call) (querytest.Answer, error) {
+				return querytest.Answer{}, status.Error(codes.Unavailable, "the connection broke after it was done")
+			},
+		})
+	}
+	pool := querytest.StartPool(t, upstream.Config{Methods: []string{method}}, nodes...)
+	h := serve(t, query.New([]query.Chain{pool}, query.Config{}), queryhttp.Options{})
+	asked := func() int { return nodes[0].Calls("/"+method) + nodes[1].Calls("/"+method) }
+	if got := do(t, h, http.MethodPost, "/dialect/known", `{}`); got.Status != http.StatusServiceUnavailable || asked() != 1 {
+		t.Errorf("%d after %d calls", got.Status, asked())
+	}
+	if got := get(t, h, "/dialect/known"); got.Status != http.StatusServiceUnavailable || asked() < 3 {
+		t.Errorf("a query: %d after %d calls in all", got.Status, asked())
+	}
+}
+
 // TestHurriedClient cannot spoil the call on which others wait, nor have the
 // node taken for broken.
 func TestHurriedClient(t *testing.T) {

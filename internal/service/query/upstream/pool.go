@@ -138,7 +138,8 @@ func (p *Pool) Ready() error {
 	return errors.New("chain " + p.cfg.Name + ": no node is in step")
 }
 
-// Invoke asks the best node, and others when it fails.
+// Invoke asks the best node, and others when it fails and the call may be
+// repeated.
 func (p *Pool) Invoke(ctx context.Context, call query.Call) (query.Reply, error) {
 	p.budget.deposit()
 	var last error
@@ -158,7 +159,7 @@ func (p *Pool) Invoke(ctx context.Context, call query.Call) (query.Reply, error)
 			return reply, nil
 		}
 		last = err
-		if ctx.Err() != nil || !retryable(err, call.Height) {
+		if ctx.Err() != nil || call.Once || !retryable(err, call.Height) {
 			break
 		}
 	}
