@@ -23,6 +23,9 @@ type Entry struct {
 	Fetched time.Time
 	// Head is the newest block that was known when the reply was asked for.
 	Head int64
+	// Whole says that every part of the reply could be read: without a
+	// description a part is base64, for as long as nobody has one.
+	Whole bool
 	// Lines are values of headers, made once for all who get the reply.
 	Lines, PackedLines Lines
 

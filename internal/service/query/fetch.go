@@ -29,12 +29,12 @@ func (q *asked) direct(ctx context.Context) (Answer, error) {
 	ctx, cancel := context.WithTimeout(ctx, q.timeout)
 	defer cancel()
 	buf, _ := q.g.buffers.Get().(*buffer)
-	height, err := q.fetch(ctx, buf)
+	height, whole, err := q.fetch(ctx, buf)
 	if err != nil {
 		q.g.recycle(buf)
 		return Answer{}, err
 	}
-	return Answer{Body: buf.b, State: Bypass, Height: height, Pinned: q.pinned(height), buffer: buf}, nil
+	return Answer{Body: buf.b, State: Bypass, Height: height, Pinned: whole && q.pinned(height), buffer: buf}, nil
 }
 
 // pinned reports whether a reply of this height can never change.
@@ -103,7 +103,7 @@ func (q *asked) fresh(e *Entry, head Head, now time.Time) bool {
 }
 
 func (q *asked) answer(e *Entry, state CacheState, head Head, now time.Time) Answer {
-	a := Answer{Body: e.Body, State: state, Entry: e, Height: e.Height, Pinned: q.pinned(e.Height)}
+	a := Answer{Body: e.Body, State: state, Entry: e, Height: e.Height, Pinned: e.Whole && q.pinned(e.Height)}
 	if !a.Pinned && head.Interval > 0 && e.Height >= head.Height {
 		a.MaxAge = min(max(0, head.Interval-now.Sub(head.Since)), head.Interval)
 	}
@@ -116,13 +116,13 @@ func (q *asked) fill(ctx context.Context, key []byte) (*Entry, error) {
 	buf, _ := q.g.buffers.Get().(*buffer)
 	defer q.g.recycle(buf)
 	head := q.chain.Head().Height
-	height, err := q.fetch(ctx, buf)
+	height, whole, err := q.fetch(ctx, buf)
 	if err != nil {
 		return nil, err
 	}
 	e := newEntry(bytes.Clone(buf.b), height, time.Now())
-	e.Head = head
-	if height > 0 && (q.call.Height == 0 || q.call.Height == height) {
+	e.Head, e.Whole = head, whole
+	if height > 0 && (q.call.Height == 0 || q.call.Height == height && whole) {
 		q.g.cache.put(key, e)
 	}
 	return e, nil
@@ -141,26 +141,31 @@ func (q *asked) key(dst []byte) []byte {
 	return append(dst, q.call.Wire...)
 }
 
-// fetch asks the chain and writes the reply into the buffer.
-func (q *asked) fetch(ctx context.Context, buf *buffer) (height int64, err error) {
+// maxLearned is how deep types that were not known may lie in each other.
+const maxLearned = 8
+
+// fetch asks the chain and writes the reply into the buffer. whole is false when
+// a part of it is of a type that nobody could describe.
+func (q *asked) fetch(ctx context.Context, buf *buffer) (height int64, whole bool, err error) {
 	if q.route.inFlight.Add(1) > int64(q.g.cfg.Concurrency) {
 		q.route.inFlight.Add(-1)
-		return 0, Statusf(codes.ResourceExhausted, "too many calls of %s at a time; try again", q.route.Method)
+		return 0, false, Statusf(codes.ResourceExhausted, "too many calls of %s at a time; try again", q.route.Method)
 	}
 	defer q.route.inFlight.Add(-1)
 	reply, err := q.chain.Invoke(ctx, q.call)
 	if err != nil {
-		return 0, err
+		return 0, false, err
 	}
 	if reply.Release != nil {
 		defer reply.Release()
 	}
-	out, unknown, err := q.route.Encode(buf.b[:0], reply.Wire, q.g.cfg.MaxJSON)
-	if len(unknown) > 0 && err == nil && q.learn(ctx, unknown) {
-		out, _, err = q.route.Encode(out[:0], reply.Wire, q.g.cfg.MaxJSON)
+	var unknown []string
+	buf.b, unknown, err = q.route.Encode(buf.b[:0], reply.Wire, q.g.cfg.MaxJSON)
+	// What lies inside of a type comes to light when that one is known.
+	for n := 0; n < maxLearned && err == nil && len(unknown) > 0 && q.learn(ctx, unknown); n++ {
+		buf.b, unknown, err = q.route.Encode(buf.b[:0], reply.Wire, q.g.cfg.MaxJSON)
 	}
-	buf.b = out
-	return reply.Height, err
+	return reply.Height, len(unknown) == 0, err
 }
 
 // learn looks for types that only occur inside Any.

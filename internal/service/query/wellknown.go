@@ -3,6 +3,7 @@ package query
 import (
 	"encoding/binary"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -328,7 +329,7 @@ func (e *encoder) anyMessage(p *messagePlan, data []byte) error {
 	}
 	switch {
 	case inner == nil:
-		if len(e.unknown) < 16 {
+		if len(e.unknown) < 16 && !slices.Contains(e.unknown, name) {
 			e.unknown = append(e.unknown, name)
 		}
 		e.out = append(e.out, `,"value":`...)
