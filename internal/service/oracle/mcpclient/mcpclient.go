@@ -5,8 +5,9 @@
 // and its own tools, nothing else; that a protected tool runs only with the
 // user's own single-use invocation for that very tool, which is used up before
 // the call is made; and that a user's credentials never reach a server: only the
-// headers that the operator configured do. What servers say of their own tools
-// (read only, idempotent) is not believed, so none is run twice.
+// headers that the operator configured do; and that memory is bounded, whatever
+// a server sends. What servers say of their own tools (read only, idempotent) is
+// not believed, so none is run twice.
 package mcpclient
 
 import (
@@ -15,6 +16,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"maps"
 	"net/http"
@@ -26,6 +28,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/castalia-org/castalia/internal/identity"
+	"github.com/castalia-org/castalia/internal/identity/recent"
 	"github.com/castalia-org/castalia/internal/platform/fault"
 	"github.com/castalia-org/castalia/internal/service/oracle/agent"
 	"github.com/castalia-org/castalia/internal/service/oracle/outbound"
@@ -58,16 +61,31 @@ type Engine struct {
 	log         *slog.Logger
 	cfg         Config
 
-	mu    sync.Mutex
-	lists map[[32]byte]listed
+	lists *recent.Map[[32]byte, listed]
 }
 
 // listed is what a server said of its tools, or that it did not answer.
 type listed struct {
-	tools []*mcp.Tool
+	tools []offered
 	err   error
-	until time.Time
 }
+
+// offered is what is kept of a server's tool.
+type offered struct {
+	name, description string
+	schema            json.RawMessage
+}
+
+func (o offered) size() int { return len(o.name) + len(o.description) + len(o.schema) }
+
+// Bounds of what a server may say: with one answer, of its tools, and what of
+// all servers' tools is remembered.
+const (
+	maxReply = 8 << 20
+	maxTools = 256
+	maxList  = 512 << 10
+	maxLists = 64 << 20
+)
 
 // sulk is how long a server that did not answer is not asked again, so that one
 // which is away does not delay every turn.
@@ -88,7 +106,7 @@ func New(invocations Invocations, log *slog.Logger, cfg Config) *Engine {
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
 	}
-	return &Engine{invocations: invocations, log: log, cfg: cfg, lists: map[[32]byte]listed{}}
+	return &Engine{invocations: invocations, log: log, cfg: cfg, lists: recent.New[[32]byte, listed](maxLists)}
 }
 
 // Tools lists the tools of the servers: see turn.MCP.
@@ -125,25 +143,21 @@ func (e *Engine) Call(ctx context.Context, s plugin.MCPServer, tool string, args
 }
 
 // tool is a server's tool as the agent sees it.
-func (e *Engine) tool(l *line, t *mcp.Tool, u turn.MCPUser) agent.Tool {
-	schema, err := json.Marshal(t.InputSchema)
-	if err != nil {
-		schema = nil
-	}
+func (e *Engine) tool(l *line, t offered, u turn.MCPUser) agent.Tool {
 	limit := l.server.Timeout
 	if limit == 0 {
 		limit = e.cfg.CallTimeout
 	}
-	name := l.server.Name + "__" + t.Name
+	name := l.server.Name + "__" + t.name
 	return agent.Tool{Tool: plugin.Tool{
-		Name: name, Description: agent.Cap(t.Description, 2000), Schema: schema, Timeout: limit,
+		Name: name, Description: t.description, Schema: t.schema, Timeout: limit,
 		Run: func(ctx context.Context, _ *plugin.Runtime, args json.RawMessage) (plugin.Result, error) {
 			if l.server.Protected {
-				if err := e.permit(ctx, l.server.Name, t.Name, name, u); err != nil {
+				if err := e.permit(ctx, l.server.Name, t.name, name, u); err != nil {
 					return plugin.Result{}, err
 				}
 			}
-			return l.call(ctx, t.Name, args)
+			return l.call(ctx, t.name, args)
 		},
 	}}
 }
@@ -180,48 +194,52 @@ type line struct {
 }
 
 // list returns the server's tools, from memory when they are fresh.
-func (l *line) list(ctx context.Context) ([]*mcp.Tool, error) {
+func (l *line) list(ctx context.Context) ([]offered, error) {
 	e := l.engine
 	key := l.key()
-	e.mu.Lock()
-	known, ok := e.lists[key]
-	e.mu.Unlock()
-	if ok && time.Now().Before(known.until) {
+	if known, ok := e.lists.Get(key, time.Now()); ok {
 		return known.tools, known.err
 	}
 	tools, err := l.ask(ctx)
 	if ctx.Err() != nil {
 		return tools, err
 	}
-	fresh := listed{tools: tools, err: err, until: time.Now().Add(e.cfg.Fresh)}
+	until := time.Now().Add(e.cfg.Fresh)
 	if err != nil {
-		fresh.until = time.Now().Add(sulk)
+		until = time.Now().Add(sulk)
 	}
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if len(e.lists) > 1000 {
-		clear(e.lists)
+	cost := 1 << 10
+	for _, t := range tools {
+		cost += t.size()
 	}
-	e.lists[key] = fresh
+	e.lists.Put(key, listed{tools: tools, err: err}, until, cost)
 	return tools, err
 }
 
-// ask lists the server's tools.
-func (l *line) ask(ctx context.Context) ([]*mcp.Tool, error) {
+// ask lists the server's tools, as many as are kept.
+func (l *line) ask(ctx context.Context) ([]offered, error) {
 	ctx, cancel := context.WithTimeout(ctx, l.engine.cfg.ListTimeout)
 	defer cancel()
 	session, err := l.connect(ctx)
 	if err != nil {
 		return nil, err
 	}
-	var tools []*mcp.Tool
+	var tools []offered
+	size := 0
 	for t, err := range session.Tools(ctx, nil) {
 		if err != nil {
 			return nil, fmt.Errorf("list tools: %w", err)
 		}
-		if tools = append(tools, t); len(tools) == 256 {
+		schema, err := json.Marshal(t.InputSchema)
+		if err != nil {
+			schema = nil
+		}
+		o := offered{name: t.Name, description: agent.Cap(t.Description, 2000), schema: schema}
+		if size += o.size(); len(tools) == maxTools || size > maxList {
+			l.engine.log.Info("an MCP server offers more than is kept; the rest of its tools is left out", slog.String("server", l.server.Name))
 			break
 		}
+		tools = append(tools, o)
 	}
 	return tools, nil
 }
@@ -320,7 +338,7 @@ func textOf(r *mcp.CallToolResult) string {
 	return strings.Join(parts, "\n")
 }
 
-// withHeaders adds the operator's headers.
+// withHeaders adds the operator's headers, and reads no answer without end.
 type withHeaders struct {
 	next    http.RoundTripper
 	headers map[string]string
@@ -332,7 +350,27 @@ func (w withHeaders) RoundTrip(r *http.Request) (*http.Response, error) {
 	for name, value := range w.headers {
 		r.Header.Set(name, value)
 	}
-	return w.next.RoundTrip(r)
+	resp, err := w.next.RoundTrip(r)
+	if err == nil {
+		resp.Body = &bounded{ReadCloser: resp.Body, left: maxReply}
+	}
+	return resp, err
+}
+
+// bounded is the body of an answer. A body that is longer fails.
+type bounded struct {
+	io.ReadCloser
+	left int64
+}
+
+// Read reads what is allowed.
+func (b *bounded) Read(p []byte) (int, error) {
+	if b.left <= 0 {
+		return 0, fmt.Errorf("the server sent more than %d bytes", maxReply)
+	}
+	n, err := b.ReadCloser.Read(p[:min(int64(len(p)), b.left)])
+	b.left -= int64(n)
+	return n, err
 }
 
 // CloseIdleConnections closes what the inner transport keeps open.
