@@ -108,6 +108,10 @@ func (w *World) inflict(ctx context.Context, s Step) error {
 		err := w.stage.plug(victim, false)
 		wait()
 		return errors.Join(err, w.stage.plug(victim, true))
+	case SlowLine:
+		err := w.stage.throttle(victim, true)
+		wait()
+		return errors.Join(err, w.stage.throttle(victim, false))
 	case RestartDatabase, RestartObjects, RestartBus:
 		err := w.servers[victim].end(syscall.SIGKILL)
 		wait()

@@ -22,6 +22,7 @@ const (
 	CutPeers        Fault = "cut peers"        // a node from the other nodes
 	CutClients      Fault = "cut clients"      // a node from everybody who asks it, and from the model
 	Unplug          Fault = "unplug"           // a node from everything
+	SlowLine        Fault = "slow line"        // a node's cable carries little, and late; what does not fit is lost
 	RestartDatabase Fault = "restart database" // PostgreSQL is killed and recovers
 	RestartObjects  Fault = "restart objects"  // the S3 server is killed
 	RestartBus      Fault = "restart bus"      // NATS is killed and forgets
@@ -34,10 +35,10 @@ const (
 )
 
 // ofNode are the faults that strike one node.
-var ofNode = []Fault{Kill, Pause, CutDatabase, CutObjects, CutBus, CutPeers, CutClients, Unplug, Clock, FullNode}
+var ofNode = []Fault{Kill, Pause, CutDatabase, CutObjects, CutBus, CutPeers, CutClients, Unplug, SlowLine, Clock, FullNode}
 
 // Lonely are the faults of a node that is alone.
-var Lonely = []Fault{Kill, Pause, CutClients, Unplug, Clock, FullNode}
+var Lonely = []Fault{Kill, Pause, CutClients, Unplug, SlowLine, Clock, FullNode}
 
 // All are the faults of a fleet.
 var All = append(slices.DeleteFunc(slices.Clone(ofNode), func(f Fault) bool { return f == FullNode }), RestartDatabase, RestartObjects, RestartBus, SlowDatabase, SlowObjects, FullDatabase, FullObjects)
@@ -82,24 +83,25 @@ func (p Plan) String() string {
 	return b.String()
 }
 
-// perPlan is how many faults a plan has: with All in a shuffled row that wraps
-// round, three plans with seeds in a row have every kind.
+// perPlan is how many faults a fleet's plan has: with All in a shuffled row that
+// wraps round, three plans with seeds in a row have every kind. A node that is
+// alone gets all of its own.
 const perPlan = 6
 
 // NewPlan makes the plan of a seed for a fleet of so many nodes within a time.
 func NewPlan(seed uint64, nodes int, length time.Duration) Plan {
-	deal := slices.Clone(All)
+	deal, many := slices.Clone(All), perPlan
 	if nodes == 1 {
-		deal = slices.Clone(Lonely)
+		deal, many = slices.Clone(Lonely), len(Lonely)
 	}
 	// One shuffle for a few seeds in a row, and each takes the next cards.
 	deck := rand.New(rand.NewPCG(seed/3, 7))
 	deck.Shuffle(len(deal), func(i, j int) { deal[i], deal[j] = deal[j], deal[i] })
 	random := rand.New(rand.NewPCG(seed, 11))
 	p := Plan{Seed: seed}
-	for i := range perPlan {
+	for i := range many {
 		s := Step{
-			Fault: deal[(int(seed%3)*perPlan+i)%len(deal)], Node: random.IntN(nodes),
+			Fault: deal[(int(seed%3)*many+i)%len(deal)], Node: random.IntN(nodes),
 			At:  time.Duration(random.Int64N(int64(length * 7 / 10))).Round(100 * time.Millisecond),
 			For: (length/12 + time.Duration(random.Int64N(int64(length/3)))).Round(100 * time.Millisecond),
 		}

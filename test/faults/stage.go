@@ -110,10 +110,12 @@ func (s *stage) do(name string, fn func() error) error {
 }
 
 // ip runs one command of iproute2 inside a namespace.
-func (s *stage) ip(name string, args ...string) error {
+func (s *stage) ip(name string, args ...string) error { return s.run(name, "ip", args...) }
+
+func (s *stage) run(name, command string, args ...string) error {
 	return s.do(name, func() error {
-		if said, err := exec.Command("ip", args...).CombinedOutput(); err != nil {
-			return fmt.Errorf("in %s: ip %s: %w: %s", name, strings.Join(args, " "), err, said)
+		if said, err := exec.Command(command, args...).CombinedOutput(); err != nil {
+			return fmt.Errorf("in %s: %s %s: %w: %s", name, command, strings.Join(args, " "), err, said)
 		}
 		return nil
 	})
@@ -231,6 +233,19 @@ func (s *stage) plug(name string, in bool) error {
 		state = "up"
 	}
 	return s.ip(hub, "link", "set", name, state)
+}
+
+// throttle lets a namespace's cable carry a megabit a second both ways, behind a
+// queue of half a second: what comes faster is lost, and sent again.
+func (s *stage) throttle(name string, on bool) error {
+	verb, what := "del", []string{"root"}
+	if on {
+		verb, what = "add", []string{"root", "tbf", "rate", "1mbit", "burst", "8kb", "latency", "500ms"}
+	}
+	return errors.Join(
+		s.run(name, "tc", append([]string{"qdisc", verb, "dev", "line"}, what...)...),
+		s.run(hub, "tc", append([]string{"qdisc", verb, "dev", name}, what...)...),
+	)
 }
 
 // disk mounts a small disk at a folder that only the stage sees. Its bytes are
