@@ -460,7 +460,9 @@ func (q *asked) explain(err error) error {
 	switch {
 	case errors.As(err, &status):
 		if status.Catalog == nil && len(status.Details) > 0 {
-			status.Catalog = q.route.catalog
+			own := *status // all who waited for the call have the same one
+			own.Catalog = q.route.catalog
+			status = &own
 		}
 		if q.call.Height > 0 && badHeight(status) {
 			return Statusf(codes.OutOfRange, "height %d: %s", q.call.Height, status.Message)

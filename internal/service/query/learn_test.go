@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"google.golang.org/grpc/codes"
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/types/descriptorpb"
 
@@ -23,6 +24,7 @@ type boxes struct {
 	hidden  map[string]*descriptorpb.FileDescriptorProto // by the type that they describe
 	asked   int
 	silent  bool // nobody describes anything at the moment
+	fails   error
 }
 
 func (c *boxes) Name() string            { return "main" }
@@ -31,6 +33,9 @@ func (c *boxes) Head() query.Head        { return query.Head{Height: 9} }
 
 func (c *boxes) Invoke(_ context.Context, call query.Call) (query.Reply, error) {
 	c.asked++
+	if c.fails != nil {
+		return query.Reply{}, c.fails
+	}
 	height := c.Head().Height
 	if call.Height > 0 {
 		height = call.Height
@@ -58,6 +63,7 @@ func newBoxes(t *testing.T, things ...[]byte) (*boxes, *query.Gateway) {
 		"q.proto": `syntax = "proto3"; package q;
 			import "google/api/annotations.proto"; import "google/protobuf/any.proto";
 			message Request {} message Reply { repeated google.protobuf.Any things = 1; }
+			message Reason { string when = 1; string why = 2; }
 			service Query { rpc Get(Request) returns (Reply) { option (google.api.http).get = "/q"; } }`,
 		"outer.proto": `syntax = "proto3"; package hidden; import "google/protobuf/any.proto";
 			message Outer { google.protobuf.Any inner = 1; }`,
@@ -137,5 +143,35 @@ func TestWhatCouldNotBeReadIsNotKept(t *testing.T) {
 	}
 	if chain.asked != 3 {
 		t.Errorf("the chain was asked %d times", chain.asked)
+	}
+}
+
+// TestDetailsInAnyOrder are written like replies, whose fields may come in any
+// order too; and a failure that many wait for is changed by none of them.
+func TestDetailsInAnyOrder(t *testing.T) {
+	t.Parallel()
+	chain, g := newBoxes(t)
+	// q.Reason, its second field before the first.
+	reason := protowire.AppendString(protowire.AppendTag(nil, 2, protowire.BytesType), "busy")
+	reason = protowire.AppendString(protowire.AppendTag(reason, 1, protowire.BytesType), "now")
+	detail := protowire.AppendString(protowire.AppendTag(nil, 1, protowire.BytesType), "/q.Reason")
+	detail = protowire.AppendBytes(protowire.AppendTag(detail, 2, protowire.BytesType), reason)
+	shared := &query.StatusError{Code: codes.FailedPrecondition, Message: "no", Details: [][]byte{detail}}
+	chain.fails = shared
+	found, err := g.Find("GET", "/q")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = g.Answer(t.Context(), found, query.Ask{})
+	status, ok := errors.AsType[*query.StatusError](err)
+	if !ok {
+		t.Fatal(err)
+	}
+	want := `{"code":9,"message":"no","details":[{"@type":"/q.Reason","when":"now","why":"busy"}]}`
+	if got := string(status.JSON()); got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+	if shared.Catalog != nil {
+		t.Error("a failure that others may have too was changed")
 	}
 }

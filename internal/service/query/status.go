@@ -102,14 +102,15 @@ const maxDetail = 64 << 10
 
 func (e *StatusError) appendDetail(b, wire []byte) []byte {
 	mark := len(b)
-	enc := encoder{out: b, limit: mark + maxDetail}
+	enc := encoder{limit: maxDetail}
 	if e.Catalog != nil {
 		enc.dialect, enc.lookup = e.Catalog.Dialect, e.Catalog.find
 	}
-	if err := enc.anyMessage(anyPlan(), wire); err != nil {
-		return append(b[:mark], "null"...)
+	out, err := enc.reply(b, func(enc *encoder) error { return enc.anyMessage(anyPlan(), wire) })
+	if err != nil {
+		return append(out[:mark], "null"...)
 	}
-	return enc.out
+	return out
 }
 
 // anyPlan is the plan of google.protobuf.Any, needed where no descriptor is at hand.
