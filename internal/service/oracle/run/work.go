@@ -50,13 +50,26 @@ func (e *Engine) Run(ctx context.Context) error {
 			e.log.Warn("readers could not be reconciled", slog.Any("error", err))
 		}
 		e.takeOver(ctx)
-		if time.Since(lastPrune) > time.Minute {
+		if time.Since(lastPrune) > time.Minute && e.prune(ctx) {
 			lastPrune = time.Now()
-			if _, err := e.store.Prune(ctx, time.Now().Add(-e.cfg.Retention), 64); err != nil && ctx.Err() == nil {
-				e.log.Warn("old frames could not be deleted", slog.Any("error", err))
-			}
 		}
 	}
+}
+
+// prune deletes frames whose time is over, of so many runs that the rest of a
+// node's work does not wait. It reports whether that is enough for a while.
+func (e *Engine) prune(ctx context.Context) bool {
+	const batches, runs = 4, 64
+	for range batches {
+		n, err := e.store.Prune(ctx, time.Now().Add(-e.cfg.Retention), runs)
+		if err != nil && ctx.Err() == nil {
+			e.log.Warn("old frames could not be deleted", slog.Any("error", err))
+		}
+		if err != nil || n < runs {
+			return true
+		}
+	}
+	return false
 }
 
 func (e *Engine) poke() {
