@@ -11,8 +11,9 @@ import (
 	"github.com/castalia-org/castalia/internal/service/oracle"
 )
 
-// maxPending bounds what a run may say while the database is away.
-const maxPending = 8192
+// maxPending bounds what a run may say while the database is away, in bytes: more
+// than the fastest model says before its run is given up for that.
+const maxPending = 32 << 20
 
 // gather is how long a first frame waits for company before it is written.
 const gather = 2 * time.Millisecond
@@ -35,7 +36,9 @@ type Log struct {
 
 	mu         sync.Mutex
 	pending    []oracle.Frame
+	size       int // of what is pending
 	checkpoint json.RawMessage
+	writing    bool // what was taken is on its way to the database
 	next       int64
 	durable    int64 // the number of the last durable frame
 	urgent     bool
@@ -52,18 +55,27 @@ func newLog(store Store, r oracle.Run, ttl, every time.Duration, shown func([]or
 	}
 }
 
-// Emit appends a frame. It fails when the run is lost or its log is full.
+// Emit appends a frame. It fails when the run is lost or its log is full, and
+// ends the run's work then: what came after would follow a hole.
 func (l *Log) Emit(event string, payload any) error {
 	f, err := oracle.NewFrame(event, payload)
 	if err != nil {
 		return err
 	}
+	if err = l.append(f); errors.Is(err, errLogFull) {
+		l.stop(errLogFull)
+	}
+	return err
+}
+
+func (l *Log) append(f oracle.Frame) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.failed != nil {
 		return l.failed
 	}
-	if len(l.pending) >= maxPending {
+	const each = 64 // beside its data
+	if l.size += len(f.Data) + each; l.size > maxPending {
 		return errLogFull
 	}
 	f.Seq = l.next
@@ -102,7 +114,7 @@ func (l *Log) Flush(ctx context.Context) error {
 			defer l.mu.Unlock()
 			return l.failed
 		}
-		if l.durable >= target && l.checkpoint == nil && len(l.pending) == 0 {
+		if l.durable >= target && l.checkpoint == nil && len(l.pending) == 0 && !l.writing {
 			l.urgent = false
 			l.mu.Unlock()
 			return nil
@@ -194,7 +206,8 @@ func (l *Log) take() Batch {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	b := Batch{RunID: l.run.ID, Epoch: l.run.Epoch, Frames: l.pending, Checkpoint: l.checkpoint, TTL: l.ttl}
-	l.pending, l.checkpoint = nil, nil
+	l.pending, l.checkpoint, l.size = nil, nil, 0
+	l.writing = len(b.Frames) > 0 || b.Checkpoint != nil
 	return b
 }
 
@@ -212,6 +225,7 @@ func (l *Log) landed(b Batch) {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	l.writing = false
 	if n := len(b.Frames); n > 0 {
 		l.durable = b.Frames[n-1].Seq
 	}
