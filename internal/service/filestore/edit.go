@@ -33,10 +33,26 @@ type Edited struct {
 // Edit replaces text. It fails when the old text is absent, or occurs several
 // times and All is not set. It is decided against the version that was read: a
 // file that changed meanwhile is "modified concurrently".
+//
+// A repeated edit is told again how many places changed, without the diff: no
+// text is kept with a receipt.
 func (s *Service) Edit(ctx context.Context, a Access, e Edit) (Edited, error) {
-	if r, ok, err := s.replay(ctx, a, e.Once); ok || err != nil {
-		return Edited{Receipt: r}, err
+	var out Edited
+	r, err := s.once(ctx, a, e.Once, func() (Receipt, error) {
+		var err error
+		out, err = s.edit(ctx, a, e)
+		return out.Receipt, err
+	})
+	if err != nil {
+		return Edited{}, err
 	}
+	if r.Replayed {
+		return Edited{Receipt: r, Replacements: r.Count}, nil
+	}
+	return out, nil
+}
+
+func (s *Service) edit(ctx context.Context, a Access, e Edit) (Edited, error) {
 	if e.Old == "" {
 		return Edited{}, fault.New(fault.Invalid, "oldString must not be empty")
 	}
@@ -63,7 +79,7 @@ func (s *Service) Edit(ctx context.Context, a Access, e Edit) (Edited, error) {
 	if e.DryRun {
 		return out, nil
 	}
-	out.Receipt, err = s.rewrite(ctx, a, f, text, e.Once)
+	out.Receipt, err = s.rewrite(ctx, a, f, text, n, e.Once)
 	return out, err
 }
 
@@ -108,11 +124,11 @@ func (s *Service) readForEdit(ctx context.Context, a Access, path, id string, c 
 	return f, string(b), nil
 }
 
-// rewrite stores text as the version after f.
-func (s *Service) rewrite(ctx context.Context, a Access, f File, text string, once Once) (Receipt, error) {
-	r, err := s.Put(ctx, a, Put{
+// rewrite stores text, in which n places changed, as the version after f.
+func (s *Service) rewrite(ctx context.Context, a Access, f File, text string, n int, once Once) (Receipt, error) {
+	r, _, err := s.put(ctx, a, Put{
 		FileID: f.ID, Mode: ReplaceOnly, MimeType: f.MimeType, Body: strings.NewReader(text), Size: int64(len(text)),
-		If: Condition{Version: f.Version}, Once: once,
+		If: Condition{Version: f.Version}, Once: once, count: n,
 	})
 	if fault.Is(err, fault.Precondition) {
 		return Receipt{}, fault.Wrap(fault.Conflict, "the file was modified concurrently: read it again", err)
@@ -132,18 +148,20 @@ type Append struct {
 // Append stores a version that ends in the new text. The old bytes are read and
 // sealed again: a version never shares bytes with another key.
 func (s *Service) Append(ctx context.Context, a Access, p Append) (Receipt, error) {
-	if r, ok, err := s.replay(ctx, a, p.Once); ok || err != nil {
-		return r, err
-	}
+	return s.once(ctx, a, p.Once, func() (Receipt, error) { return s.append(ctx, a, p) })
+}
+
+func (s *Service) append(ctx context.Context, a Access, p Append) (Receipt, error) {
 	scope, err := a.scope(Write)
 	if err != nil {
 		return Receipt{}, err
 	}
 	f, err := s.at(ctx, scope, p.Path)
 	if fault.Is(err, fault.NotFound) {
-		return s.Put(ctx, a, Put{
+		r, _, err := s.put(ctx, a, Put{
 			Path: p.Path, Mode: CreateOnly, MimeType: p.MimeType, Body: strings.NewReader(p.Text), Size: int64(len(p.Text)), If: p.If, Once: p.Once,
 		})
+		return r, err
 	}
 	if err != nil {
 		return Receipt{}, err
@@ -160,7 +178,7 @@ func (s *Service) Append(ctx context.Context, a Access, p Append) (Receipt, erro
 		return Receipt{}, err
 	}
 	defer func() { _ = old.Close() }()
-	r, err := s.Put(ctx, a, Put{
+	r, _, err := s.put(ctx, a, Put{
 		FileID: f.ID, Mode: ReplaceOnly, MimeType: f.MimeType, Body: io.MultiReader(old, strings.NewReader(p.Text)),
 		Size: f.Size + int64(len(p.Text)), If: Condition{Version: f.Version}, Once: p.Once,
 	})

@@ -12,6 +12,8 @@ type Target struct {
 	ID, Path string
 	If       Condition
 	Once     Once
+	// count is kept with the receipt.
+	count int
 }
 
 // change resolves a target to a Change under an ability.
@@ -20,7 +22,7 @@ func (s *Service) change(ctx context.Context, a Access, need Ability, t Target) 
 	if err != nil {
 		return Change{}, err
 	}
-	c := Change{Scope: scope, FileID: t.ID, If: t.If, By: a.by(), Once: t.Once, Now: s.now()}
+	c := Change{Scope: scope, FileID: t.ID, If: t.If, By: a.by(), Once: t.Once, Count: t.count, Now: s.now()}
 	if c.FileID == "" {
 		f, err := s.at(ctx, scope, t.Path)
 		if err != nil {
@@ -42,9 +44,10 @@ func (s *Service) done(a Access, r Receipt, err error) (Receipt, error) {
 // Move gives a file another path. What is there already is a conflict, or goes to
 // the trash when overwrite is set, which needs the ability to delete.
 func (s *Service) Move(ctx context.Context, a Access, t Target, to string, overwrite bool) (Receipt, error) {
-	if r, ok, err := s.replay(ctx, a, t.Once); ok || err != nil {
-		return r, err
-	}
+	return s.once(ctx, a, t.Once, func() (Receipt, error) { return s.move(ctx, a, t, to, overwrite) })
+}
+
+func (s *Service) move(ctx context.Context, a Access, t Target, to string, overwrite bool) (Receipt, error) {
 	to, err := CleanPath(to)
 	if err != nil {
 		return Receipt{}, err
@@ -68,49 +71,46 @@ func (s *Service) Move(ctx context.Context, a Access, t Target, to string, overw
 
 // Trash puts a file into the trash.
 func (s *Service) Trash(ctx context.Context, a Access, t Target) (Receipt, error) {
-	if r, ok, err := s.replay(ctx, a, t.Once); ok || err != nil {
-		return r, err
-	}
-	c, err := s.change(ctx, a, Delete, t)
-	if err != nil {
-		return Receipt{}, err
-	}
-	r, err := s.store.ToTrash(ctx, c)
-	return s.done(a, r, err)
+	return s.once(ctx, a, t.Once, func() (Receipt, error) {
+		c, err := s.change(ctx, a, Delete, t)
+		if err != nil {
+			return Receipt{}, err
+		}
+		r, err := s.store.ToTrash(ctx, c)
+		return s.done(a, r, err)
+	})
 }
 
 // Restore takes a file out of the trash, to its old path or another.
 func (s *Service) Restore(ctx context.Context, a Access, t Target, path string) (Receipt, error) {
-	if r, ok, err := s.replay(ctx, a, t.Once); ok || err != nil {
-		return r, err
-	}
-	c, err := s.trashed(ctx, a, Write, t)
-	if err != nil {
-		return Receipt{}, err
-	}
-	if path != "" {
-		if path, err = CleanPath(path); err != nil {
+	return s.once(ctx, a, t.Once, func() (Receipt, error) {
+		c, err := s.trashed(ctx, a, Write, t)
+		if err != nil {
 			return Receipt{}, err
 		}
-		if err := c.Scope.writable(path); err != nil {
-			return Receipt{}, err
+		if path != "" {
+			if path, err = CleanPath(path); err != nil {
+				return Receipt{}, err
+			}
+			if err := c.Scope.writable(path); err != nil {
+				return Receipt{}, err
+			}
 		}
-	}
-	r, err := s.store.FromTrash(ctx, c, path)
-	return s.done(a, r, err)
+		r, err := s.store.FromTrash(ctx, c, path)
+		return s.done(a, r, err)
+	})
 }
 
 // Purge destroys a file that is in the trash: its keys at once, its bytes later.
 func (s *Service) Purge(ctx context.Context, a Access, t Target) (Receipt, error) {
-	if r, ok, err := s.replay(ctx, a, t.Once); ok || err != nil {
-		return r, err
-	}
-	c, err := s.trashed(ctx, a, Delete, t)
-	if err != nil {
-		return Receipt{}, err
-	}
-	r, err := s.store.Purge(ctx, c)
-	return s.done(a, r, err)
+	return s.once(ctx, a, t.Once, func() (Receipt, error) {
+		c, err := s.trashed(ctx, a, Delete, t)
+		if err != nil {
+			return Receipt{}, err
+		}
+		r, err := s.store.Purge(ctx, c)
+		return s.done(a, r, err)
+	})
 }
 
 // trashed is change for files in the trash, where a path can name several: the
@@ -156,15 +156,14 @@ func (s *Service) Trashed(ctx context.Context, a Access, p Page) ([]File, error)
 // SetPublic makes a file readable by anyone who has its public address, or ends
 // that.
 func (s *Service) SetPublic(ctx context.Context, a Access, t Target, public bool) (Receipt, error) {
-	if r, ok, err := s.replay(ctx, a, t.Once); ok || err != nil {
-		return r, err
-	}
-	c, err := s.change(ctx, a, Write, t)
-	if err != nil {
-		return Receipt{}, err
-	}
-	r, err := s.store.SetPublic(ctx, c, public)
-	return s.done(a, r, err)
+	return s.once(ctx, a, t.Once, func() (Receipt, error) {
+		c, err := s.change(ctx, a, Write, t)
+		if err != nil {
+			return Receipt{}, err
+		}
+		r, err := s.store.SetPublic(ctx, c, public)
+		return s.done(a, r, err)
+	})
 }
 
 // SetFolderPublic does SetPublic for every file below a folder, and returns how
@@ -205,38 +204,47 @@ func (s *Service) SetFolderPublic(ctx context.Context, a Access, folder string, 
 }
 
 // MoveFolder moves every file below a folder. Each file moves by itself; the
-// first failure stops, and what moved stays moved.
-func (s *Service) MoveFolder(ctx context.Context, a Access, from, to string, overwrite bool) (int, error) {
+// first failure stops, and what moved stays moved. The key is kept with the last
+// of them: until then a repeated request goes on with what is left.
+func (s *Service) MoveFolder(ctx context.Context, a Access, from, to string, overwrite bool, once Once) (int, error) {
+	r, err := s.once(ctx, a, once, func() (Receipt, error) { return s.moveFolder(ctx, a, from, to, overwrite, once) })
+	return r.Count, err
+}
+
+func (s *Service) moveFolder(ctx context.Context, a Access, from, to string, overwrite bool, once Once) (r Receipt, err error) {
 	scope, err := a.scope(Write)
 	if err != nil {
-		return 0, err
+		return r, err
 	}
 	if from, err = CleanPath(from); err != nil {
-		return 0, err
+		return r, err
 	}
 	if to, err = CleanPath(to); err != nil {
-		return 0, err
+		return r, err
 	}
 	if within(to, from) {
-		return 0, fault.New(fault.Invalid, "a folder can not move into itself")
+		return r, fault.New(fault.Invalid, "a folder can not move into itself")
 	}
-	n := 0
-	for {
-		files, err := s.store.Files(ctx, scope, ListQuery{Prefix: from + "/", Limit: MaxPage})
+	for n, more := 0, true; more; {
+		files, err := s.store.Files(ctx, scope, ListQuery{Prefix: from + "/", Limit: MaxPage + 1})
 		if err != nil {
-			return n, err
+			return r, err
 		}
-		for _, f := range files {
-			if _, err := s.Move(ctx, a, Target{ID: f.ID}, to+f.Path[len(from):], overwrite); err != nil {
-				return n, err
-			}
+		more = len(files) > MaxPage
+		files = files[:min(len(files), MaxPage)]
+		for i, f := range files {
 			n++
-		}
-		if len(files) < MaxPage {
-			if n == 0 {
-				return 0, notFound()
+			t := Target{ID: f.ID, count: n}
+			if !more && i == len(files)-1 {
+				t.Once = once
 			}
-			return n, nil
+			if r, err = s.move(ctx, a, t, to+f.Path[len(from):], overwrite); err != nil {
+				return r, err
+			}
 		}
 	}
+	if r.Count == 0 {
+		return r, notFound()
+	}
+	return r, nil
 }

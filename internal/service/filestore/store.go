@@ -67,7 +67,9 @@ type Change struct {
 	If     Condition
 	By     By
 	Once   Once
-	Now    time.Time
+	// Count is kept with the receipt.
+	Count int
+	Now   time.Time
 }
 
 // Mode says what a Commit expects to find.
@@ -114,11 +116,15 @@ type Receipt struct {
 	Replayed bool
 	// Seq is the change's number in the feed; 0 when nothing changed.
 	Seq int64
+	// Count is how many files the move of a folder moved, or how many places an
+	// edit changed; 0 for other changes.
+	Count int
 }
 
 // Once makes a change happen at most once: a second one with the key gets the
-// first one's receipt. An empty key is no such promise.
-type Once struct{ Key, Fingerprint string }
+// first one's receipt, if fingerprint and body are the same. An empty key is no
+// such promise; an empty body is not compared.
+type Once struct{ Key, Fingerprint, Body string }
 
 // Condition is what must hold of the current state. The zero value always holds.
 type Condition struct {

@@ -32,17 +32,16 @@ func (s *Service) OpenVersion(ctx context.Context, a Access, id string, number i
 // RestoreVersion makes an old version's content the newest version. No bytes
 // move.
 func (s *Service) RestoreVersion(ctx context.Context, a Access, t Target, number int64) (Receipt, error) {
-	if r, ok, err := s.replay(ctx, a, t.Once); ok || err != nil {
-		return r, err
-	}
-	c, err := s.change(ctx, a, Write, t)
-	if err != nil {
-		return Receipt{}, err
-	}
-	v, err := s.store.Version(ctx, c.Scope, c.FileID, number)
-	if err != nil {
-		return Receipt{}, err
-	}
-	r, err := s.store.Commit(ctx, Commit{Change: c, Mode: ReplaceOnly, Content: v.Content, Op: OpRestore, Quota: s.cfg.Quota})
-	return s.done(a, r, err)
+	return s.once(ctx, a, t.Once, func() (Receipt, error) {
+		c, err := s.change(ctx, a, Write, t)
+		if err != nil {
+			return Receipt{}, err
+		}
+		v, err := s.store.Version(ctx, c.Scope, c.FileID, number)
+		if err != nil {
+			return Receipt{}, err
+		}
+		r, err := s.store.Commit(ctx, Commit{Change: c, Mode: ReplaceOnly, Content: v.Content, Op: OpRestore, Quota: s.cfg.Quota})
+		return s.done(a, r, err)
+	})
 }

@@ -24,43 +24,73 @@ type Put struct {
 	Once Once
 	// Keep overrides how many versions stay; 0 is the namespace's setting.
 	Keep int64
+	// count is kept with the receipt.
+	count int
 }
 
-// Put stores a new version of a file.
+// Put stores a new version of a file. Under a key that stored something already,
+// the body must be what it stored.
 func (s *Service) Put(ctx context.Context, a Access, p Put) (Receipt, error) {
-	scope, err := a.scope(Write)
+	if _, err := a.scope(Write); err != nil {
+		return Receipt{}, err
+	}
+	if p.Once.Key == "" {
+		r, _, err := s.put(ctx, a, p)
+		return r, err
+	}
+	body := &fresh{Reader: p.Body}
+	p.Body = body
+	var got Content
+	r, err := s.once(ctx, a, p.Once, func() (r Receipt, err error) {
+		r, got, err = s.put(ctx, a, p)
+		return r, err
+	})
+	switch {
+	case err != nil || !r.Replayed:
+	case !body.begun:
+		err = s.sameBody(body, p.Size, r.File.Content)
+	case got.Hash != "" && got.Hash != r.File.Hash:
+		err = KeyReused()
+	}
 	if err != nil {
 		return Receipt{}, err
 	}
-	if r, ok, err := s.replay(ctx, a, p.Once); ok || err != nil {
-		return r, err
+	return r, nil
+}
+
+// put is Put without the look for an earlier receipt, which the commit takes too.
+// It also returns the content that it read, if it came so far.
+func (s *Service) put(ctx context.Context, a Access, p Put) (Receipt, Content, error) {
+	scope, err := a.scope(Write)
+	if err != nil {
+		return Receipt{}, Content{}, err
 	}
 	if p.MimeType, err = cleanMime(p.MimeType); err != nil {
-		return Receipt{}, err
+		return Receipt{}, Content{}, err
 	}
 	if err := s.expect(ctx, scope, &p); err != nil {
-		return Receipt{}, err
+		return Receipt{}, Content{}, err
 	}
 	if err := s.roomFor(ctx, a.Namespace, p.Size); err != nil {
-		return Receipt{}, err
+		return Receipt{}, Content{}, err
 	}
 	b, content, err := s.ingest(ctx, a.Namespace, p.Body, p.Size)
 	if err != nil {
-		return Receipt{}, err
+		return Receipt{}, Content{}, err
 	}
 	content.MimeType = p.MimeType
 	r, err := s.store.Commit(ctx, Commit{
-		Change: Change{Scope: scope, FileID: p.FileID, If: p.If, By: a.by(), Once: p.Once, Now: s.now()},
+		Change: Change{Scope: scope, FileID: p.FileID, If: p.If, By: a.by(), Once: p.Once, Count: p.count, Now: s.now()},
 		Path:   p.Path, Mode: p.Mode, Content: content, Blob: b, Op: OpUpdate, NewID: newUUID(), Keep: p.Keep, Quota: s.cfg.Quota,
 	})
 	if err != nil || r.Replayed {
 		if b.State == Pending {
 			s.abandon(ctx, b.ID)
 		}
-		return r, err
+		return r, content, err
 	}
 	s.changed(a.Namespace)
-	return r, nil
+	return r, content, nil
 }
 
 // expect refuses early what the commit would refuse after the body was read.
@@ -162,15 +192,4 @@ func MediaTypeOf(name string) string {
 		return m
 	}
 	return "application/octet-stream"
-}
-
-// replay answers a change that was made before under the same key.
-func (s *Service) replay(ctx context.Context, a Access, once Once) (Receipt, bool, error) {
-	if once.Key == "" {
-		return Receipt{}, false, nil
-	}
-	if len(once.Key) > 255 {
-		return Receipt{}, false, fault.New(fault.Invalid, "Idempotency-Key has at most 255 characters")
-	}
-	return s.store.Replay(ctx, a.Namespace, once)
 }

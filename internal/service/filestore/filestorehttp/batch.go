@@ -111,7 +111,11 @@ func (a *api) batchMove(w http.ResponseWriter, r *http.Request, access filestore
 	o := once(r, access)
 	return batch(w, ids, func(i int) (filestore.File, error) {
 		item := body.Items[i]
-		receipt, err := a.svc.Move(r.Context(), access, filestore.Target{ID: item.ID, Once: each(o, item.ID)}, item.DestinationPath, item.Overwrite)
+		once, err := bind(each(o, item.ID), item)
+		if err != nil {
+			return filestore.File{}, err
+		}
+		receipt, err := a.svc.Move(r.Context(), access, filestore.Target{ID: item.ID, Once: once}, item.DestinationPath, item.Overwrite)
 		return receipt.File, err
 	})
 }

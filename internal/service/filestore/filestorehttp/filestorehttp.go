@@ -10,6 +10,7 @@ package filestorehttp
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"net/http"
 	"strings"
 
@@ -119,6 +120,16 @@ func once(r *http.Request, a filestore.Access) filestore.Once {
 		return filestore.Once{}
 	}
 	return filestore.Once{Key: digest(a.Invoker, key), Fingerprint: digest(r.Method, r.URL.EscapedPath(), r.URL.RawQuery)}
+}
+
+// bind ties the key to what the body says, however it is written.
+func bind(o filestore.Once, body any) (filestore.Once, error) {
+	if o.Key == "" {
+		return o, nil
+	}
+	text, err := json.Marshal(body)
+	o.Body = digest(string(text))
+	return o, err
 }
 
 func digest(parts ...string) string {

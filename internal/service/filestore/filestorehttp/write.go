@@ -130,8 +130,12 @@ func (a *api) edit(w http.ResponseWriter, r *http.Request, access filestore.Acce
 	if err != nil {
 		return err
 	}
+	o, err := bind(once(r, access), body)
+	if err != nil {
+		return err
+	}
 	e, err := a.svc.Edit(r.Context(), access, filestore.Edit{
-		FileID: r.PathValue("id"), Old: body.OldString, New: body.NewString, All: body.ReplaceAll, DryRun: body.DryRun, If: c, Once: once(r, access),
+		FileID: r.PathValue("id"), Old: body.OldString, New: body.NewString, All: body.ReplaceAll, DryRun: body.DryRun, If: c, Once: o,
 	})
 	if err != nil {
 		return err
@@ -171,16 +175,19 @@ func (a *api) movePath(w http.ResponseWriter, r *http.Request, access filestore.
 	if err != nil {
 		return err
 	}
-	receipt, err := a.svc.Move(r.Context(), access, filestore.Target{Path: body.From, If: c, Once: once(r, access)}, body.To, body.Overwrite)
+	o, err := bind(once(r, access), body)
+	if err != nil {
+		return err
+	}
+	receipt, err := a.svc.Move(r.Context(), access, filestore.Target{Path: body.From, If: c, Once: o}, body.To, body.Overwrite)
 	if fault.Is(err, fault.NotFound) {
-		n, folderErr := a.svc.MoveFolder(r.Context(), access, body.From, body.To, body.Overwrite)
-		if folderErr != nil {
-			return folderErr
-		}
-		return httpserver.WriteJSON(w, http.StatusOK, Moved{Count: n})
+		receipt.Count, err = a.svc.MoveFolder(r.Context(), access, body.From, body.To, body.Overwrite, o)
 	}
 	if err != nil {
 		return err
+	}
+	if receipt.Count > 0 { // a folder
+		return httpserver.WriteJSON(w, http.StatusOK, Moved{Count: receipt.Count})
 	}
 	m := a.metadata(r, receipt.File)
 	return httpserver.WriteJSON(w, http.StatusOK, Moved{1, &m})

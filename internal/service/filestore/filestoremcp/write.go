@@ -147,7 +147,7 @@ func (h *handler) move(ctx context.Context, a filestore.Access, in moveIn) (stri
 	_, err := h.svc.Move(ctx, a, filestore.Target{Path: in.From, If: in.of()}, in.To, in.Overwrite)
 	n := 1
 	if fault.Is(err, fault.NotFound) {
-		n, err = h.svc.MoveFolder(ctx, a, in.From, in.To, in.Overwrite)
+		n, err = h.svc.MoveFolder(ctx, a, in.From, in.To, in.Overwrite, filestore.Once{})
 	}
 	if err != nil {
 		return "", countOut{}, err

@@ -28,6 +28,7 @@ func (s *Store) change(ctx context.Context, c filestore.Change, fn func(ctx cont
 		if out, err = fn(ctx, tx); err != nil {
 			return err
 		}
+		out.Count = c.Count
 		return remember(ctx, tx, ns, c, out)
 	})
 	if over, ok := errors.AsType[quotaError](err); ok {
@@ -52,36 +53,43 @@ func replay(ctx context.Context, tx sqldb.Querier, ns string, once filestore.Onc
 		return filestore.Receipt{}, false, nil
 	}
 	var fingerprint string
-	var saved []byte
+	var text []byte
 	err := absent(tx.QueryRowContext(ctx, `SELECT fingerprint, receipt FROM filestore_once WHERE ns = $1 AND key = $2`, ns, once.Key).
-		Scan(&fingerprint, &saved), "receipt")
+		Scan(&fingerprint, &text), "receipt")
 	if fault.Is(err, fault.NotFound) {
 		return filestore.Receipt{}, false, nil
 	}
 	if err != nil {
 		return filestore.Receipt{}, false, err
 	}
-	if fingerprint != once.Fingerprint {
-		return filestore.Receipt{}, false, fault.New(fault.Invalid, "the Idempotency-Key was used for another request").WithCode("key_reused")
-	}
-	var r filestore.Receipt
-	if err := json.Unmarshal(saved, &r); err != nil {
+	var s saved
+	if err := json.Unmarshal(text, &s); err != nil {
 		return filestore.Receipt{}, false, fmt.Errorf("read receipt: %w", err)
 	}
-	r.Replayed = true
-	return r, true, nil
+	if fingerprint != once.Fingerprint || s.Body != "" && once.Body != "" && s.Body != once.Body {
+		return filestore.Receipt{}, false, filestore.KeyReused()
+	}
+	s.Replayed = true
+	return s.Receipt, true, nil
+}
+
+// saved is a receipt as it is kept: with what the body was, which receipts of
+// earlier releases do not tell.
+type saved struct {
+	filestore.Receipt
+	Body string `json:",omitempty"`
 }
 
 func remember(ctx context.Context, tx sqldb.Querier, ns string, c filestore.Change, r filestore.Receipt) error {
 	if c.Once.Key == "" {
 		return nil
 	}
-	saved, err := json.Marshal(r)
+	text, err := json.Marshal(saved{r, c.Once.Body})
 	if err != nil {
 		return fmt.Errorf("write receipt: %w", err)
 	}
 	_, err = tx.ExecContext(ctx, `INSERT INTO filestore_once (ns, key, fingerprint, receipt, at_ms) VALUES ($1, $2, $3, $4, $5)`,
-		ns, c.Once.Key, c.Once.Fingerprint, saved, sqldb.MS(c.Now))
+		ns, c.Once.Key, c.Once.Fingerprint, text, sqldb.MS(c.Now))
 	return err
 }
 
