@@ -189,10 +189,17 @@ func (h *hop) tryPIN(ctx context.Context, account Account, counters []Counter) (
 		return attempt, false, nil
 	}
 	right, renew, err := h.svc.vault.check(account.ID, account.PIN, h.secret)
-	if right && renew {
-		h.effects = append(h.effects, SetPIN{Account: account.ID, Sealed: h.svc.vault.seal(account.ID, h.secret)})
+	if !right {
+		return attempt, false, err
 	}
-	return attempt, right, err
+	// A change of the PIN ends the sessions that it finds; this login would be
+	// none of them, and must not undo the change either.
+	proof := ProvePIN{Account: account.ID, Sealed: account.PIN}
+	if renew {
+		proof.Renewed = h.svc.vault.seal(account.ID, h.secret)
+	}
+	h.effects = append(h.effects, proof)
+	return attempt, true, nil
 }
 
 func (h *hop) wrongPIN(attempt Attempt) (string, map[string]string, error) {

@@ -271,7 +271,7 @@ func (h *hop) move(ctx context.Context, input string) error {
 	h.secret, h.secretVar = mv.Secret, mv.SecretVar
 	h.crumb(mv)
 	for n := 0; mv.Call != ""; n++ {
-		if n == 8 {
+		if n == ussdmenu.MaxActions {
 			return fmt.Errorf("menu %s: actions do not come to an end at %q", m.Version(), mv.Call)
 		}
 		h.next.State = mv.State

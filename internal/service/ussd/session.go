@@ -200,6 +200,8 @@ var (
 	ErrNoSession = errors.New("ussd: no such session")
 	// ErrNoAccount means that there is no such account.
 	ErrNoAccount = errors.New("ussd: no such account")
+	// ErrPINChanged means that the PIN was changed while it was checked.
+	ErrPINChanged = errors.New("ussd: the PIN was changed meanwhile")
 	// ErrTaken means that an account id is in use already.
 	ErrTaken = errors.New("ussd: account id is taken")
 	// ErrNoMenu means that no menu of that version was stored.

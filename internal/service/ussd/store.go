@@ -114,6 +114,14 @@ type SetPIN struct {
 	Sealed  []byte
 }
 
+// ProvePIN makes a login depend on the stored PIN that it was checked against:
+// another one by now is ErrPINChanged. Renewed, when set, is the same PIN sealed
+// anew and takes its place.
+type ProvePIN struct {
+	Account         string
+	Sealed, Renewed []byte
+}
+
 // EndSessions ends every other session of an account.
 type EndSessions struct{ Account, Except string }
 
@@ -129,6 +137,7 @@ type MarkRead struct{ Question string }
 func (CreateAccount) effect() {}
 func (ClearAttempts) effect() {}
 func (SetPIN) effect()        {}
+func (ProvePIN) effect()      {}
 func (EndSessions) effect()   {}
 func (SetLanguage) effect()   {}
 func (AddQuestion) effect()   {}

@@ -1,13 +1,18 @@
 package ussdsql_test
 
 import (
+	"context"
 	"errors"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	"github.com/castalia-org/castalia/internal/platform/sqldb"
+	"github.com/castalia-org/castalia/internal/platform/sqldb/sqldbtest"
 	"github.com/castalia-org/castalia/internal/service/ussd"
+	"github.com/castalia-org/castalia/internal/service/ussd/ussdsql"
 	"github.com/castalia-org/castalia/internal/service/ussd/ussdtest"
 )
 
@@ -202,6 +207,53 @@ func TestChangingThePINEndsOtherSessions(t *testing.T) {
 		}
 		p.Dial(t, "s2")
 		p.Expect(t, "2", "", "1", "", pin, "Wrong account", "60481", "Welcome Ann")
+	})
+}
+
+// between runs something just before a login is stored.
+type between struct {
+	ussd.Store
+
+	what func()
+}
+
+func (b *between) Commit(ctx context.Context, c ussd.Change) error {
+	login := slices.ContainsFunc(c.Effects, func(e ussd.Effect) bool { _, ok := e.(ussd.ClearAttempts); return ok })
+	if what := b.what; login && what != nil {
+		b.what = nil
+		what()
+	}
+	return b.Store.Commit(ctx, c)
+}
+
+// TestALoginDoesNotOutliveItsPIN is a thief whose login is being checked while
+// the owner changes the PIN; the thief's node would also seal the PIN anew.
+func TestALoginDoesNotOutliveItsPIN(t *testing.T) {
+	t.Parallel()
+	sqldbtest.Each(t, func(t *testing.T, open func(*testing.T) *sqldb.DB) {
+		db := sqldbtest.Migrate(t, open(t), ussdsql.Migrations())
+		old := ussdtest.Service(t, ussdsql.New(db), func(c *ussd.Config) { c.Keys = ussdtest.Keys(t, ussdtest.OldKey) })
+		for i, keys := range []*ussd.Keys{ussdtest.Keys(t, ussdtest.OldKey), ussdtest.Keys(t, ussdtest.Key, ussdtest.OldKey)} {
+			number, session := "+25470000001"+string(rune('0'+i)), "s"+string(rune('0'+i))
+			p := ussdtest.NewPhone(old, number, session+"-owner")
+			register(t, p, pin)
+			p.Expect(t, "1", "My account", "2", "present PIN", pin, "new PIN", "60481", "again")
+			store := &between{Store: ussdsql.New(db), what: func() { p.Expect(t, "60481", "Your PIN is changed") }}
+			svc := ussdtest.Service(t, store, func(c *ussd.Config) { c.Keys = keys })
+			thief := ussdtest.NewPhone(svc, number, "")
+			thief.Dial(t, session+"-thief")
+			thief.Expect(t, "2", "", "1", "Enter your PIN")
+			thief.Text += "*" + pin
+			if a, err := svc.Handle(t.Context(), thief.Request()); err == nil {
+				t.Errorf("keys %d: a login with the old PIN: %q", i, a)
+			}
+			if v, err := svc.Look(t.Context(), session+"-thief"); err != nil || v.Authenticated {
+				t.Errorf("keys %d: the thief is in: %+v %v", i, v, err)
+			}
+			q := ussdtest.NewPhone(svc, number, "")
+			q.Dial(t, session+"-again")
+			q.Expect(t, "2", "", "1", "", pin, "Wrong account", "60481", "Welcome Ann")
+		}
 	})
 }
 

@@ -2,6 +2,8 @@ package ussdsql
 
 import (
 	"context"
+	"database/sql"
+	"errors"
 	"fmt"
 	"time"
 
@@ -24,6 +26,8 @@ func apply(ctx context.Context, tx sqldb.Querier, e ussd.Effect, now time.Time) 
 	case ussd.SetPIN:
 		res, err := tx.ExecContext(ctx, `UPDATE ussd_accounts SET pin = $1, updated_ms = $2 WHERE id = $3`, e.Sealed, sqldb.MS(now), e.Account)
 		return changedOne(res, err, ussd.ErrNoAccount)
+	case ussd.ProvePIN:
+		return provePIN(ctx, tx, e)
 	case ussd.EndSessions:
 		_, err := tx.ExecContext(ctx, `UPDATE ussd_sessions SET status = 1, account = '', hop = hop + 1, updated_ms = $1
 			WHERE account = $2 AND id <> $3 AND status = 0`, sqldb.MS(now), e.Account, e.Except)
@@ -70,6 +74,19 @@ func createAccount(ctx context.Context, tx sqldb.Querier, e ussd.CreateAccount) 
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8) ON CONFLICT (id) DO NOTHING`,
 		a.ID, a.Phone, a.Name, a.Email, a.Language, a.PIN, sqldb.MS(a.Created), sqldb.MS(a.Updated))
 	return changedOne(res, err, ussd.ErrTaken)
+}
+
+func provePIN(ctx context.Context, tx sqldb.Querier, e ussd.ProvePIN) error {
+	if e.Renewed != nil {
+		res, err := tx.ExecContext(ctx, `UPDATE ussd_accounts SET pin = $1 WHERE id = $2 AND pin = $3`, e.Renewed, e.Account, e.Sealed)
+		return changedOne(res, err, ussd.ErrPINChanged)
+	}
+	var one int
+	err := tx.QueryRowContext(ctx, `SELECT 1 FROM ussd_accounts WHERE id = $1 AND pin = $2`, e.Account, e.Sealed).Scan(&one)
+	if errors.Is(err, sql.ErrNoRows) {
+		return ussd.ErrPINChanged
+	}
+	return wrap("read PIN", err)
 }
 
 func setLanguage(ctx context.Context, tx sqldb.Querier, e ussd.SetLanguage, now time.Time) error {
