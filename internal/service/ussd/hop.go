@@ -136,6 +136,8 @@ func (h *hop) readNewest() (string, reading) {
 	switch {
 	case h.req.Start && c.Hop == 1 && (again || seq > 0 && seq == c.TextLen):
 		return "", readSame
+	case h.req.Start && c.Status == Active && seq > 0 && seq < c.TextLen:
+		return "", readSame // delivered late: the session is further by now
 	case h.req.Start:
 		return "", readStart
 	case seq > 0 && seq <= c.TextLen, seq == 0 && again:

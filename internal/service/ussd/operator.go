@@ -317,8 +317,15 @@ func (s *Service) lockedAs(ctx context.Context, alias string) (string, error) {
 const maxLocks = 100_000
 
 // EndSession ends a session because its gateway says that it is over. A session
-// that is not there, or has ended, is fine.
+// that is not there, or has ended, is fine. One that may be continued is left to
+// expire: the gateway says so of every session that was cut off, too.
 func (s *Service) EndSession(ctx context.Context, dialect, sessionID, phone string) error {
+	if !validSessionID(sessionID) {
+		return ErrInvalid // or it could name a session of another dialect
+	}
+	if s.cfg.ResumeWindow > 0 {
+		return nil
+	}
 	id := sessionKey(dialect, sessionID)
 	if _, err := s.desk.enter(ctx, id); err != nil {
 		return fmt.Errorf("wait for session: %w", err)

@@ -61,12 +61,13 @@ var ErrInvalid = fault.New(fault.Invalid, "Invalid input. Please try again.")
 // Validate checks the request's form.
 func (r *Request) Validate() error {
 	switch {
-	case !length(r.SessionID, 1, MaxSessionID), !length(r.Text, 0, MaxText), turns(r.SessionID),
-		!ValidPhone(r.Phone), !ValidServiceCode(r.ServiceCode):
+	case !validSessionID(r.SessionID), !length(r.Text, 0, MaxText), !ValidPhone(r.Phone), !ValidServiceCode(r.ServiceCode):
 		return ErrInvalid
 	}
 	return nil
 }
+
+func validSessionID(s string) bool { return length(s, 1, MaxSessionID) && !turns(s) }
 
 // length reports whether s is UTF-8 without control characters and has between
 // least and most characters.

@@ -66,6 +66,10 @@ func TestHubtel(t *testing.T) {
 	if again := send("Response", "1", "2"); again != one || !strings.HasPrefix(one.Message, "What would") {
 		t.Errorf("a repeated sequence moved: %+v", again)
 	}
+	// The first request, delivered late, does not begin anew.
+	if again := send("Initiation", "*714#", "1"); again != one {
+		t.Errorf("a late delivery moved: %+v", again)
+	}
 	// The same digit under the next number is a new input.
 	if two := send("Response", "1", "3"); !strings.HasPrefix(two.Message, "Castalia gives") {
 		t.Errorf("%+v", two)
@@ -80,6 +84,27 @@ func TestHubtel(t *testing.T) {
 		t.Errorf("%+v", over)
 	}
 	if r := g.get("/api/ussd/debug/hubtel:h1"); !strings.Contains(r.body, `"status":"done"`) {
+		t.Errorf("%+v", r)
+	}
+}
+
+// TestTheEndIsOfOneDialect takes no id that a gateway can not have.
+func TestTheEndIsOfOneDialect(t *testing.T) {
+	t.Parallel()
+	g := newGateway(t, options{})
+	var out ussdhttp.HubtelReply
+	g.json(http.MethodPost, "/api/ussd/hubtel", `{"Type":"Initiation","Mobile":"260971230001","SessionId":"h1","ServiceCode":"714","Message":"*714#","Sequence":1}`, &out)
+	for _, id := range []string{"hubtel\x1fh1", "h1\x00", strings.Repeat("x", 101), "\u202eh1"} {
+		form := url.Values{"sessionId": {id}}.Encode()
+		if r := g.do(http.MethodPost, "/api/ussd/africastalking/events", "application/x-www-form-urlencoded", form); r.status != 400 {
+			t.Errorf("%q: %+v", id, r)
+		}
+		path := "/api/ussd/infobip/session/" + url.PathEscape(id) + "/end"
+		if r := g.do(http.MethodPut, path, "application/json", `{"reason":"","exitCode":0}`); r.status != 400 {
+			t.Errorf("%q: %+v", id, r)
+		}
+	}
+	if r := g.get("/api/ussd/debug/hubtel:h1"); !strings.Contains(r.body, `"status":"active"`) {
 		t.Errorf("%+v", r)
 	}
 }
