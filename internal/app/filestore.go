@@ -25,9 +25,6 @@ func (a *App) buildFiles(ctx context.Context) (part, error) {
 	if err != nil {
 		return part{}, err
 	}
-	if err := a.res.db.Migrate(ctx, filestoresql.Migrations()); err != nil {
-		return part{}, err
-	}
 	a.files = svc
 	return part{
 		name: "filestore",

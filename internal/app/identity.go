@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"strings"
 	"time"
 
@@ -11,6 +12,7 @@ import (
 	"github.com/castalia-org/castalia/internal/identity/identitysql"
 	"github.com/castalia-org/castalia/internal/identity/resolver"
 	"github.com/castalia-org/castalia/internal/platform/config"
+	"github.com/castalia-org/castalia/internal/platform/fault"
 	"github.com/castalia-org/castalia/internal/platform/httpserver"
 	"github.com/castalia-org/castalia/internal/protocol/did"
 )
@@ -26,9 +28,6 @@ func (a *App) buildIdentity(ctx context.Context) (part, error) {
 	if err != nil {
 		return part{}, fmt.Errorf("DID_RESOLVER_URL: %w", err)
 	}
-	if err := a.res.db.Migrate(ctx, identitysql.Migrations()); err != nil {
-		return part{}, err
-	}
 	a.identity, err = identity.New(
 		identity.Deps{Store: identitysql.New(a.res.db), Resolver: resolves, Hints: a.res.bus, Logger: a.opt.Log, Now: a.res.now},
 		identity.Config{
@@ -38,8 +37,8 @@ func (a *App) buildIdentity(ctx context.Context) (part, error) {
 	if err != nil {
 		return part{}, err
 	}
-	if err := a.identity.Load(ctx); err != nil {
-		return part{}, fmt.Errorf("load revocations: %w", err)
+	if err := a.loadRevocations(ctx); err != nil {
+		return part{}, err
 	}
 	a.measureIdentity()
 	return part{
@@ -47,6 +46,20 @@ func (a *App) buildIdentity(ctx context.Context) (part, error) {
 		surfaces: []httpserver.Surface{identityhttp.Surface(a.identity, a.openCORS(), a.callerLimits())},
 		workers:  map[string]func(context.Context) error{"revocations": a.identity.Run},
 	}, nil
+}
+
+// loadRevocations reads what was withdrawn, so that the first requests need not.
+// When the database is away it is left to them, and to the worker.
+func (a *App) loadRevocations(ctx context.Context) error {
+	err := a.identity.Load(ctx)
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if fault.Is(err, fault.Unavailable) || fault.Is(err, fault.Timeout) {
+		a.opt.Log.Warn("revocations are not read yet: nobody is let in before", slog.Any("error", err))
+		return nil
+	}
+	return err
 }
 
 // measureIdentity shows operators what verification costs and what is withdrawn.

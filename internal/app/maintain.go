@@ -18,9 +18,11 @@ import (
 // allMigrations lists every service's tables, whatever this node serves: a
 // fleet shares one database.
 func allMigrations() []sqldb.Migrations {
-	return []sqldb.Migrations{
-		appMigrations(), identitysql.Migrations(), ussdsql.Migrations(), filestoresql.Migrations(), oraclesql.Migrations(),
-	}
+	return append([]sqldb.Migrations{appMigrations()}, serviceMigrations()...)
+}
+
+func serviceMigrations() []sqldb.Migrations {
+	return []sqldb.Migrations{identitysql.Migrations(), ussdsql.Migrations(), filestoresql.Migrations(), oraclesql.Migrations()}
 }
 
 // Migrate brings the database up to date, or, with status alone, only lists

@@ -14,7 +14,6 @@ import (
 	"github.com/castalia-org/castalia/internal/service/oracle/mcpclient"
 	"github.com/castalia-org/castalia/internal/service/oracle/oraclekit"
 	"github.com/castalia-org/castalia/internal/service/oracle/oraclesocket"
-	"github.com/castalia-org/castalia/internal/service/oracle/oraclesql"
 	"github.com/castalia-org/castalia/internal/service/oracle/run"
 )
 
@@ -27,9 +26,6 @@ func (a *App) buildOracle(ctx context.Context) (part, error) {
 	public, err := oraclekit.ParsePublic(a.opt.Settings.Server.AuthExcludedRoute)
 	if err != nil {
 		return part{}, fmt.Errorf("AUTH_EXCLUDED_ROUTES: %w", err)
-	}
-	if err := a.res.db.Migrate(ctx, oraclesql.Migrations()); err != nil {
-		return part{}, err
 	}
 	access, err := oraclekit.NewAccess(a.identity, oraclekit.Surfaces{
 		FilesMCP: a.surface("filestore", "/mcp"), Files: a.surface("filestore", "/api/fs/cid/{cid}"), Query: a.surface("query", ""),

@@ -14,7 +14,7 @@ import (
 )
 
 // buildUSSD makes the telephone gateway.
-func (a *App) buildUSSD(ctx context.Context) (part, error) {
+func (a *App) buildUSSD(context.Context) (part, error) {
 	s := a.opt.Settings.USSD
 	keys, err := pinKeys(s)
 	if err != nil {
@@ -22,9 +22,6 @@ func (a *App) buildUSSD(ctx context.Context) (part, error) {
 	}
 	menu, err := firstMenu(s.Menu)
 	if err != nil {
-		return part{}, err
-	}
-	if err := a.res.db.Migrate(ctx, ussdsql.Migrations()); err != nil {
 		return part{}, err
 	}
 	cfg := ussd.Config{

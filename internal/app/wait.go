@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/castalia-org/castalia/internal/platform/fault"
@@ -19,15 +20,15 @@ const (
 	longestPause = 5 * time.Second
 )
 
-// awaitDatabase opens the database of a fleet and looks whether the keys are its
-// own, and waits when it is away: nodes and their database start in any order,
-// and a node that is restarted during an outage comes back with the database.
-// Until then the node holds its port and says that it is degraded. A database
-// that answers and refuses, such as a wrong password, ends the start at once; so
-// does another key, and everything after that.
+// awaitDatabase opens the database of a fleet, looks whether the keys are its
+// own and brings the tables up to date, and waits when it is away: nodes and
+// their database start in any order, and a node that is restarted during an
+// outage comes back with the database. Until then the node holds its port and
+// says that it is degraded. A database that answers and refuses, such as a wrong
+// password, ends the start at once; so does another key.
 func (a *App) awaitDatabase(ctx context.Context) error {
 	s := &a.opt.Settings
-	err := a.res.useDatabase(ctx, s)
+	err := a.prepareDatabase(ctx)
 	if err == nil || !s.Storage.Database.Given() || s.Storage.DatabaseWait <= 0 || !sqldb.IsUnavailable(err) {
 		return err
 	}
@@ -54,7 +55,7 @@ func (a *App) awaitDatabase(ctx context.Context) error {
 			return ctx.Err()
 		case <-time.After(pause):
 		}
-		if err = a.res.useDatabase(ctx, s); err == nil {
+		if err = a.prepareDatabase(ctx); err == nil {
 			a.opt.Log.Info("the database answers: starting", slog.Duration("waited", time.Since(a.started).Round(time.Millisecond)))
 			return nil
 		}
@@ -62,6 +63,23 @@ func (a *App) awaitDatabase(ctx context.Context) error {
 			return err
 		}
 	}
+}
+
+// prepareDatabase does all that must be done in the database before the services
+// are built. After a failure it may be called again.
+func (a *App) prepareDatabase(ctx context.Context) error {
+	if err := a.res.useDatabase(ctx, &a.opt.Settings); err != nil {
+		return err
+	}
+	for _, m := range serviceMigrations() {
+		if slices.Contains(services, m.Service) && !a.serves(m.Service) {
+			continue
+		}
+		if err := a.res.db.Migrate(ctx, m); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // waitingServer answers while the database is away: the program lives, it is not

@@ -1,14 +1,19 @@
 package system_test
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 
+	"github.com/castalia-org/castalia/internal/platform/sqldb"
+	"github.com/castalia-org/castalia/internal/platform/sqldb/sqldbtest"
 	"github.com/castalia-org/castalia/test/system"
 	"github.com/castalia-org/castalia/test/testenv"
 )
@@ -79,6 +84,54 @@ func TestANodeWaitsForADatabaseThatFalters(t *testing.T) {
 	n := system.Prepare(t, system.Fleet, "DATABASE_URL="+address).Node(0)
 	n.Start()
 	system.Eventually(t, "it waits", func() error { return answers(t, n, "/ready", 503, "starting") })
+	proxy.Restore()
+	n.WaitReady()
+}
+
+// TestANodeWaitsForADatabaseThatGoesWhileItMigrates takes the database away while
+// a starting node changes a service's tables. Somebody else has them, so that the
+// node is certainly there.
+func TestANodeWaitsForADatabaseThatGoesWhileItMigrates(t *testing.T) {
+	t.Parallel()
+	direct := testenv.Postgres(t)
+	db := sqldbtest.Open(t, direct+"&idle_in_transaction_session_timeout=0", sqldb.Options{})
+	enough := errors.New("enough")
+	has, done, ended := make(chan struct{}), make(chan struct{}), make(chan error, 1)
+	let := sync.OnceFunc(func() { close(done) })
+	t.Cleanup(let)
+	go func() {
+		ended <- db.Write(t.Context(), func(ctx context.Context, tx sqldb.Querier) error {
+			if _, err := tx.ExecContext(ctx, `CREATE TABLE identity_migrations (version BIGINT)`); err != nil {
+				return err
+			}
+			close(has)
+			<-done
+			return enough
+		})
+	}()
+	select {
+	case <-has:
+	case err := <-ended:
+		t.Fatal(err)
+	}
+	address, proxy := system.Through(t, direct)
+	n := system.Prepare(t, system.Fleet, "DATABASE_URL="+address).Node(0)
+	n.Start()
+	system.Eventually(t, "it migrates", func() error {
+		var waiting int
+		err := db.Read().QueryRowContext(t.Context(), `SELECT COUNT(*) FROM pg_stat_activity
+			WHERE datname = current_database() AND wait_event_type = 'Lock'`).Scan(&waiting)
+		if err == nil && waiting == 0 {
+			err = fmt.Errorf("nobody waits for the table; log: %s", n.Log())
+		}
+		return err
+	})
+	proxy.Cut()
+	system.Eventually(t, "it waits", func() error { return answers(t, n, "/ready", 503, "starting") })
+	let()
+	if err := <-ended; !errors.Is(err, enough) {
+		t.Error(err)
+	}
 	proxy.Restore()
 	n.WaitReady()
 }
