@@ -46,20 +46,30 @@ func (v *verifier) inTime(u *UCAN) *RefusedError {
 	return nil
 }
 
-// known asks a set of CIDs for the block, and for the twin that anybody can
-// make of a block with an ECDSA signature.
+// known asks a set of CIDs for the block and for its twin.
 func (*verifier) known(u *UCAN, has func(cid string) bool) bool {
 	if has(u.CID()) {
 		return true
 	}
+	twin := u.TwinCID()
+	return twin != "" && has(twin)
+}
+
+// TwinCID returns the CID of the twin that anybody can make of a block with an
+// ECDSA signature: it says the same and verifies as well. It is empty for other
+// signatures. Whoever keeps something by a token's CID looks for both.
+func (u *UCAN) TwinCID() string {
 	twin := did.Mirror(u.signature.alg, []byte(u.signature.raw))
 	if twin == nil {
-		return false
+		return ""
 	}
 	mirrored := *u
 	mirrored.signature.framed = frame(u.signature.alg, twin)
 	block, err := mirrored.encode()
-	return err == nil && has(ipld.CIDText(ipld.SumDagCBOR(block)))
+	if err != nil {
+		return ""
+	}
+	return ipld.CIDText(ipld.SumDagCBOR(block))
 }
 
 // signed checks the signature of u with the keys of its issuer. It also tells

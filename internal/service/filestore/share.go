@@ -11,6 +11,7 @@ import (
 // The store never sees the key that the link carries.
 type NewShare struct {
 	TokenCID string
+	TwinCID  string // see ucan.UCAN.TwinCID
 	Path     string
 	Expires  time.Time // zero: never
 	MaxUses  int64     // 0: unlimited
@@ -33,7 +34,7 @@ func (s *Service) Share(ctx context.Context, a Access, n NewShare) (Share, error
 		return Share{}, fault.New(fault.Invalid, "maxUses must not be negative")
 	}
 	sh := Share{
-		ID: newUUID(), Namespace: a.Namespace, Path: path, TokenCID: n.TokenCID, Created: s.now(), Expires: n.Expires, MaxUses: n.MaxUses, By: a.by(),
+		ID: newUUID(), Namespace: a.Namespace, Path: path, TokenCID: n.TokenCID, TwinCID: n.TwinCID, Created: s.now(), Expires: n.Expires, MaxUses: n.MaxUses, By: a.by(),
 	}
 	if had, err := s.store.SharesOf(ctx, []string{n.TokenCID}); err != nil || len(had) > 0 {
 		if err == nil {

@@ -80,6 +80,7 @@ type Share struct {
 	Namespace string
 	Path      string
 	TokenCID  string
+	TwinCID   string // of the same delegation with the mirrored signature; empty when it has none
 	Created   time.Time
 	Expires   time.Time
 	MaxUses   int64 // 0 is unlimited
@@ -99,7 +100,7 @@ type Whose struct {
 type Shares interface {
 	CreateShare(ctx context.Context, sh Share) error
 	Shares(ctx context.Context, w Whose, limit, offset int) ([]Share, error)
-	// SharesOf returns the links that are among the tokens.
+	// SharesOf returns the links that are among the tokens, or whose twins are.
 	SharesOf(ctx context.Context, tokens []string) ([]Share, error)
 	RevokeShare(ctx context.Context, w Whose, id string, now time.Time) error
 	// UseShares counts one use of every link, or, when one of them is over, of none.

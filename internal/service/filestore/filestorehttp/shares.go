@@ -71,7 +71,7 @@ func (a *api) share(w http.ResponseWriter, r *http.Request, access filestore.Acc
 	if string(token.Leaf.Issuer) != p.DID {
 		return fault.New(fault.Forbidden, "a link is registered by whoever signed it")
 	}
-	n := filestore.NewShare{TokenCID: token.CID(), Path: body.Path, MaxUses: body.MaxUses}
+	n := filestore.NewShare{TokenCID: token.CID(), TwinCID: token.Leaf.TwinCID(), Path: body.Path, MaxUses: body.MaxUses}
 	if !token.Leaf.NoExpiry {
 		n.Expires = time.Unix(token.Leaf.Expires, 0)
 	}

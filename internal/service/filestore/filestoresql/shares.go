@@ -11,13 +11,13 @@ import (
 
 var shareColumns = columns{"s.ns", "s.path", "s.hidden", "''"}
 
-const shareFields = `SELECT s.id, s.ns, s.path, s.token_cid, s.created_ms, s.expires_ms, s.max_uses, s.uses, s.revoked_ms,
+const shareFields = `SELECT s.id, s.ns, s.path, s.token_cid, s.twin_cid, s.created_ms, s.expires_ms, s.max_uses, s.uses, s.revoked_ms,
  s.invoker, s.actor, s.proof FROM filestore_shares s WHERE `
 
 func scanShare(r scanner) (filestore.Share, error) {
 	var s filestore.Share
 	var created, expires, revoked int64
-	err := r.Scan(&s.ID, &s.Namespace, &s.Path, &s.TokenCID, &created, &expires, &s.MaxUses, &s.Uses, &revoked,
+	err := r.Scan(&s.ID, &s.Namespace, &s.Path, &s.TokenCID, &s.TwinCID, &created, &expires, &s.MaxUses, &s.Uses, &revoked,
 		&s.By.Invoker, &s.By.Actor, &s.By.Proof)
 	s.Created = sqldb.Time(created)
 	if expires != 0 {
@@ -37,9 +37,9 @@ func (s *Store) CreateShare(ctx context.Context, sh filestore.Share) error {
 	}
 	return s.db.Write(ctx, func(ctx context.Context, tx sqldb.Querier) error {
 		_, err := tx.ExecContext(ctx, `INSERT INTO filestore_shares
-			(id, ns, path, hidden, token_cid, created_ms, expires_ms, max_uses, uses, revoked_ms, invoker, actor, proof)
-			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, 0, 0, $9, $10, $11)`,
-			sh.ID, sh.Namespace, sh.Path, flag(hidden(sh.Path)), sh.TokenCID, sqldb.MS(sh.Created), expires, sh.MaxUses,
+			(id, ns, path, hidden, token_cid, twin_cid, created_ms, expires_ms, max_uses, uses, revoked_ms, invoker, actor, proof)
+			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, 0, 0, $10, $11, $12)`,
+			sh.ID, sh.Namespace, sh.Path, flag(hidden(sh.Path)), sh.TokenCID, sh.TwinCID, sqldb.MS(sh.Created), expires, sh.MaxUses,
 			sh.By.Invoker, sh.By.Actor, sh.By.Proof)
 		return err
 	})
@@ -58,8 +58,11 @@ func (q *query) whose(w filestore.Whose) *query {
 
 // SharesOf implements filestore.Shares.
 func (s *Store) SharesOf(ctx context.Context, tokens []string) ([]filestore.Share, error) {
-	q := newQuery(shareFields).add("1 = 1")
+	q := newQuery(shareFields).add("(1 = 1")
 	q.in("s.token_cid", tokens)
+	q.add(") OR (s.twin_cid <> ''")
+	q.in("s.twin_cid", tokens)
+	q.add(")")
 	return collect(ctx, s.db.Read(), q, scanShare)
 }
 
