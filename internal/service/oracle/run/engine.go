@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 
@@ -139,7 +140,8 @@ type Engine struct {
 	mu       sync.Mutex
 	stopping bool
 	active   map[string]*active
-	// waiting are queued runs that this node accepted, by session.
+	// waiting are queued runs that this node accepted, by session and in the
+	// order of their turns.
 	waiting map[string][]waiting
 	nudge   chan struct{}
 }
@@ -151,6 +153,7 @@ type active struct {
 
 type waiting struct {
 	id      string
+	turn    int64
 	carried any
 }
 
@@ -269,7 +272,9 @@ func (e *Engine) launchOrWait(b Begun, carried any, out *Started) {
 		return
 	}
 	if r.Status == oracle.Queued {
-		e.waiting[r.SessionID] = append(e.waiting[r.SessionID], waiting{r.ID, carried})
+		queue := e.waiting[r.SessionID]
+		at, _ := slices.BinarySearchFunc(queue, r.Turn, func(w waiting, turn int64) int { return cmp.Compare(w.turn, turn) })
+		e.waiting[r.SessionID] = slices.Insert(queue, at, waiting{r.ID, r.Turn, carried})
 		e.mu.Unlock()
 		out.Reader = e.hub.open(r.ID, 0, 0, true)
 		e.hub.push(r.ID, b.Frames)

@@ -126,12 +126,15 @@ func (e *Engine) startWaiting(ctx context.Context) {
 	}
 }
 
-func (e *Engine) dequeue(session, id string) {
+// dequeue takes a run out of those that wait here, and returns what came with
+// it; nil when it waits elsewhere.
+func (e *Engine) dequeue(session, id string) (carried any) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	queue := e.waiting[session]
 	for i, w := range queue {
 		if w.id == id {
+			carried = w.carried
 			queue = append(queue[:i:i], queue[i+1:]...)
 			break
 		}
@@ -141,6 +144,7 @@ func (e *Engine) dequeue(session, id string) {
 	} else {
 		e.waiting[session] = queue
 	}
+	return carried
 }
 
 // takeOver claims runs whose node died and queued runs that were left alone.
@@ -160,7 +164,7 @@ func (e *Engine) takeOver(ctx context.Context) {
 		if err != nil {
 			continue // somebody was faster
 		}
-		e.launch(r, nil) //nolint:contextcheck // a run ends by itself, not with the scheduler's context
+		e.launch(r, e.dequeue(r.SessionID, r.ID)) //nolint:contextcheck // a run ends by itself, not with the scheduler's context
 	}
 }
 
