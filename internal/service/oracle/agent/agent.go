@@ -212,10 +212,10 @@ func (l *loop) think(ctx context.Context, last bool) (Step, error) {
 		l.Request.Messages = req.Messages[:max(0, len(req.Messages)-len(l.conversation()))]
 		resp, err = l.Model(ctx, l.Runtime, req, sink)
 	}
+	l.state.Usage = l.state.Usage.Add(resp.Usage) // a cut answer was used too
 	if err != nil {
 		return Step{Text: text.String(), Reasoning: reasoning.String()}, err
 	}
-	l.state.Usage = l.state.Usage.Add(resp.Usage)
 	if resp.Model != "" {
 		l.state.Model = resp.Model
 	}

@@ -189,6 +189,29 @@ func Tokens(s string) int {
 	return (ascii+3)/4 + other
 }
 
+// Cut is what an answer used that was cut off. Most endpoints tell that with the
+// end alone: what is missing is estimated, unless nothing of the answer came.
+func Cut(req plugin.ModelRequest, resp plugin.ModelResponse) plugin.Usage {
+	u := resp.Usage
+	said := int64(Tokens(resp.Text) + Tokens(resp.Reasoning))
+	if said == 0 {
+		return u
+	}
+	u.OutputTokens = max(u.OutputTokens, said)
+	if u.InputTokens > 0 {
+		return u
+	}
+	asked := Tokens(req.System)
+	for _, m := range req.Messages {
+		asked += MessageTokens(m)
+	}
+	for _, t := range req.Tools {
+		asked += Tokens(t.Name) + Tokens(t.Description) + Tokens(string(t.Schema))
+	}
+	u.InputTokens = int64(asked)
+	return u
+}
+
 // MessageTokens estimates a message, its calls and its pictures.
 func MessageTokens(m plugin.ModelMessage) int {
 	n := 4 + Tokens(m.Text) + 1000*len(m.Images)

@@ -241,6 +241,9 @@ func (t *turn) session(ctx context.Context) (oracle.Session, error) {
 // callModel is the innermost model call.
 func (t *turn) callModel(ctx context.Context, _ *plugin.Runtime, req plugin.ModelRequest, out func(plugin.Chunk)) (plugin.ModelResponse, error) {
 	resp, err := t.Provider.Stream(ctx, req, out)
+	if err != nil {
+		resp.Usage = model.Cut(req, resp)
+	}
 	if resp.Usage.CostMicros == 0 {
 		resp.Usage.CostMicros = model.Find(t.Provider, req.Model).Cost(resp.Usage)
 	}
