@@ -57,6 +57,12 @@ func (q *asked) cached(ctx context.Context) (Answer, error) {
 	c.misses.Add(1)
 	miss := *q // which may outlive this request; a hit keeps q off the heap
 	entry, err := miss.fetchOnce(ctx, bytes.Clone(key))
+	if err == nil && q.call.Height == 0 && entry.Head < head.Height && entry.Height < head.Height {
+		// Others asked before the block that is known here; the next call did not.
+		if later, err := miss.fetchOnce(ctx, bytes.Clone(key)); err == nil {
+			entry = later
+		}
+	}
 	if err != nil {
 		if old != nil && now.Sub(old.Fetched) < q.g.cfg.StaleFor && nodeFailed(err) {
 			c.stale.Add(1)
