@@ -210,11 +210,16 @@ func guarded(ctx context.Context, fetch func(context.Context) (*Entry, error)) (
 // flight is one upstream call on which any number of equal requests wait.
 type flight struct {
 	done    chan struct{}
+	started time.Time
 	entry   *Entry
 	err     error
 	waiting int // guarded by the shard
 	cancel  context.CancelFunc
 }
+
+// joinable is for how long others may join a call. One that takes longer may
+// have been sent to a node that fell silent, which is known by then.
+const joinable = 3 * time.Second
 
 // once runs fetch for the key unless it is under way already, and waits. The
 // call goes on while anybody waits; the one who started it may leave.
@@ -222,9 +227,9 @@ func (c *cache) once(ctx context.Context, key []byte, timeout time.Duration, fet
 	s := c.shard(key)
 	s.mu.Lock()
 	f := s.flights[string(key)]
-	if f == nil {
+	if f == nil || time.Since(f.started) > joinable {
 		work, cancel := context.WithTimeout(context.WithoutCancel(ctx), timeout)
-		f = &flight{done: make(chan struct{}), cancel: cancel}
+		f = &flight{done: make(chan struct{}), started: time.Now(), cancel: cancel}
 		name := string(key)
 		s.flights[name] = f
 		go func() {
