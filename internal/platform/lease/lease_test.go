@@ -295,6 +295,40 @@ func TestWorkEndsWhenTheLeaseCannotBeRenewed(t *testing.T) {
 	})
 }
 
+// Whether a commit succeeded is awaited for longer than a lease lasts. Whoever
+// works under it does not go on so long: somebody else may have begun.
+func TestWorkEndsWhenARenewalIsNotAnswered(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		var silent atomic.Bool
+		db := bubble(t, dir, sqldb.Options{Fault: func(s sqldb.Stage) error {
+			if s == sqldb.StageCommit && silent.Load() {
+				time.Sleep(30 * time.Second)
+			}
+			return nil
+		}})
+		var took time.Duration
+		err := lease.NewKeeper(db, "a").Run(t.Context(), "work", 9*time.Second, func(ctx context.Context, _ lease.Lease) error {
+			start := time.Now()
+			silent.Store(true)
+			<-ctx.Done()
+			silent.Store(false)
+			took = time.Since(start)
+			if !errors.Is(context.Cause(ctx), lease.ErrLost) {
+				t.Errorf("cause %v", context.Cause(ctx))
+			}
+			return nil
+		})
+		if !errors.Is(err, lease.ErrLost) {
+			t.Errorf("Run: %v, want ErrLost", err)
+		}
+		if took > 9*time.Second {
+			t.Errorf("worked on for %s under a lease of 9s", took)
+		}
+	})
+}
+
 func TestAShortOutageDoesNotEndTheWork(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -77,15 +77,18 @@ func (k *Keeper) keepUp(ctx context.Context, l Lease, stop <-chan struct{}, canc
 			return
 		case <-tick.C:
 		}
+		// The outcome of a commit is awaited, which may take longer than the lease.
+		late := time.AfterFunc(time.Until(l.until), func() { cancel(fmt.Errorf("%w: it was not renewed in time", ErrLost)) })
 		try, done := context.WithDeadline(ctx, l.until)
 		next, err := k.Renew(try, l)
 		done()
+		late.Stop()
 		switch {
+		case ctx.Err() != nil:
+			return
 		case err == nil:
 			l = next
 			tick.Reset(l.ttl / 3)
-		case ctx.Err() != nil:
-			return
 		case errors.Is(err, ErrLost), !time.Now().Before(l.until):
 			cancel(fmt.Errorf("%w: %w", ErrLost, err))
 			return
