@@ -226,6 +226,13 @@ func (l *loop) think(ctx context.Context, last bool) (Step, error) {
 	return step, nil
 }
 
+// Bounds of what a model says in a call, in bytes.
+const (
+	maxCallID = 256
+	maxName   = 128
+	maxArgs   = 1 << 20
+)
+
 // accept gives each call an id of its own and an object as arguments.
 func (l *loop) accept(asked []plugin.ModelToolCall, tools []Tool) []Call {
 	byName := index(tools)
@@ -236,18 +243,23 @@ func (l *loop) accept(asked []plugin.ModelToolCall, tools []Tool) []Call {
 			break
 		}
 		id := c.ID
-		if id == "" || l.ids[id] {
+		if id == "" || len(id) > maxCallID || l.ids[id] {
 			id = fmt.Sprintf("call_%d_%d", len(l.state.Steps), i)
+		}
+		for l.ids[id] {
+			id += "_"
 		}
 		l.ids[id] = true
 		args := c.Args
-		if len(args) == 0 {
+		switch {
+		case len(args) == 0:
 			args = json.RawMessage(`{}`)
-		}
-		if !json.Valid(args) { // kept as text, so that the model can be told
+		case len(args) > maxArgs: // the model is told, as when it is no JSON
+			args, _ = json.Marshal(fmt.Sprintf("a text of %d bytes; %d are allowed", len(args), maxArgs))
+		case !json.Valid(args): // kept as text, so that the model can be told
 			args, _ = json.Marshal(string(args))
 		}
-		calls = append(calls, Call{ID: id, Name: c.Name, Args: args, Action: byName[c.Name].Action})
+		calls = append(calls, Call{ID: id, Name: Cap(c.Name, maxName), Args: args, Action: byName[c.Name].Action})
 	}
 	return calls
 }

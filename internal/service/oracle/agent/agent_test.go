@@ -276,3 +276,33 @@ func FuzzArguments(f *testing.F) {
 		}
 	})
 }
+
+// What a model says in a call is kept, shown and sent back: it is bounded, and
+// each call has an id of its own, whatever the model calls it.
+func TestCallsAreBounded(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("x", 2<<20)
+	taken := call("a", `{"n":1}`)
+	taken.ID = "call_0_1"
+	odd := call(long, `{"n":2}`)
+	odd.ID = long
+	n := &notes{}
+	state, err := agent.Run(t.Context(), task(n, []agent.Tool{tool("a", true, echo)},
+		scripted.Calls(taken, call("a", `{"n":3}`), odd, call("a", `{"n":4,"rest":"`+long+`"}`)), scripted.Text("done")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ids, calls := map[string]bool{}, state.Steps[0].Calls
+	for _, c := range calls {
+		ids[c.ID] = true
+		if size := len(c.ID) + len(c.Name) + len(c.Args) + len(c.Error); size > 2000 {
+			t.Errorf("a call of %d bytes is kept", size)
+		}
+	}
+	if len(calls) != 4 || len(ids) != 4 || calls[0].ID != "call_0_1" || calls[0].Status != plugin.Done || calls[1].Status != plugin.Done {
+		t.Errorf("%d calls, ids %v", len(calls), ids)
+	}
+	if !strings.Contains(calls[3].Error, "bytes") || calls[3].Status != plugin.Failed {
+		t.Errorf("arguments of 2 MB: %s, %q", calls[3].Status, calls[3].Error)
+	}
+}

@@ -3,8 +3,8 @@
 // It promises what the usual clients leave out: a request is tried again only
 // while nothing of its answer has been seen, with jitter and within Retry-After;
 // a stream that does not begin, or falls silent, is cut after a time that
-// keep-alive comments do not extend; a stream that ends without saying so is an
-// error; the operator's key goes to the configured host alone. Failures come
+// keep-alive comments do not extend; a stream that ends without saying so, or does
+// not end, is an error; the operator's key goes to the configured host alone. Failures come
 // back as *model.Error.
 package wire
 
@@ -40,9 +40,11 @@ type Config struct {
 	Transport http.RoundTripper
 }
 
-// The bounds of what is read from an endpoint.
+// The bounds of what is read from an endpoint. A stream says a word with some
+// hundred bytes.
 const (
 	maxEvent      = 4 << 20
+	maxStream     = 64 << 20
 	maxErrorBody  = 64 << 10
 	maxWholeBody  = 16 << 20
 	maxRetryAfter = 20 * time.Second
@@ -150,7 +152,7 @@ func (c *Client) once(ctx context.Context, url string, header http.Header, body 
 	case "text/html":
 		return false, 0, &model.Error{Kind: model.Server, Provider: c.cfg.Provider, Status: resp.StatusCode, Detail: "the endpoint sent a web page"}
 	}
-	events := sse.NewDecoder(resp.Body, maxEvent)
+	events, left := sse.NewDecoder(resp.Body, maxEvent), maxStream
 	for {
 		e, err := events.Next()
 		if errors.Is(err, io.EOF) {
@@ -158,6 +160,9 @@ func (c *Client) once(ctx context.Context, url string, header http.Header, body 
 		}
 		if err != nil {
 			return seen, 0, cause(ctx, err)
+		}
+		if left -= len(e.Data); left < 0 {
+			return seen, 0, &model.Error{Kind: model.Server, Provider: c.cfg.Provider, Detail: "the answer does not end"}
 		}
 		watchdog.Reset(c.cfg.Idle)
 		seen = true
