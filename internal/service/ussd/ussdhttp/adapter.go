@@ -54,7 +54,7 @@ func serviceCode(code string) string {
 }
 
 // dialled cuts what was dialled into the service code and the inputs after it:
-// *714*1*2# with the code 714 is *714# and 1*2.
+// *714*1*2# with the code 714 is *714# and 1*2; without a code it is *714#.
 func dialled(dialledText, code string) (service, text string) {
 	service = serviceCode(code)
 	inner := strings.Trim(strings.TrimSpace(dialledText), "#")
@@ -63,7 +63,10 @@ func dialled(dialledText, code string) (service, text string) {
 	}
 	base := strings.TrimSuffix(service, "#")
 	if service == noCode {
-		return inner + "#", ""
+		// Nobody says what of it is the code and what was typed behind it, which
+		// may be a PIN; codes are kept and shown.
+		first, _, _ := strings.Cut(inner[1:], "*")
+		return serviceCode(first), ""
 	}
 	rest, ok := strings.CutPrefix(inner, base+"*")
 	if !ok {

@@ -9,6 +9,7 @@ import (
 	"net/http/httptest"
 	"net/netip"
 	"net/url"
+	"regexp"
 	"strings"
 	"sync"
 	"testing"
@@ -348,8 +349,13 @@ func TestOperatorsSeeTheMenuAndNotTheCaller(t *testing.T) {
 		"/api/ussd/timeline/s1": "Welcome ***! Your account ID is ***. Write",
 		"/api/ussd/debug/s1":    "Welcome Ann Wanjiru! Your account ID is C", // the contract's record: the last text as it was
 	} {
-		if r := g.get(path); !strings.Contains(r.body, shown) || strings.HasPrefix(shown, "Welcome ***") && strings.Contains(r.body, "Ann") {
+		r := g.get(path)
+		if !strings.Contains(r.body, shown) || strings.HasPrefix(shown, "Welcome ***") && strings.Contains(r.body, "Ann") {
 			t.Errorf("%s: %+v", path, r)
+		}
+		clear := regexp.MustCompile(`"C[0-9A-F]{8}"`).MatchString(r.body) // beside the text
+		if want := strings.Contains(path, "debug"); clear != want {
+			t.Errorf("%s: the account is in clear: %v, want %v: %s", path, clear, want, r.body)
 		}
 	}
 }

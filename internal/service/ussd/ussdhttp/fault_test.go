@@ -138,6 +138,17 @@ func TestAPINIsWrittenNowhere(t *testing.T) {
 	g.send("s3", alice, "2*1*"+next)      // walked, up to the PIN
 	g.send("s4", alice, "2*2*Ann*"+pin)   // typed where it does not belong
 	g.send("s5", "+1", "2*1*"+next+"*00") // refused
+	// A whole journey in one code, of gateways that do not say what of it is the code.
+	dialled := "*928*99*2*1*" + next + "#"
+	for path, body := range map[string]string{
+		"/api/ussd/arkesel":                  `{"sessionID":"a1","newSession":true,"msisdn":"260971230001","userData":"` + dialled + `"}`,
+		"/api/ussd/nalo":                     `{"SESSIONID":"n1","MSISDN":"260971230001","USERDATA":"` + dialled + `","MSGTYPE":true}`,
+		"/api/ussd/infobip/session/i1/start": `{"msisdn":"260971230001","text":"` + dialled + `"}`,
+	} {
+		if r := g.do(http.MethodPost, path, "application/json", body); !strings.Contains(r.body, "Welcome") {
+			t.Errorf("%s: %+v", path, r)
+		}
+	}
 	log := g.log.String()
 	if !strings.Contains(log, `"msg":"request"`) {
 		t.Error("the log is empty: the search proves nothing")

@@ -95,6 +95,9 @@ func (a *api) live(w http.ResponseWriter, r *http.Request) error {
 // masked takes out what is the caller's own.
 func masked(v ussd.View) ussd.View {
 	v.Phone, v.Message = telemetry.MaskPhone(v.Phone), v.Masked
+	if v.Account != "" {
+		v.Account = "***"
+	}
 	return v
 }
 
