@@ -176,6 +176,9 @@ func (s *Service) Diff(ctx context.Context, a Access, path string, from, to int6
 	if err != nil {
 		return "", File{}, err
 	}
+	if err := s.countUse(ctx, a); err != nil {
+		return "", File{}, err
+	}
 	if to == 0 {
 		to = f.Version
 	}

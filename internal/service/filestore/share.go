@@ -97,7 +97,7 @@ func (s *Service) Admit(ctx context.Context, a Access) error {
 
 // countUse counts one reading of content under every link in the chain. Whatever
 // shows text of a file is a reading: content whole or in part, of any version, the
-// lines that a search or a grep found, and an export.
+// lines that a search, a grep or a diff found, and an export.
 func (s *Service) countUse(ctx context.Context, a Access) error {
 	if len(a.Chain) == 0 {
 		return nil

@@ -34,3 +34,24 @@ func TestARefusedReadingUsesUpNothing(t *testing.T) {
 		}
 	})
 }
+
+// A diff shows text of two versions: it is a reading.
+func TestADiffIsAReading(t *testing.T) {
+	t.Parallel()
+	w := filestoretest.Embedded(t)
+	w.MustPut(t, ns, "/f", "one\n")
+	w.MustPut(t, ns, "/f", "two\n")
+	if _, err := w.Share(t.Context(), owner, filestore.NewShare{TokenCID: "link", Path: "/f", MaxUses: 1}); err != nil {
+		t.Fatal(err)
+	}
+	holder := filestore.Access{
+		Namespace: ns, Invoker: "did:key:zHolder", Actor: ns, Chain: []string{"link"},
+		Grants: []filestore.Grant{{Abilities: filestore.Read | filestore.List, Root: "/f"}},
+	}
+	if text, _, err := w.Diff(t.Context(), holder, "/f", 0, 0); err != nil || text == "" {
+		t.Errorf("%q, %v", text, err)
+	}
+	if _, _, err := w.Diff(t.Context(), holder, "/f", 0, 0); !fault.Is(err, fault.Forbidden) {
+		t.Errorf("the second diff of a link for one reading: %v", err)
+	}
+}
