@@ -137,6 +137,8 @@ type Condition struct {
 	NoMatch []string
 	// Version must be the current one, when it is not 0.
 	Version int64
+	// Trashed must be when the file was put into the trash, unless it is zero.
+	Trashed time.Time
 }
 
 // Blobs keeps content records and namespace keys.

@@ -126,14 +126,21 @@ func (s *Service) purgeOld(ctx context.Context, now time.Time) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	for i, f := range files {
+	n := 0
+	for _, f := range files {
 		a := Owner(f.Namespace)
 		a.Invoker, a.Actor, a.Proof = "retention", f.Namespace, ""
-		if _, err := s.Purge(ctx, a, Target{ID: f.ID}); err != nil {
-			return i, fmt.Errorf("purge %s: %w", f.ID, err)
+		_, err := s.Purge(ctx, a, Target{ID: f.ID, If: Condition{Trashed: f.Trashed}})
+		switch {
+		case err == nil:
+			n++
+		case fault.Is(err, fault.NotFound), fault.Is(err, fault.Precondition):
+			// Another node was faster, or somebody has taken it out of the trash.
+		default:
+			return n, fmt.Errorf("purge %s: %w", f.ID, err)
 		}
 	}
-	return len(files), nil
+	return n, nil
 }
 
 // deleteDead deletes objects first and the record after, so that a crash in

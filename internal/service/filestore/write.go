@@ -147,7 +147,8 @@ func (c Condition) Check(f File, exists bool) error {
 		(c.Exists || len(c.Match) > 0 || c.Version != 0) && !exists,
 		len(c.Match) > 0 && !matches(c.Match, f),
 		exists && len(c.NoMatch) > 0 && matches(c.NoMatch, f),
-		c.Version != 0 && c.Version != f.Version:
+		c.Version != 0 && c.Version != f.Version,
+		!c.Trashed.IsZero() && !c.Trashed.Equal(f.Trashed):
 		return preconditionFailed(f, exists)
 	}
 	return nil
