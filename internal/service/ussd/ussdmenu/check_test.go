@@ -196,6 +196,26 @@ actions:
 	}
 }
 
+// TestAnAliasIsAScreenOfItsOwn, with its own name, wherever the file has the
+// original.
+func TestAnAliasIsAScreenOfItsOwn(t *testing.T) {
+	t.Parallel()
+	m := mustParse(t, `  home: {text: {en: Hi, sw: Habari}, back: save1, exit: true}
+  one: &one {text: {en: One, sw: Moja}, back: save2, exit: true}
+  two: *one
+actions:
+  save1: &save {run: save, on: {ok: one, failed: two}}
+  save2: *save
+`)
+	ways := map[string]int{}
+	for _, e := range m.Graph().Edges {
+		ways[e.From]++
+	}
+	if ways["one"] != 3 || ways["two"] != 3 {
+		t.Errorf("ways out of each screen: %v", ways)
+	}
+}
+
 // actionRow is a row of actions, each of which leads to the next by both of its
 // outcomes: there are more ways through it than anybody can count.
 func actionRow(first, last int) string {

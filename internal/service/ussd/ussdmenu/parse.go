@@ -151,10 +151,12 @@ func (c *checker) prepare() {
 		}
 	}
 	for id, s := range c.src.Screens {
-		if s == nil {
-			s = &Screen{}
-			c.src.Screens[id] = s
+		own := Screen{} // an alias in the file is the same screen in memory
+		if s != nil {
+			own = *s
 		}
+		s = &own
+		c.src.Screens[id] = s
 		s.id = id
 		s.texts = c.templates("screens."+id+".text", s.Text)
 		consult := func(n Next) {
@@ -173,11 +175,12 @@ func (c *checker) prepare() {
 		}
 	}
 	for id, a := range c.src.Actions {
-		if a == nil {
-			a = &Action{}
-			c.src.Actions[id] = a
+		own := Action{}
+		if a != nil {
+			own = *a
 		}
-		a.id = id
+		own.id = id
+		c.src.Actions[id] = &own
 	}
 }
 
