@@ -235,10 +235,16 @@ func (h *hop) offer(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if last.ID == h.id || last.screen() == m.Start() || last.screen() == m.ResumeScreen() || m.Ends(last.screen()) {
+	switch {
+	case last.ID == h.id, last.screen() == m.Start(), m.Ends(last.screen()):
 		return nil
+	case last.screen() != m.ResumeScreen():
+		h.next.Memory.Saved = &Saved{Menu: last.Menu, State: last.State, Account: last.Account}
+	case last.Memory.Saved == nil:
+		return nil
+	default: // cut off again, at the question itself
+		h.next.Memory.Saved = last.Memory.Saved
 	}
-	h.next.Memory.Saved = &Saved{Menu: last.Menu, State: last.State, Account: last.Account}
 	h.next.State.Screen = screen
 	return nil
 }

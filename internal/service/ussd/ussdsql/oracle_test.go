@@ -203,18 +203,24 @@ func TestASessionThatWasCutOffCanBeContinued(t *testing.T) {
 func TestAGatewayThatTellsOfTheEndLeavesItToBeContinued(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, node func(...func(*ussd.Config)) *ussd.Service) {
-		svc := node(ussdtest.NewClock().Set, func(c *ussd.Config) { c.ResumeWindow = 10 * time.Minute })
+		clock := ussdtest.NewClock()
+		svc := node(clock.Set, func(c *ussd.Config) { c.ResumeWindow = 10 * time.Minute })
 		p := ussdtest.NewPhone(svc, alice, "s0")
 		p.Dial(t, "s0")
 		p.Expect(t, "2", "", "2", "full name", "Ann", "e-mail")
 		if err := svc.EndSession(t.Context(), "", "s0", alice); err != nil {
 			t.Fatal(err)
 		}
+		clock.Jump(time.Second)
 		if got := p.Dial(t, "s1").Text; !strings.HasPrefix(got, "Welcome back") {
 			t.Fatalf("second dial: %q", got)
 		}
+		clock.Jump(time.Second) // cut off again, before it was answered
+		if got := p.Dial(t, "s2").Text; !strings.HasPrefix(got, "Welcome back") {
+			t.Fatalf("third dial: %q", got)
+		}
 		p.Expect(t, "1", "e-mail", "*", "END")
-		if err := svc.EndSession(t.Context(), "", "s1", alice); err != nil {
+		if err := svc.EndSession(t.Context(), "", "s2", alice); err != nil {
 			t.Fatal(err)
 		}
 		if err := svc.EndSession(t.Context(), "", "s0", alice); err != nil {
