@@ -2,6 +2,7 @@ package filestore
 
 import (
 	"context"
+	"math"
 
 	"github.com/castalia-org/castalia/internal/platform/fault"
 )
@@ -11,6 +12,26 @@ import (
 func OverQuota(quota int64) error {
 	return fault.Newf(fault.StorageFull, "the namespace may hold %d bytes, with old versions and the trash: purge something first", quota).
 		WithCode("quota_exceeded")
+}
+
+// partsOverQuota says that what was uploaded and not finished takes too much room.
+func partsOverQuota(quota int64) error {
+	return fault.Newf(fault.StorageFull, "the namespace may hold %d bytes of unfinished uploads: finish or end one first", quota).
+		WithCode("quota_exceeded")
+}
+
+// roomForParts returns how many bytes more the unfinished uploads of a namespace
+// may hold: all of them together as much as its files. They become files or end,
+// so neither counts for the other.
+func (s *Service) roomForParts(ctx context.Context, namespace string) (int64, error) {
+	if s.cfg.Quota <= 0 {
+		return math.MaxInt64, nil
+	}
+	held, err := s.store.UploadBytes(ctx, namespace)
+	if err == nil && held >= s.cfg.Quota {
+		err = partsOverQuota(s.cfg.Quota)
+	}
+	return s.cfg.Quota - held, err
 }
 
 // roomFor refuses early what can not fit. The commit decides; this only saves

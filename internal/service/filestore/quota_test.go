@@ -1,6 +1,8 @@
 package filestore_test
 
 import (
+	"bytes"
+	"errors"
 	"strings"
 	"testing"
 
@@ -46,6 +48,61 @@ func TestQuotaCountsVersionsAndTrash(t *testing.T) {
 		}
 		if err := put("/b", 100); err != nil {
 			t.Errorf("after the purge: %v", err)
+		}
+	})
+}
+
+// Uploads that nobody finishes hold no more, together, than the namespace may.
+func TestUnfinishedUploadsKeepToTheQuota(t *testing.T) {
+	t.Parallel()
+	small := func(c *filestore.Config) { c.Quota = 1000 }
+	filestoretest.Each(t, func(t *testing.T, w *filestoretest.World) {
+		s := w.Node(small)
+		begin := func(path string) filestore.Upload {
+			t.Helper()
+			u, err := s.CreateUpload(t.Context(), owner, filestore.NewUpload{Path: path, Length: 600})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return u
+		}
+		write := func(u filestore.Upload, at, n int64) error {
+			t.Helper()
+			release, _, err := s.LockUpload(t.Context(), u.ID, "me")
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer release()
+			_, err = s.WriteUpload(t.Context(), owner, u.ID, "me", at, bytes.NewReader(make([]byte, n)), nil)
+			return err
+		}
+		one, two := begin("/one"), begin("/two")
+		if err := errors.Join(write(one, 0, 550), write(two, 0, 400)); err != nil {
+			t.Fatal(err)
+		}
+		for range 2 {
+			if err := write(two, 400, 200); !fault.Is(err, fault.StorageFull) || fault.From(err).Code != "quota_exceeded" {
+				t.Errorf("beyond the quota: %v", err)
+			}
+		}
+		if _, err := s.CreateUpload(t.Context(), owner, filestore.NewUpload{Path: "/three", Length: 60}); err != nil {
+			t.Errorf("an upload that fits: %v", err)
+		}
+		if err := s.AbortUpload(t.Context(), owner, one.ID); err != nil {
+			t.Fatal(err)
+		}
+		if err := write(two, 400, 200); err != nil {
+			t.Errorf("with room again: %v", err)
+		}
+		if _, err := s.FinishUpload(t.Context(), owner, two.ID); err != nil {
+			t.Fatal(err)
+		}
+		four := begin("/four") // what is finished is counted as a file, not twice
+		if err := write(four, 0, 600); err != nil {
+			t.Errorf("after the other is finished: %v", err)
+		}
+		if _, err := s.FinishUpload(t.Context(), owner, four.ID); !fault.Is(err, fault.StorageFull) {
+			t.Errorf("a file beyond the quota: %v", err)
 		}
 	})
 }

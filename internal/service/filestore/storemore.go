@@ -30,6 +30,8 @@ type Uploads interface {
 	UnlockUpload(ctx context.Context, id, holder string) error
 	// AdvanceUpload adds an extent when the holder has the lock and the offset is still the old one.
 	AdvanceUpload(ctx context.Context, u Upload, holder string, from int64, e Extent) error
+	// UploadBytes adds up what the unfinished uploads of a namespace hold.
+	UploadBytes(ctx context.Context, namespace string) (int64, error)
 	SetUploadLength(ctx context.Context, id string, length int64) error
 	DeleteUpload(ctx context.Context, id string, now time.Time) error
 }

@@ -160,11 +160,19 @@ func (s *Service) WriteUpload(ctx context.Context, a Access, id, holder string, 
 	if u.Length >= 0 {
 		limit = u.Length
 	}
+	left, beyond := limit-u.Offset, s.tooLarge()
+	room, err := s.roomForParts(ctx, u.Namespace)
+	if err != nil {
+		return 0, err
+	}
+	if room < left {
+		left, beyond = room, partsOverQuota(s.cfg.Quota)
+	}
 	// What was received is kept even when the client has left, which ends ctx: the
 	// end of the body ends the writing, and keepTime what hangs.
 	ctx, cancel := outlive(ctx, keepTime)
 	defer cancel()
-	src := &partial{r: &limited{r: body, left: limit - u.Offset, err: s.tooLarge()}}
+	src := &partial{r: &limited{r: body, left: left, err: beyond}}
 	e, err := s.putExtent(ctx, &b, Extent{Seq: u.Extents, Object: objectKey(b.ID, u.Extents)}, key, src, state)
 	if err != nil {
 		return 0, err

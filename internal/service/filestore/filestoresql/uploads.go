@@ -85,6 +85,15 @@ func (s *Store) AdvanceUpload(ctx context.Context, u filestore.Upload, holder st
 	})
 }
 
+// UploadBytes implements filestore.Uploads. Content that became a version is no
+// longer pending.
+func (s *Store) UploadBytes(ctx context.Context, ns string) (int64, error) {
+	var n int64
+	err := s.db.Read().QueryRowContext(ctx, `SELECT COALESCE(SUM(u.offset_bytes), 0) FROM filestore_uploads u
+		JOIN filestore_blobs b ON b.id = u.blob_id WHERE u.ns = $1 AND b.state = 0`, ns).Scan(&n)
+	return n, err
+}
+
 // SetUploadLength implements filestore.Uploads.
 func (s *Store) SetUploadLength(ctx context.Context, id string, length int64) error {
 	return s.db.Write(ctx, func(ctx context.Context, tx sqldb.Querier) error {
