@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -74,9 +75,9 @@ func (c *postgresConn) BeginTx(ctx context.Context, opts driver.TxOptions) (driv
 	if c.Conn.Conn().IsClosed() {
 		return nil, classify(driver.ErrBadConn)
 	}
-	p := newPatience(caller(ctx))
+	ctx, p := newPatience(caller(ctx))
 	defer p.end()
-	tx, err := c.Conn.Conn().BeginTx(p, txOptions(opts))
+	tx, err := c.Conn.Conn().BeginTx(ctx, txOptions(opts))
 	if err != nil {
 		return nil, p.explain(err)
 	}
@@ -108,9 +109,9 @@ func (c *postgresConn) ExecContext(ctx context.Context, query string, args []dri
 	if ctx.Value(awaitedKey{}) != nil {
 		ctx = context.WithoutCancel(ctx)
 	}
-	p := newPatience(ctx)
+	ctx, p := newPatience(ctx)
 	defer p.end()
-	res, err := c.Conn.ExecContext(p, query, args)
+	res, err := c.Conn.ExecContext(ctx, query, args)
 	return res, p.explain(err)
 }
 
@@ -119,8 +120,8 @@ func (c *postgresConn) QueryContext(ctx context.Context, query string, args []dr
 	if err := c.ask(StageStatement); err != nil {
 		return nil, err
 	}
-	p := newPatience(ctx)
-	rows, err := c.Conn.QueryContext(p, query, args)
+	ctx, p := newPatience(ctx)
+	rows, err := c.Conn.QueryContext(ctx, query, args)
 	p.rest()
 	if err == nil {
 		if r, ok := rows.(*stdlib.Rows); ok {
@@ -128,10 +129,9 @@ func (c *postgresConn) QueryContext(ctx context.Context, query string, args []dr
 		}
 		err = errors.Join(fmt.Errorf("postgres driver's rows are a %T", rows), rows.Close())
 	}
-	silent := p.silent()
 	err = p.explain(err)
 	p.end()
-	if c.readOnly && !silent && IsUnavailable(err) && c.Conn.Conn().IsClosed() {
+	if c.readOnly && !p.over.Load() && IsUnavailable(err) && c.Conn.Conn().IsClosed() {
 		err = errors.Join(driver.ErrBadConn, err) // a read may be tried on another connection
 	}
 	return nil, err
@@ -214,27 +214,30 @@ func unhurried(ctx context.Context) context.Context {
 	return context.WithValue(ctx, unhurriedKey{}, true)
 }
 
-// errSilent is the cause of a context whose statement got no answer.
 var errSilent = errors.New("no answer from the server")
 
-// patience is the context of a statement. It ends with the caller's, and when
-// the server was waited for in vain for too long. A line that went dead would
-// otherwise hold whoever asks without a limit of their own, as workers do, until
-// the system gives it up after a quarter of an hour, or never when it is the
-// server that stands still.
+// patience bounds how long the server is waited for in vain. A line that went
+// dead would otherwise hold whoever asks without a limit of their own, as workers
+// do, until the system gives it up after a quarter of an hour, or never when it is
+// the server that stands still.
 type patience struct {
-	context.Context //nolint:containedctx // it is one
-	cancel          context.CancelCauseFunc
-	timer           *time.Timer // nil: for ever
+	cancel context.CancelFunc
+	timer  *time.Timer // nil: for ever
+	over   atomic.Bool
 }
 
-func newPatience(ctx context.Context) *patience {
+// newPatience returns the context of a statement, which ends with the caller's
+// and with the patience.
+func newPatience(ctx context.Context) (context.Context, *patience) {
 	p := &patience{}
-	p.Context, p.cancel = context.WithCancelCause(ctx)
+	ctx, p.cancel = context.WithCancel(ctx)
 	if ctx.Value(unhurriedKey{}) == nil {
-		p.timer = time.AfterFunc(pgSilence, func() { p.cancel(errSilent) })
+		p.timer = time.AfterFunc(pgSilence, func() {
+			p.over.Store(true)
+			p.cancel()
+		})
 	}
-	return p
+	return ctx, p
 }
 
 // rest says that the server is not waited for now, again that it is.
@@ -253,17 +256,15 @@ func (p *patience) again() {
 // end gives back what the patience holds.
 func (p *patience) end() {
 	p.rest()
-	p.cancel(nil)
+	p.cancel()
 }
-
-func (p *patience) silent() bool { return errors.Is(context.Cause(p), errSilent) }
 
 // explain is classify for an error that may be the end of the patience.
 func (p *patience) explain(err error) error {
 	if err == nil || err == io.EOF { //nolint:errorlint // the driver's own end of rows
 		return err
 	}
-	if p.silent() {
+	if p.over.Load() {
 		return unavailable(fmt.Errorf("%w for %s: %w", errSilent, pgSilence, err))
 	}
 	return classify(err)

@@ -3,6 +3,7 @@ package credits_test
 import (
 	"context"
 	"encoding/json"
+	"net/http"
 	"testing"
 
 	"github.com/castalia-org/castalia/internal/identity/identitytest"
@@ -32,7 +33,7 @@ func send(t *testing.T, alice *oracletest.Client, session, multitask string) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = resp.Body.Close() })
-	if resp.StatusCode != 200 {
+	if resp.StatusCode != http.StatusOK {
 		t.Fatal(resp.Status)
 	}
 }

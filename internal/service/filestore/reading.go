@@ -125,7 +125,7 @@ type fetched struct{ io.ReadCloser }
 
 func (f fetched) Read(p []byte) (int, error) {
 	n, err := f.ReadCloser.Read(p)
-	if err == nil || err == io.EOF { //nolint:errorlint // an end that wraps this one is none
+	if err == nil || err == io.EOF { // an end that wraps this one is none
 		return n, err
 	}
 	return n, fetchError(err)

@@ -18,11 +18,12 @@ import (
 // over returns a store whose lines lead to a server that does as it is told.
 func over(t *testing.T, serve func(ctx context.Context, line net.Conn)) *Store {
 	t.Helper()
+	ctx := t.Context()
 	tr, err := transport(false, func(context.Context, string, string) (net.Conn, error) {
 		near, far := net.Pipe()
 		go func() {
 			defer func() { _ = far.Close() }()
-			serve(t.Context(), far)
+			serve(ctx, far)
 		}()
 		return near, nil
 	})

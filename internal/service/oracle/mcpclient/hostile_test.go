@@ -124,11 +124,21 @@ func liar(t *testing.T, method, result string) string {
 func TestNonsenseIsSurvived(t *testing.T) {
 	t.Parallel()
 	for _, c := range [][2]string{
-		{"tools/list", `{"tools":[null]}`}, {"tools/list", `{"tools":null}`}, {"tools/list", `null`}, {"tools/list", `[]`},
-		{"tools/list", `{"tools":[{"name":"t","inputSchema":null}]}`}, {"tools/list", `{"tools":[{"inputSchema":7}],"nextCursor":""}`},
-		{"initialize", `null`}, {"initialize", `{}`}, {"initialize", `{"protocolVersion":"0","capabilities":null,"serverInfo":null}`},
-		{"tools/call", `null`}, {"tools/call", `{"content":[null]}`}, {"tools/call", `{"content":[{"type":"resource"}]}`},
-		{"tools/call", `{"content":[{"type":"resource","resource":null}]}`}, {"tools/call", `{"content":[{}]}`}, {"tools/call", `{"content":[{"type":"no"}]}`},
+		{"tools/list", `{"tools":[null]}`},
+		{"tools/list", `{"tools":null}`},
+		{"tools/list", `null`},
+		{"tools/list", `[]`},
+		{"tools/list", `{"tools":[{"name":"t","inputSchema":null}]}`},
+		{"tools/list", `{"tools":[{"inputSchema":7}],"nextCursor":""}`},
+		{"initialize", `null`},
+		{"initialize", `{}`},
+		{"initialize", `{"protocolVersion":"0","capabilities":null,"serverInfo":null}`},
+		{"tools/call", `null`},
+		{"tools/call", `{"content":[null]}`},
+		{"tools/call", `{"content":[{"type":"resource"}]}`},
+		{"tools/call", `{"content":[{"type":"resource","resource":null}]}`},
+		{"tools/call", `{"content":[{}]}`},
+		{"tools/call", `{"content":[{"type":"no"}]}`},
 	} {
 		e := mcpclient.New(nil, nil, mcpclient.Config{})
 		tools, closeAll := e.Tools(t.Context(), []plugin.MCPServer{{Name: "liar", URL: liar(t, c[0], c[1]), AllowPrivate: true}}, turn.MCPUser{})

@@ -245,7 +245,7 @@ func (e *Engine) work(ctx context.Context, a *active, job Job) {
 	switch {
 	case errors.Is(cause, ErrLost):
 		lost = true
-		e.deleted(r, result) //nolint:contextcheck // the run's own context has just ended
+		e.deleted(r, result)
 		return
 	case errors.Is(cause, errStopping):
 		e.release(r) //nolint:contextcheck // the run's own context has just ended

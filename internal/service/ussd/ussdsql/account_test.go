@@ -309,9 +309,9 @@ func TestSeveralAccountsOnOneTelephone(t *testing.T) {
 }
 
 // foreign tries a PIN of an account from a telephone that is not its own.
-func foreign(t *testing.T, svc *ussd.Service, number, session, account, pin string) string {
+func foreign(t *testing.T, svc *ussd.Service, session, account, pin string) string {
 	t.Helper()
-	p := ussdtest.NewPhone(svc, number, "")
+	p := ussdtest.NewPhone(svc, bob, "")
 	p.Dial(t, session)
 	p.Expect(t, "2", "Account menu", "1", "account ID", account, "Enter your PIN")
 	return p.Type(t, pin).Text
@@ -329,14 +329,14 @@ func TestALoginDoesNotBuyMoreGuesses(t *testing.T) {
 		}
 		mine := register(t, ussdtest.NewPhone(svc, "+254700000009", "m"), "60481")
 		for i, victim := range []string{victims[0], victims[0], victims[1], victims[1]} {
-			if got := foreign(t, svc, bob, "g"+string(rune('0'+i)), victim, "11111"); !strings.Contains(got, "Wrong account") {
+			if got := foreign(t, svc, "g"+string(rune('0'+i)), victim, "11111"); !strings.Contains(got, "Wrong account") {
 				t.Fatalf("guess %d: %q", i+1, got)
 			}
-			if got := foreign(t, svc, bob, "l"+string(rune('0'+i)), mine, "60481"); !strings.Contains(got, "Welcome Ann") {
+			if got := foreign(t, svc, "l"+string(rune('0'+i)), mine, "60481"); !strings.Contains(got, "Welcome Ann") {
 				t.Fatalf("login %d: %q", i+1, got)
 			}
 		}
-		if got := foreign(t, svc, bob, "g9", victims[2], "11111"); !strings.Contains(got, "Too many wrong") {
+		if got := foreign(t, svc, "g9", victims[2], "11111"); !strings.Contains(got, "Too many wrong") {
 			t.Errorf("the fifth guess at foreign accounts: %q", got)
 		}
 	})
@@ -352,11 +352,11 @@ func TestASharedTelephoneForgetsMistakes(t *testing.T) {
 			one := string(rune('0' + i))
 			id := register(t, ussdtest.NewPhone(svc, number, "r"+one), pin)
 			for _, try := range []string{"a", "b"} {
-				if got := foreign(t, svc, bob, try+one, id, "11111"); !strings.Contains(got, "Wrong account") {
+				if got := foreign(t, svc, try+one, id, "11111"); !strings.Contains(got, "Wrong account") {
 					t.Fatalf("mistake of %d: %q", i, got)
 				}
 			}
-			if got := foreign(t, svc, bob, "c"+one, id, pin); !strings.Contains(got, "Welcome Ann") {
+			if got := foreign(t, svc, "c"+one, id, pin); !strings.Contains(got, "Welcome Ann") {
 				t.Fatalf("login of %d: %q", i, got)
 			}
 		}
