@@ -81,8 +81,8 @@ func (s *samplesOf) Close() error { return nil }
 type Oracle interface {
 	// Ask sends a message into the session.
 	Ask(ctx context.Context, q Question) (Answer, error)
-	// Abort stops what is going on in the session.
-	Abort(ctx context.Context, owner, sessionID string) error
+	// Abort stops a turn of the session, if it still goes on.
+	Abort(ctx context.Context, owner, sessionID, runID string) error
 	// Sees reports whether pictures are of use to it.
 	Sees() bool
 }

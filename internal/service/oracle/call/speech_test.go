@@ -138,6 +138,39 @@ func TestBargeInStopsTheVoiceAndTheRun(t *testing.T) {
 	}
 }
 
+// Who interrupts the voice stops the answer that it speaks. What else goes on in
+// the session by then, such as the answer to a message that was typed, goes on.
+func TestBargeInStopsNothingElse(t *testing.T) {
+	t.Parallel()
+	typed, wait := make(chan struct{}), make(chan struct{})
+	n := calltest.Start(t, calltest.Setup{Provider: scripted.New(func(req plugin.ModelRequest) scripted.Reply {
+		if req.Messages[len(req.Messages)-1].Text != "typed" {
+			return scripted.Text("A sentence that is so long that it takes four whole seconds to say it in any voice at all. ")
+		}
+		close(typed)
+		reply := scripted.Text("Read me.")
+		reply.Wait = wait
+		return reply
+	})})
+	p := calltest.NewPage(t, n, identitytest.Alice)
+	p.Ring(call.Audio, false)
+	p.Send(map[string]any{"type": "text", "text": "tell me"})
+	p.Await("state", "state", "speaking")
+	calltest.Eventually(t, "the answer is kept", func() bool { return len(transcript(t, p)) == 2 })
+	answered := make(chan []byte, 1)
+	go func() {
+		_, body := p.Do("POST", "/messages/"+p.Session, map[string]any{"message": "typed"})
+		answered <- body
+	}()
+	<-typed
+	p.Send(map[string]any{"type": "interrupt"})
+	p.Await("state", "state", "listening")
+	close(wait)
+	if got := string(<-answered); !strings.Contains(got, `"finished"`) || !strings.Contains(got, "Read me.") {
+		t.Errorf("the typed message was answered with %s", got)
+	}
+}
+
 func TestWhoHangsUpReadsTheRestInTheSession(t *testing.T) {
 	t.Parallel()
 	reply := scripted.Text("A first sentence. ", "And the rest.")

@@ -338,7 +338,7 @@ func (t *talk) answer(text string) {
 	if cause := context.Cause(ctx); cause != nil {
 		t.speaker.flush()
 		if errors.Is(cause, errInterrupted) { // who hung up reads the rest in the session
-			t.abort()
+			t.abort(reply.RunID())
 		}
 		return
 	}
@@ -380,11 +380,11 @@ func (t *talk) look(ctx context.Context) []byte {
 	return picture
 }
 
-// abort stops the run that nobody listens to.
-func (t *talk) abort() {
+// abort stops the run that nobody listens to, and no other of the session.
+func (t *talk) abort(runID string) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.ctx), writeTime)
 	defer cancel()
-	if err := t.l.s.deps.Oracle.Abort(ctx, t.l.rec.Owner, t.l.rec.SessionID); err != nil {
+	if err := t.l.s.deps.Oracle.Abort(ctx, t.l.rec.Owner, t.l.rec.SessionID, runID); err != nil {
 		t.log.Warn("a run could not be aborted", slog.Any("error", err))
 	}
 }

@@ -42,8 +42,8 @@ func (s spoken) Ask(ctx context.Context, q call.Question) (call.Answer, error) {
 func (s spoken) Sees() bool { return model.Find(s.o.Worker.Provider, "").Vision }
 
 // Abort implements call.Oracle.
-func (s spoken) Abort(ctx context.Context, owner, sessionID string) error {
-	_, err := s.o.Engine.Abort(ctx, owner, sessionID)
+func (s spoken) Abort(ctx context.Context, owner, sessionID, runID string) error {
+	_, err := s.o.Engine.AbortRun(ctx, owner, sessionID, runID)
 	return err
 }
 

@@ -370,12 +370,12 @@ func alreadyFinished(ctx context.Context, tx sqldb.Querier, e run.Ending, next i
 	return run.ErrLost
 }
 
-// Abort marks the live runs of the owner's session.
-func (st *Store) Abort(ctx context.Context, owner, sessionID string) ([]oracle.Run, error) {
+// Abort marks the live runs of the owner's session, or one of them.
+func (st *Store) Abort(ctx context.Context, owner, sessionID, only string) ([]oracle.Run, error) {
 	var live []oracle.Run
 	at := time.Now()
 	err := st.db.Write(ctx, func(ctx context.Context, tx sqldb.Querier) error {
-		rows, err := tx.QueryContext(ctx, `SELECT `+runColumns+` FROM oracle_runs WHERE session_id = $1 AND owner = $2 AND `+isLive, sessionID, owner)
+		rows, err := tx.QueryContext(ctx, `SELECT `+runColumns+` FROM oracle_runs WHERE session_id = $1 AND owner = $2 AND ($3 = '' OR id = $3) AND `+isLive, sessionID, owner, only)
 		if err != nil {
 			return fmt.Errorf("select live runs: %w", err)
 		}

@@ -37,6 +37,9 @@ func testRequestIDs(t *testing.T, st Store) {
 	if _, err := st.Run(t.Context(), Stranger, a.Run.ID); !errors.Is(err, oracle.ErrRunNotFound) {
 		t.Errorf("a stranger read a run: %v", err)
 	}
+	if one, err := st.Abort(t.Context(), Owner, s.ID, a.Run.ID); err != nil || len(one) != 1 || one[0].ID != a.Run.ID {
+		t.Errorf("aborted by name: %v %v", one, err)
+	}
 	latest, ok, err := st.Latest(t.Context(), Owner, s.ID)
 	if err != nil || !ok || latest.ID != c.Run.ID {
 		t.Errorf("latest: %v %v %v", latest.ID, ok, err)

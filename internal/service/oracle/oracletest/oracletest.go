@@ -256,7 +256,7 @@ func testMultitask(t *testing.T, st Store) {
 	if d := cmp.Diff([]string{"one", "partial", "two", "three", "last"}, texts); d != "" {
 		t.Error(d)
 	}
-	runs, err := st.Abort(ctx, Stranger, s.ID)
+	runs, err := st.Abort(ctx, Stranger, s.ID, "")
 	if err != nil || len(runs) != 0 {
 		t.Errorf("a stranger aborted: %v %v", runs, err)
 	}

@@ -360,7 +360,13 @@ func (e *Engine) ByRequest(ctx context.Context, owner, sessionID, requestID stri
 // Abort stops what is going on in the user's session. It reports whether
 // anything was.
 func (e *Engine) Abort(ctx context.Context, owner, sessionID string) (bool, error) {
-	runs, err := e.store.Abort(ctx, owner, sessionID)
+	return e.AbortRun(ctx, owner, sessionID, "")
+}
+
+// AbortRun stops one run of the user's session, and leaves alone what else goes
+// on in it. It reports whether the run was going on.
+func (e *Engine) AbortRun(ctx context.Context, owner, sessionID, id string) (bool, error) {
+	runs, err := e.store.Abort(ctx, owner, sessionID, id)
 	if err != nil {
 		return false, fmt.Errorf("abort: %w", err)
 	}

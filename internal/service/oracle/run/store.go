@@ -42,9 +42,9 @@ type Store interface {
 	Renew(ctx context.Context, held []Held, ttl time.Duration) (map[string]Standing, error)
 	// Finish stores the turn's messages and the last frames and ends the run.
 	Finish(ctx context.Context, e Ending) error
-	// Abort marks the live runs of the owner's session; queued ones end at once.
-	// It returns them as they were.
-	Abort(ctx context.Context, owner, sessionID string) ([]oracle.Run, error)
+	// Abort marks the live runs of the owner's session, or the one that only
+	// names; queued ones end at once. It returns them as they were.
+	Abort(ctx context.Context, owner, sessionID, only string) ([]oracle.Run, error)
 	// Run returns a run of the owner.
 	Run(ctx context.Context, owner, id string) (oracle.Run, error)
 	// ByRequest returns the run of the owner's session that a request id started.
