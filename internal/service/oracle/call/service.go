@@ -486,26 +486,32 @@ func (s *Service) Run(ctx context.Context) error {
 }
 
 // keep looks at the records, renews this node's and ends those of dead nodes.
+// These go on beside each other: whoever is not renewed in time is taken for dead,
+// and looks, sweeps and recordings wait for stores that may not answer.
 func (s *Service) keep(ctx context.Context) {
-	tick := time.NewTicker(s.cfg.Look)
-	defer tick.Stop()
-	renewed := time.Time{}
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-		}
-		if len(s.all()) > 0 {
-			s.reconcile(ctx)
-		}
-		if time.Since(renewed) < s.cfg.Lease/3 {
-			continue
-		}
-		renewed = time.Now()
-		s.renew(ctx)
-		s.sweep(ctx)
-		s.finishRecordings(ctx)
+	var parts sync.WaitGroup
+	defer parts.Wait()
+	for _, part := range []struct {
+		every time.Duration
+		do    func(context.Context)
+	}{
+		{s.cfg.Look, s.reconcile},
+		{s.cfg.Lease / 3, s.renew},
+		{s.cfg.Lease / 3, s.sweep},
+		{s.cfg.Lease / 3, s.finishRecordings},
+	} {
+		parts.Go(func() {
+			tick := time.NewTicker(part.every)
+			defer tick.Stop()
+			for {
+				select {
+				case <-ctx.Done():
+					return
+				case <-tick.C:
+					part.do(ctx)
+				}
+			}
+		})
 	}
 }
 
@@ -513,6 +519,8 @@ func (s *Service) renew(ctx context.Context) {
 	if len(s.all()) == 0 {
 		return
 	}
+	ctx, cancel := context.WithTimeout(ctx, s.cfg.Lease/3) // then the next one tries
+	defer cancel()
 	if err := s.deps.Store.RenewCalls(ctx, s.cfg.Node, s.cfg.Lease); err != nil && ctx.Err() == nil {
 		s.log.Warn("the calls of this node could not be renewed", slog.Any("error", err))
 	}
@@ -521,6 +529,9 @@ func (s *Service) renew(ctx context.Context) {
 // reconcile ends here what was ended elsewhere.
 func (s *Service) reconcile(ctx context.Context) {
 	mine := s.all()
+	if len(mine) == 0 {
+		return
+	}
 	held, err := s.deps.Store.HeldCalls(ctx, s.cfg.Node)
 	if err != nil {
 		if ctx.Err() == nil {
