@@ -521,7 +521,7 @@ func (s *Service) renew(ctx context.Context) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, s.cfg.Lease/3) // then the next one tries
 	defer cancel()
-	if err := s.deps.Store.RenewCalls(ctx, s.cfg.Node, s.cfg.Lease); err != nil && ctx.Err() == nil {
+	if err := s.deps.Store.RenewCalls(ctx, s.cfg.Node, s.cfg.Lease); err != nil && !errors.Is(ctx.Err(), context.Canceled) {
 		s.log.Warn("the calls of this node could not be renewed", slog.Any("error", err))
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"runtime/debug"
+	"sync"
 	"time"
 
 	"github.com/castalia-org/castalia/internal/platform/bus"
@@ -33,6 +34,9 @@ func (e *Engine) Run(ctx context.Context) error {
 		return fmt.Errorf("subscribe to free sessions: %w", err)
 	}
 	defer func() { _ = free.Unsubscribe() }()
+	var leases sync.WaitGroup
+	defer leases.Wait()
+	leases.Go(func() { e.keepLeases(ctx) })
 	ticker := time.NewTicker(tick)
 	defer ticker.Stop()
 	lastPrune := time.Time{}
@@ -45,7 +49,6 @@ func (e *Engine) Run(ctx context.Context) error {
 			continue
 		case <-ticker.C:
 		}
-		e.renew(ctx)
 		if err := e.hub.reconcile(ctx); err != nil && ctx.Err() == nil {
 			e.log.Warn("readers could not be reconciled", slog.Any("error", err))
 		}
@@ -180,6 +183,23 @@ func (e *Engine) launch(r oracle.Run, carried any) {
 	go e.work(ctx, a, Job{Run: r, Carried: carried})
 }
 
+// keepLeases renews until ctx ends. It does so beside everything else: a run that
+// is not renewed in time is begun anew by another node.
+func (e *Engine) keepLeases(ctx context.Context) {
+	ticker := time.NewTicker(tick)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+		try, cancel := context.WithTimeout(ctx, e.cfg.LeaseTTL/2) // then the next one
+		e.renew(try)
+		cancel()
+	}
+}
+
 // renew keeps the leases of this node's runs and hears of aborts.
 func (e *Engine) renew(ctx context.Context) {
 	e.mu.Lock()
@@ -193,7 +213,7 @@ func (e *Engine) renew(ctx context.Context) {
 	}
 	standing, err := e.store.Renew(ctx, held, e.cfg.LeaseTTL)
 	if err != nil {
-		if ctx.Err() == nil {
+		if !errors.Is(ctx.Err(), context.Canceled) {
 			e.log.Warn("leases could not be renewed", slog.Any("error", err))
 		}
 		return
