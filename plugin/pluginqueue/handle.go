@@ -47,10 +47,10 @@ func (h hopelessError) Unwrap() error { return h.error }
 type Finish func(ctx context.Context, tx plugin.Tx) error
 
 // Handle works on an item that Take returned. The item is renewed while fn
-// works, and fn's context ends when it was lost. An error of fn decides what
-// becomes of the item: Later postpones it, Hopeless buries it, any other counts
-// as a failed try. Handle's own error is trouble with the store; the item then
-// comes back by itself.
+// works, and fn's context ends when it was lost or could not be renewed in time.
+// An error of fn decides what becomes of the item: Later postpones it, Hopeless
+// buries it, any other counts as a failed try. Handle's own error is trouble with
+// the store; the item then comes back by itself.
 func (q *Queue) Handle(ctx context.Context, it Item, fn func(ctx context.Context, it Item) (Finish, error)) (Outcome, error) {
 	finish, err := q.renewing(ctx, it, fn)
 	if ctx.Err() != nil { // the program stops: the next worker need not wait for the lease
@@ -99,6 +99,9 @@ func (q *Queue) renewing(ctx context.Context, it Item, fn func(ctx context.Conte
 	var renewal sync.WaitGroup
 	defer renewal.Wait()
 	defer cancel(nil)
+	// Also when the store can not be asked: somebody else may have the item then.
+	late := time.AfterFunc(time.Until(it.until), func() { cancel(ErrLost) })
+	defer late.Stop()
 	renewal.Go(func() {
 		tick := time.NewTicker(q.cfg.Lease / 3)
 		defer tick.Stop()
@@ -107,18 +110,22 @@ func (q *Queue) renewing(ctx context.Context, it Item, fn func(ctx context.Conte
 			case <-ctx.Done():
 				return
 			case <-tick.C:
-				if err := q.Renew(ctx, it); errors.Is(err, ErrLost) {
-					cancel(ErrLost)
-					return
-				}
+			}
+			began := time.Now()
+			switch err := q.Renew(ctx, it); {
+			case err == nil:
+				late.Reset(time.Until(began.Add(q.cfg.Lease)))
+			case errors.Is(err, ErrLost):
+				cancel(ErrLost)
+				return
 			}
 		}
 	})
 	finish, err := fn(ctx, it)
-	if errors.Is(context.Cause(ctx), ErrLost) {
+	if err != nil && errors.Is(context.Cause(ctx), ErrLost) {
 		return nil, ErrLost
 	}
-	return finish, err
+	return finish, err // what was done is noted, unless somebody else has begun
 }
 
 // Work takes and handles items until ctx ends, up to parallel at a time. It

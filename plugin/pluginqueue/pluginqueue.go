@@ -83,6 +83,9 @@ type Item struct {
 
 	payload json.RawMessage
 	epoch   int64
+	// until is when a held one is lost on this process's own clock, and never too
+	// late.
+	until time.Time
 }
 
 // Decode reads the item's payload.
@@ -190,6 +193,7 @@ func (q *Queue) Take(ctx context.Context, n int) ([]Item, error) {
 	var out []Item
 	err := q.store.Update(ctx, func(ctx context.Context, tx plugin.Tx) error {
 		out = nil
+		until := time.Now().Add(q.cfg.Lease)
 		waiting, err := tx.Scan(ctx, plugin.Range{Prefix: q.cfg.Name + "/d/", Limit: n})
 		if err != nil {
 			return err
@@ -212,7 +216,9 @@ func (q *Queue) Take(ctx context.Context, n int) ([]Item, error) {
 			if r, err = q.reschedule(ctx, tx, id, r, tx.Now().Add(q.cfg.Lease)); err != nil {
 				return err
 			}
-			out = append(out, r.item(id))
+			it := r.item(id)
+			it.until = until
+			out = append(out, it)
 		}
 		return nil
 	})

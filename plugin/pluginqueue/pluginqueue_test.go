@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -134,6 +135,51 @@ func TestLostItems(t *testing.T) {
 	if outcome != pluginqueue.Lost || err != nil {
 		t.Errorf("%v %v", outcome, err)
 	}
+}
+
+// Who can not renew an item does not go on when another worker may have it.
+func TestWorkEndsWhenAnItemCanNotBeRenewed(t *testing.T) {
+	t.Parallel()
+	url := sqldbtest.SQLiteURL(t)
+	synctest.Test(t, func(t *testing.T) {
+		var b sqldbtest.Breaker
+		s := store(t, sqldbtest.Open(t, url, sqldb.Options{Fault: b.Fault}))
+		q := pluginqueue.New(s, pluginqueue.Config{Name: "q", Lease: 9 * time.Second})
+		handle := func(id string, fn func(ctx context.Context) error) pluginqueue.Outcome {
+			add(t, s, q, id, 1)
+			outcome, err := q.Handle(t.Context(), take(t, q, 1)[0], func(ctx context.Context, _ pluginqueue.Item) (pluginqueue.Finish, error) {
+				return nil, fn(ctx)
+			})
+			if err != nil {
+				t.Errorf("%s: %v", id, err)
+			}
+			return outcome
+		}
+		if got := handle("away", func(ctx context.Context) error {
+			defer b.Restore()
+			b.Break()
+			select {
+			case <-ctx.Done():
+				return ctx.Err()
+			case <-time.After(9*time.Second + time.Millisecond):
+				t.Error("it goes on under a lease that is over")
+				return nil
+			}
+		}); got != pluginqueue.Lost {
+			t.Errorf("the outcome is %v", got)
+		}
+		if got := handle("away for a moment", func(ctx context.Context) error {
+			b.BreakFor(5 * time.Second)
+			select {
+			case <-ctx.Done():
+				return ctx.Err()
+			case <-time.After(time.Minute):
+				return nil
+			}
+		}); got != pluginqueue.Finished {
+			t.Errorf("after a short outage the outcome is %v", got)
+		}
+	})
 }
 
 func TestOutcomes(t *testing.T) {
