@@ -26,7 +26,7 @@ type Store interface {
 	// Phone returns what is known of a telephone; the zero value when nothing is.
 	Phone(ctx context.Context, phone string) (PhoneInfo, error)
 	// KnownPhones calls fn for every telephone whose record changed at or after
-	// since, and returns when the newest of them changed.
+	// since, and returns when the newest of them changed, by the store's clock.
 	KnownPhones(ctx context.Context, since time.Time, fn func(phone string)) (time.Time, error)
 	// Account returns the account or ErrNoAccount.
 	Account(ctx context.Context, id string) (Account, error)

@@ -110,7 +110,7 @@ func (s *Service) Flush(ctx context.Context) error {
 }
 
 // learnPhones brings the filter up to date with what other nodes stored. It
-// looks back a little, since clocks differ.
+// looks back a little, since a change is seen only when it is committed.
 func (s *Service) learnPhones(ctx context.Context, since time.Time) (time.Time, error) {
 	if !since.IsZero() {
 		since = since.Add(-10 * time.Second)

@@ -12,10 +12,10 @@ import (
 )
 
 // apply carries out one effect of a hop.
-func apply(ctx context.Context, tx sqldb.Querier, e ussd.Effect, now time.Time) error {
+func (s *Store) apply(ctx context.Context, tx sqldb.Querier, e ussd.Effect, now time.Time) error {
 	switch e := e.(type) {
 	case ussd.CreateAccount:
-		return createAccount(ctx, tx, e)
+		return s.createAccount(ctx, tx, e)
 	case ussd.ClearAttempts:
 		for _, c := range e.Counters {
 			if err := takeBack(ctx, tx, c); err != nil {
@@ -33,7 +33,7 @@ func apply(ctx context.Context, tx sqldb.Querier, e ussd.Effect, now time.Time) 
 			WHERE account = $2 AND id <> $3 AND status = 0`, sqldb.MS(now), e.Account, e.Except)
 		return wrap("end sessions", err)
 	case ussd.SetLanguage:
-		return setLanguage(ctx, tx, e, now)
+		return s.setLanguage(ctx, tx, e, now)
 	case ussd.AddQuestion:
 		q := e.Question
 		_, err := tx.ExecContext(ctx, `INSERT INTO ussd_questions (id, account, phone, language, question, answer, state, tries,
@@ -55,11 +55,17 @@ func wrap(what string, err error) error {
 	return nil
 }
 
-func createAccount(ctx context.Context, tx sqldb.Querier, e ussd.CreateAccount) error {
+// newPhone adds a telephone, by the database's clock: other nodes look for what
+// changed since they looked last, and a node that is late must not be missed.
+func (s *Store) newPhone() string {
+	return `INSERT INTO ussd_phones (phone, language, updated_ms) VALUES ($1, $2, ` + s.db.Dialect().NowMS() + `)
+		ON CONFLICT (phone) DO UPDATE SET updated_ms = excluded.updated_ms`
+}
+
+func (s *Store) createAccount(ctx context.Context, tx sqldb.Querier, e ussd.CreateAccount) error {
 	a := e.Account
 	// The telephone's row first: it makes two creations take turns.
-	_, err := tx.ExecContext(ctx, `INSERT INTO ussd_phones (phone, language, updated_ms) VALUES ($1, $2, $3)
-		ON CONFLICT (phone) DO UPDATE SET updated_ms = excluded.updated_ms`, a.Phone, a.Language, sqldb.MS(a.Created))
+	_, err := tx.ExecContext(ctx, s.newPhone(), a.Phone, a.Language)
 	if err != nil {
 		return fmt.Errorf("store telephone: %w", err)
 	}
@@ -89,15 +95,13 @@ func provePIN(ctx context.Context, tx sqldb.Querier, e ussd.ProvePIN) error {
 	return wrap("read PIN", err)
 }
 
-func setLanguage(ctx context.Context, tx sqldb.Querier, e ussd.SetLanguage, now time.Time) error {
+func (s *Store) setLanguage(ctx context.Context, tx sqldb.Querier, e ussd.SetLanguage, now time.Time) error {
 	if e.Account != "" {
 		if _, err := tx.ExecContext(ctx, `UPDATE ussd_accounts SET language = $1, updated_ms = $2 WHERE id = $3`,
 			e.Language, sqldb.MS(now), e.Account); err != nil {
 			return fmt.Errorf("set language of account: %w", err)
 		}
 	}
-	_, err := tx.ExecContext(ctx, `INSERT INTO ussd_phones (phone, language, updated_ms) VALUES ($1, $2, $3)
-		ON CONFLICT (phone) DO UPDATE SET language = excluded.language, updated_ms = excluded.updated_ms`,
-		e.Phone, e.Language, sqldb.MS(now))
+	_, err := tx.ExecContext(ctx, s.newPhone()+`, language = excluded.language`, e.Phone, e.Language)
 	return wrap("set language of telephone", err)
 }

@@ -1,8 +1,10 @@
 // Package ussdsql keeps USSD sessions and accounts in SQLite or PostgreSQL.
 //
 // A hop is one transaction: the compare-and-set of the session row, and the
-// hop's effects. Nothing here reads a clock; times come as arguments. Secrets
-// never reach it: PINs arrive sealed, texts as keyed hashes.
+// hop's effects. Times come as arguments, but for what several nodes compare
+// with their own: reservations and the changes of telephones go by the
+// database's clock. Secrets never reach it: PINs arrive sealed, texts as keyed
+// hashes.
 package ussdsql
 
 import (
@@ -127,7 +129,7 @@ func (s *Store) Commit(ctx context.Context, c ussd.Change) error {
 			return err
 		}
 		for _, e := range c.Effects {
-			if err := apply(ctx, tx, e, c.Now); err != nil {
+			if err := s.apply(ctx, tx, e, c.Now); err != nil {
 				return err
 			}
 		}
