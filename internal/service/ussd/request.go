@@ -140,3 +140,6 @@ func ShownID(key string) string { return strings.Replace(key, "\x1f", ":", 1) }
 
 // fresh reports whether the request most likely opens a session.
 func (r *Request) fresh() bool { return r.Start || !r.Newest && r.Text == "" }
+
+// numberless reports whether two equal inputs of the session look the same.
+func (r *Request) numberless() bool { return r.Newest && !r.Start && r.Sequence == 0 }

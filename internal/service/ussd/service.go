@@ -221,9 +221,10 @@ func (s *Service) handle(ctx context.Context, req Request) (_ Answer, screen, re
 
 // load returns the session as far as it is known: from the desk, which is a
 // hint, else from the store. A first dial is tried without looking: the commit
-// finds out.
+// finds out. Where nothing numbers the inputs a hint is of no use: whoever loses
+// must know whether another node was at the same input, or an earlier one.
 func (s *Service) load(ctx context.Context, id string, req *Request) (found *Session, hint bool, err error) {
-	if known := s.desk.get(id); known != nil {
+	if known := s.desk.get(id); known != nil && !req.numberless() {
 		return known, true, nil
 	}
 	if req.fresh() && !req.looked {

@@ -1,6 +1,7 @@
 package ussdsql_test
 
 import (
+	"context"
 	"regexp"
 	"strings"
 	"sync"
@@ -272,6 +273,51 @@ func TestNumberlessInputsReachAnyNode(t *testing.T) {
 			if err != nil || !strings.Contains(got.Text, step.want) {
 				t.Fatalf("input %q at node %d: %q (%v), want …%s…", step.input, step.node, got.Text, err, step.want)
 			}
+		}
+	})
+}
+
+// overtaken lets something happen just before a hop is stored.
+type overtaken struct {
+	ussd.Store
+
+	by func()
+}
+
+func (s *overtaken) Commit(ctx context.Context, c ussd.Change) error {
+	if by := s.by; by != nil {
+		s.by = nil
+		by()
+	}
+	return s.Store.Commit(ctx, c)
+}
+
+// TestTwoDeliveriesAtTwoNodesMoveOnce is an input without a number that two
+// nodes work on, one of which has the session in mind and takes its time.
+func TestTwoDeliveriesAtTwoNodesMoveOnce(t *testing.T) {
+	t.Parallel()
+	sqldbtest.Each(t, func(t *testing.T, open func(*testing.T) *sqldb.DB) {
+		db := sqldbtest.Migrate(t, open(t), ussdsql.Migrations())
+		clock := ussdtest.NewClock()
+		store := &overtaken{Store: ussdsql.New(db)}
+		slow, quick := ussdtest.Service(t, store, clock.Set), ussdtest.Service(t, ussdsql.New(db), clock.Set)
+		send := func(svc *ussd.Service, input string) string {
+			t.Helper()
+			a, err := svc.Handle(t.Context(), ussd.Request{
+				Dialect: ussd.DialectNalo, SessionID: "n1", Phone: alice, ServiceCode: "*1#", Newest: true, Start: input == "", Text: input,
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			clock.Jump(2 * time.Second)
+			return a.Text
+		}
+		send(slow, "")
+		send(slow, "2")
+		var first string
+		store.by = func() { first = send(quick, "2") }
+		if got := send(slow, "2"); got != first || !strings.Contains(got, "full name") {
+			t.Errorf("the two deliveries got %q and %q", first, got)
 		}
 	})
 }
