@@ -16,6 +16,7 @@ import (
 	"github.com/castalia-org/castalia/internal/platform/config"
 	"github.com/castalia-org/castalia/internal/platform/httpserver"
 	"github.com/castalia-org/castalia/internal/service/filestore"
+	"github.com/castalia-org/castalia/internal/service/oracle/attachments"
 	"github.com/castalia-org/castalia/internal/service/query"
 	"github.com/castalia-org/castalia/plugin"
 )
@@ -32,6 +33,8 @@ type Options struct {
 	Plugins []plugin.Plugin
 	Log     *slog.Logger
 	Version string
+	// Documents reads PDFs that come with messages; nil reads none.
+	Documents attachments.Documents
 }
 
 // App is the program, built and not yet running.

@@ -52,7 +52,7 @@ func (a *App) buildOracle(ctx context.Context) (part, error) {
 		},
 		Attachments: attachments.New(attachments.Config{
 			HomeServer: a.opt.Settings.Oracle.MatrixHomeserver.Reveal(), AllowPrivate: a.opt.Settings.Oracle.MatrixPrivate,
-			Store: access.ReadFile, Log: a.opt.Log,
+			Store: access.ReadFile, Documents: a.opt.Documents, Log: a.opt.Log,
 		}),
 		Access: access, MCP: mcpclient.New(a.identity, a.opt.Log, mcpclient.Config{Version: a.opt.Version}),
 		Authenticate: a.authenticated(identity.Oracle), CORS: a.openCORS(), Public: public,

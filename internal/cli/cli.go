@@ -57,6 +57,8 @@ type command struct {
 	args    string // what follows the name in the usage line
 	summary string
 	run     func(ctx context.Context, args []string, s IO) error
+	// hidden commands are not for people: the program calls itself with them.
+	hidden bool
 }
 
 // usageError is a mistake in how the program was called: exit code 2.
@@ -125,7 +127,9 @@ func usage(c command) string {
 func printHelp(w io.Writer, all []command) {
 	_, _ = fmt.Fprint(w, "Castalia: a community's own oracle in one program.\n\nusage: castalia COMMAND [ARGUMENTS]\n\n")
 	for _, c := range all {
-		_, _ = fmt.Fprintf(w, "  %-12s %s\n", c.name, c.summary)
+		if !c.hidden {
+			_, _ = fmt.Fprintf(w, "  %-12s %s\n", c.name, c.summary)
+		}
 	}
 	_, _ = fmt.Fprint(w, "\n`castalia COMMAND --help` explains one of them. Start with `castalia serve`.\n")
 }

@@ -21,5 +21,6 @@ func commands() []command {
 		backupCommand(),
 		restoreCommand(),
 		versionCommand(),
+		documentCommand(),
 	}
 }

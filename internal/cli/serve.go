@@ -60,7 +60,7 @@ func runServe(ctx context.Context, args []string, s IO) error {
 	if *selected != "" {
 		services = strings.Split(*selected, ",")
 	}
-	program, err := app.New(ctx, app.Options{Settings: settings, Services: services, Plugins: from.plugins, Log: log, Version: Version()})
+	program, err := app.New(ctx, app.Options{Settings: settings, Services: services, Plugins: from.plugins, Log: log, Version: Version(), Documents: readsDocuments()})
 	if err != nil {
 		if ctx.Err() != nil {
 			log.Info("stopped before it was up", slog.Any("reason", err))

@@ -4,8 +4,9 @@
 // It promises that the user's Matrix token goes to the user's own homeserver
 // and nowhere else, over https and without following redirects to other hosts;
 // that encrypted files are checked against their hash before a byte of them is
-// used; and that sizes, times and texts are bounded. It never fails a turn: a
-// file that could not be read carries a note that says why.
+// used; that sizes, times and texts are bounded; and that documents are read apart
+// from the program, so that none can harm it. It never fails a turn: a file that
+// could not be read carries a note that says why.
 package attachments
 
 import (
@@ -46,7 +47,9 @@ type Config struct {
 	Timeout      time.Duration // 60s per file
 	// Store reads a file of the user's own file store; nil has none.
 	Store Store
-	Log   *slog.Logger
+	// Documents reads PDFs; nil reads none.
+	Documents Documents
+	Log       *slog.Logger
 }
 
 // Store reads at most limit bytes of a file by its CID, with what the user
@@ -118,7 +121,7 @@ func (f *Fetcher) Fetch(ctx context.Context, q turn.AttachmentQuery) ([]oracle.A
 		}
 		left -= int64(len(data))
 		a.Size = int64(len(data))
-		image, err := f.digest(a, data)
+		image, err := f.digest(ctx, a, data)
 		if err != nil {
 			a.Note = f.note(err)
 		}
@@ -359,7 +362,7 @@ func decrypt(file *oracle.EncryptedFile, data []byte) ([]byte, error) {
 }
 
 // digest makes text or a picture of a file.
-func (f *Fetcher) digest(a *oracle.Attachment, data []byte) (*plugin.Image, error) {
+func (f *Fetcher) digest(ctx context.Context, a *oracle.Attachment, data []byte) (*plugin.Image, error) {
 	sniffed := http.DetectContentType(data)
 	switch {
 	case strings.HasPrefix(sniffed, "image/"):
@@ -371,7 +374,12 @@ func (f *Fetcher) digest(a *oracle.Attachment, data []byte) (*plugin.Image, erro
 		return &plugin.Image{MediaType: sniffed, Data: data}, nil
 	case sniffed == "application/pdf":
 		a.Category = "document"
-		text, err := pdfText(data, f.cfg.MaxText)
+		if f.cfg.Documents == nil {
+			return nil, problem("this server reads no documents")
+		}
+		ctx, cancel := context.WithTimeout(ctx, f.cfg.Timeout)
+		defer cancel()
+		text, err := f.cfg.Documents(ctx, data, f.cfg.MaxText)
 		if err != nil {
 			return nil, err
 		}

@@ -111,7 +111,7 @@ func TestFetch(t *testing.T) {
 	h.events["$megolm"] = `{"type":"m.room.encrypted","event_id":"$megolm","room_id":"!r:x","sender":"@a:x","content":{"algorithm":"m.megolm.v1.aes-sha2","ciphertext":"x"}}`
 	broken := file
 	broken.URL = "mxc://" + host + "/broken"
-	f := attachments.New(attachments.Config{AllowPrivate: true, MaxFile: 1000, MaxTotal: 5000})
+	f := attachments.New(attachments.Config{AllowPrivate: true, MaxFile: 1000, MaxTotal: 5000, Documents: apart})
 	mxc := func(name string) oracle.Attachment {
 		return oracle.Attachment{Filename: name, Mimetype: "x/y", MxcURI: "mxc://" + host + "/" + name}
 	}
