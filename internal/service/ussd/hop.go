@@ -108,6 +108,8 @@ func (h *hop) read() (string, reading) {
 	switch {
 	case len(text) == c.TextLen && keys.matches(c.TextMAC, "text", h.id, text):
 		return "", readSame
+	case text == "" && h.outrun():
+		return "", readSame
 	case text == "":
 		return "", readStart
 	case c.Status == Done:
@@ -130,6 +132,10 @@ func (h *hop) read() (string, reading) {
 	return text[strings.LastIndexByte(text, '*')+1:], readInput
 }
 
+// outrun reports that the session began after this request came: it is a dial
+// that was repeated at another node, which was quicker.
+func (h *hop) outrun() bool { return h.req.arrived.Before(h.cur.Created) }
+
 func (h *hop) readNewest() (string, reading) {
 	c, text, seq := h.cur, h.req.Text, h.req.Sequence
 	again := (h.req.met || h.now.Sub(c.Updated) < echo) && h.svc.cfg.Keys.matches(c.TextMAC, "input", h.id, text)
@@ -138,6 +144,8 @@ func (h *hop) readNewest() (string, reading) {
 		return "", readSame
 	case h.req.Start && c.Status == Active && seq > 0 && seq < c.TextLen:
 		return "", readSame // delivered late: the session is further by now
+	case h.req.Start && h.outrun():
+		return "", readSame
 	case h.req.Start:
 		return "", readStart
 	case seq > 0 && seq <= c.TextLen, seq == 0 && again:

@@ -2,6 +2,7 @@ package ussd
 
 import (
 	"strings"
+	"time"
 	"unicode"
 	"unicode/utf8"
 
@@ -34,6 +35,8 @@ type Request struct {
 	// dialect has no numbers.
 	Sequence int
 
+	// arrived is when the request came.
+	arrived time.Time
 	// looked says that the store was asked for the session.
 	looked bool
 	// met says that another request of the session was in work when this one

@@ -181,6 +181,7 @@ func (s *Service) handle(ctx context.Context, req Request) (_ Answer, screen, re
 	if err := req.Validate(); err != nil {
 		return Answer{}, "", "", err
 	}
+	req.arrived = s.cfg.Now()
 	id := req.key()
 	if req.met, err = s.desk.enter(ctx, id); err != nil {
 		return Answer{}, "", "", fmt.Errorf("wait for session: %w", err)

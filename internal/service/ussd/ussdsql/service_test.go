@@ -321,3 +321,43 @@ func TestTwoDeliveriesAtTwoNodesMoveOnce(t *testing.T) {
 		}
 	})
 }
+
+// TestALateDialBeginsNothingAnew is a dial that got stuck at one node, was
+// repeated at another, and comes through when the user has gone on.
+func TestALateDialBeginsNothingAnew(t *testing.T) {
+	t.Parallel()
+	sqldbtest.Each(t, func(t *testing.T, open func(*testing.T) *sqldb.DB) {
+		db := sqldbtest.Migrate(t, open(t), ussdsql.Migrations())
+		clock := ussdtest.NewClock()
+		store := &overtaken{Store: ussdsql.New(db)}
+		stuck, quick := ussdtest.Service(t, store, clock.Set), ussdtest.Service(t, ussdsql.New(db), clock.Set)
+		for _, newest := range []bool{false, true} {
+			send := func(svc *ussd.Service, input string) string {
+				t.Helper()
+				req := ussd.Request{SessionID: "s1", Phone: alice, ServiceCode: "*1#", Text: input}
+				if newest {
+					req.Dialect, req.Newest, req.Start = ussd.DialectNalo, true, input == ""
+				}
+				a, err := svc.Handle(t.Context(), req)
+				if err != nil {
+					t.Fatal(err)
+				}
+				return a.Text
+			}
+			store.by = func() {
+				clock.Jump(2 * time.Second)
+				send(quick, "")
+				clock.Jump(2 * time.Second)
+				send(quick, "1")
+				clock.Jump(2 * time.Second)
+			}
+			if got := send(stuck, ""); !strings.Contains(got, "What would you like to know?") {
+				t.Errorf("newest %v: the late dial got %q", newest, got)
+			}
+			clock.Jump(2 * time.Second)
+			if got := send(quick, ""); !strings.Contains(got, "Welcome") {
+				t.Errorf("newest %v: who dials again got %q", newest, got)
+			}
+		}
+	})
+}
