@@ -63,7 +63,7 @@ test-interop: build ## Foreign implementations against ours
 	scripts/interop
 
 .PHONY: test-browser
-test-browser: build web/node_modules ## The console and the library in a real Chromium
+test-browser: build .bin/versitygw web/node_modules ## The console and the library in a real Chromium
 	$(SERVICES) npm --prefix web run browser
 
 .PHONY: screenshots
