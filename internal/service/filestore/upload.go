@@ -243,8 +243,11 @@ func (s *Service) DeclareLength(ctx context.Context, a Access, id string, length
 	if length > s.cfg.MaxUpload {
 		return s.tooLarge()
 	}
+	if u.Length == length {
+		return nil // said again, by a client that lost the answer
+	}
 	if length < u.Offset || u.Length >= 0 {
-		return fault.New(fault.Invalid, "the length can not be declared")
+		return fault.Newf(fault.Invalid, "the length can not be declared as %d: the upload is at %d, of %d (-1: not declared)", length, u.Offset, u.Length)
 	}
 	return s.store.SetUploadLength(ctx, id, length)
 }

@@ -15,6 +15,9 @@ import (
 
 // serve sends content with the store's headers, whole or in ranges.
 func serve(w http.ResponseWriter, r *http.Request, f filestore.File, o *filestore.Opened) error {
+	if err := expected(r, f); err != nil {
+		return err
+	}
 	h := w.Header()
 	describe(h, f)
 	h.Set("Content-Type", f.MimeType)
@@ -87,6 +90,15 @@ func describe(h http.Header, f filestore.File) {
 	h.Set("X-Vfs-Version", strconv.FormatInt(f.Version, 10))
 	h.Set("X-Vfs-File-Id", f.ID)
 	h.Set("Last-Modified", f.Updated.UTC().Format(http.TimeFormat))
+}
+
+// expected fails when If-Match names other content than what is there.
+func expected(r *http.Request, f filestore.File) error {
+	match, star, err := tags(r.Header.Values("If-Match"))
+	if err != nil || star {
+		return err
+	}
+	return filestore.Condition{Match: match}.Check(f, true)
 }
 
 func notModified(r *http.Request, f filestore.File) bool {

@@ -81,6 +81,34 @@ func TestConditions(t *testing.T) {
 	s.own("PUT", "/api/fs/content?path=/new", "x", "If-Match: unquoted").want(400)
 }
 
+// Whoever asks for a state gets that state or none, whole or in ranges.
+func TestReadingOnlyWhatIsExpected(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, filestoretest.Embedded(t))
+	old := s.put("/f", "one")
+	f := s.put("/f", "two")
+	for _, target := range []string{"/content?path=/f", "/files/" + f.ID + "/content", "/cid/" + f.CID} {
+		for _, method := range []string{"GET", "HEAD"} {
+			for _, c := range []struct {
+				match  string
+				status int
+			}{{`"` + f.CID + `"`, 200}, {`"x", "` + f.CID + `"`, 200}, {"*", 200}, {`"` + old.CID + `"`, 412}} {
+				s.own(method, "/api/fs"+target, "", "If-Match: "+c.match).want(c.status)
+				if c.status == 200 {
+					c.status = 206
+				}
+				s.own(method, "/api/fs"+target, "", "If-Match: "+c.match, "Range: bytes=0-0").want(c.status)
+			}
+			s.own(method, "/api/fs"+target, "", "If-Match: unquoted").want(400)
+		}
+	}
+	a := s.own("GET", "/api/fs/content?path=/f", "", `If-Match: "`+old.CID+`"`)
+	if a.header.Get("Etag") != "" || !strings.Contains(a.body, f.CID) {
+		t.Errorf("refused with %v: %s", a.header, a.body)
+	}
+	s.own("GET", "/api/fs/files/"+f.ID+"/versions/1/content", "", `If-Match: "`+old.CID+`"`).want(200)
+}
+
 func TestIdempotencyKey(t *testing.T) {
 	t.Parallel()
 	filestoretest.Each(t, func(t *testing.T, w *filestoretest.World) {

@@ -25,6 +25,7 @@ var contentReplies = []httpserver.Reply{
 	{Status: 206, Doc: "The ranges."},
 	{Status: 304, Doc: "If-None-Match names the current CID."},
 	{Status: 404, Doc: "No such file within reach."},
+	{Status: 412, Doc: "If-Match does not name the current CID."},
 	{Status: 416, Doc: "No such range."},
 }
 

@@ -63,7 +63,10 @@ func TestUploadExtensions(t *testing.T) {
 	s := newSite(t, filestoretest.Embedded(t))
 	deferred := s.begin("/deferred", "Upload-Defer-Length: 1")
 	s.patch(deferred, 0, "abc").want(204)
-	s.patch(deferred, 3, "def", "Upload-Length: 6").want(200)
+	s.patch(deferred, 3, "d", "Upload-Length: 6").want(204)
+	s.patch(deferred, 4, "e", "Upload-Length: 6").want(204) // a client that lost the answer says it again
+	s.patch(deferred, 5, "f", "Upload-Length: 7").want(400)
+	s.patch(deferred, 5, "f", "Upload-Length: 6").want(200)
 	if a := s.own("GET", "/api/fs/content?path=/deferred", ""); a.body != "abcdef" {
 		t.Errorf("deferred: %q", a.body)
 	}
