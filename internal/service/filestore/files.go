@@ -2,6 +2,7 @@ package filestore
 
 import (
 	"context"
+	"unicode/utf8"
 
 	"github.com/castalia-org/castalia/internal/platform/fault"
 	"github.com/castalia-org/castalia/internal/protocol/cid"
@@ -145,6 +146,9 @@ func (s *Service) List(ctx context.Context, a Access, prefix string, p Page) ([]
 	scope, err := a.scope(List)
 	if err != nil {
 		return nil, err
+	}
+	if !utf8.ValidString(prefix) {
+		return nil, badPath("is not UTF-8")
 	}
 	return s.store.Files(ctx, scope, ListQuery{Prefix: prefix, After: p.After, Limit: p.Limit, Offset: p.Offset})
 }

@@ -41,3 +41,31 @@ func TestScoreTellsNothingOfWhatIsOutOfReach(t *testing.T) {
 		}
 	})
 }
+
+// Whatever a path may be made of, its file is listed, found and moved like others.
+func TestEveryPathIsListed(t *testing.T) {
+	t.Parallel()
+	filestoretest.Each(t, func(t *testing.T, w *filestoretest.World) {
+		names := []string{"a", "z", "\u00ff", "\ud7ff", "\ue000", "\uffff", "\U0010ffff", "\U0010ffff\U0010ffff"}
+		for _, name := range names {
+			w.MustPut(t, ns, "/d/"+name, name)
+			w.MustPut(t, ns, "/"+name+"/below", name)
+		}
+		nodes, err := w.Tree(t.Context(), owner, "/d")
+		if err != nil || len(nodes) != len(names) {
+			t.Errorf("the folder has %d entries of %d, %v", len(nodes), len(names), err)
+		}
+		found, _, err := w.Glob(t.Context(), owner, "/d/*", filestore.Page{Limit: 100})
+		if err != nil || len(found) != len(names) {
+			t.Errorf("a glob finds %d of %d, %v", len(found), len(names), err)
+		}
+		for _, name := range names {
+			if files, err := w.List(t.Context(), owner, "/"+name+"/", filestore.Page{Limit: 10}); err != nil || len(files) != 1 {
+				t.Errorf("below %q are %d files, %v", name, len(files), err)
+			}
+		}
+		if n, err := w.MoveFolder(t.Context(), owner, "/d", "/e", false, filestore.Once{}); err != nil || n != len(names) {
+			t.Errorf("%d of %d moved, %v", n, len(names), err)
+		}
+	})
+}

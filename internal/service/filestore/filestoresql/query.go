@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/castalia-org/castalia/internal/service/filestore"
 )
@@ -36,8 +37,24 @@ func (q *query) add(text string, args ...any) *query {
 	}
 }
 
-// last follows every string that begins with a prefix: no character is greater.
-const last = "\U0010FFFF"
+// beyond returns the first string after all that begin with a prefix, and nothing
+// when there is none.
+func beyond(prefix string) string {
+	for prefix != "" {
+		r, size := utf8.DecodeLastRuneInString(prefix)
+		prefix = prefix[:len(prefix)-size]
+		switch r {
+		case utf8.MaxRune:
+			continue
+		case 0xD7FF:
+			r = 0xE000 // what lies between is no character
+		default:
+			r++
+		}
+		return prefix + string(r)
+	}
+	return ""
+}
 
 // columns names what a scope looks at.
 type columns struct{ ns, path, hidden, cid string }

@@ -69,7 +69,10 @@ func (s *Store) Files(ctx context.Context, scope filestore.Scope, l filestore.Li
 		q.under("f.path", l.Under)
 	}
 	if l.Prefix != "" {
-		q.add(" AND f.path >= ? AND f.path < ?", max(l.Prefix, l.From), l.Prefix+last)
+		q.add(" AND f.path >= ?", max(l.Prefix, l.From))
+		if end := beyond(l.Prefix); end != "" {
+			q.add(" AND f.path < ?", end)
+		}
 	} else if l.From != "" {
 		q.add(" AND f.path >= ?", l.From)
 	}
