@@ -46,7 +46,7 @@ func (d direct) Remove(path string) error {
 }
 
 func (d direct) Children(folder string) ([]string, error) {
-	nodes, err := d.w.Tree(d.ctx(), owner, folder)
+	nodes, _, err := d.w.Tree(d.ctx(), owner, folder, "")
 	var out []string
 	for _, n := range nodes {
 		out = append(out, n.Path)

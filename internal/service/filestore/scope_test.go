@@ -51,7 +51,7 @@ func TestEveryPathIsListed(t *testing.T) {
 			w.MustPut(t, ns, "/d/"+name, name)
 			w.MustPut(t, ns, "/"+name+"/below", name)
 		}
-		nodes, err := w.Tree(t.Context(), owner, "/d")
+		nodes, _, err := w.Tree(t.Context(), owner, "/d", "")
 		if err != nil || len(nodes) != len(names) {
 			t.Errorf("the folder has %d entries of %d, %v", len(nodes), len(names), err)
 		}

@@ -3,35 +3,45 @@ package filestore
 import (
 	"context"
 	"strings"
+	"unicode/utf8"
+
+	"github.com/castalia-org/castalia/internal/platform/fault"
 )
 
 // treeStep is how many records a listing of a folder reads at once.
 const treeStep = 256
 
-// maxNodes bounds the entries of one folder listing.
+// maxNodes is how many entries of a folder, or a few more, one listing gives.
 const maxNodes = 10_000
 
 // Tree returns the direct children of a folder, in path order. Folders are
 // implied by the files below them, so a folder that is absent is empty. A
-// subfolder costs one look at the index, however much it holds.
-func (s *Service) Tree(ctx context.Context, a Access, folder string) ([]Node, error) {
+// subfolder costs one look at the index, however much it holds. When there are
+// more, next is what to give as after; it says nothing else.
+func (s *Service) Tree(ctx context.Context, a Access, folder, after string) (nodes []Node, next string, err error) {
 	scope, err := a.scope(List)
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
 	if folder, err = CleanFolder(folder); err != nil {
-		return nil, err
+		return nil, "", err
 	}
 	base := strings.TrimSuffix(folder, "/") + "/"
-	w := treeWalk{base: base, from: base, seen: map[string]bool{}}
+	if after != "" && (!strings.HasPrefix(after, base) || !utf8.ValidString(after)) {
+		return nil, "", fault.New(fault.Invalid, "after must be the next of a listing of the same folder")
+	}
+	w := treeWalk{base: base, from: max(base, after), seen: map[string]bool{}}
 	for !w.done && len(w.nodes) < maxNodes {
 		files, err := s.store.Files(ctx, scope, ListQuery{Prefix: base, From: w.from, Limit: treeStep})
 		if err != nil {
-			return nil, err
+			return nil, "", err
 		}
 		w.take(files)
 	}
-	return w.nodes, nil
+	if w.done {
+		return w.nodes, "", nil
+	}
+	return w.nodes, w.from, nil
 }
 
 // treeWalk collects children from files in path order.

@@ -30,9 +30,17 @@ func (c *Client) Stat(ctx context.Context, path string) (File, error) {
 
 // Tree lists the direct children of a folder.
 func (c *Client) Tree(ctx context.Context, folder string) ([]filestorehttp.Node, error) {
-	var out filestorehttp.NodeList
-	err := c.call(ctx, request{method: http.MethodGet, path: api + "/tree", query: at(folder)}, &out)
-	return out.Nodes, err
+	var all []filestorehttp.Node
+	for q := at(folder); ; {
+		var page filestorehttp.NodeList
+		if err := c.call(ctx, request{method: http.MethodGet, path: api + "/tree", query: q}, &page); err != nil {
+			return nil, err
+		}
+		if all = append(all, page.Nodes...); page.Next == "" {
+			return all, nil
+		}
+		q.Set("after", page.Next)
+	}
 }
 
 // Under lists every file below a folder.

@@ -18,7 +18,8 @@ func (a *api) listRoutes() []httpserver.Route {
 		}
 	}
 	return []httpserver.Route{
-		get("/tree", "List the direct children of a folder", a.with(a.tree), NodeList{}, folder),
+		get("/tree", "List the direct children of a folder", a.with(a.tree), NodeList{}, folder,
+			httpserver.Param{Name: "after", In: "query", Doc: "The next of the page before: a page has some ten thousand entries."}),
 		get("/files", "List files by the beginning of their path", a.with(a.list), FileList{}, folder, limitParam, fromParam, afterParam),
 		get("/glob", "Find files by a pattern over their path", a.with(a.glob), FileList{},
 			httpserver.Param{Name: "pattern", In: "query", Required: true, Doc: "* and ? stay inside a segment, ** crosses them."}, limitParam, fromParam),
@@ -30,11 +31,12 @@ func (a *api) listRoutes() []httpserver.Route {
 }
 
 func (a *api) tree(w http.ResponseWriter, r *http.Request, access filestore.Access) error {
-	nodes, err := a.svc.Tree(r.Context(), access, r.URL.Query().Get("path"))
+	q := r.URL.Query()
+	nodes, next, err := a.svc.Tree(r.Context(), access, q.Get("path"), q.Get("after"))
 	if err != nil {
 		return err
 	}
-	out := NodeList{Nodes: make([]Node, 0, len(nodes))}
+	out := NodeList{Nodes: make([]Node, 0, len(nodes)), Next: next}
 	for _, n := range nodes {
 		if n.Folder {
 			out.Nodes = append(out.Nodes, Node{Path: n.Path, Name: n.Name, Type: "folder"})

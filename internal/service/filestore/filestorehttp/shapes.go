@@ -68,9 +68,10 @@ type Node struct {
 	CID      string `json:"cid,omitempty"`
 }
 
-// NodeList is a folder.
+// NodeList is a folder, or a page of a large one: ask again with Next.
 type NodeList struct {
 	Nodes []Node `json:"nodes"`
+	Next  string `json:"next,omitempty"`
 }
 
 // CIDEntry is a file that can be addressed by CID.

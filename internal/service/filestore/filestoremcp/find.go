@@ -70,7 +70,13 @@ func (h *handler) addFindTools(s *mcp.Server, shown filestore.Ability, cidsOnly 
 }
 
 func (h *handler) list(ctx context.Context, a filestore.Access, in listIn) (string, countOut, error) {
-	nodes, err := h.svc.Tree(ctx, a, in.Path)
+	want := max(in.Offset, 0) + listPage
+	nodes, next, err := h.svc.Tree(ctx, a, in.Path, "")
+	for next != "" && err == nil && len(nodes) <= want {
+		var page []filestore.Node
+		page, next, err = h.svc.Tree(ctx, a, in.Path, next)
+		nodes = append(nodes, page...)
+	}
 	if err != nil {
 		return "", countOut{}, err
 	}

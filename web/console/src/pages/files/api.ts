@@ -130,7 +130,15 @@ export class Files {
   }
 
   async tree(folder: string): Promise<TreeNode[]> {
-    return (await this.#json<{ nodes: TreeNode[] }>(`/tree?path=${at(folder)}`)).nodes;
+    const all: TreeNode[] = [];
+    for (let after = ""; ; ) {
+      const { nodes, next } = await this.#json<{ nodes: TreeNode[]; next?: string }>(
+        `/tree?path=${at(folder)}${after}`,
+      );
+      all.push(...nodes);
+      if (!next) return all;
+      after = `&after=${at(next)}`;
+    }
   }
 
   async trash(): Promise<FileRecord[]> {
