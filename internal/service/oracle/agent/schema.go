@@ -102,6 +102,9 @@ func validate(schema, args json.RawMessage) string {
 	if _, ok := v.(map[string]any); !ok {
 		return "they are not a JSON object"
 	}
+	if weight, ok := weigh(schema); !ok || weight*len(args) > maxWork {
+		return "" // to check it could take for ever
+	}
 	resolved, err := resolve(schema)
 	if err != nil || resolved == nil {
 		return "" // the tool was accepted with this schema; let it judge

@@ -1,0 +1,61 @@
+package agent_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/castalia-org/castalia/internal/service/oracle/agent"
+	"github.com/castalia-org/castalia/internal/service/oracle/model/scripted"
+	"github.com/castalia-org/castalia/plugin"
+)
+
+// doubling is a schema whose rules double n times.
+func doubling(n int) string {
+	var b strings.Builder
+	b.WriteString(`{"type":"object","allOf":[{"$ref":"#/$defs/d0"}],"$defs":{`)
+	for i := range n {
+		fmt.Fprintf(&b, `"d%d":{"allOf":[{"$ref":"#/$defs/d%d"},{"$ref":"#/$defs/d%d"}]},`, i, i+1, i+1)
+	}
+	fmt.Fprintf(&b, `"d%d":{}}}`, n)
+	return b.String()
+}
+
+// Pages and servers declare the schemas of their tools. One that leads in
+// circles, or takes for ever, is not used to check arguments: the tool judges.
+// Others are, with what they refer to.
+func TestSchemasThatTakeForEver(t *testing.T) {
+	t.Parallel()
+	nested := strings.Repeat(`{"a":`, 60) + `{}` + strings.Repeat(`}`, 60)
+	const named = `{"type":"object","properties":{"n":{"$ref":"#/$defs/a~1b"}},"$defs":{"a/b":{"type":"integer"}}}`
+	for _, c := range []struct {
+		schema, args string
+		want         plugin.Status
+	}{
+		{`{"type":"object","$ref":"#"}`, `{}`, plugin.Done},
+		{`{"type":"object","allOf":[{"$ref":"#"}]}`, `{}`, plugin.Done},
+		{`{"type":"object","if":{"not":{"$ref":"#/if"}}}`, `{}`, plugin.Done},
+		{`{"type":"object","$dynamicRef":"#x","$dynamicAnchor":"x"}`, `{}`, plugin.Done},
+		{`{"type":"object","$anchor":"x","allOf":[{"$ref":"#x"}]}`, `{}`, plugin.Done},
+		{`{"type":"object","$id":"https://a.example/b","allOf":[{"$ref":"b"}]}`, `{}`, plugin.Done},
+		{`{"type":"object","$defs":{"x":{"$id":"https://a.example/b","allOf":[{"$ref":"#"}]}},"allOf":[{"$ref":"#/$defs/x"}]}`, `{}`, plugin.Done},
+		{doubling(200), `{}`, plugin.Done},
+		{`{"type":"object","properties":{"a":{"allOf":[{"$ref":"#"},{"$ref":"#"}]}}}`, nested, plugin.Done},
+		{`{"type":"object","$ref":"#"}`, `[]`, plugin.Failed},
+		{named, `{"n":1}`, plugin.Done},
+		{named, `{"n":"x"}`, plugin.Failed},
+		{doubling(5), `{}`, plugin.Done},
+		{`{"type":"object","required":["n"]}`, `{}`, plugin.Failed},
+	} {
+		tool := tool("a", true, echo)
+		tool.Schema = json.RawMessage(c.schema)
+		state, err := agent.Run(t.Context(), task(&notes{}, []agent.Tool{tool}, scripted.Calls(call("a", c.args)), scripted.Text("done")))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := state.Steps[0].Calls[0]; got.Status != c.want {
+			t.Errorf("%.100s with %.40s: %s %q", c.schema, c.args, got.Status, got.Error)
+		}
+	}
+}

@@ -1,0 +1,125 @@
+package agent
+
+import (
+	"encoding/json"
+	"net/url"
+	"reflect"
+	"strconv"
+	"strings"
+)
+
+// Bounds of the work of checking arguments: the weight of a schema, and that
+// times the bytes of the arguments.
+const (
+	maxWeight = 100_000
+	maxWork   = 50_000_000
+)
+
+// weigh counts the rules of a schema, with each reference replaced by what it
+// names. It fails for a schema that refers to itself, to more than can be
+// counted, or to what only a validator could find: schemas come from pages and
+// from other people's servers, and the validator follows them wherever they lead,
+// until the program's stack is full.
+func weigh(schema json.RawMessage) (weight int, ok bool) {
+	var root any
+	if json.Unmarshal(schema, &root) != nil {
+		return 0, false
+	}
+	s := &scale{root: root, known: map[uintptr]int{}}
+	return s.weigh(root, true)
+}
+
+// scale weighs one schema.
+type scale struct {
+	root any
+	// known are the weights of objects; open ones are negative.
+	known map[uintptr]int
+}
+
+func (s *scale) weigh(v any, top bool) (int, bool) {
+	switch v := v.(type) {
+	case []any:
+		return s.sum(v)
+	case map[string]any:
+		at := reflect.ValueOf(v).Pointer()
+		if weight, seen := s.known[at]; seen {
+			return weight, weight > 0
+		}
+		s.known[at] = -1
+		weight, ok := s.object(v, top)
+		if ok {
+			s.known[at] = weight
+		}
+		return weight, ok
+	}
+	return 0, true
+}
+
+func (s *scale) sum(list []any) (total int, ok bool) {
+	for _, v := range list {
+		weight, ok := s.weigh(v, false)
+		if total += weight; !ok || total > maxWeight {
+			return total, false
+		}
+	}
+	return total, true
+}
+
+func (s *scale) object(v map[string]any, top bool) (int, bool) {
+	parts := make([]any, 0, len(v))
+	for name, value := range v {
+		switch name {
+		case "$dynamicRef", "$recursiveRef":
+			return 0, false
+		case "$id":
+			if !top { // references below it would begin there
+				return 0, false
+			}
+		case "$ref":
+			target, ok := s.find(value)
+			if !ok {
+				return 0, false
+			}
+			parts = append(parts, target)
+		default:
+			parts = append(parts, value)
+		}
+	}
+	weight, ok := s.sum(parts)
+	return weight + 1, ok
+}
+
+// find follows a reference from the root of the schema.
+func (s *scale) find(ref any) (any, bool) {
+	text, _ := ref.(string)
+	path, ok := strings.CutPrefix(text, "#")
+	if !ok {
+		return nil, false
+	}
+	path, err := url.PathUnescape(path)
+	if err != nil || path != "" && path[0] != '/' {
+		return nil, false
+	}
+	at := s.root
+	if path == "" {
+		return at, true
+	}
+	unescape := strings.NewReplacer("~1", "/", "~0", "~")
+	for _, step := range strings.Split(path[1:], "/") {
+		switch v := at.(type) {
+		case map[string]any:
+			if at, ok = v[unescape.Replace(step)]; !ok {
+				return nil, false
+			}
+		case []any:
+			i, err := strconv.Atoi(step)
+			if err != nil || i < 0 || i >= len(v) {
+				return nil, false
+			}
+			at = v[i]
+		default:
+			return nil, false
+		}
+	}
+	return at, true
+}
