@@ -152,6 +152,8 @@ func (h *hop) readNewest() (string, reading) {
 		return "", readSame
 	case c.Status == Done:
 		return "", readOver
+	case h.req.numberless() && h.req.lost != nil && *h.req.lost != (Prior{Rev: c.Rev, Hop: c.Hop}):
+		return "", readSame // another delivery was quicker, and the user may be further still
 	}
 	return text, readInput
 }

@@ -39,6 +39,9 @@ type Request struct {
 	arrived time.Time
 	// looked says that the store was asked for the session.
 	looked bool
+	// lost is where the session was in the store when this request read it there
+	// and was overtaken; nil when it was not.
+	lost *Prior
 	// met says that another request of the session was in work when this one
 	// came.
 	met bool

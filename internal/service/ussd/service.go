@@ -197,7 +197,12 @@ func (s *Service) handle(ctx context.Context, req Request) (_ Answer, screen, re
 		if errors.Is(err, ErrStale) {
 			s.desk.drop(id)
 			// Who loses on what the store said a moment ago was raced.
-			req.met = req.met || !hint
+			if !hint {
+				req.met, req.lost = true, &Prior{}
+				if cur != nil {
+					req.lost = &Prior{Rev: cur.Rev, Hop: cur.Hop}
+				}
+			}
 			tries++
 			continue
 		}

@@ -319,6 +319,14 @@ func TestTwoDeliveriesAtTwoNodesMoveOnce(t *testing.T) {
 		if got := send(slow, "2"); got != first || !strings.Contains(got, "full name") {
 			t.Errorf("the two deliveries got %q and %q", first, got)
 		}
+		// The user has seen the first answer and gone on.
+		store.by = func() {
+			send(quick, "Ann")
+			first = send(quick, "00")
+		}
+		if got := send(slow, "Ann"); got != first || !strings.Contains(got, "PIN of 5") {
+			t.Errorf("the user is at %q, and the late delivery got %q", first, got)
+		}
 	})
 }
 
