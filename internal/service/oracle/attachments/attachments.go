@@ -85,6 +85,9 @@ func New(cfg Config) *Fetcher {
 	return &Fetcher{cfg: cfg, client: outbound.Client(outbound.Config{AllowPrivate: cfg.AllowPrivate, MaxRedirects: 5, Timeout: cfg.Timeout})}
 }
 
+// maxAnswer bounds what a homeserver says besides the files themselves.
+const maxAnswer = 1 << 20
+
 // problem is a failure that the user may read.
 type problem string
 
@@ -188,6 +191,7 @@ func (f *Fetcher) login(ctx context.Context, q turn.AttachmentQuery) (*mautrix.C
 	client.Client = f.client
 	client.DefaultHTTPRetries = 0
 	client.IgnoreRateLimit = true
+	client.ResponseSizeLimit = maxAnswer
 	client.SpecVersions = &mautrix.RespVersions{Versions: []mautrix.SpecVersion{mautrix.SpecV111}} // authenticated media
 	ctx, cancel := context.WithTimeout(ctx, 15*time.Second)
 	defer cancel()
