@@ -111,7 +111,7 @@ func (n *node) invoke(ctx context.Context, call query.Call) (query.Reply, error)
 	if err != nil {
 		n.judge(ctx, err, time.Since(start))
 		failure := convert(err)
-		if call.Height > n.dropped.Load() && pruned(failure.Message) {
+		if call.Height > n.dropped.Load() && pruned(failure) {
 			n.dropped.Store(call.Height) // the loser of a race says it again
 		}
 		return query.Reply{}, failure

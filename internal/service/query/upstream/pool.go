@@ -175,13 +175,14 @@ func retryable(err error, height int64) bool {
 	if !errors.As(err, &s) {
 		return false
 	}
-	return s.Code == codes.Unavailable || height > 0 && pruned(s.Message)
+	return s.Code == codes.Unavailable || height > 0 && pruned(s)
 }
 
-// pruned recognises a node that has dropped the state of the height.
-func pruned(message string) bool {
-	return strings.Contains(message, "version does not exist") || strings.Contains(message, "failed to load state at height") ||
-		strings.Contains(message, "pruned")
+// pruned recognises a node that has dropped the state of the height. One that
+// misses a record has the state, and repeats a name that the client gave.
+func pruned(s *query.StatusError) bool {
+	return s.Code != codes.NotFound && (strings.Contains(s.Message, "version does not exist") ||
+		strings.Contains(s.Message, "failed to load state at height") || strings.Contains(s.Message, "pruned"))
 }
 
 // pick chooses among the nodes that may be asked, the ones first that are in

@@ -302,6 +302,30 @@ func TestPrunedNode(t *testing.T) {
 	}
 }
 
+// TestARecordThatIsNotThere is no dropped state, whatever its name: a client
+// could use up the retries of all others by it.
+func TestARecordThatIsNotThere(t *testing.T) {
+	t.Parallel()
+	nodes := make([]*querytest.Node, 2)
+	for i := range nodes {
+		nodes[i] = querytest.StartNode(t, querytest.NodeConfig{
+			Files: querytest.ChainFiles(t), Height: 10,
+			Answer: func(context.Context, querytest.Call) (querytest.Answer, error) {
+				return querytest.Answer{}, status.Error(codes.NotFound, "entity not found: pruned")
+			},
+		})
+	}
+	pool := querytest.StartPool(t, upstream.Config{}, nodes...)
+	_, err := invoke(t, pool, 5)
+	var s *query.StatusError
+	if !errors.As(err, &s) || s.Code != codes.NotFound {
+		t.Errorf("%v", err)
+	}
+	if n := nodes[0].Calls(claims) + nodes[1].Calls(claims); n != 1 {
+		t.Errorf("%d nodes were asked", n)
+	}
+}
+
 // TestTypesInsideAny are looked up by name when a reply first shows one.
 func TestTypesInsideAny(t *testing.T) {
 	t.Parallel()
