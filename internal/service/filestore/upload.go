@@ -292,11 +292,6 @@ func (s *Service) FinishUpload(ctx context.Context, a Access, id string) (Receip
 	return s.done(a, r, err)
 }
 
-// Finished returns the receipt of an upload that was finished.
-func (s *Service) Finished(ctx context.Context, a Access, id string) (Receipt, bool, error) {
-	return s.store.Replay(ctx, a.Namespace, onceUpload(id))
-}
-
 func onceUpload(id string) Once { return Once{Key: "upload:" + id, Fingerprint: "upload"} }
 
 func (s *Service) emptyExtent(ctx context.Context, b *Blob) error {

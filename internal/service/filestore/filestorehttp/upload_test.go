@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/castalia-org/castalia/internal/platform/blob/blobtest"
+	"github.com/castalia-org/castalia/internal/service/filestore"
 	"github.com/castalia-org/castalia/internal/service/filestore/filestoretest"
 )
 
@@ -96,4 +97,43 @@ func TestUploadExtensions(t *testing.T) {
 	if whole.header.Get("X-Vfs-Cid") != cidOf(t, "whole") {
 		t.Errorf("creation with upload: %v", whole.header)
 	}
+}
+
+// A node can go away after the last part is kept and before the file is shown. A
+// client that then asks where the upload is, and hears that it is at its end, is
+// done: so the file is there.
+func TestAnUploadAtItsEndIsAFile(t *testing.T) {
+	t.Parallel()
+	filestoretest.Each(t, func(t *testing.T, w *filestoretest.World) {
+		s := newSite(t, w)
+		access := filestore.Owner(alice.DID)
+		// all brings an upload to its end and goes away.
+		all := func(at, text string) {
+			t.Helper()
+			id := at[strings.LastIndexByte(at, '/')+1:]
+			release, _, err := w.LockUpload(t.Context(), id, "gone")
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer release()
+			if _, err := w.WriteUpload(t.Context(), access, id, "gone", 0, strings.NewReader(text), nil); err != nil {
+				t.Fatal(err)
+			}
+		}
+		at := s.begin("/whole", "Upload-Length: 5")
+		all(at, "whole")
+		for range 2 {
+			head := s.own("HEAD", at, "", "Tus-Resumable: 1.0.0").want(200)
+			if head.header.Get("Upload-Offset") != "5" || head.header.Get("X-Vfs-Cid") != cidOf(t, "whole") {
+				t.Errorf("HEAD %v", head.header)
+			}
+		}
+		if a := s.own("GET", "/api/fs/content?path=/whole", "").want(200); a.body != "whole" || a.header.Get("X-Vfs-Version") != "1" {
+			t.Errorf("version %s: %q", a.header.Get("X-Vfs-Version"), a.body)
+		}
+		late := s.begin("/taken", "Upload-Length: 4")
+		all(late, "late")
+		s.put("/taken", "earlier")
+		s.own("HEAD", late, "", "Tus-Resumable: 1.0.0").want(409) // not at its end, since it can not be shown
+	})
 }

@@ -58,7 +58,10 @@ func (a *api) uploadRoutes() []httpserver.Route {
 		{Status: statusChecksumMismatch, Doc: "Upload-Checksum does not match; the bytes were dropped."},
 	}
 	head := route(http.MethodHead, "/{id}", "Where an upload is", u.head, id)
-	head.Replies = []httpserver.Reply{{Status: 200}}
+	head.Replies = []httpserver.Reply{
+		{Status: 200, Doc: "Upload-Offset is where to go on; at the end the file is there, and x-vfs-file-id, x-vfs-cid and x-vfs-content-hash name it."},
+		{Status: 409, Doc: "It is complete, and something else is at its path."},
+	}
 	del := route(http.MethodDelete, "/{id}", "Abandon an upload", u.remove, id)
 	del.Replies = []httpserver.Reply{{Status: 204}}
 	return []httpserver.Route{create, head, patch, del}
@@ -131,6 +134,14 @@ func (u *uploads) head(w http.ResponseWriter, r *http.Request, a filestore.Acces
 	if err != nil {
 		return err
 	}
+	// A client that hears of the end is done, so the file must be there: whoever took
+	// the last part may have gone away before showing it, or its client before the
+	// answer, which is repeated here.
+	if up.Offset == up.Length {
+		if err := u.finish(w, r, a, up.ID); err != nil {
+			return err
+		}
+	}
 	h := w.Header()
 	h.Set("Upload-Offset", strconv.FormatInt(up.Offset, 10))
 	h.Set("Upload-Expires", up.Expires.UTC().Format(http.TimeFormat))
@@ -139,10 +150,6 @@ func (u *uploads) head(w http.ResponseWriter, r *http.Request, a filestore.Acces
 		h.Set("Upload-Defer-Length", "1")
 	} else {
 		h.Set("Upload-Length", strconv.FormatInt(up.Length, 10))
-	}
-	// A client that lost the last answer finds what it said here.
-	if receipt, done, err := u.svc.Finished(r.Context(), a, up.ID); err == nil && done {
-		describe(h, receipt.File)
 	}
 	w.WriteHeader(http.StatusOK)
 	return nil

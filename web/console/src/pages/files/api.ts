@@ -131,7 +131,7 @@ export class Files {
 
   async tree(folder: string): Promise<TreeNode[]> {
     const all: TreeNode[] = [];
-    for (let after = ""; ; ) {
+    for (let after = ""; ;) {
       const { nodes, next } = await this.#json<{ nodes: TreeNode[]; next?: string }>(
         `/tree?path=${at(folder)}${after}`,
       );
