@@ -1,7 +1,8 @@
 // Package busnats is the bus of a fleet, over core NATS.
 //
 // It starts without a server and finds it later, reconnects for ever, and keeps
-// a bounded amount of hints while it is away; what does not fit is refused. All
+// a bounded amount of hints while it is away; what does not fit is refused. A
+// server that does not read for two seconds is left for a new connection. All
 // subscriptions of a node share one channel and one goroutine, which only sorts
 // messages into the bounded inboxes of the subscriptions. Nothing is persisted:
 // JetStream is not needed.
@@ -12,6 +13,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"net"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -36,6 +38,8 @@ type Config struct {
 	Logger *slog.Logger
 	// ReconnectWait is the pause between attempts. The default is 250 ms.
 	ReconnectWait time.Duration
+	// dial, when set, replaces the line to the server, for tests of this package.
+	dial nats.CustomDialer
 }
 
 // Bounds of one connection.
@@ -43,6 +47,7 @@ const (
 	intakeMessages  = 16 << 10 // read from the server, not yet sorted into inboxes
 	reconnectBuffer = 1 << 20  // published while the server is away
 	pingTimeout     = 2 * time.Second
+	writeTimeout    = 2 * time.Second // everybody who uses the bus waits behind a write
 	defaultRequest  = 30 * time.Second
 	group           = "responders"
 )
@@ -102,6 +107,7 @@ func New(cfg Config) (*Bus, error) {
 		subs:   make(map[*nats.Subscription]receiver),
 	}
 	conn, err := nats.Connect(cfg.URL,
+		func(o *nats.Options) error { o.CustomDialer = cfg.dial; return nil },
 		nats.Name(cfg.Name),
 		nats.RetryOnFailedConnect(true),
 		nats.MaxReconnects(-1),
@@ -109,6 +115,8 @@ func New(cfg Config) (*Bus, error) {
 		nats.ReconnectJitter(cfg.ReconnectWait/2, cfg.ReconnectWait/2),
 		nats.ReconnectBufSize(reconnectBuffer),
 		nats.Timeout(2*time.Second),
+		nats.FlusherTimeout(writeTimeout),
+		nats.ReconnectOnFlusherError(),
 		nats.PingInterval(10*time.Second),
 		nats.MaxPingsOutstanding(2),
 		nats.DisconnectErrHandler(b.disconnected),
@@ -161,7 +169,13 @@ func (b *Bus) Publish(ctx context.Context, subject string, data []byte) error {
 	if err := b.ready(ctx, subject, data); err != nil {
 		return err
 	}
-	return translate(b.conn.Publish(b.prefix+subject, data))
+	err := b.conn.Publish(b.prefix+subject, data)
+	if _, failed := errors.AsType[net.Error](err); failed {
+		// More than this message was not written, subscriptions perhaps: only a new
+		// line makes them good.
+		_ = b.conn.ForceReconnect()
+	}
+	return translate(err)
 }
 
 // Subscribe implements bus.Bus.
