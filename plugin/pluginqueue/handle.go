@@ -3,6 +3,7 @@ package pluginqueue
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"time"
 
@@ -121,11 +122,22 @@ func (q *Queue) renewing(ctx context.Context, it Item, fn func(ctx context.Conte
 			}
 		}
 	})
-	finish, err := fn(ctx, it)
+	finish, err := safely(ctx, it, fn)
 	if err != nil && errors.Is(context.Cause(ctx), ErrLost) {
 		return nil, ErrLost
 	}
 	return finish, err // what was done is noted, unless somebody else has begun
+}
+
+// safely makes a panic of fn a failed try: the goroutines of Work are nobody
+// else's to guard.
+func safely(ctx context.Context, it Item, fn func(ctx context.Context, it Item) (Finish, error)) (finish Finish, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			finish, err = nil, fmt.Errorf("panic: %v", p)
+		}
+	}()
+	return fn(ctx, it)
 }
 
 // Work takes and handles items until ctx ends, up to parallel at a time. It

@@ -5,7 +5,8 @@
 // holds an item, by the store's clock; that what a worker writes after it lost an
 // item is refused; and that an id which was added once is not added again while
 // it is remembered. Work that fails is tried again with growing pauses, and after
-// too many tries the item is put aside for a person to look at.
+// too many tries the item is put aside for a person to look at; so is one that too
+// many workers died of.
 //
 // It does not promise order, nor that the work itself happens once: a worker that
 // died after the effect and before the end is followed by another one. Effects
@@ -211,6 +212,12 @@ func (q *Queue) Take(ctx context.Context, n int) ([]Item, error) {
 			if !ok {
 				continue
 			}
+			if r.Attempt >= deadly*q.cfg.Attempts {
+				if err := q.bury(ctx, tx, id, r, "its workers died, or lost it, too often"); err != nil {
+					return err
+				}
+				continue
+			}
 			r.Attempt++
 			r.Epoch++
 			if r, err = q.reschedule(ctx, tx, id, r, tx.Now().Add(q.cfg.Lease)); err != nil {
@@ -224,6 +231,10 @@ func (q *Queue) Take(ctx context.Context, n int) ([]Item, error) {
 	})
 	return out, err
 }
+
+// deadly, in attempts, is how often an item is taken that nobody gives back: its
+// workers may die of it.
+const deadly = 2
 
 // held runs fn on the record of an item that the caller still holds.
 func (q *Queue) held(ctx context.Context, it Item, fn func(ctx context.Context, tx plugin.Tx, r record) error) error {
@@ -318,12 +329,16 @@ func (q *Queue) pause(attempt int) time.Duration {
 // Bury puts an item aside. It stays until somebody requeues it.
 func (q *Queue) Bury(ctx context.Context, it Item, reason string) error {
 	return q.held(ctx, it, func(ctx context.Context, tx plugin.Tx, r record) error {
-		if err := q.drop(ctx, tx, it.ID, r); err != nil {
-			return err
-		}
-		r.Error, r.Due = short(reason), tx.Now().UnixMilli()
-		return q.save(ctx, tx, "x", it.ID, r)
+		return q.bury(ctx, tx, it.ID, r, reason)
 	})
+}
+
+func (q *Queue) bury(ctx context.Context, tx plugin.Tx, id string, r record, reason string) error {
+	if err := q.drop(ctx, tx, id, r); err != nil {
+		return err
+	}
+	r.Error, r.Due = short(reason), tx.Now().UnixMilli()
+	return q.save(ctx, tx, "x", id, r)
 }
 
 func short(reason string) string {
