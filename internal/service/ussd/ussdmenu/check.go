@@ -64,6 +64,11 @@ func (c *checker) checkHeader() {
 	if s.Login != "" && s.Screens[s.Login] == nil {
 		c.report("login", "unknown login screen %q", s.Login)
 	}
+	for _, role := range []struct{ name, screen string }{{"start", s.Start}, {"exit", s.Exit}, {"resume", s.Resume}, {"login", s.Login}} {
+		if screen := s.Screens[role.screen]; screen != nil && screen.Private {
+			c.report(role.name, "the %s screen %q is private, and nobody has logged in there", role.name, role.screen)
+		}
+	}
 	for _, label := range []struct {
 		name string
 		text Text
@@ -166,6 +171,9 @@ func (c *checker) checkScreen(s *Screen) {
 	}
 	if s.End && (len(s.Options) > 0 || s.Input != nil || len(s.Back) > 0 || s.CanExit) {
 		c.report(path, "screen %q ends the session and still asks for an input", s.id)
+	}
+	if s.End && s.Paged {
+		c.report(path+".paged", "screen %q ends the session, and nobody can ask for its other pages", s.id)
 	}
 	if !s.End && s.Input == nil {
 		c.notices[s.id] = append(c.notices[s.id], c.src.Labels.Invalid)

@@ -161,6 +161,11 @@ actions:
 		{"end that asks", `  home: {text: {en: Hi, sw: Habari}, back: last, exit: true}
   last: {end: true, back: home, text: {en: Hi, sw: Habari}}
 `, `ends the session and still asks`, 1},
+		{"private start", `  home: {private: true, text: {en: Secrets, sw: Siri}, exit: true}
+`, `the start screen "home" is private, and nobody has logged in there`, -13},
+		{"end in pages", `  home: {text: {en: Hi, sw: Habari}, back: last, exit: true}
+  last: {end: true, paged: true, text: {en: "` + strings.Repeat("so long ", 40) + `", sw: Habari}}
+`, `screen "last" ends the session, and nobody can ask for its other pages`, 1},
 		{"key that cannot be typed", `  home:
     text: {en: Hi, sw: Habari}
     options: [{key: "1*2", label: {en: A, sw: A}, next: home}]
