@@ -268,6 +268,9 @@ func (e *Engine) launchOrWait(b Begun, carried any, out *Started) {
 	e.mu.Lock()
 	if e.stopping { // the lease is given back; another node, or the next start, works on it
 		e.mu.Unlock()
+		if r.Status == oracle.Running {
+			e.release(r)
+		}
 		out.Reader = e.hub.open(r.ID, 0, 0, false)
 		return
 	}
