@@ -141,7 +141,9 @@ func safely(ctx context.Context, it Item, fn func(ctx context.Context, it Item) 
 }
 
 // Work takes and handles items until ctx ends, up to parallel at a time. It
-// looks when wake says so, and every interval for what others left behind.
+// looks when wake says so, and every interval for what others left behind. An
+// error of the store ends it, unless items are being handled: to wait for them
+// would keep the others waiting too, so it looks again at the next interval.
 func (q *Queue) Work(ctx context.Context, parallel int, every time.Duration, wake <-chan struct{},
 	fn func(ctx context.Context, it Item) (Finish, error),
 ) error {
@@ -154,7 +156,7 @@ func (q *Queue) Work(ctx context.Context, parallel int, every time.Duration, wak
 	for {
 		if room := parallel - len(used); room > 0 {
 			items, err := q.Take(ctx, room)
-			if err != nil && ctx.Err() == nil {
+			if err != nil && ctx.Err() == nil && len(used) == 0 {
 				return err
 			}
 			for _, it := range items {
@@ -175,7 +177,7 @@ func (q *Queue) Work(ctx context.Context, parallel int, every time.Duration, wak
 		case <-wake:
 		case <-tick.C:
 		case err := <-ended:
-			if err != nil && ctx.Err() == nil {
+			if err != nil && ctx.Err() == nil && len(used) == 0 {
 				return err
 			}
 		}

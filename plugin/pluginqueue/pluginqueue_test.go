@@ -182,6 +182,52 @@ func TestWorkEndsWhenAnItemCanNotBeRenewed(t *testing.T) {
 	})
 }
 
+// A store that was away for a moment does not keep the queue waiting for the
+// slowest of its items.
+func TestWorkGoesOnBesideASlowItem(t *testing.T) {
+	t.Parallel()
+	url := sqldbtest.SQLiteURL(t)
+	synctest.Test(t, func(t *testing.T) {
+		var b sqldbtest.Breaker
+		s := store(t, sqldbtest.Open(t, url, sqldb.Options{Fault: b.Fault}))
+		q := pluginqueue.New(s, pluginqueue.Config{Name: "q", Lease: 9 * time.Second})
+		add(t, s, q, "slow", 1)
+		ctx, stop := context.WithCancel(t.Context())
+		began, quick, ended := make(chan struct{}), make(chan struct{}), make(chan error, 1)
+		go func() {
+			for ctx.Err() == nil { // as whoever keeps a worker going does
+				err := q.Work(ctx, 2, time.Second, nil, func(ctx context.Context, it pluginqueue.Item) (pluginqueue.Finish, error) {
+					if it.ID == "quick" {
+						close(quick)
+						return nil, nil
+					}
+					close(began)
+					select {
+					case <-ctx.Done():
+					case <-time.After(time.Hour):
+					}
+					return nil, ctx.Err()
+				})
+				if err != nil {
+					t.Log(err)
+				}
+			}
+			ended <- nil
+		}()
+		<-began
+		b.BreakFor(3 * time.Second)
+		<-time.After(4 * time.Second)
+		add(t, s, q, "quick", 1)
+		select {
+		case <-quick:
+		case <-time.After(time.Minute):
+			t.Error("the queue stands still")
+		}
+		stop()
+		<-ended
+	})
+}
+
 func TestOutcomes(t *testing.T) {
 	t.Parallel()
 	sqldbtest.Each(t, func(t *testing.T, open func(t *testing.T) *sqldb.DB) {
