@@ -236,25 +236,40 @@ func (s *Service) Run(ctx context.Context) error {
 		}
 		defer func() { _ = hints.Unsubscribe() }()
 	}
+	var sweeper sync.WaitGroup // beside the feed, which must not wait for it
+	defer sweeper.Wait()
+	sweeper.Go(func() { s.sweep(ctx) })
 	poll := time.NewTicker(pollInterval)
 	defer poll.Stop()
-	sweep := time.NewTicker(sweepInterval)
-	defer sweep.Stop()
 	for {
-		var err error
 		select {
 		case <-ctx.Done():
 			return nil
 		case <-wake:
-			err = s.Load(ctx)
 		case <-poll.C:
-			err = s.Load(ctx)
-		case <-sweep.C:
-			_, err = s.store.Sweep(ctx, s.now().Add(-sweepGrace), sweepPage)
 		}
-		if err != nil && !errors.Is(err, context.Canceled) {
-			s.log.LogAttrs(ctx, slog.LevelWarn, "identity worker failed", slog.Any("error", err))
+		s.warn(ctx, s.Load(ctx))
+	}
+}
+
+// sweep forgets what has ended until the context ends.
+func (s *Service) sweep(ctx context.Context) {
+	tick := time.NewTicker(sweepInterval)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
 		}
+		_, err := s.store.Sweep(ctx, s.now().Add(-sweepGrace), sweepPage)
+		s.warn(ctx, err)
+	}
+}
+
+func (s *Service) warn(ctx context.Context, err error) {
+	if err != nil && !errors.Is(err, context.Canceled) {
+		s.log.LogAttrs(ctx, slog.LevelWarn, "identity worker failed", slog.Any("error", err))
 	}
 }
 

@@ -142,3 +142,41 @@ func TestASilentLineDoesNotEndTheFollowing(t *testing.T) {
 		}
 	})
 }
+
+// slowSweep is a store whose sweep never ends.
+type slowSweep struct{ *moody }
+
+func (slowSweep) Sweep(ctx context.Context, _ time.Time, _ int) (int, error) {
+	<-ctx.Done()
+	return 0, ctx.Err()
+}
+
+// What is open under a token ends within a second of its revocation, also while
+// old records are being forgotten on a line that went dead.
+func TestAStuckSweepDoesNotHoldUpRevocations(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		awake, _, store := twoNodes(t)
+		s := identitytest.New(t, func(d *identity.Deps, _ *identity.Config) { d.Store = slowSweep{store} })
+		ctx, stop := context.WithCancel(t.Context())
+		ended := make(chan error, 1)
+		go func() { ended <- s.Run(ctx) }()
+		<-time.After(90 * time.Second) // a sweep has begun
+		token := identitytest.Invocation(t, alice, s.DID())
+		who := authenticate(t, s, token)
+		over := make(chan struct{})
+		defer s.OnEnd(who, func() { close(over) })()
+		if _, err := awake.Revoke(t.Context(), revocation(t, alice, awake.DID(), token)); err != nil {
+			t.Fatal(err)
+		}
+		select {
+		case <-over:
+		case <-time.After(time.Second):
+			t.Error("it goes on under a token that was revoked")
+		}
+		stop()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	})
+}
