@@ -84,7 +84,7 @@ const (
 	maxReply = 8 << 20
 	maxTools = 256
 	maxList  = 512 << 10
-	maxLists = 64 << 20
+	maxLists = 16 << 20
 )
 
 // sulk is how long a server that did not answer is not asked again, so that one
