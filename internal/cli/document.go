@@ -23,7 +23,7 @@ func documentCommand() command {
 			if err != nil || limit < 1 {
 				return usagef("%q is not a number of bytes", args[0])
 			}
-			if code := attachments.ReadDocument(s.In, s.Out, limit, os.Exit); code != 0 {
+			if code := attachments.ReadDocument(s.In, s.Out, limit); code != 0 {
 				return exitError(code)
 			}
 			return nil

@@ -105,7 +105,7 @@ func (s *scale) find(ref any) (any, bool) {
 		return at, true
 	}
 	unescape := strings.NewReplacer("~1", "/", "~0", "~")
-	for _, step := range strings.Split(path[1:], "/") {
+	for step := range strings.SplitSeq(path[1:], "/") {
 		switch v := at.(type) {
 		case map[string]any:
 			if at, ok = v[unescape.Replace(step)]; !ok {

@@ -34,8 +34,8 @@ const (
 // document was too much for it.
 const (
 	exitRead    = 0
+	exitBroken  = 1
 	exitProblem = 3 // its output says which
-	exitMemory  = 4
 )
 
 // Apart reads each document in a process of its own. The reader is not made for
@@ -93,20 +93,21 @@ func (m *most) Write(p []byte) (int, error) {
 }
 
 // ReadDocument is the other end of Apart: it reads one document and returns the
-// exit code of the process, which it has for itself. exit ends it at once.
-func ReadDocument(in io.Reader, out io.Writer, limit int, exit func(code int)) int {
+// exit code of the process, which it has for itself and ends when that takes too
+// much.
+func ReadDocument(in io.Reader, out io.Writer, limit int) int {
 	debug.SetMaxStack(documentStack)
 	go func() {
 		for tick := time.Tick(20 * time.Millisecond); ; <-tick {
 			var m runtime.MemStats
 			if runtime.ReadMemStats(&m); m.Sys > documentMemory {
-				exit(exitMemory)
+				panic("the document takes too much memory")
 			}
 		}
 	}()
 	data, err := io.ReadAll(io.LimitReader(in, maxDocument))
 	if err != nil {
-		return exitMemory
+		return exitBroken
 	}
 	text, err := pdfText(data, limit)
 	if err != nil {
@@ -114,7 +115,7 @@ func ReadDocument(in io.Reader, out io.Writer, limit int, exit func(code int)) i
 		return exitProblem
 	}
 	if _, err := io.WriteString(out, text); err != nil {
-		return exitMemory
+		return exitBroken
 	}
 	return exitRead
 }

@@ -21,7 +21,7 @@ const (
 func TestMain(m *testing.M) {
 	switch arg := append(os.Args, "")[1]; arg {
 	case readDocument:
-		os.Exit(attachments.ReadDocument(os.Stdin, os.Stdout, 100, os.Exit))
+		os.Exit(attachments.ReadDocument(os.Stdin, os.Stdout, 100))
 	case hang:
 		select {}
 	case showEnv:
