@@ -346,6 +346,36 @@ func TestAShortOutageDoesNotEndTheWork(t *testing.T) {
 	})
 }
 
+// A clock that was wrong for a while must not silence a task until its time comes.
+func TestATaskThatWasDoneInTheFutureIsDoneAgain(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		db := bubble(t, dir, sqldb.Options{})
+		for _, c := range []struct {
+			name  string
+			ahead time.Duration
+			runs  bool
+		}{{"years", 5 * 365 * 24 * time.Hour, true}, {"minutes", 30 * time.Minute, false}} {
+			slot := time.Now().Add(c.ahead).UnixMilli() / time.Minute.Milliseconds()
+			err := db.Write(t.Context(), func(ctx context.Context, tx sqldb.Querier) error {
+				_, err := tx.ExecContext(ctx, `INSERT INTO platform_slots (name, slot) VALUES ($1, $2)`, c.name, slot)
+				return err
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
+			ran := 0
+			_ = lease.NewKeeper(db, "a").Every(ctx, c.name, time.Minute, func(context.Context, lease.Lease) error { ran++; return nil })
+			cancel()
+			if c.runs && (ran < 9 || ran > 11) || !c.runs && ran > 0 {
+				t.Errorf("a mark that is %s ahead: it ran %d times in ten minutes", c.name, ran)
+			}
+		}
+	})
+}
+
 func TestEverySlotRunsOnceInAFleet(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

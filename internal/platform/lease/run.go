@@ -14,6 +14,9 @@ import (
 // others from taking it over.
 const slotTTL = 15 * time.Second
 
+// farAhead is how far a clock is set back without anybody calling it wrong.
+const farAhead = 24 * time.Hour
+
 // Run waits for the lease, holds it while fn runs, and releases it. It returns
 // what fn returns, ErrLost when the lease was lost meanwhile, or ctx's error
 // when ctx ended first. fn's context ends when the lease is lost.
@@ -141,7 +144,7 @@ func (k *Keeper) slot(ctx context.Context, name string, interval time.Duration, 
 	n := sqldb.MS(now) / interval.Milliseconds()
 	start := sqldb.Time(n * interval.Milliseconds())
 	left := start.Add(interval).Sub(now)
-	if done, err := k.slotDone(ctx, k.db.Read(), name, n); err != nil || done {
+	if done, err := k.slotDone(ctx, k.db.Read(), name, n, interval); err != nil || done {
 		return min(left, interval), err
 	}
 	l, ok, err := k.Acquire(ctx, "every/"+name, slotTTL)
@@ -150,7 +153,7 @@ func (k *Keeper) slot(ctx context.Context, name string, interval time.Duration, 
 	}
 	err = k.Hold(ctx, l, func(ctx context.Context, l Lease) error {
 		// Between the look and the lease somebody may have done it.
-		if done, err := k.slotDone(ctx, k.db.Read(), name, n); err != nil || done {
+		if done, err := k.slotDone(ctx, k.db.Read(), name, n, interval); err != nil || done {
 			return err
 		}
 		err := fn(context.WithValue(ctx, slotKey{}, start), l)
@@ -165,9 +168,13 @@ func (k *Keeper) slot(ctx context.Context, name string, interval time.Duration, 
 	return max(left, 0), err
 }
 
-func (k *Keeper) slotDone(ctx context.Context, tx sqldb.Querier, name string, n int64) (bool, error) {
+// slotDone reports whether the period, or one that came after it, is done. A
+// clock that was set back a little has been there before; what is done far in
+// the future, a clock has done that was wrong.
+func (k *Keeper) slotDone(ctx context.Context, tx sqldb.Querier, name string, n int64, interval time.Duration) (bool, error) {
+	latest := n + max(1, int64(farAhead/interval))
 	var count int
-	err := tx.QueryRowContext(ctx, `SELECT COUNT(*) FROM platform_slots WHERE name = $1 AND slot >= $2`, name, n).Scan(&count)
+	err := tx.QueryRowContext(ctx, `SELECT COUNT(*) FROM platform_slots WHERE name = $1 AND slot >= $2 AND slot <= $3`, name, n, latest).Scan(&count)
 	if err != nil {
 		return false, fmt.Errorf("read schedule %s: %w", name, err)
 	}
