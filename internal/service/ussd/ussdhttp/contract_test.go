@@ -353,9 +353,9 @@ func TestOperatorsSeeTheMenuAndNotTheCaller(t *testing.T) {
 		if !strings.Contains(r.body, shown) || strings.HasPrefix(shown, "Welcome ***") && strings.Contains(r.body, "Ann") {
 			t.Errorf("%s: %+v", path, r)
 		}
-		clear := regexp.MustCompile(`"C[0-9A-F]{8}"`).MatchString(r.body) // beside the text
-		if want := strings.Contains(path, "debug"); clear != want {
-			t.Errorf("%s: the account is in clear: %v, want %v: %s", path, clear, want, r.body)
+		named := regexp.MustCompile(`"C[0-9A-F]{8}"`).MatchString(r.body) // beside the text
+		if want := strings.Contains(path, "debug"); named != want {
+			t.Errorf("%s: the account is in clear: %v, want %v: %s", path, named, want, r.body)
 		}
 	}
 }
