@@ -27,14 +27,14 @@ func serve(w http.ResponseWriter, r *http.Request, f filestore.File, o *filestor
 	h.Set("Cross-Origin-Resource-Policy", "cross-origin") // who may read is the token's and CORS's matter
 	h.Set("Cache-Control", "private, no-cache")
 	h.Set("Accept-Ranges", "bytes")
-	if r.Header.Get("Range") != "" {
-		return serveRanges(w, r, f, o)
-	}
 	if notModified(r, f) {
 		h.Del("Content-Type")
 		h.Del("Content-Disposition")
 		w.WriteHeader(http.StatusNotModified)
 		return nil
+	}
+	if r.Header.Get("Range") != "" {
+		return serveRanges(w, r, f, o)
 	}
 	h.Set("Content-Length", strconv.FormatInt(f.Size, 10))
 	if r.Method == http.MethodHead {

@@ -106,6 +106,8 @@ func TestWhatCountsAsAReading(t *testing.T) {
 		{"HEAD", "/content?path=/f", []string{"Range: bytes=0-1"}, 206, 0},
 		{"HEAD", "/export?path=/f", nil, 200, 0},
 		{"GET", "/content?path=/f", []string{`If-None-Match: "` + f.CID + `"`}, 304, 0},
+		{"GET", "/content?path=/f", []string{`If-None-Match: "` + f.CID + `"`, "Range: bytes=0-1"}, 304, 0},
+		{"GET", "/content?path=/f", []string{`If-Match: "other"`, "Range: bytes=0-1"}, 412, 0},
 		{"GET", "/content?path=/g", nil, 404, 0},
 		{"GET", "/files?path=/", nil, 200, 0},
 		{"GET", "/files/" + f.ID + "/versions", nil, 200, 0},
