@@ -39,9 +39,10 @@ func (s *Service) WaitChanges(ctx context.Context, a Access, after int64, limit 
 	tick := time.NewTicker(feedPoll)
 	defer tick.Stop()
 	for {
-		hint := s.waiters.wait(a.Namespace)
+		hint, leave := s.waiters.wait(a.Namespace)
 		events, next, err := s.events(ctx, scope, after, limit)
 		if err != nil || len(events) > 0 {
+			leave()
 			return events, next, err
 		}
 		after = next
@@ -49,6 +50,9 @@ func (s *Service) WaitChanges(ctx context.Context, a Access, after int64, limit 
 		case <-hint:
 		case <-tick.C:
 		case <-ctx.Done():
+		}
+		leave()
+		if ctx.Err() != nil {
 			return nil, after, ctx.Err()
 		}
 	}

@@ -5,28 +5,42 @@ import "sync"
 // waiters wakes those who wait for a namespace to change.
 type waiters struct {
 	mu sync.Mutex
-	by map[string]chan struct{}
+	by map[string]*waiting
 }
 
-func newWaiters() *waiters { return &waiters{by: map[string]chan struct{}{}} }
+// waiting is a change that somebody waits for.
+type waiting struct {
+	changed chan struct{}
+	who     int
+}
 
-// wait returns a channel that is closed at the next change.
-func (w *waiters) wait(namespace string) <-chan struct{} {
+func newWaiters() *waiters { return &waiters{by: map[string]*waiting{}} }
+
+// wait returns a channel that is closed at the next change. Whoever no longer
+// waits leaves, once: anybody can have a namespace in which nothing ever happens.
+func (w *waiters) wait(namespace string) (changed <-chan struct{}, leave func()) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	c, ok := w.by[namespace]
+	at, ok := w.by[namespace]
 	if !ok {
-		c = make(chan struct{})
-		w.by[namespace] = c
+		at = &waiting{changed: make(chan struct{})}
+		w.by[namespace] = at
 	}
-	return c
+	at.who++
+	return at.changed, func() {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		if at.who--; at.who == 0 && w.by[namespace] == at {
+			delete(w.by, namespace)
+		}
+	}
 }
 
 func (w *waiters) wake(namespace string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if c, ok := w.by[namespace]; ok {
-		close(c)
+	if at, ok := w.by[namespace]; ok {
+		close(at.changed)
 		delete(w.by, namespace)
 	}
 }
