@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -23,7 +24,8 @@ type boxes struct {
 	wire    []byte
 	hidden  map[string]*descriptorpb.FileDescriptorProto // by the type that they describe
 	asked   int
-	silent  bool // nobody describes anything at the moment
+	named   []string // the types that a description was asked for
+	silent  bool     // nobody describes anything at the moment
 	fails   error
 }
 
@@ -44,6 +46,7 @@ func (c *boxes) Invoke(_ context.Context, call query.Call) (query.Reply, error) 
 }
 
 func (c *boxes) Describe(_ context.Context, name string) ([]*descriptorpb.FileDescriptorProto, error) {
+	c.named = append(c.named, name)
 	if c.silent || c.hidden[name] == nil {
 		return nil, errors.New("no node answers")
 	}
@@ -173,5 +176,18 @@ func TestDetailsInAnyOrder(t *testing.T) {
 	}
 	if shared.Catalog != nil {
 		t.Error("a failure that others may have too was changed")
+	}
+}
+
+// TestWhatIsNoTypeIsNotLookedFor: whoever writes to a chain may have chosen it.
+func TestWhatIsNoTypeIsNotLookedFor(t *testing.T) {
+	t.Parallel()
+	chain, g := newBoxes(t, box("", nil), box("a b", nil), box("x."+strings.Repeat("y", 1<<20), nil), box("hidden.Word", []byte("hi")))
+	a := askBoxes(t, g, "5")
+	if !slices.Equal(chain.named, []string{"hidden.Word"}) {
+		t.Errorf("%d names were asked for", len(chain.named))
+	}
+	if !a.Pinned || !strings.HasSuffix(string(a.Body), `,{"@type":"/hidden.Word","word":"hi"}]}`) {
+		t.Errorf("pinned %v, %d bytes", a.Pinned, len(a.Body))
 	}
 }

@@ -329,7 +329,7 @@ func (e *encoder) anyMessage(p *messagePlan, data []byte) error {
 	}
 	switch {
 	case inner == nil:
-		if len(e.unknown) < 16 && !slices.Contains(e.unknown, name) {
+		if len(e.unknown) < 16 && typeName(name) && !slices.Contains(e.unknown, name) {
 			e.unknown = append(e.unknown, name)
 		}
 		e.out = append(e.out, `,"value":`...)
@@ -343,3 +343,10 @@ func (e *encoder) anyMessage(p *messagePlan, data []byte) error {
 	e.out = append(e.out, '}')
 	return err
 }
+
+// maxTypeName is the longest name of a type that is looked for.
+const maxTypeName = 512
+
+// typeName reports whether a type can have the name: what stands in a reply may
+// have been written by anybody.
+func typeName(name string) bool { return len(name) <= maxTypeName && protoreflect.FullName(name).IsValid() }
