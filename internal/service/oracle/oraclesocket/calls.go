@@ -2,6 +2,7 @@ package oraclesocket
 
 import (
 	"encoding/json"
+	"slices"
 	"sync"
 	"time"
 
@@ -12,8 +13,11 @@ import (
 // that made it.
 const keepSettled = time.Minute
 
-// maxSettled bounds what is kept for that.
-const maxSettled = 4096
+// maxSettled bounds what is kept for that, maxKept the bytes of results among it.
+const (
+	maxSettled = 4096
+	maxKept    = 32 << 20
+)
 
 // pending is a call that was sent to a socket of this node.
 type pending struct {
@@ -33,6 +37,8 @@ type calls struct {
 	sockets map[string]map[string]struct{} // socket id -> call ids
 	settled map[string]oracle.Outcome
 	order   []string // of settled, oldest first
+	heavy   []string // those with a result, oldest first
+	kept    int      // bytes of their results
 	waiting map[string]chan<- oracle.Outcome
 	users   map[string]int
 }
@@ -78,16 +84,43 @@ func (c *calls) settle(id string, o oracle.Outcome, match func(*pending) bool) b
 		return false
 	}
 	c.remove(id, p)
-	c.settled[id] = o
-	c.order = append(c.order, id)
-	if len(c.order) > maxSettled {
-		delete(c.settled, c.order[0])
-		c.order = c.order[1:]
-	}
+	c.keep(id, o)
 	c.mu.Unlock()
 	time.AfterFunc(keepSettled, func() { c.forget(id) })
 	p.done(o)
 	return true
+}
+
+// keep remembers how a call ended. When there are too many, the oldest is
+// forgotten; when they are too long, the oldest result is, and not its call.
+func (c *calls) keep(id string, o oracle.Outcome) {
+	c.settled[id] = o
+	c.order = append(c.order, id)
+	if len(c.order) > maxSettled {
+		c.unload(c.order[0])
+		delete(c.settled, c.order[0])
+		c.order = c.order[1:]
+	}
+	if size := weight(o); size > 0 {
+		c.heavy = append(c.heavy, id)
+		c.kept += size
+	}
+	for c.kept > maxKept {
+		c.unload(c.heavy[0])
+	}
+}
+
+func weight(o oracle.Outcome) int { return len(o.Result) + len(o.Error) }
+
+// unload forgets the result of a call, if it has one.
+func (c *calls) unload(id string) {
+	i := slices.Index(c.heavy, id)
+	if i < 0 {
+		return
+	}
+	c.heavy = slices.Delete(c.heavy, i, i+1)
+	c.kept -= weight(c.settled[id])
+	c.settled[id] = oracle.Outcome{Unknown: true}
 }
 
 func (c *calls) remove(id string, p *pending) {
@@ -114,6 +147,7 @@ func (c *calls) withdraw(id string) bool {
 func (c *calls) forget(id string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.unload(id)
 	delete(c.settled, id)
 	if len(c.order) > 0 && c.order[0] == id {
 		c.order = c.order[1:]
