@@ -349,4 +349,6 @@ const maxTypeName = 512
 
 // typeName reports whether a type can have the name: what stands in a reply may
 // have been written by anybody.
-func typeName(name string) bool { return len(name) <= maxTypeName && protoreflect.FullName(name).IsValid() }
+func typeName(name string) bool {
+	return len(name) <= maxTypeName && protoreflect.FullName(name).IsValid()
+}
