@@ -298,6 +298,44 @@ func TestAStoreThatIsAwayIsNotDamage(t *testing.T) {
 	}
 }
 
+// What needs the database alone is swept while the object store is away: a file's
+// time in the trash is over when it is over.
+func TestAStoreThatIsAwayDoesNotEndTheSweep(t *testing.T) {
+	t.Parallel()
+	w := filestoretest.Embedded(t)
+	u, err := w.CreateUpload(t.Context(), owner, filestore.NewUpload{Path: "/uploaded", Length: 100_000})
+	if err != nil {
+		t.Fatal(err)
+	}
+	release, _, err := w.LockUpload(t.Context(), u.ID, "me")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.WriteUpload(t.Context(), owner, u.ID, "me", 0, bytes.NewReader(blobtest.Bytes(100_000)), nil); err != nil {
+		t.Fatal(err)
+	}
+	release()
+	if _, err := w.FinishUpload(t.Context(), owner, u.ID); err != nil {
+		t.Fatal(err)
+	}
+	f := w.MustPut(t, ns, "/thrown", "away")
+	if _, err := w.Trash(t.Context(), owner, filestore.Target{ID: f.ID}); err != nil {
+		t.Fatal(err)
+	}
+	w.Clock.Add(365 * 24 * time.Hour)
+	away := blobtest.Healthy()
+	away.Err = errors.New("connection refused")
+	w.Blobs.Set(away)
+	n, err := w.Sweep(t.Context())
+	if err == nil {
+		t.Error("the sweep does not say that the object store is away")
+	}
+	if n.Purged != 1 {
+		t.Errorf("%d files were purged, want 1: %v", n.Purged, err)
+	}
+	sweep(t, w, 1)
+}
+
 func TestBitFlipsAreDetectedAndNamed(t *testing.T) {
 	t.Parallel()
 	w := filestoretest.Embedded(t)

@@ -2,6 +2,7 @@ package filestore
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -42,9 +43,11 @@ func (s *Service) RunSweeper(ctx context.Context) error {
 
 // Sweep removes what nobody can reach any more: unfinished uploads, content of
 // writers that died, files whose time in the trash is over, and the objects of
-// dead content after a grace period for open readers.
+// dead content after a grace period for open readers. What fails of these does
+// not hold up the others: some need the object store, and some do not.
 func (s *Service) Sweep(ctx context.Context) (Swept, error) {
 	var n Swept
+	var errs []error
 	now := s.now()
 	for _, step := range []struct {
 		count *int
@@ -59,10 +62,13 @@ func (s *Service) Sweep(ctx context.Context) (Swept, error) {
 		for {
 			k, err := step.do()
 			*step.count += k
-			if err != nil {
-				return n, err
+			if ctx.Err() != nil {
+				return n, ctx.Err()
 			}
-			if k < sweepSlice || ctx.Err() != nil {
+			if err != nil {
+				errs = append(errs, err)
+			}
+			if err != nil || k < sweepSlice {
 				break
 			}
 		}
@@ -71,10 +77,10 @@ func (s *Service) Sweep(ctx context.Context) (Swept, error) {
 		AbortStale(ctx context.Context, before time.Time) error
 	}); ok {
 		if err := parts.AbortStale(ctx, now.Add(-partsTTL)); err != nil {
-			return n, fmt.Errorf("drop parts of uploads that were never joined: %w", err)
+			errs = append(errs, fmt.Errorf("drop parts of uploads that were never joined: %w", err))
 		}
 	}
-	return n, ctx.Err()
+	return n, errors.Join(errs...)
 }
 
 // endUploads forgets uploads whose time is over: unfinished ones with all they
