@@ -76,8 +76,8 @@ func (a Access) Reaches(need Ability, path string) bool {
 	return err == nil && scope.Allows(path)
 }
 
-// Audit is Changes for whoever may see who did what: it needs every ability over
-// the whole namespace.
+// Audit is Changes for whoever may see who did what: it needs every ability, and
+// tells what lies where the caller has them all.
 func (s *Service) Audit(ctx context.Context, a Access, after int64, limit int) ([]Event, int64, error) {
 	scope, err := a.scope(All)
 	if err != nil {
