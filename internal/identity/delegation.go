@@ -112,14 +112,7 @@ func (s *Service) delegation(ctx context.Context, user string) (*ucan.Token, Sto
 }
 
 // revokedAnywhere reports whether the token or a proof in it was withdrawn.
-func (s *Service) revokedAnywhere(t *ucan.Token) bool {
-	for _, link := range t.Links() {
-		if s.revoked.has(link.CID, link.Issuer) {
-			return true
-		}
-	}
-	return false
-}
+func (s *Service) revokedAnywhere(t *ucan.Token) bool { return s.revoked.hits(t.Links()) }
 
 // Downstream is a call that this service makes at another one for a user.
 type Downstream struct {

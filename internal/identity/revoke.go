@@ -92,8 +92,11 @@ func (r *revocations) hits(chain []ucan.Link) bool {
 }
 
 func (r *revocations) hitsLocked(chain []ucan.Link) bool {
-	for _, link := range chain {
-		if r.hasLocked(link.CID, string(link.Issuer)) {
+	for i := range chain {
+		if r.hasLocked(chain[i].CID, string(chain[i].Issuer)) {
+			return true
+		}
+		if twin := chain[i].Twin; twin != "" && r.hasLocked(twin, "") {
 			return true
 		}
 	}

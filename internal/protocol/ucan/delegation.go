@@ -54,7 +54,7 @@ func (v *verifier) tree(u, user *UCAN, d *Delegation, seen map[string]bool) *Ref
 	if refusal := v.check(u, user); refusal != nil {
 		return refusal
 	}
-	d.Links = append(d.Links, Link{CID: u.CID(), Issuer: u.Issuer})
+	d.Links = append(d.Links, linkOf(u))
 	if !u.NoExpiry && (d.NoExpiry || u.Expires < d.Expires) {
 		d.NoExpiry, d.Expires = false, u.Expires
 	}

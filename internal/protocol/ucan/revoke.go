@@ -75,7 +75,7 @@ func issuerTarget(issuer ipld.Node, by, authority did.DID) (string, error) {
 func (t *Token) Links() []Link { return t.linksFrom(t.Leaf) }
 
 func (t *Token) linksFrom(u *UCAN) []Link {
-	links := []Link{{CID: u.CID(), Issuer: u.Issuer}}
+	links := []Link{linkOf(u)}
 	seen := map[string]bool{u.cid: true}
 	level := []*UCAN{u}
 	for len(level) > 0 && len(links) < MaxBlocks {
@@ -90,7 +90,7 @@ func (t *Token) linksFrom(u *UCAN) []Link {
 				if err != nil || !found {
 					continue
 				}
-				links = append(links, Link{CID: p.CID(), Issuer: p.Issuer})
+				links = append(links, linkOf(p))
 				next = append(next, p)
 			}
 		}

@@ -49,9 +49,13 @@ type Authority struct {
 
 // Link is one token on the way from a leaf to its root.
 type Link struct {
-	CID    string
+	CID string
+	// Twin is UCAN.TwinCID: whoever looks for the one looks for the other.
+	Twin   string
 	Issuer did.DID
 }
+
+func linkOf(u *UCAN) Link { return Link{CID: u.CID(), Twin: u.TwinCID(), Issuer: u.Issuer} }
 
 // Grant is a capability of the leaf that holds, and why.
 type Grant struct {
@@ -235,7 +239,7 @@ func (r *Result) add(leaf *UCAN, c Capability, res Resource, path []step) {
 	whole := true
 	for _, step := range slices.Backward(path) {
 		u := step.u
-		g.Path = append(g.Path, Link{CID: u.CID(), Issuer: u.Issuer})
+		g.Path = append(g.Path, linkOf(u))
 		if !u.NoExpiry && (r.NoExpiry || u.Expires < r.Expires) {
 			r.NoExpiry, r.Expires = false, u.Expires
 		}
