@@ -115,11 +115,11 @@ func report(t *testing.T, e Evidence) {
 }
 
 // counted is how much evidence there was at a moment.
-type counted struct{ writes, reads, accounts, attempts, turns, grants, notes int }
+type counted struct{ writes, reads, accounts, attempts, turns, grants, notes, things, lent int }
 
 func (b *book) count() (n counted) {
 	b.write(func(e *Evidence) {
-		n = counted{len(e.Writes), len(e.Reads), len(e.Accounts), len(e.Attempts), len(e.Turns), len(e.Grants), len(e.Notes)}
+		n = counted{len(e.Writes), len(e.Reads), len(e.Accounts), len(e.Attempts), len(e.Turns), len(e.Grants), len(e.Notes), len(e.Things), len(b.lent)}
 	})
 	return n
 }
@@ -131,6 +131,8 @@ func (b *book) forget(since counted) {
 		e.Writes, e.Accounts, e.Attempts = slices.Clone(e.Writes), slices.Clone(e.Accounts), slices.Clone(e.Attempts)
 		e.Turns, e.Grants, e.Notes = slices.Clone(e.Turns), slices.Clone(e.Grants), slices.Clone(e.Notes)
 		e.Reads = e.Reads[:since.reads:since.reads]
+		e.Things = e.Things[:since.things:since.things]
+		b.lent = b.lent[:since.lent:since.lent]
 		for i := range e.Writes[since.writes:] {
 			e.Writes[since.writes+i].doubt()
 		}

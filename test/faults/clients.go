@@ -44,6 +44,7 @@ type crowd struct {
 type book struct {
 	mu sync.Mutex
 	Evidence
+	lent []*loan // that were taken back, or not, with what is needed to try them again
 }
 
 // write changes the evidence.

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	mrand "math/rand/v2"
 	"net/http"
+	"slices"
 	"sync"
 	"time"
 
@@ -24,7 +25,6 @@ type lender struct {
 	who   *person
 	ready bool
 	n     int
-	loans []*loan
 }
 
 // loan is a permission with all that is needed to use it and to take it back.
@@ -58,17 +58,16 @@ func (l *lender) step(ctx context.Context) bool {
 	if one == nil {
 		return false
 	}
-	l.loans = append(l.loans, one)
 	for range 2 {
-		one.use(ctx, l, Lent, mrand.IntN(fleetSize))
+		one.Uses = append(one.Uses, one.use(ctx, l, Lent, mrand.IntN(fleetSize))...)
 	}
-	one.Back = l.takeBack(ctx, one)
-	if one.Back != Acknowledged {
-		return false
+	if one.Back = l.takeBack(ctx, one); one.Back == Acknowledged {
+		wait(ctx, notice)
+		// At once: one that wakes is asked before it knows.
+		one.Uses = append(one.Uses, one.use(ctx, l, TakenBack, 0, 1, 2)...)
 	}
-	wait(ctx, notice)
-	one.use(ctx, l, TakenBack, 0, 1, 2) // at once: one that wakes is asked before it knows
-	return true
+	l.book.write(func(*Evidence) { l.book.lent = append(l.book.lent, one) })
+	return one.Back == Acknowledged
 }
 
 // lend gives a new guest a permission. It returns nil when that failed.
@@ -99,7 +98,7 @@ func (l *lender) lend(ctx context.Context) *loan {
 }
 
 // use lets the guest read at some nodes.
-func (o *loan) use(ctx context.Context, l *lender, when Phase, nodes ...int) {
+func (o *loan) use(ctx context.Context, l *lender, when Phase, nodes ...int) []Use {
 	header := credentials(o.guest.sign(l.aud, ucan.NewCapability("fs/read", l.who.actor.Home(lentPath), ipld.Node{}), o.token).Encode())
 	uses := make([]Use, len(nodes))
 	var going sync.WaitGroup
@@ -111,7 +110,7 @@ func (o *loan) use(ctx context.Context, l *lender, when Phase, nodes ...int) {
 		})
 	}
 	going.Wait()
-	o.Uses = append(o.Uses, uses...)
+	return uses
 }
 
 // takeBack ends a link, or revokes a delegation: that may be done again.
@@ -149,10 +148,11 @@ func (f *finder) loans(l *lender) {
 	for _, s := range list.Shares {
 		counted[s.ID] = s.Uses
 	}
-	for _, one := range l.loans {
-		one.Counted = counted[one.id]
+	for _, one := range l.book.lent {
+		found := one.Loan
+		found.Counted = counted[one.id]
 		f.node++
-		one.use(f.ctx, l, Healed, f.node)
-		f.e.Loans = append(f.e.Loans, one.Loan)
+		found.Uses = append(slices.Clone(found.Uses), one.use(f.ctx, l, Healed, f.node)...)
+		f.e.Loans = append(f.e.Loans, found)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	mrand "math/rand/v2"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 )
@@ -120,7 +121,7 @@ func (c *crowd) repeat(ctx context.Context, who, what string, send func(node int
 // downloads what is not in the trash.
 func (f *finder) things(d *tidier) {
 	d.finish()
-	f.e.Things = d.book.Things
+	f.e.Things = slices.Clone(d.book.Things)
 	found := map[string][]Place{}
 	type list struct {
 		Files []struct{ ID, Path, CID string }
