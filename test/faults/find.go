@@ -128,6 +128,15 @@ func (w *World) records(ctx context.Context) (r records, err error) {
 	return r, json.Unmarshal([]byte(text), &r)
 }
 
+// given is what comes when somebody downloads something.
+func (f *finder) given(path string, who *person) string {
+	r, err := f.get(path, who.files())
+	if err != nil {
+		return "nothing: " + err.Error()
+	}
+	return cidOf(r.body)
+}
+
 // files lists a person's files, with every version, and downloads them all.
 func (f *finder) files(who *person) {
 	var list struct {
@@ -150,12 +159,7 @@ func (f *finder) files(who *person) {
 		}
 		found := File{Path: who.actor.DID + file.Path}
 		for _, v := range history.Versions {
-			r, err := f.get(fmt.Sprintf("%s/%d/content", base, v.Version), who.files())
-			content := "nothing: " + fmt.Sprint(err)
-			if err == nil {
-				content = cidOf(r.body)
-			}
-			found.Versions = append(found.Versions, Version{v.CID, content})
+			found.Versions = append(found.Versions, Version{v.CID, f.given(fmt.Sprintf("%s/%d/content", base, v.Version), who)})
 		}
 		f.e.Files = append(f.e.Files, found)
 	}

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	mrand "math/rand/v2"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -57,7 +58,7 @@ func (d *tidier) next() (c Change, method, path, body string) {
 	to := fmt.Sprintf("/tidy/%d/at %d", mrand.IntN(3), d.n)
 	switch {
 	case d.place == "":
-		return Change{To: to}, http.MethodPost, "/api/fs/files/" + d.id + "/restore?path=" + strings.ReplaceAll(to, " ", "%20"), ""
+		return Change{To: to}, http.MethodPost, "/api/fs/files/" + d.id + "/restore?path=" + url.QueryEscape(to), ""
 	case mrand.IntN(3) == 0:
 		return Change{To: ""}, http.MethodDelete, "/api/fs/files/" + d.id, ""
 	}
@@ -131,12 +132,7 @@ func (f *finder) things(d *tidier) {
 		return
 	}
 	for _, file := range kept.Files {
-		r, err := f.get("/api/fs/files/"+file.ID+"/content", d.who.files())
-		content := "nothing: " + fmt.Sprint(err)
-		if err == nil {
-			content = cidOf(r.body)
-		}
-		found[file.CID] = append(found[file.CID], Place{file.Path, content})
+		found[file.CID] = append(found[file.CID], Place{file.Path, f.given("/api/fs/files/"+file.ID+"/content", d.who)})
 	}
 	for _, file := range thrown.Files {
 		found[file.CID] = append(found[file.CID], Place{"", file.CID})
