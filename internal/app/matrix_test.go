@@ -245,9 +245,30 @@ func (w *world) worthless(t *testing.T, surface identity.Surface) []state {
 		{"signed by another key", headers(surface, mint(mallory.As(alice.DID), w.DID())), says(ucan.InvalidSignature)},
 		{"revoked", headers(surface, good), says(ucan.Revoked)},
 		{"proof revoked", headers(surface, proved), says(ucan.Revoked)},
-		{"expired delegation alone", []string{"X-Ucan-Delegation", identitytest.Delegation(t, alice, w.DID(), identitytest.TTL(-time.Minute))}, missing},
-		{"delegation to another alone", []string{"X-Ucan-Delegation", identitytest.Delegation(t, alice, mallory.DID)}, missing},
+		{"expired delegation alone", []string{"X-Ucan-Delegation", identitytest.UserToOracle(t, alice, w.DID(), identitytest.TTL(-time.Minute))}, missing},
+		{"delegation to another alone", []string{"X-Ucan-Delegation", identitytest.UserToOracle(t, alice, mallory.DID)}, missing},
 	}
+}
+
+// narrow returns a good token of Alice's for each thing that is not the whole
+// oracle, by what it is for.
+func (w *world) narrow(t *testing.T) map[string]string {
+	t.Helper()
+	tokens := map[string]string{}
+	for name, is := range map[string]identitytest.Option{
+		"all files":            identitytest.Can("*", alice.Home("")),
+		"a folder":             identitytest.Can("fs/list", alice.Home("/nothing")),
+		"the filesystem":       identitytest.Can("*", "ixo:filesystem"),
+		"no CID":               identitytest.CIDs("fs/list", alice.Home("/nothing")),
+		"a CID":                identitytest.CIDs("fs/read", alice.Home(""), otherCID),
+		"the oracle for a CID": identitytest.CIDs("*", identity.OracleResource, otherCID),
+		"queries":              identitytest.Can(identity.QueryAbility, identity.QueryResource),
+		"one tool":             identitytest.Can("mcp/call", "ixo:oracle:"+w.DID()+":mcp/db/query"),
+		"a revocation":         identitytest.Can("ucan/revoke", alice.DID),
+	} {
+		tokens[name] = identitytest.Delegation(t, alice, w.DID(), is, identitytest.TTL(time.Minute))
+	}
+	return tokens
 }
 
 // revoke withdraws a token that the program has believed before, so that what
@@ -315,12 +336,18 @@ func (w *world) testOracle(t *testing.T) {
 	} {
 		states = append(states, state{name, headers(identity.Oracle, token), identity.TextInvalid})
 	}
+	for name, token := range w.narrow(t) {
+		states = append(states, state{name + " as delegation alone", []string{"X-Ucan-Delegation", token}, identity.TextMissing})
+		if name != "the oracle for a CID" { // as an invocation it names who calls, and reaches no file
+			states = append(states, state{name + " as bearer", headers(identity.Oracle, token), identity.TextInvalid})
+		}
+	}
 	for _, row := range oracleRows {
 		r := w.request(t, row)
 		w.refuses(t, r, states)
 		theirs := headers(identity.Oracle, identitytest.Invocation(t, bob, w.DID()))
 		w.foreign(t, row, "Bob", r.with(theirs...), row.other)
-		byGrant := []string{"X-Ucan-Delegation", identitytest.Delegation(t, bob, w.DID())}
+		byGrant := []string{"X-Ucan-Delegation", identitytest.UserToOracle(t, bob, w.DID())}
 		w.foreign(t, row, "Bob by delegation", r.with(byGrant...), row.other)
 		r.may = append(r.may, "see")
 		want(t, "Alice", r, w.send(t, r.with(headers(identity.Oracle, w.tokens["alice"])...)), row.owner)
@@ -358,6 +385,7 @@ func (w *world) testFiles(t *testing.T) {
 	files := func(from identitytest.Actor, can, home string) []string {
 		return headers(identity.Files, identitytest.Files(t, from, w.DID(), "", identitytest.Can(can, home)))
 	}
+	narrow := w.narrow(t)
 	for _, row := range fileRows {
 		r := w.request(t, row)
 		mcp := strings.HasSuffix(row.route, " /mcp")
@@ -370,9 +398,19 @@ func (w *world) testFiles(t *testing.T) {
 			"a token for the oracle":       headers(surface, w.tokens["alice"]),
 			"Bob on Alice's without proof": files(bob, "fs/*", alice.Home("")),
 			"another ability":              files(alice, "mcp/call", alice.Home("")),
+			"queries":                      headers(surface, narrow["queries"]),
+			"one tool":                     headers(surface, narrow["one tool"]),
+			"a revocation":                 headers(surface, narrow["a revocation"]),
+			"the oracle for a CID":         headers(surface, narrow["the oracle for a CID"]),
 		} {
 			want(t, name, r, w.send(t, r.with(header...)), http.StatusForbidden)
 		}
+		for name, token := range narrow {
+			r := r.with("X-Ucan-Delegation", token)
+			want(t, name+" as delegation alone", r, w.send(t, r), http.StatusUnauthorized)
+		}
+		login := r.with("X-Ucan-Delegation", identitytest.UserToOracle(t, alice, w.DID()))
+		want(t, "a delegation to the oracle alone", login, w.send(t, login), http.StatusUnauthorized)
 		for _, can := range []string{"fs/list", "fs/read", "fs/write", "fs/delete"} {
 			if !ucan.AbilityCovers(can, row.needs) {
 				want(t, can+" alone", r, w.send(t, r.with(files(alice, can, alice.Home(""))...)), http.StatusForbidden)
@@ -466,6 +504,9 @@ func TestMatrixOfALockedProgram(t *testing.T) {
 		"queries alone":      {identitytest.Invocation(t, bob, w.DID(), identitytest.Can(identity.QueryAbility, identity.QueryResource)), dynamicRow.owner},
 		"a token for files":  {w.tokens["alice files"], http.StatusForbidden},
 		"the operator's own": {secret, http.StatusUnauthorized},
+		"one tool":           {w.narrow(t)["one tool"], http.StatusForbidden},
+		"a revocation":       {w.narrow(t)["a revocation"], http.StatusForbidden},
+		"a CID":              {w.narrow(t)["a CID"], http.StatusForbidden},
 	} {
 		want(t, name, r, w.send(t, r.with(headers(identity.Query, c.token)...)), c.status)
 	}

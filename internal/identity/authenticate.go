@@ -23,6 +23,10 @@ const (
 	textUnavailable   = "The owner of the namespace cannot be resolved at the moment."
 )
 
+// CodeNoLogin is the code of a refusal of a delegation that is good, and for
+// something else than the oracle.
+const CodeNoLogin = "delegation_not_for_oracle"
+
 // The capability that proves who calls an oracle, and the one that opens a
 // gated query gateway.
 const (
@@ -56,7 +60,8 @@ func (s *Service) Authenticate(ctx context.Context, surface Surface, c Credentia
 
 // authenticateOracle applies the header rules: the bearer counts only beside
 // X-Auth-Type: ucan; an invalid invocation is not rescued by a delegation; a
-// delegation alone is a fallback, and a bad one counts as none.
+// delegation alone is a fallback, and one that is bad or for something else
+// (logsIn) counts as none.
 func (s *Service) authenticateOracle(ctx context.Context, c Credentials) (Principal, error) {
 	if c.Bearer != "" && strings.EqualFold(c.AuthType, "ucan") {
 		p, err := s.verified(ctx, Oracle, c.Bearer)
@@ -73,9 +78,12 @@ func (s *Service) authenticateOracle(ctx context.Context, c Credentials) (Princi
 	}
 	if c.Delegation != "" && !s.cfg.RefuseBareDelegation {
 		p, err := s.verifiedDelegation(ctx, c.Delegation)
-		if err == nil {
+		if err == nil && p.logsIn {
 			p.Delegation = c.Delegation
 			return p, nil
+		}
+		if err == nil {
+			return Principal{}, fault.New(fault.Unauthenticated, TextMissing).WithCode(CodeNoLogin)
 		}
 		s.log.LogAttrs(ctx, slog.LevelDebug, "delegation refused", slog.String("reason", string(ucan.ReasonOf(err))))
 		return Principal{}, fault.Wrap(fault.Unauthenticated, TextMissing, err).WithCode(string(ucan.ReasonOf(err)))
@@ -258,6 +266,7 @@ func (s *Service) verifyDelegation(ctx context.Context, text string) (Principal,
 	p := Principal{
 		DID: string(token.Leaf.Issuer), Root: string(d.Root), Kind: ByDelegation, CIDs: d.CIDs,
 		Expires: expiry(d.Expires, d.NoExpiry), TokenCID: token.CID(), Chain: d.Links,
+		logsIn: logsIn(token.Leaf, d),
 	}
 	return p, from.asked == 0 && !d.NoExpiry, nil
 }
@@ -319,5 +328,5 @@ func (s *Service) Recall(surface Surface, c Credentials) (Principal, bool) {
 		key = cacheKey(delegationKey, c.Delegation)
 	}
 	p, ok := s.cache.Get(key, s.now())
-	return p, ok && !s.revoked.hits(p.Chain)
+	return p, ok && (p.Kind != ByDelegation || p.logsIn) && !s.revoked.hits(p.Chain)
 }

@@ -92,6 +92,9 @@ type Principal struct {
 	// Delegation is the caller's own delegation to this service, verified and
 	// encoded, or "" when none came along. It is a secret.
 	Delegation string
+
+	// logsIn marks a delegation that authenticates its issuer when it is alone.
+	logsIn bool
 }
 
 // Capability is one proved statement of a principal's token.

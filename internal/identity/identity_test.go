@@ -23,9 +23,9 @@ func TestOracleHeaderRules(t *testing.T) {
 	strict := identitytest.New(t, func(_ *identity.Deps, c *identity.Config) { c.RefuseBareDelegation = true })
 	good := identitytest.Invocation(t, alice, s.DID())
 	expired := identitytest.Invocation(t, alice, s.DID(), identitytest.TTL(-time.Second))
-	delegation := identitytest.Delegation(t, alice, s.DID())
-	foreign := identitytest.Delegation(t, bob, s.DID())
-	misdirected := identitytest.Delegation(t, alice, bob.DID)
+	delegation := identitytest.UserToOracle(t, alice, s.DID())
+	foreign := identitytest.UserToOracle(t, bob, s.DID())
+	misdirected := identitytest.UserToOracle(t, alice, bob.DID)
 	tests := []struct {
 		name    string
 		service *identity.Service

@@ -83,7 +83,7 @@ func TestWithoutTheFeedNobodyIsTrusted(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				_, s, store := twoNodes(t)
 				token := identitytest.Files(t, alice, s.DID(), "fs/read")
-				delegation := identity.Credentials{Delegation: identitytest.Delegation(t, alice, s.DID())}
+				delegation := identity.Credentials{Delegation: identitytest.UserToOracle(t, alice, s.DID())}
 				if err := filesError(t, s, token); err != nil {
 					t.Fatal(err)
 				}

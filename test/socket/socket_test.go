@@ -170,7 +170,7 @@ func TestRealClientAtTheGateway(t *testing.T) {
 	run(t, scripts, []string{
 		"GATEWAY_URL=" + url, "GATEWAY_CALL=" + url + "/call", "GATEWAY_SESSION=" + session,
 		"GATEWAY_INVOCATION=" + identitytest.Invocation(t, identitytest.Alice, ids.DID()),
-		"GATEWAY_DELEGATION=" + identitytest.Delegation(t, identitytest.Alice, ids.DID()),
+		"GATEWAY_DELEGATION=" + identitytest.UserToOracle(t, identitytest.Alice, ids.DID()),
 	}, "node", "--test", patience, "gateway.test.js")
 }
 

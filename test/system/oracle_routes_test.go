@@ -117,6 +117,18 @@ func delegationRoutes(t *testing.T, w *World, _ *speaker) {
 		return alice.do(t, w.Node(0), http.MethodPost, "/delegation", fmt.Sprintf(`{"raw":%q%s}`, raw, more))
 	}
 	status(false)
+	for i := range w.Nodes {
+		for name, can := range map[string]identitytest.Option{
+			"files":   identitytest.Can("*", who.Home("")),
+			"no CID":  identitytest.CIDs("fs/list", who.Home("/nothing")),
+			"queries": identitytest.Can("query/read", "ixo:query"),
+		} {
+			narrow := identitytest.Delegation(t, who, document.ID, can)
+			refused(t, "a token for "+name+" as a login", w.Node(i).Do(t, Call{
+				Method: http.MethodGet, Path: "/sessions", Header: http.Header{"X-Ucan-Delegation": {narrow}},
+			}), http.StatusUnauthorized, "Missing UCAN authentication")
+		}
+	}
 	expires := time.Now().Add(time.Hour).Truncate(time.Second)
 	good := identitytest.Delegation(t, who, document.ID, identitytest.Expires(expires))
 	tampered := good[:len(good)/2] + strings.Map(func(r rune) rune {

@@ -93,7 +93,7 @@ func TestRequestsByTheRules(t *testing.T) {
 	good := "Bearer " + identitytest.Invocation(t, alice, s.DID())
 	file := "Bearer " + identitytest.Files(t, alice, s.DID(), "fs/read")
 	foreign := "Bearer " + identitytest.Files(t, alice, s.DID(), "", identitytest.Can("fs/read", identitytest.Bob.Home("")))
-	delegation := identitytest.Delegation(t, alice, s.DID())
+	delegation := identitytest.UserToOracle(t, alice, s.DID())
 	me := `"` + alice.DID + `"`
 	tests := []struct {
 		name    string

@@ -127,6 +127,13 @@ func Delegation(tb testing.TB, from Actor, audience string, options ...Option) s
 	return issue(tb, from, audience, time.Hour, ucan.NewCapability(ucan.AnyAbility, from.Home(""), ipld.Node{}), options)
 }
 
+// UserToOracle returns a delegation as wallets make it for an oracle: `*` on
+// ixo:oracle, for an hour. Alone it stands for its issuer.
+func UserToOracle(tb testing.TB, from Actor, audience string, options ...Option) string {
+	tb.Helper()
+	return issue(tb, from, audience, time.Hour, ucan.NewCapability(ucan.AnyAbility, identity.OracleResource, ipld.Node{}), options)
+}
+
 // Files returns a token for the file store: the ability on the issuer's own
 // namespace, for five minutes.
 func Files(tb testing.TB, from Actor, audience, can string, options ...Option) string {

@@ -184,6 +184,24 @@ func treacherous(segment string) bool {
 // readers would understand differently. Such a resource covers nothing.
 func (r Resource) Unsafe() bool { return r.unsafe }
 
+// Ixo returns what follows "ixo:" in lower case with escapes undone, so that a
+// name that is refused cannot be written in another way. ok is false for other
+// schemes and for escapes that nobody can read.
+func (r Resource) Ixo() (name string, ok bool) {
+	if r.scheme != "ixo" {
+		return "", false
+	}
+	name = r.rest
+	for strings.Contains(name, "%") {
+		decoded, err := url.PathUnescape(name)
+		if err != nil {
+			return "", false
+		}
+		name = decoded
+	}
+	return strings.ToLower(name), true
+}
+
 // Personal reports whether the resource means the root's own namespace.
 func (r Resource) Personal() bool { return r.File && r.Namespace == "" && r.scheme != SchemeVFS }
 

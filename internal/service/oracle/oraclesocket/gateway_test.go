@@ -180,7 +180,7 @@ func TestDelegationAloneIsEnough(t *testing.T) {
 	t.Parallel()
 	n := fleet(t, 1)[0]
 	c := socketiotest.Connect(t, n.url, "sessionId="+alices, map[string]any{
-		"ucanDelegation": identitytest.Delegation(t, identitytest.Alice, n.identity.DID()),
+		"ucanDelegation": identitytest.UserToOracle(t, identitytest.Alice, n.identity.DID()),
 	})
 	c.ExpectEvent("connected", nil)
 }
@@ -189,6 +189,9 @@ func TestRefusals(t *testing.T) {
 	t.Parallel()
 	n := fleet(t, 1)[0]
 	good := n.auth(t, identitytest.Alice)
+	narrow := func(can identitytest.Option) map[string]any {
+		return map[string]any{"ucanDelegation": identitytest.Delegation(t, identitytest.Alice, n.identity.DID(), can)}
+	}
 	for name, test := range map[string]struct {
 		query string
 		auth  any
@@ -201,7 +204,11 @@ func TestRefusals(t *testing.T) {
 		"not even a string":   {"sessionId=" + alices, map[string]any{"invocation": 7}, "Invalid UCAN invocation"},
 		"expired":             {"sessionId=" + alices, n.auth(t, identitytest.Alice, identitytest.Expires(time.Now().Add(-time.Minute))), "Invalid UCAN invocation"},
 		"bad delegation":      {"sessionId=" + alices, map[string]any{"ucanDelegation": "nonsense"}, "401"},
-		"not rescued":         {"sessionId=" + alices, map[string]any{"invocation": "nonsense", "ucanDelegation": identitytest.Delegation(t, identitytest.Alice, n.identity.DID())}, "Invalid UCAN invocation"},
+		"not rescued":         {"sessionId=" + alices, map[string]any{"invocation": "nonsense", "ucanDelegation": identitytest.UserToOracle(t, identitytest.Alice, n.identity.DID())}, "Invalid UCAN invocation"},
+		"for files":           {"sessionId=" + alices, narrow(identitytest.Can("*", identitytest.Alice.Home(""))), "401"},
+		"for no CID":          {"sessionId=" + alices, narrow(identitytest.CIDs("fs/list", identitytest.Alice.Home(""))), "401"},
+		"for queries":         {"sessionId=" + alices, narrow(identitytest.Can(identity.QueryAbility, identity.QueryResource)), "401"},
+		"for one tool":        {"sessionId=" + alices, narrow(identitytest.Can("mcp/call", "ixo:oracle:x:mcp/db/query")), "401"},
 		"somebody else's":     {"sessionId=bobs", good, `{"message":"Session not found","data":{"statusCode":404}}`},
 		"unknown session":     {"sessionId=nothing", good, `{"message":"Session not found","data":{"statusCode":404}}`},
 		"DID in the query":    {"sessionId=bobs&userDid=" + identitytest.Bob.DID, good, `{"message":"Session not found","data":{"statusCode":404}}`},

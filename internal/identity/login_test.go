@@ -1,0 +1,86 @@
+package identity_test
+
+import (
+	"testing"
+
+	"github.com/castalia-org/castalia/internal/identity"
+	"github.com/castalia-org/castalia/internal/identity/identitytest"
+	"github.com/castalia-org/castalia/internal/platform/fault"
+)
+
+// A delegation alone stands for its issuer only if it is about the oracle.
+func TestWhichDelegationsLogIn(t *testing.T) {
+	t.Parallel()
+	s := identitytest.New(t)
+	can, cids := identitytest.Can, identitytest.CIDs
+	const cid = "bafkreigh2akiscaildcqabsyg3dfr6chu3fgpregiymsck7e7aqa4s52zy"
+	for name, test := range map[string]struct {
+		with []identitytest.Option
+		want bool
+	}{
+		"everything on the oracle":     {[]identitytest.Option{can("*", "ixo:oracle")}, true},
+		"everything":                   {[]identitytest.Option{can("*", "ixo:*")}, true},
+		"memory":                       {[]identitytest.Option{can("memory/*", "ixo:memory")}, true},
+		"sandbox":                      {[]identitytest.Option{can("sandbox/*", "ixo:sandbox")}, true},
+		"skills":                       {[]identitytest.Option{can("skills/*", "ixo:skills")}, true},
+		"subscriptions":                {[]identitytest.Option{can("subscriptions/read", "ixo:subscriptions")}, true},
+		"as published clients mint it": {[]identitytest.Option{can("memory/*", "ixo:memory"), can("*", "ixo:filesystem/.oracles")}, true},
+		"queries beside the oracle":    {[]identitytest.Option{can("query/read", "ixo:query"), can("*", "ixo:oracle")}, true},
+
+		"queries":                       {[]identitytest.Option{can("query/read", "ixo:query")}, false},
+		"everything on queries":         {[]identitytest.Option{can("*", "ixo:query")}, false},
+		"queries of a kind":             {[]identitytest.Option{can("*", "ixo:query/bank")}, false},
+		"queries in another spelling":   {[]identitytest.Option{can("*", "IXO:%71uery")}, false},
+		"queries in capitals":           {[]identitytest.Option{can("*", "ixo:QUERY")}, false},
+		"queries on everything":         {[]identitytest.Option{can("query/read", "ixo:*")}, false},
+		"files by path":                 {[]identitytest.Option{can("fs/list", alice.Home("/nothing"))}, false},
+		"everything in the file store":  {[]identitytest.Option{can("*", alice.Home(""))}, false},
+		"the filesystem":                {[]identitytest.Option{can("*", "ixo:filesystem")}, false},
+		"a folder of the filesystem":    {[]identitytest.Option{can("*", "ixo:filesystem/.oracles")}, false},
+		"the filesystem, with a colon":  {[]identitytest.Option{can("*", "ixo:filesystem:x")}, false},
+		"the filesystem, escaped":       {[]identitytest.Option{can("*", "ixo:file%73ystem")}, false},
+		"files on everything":           {[]identitytest.Option{can("fs/read", "ixo:*")}, false},
+		"files and queries":             {[]identitytest.Option{can("*", "ixo:filesystem"), can("query/read", "ixo:query")}, false},
+		"one tool":                      {[]identitytest.Option{can("mcp/call", "ixo:oracle:did:ixo:entity:1:mcp/db/query")}, false},
+		"everything on one tool":        {[]identitytest.Option{can("*", "ixo:oracle:did:ixo:entity:1:mcp/db/query")}, false},
+		"a revocation":                  {[]identitytest.Option{can("ucan/revoke", alice.DID)}, false},
+		"everything that its issuer is": {[]identitytest.Option{can("*", "ucan:*")}, false},
+		"no name":                       {[]identitytest.Option{can("*", "ixo:")}, false},
+		"a fragment":                    {[]identitytest.Option{can("*", "ixo:oracle#x")}, false},
+		"another scheme":                {[]identitytest.Option{can("*", "https://oracle.example")}, false},
+		"no CID":                        {[]identitytest.Option{cids("fs/list", alice.Home("/nothing"))}, false},
+		"the oracle beside a CID":       {[]identitytest.Option{can("*", "ixo:oracle"), cids("fs/read", alice.Home(""), cid)}, false},
+		"the oracle with CIDs":          {[]identitytest.Option{cids("*", "ixo:oracle", cid)}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			token := identitytest.Delegation(t, alice, s.DID(), test.with...)
+			for range 2 { // the second time it is remembered
+				p, err := s.Authenticate(t.Context(), identity.Oracle, identity.Credentials{Delegation: token})
+				if _, known := s.Recall(identity.Oracle, identity.Credentials{Delegation: token}); known != test.want {
+					t.Errorf("recalled: %t", known)
+				}
+				if test.want {
+					if err != nil || p.DID != alice.DID {
+						t.Errorf("%s, %v", p.DID, err)
+					}
+					continue
+				}
+				if f := fault.From(err); f == nil || f.Kind != fault.Unauthenticated || f.Message != identity.TextMissing || f.Code != identity.CodeNoLogin {
+					t.Errorf("%s, %v", p.DID, err)
+				}
+			}
+			// What does not log in is still a proof for downstream work.
+			p := identitytest.Principal(t, s, alice)
+			if _, err := s.StoreDelegation(t.Context(), p, identity.Deposit{Raw: token}); err != nil {
+				t.Errorf("deposit: %v", err)
+			}
+			beside, err := s.Authenticate(t.Context(), identity.Oracle, identity.Credentials{
+				Bearer: identitytest.Invocation(t, alice, s.DID()), AuthType: "ucan", Delegation: token,
+			})
+			if err != nil || beside.Delegation != token {
+				t.Errorf("beside an invocation: %v", err)
+			}
+		})
+	}
+}
