@@ -96,3 +96,18 @@ func entity(w http.ResponseWriter, r *http.Request) error {
 	_, err := io.WriteString(w, `{"id":"`+r.PathValue("id")+`","a":"`+r.URL.Query().Get("a")+`"}`)
 	return err
 }
+
+// A route that was renamed must not look like a node without files.
+func TestARouteThatTheOracleNeedsIsMissed(t *testing.T) {
+	t.Parallel()
+	id := identitytest.New(t)
+	empty := httpserver.Surface{Name: "renamed"}
+	for name, offered := range map[string]oraclekit.Surfaces{"tools": {FilesMCP: &empty}, "content": {Files: &empty}} {
+		if _, err := oraclekit.NewAccess(id, offered); err == nil || !strings.Contains(err.Error(), "surface renamed has no route /") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if _, err := oraclekit.Recordings(empty, oraclekit.Access{}); err == nil {
+		t.Error("recordings without uploads")
+	}
+}

@@ -15,13 +15,11 @@ import (
 	"github.com/castalia-org/castalia/internal/identity"
 	"github.com/castalia-org/castalia/internal/platform/config"
 	"github.com/castalia-org/castalia/internal/platform/httpserver"
-	"github.com/castalia-org/castalia/internal/service/filestore"
 	"github.com/castalia-org/castalia/internal/service/oracle/attachments"
-	"github.com/castalia-org/castalia/internal/service/query"
 	"github.com/castalia-org/castalia/plugin"
 )
 
-// Services are the names that --services takes, in the order in which they are built.
+// services are the names that --services takes.
 var services = []string{"ussd", "filestore", "query", "oracle"}
 
 // Options say what to build.
@@ -45,9 +43,6 @@ type App struct {
 	limits limits
 
 	identity *identity.Service
-	queries  *query.Gateway       // nil on a node without the query service
-	talks    plugin.Conversations // nil on a node without the oracle
-	files    *filestore.Service
 
 	started time.Time
 	parts   []part

@@ -32,24 +32,46 @@ func (a *App) build(ctx context.Context) error {
 			"upkeep": a.tend,
 		},
 	})
-	for _, step := range []struct {
-		service string // empty: on every node
-		build   func(context.Context) (part, error)
-	}{
-		{"", a.buildIdentity},
-		{"query", a.buildQuery},
-		{"filestore", a.buildFiles},
-		{"oracle", a.buildOracle},
-		{"ussd", a.buildUSSD}, // last: its menu asks the others
-	} {
-		if step.service != "" && !a.serves(step.service) {
-			continue
+	who, err := a.buildIdentity(ctx)
+	if err != nil {
+		return fmt.Errorf("build identity: %w", err)
+	}
+	a.parts = append(a.parts, who)
+	return a.buildServices(ctx)
+}
+
+// buildServices makes the services that this node has, each with those below it
+// that it uses.
+func (a *App) buildServices(ctx context.Context) (err error) {
+	var (
+		queries *queryPart
+		files   *filesPart
+		talking *oraclePart
+	)
+	if a.serves("query") {
+		if queries, err = a.buildQuery(ctx); err != nil {
+			return fmt.Errorf("build query: %w", err)
 		}
-		p, err := step.build(ctx)
+		a.parts = append(a.parts, queries.part)
+	}
+	if a.serves("filestore") {
+		if files, err = a.buildFiles(ctx); err != nil {
+			return fmt.Errorf("build filestore: %w", err)
+		}
+		a.parts = append(a.parts, files.part)
+	}
+	if a.serves("oracle") {
+		if talking, err = a.buildOracle(ctx, files, queries); err != nil {
+			return fmt.Errorf("build oracle: %w", err)
+		}
+		a.parts = append(a.parts, talking.part)
+	}
+	if a.serves("ussd") {
+		telephone, err := a.buildUSSD(talking, queries)
 		if err != nil {
-			return fmt.Errorf("build %s: %w", step.service, err)
+			return fmt.Errorf("build ussd: %w", err)
 		}
-		a.parts = append(a.parts, p)
+		a.parts = append(a.parts, telephone)
 	}
 	return nil
 }

@@ -39,8 +39,11 @@ func (l *lines) Close() error {
 	return err
 }
 
-// newCalls makes live calls for the oracle.
-func (a *App) newCalls(ctx context.Context, o *oraclekit.Oracle, gateway *oraclesocket.Gateway, access oraclekit.Access) (_ *lines, err error) {
+// newCalls makes live calls for the oracle. Recordings are uploads of the file
+// store's; without one nothing is recorded.
+func (a *App) newCalls(
+	ctx context.Context, o *oraclekit.Oracle, gateway *oraclesocket.Gateway, access oraclekit.Access, uploads *httpserver.Surface,
+) (_ *lines, err error) {
 	s := a.opt.Settings.Calls
 	signer, err := serviceSigner(a.opt.Settings.Identity)
 	if err != nil {
@@ -72,7 +75,7 @@ func (a *App) newCalls(ctx context.Context, o *oraclekit.Oracle, gateway *oracle
 	if err = speech(&deps, s); err != nil {
 		return nil, errors.Join(err, l.Close())
 	}
-	if uploads := a.surface("filestore", "/api/fs/upload"); uploads != nil {
+	if uploads != nil {
 		if deps.Archive, err = oraclekit.Recordings(*uploads, access); err != nil {
 			return nil, errors.Join(err, l.Close())
 		}

@@ -19,29 +19,36 @@ import (
 // namespace has new changes.
 const changedFiles = "files.changed"
 
+// filesPart is the file store, with what the oracle uses of it.
+type filesPart struct {
+	part
+	http, mcp httpserver.Surface
+}
+
 // buildFiles makes the file store.
-func (a *App) buildFiles(ctx context.Context) (part, error) {
+func (a *App) buildFiles(ctx context.Context) (*filesPart, error) {
 	svc, err := newFiles(ctx, a.res, a.opt)
 	if err != nil {
-		return part{}, err
+		return nil, err
 	}
-	a.files = svc
-	return part{
-		name: "filestore",
-		surfaces: []httpserver.Surface{
-			filestorehttp.Surface(svc, filestorehttp.Deps{ //nolint:contextcheck // handlers use their request's own context
-				Authenticate: a.authenticated(identity.Files), CORS: httpserver.FilesCORS(a.origins()), BehindProxy: a.opt.Settings.Server.TrustProxy,
-			}),
-			filestoremcp.Surface(svc, filestoremcp.Deps{
-				Authenticate: a.authenticated(identity.MCP), CORS: httpserver.FilesCORS(a.origins()), BehindProxy: a.opt.Settings.Server.TrustProxy,
-				Version: a.opt.Version,
-			}),
-		},
+	p := &filesPart{
+		http: filestorehttp.Surface(svc, filestorehttp.Deps{ //nolint:contextcheck // handlers use their request's own context
+			Authenticate: a.authenticated(identity.Files), CORS: httpserver.FilesCORS(a.origins()), BehindProxy: a.opt.Settings.Server.TrustProxy,
+		}),
+		mcp: filestoremcp.Surface(svc, filestoremcp.Deps{
+			Authenticate: a.authenticated(identity.MCP), CORS: httpserver.FilesCORS(a.origins()), BehindProxy: a.opt.Settings.Server.TrustProxy,
+			Version: a.opt.Version,
+		}),
+	}
+	p.part = part{
+		name:     "filestore",
+		surfaces: []httpserver.Surface{p.http, p.mcp},
 		workers: map[string]func(context.Context) error{
 			"index": svc.RunIndexer, "sweep": svc.RunSweeper,
 			"wake": func(ctx context.Context) error { return wakeFiles(ctx, a.res.bus, svc) },
 		},
-	}, nil
+	}
+	return p, nil
 }
 
 // newFiles makes the service alone, for the server and for maintenance.

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"slices"
 
 	"github.com/castalia-org/castalia/internal/identity"
 	"github.com/castalia-org/castalia/internal/platform/httpserver"
@@ -15,23 +14,36 @@ import (
 	"github.com/castalia-org/castalia/internal/service/oracle/oraclekit"
 	"github.com/castalia-org/castalia/internal/service/oracle/oraclesocket"
 	"github.com/castalia-org/castalia/internal/service/oracle/run"
+	"github.com/castalia-org/castalia/plugin"
 )
 
-// buildOracle makes the chat server with its plugins.
-func (a *App) buildOracle(ctx context.Context) (part, error) {
+// oraclePart is the oracle, with what the telephone uses of it.
+type oraclePart struct {
+	part
+	talks plugin.Conversations
+}
+
+// buildOracle makes the chat server with its plugins. It acts for users in the
+// file store and asks the query gateway, where this node has them.
+func (a *App) buildOracle(ctx context.Context, files *filesPart, queries *queryPart) (*oraclePart, error) {
 	provider, err := a.modelProvider()
 	if err != nil {
-		return part{}, err
+		return nil, err
 	}
 	public, err := oraclekit.ParsePublic(a.opt.Settings.Server.AuthExcludedRoute)
 	if err != nil {
-		return part{}, fmt.Errorf("AUTH_EXCLUDED_ROUTES: %w", err)
+		return nil, fmt.Errorf("AUTH_EXCLUDED_ROUTES: %w", err)
 	}
-	access, err := oraclekit.NewAccess(a.identity, oraclekit.Surfaces{
-		FilesMCP: a.surface("filestore", "/mcp"), Files: a.surface("filestore", "/api/fs/cid/{cid}"), Query: a.surface("query", ""),
-	})
+	var offered oraclekit.Surfaces
+	if files != nil {
+		offered.FilesMCP, offered.Files = &files.mcp, &files.http
+	}
+	if queries != nil {
+		offered.Query = &queries.surface
+	}
+	access, err := oraclekit.NewAccess(a.identity, offered)
 	if err != nil {
-		return part{}, err
+		return nil, err
 	}
 	var (
 		gateway *oraclesocket.Gateway
@@ -61,42 +73,25 @@ func (a *App) buildOracle(ctx context.Context) (part, error) {
 		Run:         run.Config{Node: a.res.node, Retention: a.opt.Settings.Oracle.FrameRetention}, Log: a.opt.Log, Now: a.res.now,
 	})
 	if err != nil {
-		return part{}, err
+		return nil, err
 	}
-	if calls, err = a.newCalls(ctx, o, gateway, access); err != nil {
-		return part{}, err
+	if calls, err = a.newCalls(ctx, o, gateway, access, offered.Files); err != nil {
+		return nil, err
 	}
 	a.meterSockets(gateway)
 	life, end := context.WithCancel(context.WithoutCancel(ctx))
 	if err := o.StartPlugins(life); err != nil {
 		end()
-		return part{}, errors.Join(err, calls.Close())
+		return nil, errors.Join(err, calls.Close())
 	}
-	a.talks = o.Turns
 	workers := map[string]func(context.Context) error{"sockets": gateway.Run, "calls": calls.Run}
 	maps.Copy(workers, o.Workers())
-	return part{
+	return &oraclePart{talks: o.Turns, part: part{
 		name:     "oracle",
 		surfaces: []httpserver.Surface{o.Surface, gateway.Surface(a.openCORS()), calls.surface},
 		workers:  workers,
 		stop:     func() error { end(); return calls.Close() },
-	}, nil
-}
-
-// surface finds what another service of this node serves: its surface with a
-// route at the path, or its first one. Nil when the node does not have it.
-func (a *App) surface(service, path string) *httpserver.Surface {
-	for _, p := range a.parts {
-		if p.name != service {
-			continue
-		}
-		for _, s := range p.surfaces {
-			if path == "" || slices.ContainsFunc(s.Routes, func(r httpserver.Route) bool { return r.Pattern == path }) {
-				return &s
-			}
-		}
-	}
-	return nil
+	}}, nil
 }
 
 // meterSockets shows what the gateway holds.

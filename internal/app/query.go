@@ -15,29 +15,36 @@ import (
 	"github.com/castalia-org/castalia/internal/service/query/upstream"
 )
 
+// queryPart is the query gateway, with what others use of it.
+type queryPart struct {
+	part
+	gateway *query.Gateway
+	surface httpserver.Surface
+}
+
 // buildQuery makes the protocol query gateway, over the nodes that the
 // settings name or over the embedded one.
-func (a *App) buildQuery(ctx context.Context) (part, error) {
+func (a *App) buildQuery(ctx context.Context) (*queryPart, error) {
 	s := a.opt.Settings.Query
 	gate, err := queryhttp.ParseGate(s.Auth.Reveal())
 	if err != nil {
-		return part{}, fmt.Errorf("QUERY_AUTH: %w", err)
+		return nil, fmt.Errorf("QUERY_AUTH: %w", err)
 	}
 	prefixes, err := query.ParsePrefixes(s.Prefixes)
 	if err != nil {
-		return part{}, fmt.Errorf("QUERY_PREFIXES: %w", err)
+		return nil, fmt.Errorf("QUERY_PREFIXES: %w", err)
 	}
 	chains, err := upstream.ParseTargets(s.Upstreams)
 	if err != nil {
-		return part{}, fmt.Errorf("QUERY_UPSTREAMS: %w", err)
+		return nil, fmt.Errorf("QUERY_UPSTREAMS: %w", err)
 	}
-	p := part{name: "query", workers: map[string]func(context.Context) error{}}
+	p := &queryPart{part: part{name: "query", workers: map[string]func(context.Context) error{}}}
 	if len(chains) == 0 {
 		local, err := localchain.New(ctx, localchain.Config{
 			Seed: filepath.Join(a.opt.Settings.Storage.Data, localchain.SeedFile), Oracle: a.ownOracle(), Logger: a.opt.Log,
 		})
 		if err != nil {
-			return part{}, err
+			return nil, err
 		}
 		chains = append(chains, local.Upstream())
 		p.workers["embedded chain"] = local.Run
@@ -55,22 +62,21 @@ func (a *App) buildQuery(ctx context.Context) (part, error) {
 		chain.Logger = a.opt.Log
 		pool, err := upstream.New(ctx, chain)
 		if err != nil {
-			return part{}, errors.Join(fmt.Errorf("QUERY_UPSTREAMS: %w", err), p.stop())
+			return nil, errors.Join(fmt.Errorf("QUERY_UPSTREAMS: %w", err), p.stop())
 		}
 		pools, served = append(pools, pool), append(served, pool)
 		p.workers["chain "+chain.Name] = pool.Run
 	}
-	gateway := query.New(served, query.Config{Prefixes: prefixes})
-	surface, err := queryhttp.Surface(gateway, queryhttp.Options{
+	p.gateway = query.New(served, query.Config{Prefixes: prefixes})
+	p.surface, err = queryhttp.Surface(p.gateway, queryhttp.Options{
 		Gate: gate, Auth: a.identity, Failures: a.limits.failedAuth, Metrics: a.res.metrics,
 		CORS: httpserver.QueryCORS(strings.Join(s.CORSOrigin, ",")),
 	})
 	if err != nil {
-		return part{}, errors.Join(err, p.stop())
+		return nil, errors.Join(err, p.stop())
 	}
-	a.queries = gateway
-	p.surfaces = []httpserver.Surface{surface}
-	p.ready = func(context.Context) error { return gateway.Ready() }
+	p.surfaces = []httpserver.Surface{p.surface}
+	p.ready = func(context.Context) error { return p.gateway.Ready() }
 	return p, nil
 }
 

@@ -13,8 +13,9 @@ import (
 	"github.com/castalia-org/castalia/internal/service/ussd/ussdsql"
 )
 
-// buildUSSD makes the telephone gateway.
-func (a *App) buildUSSD(context.Context) (part, error) {
+// buildUSSD makes the telephone gateway. Its menu asks the others, where this
+// node has them.
+func (a *App) buildUSSD(talking *oraclePart, queries *queryPart) (part, error) {
 	s := a.opt.Settings.USSD
 	keys, err := pinKeys(s)
 	if err != nil {
@@ -28,11 +29,11 @@ func (a *App) buildUSSD(context.Context) (part, error) {
 		Keys: keys, Menu: menu, TTL: s.SessionTTL, ResumeWindow: s.ResumeWindow,
 		Observer: ussdhttp.NewMetrics(a.res.metrics), Logger: a.opt.Log, Now: a.res.now,
 	}
-	if a.talks != nil {
-		cfg.Oracle = telephoneOracle{a.talks}
+	if talking != nil {
+		cfg.Oracle = telephoneOracle{talking.talks}
 	}
-	if a.queries != nil {
-		cfg.LookUp = telephoneLookUp{a.queries, ownPrefix(a.opt.Settings.Query.Prefixes)}
+	if queries != nil {
+		cfg.LookUp = telephoneLookUp{queries.gateway, ownPrefix(a.opt.Settings.Query.Prefixes)}
 	}
 	svc, err := ussd.New(ussdsql.New(a.res.db), cfg)
 	if err != nil {

@@ -68,8 +68,14 @@ func (b *buffer) Write(p []byte) (int, error) {
 // Flush does nothing: the response is read when it is whole.
 func (b *buffer) Flush() {}
 
-// alone serves one surface and nothing else.
-func alone(s httpserver.Surface) (http.Handler, error) {
+// alone serves one surface and nothing else. What is asked of it later is named
+// here, so that a route that was renamed is an error at start.
+func alone(s httpserver.Surface, needed ...string) (http.Handler, error) {
+	for _, pattern := range needed {
+		if !slices.ContainsFunc(s.Routes, func(r httpserver.Route) bool { return r.Pattern == pattern }) {
+			return nil, fmt.Errorf("surface %s has no route %s", s.Name, pattern)
+		}
+	}
 	server, err := httpserver.New(httpserver.Config{})
 	if err != nil {
 		return nil, fmt.Errorf("serve surface: %w", err)
@@ -84,7 +90,7 @@ func alone(s httpserver.Surface) (http.Handler, error) {
 // oracle calls it with an invocation of its own that has the user's delegation
 // as proof, so that the store itself decides what may be done.
 func FilesOverMCP(surface httpserver.Surface, serviceDID string) (func(userDID string, authority plugin.Authority) plugin.Files, error) {
-	handler, err := alone(surface)
+	handler, err := alone(surface, "/mcp")
 	if err != nil {
 		return nil, err
 	}

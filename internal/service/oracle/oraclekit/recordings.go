@@ -23,7 +23,7 @@ import (
 // HTTP surface. Each step carries an invocation of the oracle for the folder of
 // recordings alone, with the caller's delegation as proof: the store decides.
 func Recordings(surface httpserver.Surface, access Access) (call.Archive, error) {
-	handler, err := alone(surface)
+	handler, err := alone(surface, "/api/fs/upload")
 	if err != nil {
 		return nil, err
 	}
