@@ -107,6 +107,16 @@ type Frame struct {
 // Ends reports whether the frame is the last of its run.
 func (f Frame) Ends() bool { return f.Event == FrameDone }
 
+// Transcript is a session's messages behind its summary, as one node left them.
+// It needs no care: messages are numbered without gaps, in the session's own
+// row, so that a next message with another number than ours says that somebody
+// else has written meanwhile.
+type Transcript struct {
+	Through  int64 // the turn up to which the summary stands for them
+	Next     int64 // the number of the next message
+	Messages []Message
+}
+
 // Carried is what a request hands to the run that it starts, in memory only:
 // credentials are not stored, so a run that another node takes over has none.
 type Carried struct {

@@ -47,8 +47,8 @@ type Job struct {
 	Run oracle.Run
 	Log *Log
 	// Carried is what the starting request handed over in memory, such as
-	// credentials that are not stored. It is nil after a takeover.
-	Carried any
+	// credentials that are not stored. It is empty after a takeover.
+	Carried oracle.Carried
 	// Session is the run's as it was when the run began just now; nil for a run
 	// that waited or was taken over.
 	Session *oracle.Session
@@ -66,8 +66,9 @@ type Result struct {
 	Titled bool
 	// Text is the whole answer, which ends that are not finished repeat.
 	Text string
-	// Before is the worker's own, to find it again when it hears of the end.
-	Before any
+	// Before is the transcript before the turn, when the worker knows it to be
+	// whole: it finds it again here when it hears of the end.
+	Before *oracle.Transcript
 }
 
 // Config tunes an Engine. The zero value is what production uses.
@@ -154,10 +155,10 @@ type active struct {
 type waiting struct {
 	id      string
 	turn    int64
-	carried any
+	carried oracle.Carried
 }
 
-// New makes an engine..
+// New makes an engine.
 func New(store Store, hints bus.Bus, worker Worker, cfg Config) *Engine {
 	cfg = cfg.withDefaults()
 	base, cancel := context.WithCancelCause(context.Background())
@@ -198,7 +199,7 @@ type Start struct {
 	Multitask oracle.Multitask
 	Request   oracle.TurnRequest
 	// Carried is handed to the Worker if this node does the work.
-	Carried any
+	Carried oracle.Carried
 }
 
 // Started is an accepted message.
@@ -263,7 +264,7 @@ func openingFrames(r oracle.Run, now time.Time) ([]oracle.Frame, error) {
 	return []oracle.Frame{first, second}, nil
 }
 
-func (e *Engine) launchOrWait(b Begun, carried any, out *Started) {
+func (e *Engine) launchOrWait(b Begun, carried oracle.Carried, out *Started) {
 	r := b.Run
 	e.mu.Lock()
 	if e.stopping { // the lease is given back; another node, or the next start, works on it

@@ -249,7 +249,8 @@ func (l *Log) fail(err error) {
 // retryFor is how long a write of a run is tried before the run is given up.
 const retryFor = 60 * time.Second
 
-// retry runs fn until it succeeds, is refused for good, or the time is over.
+// retry runs fn until it succeeds, the lease is lost, or the time is over: whatever
+// else is wrong may be over in a minute.
 // A fenced write may be repeated safely: frames have primary keys.
 func retry(ctx context.Context, fn func() error) error {
 	deadline := time.Now().Add(retryFor)

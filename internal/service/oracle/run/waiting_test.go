@@ -34,7 +34,7 @@ func (*shelf) Heads(_ context.Context, ids []string) (map[string]Head, error) {
 func (*shelf) Finish(context.Context, Ending) error { return nil }
 
 // told hears what runs are handed.
-type told struct{ carried chan any }
+type told struct{ carried chan oracle.Carried }
 
 func (w told) Work(_ context.Context, job Job) Result {
 	w.carried <- job.Carried
@@ -53,12 +53,12 @@ func TestWaitingRunsKeepTheirCredentials(t *testing.T) {
 		"found": func(e *Engine) { e.takeOver(t.Context()) },
 	} {
 		b := busmem.New()
-		w := told{make(chan any, 2)}
+		w := told{make(chan oracle.Carried, 2)}
 		e := New(&shelf{order: []string{"first", "second"}}, b, w, Config{})
 		for _, r := range []oracle.Run{{ID: "second", Turn: 3}, {ID: "first", Turn: 2}} {
 			r.SessionID, r.Status = "s", oracle.Queued
 			var out Started
-			e.launchOrWait(Begun{Run: r}, "credentials of "+r.ID, &out)
+			e.launchOrWait(Begun{Run: r}, oracle.Carried{Delegation: "of " + r.ID}, &out)
 			defer out.Reader.Close()
 		}
 		for _, id := range []string{"first", "second"} {
@@ -66,7 +66,7 @@ func TestWaitingRunsKeepTheirCredentials(t *testing.T) {
 			e.jobs.Wait()
 			select {
 			case got := <-w.carried:
-				if got != "credentials of "+id {
+				if got.Delegation != "of "+id {
 					t.Errorf("%s: the %s run was handed %v", name, id, got)
 				}
 			default:

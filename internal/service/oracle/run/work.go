@@ -131,7 +131,7 @@ func (e *Engine) startWaiting(ctx context.Context) {
 
 // dequeue takes a run out of those that wait here, and returns what came with
 // it; nil when it waits elsewhere.
-func (e *Engine) dequeue(session, id string) (carried any) {
+func (e *Engine) dequeue(session, id string) (carried oracle.Carried) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	queue := e.waiting[session]
@@ -171,7 +171,7 @@ func (e *Engine) takeOver(ctx context.Context) {
 	}
 }
 
-func (e *Engine) launch(r oracle.Run, carried any) {
+func (e *Engine) launch(r oracle.Run, carried oracle.Carried) {
 	e.mu.Lock()
 	if e.stopping {
 		e.mu.Unlock()

@@ -103,7 +103,7 @@ func writeCapabilities(b *strings.Builder, tools *toolbox) {
 // of it as fits the model, with a summary for the rest.
 func (t *turn) history(ctx context.Context, session oracle.Session) ([]plugin.ModelMessage, error) {
 	known, ok := t.recall(session)
-	stored := known.messages
+	stored := known.Messages
 	if !ok {
 		var err error
 		if stored, err = patiently(ctx, func() ([]oracle.Message, error) { return t.stored(ctx, session) }); err != nil {
@@ -112,7 +112,7 @@ func (t *turn) history(ctx context.Context, session oracle.Session) ([]plugin.Mo
 		known, ok = t.before(session, stored)
 	}
 	if ok {
-		t.past = known
+		t.past = &known
 	}
 	var turns [][]plugin.ModelMessage
 	var numbers []int64

@@ -14,29 +14,19 @@ const (
 	rememberedFor   = 10 * time.Minute
 )
 
-// transcript is a session's messages behind its summary, as this node left
-// them. It needs no care: messages are numbered without gaps, in the session's
-// own row, so that a next message with another number than ours says that
-// somebody else has written meanwhile.
-type transcript struct {
-	through  int64 // the turn up to which the summary stands for them
-	next     int64 // the number of the next message
-	messages []oracle.Message
-}
-
 // recall returns the transcript before the turn, if this node knows it to be
 // what is stored.
-func (t *turn) recall(session oracle.Session) (transcript, bool) {
+func (t *turn) recall(session oracle.Session) (oracle.Transcript, bool) {
 	if t.job.Session == nil { // the session may be older than the run's message
-		return transcript{}, false
+		return oracle.Transcript{}, false
 	}
-	known := transcript{through: session.SummaryThrough, next: t.run.Turn}
+	known := oracle.Transcript{Through: session.SummaryThrough, Next: t.run.Turn}
 	if t.run.Turn == 1 { // the first message of a session has nothing before it
 		return known, true
 	}
 	last, ok := t.transcripts.Get(session.ID, time.Now())
-	if !ok || last.next != known.next || last.through != known.through {
-		return transcript{}, false
+	if !ok || last.Next != known.Next || last.Through != known.Through {
+		return oracle.Transcript{}, false
 	}
 	return last, true
 }
@@ -44,14 +34,14 @@ func (t *turn) recall(session oracle.Session) (transcript, bool) {
 // before is the stored transcript without the turn itself. It is not known when
 // messages wait behind the turn, or when files belong to one: what was read
 // from those is stored later.
-func (t *turn) before(session oracle.Session, stored []oracle.Message) (transcript, bool) {
-	known := transcript{through: session.SummaryThrough, next: t.run.Turn}
+func (t *turn) before(session oracle.Session, stored []oracle.Message) (oracle.Transcript, bool) {
+	known := oracle.Transcript{Through: session.SummaryThrough, Next: t.run.Turn}
 	for _, m := range stored {
 		if len(m.Attachments) > 0 || m.Seq > t.run.Turn {
-			return transcript{}, false
+			return oracle.Transcript{}, false
 		}
 		if m.ID != t.run.MessageID {
-			known.messages = append(known.messages, m)
+			known.Messages = append(known.Messages, m)
 		}
 	}
 	return known, t.job.Session != nil
@@ -59,22 +49,22 @@ func (t *turn) before(session oracle.Session, stored []oracle.Message) (transcri
 
 // remember keeps the transcript of a session whose turn was just stored.
 func (w *Worker) remember(r oracle.Run, result run.Result) {
-	known, ok := result.Before.(transcript)
-	if !ok || len(r.Request.Attachments) > 0 {
+	known := result.Before
+	if known == nil || len(r.Request.Attachments) > 0 {
 		return
 	}
-	own := oracle.Message{SessionID: r.SessionID, Turn: r.Turn, Seq: known.next, ID: r.MessageID, RunID: r.ID, Role: oracle.Human, Content: r.Request.Message}
-	now := transcript{
-		through: known.through, next: known.next + 1 + int64(len(result.Messages)),
-		messages: make([]oracle.Message, 0, len(known.messages)+1+len(result.Messages)),
+	own := oracle.Message{SessionID: r.SessionID, Turn: r.Turn, Seq: known.Next, ID: r.MessageID, RunID: r.ID, Role: oracle.Human, Content: r.Request.Message}
+	now := oracle.Transcript{
+		Through: known.Through, Next: known.Next + 1 + int64(len(result.Messages)),
+		Messages: make([]oracle.Message, 0, len(known.Messages)+1+len(result.Messages)),
 	}
-	now.messages = append(append(now.messages, known.messages...), own)
+	now.Messages = append(append(now.Messages, known.Messages...), own)
 	for i, m := range result.Messages {
 		m.SessionID, m.RunID, m.Turn, m.Seq = r.SessionID, r.ID, r.Turn, own.Seq+1+int64(i)
-		now.messages = append(now.messages, m)
+		now.Messages = append(now.Messages, m)
 	}
 	cost := 0
-	for _, m := range now.messages {
+	for _, m := range now.Messages {
 		cost += 256 + len(m.Content) + len(m.Reasoning)
 		for _, c := range m.ToolCalls {
 			cost += 128 + len(c.Args) + len(c.Output) + len(c.Error)

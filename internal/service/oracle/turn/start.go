@@ -40,10 +40,9 @@ func (s *Turns) Start(ctx context.Context, q run.Start) (run.Started, error) {
 	if err := s.service.CheckSession(ctx, q.Owner, q.SessionID); err != nil {
 		return run.Started{}, err
 	}
-	carried, _ := q.Carried.(oracle.Carried)
 	q.RunID = oracle.NewID()
 	rt := s.worker.Runtime(ctx, Scene{
-		Owner: q.Owner, SessionID: q.SessionID, RequestID: q.RequestID, RunID: q.RunID, Delegation: carried.Delegation, Request: q.Request,
+		Owner: q.Owner, SessionID: q.SessionID, RequestID: q.RequestID, RunID: q.RunID, Delegation: q.Carried.Delegation, Request: q.Request,
 	})
 	set := newPluginSet(s.worker.Plugins, rt, s.worker.Log)
 	agreed := map[string]bool{}

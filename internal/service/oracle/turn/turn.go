@@ -122,7 +122,7 @@ type Worker struct {
 	reading chan struct{}
 	schemas agent.Schemas
 	// transcripts are those that this node has just written, by session.
-	transcripts *recent.Map[string, transcript]
+	transcripts *recent.Map[string, oracle.Transcript]
 }
 
 var _ run.Worker = (*Worker)(nil)
@@ -153,7 +153,7 @@ func New(d Deps) (*Worker, error) {
 	}
 	d.Config = d.Config.withDefaults()
 	return &Worker{
-		Deps: d, reading: make(chan struct{}, d.Config.Readers), transcripts: recent.New[string, transcript](rememberedBytes),
+		Deps: d, reading: make(chan struct{}, d.Config.Readers), transcripts: recent.New[string, oracle.Transcript](rememberedBytes),
 	}, nil
 }
 
@@ -169,7 +169,7 @@ type turn struct {
 	model   model.Info
 	usage   *meter
 	titled  bool
-	past    any // the transcript before this turn, when it is known to be whole
+	past    *oracle.Transcript // before this turn, when it is known to be whole
 	log     *slog.Logger
 }
 
@@ -179,10 +179,8 @@ func (w *Worker) Work(ctx context.Context, job run.Job) run.Result {
 	t := &turn{
 		Worker: w, job: job, run: r, to: oracle.Address{SessionID: r.SessionID, RequestID: r.RequestID},
 		model: model.Find(w.Provider, r.Request.Model), usage: &meter{},
-		log: w.Log.With(slog.String("run_id", r.ID), slog.String("request_id", r.RequestID)),
-	}
-	if c, ok := job.Carried.(oracle.Carried); ok {
-		t.carried = c
+		log:     w.Log.With(slog.String("run_id", r.ID), slog.String("request_id", r.RequestID)),
+		carried: job.Carried,
 	}
 	state := agent.State{}
 	if len(r.Checkpoint) > 0 {
