@@ -206,7 +206,7 @@ type Pricing struct {
 }
 
 func (a *api) sessionBody(s oracle.Session) SessionBody {
-	id := a.Service.Identity()
+	id := a.deps.Service.Identity()
 	return SessionBody{
 		SessionID: s.ID, Title: s.Title, LastUpdatedAt: oracle.Timestamp(s.UpdatedAt), CreatedAt: oracle.Timestamp(s.CreatedAt),
 		OracleName: id.Name, OracleDID: id.DID, OracleEntityDID: id.EntityDID, RoomID: s.RoomID,

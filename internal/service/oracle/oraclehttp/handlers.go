@@ -15,7 +15,7 @@ func (a *api) createSession(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	s, err := a.Service.CreateSession(r.Context(), who.DID)
+	s, err := a.deps.Service.CreateSession(r.Context(), who.DID)
 	if err != nil {
 		return err
 	}
@@ -38,7 +38,7 @@ func (a *api) listSessions(w http.ResponseWriter, r *http.Request) error {
 	if search := r.URL.Query().Get("search"); strings.TrimSpace(search) != "" {
 		return a.searchSessions(w, r, who.DID, search, limit, offset)
 	}
-	list, total, err := a.Service.Sessions(r.Context(), who.DID, limit, offset)
+	list, total, err := a.deps.Service.Sessions(r.Context(), who.DID, limit, offset)
 	if err != nil {
 		return err
 	}
@@ -50,7 +50,7 @@ func (a *api) listSessions(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (a *api) searchSessions(w http.ResponseWriter, r *http.Request, owner, search string, limit, offset int) error {
-	hits, total, err := a.Service.Search(r.Context(), owner, search, limit, offset)
+	hits, total, err := a.deps.Service.Search(r.Context(), owner, search, limit, offset)
 	if err != nil {
 		return err
 	}
@@ -68,7 +68,7 @@ func (a *api) deleteSession(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if err := a.Service.DeleteSession(r.Context(), who.DID, r.PathValue("sessionId")); err != nil {
+	if err := a.deps.Service.DeleteSession(r.Context(), who.DID, r.PathValue("sessionId")); err != nil {
 		return err
 	}
 	return httpserver.WriteJSON(w, http.StatusOK, Deleted{Message: "Session deleted successfully"})
@@ -79,7 +79,7 @@ func (a *api) listMessages(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	list, err := a.Service.Messages(r.Context(), who.DID, r.PathValue("sessionId"))
+	list, err := a.deps.Service.Messages(r.Context(), who.DID, r.PathValue("sessionId"))
 	if err != nil {
 		return err
 	}
@@ -96,7 +96,7 @@ func (a *api) pageMessages(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	q := r.URL.Query()
-	page, err := a.Service.Page(r.Context(), who.DID, r.PathValue("sessionId"), oracle.PageQuery{
+	page, err := a.deps.Service.Page(r.Context(), who.DID, r.PathValue("sessionId"), oracle.PageQuery{
 		Limit: limit, Before: q.Get("before"), After: q.Get("after"),
 	})
 	if err != nil {
@@ -115,15 +115,15 @@ func (a *api) sessionRun(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	id := r.PathValue("sessionId")
-	if err := a.Service.CheckSession(r.Context(), who.DID, id); err != nil {
+	if err := a.deps.Service.CheckSession(r.Context(), who.DID, id); err != nil {
 		return err
 	}
 	var found oracle.Run
 	var ok bool
 	if request := r.URL.Query().Get("requestId"); request != "" {
-		found, ok, err = a.Engine.ByRequest(r.Context(), who.DID, id, request)
+		found, ok, err = a.deps.Engine.ByRequest(r.Context(), who.DID, id, request)
 	} else {
-		found, ok, err = a.Engine.Latest(r.Context(), who.DID, id)
+		found, ok, err = a.deps.Engine.Latest(r.Context(), who.DID, id)
 	}
 	if err != nil {
 		return err
@@ -150,7 +150,7 @@ func (a *api) abort(w http.ResponseWriter, r *http.Request) error {
 	if body.SessionID == "" {
 		return invalid([]string{"sessionId should not be empty"})
 	}
-	stopped, err := a.Engine.Abort(r.Context(), who.DID, body.SessionID)
+	stopped, err := a.deps.Engine.Abort(r.Context(), who.DID, body.SessionID)
 	if err != nil {
 		return err
 	}
@@ -169,7 +169,7 @@ func (a *api) storeDelegation(w http.ResponseWriter, r *http.Request) error {
 	if body.Raw == "" {
 		return invalid([]string{"raw should not be empty", "raw must be a string"})
 	}
-	status, err := a.Delegations.StoreDelegation(r.Context(), who, identity.Deposit{
+	status, err := a.deps.Delegations.StoreDelegation(r.Context(), who, identity.Deposit{
 		Raw: body.Raw, Issuer: body.Issuer, Audience: body.Audience, Expiration: body.Expiration,
 	})
 	if err != nil {
@@ -184,7 +184,7 @@ func (a *api) delegation(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	status, err := a.Delegations.DelegationOf(r.Context(), who.DID)
+	status, err := a.deps.Delegations.DelegationOf(r.Context(), who.DID)
 	if err != nil {
 		return err
 	}
@@ -211,14 +211,14 @@ func (a *api) forgetDelegation(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if err := a.Delegations.ForgetDelegation(r.Context(), who.DID); err != nil {
+	if err := a.deps.Delegations.ForgetDelegation(r.Context(), who.DID); err != nil {
 		return err
 	}
 	return httpserver.WriteJSON(w, http.StatusOK, Granted{OK: true})
 }
 
 func (a *api) models(w http.ResponseWriter, _ *http.Request) error {
-	all := a.Provider.Models()
+	all := a.deps.Provider.Models()
 	if len(all) == 0 {
 		return fault.New(fault.Unavailable, "No model is configured")
 	}

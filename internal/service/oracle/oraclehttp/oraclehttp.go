@@ -72,7 +72,7 @@ type Deps struct {
 
 // api is the handlers.
 type api struct {
-	Deps
+	deps   Deps
 	nudges *nudges
 }
 
@@ -83,7 +83,7 @@ func Surface(d Deps) (httpserver.Surface, error) {
 		d.Log = slog.New(slog.DiscardHandler)
 	}
 	d.Heartbeat = cmp.Or(d.Heartbeat, heartbeat)
-	a := &api{Deps: d, nudges: newNudges(d.Nudges, d.Delegations, d.Log)}
+	a := &api{deps: d, nudges: newNudges(d.Nudges, d.Delegations, d.Log)}
 	routes := a.routes()
 	for i := range routes {
 		routes[i].Handler = a.gated(routes[i], "")

@@ -31,10 +31,10 @@ func (a *api) pluginRoutes(taken []httpserver.Route) ([]httpserver.Route, []plug
 		routes []httpserver.Route
 		public []plugin.RoutePattern
 	)
-	if a.Plugins == nil {
+	if a.deps.Plugins == nil {
 		return nil, nil, nil
 	}
-	for _, l := range a.Plugins.Loaded() {
+	for _, l := range a.deps.Plugins.Loaded() {
 		if p, ok := l.Plugin.(plugin.PublicRouteProvider); ok {
 			public = append(public, p.PublicRoutes()...)
 		}
@@ -84,19 +84,19 @@ func (a *api) pluginRoute(owner, title string, r pluginhttp.Route) httpserver.Ro
 // a failed authentication. Only requests with an Authorization are turned away
 // beforehand, so that nobody can shut out a webhook that signs its body.
 func (a *api) counted(next httpserver.Handler) httpserver.Handler {
-	if a.Failures == nil {
+	if a.deps.Failures == nil {
 		return next
 	}
 	return func(w http.ResponseWriter, r *http.Request) error {
 		if _, known := identity.FromContext(r.Context()); known {
 			return next(w, r)
 		}
-		if wait, blocked := a.Failures.Blocked(r.Context()); blocked && r.Header.Get("Authorization") != "" {
+		if wait, blocked := a.deps.Failures.Blocked(r.Context()); blocked && r.Header.Get("Authorization") != "" {
 			return httpserver.TooManyRequests(wait)
 		}
 		err := next(w, r)
 		if e, ok := errors.AsType[*plugin.Error](err); ok && e.Status == http.StatusUnauthorized {
-			a.Failures.Refused(r.Context())
+			a.deps.Failures.Refused(r.Context())
 		}
 		return err
 	}
@@ -105,7 +105,7 @@ func (a *api) counted(next httpserver.Handler) httpserver.Handler {
 // runtime is what a plugin knows of a request.
 func (a *api) runtime(r *http.Request) *plugin.Runtime {
 	who, _ := identity.FromContext(r.Context())
-	return a.Worker.Runtime(r.Context(), turn.Scene{
+	return a.deps.Worker.Runtime(r.Context(), turn.Scene{
 		Owner: who.DID, RequestID: httpserver.RequestID(r.Context()), Delegation: who.Delegation,
 		Request: oracle.TurnRequest{Timezone: r.Header.Get("X-Timezone"), HomeServer: r.Header.Get("X-Matrix-Homeserver")},
 	})
@@ -114,7 +114,7 @@ func (a *api) runtime(r *http.Request) *plugin.Runtime {
 // Gated puts the plugins' gates in front of another surface of the oracle's, such
 // as its calls.
 func Gated(d Deps, s httpserver.Surface) httpserver.Surface {
-	a := &api{Deps: d}
+	a := &api{deps: d}
 	s.Routes = slices.Clone(s.Routes)
 	for i := range s.Routes {
 		handle := a.gated(s.Routes[i], "")
@@ -132,11 +132,11 @@ func Gated(d Deps, s httpserver.Surface) httpserver.Surface {
 // caller and pass.
 func (a *api) gated(route httpserver.Route, owner string) httpserver.Handler {
 	next := route.Handler
-	if a.Plugins == nil {
+	if a.deps.Plugins == nil {
 		return next
 	}
 	var gates []plugin.Gate
-	for _, l := range a.Plugins.Loaded() {
+	for _, l := range a.deps.Plugins.Loaded() {
 		if g, ok := l.Plugin.(plugin.Gate); ok {
 			gates = append(gates, g)
 		}
@@ -159,7 +159,7 @@ func (a *api) gated(route httpserver.Route, owner string) httpserver.Handler {
 				return err
 			}
 			// A gate that does not work must not let everybody in.
-			a.Log.Error("a plugin's gate failed", slog.Any("error", err))
+			a.deps.Log.Error("a plugin's gate failed", slog.Any("error", err))
 			return fault.Wrap(fault.Unavailable, "The request could not be checked. Please try again.", err)
 		}
 		return next(w, r)

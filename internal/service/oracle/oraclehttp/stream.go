@@ -65,7 +65,7 @@ func (a *api) send(w http.ResponseWriter, r *http.Request) error {
 	}
 	carried.Attachments, q.Attachments = q.Attachments, withoutKeys(q.Attachments)
 	id, minted := requestID(r, body.RequestID)
-	started, err := a.Turns.Start(r.Context(), run.Start{
+	started, err := a.deps.Turns.Start(r.Context(), run.Start{
 		Owner: who.DID, SessionID: sessionID, RequestID: id, Minted: minted, Once: !minted && strings.HasPrefix(id, oncePrefix),
 		Multitask: body.Multitask, Request: q, Carried: carried,
 	})
@@ -115,11 +115,11 @@ func requestID(r *http.Request, wanted string) (id string, minted bool) {
 
 // reply waits for the end of a turn and sends it whole.
 func (a *api) reply(w http.ResponseWriter, r *http.Request, started run.Started, all bool) error {
-	ended, err := a.Engine.Await(r.Context(), started)
+	ended, err := a.deps.Engine.Await(r.Context(), started)
 	if err != nil {
 		return err
 	}
-	m, err := a.Turns.Reply(r.Context(), ended)
+	m, err := a.deps.Turns.Reply(r.Context(), ended)
 	if err != nil {
 		return err
 	}
@@ -138,7 +138,7 @@ func (a *api) reply(w http.ResponseWriter, r *http.Request, started run.Started,
 		SessionID: ended.SessionID, RunID: ended.ID, Status: string(ended.Status),
 	}
 	if all {
-		list, err := a.Service.Messages(r.Context(), ended.Owner, ended.SessionID)
+		list, err := a.deps.Service.Messages(r.Context(), ended.Owner, ended.SessionID)
 		if err != nil {
 			return err
 		}
@@ -161,7 +161,7 @@ func (a *api) followRun(w http.ResponseWriter, r *http.Request) error {
 	if id == "" || len(id) > 128 {
 		return oracle.ErrRunNotFound
 	}
-	reader, err := a.Engine.Follow(r.Context(), who.DID, id, after)
+	reader, err := a.deps.Engine.Follow(r.Context(), who.DID, id, after)
 	if err != nil {
 		return err
 	}
@@ -197,7 +197,7 @@ func (a *api) stream(w http.ResponseWriter, r *http.Request, reader *run.Reader)
 	var buf []byte
 	begun := false
 	for {
-		frames, err := reader.Next(ctx, a.Heartbeat)
+		frames, err := reader.Next(ctx, a.deps.Heartbeat)
 		switch {
 		case err == nil:
 		case errors.Is(err, run.ErrIdle):
@@ -216,7 +216,7 @@ func (a *api) stream(w http.ResponseWriter, r *http.Request, reader *run.Reader)
 		case !begun:
 			return err
 		default:
-			a.Log.Warn("a stream was cut; the client resumes it", slog.Any("error", err))
+			a.deps.Log.Warn("a stream was cut; the client resumes it", slog.Any("error", err))
 			return nil
 		}
 		room := 0

@@ -39,7 +39,7 @@ func (s spoken) Ask(ctx context.Context, q call.Question) (call.Answer, error) {
 }
 
 // Sees implements call.Oracle.
-func (s spoken) Sees() bool { return model.Find(s.o.Worker.Provider, "").Vision }
+func (s spoken) Sees() bool { return model.Find(s.o.provider, "").Vision }
 
 // Abort implements call.Oracle.
 func (s spoken) Abort(ctx context.Context, owner, sessionID, runID string) error {

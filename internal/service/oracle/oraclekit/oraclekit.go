@@ -84,6 +84,7 @@ type Oracle struct {
 	pages    oracle.Publisher // nil without a socket gateway
 	leases   *lease.Keeper
 	identity oracle.Identity
+	provider model.Provider
 	sealKey  []byte
 	log      *slog.Logger
 }
@@ -94,7 +95,7 @@ func New(d Deps) (*Oracle, error) {
 	if d.Log == nil {
 		d.Log = slog.New(slog.DiscardHandler)
 	}
-	o := &Oracle{Store: oraclesql.New(d.DB), leases: d.Leases, identity: d.Oracle, sealKey: d.SealKey, log: d.Log}
+	o := &Oracle{Store: oraclesql.New(d.DB), leases: d.Leases, identity: d.Oracle, provider: d.Provider, sealKey: d.SealKey, log: d.Log}
 	var err error
 	if o.Plugins, err = registry.New(registry.Config{
 		Plugins: d.Plugins, Features: d.Features, Fill: d.Fill, ReservedTools: turn.ReservedTools(),

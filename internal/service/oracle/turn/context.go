@@ -25,9 +25,9 @@ func (t *turn) runtime(_ context.Context, session oracle.Session) *plugin.Runtim
 			ID: session.ID, RequestID: t.run.RequestID, RunID: t.run.ID, Message: q.Message, Metadata: q.Metadata,
 		},
 		Emit: emitter{t}, Frontend: frontend{t}, Log: t.log,
-		Files:     t.Access.Files(t.run.Owner, t.carried.Delegation),
-		Query:     t.Access.Query(t.run.Owner),
-		Authority: t.Access.Authority(t.run.Owner, t.carried.Delegation),
+		Files:     t.deps.Access.Files(t.run.Owner, t.carried.Delegation),
+		Query:     t.deps.Access.Query(t.run.Owner),
+		Authority: t.deps.Access.Authority(t.run.Owner, t.carried.Delegation),
 	}
 	for _, d := range q.BrowserTools {
 		rt.Declared.BrowserTools = append(rt.Declared.BrowserTools, plugin.ToolSpec{Name: d.Name, Description: d.Description, Schema: d.Schema})
@@ -37,14 +37,14 @@ func (t *turn) runtime(_ context.Context, session oracle.Session) *plugin.Runtim
 			ToolSpec: plugin.ToolSpec{Name: a.Name, Description: a.Description, Schema: a.Schema}, HasRender: a.HasRender,
 		})
 	}
-	rt.Shared = func(ctx context.Context, key string) (any, error) { return t.Plugins.Shared(ctx, rt, key) }
+	rt.Shared = func(ctx context.Context, key string) (any, error) { return t.deps.Plugins.Shared(ctx, rt, key) }
 	return rt
 }
 
 // systemPrompt tells the model who it is, for whom it works, and what it can do.
 func (t *turn) systemPrompt(ctx context.Context, tools *toolbox) string {
 	var b strings.Builder
-	name := t.Identity.Name
+	name := t.deps.Identity.Name
 	if name == "" {
 		name = "the oracle"
 	}
@@ -127,7 +127,7 @@ func (t *turn) history(ctx context.Context, session oracle.Session) ([]plugin.Mo
 		turns[len(turns)-1] = append(turns[len(turns)-1], toModel(m)...)
 	}
 	own := t.ownMessage(ctx, stored)
-	budget := int(float64(t.model.Window)*t.Config.WindowShare) - model.MessageTokens(own) - model.Tokens(session.Summary)
+	budget := int(float64(t.model.Window)*t.deps.Config.WindowShare) - model.MessageTokens(own) - model.Tokens(session.Summary)
 	keep := len(turns)
 	for keep > 0 {
 		size := 0
@@ -162,7 +162,7 @@ func (t *turn) stored(ctx context.Context, session oracle.Session) ([]oracle.Mes
 	case <-ctx.Done():
 		return nil, context.Cause(ctx)
 	}
-	return t.Store.Messages(ctx, t.run.Owner, session.ID, session.SummaryThrough)
+	return t.deps.Store.Messages(ctx, t.run.Owner, session.ID, session.SummaryThrough)
 }
 
 // ownMessage is the message that started the turn, with its attachments.
@@ -182,13 +182,13 @@ func (t *turn) ownMessage(ctx context.Context, stored []oracle.Message) plugin.M
 	if len(files) == 0 {
 		return m
 	}
-	if t.Attachments != nil && !read {
+	if t.deps.Attachments != nil && !read {
 		if len(t.carried.Attachments) > 0 {
 			files = t.carried.Attachments
 		}
 		room, _ := q.Metadata["editorRoomId"].(string)
 		var shown []plugin.Image
-		files, shown = t.Attachments.Fetch(ctx, AttachmentQuery{
+		files, shown = t.deps.Attachments.Fetch(ctx, AttachmentQuery{
 			Owner: t.run.Owner, Attachments: files, HomeServer: q.HomeServer, MatrixToken: t.carried.MatrixToken, RoomID: room,
 			Delegation: t.carried.Delegation,
 		})
@@ -209,7 +209,7 @@ func (t *turn) keepFiles(ctx context.Context, files []oracle.Attachment) {
 	for i := range kept {
 		kept[i].File = nil
 	}
-	if err := t.Store.SetAttachments(ctx, t.run.SessionID, t.run.MessageID, kept); err != nil {
+	if err := t.deps.Store.SetAttachments(ctx, t.run.SessionID, t.run.MessageID, kept); err != nil {
 		t.log.Warn("what was read from attachments is not remembered", slog.Any("error", err))
 	}
 }
@@ -258,7 +258,7 @@ func (t *turn) summarise(ctx context.Context, session oracle.Session, turns [][]
 			}
 		}
 	}
-	resp, err := t.Provider.Stream(ctx, plugin.ModelRequest{
+	resp, err := t.deps.Provider.Stream(ctx, plugin.ModelRequest{
 		Model: t.model.ID, Purpose: "summary", MaxTokens: 800,
 		System:   "Summarise the conversation for yourself in at most 300 words: facts about the user, decisions, open questions. No preamble.",
 		Messages: []plugin.ModelMessage{{Role: plugin.RoleUser, Text: agent.Cap(b.String(), t.model.Window)}},
@@ -268,7 +268,7 @@ func (t *turn) summarise(ctx context.Context, session oracle.Session, turns [][]
 		t.log.Warn("the conversation could not be summarised", slog.Any("error", err))
 		return session.Summary
 	}
-	if err := t.Store.SetSummary(ctx, session.ID, resp.Text, through); err != nil {
+	if err := t.deps.Store.SetSummary(ctx, session.ID, resp.Text, through); err != nil {
 		t.log.Warn("a summary was not kept", slog.Any("error", err))
 	}
 	return resp.Text

@@ -105,7 +105,7 @@ func (s *sink) Save(ctx context.Context, state agent.State, durable bool) error 
 
 // publish tells open pages. It is a hint, so a failure is only noted.
 func (t *turn) publish(ctx context.Context, name oracle.EventName, payload any) {
-	tell(ctx, t.Publisher, t.log, name, t.to, payload)
+	tell(ctx, t.deps.Publisher, t.log, name, t.to, payload)
 }
 
 func tell(ctx context.Context, p oracle.Publisher, log *slog.Logger, name oracle.EventName, to oracle.Address, payload any) {

@@ -34,7 +34,7 @@ func (s *Turns) Start(ctx context.Context, q run.Start) (run.Started, error) {
 	if !oracle.PlausibleID(q.SessionID) {
 		return run.Started{}, oracle.ErrSessionNotFound
 	}
-	if len(s.worker.Plugins.Loaded()) == 0 {
+	if len(s.worker.deps.Plugins.Loaded()) == 0 {
 		return s.engine.Start(ctx, q) // the store itself refuses sessions of others
 	}
 	if err := s.service.CheckSession(ctx, q.Owner, q.SessionID); err != nil {
@@ -44,7 +44,7 @@ func (s *Turns) Start(ctx context.Context, q run.Start) (run.Started, error) {
 	rt := s.worker.Runtime(ctx, Scene{
 		Owner: q.Owner, SessionID: q.SessionID, RequestID: q.RequestID, RunID: q.RunID, Delegation: q.Carried.Delegation, Request: q.Request,
 	})
-	set := newPluginSet(s.worker.Plugins, rt, s.worker.Log)
+	set := newPluginSet(s.worker.deps.Plugins, rt, s.worker.deps.Log)
 	agreed := map[string]bool{}
 	err := set.each("turn starts", isRefusal, func(l registry.Loaded) error {
 		o, ok := l.Plugin.(plugin.TurnObserver)
@@ -91,7 +91,7 @@ type Scene struct {
 // Runtime makes the runtime of hooks outside a run, such as routes and gates.
 func (w *Worker) Runtime(ctx context.Context, s Scene) *plugin.Runtime {
 	t := &turn{
-		Worker: w, to: oracle.Address{SessionID: s.SessionID, RequestID: s.RequestID}, usage: &meter{}, log: w.Log,
+		Worker: w, to: oracle.Address{SessionID: s.SessionID, RequestID: s.RequestID}, usage: &meter{}, log: w.deps.Log,
 		run:     oracle.Run{ID: s.RunID, SessionID: s.SessionID, Owner: s.Owner, RequestID: s.RequestID, Request: s.Request},
 		carried: oracle.Carried{Delegation: s.Delegation},
 	}
@@ -102,11 +102,11 @@ func (w *Worker) Runtime(ctx context.Context, s Scene) *plugin.Runtime {
 func (w *Worker) Ended(ctx context.Context, r oracle.Run, result run.Result) {
 	w.remember(r, result)
 	to := oracle.Address{SessionID: r.SessionID, RequestID: r.RequestID}
-	tell(ctx, w.Publisher, w.Log, oracle.EventMessageCacheInvalidation, to, oracle.MessageCacheInvalidation{Address: to, Status: plugin.Done, Ended: true})
+	tell(ctx, w.deps.Publisher, w.deps.Log, oracle.EventMessageCacheInvalidation, to, oracle.MessageCacheInvalidation{Address: to, Status: plugin.Done, Ended: true})
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
 	rt := w.Runtime(ctx, Scene{Owner: r.Owner, SessionID: r.SessionID, RequestID: r.RequestID, RunID: r.ID, Request: r.Request})
-	set := newPluginSet(w.Plugins, rt, w.Log)
+	set := newPluginSet(w.deps.Plugins, rt, w.deps.Log)
 	_ = set.each("turn ended", nil, func(l registry.Loaded) error {
 		if o, ok := l.Plugin.(plugin.TurnObserver); ok {
 			return o.TurnEnded(ctx, rt, plugin.TurnResult{
@@ -147,7 +147,7 @@ func (s *Turns) Ask(ctx context.Context, q plugin.Question) (plugin.Answer, erro
 // Reply returns what a run answered: the text of all its messages, under the
 // id of the last.
 func (s *Turns) Reply(ctx context.Context, r oracle.Run) (oracle.Message, error) {
-	list, err := s.worker.Store.Messages(ctx, r.Owner, r.SessionID, r.Turn-1)
+	list, err := s.worker.deps.Store.Messages(ctx, r.Owner, r.SessionID, r.Turn-1)
 	if err != nil {
 		return oracle.Message{}, fmt.Errorf("load reply: %w", err)
 	}
@@ -188,7 +188,7 @@ func (n *Titler) Run(ctx context.Context) error {
 			return nil
 		case r := <-n.queue:
 			if err := n.name(ctx, r); err != nil && ctx.Err() == nil {
-				n.worker.Log.Warn("a session could not be named", slog.Any("error", err))
+				n.worker.deps.Log.Warn("a session could not be named", slog.Any("error", err))
 			}
 		}
 	}
@@ -196,13 +196,13 @@ func (n *Titler) Run(ctx context.Context) error {
 
 func (n *Titler) name(ctx context.Context, r oracle.Run) error {
 	w := n.worker
-	session, err := w.Store.Session(ctx, r.Owner, r.SessionID)
+	session, err := w.deps.Store.Session(ctx, r.Owner, r.SessionID)
 	if err != nil || session.Title != oracle.Untitled || session.Messages < 2 {
 		return err
 	}
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
-	list, err := w.Store.Messages(ctx, r.Owner, r.SessionID, 0)
+	list, err := w.deps.Store.Messages(ctx, r.Owner, r.SessionID, 0)
 	if err != nil {
 		return err
 	}
@@ -210,7 +210,7 @@ func (n *Titler) name(ctx context.Context, r oracle.Run) error {
 	for _, m := range list[:min(len(list), 4)] {
 		text.WriteString(string(m.Role) + ": " + firstRunes(m.Content, 500) + "\n")
 	}
-	resp, err := w.Provider.Stream(ctx, plugin.ModelRequest{
+	resp, err := w.deps.Provider.Stream(ctx, plugin.ModelRequest{
 		Purpose: "title", MaxTokens: 30,
 		System:   "Give this conversation a title of at most six words, in its own language. Answer with the title alone, without quotes.",
 		Messages: []plugin.ModelMessage{{Role: plugin.RoleUser, Text: text.String()}},
@@ -222,11 +222,11 @@ func (n *Titler) name(ctx context.Context, r oracle.Run) error {
 	if title == "" {
 		return nil
 	}
-	changed, err := w.Store.SetTitle(ctx, session.ID, title, session.UpdatedAt)
+	changed, err := w.deps.Store.SetTitle(ctx, session.ID, title, session.UpdatedAt)
 	if err != nil || !changed {
 		return err
 	}
 	to := oracle.Address{SessionID: r.SessionID, RequestID: r.RequestID}
-	tell(ctx, w.Publisher, w.Log, oracle.EventMessageCacheInvalidation, to, oracle.MessageCacheInvalidation{Address: to, Status: plugin.Done, Title: title})
+	tell(ctx, w.deps.Publisher, w.deps.Log, oracle.EventMessageCacheInvalidation, to, oracle.MessageCacheInvalidation{Address: to, Status: plugin.Done, Title: title})
 	return nil
 }

@@ -107,10 +107,10 @@ func owned(name string, tools []plugin.Tool) []agent.Tool {
 
 // addMCP adds one capability per MCP server that answers.
 func (b *toolbox) addMCP(ctx context.Context, servers []plugin.MCPServer) {
-	if b.t.MCP == nil || len(servers) == 0 {
+	if b.t.deps.MCP == nil || len(servers) == 0 {
 		return
 	}
-	tools, closeAll := b.t.MCP.Tools(ctx, servers, MCPUser{DID: b.t.run.Owner, Invocations: b.t.carried.Invocations})
+	tools, closeAll := b.t.deps.MCP.Tools(ctx, servers, MCPUser{DID: b.t.run.Owner, Invocations: b.t.carried.Invocations})
 	b.close = closeAll
 	for _, s := range servers {
 		g := capability{name: "mcp-" + s.Name, summary: s.Summary, always: s.Visibility == plugin.Always}
@@ -243,7 +243,7 @@ func (b *toolbox) load(ctx context.Context, name string) (plugin.Result, error) 
 	}
 	b.mu.Unlock()
 	slices.Sort(all)
-	if err := b.t.Store.SetLoaded(ctx, b.session.ID, all); err != nil {
+	if err := b.t.deps.Store.SetLoaded(ctx, b.session.ID, all); err != nil {
 		b.t.log.Warn("a loaded capability was not remembered", slog.Any("error", err))
 	}
 	return plugin.Text("Loaded " + name + ". Its tools are: " + strings.Join(tools, ", ") + "."), nil
@@ -251,9 +251,9 @@ func (b *toolbox) load(ctx context.Context, name string) (plugin.Result, error) 
 
 // frontendTool is a tool that runs on one of the user's tabs.
 func (t *turn) frontendTool(d oracle.DeclaredTool, kind oracle.CallKind) agent.Tool {
-	limit := t.Config.BrowserTool
+	limit := t.deps.Config.BrowserTool
 	if kind == oracle.Action {
-		limit = t.Config.Action
+		limit = t.deps.Config.Action
 	}
 	schema := d.Schema
 	if !agent.IsObjectSchema(schema) {
@@ -272,12 +272,12 @@ type frontend struct{ t *turn }
 
 // CallBrowserTool runs a declared browser tool.
 func (f frontend) CallBrowserTool(ctx context.Context, name string, args json.RawMessage) (plugin.Result, error) {
-	return f.t.dispatch(ctx, "plugin", oracle.BrowserTool, name, args, f.t.Config.BrowserTool)
+	return f.t.dispatch(ctx, "plugin", oracle.BrowserTool, name, args, f.t.deps.Config.BrowserTool)
 }
 
 // CallAction runs a declared action.
 func (f frontend) CallAction(ctx context.Context, name string, args json.RawMessage) (plugin.Result, error) {
-	return f.t.dispatch(ctx, "plugin", oracle.Action, name, args, f.t.Config.Action)
+	return f.t.dispatch(ctx, "plugin", oracle.Action, name, args, f.t.deps.Config.Action)
 }
 
 // dispatch sends a call to one tab and turns what comes back into a result.
@@ -286,7 +286,7 @@ func (t *turn) dispatch(ctx context.Context, caller string, kind oracle.CallKind
 		ID: caller + ":" + oracle.NewID(), Kind: kind, SessionID: t.run.SessionID, RequestID: t.run.RequestID, Owner: t.run.Owner,
 		Name: name, Args: args, Deadline: time.Now().Add(limit),
 	}
-	out, err := t.Dispatcher.Dispatch(ctx, call)
+	out, err := t.deps.Dispatcher.Dispatch(ctx, call)
 	what := "Browser tool"
 	if kind == oracle.Action {
 		what = "AG-UI action"
@@ -345,7 +345,7 @@ func actionFailed(result json.RawMessage) (string, bool) {
 func (t *turn) subAgent(owner string, s plugin.SubAgent) agent.Tool {
 	steps := s.MaxSteps
 	if steps == 0 {
-		steps = t.Config.SubAgentSteps
+		steps = t.deps.Config.SubAgentSteps
 	}
 	return agent.Tool{Plugin: owner, Tool: plugin.Tool{
 		Name: "call_" + s.Name, Description: s.Description, Timeout: 5 * time.Minute,
@@ -357,7 +357,7 @@ func (t *turn) subAgent(owner string, s plugin.SubAgent) agent.Tool {
 			}
 			t.route(ctx, s.Name)
 			defer t.route(ctx, "main")
-			limits := t.Config.Limits
+			limits := t.deps.Config.Limits
 			limits.MaxSteps = steps
 			name := s.Model
 			if name == "" {

@@ -115,7 +115,7 @@ func (c Config) withDefaults() Config {
 
 // Worker does runs. It is a run.Worker.
 type Worker struct {
-	Deps
+	deps Deps
 	// reading holds a token for each turn that reads its history. Turns that
 	// have just begun take turns here, so that many of them at once do not keep
 	// the node from accepting further messages.
@@ -153,7 +153,7 @@ func New(d Deps) (*Worker, error) {
 	}
 	d.Config = d.Config.withDefaults()
 	return &Worker{
-		Deps: d, reading: make(chan struct{}, d.Config.Readers), transcripts: recent.New[string, oracle.Transcript](rememberedBytes),
+		deps: d, reading: make(chan struct{}, d.Config.Readers), transcripts: recent.New[string, oracle.Transcript](rememberedBytes),
 	}, nil
 }
 
@@ -178,8 +178,8 @@ func (w *Worker) Work(ctx context.Context, job run.Job) run.Result {
 	r := job.Run
 	t := &turn{
 		Worker: w, job: job, run: r, to: oracle.Address{SessionID: r.SessionID, RequestID: r.RequestID},
-		model: model.Find(w.Provider, r.Request.Model), usage: &meter{},
-		log:     w.Log.With(slog.String("run_id", r.ID), slog.String("request_id", r.RequestID)),
+		model: model.Find(w.deps.Provider, r.Request.Model), usage: &meter{},
+		log:     w.deps.Log.With(slog.String("run_id", r.ID), slog.String("request_id", r.RequestID)),
 		carried: job.Carried,
 	}
 	state := agent.State{}
@@ -195,7 +195,7 @@ func (w *Worker) Work(ctx context.Context, job run.Job) run.Result {
 	}
 	if t.carried.AskDelegation {
 		t.emit(oracle.FrameDelegationRequired, oracle.DelegationRequired{
-			Address: t.to, OracleDID: w.Identity.DID, OracleEntityDID: w.Identity.EntityDID, Timestamp: oracle.Timestamp(time.Now()),
+			Address: t.to, OracleDID: w.deps.Identity.DID, OracleEntityDID: w.deps.Identity.EntityDID, Timestamp: oracle.Timestamp(time.Now()),
 		})
 	}
 	state, err := t.think(ctx, state)
@@ -210,7 +210,7 @@ func (t *turn) think(ctx context.Context, state agent.State) (agent.State, error
 	}
 	t.titled = session.Title != oracle.Untitled
 	t.rt = t.runtime(ctx, session)
-	t.plugins = newPluginSet(t.Plugins, t.rt, t.log)
+	t.plugins = newPluginSet(t.deps.Plugins, t.rt, t.log)
 	tools := t.toolbox(ctx, session)
 	defer tools.close()
 	history, err := t.history(ctx, session)
@@ -222,7 +222,7 @@ func (t *turn) think(ctx context.Context, state agent.State) (agent.State, error
 		Request: plugin.ModelRequest{
 			Model: t.model.ID, System: t.systemPrompt(ctx, tools), Messages: history, Purpose: "turn",
 		},
-		Tools: tools.list, CallTool: t.plugins.wrapTool, Limits: t.Config.Limits, Sink: (*sink)(t), State: state, Log: t.log,
+		Tools: tools.list, CallTool: t.plugins.wrapTool, Limits: t.deps.Config.Limits, Sink: (*sink)(t), State: state, Log: t.log,
 		Trim: trimHalf,
 	}
 	return agent.Run(ctx, task)
@@ -233,17 +233,17 @@ func (t *turn) session(ctx context.Context) (oracle.Session, error) {
 	if t.job.Session != nil {
 		return *t.job.Session, nil
 	}
-	return patiently(ctx, func() (oracle.Session, error) { return t.Store.Session(ctx, t.run.Owner, t.run.SessionID) })
+	return patiently(ctx, func() (oracle.Session, error) { return t.deps.Store.Session(ctx, t.run.Owner, t.run.SessionID) })
 }
 
 // callModel is the innermost model call.
 func (t *turn) callModel(ctx context.Context, _ *plugin.Runtime, req plugin.ModelRequest, out func(plugin.Chunk)) (plugin.ModelResponse, error) {
-	resp, err := t.Provider.Stream(ctx, req, out)
+	resp, err := t.deps.Provider.Stream(ctx, req, out)
 	if err != nil {
 		resp.Usage = model.Cut(req, resp)
 	}
 	if resp.Usage.CostMicros == 0 {
-		resp.Usage.CostMicros = model.Find(t.Provider, req.Model).Cost(resp.Usage)
+		resp.Usage.CostMicros = model.Find(t.deps.Provider, req.Model).Cost(resp.Usage)
 	}
 	return resp, err
 }
@@ -313,7 +313,7 @@ func refused(err error) (string, bool) {
 func (t *turn) fail(e *model.Error) {
 	p := e.Public()
 	t.emit(oracle.FrameError, oracle.ErrorFrame{
-		Error: p.Text, Kind: string(p.Kind), Source: "platform", Provider: t.Provider.Name(), ProviderLabel: t.model.Label,
+		Error: p.Text, Kind: string(p.Kind), Source: "platform", Provider: t.deps.Provider.Name(), ProviderLabel: t.model.Label,
 		Status: p.Status, Retryable: p.Retryable, Detail: p.Detail, RunID: t.run.ID, Address: t.to, Timestamp: oracle.Timestamp(time.Now()),
 	})
 }
@@ -360,7 +360,7 @@ func asStored(raw json.RawMessage) json.RawMessage {
 // GiveUp ends a run whose nodes died too often: see run.Worker.
 func (w *Worker) GiveUp(_ context.Context, r oracle.Run, frames []oracle.Frame) run.Result {
 	text := TextOf(frames)
-	result := run.Result{Status: oracle.Interrupted, ErrorKind: "interrupted", Text: text, Model: model.Find(w.Provider, r.Request.Model).ID}
+	result := run.Result{Status: oracle.Interrupted, ErrorKind: "interrupted", Text: text, Model: model.Find(w.deps.Provider, r.Request.Model).ID}
 	var state agent.State
 	if json.Unmarshal(r.Checkpoint, &state) == nil && len(state.Steps) > 0 {
 		kept := state.Text()

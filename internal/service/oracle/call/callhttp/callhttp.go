@@ -30,7 +30,7 @@ type Deps struct {
 }
 
 type api struct {
-	Deps
+	deps  Deps
 	drain sync.Once
 }
 
@@ -42,7 +42,7 @@ const (
 
 // Surface makes the routes.
 func Surface(d Deps) httpserver.Surface {
-	a := &api{Deps: d}
+	a := &api{deps: d}
 	id := httpserver.Param{Name: "callId", In: "path", Required: true}
 	tags := []string{"Calls"}
 	bad := httpserver.Reply{Status: 400, Body: ErrorBody{}, Doc: "What is wrong with the request."}
@@ -221,7 +221,7 @@ func (a *api) create(w http.ResponseWriter, r *http.Request) error {
 	if !oracle.PlausibleID(body.SessionID) {
 		return oracle.ErrSessionNotFound
 	}
-	v, err := a.Calls.Create(r.Context(), who, call.Request{
+	v, err := a.deps.Calls.Create(r.Context(), who, call.Request{
 		SessionID: body.SessionID, Type: call.Type(body.CallType), Voice: body.AgentVoice, Language: body.Language, Framed: body.E2EE,
 		Record: body.Record,
 	})
@@ -238,7 +238,7 @@ const drainTime = 5 * time.Second
 // drainWith sends the calls of this node elsewhere as soon as it begins to stop.
 func (a *api) drainWith(draining <-chan struct{}) {
 	<-draining
-	a.Calls.DrainWithin(drainTime)
+	a.deps.Calls.DrainWithin(drainTime)
 }
 
 func (a *api) list(w http.ResponseWriter, r *http.Request) error {
@@ -250,7 +250,7 @@ func (a *api) list(w http.ResponseWriter, r *http.Request) error {
 	if session == "" {
 		return invalid([]string{"sessionId should not be empty"})
 	}
-	all, err := a.Calls.Calls(r.Context(), who.DID, session)
+	all, err := a.deps.Calls.Calls(r.Context(), who.DID, session)
 	if err != nil {
 		return err
 	}
@@ -266,7 +266,7 @@ func (a *api) get(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	v, err := a.Calls.Call(r.Context(), who.DID, r.PathValue("callId"))
+	v, err := a.deps.Calls.Call(r.Context(), who.DID, r.PathValue("callId"))
 	if err != nil {
 		return err
 	}
@@ -304,7 +304,7 @@ func (a *api) patch(w http.ResponseWriter, r *http.Request) error {
 	if list := body.problems(); len(list) > 0 {
 		return invalid(list)
 	}
-	v, err := a.Calls.Advance(r.Context(), who.DID, r.PathValue("callId"), call.Status(body.CallStatus), call.Reason(body.Reason))
+	v, err := a.deps.Calls.Advance(r.Context(), who.DID, r.PathValue("callId"), call.Status(body.CallStatus), call.Reason(body.Reason))
 	if err != nil {
 		return err
 	}
