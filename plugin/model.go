@@ -28,6 +28,21 @@ type ModelMessage struct {
 	ToolCallID string
 	// Failed marks a tool message that reports an error.
 	Failed bool
+	// Note is what the model is told beside a user's message or a result: the
+	// time, what plugins remember. It is sent where it was first sent, so that
+	// what came before stays the same from request to request.
+	Note string
+	// State is what the provider said with an assistant message and wants back.
+	State *ModelState
+}
+
+// ModelState is what a provider keeps in an answer for itself: signatures,
+// encrypted thoughts. Nobody else reads Data. It goes back to the provider and
+// the model that made it, and to no other.
+type ModelState struct {
+	Provider string          `json:"provider"`
+	Model    string          `json:"model"`
+	Data     json.RawMessage `json:"data"`
 }
 
 // Image is a picture for a model.
@@ -59,6 +74,12 @@ type ModelRequest struct {
 	Tools    []ToolSpec
 	// MaxTokens bounds the answer; zero leaves it to the provider.
 	MaxTokens int
+	// NoCalls wants an answer in words. Tools stay listed, since the history may
+	// speak of them.
+	NoCalls bool
+	// Session is the conversation that the call belongs to, for providers that
+	// keep what they have read; empty outside conversations.
+	Session string
 	// Purpose says why the call is made: turn, sub-agent, summary, title.
 	Purpose string
 }
@@ -72,6 +93,8 @@ type ModelResponse struct {
 	// Finish is why the model stopped: stop, tool_calls, length, filter.
 	Finish string
 	Model  string
+	// State goes back to the provider with this answer; nil if it wants nothing.
+	State *ModelState
 }
 
 // Usage counts tokens. Cached and reasoning tokens are parts of the totals,

@@ -101,9 +101,17 @@ type RequestSubAgentProvider interface {
 	RequestSubAgents(ctx context.Context, rt *Runtime) ([]SubAgent, error)
 }
 
-// PromptProvider adds a paragraph to the system prompt. An empty text adds nothing.
+// PromptProvider adds a paragraph to the system prompt. An empty text adds
+// nothing. It should say the same in every turn of a session: providers charge
+// for reading a prompt that changed. What differs by turn is a NoteProvider's.
 type PromptProvider interface {
 	Prompt(ctx context.Context, rt *Runtime) (string, error)
+}
+
+// NoteProvider adds a paragraph beside the user's message, for what depends on
+// it. An empty text adds nothing.
+type NoteProvider interface {
+	Note(ctx context.Context, rt *Runtime) (string, error)
 }
 
 // ModelMiddleware wraps every model call of a turn. It must call next at most

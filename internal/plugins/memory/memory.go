@@ -53,10 +53,10 @@ type Plugin struct {
 func New(cfg Config) *Plugin { return &Plugin{cfg: cfg} }
 
 var (
-	_ plugin.Configurer     = (*Plugin)(nil)
-	_ plugin.Starter        = (*Plugin)(nil)
-	_ plugin.ToolProvider   = (*Plugin)(nil)
-	_ plugin.PromptProvider = (*Plugin)(nil)
+	_ plugin.Configurer   = (*Plugin)(nil)
+	_ plugin.Starter      = (*Plugin)(nil)
+	_ plugin.ToolProvider = (*Plugin)(nil)
+	_ plugin.NoteProvider = (*Plugin)(nil)
 )
 
 // Describe names the plugin.
@@ -232,8 +232,8 @@ func (p *Plugin) ForgetAll(ctx context.Context, did string) (int, error) {
 	return n, err
 }
 
-// Prompt tells the model what it may already know about a message.
-func (p *Plugin) Prompt(ctx context.Context, rt *plugin.Runtime) (string, error) {
+// Note tells the model what it may already know about a message.
+func (p *Plugin) Note(ctx context.Context, rt *plugin.Runtime) (string, error) {
 	if p.cfg.InPrompt <= 0 || rt.Session.Message == "" {
 		return "", nil
 	}

@@ -214,8 +214,8 @@ func TestTheAgentRemembers(t *testing.T) {
 		t.Fatalf("%d model calls", len(turns))
 	}
 	const known = `- "The user is allergic to nuts."`
-	if strings.Contains(turns[0].System, known) || !strings.Contains(turns[2].System, known) {
-		t.Errorf("prompt: %s", turns[2].System)
+	if strings.Contains(turns[0].Messages[0].Note, known) || !strings.Contains(turns[2].Messages[0].Note, known) {
+		t.Errorf("note: %s", turns[2].Messages[0].Note)
 	}
 	if last := turns[3].Messages[len(turns[3].Messages)-1]; last.Role != plugin.RoleTool || !strings.Contains(last.Text, "allergic to nuts") {
 		t.Errorf("recall said %+v", last)

@@ -53,6 +53,19 @@ type Message struct {
 	ToolCalls   []ToolCall
 	Attachments []Attachment
 	CreatedAt   time.Time
+	// Note is what the model was told beside the question, on the first AI
+	// message of a turn.
+	Note string
+	// State is what the model's provider wants back with an AI message.
+	State *ModelState
+}
+
+// ModelState is a provider's state with the conversation that it was made in: a
+// provider may refuse it behind another beginning.
+type ModelState struct {
+	plugin.ModelState
+	// Through is the turn up to which a summary stood for the conversation.
+	Through int64 `json:"through,omitempty"`
 }
 
 // ToolCall is a call that an AI message made, with its outcome.

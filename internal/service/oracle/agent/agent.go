@@ -76,14 +76,18 @@ type Task struct {
 	// State is where an earlier attempt stopped; zero at the beginning.
 	State State
 	Log   *slog.Logger
-	// Trim shortens the conversation when the model says that it is too long.
-	// It reports whether it could.
+	// Trim shortens the conversation when the model says that it is too long,
+	// and takes out what the provider had said for itself. It reports whether it
+	// could.
 	Trim func(ctx context.Context, req *plugin.ModelRequest) bool
 }
 
 // State is what a turn has done. It is JSON, because it is kept.
 type State struct {
-	Steps []Step       `json:"steps"`
+	Steps []Step `json:"steps"`
+	// Note is what the model was told beside the question, kept so that who
+	// continues the turn tells it the same.
+	Note  string       `json:"note,omitempty"`
 	Usage plugin.Usage `json:"usage"`
 	Model string       `json:"model,omitempty"`
 }
@@ -93,6 +97,8 @@ type Step struct {
 	Text      string `json:"text,omitempty"`
 	Reasoning string `json:"reasoning,omitempty"`
 	Calls     []Call `json:"calls,omitempty"`
+	// State is what the provider wants back with this step.
+	State *plugin.ModelState `json:"state,omitempty"`
 }
 
 // Call is one tool call. Status is empty while nothing is known of it.
@@ -192,12 +198,12 @@ func Run(ctx context.Context, t Task) (State, error) {
 func (l *loop) think(ctx context.Context, last bool) (Step, error) {
 	req := l.Request
 	tools := l.Tools()
-	if last {
-		req.System += "\n\nYou have used all your tool calls for this turn. Answer now with what you know."
-	} else {
-		req.Tools = specs(tools)
-	}
+	req.Tools = specs(tools)
 	req.Messages = append(append([]plugin.ModelMessage(nil), req.Messages...), l.conversation()...)
+	if n := len(req.Messages); last && n > 0 {
+		req.NoCalls = true
+		req.Messages[n-1].Note = strings.TrimPrefix(req.Messages[n-1].Note+"\n"+enough, "\n")
+	}
 	var text, reasoning strings.Builder
 	sink := func(c plugin.Chunk) {
 		text.WriteString(c.Text)
@@ -208,6 +214,9 @@ func (l *loop) think(ctx context.Context, last bool) (Step, error) {
 	for try := 0; err != nil && text.Len() == 0 && model.From(err).Kind == model.TooLong && try < 3 && l.Trim != nil; try++ {
 		if !l.Trim(ctx, &req) {
 			break
+		}
+		for i := range l.state.Steps { // it was said behind what was taken out
+			l.state.Steps[i].State = nil
 		}
 		l.Request.Messages = req.Messages[:max(0, len(req.Messages)-len(l.conversation()))]
 		resp, err = l.Model(ctx, l.Runtime, req, sink)
@@ -220,11 +229,29 @@ func (l *loop) think(ctx context.Context, last bool) (Step, error) {
 		l.state.Model = resp.Model
 	}
 	step := Step{Text: resp.Text, Reasoning: resp.Reasoning}
+	if resp.State != nil {
+		kept := *resp.State
+		kept.Data = AsStored(kept.Data)
+		step.State = &kept
+	}
 	if !last {
 		step.Calls = l.accept(resp.ToolCalls, tools)
 	}
 	return step, nil
 }
+
+// AsStored is JSON as a store gives it back, so that a model is shown the same
+// bytes whoever remembers them.
+func AsStored(raw json.RawMessage) json.RawMessage {
+	b, err := json.Marshal(raw)
+	if err != nil {
+		return raw
+	}
+	return b
+}
+
+// enough is what a model is told that may call no more tools.
+const enough = "You have used all your tool calls for this turn. Answer now with what you know."
 
 // Bounds of what a model says in a call, in bytes.
 const (
@@ -258,6 +285,8 @@ func (l *loop) accept(asked []plugin.ModelToolCall, tools []Tool) []Call {
 			args, _ = json.Marshal(fmt.Sprintf("a text of %d bytes; %d are allowed", len(args), maxArgs))
 		case !json.Valid(args): // kept as text, so that the model can be told
 			args, _ = json.Marshal(string(args))
+		default:
+			args = AsStored(args)
 		}
 		calls = append(calls, Call{ID: id, Name: Cap(c.Name, maxName), Args: args, Action: byName[c.Name].Action})
 	}
@@ -289,7 +318,7 @@ func (l *loop) conversation() []plugin.ModelMessage {
 func Conversation(steps []Step) []plugin.ModelMessage {
 	var out []plugin.ModelMessage
 	for _, step := range steps {
-		m := plugin.ModelMessage{Role: plugin.RoleAssistant, Text: step.Text}
+		m := plugin.ModelMessage{Role: plugin.RoleAssistant, Text: step.Text, State: step.State}
 		for _, c := range step.Calls {
 			m.ToolCalls = append(m.ToolCalls, plugin.ModelToolCall{ID: c.ID, Name: c.Name, Args: objectOf(c.Args)})
 		}

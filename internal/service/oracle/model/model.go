@@ -214,7 +214,7 @@ func Cut(req plugin.ModelRequest, resp plugin.ModelResponse) plugin.Usage {
 
 // MessageTokens estimates a message, its calls and its pictures.
 func MessageTokens(m plugin.ModelMessage) int {
-	n := 4 + Tokens(m.Text) + 1000*len(m.Images)
+	n := 4 + Tokens(m.Text) + Tokens(m.Note) + 1000*len(m.Images)
 	for _, c := range m.ToolCalls {
 		n += 8 + Tokens(c.Name) + Tokens(string(c.Args))
 	}

@@ -3,6 +3,7 @@
 package oracletest
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"testing"
@@ -34,6 +35,7 @@ func TestStore(t *testing.T, open func(t *testing.T) Store) {
 	t.Run("sessions", func(t *testing.T) { t.Parallel(); testSessions(t, open(t)) })
 	t.Run("search", func(t *testing.T) { t.Parallel(); testSearch(t, open(t)) })
 	t.Run("threads", func(t *testing.T) { t.Parallel(); testThreads(t, open(t)) })
+	t.Run("what models are told", func(t *testing.T) { t.Parallel(); testModelSide(t, open(t)) })
 	t.Run("pages", func(t *testing.T) { t.Parallel(); testPages(t, open(t)) })
 	t.Run("one run at a time", func(t *testing.T) { t.Parallel(); testMultitask(t, open(t)) })
 	t.Run("epochs fence", func(t *testing.T) { t.Parallel(); testFencing(t, open(t)) })
@@ -159,6 +161,25 @@ func ending(t testing.TB, r oracle.Run, messages ...oracle.Message) run.Ending {
 	return run.Ending{
 		Batch:  run.Batch{RunID: r.ID, Epoch: r.Epoch, Frames: []oracle.Frame{f}},
 		Status: oracle.Finished, Messages: messages, At: time.Now(), Usage: plugin.Usage{InputTokens: 3},
+	}
+}
+
+// What a model was told beside a question, and what its provider wants back, is
+// kept with the answer.
+func testModelSide(t *testing.T, st Store) {
+	s := NewSession(t, st)
+	m := oracle.Message{
+		ID: oracle.NewID(), Role: oracle.AI, Content: "x", CreatedAt: time.Now(), Note: "It is noon.",
+		State: &oracle.ModelState{Through: 7, ModelState: plugin.ModelState{Provider: "p", Model: "m", Data: json.RawMessage(`{"a":"\u003c"}`)}},
+	}
+	must(t, st.Finish(t.Context(), ending(t, Say(t, st, s.ID, "hi", oracle.Interrupt).Run, m)))
+	got, err := st.Messages(t.Context(), s.Owner, s.ID, 0)
+	must(t, err)
+	if len(got) != 2 || got[0].Note != "" || got[0].State != nil {
+		t.Fatalf("%+v", got)
+	}
+	if d := cmp.Diff(m.State, got[1].State); d != "" || got[1].Note != m.Note {
+		t.Errorf("note %q, state (-want +got):\n%s", got[1].Note, d)
 	}
 }
 

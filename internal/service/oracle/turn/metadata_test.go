@@ -59,8 +59,8 @@ func TestMetadata(t *testing.T) {
 	if d := cmp.Diff(metadata, (<-w.seen).Metadata); d != "" {
 		t.Errorf("metadata (-want +got):\n%s", d)
 	}
-	if prompt := model.Requests()[0].System; !strings.Contains(prompt, `"did:ixo:entity:1"`) {
-		t.Errorf("the prompt does not name the entity: %s", prompt)
+	if note := model.Requests()[0].Messages[0].Note; !strings.Contains(note, `"did:ixo:entity:1"`) {
+		t.Errorf("the note does not name the entity: %s", note)
 	}
 	if got := (<-f.asked).RoomID; got != "!editor:example.org" {
 		t.Errorf("attachments are looked for in %q", got)

@@ -45,15 +45,12 @@ type toolbox struct {
 
 	mu     sync.Mutex
 	groups []capability
-	loaded map[string]bool
+	loaded []string // in the order in which they were loaded
 }
 
 // toolbox gathers the tools of plugins, of MCP servers and of the user's page.
 func (t *turn) toolbox(ctx context.Context, session oracle.Session) *toolbox {
-	b := &toolbox{t: t, session: session, close: func() {}, loaded: map[string]bool{}}
-	for _, name := range session.Loaded {
-		b.loaded[name] = true
-	}
+	b := &toolbox{t: t, session: session, close: func() {}, loaded: slices.Clone(session.Loaded)}
 	var servers []plugin.MCPServer
 	_ = t.plugins.each("tools", nil, func(l registry.Loaded) error {
 		g := capability{
@@ -161,21 +158,26 @@ func (b *toolbox) clean() {
 	}
 }
 
-// list is what the agent may call in the next step.
+// list is what the agent may call in the next step. What is loaded comes at the
+// end, in the order of loading: the list that a provider has seen grows and does
+// not change otherwise.
 func (b *toolbox) list() []agent.Tool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	var out []agent.Tool
-	more := false
+	onDemand := map[string][]agent.Tool{}
 	for _, g := range b.groups {
-		if g.always || b.loaded[g.name] {
+		if g.always {
 			out = append(out, g.tools...)
 		} else {
-			more = true
+			onDemand[g.name] = g.tools
 		}
 	}
-	if more {
+	if len(onDemand) > 0 {
 		out = append(out, b.metaTools()...)
+	}
+	for _, name := range b.loaded {
+		out = append(out, onDemand[name]...)
 	}
 	return out
 }
@@ -217,7 +219,7 @@ func (b *toolbox) describe() (plugin.Result, error) {
 		if g.quiet {
 			continue
 		}
-		e := entry{Name: g.name, Summary: g.summary, When: g.when, Loaded: g.always || b.loaded[g.name]}
+		e := entry{Name: g.name, Summary: g.summary, When: g.when, Loaded: g.always || slices.Contains(b.loaded, g.name)}
 		for _, t := range g.tools {
 			e.Tools = append(e.Tools, t.Name)
 		}
@@ -233,16 +235,15 @@ func (b *toolbox) load(ctx context.Context, name string) (plugin.Result, error) 
 		b.mu.Unlock()
 		return plugin.Result{}, plugin.Errorf(404, "There is no capability called %q; %s shows them.", name, ListCapabilities)
 	}
-	b.loaded[name] = true
-	var tools, all []string
+	if !slices.Contains(b.loaded, name) {
+		b.loaded = append(b.loaded, name)
+	}
+	var tools []string
 	for _, t := range b.groups[i].tools {
 		tools = append(tools, t.Name)
 	}
-	for n := range b.loaded {
-		all = append(all, n)
-	}
+	all := slices.Clone(b.loaded)
 	b.mu.Unlock()
-	slices.Sort(all)
 	if err := b.t.deps.Store.SetLoaded(ctx, b.session.ID, all); err != nil {
 		b.t.log.Warn("a loaded capability was not remembered", slog.Any("error", err))
 	}

@@ -169,6 +169,7 @@ type turn struct {
 	model   model.Info
 	usage   *meter
 	titled  bool
+	through int64              // the turn up to which a summary stands for the conversation
 	past    *oracle.Transcript // before this turn, when it is known to be whole
 	log     *slog.Logger
 }
@@ -217,13 +218,20 @@ func (t *turn) think(ctx context.Context, state agent.State) (agent.State, error
 	if err != nil {
 		return state, err
 	}
+	if state.Note == "" {
+		state.Note = t.noteOf(ctx)
+	}
+	history[len(history)-1].Note = state.Note
 	task := agent.Task{
 		Model: t.plugins.wrapModel(t.callModel), Runtime: t.rt,
 		Request: plugin.ModelRequest{
-			Model: t.model.ID, System: t.systemPrompt(ctx, tools), Messages: history, Purpose: "turn",
+			Model: t.model.ID, System: t.systemPrompt(ctx, tools), Messages: history, Purpose: "turn", Session: session.ID,
 		},
 		Tools: tools.list, CallTool: t.plugins.wrapTool, Limits: t.deps.Config.Limits, Sink: (*sink)(t), State: state, Log: t.log,
-		Trim: trimHalf,
+		Trim: func(_ context.Context, req *plugin.ModelRequest) bool {
+			t.through = passing
+			return trimHalf(req)
+		},
 	}
 	return agent.Run(ctx, task)
 }
@@ -249,7 +257,7 @@ func (t *turn) callModel(ctx context.Context, _ *plugin.Runtime, req plugin.Mode
 }
 
 // trimHalf drops the older half of the conversation before the last message.
-func trimHalf(_ context.Context, req *plugin.ModelRequest) bool {
+func trimHalf(req *plugin.ModelRequest) bool {
 	n := len(req.Messages)
 	if n < 3 {
 		return false
@@ -261,7 +269,8 @@ func trimHalf(_ context.Context, req *plugin.ModelRequest) bool {
 	if cut == n {
 		return false
 	}
-	req.Messages = req.Messages[cut:]
+	req.Messages = slices.Clone(req.Messages[cut:])
+	forgetStates(req.Messages)
 	return true
 }
 
@@ -296,7 +305,7 @@ func (t *turn) conclude(ctx context.Context, state agent.State, err error) run.R
 			t.log.Error("a turn failed", slog.Any("error", err))
 		}
 	}
-	result.Messages = messages(steps)
+	result.Messages = t.messages(state.Note, steps)
 	result.Text = agent.State{Steps: steps}.Text()
 	result.Usage = state.Usage.Add(t.usage.total())
 	return result
@@ -325,6 +334,21 @@ func (t *turn) emit(event string, payload any) {
 	}
 }
 
+// messages are what the transcript keeps of the turn, with what later turns need
+// to begin as this one did.
+func (t *turn) messages(note string, steps []agent.Step) []oracle.Message {
+	out := messages(steps)
+	if len(out) > 0 {
+		out[0].Note = note
+	}
+	for i := range out {
+		if out[i].State != nil {
+			out[i].State.Through = t.through
+		}
+	}
+	return out
+}
+
 // messages turns steps into what the transcript keeps: a text that the store
 // refused would leave the run without an end. Calls without a result get one, so
 // that no later turn finds a call without an answer.
@@ -336,25 +360,18 @@ func messages(steps []agent.Step) []oracle.Message {
 		}
 		m := oracle.Message{ID: oracle.NewID(), Role: oracle.AI, Content: model.Storable(s.Text), Reasoning: model.Storable(s.Reasoning), CreatedAt: time.Now()}
 		for _, c := range s.Calls {
-			call := oracle.ToolCall{ID: c.ID, Name: c.Name, Args: asStored(c.Arguments()), Status: c.Status, Output: c.Output, Error: c.Error, Action: c.Action, Component: c.Component}
+			call := oracle.ToolCall{ID: c.ID, Name: c.Name, Args: agent.AsStored(c.Arguments()), Status: c.Status, Output: c.Output, Error: c.Error, Action: c.Action, Component: c.Component}
 			if call.Status == "" {
 				call.Status, call.Error = plugin.Failed, "The tool did not complete."
 			}
 			m.ToolCalls = append(m.ToolCalls, call)
 		}
+		if s.State != nil {
+			m.State = &oracle.ModelState{ModelState: *s.State}
+		}
 		out = append(out, m)
 	}
 	return out
-}
-
-// asStored is JSON as a store gives it back, so that a model is shown the same
-// bytes whoever remembers them.
-func asStored(raw json.RawMessage) json.RawMessage {
-	b, err := json.Marshal(raw)
-	if err != nil {
-		return raw
-	}
-	return b
 }
 
 // GiveUp ends a run whose nodes died too often: see run.Worker.
@@ -368,7 +385,8 @@ func (w *Worker) GiveUp(_ context.Context, r oracle.Run, frames []oracle.Frame) 
 		if rest, ok := cutPrefix(text, kept); ok && rest != "" {
 			steps = append(steps, agent.Step{Text: rest})
 		}
-		result.Messages, result.Usage, result.Steps = messages(steps), state.Usage, len(steps)
+		t := &turn{through: passing} // nobody knows behind which beginning it was said
+		result.Messages, result.Usage, result.Steps = t.messages(state.Note, steps), state.Usage, len(steps)
 		return result
 	}
 	if text != "" {

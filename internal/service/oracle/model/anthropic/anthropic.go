@@ -64,6 +64,8 @@ type (
 		Messages  []message        `json:"messages"`
 		Tools     []tool           `json:"tools,omitempty"`
 		Stream    bool             `json:"stream"`
+		// ToolChoice is set to forbid calls.
+		ToolChoice map[string]string `json:"tool_choice,omitempty"`
 	}
 	message struct {
 		Role    string           `json:"role"`
@@ -98,6 +100,9 @@ func (p *Provider) request(req plugin.ModelRequest, names *wire.Names) request {
 	for _, t := range req.Tools {
 		out.Tools = append(out.Tools, tool{Name: names.Wire(t.Name), Description: t.Description, InputSchema: wire.Schema(t.Schema)})
 	}
+	if req.NoCalls && len(req.Tools) > 0 {
+		out.ToolChoice = map[string]string{"type": "none"}
+	}
 	return out
 }
 
@@ -105,7 +110,7 @@ func blocksOf(m plugin.ModelMessage, names *wire.Names) (role string, blocks []m
 	switch m.Role {
 	case plugin.RoleTool:
 		return "user", []map[string]any{{
-			"type": "tool_result", "tool_use_id": m.ToolCallID, "content": nonEmpty(m.Text), "is_error": m.Failed,
+			"type": "tool_result", "tool_use_id": m.ToolCallID, "content": nonEmpty(wire.Told(m)), "is_error": m.Failed,
 		}}
 	case plugin.RoleAssistant:
 		if strings.TrimSpace(m.Text) != "" {
@@ -121,7 +126,7 @@ func blocksOf(m plugin.ModelMessage, names *wire.Names) (role string, blocks []m
 			"type": "base64", "media_type": img.MediaType, "data": base64.StdEncoding.EncodeToString(img.Data),
 		}})
 	}
-	return "user", append(blocks, map[string]any{"type": "text", "text": nonEmpty(m.Text)})
+	return "user", append(blocks, map[string]any{"type": "text", "text": nonEmpty(wire.Told(m))})
 }
 
 func nonEmpty(s string) string {

@@ -58,6 +58,9 @@ func (p *Provider) Models() []model.Info {
 
 // Stream answers.
 func (p *Provider) Stream(ctx context.Context, req plugin.ModelRequest, sink func(plugin.Chunk)) (plugin.ModelResponse, error) {
+	if req.NoCalls {
+		req.Tools = nil
+	}
 	said := p.think(req)
 	resp := plugin.ModelResponse{ToolCalls: said.calls, Finish: "stop", Model: "guide", Usage: plugin.Usage{
 		InputTokens: int64(model.Tokens(req.System)), OutputTokens: int64(model.Tokens(said.text)),

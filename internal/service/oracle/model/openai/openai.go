@@ -69,6 +69,7 @@ type (
 		StreamOptions       map[string]any `json:"stream_options,omitempty"`
 		MaxTokens           int            `json:"max_tokens,omitempty"`
 		MaxCompletionTokens int            `json:"max_completion_tokens,omitempty"`
+		ToolChoice          string         `json:"tool_choice,omitempty"`
 	}
 	chatMessage struct {
 		Role       string     `json:"role"`
@@ -115,11 +116,14 @@ func (p *Provider) request(req plugin.ModelRequest, names *wire.Names) chatReque
 			Name: names.Wire(t.Name), Description: t.Description, Parameters: wire.Schema(t.Schema),
 		}})
 	}
+	if req.NoCalls && len(req.Tools) > 0 {
+		out.ToolChoice = "none"
+	}
 	return out
 }
 
 func message(m plugin.ModelMessage, names *wire.Names) chatMessage {
-	out := chatMessage{Role: string(m.Role), Content: m.Text, ToolCallID: m.ToolCallID}
+	out := chatMessage{Role: string(m.Role), Content: wire.Told(m), ToolCallID: m.ToolCallID}
 	for _, c := range m.ToolCalls {
 		call := chatCall{ID: c.ID, Type: "function"}
 		call.Function.Name, call.Function.Arguments = names.Wire(c.Name), string(c.Args)
@@ -129,7 +133,7 @@ func message(m plugin.ModelMessage, names *wire.Names) chatMessage {
 		out.Content = nil
 	}
 	if len(m.Images) > 0 {
-		parts := []map[string]any{{"type": "text", "text": m.Text}}
+		parts := []map[string]any{{"type": "text", "text": wire.Told(m)}}
 		for _, img := range m.Images {
 			url := "data:" + img.MediaType + ";base64," + base64.StdEncoding.EncodeToString(img.Data)
 			parts = append(parts, map[string]any{"type": "image_url", "image_url": map[string]string{"url": url}})

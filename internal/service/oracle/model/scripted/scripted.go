@@ -21,6 +21,8 @@ type Reply struct {
 	// Err ends the answer after its chunks.
 	Err   error
 	Usage plugin.Usage
+	// State is what the provider wants back.
+	State *plugin.ModelState
 }
 
 // Text is a reply of words, one chunk each.
@@ -89,7 +91,7 @@ func (p *Provider) Stream(ctx context.Context, req plugin.ModelRequest, sink fun
 	p.requests = append(p.requests, req)
 	p.mu.Unlock()
 	reply := p.script(req)
-	resp := plugin.ModelResponse{ToolCalls: reply.Calls, Usage: reply.Usage, Finish: "stop", Model: "scripted"}
+	resp := plugin.ModelResponse{ToolCalls: reply.Calls, Usage: reply.Usage, Finish: "stop", Model: "scripted", State: reply.State}
 	for _, c := range reply.Chunks {
 		if reply.Delay > 0 {
 			timer := time.NewTimer(reply.Delay)

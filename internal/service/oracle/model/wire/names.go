@@ -42,6 +42,14 @@ func (n *Names) Ours(name string) string {
 	return name
 }
 
+// Told is a text with what the model is told beside it.
+func Told(m plugin.ModelMessage) string {
+	if m.Note == "" {
+		return m.Text
+	}
+	return m.Text + "\n\n<context>\n" + m.Note + "\n</context>"
+}
+
 // Schema is a schema that endpoints accept for a tool without one.
 func Schema(s json.RawMessage) json.RawMessage {
 	if len(s) == 0 {
