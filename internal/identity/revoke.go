@@ -107,7 +107,7 @@ func (r *revocations) hitsLocked(chain []ucan.Link) bool {
 func (r *revocations) add(news []Revocation) {
 	r.mu.Lock()
 	for _, n := range news {
-		r.targets[n.Target] = struct{}{}
+		r.targets[nameOf(n.Target)] = struct{}{}
 		r.feed = max(r.feed, n.Feed)
 	}
 	var hit []*watch
@@ -121,6 +121,18 @@ func (r *revocations) add(news []Revocation) {
 	for _, w := range hit {
 		w.fire()
 	}
+}
+
+// nameOf returns the one name of what a revocation or a question is about. Rows
+// of earlier releases name a token by the CID under which it then travelled.
+func nameOf(target string) string {
+	if strings.HasPrefix(target, "did:") {
+		return target
+	}
+	if name, ok := ucan.NameOf(target); ok {
+		return name
+	}
+	return target // nothing that a token could be called
 }
 
 func (r *revocations) size() (targets, watches int) {
@@ -320,6 +332,7 @@ func (s *Service) RevokeByOperator(ctx context.Context, kind RevocationKind, tar
 }
 
 func (s *Service) addRevocation(ctx context.Context, r Revocation) (Revocation, error) {
+	r.Target = nameOf(r.Target)
 	feed, _, err := s.store.AddRevocation(ctx, r)
 	if err != nil {
 		return Revocation{}, fmt.Errorf("store revocation: %w", err)
@@ -335,14 +348,15 @@ func (s *Service) addRevocation(ctx context.Context, r Revocation) (Revocation, 
 	return r, nil
 }
 
-// CheckRevoked returns those of the CIDs that were withdrawn.
+// CheckRevoked returns those of the CIDs that were withdrawn, in the spelling of
+// the question: a token's other spellings are as withdrawn as its name.
 func (s *Service) CheckRevoked(ctx context.Context, cids []string) ([]string, error) {
 	if err := s.current(ctx); err != nil {
 		return nil, err
 	}
 	revoked := make([]string, 0, len(cids))
 	for _, c := range cids {
-		if s.revoked.has(c, "") {
+		if s.revoked.has(nameOf(c), "") {
 			revoked = append(revoked, c)
 		}
 	}

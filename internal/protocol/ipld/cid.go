@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/base32"
 	"fmt"
+	"strings"
 
 	"github.com/ipfs/go-cid"
 	"github.com/multiformats/go-multihash"
@@ -27,10 +28,10 @@ const (
 var base32Lower = base32.NewEncoding("abcdefghijklmnopqrstuvwxyz234567").WithPadding(base32.NoPadding)
 
 // SumDagCBOR returns the binary CID of a dag-cbor block.
-func SumDagCBOR(block string) string {
-	sum := sha256.Sum256([]byte(block))
-	return prefixDagCBOR + string(sum[:])
-}
+func SumDagCBOR(block string) string { return DagCBORCID(sha256.Sum256([]byte(block))) }
+
+// DagCBORCID returns the binary CID of the dag-cbor block with the digest.
+func DagCBORCID(sum [sha256.Size]byte) string { return prefixDagCBOR + string(sum[:]) }
 
 // IsDagCBOR reports whether the binary CID names a dag-cbor block by SHA-256.
 func IsDagCBOR(id string) bool { return len(id) == sha256CIDLen && id[:4] == prefixDagCBOR }
@@ -103,11 +104,45 @@ func CIDText(id string) string {
 	return c.String()
 }
 
+// The longest CIDs that are read: one that contains a token, and one in an
+// alphabet whose reader needs the square of the length.
+const (
+	maxCIDText   = 1 << 17
+	maxSlowText  = 1 << 10
+	slowAlphabet = "zZkKQ9" // base58, base36, CIDv0, base10
+)
+
 // ParseCID returns the binary form of a CID written in any multibase.
 func ParseCID(text string) (string, error) {
+	if len(text) > maxCIDText || len(text) > maxSlowText && strings.IndexByte(slowAlphabet, text[0]) >= 0 {
+		return "", malformed("CID of %d characters", len(text))
+	}
 	c, err := cid.Decode(text)
 	if err != nil {
 		return "", fmt.Errorf("%w: CID: %w", ErrMalformed, err)
 	}
 	return string(c.Bytes()), nil
+}
+
+// Digest returns the SHA-256 of the block that a CID in any spelling names: the
+// one that it carries, or that of the block inside an identity hash.
+func Digest(text string) (sum [sha256.Size]byte, err error) {
+	id, err := ParseCID(text)
+	if err != nil {
+		return sum, err
+	}
+	c, err := cid.Cast([]byte(id))
+	if err != nil {
+		return sum, fmt.Errorf("%w: CID: %w", ErrMalformed, err)
+	}
+	decoded, err := multihash.Decode(c.Hash())
+	switch {
+	case err != nil:
+		return sum, fmt.Errorf("%w: CID: %w", ErrMalformed, err)
+	case decoded.Code == multihash.SHA2_256 && len(decoded.Digest) == sha256.Size:
+		return [sha256.Size]byte(decoded.Digest), nil
+	case decoded.Code == multihash.IDENTITY:
+		return sha256.Sum256(decoded.Digest), nil
+	}
+	return sum, malformed("CID uses hash function 0x%x", decoded.Code)
 }

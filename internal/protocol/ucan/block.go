@@ -11,12 +11,18 @@ import (
 	"github.com/castalia-org/castalia/internal/protocol/ipld"
 )
 
-// decodeProof reads a block of either form: dag-cbor, or JWT text under a raw CID.
+// decodeProof reads a block that is followed, in either form: dag-cbor, or JWT
+// text under a raw CID. Under any other label the same bytes would be a second
+// name of one token, which no revocation knows. The archive's reader has computed
+// the hash, so the CID is that of the bytes.
 func decodeProof(id, block string) (*UCAN, error) {
-	if ipld.IsRaw(id) {
+	switch {
+	case ipld.IsRaw(id):
 		return decodeJWT(id, block)
+	case ipld.IsDagCBOR(id):
+		return decodeBlock(id, block)
 	}
-	return decodeBlock(id, block)
+	return nil, refuse(NonCanonical, "a token travels under a CID that is not its own")
 }
 
 // decodeBlock reads a UCAN from its dag-cbor block. The block must be the

@@ -29,6 +29,9 @@ func decodeJWT(id, text string) (*UCAN, error) {
 	if err != nil {
 		return nil, unreadable("JWT signature", err)
 	}
+	if base64.RawURLEncoding.EncodeToString(raw) != sig { // line breaks, or bits behind the last byte
+		return nil, refuse(NonCanonical, "JWT signature is not in canonical form")
+	}
 	alg, _ := head.Get("alg")
 	code, ok := algorithmByName(alg.Str)
 	if !ok {

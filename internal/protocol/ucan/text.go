@@ -102,6 +102,9 @@ func ParseCAR(data string) (*Token, error) {
 	if err != nil {
 		return nil, unreadable("archive", err)
 	}
+	if !ipld.IsDagCBOR(archive.Roots[0]) {
+		return nil, refuse(NonCanonical, "root block is not named as dag-cbor by SHA-256")
+	}
 	root, ok := archive.Find(archive.Roots[0])
 	if !ok {
 		return nil, refuse(Malformed, "root block is not in the archive")

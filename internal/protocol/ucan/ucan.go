@@ -5,8 +5,9 @@
 // ucanto accepts. Verification is a pure function of the token and a Query:
 // time, DID keys, owners of resources and revocations are arguments. It checks
 // more than ucanto does: every block's hash, the one canonical form of every
-// block, each signature at most once, and the capability that was authorised
-// instead of the first one. Everything is bounded (size, blocks, depth,
+// block, the one CID that a block may be followed under (version 1, dag-cbor, or
+// raw for JWT text, sha2-256), each signature at most once, and the capability
+// that was authorised instead of the first one. Everything is bounded (size, blocks, depth,
 // capabilities, signature checks), and no input makes it panic.
 package ucan
 
