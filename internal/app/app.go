@@ -109,7 +109,7 @@ func New(ctx context.Context, opt Options) (_ *App, err error) {
 
 func (a *App) newServer() (*httpserver.Server, error) {
 	s := a.opt.Settings.Server
-	a.limits = newLimits(s, a.opt.Settings.USSD.GatewayCIDRs)
+	a.limits = newLimits(s, a.opt.Settings.Identity, a.opt.Settings.USSD.GatewayCIDRs)
 	for _, l := range a.limits.all() {
 		l.Measure(a.res.metrics)
 	}

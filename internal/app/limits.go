@@ -19,6 +19,8 @@ type limits struct {
 	principal *httpserver.Limiter
 	// failedAuth counts refused credentials by client address.
 	failedAuth *httpserver.Limiter
+	// revocation counts revocations by client address, revocations all new ones.
+	revocation, revocations *httpserver.Limiter
 }
 
 const (
@@ -28,16 +30,19 @@ const (
 	shareInterval = 250 * time.Millisecond
 )
 
-func newLimits(s config.Server, gateways config.Networks) limits {
+func newLimits(s config.Server, id config.Identity, gateways config.Networks) limits {
 	return limits{
 		telephone:  httpserver.NewLimiter(httpserver.LimiterConfig{Name: "telephone", PerMinute: s.RateLimit, Exempt: gateways}),
 		principal:  httpserver.NewLimiter(httpserver.LimiterConfig{Name: "principal", PerMinute: s.PrincipalLimit}),
 		failedAuth: httpserver.NewLimiter(httpserver.LimiterConfig{Name: "failed_auth", PerMinute: failedAuthPerMinute}),
+
+		revocation:  httpserver.NewLimiter(httpserver.LimiterConfig{Name: "revocation", PerMinute: id.RevocationLimit}),
+		revocations: httpserver.NewLimiter(httpserver.LimiterConfig{Name: "revocations", PerMinute: id.RevocationTotal}),
 	}
 }
 
 func (l limits) all() []*httpserver.Limiter {
-	return []*httpserver.Limiter{l.telephone, l.principal, l.failedAuth}
+	return []*httpserver.Limiter{l.telephone, l.principal, l.failedAuth, l.revocation, l.revocations}
 }
 
 // share exchanges counts with the other nodes until ctx ends. Without the bus

@@ -5,10 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"math"
-	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/castalia-org/castalia/internal/platform/bus"
@@ -34,122 +31,9 @@ const knownFor = time.Second
 // never end.
 const readLimit = 3 * time.Second
 
-// revocations is the set of what was withdrawn, and who waits for it.
-type revocations struct {
-	began time.Time    // the times below count from here
-	asOf  atomic.Int64 // when the last reading began that saw the whole feed, in nanoseconds
-
-	mu      sync.RWMutex
-	feed    int64
-	targets map[string]struct{} // CIDs and DIDs, which never look alike
-	watches map[*watch]struct{}
-}
-
-type watch struct {
-	chain []ucan.Link
-	fire  func()
-}
-
-func newRevocations() *revocations {
-	r := &revocations{began: time.Now(), targets: make(map[string]struct{}), watches: make(map[*watch]struct{})}
-	r.asOf.Store(math.MinInt64) // nothing is known yet
-	return r
-}
-
-// clock does not follow the wall clock, which can be set.
-func (r *revocations) clock() int64 { return int64(time.Since(r.began)) }
-
-// saw notes that everything up to a time is known.
-func (r *revocations) saw(at int64) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.asOf.Store(max(r.asOf.Load(), at))
-}
-
-// has is ucan.Query's Revoked.
-func (r *revocations) has(cid string, issuer did.DID) bool {
-	r.mu.RLock()
-	defer r.mu.RUnlock()
-	return r.hasLocked(cid, string(issuer))
-}
-
-func (r *revocations) hasLocked(cid, issuer string) bool {
-	if len(r.targets) == 0 {
-		return false
-	}
-	if _, ok := r.targets[cid]; ok {
-		return true
-	}
-	_, ok := r.targets[issuer]
-	return ok
-}
-
-// hits reports whether a part of the chain was withdrawn.
-func (r *revocations) hits(chain []ucan.Link) bool {
-	r.mu.RLock()
-	defer r.mu.RUnlock()
-	return r.hitsLocked(chain)
-}
-
-func (r *revocations) hitsLocked(chain []ucan.Link) bool {
-	for i := range chain {
-		if r.hasLocked(chain[i].CID, string(chain[i].Issuer)) {
-			return true
-		}
-		if twin := chain[i].Twin; twin != "" && r.hasLocked(twin, "") {
-			return true
-		}
-	}
-	return false
-}
-
-// add takes news from the feed and wakes the watches that they concern.
-func (r *revocations) add(news []Revocation) {
-	r.mu.Lock()
-	for _, n := range news {
-		r.targets[nameOf(n.Target)] = struct{}{}
-		r.feed = max(r.feed, n.Feed)
-	}
-	var hit []*watch
-	for w := range r.watches {
-		if r.hitsLocked(w.chain) {
-			delete(r.watches, w)
-			hit = append(hit, w)
-		}
-	}
-	r.mu.Unlock()
-	for _, w := range hit {
-		w.fire()
-	}
-}
-
-// nameOf returns the one name of what a revocation or a question is about. Rows
-// of earlier releases name a token by the CID under which it then travelled.
-func nameOf(target string) string {
-	if strings.HasPrefix(target, "did:") {
-		return target
-	}
-	if name, ok := ucan.NameOf(target); ok {
-		return name
-	}
-	return target // nothing that a token could be called
-}
-
-func (r *revocations) size() (targets, watches int) {
-	r.mu.RLock()
-	defer r.mu.RUnlock()
-	return len(r.targets), len(r.watches)
-}
-
-func (r *revocations) cursor() int64 {
-	r.mu.RLock()
-	defer r.mu.RUnlock()
-	return r.feed
-}
-
-// Revoked reports whether a token or its issuer was withdrawn, as far as this
-// node knows.
-func (s *Service) Revoked(cid, issuer string) bool { return s.revoked.has(cid, did.DID(issuer)) }
+// Knows reports whether the target of a revocation was withdrawn before, as far as
+// this node knows.
+func (s *Service) Knows(r Revocation) bool { return s.revoked.has(nameOf(r.Target), "") }
 
 // Watch returns a channel that is closed when the principal's token is revoked
 // or expires, so that its sockets and streams can be closed too. stop must be
@@ -277,8 +161,34 @@ func (s *Service) sweep(ctx context.Context) {
 			return
 		case <-tick.C:
 		}
-		_, err := s.store.Sweep(ctx, s.now().Add(-sweepGrace), sweepPage)
-		s.warn(ctx, err)
+		s.warn(ctx, s.sweepEnded(ctx))
+		s.warn(ctx, s.sweepRevocations(ctx))
+	}
+}
+
+// sweepEnded forgets marks and delegations, slice by slice until none is left.
+func (s *Service) sweepEnded(ctx context.Context) error {
+	for {
+		n, err := s.store.Sweep(ctx, s.now().Add(-sweepGrace), sweepPage)
+		if err != nil || n < sweepPage {
+			return err
+		}
+	}
+}
+
+// sweepRevocations forgets the revocations of tokens that are over, slice by
+// slice, in the store and then here. What counts is the time that the store
+// applied: a node whose clock was wrong and is set right has forgotten nothing.
+func (s *Service) sweepRevocations(ctx context.Context) error {
+	for {
+		n, applied, err := s.store.SweepRevocations(ctx, s.now().Add(-revocationGrace), sweepPage)
+		if err != nil {
+			return err
+		}
+		if n < sweepPage {
+			s.revoked.forget(applied)
+			return nil
+		}
 	}
 }
 
@@ -294,15 +204,28 @@ const (
 	sweepInterval = time.Minute
 	sweepGrace    = time.Hour
 	sweepPage     = 500
+
+	// A revocation that is forgotten too early lets somebody in again, so clocks may
+	// be wrong by more.
+	revocationGrace = 24 * time.Hour
 )
 
-// Revoke takes a ucan/revoke invocation: issued to this service by an issuer in
-// the chain of the revoked token, with = that issuer, nb.ucan = the token, and
-// the token's blocks along as proofs. With nb.issuer = its own DID in place of
-// nb.ucan the issuer withdraws everything that it ever signed. The service's own
-// key may withdraw anything. Revoke returns what was revoked; doing it again is
-// fine.
+// Revoke takes a ucan/revoke invocation: JudgeRevocation and Record in one.
 func (s *Service) Revoke(ctx context.Context, text string) (Revocation, error) {
+	r, err := s.JudgeRevocation(ctx, text)
+	if err != nil {
+		return Revocation{}, err
+	}
+	return s.Record(ctx, r)
+}
+
+// JudgeRevocation reads a ucan/revoke invocation: issued to this service by an
+// issuer in the chain of the revoked token, with = that issuer, nb.ucan = the
+// token, and the token's blocks along as proofs. With nb.issuer = its own DID in
+// place of nb.ucan the issuer withdraws everything that it ever signed. The
+// service's own key may withdraw anything. It returns what is to be recorded; a
+// token that is over anyway is refused.
+func (s *Service) JudgeRevocation(ctx context.Context, text string) (Revocation, error) {
 	token, err := ucan.Parse(text)
 	if err != nil {
 		return Revocation{}, refusal(Oracle, err)
@@ -314,24 +237,29 @@ func (s *Service) Revoke(ctx context.Context, text string) (Revocation, error) {
 	if _, err := ucan.Verify(token, q); err != nil {
 		return Revocation{}, refusal(Oracle, err)
 	}
-	target, err := ucan.RevocationTarget(token, s.cfg.Signer.DID())
+	withdrawn, err := ucan.RevocationTarget(token, s.cfg.Signer.DID())
 	if err != nil {
 		return Revocation{}, fault.Wrap(fault.Invalid, "The invocation names no token that its issuer may revoke.", err)
 	}
-	r := Revocation{Kind: RevokedToken, Target: target, By: string(by), At: s.now()}
-	if strings.HasPrefix(target, "did:") {
-		r.Kind = RevokedIssuer
+	r := Revocation{Kind: RevokedIssuer, Target: string(withdrawn.Issuer), By: string(by), At: s.now()}
+	if u := withdrawn.Token; u != nil {
+		r.Kind, r.Target, r.Until = RevokedToken, u.CID(), expiry(u.Expires, u.NoExpiry)
 	}
-	return s.addRevocation(ctx, r)
+	if !r.Until.IsZero() && r.Until.Before(r.At.Add(-revocationGrace)) {
+		return Revocation{}, fault.New(fault.Invalid, "The token has expired: there is nothing to revoke.").WithCode(string(ucan.Expired))
+	}
+	return r, nil
 }
 
 // RevokeByOperator withdraws a token or an issuer without asking its chain: for
 // whoever runs the service.
 func (s *Service) RevokeByOperator(ctx context.Context, kind RevocationKind, target string) (Revocation, error) {
-	return s.addRevocation(ctx, Revocation{Kind: kind, Target: target, By: s.DID(), At: s.now()})
+	return s.Record(ctx, Revocation{Kind: kind, Target: target, By: s.DID(), At: s.now()})
 }
 
-func (s *Service) addRevocation(ctx context.Context, r Revocation) (Revocation, error) {
+// Record keeps a revocation that was judged; doing it again is fine. It counts
+// here at once and on the other nodes within a second.
+func (s *Service) Record(ctx context.Context, r Revocation) (Revocation, error) {
 	r.Target = nameOf(r.Target)
 	feed, _, err := s.store.AddRevocation(ctx, r)
 	if err != nil {
@@ -339,7 +267,7 @@ func (s *Service) addRevocation(ctx context.Context, r Revocation) (Revocation, 
 	}
 	r.Feed = feed
 	// The feed brings it in order; here it counts at once, without moving the cursor.
-	s.revoked.add([]Revocation{{Kind: r.Kind, Target: r.Target}})
+	s.revoked.add([]Revocation{{Kind: r.Kind, Target: r.Target, Until: r.Until}})
 	if s.hints != nil {
 		if err := s.hints.Publish(ctx, hintRevoked, nil); err != nil {
 			s.log.LogAttrs(ctx, slog.LevelDebug, "revocation hint not sent", slog.Any("error", err))

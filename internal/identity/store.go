@@ -10,8 +10,8 @@ import (
 // Store keeps what identity must not forget. All of it is shared by the nodes
 // of a fleet.
 type Store interface {
-	// AddRevocation records a revocation for ever. It returns its number in the
-	// feed, and false when the target had been revoked before.
+	// AddRevocation records a revocation until its Until, or for ever. It returns its
+	// number in the feed, and false when the target had been revoked before.
 	AddRevocation(ctx context.Context, r Revocation) (feed int64, added bool, err error)
 	// Revocations lists revocations with a higher number, in order of number. A
 	// revocation that becomes visible has a higher number than all that were
@@ -31,6 +31,10 @@ type Store interface {
 	// Sweep forgets up to limit marks and delegations that ended before the
 	// time, and returns how many.
 	Sweep(ctx context.Context, before time.Time, limit int) (int, error)
+	// SweepRevocations forgets up to limit revocations of tokens that expired before
+	// the time, and before the store's own clock says so: nobody whose clock is wrong
+	// makes the others forget. It returns how many, and the time that was applied.
+	SweepRevocations(ctx context.Context, before time.Time, limit int) (forgotten int, applied time.Time, err error)
 }
 
 // Hints wakes the other nodes; bus.Bus is one. Hints may be lost, doubled or
@@ -61,7 +65,7 @@ const (
 )
 
 // Revocation withdraws a token or everything that an issuer signed. It is
-// irreversible.
+// irreversible: it is forgotten only when the token is over by itself.
 type Revocation struct {
 	Feed   int64
 	Kind   RevocationKind
@@ -69,4 +73,7 @@ type Revocation struct {
 	// By is the DID that revoked: an issuer in the token's chain.
 	By string
 	At time.Time
+	// Until is when the revoked token expires, so that nothing is left to revoke; zero
+	// for an issuer, for a token that never expires, and in rows of earlier releases.
+	Until time.Time
 }

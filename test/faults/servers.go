@@ -236,7 +236,8 @@ func (w *World) get(ctx context.Context, address string) error {
 func (w *World) env() []string {
 	env := []string{
 		"PATH=" + os.Getenv("PATH"), "HOME=" + w.dir, "LOG_FORMAT=json", "LOG_LEVEL=debug", "CASTALIA_ENV=test",
-		"RATE_LIMIT_PER_MINUTE=0", "PRINCIPAL_RATE_LIMIT_PER_MINUTE=0", "DRAIN_DELAY=100ms",
+		"RATE_LIMIT_PER_MINUTE=0", "PRINCIPAL_RATE_LIMIT_PER_MINUTE=0",
+		"REVOCATION_RATE_LIMIT_PER_MINUTE=0", "REVOCATION_TOTAL_PER_MINUTE=0", "DRAIN_DELAY=100ms",
 		"MODEL_PROVIDER=openai", "OPENAI_BASE_URL=" + w.model.url, "OPENAI_API_KEY=sk-test", "MODEL=speaker",
 		"FEATURES=credits=true", "CREDITS_SECRET=" + creditsSecret, "CREDITS_HOLD=1m",
 	}

@@ -130,20 +130,26 @@ func listen(t *testing.T, n *naming, node *system.Node, token string) int {
 
 func (n *naming) revoke(t *testing.T, by identitytest.Actor, token string) {
 	t.Helper()
+	body := revocationBody(t, by, n.service, token)
+	if reply := n.ask(t, n.world.Node(0), http.MethodPost, "/api/revocations", body); reply.Status != http.StatusOK {
+		t.Fatalf("revoke: %d %s", reply.Status, reply.Body)
+	}
+}
+
+func revocationBody(t *testing.T, by identitytest.Actor, service, token string) string {
+	t.Helper()
 	revoked, err := ucan.Parse(token)
 	if err != nil {
 		t.Fatal(err)
 	}
 	signed, err := ucan.Issue(by.Signer, ucan.Statement{
-		Audience: did.DID(n.service), Expires: time.Now().Add(time.Minute), Proofs: []*ucan.Token{revoked},
+		Audience: did.DID(service), Expires: time.Now().Add(time.Minute), Proofs: []*ucan.Token{revoked},
 		Capabilities: []ucan.Capability{ucan.NewRevocation(did.DID(by.DID), revoked)},
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if reply := n.ask(t, n.world.Node(0), http.MethodPost, "/api/revocations", `{"revocation":"`+signed.Encode()+`"}`); reply.Status != http.StatusOK {
-		t.Fatalf("revoke: %d %s", reply.Status, reply.Body)
-	}
+	return `{"revocation":"` + signed.Encode() + `"}`
 }
 
 // A revoked token is refused at every door and every node, and no other label in
@@ -311,4 +317,32 @@ func testOldRow(t *testing.T, n *naming) {
 			return nil
 		})
 	}
+}
+
+// Anybody can make keys, sign tokens with them and revoke those; only so many are
+// remembered of one address.
+func TestStrangersRevokeSlowly(t *testing.T) {
+	t.Parallel()
+	system.Each(t, func(t *testing.T, w *system.World) {
+		var document struct{ ID string }
+		w.Node(0).Get(t, "/.well-known/did.json").JSON(t, &document)
+		taken := 0
+		for i := range 20 {
+			stranger := identitytest.NewActor(fmt.Sprint("stranger ", i))
+			token := identitytest.Files(t, stranger, document.ID, "fs/read")
+			switch reply := w.Node(0).Post(t, "/api/revocations", revocationBody(t, stranger, document.ID, token)); reply.Status {
+			case http.StatusOK:
+				taken++
+			case http.StatusTooManyRequests:
+				if reply.Header.Get("Retry-After") == "" {
+					t.Error("nobody is told when to come back")
+				}
+			default:
+				t.Fatalf("%d %s", reply.Status, reply.Body)
+			}
+		}
+		if taken != 5 {
+			t.Errorf("%d revocations were taken, want 5", taken)
+		}
+	}, "REVOCATION_RATE_LIMIT_PER_MINUTE=5")
 }

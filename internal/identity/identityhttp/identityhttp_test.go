@@ -29,7 +29,7 @@ func whoami(w http.ResponseWriter, r *http.Request) error {
 	return httpserver.WriteJSON(w, http.StatusOK, p.DID)
 }
 
-func serve(t *testing.T, s *identity.Service, limits identityhttp.Limits) *httpserver.Server {
+func serve(t *testing.T, s *identity.Service, limits identityhttp.Limits, revocations ...identityhttp.RevocationLimits) *httpserver.Server {
 	t.Helper()
 	server, err := httpserver.New(httpserver.Config{})
 	if err != nil {
@@ -59,7 +59,7 @@ func serve(t *testing.T, s *identity.Service, limits identityhttp.Limits) *https
 			Name: "files", Routes: []httpserver.Route{route("/files", httpserver.Principal)}, Errors: httpserver.FilesErrors,
 			Authenticate: identityhttp.Wrap(s, identity.Files),
 		},
-		identityhttp.Surface(s, httpserver.OpenCORS("*"), limits),
+		identityhttp.Surface(s, httpserver.OpenCORS("*"), limits, append(revocations, identityhttp.RevocationLimits{})[0]),
 	} {
 		if err := server.Mount(surface); err != nil {
 			t.Fatal(err)
@@ -239,5 +239,79 @@ func TestDocumentAndRevocation(t *testing.T) {
 		if w := post(server, path, body); w.Code != http.StatusBadRequest {
 			t.Errorf("%s %s: %d", path, body, w.Code)
 		}
+	}
+}
+
+// revocationOf signs the revocation of a token that a fresh key made.
+func revocationOf(t *testing.T, by identitytest.Actor, audience string) string {
+	t.Helper()
+	signer, err := did.NewSigner()
+	if err != nil {
+		t.Fatal(err)
+	}
+	made, err := ucan.Issue(signer, ucan.Statement{Audience: did.DID(audience), Expires: time.Now().Add(time.Hour)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if by.DID == "" {
+		by = identitytest.Actor{DID: string(signer.DID()), Signer: signer}
+	}
+	signed, err := ucan.Issue(by.Signer, ucan.Statement{
+		Audience: did.DID(audience), Expires: time.Now().Add(time.Minute), Proofs: []*ucan.Token{made},
+		Capabilities: []ucan.Capability{ucan.NewRevocation(did.DID(by.DID), made)},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return signed.Encode()
+}
+
+// Anybody can make keys and tokens and revoke them; what has to be remembered is
+// limited, by address and in all. The operator is not kept from revoking, and
+// what is revoked already costs nothing.
+func TestRevocationsAreLimited(t *testing.T) {
+	t.Parallel()
+	limit := func(name string, n int) *httpserver.Limiter {
+		return httpserver.NewLimiter(httpserver.LimiterConfig{Name: name, PerMinute: n})
+	}
+	from := func(server http.Handler, address, revocation string) int {
+		r := httptest.NewRequest(http.MethodPost, "/api/revocations", strings.NewReader(`{"revocation":"`+revocation+`"}`))
+		r.Header.Set("Content-Type", "application/json")
+		r.RemoteAddr = address + ":1"
+		w := httptest.NewRecorder()
+		server.ServeHTTP(w, r)
+		if w.Code == http.StatusTooManyRequests && w.Header().Get("Retry-After") == "" {
+			t.Error("nobody is told when to come back")
+		}
+		return w.Code
+	}
+	s := identitytest.New(t)
+	server := serve(t, s, identityhttp.Limits{}, identityhttp.RevocationLimits{ByAddress: limit("address", 3), All: limit("all", 5)})
+	first := revocationOf(t, identitytest.Actor{}, s.DID())
+	for i, want := range []int{200, 200, 200, 429} {
+		text := first
+		if i > 0 {
+			text = revocationOf(t, identitytest.Actor{}, s.DID())
+		}
+		if got := from(server, "192.0.2.1", text); got != want {
+			t.Errorf("revocation %d of one address: %d, want %d", i, got, want)
+		}
+	}
+	for i, want := range []int{200, 200, 429} {
+		if got := from(server, "192.0.2.2", revocationOf(t, identitytest.Actor{}, s.DID())); got != want {
+			t.Errorf("revocation %d of another address: %d, want %d", i, got, want)
+		}
+	}
+	if got := from(server, "192.0.2.3", first); got != http.StatusOK {
+		t.Errorf("what is revoked already: %d", got)
+	}
+	if got := from(server, "192.0.2.3", revocationOf(t, identitytest.Oracle, s.DID())); got != http.StatusOK {
+		t.Errorf("the operator: %d", got)
+	}
+	if got := from(server, "192.0.2.3", revocationOf(t, identitytest.Actor{}, s.DID())); got != http.StatusTooManyRequests {
+		t.Errorf("a third address: %d", got)
+	}
+	if n := s.Stats().Revocations; n != 6 {
+		t.Errorf("%d are remembered", n)
 	}
 }

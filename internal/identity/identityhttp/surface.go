@@ -34,10 +34,18 @@ type Checked struct {
 	Revoked []string `json:"revoked"`
 }
 
+// RevocationLimits bound what strangers make us remember; nil counts nothing.
+type RevocationLimits struct {
+	// ByAddress counts attempts by client address.
+	ByAddress *httpserver.Limiter
+	// All counts new revocations of all callers together, but for the operator's.
+	All *httpserver.Limiter
+}
+
 // Surface offers what anybody may ask of identity: the service's DID document,
 // and revocations, which prove themselves by their signature. Limits.Failures
 // also counts revocations that do not hold.
-func Surface(s *identity.Service, cors httpserver.CORSPolicy, limits Limits) httpserver.Surface {
+func Surface(s *identity.Service, cors httpserver.CORSPolicy, limits Limits, revocations RevocationLimits) httpserver.Surface {
 	tags := []string{"Identity"}
 	return httpserver.Surface{
 		Name: "identity",
@@ -58,10 +66,11 @@ func Surface(s *identity.Service, cors httpserver.CORSPolicy, limits Limits) htt
 				Method: http.MethodPost, Pattern: "/api/revocations", Auth: httpserver.Public, Tags: tags,
 				Summary: "Revoke a token",
 				Doc: "Takes a ucan/revoke invocation to this service, signed by an issuer in the revoked token's chain, " +
-					"with the token among its proofs. Irreversible; every node honours it within a second.",
+					"with the token among its proofs. Irreversible; every node honours it within a second. A token that has been " +
+					"expired for a day is refused: there is nothing to revoke. Limited by address and in all (429).",
 				Body: Revoke{}, MaxBody: 256 << 10,
 				Replies: []httpserver.Reply{{Status: http.StatusOK, Body: Revoked{}}},
-				Handler: func(w http.ResponseWriter, r *http.Request) error { return revoke(w, r, s, limits) },
+				Handler: func(w http.ResponseWriter, r *http.Request) error { return revoke(w, r, s, limits, revocations) },
 			},
 			{
 				Method: http.MethodPost, Pattern: "/api/revocations/check", Auth: httpserver.Public, Tags: tags,
@@ -73,7 +82,7 @@ func Surface(s *identity.Service, cors httpserver.CORSPolicy, limits Limits) htt
 	}
 }
 
-func revoke(w http.ResponseWriter, r *http.Request, s *identity.Service, limits Limits) error {
+func revoke(w http.ResponseWriter, r *http.Request, s *identity.Service, limits Limits, revocations RevocationLimits) error {
 	var body Revoke
 	if err := httpserver.ReadJSON(w, r, &body, httpserver.Strict); err != nil {
 		return err
@@ -82,9 +91,25 @@ func revoke(w http.ResponseWriter, r *http.Request, s *identity.Service, limits 
 	if wait, blocked := limits.blocked(from); blocked {
 		return httpserver.TooManyRequests(wait)
 	}
-	done, err := s.Revoke(r.Context(), body.Revocation)
+	if from.IsValid() {
+		if ok, wait := revocations.ByAddress.AllowAddr(from); !ok {
+			return httpserver.TooManyRequests(wait)
+		}
+	}
+	judged, err := s.JudgeRevocation(r.Context(), body.Revocation)
 	if err != nil {
 		limits.count(from, err)
+		return err
+	}
+	// Nobody can keep the operator from revoking by revoking a lot, and to say
+	// again what is known takes no room.
+	if judged.By != s.DID() && !s.Knows(judged) {
+		if ok, wait := revocations.All.Allow(httpserver.Key{}); !ok {
+			return httpserver.TooManyRequests(wait)
+		}
+	}
+	done, err := s.Record(r.Context(), judged)
+	if err != nil {
 		return err
 	}
 	return httpserver.WriteJSON(w, http.StatusOK, Revoked{Kind: string(done.Kind), Target: done.Target, By: done.By})

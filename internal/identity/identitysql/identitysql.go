@@ -47,9 +47,9 @@ func (s *Store) AddRevocation(ctx context.Context, r identity.Revocation) (feed 
 		if err != nil {
 			return err
 		}
-		err = tx.QueryRowContext(ctx, `INSERT INTO identity_revocations (feed, kind, target, revoked_by, at_ms)
-			VALUES ($1, $2, $3, $4, $5) ON CONFLICT (kind, target) DO NOTHING RETURNING feed`,
-			next, string(r.Kind), r.Target, r.By, sqldb.MS(r.At)).Scan(&feed)
+		err = tx.QueryRowContext(ctx, `INSERT INTO identity_revocations (feed, kind, target, revoked_by, at_ms, until_ms)
+			VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT (kind, target) DO NOTHING RETURNING feed`,
+			next, string(r.Kind), r.Target, r.By, sqldb.MS(r.At), orNever(r.Until)).Scan(&feed)
 		if added = err == nil; !errors.Is(err, sql.ErrNoRows) {
 			return err
 		}
@@ -64,7 +64,7 @@ func (s *Store) AddRevocation(ctx context.Context, r identity.Revocation) (feed 
 
 // Revocations implements identity.Store.
 func (s *Store) Revocations(ctx context.Context, after int64, limit int) (_ []identity.Revocation, err error) {
-	rows, err := s.db.Read().QueryContext(ctx, `SELECT feed, kind, target, revoked_by, at_ms
+	rows, err := s.db.Read().QueryContext(ctx, `SELECT feed, kind, target, revoked_by, at_ms, until_ms
 		FROM identity_revocations WHERE feed > $1 ORDER BY feed LIMIT $2`, after, limit)
 	if err != nil {
 		return nil, fmt.Errorf("list revocations: %w", err)
@@ -73,11 +73,14 @@ func (s *Store) Revocations(ctx context.Context, after int64, limit int) (_ []id
 	var list []identity.Revocation
 	for rows.Next() {
 		var r identity.Revocation
-		var at int64
-		if err := rows.Scan(&r.Feed, &r.Kind, &r.Target, &r.By, &at); err != nil {
+		var at, until int64
+		if err := rows.Scan(&r.Feed, &r.Kind, &r.Target, &r.By, &at, &until); err != nil {
 			return nil, fmt.Errorf("scan revocation: %w", err)
 		}
 		r.At = sqldb.Time(at)
+		if until != 0 {
+			r.Until = sqldb.Time(until)
+		}
 		list = append(list, r)
 	}
 	return list, rows.Err()
@@ -182,4 +185,30 @@ func (s *Store) Sweep(ctx context.Context, before time.Time, limit int) (int, er
 		return 0, fmt.Errorf("sweep identity: %w", err)
 	}
 	return int(total), nil
+}
+
+// SweepRevocations implements identity.Store.
+func (s *Store) SweepRevocations(ctx context.Context, before time.Time, limit int) (forgotten int, applied time.Time, err error) {
+	err = s.db.Write(ctx, func(ctx context.Context, tx sqldb.Querier) error {
+		now, err := s.db.NowIn(ctx, tx)
+		if err != nil {
+			return err
+		}
+		if applied = before; now.Before(before) {
+			applied = now
+		}
+		result, err := tx.ExecContext(ctx, `DELETE FROM identity_revocations WHERE feed IN
+			(SELECT feed FROM identity_revocations WHERE until_ms > 0 AND until_ms < $1 ORDER BY until_ms LIMIT $2)`,
+			sqldb.MS(applied), limit)
+		if err != nil {
+			return err
+		}
+		n, err := result.RowsAffected()
+		forgotten = int(n)
+		return err
+	})
+	if err != nil {
+		return 0, time.Time{}, fmt.Errorf("sweep revocations: %w", err)
+	}
+	return forgotten, applied, nil
 }

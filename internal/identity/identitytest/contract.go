@@ -73,6 +73,10 @@ func TestStore(t *testing.T, open func(t *testing.T) identity.Store) {
 		t.Parallel()
 		testDelegations(t, open(t), at)
 	})
+	t.Run("revocations are forgotten when their token is over", func(t *testing.T) {
+		t.Parallel()
+		testSweepRevocations(t, open(t))
+	})
 	t.Run("sweep forgets what ended", func(t *testing.T) {
 		t.Parallel()
 		testSweep(t, open(t), at)
@@ -146,6 +150,49 @@ func testSweep(t *testing.T, s identity.Store, at time.Time) {
 	for _, user := range []string{"did:x:live", "did:x:never"} {
 		if _, ok, err := s.Delegation(t.Context(), user); err != nil || !ok {
 			t.Errorf("delegation of %s was swept: %v", user, err)
+		}
+	}
+}
+
+func testSweepRevocations(t *testing.T, s identity.Store) {
+	t.Helper()
+	now := time.UnixMilli(time.Now().UnixMilli()).UTC()
+	var kept []identity.Revocation
+	for target, until := range map[string]time.Time{
+		"one": now.Add(-time.Hour), "two": now.Add(-2 * time.Hour), "three": now.Add(-3 * time.Hour),
+		"live": now.Add(-time.Minute), "ahead": now.Add(time.Hour), "never": {},
+	} {
+		r := identity.Revocation{Kind: identity.RevokedToken, Target: target, By: Alice.DID, At: now, Until: until}
+		feed, added, err := s.AddRevocation(t.Context(), r)
+		if err != nil || !added {
+			t.Fatalf("revoke %s: added %t, %v", target, added, err)
+		}
+		if r.Feed = feed; until.IsZero() || !until.Before(now.Add(-time.Minute)) {
+			kept = append(kept, r)
+		}
+	}
+	for _, want := range []int{2, 1, 0} {
+		if n, applied, err := s.SweepRevocations(t.Context(), now.Add(-time.Minute), 2); err != nil || n != want || !applied.Equal(now.Add(-time.Minute)) {
+			t.Errorf("sweep of two: %d before %s, %v; want %d", n, applied, err, want)
+		}
+	}
+	got, err := s.Revocations(t.Context(), 0, 10)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(kept, got); diff != "" {
+		t.Errorf("revocations after the sweep (-want +got):\n%s", diff)
+	}
+	// A node whose clock is a day ahead makes nobody forget what is not over.
+	n, applied, err := s.SweepRevocations(t.Context(), now.Add(24*time.Hour), 10)
+	if err != nil || n != 1 || applied.After(now.Add(time.Minute)) {
+		t.Errorf("sweep of tomorrow: %d before %s, %v", n, applied, err)
+	}
+	// What was forgotten can be revoked again, under a higher number.
+	r := addRevocation(t, s, identity.RevokedToken, "one", now)
+	for _, k := range kept {
+		if r.Feed <= k.Feed {
+			t.Errorf("number %d after %d", r.Feed, k.Feed)
 		}
 	}
 }

@@ -2,6 +2,7 @@ package identitytest
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"time"
 
@@ -10,7 +11,11 @@ import (
 
 // Store is an identity.Store in memory.
 type Store struct {
+	// Now is the store's own clock; nil is time.Now.
+	Now func() time.Time
+
 	mu          sync.Mutex
+	feed        int64
 	revocations []identity.Revocation
 	marks       map[string]time.Time
 	delegations map[string]identity.StoredDelegation
@@ -32,7 +37,8 @@ func (s *Store) AddRevocation(_ context.Context, r identity.Revocation) (int64, 
 			return old.Feed, false, nil
 		}
 	}
-	r.Feed = int64(len(s.revocations) + 1)
+	s.feed++
+	r.Feed = s.feed
 	s.revocations = append(s.revocations, r)
 	return r.Feed, true, nil
 }
@@ -103,4 +109,26 @@ func (s *Store) Sweep(_ context.Context, before time.Time, limit int) (int, erro
 		}
 	}
 	return n, nil
+}
+
+// SweepRevocations implements identity.Store.
+func (s *Store) SweepRevocations(_ context.Context, before time.Time, limit int) (int, time.Time, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now := time.Now
+	if s.Now != nil {
+		now = s.Now
+	}
+	if at := now(); at.Before(before) {
+		before = at
+	}
+	n := 0
+	s.revocations = slices.DeleteFunc(s.revocations, func(r identity.Revocation) bool {
+		over := n < limit && !r.Until.IsZero() && r.Until.Before(before)
+		if over {
+			n++
+		}
+		return over
+	})
+	return n, before, nil
 }

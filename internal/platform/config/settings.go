@@ -61,6 +61,8 @@ type Identity struct {
 	BareDelegation  bool          `env:"UCAN_ALLOW_BARE_DELEGATION" default:"true" doc:"Whether x-ucan-delegation alone authenticates."`
 	MCPMaxTTL       time.Duration `env:"MCP_TOKEN_MAX_TTL" default:"24h" doc:"Longest lifetime of a token for /mcp."`
 	ResolverURL     URL           `env:"DID_RESOLVER_URL" doc:"Resolver of did:ixo and of entity controllers."`
+	RevocationLimit int           `env:"REVOCATION_RATE_LIMIT_PER_MINUTE" default:"30" min:"0" doc:"Revocations a minute and client address that are taken at /api/revocations; 0 switches the limit off."`
+	RevocationTotal int           `env:"REVOCATION_TOTAL_PER_MINUTE" default:"120" min:"0" doc:"New revocations a minute that the deployment takes of all callers together, but for those of its own key; 0 switches the limit off."`
 	DIDWebPrivate   bool          `env:"DID_WEB_ALLOW_PRIVATE" default:"false" doc:"Whether did:web may be fetched from private addresses (test networks)."`
 }
 

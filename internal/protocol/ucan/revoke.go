@@ -28,12 +28,18 @@ func NewIssuerRevocation(signer, revoked did.DID) Capability {
 	))
 }
 
-// RevocationTarget returns what a verified ucan/revoke invocation withdraws: the
-// CID of a token in whose chain its issuer has signed, or the issuer's own DID.
+// Withdrawn is what a revocation is about: a token, or everything of an issuer.
+type Withdrawn struct {
+	Token  *UCAN // nil: everything of Issuer
+	Issuer did.DID
+}
+
+// RevocationTarget returns what a verified ucan/revoke invocation withdraws: a
+// token in whose chain its issuer has signed, or all of the issuer's own DID.
 // The revoked token travels among the invocation's blocks, so that the chain
 // can be seen; nobody withdraws a token of strangers, but for the authority
 // that runs the service.
-func RevocationTarget(t *Token, authority did.DID) (string, error) {
+func RevocationTarget(t *Token, authority did.DID) (Withdrawn, error) {
 	by := t.Leaf.Issuer
 	for _, c := range t.Leaf.Capabilities {
 		if c.Can != RevokeAbility || c.With != string(by) {
@@ -44,31 +50,31 @@ func RevocationTarget(t *Token, authority did.DID) (string, error) {
 		}
 		link, ok := c.NB.Get("ucan")
 		if !ok || link.Kind != ipld.Link {
-			return "", refuse(MalformedCapability, "nb.ucan is not a link")
+			return Withdrawn{}, refuse(MalformedCapability, "nb.ucan is not a link")
 		}
 		u, found, err := t.Proof(link.Str)
 		if err != nil || !found {
-			return "", refuse(MissingProof, "the revoked token did not come along")
+			return Withdrawn{}, refuse(MissingProof, "the revoked token did not come along")
 		}
 		for _, l := range t.linksFrom(u) {
 			if l.Issuer == by || by == authority {
-				return u.CID(), nil
+				return Withdrawn{Token: u, Issuer: u.Issuer}, nil
 			}
 		}
-		return "", refuse(UnauthorizedRoot, "%s is no issuer of the token", by)
+		return Withdrawn{}, refuse(UnauthorizedRoot, "%s is no issuer of the token", by)
 	}
-	return "", refuse(AbilityMismatch, "no %s capability", RevokeAbility)
+	return Withdrawn{}, refuse(AbilityMismatch, "no %s capability", RevokeAbility)
 }
 
-func issuerTarget(issuer ipld.Node, by, authority did.DID) (string, error) {
+func issuerTarget(issuer ipld.Node, by, authority did.DID) (Withdrawn, error) {
 	revoked, err := did.Parse(issuer.Str)
 	if issuer.Kind != ipld.Text || err != nil {
-		return "", refuse(MalformedCapability, "nb.issuer is not a DID")
+		return Withdrawn{}, refuse(MalformedCapability, "nb.issuer is not a DID")
 	}
 	if revoked != by && by != authority {
-		return "", refuse(UnauthorizedRoot, "%s is not %s", by, revoked)
+		return Withdrawn{}, refuse(UnauthorizedRoot, "%s is not %s", by, revoked)
 	}
-	return string(revoked), nil
+	return Withdrawn{Issuer: revoked}, nil
 }
 
 // Links lists the leaf and all proofs that are at hand, without judging them.

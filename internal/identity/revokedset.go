@@ -1,0 +1,178 @@
+package identity
+
+import (
+	"maps"
+	"math"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/castalia-org/castalia/internal/protocol/did"
+	"github.com/castalia-org/castalia/internal/protocol/ucan"
+)
+
+// revocations is the set of what was withdrawn, and who waits for it.
+type revocations struct {
+	began time.Time    // the times below count from here
+	asOf  atomic.Int64 // when the last reading began that saw the whole feed, in nanoseconds
+
+	mu      sync.RWMutex
+	feed    int64
+	targets map[string]int64 // until when, in Unix milliseconds, or ever; by CIDs and DIDs, which never look alike
+	watches map[*watch]struct{}
+}
+
+// ever is the end of a revocation that has none.
+const ever = 0
+
+func untilOf(r Revocation) int64 {
+	if r.Until.IsZero() {
+		return ever
+	}
+	return max(r.Until.UnixMilli(), 1)
+}
+
+type watch struct {
+	chain []ucan.Link
+	fire  func()
+}
+
+func newRevocations() *revocations {
+	r := &revocations{began: time.Now(), targets: make(map[string]int64), watches: make(map[*watch]struct{})}
+	r.asOf.Store(math.MinInt64) // nothing is known yet
+	return r
+}
+
+// clock does not follow the wall clock, which can be set.
+func (r *revocations) clock() int64 { return int64(time.Since(r.began)) }
+
+// saw notes that everything up to a time is known.
+func (r *revocations) saw(at int64) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.asOf.Store(max(r.asOf.Load(), at))
+}
+
+// has is ucan.Query's Revoked.
+func (r *revocations) has(cid string, issuer did.DID) bool {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	return r.hasLocked(cid, string(issuer))
+}
+
+func (r *revocations) hasLocked(cid, issuer string) bool {
+	if len(r.targets) == 0 {
+		return false
+	}
+	if _, ok := r.targets[cid]; ok {
+		return true
+	}
+	_, ok := r.targets[issuer]
+	return ok
+}
+
+// hits reports whether a part of the chain was withdrawn.
+func (r *revocations) hits(chain []ucan.Link) bool {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	return r.hitsLocked(chain)
+}
+
+func (r *revocations) hitsLocked(chain []ucan.Link) bool {
+	for i := range chain {
+		if r.hasLocked(chain[i].CID, string(chain[i].Issuer)) {
+			return true
+		}
+		if twin := chain[i].Twin; twin != "" && r.hasLocked(twin, "") {
+			return true
+		}
+	}
+	return false
+}
+
+// add takes news from the feed and wakes the watches that they concern.
+func (r *revocations) add(news []Revocation) {
+	r.mu.Lock()
+	for _, n := range news {
+		name, until := nameOf(n.Target), untilOf(n)
+		if old, known := r.targets[name]; !known || old != ever && (until == ever || until > old) {
+			r.targets[name] = until
+		}
+		r.feed = max(r.feed, n.Feed)
+	}
+	var hit []*watch
+	for w := range r.watches {
+		if r.hitsLocked(w.chain) {
+			delete(r.watches, w)
+			hit = append(hit, w)
+		}
+	}
+	r.mu.Unlock()
+	for _, w := range hit {
+		w.fire()
+	}
+}
+
+// nameOf returns the one name of what a revocation or a question is about. Rows
+// of earlier releases name a token by the CID under which it then travelled.
+func nameOf(target string) string {
+	if strings.HasPrefix(target, "did:") {
+		return target
+	}
+	if name, ok := ucan.NameOf(target); ok {
+		return name
+	}
+	return target // nothing that a token could be called
+}
+
+func (r *revocations) size() (targets, watches int) {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	return len(r.targets), len(r.watches)
+}
+
+func (r *revocations) cursor() int64 {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	return r.feed
+}
+
+// forget drops what ended before the time, in slices, so that nobody who asks
+// waits long. A map keeps the room that it once took, so one that was mostly
+// dropped is made anew.
+func (r *revocations) forget(before time.Time) {
+	limit := before.UnixMilli()
+	over := r.endedBefore(limit)
+	for slice := range slices.Chunk(over, forgetPage) {
+		r.mu.Lock()
+		for _, name := range slice {
+			if until, known := r.targets[name]; known && until != ever && until < limit {
+				delete(r.targets, name)
+			}
+		}
+		r.mu.Unlock()
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(over) > len(r.targets) {
+		targets := make(map[string]int64, len(r.targets))
+		maps.Copy(targets, r.targets)
+		r.targets = targets
+	}
+}
+
+const forgetPage = 1000
+
+func (r *revocations) endedBefore(limit int64) []string {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	var over []string
+	for name, until := range r.targets {
+		if until != ever && until < limit {
+			over = append(over, name)
+		}
+	}
+	return over
+}
