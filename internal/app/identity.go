@@ -42,11 +42,11 @@ func (a *App) buildIdentity(ctx context.Context) (part, error) {
 	}
 	a.measureIdentity()
 	return part{
-		name:     "identity",
+		name: "identity",
 		surfaces: []httpserver.Surface{identityhttp.Surface(
 			a.identity, a.openCORS(), a.callerLimits(), identityhttp.RevocationLimits{ByAddress: a.limits.revocation, All: a.limits.revocations},
 		)},
-		workers:  map[string]func(context.Context) error{"revocations": a.identity.Run},
+		workers: map[string]func(context.Context) error{"revocations": a.identity.Run},
 	}, nil
 }
 

@@ -43,7 +43,8 @@ const (
 
 const keyPrefix = "did:key:z"
 
-// Parse checks the text of a DID. A did:key must contain a key of a known kind.
+// Parse checks the text of a DID. A did:key must contain a key of a known kind, a
+// did:web must be written in the one way that leads to its document.
 func Parse(text string) (DID, error) {
 	method, rest, ok := cut(text)
 	if !ok {
@@ -51,6 +52,12 @@ func Parse(text string) (DID, error) {
 	}
 	if method == "key" {
 		if _, err := taggedKey(text); err != nil {
+			return "", err
+		}
+		return DID(text), nil
+	}
+	if method == "web" {
+		if err := checkWeb(rest); err != nil {
 			return "", err
 		}
 		return DID(text), nil

@@ -100,6 +100,9 @@ func KeyFromTagged(tagged string) (Key, error) {
 		if len(raw) != ed25519.PublicKeySize {
 			return Key{}, fmt.Errorf("%w: Ed25519 key of %d bytes", ErrInvalid, len(raw))
 		}
+		if !plainPoint(raw) {
+			return Key{}, fmt.Errorf("%w: Ed25519 key is of small order, or a second spelling of another", ErrInvalid)
+		}
 		k.ed = raw
 	case tagP256:
 		if len(raw) != 33 {
@@ -198,3 +201,35 @@ func Mirror(alg Algorithm, sig []byte) []byte {
 	s.Sub(order, s).FillBytes(twin[32:])
 	return twin
 }
+
+// plainPoint refuses encodings of an Ed25519 point beyond the field, which the
+// verifier would read as another one's second spelling, and points of small order,
+// for which anybody can make signatures. Both are known by y alone.
+func plainPoint(raw []byte) bool {
+	y := [ed25519.PublicKeySize]byte(raw)
+	y[31] &= 0x7f // without the sign of x
+	if y[31] == 0x7f && y[0] >= 0xec {
+		beyond := true
+		for _, b := range y[1:31] {
+			beyond = beyond && b == 0xff
+		}
+		if beyond { // p-1, which has order 2, and all above it
+			return false
+		}
+	}
+	switch string(y[:]) {
+	case "\x00" + zeros31, "\x01" + zeros31, smallOrderA, smallOrderB:
+		return false
+	}
+	return true
+}
+
+// The values of y of the points of order 8; those of order 1, 2 and 4 are 1, -1 and 0.
+const (
+	zeros31 = "\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00" +
+		"\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00"
+	smallOrderA = "\x26\xe8\x95\x8f\xc2\xb2\x27\xb0\x45\xc3\xf4\x89\xf2\xef\x98\xf0" +
+		"\xd5\xdf\xac\x05\xd3\xc6\x33\x39\xb1\x38\x02\x88\x6d\x53\xfc\x05"
+	smallOrderB = "\xc7\x17\x6a\x70\x3d\x4d\xd8\x4f\xba\x3c\x0b\x76\x0d\x10\x67\x0f" +
+		"\x2a\x20\x53\xfa\x2c\x39\xcc\xc6\x4e\xc7\xfd\x77\x92\xac\x03\x7a"
+)
