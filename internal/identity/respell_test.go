@@ -1,6 +1,7 @@
 package identity_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -87,6 +88,71 @@ func TestARowInAnOldSpellingStillRevokes(t *testing.T) {
 		}
 		if got, err := s.CheckRevoked(t.Context(), []string{parsed.CID()}); err != nil || len(got) != 1 {
 			t.Errorf("a row of %s: check says %v, %v", name, got, err)
+		}
+	}
+}
+
+// An account's address and its DID are one namespace; in capitals it is another
+// name, which nobody owns.
+func TestAccountHasOneNamespace(t *testing.T) {
+	t.Parallel()
+	const address = "ixo1qy352eufjjmc9c"
+	for _, name := range []string{address, "did:ixo:" + address} {
+		if got := identity.NamespaceOf(name); got != address {
+			t.Errorf("%s has namespace %s", name, got)
+		}
+		if got := identity.OwnScope(name).Namespace; got != address {
+			t.Errorf("%s has scope %s", name, got)
+		}
+	}
+	for _, name := range []string{
+		strings.ToUpper(address), "did:ixo:" + strings.ToUpper(address), "did:ixo:Ixo1qy352eufjjmc9c", "did:x:" + address,
+		"did:ixo:" + address + "#1", " " + address, address + "/", "did:ixo:did:ixo:" + address,
+	} {
+		if got := identity.NamespaceOf(name); got == address {
+			t.Errorf("%s has namespace %s", name, got)
+		}
+	}
+}
+
+// A delegation is deposited under its one name, and found revoked under it.
+func TestDepositedDelegationHasOneName(t *testing.T) {
+	t.Parallel()
+	s := identitytest.New(t)
+	me := identitytest.Principal(t, s, alice)
+	token := identitytest.Delegation(t, alice, s.DID())
+	for _, label := range identitytest.Labels() {
+		if _, err := s.StoreDelegation(t.Context(), me, identity.Deposit{Raw: identitytest.Relabel(t, token, label)}); !fault.Is(err, fault.Invalid) {
+			t.Errorf("as %s: %v", label.Name, err)
+		}
+	}
+	if _, err := s.StoreDelegation(t.Context(), me, identity.Deposit{Raw: token}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Revoke(t.Context(), revocation(t, alice, s.DID(), token)); err != nil {
+		t.Fatal(err)
+	}
+	if status, err := s.DelegationOf(t.Context(), alice.DID); err != nil || status.Authorized {
+		t.Errorf("after its revocation: %+v, %v", status, err)
+	}
+}
+
+// An invocation of a tool is used once, under whatever text it comes.
+func TestInvocationIsUsedOnceInAnySpelling(t *testing.T) {
+	t.Parallel()
+	s := identitytest.New(t)
+	me := identitytest.Principal(t, s, alice)
+	token := identitytest.Invocation(t, alice, s.DID(), identitytest.Can(identity.MCPAbility, s.MCPResource("files", "read")))
+	if err := s.UseInvocation(t.Context(), me, "files", "read", token); err != nil {
+		t.Fatal(err)
+	}
+	spellings := []string{token, strings.TrimRight(token, "="), " " + token, strings.NewReplacer("+", "-", "/", "_").Replace(token)}
+	for _, label := range identitytest.Labels() {
+		spellings = append(spellings, identitytest.Relabel(t, token, label))
+	}
+	for _, spelling := range spellings {
+		if err := s.UseInvocation(t.Context(), me, "files", "read", spelling); !fault.Is(err, fault.Forbidden) {
+			t.Errorf("%.20s… is used again: %v", spelling, err)
 		}
 	}
 }

@@ -1,6 +1,10 @@
 package ucan
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/castalia-org/castalia/internal/protocol/ipld"
+)
 
 func TestResourceCovers(t *testing.T) {
 	t.Parallel()
@@ -127,5 +131,42 @@ func TestAbilityCovers(t *testing.T) {
 		if got != covered[granted] {
 			t.Errorf("%s covers %q, want %q", granted, got, covered[granted])
 		}
+	}
+}
+
+// One place has several texts, which are read as one place; a text that readers
+// would understand differently is none.
+func TestResourceHasOneMeaning(t *testing.T) {
+	t.Parallel()
+	const key = "did:key:z6Mkupw5FqjX2ob5Q8bNEnNvCPchkDhEhTmPoRZVcYWeVXZo"
+	const escaped = "did%3Akey%3Az6Mkupw5FqjX2ob5Q8bNEnNvCPchkDhEhTmPoRZVcYWeVXZo"
+	for _, text := range []string{
+		"vfs://" + escaped + "/a b", "vfs://" + escaped + "/a%20b", "vfs://" + escaped + "/a%20b/", "VFS://" + escaped + "/%61%20b",
+		"vfs:///" + key + "/a b", "vfs://" + key + "/a b", "ixo:filesystem/" + key + "/a b", "ixo:filesystem/" + escaped + "/a%20b",
+	} {
+		if r, err := ParseResource(text); err != nil || r.Unsafe() || !r.File || r.Namespace != key || r.Path != "/a b" {
+			t.Errorf("%s: %+v, %v", text, r, err)
+		}
+	}
+	for _, text := range []string{
+		"vfs://" + escaped + "//a b", "vfs://" + escaped + "/./a b", "vfs://" + escaped + "/x/../a b", "vfs://" + escaped + "/x%2f..%2fa b",
+		"vfs://" + escaped + "/x/%252e%252e/a b", "vfs://" + escaped + "/a b?x", "vfs://" + escaped + "/a b#x", "vfs:" + escaped + "/a b",
+		"vfs://u@" + escaped + "/a b", "vfs://" + escaped + "/a\tb", "vfs://" + escaped + "/a%0ab",
+	} {
+		if r, err := ParseResource(text); err == nil && !r.Unsafe() {
+			t.Errorf("%s: %+v", text, r)
+		}
+	}
+}
+
+func TestAbilityHasOneSpelling(t *testing.T) {
+	t.Parallel()
+	for _, other := range []string{"FS/read", "fs/Read", "fs//read", "/fs/read", "fs/read/", "fs/read ", "fs%2Fread"} {
+		if AbilityCovers(other, "fs/read") {
+			t.Errorf("%q covers fs/read", other)
+		}
+	}
+	if !AbilityCovers("fs/read", "fs/read") || NewCapability("FS/Read", "ixo:oracle", ipld.Node{}).Can != "fs/read" {
+		t.Error("fs/read is not fs/read")
 	}
 }

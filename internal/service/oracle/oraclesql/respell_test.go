@@ -1,0 +1,52 @@
+package oraclesql_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/castalia-org/castalia/internal/platform/sqldb"
+	"github.com/castalia-org/castalia/internal/platform/sqldb/sqldbtest"
+	"github.com/castalia-org/castalia/internal/service/oracle"
+	"github.com/castalia-org/castalia/internal/service/oracle/oraclesql"
+	"github.com/castalia-org/castalia/internal/service/oracle/oracletest"
+)
+
+// Sessions, runs and requests have one spelling each, and owners too: any other
+// text names nothing, on either engine.
+func TestIDsHaveOneSpelling(t *testing.T) {
+	t.Parallel()
+	sqldbtest.Each(t, func(t *testing.T, open func(*testing.T) *sqldb.DB) {
+		db := open(t)
+		if err := db.Migrate(t.Context(), oraclesql.Migrations()); err != nil {
+			t.Fatal(err)
+		}
+		st := oraclesql.New(db)
+		s := oracletest.NewSession(t, st)
+		begun := oracletest.Say(t, st, s.ID, "hi", oracle.Enqueue)
+		for _, other := range misspelt(s.ID) {
+			if _, err := st.Session(t.Context(), oracletest.Owner, other); !errors.Is(err, oracle.ErrSessionNotFound) {
+				t.Errorf("session %q: %v", other, err)
+			}
+		}
+		for _, other := range misspelt(begun.Run.ID) {
+			if _, err := st.Run(t.Context(), oracletest.Owner, other); !errors.Is(err, oracle.ErrRunNotFound) {
+				t.Errorf("run %q: %v", other, err)
+			}
+		}
+		for _, other := range misspelt(begun.Run.RequestID) {
+			if _, err := st.ByRequest(t.Context(), oracletest.Owner, s.ID, other); !errors.Is(err, oracle.ErrRunNotFound) {
+				t.Errorf("request %q: %v", other, err)
+			}
+		}
+		for _, other := range misspelt(oracletest.Owner) {
+			if _, err := st.Session(t.Context(), other, s.ID); !errors.Is(err, oracle.ErrSessionNotFound) {
+				t.Errorf("owner %q: %v", other, err)
+			}
+		}
+	})
+}
+
+func misspelt(id string) []string {
+	return []string{strings.ToUpper(id), strings.ToUpper(id[:1]) + id[1:] + " ", " " + id, id + " ", id + "\n", "{" + id + "}", id[:len(id)-1], ""}
+}
