@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/hex"
+	"slices"
 	"strings"
 	"testing"
 
@@ -124,7 +125,7 @@ func takeApart(tb testing.TB, token string) (leaf string, proofs []car.Block) {
 func putTogether(id, leaf string, proofs []car.Block) string {
 	variant := variantOf(id)
 	root := ipld.SumDagCBOR(variant)
-	blocks := append(proofs[:len(proofs):len(proofs)], car.Block{CID: id, Data: leaf}, car.Block{CID: root, Data: variant})
+	blocks := append(slices.Clip(proofs), car.Block{CID: id, Data: leaf}, car.Block{CID: root, Data: variant})
 	return base64.StdEncoding.EncodeToString(car.Append(nil, car.Archive{Roots: []string{root}, Blocks: blocks}))
 }
 
