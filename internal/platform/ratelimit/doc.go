@@ -1,0 +1,35 @@
+// Package ratelimit keeps one client from using up what many share.
+//
+// A Gate shares out the time of expensive checks between client networks: who
+// has used up its time waits its turn, round robin by network, and is refused
+// only after a wait. It promises that one network's flood costs another network
+// nothing but its fair share, and that its memory does not grow with the number
+// of networks. It does no I/O and knows nothing of what is checked.
+package ratelimit
+
+import (
+	"net/netip"
+	"time"
+
+	"github.com/castalia-org/castalia/internal/platform/fault"
+)
+
+// CodeRefused is the code of a refusal.
+const CodeRefused = "throttled"
+
+// Refusal is what a client is told who asked too much.
+func Refusal(retryAfter time.Duration) *fault.Error {
+	return fault.New(fault.RateLimited, "Too many requests; please wait and try again").WithCode(CodeRefused).WithRetryAfter(retryAfter)
+}
+
+// NetworkOf is what counts as one client: an IPv4 address, or the /64 that one
+// IPv6 client owns whole. What is not an address stays invalid.
+func NetworkOf(addr netip.Addr) netip.Addr {
+	addr = addr.Unmap().WithZone("")
+	if !addr.Is6() {
+		return addr
+	}
+	full := addr.As16()
+	clear(full[8:])
+	return netip.AddrFrom16(full)
+}
