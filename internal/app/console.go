@@ -35,7 +35,7 @@ func (a *App) consoleSurface() httpserver.Surface {
 		return serveConsole(w, r, files)
 	}
 	route := func(pattern string, handler httpserver.Handler) httpserver.Route {
-		return httpserver.Route{Method: http.MethodGet, Pattern: pattern, Auth: httpserver.Public, Hidden: true, Quiet: true, Handler: handler}
+		return httpserver.Route{Method: http.MethodGet, Pattern: pattern, Auth: httpserver.Public, Limit: httpserver.LimitPages, Hidden: true, Quiet: true, Handler: handler}
 	}
 	return httpserver.Surface{Name: "console", Routes: []httpserver.Route{
 		route("/console", func(w http.ResponseWriter, r *http.Request) error {

@@ -29,7 +29,7 @@ func (a *App) buildIdentity(ctx context.Context) (part, error) {
 		return part{}, fmt.Errorf("DID_RESOLVER_URL: %w", err)
 	}
 	a.identity, err = identity.New(
-		identity.Deps{Store: identitysql.New(a.res.db), Resolver: resolves, Hints: a.res.bus, Logger: a.opt.Log, Now: a.res.now},
+		identity.Deps{Store: identitysql.New(a.res.db), Resolver: resolves, Hints: a.res.bus, Gate: a.limits.verify, Logger: a.opt.Log, Now: a.res.now},
 		identity.Config{
 			Signer: signer, EntityDID: s.OracleEntityDID, AuthMaxTTL: time.Duration(s.AuthMaxTTL) * time.Second,
 			MCPMaxTTL: s.MCPMaxTTL, RefuseBareDelegation: !s.BareDelegation,
@@ -42,11 +42,9 @@ func (a *App) buildIdentity(ctx context.Context) (part, error) {
 	}
 	a.measureIdentity()
 	return part{
-		name: "identity",
-		surfaces: []httpserver.Surface{identityhttp.Surface(
-			a.identity, a.openCORS(), a.callerLimits(), identityhttp.RevocationLimits{ByAddress: a.limits.revocation, All: a.limits.revocations},
-		)},
-		workers: map[string]func(context.Context) error{"revocations": a.identity.Run},
+		name:     "identity",
+		surfaces: []httpserver.Surface{identityhttp.Surface(a.identity, a.openCORS(), a.limits.revocations)},
+		workers:  map[string]func(context.Context) error{"revocations": a.identity.Run},
 	}, nil
 }
 
@@ -97,7 +95,7 @@ func (a *App) authenticated(surface identity.Surface) func(httpserver.Handler) h
 }
 
 func (a *App) callerLimits() identityhttp.Limits {
-	return identityhttp.Limits{Principals: a.limits.principal, Failures: a.limits.failedAuth}
+	return identityhttp.Limits{Principals: a.limits.principal, Guesses: a.limits.guesses}
 }
 
 // DID is the service's own name, the audience of every token.

@@ -3,46 +3,74 @@ package app
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
 	"github.com/castalia-org/castalia/internal/platform/bus"
 	"github.com/castalia-org/castalia/internal/platform/config"
 	"github.com/castalia-org/castalia/internal/platform/httpserver"
+	"github.com/castalia-org/castalia/internal/platform/ratelimit"
+	"github.com/castalia-org/castalia/internal/platform/telemetry"
 )
 
-// limits are the counters that several services share.
+// limits are what several services share: counters, and the gate of verification.
 type limits struct {
 	// telephone counts requests by client address over /api/ussd…, / and /health.
 	telephone *httpserver.Limiter
 	// principal counts requests by authenticated caller.
 	principal *httpserver.Limiter
-	// failedAuth counts refused credentials by client address.
-	failedAuth *httpserver.Limiter
-	// revocation counts revocations by client address, revocations all new ones.
-	revocation, revocations *httpserver.Limiter
+	// operator counts wrong operator's tokens by client address, guesses other
+	// wrong secrets.
+	operator, guesses *httpserver.Limiter
+	// classes count requests of routes that need no credential.
+	classes map[httpserver.LimitClass]*httpserver.Limiter
+	// verify shares out the time of verification between client addresses. It is
+	// not exchanged with other nodes: it is this node's time.
+	verify *ratelimit.Gate
+	// revocations counts all new revocations.
+	revocations *httpserver.Limiter
 }
 
-const (
-	failedAuthPerMinute = 60
-	// shareInterval bounds how far a fleet can overshoot a limit: by what each
-	// node lets through between two exchanges.
-	shareInterval = 250 * time.Millisecond
-)
+// shareInterval bounds how far a fleet can overshoot a limit: by what each
+// node lets through between two exchanges.
+const shareInterval = 250 * time.Millisecond
 
 func newLimits(s config.Server, id config.Identity, gateways config.Networks) limits {
+	limit := func(name string, perMinute int) *httpserver.Limiter {
+		return httpserver.NewLimiter(httpserver.LimiterConfig{Name: name, PerMinute: perMinute})
+	}
 	return limits{
-		telephone:  httpserver.NewLimiter(httpserver.LimiterConfig{Name: "telephone", PerMinute: s.RateLimit, Exempt: gateways}),
-		principal:  httpserver.NewLimiter(httpserver.LimiterConfig{Name: "principal", PerMinute: s.PrincipalLimit}),
-		failedAuth: httpserver.NewLimiter(httpserver.LimiterConfig{Name: "failed_auth", PerMinute: failedAuthPerMinute}),
+		telephone: httpserver.NewLimiter(httpserver.LimiterConfig{Name: "telephone", PerMinute: s.RateLimit, Exempt: gateways}),
+		principal: limit("principal", s.PrincipalLimit),
+		operator:  limit("operator_token", s.GuessLimit),
+		guesses:   limit("wrong_secret", s.GuessLimit),
+		classes: map[httpserver.LimitClass]*httpserver.Limiter{
+			httpserver.LimitContent:     limit("public_content", s.ContentLimit),
+			httpserver.LimitPages:       limit("pages", s.PageLimit),
+			httpserver.LimitRevocations: limit("revocation", s.RevocationLimit),
+		},
+		revocations: limit("revocations", id.RevocationTotal),
 
-		revocation:  httpserver.NewLimiter(httpserver.LimiterConfig{Name: "revocation", PerMinute: id.RevocationLimit}),
-		revocations: httpserver.NewLimiter(httpserver.LimiterConfig{Name: "revocations", PerMinute: id.RevocationTotal}),
+		verify: ratelimit.NewGate(ratelimit.GateConfig{Budget: s.VerifyBudget, Wait: s.VerifyWait}),
 	}
 }
 
 func (l limits) all() []*httpserver.Limiter {
-	return []*httpserver.Limiter{l.telephone, l.principal, l.failedAuth, l.revocation, l.revocations}
+	return slices.AppendSeq([]*httpserver.Limiter{l.telephone, l.principal, l.operator, l.guesses, l.revocations}, maps.Values(l.classes))
+}
+
+// measure shows operators what was refused.
+func (l limits) measure(m *telemetry.Metrics) {
+	for _, limiter := range l.all() {
+		limiter.Measure(m)
+	}
+	gate := l.verify
+	m.CounterFunc("verify_gate_queued_total", "Unknown tokens that had to wait to be verified.", func() float64 { return float64(gate.Stats().Queued) })
+	m.CounterFunc("verify_gate_refused_total", "Unknown tokens that waited too long to be verified.", func() float64 { return float64(gate.Stats().Refused) })
+	m.GaugeFunc("verify_gate_waiting", "Unknown tokens that wait to be verified.", func() float64 { return float64(gate.Stats().Waiting) })
+	m.GaugeFunc("verify_gate_networks", "Client networks whose time of verification is remembered.", func() float64 { return float64(gate.Stats().Networks) })
 }
 
 // share exchanges counts with the other nodes until ctx ends. Without the bus

@@ -2,8 +2,11 @@ package app
 
 import (
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
+
+	"github.com/castalia-org/castalia/internal/platform/httpserver"
 )
 
 // TestOneCounterForTelephonesAndHealth counts /api/ussd…, /health and / of one
@@ -37,5 +40,74 @@ func TestOneCounterForTelephonesAndHealth(t *testing.T) {
 	}
 	if got := w.send(t, request{method: http.MethodGet, target: "/health"}); got.Code != http.StatusOK {
 		t.Errorf("another address: %d", got.Code)
+	}
+}
+
+// unlimited are the routes without a credential that have no limit by address,
+// and why.
+var unlimited = map[string]string{
+	"GET /ready":       "proxies ask it, often and from one address",
+	"GET /socket.io/":  "its handshake takes the time of verification of its address",
+	"POST /socket.io/": "as above; without a handshake nothing is done",
+}
+
+// checked are routes of plugins that want a secret of their own, whose wrong ones
+// are counted.
+var checked = []string{"/credits/grants", "/claims/cron/", "/teamchat/"}
+
+// TestAnonymousRoutesHaveLimits finds every route that needs no credential.
+func TestAnonymousRoutesHaveLimits(t *testing.T) {
+	t.Parallel()
+	w := open(t)
+	used := map[string]bool{}
+	for _, route := range w.Routes() {
+		name := route.Method + " " + route.Pattern
+		if route.Auth != httpserver.Public || route.Surface == "ussd" { // which has one for all its routes
+			continue
+		}
+		if slices.ContainsFunc(checked, func(prefix string) bool { return strings.HasPrefix(route.Pattern, prefix) }) {
+			continue
+		}
+		switch _, known := unlimited[name]; {
+		case known:
+			used[name] = true
+		case route.Limit == "" && route.Limiter == nil:
+			t.Errorf("%s of %s has no limit by address", name, route.Surface)
+		}
+	}
+	for name := range unlimited {
+		if !used[name] {
+			t.Errorf("%s is not there", name)
+		}
+	}
+}
+
+// TestLimitsOfAnonymousRoutes spends each class's limit: the class is refused at
+// that address, and nothing else.
+func TestLimitsOfAnonymousRoutes(t *testing.T) {
+	t.Parallel()
+	w := open(t, "PUBLIC_FILES_RATE_LIMIT_PER_MINUTE", "5", "PAGES_RATE_LIMIT_PER_MINUTE", "6", "REVOCATION_RATE_LIMIT_PER_MINUTE", "4")
+	const from = "198.51.100.7:1000"
+	for _, class := range []struct {
+		allowed int
+		asks    []request
+	}{
+		{5, []request{{method: http.MethodGet, target: "/public/id/x"}, {method: http.MethodHead, target: "/public/id/y", may: []string{"text"}}}},
+		{6, []request{{method: http.MethodGet, target: "/docs-json"}, {method: http.MethodGet, target: "/docs"}, {method: http.MethodGet, target: "/console/share", may: []string{"text"}}}},
+		{4, []request{{method: http.MethodPost, target: "/api/revocations", body: `{"revocation":"x"}`}}},
+	} {
+		for i := range class.allowed + 4 {
+			ask := class.asks[i%len(class.asks)]
+			ask.from = from
+			got := w.send(t, ask)
+			if refused := got.Code == http.StatusTooManyRequests; refused != (i >= class.allowed) || refused && got.Header().Get("Retry-After") == "" {
+				t.Errorf("%s %s, request %d: %d, Retry-After %q", ask.method, ask.target, i+1, got.Code, got.Header().Get("Retry-After"))
+			}
+		}
+		ask := class.asks[0]
+		ask.from = "198.51.100.8:1000"
+		if got := w.send(t, ask); got.Code == http.StatusTooManyRequests {
+			t.Errorf("%s at another address: %d", ask.target, got.Code)
+		}
 	}
 }

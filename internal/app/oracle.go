@@ -55,7 +55,7 @@ func (a *App) buildOracle(ctx context.Context, files *filesPart, queries *queryP
 		Plugins: a.opt.Plugins, Features: features(a.opt.Settings),
 		Socket: func(owners oracle.SessionChecker) (oracle.Publisher, oracle.Dispatcher, error) {
 			gateway = oraclesocket.New(oraclesocket.Deps{
-				Guard: oraclesocket.NewGuard(a.identity, a.callerLimits()), Sessions: owners, Bus: a.res.bus, Logger: a.opt.Log,
+				Guard: oraclesocket.NewGuard(a.identity), Sessions: owners, Bus: a.res.bus, Logger: a.opt.Log,
 			}, oraclesocket.Config{
 				Node: a.res.node, NodeURL: a.opt.Settings.Server.NodeURL.Reveal(),
 				Alone: !a.opt.Settings.Storage.NATS.Given(), Events: a.limits.principal,
@@ -68,7 +68,7 @@ func (a *App) buildOracle(ctx context.Context, files *filesPart, queries *queryP
 		}),
 		Access: access, MCP: mcpclient.New(a.identity, a.opt.Log, mcpclient.Config{Version: a.opt.Version}),
 		Authenticate: a.authenticated(identity.Oracle), CORS: a.openCORS(), Public: public,
-		Failures: a.callerLimits(), SealKey: a.opt.Settings.Identity.OracleKey,
+		Guesses: a.callerLimits(), SealKey: a.opt.Settings.Identity.OracleKey,
 		SessionGone: func(ctx context.Context, id string) { calls.SessionDeleted(ctx, id) },
 		Run:         run.Config{Node: a.res.node, Retention: a.opt.Settings.Oracle.FrameRetention}, Log: a.opt.Log, Now: a.res.now,
 	})

@@ -69,7 +69,7 @@ func (a *App) buildQuery(ctx context.Context) (*queryPart, error) {
 	}
 	p.gateway = query.New(served, query.Config{Prefixes: prefixes})
 	p.surface, err = queryhttp.Surface(p.gateway, queryhttp.Options{
-		Gate: gate, Auth: a.identity, Failures: a.limits.failedAuth, Metrics: a.res.metrics,
+		Gate: gate, Auth: a.identity, Guesses: a.limits.guesses, Metrics: a.res.metrics,
 		CORS: httpserver.QueryCORS(strings.Join(s.CORSOrigin, ",")),
 	})
 	if err != nil {

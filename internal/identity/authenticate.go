@@ -5,10 +5,12 @@ import (
 	"crypto/sha256"
 	"errors"
 	"log/slog"
+	"net/netip"
 	"strings"
 	"time"
 
 	"github.com/castalia-org/castalia/internal/platform/fault"
+	"github.com/castalia-org/castalia/internal/platform/ratelimit"
 	"github.com/castalia-org/castalia/internal/protocol/did"
 	"github.com/castalia-org/castalia/internal/protocol/ucan"
 )
@@ -55,7 +57,7 @@ func (s *Service) Authenticate(ctx context.Context, surface Surface, c Credentia
 	if c.Bearer == "" {
 		return Principal{}, fault.New(fault.Unauthenticated, TextMissingBearer)
 	}
-	return s.verified(ctx, surface, c.Bearer)
+	return s.verified(ctx, surface, c.Bearer, c.From)
 }
 
 // authenticateOracle applies the header rules: the bearer counts only beside
@@ -64,26 +66,32 @@ func (s *Service) Authenticate(ctx context.Context, surface Surface, c Credentia
 // (logsIn) counts as none.
 func (s *Service) authenticateOracle(ctx context.Context, c Credentials) (Principal, error) {
 	if c.Bearer != "" && strings.EqualFold(c.AuthType, "ucan") {
-		p, err := s.verified(ctx, Oracle, c.Bearer)
+		p, err := s.verified(ctx, Oracle, c.Bearer, c.From)
 		if err != nil {
 			return Principal{}, err
 		}
 		if c.Delegation != "" {
-			// A delegation of somebody else is ignored, not an error.
-			if d, err := s.verifiedDelegation(ctx, c.Delegation); err == nil && d.DID == p.DID {
+			d, err := s.verifiedDelegation(ctx, c.Delegation, c.From)
+			switch {
+			case fault.Is(err, fault.RateLimited): // nobody knows yet what it is worth
+				return Principal{}, err
+			case err == nil && d.DID == p.DID: // one of somebody else is ignored, not an error
 				p.Delegation = c.Delegation
 			}
 		}
 		return p, nil
 	}
 	if c.Delegation != "" && !s.cfg.RefuseBareDelegation {
-		p, err := s.verifiedDelegation(ctx, c.Delegation)
+		p, err := s.verifiedDelegation(ctx, c.Delegation, c.From)
 		if err == nil && p.logsIn {
 			p.Delegation = c.Delegation
 			return p, nil
 		}
 		if err == nil {
 			return Principal{}, fault.New(fault.Unauthenticated, TextMissing).WithCode(CodeNoLogin)
+		}
+		if fault.Is(err, fault.RateLimited) {
+			return Principal{}, err
 		}
 		s.log.LogAttrs(ctx, slog.LevelDebug, "delegation refused", slog.String("reason", string(ucan.ReasonOf(err))))
 		return Principal{}, fault.Wrap(fault.Unauthenticated, TextMissing, err).WithCode(string(ucan.ReasonOf(err)))
@@ -93,23 +101,23 @@ func (s *Service) authenticateOracle(ctx context.Context, c Credentials) (Princi
 
 // verified returns the principal of a bearer token, from the cache when it can:
 // nearly always, and then without making anything.
-func (s *Service) verified(ctx context.Context, surface Surface, token string) (Principal, error) {
+func (s *Service) verified(ctx context.Context, surface Surface, token string, from netip.Addr) (Principal, error) {
 	key := cacheKey(byte(surface), token)
 	if p, ok := s.recall(key); ok {
 		return p, nil
 	}
-	return s.once(ctx, key, token, func(ctx context.Context) (Principal, bool, error) {
-		return s.verify(ctx, surface, token)
+	return s.once(ctx, key, token, from, func(ctx context.Context, l *lookups) (Principal, bool, error) {
+		return s.verify(ctx, surface, token, l)
 	})
 }
 
-func (s *Service) verifiedDelegation(ctx context.Context, token string) (Principal, error) {
+func (s *Service) verifiedDelegation(ctx context.Context, token string, from netip.Addr) (Principal, error) {
 	key := cacheKey(delegationKey, token)
 	if p, ok := s.recall(key); ok {
 		return p, nil
 	}
-	return s.once(ctx, key, token, func(ctx context.Context) (Principal, bool, error) {
-		return s.verifyDelegation(ctx, token)
+	return s.once(ctx, key, token, from, func(ctx context.Context, l *lookups) (Principal, bool, error) {
+		return s.verifyDelegation(ctx, token, l)
 	})
 }
 
@@ -135,23 +143,41 @@ func (s *Service) recall(key tokenHash) (Principal, bool) {
 	return p, true
 }
 
-// once verifies a token: concurrent first uses verify once.
+// once verifies a token: concurrent first uses from one network verify once. Not
+// those of different ones: who queues at the gate queues for itself.
 func (s *Service) once(
-	ctx context.Context, key tokenHash, token string, verify func(context.Context) (Principal, bool, error),
+	ctx context.Context, key tokenHash, token string, from netip.Addr, verify func(context.Context, *lookups) (Principal, bool, error),
 ) (Principal, error) {
-	flight := s.flights.DoChan(string(key[:]), func() (any, error) {
+	if verdict, known := s.over.Get(key, s.now()); known {
+		return Principal{}, verdict
+	}
+	flight := s.flights.DoChan(string(key[:])+ratelimit.NetworkOf(from).String(), func() (any, error) {
 		// The verdict is for everyone who waits, so one caller's departure does
 		// not spoil it; only the time limit does.
-		limited, cancel := context.WithTimeout(context.WithoutCancel(ctx), verifyLimit)
+		ctx := context.WithoutCancel(ctx)
+		if _, good := s.past.Get(key, s.now()); good {
+			from = netip.Addr{} // what was good once is no attack, and waits for nobody's
+		}
+		turn, err := s.gate.Enter(ctx, from)
+		if err != nil {
+			return Principal{}, err
+		}
+		defer turn.Leave()
+		limited, cancel := context.WithTimeout(ctx, verifyLimit)
 		defer cancel()
-		p, lasting, err := verify(limited)
+		asks := &lookups{Resolver: s.resolver, turn: turn}
+		p, lasting, err := verify(limited, asks)
 		if err != nil {
 			s.counts.refused.Add(1)
-		} else {
-			s.counts.verified.Add(1)
-			s.cache.Put(key, p, s.keepUntil(p, lasting), memoryOf(token))
+			if asks.asked == 0 { // else somebody else's answer may change it
+				s.rememberEnd(key, err)
+			}
+			return p, err
 		}
-		return p, err
+		s.counts.verified.Add(1)
+		s.cache.Put(key, p, s.keepUntil(p, lasting), memoryOf(token))
+		s.past.Put(key, struct{}{}, time.Time{}, 1)
+		return p, nil
 	})
 	select {
 	case <-ctx.Done():
@@ -162,6 +188,25 @@ func (s *Service) once(
 		}
 		p, _ := r.Val.(Principal)
 		return p, nil
+	}
+}
+
+// Of how many tokens a node remembers that they were good, and that they will
+// never be again.
+const (
+	maxPast = 1 << 16
+	maxOver = 1 << 14
+)
+
+// overFor is how long a node answers from memory that a token is over.
+const overFor = time.Minute
+
+// rememberEnd notes a verdict that does not change any more. A page that goes on
+// asking with a token that has expired then costs no verification.
+func (s *Service) rememberEnd(key tokenHash, err error) {
+	switch ucan.ReasonOf(err) {
+	case ucan.Expired, ucan.Revoked:
+		s.over.Put(key, err, s.now().Add(overFor), 1)
 	}
 }
 
@@ -186,8 +231,10 @@ func (s *Service) keepUntil(p Principal, lasting bool) time.Time {
 // lookups is a resolver for one verification. It remembers that it was asked: a
 // verdict that depends on somebody else's records does not last. And it answers
 // only so many questions: a stranger's token must not send us all over the world.
+// While it waits for an answer others have their turn.
 type lookups struct {
 	Resolver
+	turn  *ratelimit.Turn
 	asked int
 }
 
@@ -199,6 +246,8 @@ func (l *lookups) Keys(ctx context.Context, d did.DID) ([]did.Key, error) {
 	if l.asked++; l.asked > maxLookups {
 		return nil, errTooManyLookups
 	}
+	l.turn.Pause()
+	defer l.turn.Resume()
 	return l.Resolver.Keys(ctx, d)
 }
 
@@ -206,6 +255,8 @@ func (l *lookups) Controllers(ctx context.Context, entity did.DID) ([]did.DID, e
 	if l.asked++; l.asked > maxLookups {
 		return nil, errTooManyLookups
 	}
+	l.turn.Pause()
+	defer l.turn.Resume()
 	return l.Resolver.Controllers(ctx, entity)
 }
 
@@ -224,12 +275,11 @@ func (s *Service) query(ctx context.Context, from *lookups) ucan.Query {
 
 // verify checks a bearer token by the rules of the surface. The second result
 // tells that the verdict lasts as long as the token.
-func (s *Service) verify(ctx context.Context, surface Surface, text string) (Principal, bool, error) {
+func (s *Service) verify(ctx context.Context, surface Surface, text string, from *lookups) (Principal, bool, error) {
 	token, err := ucan.Parse(text)
 	if err != nil {
 		return Principal{}, false, refusal(surface, err)
 	}
-	from := &lookups{Resolver: s.resolver}
 	q := s.query(ctx, from)
 	switch surface {
 	case Oracle:
@@ -253,12 +303,11 @@ func (s *Service) verify(ctx context.Context, surface Surface, text string) (Pri
 	return p, from.asked == 0, nil
 }
 
-func (s *Service) verifyDelegation(ctx context.Context, text string) (Principal, bool, error) {
+func (s *Service) verifyDelegation(ctx context.Context, text string, from *lookups) (Principal, bool, error) {
 	token, err := ucan.Parse(text)
 	if err != nil {
 		return Principal{}, false, err
 	}
-	from := &lookups{Resolver: s.resolver}
 	d, err := ucan.VerifyDelegation(token, s.query(ctx, from))
 	if err != nil {
 		return Principal{}, false, err
@@ -318,15 +367,4 @@ func refusal(surface Surface, err error) *fault.Error {
 		}
 	}
 	return fault.Wrap(fault.Unauthenticated, "Invalid UCAN: "+string(reason), err).WithCode(string(reason))
-}
-
-// Recall returns the principal of credentials that were verified before and
-// still count, without any work: for callers that limit how much is verified.
-func (s *Service) Recall(surface Surface, c Credentials) (Principal, bool) {
-	key := cacheKey(byte(surface), c.Bearer)
-	if surface == Oracle && (c.Bearer == "" || !strings.EqualFold(c.AuthType, "ucan")) {
-		key = cacheKey(delegationKey, c.Delegation)
-	}
-	p, ok := s.cache.Get(key, s.now())
-	return p, ok && (p.Kind != ByDelegation || p.logsIn) && !s.revoked.hits(p.Chain)
 }

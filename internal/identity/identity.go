@@ -15,6 +15,7 @@ package identity
 import (
 	"context"
 	"log/slog"
+	"net/netip"
 	"time"
 
 	"github.com/castalia-org/castalia/internal/protocol/ucan"
@@ -55,6 +56,9 @@ type Credentials struct {
 	AuthType string
 	// Delegation is the value of x-ucan-delegation, or auth.ucanDelegation.
 	Delegation string
+	// From is the client's address, whose time verifying them takes. Credentials
+	// without one are nobody's in particular and never wait.
+	From netip.Addr
 }
 
 // String hides the credentials.

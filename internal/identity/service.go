@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sync/singleflight"
 
 	"github.com/castalia-org/castalia/internal/identity/recent"
+	"github.com/castalia-org/castalia/internal/platform/ratelimit"
 	"github.com/castalia-org/castalia/internal/protocol/did"
 )
 
@@ -47,8 +48,10 @@ type Deps struct {
 	Store    Store
 	Resolver Resolver // nil resolves nothing
 	Hints    Hints    // nil: only the poll
-	Logger   *slog.Logger
-	Now      func() time.Time // nil is time.Now
+	// Gate shares out the time of verification between addresses; nil does not.
+	Gate   *ratelimit.Gate
+	Logger *slog.Logger
+	Now    func() time.Time // nil is time.Now
 }
 
 // Service verifies credentials and keeps what must be remembered of them. Its
@@ -62,6 +65,9 @@ type Service struct {
 	now      func() time.Time
 
 	cache   *recent.Map[tokenHash, Principal]
+	past    *recent.Map[tokenHash, struct{}] // tokens that were good once
+	over    *recent.Map[tokenHash, error]    // tokens that will never be good again
+	gate    *ratelimit.Gate
 	flights singleflight.Group
 	revoked *revocations
 	counts  counts
@@ -97,8 +103,9 @@ func New(d Deps, cfg Config) (*Service, error) {
 		d.Now = time.Now
 	}
 	return &Service{
-		cfg: cfg, store: d.Store, resolver: d.Resolver, hints: d.Hints, log: d.Logger, now: d.Now,
-		cache: recent.New[tokenHash, Principal](cfg.CacheBytes), revoked: newRevocations(),
+		cfg: cfg, store: d.Store, resolver: d.Resolver, hints: d.Hints, log: d.Logger, now: d.Now, gate: d.Gate,
+		cache: recent.New[tokenHash, Principal](cfg.CacheBytes), past: recent.New[tokenHash, struct{}](maxPast),
+		over: recent.New[tokenHash, error](maxOver), revoked: newRevocations(),
 	}, nil
 }
 

@@ -13,7 +13,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/castalia-org/castalia/internal/identity/identityhttp"
 	"github.com/castalia-org/castalia/internal/identity/identitytest"
 	"github.com/castalia-org/castalia/internal/platform/bus/busmem"
 	"github.com/castalia-org/castalia/internal/platform/fault"
@@ -140,7 +139,7 @@ func TestRealClientAtTheGateway(t *testing.T) {
 	hints := busmem.New()
 	t.Cleanup(func() { _ = hints.Close() })
 	g := oraclesocket.New(oraclesocket.Deps{
-		Guard: oraclesocket.NewGuard(ids, identityhttp.Limits{}), Bus: hints,
+		Guard: oraclesocket.NewGuard(ids), Bus: hints,
 		Sessions: sessions{session: identitytest.Alice.DID},
 	}, oraclesocket.Config{Node: "a", Alone: true})
 	ctx, cancel := context.WithCancel(context.Background())

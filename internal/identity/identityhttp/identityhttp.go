@@ -2,16 +2,15 @@
 // into their context.
 //
 // Wrap is the one way in which a surface authenticates. It never reads x-did,
-// bounds how many wrong credentials one address may try, counts requests by
-// principal, and ends an oracle's streams when their token ends.
+// says from which address credentials came, so that verifying them takes that
+// address's time, counts requests by principal, and ends an oracle's streams when
+// their token ends.
 package identityhttp
 
 import (
 	"context"
 	"net/http"
-	"net/netip"
 	"strings"
-	"time"
 
 	"github.com/castalia-org/castalia/internal/identity"
 	"github.com/castalia-org/castalia/internal/platform/fault"
@@ -28,8 +27,8 @@ const (
 type Limits struct {
 	// Principals counts requests by authenticated caller.
 	Principals *httpserver.Limiter
-	// Failures counts refused credentials by client address.
-	Failures *httpserver.Limiter
+	// Guesses counts wrong secrets of other kinds than tokens by client address.
+	Guesses *httpserver.Limiter
 }
 
 // Wrap returns the Authenticate of a surface, without limits.
@@ -54,6 +53,7 @@ func Credentials(r *http.Request) identity.Credentials {
 		Bearer:     bearer,
 		AuthType:   strings.TrimSpace(r.Header.Get(HeaderAuthType)),
 		Delegation: strings.TrimSpace(r.Header.Get(HeaderDelegation)),
+		From:       httpserver.ClientIP(r.Context()),
 	}
 }
 
@@ -69,7 +69,7 @@ func (g guard) serve(w http.ResponseWriter, r *http.Request, next httpserver.Han
 	if c.Bearer == "" && c.Delegation == "" && httpserver.RouteAuth(ctx) == httpserver.Optional {
 		return next(w, r)
 	}
-	p, err := g.authenticate(ctx, c)
+	p, err := g.service.Authenticate(ctx, g.surface, c)
 	if err != nil {
 		g.challenge(w, c, err)
 		return err
@@ -89,54 +89,19 @@ func (g guard) serve(w http.ResponseWriter, r *http.Request, next httpserver.Han
 	return next(w, r.WithContext(ctx))
 }
 
-func (g guard) authenticate(ctx context.Context, c identity.Credentials) (identity.Principal, error) {
-	return g.limits.Authenticate(ctx, g.service, g.surface, httpserver.ClientIP(ctx), c)
-}
-
-// Authenticate verifies credentials that came from an address, of a request or
-// of a socket's handshake. An address that tried too many wrong ones gets in
-// only with what was verified before.
-func (l Limits) Authenticate(
-	ctx context.Context, s *identity.Service, surface identity.Surface, from netip.Addr, c identity.Credentials,
-) (identity.Principal, error) {
-	if c.Bearer == "" && c.Delegation == "" {
-		return s.Authenticate(ctx, surface, c) // nothing was tried, and nothing costs
+// Guessed counts a wrong secret that a handler of the request refused, and
+// returns the refusal that is due when its address has tried too many. It is
+// asked after the check: whoever has the right secret is served, whatever the
+// neighbours tried.
+func (l Limits) Guessed(ctx context.Context) error {
+	from := httpserver.ClientIP(ctx)
+	if !from.IsValid() {
+		return nil
 	}
-	if wait, blocked := l.blocked(from); blocked {
-		if _, known := s.Recall(surface, c); !known {
-			return identity.Principal{}, httpserver.TooManyRequests(wait)
-		}
+	if ok, wait := l.Guesses.AllowAddr(from); !ok {
+		return httpserver.TooManyRequests(wait)
 	}
-	p, err := s.Authenticate(ctx, surface, c)
-	l.count(from, err)
-	return p, err
-}
-
-func (l Limits) blocked(from netip.Addr) (time.Duration, bool) {
-	if l.Failures == nil || !from.IsValid() {
-		return 0, false
-	}
-	return l.Failures.Blocked(httpserver.KeyOfAddr(from))
-}
-
-// Blocked reports whether the request's address tried too many wrong
-// credentials, for handlers that check one of their own.
-func (l Limits) Blocked(ctx context.Context) (wait time.Duration, blocked bool) {
-	return l.blocked(httpserver.ClientIP(ctx))
-}
-
-// Refused counts a credential that such a handler refused.
-func (l Limits) Refused(ctx context.Context) {
-	if from := httpserver.ClientIP(ctx); l.Failures != nil && from.IsValid() {
-		l.Failures.Count(httpserver.KeyOfAddr(from))
-	}
-}
-
-// count notes credentials that were refused.
-func (l Limits) count(from netip.Addr, err error) {
-	if l.Failures != nil && from.IsValid() && fault.Is(err, fault.Unauthenticated) {
-		l.Failures.Count(httpserver.KeyOfAddr(from))
-	}
+	return nil
 }
 
 // challenge tells standard HTTP clients what is wanted. The oracle's clients

@@ -3,9 +3,11 @@ package identityhttp_test
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"net/netip"
 	"strings"
 	"testing"
 	"time"
@@ -14,6 +16,7 @@ import (
 	"github.com/castalia-org/castalia/internal/identity/identityhttp"
 	"github.com/castalia-org/castalia/internal/identity/identitytest"
 	"github.com/castalia-org/castalia/internal/platform/httpserver"
+	"github.com/castalia-org/castalia/internal/platform/ratelimit"
 	"github.com/castalia-org/castalia/internal/protocol/did"
 	"github.com/castalia-org/castalia/internal/protocol/ucan"
 )
@@ -29,9 +32,19 @@ func whoami(w http.ResponseWriter, r *http.Request) error {
 	return httpserver.WriteJSON(w, http.StatusOK, p.DID)
 }
 
-func serve(t *testing.T, s *identity.Service, limits identityhttp.Limits, revocations ...identityhttp.RevocationLimits) *httpserver.Server {
+func serve(t *testing.T, s *identity.Service, limits identityhttp.Limits) *httpserver.Server {
 	t.Helper()
-	server, err := httpserver.New(httpserver.Config{})
+	return serveLimited(t, s, limits, nil, nil)
+}
+
+// serveLimited also limits revocations, by address and in all.
+func serveLimited(t *testing.T, s *identity.Service, limits identityhttp.Limits, byAddress, all *httpserver.Limiter) *httpserver.Server {
+	t.Helper()
+	var config httpserver.Config
+	if byAddress != nil {
+		config.Limits = map[httpserver.LimitClass]*httpserver.Limiter{httpserver.LimitRevocations: byAddress, httpserver.LimitPages: nil}
+	}
+	server, err := httpserver.New(config)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -59,7 +72,7 @@ func serve(t *testing.T, s *identity.Service, limits identityhttp.Limits, revoca
 			Name: "files", Routes: []httpserver.Route{route("/files", httpserver.Principal)}, Errors: httpserver.FilesErrors,
 			Authenticate: identityhttp.Wrap(s, identity.Files),
 		},
-		identityhttp.Surface(s, httpserver.OpenCORS("*"), limits, append(revocations, identityhttp.RevocationLimits{})[0]),
+		identityhttp.Surface(s, httpserver.OpenCORS("*"), all),
 	} {
 		if err := server.Mount(surface); err != nil {
 			t.Fatal(err)
@@ -134,33 +147,53 @@ func TestRequestsByTheRules(t *testing.T) {
 	}
 }
 
-func TestWrongCredentialsAreLimited(t *testing.T) {
+// TestNeighboursAreNotLockedOut tries wrong tokens far beyond the time that their
+// address has: who shares the address is served.
+func TestNeighboursAreNotLockedOut(t *testing.T) {
 	t.Parallel()
-	s := identitytest.New(t)
-	server := serve(t, s, identityhttp.Limits{Failures: httpserver.NewLimiter(httpserver.LimiterConfig{Name: "failed", PerMinute: 3})})
-	known := []string{"Authorization", "Bearer " + identitytest.Invocation(t, alice, s.DID()), "X-Auth-Type", "ucan"}
-	if w := get(server, "/oracle", known...); w.Code != http.StatusOK {
-		t.Fatalf("%d %s", w.Code, w.Body)
-	}
-	for range 5 {
-		if w := get(server, "/oracle"); w.Code != http.StatusUnauthorized {
-			t.Fatalf("no credentials at all: %d", w.Code)
+	s := identitytest.New(t, func(d *identity.Deps, _ *identity.Config) {
+		d.Gate = ratelimit.NewGate(ratelimit.GateConfig{Budget: time.Microsecond})
+	})
+	server := serve(t, s, identityhttp.Limits{})
+	for i := range 500 {
+		for _, wrong := range []string{
+			fmt.Sprint("garbage", i), identitytest.Invocation(t, identitytest.Mallory, "did:web:elsewhere", identitytest.Nonce(fmt.Sprint(i))),
+		} {
+			if w := get(server, "/oracle", "Authorization", "Bearer "+wrong, "X-Auth-Type", "ucan"); w.Code != http.StatusUnauthorized {
+				t.Fatalf("wrong token %d: %d", i, w.Code)
+			}
 		}
 	}
-	for i, want := range []int{401, 401, 401, 429, 429} {
-		w := get(server, "/oracle", "Authorization", "Bearer x", "X-Auth-Type", "ucan")
-		if w.Code != want || want == 429 && w.Header().Get("Retry-After") == "" {
-			t.Errorf("attempt %d: %d, Retry-After %q", i, w.Code, w.Header().Get("Retry-After"))
-		}
+	if w := get(server, "/oracle", "Authorization", "Bearer "+identitytest.Invocation(t, alice, s.DID()), "X-Auth-Type", "ucan"); w.Code != http.StatusOK {
+		t.Errorf("a neighbour on the oracle: %d %s", w.Code, w.Body)
 	}
-	if w := get(server, "/oracle", known...); w.Code != http.StatusOK {
-		t.Errorf("a token that was good before: %d", w.Code)
+	if w := get(server, "/files", "Authorization", "Bearer "+identitytest.Files(t, alice, s.DID(), "fs/read")); w.Code != http.StatusOK {
+		t.Errorf("a neighbour on the files: %d %s", w.Code, w.Body)
+	}
+}
+
+// TestCrowdedGateAnswers429 has every slot taken for longer than anybody waits.
+func TestCrowdedGateAnswers429(t *testing.T) {
+	t.Parallel()
+	gate := ratelimit.NewGate(ratelimit.GateConfig{Budget: time.Second, Slots: 2, Wait: time.Millisecond})
+	s := identitytest.New(t, func(d *identity.Deps, _ *identity.Config) { d.Gate = gate })
+	server := serve(t, s, identityhttp.Limits{})
+	for range 2 {
+		turn, err := gate.Enter(t.Context(), netip.MustParseAddr("203.0.113.1"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer turn.Leave()
+	}
+	w := get(server, "/oracle", "Authorization", "Bearer "+identitytest.Invocation(t, alice, s.DID()), "X-Auth-Type", "ucan")
+	if w.Code != http.StatusTooManyRequests || w.Header().Get("Retry-After") == "" || !strings.Contains(w.Body.String(), "ThrottlerException") {
+		t.Errorf("oracle: %d %v %s", w.Code, w.Header(), w.Body)
+	}
+	if w := get(server, "/files", "Authorization", "Bearer x"); w.Code != http.StatusTooManyRequests || w.Header().Get("Retry-After") == "" {
+		t.Errorf("files: %d %v", w.Code, w.Header())
 	}
 	if w := get(server, "/oracle"); w.Code != http.StatusUnauthorized {
-		t.Errorf("no credentials from a blocked address: %d", w.Code)
-	}
-	if w := post(server, "/api/revocations", `{"revocation":"x"}`); w.Code != http.StatusTooManyRequests {
-		t.Errorf("a revocation from a blocked address: %d", w.Code)
+		t.Errorf("no credentials at all: %d", w.Code)
 	}
 }
 
@@ -286,7 +319,7 @@ func TestRevocationsAreLimited(t *testing.T) {
 		return w.Code
 	}
 	s := identitytest.New(t)
-	server := serve(t, s, identityhttp.Limits{}, identityhttp.RevocationLimits{ByAddress: limit("address", 3), All: limit("all", 5)})
+	server := serveLimited(t, s, identityhttp.Limits{}, limit("address", 3), limit("all", 5))
 	first := revocationOf(t, identitytest.Actor{}, s.DID())
 	for i, want := range []int{200, 200, 200, 429} {
 		text := first

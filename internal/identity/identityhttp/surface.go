@@ -34,18 +34,11 @@ type Checked struct {
 	Revoked []string `json:"revoked"`
 }
 
-// RevocationLimits bound what strangers make us remember; nil counts nothing.
-type RevocationLimits struct {
-	// ByAddress counts attempts by client address.
-	ByAddress *httpserver.Limiter
-	// All counts new revocations of all callers together, but for the operator's.
-	All *httpserver.Limiter
-}
-
 // Surface offers what anybody may ask of identity: the service's DID document,
-// and revocations, which prove themselves by their signature. Limits.Failures
-// also counts revocations that do not hold.
-func Surface(s *identity.Service, cors httpserver.CORSPolicy, limits Limits, revocations RevocationLimits) httpserver.Surface {
+// and revocations, which prove themselves by their signature. all counts new
+// revocations of all callers together, but for the operator's: they bound what
+// strangers make us remember. nil counts nothing.
+func Surface(s *identity.Service, cors httpserver.CORSPolicy, all *httpserver.Limiter) httpserver.Surface {
 	tags := []string{"Identity"}
 	return httpserver.Surface{
 		Name: "identity",
@@ -53,7 +46,7 @@ func Surface(s *identity.Service, cors httpserver.CORSPolicy, limits Limits, rev
 		CORS: cors,
 		Routes: []httpserver.Route{
 			{
-				Method: http.MethodGet, Pattern: "/.well-known/did.json", Auth: httpserver.Public, Tags: tags,
+				Method: http.MethodGet, Pattern: "/.well-known/did.json", Auth: httpserver.Public, Limit: httpserver.LimitPages, Tags: tags,
 				Summary: "DID document of this service",
 				Doc:     "Its id is the audience of every token for this service.",
 				Replies: []httpserver.Reply{{Status: http.StatusOK, Body: identity.Document{}}},
@@ -63,17 +56,17 @@ func Surface(s *identity.Service, cors httpserver.CORSPolicy, limits Limits, rev
 				},
 			},
 			{
-				Method: http.MethodPost, Pattern: "/api/revocations", Auth: httpserver.Public, Tags: tags,
+				Method: http.MethodPost, Pattern: "/api/revocations", Auth: httpserver.Public, Limit: httpserver.LimitRevocations, Tags: tags,
 				Summary: "Revoke a token",
 				Doc: "Takes a ucan/revoke invocation to this service, signed by an issuer in the revoked token's chain, " +
 					"with the token among its proofs. Irreversible; every node honours it within a second. A token that has been " +
 					"expired for a day is refused: there is nothing to revoke. Limited by address and in all (429).",
 				Body: Revoke{}, MaxBody: 256 << 10,
 				Replies: []httpserver.Reply{{Status: http.StatusOK, Body: Revoked{}}},
-				Handler: func(w http.ResponseWriter, r *http.Request) error { return revoke(w, r, s, limits, revocations) },
+				Handler: func(w http.ResponseWriter, r *http.Request) error { return revoke(w, r, s, all) },
 			},
 			{
-				Method: http.MethodPost, Pattern: "/api/revocations/check", Auth: httpserver.Public, Tags: tags,
+				Method: http.MethodPost, Pattern: "/api/revocations/check", Auth: httpserver.Public, Limit: httpserver.LimitPages, Tags: tags,
 				Summary: "Ask which tokens were revoked",
 				Body:    Check{}, Replies: []httpserver.Reply{{Status: http.StatusOK, Body: Checked{}}},
 				Handler: func(w http.ResponseWriter, r *http.Request) error { return check(w, r, s) },
@@ -82,29 +75,19 @@ func Surface(s *identity.Service, cors httpserver.CORSPolicy, limits Limits, rev
 	}
 }
 
-func revoke(w http.ResponseWriter, r *http.Request, s *identity.Service, limits Limits, revocations RevocationLimits) error {
+func revoke(w http.ResponseWriter, r *http.Request, s *identity.Service, all *httpserver.Limiter) error {
 	var body Revoke
 	if err := httpserver.ReadJSON(w, r, &body, httpserver.Strict); err != nil {
 		return err
 	}
-	from := httpserver.ClientIP(r.Context())
-	if wait, blocked := limits.blocked(from); blocked {
-		return httpserver.TooManyRequests(wait)
-	}
-	if from.IsValid() {
-		if ok, wait := revocations.ByAddress.AllowAddr(from); !ok {
-			return httpserver.TooManyRequests(wait)
-		}
-	}
 	judged, err := s.JudgeRevocation(r.Context(), body.Revocation)
 	if err != nil {
-		limits.count(from, err)
 		return err
 	}
 	// Nobody can keep the operator from revoking by revoking a lot, and to say
 	// again what is known takes no room.
 	if judged.By != s.DID() && !s.Knows(judged) {
-		if ok, wait := revocations.All.Allow(httpserver.Key{}); !ok {
+		if ok, wait := all.Allow(httpserver.Key{}); !ok {
 			return httpserver.TooManyRequests(wait)
 		}
 	}

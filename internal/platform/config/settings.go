@@ -25,6 +25,12 @@ type Server struct {
 	TrustProxy        bool          `env:"TRUST_PROXY_ENABLED" default:"false" doc:"Whether the peer is a trusted reverse proxy, so that the client is taken from X-Forwarded-For."`
 	RateLimit         int           `env:"RATE_LIMIT_PER_MINUTE" default:"100" min:"0" doc:"Requests a minute and client address on /api/ussd, / and /health; 0 switches the limit off."`
 	PrincipalLimit    int           `env:"PRINCIPAL_RATE_LIMIT_PER_MINUTE" default:"1200" min:"0" doc:"Requests a minute and principal on the other services; 0 switches the limit off."`
+	ContentLimit      int           `env:"PUBLIC_FILES_RATE_LIMIT_PER_MINUTE" default:"3000" min:"0" doc:"Requests a minute and client address for public files; 0 switches the limit off."`
+	PageLimit         int           `env:"PAGES_RATE_LIMIT_PER_MINUTE" default:"3000" min:"0" doc:"Requests a minute and client address for pages that need no credential: the console, pages of share links, the documentation; 0 switches the limit off."`
+	RevocationLimit   int           `env:"REVOCATION_RATE_LIMIT_PER_MINUTE" default:"30" min:"0" doc:"Revocations a minute and client address that are taken at /api/revocations; 0 switches the limit off."`
+	GuessLimit        int           `env:"WRONG_SECRETS_PER_MINUTE" default:"60" min:"0" doc:"Wrong operator's tokens, and wrong keys of the query gate and of plugins, a minute and client address before they are answered with 429; 0 switches the limit off. Tokens are not secrets of this kind: AUTH_VERIFY_BUDGET is theirs."`
+	VerifyBudget      time.Duration `env:"AUTH_VERIFY_BUDGET" default:"6s" doc:"Time a minute that a node verifies tokens of one client address (an IPv6 /64) before its unknown tokens queue behind those of others; off has no queue."`
+	VerifyWait        time.Duration `env:"AUTH_VERIFY_WAIT" default:"2s" doc:"How long an unknown token waits in that queue before it is refused with 429."`
 	OperatorToken     Secret        `env:"OPERATOR_TOKEN" doc:"Bearer for the operators' routes; without it only a direct loopback peer is served."`
 	CORSOrigin        []string      `env:"CORS_ORIGIN" default:"*" doc:"Origins that browsers may call the oracle and the files from."`
 	LogLevel          string        `env:"LOG_LEVEL" default:"info" allowed:"debug|info|warn|error" doc:"Least severity that is logged."`
@@ -61,7 +67,6 @@ type Identity struct {
 	BareDelegation  bool          `env:"UCAN_ALLOW_BARE_DELEGATION" default:"true" doc:"Whether x-ucan-delegation alone authenticates."`
 	MCPMaxTTL       time.Duration `env:"MCP_TOKEN_MAX_TTL" default:"24h" doc:"Longest lifetime of a token for /mcp."`
 	ResolverURL     URL           `env:"DID_RESOLVER_URL" doc:"Resolver of did:ixo and of entity controllers."`
-	RevocationLimit int           `env:"REVOCATION_RATE_LIMIT_PER_MINUTE" default:"30" min:"0" doc:"Revocations a minute and client address that are taken at /api/revocations; 0 switches the limit off."`
 	RevocationTotal int           `env:"REVOCATION_TOTAL_PER_MINUTE" default:"120" min:"0" doc:"New revocations a minute that the deployment takes of all callers together, but for those of its own key; 0 switches the limit off."`
 	DIDWebPrivate   bool          `env:"DID_WEB_ALLOW_PRIVATE" default:"false" doc:"Whether did:web may be fetched from private addresses (test networks)."`
 }

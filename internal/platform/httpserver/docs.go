@@ -27,7 +27,7 @@ const docCSP = "default-src 'none'; script-src 'self'; style-src 'self'; img-src
 func (s *Server) docsSurface() Surface {
 	page := func(pattern string) Route {
 		return Route{
-			Method: http.MethodGet, Pattern: pattern, Auth: Public, Hidden: true,
+			Method: http.MethodGet, Pattern: pattern, Auth: Public, Limit: LimitPages, Hidden: true,
 			Handler: func(w http.ResponseWriter, r *http.Request) error { return serveDoc(w, r, "index.html") },
 		}
 	}
@@ -36,11 +36,11 @@ func (s *Server) docsSurface() Surface {
 		Routes: []Route{
 			page("/docs"), page("/docs/"),
 			{
-				Method: http.MethodGet, Pattern: "/docs/{file}", Auth: Public, Hidden: true,
+				Method: http.MethodGet, Pattern: "/docs/{file}", Auth: Public, Limit: LimitPages, Hidden: true,
 				Handler: func(w http.ResponseWriter, r *http.Request) error { return serveDoc(w, r, r.PathValue("file")) },
 			},
 			{
-				Method: http.MethodGet, Pattern: "/docs-json", Auth: Public, Summary: "This document",
+				Method: http.MethodGet, Pattern: "/docs-json", Auth: Public, Limit: LimitPages, Summary: "This document",
 				Doc:     "OpenAPI 3.1, made from the routes that are mounted now.",
 				Replies: []Reply{{Status: http.StatusOK, Media: "application/json", Doc: "The OpenAPI document"}},
 				Handler: s.serveOpenAPI,

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/castalia-org/castalia/internal/platform/fault"
+	"github.com/castalia-org/castalia/internal/platform/ratelimit"
 )
 
 // ErrorWriter writes the answer to a failed request. It is the only place
@@ -85,7 +86,7 @@ func NestErrors(w http.ResponseWriter, _ *http.Request, err error) {
 	e := fault.From(err)
 	status := Status(e.Kind)
 	body := map[string]any{"statusCode": status, "message": e.Message}
-	if e.Code == codeThrottled {
+	if e.Code == ratelimit.CodeRefused {
 		body["message"] = "ThrottlerException: Too Many Requests"
 	}
 	switch e.Kind {
@@ -99,12 +100,8 @@ func NestErrors(w http.ResponseWriter, _ *http.Request, err error) {
 	writeFault(w, status, e, body)
 }
 
-const codeThrottled = "throttled"
-
 // TooManyRequests is the refusal of a limiter.
-func TooManyRequests(retryAfter time.Duration) error {
-	return fault.New(fault.RateLimited, "Too many requests; please wait and try again").WithCode(codeThrottled).WithRetryAfter(retryAfter)
-}
+func TooManyRequests(retryAfter time.Duration) error { return ratelimit.Refusal(retryAfter) }
 
 // FilesErrors is the table of the file store: error, message, status.
 func FilesErrors(w http.ResponseWriter, _ *http.Request, err error) {

@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/castalia-org/castalia/internal/platform/ratelimit"
 	"github.com/castalia-org/castalia/internal/platform/telemetry"
 )
 
@@ -21,18 +22,12 @@ func KeyOf(s string) Key {
 	return Key(sum[:16])
 }
 
-// KeyOfAddr is the key of an address. One IPv6 client owns a whole /64, so
-// those 64 bits are what counts.
+// KeyOfAddr is the key of an address, or of the network that counts as one.
 func KeyOfAddr(addr netip.Addr) Key {
-	if addr.Is6() && !addr.Is4In6() {
-		full := addr.As16()
-		clear(full[8:])
-		return full
-	}
 	if !addr.IsValid() {
 		return Key{}
 	}
-	return addr.As16()
+	return ratelimit.NetworkOf(addr).As16()
 }
 
 // LimiterConfig describes a limit.

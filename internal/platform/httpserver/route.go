@@ -79,8 +79,24 @@ type Route struct {
 	Hidden          bool     // left out of the documentation
 	Replies         []Reply
 	Limiter         *Limiter // counts by client IP, beside the surface's own
+	Limit           LimitClass
 	Handler         Handler
 }
+
+// LimitClass names a limit by client address that routes share. The deployment
+// says how much each allows (Config.Limits).
+type LimitClass string
+
+// The classes of routes that need no credential.
+const (
+	// LimitContent is for files that anybody may read.
+	LimitContent LimitClass = "content"
+	// LimitPages is for pages, what belongs to them, and other small answers.
+	LimitPages LimitClass = "pages"
+	// LimitRevocations is for statements that prove themselves by a signature and
+	// are kept.
+	LimitRevocations LimitClass = "revocations"
+)
 
 // Surface is what one service offers: its routes and their common manners.
 type Surface struct {
@@ -133,6 +149,7 @@ type MountedRoute struct {
 type mounted struct {
 	route   Route
 	surface *surface
+	class   *Limiter // of the route's LimitClass
 	names   []string // of the variables, in order
 	handler Handler  // with all wrapping applied
 	meter   *routeMeter

@@ -27,8 +27,11 @@ type Config struct {
 
 	TrustProxy    bool
 	OperatorToken string
-	// FailedAuth counts wrong operator tokens; share it with other credentials.
+	// FailedAuth counts wrong operator tokens.
 	FailedAuth *Limiter
+	// Limits are what the classes of routes allow. Nil allows everything; else a
+	// route of a class that is not among them is refused by Mount.
+	Limits map[LimitClass]*Limiter
 
 	// Errors and CORS are the manners of paths that no surface owns.
 	Errors ErrorWriter
@@ -169,6 +172,10 @@ func (s *Server) prepareRoute(sf *surface, route Route) (*mounted, error) {
 	if err := route.check(); err != nil {
 		return nil, err
 	}
+	class, known := s.cfg.Limits[route.Limit]
+	if route.Limit != "" && s.cfg.Limits != nil && !known {
+		return nil, fmt.Errorf("nobody limits the class %q", route.Limit)
+	}
 	h := route.Handler
 	if route.Auth == Principal || route.Auth == Optional {
 		if sf.Authenticate == nil && len(sf.Wrap) == 0 {
@@ -181,7 +188,7 @@ func (s *Server) prepareRoute(sf *surface, route Route) (*mounted, error) {
 	for _, wrap := range slices.Backward(sf.Wrap) {
 		h = wrap(h)
 	}
-	return &mounted{route: route, surface: sf, handler: h, meter: s.meter.route(sf.Name, route.Method, route.Pattern)}, nil
+	return &mounted{route: route, surface: sf, class: class, handler: h, meter: s.meter.route(sf.Name, route.Method, route.Pattern)}, nil
 }
 
 // Routes lists what is mounted, in order of mounting.
@@ -314,7 +321,7 @@ func (s *Server) serve(x *exchange, r *http.Request, m *mounted, allow string) (
 			slog.String("route", m.route.Pattern), slog.Any("panic", v), slog.String("stack", string(debug.Stack())))
 		err = errPanicked
 	}()
-	for _, l := range [...]*Limiter{m.surface.Limiter, m.route.Limiter} {
+	for _, l := range [...]*Limiter{m.surface.Limiter, m.route.Limiter, m.class} {
 		if ok, wait := l.AllowAddr(x.client); !ok {
 			return TooManyRequests(wait)
 		}

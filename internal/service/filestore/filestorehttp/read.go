@@ -129,7 +129,7 @@ func (a *api) file(w http.ResponseWriter, r *http.Request, f filestore.File, err
 
 func (a *api) publicRoutes() []httpserver.Route {
 	return []httpserver.Route{{
-		Method: http.MethodGet, Pattern: "/public/id/{id}", Summary: "Read a public file", Tags: []string{"files"}, Auth: httpserver.Public,
+		Method: http.MethodGet, Pattern: "/public/id/{id}", Summary: "Read a public file", Tags: []string{"files"}, Auth: httpserver.Public, Limit: httpserver.LimitContent,
 		Params: []httpserver.Param{{Name: "id", In: "path", Required: true, Doc: "Public identifier."}}, Stream: true, Replies: contentReplies,
 		Handler: func(w http.ResponseWriter, r *http.Request) error {
 			f, o, err := a.svc.OpenPublic(r.Context(), r.PathValue("id"))

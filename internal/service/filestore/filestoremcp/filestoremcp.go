@@ -55,7 +55,7 @@ func Surface(s *filestore.Service, d Deps) httpserver.Surface {
 	}
 	metadata := func(pattern string) httpserver.Route {
 		return httpserver.Route{
-			Method: http.MethodGet, Pattern: pattern, Summary: "What tokens /mcp takes (RFC 9728)", Tags: []string{"mcp"}, Auth: httpserver.Public,
+			Method: http.MethodGet, Pattern: pattern, Summary: "What tokens /mcp takes (RFC 9728)", Tags: []string{"mcp"}, Auth: httpserver.Public, Limit: httpserver.LimitPages,
 			Replies: []httpserver.Reply{{Status: 200, Body: Metadata{}}}, Handler: h.metadata,
 		}
 	}

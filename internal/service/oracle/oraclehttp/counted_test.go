@@ -6,19 +6,21 @@ import (
 	"testing"
 	"time"
 
+	"github.com/castalia-org/castalia/internal/platform/httpserver"
 	"github.com/castalia-org/castalia/internal/service/oracle/oraclekit"
 	"github.com/castalia-org/castalia/internal/service/oracle/oracletest"
 	"github.com/castalia-org/castalia/plugin"
 	"github.com/castalia-org/castalia/plugin/pluginhttp"
 )
 
-// tally counts refusals and blocks after three.
-type tally struct{ refused int }
+// tally counts wrong secrets and refuses after three.
+type tally struct{ wrong int }
 
-func (c *tally) Refused(context.Context) { c.refused++ }
-
-func (c *tally) Blocked(context.Context) (time.Duration, bool) {
-	return time.Minute, c.refused >= 3
+func (c *tally) Guessed(context.Context) error {
+	if c.wrong++; c.wrong > 3 {
+		return httpserver.TooManyRequests(time.Minute)
+	}
+	return nil
 }
 
 // door is a plugin with a route that checks a secret.
@@ -43,7 +45,7 @@ func (door) Routes() []pluginhttp.Route {
 func TestWrongSecretsAreCounted(t *testing.T) {
 	t.Parallel()
 	count := &tally{}
-	n := oracletest.Start(t, nil, func(d *oraclekit.Deps) { d.Plugins, d.Failures = []plugin.Plugin{door{}}, count })
+	n := oracletest.Start(t, nil, func(d *oraclekit.Deps) { d.Plugins, d.Guesses = []plugin.Plugin{door{}}, count })
 	try := func(authorization string) int {
 		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, n.URL+"/door", http.NoBody)
 		if err != nil {
@@ -68,7 +70,8 @@ func TestWrongSecretsAreCounted(t *testing.T) {
 		{"Bearer wrong", 401},
 		{"", 401},
 		{"Basic sesame", 401},
-		{"Bearer sesame", 429}, // too many wrong ones came from here
+		{"Bearer wrong", 429},  // too many wrong ones came from here
+		{"Bearer sesame", 200}, // which is no reason to refuse a right one
 		{"", 401},              // without a secret nothing is tried
 	} {
 		if got := try(c.authorization); got != c.want {

@@ -40,11 +40,10 @@ type Delegations interface {
 	ForgetDelegation(ctx context.Context, user string) error
 }
 
-// Failures counts credentials that were refused, by where they came from:
-// identityhttp.Limits.
-type Failures interface {
-	Blocked(ctx context.Context) (wait time.Duration, blocked bool)
-	Refused(ctx context.Context)
+// Guesses counts wrong secrets by where they came from, and refuses whoever
+// tried too many: identityhttp.Limits.
+type Guesses interface {
+	Guessed(ctx context.Context) error
 }
 
 // Deps is what the surface serves.
@@ -63,8 +62,8 @@ type Deps struct {
 	CORS         httpserver.CORSPolicy
 	// Public are further routes that need no credentials (AUTH_EXCLUDED_ROUTES).
 	Public []plugin.RoutePattern
-	// Failures counts wrong secrets at public routes of plugins; nil counts nothing.
-	Failures Failures
+	// Guesses counts wrong secrets at public routes of plugins; nil counts nothing.
+	Guesses Guesses
 	// Heartbeat is how often a silent stream says that it is alive: 15s.
 	Heartbeat time.Duration
 	Log       *slog.Logger
@@ -192,7 +191,7 @@ func (a *api) routes() []httpserver.Route {
 		list[i].Replies = append(list[i].Replies, httpserver.Reply{Status: 401, Body: ErrorBody{}, Doc: "No valid UCAN."})
 	}
 	return append(list, httpserver.Route{
-		Method: "GET", Pattern: "/models", Summary: "Models that can be chosen", Tags: chat, Auth: httpserver.Public, Handler: a.models,
+		Method: "GET", Pattern: "/models", Summary: "Models that can be chosen", Tags: chat, Auth: httpserver.Public, Limit: httpserver.LimitPages, Handler: a.models,
 		Replies: []httpserver.Reply{{Status: 200, Body: ModelList{}}},
 	})
 }

@@ -80,23 +80,22 @@ func (a *api) pluginRoute(owner, title string, r pluginhttp.Route) httpserver.Ro
 }
 
 // counted bounds how many wrong secrets one address may try at routes that
-// check one of their own: whoever is not authenticated and gets a 401 counts as
-// a failed authentication. Only requests with an Authorization are turned away
-// beforehand, so that nobody can shut out a webhook that signs its body.
+// check one of their own: whoever is not authenticated and gets a 401 has tried
+// one. The right secret is served whatever was tried before, so that nobody can
+// shut out those who share an address.
 func (a *api) counted(next httpserver.Handler) httpserver.Handler {
-	if a.deps.Failures == nil {
+	if a.deps.Guesses == nil {
 		return next
 	}
 	return func(w http.ResponseWriter, r *http.Request) error {
-		if _, known := identity.FromContext(r.Context()); known {
-			return next(w, r)
-		}
-		if wait, blocked := a.deps.Failures.Blocked(r.Context()); blocked && r.Header.Get("Authorization") != "" {
-			return httpserver.TooManyRequests(wait)
-		}
 		err := next(w, r)
+		if _, known := identity.FromContext(r.Context()); known {
+			return err
+		}
 		if e, ok := errors.AsType[*plugin.Error](err); ok && e.Status == http.StatusUnauthorized {
-			a.deps.Failures.Refused(r.Context())
+			if refusal := a.deps.Guesses.Guessed(r.Context()); refusal != nil && r.Header.Get("Authorization") != "" {
+				return refusal
+			}
 		}
 		return err
 	}

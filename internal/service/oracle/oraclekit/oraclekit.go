@@ -47,8 +47,8 @@ type Deps struct {
 
 	// SealKey guards what plugins seal: 32 bytes that do not change.
 	SealKey []byte
-	// Failures counts wrong secrets at routes of plugins; nil counts nothing.
-	Failures oraclehttp.Failures
+	// Guesses counts wrong secrets at routes of plugins; nil counts nothing.
+	Guesses oraclehttp.Guesses
 
 	// Socket makes the gateway for open pages, which must know whose a session is.
 	Socket      func(owners oracle.SessionChecker) (oracle.Publisher, oracle.Dispatcher, error)
@@ -139,7 +139,7 @@ func New(d Deps) (*Oracle, error) {
 	o.Turns = turn.NewTurns(o.Worker, o.Engine, o.Service)
 	hd := oraclehttp.Deps{
 		Service: o.Service, Turns: o.Turns, Engine: o.Engine, Worker: o.Worker, Plugins: o.Plugins, Provider: d.Provider,
-		Nudges: o.Store.PluginStore("castalia.oracle"), Authenticate: d.Authenticate, CORS: d.CORS, Public: d.Public, Failures: d.Failures,
+		Nudges: o.Store.PluginStore("castalia.oracle"), Authenticate: d.Authenticate, CORS: d.CORS, Public: d.Public, Guesses: d.Guesses,
 		Heartbeat: d.Heartbeat, Log: d.Log,
 	}
 	if d.Identity != nil {

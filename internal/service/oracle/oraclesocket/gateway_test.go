@@ -13,7 +13,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/castalia-org/castalia/internal/identity"
-	"github.com/castalia-org/castalia/internal/identity/identityhttp"
 	"github.com/castalia-org/castalia/internal/identity/identitytest"
 	"github.com/castalia-org/castalia/internal/platform/bus"
 	"github.com/castalia-org/castalia/internal/platform/bus/busmem"
@@ -64,7 +63,7 @@ func start(t *testing.T, hints bus.Bus, ids *identity.Service, name string, alon
 	var serve http.Handler
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { serve.ServeHTTP(w, r) }))
 	d := oraclesocket.Deps{
-		Guard: oraclesocket.NewGuard(ids, identityhttp.Limits{}), Bus: hints,
+		Guard: oraclesocket.NewGuard(ids), Bus: hints,
 		Sessions: sessions{alices: identitytest.Alice.DID, "$alice:2": identitytest.Alice.DID, "bobs": identitytest.Bob.DID},
 	}
 	cfg := oraclesocket.Config{Node: name, NodeURL: server.URL, Alone: alone, AskWindow: time.Second}

@@ -124,29 +124,14 @@ func (g Gate) rule(path string) *gateRule {
 }
 
 // check lets the request through, or says why not: 401 without a credential
-// that anybody would take, 403 with one that is for other routes.
-func (g Gate) check(r *http.Request, path string, auth Authenticator, failures *httpserver.Limiter) error {
+// that anybody would take, 403 with one that is for other routes, 429 to an
+// address that tried too many wrong keys. Right ones are served whatever the
+// address tried before: others may share it.
+func (g Gate) check(r *http.Request, path string, auth Authenticator, guesses *httpserver.Limiter) error {
 	rule := g.rule(path)
 	if rule == nil || rule.open {
 		return nil
 	}
-	client := httpserver.ClientIP(r.Context())
-	address := httpserver.KeyOfAddr(client)
-	if wait, blocked := failures.Blocked(address); blocked {
-		return fault.New(fault.RateLimited, "Too many failed authentications").WithRetryAfter(wait)
-	}
-	err := g.decide(r, rule, auth)
-	if err != nil && presents(r) && fault.Is(err, fault.Unauthenticated) {
-		failures.Count(address)
-	}
-	return err
-}
-
-func presents(r *http.Request) bool {
-	return r.Header.Get(HeaderAPIKey) != "" || r.Header.Get("Authorization") != "" || r.Header.Get(identityhttp.HeaderDelegation) != ""
-}
-
-func (g Gate) decide(r *http.Request, rule *gateRule, auth Authenticator) error {
 	if rule.deny {
 		return fault.New(fault.Forbidden, "this deployment does not serve the route")
 	}
@@ -166,7 +151,16 @@ func (g Gate) decide(r *http.Request, rule *gateRule, auth Authenticator) error 
 			return err
 		}
 	}
+	if presents(r) {
+		if ok, wait := guesses.AllowAddr(httpserver.ClientIP(r.Context())); !ok {
+			return fault.New(fault.RateLimited, "Too many failed authentications").WithRetryAfter(wait)
+		}
+	}
 	return fault.New(fault.Unauthenticated, "this deployment gates the route: "+rule.ways())
+}
+
+func presents(r *http.Request) bool {
+	return r.Header.Get(HeaderAPIKey) != "" || r.Header.Get("Authorization") != "" || r.Header.Get(identityhttp.HeaderDelegation) != ""
 }
 
 func (r *gateRule) ways() string {

@@ -105,13 +105,16 @@ func TestGateReadsThePathAsTheRouterDoes(t *testing.T) {
 func TestWrongKeysAreCounted(t *testing.T) {
 	t.Parallel()
 	limit := httpserver.NewLimiter(httpserver.LimiterConfig{Name: "failures", PerMinute: 3})
-	l := newLab(t, queryhttp.Options{Gate: gate(t, "key:abc"), Failures: limit})
+	l := newLab(t, queryhttp.Options{Gate: gate(t, "key:abc"), Guesses: limit})
 	last := 0
 	for range 5 {
 		last = get(t, l.handler, "/ixo/token/params", "X-API-Key", "guess").Status
 	}
 	if last != http.StatusTooManyRequests {
 		t.Errorf("the fifth guess: %d", last)
+	}
+	if got := get(t, l.handler, "/ixo/token/params", "X-API-Key", "abc"); got.Status != http.StatusOK {
+		t.Errorf("the right key from the same address: %d", got.Status)
 	}
 }
 

@@ -27,8 +27,8 @@ type Options struct {
 	Gate Gate
 	// Auth is needed when the gate takes UCANs.
 	Auth Authenticator
-	// Failures counts wrong credentials by client address; nil counts nothing.
-	Failures *httpserver.Limiter
+	// Guesses counts wrong keys by client address; nil counts nothing.
+	Guesses *httpserver.Limiter
 	// CORS is closed when zero.
 	CORS httpserver.CORSPolicy
 	// Metrics counts what the cache and the chains do; nil counts nothing.
@@ -136,7 +136,7 @@ func (h *handler) serve(w http.ResponseWriter, r *http.Request) error {
 		w.Header().Set("Deprecation", legacySince)
 		w.Header().Set("Link", "<"+found.Successor+`>; rel="successor-version"`)
 	}
-	if err := h.opt.Gate.check(r, found.Path, h.opt.Auth, h.opt.Failures); err != nil {
+	if err := h.opt.Gate.check(r, found.Path, h.opt.Auth, h.opt.Guesses); err != nil {
 		return err
 	}
 	ask := query.Ask{RawQuery: r.URL.RawQuery, Height: blockHeight(r.Header), Timeout: grpcTimeout(r.Header.Get("Grpc-Timeout"))}

@@ -90,7 +90,7 @@ func Start(t testing.TB, s Setup) *Node {
 	n.Oracle, err = oraclekit.New(oraclekit.Deps{
 		DB: s.DB, Bus: s.Bus, Identity: s.Identity, Provider: s.Provider, Oracle: oracle.Identity{Name: "Testa", DID: identitytest.Oracle.DID},
 		Socket: func(owners oracle.SessionChecker) (oracle.Publisher, oracle.Dispatcher, error) {
-			n.Gateway = oraclesocket.New(oraclesocket.Deps{Guard: oraclesocket.NewGuard(s.Identity, identityhttp.Limits{}), Sessions: owners, Bus: s.Bus},
+			n.Gateway = oraclesocket.New(oraclesocket.Deps{Guard: oraclesocket.NewGuard(s.Identity), Sessions: owners, Bus: s.Bus},
 				oraclesocket.Config{Node: s.Call.Node})
 			return n.Gateway, n.Gateway, nil
 		},
