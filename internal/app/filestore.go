@@ -33,11 +33,11 @@ func (a *App) buildFiles(ctx context.Context) (*filesPart, error) {
 	}
 	p := &filesPart{
 		http: filestorehttp.Surface(svc, filestorehttp.Deps{ //nolint:contextcheck // handlers use their request's own context
-			Authenticate: a.authenticated(identity.Files), CORS: httpserver.FilesCORS(a.origins()), BehindProxy: a.opt.Settings.Server.TrustProxy,
+			Authenticate: a.authenticated(identity.Files), CORS: httpserver.FilesCORS(a.origins()), BaseURL: a.opt.Settings.Server.PublicURL.Reveal(),
 		}),
 		mcp: filestoremcp.Surface(svc, filestoremcp.Deps{
 			Authenticate: a.authenticated(identity.MCP), CORS: httpserver.FilesCORS(a.origins()), BehindProxy: a.opt.Settings.Server.TrustProxy,
-			Version: a.opt.Version,
+			BaseURL: a.opt.Settings.Server.PublicURL.Reveal(), Version: a.opt.Version,
 		}),
 	}
 	p.part = part{

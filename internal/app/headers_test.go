@@ -12,7 +12,7 @@ import (
 // Every answer of every route, good or bad, keeps browsers and caches in bounds.
 func TestHeadersOfEveryRoute(t *testing.T) {
 	t.Parallel()
-	w := open(t, "TRUST_PROXY_ENABLED", "true", "OPERATOR_TOKEN", "the operator's own token")
+	w := open(t, "TRUST_PROXY_ENABLED", "true", "TRUSTED_PROXIES", "203.0.0.0/8", "OPERATOR_TOKEN", "the operator's own token")
 	owner := map[string][]string{
 		"oracle": headers(identity.Oracle, w.tokens["alice"]), "files": headers(identity.Files, w.tokens["alice files"]),
 		"operator": {"Authorization", "Bearer the operator's own token"}, "public": nil,

@@ -131,6 +131,10 @@ func (r request) allows(what string) bool {
 	return slices.Contains(r.may, what)
 }
 
+// foreignHost is what requests say that we are called. No answer repeats it: a
+// link that leads there would lead to whoever wrote it.
+const foreignHost = "somewhere-else.example"
+
 // send makes a request and holds the answer against what every answer promises.
 func (w *world) send(t *testing.T, r request) *httptest.ResponseRecorder {
 	t.Helper()
@@ -140,7 +144,7 @@ func (w *world) send(t *testing.T, r request) *httptest.ResponseRecorder {
 	if r.from != "" {
 		q.RemoteAddr = r.from
 	}
-	q.Host = "castalia.example"
+	q.Host = foreignHost
 	if r.host != "" {
 		q.Host = r.host
 	}
@@ -171,6 +175,9 @@ func (w *world) send(t *testing.T, r request) *httptest.ResponseRecorder {
 		if err := json.Unmarshal(got.Body.Bytes(), &body); err != nil || !strings.HasPrefix(got.Header().Get("Content-Type"), "application/json") {
 			about("an error as %q, want JSON", got.Header().Get("Content-Type"))
 		}
+	}
+	if text := fmt.Sprint(got.Header()) + got.Body.String(); strings.Contains(text, foreignHost) {
+		about("repeats the Host that it was sent: %v", got.Header())
 	}
 	if !r.allows("see") && strings.Contains(got.Body.String(), marker) {
 		about("shows what is Alice's")

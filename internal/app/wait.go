@@ -87,7 +87,7 @@ func (a *App) prepareDatabase(ctx context.Context) error {
 // to be asked again.
 func (a *App) waitingServer() (http.Handler, error) {
 	server, err := httpserver.New(httpserver.Config{
-		Logger: a.opt.Log, TrustProxy: a.opt.Settings.Server.TrustProxy, CORS: a.openCORS(),
+		Logger: a.opt.Log, Proxies: a.proxies(), CORS: a.openCORS(),
 		Title: a.opt.Settings.Oracle.Name, Version: a.opt.Version,
 	})
 	if err != nil {

@@ -22,7 +22,9 @@ type Server struct {
 	Host              string        `env:"HOST" doc:"Address to listen on; empty means all."`
 	NodeURL           URL           `env:"NODE_URL" doc:"Address under which other nodes of the fleet reach this one."`
 	Environment       string        `env:"CASTALIA_ENV" default:"development" doc:"Name of the environment, shown by / and /health."`
-	TrustProxy        bool          `env:"TRUST_PROXY_ENABLED" default:"false" doc:"Whether the peer is a trusted reverse proxy, so that the client is taken from X-Forwarded-For."`
+	TrustProxy        bool          `env:"TRUST_PROXY_ENABLED" default:"false" doc:"Whether X-Forwarded-For, X-Forwarded-Proto and X-Forwarded-Host of the proxies in TRUSTED_PROXIES are believed."`
+	TrustedProxies    Networks      `env:"TRUSTED_PROXIES" default:"127.0.0.0/8,::1,10.0.0.0/8,172.16.0.0/12,192.168.0.0/16,169.254.0.0/16,fc00::/7,fe80::/10" doc:"Networks of your proxies, for TRUST_PROXY_ENABLED. The client is the nearest hop that is in none of them; what others say of their clients is ignored."`
+	PublicURL         URL           `env:"PUBLIC_URL" doc:"Address under which clients reach this deployment, such as https://castalia.example, for links that it makes; empty takes it from X-Forwarded-Host of a trusted proxy, and makes links relative where nobody says."`
 	RateLimit         int           `env:"RATE_LIMIT_PER_MINUTE" default:"100" min:"0" doc:"Requests a minute and client address on /api/ussd, / and /health; 0 switches the limit off."`
 	PrincipalLimit    int           `env:"PRINCIPAL_RATE_LIMIT_PER_MINUTE" default:"1200" min:"0" doc:"Requests a minute and principal on the other services; 0 switches the limit off."`
 	ContentLimit      int           `env:"PUBLIC_FILES_RATE_LIMIT_PER_MINUTE" default:"3000" min:"0" doc:"Requests a minute and client address for public files; 0 switches the limit off."`

@@ -152,7 +152,7 @@ func TestRequestsAreTraced(t *testing.T) {
 
 // Whatever is asked, the answer is one of ours and carries an id.
 func FuzzRequest(f *testing.F) {
-	s, err := httpserver.New(httpserver.Config{TrustProxy: true})
+	s, err := httpserver.New(httpserver.Config{Proxies: inside})
 	if err != nil {
 		f.Fatal(err)
 	}

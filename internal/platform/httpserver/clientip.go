@@ -22,47 +22,51 @@ func peerAddr(r *http.Request, conn *trackedConn) netip.Addr {
 	return plainAddr(ap.Addr())
 }
 
-// clientAddr is the address of the client. The peer is the client unless it
-// is a trusted proxy; then the right-most forwarded hop that is a public
-// address is, or the left-most hop when all are inside.
-func clientAddr(r *http.Request, conn *trackedConn, trustProxy bool) netip.Addr {
-	peer := peerAddr(r, conn)
-	if !trustProxy {
-		return peer
-	}
-	lines := r.Header["X-Forwarded-For"]
-	leftmost := netip.Addr{}
-	for _, line := range slices.Backward(lines) {
-		for line != "" {
-			hop := line
-			if j := strings.LastIndexByte(line, ','); j >= 0 {
-				line, hop = line[:j], line[j+1:]
-			} else {
-				line = ""
-			}
-			addr, ok := parseHop(strings.TrimSpace(hop))
-			if !ok {
-				// Garbage can not be vouched for, nor can what is left of it.
-				if leftmost.IsValid() {
-					return leftmost
-				}
-				return peer
-			}
-			if !addr.IsLoopback() && !addr.IsLinkLocalUnicast() && !addr.IsPrivate() {
-				return addr
-			}
-			leftmost = addr
+// proxies are the networks whose word about their clients is believed.
+type proxies []netip.Prefix
+
+func (p proxies) include(addr netip.Addr) bool {
+	for _, network := range p {
+		if network.Contains(addr) {
+			return true
 		}
 	}
-	if leftmost.IsValid() {
-		return leftmost
+	return false
+}
+
+// clientAddr is the address of the client, and whether a proxy that we believe
+// told it. The peer is the client unless it is such a proxy; then the nearest
+// forwarded hop that is none is, or the farthest hop when all are.
+func clientAddr(r *http.Request, conn *trackedConn, trusted proxies) (client netip.Addr, proxied bool) {
+	nearest := peerAddr(r, conn)
+	if !trusted.include(nearest) {
+		return nearest, false
 	}
-	return peer
+	for _, line := range slices.Backward(r.Header["X-Forwarded-For"]) {
+		for end := len(line); end >= 0; {
+			comma := strings.LastIndexByte(line[:end], ',')
+			addr, ok := parseHop(strings.TrimSpace(line[comma+1 : end]))
+			end = comma
+			if !ok {
+				return nearest, true // nobody vouches for garbage, nor for what is left of it
+			}
+			if nearest = addr; !trusted.include(addr) {
+				return addr, true
+			}
+		}
+	}
+	return nearest, true
 }
 
 // parseHop reads an address as proxies write it: with or without a port or brackets.
 func parseHop(s string) (netip.Addr, bool) {
-	if addr, err := netip.ParseAddr(strings.Trim(s, "[]")); err == nil {
+	bare := s
+	if inner, ok := strings.CutPrefix(s, "["); ok {
+		if inner, ok = strings.CutSuffix(inner, "]"); ok {
+			bare = inner
+		}
+	}
+	if addr, err := netip.ParseAddr(bare); err == nil {
 		return plainAddr(addr), true
 	}
 	if ap, err := netip.ParseAddrPort(s); err == nil {

@@ -22,6 +22,7 @@ type exchange struct {
 	id      string
 	idLine  [1]string // the id as the value of a header
 	client  netip.Addr
+	proxied bool // a proxy that we believe told who the client is
 	start   time.Time
 	server  *Server
 	mounted *mounted

@@ -200,7 +200,11 @@ func TestClientIP(t *testing.T) {
 		{true, "10.0.0.1:9", []string{""}, "10.0.0.1"},
 	} {
 		var got netip.Addr
-		s := newServer(t, httpserver.Config{TrustProxy: tc.trust}, httpserver.Surface{Name: "a", Routes: []httpserver.Route{
+		var cfg httpserver.Config
+		if tc.trust {
+			cfg.Proxies = inside
+		}
+		s := newServer(t, cfg, httpserver.Surface{Name: "a", Routes: []httpserver.Route{
 			get("/", func(_ http.ResponseWriter, r *http.Request) error {
 				got = httpserver.ClientIP(r.Context())
 				return nil

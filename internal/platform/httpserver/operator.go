@@ -3,7 +3,6 @@ package httpserver
 import (
 	"crypto/sha256"
 	"crypto/subtle"
-	"net"
 	"net/http"
 	"net/netip"
 	"net/url"
@@ -77,11 +76,7 @@ func crossSite(r *http.Request) bool {
 
 // localHost reports whether a Host header is a loopback name or an address.
 func localHost(host string) bool {
-	name := host
-	if h, _, err := net.SplitHostPort(host); err == nil {
-		name = h
-	}
-	name = strings.TrimSuffix(strings.ToLower(strings.Trim(name, "[]")), ".")
+	name := hostName(host)
 	if name == "localhost" || strings.HasSuffix(name, ".localhost") {
 		return true
 	}

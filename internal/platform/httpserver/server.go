@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"net/netip"
 	"runtime/debug"
 	"slices"
 	"strings"
@@ -25,7 +26,10 @@ type Config struct {
 	Metrics *telemetry.Metrics // nil: not measured
 	Traces  *telemetry.Traces  // nil: not traced
 
-	TrustProxy    bool
+	// Proxies are the networks whose X-Forwarded-… headers are believed.
+	Proxies []netip.Prefix
+	// PublicURL is where clients reach this deployment; empty: as such a proxy says.
+	PublicURL     string
 	OperatorToken string
 	// FailedAuth counts wrong operator tokens.
 	FailedAuth *Limiter
@@ -211,25 +215,20 @@ var (
 	onlyTLS    = []string{"max-age=31536000"}
 )
 
-// encrypted reports whether the client's connection is, as far as we are told.
-func (s *Server) encrypted(r *http.Request) bool {
-	return r.TLS != nil || s.cfg.TrustProxy && strings.EqualFold(r.Header.Get("X-Forwarded-Proto"), "https")
-}
-
 // ServeHTTP answers one request through the whole chain.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	now := time.Now()
 	x := &exchange{Context: r.Context(), server: s, start: now, id: requestID(r.Header, now)}
 	x.idLine[0] = x.id
 	x.begin(x, w, r)
-	x.client = clientAddr(r, x.conn, s.cfg.TrustProxy)
+	x.client, x.proxied = clientAddr(r, x.conn, s.cfg.Proxies)
 	x.gzip = acceptsGzip(r.Header)
 	h := w.Header()
 	h[HeaderRequestID] = x.idLine[:]
 	h["X-Content-Type-Options"] = noSniff
 	h["Referrer-Policy"] = noReferrer
 	h["X-Frame-Options"] = noFrame
-	if s.encrypted(r) {
+	if x.scheme(r) == "https" {
 		h["Strict-Transport-Security"] = onlyTLS
 	}
 	if s.leaving.Load() {

@@ -6,9 +6,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"net"
 	"net/http"
-	"net/netip"
 	"strings"
 	"time"
 
@@ -137,19 +135,13 @@ func (p *Plugin) keep(ctx context.Context, r *http.Request, id string, j *job) e
 	return nil
 }
 
-// base is the address under which people reach the console.
+// base is the address under which people reach the console; empty when nobody
+// can say.
 func (p *Plugin) base(r *http.Request) string {
 	if p.cfg.URL != "" {
 		return strings.TrimSuffix(p.cfg.URL, "/")
 	}
-	host, _, err := net.SplitHostPort(r.Host)
-	if err != nil {
-		host = r.Host
-	}
-	if at, err := netip.ParseAddr(host); host == "localhost" || err == nil && at.IsLoopback() {
-		return "http://" + r.Host
-	}
-	return "https://" + r.Host
+	return pluginhttp.BaseURL(r)
 }
 
 var errCode = plugin.Errorf(http.StatusNotFound, "This link does not work, or not any more: ask for a new one in the chat")

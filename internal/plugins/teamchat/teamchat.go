@@ -28,7 +28,7 @@ type Config struct {
 	API    string `env:"SLACK_API_URL" default:"https://slack.com/api" doc:"Web API of the team chat."`
 	// Operators is the secret of those who look after what could not be answered.
 	Operators string `env:"TEAMCHAT_SECRET" secret:"true" doc:"Bearer with which operators see events that could not be answered and try again; without it nobody can."`
-	URL       string `env:"TEAMCHAT_URL" doc:"Address under which people reach the console, for links; empty means where the webhook was called."`
+	URL       string `env:"TEAMCHAT_URL" doc:"Address under which people reach the console, for links; empty means PUBLIC_URL, or what a trusted proxy says."`
 }
 
 // Plugin is the teamchat plugin.

@@ -131,7 +131,11 @@ func (p *Plugin) askToLink(ctx context.Context, it pluginqueue.Item, j job) erro
 	if err != nil {
 		return err
 	}
-	text := "I do not know who you are yet. Open " + j.Base + "/console/link#" + code +
+	page := j.Base + "/console/link#" + code
+	if j.Base == "" {
+		page += " on the console's site"
+	}
+	text := "I do not know who you are yet. Open " + page +
 		" within 15 minutes to link this account to your own identity; then I answer. Do not give the link to anybody."
 	m := message{Channel: j.Channel, Thread: j.Thread, Text: text, User: j.User}
 	if !j.Command && strings.HasPrefix(j.Channel, "D") {

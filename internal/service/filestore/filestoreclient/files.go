@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/castalia-org/castalia/internal/protocol/cid"
@@ -228,6 +229,9 @@ func (c *Client) Publish(ctx context.Context, path string, public bool) (string,
 	err = c.call(ctx, request{
 		method: http.MethodPatch, path: api + "/files/" + f.ID + "/public", query: url.Values{"public": {strconv.FormatBool(public)}},
 	}, &out)
+	if strings.HasPrefix(out.PublicURL, "/") { // the server does not know how it is reached; we do
+		out.PublicURL = c.cfg.Server + out.PublicURL
+	}
 	return out.PublicURL, err
 }
 

@@ -25,10 +25,9 @@ type Deps struct {
 	// Authenticate puts the principal into the context (identityhttp.WrapLimited).
 	Authenticate func(httpserver.Handler) httpserver.Handler
 	CORS         httpserver.CORSPolicy
-	// BaseURL is where clients reach this deployment; empty means as the request says.
+	// BaseURL is where clients reach this deployment; empty means as the server
+	// knows (httpserver.PublicBase).
 	BaseURL string
-	// BehindProxy says that a trusted proxy tells how it was reached.
-	BehindProxy bool
 }
 
 // prefix is where the routes are.
@@ -137,14 +136,11 @@ func digest(parts ...string) string {
 	return hex.EncodeToString(h[:])
 }
 
-// base returns the address under which the client knows us.
+// base returns the address under which clients know us; empty when nobody can
+// say, which makes references relative.
 func (a *api) base(r *http.Request) string {
 	if a.deps.BaseURL != "" {
 		return strings.TrimSuffix(a.deps.BaseURL, "/")
 	}
-	scheme := "http"
-	if r.TLS != nil || a.deps.BehindProxy && r.Header.Get("X-Forwarded-Proto") == "https" {
-		scheme = "https"
-	}
-	return scheme + "://" + r.Host
+	return httpserver.PublicBase(r)
 }

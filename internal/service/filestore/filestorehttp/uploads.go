@@ -100,7 +100,7 @@ func (u *uploads) create(w http.ResponseWriter, r *http.Request, a filestore.Acc
 		return err
 	}
 	h := w.Header()
-	h.Set("Location", u.base(r)+prefix+"/upload/"+up.ID)
+	h.Set("Location", prefix+"/upload/"+up.ID) // relative: it leads back the way the client came
 	h.Set("Upload-Expires", up.Expires.UTC().Format(http.TimeFormat))
 	if r.Header.Get("Content-Type") == offsetMedia {
 		if err := u.receive(r, a, up.ID, 0); err != nil && !keptSome(err) {

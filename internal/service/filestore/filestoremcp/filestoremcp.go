@@ -29,7 +29,8 @@ type Deps struct {
 	// for identity.MCP).
 	Authenticate func(httpserver.Handler) httpserver.Handler
 	CORS         httpserver.CORSPolicy
-	// BaseURL is where clients reach this deployment; empty means as the request says.
+	// BaseURL is where clients reach this deployment; empty means as the server
+	// knows (httpserver.AbsoluteBase).
 	BaseURL string
 	// BehindProxy says that a proxy on this machine forwards foreign Host headers;
 	// without it they are refused on loopback, against DNS rebinding.
@@ -210,8 +211,5 @@ func (h *handler) base(r *http.Request) string {
 	if h.deps.BaseURL != "" {
 		return strings.TrimSuffix(h.deps.BaseURL, "/")
 	}
-	if r.TLS != nil || h.deps.BehindProxy && r.Header.Get("X-Forwarded-Proto") == "https" {
-		return "https://" + r.Host
-	}
-	return "http://" + r.Host
+	return httpserver.AbsoluteBase(r)
 }

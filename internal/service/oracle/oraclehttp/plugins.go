@@ -72,7 +72,7 @@ func (a *api) pluginRoute(owner, title string, r pluginhttp.Route) httpserver.Ro
 		out.Replies = append(out.Replies, httpserver.Reply{Status: p.Status, Body: p.Body, Doc: p.Doc})
 	}
 	out.Handler = func(w http.ResponseWriter, req *http.Request) error {
-		return r.Handler(w, req, a.runtime(req))
+		return r.Handler(w, pluginhttp.WithBaseURL(req, httpserver.PublicBase(req)), a.runtime(req))
 	}
 	out.Handler = a.gated(out, owner)
 	out.Handler = a.counted(out.Handler)

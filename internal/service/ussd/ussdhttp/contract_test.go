@@ -63,7 +63,7 @@ func (l *lockedBuffer) String() string {
 type options struct {
 	limit   int
 	exempt  []netip.Prefix
-	trust   bool
+	proxies []netip.Prefix
 	fault   func(sqldb.Stage) error
 	change  []func(*ussd.Config)
 	metrics *telemetry.Metrics
@@ -79,7 +79,7 @@ func newGateway(t testing.TB, o options) *gateway {
 	log := slog.New(slog.NewJSONHandler(g.log, &slog.HandlerOptions{Level: o.level}))
 	g.db = sqldbtest.Migrate(t, sqldbtest.Open(t, sqldbtest.SQLiteURL(t), sqldb.Options{Fault: o.fault, Logger: log}), ussdsql.Migrations())
 	g.svc = ussdtest.Service(t, ussdsql.New(g.db), append(o.change, func(c *ussd.Config) { c.Logger = log })...)
-	server, err := httpserver.New(httpserver.Config{Logger: log, OperatorToken: operator, TrustProxy: o.trust, Metrics: o.metrics})
+	server, err := httpserver.New(httpserver.Config{Logger: log, OperatorToken: operator, Proxies: o.proxies, Metrics: o.metrics})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -229,7 +229,7 @@ func TestTheHundredAndFirstRequestOfAMinuteIsRefused(t *testing.T) {
 
 func TestGatewaysAreExemptFromTheLimit(t *testing.T) {
 	t.Parallel()
-	g := newGateway(t, options{limit: 1, trust: true, exempt: []netip.Prefix{netip.MustParsePrefix("203.0.113.0/24")}})
+	g := newGateway(t, options{limit: 1, proxies: []netip.Prefix{netip.MustParsePrefix("192.0.2.0/24")}, exempt: []netip.Prefix{netip.MustParsePrefix("203.0.113.0/24")}})
 	body := `{"sessionId":"s1","serviceCode":"*1#","phoneNumber":"+260971230001","text":""}`
 	for range 5 {
 		if r := g.do(http.MethodPost, "/api/ussd", "application/json", body, "X-Forwarded-For", "203.0.113.9"); r.status != 200 {
