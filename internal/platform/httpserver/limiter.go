@@ -154,28 +154,6 @@ func (l *Limiter) AllowAddr(addr netip.Addr) (ok bool, retryAfter time.Duration)
 	return l.Allow(KeyOfAddr(addr))
 }
 
-// Blocked reports whether the key has used up its limit, without counting.
-func (l *Limiter) Blocked(key Key) (retryAfter time.Duration, blocked bool) {
-	if l == nil {
-		return 0, false
-	}
-	now := l.cfg.Now().UnixNano()
-	s := l.shard(key)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	i, ok := s.index[key]
-	if !ok {
-		return 0, false
-	}
-	e := &s.entries[i]
-	e.advance(now / int64(slotTime))
-	if e.total < l.limit {
-		return 0, false
-	}
-	l.refused.Add(1)
-	return e.wait(now, l.limit), true
-}
-
 // Measure reports what the limiter refused and how many keys it knows.
 func (l *Limiter) Measure(m *telemetry.Metrics) {
 	if l == nil {
@@ -193,19 +171,6 @@ func (l *Limiter) Measure(m *telemetry.Metrics) {
 		}
 		return float64(n)
 	})
-}
-
-// Count counts one event of the key whatever the limit says.
-func (l *Limiter) Count(key Key) {
-	if l == nil {
-		return
-	}
-	s := l.shard(key)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	e, i := s.entry(key, l.cfg.Now().UnixNano()/int64(slotTime))
-	e.add(1)
-	s.note(e, i)
 }
 
 func (l *Limiter) shard(key Key) *limiterShard {

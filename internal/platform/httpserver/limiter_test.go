@@ -86,9 +86,10 @@ func TestLimiterProperties(t *testing.T) {
 			default:
 				before := c.now
 				c.now = before.Add(wait)
-				if _, blocked := l.Blocked(key); blocked {
-					t.Fatalf("still blocked after the wait of %s", wait)
+				if ok, _ := l.Allow(key); !ok {
+					t.Fatalf("still refused after the wait of %s", wait)
 				}
+				allowed = append(allowed, c.now)
 			}
 		}
 	})
@@ -99,15 +100,14 @@ func TestLimiterForgetsTheQuietest(t *testing.T) {
 	c := newClock()
 	l := httpserver.NewLimiter(httpserver.LimiterConfig{PerMinute: 1, MaxKeys: 64, Now: c.read})
 	busy := httpserver.KeyOf("busy")
-	l.Count(busy)
+	l.Allow(busy)
 	for i := range 100_000 {
-		l.Count(httpserver.KeyOf(strconv.Itoa(i)))
-		l.Count(busy) // stays in use, so it is remembered
+		l.Allow(httpserver.KeyOf(strconv.Itoa(i)))
+		if ok, _ := l.Allow(busy); ok { // stays in use, so it is remembered
+			t.Fatal("a key in use was forgotten")
+		}
 	}
-	if _, blocked := l.Blocked(busy); !blocked {
-		t.Error("a key in use was forgotten")
-	}
-	if _, blocked := l.Blocked(httpserver.KeyOf("7")); blocked {
+	if ok, _ := l.Allow(httpserver.KeyOf("7")); !ok {
 		t.Error("a quiet key is remembered beyond the bound")
 	}
 }
@@ -179,7 +179,6 @@ func TestLimiterSharesCounts(t *testing.T) {
 func TestNoLimiterAllows(t *testing.T) {
 	t.Parallel()
 	l := httpserver.NewLimiter(httpserver.LimiterConfig{PerMinute: 0})
-	l.Count(httpserver.Key{})
 	l.Merge(httpserver.Counts{})
 	l.Share(t.Context(), "n", time.Second, nil)
 	if ok, _ := l.AllowAddr(netip.Addr{}); !ok {

@@ -173,6 +173,9 @@ func TestGuessingTheOperatorTokenIsLimited(t *testing.T) {
 			t.Errorf("guess %d: got %d, Retry-After %q", i, a.StatusCode, a.Header.Get("Retry-After"))
 		}
 	}
+	if a := do(t, s, "GET", "/metrics", "Authorization: Bearer s3cret"); a.StatusCode != http.StatusOK {
+		t.Errorf("the operator at an address that others guess from: %d", a.StatusCode)
+	}
 }
 
 func TestClientIP(t *testing.T) {

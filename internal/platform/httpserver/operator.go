@@ -35,16 +35,16 @@ func (g *operatorGuard) check(r *http.Request, client netip.Addr) error {
 		}
 		return notFound(r)
 	}
-	key := KeyOfAddr(client)
-	if wait, blocked := g.failed.Blocked(key); blocked {
-		return fault.New(fault.RateLimited, "Too many failed attempts").WithRetryAfter(wait)
-	}
 	bearer, ok := Bearer(r)
 	given := sha256.Sum256([]byte(bearer)) // equal lengths, so that the comparison says nothing
 	if ok && subtle.ConstantTimeCompare(given[:], g.token[:]) == 1 {
 		return nil
 	}
-	g.failed.Count(key)
+	// Counted after the check: the operator gets in from an address that others
+	// guess from.
+	if ok, wait := g.failed.Allow(KeyOfAddr(client)); !ok {
+		return fault.New(fault.RateLimited, "Too many failed attempts").WithRetryAfter(wait)
+	}
 	return fault.New(fault.Unauthenticated, "The operator's token is required")
 }
 
