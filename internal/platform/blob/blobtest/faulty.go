@@ -31,6 +31,9 @@ type Plan struct {
 	Err error
 	// Wait, when set, is received from before every operation: a slow store.
 	Wait <-chan struct{}
+	// Reading, when set, is called before every read of an object, with the context
+	// of its Get: it counts work, and may hold it up.
+	Reading func(context.Context)
 }
 
 // Healthy is the plan that does nothing.
@@ -100,6 +103,9 @@ func (f *Faulty) Get(ctx context.Context, key string, off, n int64) (io.ReadClos
 	if p.GetAfter >= 0 {
 		src = &failing{r: src, left: p.GetAfter, err: p.GetErr}
 	}
+	if p.Reading != nil {
+		src = &watched{r: src, ctx: ctx, reading: p.Reading}
+	}
 	return struct {
 		io.Reader
 		io.Closer
@@ -152,6 +158,18 @@ func (f *failing) Read(p []byte) (int, error) {
 	n, err := f.r.Read(p[:min(int64(len(p)), f.left)])
 	f.left -= int64(n)
 	return n, err
+}
+
+// watched tells of every read.
+type watched struct {
+	r       io.Reader
+	ctx     context.Context //nolint:containedctx // the Get's own
+	reading func(context.Context)
+}
+
+func (w *watched) Read(p []byte) (int, error) {
+	w.reading(w.ctx)
+	return w.r.Read(p)
 }
 
 // flipping inverts one bit.

@@ -33,8 +33,10 @@ func serve(w http.ResponseWriter, r *http.Request, f filestore.File, o *filestor
 		w.WriteHeader(http.StatusNotModified)
 		return nil
 	}
-	if r.Header.Get("Range") != "" {
-		return serveRanges(w, r, f, o)
+	if asked := r.Header.Get("Range"); asked != "" {
+		if plain := plainRanges(asked, f.Size); plain != "" {
+			return serveRanges(w, r, plain, f, o)
+		}
 	}
 	h.Set("Content-Length", strconv.FormatInt(f.Size, 10))
 	if r.Method == http.MethodHead {
@@ -125,7 +127,7 @@ func disposition(f filestore.File) string {
 
 // serveRanges lets the standard library do what it knows about ranges; the
 // content is read in windows, so that little more than asked for is decrypted.
-func serveRanges(w http.ResponseWriter, r *http.Request, f filestore.File, o *filestore.Opened) error {
+func serveRanges(w http.ResponseWriter, r *http.Request, ranges string, f filestore.File, o *filestore.Opened) error {
 	if r.Method != http.MethodHead {
 		if err := o.Use(); err != nil {
 			return undo(w.Header(), err)
@@ -133,6 +135,9 @@ func serveRanges(w http.ResponseWriter, r *http.Request, f filestore.File, o *fi
 	}
 	s := &seeker{o: o}
 	defer s.close()
+	r = r.WithContext(r.Context()) // a copy
+	r.Header = r.Header.Clone()
+	r.Header.Set("Range", ranges)
 	http.ServeContent(w, r, "", f.Updated, s)
 	if s.err != nil {
 		panic(http.ErrAbortHandler) // the answer has begun: ending the connection tells that it is not whole

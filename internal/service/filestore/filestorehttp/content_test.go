@@ -1,11 +1,13 @@
 package filestorehttp_test
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"mime"
 	"mime/multipart"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/castalia-org/castalia/internal/identity/identitytest"
@@ -51,6 +53,57 @@ func TestRanges(t *testing.T) {
 		head := s.own("HEAD", "/api/fs/content?path=/big", "").want(200)
 		if head.header.Get("Content-Length") != "3145728" || head.body != "" {
 			t.Errorf("HEAD: %v", head.header)
+		}
+	})
+}
+
+// Many ranges cost no more than the whole content, which is sent instead.
+func TestManyRangesAreFew(t *testing.T) {
+	t.Parallel()
+	filestoretest.Each(t, func(t *testing.T, w *filestoretest.World) {
+		s := newSite(t, w)
+		content := string(blobtest.Bytes(3 << 20))
+		s.put("/big", content)
+		var reads atomic.Int64
+		plan := blobtest.Healthy()
+		plan.Reading = func(context.Context) { reads.Add(1) }
+		w.Blobs.Set(plan)
+		get := func(header string) answer {
+			reads.Store(0)
+			return s.own("GET", "/api/fs/content?path=/big", "", "Range: "+header)
+		}
+		single := func(n, step int) string {
+			specs := make([]string, n)
+			for i := range specs {
+				specs[i] = fmt.Sprintf("%d-%d", i*step, i*step)
+			}
+			return "bytes=" + strings.Join(specs, ",")
+		}
+		get("none=1").want(200)
+		whole := reads.Load()
+		for _, header := range []string{
+			single(9000, 110), single(17, 10_000), single(1001, 1), "bytes=" + strings.Repeat("0-,", 20_000) + "0-", "lines=0-4", "seconds=1-", "bytes",
+		} {
+			a := get(header).want(200)
+			if a.body != content || a.header.Get("Content-Range") != "" || a.header.Get("Content-Length") != "3145728" {
+				t.Errorf("%.40s: %d bytes, %v", header, len(a.body), a.header)
+			}
+			if n := reads.Load(); n > 2*whole { // a network gives pieces as they come
+				t.Errorf("%.40s: %d reads, %d for the whole content", header, n, whole)
+			}
+		}
+		for header, want := range map[string]string{
+			single(900, 1): content[:900], "bytes=5-9,0-4,7-20": content[:21], "bytes=0-,0-,1-": content, "BYTES=3-4": content[3:5], "bytes=1-2,9999999-": content[1:3],
+		} {
+			if a := get(header).want(206); a.body != want || !strings.HasPrefix(a.header.Get("Content-Range"), "bytes ") {
+				t.Errorf("%.40s: %d bytes, want %d; %v", header, len(a.body), len(want), a.header)
+			}
+		}
+		if a := get(single(16, 100_000)).want(206); !strings.HasPrefix(a.header.Get("Content-Type"), "multipart/byteranges") || reads.Load() > 16*whole {
+			t.Errorf("16 ranges: %d reads, %v", reads.Load(), a.header)
+		}
+		for _, header := range []string{"bytes=2-1", "bytes=a-b", "bytes=9999999-"} {
+			get(header).want(416)
 		}
 	})
 }

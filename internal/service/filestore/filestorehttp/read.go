@@ -15,7 +15,7 @@ var (
 	limitParam = httpserver.Param{Name: "limit", In: "query", Schema: 0, Doc: "Entries of the page: 50 unless given, at most 200."}
 	fromParam  = httpserver.Param{Name: "offset", In: "query", Schema: 0, Doc: "Entries to leave out."}
 	afterParam = httpserver.Param{Name: "after", In: "query", Doc: "Path after which to begin, instead of offset: as fast far on as at the start."}
-	rangeParam = httpserver.Param{Name: "Range", In: "header", Doc: "One or several byte ranges."}
+	rangeParam = httpserver.Param{Name: "Range", In: "header", Doc: "One or several byte ranges, at most 16 once those that overlap are joined; with more, and with other units, the whole content is sent."}
 	onceParam  = httpserver.Param{Name: "Idempotency-Key", In: "header", Doc: "A repeated request with the key gets the first one's answer; with another address or body it is 400 key_reused."}
 	matchParam = httpserver.Param{Name: "If-Match", In: "header", Doc: "CIDs of which one must be current."}
 )
