@@ -19,8 +19,9 @@ const (
 )
 
 // unifiedDiff returns the difference of two texts. When they are too large and
-// too different for a short one, the middle is shown as replaced whole.
-func unifiedDiff(name, a, b string) string {
+// too different for a short one, the middle is shown as replaced whole; the last
+// line says so, and what was cut.
+func unifiedDiff(ctx context.Context, name, a, b string) (string, error) {
 	x, y := splitLines(a), splitLines(b)
 	head := 0
 	for head < len(x) && head < len(y) && x[head] == y[head] {
@@ -30,17 +31,21 @@ func unifiedDiff(name, a, b string) string {
 	for tail < len(x)-head && tail < len(y)-head && x[len(x)-1-tail] == y[len(y)-1-tail] {
 		tail++
 	}
-	ops := diffMiddle(x[head:len(x)-tail], y[head:len(y)-tail])
-	if len(ops) == 0 {
-		return ""
+	ops, short, err := diffMiddle(ctx, x[head:len(x)-tail], y[head:len(y)-tail])
+	if err != nil || len(ops) == 0 {
+		return "", err
 	}
 	var out strings.Builder
 	fmt.Fprintf(&out, "--- %s\n+++ %s\n", name, name)
 	writeHunks(&out, x, y, head, ops)
-	if out.Len() > maxDiff {
-		return out.String()[:maxDiff] + "\n… (cut)\n"
+	text := out.String()
+	if len(text) > maxDiff {
+		text = clip(text, maxDiff) + "\n… (cut)\n"
 	}
-	return out.String()
+	if !short {
+		text += "… (too different to be compared line by line: what changed is shown as replaced whole)\n"
+	}
+	return text, ctx.Err()
 }
 
 func splitLines(s string) []string {
@@ -63,14 +68,22 @@ const (
 	addLine    lineOp = '+'
 )
 
-// diffMiddle finds a shortest list of operations by longest common subsequence.
-func diffMiddle(x, y []string) []lineOp {
-	if len(x)*len(y) > diffCells {
-		return append(repeat(removeLine, len(x)), repeat(addLine, len(y))...)
+// diffMiddle finds a shortest list of operations by longest common subsequence;
+// short is false when it is not looked for.
+func diffMiddle(ctx context.Context, xs, ys []string) (ops []lineOp, short bool, err error) {
+	if len(xs)*len(ys) > diffCells {
+		return append(repeat(removeLine, len(xs)), repeat(addLine, len(ys))...), false, nil
 	}
+	// Lines are compared as numbers: long ones that begin alike would each cost
+	// their length, as often as there are cells.
+	numbers := map[string]int32{}
+	x, y := numberLines(numbers, xs), numberLines(numbers, ys)
 	width := len(y) + 1
 	longest := make([]int32, (len(x)+1)*width)
 	for i, left := range slices.Backward(x) {
+		if err := ctx.Err(); err != nil {
+			return nil, false, err
+		}
 		for j, right := range slices.Backward(y) {
 			if left == right {
 				longest[i*width+j] = longest[(i+1)*width+j+1] + 1
@@ -79,7 +92,6 @@ func diffMiddle(x, y []string) []lineOp {
 			}
 		}
 	}
-	var ops []lineOp
 	i, j := 0, 0
 	for i < len(x) || j < len(y) {
 		switch {
@@ -91,7 +103,21 @@ func diffMiddle(x, y []string) []lineOp {
 			ops, j = append(ops, addLine), j+1
 		}
 	}
-	return ops
+	return ops, true, nil
+}
+
+// numberLines gives equal lines equal numbers.
+func numberLines(known map[string]int32, lines []string) []int32 {
+	out := make([]int32, len(lines))
+	for i, line := range lines {
+		n, ok := known[line]
+		if !ok {
+			n = int32(len(known)) //nolint:gosec // fewer than cells
+			known[line] = n
+		}
+		out[i] = n
+	}
+	return out
 }
 
 func repeat(op lineOp, n int) []lineOp {
@@ -204,5 +230,6 @@ func (s *Service) Diff(ctx context.Context, a Access, path string, from, to int6
 		}
 		texts[i] = string(b)
 	}
-	return unifiedDiff(f.Path, texts[0], texts[1]), f, nil
+	text, err := unifiedDiff(ctx, f.Path, texts[0], texts[1])
+	return text, f, err
 }

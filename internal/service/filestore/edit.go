@@ -75,7 +75,11 @@ func (s *Service) edit(ctx context.Context, a Access, e Edit) (Edited, error) {
 		return Edited{}, fault.New(fault.TooLarge, "the edited file would have more than 8 MiB")
 	}
 	text := strings.ReplaceAll(old, e.Old, e.New)
-	out := Edited{Replacements: n, Diff: unifiedDiff(f.Path, old, text), Receipt: Receipt{File: f}}
+	diff, err := unifiedDiff(ctx, f.Path, old, text)
+	if err != nil {
+		return Edited{}, err
+	}
+	out := Edited{Replacements: n, Diff: diff, Receipt: Receipt{File: f}}
 	if e.DryRun {
 		return out, nil
 	}

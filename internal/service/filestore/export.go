@@ -14,8 +14,12 @@ import (
 	"github.com/castalia-org/castalia/internal/protocol/cid"
 )
 
-// exportFiles bounds one export.
-const exportFiles = 20_000
+// Bounds of one export: its files, and the folders that lead to them, of which
+// few files with long paths may have very many.
+const (
+	exportFiles   = 20_000
+	exportFolders = 100_000
+)
 
 // Export is a planned CAR: its root and its length are known before a byte of
 // content is read.
@@ -47,15 +51,20 @@ func (s *Service) Export(ctx context.Context, a Access, path string) (*Export, e
 		return nil, err
 	}
 	e := &Export{svc: s, ctx: ctx, use: func() error { return s.countUse(ctx, a) }}
+	folders, before := 0, ""
 	for q := (ListQuery{Under: path, Limit: 1000}); ; {
 		files, err := s.store.Files(ctx, scope, q)
 		if err != nil {
 			return nil, err
 		}
 		for _, f := range files {
+			if folders += newFolders(before, f.Path); folders > exportFolders {
+				return nil, fault.Newf(fault.TooLarge, "an export has at most %d folders: export them one by one", exportFolders)
+			}
 			if err := e.add(f); err != nil {
 				return nil, err
 			}
+			before = f.Path
 		}
 		if len(files) < q.Limit {
 			break
@@ -67,6 +76,15 @@ func (s *Service) Export(ctx context.Context, a Access, path string) (*Export, e
 	}
 	e.plan(path)
 	return e, nil
+}
+
+// newFolders counts the folders of a path that the path before it is not in.
+func newFolders(before, path string) int {
+	same := 0
+	for same < len(before) && same < len(path) && before[same] == path[same] {
+		same++
+	}
+	return strings.Count(path[same:], "/")
 }
 
 // add reads a file's leaves and makes its inner nodes.

@@ -1,6 +1,7 @@
 package filestore
 
 import (
+	"context"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -96,10 +97,10 @@ func TestUnifiedDiff(t *testing.T) {
 	a := "1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n"
 	b := "1\n2\n3\n4\nfive\n6\n7\n8\n9\n10\n11\n"
 	want := "--- /f\n+++ /f\n@@ -2,9 +2,10 @@\n 2\n 3\n 4\n-5\n+five\n 6\n 7\n 8\n 9\n 10\n+11\n"
-	if got := unifiedDiff("/f", a, b); got != want {
+	if got, _ := unifiedDiff(context.Background(), "/f", a, b); got != want {
 		t.Errorf("got:\n%s", got)
 	}
-	if got := unifiedDiff("/f", a, a); got != "" {
+	if got, _ := unifiedDiff(context.Background(), "/f", a, a); got != "" {
 		t.Errorf("equal texts: %q", got)
 	}
 }

@@ -2,6 +2,8 @@ package filestore
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"strings"
 	"unicode/utf8"
 
@@ -10,29 +12,41 @@ import (
 	"github.com/castalia-org/castalia/internal/platform/fault"
 )
 
-// globScan bounds the records that one glob looks at.
-const globScan = 20_000
+// Bounds of a glob: the records that one looks at, and the steps that its pattern
+// takes over their paths.
+const (
+	globScan = 20_000
+	globWork = 256 << 20
+)
 
 // Glob returns the files whose whole path matches a pattern: * and ? stay inside
 // a segment, ** crosses them. Only files below the pattern's literal beginning
-// are looked at. truncated says that the scan's bound was reached.
-func (s *Service) Glob(ctx context.Context, a Access, pattern string, p Page) (files []File, truncated bool, err error) {
+// are looked at. cut says what was not, and why; it is empty when all were.
+func (s *Service) Glob(ctx context.Context, a Access, pattern string, p Page) (files []File, cut string, err error) {
 	scope, err := a.scope(List)
 	if err != nil {
-		return nil, false, err
+		return nil, "", err
 	}
 	g, err := compileGlob(pattern)
 	if err != nil {
-		return nil, false, err
+		return nil, "", err
 	}
 	q := ListQuery{Prefix: g.literal, Limit: 1000}
 	skip := p.Offset
+	work := budget{globWork}
 	for scanned := 0; ; {
 		page, err := s.store.Files(ctx, scope, q)
 		if err != nil {
-			return nil, false, err
+			return nil, "", err
 		}
 		for _, f := range page {
+			err := work.spend(ctx, g.cost(f.Path))
+			if errors.Is(err, errSpent) {
+				return files, fmt.Sprintf("the scan ended at %s because the pattern is costly for so many paths", f.Path), nil
+			}
+			if err != nil {
+				return nil, "", err
+			}
 			if !g.match(f.Path) {
 				continue
 			}
@@ -41,15 +55,16 @@ func (s *Service) Glob(ctx context.Context, a Access, pattern string, p Page) (f
 				continue
 			}
 			if files = append(files, f); len(files) == p.Limit {
-				return files, false, nil
+				return files, "", nil
 			}
 		}
 		if scanned += len(page); len(page) < q.Limit {
-			return files, false, nil
-		} else if scanned >= globScan {
-			return files, true, nil
+			return files, "", nil
 		}
 		q.After = page[len(page)-1].Path
+		if scanned >= globScan {
+			return files, fmt.Sprintf("the scan ended at %s because %d files were looked at", q.After, scanned), nil
+		}
 	}
 }
 
@@ -78,10 +93,13 @@ func compileGlob(pattern string) (glob, error) {
 	return glob{pattern, literal}, nil
 }
 
-// match runs the pattern with one memory per star kind: time is at most the
-// product of both lengths.
+// cost is the most that a match takes, in steps: the product of both lengths.
+func (g glob) cost(path string) int64 { return int64(len(g.pattern)+1) * int64(len(path)+1) }
+
+// match runs the pattern with one memory per star kind.
 func (g glob) match(path string) bool {
 	rows := make([]bool, len(path)+1) // rows[i]: the pattern so far matches path[:i]
+	next := make([]bool, len(path)+1)
 	rows[0] = true
 	for p := 0; p < len(g.pattern); {
 		c, size := utf8.DecodeRuneInString(g.pattern[p:])
@@ -100,10 +118,10 @@ func (g glob) match(path string) bool {
 			stars(rows, func(i int) bool { return path[i] != '/' })
 			p++
 		case c == '?':
-			step(rows, path, func(r rune) bool { return r != '/' })
+			step(rows, next, path, func(r rune) bool { return r != '/' })
 			p++
 		default:
-			step(rows, path, func(r rune) bool { return r == c })
+			step(rows, next, path, func(r rune) bool { return r == c })
 			p += size
 		}
 	}
@@ -119,9 +137,9 @@ func stars(rows []bool, may func(i int) bool) {
 	}
 }
 
-// step moves every match over one character.
-func step(rows []bool, path string, ok func(rune) bool) {
-	next := make([]bool, len(rows))
+// step moves every match over one character, with the help of as many places.
+func step(rows, next []bool, path string, ok func(rune) bool) {
+	clear(next)
 	for i := 0; i < len(path); {
 		r, size := utf8.DecodeRuneInString(path[i:])
 		if rows[i] && ok(r) {

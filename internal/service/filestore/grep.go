@@ -9,14 +9,18 @@ import (
 	"unicode/utf8"
 
 	"github.com/castalia-org/castalia/internal/platform/fault"
+	"github.com/castalia-org/castalia/internal/protocol/pattern"
 )
 
-// Bounds of a grep: files and bytes that one request reads.
+// Bounds of a grep: the files and bytes that one request reads, and for a pattern
+// its size, and that times the bytes, which is about a second's work.
 const (
 	grepFiles   = 5000
 	grepBytes   = 256 << 20
 	grepOne     = 32 << 20 // a larger file is left out
-	grepLines   = 20       // lines kept of a file
+	grepPattern = 1000
+	grepWork    = 128 << 20
+	grepLines   = 20 // lines kept of a file
 	grepContext = 10
 )
 
@@ -54,14 +58,15 @@ func (m GrepMatch) Snippet() string {
 	return ""
 }
 
-// GrepResult is what a grep found. Truncated says that a bound was reached.
+// GrepResult is what a grep found.
 type GrepResult struct {
-	Matches   []GrepMatch
-	Truncated bool
+	Matches []GrepMatch
+	// Cut says what was not searched, and why; nothing when all was.
+	Cut []string
 }
 
 // Grep reads the text files below a path, decrypting each, and returns those
-// that contain the term.
+// that contain the term. It does at most a line's work after ctx has ended.
 func (s *Service) Grep(ctx context.Context, a Access, q GrepQuery) (GrepResult, error) {
 	scope, err := a.scope(Read)
 	if err != nil {
@@ -77,88 +82,155 @@ func (s *Service) Grep(ctx context.Context, a Access, q GrepQuery) (GrepResult, 
 	if err := s.countUse(ctx, a); err != nil {
 		return GrepResult{}, err
 	}
-	var out GrepResult
-	var bytes int64
+	run := grepRun{svc: s, match: match, work: budget{grepWork}, around: min(max(q.Context, 0), grepContext), limit: q.Limit}
 	list := ListQuery{Under: q.Path, Limit: MaxPage}
-	for seen := 0; ; {
+	for {
 		files, err := s.store.Files(ctx, scope, list)
 		if err != nil {
 			return GrepResult{}, err
 		}
 		for _, f := range files {
-			if seen++; seen > grepFiles || bytes > grepBytes {
-				out.Truncated = true
-				return out, nil
-			}
-			if f.Size > grepOne {
-				out.Truncated = true
-				continue
-			}
-			bytes += f.Size
-			m, err := s.grepFile(ctx, f, match, min(max(q.Context, 0), grepContext))
+			more, err := run.take(ctx, f)
 			if err != nil {
 				return GrepResult{}, err
 			}
-			if m.Count == 0 {
-				continue
-			}
-			if out.Matches = append(out.Matches, m); len(out.Matches) == q.Limit {
-				out.Truncated = true
-				return out, nil
+			if !more {
+				return run.result(), nil
 			}
 		}
 		if len(files) < list.Limit {
-			return out, nil
+			return run.result(), nil
 		}
 		list.After = files[len(files)-1].Path
 	}
 }
 
-func (q GrepQuery) matcher() (func(string) bool, error) {
-	if q.Term == "" || utf8.RuneCountInString(q.Term) > MaxQuery {
-		return nil, fault.Newf(fault.Invalid, "q must have 1 to %d characters", MaxQuery)
-	}
-	if !q.Regexp && !q.IgnoreCase {
-		return func(line string) bool { return strings.Contains(line, q.Term) }, nil
-	}
-	pattern := q.Term
-	if !q.Regexp {
-		pattern = regexp.QuoteMeta(pattern)
-	}
-	if q.IgnoreCase {
-		pattern = "(?i)" + pattern
-	}
-	re, err := regexp.Compile(pattern)
-	if err != nil {
-		return nil, fault.New(fault.Invalid, fmt.Sprintf("the pattern is no regular expression: %v", err))
-	}
-	return re.MatchString, nil
+// matcher judges lines; cost is what a line of n bytes takes of the budget.
+type matcher struct {
+	match func(line string) bool
+	cost  func(n int) int64
 }
 
-// grepFile finds lines. A file that is not text, or damaged, has none.
-func (s *Service) grepFile(ctx context.Context, f File, match func(string) bool, around int) (GrepMatch, error) {
+func (q GrepQuery) matcher() (matcher, error) {
+	if q.Term == "" || utf8.RuneCountInString(q.Term) > MaxQuery {
+		return matcher{}, fault.Newf(fault.Invalid, "q must have 1 to %d characters", MaxQuery)
+	}
+	if !q.Regexp && !q.IgnoreCase {
+		// What is found literally costs no more than it takes to read it.
+		return matcher{func(line string) bool { return strings.Contains(line, q.Term) }, func(int) int64 { return 0 }}, nil
+	}
+	expr := q.Term
+	if !q.Regexp {
+		expr = regexp.QuoteMeta(expr)
+	}
+	if q.IgnoreCase {
+		expr = "(?i)" + expr
+	}
+	p, err := pattern.Compile(expr, grepPattern)
+	if errors.Is(err, pattern.ErrTooLarge) {
+		return matcher{}, fault.Newf(fault.Invalid, "%v: write it with fewer repetitions", err)
+	}
+	if err != nil {
+		return matcher{}, fault.New(fault.Invalid, fmt.Sprintf("the pattern is no regular expression: %v", err))
+	}
+	return matcher{p.Match, p.Cost}, nil
+}
+
+// grepRun is one grep under way.
+type grepRun struct {
+	svc           *Service
+	match         matcher
+	work          budget
+	around, limit int
+
+	out        GrepResult
+	files      int
+	bytes      int64
+	large      int  // files that were left out
+	long       bool // a line was longer than what is searched of it
+	stopped    string
+	stoppedFor string
+}
+
+// take searches one more file, and reports whether to go on.
+func (r *grepRun) take(ctx context.Context, f File) (more bool, err error) {
+	switch {
+	case r.files == grepFiles:
+		return r.stop(f, fmt.Sprintf("%d files were read", grepFiles)), nil
+	case r.bytes > grepBytes:
+		return r.stop(f, fmt.Sprintf("%d MiB were read", grepBytes>>20)), nil
+	}
+	if r.files++; f.Size > grepOne {
+		r.large++
+		return true, nil
+	}
+	r.bytes += f.Size
+	m, err := r.file(ctx, f)
+	spent := errors.Is(err, errSpent)
+	if err != nil && !spent {
+		return false, err
+	}
+	if m.Count > 0 {
+		r.out.Matches = append(r.out.Matches, m)
+	}
+	switch {
+	case spent:
+		return r.stop(f, "the pattern is costly for so much text"), nil
+	case m.Count > 0 && len(r.out.Matches) == r.limit:
+		return r.stop(f, fmt.Sprintf("%d files match", r.limit)), nil
+	}
+	return true, nil
+}
+
+func (r *grepRun) stop(at File, why string) bool {
+	r.stopped, r.stoppedFor = at.Path, why
+	return false
+}
+
+// result adds what was cut.
+func (r *grepRun) result() GrepResult {
+	if r.stopped != "" {
+		r.out.Cut = append(r.out.Cut, fmt.Sprintf("the search ended at %s because %s", r.stopped, r.stoppedFor))
+	}
+	if r.large > 0 {
+		r.out.Cut = append(r.out.Cut, fmt.Sprintf("%d file(s) of more than %d MiB were left out", r.large, grepOne>>20))
+	}
+	if r.long {
+		r.out.Cut = append(r.out.Cut, fmt.Sprintf("lines of more than %d KiB were searched at their beginning only", maxLine>>10))
+	}
+	return r.out
+}
+
+// file finds lines. A file that is not text, or damaged, has none. When the
+// budget does not last, what was found until then comes with errSpent.
+func (r *grepRun) file(ctx context.Context, f File) (GrepMatch, error) {
 	m := GrepMatch{File: f}
-	o, err := s.open(ctx, f.Content)
+	var spent error
+	o, err := r.svc.open(ctx, f.Content)
 	if err == nil {
 		var before []GrepLine
 		after := 0
-		err = eachLine(o, func(number int, line string, _ bool) bool {
+		err = eachLine(o, func(number int, line string, cut bool) bool {
+			if spent = r.work.spend(ctx, r.match.cost(len(line))); spent != nil {
+				return false
+			}
+			r.long = r.long || cut
 			switch {
-			case match(line):
+			case r.match.match(line):
 				if m.Count++; len(m.Lines) < grepLines {
 					m.Lines = append(append(m.Lines, before...), GrepLine{Number: number, Text: clip(line, 1000)})
 				}
-				before, after = nil, around
+				before, after = nil, r.around
 			case after > 0:
 				if after--; len(m.Lines) < grepLines {
 					m.Lines = append(m.Lines, GrepLine{number, clip(line, 1000), true})
 				}
-			case around > 0:
-				if before = append(before, GrepLine{number, clip(line, 1000), true}); len(before) > around {
+			case r.around > 0:
+				if before = append(before, GrepLine{number, clip(line, 1000), true}); len(before) > r.around {
 					before = before[1:]
 				}
 			}
-			return ctx.Err() == nil
+			return true
 		})
 	}
 	if ctx.Err() != nil {
@@ -167,5 +239,5 @@ func (s *Service) grepFile(ctx context.Context, f File, match func(string) bool,
 	if errors.Is(err, errBinary) || fault.Is(err, fault.Gone) || fault.Is(err, fault.NotFound) {
 		return GrepMatch{File: f}, nil
 	}
-	return m, err
+	return m, errors.Join(err, spent)
 }

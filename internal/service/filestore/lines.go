@@ -109,8 +109,8 @@ func notText(err error, f File) error {
 	return err
 }
 
-// eachLine calls fn for every line, without its end, until fn says stop. Long
-// lines are cut; cut tells. Content with a NUL, or that does not begin as UTF-8,
+// eachLine calls fn for every line, without its end, until fn says stop or the
+// request has ended. Long lines are cut; cut tells. Content with a NUL, or that does not begin as UTF-8,
 // is not text.
 func eachLine(o *Opened, fn func(number int, line string, cut bool) bool) error {
 	r, err := o.Range(0, -1)
@@ -130,6 +130,9 @@ func eachLine(o *Opened, fn func(number int, line string, cut bool) bool) error 
 		line, cut, err := br.ReadLine()
 		if errors.Is(err, io.EOF) {
 			return nil
+		}
+		if err == nil {
+			err = o.ctx.Err()
 		}
 		if err != nil {
 			return err

@@ -112,7 +112,7 @@ func (e openExtent) open(o *Opened, off, n int64) (io.ReadCloser, error) {
 		if err != nil {
 			return nil, fetchError(err)
 		}
-		return fetched{r}, nil
+		return fetched{r, o.ctx}, nil
 	}, off, n)
 	if err != nil {
 		return nil, readError(err)
@@ -120,10 +120,17 @@ func (e openExtent) open(o *Opened, off, n int64) (io.ReadCloser, error) {
 	return &named{r}, nil
 }
 
-// fetched is what comes from the object store.
-type fetched struct{ io.ReadCloser }
+// fetched is what comes from the object store. It gives no more once the request
+// has ended, also where the store itself does not look.
+type fetched struct {
+	io.ReadCloser
+	ctx context.Context //nolint:containedctx // the Opened's own
+}
 
 func (f fetched) Read(p []byte) (int, error) {
+	if err := f.ctx.Err(); err != nil {
+		return 0, fetchError(err)
+	}
 	n, err := f.ReadCloser.Read(p)
 	if err == nil || err == io.EOF { // an end that wraps this one is none
 		return n, err

@@ -2,6 +2,8 @@ package filestore
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"math"
 	"slices"
 	"sort"
@@ -17,6 +19,7 @@ const (
 	searchPool     = 200 // files that are ranked
 	hitWindow      = 5   // lines of a hit
 	maxPreview     = 400
+	previewWork    = 32 << 20 // bytes that are read to show lines
 )
 
 // Hit is a place that matches a search.
@@ -33,6 +36,8 @@ type SearchResult struct {
 	IndexedThrough int64
 	// Behind counts the changes that the index has not read yet.
 	Behind int64
+	// Cut says what was left out, and why; nothing when all was looked at.
+	Cut []string
 }
 
 // Search finds files that have all the words, best first.
@@ -50,11 +55,14 @@ func (s *Service) Search(ctx context.Context, a Access, text, path string, limit
 	if err := s.countUse(ctx, a); err != nil {
 		return SearchResult{}, err
 	}
-	terms, err := s.terms(ctx, a.Namespace, text)
+	terms, whole, err := s.terms(ctx, a.Namespace, text)
 	if err != nil {
 		return SearchResult{}, err
 	}
 	out := SearchResult{}
+	if !whole {
+		out.Cut = append(out.Cut, fmt.Sprintf("only the first %d words were looked for", maxSearchTerms))
+	}
 	if out.IndexedThrough, err = s.store.IndexedThrough(ctx, a.Namespace); err != nil {
 		return SearchResult{}, err
 	}
@@ -68,6 +76,9 @@ func (s *Service) Search(ctx context.Context, a Access, text, path string, limit
 	if err != nil {
 		return SearchResult{}, err
 	}
+	if len(found) == searchPool {
+		out.Cut = append(out.Cut, fmt.Sprintf("only %d of the files that have all the words were ranked", searchPool))
+	}
 	counts, err := s.store.TermFiles(ctx, scope, terms)
 	if err != nil {
 		return SearchResult{}, err
@@ -77,27 +88,36 @@ func (s *Service) Search(ctx context.Context, a Access, text, path string, limit
 	}
 	sort.SliceStable(out.Hits, func(i, j int) bool { return out.Hits[i].Score > out.Hits[j].Score })
 	out.Hits = out.Hits[:min(len(out.Hits), limit)]
+	work := budget{previewWork}
 	for i := range out.Hits {
-		s.preview(ctx, &out.Hits[i])
+		err := s.preview(ctx, &work, &out.Hits[i])
+		if errors.Is(err, errSpent) {
+			out.Cut = append(out.Cut, fmt.Sprintf("lines are shown for the first %d files only", i))
+			break
+		}
+		if err != nil {
+			return SearchResult{}, err
+		}
 	}
 	return out, ctx.Err()
 }
 
-// terms hashes the words of a query.
-func (s *Service) terms(ctx context.Context, ns, text string) ([][]byte, error) {
+// terms hashes the words of a query; whole tells that they are all there.
+func (s *Service) terms(ctx context.Context, ns, text string) (terms [][]byte, whole bool, err error) {
 	keys, err := s.keys.namespace(ctx, ns)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
-	var terms [][]byte
 	seen := map[string]bool{}
+	words(text, func(w string) { seen[w] = true })
+	whole = len(seen) <= maxSearchTerms
 	words(text, func(w string) {
-		if !seen[w] && len(terms) < maxSearchTerms {
-			seen[w] = true
+		if seen[w] && len(terms) < maxSearchTerms {
+			seen[w] = false
 			terms = append(terms, hashTerm(keys.index, w))
 		}
 	})
-	return terms, nil
+	return terms, whole, nil
 }
 
 // rank scores a file (rare words count more, long files less) and picks the
@@ -137,23 +157,31 @@ func rank(f Found, files []int64) Hit {
 	return h
 }
 
-// preview decrypts the lines of a hit. A file that can not be read has none.
-func (s *Service) preview(ctx context.Context, h *Hit) {
+// preview decrypts the lines of a hit. A file that can not be read has none; it
+// fails when the request has ended or the budget does not last.
+func (s *Service) preview(ctx context.Context, work *budget, h *Hit) error {
 	if h.LineStart == 0 {
-		return
+		return nil
 	}
 	o, err := s.open(ctx, h.File.Content)
 	if err != nil {
-		return
+		return ctx.Err()
 	}
 	var b strings.Builder
+	var spent error
 	_ = eachLine(o, func(number int, line string, _ bool) bool {
+		if spent = work.spend(ctx, int64(len(line)+1)); spent != nil {
+			return false
+		}
 		if number >= h.LineStart {
 			b.WriteString(line + "\n")
 		}
 		return number < h.LineEnd && b.Len() < maxPreview
 	})
-	h.Preview = clip(strings.TrimSpace(b.String()), maxPreview)
+	if spent == nil {
+		h.Preview = clip(strings.TrimSpace(b.String()), maxPreview)
+	}
+	return errors.Join(spent, ctx.Err())
 }
 
 // clip cuts a text at a character border.

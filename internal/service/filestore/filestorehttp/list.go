@@ -54,14 +54,14 @@ func (a *api) list(w http.ResponseWriter, r *http.Request, access filestore.Acce
 	}
 	p.After = r.URL.Query().Get("after")
 	files, err := a.svc.List(r.Context(), access, r.URL.Query().Get("path"), p)
-	return a.files(w, r, files, false, err)
+	return a.files(w, r, files, "", err)
 }
 
-func (a *api) files(w http.ResponseWriter, r *http.Request, files []filestore.File, truncated bool, err error) error {
+func (a *api) files(w http.ResponseWriter, r *http.Request, files []filestore.File, cut string, err error) error {
 	if err != nil {
 		return err
 	}
-	return httpserver.WriteJSON(w, http.StatusOK, FileList{a.metadatas(r, files), truncated})
+	return httpserver.WriteJSON(w, http.StatusOK, FileList{a.metadatas(r, files), cut != "", cut})
 }
 
 func (a *api) glob(w http.ResponseWriter, r *http.Request, access filestore.Access) error {
@@ -72,8 +72,8 @@ func (a *api) glob(w http.ResponseWriter, r *http.Request, access filestore.Acce
 	if p.Limit == 0 {
 		return fault.New(fault.Invalid, "limit must be at least 1")
 	}
-	files, truncated, err := a.svc.Glob(r.Context(), access, r.URL.Query().Get("pattern"), p)
-	return a.files(w, r, files, truncated, err)
+	files, cut, err := a.svc.Glob(r.Context(), access, r.URL.Query().Get("pattern"), p)
+	return a.files(w, r, files, cut, err)
 }
 
 func (a *api) cids(w http.ResponseWriter, r *http.Request, access filestore.Access) error {
@@ -99,7 +99,7 @@ func (a *api) trash(w http.ResponseWriter, r *http.Request, access filestore.Acc
 		return err
 	}
 	files, err := a.svc.Trashed(r.Context(), access, p)
-	return a.files(w, r, files, false, err)
+	return a.files(w, r, files, "", err)
 }
 
 // SearchHit is a place that matches.
@@ -119,6 +119,8 @@ type SearchResult struct {
 	Semantic       bool        `json:"semantic"`
 	IndexedThrough int64       `json:"indexedThrough"`
 	Behind         int64       `json:"behind"`
+	// Cut says what was left out, and why.
+	Cut []string `json:"cut,omitempty"`
 }
 
 func (a *api) search(w http.ResponseWriter, r *http.Request, access filestore.Access) error {
@@ -131,7 +133,7 @@ func (a *api) search(w http.ResponseWriter, r *http.Request, access filestore.Ac
 	if err != nil {
 		return err
 	}
-	out := SearchResult{Hits: make([]SearchHit, 0, len(found.Hits)), IndexedThrough: found.IndexedThrough, Behind: found.Behind}
+	out := SearchResult{Hits: make([]SearchHit, 0, len(found.Hits)), IndexedThrough: found.IndexedThrough, Behind: found.Behind, Cut: found.Cut}
 	for _, h := range found.Hits {
 		out.Hits = append(out.Hits, SearchHit{h.File.Path, h.File.ID, h.LineStart, h.LineEnd, h.Preview, h.Score, h.File.CID})
 	}
@@ -148,6 +150,8 @@ type GrepMatch struct {
 type GrepResult struct {
 	Matches   []GrepMatch `json:"matches"`
 	Truncated bool        `json:"truncated,omitempty"`
+	// Cut says what was not searched, and why.
+	Cut []string `json:"cut,omitempty"`
 }
 
 func (a *api) grep(w http.ResponseWriter, r *http.Request, access filestore.Access) error {
@@ -160,7 +164,7 @@ func (a *api) grep(w http.ResponseWriter, r *http.Request, access filestore.Acce
 	if err != nil {
 		return err
 	}
-	out := GrepResult{Matches: make([]GrepMatch, 0, len(found.Matches)), Truncated: found.Truncated}
+	out := GrepResult{Matches: make([]GrepMatch, 0, len(found.Matches)), Truncated: len(found.Cut) > 0, Cut: found.Cut}
 	for _, m := range found.Matches {
 		meta := a.metadata(r, m.File)
 		meta.Snippet = m.Snippet()

@@ -55,6 +55,8 @@ func (a *api) metadatas(r *http.Request, files []filestore.File) []FileMetadata 
 type FileList struct {
 	Files     []FileMetadata `json:"files"`
 	Truncated bool           `json:"truncated,omitempty"`
+	// Cut says what was not looked at, and why.
+	Cut string `json:"cut,omitempty"`
 }
 
 // Node is an entry of a folder.

@@ -4,8 +4,9 @@
 // It promises that a token is shown the tools it can use and no others (a token
 // for a set of CIDs sees exactly two), that file text is in a result's content
 // once and nowhere else, and that a failure says what to do next. Every request
-// is complete in itself, so any node can serve it. It decides nothing: each tool
-// asks the service with the caller's access.
+// is complete in itself, so any node can serve it, and its work ends with it. It
+// refuses batches. It decides nothing: each tool asks the service with the
+// caller's access.
 package filestoremcp
 
 import (
@@ -38,8 +39,10 @@ type Deps struct {
 	Version     string
 }
 
-// maxBody is the largest request: a file written through a tool.
-const maxBody = 16 << 20
+// maxBody is the largest request, and with that the largest text that a tool
+// writes; what is larger goes over HTTP. The SDK holds a request several times
+// over while it decodes it.
+const maxBody = 4 << 20
 
 const metadataPath = "/.well-known/oauth-protected-resource"
 
@@ -132,6 +135,7 @@ func (h *handler) newServer(abilities filestore.Ability, cidsOnly bool) *mcp.Ser
 	})
 	h.addTools(s, abilities, cidsOnly)
 	h.addResources(s, abilities, cidsOnly)
+	s.AddReceivingMiddleware(endWithRequest)
 	return s
 }
 
@@ -181,6 +185,9 @@ func (h *handler) serve(w http.ResponseWriter, r *http.Request) error {
 	}
 	if err := h.svc.Admit(r.Context(), a); err != nil {
 		return err
+	}
+	if isBatch(r) {
+		return refuseBatch(w)
 	}
 	return h.mcp(w, r.WithContext(context.WithValue(r.Context(), accessKey{}, a)))
 }

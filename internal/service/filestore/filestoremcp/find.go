@@ -70,12 +70,15 @@ func (h *handler) addFindTools(s *mcp.Server, shown filestore.Ability, cidsOnly 
 }
 
 func (h *handler) list(ctx context.Context, a filestore.Access, in listIn) (string, countOut, error) {
-	want := max(in.Offset, 0) + listPage
+	skip := max(in.Offset, 0)
 	nodes, next, err := h.svc.Tree(ctx, a, in.Path, "")
-	for next != "" && err == nil && len(nodes) <= want {
+	found := len(nodes) > 0
+	for ; next != "" && err == nil && len(nodes) <= skip+listPage; found = true {
+		past := min(skip, len(nodes)) // what lies before the page is not kept
+		skip -= past
 		var page []filestore.Node
 		page, next, err = h.svc.Tree(ctx, a, in.Path, next)
-		nodes = append(nodes, page...)
+		nodes = append(nodes[past:], page...)
 	}
 	if err != nil {
 		return "", countOut{}, err
@@ -84,10 +87,10 @@ func (h *handler) list(ctx context.Context, a filestore.Access, in listIn) (stri
 	if path == "" {
 		path = "/"
 	}
-	if len(nodes) == 0 {
+	if !found {
 		return fmt.Sprintf("`%s` is empty or does not exist.", path), countOut{}, nil
 	}
-	nodes = nodes[min(max(in.Offset, 0), len(nodes)):]
+	nodes = nodes[min(skip, len(nodes)):]
 	more := len(nodes) > listPage
 	nodes = nodes[:min(len(nodes), listPage)]
 	var b strings.Builder
@@ -106,7 +109,7 @@ func (h *handler) list(ctx context.Context, a filestore.Access, in listIn) (stri
 }
 
 func (h *handler) glob(ctx context.Context, a filestore.Access, in globIn) (string, countOut, error) {
-	files, truncated, err := h.svc.Glob(ctx, a, in.Pattern, filestore.Page{Limit: filestore.MaxPage, Offset: max(in.Offset, 0)})
+	files, cut, err := h.svc.Glob(ctx, a, in.Pattern, filestore.Page{Limit: filestore.MaxPage, Offset: max(in.Offset, 0)})
 	if err != nil {
 		return "", countOut{}, err
 	}
@@ -119,10 +122,10 @@ func (h *handler) glob(ctx context.Context, a filestore.Access, in globIn) (stri
 	switch {
 	case more:
 		fmt.Fprintf(&b, "… perhaps more. Call vfs_glob again with offset=%d to continue.\n", max(in.Offset, 0)+len(files))
-	case truncated:
-		b.WriteString("… the scan was cut: begin the pattern with a folder.\n")
+	case cut != "":
+		fmt.Fprintf(&b, "… %s. Begin the pattern with a folder.\n", cut)
 	}
-	return b.String(), countOut{len(files), more || truncated}, nil
+	return b.String(), countOut{len(files), more || cut != ""}, nil
 }
 
 type searchOut struct {
@@ -140,6 +143,9 @@ func (h *handler) search(ctx context.Context, a filestore.Access, in searchIn) (
 	var b strings.Builder
 	if r.Behind > 0 {
 		fmt.Fprintf(&b, "(%d recent changes are not searchable yet)\n", r.Behind)
+	}
+	for _, cut := range r.Cut {
+		fmt.Fprintf(&b, "(%s)\n", cut)
 	}
 	if len(r.Hits) == 0 {
 		return b.String() + "No matching files.", out, nil
@@ -168,14 +174,14 @@ func (h *handler) grep(ctx context.Context, a filestore.Access, in grepIn) (stri
 	if err != nil {
 		return "", countOut{}, err
 	}
-	out := countOut{len(r.Matches), r.Truncated}
-	if len(r.Matches) == 0 {
-		if r.Truncated {
-			return "No matching files among those read; the scan was cut: narrow it with path.", out, nil
-		}
-		return "No matching files.", out, nil
-	}
+	out := countOut{len(r.Matches), len(r.Cut) > 0}
 	var b strings.Builder
+	for _, cut := range r.Cut {
+		fmt.Fprintf(&b, "(not all was searched: %s; narrow it with path)\n", cut)
+	}
+	if len(r.Matches) == 0 {
+		return b.String() + "No matching files.", out, nil
+	}
 	fmt.Fprintf(&b, "Found %d file(s):\n", len(r.Matches))
 	for i, m := range r.Matches {
 		fmt.Fprintf(&b, "%d. %s (%d line(s))\n", i+1, m.File.Path, m.Count)
@@ -186,9 +192,6 @@ func (h *handler) grep(ctx context.Context, a filestore.Access, in grepIn) (stri
 			}
 			fmt.Fprintf(&b, "%6d%s %s\n", l.Number, mark, l.Text)
 		}
-	}
-	if r.Truncated {
-		b.WriteString("… the scan was cut: narrow it with path.\n")
 	}
 	b.WriteString("Read one with vfs_read (offset is the first line).")
 	return b.String(), out, nil

@@ -26,6 +26,13 @@ var alice = identitytest.Alice
 
 func serve(t *testing.T, w *filestoretest.World) string {
 	t.Helper()
+	ts := httptest.NewServer(surface(t, w))
+	t.Cleanup(ts.Close)
+	return ts.URL
+}
+
+func surface(t *testing.T, w *filestoretest.World) http.Handler {
+	t.Helper()
 	server, err := httpserver.New(httpserver.Config{})
 	if err != nil {
 		t.Fatal(err)
@@ -36,9 +43,7 @@ func serve(t *testing.T, w *filestoretest.World) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ts := httptest.NewServer(server)
-	t.Cleanup(ts.Close)
-	return ts.URL
+	return server
 }
 
 type bearer struct{ token string }

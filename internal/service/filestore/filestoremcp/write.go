@@ -168,6 +168,9 @@ func (h *handler) remove(ctx context.Context, a filestore.Access, in deleteIn) (
 	var failed strings.Builder
 	var last error
 	for _, path := range in.Paths {
+		if err := ctx.Err(); err != nil {
+			return "", out, err
+		}
 		if _, err := h.svc.Trash(ctx, a, filestore.Target{Path: path, If: in.of()}); err != nil {
 			out.Failed++
 			last = err

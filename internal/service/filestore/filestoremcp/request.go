@@ -1,0 +1,71 @@
+package filestoremcp
+
+import (
+	"bufio"
+	"context"
+	"io"
+	"net/http"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/castalia-org/castalia/internal/platform/httpserver"
+)
+
+// isBatch reports whether a request's body is a JSON-RPC batch, by its first
+// byte, and leaves the body whole. The SDK would decode all of a batch, twice, before
+// it looks at the protocol's version, and take it from whoever does not name one.
+func isBatch(r *http.Request) bool {
+	if r.Method != http.MethodPost || r.Body == nil {
+		return false
+	}
+	body := bufio.NewReader(r.Body)
+	r.Body = struct {
+		io.Reader
+		io.Closer
+	}{body, r.Body}
+	for {
+		c, err := body.ReadByte()
+		switch {
+		case err != nil:
+			return false // the SDK meets the same end
+		case c == ' ', c == '\t', c == '\r', c == '\n':
+			continue
+		}
+		_ = body.UnreadByte() // it was just read
+		return c == '['
+	}
+}
+
+// batchRefusal is JSON-RPC's answer to a request that is none.
+type batchRefusal struct {
+	Version string        `json:"jsonrpc"`
+	ID      *int          `json:"id"`
+	Error   jsonrpc.Error `json:"error"`
+}
+
+func refuseBatch(w http.ResponseWriter) error {
+	return httpserver.WriteJSON(w, http.StatusBadRequest, batchRefusal{Version: "2.0", Error: jsonrpc.Error{
+		Code: jsonrpc.CodeInvalidRequest, Message: "batches are not supported: MCP has none since 2025-06-18; send each message in a request of its own",
+	}})
+}
+
+// endWithRequest ends the work of a method with the HTTP request that asked for
+// it. To clients of protocols before 2026-07-28 the SDK lets it go on, for a session
+// in which the answer might be fetched later; requests here have none.
+func endWithRequest(next mcp.MethodHandler) mcp.MethodHandler {
+	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
+		extra := req.GetExtra()
+		if extra == nil || extra.TokenInfo == nil {
+			return next(ctx, method, req)
+		}
+		request, ok := extra.TokenInfo.Extra[extraRequest].(context.Context)
+		if !ok {
+			return next(ctx, method, req)
+		}
+		ctx, cancel := context.WithCancel(ctx)
+		defer cancel()
+		defer context.AfterFunc(request, cancel)()
+		return next(ctx, method, req)
+	}
+}
