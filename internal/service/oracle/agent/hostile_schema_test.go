@@ -28,6 +28,10 @@ func doubling(n int) string {
 func TestSchemasThatTakeForEver(t *testing.T) {
 	t.Parallel()
 	nested := strings.Repeat(`{"a":`, 60) + `{}` + strings.Repeat(`}`, 60)
+	long := `{"s":"` + strings.Repeat("a", 60_000) + `"}`
+	bomb := func(expr string) string {
+		return `{"type":"object","properties":{"s":{"type":"string","pattern":"` + expr + `"}}}`
+	}
 	const named = `{"type":"object","properties":{"n":{"$ref":"#/$defs/a~1b"}},"$defs":{"a/b":{"type":"integer"}}}`
 	for _, c := range []struct {
 		schema, args string
@@ -47,6 +51,15 @@ func TestSchemasThatTakeForEver(t *testing.T) {
 		{named, `{"n":"x"}`, plugin.Failed},
 		{doubling(5), `{}`, plugin.Done},
 		{`{"type":"object","required":["n"]}`, `{}`, plugin.Failed},
+		// A pattern costs its steps for each byte: what would take long is not looked at.
+		{bomb("(a?){480}(a?){480}b"), long, plugin.Done},
+		{bomb(strings.Repeat(".{1000}", 500) + "$"), `{"s":"x"}`, plugin.Done},
+		{bomb(strings.Repeat("x", 5000)), `{"s":"y"}`, plugin.Done},
+		{`{"type":"object","patternProperties":{"(a?){480}(a?){480}b":{}},"additionalProperties":false}`, long, plugin.Done},
+		{`{"type":"object","additionalProperties":{"pattern":"(a?){480}b"},"allOf":[` + strings.Repeat(`{"additionalProperties":{"pattern":"(a?){480}c"}},`, 50) + `{}]}`, long, plugin.Done},
+		{bomb("^a+$"), long, plugin.Done},
+		{bomb("^b+$"), long, plugin.Failed},
+		{`{"type":"object","properties":{"pattern":{"type":"integer"}}}`, `{"pattern":"x"}`, plugin.Failed},
 	} {
 		tool := tool("a", true, echo)
 		tool.Schema = json.RawMessage(c.schema)

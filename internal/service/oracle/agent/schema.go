@@ -14,10 +14,14 @@ import (
 const maxSchema = 64 << 10
 
 // CheckSchema reports whether a schema can be used. A schema that does not
-// describe an object counts as "any object", because some clients send such.
+// describe an object counts as "any object", because some clients send such; so
+// does one whose patterns are too large to be compiled.
 func CheckSchema(raw json.RawMessage) error {
 	if len(raw) > maxSchema {
 		return fmt.Errorf("the schema has more than %d bytes", maxSchema)
+	}
+	if !patternsFit(raw) {
+		return nil
 	}
 	_, err := resolve(raw)
 	return err

@@ -2,10 +2,14 @@ package agent
 
 import (
 	"encoding/json"
+	"errors"
 	"net/url"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/castalia-org/castalia/internal/protocol/pattern"
 )
 
 // Bounds of the work of checking arguments: the weight of a schema, and that
@@ -16,7 +20,8 @@ const (
 )
 
 // weigh counts the rules of a schema, with each reference replaced by what it
-// names. It fails for a schema that refers to itself, to more than can be
+// names, and the steps of its patterns, each of which a byte of a text may visit.
+// It fails for a schema that refers to itself, to more than can be
 // counted, or to what only a validator could find: schemas come from pages and
 // from other people's servers, and the validator follows them wherever they lead,
 // until the program's stack is full.
@@ -67,6 +72,7 @@ func (s *scale) sum(list []any) (total int, ok bool) {
 
 func (s *scale) object(v map[string]any, top bool) (int, bool) {
 	parts := make([]any, 0, len(v))
+	patterns := 0
 	for name, value := range v {
 		switch name {
 		case "$dynamicRef", "$recursiveRef":
@@ -82,11 +88,73 @@ func (s *scale) object(v map[string]any, top bool) (int, bool) {
 			}
 			parts = append(parts, target)
 		default:
+			size, ok := weighPatterns(name, value)
+			if patterns += size; !ok || patterns > maxWeight {
+				return 0, false
+			}
 			parts = append(parts, value)
 		}
 	}
 	weight, ok := s.sum(parts)
-	return weight + 1, ok
+	return weight + patterns + 1, ok && weight+patterns <= maxWeight
+}
+
+// patternsFit reports whether the patterns of a schema can be compiled in a
+// moment, wherever they stand.
+func patternsFit(schema json.RawMessage) bool {
+	var root any
+	if json.Unmarshal(schema, &root) != nil {
+		return true // there are none
+	}
+	total := 0
+	var walk func(v any) bool
+	walk = func(v any) bool {
+		switch v := v.(type) {
+		case []any:
+			return !slices.ContainsFunc(v, func(v any) bool { return !walk(v) })
+		case map[string]any:
+			for name, value := range v {
+				steps, ok := weighPatterns(name, value)
+				if total += steps; !ok || total > maxWeight || !walk(value) {
+					return false
+				}
+			}
+		}
+		return true
+	}
+	return walk(root)
+}
+
+// weighPatterns counts the steps of the patterns that a rule has. It fails for
+// one that cannot be used.
+func weighPatterns(rule string, value any) (steps int, ok bool) {
+	switch rule {
+	case "pattern":
+		expr, isText := value.(string)
+		if !isText {
+			return 0, true // not a rule but a property of that name, or no schema at all
+		}
+		return weighPattern(expr)
+	case "patternProperties":
+		rules, _ := value.(map[string]any)
+		for expr := range rules {
+			size, ok := weighPattern(expr)
+			if steps += size; !ok || steps > maxWeight {
+				return steps, false
+			}
+		}
+	}
+	return steps, true
+}
+
+// weighPattern counts the steps of one pattern. What is no pattern weighs
+// nothing: whoever resolves the schema says so.
+func weighPattern(expr string) (steps int, ok bool) {
+	steps, err := pattern.Size(expr)
+	if errors.Is(err, pattern.ErrTooLarge) {
+		return 0, false
+	}
+	return steps, true
 }
 
 // find follows a reference from the root of the schema.
