@@ -13,8 +13,10 @@ import (
 	"time"
 
 	"github.com/castalia-org/castalia/internal/identity"
+	"github.com/castalia-org/castalia/internal/platform/blob"
 	"github.com/castalia-org/castalia/internal/platform/config"
 	"github.com/castalia-org/castalia/internal/platform/httpserver"
+	"github.com/castalia-org/castalia/internal/platform/sqldb"
 	"github.com/castalia-org/castalia/internal/service/oracle/attachments"
 	"github.com/castalia-org/castalia/plugin"
 )
@@ -33,6 +35,15 @@ type Options struct {
 	Version string
 	// Documents reads PDFs that come with messages; nil reads none.
 	Documents attachments.Documents
+
+	hooks
+}
+
+// hooks are for tests of this package that count work: fault is asked before each
+// trip to the database, and objects wraps the object store.
+type hooks struct {
+	fault   func(sqldb.Stage) error
+	objects func(blob.Store) blob.Store
 }
 
 // App is the program, built and not yet running.

@@ -56,6 +56,23 @@ const (
 // has routes switched on, so that none is left out.
 func open(t *testing.T, set ...string) *world {
 	t.Helper()
+	w := build(t, nil, set...)
+	ctx, stop := context.WithCancel(context.WithoutCancel(t.Context()))
+	ended := make(chan error, 1)
+	go func() { ended <- w.Run(ctx) }()
+	t.Cleanup(func() {
+		stop()
+		if err := <-ended; err != nil {
+			t.Errorf("the program ended with %v", err)
+		}
+	})
+	w.awaitReady(t)
+	return w
+}
+
+// build is open without the workers: what happens, a request does.
+func build(t *testing.T, change func(*Options), set ...string) *world {
+	t.Helper()
 	plugins := ShippedPlugins()
 	var features []string
 	for _, p := range plugins {
@@ -76,25 +93,20 @@ func open(t *testing.T, set ...string) *world {
 	if _, err := config.Load(&settings, config.Input{Flags: flags}, PluginSettings(plugins)...); err != nil {
 		t.Fatal(err)
 	}
-	program, err := New(t.Context(), Options{Settings: settings, Plugins: plugins, Log: slog.New(slog.DiscardHandler), Version: "1.2.3"})
+	options := Options{Settings: settings, Plugins: plugins, Log: slog.New(slog.DiscardHandler), Version: "1.2.3"}
+	if change != nil {
+		change(&options)
+	}
+	program, err := New(t.Context(), options)
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, stop := context.WithCancel(context.WithoutCancel(t.Context()))
-	ended := make(chan error, 1)
-	go func() { ended <- program.Run(ctx) }()
-	t.Cleanup(func() {
-		stop()
-		if err := <-ended; err != nil {
-			t.Errorf("the program ended with %v", err)
-		}
-	})
+	t.Cleanup(func() { _ = program.Close() }) // Run has done so already
 	w := &world{App: program}
 	w.tokens = map[string]string{
 		"alice":       identitytest.Invocation(t, alice, w.DID()),
 		"alice files": identitytest.Files(t, alice, w.DID(), "fs/*"),
 	}
-	w.awaitReady(t)
 	return w
 }
 

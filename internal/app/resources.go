@@ -41,6 +41,7 @@ type resources struct {
 	leases *lease.Keeper
 
 	closers []func() error
+	hooks   // see Options
 }
 
 //go:embed migrations/*.sql
@@ -73,7 +74,7 @@ func openResources(ctx context.Context, opt *Options) (*resources, error) {
 // the secrets and begins to trace. On failure it gives back what it took.
 func prepareResources(ctx context.Context, opt *Options) (_ *resources, err error) {
 	s := &opt.Settings
-	r := &resources{log: opt.Log, metrics: telemetry.NewMetrics(), node: nodeName()}
+	r := &resources{log: opt.Log, metrics: telemetry.NewMetrics(), node: nodeName(), hooks: opt.hooks}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, r.close())
@@ -116,6 +117,9 @@ func (r *resources) openOthers(ctx context.Context, s *config.Settings) error {
 			return err
 		}
 	}
+	if r.objects != nil {
+		r.blobs = r.objects(r.blobs)
+	}
 	r.leases = lease.NewKeeper(r.db, r.node)
 	return r.leases.Orphans(ctx)
 }
@@ -129,7 +133,7 @@ func (r *resources) openDatabase(ctx context.Context, s *config.Settings) error 
 	if url == "" {
 		url = "sqlite:" + filepath.Join(s.Storage.Data, sqldb.FileName)
 	}
-	db, err := sqldb.Open(ctx, url, sqldb.Options{Logger: r.log})
+	db, err := sqldb.Open(ctx, url, sqldb.Options{Logger: r.log, Fault: r.fault})
 	if err != nil {
 		return fmt.Errorf("DATABASE_URL: %w", err)
 	}

@@ -2,6 +2,7 @@ package filestore_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"sync/atomic"
@@ -72,9 +73,30 @@ func TestGlobHasABudgetAndSaysWhereItEnded(t *testing.T) {
 	if err != nil || len(files) != 0 || !strings.HasPrefix(cut, "the scan ended at /言") || !strings.HasSuffix(cut, "the pattern is costly for so many paths") {
 		t.Errorf("%d files, cut %q, %v", len(files), cut, err)
 	}
+	// The first look is before the query, the others before a path each.
+	ctx := &looks{Context: t.Context()}
+	ctx.left.Store(20)
+	if _, _, err := w.Glob(ctx, owner, "/**x", filestore.Page{Limit: 100}); !errors.Is(err, context.Canceled) || ctx.after.Load() > 1 {
+		t.Errorf("%d units after the end, %v", ctx.after.Load(), err)
+	}
 	if files, cut, err := w.Glob(t.Context(), owner, "/*7", filestore.Page{Limit: 100}); err != nil || len(files) != 20 || cut != "" {
 		t.Errorf("%d files, cut %q, %v", len(files), cut, err)
 	}
+}
+
+// looks is a context that ends when it is looked at often enough, and counts the
+// looks after that.
+type looks struct {
+	context.Context //nolint:containedctx // it is one
+	left, after     atomic.Int64
+}
+
+func (l *looks) Err() error {
+	if l.left.Add(-1) > 0 {
+		return nil
+	}
+	l.after.Add(1)
+	return context.Canceled
 }
 
 func TestSearchSaysWhatItLeftOut(t *testing.T) {

@@ -38,6 +38,7 @@ func (s *Service) ingest(ctx context.Context, ns string, body io.Reader, hint in
 		return nil, Content{}, fmt.Errorf("wrap content key: %w", err)
 	}
 	state := cid.NewState(false)
+	body = untilEnd{ctx, body}
 	head, whole, err := readHead(body, hint)
 	if err != nil {
 		return nil, Content{}, err
@@ -186,6 +187,19 @@ func storeError(err error) error {
 	default:
 		return fault.Wrap(fault.Unavailable, "The object store failed.", err)
 	}
+}
+
+// untilEnd is a body that is read no further once its request has ended.
+type untilEnd struct {
+	ctx context.Context //nolint:containedctx // the reader lives as long as the request
+	r   io.Reader
+}
+
+func (u untilEnd) Read(p []byte) (int, error) {
+	if err := u.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return u.r.Read(p)
 }
 
 // limited fails when more than left bytes are read.

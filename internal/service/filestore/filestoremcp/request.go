@@ -63,9 +63,19 @@ func endWithRequest(next mcp.MethodHandler) mcp.MethodHandler {
 		if !ok {
 			return next(ctx, method, req)
 		}
-		ctx, cancel := context.WithCancel(ctx)
-		defer cancel()
-		defer context.AfterFunc(request, cancel)()
-		return next(ctx, method, req)
+		return next(requestContext{request, ctx}, method, req)
 	}
+}
+
+// requestContext ends with an HTTP request, and also has the SDK's values.
+type requestContext struct {
+	context.Context                 //nolint:containedctx // it is one
+	sdk             context.Context //nolint:containedctx // for its values
+}
+
+func (c requestContext) Value(key any) any {
+	if v := c.Context.Value(key); v != nil {
+		return v
+	}
+	return c.sdk.Value(key)
 }

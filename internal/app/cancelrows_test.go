@@ -1,0 +1,344 @@
+package app
+
+import (
+	"encoding/base64"
+	"fmt"
+	"net/http"
+	"path"
+	"strings"
+	"testing"
+
+	"github.com/castalia-org/castalia/internal/identity"
+)
+
+// briefRoutes do a bounded little: one record, one page, one hop, one profile.
+var briefRoutes = []string{
+	"GET /",
+	"GET /health",
+	"GET /ready",
+	"GET /console",
+	"GET /console/features.json",
+	"GET /console/",
+	"GET /console/{path...}",
+	"GET /docs",
+	"GET /docs/",
+	"GET /docs/{file}",
+	"GET /docs-json",
+	"GET /.well-known/did.json",
+	"GET /.well-known/oauth-protected-resource",
+	"GET /.well-known/oauth-protected-resource/mcp",
+	"POST /api/revocations",
+	"POST /api/revocations/check",
+	"GET /models",
+	"POST /credits/grants",
+	"POST /claims/cron/submit",
+	"POST /claims/cron/settle",
+	"GET /claims/cron/dead",
+	"POST /claims/cron/dead/{id}",
+	"GET /teamchat/dead",
+	"POST /teamchat/dead/{id}",
+	"POST /teamchat/slack/events",
+	"POST /teamchat/slack/commands",
+	"HEAD /public/id/{id}",
+	"POST /api/ussd",
+	"POST /api/ussd/africastalking",
+	"POST /api/ussd/africastalking/events",
+	"POST /api/ussd/hubtel",
+	"POST /api/ussd/infobip/session/{sessionId}/start",
+	"PUT /api/ussd/infobip/session/{sessionId}/response",
+	"PUT /api/ussd/infobip/session/{sessionId}/end",
+	"POST /api/ussd/arkesel",
+	"POST /api/ussd/nalo",
+	"GET /metrics",
+	"GET /debug/profile/heap",
+	"GET /debug/profile/allocs",
+	"GET /debug/profile/goroutine",
+	"GET /operator/plugins",
+	"GET /query/status",
+	"GET /query/routes",
+	"GET /api/ussd/debug/{sessionId}",
+	"GET /api/ussd/sessions",
+	"GET /api/ussd/live",
+	"GET /api/ussd/timeline/{sessionId}",
+	"GET /api/ussd/funnel",
+	"GET /api/ussd/graph",
+	"GET /api/ussd/locks",
+	"POST /api/ussd/accounts/{account}/unlock",
+	"POST /api/ussd/telephones/unlock",
+	"POST /sessions",
+	"GET /sessions",
+	"DELETE /sessions/{sessionId}",
+	"GET /sessions/{sessionId}/messages",
+	"GET /sessions/{sessionId}/run",
+	"POST /messages/abort",
+	"POST /delegation",
+	"GET /delegation",
+	"DELETE /delegation",
+	"POST /calls",
+	"GET /calls",
+	"GET /calls/{callId}",
+	"PATCH /calls/{callId}",
+	"GET /user-preferences",
+	"PUT /user-preferences",
+	"PATCH /user-preferences",
+	"DELETE /user-preferences",
+	"GET /memory",
+	"POST /memory",
+	"DELETE /memory/{id}",
+	"DELETE /memory",
+	"GET /credits",
+	"GET /claims",
+	"POST /teamchat/link",
+	"GET /teamchat/links",
+	"GET /mcp-servers",
+	"POST /mcp-servers",
+	"DELETE /mcp-servers/{name}",
+	"DELETE /teamchat/links/{team}/{user}",
+	"GET /api/fs/files/{id}",
+	"HEAD /api/fs/files/{id}/content",
+	"HEAD /api/fs/content",
+	"HEAD /api/fs/cid/{cid}",
+	"GET /api/fs/stat",
+	"GET /api/fs/files",
+	"GET /api/fs/cids",
+	"GET /api/fs/trash",
+	"GET /api/fs/audit",
+	"GET /api/fs/usage",
+	"PATCH /api/fs/files/{id}/public",
+	"DELETE /api/fs/content",
+	"DELETE /api/fs/files/{id}",
+	"POST /api/fs/files/{id}/restore",
+	"GET /api/fs/files/{id}/versions",
+	"HEAD /api/fs/files/{id}/versions/{n}/content",
+	"POST /api/fs/files/{id}/versions/{n}/restore",
+	"POST /api/fs/shares",
+	"GET /api/fs/shares",
+	"DELETE /api/fs/shares/{id}",
+	"POST /api/fs/upload",
+	"HEAD /api/fs/upload/{id}",
+	"DELETE /api/fs/upload/{id}",
+	"GET /mcp",
+	"DELETE /mcp",
+}
+
+// routesTestedElsewhere wait more than they work, or work for others than the
+// one who asked; each names the test that says what happens when that one leaves.
+var routesTestedElsewhere = map[string]string{
+	"GET /socket.io/":  "internal/protocol/socketio/engineio/transport_test.go TestCanceledPollEndsTheSession",
+	"POST /socket.io/": "internal/protocol/socketio/engineio/transport_test.go TestCanceledPollEndsTheSession",
+	// A turn is a run, which is meant to outlive its reader: it is in the session.
+	"POST /messages/{sessionId}": "internal/service/oracle/run/tail_test.go TestAReaderLeavesWhenItIsTold",
+	"GET /messages/{sessionId}":  "internal/service/oracle/run/tail_test.go TestAReaderLeavesWhenItIsTold",
+	"GET /runs/{runId}":          "internal/service/oracle/run/tail_test.go TestAReaderThatLeavesInTheMiddleOfALookIsDone",
+	"GET /debug/profile/cpu":     "internal/app/cancel_test.go TestAProfileEndsWithItsRequest",
+	"GET /debug/profile/trace":   "internal/app/cancel_test.go TestAProfileEndsWithItsRequest",
+	"GET /api/fs/changes":        "internal/app/cancel_test.go TestAFollowerOfChangesLeaves",
+}
+
+// longRow is a request that takes many units of work.
+type longRow struct {
+	route, name string
+	// make prepares what the request is about, anew each time.
+	make  func(*testing.T, *world) request
+	least int64 // units of the whole work; less proves nothing
+	tidy  int64 // units that may follow the end, where they are more than usual
+}
+
+// Alice's things for long requests.
+const (
+	manyFiles = 40
+	bigLines  = 40_000
+)
+
+var bigText = strings.Repeat(strings.Repeat("a", 99)+"\n", bigLines) + "rye\n"
+
+// big stores a large text file.
+func (w *world) big(t *testing.T) (made struct{ ID, Path, CID string }) {
+	t.Helper()
+	w.alices(t, request{
+		method: http.MethodPost, target: fmt.Sprintf("/api/fs/files?path=/big/%d.txt", w.made.Add(1)), body: bigText, header: []string{"Content-Type", "text/plain"},
+	}, &made)
+	return made
+}
+
+// indexed is a large text file that a search finds.
+func (w *world) indexed(t *testing.T) string {
+	t.Helper()
+	f := w.big(t)
+	files, err := newFiles(t.Context(), w.res, w.opt) // the program's own has no indexer without workers
+	if err != nil {
+		t.Fatal(err)
+	}
+	for more := true; more; {
+		if more, err = files.IndexOnce(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return f.Path
+}
+
+// many stores small text files in a folder of their own.
+func (w *world) many(t *testing.T) (folder string, ids []string) {
+	t.Helper()
+	folder = fmt.Sprintf("/many/%d", w.made.Add(1))
+	for i := range manyFiles {
+		var made madeFile
+		w.alices(t, request{
+			method: http.MethodPost, target: fmt.Sprintf("/api/fs/files?path=%s/%d.txt", folder, i), body: fmt.Sprintf("rye %d\n", i), header: []string{"Content-Type", "text/plain"},
+		}, &made)
+		ids = append(ids, made.ID)
+	}
+	return folder, ids
+}
+
+// owners is a request of Alice for her files.
+func (w *world) owners(method, target, body string, header ...string) request {
+	return request{method: method, target: target, body: body}.with(append(headers(identity.Files, w.tokens["alice files"]), header...)...)
+}
+
+func quoted(ids []string) string { return `"` + strings.Join(ids, `","`) + `"` }
+
+// reading is a row of a route that reads a big file.
+func reading(route, target string) longRow {
+	method, _, _ := strings.Cut(route, " ")
+	return longRow{route: route, least: 50, make: func(t *testing.T, w *world) request {
+		f := w.big(t)
+		return w.owners(method, strings.NewReplacer("{id}", f.ID, "{path}", f.Path, "{cid}", f.CID).Replace(target), "")
+	}}
+}
+
+// writing is a row of a route that stores a big body.
+func writing(route, target string, header ...string) longRow {
+	method, _, _ := strings.Cut(route, " ")
+	return longRow{route: route, least: 50, make: func(t *testing.T, w *world) request {
+		to := strings.ReplaceAll(target, "{new}", fmt.Sprintf("/new/%d", w.made.Add(1)))
+		if strings.Contains(to, "{id}") {
+			to = strings.ReplaceAll(to, "{id}", w.file(t).ID)
+		}
+		return w.owners(method, to, bigText, header...)
+	}}
+}
+
+// batch is a row of a route that changes many files.
+func batch(route, body string, trashed bool) longRow {
+	return longRow{route: route, least: 2 * manyFiles, make: func(t *testing.T, w *world) request {
+		_, ids := w.many(t)
+		if trashed {
+			w.alices(t, request{method: http.MethodPost, target: "/api/fs/batch/delete", body: `{"ids":[` + quoted(ids) + `]}`}, nil)
+		}
+		if strings.Contains(body, "{items}") {
+			items := make([]string, len(ids))
+			for i, id := range ids {
+				items[i] = fmt.Sprintf(`{"id":"%s","destinationPath":"/moved/%d.txt"}`, id, w.made.Add(1))
+			}
+			return w.owners("POST", strings.TrimPrefix(route, "POST "), strings.ReplaceAll(body, "{items}", strings.Join(items, ",")), "Content-Type", "application/json")
+		}
+		return w.owners("POST", strings.TrimPrefix(route, "POST "), strings.ReplaceAll(body, "{ids}", quoted(ids)), "Content-Type", "application/json")
+	}}
+}
+
+// inFolder is a row of a route about a folder with many files.
+func inFolder(route, target, body string, least int64) longRow {
+	method, _, _ := strings.Cut(route, " ")
+	return longRow{route: route, least: least, make: func(t *testing.T, w *world) request {
+		folder, _ := w.many(t)
+		put := strings.NewReplacer("{folder}", folder, "{new}", fmt.Sprintf("/else/%d", w.made.Add(1)))
+		r := w.owners(method, put.Replace(target), put.Replace(body))
+		if body != "" {
+			r = r.with("Content-Type", "application/json")
+		}
+		return r
+	}}
+}
+
+// byTool is a row of a tool of /mcp.
+func byTool(tool string, least int64, args func(t *testing.T, w *world) map[string]any) longRow {
+	return longRow{route: "POST /mcp", name: tool, least: least, make: func(t *testing.T, w *world) request {
+		return w.owners("POST", "/mcp", rpcCall(tool, args(t, w)), append([]string{"Content-Type", "application/json"}, rpc...)...)
+	}}
+}
+
+func bigPath(t *testing.T, w *world) map[string]any { return map[string]any{"path": w.big(t).Path} }
+
+var longRows = []longRow{
+	reading("GET /api/fs/files/{id}/content", "/api/fs/files/{id}/content"),
+	reading("GET /api/fs/content", "/api/fs/content?path={path}"),
+	reading("GET /api/fs/cid/{cid}", "/api/fs/cid/{cid}"),
+	reading("GET /api/fs/files/{id}/versions/{n}/content", "/api/fs/files/{id}/versions/1/content"),
+	reading("GET /api/fs/files/{id}/read", "/api/fs/files/{id}/read"),
+	reading("GET /api/fs/grep", "/api/fs/grep?q=rye&path={path}"),
+	{route: "GET /public/id/{id}", least: 50, make: func(t *testing.T, w *world) request {
+		var made struct{ PublicURL string }
+		w.alices(t, request{method: http.MethodPatch, target: "/api/fs/files/" + w.big(t).ID + "/public?public=true"}, &made)
+		return request{method: http.MethodGet, target: "/public/id/" + path.Base(made.PublicURL)}
+	}},
+	{route: "GET /api/fs/search", least: 50, make: func(t *testing.T, w *world) request {
+		return w.owners("GET", "/api/fs/search?q=rye&path="+w.indexed(t), "")
+	}},
+	inFolder("GET /api/fs/grep", "/api/fs/grep?q=oats&path={folder}", "", manyFiles),
+	inFolder("GET /api/fs/export", "/api/fs/export?path={folder}", "", manyFiles),
+	inFolder("HEAD /api/fs/export", "/api/fs/export?path={folder}", "", 1),
+	inFolder("GET /api/fs/glob", "/api/fs/glob?pattern={folder}/**", "", 1),
+	inFolder("GET /api/fs/tree", "/api/fs/tree?path={folder}", "", 1),
+	inFolder("PUT /api/fs/folders/public", "/api/fs/folders/public?path={folder}&public=true", "", 2*manyFiles),
+	inFolder("POST /api/fs/move", "/api/fs/move", `{"from":"{folder}","to":"{new}"}`, 2*manyFiles),
+	batch("POST /api/fs/batch/move", `{"items":[{items}]}`, false),
+	batch("POST /api/fs/batch/delete", `{"ids":[{ids}]}`, false),
+	batch("POST /api/fs/batch/purge", `{"ids":[{ids}]}`, true),
+	batch("POST /api/fs/batch/restore", `{"ids":[{ids}]}`, true),
+	writing("POST /api/fs/files", "/api/fs/files?path={new}", "Content-Type", "text/plain"),
+	writing("PUT /api/fs/content", "/api/fs/content?path={new}", "Content-Type", "text/plain"),
+	writing("PUT /api/fs/files/{id}", "/api/fs/files/{id}", "Content-Type", "text/plain"),
+	// What was received is kept, so that the client can go on after it.
+	{route: "PATCH /api/fs/upload/{id}", least: 50, tidy: 15, make: func(t *testing.T, w *world) request {
+		where := base64.StdEncoding.EncodeToString(fmt.Appendf(nil, "/up/%d", w.made.Add(1)))
+		got := w.alices(t, request{method: http.MethodPost, target: "/api/fs/upload", header: []string{
+			"Tus-Resumable", "1.0.0", "Upload-Length", fmt.Sprint(len(bigText)), "Upload-Metadata", "path " + where,
+		}}, nil)
+		return w.owners("PATCH", "/api/fs/upload/"+path.Base(got.Header().Get("Location")), bigText, more...)
+	}},
+	{route: "PATCH /api/fs/files/{id}/edit", least: 50, make: func(t *testing.T, w *world) request {
+		return w.owners("PATCH", "/api/fs/files/"+w.big(t).ID+"/edit", `{"oldString":"rye","newString":"oats"}`, "Content-Type", "application/json")
+	}},
+	byTool("vfs_read", 50, bigPath),
+	byTool("vfs_grep", 50, func(t *testing.T, w *world) map[string]any {
+		return map[string]any{"path": w.big(t).Path, "q": "r[y]e", "regex": true}
+	}),
+	byTool("vfs_diff", 50, func(t *testing.T, w *world) map[string]any {
+		f := w.big(t)
+		w.alices(t, request{method: http.MethodPut, target: "/api/fs/files/" + f.ID, body: bigText + "oats\n", header: []string{"Content-Type", "text/plain"}}, nil)
+		return map[string]any{"path": f.Path}
+	}),
+	byTool("vfs_search", 50, func(t *testing.T, w *world) map[string]any {
+		return map[string]any{"path": w.indexed(t), "q": "rye"}
+	}),
+	byTool("vfs_glob", 1, func(t *testing.T, w *world) map[string]any {
+		folder, _ := w.many(t)
+		return map[string]any{"pattern": folder + "/**"}
+	}),
+	byTool("vfs_list", 1, func(t *testing.T, w *world) map[string]any {
+		folder, _ := w.many(t)
+		return map[string]any{"path": folder}
+	}),
+	byTool("vfs_edit", 50, func(t *testing.T, w *world) map[string]any {
+		return map[string]any{"path": w.big(t).Path, "oldString": "rye", "newString": "oats"}
+	}),
+	byTool("vfs_append", 50, func(t *testing.T, w *world) map[string]any {
+		return map[string]any{"path": w.big(t).Path, "content": "more"}
+	}),
+	byTool("vfs_move", 2*manyFiles, func(t *testing.T, w *world) map[string]any {
+		folder, _ := w.many(t)
+		return map[string]any{"from": folder, "to": fmt.Sprintf("/else/%d", w.made.Add(1))}
+	}),
+	byTool("vfs_delete", 2*manyFiles, func(t *testing.T, w *world) map[string]any {
+		folder, ids := w.many(t)
+		paths := make([]string, len(ids))
+		for i := range ids {
+			paths[i] = fmt.Sprintf("%s/%d.txt", folder, i)
+		}
+		return map[string]any{"paths": paths}
+	}),
+	byTool("vfs_write", 5, func(_ *testing.T, w *world) map[string]any {
+		return map[string]any{"path": fmt.Sprintf("/new/%d", w.made.Add(1)), "content": bigText[:2<<20]}
+	}),
+}
