@@ -63,7 +63,7 @@ func endWithRequest(next mcp.MethodHandler) mcp.MethodHandler {
 		if !ok {
 			return next(ctx, method, req)
 		}
-		return next(requestContext{request, ctx}, method, req)
+		return next(requestContext{request, ctx}, method, req) //nolint:contextcheck // it is the request's own
 	}
 }
 
