@@ -57,7 +57,7 @@ var things = map[string]func(*testing.T, *world) string{
 	},
 	"{public}": func(t *testing.T, w *world) string {
 		var made struct{ PublicURL string }
-		w.alices(t, request{method: http.MethodPatch, target: "/api/fs/files/" + w.file(t).ID + "/public"}, &made)
+		w.alices(t, request{method: http.MethodPatch, target: "/api/fs/files/" + w.file(t).ID + "/public?public=true"}, &made)
 		return path.Base(made.PublicURL)
 	},
 	"{upload}": func(t *testing.T, w *world) string {
@@ -272,8 +272,8 @@ var fileRows = underFiles([]row{
 	{route: "PUT /content", target: "/content?path={new}", body: marker, needs: "fs/write", owner: 201, other: 201, elsewhere: 403},
 	{route: "PATCH /files/{id}/edit", target: "/files/{file}/edit", body: `{"oldString":"rye","newString":"oats"}`, needs: "fs/write", owner: 200, other: 404, elsewhere: 404},
 	{route: "POST /move", target: "/move", body: `{"from":"{path}","to":"{new}"}`, needs: "fs/write", owner: 200, other: 404, elsewhere: 404},
-	{route: "PATCH /files/{id}/public", target: "/files/{file}/public", needs: "fs/write", owner: 200, other: 404, elsewhere: 404},
-	{route: "PUT /folders/public", target: "/folders/public?path={folder}", needs: "fs/write", owner: 200, other: 404, elsewhere: 404},
+	{route: "PATCH /files/{id}/public", target: "/files/{file}/public?public=true", needs: "fs/write", owner: 200, other: 404, elsewhere: 404},
+	{route: "PUT /folders/public", target: "/folders/public?path={folder}&public=true", needs: "fs/write", owner: 200, other: 404, elsewhere: 404},
 	{route: "DELETE /content", target: "/content?path={path}", needs: "fs/delete", owner: 200, other: 404, elsewhere: 404},
 	{route: "DELETE /files/{id}", target: "/files/{file}", needs: "fs/delete", owner: 200, other: 404, elsewhere: 404},
 	{route: "POST /files/{id}/restore", target: "/files/{trashed}/restore", needs: "fs/write", owner: 200, other: 404, elsewhere: 404},

@@ -101,7 +101,7 @@ func (a *api) batchMove(w http.ResponseWriter, r *http.Request, access filestore
 		return err
 	}
 	var body MoveItems
-	if err := httpserver.ReadJSON(w, r, &body); err != nil {
+	if err := httpserver.ReadJSON(w, r, &body, httpserver.Strict); err != nil {
 		return err
 	}
 	ids := make([]string, len(body.Items))
@@ -126,7 +126,7 @@ func (a *api) batchIDs(need filestore.Ability, do func(context.Context, filestor
 			return err
 		}
 		var body IDList
-		if err := httpserver.ReadJSON(w, r, &body); err != nil {
+		if err := httpserver.ReadJSON(w, r, &body, httpserver.Strict); err != nil {
 			return err
 		}
 		o := once(r, access)

@@ -3,11 +3,9 @@ package filestorehttp
 import (
 	"errors"
 	"io"
-	"mime"
 	"net/http"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/castalia-org/castalia/internal/platform/fault"
 	"github.com/castalia-org/castalia/internal/service/filestore"
@@ -20,8 +18,7 @@ func serve(w http.ResponseWriter, r *http.Request, f filestore.File, o *filestor
 	}
 	h := w.Header()
 	describe(h, f)
-	h.Set("Content-Type", f.MimeType)
-	h.Set("Content-Disposition", disposition(f))
+	present(h, f)
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Content-Security-Policy", "sandbox; default-src 'none'; frame-ancestors 'none'")
 	h.Set("Cross-Origin-Resource-Policy", "cross-origin") // who may read is the token's and CORS's matter
@@ -109,20 +106,6 @@ func notModified(r *http.Request, f filestore.File) bool {
 		return false
 	}
 	return star || slices.Contains(list, f.CID)
-}
-
-// inline are the media types that a browser may show in place: none of them can
-// run script, and the sandbox holds anyway.
-var inline = []string{"image/png", "image/jpeg", "image/gif", "image/webp", "image/avif", "text/plain", "audio/", "video/"}
-
-func disposition(f filestore.File) string {
-	kind := "attachment"
-	for _, m := range inline {
-		if strings.HasPrefix(strings.ToLower(f.MimeType), m) {
-			kind = "inline"
-		}
-	}
-	return mime.FormatMediaType(kind, map[string]string{"filename": f.Name})
 }
 
 // serveRanges lets the standard library do what it knows about ranges; the

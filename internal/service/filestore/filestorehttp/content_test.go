@@ -304,7 +304,7 @@ func TestPublicFolders(t *testing.T) {
 			t.Errorf("%s is still at %q", path, at)
 		}
 	}
-	s.own("PUT", "/api/fs/folders/public?path=/nowhere", "").want(404)
+	s.own("PUT", "/api/fs/folders/public?path=/nowhere&public=true", "").want(404)
 }
 
 // One name has one spelling, however a keyboard composes it; capitals are other

@@ -38,19 +38,6 @@ func page(r *http.Request) (filestore.Page, error) {
 	return filestore.Page{Limit: limit, Offset: offset}, err
 }
 
-func boolean(r *http.Request, name string, absent bool) (bool, error) {
-	switch text := r.URL.Query().Get(name); text {
-	case "":
-		return absent, nil
-	case "true", "1":
-		return true, nil
-	case "false", "0":
-		return false, nil
-	default:
-		return false, fault.Newf(fault.Invalid, "%s must be true or false", name)
-	}
-}
-
 // condition reads If-Match and If-None-Match.
 func condition(r *http.Request) (filestore.Condition, error) {
 	var c filestore.Condition

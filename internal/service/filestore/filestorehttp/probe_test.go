@@ -22,18 +22,18 @@ func TestProbesOfAForeignNamespaceTellNothing(t *testing.T) {
 		return s.do(token(t, identitytest.Bob, "*"), method, target, body)
 	}
 	for there, nowhere := range map[string]string{
-		"GET /api/fs/content?path=/secret":               "GET /api/fs/content?path=/absent",
-		"GET /api/fs/stat?path=/secret":                  "GET /api/fs/stat?path=/absent",
-		"GET /api/fs/files/" + secret.ID + "/content":    "GET /api/fs/files/" + absent + "/content",
-		"GET /api/fs/files/" + secret.ID + "/versions":   "GET /api/fs/files/" + absent + "/versions",
-		"DELETE /api/fs/files/" + secret.ID:              "DELETE /api/fs/files/" + absent,
-		"PATCH /api/fs/files/" + secret.ID + "/public":   "PATCH /api/fs/files/" + absent + "/public",
-		"POST /api/fs/files/" + secret.ID + "/restore":   "POST /api/fs/files/" + absent + "/restore",
-		"GET /api/fs/cid/" + secret.CID:                  "GET /api/fs/cid/" + nobody,
-		"GET /api/fs/export?path=/secret":                "GET /api/fs/export?path=/absent",
-		"GET /api/fs/tree?path=/secret":                  "GET /api/fs/tree?path=/absent",
-		"GET /api/fs/search?q=secret":                    "GET /api/fs/search?q=absent",
-		"GET /api/fs/grep?q=" + url.QueryEscape("Alice"): "GET /api/fs/grep?q=absent",
+		"GET /api/fs/content?path=/secret":                         "GET /api/fs/content?path=/absent",
+		"GET /api/fs/stat?path=/secret":                            "GET /api/fs/stat?path=/absent",
+		"GET /api/fs/files/" + secret.ID + "/content":              "GET /api/fs/files/" + absent + "/content",
+		"GET /api/fs/files/" + secret.ID + "/versions":             "GET /api/fs/files/" + absent + "/versions",
+		"DELETE /api/fs/files/" + secret.ID:                        "DELETE /api/fs/files/" + absent,
+		"PATCH /api/fs/files/" + secret.ID + "/public?public=true": "PATCH /api/fs/files/" + absent + "/public?public=true",
+		"POST /api/fs/files/" + secret.ID + "/restore":             "POST /api/fs/files/" + absent + "/restore",
+		"GET /api/fs/cid/" + secret.CID:                            "GET /api/fs/cid/" + nobody,
+		"GET /api/fs/export?path=/secret":                          "GET /api/fs/export?path=/absent",
+		"GET /api/fs/tree?path=/secret":                            "GET /api/fs/tree?path=/absent",
+		"GET /api/fs/search?q=secret":                              "GET /api/fs/search?q=absent",
+		"GET /api/fs/grep?q=" + url.QueryEscape("Alice"):           "GET /api/fs/grep?q=absent",
 	} {
 		method, target, _ := strings.Cut(there, " ")
 		_, other, _ := strings.Cut(nowhere, " ")

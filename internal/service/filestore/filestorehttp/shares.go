@@ -60,7 +60,7 @@ func shareEntry(s filestore.Share) ShareEntry {
 
 func (a *api) share(w http.ResponseWriter, r *http.Request, access filestore.Access) error {
 	var body ShareBody
-	if err := httpserver.ReadJSON(w, r, &body); err != nil {
+	if err := httpserver.ReadJSON(w, r, &body, httpserver.Strict); err != nil {
 		return err
 	}
 	token, err := ucan.Parse(body.Delegation)

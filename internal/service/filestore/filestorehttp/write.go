@@ -3,6 +3,7 @@ package filestorehttp
 import (
 	"mime"
 	"net/http"
+	"strings"
 
 	"github.com/castalia-org/castalia/internal/platform/fault"
 	"github.com/castalia-org/castalia/internal/platform/httpserver"
@@ -51,11 +52,11 @@ func (a *api) writeRoutes() []httpserver.Route {
 	move := route(http.MethodPost, "/move", "Move a file or a folder by path", a.movePath)
 	move.Body = MoveBody{}
 	move.Replies[0].Body = Moved{}
-	public := httpserver.Param{Name: "public", In: "query", Schema: true, Doc: "true unless given."}
+	public := httpserver.Param{Name: "public", In: "query", Schema: true, Doc: "true or false, here or in the body: it has to be said, and once."}
 	publish := route(http.MethodPatch, "/files/{id}/public", "Make a file public, or end that", a.publish, idParam, public)
-	publish.Replies[0].Body = PublicState{}
+	publish.Replies[0].Body, publish.Body, publish.MaxBody = PublicState{}, PublicFlag{}, maxFlagBody
 	folder := route(http.MethodPut, "/folders/public", "Make every file below a folder public, or end that", a.publishFolder, pathParam, public)
-	folder.Replies[0].Body = PublicState{}
+	folder.Replies[0].Body, folder.Body, folder.MaxBody = PublicState{}, PublicFlag{}, maxFlagBody
 	return []httpserver.Route{
 		upload(route(http.MethodPost, "/files", "Create a file", a.create, pathParam)),
 		upload(route(http.MethodPut, "/files/{id}", "Store a new version of a file", a.replace, idParam, keep)),
@@ -66,10 +67,16 @@ func (a *api) writeRoutes() []httpserver.Route {
 	}
 }
 
-// mediaType is what the sender says of the body. A form is what curl says of
-// every body that it was not told about: it counts as nothing said.
+// PublicFlag is the body that publishes, or ends that.
+type PublicFlag struct {
+	Public bool `json:"public"`
+}
+
+// mediaType is what the sender says of the body: two of them are a list. A form
+// is what curl says of every body that it was not told about: it counts as
+// nothing said.
 func mediaType(r *http.Request) string {
-	said := r.Header.Get("Content-Type")
+	said := strings.Join(r.Header.Values("Content-Type"), ", ")
 	if m, _, err := mime.ParseMediaType(said); err == nil && m == "application/x-www-form-urlencoded" {
 		return ""
 	}
@@ -123,7 +130,7 @@ func (a *api) replace(w http.ResponseWriter, r *http.Request, access filestore.A
 
 func (a *api) edit(w http.ResponseWriter, r *http.Request, access filestore.Access) error {
 	var body EditBody
-	if err := httpserver.ReadJSON(w, r, &body); err != nil {
+	if err := httpserver.ReadJSON(w, r, &body, httpserver.Strict); err != nil {
 		return err
 	}
 	c, err := condition(r)
@@ -168,7 +175,7 @@ func (a *api) remove(w http.ResponseWriter, r *http.Request, access filestore.Ac
 
 func (a *api) movePath(w http.ResponseWriter, r *http.Request, access filestore.Access) error {
 	var body MoveBody
-	if err := httpserver.ReadJSON(w, r, &body); err != nil {
+	if err := httpserver.ReadJSON(w, r, &body, httpserver.Strict); err != nil {
 		return err
 	}
 	c, err := condition(r)
@@ -194,12 +201,15 @@ func (a *api) movePath(w http.ResponseWriter, r *http.Request, access filestore.
 }
 
 func (a *api) publish(w http.ResponseWriter, r *http.Request, access filestore.Access) error {
-	public, err := boolean(r, "public", true)
+	public, err := flag(r, "public")
 	if err != nil {
 		return err
 	}
 	t, err := a.target(r, access)
 	if err != nil {
+		return err
+	}
+	if t.Once, err = bind(t.Once, public); err != nil {
 		return err
 	}
 	receipt, err := a.svc.SetPublic(r.Context(), access, t, public)
@@ -210,7 +220,7 @@ func (a *api) publish(w http.ResponseWriter, r *http.Request, access filestore.A
 }
 
 func (a *api) publishFolder(w http.ResponseWriter, r *http.Request, access filestore.Access) error {
-	public, err := boolean(r, "public", true)
+	public, err := flag(r, "public")
 	if err != nil {
 		return err
 	}

@@ -213,7 +213,7 @@ func TestToolsWork(t *testing.T) {
 	if got := a.must("vfs_versions", m{"path": "/b.md"}); !strings.HasPrefix(got, "4 version(s)") {
 		t.Errorf("versions: %q", got)
 	}
-	if got := a.must("vfs_share", m{"path": "/b.md"}); !strings.Contains(got, "/public/id/") {
+	if got := a.must("vfs_share", m{"path": "/b.md", "public": true}); !strings.Contains(got, "/public/id/") {
 		t.Errorf("share: %q", got)
 	}
 	a.must("vfs_stat", m{"path": "/b.md"})
@@ -299,5 +299,41 @@ func TestATokenIsReusable(t *testing.T) {
 	same := token(t, "*")
 	for range 3 {
 		connect(t, base, same).must("vfs_list", m{})
+	}
+}
+
+// A file becomes public, or stays so, by a clear word alone.
+func TestSharingTakesAClearWord(t *testing.T) {
+	t.Parallel()
+	w := filestoretest.Embedded(t)
+	a := connect(t, serve(t, w), token(t, "*"))
+	id := w.MustPut(t, alice.DID, "/f", "secret").ID
+	public := func() bool {
+		f, err := w.StatID(t.Context(), filestore.Owner(alice.DID), id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return f.PublicID != ""
+	}
+	for _, state := range []bool{false, true} {
+		if state {
+			a.must("vfs_share", m{"path": "/f", "public": true})
+		}
+		for _, args := range []m{
+			{"path": "/f"}, {"path": "/f", "Public": false}, {"path": "/f", "publik": false}, {"path": "/f", "public": false, "publik": true},
+			{"path": "/f", "public": nil}, {"path": "/f", "public": "false"}, {"path": "/f", "public": 0},
+		} {
+			r, err := a.CallTool(t.Context(), &mcp.CallToolParams{Name: "vfs_share", Arguments: args})
+			if err == nil && !r.IsError {
+				t.Errorf("%v was taken", args)
+			}
+			if public() != state {
+				t.Fatalf("%v: public is %t now", args, public())
+			}
+		}
+	}
+	a.must("vfs_share", m{"path": "/f", "public": false})
+	if public() {
+		t.Error("still public")
 	}
 }

@@ -54,7 +54,7 @@ type restoreIn struct {
 
 type shareIn struct {
 	Path   string `json:"path" jsonschema:"absolute path of the file"`
-	Public *bool  `json:"public,omitempty" jsonschema:"true unless given; false ends the sharing"`
+	Public bool   `json:"public" jsonschema:"true makes the file public, false ends that"`
 	condition
 }
 
@@ -207,12 +207,11 @@ type shareOut struct {
 }
 
 func (h *handler) share(ctx context.Context, a filestore.Access, in shareIn) (string, shareOut, error) {
-	public := in.Public == nil || *in.Public
-	r, err := h.svc.SetPublic(ctx, a, filestore.Target{Path: in.Path, If: in.of()}, public)
+	r, err := h.svc.SetPublic(ctx, a, filestore.Target{Path: in.Path, If: in.of()}, in.Public)
 	if err != nil {
 		return "", shareOut{}, err
 	}
-	if !public {
+	if !in.Public {
 		return fmt.Sprintf("`%s` is no longer public.", r.File.Path), shareOut{}, nil
 	}
 	url := publicURL(ctx, r.File)
