@@ -154,6 +154,8 @@ var publicRows = []row{
 	{route: "GET /public/id/{id}", target: "/public/id/{file}", owner: 404},
 	{route: "HEAD /public/id/{id}", target: "/public/id/{public}", owner: 200},
 	{route: "HEAD /public/id/{id}", target: "/public/id/{file}", owner: 404},
+	{route: "OPTIONS /api/fs/upload", owner: 204},
+	{route: "OPTIONS /api/fs/upload/{id}", target: "/api/fs/upload/{upload}", owner: 204},
 	{route: "POST /api/ussd", owner: 200},
 	{route: "POST /api/ussd/africastalking", owner: 200},
 	{route: "POST /api/ussd/africastalking/events", owner: 400},

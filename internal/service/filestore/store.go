@@ -83,6 +83,18 @@ const (
 	Upsert
 )
 
+// String names the mode.
+func (m Mode) String() string {
+	switch m {
+	case CreateOnly:
+		return "create"
+	case ReplaceOnly:
+		return "replace"
+	default:
+		return "upsert"
+	}
+}
+
 // Commit shows a new version.
 type Commit struct {
 	Change

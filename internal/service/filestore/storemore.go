@@ -18,11 +18,18 @@ type Upload struct {
 	State     []byte // of the hashes, so that any node can go on
 	Expires   time.Time
 	Extents   int
+	// Partial is a piece of a file: it is never shown by itself. Its path is the
+	// folder that its maker's token reaches, with a slash at the end, where no file is.
+	Partial bool
+	// Joined lists the pieces that this upload was made from.
+	Joined []string
 }
 
 // Uploads keeps resumable uploads. A write to one needs its lock.
 type Uploads interface {
 	CreateUpload(ctx context.Context, u Upload, b Blob) error
+	// KeepJoined stores an upload that is a file already, unless it is there.
+	KeepJoined(ctx context.Context, u Upload) error
 	Upload(ctx context.Context, s Scope, id string) (Upload, error)
 	// LockUpload takes the lock for a time by the store's own clock, for one holder;
 	// false: somebody else has it.

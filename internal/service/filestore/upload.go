@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"time"
 
 	"github.com/castalia-org/castalia/internal/platform/fault"
@@ -32,6 +33,8 @@ type NewUpload struct {
 	Length   int64 // -1: declared later
 	// Replace lets the upload become a new version of a file that exists.
 	Replace bool
+	// Partial begins a piece of a file, which has neither path nor media type.
+	Partial bool
 }
 
 // CreateUpload begins a resumable upload.
@@ -54,7 +57,10 @@ func (s *Service) CreateUpload(ctx context.Context, a Access, n NewUpload) (Uplo
 	if err := s.roomFor(ctx, a.Namespace, n.Length); err != nil {
 		return Upload{}, err
 	}
-	if err := s.expect(ctx, scope, &p); err != nil {
+	if n.Partial {
+		// No file is at such a path: a node that does not know pieces can not show one.
+		p.Path, mode = strings.TrimSuffix(scope.Areas[0].Root, "/")+"/", ReplaceOnly
+	} else if err := s.expect(ctx, scope, &p); err != nil {
 		return Upload{}, err
 	}
 	keys, err := s.keys.namespace(ctx, a.Namespace)
@@ -71,7 +77,7 @@ func (s *Service) CreateUpload(ctx context.Context, a Access, n NewUpload) (Uplo
 	}
 	u := Upload{
 		ID: newBlobID(), Namespace: a.Namespace, Path: p.Path, MimeType: n.MimeType, Mode: mode, Length: n.Length, Blob: b.ID,
-		State: state, Expires: s.now().Add(s.cfg.UploadTTL),
+		State: state, Expires: s.now().Add(s.cfg.UploadTTL), Partial: n.Partial,
 	}
 	return u, s.store.CreateUpload(ctx, u, b)
 }
@@ -139,6 +145,8 @@ func (s *Service) WriteUpload(ctx context.Context, a Access, id, holder string, 
 		return 0, err
 	}
 	switch {
+	case len(u.Joined) > 0:
+		return 0, fault.New(fault.Forbidden, "an upload that was joined from others takes no bytes")
 	case u.Offset != offset:
 		return 0, fault.Newf(fault.Conflict, "the upload is at %d", u.Offset)
 	case u.Extents >= maxExtents:
@@ -259,10 +267,13 @@ func (s *Service) FinishUpload(ctx context.Context, a Access, id string) (Receip
 	if err != nil {
 		return Receipt{}, err
 	}
+	if u.Partial {
+		return Receipt{}, fault.New(fault.Conflict, "a partial upload becomes a file together with others")
+	}
 	if u.Length != u.Offset {
 		return Receipt{}, fault.New(fault.Conflict, "the upload is not complete")
 	}
-	if r, ok, err := s.store.Replay(ctx, a.Namespace, onceUpload(id)); ok || err != nil {
+	if r, ok, err := s.store.Replay(ctx, a.Namespace, OnceUpload(id)); ok || err != nil {
 		return r, err
 	}
 	state := cid.NewState(false)
@@ -286,13 +297,35 @@ func (s *Service) FinishUpload(ctx context.Context, a Access, id string) (Receip
 		return Receipt{}, err
 	}
 	r, err := s.store.Commit(ctx, Commit{
-		Change: Change{Scope: scope, By: a.by(), Once: onceUpload(id), Now: s.now()},
+		Change: Change{Scope: scope, By: a.by(), Once: OnceUpload(id), Now: s.now()},
 		Path:   u.Path, Mode: u.Mode, Content: content, Blob: &b, Op: OpUpdate, NewID: newUUID(), Quota: s.cfg.Quota,
 	})
 	return s.done(a, r, err)
 }
 
-func onceUpload(id string) Once { return Once{Key: "upload:" + id, Fingerprint: "upload"} }
+// OnceUpload is the key under which an upload becomes a file, once.
+func OnceUpload(id string) Once { return Once{Key: "upload:" + id, Fingerprint: "upload"} }
+
+// OpenUpload returns an upload with what came of it so far.
+func (s *Service) OpenUpload(ctx context.Context, a Access, id string) (Upload, *Opened, error) {
+	u, err := s.Upload(ctx, a, id)
+	if err != nil {
+		return Upload{}, nil, err
+	}
+	b, err := s.store.Blob(ctx, u.Blob)
+	if err != nil {
+		return Upload{}, nil, fmt.Errorf("find what came of an upload: %w", err)
+	}
+	o, err := s.openBlob(ctx, b, u.Offset)
+	return u, o, err
+}
+
+// KeepJoined remembers an upload that was joined from others and is a file
+// already, as long as any upload is remembered.
+func (s *Service) KeepJoined(ctx context.Context, u Upload) (Upload, error) {
+	u.Expires = s.now().Add(s.cfg.UploadTTL)
+	return u, s.store.KeepJoined(ctx, u)
+}
 
 func (s *Service) emptyExtent(ctx context.Context, b *Blob) error {
 	key, err := s.keys.blobKey(ctx, *b)

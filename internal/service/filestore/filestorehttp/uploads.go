@@ -11,6 +11,7 @@ import (
 	"hash"
 	"io"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -22,7 +23,7 @@ import (
 // The tus protocol, version 1.0.0, with what we serve of its extensions.
 const (
 	tusVersion    = "1.0.0"
-	tusExtensions = "creation,creation-with-upload,creation-defer-length,termination,checksum,expiration"
+	tusExtensions = "creation,creation-with-upload,creation-defer-length,termination,checksum,expiration,concatenation"
 	tusChecksums  = "sha256,sha1,md5"
 	offsetMedia   = "application/offset+octet-stream"
 
@@ -45,9 +46,11 @@ func (a *api) uploadRoutes() []httpserver.Route {
 	}
 	create := route(http.MethodPost, "", "Begin a resumable upload (tus 1.0.0)", u.create,
 		httpserver.Param{Name: "Upload-Length", In: "header", Schema: 0, Doc: "Bytes; or Upload-Defer-Length: 1."},
-		httpserver.Param{Name: "Upload-Metadata", In: "header", Required: true, Doc: "path, contentType and overwrite, each base64."})
+		httpserver.Param{Name: "Upload-Metadata", In: "header", Doc: "path, contentType and overwrite, each base64. A path that ends in a slash is a folder; its file is named by filename."},
+		httpserver.Param{Name: "path", In: "query", Doc: "Path or folder for metadata that has none, as Uppy's."},
+		httpserver.Param{Name: "Upload-Concat", In: "header", Doc: "partial begins a piece of a file; final; with the addresses of complete pieces makes the file."})
 	create.BodyMedia, create.MaxBody, create.Stream = []string{offsetMedia}, -1, true
-	create.Replies = []httpserver.Reply{{Status: 201, Doc: "Location is the upload."}}
+	create.Replies = []httpserver.Reply{{Status: 201, Doc: "Location is the upload."}, {Status: 409, Doc: "A file is there, or a piece is not complete."}}
 	patch := route(http.MethodPatch, "/{id}", "Add bytes to an upload", u.patch, id, httpserver.Param{Name: "Upload-Offset", In: "header", Required: true, Schema: 0})
 	patch.BodyMedia, patch.MaxBody, patch.Stream = []string{offsetMedia}, -1, true
 	patch.Replies = []httpserver.Reply{
@@ -64,22 +67,46 @@ func (a *api) uploadRoutes() []httpserver.Route {
 	}
 	del := route(http.MethodDelete, "/{id}", "Abandon an upload", u.remove, id)
 	del.Replies = []httpserver.Reply{{Status: 204}}
-	return []httpserver.Route{create, head, patch, del}
+	return append([]httpserver.Route{create, head, patch, del}, u.optionsRoutes()...)
+}
+
+// optionsRoutes say what is offered, to clients that ask before they have a token.
+func (u *uploads) optionsRoutes() []httpserver.Route {
+	var routes []httpserver.Route
+	for pattern, allow := range map[string]string{"/upload": "OPTIONS, POST", "/upload/{id}": "DELETE, HEAD, OPTIONS, PATCH"} {
+		routes = append(routes, httpserver.Route{
+			Method: http.MethodOptions, Pattern: prefix + pattern, Summary: "What is offered of tus", Tags: []string{"uploads"}, Auth: httpserver.Public,
+			Replies: []httpserver.Reply{{Status: 204, Doc: "Tus-Version, Tus-Extension, Tus-Checksum-Algorithm and Tus-Max-Size."}},
+			Handler: func(w http.ResponseWriter, _ *http.Request) error {
+				w.Header().Set("Allow", allow)
+				u.offer(w.Header())
+				w.WriteHeader(http.StatusNoContent)
+				return nil
+			},
+		})
+	}
+	slices.SortFunc(routes, func(a, b httpserver.Route) int { return strings.Compare(a.Pattern, b.Pattern) })
+	return routes
+}
+
+// offer announces what we serve.
+func (u *uploads) offer(h http.Header) {
+	h.Set("Tus-Resumable", tusVersion)
+	h.Set("Tus-Version", tusVersion)
+	h.Set("Tus-Extension", tusExtensions)
+	h.Set("Tus-Checksum-Algorithm", tusChecksums)
+	h.Set("Tus-Max-Size", strconv.FormatInt(u.svc.MaxUpload(), 10))
 }
 
 // tus checks the protocol's version and announces ours.
 func (u *uploads) tus(h handler) handler {
 	return func(w http.ResponseWriter, r *http.Request, a filestore.Access) error {
 		head := w.Header()
-		head.Set("Tus-Resumable", tusVersion)
+		u.offer(head)
 		head.Set("Cache-Control", "no-store")
 		if v := r.Header.Get("Tus-Resumable"); v != tusVersion {
-			head.Set("Tus-Version", tusVersion)
 			return fault.New(fault.Precondition, "Tus-Resumable must be "+tusVersion)
 		}
-		head.Set("Tus-Extension", tusExtensions)
-		head.Set("Tus-Checksum-Algorithm", tusChecksums)
-		head.Set("Tus-Max-Size", strconv.FormatInt(u.svc.MaxUpload(), 10))
 		return h(w, r, a)
 	}
 }
@@ -89,7 +116,17 @@ func (u *uploads) create(w http.ResponseWriter, r *http.Request, a filestore.Acc
 	if err != nil {
 		return err
 	}
-	n := filestore.NewUpload{Path: meta["path"], MimeType: first(meta["contentType"], meta["filetype"]), Replace: meta["overwrite"] == "true", Length: -1}
+	relation, parts, err := uploadConcat(r)
+	if err != nil {
+		return err
+	}
+	n, err := described(r, meta, relation == concatPartial)
+	if err != nil {
+		return err
+	}
+	if relation == concatFinal {
+		return u.join(w, r, a, n, parts)
+	}
 	if r.Header.Get("Upload-Defer-Length") != "1" {
 		if n.Length, err = size(r, "Upload-Length"); err != nil {
 			return err
@@ -100,7 +137,7 @@ func (u *uploads) create(w http.ResponseWriter, r *http.Request, a filestore.Acc
 		return err
 	}
 	h := w.Header()
-	h.Set("Location", prefix+"/upload/"+up.ID) // relative: it leads back the way the client came
+	h.Set("Location", uploadAddress(up.ID))
 	h.Set("Upload-Expires", up.Expires.UTC().Format(http.TimeFormat))
 	if r.Header.Get("Content-Type") == offsetMedia {
 		if err := u.receive(r, a, up.ID, 0); err != nil && !keptSome(err) {
@@ -110,10 +147,8 @@ func (u *uploads) create(w http.ResponseWriter, r *http.Request, a filestore.Acc
 			return err
 		}
 	}
-	if up.Offset == up.Length {
-		if err := u.finish(w, r, a, up.ID); err != nil {
-			return err
-		}
+	if err := u.finish(w, r, a, up); err != nil {
+		return err
 	}
 	h.Set("Upload-Offset", strconv.FormatInt(up.Offset, 10))
 	w.WriteHeader(http.StatusCreated)
@@ -137,15 +172,16 @@ func (u *uploads) head(w http.ResponseWriter, r *http.Request, a filestore.Acces
 	// A client that hears of the end is done, so the file must be there: whoever took
 	// the last part may have gone away before showing it, or its client before the
 	// answer, which is repeated here.
-	if up.Offset == up.Length {
-		if err := u.finish(w, r, a, up.ID); err != nil {
-			return err
-		}
+	if err := u.finish(w, r, a, up); err != nil {
+		return err
 	}
 	h := w.Header()
+	relate(h, up)
 	h.Set("Upload-Offset", strconv.FormatInt(up.Offset, 10))
 	h.Set("Upload-Expires", up.Expires.UTC().Format(http.TimeFormat))
-	h.Set("Upload-Metadata", "path "+base64.StdEncoding.EncodeToString([]byte(up.Path)))
+	if !up.Partial {
+		h.Set("Upload-Metadata", "path "+base64.StdEncoding.EncodeToString([]byte(up.Path)))
+	}
 	if up.Length < 0 {
 		h.Set("Upload-Defer-Length", "1")
 	} else {
@@ -183,11 +219,11 @@ func (u *uploads) patch(w http.ResponseWriter, r *http.Request, a filestore.Acce
 	h := w.Header()
 	h.Set("Upload-Offset", strconv.FormatInt(up.Offset, 10))
 	h.Set("Upload-Expires", up.Expires.UTC().Format(http.TimeFormat))
-	if up.Offset != up.Length {
+	if up.Offset != up.Length || up.Partial {
 		w.WriteHeader(http.StatusNoContent)
 		return nil
 	}
-	if err := u.finish(w, r, a, id); err != nil {
+	if err := u.finish(w, r, a, up); err != nil {
 		return err
 	}
 	w.WriteHeader(http.StatusOK)
@@ -206,7 +242,10 @@ func (u *uploads) receive(r *http.Request, a filestore.Access, id string, offset
 	if err != nil {
 		return err
 	}
-	if up.Offset != offset {
+	switch {
+	case len(up.Joined) > 0:
+		return fault.New(fault.Forbidden, "an upload that was joined from others takes no bytes").WithCode("upload_final")
+	case up.Offset != offset:
 		return fault.Newf(fault.Conflict, "the upload is at %d", up.Offset)
 	}
 	if up.Offset == up.Length {
@@ -244,9 +283,12 @@ func (u *until) Read(p []byte) (int, error) {
 	}
 }
 
-// finish shows the file and names it in the headers.
-func (u *uploads) finish(w http.ResponseWriter, r *http.Request, a filestore.Access, id string) error {
-	receipt, err := u.svc.FinishUpload(r.Context(), a, id)
+// finish shows the file of an upload that is at its end, and names it in the headers.
+func (u *uploads) finish(w http.ResponseWriter, r *http.Request, a filestore.Access, up filestore.Upload) error {
+	if up.Offset != up.Length || up.Partial {
+		return nil
+	}
+	receipt, err := u.svc.FinishUpload(r.Context(), a, up.ID)
 	if err != nil {
 		return err
 	}
@@ -337,9 +379,6 @@ func uploadMetadata(text string) (map[string]string, error) {
 			return nil, fault.Newf(fault.Invalid, "Upload-Metadata: %q is not base64", key)
 		}
 		out[key] = string(b)
-	}
-	if out["path"] == "" {
-		return nil, fault.New(fault.Invalid, "Upload-Metadata must name the path")
 	}
 	return out, nil
 }

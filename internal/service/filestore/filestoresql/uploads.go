@@ -3,6 +3,7 @@ package filestoresql
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/castalia-org/castalia/internal/platform/fault"
@@ -16,25 +17,58 @@ func (s *Store) CreateUpload(ctx context.Context, u filestore.Upload, b filestor
 		if err := insertBlob(ctx, tx, b, sqldb.MS(u.Expires)); err != nil {
 			return err
 		}
-		_, err := tx.ExecContext(ctx, `INSERT INTO filestore_uploads
-			(id, ns, path, hidden, mime, mode, length, offset_bytes, blob_id, state, extents, holder, held_until_ms, expires_ms)
-			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, 0, '', 0, $11)`,
-			u.ID, u.Namespace, u.Path, flag(hidden(u.Path)), u.MimeType, int64(u.Mode), u.Length, u.Offset, u.Blob, u.State, sqldb.MS(u.Expires))
-		if err != nil {
-			return fmt.Errorf("insert upload: %w", err)
-		}
-		return nil
+		return insertUpload(ctx, tx, u)
 	})
+}
+
+// KeepJoined implements filestore.Uploads.
+func (s *Store) KeepJoined(ctx context.Context, u filestore.Upload) error {
+	return s.db.Write(ctx, func(ctx context.Context, tx sqldb.Querier) error { return insertUpload(ctx, tx, u) })
+}
+
+func insertUpload(ctx context.Context, tx sqldb.Querier, u filestore.Upload) error {
+	_, err := tx.ExecContext(ctx, `INSERT INTO filestore_uploads
+		(id, ns, path, hidden, mime, mode, length, offset_bytes, blob_id, state, extents, holder, held_until_ms, expires_ms, concat)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, 0, '', 0, $11, $12) ON CONFLICT (id) DO NOTHING`,
+		u.ID, u.Namespace, u.Path, flag(hidden(u.Path)), u.MimeType, int64(u.Mode), u.Length, u.Offset, u.Blob, notNil(u.State), sqldb.MS(u.Expires), concat(u))
+	if err != nil {
+		return fmt.Errorf("insert upload: %w", err)
+	}
+	return nil
+}
+
+const concatPartial = "partial"
+
+// concat writes what an upload has to do with others.
+func concat(u filestore.Upload) string {
+	switch {
+	case u.Partial:
+		return concatPartial
+	case len(u.Joined) > 0:
+		return "final " + strings.Join(u.Joined, " ")
+	default:
+		return ""
+	}
+}
+
+// unconcat reads what concat wrote.
+func unconcat(u *filestore.Upload, text string) {
+	if parts, ok := strings.CutPrefix(text, "final "); ok {
+		u.Joined = strings.Fields(parts)
+	}
+	u.Partial = text == concatPartial
 }
 
 // Upload implements filestore.Uploads.
 func (s *Store) Upload(ctx context.Context, scope filestore.Scope, id string) (filestore.Upload, error) {
-	q := newQuery(`SELECT u.id, u.ns, u.path, u.mime, u.mode, u.length, u.offset_bytes, u.blob_id, u.state, u.extents, u.expires_ms
+	q := newQuery(`SELECT u.id, u.ns, u.path, u.mime, u.mode, u.length, u.offset_bytes, u.blob_id, u.state, u.extents, u.expires_ms, u.concat
 		FROM filestore_uploads u WHERE `).add("u.id = ? AND ", id).scope(scope, columns{"u.ns", "u.path", "u.hidden", "''"})
 	return one(ctx, s.db.Read(), q, func(r scanner) (filestore.Upload, error) {
 		var u filestore.Upload
 		var mode, expires int64
-		err := r.Scan(&u.ID, &u.Namespace, &u.Path, &u.MimeType, &mode, &u.Length, &u.Offset, &u.Blob, &u.State, &u.Extents, &expires)
+		var related string
+		err := r.Scan(&u.ID, &u.Namespace, &u.Path, &u.MimeType, &mode, &u.Length, &u.Offset, &u.Blob, &u.State, &u.Extents, &expires, &related)
+		unconcat(&u, related)
 		u.Mode, u.Expires = filestore.Mode(mode), sqldb.Time(expires)
 		return u, absent(err, "upload")
 	})
