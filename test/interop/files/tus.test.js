@@ -198,3 +198,83 @@ describe(`uploads of SEED=${seed}`, () => {
 function* pieces(content) {
   for (let at = 0; at < content.length; at += 100_000) yield content.subarray(at, at + 100_000);
 }
+
+/** How many uploads the client has open side by side. */
+const side = 4;
+
+describe(`parallel uploads of SEED=${seed}`, () => {
+  for (const [name, size] of [["fewer bytes than pieces", 3], ["small", 1000], ["large", 11 * MiB + 321]]) {
+    it(`become one file: ${name}`, async () => {
+      const content = bytes(seed, size);
+      const path = `/parallel/${name}`;
+      const upload = await prepare(path, content, { parallelUploads: Math.min(side, size) });
+      const concats = [];
+      upload.options.onBeforeRequest = (request) => {
+        if (request.getMethod() === "POST") concats.push(request.getHeader("Upload-Concat").split(";")[0]);
+      };
+      upload.start();
+      await stored(path, content, await upload.done);
+      assert.deepEqual(concats.sort(), ["final", ...Array(Math.min(side, size)).fill("partial")]);
+    });
+  }
+
+  it("show nothing before they are joined", async () => {
+    const content = bytes(seed, 8 * MiB);
+    const path = "/parallel/unseen";
+    const upload = await prepare(path, content, { parallelUploads: side });
+    let looked = 0;
+    upload.options.onBeforeRequest = async (request) => {
+      if (!request.getHeader("Upload-Concat")?.startsWith("final;")) return;
+      looked++;
+      await assert.rejects(world.read(path), /404/, "a piece shows as the file");
+    };
+    upload.start();
+    await stored(path, content, await upload.done);
+    assert.equal(looked, 1);
+  });
+
+  it("go on by themselves when the program was killed and is back", async () => {
+    const content = bytes(seed, 12 * MiB + 5);
+    const path = "/parallel/killed";
+    const upload = await prepare(path, content, { parallelUploads: side, retryDelays: Array(240).fill(250) });
+    let back;
+    upload.options.onProgress = (sent) => {
+      if (sent < 4 * MiB || back) return;
+      back = world.kill().then(() => world.run());
+    };
+    upload.start();
+    const answer = await upload.done;
+    assert.ok(back, "the program was not killed");
+    await back;
+    await stored(path, content, answer);
+  });
+
+  it("are joined once, also when the program is killed while it joins", async () => {
+    const content = bytes(seed, 24 * MiB + 5);
+    const path = "/parallel/killed while joining";
+    const upload = await prepare(path, content, { parallelUploads: side });
+    let final;
+    upload.options.onBeforeRequest = (request) => {
+      if (request.getHeader("Upload-Concat")?.startsWith("final;")) {
+        final = { concat: request.getHeader("Upload-Concat"), metadata: request.getHeader("Upload-Metadata") };
+        setTimeout(() => world.kill(), 20);
+      }
+    };
+    upload.start();
+    await upload.done.catch(() => {}); // it may have been fast enough
+    await world.run();
+    for (let i = 0; i < 2; i++) {
+      const answer = await fetch(`${world.url}/api/fs/upload`, {
+        method: "POST",
+        headers: {
+          authorization: `Bearer ${await world.token("fs/write")}`,
+          "tus-resumable": "1.0.0",
+          "upload-concat": final.concat,
+          "upload-metadata": final.metadata,
+        },
+      });
+      assert.equal(answer.status, 201, await answer.text());
+    }
+    await stored(path, content);
+  });
+});
