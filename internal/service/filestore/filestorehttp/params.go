@@ -80,7 +80,9 @@ func tags(values []string) (list []string, star bool, err error) {
 func pathOf(r *http.Request) (string, error) {
 	v := r.URL.Query().Get("path")
 	if v == "" {
-		return "", fault.New(fault.Invalid, "the parameter path is missing")
+		return "", errNoPath()
 	}
 	return v, nil
 }
+
+func errNoPath() error { return fault.New(fault.Invalid, "the parameter path is missing") }

@@ -41,7 +41,9 @@ func (a *api) writeRoutes() []httpserver.Route {
 		}
 	}
 	upload := func(rt httpserver.Route) httpserver.Route {
-		rt.BodyMedia, rt.MaxBody, rt.Stream = []string{"*/*"}, -1, true // the service bounds the body
+		rt.BodyMedia, rt.MaxBody, rt.Stream = []string{"*/*", formMedia}, -1, true // the service bounds the body
+		rt.Doc = "The body is the file. Of a form (multipart/form-data) the parts with a filename are the files: with a path that ends in a slash, or none, " +
+			"each goes by its filename, and several answer as a list; a field path before them says the same as the parameter. The first that can not be stored ends it, and the error lists what was stored."
 		rt.Replies = append(rt.Replies, httpserver.Reply{Status: 201, Body: FileMetadata{}}, httpserver.Reply{Status: 413, Doc: "The file is too large."},
 			httpserver.Reply{Status: 507, Doc: "The namespace's quota is used up (`quota_exceeded`), or the store is full."})
 		return rt
@@ -58,9 +60,9 @@ func (a *api) writeRoutes() []httpserver.Route {
 	folder := route(http.MethodPut, "/folders/public", "Make every file below a folder public, or end that", a.publishFolder, pathParam, public)
 	folder.Replies[0].Body, folder.Body, folder.MaxBody = PublicState{}, PublicFlag{}, maxFlagBody
 	return []httpserver.Route{
-		upload(route(http.MethodPost, "/files", "Create a file", a.create, pathParam)),
+		upload(route(http.MethodPost, "/files", "Create a file", a.create, intoParam)),
 		upload(route(http.MethodPut, "/files/{id}", "Store a new version of a file", a.replace, idParam, keep)),
-		upload(route(http.MethodPut, "/content", "Create or replace the file at a path", a.put, pathParam, keep)),
+		upload(route(http.MethodPut, "/content", "Create or replace the file at a path", a.put, intoParam, keep)),
 		edit, move, publish, folder,
 		route(http.MethodDelete, "/content", "Move the file at a path to the trash", a.remove, pathParam),
 		route(http.MethodDelete, "/files/{id}", "Move a file to the trash", a.remove, idParam),
@@ -93,12 +95,23 @@ func (a *api) store(w http.ResponseWriter, r *http.Request, access filestore.Acc
 	if err != nil {
 		return err
 	}
-	p.Keep, p.MimeType, p.Body, p.Once = int64(keep), mediaType(r), r.Body, once(r, access)
-	p.Size = max(r.ContentLength, 0)
+	p.Keep, p.Once = int64(keep), once(r, access)
+	if isForm(r) {
+		return a.storeForm(w, r, access, p)
+	}
+	if p.FileID == "" && p.Path == "" {
+		return errNoPath()
+	}
+	p.MimeType, p.Body, p.Size = mediaType(r), r.Body, max(r.ContentLength, 0)
 	receipt, err := a.svc.Put(r.Context(), access, p)
 	if err != nil {
 		return err
 	}
+	return a.stored(w, r, receipt)
+}
+
+// stored answers with the file that was stored.
+func (a *api) stored(w http.ResponseWriter, r *http.Request, receipt filestore.Receipt) error {
 	describe(w.Header(), receipt.File)
 	status := http.StatusOK
 	if receipt.Created {
@@ -109,19 +122,11 @@ func (a *api) store(w http.ResponseWriter, r *http.Request, access filestore.Acc
 }
 
 func (a *api) create(w http.ResponseWriter, r *http.Request, access filestore.Access) error {
-	path, err := pathOf(r)
-	if err != nil {
-		return err
-	}
-	return a.store(w, r, access, filestore.Put{Path: path, Mode: filestore.CreateOnly})
+	return a.store(w, r, access, filestore.Put{Path: r.URL.Query().Get("path"), Mode: filestore.CreateOnly})
 }
 
 func (a *api) put(w http.ResponseWriter, r *http.Request, access filestore.Access) error {
-	path, err := pathOf(r)
-	if err != nil {
-		return err
-	}
-	return a.store(w, r, access, filestore.Put{Path: path, Mode: filestore.Upsert})
+	return a.store(w, r, access, filestore.Put{Path: r.URL.Query().Get("path"), Mode: filestore.Upsert})
 }
 
 func (a *api) replace(w http.ResponseWriter, r *http.Request, access filestore.Access) error {
