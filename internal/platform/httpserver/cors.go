@@ -39,7 +39,7 @@ func FilesCORS(origins string) CORSPolicy {
 	p.Headers = append(
 		p.Headers, "Range", "If-Match", "If-None-Match", "If-Range", "If-Modified-Since", "Idempotency-Key", "Last-Event-ID",
 		"Tus-Resumable", "Upload-Length", "Upload-Offset", "Upload-Metadata", "Upload-Defer-Length", "Upload-Concat",
-		"Upload-Checksum", "X-HTTP-Method-Override", "Mcp-Session-Id", "Mcp-Protocol-Version",
+		"Upload-Checksum", "Content-Digest", "Repr-Digest", "Content-MD5", "X-HTTP-Method-Override", "Mcp-Session-Id", "Mcp-Protocol-Version",
 	)
 	p.Methods = append(p.Methods, "HEAD")
 	p.Exposed = append(
@@ -47,7 +47,7 @@ func FilesCORS(origins string) CORSPolicy {
 		"x-vfs-cid", "x-vfs-content-hash", "x-vfs-version", "x-vfs-file-id",
 		"Tus-Resumable", "Tus-Version", "Tus-Extension", "Tus-Max-Size", "Tus-Checksum-Algorithm",
 		"Upload-Offset", "Upload-Length", "Upload-Expires", "Upload-Metadata", "Upload-Defer-Length", "Upload-Concat",
-		"Mcp-Session-Id", "WWW-Authenticate",
+		"Content-Digest", "Repr-Digest", "Mcp-Session-Id", "WWW-Authenticate",
 	)
 	return p
 }

@@ -18,6 +18,7 @@ func serve(w http.ResponseWriter, r *http.Request, f filestore.File, o *filestor
 	}
 	h := w.Header()
 	describe(h, f)
+	describeBytes(h, f)
 	present(h, f)
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Content-Security-Policy", "sandbox; default-src 'none'; frame-ancestors 'none'")
@@ -39,6 +40,9 @@ func serve(w http.ResponseWriter, r *http.Request, f filestore.File, o *filestor
 	if r.Method == http.MethodHead {
 		w.WriteHeader(http.StatusOK)
 		return nil
+	}
+	if whole := h.Get("Repr-Digest"); whole != "" {
+		h.Set("Content-Digest", whole)
 	}
 	body, err := o.Range(0, -1)
 	if err != nil {
@@ -76,7 +80,7 @@ func send(w http.ResponseWriter, body io.Reader, size int64) error {
 
 // undo removes what described the content that can not be sent.
 func undo(h http.Header, err error) error {
-	for _, name := range []string{"Content-Length", "Content-Type", "Content-Disposition", "Etag", "Last-Modified", "Accept-Ranges"} {
+	for _, name := range []string{"Content-Length", "Content-Type", "Content-Disposition", "Content-Range", "Etag", "Last-Modified", "Accept-Ranges", "Repr-Digest", "Content-Digest", "X-Vfs-Root-Cid"} {
 		h.Del(name)
 	}
 	return err
@@ -121,11 +125,9 @@ func serveRanges(w http.ResponseWriter, r *http.Request, ranges string, f filest
 	r = r.WithContext(r.Context()) // a copy
 	r.Header = r.Header.Clone()
 	r.Header.Set("Range", ranges)
-	http.ServeContent(w, r, "", f.Updated, s)
-	if s.err != nil {
-		panic(http.ErrAbortHandler) // the answer has begun: ending the connection tells that it is not whole
-	}
-	return nil
+	answer := &late{ResponseWriter: w, room: firstWindow}
+	http.ServeContent(answer, r, "", f.Updated, s)
+	return answer.finish(s.err)
 }
 
 // seeker reads ranges of content on demand.

@@ -220,6 +220,10 @@ func (a *api) usage(w http.ResponseWriter, r *http.Request, access filestore.Acc
 	})
 }
 
+// exportHeld is how much of an export is made before its status is sent: most
+// exports that fail say so.
+const exportHeld = 4 << 20
+
 func (a *api) export(w http.ResponseWriter, r *http.Request, access filestore.Access) error {
 	e, err := a.svc.Export(r.Context(), access, r.URL.Query().Get("path"))
 	if err != nil {
@@ -239,8 +243,6 @@ func (a *api) export(w http.ResponseWriter, r *http.Request, access filestore.Ac
 	if r.Method == http.MethodHead {
 		return nil
 	}
-	if err := e.Write(w); err != nil {
-		panic(http.ErrAbortHandler) // the length was promised: the client must see that it is not whole
-	}
-	return nil
+	answer := &late{ResponseWriter: w, room: exportHeld}
+	return answer.finish(e.Write(answer))
 }

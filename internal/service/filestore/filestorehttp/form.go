@@ -46,6 +46,11 @@ func openForm(r *http.Request, p filestore.Put) (*uploadForm, error) {
 	if err != nil || border == "" || len(border) > maxFormBorder {
 		return nil, fault.Newf(fault.Invalid, "the form has no boundary of 1 to %d characters in its Content-Type", maxFormBorder)
 	}
+	for _, name := range digestHeaders {
+		if len(r.Header.Values(name)) > 0 {
+			return nil, fault.Newf(fault.Invalid, "%s of a form would be known after its files are stored: put it into the header of each part", name).WithCode("bad_digest")
+		}
+	}
 	return &uploadForm{parts: multipart.NewReader(r.Body, border), path: p.Path, byID: p.FileID != ""}, nil
 }
 
@@ -160,7 +165,10 @@ func (a *api) storePart(r *http.Request, access filestore.Access, p filestore.Pu
 	if p.Path, err = form.at(part); err != nil {
 		return filestore.Receipt{}, err
 	}
-	p.MimeType, p.Body = part.Header.Get("Content-Type"), part
+	if p.Body, err = digested(part.Header, part); err != nil {
+		return filestore.Receipt{}, err
+	}
+	p.MimeType = part.Header.Get("Content-Type")
 	if p.Once.Key != "" {
 		p.Once = each(p.Once, "part "+strconv.Itoa(form.files))
 		p.Once.Fingerprint = digest(p.Once.Fingerprint, p.Path)

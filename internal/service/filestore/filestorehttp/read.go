@@ -22,7 +22,7 @@ var (
 )
 
 var contentReplies = []httpserver.Reply{
-	{Status: 200, Media: "application/octet-stream", Doc: "The bytes, with x-vfs-cid, x-vfs-content-hash (SHA-256, hex), x-vfs-version and ETag (the CID)."},
+	{Status: 200, Media: "application/octet-stream", Doc: "The bytes, with x-vfs-cid, x-vfs-content-hash (SHA-256, hex), x-vfs-version, ETag (the CID) and Repr-Digest (of the whole, also with a range)."},
 	{Status: 206, Doc: "The ranges."},
 	{Status: 304, Doc: "If-None-Match names the current CID."},
 	{Status: 404, Doc: "No such file within reach."},

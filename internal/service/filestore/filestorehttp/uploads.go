@@ -11,12 +11,14 @@ import (
 	"hash"
 	"io"
 	"net/http"
+	"net/textproto"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/castalia-org/castalia/internal/platform/fault"
 	"github.com/castalia-org/castalia/internal/platform/httpserver"
+	"github.com/castalia-org/castalia/internal/protocol/digestfield"
 	"github.com/castalia-org/castalia/internal/service/filestore"
 )
 
@@ -326,10 +328,25 @@ const (
 )
 
 // checksum reads Upload-Checksum and returns the body with the judgement of it.
+// Digests of RFC 9530 are judged with it.
 func checksum(r *http.Request) (io.Reader, func() error, error) {
+	checks, err := digests(textproto.MIMEHeader(r.Header))
+	if err != nil {
+		return nil, nil, err
+	}
 	text := r.Header.Get("Upload-Checksum")
-	if text == "" {
+	if text == "" && len(checks) == 0 {
 		return r.Body, nil, nil
+	}
+	body, verify := digestfield.Tee(r.Body, checks)
+	judge := func() error {
+		if err := verify(); err != nil {
+			return digestFault(err)
+		}
+		return nil
+	}
+	if text == "" {
+		return body, judge, nil
 	}
 	name, sum, _ := strings.Cut(text, " ")
 	want, err := base64.StdEncoding.DecodeString(sum)
@@ -347,11 +364,11 @@ func checksum(r *http.Request) (io.Reader, func() error, error) {
 	default:
 		return nil, nil, fault.New(fault.Invalid, "Upload-Checksum must be one of "+tusChecksums)
 	}
-	return io.TeeReader(r.Body, h), func() error {
+	return io.TeeReader(body, h), func() error {
 		if subtle.ConstantTimeCompare(h.Sum(nil), want) != 1 {
 			return fault.New(fault.Invalid, "the bytes do not match Upload-Checksum").WithCode(codeChecksum)
 		}
-		return nil
+		return judge()
 	}, nil
 }
 

@@ -3,6 +3,7 @@ package filestorehttp
 import (
 	"mime"
 	"net/http"
+	"net/textproto"
 	"strings"
 
 	"github.com/castalia-org/castalia/internal/platform/fault"
@@ -42,6 +43,7 @@ func (a *api) writeRoutes() []httpserver.Route {
 	}
 	upload := func(rt httpserver.Route) httpserver.Route {
 		rt.BodyMedia, rt.MaxBody, rt.Stream = []string{"*/*", formMedia}, -1, true // the service bounds the body
+		rt.Params = append(rt.Params, httpserver.Param{Name: "Content-Digest", In: "header", Doc: "Or Repr-Digest (RFC 9530, sha-256 and sha-512), or Content-MD5: bytes that do not match are 400 digest_mismatch, and nothing is stored."})
 		rt.Doc = "The body is the file. Of a form (multipart/form-data) the parts with a filename are the files: with a path that ends in a slash, or none, " +
 			"each goes by its filename, and several answer as a list; a field path before them says the same as the parameter. The first that can not be stored ends it, and the error lists what was stored."
 		rt.Replies = append(rt.Replies, httpserver.Reply{Status: 201, Body: FileMetadata{}}, httpserver.Reply{Status: 413, Doc: "The file is too large."},
@@ -102,7 +104,10 @@ func (a *api) store(w http.ResponseWriter, r *http.Request, access filestore.Acc
 	if p.FileID == "" && p.Path == "" {
 		return errNoPath()
 	}
-	p.MimeType, p.Body, p.Size = mediaType(r), r.Body, max(r.ContentLength, 0)
+	if p.Body, err = digested(textproto.MIMEHeader(r.Header), r.Body); err != nil {
+		return err
+	}
+	p.MimeType, p.Size = mediaType(r), max(r.ContentLength, 0)
 	receipt, err := a.svc.Put(r.Context(), access, p)
 	if err != nil {
 		return err
