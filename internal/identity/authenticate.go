@@ -360,11 +360,36 @@ func refusal(surface Surface, err error) *fault.Error {
 	}
 	switch reason {
 	case ucan.UnauthorizedRoot, ucan.EscalationAbility, ucan.EscalationResource, ucan.AbilityMismatch, ucan.ResourceMismatch:
-		return fault.Wrap(fault.Forbidden, textForbidden, err).WithCode(string(reason))
+		return fault.Wrap(fault.Forbidden, textForbidden+detail(err), err).WithCode(string(reason))
 	case ucan.DIDUnresolved:
-		if isOwnerFailure(err) {
-			return fault.Wrap(fault.Unavailable, textUnavailable, err).WithCode(string(reason))
-		}
+		return unresolved(reason, err)
 	}
 	return fault.Wrap(fault.Unauthenticated, "Invalid UCAN: "+string(reason), err).WithCode(string(reason))
+}
+
+// detail says which of the caller's own words are not covered.
+func detail(err error) string {
+	r, ok := errors.AsType[*ucan.RefusedError](err)
+	if !ok || r.Detail == "" {
+		return ""
+	}
+	return " Reason: " + r.Detail + "."
+}
+
+// unresolved tells what a while mends from what it does not.
+func unresolved(reason ucan.Reason, err error) *fault.Error {
+	owner, what := isOwnerFailure(err), "Invalid UCAN: "+string(reason)
+	switch {
+	case errors.Is(err, ErrNoResolver):
+		what = "Accounts and entities cannot be looked up here: the operator of this server has not set DID_RESOLVER_URL."
+		if owner {
+			return fault.Wrap(fault.Unavailable, what, err).WithCode("no_resolver")
+		}
+		return fault.Wrap(fault.Unauthenticated, what, err).WithCode("no_resolver")
+	case owner && errors.Is(err, ErrUnknownDID):
+		return fault.Wrap(fault.Forbidden, textForbidden+detail(err)+" The resolver does not know it.", err).WithCode(string(reason))
+	case owner:
+		return fault.Wrap(fault.Unavailable, textUnavailable, err).WithCode(string(reason))
+	}
+	return fault.Wrap(fault.Unauthenticated, what, err).WithCode(string(reason))
 }

@@ -81,7 +81,11 @@ func controls(ctx context.Context, from Resolver, root, entity did.DID) (bool, e
 		if c.Method() == "key" {
 			continue
 		}
-		if has, err := hasKey(ctx, from, c, root); err != nil || has {
+		has, err := hasKey(ctx, from, c, root)
+		if errors.Is(err, ErrUnknownDID) {
+			continue // the others may be known
+		}
+		if err != nil || has {
 			return has, err
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/castalia-org/castalia/internal/identity"
@@ -94,6 +95,30 @@ func TestOwnersOfNamespaces(t *testing.T) {
 				t.Errorf("namespace %q, %v; want %q", scope.Namespace, err, test.namespace)
 			}
 		})
+	}
+}
+
+// What no while mends is told so: nobody waits for an address that does not
+// exist, and the operator's missing setting has its name.
+func TestOwnersThatNobodyCanName(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		resolver identity.Resolver
+		from     identitytest.Actor
+		kind     fault.Kind
+		says     string
+	}{
+		"unknown address":   {&countingResolver{err: fmt.Errorf("ask: %w", identity.ErrUnknownDID)}, alice, fault.Forbidden, "does not know"},
+		"no resolver":       {nil, alice, fault.Unavailable, "DID_RESOLVER_URL"},
+		"no resolver, keys": {nil, alice.As("did:ixo:ixo1alice"), fault.Unauthenticated, "DID_RESOLVER_URL"},
+		"away":              {&countingResolver{err: errors.New("away")}, alice, fault.Unavailable, "at the moment"},
+	} {
+		s := identitytest.New(t, func(d *identity.Deps, _ *identity.Config) { d.Resolver = c.resolver })
+		token := identitytest.Files(t, c.from, s.DID(), "", identitytest.Can("fs/read", "vfs://ixo1alice"))
+		_, err := s.Authenticate(t.Context(), identity.Files, identity.Credentials{Bearer: token})
+		if !fault.Is(err, c.kind) || !strings.Contains(fault.From(err).Message, c.says) {
+			t.Errorf("%s: %s, %v", name, fault.KindOf(err), err)
+		}
 	}
 }
 

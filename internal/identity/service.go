@@ -139,13 +139,20 @@ func (s *Service) DID() string { return string(s.cfg.Signer.DID()) }
 // EntityDID returns the DID under which the oracle is registered.
 func (s *Service) EntityDID() string { return s.cfg.EntityDID }
 
+// Why a DID has no document, where it is not that the resolver is away: asking
+// again does not help.
+var (
+	// ErrNoResolver says that this deployment looks such DIDs up nowhere.
+	ErrNoResolver = errors.New("DID_RESOLVER_URL is not set")
+	// ErrUnknownDID says that the resolver answered, and has no such DID.
+	ErrUnknownDID = errors.New("the resolver does not know it")
+)
+
 // noResolver is for deployments without DID_RESOLVER_URL.
 type noResolver struct{}
 
-var errNoResolver = errors.New("no DID resolver is configured")
-
-func (noResolver) Keys(context.Context, did.DID) ([]did.Key, error) { return nil, errNoResolver }
+func (noResolver) Keys(context.Context, did.DID) ([]did.Key, error) { return nil, ErrNoResolver }
 
 func (noResolver) Controllers(context.Context, did.DID) ([]did.DID, error) {
-	return nil, errNoResolver
+	return nil, ErrNoResolver
 }

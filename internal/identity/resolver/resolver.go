@@ -171,7 +171,7 @@ func (r *Resolver) fetch(ctx context.Context, d did.DID) (did.Document, error) {
 		}
 		return r.get(ctx, r.web, address, d)
 	case r.cfg.URL == "":
-		return did.Document{}, errors.New("no resolver is configured")
+		return did.Document{}, identity.ErrNoResolver
 	case strings.HasSuffix(strings.TrimSuffix(r.cfg.URL, "/"), "/graphql"):
 		return r.ask(ctx, d)
 	}
@@ -251,7 +251,8 @@ func (r *Resolver) ask(ctx context.Context, d did.DID) (did.Document, error) {
 		return did.Document{}, err
 	}
 	var reply struct {
-		Data struct {
+		Errors []json.RawMessage `json:"errors"`
+		Data   struct {
 			IIDs struct {
 				Nodes []json.RawMessage `json:"nodes"`
 			} `json:"iids"`
@@ -260,8 +261,11 @@ func (r *Resolver) ask(ctx context.Context, d did.DID) (did.Document, error) {
 	if err := json.Unmarshal(body, &reply); err != nil {
 		return did.Document{}, fmt.Errorf("parse answer: %w", err)
 	}
+	if len(reply.Errors) > 0 || reply.Data.IIDs.Nodes == nil {
+		return did.Document{}, errors.New("the indexer failed") // which is no answer
+	}
 	if len(reply.Data.IIDs.Nodes) == 0 {
-		return did.Document{}, errors.New("the indexer does not know it")
+		return did.Document{}, fmt.Errorf("ask the indexer: %w", identity.ErrUnknownDID)
 	}
 	return did.ParseDocument(d, reply.Data.IIDs.Nodes[0])
 }
@@ -273,7 +277,11 @@ func send(c *http.Client, request *http.Request) (_ []byte, err error) {
 		return nil, fmt.Errorf("fetch: %w", err)
 	}
 	defer func() { err = errors.Join(err, response.Body.Close()) }()
-	if response.StatusCode != http.StatusOK {
+	switch response.StatusCode {
+	case http.StatusOK:
+	case http.StatusNotFound, http.StatusGone:
+		return nil, fmt.Errorf("fetch: status %d: %w", response.StatusCode, identity.ErrUnknownDID)
+	default:
 		return nil, fmt.Errorf("fetch: status %d", response.StatusCode)
 	}
 	body, err := io.ReadAll(io.LimitReader(response.Body, did.MaxDocument+1))

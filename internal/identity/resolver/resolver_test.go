@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/castalia-org/castalia/internal/identity"
 	"github.com/castalia-org/castalia/internal/identity/resolver"
 	"github.com/castalia-org/castalia/internal/protocol/did"
 )
@@ -129,11 +130,19 @@ func TestOwnResolver(t *testing.T) {
 			if err := json.NewDecoder(r.Body).Decode(&q); err != nil || !strings.Contains(q.Query, "iids(filter:{id:{equalTo:$id}})") {
 				t.Errorf("question %+v, %v", q, err)
 			}
-			if q.Variables.ID == "did:ixo:unknown" {
-				_, _ = w.Write([]byte(`{"data":{"iids":{"nodes":[]}}}`))
+			if reply, ok := map[string]string{
+				"did:ixo:unknown": `{"data":{"iids":{"nodes":[]}}}`,
+				"did:ixo:failing": `{"errors":[{"message":"timeout"}],"data":{"iids":{"nodes":[]}}}`,
+				"did:ixo:null":    `{"data":{"iids":null}}`,
+			}[q.Variables.ID]; ok {
+				_, _ = w.Write([]byte(reply))
 				return
 			}
 			_, _ = fmt.Fprintf(w, `{"data":{"iids":{"nodes":[%s]}}}`, document(q.Variables.ID))
+			return
+		}
+		if strings.HasPrefix(r.URL.Path, "/none/") {
+			http.NotFound(w, r)
 			return
 		}
 		_, _ = w.Write([]byte(`{"didDocument":` + document(strings.TrimPrefix(r.URL.Path, "/1.0/identifiers/")) + `}`))
@@ -147,8 +156,19 @@ func TestOwnResolver(t *testing.T) {
 		}
 	}
 	r := open(t, resolver.Config{URL: server.URL + "/graphql"})
-	if _, err := r.Keys(t.Context(), "did:ixo:unknown"); err == nil {
-		t.Error("an unknown DID has keys")
+	if _, err := r.Keys(t.Context(), "did:ixo:unknown"); !errors.Is(err, identity.ErrUnknownDID) {
+		t.Errorf("an unknown DID: %v", err)
+	}
+	for _, d := range []did.DID{"did:ixo:failing", "did:ixo:null"} {
+		if _, err := r.Keys(t.Context(), d); err == nil || errors.Is(err, identity.ErrUnknownDID) {
+			t.Errorf("%s: a failure was taken for an answer: %v", d, err)
+		}
+	}
+	if _, err := open(t, resolver.Config{URL: server.URL + "/none/"}).Keys(t.Context(), "did:ixo:absent"); !errors.Is(err, identity.ErrUnknownDID) {
+		t.Errorf("404: %v", err)
+	}
+	if _, err := open(t, resolver.Config{}).Keys(t.Context(), "did:ixo:any"); !errors.Is(err, identity.ErrNoResolver) {
+		t.Errorf("no resolver: %v", err)
 	}
 	before := asked.Load()
 	var wg sync.WaitGroup

@@ -2,6 +2,7 @@ package filestore
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/castalia-org/castalia/internal/platform/fault"
 )
@@ -19,20 +20,18 @@ const (
 	All = List | Read | Write | Delete
 )
 
-// String names one ability as a token would.
+// abilityNames are how tokens write the abilities, in order.
+var abilityNames = [...]string{"fs/list", "fs/read", "fs/write", "fs/delete"}
+
+// String names the abilities as a token would.
 func (a Ability) String() string {
-	switch a {
-	case List:
-		return "fs/list"
-	case Read:
-		return "fs/read"
-	case Write:
-		return "fs/write"
-	case Delete:
-		return "fs/delete"
-	default:
-		return "fs"
+	var names []string
+	for i, name := range abilityNames {
+		if a&(1<<i) != 0 {
+			names = append(names, name)
+		}
 	}
+	return strings.Join(names, " and ")
 }
 
 // Grant is one capability of a token, read.
