@@ -285,11 +285,11 @@ func listShares(ctx context.Context, r remote, s IO) error {
 	}
 	table := tabwriter.NewWriter(s.Out, 0, 4, 2, ' ', 0)
 	for _, sh := range shares {
-		state := "open"
-		if sh.RevokedAt != "" {
-			state = "ended"
+		uses := fmt.Sprintf("%d uses", sh.Uses)
+		if sh.MaxUses > 0 {
+			uses = fmt.Sprintf("%d of %d uses", sh.Uses, sh.MaxUses)
 		}
-		_, _ = fmt.Fprintf(table, "%s\t%s\t%d uses\t%s\t%s\n", sh.ID, state, sh.Uses, sh.ExpiresAt, sh.Path)
+		_, _ = fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\n", sh.ID, sh.State, uses, sh.ExpiresAt, sh.Path)
 	}
 	return table.Flush()
 }

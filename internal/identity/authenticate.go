@@ -328,7 +328,7 @@ func principalOf(token *ucan.Token, r ucan.Result) Principal {
 	known := make(map[string]bool, 4)
 	for _, g := range r.Grants {
 		p.Capabilities = append(p.Capabilities, Capability{
-			Can: g.Can, With: g.With, Root: string(g.Root), resource: g.Resource, hidden: g.Hidden,
+			Can: g.Can, With: g.With, Root: string(g.Root), resource: g.Resource, hidden: g.Hidden, named: g.Named,
 		})
 		for _, link := range g.Path {
 			if !known[link.CID] {

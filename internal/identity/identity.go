@@ -110,6 +110,7 @@ type Capability struct {
 
 	resource ucan.Resource
 	hidden   [][]string
+	named    []string
 }
 
 // String returns the DID, so that a principal in a log shows no token.

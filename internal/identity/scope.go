@@ -35,6 +35,9 @@ type Area struct {
 	// Reveal lists the folders and files whose dot-names may be seen; "/" is
 	// everything. The owner of a namespace sees everything in it.
 	Reveal []string
+	// Named are contents that may be seen also where they are dot-files: the owner's
+	// own link of the chain names each of them.
+	Named []string
 }
 
 // Areas returns the subtrees, one for each capability.
@@ -128,7 +131,7 @@ func (p Principal) Scope(ability string) (Scope, error) {
 		if c.Root == p.DID {
 			reveal = []string{"/"}
 		}
-		s.areas = append(s.areas, Area{Path: path, Reveal: reveal})
+		s.areas = append(s.areas, Area{Path: path, Reveal: reveal, Named: c.named})
 		if c.hidden != nil {
 			s.hidden = append(s.hidden, c.hidden)
 		}

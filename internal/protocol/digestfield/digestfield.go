@@ -137,7 +137,7 @@ func (d *reader) Read(p []byte) (int, error) {
 		return 0, d.err
 	}
 	n, err := d.r.Read(p)
-	if err == io.EOF { //nolint:errorlint // an end that wraps this one is a cut
+	if err == io.EOF { // an end that wraps this one is a cut
 		if wrong := d.verify(); wrong != nil {
 			err = wrong
 		}

@@ -67,6 +67,9 @@ type Grant struct {
 	Path []Link
 	// Hidden are the nb.hidden lists along the path, and nil when one is missing.
 	Hidden [][]string
+	// Named are the nb.cids of the root's own link: contents that the root chose one
+	// by one. What a delegate names by itself is not among them.
+	Named []string
 }
 
 // Result says what a token that holds is good for.
@@ -249,6 +252,9 @@ func (r *Result) add(leaf *UCAN, c Capability, res Resource, path []step) {
 	}
 	if !whole {
 		g.Hidden = nil
+	}
+	if len(path) > 0 {
+		g.Named, _ = textList(path[0].nb, "cids")
 	}
 	r.Grants = append(r.Grants, g)
 }

@@ -42,6 +42,8 @@ type Grant struct {
 	Root string
 	// Reveal lists the folders whose dot-files may be seen; "/" is all of them.
 	Reveal []string
+	// Named are contents that may be read by CID also where they are dot-files.
+	Named []string
 }
 
 // Access is what a caller may do, and who it is. It is computed once per
@@ -79,6 +81,7 @@ func (a Access) Has(need Ability) bool {
 type Area struct {
 	Root   string
 	Reveal []string
+	Named  []string // see Grant; only where content is read by CID
 }
 
 // Scope is an Access narrowed to one ability: what a query may see. Stores put
@@ -103,15 +106,24 @@ func (a Access) scope(need Ability) (Scope, error) {
 // cidScope narrows the access to reading by CID.
 func (a Access) cidScope() (Scope, error) {
 	s, err := a.narrow(Read)
-	s.CIDs, s.Limited = a.CIDs, a.Scoped
-	return s, err
+	if err != nil || !a.Scoped {
+		return s, err
+	}
+	s.CIDs, s.Limited = canonical(a.CIDs), true
+	s.Areas = nil
+	for _, g := range a.Grants {
+		if g.Abilities&Read == Read {
+			s.Areas = append(s.Areas, Area{g.Root, g.Reveal, canonical(g.Named)})
+		}
+	}
+	return s, nil
 }
 
 func (a Access) narrow(need Ability) (Scope, error) {
 	s := Scope{Namespace: a.Namespace}
 	for _, g := range a.Grants {
 		if g.Abilities&need == need {
-			s.Areas = append(s.Areas, Area{g.Root, g.Reveal})
+			s.Areas = append(s.Areas, Area{Root: g.Root, Reveal: g.Reveal})
 		}
 	}
 	if len(s.Areas) == 0 || a.Namespace == "" {

@@ -2,6 +2,7 @@ package filestore
 
 import (
 	"context"
+	"slices"
 	"unicode/utf8"
 
 	"github.com/castalia-org/castalia/internal/platform/fault"
@@ -63,7 +64,7 @@ func (s *Service) OpenCID(ctx context.Context, a Access, text string) (File, *Op
 		return File{}, nil, err
 	}
 	c, parseErr := cid.Parse(text)
-	if scope.Limited && (parseErr != nil || !contains(scope.CIDs, c)) {
+	if scope.Limited && (parseErr != nil || !slices.Contains(scope.CIDs, c.String())) {
 		return File{}, nil, fault.New(fault.Forbidden, "the token does not reach this CID").WithCode("cid_not_granted")
 	}
 	if parseErr != nil {
@@ -71,16 +72,6 @@ func (s *Service) OpenCID(ctx context.Context, a Access, text string) (File, *Op
 	}
 	f, err := s.store.FileByCID(ctx, scope, c.String())
 	return s.opened(ctx, a, f, err)
-}
-
-// contains compares CIDs, not their spellings.
-func contains(set []string, want cid.CID) bool {
-	for _, text := range set {
-		if c, err := cid.Parse(text); err == nil && c == want {
-			return true
-		}
-	}
-	return false
 }
 
 // OpenPublic opens a file that its owner has made public.
@@ -109,7 +100,6 @@ func (s *Service) CIDs(ctx context.Context, a Access, p Page) ([]File, int64, er
 	if err != nil {
 		return nil, 0, err
 	}
-	scope = canonical(scope)
 	files, err := s.store.Files(ctx, scope, ListQuery{After: p.After, Limit: p.Limit, Offset: p.Offset})
 	if err != nil {
 		return nil, 0, err
@@ -118,19 +108,15 @@ func (s *Service) CIDs(ctx context.Context, a Access, p Page) ([]File, int64, er
 	return files, total, err
 }
 
-// canonical brings a scope's CIDs to the spelling that is stored.
-func canonical(s Scope) Scope {
-	if !s.Limited {
-		return s
-	}
-	set := make([]string, 0, len(s.CIDs))
-	for _, text := range s.CIDs {
+// canonical brings CIDs to the spelling that is stored.
+func canonical(cids []string) []string {
+	set := make([]string, 0, len(cids))
+	for _, text := range cids {
 		if c, err := cid.Parse(text); err == nil {
 			set = append(set, c.String())
 		}
 	}
-	s.CIDs = set
-	return s
+	return set
 }
 
 // Page selects a part of a listing.

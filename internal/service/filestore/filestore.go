@@ -107,6 +107,9 @@ func New(d Deps, cfg Config) *Service {
 	}
 }
 
+// Now is the time by which links and uploads end.
+func (s *Service) Now() time.Time { return s.now() }
+
 // Quota is how many bytes a namespace may hold; 0 is no limit.
 func (s *Service) Quota() int64 { return s.cfg.Quota }
 

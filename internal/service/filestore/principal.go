@@ -30,7 +30,7 @@ func AccessOf(p identity.Principal) (Access, error) {
 		}
 		a.Namespace = s.Namespace
 		for _, area := range s.Areas() {
-			a.Grants = append(a.Grants, Grant{Abilities: ability, Root: area.Path, Reveal: area.Reveal})
+			a.Grants = append(a.Grants, Grant{Abilities: ability, Root: area.Path, Reveal: area.Reveal, Named: area.Named})
 		}
 	}
 	if len(a.Grants) == 0 {
@@ -47,7 +47,7 @@ func merge(grants []Grant) []Grant {
 next:
 	for _, g := range grants {
 		for i := range out {
-			if out[i].Root == g.Root && slices.Equal(out[i].Reveal, g.Reveal) {
+			if out[i].Root == g.Root && slices.Equal(out[i].Reveal, g.Reveal) && slices.Equal(out[i].Named, g.Named) {
 				out[i].Abilities |= g.Abilities
 				continue next
 			}

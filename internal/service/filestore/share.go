@@ -30,6 +30,9 @@ func (s *Service) Share(ctx context.Context, a Access, n NewShare) (Share, error
 	if !scope.Allows(path) {
 		return Share{}, notFound()
 	}
+	if err := s.something(ctx, scope, path); err != nil {
+		return Share{}, err
+	}
 	if n.MaxUses < 0 {
 		return Share{}, fault.New(fault.Invalid, "maxUses must not be negative")
 	}
@@ -43,6 +46,32 @@ func (s *Service) Share(ctx context.Context, a Access, n NewShare) (Share, error
 		return Share{}, err
 	}
 	return sh, s.store.CreateShare(ctx, sh)
+}
+
+// something fails unless a file is at or below a path. The root is always there.
+func (s *Service) something(ctx context.Context, scope Scope, path string) error {
+	if path == "/" {
+		return nil
+	}
+	files, err := s.store.Files(ctx, scope, ListQuery{Under: path, Limit: 1})
+	if err == nil && len(files) == 0 {
+		err = notFound()
+	}
+	return err
+}
+
+// State is what became of a link.
+func (sh Share) State(now time.Time) string {
+	switch {
+	case !sh.Revoked.IsZero():
+		return "ended"
+	case sh.MaxUses > 0 && sh.Uses >= sh.MaxUses:
+		return "used up"
+	case !sh.Expires.IsZero() && !sh.Expires.After(now):
+		return "expired"
+	default:
+		return "open"
+	}
 }
 
 // whose tells which links the caller may see and end: its own, and where it may
@@ -88,8 +117,8 @@ func (s *Service) Admit(ctx context.Context, a Access) error {
 		return err
 	}
 	for _, l := range links {
-		if !l.Revoked.IsZero() || !l.Expires.IsZero() && !l.Expires.After(s.now()) || l.MaxUses > 0 && l.Uses >= l.MaxUses {
-			return fault.New(fault.Forbidden, "the link is over").WithCode("link_over")
+		if state := l.State(s.now()); state != "open" {
+			return fault.New(fault.Forbidden, "the link is over: it is "+state).WithCode("link_over")
 		}
 	}
 	return nil

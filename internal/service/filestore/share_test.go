@@ -14,6 +14,7 @@ import (
 func TestARefusedReadingUsesUpNothing(t *testing.T) {
 	t.Parallel()
 	filestoretest.Each(t, func(t *testing.T, w *filestoretest.World) {
+		w.MustPut(t, owner.Namespace, "/f", "x")
 		var ids []string
 		for _, n := range []filestore.NewShare{{TokenCID: "outer", Path: "/f"}, {TokenCID: "inner", Path: "/f", MaxUses: 1}} {
 			s, err := w.Share(t.Context(), owner, n)

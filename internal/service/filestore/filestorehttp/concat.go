@@ -37,7 +37,7 @@ func uploadConcat(r *http.Request) (relation string, parts []string, err error) 
 	case r.Header.Get("Upload-Length") != "" || r.Header.Get("Upload-Defer-Length") != "":
 		return "", nil, fault.New(fault.Invalid, "Upload-Length has no place in a final upload: its parts have the length")
 	}
-	for _, address := range strings.Fields(list) {
+	for address := range strings.FieldsSeq(list) {
 		id, err := uploadID(address)
 		if err != nil {
 			return "", nil, err

@@ -60,7 +60,7 @@ func openForm(r *http.Request, p filestore.Put) (*uploadForm, error) {
 func (f *uploadForm) next() (*multipart.Part, error) {
 	for {
 		part, err := f.parts.NextRawPart()
-		if err == io.EOF { //nolint:errorlint // an end that wraps this one is a cut
+		if err == io.EOF {
 			return nil, io.EOF
 		}
 		if err != nil {
@@ -137,7 +137,7 @@ func (a *api) storeForm(w http.ResponseWriter, r *http.Request, access filestore
 	status := http.StatusOK
 	for {
 		part, err := form.next()
-		if err == io.EOF { //nolint:errorlint // as above
+		if err == io.EOF {
 			break
 		}
 		if err == nil {

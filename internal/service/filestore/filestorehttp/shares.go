@@ -30,6 +30,8 @@ type ShareEntry struct {
 	MaxUses   int64  `json:"maxUses,omitempty"`
 	Uses      int64  `json:"uses"`
 	RevokedAt string `json:"revokedAt,omitempty"`
+	// State is open, used up, expired or ended.
+	State string `json:"state"`
 }
 
 // ShareList is a page of links.
@@ -54,8 +56,8 @@ func (a *api) shareRoutes() []httpserver.Route {
 	}
 }
 
-func shareEntry(s filestore.Share) ShareEntry {
-	return ShareEntry{s.ID, s.Path, s.TokenCID, stamp(s.Created), stamp(s.Expires), s.MaxUses, s.Uses, stamp(s.Revoked)}
+func (a *api) shareEntry(s filestore.Share) ShareEntry {
+	return ShareEntry{s.ID, s.Path, s.TokenCID, stamp(s.Created), stamp(s.Expires), s.MaxUses, s.Uses, stamp(s.Revoked), s.State(a.svc.Now())}
 }
 
 func (a *api) share(w http.ResponseWriter, r *http.Request, access filestore.Access) error {
@@ -79,7 +81,7 @@ func (a *api) share(w http.ResponseWriter, r *http.Request, access filestore.Acc
 	if err != nil {
 		return err
 	}
-	return httpserver.WriteJSON(w, http.StatusCreated, shareEntry(s))
+	return httpserver.WriteJSON(w, http.StatusCreated, a.shareEntry(s))
 }
 
 func (a *api) shares(w http.ResponseWriter, r *http.Request, access filestore.Access) error {
@@ -93,7 +95,7 @@ func (a *api) shares(w http.ResponseWriter, r *http.Request, access filestore.Ac
 	}
 	out := ShareList{Shares: make([]ShareEntry, 0, len(all))}
 	for _, s := range all {
-		out.Shares = append(out.Shares, shareEntry(s))
+		out.Shares = append(out.Shares, a.shareEntry(s))
 	}
 	return httpserver.WriteJSON(w, http.StatusOK, out)
 }

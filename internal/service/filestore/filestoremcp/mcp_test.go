@@ -320,8 +320,13 @@ func TestSharingTakesAClearWord(t *testing.T) {
 			a.must("vfs_share", m{"path": "/f", "public": true})
 		}
 		for _, args := range []m{
-			{"path": "/f"}, {"path": "/f", "Public": false}, {"path": "/f", "publik": false}, {"path": "/f", "public": false, "publik": true},
-			{"path": "/f", "public": nil}, {"path": "/f", "public": "false"}, {"path": "/f", "public": 0},
+			{"path": "/f"},
+			{"path": "/f", "Public": false},
+			{"path": "/f", "publik": false},
+			{"path": "/f", "public": false, "publik": true},
+			{"path": "/f", "public": nil},
+			{"path": "/f", "public": "false"},
+			{"path": "/f", "public": 0},
 		} {
 			r, err := a.CallTool(t.Context(), &mcp.CallToolParams{Name: "vfs_share", Arguments: args})
 			if err == nil && !r.IsError {

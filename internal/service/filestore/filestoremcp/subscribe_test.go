@@ -176,6 +176,7 @@ func TestListeningEndsWithTheLink(t *testing.T) {
 	t.Parallel()
 	w := filestoretest.Embedded(t)
 	base := serve(t, w)
+	w.MustPut(t, alice.DID, "/a/f", "x")
 	holder := identitytest.NewActor("link")
 	delegation := identitytest.Delegation(t, alice, holder.DID, identitytest.Can("fs/read", alice.Home("/a")))
 	parsed, err := ucan.Parse(delegation)

@@ -80,7 +80,7 @@ func (q *query) scope(s filestore.Scope, c columns) *query {
 		}
 		q.add("(")
 		q.under(c.path, a.Root)
-		q.reveal(a.Reveal, c)
+		q.reveal(a.Reveal, a.Named, c)
 		q.add(")")
 	}
 	if len(s.Areas) == 0 {
@@ -103,7 +103,7 @@ func (q *query) under(column, root string) {
 }
 
 // reveal adds the condition that a dot-file may be seen.
-func (q *query) reveal(folders []string, c columns) {
+func (q *query) reveal(folders, named []string, c columns) {
 	if slices.Contains(folders, "/") {
 		return
 	}
@@ -111,6 +111,11 @@ func (q *query) reveal(folders []string, c columns) {
 	for _, f := range folders {
 		q.add(" OR ")
 		q.under(c.path, f)
+	}
+	if len(named) > 0 {
+		q.add(" OR (1 = 1")
+		q.in(c.cid, named)
+		q.add(")")
 	}
 	q.add(")")
 }
