@@ -123,7 +123,7 @@ const (
 
 func (h *handler) newServer(abilities filestore.Ability, cidsOnly bool) *mcp.Server {
 	s := mcp.NewServer(&mcp.Implementation{Name: "castalia-files", Title: "Castalia files", Version: h.deps.Version}, &mcp.ServerOptions{
-		Instructions: instructions(cidsOnly),
+		Instructions: instructions(abilities, cidsOnly),
 		Capabilities: capabilities(abilities, cidsOnly),
 		// Who may listen to what is decided before the SDK is asked.
 		SubscribeHandler:   func(context.Context, *mcp.SubscribeRequest) error { return nil },
@@ -149,9 +149,13 @@ func capabilities(abilities filestore.Ability, cidsOnly bool) *mcp.ServerCapabil
 	return c
 }
 
-func instructions(cidsOnly bool) string {
-	if cidsOnly {
+// instructions name the tools that the token has.
+func instructions(abilities filestore.Ability, cidsOnly bool) string {
+	switch {
+	case cidsOnly:
 		return "This token reaches a fixed set of files by CID. List them with vfs_list_cids, read them with vfs_read_cid."
+	case abilities&filestore.Read == 0:
+		return "A person's files, by name alone: find them with vfs_list, vfs_glob and vfs_stat. This token does not read them."
 	}
 	return "A person's files. Find (vfs_list, vfs_glob, vfs_search, vfs_grep), then read (vfs_read), then act. " +
 		"Ask before you overwrite or delete. When something is refused, say so: it may exist and be out of this token's reach. " +

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"regexp"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -340,5 +341,81 @@ func TestSharingTakesAClearWord(t *testing.T) {
 	a.must("vfs_share", m{"path": "/f", "public": false})
 	if public() {
 		t.Error("still public")
+	}
+}
+
+// Schemas have one type each: clients that know no unions read them too.
+func TestSchemasArePortable(t *testing.T) {
+	t.Parallel()
+	a := connect(t, serve(t, filestoretest.Embedded(t)), token(t, "*"))
+	var walk func(tool, at string, v any)
+	walk = func(tool, at string, v any) {
+		switch v := v.(type) {
+		case map[string]any:
+			if _, many := v["type"].([]any); many {
+				t.Errorf("%s: %s may be one of %v", tool, at, v["type"])
+			}
+			for key, member := range v {
+				walk(tool, at+"/"+key, member)
+			}
+		case []any:
+			for _, member := range v {
+				walk(tool, at, member)
+			}
+		}
+	}
+	for tool, err := range a.Tools(t.Context(), nil) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		walk(tool.Name, "input", tool.InputSchema)
+		walk(tool.Name, "output", tool.OutputSchema)
+	}
+	a.refused("vfs_delete", m{"paths": nil}, "paths")
+	a.refused("vfs_delete", m{"paths": []string{}}, "1 to 1000")
+}
+
+// What an agent is told to do next it can do: the tools that a text names are
+// among those of the token.
+func TestTextsNameToolsThatTheTokenHas(t *testing.T) {
+	t.Parallel()
+	w := filestoretest.Embedded(t)
+	base := serve(t, w)
+	f := w.MustPut(t, alice.DID, "/f", "x\n")
+	absent := w.MustPut(t, alice.DID, "/gone", "gone\n").CID
+	if _, err := w.Trash(t.Context(), filestore.Owner(alice.DID), filestore.Target{Path: "/gone"}); err != nil {
+		t.Fatal(err)
+	}
+	home := alice.Home("")
+	named := regexp.MustCompile(`vfs_[a-z_]+`)
+	for name, bearer := range map[string]string{
+		"owner": token(t, "*"), "list": token(t, "", identitytest.Can("fs/list", home)), "read": token(t, "", identitytest.Can("fs/read", home)),
+		"write": token(t, "", identitytest.Can("fs/write", home)), "delete": token(t, "", identitytest.Can("fs/delete", home)),
+		"cids": token(t, "", identitytest.CanNB("fs/read", home, fmt.Sprintf(`{"cids":[%q,%q]}`, f.CID, absent))),
+	} {
+		a := connect(t, base, bearer)
+		tools := a.tools()
+		texts := []string{a.InitializeResult().Instructions}
+		for tool, err := range a.Tools(t.Context(), nil) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			texts = append(texts, tool.Description)
+			for _, args := range []m{
+				{"path": "/none"}, {"path": "/f"}, {"path": "/f", "content": "y"}, {"paths": []string{"/none"}}, {"paths": []string{"/none", "/no"}}, {"cid": absent}, {"cid": f.CID},
+				{"from": "/none", "to": "/x"}, {"path": "/none", "oldString": "a", "newString": "b"}, {"q": "x"}, {"pattern": "/*"}, {},
+			} {
+				if r, err := a.CallTool(t.Context(), &mcp.CallToolParams{Name: tool.Name, Arguments: args}); err == nil && len(r.Content) > 0 {
+					texts = append(texts, r.Content[0].(*mcp.TextContent).Text)
+				}
+			}
+		}
+		for _, text := range texts {
+			for _, tool := range named.FindAllString(text, -1) {
+				if !slices.Contains(tools, tool) {
+					t.Errorf("%s is told of %s: %s", name, tool, text)
+				}
+			}
+		}
 	}
 }

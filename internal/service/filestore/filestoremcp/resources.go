@@ -77,7 +77,7 @@ func (h *handler) listResources(ctx context.Context, req mcp.Request) (mcp.Resul
 	}
 	files, err := h.svc.ListAfter(ctx, a, after, resourcePage)
 	if err != nil {
-		return nil, advise(err)
+		return nil, advise(a, err)
 	}
 	out := &mcp.ListResourcesResult{Resources: make([]*mcp.Resource, 0, len(files))}
 	out.CacheScope, out.TTLMs = "private", 5000
@@ -106,19 +106,19 @@ func (h *handler) readResource(ctx context.Context, req *mcp.ReadResourceRequest
 		return nil, mcp.ResourceNotFoundError(req.Params.URI)
 	}
 	if err != nil {
-		return nil, advise(err)
+		return nil, advise(a, err)
 	}
 	if f.Size > maxResource {
 		return nil, errors.New("the file is too large for a resource: read it in windows with vfs_read")
 	}
 	body, err := o.Range(0, -1)
 	if err != nil {
-		return nil, advise(err)
+		return nil, advise(a, err)
 	}
 	defer func() { _ = body.Close() }()
 	b, err := io.ReadAll(body)
 	if err != nil {
-		return nil, advise(err)
+		return nil, advise(a, err)
 	}
 	c := &mcp.ResourceContents{URI: req.Params.URI, MIMEType: f.MimeType}
 	if utf8.Valid(b) && !strings.ContainsRune(string(b), 0) {

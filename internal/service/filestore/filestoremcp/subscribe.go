@@ -49,7 +49,7 @@ func (h *handler) listen(ctx context.Context, req mcp.Request, serve func(contex
 	}
 	release, err := h.watches.add(ctx, a.Namespace, wanted.ResourceSubscriptions)
 	if err != nil {
-		return nil, advise(err)
+		return nil, advise(a, err)
 	}
 	defer release()
 	request, _ := info.Extra[extraRequest].(context.Context)

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
+	"github.com/google/jsonschema-go/jsonschema"
 	"github.com/modelcontextprotocol/go-sdk/auth"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -31,7 +33,7 @@ func add[In, Out any](s *mcp.Server, shown filestore.Ability, cidsOnly bool, t t
 	}
 	closed := false
 	mcp.AddTool(s, &mcp.Tool{
-		Name: t.name, Title: t.title, Description: t.description,
+		InputSchema: portableSchema[In](), Name: t.name, Title: t.title, Description: t.description,
 		Annotations: &mcp.ToolAnnotations{ReadOnlyHint: t.readOnly, DestructiveHint: &t.destructive, IdempotentHint: t.idempotent || t.readOnly, OpenWorldHint: &closed},
 	}, func(ctx context.Context, req *mcp.CallToolRequest, in In) (*mcp.CallToolResult, Out, error) {
 		var none Out
@@ -47,7 +49,7 @@ func add[In, Out any](s *mcp.Server, shown filestore.Ability, cidsOnly bool, t t
 		base, _ := req.Extra.TokenInfo.Extra[extraBase].(string)
 		text, out, err := run(context.WithValue(ctx, baseKey{}, base), a, in)
 		if err != nil {
-			return nil, none, advise(err)
+			return nil, none, advise(a, err)
 		}
 		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: text}}}, out, nil
 	})
@@ -73,8 +75,40 @@ func accessFrom(info *auth.TokenInfo) (filestore.Access, error) {
 	return a, nil
 }
 
-// advise turns a failure into a text that lets an agent go on by itself.
-func advise(err error) error {
+// portableSchema describes the arguments of a tool without types that may be null,
+// which many clients can not read: what need not be given is left out instead.
+func portableSchema[In any]() *jsonschema.Schema {
+	s, err := jsonschema.For[In](nil)
+	if err != nil {
+		panic(err) // the types are compiled in
+	}
+	withoutNull(s)
+	return s
+}
+
+func withoutNull(s *jsonschema.Schema) {
+	if i := slices.Index(s.Types, "null"); i >= 0 && len(s.Types) == 2 {
+		s.Type, s.Types = s.Types[1-i], nil
+	}
+	for _, member := range s.Properties {
+		withoutNull(member)
+	}
+	if s.Items != nil {
+		withoutNull(s.Items)
+	}
+}
+
+// finders names the tools with which a token can look for files.
+func finders(a filestore.Access) string {
+	if a.Scoped {
+		return "vfs_list_cids"
+	}
+	return "vfs_list or vfs_glob" // whoever may do anything else may list
+}
+
+// advise turns a failure into a text that lets an agent go on by itself, with the
+// tools that its token has.
+func advise(a filestore.Access, err error) error {
 	e := fault.From(err)
 	cid, version := e.Fields["cid"], e.Fields["version"]
 	at := ""
@@ -83,7 +117,7 @@ func advise(err error) error {
 	}
 	switch e.Kind {
 	case fault.NotFound:
-		return fmt.Errorf("%s. It does not exist, or lies outside this token's reach: look with vfs_list or vfs_glob", e.Message)
+		return fmt.Errorf("%s. It does not exist, or lies outside this token's reach: look with %s", e.Message, finders(a))
 	case fault.Forbidden:
 		return fmt.Errorf("%s. This token does not allow it: tell the user, do not retry", e.Message)
 	case fault.Precondition:

@@ -77,7 +77,7 @@ func (h *handler) addWriteTools(s *mcp.Server, shown filestore.Ability, cidsOnly
 	}, h.move)
 	add(s, shown, cidsOnly, tool{
 		name: "vfs_delete", title: "Delete files", need: filestore.Delete, destructive: true, idempotent: true,
-		description: "Move files to the trash, from where vfs_restore brings them back. Ask the user first.",
+		description: "Move files to the trash, from where they can be restored for a while. Ask the user first.",
 	}, h.remove)
 	add(s, shown, cidsOnly, tool{
 		name: "vfs_restore", title: "Restore a file", need: filestore.Write,
@@ -174,7 +174,7 @@ func (h *handler) remove(ctx context.Context, a filestore.Access, in deleteIn) (
 		if _, err := h.svc.Trash(ctx, a, filestore.Target{Path: path, If: in.of()}); err != nil {
 			out.Failed++
 			last = err
-			fmt.Fprintf(&failed, "\n- `%s`: %s", path, advise(err))
+			fmt.Fprintf(&failed, "\n- `%s`: %s", path, advise(a, err))
 			continue
 		}
 		out.Deleted++
