@@ -59,7 +59,7 @@ func Parse(field string, values []string) ([]Check, error) {
 		coded, closed := strings.CutSuffix(coded, ":")
 		sum, err := base64.StdEncoding.DecodeString(coded)
 		if !ok || !opened || !closed || err != nil || !isKey(name) {
-			return nil, fmt.Errorf("%s: %w: write it as sha-256=:<base64>:", field, ErrMalformed)
+			return nil, fmt.Errorf("%s: %w: write sha-256=:<base64>: and a comma between several", field, ErrMalformed)
 		}
 		found[name] = sum // of a name that comes twice the last one counts, as in every dictionary
 	}
@@ -137,7 +137,7 @@ func (d *reader) Read(p []byte) (int, error) {
 		return 0, d.err
 	}
 	n, err := d.r.Read(p)
-	if err == io.EOF { // an end that wraps this one is a cut
+	if err == io.EOF { //nolint:errorlint // an end that wraps this one is a cut
 		if wrong := d.verify(); wrong != nil {
 			err = wrong
 		}

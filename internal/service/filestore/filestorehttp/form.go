@@ -137,7 +137,7 @@ func (a *api) storeForm(w http.ResponseWriter, r *http.Request, access filestore
 	status := http.StatusOK
 	for {
 		part, err := form.next()
-		if err == io.EOF {
+		if err == io.EOF { //nolint:errorlint // a form that was cut fails with an error that wraps this one
 			break
 		}
 		if err == nil {

@@ -40,33 +40,39 @@ func TestContentThatTheOwnerNames(t *testing.T) {
 		}{
 			"named by the owner": {
 				func() string { return token(t, bob, "", read, identitytest.Proof(named)) },
-				map[string]int{secret.CID: 200, open.CID: 200, other.CID: 403}, "/.private/key /open",
+				map[string]int{secret.CID: 200, open.CID: 200, other.CID: 403},
+				"/.private/key /open",
 			},
 			"narrowed by the delegate": {
 				func() string {
 					return token(t, bob, "", identitytest.CanNB("fs/read", home, cids(open.CID, other.CID)), identitytest.Proof(named))
 				},
-				map[string]int{secret.CID: 403, open.CID: 200, other.CID: 403}, "/open",
+				map[string]int{secret.CID: 403, open.CID: 200, other.CID: 403},
+				"/open",
 			},
 			"passed on": {
 				func() string { return token(t, identitytest.Carol, "", read, identitytest.Proof(again)) },
-				map[string]int{secret.CID: 200, open.CID: 200}, "/.private/key /open",
+				map[string]int{secret.CID: 200, open.CID: 200},
+				"/.private/key /open",
 			},
 			"named by the delegate alone": {
 				func() string {
 					return token(t, bob, "", identitytest.CanNB("fs/read", home, cids(secret.CID)), identitytest.Proof(plain))
 				},
-				map[string]int{secret.CID: 404}, "",
+				map[string]int{secret.CID: 404},
+				"",
 			},
 			"named by a delegate in between": {
 				func() string { return token(t, identitytest.Carol, "", read, identitytest.Proof(added)) },
-				map[string]int{secret.CID: 404}, "",
+				map[string]int{secret.CID: 404},
+				"",
 			},
 			"named, and outside the folder": {
 				func() string {
 					return token(t, bob, "", identitytest.Can("fs/read", alice.Home("/elsewhere")), identitytest.Proof(below))
 				},
-				map[string]int{secret.CID: 404}, "",
+				map[string]int{secret.CID: 404},
+				"",
 			},
 		} {
 			for cid, status := range c.status {

@@ -402,8 +402,18 @@ func TestTextsNameToolsThatTheTokenHas(t *testing.T) {
 			}
 			texts = append(texts, tool.Description)
 			for _, args := range []m{
-				{"path": "/none"}, {"path": "/f"}, {"path": "/f", "content": "y"}, {"paths": []string{"/none"}}, {"paths": []string{"/none", "/no"}}, {"cid": absent}, {"cid": f.CID},
-				{"from": "/none", "to": "/x"}, {"path": "/none", "oldString": "a", "newString": "b"}, {"q": "x"}, {"pattern": "/*"}, {},
+				{"path": "/none"},
+				{"path": "/f"},
+				{"path": "/f", "content": "y"},
+				{"paths": []string{"/none"}},
+				{"paths": []string{"/none", "/no"}},
+				{"cid": absent},
+				{"cid": f.CID},
+				{"from": "/none", "to": "/x"},
+				{"path": "/none", "oldString": "a", "newString": "b"},
+				{"q": "x"},
+				{"pattern": "/*"},
+				{},
 			} {
 				if r, err := a.CallTool(t.Context(), &mcp.CallToolParams{Name: tool.Name, Arguments: args}); err == nil && len(r.Content) > 0 {
 					texts = append(texts, r.Content[0].(*mcp.TextContent).Text)
