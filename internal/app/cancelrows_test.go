@@ -116,6 +116,8 @@ var briefRoutes = []string{
 	"DELETE /api/fs/shares/{id}",
 	"POST /api/fs/upload",
 	"HEAD /api/fs/upload/{id}",
+	"OPTIONS /api/fs/upload",
+	"OPTIONS /api/fs/upload/{id}",
 	"DELETE /api/fs/upload/{id}",
 	"GET /mcp",
 	"DELETE /mcp",

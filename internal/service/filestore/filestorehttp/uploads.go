@@ -77,7 +77,7 @@ func (u *uploads) optionsRoutes() []httpserver.Route {
 	var routes []httpserver.Route
 	for pattern, allow := range map[string]string{"/upload": "OPTIONS, POST", "/upload/{id}": "DELETE, HEAD, OPTIONS, PATCH"} {
 		routes = append(routes, httpserver.Route{
-			Method: http.MethodOptions, Pattern: prefix + pattern, Summary: "What is offered of tus", Tags: []string{"uploads"}, Auth: httpserver.Public,
+			Method: http.MethodOptions, Pattern: prefix + pattern, Summary: "What is offered of tus", Tags: []string{"uploads"}, Auth: httpserver.Public, Limit: httpserver.LimitPages,
 			Replies: []httpserver.Reply{{Status: 204, Doc: "Tus-Version, Tus-Extension, Tus-Checksum-Algorithm and Tus-Max-Size."}},
 			Handler: func(w http.ResponseWriter, _ *http.Request) error {
 				w.Header().Set("Allow", allow)
