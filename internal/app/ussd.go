@@ -10,6 +10,7 @@ import (
 	"github.com/castalia-org/castalia/internal/service/ussd"
 	"github.com/castalia-org/castalia/internal/service/ussd/ussdhttp"
 	"github.com/castalia-org/castalia/internal/service/ussd/ussdmenu"
+	"github.com/castalia-org/castalia/internal/service/ussd/ussdpin"
 	"github.com/castalia-org/castalia/internal/service/ussd/ussdsql"
 )
 
@@ -50,12 +51,12 @@ func (a *App) buildUSSD(talking *oraclePart, queries *queryPart) (part, error) {
 	}, nil
 }
 
-func pinKeys(s config.USSD) (*ussd.Keys, error) {
+func pinKeys(s config.USSD) (*ussdpin.Keys, error) {
 	old := make([][]byte, 0, len(s.PINKeysOld))
 	for _, key := range s.PINKeysOld {
 		old = append(old, key)
 	}
-	keys, err := ussd.NewKeys(s.PINKey, old...)
+	keys, err := ussdpin.NewKeys(s.PINKey, old...)
 	if err != nil {
 		return nil, fmt.Errorf("PIN_ENCRYPTION_KEY: %w", err)
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/castalia-org/castalia/internal/platform/sqldb"
 	"github.com/castalia-org/castalia/internal/service/ussd"
 	"github.com/castalia-org/castalia/internal/service/ussd/ussdmenu"
+	"github.com/castalia-org/castalia/internal/service/ussd/ussdpin"
 	"github.com/castalia-org/castalia/internal/service/ussd/ussdscript"
 	"github.com/castalia-org/castalia/internal/service/ussd/ussdsql"
 )
@@ -186,12 +187,12 @@ func playLocal(ctx context.Context, file *ussdscript.File, flow ussdscript.Flow,
 	}
 	key := make([]byte, 32)
 	_, _ = rand.Read(key) // never fails
-	keys, err := ussd.NewKeys(key)
+	keys, err := ussdpin.NewKeys(key)
 	if err != nil {
 		return err
 	}
 	svc, err := ussd.New(ussdsql.New(db), ussd.Config{
-		Keys: keys, Menu: m, PINCost: ussd.PINCost{Time: 1, MemoryKiB: 64},
+		Keys: keys, Menu: m, PINCost: ussdpin.Cost{Time: 1, MemoryKiB: 64},
 		Oracle: ussdscript.StandIn{Flow: flow}, LookUp: ussdscript.StandIn{Flow: flow},
 	})
 	if err != nil {

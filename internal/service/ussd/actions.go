@@ -13,6 +13,7 @@ import (
 
 	"github.com/castalia-org/castalia/internal/platform/fault"
 	"github.com/castalia-org/castalia/internal/service/ussd/ussdmenu"
+	"github.com/castalia-org/castalia/internal/service/ussd/ussdpin"
 )
 
 // claimTime is how long a hop with a slow hash is reserved. A node that dies
@@ -50,12 +51,12 @@ func (h *hop) act(ctx context.Context, name string) (outcome string, set map[str
 
 // claim reserves the hop before anything slow happens, so that deliveries of
 // the same input at other nodes wait for this answer.
-func (h *hop) claim(ctx context.Context, d time.Duration, counters ...Counter) (Attempt, error) {
+func (h *hop) claim(ctx context.Context, d time.Duration, counters ...ussdpin.Counter) (ussdpin.Attempt, error) {
 	if h.claimed {
 		if len(counters) > 0 {
-			return Attempt{}, errors.New("one hop checks one PIN")
+			return ussdpin.Attempt{}, errors.New("one hop checks one PIN")
 		}
-		return Attempt{}, nil // an action before this one has reserved the hop
+		return ussdpin.Attempt{}, nil // an action before this one has reserved the hop
 	}
 	h.claimed = true
 	h.now = h.svc.cfg.Now() // it may have waited for its turn
@@ -68,7 +69,7 @@ func (h *hop) claim(ctx context.Context, d time.Duration, counters ...Counter) (
 // confirmed reports whether the PIN just typed is the one of the hop before.
 func (h *hop) confirmed() bool {
 	for name, digest := range h.cur.Memory.Digests {
-		if name != h.secretVar && h.svc.cfg.Keys.matches(digest, "secret", h.id, name, h.secret) {
+		if name != h.secretVar && h.svc.cfg.Keys.Matches(digest, "secret", h.id, name, h.secret) {
 			return true
 		}
 	}
@@ -112,7 +113,7 @@ func (h *hop) createAccount(ctx context.Context) (string, map[string]string, err
 
 // sealPIN reserves the hop and makes the stored form of the PIN just typed.
 func (h *hop) sealPIN(ctx context.Context, account string) ([]byte, error) {
-	done, err := h.svc.vault.turn(ctx)
+	done, err := h.svc.vault.Turn(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -120,7 +121,7 @@ func (h *hop) sealPIN(ctx context.Context, account string) ([]byte, error) {
 	if _, err := h.claim(ctx, claimTime); err != nil {
 		return nil, err
 	}
-	return h.svc.vault.seal(account, h.secret), nil
+	return h.svc.vault.Seal(account, h.secret), nil
 }
 
 func newAccountID() string {
@@ -143,14 +144,14 @@ func (h *hop) verifyPIN(ctx context.Context) (string, map[string]string, error) 
 	if err != nil && !unknown {
 		return "", nil, fmt.Errorf("load account: %w", err)
 	}
-	var counters []Counter
+	var counters []ussdpin.Counter
 	if !unknown && account.Phone == h.req.Phone {
-		counters = []Counter{{Subject: account.ID, Origin: OriginOwn}}
+		counters = []ussdpin.Counter{{Subject: account.ID, Origin: ussdpin.OriginOwn}}
 	} else {
 		// Strangers can lock out strangers, never the owner's own telephone.
-		counters = append(counters, Counter{Subject: h.req.Phone, Origin: OriginCaller, Against: account.ID})
+		counters = append(counters, ussdpin.Counter{Subject: h.req.Phone, Origin: ussdpin.OriginCaller, Against: account.ID})
 		if !unknown {
-			counters = append(counters, Counter{Subject: account.ID, Origin: OriginOther})
+			counters = append(counters, ussdpin.Counter{Subject: account.ID, Origin: ussdpin.OriginOther})
 		}
 	}
 	attempt, right, err := h.tryPIN(ctx, account, counters)
@@ -174,10 +175,10 @@ func (h *hop) verifyPIN(ctx context.Context) (string, map[string]string, error) 
 // exist has none. The attempt is durable before the PIN is looked at, and not
 // counted before it is certain that it will be: a node with too much to do must
 // not lock anybody out.
-func (h *hop) tryPIN(ctx context.Context, account Account, counters []Counter) (attempt Attempt, right bool, err error) {
-	done, err := h.svc.vault.turn(ctx)
+func (h *hop) tryPIN(ctx context.Context, account Account, counters []ussdpin.Counter) (attempt ussdpin.Attempt, right bool, err error) {
+	done, err := h.svc.vault.Turn(ctx)
 	if err != nil {
-		return Attempt{}, false, err
+		return ussdpin.Attempt{}, false, err
 	}
 	defer done()
 	attempt, err = h.claim(ctx, claimTime, counters...)
@@ -185,10 +186,10 @@ func (h *hop) tryPIN(ctx context.Context, account Account, counters []Counter) (
 		return attempt, false, err
 	}
 	if account.ID == "" {
-		h.svc.vault.waste(h.secret)
+		h.svc.vault.Waste(h.secret)
 		return attempt, false, nil
 	}
-	right, renew, err := h.svc.vault.check(account.ID, account.PIN, h.secret)
+	right, renew, err := h.svc.vault.Check(account.ID, account.PIN, h.secret)
 	if !right {
 		return attempt, false, err
 	}
@@ -196,13 +197,13 @@ func (h *hop) tryPIN(ctx context.Context, account Account, counters []Counter) (
 	// none of them, and must not undo the change either.
 	proof := ProvePIN{Account: account.ID, Sealed: account.PIN}
 	if renew {
-		proof.Renewed = h.svc.vault.seal(account.ID, h.secret)
+		proof.Renewed = h.svc.vault.Seal(account.ID, h.secret)
 	}
 	h.effects = append(h.effects, proof)
 	return attempt, true, nil
 }
 
-func (h *hop) wrongPIN(attempt Attempt) (string, map[string]string, error) {
+func (h *hop) wrongPIN(attempt ussdpin.Attempt) (string, map[string]string, error) {
 	if attempt.Until.After(h.now) {
 		h.svc.cfg.Observer.Locked()
 		h.next.Account = ""

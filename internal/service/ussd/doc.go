@@ -14,7 +14,7 @@
 // counted, durably, before it is checked. A menu that fails its check is not
 // loaded.
 //
-// The menu itself is package ussdmenu; ussdsql keeps sessions and accounts;
-// ussdhttp speaks to gateways and operators; ussdtest holds the contract of a
-// Store and the flow files.
+// The menu itself is package ussdmenu; ussdpin keeps PINs and rations guesses;
+// ussdsql keeps sessions and accounts; ussdhttp speaks to gateways and operators;
+// ussdtest holds the contract of a Store and the flow files.
 package ussd

@@ -106,7 +106,7 @@ func (h *hop) read() (string, reading) {
 		return h.readNewest()
 	}
 	switch {
-	case len(text) == c.TextLen && keys.matches(c.TextMAC, "text", h.id, text):
+	case len(text) == c.TextLen && keys.Matches(c.TextMAC, "text", h.id, text):
 		return "", readSame
 	case text == "" && h.outrun():
 		return "", readSame
@@ -114,14 +114,14 @@ func (h *hop) read() (string, reading) {
 		return "", readStart
 	case c.Status == Done:
 		return "", readOver
-	case c.TextLen == 0 && keys.matches(c.TextMAC, "text", h.id, ""):
+	case c.TextLen == 0 && keys.Matches(c.TextMAC, "text", h.id, ""):
 		return text, readInput
-	case len(text) > c.TextLen && text[c.TextLen] == '*' && keys.matches(c.TextMAC, "text", h.id, text[:c.TextLen]):
+	case len(text) > c.TextLen && text[c.TextLen] == '*' && keys.Matches(c.TextMAC, "text", h.id, text[:c.TextLen]):
 		return text[c.TextLen+1:], readInput
 	}
 	for i := range c.Memory.Trail {
 		crumb := &c.Memory.Trail[i]
-		if crumb.Len == len(text) && keys.matches(crumb.MAC, "text", h.id, text) {
+		if crumb.Len == len(text) && keys.Matches(crumb.MAC, "text", h.id, text) {
 			return "", readSame // a late retransmission: show where the session is
 		}
 	}
@@ -138,7 +138,7 @@ func (h *hop) outrun() bool { return h.req.arrived.Before(h.cur.Created) }
 
 func (h *hop) readNewest() (string, reading) {
 	c, text, seq := h.cur, h.req.Text, h.req.Sequence
-	again := (h.req.met || h.now.Sub(c.Updated) < echo) && h.svc.cfg.Keys.matches(c.TextMAC, "input", h.id, text)
+	again := (h.req.met || h.now.Sub(c.Updated) < echo) && h.svc.cfg.Keys.Matches(c.TextMAC, "input", h.id, text)
 	switch {
 	case h.req.Start && c.Hop == 1 && (again || seq > 0 && seq == c.TextLen):
 		return "", readSame
@@ -326,7 +326,7 @@ func (h *hop) remember(mv ussdmenu.Move) {
 		return
 	}
 	if h.secretVar != "" && mv.Read == ussdmenu.ReadSecret {
-		mem.Digests = map[string][]byte{h.secretVar: h.svc.cfg.Keys.digest("secret", h.id, h.secretVar, h.secret)}
+		mem.Digests = map[string][]byte{h.secretVar: h.svc.cfg.Keys.Digest("secret", h.id, h.secretVar, h.secret)}
 	}
 }
 
@@ -406,9 +406,9 @@ func (h *hop) finish(ctx context.Context, prior *Prior) error {
 	n.Expires = n.Updated.Add(h.svc.cfg.TTL)
 	n.Claimed = 0
 	if h.req.Newest {
-		n.TextLen, n.TextMAC = h.req.Sequence, h.svc.cfg.Keys.digest("input", h.id, h.req.Text)
+		n.TextLen, n.TextMAC = h.req.Sequence, h.svc.cfg.Keys.Digest("input", h.id, h.req.Text)
 	} else {
-		n.TextLen, n.TextMAC = len(h.req.Text), h.svc.cfg.Keys.digest("text", h.id, h.req.Text)
+		n.TextLen, n.TextMAC = len(h.req.Text), h.svc.cfg.Keys.Digest("text", h.id, h.req.Text)
 	}
 	n.Hop = 1
 	if prior != nil {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/castalia-org/castalia/internal/service/ussd/ussdmenu"
+	"github.com/castalia-org/castalia/internal/service/ussd/ussdpin"
 )
 
 // maxListed bounds the list of active sessions.
@@ -265,7 +266,7 @@ func (s *Service) Unlock(ctx context.Context, account string) (unlocked bool, er
 
 // Alias is the name of a telephone where its number must not be written: in ids,
 // which logs and lists show.
-func (s *Service) Alias(phone string) string { return s.cfg.Keys.alias(phone) }
+func (s *Service) Alias(phone string) string { return s.cfg.Keys.Alias(phone) }
 
 // Locks lists what is locked now: accounts, and telephones that tried too many
 // foreign ones.
@@ -275,7 +276,7 @@ func (s *Service) Locks(ctx context.Context) ([]Lock, error) {
 		return nil, fmt.Errorf("list locks: %w", err)
 	}
 	for i := range locks {
-		if locks[i].Origin == OriginCaller {
+		if locks[i].Origin == ussdpin.OriginCaller {
 			locks[i].Telephone = s.Alias(locks[i].Account)
 		}
 	}
@@ -306,7 +307,7 @@ func (s *Service) lockedAs(ctx context.Context, alias string) (string, error) {
 		return "", fmt.Errorf("list locks: %w", err)
 	}
 	for _, l := range locks {
-		if l.Origin == OriginCaller && s.cfg.Keys.names(alias, l.Account) {
+		if l.Origin == ussdpin.OriginCaller && s.cfg.Keys.Names(alias, l.Account) {
 			return l.Account, nil
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/castalia-org/castalia/internal/service/ussd/ussdmenu"
+	"github.com/castalia-org/castalia/internal/service/ussd/ussdpin"
 )
 
 // askedForPIN is a store with one session, in front of its PIN.
@@ -29,30 +30,30 @@ func (s *askedForPIN) Waiting(context.Context, string) (Question, error) {
 }
 func (s *askedForPIN) Phone(context.Context, string) (PhoneInfo, error) { return PhoneInfo{}, nil }
 func (s *askedForPIN) Commit(context.Context, Change) error             { return nil }
-func (s *askedForPIN) Claim(_ context.Context, c Claim) (Attempt, error) {
+func (s *askedForPIN) Claim(_ context.Context, c Claim) (ussdpin.Attempt, error) {
 	s.claims, s.took = append(s.claims, c), append(s.took, time.Now())
-	return Attempt{}, nil
+	return ussdpin.Attempt{}, nil
 }
 
 // inFrontOfPIN returns a service of one slot for slow hashes, and the request
 // that gives the right PIN.
 func inFrontOfPIN(t *testing.T) (*Service, *askedForPIN, Request) {
 	t.Helper()
-	keys, err := NewKeys(bytes.Repeat([]byte{7}, 32))
+	keys, err := ussdpin.NewKeys(bytes.Repeat([]byte{7}, 32))
 	if err != nil {
 		t.Fatal(err)
 	}
 	const phone, account, pin = "+254700000001", "C00000001", "70382"
 	store := &askedForPIN{account: Account{ID: account, Phone: phone, Name: "Ann", Language: "en"}}
-	svc, err := New(store, Config{Keys: keys, PINCost: PINCost{Time: 1, MemoryKiB: 8}, PINSlots: 1})
+	svc, err := New(store, Config{Keys: keys, PINCost: ussdpin.Cost{Time: 1, MemoryKiB: 8}, PINSlots: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
-	store.account.PIN = svc.vault.seal(account, pin)
+	store.account.PIN = svc.vault.Seal(account, pin)
 	now := time.Now()
 	store.session = &Session{
 		ID: "s1", Rev: 1, Hop: 3, Phone: phone, ServiceCode: "*2233#", Menu: svc.Menu().Version(),
-		TextMAC: keys.digest("text", "s1", ""), Created: now, Updated: now, Expires: now.Add(3 * time.Minute),
+		TextMAC: keys.Digest("text", "s1", ""), Created: now, Updated: now, Expires: now.Add(3 * time.Minute),
 		State:  ussdmenu.State{Screen: "loginPin", Lang: "en", Vars: map[string]string{"account": account}},
 		Memory: Memory{Trail: []Crumb{{Screen: "loginPin"}}},
 	}
@@ -65,7 +66,10 @@ func TestAPINThatNobodyLookedAtIsNotCounted(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		svc, store, req := inFrontOfPIN(t)
-		svc.vault.slots <- struct{}{} // a crowd logs in
+		done, err := svc.vault.Turn(t.Context()) // a crowd logs in
+		if err != nil {
+			t.Fatal(err)
+		}
 		for range 5 {
 			ctx, cancel := context.WithTimeout(t.Context(), svc.Deadline())
 			if a, err := svc.Handle(ctx, req); !errors.Is(err, context.DeadlineExceeded) {
@@ -76,7 +80,7 @@ func TestAPINThatNobodyLookedAtIsNotCounted(t *testing.T) {
 		if n := len(store.claims); n != 0 {
 			t.Errorf("%d attempts were counted, and none was checked", n)
 		}
-		<-svc.vault.slots
+		done()
 		if a, err := svc.Handle(t.Context(), req); err != nil || !strings.Contains(a.Text, "Welcome Ann") {
 			t.Errorf("later: %q %v", a, err)
 		}
@@ -89,8 +93,11 @@ func TestAClaimBeginsWithTheWork(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		svc, store, req := inFrontOfPIN(t)
-		svc.vault.slots <- struct{}{}
-		time.AfterFunc(5*time.Second, func() { <-svc.vault.slots })
+		done, err := svc.vault.Turn(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		time.AfterFunc(5*time.Second, done)
 		if a, err := svc.Handle(t.Context(), req); err != nil || !strings.Contains(a.Text, "Welcome Ann") {
 			t.Fatalf("answer %q, error %v", a, err)
 		}

@@ -8,6 +8,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/castalia-org/castalia/internal/service/ussd/ussdpin"
 )
 
 // asked is a store with some questions, each to be had once.
@@ -48,7 +50,7 @@ func TestQuestionsAreAskedWithinTheirReservation(t *testing.T) {
 		for i := range 4 {
 			store.open = append(store.open, Question{ID: fmt.Sprint(i), Text: "Why?"})
 		}
-		keys, err := NewKeys(bytes.Repeat([]byte{7}, 32))
+		keys, err := ussdpin.NewKeys(bytes.Repeat([]byte{7}, 32))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/castalia-org/castalia/internal/platform/fault"
 	"github.com/castalia-org/castalia/internal/service/ussd/ussdmenu"
+	"github.com/castalia-org/castalia/internal/service/ussd/ussdpin"
 )
 
 // AskOracle answers a question of a telephone user. It may take long: the
@@ -46,7 +47,7 @@ const (
 // Config is how the service behaves. Keys is required; every other field has a
 // useful zero value.
 type Config struct {
-	Keys *Keys
+	Keys *ussdpin.Keys
 	// Menu is what new sessions begin on; nil is the built-in one.
 	Menu *ussdmenu.Menu
 	// TTL is how long an idle session lives; 0 is 180 s.
@@ -61,7 +62,7 @@ type Config struct {
 	OracleWait time.Duration
 	// PINCost is the price of a slow hash, PINSlots how many run at once (0 is
 	// half the processors).
-	PINCost  PINCost
+	PINCost  ussdpin.Cost
 	PINSlots int
 	// AccountsPerPhone bounds accounts of one telephone; 0 is 5.
 	AccountsPerPhone int
@@ -77,7 +78,7 @@ type Config struct {
 }
 
 func (c *Config) fill() error {
-	if c.Keys == nil || len(c.Keys.ring) == 0 {
+	if c.Keys == nil {
 		return errors.New("ussd: PIN_ENCRYPTION_KEY is missing")
 	}
 	if c.Menu == nil {
@@ -128,7 +129,7 @@ type Service struct {
 	store  Store
 	desk   *desk
 	menus  *menuShelf
-	vault  *vault
+	vault  *ussdpin.Vault
 	phones *phoneFilter
 	tally  *tally
 	facts  ussdmenu.Facts // what is true for every session
@@ -144,7 +145,7 @@ func New(store Store, cfg Config) (*Service, error) {
 		cfg: cfg, store: store,
 		desk:   newDesk(cfg.Desk),
 		menus:  newMenuShelf(store, cfg.Menu),
-		vault:  newVault(cfg.Keys, cfg.PINCost, cfg.PINSlots),
+		vault:  ussdpin.NewVault(cfg.Keys, cfg.PINCost, cfg.PINSlots),
 		phones: newPhoneFilter(),
 		tally:  newTally(),
 		wake:   make(chan struct{}, 1),

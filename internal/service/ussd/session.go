@@ -141,32 +141,6 @@ type PhoneInfo struct {
 	Account string
 }
 
-// Attempt is what counting a PIN attempt came to.
-type Attempt struct {
-	// Refused says that the lock was on already: the PIN must not be checked.
-	Refused bool
-	// Until is the end of the lock that this attempt ran into or, if it turns
-	// out to be wrong, has caused.
-	Until time.Time
-}
-
-// Counter names a row of failed attempts: an account seen from its own
-// telephone, from any other, or a telephone that tries foreign accounts.
-type Counter struct {
-	Subject, Origin string
-	// Against, when set, is the account that a telephone tried: a right PIN then
-	// takes back only what was counted against that account. Otherwise who has
-	// one account could guess at all others without end.
-	Against string
-}
-
-// The origins of PIN attempts, as operators see them.
-const (
-	OriginOwn    = "own"
-	OriginOther  = "other"
-	OriginCaller = "caller"
-)
-
 // Question is one question to the oracle on its way to an answer.
 type Question struct {
 	ID       string

@@ -3,6 +3,8 @@ package ussd
 import (
 	"context"
 	"time"
+
+	"github.com/castalia-org/castalia/internal/service/ussd/ussdpin"
 )
 
 // Store keeps sessions, accounts, questions, menus and counts. All methods are
@@ -18,7 +20,7 @@ type Store interface {
 	// Claim reserves the next hop for the caller until the given time, or returns
 	// ErrStale when the session moved or the hop is claimed. With counters it
 	// also counts one PIN attempt against each of them, in the same transaction.
-	Claim(ctx context.Context, c Claim) (Attempt, error)
+	Claim(ctx context.Context, c Claim) (ussdpin.Attempt, error)
 	// LastOfPhone returns the newest active session of the telephone and service
 	// code that was used at or after since, or ErrNoSession.
 	LastOfPhone(ctx context.Context, phone, code string, since time.Time) (*Session, error)
@@ -91,7 +93,7 @@ type Claim struct {
 	// For is how long, by the clock of the store: those of nodes differ.
 	For      time.Duration
 	Now      time.Time
-	Counters []Counter
+	Counters []ussdpin.Counter
 }
 
 // Effect is a change to something other than the session. The set is closed.
@@ -106,7 +108,7 @@ type CreateAccount struct {
 
 // ClearAttempts forgets failed attempts after a right PIN; of a counter with
 // Against, those against that account.
-type ClearAttempts struct{ Counters []Counter }
+type ClearAttempts struct{ Counters []ussdpin.Counter }
 
 // SetPIN stores a new sealed PIN.
 type SetPIN struct {
@@ -171,17 +173,3 @@ const (
 	CountLeft  = "left"
 	CountEnded = "ended"
 )
-
-// LockTime is how long an account is locked after so many wrong PINs in a row:
-// nothing until the fifth, then a quarter of an hour, and four times as long
-// after every five more, up to a day.
-func LockTime(failures int) time.Duration {
-	if failures == 0 || failures%5 != 0 {
-		return 0
-	}
-	d := 15 * time.Minute
-	for n := 5; n < failures && d < 24*time.Hour; n += 5 {
-		d *= 4
-	}
-	return min(d, 24*time.Hour)
-}

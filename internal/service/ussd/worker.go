@@ -144,16 +144,12 @@ func (s *Service) Rekey(ctx context.Context) (int, error) {
 		}
 		for _, a := range accounts {
 			after = a.ID
-			_, fresh, err := s.cfg.Keys.open(a.ID, a.PIN)
+			sealed, err := s.vault.Reseal(a.ID, a.PIN)
 			if err != nil {
-				return changed, fmt.Errorf("open PIN of account %s: %w", a.ID, err)
+				return changed, fmt.Errorf("seal PIN of account %s anew: %w", a.ID, err)
 			}
-			if fresh {
+			if sealed == nil {
 				continue
-			}
-			sealed, err := s.vault.reseal(a.ID, a.PIN)
-			if err != nil {
-				return changed, fmt.Errorf("seal PIN of account %s: %w", a.ID, err)
 			}
 			if err := s.store.ReplacePIN(ctx, a.ID, a.PIN, sealed); err != nil {
 				return changed, fmt.Errorf("store PIN of account %s: %w", a.ID, err)

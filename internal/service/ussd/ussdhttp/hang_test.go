@@ -12,6 +12,7 @@ import (
 	"github.com/castalia-org/castalia/internal/platform/sqldb/sqldbtest"
 	"github.com/castalia-org/castalia/internal/service/ussd"
 	"github.com/castalia-org/castalia/internal/service/ussd/ussdhttp"
+	"github.com/castalia-org/castalia/internal/service/ussd/ussdpin"
 	"github.com/castalia-org/castalia/internal/service/ussd/ussdsql"
 	"github.com/castalia-org/castalia/internal/service/ussd/ussdtest"
 )
@@ -45,7 +46,7 @@ func (s *stuckStore) Phone(ctx context.Context, phone string) (ussd.PhoneInfo, e
 	return s.Store.Phone(ctx, phone)
 }
 
-func (s *stuckStore) Claim(ctx context.Context, c ussd.Claim) (ussd.Attempt, error) {
+func (s *stuckStore) Claim(ctx context.Context, c ussd.Claim) (ussdpin.Attempt, error) {
 	s.at("Claim")
 	return s.Store.Claim(ctx, c)
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/castalia-org/castalia/internal/platform/telemetry"
 	"github.com/castalia-org/castalia/internal/service/ussd"
 	"github.com/castalia-org/castalia/internal/service/ussd/ussdhttp"
+	"github.com/castalia-org/castalia/internal/service/ussd/ussdpin"
 	"github.com/castalia-org/castalia/internal/service/ussd/ussdsql"
 	"github.com/castalia-org/castalia/internal/service/ussd/ussdtest"
 )
@@ -54,7 +55,7 @@ func serveForTests(url string) error {
 	if err != nil {
 		return err
 	}
-	keys, err := ussd.NewKeys(key)
+	keys, err := ussdpin.NewKeys(key)
 	if err != nil {
 		return err
 	}

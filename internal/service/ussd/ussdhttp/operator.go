@@ -9,6 +9,7 @@ import (
 	"github.com/castalia-org/castalia/internal/platform/httpserver"
 	"github.com/castalia-org/castalia/internal/platform/telemetry"
 	"github.com/castalia-org/castalia/internal/service/ussd"
+	"github.com/castalia-org/castalia/internal/service/ussd/ussdpin"
 )
 
 // DebugRecord is one session for operators. The telephone number is in clear
@@ -154,7 +155,7 @@ func (a *api) locks(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	for i := range locks {
-		if locks[i].Origin == ussd.OriginCaller {
+		if locks[i].Origin == ussdpin.OriginCaller {
 			locks[i].Account = telemetry.MaskPhone(locks[i].Account)
 		}
 	}

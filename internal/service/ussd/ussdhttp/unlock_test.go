@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/castalia-org/castalia/internal/service/ussd"
 	"github.com/castalia-org/castalia/internal/service/ussd/ussdhttp"
+	"github.com/castalia-org/castalia/internal/service/ussd/ussdpin"
 )
 
 // A telephone that guessed at foreign accounts is locked, and an operator lets it
@@ -43,7 +43,7 @@ func TestOperatorsUnlockATelephone(t *testing.T) {
 		}
 		var list ussdhttp.LockList
 		r := g.get("/api/ussd/locks")
-		if err := json.Unmarshal([]byte(r.body), &list); err != nil || len(list.Locks) != 1 || list.Locks[0].Origin != ussd.OriginCaller {
+		if err := json.Unmarshal([]byte(r.body), &list); err != nil || len(list.Locks) != 1 || list.Locks[0].Origin != ussdpin.OriginCaller {
 			t.Fatalf("%+v (%v)", r, err)
 		}
 		if strings.Contains(r.body, number[1:]) {

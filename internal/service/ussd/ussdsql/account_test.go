@@ -12,6 +12,7 @@ import (
 	"github.com/castalia-org/castalia/internal/platform/sqldb"
 	"github.com/castalia-org/castalia/internal/platform/sqldb/sqldbtest"
 	"github.com/castalia-org/castalia/internal/service/ussd"
+	"github.com/castalia-org/castalia/internal/service/ussd/ussdpin"
 	"github.com/castalia-org/castalia/internal/service/ussd/ussdsql"
 	"github.com/castalia-org/castalia/internal/service/ussd/ussdtest"
 )
@@ -122,7 +123,7 @@ func TestFiveWrongPINsLockForAGrowingTime(t *testing.T) {
 			t.Errorf("a stranger whose telephone is locked: %q", got)
 		}
 		locks, err := other.Locks(t.Context())
-		if err != nil || len(locks) != 1 || locks[0].Origin != ussd.OriginCaller || locks[0].Telephone == "" || strings.Contains(locks[0].Telephone, bob[1:]) {
+		if err != nil || len(locks) != 1 || locks[0].Origin != ussdpin.OriginCaller || locks[0].Telephone == "" || strings.Contains(locks[0].Telephone, bob[1:]) {
 			t.Fatalf("locks: %+v %v", locks, err)
 		}
 		if _, _, err := svc.UnlockTelephone(t.Context(), svc.Alias("+254700000003")); !errors.Is(err, ussd.ErrNoAccount) {
@@ -233,7 +234,7 @@ func TestALoginDoesNotOutliveItsPIN(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, open func(*testing.T) *sqldb.DB) {
 		db := sqldbtest.Migrate(t, open(t), ussdsql.Migrations())
 		old := ussdtest.Service(t, ussdsql.New(db), func(c *ussd.Config) { c.Keys = ussdtest.Keys(t, ussdtest.OldKey) })
-		for i, keys := range []*ussd.Keys{ussdtest.Keys(t, ussdtest.OldKey), ussdtest.Keys(t, ussdtest.Key, ussdtest.OldKey)} {
+		for i, keys := range []*ussdpin.Keys{ussdtest.Keys(t, ussdtest.OldKey), ussdtest.Keys(t, ussdtest.Key, ussdtest.OldKey)} {
 			number, session := "+25470000001"+string(rune('0'+i)), "s"+string(rune('0'+i))
 			p := ussdtest.NewPhone(old, number, session+"-owner")
 			register(t, p, pin)

@@ -20,6 +20,7 @@ import (
 	"github.com/castalia-org/castalia/internal/platform/sqldb"
 	"github.com/castalia-org/castalia/internal/service/ussd"
 	"github.com/castalia-org/castalia/internal/service/ussd/ussdmenu"
+	"github.com/castalia-org/castalia/internal/service/ussd/ussdpin"
 )
 
 //go:embed migrations/*.sql
@@ -176,10 +177,10 @@ func changedOne(res sql.Result, err, none error) error {
 }
 
 // Claim implements ussd.Store.
-func (s *Store) Claim(ctx context.Context, c ussd.Claim) (ussd.Attempt, error) {
-	var attempt ussd.Attempt
+func (s *Store) Claim(ctx context.Context, c ussd.Claim) (ussdpin.Attempt, error) {
+	var attempt ussdpin.Attempt
 	err := s.db.Write(ctx, func(ctx context.Context, tx sqldb.Querier) error {
-		attempt = ussd.Attempt{}
+		attempt = ussdpin.Attempt{}
 		now := s.db.Dialect().NowMS()
 		res, err := tx.ExecContext(ctx, `UPDATE ussd_sessions SET claim_until_ms = `+now+` + $1
 			WHERE id = $2 AND rev = $3 AND hop = $4 AND claim_until_ms <= `+now,
@@ -199,7 +200,7 @@ func (s *Store) Claim(ctx context.Context, c ussd.Claim) (ussd.Attempt, error) {
 
 // count adds a failed attempt; a right PIN takes it back. A locked row counts
 // nothing: otherwise whoever keeps trying would lock the owner out for ever.
-func (s *Store) count(ctx context.Context, tx sqldb.Querier, c ussd.Counter, now time.Time, a *ussd.Attempt) error {
+func (s *Store) count(ctx context.Context, tx sqldb.Querier, c ussdpin.Counter, now time.Time, a *ussdpin.Attempt) error {
 	var failures int
 	var until int64
 	err := tx.QueryRowContext(ctx, `SELECT failures, locked_until_ms FROM ussd_attempts WHERE subject = $1 AND origin = $2`+
@@ -220,7 +221,7 @@ func (s *Store) count(ctx context.Context, tx sqldb.Querier, c ussd.Counter, now
 			return err
 		}
 	}
-	lock := ussd.LockTime(failures)
+	lock := ussdpin.LockTime(failures)
 	if lock == 0 {
 		return nil
 	}
@@ -242,7 +243,7 @@ func addAttempt(ctx context.Context, tx sqldb.Querier, subject, origin string, n
 }
 
 // takeBack forgets the attempts of a counter.
-func takeBack(ctx context.Context, tx sqldb.Querier, c ussd.Counter) error {
+func takeBack(ctx context.Context, tx sqldb.Querier, c ussdpin.Counter) error {
 	if c.Against == "" {
 		_, err := tx.ExecContext(ctx, `DELETE FROM ussd_attempts WHERE subject = $1 AND origin = $2`, c.Subject, c.Origin)
 		return wrap("clear attempts", err)

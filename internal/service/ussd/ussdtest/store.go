@@ -12,6 +12,7 @@ import (
 
 	"github.com/castalia-org/castalia/internal/service/ussd"
 	"github.com/castalia-org/castalia/internal/service/ussd/ussdmenu"
+	"github.com/castalia-org/castalia/internal/service/ussd/ussdpin"
 )
 
 var noon = time.Date(2026, 11, 15, 12, 0, 0, 0, time.UTC)
@@ -210,10 +211,10 @@ func hopIsAtomic(t *testing.T, s ussd.Store) {
 
 func attemptsLock(t *testing.T, s ussd.Store) {
 	must(t, commit(t, s, NewSession("s1"), nil))
-	counter := ussd.Counter{Subject: "C1", Origin: "own"}
-	try := func(at time.Time) ussd.Attempt {
+	counter := ussdpin.Counter{Subject: "C1", Origin: "own"}
+	try := func(at time.Time) ussdpin.Attempt {
 		t.Helper()
-		a, err := s.Claim(t.Context(), ussd.Claim{ID: "s1", Prior: ussd.Prior{Rev: 7, Hop: 1}, Now: at, Counters: []ussd.Counter{counter}})
+		a, err := s.Claim(t.Context(), ussd.Claim{ID: "s1", Prior: ussd.Prior{Rev: 7, Hop: 1}, Now: at, Counters: []ussdpin.Counter{counter}})
 		must(t, err)
 		return a
 	}
@@ -236,7 +237,7 @@ func attemptsLock(t *testing.T, s ussd.Store) {
 	}
 	n := NewSession("s1")
 	n.Hop = 2
-	must(t, commit(t, s, n, &ussd.Prior{Rev: 7, Hop: 1}, ussd.ClearAttempts{Counters: []ussd.Counter{counter}}))
+	must(t, commit(t, s, n, &ussd.Prior{Rev: 7, Hop: 1}, ussd.ClearAttempts{Counters: []ussdpin.Counter{counter}}))
 	if ok, err := s.Unlock(t.Context(), "C1"); err != nil || ok {
 		t.Errorf("a right PIN left attempts: %v %v", ok, err)
 	}
@@ -245,10 +246,10 @@ func attemptsLock(t *testing.T, s ussd.Store) {
 func attemptsByAccount(t *testing.T, s ussd.Store) {
 	must(t, commit(t, s, NewSession("s1"), nil))
 	hop := int64(1)
-	counter := func(account string) []ussd.Counter {
-		return []ussd.Counter{{Subject: "+1222", Origin: ussd.OriginCaller, Against: account}}
+	counter := func(account string) []ussdpin.Counter {
+		return []ussdpin.Counter{{Subject: "+1222", Origin: ussdpin.OriginCaller, Against: account}}
 	}
-	try := func(account string) ussd.Attempt {
+	try := func(account string) ussdpin.Attempt {
 		t.Helper()
 		a, err := s.Claim(t.Context(), ussd.Claim{ID: "s1", Prior: ussd.Prior{Rev: 7, Hop: hop}, Now: noon, Counters: counter(account)})
 		must(t, err)

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/castalia-org/castalia/internal/service/ussd"
+	"github.com/castalia-org/castalia/internal/service/ussd/ussdpin"
 )
 
 // The fixed keys of tests.
@@ -20,7 +21,7 @@ const (
 )
 
 // Keys returns a key ring of hex keys.
-func Keys(t testing.TB, newest string, old ...string) *ussd.Keys {
+func Keys(t testing.TB, newest string, old ...string) *ussdpin.Keys {
 	t.Helper()
 	raw := make([][]byte, 0, len(old)+1)
 	for _, text := range append([]string{newest}, old...) {
@@ -30,7 +31,7 @@ func Keys(t testing.TB, newest string, old ...string) *ussd.Keys {
 		}
 		raw = append(raw, key)
 	}
-	k, err := ussd.NewKeys(raw[0], raw[1:]...)
+	k, err := ussdpin.NewKeys(raw[0], raw[1:]...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -41,7 +42,7 @@ func Keys(t testing.TB, newest string, old ...string) *ussd.Keys {
 // configuration.
 func Service(t testing.TB, store ussd.Store, change ...func(*ussd.Config)) *ussd.Service {
 	t.Helper()
-	cfg := ussd.Config{Keys: Keys(t, Key), PINCost: ussd.PINCost{Time: 1, MemoryKiB: 8}}
+	cfg := ussd.Config{Keys: Keys(t, Key), PINCost: ussdpin.Cost{Time: 1, MemoryKiB: 8}}
 	for _, c := range change {
 		c(&cfg)
 	}

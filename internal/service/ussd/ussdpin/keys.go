@@ -1,4 +1,4 @@
-package ussd
+package ussdpin
 
 import (
 	"crypto/aes"
@@ -118,8 +118,8 @@ func (k *Keys) open(owner string, sealed []byte) (plain []byte, fresh bool, err 
 
 func aad(owner string) []byte { return append([]byte("castalia/ussd/pin\x00"), owner...) }
 
-// digest is a keyed hash of parts, with the key's id in front.
-func (k *Keys) digest(parts ...string) []byte { return k.ring[0].digest(parts) }
+// Digest is a keyed hash of parts, with the key's id in front.
+func (k *Keys) Digest(parts ...string) []byte { return k.ring[0].digest(parts) }
 
 func (o key) digest(parts []string) []byte {
 	h := o.hashers.Get().(*hasher)
@@ -136,22 +136,22 @@ func (o key) digest(parts []string) []byte {
 	return out[:keyIDSize+macSize]
 }
 
-// alias stands for a telephone where its number must not be written. It is the
+// Alias stands for a telephone where its number must not be written. It is the
 // same on every node that has the same newest key.
-func (k *Keys) alias(phone string) string {
-	return aliasMark + hex.EncodeToString(k.digest("telephone", phone))
+func (k *Keys) Alias(phone string) string {
+	return aliasMark + hex.EncodeToString(k.Digest("telephone", phone))
 }
 
 const aliasMark = "tel-"
 
-// names reports whether the alias stands for the telephone, under any known key.
-func (k *Keys) names(alias, phone string) bool {
+// Names reports whether the alias stands for the telephone, under any known key.
+func (k *Keys) Names(alias, phone string) bool {
 	digest, err := hex.DecodeString(strings.TrimPrefix(alias, aliasMark))
-	return err == nil && strings.HasPrefix(alias, aliasMark) && k.matches(digest, "telephone", phone)
+	return err == nil && strings.HasPrefix(alias, aliasMark) && k.Matches(digest, "telephone", phone)
 }
 
-// matches reports whether digest was made of the parts, under any known key.
-func (k *Keys) matches(digest []byte, parts ...string) bool {
+// Matches reports whether digest was made of the parts, under any known key.
+func (k *Keys) Matches(digest []byte, parts ...string) bool {
 	if len(digest) != keyIDSize+macSize {
 		return false
 	}

@@ -1,4 +1,4 @@
-package ussd
+package ussdpin
 
 import (
 	"bytes"
@@ -13,21 +13,21 @@ func TestAStoredPINBelongsToItsAccount(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	v := newVault(keys, PINCost{Time: 1, MemoryKiB: 8}, 1)
-	one, two := v.seal("C00000001", "70382"), v.seal("C00000001", "70382")
+	v := NewVault(keys, Cost{Time: 1, MemoryKiB: 8}, 1)
+	one, two := v.Seal("C00000001", "70382"), v.Seal("C00000001", "70382")
 	if bytes.Equal(one, two) {
 		t.Error("sealed twice, the PIN looks the same")
 	}
 	for pin, want := range map[string]bool{"70382": true, "70383": false, "": false} {
-		if right, renew, err := v.check("C00000001", one, pin); right != want || renew || err != nil {
+		if right, renew, err := v.Check("C00000001", one, pin); right != want || renew || err != nil {
 			t.Errorf("%q: %v %v %v", pin, right, renew, err)
 		}
 	}
-	if right, _, err := v.check("C00000002", one, "70382"); right || err == nil {
+	if right, _, err := v.Check("C00000002", one, "70382"); right || err == nil {
 		t.Error("the PIN of one account opens another")
 	}
 	one[len(one)-1] ^= 1
-	if right, _, err := v.check("C00000001", one, "70382"); right || err == nil {
+	if right, _, err := v.Check("C00000001", one, "70382"); right || err == nil {
 		t.Error("a changed record was taken")
 	}
 }

@@ -1,4 +1,4 @@
-package ussd
+package ussdpin
 
 import (
 	"context"
@@ -11,15 +11,15 @@ import (
 	"golang.org/x/crypto/argon2"
 )
 
-// PINCost is the price of one slow hash. The zero value is the default.
-type PINCost struct {
+// Cost is the price of one slow hash. The zero value is the default.
+type Cost struct {
 	Time      uint32 // passes
 	MemoryKiB uint32
 }
 
-func (c PINCost) orDefault() PINCost {
+func (c Cost) orDefault() Cost {
 	if c.Time == 0 || c.MemoryKiB == 0 {
-		return PINCost{Time: 2, MemoryKiB: 19 * 1024}
+		return Cost{Time: 2, MemoryKiB: 19 * 1024}
 	}
 	return c
 }
@@ -31,21 +31,22 @@ const (
 	pinRecord = 8 + pinSalt + pinHash
 )
 
-// vault hashes and checks PINs, a few at a time: the slow hash must not take
+// Vault hashes and checks PINs, a few at a time: the slow hash must not take
 // the processors from everybody who only reads menus.
-type vault struct {
+type Vault struct {
 	keys  *Keys
-	cost  PINCost
+	cost  Cost
 	slots chan struct{}
 }
 
-func newVault(keys *Keys, cost PINCost, slots int) *vault {
-	return &vault{keys: keys, cost: cost.orDefault(), slots: make(chan struct{}, max(1, slots))}
+// NewVault returns a vault that runs so many slow hashes at once.
+func NewVault(keys *Keys, cost Cost, slots int) *Vault {
+	return &Vault{keys: keys, cost: cost.orDefault(), slots: make(chan struct{}, max(1, slots))}
 }
 
-// turn waits until a slow hash may run. Who has the turn may count on being
+// Turn waits until a slow hash may run. Who has the turn may count on being
 // done soon, and calls done then.
-func (v *vault) turn(ctx context.Context) (done func(), err error) {
+func (v *Vault) Turn(ctx context.Context) (done func(), err error) {
 	select {
 	case v.slots <- struct{}{}:
 		return func() { <-v.slots }, nil
@@ -55,12 +56,12 @@ func (v *vault) turn(ctx context.Context) (done func(), err error) {
 }
 
 // hashPIN is the slow hash; whoever calls it has a turn.
-func hashPIN(pin string, salt []byte, cost PINCost) []byte {
+func hashPIN(pin string, salt []byte, cost Cost) []byte {
 	return argon2.IDKey([]byte(pin), salt, cost.Time, cost.MemoryKiB, 1, pinHash)
 }
 
-// seal makes the stored form of a PIN of an account, in a turn.
-func (v *vault) seal(account, pin string) []byte {
+// Seal makes the stored form of a PIN of an account, in a turn.
+func (v *Vault) Seal(account, pin string) []byte {
 	record := make([]byte, 8+pinSalt, pinRecord)
 	binary.BigEndian.PutUint32(record, v.cost.Time)
 	binary.BigEndian.PutUint32(record[4:], v.cost.MemoryKiB)
@@ -68,9 +69,9 @@ func (v *vault) seal(account, pin string) []byte {
 	return v.keys.seal(account, append(record, hashPIN(pin, record[8:8+pinSalt], v.cost)...))
 }
 
-// check reports, in a turn, whether the PIN is right, and whether its stored
+// Check reports, in a turn, whether the PIN is right, and whether its stored
 // form should be made anew because the key or the cost changed.
-func (v *vault) check(account string, sealed []byte, pin string) (right, renew bool, err error) {
+func (v *Vault) Check(account string, sealed []byte, pin string) (right, renew bool, err error) {
 	record, fresh, err := v.keys.open(account, sealed)
 	if err != nil {
 		return false, false, err
@@ -78,7 +79,7 @@ func (v *vault) check(account string, sealed []byte, pin string) (right, renew b
 	if len(record) != pinRecord {
 		return false, false, errors.New("stored PIN has the wrong size")
 	}
-	cost := PINCost{Time: binary.BigEndian.Uint32(record), MemoryKiB: binary.BigEndian.Uint32(record[4:])}
+	cost := Cost{Time: binary.BigEndian.Uint32(record), MemoryKiB: binary.BigEndian.Uint32(record[4:])}
 	if cost.Time == 0 || cost.Time > 64 || cost.MemoryKiB > 1<<20 {
 		return false, false, errors.New("stored PIN has an impossible cost")
 	}
@@ -87,14 +88,15 @@ func (v *vault) check(account string, sealed []byte, pin string) (right, renew b
 	return right, !fresh || cost != v.cost, nil
 }
 
-// waste takes the time of a check, in a turn, so that an unknown account cannot
+// Waste takes the time of a check, in a turn, so that an unknown account cannot
 // be told from a wrong PIN.
-func (v *vault) waste(pin string) { hashPIN(pin, make([]byte, pinSalt), v.cost) }
+func (v *Vault) Waste(pin string) { hashPIN(pin, make([]byte, pinSalt), v.cost) }
 
-// reseal encrypts a stored PIN under the newest key, without knowing the PIN.
-func (v *vault) reseal(account string, sealed []byte) ([]byte, error) {
-	record, _, err := v.keys.open(account, sealed)
-	if err != nil {
+// Reseal encrypts a stored PIN under the newest key, without knowing the PIN. It
+// returns nil for one that is under that key already.
+func (v *Vault) Reseal(account string, sealed []byte) ([]byte, error) {
+	record, fresh, err := v.keys.open(account, sealed)
+	if err != nil || fresh {
 		return nil, err
 	}
 	return v.keys.seal(account, record), nil
