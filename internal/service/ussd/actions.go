@@ -6,8 +6,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"math"
-	"strconv"
 	"strings"
 	"time"
 
@@ -50,20 +48,22 @@ func (h *hop) act(ctx context.Context, name string) (outcome string, set map[str
 }
 
 // claim reserves the hop before anything slow happens, so that deliveries of
-// the same input at other nodes wait for this answer.
-func (h *hop) claim(ctx context.Context, d time.Duration, counters ...ussdpin.Counter) (ussdpin.Attempt, error) {
+// the same input at other nodes wait for this answer. An action before this one
+// may have done it.
+func (h *hop) claim(ctx context.Context, d time.Duration) error {
 	if h.claimed {
-		if len(counters) > 0 {
-			return ussdpin.Attempt{}, errors.New("one hop checks one PIN")
-		}
-		return ussdpin.Attempt{}, nil // an action before this one has reserved the hop
+		return nil
 	}
-	h.claimed = true
+	_, err := h.reserve(ctx, Claim{For: d})
+	return err
+}
+
+func (h *hop) reserve(ctx context.Context, c Claim) (ussdpin.Attempt, error) {
 	h.now = h.svc.cfg.Now() // it may have waited for its turn
-	return h.svc.store.Claim(ctx, Claim{
-		ID: h.id, Prior: Prior{Rev: h.cur.Rev, Hop: h.cur.Hop},
-		For: d, Now: h.now, Counters: counters,
-	})
+	c.ID, c.Prior, c.Now = h.id, Prior{Rev: h.cur.Rev, Hop: h.cur.Hop}, h.now
+	attempt, err := h.svc.store.Claim(ctx, c)
+	h.claimed = err == nil
+	return attempt, err
 }
 
 // confirmed reports whether the PIN just typed is the one of the hop before.
@@ -118,7 +118,7 @@ func (h *hop) sealPIN(ctx context.Context, account string) ([]byte, error) {
 		return nil, err
 	}
 	defer done()
-	if _, err := h.claim(ctx, claimTime); err != nil {
+	if err := h.claim(ctx, claimTime); err != nil {
 		return nil, err
 	}
 	return h.svc.vault.Seal(account, h.secret), nil
@@ -128,93 +128,6 @@ func newAccountID() string {
 	var b [4]byte
 	_, _ = rand.Read(b[:]) // never fails, by its contract
 	return "C" + strings.ToUpper(hex.EncodeToString(b[:]))
-}
-
-// verifyPIN checks a PIN.
-func (h *hop) verifyPIN(ctx context.Context) (string, map[string]string, error) {
-	id := h.next.Account
-	if id == "" {
-		id = h.next.State.Vars["account"]
-	}
-	if id == "" {
-		id = h.next.Memory.PhoneAccount
-	}
-	account, err := h.svc.store.Account(ctx, id)
-	unknown := errors.Is(err, ErrNoAccount)
-	if err != nil && !unknown {
-		return "", nil, fmt.Errorf("load account: %w", err)
-	}
-	var counters []ussdpin.Counter
-	if !unknown && account.Phone == h.req.Phone {
-		counters = []ussdpin.Counter{{Subject: account.ID, Origin: ussdpin.OriginOwn}}
-	} else {
-		// Strangers can lock out strangers, never the owner's own telephone.
-		counters = append(counters, ussdpin.Counter{Subject: h.req.Phone, Origin: ussdpin.OriginCaller, Against: account.ID})
-		if !unknown {
-			counters = append(counters, ussdpin.Counter{Subject: account.ID, Origin: ussdpin.OriginOther})
-		}
-	}
-	attempt, right, err := h.tryPIN(ctx, account, counters)
-	switch {
-	case err != nil:
-		return "", nil, err
-	case attempt.Refused:
-		return "locked", h.wait(attempt.Until), nil
-	case !right:
-		return h.wrongPIN(attempt)
-	}
-	h.effects = append(h.effects, ClearAttempts{Counters: counters})
-	if h.next.Account != "" {
-		h.next.Memory.PINProved = true
-		return "ok", nil, nil
-	}
-	return h.logIn(ctx, account)
-}
-
-// tryPIN compares the PIN just typed with that of the account; one that does not
-// exist has none. The attempt is durable before the PIN is looked at, and not
-// counted before it is certain that it will be: a node with too much to do must
-// not lock anybody out.
-func (h *hop) tryPIN(ctx context.Context, account Account, counters []ussdpin.Counter) (attempt ussdpin.Attempt, right bool, err error) {
-	done, err := h.svc.vault.Turn(ctx)
-	if err != nil {
-		return ussdpin.Attempt{}, false, err
-	}
-	defer done()
-	attempt, err = h.claim(ctx, claimTime, counters...)
-	if err != nil || attempt.Refused {
-		return attempt, false, err
-	}
-	if account.ID == "" {
-		h.svc.vault.Waste(h.secret)
-		return attempt, false, nil
-	}
-	right, renew, err := h.svc.vault.Check(account.ID, account.PIN, h.secret)
-	if !right {
-		return attempt, false, err
-	}
-	// A change of the PIN ends the sessions that it finds; this login would be
-	// none of them, and must not undo the change either.
-	proof := ProvePIN{Account: account.ID, Sealed: account.PIN}
-	if renew {
-		proof.Renewed = h.svc.vault.Seal(account.ID, h.secret)
-	}
-	h.effects = append(h.effects, proof)
-	return attempt, true, nil
-}
-
-func (h *hop) wrongPIN(attempt ussdpin.Attempt) (string, map[string]string, error) {
-	if attempt.Until.After(h.now) {
-		h.svc.cfg.Observer.Locked()
-		h.next.Account = ""
-		return "locked", h.wait(attempt.Until), nil
-	}
-	return "wrong", nil, nil
-}
-
-func (h *hop) wait(until time.Time) map[string]string {
-	minutes := max(1, int(math.Ceil(until.Sub(h.now).Minutes())))
-	return map[string]string{"wait": strconv.Itoa(minutes)}
 }
 
 func (h *hop) logIn(ctx context.Context, a Account) (string, map[string]string, error) {

@@ -10,9 +10,10 @@
 // deadline, whatever hangs behind it.
 //
 // What it refuses. A PIN is never stored, logged or traced: the accumulated text,
-// which contains it, is kept only as a length and a keyed hash. A PIN attempt is
-// counted, durably, before it is checked. A menu that fails its check is not
-// loaded.
+// which contains it, is kept only as a length and a keyed hash. A PIN is
+// checked only in a place that was taken, durably, before, and what the check
+// found is told only by the hop that counts it. A menu that fails its check is
+// not loaded.
 //
 // The menu itself is package ussdmenu; ussdpin keeps PINs and rations guesses;
 // ussdsql keeps sessions and accounts; ussdhttp speaks to gateways and operators;

@@ -29,6 +29,10 @@ type hop struct {
 	// secret is what was typed in this hop, for the action that follows.
 	secret, secretVar string
 	claimed           bool
+	// guessed is the wrong PIN that the hop answers, locks says that it is the
+	// last one before a lock.
+	guessed *guess
+	locks   bool
 	// newPhone says that the hop stores something about the telephone.
 	newPhone bool
 
@@ -76,7 +80,7 @@ func (h *hop) run(ctx context.Context) (done bool, err error) {
 		return true, h.begin(ctx, &Prior{Rev: c.Rev, Hop: c.Hop})
 	case readInput:
 	}
-	if c.Claimed > 0 {
+	if c.Claimed > 0 && (h.req.guessed == nil || h.req.guessed.prior != (Prior{Rev: c.Rev, Hop: c.Hop})) {
 		return false, nil
 	}
 	return true, h.move(ctx, input)
@@ -426,6 +430,9 @@ func (h *hop) finish(ctx context.Context, prior *Prior) error {
 	h.svc.desk.put(n)
 	if h.newPhone {
 		h.svc.phones.add(n.Phone)
+	}
+	if h.locks {
+		h.svc.cfg.Observer.Locked()
 	}
 	h.svc.tally.add(Count{Menu: n.Menu, Kind: CountShown, From: n.screen()})
 	if end {

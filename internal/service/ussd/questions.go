@@ -28,7 +28,7 @@ func (h *hop) askOracle(ctx context.Context) (string, map[string]string, error) 
 	case err != nil && !errors.Is(err, ErrNoSession):
 		return "", nil, fmt.Errorf("look for questions: %w", err)
 	}
-	if _, err := h.claim(ctx, h.svc.cfg.OracleWait+claimTime); err != nil {
+	if err := h.claim(ctx, h.svc.cfg.OracleWait+claimTime); err != nil {
 		return "", nil, err
 	}
 	q := Question{

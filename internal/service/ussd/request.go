@@ -45,6 +45,9 @@ type Request struct {
 	// met says that another request of the session was in work when this one
 	// came.
 	met bool
+	// guessed is the wrong PIN that an earlier try of this request compared and
+	// could not answer as it thought.
+	guessed *guess
 }
 
 // Answer is the next screen.

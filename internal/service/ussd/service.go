@@ -195,8 +195,17 @@ func (s *Service) handle(ctx context.Context, req Request) (_ Answer, screen, re
 		}
 		h := &hop{svc: s, req: &req, id: id, cur: cur, hint: hint, now: s.cfg.Now()}
 		done, err := h.run(ctx)
+		if errors.Is(err, ErrRecount) {
+			if err := h.recount(ctx); err != nil {
+				return Answer{}, "", "", err
+			}
+			s.desk.drop(id)
+			tries++
+			continue
+		}
 		if errors.Is(err, ErrStale) {
 			s.desk.drop(id)
+			req.guessed = nil
 			// Who loses on what the store said a moment ago was raced.
 			if !hint {
 				req.met, req.lost = true, &Prior{}

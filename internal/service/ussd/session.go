@@ -176,6 +176,11 @@ var (
 	ErrNoAccount = errors.New("ussd: no such account")
 	// ErrPINChanged means that the PIN was changed while it was checked.
 	ErrPINChanged = errors.New("ussd: the PIN was changed meanwhile")
+	// ErrPINBusy means that other checks may use up all guesses: try again when
+	// they have ended.
+	ErrPINBusy = errors.New("ussd: too many PINs are being checked")
+	// ErrRecount means that other PINs were answered while this one was checked.
+	ErrRecount = errors.New("ussd: other PINs were counted meanwhile")
 	// ErrTaken means that an account id is in use already.
 	ErrTaken = errors.New("ussd: account id is taken")
 	// ErrNoMenu means that no menu of that version was stored.

@@ -19,8 +19,13 @@ type Store interface {
 	Commit(ctx context.Context, c Change) error
 	// Claim reserves the next hop for the caller until the given time, or returns
 	// ErrStale when the session moved or the hop is claimed. With counters it
-	// also counts one PIN attempt against each of them, in the same transaction.
+	// also begins a PIN check, in the same transaction: unless one of them is
+	// locked, it takes a place at each. Failures and places of a counter never
+	// exceed the guesses that lead to a lock: ErrPINBusy, and nothing changed,
+	// when there is no place.
 	Claim(ctx context.Context, c Claim) (ussdpin.Attempt, error)
+	// Recount returns the failures of each counter.
+	Recount(ctx context.Context, counters []ussdpin.Counter) ([]int, error)
 	// LastOfPhone returns the newest active session of the telephone and service
 	// code that was used at or after since, or ErrNoSession.
 	LastOfPhone(ctx context.Context, phone, code string, since time.Time) (*Session, error)
@@ -91,9 +96,14 @@ type Claim struct {
 	ID    string
 	Prior Prior
 	// For is how long, by the clock of the store: those of nodes differ.
-	For      time.Duration
-	Now      time.Time
+	For time.Duration
+	Now time.Time
+	// Counters are those of the PIN check that begins; none is no check.
 	Counters []ussdpin.Counter
+	// Token names the check, which lapses after CheckFor, by the same clock:
+	// then another one may take its places.
+	Token    string
+	CheckFor time.Duration
 }
 
 // Effect is a change to something other than the session. The set is closed.
@@ -106,9 +116,15 @@ type CreateAccount struct {
 	Limit   int
 }
 
-// ClearAttempts forgets failed attempts after a right PIN; of a counter with
-// Against, those against that account.
-type ClearAttempts struct{ Counters []ussdpin.Counter }
+// SettlePIN ends a PIN check. A wrong PIN is counted, and locks where that was
+// the last guess; a right one forgets the failures (of a counter with Against,
+// those against that account since the last lock). It is ErrStale when the check
+// has lost its places, and ErrRecount when the failures are not those that the
+// answer to a wrong PIN assumes.
+type SettlePIN struct {
+	Check ussdpin.Check
+	Right bool
+}
 
 // SetPIN stores a new sealed PIN.
 type SetPIN struct {
@@ -137,7 +153,7 @@ type AddQuestion struct{ Question Question }
 type MarkRead struct{ Question string }
 
 func (CreateAccount) effect() {}
-func (ClearAttempts) effect() {}
+func (SettlePIN) effect()     {}
 func (SetPIN) effect()        {}
 func (ProvePIN) effect()      {}
 func (EndSessions) effect()   {}

@@ -219,7 +219,7 @@ type between struct {
 }
 
 func (b *between) Commit(ctx context.Context, c ussd.Change) error {
-	login := slices.ContainsFunc(c.Effects, func(e ussd.Effect) bool { _, ok := e.(ussd.ClearAttempts); return ok })
+	login := slices.ContainsFunc(c.Effects, func(e ussd.Effect) bool { _, ok := e.(ussd.SettlePIN); return ok })
 	if what := b.what; login && what != nil {
 		b.what = nil
 		what()

@@ -12,17 +12,13 @@ import (
 )
 
 // apply carries out one effect of a hop.
-func (s *Store) apply(ctx context.Context, tx sqldb.Querier, e ussd.Effect, now time.Time) error {
+func (s *Store) apply(ctx context.Context, tx sqldb.Querier, e ussd.Effect, change ussd.Change) error {
+	now := change.Now
 	switch e := e.(type) {
 	case ussd.CreateAccount:
 		return s.createAccount(ctx, tx, e)
-	case ussd.ClearAttempts:
-		for _, c := range e.Counters {
-			if err := takeBack(ctx, tx, c); err != nil {
-				return err
-			}
-		}
-		return nil
+	case ussd.SettlePIN:
+		return s.settle(ctx, tx, e, change.Session.ID, now)
 	case ussd.SetPIN:
 		res, err := tx.ExecContext(ctx, `UPDATE ussd_accounts SET pin = $1, updated_ms = $2 WHERE id = $3`, e.Sealed, sqldb.MS(now), e.Account)
 		return changedOne(res, err, ussd.ErrNoAccount)

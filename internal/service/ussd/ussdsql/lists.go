@@ -124,6 +124,9 @@ func (s *Store) Prune(ctx context.Context, before time.Time) error {
 		if _, err := tx.ExecContext(ctx, `DELETE FROM ussd_questions WHERE state >= 2 AND updated_ms < $1`, ms); err != nil {
 			return fmt.Errorf("prune questions: %w", err)
 		}
+		if _, err := tx.ExecContext(ctx, `DELETE FROM ussd_pin_checks WHERE lapses_ms <= `+s.db.Dialect().NowMS()); err != nil {
+			return fmt.Errorf("prune PIN checks: %w", err)
+		}
 		_, err := tx.ExecContext(ctx, `DELETE FROM ussd_attempts WHERE updated_ms < $1 AND locked_until_ms < $1`, ms)
 		return wrap("prune attempts", err)
 	})

@@ -130,7 +130,7 @@ func (s *Store) Commit(ctx context.Context, c ussd.Change) error {
 			return err
 		}
 		for _, e := range c.Effects {
-			if err := s.apply(ctx, tx, e, c.Now); err != nil {
+			if err := s.apply(ctx, tx, e, c); err != nil {
 				return err
 			}
 		}
@@ -180,7 +180,6 @@ func changedOne(res sql.Result, err, none error) error {
 func (s *Store) Claim(ctx context.Context, c ussd.Claim) (ussdpin.Attempt, error) {
 	var attempt ussdpin.Attempt
 	err := s.db.Write(ctx, func(ctx context.Context, tx sqldb.Querier) error {
-		attempt = ussdpin.Attempt{}
 		now := s.db.Dialect().NowMS()
 		res, err := tx.ExecContext(ctx, `UPDATE ussd_sessions SET claim_until_ms = `+now+` + $1
 			WHERE id = $2 AND rev = $3 AND hop = $4 AND claim_until_ms <= `+now,
@@ -188,76 +187,10 @@ func (s *Store) Claim(ctx context.Context, c ussd.Claim) (ussdpin.Attempt, error
 		if err := changedOne(res, err, ussd.ErrStale); err != nil {
 			return err
 		}
-		for _, counter := range c.Counters {
-			if err := s.count(ctx, tx, counter, c.Now, &attempt); err != nil {
-				return err
-			}
-		}
-		return nil
+		attempt, err = s.beginCheck(ctx, tx, c)
+		return err
 	})
 	return attempt, err
-}
-
-// count adds a failed attempt; a right PIN takes it back. A locked row counts
-// nothing: otherwise whoever keeps trying would lock the owner out for ever.
-func (s *Store) count(ctx context.Context, tx sqldb.Querier, c ussdpin.Counter, now time.Time, a *ussdpin.Attempt) error {
-	var failures int
-	var until int64
-	err := tx.QueryRowContext(ctx, `SELECT failures, locked_until_ms FROM ussd_attempts WHERE subject = $1 AND origin = $2`+
-		s.db.Dialect().ForUpdate(), c.Subject, c.Origin).Scan(&failures, &until)
-	if err != nil && !errors.Is(err, sql.ErrNoRows) {
-		return fmt.Errorf("read attempts: %w", err)
-	}
-	if until > sqldb.MS(now) {
-		a.Refused, a.Until = true, later(a.Until, sqldb.Time(until))
-		return nil
-	}
-	if failures, err = addAttempt(ctx, tx, c.Subject, c.Origin, now); err != nil {
-		return err
-	}
-	if c.Against != "" {
-		// A row that never locks, only to be taken back: its origin is the account.
-		if _, err := addAttempt(ctx, tx, c.Subject, c.Against, now); err != nil {
-			return err
-		}
-	}
-	lock := ussdpin.LockTime(failures)
-	if lock == 0 {
-		return nil
-	}
-	end := now.Add(lock)
-	if _, err := tx.ExecContext(ctx, `UPDATE ussd_attempts SET locked_until_ms = $1 WHERE subject = $2 AND origin = $3`,
-		sqldb.MS(end), c.Subject, c.Origin); err != nil {
-		return fmt.Errorf("lock account: %w", err)
-	}
-	a.Until = later(a.Until, end)
-	return nil
-}
-
-func addAttempt(ctx context.Context, tx sqldb.Querier, subject, origin string, now time.Time) (failures int, err error) {
-	err = tx.QueryRowContext(ctx, `INSERT INTO ussd_attempts (subject, origin, failures, locked_until_ms, updated_ms)
-		VALUES ($1, $2, 1, 0, $3) ON CONFLICT (subject, origin)
-		DO UPDATE SET failures = ussd_attempts.failures + 1, updated_ms = excluded.updated_ms RETURNING failures`,
-		subject, origin, sqldb.MS(now)).Scan(&failures)
-	return failures, wrap("count attempt", err)
-}
-
-// takeBack forgets the attempts of a counter.
-func takeBack(ctx context.Context, tx sqldb.Querier, c ussdpin.Counter) error {
-	if c.Against == "" {
-		_, err := tx.ExecContext(ctx, `DELETE FROM ussd_attempts WHERE subject = $1 AND origin = $2`, c.Subject, c.Origin)
-		return wrap("clear attempts", err)
-	}
-	// The row that is written first when attempts are counted goes first here, too.
-	_, err := tx.ExecContext(ctx, `UPDATE ussd_attempts SET locked_until_ms = 0, failures = failures - COALESCE((
-		SELECT a.failures FROM ussd_attempts a WHERE a.subject = $1 AND a.origin = $3), 0)
-		WHERE subject = $1 AND origin = $2`, c.Subject, c.Origin, c.Against)
-	if err != nil {
-		return fmt.Errorf("take attempts back: %w", err)
-	}
-	_, err = tx.ExecContext(ctx, `DELETE FROM ussd_attempts WHERE subject = $1 AND (origin = $3 OR origin = $2 AND failures <= 0)`,
-		c.Subject, c.Origin, c.Against)
-	return wrap("take attempts back", err)
 }
 
 func later(a, b time.Time) time.Time {

@@ -12,7 +12,6 @@ import (
 
 	"github.com/castalia-org/castalia/internal/service/ussd"
 	"github.com/castalia-org/castalia/internal/service/ussd/ussdmenu"
-	"github.com/castalia-org/castalia/internal/service/ussd/ussdpin"
 )
 
 var noon = time.Date(2026, 11, 15, 12, 0, 0, 0, time.UTC)
@@ -42,8 +41,13 @@ func TestStore(t *testing.T, open func(t *testing.T) ussd.Store) {
 		{"one of many commits wins", oneCommitWins},
 		{"a claim holds until it runs out", claimHolds},
 		{"a hop is all or nothing", hopIsAtomic},
-		{"attempts lock and are forgotten", attemptsLock},
-		{"attempts of a telephone are taken back by account", attemptsByAccount},
+		{"wrong PINs lock and are forgotten", wrongPINsLock},
+		{"a right PIN is no failure", rightPINs},
+		{"checks have places", checksHavePlaces},
+		{"a check that lapsed is not answered", lapsedChecks},
+		{"an answer knows the count", answersCount},
+		{"failures of a telephone are taken back by account", failuresByAccount},
+		{"a lock is not taken back", locksStay},
 		{"accounts belong to telephones", accountsOfPhones},
 		{"a PIN change ends the account's other sessions", endSessions},
 		{"questions are taken once", questionsTaken},
@@ -206,94 +210,6 @@ func hopIsAtomic(t *testing.T, s ussd.Store) {
 	wantErr(t, err, ussd.ErrStale)
 	if a, err = s.Account(t.Context(), "C1"); err != nil || a.Language != "sw" {
 		t.Errorf("a stale hop had an effect: %+v %v", a, err)
-	}
-}
-
-func attemptsLock(t *testing.T, s ussd.Store) {
-	must(t, commit(t, s, NewSession("s1"), nil))
-	counter := ussdpin.Counter{Subject: "C1", Origin: "own"}
-	try := func(at time.Time) ussdpin.Attempt {
-		t.Helper()
-		a, err := s.Claim(t.Context(), ussd.Claim{ID: "s1", Prior: ussd.Prior{Rev: 7, Hop: 1}, Now: at, Counters: []ussdpin.Counter{counter}})
-		must(t, err)
-		return a
-	}
-	for i := range 4 {
-		if a := try(noon); a.Refused || !a.Until.IsZero() {
-			t.Fatalf("attempt %d: %+v", i+1, a)
-		}
-	}
-	if a := try(noon); a.Refused || !a.Until.Equal(noon.Add(15*time.Minute)) {
-		t.Fatalf("fifth: %+v", a)
-	}
-	if a := try(noon.Add(time.Minute)); !a.Refused || !a.Until.Equal(noon.Add(15*time.Minute)) {
-		t.Fatalf("while locked: %+v", a)
-	}
-	if locks, err := s.Locks(t.Context(), noon, 10); err != nil || len(locks) != 1 || locks[0].Failures != 5 {
-		t.Errorf("locks: %+v %v", locks, err)
-	}
-	if a := try(noon.Add(15 * time.Minute)); a.Refused {
-		t.Fatalf("after the lock: %+v", a)
-	}
-	n := NewSession("s1")
-	n.Hop = 2
-	must(t, commit(t, s, n, &ussd.Prior{Rev: 7, Hop: 1}, ussd.ClearAttempts{Counters: []ussdpin.Counter{counter}}))
-	if ok, err := s.Unlock(t.Context(), "C1"); err != nil || ok {
-		t.Errorf("a right PIN left attempts: %v %v", ok, err)
-	}
-}
-
-func attemptsByAccount(t *testing.T, s ussd.Store) {
-	must(t, commit(t, s, NewSession("s1"), nil))
-	hop := int64(1)
-	counter := func(account string) []ussdpin.Counter {
-		return []ussdpin.Counter{{Subject: "+1222", Origin: ussdpin.OriginCaller, Against: account}}
-	}
-	try := func(account string) ussdpin.Attempt {
-		t.Helper()
-		a, err := s.Claim(t.Context(), ussd.Claim{ID: "s1", Prior: ussd.Prior{Rev: 7, Hop: hop}, Now: noon, Counters: counter(account)})
-		must(t, err)
-		return a
-	}
-	right := func(account string) {
-		t.Helper()
-		n := NewSession("s1")
-		n.Hop = hop + 1
-		must(t, commit(t, s, n, &ussd.Prior{Rev: 7, Hop: hop}, ussd.ClearAttempts{Counters: counter(account)}))
-		hop++
-	}
-	for _, account := range []string{"C1", "C1", "C2", "C2"} {
-		if a := try(account); a.Refused || !a.Until.IsZero() {
-			t.Fatalf("attempt on %s: %+v", account, a)
-		}
-	}
-	if a := try("C2"); !a.Until.Equal(noon.Add(15 * time.Minute)) {
-		t.Fatalf("the fifth: %+v", a)
-	}
-	right("C2") // so that it was none of the failures, and caused no lock
-	if locks, err := s.Locks(t.Context(), noon, 10); err != nil || len(locks) != 0 {
-		t.Errorf("locks: %+v %v", locks, err)
-	}
-	for i := range 2 {
-		if a := try("C3"); a.Refused || !a.Until.IsZero() {
-			t.Fatalf("attempt %d after a right PIN: %+v", i+3, a)
-		}
-	}
-	if a := try(""); !a.Until.Equal(noon.Add(15 * time.Minute)) { // an account that does not exist
-		t.Fatalf("the fifth wrong one: %+v", a)
-	}
-	if locks, err := s.Locks(t.Context(), noon, 10); err != nil || len(locks) != 1 || locks[0].Failures != 5 {
-		t.Errorf("locks: %+v %v", locks, err)
-	}
-	if ok, err := s.Unlock(t.Context(), "+1222"); err != nil || !ok {
-		t.Fatalf("unlock: %v %v", ok, err)
-	}
-	if a := try("C1"); a.Refused || !a.Until.IsZero() {
-		t.Fatalf("after unlocking: %+v", a)
-	}
-	right("C1")
-	if ok, err := s.Unlock(t.Context(), "+1222"); err != nil || ok {
-		t.Errorf("a right PIN left attempts: %v %v", ok, err)
 	}
 }
 
