@@ -46,6 +46,7 @@ func TestStore(t *testing.T, open func(t *testing.T) ussd.Store) {
 		{"checks have places", checksHavePlaces},
 		{"a check that lapsed is not answered", lapsedChecks},
 		{"an answer knows the count", answersCount},
+		{"guesses follow the model", guessesFollowTheModel},
 		{"failures of a telephone are taken back by account", failuresByAccount},
 		{"a lock is not taken back", locksStay},
 		{"accounts belong to telephones", accountsOfPhones},
