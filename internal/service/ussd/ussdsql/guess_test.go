@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -154,4 +155,113 @@ func attempts(t *testing.T, db *sqldb.DB) (n int) {
 		t.Fatal(err)
 	}
 	return n
+}
+
+// unsure is a database that fails at random: before a hop is stored, or after.
+type unsure struct{ ussd.Store }
+
+func (s unsure) Commit(ctx context.Context, c ussd.Change) error {
+	switch rand.IntN(5) {
+	case 0:
+		return context.DeadlineExceeded
+	case 1:
+		if err := s.Store.Commit(ctx, c); err != nil {
+			return err
+		}
+		return context.DeadlineExceeded
+	}
+	return s.Store.Commit(ctx, c)
+}
+
+// insist sends a request until it is answered, as gateways do.
+func insist(t *testing.T, p *ussdtest.Phone) string {
+	t.Helper()
+	for {
+		a, err := p.Handler.Handle(t.Context(), p.Request())
+		switch {
+		case err == nil:
+			return a.Text
+		case t.Context().Err() != nil:
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestAtMostFiveWrongPINsAreAnswered guesses from many sessions at once, at two
+// nodes, on a database that loses hops and acknowledgements, and repeats what
+// was not answered.
+func TestAtMostFiveWrongPINsAreAnswered(t *testing.T) {
+	t.Parallel()
+	sqldbtest.Each(t, func(t *testing.T, open func(*testing.T) *sqldb.DB) {
+		db := sqldbtest.Migrate(t, open(t), ussdsql.Migrations())
+		clock := ussdtest.NewClock()
+		var nodes []*ussd.Service
+		for range 2 {
+			nodes = append(nodes, ussdtest.Service(t, unsure{ussdsql.New(db)}, short, clock.Set, func(c *ussd.Config) { c.PINSlots = 8 }))
+		}
+		calm := ussdtest.Service(t, ussdsql.New(db), short, clock.Set)
+		id := register(t, ussdtest.NewPhone(calm, alice, "s0"), pin)
+		for period, lock := range []string{"15 minutes", "60 minutes"} {
+			var wg sync.WaitGroup
+			var wrong, locked atomic.Int32
+			for i := range 24 {
+				wg.Go(func() {
+					p := inFront(t, calm, alice, fmt.Sprint("guess", period, "-", i))
+					p.Handler = nodes[i%2]
+					p.Text += "*" + fmt.Sprint(11900+i)
+					switch got := insist(t, p); {
+					case strings.Contains(got, "Wrong account"):
+						wrong.Add(1)
+					case strings.Contains(got, lock):
+						locked.Add(1)
+					default:
+						t.Errorf("guess %d: %q", i, got)
+					}
+				})
+			}
+			wg.Wait()
+			if wrong.Load() != 4 || locked.Load() != 20 {
+				t.Errorf("period %d: %d guesses were answered, and %d times that it is locked", period, wrong.Load(), locked.Load())
+			}
+			var failures int
+			if err := db.Read().QueryRowContext(t.Context(), `SELECT failures FROM ussd_attempts WHERE subject = $1`, id).Scan(&failures); err != nil || failures != 5*(period+1) {
+				t.Errorf("period %d: %d failures %v", period, failures, err)
+			}
+			clock.Jump(25 * time.Hour)
+		}
+		inFront(t, calm, alice, "end").Expect(t, pin, "Welcome Ann")
+	})
+}
+
+// TestALockOfTheReleaseBefore is one that a node made which counts before it
+// checks, and knows nothing of places: whoever is being checked then is told
+// nothing, right or wrong.
+func TestALockOfTheReleaseBefore(t *testing.T) {
+	t.Parallel()
+	sqldbtest.Each(t, func(t *testing.T, open func(*testing.T) *sqldb.DB) {
+		db := sqldbtest.Migrate(t, open(t), ussdsql.Migrations())
+		clock := ussdtest.NewClock()
+		store := &between{Store: ussdsql.New(db)}
+		svc := ussdtest.Service(t, store, clock.Set, short)
+		id := register(t, ussdtest.NewPhone(svc, alice, "s0"), pin)
+		for i, typed := range []string{pin, "11927"} {
+			store.what = func() {
+				err := db.Write(t.Context(), func(ctx context.Context, tx sqldb.Querier) error {
+					_, err := tx.ExecContext(ctx, `INSERT INTO ussd_attempts (subject, origin, failures, locked_until_ms, updated_ms) VALUES ($1, 'own', 5, $2, $3)`,
+						id, sqldb.MS(clock.Now().Add(15*time.Minute)), sqldb.MS(clock.Now()))
+					return err
+				})
+				if err != nil {
+					t.Error(err)
+				}
+			}
+			inFront(t, svc, alice, fmt.Sprint("met", i)).Expect(t, typed, "Too many wrong PINs")
+			if locks, err := svc.Locks(t.Context()); err != nil || len(locks) != 1 || locks[0].Failures != 5 {
+				t.Errorf("PIN %d: %+v %v", i, locks, err)
+			}
+			if _, err := svc.Unlock(t.Context(), id); err != nil {
+				t.Fatal(err)
+			}
+		}
+	})
 }
