@@ -92,10 +92,10 @@ const form = "application/x-www-form-urlencoded"
 // gateways are all dialects that the program speaks.
 var gateways = []gateway{
 	{"json", true, func(n *system.Node, session, phone, _, text string, _ int) (string, error) {
-		return postJSON(n, http.MethodPost, "/api/ussd", map[string]any{"sessionId": session, "serviceCode": "*2233#", "phoneNumber": phone, "text": text})
+		return postJSON(n, http.MethodPost, "/api/ussd", map[string]any{"sessionId": session, "serviceCode": "*2233*" + pinSecond + "#", "phoneNumber": phone, "text": text})
 	}},
 	{"africastalking", true, func(n *system.Node, session, phone, _, text string, _ int) (string, error) {
-		v := url.Values{"sessionId": {session}, "serviceCode": {"*2233#"}, "phoneNumber": {phone}, "networkCode": {"63902"}, "text": {text}}
+		v := url.Values{"sessionId": {session}, "serviceCode": {"*2233*2*1*" + pinFirst + "#"}, "phoneNumber": {phone}, "networkCode": {"63902"}, "text": {text}}
 		return post(n, http.MethodPost, "/api/ussd/africastalking", form, v.Encode())
 	}},
 	{"hubtel", true, func(n *system.Node, session, phone, input, _ string, hop int) (string, error) {

@@ -182,7 +182,7 @@ func (h *hop) begin(ctx context.Context, prior *Prior) error {
 	}
 	h.menu = m
 	n := &Session{
-		ID: h.id, Rev: rand.Int64(), Phone: h.req.Phone, ServiceCode: h.req.ServiceCode, //nolint:gosec // tells incarnations apart, no secret
+		ID: h.id, Rev: rand.Int64(), Phone: h.req.Phone, ServiceCode: keptCode(h.req.ServiceCode), //nolint:gosec // tells incarnations apart, no secret
 		Dialect: h.req.Dialect, Menu: m.Version(), Created: h.now,
 	}
 	h.next = n
@@ -235,7 +235,7 @@ func (h *hop) offer(ctx context.Context) error {
 	if h.svc.cfg.ResumeWindow <= 0 || screen == "" {
 		return nil
 	}
-	last, err := h.svc.store.LastOfPhone(ctx, h.req.Phone, h.req.ServiceCode, h.now.Add(-h.svc.cfg.ResumeWindow))
+	last, err := h.svc.store.LastOfPhone(ctx, h.req.Phone, keptCode(h.req.ServiceCode), h.now.Add(-h.svc.cfg.ResumeWindow))
 	if errors.Is(err, ErrNoSession) {
 		return nil
 	}

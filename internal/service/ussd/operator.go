@@ -104,7 +104,7 @@ const (
 
 func (s *Service) view(one *Session, m *ussdmenu.Menu) View {
 	return View{
-		SessionID: ShownID(one.ID), Phone: one.Phone, ServiceCode: one.ServiceCode, Dialect: one.Dialect,
+		SessionID: ShownID(one.ID), Phone: one.Phone, ServiceCode: keptCode(one.ServiceCode), Dialect: one.Dialect,
 		State: m.StateName(one.screen()), Screen: one.screen(), Status: one.Status.String(), Message: one.Answer,
 		Authenticated: one.Account != "", Account: one.Account, Language: one.State.Lang, Menu: one.Menu, Hops: one.Hop,
 		Created: one.Created, Updated: one.Updated, Expires: one.Expires, Masked: s.masked(one, m),

@@ -124,6 +124,25 @@ func ValidServiceCode(s string) bool {
 	return true
 }
 
+// keptCode is a service code as it is kept and shown. Some gateways call
+// everything that was dialled the code, and *2233*2*1*48213# may end with a PIN:
+// of what could be one, behind the first part, only dots are left.
+func keptCode(code string) string {
+	if strings.LastIndexByte(code, '*') <= 0 {
+		return code // as most are
+	}
+	parts := strings.Split(strings.Trim(code, "*#"), "*")
+	for i, part := range parts {
+		if i > 0 && len(part) >= shortestPIN {
+			parts[i] = "••••"
+		}
+	}
+	return "*" + strings.Join(parts, "*") + "#"
+}
+
+// shortestPIN is how many digits a number needs to be taken for a PIN.
+const shortestPIN = 4
+
 func digits(s string) bool {
 	for i := range len(s) {
 		if s[i] < '0' || s[i] > '9' {

@@ -33,7 +33,7 @@ type Session struct {
 	// Together they are what a commit compares.
 	Rev, Hop    int64
 	Phone       string
-	ServiceCode string
+	ServiceCode string // without what may be a PIN
 	Dialect     string
 	Menu        string // the version it runs on until it ends
 	Status      Status

@@ -2,6 +2,7 @@ package ussdhttp_test
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -147,6 +148,22 @@ func TestAPINIsWrittenNowhere(t *testing.T) {
 	} {
 		if r := g.do(http.MethodPost, path, "application/json", body); !strings.Contains(r.body, "Welcome") {
 			t.Errorf("%s: %+v", path, r)
+		}
+	}
+	// The same from gateways that call all of it the code.
+	for i, path := range []string{"/api/ussd", "/api/ussd/africastalking"} {
+		for j, text := range []string{"", "2*1", "2*1*" + next} {
+			id := fmt.Sprintf("code%d-%d", i, j)
+			body := `{"sessionId":"` + id + `","serviceCode":"*2233*2*1*` + next + `#","phoneNumber":"` + alice + `","text":"` + text + `"}`
+			if r := g.do(http.MethodPost, path, "application/json", body); !strings.HasPrefix(r.body, "CON ") {
+				t.Errorf("%s: %+v", path, r)
+			}
+			for _, look := range []string{"debug/", "timeline/", "live?x="} {
+				shown := g.get("/api/ussd/" + look + id).body
+				if !strings.Contains(shown, `"serviceCode":"*2233*2*1*••••#"`) || ussdtest.Leak(shown, next) != "" {
+					t.Errorf("%s shows %s", look, shown)
+				}
+			}
 		}
 	}
 	log := g.log.String()
