@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"strconv"
-	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -60,6 +59,8 @@ func (h *hop) run(ctx context.Context) (done bool, err error) {
 		return true, h.begin(ctx, nil)
 	case !c.alive(h.now, h.svc.cfg.TTL):
 		return true, h.begin(ctx, &Prior{Rev: c.Rev, Hop: c.Hop})
+	case c.Phone != h.req.Phone && c.Status == Done:
+		return true, h.begin(ctx, &Prior{Rev: c.Rev, Hop: c.Hop}) // nobody's any more
 	case c.Phone != h.req.Phone:
 		return true, ErrInvalid
 	}
@@ -123,17 +124,9 @@ func (h *hop) read() (string, reading) {
 	case len(text) > c.TextLen && text[c.TextLen] == '*' && keys.Matches(c.TextMAC, "text", h.id, text[:c.TextLen]):
 		return text[c.TextLen+1:], readInput
 	}
-	for i := range c.Memory.Trail {
-		crumb := &c.Memory.Trail[i]
-		if crumb.Len == len(text) && keys.Matches(crumb.MAC, "text", h.id, text) {
-			return "", readSame // a late retransmission: show where the session is
-		}
-	}
-	// Not what this session began with: a gateway that sends the last input only.
-	if text == "*" || strings.HasSuffix(text, "**") {
-		return "*", readInput
-	}
-	return text[strings.LastIndexByte(text, '*')+1:], readInput
+	// Delivered late, or from somebody who knows the id and the number and not
+	// what was typed: show where the session is.
+	return "", readSame
 }
 
 // outrun reports that the session began after this request came: it is a dial
@@ -418,12 +411,7 @@ func (h *hop) finish(ctx context.Context, prior *Prior) error {
 	if prior != nil {
 		n.Hop = prior.Hop + 1
 	}
-	if last := &n.Memory.Trail[len(n.Memory.Trail)-1]; last.MAC == nil {
-		last.Screen = n.screen()
-		if !h.req.Newest {
-			last.Len, last.MAC = n.TextLen, n.TextMAC
-		}
-	}
+	n.Memory.Trail[len(n.Memory.Trail)-1].Screen = n.screen()
 	if err := h.svc.store.Commit(ctx, Change{Session: n, Prior: prior, Effects: h.effects, Now: h.now}); err != nil {
 		return fmt.Errorf("store hop: %w", err)
 	}

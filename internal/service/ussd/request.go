@@ -11,7 +11,10 @@ import (
 
 // The limits of a request, in characters.
 const (
-	MaxText      = 182
+	MaxText = 182
+	// MaxHistory bounds a text that accumulates where the session endpoint's own
+	// limit does not bind: a session may ask several questions.
+	MaxHistory   = 2000
 	MaxSessionID = 100
 	maxCode      = MaxText // what fits into one message can be dialled
 )
@@ -70,10 +73,19 @@ var ErrInvalid = fault.New(fault.Invalid, "Invalid input. Please try again.")
 // Validate checks the request's form.
 func (r *Request) Validate() error {
 	switch {
-	case !validSessionID(r.SessionID), !length(r.Text, 0, MaxText), !ValidPhone(r.Phone), !ValidServiceCode(r.ServiceCode):
+	case !validSessionID(r.SessionID), !length(r.Text, 0, r.maxText()), !ValidPhone(r.Phone), !ValidServiceCode(r.ServiceCode):
 		return ErrInvalid
 	}
 	return nil
+}
+
+// maxText is how long the text may be. What somebody typed last fits into one
+// message, everywhere; what a dialect accumulates is longer.
+func (r *Request) maxText() int {
+	if r.Dialect != "" && !r.Newest {
+		return MaxHistory
+	}
+	return MaxText
 }
 
 func validSessionID(s string) bool { return length(s, 1, MaxSessionID) && !turns(s) }

@@ -84,8 +84,6 @@ type Crumb struct {
 	At     int64  `json:"t"` // milliseconds since 1970
 	Screen string `json:"s"`
 	Input  string `json:"i,omitempty"`
-	Len    int    `json:"l,omitempty"`
-	MAC    []byte `json:"m,omitempty"`
 }
 
 // maxTrail bounds the history that a session carries.

@@ -25,7 +25,7 @@ func NewSession(id string) *ussd.Session {
 		State: ussdmenu.State{Screen: "home", Page: 2, Lang: "sw", Vars: map[string]string{"name": "O'Brien"}, Notice: "n"},
 		Memory: ussd.Memory{
 			Digests: map[string][]byte{"pin": {9}}, PhoneAccount: "C1", Facts: ussdmenu.HasAccount,
-			Trail: []ussd.Crumb{{At: 1, Screen: "home", Input: "****", Len: 3, MAC: []byte{1}}},
+			Trail: []ussd.Crumb{{At: 1, Screen: "home", Input: "****"}},
 		},
 	}
 }
