@@ -62,7 +62,7 @@ func (h *hop) run(ctx context.Context) (done bool, err error) {
 	case c.Phone != h.req.Phone && c.Status == Done:
 		return true, h.begin(ctx, &Prior{Rev: c.Rev, Hop: c.Hop}) // nobody's any more
 	case c.Phone != h.req.Phone:
-		return true, ErrInvalid
+		return true, &InvalidError{"phoneNumber", "must be the one that began the session"}
 	}
 	input, how := h.read()
 	if h.hint && (how == readSame || how == readOver) {

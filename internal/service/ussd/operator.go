@@ -322,7 +322,12 @@ const maxLocks = 100_000
 // expire: the gateway says so of every session that was cut off, too.
 func (s *Service) EndSession(ctx context.Context, dialect, sessionID, phone string) error {
 	if !validSessionID(sessionID) {
-		return ErrInvalid // or it could name a session of another dialect
+		return &InvalidError{"sessionId", "must be one that a gateway can have"} // or it could name a session of another dialect
+	}
+	if phone == "" && dialect != DialectInfobip {
+		// Infobip names the session alone. Elsewhere whoever knows an id, and not
+		// the number, could end it.
+		return &InvalidError{"phoneNumber", "must be that of the session that is over"}
 	}
 	if s.cfg.ResumeWindow > 0 {
 		return nil

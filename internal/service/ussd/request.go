@@ -1,6 +1,7 @@
 package ussd
 
 import (
+	"strconv"
 	"strings"
 	"time"
 	"unicode"
@@ -70,11 +71,27 @@ func (a Answer) String() string {
 // ErrInvalid is the refusal of a request that breaks the rules.
 var ErrInvalid = fault.New(fault.Invalid, "Invalid input. Please try again.")
 
+// InvalidError is an ErrInvalid that says which rule was broken, for who connects a
+// gateway. It never says what was sent: that may be a number or a PIN.
+type InvalidError struct{ Field, Rule string }
+
+// Error implements error.
+func (r *InvalidError) Error() string { return r.Field + " " + r.Rule }
+
+// Unwrap makes it an ErrInvalid.
+func (r *InvalidError) Unwrap() error { return ErrInvalid }
+
 // Validate checks the request's form.
 func (r *Request) Validate() error {
 	switch {
-	case !validSessionID(r.SessionID), !length(r.Text, 0, r.maxText()), !ValidPhone(r.Phone), !ValidServiceCode(r.ServiceCode):
-		return ErrInvalid
+	case !validSessionID(r.SessionID):
+		return &InvalidError{"sessionId", "must have 1 to 100 characters, none of which controls the text around it"}
+	case !length(r.Text, 0, r.maxText()):
+		return &InvalidError{"text", "must have at most " + strconv.Itoa(r.maxText()) + " characters, none of which controls"}
+	case !ValidPhone(r.Phone):
+		return &InvalidError{"phoneNumber", "must be an E.164 number"}
+	case !ValidServiceCode(r.ServiceCode):
+		return &InvalidError{"serviceCode", "must be digits between * and #"}
 	}
 	return nil
 }

@@ -1,7 +1,6 @@
 package ussdhttp
 
 import (
-	"encoding/json"
 	"net/http"
 	"strings"
 
@@ -12,19 +11,43 @@ import (
 // readDialect decodes the JSON body of an adapter.
 func readDialect(r *http.Request, v any) error {
 	raw, form, err := readBody(r)
-	if err != nil || form {
-		return ussd.ErrInvalid
+	switch {
+	case err != nil:
+		return err
+	case form:
+		return &ussd.InvalidError{Field: "Content-Type", Rule: "must be JSON"}
 	}
-	if err := json.Unmarshal(raw, v); err != nil {
-		return ussd.ErrInvalid
-	}
-	return nil
+	return decodeJSON(raw, v)
+}
+
+// refuse answers a request that could not be read; the caller writes it in its
+// own shape, with what could be read.
+func (a *api) refuse(r *http.Request, err error) ussd.Answer {
+	return a.settled(r.Context(), ussd.Answer{}, err)
 }
 
 // hop answers an adapter's request; the caller writes it in its own shape.
 func (a *api) hop(r *http.Request, req ussd.Request) ussd.Answer {
 	answer, err := a.answer(r, req)
 	return a.settled(r.Context(), answer, err)
+}
+
+// endOf is how a dialect ends a session whose request never reached its adapter,
+// or nil where the path is no dialect's. What only tells that a session is over
+// is no session's request.
+func endOf(path string) any {
+	answer := ussd.Answer{Text: textInvalid, End: true}
+	switch {
+	case path == "/api/ussd/hubtel":
+		return hubtelEnd(textInvalid)
+	case path == "/api/ussd/arkesel":
+		return ArkeselRequest{}.reply(answer)
+	case path == "/api/ussd/nalo":
+		return NaloRequest{}.reply(answer)
+	case strings.HasPrefix(path, "/api/ussd/infobip/") && !strings.HasSuffix(path, "/end"):
+		return infobipReply(answer)
+	}
+	return nil
 }
 
 func writeDialect(w http.ResponseWriter, v any) error {

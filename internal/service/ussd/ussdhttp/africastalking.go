@@ -32,15 +32,16 @@ func (a *api) africasTalking(w http.ResponseWriter, r *http.Request) error {
 }
 
 // africasTalkingEnded ends the session wherever it was opened: Africa's Talking
-// may also be pointed at the session endpoint itself.
+// may also be pointed at the session endpoint itself. A notice without the number
+// ends nobody's.
 func (a *api) africasTalkingEnded(w http.ResponseWriter, r *http.Request) error {
 	raw, form, err := readBody(r)
-	if err != nil || !form {
-		return ussd.ErrInvalid
+	if err != nil {
+		return err
 	}
 	values, err := url.ParseQuery(string(raw))
-	if err != nil || values.Get("sessionId") == "" {
-		return ussd.ErrInvalid
+	if err != nil || !form {
+		return &ussd.InvalidError{Field: bodyField, Rule: "must be a form"}
 	}
 	for _, dialect := range []string{"", ussd.DialectAfricasTalking} {
 		if err := a.end(r, dialect, values.Get("sessionId"), values.Get("phoneNumber")); err != nil {

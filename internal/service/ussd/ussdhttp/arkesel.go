@@ -28,7 +28,7 @@ type ArkeselReply struct {
 func (a *api) arkesel(w http.ResponseWriter, r *http.Request) error {
 	var in ArkeselRequest
 	if err := readDialect(r, &in); err != nil {
-		return err
+		return writeDialect(w, in.reply(a.refuse(r, err)))
 	}
 	req := ussd.Request{
 		Dialect: ussd.DialectArkesel, SessionID: in.SessionID, Phone: e164(in.MSISDN), ServiceCode: noCode,
@@ -37,8 +37,9 @@ func (a *api) arkesel(w http.ResponseWriter, r *http.Request) error {
 	if in.NewSession {
 		req.ServiceCode, req.Text = dialled(in.UserData, "")
 	}
-	answer := a.hop(r, req)
-	return writeDialect(w, ArkeselReply{
-		SessionID: in.SessionID, UserID: in.UserID, MSISDN: in.MSISDN, Message: answer.Text, ContinueSession: !answer.End,
-	})
+	return writeDialect(w, in.reply(a.hop(r, req)))
+}
+
+func (in ArkeselRequest) reply(answer ussd.Answer) ArkeselReply {
+	return ArkeselReply{SessionID: in.SessionID, UserID: in.UserID, MSISDN: in.MSISDN, Message: answer.Text, ContinueSession: !answer.End}
 }

@@ -134,7 +134,10 @@ func (g *gateway) get(path string) reply {
 	return g.do(http.MethodGet, path, "", "", "Authorization", "Bearer "+operator)
 }
 
-const alice = "+260971230001"
+const (
+	alice = "+260971230001"
+	bob   = "+260971230002"
+)
 
 func TestTheSessionEndpointKeepsItsContract(t *testing.T) {
 	t.Parallel()

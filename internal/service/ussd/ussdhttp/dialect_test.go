@@ -38,6 +38,12 @@ func TestAfricasTalking(t *testing.T) {
 			t.Errorf("%+v", r)
 		}
 	}
+	for _, number := range []string{"", bob} { // who does not know the number ends nobody's session
+		form("/api/ussd/africastalking/events", url.Values{"sessionId": {"ATUid_1"}, "phoneNumber": {number}})
+		if r := g.get("/api/ussd/debug/ATUid_1"); !strings.Contains(r.body, `"status":"active"`) {
+			t.Errorf("%q ended the session: %+v", number, r)
+		}
+	}
 	end := url.Values{"sessionId": {"ATUid_1"}, "phoneNumber": {alice}, "serviceCode": {"*384*123#"}, "status": {"Incomplete"}, "hopsCount": {"2"}}
 	if r := form("/api/ussd/africastalking/events", end); r.status != 200 {
 		t.Errorf("%+v", r)
@@ -95,7 +101,7 @@ func TestTheEndIsOfOneDialect(t *testing.T) {
 	var out ussdhttp.HubtelReply
 	g.json(http.MethodPost, "/api/ussd/hubtel", `{"Type":"Initiation","Mobile":"260971230001","SessionId":"h1","ServiceCode":"714","Message":"*714#","Sequence":1}`, &out)
 	for _, id := range []string{"hubtel\x1fh1", "h1\x00", strings.Repeat("x", 101), "\u202eh1"} {
-		form := url.Values{"sessionId": {id}}.Encode()
+		form := url.Values{"sessionId": {id}, "phoneNumber": {alice}}.Encode()
 		if r := g.do(http.MethodPost, "/api/ussd/africastalking/events", "application/x-www-form-urlencoded", form); r.status != 400 {
 			t.Errorf("%q: %+v", id, r)
 		}
@@ -279,10 +285,37 @@ func TestARepeatedDeliveryDuringASlowAnswerMovesNothing(t *testing.T) {
 func TestDialectsRefuseWhatIsNotTheirs(t *testing.T) {
 	t.Parallel()
 	g := newGateway(t, options{})
-	for _, path := range []string{"/api/ussd/hubtel", "/api/ussd/arkesel", "/api/ussd/nalo", "/api/ussd/infobip/session/x/start"} {
-		if r := g.do(http.MethodPost, path, "application/json", "{"); r.status != 400 {
-			t.Errorf("%s: %+v", path, r)
+	sorry := strings.TrimPrefix(invalid, "END ")
+	for path, ends := range map[string]struct {
+		end    string
+		bodies []string
+	}{
+		"/api/ussd/hubtel": {`{"SessionId":"%s","Type":"Release","Message":"` + sorry + `","Label":"","ClientState":null,"DataType":"display","FieldType":"text"}`, []string{
+			`{"SessionId":"x","Type":"Initiation","Sequence":"1"}`, `{"SessionId":"x","Type":"initiation"}`, `{"SessionId":"x","Type":7}`,
+		}},
+		"/api/ussd/arkesel": {`{"sessionID":"%s","userID":"","msisdn":"","message":"` + sorry + `","continueSession":false}`, []string{
+			`{"sessionID":"x","newSession":"true"}`, `{"sessionID":"x","userData":1}`,
+		}},
+		"/api/ussd/nalo": {`{"USERID":"%s","MSISDN":"","MSG":"` + sorry + `","MSGTYPE":false}`, []string{`{"USERID":"x","MSGTYPE":"true"}`}},
+		"/api/ussd/infobip/session/x/start": {`{"shouldClose":true,"ussdMenu":"` + sorry + `","responseExitCode":200,"responseMessage":""}`, []string{
+			`{"text":5}`,
+		}},
+	} {
+		check := func(media, body, id string) {
+			t.Helper()
+			want := strings.Replace(ends.end, "%s", id, 1)
+			if r := g.do(http.MethodPost, path, media, body); r.status != 200 || strings.TrimSpace(r.body) != want {
+				t.Errorf("%s %q: %+v, want %s", path, body, r, want)
+			}
 		}
+		for _, body := range ends.bodies {
+			check("application/json", body, "x")
+		}
+		for _, body := range []string{"", "{", "[]", "7", strings.Repeat(" ", 20<<10), "{\"\xff\":1}"} {
+			check("application/json", body, "")
+		}
+		check("application/x-www-form-urlencoded", "sessionID=x&newSession=true", "")
+		check("text/plain", "hello", "")
 	}
 	var out ussdhttp.ArkeselReply
 	g.json(http.MethodPost, "/api/ussd/arkesel", `{"sessionID":"a1","newSession":true,"msisdn":"oops"}`, &out)

@@ -147,7 +147,7 @@ func TestTheEndOfASessionIsAnsweredWhateverHangs(t *testing.T) {
 	for path, call := range map[string][3]string{
 		"/api/ussd/hubtel":                {http.MethodPost, "application/json", `{"Type":"Release","Mobile":"260971230001","SessionId":"s1"}`},
 		"/api/ussd/infobip/session/1/end": {http.MethodPut, "application/json", `{"reason":"gone"}`},
-		"/api/ussd/africastalking/events": {http.MethodPost, "application/x-www-form-urlencoded", "sessionId=s1"},
+		"/api/ussd/africastalking/events": {http.MethodPost, "application/x-www-form-urlencoded", "sessionId=s1&phoneNumber=%2B260971230001"},
 	} {
 		t.Run(path, func(t *testing.T) {
 			t.Parallel()

@@ -38,12 +38,19 @@ const (
 	hubtelTimeout    = "Timeout"
 )
 
+func hubtelEnd(text string) HubtelReply {
+	return HubtelReply{Type: hubtelRelease, Message: text, DataType: "display", FieldType: "text"}
+}
+
 func (a *api) hubtel(w http.ResponseWriter, r *http.Request) error {
 	var in HubtelRequest
-	if err := readDialect(r, &in); err != nil {
-		return err
+	err := readDialect(r, &in)
+	out := hubtelEnd("")
+	out.SessionID, out.ClientState = in.SessionID, in.ClientState
+	if err != nil {
+		out.Message = a.refuse(r, err).Text
+		return writeDialect(w, out)
 	}
-	out := HubtelReply{SessionID: in.SessionID, Type: hubtelRelease, ClientState: in.ClientState, DataType: "display", FieldType: "text"}
 	req := ussd.Request{
 		Dialect: ussd.DialectHubtel, SessionID: in.SessionID, Phone: e164(in.Mobile),
 		ServiceCode: serviceCode(in.ServiceCode), Newest: true, Sequence: max(in.Sequence, 0),
@@ -60,7 +67,8 @@ func (a *api) hubtel(w http.ResponseWriter, r *http.Request) error {
 		}
 		return writeDialect(w, out)
 	default:
-		return ussd.ErrInvalid
+		out.Message = a.refuse(r, &ussd.InvalidError{Field: "Type", Rule: "must be Initiation, Response, Release or Timeout"}).Text
+		return writeDialect(w, out)
 	}
 	answer := a.hop(r, req)
 	out.Message = answer.Text

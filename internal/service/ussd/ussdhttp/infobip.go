@@ -37,7 +37,7 @@ func (a *api) infobip(start bool) func(w http.ResponseWriter, r *http.Request) e
 	return func(w http.ResponseWriter, r *http.Request) error {
 		var in InfobipRequest
 		if err := readDialect(r, &in); err != nil {
-			return err
+			return writeDialect(w, infobipReply(a.refuse(r, err)))
 		}
 		req := ussd.Request{
 			Dialect: ussd.DialectInfobip, SessionID: r.PathValue("sessionId"), Phone: e164(in.MSISDN),
@@ -46,9 +46,12 @@ func (a *api) infobip(start bool) func(w http.ResponseWriter, r *http.Request) e
 		if start {
 			req.ServiceCode, req.Text = dialled(in.Text, in.ShortCode)
 		}
-		answer := a.hop(r, req)
-		return writeDialect(w, InfobipReply{ShouldClose: answer.End, USSDMenu: answer.Text, ResponseExitCode: http.StatusOK})
+		return writeDialect(w, infobipReply(a.hop(r, req)))
 	}
+}
+
+func infobipReply(answer ussd.Answer) InfobipReply {
+	return InfobipReply{ShouldClose: answer.End, USSDMenu: answer.Text, ResponseExitCode: http.StatusOK}
 }
 
 func (a *api) infobipEnd(w http.ResponseWriter, r *http.Request) error {

@@ -34,7 +34,7 @@ const (
 // ask sends a text, or fails with the node.
 func (d *doomed) ask(node int, session, text string) (string, error) {
 	body := `{"sessionId":"` + session + `","serviceCode":"*2233#","phoneNumber":"` + alice + `","text":"` + text + `"}`
-	r, err := http.Post("http://"+d.nodes[node].addr+"/api/ussd", "application/json", strings.NewReader(body)) //nolint:noctx // the node's death ends it
+	r, err := http.Post("http://"+d.nodes[node].addr+"/api/ussd", "application/json", strings.NewReader(body))
 	if err != nil {
 		return "", err
 	}

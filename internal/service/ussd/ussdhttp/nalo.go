@@ -28,7 +28,7 @@ type NaloReply struct {
 func (a *api) nalo(w http.ResponseWriter, r *http.Request) error {
 	var in NaloRequest
 	if err := readDialect(r, &in); err != nil {
-		return err
+		return writeDialect(w, in.reply(a.refuse(r, err)))
 	}
 	id, phone := in.SessionID, e164(in.MSISDN)
 	if id == "" && a.svc != nil && ussd.ValidPhone(phone) {
@@ -43,6 +43,9 @@ func (a *api) nalo(w http.ResponseWriter, r *http.Request) error {
 	if in.MsgType {
 		req.ServiceCode, req.Text = dialled(in.UserData, "")
 	}
-	answer := a.hop(r, req)
-	return writeDialect(w, NaloReply{UserID: in.UserID, MSISDN: in.MSISDN, Msg: answer.Text, MsgType: !answer.End})
+	return writeDialect(w, in.reply(a.hop(r, req)))
+}
+
+func (in NaloRequest) reply(answer ussd.Answer) NaloReply {
+	return NaloReply{UserID: in.UserID, MSISDN: in.MSISDN, Msg: answer.Text, MsgType: !answer.End}
 }

@@ -2,6 +2,7 @@ package ussdhttp
 
 import (
 	"encoding/json"
+	"errors"
 	"io"
 	"net/http"
 	"net/url"
@@ -33,7 +34,7 @@ func (a *api) plain(w http.ResponseWriter, r *http.Request, dialect string) erro
 	return writeAnswer(w, http.StatusOK, a.hop(r, req))
 }
 
-// readSession reads the four fields. Everything that is wrong is ErrInvalid.
+// readSession reads the four fields. Everything that is wrong is an InvalidError.
 func readSession(r *http.Request) (ussd.Request, error) {
 	raw, form, err := readBody(r)
 	if err != nil {
@@ -43,7 +44,7 @@ func readSession(r *http.Request) (ussd.Request, error) {
 	if form {
 		values, err := url.ParseQuery(string(raw))
 		if err != nil {
-			return ussd.Request{}, ussd.ErrInvalid
+			return ussd.Request{}, &ussd.InvalidError{Field: bodyField, Rule: "must be a form"}
 		}
 		get := func(name string) *string {
 			if v := values[name]; len(v) == 1 {
@@ -55,11 +56,13 @@ func readSession(r *http.Request) (ussd.Request, error) {
 			SessionID: get("sessionId"), ServiceCode: get("serviceCode"),
 			PhoneNumber: get("phoneNumber"), Text: get("text"),
 		}
-	} else if !in.decode(raw) {
-		return ussd.Request{}, ussd.ErrInvalid
+	} else if err := in.decode(raw); err != nil {
+		return ussd.Request{}, err
 	}
-	if in.SessionID == nil || in.ServiceCode == nil || in.PhoneNumber == nil || in.Text == nil {
-		return ussd.Request{}, ussd.ErrInvalid
+	for i, value := range []*string{in.SessionID, in.ServiceCode, in.PhoneNumber, in.Text} {
+		if value == nil {
+			return ussd.Request{}, &ussd.InvalidError{Field: members[i], Rule: "must be there, once"}
+		}
 	}
 	return ussd.Request{SessionID: *in.SessionID, ServiceCode: *in.ServiceCode, Phone: *in.PhoneNumber, Text: *in.Text}, nil
 }
@@ -70,8 +73,30 @@ var members = [...]string{"sessionId", "serviceCode", "phoneNumber", "text"}
 // decode reads the members by their exact names, each at most once, as forms are
 // read: of two texts nobody knows which one was typed. What the document does not
 // name is passed over.
-func (in *SessionRequest) decode(raw []byte) bool {
-	return json.Unmarshal(raw, in) == nil && exact(raw)
+func (in *SessionRequest) decode(raw []byte) error {
+	if err := decodeJSON(raw, in); err != nil {
+		return err
+	}
+	if !exact(raw) {
+		return &ussd.InvalidError{Field: bodyField, Rule: "must have each member once, under its exact name"}
+	}
+	return nil
+}
+
+// bodyField is what a refusal names when no field is to blame.
+const bodyField = "body"
+
+// decodeJSON reads a JSON body. Of one with a wrong type it reads the rest.
+func decodeJSON(raw []byte, v any) error {
+	err := json.Unmarshal(raw, v)
+	var wrong *json.UnmarshalTypeError
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &wrong) && wrong.Field != "":
+		return &ussd.InvalidError{Field: wrong.Field, Rule: "must be of type " + wrong.Type.String()}
+	}
+	return &ussd.InvalidError{Field: bodyField, Rule: "must be a JSON object"}
 }
 
 // exact looks at the names in a valid JSON object, since the decoder takes them
@@ -134,7 +159,7 @@ func readBody(r *http.Request) (raw []byte, form bool, err error) {
 		_, err = io.ReadFull(r.Body, raw)
 	}
 	if err != nil || len(raw) > maxBody || !utf8.Valid(raw) {
-		return nil, false, ussd.ErrInvalid
+		return nil, false, &ussd.InvalidError{Field: bodyField, Rule: "must be whole, of UTF-8 and at most 16 KiB"}
 	}
 	switch {
 	case media == "application/json", strings.EqualFold(media, "application/json"):
@@ -144,5 +169,5 @@ func readBody(r *http.Request) (raw []byte, form bool, err error) {
 	case media == "" && len(raw) > 0 && raw[0] == '{':
 		return raw, false, nil
 	}
-	return nil, false, ussd.ErrInvalid
+	return nil, false, &ussd.InvalidError{Field: "Content-Type", Rule: "must be JSON or a form"}
 }

@@ -12,6 +12,7 @@ package ussdhttp
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"log/slog"
 	"maps"
 	"net/http"
@@ -64,7 +65,7 @@ func Surface(svc *ussd.Service, deps Deps) httpserver.Surface {
 	return httpserver.Surface{
 		Name:     "ussd",
 		Prefixes: []string{pathSession},
-		Errors:   writeError,
+		Errors:   a.writeError,
 		Limiter:  deps.Limiter,
 		Routes:   a.routes(),
 	}
@@ -74,7 +75,7 @@ func Surface(svc *ussd.Service, deps Deps) httpserver.Surface {
 // for its database: their users are told so in the way of their dialect.
 func Away(limiter *httpserver.Limiter) httpserver.Surface {
 	a := &api{log: slog.New(slog.DiscardHandler)}
-	return httpserver.Surface{Name: "ussd", Errors: writeError, Limiter: limiter, Routes: a.gatewayRoutes()}
+	return httpserver.Surface{Name: "ussd", Errors: a.writeError, Limiter: limiter, Routes: a.gatewayRoutes()}
 }
 
 // answer runs one hop.
@@ -141,10 +142,20 @@ func (a *api) settled(ctx context.Context, answer ussd.Answer, err error) ussd.A
 	case err == nil:
 		return answer
 	case fault.Is(err, fault.Invalid):
+		a.refused(ctx, err)
 		return ussd.Answer{Text: textInvalid, End: true}
 	}
 	a.log.ErrorContext(ctx, "ussd request failed", slog.String("request_id", httpserver.RequestID(ctx)), slog.Any("error", err))
 	return ussd.Answer{Text: textUnavailable, End: true}
+}
+
+// refused logs which field broke which rule, for who connects a gateway. Values
+// are not told: they may be numbers and PINs.
+func (a *api) refused(ctx context.Context, err error) {
+	if why, ok := errors.AsType[*ussd.InvalidError](err); ok {
+		a.log.InfoContext(ctx, "ussd request refused", slog.String("request_id", httpserver.RequestID(ctx)),
+			slog.String("field", why.Field), slog.String("rule", why.Rule))
+	}
 }
 
 var plainText = []string{"text/plain; charset=utf-8"}
@@ -160,7 +171,8 @@ func writeAnswer(w http.ResponseWriter, status int, answer ussd.Answer) error {
 }
 
 // writeError answers what never reached a handler, or left one with an error.
-func writeError(w http.ResponseWriter, r *http.Request, err error) {
+func (a *api) writeError(w http.ResponseWriter, r *http.Request, err error) {
+	a.refused(r.Context(), err)
 	e := fault.From(err)
 	status := httpserver.Status(e.Kind)
 	if r.Method == http.MethodPost && (r.URL.Path == pathSession || r.URL.Path == pathAfricasTalking) && e.Kind != fault.NotFound {
@@ -175,6 +187,10 @@ func writeError(w http.ResponseWriter, r *http.Request, err error) {
 			status = http.StatusOK
 		}
 		_ = writeAnswer(w, status, answer) // the client may be gone; there is nobody left to tell
+		return
+	}
+	if end := endOf(r.URL.Path); end != nil && (e.Kind == fault.Invalid || e.Kind == fault.TooLarge || e.Kind == fault.UnsupportedMedia) {
+		_ = writeDialect(w, end) // the client may be gone; there is nobody left to tell
 		return
 	}
 	body := map[string]any{"error": http.StatusText(status), "message": e.Message, "code": e.Kind.String()}

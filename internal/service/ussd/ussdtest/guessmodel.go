@@ -100,7 +100,7 @@ type walked struct {
 func guessesFollowTheModel(t *testing.T, s ussd.Store) {
 	for seed := range uint64(4) {
 		w := &walker{
-			guesser: &guesser{t: t, store: s}, random: rand.New(rand.NewPCG(seed, 1)), //nolint:gosec // repeatable on purpose
+			guesser: &guesser{t: t, store: s}, random: rand.New(rand.NewPCG(seed, 1)),
 			model:   newGuessModel(),
 			counter: ussdpin.Counter{Subject: fmt.Sprint("C", seed), Origin: ussdpin.OriginOwn},
 		}

@@ -1,0 +1,72 @@
+package ussdhttp_test
+
+import (
+	"encoding/json"
+	"log/slog"
+	"net/http"
+	"strings"
+	"testing"
+)
+
+// TestARefusalIsExplained to who connects a gateway: the log names the field and
+// the rule at its usual level, and nothing of what was sent.
+func TestARefusalIsExplained(t *testing.T) {
+	t.Parallel()
+	const secret = "2*1*70382"
+	good := func(change map[string]any) string {
+		body := map[string]any{"sessionId": "s1", "serviceCode": "*2233#", "phoneNumber": alice, "text": secret}
+		for name, value := range change {
+			if body[name] = value; value == nil {
+				delete(body, name)
+			}
+		}
+		raw, err := json.Marshal(body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(raw)
+	}
+	for _, tc := range []struct{ path, media, body, field, rule string }{
+		{"", "application/json", good(map[string]any{"phoneNumber": "0971230001"}), "phoneNumber", "E.164"},
+		{"", "application/json", good(map[string]any{"serviceCode": "2233"}), "serviceCode", "between * and #"},
+		{"", "application/json", good(map[string]any{"sessionId": strings.Repeat("x", 101)}), "sessionId", "1 to 100"},
+		{"", "application/json", good(map[string]any{"text": strings.Repeat("7", 183)}), "text", "at most 182"},
+		{"/africastalking", "application/json", good(map[string]any{"text": strings.Repeat("7", 2001)}), "text", "at most 2000"},
+		{"", "application/json", good(map[string]any{"text": nil}), "text", "must be there"},
+		{"", "application/json", good(map[string]any{"text": 70382}), "text", "must be of type string"},
+		{"", "application/json", good(map[string]any{"Text": secret}), "body", "exact name"},
+		{"", "application/json", "{", "body", "JSON object"},
+		{"", "text/plain", good(nil), "Content-Type", "JSON or a form"},
+		{"", "application/x-www-form-urlencoded", "sessionId=s1&text=1&text=2&serviceCode=*1%23&phoneNumber=%2B260971230001", "text", "once"},
+		{"/hubtel", "application/json", `{"Type":"Response","Mobile":"97x","SessionId":"s","Message":"70382"}`, "phoneNumber", "E.164"},
+		{"/hubtel", "application/json", `{"Type":"Response","Sequence":"1","Message":"70382"}`, "Sequence", "must be of type int"},
+		{"/arkesel", "application/json", `{"newSession":"true","userData":"70382"}`, "newSession", "must be of type bool"},
+		{"/africastalking/events", "application/x-www-form-urlencoded", "sessionId=s1", "phoneNumber", "session that is over"},
+	} {
+		g := newGateway(t, options{level: slog.LevelInfo})
+		r := g.do(http.MethodPost, "/api/ussd"+tc.path, tc.media, tc.body)
+		if tc.path != "/africastalking/events" && r.status != http.StatusOK {
+			t.Errorf("%s %s: %+v", tc.path, tc.body, r)
+		}
+		found := ""
+		for line := range strings.Lines(g.log.String()) {
+			if strings.Contains(line, `"msg":"ussd request refused"`) {
+				found = line
+			}
+			for _, secret := range []string{"70382", "971230001", "0971230001"} {
+				if strings.Contains(line, secret) {
+					t.Errorf("the log tells %s: %s", secret, line)
+				}
+			}
+		}
+		if !strings.Contains(found, `"level":"INFO"`) || !strings.Contains(found, `"field":"`+tc.field+`"`) || !strings.Contains(found, tc.rule) {
+			t.Errorf("%s %s is explained by %q", tc.path, tc.body, found)
+		}
+	}
+	// Somebody else's session.
+	g := newGateway(t, options{level: slog.LevelInfo})
+	g.send("s1", alice, "")
+	if got := g.send("s1", bob, "1"); got != invalid || !strings.Contains(g.log.String(), "the one that began the session") {
+		t.Errorf("%q: %s", got, g.log.String())
+	}
+}
