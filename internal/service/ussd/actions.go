@@ -202,13 +202,23 @@ func (h *hop) lookUpEntity(ctx context.Context) (string, map[string]string, erro
 	return "ok", map[string]string{"entity_info": bounded(text, 600)}, nil
 }
 
-// bounded cuts a text at a number of characters and cleans it.
+// bounded cleans a text and cuts it between two words, with dots that say so, if
+// it has more characters than most.
 func bounded(s string, most int) string {
 	s = ussdmenu.CleanText(s)
-	n := 0
+	const dots = "..."
+	n, end := 0, 0 // end is where the dots would come
 	for i := range s {
+		if n == most-len(dots) {
+			end = i
+		}
 		if n == most {
-			return s[:i]
+			cut := s[:end]
+			// A word that is longer than half of it is no word of the user's.
+			if at := strings.LastIndexAny(cut, " \n"); s[end] != ' ' && s[end] != '\n' && at > len(cut)/2 {
+				cut = cut[:at]
+			}
+			return strings.TrimRight(cut, " \n") + dots
 		}
 		n++
 	}
