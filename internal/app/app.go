@@ -88,7 +88,7 @@ func New(ctx context.Context, opt Options) (_ *App, err error) {
 			err = errors.Join(err, a.Close())
 		}
 	}()
-	if a.res, err = prepareResources(ctx, &a.opt); err != nil {
+	if a.res, err = prepareResources(ctx, &a.opt, readOrMakeSecret); err != nil {
 		return nil, err
 	}
 	if a.server, err = a.newServer(); err != nil {

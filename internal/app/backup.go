@@ -13,7 +13,6 @@ import (
 	"strings"
 
 	"github.com/castalia-org/castalia/internal/platform/archive"
-	"github.com/castalia-org/castalia/internal/platform/blob/blobdisk"
 	"github.com/castalia-org/castalia/internal/platform/config"
 	"github.com/castalia-org/castalia/internal/platform/datadir"
 	"github.com/castalia-org/castalia/internal/platform/sqldb"
@@ -31,22 +30,13 @@ func keyFile(s *config.Settings, name string) string {
 // were given by the environment never are.
 func Backup(ctx context.Context, opt Options, to io.Writer, withKeys bool) (_ archive.Summary, err error) {
 	s := &opt.Settings
-	if !s.Storage.Database.Given() {
-		if _, err := os.Stat(filepath.Join(s.Storage.Data, sqldb.FileName)); err != nil {
-			return archive.Summary{}, fmt.Errorf("there is no database in %s: %w", s.Storage.Data, err)
-		}
-	}
 	r := &resources{log: opt.Log}
 	defer func() { err = errors.Join(err, r.close()) }()
-	if err := r.openDatabase(ctx, s); err != nil {
+	if err := r.openExisting(ctx, s, sqldb.OpenReadOnly); err != nil {
 		return archive.Summary{}, err
 	}
-	if s.Storage.Blobs.Given() {
-		if err := r.openBlobs(ctx, s); err != nil {
-			return archive.Summary{}, err
-		}
-	} else {
-		r.blobs = blobdisk.Beside(filepath.Join(s.Storage.Data, "objects"))
+	if err := r.openBlobsBeside(ctx, s); err != nil {
+		return archive.Summary{}, err
 	}
 	place := archive.Place{DB: r.db, Blobs: r.blobs, Migrations: allMigrations(), Program: opt.Version, Keys: map[string][]byte{}}
 	if withKeys {

@@ -55,24 +55,9 @@ func appMigrations() sqldb.Migrations {
 	return sqldb.Migrations{Service: "app", FS: files}
 }
 
-// openResources is prepareResources, useDatabase and openOthers in one step.
-func openResources(ctx context.Context, opt *Options) (*resources, error) {
-	r, err := prepareResources(ctx, opt)
-	if err != nil {
-		return nil, err
-	}
-	if err := r.useDatabase(ctx, &opt.Settings); err != nil {
-		return nil, errors.Join(err, r.close())
-	}
-	if err := r.openOthers(ctx, &opt.Settings); err != nil {
-		return nil, errors.Join(err, r.close())
-	}
-	return r, nil
-}
-
 // prepareResources does what needs no store: it takes the data folder, fills in
 // the secrets and begins to trace. On failure it gives back what it took.
-func prepareResources(ctx context.Context, opt *Options) (_ *resources, err error) {
+func prepareResources(ctx context.Context, opt *Options, key keySource) (_ *resources, err error) {
 	s := &opt.Settings
 	r := &resources{log: opt.Log, metrics: telemetry.NewMetrics(), node: nodeName(), hooks: opt.hooks}
 	defer func() {
@@ -91,7 +76,7 @@ func prepareResources(ctx context.Context, opt *Options) (_ *resources, err erro
 		}
 		r.closers = append(r.closers, lock.Release)
 	}
-	if err := loadSecrets(s, embedded, opt.Log); err != nil {
+	if err := loadSecrets(s, embedded, key, opt.Log); err != nil {
 		return nil, err
 	}
 	return r, r.startTraces(ctx, s, opt.Version)
@@ -126,6 +111,10 @@ func (r *resources) openOthers(ctx context.Context, s *config.Settings) error {
 
 // openDatabase opens the database, unless it is open already.
 func (r *resources) openDatabase(ctx context.Context, s *config.Settings) error {
+	return r.openDatabaseBy(ctx, s, sqldb.Open)
+}
+
+func (r *resources) openDatabaseBy(ctx context.Context, s *config.Settings, open opener) error {
 	if r.db != nil {
 		return nil
 	}
@@ -133,7 +122,7 @@ func (r *resources) openDatabase(ctx context.Context, s *config.Settings) error 
 	if url == "" {
 		url = "sqlite:" + filepath.Join(s.Storage.Data, sqldb.FileName)
 	}
-	db, err := sqldb.Open(ctx, url, sqldb.Options{Logger: r.log, Fault: r.fault})
+	db, err := open(ctx, url, sqldb.Options{Logger: r.log, Fault: r.fault})
 	if err != nil {
 		return fmt.Errorf("DATABASE_URL: %w", err)
 	}
@@ -147,7 +136,7 @@ func (r *resources) openDatabase(ctx context.Context, s *config.Settings) error 
 
 func (r *resources) openBlobs(_ context.Context, s *config.Settings) error {
 	if !s.Storage.Blobs.Given() {
-		store, err := blobdisk.New(filepath.Join(s.Storage.Data, "objects"))
+		store, err := blobdisk.New(objectFolder(s))
 		r.blobs = store
 		return err
 	}

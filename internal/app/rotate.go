@@ -5,15 +5,17 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/castalia-org/castalia/internal/platform/config"
+	"github.com/castalia-org/castalia/internal/platform/sqldb"
 	"github.com/castalia-org/castalia/internal/service/ussd"
 	"github.com/castalia-org/castalia/internal/service/ussd/ussdsql"
 )
 
-// RotateKeys seals what the newest keys guard anew under them, so that earlier
-// keys can be dropped. In the embedded shape it needs the data folder for
+// RotateKeys re-encrypts what the newest keys guard, so that earlier keys can be
+// dropped. It makes neither a deployment nor a key. In the embedded shape it needs the data folder for
 // itself; on a fleet it may run beside nodes that have both keys.
 func RotateKeys(ctx context.Context, opt Options, tell func(Finding)) (err error) {
-	r, err := openResources(ctx, &opt)
+	r, err := openToRotate(ctx, &opt)
 	if err != nil {
 		return err
 	}
@@ -35,7 +37,7 @@ func RotateKeys(ctx context.Context, opt Options, tell func(Finding)) (err error
 	if err != nil {
 		return fmt.Errorf("PIN_ENCRYPTION_KEY: %w", err)
 	}
-	tell(Finding{Part: "PINs", Text: fmt.Sprintf("%d sealed anew; PIN_ENCRYPTION_KEYS_OLD may be dropped", pins)})
+	tell(Finding{Part: "PINs", Text: fmt.Sprintf("%d re-encrypted; PIN_ENCRYPTION_KEYS_OLD may be dropped", pins)})
 	files, err := newFiles(ctx, r, opt)
 	if err != nil {
 		return err
@@ -44,6 +46,28 @@ func RotateKeys(ctx context.Context, opt Options, tell func(Finding)) (err error
 	if err != nil {
 		return fmt.Errorf("FILES_MASTER_KEY: %w", err)
 	}
-	tell(Finding{Part: "files", Text: fmt.Sprintf("%d namespace keys wrapped anew; FILES_MASTER_KEYS_OLD may be dropped", namespaces)})
+	tell(Finding{Part: "files", Text: fmt.Sprintf("%d namespace keys re-encrypted; FILES_MASTER_KEYS_OLD may be dropped", namespaces)})
 	return nil
+}
+
+// openToRotate opens a deployment that is there already, with its keys, for one
+// process alone. It makes neither.
+func openToRotate(ctx context.Context, opt *Options) (*resources, error) {
+	if !opt.Settings.Storage.Database.Given() || !opt.Settings.Storage.Blobs.Given() {
+		if err := CheckFolder(opt.Settings); err != nil {
+			return nil, err
+		}
+	}
+	r, err := prepareResources(ctx, opt, readSecret)
+	if err != nil {
+		return nil, err
+	}
+	for _, open := range []func(context.Context, *config.Settings) error{
+		func(ctx context.Context, s *config.Settings) error { return r.openExisting(ctx, s, sqldb.Open) }, r.useDatabase, r.openOthers,
+	} {
+		if err := open(ctx, &opt.Settings); err != nil {
+			return nil, errors.Join(err, r.close())
+		}
+	}
+	return r, nil
 }

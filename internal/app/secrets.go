@@ -5,6 +5,7 @@ import (
 	"crypto/hmac"
 	"crypto/rand"
 	"crypto/sha256"
+	"database/sql"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -35,11 +36,15 @@ func secretsOf(s *config.Settings) []secret {
 	}
 }
 
+// keySource reads the key in a file, and says whether it made it.
+type keySource func(file string) (key config.Key, made bool, err error)
+
 // loadSecrets fills keys that were not given. The embedded shape keeps its own
-// in the data folder and makes them on the first start, saying so loudly; a
-// fleet has no such folder in common, so it must be given them.
-func loadSecrets(s *config.Settings, embedded bool, log *slog.Logger) error {
+// in the data folder; a server makes them on the first start, saying so loudly.
+// A fleet has no such folder in common, so it must be given them.
+func loadSecrets(s *config.Settings, embedded bool, from keySource, log *slog.Logger) error {
 	var missing []string
+	var errs []error
 	for _, secret := range secretsOf(s) {
 		if len(*secret.key) > 0 {
 			continue
@@ -49,9 +54,10 @@ func loadSecrets(s *config.Settings, embedded bool, log *slog.Logger) error {
 			continue
 		}
 		file := keyFile(s, secret.name)
-		key, made, err := readOrMakeKey(file)
+		key, made, err := from(file)
 		if err != nil {
-			return fmt.Errorf("%s: %w", secret.name, err)
+			errs = append(errs, fmt.Errorf("%s: %w", secret.name, err))
+			continue
 		}
 		if made {
 			log.Warn("a new key was made: back it up, without it you lose what it guards",
@@ -60,22 +66,27 @@ func loadSecrets(s *config.Settings, embedded bool, log *slog.Logger) error {
 		*secret.key = key
 	}
 	if len(missing) > 0 {
-		return fmt.Errorf("%s: not given, a fleet needs 64 hexadecimal digits for each, the same on every node (deploy/secrets prints fresh ones)", strings.Join(missing, ", "))
+		return fmt.Errorf("%s: not given, a fleet needs 64 hexadecimal digits for each, the same on every node (deploy/secrets makes fresh ones)", strings.Join(missing, ", "))
 	}
-	return nil
+	return errors.Join(errs...)
 }
 
-func readOrMakeKey(file string) (config.Key, bool, error) {
-	var key config.Key
+// readSecret reads a key that is there. It makes none: only a server does.
+func readSecret(file string) (key config.Key, made bool, err error) {
 	text, err := os.ReadFile(file)
-	if err == nil {
-		if err := key.UnmarshalText([]byte(strings.TrimSpace(string(text)))); err != nil || len(key) == 0 {
-			return nil, false, fmt.Errorf("read key %s: it does not hold 64 hexadecimal digits", file)
-		}
-		return key, false, nil
-	}
-	if !errors.Is(err, fs.ErrNotExist) {
+	if err != nil {
 		return nil, false, fmt.Errorf("read key: %w", err)
+	}
+	if err := key.UnmarshalText([]byte(strings.TrimSpace(string(text)))); err != nil || len(key) == 0 {
+		return nil, false, fmt.Errorf("read key %s: it does not hold 64 hexadecimal digits", file)
+	}
+	return key, false, nil
+}
+
+func readOrMakeSecret(file string) (config.Key, bool, error) {
+	key, _, err := readSecret(file)
+	if !errors.Is(err, fs.ErrNotExist) {
+		return key, false, err
 	}
 	key = make(config.Key, 32)
 	_, _ = rand.Read(key) // never fails
@@ -138,6 +149,24 @@ func checkSecrets(ctx context.Context, db *sqldb.DB, s *config.Settings) error {
 		}
 		return nil
 	})
+}
+
+// compareSecrets is checkSecrets for those who only look: it stores nothing, and
+// a key that follows an earlier one is as good as that one.
+func compareSecrets(ctx context.Context, q sqldb.Querier, s *config.Settings) error {
+	var errs []error
+	for _, secret := range secretsOf(s) {
+		var stored string
+		err := q.QueryRowContext(ctx, `SELECT check_value FROM app_keys WHERE name = $1`, secret.name).Scan(&stored)
+		switch {
+		case errors.Is(err, sql.ErrNoRows): // no node has started with this kind of key yet
+		case err != nil:
+			errs = append(errs, fmt.Errorf("read key check: %w", err))
+		case stored != keyCheck(secret.name, *secret.key) && !rotated(secret, stored):
+			errs = append(errs, fmt.Errorf("%s: another key than the one this database was made with", secret.name))
+		}
+	}
+	return errors.Join(errs...)
 }
 
 func rotated(s secret, stored string) bool {

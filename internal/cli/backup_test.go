@@ -14,12 +14,7 @@ import (
 // embedded makes a data folder with keys, tables and one row.
 func embedded(t *testing.T) string {
 	t.Helper()
-	dir := t.TempDir()
-	for _, command := range []string{"migrate", "doctor"} { // the doctor makes the keys
-		if _, text, code := run(t, []string{"CASTALIA_DATA=" + dir}, command); code != 0 {
-			t.Fatalf("%s: exit %d: %s", command, code, text)
-		}
-	}
+	dir := deployed(t)
 	db, err := sqldb.Open(t.Context(), "sqlite:"+filepath.Join(dir, sqldb.FileName), sqldb.Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -103,7 +98,7 @@ func TestADamagedBackupTouchesNothing(t *testing.T) {
 	if _, err := os.Stat(target); !os.IsNotExist(err) {
 		t.Errorf("the target was touched: %v", err)
 	}
-	if _, text, code := run(t, []string{"CASTALIA_DATA=" + target}, "backup", "-"); code != 1 || !strings.Contains(text, "no database") {
+	if _, text, code := run(t, []string{"CASTALIA_DATA=" + target}, "backup", "-"); code != 1 || !strings.Contains(text, "there is no deployment in "+target) {
 		t.Errorf("backup of nothing: exit %d: %s", code, text)
 	}
 	if _, _, code := run(t, nil, "restore"); code != 2 {

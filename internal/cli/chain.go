@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"text/tabwriter"
 
+	"github.com/castalia-org/castalia/internal/app"
 	"github.com/castalia-org/castalia/internal/service/query/localchain"
 )
 
@@ -44,11 +45,10 @@ func runChainImport(ctx context.Context, args []string, s IO) error {
 	if len(files) == 0 {
 		return usagef("want files to import; - is standard input")
 	}
-	settings, _, err := from.load(s)
+	seed, err := seedFile(&from, s)
 	if err != nil {
 		return err
 	}
-	seed := filepath.Join(settings.Storage.Data, localchain.SeedFile)
 	for _, file := range files {
 		text, err := readInput(file, s)
 		if err != nil {
@@ -67,6 +67,16 @@ func runChainImport(ctx context.Context, args []string, s IO) error {
 	return err
 }
 
+// seedFile is where the embedded node keeps its seed, in a data folder that a
+// server made.
+func seedFile(from *settingFlags, s IO) (string, error) {
+	settings, _, err := from.load(s)
+	if err != nil {
+		return "", err
+	}
+	return filepath.Join(settings.Storage.Data, localchain.SeedFile), app.CheckFolder(settings)
+}
+
 func runChainList(ctx context.Context, args []string, s IO) error {
 	fs := newFlags("chain list", s)
 	var from settingFlags
@@ -77,11 +87,10 @@ func runChainList(ctx context.Context, args []string, s IO) error {
 	} else if len(rest) > 0 {
 		return usagef("unexpected argument %q", rest[0])
 	}
-	settings, _, err := from.load(s)
+	seed, err := seedFile(&from, s)
 	if err != nil {
 		return err
 	}
-	seed := filepath.Join(settings.Storage.Data, localchain.SeedFile)
 	records, err := localchain.List(ctx, seed)
 	if err != nil {
 		return err

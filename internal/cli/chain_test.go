@@ -14,7 +14,7 @@ func TestChainImportAndList(t *testing.T) {
 	if err := os.WriteFile(reply, []byte(`{"entity":{"id":"did:ixo:entity:9","type":"dao"},"iidDocument":{"id":"did:ixo:entity:9"}}`), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	data := filepath.Join(dir, "data")
+	data := deployed(t)
 	if out, errs, code := run(t, nil, "chain", "list", "--data", data); code != 0 || !strings.Contains(out, "No records") {
 		t.Errorf("empty list: exit %d: %s%s", code, out, errs)
 	}

@@ -11,7 +11,7 @@ import (
 func doctorCommand() command {
 	return command{
 		name: "doctor", args: "[--deep] [--repair] [--config FILE] [--set NAME=value]",
-		summary: "check stores, keys and content; repairs only when told", run: runDoctor,
+		summary: "check stores, keys and content, beside a running server; repairs only when told", run: runDoctor,
 	}
 }
 
@@ -29,12 +29,13 @@ func runDoctor(ctx context.Context, args []string, s IO) error {
 		return err
 	}
 	log := telemetry.NewLogger(s.Err, telemetry.Config{Level: settings.Server.LogLevel, Format: settings.Server.LogFormat})
-	faults := 0
+	_, _ = fmt.Fprintf(s.Err, "Looking at %s.\n", app.Place(settings))
+	problems := 0
 	err = app.Doctor(ctx, app.Options{Settings: settings, Log: log}, app.DoctorOptions{Deep: *deep, Repair: *repair}, func(f app.Finding) {
 		mark := "ok   "
 		if f.Problem {
 			mark = "FAULT"
-			faults++
+			problems++
 		}
 		_, _ = fmt.Fprintf(s.Out, "%s  %-12s %s\n", mark, f.Part, f.Text)
 		if f.Remedy != "" {
@@ -44,8 +45,8 @@ func runDoctor(ctx context.Context, args []string, s IO) error {
 	if err != nil {
 		return err
 	}
-	if faults > 0 {
-		_, _ = fmt.Fprintf(s.Out, "\n%d faults.\n", faults)
+	if problems > 0 {
+		_, _ = fmt.Fprintf(s.Out, "\n%s found.\n", count(problems, "problem"))
 		return exitError(1)
 	}
 	_, err = fmt.Fprint(s.Out, "\nEverything is in order.\n")

@@ -28,6 +28,7 @@ func runMigrate(ctx context.Context, args []string, s IO) error {
 		return err
 	}
 	log := telemetry.NewLogger(s.Err, telemetry.Config{Level: settings.Server.LogLevel, Format: settings.Server.LogFormat})
+	_, _ = fmt.Fprintf(s.Err, "Looking at %s.\n", app.Place(settings))
 	all, err := app.Migrate(ctx, app.Options{Settings: settings, Log: log}, *status)
 	if err != nil {
 		return err

@@ -11,7 +11,7 @@ import (
 func rotateCommand() command {
 	return command{
 		name: "rotate-keys", args: "[--config FILE] [--set NAME=value]",
-		summary: "seal PINs and file keys anew under the newest keys", run: runRotate,
+		summary: "re-encrypt PINs and file keys under the newest keys", run: runRotate,
 	}
 }
 
@@ -27,6 +27,7 @@ func runRotate(ctx context.Context, args []string, s IO) error {
 		return err
 	}
 	log := telemetry.NewLogger(s.Err, telemetry.Config{Level: settings.Server.LogLevel, Format: settings.Server.LogFormat})
+	_, _ = fmt.Fprintf(s.Err, "Looking at %s.\n", app.Place(settings))
 	return app.RotateKeys(ctx, app.Options{Settings: settings, Log: log}, func(f app.Finding) {
 		_, _ = fmt.Fprintf(s.Out, "%-6s %s\n", f.Part, f.Text)
 	})

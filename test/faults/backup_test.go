@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"syscall"
 	"testing"
 
@@ -103,7 +104,8 @@ func examine(t *testing.T, w *World) string {
 	if err != nil {
 		t.Errorf("doctor: %v\n%s", err, said)
 	}
-	return said
+	_, findings, _ := strings.Cut(said, "\n") // the first line names the place
+	return findings
 }
 
 func report(t *testing.T, e Evidence) {

@@ -241,7 +241,7 @@ func (f *finder) memories(who *person) {
 }
 
 func (f *finder) doctor() {
-	if f.world.alone { // the doctor needs the folder for itself
+	if f.world.alone { // at rest, so that what it says can be compared
 		f.must("stop the node", f.world.nodes[0].end(syscall.SIGTERM))
 	}
 	text, err := f.world.doctor(f.ctx)

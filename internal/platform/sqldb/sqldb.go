@@ -93,6 +93,7 @@ type DB struct {
 	writers *sql.DB
 	engine  engine
 	counts  counters
+	guest   bool // somebody else owns the file: see OpenReadOnly
 	// platformReady is set once this process has seen the tables of this package.
 	platformReady atomic.Bool
 }
@@ -112,9 +113,7 @@ type writeFunc func(ctx context.Context, tx Querier) error
 // Open opens the database at url: "sqlite:/path/to/file.db" or "postgres://…".
 // It reaches the database before it returns, so a wrong address is found at the start.
 func Open(ctx context.Context, url string, opt Options) (*DB, error) {
-	if opt.Logger == nil {
-		opt.Logger = slog.New(slog.DiscardHandler)
-	}
+	opt = opt.withLogger()
 	switch {
 	case strings.HasPrefix(url, "sqlite:"):
 		return openSQLite(ctx, strings.TrimPrefix(url, "sqlite:"), opt)
@@ -123,6 +122,13 @@ func Open(ctx context.Context, url string, opt Options) (*DB, error) {
 	}
 	scheme, _, _ := strings.Cut(url, ":")
 	return nil, fmt.Errorf("open database: address starts with %q, want sqlite: or postgres://", scheme)
+}
+
+func (o Options) withLogger() Options {
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	return o
 }
 
 // Dialect says which engine this is.

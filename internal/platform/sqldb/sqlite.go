@@ -83,6 +83,9 @@ func sqlitePool(path string, db *DB, readOnly bool) (*sql.DB, error) {
 	q.Add("_pragma", "foreign_keys(1)")
 	q.Add("_pragma", "temp_store(memory)")
 	q.Add("_pragma", "trusted_schema(0)")
+	if db.guest {
+		q.Set("mode", "ro") // not even a checkpoint when it closes
+	}
 	if readOnly {
 		q.Set("_query_only", "1")
 	} else {
@@ -98,14 +101,8 @@ func sqlitePool(path string, db *DB, readOnly bool) (*sql.DB, error) {
 	return sql.OpenDB(sqliteConnector{Connector: c, fault: db.opt.Fault}), nil
 }
 
-// ping reads the file's first page, has the writer take an empty turn, and
-// checks that the path still leads to the file that is open: SQLite would go on
-// writing to a deleted one.
+// ping looks at the file, and has the writer take an empty turn.
 func (e *sqliteEngine) ping(ctx context.Context) error {
-	var n int64
-	if err := e.db.readers.QueryRowContext(ctx, "PRAGMA schema_version").Scan(&n); err != nil {
-		return err
-	}
 	turn := make(chan error, 1)
 	go func() { turn <- e.write(ctx, func(context.Context, Querier) error { return nil }) }()
 	select {
@@ -115,6 +112,16 @@ func (e *sqliteEngine) ping(ctx context.Context) error {
 		}
 	case <-ctx.Done(): // the writer is stuck; the turn ends when it is not
 		return context.Cause(ctx)
+	}
+	return e.look(ctx)
+}
+
+// look reads the file's first page, and checks that the path still leads to the
+// file that is open: SQLite would go on writing to a deleted one.
+func (e *sqliteEngine) look(ctx context.Context) error {
+	var n int64
+	if err := e.db.readers.QueryRowContext(ctx, "PRAGMA schema_version").Scan(&n); err != nil {
+		return err
 	}
 	info, err := os.Stat(e.path)
 	if err != nil || !os.SameFile(info, e.file) {

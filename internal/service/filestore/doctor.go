@@ -49,6 +49,12 @@ func (s *Service) checkBlobs(ctx context.Context, x Examine, tell func(Finding))
 				if ctx.Err() != nil {
 					return ctx.Err()
 				}
+				if gone, goneErr := s.gone(ctx, b); goneErr != nil {
+					return goneErr
+				} else if gone {
+					live--
+					continue
+				}
 				bad++
 				tell(Finding{Problem: true, Text: fmt.Sprintf("%s: %v", s.whose(ctx, b), err)})
 			}
@@ -63,6 +69,15 @@ func (s *Service) checkBlobs(ctx context.Context, x Examine, tell func(Finding))
 	}
 	tell(Finding{Text: fmt.Sprintf("%d of %d contents %s", live-bad, live, how)})
 	return nil
+}
+
+// gone reports whether a content was purged while it was looked at.
+func (s *Service) gone(ctx context.Context, b Blob) (bool, error) {
+	now, err := s.store.Blob(ctx, b.ID)
+	if fault.Is(err, fault.NotFound) {
+		return true, nil
+	}
+	return err == nil && now.State != Live, err
 }
 
 // checkBlob verifies the sizes of a blob's objects, or with deep every byte.
