@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -11,6 +12,8 @@ import (
 	"testing"
 
 	"github.com/goccy/go-yaml"
+
+	"github.com/castalia-org/castalia/test/testenv"
 )
 
 // The files of deploy/ are read here, not run: they must be YAML, and what they
@@ -90,7 +93,7 @@ func TestTheComposeFileFits(t *testing.T) {
 			text, _ := value.(string)
 			for _, ref := range regexp.MustCompile(`\$\{([A-Z0-9_]+)\}`).FindAllStringSubmatch(text, -1) {
 				if !strings.Contains(string(secrets), "\n"+ref[1]+"=") {
-					t.Errorf("%s: deploy/secrets does not print %s", file, ref[1])
+					t.Errorf("%s: deploy/secrets does not write %s", file, ref[1])
 				}
 			}
 		}
@@ -129,6 +132,55 @@ func TestTheManifestsFit(t *testing.T) {
 		if got := at(t, container, probe, "httpGet", "path"); got != path {
 			t.Errorf("%s asks %v, want %s", probe, got, path)
 		}
+	}
+}
+
+// The file of secrets is its owner's alone whatever the caller's umask is, and one
+// that is there is left as it is.
+func TestTheSecretsAreWrittenForTheirOwnerAlone(t *testing.T) {
+	t.Parallel()
+	testenv.Need(t, "bash")
+	script, err := filepath.Abs(filepath.Join(root, "deploy/secrets"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	secrets := func(args ...string) (string, error) {
+		cmd := exec.CommandContext(t.Context(), "bash", append([]string{"-c", `umask 000; exec "$0" "$@"`, script}, args...)...)
+		cmd.Dir = dir
+		text, err := cmd.CombinedOutput()
+		return string(text), err
+	}
+	for name, args := range map[string][]string{"castalia.env": nil, "other.env": {"other.env"}} {
+		if said, err := secrets(args...); err != nil || strings.Contains(said, "ORACLE_KEY") {
+			t.Fatalf("%v: %v: %s", args, err, said)
+		}
+		file := filepath.Join(dir, name)
+		info, err := os.Stat(file)
+		if err != nil || info.Mode().Perm() != 0o600 {
+			t.Fatalf("%s: %v, %v", name, info, err)
+		}
+		before, _ := os.ReadFile(file)
+		if !regexp.MustCompile(`(?m)^FILES_MASTER_KEY=[0-9a-f]{64}$`).Match(before) {
+			t.Errorf("%s holds no key", name)
+		}
+		if said, err := secrets(args...); err == nil || !strings.Contains(said, name+" exists already") {
+			t.Errorf("a second time: %v: %s", err, said)
+		}
+		if after, _ := os.ReadFile(file); string(after) != string(before) {
+			t.Errorf("%s was overwritten", name)
+		}
+	}
+	if err := os.Mkdir(filepath.Join(dir, "folder"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{{"a", "b"}, {"--help"}, {"folder"}, {"missing/file"}} {
+		if said, err := secrets(args...); err == nil {
+			t.Errorf("%v: %s", args, said)
+		}
+	}
+	if left, _ := filepath.Glob(filepath.Join(dir, "*")); len(left) != 3 {
+		t.Errorf("left %v", left)
 	}
 }
 
