@@ -65,6 +65,7 @@ func Restore(ctx context.Context, opt Options, from io.Reader) (_ archive.Summar
 			return archive.Summary{}, err
 		}
 		r.closers = append(r.closers, lock.Release)
+		tightenFolder(s.Storage.Data, opt.Log)
 	}
 	if err := r.openDatabase(ctx, s); err != nil {
 		return archive.Summary{}, err

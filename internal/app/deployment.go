@@ -5,12 +5,15 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"log/slog"
 	"os"
 	"path/filepath"
 
 	"github.com/castalia-org/castalia/internal/platform/blob/blobdisk"
 	"github.com/castalia-org/castalia/internal/platform/config"
+	"github.com/castalia-org/castalia/internal/platform/datadir"
 	"github.com/castalia-org/castalia/internal/platform/sqldb"
+	"github.com/castalia-org/castalia/internal/service/query/localchain"
 )
 
 // Only `serve` and `restore` make a deployment. Every other command looks at one
@@ -99,4 +102,20 @@ func (r *resources) pingBlobs(ctx context.Context, s *config.Settings) error {
 	return err
 }
 
-func objectFolder(s *config.Settings) string { return filepath.Join(s.Storage.Data, "objects") }
+// tightenFolder takes the data folder from other users of the machine, before a
+// key is written into it, and says so; it also says what it could not take.
+func tightenFolder(dir string, log *slog.Logger) {
+	changed, err := datadir.Tighten(dir, sqldb.FileName, objectsName, localchain.SeedFile)
+	if len(changed) > 0 {
+		log.Warn("others could reach the data folder: it was taken from them. Change keys that they may have read",
+			slog.String("folder", absolute(dir)), slog.Any("tightened", changed))
+	}
+	if err != nil {
+		log.Warn("others can reach what is in the data folder", slog.String("folder", absolute(dir)), slog.Any("error", err))
+	}
+}
+
+// objectsName is the folder of objects in the data folder.
+const objectsName = "objects"
+
+func objectFolder(s *config.Settings) string { return filepath.Join(s.Storage.Data, objectsName) }

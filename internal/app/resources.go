@@ -75,6 +75,7 @@ func prepareResources(ctx context.Context, opt *Options, key keySource) (_ *reso
 			return nil, err
 		}
 		r.closers = append(r.closers, lock.Release)
+		tightenFolder(s.Storage.Data, opt.Log)
 	}
 	if err := loadSecrets(s, embedded, key, opt.Log); err != nil {
 		return nil, err

@@ -173,3 +173,21 @@ func TestAMissingKeyIsNamedAndNotMade(t *testing.T) {
 		t.Errorf("a key was made: %v", err)
 	}
 }
+
+func TestAnOpenDataFolderIsTightenedAtTheStart(t *testing.T) {
+	t.Parallel()
+	data := deployed(t)
+	key := filepath.Join(data, "keys", "FILES_MASTER_KEY")
+	for path, mode := range map[string]os.FileMode{data: 0o777, filepath.Join(data, "keys"): 0o755, key: 0o644, filepath.Join(data, sqldb.FileName): 0o666} {
+		if err := os.Chmod(path, mode); err != nil {
+			t.Fatal(err)
+		}
+	}
+	_, stop := serve(t, data)
+	defer stop()
+	for path, mode := range map[string]os.FileMode{data: 0o700, filepath.Join(data, "keys"): 0o700, key: 0o600, filepath.Join(data, sqldb.FileName): 0o600} {
+		if info, err := os.Stat(path); err != nil || info.Mode().Perm() != mode {
+			t.Errorf("%s: %v, %v", path, info.Mode(), err)
+		}
+	}
+}

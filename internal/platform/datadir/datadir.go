@@ -1,6 +1,6 @@
 // Package datadir makes the data folder of the embedded shape and keeps it to
 // one process: two programs on one folder would corrupt what they both believe
-// to own. The lock is the kernel's, so it ends with the process however that
+// to own. It takes the folder from other users of the machine. The lock is the kernel's, so it ends with the process however that
 // ends; the file that carries it only says whose it is.
 package datadir
 
@@ -14,6 +14,9 @@ import (
 	"syscall"
 )
 
+// lockFile carries the lock.
+const lockFile = "lock"
+
 // Held is a locked data folder.
 type Held struct{ file *os.File }
 
@@ -23,7 +26,7 @@ func Lock(dir string) (*Held, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("make data folder: %w", err)
 	}
-	file, err := os.OpenFile(filepath.Join(dir, "lock"), os.O_RDWR|os.O_CREATE, 0o600)
+	file, err := os.OpenFile(filepath.Join(dir, lockFile), os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("lock data folder: %w", err)
 	}
