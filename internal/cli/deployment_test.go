@@ -1,7 +1,6 @@
 package cli_test
 
 import (
-	"bytes"
 	"context"
 	"os"
 	"path/filepath"
@@ -15,67 +14,72 @@ import (
 	"github.com/castalia-org/castalia/test/testenv"
 )
 
-// banner hears when a server is up.
-type banner struct {
+// stream is one that a server writes to while a test reads it.
+type stream struct {
 	mu   sync.Mutex
-	text bytes.Buffer
-	up   chan struct{}
+	text strings.Builder
+	// said is closed when the stream has this word.
+	word string
+	said chan struct{}
 	once sync.Once
 }
 
-func (b *banner) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.text.Write(p)
-	if bytes.Contains(b.text.Bytes(), []byte("drains and stops")) {
-		b.once.Do(func() { close(b.up) })
+func (s *stream) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.text.Write(p)
+	if s.word != "" && strings.Contains(s.text.String(), s.word) {
+		s.once.Do(func() { close(s.said) })
 	}
 	return len(p), nil
 }
 
-func (b *banner) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.text.String()
+func (s *stream) String() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.text.String()
 }
 
-// serve starts a server on a data folder and returns what it printed, and how to
-// stop it.
-func serve(t *testing.T, data string, settings ...string) (printed *banner, stop func()) {
+// server is one that runs in this process.
+type server struct {
+	out, err *stream
+	stop     func()
+}
+
+// serve starts a server on a data folder and waits until it is up.
+func serve(t *testing.T, data string, settings ...string) *server {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
-	printed = &banner{up: make(chan struct{})}
-	var errs bytes.Buffer
+	s := &server{out: &stream{word: "drains and stops", said: make(chan struct{})}, err: &stream{}}
 	args := []string{"serve", "--data", data, "--port", "0"}
 	for _, set := range append([]string{"HOST=127.0.0.1"}, settings...) {
 		args = append(args, "--set", set)
 	}
 	ended := make(chan int, 1)
 	go func() {
-		ended <- cli.Run(ctx, args, cli.IO{In: strings.NewReader(""), Out: printed, Err: &errs, Env: []string{"GOGC=100", "GOMAXPROCS=2", "LOG_FORMAT=json"}})
+		ended <- cli.Run(ctx, args, cli.IO{In: strings.NewReader(""), Out: s.out, Err: s.err, Env: []string{"GOGC=100", "GOMAXPROCS=2", "LOG_FORMAT=json"}})
 	}()
-	stop = sync.OnceFunc(func() {
+	s.stop = sync.OnceFunc(func() {
 		cancel()
 		if code := <-ended; code != 0 {
-			t.Errorf("serve ended with %d: %s", code, errs.String())
+			t.Errorf("serve ended with %d: %s", code, s.err)
 		}
 	})
 	select {
-	case <-printed.up:
+	case <-s.out.said:
 	case code := <-ended:
 		cancel()
-		t.Fatalf("serve ended with %d: %s", code, errs.String())
+		t.Fatalf("serve ended with %d: %s", code, s.err)
 	}
-	t.Cleanup(stop)
-	return printed, stop
+	t.Cleanup(s.stop)
+	return s
 }
 
 // deployed is a data folder in which a server ran once.
 func deployed(t *testing.T, settings ...string) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "data")
-	_, stop := serve(t, dir, settings...)
-	stop()
+	serve(t, dir, settings...).stop()
 	return dir
 }
 
@@ -136,7 +140,7 @@ func TestNothingButServeAndRestoreMakesAFleet(t *testing.T) {
 func TestTheDoctorLooksBesideARunningServer(t *testing.T) {
 	t.Parallel()
 	data := filepath.Join(t.TempDir(), "data")
-	_, stop := serve(t, data)
+	s := serve(t, data)
 	for _, args := range [][]string{{"doctor", "--data", data}, {"doctor", "--deep", "--data", data}} {
 		out, errs, code := run(t, nil, args...)
 		if code != 0 || !strings.Contains(out, "every key is the one") || !strings.Contains(errs, "Looking at "+data) {
@@ -149,7 +153,7 @@ func TestTheDoctorLooksBesideARunningServer(t *testing.T) {
 	if _, errs, code := run(t, nil, "rotate-keys", "--data", data); code != 1 || !strings.Contains(errs, "is in use by process") {
 		t.Errorf("a rotation beside the server: exit %d: %s", code, errs)
 	}
-	stop()
+	s.stop()
 	if out, errs, code := run(t, nil, "doctor", "--repair", "--data", data); code != 0 {
 		t.Errorf("afterwards: exit %d: %s%s", code, out, errs)
 	}
@@ -183,8 +187,10 @@ func TestAnOpenDataFolderIsTightenedAtTheStart(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	_, stop := serve(t, data)
-	defer stop()
+	s := serve(t, data)
+	if !strings.Contains(s.err.String(), "others could reach the data folder") {
+		t.Errorf("nobody is told: %s", s.err)
+	}
 	for path, mode := range map[string]os.FileMode{data: 0o700, filepath.Join(data, "keys"): 0o700, key: 0o600, filepath.Join(data, sqldb.FileName): 0o600} {
 		if info, err := os.Stat(path); err != nil || info.Mode().Perm() != mode {
 			t.Errorf("%s: %v, %v", path, info.Mode(), err)

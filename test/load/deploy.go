@@ -24,6 +24,7 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 
 	"github.com/castalia-org/castalia/internal/platform/sqldb/pgadmin"
+	"github.com/castalia-org/castalia/internal/service/query/localchain"
 	"github.com/castalia-org/castalia/test/servers"
 	"github.com/castalia-org/castalia/test/testenv"
 )
@@ -67,7 +68,7 @@ func (p *place) start(ctx context.Context, s settings, say func(string, ...any))
 		return err
 	}
 	env := []string{
-		"PATH=" + os.Getenv("PATH"), "HOME=" + p.dir, "HOST=127.0.0.1", "CASTALIA_ENV=load", "LOG_LEVEL=warn", "LOG_FORMAT=json",
+		"PATH=" + os.Getenv("PATH"), "HOME=" + p.dir, "HOST=127.0.0.1", "CASTALIA_ENV=test", "LOG_LEVEL=warn", "LOG_FORMAT=json",
 		"RATE_LIMIT_PER_MINUTE=0", "PRINCIPAL_RATE_LIMIT_PER_MINUTE=0", "USSD_SESSION_TTL=2h",
 	}
 	if s.shape == "fleet" {
@@ -214,10 +215,8 @@ func (p *place) node(ctx context.Context, i int, binary string, env []string) er
 	if err != nil {
 		return err
 	}
-	chain := exec.CommandContext(ctx, binary, "chain", "import", "-")
-	chain.Env, chain.Stdin = env, bytes.NewReader(seed)
-	if text, err := chain.CombinedOutput(); err != nil {
-		return fmt.Errorf("seed the chain: %w\n%s", err, text)
+	if _, err := localchain.Import(ctx, filepath.Join(data, localchain.SeedFile), seed); err != nil {
+		return fmt.Errorf("seed the chain: %w", err)
 	}
 	n := &node{name: fmt.Sprintf("node %d", i), binary: binary, env: env, dir: p.dir, log: filepath.Join(p.dir, fmt.Sprintf("node-%d.log", i))}
 	if err := n.begin(ctx); err != nil {

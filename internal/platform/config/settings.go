@@ -21,7 +21,7 @@ type Server struct {
 	Port              int           `env:"PORT" default:"3000" min:"0" max:"65535" doc:"Port of the one listener; 0 picks a free one."`
 	Host              string        `env:"HOST" doc:"Address to listen on; empty means all."`
 	NodeURL           URL           `env:"NODE_URL" doc:"Address under which other nodes of the fleet reach this one."`
-	Environment       string        `env:"CASTALIA_ENV" default:"development" doc:"Name of the environment, shown by / and /health."`
+	Environment       string        `env:"CASTALIA_ENV" default:"development" doc:"Name of the environment, shown by / and /health. In any but development and test no address makes an operator."`
 	TrustProxy        bool          `env:"TRUST_PROXY_ENABLED" default:"false" doc:"Whether X-Forwarded-For, X-Forwarded-Proto and X-Forwarded-Host of the proxies in TRUSTED_PROXIES are believed."`
 	TrustedProxies    Networks      `env:"TRUSTED_PROXIES" default:"127.0.0.0/8,::1,10.0.0.0/8,172.16.0.0/12,192.168.0.0/16,169.254.0.0/16,fc00::/7,fe80::/10" doc:"Networks of your proxies, for TRUST_PROXY_ENABLED. The client is the nearest hop that is in none of them; what others say of their clients is ignored."`
 	PublicURL         URL           `env:"PUBLIC_URL" doc:"Address under which clients reach this deployment, such as https://castalia.example, for links that it makes; empty takes it from X-Forwarded-Host of a trusted proxy, and makes links relative where nobody says."`
@@ -33,7 +33,7 @@ type Server struct {
 	GuessLimit        int           `env:"WRONG_SECRETS_PER_MINUTE" default:"60" min:"0" doc:"Wrong operator's tokens, and wrong keys of the query gate and of plugins, a minute and client address before they are answered with 429; 0 switches the limit off. Tokens are not secrets of this kind: AUTH_VERIFY_BUDGET is theirs."`
 	VerifyBudget      time.Duration `env:"AUTH_VERIFY_BUDGET" default:"6s" doc:"Time a minute that a node verifies tokens of one client address (an IPv6 /64) before its unknown tokens queue behind those of others; off has no queue."`
 	VerifyWait        time.Duration `env:"AUTH_VERIFY_WAIT" default:"2s" doc:"How long an unknown token waits in that queue before it is refused with 429."`
-	OperatorToken     Secret        `env:"OPERATOR_TOKEN" doc:"Bearer for the operators' routes; without it only a direct loopback peer is served."`
+	OperatorToken     Secret        `env:"OPERATOR_TOKEN" doc:"Bearer for the operators' routes. Without it they are closed, but for a direct loopback peer when CASTALIA_ENV is development or test."`
 	CORSOrigin        []string      `env:"CORS_ORIGIN" default:"*" doc:"Origins that browsers may call the oracle and the files from."`
 	LogLevel          string        `env:"LOG_LEVEL" default:"info" allowed:"debug|info|warn|error" doc:"Least severity that is logged."`
 	LogFormat         string        `env:"LOG_FORMAT" allowed:"pretty|json" doc:"Form of the log; empty chooses pretty on a terminal and json elsewhere."`

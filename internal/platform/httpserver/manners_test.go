@@ -115,33 +115,41 @@ func TestOperatorRoutes(t *testing.T) {
 		token, peer string
 		headers     []string
 		want        int
+		strict      bool // no address is believed
 	}{
-		"direct":                     {peer: here, want: 200},
-		"direct by IPv6":             {peer: "[::1]:5", headers: []string{"Host: [::1]:3000"}, want: 200},
-		"by localhost":               {peer: here, headers: []string{"Host: localhost:3000"}, want: 200},
-		"by address":                 {peer: here, headers: []string{"Host: 192.168.1.5:3000"}, want: 200},
-		"rebound name":               {peer: here, headers: []string{"Host: evil.example:3000"}, want: 404},
-		"other peer":                 {peer: there, want: 404},
-		"through a proxy":            {peer: here, headers: []string{"X-Forwarded-For: 127.0.0.1"}, want: 404},
-		"through another":            {peer: here, headers: []string{"Forwarded: for=127.0.0.1"}, want: 404},
-		"with a needless bearer":     {peer: there, headers: []string{"Authorization: Bearer x"}, want: 404},
-		"another site's page":        {peer: here, headers: []string{"Sec-Fetch-Site: cross-site"}, want: 403},
-		"a sibling site's page":      {peer: here, headers: []string{"Sec-Fetch-Site: same-site"}, want: 403},
-		"another origin":             {peer: here, headers: []string{"Origin: https://evil.example"}, want: 403},
-		"opaque origin":              {peer: here, headers: []string{"Origin: null"}, want: 403},
-		"our own page":               {peer: here, headers: []string{"Host: localhost:3000", "Origin: http://localhost:3000", "Sec-Fetch-Site: same-origin"}, want: 200},
-		"typed into the browser":     {peer: here, headers: []string{"Sec-Fetch-Site: none"}, want: 200},
-		"token":                      {token: "s3cret", peer: there, headers: []string{"Authorization: Bearer s3cret"}, want: 200},
-		"token through a proxy":      {token: "s3cret", peer: there, headers: []string{"Authorization: bearer s3cret", "X-Forwarded-For: 1.2.3.4", "Host: x.example"}, want: 200},
-		"token missing on loopback":  {token: "s3cret", peer: here, want: 401},
-		"token wrong":                {token: "s3cret", peer: here, headers: []string{"Authorization: Bearer s3cre"}, want: 401},
-		"token as another scheme":    {token: "s3cret", peer: here, headers: []string{"Authorization: Basic s3cret"}, want: 401},
-		"token on another site":      {token: "s3cret", peer: here, headers: []string{"Authorization: Bearer s3cret", "Sec-Fetch-Site: cross-site"}, want: 403},
-		"empty token never is a key": {token: "s3cret", peer: here, headers: []string{"Authorization: Bearer "}, want: 401},
+		"production, direct":           {peer: here, want: 404, strict: true},
+		"production, by localhost":     {peer: here, headers: []string{"Host: localhost:3000"}, want: 404, strict: true},
+		"production, a bearer":         {peer: here, headers: []string{"Authorization: Bearer "}, want: 404, strict: true},
+		"production, empty bearer":     {peer: here, headers: []string{"Authorization: Bearer x"}, want: 404, strict: true},
+		"production, our own page":     {peer: here, headers: []string{"Host: localhost:3000", "Origin: http://localhost:3000", "Sec-Fetch-Site: same-origin"}, want: 404, strict: true},
+		"production, token":            {token: "s3cret", peer: there, headers: []string{"Authorization: Bearer s3cret"}, want: 200, strict: true},
+		"production, token is missing": {token: "s3cret", peer: here, want: 401, strict: true},
+		"direct":                       {peer: here, want: 200},
+		"direct by IPv6":               {peer: "[::1]:5", headers: []string{"Host: [::1]:3000"}, want: 200},
+		"by localhost":                 {peer: here, headers: []string{"Host: localhost:3000"}, want: 200},
+		"by address":                   {peer: here, headers: []string{"Host: 192.168.1.5:3000"}, want: 200},
+		"rebound name":                 {peer: here, headers: []string{"Host: evil.example:3000"}, want: 404},
+		"other peer":                   {peer: there, want: 404},
+		"through a proxy":              {peer: here, headers: []string{"X-Forwarded-For: 127.0.0.1"}, want: 404},
+		"through another":              {peer: here, headers: []string{"Forwarded: for=127.0.0.1"}, want: 404},
+		"with a needless bearer":       {peer: there, headers: []string{"Authorization: Bearer x"}, want: 404},
+		"another site's page":          {peer: here, headers: []string{"Sec-Fetch-Site: cross-site"}, want: 403},
+		"a sibling site's page":        {peer: here, headers: []string{"Sec-Fetch-Site: same-site"}, want: 403},
+		"another origin":               {peer: here, headers: []string{"Origin: https://evil.example"}, want: 403},
+		"opaque origin":                {peer: here, headers: []string{"Origin: null"}, want: 403},
+		"our own page":                 {peer: here, headers: []string{"Host: localhost:3000", "Origin: http://localhost:3000", "Sec-Fetch-Site: same-origin"}, want: 200},
+		"typed into the browser":       {peer: here, headers: []string{"Sec-Fetch-Site: none"}, want: 200},
+		"token":                        {token: "s3cret", peer: there, headers: []string{"Authorization: Bearer s3cret"}, want: 200},
+		"token through a proxy":        {token: "s3cret", peer: there, headers: []string{"Authorization: bearer s3cret", "X-Forwarded-For: 1.2.3.4", "Host: x.example"}, want: 200},
+		"token missing on loopback":    {token: "s3cret", peer: here, want: 401},
+		"token wrong":                  {token: "s3cret", peer: here, headers: []string{"Authorization: Bearer s3cre"}, want: 401},
+		"token as another scheme":      {token: "s3cret", peer: here, headers: []string{"Authorization: Basic s3cret"}, want: 401},
+		"token on another site":        {token: "s3cret", peer: here, headers: []string{"Authorization: Bearer s3cret", "Sec-Fetch-Site: cross-site"}, want: 403},
+		"empty token never is a key":   {token: "s3cret", peer: here, headers: []string{"Authorization: Bearer "}, want: 401},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := newServer(t, httpserver.Config{OperatorToken: tc.token}, surface)
+			s := newServer(t, httpserver.Config{OperatorToken: tc.token, LocalOperator: !tc.strict}, surface)
 			h := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				r.RemoteAddr = tc.peer
 				s.ServeHTTP(w, r)

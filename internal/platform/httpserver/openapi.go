@@ -93,7 +93,7 @@ func securitySchemes() map[string]any {
 	return map[string]any{
 		"ucan":       map[string]any{"type": "http", "scheme": "bearer", "description": "A UCAN invocation; send X-Auth-Type: ucan with it."},
 		"delegation": map[string]any{"type": "apiKey", "in": "header", "name": "x-ucan-delegation", "description": "A UCAN delegation to this service."},
-		"operator":   map[string]any{"type": "http", "scheme": "bearer", "description": "OPERATOR_TOKEN; without one, this machine only."},
+		"operator":   map[string]any{"type": "http", "scheme": "bearer", "description": "OPERATOR_TOKEN; without one, in development, this machine only."},
 	}
 }
 

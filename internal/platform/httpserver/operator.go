@@ -12,17 +12,23 @@ import (
 )
 
 // operatorGuard lets the operator in. With a token the bearer must match it.
-// Without one only a direct peer on this machine is served, and only under a
-// name that no outside page can own: a page open in the operator's browser
-// must not read these routes, not even by rebinding a DNS name.
+// Without one nobody is let in, unless the server was told to believe its own
+// machine: then a direct peer on it is served, and only under a name that no
+// outside page can own. A page open in the operator's browser must not read these
+// routes, not even by rebinding a DNS name. A proxy on the machine that adds no
+// header and writes its own Host looks just like the operator, which is why
+// production believes no address.
 type operatorGuard struct {
 	token  [sha256.Size]byte
 	locked bool
+	local  bool
 	failed *Limiter
 }
 
-func newOperatorGuard(token string, failed *Limiter) operatorGuard {
-	return operatorGuard{token: sha256.Sum256([]byte(token)), locked: token != "", failed: failed}
+func newOperatorGuard(cfg Config) operatorGuard {
+	return operatorGuard{
+		token: sha256.Sum256([]byte(cfg.OperatorToken)), locked: cfg.OperatorToken != "", local: cfg.LocalOperator, failed: cfg.FailedAuth,
+	}
 }
 
 func (g *operatorGuard) check(r *http.Request, client netip.Addr) error {
@@ -30,7 +36,7 @@ func (g *operatorGuard) check(r *http.Request, client netip.Addr) error {
 		return fault.New(fault.Forbidden, "Operator routes are not served to other sites")
 	}
 	if !g.locked {
-		if peerAddr(r, nil).IsLoopback() && !forwarded(r.Header) && localHost(r.Host) {
+		if g.local && peerAddr(r, nil).IsLoopback() && !forwarded(r.Header) && localHost(r.Host) {
 			return nil
 		}
 		return notFound(r)

@@ -31,6 +31,9 @@ type Config struct {
 	// PublicURL is where clients reach this deployment; empty: as such a proxy says.
 	PublicURL     string
 	OperatorToken string
+	// LocalOperator, without a token, takes a direct peer on this machine for the
+	// operator.
+	LocalOperator bool
 	// FailedAuth counts wrong operator tokens.
 	FailedAuth *Limiter
 	// Limits are what the classes of routes allow. Nil allows everything; else a
@@ -103,7 +106,7 @@ func New(cfg Config) (*Server, error) {
 	cfg.fill()
 	s := &Server{
 		cfg:      cfg,
-		operator: newOperatorGuard(cfg.OperatorToken, cfg.FailedAuth),
+		operator: newOperatorGuard(cfg),
 		meter:    newMeter(cfg.Metrics),
 		draining: make(chan struct{}),
 	}
