@@ -3,6 +3,7 @@ module github.com/castalia-org/castalia
 go 1.26.0
 
 require (
+	filippo.io/age v1.2.1
 	github.com/bufbuild/protocompile v0.14.1
 	github.com/decred/dcrd/dcrec/secp256k1/v4 v4.4.1
 	github.com/goccy/go-yaml v1.19.2

@@ -16,14 +16,14 @@ import (
 
 func backupCommand() command {
 	return command{
-		name: "backup", args: "[--without-keys] [--config FILE] [--set NAME=value] FILE|-",
-		summary: "write everything into one archive; safe beside running nodes", run: runBackup,
+		name: "backup", args: "--to RECIPIENT|--passphrase|--passphrase-file FILE|--plain [--without-keys] [--config FILE] [--set NAME=value] FILE|-",
+		summary: "write everything into one encrypted archive; safe beside running nodes", run: runBackup,
 	}
 }
 
 func restoreCommand() command {
 	return command{
-		name: "restore", args: "[--config FILE] [--set NAME=value] FILE|-",
+		name: "restore", args: "[--identity FILE] [--passphrase-file FILE] [--config FILE] [--set NAME=value] FILE|-",
 		summary: "fill an empty data folder or fleet from an archive", run: runRestore,
 	}
 }
@@ -48,15 +48,32 @@ func archiveOptions(fs *flag.FlagSet, args []string, s IO) (app.Options, string,
 
 func runBackup(ctx context.Context, args []string, s IO) error {
 	fs := newFlags("backup", s)
-	without := fs.Bool("without-keys", false, "leave out the keys that this program made; without them the archive can not be read")
+	without := fs.Bool("without-keys", false, "leave out the keys that this program made; without them the files in the archive cannot be read")
+	var how lockFlags
+	how.register(fs)
 	opt, path, err := archiveOptions(fs, args, s)
 	if err != nil {
 		return err
 	}
-	var did archive.Summary
-	write := func(to io.Writer) (err error) {
-		did, err = app.Backup(ctx, opt, to, !*without)
+	lock, err := how.lock(s)
+	if err != nil {
 		return err
+	}
+	_, _ = fmt.Fprintf(s.Err, "Backing up %s.\n", app.Place(opt.Settings))
+	var done archive.Summary
+	write := func(to io.Writer) (err error) {
+		if lock == nil {
+			done, err = app.Backup(ctx, opt, to, !*without)
+			return err
+		}
+		sealed, err := archive.Encrypt(to, *lock)
+		if err != nil {
+			return err
+		}
+		if done, err = app.Backup(ctx, opt, sealed, !*without); err != nil {
+			return err // left open, so that what was written is refused
+		}
+		return sealed.Close()
 	}
 	if path == "-" {
 		err = write(s.Out)
@@ -66,9 +83,15 @@ func runBackup(ctx context.Context, args []string, s IO) error {
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(s.Err, "Wrote %d objects, %d pieces of tables and %d keys (%d bytes).\n", did.Objects, did.Pieces, did.Keys, did.Bytes)
-	if err == nil && did.Keys > 0 {
-		_, err = fmt.Fprintln(s.Err, "The archive holds your keys: who has it has everything. Keep it as you keep them.")
+	_, err = fmt.Fprintf(s.Err, "Wrote %d objects, %d pieces of tables and %d keys (%d bytes).\n", done.Objects, done.Pieces, done.Keys, done.Bytes)
+	switch {
+	case err != nil:
+	case lock != nil:
+		_, err = fmt.Fprintln(s.Err, "The archive is encrypted. Keep what opens it apart from it, and try a restore before you need one.")
+	case done.Keys > 0:
+		_, err = fmt.Fprintln(s.Err, "The archive is not encrypted. Anyone with it can read everything: protect it like the keys in it.")
+	default:
+		_, err = fmt.Fprintln(s.Err, "The archive is not encrypted. Anyone with it can read chats, names and telephone numbers.")
 	}
 	return err
 }
@@ -105,6 +128,8 @@ func writeWhole(path string, write func(io.Writer) error) (err error) {
 
 func runRestore(ctx context.Context, args []string, s IO) error {
 	fs := newFlags("restore", s)
+	var how unlockFlags
+	how.register(fs)
 	opt, path, err := archiveOptions(fs, args, s)
 	if err != nil {
 		return err
@@ -116,7 +141,11 @@ func runRestore(ctx context.Context, args []string, s IO) error {
 			return err
 		}
 		defer func() { _ = file.Close() }()
-		if _, err := archive.Verify(file); err != nil { // before anything is touched
+		plain, err := archive.Decrypt(file, how.keys(s))
+		if err == nil {
+			_, err = archive.Verify(plain) // before anything is touched
+		}
+		if err != nil {
 			return fmt.Errorf("%s: %w", path, err)
 		}
 		if _, err := file.Seek(0, io.SeekStart); err != nil {
@@ -124,11 +153,16 @@ func runRestore(ctx context.Context, args []string, s IO) error {
 		}
 		from = file
 	}
-	did, err := app.Restore(ctx, opt, from)
+	plain, err := archive.Decrypt(from, how.keys(s))
+	if err != nil {
+		return err
+	}
+	_, _ = fmt.Fprintf(s.Err, "Restoring into %s.\n", app.Place(opt.Settings))
+	done, err := app.Restore(ctx, opt, plain)
 	if err != nil {
 		return err
 	}
 	_, err = fmt.Fprintf(s.Err, "Restored %d objects, %d pieces of tables and %d keys. `castalia doctor --deep` checks them.\n",
-		did.Objects, did.Pieces, did.Keys)
+		done.Objects, done.Pieces, done.Keys)
 	return err
 }

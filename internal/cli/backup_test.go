@@ -47,13 +47,13 @@ func TestABackupIsRestored(t *testing.T) {
 	t.Parallel()
 	source := embedded(t)
 	archive := filepath.Join(t.TempDir(), "castalia.tar")
-	if _, text, code := run(t, []string{"CASTALIA_DATA=" + source}, "backup", archive); code != 0 || !strings.Contains(text, "3 keys") {
+	if _, text, code := run(t, []string{"CASTALIA_DATA=" + source}, "backup", "--plain", archive); code != 0 || !strings.Contains(text, "3 keys") {
 		t.Fatalf("backup: exit %d: %s", code, text)
 	}
 	if info, err := os.Stat(archive); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("the archive: %v, %v", info.Mode(), err)
 	}
-	if _, text, code := run(t, []string{"CASTALIA_DATA=" + source}, "backup", archive); code != 1 || !strings.Contains(text, "exists") {
+	if _, text, code := run(t, []string{"CASTALIA_DATA=" + source}, "backup", "--plain", archive); code != 1 || !strings.Contains(text, "exists") {
 		t.Errorf("a second backup of the same name: exit %d: %s", code, text)
 	}
 
@@ -83,7 +83,7 @@ func TestABackupIsRestored(t *testing.T) {
 func TestADamagedBackupTouchesNothing(t *testing.T) {
 	t.Parallel()
 	source := embedded(t)
-	out, text, code := run(t, []string{"CASTALIA_DATA=" + source}, "backup", "--without-keys", "-")
+	out, text, code := run(t, []string{"CASTALIA_DATA=" + source}, "backup", "--plain", "--without-keys", "-")
 	if code != 0 || !strings.Contains(text, "0 keys") {
 		t.Fatalf("backup: exit %d: %s", code, text)
 	}
@@ -98,7 +98,7 @@ func TestADamagedBackupTouchesNothing(t *testing.T) {
 	if _, err := os.Stat(target); !os.IsNotExist(err) {
 		t.Errorf("the target was touched: %v", err)
 	}
-	if _, text, code := run(t, []string{"CASTALIA_DATA=" + target}, "backup", "-"); code != 1 || !strings.Contains(text, "there is no deployment in "+target) {
+	if _, text, code := run(t, []string{"CASTALIA_DATA=" + target}, "backup", "--plain", "-"); code != 1 || !strings.Contains(text, "there is no deployment in "+target) {
 		t.Errorf("backup of nothing: exit %d: %s", code, text)
 	}
 	if _, _, code := run(t, nil, "restore"); code != 2 {
@@ -112,7 +112,7 @@ func TestADataFolderBecomesAFleet(t *testing.T) {
 	database := testenv.Postgres(t)
 	source := embedded(t)
 	archive := filepath.Join(t.TempDir(), "castalia.tar")
-	if _, text, code := run(t, []string{"CASTALIA_DATA=" + source}, "backup", archive); code != 0 {
+	if _, text, code := run(t, []string{"CASTALIA_DATA=" + source}, "backup", "--plain", archive); code != 0 {
 		t.Fatalf("backup: exit %d: %s", code, text)
 	}
 	env := []string{

@@ -86,7 +86,7 @@ func deployed(t *testing.T, settings ...string) string {
 // Every command that works on a deployment.
 var onDeployments = [][]string{
 	{"doctor"}, {"doctor", "--deep"}, {"doctor", "--repair"}, {"rotate-keys"}, {"migrate"}, {"migrate", "--status"},
-	{"backup", "-"}, {"chain", "list"}, {"chain", "import", "-"},
+	{"backup", "--plain", "-"}, {"chain", "list"}, {"chain", "import", "-"},
 }
 
 func TestNothingButServeAndRestoreMakesADeployment(t *testing.T) {

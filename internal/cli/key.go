@@ -10,12 +10,13 @@ import (
 	"os"
 	"strings"
 
+	"github.com/castalia-org/castalia/internal/platform/archive"
 	"github.com/castalia-org/castalia/internal/protocol/did"
 )
 
 func keyCommand() command {
 	return command{
-		name: "key", args: "new [--out FILE] [--mnemonic FILE] | show FILE",
+		name: "key", args: "new [--backup] [--out FILE] [--mnemonic FILE] | show FILE",
 		summary: "make a key (0600) and print its DID; show the DID of a key", run: runKey,
 	}
 }
@@ -39,10 +40,14 @@ func runKeyNew(args []string, s IO) error {
 	fs := newFlags("key new", s)
 	out := fs.String("out", defaultKeyFile, "`FILE` to write the key to; it must not exist")
 	mnemonic := fs.String("mnemonic", "", "derive the key from the BIP-39 phrase in `FILE` (- is standard input), as IXO wallets do")
+	backup := fs.Bool("backup", false, "make an age key for encrypted backups instead, and print its recipient")
 	if rest, err := parseMixed(fs, args); err != nil {
 		return err
 	} else if len(rest) > 0 {
 		return usagef("unexpected argument %q", rest[0])
+	}
+	if *backup {
+		return newBackupKey(*out, s)
 	}
 	signer, err := newSigner(*mnemonic, s)
 	if err != nil {
@@ -53,6 +58,21 @@ func runKeyNew(args []string, s IO) error {
 	}
 	_, _ = fmt.Fprintf(s.Err, "The key is in %s. Whoever has this file is you: keep it secret and back it up.\n", *out)
 	_, err = fmt.Fprintln(s.Out, signer.DID())
+	return err
+}
+
+// newBackupKey writes the identity that opens archives, and prints the recipient
+// for which they are encrypted.
+func newBackupKey(out string, s IO) error {
+	identity, recipient, err := archive.NewKey()
+	if err != nil {
+		return err
+	}
+	if err := writeNew(out, "# public key: "+recipient+"\n"+identity+"\n"); err != nil {
+		return fmt.Errorf("write key: %w", err)
+	}
+	_, _ = fmt.Fprintf(s.Err, "The key is in %s. It opens your backups: keep it apart from them, and more than once.\n", out)
+	_, err = fmt.Fprintln(s.Out, recipient)
 	return err
 }
 

@@ -10,6 +10,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/castalia-org/castalia/internal/platform/archive"
 	"github.com/castalia-org/castalia/internal/platform/sqldb/pgadmin"
 	"github.com/castalia-org/castalia/test/system"
 )
@@ -44,8 +45,16 @@ func backup(t *testing.T, w *World) {
 	served(t, c, "before the backup")
 	before := c.book.count()
 	busy, still := filepath.Join(w.dir, "busy.tar"), filepath.Join(w.dir, "still.tar")
+	key := filepath.Join(w.dir, "backup.key")
+	identity, recipient, err := archive.NewKey()
+	if err == nil {
+		err = os.WriteFile(key, []byte(identity), 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
 	w.Tell("the backup begins")
-	must(t, w, "backup", busy)
+	must(t, w, "backup", "--plain", busy)
 	w.Tell("the backup is done")
 	served(t, c, "after the backup")
 	c.end()
@@ -58,9 +67,9 @@ func backup(t *testing.T, w *World) {
 		}
 	}
 	said := examine(t, w)
-	must(t, w, "backup", still)
+	must(t, w, "backup", "--to", recipient, still)
 	w.place(t, "still")
-	must(t, w, "restore", still)
+	must(t, w, "restore", "--identity", key, still)
 	if again := examine(t, w); again != said {
 		t.Errorf("the doctor said\n%s\nand of the restored place\n%s", said, again)
 	}

@@ -8,8 +8,10 @@
 // once they are written, follow after it: what the tables name is there, as long
 // as copying takes less than the time for which deleted objects are kept.
 //
-// The package encrypts nothing. Objects are sealed already; tables and keys are
-// not, so an archive is as secret as the deployment it came from.
+// Objects are sealed already; tables and keys are not, so a plain archive is as
+// secret as the deployment it came from. Encrypt and Decrypt put an age stream
+// around it (age-encryption.org/v1), 64 KiB at a time: who has the stream and
+// neither key nor passphrase learns its length and for how many keys it is.
 package archive
 
 import (

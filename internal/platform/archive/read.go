@@ -2,6 +2,7 @@ package archive
 
 import (
 	"archive/tar"
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -26,9 +27,22 @@ var (
 
 // reader walks an archive and keeps its sum.
 type reader struct {
+	from    *counting
 	tar     *tar.Reader
 	sum     hash.Hash
 	entries int
+}
+
+// counting knows how much was read.
+type counting struct {
+	io.Reader
+	n int64
+}
+
+func (c *counting) Read(p []byte) (int, error) {
+	n, err := c.Reader.Read(p)
+	c.n += int64(n)
+	return n, err
 }
 
 // next returns the next entry, or errEnd after an end that fits.
@@ -60,7 +74,35 @@ func (r *reader) finish(size int64) error {
 	if e.Entries != r.entries || e.SHA256 != hex.EncodeToString(r.sum.Sum(nil)) {
 		return fmt.Errorf("%w: the sum does not fit", errCut)
 	}
-	return errEnd
+	return r.drain()
+}
+
+// footer ends every tar: two blocks of zeros.
+const footer = 1024
+
+// drain reads what follows the last entry, which is zeros, to the very end: an
+// encrypted stream says only there that it is whole.
+func (r *reader) drain() error {
+	before := r.from.n
+	if _, err := r.tar.Next(); !errors.Is(err, io.EOF) {
+		return fmt.Errorf("%w: something follows its end", errCut)
+	}
+	if r.from.n-before < footer {
+		return fmt.Errorf("%w: its end is missing", errCut)
+	}
+	rest := make([]byte, 4<<10)
+	for {
+		n, err := r.from.Read(rest)
+		if bytes.Count(rest[:n], []byte{0}) != n {
+			return fmt.Errorf("%w: something follows its end", errCut)
+		}
+		if errors.Is(err, io.EOF) {
+			return errEnd
+		}
+		if err != nil {
+			return fmt.Errorf("%w: %w", errCut, err)
+		}
+	}
 }
 
 func small(body io.Reader, size int64) ([]byte, error) { return bounded(body, size, maxSmall) }
@@ -77,7 +119,8 @@ func bounded(body io.Reader, size, most int64) ([]byte, error) {
 }
 
 func begin(from io.Reader) (*reader, Manifest, error) {
-	r := &reader{tar: tar.NewReader(from), sum: sha256.New()}
+	counted := &counting{Reader: from}
+	r := &reader{from: counted, tar: tar.NewReader(counted), sum: sha256.New()}
 	name, size, body, err := r.next()
 	if err != nil || name != manifestName {
 		return nil, Manifest{}, errors.Join(errors.New("this is no archive of Castalia"), err)
