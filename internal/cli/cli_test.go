@@ -57,6 +57,20 @@ func TestConfigShowsWhereValuesComeFromAndHidesSecrets(t *testing.T) {
 	}
 }
 
+func TestConfigHidesCredentialsInAddresses(t *testing.T) {
+	t.Parallel()
+	out, _, code := run(t, []string{
+		"SUBSCRIPTION_URL=https://u:hush@pay.example/x", "MCP_SERVERS=maps=https://maps.example?token=hush,news=https://hush@news.example",
+		"DATABASE_URL=postgres://u@h/db?password=hush&sslmode=require", "QUERY_UPSTREAMS=node:9090?tls=1&sig=hush", "CLAIMS_URL=https://h/?hush",
+	}, "config")
+	if code != 0 || strings.Contains(out, "hush") || !strings.Contains(out, "news.example") || !strings.Contains(out, "sslmode=require") {
+		t.Errorf("exit %d:\n%s", code, out)
+	}
+	if _, errs, code := run(t, []string{"PORT=https://u:hush@h"}, "config"); code != 1 || strings.Contains(errs, "hush") {
+		t.Errorf("a bad value: exit %d: %s", code, errs)
+	}
+}
+
 func TestConfigSaysWhichPluginsAreOnAndWhy(t *testing.T) {
 	t.Parallel()
 	out, _, code := run(t, []string{"FEATURES=memory=false", "MCP_SERVERS=maps=https://maps.example", "MCP_BEARERS=maps=hush"}, "config")

@@ -139,20 +139,26 @@ func (l *loader) part(part string, v reflect.Value) {
 			Default: field.Tag.Get("default"), Allowed: allowed(field), Secret: isSecret(field.Type) || field.Tag.Get("secret") == "true",
 		}
 		if err := assign(v.Field(i), field, text); err != nil {
-			shown := strconv.Quote(text)
+			shown := strconv.Quote(show(v.Field(i), text))
 			if set.Secret {
 				shown = "a secret that does not fit"
 			}
 			l.errs = append(l.errs, fmt.Errorf("%s: given %s (from %s), allowed is %s", name, shown, source, set.Allowed))
 		}
-		switch u, isURL := reflect.TypeAssert[URL](v.Field(i)); {
-		case set.Secret && text != "":
-			set.Value = "********"
-		case isURL:
-			set.Value = u.String()
+		if set.Value = show(v.Field(i), text); set.Secret && text != "" {
+			set.Value = masked
 		}
 		l.settings = append(l.settings, set)
 	}
+}
+
+// show is a value as people may see it.
+func show(field reflect.Value, text string) string {
+	switch field.Interface().(type) {
+	case []string, Features, Networks:
+		return maskList(text)
+	}
+	return Mask(text) // numbers too: what was given may be an address by mistake
 }
 
 // lookup treats an empty value as absent, because an unset variable in a

@@ -15,10 +15,10 @@ import (
 type Secret string
 
 // String hides the value, so that a stray %v shows nothing.
-func (Secret) String() string { return "********" }
+func (Secret) String() string { return masked }
 
 // GoString hides the value from %#v too.
-func (Secret) GoString() string { return "********" }
+func (Secret) GoString() string { return masked }
 
 // Reveal returns the value, for the one place that needs it.
 func (s Secret) Reveal() string { return string(s) }
@@ -36,7 +36,7 @@ func (*Secret) Allowed() string { return "a secret text" }
 type Key []byte
 
 // String hides the key.
-func (Key) String() string { return "********" }
+func (Key) String() string { return masked }
 
 // UnmarshalText takes 64 hexadecimal digits or nothing.
 func (k *Key) UnmarshalText(text []byte) error {
@@ -59,7 +59,7 @@ func (*Key) Allowed() string { return "64 hexadecimal digits" }
 type KeyList []Key
 
 // String hides the keys.
-func (KeyList) String() string { return "********" }
+func (KeyList) String() string { return masked }
 
 // UnmarshalText takes a comma list of keys.
 func (l *KeyList) UnmarshalText(text []byte) error {
@@ -159,13 +159,7 @@ func (u *URL) UnmarshalText(text []byte) error {
 }
 
 // String hides credentials.
-func (u URL) String() string {
-	parsed, err := url.Parse(u.text)
-	if err != nil {
-		return ""
-	}
-	return parsed.Redacted()
-}
+func (u URL) String() string { return Mask(u.text) }
 
 // Reveal returns the address with its credentials.
 func (u URL) Reveal() string { return u.text }
