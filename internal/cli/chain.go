@@ -20,16 +20,13 @@ func chainCommand() command {
 }
 
 func runChain(ctx context.Context, args []string, s IO) error {
-	if len(args) == 0 {
-		return usagef("want import or list")
-	}
-	switch args[0] {
+	switch name, rest := cutFirst(args); name {
 	case "import":
-		return runChainImport(ctx, args[1:], s)
+		return runChainImport(ctx, rest, s)
 	case "list":
-		return runChainList(ctx, args[1:], s)
+		return runChainList(ctx, rest, s)
 	}
-	return usagef("no subcommand %q", args[0])
+	return noSubcommand(args, "import", "list")
 }
 
 // runChainImport merges seed files, or replies of a chain's own gateway, into
@@ -43,7 +40,7 @@ func runChainImport(ctx context.Context, args []string, s IO) error {
 		return err
 	}
 	if len(files) == 0 {
-		return usagef("want files to import; - is standard input")
+		return usagef("expected files to import; - is standard input")
 	}
 	seed, err := seedFile(&from, s)
 	if err != nil {

@@ -17,6 +17,8 @@ import (
 	"strings"
 
 	"golang.org/x/term"
+
+	"github.com/castalia-org/castalia/internal/platform/spelling"
 )
 
 // IO is everything of the process that a command may touch.
@@ -80,22 +82,71 @@ func (e exitError) Error() string { return fmt.Sprintf("exit code %d", int(e)) }
 // exit code: 0 done, 1 failed, 2 called wrongly.
 func Run(ctx context.Context, args []string, s IO) int {
 	all := commands()
-	if len(args) == 0 || isHelp(args[0]) {
+	switch {
+	case len(args) == 0, isHelp(args[0]) && len(args) == 1:
 		printHelp(s.Out, all)
 		return 0
+	case isHelp(args[0]):
+		args = []string{args[1], "--help"}
+	case args[0] == "--version" || args[0] == "-v":
+		args = []string{"version"}
 	}
 	for _, c := range all {
-		if c.name == args[0] {
-			err := c.run(ctx, args[1:], s)
-			if _, ok := errors.AsType[usageError](err); ok && len(args) > 1 && isHelp(args[1]) {
-				_, _ = fmt.Fprintf(s.Out, "castalia %s: %s\n%s", c.name, c.summary, usage(c))
-				return 0
-			}
-			return finish(err, c, s)
+		switch {
+		case c.name != args[0]:
+		case len(args) > 1 && isHelp(args[1]):
+			printCommandHelp(ctx, c, s)
+			return 0
+		default:
+			return finish(c.run(ctx, args[1:], s), c, s)
 		}
 	}
-	_, _ = fmt.Fprintf(s.Err, "castalia: no command %q; `castalia help` lists them\n", args[0])
+	_, _ = fmt.Fprintf(s.Err, "castalia: no command %q; %s`castalia help` lists them\n", args[0], didYouMean(args[0], commandNames(all)))
 	return 2
+}
+
+// printCommandHelp prints how a command is called and, for one without
+// subcommands, its flags, which the command itself knows.
+func printCommandHelp(ctx context.Context, c command, s IO) {
+	_, _ = fmt.Fprintf(s.Out, "castalia %s: %s\n\n%s", c.name, c.summary, usage(c))
+	_ = c.run(ctx, []string{"--help"}, s)
+}
+
+func commandNames(all []command) []string {
+	var names []string
+	for _, c := range all {
+		if !c.hidden {
+			names = append(names, c.name)
+		}
+	}
+	return names
+}
+
+// didYouMean is a sentence about the name that somebody meant, or nothing.
+func didYouMean(typed string, names []string) string {
+	if meant := spelling.Meant(typed, names); meant != "" {
+		return "did you mean " + meant + "? "
+	}
+	return ""
+}
+
+// cutFirst parts a subcommand from its arguments.
+func cutFirst(args []string) (name string, rest []string) {
+	if len(args) == 0 {
+		return "", nil
+	}
+	return args[0], args[1:]
+}
+
+// noSubcommand refuses the first argument of a command with subcommands.
+func noSubcommand(args []string, names ...string) error {
+	if len(args) == 0 {
+		return usagef("expected one of %s", strings.Join(names, ", "))
+	}
+	if meant := spelling.Meant(args[0], names); meant != "" {
+		return usagef("no subcommand %q; did you mean %s?", args[0], meant)
+	}
+	return usagef("no subcommand %q; there are %s", args[0], strings.Join(names, ", "))
 }
 
 func finish(err error, c command, s IO) int {
@@ -106,7 +157,7 @@ func finish(err error, c command, s IO) int {
 		return int(code)
 	}
 	if u, ok := errors.AsType[usageError](err); ok {
-		_, _ = fmt.Fprintf(s.Err, "castalia %s: %s\n%s", c.name, u.text, usage(c))
+		_, _ = fmt.Fprintf(s.Err, "castalia %s: %s; see `castalia help %s`\n", c.name, strings.TrimSuffix(u.text, "."), c.name)
 		return 2
 	}
 	_, _ = fmt.Fprintf(s.Err, "castalia %s: %v\n", c.name, err)
@@ -131,13 +182,16 @@ func printHelp(w io.Writer, all []command) {
 			_, _ = fmt.Fprintf(w, "  %-12s %s\n", c.name, c.summary)
 		}
 	}
-	_, _ = fmt.Fprint(w, "\n`castalia COMMAND --help` explains one of them. Start with `castalia serve`.\n")
+	_, _ = fmt.Fprint(w, "\n`castalia help COMMAND` explains one of them. Start with `castalia serve`.\n")
 }
+
+// defaultPort is where a server listens that was told nothing.
+const defaultPort = "3000"
 
 // serverFlag is how every command that speaks to a server is told which: by
 // --server, else CASTALIA_URL, else the one on this machine.
 func serverFlag(fs *flag.FlagSet, s IO) *string {
-	local := "http://127.0.0.1:" + orDefault(s.Getenv("PORT"), "3000")
+	local := "http://127.0.0.1:" + orDefault(s.Getenv("PORT"), defaultPort)
 	return fs.String("server", orDefault(s.Getenv("CASTALIA_URL"), local), "`URL` of the server (CASTALIA_URL)")
 }
 

@@ -39,7 +39,7 @@ func runDial(ctx context.Context, args []string, s IO) error {
 		return err
 	}
 	if !ussd.ValidPhone(*phone) {
-		return usagef("--phone: %q is no telephone number: it begins with + and the country code, such as +254700000001", *phone)
+		return usagef("--phone: %q is not a telephone number: it begins with + and the country code, such as +254700000001", *phone)
 	}
 	line := &remoteLine{base: strings.TrimRight(*base, "/"), token: *token, client: &http.Client{Timeout: 15 * time.Second}, err: s.Err}
 	if *script != "" {
@@ -61,7 +61,7 @@ func runDial(ctx context.Context, args []string, s IO) error {
 // splitCode cuts *2233*1*2# into the service code *2233# and the inputs 1*2.
 func splitCode(dialled string) (code, text string, err error) {
 	if !ussd.ValidServiceCode(dialled) {
-		return "", "", usagef("%q is no USSD code: it begins with *, has digits separated by *, and ends with #", dialled)
+		return "", "", usagef("%q is not a USSD code: it begins with *, has digits separated by *, and ends with #", dialled)
 	}
 	first, rest, _ := strings.Cut(strings.Trim(dialled, "*#"), "*")
 	return "*" + first + "#", rest, nil

@@ -68,19 +68,61 @@ func namespaceOf(cfg filestoreclient.Config) string {
 	return string(cfg.Signer.DID())
 }
 
+// fsWork is what a subcommand does at a server with its arguments.
+type fsWork func(ctx context.Context, r remote, args []string) error
+
+// fsVerb is one subcommand: how many arguments it takes, and how it declares its
+// flags, before they are read, and returns its work.
+type fsVerb struct {
+	name     string
+	min, max int // max < 0 is without limit
+	expected string
+	declare  func(fs *flag.FlagSet, s IO) fsWork
+}
+
+func fsVerbs() []fsVerb {
+	return []fsVerb{
+		{"put", 2, -1, "local files and a remote path", putFiles},
+		{"get", 1, 2, "a remote path and perhaps a local one", getFiles},
+		{"ls", 0, 1, "at most one path", listFiles},
+		{"cat", 1, 1, "one path", catFile},
+		{"rm", 1, -1, "a path", removeFiles},
+		{"mv", 2, 2, "two paths", moveFile},
+		{"versions", 1, 1, "one path", listVersions},
+		{"restore", 1, 1, "one path", restoreFile},
+		{"trash", 0, 0, "no path; --purge takes one", listTrash},
+		{"share", 0, 1, "at most one path", shareFile},
+	}
+}
+
 func runFS(ctx context.Context, args []string, s IO) error {
-	if len(args) == 0 {
-		return usagef("want put, get, ls, cat, rm, mv, versions, restore, trash or share")
+	name, rest := cutFirst(args)
+	var names []string
+	for _, verb := range fsVerbs() {
+		if verb.name == name {
+			return verb.run(ctx, rest, s)
+		}
+		names = append(names, verb.name)
 	}
-	runs := map[string]func(context.Context, []string, IO) error{
-		"put": runFSPut, "get": runFSGet, "ls": runFSList, "cat": runFSCat, "rm": runFSRemove, "mv": runFSMove, "versions": runFSVersions, "share": runFSShare,
-		"restore": runFSRestore, "trash": runFSTrash,
+	return noSubcommand(args, names...)
+}
+
+func (v fsVerb) run(ctx context.Context, args []string, s IO) error {
+	fs := newFlags("fs "+v.name, s)
+	work := v.declare(fs, s)
+	connect := remoteFlags(fs, s)
+	rest, err := parseMixed(fs, args)
+	if err != nil {
+		return err
 	}
-	run, ok := runs[args[0]]
-	if !ok {
-		return usagef("no subcommand %q", args[0])
+	if len(rest) < v.min || v.max >= 0 && len(rest) > v.max {
+		return usagef("expected %s", v.expected)
 	}
-	return run(ctx, args[1:], s)
+	r, err := connect()
+	if err != nil {
+		return err
+	}
+	return work(ctx, r, rest)
 }
 
 // remotePath makes what was typed an absolute path. One that climbs is left to
@@ -92,64 +134,42 @@ func remotePath(p string) string {
 	return path.Clean("/" + p)
 }
 
-func runFSList(ctx context.Context, args []string, s IO) error {
-	fs := newFlags("fs ls", s)
-	connect := remoteFlags(fs, s)
-	rest, err := parseMixed(fs, args)
-	if err != nil {
-		return err
-	}
-	if len(rest) > 1 {
-		return usagef("want at most one path")
-	}
-	r, err := connect()
-	if err != nil {
-		return err
-	}
-	folder := "/"
-	if len(rest) == 1 {
-		folder = remotePath(rest[0])
-	}
-	nodes, err := r.Tree(ctx, folder)
-	if err != nil {
-		return about(folder, err)
-	}
-	if len(nodes) == 0 && folder != "/" {
-		f, err := r.Stat(ctx, folder)
+func listFiles(_ *flag.FlagSet, s IO) fsWork {
+	return func(ctx context.Context, r remote, rest []string) error {
+		folder := "/"
+		if len(rest) == 1 {
+			folder = remotePath(rest[0])
+		}
+		nodes, err := r.Tree(ctx, folder)
 		if err != nil {
 			return about(folder, err)
 		}
-		_, err = fmt.Fprintf(s.Out, "%s  %s  %s\n", f.CID, humanBytes(f.Size), f.Path)
-		return err
-	}
-	table := tabwriter.NewWriter(s.Out, 0, 4, 2, ' ', 0)
-	for _, n := range nodes {
-		if n.Type == "folder" {
-			_, _ = fmt.Fprintf(table, "%s/\t\t\n", n.Name)
-			continue
+		if len(nodes) == 0 && folder != "/" {
+			f, err := r.Stat(ctx, folder)
+			if err != nil {
+				return about(folder, err)
+			}
+			_, err = fmt.Fprintf(s.Out, "%s  %s  %s\n", f.CID, humanBytes(f.Size), f.Path)
+			return err
 		}
-		_, _ = fmt.Fprintf(table, "%s\t%s\t%s\n", n.Name, humanBytes(*n.Size), n.CID)
+		table := tabwriter.NewWriter(s.Out, 0, 4, 2, ' ', 0)
+		for _, n := range nodes {
+			if n.Type == "folder" {
+				_, _ = fmt.Fprintf(table, "%s/\t\t\n", n.Name)
+				continue
+			}
+			_, _ = fmt.Fprintf(table, "%s\t%s\t%s\n", n.Name, humanBytes(*n.Size), n.CID)
+		}
+		return table.Flush()
 	}
-	return table.Flush()
 }
 
-func runFSCat(ctx context.Context, args []string, s IO) error {
-	fs := newFlags("fs cat", s)
+func catFile(fs *flag.FlagSet, s IO) fsWork {
 	version := fs.Int64("version", 0, "`NUMBER` of an old version")
-	connect := remoteFlags(fs, s)
-	rest, err := parseMixed(fs, args)
-	if err != nil {
-		return err
+	return func(ctx context.Context, r remote, rest []string) error {
+		_, err := r.Get(ctx, remotePath(rest[0]), *version, s.Out)
+		return about(rest[0], err)
 	}
-	if len(rest) != 1 {
-		return usagef("want one path")
-	}
-	r, err := connect()
-	if err != nil {
-		return err
-	}
-	_, err = r.Get(ctx, remotePath(rest[0]), *version, s.Out)
-	return about(rest[0], err)
 }
 
 // about says which path an error is about.
@@ -160,122 +180,81 @@ func about(where string, err error) error {
 	return fmt.Errorf("%s: %w", where, err)
 }
 
-func runFSRemove(ctx context.Context, args []string, s IO) error {
-	fs := newFlags("fs rm", s)
-	connect := remoteFlags(fs, s)
-	rest, err := parseMixed(fs, args)
-	if err != nil {
-		return err
-	}
-	if len(rest) == 0 {
-		return usagef("want a path")
-	}
-	r, err := connect()
-	if err != nil {
-		return err
-	}
-	for _, p := range rest {
-		f, err := r.Remove(ctx, remotePath(p))
-		if err != nil {
-			return about(p, err)
+func removeFiles(_ *flag.FlagSet, s IO) fsWork {
+	return func(ctx context.Context, r remote, rest []string) error {
+		for _, p := range rest {
+			f, err := r.Remove(ctx, remotePath(p))
+			if err != nil {
+				return about(p, err)
+			}
+			_, _ = fmt.Fprintf(s.Err, "%s is in the trash; `castalia fs restore %s` takes it out\n", f.Path, f.Path)
 		}
-		_, _ = fmt.Fprintf(s.Err, "%s is in the trash; `castalia fs restore %s` takes it out\n", f.Path, f.Path)
+		return nil
 	}
-	return nil
 }
 
-func runFSMove(ctx context.Context, args []string, s IO) error {
-	fs := newFlags("fs mv", s)
+func moveFile(fs *flag.FlagSet, s IO) fsWork {
 	overwrite := fs.Bool("overwrite", false, "put what is there into the trash")
-	connect := remoteFlags(fs, s)
-	rest, err := parseMixed(fs, args)
-	if err != nil {
-		return err
-	}
-	if len(rest) != 2 {
-		return usagef("want two paths")
-	}
-	r, err := connect()
-	if err != nil {
-		return err
-	}
-	n, err := r.Move(ctx, remotePath(rest[0]), remotePath(rest[1]), *overwrite)
-	if err == nil && n > 1 {
-		_, _ = fmt.Fprintf(s.Err, "%d files moved\n", n)
-	}
-	return about(rest[0], err)
-}
-
-func runFSVersions(ctx context.Context, args []string, s IO) error {
-	fs := newFlags("fs versions", s)
-	connect := remoteFlags(fs, s)
-	rest, err := parseMixed(fs, args)
-	if err != nil {
-		return err
-	}
-	if len(rest) != 1 {
-		return usagef("want one path")
-	}
-	r, err := connect()
-	if err != nil {
-		return err
-	}
-	versions, err := r.Versions(ctx, remotePath(rest[0]))
-	if err != nil {
+	return func(ctx context.Context, r remote, rest []string) error {
+		n, err := r.Move(ctx, remotePath(rest[0]), remotePath(rest[1]), *overwrite)
+		if err == nil && n > 1 {
+			_, _ = fmt.Fprintf(s.Err, "%d files moved\n", n)
+		}
 		return about(rest[0], err)
 	}
-	table := tabwriter.NewWriter(s.Out, 0, 4, 2, ' ', 0)
-	for _, v := range versions {
-		_, _ = fmt.Fprintf(table, "%d\t%s\t%s\t%s\t%s\n", v.Version, v.CreatedAt, humanBytes(v.Size), v.CID, v.Invoker)
-	}
-	return table.Flush()
 }
 
-func runFSShare(ctx context.Context, args []string, s IO) error {
-	fs := newFlags("fs share", s)
+func listVersions(_ *flag.FlagSet, s IO) fsWork {
+	return func(ctx context.Context, r remote, rest []string) error {
+		versions, err := r.Versions(ctx, remotePath(rest[0]))
+		if err != nil {
+			return about(rest[0], err)
+		}
+		table := tabwriter.NewWriter(s.Out, 0, 4, 2, ' ', 0)
+		for _, v := range versions {
+			_, _ = fmt.Fprintf(table, "%d\t%s\t%s\t%s\t%s\n", v.Version, v.CreatedAt, humanBytes(v.Size), v.CID, v.Invoker)
+		}
+		return table.Flush()
+	}
+}
+
+func shareFile(fs *flag.FlagSet, s IO) fsWork {
 	life := fs.String("ttl", "7d", "how long the link works, as `DURATION`, or never")
 	uses := fs.Int64("uses", 0, "how often it works; 0 is without limit")
 	public := fs.Bool("public", false, "make the file public instead: anyone with the address can read it")
 	private := fs.Bool("private", false, "end that the file is public")
 	end := fs.String("end", "", "end the link with this `ID`")
 	list := fs.Bool("list", false, "list links")
-	connect := remoteFlags(fs, s)
-	rest, err := parseMixed(fs, args)
-	if err != nil {
-		return err
-	}
-	r, err := connect()
-	if err != nil {
-		return err
-	}
-	switch {
-	case *end != "":
-		return r.EndShare(ctx, *end)
-	case *list:
-		return listShares(ctx, r, s)
-	case len(rest) != 1:
-		return usagef("want one path")
-	}
-	target := remotePath(rest[0])
-	if *public || *private {
-		address, err := r.Publish(ctx, target, *public)
-		if err == nil && *public {
-			_, err = fmt.Fprintln(s.Out, address)
+	return func(ctx context.Context, r remote, rest []string) error {
+		switch {
+		case *end != "":
+			return r.EndShare(ctx, *end)
+		case *list:
+			return listShares(ctx, r, s)
+		case len(rest) != 1:
+			return usagef("expected one path")
 		}
-		return about(target, err)
-	}
-	expires, err := expiresAfter(*life, time.Now())
-	if err != nil {
+		target := remotePath(rest[0])
+		if *public || *private {
+			address, err := r.Publish(ctx, target, *public)
+			if err == nil && *public {
+				_, err = fmt.Fprintln(s.Out, address)
+			}
+			return about(target, err)
+		}
+		expires, err := expiresAfter(*life, time.Now())
+		if err != nil {
+			return err
+		}
+		link, err := r.Share(ctx, target, identity.FileResource(r.namespace, target), expires, *uses)
+		if err != nil {
+			return about(target, err)
+		}
+		_, _ = fmt.Fprintf(s.Err, "End it with `castalia fs share --end %s`.\n", link.ID)
+		fragment := url.Values{"path": {target}, "key": {link.Key}, "token": {link.Token}}
+		_, err = fmt.Fprintf(s.Out, "%s/console/share#%s\n", r.server, fragment.Encode())
 		return err
 	}
-	link, err := r.Share(ctx, target, identity.FileResource(r.namespace, target), expires, *uses)
-	if err != nil {
-		return about(target, err)
-	}
-	_, _ = fmt.Fprintf(s.Err, "End it with `castalia fs share --end %s`.\n", link.ID)
-	fragment := url.Values{"path": {target}, "key": {link.Key}, "token": {link.Token}}
-	_, err = fmt.Fprintf(s.Out, "%s/console/share#%s\n", r.server, fragment.Encode())
-	return err
 }
 
 func listShares(ctx context.Context, r remote, s IO) error {

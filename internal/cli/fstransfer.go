@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"flag"
 	"fmt"
 	"io/fs"
 	"mime"
@@ -20,42 +21,30 @@ import (
 // resumable is the size from which files go up in parts.
 const resumable = 8 << 20
 
-func runFSPut(ctx context.Context, args []string, s IO) error {
-	flags := newFlags("fs put", s)
-	recursive := flags.Bool("r", false, "put folders with all they hold")
-	create := flags.Bool("new", false, "refuse to store a new version of a file that exists")
-	connect := remoteFlags(flags, s)
-	rest, err := parseMixed(flags, args)
-	if err != nil {
-		return err
-	}
-	if len(rest) < 2 {
-		return usagef("want local files and a remote path")
-	}
-	r, err := connect()
-	if err != nil {
-		return err
-	}
-	locals, target := rest[:len(rest)-1], rest[len(rest)-1]
-	into := len(locals) > 1 || strings.HasSuffix(target, "/")
-	for _, local := range locals {
-		to := remotePath(target)
-		if into {
-			to = path.Join(to, filepath.Base(local))
-		}
-		if isFolder(local) {
-			if !*recursive {
-				return usagef("%s is a folder; -r puts it with all it holds", local)
+func putFiles(fs *flag.FlagSet, s IO) fsWork {
+	recursive := fs.Bool("r", false, "put folders with all they hold")
+	create := fs.Bool("new", false, "refuse to store a new version of a file that exists")
+	return func(ctx context.Context, r remote, rest []string) error {
+		locals, target := rest[:len(rest)-1], rest[len(rest)-1]
+		into := len(locals) > 1 || strings.HasSuffix(target, "/")
+		for _, local := range locals {
+			to := remotePath(target)
+			if into {
+				to = path.Join(to, filepath.Base(local))
 			}
-			err = putFolder(ctx, r, s, local, to, *create)
-		} else {
-			err = putFile(ctx, r, s, local, to, *create)
+			put := putFile
+			if isFolder(local) {
+				if !*recursive {
+					return usagef("%s is a folder; -r puts it with all it holds", local)
+				}
+				put = putFolder
+			}
+			if err := put(ctx, r, s, local, to, *create); err != nil {
+				return err
+			}
 		}
-		if err != nil {
-			return err
-		}
+		return nil
 	}
-	return nil
 }
 
 func putFolder(ctx context.Context, r remote, s IO, local, to string, create bool) error {
@@ -139,47 +128,36 @@ func remember(note, location string) {
 	}
 }
 
-func runFSGet(ctx context.Context, args []string, s IO) error {
-	flags := newFlags("fs get", s)
-	recursive := flags.Bool("r", false, "get a folder with all it holds")
-	version := flags.Int64("version", 0, "`NUMBER` of an old version")
-	connect := remoteFlags(flags, s)
-	rest, err := parseMixed(flags, args)
-	if err != nil {
-		return err
-	}
-	if len(rest) < 1 || len(rest) > 2 {
-		return usagef("want a remote path and perhaps a local one")
-	}
-	r, err := connect()
-	if err != nil {
-		return err
-	}
-	from := remotePath(rest[0])
-	local := path.Base(from)
-	if len(rest) == 2 {
-		local = rest[1]
-		if isFolder(local) && !*recursive {
-			local = filepath.Join(local, path.Base(from))
+func getFiles(fs *flag.FlagSet, s IO) fsWork {
+	recursive := fs.Bool("r", false, "get a folder with all it holds")
+	version := fs.Int64("version", 0, "`NUMBER` of an old version")
+	return func(ctx context.Context, r remote, rest []string) error {
+		from := remotePath(rest[0])
+		local := path.Base(from)
+		if len(rest) == 2 {
+			local = rest[1]
+			if isFolder(local) && !*recursive {
+				local = filepath.Join(local, path.Base(from))
+			}
 		}
-	}
-	if !*recursive {
-		return getFile(ctx, r, s, from, local, *version, filestoreclient.File{})
-	}
-	files, err := r.Under(ctx, strings.TrimSuffix(from, "/")+"/")
-	if err != nil {
-		return err
-	}
-	for _, f := range files {
-		below := filepath.FromSlash(strings.TrimPrefix(f.Path, strings.TrimSuffix(from, "/")+"/"))
-		if !filepath.IsLocal(below) {
-			return fmt.Errorf("%s can not be a local name", f.Path)
+		if !*recursive {
+			return getFile(ctx, r, s, from, local, *version, filestoreclient.File{})
 		}
-		if err := getFile(ctx, r, s, f.Path, filepath.Join(local, below), 0, f); err != nil {
+		files, err := r.Under(ctx, strings.TrimSuffix(from, "/")+"/")
+		if err != nil {
 			return err
 		}
+		for _, f := range files {
+			below := filepath.FromSlash(strings.TrimPrefix(f.Path, strings.TrimSuffix(from, "/")+"/"))
+			if !filepath.IsLocal(below) {
+				return fmt.Errorf("%s can not be a local name", f.Path)
+			}
+			if err := getFile(ctx, r, s, f.Path, filepath.Join(local, below), 0, f); err != nil {
+				return err
+			}
+		}
+		return nil
 	}
-	return nil
 }
 
 // getFile fetches into a file beside the target, which replaces it only when the

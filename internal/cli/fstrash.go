@@ -2,71 +2,51 @@ package cli
 
 import (
 	"context"
+	"flag"
 	"fmt"
 	"text/tabwriter"
 
 	"github.com/castalia-org/castalia/internal/service/filestore/filestoreclient"
 )
 
-func runFSRestore(ctx context.Context, args []string, s IO) error {
-	fs := newFlags("fs restore", s)
+func restoreFile(fs *flag.FlagSet, s IO) fsWork {
 	version := fs.Int64("version", 0, "make this `NUMBER` of a version the newest one, instead of taking the file out of the trash")
-	connect := remoteFlags(fs, s)
-	rest, err := parseMixed(fs, args)
-	if err != nil {
-		return err
-	}
-	if len(rest) != 1 {
-		return usagef("want one path")
-	}
-	r, err := connect()
-	if err != nil {
-		return err
-	}
-	target := remotePath(rest[0])
-	var f filestoreclient.File
-	if *version > 0 {
-		f, err = r.RestoreVersion(ctx, target, *version)
-	} else {
-		var id string
-		if id, err = trashedID(ctx, r, target); err == nil {
-			f, err = r.Restore(ctx, id)
+	return func(ctx context.Context, r remote, rest []string) error {
+		target := remotePath(rest[0])
+		var f filestoreclient.File
+		var err error
+		if *version > 0 {
+			f, err = r.RestoreVersion(ctx, target, *version)
+		} else {
+			var id string
+			if id, err = trashedID(ctx, r, target); err == nil {
+				f, err = r.Restore(ctx, id)
+			}
 		}
+		if err != nil {
+			return about(target, err)
+		}
+		_, err = fmt.Fprintf(s.Out, "%s  %s\n", f.CID, f.Path)
+		return err
 	}
-	if err != nil {
-		return about(target, err)
-	}
-	_, err = fmt.Fprintf(s.Out, "%s  %s\n", f.CID, f.Path)
-	return err
 }
 
-func runFSTrash(ctx context.Context, args []string, s IO) error {
-	fs := newFlags("fs trash", s)
+func listTrash(fs *flag.FlagSet, s IO) fsWork {
 	purge := fs.String("purge", "", "destroy what is in the trash of this `PATH`; nothing brings it back")
-	connect := remoteFlags(fs, s)
-	rest, err := parseMixed(fs, args)
-	if err != nil {
-		return err
+	return func(ctx context.Context, r remote, rest []string) error {
+		if *purge != "" {
+			return purgeTrashed(ctx, r, s, remotePath(*purge))
+		}
+		files, err := r.Trash(ctx)
+		if err != nil {
+			return err
+		}
+		table := tabwriter.NewWriter(s.Out, 0, 4, 2, ' ', 0)
+		for _, f := range files {
+			_, _ = fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", f.TrashedAt, humanBytes(f.Size), f.CID, f.Path)
+		}
+		return table.Flush()
 	}
-	if len(rest) > 0 {
-		return usagef("unexpected argument %q", rest[0])
-	}
-	r, err := connect()
-	if err != nil {
-		return err
-	}
-	if *purge != "" {
-		return purgeTrashed(ctx, r, s, remotePath(*purge))
-	}
-	files, err := r.Trash(ctx)
-	if err != nil {
-		return err
-	}
-	table := tabwriter.NewWriter(s.Out, 0, 4, 2, ' ', 0)
-	for _, f := range files {
-		_, _ = fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", f.TrashedAt, humanBytes(f.Size), f.CID, f.Path)
-	}
-	return table.Flush()
 }
 
 // purgeTrashed destroys every file in the trash that had the path.

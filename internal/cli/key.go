@@ -22,16 +22,13 @@ func keyCommand() command {
 }
 
 func runKey(_ context.Context, args []string, s IO) error {
-	if len(args) == 0 {
-		return usagef("want new or show")
-	}
-	switch args[0] {
+	switch name, rest := cutFirst(args); name {
 	case "new":
-		return runKeyNew(args[1:], s)
+		return runKeyNew(rest, s)
 	case "show":
-		return runKeyShow(args[1:], s)
+		return runKeyShow(rest, s)
 	}
-	return usagef("no subcommand %q", args[0])
+	return noSubcommand(args, "new", "show")
 }
 
 const defaultKeyFile = "castalia.key"
@@ -108,7 +105,7 @@ func runKeyShow(args []string, s IO) error {
 		return err
 	}
 	if len(rest) != 1 {
-		return usagef("want one key file")
+		return usagef("expected one key file")
 	}
 	signer, err := readSigner(rest[0], s)
 	if err != nil {

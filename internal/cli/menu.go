@@ -27,7 +27,7 @@ func menuCommand() command {
 
 func runMenu(ctx context.Context, args []string, s IO) error {
 	if len(args) == 0 {
-		return usagef("say check, graph, test or show")
+		return noSubcommand(args, menuVerbs()...)
 	}
 	verb := args[0]
 	fs := newFlags("menu "+verb, s)
@@ -48,8 +48,10 @@ func runMenu(ctx context.Context, args []string, s IO) error {
 		_, err := s.Out.Write(ussd.DefaultMenuSource())
 		return err
 	}
-	return usagef("no such verb %q: check, graph, test or show", verb)
+	return noSubcommand(args, menuVerbs()...)
 }
+
+func menuVerbs() []string { return []string{"check", "graph", "test", "show"} }
 
 // readMenu reads a menu file; "" is the built-in menu.
 func readMenu(file string) (*ussdmenu.Menu, error) {

@@ -123,10 +123,10 @@ func TestDialIsATelephone(t *testing.T) {
 	if code != 0 || out != "*2233# [1*2]\n\n*2233# [1*2*3]\n\nbye\n\n" {
 		t.Errorf("%d %q %q", code, out, errs)
 	}
-	if code, _, errs := runTyped(t, "", "dial", "--phone", "0711", "*2233#"); code != 2 || !strings.Contains(errs, "no telephone number") {
+	if code, _, errs := runTyped(t, "", "dial", "--phone", "0711", "*2233#"); code != 2 || !strings.Contains(errs, "not a telephone number") {
 		t.Errorf("%d %q", code, errs)
 	}
-	if code, _, errs := runTyped(t, "", "dial", "hello"); code != 2 || !strings.Contains(errs, "no USSD code") {
+	if code, _, errs := runTyped(t, "", "dial", "hello"); code != 2 || !strings.Contains(errs, "not a USSD code") {
 		t.Errorf("%d %q", code, errs)
 	}
 	script := writeFile(t, "s.yaml", "flows: [{name: a, steps: [{dial: true, answer: 'CON *2233# []'}, {input: '9', contains: nine}]}]")

@@ -90,6 +90,10 @@ func printBanner(w io.Writer, colour bool, program *app.App, settings config.Set
 	if settings.Storage.NATS.Given() {
 		hints = settings.Storage.NATS.String()
 	}
+	at := "" // how a command of another shell finds this server
+	if !strings.HasSuffix(base, ":"+defaultPort) {
+		at = " --server " + base
+	}
 	of := func(service, where string) string {
 		if len(services) > 0 && !slices.Contains(services, service) {
 			return ""
@@ -100,15 +104,15 @@ func printBanner(w io.Writer, colour bool, program *app.App, settings config.Set
 	for _, line := range [][2]string{
 		{"console", base + "/console/"},
 		{"documentation", base + "/docs"},
-		{"telephone", of("ussd", "POST "+base+"/api/ussd, or: castalia dial '*2233#'")},
-		{"files", of("filestore", base+"/api/fs, or: castalia fs")},
-		{"agents", of("filestore", base+"/mcp, or: castalia mcp")},
-		{"oracle", of("oracle", base+"/sessions, or: castalia chat")},
+		{"telephone", of("ussd", "POST "+base+"/api/ussd, or: castalia dial"+at+" '*2233#'")},
+		{"files", of("filestore", base+"/api/fs, or: castalia fs ls"+at)},
+		{"agents", of("filestore", base+"/mcp, or: castalia mcp"+at)},
+		{"oracle", of("oracle", base+"/sessions, or: castalia chat"+at)},
 		{"health", base + "/health"},
 		{"service DID", program.DID()},
 		{"records", records},
 		{"objects", objects},
-		{"hints", hints},
+		{"message bus", hints},
 	} {
 		if line[1] != "" {
 			_, _ = fmt.Fprintf(w, "  %s%-14s%s %s\n", dim, line[0], off, line[1])

@@ -12,6 +12,7 @@ import (
 
 	"github.com/castalia-org/castalia/internal/app"
 	"github.com/castalia-org/castalia/internal/platform/config"
+	"github.com/castalia-org/castalia/internal/platform/spelling"
 	"github.com/castalia-org/castalia/plugin"
 )
 
@@ -31,7 +32,7 @@ func (f *settingFlags) register(fs *flag.FlagSet) {
 	fs.Func("set", "set one value, as `NAME=value`; may be repeated", func(text string) error {
 		name, value, ok := strings.Cut(text, "=")
 		if !ok {
-			return fmt.Errorf("want NAME=value")
+			return errors.New("expected NAME=value")
 		}
 		f.set[name] = value
 		return nil
@@ -64,20 +65,50 @@ func (f *settingFlags) load(s IO) (config.Settings, []config.Setting, error) {
 // newFlags returns a flag set that reports mistakes as usage errors.
 func newFlags(c string, s IO) *flag.FlagSet {
 	fs := flag.NewFlagSet("castalia "+c, flag.ContinueOnError)
-	fs.SetOutput(s.Err)
+	fs.SetOutput(io.Discard) // mistakes are told once, in one line
+	fs.Usage = func() { printFlags(s.Out, fs) }
 	return fs
 }
 
 // parse reads flags and turns a request for help into a quiet success.
 func parse(fs *flag.FlagSet, args []string) error {
+	// The package calls Usage after mistakes too, where a line is enough.
+	help := fs.Usage
+	fs.Usage = func() {}
+	defer func() { fs.Usage = help }()
 	err := fs.Parse(args)
-	if err == nil {
+	switch {
+	case err == nil:
 		return nil
-	}
-	if errors.Is(err, flag.ErrHelp) {
+	case errors.Is(err, flag.ErrHelp):
+		help()
 		return exitError(0)
 	}
-	return exitError(2)
+	text := strings.Replace(err.Error(), "flag provided but not defined: -", "no flag --", 1)
+	if name, unknown := strings.CutPrefix(text, "no flag --"); unknown {
+		var names []string
+		fs.VisitAll(func(f *flag.Flag) { names = append(names, f.Name) })
+		if meant := spelling.Meant(name, names); meant != "" {
+			text += "; did you mean --" + meant + "?"
+		}
+	}
+	return usagef("%s", text)
+}
+
+// printFlags lists flags with two dashes, as people write them.
+func printFlags(w io.Writer, fs *flag.FlagSet) {
+	_, _ = fmt.Fprintf(w, "\nflags of %s:\n", fs.Name())
+	fs.VisitAll(func(f *flag.Flag) {
+		value, text := flag.UnquoteUsage(f)
+		line := "  --" + f.Name
+		if value != "" {
+			line += " " + value
+		}
+		if f.DefValue != "" && f.DefValue != "false" && f.DefValue != "0" {
+			text += " (default " + f.DefValue + ")"
+		}
+		_, _ = fmt.Fprintf(w, "%-28s %s\n", line, text)
+	})
 }
 
 func configCommand() command {

@@ -18,16 +18,13 @@ func ucanCommand() command {
 	return command{
 		name: "ucan",
 		args: "delegate|invoke --key F --audience DID --can A --with R [--nb JSON] [--ttl D] [--proof T|@F]… | inspect T | " +
-			"verify --audience DID [--can A --with R] [--at UNIX] T | revoke T | conformance [--json] DIR",
+			"verify --audience DID [--can A --with R] [--at UNIX] T | revoke T|--everything-of DID | conformance [--json] DIR",
 		summary: "issue, look into, verify and revoke capability tokens", run: runUCAN,
 	}
 }
 
 func runUCAN(ctx context.Context, args []string, s IO) error {
-	if len(args) == 0 {
-		return usagef("want delegate, invoke, inspect, verify, revoke or conformance")
-	}
-	switch name, rest := args[0], args[1:]; name {
+	switch name, rest := cutFirst(args); name {
 	case "delegate":
 		return runUCANIssue(name, 24*time.Hour, rest, s)
 	case "invoke":
@@ -41,7 +38,7 @@ func runUCAN(ctx context.Context, args []string, s IO) error {
 	case "conformance":
 		return runUCANConformance(rest, s)
 	}
-	return usagef("no subcommand %q", args[0])
+	return noSubcommand(args, "delegate", "invoke", "inspect", "verify", "revoke", "conformance")
 }
 
 // list is a flag that may be repeated.
@@ -161,7 +158,7 @@ func expiresAfter(text string, now time.Time) (time.Time, error) {
 	}
 	d, err := time.ParseDuration(text)
 	if err != nil {
-		return time.Time{}, usagef("--ttl %s: want a duration such as 90s, 15m or 7d, or never", text)
+		return time.Time{}, usagef("--ttl %s: expected a duration such as 90s, 15m or 7d, or never", text)
 	}
 	return now.Add(d), nil
 }
@@ -232,7 +229,7 @@ func runUCANInspect(args []string, s IO) error {
 		return err
 	}
 	if len(rest) != 1 {
-		return usagef("want one token (the text, @FILE or -)")
+		return usagef("expected one token (the text, @FILE or -)")
 	}
 	token, err := readToken(rest[0], s)
 	if err != nil {

@@ -47,7 +47,7 @@ func runUCANVerify(ctx context.Context, args []string, s IO) error {
 	case err != nil:
 		return err
 	case len(rest) != 1:
-		return usagef("want one token (the text, @FILE or -)")
+		return usagef("expected one token (the text, @FILE or -)")
 	case *audience == "":
 		return usagef("--audience is needed")
 	case (*can == "") != (*with == ""):
@@ -146,7 +146,7 @@ func runUCANConformance(args []string, s IO) error {
 		return err
 	}
 	if len(rest) != 1 || !isFolder(rest[0]) {
-		return usagef("want one folder of vectors")
+		return usagef("expected one folder of vectors")
 	}
 	files, err := filepath.Glob(filepath.Join(rest[0], "*.json"))
 	if err != nil {
@@ -204,7 +204,7 @@ func runUCANRevoke(ctx context.Context, args []string, s IO) error {
 	case err != nil:
 		return err
 	case len(rest) > 1 || (len(rest) == 1) == (*everything != ""):
-		return usagef("want one token (the text, @FILE or -), or --everything-of DID")
+		return usagef("expected one token (the text, @FILE or -), or --everything-of DID")
 	case *dry && *audience == "":
 		return usagef("--print needs --audience")
 	}

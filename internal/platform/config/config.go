@@ -10,17 +10,18 @@
 package config
 
 import (
+	"cmp"
 	"encoding"
 	"errors"
 	"fmt"
 	"maps"
 	"reflect"
 	"slices"
-	"sort"
 	"strconv"
 	"strings"
 	"time"
 
+	"github.com/castalia-org/castalia/internal/platform/spelling"
 	"github.com/castalia-org/castalia/internal/platform/yamlfile"
 )
 
@@ -188,36 +189,8 @@ func (l *loader) unknown() {
 }
 
 func (l *loader) near(name string) string {
-	names := slices.Collect(maps.Keys(l.known))
-	sort.Slice(names, func(i, j int) bool {
-		a, b := distance(name, names[i]), distance(name, names[j])
-		return a < b || a == b && names[i] < names[j]
-	})
-	if len(names) == 0 {
-		return "nothing"
-	}
-	return names[0]
-}
-
-// distance is the edit distance between two short names.
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := 1; i <= len(a); i++ {
-		diagonal := row[0]
-		row[0] = i
-		for j := 1; j <= len(b); j++ {
-			cost := diagonal
-			if a[i-1] != b[j-1] {
-				cost++
-			}
-			diagonal = row[j]
-			row[j] = min(cost, row[j]+1, row[j-1]+1)
-		}
-	}
-	return row[len(b)]
+	best, _ := spelling.Nearest(name, slices.Collect(maps.Keys(l.known)))
+	return cmp.Or(best, "nothing")
 }
 
 func assign(v reflect.Value, field reflect.StructField, text string) error {
