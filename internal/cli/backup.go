@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 
 	"github.com/castalia-org/castalia/internal/app"
+	"github.com/castalia-org/castalia/internal/cli/shell"
 	"github.com/castalia-org/castalia/internal/platform/archive"
 	"github.com/castalia-org/castalia/internal/platform/telemetry"
 )
@@ -29,14 +30,14 @@ func restoreCommand() command {
 }
 
 // archiveOptions reads the settings and the one argument that both commands take.
-func archiveOptions(fs *flag.FlagSet, args []string, s IO) (app.Options, string, error) {
+func archiveOptions(fs *flag.FlagSet, args []string, s shell.IO) (app.Options, string, error) {
 	var from settingFlags
 	from.register(fs)
-	if err := parse(fs, args); err != nil {
+	if err := shell.Parse(fs, args); err != nil {
 		return app.Options{}, "", err
 	}
 	if fs.NArg() != 1 {
-		return app.Options{}, "", usagef("%s needs the name of one archive, or - for the standard stream", fs.Name())
+		return app.Options{}, "", shell.Usagef("%s needs the name of one archive, or - for the standard stream", fs.Name())
 	}
 	settings, _, err := from.load(s)
 	if err != nil {
@@ -46,8 +47,8 @@ func archiveOptions(fs *flag.FlagSet, args []string, s IO) (app.Options, string,
 	return app.Options{Settings: settings, Log: log, Version: Version()}, fs.Arg(0), nil
 }
 
-func runBackup(ctx context.Context, args []string, s IO) error {
-	fs := newFlags("backup", s)
+func runBackup(ctx context.Context, args []string, s shell.IO) error {
+	fs := shell.NewFlags("backup", s)
 	without := fs.Bool("without-keys", false, "leave out the keys that this program made; without them the files in the archive cannot be read")
 	var how lockFlags
 	how.register(fs)
@@ -126,8 +127,8 @@ func writeWhole(path string, write func(io.Writer) error) (err error) {
 	return errors.Join(dir.Sync(), dir.Close())
 }
 
-func runRestore(ctx context.Context, args []string, s IO) error {
-	fs := newFlags("restore", s)
+func runRestore(ctx context.Context, args []string, s shell.IO) error {
+	fs := shell.NewFlags("restore", s)
 	var how unlockFlags
 	how.register(fs)
 	opt, path, err := archiveOptions(fs, args, s)

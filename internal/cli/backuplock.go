@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/term"
 
+	"github.com/castalia-org/castalia/internal/cli/shell"
 	"github.com/castalia-org/castalia/internal/platform/archive"
 )
 
@@ -31,15 +32,15 @@ func (f *passphraseFlags) register(fs *flag.FlagSet) {
 	fs.BoolVar(&f.ask, "passphrase", false, "ask for the passphrase at the terminal")
 }
 
-func (f *passphraseFlags) given(s IO) bool {
+func (f *passphraseFlags) given(s shell.IO) bool {
 	return f.file != "" || f.ask || s.Getenv(passphraseEnv) != ""
 }
 
 // read returns the passphrase. A new one is asked for twice.
-func (f *passphraseFlags) read(s IO, fresh bool) (string, error) {
+func (f *passphraseFlags) read(s shell.IO, fresh bool) (string, error) {
 	switch {
 	case f.file != "":
-		text, err := readInput(f.file, s)
+		text, err := shell.ReadInput(f.file, s)
 		if err != nil {
 			return "", fmt.Errorf("read passphrase: %w", err)
 		}
@@ -59,7 +60,7 @@ func (f *passphraseFlags) read(s IO, fresh bool) (string, error) {
 }
 
 // askSecret reads a line from the terminal without showing it.
-func askSecret(s IO, prompt string) (string, error) {
+func askSecret(s shell.IO, prompt string) (string, error) {
 	in, ok := s.In.(*os.File)
 	if !ok || !term.IsTerminal(int(in.Fd())) {
 		return "", fmt.Errorf("there is no terminal to ask for the passphrase: give --passphrase-file or %s", passphraseEnv)
@@ -75,7 +76,7 @@ func askSecret(s IO, prompt string) (string, error) {
 
 // lockFlags say for whom an archive is encrypted.
 type lockFlags struct {
-	to         list
+	to         shell.List
 	passphrase passphraseFlags
 	plain      bool
 }
@@ -88,17 +89,17 @@ func (f *lockFlags) register(fs *flag.FlagSet) {
 
 // lock returns how to encrypt, or nil for a plain archive, which has to be asked
 // for by name. A flag outweighs the environment.
-func (f *lockFlags) lock(s IO) (*archive.Lock, error) {
+func (f *lockFlags) lock(s shell.IO) (*archive.Lock, error) {
 	flagged := f.passphrase.file != "" || f.passphrase.ask
 	switch {
 	case f.plain && (len(f.to) > 0 || flagged), len(f.to) > 0 && flagged:
-		return nil, usagef("give one of --to, a passphrase, and --plain")
+		return nil, shell.Usagef("give one of --to, a passphrase, and --plain")
 	case f.plain:
 		return nil, nil //nolint:nilnil // plain is no lock
 	case len(f.to) > 0:
 		return lockTo(f.to, s)
 	case !f.passphrase.given(s):
-		return nil, usagef("an archive holds everything, keys too: encrypt it with --to RECIPIENT (`castalia key new --backup` makes one) or --passphrase, or say --plain")
+		return nil, shell.Usagef("an archive holds everything, keys too: encrypt it with --to RECIPIENT (`castalia key new --backup` makes one) or --passphrase, or say --plain")
 	}
 	text, err := f.passphrase.read(s, true)
 	if err != nil {
@@ -111,11 +112,11 @@ func (f *lockFlags) lock(s IO) (*archive.Lock, error) {
 	return &lock, err
 }
 
-func lockTo(recipients []string, s IO) (*archive.Lock, error) {
+func lockTo(recipients []string, s shell.IO) (*archive.Lock, error) {
 	var texts []string
 	for _, text := range recipients {
 		if file, ok := strings.CutPrefix(text, "@"); ok {
-			read, err := readInput(file, s)
+			read, err := shell.ReadInput(file, s)
 			if err != nil {
 				return nil, fmt.Errorf("--to: %w", err)
 			}
@@ -132,7 +133,7 @@ func lockTo(recipients []string, s IO) (*archive.Lock, error) {
 
 // unlockFlags are how an encrypted archive is opened.
 type unlockFlags struct {
-	identity   list
+	identity   shell.List
 	passphrase passphraseFlags
 	// asked is what was read, since an archive is opened twice: to verify it, and
 	// to restore it.
@@ -146,7 +147,7 @@ func (f *unlockFlags) register(fs *flag.FlagSet) {
 }
 
 // keys answers what archive.Decrypt asks.
-func (f *unlockFlags) keys(s IO) func(archive.Locked) (archive.Keys, error) {
+func (f *unlockFlags) keys(s shell.IO) func(archive.Locked) (archive.Keys, error) {
 	return func(how archive.Locked) (archive.Keys, error) {
 		if keys, ok := f.asked[how]; ok {
 			return keys, nil
@@ -159,7 +160,7 @@ func (f *unlockFlags) keys(s IO) func(archive.Locked) (archive.Keys, error) {
 	}
 }
 
-func (f *unlockFlags) read(how archive.Locked, s IO) (archive.Keys, error) {
+func (f *unlockFlags) read(how archive.Locked, s shell.IO) (archive.Keys, error) {
 	if how == archive.ByPassphrase {
 		text, err := f.passphrase.read(s, false)
 		if err != nil {
@@ -172,7 +173,7 @@ func (f *unlockFlags) read(how archive.Locked, s IO) (archive.Keys, error) {
 	}
 	var texts []string
 	for _, file := range f.identity {
-		text, err := readInput(file, s)
+		text, err := shell.ReadInput(file, s)
 		if err != nil {
 			return archive.Keys{}, fmt.Errorf("--identity: %w", err)
 		}

@@ -9,6 +9,7 @@ import (
 	"text/tabwriter"
 
 	"github.com/castalia-org/castalia/internal/app"
+	"github.com/castalia-org/castalia/internal/cli/shell"
 	"github.com/castalia-org/castalia/internal/service/query/localchain"
 )
 
@@ -19,35 +20,35 @@ func chainCommand() command {
 	}
 }
 
-func runChain(ctx context.Context, args []string, s IO) error {
-	switch name, rest := cutFirst(args); name {
+func runChain(ctx context.Context, args []string, s shell.IO) error {
+	switch name, rest := shell.CutFirst(args); name {
 	case "import":
 		return runChainImport(ctx, rest, s)
 	case "list":
 		return runChainList(ctx, rest, s)
 	}
-	return noSubcommand(args, "import", "list")
+	return shell.NoSubcommand(args, "import", "list")
 }
 
 // runChainImport merges seed files, or replies of a chain's own gateway, into
 // the seed. A running server takes the change over with its next block.
-func runChainImport(ctx context.Context, args []string, s IO) error {
-	fs := newFlags("chain import", s)
+func runChainImport(ctx context.Context, args []string, s shell.IO) error {
+	fs := shell.NewFlags("chain import", s)
 	var from settingFlags
 	from.register(fs)
-	files, err := parseMixed(fs, args)
+	files, err := shell.ParseMixed(fs, args)
 	if err != nil {
 		return err
 	}
 	if len(files) == 0 {
-		return usagef("expected files to import; - is standard input")
+		return shell.Usagef("expected files to import; - is standard input")
 	}
 	seed, err := seedFile(&from, s)
 	if err != nil {
 		return err
 	}
 	for _, file := range files {
-		text, err := readInput(file, s)
+		text, err := shell.ReadInput(file, s)
 		if err != nil {
 			return fmt.Errorf("read %s: %w", file, err)
 		}
@@ -66,7 +67,7 @@ func runChainImport(ctx context.Context, args []string, s IO) error {
 
 // seedFile is where the embedded node keeps its seed, in a data folder that a
 // server made.
-func seedFile(from *settingFlags, s IO) (string, error) {
+func seedFile(from *settingFlags, s shell.IO) (string, error) {
 	settings, _, err := from.load(s)
 	if err != nil {
 		return "", err
@@ -74,15 +75,15 @@ func seedFile(from *settingFlags, s IO) (string, error) {
 	return filepath.Join(settings.Storage.Data, localchain.SeedFile), app.CheckFolder(settings)
 }
 
-func runChainList(ctx context.Context, args []string, s IO) error {
-	fs := newFlags("chain list", s)
+func runChainList(ctx context.Context, args []string, s shell.IO) error {
+	fs := shell.NewFlags("chain list", s)
 	var from settingFlags
 	from.register(fs)
 	asJSON := fs.Bool("json", false, "print whole records, one JSON object a line")
-	if rest, err := parseMixed(fs, args); err != nil {
+	if rest, err := shell.ParseMixed(fs, args); err != nil {
 		return err
 	} else if len(rest) > 0 {
-		return usagef("unexpected argument %q", rest[0])
+		return shell.Usagef("unexpected argument %q", rest[0])
 	}
 	seed, err := seedFile(&from, s)
 	if err != nil {

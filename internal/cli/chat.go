@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -12,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/castalia-org/castalia/internal/cli/shell"
 	"github.com/castalia-org/castalia/internal/service/oracle"
 	"github.com/castalia-org/castalia/internal/service/oracle/oracleclient"
 )
@@ -23,19 +25,19 @@ func chatCommand() command {
 	}
 }
 
-func runChat(ctx context.Context, args []string, s IO) error {
-	fs := newFlags("chat", s)
-	server := serverFlag(fs, s)
-	key := fs.String("key", orDefault(s.Getenv("CASTALIA_KEY"), defaultKeyFile), "key `FILE` that says who you are (CASTALIA_KEY)")
+func runChat(ctx context.Context, args []string, s shell.IO) error {
+	fs := shell.NewFlags("chat", s)
+	server := shell.ServerFlag(fs, s)
+	key := fs.String("key", cmp.Or(s.Getenv("CASTALIA_KEY"), shell.DefaultKeyFile), "key `FILE` that says who you are (CASTALIA_KEY)")
 	one := fs.String("message", "", "send one `TEXT`, print the answer and end")
-	rest, err := parseMixed(fs, args)
+	rest, err := shell.ParseMixed(fs, args)
 	if err != nil {
 		return err
 	}
 	if len(rest) > 1 {
-		return usagef("name at most one session")
+		return shell.Usagef("name at most one session")
 	}
-	signer, err := readSigner(*key, s)
+	signer, err := shell.ReadSigner(*key, s)
 	if err != nil {
 		return fmt.Errorf("%w; make one with `castalia key new --out %s`", err, *key)
 	}
@@ -64,7 +66,7 @@ func runChat(ctx context.Context, args []string, s IO) error {
 type chat struct {
 	client  *oracleclient.Client
 	session string
-	io      IO
+	io      shell.IO
 	// bare is set while the answer's line has no text yet.
 	bare bool
 }

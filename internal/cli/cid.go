@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 
+	"github.com/castalia-org/castalia/internal/cli/shell"
 	"github.com/castalia-org/castalia/internal/protocol/cid"
 )
 
@@ -15,9 +16,9 @@ func cidCommand() command {
 
 // runCID prints `<cid>  <name>` for each file. One that can not be read is named
 // and the others go on.
-func runCID(_ context.Context, args []string, s IO) error {
-	fs := newFlags("cid", s)
-	files, err := parseMixed(fs, args)
+func runCID(_ context.Context, args []string, s shell.IO) error {
+	fs := shell.NewFlags("cid", s)
+	files, err := shell.ParseMixed(fs, args)
 	if err != nil {
 		return err
 	}
@@ -37,12 +38,12 @@ func runCID(_ context.Context, args []string, s IO) error {
 		}
 	}
 	if failed {
-		return exitError(1)
+		return shell.ExitError(1)
 	}
 	return nil
 }
 
-func cidOf(name string, s IO) (cid.CID, error) {
+func cidOf(name string, s shell.IO) (cid.CID, error) {
 	r := s.In
 	size := int64(-1)
 	if name != "-" {
@@ -60,9 +61,9 @@ func cidOf(name string, s IO) (cid.CID, error) {
 		}
 		r, size = f, info.Size()
 	}
-	bar := newProgress(s, name, size)
-	defer bar.finish()
-	c, _, err := cid.Sum(bar.reader(r), cid.Options{})
+	bar := shell.NewProgress(s, name, size)
+	defer bar.Finish()
+	c, _, err := cid.Sum(bar.Reader(r), cid.Options{})
 	if err != nil {
 		return cid.CID{}, errors.Join(fmt.Errorf("read %s", name), err)
 	}

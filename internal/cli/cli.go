@@ -2,7 +2,7 @@
 // its arguments and streams, so that tests call what users call.
 //
 // A command prints what happened and what to do next. It reads the environment
-// and the standard streams only through IO, never through package os, and it
+// and the standard streams only through shell.IO, never through package os, and it
 // reports failure by returning an error: Run prints it once, in one line, and
 // turns it into an exit code.
 package cli
@@ -10,77 +10,29 @@ package cli
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 
-	"golang.org/x/term"
-
-	"github.com/castalia-org/castalia/internal/platform/spelling"
+	"github.com/castalia-org/castalia/internal/cli/shell"
 )
 
 // IO is everything of the process that a command may touch.
-type IO struct {
-	In  io.Reader
-	Out io.Writer
-	Err io.Writer
-	// Env holds the environment as "NAME=value" lines.
-	Env []string
-}
-
-// Getenv returns the value of an environment variable, or "".
-func (s IO) Getenv(name string) string {
-	value := ""
-	for _, line := range s.Env {
-		if v, ok := strings.CutPrefix(line, name+"="); ok {
-			value = v
-		}
-	}
-	return value
-}
-
-// Terminal reports whether the output is a terminal: progress bars and colour
-// are for people only.
-func (s IO) Terminal() bool { return isTerminal(s.Out) && s.Getenv("NO_COLOR") == "" }
-
-// ErrTerminal is Terminal for the error stream, where progress is drawn.
-func (s IO) ErrTerminal() bool { return isTerminal(s.Err) && s.Getenv("NO_COLOR") == "" }
-
-func isTerminal(w io.Writer) bool {
-	f, ok := w.(*os.File)
-	return ok && term.IsTerminal(int(f.Fd()))
-}
+type IO = shell.IO
 
 // command is one subcommand.
 type command struct {
 	name    string
 	args    string // what follows the name in the usage line
 	summary string
-	run     func(ctx context.Context, args []string, s IO) error
+	run     func(ctx context.Context, args []string, s shell.IO) error
 	// hidden commands are not for people: the program calls itself with them.
 	hidden bool
 }
 
-// usageError is a mistake in how the program was called: exit code 2.
-type usageError struct{ text string }
-
-func (e usageError) Error() string { return e.text }
-
-func usagef(format string, args ...any) error {
-	return usageError{fmt.Sprintf(format, args...)}
-}
-
-// exitError ends the program with a code after the command has said everything
-// itself, as `ucan verify` does for a token that is not valid.
-type exitError int
-
-func (e exitError) Error() string { return fmt.Sprintf("exit code %d", int(e)) }
-
 // Run executes one command line (without the program's name) and returns the
 // exit code: 0 done, 1 failed, 2 called wrongly.
-func Run(ctx context.Context, args []string, s IO) int {
+func Run(ctx context.Context, args []string, s shell.IO) int {
 	all := commands()
 	switch {
 	case len(args) == 0, isHelp(args[0]) && len(args) == 1:
@@ -101,13 +53,13 @@ func Run(ctx context.Context, args []string, s IO) int {
 			return finish(c.run(ctx, args[1:], s), c, s)
 		}
 	}
-	_, _ = fmt.Fprintf(s.Err, "castalia: no command %q; %s`castalia help` lists them\n", args[0], didYouMean(args[0], commandNames(all)))
+	_, _ = fmt.Fprintf(s.Err, "castalia: no command %q; %s`castalia help` lists them\n", args[0], shell.DidYouMean(args[0], commandNames(all)))
 	return 2
 }
 
 // printCommandHelp prints how a command is called and, for one without
 // subcommands, its flags, which the command itself knows.
-func printCommandHelp(ctx context.Context, c command, s IO) {
+func printCommandHelp(ctx context.Context, c command, s shell.IO) {
 	_, _ = fmt.Fprintf(s.Out, "castalia %s: %s\n\n%s", c.name, c.summary, usage(c))
 	_ = c.run(ctx, []string{"--help"}, s)
 }
@@ -122,42 +74,15 @@ func commandNames(all []command) []string {
 	return names
 }
 
-// didYouMean is a sentence about the name that somebody meant, or nothing.
-func didYouMean(typed string, names []string) string {
-	if meant := spelling.Meant(typed, names); meant != "" {
-		return "did you mean " + meant + "? "
-	}
-	return ""
-}
-
-// cutFirst parts a subcommand from its arguments.
-func cutFirst(args []string) (name string, rest []string) {
-	if len(args) == 0 {
-		return "", nil
-	}
-	return args[0], args[1:]
-}
-
-// noSubcommand refuses the first argument of a command with subcommands.
-func noSubcommand(args []string, names ...string) error {
-	if len(args) == 0 {
-		return usagef("expected one of %s", strings.Join(names, ", "))
-	}
-	if meant := spelling.Meant(args[0], names); meant != "" {
-		return usagef("no subcommand %q; did you mean %s?", args[0], meant)
-	}
-	return usagef("no subcommand %q; there are %s", args[0], strings.Join(names, ", "))
-}
-
-func finish(err error, c command, s IO) int {
+func finish(err error, c command, s shell.IO) int {
 	if err == nil {
 		return 0
 	}
-	if code, ok := errors.AsType[exitError](err); ok {
+	if code, ok := errors.AsType[shell.ExitError](err); ok {
 		return int(code)
 	}
-	if u, ok := errors.AsType[usageError](err); ok {
-		_, _ = fmt.Fprintf(s.Err, "castalia %s: %s; see `castalia help %s`\n", c.name, strings.TrimSuffix(u.text, "."), c.name)
+	if u, ok := errors.AsType[shell.UsageError](err); ok {
+		_, _ = fmt.Fprintf(s.Err, "castalia %s: %s; see `castalia help %s`\n", c.name, strings.TrimSuffix(u.Text, "."), c.name)
 		return 2
 	}
 	_, _ = fmt.Fprintf(s.Err, "castalia %s: %v\n", c.name, err)
@@ -183,21 +108,4 @@ func printHelp(w io.Writer, all []command) {
 		}
 	}
 	_, _ = fmt.Fprint(w, "\n`castalia help COMMAND` explains one of them. Start with `castalia serve`.\n")
-}
-
-// defaultPort is where a server listens that was told nothing.
-const defaultPort = "3000"
-
-// serverFlag is how every command that speaks to a server is told which: by
-// --server, else CASTALIA_URL, else the one on this machine.
-func serverFlag(fs *flag.FlagSet, s IO) *string {
-	local := "http://127.0.0.1:" + orDefault(s.Getenv("PORT"), defaultPort)
-	return fs.String("server", orDefault(s.Getenv("CASTALIA_URL"), local), "`URL` of the server (CASTALIA_URL)")
-}
-
-func orDefault(s, def string) string {
-	if s == "" {
-		return def
-	}
-	return s
 }

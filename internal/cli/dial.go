@@ -16,6 +16,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/castalia-org/castalia/internal/cli/shell"
 	"github.com/castalia-org/castalia/internal/service/ussd"
 	"github.com/castalia-org/castalia/internal/service/ussd/ussdscript"
 )
@@ -27,26 +28,26 @@ func dialCommand() command {
 	}
 }
 
-func runDial(ctx context.Context, args []string, s IO) error {
-	fs := newFlags("dial", s)
-	base := serverFlag(fs, s)
+func runDial(ctx context.Context, args []string, s shell.IO) error {
+	fs := shell.NewFlags("dial", s)
+	base := shell.ServerFlag(fs, s)
 	phone := fs.String("phone", "+254700000001", "the telephone's E.164 `NUMBER`")
 	session := fs.String("session", "", "session `ID`; default is a new one")
 	script := fs.String("script", "", "play a flow `FILE` and compare")
 	token := fs.String("token", s.Getenv("OPERATOR_TOKEN"), "operator `TOKEN`, for scripts that name screens")
-	rest, err := parseMixed(fs, args)
+	rest, err := shell.ParseMixed(fs, args)
 	if err != nil {
 		return err
 	}
 	if !ussd.ValidPhone(*phone) {
-		return usagef("--phone: %q is not a telephone number: it begins with + and the country code, such as +254700000001", *phone)
+		return shell.Usagef("--phone: %q is not a telephone number: it begins with + and the country code, such as +254700000001", *phone)
 	}
 	line := &remoteLine{base: strings.TrimRight(*base, "/"), token: *token, client: &http.Client{Timeout: 15 * time.Second}, err: s.Err}
 	if *script != "" {
 		return dialScript(ctx, *script, line, s)
 	}
 	if len(rest) != 1 {
-		return usagef("name the code to dial, such as '*2233#'")
+		return shell.Usagef("name the code to dial, such as '*2233#'")
 	}
 	code, text, err := splitCode(rest[0])
 	if err != nil {
@@ -61,7 +62,7 @@ func runDial(ctx context.Context, args []string, s IO) error {
 // splitCode cuts *2233*1*2# into the service code *2233# and the inputs 1*2.
 func splitCode(dialled string) (code, text string, err error) {
 	if !ussd.ValidServiceCode(dialled) {
-		return "", "", usagef("%q is not a USSD code: it begins with *, has digits separated by *, and ends with #", dialled)
+		return "", "", shell.Usagef("%q is not a USSD code: it begins with *, has digits separated by *, and ends with #", dialled)
 	}
 	first, rest, _ := strings.Cut(strings.Trim(dialled, "*#"), "*")
 	return "*" + first + "#", rest, nil
@@ -69,7 +70,7 @@ func splitCode(dialled string) (code, text string, err error) {
 
 // talk is the telephone: it shows a screen and sends what is typed, until the
 // gateway ends the session.
-func talk(ctx context.Context, line *remoteLine, session, code, phone, text string, s IO) error {
+func talk(ctx context.Context, line *remoteLine, session, code, phone, text string, s shell.IO) error {
 	in := bufio.NewScanner(s.In)
 	people := s.Terminal()
 	for {
@@ -145,7 +146,7 @@ func wrapLine(s string, width int) []string {
 	return append(rows, row)
 }
 
-func dialScript(ctx context.Context, file string, line *remoteLine, s IO) error {
+func dialScript(ctx context.Context, file string, line *remoteLine, s shell.IO) error {
 	flows, err := ussdscript.ReadFile(file)
 	if err != nil {
 		return err
@@ -168,7 +169,7 @@ func dialScript(ctx context.Context, file string, line *remoteLine, s IO) error 
 		_, _ = fmt.Fprintf(s.Out, "ok    %s, %d steps\n", flow.Name, len(flow.Steps))
 	}
 	if failed > 0 {
-		return exitError(1)
+		return shell.ExitError(1)
 	}
 	return nil
 }

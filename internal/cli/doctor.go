@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/castalia-org/castalia/internal/app"
+	"github.com/castalia-org/castalia/internal/cli/shell"
 	"github.com/castalia-org/castalia/internal/platform/telemetry"
 )
 
@@ -15,13 +16,13 @@ func doctorCommand() command {
 	}
 }
 
-func runDoctor(ctx context.Context, args []string, s IO) error {
-	fs := newFlags("doctor", s)
+func runDoctor(ctx context.Context, args []string, s shell.IO) error {
+	fs := shell.NewFlags("doctor", s)
 	var from settingFlags
 	from.register(fs)
 	deep := fs.Bool("deep", false, "read every object and check it against its CID")
 	repair := fs.Bool("repair", false, "mend what can be mended")
-	if err := parse(fs, args); err != nil {
+	if err := shell.Parse(fs, args); err != nil {
 		return err
 	}
 	settings, _, err := from.load(s)
@@ -46,8 +47,8 @@ func runDoctor(ctx context.Context, args []string, s IO) error {
 		return err
 	}
 	if problems > 0 {
-		_, _ = fmt.Fprintf(s.Out, "\n%s found.\n", count(problems, "problem"))
-		return exitError(1)
+		_, _ = fmt.Fprintf(s.Out, "\n%s found.\n", shell.Count(problems, "problem"))
+		return shell.ExitError(1)
 	}
 	_, err = fmt.Fprint(s.Out, "\nEverything is in order.\n")
 	return err

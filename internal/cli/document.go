@@ -5,6 +5,7 @@ import (
 	"os"
 	"strconv"
 
+	"github.com/castalia-org/castalia/internal/cli/shell"
 	"github.com/castalia-org/castalia/internal/service/oracle/attachments"
 )
 
@@ -15,16 +16,16 @@ const documentText = "document-text"
 func documentCommand() command {
 	return command{
 		name: documentText, args: "LIMIT < DOCUMENT", summary: "print the text of a document (the server calls this)", hidden: true,
-		run: func(_ context.Context, args []string, s IO) error {
+		run: func(_ context.Context, args []string, s shell.IO) error {
 			if len(args) != 1 {
-				return usagef("it needs the number of bytes to print")
+				return shell.Usagef("it needs the number of bytes to print")
 			}
 			limit, err := strconv.Atoi(args[0])
 			if err != nil || limit < 1 {
-				return usagef("%q is not a number of bytes", args[0])
+				return shell.Usagef("%q is not a number of bytes", args[0])
 			}
 			if code := attachments.ReadDocument(s.In, s.Out, limit); code != 0 {
-				return exitError(code)
+				return shell.ExitError(code)
 			}
 			return nil
 		},

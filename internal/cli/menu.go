@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/castalia-org/castalia/internal/cli/shell"
 	"github.com/castalia-org/castalia/internal/platform/sqldb"
 	"github.com/castalia-org/castalia/internal/service/ussd"
 	"github.com/castalia-org/castalia/internal/service/ussd/ussdmenu"
@@ -25,15 +26,15 @@ func menuCommand() command {
 	}
 }
 
-func runMenu(ctx context.Context, args []string, s IO) error {
+func runMenu(ctx context.Context, args []string, s shell.IO) error {
 	if len(args) == 0 {
-		return noSubcommand(args, menuVerbs()...)
+		return shell.NoSubcommand(args, menuVerbs()...)
 	}
 	verb := args[0]
-	fs := newFlags("menu "+verb, s)
+	fs := shell.NewFlags("menu "+verb, s)
 	asJSON := fs.Bool("json", false, "print JSON")
 	menu := fs.String("menu", "", "menu `FILE` that the flows are for; default is what each file names, or the built-in menu")
-	files, err := parseMixed(fs, args[1:])
+	files, err := shell.ParseMixed(fs, args[1:])
 	if err != nil {
 		return err
 	}
@@ -48,7 +49,7 @@ func runMenu(ctx context.Context, args []string, s IO) error {
 		_, err := s.Out.Write(ussd.DefaultMenuSource())
 		return err
 	}
-	return noSubcommand(args, menuVerbs()...)
+	return shell.NoSubcommand(args, menuVerbs()...)
 }
 
 func menuVerbs() []string { return []string{"check", "graph", "test", "show"} }
@@ -65,7 +66,7 @@ func readMenu(file string) (*ussdmenu.Menu, error) {
 	return ussd.ParseMenu(file, source)
 }
 
-func menuCheck(files []string, asJSON bool, s IO) error {
+func menuCheck(files []string, asJSON bool, s shell.IO) error {
 	if len(files) == 0 {
 		files = []string{""}
 	}
@@ -93,7 +94,7 @@ func menuCheck(files []string, asJSON bool, s IO) error {
 		}
 	}
 	if len(issues) > 0 {
-		return exitError(1)
+		return shell.ExitError(1)
 	}
 	return nil
 }
@@ -105,14 +106,14 @@ func name(file string) string {
 	return file
 }
 
-func menuGraph(files []string, asJSON bool, s IO) error {
+func menuGraph(files []string, asJSON bool, s shell.IO) error {
 	file := ""
 	switch len(files) {
 	case 0:
 	case 1:
 		file = files[0]
 	default:
-		return usagef("graph takes one menu")
+		return shell.Usagef("graph takes one menu")
 	}
 	m, err := readMenu(file)
 	if err != nil {
@@ -133,9 +134,9 @@ func printJSON(w io.Writer, v any) error {
 
 // menuTest plays flow files against menus, on a database that lasts as long as
 // the command.
-func menuTest(ctx context.Context, files []string, menu string, s IO) error {
+func menuTest(ctx context.Context, files []string, menu string, s shell.IO) error {
 	if len(files) == 0 {
-		return usagef("name the flow files")
+		return shell.Usagef("name the flow files")
 	}
 	failed, played := 0, 0
 	for _, file := range files {
@@ -162,7 +163,7 @@ func menuTest(ctx context.Context, files []string, menu string, s IO) error {
 	}
 	if failed > 0 {
 		_, _ = fmt.Fprintf(s.Out, "%d of %d flows failed\n", failed, played)
-		return exitError(1)
+		return shell.ExitError(1)
 	}
 	_, _ = fmt.Fprintf(s.Out, "all %d flows are answered as they should\n", played)
 	return nil

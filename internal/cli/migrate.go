@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/castalia-org/castalia/internal/app"
+	"github.com/castalia-org/castalia/internal/cli/shell"
 	"github.com/castalia-org/castalia/internal/platform/telemetry"
 )
 
@@ -15,12 +16,12 @@ func migrateCommand() command {
 	}
 }
 
-func runMigrate(ctx context.Context, args []string, s IO) error {
-	fs := newFlags("migrate", s)
+func runMigrate(ctx context.Context, args []string, s shell.IO) error {
+	fs := shell.NewFlags("migrate", s)
 	var from settingFlags
 	from.register(fs)
 	status := fs.Bool("status", false, "only list what was applied and what is pending")
-	if err := parse(fs, args); err != nil {
+	if err := shell.Parse(fs, args); err != nil {
 		return err
 	}
 	settings, _, err := from.load(s)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/castalia-org/castalia/internal/app"
+	"github.com/castalia-org/castalia/internal/cli/shell"
 	"github.com/castalia-org/castalia/internal/platform/telemetry"
 )
 
@@ -15,11 +16,11 @@ func rotateCommand() command {
 	}
 }
 
-func runRotate(ctx context.Context, args []string, s IO) error {
-	fs := newFlags("rotate-keys", s)
+func runRotate(ctx context.Context, args []string, s shell.IO) error {
+	fs := shell.NewFlags("rotate-keys", s)
 	var from settingFlags
 	from.register(fs)
-	if err := parse(fs, args); err != nil {
+	if err := shell.Parse(fs, args); err != nil {
 		return err
 	}
 	settings, _, err := from.load(s)

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/castalia-org/castalia/internal/app"
+	"github.com/castalia-org/castalia/internal/cli/shell"
 	"github.com/castalia-org/castalia/internal/platform/config"
 	"github.com/castalia-org/castalia/internal/platform/telemetry"
 )
@@ -34,16 +35,16 @@ const collectAt = 200
 // time. GOMAXPROCS says otherwise.
 const diskThreads = 2
 
-func runServe(ctx context.Context, args []string, s IO) error {
-	fs := newFlags("serve", s)
+func runServe(ctx context.Context, args []string, s shell.IO) error {
+	fs := shell.NewFlags("serve", s)
 	var from settingFlags
 	from.register(fs)
 	selected := fs.String("services", "", "comma `LIST` of services that this node has; default is all")
-	if err := parse(fs, args); err != nil {
+	if err := shell.Parse(fs, args); err != nil {
 		return err
 	}
 	if fs.NArg() > 0 {
-		return usagef("unexpected argument %q", fs.Arg(0))
+		return shell.Usagef("unexpected argument %q", fs.Arg(0))
 	}
 	settings, _, err := from.load(s)
 	if err != nil {
@@ -91,7 +92,7 @@ func printBanner(w io.Writer, colour bool, program *app.App, settings config.Set
 		hints = settings.Storage.NATS.String()
 	}
 	at := "" // how a command of another shell finds this server
-	if !strings.HasSuffix(base, ":"+defaultPort) {
+	if !strings.HasSuffix(base, ":"+shell.DefaultPort) {
 		at = " --server " + base
 	}
 	of := func(service, where string) string {

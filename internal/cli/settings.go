@@ -11,8 +11,8 @@ import (
 	"text/tabwriter"
 
 	"github.com/castalia-org/castalia/internal/app"
+	"github.com/castalia-org/castalia/internal/cli/shell"
 	"github.com/castalia-org/castalia/internal/platform/config"
-	"github.com/castalia-org/castalia/internal/platform/spelling"
 	"github.com/castalia-org/castalia/plugin"
 )
 
@@ -48,7 +48,7 @@ func (f *settingFlags) shortcut(name string) func(string) error {
 	}
 }
 
-func (f *settingFlags) load(s IO) (config.Settings, []config.Setting, error) {
+func (f *settingFlags) load(s shell.IO) (config.Settings, []config.Setting, error) {
 	in := config.Input{Env: s.Env, Flags: f.set}
 	if f.file != "" {
 		text, err := os.ReadFile(f.file)
@@ -62,69 +62,20 @@ func (f *settingFlags) load(s IO) (config.Settings, []config.Setting, error) {
 	return settings, all, err
 }
 
-// newFlags returns a flag set that reports mistakes as usage errors.
-func newFlags(c string, s IO) *flag.FlagSet {
-	fs := flag.NewFlagSet("castalia "+c, flag.ContinueOnError)
-	fs.SetOutput(io.Discard) // mistakes are told once, in one line
-	fs.Usage = func() { printFlags(s.Out, fs) }
-	return fs
-}
-
-// parse reads flags and turns a request for help into a quiet success.
-func parse(fs *flag.FlagSet, args []string) error {
-	// The package calls Usage after mistakes too, where a line is enough.
-	help := fs.Usage
-	fs.Usage = func() {}
-	defer func() { fs.Usage = help }()
-	err := fs.Parse(args)
-	switch {
-	case err == nil:
-		return nil
-	case errors.Is(err, flag.ErrHelp):
-		help()
-		return exitError(0)
-	}
-	text := strings.Replace(err.Error(), "flag provided but not defined: -", "no flag --", 1)
-	if name, unknown := strings.CutPrefix(text, "no flag --"); unknown {
-		var names []string
-		fs.VisitAll(func(f *flag.Flag) { names = append(names, f.Name) })
-		if meant := spelling.Meant(name, names); meant != "" {
-			text += "; did you mean --" + meant + "?"
-		}
-	}
-	return usagef("%s", text)
-}
-
-// printFlags lists flags with two dashes, as people write them.
-func printFlags(w io.Writer, fs *flag.FlagSet) {
-	_, _ = fmt.Fprintf(w, "\nflags of %s:\n", fs.Name())
-	fs.VisitAll(func(f *flag.Flag) {
-		value, text := flag.UnquoteUsage(f)
-		line := "  --" + f.Name
-		if value != "" {
-			line += " " + value
-		}
-		if f.DefValue != "" && f.DefValue != "false" && f.DefValue != "0" {
-			text += " (default " + f.DefValue + ")"
-		}
-		_, _ = fmt.Fprintf(w, "%-28s %s\n", line, text)
-	})
-}
-
 func configCommand() command {
 	return command{name: "config", args: "[--reference] [--config FILE] [--set NAME=value]", summary: "print the effective configuration, secrets masked", run: runConfig}
 }
 
-func runConfig(_ context.Context, args []string, s IO) error {
-	fs := newFlags("config", s)
+func runConfig(_ context.Context, args []string, s shell.IO) error {
+	fs := shell.NewFlags("config", s)
 	var from settingFlags
 	from.register(fs)
 	reference := fs.Bool("reference", false, "print the reference page instead")
-	if err := parse(fs, args); err != nil {
+	if err := shell.Parse(fs, args); err != nil {
 		return err
 	}
 	if fs.NArg() > 0 {
-		return usagef("unexpected argument %q", fs.Arg(0))
+		return shell.Usagef("unexpected argument %q", fs.Arg(0))
 	}
 	if *reference {
 		var settings config.Settings

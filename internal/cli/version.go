@@ -1,11 +1,14 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"runtime"
 	"runtime/debug"
 	"strings"
+
+	"github.com/castalia-org/castalia/internal/cli/shell"
 )
 
 // build is what the compiler recorded about this program.
@@ -48,14 +51,14 @@ func buildOf(info *debug.BuildInfo) build {
 func Version() string { return readBuild().version }
 
 func versionCommand() command {
-	return command{name: "version", summary: "print version, commit and date", run: func(_ context.Context, args []string, s IO) error {
-		fs := newFlags("version", s)
-		if err := parse(fs, args); err != nil {
+	return command{name: "version", summary: "print version, commit and date", run: func(_ context.Context, args []string, s shell.IO) error {
+		fs := shell.NewFlags("version", s)
+		if err := shell.Parse(fs, args); err != nil {
 			return err
 		}
 		b := readBuild()
 		_, err := fmt.Fprintf(s.Out, "castalia %s\ncommit   %s\ndate     %s\nbuilt    %s, %s/%s\n", b.version,
-			orDefault(b.commit, "unknown"), orDefault(b.date, "unknown"), runtime.Version(), runtime.GOOS, runtime.GOARCH)
+			cmp.Or(b.commit, "unknown"), cmp.Or(b.date, "unknown"), runtime.Version(), runtime.GOOS, runtime.GOARCH)
 		return err
 	}}
 }

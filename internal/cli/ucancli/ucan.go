@@ -1,30 +1,27 @@
-package cli
+package ucancli
 
 import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"os"
-	"strconv"
-	"strings"
 	"time"
 
+	"github.com/castalia-org/castalia/internal/cli/shell"
 	"github.com/castalia-org/castalia/internal/protocol/did"
 	"github.com/castalia-org/castalia/internal/protocol/ipld"
 	"github.com/castalia-org/castalia/internal/protocol/ucan"
 )
 
-func ucanCommand() command {
-	return command{
-		name: "ucan",
-		args: "delegate|invoke --key F --audience DID --can A --with R [--nb JSON] [--ttl D] [--proof T|@F]… | inspect T | " +
-			"verify --audience DID [--can A --with R] [--at UNIX] T | revoke T|--everything-of DID | conformance [--json] DIR",
-		summary: "issue, look into, verify and revoke capability tokens", run: runUCAN,
-	}
-}
+// How the command is called, and what it is for.
+const (
+	Usage = "delegate|invoke --key F --audience DID --can A --with R [--nb JSON] [--ttl D] [--proof T|@F]… | inspect T | " +
+		"verify --audience DID [--can A --with R] [--at UNIX] T | revoke T|--everything-of DID | conformance [--json] DIR"
+	Summary = "issue, look into, verify and revoke capability tokens"
+)
 
-func runUCAN(ctx context.Context, args []string, s IO) error {
-	switch name, rest := cutFirst(args); name {
+// Run runs one command line of `castalia ucan`.
+func Run(ctx context.Context, args []string, s shell.IO) error {
+	switch name, rest := shell.CutFirst(args); name {
 	case "delegate":
 		return runUCANIssue(name, 24*time.Hour, rest, s)
 	case "invoke":
@@ -38,22 +35,12 @@ func runUCAN(ctx context.Context, args []string, s IO) error {
 	case "conformance":
 		return runUCANConformance(rest, s)
 	}
-	return noSubcommand(args, "delegate", "invoke", "inspect", "verify", "revoke", "conformance")
+	return shell.NoSubcommand(args, "delegate", "invoke", "inspect", "verify", "revoke", "conformance")
 }
 
-// list is a flag that may be repeated.
-type list []string
-
-func (l *list) String() string { return strings.Join(*l, ", ") }
-
-func (l *list) Set(value string) error {
-	*l = append(*l, value)
-	return nil
-}
-
-func runUCANIssue(name string, ttl time.Duration, args []string, s IO) error {
-	fs := newFlags("ucan "+name, s)
-	var cans, withs, nbs, proofs, facts list
+func runUCANIssue(name string, ttl time.Duration, args []string, s shell.IO) error {
+	fs := shell.NewFlags("ucan "+name, s)
+	var cans, withs, nbs, proofs, facts shell.List
 	key := fs.String("key", "", "key `FILE` of the issuer")
 	issuer := fs.String("issuer", "", "sign as this `DID`, whose document lists the key; default is the key's did:key")
 	audience := fs.String("audience", "", "`DID` that the token is for")
@@ -65,16 +52,16 @@ func runUCANIssue(name string, ttl time.Duration, args []string, s IO) error {
 	nonce := fs.String("nonce", "", "`TEXT` that keeps equal tokens apart")
 	fs.Var(&facts, "fact", "fact as `JSON` map; may be repeated")
 	fs.Var(&proofs, "proof", "`TOKEN`, or @FILE with one; may be repeated")
-	rest, err := parseMixed(fs, args)
+	rest, err := shell.ParseMixed(fs, args)
 	switch {
 	case err != nil:
 		return err
 	case len(rest) > 0:
-		return usagef("unexpected argument %q", rest[0])
+		return shell.Usagef("unexpected argument %q", rest[0])
 	case *key == "" || *audience == "" || len(cans) == 0 || len(withs) == 0:
-		return usagef("--key, --audience, --can and --with are needed")
+		return shell.Usagef("--key, --audience, --can and --with are needed")
 	}
-	signer, err := readSigner(*key, s)
+	signer, err := shell.ReadSigner(*key, s)
 	if err != nil {
 		return err
 	}
@@ -89,7 +76,7 @@ func runUCANIssue(name string, ttl time.Duration, args []string, s IO) error {
 	if statement.Audience, err = did.Parse(*audience); err != nil {
 		return fmt.Errorf("--audience: %w", err)
 	}
-	if statement.Expires, err = expiresAfter(*life, time.Now()); err != nil {
+	if statement.Expires, err = shell.ExpiresAfter(*life, time.Now()); err != nil {
 		return err
 	}
 	if *start != 0 {
@@ -101,12 +88,12 @@ func runUCANIssue(name string, ttl time.Duration, args []string, s IO) error {
 	for _, text := range facts {
 		fact, err := ipld.DecodeJSON([]byte(text))
 		if err != nil || fact.Kind != ipld.Map {
-			return usagef("--fact %s is not a JSON map", text)
+			return shell.Usagef("--fact %s is not a JSON map", text)
 		}
 		statement.Facts = append(statement.Facts, fact)
 	}
 	for _, text := range proofs {
-		proof, err := readToken(text, s)
+		proof, err := shell.ReadToken(text, s)
 		if err != nil {
 			return fmt.Errorf("--proof: %w", err)
 		}
@@ -122,15 +109,15 @@ func runUCANIssue(name string, ttl time.Duration, args []string, s IO) error {
 }
 
 // capabilities pairs the flags: a single resource or caveat serves all abilities.
-func capabilities(cans, withs, nbs list) ([]ucan.Capability, error) {
-	pick := func(values list, i int) string {
+func capabilities(cans, withs, nbs shell.List) ([]ucan.Capability, error) {
+	pick := func(values shell.List, i int) string {
 		if len(values) == 1 {
 			return values[0]
 		}
 		return values[i]
 	}
 	if len(withs) != 1 && len(withs) != len(cans) || len(nbs) > 1 && len(nbs) != len(cans) {
-		return nil, usagef("give one --with and one --nb, or one of each for every --can")
+		return nil, shell.Usagef("give one --with and one --nb, or one of each for every --can")
 	}
 	caps := make([]ucan.Capability, len(cans))
 	for i, can := range cans {
@@ -138,7 +125,7 @@ func capabilities(cans, withs, nbs list) ([]ucan.Capability, error) {
 		if len(nbs) > 0 {
 			var err error
 			if nb, err = ipld.DecodeJSON([]byte(pick(nbs, i))); err != nil || nb.Kind != ipld.Map {
-				return nil, usagef("--nb %s is not a JSON map", pick(nbs, i))
+				return nil, shell.Usagef("--nb %s is not a JSON map", pick(nbs, i))
 			}
 		}
 		caps[i] = ucan.NewCapability(can, pick(withs, i), nb)
@@ -146,25 +133,8 @@ func capabilities(cans, withs, nbs list) ([]ucan.Capability, error) {
 	return caps, nil
 }
 
-// expiresAfter reads a lifetime. Days are allowed, since delegations have them.
-func expiresAfter(text string, now time.Time) (time.Time, error) {
-	if text == "never" {
-		return time.Time{}, nil
-	}
-	if days, ok := strings.CutSuffix(text, "d"); ok {
-		if n, err := strconv.Atoi(days); err == nil {
-			return now.AddDate(0, 0, n), nil
-		}
-	}
-	d, err := time.ParseDuration(text)
-	if err != nil {
-		return time.Time{}, usagef("--ttl %s: expected a duration such as 90s, 15m or 7d, or never", text)
-	}
-	return now.Add(d), nil
-}
-
 // warnIssued says what a verifier will not like. The token is printed all the same.
-func warnIssued(token *ucan.Token, s IO) {
+func warnIssued(token *ucan.Token, s shell.IO) {
 	leaf := token.Leaf
 	if len(leaf.Proofs) == 0 {
 		return
@@ -173,21 +143,6 @@ func warnIssued(token *ucan.Token, s IO) {
 	if err != nil && ucan.ReasonOf(err) != ucan.DIDUnresolved {
 		_, _ = fmt.Fprintf(s.Err, "castalia ucan: warning: a verifier will refuse this token: %v\n", err)
 	}
-}
-
-// readToken reads a token from an argument: the text, @FILE, or - for standard input.
-func readToken(arg string, s IO) (*ucan.Token, error) {
-	text := arg
-	if file, ok := strings.CutPrefix(arg, "@"); ok || arg == "-" {
-		if arg == "-" {
-			file = "-"
-		}
-		var err error
-		if text, err = readInput(file, s); err != nil {
-			return nil, fmt.Errorf("read token: %w", err)
-		}
-	}
-	return ucan.Parse(text)
 }
 
 // capabilityJSON is a capability as people read it.
@@ -222,16 +177,16 @@ type tokenJSON struct {
 	Proofs       []any             `json:"proofs"`
 }
 
-func runUCANInspect(args []string, s IO) error {
-	fs := newFlags("ucan inspect", s)
-	rest, err := parseMixed(fs, args)
+func runUCANInspect(args []string, s shell.IO) error {
+	fs := shell.NewFlags("ucan inspect", s)
+	rest, err := shell.ParseMixed(fs, args)
 	if err != nil {
 		return err
 	}
 	if len(rest) != 1 {
-		return usagef("expected one token (the text, @FILE or -)")
+		return shell.Usagef("expected one token (the text, @FILE or -)")
 	}
-	token, err := readToken(rest[0], s)
+	token, err := shell.ReadToken(rest[0], s)
 	if err != nil {
 		return err
 	}
@@ -264,15 +219,9 @@ func inspect(token *ucan.Token, u *ucan.UCAN, depth int) tokenJSON {
 	return shown
 }
 
-func writeIndented(s IO, v any) error {
+func writeIndented(s shell.IO, v any) error {
 	e := json.NewEncoder(s.Out)
 	e.SetEscapeHTML(false)
 	e.SetIndent("", "  ")
 	return e.Encode(v)
-}
-
-// isFolder tells a folder from everything else.
-func isFolder(name string) bool {
-	info, err := os.Stat(name)
-	return err == nil && info.IsDir()
 }

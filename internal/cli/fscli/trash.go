@@ -1,4 +1,4 @@
-package cli
+package fscli
 
 import (
 	"context"
@@ -6,10 +6,11 @@ import (
 	"fmt"
 	"text/tabwriter"
 
+	"github.com/castalia-org/castalia/internal/cli/shell"
 	"github.com/castalia-org/castalia/internal/service/filestore/filestoreclient"
 )
 
-func restoreFile(fs *flag.FlagSet, s IO) fsWork {
+func restoreFile(fs *flag.FlagSet, s shell.IO) fsWork {
 	version := fs.Int64("version", 0, "make this `NUMBER` of a version the newest one, instead of taking the file out of the trash")
 	return func(ctx context.Context, r remote, rest []string) error {
 		target := remotePath(rest[0])
@@ -31,7 +32,7 @@ func restoreFile(fs *flag.FlagSet, s IO) fsWork {
 	}
 }
 
-func listTrash(fs *flag.FlagSet, s IO) fsWork {
+func listTrash(fs *flag.FlagSet, s shell.IO) fsWork {
 	purge := fs.String("purge", "", "destroy what is in the trash of this `PATH`; nothing brings it back")
 	return func(ctx context.Context, r remote, rest []string) error {
 		if *purge != "" {
@@ -43,14 +44,14 @@ func listTrash(fs *flag.FlagSet, s IO) fsWork {
 		}
 		table := tabwriter.NewWriter(s.Out, 0, 4, 2, ' ', 0)
 		for _, f := range files {
-			_, _ = fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", f.TrashedAt, humanBytes(f.Size), f.CID, f.Path)
+			_, _ = fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", f.TrashedAt, shell.HumanBytes(f.Size), f.CID, f.Path)
 		}
 		return table.Flush()
 	}
 }
 
 // purgeTrashed destroys every file in the trash that had the path.
-func purgeTrashed(ctx context.Context, r remote, s IO, path string) error {
+func purgeTrashed(ctx context.Context, r remote, s shell.IO, path string) error {
 	for count := 0; ; count++ {
 		id, err := trashedID(ctx, r, path)
 		if count > 0 && filestoreclient.IsStatus(err, 404) {

@@ -1,4 +1,6 @@
-package cli
+// Package fscli is the part of the command line that speaks to the file store, for
+// people (`castalia fs`) and for their agents (`castalia mcp`).
+package fscli
 
 import (
 	"context"
@@ -11,20 +13,19 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"github.com/castalia-org/castalia/internal/cli/shell"
 	"github.com/castalia-org/castalia/internal/identity"
 	"github.com/castalia-org/castalia/internal/protocol/ucan"
 	"github.com/castalia-org/castalia/internal/service/filestore/filestoreclient"
 )
 
-func fsCommand() command {
-	return command{
-		name: "fs",
-		args: "put [-r] [--new] LOCAL… REMOTE | get [-r] [--version N] REMOTE [LOCAL] | ls [PATH] | cat [--version N] PATH | rm PATH… | mv [--overwrite] FROM TO | " +
-			"versions PATH | restore [--version N] PATH | trash [--purge PATH] | " +
-			"share [--ttl D] [--uses N] [--public|--private|--end ID|--list] [PATH] | … [--server URL] [--key FILE] [--proof T|@F]",
-		summary: "the file store from a shell", run: runFS,
-	}
-}
+// How the command is called, and what it is for.
+const (
+	Usage = "put [-r] [--new] LOCAL… REMOTE | get [-r] [--version N] REMOTE [LOCAL] | ls [PATH] | cat [--version N] PATH | rm PATH… | mv [--overwrite] FROM TO | " +
+		"versions PATH | restore [--version N] PATH | trash [--purge PATH] | " +
+		"share [--ttl D] [--uses N] [--public|--private|--end ID|--list] [PATH] | … [--server URL] [--key FILE] [--proof T|@F]"
+	Summary = "the file store from a shell"
+)
 
 // remote is who a command talks to, and as whom.
 type remote struct {
@@ -34,22 +35,22 @@ type remote struct {
 }
 
 // remoteFlags adds the flags that say so.
-func remoteFlags(fs *flag.FlagSet, s IO) func() (remote, error) {
+func remoteFlags(fs *flag.FlagSet, s shell.IO) func() (remote, error) {
 	key := s.Getenv("CASTALIA_KEY")
 	if key == "" {
-		key = defaultKeyFile
+		key = shell.DefaultKeyFile
 	}
-	server := serverFlag(fs, s)
+	server := shell.ServerFlag(fs, s)
 	keyFlag := fs.String("key", key, "key `FILE` that says who you are (CASTALIA_KEY)")
 	proof := fs.String("proof", "", "delegation to you, as `TOKEN` or @FILE, to reach somebody else's files")
 	return func() (remote, error) {
-		signer, err := readSigner(*keyFlag, s)
+		signer, err := shell.ReadSigner(*keyFlag, s)
 		if err != nil {
 			return remote{}, fmt.Errorf("%w; make one with `castalia key new --out %s`", err, *keyFlag)
 		}
 		cfg := filestoreclient.Config{Server: *server, Signer: signer}
 		if *proof != "" {
-			if cfg.Proof, err = readToken(*proof, s); err != nil {
+			if cfg.Proof, err = shell.ReadToken(*proof, s); err != nil {
 				return remote{}, fmt.Errorf("--proof: %w", err)
 			}
 		}
@@ -77,7 +78,7 @@ type fsVerb struct {
 	name     string
 	min, max int // max < 0 is without limit
 	expected string
-	declare  func(fs *flag.FlagSet, s IO) fsWork
+	declare  func(fs *flag.FlagSet, s shell.IO) fsWork
 }
 
 func fsVerbs() []fsVerb {
@@ -95,8 +96,9 @@ func fsVerbs() []fsVerb {
 	}
 }
 
-func runFS(ctx context.Context, args []string, s IO) error {
-	name, rest := cutFirst(args)
+// Run runs one command line of `castalia fs`.
+func Run(ctx context.Context, args []string, s shell.IO) error {
+	name, rest := shell.CutFirst(args)
 	var names []string
 	for _, verb := range fsVerbs() {
 		if verb.name == name {
@@ -104,19 +106,19 @@ func runFS(ctx context.Context, args []string, s IO) error {
 		}
 		names = append(names, verb.name)
 	}
-	return noSubcommand(args, names...)
+	return shell.NoSubcommand(args, names...)
 }
 
-func (v fsVerb) run(ctx context.Context, args []string, s IO) error {
-	fs := newFlags("fs "+v.name, s)
+func (v fsVerb) run(ctx context.Context, args []string, s shell.IO) error {
+	fs := shell.NewFlags("fs "+v.name, s)
 	work := v.declare(fs, s)
 	connect := remoteFlags(fs, s)
-	rest, err := parseMixed(fs, args)
+	rest, err := shell.ParseMixed(fs, args)
 	if err != nil {
 		return err
 	}
 	if len(rest) < v.min || v.max >= 0 && len(rest) > v.max {
-		return usagef("expected %s", v.expected)
+		return shell.Usagef("expected %s", v.expected)
 	}
 	r, err := connect()
 	if err != nil {
@@ -134,7 +136,7 @@ func remotePath(p string) string {
 	return path.Clean("/" + p)
 }
 
-func listFiles(_ *flag.FlagSet, s IO) fsWork {
+func listFiles(_ *flag.FlagSet, s shell.IO) fsWork {
 	return func(ctx context.Context, r remote, rest []string) error {
 		folder := "/"
 		if len(rest) == 1 {
@@ -149,7 +151,7 @@ func listFiles(_ *flag.FlagSet, s IO) fsWork {
 			if err != nil {
 				return about(folder, err)
 			}
-			_, err = fmt.Fprintf(s.Out, "%s  %s  %s\n", f.CID, humanBytes(f.Size), f.Path)
+			_, err = fmt.Fprintf(s.Out, "%s  %s  %s\n", f.CID, shell.HumanBytes(f.Size), f.Path)
 			return err
 		}
 		table := tabwriter.NewWriter(s.Out, 0, 4, 2, ' ', 0)
@@ -158,13 +160,13 @@ func listFiles(_ *flag.FlagSet, s IO) fsWork {
 				_, _ = fmt.Fprintf(table, "%s/\t\t\n", n.Name)
 				continue
 			}
-			_, _ = fmt.Fprintf(table, "%s\t%s\t%s\n", n.Name, humanBytes(*n.Size), n.CID)
+			_, _ = fmt.Fprintf(table, "%s\t%s\t%s\n", n.Name, shell.HumanBytes(*n.Size), n.CID)
 		}
 		return table.Flush()
 	}
 }
 
-func catFile(fs *flag.FlagSet, s IO) fsWork {
+func catFile(fs *flag.FlagSet, s shell.IO) fsWork {
 	version := fs.Int64("version", 0, "`NUMBER` of an old version")
 	return func(ctx context.Context, r remote, rest []string) error {
 		_, err := r.Get(ctx, remotePath(rest[0]), *version, s.Out)
@@ -180,7 +182,7 @@ func about(where string, err error) error {
 	return fmt.Errorf("%s: %w", where, err)
 }
 
-func removeFiles(_ *flag.FlagSet, s IO) fsWork {
+func removeFiles(_ *flag.FlagSet, s shell.IO) fsWork {
 	return func(ctx context.Context, r remote, rest []string) error {
 		for _, p := range rest {
 			f, err := r.Remove(ctx, remotePath(p))
@@ -193,7 +195,7 @@ func removeFiles(_ *flag.FlagSet, s IO) fsWork {
 	}
 }
 
-func moveFile(fs *flag.FlagSet, s IO) fsWork {
+func moveFile(fs *flag.FlagSet, s shell.IO) fsWork {
 	overwrite := fs.Bool("overwrite", false, "put what is there into the trash")
 	return func(ctx context.Context, r remote, rest []string) error {
 		n, err := r.Move(ctx, remotePath(rest[0]), remotePath(rest[1]), *overwrite)
@@ -204,7 +206,7 @@ func moveFile(fs *flag.FlagSet, s IO) fsWork {
 	}
 }
 
-func listVersions(_ *flag.FlagSet, s IO) fsWork {
+func listVersions(_ *flag.FlagSet, s shell.IO) fsWork {
 	return func(ctx context.Context, r remote, rest []string) error {
 		versions, err := r.Versions(ctx, remotePath(rest[0]))
 		if err != nil {
@@ -212,13 +214,13 @@ func listVersions(_ *flag.FlagSet, s IO) fsWork {
 		}
 		table := tabwriter.NewWriter(s.Out, 0, 4, 2, ' ', 0)
 		for _, v := range versions {
-			_, _ = fmt.Fprintf(table, "%d\t%s\t%s\t%s\t%s\n", v.Version, v.CreatedAt, humanBytes(v.Size), v.CID, v.Invoker)
+			_, _ = fmt.Fprintf(table, "%d\t%s\t%s\t%s\t%s\n", v.Version, v.CreatedAt, shell.HumanBytes(v.Size), v.CID, v.Invoker)
 		}
 		return table.Flush()
 	}
 }
 
-func shareFile(fs *flag.FlagSet, s IO) fsWork {
+func shareFile(fs *flag.FlagSet, s shell.IO) fsWork {
 	life := fs.String("ttl", "7d", "how long the link works, as `DURATION`, or never")
 	uses := fs.Int64("uses", 0, "how often it works; 0 is without limit")
 	public := fs.Bool("public", false, "make the file public instead: anyone with the address can read it")
@@ -232,7 +234,7 @@ func shareFile(fs *flag.FlagSet, s IO) fsWork {
 		case *list:
 			return listShares(ctx, r, s)
 		case len(rest) != 1:
-			return usagef("expected one path")
+			return shell.Usagef("expected one path")
 		}
 		target := remotePath(rest[0])
 		if *public || *private {
@@ -242,7 +244,7 @@ func shareFile(fs *flag.FlagSet, s IO) fsWork {
 			}
 			return about(target, err)
 		}
-		expires, err := expiresAfter(*life, time.Now())
+		expires, err := shell.ExpiresAfter(*life, time.Now())
 		if err != nil {
 			return err
 		}
@@ -257,7 +259,7 @@ func shareFile(fs *flag.FlagSet, s IO) fsWork {
 	}
 }
 
-func listShares(ctx context.Context, r remote, s IO) error {
+func listShares(ctx context.Context, r remote, s shell.IO) error {
 	shares, err := r.Shares(ctx)
 	if err != nil {
 		return err

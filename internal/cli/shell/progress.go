@@ -1,4 +1,4 @@
-package cli
+package shell
 
 import (
 	"fmt"
@@ -10,8 +10,8 @@ import (
 // progressEvery is how often a bar is drawn again.
 const progressEvery = 100 * time.Millisecond
 
-// progress draws how far something is, on a terminal only.
-type progress struct {
+// Progress draws how far something is, on a terminal only.
+type Progress struct {
 	w     io.Writer // nil draws nothing
 	name  string
 	total int64 // -1: unknown
@@ -20,16 +20,17 @@ type progress struct {
 	begun time.Time
 }
 
-func newProgress(s IO, name string, total int64) *progress {
-	p := &progress{name: name, total: total, begun: time.Now()}
+// NewProgress begins to draw; a total of -1 is unknown.
+func NewProgress(s IO, name string, total int64) *Progress {
+	p := &Progress{name: name, total: total, begun: time.Now()}
 	if s.ErrTerminal() {
 		p.w = s.Err
 	}
 	return p
 }
 
-// at says that n bytes are done.
-func (p *progress) at(n int64) {
+// At says that n bytes are done.
+func (p *Progress) At(n int64) {
 	p.done = n
 	if p.w == nil || time.Since(p.drawn) < progressEvery {
 		return
@@ -37,23 +38,26 @@ func (p *progress) at(n int64) {
 	p.drawn = time.Now()
 	rate := float64(n) / max(time.Since(p.begun).Seconds(), 0.001)
 	if p.total <= 0 {
-		_, _ = fmt.Fprintf(p.w, "\r\x1b[K%s  %s  %s/s", p.name, humanBytes(n), humanBytes(int64(rate)))
+		_, _ = fmt.Fprintf(p.w, "\r\x1b[K%s  %s  %s/s", p.name, HumanBytes(n), HumanBytes(int64(rate)))
 		return
 	}
 	const width = 24
 	full := int(min(width, n*width/p.total))
-	_, _ = fmt.Fprintf(p.w, "\r\x1b[K%s  [%s%s] %3d%%  %s/s", p.name, strings.Repeat("█", full), strings.Repeat("·", width-full), n*100/p.total, humanBytes(int64(rate)))
+	_, _ = fmt.Fprintf(p.w, "\r\x1b[K%s  [%s%s] %3d%%  %s/s", p.name, strings.Repeat("█", full), strings.Repeat("·", width-full), n*100/p.total, HumanBytes(int64(rate)))
 }
 
-// finish wipes the bar.
-func (p *progress) finish() {
+// Add says that n more bytes are done.
+func (p *Progress) Add(n int64) { p.At(p.done + n) }
+
+// Finish wipes the bar.
+func (p *Progress) Finish() {
 	if p.w != nil && !p.drawn.IsZero() {
 		_, _ = fmt.Fprint(p.w, "\r\x1b[K")
 	}
 }
 
-// reader counts what is read from r.
-func (p *progress) reader(r io.Reader) io.Reader {
+// Reader counts what is read from r.
+func (p *Progress) Reader(r io.Reader) io.Reader {
 	if p.w == nil {
 		return r
 	}
@@ -62,17 +66,17 @@ func (p *progress) reader(r io.Reader) io.Reader {
 
 type progressReader struct {
 	io.Reader
-	p *progress
+	p *Progress
 }
 
 func (r *progressReader) Read(b []byte) (int, error) {
 	n, err := r.Reader.Read(b)
-	r.p.at(r.p.done + int64(n))
+	r.p.Add(int64(n))
 	return n, err
 }
 
-// humanBytes writes a size for people.
-func humanBytes(n int64) string {
+// HumanBytes writes a size for people.
+func HumanBytes(n int64) string {
 	switch {
 	case n < 1<<10:
 		return fmt.Sprintf("%d B", n)
@@ -85,8 +89,8 @@ func humanBytes(n int64) string {
 	}
 }
 
-// count writes a number of things: "1 problem", "2 problems".
-func count(n int, thing string) string {
+// Count writes a number of things: "1 problem", "2 problems".
+func Count(n int, thing string) string {
 	if n == 1 {
 		return "1 " + thing
 	}

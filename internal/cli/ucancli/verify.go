@@ -1,4 +1,4 @@
-package cli
+package ucancli
 
 import (
 	"bytes"
@@ -14,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/castalia-org/castalia/internal/cli/shell"
 	"github.com/castalia-org/castalia/internal/identity/resolver"
 	"github.com/castalia-org/castalia/internal/protocol/did"
 	"github.com/castalia-org/castalia/internal/protocol/ucan"
@@ -35,23 +36,23 @@ type verdictJSON struct {
 	Path []string `json:"path,omitempty"`
 }
 
-func runUCANVerify(ctx context.Context, args []string, s IO) error {
-	fs := newFlags("ucan verify", s)
+func runUCANVerify(ctx context.Context, args []string, s shell.IO) error {
+	fs := shell.NewFlags("ucan verify", s)
 	audience := fs.String("audience", "", "`DID` that the token must be for")
 	can := fs.String("can", "", "`ABILITY` that is asked for; with --with")
 	with := fs.String("with", "", "`RESOURCE` that is asked for; with --can")
 	at := fs.Int64("at", 0, "`UNIX` second of the request; default is now")
 	resolve := fs.String("resolver", s.Getenv("DID_RESOLVER_URL"), "`URL` of a DID resolver; without it only did:key and did:web have keys")
-	rest, err := parseMixed(fs, args)
+	rest, err := shell.ParseMixed(fs, args)
 	switch {
 	case err != nil:
 		return err
 	case len(rest) != 1:
-		return usagef("expected one token (the text, @FILE or -)")
+		return shell.Usagef("expected one token (the text, @FILE or -)")
 	case *audience == "":
-		return usagef("--audience is needed")
+		return shell.Usagef("--audience is needed")
 	case (*can == "") != (*with == ""):
-		return usagef("--can and --with belong together")
+		return shell.Usagef("--can and --with belong together")
 	}
 	look, err := resolver.New(resolver.Config{URL: *resolve})
 	if err != nil {
@@ -72,13 +73,13 @@ func runUCANVerify(ctx context.Context, args []string, s IO) error {
 		return err
 	}
 	if !verdict.Valid {
-		return exitError(1)
+		return shell.ExitError(1)
 	}
 	return nil
 }
 
-func verify(arg string, q ucan.Query, s IO) verdictJSON {
-	token, err := readToken(arg, s)
+func verify(arg string, q ucan.Query, s shell.IO) verdictJSON {
+	token, err := shell.ReadToken(arg, s)
 	if err != nil {
 		return verdictJSON{Reason: string(ucan.ReasonOf(err)), Detail: err.Error(), Capabilities: []capabilityJSON{}}
 	}
@@ -138,15 +139,15 @@ func namesKey(g ucan.Grant) bool {
 	return g.Resource.File && strings.HasPrefix(g.Resource.Namespace, "did:key:")
 }
 
-func runUCANConformance(args []string, s IO) error {
-	fs := newFlags("ucan conformance", s)
+func runUCANConformance(args []string, s shell.IO) error {
+	fs := shell.NewFlags("ucan conformance", s)
 	quiet := fs.Bool("json", false, "print the objects and nothing else; the reader judges")
-	rest, err := parseMixed(fs, args)
+	rest, err := shell.ParseMixed(fs, args)
 	if err != nil {
 		return err
 	}
-	if len(rest) != 1 || !isFolder(rest[0]) {
-		return usagef("expected one folder of vectors")
+	if len(rest) != 1 || !shell.IsFolder(rest[0]) {
+		return shell.Usagef("expected one folder of vectors")
 	}
 	files, err := filepath.Glob(filepath.Join(rest[0], "*.json"))
 	if err != nil {
@@ -178,7 +179,7 @@ func runUCANConformance(args []string, s IO) error {
 	}
 	_, _ = fmt.Fprintf(s.Err, "%d vectors, %d as stated, %d not.\n", ran, ran-differ, differ)
 	if differ > 0 {
-		return exitError(1)
+		return shell.ExitError(1)
 	}
 	return nil
 }
@@ -191,22 +192,22 @@ func readVector(file string) (conformance.Vector, error) {
 	return conformance.Parse(data)
 }
 
-func runUCANRevoke(ctx context.Context, args []string, s IO) error {
-	fs := newFlags("ucan revoke", s)
+func runUCANRevoke(ctx context.Context, args []string, s shell.IO) error {
+	fs := shell.NewFlags("ucan revoke", s)
 	key := fs.String("key", "", "key `FILE` of an issuer in the token's chain; default is the service's own key (ORACLE_KEY)")
 	issuer := fs.String("issuer", "", "sign as this `DID`, whose document lists the key")
 	everything := fs.String("everything-of", "", "revoke all that this `DID` ever signed, in place of a token")
-	server := serverFlag(fs, s)
+	server := shell.ServerFlag(fs, s)
 	audience := fs.String("audience", "", "`DID` of the server; default is asked of it")
 	dry := fs.Bool("print", false, "print the signed revocation instead of sending it; needs --audience")
-	rest, err := parseMixed(fs, args)
+	rest, err := shell.ParseMixed(fs, args)
 	switch {
 	case err != nil:
 		return err
 	case len(rest) > 1 || (len(rest) == 1) == (*everything != ""):
-		return usagef("expected one token (the text, @FILE or -), or --everything-of DID")
+		return shell.Usagef("expected one token (the text, @FILE or -), or --everything-of DID")
 	case *dry && *audience == "":
-		return usagef("--print needs --audience")
+		return shell.Usagef("--print needs --audience")
 	}
 	base := strings.TrimSuffix(*server, "/")
 	if *audience == "" {
@@ -223,7 +224,7 @@ func runUCANRevoke(ctx context.Context, args []string, s IO) error {
 	if what != "" {
 		statement.Capabilities = []ucan.Capability{ucan.NewIssuerRevocation(signer.DID(), did.DID(what))}
 	} else {
-		token, err := readToken(rest[0], s)
+		token, err := shell.ReadToken(rest[0], s)
 		if err != nil {
 			return err
 		}
@@ -250,7 +251,7 @@ func runUCANRevoke(ctx context.Context, args []string, s IO) error {
 }
 
 // revokingSigner reads the key that revokes: a user's, or the service's own.
-func revokingSigner(key, issuer string, service did.DID, s IO) (did.Signer, error) {
+func revokingSigner(key, issuer string, service did.DID, s shell.IO) (did.Signer, error) {
 	if key == "" {
 		if text := s.Getenv("ORACLE_KEY"); text != "" {
 			signer, err := did.ParseSigner(text)
@@ -260,10 +261,10 @@ func revokingSigner(key, issuer string, service did.DID, s IO) (did.Signer, erro
 		if data == "" {
 			data = "castalia-data"
 		}
-		signer, err := readSigner(filepath.Join(data, "keys", "ORACLE_KEY"), s)
+		signer, err := shell.ReadSigner(filepath.Join(data, "keys", "ORACLE_KEY"), s)
 		return signer.As(service), err
 	}
-	signer, err := readSigner(key, s)
+	signer, err := shell.ReadSigner(key, s)
 	if err != nil || issuer == "" {
 		return signer, err
 	}
@@ -301,7 +302,7 @@ func call(ctx context.Context, method, address string, body []byte) (_ []byte, e
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, response.Body.Close()) }()
-	reply, err := io.ReadAll(io.LimitReader(response.Body, maxInput))
+	reply, err := io.ReadAll(io.LimitReader(response.Body, shell.MaxInput))
 	if err != nil {
 		return nil, err
 	}

@@ -1,4 +1,4 @@
-package cli
+package fscli
 
 import (
 	"context"
@@ -14,6 +14,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/castalia-org/castalia/internal/cli/shell"
 	"github.com/castalia-org/castalia/internal/protocol/cid"
 	"github.com/castalia-org/castalia/internal/service/filestore/filestoreclient"
 )
@@ -21,7 +22,7 @@ import (
 // resumable is the size from which files go up in parts.
 const resumable = 8 << 20
 
-func putFiles(fs *flag.FlagSet, s IO) fsWork {
+func putFiles(fs *flag.FlagSet, s shell.IO) fsWork {
 	recursive := fs.Bool("r", false, "put folders with all they hold")
 	create := fs.Bool("new", false, "refuse to store a new version of a file that exists")
 	return func(ctx context.Context, r remote, rest []string) error {
@@ -33,9 +34,9 @@ func putFiles(fs *flag.FlagSet, s IO) fsWork {
 				to = path.Join(to, filepath.Base(local))
 			}
 			put := putFile
-			if isFolder(local) {
+			if shell.IsFolder(local) {
 				if !*recursive {
-					return usagef("%s is a folder; -r puts it with all it holds", local)
+					return shell.Usagef("%s is a folder; -r puts it with all it holds", local)
 				}
 				put = putFolder
 			}
@@ -47,7 +48,7 @@ func putFiles(fs *flag.FlagSet, s IO) fsWork {
 	}
 }
 
-func putFolder(ctx context.Context, r remote, s IO, local, to string, create bool) error {
+func putFolder(ctx context.Context, r remote, s shell.IO, local, to string, create bool) error {
 	return filepath.WalkDir(local, func(name string, d fs.DirEntry, err error) error {
 		if err != nil || !d.Type().IsRegular() {
 			return err
@@ -62,7 +63,7 @@ func putFolder(ctx context.Context, r remote, s IO, local, to string, create boo
 
 // putFile stores a file and prints its CID. A large one goes up in parts; when it
 // is cut, the same command goes on where it was.
-func putFile(ctx context.Context, r remote, s IO, local, to string, create bool) error {
+func putFile(ctx context.Context, r remote, s shell.IO, local, to string, create bool) error {
 	f, err := os.Open(local)
 	if err != nil {
 		return err
@@ -83,20 +84,20 @@ func putFile(ctx context.Context, r remote, s IO, local, to string, create bool)
 	if media == "" {
 		media = "application/octet-stream"
 	}
-	bar := newProgress(s, to, size)
-	defer bar.finish()
+	bar := shell.NewProgress(s, to, size)
+	defer bar.Finish()
 	var stored filestoreclient.File
 	switch {
 	case size < resumable && create:
-		stored, err = r.Create(ctx, to, media, bar.reader(f), size)
+		stored, err = r.Create(ctx, to, media, bar.Reader(f), size)
 	case size < resumable:
-		stored, err = r.Put(ctx, to, media, bar.reader(f), size, want)
+		stored, err = r.Put(ctx, to, media, bar.Reader(f), size, want)
 	default:
 		note := uploadNote(s, r.server, to, want)
 		before, _ := os.ReadFile(note)
 		stored, err = r.Upload(ctx, filestoreclient.Upload{
 			Path: to, MimeType: media, Size: info.Size(), Source: f, Want: want, New: create, Location: strings.TrimSpace(string(before)),
-			Begun: func(location string) { remember(note, location) }, Progress: bar.at,
+			Begun: func(location string) { remember(note, location) }, Progress: bar.At,
 		})
 		if err == nil {
 			_ = os.Remove(note)
@@ -105,14 +106,14 @@ func putFile(ctx context.Context, r remote, s IO, local, to string, create bool)
 	if err != nil {
 		return fmt.Errorf("put %s: %w", local, err)
 	}
-	bar.finish()
+	bar.Finish()
 	_, err = fmt.Fprintf(s.Out, "%s  %s\n", stored.CID, stored.Path)
 	return err
 }
 
 // uploadNote is the file that remembers where an upload goes on. Its name is made
 // from what is uploaded, so another content begins anew.
-func uploadNote(s IO, server, to string, c cid.CID) string {
+func uploadNote(s shell.IO, server, to string, c cid.CID) string {
 	dir := s.Getenv("XDG_CACHE_HOME")
 	if dir == "" {
 		dir = filepath.Join(s.Getenv("HOME"), ".cache")
@@ -128,7 +129,7 @@ func remember(note, location string) {
 	}
 }
 
-func getFiles(fs *flag.FlagSet, s IO) fsWork {
+func getFiles(fs *flag.FlagSet, s shell.IO) fsWork {
 	recursive := fs.Bool("r", false, "get a folder with all it holds")
 	version := fs.Int64("version", 0, "`NUMBER` of an old version")
 	return func(ctx context.Context, r remote, rest []string) error {
@@ -136,7 +137,7 @@ func getFiles(fs *flag.FlagSet, s IO) fsWork {
 		local := path.Base(from)
 		if len(rest) == 2 {
 			local = rest[1]
-			if isFolder(local) && !*recursive {
+			if shell.IsFolder(local) && !*recursive {
 				local = filepath.Join(local, path.Base(from))
 			}
 		}
@@ -162,7 +163,7 @@ func getFiles(fs *flag.FlagSet, s IO) fsWork {
 
 // getFile fetches into a file beside the target, which replaces it only when the
 // CID is right. When a large one is cut, the same command goes on where it was.
-func getFile(ctx context.Context, r remote, s IO, from, local string, version int64, known filestoreclient.File) error {
+func getFile(ctx context.Context, r remote, s shell.IO, from, local string, version int64, known filestoreclient.File) error {
 	if err := os.MkdirAll(filepath.Dir(local), 0o755); err != nil { //nolint:gosec // the user's own folder
 		return err
 	}
@@ -172,8 +173,8 @@ func getFile(ctx context.Context, r remote, s IO, from, local string, version in
 			return about(from, err)
 		}
 	}
-	bar := newProgress(s, from, known.Size)
-	defer bar.finish()
+	bar := shell.NewProgress(s, from, known.Size)
+	defer bar.Finish()
 	fetch := fetchWhole
 	if version == 0 && known.Size >= resumable {
 		fetch = fetchOn
@@ -188,14 +189,14 @@ func getFile(ctx context.Context, r remote, s IO, from, local string, version in
 	if err := os.Rename(temp, local); err != nil {
 		return err
 	}
-	bar.finish()
+	bar.Finish()
 	_, _ = fmt.Fprintf(s.Out, "%s  %s\n", c, local)
 	return nil
 }
 
 // fetchWhole fetches a file from its beginning into a new one, and returns its
 // name and the CID.
-func fetchWhole(ctx context.Context, r remote, bar *progress, _ filestoreclient.File, from, local string, version int64) (name, c string, err error) {
+func fetchWhole(ctx context.Context, r remote, bar *shell.Progress, _ filestoreclient.File, from, local string, version int64) (name, c string, err error) {
 	temp, err := os.CreateTemp(filepath.Dir(local), "."+filepath.Base(local)+".part-*")
 	if err != nil {
 		return "", "", err
@@ -209,13 +210,13 @@ func fetchWhole(ctx context.Context, r remote, bar *progress, _ filestoreclient.
 
 // fetchOn goes on with what an earlier call left. The name of that has the CID,
 // so the rest of another content is never added to it.
-func fetchOn(ctx context.Context, r remote, bar *progress, f filestoreclient.File, _, local string, _ int64) (name, c string, err error) {
+func fetchOn(ctx context.Context, r remote, bar *shell.Progress, f filestoreclient.File, _, local string, _ int64) (name, c string, err error) {
 	name = filepath.Join(filepath.Dir(local), "."+filepath.Base(local)+"."+f.CID+".part")
 	part, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o600)
 	if err != nil {
 		return "", "", err
 	}
-	err = errors.Join(r.Continue(ctx, f, part, bar.at), part.Close())
+	err = errors.Join(r.Continue(ctx, f, part, bar.At), part.Close())
 	if errors.Is(err, filestoreclient.ErrOther) {
 		err = errors.Join(err, os.Remove(name))
 	}
@@ -224,11 +225,11 @@ func fetchOn(ctx context.Context, r remote, bar *progress, f filestoreclient.Fil
 
 type barWriter struct {
 	f *os.File
-	p *progress
+	p *shell.Progress
 }
 
 func (w *barWriter) Write(b []byte) (int, error) {
 	n, err := w.f.Write(b)
-	w.p.at(w.p.done + int64(n))
+	w.p.Add(int64(n))
 	return n, err
 }

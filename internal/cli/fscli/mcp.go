@@ -1,4 +1,4 @@
-package cli
+package fscli
 
 import (
 	"bufio"
@@ -13,16 +13,16 @@ import (
 	"sync"
 	"time"
 
+	"github.com/castalia-org/castalia/internal/cli/shell"
 	"github.com/castalia-org/castalia/internal/protocol/sse"
 	"github.com/castalia-org/castalia/internal/service/filestore/filestoreclient"
 )
 
-func mcpCommand() command {
-	return command{
-		name: "mcp", args: "[--server URL] [--key FILE] [--proof T|@F]",
-		summary: "bridge standard input and output to /mcp, for desktop agents", run: runMCP,
-	}
-}
+// How the command is called, and what it is for.
+const (
+	MCPUsage   = "[--server URL] [--key FILE] [--proof T|@F]"
+	MCPSummary = "bridge standard input and output to /mcp, for desktop agents"
+)
 
 // Bounds of the bridge: the longest message, messages under way, the life of a token.
 const (
@@ -44,13 +44,14 @@ type bridge struct {
 	version string
 }
 
-func runMCP(ctx context.Context, args []string, s IO) error {
-	fs := newFlags("mcp", s)
+// RunMCP runs `castalia mcp`.
+func RunMCP(ctx context.Context, args []string, s shell.IO) error {
+	fs := shell.NewFlags("mcp", s)
 	connect := remoteFlags(fs, s)
-	if rest, err := parseMixed(fs, args); err != nil {
+	if rest, err := shell.ParseMixed(fs, args); err != nil {
 		return err
 	} else if len(rest) > 0 {
-		return usagef("unexpected argument %q", rest[0])
+		return shell.Usagef("unexpected argument %q", rest[0])
 	}
 	r, err := connect()
 	if err != nil {
