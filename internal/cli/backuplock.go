@@ -19,7 +19,7 @@ import (
 const minPassphrase = 12
 
 // passphraseEnv is for those who can neither be asked nor have a file.
-const passphraseEnv = "CASTALIA_PASSPHRASE"
+const passphraseEnv = "CASTALIA_PASSPHRASE" //nolint:gosec // the name of one, not one
 
 // passphraseFlags are how both commands are given a passphrase.
 type passphraseFlags struct {
@@ -95,7 +95,7 @@ func (f *lockFlags) lock(s shell.IO) (*archive.Lock, error) {
 	case f.plain && (len(f.to) > 0 || flagged), len(f.to) > 0 && flagged:
 		return nil, shell.Usagef("give one of --to, a passphrase, and --plain")
 	case f.plain:
-		return nil, nil //nolint:nilnil // plain is no lock
+		return nil, nil
 	case len(f.to) > 0:
 		return lockTo(f.to, s)
 	case !f.passphrase.given(s):

@@ -83,15 +83,24 @@ func deployed(t *testing.T, settings ...string) string {
 	return dir
 }
 
-// Every command that works on a deployment.
-var onDeployments = [][]string{
-	{"doctor"}, {"doctor", "--deep"}, {"doctor", "--repair"}, {"rotate-keys"}, {"migrate"}, {"migrate", "--status"},
-	{"backup", "--plain", "-"}, {"chain", "list"}, {"chain", "import", "-"},
+// onDeployments is every command that works on a deployment.
+func onDeployments() [][]string {
+	return [][]string{
+		{"doctor"},
+		{"doctor", "--deep"},
+		{"doctor", "--repair"},
+		{"rotate-keys"},
+		{"migrate"},
+		{"migrate", "--status"},
+		{"backup", "--plain", "-"},
+		{"chain", "list"},
+		{"chain", "import", "-"},
+	}
 }
 
 func TestNothingButServeAndRestoreMakesADeployment(t *testing.T) {
 	t.Parallel()
-	for _, args := range onDeployments {
+	for _, args := range onDeployments() {
 		t.Run(strings.Join(args, " "), func(t *testing.T) {
 			t.Parallel()
 			here := t.TempDir()
@@ -125,7 +134,7 @@ func TestNothingButServeAndRestoreMakesAFleet(t *testing.T) {
 	for _, name := range []string{"ORACLE_KEY", "FILES_MASTER_KEY", "PIN_ENCRYPTION_KEY"} {
 		env = append(env, name+"="+strings.Repeat("11", 32))
 	}
-	for _, args := range onDeployments[:7] {
+	for _, args := range onDeployments()[:7] {
 		_, errs, code := run(t, env, args...)
 		if code != 1 || !strings.Contains(errs, "there is no deployment in the database") || strings.Contains(errs, "folder with --data") {
 			t.Errorf("%v: exit %d: %s", args, code, errs)

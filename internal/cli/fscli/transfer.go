@@ -22,9 +22,9 @@ import (
 // resumable is the size from which files go up in parts.
 const resumable = 8 << 20
 
-func putFiles(fs *flag.FlagSet, s shell.IO) fsWork {
-	recursive := fs.Bool("r", false, "put folders with all they hold")
-	create := fs.Bool("new", false, "refuse to store a new version of a file that exists")
+func putFiles(flags *flag.FlagSet, s shell.IO) fsWork {
+	recursive := flags.Bool("r", false, "put folders with all they hold")
+	create := flags.Bool("new", false, "refuse to store a new version of a file that exists")
 	return func(ctx context.Context, r remote, rest []string) error {
 		locals, target := rest[:len(rest)-1], rest[len(rest)-1]
 		into := len(locals) > 1 || strings.HasSuffix(target, "/")
@@ -129,9 +129,9 @@ func remember(note, location string) {
 	}
 }
 
-func getFiles(fs *flag.FlagSet, s shell.IO) fsWork {
-	recursive := fs.Bool("r", false, "get a folder with all it holds")
-	version := fs.Int64("version", 0, "`NUMBER` of an old version")
+func getFiles(flags *flag.FlagSet, s shell.IO) fsWork {
+	recursive := flags.Bool("r", false, "get a folder with all it holds")
+	version := flags.Int64("version", 0, "`NUMBER` of an old version")
 	return func(ctx context.Context, r remote, rest []string) error {
 		from := remotePath(rest[0])
 		local := path.Base(from)

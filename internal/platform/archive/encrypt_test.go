@@ -173,7 +173,8 @@ func heap() uint64 {
 }
 
 // What goes through is never held whole.
-func TestEncryptionStreams(t *testing.T) { //nolint:paralleltest // it measures what this process allocates
+// It is not parallel, since it looks at the memory of the whole process.
+func TestEncryptionStreams(t *testing.T) {
 	keys, lock := key(t)
 	runtime.GC()
 	before := heap()

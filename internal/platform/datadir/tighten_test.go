@@ -29,9 +29,9 @@ func open(t *testing.T, dir string, names ...string) {
 			return err
 		}
 		if d.IsDir() {
-			return os.Chmod(path, 0o777) //nolint:gosec // what is to be found
+			return os.Chmod(path, 0o777)
 		}
-		return os.Chmod(path, 0o666) //nolint:gosec // what is to be found
+		return os.Chmod(path, 0o666)
 	})
 	if err != nil {
 		t.Fatal(err)
