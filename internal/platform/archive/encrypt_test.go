@@ -159,7 +159,7 @@ func (p *pattern) Read(b []byte) (int, error) {
 		return 0, io.EOF
 	}
 	n := min(int64(len(b)), p.left)
-	if p.left>>24 != (p.left-n)>>24 { // every 16 MiB
+	if p.left>>22 != (p.left-n)>>22 { // every 4 MiB
 		p.most = max(p.most, heap())
 	}
 	p.left -= n
@@ -178,7 +178,7 @@ func TestEncryptionStreams(t *testing.T) {
 	keys, lock := key(t)
 	runtime.GC()
 	before := heap()
-	const size = 256 << 20
+	const size = 96 << 20
 	source := &pattern{left: size}
 	r, w := io.Pipe()
 	go func() {
@@ -199,7 +199,7 @@ func TestEncryptionStreams(t *testing.T) {
 	if err != nil || n != size {
 		t.Fatalf("%d bytes, %v", n, err)
 	}
-	if source.most > before+32<<20 {
+	if source.most > before+24<<20 {
 		t.Errorf("%d bytes were in use, %d before", source.most, before)
 	}
 }
