@@ -19,10 +19,11 @@ import (
 const (
 	TextMissing = "Missing UCAN authentication: provide Authorization: Bearer <invocation> with X-Auth-Type: ucan, " +
 		"or an x-ucan-delegation header"
-	TextInvalid       = "Invalid UCAN invocation"
-	TextMissingBearer = "Missing UCAN authentication: provide Authorization: Bearer <UCAN>" //nolint:gosec // no credential
-	textForbidden     = "The token does not grant access to this resource."
-	textUnavailable   = "The owner of the namespace cannot be resolved at the moment."
+	TextInvalid           = "Invalid UCAN invocation"
+	TextMissingBearer     = "Missing UCAN authentication: provide Authorization: Bearer <UCAN>"                              //nolint:gosec // no credential
+	TextMissingInvocation = "Missing UCAN authentication: provide Authorization: Bearer <invocation> with X-Auth-Type: ucan" //nolint:gosec // no credential
+	textForbidden         = "The token does not grant access to this resource."
+	textUnavailable       = "The owner of the namespace cannot be resolved at the moment."
 )
 
 // CodeNoLogin is the code of a refusal of a delegation that is good, and for
@@ -44,15 +45,31 @@ const clockSkew = 5 * time.Second
 // Authenticate turns credentials into a principal by the rules of the surface.
 // Errors are faults: Unauthenticated with the document's text and the reason as
 // code, Forbidden when the token is good but grants nothing here, Unavailable
-// when an owner cannot be looked up, or what was withdrawn.
+// when an owner cannot be looked up, or what was withdrawn. Who is verified still
+// has to pass the Door.
 func (s *Service) Authenticate(ctx context.Context, surface Surface, c Credentials) (Principal, error) {
+	p, err := s.identify(ctx, surface, c)
+	if err != nil {
+		return Principal{}, err
+	}
+	return s.enter(ctx, surface, p)
+}
+
+// identify says who is asking, not whether they may come in.
+func (s *Service) identify(ctx context.Context, surface Surface, c Credentials) (Principal, error) {
 	if c.Bearer != "" || c.Delegation != "" {
 		if err := s.current(ctx); err != nil {
 			return Principal{}, err
 		}
 	}
-	if surface == Oracle {
+	switch surface {
+	case Oracle:
 		return s.authenticateOracle(ctx, c)
+	case Entrance:
+		if c.Bearer == "" || !strings.EqualFold(c.AuthType, "ucan") {
+			return Principal{}, fault.New(fault.Unauthenticated, TextMissingInvocation)
+		}
+	case Files, MCP, Query:
 	}
 	if c.Bearer == "" {
 		return Principal{}, fault.New(fault.Unauthenticated, TextMissingBearer)
@@ -282,7 +299,7 @@ func (s *Service) verify(ctx context.Context, surface Surface, text string, from
 	}
 	q := s.query(ctx, from)
 	switch surface {
-	case Oracle:
+	case Oracle, Entrance:
 		q.Want = &ucan.Want{Can: ucan.AnyAbility, With: OracleResource}
 		q.MaxTTL = s.cfg.AuthMaxTTL + clockSkew
 	case Files, MCP:
@@ -355,7 +372,7 @@ func expiry(unix int64, none bool) time.Time {
 // not good enough is Forbidden on surfaces where the resource decides.
 func refusal(surface Surface, err error) *fault.Error {
 	reason := ucan.ReasonOf(err)
-	if surface == Oracle {
+	if surface == Oracle || surface == Entrance {
 		return fault.Wrap(fault.Unauthenticated, TextInvalid, err).WithCode(string(reason))
 	}
 	switch reason {

@@ -34,9 +34,12 @@ const (
 	MCP
 	// Query: bearer alone, for deployments that gate the query gateway.
 	Query
+	// Entrance: an invocation as for Oracle and nothing else, without asking the
+	// Door: for those who are about to be let in.
+	Entrance
 )
 
-var surfaceNames = [...]string{"oracle", "files", "mcp", "query"}
+var surfaceNames = [...]string{"oracle", "files", "mcp", "query", "entrance"}
 
 // String returns the surface's name, for logs and metric labels.
 func (s Surface) String() string {
@@ -96,6 +99,9 @@ type Principal struct {
 	// Delegation is the caller's own delegation to this service, verified and
 	// encoded, or "" when none came along. It is a secret.
 	Delegation string
+	// Sponsor is who answers for what the principal uses: the DID by whose word
+	// the Door let it in. It is the principal itself unless it acts for a member.
+	Sponsor string
 
 	// logsIn marks a delegation that authenticates its issuer when it is alone.
 	logsIn bool

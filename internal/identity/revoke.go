@@ -36,17 +36,15 @@ const readLimit = 3 * time.Second
 func (s *Service) Knows(r Revocation) bool { return s.revoked.has(nameOf(r.Target), "") }
 
 // Watch returns a channel that is closed when the principal's token is revoked
-// or expires, so that its sockets and streams can be closed too. stop must be
+// or expires or its owner may not come in any more, so that its sockets and streams can be closed too. stop must be
 // called when nobody waits any more.
 func (s *Service) Watch(p Principal) (ended <-chan struct{}, stop func()) {
 	fire := make(chan struct{})
 	return fire, s.OnEnd(p, func() { close(fire) })
 }
 
-// OnEnd is Watch without a goroutine that waits: end is called once, when the
-// principal's token is revoked or expires, unless stop was called before. It
-// must not block; it may run before OnEnd returns.
-func (s *Service) OnEnd(p Principal, end func()) (stop func()) {
+// onTokenEnd calls end when the principal's token is revoked or expires: see OnEnd.
+func (s *Service) onTokenEnd(p Principal, end func()) (stop func()) {
 	w := &watch{chain: p.Chain, fire: end}
 	r := s.revoked
 	r.mu.Lock()

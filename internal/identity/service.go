@@ -48,6 +48,7 @@ type Deps struct {
 	Store    Store
 	Resolver Resolver // nil resolves nothing
 	Hints    Hints    // nil: only the poll
+	Door     Door     // nil: everybody may come in
 	// Gate shares out the time of verification between addresses; nil does not.
 	Gate   *ratelimit.Gate
 	Logger *slog.Logger
@@ -61,6 +62,7 @@ type Service struct {
 	store    Store
 	resolver Resolver
 	hints    Hints
+	door     Door
 	log      *slog.Logger
 	now      func() time.Time
 
@@ -96,6 +98,9 @@ func New(d Deps, cfg Config) (*Service, error) {
 	if d.Resolver == nil {
 		d.Resolver = noResolver{}
 	}
+	if d.Door == nil {
+		d.Door = openDoor{}
+	}
 	if d.Logger == nil {
 		d.Logger = slog.New(slog.DiscardHandler)
 	}
@@ -103,7 +108,7 @@ func New(d Deps, cfg Config) (*Service, error) {
 		d.Now = time.Now
 	}
 	return &Service{
-		cfg: cfg, store: d.Store, resolver: d.Resolver, hints: d.Hints, log: d.Logger, now: d.Now, gate: d.Gate,
+		cfg: cfg, store: d.Store, resolver: d.Resolver, hints: d.Hints, log: d.Logger, now: d.Now, gate: d.Gate, door: d.Door,
 		cache: recent.New[tokenHash, Principal](cfg.CacheBytes), past: recent.New[tokenHash, struct{}](maxPast),
 		over: recent.New[tokenHash, error](maxOver), revoked: newRevocations(),
 	}, nil

@@ -1,0 +1,67 @@
+package identity
+
+import (
+	"context"
+	"slices"
+	"sync"
+)
+
+// Door decides who may come in, of those who proved who they are. It is asked
+// for every request, whatever is remembered of the token. Implementations answer
+// from memory nearly always.
+type Door interface {
+	// Admit returns the DID that answers for the principal. A refusal is
+	// Forbidden and says what to do; Unavailable means that nobody can tell now.
+	Admit(ctx context.Context, p Principal) (sponsor string, err error)
+	// OnLeave calls end when the principal is not let in any more, unless stop
+	// was called before. end must not block and may be called at once.
+	OnLeave(p Principal, end func()) (stop func())
+}
+
+// Roots returns whose authority the principal's capabilities are, each once. A
+// bare delegation proves no capability, so it has none.
+func (p Principal) Roots() []string {
+	if p.Kind != ByInvocation {
+		return nil
+	}
+	var roots []string
+	for _, c := range p.Capabilities {
+		if !slices.Contains(roots, c.Root) {
+			roots = append(roots, c.Root)
+		}
+	}
+	return roots
+}
+
+// openDoor lets everybody in.
+type openDoor struct{}
+
+func (openDoor) Admit(_ context.Context, p Principal) (string, error) { return p.DID, nil }
+
+func (openDoor) OnLeave(Principal, func()) (stop func()) { return func() {} }
+
+// enter asks the door on behalf of a principal that was verified.
+func (s *Service) enter(ctx context.Context, surface Surface, p Principal) (Principal, error) {
+	if surface == Entrance {
+		p.Sponsor = p.DID
+		return p, nil
+	}
+	sponsor, err := s.door.Admit(ctx, p)
+	if err != nil {
+		return Principal{}, err
+	}
+	p.Sponsor = sponsor
+	return p, nil
+}
+
+// OnEnd is Watch without a goroutine that waits: end is called once, when the
+// principal's token is revoked or expires or its owner is shown the door, unless
+// stop was called before. It must not block; it may run before OnEnd returns.
+func (s *Service) OnEnd(p Principal, end func()) (stop func()) {
+	end = sync.OnceFunc(end)
+	expired, left := s.onTokenEnd(p, end), s.door.OnLeave(p, end)
+	return func() {
+		expired()
+		left()
+	}
+}

@@ -1,0 +1,244 @@
+package membership
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/castalia-org/castalia/internal/identity"
+	"github.com/castalia-org/castalia/internal/identity/feed"
+	"github.com/castalia-org/castalia/internal/identity/recent"
+	"github.com/castalia-org/castalia/internal/platform/fault"
+)
+
+// hintLeft is the subject on which a node tells the others that somebody left.
+const hintLeft = "identity.left"
+
+const (
+	departurePage = 1000
+	// rememberedMembers bounds how many DIDs a node knows to be members.
+	rememberedMembers = 100_000
+)
+
+// The texts of refusals.
+const (
+	textInvite  = "This oracle takes members by invitation: ask its operator for a link."
+	textClosed  = "This oracle is closed to newcomers: ask its operator to add your DID."
+	textUnknown = "Whether you are a member can not be found out at the moment."
+)
+
+// CodeNotMember is the machine word of a refusal at the door.
+const CodeNotMember = "not_a_member"
+
+// Config says how a Door decides.
+type Config struct {
+	Mode Mode
+	// ServiceDID is the service's own name: what it does with its own authority
+	// alone is let in.
+	ServiceDID string
+	Hints      feed.Hints // nil: only the poll
+	Logger     *slog.Logger
+}
+
+// Door is an identity.Door over a Book.
+type Door struct {
+	cfg  Config
+	book *Book
+	news *feed.Follower
+
+	// cursor is how far the feed was read; only the follower's reading moves it.
+	cursor int64
+	// members are DIDs that were looked up. The map is replaced when somebody
+	// leaves, so that an answer that was looked up before is not remembered.
+	members atomic.Pointer[recent.Map[string, struct{}]]
+
+	mu      sync.Mutex
+	watches map[*watch]struct{}
+}
+
+var _ identity.Door = (*Door)(nil)
+
+type watch struct {
+	p   identity.Principal
+	end func()
+	// unsure says that the principal must be looked at, whoever left.
+	unsure bool
+}
+
+// NewDoor returns a door. Run must run for connections to end when somebody leaves.
+func NewDoor(book *Book, cfg Config) (*Door, error) {
+	if !cfg.Mode.Known() {
+		return nil, errors.New("membership: no mode")
+	}
+	d := &Door{cfg: cfg, book: book, watches: make(map[*watch]struct{})}
+	d.members.Store(recent.New[string, struct{}](rememberedMembers))
+	d.news = feed.New(feed.Config{Subject: hintLeft, Read: d.read, Unknown: textUnknown, Hints: cfg.Hints, Logger: cfg.Logger})
+	return d, nil
+}
+
+// Mode says who may come in.
+func (d *Door) Mode() Mode { return d.cfg.Mode }
+
+// Run follows who leaves until the context ends.
+func (d *Door) Run(ctx context.Context) error { return d.news.Run(ctx) }
+
+// Announce makes every node look who left, at once here.
+func (d *Door) Announce(ctx context.Context) {
+	d.news.Tell(ctx)
+	if err := d.news.Load(ctx); err != nil && d.cfg.Logger != nil {
+		d.cfg.Logger.LogAttrs(ctx, slog.LevelDebug, "who left is read later", slog.Any("error", err))
+	}
+}
+
+// Admit implements identity.Door. A principal is let in by its own membership,
+// or when every authority that it has proved is a member's.
+func (d *Door) Admit(ctx context.Context, p identity.Principal) (sponsor string, err error) {
+	if d.cfg.Mode == Open {
+		return p.DID, nil
+	}
+	if err := d.news.Current(ctx); err != nil {
+		return "", err
+	}
+	return d.vouch(ctx, p)
+}
+
+// vouch finds the member by whose word the principal may come in.
+func (d *Door) vouch(ctx context.Context, p identity.Principal) (sponsor string, err error) {
+	if p.DID != d.cfg.ServiceDID { // which answers with its own authority alone
+		if is, err := d.isMember(ctx, p.DID); err != nil || is {
+			return p.DID, err
+		}
+	}
+	for _, root := range p.Roots() {
+		if root != d.cfg.ServiceDID {
+			is, err := d.isMember(ctx, root)
+			if err != nil {
+				return "", err
+			}
+			if !is {
+				return "", d.refusal(p.DID)
+			}
+		}
+		if sponsor == "" || sponsor == d.cfg.ServiceDID {
+			sponsor = root
+		}
+	}
+	if sponsor == "" {
+		return "", d.refusal(p.DID)
+	}
+	return sponsor, nil
+}
+
+// AdmitDID is Admit for work that is done in the name of somebody who has shown
+// no token now, such as a message from a linked team chat.
+func (d *Door) AdmitDID(ctx context.Context, did string) error {
+	_, err := d.Admit(ctx, identity.Principal{DID: did, Root: did, Kind: identity.ByDelegation})
+	return err
+}
+
+// refusal says what to do. The DID is the caller's own: the operator needs it.
+func (d *Door) refusal(did string) error {
+	text := textInvite
+	if d.cfg.Mode == Closed {
+		text = textClosed
+	}
+	return fault.New(fault.Forbidden, text).WithCode(CodeNotMember).WithField("did", did)
+}
+
+func (d *Door) isMember(ctx context.Context, did string) (bool, error) {
+	if d.book.named[did] {
+		return true, nil
+	}
+	known := d.members.Load()
+	if _, ok := known.Get(did, time.Time{}); ok {
+		return true, nil
+	}
+	is, err := d.book.store.IsMember(ctx, did)
+	if err != nil {
+		return false, fault.Wrap(fault.Unavailable, textUnknown, err)
+	}
+	if is {
+		known.Put(did, struct{}{}, time.Time{}, 1)
+	}
+	return is, nil
+}
+
+// read takes in who left.
+func (d *Door) read(ctx context.Context) (more bool, err error) {
+	gone, err := d.book.store.Departures(ctx, d.cursor, departurePage)
+	if err != nil {
+		return false, err
+	}
+	left := make([]string, len(gone))
+	for i, g := range gone {
+		left[i] = g.DID
+	}
+	if len(gone) > 0 {
+		d.members.Store(recent.New[string, struct{}](rememberedMembers))
+		d.cursor = gone[len(gone)-1].Feed
+	}
+	d.showOut(ctx, left)
+	return len(gone) == departurePage, nil
+}
+
+// showOut ends what was let in by the word of those who left, unless another
+// word lets it in. When nobody can tell it ends too: it may come again.
+func (d *Door) showOut(ctx context.Context, left []string) {
+	d.mu.Lock()
+	var concerned []*watch
+	for w := range d.watches {
+		if w.unsure || concerns(w.p, left) {
+			w.unsure = false
+			concerned = append(concerned, w)
+		}
+	}
+	d.mu.Unlock()
+	for _, w := range concerned {
+		if _, err := d.vouch(ctx, w.p); err == nil {
+			continue
+		}
+		d.mu.Lock()
+		_, waiting := d.watches[w]
+		delete(d.watches, w)
+		d.mu.Unlock()
+		if waiting {
+			w.end()
+		}
+	}
+}
+
+func concerns(p identity.Principal, left []string) bool {
+	return slices.Contains(left, p.DID) || slices.ContainsFunc(p.Roots(), func(root string) bool { return slices.Contains(left, root) })
+}
+
+// OnLeave implements identity.Door.
+func (d *Door) OnLeave(p identity.Principal, end func()) (stop func()) {
+	if d.cfg.Mode == Open {
+		return func() {}
+	}
+	// Somebody may have left since the principal was let in: then it is not
+	// remembered, and the next reading looks again.
+	w := &watch{p: p, end: end}
+	d.mu.Lock()
+	d.watches[w] = struct{}{}
+	w.unsure = !d.remembers(p.Sponsor)
+	d.mu.Unlock()
+	return func() {
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		delete(d.watches, w)
+	}
+}
+
+// remembers reports whether the DID is known to be a member without looking.
+func (d *Door) remembers(did string) bool {
+	if d.book.named[did] {
+		return true
+	}
+	_, ok := d.members.Load().Get(did, time.Time{})
+	return ok
+}
