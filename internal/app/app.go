@@ -54,6 +54,7 @@ type App struct {
 	limits limits
 
 	identity *identity.Service
+	access   access
 
 	started time.Time
 	parts   []part

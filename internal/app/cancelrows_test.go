@@ -167,7 +167,7 @@ func (w *world) big(t *testing.T) (made struct{ ID, Path, CID string }) {
 func (w *world) indexed(t *testing.T) string {
 	t.Helper()
 	f := w.big(t)
-	files, err := newFiles(t.Context(), w.res, w.opt) // the program's own has no indexer without workers
+	files, err := newFiles(t.Context(), w.res, w.opt, 0) // the program's own has no indexer without workers
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -53,7 +53,9 @@ func Doctor(ctx context.Context, opt Options, how DoctorOptions, tell func(Findi
 	if late != nil || len(s.Files.MasterKey) != seal.KeySize {
 		return nil // the services' tables may not be there yet, or nothing can be opened
 	}
-	files, err := newFiles(ctx, r, opt)
+	who, err := accessFinding(ctx, r, *s)
+	e.report("access", who, err, "add one with `castalia members add DID`")
+	files, err := newFiles(ctx, r, opt, 0)
 	if err != nil {
 		return err
 	}

@@ -3,6 +3,7 @@ package app
 import (
 	"net/http"
 
+	"github.com/castalia-org/castalia/internal/identity/membership"
 	"github.com/castalia-org/castalia/internal/platform/httpserver"
 )
 
@@ -12,6 +13,8 @@ type featureList struct {
 	Name     string   `json:"name"`
 	Services []string `json:"services"`
 	Plugins  []string `json:"plugins"`
+	// Access tells a stranger whether an invitation is needed.
+	Access membership.Mode `json:"access"`
 }
 
 // pluginState is what an operator sees of a plugin.
@@ -64,7 +67,7 @@ func (a *App) getFeatures(w http.ResponseWriter, _ *http.Request) error {
 	if err != nil {
 		return err
 	}
-	body := featureList{Name: a.opt.Settings.Oracle.Name, Services: a.opt.Services, Plugins: []string{}}
+	body := featureList{Name: a.opt.Settings.Oracle.Name, Services: a.opt.Services, Plugins: []string{}, Access: a.access.mode}
 	for _, s := range states {
 		if s.On {
 			body.Plugins = append(body.Plugins, s.Name)

@@ -27,7 +27,7 @@ type filesPart struct {
 
 // buildFiles makes the file store.
 func (a *App) buildFiles(ctx context.Context) (*filesPart, error) {
-	svc, err := newFiles(ctx, a.res, a.opt)
+	svc, err := newFiles(ctx, a.res, a.opt, a.allowances().bytes)
 	if err != nil {
 		return nil, err
 	}
@@ -51,8 +51,9 @@ func (a *App) buildFiles(ctx context.Context) (*filesPart, error) {
 	return p, nil
 }
 
-// newFiles makes the service alone, for the server and for maintenance.
-func newFiles(ctx context.Context, r *resources, opt Options) (*filestore.Service, error) {
+// newFiles makes the service alone, for the server and for maintenance. The
+// quota is what a namespace may hold; 0 is no limit.
+func newFiles(ctx context.Context, r *resources, opt Options, quota int64) (*filestore.Service, error) {
 	s := opt.Settings.Files
 	if len(s.MasterKey) != seal.KeySize {
 		return nil, fmt.Errorf("FILES_MASTER_KEY: not given")
@@ -69,7 +70,7 @@ func newFiles(ctx context.Context, r *resources, opt Options) (*filestore.Servic
 				opt.Log.Debug("other nodes were not told of a change", slog.Any("error", err))
 			}
 		},
-	}, filestore.Config{MasterKey: seal.Key(s.MasterKey), OldKeys: old, MaxUpload: int64(s.MaxUpload), Quota: int64(s.Quota)}), nil
+	}, filestore.Config{MasterKey: seal.Key(s.MasterKey), OldKeys: old, MaxUpload: int64(s.MaxUpload), Quota: quota}), nil
 }
 
 // wakeFiles passes other nodes' hints on to those who wait for changes.

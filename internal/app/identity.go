@@ -28,8 +28,11 @@ func (a *App) buildIdentity(ctx context.Context) (part, error) {
 	if err != nil {
 		return part{}, fmt.Errorf("DID_RESOLVER_URL: %w", err)
 	}
+	if err := a.openDoor(string(signer.DID())); err != nil {
+		return part{}, err
+	}
 	a.identity, err = identity.New(
-		identity.Deps{Store: identitysql.New(a.res.db), Resolver: resolves, Hints: a.res.bus, Gate: a.limits.verify, Logger: a.opt.Log, Now: a.res.now},
+		identity.Deps{Store: identitysql.New(a.res.db), Resolver: resolves, Hints: a.res.bus, Gate: a.limits.verify, Door: a.access.door, Logger: a.opt.Log, Now: a.res.now},
 		identity.Config{
 			Signer: signer, EntityDID: s.OracleEntityDID, AuthMaxTTL: time.Duration(s.AuthMaxTTL) * time.Second,
 			MCPMaxTTL: s.MCPMaxTTL, RefuseBareDelegation: !s.BareDelegation,
@@ -43,8 +46,8 @@ func (a *App) buildIdentity(ctx context.Context) (part, error) {
 	a.measureIdentity()
 	return part{
 		name:     "identity",
-		surfaces: []httpserver.Surface{identityhttp.Surface(a.identity, a.openCORS(), a.limits.revocations)},
-		workers:  map[string]func(context.Context) error{"revocations": a.identity.Run},
+		surfaces: []httpserver.Surface{identityhttp.Surface(a.identity, a.openCORS(), a.limits.revocations), a.membershipSurface()},
+		workers:  map[string]func(context.Context) error{"revocations": a.identity.Run, "members": a.access.door.Run},
 	}, nil
 }
 

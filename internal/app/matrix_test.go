@@ -215,7 +215,7 @@ func message(got *httptest.ResponseRecorder) string {
 
 // headers carry a token as clients of the surface do.
 func headers(surface identity.Surface, token string) []string {
-	if surface == identity.Oracle {
+	if surface == identity.Oracle || surface == identity.Entrance {
 		return []string{"Authorization", "Bearer " + token, "X-Auth-Type", "ucan"}
 	}
 	return []string{"Authorization", "Bearer " + token}
@@ -232,13 +232,13 @@ type state struct {
 func (w *world) worthless(t *testing.T, surface identity.Surface) []state {
 	t.Helper()
 	mint := func(from identitytest.Actor, audience string, options ...identitytest.Option) string {
-		if surface == identity.Oracle || surface == identity.Query {
+		if surface != identity.Files && surface != identity.MCP {
 			return identitytest.Invocation(t, from, audience, options...)
 		}
 		return identitytest.Files(t, from, audience, "fs/*", options...)
 	}
 	says := func(reason ucan.Reason) string {
-		if surface == identity.Oracle {
+		if surface == identity.Oracle || surface == identity.Entrance {
 			return identity.TextInvalid
 		}
 		return "Invalid UCAN: " + string(reason)
@@ -246,6 +246,9 @@ func (w *world) worthless(t *testing.T, surface identity.Surface) []state {
 	missing := identity.TextMissingBearer
 	if surface == identity.Oracle {
 		missing = identity.TextMissing
+	}
+	if surface == identity.Entrance {
+		missing = identity.TextMissingInvocation
 	}
 	nonce := identitytest.Nonce(fmt.Sprint(w.made.Add(1)))
 	good := mint(alice, w.DID(), nonce)
@@ -312,6 +315,7 @@ func TestMatrix(t *testing.T) {
 	t.Run("complete", w.testComplete)
 	t.Run("public", w.testPublic)
 	t.Run("oracle", w.testOracle)
+	t.Run("entrance", w.testEntrance)
 	t.Run("files", w.testFiles)
 	t.Run("operator", w.testOperator)
 }
@@ -322,7 +326,7 @@ func (w *world) testComplete(t *testing.T) {
 		served[r.Method+" "+r.Pattern] = r.Auth.String()
 	}
 	for auth, rows := range map[httpserver.Auth][]row{
-		httpserver.Public: publicRows, httpserver.Operator: operatorRows, httpserver.Principal: append(append([]row{}, oracleRows...), fileRows...),
+		httpserver.Public: publicRows, httpserver.Operator: operatorRows, httpserver.Principal: slices.Concat(oracleRows, entranceRows, fileRows),
 	} {
 		for _, r := range rows {
 			written[r.route] = auth.String()
@@ -370,6 +374,19 @@ func (w *world) testOracle(t *testing.T) {
 		w.foreign(t, row, "Bob by delegation", r.with(byGrant...), row.other)
 		r.may = append(r.may, "see")
 		want(t, "Alice", r, w.send(t, r.with(headers(identity.Oracle, w.tokens["alice"])...)), row.owner)
+	}
+}
+
+// The entrance takes who has proved who they are, member or not.
+func (w *world) testEntrance(t *testing.T) {
+	states := append(w.worthless(t, identity.Entrance),
+		state{"a good delegation alone", []string{"X-Ucan-Delegation", identitytest.Delegation(t, alice, w.DID())}, identity.TextMissingInvocation})
+	for _, row := range entranceRows {
+		r := w.request(t, row)
+		w.refuses(t, r, states)
+		for name, who := range map[string]identitytest.Actor{"Alice": alice, "Bob": bob} {
+			want(t, name, r, w.send(t, r.with(headers(identity.Entrance, identitytest.Invocation(t, who, w.DID()))...)), row.owner)
+		}
 	}
 }
 

@@ -183,6 +183,13 @@ var operatorRows = []row{
 	{route: "GET /debug/profile/allocs", owner: 200},
 	{route: "GET /debug/profile/goroutine", owner: 200},
 	{route: "GET /operator/plugins", owner: 200},
+	{route: "GET /operator/access", owner: 200},
+	{route: "GET /operator/members", target: "/operator/members?limit=2", owner: 200},
+	{route: "PUT /operator/members/{did}", target: "/operator/members/alice", owner: 400},
+	{route: "DELETE /operator/members/{did}", target: "/operator/members/" + bob.DID, owner: 404},
+	{route: "GET /operator/invitations", owner: 200},
+	{route: "POST /operator/invitations", body: `{"maxUses":2,"note":"friends"}`, owner: 201},
+	{route: "DELETE /operator/invitations/{id}", target: "/operator/invitations/none", owner: 404},
 	{route: "GET /query/status", owner: 200},
 	{route: "GET /query/routes", owner: 200},
 	{route: "GET /api/ussd/debug/{sessionId}", target: "/api/ussd/debug/1", owner: 404},
@@ -194,6 +201,10 @@ var operatorRows = []row{
 	{route: "GET /api/ussd/locks", owner: 200},
 	{route: "POST /api/ussd/accounts/{account}/unlock", target: "/api/ussd/accounts/1/unlock", owner: 404},
 	{route: "POST /api/ussd/telephones/unlock", body: `{"telephone":"tel-1"}`, owner: 404},
+}
+
+var entranceRows = []row{
+	{route: "POST /api/invitations/redeem", body: `{"code":"AAAAAAAAAAAAAAAAAAAAAAAAAA"}`, owner: 404},
 }
 
 var oracleRows = []row{

@@ -38,7 +38,7 @@ func RotateKeys(ctx context.Context, opt Options, tell func(Finding)) (err error
 		return fmt.Errorf("PIN_ENCRYPTION_KEY: %w", err)
 	}
 	tell(Finding{Part: "PINs", Text: fmt.Sprintf("%d re-encrypted; PIN_ENCRYPTION_KEYS_OLD may be dropped", pins)})
-	files, err := newFiles(ctx, r, opt)
+	files, err := newFiles(ctx, r, opt, 0)
 	if err != nil {
 		return err
 	}

@@ -21,10 +21,13 @@ type telephoneOracle struct{ talks plugin.Conversations }
 
 var _ ussd.AskOracle = telephoneOracle{}
 
+// telephoneUser begins the names of telephone users' accounts.
+const telephoneUser = "did:ussd:"
+
 // Ask implements ussd.AskOracle. The question's id is the request's: asking
 // again waits for the same answer.
 func (o telephoneOracle) Ask(ctx context.Context, q ussd.Question) (string, error) {
-	user := "did:ussd:" + q.Account
+	user := telephoneUser + q.Account
 	session, err := o.talks.Open(ctx, user, "telephone")
 	if err != nil {
 		return "", fmt.Errorf("open conversation: %w", err)

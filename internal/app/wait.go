@@ -79,7 +79,7 @@ func (a *App) prepareDatabase(ctx context.Context) error {
 			return err
 		}
 	}
-	return nil
+	return a.chooseAccess(ctx)
 }
 
 // waitingServer answers while the database is away: the program lives, it is not

@@ -19,6 +19,8 @@ func commands() []command {
 		chainCommand(),
 		dialCommand(),
 		menuCommand(),
+		membersCommand(),
+		inviteCommand(),
 		configCommand(),
 		migrateCommand(),
 		doctorCommand(),

@@ -110,6 +110,7 @@ func printBanner(w io.Writer, colour bool, program *app.App, settings config.Set
 		{"agents", of("filestore", base+"/mcp, or: castalia mcp"+at)},
 		{"oracle", of("oracle", base+"/sessions, or: castalia chat"+at)},
 		{"health", base + "/health"},
+		{"who may come", program.Access()},
 		{"service DID", program.DID()},
 		{"records", records},
 		{"objects", objects},

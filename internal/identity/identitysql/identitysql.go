@@ -146,6 +146,11 @@ func (s *Store) Delegation(ctx context.Context, user string) (identity.StoredDel
 	return d, true, nil
 }
 
+// Delegators lists who has deposited a delegation, in order, after one.
+func (s *Store) Delegators(ctx context.Context, after string, limit int) ([]string, error) {
+	return sqldb.Strings(ctx, s.db.Read(), `SELECT user_did FROM identity_delegations WHERE user_did > $1 ORDER BY user_did LIMIT $2`, after, limit)
+}
+
 // DeleteDelegation implements identity.Store.
 func (s *Store) DeleteDelegation(ctx context.Context, user string) error {
 	err := s.db.Write(ctx, func(ctx context.Context, tx sqldb.Querier) error {

@@ -97,6 +97,9 @@ func TestTheComposeFileFits(t *testing.T) {
 				}
 			}
 		}
+		if !slices.Contains(names, "ACCESS") {
+			t.Errorf("%s: %s does not say who may come in, and would not start", file, node)
+		}
 		if !slices.Contains(names, "DATABASE_URL") || !slices.Contains(names, "NODE_URL") {
 			t.Errorf("%s: %s is given %v only", file, node, names)
 		}
@@ -121,7 +124,7 @@ func TestTheManifestsFit(t *testing.T) {
 		}
 	}
 	known(t, file, names)
-	if len(names) < 4 {
+	if len(names) < 4 || !slices.Contains(names, "ACCESS") {
 		t.Errorf("%s: given %v only", file, names)
 	}
 	labels := at(t, all[0], "spec", "template", "metadata", "labels", "app")

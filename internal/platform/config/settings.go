@@ -8,6 +8,7 @@ type Settings struct {
 	Server   Server
 	Storage  Storage
 	Identity Identity
+	Access   Access
 	USSD     USSD
 	Files    Files
 	Oracle   Oracle
@@ -73,6 +74,15 @@ type Identity struct {
 	DIDWebPrivate   bool          `env:"DID_WEB_ALLOW_PRIVATE" default:"false" doc:"Whether did:web may be fetched from private addresses (test networks)."`
 }
 
+// Access is who may come in, and how much of the oracle each of them may have.
+type Access struct {
+	Mode      string      `env:"ACCESS" allowed:"open|invite|closed" doc:"Who may come in: open (everybody who makes a key), invite (members, and who has an invitation) or closed (members alone). Empty keeps what was chosen before; a new deployment is then open, and in production does not start."`
+	DIDs      []string    `env:"ACCESS_DIDS" doc:"DIDs that are members, beside those that castalia members adds."`
+	Messages  CountLimit  `env:"MESSAGES_PER_DAY" default:"auto" doc:"Messages that a user may send to the oracle in a day (UTC); auto is 200 in production with ACCESS=open, else no limit."`
+	Cost      DollarLimit `env:"MODEL_COST_PER_DAY" default:"auto" doc:"US dollars that a user's messages may cost in a day (UTC), by MODEL_PRICES; auto is 1 in production with ACCESS=open, else no limit."`
+	Questions CountLimit  `env:"TELEPHONE_QUESTIONS_PER_DAY" default:"auto" doc:"Questions that a telephone number may ask the oracle in a day (UTC); auto is 20 in production, else no limit."`
+}
+
 // USSD is the telephone gateway.
 type USSD struct {
 	PINKey       Key           `env:"PIN_ENCRYPTION_KEY" doc:"Key under which PIN hashes are sealed; made in the data folder when embedded."`
@@ -85,10 +95,10 @@ type USSD struct {
 
 // Files is the file store.
 type Files struct {
-	MasterKey     Key     `env:"FILES_MASTER_KEY" doc:"Key that wraps the namespaces' keys; made in the data folder when embedded."`
-	MasterKeysOld KeyList `env:"FILES_MASTER_KEYS_OLD" doc:"Other master keys that are still read, before and after a rotation."`
-	MaxUpload     Size    `env:"FILES_MAX_UPLOAD" default:"5GiB" doc:"Largest file."`
-	Quota         Size    `env:"FILES_QUOTA" default:"0" doc:"Bytes that a namespace may hold, old versions and trash included; 0 is no limit."`
+	MasterKey     Key       `env:"FILES_MASTER_KEY" doc:"Key that wraps the namespaces' keys; made in the data folder when embedded."`
+	MasterKeysOld KeyList   `env:"FILES_MASTER_KEYS_OLD" doc:"Other master keys that are still read, before and after a rotation."`
+	MaxUpload     Size      `env:"FILES_MAX_UPLOAD" default:"5GiB" doc:"Largest file."`
+	Quota         SizeLimit `env:"FILES_QUOTA" default:"auto" doc:"Bytes that a namespace may hold, old versions and trash included; auto is 1GiB in production with ACCESS=open, else no limit."`
 }
 
 // Oracle is the chat server and its model.

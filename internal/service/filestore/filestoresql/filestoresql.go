@@ -87,3 +87,8 @@ func affectedOne(r sql.Result, err, otherwise error) error {
 	}
 	return nil
 }
+
+// Namespaces lists the namespaces that hold or held something, in order, after one.
+func (s *Store) Namespaces(ctx context.Context, after string, limit int) ([]string, error) {
+	return sqldb.Strings(ctx, s.db.Read(), `SELECT ns FROM filestore_namespaces WHERE ns > $1 ORDER BY ns LIMIT $2`, after, limit)
+}

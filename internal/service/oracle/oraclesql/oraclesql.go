@@ -243,3 +243,8 @@ func (st *Store) change(ctx context.Context, text string, args ...any) (bool, er
 	})
 	return changed, err
 }
+
+// Owners lists who has sessions, in order, after one.
+func (st *Store) Owners(ctx context.Context, after string, limit int) ([]string, error) {
+	return sqldb.Strings(ctx, st.db.Read(), `SELECT DISTINCT owner FROM oracle_sessions WHERE owner > $1 ORDER BY owner LIMIT $2`, after, limit)
+}

@@ -194,3 +194,8 @@ func (s *Store) SettleQuestion(ctx context.Context, id, answer string, state uss
 		return wrap("settle question", err)
 	})
 }
+
+// AccountIDs lists accounts, in order, after one.
+func (s *Store) AccountIDs(ctx context.Context, after string, limit int) ([]string, error) {
+	return sqldb.Strings(ctx, s.db.Read(), `SELECT id FROM ussd_accounts WHERE id > $1 ORDER BY id LIMIT $2`, after, limit)
+}
