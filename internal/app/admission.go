@@ -13,6 +13,7 @@ import (
 	"github.com/castalia-org/castalia/internal/platform/config"
 	"github.com/castalia-org/castalia/internal/platform/httpserver"
 	"github.com/castalia-org/castalia/internal/platform/sqldb"
+	"github.com/castalia-org/castalia/internal/service/oracle"
 )
 
 const production = "production"
@@ -123,6 +124,15 @@ func (a *App) allowances() allowances {
 	return allowances{
 		bytes: s.Files.Quota.Or(auto.bytes), messages: s.Access.Messages.Or(auto.messages),
 		micros: s.Access.Cost.Or(auto.micros), questions: s.Access.Questions.Or(auto.questions),
+	}
+}
+
+// measures are the oracle's part of the allowances.
+func (a *App) measures() oracle.Measures {
+	l := a.allowances()
+	return oracle.Measures{
+		User:      oracle.Measure{Messages: l.messages, CostMicros: l.micros},
+		Telephone: oracle.Measure{Messages: l.questions, CostMicros: l.micros},
 	}
 }
 

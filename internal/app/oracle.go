@@ -14,13 +14,13 @@ import (
 	"github.com/castalia-org/castalia/internal/service/oracle/oraclekit"
 	"github.com/castalia-org/castalia/internal/service/oracle/oraclesocket"
 	"github.com/castalia-org/castalia/internal/service/oracle/run"
-	"github.com/castalia-org/castalia/plugin"
+	"github.com/castalia-org/castalia/internal/service/oracle/turn"
 )
 
 // oraclePart is the oracle, with what the telephone uses of it.
 type oraclePart struct {
 	part
-	talks plugin.Conversations
+	talks *turn.Turns
 }
 
 // buildOracle makes the chat server with its plugins. It acts for users in the
@@ -68,7 +68,7 @@ func (a *App) buildOracle(ctx context.Context, files *filesPart, queries *queryP
 		}),
 		Access: access, MCP: mcpclient.New(a.identity, a.opt.Log, mcpclient.Config{Version: a.opt.Version}),
 		Authenticate: a.authenticated(identity.Oracle), CORS: a.openCORS(), Public: public,
-		Guesses: a.callerLimits(), SealKey: a.opt.Settings.Identity.OracleKey,
+		Measures: a.measures(), Admit: a.access.door.AdmitDID, Guesses: a.callerLimits(), SealKey: a.opt.Settings.Identity.OracleKey,
 		SessionGone: func(ctx context.Context, id string) { calls.SessionDeleted(ctx, id) },
 		Run:         run.Config{Node: a.res.node, Retention: a.opt.Settings.Oracle.FrameRetention}, Log: a.opt.Log, Now: a.res.now,
 	})

@@ -2,6 +2,9 @@ package app
 
 import (
 	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -9,6 +12,8 @@ import (
 	"strings"
 
 	"github.com/castalia-org/castalia/internal/platform/fault"
+	"github.com/castalia-org/castalia/internal/service/oracle"
+	"github.com/castalia-org/castalia/internal/service/oracle/turn"
 	"github.com/castalia-org/castalia/internal/service/query"
 	"github.com/castalia-org/castalia/internal/service/ussd"
 	"github.com/castalia-org/castalia/plugin"
@@ -17,12 +22,26 @@ import (
 // telephoneOracle lets telephone users talk to the oracle. Each account has a
 // conversation of its own, under a name that no credential can prove: nobody
 // reads it from elsewhere.
-type telephoneOracle struct{ talks plugin.Conversations }
+type telephoneOracle struct {
+	talks *turn.Turns
+	// key hides telephone numbers in what is counted by them.
+	key []byte
+	// questions is what a number may ask in a day, for the text of a refusal.
+	questions int64
+}
 
 var _ ussd.AskOracle = telephoneOracle{}
 
 // telephoneUser begins the names of telephone users' accounts.
-const telephoneUser = "did:ussd:"
+const telephoneUser = oracle.TelephoneSponsor
+
+// sponsor is under which name the questions of a telephone number are counted,
+// whatever account it logs in to.
+func (o telephoneOracle) sponsor(phone string) string {
+	mac := hmac.New(sha256.New, o.key)
+	mac.Write([]byte("castalia questions of a telephone " + phone))
+	return telephoneUser + "number:" + hex.EncodeToString(mac.Sum(nil)[:16])
+}
 
 // Ask implements ussd.AskOracle. The question's id is the request's: asking
 // again waits for the same answer.
@@ -32,10 +51,13 @@ func (o telephoneOracle) Ask(ctx context.Context, q ussd.Question) (string, erro
 	if err != nil {
 		return "", fmt.Errorf("open conversation: %w", err)
 	}
-	answer, err := o.talks.Ask(ctx, plugin.Question{
+	answer, err := o.talks.AskFor(ctx, plugin.Question{
 		UserDID: user, SessionID: session, RequestID: q.ID, Message: q.Text,
 		Metadata: map[string]any{"channel": "ussd", "language": q.Language},
-	})
+	}, o.sponsor(q.Phone))
+	if f, ok := errors.AsType[*fault.Error](err); ok && (f.Code == oracle.CodeMessages || f.Code == oracle.CodeCost) {
+		return "", &ussd.EnoughError{Questions: o.questions}
+	}
 	if err != nil {
 		return "", err
 	}

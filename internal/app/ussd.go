@@ -31,7 +31,7 @@ func (a *App) buildUSSD(talking *oraclePart, queries *queryPart) (part, error) {
 		Observer: ussdhttp.NewMetrics(a.res.metrics), Logger: a.opt.Log, Now: a.res.now,
 	}
 	if talking != nil {
-		cfg.Oracle = telephoneOracle{talking.talks}
+		cfg.Oracle = telephoneOracle{talking.talks, a.opt.Settings.Identity.OracleKey, a.allowances().questions}
 	}
 	if queries != nil {
 		cfg.LookUp = telephoneLookUp{queries.gateway, ownPrefix(a.opt.Settings.Query.Prefixes)}

@@ -1,6 +1,7 @@
 package oracle
 
 import (
+	"cmp"
 	"encoding/json"
 	"time"
 
@@ -66,6 +67,9 @@ type Run struct {
 	EndedAt   time.Time
 }
 
+// Sponsor is to whom the run is counted.
+func (r Run) Sponsor() string { return cmp.Or(r.Request.Sponsor, r.Owner) }
+
 // TurnRequest is the part of a message that a run needs again if another node
 // takes it over. It holds no credential.
 type TurnRequest struct {
@@ -78,6 +82,8 @@ type TurnRequest struct {
 	Invocations  map[string]string `json:"-"`
 	Timezone     string            `json:"timezone,omitempty"`
 	HomeServer   string            `json:"homeServer,omitempty"`
+	// Sponsor is who answers for the message when it is not its owner.
+	Sponsor string `json:"sponsor,omitempty"`
 }
 
 // DeclaredTool is a browser tool that the page offers for one turn.

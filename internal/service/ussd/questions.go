@@ -46,6 +46,9 @@ func (h *hop) askOracle(ctx context.Context) (string, map[string]string, error) 
 	if ctx.Err() != nil {
 		return "", nil, fmt.Errorf("ask the oracle: %w", ctx.Err())
 	}
+	if enough, ok := errors.AsType[*EnoughError](err); ok {
+		return "ok", map[string]string{"answer": enough.text(h.next.State.Lang)}, nil
+	}
 	if wait.Err() == nil {
 		h.svc.cfg.Logger.WarnContext(ctx, "oracle did not answer a telephone", slog.Any("error", err))
 		return "failed", nil, nil
@@ -79,6 +82,28 @@ func (s *Service) ask(ctx context.Context, q Question) (string, error) {
 	case <-ctx.Done():
 		return "", fmt.Errorf("ask the oracle: %w", ctx.Err())
 	}
+}
+
+// EnoughError says that a telephone has asked as much as it may today.
+type EnoughError struct {
+	// Questions is how many it may ask in a day; 0 when something else ran out.
+	Questions int64
+}
+
+// Error is for logs.
+func (e *EnoughError) Error() string { return "the telephone has asked enough today" }
+
+// text is read out in place of an answer, so that it is understood in every menu.
+func (e *EnoughError) text(language string) string {
+	switch {
+	case language == "sw" && e.Questions > 0:
+		return fmt.Sprintf("Unaweza kuuliza maswali %d kwa siku. Uliza tena kesho (00:00 UTC).", e.Questions)
+	case language == "sw":
+		return "Umeuliza vya kutosha leo. Uliza tena kesho (00:00 UTC)."
+	case e.Questions > 0:
+		return fmt.Sprintf("You may ask %d questions a day. Ask again tomorrow (00:00 UTC).", e.Questions)
+	}
+	return "You have asked enough for today. Ask again tomorrow (00:00 UTC)."
 }
 
 func (s *Service) nudge() {

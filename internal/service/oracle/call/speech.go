@@ -95,6 +95,8 @@ type Question struct {
 	Text      string
 	// Delegation is the caller's own, with which tools act for them.
 	Delegation string
+	// Sponsor is who answers for the caller.
+	Sponsor string
 	// Picture is what the caller's camera showed, as JPEG; nil without one. It is
 	// looked at and forgotten.
 	Picture []byte

@@ -58,6 +58,9 @@ func (a *api) send(w http.ResponseWriter, r *http.Request) error {
 	if q.HomeServer == "" {
 		q.HomeServer = r.Header.Get("X-Matrix-Homeserver")
 	}
+	if who.Sponsor != who.DID {
+		q.Sponsor = who.Sponsor
+	}
 	sessionID := r.PathValue("sessionId")
 	carried := oracle.Carried{
 		MatrixToken: r.Header.Get("X-Matrix-Access-Token"), Delegation: who.Delegation, Invocations: q.Invocations,

@@ -27,10 +27,13 @@ func (s spoken) Ask(ctx context.Context, q call.Question) (call.Answer, error) {
 	if q.Picture != nil {
 		carried.Images = []plugin.Image{{MediaType: "image/jpeg", Data: q.Picture}}
 	}
+	request := oracle.TurnRequest{Message: q.Text, Metadata: map[string]any{"callId": q.CallID}}
+	if q.Sponsor != q.Owner {
+		request.Sponsor = q.Sponsor
+	}
 	started, err := s.o.Turns.Start(ctx, run.Start{
 		Owner: q.Owner, SessionID: q.SessionID, RequestID: oracle.NewID(), Minted: true, Multitask: oracle.Interrupt,
-		Request: oracle.TurnRequest{Message: q.Text, Metadata: map[string]any{"callId": q.CallID}},
-		Carried: carried,
+		Request: request, Carried: carried,
 	})
 	if err != nil {
 		return nil, err

@@ -63,6 +63,11 @@ type Deps struct {
 	// Public are METHOD path pairs that need no credentials.
 	Public []plugin.RoutePattern
 
+	// Measures are what people may have in a day.
+	Measures oracle.Measures
+	// Admit is asked about people in whose name plugins speak: see turn.Turns.
+	Admit func(ctx context.Context, userDID string) error
+
 	Run  run.Config
 	Turn turn.Config
 	Log  *slog.Logger
@@ -114,9 +119,10 @@ func New(d Deps) (*Oracle, error) {
 			}
 		},
 	})
+	d.Turn.Measures, d.Run.Measures = d.Measures, d.Measures
 	td := turn.Deps{
 		Store: o.Store, Provider: d.Provider, Plugins: o.Plugins, Identity: d.Oracle, Access: d.Access, Attachments: d.Attachments, MCP: d.MCP,
-		Log: d.Log, Config: d.Turn,
+		Ledger: o.Store, Log: d.Log, Config: d.Turn,
 	}
 	if d.Socket != nil {
 		if td.Publisher, td.Dispatcher, err = d.Socket(o.Service); err != nil {
@@ -137,6 +143,7 @@ func New(d Deps) (*Oracle, error) {
 	}
 	o.Engine = run.New(o.Store, d.Bus, o.Worker, d.Run)
 	o.Turns = turn.NewTurns(o.Worker, o.Engine, o.Service)
+	o.Turns.Admit = d.Admit
 	hd := oraclehttp.Deps{
 		Service: o.Service, Turns: o.Turns, Engine: o.Engine, Worker: o.Worker, Plugins: o.Plugins, Provider: d.Provider,
 		Nudges: o.Store.PluginStore("castalia.oracle"), Authenticate: d.Authenticate, CORS: d.CORS, Public: d.Public, Guesses: d.Guesses,

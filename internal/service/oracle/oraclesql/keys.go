@@ -183,8 +183,10 @@ func (st *Store) Sweep(ctx context.Context, limit int) (int64, error) {
 		if err != nil {
 			return fmt.Errorf("sweep keys: %w", err)
 		}
-		n, err = res.RowsAffected()
-		return err
+		if n, err = res.RowsAffected(); err != nil {
+			return err
+		}
+		return sweepUsage(ctx, tx, now, limit)
 	})
 	return n, err
 }

@@ -77,6 +77,9 @@ func (st *Store) Begin(ctx context.Context, b run.Begin) (run.Begun, error) {
 				return err
 			}
 		}
+		if err := countMessage(ctx, tx, r.Sponsor(), b.Measure, b.Message.CreatedAt); err != nil {
+			return err
+		}
 		r.Turn, r.NextSeq = seq, 1
 		m := b.Message
 		m.Seq, m.Turn = seq, seq

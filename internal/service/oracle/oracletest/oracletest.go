@@ -14,6 +14,7 @@ import (
 	"github.com/castalia-org/castalia/internal/platform/fault"
 	"github.com/castalia-org/castalia/internal/service/oracle"
 	"github.com/castalia-org/castalia/internal/service/oracle/run"
+	"github.com/castalia-org/castalia/internal/service/oracle/turn"
 	"github.com/castalia-org/castalia/plugin"
 )
 
@@ -21,6 +22,7 @@ import (
 type Store interface {
 	oracle.Store
 	run.Store
+	turn.Ledger
 	PluginStore(name string) plugin.Store
 }
 
@@ -41,6 +43,7 @@ func TestStore(t *testing.T, open func(t *testing.T) Store) {
 	t.Run("epochs fence", func(t *testing.T) { t.Parallel(); testFencing(t, open(t)) })
 	t.Run("request ids", func(t *testing.T) { t.Parallel(); testRequestIDs(t, open(t)) })
 	t.Run("a run that is stored whole", func(t *testing.T) { t.Parallel(); testWhole(t, open(t)) })
+	t.Run("a day's measure", func(t *testing.T) { t.Parallel(); testMeasure(t, open(t)) })
 	t.Run("pruning", func(t *testing.T) { t.Parallel(); testPrune(t, open(t)) })
 	t.Run("plugin keys", func(t *testing.T) { t.Parallel(); testKeys(t, open(t)) })
 }

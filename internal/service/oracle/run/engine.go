@@ -81,6 +81,7 @@ type Config struct {
 	MaxQueue    int           // 16 messages behind a live run
 	MaxAttempts int           // 3
 	Drain       time.Duration // 5s: how long a stopping node lets its runs finish
+	Measures    oracle.Measures
 	Logger      *slog.Logger
 	// Ended, when set, is told of each run that this node ended, also while it
 	// waited or because its session was deleted, after readers could see its end.
@@ -225,7 +226,7 @@ func (e *Engine) Start(ctx context.Context, s Start) (Started, error) {
 			Attachments: s.Request.Attachments, CreatedAt: now,
 		},
 		OtherRequestID: oracle.NewID(), Minted: s.Minted, Once: s.Once, Multitask: s.Multitask, MaxQueue: e.cfg.MaxQueue,
-		Node: e.cfg.Node, TTL: e.cfg.LeaseTTL,
+		Measure: e.cfg.Measures.Of(r.Sponsor()), Node: e.cfg.Node, TTL: e.cfg.LeaseTTL,
 		Frames: func(r oracle.Run) ([]oracle.Frame, error) { return openingFrames(r, now) },
 	})
 	if err != nil {

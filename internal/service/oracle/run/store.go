@@ -74,8 +74,11 @@ type Begin struct {
 	Once      bool
 	Multitask oracle.Multitask
 	MaxQueue  int
-	Node      string
-	TTL       time.Duration
+	// Measure is what the run's sponsor may have in a day; what lies beyond is
+	// refused, and what is taken is counted.
+	Measure oracle.Measure
+	Node    string
+	TTL     time.Duration
 	// Frames are made when the request id is settled.
 	Frames func(r oracle.Run) ([]oracle.Frame, error)
 }

@@ -312,7 +312,11 @@ func (t *turn) summarise(
 		System:   "Summarise the conversation for yourself in at most 300 words: facts about the user, decisions, open questions. No preamble.",
 		Messages: []plugin.ModelMessage{{Role: plugin.RoleUser, Text: agent.Cap(b.String(), t.model.Window)}},
 	}, func(plugin.Chunk) {})
+	if resp.Usage.CostMicros == 0 {
+		resp.Usage.CostMicros = t.model.Cost(resp.Usage)
+	}
 	t.usage.add(resp.Usage)
+	t.charge(ctx, t.run, resp.Usage)
 	if err != nil || strings.TrimSpace(resp.Text) == "" {
 		t.log.Warn("the conversation could not be summarised", slog.Any("error", err))
 		return session.Summary, passing

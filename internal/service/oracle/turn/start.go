@@ -9,6 +9,7 @@ import (
 
 	"github.com/castalia-org/castalia/internal/platform/fault"
 	"github.com/castalia-org/castalia/internal/service/oracle"
+	"github.com/castalia-org/castalia/internal/service/oracle/model"
 	"github.com/castalia-org/castalia/internal/service/oracle/registry"
 	"github.com/castalia-org/castalia/internal/service/oracle/run"
 	"github.com/castalia-org/castalia/plugin"
@@ -20,6 +21,9 @@ type Turns struct {
 	worker  *Worker
 	engine  *run.Engine
 	service *oracle.Service
+	// Admit is asked about people in whose name something inside the program
+	// speaks; nil admits everybody.
+	Admit func(ctx context.Context, userDID string) error
 }
 
 var _ plugin.Conversations = (*Turns)(nil)
@@ -125,12 +129,23 @@ func (s *Turns) Open(ctx context.Context, userDID, key string) (string, error) {
 
 // Ask sends a message and waits for the reply: see plugin.Conversations.
 func (s *Turns) Ask(ctx context.Context, q plugin.Question) (plugin.Answer, error) {
+	if s.Admit != nil {
+		if err := s.Admit(ctx, q.UserDID); err != nil {
+			return plugin.Answer{}, err
+		}
+	}
+	return s.AskFor(ctx, q, "")
+}
+
+// AskFor is Ask for users whom nobody admits, since they come by a way of their
+// own, such as the telephone. sponsor answers for them.
+func (s *Turns) AskFor(ctx context.Context, q plugin.Question, sponsor string) (plugin.Answer, error) {
 	if q.Message == "" || q.RequestID == "" {
 		return plugin.Answer{}, fault.New(fault.Invalid, "a question needs a message and a request id")
 	}
 	started, err := s.Start(ctx, run.Start{
 		Owner: q.UserDID, SessionID: q.SessionID, RequestID: q.RequestID, Once: true, Multitask: oracle.Enqueue,
-		Request: oracle.TurnRequest{Message: q.Message, Timezone: q.Timezone, Metadata: q.Metadata},
+		Request: oracle.TurnRequest{Message: q.Message, Timezone: q.Timezone, Metadata: q.Metadata, Sponsor: sponsor},
 	})
 	if err != nil {
 		return plugin.Answer{}, err
@@ -215,6 +230,10 @@ func (n *Titler) name(ctx context.Context, r oracle.Run) error {
 		System:   "Give this conversation a title of at most six words, in its own language. Answer with the title alone, without quotes.",
 		Messages: []plugin.ModelMessage{{Role: plugin.RoleUser, Text: text.String()}},
 	}, func(plugin.Chunk) {})
+	if resp.Usage.CostMicros == 0 {
+		resp.Usage.CostMicros = model.Find(w.deps.Provider, "").Cost(resp.Usage)
+	}
+	w.charge(ctx, r, resp.Usage)
 	if err != nil {
 		return err
 	}

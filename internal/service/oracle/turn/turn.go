@@ -80,8 +80,16 @@ type Deps struct {
 	Access      Access
 	Attachments Attachments
 	MCP         MCP
-	Log         *slog.Logger
-	Config      Config
+	// Ledger counts what the model costs, where that is limited; nil counts nothing.
+	Ledger Ledger
+	Log    *slog.Logger
+	Config Config
+}
+
+// Ledger counts what the model costs, by who answers for it and by day.
+type Ledger interface {
+	AddCost(ctx context.Context, sponsor string, micros int64, now time.Time) error
+	Cost(ctx context.Context, sponsor string, now time.Time) (micros int64, err error)
 }
 
 // Config tunes turns. The zero value is what production uses.
@@ -92,6 +100,7 @@ type Config struct {
 	WindowShare   float64       // 0.6 of the model's window is for the history
 	SubAgentSteps int           // 8
 	Readers       int           // one per CPU: turns that read their history at the same time
+	Measures      oracle.Measures
 }
 
 func (c Config) withDefaults() Config {
@@ -246,6 +255,9 @@ func (t *turn) session(ctx context.Context) (oracle.Session, error) {
 
 // callModel is the innermost model call.
 func (t *turn) callModel(ctx context.Context, _ *plugin.Runtime, req plugin.ModelRequest, out func(plugin.Chunk)) (plugin.ModelResponse, error) {
+	if err := t.affordable(ctx, t.run); err != nil {
+		return plugin.ModelResponse{}, err
+	}
 	resp, err := t.deps.Provider.Stream(ctx, req, out)
 	if err != nil {
 		resp.Usage = model.Cut(req, resp)
@@ -253,6 +265,7 @@ func (t *turn) callModel(ctx context.Context, _ *plugin.Runtime, req plugin.Mode
 	if resp.Usage.CostMicros == 0 {
 		resp.Usage.CostMicros = model.Find(t.deps.Provider, req.Model).Cost(resp.Usage)
 	}
+	t.charge(ctx, t.run, resp.Usage)
 	return resp, err
 }
 

@@ -1,0 +1,62 @@
+package oraclesql
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/castalia-org/castalia/internal/platform/sqldb"
+	"github.com/castalia-org/castalia/internal/service/oracle"
+)
+
+// countMessage counts a message in the transaction that stores it, or refuses
+// it: nothing is counted that was not taken, and nothing taken that was not counted.
+func countMessage(ctx context.Context, tx sqldb.Querier, sponsor string, m oracle.Measure, now time.Time) error {
+	if !m.Limited() {
+		return nil
+	}
+	var messages, micros int64
+	err := tx.QueryRowContext(ctx, `INSERT INTO oracle_usage (sponsor, day, messages, cost_micros) VALUES ($1, $2, 1, 0)
+		ON CONFLICT (sponsor, day) DO UPDATE SET messages = oracle_usage.messages + 1 RETURNING messages, cost_micros`,
+		sponsor, oracle.DayOf(now)).Scan(&messages, &micros)
+	if err != nil {
+		return fmt.Errorf("count message: %w", err)
+	}
+	return m.Exceeded(messages, micros, now)
+}
+
+// AddCost counts what the model cost for a sponsor.
+func (st *Store) AddCost(ctx context.Context, sponsor string, micros int64, now time.Time) error {
+	_, err := st.db.WriteOne(ctx, `INSERT INTO oracle_usage (sponsor, day, messages, cost_micros) VALUES ($1, $2, 0, $3)
+		ON CONFLICT (sponsor, day) DO UPDATE SET cost_micros = oracle_usage.cost_micros + excluded.cost_micros`,
+		sponsor, oracle.DayOf(now), micros)
+	if err != nil {
+		return fmt.Errorf("count cost: %w", err)
+	}
+	return nil
+}
+
+// Cost returns what the model cost for a sponsor on the day.
+func (st *Store) Cost(ctx context.Context, sponsor string, now time.Time) (micros int64, err error) {
+	err = st.db.Read().QueryRowContext(ctx, `SELECT cost_micros FROM oracle_usage WHERE sponsor = $1 AND day = $2`,
+		sponsor, oracle.DayOf(now)).Scan(&micros)
+	if err != nil && !errors.Is(err, sql.ErrNoRows) {
+		return 0, fmt.Errorf("read cost: %w", err)
+	}
+	return micros, nil
+}
+
+// usageDays is how long counts are kept.
+const usageDays = 40
+
+// sweepUsage forgets counts of long ago.
+func sweepUsage(ctx context.Context, tx sqldb.Querier, now time.Time, limit int) error {
+	_, err := tx.ExecContext(ctx, `DELETE FROM oracle_usage WHERE (sponsor, day) IN (
+		SELECT sponsor, day FROM oracle_usage WHERE day < $1 LIMIT $2)`, oracle.DayOf(now)-usageDays, limit)
+	if err != nil {
+		return fmt.Errorf("sweep usage: %w", err)
+	}
+	return nil
+}
