@@ -166,6 +166,47 @@ func TestATelephoneReachesTheOracleAndTheChain(t *testing.T) {
 
 // A node that is killed between any two hops loses no session; its neighbours,
 // or its successor, go on.
+// TestATelephoneHasAMeasure lets a number ask twice a day, whatever account it
+// asks from and on whatever node; another number has a day of its own.
+func TestATelephoneHasAMeasure(t *testing.T) {
+	t.Parallel()
+	system.Each(t, func(t *testing.T, w *system.World) {
+		line := &telephone{world: w, retries: 3}
+		c := &caller{t: t, line: line, phone: "+254700333444"}
+		register := func(c *caller, session string) {
+			t.Helper()
+			c.dial(session)
+			c.expect("2", "", "2", "", "Ann", "", "00", "", "70382", "", "70382", "account ID is", "1", "5. Ask the oracle")
+		}
+		const enough = "You may ask 2 questions a day. Ask again tomorrow"
+		register(c, "m1")
+		for range 2 {
+			if answer := c.expect("5", "Type your question", "What can you do?", "0. Back"); strings.Contains(answer, enough) {
+				t.Errorf("refused too early: %q", answer)
+			}
+			c.expect("0", "My account")
+		}
+		c.expect("5", "Type your question", "What can you do?", enough, "0", "My account")
+		for i := range w.Nodes {
+			w.Node(i).Kill()
+			w.Node(i).Start()
+			w.Node(i).WaitReady()
+		}
+		register(c, "m2") // another account of the same telephone
+		c.expect("5", "Type your question", "What can you do?", enough)
+		other := &caller{t: t, line: line, phone: "+254700333445"}
+		register(other, "m3")
+		if answer := other.expect("5", "Type your question", "What can you do?", "0. Back"); strings.Contains(answer, enough) {
+			t.Errorf("another number: %q", answer)
+		}
+		for _, n := range w.Nodes {
+			if strings.Contains(n.Log(), "700333444") {
+				t.Error("the log has a telephone number")
+			}
+		}
+	}, "TELEPHONE_QUESTIONS_PER_DAY=2")
+}
+
 func TestAKilledNodeLosesNoTelephoneSession(t *testing.T) {
 	t.Parallel()
 	system.Each(t, func(t *testing.T, w *system.World) {

@@ -15,6 +15,7 @@ import { CallPage } from "./pages/call/CallPage";
 import { CallProvider } from "./pages/call/CallProvider";
 import { ChatPage } from "./pages/chat/ChatPage";
 import { FilesPage } from "./pages/files/FilesPage";
+import { InvitePage } from "./pages/invite/InvitePage";
 import { LinkPage } from "./pages/link/LinkPage";
 import { SharePage } from "./pages/share/SharePage";
 import { TelephonePage } from "./pages/telephone/TelephonePage";
@@ -116,6 +117,7 @@ export function App() {
   if (path === "share") return served ? <SharePage serviceDid={served.did} /> : null;
   if (key === null) return <SignIn onKey={setKey} />;
   if (!session || !served) return <p className="visually-hidden">Loading…</p>;
+  if (path === "invite") return <InvitePage session={session} />;
   return (
     <FeaturesProvider value={served.features}>
       <SignedIn session={session} features={served.features} onSignOut={() => setKey(null)} />

@@ -1,0 +1,46 @@
+import { useEffect, useState } from "react";
+import type { Session } from "../../identity/session";
+import { messageOf } from "../../shell/format";
+import { unlessGone } from "../../shell/late";
+import { go } from "../../shell/router";
+import { Mark } from "../../shell/Shell";
+import { codeOf, redeem } from "./redeem";
+
+/** Redeems the invitation in the address, then opens the console. */
+export function InvitePage({ session }: { session: Session }) {
+  const [code] = useState(() => codeOf(location.hash));
+  const [attempt, setAttempt] = useState(0);
+  const [error, setError] = useState("");
+  useEffect(() => {
+    if (!code) return;
+    return unlessGone(
+      redeem(session, code),
+      () => go("chat"),
+      (cause) => setError(messageOf(cause)),
+    );
+  }, [session, code, attempt]);
+  const problem = code ? error : "Copy it again, with everything that follows the # sign.";
+  return (
+    <main className="sign-in" id="main">
+      <div className="card">
+        <div className="sign-in-mark">
+          <Mark />
+        </div>
+        <h1>{code ? "Your invitation" : "This link is not complete"}</h1>
+        {problem ? <p role="alert">{problem}</p> : <p role="status">One moment…</p>}
+        {code && error && (
+          <button
+            className="primary wide"
+            type="button"
+            onClick={() => {
+              setError("");
+              setAttempt(attempt + 1);
+            }}
+          >
+            Try again
+          </button>
+        )}
+      </div>
+    </main>
+  );
+}

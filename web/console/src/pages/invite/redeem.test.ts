@@ -1,0 +1,37 @@
+import { afterEach, expect, test, vi } from "vitest";
+import { newKey } from "../../identity/key";
+import { codeOf, redeem } from "./redeem";
+
+const code = "ABCDEFGHIJKLMNOPQRSTUVWXYZ";
+const session = () => {
+  const key = newKey();
+  return { key, serviceDid: key.did };
+};
+
+afterEach(() => vi.unstubAllGlobals());
+
+test("a code has one spelling", () => {
+  expect(codeOf("#" + code)).toBe(code);
+  for (const other of ["", "#", "#" + code.toLowerCase(), "#" + code + "A", "#" + code.slice(1), code]) {
+    expect(codeOf(other)).toBe("");
+  }
+});
+
+test("an invitation is redeemed with a token of one's own", async () => {
+  const asked = vi.fn(() => Promise.resolve(new Response("{}", { status: 200 })));
+  vi.stubGlobal("fetch", asked);
+  await redeem(session(), code);
+  const [address, request] = asked.mock.calls[0] as unknown as [string, RequestInit];
+  expect(address).toBe("/api/invitations/redeem");
+  expect(request.body).toBe(JSON.stringify({ code }));
+  expect(new Headers(request.headers).get("X-Auth-Type")).toBe("ucan");
+  expect(new Headers(request.headers).get("Authorization")).toMatch(/^Bearer .+/);
+});
+
+test("a refusal is told in the server's words", async () => {
+  const refusal = { message: "The invitation has been used up: ask the operator for a new one." };
+  vi.stubGlobal("fetch", () => Promise.resolve(Response.json(refusal, { status: 410 })));
+  await expect(redeem(session(), code)).rejects.toThrow(refusal.message);
+  vi.stubGlobal("fetch", () => Promise.resolve(new Response("?", { status: 502 })));
+  await expect(redeem(session(), code)).rejects.toThrow("The server answered 502");
+});

@@ -1,0 +1,24 @@
+import { mintInvocation, type Session } from "../../identity/session";
+
+/** The code of an invitation, from the part of the address that no server sees. */
+export function codeOf(hash: string): string {
+  return /^#[A-Z2-7]{26}$/.test(hash) ? hash.slice(1) : "";
+}
+
+/** Makes the signed-in key a member. Doing it again is fine. */
+export async function redeem(session: Session, code: string): Promise<void> {
+  const reply = await fetch("/api/invitations/redeem", {
+    method: "POST",
+    headers: {
+      "Content-Type": "application/json",
+      Authorization: `Bearer ${mintInvocation(session).serialized}`,
+      "X-Auth-Type": "ucan",
+    },
+    body: JSON.stringify({ code }),
+  });
+  if (reply.ok) return;
+  const body = (await reply.json().catch(() => ({}))) as { message?: unknown };
+  throw new Error(
+    typeof body.message === "string" ? body.message : `The server answered ${reply.status}`,
+  );
+}
