@@ -156,8 +156,13 @@ func TestAChoiceHolds(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
 	for i, step := range []struct{ env, given, want string }{
-		{"production", "invite", "invite"}, {"production", "", "invite"}, {"development", "", "invite"},
-		{"production", "open", "open"}, {"production", "", "open"}, {"development", "closed", "closed"}, {"production", "", "closed"},
+		{"production", "invite", "invite"},
+		{"production", "", "invite"},
+		{"development", "", "invite"},
+		{"production", "open", "open"},
+		{"production", "", "open"},
+		{"development", "closed", "closed"},
+		{"production", "", "closed"},
 	} {
 		program, err := startOn(t, folder, "CASTALIA_ENV", step.env, "ACCESS", step.given)
 		if err != nil || string(program.access.mode) != step.want {

@@ -2,6 +2,7 @@ package cli_test
 
 import (
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -42,7 +43,7 @@ func TestMembersAndInvitations(t *testing.T) {
 		{2, "want list, add, remove or known", "", []string{"members"}},
 		{2, "no subcommand", "", []string{"invite", "burn"}},
 	} {
-		args := append(step.args[:len(step.args):len(step.args)], at...)
+		args := append(slices.Clip(step.args), at...)
 		var out, errs strings.Builder
 		code := cli.Run(t.Context(), args, cli.IO{In: strings.NewReader(step.in), Out: &out, Err: &errs})
 		if code != step.code || !strings.Contains(out.String()+errs.String(), step.says) {

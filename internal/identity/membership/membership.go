@@ -108,9 +108,9 @@ type Store interface {
 	AddMember(ctx context.Context, m Member) (added bool, err error)
 	// RemoveMember ends a membership and enters it into the feed; false says
 	// that there was none.
-	RemoveMember(ctx context.Context, did string, at time.Time) (removed bool, err error)
+	RemoveMember(ctx context.Context, member string, at time.Time) (removed bool, err error)
 	// IsMember reports whether the DID is a member now.
-	IsMember(ctx context.Context, did string) (bool, error)
+	IsMember(ctx context.Context, name string) (bool, error)
 	// Members lists members in order of DID, after one.
 	Members(ctx context.Context, after string, limit int) ([]Member, error)
 	// CountMembers returns how many there are.

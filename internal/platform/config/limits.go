@@ -89,7 +89,7 @@ func (l *DollarLimit) UnmarshalText(text []byte) error {
 		if err != nil {
 			return 0, errors.New("not an amount")
 		}
-		return int64(dollars)*1_000_000 + int64(micros), nil //nolint:gosec // both are small
+		return int64(dollars)*1_000_000 + int64(micros), nil
 	})
 }
 

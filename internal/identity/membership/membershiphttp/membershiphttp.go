@@ -120,7 +120,8 @@ func Surface(d Deps) httpserver.Surface {
 				Doc: "Makes the DID that signed the request a member. Needs an invocation as for the oracle, with X-Auth-Type: ucan; a bare " +
 					"delegation does not do. Asking again with the same DID is fine and uses nothing up.",
 				Body: Redeem{}, MaxBody: 4 << 10, Replies: []httpserver.Reply{
-					{Status: http.StatusOK, Body: Member{}}, {Status: http.StatusNotFound, Doc: "No such invitation."},
+					{Status: http.StatusOK, Body: Member{}},
+					{Status: http.StatusNotFound, Doc: "No such invitation."},
 					{Status: http.StatusGone, Doc: "It was used up or withdrawn, or has expired."},
 				},
 				Handler: a.redeem,

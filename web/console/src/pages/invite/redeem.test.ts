@@ -12,7 +12,14 @@ afterEach(() => vi.unstubAllGlobals());
 
 test("a code has one spelling", () => {
   expect(codeOf("#" + code)).toBe(code);
-  for (const other of ["", "#", "#" + code.toLowerCase(), "#" + code + "A", "#" + code.slice(1), code]) {
+  for (const other of [
+    "",
+    "#",
+    "#" + code.toLowerCase(),
+    "#" + code + "A",
+    "#" + code.slice(1),
+    code,
+  ]) {
     expect(codeOf(other)).toBe("");
   }
 });
