@@ -54,7 +54,8 @@ func (g guest) outside(t *testing.T, w *World) {
 	t.Helper()
 	for i, n := range w.Nodes {
 		for door, reply := range g.knocks(t, n) {
-			if reply.Status != http.StatusForbidden || !strings.Contains(string(reply.Body), "by invitation: ask its operator for a link") {
+			if body := string(reply.Body); reply.Status != http.StatusForbidden || !strings.Contains(body, `"reason":"not_a_member"`) ||
+				!strings.Contains(body, "by invitation: ask its operator for a link") {
 				t.Errorf("%s at %s of node %d: %d %s", g.Name, door, i, reply.Status, reply.Body)
 			}
 		}

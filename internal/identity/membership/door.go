@@ -146,7 +146,7 @@ func (d *Door) refusal(did string) error {
 	if d.cfg.Mode == Closed {
 		text = textClosed
 	}
-	return fault.New(fault.Forbidden, text).WithCode(CodeNotMember).WithField("did", did)
+	return fault.New(fault.Forbidden, text).WithCode(CodeNotMember).WithField("reason", CodeNotMember).WithField("did", did)
 }
 
 func (d *Door) isMember(ctx context.Context, did string) (bool, error) {
