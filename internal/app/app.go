@@ -5,9 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -117,24 +115,6 @@ func New(ctx context.Context, opt Options) (_ *App, err error) {
 		}
 	}
 	return a, nil
-}
-
-func (a *App) newServer() (*httpserver.Server, error) {
-	s := a.opt.Settings.Server
-	a.sayIfClosed()
-	if err := checkPublicURL(s.PublicURL); err != nil {
-		return nil, err
-	}
-	a.limits = newLimits(s, a.opt.Settings.Identity, a.opt.Settings.USSD.GatewayCIDRs)
-	a.limits.measure(a.res.metrics)
-	return httpserver.New(httpserver.Config{
-		Addr: net.JoinHostPort(s.Host, strconv.Itoa(s.Port)), Logger: a.opt.Log, Metrics: a.res.metrics, Traces: a.res.traces,
-		Proxies: a.proxies(), PublicURL: s.PublicURL.Reveal(), OperatorToken: s.OperatorToken.Reveal(), LocalOperator: localOperator(s), FailedAuth: a.limits.operator,
-		Limits: a.limits.classes,
-		CORS:   a.openCORS(),
-		Title:  a.opt.Settings.Oracle.Name, Version: a.opt.Version,
-		MaxConns: s.OpenConnections, DrainDelay: s.DrainDelay, DrainTimeout: s.DrainLimit,
-	})
 }
 
 // Addr is where the program listens.

@@ -32,10 +32,10 @@ func TestAProxyOnTheMachineMakesNobodyAnOperator(t *testing.T) {
 		want     int
 		warned   bool
 	}{
-		"no token":       {settings: []string{"CASTALIA_ENV=production"}, want: 404, warned: true},
-		"any other name": {settings: []string{"CASTALIA_ENV=staging"}, want: 404, warned: true},
-		"token missing":  {settings: []string{"CASTALIA_ENV=production", "OPERATOR_TOKEN=s3cret"}, want: 401},
-		"token":          {settings: []string{"CASTALIA_ENV=production", "OPERATOR_TOKEN=s3cret"}, bearer: "s3cret", want: 200},
+		"no token":       {settings: []string{"CASTALIA_ENV=production", "ACCESS=open"}, want: 404, warned: true},
+		"any other name": {settings: []string{"CASTALIA_ENV=staging", "ACCESS=open"}, want: 404, warned: true},
+		"token missing":  {settings: []string{"CASTALIA_ENV=production", "ACCESS=open", "OPERATOR_TOKEN=s3cret"}, want: 401},
+		"token":          {settings: []string{"CASTALIA_ENV=production", "ACCESS=open", "OPERATOR_TOKEN=s3cret"}, bearer: "s3cret", want: 200},
 		"development":    {want: 200},
 	} {
 		t.Run(name, func(t *testing.T) {

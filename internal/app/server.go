@@ -1,0 +1,27 @@
+package app
+
+import (
+	"net"
+	"strconv"
+
+	"github.com/castalia-org/castalia/internal/platform/httpserver"
+)
+
+// newServer makes the one listener's server with everybody's limits.
+func (a *App) newServer() (*httpserver.Server, error) {
+	s := a.opt.Settings.Server
+	a.sayIfClosed()
+	if err := checkPublicURL(s.PublicURL); err != nil {
+		return nil, err
+	}
+	a.limits = newLimits(s, a.opt.Settings.Identity, a.opt.Settings.USSD.GatewayCIDRs)
+	a.limits.measure(a.res.metrics)
+	return httpserver.New(httpserver.Config{
+		Addr: net.JoinHostPort(s.Host, strconv.Itoa(s.Port)), Logger: a.opt.Log, Metrics: a.res.metrics, Traces: a.res.traces,
+		Proxies: a.proxies(), PublicURL: s.PublicURL.Reveal(), OperatorToken: s.OperatorToken.Reveal(), LocalOperator: localOperator(s), FailedAuth: a.limits.operator,
+		Limits: a.limits.classes,
+		CORS:   a.openCORS(),
+		Title:  a.opt.Settings.Oracle.Name, Version: a.opt.Version,
+		MaxConns: s.OpenConnections, DrainDelay: s.DrainDelay, DrainTimeout: s.DrainLimit,
+	})
+}
