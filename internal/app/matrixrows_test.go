@@ -159,7 +159,7 @@ var publicRows = []row{
 	{route: "POST /api/ussd", owner: 200},
 	{route: "POST /api/ussd/africastalking", owner: 200},
 	{route: "POST /api/ussd/africastalking/events", owner: 400},
-	{route: "POST /api/ussd/hubtel", body: `{}`, owner: 400},
+	{route: "POST /api/ussd/hubtel", body: `{}`, owner: 200},
 	{route: "POST /api/ussd/infobip/session/{sessionId}/start", target: "/api/ussd/infobip/session/1/start", body: `{}`, owner: 200},
 	{route: "PUT /api/ussd/infobip/session/{sessionId}/response", target: "/api/ussd/infobip/session/1/response", body: `{}`, owner: 200},
 	{route: "PUT /api/ussd/infobip/session/{sessionId}/end", target: "/api/ussd/infobip/session/1/end", body: `{}`, owner: 200},
