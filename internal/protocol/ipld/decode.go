@@ -170,6 +170,9 @@ func (d *decoder) mapping(arg uint64, depth int) (Node, error) {
 				return Node{}, nonCanonical("map keys are not sorted")
 			}
 		}
+		if key == slashKey {
+			return Node{}, nonCanonical("a map reads as a link or as bytes")
+		}
 		v, err := d.value(depth + 1)
 		if err != nil {
 			return Node{}, err
@@ -178,6 +181,10 @@ func (d *decoder) mapping(arg uint64, depth int) (Node, error) {
 	}
 	return Node{Kind: Map, Entries: entries}, nil
 }
+
+// slashKey is what dag-json marks links and bytes with. It has no way to write a
+// map that has the key: such a block would be signed as what it is not.
+const slashKey = "/"
 
 // keyLess is the order of dag-cbor: by length, then by bytes.
 func keyLess(a, b string) bool {

@@ -2,11 +2,12 @@
 // made of: canonical dag-cbor blocks, and dag-json as JavaScript prints it.
 //
 // The reader accepts exactly one encoding of every value. A block that says the
-// same thing in another way (unsorted keys, long integers, short floats) is
-// refused with ErrNonCanonical, so that one signed statement has one CID. The
-// writers promise byte equality with @ipld/dag-cbor and @ipld/dag-json, because
-// signatures are made over those bytes. Everything is bounded: size by the
-// caller, nesting and the number of values by the constants below.
+// same thing in another way (unsorted keys, long integers, short floats, maps that
+// dag-json writes like links) is refused with ErrNonCanonical, so that one signed
+// statement has one CID. The writers promise byte equality with @ipld/dag-cbor and
+// @ipld/dag-json, because signatures are made over those bytes. Everything is
+// bounded: size by the caller, nesting and the number of values by the constants
+// below.
 package ipld
 
 import (

@@ -21,6 +21,9 @@ func TestDecodeAcceptsOneSpelling(t *testing.T) {
 		"a261620161616103":            ipld.ErrNonCanonical, // unsorted
 		"a262616101616201":            ipld.ErrNonCanonical, // longer key first
 		"a2616101616102":              ipld.ErrMalformed,    // twice
+		"a1612f6178":                  ipld.ErrNonCanonical, // signed as a link
+		"a1612fa165627974657360":      ipld.ErrNonCanonical, // signed as bytes
+		"a2612f01616101":              ipld.ErrNonCanonical,
 		"1817":                        ipld.ErrNonCanonical,
 		"190018":                      ipld.ErrNonCanonical,
 		"1a0000ffff":                  ipld.ErrNonCanonical,

@@ -184,7 +184,7 @@ func fromJSON(v any, depth int, budget *int) (Node, error) {
 		}
 		return ListNode(items...), nil
 	case map[string]any:
-		if slash, ok := v["/"]; ok {
+		if slash, ok := v[slashKey]; ok {
 			return slashFromJSON(slash, len(v))
 		}
 		entries := make([]Entry, 0, len(v))

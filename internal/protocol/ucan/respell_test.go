@@ -66,6 +66,27 @@ func TestTokenHasOneName(t *testing.T) {
 	}
 }
 
+// What is signed is text, in which a link and bytes look like maps. A block that
+// has such maps instead says the same to the signature and would be a second token.
+func TestMapsThatReadAsLinksAreRefused(t *testing.T) {
+	t.Parallel()
+	id := ipld.SumDagCBOR("a block")
+	inBlock := func(n ipld.Node) string { return string(ipld.AppendCBOR(nil, n)) }
+	for name, twins := range map[string][2]ipld.Node{
+		"link":  {ipld.LinkNode(id), ipld.MapNode(ipld.Entry{Key: "/", Value: ipld.TextNode(ipld.CIDText(id))})},
+		"bytes": {ipld.BytesNode("\x01\x02"), ipld.MapNode(ipld.Entry{Key: "/", Value: ipld.MapNode(ipld.Entry{Key: "bytes", Value: ipld.TextNode("AQI")})})},
+	} {
+		caveat := ucan.NewCapability(read.Can, read.With, ipld.MapNode(ipld.Entry{Key: "what", Value: twins[0]}))
+		token := issue(t, 1, "did:web:s.test", func(s *ucan.Statement) { s.Capabilities = []ucan.Capability{caveat} })
+		block := strings.Replace(leafBlock(t, token), inBlock(twins[0]), inBlock(twins[1]), 1)
+		if block == leafBlock(t, token) {
+			t.Fatalf("%s: the block was not changed", name)
+		}
+		_, err := ucan.ParseCAR(labelled(ipld.SumDagCBOR(block), block))
+		wantReason(t, err, ucan.NonCanonical)
+	}
+}
+
 // FuzzTokenSpellings: whatever somebody without the key does to the bytes of a
 // token, it is refused, or it says something else, or it has the same name.
 func FuzzTokenSpellings(f *testing.F) {
