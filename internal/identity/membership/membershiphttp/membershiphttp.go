@@ -118,9 +118,10 @@ func Surface(d Deps) httpserver.Surface {
 				Method: http.MethodPost, Pattern: "/api/invitations/redeem", Auth: httpserver.Principal, Tags: []string{"Identity"},
 				Summary: "Redeem an invitation",
 				Doc: "Makes the DID that signed the request a member. Needs an invocation as for the oracle, with X-Auth-Type: ucan; a bare " +
-					"delegation does not do. Asking again with the same DID is fine and uses nothing up.",
+					"delegation does not do. Asking again with the same DID is fine and uses nothing up. Where ACCESS is closed nobody comes in by it.",
 				Body: Redeem{}, MaxBody: 4 << 10, Replies: []httpserver.Reply{
 					{Status: http.StatusOK, Body: Member{}},
+					{Status: http.StatusForbidden, Doc: "ACCESS is closed."},
 					{Status: http.StatusNotFound, Doc: "No such invitation."},
 					{Status: http.StatusGone, Doc: "It was used up or withdrawn, or has expired."},
 				},
@@ -181,6 +182,11 @@ func (a api) redeem(w http.ResponseWriter, r *http.Request) error {
 	p, ok := identity.FromContext(ctx)
 	if !ok {
 		return fault.New(fault.Unauthenticated, identity.TextMissingInvocation)
+	}
+	if a.Door.Mode() == membership.Closed { // the operator may have closed it after the invitation was made
+		if err := a.Door.AdmitDID(ctx, p.DID); err != nil {
+			return err
+		}
 	}
 	m, err := a.Book.Redeem(ctx, p.DID, body.Code)
 	if err != nil {

@@ -31,11 +31,16 @@ func (n *tries) Guessed(context.Context) error {
 
 func serve(t *testing.T, failures *tries) *httpserver.Server {
 	t.Helper()
+	return serveWith(t, membership.Invite, failures)
+}
+
+func serveWith(t *testing.T, mode membership.Mode, failures *tries) *httpserver.Server {
+	t.Helper()
 	book, err := membership.NewBook(membershipsql.New(sqldbtest.Migrate(t, sqldbtest.SQLite(t), membershipsql.Migrations())), []string{identitytest.Carol.DID}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	door, err := membership.NewDoor(book, membership.Config{Mode: membership.Invite, ServiceDID: identitytest.Oracle.DID})
+	door, err := membership.NewDoor(book, membership.Config{Mode: mode, ServiceDID: identitytest.Oracle.DID})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -132,5 +137,30 @@ func TestRedeeming(t *testing.T) {
 		if w := ask(t, server, "POST", "/api/invitations/redeem", c.body, c.header...); w.Code != c.status || !strings.Contains(w.Body.String(), c.says) {
 			t.Errorf("%s: %d %s; want %d with %s", c.body, w.Code, w.Body, c.status, c.says)
 		}
+	}
+}
+
+// An invitation outlives the choice to take people by it: once the door is
+// closed it makes no members, and does no harm to those who are.
+func TestNobodyComesToAClosedDoorByInvitation(t *testing.T) {
+	t.Parallel()
+	few := tries(3)
+	server := serveWith(t, membership.Closed, &few)
+	var made membershiphttp.MadeInvitation
+	if err := json.Unmarshal(ask(t, server, "POST", "/operator/invitations", `{}`).Body.Bytes(), &made); err != nil {
+		t.Fatal(err)
+	}
+	redeem := func(who identitytest.Actor) *httptest.ResponseRecorder {
+		return ask(t, server, "POST", "/api/invitations/redeem", `{"code":"`+made.Code+`"}`,
+			"X-Auth-Type", "ucan", "Authorization", "Bearer "+identitytest.Invocation(t, who, identitytest.Oracle.DID))
+	}
+	if w := redeem(identitytest.Bob); w.Code != http.StatusForbidden || !strings.Contains(w.Body.String(), membership.CodeNotMember) {
+		t.Errorf("a stranger: %d %s", w.Code, w.Body)
+	}
+	if w := redeem(identitytest.Carol); w.Code != http.StatusOK {
+		t.Errorf("a member: %d %s", w.Code, w.Body)
+	}
+	if list := ask(t, server, "GET", "/operator/members", "").Body.String(); strings.Contains(list, identitytest.Bob.DID) {
+		t.Errorf("members: %s", list)
 	}
 }
