@@ -1,6 +1,6 @@
-import { memo, type ReactNode } from "react";
+import { Fragment, memo, type ReactNode } from "react";
 import { CopyButton } from "../../shell/CopyButton";
-import { parseBlocks, parseInline, type Block, type Inline } from "./parse";
+import { parseBlocks, type Block, type Inline, type Item } from "./parse";
 
 /**
  * The Markdown that answers use. Text is turned into elements, never into
@@ -36,18 +36,17 @@ function drawBlock(block: Block): ReactNode {
         </figure>
       );
     case "heading":
-      return block.level <= 2 ? <h3>{inline(block.text)}</h3> : <h4>{inline(block.text)}</h4>;
+      return block.level <= 2 ? (
+        <h3>{drawInline(block.inline)}</h3>
+      ) : (
+        <h4>{drawInline(block.inline)}</h4>
+      );
     case "list": {
-      const items = block.items.map((item, n) => (
-        <li key={n}>
-          {inline(item.text)}
-          {item.inner && drawBlock(item.inner)}
-        </li>
-      ));
+      const items = block.items.map((item, n) => <li key={n}>{drawItem(item)}</li>);
       return block.ordered ? <ol start={block.start}>{items}</ol> : <ul>{items}</ul>;
     }
     case "quote":
-      return <blockquote>{inline(block.text)}</blockquote>;
+      return <blockquote>{drawBlocks(block.blocks)}</blockquote>;
     case "table":
       return (
         <div className="table-scroll" role="region" aria-label="Table" tabIndex={0}>
@@ -56,7 +55,7 @@ function drawBlock(block: Block): ReactNode {
               <tr>
                 {block.head.map((cell, i) => (
                   <th key={i} className={block.align[i]}>
-                    {inline(cell)}
+                    {drawInline(cell)}
                   </th>
                 ))}
               </tr>
@@ -66,7 +65,7 @@ function drawBlock(block: Block): ReactNode {
                 <tr key={n}>
                   {row.map((cell, i) => (
                     <td key={i} className={block.align[i]}>
-                      {inline(cell)}
+                      {drawInline(cell)}
                     </td>
                   ))}
                 </tr>
@@ -78,25 +77,50 @@ function drawBlock(block: Block): ReactNode {
     case "rule":
       return <hr />;
     case "text":
-      return <p>{inline(block.text)}</p>;
+      return <p>{drawInline(block.inline)}</p>;
   }
 }
 
-function inline(text: string): ReactNode[] {
-  return parseInline(text).map((part: Inline, key) => {
+function drawBlocks(blocks: Block[]): ReactNode[] {
+  return blocks.map((block, n) => <Fragment key={n}>{drawBlock(block)}</Fragment>);
+}
+
+/** The text of an item stands beside its mark, unless blank lines make paragraphs of it. */
+function drawItem(item: Item): ReactNode {
+  const box = item.checked === undefined ? "" : item.checked ? "☑ " : "☐ ";
+  return (
+    <>
+      {box}
+      {item.blocks.map((block, n) => (
+        <Fragment key={n}>
+          {block.kind === "text" && (!item.loose || box)
+            ? drawInline(block.inline)
+            : drawBlock(block)}
+        </Fragment>
+      ))}
+    </>
+  );
+}
+
+function drawInline(inline: Inline[]): ReactNode[] {
+  return inline.map((part, key) => {
     switch (part.kind) {
       case "code":
         return <code key={key}>{part.text}</code>;
       case "strong":
-        return <strong key={key}>{inline(part.text)}</strong>;
+        return <strong key={key}>{drawInline(part.inline)}</strong>;
       case "em":
-        return <em key={key}>{inline(part.text)}</em>;
+        return <em key={key}>{drawInline(part.inline)}</em>;
+      case "struck":
+        return <s key={key}>{drawInline(part.inline)}</s>;
       case "link":
         return (
           <a key={key} href={part.href} target="_blank" rel="noreferrer noopener">
-            {part.text}
+            {drawInline(part.inline)}
           </a>
         );
+      case "break":
+        return <br key={key} />;
       case "text":
         return part.text;
     }

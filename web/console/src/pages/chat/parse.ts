@@ -1,12 +1,15 @@
-/** A small reader of Markdown: data in, data out, nothing that can run. */
+import type { MarkedToken, Token } from "marked";
+import { lexMarkdown } from "./lexer";
+
+/** Markdown as data: nothing in it can run, and no HTML is made of it. */
 
 export type Block = { source: string } & (
-  | { kind: "text"; text: string }
-  | { kind: "heading"; level: number; text: string }
+  | { kind: "text"; inline: Inline[] }
+  | { kind: "heading"; level: number; inline: Inline[] }
   | { kind: "code"; language: string; text: string }
   | { kind: "list"; ordered: boolean; start: number; items: Item[] }
-  | { kind: "quote"; text: string }
-  | { kind: "table"; head: string[]; rows: string[][]; align: Align[] }
+  | { kind: "quote"; blocks: Block[] }
+  | { kind: "table"; head: Inline[][]; rows: Inline[][][]; align: Align[] }
   | { kind: "rule" }
 );
 
@@ -14,156 +17,132 @@ export type Block = { source: string } & (
 export type Align = "left" | "right" | "centre";
 
 export interface Item {
-  text: string;
-  inner?: Block;
-}
-
-const fence = /^ {0,3}(```+|~~~+)\s*([\w+-]*)/;
-const heading = /^(#{1,6})\s+(.*?)\s*#*$/;
-const bullet = /^(\s*)([-*+]|\d{1,9}[.)])\s+(.*)$/;
-const rule = /^ {0,3}([-*_])(\s*\1){2,}\s*$/;
-const indented = /^(?: {4}|\t)(?=\s*\S)/;
-const divider = /^\s*\|?\s*:?-{1,}:?\s*(\|\s*:?-{1,}:?\s*)*\|?\s*$/;
-
-/** Splits a text into blocks. An unfinished block at the end is a block already. */
-export function parseBlocks(text: string): Block[] {
-  const lines = text.split("\n");
-  const out: Block[] = [];
-  let i = 0;
-  const line = (n: number) => lines[n] ?? "";
-  const begins = (n: number) =>
-    fence.test(line(n)) ||
-    heading.test(line(n)) ||
-    bullet.test(line(n)) ||
-    rule.test(line(n)) ||
-    line(n).startsWith(">") ||
-    (line(n).includes("|") && divider.test(line(n + 1)) && line(n + 1).includes("-"));
-  while (i < lines.length) {
-    const from = i;
-    const add = (block: object) =>
-      out.push({ ...block, source: lines.slice(from, i).join("\n") } as Block);
-    if (line(i).trim() === "") {
-      i++;
-      continue;
-    }
-    const opened = fence.exec(line(i));
-    if (opened?.[1]) {
-      const close = opened[1];
-      i++;
-      while (i < lines.length && !line(i).trimStart().startsWith(close)) i++;
-      const body = lines.slice(from + 1, i).join("\n");
-      i++;
-      add({ kind: "code", language: opened[2] ?? "", text: body });
-      continue;
-    }
-    const titled = heading.exec(line(i));
-    if (titled) {
-      i++;
-      add({ kind: "heading", level: titled[1]?.length ?? 1, text: titled[2] ?? "" });
-      continue;
-    }
-    if (indented.test(line(i))) {
-      while (i < lines.length && (indented.test(line(i)) || line(i).trim() === "")) i++;
-      const body = lines.slice(from, i).map((l) => l.replace(/^(?: {4}|\t)/, ""));
-      add({ kind: "code", language: "", text: body.join("\n").trimEnd() });
-      continue;
-    }
-    if (rule.test(line(i))) {
-      i++;
-      add({ kind: "rule" });
-      continue;
-    }
-    if (line(i).startsWith(">")) {
-      while (i < lines.length && line(i).startsWith(">")) i++;
-      const quoted = lines.slice(from, i).map((l) => l.replace(/^>\s?/, ""));
-      add({ kind: "quote", text: quoted.join("\n") });
-      continue;
-    }
-    if (bullet.test(line(i))) {
-      while (i < lines.length && (bullet.test(line(i)) || /^\s{2,}\S/.test(line(i)))) i++;
-      add(list(lines.slice(from, i)));
-      continue;
-    }
-    if (line(i).includes("|") && divider.test(line(i + 1)) && line(i + 1).includes("-")) {
-      i += 2;
-      while (i < lines.length && line(i).includes("|")) i++;
-      const head = cells(line(from));
-      const rows = lines.slice(from + 2, i).map((row) => {
-        const got = cells(row);
-        return head.map((_, n) => got[n] ?? "");
-      });
-      const marks = cells(line(from + 1));
-      add({ kind: "table", head, rows, align: head.map((_, n) => align(marks[n] ?? "")) });
-      continue;
-    }
-    i++;
-    while (i < lines.length && line(i).trim() !== "" && !begins(i)) i++;
-    add({ kind: "text", text: lines.slice(from, i).join("\n") });
-  }
-  return out;
-}
-
-function cells(row: string): string[] {
-  return row
-    .trim()
-    .replace(/^\||\|$/g, "")
-    .split("|")
-    .map((cell) => cell.trim());
-}
-
-function align(mark: string): Align {
-  if (!mark.endsWith(":")) return "left";
-  return mark.startsWith(":") ? "centre" : "right";
-}
-
-/** A list with at most one level below each item; deeper ones are flattened. */
-function list(lines: string[]): object {
-  const first = bullet.exec(lines[0] ?? "");
-  const indent = first?.[1]?.length ?? 0;
-  const ordered = /\d/.test(first?.[2] ?? "");
-  const items: { text: string; below: string[] }[] = [];
-  for (const line of lines) {
-    const match = bullet.exec(line);
-    const last = items.at(-1);
-    if (match && (match[1]?.length ?? 0) <= indent) items.push({ text: match[3] ?? "", below: [] });
-    else if (match && last) last.below.push(line);
-    else if (last) last.text += `\n${line.trim()}`;
-  }
-  return {
-    kind: "list",
-    ordered,
-    start: ordered ? parseInt(first?.[2] ?? "1", 10) : 1,
-    items: items.map(({ text, below }) =>
-      below.length > 0 ? { text, inner: { ...list(below), source: below.join("\n") } } : { text },
-    ),
-  };
+  /** Whether it is done, of an item with a box. */
+  checked?: boolean;
+  /** Whether blank lines part it from its neighbours. */
+  loose: boolean;
+  blocks: Block[];
 }
 
 export type Inline =
-  | { kind: "text" | "code" | "strong" | "em"; text: string }
-  | { kind: "link"; text: string; href: string };
+  | { kind: "text" | "code"; text: string }
+  | { kind: "strong" | "em" | "struck"; inline: Inline[] }
+  | { kind: "link"; href: string; inline: Inline[] }
+  | { kind: "break" };
 
-const span =
-  /(?<code>`[^`\n]+`)|(?<strong>\*\*(?=\S)[^\n]+?\*\*)|(?<em>(?<![\w*])[*_](?=\S)[^*_\n]+?[*_](?!\w))|\[(?<label>[^\]\n]+)\]\((?<href>[^\s)]+)\)|(?<bare>https?:\/\/[^\s<>()]*[^\s<>().,;:!?'"])/g;
+/** Longer texts are Markdown up to here; the rest is shown as it is. */
+export const longest = 100_000;
 
-/** Only addresses that can do nothing but lead somewhere. */
-function safe(href: string): boolean {
-  return /^(https?:\/\/|\/(?!\/)|#)/i.test(href);
+/** Splits a text into blocks. An unfinished block at the end is a block already. */
+export function parseBlocks(text: string): Block[] {
+  if (text.length <= longest) return blocksOf(lexMarkdown(text));
+  const lineEnd = text.lastIndexOf("\n", longest);
+  const end = lineEnd > 0 ? lineEnd : longest;
+  const rest = text.slice(end);
+  return [
+    ...blocksOf(lexMarkdown(text.slice(0, end))),
+    { kind: "text", source: rest, inline: [{ kind: "text", text: rest }] },
+  ];
 }
 
-export function parseInline(text: string): Inline[] {
-  const out: Inline[] = [];
-  let last = 0;
-  for (const match of text.matchAll(span)) {
-    const { code, strong, em, label, href, bare } = match.groups ?? {};
-    if (href !== undefined && !safe(href)) continue;
-    if (match.index > last) out.push({ kind: "text", text: text.slice(last, match.index) });
-    last = match.index + match[0].length;
-    if (code) out.push({ kind: "code", text: code.slice(1, -1) });
-    else if (strong) out.push({ kind: "strong", text: strong.slice(2, -2) });
-    else if (em) out.push({ kind: "em", text: em.slice(1, -1) });
-    else out.push({ kind: "link", text: label ?? bare ?? "", href: href ?? bare ?? "" });
+function blocksOf(tokens: Token[]): Block[] {
+  return tokens.flatMap((token) => {
+    const block = blockOf(token);
+    return block ? [{ ...block, source: token.raw } as Block] : [];
+  });
+}
+
+/** Every block of one kind, without what all have. */
+type Unplaced = Block extends infer B ? (B extends Block ? Omit<B, "source"> : never) : never;
+
+function blockOf(generic: Token): Unplaced | undefined {
+  const token = generic as MarkedToken;
+  switch (token.type) {
+    case "code":
+      return { kind: "code", language: token.lang ?? "", text: token.text };
+    case "heading":
+      return { kind: "heading", level: token.depth, inline: inlineOf(token.tokens) };
+    case "hr":
+      return { kind: "rule" };
+    case "blockquote":
+      return { kind: "quote", blocks: blocksOf(token.tokens) };
+    case "list":
+      return {
+        kind: "list",
+        ordered: token.ordered,
+        start: token.start === "" ? 1 : token.start,
+        items: token.items.map((item) => ({
+          ...(item.task ? { checked: item.checked === true } : {}),
+          loose: item.loose,
+          blocks: blocksOf(item.tokens),
+        })),
+      };
+    case "table":
+      return {
+        kind: "table",
+        head: token.header.map((cell) => inlineOf(cell.tokens)),
+        rows: token.rows.map((row) => row.map((cell) => inlineOf(cell.tokens))),
+        align: token.align.map((a) => (a === "center" ? "centre" : (a ?? "left"))),
+      };
+    case "paragraph":
+    case "text":
+      return { kind: "text", inline: inlineOf(token.tokens ?? [token]) };
+    default:
+      return undefined;
   }
-  if (last < text.length) out.push({ kind: "text", text: text.slice(last) });
-  return out;
+}
+
+function inlineOf(tokens: Token[]): Inline[] {
+  return tokens.flatMap((token) => spanOf(token) ?? []);
+}
+
+function spanOf(generic: Token): Inline | undefined {
+  const token = generic as MarkedToken;
+  switch (token.type) {
+    case "codespan":
+      return { kind: "code", text: token.text };
+    case "strong":
+    case "em":
+      return { kind: token.type, inline: inlineOf(token.tokens) };
+    case "del":
+      return { kind: "struck", inline: inlineOf(token.tokens) };
+    case "br":
+      return { kind: "break" };
+    case "link":
+      return isSafe(token.href)
+        ? { kind: "link", href: token.href, inline: inlineOf(token.tokens) }
+        : { kind: "text", text: token.raw };
+    case "image":
+      // A picture from elsewhere would tell its host who reads this, and when.
+      return isSafe(token.href)
+        ? {
+            kind: "link",
+            href: token.href,
+            inline: [{ kind: "text", text: token.text || token.href }],
+          }
+        : { kind: "text", text: token.raw };
+    case "escape":
+      return { kind: "text", text: token.text };
+    case "text":
+      return { kind: "text", text: decoded(token.text) };
+    default:
+      return undefined;
+  }
+}
+
+const entities: Record<string, string> = {
+  amp: "&",
+  lt: "<",
+  gt: ">",
+  quot: '"',
+  nbsp: "\u00a0",
+};
+
+function decoded(text: string): string {
+  return text.replace(/&(\w{1,4});/g, (whole, name: string) => entities[name] ?? whole);
+}
+
+/** Only addresses that can do nothing but lead somewhere. Browsers read a backslash as a slash. */
+function isSafe(href: string): boolean {
+  return /^(?:https?:\/\/|mailto:|#|\/(?![/\\]))[^\s\\\p{Cc}]*$/iu.test(href);
 }
