@@ -8,6 +8,7 @@ import { keyTests } from "./keys.mjs";
 import { lineTests } from "./line.mjs";
 import { startModel } from "./model.mjs";
 import { pageTests } from "./pages.mjs";
+import { vaultTests } from "./vault.mjs";
 import { visitors } from "./visitor.mjs";
 import { startBrowser, startProgram } from "./world.mjs";
 
@@ -37,6 +38,7 @@ keyboardTests(world);
 fileTests(world);
 pageTests(world);
 keyTests(world);
+vaultTests(world);
 
 test("the built-in guide draws a chart for a newcomer", async () => {
   const { page, close } = await visitors(plain).newcomer();

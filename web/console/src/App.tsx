@@ -1,15 +1,9 @@
 import { OraclesProvider } from "@castalia/oracles-client";
 import { lazy, Suspense, useEffect, useMemo, useState, type ReactNode } from "react";
 import { mintDelegation } from "./identity/consent";
-import type { Key } from "./identity/key";
-import {
-  fetchServiceDid,
-  loadKey,
-  mintInvocation,
-  SessionProvider,
-  type Session,
-} from "./identity/session";
+import { fetchServiceDid, mintInvocation, SessionProvider, type Session } from "./identity/session";
 import { SignIn } from "./identity/SignIn";
+import { loadKey, type KeptKey } from "./identity/vault";
 import { AboutPage } from "./pages/about/AboutPage";
 import { CallPage } from "./pages/call/CallPage";
 import { CallProvider } from "./pages/call/CallProvider";
@@ -81,7 +75,7 @@ const pages: Page[] = [
 /** The console: a key, then the pages. A shared link needs no key of one's own. */
 export function App() {
   const path = usePath();
-  const [key, setKey] = useState<Key | null>();
+  const [key, setKey] = useState<KeptKey | null>();
   const [served, setServed] = useState<{ did: string; features: Features }>();
   const [error, setError] = useState("");
   useEffect(() => {
@@ -120,12 +114,22 @@ export function App() {
   if (path === "invite") return <InvitePage session={session} />;
   return (
     <FeaturesProvider value={served.features}>
-      <SignedIn session={session} features={served.features} onSignOut={() => setKey(null)} />
+      <SignedIn
+        session={session}
+        features={served.features}
+        onKey={setKey}
+        onSignOut={() => setKey(null)}
+      />
     </FeaturesProvider>
   );
 }
 
-function SignedIn(props: { session: Session; features: Features; onSignOut: () => void }) {
+function SignedIn(props: {
+  session: Session;
+  features: Features;
+  onKey: (key: KeptKey) => void;
+  onSignOut: () => void;
+}) {
   const { session, features } = props;
   const path = usePath();
   const [help, setHelp] = useState(false);
@@ -165,8 +169,8 @@ function SignedIn(props: { session: Session; features: Features; onSignOut: () =
         transactSignX={() =>
           Promise.reject(new Error("The console has no wallet for transactions."))
         }
-        createDelegation={async () => mintDelegation(session)}
-        createInvocation={async () => mintInvocation(session)}
+        createDelegation={() => mintDelegation(session)}
+        createInvocation={() => mintInvocation(session)}
       >
         <CallProvider>
           <Shell
@@ -179,7 +183,7 @@ function SignedIn(props: { session: Session; features: Features; onSignOut: () =
                 {name === "link" ? (
                   <LinkPage />
                 ) : isAbout || !shown ? (
-                  <AboutPage onSignOut={props.onSignOut} />
+                  <AboutPage onKey={props.onKey} onSignOut={props.onSignOut} />
                 ) : (
                   shown.page(rest.map(decodeURIComponent).join("/"))
                 )}

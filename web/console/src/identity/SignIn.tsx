@@ -1,14 +1,13 @@
 import { useState, type FormEvent } from "react";
 import { Mark } from "../shell/Shell";
-import { parseKey, type Key } from "./key";
-import { keepKey, makeKey } from "./session";
+import { bringKey, makeKey, type KeptKey } from "./vault";
 
 /** The first page: a key made here, or one brought along. No account, no mail. */
-export function SignIn({ onKey }: { onKey: (key: Key) => void }) {
+export function SignIn({ onKey }: { onKey: (key: KeptKey) => void }) {
   const [pasted, setPasted] = useState("");
   const [error, setError] = useState("");
 
-  async function run(work: () => Promise<Key>) {
+  async function run(work: () => Promise<KeptKey>) {
     setError("");
     try {
       onKey(await work());
@@ -18,7 +17,7 @@ export function SignIn({ onKey }: { onKey: (key: Key) => void }) {
   }
   function paste(event: FormEvent) {
     event.preventDefault();
-    void run(async () => keepKey(parseKey(pasted)));
+    void run(async () => bringKey(pasted));
   }
 
   return (
@@ -29,7 +28,7 @@ export function SignIn({ onKey }: { onKey: (key: Key) => void }) {
         </div>
         <h1>Welcome to Castalia</h1>
         <p className="soft">
-          You are whoever holds your key. Make one in this browser, or bring the one you have.
+          Your key is your account. Make one in this browser, or bring the one you have.
         </p>
         <button className="primary wide" type="button" onClick={() => void run(makeKey)}>
           Make a key and enter
@@ -57,8 +56,8 @@ export function SignIn({ onKey }: { onKey: (key: Key) => void }) {
           </p>
         )}
         <p className="soft small">
-          The key stays in this browser. Export it on the About page to use it elsewhere: whoever
-          has it is you, and nobody can give it back to you.
+          The key stays in this browser. Save a copy on the About page to use it elsewhere. Anyone
+          with this key can act as you. If you lose it, it cannot be recovered.
         </p>
       </div>
     </main>

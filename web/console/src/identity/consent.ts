@@ -76,7 +76,7 @@ export function granted(did: string, grant: Grant): Capability[] {
  * Mints the delegation that the user allowed. Nothing is delegated that nobody
  * said yes to: without a consent it notes that the oracle asked, and fails.
  */
-export function mintDelegation(session: Session): Minted {
+export async function mintDelegation(session: Session): Promise<Minted> {
   const consent = current(session);
   if (!consent) {
     if (!state.asked) publish({ asked: true });

@@ -6,11 +6,15 @@ import { base58, base64, concat, fromBase64, fromHex, hex } from "./bytes";
 // https and localhost, and a community server may be neither.
 ed.etc.sha512Sync = (...messages) => sha512(ed.etc.concatBytes(...messages));
 
-/** An Ed25519 key and the DID that it speaks for. */
-export interface Key {
-  readonly seed: Uint8Array;
+/** Who signs, and the DID that the signatures speak for. */
+export interface Signer {
   readonly did: string;
-  sign(message: Uint8Array): Uint8Array;
+  sign(message: Uint8Array): Promise<Uint8Array>;
+}
+
+/** An Ed25519 key in plain sight. */
+export interface Key extends Signer {
+  readonly seed: Uint8Array;
 }
 
 /** The did:key of an Ed25519 public key. */
@@ -23,7 +27,7 @@ export function keyFromSeed(seed: Uint8Array): Key {
   return {
     seed,
     did: didOf(ed.getPublicKey(seed)),
-    sign: (message) => ed.sign(message, seed),
+    sign: async (message) => ed.sign(message, seed),
   };
 }
 

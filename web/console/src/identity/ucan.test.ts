@@ -52,14 +52,14 @@ test("there are vectors to reproduce", () => {
   expect(reproducible.length).toBeGreaterThan(0);
 });
 
-test.each(reproducible)("$name is issued to the letter", (v) => {
+test.each(reproducible)("$name is issued to the letter", async (v) => {
   const principal = Object.values(principals).find((p) => p.did === v.issuer);
   expect(principal).toBeDefined();
   const key = keyFromSeed(fromHex(principal?.seed_hex ?? ""));
   expect(key.did).toBe(v.issuer);
-  expect(issue(key, { audience: v.audience, capabilities: v.capabilities, expires: v.exp })).toBe(
-    v.token,
-  );
+  expect(
+    await issue(key, { audience: v.audience, capabilities: v.capabilities, expires: v.exp }),
+  ).toBe(v.token);
 });
 
 const load = (name: string) =>
@@ -70,19 +70,19 @@ function keyOf(did: string): Key {
   return keyFromSeed(fromHex(principal?.seed_hex ?? ""));
 }
 
-test("a token with a proof is issued to the letter", () => {
+test("a token with a proof is issued to the letter", async () => {
   const v = load("chain-1-hop");
   // The proof is the token's first block, put into an envelope of its own.
   const [proof] = readCar(fromBase64(v.token)).blocks;
   if (!proof) throw new Error("the vector has no proof");
   const said = decode(proof.bytes) as Record<string, never>;
-  const alone = issue(keyOf("did:key:z6Mkupw5FqjX2ob5Q8bNEnNvCPchkDhEhTmPoRZVcYWeVXZo"), {
+  const alone = await issue(keyOf("did:key:z6Mkupw5FqjX2ob5Q8bNEnNvCPchkDhEhTmPoRZVcYWeVXZo"), {
     audience: v.issuer,
     capabilities: said["att"] as unknown as Capability[],
     expires: said["exp"] as unknown as number,
   });
   expect(
-    issue(keyOf(v.issuer), {
+    await issue(keyOf(v.issuer), {
       audience: v.audience,
       capabilities: v.capabilities,
       expires: v.exp,

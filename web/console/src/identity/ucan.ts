@@ -12,7 +12,7 @@ import {
   varint,
 } from "./bytes";
 import { car, decode, encode, Link, readCar, type CarBlock, type Value } from "./cbor";
-import type { Key } from "./key";
+import type { Signer } from "./key";
 
 /** What a token allows: an ability on a resource, within caveats. */
 export interface Capability {
@@ -68,7 +68,7 @@ function capability(c: Capability): { [key: string]: Value } {
  * Issues a token and returns it as it travels: standard base64 of a CAR, its
  * proofs inside. A delegation and an invocation have the same form.
  */
-export function issue(key: Key, s: Statement): string {
+export async function issue(key: Signer, s: Statement): Promise<string> {
   const att = s.capabilities.map(capability);
   const proofs = (s.proofs ?? []).map(parts);
   const payload: { [key: string]: Value } = {
@@ -81,7 +81,7 @@ export function issue(key: Key, s: Statement): string {
   if (s.nonce) payload["nnc"] = s.nonce;
   const header = { alg: "EdDSA", typ: "JWT", ucv: version };
   const signing = [header, payload].map((part) => base64url(utf8(signedJSON(part)))).join(".");
-  const signature = key.sign(utf8(signing));
+  const signature = await key.sign(utf8(signing));
   const token: { [key: string]: Value } = {
     s: concat(varint(0xd0ed), varint(signature.length), signature),
     v: version,

@@ -1,12 +1,13 @@
 import { useEffect, useState } from "react";
 import { useOraclesContext } from "@castalia/oracles-client";
 import { useConsent, withdraw } from "../../identity/consent";
-import { exportKey } from "../../identity/key";
-import { forgetKey, useSession } from "../../identity/session";
+import { useSession } from "../../identity/session";
+import { forgetKey, type KeptKey } from "../../identity/vault";
 import { Confirm } from "../../shell/Confirm";
 import { CopyButton } from "../../shell/CopyButton";
 import { ago, duration, messageOf } from "../../shell/format";
 import { unlessGone } from "../../shell/late";
+import { KeyCopy } from "./KeyCopy";
 
 interface Health {
   status: string;
@@ -17,10 +18,9 @@ interface Health {
 }
 
 /** Who you are, what you talk to, and how it is. */
-export function AboutPage({ onSignOut }: { onSignOut: () => void }) {
+export function AboutPage(props: { onKey: (key: KeptKey) => void; onSignOut: () => void }) {
   const { key, serviceDid } = useSession();
   const [health, setHealth] = useState<Health>();
-  const [shown, setShown] = useState(false);
   const [leaving, setLeaving] = useState(false);
   useEffect(() => {
     const asked = fetch("/health").then((reply) => reply.json() as Promise<Health>);
@@ -41,30 +41,16 @@ export function AboutPage({ onSignOut }: { onSignOut: () => void }) {
                 <CopyButton text={key.did} label="Copy your DID" />
               </dd>
             </dl>
-            <div className="row">
-              <button type="button" onClick={() => setShown(!shown)} aria-expanded={shown}>
-                {shown ? "Hide the key" : "Export the key"}
-              </button>
-              <button type="button" className="danger" onClick={() => setLeaving(true)}>
-                Sign out
-              </button>
-            </div>
-            {shown && (
-              <div className="notice exported">
-                <p>Whoever has these digits is you. Keep them where you keep passwords.</p>
-                <pre>{exportKey(key)}</pre>
-                <CopyButton text={exportKey(key)} label="Copy the key" />
-              </div>
-            )}
+            <KeyCopy kept={key} onKey={props.onKey} onSignOut={() => setLeaving(true)} />
           </section>
           {leaving && (
             <Confirm
               title="Sign out?"
               action="Sign out"
-              onConfirm={() => void forgetKey().then(onSignOut)}
+              onConfirm={() => void forgetKey().then(props.onSignOut)}
               onClose={() => setLeaving(false)}
             >
-              This browser forgets the key. Without an exported copy this identity is lost, with its
+              This browser forgets the key. Without a saved copy this identity is lost, with its
               files and conversations.
             </Confirm>
           )}

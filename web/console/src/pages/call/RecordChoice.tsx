@@ -18,7 +18,7 @@ export function RecordChoice(props: { checked: boolean; onChange: (checked: bool
   async function yes() {
     allow(session, "write", 24);
     try {
-      const raw = mintDelegation(session).serialized;
+      const raw = (await mintDelegation(session)).serialized;
       await authedRequest(`${here.baseUrl}/delegation`, "POST", {
         oracleDid: session.serviceDid,
         body: { raw },

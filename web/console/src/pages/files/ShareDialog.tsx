@@ -34,7 +34,7 @@ export function ShareDialog(props: { chosen: Chosen; files: Files; onClose: () =
     event.preventDefault();
     setBusy(true);
     try {
-      const share = makeShare(session, offer, location.origin);
+      const share = await makeShare(session, offer, location.origin);
       const { id } = await files.registerShare(share.delegation, share.path, maxUses);
       if (chosen.kind === "files") rememberLink(files.owner, id, chosen.names);
       setMade(share);

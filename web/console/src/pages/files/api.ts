@@ -83,18 +83,18 @@ const most = 2000;
 
 /** The file store, in the name of whoever the bearer speaks for. */
 export class Files {
-  readonly bearer: () => string;
+  readonly bearer: () => Promise<string>;
   /** Whose uploads are remembered here. */
   readonly owner: string;
 
-  constructor(who: Session | { owner: string; bearer: () => string }) {
+  constructor(who: Session | { owner: string; bearer: () => Promise<string> }) {
     this.bearer = "bearer" in who ? who.bearer : () => fileToken(who);
     this.owner = "bearer" in who ? who.owner : who.key.did;
   }
 
   async request(path: string, init: RequestInit = {}): Promise<Response> {
     const headers = new Headers(init.headers);
-    headers.set("Authorization", `Bearer ${this.bearer()}`);
+    headers.set("Authorization", `Bearer ${await this.bearer()}`);
     const reply = await fetch(`/api/fs${path}`, { ...init, headers });
     if (!reply.ok) {
       const body = (await reply.json().catch(() => ({}))) as { message?: string };

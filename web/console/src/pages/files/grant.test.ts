@@ -3,7 +3,10 @@ import { fromPrivateText, newKey } from "../../identity/key";
 import { readToken } from "../../identity/ucan";
 import { inWords, makeShare, resource, type Offer } from "./grant";
 
-const session = { key: newKey(), serviceDid: "did:key:service" };
+const session = {
+  key: { ...newKey(), protection: "readable" as const },
+  serviceDid: "did:key:service",
+};
 const files: Offer = {
   what: { kind: "files", cids: ["bafy1", "bafy2"], names: ["a.txt", "b.txt"] },
   hours: 24,
@@ -27,8 +30,8 @@ test("an offer is told in words", () => {
   expect(inWords({ ...folder, hours: 1 }).grants[1]).toBe("It ends after one hour.");
 });
 
-test("the delegation says exactly what the words say", () => {
-  const made = makeShare(session, files, "https://castalia.example");
+test("the delegation says exactly what the words say", async () => {
+  const made = await makeShare(session, files, "https://castalia.example");
   const { hash, pathname } = new URL(made.link);
   expect(pathname).toBe("/console/share");
   const fields = new URLSearchParams(hash.slice(1));
@@ -40,8 +43,8 @@ test("the delegation says exactly what the words say", () => {
   ]);
 });
 
-test("a folder is a place below the namespace", () => {
-  const made = makeShare(session, { ...folder, to: newKey().did }, "https://x.example");
+test("a folder is a place below the namespace", async () => {
+  const made = await makeShare(session, { ...folder, to: newKey().did }, "https://x.example");
   expect(new URLSearchParams(new URL(made.link).hash.slice(1)).has("key")).toBe(false);
   expect(readToken(made.delegation).capabilities[0]?.with).toBe(
     `vfs://${encodeURIComponent(session.key.did)}/Reports`,

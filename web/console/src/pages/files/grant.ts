@@ -73,10 +73,14 @@ export interface MadeShare {
  * Signs the delegation. A link carries a fresh key in its fragment, which
  * browsers never send; the store sees only the delegation to it.
  */
-export function makeShare(session: Session, offer: Offer, origin: string): MadeShare {
+export async function makeShare(
+  session: Session,
+  offer: Offer,
+  origin: string,
+): Promise<MadeShare> {
   const key = offer.to ? undefined : newKey();
   const audience = key?.did ?? offer.to ?? "";
-  const delegation = issue(session.key, {
+  const delegation = await issue(session.key, {
     audience,
     capabilities: [capabilityOf(session.key.did, offer)],
     expires: inSeconds(offer.hours * 3600),

@@ -8,7 +8,7 @@ class Store extends Files {
   }
 }
 
-const files = new Store({ owner: "did:key:me", bearer: () => "token" });
+const files = new Store({ owner: "did:key:me", bearer: async () => "token" });
 const content = "0123456789";
 const file = () => new File([content], "a.txt", { lastModified: 1 });
 

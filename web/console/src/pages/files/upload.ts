@@ -31,6 +31,10 @@ const chunkSize = 8 * 1024 * 1024;
 const patience = 8;
 const protocol = { "Tus-Resumable": "1.0.0" };
 
+async function authorised(files: Files): Promise<Record<string, string>> {
+  return { ...protocol, Authorization: `Bearer ${await files.bearer()}` };
+}
+
 /** Where an unfinished upload is remembered, also after a reload. */
 function slotOf(files: Files, path: string, file: File): string {
   return `castalia-upload ${files.owner} ${path} ${file.size} ${file.lastModified}`;
@@ -50,11 +54,11 @@ export async function uploadFile(
   const send = options.send ?? overHTTP;
   const wait = options.wait ?? ((ms) => new Promise((done) => setTimeout(done, ms)));
   const slot = slotOf(files, path, file);
-  const auth = () => ({ ...protocol, Authorization: `Bearer ${files.bearer()}` });
+  const auth = () => authorised(files);
   const { signal } = options;
 
   async function where(url: string): Promise<number | undefined> {
-    const answer = await send({ method: "HEAD", url, headers: auth(), signal });
+    const answer = await send({ method: "HEAD", url, headers: await auth(), signal });
     const offset = Number(answer.header("Upload-Offset") ?? NaN);
     return answer.status === 200 && Number.isFinite(offset) ? offset : undefined;
   }
@@ -64,7 +68,7 @@ export async function uploadFile(
       method: "POST",
       url: "/api/fs/upload",
       headers: {
-        ...auth(),
+        ...(await auth()),
         "Upload-Length": String(file.size),
         "Upload-Metadata": Object.entries(meta)
           .map(([key, value]) => `${key} ${base64(utf8(value))}`)
@@ -96,7 +100,7 @@ export async function uploadFile(
         method: "PATCH",
         url,
         headers: {
-          ...auth(),
+          ...(await auth()),
           "Content-Type": "application/offset+octet-stream",
           "Upload-Offset": String(from),
         },
@@ -131,7 +135,7 @@ export async function forget(files: Files, path: string, file: File, send = over
   const url = localStorage.getItem(slot);
   if (!url) return;
   localStorage.removeItem(slot);
-  const headers = { ...protocol, Authorization: `Bearer ${files.bearer()}` };
+  const headers = await authorised(files);
   await send({ method: "DELETE", url, headers }).catch(() => undefined);
 }
 

@@ -1,12 +1,13 @@
 import { afterEach, expect, test, vi } from "vitest";
 import { newKey } from "../../identity/key";
+import { readToken } from "../../identity/ucan";
 import { codeOf, redeem } from "./redeem";
 
 const code = "ABCDEFGHIJKLMNOPQRSTUVWXYZ";
-const session = () => {
-  const key = newKey();
-  return { key, serviceDid: key.did };
-};
+const session = () => ({
+  key: { ...newKey(), protection: "readable" as const },
+  serviceDid: newKey().did,
+});
 
 afterEach(() => vi.unstubAllGlobals());
 
@@ -27,12 +28,16 @@ test("a code has one spelling", () => {
 test("an invitation is redeemed with a token of one's own", async () => {
   const asked = vi.fn(() => Promise.resolve(new Response("{}", { status: 200 })));
   vi.stubGlobal("fetch", asked);
-  await redeem(session(), code);
+  const signedIn = session();
+  await redeem(signedIn, code);
   const [address, request] = asked.mock.calls[0] as unknown as [string, RequestInit];
   expect(address).toBe("/api/invitations/redeem");
   expect(request.body).toBe(JSON.stringify({ code }));
   expect(new Headers(request.headers).get("X-Auth-Type")).toBe("ucan");
-  expect(new Headers(request.headers).get("Authorization")).toMatch(/^Bearer .+/);
+  const bearer = new Headers(request.headers).get("Authorization")?.replace(/^Bearer /, "");
+  const token = readToken(bearer ?? "");
+  expect(token.issuer).toBe(signedIn.key.did);
+  expect(token.audience).toBe(signedIn.serviceDid);
 });
 
 test("a refusal is told in the server's words", async () => {

@@ -1,4 +1,4 @@
-import { mintInvocation, type Session } from "../../identity/session";
+import { postSigned, type Session } from "../../identity/session";
 
 /** The code of an invitation, from the part of the address that no server sees. */
 export function codeOf(hash: string): string {
@@ -7,15 +7,7 @@ export function codeOf(hash: string): string {
 
 /** Makes the signed-in key a member. Doing it again is fine. */
 export async function redeem(session: Session, code: string): Promise<void> {
-  const reply = await fetch("/api/invitations/redeem", {
-    method: "POST",
-    headers: {
-      "Content-Type": "application/json",
-      Authorization: `Bearer ${mintInvocation(session).serialized}`,
-      "X-Auth-Type": "ucan",
-    },
-    body: JSON.stringify({ code }),
-  });
+  const reply = await postSigned(session, "/api/invitations/redeem", { code });
   if (reply.ok) return;
   const body = (await reply.json().catch(() => ({}))) as { message?: unknown };
   throw new Error(

@@ -2,7 +2,7 @@ import { useEffect, useState } from "react";
 import { Icon } from "../../shell/icons";
 import { unlessGone } from "../../shell/late";
 import { Skeleton } from "../../shell/Skeleton";
-import { mintInvocation, useSession, type Session } from "../../identity/session";
+import { postSigned, useSession, type Session } from "../../identity/session";
 
 interface TeamLink {
   team: string;
@@ -11,15 +11,7 @@ interface TeamLink {
 }
 
 async function follow(session: Session, code: string, confirm: boolean): Promise<TeamLink> {
-  const reply = await fetch("/teamchat/link", {
-    method: "POST",
-    headers: {
-      "Content-Type": "application/json",
-      Authorization: `Bearer ${mintInvocation(session).serialized}`,
-      "X-Auth-Type": "ucan",
-    },
-    body: JSON.stringify({ code, confirm }),
-  });
+  const reply = await postSigned(session, "/teamchat/link", { code, confirm });
   const body = (await reply.json().catch(() => ({}))) as TeamLink & { message?: string };
   if (reply.status === 404 && body.message?.startsWith("Cannot POST"))
     throw new Error("This server has no team chat to link.");

@@ -1,5 +1,5 @@
 import { useEffect, useMemo, useState } from "react";
-import { loadKey } from "../../identity/session";
+import { loadKey } from "../../identity/vault";
 import { messageOf, plural, short, ago, bytes } from "../../shell/format";
 import { Icon } from "../../shell/icons";
 import { unlessGone } from "../../shell/late";

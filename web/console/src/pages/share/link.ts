@@ -1,4 +1,4 @@
-import { fromPrivateText, type Key } from "../../identity/key";
+import { fromPrivateText, type Key, type Signer } from "../../identity/key";
 import { inSeconds, issue, readToken, type Token } from "../../identity/ucan";
 
 /** A link as its fragment tells it. */
@@ -37,18 +37,19 @@ export function readLink(hash: string): SharedLink {
 }
 
 /** Tokens under the link: each proves with the delegation and lives shortly. */
-export function bearerOf(link: SharedLink, key: Key, serviceDid: string): () => string {
+export function bearerOf(link: SharedLink, key: Signer, serviceDid: string): () => Promise<string> {
   let token = "";
   let until = 0;
-  return () => {
+  return async () => {
     if (until - 60 < Date.now() / 1000) {
-      until = Math.min(inSeconds(900), link.token.expires ?? Infinity);
-      token = issue(key, {
+      const ends = Math.min(inSeconds(900), link.token.expires ?? Infinity);
+      token = await issue(key, {
         audience: serviceDid,
         capabilities: link.token.capabilities.slice(0, 1),
-        expires: until,
+        expires: ends,
         proofs: [link.delegation],
       });
+      until = ends;
     }
     return token;
   };
