@@ -2,12 +2,21 @@ import { copyFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import { defineConfig, type UserConfig } from "tsdown";
 
-/** Pages speak WebSocket alone: the other transports of the socket client stay out of the bundle. */
+/** What stands in for parts of the socket client, by how it imports them. */
+const standIns: Record<string, string> = {
+  "./transports/index.js": "scripts/transports.js",
+  "./contrib/base64-arraybuffer.js": "scripts/base64.js",
+};
+
+/**
+ * Pages speak WebSocket alone: the other transports of the socket client stay
+ * out of the bundle, and so does what browsers have themselves.
+ */
 const webSocketOnly = {
   name: "websocket-only",
   resolveId: (id: string, importer?: string) =>
-    id === "./transports/index.js" && importer?.includes("engine.io-client")
-      ? fileURLToPath(new URL("scripts/transports.js", import.meta.url))
+    standIns[id] && /engine\.io-(client|parser)/.test(importer ?? "")
+      ? fileURLToPath(new URL(standIns[id], import.meta.url))
       : null,
   transform: (code: string, id: string) =>
     /engine\.io-client.*(polling|has-cors)/.test(id) ? { code, moduleSideEffects: false } : null,

@@ -1,20 +1,26 @@
 import type { OracleApi } from "./api";
-import { asError, PaymentRequiredError, RequestError } from "./errors";
+import { dropOldest } from "./bounded";
+import {
+  empty,
+  left,
+  loaded,
+  refused,
+  sent,
+  settled,
+  shownMessages,
+  withdrawn,
+  withEarlier,
+  withExtra,
+} from "./conversation";
+import { asError, PaymentRequiredError } from "./errors";
 import { readOracleEvent, type OracleEvent } from "./events";
 import { Flusher, type StreamingMode } from "./flush";
-import { adopt, merge, place, settle, type Extra } from "./history";
 import { errorMessage, isoNow, LiveTurn, text } from "./live";
 import { Cell } from "./observable";
-import { resumeTurn, sendTurn, type Frame, type TurnEnd } from "./turn";
-import type {
-  ChatStatus,
-  IAttachment,
-  IMessage,
-  IRun,
-  RunStatus,
-  StoredMessage,
-  ToolDeclaration,
-} from "./types";
+import { HistoryPages } from "./pages";
+import { Refresher } from "./refresher";
+import { resumeTurn, sendTurn, type TurnEnd, type TurnHandlers } from "./turn";
+import type { ChatStatus, IAttachment, IMessage, IRun, RunStatus, ToolDeclaration } from "./types";
 
 /** What a page sees of a conversation. A new object only when something changed. */
 export interface ChatState {
@@ -37,16 +43,38 @@ export interface ChatHost {
   paymentRequired(claimIds: string[]): void;
 }
 
-interface Page {
-  messages: StoredMessage[];
-  prevCursor?: string | null;
-  hasOlder?: boolean;
-}
-
 /** How long an aborted turn may take to tell what is left of it. */
 const abortPatience = 2000;
 
+/** How many requests are remembered whose streams were followed. */
+const mostFollowed = 100;
+
 const running: RunStatus[] = ["queued", "running", "recovering"];
+
+/** A turn that this page follows, from the moment it is sent or found under way. */
+class Turn {
+  readonly #abort = new AbortController();
+  readonly signal = this.#abort.signal;
+  /** What is written of it; there is nothing before it was accepted. */
+  live: LiveTurn | undefined;
+  isRunning = true;
+  /** Whether the history changed meanwhile, by something else than this turn. */
+  isStale = false;
+  /** Settles when its stream is followed no more. Until it has one, that is the turn's before it. */
+  followed: Promise<unknown>;
+  /** Settles when its message was taken or refused: when answer is called. */
+  readonly answered: Promise<void>;
+  answer: () => void = () => undefined;
+
+  constructor(before: Turn | undefined, isSent: boolean) {
+    this.followed = before?.followed ?? Promise.resolve();
+    this.answered = isSent ? new Promise((resolve) => (this.answer = resolve)) : Promise.resolve();
+  }
+
+  stop(): void {
+    this.#abort.abort();
+  }
+}
 
 /**
  * One conversation: its stored messages, the turn under way, and what is yet to
@@ -57,40 +85,23 @@ export class Chat {
   readonly #api: OracleApi;
   readonly #sessionId: string;
   readonly #host: ChatHost;
-  readonly #pageSize: number;
+  readonly #pages: HistoryPages;
   readonly #flusher: Flusher;
-  #stored: IMessage[] = [];
-  #pending: IMessage[] = [];
-  #extras: Extra[] = [];
-  /** The message that the oracle did not take. */
-  #unsent: string | undefined;
-  /** Stored messages that came by a stream: the server's ids of them are not known yet. */
-  readonly #streamed = new Set<string>();
-  /** The requests whose streams were followed to their end. */
+  readonly #refresher = new Refresher(() => this.#load());
+  /** The requests whose streams were followed. */
   readonly #followed = new Set<string>();
-  /** Whether the history changed while a turn ran, by something else than that turn. */
-  #stale = false;
-  /** Whether this oracle knows nothing of pages. */
-  #unpaged = false;
-  /** Ids under which the page shows messages that the server keeps under others. */
-  readonly #shownIds = new Map<string, string>();
-  #live: LiveTurn | undefined;
-  #cursor: string | null = null;
-  #abort: AbortController | undefined;
-  #turn: Promise<unknown> = Promise.resolve();
-  /** Settles when the newest message was taken or refused. */
-  #answered: Promise<void> = Promise.resolve();
+  #conversation = empty;
+  /** The newest turn, which may be over. */
+  #turn: Turn | undefined;
   /** Counts the beginnings and ends of turns. */
   #epoch = 0;
-  #loading: Promise<void> | undefined;
-  #again: Promise<void> | undefined;
   #closed = false;
 
   constructor(api: OracleApi, sessionId: string, host: ChatHost, pageSize = 20) {
     this.#api = api;
     this.#sessionId = sessionId;
     this.#host = host;
-    this.#pageSize = pageSize;
+    this.#pages = new HistoryPages(api, sessionId, pageSize);
     this.#flusher = new Flusher(
       () => this.#publish({}),
       () => host.streamingMode(),
@@ -110,12 +121,12 @@ export class Chat {
   /** Loads the newest history and joins a turn that is under way. */
   async open(): Promise<void> {
     await this.refetch();
-    if (this.#closed || this.#abort) return;
+    if (this.#closed || this.#running) return;
     try {
       const { run } = await this.#api.json<{ run: IRun | null }>(
         `/sessions/${encodeURIComponent(this.#sessionId)}/run`,
       );
-      if (run && running.includes(run.status) && !this.#abort && !this.#closed) {
+      if (run && running.includes(run.status) && !this.#running && !this.#closed) {
         await this.#resume(run);
       }
     } catch {
@@ -126,44 +137,35 @@ export class Chat {
   /** Stops listening; the turn itself goes on at the server. */
   close(): void {
     this.#closed = true;
-    this.#abort?.abort();
+    this.#running?.stop();
     this.#flusher.stop();
   }
 
   refetch(): Promise<void> {
-    this.#loading ??= this.#load().finally(() => {
-      this.#loading = undefined;
-    });
-    return this.#loading;
+    return this.#refresher.now();
   }
 
-  /** Reads what has changed at the server. A reading under way may have missed it. */
+  /** Reads what has changed at the server. */
   changed(): Promise<void> {
+    const turn = this.#running;
+    if (!turn) return this.#refresher.afresh();
     // Before the end of a turn the reply might be stored that is still shown as
     // it comes in, and would be there twice.
-    this.#stale ||= this.#abort !== undefined;
-    if (this.#abort) return Promise.resolve();
-    this.#again ??= Promise.resolve(this.#loading).then(() => {
-      this.#again = undefined;
-      return this.refetch();
-    });
-    return this.#again;
+    turn.isStale = true;
+    return Promise.resolve();
   }
 
   async loadEarlier(): Promise<void> {
-    const cursor = this.#cursor;
+    const { cursor } = this.#conversation;
     if (!cursor || this.state.get().isLoadingEarlier) return;
     this.#publish({ isLoadingEarlier: true });
     try {
-      const page = await this.#page(`&before=${encodeURIComponent(cursor)}`);
+      const page = await this.#pages.read(cursor);
       // A refetch may have begun the history anew; then this page joins nothing.
-      if (this.#cursor === cursor) {
-        const known = new Set(this.#stored.map((m) => m.id));
-        const earlier = settle(page.messages, [], this.#shownIds).filter((m) => !known.has(m.id));
-        this.#stored = [...earlier, ...this.#stored];
-        this.#setCursor(page);
+      if (this.#conversation.cursor === cursor) {
+        this.#conversation = withEarlier(this.#conversation, page);
       }
-      this.#publish({ isLoadingEarlier: false, hasEarlier: this.#cursor !== null });
+      this.#publish({ isLoadingEarlier: false });
     } catch (cause) {
       this.#publish({ isLoadingEarlier: false, error: asError(cause) });
     }
@@ -175,12 +177,9 @@ export class Chat {
     metadata?: Record<string, unknown>,
     attachments?: IAttachment[],
   ): Promise<void> {
-    const before = this.#abort;
-    const answered = this.#answered;
-    this.#keepLive();
-    const abort = new AbortController();
-    this.#abort = abort;
-    this.#epoch++;
+    const before = this.#running;
+    const answered = this.#turn?.answered;
+    const turn = this.#begin(true);
     const mine: IMessage = {
       id: randomId(),
       type: "human",
@@ -188,9 +187,7 @@ export class Chat {
       createdAt: isoNow(),
       ...(attachments?.length ? { attachments } : {}),
     };
-    // What was refused before is not in the conversation; this may be the same again.
-    this.#pending = [...this.#pending.filter((m) => m.id !== this.#unsent), mine];
-    this.#unsent = undefined;
+    this.#conversation = sent(this.#conversation, mine);
     this.#publish({ status: "submitted", sendMessageError: undefined });
     const tools = this.#host.tools();
     const actions = this.#host.actions();
@@ -204,36 +201,25 @@ export class Chat {
       ...(actions.length ? { agActions: actions } : {}),
       ...(model ? { model } : {}),
     };
-    let settle!: () => void;
-    this.#answered = new Promise((resolve) => (settle = resolve));
     try {
       // A message that is still on its way is not called back by the next one.
       await answered;
-      before?.abort();
+      before?.stop();
+      // By these ids oracles know a message that the browser itself sends again.
+      const id = `once-${randomId()}`;
       await this.#follow(
-        abort,
-        (handlers) => {
-          const accepted: typeof handlers.accepted = (ids) => {
-            settle();
-            handlers.accepted(ids);
-          };
-          const told = { ...handlers, accepted };
-          // By these ids oracles know a message that the browser itself sends again.
-          const id = `once-${randomId()}`;
-          return sendTurn(this.#api, this.#sessionId, id, body, told, abort.signal);
-        },
+        turn,
+        (handlers) => sendTurn(this.#api, this.#sessionId, id, body, handlers, turn.signal),
         mine.createdAt,
       );
     } catch (cause) {
-      const isNewest = this.#abort === abort;
+      const isNewest = this.#running === turn;
       if (isNewest) {
-        this.#abort = undefined;
-        this.#epoch++;
-        if (!this.#live) this.#unsent = mine.id;
+        this.#end(turn);
+        if (!turn.live) this.#conversation = refused(this.#conversation, mine);
         this.#keepLive();
       } else {
-        // The next message is under way, and would take this one along into the history.
-        this.#pending = this.#pending.filter((m) => m !== mine);
+        this.#conversation = withdrawn(this.#conversation, mine);
       }
       const isUnpaid = cause instanceof PaymentRequiredError;
       this.#publish(
@@ -246,7 +232,7 @@ export class Chat {
       if (!isUnpaid) throw cause;
       this.#host.paymentRequired(cause.claimIds);
     } finally {
-      settle();
+      turn.answer();
     }
   }
 
@@ -258,7 +244,7 @@ export class Chat {
       if (title === undefined && !(ended && this.#followed.has(requestId))) void this.changed();
     }
     if (event.eventName !== "render_component") return;
-    if (this.#live?.take({ event: event.eventName, data: { ...event.payload } })) {
+    if (this.#turn?.live?.take({ event: event.eventName, data: { ...event.payload } })) {
       this.#flusher.touch();
       return;
     }
@@ -281,9 +267,9 @@ export class Chat {
    * has stored what is left of the reply, so that is waited for, but not long.
    */
   async abort(): Promise<void> {
-    const abort = this.#abort;
-    if (!abort) return;
-    const turn = this.#turn;
+    const turn = this.#running;
+    if (!turn) return;
+    const { followed } = turn;
     try {
       await this.#api.json("/messages/abort", {
         method: "POST",
@@ -293,139 +279,127 @@ export class Chat {
       const patience = new Promise((resolve) => {
         timer = setTimeout(resolve, abortPatience);
       });
-      await Promise.race([turn, patience]);
+      await Promise.race([followed, patience]);
       clearTimeout(timer);
     } catch (cause) {
       this.#publish({ error: asError(cause) });
     }
-    abort.abort();
-    await turn;
+    turn.stop();
+    await followed;
+  }
+
+  /** The turn under way, if there is one. */
+  get #running(): Turn | undefined {
+    return this.#turn?.isRunning ? this.#turn : undefined;
+  }
+
+  #begin(isSent: boolean): Turn {
+    this.#keepLive();
+    this.#epoch++;
+    return (this.#turn = new Turn(this.#turn, isSent));
+  }
+
+  #end(turn: Turn): void {
+    turn.isRunning = false;
+    this.#epoch++;
   }
 
   async #resume(run: IRun): Promise<void> {
-    const abort = new AbortController();
-    this.#abort = abort;
-    this.#epoch++;
+    const turn = this.#begin(false);
     this.#publish({ run });
-    await this.#follow(abort, (handlers) => {
+    await this.#follow(turn, (handlers) => {
       handlers.accepted({ requestId: run.runId, runId: run.runId });
-      return resumeTurn(this.#api, run.runId, handlers, abort.signal);
+      return resumeTurn(this.#api, run.runId, handlers, turn.signal);
     });
   }
 
   async #follow(
-    abort: AbortController,
-    start: (handlers: {
-      accepted(ids: { requestId: string; runId: string | undefined }): void;
-      frame(frame: Frame): void;
-    }) => Promise<TurnEnd>,
+    turn: Turn,
+    start: (handlers: TurnHandlers) => Promise<TurnEnd>,
     createdAt?: string,
   ): Promise<void> {
-    const turn = start({
+    const stream = start({
       accepted: ({ requestId, runId }) => {
-        if (this.#abort !== abort) return;
-        this.#stale = false;
-        this.#followed.add(requestId);
-        this.#live = new LiveTurn(requestId || randomId(), createdAt);
+        turn.answer();
+        if (this.#running !== turn) return;
+        turn.isStale = false;
+        this.#remember(requestId);
+        turn.live = new LiveTurn(requestId || randomId(), createdAt);
         this.#publish({
           status: "streaming",
           ...(runId ? { run: { runId, status: "running" as const } } : {}),
         });
       },
       frame: (frame) => {
-        if (this.#abort !== abort || !this.#live) return;
-        if (frame.event === "run") this.#followed.add(text(frame.data["requestId"]));
+        if (this.#running !== turn || !turn.live) return;
+        if (frame.event === "run") this.#remember(text(frame.data["requestId"]));
         if (frame.event === "delegation_required") void this.#api.deposit();
         if (frame.event === "error") {
-          this.#addExtra(errorMessage(this.#live.id, text(frame.data["error"])));
+          this.#addExtra(errorMessage(turn.live.id, text(frame.data["error"])));
         }
         if (frame.event === "render_component") {
           const event = readOracleEvent(frame.event, frame.data);
           if (event) this.takeEvent(event);
-        } else if (this.#live.take(frame)) this.#flusher.touch();
+        } else if (turn.live.take(frame)) this.#flusher.touch();
       },
     });
-    this.#turn = turn.catch(() => undefined);
-    const end = await turn;
-    if (this.#abort !== abort || this.#closed) return;
-    this.#abort = undefined;
-    const epoch = ++this.#epoch;
+    turn.followed = stream.catch(() => undefined);
+    const end = await stream;
+    if (this.#running !== turn || this.#closed) return;
+    this.#end(turn);
+    const epoch = this.#epoch;
     this.#flusher.now();
-    if (end === "done" && this.#live?.isFinished && !this.#loading && !this.#stale) {
+    const loading = this.#refresher.running;
+    if (end === "done" && turn.live?.isFinished && !loading && !turn.isStale) {
       // The stream told all that the history holds: nobody has to be asked.
       this.#keepLive();
-      this.#pending.forEach((m) => this.#streamed.add(m.id));
-      this.#stored = [...this.#stored, ...this.#pending];
-      this.#pending = [];
+      this.#conversation = settled(this.#conversation);
       this.#publish({ status: "ready", run: undefined });
       return;
     }
     // The turn is stored before its stream ends, so history now holds it. One
     // that was asked for earlier may not.
-    await this.#loading;
+    await loading;
     if (epoch === this.#epoch) await this.refetch();
     if (epoch !== this.#epoch) return;
     this.#keepLive();
     this.#publish({ status: "ready", run: undefined });
   }
 
-  /** What was written of a turn stays to be seen until the history holds it. */
+  #remember(requestId: string): void {
+    this.#followed.add(requestId);
+    dropOldest(this.#followed, mostFollowed);
+  }
+
+  /** What was written of a turn stays to be seen when the turn is over. */
   #keepLive(): void {
-    const live = this.#live;
-    this.#live = undefined;
-    if (!live || live.isEmpty) return;
-    const left = { ...live.message(), isComplete: true, isReasoning: false };
-    this.#pending = [...this.#pending, left];
+    const live = this.#turn?.live;
+    if (!this.#turn || !live) return;
+    this.#turn.live = undefined;
+    if (!live.isEmpty) this.#conversation = left(this.#conversation, live.message());
   }
 
   #addExtra(message: IMessage): void {
-    const before = this.#extras.find((e) => e.message.id === message.id);
-    const after = before
-      ? before.after
-      : (this.#live?.id ?? this.#pending.at(-1)?.id ?? this.#stored.at(-1)?.id);
-    this.#extras = [...this.#extras.filter((e) => e !== before), { message, after }];
+    this.#conversation = withExtra(this.#conversation, message, this.#turn?.live?.id);
     this.#publish({});
   }
 
   async #load(): Promise<void> {
     const epoch = this.#epoch;
-    const idle = !this.#abort;
+    const idle = !this.#running;
     try {
-      const page = await this.#page("");
+      const page = await this.#pages.read();
       if (this.#closed) return;
       // Only what was asked for while no turn ran holds all that is shown.
-      const whole = idle && epoch === this.#epoch;
-      const live = whole ? this.#live?.message() : undefined;
-      const mine = whole ? this.#pending : this.#pending.filter((m) => m.type === "human");
-      const known = new Set(this.#stored.map((m) => m.id));
-      const streamed = this.#stored.filter((m) => this.#streamed.has(m.id));
-      const shown = [...mine, ...(live ? [live] : [])];
-      const ids = adopt(page.messages, [...streamed, ...shown], (id) =>
-        known.has(this.#shownIds.get(id) ?? id),
-      );
-      ids.forEach((shown, id) => {
-        this.#shownIds.set(id, shown);
-        this.#streamed.delete(shown);
-      });
-      const stored = new Set(ids.values());
-      // The answer was lost, and the message was not.
-      const isThere = this.#unsent !== undefined && stored.has(this.#unsent);
-      if (whole) {
-        this.#pending = [];
-        this.#live = undefined;
-      } else {
-        this.#pending = this.#pending.filter((m) => !stored.has(m.id));
-      }
-      const { messages, joined } = merge(
-        this.#stored,
-        settle(page.messages, [...this.#stored, ...shown], this.#shownIds),
-      );
-      this.#stored = messages;
-      if (!joined) this.#setCursor(page);
+      const isWhole = idle && epoch === this.#epoch;
+      const { unsent } = this.#conversation;
+      const live = this.#turn?.live?.message();
+      this.#conversation = loaded(this.#conversation, page, live, isWhole);
+      if (isWhole && this.#turn) this.#turn.live = undefined;
+      const isThere = unsent !== this.#conversation.unsent;
       this.#publish({
         isLoading: false,
         error: undefined,
-        hasEarlier: this.#cursor !== null,
         ...(isThere ? { status: "ready", sendMessageError: undefined } : {}),
       });
     } catch (cause) {
@@ -435,39 +409,19 @@ export class Chat {
     }
   }
 
-  async #page(query: string): Promise<Page> {
-    const id = encodeURIComponent(this.#sessionId);
-    if (!this.#unpaged) {
-      try {
-        return await this.#api.json<Page>(
-          `/sessions/${id}/messages?limit=${this.#pageSize}${query}`,
-        );
-      } catch (cause) {
-        // The status decides, not the body: who knows no pages may say so in any words.
-        if (!(cause instanceof RequestError && [404, 405].includes(cause.status))) throw cause;
-      }
-    }
-    const page = await this.#api.json<Page>(`/messages/${id}`);
-    this.#unpaged = true;
-    return page;
-  }
-
-  #setCursor(page: Page): void {
-    this.#cursor = page.hasOlder ? (page.prevCursor ?? page.messages[0]?.id ?? null) : null;
-  }
-
   #publish(change: Partial<ChatState>): void {
     if (this.#closed) return;
     const before = this.state.get();
-    const live = this.#live?.message();
-    const messages = place(
-      [...this.#stored, ...this.#pending, ...(live ? [live] : [])],
-      this.#extras,
-    );
+    const messages = shownMessages(this.#conversation, this.#turn?.live?.message());
     const same =
       messages.length === before.messages.length &&
       messages.every((m, i) => m === before.messages[i]);
-    const next = { ...before, ...change, messages: same ? before.messages : messages };
+    const next = {
+      ...before,
+      ...change,
+      messages: same ? before.messages : messages,
+      hasEarlier: this.#conversation.cursor !== null,
+    };
     const changed = (Object.keys(next) as (keyof ChatState)[]).some((k) => next[k] !== before[k]);
     if (changed) this.state.set(next);
   }

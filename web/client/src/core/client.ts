@@ -1,4 +1,5 @@
 import { OracleApi } from "./api";
+import { dropOldest } from "./bounded";
 import { Chat, type ChatHost } from "./chat";
 import { resolveOracle, type OracleConfig } from "./config";
 import { CredentialKeeper, type Mint } from "./credentials";
@@ -89,6 +90,9 @@ const configAge = 5 * 60_000;
 /** How long a failure to resolve one is. */
 const failureAge = 10_000;
 
+/** How many oracles, configurations and lists are kept that nobody shows. */
+const mostKept = 100;
+
 /** How long a conversation survives without a page: StrictMode and route changes. */
 const linger = 1000;
 
@@ -128,6 +132,7 @@ export class OraclesClient {
     const api =
       this.#apis.get(key) ?? new OracleApi(baseUrl, oracleDid, this.credentials, this.fetch);
     this.#apis.set(key, api);
+    dropOldest(this.#apis, mostKept);
     return api;
   }
 
@@ -135,6 +140,7 @@ export class OraclesClient {
   resource<T>(key: string): Resource<T> {
     const known = this.#resources.get(key) ?? new Resource<unknown>();
     this.#resources.set(key, known);
+    dropOldest(this.#resources, mostKept, (k) => k === key || !!this.#resources.get(k)?.isUsed);
     return known as Resource<T>;
   }
 
@@ -149,6 +155,7 @@ export class OraclesClient {
       new Cell<ConfigState>({ config: undefined, isLoading: true, error: undefined });
     const entry = { cell, at: Date.now() };
     this.#configs.set(key, entry);
+    dropOldest(this.#configs, mostKept, (k) => k === key || !!this.#configs.get(k)?.cell.watched);
     if (!gateway) {
       if (cell.get().isLoading) cell.set(unresolved);
       return cell;

@@ -20,6 +20,11 @@ export class Resource<T> {
   #turn = 0;
   #isReading = false;
 
+  /** Whether anybody shows it. */
+  get isUsed(): boolean {
+    return this.#users > 0;
+  }
+
   /** Joins those who show it. Call what is returned when done. */
   use(load: Load<T>): () => void {
     // StrictMode leaves and comes back at once: what is being read is not read again.
