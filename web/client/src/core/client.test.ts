@@ -2,12 +2,12 @@ import { expect, test } from "vitest";
 import { FakeOracle } from "../testkit/oracle";
 import { OraclesClient } from "./client";
 
-function client(): OraclesClient {
+function client(fetcher: typeof fetch = new FakeOracle().fetch): OraclesClient {
   return new OraclesClient({
     wallet: { address: "a", did: "did:key:me", matrix: { accessToken: "", homeServer: "" } },
     createDelegation: () => Promise.reject(new Error("no")),
     queryGateway: "https://chain.example",
-    network: { fetch: new FakeOracle().fetch },
+    network: { fetch: fetcher },
   });
 }
 
@@ -35,4 +35,16 @@ test("what nobody shows is forgotten in time, and what somebody shows is not", (
   expect(shared.config("did:0")).not.toBe(config);
   leave();
   unwatch();
+});
+
+test("an address may end in a slash", async () => {
+  const asked: string[] = [];
+  const shared = client(async (url) => {
+    asked.push(String(url));
+    return new Response("{}");
+  });
+  const api = shared.api("https://oracle.example/base//", "did:o");
+  await api.json("/models", { anonymous: true });
+  expect(asked).toEqual(["https://oracle.example/base/models"]);
+  expect(shared.api("https://oracle.example/base", "did:o")).toBe(api);
 });

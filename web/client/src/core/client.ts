@@ -128,9 +128,9 @@ export class OraclesClient {
 
   /** The one way to an oracle, so that all who use it share what it remembers. */
   api(baseUrl: string, oracleDid: string): OracleApi {
-    const key = `${baseUrl} ${oracleDid}`;
-    const api =
-      this.#apis.get(key) ?? new OracleApi(baseUrl, oracleDid, this.credentials, this.fetch);
+    const base = baseUrl.replace(/\/+$/, "");
+    const key = `${base} ${oracleDid}`;
+    const api = this.#apis.get(key) ?? new OracleApi(base, oracleDid, this.credentials, this.fetch);
     this.#apis.set(key, api);
     dropOldest(this.#apis, mostKept);
     return api;
