@@ -3,6 +3,7 @@ import { after, before, test } from "node:test";
 import { chatTests } from "./chat.mjs";
 import { creditTests, little } from "./credits.mjs";
 import { fileTests } from "./files.mjs";
+import { guarded, inviteTests } from "./invite.mjs";
 import { keyboardTests } from "./keyboard.mjs";
 import { keyTests } from "./keys.mjs";
 import { lineTests } from "./line.mjs";
@@ -14,17 +15,20 @@ import { startBrowser, startProgram } from "./world.mjs";
 
 const world = {};
 const plain = {};
+const invited = {};
 let programs = [];
 before(async () => {
   world.model = await startModel();
-  world.browser = plain.browser = await startBrowser();
-  const [modelled, guided] = await Promise.all([
+  world.browser = plain.browser = invited.browser = await startBrowser();
+  const [modelled, guided, door] = await Promise.all([
     startProgram({ MODEL_PROVIDER: "openai", OPENAI_BASE_URL: world.model.url, OPENAI_API_KEY: "x", MODEL: "small,large" }),
     startProgram(little),
+    startProgram(guarded),
   ]);
-  programs = [modelled, guided];
+  programs = [modelled, guided, door];
   world.url = modelled.url;
   plain.url = guided.url;
+  invited.url = door.url;
 });
 after(async () => {
   await world.browser?.close();
@@ -49,3 +53,4 @@ test("the built-in guide draws a chart for a newcomer", async () => {
 });
 
 creditTests(plain);
+inviteTests(invited);
