@@ -6,8 +6,8 @@ import { messageOf } from "../../shell/format";
 
 const explained: Record<Protection, string> = {
   wrapped:
-    "This browser signs with a key that no page can read. Beside it, encrypted, it holds what a copy needs. " +
-    "Save a copy, then lock the key: after that nothing here can show it again.",
+    "This browser signs with a key that no page can read, and keeps an encrypted copy of it. " +
+    "Save a copy of your own, then lock the key: after that nothing here can show it again.",
   sealed:
     "The key is locked: this browser signs with it, and nothing can read it out, not even this page. " +
     "To use this identity elsewhere, enter the copy you saved.",
