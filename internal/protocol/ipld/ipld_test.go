@@ -167,7 +167,7 @@ func TestCIDText(t *testing.T) {
 }
 
 func FuzzDecode(f *testing.F) {
-	for _, seed := range []string{"\xa1\x61a\x01", "\x82\xf6\xfb\x3f\xe0\x00\x00\x00\x00\x00\x00", "\xd8\x2a\x40", "\x9b\xff\xff\xff\xff\xff\xff\xff\xff"} {
+	for _, seed := range []string{"\xa1\x61a\x01", "\x82\xf6\xfb\x3f\xe0\x00\x00\x00\x00\x00\x00", "\xa1\x61/\x67bafkqaa", "\xd8\x2a\x40", "\x9b\xff\xff\xff\xff\xff\xff\xff\xff"} {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
@@ -181,7 +181,12 @@ func FuzzDecode(f *testing.F) {
 		if again := ipld.AppendCBOR(nil, n); string(again) != string(data) {
 			t.Fatalf("%x was accepted and encodes to %x", data, again)
 		}
-		_ = ipld.AppendJSON(nil, n)
+		// What is signed is this text: two blocks that have it in common would be one
+		// statement with two names.
+		signed := ipld.AppendJSON(nil, n)
+		if m, err := ipld.DecodeJSON(signed); err == nil && string(ipld.AppendCBOR(nil, m)) != string(data) {
+			t.Fatalf("%x is signed as %s, and so is %x", data, signed, ipld.AppendCBOR(nil, m))
+		}
 	})
 }
 
