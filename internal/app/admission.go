@@ -16,8 +16,6 @@ import (
 	"github.com/castalia-org/castalia/internal/service/oracle"
 )
 
-const production = "production"
-
 // access is who may come in, as it was resolved at the start.
 type access struct {
 	mode membership.Mode
@@ -49,7 +47,7 @@ func (a *App) chooseAccess(ctx context.Context) error {
 		a.access = access{mode: mode, chosen: true}
 		a.opt.Log.Info("ACCESS is not set: what was chosen before holds", slog.String("access", string(mode)))
 		return nil
-	case s.Server.Environment == production:
+	case !ownMachine(s.Server):
 		used, err := hasUsers(ctx, a.res.db)
 		if err != nil {
 			return err
@@ -66,7 +64,7 @@ func (a *App) chooseAccess(ctx context.Context) error {
 func (a *App) warnOpen() {
 	switch s := a.opt.Settings.Server; {
 	case a.access.mode != membership.Open || a.access.chosen:
-	case s.Environment == production:
+	case !ownMachine(s):
 		a.opt.Log.Warn("everybody who makes a key may come in and use the model, without a limit: set ACCESS to open, invite or closed")
 	case !isLoopback(s.Host):
 		a.opt.Log.Warn("others can reach this program, and everybody who makes a key may come in and use the model: set ACCESS=invite or closed, or HOST=127.0.0.1")
@@ -115,7 +113,7 @@ type allowances struct{ bytes, messages, micros, questions int64 }
 
 func (a *App) allowances() allowances {
 	s, auto := a.opt.Settings, allowances{}
-	if s.Server.Environment == production && a.access.chosen {
+	if !ownMachine(s.Server) && a.access.chosen {
 		auto.questions = openQuestions // anybody can dial, whoever else may come in
 		if a.access.mode == membership.Open {
 			auto.bytes, auto.messages, auto.micros = openBytes, openMessages, openMicros

@@ -82,13 +82,15 @@ func startOn(t *testing.T, folder string, set ...string) (*App, error) {
 
 func TestProductionChoosesWhoMayComeIn(t *testing.T) {
 	t.Parallel()
-	_, err := startOn(t, t.TempDir(), "CASTALIA_ENV", "production")
-	if err == nil {
-		t.Fatal("a new production deployment started without a choice")
-	}
-	for _, choice := range []string{"ACCESS=open", "ACCESS=invite", "ACCESS=closed"} {
-		if !strings.Contains(err.Error(), choice) || strings.Contains(err.Error(), "\n") {
-			t.Errorf("the refusal is not one line that names %s: %v", choice, err)
+	for _, env := range []string{"production", "Production", "staging"} {
+		_, err := startOn(t, t.TempDir(), "CASTALIA_ENV", env)
+		if err == nil {
+			t.Fatalf("a new %s deployment started without a choice", env)
+		}
+		for _, choice := range []string{"ACCESS=open", "ACCESS=invite", "ACCESS=closed"} {
+			if !strings.Contains(err.Error(), choice) || strings.Contains(err.Error(), "\n") {
+				t.Errorf("the refusal is not one line that names %s: %v", choice, err)
+			}
 		}
 	}
 	for _, mode := range []string{"open", "invite", "closed"} {
@@ -169,10 +171,10 @@ func TestAChoiceHolds(t *testing.T) {
 			t.Fatalf("step %d, %+v: %v", i, step, err)
 		}
 		wanted := allowances{}
-		if step.env == production {
+		if step.env == "production" {
 			wanted.questions = openQuestions
 		}
-		if step.env == production && step.want == "open" {
+		if step.env == "production" && step.want == "open" {
 			wanted = allowances{openBytes, openMessages, openMicros, openQuestions}
 		}
 		if got := program.allowances(); got != wanted {

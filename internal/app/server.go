@@ -18,7 +18,7 @@ func (a *App) newServer() (*httpserver.Server, error) {
 	a.limits.measure(a.res.metrics)
 	return httpserver.New(httpserver.Config{
 		Addr: net.JoinHostPort(s.Host, strconv.Itoa(s.Port)), Logger: a.opt.Log, Metrics: a.res.metrics, Traces: a.res.traces,
-		Proxies: a.proxies(), PublicURL: s.PublicURL.Reveal(), OperatorToken: s.OperatorToken.Reveal(), LocalOperator: localOperator(s), FailedAuth: a.limits.operator,
+		Proxies: a.proxies(), PublicURL: s.PublicURL.Reveal(), OperatorToken: s.OperatorToken.Reveal(), LocalOperator: ownMachine(s), FailedAuth: a.limits.operator,
 		Limits: a.limits.classes,
 		CORS:   a.openCORS(),
 		Title:  a.opt.Settings.Oracle.Name, Version: a.opt.Version,

@@ -40,10 +40,16 @@ func aboutOracle(c ucan.Capability) bool {
 	}
 	first, rest, _ := strings.Cut(strings.ReplaceAll(name, ":", "/"), "/")
 	switch {
-	case first == "", first == "query", strings.HasPrefix(first, "filesystem"):
+	case first != "*" && !plainName(first), first == "query", strings.HasPrefix(first, "filesystem"):
 		return false
 	case first == "oracle" && strings.Contains("/"+rest+"/", "/mcp/"):
 		return false // one tool of one server
 	}
 	return true
+}
+
+// plainName reports whether a name can be read in one way only: a letter of
+// another alphabet, or a parameter behind it, could make two of one.
+func plainName(name string) bool {
+	return name != "" && strings.Trim(name, "abcdefghijklmnopqrstuvwxyz0123456789-_.") == ""
 }
