@@ -1,10 +1,12 @@
 package app
 
 import (
+	"fmt"
 	"net/http"
 
 	"github.com/castalia-org/castalia/internal/identity/membership"
 	"github.com/castalia-org/castalia/internal/platform/httpserver"
+	"github.com/castalia-org/castalia/internal/service/ussd"
 )
 
 // featureList tells the console what this node serves, so that it offers no page
@@ -15,6 +17,13 @@ type featureList struct {
 	Plugins  []string `json:"plugins"`
 	// Access tells a stranger whether an invitation is needed.
 	Access membership.Mode `json:"access"`
+	Screen screenSize      `json:"screen"`
+}
+
+// screenSize is how much of a screen the console's telephone shows.
+type screenSize struct {
+	Septets    int `json:"septets"`
+	Characters int `json:"characters"`
 }
 
 // pluginState is what an operator sees of a plugin.
@@ -67,7 +76,15 @@ func (a *App) getFeatures(w http.ResponseWriter, _ *http.Request) error {
 	if err != nil {
 		return err
 	}
-	body := featureList{Name: a.opt.Settings.Oracle.Name, Services: a.opt.Services, Plugins: []string{}, Access: a.access.mode}
+	limits, err := ussd.ParseLimits(a.opt.Settings.USSD.ScreenLimit)
+	if err != nil {
+		return fmt.Errorf("USSD_SCREEN_LIMIT: %w", err)
+	}
+	limit := limits.Of("", "").OrDefault()
+	body := featureList{
+		Name: a.opt.Settings.Oracle.Name, Services: a.opt.Services, Plugins: []string{}, Access: a.access.mode,
+		Screen: screenSize{limit.Septets, limit.Units},
+	}
 	for _, s := range states {
 		if s.On {
 			body.Plugins = append(body.Plugins, s.Name)

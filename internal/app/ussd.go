@@ -22,12 +22,16 @@ func (a *App) buildUSSD(talking *oraclePart, queries *queryPart) (part, error) {
 	if err != nil {
 		return part{}, err
 	}
-	menu, err := firstMenu(s.Menu)
+	limits, err := ussd.ParseLimits(s.ScreenLimit)
+	if err != nil {
+		return part{}, fmt.Errorf("USSD_SCREEN_LIMIT: %w", err)
+	}
+	menu, err := firstMenu(s.Menu, limits.Least())
 	if err != nil {
 		return part{}, err
 	}
 	cfg := ussd.Config{
-		Keys: keys, Menu: menu, TTL: s.SessionTTL, ResumeWindow: s.ResumeWindow,
+		Keys: keys, Menu: menu, Limits: limits, TTL: s.SessionTTL, ResumeWindow: s.ResumeWindow,
 		Observer: ussdhttp.NewMetrics(a.res.metrics), Logger: a.opt.Log, Now: a.res.now,
 	}
 	if talking != nil {
@@ -64,7 +68,7 @@ func pinKeys(s config.USSD) (*ussdpin.Keys, error) {
 }
 
 // firstMenu reads the operator's menu; without one the built-in menu serves.
-func firstMenu(file string) (*ussdmenu.Menu, error) {
+func firstMenu(file string, least ussdmenu.Limit) (*ussdmenu.Menu, error) {
 	if file == "" {
 		return ussd.DefaultMenu()
 	}
@@ -72,7 +76,7 @@ func firstMenu(file string) (*ussdmenu.Menu, error) {
 	if err != nil {
 		return nil, fmt.Errorf("USSD_MENU: %w", err)
 	}
-	menu, err := ussd.ParseMenu(file, source)
+	menu, err := ussd.ParseMenu(file, source, least)
 	if err != nil {
 		return nil, fmt.Errorf("USSD_MENU: %w", err)
 	}

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/json"
@@ -21,7 +22,7 @@ import (
 
 func menuCommand() command {
 	return command{
-		name: "menu", args: "check|graph|test|show [--json] [--menu FILE] FILE…",
+		name: "menu", args: "check|graph|test|show [--json] [--menu FILE] [--limit LIMIT] FILE…",
 		summary: "validate, draw (Mermaid) and script-test a USSD menu", run: runMenu,
 	}
 }
@@ -34,17 +35,22 @@ func runMenu(ctx context.Context, args []string, s shell.IO) error {
 	fs := shell.NewFlags("menu "+verb, s)
 	asJSON := fs.Bool("json", false, "print JSON")
 	menu := fs.String("menu", "", "menu `FILE` that the flows are for; default is what each file names, or the built-in menu")
+	size := fs.String("limit", cmp.Or(s.Getenv("USSD_SCREEN_LIMIT"), "160"), "septets that networks show, as USSD_SCREEN_LIMIT has them: `LIMIT` such as 160,africastalking=182,*384#=140")
 	files, err := shell.ParseMixed(fs, args[1:])
 	if err != nil {
 		return err
 	}
+	limits, err := ussd.ParseLimits(*size)
+	if err != nil {
+		return shell.Usagef("--limit: %v", err)
+	}
 	switch verb {
 	case "check":
-		return menuCheck(files, *asJSON, s)
+		return menuCheck(files, limits, *asJSON, s)
 	case "graph":
 		return menuGraph(files, *asJSON, s)
 	case "test":
-		return menuTest(ctx, files, *menu, s)
+		return menuTest(ctx, files, *menu, limits, s)
 	case "show":
 		_, err := s.Out.Write(ussd.DefaultMenuSource())
 		return err
@@ -55,7 +61,7 @@ func runMenu(ctx context.Context, args []string, s shell.IO) error {
 func menuVerbs() []string { return []string{"check", "graph", "test", "show"} }
 
 // readMenu reads a menu file; "" is the built-in menu.
-func readMenu(file string) (*ussdmenu.Menu, error) {
+func readMenu(file string, least ussdmenu.Limit) (*ussdmenu.Menu, error) {
 	if file == "" {
 		return ussd.DefaultMenu()
 	}
@@ -63,16 +69,16 @@ func readMenu(file string) (*ussdmenu.Menu, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read menu: %w", err)
 	}
-	return ussd.ParseMenu(file, source)
+	return ussd.ParseMenu(file, source, least)
 }
 
-func menuCheck(files []string, asJSON bool, s shell.IO) error {
+func menuCheck(files []string, limits ussdmenu.Limits, asJSON bool, s shell.IO) error {
 	if len(files) == 0 {
 		files = []string{""}
 	}
 	issues := []ussdmenu.Issue{}
 	for _, file := range files {
-		m, err := readMenu(file)
+		m, err := readMenu(file, limits.Least())
 		if refused, ok := errors.AsType[*ussdmenu.CheckError](err); ok {
 			issues = append(issues, refused.Issues...)
 			continue
@@ -115,7 +121,7 @@ func menuGraph(files []string, asJSON bool, s shell.IO) error {
 	default:
 		return shell.Usagef("graph takes one menu")
 	}
-	m, err := readMenu(file)
+	m, err := readMenu(file, ussdmenu.Message()) // a drawing has room
 	if err != nil {
 		return err
 	}
@@ -134,7 +140,7 @@ func printJSON(w io.Writer, v any) error {
 
 // menuTest plays flow files against menus, on a database that lasts as long as
 // the command.
-func menuTest(ctx context.Context, files []string, menu string, s shell.IO) error {
+func menuTest(ctx context.Context, files []string, menu string, limits ussdmenu.Limits, s shell.IO) error {
 	if len(files) == 0 {
 		return shell.Usagef("name the flow files")
 	}
@@ -150,7 +156,7 @@ func menuTest(ctx context.Context, files []string, menu string, s shell.IO) erro
 		}
 		for _, flow := range flows.Flows {
 			played++
-			if err := playLocal(ctx, flows, flow, of); err != nil {
+			if err := playLocal(ctx, flows, flow, of, limits); err != nil {
 				if _, ok := errors.AsType[*ussdscript.StepError](err); !ok {
 					return err
 				}
@@ -170,8 +176,8 @@ func menuTest(ctx context.Context, files []string, menu string, s shell.IO) erro
 }
 
 // playLocal plays one flow on a fresh service.
-func playLocal(ctx context.Context, file *ussdscript.File, flow ussdscript.Flow, menuFile string) (err error) {
-	m, err := readMenu(menuFile)
+func playLocal(ctx context.Context, file *ussdscript.File, flow ussdscript.Flow, menuFile string, limits ussdmenu.Limits) (err error) {
+	m, err := readMenu(menuFile, limits.Least())
 	if err != nil {
 		return err
 	}
@@ -195,7 +201,7 @@ func playLocal(ctx context.Context, file *ussdscript.File, flow ussdscript.Flow,
 		return err
 	}
 	svc, err := ussd.New(ussdsql.New(db), ussd.Config{
-		Keys: keys, Menu: m, PINCost: ussdpin.Cost{Time: 1, MemoryKiB: 64},
+		Keys: keys, Menu: m, Limits: limits, PINCost: ussdpin.Cost{Time: 1, MemoryKiB: 64},
 		Oracle: ussdscript.StandIn{Flow: flow}, LookUp: ussdscript.StandIn{Flow: flow},
 	})
 	if err != nil {

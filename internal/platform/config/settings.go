@@ -89,6 +89,7 @@ type USSD struct {
 	PINKeysOld   KeyList       `env:"PIN_ENCRYPTION_KEYS_OLD" doc:"Earlier PIN keys, still readable after a rotation."`
 	SessionTTL   time.Duration `env:"USSD_SESSION_TTL" default:"180s" doc:"Idle time after which a telephone session expires."`
 	Menu         string        `env:"USSD_MENU" doc:"Menu file; empty means the built-in menu."`
+	ScreenLimit  string        `env:"USSD_SCREEN_LIMIT" default:"160" doc:"Septets of a screen that networks show (120 to 182), with others for dialects and service codes: 160,africastalking=182,*384#=140. In UCS-2 as many characters as fit into the same octets (70 for 160), or as a second number says: 160/60."`
 	ResumeWindow time.Duration `env:"USSD_RESUME_WINDOW" default:"off" doc:"How long a caller who dials again is offered to continue."`
 	GatewayCIDRs Networks      `env:"USSD_GATEWAY_CIDRS" doc:"Telecom gateways, exempt from the rate limit."`
 }

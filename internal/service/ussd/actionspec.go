@@ -38,17 +38,23 @@ func ActionSpecs() map[string]ussdmenu.ActionSpec {
 	}
 }
 
-// ParseMenu reads and checks a menu against the registered actions.
-func ParseMenu(name string, source []byte) (*ussdmenu.Menu, error) {
-	return ussdmenu.Parse(name, source, ActionSpecs())
+// ParseMenu reads and checks a menu against the registered actions and the
+// smallest screen that it will be shown on.
+func ParseMenu(name string, source []byte, least ussdmenu.Limit) (*ussdmenu.Menu, error) {
+	return ussdmenu.Parse(name, source, ActionSpecs(), least)
+}
+
+// ParseLimits reads how much of a screen networks show, as USSD_SCREEN_LIMIT has it.
+func ParseLimits(text string) (ussdmenu.Limits, error) {
+	return ussdmenu.ParseLimits(text, Dialects())
 }
 
 // DefaultMenuSource returns the YAML of the menu that Castalia ships.
 func DefaultMenuSource() []byte { return append([]byte(nil), defaultMenu...) }
 
-// DefaultMenu returns the menu that Castalia ships.
+// DefaultMenu returns the menu that Castalia ships. It fits every limit.
 func DefaultMenu() (*ussdmenu.Menu, error) {
-	m, err := ParseMenu("default.yaml", defaultMenu)
+	m, err := ParseMenu("default.yaml", defaultMenu, ussdmenu.Limit{})
 	if err != nil {
 		return nil, fmt.Errorf("read the built-in menu: %w", err)
 	}

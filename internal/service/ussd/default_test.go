@@ -1,9 +1,11 @@
 package ussd_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/castalia-org/castalia/internal/service/ussd"
+	"github.com/castalia-org/castalia/internal/service/ussd/ussdmenu"
 )
 
 func TestDefaultMenuPassesItsCheck(t *testing.T) {
@@ -22,5 +24,45 @@ func TestDefaultMenuPassesItsCheck(t *testing.T) {
 	want = "What would you like to know?\n1. About this service\n2. Pricing\n3. Delivery\n*. Exit"
 	if got != want {
 		t.Errorf("information = %q", got)
+	}
+}
+
+// TestTheDefaultMenuFitsEveryNetwork: whatever USSD_SCREEN_LIMIT says, the menu
+// passes its check, and no page loses its way back.
+func TestTheDefaultMenuFitsEveryNetwork(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{"120", "120/52", "140", "160", "182", "182/52"} {
+		limits, err := ussd.ParseLimits(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		m, err := ussd.ParseMenu("default.yaml", ussd.DefaultMenuSource(), limits.Least())
+		if err != nil {
+			t.Errorf("%s: %v", text, err)
+			continue
+		}
+		for _, lang := range m.Languages() {
+			st := ussdmenu.State{Screen: "aboutService", Lang: lang, Limit: limits.Of("", "*2233#")}
+			back := "\n0. Back\n*. Exit"
+			if lang == "sw" {
+				back = "\n0. Rudi\n*. Toka"
+			}
+			pages := 0
+			for {
+				pages++
+				shown, _ := m.Render(st, 0)
+				if !st.Limit.Fits(shown) || !strings.HasSuffix(shown, back) {
+					t.Errorf("%s %s page %d: %q", text, lang, pages, shown)
+				}
+				mv := m.Step(st, "98", 0)
+				if mv.Read == ussdmenu.ReadWrong {
+					break
+				}
+				st = mv.State
+			}
+			if pages > 2 || pages == 1 && text != "182" && text != "182/52" {
+				t.Errorf("%s %s: %d pages", text, lang, pages)
+			}
+		}
 	}
 }

@@ -161,7 +161,7 @@ func (h *hop) over(ctx context.Context) {
 	if err != nil {
 		m = h.svc.menus.peek()
 	}
-	st := ussdmenu.State{Screen: m.Exit(), Lang: m.Language(h.cur.State.Lang)}
+	st := ussdmenu.State{Screen: m.Exit(), Lang: m.Language(h.cur.State.Lang), Limit: h.cur.State.Limit}
 	text, _ := m.Render(st, 0)
 	h.answer, h.screen, h.result = Answer{Text: text, End: true}, st.Screen, ResultReplayed
 }
@@ -188,6 +188,7 @@ func (h *hop) begin(ctx context.Context, prior *Prior) error {
 		lang = info.Language
 	}
 	n.State = m.Begin(lang)
+	n.State.Limit = h.svc.cfg.Limits.Of(h.req.Dialect, h.req.ServiceCode)
 	n.drop(Crumb{At: h.now.UnixMilli(), Screen: n.screen()})
 	text := h.req.Text
 	if h.req.Newest && !h.req.Start {
@@ -346,11 +347,12 @@ func (h *hop) resume(ctx context.Context) error {
 			h.next.Memory.Saved = nil
 			return nil
 		}
-		h.next.State = ussdmenu.State{Screen: m.LoginScreen(), Lang: saved.State.Lang, Vars: map[string]string{"account": saved.Account}}
+		h.next.State = ussdmenu.State{Screen: m.LoginScreen(), Lang: saved.State.Lang, Limit: h.next.State.Limit, Vars: map[string]string{"account": saved.Account}}
 		h.menu, h.next.Menu = m, saved.Menu
 	default:
+		limit := h.next.State.Limit
 		h.next.State = saved.State
-		h.next.State.Notice = ""
+		h.next.State.Notice, h.next.State.Limit = "", limit // it may be another network
 		h.menu, h.next.Menu = m, saved.Menu
 		h.next.Memory.Saved = nil
 	}
@@ -386,7 +388,9 @@ func (h *hop) crumb(mv ussdmenu.Move) {
 func (h *hop) finish(ctx context.Context, prior *Prior) error {
 	n := h.next
 	if h.menu.Private(n.screen()) && n.Account == "" {
+		limit := n.State.Limit
 		n.State = h.menu.Begin(n.State.Lang) // never shown without a login
+		n.State.Limit = limit
 	}
 	if h.menu.Consults(n.screen())&ussdmenu.HasAccount != 0 {
 		if err := h.knowPhone(ctx); err != nil {

@@ -89,7 +89,8 @@ func (s *menuShelf) version(ctx context.Context, version string) (*ussdmenu.Menu
 	if err != nil {
 		return nil, fmt.Errorf("load menu %s: %w", version, err)
 	}
-	m, err = ParseMenu("menu "+version, source)
+	// It was checked for the networks of its time; what they do not show is paged.
+	m, err = ParseMenu("menu "+version, source, ussdmenu.Message())
 	if err != nil {
 		return nil, errors.Join(ErrNoMenu, err)
 	}

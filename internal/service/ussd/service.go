@@ -50,6 +50,8 @@ type Config struct {
 	Keys *ussdpin.Keys
 	// Menu is what new sessions begin on; nil is the built-in one.
 	Menu *ussdmenu.Menu
+	// Limits are what the networks show of a screen.
+	Limits ussdmenu.Limits
 	// TTL is how long an idle session lives; 0 is 180 s.
 	TTL time.Duration
 	// ResumeWindow, when positive, is how long after its last use a session is

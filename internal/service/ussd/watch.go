@@ -36,7 +36,7 @@ func (s *Service) WatchMenu(ctx context.Context, file string) error {
 			continue
 		}
 		last = source
-		m, err := ParseMenu(file, source)
+		m, err := ParseMenu(file, source, s.cfg.Limits.Least())
 		if err != nil {
 			s.cfg.Logger.ErrorContext(ctx, "menu refused; the last good menu stays", slog.Any("error", err))
 			continue

@@ -11,6 +11,7 @@ type checker struct {
 	file    string
 	src     *Source
 	actions map[string]ActionSpec
+	limit   Limit
 	lines   map[string]int
 	issues  []Issue
 	// notices are the texts that may stand above a screen, by screen.

@@ -30,7 +30,7 @@ var specs = map[string]ussdmenu.ActionSpec{"save": {Outcomes: []string{"ok", "fa
 
 func parse(t *testing.T, body string) (*ussdmenu.Menu, error) {
 	t.Helper()
-	return ussdmenu.Parse("menu.yaml", []byte(header+body), specs)
+	return ussdmenu.Parse("menu.yaml", []byte(header+body), specs, ussdmenu.Message())
 }
 
 func mustParse(t *testing.T, body string) *ussdmenu.Menu {
@@ -135,7 +135,13 @@ actions:
 		{"option longer than a page", `  home:
     text: {en: Hi, sw: Habari}
     paged: true
-    options: [{key: "1", label: {en: "` + strings.Repeat("x", 90) + `", sw: A}, next: home}]
+    options: [{key: "1", label: {en: "` + strings.Repeat("x", 160) + `", sw: A}, next: home}]
+    exit: true
+`, `option "1" of screen "home" does not fit on a page`, 3},
+		{"option longer than a page beside another alphabet", `  home:
+    text: {en: "{{long}}", sw: Habari}
+    paged: true
+    options: [{key: "1", label: {en: "` + strings.Repeat("x", 50) + `", sw: A}, next: home}]
     exit: true
 `, `option "1" of screen "home" does not fit on a page`, 3},
 		{"unknown action", `  home: {text: {en: Hi, sw: Habari}, back: act, exit: true}
@@ -244,14 +250,14 @@ func FuzzParse(f *testing.F) {
 	f.Add([]byte("screens: {a: null}\nactions: {b: null}\nstart: a\nexit: a\n"))
 	f.Add([]byte("a: &x [*x]"))
 	f.Fuzz(func(t *testing.T, source []byte) {
-		m, err := ussdmenu.Parse("f.yaml", source, specs)
+		m, err := ussdmenu.Parse("f.yaml", source, specs, ussdmenu.Limit{})
 		if err != nil {
 			if _, ok := errors.AsType[*ussdmenu.CheckError](err); !ok {
 				t.Fatalf("error is not a CheckError: %v", err)
 			}
 			return
 		}
-		if text, _ := m.Render(m.Begin(""), 0); !ussdmenu.Fits(text) {
+		if text, _ := m.Render(m.Begin(""), 0); !(ussdmenu.Limit{}).Fits(text) {
 			t.Fatalf("a checked menu shows %q", text)
 		}
 	})

@@ -190,12 +190,12 @@ func (c *checker) checkSize(s *Screen) {
 		// Each notice for itself: the longest need not be the one that takes most.
 		worst := z
 		for _, notice := range c.noticeSizes(s, lang) {
-			if notice.plus(z); notice.over() > worst.over() {
+			if notice.plus(z); c.limit.Over(notice) > c.limit.Over(worst) {
 				worst = notice
 			}
 		}
-		if !worst.Fits() {
-			c.report(path+".text", "screen %q can exceed one message in %q and is not paged: %s", s.id, lang, tooLong(worst))
+		if c.limit.Over(worst) > 0 {
+			c.report(path+".text", "screen %q can exceed one message in %q and is not paged: %s", s.id, lang, c.tooLong(worst))
 		}
 	}
 }
@@ -209,19 +209,11 @@ func (c *checker) noticeSizes(s *Screen, lang string) []Size {
 	return sizes
 }
 
-// over is by how much the text is larger than a message, negative when it fits.
-func (z Size) over() int {
+func (c *checker) tooLong(z Size) string {
 	if z.UCS2 {
-		return z.Units - MaxUnits
+		return fmt.Sprintf("%d characters where %d fit, because some are not in the GSM alphabet", z.Units, c.limit.Units)
 	}
-	return z.Septets - MaxSeptets
-}
-
-func tooLong(z Size) string {
-	if z.UCS2 {
-		return fmt.Sprintf("%d characters where %d fit, because some are not in the GSM alphabet", z.Units, MaxUnits)
-	}
-	return fmt.Sprintf("%d septets where %d fit", z.Septets, MaxSeptets)
+	return fmt.Sprintf("%d septets where %d fit", z.Septets, c.limit.Septets)
 }
 
 // pinned is the size of the lines that every page of the screen repeats.
@@ -236,26 +228,36 @@ func (c *checker) pinned(s *Screen, lang string) Size {
 	return z
 }
 
-// checkPaged makes sure that each option, and the notice with a few words of
-// the text, has a page to stand on.
+// mixes reports whether something outside the GSM alphabet may share a page with
+// any other part of the screen.
+func (c *checker) mixes(s *Screen, lang string) bool {
+	z := s.texts[lang].worst(c.src)
+	for i := range s.Options {
+		z.plus(s.Options[i].labels[lang].worst(c.src))
+	}
+	for _, notice := range c.noticeSizes(s, lang) {
+		z.plus(notice)
+	}
+	return z.UCS2
+}
+
+// checkPaged makes sure that each option, and some of the text, has a page to
+// stand on. A notice goes on from page to page, as the text does.
 func (c *checker) checkPaged(s *Screen, lang string) {
 	frame := c.pinned(s, lang)
 	frame.add("\n" + c.src.Keys.Next + ". " + c.src.Labels.Next[lang])
 	frame.add("\n" + c.src.Keys.Previous + ". " + c.src.Labels.Previous[lang])
-	frame.UCS2 = true // a value outside the GSM alphabet may share the page
-	for _, top := range c.noticeSizes(s, lang) {
-		top.plus(frame)
-		top.add(strings.Repeat("x", 10))
-		if !top.Fits() {
-			c.report("screens."+s.id+".text", "screen %q has no room for its text between the lines of every page in %q", s.id, lang)
-			break
-		}
+	frame.UCS2 = frame.UCS2 || c.mixes(s, lang)
+	text := frame
+	text.add(strings.Repeat("x", 10))
+	if c.limit.Over(text) > 0 {
+		c.report("screens."+s.id+".text", "screen %q has no room for its text between the lines of every page in %q", s.id, lang)
 	}
 	for i := range s.Options {
 		z := frame
 		z.add("\n" + s.Options[i].Key + ". ")
 		z.plus(s.Options[i].labels[lang].worst(c.src))
-		if !s.Options[i].Hidden && !z.Fits() {
+		if !s.Options[i].Hidden && c.limit.Over(z) > 0 {
 			c.report(fmt.Sprintf("screens.%s.options[%d].label", s.id, i), "option %q of screen %q does not fit on a page in %q", s.Options[i].Key, s.id, lang)
 		}
 	}

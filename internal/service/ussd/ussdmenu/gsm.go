@@ -8,13 +8,6 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// The size of one USSD message: 160 octets, which hold 182 septets of the GSM
-// default alphabet or 80 units of UCS-2 (3GPP TS 23.038).
-const (
-	MaxSeptets = 182
-	MaxUnits   = 80
-)
-
 const (
 	gsmBasic = "@£$¥èéùìòÇ\nØø\rÅåΔ_ΦΓΛΩΠΨΣΘΞÆæßÉ !\"#¤%&'()*+,-./0123456789:;<=>?" +
 		"¡ABCDEFGHIJKLMNOPQRSTUVWXYZÄÖÑÜ§¿abcdefghijklmnopqrstuvwxyzäöñüà"
@@ -84,17 +77,6 @@ func (z *Size) plus(o Size) {
 	z.Units += o.Units
 	z.UCS2 = z.UCS2 || o.UCS2
 }
-
-// Fits reports whether the text goes into one USSD message.
-func (z Size) Fits() bool {
-	if z.UCS2 {
-		return z.Units <= MaxUnits
-	}
-	return z.Septets <= MaxSeptets
-}
-
-// Fits reports whether s goes into one USSD message.
-func Fits(s string) bool { return Measure(s).Fits() }
 
 // Clean makes a value that came from outside safe to store and to show: no
 // control or formatting characters, no invalid UTF-8, single spaces.

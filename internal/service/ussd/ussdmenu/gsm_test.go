@@ -32,8 +32,8 @@ func TestMeasureCountsSeptetsAndUnits(t *testing.T) {
 		{strings.Repeat("a", 80) + "ጀ", ussdmenu.Size{Septets: 80, Units: 81, UCS2: true}, false},
 	} {
 		got := ussdmenu.Measure(tc.text)
-		if got != tc.want || got.Fits() != tc.fits {
-			t.Errorf("Measure(%q) = %+v fits %v, want %+v fits %v", tc.text, got, got.Fits(), tc.want, tc.fits)
+		if fits := ussdmenu.Message().Fits(tc.text); got != tc.want || fits != tc.fits {
+			t.Errorf("Measure(%q) = %+v fits %v, want %+v fits %v", tc.text, got, fits, tc.want, tc.fits)
 		}
 	}
 }

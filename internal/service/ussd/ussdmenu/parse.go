@@ -40,9 +40,9 @@ func (e *CheckError) Error() string {
 	return strings.Join(lines, "\n")
 }
 
-// Parse reads a menu and checks it against the registered actions. The file's
-// name is for messages only. The error is a *CheckError that lists every issue.
-func Parse(name string, source []byte, actions map[string]ActionSpec) (*Menu, error) {
+// Parse reads a menu and checks it against the registered actions and the
+// smallest screen that it will be shown on. The file's name is for messages only. The error is a *CheckError that lists every issue.
+func Parse(name string, source []byte, actions map[string]ActionSpec, least Limit) (*Menu, error) {
 	if len(source) > maxSource {
 		return nil, &CheckError{Issues: []Issue{{File: name, Line: 1, Message: "the file is larger than 1 MiB"}}}
 	}
@@ -54,7 +54,7 @@ func Parse(name string, source []byte, actions map[string]ActionSpec) (*Menu, er
 	if err != nil {
 		return nil, syntaxError(name, err)
 	}
-	c := &checker{file: name, src: src, actions: actions, lines: map[string]int{}}
+	c := &checker{file: name, src: src, actions: actions, limit: least.OrDefault(), lines: map[string]int{}}
 	for _, doc := range tree.Docs {
 		if doc.Body != nil {
 			c.index("", doc.Body)

@@ -9,11 +9,10 @@ func (m *Menu) Render(st State, f Facts) (text string, end bool) {
 	s := m.src.Screens[st.Screen]
 	if s == nil {
 		s = m.src.Screens[m.src.Start]
-		st = m.Begin(st.Lang)
+		st = m.again(st)
 	}
-	if s.Paged {
-		pages := m.pages(s, st, f)
-		return pages[min(st.Page, len(pages)-1)], s.End
+	if s.Paged || st.Page > 0 {
+		return m.page(s, st, f), s.End
 	}
 	var b strings.Builder
 	b.Grow(MaxSeptets)
@@ -33,7 +32,16 @@ func (m *Menu) Render(st State, f Facts) (text string, end bool) {
 		o.labels[st.Lang].expand(&b, m.src, st.Vars)
 	}
 	m.pinned(&b, s, st.Lang)
-	return b.String(), s.End
+	if text = b.String(); !s.End && !st.Limit.Fits(text) {
+		// The network that the menu was checked for is not the one it is shown on.
+		return m.page(s, st, f), s.End
+	}
+	return text, s.End
+}
+
+func (m *Menu) page(s *Screen, st State, f Facts) string {
+	pages := m.pages(s, st, f)
+	return pages[min(st.Page, len(pages)-1)]
 }
 
 // pinned writes the lines that every page has.
@@ -77,13 +85,13 @@ func (m *Menu) pages(s *Screen, st State, f Facts) []string {
 	m.pinned(&tail, s, st.Lang)
 
 	whole := head.String() + strings.Join(options, "") + tail.String()
-	if Fits(whole) {
+	if s.End || st.Limit.Fits(whole) {
 		return []string{whole}
 	}
 	var next, previous strings.Builder
 	line(&next, m.src.Keys.Next, m.labels.next[st.Lang])
 	line(&previous, m.src.Keys.Previous, m.labels.previous[st.Lang])
-	p := pager{next: next.String(), previous: previous.String(), tail: tail.String()}
+	p := pager{limit: st.Limit.OrDefault(), next: next.String(), previous: previous.String(), tail: tail.String()}
 	for _, word := range words(head.String()) {
 		p.add(word, false)
 	}
@@ -111,6 +119,7 @@ func words(s string) []string {
 
 // pager fills pages greedily.
 type pager struct {
+	limit                Limit
 	next, previous, tail string
 	pages                []string
 	page                 strings.Builder
@@ -138,7 +147,7 @@ func (p *pager) add(piece string, whole bool) {
 		z.plus(Measure(piece))
 		framed := z
 		framed.plus(p.room())
-		if framed.Fits() {
+		if p.limit.Over(framed) <= 0 {
 			p.page.WriteString(piece)
 			p.size = z
 			return
@@ -153,9 +162,9 @@ func (p *pager) add(piece string, whole bool) {
 			return
 		}
 		room := p.room()
-		limit := MaxSeptets - room.Septets
+		limit := p.limit.Septets - room.Septets
 		if room.UCS2 || Measure(piece).UCS2 {
-			limit = MaxUnits - room.Units
+			limit = p.limit.Units - room.Units
 		}
 		cut := clip(piece, limit)
 		if cut == "" {

@@ -14,6 +14,8 @@ type State struct {
 	Vars   map[string]string `json:"v,omitempty"`
 	// Notice is the text above the screen: what was wrong with the last input.
 	Notice string `json:"n,omitempty"`
+	// Limit is what the session's network shows of a screen.
+	Limit Limit `json:"z,omitzero"`
 }
 
 // How an input was read; it decides what may be shown of it later.
@@ -47,6 +49,13 @@ func (m *Menu) Begin(lang string) State {
 	return State{Screen: m.src.Start, Lang: m.Language(lang)}
 }
 
+// again returns the state of a session that begins anew on its own network.
+func (m *Menu) again(st State) State {
+	begun := m.Begin(st.Lang)
+	begun.Limit = st.Limit
+	return begun
+}
+
 // Step takes one input. On a screen of options a compound input ("1*2", from a
 // hop that was lost on the way) is taken up to its first star and the rest
 // handed back; on an input screen the whole is tried first, because free text
@@ -55,7 +64,7 @@ func (m *Menu) Step(st State, input string, f Facts) Move {
 	s := m.src.Screens[st.Screen]
 	if s == nil || (s.Private && f&Authenticated == 0) {
 		// The session lost its login, or its screen: begin again.
-		return Move{State: m.Begin(st.Lang), Read: ReadWrong, Input: input}
+		return Move{State: m.again(st), Read: ReadWrong, Input: input}
 	}
 	input = strings.TrimSpace(input)
 	first, rest, compound := cutStar(input)
@@ -115,7 +124,7 @@ func (m *Menu) key(s *Screen, st State, input string, f Facts) (Move, bool) {
 		st.Vars = withVars(st.Vars, map[string]string{s.Input.Var: ""})
 		return m.follow(st, s.Input.Next, f, ReadOption)
 	}
-	if s.Paged && (input == k.Next || input == k.Previous) {
+	if input == k.Next || input == k.Previous {
 		pages := len(m.pages(s, st, f))
 		if input == k.Next && st.Page < pages-1 {
 			st.Page++
@@ -207,11 +216,11 @@ func (m *Menu) Resolve(st State, call, outcome string, set map[string]string, f 
 	}
 	a := m.src.Actions[call]
 	if a == nil {
-		return Move{State: m.Begin(st.Lang)}
+		return Move{State: m.again(st)}
 	}
 	mv, ok := m.follow(st, a.On[outcome], f, "")
 	if !ok {
-		return Move{State: m.Begin(st.Lang)}
+		return Move{State: m.again(st)}
 	}
 	return mv
 }

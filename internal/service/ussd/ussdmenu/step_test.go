@@ -110,12 +110,13 @@ func TestPagesHoldEverythingAndFit(t *testing.T) {
 	letters := []rune("abc defg hij\n[€жጀ😀é")
 	rapid.Check(t, func(t *rapid.T) {
 		long := string(rapid.SliceOfN(rapid.SampledFrom(letters), 0, 500).Draw(t, "long"))
-		st := ussdmenu.State{Screen: "reading", Lang: "en", Vars: map[string]string{"long": long}}
+		limit := rapid.SampledFrom([]ussdmenu.Limit{{}, ussdmenu.Message(), {Septets: 120, Units: 52}}).Draw(t, "limit")
+		st := ussdmenu.State{Screen: "reading", Lang: "en", Vars: map[string]string{"long": long}, Limit: limit}
 		var seen strings.Builder
 		options := 0
 		for page := 0; ; page++ {
 			text, _ := m.Render(st, 0)
-			if !ussdmenu.Fits(text) {
+			if !limit.Fits(text) {
 				t.Fatalf("page %d does not fit: %q", page, text)
 			}
 			if (page > 0) != strings.Contains(text, "\n99. Previous") {
@@ -148,7 +149,7 @@ func TestPagesHoldEverythingAndFit(t *testing.T) {
 }
 
 func FuzzStep(f *testing.F) {
-	m, err := ussdmenu.Parse("menu.yaml", []byte(header+journey), specs)
+	m, err := ussdmenu.Parse("menu.yaml", []byte(header+journey), specs, ussdmenu.Limit{})
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -162,7 +163,7 @@ func FuzzStep(f *testing.F) {
 		if mv.Call != "" {
 			mv = m.Resolve(mv.State, mv.Call, "ok", nil, 0)
 		}
-		if text, _ := m.Render(mv.State, ussdmenu.Facts(facts)); text == "" || !ussdmenu.Fits(text) {
+		if text, _ := m.Render(mv.State, ussdmenu.Facts(facts)); text == "" || !(ussdmenu.Limit{}).Fits(text) {
 			t.Fatalf("shows %q", text)
 		}
 		m.Walk(m.Begin(""), input, ussdmenu.Facts(facts))

@@ -16,6 +16,7 @@ import (
 	"github.com/castalia-org/castalia/internal/platform/sqldb"
 	"github.com/castalia-org/castalia/internal/platform/sqldb/sqldbtest"
 	"github.com/castalia-org/castalia/internal/service/ussd"
+	"github.com/castalia-org/castalia/internal/service/ussd/ussdmenu"
 	"github.com/castalia-org/castalia/internal/service/ussd/ussdsql"
 	"github.com/castalia-org/castalia/internal/service/ussd/ussdtest"
 )
@@ -232,7 +233,7 @@ func TestAGatewayThatTellsOfTheEndLeavesItToBeContinued(t *testing.T) {
 func TestSessionsFinishOnTheMenuTheyBegan(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, node func(...func(*ussd.Config)) *ussd.Service) {
-		newer, err := ussd.ParseMenu("new.yaml", []byte(strings.ReplaceAll(string(ussd.DefaultMenuSource()), "What would you like to know?", "Ask away.")))
+		newer, err := ussd.ParseMenu("new.yaml", []byte(strings.ReplaceAll(string(ussd.DefaultMenuSource()), "What would you like to know?", "Ask away.")), ussdmenu.Limit{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -5,6 +5,8 @@ export interface Features {
   name: string;
   services: string[];
   plugins: string[];
+  /** What networks show of a telephone's screen; an older server does not say. */
+  screen?: { septets: number; characters: number };
 }
 
 export const everything: Features = {

@@ -1,5 +1,6 @@
 import { useEffect, useRef, useState, type FormEvent, type KeyboardEvent } from "react";
 import { messageOf } from "../../shell/format";
+import { useFeatures } from "../../shell/features";
 import { Icon } from "../../shell/icons";
 import { airTime } from "./septets";
 import "./telephone.css";
@@ -45,6 +46,7 @@ export function TelephonePage() {
   const [busy, setBusy] = useState(false);
   const [error, setError] = useState("");
   const isOpen = call?.open === true;
+  const size = useFeatures().screen;
 
   async function ask(id: string, text: string, path: Call["path"]) {
     setBusy(true);
@@ -102,7 +104,7 @@ export function TelephonePage() {
     wasOpen.current = isOpen;
   }, [isOpen, busy]);
 
-  const air = call ? airTime(call.screen) : undefined;
+  const air = call ? airTime(call.screen, size) : undefined;
   return (
     <div className="page" onKeyDown={onKey}>
       <header className="page-head">

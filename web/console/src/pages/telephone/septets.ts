@@ -12,16 +12,24 @@ export interface AirTime {
   unit: "septets" | "characters";
 }
 
+/** How much of a screen the network shows. */
+export interface ScreenSize {
+  septets: number;
+  characters: number;
+}
+
+const usual: ScreenSize = { septets: 160, characters: 70 };
+
 /**
- * 182 septets fit, characters of the extension table taking two; one character
- * outside the alphabet makes the network use two bytes for each, and 80 fit.
+ * Characters of the extension table take two septets; one character outside the
+ * alphabet makes the network use two bytes for each.
  */
-export function airTime(text: string): AirTime {
+export function airTime(text: string, screen = usual): AirTime {
   let used = 0;
   for (const c of text) {
     if (extension.has(c)) used += 2;
     else if (plain.has(c)) used += 1;
-    else return { used: text.length, limit: 80, unit: "characters" };
+    else return { used: text.length, limit: screen.characters, unit: "characters" };
   }
-  return { used, limit: 182, unit: "septets" };
+  return { used, limit: screen.septets, unit: "septets" };
 }
