@@ -90,7 +90,7 @@ func TestTelephonesWalkTheMenu(t *testing.T) {
 				}
 			}
 		}
-	})
+	}, telephoneModel(t, nil)...)
 }
 
 // caller types on one telephone and remembers.
@@ -161,7 +161,7 @@ func TestATelephoneReachesTheOracleAndTheChain(t *testing.T) {
 			c.expect("2", "Account menu", "1", "Enter your PIN", "70382", "Welcome Ann", "1", "My account")
 			c.expect(way...)
 		}
-	})
+	}, telephoneModel(t, nil)...)
 }
 
 // A node that is killed between any two hops loses no session; its neighbours,
@@ -204,7 +204,7 @@ func TestATelephoneHasAMeasure(t *testing.T) {
 				t.Error("the log has a telephone number")
 			}
 		}
-	}, "TELEPHONE_QUESTIONS_PER_DAY=2")
+	}, append(telephoneModel(t, nil), "TELEPHONE_QUESTIONS_PER_DAY=2")...)
 }
 
 func TestAKilledNodeLosesNoTelephoneSession(t *testing.T) {
@@ -255,6 +255,28 @@ func TestEveryAnswerToAGatewayIsPlain(t *testing.T) {
 	}
 }
 
+// telephoneModel answers every question with one sentence, as soon as think is
+// closed, or at once without it. It returns the settings that make the program ask.
+func telephoneModel(t *testing.T, think <-chan struct{}) []string {
+	t.Helper()
+	model := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if think != nil {
+			select {
+			case <-think:
+			case <-r.Context().Done():
+				return
+			}
+		}
+		w.Header().Set("Content-Type", "text/event-stream")
+		_, _ = io.WriteString(w, `data: {"choices":[{"index":0,"delta":{"content":"Water at dusk."},"finish_reason":"stop"}]}`+"\n\ndata: [DONE]\n\n")
+	}))
+	t.Cleanup(func() {
+		model.CloseClientConnections()
+		model.Close()
+	})
+	return []string{"MODEL_PROVIDER=openai", "OPENAI_BASE_URL=" + model.URL, "OPENAI_API_KEY=sk-test", "MODEL=dusk"}
+}
+
 // A slow answer is promised, and waits at every node for the next dial.
 func TestASlowAnswerWaitsForTheNextDial(t *testing.T) {
 	t.Parallel()
@@ -262,20 +284,7 @@ func TestASlowAnswerWaitsForTheNextDial(t *testing.T) {
 		t.Run(string(shape), func(t *testing.T) {
 			t.Parallel()
 			thinking := make(chan struct{})
-			model := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-				select {
-				case <-thinking:
-				case <-r.Context().Done():
-					return
-				}
-				w.Header().Set("Content-Type", "text/event-stream")
-				_, _ = io.WriteString(w, `data: {"choices":[{"index":0,"delta":{"content":"Water at dusk."},"finish_reason":"stop"}]}`+"\n\ndata: [DONE]\n\n")
-			}))
-			t.Cleanup(func() {
-				model.CloseClientConnections()
-				model.Close()
-			})
-			w := system.Start(t, shape, "MODEL_PROVIDER=openai", "OPENAI_BASE_URL="+model.URL, "OPENAI_API_KEY=sk-test", "MODEL=slow")
+			w := system.Start(t, shape, telephoneModel(t, thinking)...)
 			c := &caller{t: t, line: &telephone{world: w}, phone: "+254700777888"}
 			c.dial("p1")
 			c.expect("2", "", "2", "", "Ann", "", "00", "", "70382", "", "70382", "account ID is", "1", "My account",

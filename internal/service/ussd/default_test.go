@@ -66,3 +66,56 @@ func TestTheDefaultMenuFitsEveryNetwork(t *testing.T) {
 		}
 	}
 }
+
+// TestNamesOfEveryScriptAreReadable on each screen that shows one, whatever the
+// network: nothing of it is a question mark, no page is too large, and each has a
+// way on.
+func TestNamesOfEveryScriptAreReadable(t *testing.T) {
+	t.Parallel()
+	m, err := ussd.DefaultMenu()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"\u1300\u121b\u120d", "\u0645\u062d\u0645\u062f", "\u738b\u5c0f\u660e", "\u042e\u043b\u0438\u044f"} {
+		for _, screen := range []string{"accountCreationSuccess", "loginSuccess", "profile"} {
+			for _, limit := range []ussdmenu.Limit{{}, ussdmenu.Message(), {Septets: 120, Units: 52}} {
+				st := ussdmenu.State{Screen: screen, Lang: "en", Limit: limit, Vars: map[string]string{"name": name, "account": "C1A2B3C4D", "email": "a@b.example"}}
+				all := ""
+				for {
+					text, _ := m.Render(st, ussdmenu.Authenticated)
+					if all += text; !limit.Fits(text) || !strings.Contains(text, "*. Exit") {
+						t.Errorf("%s at %v: %q", screen, limit, text)
+					}
+					mv := m.Step(st, "98", ussdmenu.Authenticated)
+					if mv.Read == ussdmenu.ReadWrong {
+						break
+					}
+					st = mv.State
+				}
+				if !strings.Contains(all, name) || strings.Contains(all, "??") || !strings.Contains(all, "C1A2B3C4D") {
+					t.Errorf("%s at %v: %q", screen, limit, all)
+				}
+			}
+		}
+	}
+}
+
+// TestTheOracleIsOfferedWhereAModelAnswers, and not where only the guide would.
+func TestTheOracleIsOfferedWhereAModelAnswers(t *testing.T) {
+	t.Parallel()
+	m, err := ussd.DefaultMenu()
+	if err != nil {
+		t.Fatal(err)
+	}
+	st := ussdmenu.State{Screen: "userMainMenu", Lang: "en"}
+	for facts, offered := range map[ussdmenu.Facts]bool{
+		ussdmenu.Authenticated:                   false,
+		ussdmenu.Authenticated | ussdmenu.Guide:  false,
+		ussdmenu.Authenticated | ussdmenu.Oracle: true,
+	} {
+		text, _ := m.Render(st, facts)
+		if strings.Contains(text, "Ask the oracle") != offered || (m.Step(st, "5", facts).State.Screen == "askQuestion") != offered {
+			t.Errorf("%v: %q", facts, text)
+		}
+	}
+}

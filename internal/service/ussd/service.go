@@ -71,10 +71,13 @@ type Config struct {
 	// Desk is how many sessions stay in memory; 0 is 8192.
 	Desk int
 
-	Oracle   AskOracle // nil hides the menu item
-	LookUp   LookUp    // nil hides the menu item
-	Observer Observer
-	Logger   *slog.Logger
+	Oracle AskOracle // nil hides the menu item
+	// GuideOnly says that no model answers, only the built-in guide, which knows
+	// nothing that callers ask for: menus tell the two apart.
+	GuideOnly bool
+	LookUp    LookUp // nil hides the menu item
+	Observer  Observer
+	Logger    *slog.Logger
 	// Now is the clock; tests make it jump.
 	Now func() time.Time
 }
@@ -152,7 +155,10 @@ func New(store Store, cfg Config) (*Service, error) {
 		tally:  newTally(),
 		wake:   make(chan struct{}, 1),
 	}
-	if cfg.Oracle != nil {
+	switch {
+	case cfg.Oracle != nil && cfg.GuideOnly:
+		s.facts |= ussdmenu.Guide
+	case cfg.Oracle != nil:
 		s.facts |= ussdmenu.Oracle
 	}
 	if cfg.LookUp != nil {

@@ -94,8 +94,8 @@ func (c *checker) checkVariable(name string, v Variable) {
 	if v.Max < 1 || v.Max > 4000 {
 		c.report(path, "variable %q needs max between 1 and 4000", name)
 	}
-	if v.Charset != "" && v.Charset != "gsm" && v.Charset != "any" {
-		c.report(path+".charset", "variable %q has charset %q; gsm or any", name, v.Charset)
+	if v.Charset != "" && v.Charset != CharsetGSM && v.Charset != CharsetAuto && v.Charset != CharsetAny {
+		c.report(path+".charset", "variable %q has charset %q; gsm, auto or any", name, v.Charset)
 	}
 }
 

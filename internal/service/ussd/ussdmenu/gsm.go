@@ -129,8 +129,14 @@ func CleanText(s string) string {
 // Transliterate rewrites s in the GSM alphabet: letters lose the accents that
 // the alphabet lacks, anything else becomes a question mark.
 func Transliterate(s string) string {
+	s, _ = transliterate(s)
+	return s
+}
+
+// transliterate also says whether something could not be rewritten.
+func transliterate(s string) (_ string, lost bool) {
 	if !Measure(s).UCS2 {
-		return s
+		return s, false
 	}
 	var b strings.Builder
 	for _, r := range norm.NFC.String(s) {
@@ -151,9 +157,10 @@ func Transliterate(s string) string {
 		}
 		if !wrote && !unicode.Is(unicode.Mn, r) {
 			b.WriteByte('?')
+			lost = true
 		}
 	}
-	return b.String()
+	return b.String(), lost
 }
 
 // lookalike maps the marks that word processors write and letters that do not

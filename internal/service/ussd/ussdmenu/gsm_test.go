@@ -80,3 +80,24 @@ func TestWeakPIN(t *testing.T) {
 		}
 	}
 }
+
+// TestANameIsShownInItsOwnScript where the GSM alphabet lacks it, and in the GSM
+// alphabet, which has more room, where that says the same.
+func TestANameIsShownInItsOwnScript(t *testing.T) {
+	t.Parallel()
+	m, err := ussdmenu.Parse("m.yaml", []byte(strings.Replace(header, "name: {max: 20}", "name: {max: 20, charset: auto}", 1)+
+		"  home: {text: {en: \"Hi {{name}}\", sw: Habari}, exit: true}\n"), specs, ussdmenu.Limit{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]string{
+		"Nguyễn": "Hi Nguyen\n*. Exit", "ጀማል": "Hi ጀማል\n*. Exit", "Юлия Łuk": "Hi Юлия Łuk\n*. Exit", "王小明": "Hi 王小明\n*. Exit",
+		strings.Repeat("\u0436", 30): "Hi " + strings.Repeat("\u0436", 20) + "\n*. Exit",
+	} {
+		st := m.Begin("en")
+		st.Vars = map[string]string{"name": name}
+		if got, _ := m.Render(st, 0); got != want {
+			t.Errorf("%s: %q, want %q", name, got, want)
+		}
+	}
+}

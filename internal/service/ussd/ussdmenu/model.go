@@ -45,13 +45,20 @@ type Keys struct {
 // Variable declares a value that texts may name: how long it can get on the
 // screen, and in which alphabet.
 type Variable struct {
-	// Max is the most septets (UCS-2 units for charset any) that it takes.
+	// Max is the most septets (UCS-2 units, where the value needs them) that it takes.
 	Max int `yaml:"max"`
-	// Charset is gsm (transliterated, the default) or any.
+	// Charset is one of the Charset words; empty is gsm.
 	Charset string `yaml:"charset"`
 	// Lines keeps line breaks in the value.
 	Lines bool `yaml:"lines"`
 }
+
+// The alphabets of a variable.
+const (
+	CharsetGSM  = "gsm"  // transliterated; what the GSM alphabet lacks is a question mark
+	CharsetAuto = "auto" // transliterated where nothing is lost, else as it is, in UCS-2
+	CharsetAny  = "any"  // as it is
+)
 
 // Screen is what a user sees and may answer.
 type Screen struct {
@@ -161,10 +168,11 @@ type Facts uint16
 const (
 	Authenticated Facts = 1 << iota
 	HasAccount          // the telephone belongs to exactly one account
-	Oracle              // the oracle service runs
+	Oracle              // the oracle service runs, and a model answers
 	Query               // the query service runs
 	AnswerWaiting       // an answer of the oracle has not been shown yet
 	Resuming            // an earlier session of the telephone can be continued
+	Guide               // the oracle service runs, and only the built-in guide answers
 )
 
 var factNames = []struct {
@@ -177,6 +185,7 @@ var factNames = []struct {
 	{"query", Query},
 	{"answer_waiting", AnswerWaiting},
 	{"resuming", Resuming},
+	{"guide", Guide},
 }
 
 // Guard is a conjunction of facts, each plain or with ! in front.

@@ -53,8 +53,10 @@ func (v Variable) show(value string) string {
 	} else {
 		value = Clean(value)
 	}
-	if v.Charset != "any" {
-		value = Transliterate(value)
+	if v.Charset != CharsetAny {
+		if plain, lost := transliterate(value); !lost || v.Charset != CharsetAuto {
+			value = plain
+		}
 	}
 	return clip(value, v.Max)
 }
@@ -68,7 +70,7 @@ func (t template) worst(src *Source) Size {
 			continue
 		}
 		v := src.Variables[p.variable]
-		z.plus(Size{Septets: v.Max, Units: v.Max, UCS2: v.Charset == "any"})
+		z.plus(Size{Septets: v.Max, Units: v.Max, UCS2: v.Charset == CharsetAny || v.Charset == CharsetAuto})
 	}
 	return z
 }
