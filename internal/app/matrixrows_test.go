@@ -201,6 +201,15 @@ var operatorRows = []row{
 	{route: "GET /api/ussd/locks", owner: 200},
 	{route: "POST /api/ussd/accounts/{account}/unlock", target: "/api/ussd/accounts/1/unlock", owner: 404},
 	{route: "POST /api/ussd/telephones/unlock", body: `{"telephone":"tel-1"}`, owner: 404},
+	{route: "GET /operator/ussd/debug/{sessionId}", target: "/operator/ussd/debug/1", owner: 404},
+	{route: "GET /operator/ussd/sessions", owner: 200},
+	{route: "GET /operator/ussd/live", owner: 200},
+	{route: "GET /operator/ussd/timeline/{sessionId}", target: "/operator/ussd/timeline/1", owner: 404},
+	{route: "GET /operator/ussd/funnel", owner: 200},
+	{route: "GET /operator/ussd/graph", owner: 200},
+	{route: "GET /operator/ussd/locks", owner: 200},
+	{route: "POST /operator/ussd/accounts/{account}/unlock", target: "/operator/ussd/accounts/1/unlock", owner: 404},
+	{route: "POST /operator/ussd/telephones/unlock", body: `{"telephone":"tel-1"}`, owner: 404},
 }
 
 var entranceRows = []row{

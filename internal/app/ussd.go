@@ -50,9 +50,12 @@ func (a *App) buildUSSD(talking *oraclePart, queries *queryPart) (part, error) {
 		workers["menu"] = func(ctx context.Context) error { return svc.WatchMenu(ctx, s.Menu) }
 	}
 	return part{
-		name:     "ussd",
-		surfaces: []httpserver.Surface{ussdhttp.Surface(svc, ussdhttp.Deps{Limiter: a.limits.telephone, Logger: a.opt.Log})},
-		workers:  workers,
+		name: "ussd",
+		surfaces: []httpserver.Surface{
+			ussdhttp.Surface(svc, ussdhttp.Deps{Limiter: a.limits.telephone, Logger: a.opt.Log}),
+			ussdhttp.Operators(svc, a.opt.Log),
+		},
+		workers: workers,
 	}, nil
 }
 

@@ -213,7 +213,7 @@ func (l *remoteLine) Send(ctx context.Context, sessionID, code, phone, text stri
 
 // Screen implements ussdscript.Line.
 func (l *remoteLine) Screen(ctx context.Context, sessionID string) (string, error) {
-	reply, err := l.do(ctx, http.MethodGet, "/api/ussd/debug/"+url.PathEscape(sessionID), nil)
+	reply, err := l.do(ctx, http.MethodGet, "/operator/ussd/debug/"+url.PathEscape(sessionID), nil)
 	if err != nil {
 		return "", err
 	}

@@ -84,8 +84,10 @@ func newGateway(t testing.TB, o options) *gateway {
 		t.Fatal(err)
 	}
 	limiter := httpserver.NewLimiter(httpserver.LimiterConfig{Name: "telephone", PerMinute: o.limit, Exempt: o.exempt})
-	if err := server.Mount(ussdhttp.Surface(g.svc, ussdhttp.Deps{Limiter: limiter, Logger: log})); err != nil {
-		t.Fatal(err)
+	for _, s := range []httpserver.Surface{ussdhttp.Surface(g.svc, ussdhttp.Deps{Limiter: limiter, Logger: log}), ussdhttp.Operators(g.svc, log)} {
+		if err := server.Mount(s); err != nil {
+			t.Fatal(err)
+		}
 	}
 	g.server = server
 	return g

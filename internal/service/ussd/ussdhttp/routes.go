@@ -2,6 +2,7 @@ package ussdhttp
 
 import (
 	"net/http"
+	"strings"
 
 	"github.com/castalia-org/castalia/internal/platform/httpserver"
 	"github.com/castalia-org/castalia/internal/service/ussd"
@@ -14,9 +15,15 @@ const (
 	mediaText = "text/plain"
 )
 
-// routes lists everything that the gateway serves.
+// routes lists what is under the path of gateways: their routes, and those of
+// operators where they were first.
 func (a *api) routes() []httpserver.Route {
-	return append(a.gatewayRoutes(), a.operatorRoutes()...)
+	all := a.gatewayRoutes()
+	for _, route := range a.operatorRoutes() {
+		route.Pattern = pathSession + strings.TrimPrefix(route.Pattern, pathOperator)
+		all = append(all, route)
+	}
+	return all
 }
 
 func (a *api) gatewayRoutes() []httpserver.Route {
@@ -72,6 +79,10 @@ func (a *api) gatewayRoutes() []httpserver.Route {
 	return all
 }
 
+// The paths of operators are apart from those of gateways: a proxy that lets only
+// gateways in there would shut operators out.
+const pathOperator = "/operator/ussd"
+
 func (a *api) operatorRoutes() []httpserver.Route {
 	id := []httpserver.Param{{Name: "sessionId", In: "path", Required: true, Doc: "the gateway's session identifier, or dialect:identifier"}}
 	days := []httpserver.Param{{Name: "days", In: "query", Schema: 0, Doc: "how many days back, 1 to 90; 7 when not given"}}
@@ -84,29 +95,29 @@ func (a *api) operatorRoutes() []httpserver.Route {
 	}
 	all := []httpserver.Route{
 		{
-			Method: http.MethodGet, Pattern: "/api/ussd/debug/{sessionId}", Summary: "One session", Params: id,
+			Method: http.MethodGet, Pattern: pathOperator + "/debug/{sessionId}", Summary: "One session", Params: id,
 			Replies: ok(DebugRecord{}), Handler: a.debug,
 		},
-		{Method: http.MethodGet, Pattern: "/api/ussd/sessions", Summary: "Active sessions", Replies: ok(ActiveList{}), Handler: a.sessions},
+		{Method: http.MethodGet, Pattern: pathOperator + "/sessions", Summary: "Active sessions", Replies: ok(ActiveList{}), Handler: a.sessions},
 		{
-			Method: http.MethodGet, Pattern: "/api/ussd/live", Summary: "Sessions that were used last",
+			Method: http.MethodGet, Pattern: pathOperator + "/live", Summary: "Sessions that were used last",
 			Params:  []httpserver.Param{{Name: "limit", In: "query", Schema: 0, Doc: "1 to 500; 50 when not given"}},
 			Replies: ok(LiveList{}), Handler: a.live,
 		},
 		{
-			Method: http.MethodGet, Pattern: "/api/ussd/timeline/{sessionId}", Summary: "One session's history, masked", Params: id,
+			Method: http.MethodGet, Pattern: pathOperator + "/timeline/{sessionId}", Summary: "One session's history, masked", Params: id,
 			Replies: ok(ussd.View{}), Handler: a.timeline,
 		},
-		{Method: http.MethodGet, Pattern: "/api/ussd/funnel", Summary: "Screens shown and left", Params: days, Replies: ok(Funnel{}), Handler: a.funnel},
-		{Method: http.MethodGet, Pattern: "/api/ussd/graph", Summary: "The menu as a graph, with counts", Params: days, Replies: ok(ussdmenu.Graph{}), Handler: a.graph},
-		{Method: http.MethodGet, Pattern: "/api/ussd/locks", Summary: "What is locked after wrong PINs", Replies: ok(LockList{}), Handler: a.locks},
+		{Method: http.MethodGet, Pattern: pathOperator + "/funnel", Summary: "Screens shown and left", Params: days, Replies: ok(Funnel{}), Handler: a.funnel},
+		{Method: http.MethodGet, Pattern: pathOperator + "/graph", Summary: "The menu as a graph, with counts", Params: days, Replies: ok(ussdmenu.Graph{}), Handler: a.graph},
+		{Method: http.MethodGet, Pattern: pathOperator + "/locks", Summary: "What is locked after wrong PINs", Replies: ok(LockList{}), Handler: a.locks},
 		{
-			Method: http.MethodPost, Pattern: "/api/ussd/accounts/{account}/unlock", Summary: "Unlock an account",
+			Method: http.MethodPost, Pattern: pathOperator + "/accounts/{account}/unlock", Summary: "Unlock an account",
 			Params:  []httpserver.Param{{Name: "account", In: "path", Required: true, Doc: "the account's identifier"}},
 			Replies: ok(Unlocked{}), Handler: a.unlock,
 		},
 		{
-			Method: http.MethodPost, Pattern: "/api/ussd/telephones/unlock", Summary: "Unlock a telephone that tried foreign accounts",
+			Method: http.MethodPost, Pattern: pathOperator + "/telephones/unlock", Summary: "Unlock a telephone that tried foreign accounts",
 			Body: TelephoneUnlock{}, MaxBody: maxBody, Replies: ok(UnlockedTelephone{}), Handler: a.unlockTelephone,
 		},
 	}

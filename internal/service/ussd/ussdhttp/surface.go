@@ -71,6 +71,13 @@ func Surface(svc *ussd.Service, deps Deps) httpserver.Surface {
 	}
 }
 
+// Operators returns the operator's routes, apart from those of gateways and from
+// their limit: a console that looks on uses up no telephone's requests.
+func Operators(svc *ussd.Service, logger *slog.Logger) httpserver.Surface {
+	a := &api{svc: svc, log: logger}
+	return httpserver.Surface{Name: "ussd operator", Prefixes: []string{pathOperator}, Errors: a.writeError, Routes: a.operatorRoutes()}
+}
+
 // Away returns the routes that gateways call, for a node that is still waiting
 // for its database: their users are told so in the way of their dialect.
 func Away(limiter *httpserver.Limiter) httpserver.Surface {

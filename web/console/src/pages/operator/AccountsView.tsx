@@ -24,14 +24,14 @@ const guesses: Record<string, string> = {
 
 /** Accounts and telephones that wrong PINs locked, and how to open them again. */
 export function AccountsView() {
-  const { data, error, again } = useLook<{ locks: Lock[] }>("/api/ussd/locks");
+  const { data, error, again } = useLook<{ locks: Lock[] }>("/operator/ussd/locks");
   const [account, setAccount] = useState("");
   const list = useKeptFocus<HTMLElement>();
   const [said, setSaid] = useState<{ good: boolean; text: string }>();
   async function unlock(name: string, telephone?: string) {
     try {
-      if (telephone) await ask("/api/ussd/telephones/unlock", "POST", { telephone });
-      else await ask(`/api/ussd/accounts/${encodeURIComponent(name)}/unlock`, "POST");
+      if (telephone) await ask("/operator/ussd/telephones/unlock", "POST", { telephone });
+      else await ask(`/operator/ussd/accounts/${encodeURIComponent(name)}/unlock`, "POST");
       setSaid({ good: true, text: `${name} can try again.` });
       setAccount("");
     } catch (cause) {

@@ -8,8 +8,8 @@ import { Problem } from "./parts";
 
 /** The menu as a drawing with counts, and where callers leave it. */
 export function MenuView() {
-  const graph = useLook<MenuGraph>("/api/ussd/graph", 15_000);
-  const funnel = useLook<{ days: number; steps: Step[] }>("/api/ussd/funnel", 15_000);
+  const graph = useLook<MenuGraph>("/operator/ussd/graph", 15_000);
+  const funnel = useLook<{ days: number; steps: Step[] }>("/operator/ussd/funnel", 15_000);
   return (
     <div className="stack">
       <Problem error={graph.error || funnel.error} />

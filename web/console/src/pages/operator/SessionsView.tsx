@@ -26,7 +26,7 @@ interface Timeline extends Live {
 
 /** Telephone sessions, and one of them step by step; numbers and PINs are masked. */
 export function SessionsView({ selected }: { selected: string }) {
-  const { data, error } = useLook<{ sessions: Live[]; total: number }>("/api/ussd/live", 3000);
+  const { data, error } = useLook<{ sessions: Live[]; total: number }>("/operator/ussd/live", 3000);
   return (
     <div className={selected ? "split with-detail" : "split"}>
       <section className="card table" aria-busy={!data && !error} aria-label="Live sessions">
@@ -93,7 +93,7 @@ export function SessionsView({ selected }: { selected: string }) {
 }
 
 function Steps({ id }: { id: string }) {
-  const { data, error } = useLook<Timeline>(`/api/ussd/timeline/${encodeURIComponent(id)}`, 3000);
+  const { data, error } = useLook<Timeline>(`/operator/ussd/timeline/${encodeURIComponent(id)}`, 3000);
   return (
     <section className="card stack" aria-busy={!data && !error} aria-label="One session">
       <div className="row spread">
