@@ -158,7 +158,7 @@ var publicRows = []row{
 	{route: "OPTIONS /api/fs/upload/{id}", target: "/api/fs/upload/{upload}", owner: 204},
 	{route: "POST /api/ussd", owner: 200},
 	{route: "POST /api/ussd/africastalking", owner: 200},
-	{route: "POST /api/ussd/africastalking/events", owner: 400},
+	{route: "POST /api/ussd/africastalking/events", owner: 200},
 	{route: "POST /api/ussd/hubtel", body: `{}`, owner: 200},
 	{route: "POST /api/ussd/infobip/session/{sessionId}/start", target: "/api/ussd/infobip/session/1/start", body: `{}`, owner: 200},
 	{route: "PUT /api/ussd/infobip/session/{sessionId}/response", target: "/api/ussd/infobip/session/1/response", body: `{}`, owner: 200},
@@ -210,6 +210,7 @@ var operatorRows = []row{
 	{route: "GET /operator/ussd/locks", owner: 200},
 	{route: "POST /operator/ussd/accounts/{account}/unlock", target: "/operator/ussd/accounts/1/unlock", owner: 404},
 	{route: "POST /operator/ussd/telephones/unlock", body: `{"telephone":"tel-1"}`, owner: 404},
+	{route: "GET /operator/ussd/refusals", owner: 200},
 }
 
 var entranceRows = []row{

@@ -188,4 +188,6 @@ const (
 	CountMove  = "move"
 	CountLeft  = "left"
 	CountEnded = "ended"
+	// CountRefused has a dialect, a field and a rule in the place of menu and screens.
+	CountRefused = "refused"
 )

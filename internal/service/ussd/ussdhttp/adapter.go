@@ -2,6 +2,7 @@ package ussdhttp
 
 import (
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/castalia-org/castalia/internal/platform/httpserver"
@@ -23,18 +24,27 @@ func readDialect(r *http.Request, v any) error {
 // refuse answers a request that could not be read; the caller writes it in its
 // own shape, with what could be read.
 func (a *api) refuse(r *http.Request, err error) ussd.Answer {
-	return a.settled(r.Context(), ussd.Answer{}, err)
+	return a.settled(r, ussd.Answer{}, err)
 }
 
 // hop answers an adapter's request; the caller writes it in its own shape.
 func (a *api) hop(r *http.Request, req ussd.Request) ussd.Answer {
 	answer, err := a.answer(r, req)
-	return a.settled(r.Context(), answer, err)
+	return a.settled(r, answer, err)
+}
+
+// dialectOf names the dialect that a path belongs to; "" is the session endpoint.
+func dialectOf(path string) string {
+	rest, _ := strings.CutPrefix(path, pathSession+"/")
+	name, _, _ := strings.Cut(rest, "/")
+	if slices.Contains(ussd.Dialects(), name) {
+		return name
+	}
+	return ""
 }
 
 // endOf is how a dialect ends a session whose request never reached its adapter,
-// or nil where the path is no dialect's. What only tells that a session is over
-// is no session's request.
+// or nil where the path is no dialect's.
 func endOf(path string) any {
 	answer := ussd.Answer{Text: textInvalid, End: true}
 	switch {
@@ -44,7 +54,7 @@ func endOf(path string) any {
 		return ArkeselRequest{}.reply(answer)
 	case path == "/api/ussd/nalo":
 		return NaloRequest{}.reply(answer)
-	case strings.HasPrefix(path, "/api/ussd/infobip/") && !strings.HasSuffix(path, "/end"):
+	case strings.HasPrefix(path, "/api/ussd/infobip/"):
 		return infobipReply(answer)
 	}
 	return nil

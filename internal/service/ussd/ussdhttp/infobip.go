@@ -57,7 +57,7 @@ func infobipReply(answer ussd.Answer) InfobipReply {
 func (a *api) infobipEnd(w http.ResponseWriter, r *http.Request) error {
 	var in InfobipEnd
 	if err := readDialect(r, &in); err != nil {
-		return err
+		return writeDialect(w, infobipReply(a.refuse(r, err)))
 	}
 	if err := a.end(r, ussd.DialectInfobip, r.PathValue("sessionId"), ""); err != nil {
 		return err

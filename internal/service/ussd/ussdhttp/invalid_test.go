@@ -6,6 +6,8 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+
+	"github.com/castalia-org/castalia/internal/service/ussd"
 )
 
 // TestARefusalIsExplained to who connects a gateway: the log names the field and
@@ -45,7 +47,7 @@ func TestARefusalIsExplained(t *testing.T) {
 	} {
 		g := newGateway(t, options{level: slog.LevelInfo})
 		r := g.do(http.MethodPost, "/api/ussd"+tc.path, tc.media, tc.body)
-		if tc.path != "/africastalking/events" && r.status != http.StatusOK {
+		if r.status != http.StatusOK {
 			t.Errorf("%s %s: %+v", tc.path, tc.body, r)
 		}
 		found := ""
@@ -59,6 +61,17 @@ func TestARefusalIsExplained(t *testing.T) {
 				}
 			}
 		}
+		dialect := strings.TrimSuffix(strings.TrimPrefix(tc.path, "/"), "/events")
+		list := g.do(http.MethodGet, "/operator/ussd/refusals", "", "", "Authorization", "Bearer "+operator)
+		var told struct {
+			Days     int
+			Refusals []ussd.Refusal
+		}
+		if err := json.Unmarshal([]byte(list.body), &told); err != nil || told.Days != 7 || len(told.Refusals) != 1 || told.Refusals[0].Count != 1 ||
+			told.Refusals[0].Dialect != dialect || told.Refusals[0].Field != tc.field || !strings.Contains(told.Refusals[0].Rule, tc.rule) ||
+			strings.Contains(list.body, "70382") || strings.Contains(list.body, "97123") {
+			t.Errorf("%s %s: the operator reads %s", tc.path, tc.body, list.body)
+		}
 		if !strings.Contains(found, `"level":"INFO"`) || !strings.Contains(found, `"field":"`+tc.field+`"`) || !strings.Contains(found, tc.rule) {
 			t.Errorf("%s %s is explained by %q", tc.path, tc.body, found)
 		}
@@ -68,5 +81,28 @@ func TestARefusalIsExplained(t *testing.T) {
 	g.send("s1", alice, "")
 	if got := g.send("s1", bob, "1"); got != invalid || !strings.Contains(g.log.String(), "the one that began the session") {
 		t.Errorf("%q: %s", got, g.log.String())
+	}
+}
+
+// TestANoticeThatCannotBeRead is answered with an end of its dialect all the same.
+func TestANoticeThatCannotBeRead(t *testing.T) {
+	t.Parallel()
+	g := newGateway(t, options{})
+	const infobip = "{\"shouldClose\":true,\"ussdMenu\":\"Invalid input. Please try again.\",\"responseExitCode\":200,\"responseMessage\":\"\"}"
+	for _, tc := range []struct{ method, path, media, body, want string }{
+		{http.MethodPut, "/api/ussd/infobip/session/1/end", "application/json", "{\"exitCode\":\"600\"}", infobip},
+		{http.MethodPut, "/api/ussd/infobip/session/1/end", "application/json", "[", infobip},
+		{http.MethodPut, "/api/ussd/infobip/session/1/end", "application/x-www-form-urlencoded", "reason=x", infobip},
+		{http.MethodPut, "/api/ussd/infobip/session/1/end", "text/plain", "{}", infobip},
+		{http.MethodPut, "/api/ussd/infobip/session/1/end", "application/json", "{\"reason\":\"" + strings.Repeat("x", 20000) + "\"}", infobip},
+		{http.MethodPost, "/api/ussd/africastalking/events", "application/json", "{}", invalid},
+		{http.MethodPost, "/api/ussd/africastalking/events", "application/x-www-form-urlencoded", "sessionId=s1", invalid},
+		{http.MethodPost, "/api/ussd/africastalking/events", "application/x-www-form-urlencoded", "%zz", invalid},
+		{http.MethodPost, "/api/ussd/africastalking/events", "application/x-www-form-urlencoded", strings.Repeat("x", 20000), invalid},
+	} {
+		r := g.do(tc.method, tc.path, tc.media, tc.body)
+		if r.status != http.StatusOK || strings.TrimSpace(r.body) != tc.want {
+			t.Errorf("%s %.60s: %d %s", tc.path, tc.body, r.status, r.body)
+		}
 	}
 }

@@ -62,7 +62,7 @@ func TestTheProxyOfTheGuide(t *testing.T) {
 			t.Errorf("a stranger at %s hears %d %q", path, status, text)
 		}
 	}
-	for _, path := range []string{"sessions", "debug/s1", "timeline/s1", "live", "funnel", "graph", "locks"} {
+	for _, path := range []string{"sessions", "debug/s1", "timeline/s1", "live", "funnel", "graph", "locks", "refusals"} {
 		if status, text := ask("127.0.0.1", http.MethodGet, "/operator/ussd/"+path, "", operator); status != http.StatusOK {
 			t.Errorf("the operator at %s hears %d %q", path, status, text)
 		}

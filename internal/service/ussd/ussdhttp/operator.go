@@ -131,6 +131,24 @@ func (a *api) funnel(w http.ResponseWriter, r *http.Request) error {
 	return httpserver.WriteJSON(w, http.StatusOK, Funnel{Days: days, Steps: steps})
 }
 
+// RefusalList is what gateways' requests were refused for.
+type RefusalList struct {
+	Days     int            `json:"days"`
+	Refusals []ussd.Refusal `json:"refusals"`
+}
+
+func (a *api) refusals(w http.ResponseWriter, r *http.Request) error {
+	days, err := number(r, "days", 7, maxDays)
+	if err != nil {
+		return err
+	}
+	found, err := a.svc.Refusals(r.Context(), days)
+	if err != nil {
+		return err
+	}
+	return httpserver.WriteJSON(w, http.StatusOK, RefusalList{Days: days, Refusals: found})
+}
+
 func (a *api) graph(w http.ResponseWriter, r *http.Request) error {
 	days, err := number(r, "days", 7, maxDays)
 	if err != nil {

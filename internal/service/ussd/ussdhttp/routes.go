@@ -20,8 +20,10 @@ const (
 func (a *api) routes() []httpserver.Route {
 	all := a.gatewayRoutes()
 	for _, route := range a.operatorRoutes() {
-		route.Pattern = pathSession + strings.TrimPrefix(route.Pattern, pathOperator)
-		all = append(all, route)
+		if name := strings.TrimPrefix(route.Pattern, pathOperator); name != pathRefusals {
+			route.Pattern = pathSession + name
+			all = append(all, route)
+		}
 	}
 	return all
 }
@@ -81,7 +83,10 @@ func (a *api) gatewayRoutes() []httpserver.Route {
 
 // The paths of operators are apart from those of gateways: a proxy that lets only
 // gateways in there would shut operators out.
-const pathOperator = "/operator/ussd"
+const (
+	pathOperator = "/operator/ussd"
+	pathRefusals = "/refusals"
+)
 
 func (a *api) operatorRoutes() []httpserver.Route {
 	id := []httpserver.Param{{Name: "sessionId", In: "path", Required: true, Doc: "the gateway's session identifier, or dialect:identifier"}}
@@ -110,6 +115,11 @@ func (a *api) operatorRoutes() []httpserver.Route {
 		},
 		{Method: http.MethodGet, Pattern: pathOperator + "/funnel", Summary: "Screens shown and left", Params: days, Replies: ok(Funnel{}), Handler: a.funnel},
 		{Method: http.MethodGet, Pattern: pathOperator + "/graph", Summary: "The menu as a graph, with counts", Params: days, Replies: ok(ussdmenu.Graph{}), Handler: a.graph},
+		{
+			Method: http.MethodGet, Pattern: pathOperator + pathRefusals, Summary: "What gateways' requests were refused for", Params: days,
+			Doc:     "Counts by dialect, field and rule. What was sent is kept nowhere.",
+			Replies: ok(RefusalList{}), Handler: a.refusals,
+		},
 		{Method: http.MethodGet, Pattern: pathOperator + "/locks", Summary: "What is locked after wrong PINs", Replies: ok(LockList{}), Handler: a.locks},
 		{
 			Method: http.MethodPost, Pattern: pathOperator + "/accounts/{account}/unlock", Summary: "Unlock an account",

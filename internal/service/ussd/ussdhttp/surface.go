@@ -144,24 +144,30 @@ type outcome struct {
 
 // settled turns an error into the END text that the user sees, and logs what
 // the operator should know.
-func (a *api) settled(ctx context.Context, answer ussd.Answer, err error) ussd.Answer {
+func (a *api) settled(r *http.Request, answer ussd.Answer, err error) ussd.Answer {
 	switch {
 	case err == nil:
 		return answer
 	case fault.Is(err, fault.Invalid):
-		a.refused(ctx, err)
+		a.refused(r, err)
 		return ussd.Answer{Text: textInvalid, End: true}
 	}
-	a.log.ErrorContext(ctx, "ussd request failed", slog.String("request_id", httpserver.RequestID(ctx)), slog.Any("error", err))
+	a.log.ErrorContext(r.Context(), "ussd request failed", slog.String("request_id", httpserver.RequestID(r.Context())), slog.Any("error", err))
 	return ussd.Answer{Text: textUnavailable, End: true}
 }
 
-// refused logs which field broke which rule, for who connects a gateway. Values
-// are not told: they may be numbers and PINs.
-func (a *api) refused(ctx context.Context, err error) {
-	if why, ok := errors.AsType[*ussd.InvalidError](err); ok {
-		a.log.InfoContext(ctx, "ussd request refused", slog.String("request_id", httpserver.RequestID(ctx)),
-			slog.String("field", why.Field), slog.String("rule", why.Rule))
+// refused logs and counts which field broke which rule, for who connects a
+// gateway. Values are not told: they may be numbers and PINs.
+func (a *api) refused(r *http.Request, err error) {
+	why, ok := errors.AsType[*ussd.InvalidError](err)
+	if !ok {
+		return
+	}
+	dialect := dialectOf(r.URL.Path)
+	a.log.InfoContext(r.Context(), "ussd request refused", slog.String("request_id", httpserver.RequestID(r.Context())),
+		slog.String("dialect", dialect), slog.String("field", why.Field), slog.String("rule", why.Rule))
+	if a.svc != nil {
+		a.svc.CountRefusal(dialect, why)
 	}
 }
 
@@ -179,7 +185,7 @@ func writeAnswer(w http.ResponseWriter, status int, answer ussd.Answer) error {
 
 // writeError answers what never reached a handler, or left one with an error.
 func (a *api) writeError(w http.ResponseWriter, r *http.Request, err error) {
-	a.refused(r.Context(), err)
+	a.refused(r, err)
 	e := fault.From(err)
 	status := httpserver.Status(e.Kind)
 	if r.Method == http.MethodPost && (r.URL.Path == pathSession || r.URL.Path == pathAfricasTalking) && e.Kind != fault.NotFound {
@@ -196,9 +202,16 @@ func (a *api) writeError(w http.ResponseWriter, r *http.Request, err error) {
 		_ = writeAnswer(w, status, answer) // the client may be gone; there is nobody left to tell
 		return
 	}
-	if end := endOf(r.URL.Path); end != nil && (e.Kind == fault.Invalid || e.Kind == fault.TooLarge || e.Kind == fault.UnsupportedMedia) {
-		_ = writeDialect(w, end) // the client may be gone; there is nobody left to tell
-		return
+	if e.Kind == fault.Invalid || e.Kind == fault.TooLarge || e.Kind == fault.UnsupportedMedia {
+		end := endOf(r.URL.Path)
+		switch {
+		case end != nil:
+			_ = writeDialect(w, end) // the client may be gone; there is nobody left to tell
+			return
+		case r.URL.Path == pathAfricasTalking+"/events":
+			_ = writeAnswer(w, http.StatusOK, ussd.Answer{Text: textInvalid, End: true}) // the same
+			return
+		}
 	}
 	body := map[string]any{"error": http.StatusText(status), "message": e.Message, "code": e.Kind.String()}
 	if e.RetryAfter > 0 {
