@@ -90,7 +90,8 @@ type ModelResponse struct {
 	Reasoning string
 	ToolCalls []ModelToolCall
 	Usage     Usage
-	// Finish is why the model stopped: stop, tool_calls, length, filter.
+	// Finish is why the model stopped: stop, tool_calls, length, filter, refusal, or
+	// window when the model's was full.
 	Finish string
 	Model  string
 	// State goes back to the provider with this answer; nil if it wants nothing.
@@ -122,6 +123,9 @@ func (u Usage) Add(v Usage) Usage {
 type Chunk struct {
 	Text      string
 	Reasoning string
+	// Retract takes back the text that the answer has said so far: it has turned
+	// out to be a thought, and comes with this piece as one.
+	Retract bool
 }
 
 // ModelFunc calls a model. It hands the pieces to sink, in order and from one

@@ -54,6 +54,9 @@ func (l Limits) withDefaults() Limits {
 // goroutine; tools report from theirs.
 type Sink interface {
 	Chunk(c plugin.Chunk)
+	// Retract takes back the text of the present step; kept is what the turn had
+	// said before it.
+	Retract(kept string)
 	ToolStarted(c Call)
 	ToolEnded(c Call)
 	// Save is called with everything finished so far. When durable is set, the
@@ -206,15 +209,21 @@ func (l *loop) think(ctx context.Context, last bool) (Step, error) {
 	}
 	var text, reasoning strings.Builder
 	sink := func(c plugin.Chunk) {
+		if c.Retract {
+			text.Reset()
+			l.Sink.Retract(l.state.Text())
+		}
 		text.WriteString(c.Text)
 		reasoning.WriteString(c.Reasoning)
 		l.Sink.Chunk(c)
 	}
 	resp, err := l.Model(ctx, l.Runtime, req, sink)
+	guessed := false
 	for try := 0; err != nil && text.Len() == 0 && model.From(err).Kind == model.TooLong && try < 3 && l.Trim != nil; try++ {
-		if !l.Trim(ctx, &req) {
+		if guessed && model.From(err).Guessed || !l.Trim(ctx, &req) {
 			break
 		}
+		guessed = model.From(err).Guessed
 		for i := range l.state.Steps { // it was said behind what was taken out
 			l.state.Steps[i].State = nil
 		}

@@ -34,6 +34,7 @@ func (n *notes) add(format string, args ...any) {
 
 func (n *notes) Chunk(c plugin.Chunk)     { n.add("say %s", c.Text) }
 func (n *notes) ToolStarted(c agent.Call) { n.add("start %s", c.Name) }
+func (n *notes) Retract(kept string)      { n.add("back to %q", kept) }
 func (n *notes) ToolEnded(c agent.Call)   { n.add("end %s %s %s%s", c.Name, c.Status, c.Output, c.Error) }
 
 func (n *notes) Save(_ context.Context, s agent.State, durable bool) error {

@@ -40,6 +40,9 @@ type Info struct {
 	Vision    bool
 	// Window is how many tokens a request and its answer may have together.
 	Window int
+	// Wire is how the model is asked, where its provider knows several ways; empty
+	// means the usual one.
+	Wire string
 	// Prices in US dollars per million tokens.
 	InputPerMillion  float64
 	OutputPerMillion float64
@@ -97,6 +100,10 @@ type Error struct {
 	// Detail is what the provider said, for operators.
 	Detail string
 	Cause  error
+	// Window is the model's window, when a refusal as too long names it.
+	Window int
+	// Guessed marks a refusal that may be one of length: it did not say so.
+	Guessed bool
 }
 
 // Error describes the failure for logs. Providers repeat keys in what they say,
@@ -201,15 +208,20 @@ func Cut(req plugin.ModelRequest, resp plugin.ModelResponse) plugin.Usage {
 	if u.InputTokens > 0 {
 		return u
 	}
-	asked := Tokens(req.System)
+	u.InputTokens = int64(RequestTokens(req))
+	return u
+}
+
+// RequestTokens estimates a request.
+func RequestTokens(req plugin.ModelRequest) int {
+	n := Tokens(req.System)
 	for _, m := range req.Messages {
-		asked += MessageTokens(m)
+		n += MessageTokens(m)
 	}
 	for _, t := range req.Tools {
-		asked += Tokens(t.Name) + Tokens(t.Description) + Tokens(string(t.Schema))
+		n += Tokens(t.Name) + Tokens(t.Description) + Tokens(string(t.Schema))
 	}
-	u.InputTokens = int64(asked)
-	return u
+	return n
 }
 
 // MessageTokens estimates a message, its calls and its pictures.

@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"sync"
 	"time"
+	"unicode/utf16"
 
 	"github.com/castalia-org/castalia/internal/service/oracle"
 	"github.com/castalia-org/castalia/internal/service/oracle/agent"
@@ -47,6 +48,14 @@ func (s *sink) Chunk(c plugin.Chunk) {
 	if c.Text != "" {
 		t.emit(oracle.FrameMessage, oracle.MessageFrame{Content: c.Text, Timestamp: now})
 	}
+}
+
+// Retract takes back what the present step has said: readers cut their text as
+// they do when another node goes on with a turn.
+func (s *sink) Retract(kept string) {
+	t := (*turn)(s)
+	length := len(utf16.Encode([]rune(kept)))
+	t.emit(oracle.FrameRun, oracle.RunFrame{RunID: t.run.ID, Address: t.to, Resumed: true, Attempt: t.run.Attempt, PartialLength: &length})
 }
 
 // ToolStarted tells that a call began.

@@ -388,4 +388,5 @@ type quiet struct{}
 func (quiet) Chunk(plugin.Chunk)                            {}
 func (quiet) ToolStarted(agent.Call)                        {}
 func (quiet) ToolEnded(agent.Call)                          {}
+func (quiet) Retract(string)                                {}
 func (quiet) Save(context.Context, agent.State, bool) error { return nil }

@@ -178,6 +178,7 @@ type turn struct {
 	model   model.Info
 	usage   *meter
 	titled  bool
+	short   bool               // the user was told that the conversation was shortened
 	through int64              // the turn up to which a summary stands for the conversation
 	past    *oracle.Transcript // before this turn, when it is known to be whole
 	log     *slog.Logger
@@ -239,10 +240,24 @@ func (t *turn) think(ctx context.Context, state agent.State) (agent.State, error
 		Tools: tools.list, CallTool: t.plugins.wrapTool, Limits: t.deps.Config.Limits, Sink: (*sink)(t), State: state, Log: t.log,
 		Trim: func(_ context.Context, req *plugin.ModelRequest) bool {
 			t.through = passing
-			return trimHalf(req)
+			if !trimHalf(req) {
+				return false
+			}
+			t.tellShortened()
+			return true
 		},
 	}
 	return agent.Run(ctx, task)
+}
+
+// shortened is what the user is told, once, when the conversation was too long.
+const shortened = "This conversation no longer fits the model, so its older part was left out."
+
+func (t *turn) tellShortened() {
+	if !t.short {
+		t.short = true
+		(*sink)(t).Chunk(plugin.Chunk{Reasoning: shortened + "\n"})
+	}
 }
 
 // session is the turn's: as the store saw it a moment ago, or as it is now.
@@ -269,22 +284,43 @@ func (t *turn) callModel(ctx context.Context, _ *plugin.Runtime, req plugin.Mode
 	return resp, err
 }
 
-// trimHalf drops the older half of the conversation before the last message.
+// trimHalf drops the older half of the turns before the last, each whole: results
+// may not lose their calls. When the last turn alone is too long, the longest
+// results in it are shortened.
 func trimHalf(req *plugin.ModelRequest) bool {
-	n := len(req.Messages)
-	if n < 3 {
-		return false
+	n, cut := len(req.Messages), -1
+	for i, m := range req.Messages {
+		if m.Role == plugin.RoleUser && i > 0 && (cut < 0 || cut < n/2) {
+			cut = i
+		}
 	}
-	cut := n / 2
-	for cut < n && req.Messages[cut].Role != plugin.RoleUser { // tool results may not lose their call
-		cut++
+	req.Messages = slices.Clone(req.Messages)
+	defer func() { forgetStates(req.Messages) }()
+	if cut > 0 {
+		req.Messages = req.Messages[cut:]
+		return true
 	}
-	if cut == n {
-		return false
+	return shortenResults(req.Messages)
+}
+
+// shortest is the length below which a result is not worth shortening, in bytes.
+const shortest = 1024
+
+// shortenResults halves the results that are longer than most.
+func shortenResults(messages []plugin.ModelMessage) (shortened bool) {
+	longest := 0
+	for _, m := range messages {
+		if m.Role == plugin.RoleTool {
+			longest = max(longest, len(m.Text))
+		}
 	}
-	req.Messages = slices.Clone(req.Messages[cut:])
-	forgetStates(req.Messages)
-	return true
+	for i, m := range messages {
+		if m.Role == plugin.RoleTool && len(m.Text) > max(shortest, longest/2) {
+			messages[i].Text = agent.Cap(m.Text, len(m.Text)/2)
+			shortened = true
+		}
+	}
+	return shortened
 }
 
 // conclude turns the end of a turn into frames and messages.

@@ -1,21 +1,23 @@
 // Package wire is how the oracle talks to model endpoints that stream over HTTP.
 //
 // It promises what the usual clients leave out: a request is tried again only
-// while nothing of its answer has been seen, with jitter and within Retry-After;
-// a stream that does not begin, or falls silent, is cut after a time that
-// keep-alive comments do not extend; a stream that ends without saying so, or does
+// while nothing of its answer has been seen, with jitter and not before its
+// endpoint wants it; a stream that does not begin is cut after a time that
+// comments extend up to a limit, and one that falls silent after a time that they
+// do not extend; a stream that ends without saying so, or does
 // not end, is an error; the operator's key goes to the configured host alone. Failures come
 // back as *model.Error.
 package wire
 
 import (
+	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
+	"log/slog"
 	"math/rand/v2"
 	"mime"
+	"net"
 	"net/http"
 	"strconv"
 	"strings"
@@ -30,14 +32,22 @@ type Config struct {
 	Provider string
 	// Retries is how often a request is repeated: 2.
 	Retries int
-	// FirstChunk is how long the first event may take: 60s.
+	// Connect is how long a connection may take: 30s.
+	Connect time.Duration
+	// FirstChunk is how long the first event may take: 300s. Reasoners think for
+	// minutes. Signs of life extend it, up to Queue.
 	FirstChunk time.Duration
-	// Idle is how long a stream may be silent: 45s.
+	// Queue is how long the first event may take while the endpoint sends comments:
+	// 10m.
+	Queue time.Duration
+	// Idle is how long a stream may be silent: 120s.
 	Idle time.Duration
 	// Backoff is the pause before the first retry: 500ms.
 	Backoff time.Duration
 	// Transport is for tests; nil means a transport of its own.
 	Transport http.RoundTripper
+	// Log hears what operators should know; nil means nobody.
+	Log *slog.Logger
 }
 
 // The bounds of what is read from an endpoint. A stream says a word with some
@@ -63,20 +73,37 @@ func New(cfg Config) *Client {
 			*d = v
 		}
 	}
-	set(&cfg.FirstChunk, time.Minute)
-	set(&cfg.Idle, 45*time.Second)
+	set(&cfg.Connect, 30*time.Second)
+	set(&cfg.FirstChunk, 300*time.Second)
+	set(&cfg.Queue, max(10*time.Minute, cfg.FirstChunk))
+	set(&cfg.Idle, 120*time.Second)
 	set(&cfg.Backoff, 500*time.Millisecond)
 	if cfg.Retries == 0 {
 		cfg.Retries = 2
 	}
+	if cfg.Log == nil {
+		cfg.Log = slog.New(slog.DiscardHandler)
+	}
 	if cfg.Transport == nil {
-		cfg.Transport = http.DefaultTransport
+		cfg.Transport = transport(cfg.Connect)
 	}
 	return &Client{cfg: cfg, http: &http.Client{
 		Transport: cfg.Transport,
 		// A redirect would carry the key elsewhere.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}}
+}
+
+// transport is the usual one, which gives up connecting in time.
+func transport(connect time.Duration) http.RoundTripper {
+	usual, ok := http.DefaultTransport.(*http.Transport)
+	if !ok {
+		return http.DefaultTransport
+	}
+	t := usual.Clone()
+	t.DialContext = (&net.Dialer{Timeout: connect, KeepAlive: 30 * time.Second}).DialContext
+	t.TLSHandshakeTimeout = connect
+	return t
 }
 
 // Handler reads the events of a stream.
@@ -96,18 +123,22 @@ var errSilent = errors.New("the endpoint fell silent")
 // before each try, so that a try starts with nothing.
 func (c *Client) Post(ctx context.Context, url string, header http.Header, body []byte, fresh func() Handler) error {
 	for try := 0; ; try++ {
-		seen, after, err := c.once(ctx, url, header, body, fresh())
+		seen, asked, err := c.once(ctx, url, header, body, fresh())
 		if err == nil {
 			return nil
 		}
 		failure := c.classify(ctx, err)
-		if seen || try >= c.cfg.Retries || !failure.Kind.Retryable() || ctx.Err() != nil {
+		if failure.Status != 0 && asked.after > maxRetryAfter && failure.Kind != model.TooLong {
+			failure.Kind = model.RateLimit // earlier would be too early, and nobody waits so long
+			return failure
+		}
+		if seen || try >= c.cfg.Retries || !again(failure, asked) || ctx.Err() != nil {
 			return failure
 		}
 		pause := c.cfg.Backoff << try
 		pause += time.Duration(rand.Int64N(int64(pause))) //nolint:gosec // jitter, not a secret
-		if after > 0 {
-			pause = min(after, maxRetryAfter)
+		if asked.after > 0 {
+			pause = asked.after
 		}
 		timer := time.NewTimer(pause)
 		select {
@@ -119,63 +150,91 @@ func (c *Client) Post(ctx context.Context, url string, header http.Header, body 
 	}
 }
 
+// again reports whether a request is worth another try. A model that thought for
+// as long as it may would do so again.
+func again(failure *model.Error, asked patience) bool {
+	switch {
+	case errors.Is(failure, errSilent), asked.verdict == "false":
+		return false
+	case asked.verdict == "true":
+		return true
+	}
+	return failure.Kind.Retryable()
+}
+
 // once makes one try. seen says that something of the answer was handed on.
-func (c *Client) once(ctx context.Context, url string, header http.Header, body []byte, h Handler) (seen bool, after time.Duration, err error) {
+func (c *Client) once(ctx context.Context, url string, header http.Header, body []byte, h Handler) (seen bool, asked patience, err error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
+	began := time.Now()
 	watchdog := time.AfterFunc(c.cfg.FirstChunk, func() { cancel(errSilent) })
 	defer watchdog.Stop()
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, url, strings.NewReader(string(body)))
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewReader(body))
 	if err != nil {
-		return false, 0, &model.Error{Kind: model.Unknown, Provider: c.cfg.Provider, Cause: err}
+		return false, asked, &model.Error{Kind: model.Unknown, Provider: c.cfg.Provider, Cause: err}
 	}
 	req.Header = header.Clone()
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("Accept", "text/event-stream, application/json")
 	resp, err := c.http.Do(req)
 	if err != nil {
-		return false, 0, cause(ctx, err)
+		return false, asked, cause(ctx, err)
 	}
 	defer func() { _ = resp.Body.Close() }()
 	if resp.StatusCode != http.StatusOK {
 		data, _ := io.ReadAll(io.LimitReader(resp.Body, maxErrorBody))
-		return false, retryAfter(resp.Header), c.refused(resp, data)
+		return false, patienceOf(resp.Header, time.Now()), c.refused(resp, data)
 	}
 	media, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
 	switch media {
 	case "application/json":
 		data, err := io.ReadAll(io.LimitReader(resp.Body, maxWholeBody))
 		if err != nil {
-			return false, 0, cause(ctx, err)
+			return false, asked, cause(ctx, err)
 		}
-		return true, 0, h.Whole(data)
+		return true, asked, h.Whole(data)
 	case "text/html":
-		return false, 0, &model.Error{Kind: model.Server, Provider: c.cfg.Provider, Status: resp.StatusCode, Detail: "the endpoint sent a web page"}
+		return false, asked, &model.Error{Kind: model.Server, Provider: c.cfg.Provider, Status: resp.StatusCode, Detail: "the endpoint sent a web page"}
 	}
-	events, left := sse.NewDecoder(resp.Body, maxEvent), maxStream
+	alive := reader{resp.Body, func() {
+		if left := c.cfg.Queue - time.Since(began); !seen && left > 0 {
+			watchdog.Reset(min(left, c.cfg.FirstChunk))
+		}
+	}}
+	events, left := sse.NewDecoder(alive, maxEvent), maxStream
 	for {
 		e, err := events.Next()
 		if errors.Is(err, io.EOF) {
-			return seen, 0, h.End()
+			return seen, asked, h.End()
 		}
 		if err != nil {
-			return seen, 0, cause(ctx, err)
+			return seen, asked, cause(ctx, err)
 		}
 		if left -= len(e.Data); left < 0 {
-			return seen, 0, &model.Error{Kind: model.Server, Provider: c.cfg.Provider, Detail: "the answer does not end"}
+			return seen, asked, &model.Error{Kind: model.Server, Provider: c.cfg.Provider, Detail: "the answer does not end"}
 		}
 		watchdog.Reset(c.cfg.Idle)
 		seen = true
 		done, err := h.Event(e)
 		if done || err != nil {
-			return seen, 0, err
+			return seen, asked, err
 		}
 	}
 }
 
-// Truncated is the failure of a stream that ended too early.
-func (c *Client) Truncated() *model.Error {
-	return &model.Error{Kind: model.Network, Provider: c.cfg.Provider, Detail: "the stream ended early"}
+// reader tells of each piece that was read.
+type reader struct {
+	io.Reader
+	read func()
+}
+
+// Read reads.
+func (r reader) Read(b []byte) (int, error) {
+	n, err := r.Reader.Read(b)
+	if n > 0 {
+		r.read()
+	}
+	return n, err
 }
 
 // cause prefers why a context ended over what that broke.
@@ -186,98 +245,33 @@ func cause(ctx context.Context, err error) error {
 	return err
 }
 
-func retryAfter(h http.Header) time.Duration {
-	seconds, err := strconv.Atoi(h.Get("Retry-After"))
-	if err != nil || seconds < 0 {
-		return 0
-	}
-	return time.Duration(seconds) * time.Second
+// patience is what an endpoint says about asking again.
+type patience struct {
+	after time.Duration
+	// verdict is whether it wants to be asked again, if it says so.
+	verdict string
 }
 
-// refused classifies an answer that is not 200.
-func (c *Client) refused(resp *http.Response, body []byte) *model.Error {
-	detail, code := errorText(body)
-	e := &model.Error{Provider: c.cfg.Provider, Status: resp.StatusCode, Detail: detail}
-	e.Kind = kindOf(resp.StatusCode, code, detail)
-	return e
-}
-
-// Failure classifies an error that an endpoint reports inside its stream.
-func (c *Client) Failure(status int, code, detail string) *model.Error {
-	return &model.Error{Kind: kindOf(status, code, detail), Provider: c.cfg.Provider, Status: status, Detail: detail}
-}
-
-func kindOf(status int, code, detail string) model.Kind {
-	all := strings.ToLower(code + " " + detail)
-	has := func(words ...string) bool {
-		for _, w := range words {
-			if strings.Contains(all, w) {
-				return true
-			}
+// patienceOf reads retry headers in all their forms: milliseconds or seconds, with
+// fractions, or a date.
+func patienceOf(h http.Header, now time.Time) patience {
+	out := patience{verdict: strings.ToLower(strings.TrimSpace(h.Get("X-Should-Retry")))}
+	number := func(name string, unit time.Duration) bool {
+		n, err := strconv.ParseFloat(strings.TrimSpace(h.Get(name)), 64)
+		if err != nil || !(n >= 0 && n < maxRetryHeader) {
+			return false
 		}
-		return false
+		out.after = time.Duration(n * float64(unit))
+		return true
 	}
-	switch {
-	case has("context_length", "exceed_context", "prompt is too long", "maximum context", "request_too_large") || status == http.StatusRequestEntityTooLarge:
-		return model.TooLong
-	case has("insufficient_quota", "billing", "credit balance") || status == http.StatusPaymentRequired:
-		return model.Billing
-	case has("overloaded") || status == 529:
-		return model.Server
-	case status == http.StatusTooManyRequests || has("rate_limit"):
-		return model.RateLimit
-	case status == http.StatusUnauthorized || status == http.StatusForbidden || has("authentication", "permission_error", "invalid_api_key"):
-		return model.Auth
-	case status == http.StatusRequestTimeout || status == http.StatusGatewayTimeout || has("timeout_error"):
-		return model.Timeout
-	case status >= 500 || has("server_error", "api_error"):
-		return model.Server
+	if number("Retry-After-Ms", time.Millisecond) || number("Retry-After", time.Second) {
+		return out
 	}
-	return model.Unknown
+	if at, err := http.ParseTime(h.Get("Retry-After")); err == nil {
+		out.after = max(0, at.Sub(now))
+	}
+	return out
 }
 
-// errorText finds the message and the code in an error body. Pages of proxies
-// are of no use to anybody.
-func errorText(body []byte) (detail, code string) {
-	var e struct {
-		Error   json.RawMessage `json:"error"`
-		Message string          `json:"message"`
-		Detail  string          `json:"detail"`
-	}
-	if json.Unmarshal(body, &e) != nil {
-		if text := strings.TrimSpace(string(body)); text != "" && !strings.HasPrefix(text, "<") {
-			return text[:min(len(text), 500)], ""
-		}
-		return "", ""
-	}
-	var inner struct {
-		Message string `json:"message"`
-		Type    string `json:"type"`
-		Code    any    `json:"code"`
-	}
-	if json.Unmarshal(e.Error, &inner) == nil && inner.Message != "" {
-		return inner.Message, fmt.Sprint(inner.Type, " ", inner.Code)
-	}
-	var text string
-	if json.Unmarshal(e.Error, &text) == nil && text != "" {
-		return text, ""
-	}
-	return e.Message + e.Detail, ""
-}
-
-// classify turns any error into a *model.Error.
-func (c *Client) classify(ctx context.Context, err error) *model.Error {
-	if e, ok := errors.AsType[*model.Error](err); ok {
-		return e
-	}
-	e := &model.Error{Kind: model.Network, Provider: c.cfg.Provider, Cause: err}
-	switch {
-	case errors.Is(err, errSilent), errors.Is(err, context.DeadlineExceeded):
-		e.Kind = model.Timeout
-	case ctx.Err() != nil:
-		e.Kind = model.Unknown
-	case errors.Is(err, sse.ErrTooLarge):
-		e.Kind = model.Server
-	}
-	return e
-}
+// maxRetryHeader is the largest number that is believed.
+const maxRetryHeader = 1e9
