@@ -3,6 +3,7 @@ package openai
 import (
 	"bytes"
 	"encoding/json"
+	"slices"
 	"strings"
 
 	"github.com/castalia-org/castalia/internal/service/oracle/model/wire"
@@ -64,12 +65,12 @@ func (r resolver) find(index *int, id, name, piece string) *wire.Call {
 	}
 	present := calls[len(calls)-1]
 	numbered := false
-	for i := len(calls) - 1; i >= 0; i-- { // the newest of those with one number
-		if id != "" && calls[i].ID == id {
-			return calls[i]
+	for _, c := range slices.Backward(calls) { // the newest of those with one number
+		if id != "" && c.ID == id {
+			return c
 		}
-		if index != nil && calls[i].Index == *index && !numbered {
-			present, numbered = calls[i], true
+		if index != nil && c.Index == *index && !numbered {
+			present, numbered = c, true
 		}
 	}
 	switch {

@@ -2,6 +2,7 @@ package openai
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 
 	"github.com/castalia-org/castalia/internal/protocol/sse"
@@ -280,7 +281,7 @@ func (d *details) take(raw json.RawMessage) {
 		last := (*d)[n-1]
 		for name, value := range now {
 			var before, after string
-			if pieces(name) && json.Unmarshal(last[name], &before) == nil && json.Unmarshal(value, &after) == nil {
+			if slices.Contains(joined, name) && json.Unmarshal(last[name], &before) == nil && json.Unmarshal(value, &after) == nil {
 				value, _ = json.Marshal(before + after) //nolint:errchkjson // a text
 			}
 			if string(value) != "null" {
@@ -290,15 +291,6 @@ func (d *details) take(raw json.RawMessage) {
 		return
 	}
 	*d = append(*d, now)
-}
-
-func pieces(name string) bool {
-	for _, j := range joined {
-		if j == name {
-			return true
-		}
-	}
-	return false
 }
 
 func (d details) list() []json.RawMessage {

@@ -3,6 +3,7 @@ package zoo
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"regexp"
 	"strings"
@@ -252,10 +253,11 @@ func (s *Server) wholeChat(tool string, usage object, n int) object {
 	m, finish := object{"role": "assistant", "content": Answer}, "stop"
 	if tool != "" {
 		m["content"], finish = nil, "tool_calls"
-		m["tool_calls"] = s.callsOf(tool, n)
+		calls := s.callsOf(tool, n)
 		if s.chat.signed {
-			s.sign(m["tool_calls"].([]object)[0], n) //nolint:errcheck,forcetypeassert // made above
+			s.sign(calls[0], n)
 		}
+		m["tool_calls"] = calls
 	}
 	if s.chat.thinks {
 		m["reasoning_content"] = Thought
@@ -278,9 +280,7 @@ func (s *Server) streamChat(w http.ResponseWriter, tool string, usage object, n 
 		if delta != nil {
 			c["choices"] = []object{{"index": 0, "delta": delta, "finish_reason": nil}}
 		}
-		for k, v := range more {
-			c[k] = v
-		}
+		maps.Copy(c, more)
 		return data(c)
 	}
 	var events []string
@@ -335,7 +335,8 @@ func (s *Server) thoughtDeltas(n int) []object {
 		}
 		s.made[canonical([]object{one(Thought, sig)})] = true
 		return []object{
-			{"reasoning": a, "reasoning_details": []object{one(a, nil)}}, {"reasoning": b, "reasoning_details": []object{one(b, nil)}},
+			{"reasoning": a, "reasoning_details": []object{one(a, nil)}},
+			{"reasoning": b, "reasoning_details": []object{one(b, nil)}},
 			{"reasoning_details": []object{one("", sig)}},
 		}
 	case "tags":
@@ -360,15 +361,10 @@ func (s *Server) callDeltas(tool string, n int) []object {
 		if s.chat.wholeCalls || s.chat.noID || s.chat.joined {
 			out = append(out, c)
 		} else {
-			first, second := object{}, object{}
-			for k, v := range c {
-				first[k] = v
-			}
+			first, second := maps.Clone(c), object{}
 			first["function"] = object{"name": tool, "arguments": ""}
-			for _, k := range []string{"index"} {
-				if v, ok := c[k]; ok {
-					second[k] = v
-				}
+			if v, ok := c["index"]; ok {
+				second["index"] = v
 			}
 			second["function"] = object{"arguments": fmt.Sprintf(`{"n":%d}`, i+1)}
 			if s.chat.named {

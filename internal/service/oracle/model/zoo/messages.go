@@ -3,6 +3,7 @@ package zoo
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"strings"
 )
@@ -167,10 +168,7 @@ func blockEvents(message object, content []object) []string {
 		events = append(events, "event: "+kind+"\n"+data(v))
 	}
 	usage, _ := message["usage"].(object)
-	begun := object{}
-	for k, v := range message {
-		begun[k] = v
-	}
+	begun := maps.Clone(message)
 	begun["content"], begun["stop_reason"] = []object{}, nil
 	emit("message_start", object{"message": begun})
 	emit("ping", object{})

@@ -3,6 +3,7 @@ package zoo
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 )
 
@@ -112,10 +113,7 @@ func itemEvents(response object, output []object) []string {
 	}
 	emit("response.created", object{"response": object{"id": "resp_1", "object": "response", "status": "in_progress", "model": response["model"], "output": []object{}}})
 	for i, item := range output {
-		begun := object{}
-		for k, v := range item {
-			begun[k] = v
-		}
+		begun := maps.Clone(item)
 		switch item["type"] {
 		case "reasoning":
 			begun["encrypted_content"], begun["summary"] = nil, []object{} // incomplete here

@@ -23,7 +23,6 @@ import (
 	"regexp"
 	"strings"
 	"sync"
-	"testing"
 )
 
 // Wire is how a case is spoken to.
@@ -73,14 +72,15 @@ type Server struct {
 	made   map[string]bool
 }
 
-// Open starts a server for a case.
-func Open(t testing.TB, c Case) *Server {
-	t.Helper()
+// Open starts a server for a case. Close ends it.
+func Open(c Case) *Server {
 	s := &Server{Case: c, made: map[string]bool{}}
 	s.web = httptest.NewServer(s)
-	t.Cleanup(s.web.Close)
 	return s
 }
+
+// Close stops the server.
+func (s *Server) Close() { s.web.Close() }
 
 // URL is where the server really listens: the endpoint behind a proxy.
 func (s *Server) URL() string {

@@ -20,6 +20,13 @@ import (
 	"github.com/castalia-org/castalia/plugin"
 )
 
+func open(t *testing.T, c zoo.Case) *zoo.Server {
+	t.Helper()
+	s := zoo.Open(c)
+	t.Cleanup(s.Close)
+	return s
+}
+
 // provider is ours at a case: at its own address, or behind a proxy at another,
 // where its manners have to be learned.
 func provider(t *testing.T, s *zoo.Server, proxied bool, window int) model.Provider {
@@ -56,7 +63,7 @@ func each(t *testing.T, test func(t *testing.T, s *zoo.Server, proxied bool)) {
 			}
 			t.Run(fmt.Sprintf("%s/proxied=%v", c.Name, proxied), func(t *testing.T) {
 				t.Parallel()
-				test(t, zoo.Open(t, c), proxied)
+				test(t, open(t, c), proxied)
 			})
 		}
 	}
@@ -184,7 +191,7 @@ func TestOverflows(t *testing.T) {
 	for _, c := range zoo.Overflows() {
 		t.Run(c.Name, func(t *testing.T) {
 			t.Parallel()
-			s := zoo.Open(t, c)
+			s := open(t, c)
 			n := oracletest.Start(t, provider(t, s, false, 8000), func(d *oraclekit.Deps) {
 				d.Plugins, d.Turn.WindowShare = []plugin.Plugin{keeper{}}, 1
 			})
