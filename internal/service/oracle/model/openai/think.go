@@ -26,6 +26,7 @@ const (
 	beginning place = iota
 	within          // thoughts
 	beyond          // the answer; a closing tag may still show that it was none
+	behind          // white space behind thoughts
 	settled         // the answer
 )
 
@@ -56,7 +57,7 @@ func (t *thinking) take(piece string) (text, thought string, retract bool) {
 				return text, thought, retract
 			}
 			thought += t.held[:at]
-			t.held, t.at, t.alone = strings.TrimLeft(t.held[at+len(tag):], "\r\n"), settled, false
+			t.held, t.at, t.alone = t.held[at+len(tag):], behind, false
 		case beyond:
 			at, tag := first(t.held, closing[:1])
 			if at < 0 {
@@ -76,7 +77,12 @@ func (t *thinking) take(piece string) (text, thought string, retract bool) {
 			}
 			thought += text + t.held[:at]
 			text, retract = "", true
-			t.held, t.at = strings.TrimLeft(t.held[at+len(tag):], "\r\n"), settled
+			t.held, t.at = t.held[at+len(tag):], behind
+		case behind:
+			if t.held = strings.TrimLeft(t.held, "\r\n"); t.held == "" {
+				return text, thought, retract
+			}
+			t.at = settled
 		case settled:
 			text += t.held
 			t.held = ""
