@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/castalia-org/castalia/internal/platform/config"
 	"github.com/castalia-org/castalia/internal/platform/datadir"
@@ -41,6 +42,8 @@ func Doctor(ctx context.Context, opt Options, how DoctorOptions, tell func(Findi
 	e.keys(ctx)
 	e.report("objects", "the object store answers", r.pingBlobs(ctx, s), "check BLOB_URL and its credentials, or the folder objects")
 	e.report("bus", "messages can be sent", r.bus.Ping(ctx), "check NATS_URL; without it nodes are slower to notice each other")
+	e.report("models", "nothing is known against the models", errors.Join(modelWarnings(s.Oracle, time.Now())...),
+		"name another one with MODEL, or give the key")
 	pending, err := pendingMigrations(ctx, r.db)
 	if err != nil {
 		return err

@@ -107,7 +107,12 @@ type Oracle struct {
 	Name             string        `env:"ORACLE_NAME" default:"Castalia" doc:"Name of the oracle, as users see it."`
 	Provider         string        `env:"MODEL_PROVIDER" default:"guide" allowed:"guide|openai|anthropic" doc:"Where answers come from; guide is built in and needs no account."`
 	Model            string        `env:"MODEL" doc:"Model that the provider is asked for."`
-	Prices           []string      `env:"MODEL_PRICES" doc:"What models cost in US dollars per million tokens, as MODEL=input/output, such as small=0.15/0.60; the cost of each run is recorded."`
+	Prices           []string      `env:"MODEL_PRICES" doc:"What models cost in US dollars per million tokens, as MODEL=input/output, such as small=0.15/0.60, and if they differ the price of cached input and that of reasoning behind it (small=0.15/0.60/0.02/0.60); the cost of each run is recorded."`
+	Wires            []string      `env:"MODEL_WIRES" doc:"How models are asked at an OpenAI-compatible provider, as MODEL=responses or MODEL=chat; chat is the default, except for models of OpenAI that are known to need the other."`
+	ConnectTimeout   time.Duration `env:"MODEL_CONNECT_TIMEOUT" default:"30s" doc:"How long a connection to the provider may take."`
+	FirstToken       time.Duration `env:"MODEL_FIRST_TOKEN_TIMEOUT" default:"300s" doc:"How long a model may think before its first word; while the provider sends signs of life, at least 10 minutes."`
+	IdleTimeout      time.Duration `env:"MODEL_IDLE_TIMEOUT" default:"120s" doc:"How long an answer may pause."`
+	TurnTimeout      time.Duration `env:"MODEL_TURN_TIMEOUT" default:"15m" doc:"How long a turn may take, with all its tools."`
 	FrameRetention   time.Duration `env:"RUN_FRAMES_RETENTION" default:"24h" doc:"How long the frames of ended runs are kept for those who resume (off means a day); the transcript stays."`
 	OpenAIBase       URL           `env:"OPENAI_BASE_URL" doc:"Base address of an OpenAI-compatible provider."`
 	OpenAIKey        Secret        `env:"OPENAI_API_KEY" doc:"Key of that provider."`

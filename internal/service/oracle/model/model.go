@@ -46,12 +46,24 @@ type Info struct {
 	// Prices in US dollars per million tokens.
 	InputPerMillion  float64
 	OutputPerMillion float64
+	// CachedPerMillion is for input that the provider had read before, and
+	// ReasoningPerMillion for thoughts; nil is as the rest.
+	CachedPerMillion    *float64
+	ReasoningPerMillion *float64
 }
 
 // Cost is the price of a usage in millionths of a dollar. A price per million
 // tokens in dollars is a price per token in millionths.
 func (i Info) Cost(u plugin.Usage) int64 {
-	return int64(float64(u.InputTokens)*i.InputPerMillion + float64(u.OutputTokens)*i.OutputPerMillion)
+	part := func(all, some int64, price float64, own *float64) float64 {
+		if own == nil {
+			return float64(all) * price
+		}
+		some = max(0, min(some, all))
+		return float64(all-some)*price + float64(some)**own
+	}
+	return int64(part(u.InputTokens, u.CachedTokens, i.InputPerMillion, i.CachedPerMillion) +
+		part(u.OutputTokens, u.ReasoningTokens, i.OutputPerMillion, i.ReasoningPerMillion))
 }
 
 // Find returns the model with the id; an empty or unknown id is the default.
