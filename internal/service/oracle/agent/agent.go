@@ -93,6 +93,8 @@ type State struct {
 	Note  string       `json:"note,omitempty"`
 	Usage plugin.Usage `json:"usage"`
 	Model string       `json:"model,omitempty"`
+	// Finish is why the last answer ended: see plugin.ModelResponse.
+	Finish string `json:"finish,omitempty"`
 }
 
 // Step is one model call and the tools that it asked for.
@@ -237,6 +239,7 @@ func (l *loop) think(ctx context.Context, last bool) (Step, error) {
 	if resp.Model != "" {
 		l.state.Model = resp.Model
 	}
+	l.state.Finish = resp.Finish
 	step := Step{Text: resp.Text, Reasoning: resp.Reasoning}
 	if resp.State != nil {
 		kept := *resp.State

@@ -337,6 +337,9 @@ func (t *turn) conclude(ctx context.Context, state agent.State, err error) run.R
 		t.emit(oracle.FrameMessage, oracle.MessageFrame{Content: refusal, Timestamp: oracle.Timestamp(time.Now())})
 		steps = append(slices.Clip(steps), agent.Step{Text: refusal})
 		err = nil
+	} else if text := notice(state); err == nil && text != "" {
+		t.emit(oracle.FrameMessage, oracle.MessageFrame{Content: text, Timestamp: oracle.Timestamp(time.Now())})
+		steps = append(slices.Clip(steps), agent.Step{Text: text})
 	}
 	t.emit(oracle.FrameReasoning, oracle.ReasoningFrame{Address: t.to, IsComplete: true, Timestamp: oracle.Timestamp(time.Now())})
 	switch cause := context.Cause(ctx); {

@@ -2,6 +2,7 @@
 package scripted
 
 import (
+	"cmp"
 	"context"
 	"sync"
 	"time"
@@ -23,6 +24,8 @@ type Reply struct {
 	Usage plugin.Usage
 	// State is what the provider wants back.
 	State *plugin.ModelState
+	// Finish is why the answer ended; empty is by itself.
+	Finish string
 }
 
 // Text is a reply of words, one chunk each.
@@ -91,7 +94,7 @@ func (p *Provider) Stream(ctx context.Context, req plugin.ModelRequest, sink fun
 	p.requests = append(p.requests, req)
 	p.mu.Unlock()
 	reply := p.script(req)
-	resp := plugin.ModelResponse{ToolCalls: reply.Calls, Usage: reply.Usage, Finish: "stop", Model: "scripted", State: reply.State}
+	resp := plugin.ModelResponse{ToolCalls: reply.Calls, Usage: reply.Usage, Finish: cmp.Or(reply.Finish, "stop"), Model: "scripted", State: reply.State}
 	for _, c := range reply.Chunks {
 		if reply.Delay > 0 {
 			timer := time.NewTimer(reply.Delay)
