@@ -18,19 +18,19 @@ import (
 // limits are what several services share: counters, and the gate of verification.
 type limits struct {
 	// telephone counts requests by client address over /api/ussd…, / and /health.
-	telephone *httpserver.Limiter
+	telephone *ratelimit.Limiter
 	// principal counts requests by authenticated caller.
-	principal *httpserver.Limiter
+	principal *ratelimit.Limiter
 	// operator counts wrong operator's tokens by client address, guesses other
 	// wrong secrets.
-	operator, guesses *httpserver.Limiter
+	operator, guesses *ratelimit.Limiter
 	// classes count requests of routes that need no credential.
-	classes map[httpserver.LimitClass]*httpserver.Limiter
+	classes map[httpserver.LimitClass]*ratelimit.Limiter
 	// verify shares out the time of verification between client addresses. It is
 	// not exchanged with other nodes: it is this node's time.
 	verify *ratelimit.Gate
 	// revocations counts all new revocations.
-	revocations *httpserver.Limiter
+	revocations *ratelimit.Limiter
 }
 
 // shareInterval bounds how far a fleet can overshoot a limit: by what each
@@ -38,15 +38,15 @@ type limits struct {
 const shareInterval = 250 * time.Millisecond
 
 func newLimits(s config.Server, id config.Identity, gateways config.Networks) limits {
-	limit := func(name string, perMinute int) *httpserver.Limiter {
-		return httpserver.NewLimiter(httpserver.LimiterConfig{Name: name, PerMinute: perMinute})
+	limit := func(name string, perMinute int) *ratelimit.Limiter {
+		return ratelimit.NewLimiter(ratelimit.LimiterConfig{Name: name, PerMinute: perMinute})
 	}
 	return limits{
-		telephone: httpserver.NewLimiter(httpserver.LimiterConfig{Name: "telephone", PerMinute: s.RateLimit, Exempt: gateways}),
+		telephone: ratelimit.NewLimiter(ratelimit.LimiterConfig{Name: "telephone", PerMinute: s.RateLimit, Exempt: gateways}),
 		principal: limit("principal", s.PrincipalLimit),
 		operator:  limit("operator_token", s.GuessLimit),
 		guesses:   limit("wrong_secret", s.GuessLimit),
-		classes: map[httpserver.LimitClass]*httpserver.Limiter{
+		classes: map[httpserver.LimitClass]*ratelimit.Limiter{
 			httpserver.LimitContent:     limit("public_content", s.ContentLimit),
 			httpserver.LimitPages:       limit("pages", s.PageLimit),
 			httpserver.LimitRevocations: limit("revocation", s.RevocationLimit),
@@ -57,14 +57,20 @@ func newLimits(s config.Server, id config.Identity, gateways config.Networks) li
 	}
 }
 
-func (l limits) all() []*httpserver.Limiter {
-	return slices.AppendSeq([]*httpserver.Limiter{l.telephone, l.principal, l.operator, l.guesses, l.revocations}, maps.Values(l.classes))
+func (l limits) all() []*ratelimit.Limiter {
+	return slices.AppendSeq([]*ratelimit.Limiter{l.telephone, l.principal, l.operator, l.guesses, l.revocations}, maps.Values(l.classes))
 }
 
 // measure shows operators what was refused.
 func (l limits) measure(m *telemetry.Metrics) {
 	for _, limiter := range l.all() {
-		limiter.Measure(m)
+		if limiter == nil {
+			continue
+		}
+		m.CounterFunc("rate_limit_"+limiter.Name()+"_refused_total", "Requests refused by this limit.",
+			func() float64 { return float64(limiter.Stats().Refused) })
+		m.GaugeFunc("rate_limit_"+limiter.Name()+"_keys", "Keys that this limit remembers.",
+			func() float64 { return float64(limiter.Stats().Keys) })
 	}
 	gate := l.verify
 	m.CounterFunc("verify_gate_queued_total", "Unknown tokens that had to wait to be verified.", func() float64 { return float64(gate.Stats().Queued) })
@@ -86,7 +92,7 @@ func (l limits) share(ctx context.Context, node string, hints bus.Bus) error {
 		}
 		subject := "limits." + limiter.Name()
 		sub, err := hints.Subscribe(subject, func(m bus.Message) {
-			if counts, err := httpserver.ParseCounts(m.Data); err == nil && counts.Node != node {
+			if counts, err := ratelimit.ParseCounts(m.Data); err == nil && counts.Node != node {
 				limiter.Merge(counts)
 			}
 		})
@@ -95,7 +101,7 @@ func (l limits) share(ctx context.Context, node string, hints bus.Bus) error {
 		}
 		defer func() { _ = sub.Unsubscribe() }()
 		running.Go(func() {
-			limiter.Share(ctx, node, shareInterval, func(ctx context.Context, c httpserver.Counts) error {
+			limiter.Share(ctx, node, shareInterval, func(ctx context.Context, c ratelimit.Counts) error {
 				data, err := c.AppendBinary(nil)
 				if err != nil {
 					return err

@@ -2,11 +2,15 @@ package app
 
 import (
 	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/castalia-org/castalia/internal/platform/config"
 	"github.com/castalia-org/castalia/internal/platform/httpserver"
+	"github.com/castalia-org/castalia/internal/platform/ratelimit"
+	"github.com/castalia-org/castalia/internal/platform/telemetry"
 )
 
 // TestOneCounterForTelephonesAndHealth counts /api/ussd…, /health and / of one
@@ -40,6 +44,27 @@ func TestOneCounterForTelephonesAndHealth(t *testing.T) {
 	}
 	if got := w.send(t, request{method: http.MethodGet, target: "/health"}); got.Code != http.StatusOK {
 		t.Errorf("another address: %d", got.Code)
+	}
+}
+
+// TestLimitsAreMeasured looks for what was refused, and for nothing of a limit
+// that is switched off.
+func TestLimitsAreMeasured(t *testing.T) {
+	t.Parallel()
+	l := newLimits(config.Server{GuessLimit: 1}, config.Identity{}, nil)
+	m := telemetry.NewMetrics()
+	l.measure(m)
+	l.guesses.Allow(ratelimit.KeyOf("a"))
+	l.guesses.Allow(ratelimit.KeyOf("a"))
+	got := httptest.NewRecorder()
+	m.Handler().ServeHTTP(got, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/metrics", nil))
+	for _, line := range []string{"castalia_rate_limit_wrong_secret_refused_total 1", "castalia_rate_limit_wrong_secret_keys 1"} {
+		if !strings.Contains(got.Body.String(), line+"\n") {
+			t.Errorf("no line %s", line)
+		}
+	}
+	if strings.Contains(got.Body.String(), "rate_limit_pages") {
+		t.Error("a limit that is switched off is measured")
 	}
 }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/castalia-org/castalia/internal/identity"
 	"github.com/castalia-org/castalia/internal/platform/fault"
 	"github.com/castalia-org/castalia/internal/platform/httpserver"
+	"github.com/castalia-org/castalia/internal/platform/ratelimit"
 )
 
 // The request headers that carry credentials.
@@ -26,9 +27,9 @@ const (
 // Limits are the counters that authentication feeds; nil counts nothing.
 type Limits struct {
 	// Principals counts requests by authenticated caller.
-	Principals *httpserver.Limiter
+	Principals *ratelimit.Limiter
 	// Guesses counts wrong secrets of other kinds than tokens by client address.
-	Guesses *httpserver.Limiter
+	Guesses *ratelimit.Limiter
 }
 
 // Wrap returns the Authenticate of a surface, without limits.
@@ -74,8 +75,8 @@ func (g guard) serve(w http.ResponseWriter, r *http.Request, next httpserver.Han
 		g.challenge(w, c, err)
 		return err
 	}
-	if ok, wait := g.limits.Principals.Allow(httpserver.KeyOf(p.RateKey())); !ok {
-		return httpserver.TooManyRequests(wait)
+	if ok, wait := g.limits.Principals.Allow(ratelimit.KeyOf(p.RateKey())); !ok {
+		return ratelimit.Refusal(wait)
 	}
 	ctx = identity.WithPrincipal(ctx, p)
 	if route, ok := httpserver.RouteOf(ctx); ok && route.Stream {
@@ -99,7 +100,7 @@ func (l Limits) Guessed(ctx context.Context) error {
 		return nil
 	}
 	if ok, wait := l.Guesses.AllowAddr(from); !ok {
-		return httpserver.TooManyRequests(wait)
+		return ratelimit.Refusal(wait)
 	}
 	return nil
 }

@@ -38,11 +38,11 @@ func serve(t *testing.T, s *identity.Service, limits identityhttp.Limits) *https
 }
 
 // serveLimited also limits revocations, by address and in all.
-func serveLimited(t *testing.T, s *identity.Service, limits identityhttp.Limits, byAddress, all *httpserver.Limiter) *httpserver.Server {
+func serveLimited(t *testing.T, s *identity.Service, limits identityhttp.Limits, byAddress, all *ratelimit.Limiter) *httpserver.Server {
 	t.Helper()
 	var config httpserver.Config
 	if byAddress != nil {
-		config.Limits = map[httpserver.LimitClass]*httpserver.Limiter{httpserver.LimitRevocations: byAddress, httpserver.LimitPages: nil}
+		config.Limits = map[httpserver.LimitClass]*ratelimit.Limiter{httpserver.LimitRevocations: byAddress, httpserver.LimitPages: nil}
 	}
 	server, err := httpserver.New(config)
 	if err != nil {
@@ -200,7 +200,7 @@ func TestCrowdedGateAnswers429(t *testing.T) {
 func TestRequestsAreLimitedByPrincipal(t *testing.T) {
 	t.Parallel()
 	s := identitytest.New(t)
-	server := serve(t, s, identityhttp.Limits{Principals: httpserver.NewLimiter(httpserver.LimiterConfig{Name: "principals", PerMinute: 2})})
+	server := serve(t, s, identityhttp.Limits{Principals: ratelimit.NewLimiter(ratelimit.LimiterConfig{Name: "principals", PerMinute: 2})})
 	for i, want := range []int{200, 200, 429} {
 		// A fresh token is the same principal.
 		token := identitytest.Invocation(t, alice, s.DID(), identitytest.Nonce(string(rune('a'+i))))
@@ -304,8 +304,8 @@ func revocationOf(t *testing.T, by identitytest.Actor, audience string) string {
 // what is revoked already costs nothing.
 func TestRevocationsAreLimited(t *testing.T) {
 	t.Parallel()
-	limit := func(name string, n int) *httpserver.Limiter {
-		return httpserver.NewLimiter(httpserver.LimiterConfig{Name: name, PerMinute: n})
+	limit := func(name string, n int) *ratelimit.Limiter {
+		return ratelimit.NewLimiter(ratelimit.LimiterConfig{Name: name, PerMinute: n})
 	}
 	from := func(server http.Handler, address, revocation string) int {
 		r := httptest.NewRequest(http.MethodPost, "/api/revocations", strings.NewReader(`{"revocation":"`+revocation+`"}`))

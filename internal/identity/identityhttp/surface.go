@@ -6,6 +6,7 @@ import (
 	"github.com/castalia-org/castalia/internal/identity"
 	"github.com/castalia-org/castalia/internal/platform/fault"
 	"github.com/castalia-org/castalia/internal/platform/httpserver"
+	"github.com/castalia-org/castalia/internal/platform/ratelimit"
 )
 
 // maxChecked bounds one question about revocations.
@@ -38,7 +39,7 @@ type Checked struct {
 // and revocations, which prove themselves by their signature. all counts new
 // revocations of all callers together, but for the operator's: they bound what
 // strangers make us remember. nil counts nothing.
-func Surface(s *identity.Service, cors httpserver.CORSPolicy, all *httpserver.Limiter) httpserver.Surface {
+func Surface(s *identity.Service, cors httpserver.CORSPolicy, all *ratelimit.Limiter) httpserver.Surface {
 	tags := []string{"Identity"}
 	return httpserver.Surface{
 		Name: "identity",
@@ -75,7 +76,7 @@ func Surface(s *identity.Service, cors httpserver.CORSPolicy, all *httpserver.Li
 	}
 }
 
-func revoke(w http.ResponseWriter, r *http.Request, s *identity.Service, all *httpserver.Limiter) error {
+func revoke(w http.ResponseWriter, r *http.Request, s *identity.Service, all *ratelimit.Limiter) error {
 	var body Revoke
 	if err := httpserver.ReadJSON(w, r, &body, httpserver.Strict); err != nil {
 		return err
@@ -87,8 +88,8 @@ func revoke(w http.ResponseWriter, r *http.Request, s *identity.Service, all *ht
 	// Nobody can keep the operator from revoking by revoking a lot, and to say
 	// again what is known takes no room.
 	if judged.By != s.DID() && !s.Knows(judged) {
-		if ok, wait := all.Allow(httpserver.Key{}); !ok {
-			return httpserver.TooManyRequests(wait)
+		if ok, wait := all.Allow(ratelimit.Key{}); !ok {
+			return ratelimit.Refusal(wait)
 		}
 	}
 	done, err := s.Record(r.Context(), judged)

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/castalia-org/castalia/internal/platform/httpserver"
+	"github.com/castalia-org/castalia/internal/platform/ratelimit"
 	"github.com/castalia-org/castalia/internal/platform/telemetry"
 )
 
@@ -32,7 +33,7 @@ func wholeChain(b *testing.B) *httpserver.Server {
 		b.Fatal(err)
 	}
 	sf := httpserver.Surface{
-		Name: "a", CORS: httpserver.OpenCORS("*"), Limiter: httpserver.NewLimiter(httpserver.LimiterConfig{PerMinute: 1 << 30}),
+		Name: "a", CORS: httpserver.OpenCORS("*"), Limiter: ratelimit.NewLimiter(ratelimit.LimiterConfig{PerMinute: 1 << 30}),
 		Routes: []httpserver.Route{get("/sessions/{id}/messages/{message}", func(w http.ResponseWriter, _ *http.Request) error {
 			return httpserver.WriteJSON(w, http.StatusOK, reply)
 		})},
@@ -118,7 +119,7 @@ func BenchmarkOverTCP(b *testing.B) {
 }
 
 func BenchmarkLimiter(b *testing.B) {
-	l := httpserver.NewLimiter(httpserver.LimiterConfig{PerMinute: 1 << 30})
+	l := ratelimit.NewLimiter(ratelimit.LimiterConfig{PerMinute: 1 << 30})
 	b.ReportAllocs()
 	b.RunParallel(func(pb *testing.PB) {
 		addr := netip.MustParseAddr("203.0.113.1")

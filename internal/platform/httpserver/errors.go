@@ -5,7 +5,6 @@ import (
 	"math"
 	"net/http"
 	"strconv"
-	"time"
 
 	"github.com/castalia-org/castalia/internal/platform/fault"
 	"github.com/castalia-org/castalia/internal/platform/ratelimit"
@@ -99,9 +98,6 @@ func NestErrors(w http.ResponseWriter, _ *http.Request, err error) {
 	}
 	writeFault(w, status, e, body)
 }
-
-// TooManyRequests is the refusal of a limiter.
-func TooManyRequests(retryAfter time.Duration) error { return ratelimit.Refusal(retryAfter) }
 
 // FilesErrors is the table of the file store: error, message, status.
 func FilesErrors(w http.ResponseWriter, _ *http.Request, err error) {

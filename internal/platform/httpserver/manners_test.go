@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/castalia-org/castalia/internal/platform/httpserver"
+	"github.com/castalia-org/castalia/internal/platform/ratelimit"
 )
 
 func TestOpenCORS(t *testing.T) {
@@ -173,7 +174,7 @@ func TestOperatorRoutes(t *testing.T) {
 func TestGuessingTheOperatorTokenIsLimited(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, httpserver.Config{
-		OperatorToken: "s3cret", FailedAuth: httpserver.NewLimiter(httpserver.LimiterConfig{PerMinute: 3}),
+		OperatorToken: "s3cret", FailedAuth: ratelimit.NewLimiter(ratelimit.LimiterConfig{PerMinute: 3}),
 	}, httpserver.Surface{Name: "op", Routes: []httpserver.Route{{Method: "GET", Pattern: "/metrics", Auth: httpserver.Operator, Handler: echo()}}})
 	for i, want := range []int{401, 401, 401, 429, 429} {
 		a := do(t, s, "GET", "/metrics", "Authorization: Bearer guess")
@@ -271,5 +272,35 @@ func TestSecurityHeaders(t *testing.T) {
 		if page := strings.HasPrefix(a.Header.Get("Content-Type"), "text/html"); page != strings.Contains(policy, "style-src") || !strings.Contains(policy, "default-src 'none'") || !strings.Contains(policy, "frame-ancestors 'none'") {
 			t.Errorf("%s: content %s has policy %q", path, a.Header.Get("Content-Type"), a.Header.Get("Content-Security-Policy"))
 		}
+	}
+}
+
+// One limiter spans surfaces and routes; the surface writes the refusal.
+func TestSharedLimiter(t *testing.T) {
+	t.Parallel()
+	l := ratelimit.NewLimiter(ratelimit.LimiterConfig{PerMinute: 3})
+	health := get("/health", echo())
+	health.Limiter = l
+	s := newServer(t, httpserver.Config{}, httpserver.Surface{
+		Name: "ussd", Limiter: l, Prefixes: []string{"/api/ussd"},
+		Routes: []httpserver.Route{route("POST", "/api/ussd", echo())},
+		Errors: func(w http.ResponseWriter, _ *http.Request, _ error) {
+			w.WriteHeader(http.StatusTooManyRequests)
+			_, _ = w.Write([]byte("END Please try again later"))
+		},
+	}, httpserver.Surface{Name: "app", Routes: []httpserver.Route{health, get("/free", echo())}})
+
+	do(t, s, "POST", "/api/ussd")
+	do(t, s, "GET", "/health")
+	do(t, s, "GET", "/api/ussd/nothing") // what is missing counts too
+	if a := do(t, s, "POST", "/api/ussd"); a.StatusCode != http.StatusTooManyRequests || a.body != "END Please try again later" {
+		t.Errorf("got %d %s", a.StatusCode, a.body)
+	}
+	a := do(t, s, "GET", "/health")
+	if a.StatusCode != http.StatusTooManyRequests || a.Header.Get("Retry-After") == "" || a.body != `{"message":"ThrottlerException: Too Many Requests","statusCode":429}` {
+		t.Errorf("got %d %v %s", a.StatusCode, a.Header, a.body)
+	}
+	if a := do(t, s, "GET", "/free"); a.StatusCode != http.StatusOK {
+		t.Errorf("a route without the limiter got %d", a.StatusCode)
 	}
 }

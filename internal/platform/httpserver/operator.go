@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/castalia-org/castalia/internal/platform/fault"
+	"github.com/castalia-org/castalia/internal/platform/ratelimit"
 )
 
 // operatorGuard lets the operator in. With a token the bearer must match it.
@@ -22,7 +23,7 @@ type operatorGuard struct {
 	token  [sha256.Size]byte
 	locked bool
 	local  bool
-	failed *Limiter
+	failed *ratelimit.Limiter
 }
 
 func newOperatorGuard(cfg Config) operatorGuard {
@@ -48,7 +49,7 @@ func (g *operatorGuard) check(r *http.Request, client netip.Addr) error {
 	}
 	// Counted after the check: the operator gets in from an address that others
 	// guess from.
-	if ok, wait := g.failed.Allow(KeyOfAddr(client)); !ok {
+	if ok, wait := g.failed.Allow(ratelimit.KeyOfAddr(client)); !ok {
 		return fault.New(fault.RateLimited, "Too many failed attempts").WithRetryAfter(wait)
 	}
 	return fault.New(fault.Unauthenticated, "The operator's token is required")

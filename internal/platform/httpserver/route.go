@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+
+	"github.com/castalia-org/castalia/internal/platform/ratelimit"
 )
 
 // Auth says who may call a route. There is no default: a route that does not
@@ -78,7 +80,7 @@ type Route struct {
 	Quiet           bool     // logged at debug level only
 	Hidden          bool     // left out of the documentation
 	Replies         []Reply
-	Limiter         *Limiter // counts by client IP, beside the surface's own
+	Limiter         *ratelimit.Limiter // counts by client IP, beside the surface's own
 	Limit           LimitClass
 	Handler         Handler
 }
@@ -115,7 +117,7 @@ type Surface struct {
 	// Wrap wraps every route, the first one outermost, outside Authenticate.
 	Wrap []func(Handler) Handler
 	// Limiter counts every request of the surface by client IP; nil is none.
-	Limiter *Limiter
+	Limiter *ratelimit.Limiter
 	// Dynamic takes paths that are known only at request time.
 	Dynamic *Dynamic
 }
@@ -149,9 +151,9 @@ type MountedRoute struct {
 type mounted struct {
 	route   Route
 	surface *surface
-	class   *Limiter // of the route's LimitClass
-	names   []string // of the variables, in order
-	handler Handler  // with all wrapping applied
+	class   *ratelimit.Limiter // of the route's LimitClass
+	names   []string           // of the variables, in order
+	handler Handler            // with all wrapping applied
 	meter   *routeMeter
 }
 

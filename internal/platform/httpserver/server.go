@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/castalia-org/castalia/internal/platform/fault"
+	"github.com/castalia-org/castalia/internal/platform/ratelimit"
 	"github.com/castalia-org/castalia/internal/platform/telemetry"
 )
 
@@ -35,10 +36,10 @@ type Config struct {
 	// operator.
 	LocalOperator bool
 	// FailedAuth counts wrong operator tokens.
-	FailedAuth *Limiter
+	FailedAuth *ratelimit.Limiter
 	// Limits are what the classes of routes allow. Nil allows everything; else a
 	// route of a class that is not among them is refused by Mount.
-	Limits map[LimitClass]*Limiter
+	Limits map[LimitClass]*ratelimit.Limiter
 
 	// Errors and CORS are the manners of paths that no surface owns.
 	Errors ErrorWriter
@@ -323,9 +324,9 @@ func (s *Server) serve(x *exchange, r *http.Request, m *mounted, allow string) (
 			slog.String("route", m.route.Pattern), slog.Any("panic", v), slog.String("stack", string(debug.Stack())))
 		err = errPanicked
 	}()
-	for _, l := range [...]*Limiter{m.surface.Limiter, m.route.Limiter, m.class} {
+	for _, l := range [...]*ratelimit.Limiter{m.surface.Limiter, m.route.Limiter, m.class} {
 		if ok, wait := l.AllowAddr(x.client); !ok {
-			return TooManyRequests(wait)
+			return ratelimit.Refusal(wait)
 		}
 	}
 	if m.route.Auth == Operator {

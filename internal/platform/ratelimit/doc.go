@@ -1,10 +1,17 @@
 // Package ratelimit keeps one client from using up what many share.
 //
+// A Limiter counts by key over a sliding minute and refuses what is beyond its
+// limit. It promises that no minute holds more than that, that the wait it names
+// is exact, and that its memory is bounded. Nodes exchange counts as hints; when
+// these are lost, each node enforces alone.
+//
 // A Gate shares out the time of expensive checks between client networks: who
 // has used up its time waits its turn, round robin by network, and is refused
 // only after a wait. It promises that one network's flood costs another network
 // nothing but its fair share, and that its memory does not grow with the number
-// of networks. It does no I/O and knows nothing of what is checked.
+// of networks.
+//
+// Neither does I/O or knows what it counts; who measures them asks for Stats.
 package ratelimit
 
 import (

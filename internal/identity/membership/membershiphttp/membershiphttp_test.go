@@ -16,6 +16,7 @@ import (
 	"github.com/castalia-org/castalia/internal/identity/membership/membershiphttp"
 	"github.com/castalia-org/castalia/internal/identity/membership/membershipsql"
 	"github.com/castalia-org/castalia/internal/platform/httpserver"
+	"github.com/castalia-org/castalia/internal/platform/ratelimit"
 	"github.com/castalia-org/castalia/internal/platform/sqldb/sqldbtest"
 )
 
@@ -24,7 +25,7 @@ type tries int
 
 func (n *tries) Guessed(context.Context) error {
 	if *n--; *n < 0 {
-		return httpserver.TooManyRequests(time.Minute)
+		return ratelimit.Refusal(time.Minute)
 	}
 	return nil
 }

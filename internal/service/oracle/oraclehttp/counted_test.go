@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/castalia-org/castalia/internal/platform/httpserver"
+	"github.com/castalia-org/castalia/internal/platform/ratelimit"
 	"github.com/castalia-org/castalia/internal/service/oracle/oraclekit"
 	"github.com/castalia-org/castalia/internal/service/oracle/oracletest"
 	"github.com/castalia-org/castalia/plugin"
@@ -18,7 +18,7 @@ type tally struct{ wrong int }
 
 func (c *tally) Guessed(context.Context) error {
 	if c.wrong++; c.wrong > 3 {
-		return httpserver.TooManyRequests(time.Minute)
+		return ratelimit.Refusal(time.Minute)
 	}
 	return nil
 }

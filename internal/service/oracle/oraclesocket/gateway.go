@@ -26,7 +26,7 @@ import (
 
 	"github.com/castalia-org/castalia/internal/identity"
 	"github.com/castalia-org/castalia/internal/platform/bus"
-	"github.com/castalia-org/castalia/internal/platform/httpserver"
+	"github.com/castalia-org/castalia/internal/platform/ratelimit"
 	"github.com/castalia-org/castalia/internal/protocol/socketio"
 	"github.com/castalia-org/castalia/internal/protocol/socketio/engineio"
 	"github.com/castalia-org/castalia/internal/service/oracle"
@@ -71,7 +71,7 @@ type Config struct {
 	MaxCalls int
 	// Events counts the questions of a socket (ping, status, list-events,
 	// subscribe) by user; nil counts nothing.
-	Events *httpserver.Limiter
+	Events *ratelimit.Limiter
 	// Engine is handed on; its SessionID, Info and Foreign are the gateway's own.
 	Engine engineio.Config
 }

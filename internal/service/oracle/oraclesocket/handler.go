@@ -11,6 +11,7 @@ import (
 	"github.com/castalia-org/castalia/internal/identity"
 	"github.com/castalia-org/castalia/internal/platform/fault"
 	"github.com/castalia-org/castalia/internal/platform/httpserver"
+	"github.com/castalia-org/castalia/internal/platform/ratelimit"
 	"github.com/castalia-org/castalia/internal/protocol/socketio"
 	"github.com/castalia-org/castalia/internal/service/oracle"
 )
@@ -141,7 +142,7 @@ func (h *handler) Event(s *socketio.Socket, e *socketio.Event) {
 		g.signal(s, p, name, e)
 		return
 	default:
-		if ok, _ := g.cfg.Events.Allow(httpserver.KeyOf(p.did)); ok {
+		if ok, _ := g.cfg.Events.Allow(ratelimit.KeyOf(p.did)); ok {
 			g.reply(s, p, name)
 		}
 	}

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/castalia-org/castalia/internal/platform/fault"
-	"github.com/castalia-org/castalia/internal/platform/httpserver"
+	"github.com/castalia-org/castalia/internal/platform/ratelimit"
 	"github.com/castalia-org/castalia/internal/protocol/socketio"
 	"github.com/castalia-org/castalia/internal/service/oracle"
 )
@@ -53,7 +53,7 @@ func (g *Gateway) askDesk(s *socketio.Socket, p *page, name oracle.EventName, e 
 	if desk == nil {
 		return nil, errNoCalls
 	}
-	if ok, _ := g.cfg.Events.Allow(httpserver.KeyOf(p.did)); !ok {
+	if ok, _ := g.cfg.Events.Allow(ratelimit.KeyOf(p.did)); !ok {
 		return nil, errTooMany
 	}
 	var data json.RawMessage

@@ -13,6 +13,7 @@ import (
 	"github.com/castalia-org/castalia/internal/identity/identityhttp"
 	"github.com/castalia-org/castalia/internal/platform/fault"
 	"github.com/castalia-org/castalia/internal/platform/httpserver"
+	"github.com/castalia-org/castalia/internal/platform/ratelimit"
 	"github.com/castalia-org/castalia/internal/service/query"
 )
 
@@ -127,7 +128,7 @@ func (g Gate) rule(path string) *gateRule {
 // that anybody would take, 403 with one that is for other routes, 429 to an
 // address that tried too many wrong keys. Right ones are served whatever the
 // address tried before: others may share it.
-func (g Gate) check(r *http.Request, path string, auth Authenticator, guesses *httpserver.Limiter) error {
+func (g Gate) check(r *http.Request, path string, auth Authenticator, guesses *ratelimit.Limiter) error {
 	rule := g.rule(path)
 	if rule == nil || rule.open {
 		return nil

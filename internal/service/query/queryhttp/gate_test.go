@@ -7,7 +7,7 @@ import (
 
 	"github.com/castalia-org/castalia/internal/identity"
 	"github.com/castalia-org/castalia/internal/identity/identitytest"
-	"github.com/castalia-org/castalia/internal/platform/httpserver"
+	"github.com/castalia-org/castalia/internal/platform/ratelimit"
 	"github.com/castalia-org/castalia/internal/service/query"
 	"github.com/castalia-org/castalia/internal/service/query/queryhttp"
 )
@@ -104,7 +104,7 @@ func TestGateReadsThePathAsTheRouterDoes(t *testing.T) {
 
 func TestWrongKeysAreCounted(t *testing.T) {
 	t.Parallel()
-	limit := httpserver.NewLimiter(httpserver.LimiterConfig{Name: "failures", PerMinute: 3})
+	limit := ratelimit.NewLimiter(ratelimit.LimiterConfig{Name: "failures", PerMinute: 3})
 	l := newLab(t, queryhttp.Options{Gate: gate(t, "key:abc"), Guesses: limit})
 	last := 0
 	for range 5 {

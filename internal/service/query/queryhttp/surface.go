@@ -18,6 +18,7 @@ import (
 
 	"github.com/castalia-org/castalia/internal/platform/fault"
 	"github.com/castalia-org/castalia/internal/platform/httpserver"
+	"github.com/castalia-org/castalia/internal/platform/ratelimit"
 	"github.com/castalia-org/castalia/internal/platform/telemetry"
 	"github.com/castalia-org/castalia/internal/service/query"
 )
@@ -28,7 +29,7 @@ type Options struct {
 	// Auth is needed when the gate takes UCANs.
 	Auth Authenticator
 	// Guesses counts wrong keys by client address; nil counts nothing.
-	Guesses *httpserver.Limiter
+	Guesses *ratelimit.Limiter
 	// CORS is closed when zero.
 	CORS httpserver.CORSPolicy
 	// Metrics counts what the cache and the chains do; nil counts nothing.

@@ -18,6 +18,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/castalia-org/castalia/internal/platform/httpserver"
+	"github.com/castalia-org/castalia/internal/platform/ratelimit"
 	"github.com/castalia-org/castalia/internal/platform/sqldb"
 	"github.com/castalia-org/castalia/internal/platform/sqldb/sqldbtest"
 	"github.com/castalia-org/castalia/internal/platform/telemetry"
@@ -83,7 +84,7 @@ func newGateway(t testing.TB, o options) *gateway {
 	if err != nil {
 		t.Fatal(err)
 	}
-	limiter := httpserver.NewLimiter(httpserver.LimiterConfig{Name: "telephone", PerMinute: o.limit, Exempt: o.exempt})
+	limiter := ratelimit.NewLimiter(ratelimit.LimiterConfig{Name: "telephone", PerMinute: o.limit, Exempt: o.exempt})
 	for _, s := range []httpserver.Surface{ussdhttp.Surface(g.svc, ussdhttp.Deps{Limiter: limiter, Logger: log}), ussdhttp.Operators(g.svc, log)} {
 		if err := server.Mount(s); err != nil {
 			t.Fatal(err)

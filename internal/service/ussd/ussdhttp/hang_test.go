@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/castalia-org/castalia/internal/platform/httpserver"
+	"github.com/castalia-org/castalia/internal/platform/ratelimit"
 	"github.com/castalia-org/castalia/internal/platform/sqldb/sqldbtest"
 	"github.com/castalia-org/castalia/internal/service/ussd"
 	"github.com/castalia-org/castalia/internal/service/ussd/ussdhttp"
@@ -173,7 +174,7 @@ func TestANodeWithoutItsDatabaseAnswersGateways(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := server.Mount(ussdhttp.Away(httpserver.NewLimiter(httpserver.LimiterConfig{Name: "telephone", PerMinute: 8}))); err != nil {
+	if err := server.Mount(ussdhttp.Away(ratelimit.NewLimiter(ratelimit.LimiterConfig{Name: "telephone", PerMinute: 8}))); err != nil {
 		t.Fatal(err)
 	}
 	g := &gateway{t: t, server: server}

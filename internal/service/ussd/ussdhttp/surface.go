@@ -21,6 +21,7 @@ import (
 
 	"github.com/castalia-org/castalia/internal/platform/fault"
 	"github.com/castalia-org/castalia/internal/platform/httpserver"
+	"github.com/castalia-org/castalia/internal/platform/ratelimit"
 	"github.com/castalia-org/castalia/internal/service/ussd"
 )
 
@@ -39,7 +40,7 @@ const maxBody = 16 << 10
 // Deps is what the surface needs besides the service.
 type Deps struct {
 	// Limiter is the counter that /api/ussd…, / and /health share; nil is none.
-	Limiter *httpserver.Limiter
+	Limiter *ratelimit.Limiter
 	Logger  *slog.Logger
 	// InFlight bounds the requests that are worked on at once; 0 is 4096.
 	InFlight int
@@ -80,7 +81,7 @@ func Operators(svc *ussd.Service, logger *slog.Logger) httpserver.Surface {
 
 // Away returns the routes that gateways call, for a node that is still waiting
 // for its database: their users are told so in the way of their dialect.
-func Away(limiter *httpserver.Limiter) httpserver.Surface {
+func Away(limiter *ratelimit.Limiter) httpserver.Surface {
 	a := &api{log: slog.New(slog.DiscardHandler)}
 	return httpserver.Surface{Name: "ussd", Errors: a.writeError, Limiter: limiter, Routes: a.gatewayRoutes()}
 }

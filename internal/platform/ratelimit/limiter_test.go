@@ -1,8 +1,7 @@
-package httpserver_test
+package ratelimit_test
 
 import (
 	"context"
-	"net/http"
 	"net/netip"
 	"strconv"
 	"testing"
@@ -11,7 +10,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/castalia-org/castalia/internal/platform/httpserver"
+	"github.com/castalia-org/castalia/internal/platform/ratelimit"
 )
 
 // clock is a clock that stands until it is moved.
@@ -24,8 +23,8 @@ func (c *clock) read() time.Time { return c.now }
 func TestLimiterCountsAMinute(t *testing.T) {
 	t.Parallel()
 	c := newClock()
-	l := httpserver.NewLimiter(httpserver.LimiterConfig{PerMinute: 100, Now: c.read})
-	key := httpserver.KeyOf("alice")
+	l := ratelimit.NewLimiter(ratelimit.LimiterConfig{PerMinute: 100, Now: c.read})
+	key := ratelimit.KeyOf("alice")
 	for i := range 100 {
 		if ok, _ := l.Allow(key); !ok {
 			t.Fatalf("request %d was refused", i+1)
@@ -35,7 +34,7 @@ func TestLimiterCountsAMinute(t *testing.T) {
 	if ok {
 		t.Fatal("request 101 was allowed")
 	}
-	if ok, _ := l.Allow(httpserver.KeyOf("bob")); !ok {
+	if ok, _ := l.Allow(ratelimit.KeyOf("bob")); !ok {
 		t.Error("one key's requests count for another")
 	}
 	if wait < time.Minute || wait > time.Minute+5*time.Second {
@@ -61,8 +60,8 @@ func TestLimiterProperties(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		c := newClock()
 		limit := rapid.IntRange(1, 20).Draw(t, "limit")
-		l := httpserver.NewLimiter(httpserver.LimiterConfig{PerMinute: limit, Now: c.read})
-		key := httpserver.KeyOf("k")
+		l := ratelimit.NewLimiter(ratelimit.LimiterConfig{PerMinute: limit, Now: c.read})
+		key := ratelimit.KeyOf("k")
 		var allowed []time.Time
 		within := func(d time.Duration) (n int) {
 			for _, at := range allowed {
@@ -98,23 +97,26 @@ func TestLimiterProperties(t *testing.T) {
 func TestLimiterForgetsTheQuietest(t *testing.T) {
 	t.Parallel()
 	c := newClock()
-	l := httpserver.NewLimiter(httpserver.LimiterConfig{PerMinute: 1, MaxKeys: 64, Now: c.read})
-	busy := httpserver.KeyOf("busy")
+	l := ratelimit.NewLimiter(ratelimit.LimiterConfig{PerMinute: 1, MaxKeys: 64, Now: c.read})
+	busy := ratelimit.KeyOf("busy")
 	l.Allow(busy)
 	for i := range 100_000 {
-		l.Allow(httpserver.KeyOf(strconv.Itoa(i)))
+		l.Allow(ratelimit.KeyOf(strconv.Itoa(i)))
 		if ok, _ := l.Allow(busy); ok { // stays in use, so it is remembered
 			t.Fatal("a key in use was forgotten")
 		}
 	}
-	if ok, _ := l.Allow(httpserver.KeyOf("7")); !ok {
+	if stats := l.Stats(); stats.Keys > 64 || stats.Refused != 100_000 {
+		t.Errorf("got %+v", stats)
+	}
+	if ok, _ := l.Allow(ratelimit.KeyOf("7")); !ok {
 		t.Error("a quiet key is remembered beyond the bound")
 	}
 }
 
 func TestLimiterAddresses(t *testing.T) {
 	t.Parallel()
-	l := httpserver.NewLimiter(httpserver.LimiterConfig{PerMinute: 1, Exempt: []netip.Prefix{netip.MustParsePrefix("198.51.100.0/24")}})
+	l := ratelimit.NewLimiter(ratelimit.LimiterConfig{PerMinute: 1, Exempt: []netip.Prefix{netip.MustParsePrefix("198.51.100.0/24")}})
 	for _, tc := range []struct {
 		addr string
 		want bool
@@ -139,18 +141,18 @@ func TestLimiterSharesCounts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
-		nodes := []*httpserver.Limiter{
-			httpserver.NewLimiter(httpserver.LimiterConfig{PerMinute: 10}),
-			httpserver.NewLimiter(httpserver.LimiterConfig{PerMinute: 10}),
+		nodes := []*ratelimit.Limiter{
+			ratelimit.NewLimiter(ratelimit.LimiterConfig{PerMinute: 10}),
+			ratelimit.NewLimiter(ratelimit.LimiterConfig{PerMinute: 10}),
 		}
 		for i, l := range nodes {
 			other := nodes[1-i]
-			go l.Share(ctx, "node"+strconv.Itoa(i), 250*time.Millisecond, func(_ context.Context, c httpserver.Counts) error {
+			go l.Share(ctx, "node"+strconv.Itoa(i), 250*time.Millisecond, func(_ context.Context, c ratelimit.Counts) error {
 				wire, err := c.AppendBinary(nil)
 				if err != nil {
 					return err
 				}
-				got, err := httpserver.ParseCounts(wire)
+				got, err := ratelimit.ParseCounts(wire)
 				if err != nil {
 					return err
 				}
@@ -159,7 +161,7 @@ func TestLimiterSharesCounts(t *testing.T) {
 				return nil
 			})
 		}
-		key := httpserver.KeyOf("spread")
+		key := ratelimit.KeyOf("spread")
 		total := 0
 		for range 20 {
 			for _, l := range nodes {
@@ -178,8 +180,8 @@ func TestLimiterSharesCounts(t *testing.T) {
 
 func TestNoLimiterAllows(t *testing.T) {
 	t.Parallel()
-	l := httpserver.NewLimiter(httpserver.LimiterConfig{PerMinute: 0})
-	l.Merge(httpserver.Counts{})
+	l := ratelimit.NewLimiter(ratelimit.LimiterConfig{PerMinute: 0})
+	l.Merge(ratelimit.Counts{})
 	l.Share(t.Context(), "n", time.Second, nil)
 	if ok, _ := l.AllowAddr(netip.Addr{}); !ok {
 		t.Error("refused")
@@ -187,54 +189,24 @@ func TestNoLimiterAllows(t *testing.T) {
 }
 
 func TestLimiterAllocatesNothing(t *testing.T) {
-	l := httpserver.NewLimiter(httpserver.LimiterConfig{PerMinute: 1 << 30})
+	l := ratelimit.NewLimiter(ratelimit.LimiterConfig{PerMinute: 1 << 30})
 	addr := netip.MustParseAddr("203.0.113.1")
 	if n := testing.AllocsPerRun(1000, func() {
 		l.AllowAddr(addr)
-		l.Allow(httpserver.KeyOf("did:key:z6Mk"))
+		l.Allow(ratelimit.KeyOf("did:key:z6Mk"))
 	}); n != 0 {
 		t.Errorf("%v allocations", n)
 	}
 }
 
-// One limiter spans surfaces and routes; the surface writes the refusal.
-func TestSharedLimiter(t *testing.T) {
-	t.Parallel()
-	l := httpserver.NewLimiter(httpserver.LimiterConfig{PerMinute: 3})
-	health := get("/health", echo())
-	health.Limiter = l
-	s := newServer(t, httpserver.Config{}, httpserver.Surface{
-		Name: "ussd", Limiter: l, Prefixes: []string{"/api/ussd"},
-		Routes: []httpserver.Route{route("POST", "/api/ussd", echo())},
-		Errors: func(w http.ResponseWriter, _ *http.Request, _ error) {
-			w.WriteHeader(http.StatusTooManyRequests)
-			_, _ = w.Write([]byte("END Please try again later"))
-		},
-	}, httpserver.Surface{Name: "app", Routes: []httpserver.Route{health, get("/free", echo())}})
-
-	do(t, s, "POST", "/api/ussd")
-	do(t, s, "GET", "/health")
-	do(t, s, "GET", "/api/ussd/nothing") // what is missing counts too
-	if a := do(t, s, "POST", "/api/ussd"); a.StatusCode != http.StatusTooManyRequests || a.body != "END Please try again later" {
-		t.Errorf("got %d %s", a.StatusCode, a.body)
-	}
-	a := do(t, s, "GET", "/health")
-	if a.StatusCode != http.StatusTooManyRequests || a.Header.Get("Retry-After") == "" || a.body != `{"message":"ThrottlerException: Too Many Requests","statusCode":429}` {
-		t.Errorf("got %d %v %s", a.StatusCode, a.Header, a.body)
-	}
-	if a := do(t, s, "GET", "/free"); a.StatusCode != http.StatusOK {
-		t.Errorf("a route without the limiter got %d", a.StatusCode)
-	}
-}
-
 func FuzzParseCounts(f *testing.F) {
-	good, _ := httpserver.Counts{Node: "n1", Seq: 7, Keys: map[httpserver.Key]uint32{httpserver.KeyOf("a"): 3}}.AppendBinary(nil)
+	good, _ := ratelimit.Counts{Node: "n1", Seq: 7, Keys: map[ratelimit.Key]uint32{ratelimit.KeyOf("a"): 3}}.AppendBinary(nil)
 	f.Add(good)
 	f.Add([]byte{})
 	f.Add([]byte{255})
 	f.Add(append([]byte{255}, make([]byte, 300)...))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		c, err := httpserver.ParseCounts(data)
+		c, err := ratelimit.ParseCounts(data)
 		if err != nil {
 			return
 		}
@@ -245,6 +217,6 @@ func FuzzParseCounts(f *testing.F) {
 		if len(again) != len(data) {
 			t.Fatalf("%d bytes became %d", len(data), len(again))
 		}
-		httpserver.NewLimiter(httpserver.LimiterConfig{PerMinute: 1}).Merge(c)
+		ratelimit.NewLimiter(ratelimit.LimiterConfig{PerMinute: 1}).Merge(c)
 	})
 }

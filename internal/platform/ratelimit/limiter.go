@@ -1,4 +1,4 @@
-package httpserver
+package ratelimit
 
 import (
 	"crypto/sha256"
@@ -7,9 +7,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
-
-	"github.com/castalia-org/castalia/internal/platform/ratelimit"
-	"github.com/castalia-org/castalia/internal/platform/telemetry"
 )
 
 // Key is what a Limiter counts by. It is a hash or an address, never a name,
@@ -27,7 +24,7 @@ func KeyOfAddr(addr netip.Addr) Key {
 	if !addr.IsValid() {
 		return Key{}
 	}
-	return ratelimit.NetworkOf(addr).As16()
+	return NetworkOf(addr).As16()
 }
 
 // LimiterConfig describes a limit.
@@ -154,23 +151,27 @@ func (l *Limiter) AllowAddr(addr netip.Addr) (ok bool, retryAfter time.Duration)
 	return l.Allow(KeyOfAddr(addr))
 }
 
-// Measure reports what the limiter refused and how many keys it knows.
-func (l *Limiter) Measure(m *telemetry.Metrics) {
+// LimiterStats are figures for operators.
+type LimiterStats struct {
+	// Refused counts what was beyond the limit.
+	Refused uint64
+	// Keys is how many keys are remembered.
+	Keys int
+}
+
+// Stats returns the figures.
+func (l *Limiter) Stats() LimiterStats {
 	if l == nil {
-		return
+		return LimiterStats{}
 	}
-	m.CounterFunc("rate_limit_"+l.cfg.Name+"_refused_total", "Requests refused by this limit.",
-		func() float64 { return float64(l.refused.Load()) })
-	m.GaugeFunc("rate_limit_"+l.cfg.Name+"_keys", "Keys that this limit remembers.", func() float64 {
-		n := 0
-		for i := range l.shards {
-			s := &l.shards[i]
-			s.mu.Lock()
-			n += len(s.entries)
-			s.mu.Unlock()
-		}
-		return float64(n)
-	})
+	stats := LimiterStats{Refused: l.refused.Load()}
+	for i := range l.shards {
+		s := &l.shards[i]
+		s.mu.Lock()
+		stats.Keys += len(s.entries)
+		s.mu.Unlock()
+	}
+	return stats
 }
 
 func (l *Limiter) shard(key Key) *limiterShard {
