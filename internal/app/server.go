@@ -4,6 +4,7 @@ import (
 	"net"
 	"strconv"
 
+	"github.com/castalia-org/castalia/internal/platform/apidocs"
 	"github.com/castalia-org/castalia/internal/platform/httpserver"
 )
 
@@ -16,12 +17,20 @@ func (a *App) newServer() (*httpserver.Server, error) {
 	}
 	a.limits = newLimits(s, a.opt.Settings.Identity, a.opt.Settings.USSD.GatewayCIDRs)
 	a.limits.measure(a.res.metrics)
-	return httpserver.New(httpserver.Config{
+	server, err := httpserver.New(httpserver.Config{
 		Addr: net.JoinHostPort(s.Host, strconv.Itoa(s.Port)), Logger: a.opt.Log, Metrics: a.res.metrics, Traces: a.res.traces,
 		Proxies: a.proxies(), PublicURL: s.PublicURL.Reveal(), OperatorToken: s.OperatorToken.Reveal(), LocalOperator: ownMachine(s), FailedAuth: a.limits.operator,
-		Limits: a.limits.classes,
-		CORS:   a.openCORS(),
-		Title:  a.opt.Settings.Oracle.Name, Version: a.opt.Version,
+		Limits:   a.limits.classes,
+		CORS:     a.openCORS(),
 		MaxConns: s.OpenConnections, DrainDelay: s.DrainDelay, DrainTimeout: s.DrainLimit,
 	})
+	if err != nil {
+		return nil, err
+	}
+	return server, server.Mount(a.docs(server))
+}
+
+// docs is the documentation of what a server has mounted.
+func (a *App) docs(server *httpserver.Server) httpserver.Surface {
+	return apidocs.Surface(apidocs.Options{Title: a.opt.Settings.Oracle.Name, Version: a.opt.Version}, server.Surfaces)
 }

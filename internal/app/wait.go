@@ -88,9 +88,11 @@ func (a *App) prepareDatabase(ctx context.Context) error {
 func (a *App) waitingServer() (http.Handler, error) {
 	server, err := httpserver.New(httpserver.Config{
 		Logger: a.opt.Log, Proxies: a.proxies(), CORS: a.openCORS(),
-		Title: a.opt.Settings.Oracle.Name, Version: a.opt.Version,
 	})
 	if err != nil {
+		return nil, err
+	}
+	if err := server.Mount(a.docs(server)); err != nil {
 		return nil, err
 	}
 	refuse := func(http.ResponseWriter, *http.Request) error {

@@ -2,7 +2,7 @@
 //
 // A service hands it a Surface: a list of Routes with one table of error
 // bodies, one cross-origin policy and one way to authenticate. The same Route
-// is the source of the mux, of the documentation at /docs, of metric labels and
+// is the source of the mux, of the documentation (apidocs), of metric labels and
 // of the test that tries every credential on every path. Two owners of one
 // method and path stop the start.
 //

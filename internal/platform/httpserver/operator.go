@@ -40,7 +40,7 @@ func (g *operatorGuard) check(r *http.Request, client netip.Addr) error {
 		if g.local && peerAddr(r, nil).IsLoopback() && !forwarded(r.Header) && localHost(r.Host) {
 			return nil
 		}
-		return notFound(r)
+		return NotFound(r)
 	}
 	bearer, ok := Bearer(r)
 	given := sha256.Sum256([]byte(bearer)) // equal lengths, so that the comparison says nothing
@@ -91,7 +91,8 @@ func localHost(host string) bool {
 	return err == nil
 }
 
-func notFound(r *http.Request) error {
+// NotFound is the answer to a request for what is not there.
+func NotFound(r *http.Request) error {
 	return fault.Newf(fault.NotFound, "Cannot %s %s", r.Method, shownPath(r))
 }
 

@@ -124,6 +124,17 @@ func parseSegment(seg string) (segmentKind, string, error) {
 	return nameSegment, name, nil
 }
 
+// PathVariables names the variables of a pattern, in order.
+func PathVariables(pattern string) []string {
+	var names []string
+	for seg := range strings.SplitSeq(pattern, "/") {
+		if kind, name, err := parseSegment(seg); err == nil && kind != literalSegment {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
 // lookup is one walk through the tree.
 type lookup struct {
 	method  string

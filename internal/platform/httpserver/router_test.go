@@ -107,7 +107,6 @@ func TestMountRefuses(t *testing.T) {
 		"lower-case method":      {httpserver.Surface{Name: "s", Routes: []httpserver.Route{route("get", "/c", ok)}}, "upper-case"},
 		"unnamed surface":        {httpserver.Surface{Routes: []httpserver.Route{get("/c", ok)}}, "no name"},
 		"parameter of elsewhere": {httpserver.Surface{Name: "s", Routes: []httpserver.Route{{Method: "GET", Pattern: "/c", Auth: httpserver.Public, Handler: ok, Params: []httpserver.Param{{Name: "id", In: "path"}}}}}, `"id" is not in the pattern`},
-		"documentation's path":   {httpserver.Surface{Name: "s", Routes: []httpserver.Route{get("/docs-json", ok)}}, "already served by docs"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -45,9 +45,6 @@ type Config struct {
 	Errors ErrorWriter
 	CORS   CORSPolicy
 
-	// Title and Version head the documentation.
-	Title, Version string
-
 	MaxBody        int64 // 1 MiB
 	MaxHeaderBytes int   // 128 KiB: delegations travel in headers
 	MaxConns       int   // 16384; never more than the process's limit of open files bears
@@ -67,8 +64,6 @@ func (c *Config) fill() {
 		c.Errors = NestErrors
 	}
 	c.Addr = cmp.Or(c.Addr, ":0")
-	c.Title = cmp.Or(c.Title, "Castalia")
-	c.Version = cmp.Or(c.Version, "0.0.0")
 	c.MaxBody = cmp.Or(c.MaxBody, 1<<20)
 	c.MaxHeaderBytes = cmp.Or(c.MaxHeaderBytes, 128<<10)
 	c.MaxConns = min(cmp.Or(c.MaxConns, 16384), connBudget())
@@ -99,7 +94,6 @@ type Server struct {
 	leaving  atomic.Bool
 	draining chan struct{}
 	gzip     gzipPool
-	docs     docCache
 }
 
 // New returns a server without routes.
@@ -116,9 +110,6 @@ func New(cfg Config) (*Server, error) {
 	cfg.Metrics.CounterFunc("http_connections_dropped_total", "Waiting connections that were closed to make room.",
 		func() float64 { return float64(s.conns.drops.Load()) })
 	s.nobody = s.prepare(Surface{Name: "none", Errors: cfg.Errors, CORS: cfg.CORS})
-	if err := s.Mount(s.docsSurface()); err != nil {
-		return nil, err
-	}
 	return s, nil
 }
 
@@ -199,7 +190,7 @@ func (s *Server) prepareRoute(sf *surface, route Route) (*mounted, error) {
 	return &mounted{route: route, surface: sf, class: class, handler: h, meter: s.meter.route(sf.Name, route.Method, route.Pattern)}, nil
 }
 
-// Routes lists what is mounted, in order of mounting.
+// Routes lists the fixed routes, in order of mounting.
 func (s *Server) Routes() []MountedRoute {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -208,6 +199,17 @@ func (s *Server) Routes() []MountedRoute {
 		for _, r := range sf.Routes {
 			all = append(all, MountedRoute{Surface: sf.Name, Route: r})
 		}
+	}
+	return all
+}
+
+// Surfaces lists what is mounted, in order of mounting.
+func (s *Server) Surfaces() []Surface {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	all := make([]Surface, len(s.surfaces))
+	for i, sf := range s.surfaces {
+		all[i] = sf.Surface
 	}
 	return all
 }
@@ -306,7 +308,7 @@ func (s *Server) nowhere(r *http.Request) error {
 			return fault.Newf(fault.NotFound, "Cannot %s %s; near: %s", r.Method, shownPath(r), strings.Join(near, ", "))
 		}
 	}
-	return notFound(r)
+	return NotFound(r)
 }
 
 // serve runs the handler and turns a panic into an error.
@@ -345,7 +347,7 @@ func (s *Server) serve(x *exchange, r *http.Request, m *mounted, allow string) (
 	case m == s.nobody.missing:
 		return s.nowhere(r)
 	case m.handler == nil:
-		return notFound(r)
+		return NotFound(r)
 	}
 	if err := x.limitBody(r, m); err != nil {
 		return err

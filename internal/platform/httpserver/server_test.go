@@ -8,8 +8,11 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/castalia-org/castalia/internal/platform/fault"
 	"github.com/castalia-org/castalia/internal/platform/httpserver"
+	"github.com/castalia-org/castalia/internal/platform/telemetry"
 )
 
 // echo answers with the values of the path.
@@ -112,5 +115,48 @@ func TestErrorsAreWrittenByTheSurface(t *testing.T) {
 		if a.StatusCode == http.StatusMethodNotAllowed && a.Header.Get("Allow") != "GET, HEAD, OPTIONS" {
 			t.Errorf("%s %s: Allow is %q", tc.method, tc.path, a.Header.Get("Allow"))
 		}
+	}
+}
+
+func TestMetrics(t *testing.T) {
+	t.Parallel()
+	m := telemetry.NewMetrics()
+	s := newServer(t, httpserver.Config{Metrics: m}, httpserver.Surface{Name: "oracle", CORS: httpserver.OpenCORS("*"), Routes: []httpserver.Route{
+		get("/sessions/{id}", echo("id")),
+		get("/metrics", func(w http.ResponseWriter, r *http.Request) error { m.Handler().ServeHTTP(w, r); return nil }),
+	}})
+	do(t, s, "GET", "/sessions/1")
+	do(t, s, "GET", "/sessions/2")
+	do(t, s, "BREW", "/some/strange/path")
+	do(t, s, "OPTIONS", "/sessions/1", "Origin: http://x", "Access-Control-Request-Method: GET")
+	text := do(t, s, "GET", "/metrics").body
+	for _, line := range []string{
+		`castalia_http_requests_total{method="GET",route="/sessions/{id}",status="2xx",surface="oracle"} 2`,
+		`castalia_http_requests_total{method="",route="(none)",status="4xx",surface="none"} 1`,
+		`castalia_http_requests_total{method="",route="(none)",status="2xx",surface="oracle"} 1`,
+		`castalia_http_request_duration_seconds_count{method="GET",route="/sessions/{id}",surface="oracle"} 2`,
+		"castalia_http_requests_in_flight 1", // the one that asks
+	} {
+		if !strings.Contains(text, line+"\n") {
+			t.Errorf("no line %s", line)
+		}
+	}
+	for _, strange := range []string{"BREW", "strange"} {
+		if strings.Contains(text, strange) {
+			t.Errorf("a client's %q became a label", strange)
+		}
+	}
+}
+
+func TestRoutesListsEverything(t *testing.T) {
+	t.Parallel()
+	s := newServer(t, httpserver.Config{}, httpserver.Surface{Name: "a", Routes: []httpserver.Route{get("/x", echo())}})
+	var got []string
+	for _, r := range s.Routes() {
+		got = append(got, r.Surface+" "+r.Method+" "+r.Pattern+" "+r.Auth.String())
+	}
+	want := []string{"a GET /x public"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
 	}
 }

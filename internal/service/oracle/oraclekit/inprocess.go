@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/castalia-org/castalia/internal/identity"
+	"github.com/castalia-org/castalia/internal/platform/apidocs"
 	"github.com/castalia-org/castalia/internal/platform/httpserver"
 	"github.com/castalia-org/castalia/internal/service/oracle/mcpclient"
 	"github.com/castalia-org/castalia/internal/service/oracle/turn"
@@ -79,6 +80,9 @@ func alone(s httpserver.Surface, needed ...string) (http.Handler, error) {
 	server, err := httpserver.New(httpserver.Config{})
 	if err != nil {
 		return nil, fmt.Errorf("serve surface: %w", err)
+	}
+	if err := server.Mount(apidocs.Surface(apidocs.Options{}, server.Surfaces)); err != nil {
+		return nil, err
 	}
 	if err := server.Mount(s); err != nil {
 		return nil, err
@@ -178,13 +182,13 @@ func QueryOverHTTP(surface httpserver.Surface) (func(userDID string) plugin.Quer
 	if err != nil {
 		return nil, err
 	}
-	q := query{client: &http.Client{Transport: inProcess{handler}, Timeout: 30 * time.Second}, openAPI: handler.(*httpserver.Server).OpenAPI}
+	q := query{client: &http.Client{Transport: inProcess{handler}, Timeout: 30 * time.Second}, surfaces: handler.(*httpserver.Server).Surfaces}
 	return func(string) plugin.Query { return q }, nil
 }
 
 type query struct {
-	client  *http.Client
-	openAPI func() ([]byte, error)
+	client   *http.Client
+	surfaces func() []httpserver.Surface
 }
 
 // maxAnswer bounds what a query may return.
@@ -222,8 +226,7 @@ func (q query) Get(ctx context.Context, path string, values url.Values) (json.Ra
 
 // OpenAPI describes the routes.
 func (q query) OpenAPI(context.Context) (json.RawMessage, error) {
-	data, err := q.openAPI()
-	return data, err
+	return apidocs.OpenAPI(apidocs.Options{}, q.surfaces())
 }
 
 // Surfaces are what the oracle may use of the other services of this process.

@@ -13,6 +13,7 @@ import (
 	"google.golang.org/protobuf/reflect/protodesc"
 	"google.golang.org/protobuf/types/descriptorpb"
 
+	"github.com/castalia-org/castalia/internal/platform/apidocs"
 	"github.com/castalia-org/castalia/internal/platform/httpserver"
 	"github.com/castalia-org/castalia/internal/service/query"
 	"github.com/castalia-org/castalia/internal/service/query/queryhttp"
@@ -26,6 +27,9 @@ func serve(t testing.TB, g *query.Gateway, opt queryhttp.Options) http.Handler {
 	t.Helper()
 	server, err := httpserver.New(httpserver.Config{OperatorToken: "operator"})
 	if err != nil {
+		t.Fatal(err)
+	}
+	if err := server.Mount(apidocs.Surface(apidocs.Options{}, server.Surfaces)); err != nil {
 		t.Fatal(err)
 	}
 	surface, err := queryhttp.Surface(g, opt)

@@ -1,16 +1,17 @@
-package httpserver_test
+package apidocs_test
 
 import (
 	"encoding/json"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/castalia-org/castalia/internal/platform/apidocs"
 	"github.com/castalia-org/castalia/internal/platform/httpserver"
-	"github.com/castalia-org/castalia/internal/platform/telemetry"
 )
 
 type session struct {
@@ -35,22 +36,65 @@ func at(t *testing.T, doc any, path ...string) any {
 	return doc
 }
 
+func nothing(http.ResponseWriter, *http.Request) error { return nil }
+
+func newServer(t *testing.T, opt apidocs.Options, surfaces ...httpserver.Surface) *httpserver.Server {
+	t.Helper()
+	s, err := httpserver.New(httpserver.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, sf := range append([]httpserver.Surface{apidocs.Surface(opt, s.Surfaces)}, surfaces...) {
+		if err := s.Mount(sf); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return s
+}
+
+type answer struct {
+	*http.Response
+	body string
+}
+
+func (a answer) json(t *testing.T) map[string]any {
+	t.Helper()
+	var m map[string]any
+	if err := json.Unmarshal([]byte(a.body), &m); err != nil {
+		t.Fatalf("body %q is not a JSON object: %v", a.body, err)
+	}
+	return m
+}
+
+// do sends one request through the handler, headers given as "Name: value".
+func do(t *testing.T, h http.Handler, method, target string, headers ...string) answer {
+	t.Helper()
+	r := httptest.NewRequestWithContext(t.Context(), method, target, nil)
+	for _, line := range headers {
+		name, value, _ := strings.Cut(line, ": ")
+		r.Header.Add(name, value)
+	}
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, r)
+	return answer{w.Result(), w.Body.String()}
+}
+
 func TestOpenAPI(t *testing.T) {
 	t.Parallel()
 	version := uint64(1)
-	s := newServer(t, httpserver.Config{Title: "Test", Version: "1.2.3"}, httpserver.Surface{
+	s := newServer(t, apidocs.Options{Title: "Test", Version: "1.2.3"}, httpserver.Surface{
 		Name: "oracle", Doc: "Talk.", Authenticate: func(h httpserver.Handler) httpserver.Handler { return h },
 		Routes: []httpserver.Route{
 			{
-				Method: "POST", Pattern: "/sessions/{id}/{rest...}", Auth: httpserver.Principal, Handler: echo(), Summary: "Say", Body: session{},
+				Method: "POST", Pattern: "/sessions/{id}/{rest...}", Auth: httpserver.Principal, Handler: nothing, Summary: "Say", Body: session{},
 				Params:  []httpserver.Param{{Name: "limit", In: "query", Schema: 0, Doc: "how many"}},
 				Replies: []httpserver.Reply{{Status: 200, Body: []session{}}, {Status: 200, Media: "text/event-stream"}, {Status: 404, Doc: "None"}},
 			},
-			{Method: "GET", Pattern: "/tree", Auth: httpserver.Public, Handler: echo(), Replies: []httpserver.Reply{{Status: 200, Body: node{}}}},
-			{Method: "GET", Pattern: "/hidden", Auth: httpserver.Public, Handler: echo(), Hidden: true},
+			{Method: "GET", Pattern: "/tree", Auth: httpserver.Public, Handler: nothing, Replies: []httpserver.Reply{{Status: 200, Body: node{}}}},
+			{Method: "GET", Pattern: "/hidden", Auth: httpserver.Public, Handler: nothing, Hidden: true},
 		},
 	}, httpserver.Surface{Name: "query", Dynamic: &httpserver.Dynamic{
-		Route:   httpserver.Route{Auth: httpserver.Public, Handler: echo()},
+		Route:   httpserver.Route{Auth: httpserver.Public, Handler: nothing},
 		Version: func() uint64 { return version },
 		Paths: func() (paths, schemas map[string]any) {
 			item := map[string]any{"get": map[string]any{"summary": "dynamic", "version": version}}
@@ -108,7 +152,7 @@ func TestOpenAPI(t *testing.T) {
 
 func TestDocsPage(t *testing.T) {
 	t.Parallel()
-	s := newServer(t, httpserver.Config{})
+	s := newServer(t, apidocs.Options{})
 	for path, media := range map[string]string{
 		"/docs": "text/html", "/docs/": "text/html", "/docs/docs.js": "text/javascript", "/docs/docs.css": "text/css", "/docs/mark.svg": "image/svg+xml",
 	} {
@@ -122,55 +166,37 @@ func TestDocsPage(t *testing.T) {
 			}
 		}
 	}
-	for _, path := range []string{"/docs/none.js", "/docs/..%2Fdocs.go", "/docs/%2e%2e", "/docs/index", "/docs/a/b"} {
+	for _, path := range []string{"/docs/none.js", "/docs/..%2Fapidocs.go", "/docs/%2e%2e", "/docs/index", "/docs/a/b"} {
 		if a := do(t, s, "GET", path); a.StatusCode != http.StatusNotFound {
 			t.Errorf("%s: got %d", path, a.StatusCode)
 		}
 	}
 }
 
-func TestMetrics(t *testing.T) {
+// The documentation is mounted as others are, so nobody can take its path.
+func TestDocsOwnTheirPaths(t *testing.T) {
 	t.Parallel()
-	m := telemetry.NewMetrics()
-	s := newServer(t, httpserver.Config{Metrics: m}, httpserver.Surface{Name: "oracle", CORS: httpserver.OpenCORS("*"), Routes: []httpserver.Route{
-		get("/sessions/{id}", echo("id")),
-		get("/metrics", func(w http.ResponseWriter, r *http.Request) error { m.Handler().ServeHTTP(w, r); return nil }),
+	s := newServer(t, apidocs.Options{})
+	err := s.Mount(httpserver.Surface{Name: "s", Routes: []httpserver.Route{
+		{Method: "GET", Pattern: "/docs-json", Auth: httpserver.Public, Handler: nothing},
 	}})
-	do(t, s, "GET", "/sessions/1")
-	do(t, s, "GET", "/sessions/2")
-	do(t, s, "BREW", "/some/strange/path")
-	do(t, s, "OPTIONS", "/sessions/1", "Origin: http://x", "Access-Control-Request-Method: GET")
-	text := do(t, s, "GET", "/metrics").body
-	for _, line := range []string{
-		`castalia_http_requests_total{method="GET",route="/sessions/{id}",status="2xx",surface="oracle"} 2`,
-		`castalia_http_requests_total{method="",route="(none)",status="4xx",surface="none"} 1`,
-		`castalia_http_requests_total{method="",route="(none)",status="2xx",surface="oracle"} 1`,
-		`castalia_http_request_duration_seconds_count{method="GET",route="/sessions/{id}",surface="oracle"} 2`,
-		"castalia_http_requests_in_flight 1", // the one that asks
-	} {
-		if !strings.Contains(text, line+"\n") {
-			t.Errorf("no line %s", line)
-		}
-	}
-	for _, strange := range []string{"BREW", "strange"} {
-		if strings.Contains(text, strange) {
-			t.Errorf("a client's %q became a label", strange)
-		}
+	if err == nil || !strings.Contains(err.Error(), "already served by docs") {
+		t.Errorf("got %v", err)
 	}
 }
 
-func TestRoutesListsEverything(t *testing.T) {
+// Only the page may do anything at all, such as to be styled.
+func TestDocsSecurityHeaders(t *testing.T) {
 	t.Parallel()
-	s := newServer(t, httpserver.Config{}, httpserver.Surface{Name: "a", Routes: []httpserver.Route{get("/x", echo())}})
-	var got []string
-	for _, r := range s.Routes() {
-		got = append(got, r.Surface+" "+r.Method+" "+r.Pattern+" "+r.Auth.String())
-	}
-	want := []string{"docs GET /docs public", "docs GET /docs/ public", "docs GET /docs/{file} public", "docs GET /docs-json public", "a GET /x public"}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
-	}
-	if doc, err := s.OpenAPI(); err != nil || !json.Valid(doc) {
-		t.Errorf("%v", err)
+	s := newServer(t, apidocs.Options{})
+	for path, page := range map[string]bool{"/docs": true, "/docs-json": false} {
+		h := do(t, s, "GET", path).Header
+		if h.Get("X-Content-Type-Options") != "nosniff" || h.Get("Referrer-Policy") != "no-referrer" || h.Get("Server") != "" {
+			t.Errorf("%s: got %v", path, h)
+		}
+		policy := h.Get("Content-Security-Policy")
+		if page != strings.Contains(policy, "style-src") || !strings.Contains(policy, "default-src 'none'") || !strings.Contains(policy, "frame-ancestors 'none'") {
+			t.Errorf("%s has policy %q", path, policy)
+		}
 	}
 }

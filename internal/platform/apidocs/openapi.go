@@ -1,6 +1,7 @@
-package httpserver
+package apidocs
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -11,14 +12,13 @@ import (
 	"strings"
 
 	"github.com/google/jsonschema-go/jsonschema"
+
+	"github.com/castalia-org/castalia/internal/platform/httpserver"
 )
 
-// OpenAPI returns the OpenAPI 3.1 document of everything that is mounted, as
-// JSON. What dynamic surfaces serve at this moment is part of it.
-func (s *Server) OpenAPI() ([]byte, error) {
-	s.mu.Lock()
-	surfaces := slices.Clone(s.surfaces)
-	s.mu.Unlock()
+// OpenAPI returns the OpenAPI 3.1 document of these surfaces, as JSON. What
+// dynamic ones serve at this moment is part of it.
+func OpenAPI(opt Options, surfaces []httpserver.Surface) ([]byte, error) {
 	b := docBuilder{paths: map[string]map[string]any{}, schemas: map[string]any{}, names: map[reflect.Type]string{}}
 	for _, sf := range surfaces {
 		for i := range sf.Routes {
@@ -46,7 +46,7 @@ func (s *Server) OpenAPI() ([]byte, error) {
 	doc := map[string]any{
 		"openapi":           "3.1.0",
 		"jsonSchemaDialect": "https://json-schema.org/draft/2020-12/schema",
-		"info":              map[string]any{"title": s.cfg.Title, "version": s.cfg.Version},
+		"info":              map[string]any{"title": cmp.Or(opt.Title, "Castalia"), "version": cmp.Or(opt.Version, "0.0.0")},
 		"paths":             b.paths,
 		"tags":              tagList(surfaces),
 		"components":        map[string]any{"schemas": b.schemas, "securitySchemes": securitySchemes()},
@@ -60,10 +60,12 @@ func (s *Server) OpenAPI() ([]byte, error) {
 
 // tagList names the groups of routes in the order of mounting, the
 // documentation's own last. A surface's text stands at its first group.
-func tagList(surfaces []*surface) []any {
+func tagList(surfaces []httpserver.Surface) []any {
 	var tags []any
 	seen := map[string]bool{}
-	for _, sf := range append(surfaces[1:], surfaces[0]) {
+	ordered := slices.Clone(surfaces)
+	slices.SortStableFunc(ordered, func(a, b httpserver.Surface) int { return rank(a) - rank(b) })
+	for _, sf := range ordered {
 		doc := sf.Doc
 		for i := range sf.Routes {
 			name := tagOf(sf.Name, &sf.Routes[i])
@@ -81,8 +83,15 @@ func tagList(surfaces []*surface) []any {
 	return tags
 }
 
+func rank(sf httpserver.Surface) int {
+	if sf.Name == surfaceName {
+		return 1
+	}
+	return 0
+}
+
 // tagOf is the group of a route: its own first tag, or the surface's name.
-func tagOf(surface string, r *Route) string {
+func tagOf(surface string, r *httpserver.Route) string {
 	if len(r.Tags) > 0 {
 		return r.Tags[0]
 	}
@@ -98,17 +107,17 @@ func securitySchemes() map[string]any {
 }
 
 // security says in the document's words who may call a route.
-func security(a Auth) []any {
+func security(a httpserver.Auth) []any {
 	none := map[string]any{}
 	ucan, delegation := map[string]any{"ucan": []any{}}, map[string]any{"delegation": []any{}}
 	switch a {
-	case Operator:
+	case httpserver.Operator:
 		return []any{map[string]any{"operator": []any{}}}
-	case Principal:
+	case httpserver.Principal:
 		return []any{ucan, delegation}
-	case Optional:
+	case httpserver.Optional:
 		return []any{ucan, delegation, none}
-	case Public:
+	case httpserver.Public:
 	}
 	return []any{}
 }
@@ -120,7 +129,7 @@ type docBuilder struct {
 	names   map[reflect.Type]string
 }
 
-func (b *docBuilder) add(surface string, r *Route) {
+func (b *docBuilder) add(surface string, r *httpserver.Route) {
 	path := strings.ReplaceAll(r.Pattern, "...}", "}")
 	op := map[string]any{
 		"operationId": operationID(r.Method, path),
@@ -170,7 +179,7 @@ func operationID(method, path string) string {
 }
 
 // params lists the described parameters, and the path's own that nobody described.
-func (b *docBuilder) params(r *Route) []any {
+func (b *docBuilder) params(r *httpserver.Route) []any {
 	var out []any
 	described := map[string]bool{}
 	for _, p := range r.Params {
@@ -185,15 +194,15 @@ func (b *docBuilder) params(r *Route) []any {
 		out = append(out, item)
 		described[p.In+p.Name] = true
 	}
-	for seg := range strings.SplitSeq(r.Pattern, "/") {
-		if kind, name, err := parseSegment(seg); err == nil && kind != literalSegment && !described["path"+name] {
+	for _, name := range httpserver.PathVariables(r.Pattern) {
+		if !described["path"+name] {
 			out = append(out, map[string]any{"name": name, "in": "path", "required": true, "schema": map[string]any{"type": "string"}})
 		}
 	}
 	return out
 }
 
-func (b *docBuilder) replies(r *Route) map[string]any {
+func (b *docBuilder) replies(r *httpserver.Route) map[string]any {
 	out := map[string]any{}
 	for _, reply := range r.Replies {
 		item := map[string]any{"description": reply.Doc}
