@@ -50,7 +50,7 @@ const (
 // had when it was last cut. A row is only ever made smaller, or removed.
 var oversized = map[string]int{
 	"internal/app":                 3120,
-	"internal/platform/httpserver": 3228,
+	"internal/platform/httpserver": 3222,
 	"internal/platform/sqldb":      3002,
 	"internal/service/filestore":   5124,
 	"internal/service/oracle/call": 3672,

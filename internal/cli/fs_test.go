@@ -63,7 +63,7 @@ func newShell(t *testing.T) shell {
 	for _, surface := range []httpserver.Surface{
 		filestorehttp.Surface(w.Service, filestorehttp.Deps{Authenticate: identityhttp.Wrap(who, identity.Files)}),
 		filestoremcp.Surface(w.Service, filestoremcp.Deps{Authenticate: identityhttp.Wrap(who, identity.MCP)}),
-		identityhttp.Surface(who, httpserver.ClosedCORS(), nil),
+		identityhttp.Surface(who, httpserver.CORSPolicy{}, nil),
 	} {
 		if err := server.Mount(surface); err != nil {
 			t.Fatal(err)

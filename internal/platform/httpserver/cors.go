@@ -16,9 +16,6 @@ type CORSPolicy struct {
 	Exposed []string // response headers that pages may read
 }
 
-// ClosedCORS lets no page of another origin in.
-func ClosedCORS() CORSPolicy { return CORSPolicy{} }
-
 // OpenCORS is the policy of the oracle's routes. origins is "*" or a comma
 // list; empty is "*".
 func OpenCORS(origins string) CORSPolicy {

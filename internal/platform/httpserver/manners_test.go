@@ -76,7 +76,7 @@ func TestOtherCORS(t *testing.T) {
 	s := newServer(
 		t, httpserver.Config{},
 		httpserver.Surface{Name: "files", CORS: httpserver.FilesCORS("*"), Routes: []httpserver.Route{get("/api/fs", echo())}},
-		httpserver.Surface{Name: "ussd", CORS: httpserver.ClosedCORS(), Routes: []httpserver.Route{get("/api/ussd", echo())}},
+		httpserver.Surface{Name: "ussd", CORS: httpserver.CORSPolicy{}, Routes: []httpserver.Route{get("/api/ussd", echo())}},
 		httpserver.Surface{Name: "query", CORS: httpserver.QueryCORS(""), Routes: []httpserver.Route{get("/ixo", echo())}},
 		httpserver.Surface{Name: "opened", CORS: httpserver.QueryCORS("https://a.example,https://b.example"), Routes: []httpserver.Route{
 			get("/cosmos", echo()),

@@ -178,7 +178,7 @@ func TestDrainOrder(t *testing.T) {
 			}
 			select {
 			case <-st.Draining():
-			case <-st.Gone():
+			case <-r.Context().Done():
 				return errors.New("the client left")
 			}
 			return st.Send([]byte("goodbye"))

@@ -63,8 +63,5 @@ func (s *StreamWriter) flush() error {
 	return nil
 }
 
-// Gone is closed when the client has left or the request is over.
-func (s *StreamWriter) Gone() <-chan struct{} { return s.r.Context().Done() }
-
 // Draining is closed when the server starts to stop.
 func (s *StreamWriter) Draining() <-chan struct{} { return Draining(s.r.Context()) }

@@ -9,9 +9,6 @@
 package telemetry
 
 import (
-	"crypto/hmac"
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"io"
 	"log/slog"
@@ -60,51 +57,7 @@ func isTerminal(w io.Writer) bool {
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
-// Secret is a string that no formatter, logger or encoder shows. Reveal is the
-// only way to the value.
-type Secret string
-
 const redacted = "[redacted]"
-
-// Reveal returns the value.
-func (s Secret) Reveal() string { return string(s) }
-
-// String hides the value.
-func (s Secret) String() string {
-	if s == "" {
-		return ""
-	}
-	return redacted
-}
-
-// GoString hides the value from %#v.
-func (s Secret) GoString() string { return "telemetry.Secret(" + s.String() + ")" }
-
-// Format hides the value from every verb of fmt.
-func (s Secret) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, s.String()) }
-
-// LogValue hides the value from slog.
-func (s Secret) LogValue() slog.Value { return slog.StringValue(s.String()) }
-
-// MarshalText hides the value from encoders.
-func (s Secret) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
-
-// Fingerprint is a short keyed hash of s: it lets a log tell two values apart,
-// or follow one, without saying what they are.
-func Fingerprint(key []byte, s string) string {
-	mac := hmac.New(sha256.New, key)
-	_, _ = io.WriteString(mac, s)
-	return hex.EncodeToString(mac.Sum(nil)[:6])
-}
-
-// Phone is a telephone number that prints masked.
-type Phone string
-
-// String masks the number.
-func (p Phone) String() string { return MaskPhone(string(p)) }
-
-// LogValue masks the number.
-func (p Phone) LogValue() slog.Value { return slog.StringValue(p.String()) }
 
 // MaskPhone keeps the country and the last two digits of a telephone number:
 // +2547•••••01. What is too short to keep anything is hidden whole.

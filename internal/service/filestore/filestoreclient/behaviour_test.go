@@ -23,7 +23,7 @@ func TestBehaviour(t *testing.T) {
 		who := identitytest.New(t)
 		for _, surface := range []httpserver.Surface{
 			filestorehttp.Surface(w.Service, filestorehttp.Deps{Authenticate: identityhttp.Wrap(who, identity.Files)}),
-			identityhttp.Surface(who, httpserver.ClosedCORS(), nil),
+			identityhttp.Surface(who, httpserver.CORSPolicy{}, nil),
 		} {
 			if err := server.Mount(surface); err != nil {
 				t.Fatal(err)
