@@ -66,10 +66,10 @@ func (a answer) json(t *testing.T) map[string]any {
 	return m
 }
 
-// do sends one request through the handler, headers given as "Name: value".
-func do(t *testing.T, h http.Handler, method, target string, headers ...string) answer {
+// get sends one request through the handler, headers given as "Name: value".
+func get(t *testing.T, h http.Handler, target string, headers ...string) answer {
 	t.Helper()
-	r := httptest.NewRequestWithContext(t.Context(), method, target, nil)
+	r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, target, nil)
 	for _, line := range headers {
 		name, value, _ := strings.Cut(line, ": ")
 		r.Header.Add(name, value)
@@ -102,11 +102,11 @@ func TestOpenAPI(t *testing.T) {
 		},
 	}})
 	read := func() any {
-		a := do(t, s, "GET", "/docs-json")
+		a := get(t, s, "/docs-json")
 		if a.StatusCode != http.StatusOK || !strings.HasPrefix(a.Header.Get("Etag"), "W/") {
 			t.Fatalf("got %d, ETag %q", a.StatusCode, a.Header.Get("Etag"))
 		}
-		if again := do(t, s, "GET", "/docs-json", "If-None-Match: "+a.Header.Get("Etag")); again.StatusCode != http.StatusNotModified {
+		if again := get(t, s, "/docs-json", "If-None-Match: "+a.Header.Get("Etag")); again.StatusCode != http.StatusNotModified {
 			t.Errorf("asked again: got %d", again.StatusCode)
 		}
 		return any(a.json(t))
@@ -156,7 +156,7 @@ func TestDocsPage(t *testing.T) {
 	for path, media := range map[string]string{
 		"/docs": "text/html", "/docs/": "text/html", "/docs/docs.js": "text/javascript", "/docs/docs.css": "text/css", "/docs/mark.svg": "image/svg+xml",
 	} {
-		a := do(t, s, "GET", path)
+		a := get(t, s, path)
 		if a.StatusCode != http.StatusOK || !strings.HasPrefix(a.Header.Get("Content-Type"), media) {
 			t.Errorf("%s: got %d %s", path, a.StatusCode, a.Header.Get("Content-Type"))
 		}
@@ -167,7 +167,7 @@ func TestDocsPage(t *testing.T) {
 		}
 	}
 	for _, path := range []string{"/docs/none.js", "/docs/..%2Fapidocs.go", "/docs/%2e%2e", "/docs/index", "/docs/a/b"} {
-		if a := do(t, s, "GET", path); a.StatusCode != http.StatusNotFound {
+		if a := get(t, s, path); a.StatusCode != http.StatusNotFound {
 			t.Errorf("%s: got %d", path, a.StatusCode)
 		}
 	}
@@ -190,7 +190,7 @@ func TestDocsSecurityHeaders(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, apidocs.Options{})
 	for path, page := range map[string]bool{"/docs": true, "/docs-json": false} {
-		h := do(t, s, "GET", path).Header
+		h := get(t, s, path).Header
 		if h.Get("X-Content-Type-Options") != "nosniff" || h.Get("Referrer-Policy") != "no-referrer" || h.Get("Server") != "" {
 			t.Errorf("%s: got %v", path, h)
 		}

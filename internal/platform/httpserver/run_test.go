@@ -177,7 +177,7 @@ func TestDrainOrder(t *testing.T) {
 				return err
 			}
 			select {
-			case <-st.Draining():
+			case <-st.Draining(): //nolint:contextcheck // the stream has the context of r
 			case <-r.Context().Done():
 				return errors.New("the client left")
 			}
