@@ -8,6 +8,7 @@ import (
 	"github.com/castalia-org/castalia/internal/platform/fault"
 	"github.com/castalia-org/castalia/internal/protocol/did"
 	"github.com/castalia-org/castalia/internal/protocol/ucan"
+	"github.com/castalia-org/castalia/internal/protocol/vfspath"
 )
 
 // Scope is what a principal may reach in the file store with one ability. It is
@@ -23,8 +24,7 @@ type Scope struct {
 	// empty set reaches nothing. A scope with a set may use only the CID routes.
 	CIDs *ucan.CIDSet
 
-	hidden [][][]string
-	areas  []Area
+	areas []Area
 }
 
 // Area is the subtree of one capability, with the dot-files that it reveals:
@@ -43,8 +43,10 @@ type Area struct {
 // Areas returns the subtrees, one for each capability.
 func (s Scope) Areas() []Area { return s.areas }
 
-// revealed returns the intersection of the lists along a chain. Subtrees are
-// nested or apart, so it is made of those entries that every list covers.
+// revealed returns the intersection of the nb.hidden lists along a chain: what
+// every token of it covers, by the path, a folder above it, or "*". A token
+// without the list reveals nothing. Subtrees are nested or apart, so the
+// intersection is made of those entries that every list covers.
 func revealed(chain [][]string) []string {
 	var out []string
 	for _, list := range chain {
@@ -65,46 +67,13 @@ func coveredByAll(chain [][]string, path string) bool {
 	for _, list := range chain {
 		if !slices.ContainsFunc(list, func(p string) bool {
 			p = strings.TrimSuffix(p, "/")
-			return p == "*" || p == "" || within(p, path)
+			return p == "*" || p == "" || vfspath.Root(p).Covers(vfspath.Root(path))
 		}) {
 			return false
 		}
 	}
 	return true
 }
-
-// CIDScoped reports whether the token may use only the routes by CID.
-func (s Scope) CIDScoped() bool { return s.CIDs != nil }
-
-// Covers reports whether the absolute, clean path lies in one of the subtrees.
-func (s Scope) Covers(path string) bool {
-	return slices.ContainsFunc(s.Paths, func(prefix string) bool { return within(prefix, path) })
-}
-
-func within(prefix, path string) bool {
-	if strings.HasSuffix(prefix, "/") {
-		return prefix == "/" || strings.HasPrefix(path, prefix)
-	}
-	return path == prefix || strings.HasPrefix(path, prefix+"/")
-}
-
-// Reveals reports whether a path with a dot segment may be seen: nb.hidden of
-// every token in a chain must cover it, by the path, a folder above it, or "*".
-// A token without nb.hidden reveals nothing.
-func (s Scope) Reveals(path string) bool {
-	return slices.ContainsFunc(s.hidden, func(chain [][]string) bool {
-		for _, list := range chain {
-			if !slices.ContainsFunc(list, func(p string) bool { return p == "*" || within(strings.TrimSuffix(p, "/"), path) }) {
-				return false
-			}
-		}
-		return len(chain) > 0
-	})
-}
-
-// RevealsAll reports whether every hidden path may be seen, so that a query
-// need not ask path by path.
-func (s Scope) RevealsAll() bool { return s.Reveals("*") }
 
 // Scope returns where the principal may use the ability. No grant for the
 // ability, or grants in several namespaces, is Forbidden.
@@ -122,19 +91,13 @@ func (p Principal) Scope(ability string) (Scope, error) {
 			return Scope{}, fault.New(fault.Forbidden, "The token names more than one namespace.").WithCode("ambiguous_namespace")
 		}
 		s.Namespace = ns
-		path := c.resource.Path
-		if c.resource.Below && path != "/" {
-			path += "/"
-		}
+		path := string(c.resource.Root())
 		s.Paths = append(s.Paths, path)
 		reveal := revealed(c.hidden)
 		if c.Root == p.DID {
 			reveal = []string{"/"}
 		}
 		s.areas = append(s.areas, Area{Path: path, Reveal: reveal, Named: c.named})
-		if c.hidden != nil {
-			s.hidden = append(s.hidden, c.hidden)
-		}
 	}
 	if s.Namespace == "" {
 		return Scope{}, fault.Newf(fault.Forbidden, "The token does not grant %s.", ability).WithCode(string(ucan.AbilityMismatch))

@@ -3,6 +3,8 @@ package ucan
 import (
 	"net/url"
 	"strings"
+
+	"github.com/castalia-org/castalia/internal/protocol/vfspath"
 )
 
 // The two spellings of a place in the file store.
@@ -216,7 +218,7 @@ func (r Resource) Covers(claimed Resource) bool {
 	case claimed.any || r.scheme != claimed.scheme || r.File != claimed.File:
 		return false
 	case r.File:
-		return r.Namespace == claimed.Namespace && r.coversPath(claimed)
+		return r.Namespace == claimed.Namespace && !r.starOnly(claimed) && r.Root().Covers(claimed.Root())
 	case r.rest == claimed.rest:
 		return true
 	}
@@ -226,9 +228,16 @@ func (r Resource) Covers(claimed Resource) bool {
 		strings.HasPrefix(claimed.scheme+":"+claimed.rest, prefix)
 }
 
-func (r Resource) coversPath(claimed Resource) bool {
-	if r.Path == claimed.Path {
-		return !r.Below || claimed.Below
+// Root returns the subtree of the namespace that the resource names.
+func (r Resource) Root() vfspath.Root {
+	if r.Below {
+		return vfspath.Below(r.Path)
 	}
-	return r.Path == "/" || strings.HasPrefix(claimed.Path, r.Path+"/")
+	return vfspath.Root(r.Path)
+}
+
+// starOnly reports whether the claim is the folder itself and r what lies below
+// it. Their roots tell, but for a whole namespace, where both are "/".
+func (r Resource) starOnly(claimed Resource) bool {
+	return r.Path == claimed.Path && r.Below && !claimed.Below
 }

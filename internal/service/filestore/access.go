@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/castalia-org/castalia/internal/platform/fault"
+	"github.com/castalia-org/castalia/internal/protocol/vfspath"
 )
 
 // Ability is a set of things that a grant lets its holder do.
@@ -138,10 +139,10 @@ func (s Scope) Allows(path string) bool {
 }
 
 func (a Area) allows(path string) bool {
-	if !within(path, a.Root) {
+	if !vfspath.Root(a.Root).Contains(path) {
 		return false
 	}
-	return !isHidden(path) || slices.ContainsFunc(a.Reveal, func(r string) bool { return within(path, r) })
+	return !vfspath.IsHidden(path) || slices.ContainsFunc(a.Reveal, func(r string) bool { return vfspath.Root(r).Contains(path) })
 }
 
 // writable fails when the scope does not reach the path that is to be written.

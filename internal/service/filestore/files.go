@@ -134,7 +134,7 @@ func (s *Service) List(ctx context.Context, a Access, prefix string, p Page) ([]
 		return nil, err
 	}
 	if !utf8.ValidString(prefix) {
-		return nil, badPath("is not UTF-8")
+		return nil, badPath("path is not UTF-8")
 	}
 	return s.store.Files(ctx, scope, ListQuery{Prefix: prefix, After: p.After, Limit: p.Limit, Offset: p.Offset})
 }

@@ -4,27 +4,7 @@ import (
 	"context"
 	"strings"
 	"testing"
-	"unicode/utf8"
 )
-
-func FuzzCleanPath(f *testing.F) {
-	for _, s := range []string{"/a", "/a/../b", "/é", "/e\u0301", "//", "/\u202e", "/.x", "\xff"} {
-		f.Add(s)
-	}
-	f.Fuzz(func(t *testing.T, path string) {
-		clean, err := CleanPath(path)
-		if err != nil {
-			return
-		}
-		again, err := CleanPath(clean)
-		if err != nil || again != clean {
-			t.Fatalf("%q: cleaning again gives %q, %v", path, again, err)
-		}
-		if !utf8.ValidString(clean) || strings.Contains(clean, "//") || strings.Contains(clean+"/", "/../") || strings.Contains(clean+"/", "/./") || clean == "/" {
-			t.Fatalf("%q came out as %q", path, clean)
-		}
-	})
-}
 
 func FuzzGlob(f *testing.F) {
 	f.Add("/**/*.md", "/a/b.md")

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/castalia-org/castalia/internal/platform/fault"
+	"github.com/castalia-org/castalia/internal/protocol/vfspath"
 )
 
 // Target names a file to change, by identifier or path, with what must hold.
@@ -185,7 +186,7 @@ func (s *Service) SetFolderPublic(ctx context.Context, a Access, folder string, 
 		}
 		seen = seen || len(files) > 0
 		for _, f := range files {
-			if public && isHidden("/"+strings.TrimPrefix(f.Path, folder)) {
+			if public && vfspath.IsHidden("/"+strings.TrimPrefix(f.Path, folder)) {
 				continue
 			}
 			if _, err := s.SetPublic(ctx, a, Target{ID: f.ID}, public); err != nil && !fault.Is(err, fault.NotFound) {
@@ -222,7 +223,7 @@ func (s *Service) moveFolder(ctx context.Context, a Access, from, to string, ove
 	if to, err = CleanPath(to); err != nil {
 		return r, err
 	}
-	if within(to, from) {
+	if vfspath.Root(from).Contains(to) {
 		return r, fault.New(fault.Invalid, "a folder can not move into itself")
 	}
 	for n, more := 0, true; more; {

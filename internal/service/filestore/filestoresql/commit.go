@@ -5,14 +5,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/castalia-org/castalia/internal/platform/fault"
 	"github.com/castalia-org/castalia/internal/platform/sqldb"
+	"github.com/castalia-org/castalia/internal/protocol/vfspath"
 	"github.com/castalia-org/castalia/internal/service/filestore"
 )
-
-func hidden(path string) bool { return strings.Contains(path, "/.") }
 
 // change runs fn in one transaction, with the promise of the idempotency key
 // around it.
@@ -153,7 +151,7 @@ func (s *Store) showVersion(ctx context.Context, tx sqldb.Querier, c filestore.C
 	d := delta{bytes: c.Content.Size - f.Size, versions: 1, versionBytes: c.Content.Size}
 	e := filestore.Event{At: c.Now, Op: c.Op, Before: f.CID, By: c.By}
 	if !exists {
-		f = filestore.File{ID: c.NewID, Namespace: c.Scope.Namespace, Path: c.Path, Name: baseName(c.Path), Hidden: hidden(c.Path), Created: c.Now}
+		f = filestore.File{ID: c.NewID, Namespace: c.Scope.Namespace, Path: c.Path, Name: vfspath.BaseName(c.Path), Hidden: vfspath.IsHidden(c.Path), Created: c.Now}
 		d.bytes, d.files = c.Content.Size, 1
 		e.Op = filestore.OpCreate
 	}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"github.com/castalia-org/castalia/internal/platform/sqldb"
+	"github.com/castalia-org/castalia/internal/protocol/vfspath"
 	"github.com/castalia-org/castalia/internal/service/filestore"
 )
 
@@ -21,7 +22,7 @@ func record(ctx context.Context, tx sqldb.Querier, ns string, e filestore.Event)
 	_, err = tx.ExecContext(ctx, `INSERT INTO filestore_events
 		(ns, seq, at_ms, op, file_id, path, hidden, from_path, from_hidden, version, cid, before_cid, size, mime, invoker, actor, proof)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)`,
-		ns, seq, sqldb.MS(e.At), string(e.Op), e.FileID, e.Path, flag(hidden(e.Path)), e.From, flag(hidden(e.From)), e.Version,
+		ns, seq, sqldb.MS(e.At), string(e.Op), e.FileID, e.Path, flag(vfspath.IsHidden(e.Path)), e.From, flag(vfspath.IsHidden(e.From)), e.Version,
 		e.CID, e.Before, e.Size, e.MimeType, e.By.Invoker, e.By.Actor, e.By.Proof)
 	if err != nil {
 		return 0, fmt.Errorf("record event: %w", err)

@@ -4,11 +4,11 @@ import (
 	"context"
 	"crypto/rand"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/castalia-org/castalia/internal/platform/fault"
 	"github.com/castalia-org/castalia/internal/platform/sqldb"
+	"github.com/castalia-org/castalia/internal/protocol/vfspath"
 	"github.com/castalia-org/castalia/internal/service/filestore"
 )
 
@@ -62,7 +62,7 @@ func (s *Store) Move(ctx context.Context, m filestore.Move) (filestore.Receipt, 
 			}
 		}
 		from := f.Path
-		f.Path, f.Name, f.Hidden, f.Updated = m.To, baseName(m.To), hidden(m.To), m.Now
+		f.Path, f.Name, f.Hidden, f.Updated = m.To, vfspath.BaseName(m.To), vfspath.IsHidden(m.To), m.Now
 		_, err = tx.ExecContext(ctx, `UPDATE filestore_files SET path = $1, hidden = $2, updated_ms = $3 WHERE id = $4`, f.Path, flag(f.Hidden), sqldb.MS(m.Now), f.ID)
 		if err != nil {
 			return filestore.Receipt{}, err
@@ -109,7 +109,7 @@ func (s *Store) FromTrash(ctx context.Context, c filestore.Change, path string) 
 			return filestore.Receipt{}, fault.New(fault.Conflict, "Destination occupied: "+path)
 		}
 		from := f.Path
-		f.Path, f.Name, f.Hidden, f.Updated = path, baseName(path), hidden(path), c.Now
+		f.Path, f.Name, f.Hidden, f.Updated = path, vfspath.BaseName(path), vfspath.IsHidden(path), c.Now
 		_, err = tx.ExecContext(ctx, `UPDATE filestore_files SET trashed_ms = 0, path = $1, hidden = $2, updated_ms = $3 WHERE id = $4`,
 			f.Path, flag(f.Hidden), sqldb.MS(c.Now), f.ID)
 		if err != nil {
@@ -176,5 +176,3 @@ func publicID() string {
 	b[6], b[8] = b[6]&0x0f|0x40, b[8]&0x3f|0x80
 	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
 }
-
-func baseName(path string) string { return path[strings.LastIndexByte(path, '/')+1:] }

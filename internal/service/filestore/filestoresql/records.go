@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/castalia-org/castalia/internal/platform/sqldb"
+	"github.com/castalia-org/castalia/internal/protocol/vfspath"
 	"github.com/castalia-org/castalia/internal/service/filestore"
 )
 
@@ -15,7 +16,7 @@ func scanFile(r scanner) (filestore.File, error) {
 	var hidden, created, updated, trashed int64
 	err := r.Scan(&f.ID, &f.Namespace, &f.Path, &hidden, &f.Version, &f.Blob, &f.CID, &f.Hash, &f.Size, &f.MimeType, &f.PublicID,
 		&created, &updated, &trashed)
-	f.Name = baseName(f.Path)
+	f.Name = vfspath.BaseName(f.Path)
 	f.Hidden = hidden != 0
 	f.Created, f.Updated = sqldb.Time(created), sqldb.Time(updated)
 	if trashed != 0 {

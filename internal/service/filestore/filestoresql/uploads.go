@@ -8,6 +8,7 @@ import (
 
 	"github.com/castalia-org/castalia/internal/platform/fault"
 	"github.com/castalia-org/castalia/internal/platform/sqldb"
+	"github.com/castalia-org/castalia/internal/protocol/vfspath"
 	"github.com/castalia-org/castalia/internal/service/filestore"
 )
 
@@ -30,7 +31,7 @@ func insertUpload(ctx context.Context, tx sqldb.Querier, u filestore.Upload) err
 	_, err := tx.ExecContext(ctx, `INSERT INTO filestore_uploads
 		(id, ns, path, hidden, mime, mode, length, offset_bytes, blob_id, state, extents, holder, held_until_ms, expires_ms, concat)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, 0, '', 0, $11, $12) ON CONFLICT (id) DO NOTHING`,
-		u.ID, u.Namespace, u.Path, flag(hidden(u.Path)), u.MimeType, int64(u.Mode), u.Length, u.Offset, u.Blob, notNil(u.State), sqldb.MS(u.Expires), concat(u))
+		u.ID, u.Namespace, u.Path, flag(vfspath.IsHidden(u.Path)), u.MimeType, int64(u.Mode), u.Length, u.Offset, u.Blob, notNil(u.State), sqldb.MS(u.Expires), concat(u))
 	if err != nil {
 		return fmt.Errorf("insert upload: %w", err)
 	}
