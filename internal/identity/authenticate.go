@@ -12,6 +12,7 @@ import (
 	"github.com/castalia-org/castalia/internal/platform/fault"
 	"github.com/castalia-org/castalia/internal/platform/ratelimit"
 	"github.com/castalia-org/castalia/internal/protocol/did"
+	"github.com/castalia-org/castalia/internal/protocol/ipld"
 	"github.com/castalia-org/castalia/internal/protocol/ucan"
 )
 
@@ -340,19 +341,18 @@ func (s *Service) verifyDelegation(ctx context.Context, text string, from *looku
 func principalOf(token *ucan.Token, r ucan.Result) Principal {
 	p := Principal{
 		DID: string(token.Leaf.Issuer), Root: string(r.Grants[0].Root), CIDs: r.CIDs,
-		Expires: expiry(r.Expires, r.NoExpiry), TokenCID: token.CID(),
+		Expires: expiry(r.Expires, r.NoExpiry), TokenCID: token.CID(), Grants: r.Grants,
 	}
 	known := make(map[string]bool, 4)
-	for _, g := range r.Grants {
-		p.Capabilities = append(p.Capabilities, Capability{
-			Can: g.Can, With: g.With, Root: string(g.Root), resource: g.Resource, hidden: g.Hidden, named: g.Named,
-		})
+	for i := range r.Grants {
+		g := &r.Grants[i]
 		for _, link := range g.Path {
 			if !known[link.CID] {
 				known[link.CID] = true
 				p.Chain = append(p.Chain, link)
 			}
 		}
+		g.Path, g.NB = nil, ipld.Node{}
 	}
 	return p
 }

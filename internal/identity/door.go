@@ -18,16 +18,16 @@ type Door interface {
 	OnLeave(p Principal, end func()) (stop func())
 }
 
-// Roots returns whose authority the principal's capabilities are, each once. A
+// Roots returns whose authority the principal's grants are, each once. A
 // bare delegation proves no capability, so it has none.
 func (p Principal) Roots() []string {
 	if p.Kind != ByInvocation {
 		return nil
 	}
 	var roots []string
-	for _, c := range p.Capabilities {
-		if !slices.Contains(roots, c.Root) {
-			roots = append(roots, c.Root)
+	for i := range p.Grants {
+		if root := string(p.Grants[i].Root); !slices.Contains(roots, root) {
+			roots = append(roots, root)
 		}
 	}
 	return roots

@@ -86,8 +86,9 @@ type Principal struct {
 	// DID itself when there are none.
 	Root string
 	Kind Kind
-	// Capabilities are those of the token that hold, each proved by one chain.
-	Capabilities []Capability
+	// Grants are the capabilities of the token that hold, each proved by one chain,
+	// without their caveats and paths: verdicts are remembered, and those are large.
+	Grants []ucan.Grant
 	// CIDs restricts what may be reached by content; nil is no restriction.
 	CIDs *ucan.CIDSet
 	// Expires is the earliest expiry in the chain; zero when none ends.
@@ -105,18 +106,6 @@ type Principal struct {
 
 	// logsIn marks a delegation that authenticates its issuer when it is alone.
 	logsIn bool
-}
-
-// Capability is one proved statement of a principal's token.
-type Capability struct {
-	Can  string
-	With string
-	// Root is whose authority this capability is.
-	Root string
-
-	resource ucan.Resource
-	hidden   [][]string
-	named    []string
 }
 
 // String returns the DID, so that a principal in a log shows no token.
@@ -138,8 +127,8 @@ func (p Principal) Allows(ability, resource string) bool {
 	if err != nil || want.Unsafe() {
 		return false
 	}
-	for _, c := range p.Capabilities {
-		if ucan.AbilityCovers(c.Can, ability) && c.resource.Covers(want) {
+	for i := range p.Grants {
+		if g := &p.Grants[i]; ucan.AbilityCovers(g.Can, ability) && g.Resource.Covers(want) {
 			return true
 		}
 	}

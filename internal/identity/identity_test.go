@@ -120,30 +120,28 @@ func TestFilesScope(t *testing.T) {
 	if p.DID != bob.DID || p.Root != alice.DID {
 		t.Errorf("got %s for %s, want bob for alice", p.DID, p.Root)
 	}
-	scope, err := p.Scope("fs/list")
+	namespace, areas, err := p.Areas("fs/list")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if scope.Namespace != alice.DID {
-		t.Errorf("namespace %s, want alice's", scope.Namespace)
+	if namespace != alice.DID {
+		t.Errorf("namespace %s, want alice's", namespace)
 	}
-	if diff := cmp.Diff([]string{"/reports/2026/"}, scope.Paths); diff != "" {
-		t.Errorf("paths (-want +got):\n%s", diff)
+	want := []vfspath.Area{{Root: "/reports/2026/", Reveal: []vfspath.Root{"/reports/.x"}, Named: []string{"a", "b"}}}
+	if diff := cmp.Diff(want, areas); diff != "" {
+		t.Errorf("areas, where hidden paths are the intersection along the chain (-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff([]string{"b"}, scope.CIDs.Sorted()); diff != "" {
+	if diff := cmp.Diff([]string{"b"}, p.CIDs.Sorted()); diff != "" {
 		t.Errorf("CIDs (-want +got):\n%s", diff)
 	}
 	for path, want := range map[string]bool{
 		"/reports/2026/a": true, "/reports/2026/a/b": true, "/reports/2026": false, "/reports/2026x": false, "/": false,
 	} {
-		if vfspath.Root(scope.Paths[0]).Contains(path) != want {
+		if areas[0].Allows(path) != want {
 			t.Errorf("%s is reached: %t", path, !want)
 		}
 	}
-	if diff := cmp.Diff([]string{"/reports/.x"}, scope.Areas()[0].Reveal); diff != "" {
-		t.Errorf("hidden paths are not the intersection along the chain (-want +got):\n%s", diff)
-	}
-	if _, err := p.Scope("fs/write"); !fault.Is(err, fault.Forbidden) {
-		t.Errorf("scope of an ability that was not granted: %v", err)
+	if _, _, err := p.Areas("fs/write"); !fault.Is(err, fault.Forbidden) {
+		t.Errorf("areas of an ability that was not granted: %v", err)
 	}
 }

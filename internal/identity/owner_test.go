@@ -90,9 +90,9 @@ func TestOwnersOfNamespaces(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			scope, err := p.Scope("fs/read")
-			if err != nil || scope.Namespace != test.namespace {
-				t.Errorf("namespace %q, %v; want %q", scope.Namespace, err, test.namespace)
+			namespace, _, err := p.Areas("fs/read")
+			if err != nil || namespace != test.namespace {
+				t.Errorf("namespace %q, %v; want %q", namespace, err, test.namespace)
 			}
 		})
 	}
@@ -176,9 +176,9 @@ func TestPersonalNamespaceIsThatOfTheRoot(t *testing.T) {
 	grant := identitytest.Delegation(t, alice, bob.DID, identitytest.Can("*", "ixo:filesystem/.oracles"))
 	p := identitytest.FilesPrincipal(t, s, identitytest.Files(t, bob, s.DID(), "", identitytest.Proof(grant),
 		identitytest.Can("fs/read", "ixo:filesystem/.oracles/x")))
-	scope, err := p.Scope("fs/read")
-	if err != nil || p.DID != bob.DID || scope.Namespace != alice.DID || scope.Paths[0] != "/.oracles/x" {
-		t.Errorf("%s in %+v, %v", p.DID, scope, err)
+	namespace, areas, err := p.Areas("fs/read")
+	if err != nil || p.DID != bob.DID || namespace != alice.DID || areas[0].Root != "/.oracles/x" {
+		t.Errorf("%s in %s at %+v, %v", p.DID, namespace, areas, err)
 	}
 	expired := identitytest.Delegation(t, alice, bob.DID, identitytest.Can("*", "ixo:filesystem"), identitytest.TTL(-1))
 	token := identitytest.Files(t, bob, s.DID(), "", identitytest.Proof(expired), identitytest.Can("fs/read", "ixo:filesystem"))
@@ -193,11 +193,11 @@ func TestTokenInTwoNamespacesIsAmbiguous(t *testing.T) {
 	grant := identitytest.Delegation(t, bob, alice.DID)
 	p := identitytest.FilesPrincipal(t, s, identitytest.Files(t, alice, s.DID(), "", identitytest.Proof(grant),
 		identitytest.Can("fs/read", alice.Home("")), identitytest.Can("fs/read", bob.Home("")), identitytest.Can("fs/write", mallory.Home(""))))
-	if len(p.Capabilities) != 2 {
-		t.Errorf("capabilities that hold: %+v", p.Capabilities)
+	if len(p.Grants) != 2 {
+		t.Errorf("capabilities that hold: %+v", p.Grants)
 	}
-	if _, err := p.Scope("fs/read"); !fault.Is(err, fault.Forbidden) {
-		t.Errorf("scope over two namespaces: %v", err)
+	if _, _, err := p.Areas("fs/read"); !fault.Is(err, fault.Forbidden) {
+		t.Errorf("areas in two namespaces: %v", err)
 	}
 	if p.Allows("fs/write", alice.Home("")) || !p.Allows("fs/list", bob.Home("/x")) {
 		t.Error("Allows says otherwise")

@@ -101,9 +101,6 @@ func TestAccountHasOneNamespace(t *testing.T) {
 		if got := identity.NamespaceOf(name); got != address {
 			t.Errorf("%s has namespace %s", name, got)
 		}
-		if got := identity.OwnScope(name).Namespace; got != address {
-			t.Errorf("%s has scope %s", name, got)
-		}
 	}
 	for _, name := range []string{
 		strings.ToUpper(address), "did:ixo:" + strings.ToUpper(address), "did:ixo:Ixo1qy352eufjjmc9c", "did:x:" + address,

@@ -11,49 +11,17 @@ import (
 	"github.com/castalia-org/castalia/internal/protocol/vfspath"
 )
 
-// Scope is what a principal may reach in the file store with one ability. It is
-// computed once per request and applied inside the query, never after it.
-type Scope struct {
-	// Namespace owns the files: an account address (ixo1…) or a DID.
-	Namespace string
-	// Paths are the subtrees that may be reached; any one suffices. "/" is the
-	// whole namespace, "/a" is the file or folder /a and all below it, and "/a/"
-	// (from a grant of "/a/*") is what lies below /a without /a itself.
-	Paths []string
-	// CIDs restricts by content in addition; nil is no restriction, and an
-	// empty set reaches nothing. A scope with a set may use only the CID routes.
-	CIDs *ucan.CIDSet
-
-	areas []Area
-}
-
-// Area is the subtree of one capability, with the dot-files that it reveals:
-// what one capability reveals does not open another one's subtree.
-type Area struct {
-	// Path has the form of Scope.Paths.
-	Path string
-	// Reveal lists the folders and files whose dot-names may be seen; "/" is
-	// everything. The owner of a namespace sees everything in it.
-	Reveal []string
-	// Named are contents that may be seen also where they are dot-files: the owner's
-	// own link of the chain names each of them.
-	Named []string
-}
-
-// Areas returns the subtrees, one for each capability.
-func (s Scope) Areas() []Area { return s.areas }
-
 // revealed returns the intersection of the nb.hidden lists along a chain: what
 // every token of it covers, by the path, a folder above it, or "*". A token
 // without the list reveals nothing. Subtrees are nested or apart, so the
 // intersection is made of those entries that every list covers.
-func revealed(chain [][]string) []string {
-	var out []string
+func revealed(chain [][]string) []vfspath.Root {
+	var out []vfspath.Root
 	for _, list := range chain {
 		for _, entry := range list {
-			root := strings.TrimSuffix(entry, "/")
+			root := vfspath.Root(strings.TrimSuffix(entry, "/"))
 			if entry == "*" || root == "" {
-				root = "/"
+				root = vfspath.Everything
 			}
 			if !slices.Contains(out, root) && coveredByAll(chain, root) {
 				out = append(out, root)
@@ -63,11 +31,11 @@ func revealed(chain [][]string) []string {
 	return out
 }
 
-func coveredByAll(chain [][]string, path string) bool {
+func coveredByAll(chain [][]string, root vfspath.Root) bool {
 	for _, list := range chain {
-		if !slices.ContainsFunc(list, func(p string) bool {
-			p = strings.TrimSuffix(p, "/")
-			return p == "*" || p == "" || vfspath.Root(p).Covers(vfspath.Root(path))
+		if !slices.ContainsFunc(list, func(entry string) bool {
+			entry = strings.TrimSuffix(entry, "/")
+			return entry == "*" || entry == "" || vfspath.Root(entry).Covers(root)
 		}) {
 			return false
 		}
@@ -75,41 +43,34 @@ func coveredByAll(chain [][]string, path string) bool {
 	return true
 }
 
-// Scope returns where the principal may use the ability. No grant for the
-// ability, or grants in several namespaces, is Forbidden.
-func (p Principal) Scope(ability string) (Scope, error) {
-	s := Scope{CIDs: p.CIDs}
-	for _, c := range p.Capabilities {
-		if !c.resource.File || !ucan.AbilityCovers(c.Can, ability) {
+// Areas returns where in the file store the principal may use the ability: the
+// namespace, an account address (ixo1…) or a DID, and one area for each
+// capability, of which any suffices. No grant for the ability, or grants in
+// several namespaces, is Forbidden. A restriction to CIDs is beside it, in CIDs.
+func (p Principal) Areas(ability string) (namespace string, areas []vfspath.Area, err error) {
+	for i := range p.Grants {
+		g := &p.Grants[i]
+		if !g.Resource.File || !ucan.AbilityCovers(g.Can, ability) {
 			continue
 		}
-		ns := NamespaceOf(c.Root)
-		if !c.resource.Personal() {
-			ns = NamespaceOf(c.resource.Namespace)
+		ns := NamespaceOf(string(g.Root))
+		if !g.Resource.Personal() {
+			ns = NamespaceOf(g.Resource.Namespace)
 		}
-		if s.Namespace != "" && s.Namespace != ns {
-			return Scope{}, fault.New(fault.Forbidden, "The token names more than one namespace.").WithCode("ambiguous_namespace")
+		if namespace != "" && namespace != ns {
+			return "", nil, fault.New(fault.Forbidden, "The token names more than one namespace.").WithCode("ambiguous_namespace")
 		}
-		s.Namespace = ns
-		path := string(c.resource.Root())
-		s.Paths = append(s.Paths, path)
-		reveal := revealed(c.hidden)
-		if c.Root == p.DID {
-			reveal = []string{"/"}
+		namespace = ns
+		reveal := revealed(g.Hidden)
+		if string(g.Root) == p.DID {
+			reveal = []vfspath.Root{vfspath.Everything}
 		}
-		s.areas = append(s.areas, Area{Path: path, Reveal: reveal, Named: c.named})
+		areas = append(areas, vfspath.Area{Root: g.Resource.Root(), Reveal: reveal, Named: g.Named})
 	}
-	if s.Namespace == "" {
-		return Scope{}, fault.Newf(fault.Forbidden, "The token does not grant %s.", ability).WithCode(string(ucan.AbilityMismatch))
+	if namespace == "" {
+		return "", nil, fault.Newf(fault.Forbidden, "The token does not grant %s.", ability).WithCode(string(ucan.AbilityMismatch))
 	}
-	return s, nil
-}
-
-// OwnScope is the scope of a DID in its own namespace without restriction: for
-// work that the program does on a user's behalf, such as the oracle's tools
-// after the user's delegation was checked.
-func OwnScope(owner string) Scope {
-	return Scope{Namespace: NamespaceOf(owner), Paths: []string{"/"}, areas: []Area{{Path: "/", Reveal: []string{"/"}}}}
+	return namespace, areas, nil
 }
 
 const accountDID = "did:ixo:"

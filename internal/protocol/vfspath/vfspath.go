@@ -1,5 +1,6 @@
 // Package vfspath is how paths of the file store are written and compared: the
-// one form of a path, which subtree contains it, and which names are hidden.
+// one form of a path, which subtree contains it, which names are hidden, and what
+// of a subtree a capability shows (Area).
 //
 // Whoever decides what a token reaches asks here, from the verification of a
 // chain down to the query, so that two places cannot disagree about a slash. The

@@ -35,16 +35,10 @@ func (a Ability) String() string {
 	return strings.Join(names, " and ")
 }
 
-// Grant is one capability of a token, read.
+// Grant is what may be done in an area.
 type Grant struct {
 	Abilities Ability
-	// Root is the folder or file that the grant reaches; "/" is everything, and
-	// "/a/" what lies below /a without /a itself.
-	Root string
-	// Reveal lists the folders whose dot-files may be seen; "/" is all of them.
-	Reveal []string
-	// Named are contents that may be read by CID also where they are dot-files.
-	Named []string
+	vfspath.Area
 }
 
 // Access is what a caller may do, and who it is. It is computed once per
@@ -69,7 +63,7 @@ type Access struct {
 func Owner(namespace string) Access {
 	return Access{
 		Namespace: namespace, Invoker: namespace, Actor: namespace,
-		Grants: []Grant{{Abilities: All, Root: "/", Reveal: []string{"/"}}},
+		Grants: []Grant{{Abilities: All, Area: vfspath.Whole()}},
 	}
 }
 
@@ -78,18 +72,13 @@ func (a Access) Has(need Ability) bool {
 	return slices.ContainsFunc(a.Grants, func(g Grant) bool { return g.Abilities&need == need })
 }
 
-// Area is a subtree that a scope reaches.
-type Area struct {
-	Root   string
-	Reveal []string
-	Named  []string // see Grant; only where content is read by CID
-}
-
 // Scope is an Access narrowed to one ability: what a query may see. Stores put
-// it into the query itself.
+// it into the query itself. It is a type of its own so that no query gets an
+// Access whose abilities nobody has looked at.
 type Scope struct {
 	Namespace string
-	Areas     []Area
+	// Areas name contents only where content is read by CID.
+	Areas []vfspath.Area
 	// CIDs limits the scope to these contents when Limited is set.
 	CIDs    []string
 	Limited bool
@@ -114,7 +103,7 @@ func (a Access) cidScope() (Scope, error) {
 	s.Areas = nil
 	for _, g := range a.Grants {
 		if g.Abilities&Read == Read {
-			s.Areas = append(s.Areas, Area{g.Root, g.Reveal, canonical(g.Named)})
+			s.Areas = append(s.Areas, vfspath.Area{Root: g.Root, Reveal: g.Reveal, Named: canonical(g.Named)})
 		}
 	}
 	return s, nil
@@ -124,7 +113,7 @@ func (a Access) narrow(need Ability) (Scope, error) {
 	s := Scope{Namespace: a.Namespace}
 	for _, g := range a.Grants {
 		if g.Abilities&need == need {
-			s.Areas = append(s.Areas, Area{Root: g.Root, Reveal: g.Reveal})
+			s.Areas = append(s.Areas, vfspath.Area{Root: g.Root, Reveal: g.Reveal})
 		}
 	}
 	if len(s.Areas) == 0 || a.Namespace == "" {
@@ -135,14 +124,7 @@ func (a Access) narrow(need Ability) (Scope, error) {
 
 // Allows reports whether the scope reaches a path.
 func (s Scope) Allows(path string) bool {
-	return slices.ContainsFunc(s.Areas, func(a Area) bool { return a.allows(path) })
-}
-
-func (a Area) allows(path string) bool {
-	if !vfspath.Root(a.Root).Contains(path) {
-		return false
-	}
-	return !vfspath.IsHidden(path) || slices.ContainsFunc(a.Reveal, func(r string) bool { return vfspath.Root(r).Contains(path) })
+	return slices.ContainsFunc(s.Areas, func(a vfspath.Area) bool { return a.Allows(path) })
 }
 
 // writable fails when the scope does not reach the path that is to be written.

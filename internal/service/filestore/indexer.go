@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/castalia-org/castalia/internal/platform/fault"
+	"github.com/castalia-org/castalia/internal/protocol/vfspath"
 )
 
 // The indexer reads the feed in pages, and writes a few files at a time so that
@@ -64,7 +65,7 @@ func (s *Service) IndexOnce(ctx context.Context) (more bool, err error) {
 }
 
 func (s *Service) indexPage(ctx context.Context, at IndexCursor) error {
-	scope := Scope{Namespace: at.Namespace, Areas: []Area{{Root: "/", Reveal: []string{"/"}}}}
+	scope := Scope{Namespace: at.Namespace, Areas: []vfspath.Area{vfspath.Whole()}}
 	events, newest, err := s.store.Events(ctx, scope, at.Seq, indexSlice)
 	if err != nil {
 		return err

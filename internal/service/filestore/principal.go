@@ -1,10 +1,9 @@
 package filestore
 
 import (
-	"slices"
-
 	"github.com/castalia-org/castalia/internal/identity"
 	"github.com/castalia-org/castalia/internal/platform/fault"
+	"github.com/castalia-org/castalia/internal/protocol/vfspath"
 )
 
 // AccessOf reads what a verified caller may do.
@@ -20,39 +19,33 @@ func AccessOf(p identity.Principal) (Access, error) {
 	}
 	var refused error
 	for _, ability := range []Ability{List, Read, Write, Delete} {
-		s, err := p.Scope(ability.String())
+		namespace, areas, err := p.Areas(ability.String())
 		if err != nil {
 			refused = err
 			continue
 		}
-		if a.Namespace != "" && a.Namespace != s.Namespace {
+		if a.Namespace != "" && a.Namespace != namespace {
 			return Access{}, fault.New(fault.Forbidden, "The token names more than one namespace.").WithCode("ambiguous_namespace")
 		}
-		a.Namespace = s.Namespace
-		for _, area := range s.Areas() {
-			a.Grants = append(a.Grants, Grant{Abilities: ability, Root: area.Path, Reveal: area.Reveal, Named: area.Named})
+		a.Namespace = namespace
+		for _, area := range areas {
+			a.grant(ability, area)
 		}
 	}
 	if len(a.Grants) == 0 {
 		return Access{}, refused
 	}
-	a.Grants = merge(a.Grants)
 	return a, nil
 }
 
-// merge joins grants that differ in their ability alone, so that a token that
-// gives everything is seen to.
-func merge(grants []Grant) []Grant {
-	var out []Grant
-next:
-	for _, g := range grants {
-		for i := range out {
-			if out[i].Root == g.Root && slices.Equal(out[i].Reveal, g.Reveal) && slices.Equal(out[i].Named, g.Named) {
-				out[i].Abilities |= g.Abilities
-				continue next
-			}
+// grant adds an ability in an area. Grants that differ in their ability alone are
+// one, so that a token that gives everything is seen to.
+func (a *Access) grant(ability Ability, area vfspath.Area) {
+	for i := range a.Grants {
+		if a.Grants[i].Equal(area) {
+			a.Grants[i].Abilities |= ability
+			return
 		}
-		out = append(out, g)
 	}
-	return out
+	a.Grants = append(a.Grants, Grant{Abilities: ability, Area: area})
 }

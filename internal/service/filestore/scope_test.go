@@ -3,6 +3,7 @@ package filestore_test
 import (
 	"testing"
 
+	"github.com/castalia-org/castalia/internal/protocol/vfspath"
 	"github.com/castalia-org/castalia/internal/service/filestore"
 	"github.com/castalia-org/castalia/internal/service/filestore/filestoretest"
 )
@@ -10,7 +11,7 @@ import (
 // delegate may do everything below /a, and sees no dot-files.
 var delegate = filestore.Access{
 	Namespace: ns, Invoker: "did:key:zDelegate", Actor: ns,
-	Grants: []filestore.Grant{{Abilities: filestore.All, Root: "/a"}},
+	Grants: []filestore.Grant{{Abilities: filestore.All, Area: vfspath.Area{Root: "/a"}}},
 }
 
 // How rare a word is counts for the score. What lies out of reach must not: whoever

@@ -17,6 +17,7 @@ import (
 	"github.com/castalia-org/castalia/internal/platform/blob/blobdisk"
 	"github.com/castalia-org/castalia/internal/platform/sqldb"
 	"github.com/castalia-org/castalia/internal/platform/sqldb/sqldbtest"
+	"github.com/castalia-org/castalia/internal/protocol/vfspath"
 	"github.com/castalia-org/castalia/internal/service/filestore"
 	"github.com/castalia-org/castalia/internal/service/filestore/filestoretest"
 )
@@ -144,7 +145,7 @@ func TestSearch(t *testing.T) {
 		if got := find("quick", "/b"); got != "/b/celery.md:1-1" {
 			t.Errorf("below /b: %q", got)
 		}
-		narrow := filestore.Access{Namespace: ns, Grants: []filestore.Grant{{Abilities: filestore.Read | filestore.List, Root: "/b"}}}
+		narrow := filestore.Access{Namespace: ns, Grants: []filestore.Grant{{Abilities: filestore.Read | filestore.List, Area: vfspath.Area{Root: "/b"}}}}
 		r, err := w.Search(t.Context(), narrow, "quick", "/", 10)
 		if err != nil || len(r.Hits) != 1 {
 			t.Errorf("a scoped search: %+v, %v", r, err)

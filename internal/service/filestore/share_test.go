@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/castalia-org/castalia/internal/platform/fault"
+	"github.com/castalia-org/castalia/internal/protocol/vfspath"
 	"github.com/castalia-org/castalia/internal/service/filestore"
 	"github.com/castalia-org/castalia/internal/service/filestore/filestoretest"
 )
@@ -47,7 +48,7 @@ func TestADiffIsAReading(t *testing.T) {
 	}
 	holder := filestore.Access{
 		Namespace: ns, Invoker: "did:key:zHolder", Actor: ns, Chain: []string{"link"},
-		Grants: []filestore.Grant{{Abilities: filestore.Read | filestore.List, Root: "/f"}},
+		Grants: []filestore.Grant{{Abilities: filestore.Read | filestore.List, Area: vfspath.Area{Root: "/f"}}},
 	}
 	if text, _, err := w.Diff(t.Context(), holder, "/f", 0, 0); err != nil || text == "" {
 		t.Errorf("%q, %v", text, err)

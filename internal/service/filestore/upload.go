@@ -5,12 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strings"
 	"time"
 
 	"github.com/castalia-org/castalia/internal/platform/fault"
 	"github.com/castalia-org/castalia/internal/protocol/cid"
 	"github.com/castalia-org/castalia/internal/protocol/seal"
+	"github.com/castalia-org/castalia/internal/protocol/vfspath"
 )
 
 // A writer of an upload holds its lock for uploadLock and renews it while bytes
@@ -59,7 +59,7 @@ func (s *Service) CreateUpload(ctx context.Context, a Access, n NewUpload) (Uplo
 	}
 	if n.Partial {
 		// No file is at such a path: a node that does not know pieces can not show one.
-		p.Path, mode = strings.TrimSuffix(scope.Areas[0].Root, "/")+"/", ReplaceOnly
+		p.Path, mode = string(vfspath.Below(string(scope.Areas[0].Root))), ReplaceOnly
 	} else if err := s.expect(ctx, scope, &p); err != nil {
 		return Upload{}, err
 	}

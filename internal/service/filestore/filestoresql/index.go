@@ -6,6 +6,7 @@ import (
 
 	"github.com/castalia-org/castalia/internal/platform/fault"
 	"github.com/castalia-org/castalia/internal/platform/sqldb"
+	"github.com/castalia-org/castalia/internal/protocol/vfspath"
 	"github.com/castalia-org/castalia/internal/service/filestore"
 )
 
@@ -98,7 +99,7 @@ func (s *Store) Lookup(ctx context.Context, scope filestore.Scope, under string,
 		q.add(" AND ").scope(scope, fileColumns).add(" AND f.trashed_ms = 0")
 		if under != "" && under != "/" {
 			q.add(" AND ")
-			q.under("f.path", under)
+			q.under("f.path", vfspath.Root(under))
 		}
 		files, err := collect(ctx, tx, q.add(" ORDER BY f.updated_ms DESC LIMIT ?", limit), scanFile)
 		if err != nil {

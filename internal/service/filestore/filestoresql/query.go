@@ -1,11 +1,11 @@
 package filestoresql
 
 import (
-	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
 
+	"github.com/castalia-org/castalia/internal/protocol/vfspath"
 	"github.com/castalia-org/castalia/internal/service/filestore"
 )
 
@@ -68,9 +68,9 @@ func (q *query) scope(s filestore.Scope, c columns) *query {
 		q.in(c.cid, s.CIDs)
 	}
 	if len(s.Areas) == 1 {
-		if root := s.Areas[0].Root; root != "/" {
-			root = strings.TrimSuffix(root, "/")
-			q.add(" AND "+c.path+" >= ? AND "+c.path+" < ?", root, root+"0") // lets the index narrow; the exact test follows
+		if root := s.Areas[0].Root; root != vfspath.Everything {
+			from := strings.TrimSuffix(string(root), "/")
+			q.add(" AND "+c.path+" >= ? AND "+c.path+" < ?", from, from+"0") // lets the index narrow; the exact test follows
 		}
 	}
 	q.add(" AND (")
@@ -80,7 +80,7 @@ func (q *query) scope(s filestore.Scope, c columns) *query {
 		}
 		q.add("(")
 		q.under(c.path, a.Root)
-		q.reveal(a.Reveal, a.Named, c)
+		q.reveal(a, c)
 		q.add(")")
 	}
 	if len(s.Areas) == 0 {
@@ -89,32 +89,36 @@ func (q *query) scope(s filestore.Scope, c columns) *query {
 	return q.add(")")
 }
 
-// under adds the condition that a path is a folder or lies below it.
-func (q *query) under(column, root string) {
-	if root == "/" {
+// under adds the condition that a path lies in a subtree: it is Root.Contains as
+// SQL.
+func (q *query) under(column string, subtree vfspath.Root) {
+	root := string(subtree)
+	folder, below := strings.CutSuffix(root, "/")
+	switch {
+	case root == "":
+		q.add("1 = 0")
+	case folder == "":
 		q.add("1 = 1")
-		return
+	case below:
+		q.add("("+column+" >= ? AND "+column+" < ?)", root, folder+"0")
+	default:
+		q.add("("+column+" = ? OR ("+column+" >= ? AND "+column+" < ?))", root, root+"/", root+"0")
 	}
-	if below, ok := strings.CutSuffix(root, "/"); ok {
-		q.add("("+column+" >= ? AND "+column+" < ?)", root, below+"0")
-		return
-	}
-	q.add("("+column+" = ? OR ("+column+" >= ? AND "+column+" < ?))", root, root+"/", root+"0")
 }
 
 // reveal adds the condition that a dot-file may be seen.
-func (q *query) reveal(folders, named []string, c columns) {
-	if slices.Contains(folders, "/") {
+func (q *query) reveal(a vfspath.Area, c columns) {
+	if a.RevealsAll() {
 		return
 	}
 	q.add(" AND (" + c.hidden + " = 0")
-	for _, f := range folders {
+	for _, f := range a.Reveal {
 		q.add(" OR ")
 		q.under(c.path, f)
 	}
-	if len(named) > 0 {
+	if len(a.Named) > 0 {
 		q.add(" OR (1 = 1")
-		q.in(c.cid, named)
+		q.in(c.cid, a.Named)
 		q.add(")")
 	}
 	q.add(")")

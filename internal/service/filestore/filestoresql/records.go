@@ -2,6 +2,7 @@ package filestoresql
 
 import (
 	"context"
+	"slices"
 
 	"github.com/castalia-org/castalia/internal/platform/sqldb"
 	"github.com/castalia-org/castalia/internal/protocol/vfspath"
@@ -67,7 +68,7 @@ func (s *Store) Files(ctx context.Context, scope filestore.Scope, l filestore.Li
 	q := newQuery(fileFields).scope(scope, fileColumns).add(" AND f.trashed_ms = 0")
 	if l.Under != "" && l.Under != "/" {
 		q.add(" AND ")
-		q.under("f.path", l.Under)
+		q.under("f.path", vfspath.Root(l.Under))
 	}
 	if l.Prefix != "" {
 		q.add(" AND f.path >= ?", max(l.Prefix, l.From))
@@ -98,17 +99,7 @@ func (s *Store) CountFiles(ctx context.Context, scope filestore.Scope) (int64, e
 }
 
 func whole(s filestore.Scope) bool {
-	for _, a := range s.Areas {
-		if a.Root != "/" {
-			continue
-		}
-		for _, r := range a.Reveal {
-			if r == "/" && !s.Limited {
-				return true
-			}
-		}
-	}
-	return false
+	return !s.Limited && slices.ContainsFunc(s.Areas, vfspath.Area.IsWhole)
 }
 
 // Trash implements filestore.Records.
