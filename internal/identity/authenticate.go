@@ -291,6 +291,14 @@ func (s *Service) query(ctx context.Context, from *lookups) ucan.Query {
 	}
 }
 
+// oracleQuery is the query of an invocation that proves who calls the oracle.
+func (s *Service) oracleQuery(ctx context.Context, from *lookups) ucan.Query {
+	q := s.query(ctx, from)
+	q.Want = &ucan.Want{Can: ucan.AnyAbility, With: OracleResource}
+	q.MaxTTL = s.cfg.AuthMaxTTL + clockSkew
+	return q
+}
+
 // verify checks a bearer token by the rules of the surface. The second result
 // tells that the verdict lasts as long as the token.
 func (s *Service) verify(ctx context.Context, surface Surface, text string, from *lookups) (Principal, bool, error) {
@@ -301,8 +309,7 @@ func (s *Service) verify(ctx context.Context, surface Surface, text string, from
 	q := s.query(ctx, from)
 	switch surface {
 	case Oracle, Entrance:
-		q.Want = &ucan.Want{Can: ucan.AnyAbility, With: OracleResource}
-		q.MaxTTL = s.cfg.AuthMaxTTL + clockSkew
+		q = s.oracleQuery(ctx, from)
 	case Files, MCP:
 		q.Owner = func(root did.DID, r ucan.Resource) (bool, error) { return owns(ctx, from, root, r) }
 		if surface == MCP {

@@ -59,9 +59,20 @@ func (s *Service) enter(ctx context.Context, surface Surface, p Principal) (Prin
 // stop was called before. It must not block; it may run before OnEnd returns.
 func (s *Service) OnEnd(p Principal, end func()) (stop func()) {
 	end = sync.OnceFunc(end)
-	expired, left := s.onTokenEnd(p, end), s.door.OnLeave(p, end)
+	expired, withdrawn := s.onExpired(p, end), s.OnWithdrawn(p, end)
 	return func() {
 		expired()
+		withdrawn()
+	}
+}
+
+// OnWithdrawn is OnEnd for what ends by itself, such as an answer: whoever was
+// let in hears it out, also when the token expires meanwhile.
+func (s *Service) OnWithdrawn(p Principal, end func()) (stop func()) {
+	end = sync.OnceFunc(end)
+	revoked, left := s.onRevoked(p, end), s.door.OnLeave(p, end)
+	return func() {
+		revoked()
 		left()
 	}
 }

@@ -18,6 +18,7 @@ import (
 	"net/netip"
 	"time"
 
+	"github.com/castalia-org/castalia/internal/platform/fault"
 	"github.com/castalia-org/castalia/internal/protocol/ucan"
 )
 
@@ -152,23 +153,26 @@ func FromContext(ctx context.Context) (Principal, bool) {
 type endingKey struct{}
 
 // WithEnding returns a context that knows how to learn of the end of the
-// principal's token: on calls end once when it is revoked or expires.
+// principal's token: on calls end once when that is so.
 func WithEnding(ctx context.Context, on func(end func()) (stop func())) context.Context {
 	return context.WithValue(ctx, endingKey{}, on)
 }
 
+// ErrEnded is why a context of UntilEnded ended, where the token did.
+var ErrEnded = fault.New(fault.Unauthenticated, "The token was withdrawn, or whoever it let in may not come in any more.").WithCode("ended")
+
 // UntilEnded returns a context that also ends with the token of the request that
-// request is the context of, for answers that have no end of their own.
+// request is the context of, for answers that go on.
 func UntilEnded(ctx, request context.Context) (context.Context, func()) {
-	ctx, cancel := context.WithCancel(ctx)
+	ctx, cancel := context.WithCancelCause(ctx)
 	on, ok := request.Value(endingKey{}).(func(end func()) (stop func()))
 	if !ok {
-		return ctx, cancel
+		return ctx, func() { cancel(nil) }
 	}
-	stop := on(cancel)
+	stop := on(func() { cancel(ErrEnded) })
 	return ctx, func() {
 		stop()
-		cancel()
+		cancel(nil)
 	}
 }
 

@@ -43,8 +43,8 @@ func (s *Service) Watch(p Principal) (ended <-chan struct{}, stop func()) {
 	return fire, s.OnEnd(p, func() { close(fire) })
 }
 
-// onTokenEnd calls end when the principal's token is revoked or expires: see OnEnd.
-func (s *Service) onTokenEnd(p Principal, end func()) (stop func()) {
+// onRevoked calls end when the principal's token is revoked: see OnEnd.
+func (s *Service) onRevoked(p Principal, end func()) (stop func()) {
 	w := &watch{chain: p.Chain, fire: end}
 	r := s.revoked
 	r.mu.Lock()
@@ -57,25 +57,20 @@ func (s *Service) onTokenEnd(p Principal, end func()) (stop func()) {
 		end()
 		return func() {}
 	}
-	forget := func() (waiting bool) {
+	return func() {
 		r.mu.Lock()
 		defer r.mu.Unlock()
-		_, waiting = r.watches[w]
 		delete(r.watches, w)
-		return waiting
 	}
+}
+
+// onExpired calls end when the principal's token expires: see OnEnd.
+func (s *Service) onExpired(p Principal, end func()) (stop func()) {
 	if p.Expires.IsZero() {
-		return func() { forget() }
+		return func() {}
 	}
-	timer := time.AfterFunc(p.Expires.Sub(s.now()), func() {
-		if forget() {
-			end()
-		}
-	})
-	return func() {
-		timer.Stop()
-		forget()
-	}
+	timer := time.AfterFunc(p.Expires.Sub(s.now()), end)
+	return func() { timer.Stop() }
 }
 
 // Load reads what is new in the feed of revocations.

@@ -4,11 +4,13 @@
 // Wrap is the one way in which a surface authenticates. It never reads x-did,
 // says from which address credentials came, so that verifying them takes that
 // address's time, counts requests by principal, and ends an oracle's streams when
-// their token ends.
+// their token is withdrawn. A token that has expired is taken where its route
+// knows that the token began what it asks for (httpserver.Route.Began).
 package identityhttp
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"strings"
 
@@ -16,6 +18,7 @@ import (
 	"github.com/castalia-org/castalia/internal/platform/fault"
 	"github.com/castalia-org/castalia/internal/platform/httpserver"
 	"github.com/castalia-org/castalia/internal/platform/ratelimit"
+	"github.com/castalia-org/castalia/internal/protocol/ucan"
 )
 
 // The request headers that carry credentials.
@@ -70,7 +73,13 @@ func (g guard) serve(w http.ResponseWriter, r *http.Request, next httpserver.Han
 	if c.Bearer == "" && c.Delegation == "" && httpserver.RouteAuth(ctx) == httpserver.Optional {
 		return next(w, r)
 	}
+	route, _ := httpserver.RouteOf(ctx)
 	p, err := g.service.Authenticate(ctx, g.surface, c)
+	if g.surface == identity.Oracle && route.Began != nil && ucan.ReasonOf(err) == ucan.Expired {
+		p, err = g.service.AuthenticateLapsed(ctx, c, func(_ context.Context, issuer, token string) (bool, error) {
+			return route.Began(r, issuer, token)
+		})
+	}
 	if err != nil {
 		g.challenge(w, c, err)
 		return err
@@ -79,15 +88,22 @@ func (g guard) serve(w http.ResponseWriter, r *http.Request, next httpserver.Han
 		return ratelimit.Refusal(wait)
 	}
 	ctx = identity.WithPrincipal(ctx, p)
-	if route, ok := httpserver.RouteOf(ctx); ok && route.Stream {
-		ctx = identity.WithEnding(ctx, func(end func()) (stop func()) { return g.service.OnEnd(p, end) })
-		if g.surface == identity.Oracle { // the others have transfers, which may take longer than a token lives
-			var end func()
-			ctx, end = identity.UntilEnded(ctx, ctx)
-			defer end()
-		}
+	if !route.Stream {
+		return next(w, r.WithContext(ctx))
 	}
-	return next(w, r.WithContext(ctx))
+	if g.surface != identity.Oracle { // they have transfers, which may take longer than a token lives
+		ctx = identity.WithEnding(ctx, func(end func()) (stop func()) { return g.service.OnEnd(p, end) })
+		return next(w, r.WithContext(ctx))
+	}
+	// An answer ends by itself, and who was let in hears it out.
+	ctx = identity.WithEnding(ctx, func(end func()) (stop func()) { return g.service.OnWithdrawn(p, end) })
+	ctx, end := identity.UntilEnded(ctx, ctx)
+	defer end()
+	err = next(w, r.WithContext(ctx))
+	if err != nil && errors.Is(context.Cause(ctx), identity.ErrEnded) {
+		return identity.ErrEnded // whatever failed did so because of that
+	}
+	return err
 }
 
 // Guessed counts a wrong secret that a handler of the request refused, and

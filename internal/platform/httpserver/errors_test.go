@@ -2,6 +2,7 @@ package httpserver_test
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -53,6 +54,19 @@ func TestErrorTablesAreComplete(t *testing.T) {
 				t.Errorf("%s has no gRPC code of its own", kind)
 			}
 		}
+	}
+}
+
+// Nobody who is still there hears that they have left.
+func TestWorkThatIsCutShortIsNotTheClientsDeparture(t *testing.T) {
+	t.Parallel()
+	server := newServer(t, httpserver.Config{}, httpserver.Surface{Name: "x", Routes: []httpserver.Route{get("/x", func(_ http.ResponseWriter, r *http.Request) error {
+		ctx, cancel := context.WithCancel(r.Context())
+		cancel()
+		return fmt.Errorf("work: %w", ctx.Err())
+	})}})
+	if a := do(t, server, "GET", "/x"); a.StatusCode != http.StatusServiceUnavailable {
+		t.Errorf("%d %s", a.StatusCode, a.body)
 	}
 }
 

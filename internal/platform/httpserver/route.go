@@ -83,6 +83,10 @@ type Route struct {
 	Limiter         *ratelimit.Limiter // counts by client IP, beside the surface's own
 	Limit           LimitClass
 	Handler         Handler
+	// Began, when set, reports whether what the request asks for was begun by
+	// issuer under the token of that name, which may then ask although it has
+	// expired. Neither has been verified when it is asked.
+	Began func(r *http.Request, issuer, token string) (bool, error)
 }
 
 // LimitClass names a limit by client address that routes share. The deployment

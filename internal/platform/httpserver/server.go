@@ -396,6 +396,12 @@ func (s *Server) fail(x *exchange, r *http.Request, err error) {
 			e, shown = errGone, errGone
 		}
 	}
+	if e.Kind == fault.Canceled && x.trouble == nil && r.Context().Err() == nil {
+		// Something else than the client's departure ended the work: there is
+		// somebody to tell.
+		e = fault.Wrap(fault.Unavailable, "The request was cut short. Please try again.", err)
+		shown = e
+	}
 	if e != errPanicked {
 		s.cfg.Logger.LogAttrs(r.Context(), severity(e.Kind), "request failed", slog.String("request_id", x.id),
 			slog.String("route", x.label()), slog.String("kind", e.Kind.String()), slog.Any("error", err))

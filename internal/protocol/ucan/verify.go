@@ -34,6 +34,9 @@ type Query struct {
 	Revoked func(cid string, issuer did.DID) bool
 	// Seen reports whether a single-use token has been used.
 	Seen func(cid string) bool
+	// Lapsed takes tokens that have expired, for askers who know by other means
+	// that this one held when it counted.
+	Lapsed bool
 	// MaxTTL, when positive, demands an expiry at most that far away.
 	MaxTTL time.Duration
 	// Authority vouches for tokens of issuers that have no keys. The zero value

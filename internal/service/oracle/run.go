@@ -65,6 +65,8 @@ type Run struct {
 	Steps     int
 	CreatedAt time.Time
 	EndedAt   time.Time
+	// BeganBy names the invocation that began the run; empty when none did.
+	BeganBy string
 }
 
 // Sponsor is to whom the run is counted.

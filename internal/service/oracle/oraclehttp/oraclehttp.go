@@ -168,7 +168,8 @@ func (a *api) routes() []httpserver.Route {
 			Handler: a.abort, Replies: []httpserver.Reply{{Status: 200, Body: Aborted{}}, bad},
 		},
 		{
-			Method: "GET", Pattern: "/runs/{runId}", Summary: "Follow a run", Tags: runs, Params: resume, Stream: true, Handler: a.followRun,
+			Method: "GET", Pattern: "/runs/{runId}", Summary: "Follow a run", Tags: runs, Params: resume, Stream: true, Handler: a.followRun, Began: a.beganRun,
+			Doc: "The invocation that began the run is taken here until a minute after the run's end, also when it has expired.",
 			Replies: []httpserver.Reply{
 				stream, {Status: 404, Body: ErrorBody{}, Doc: "No such run of yours."}, {Status: 410, Body: ErrorBody{}, Doc: "Its frames were deleted."},
 			},

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/castalia-org/castalia/internal/identity"
 	"github.com/castalia-org/castalia/internal/platform/fault"
 	"github.com/castalia-org/castalia/internal/platform/httpserver"
 	"github.com/castalia-org/castalia/internal/protocol/ipld"
@@ -70,7 +71,7 @@ func (a *api) send(w http.ResponseWriter, r *http.Request) error {
 	id, minted := requestID(r, body.RequestID)
 	started, err := a.deps.Turns.Start(r.Context(), run.Start{
 		Owner: who.DID, SessionID: sessionID, RequestID: id, Minted: minted, Once: !minted && strings.HasPrefix(id, oncePrefix),
-		Multitask: body.Multitask, Request: q, Carried: carried,
+		Multitask: body.Multitask, Request: q, Carried: carried, BeganBy: invocationOf(who),
 	})
 	if err != nil {
 		if carried.AskDelegation {
@@ -89,6 +90,15 @@ func (a *api) send(w http.ResponseWriter, r *http.Request) error {
 		return a.stream(w, r, started.Reader)
 	}
 	return a.reply(w, r, started, body.ReturnAllMessages)
+}
+
+// invocationOf names what the caller proved themselves with, where that was an
+// invocation: a delegation may be held by others too.
+func invocationOf(who identity.Principal) string {
+	if who.Kind != identity.ByInvocation {
+		return ""
+	}
+	return who.TokenCID
 }
 
 // withoutKeys is attachments as they are stored: the keys of encrypted files
@@ -161,7 +171,7 @@ func (a *api) followRun(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	id := r.PathValue("runId")
-	if id == "" || len(id) > 128 {
+	if !oracle.PlausibleID(id) {
 		return oracle.ErrRunNotFound
 	}
 	reader, err := a.deps.Engine.Follow(r.Context(), who.DID, id, after)
@@ -171,6 +181,16 @@ func (a *api) followRun(w http.ResponseWriter, r *http.Request) error {
 	defer reader.Close()
 	w.Header().Set(headerRunID, id)
 	return a.stream(w, r, reader)
+}
+
+// beganRun reports whether an invocation began the run that a request follows:
+// see httpserver.Route.
+func (a *api) beganRun(r *http.Request, issuer, invocation string) (bool, error) {
+	id := r.PathValue("runId")
+	if !oracle.PlausibleID(id) {
+		return false, nil
+	}
+	return a.deps.Engine.Began(r.Context(), issuer, id, invocation)
 }
 
 // resumePoint reads ?after=, or else Last-Event-ID.

@@ -21,7 +21,7 @@ const (
 )
 
 const runColumns = `id, session_id, owner, request_id, message_id, turn, status, epoch, attempt, next_seq, abort_ms,
-	request, checkpoint, error_kind, model, usage, steps, created_ms, ended_ms`
+	request, checkpoint, error_kind, model, usage, steps, created_ms, ended_ms, began_by`
 
 func scanRun(row scanner) (oracle.Run, error) {
 	var (
@@ -31,7 +31,7 @@ func scanRun(row scanner) (oracle.Run, error) {
 		abort, created, ended      int64
 	)
 	err := row.Scan(&r.ID, &r.SessionID, &r.Owner, &r.RequestID, &r.MessageID, &r.Turn, &status, &r.Epoch, &r.Attempt, &r.NextSeq, &abort,
-		&request, &checkpoint, &r.ErrorKind, &r.Model, &usage, &r.Steps, &created, &ended)
+		&request, &checkpoint, &r.ErrorKind, &r.Model, &usage, &r.Steps, &created, &ended, &r.BeganBy)
 	if errors.Is(err, sql.ErrNoRows) {
 		return r, oracle.ErrRunNotFound
 	}
@@ -98,10 +98,10 @@ func (st *Store) Begin(ctx context.Context, b run.Begin) (run.Begun, error) {
 			lease = st.db.Dialect().NowMS() + " + " + fmt.Sprint(b.TTL.Milliseconds())
 		}
 		_, err = tx.ExecContext(ctx, `INSERT INTO oracle_runs
-			(id, session_id, owner, request_id, message_id, turn, status, node, epoch, lease_ms, attempt, next_seq, request, created_ms, opening)
-			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, `+lease+`, $10, $11, $12, $13, $14)`,
+			(id, session_id, owner, request_id, message_id, turn, status, node, epoch, lease_ms, attempt, next_seq, request, created_ms, opening, began_by)
+			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, `+lease+`, $10, $11, $12, $13, $14, $15)`,
 			r.ID, r.SessionID, r.Owner, r.RequestID, r.MessageID, r.Turn, string(r.Status), b.Node, r.Epoch, r.Attempt, r.NextSeq,
-			string(request), sqldb.MS(r.CreatedAt), encodeFrames(frames))
+			string(request), sqldb.MS(r.CreatedAt), encodeFrames(frames), r.BeganBy)
 		if err != nil {
 			return fmt.Errorf("insert run: %w", err)
 		}

@@ -31,7 +31,7 @@ func testRequestIDs(t *testing.T, st Store) {
 		t.Error("two live runs share a request id")
 	}
 	found, err := st.ByRequest(t.Context(), Owner, s.ID, "same")
-	if err != nil || found.ID != a.Run.ID {
+	if err != nil || found.ID != a.Run.ID || found.BeganBy != "token of hi" {
 		t.Errorf("by request: %v %v", found.ID, err)
 	}
 	if _, err := st.Run(t.Context(), Stranger, a.Run.ID); !errors.Is(err, oracle.ErrRunNotFound) {

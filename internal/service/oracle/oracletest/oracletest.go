@@ -134,7 +134,7 @@ func say(t testing.TB, st run.Store, session, text string, how oracle.Multitask,
 	now := time.Now()
 	r := oracle.Run{
 		ID: oracle.NewID(), SessionID: session, Owner: Owner, RequestID: request, MessageID: oracle.NewID(), CreatedAt: now,
-		Request: oracle.TurnRequest{Message: text},
+		Request: oracle.TurnRequest{Message: text}, BeganBy: "token of " + text,
 	}
 	return st.Begin(t.Context(), run.Begin{
 		Run:            r,

@@ -104,10 +104,13 @@ type Client struct {
 }
 
 // As returns a client with a fresh invocation of the actor.
-func (n *Node) As(t testing.TB, who identitytest.Actor) *Client {
+func (n *Node) As(t testing.TB, who identitytest.Actor, options ...identitytest.Option) *Client {
 	t.Helper()
-	return &Client{t: t, node: n, token: identitytest.Invocation(t, who, identitytest.Oracle.DID), Header: http.Header{}}
+	return &Client{t: t, node: n, token: identitytest.Invocation(t, who, identitytest.Oracle.DID, options...), Header: http.Header{}}
 }
+
+// Token is the client's invocation.
+func (c *Client) Token() string { return c.token }
 
 // On returns the same client at another node.
 func (c *Client) On(n *Node) *Client {
@@ -185,8 +188,19 @@ func (c *Client) Session() string {
 func Stream(t testing.TB, resp *http.Response) []oracle.Frame {
 	t.Helper()
 	defer func() { _ = resp.Body.Close() }()
+	return readFrames(t, resp.Body)
+}
+
+// Frames reads the frames of an answer that was read whole.
+func Frames(t testing.TB, body []byte) []oracle.Frame {
+	t.Helper()
+	return readFrames(t, bytes.NewReader(body))
+}
+
+func readFrames(t testing.TB, body io.Reader) []oracle.Frame {
+	t.Helper()
 	var out []oracle.Frame
-	for d := sse.NewDecoder(resp.Body, 0); ; {
+	for d := sse.NewDecoder(body, 0); ; {
 		e, err := d.Next()
 		if err != nil {
 			return out

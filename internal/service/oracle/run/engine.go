@@ -77,6 +77,7 @@ type Config struct {
 	LeaseTTL    time.Duration // 6s
 	FlushEvery  time.Duration // 10ms
 	Retention   time.Duration // 24h: how long frames of ended runs are kept
+	Lingering   time.Duration // 60s: how long after its end a run is read with the token that began it
 	MaxRun      time.Duration // 15m
 	MaxQueue    int           // 16 messages behind a live run
 	MaxAttempts int           // 3
@@ -97,6 +98,7 @@ func (c Config) withDefaults() Config {
 	def(&c.LeaseTTL, 6*time.Second)
 	def(&c.FlushEvery, 10*time.Millisecond)
 	def(&c.Retention, 24*time.Hour)
+	def(&c.Lingering, time.Minute)
 	def(&c.MaxRun, 15*time.Minute)
 	def(&c.Drain, 5*time.Second)
 	if c.MaxQueue == 0 {
@@ -199,6 +201,8 @@ type Start struct {
 	Once      bool
 	Multitask oracle.Multitask
 	Request   oracle.TurnRequest
+	// BeganBy names the invocation with which the message came.
+	BeganBy string
 	// Carried is handed to the Worker if this node does the work.
 	Carried oracle.Carried
 }
@@ -217,7 +221,7 @@ func (e *Engine) Start(ctx context.Context, s Start) (Started, error) {
 	now := time.Now()
 	r := oracle.Run{
 		ID: cmp.Or(s.RunID, oracle.NewID()), SessionID: s.SessionID, Owner: s.Owner, RequestID: s.RequestID,
-		MessageID: oracle.NewID(), Request: s.Request, CreatedAt: now,
+		MessageID: oracle.NewID(), Request: s.Request, CreatedAt: now, BeganBy: s.BeganBy,
 	}
 	begun, err := e.store.Begin(ctx, Begin{
 		Run: r,
@@ -327,6 +331,20 @@ func (e *Engine) Follow(ctx context.Context, owner, id string, after int64) (*Re
 		}
 	}
 	return e.hub.open(id, after, r.NextSeq-1, false), nil
+}
+
+// Began reports whether the user's run was begun under the invocation of that
+// name, and is not long over: then it may be read with that invocation, although
+// it has expired.
+func (e *Engine) Began(ctx context.Context, owner, id, invocation string) (bool, error) {
+	r, err := e.store.Run(ctx, owner, id)
+	switch {
+	case errors.Is(err, oracle.ErrRunNotFound):
+		return false, nil
+	case err != nil:
+		return false, fmt.Errorf("look up who began a run: %w", err)
+	}
+	return r.BeganBy != "" && r.BeganBy == invocation && (r.Status.Live() || time.Since(r.EndedAt) < e.cfg.Lingering), nil
 }
 
 // Await waits for the end of a run and returns it as stored.
