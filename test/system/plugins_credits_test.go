@@ -131,7 +131,7 @@ func gate(t *testing.T, w *World, c *chatter) {
 	w.Node(0).Get(t, "/docs-json").JSON(t, &doc)
 	want := map[string]any{
 		"statusCode": 402.0, "error": "Payment Required", "message": "User has less than 10 credits, please top up to continue",
-		"claims": []any{}, "outstandingClaims": []any{},
+		"claims": []any{}, "outstandingClaims": []any{}, "balance": 0.0, "held": 0.0,
 	}
 	names, gated := regexp.MustCompile(`\{[^}]*\}`), 0
 	for path, methods := range doc.Paths {

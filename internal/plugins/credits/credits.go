@@ -125,7 +125,10 @@ func (p *Plugin) Gate(ctx context.Context, g plugin.GateRequest) error {
 	}
 	if account.Available+account.Held < int64(p.cfg.Minimum) {
 		p.doubt(g.UserDID)
-		return p.short(claims)
+		if g.Method == http.MethodGet && account.Spent > 0 {
+			return nil // they are used up: what was said for them stays readable
+		}
+		return p.short(account, claims)
 	}
 	p.remember(g.UserDID)
 	return nil
@@ -169,14 +172,17 @@ func (p *Plugin) doubt(did string) {
 	}
 }
 
-// short is the refusal of somebody with too few credits.
-func (p *Plugin) short(claims []Claim) error {
-	return refusal(fmt.Sprintf("User has less than %d credits, please top up to continue", p.cfg.Minimum), claims)
+// short is the refusal of somebody with too few credits. It says how many are
+// there, and how many of them turns that go on have set aside.
+func (p *Plugin) short(has Account, claims []Claim) error {
+	e := refusal(fmt.Sprintf("User has less than %d credits, please top up to continue", p.cfg.Minimum), claims)
+	e.Fields["balance"], e.Fields["held"] = has.Available+has.Held, has.Held
+	return e
 }
 
 // refusal is the payment-required error: the client reads claims after a POST
 // and outstandingClaims after a GET.
-func refusal(text string, claims []Claim) error {
+func refusal(text string, claims []Claim) *plugin.Error {
 	ids := make([]string, len(claims))
 	for i, c := range claims {
 		ids[i] = c.ID
@@ -222,11 +228,11 @@ func (p *Plugin) TurnStarts(ctx context.Context, rt *plugin.Runtime) error {
 	if errors.Is(err, ErrShort) {
 		p.forget(did)
 		p.doubt(did)
-		_, claims, _, err := p.ledger.Read(ctx, did, 0)
+		account, claims, _, err := p.ledger.Read(ctx, did, 0)
 		if err != nil {
 			return unavailable(err)
 		}
-		return p.short(claims)
+		return p.short(account, claims)
 	}
 	if err != nil {
 		return unavailable(err)

@@ -84,7 +84,7 @@ func TestGateAndTurns(t *testing.T) {
 			r.JSON(t, &got)
 			want := map[string]any{
 				"statusCode": 402.0, "error": "Payment Required", "message": "User has less than 10 credits, please top up to continue",
-				"claims": []any{}, "outstandingClaims": []any{},
+				"claims": []any{}, "outstandingClaims": []any{}, "balance": 0.0, "held": 0.0,
 			}
 			if d := cmp.Diff(want, got); d != "" || r.Status != 402 {
 				t.Errorf("%v: %d %s", route, r.Status, d)
@@ -114,9 +114,12 @@ func TestGateAndTurns(t *testing.T) {
 		alice.Say(session, "three, with the same request id")
 		settled(t, alice, credits.Account{Granted: 44, Spent: 44, Owed: 4})
 		var refused struct{ Claims, OutstandingClaims []string }
-		alice.Do("GET", "/messages/"+session, nil).JSON(t, &refused)
+		alice.Do("POST", "/messages/"+session, map[string]any{"message": "four"}).JSON(t, &refused)
 		if len(refused.Claims) != 1 || !strings.HasPrefix(refused.Claims[0], "claim_") || cmp.Diff(refused.Claims, refused.OutstandingClaims) != "" {
 			t.Errorf("claims: %+v", refused)
+		}
+		if r := alice.Do("GET", "/messages/"+session, nil); r.Status != 200 {
+			t.Errorf("used-up credits keep their user from reading: %d %s", r.Status, r.Body)
 		}
 		if a := standing(t, bob); a != (credits.Account{}) {
 			t.Errorf("somebody else has %+v", a)

@@ -1,6 +1,7 @@
 package oracle
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"time"
@@ -86,6 +87,21 @@ type TurnRequest struct {
 	HomeServer   string            `json:"homeServer,omitempty"`
 	// Sponsor is who answers for the message when it is not its owner.
 	Sponsor string `json:"sponsor,omitempty"`
+}
+
+// Same reports whether two requests say the same message. Where they come from
+// may differ: a page that was moved to another place repeats itself.
+func (q TurnRequest) Same(other TurnRequest) bool {
+	said := func(q TurnRequest) []byte {
+		q.Sponsor, q.Timezone, q.HomeServer = "", "", ""
+		data, err := json.Marshal(q)
+		if err != nil {
+			return nil
+		}
+		return data
+	}
+	a, b := said(q), said(other)
+	return a != nil && bytes.Equal(a, b)
 }
 
 // DeclaredTool is a browser tool that the page offers for one turn.

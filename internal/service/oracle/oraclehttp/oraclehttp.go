@@ -97,12 +97,13 @@ func Surface(d Deps) (httpserver.Surface, error) {
 		if matchesAny(public, routes[i].Method, routes[i].Pattern) {
 			routes[i].Auth = httpserver.Public
 		}
+		routes[i].Handler = translated(routes[i].Handler)
 	}
 	return httpserver.Surface{
 		Name: "oracle", Doc: "Chat with the oracle: sessions, messages, runs, delegation.",
 		Routes:   routes,
 		Prefixes: []string{"/sessions", "/messages", "/runs", "/delegation", "/models"},
-		Errors:   writeError, CORS: d.CORS, Authenticate: d.Authenticate,
+		CORS:     d.CORS, Authenticate: d.Authenticate,
 	}, nil
 }
 
@@ -156,8 +157,12 @@ func (a *api) routes() []httpserver.Route {
 		{
 			Method: "POST", Pattern: "/messages/{sessionId}", Summary: "Send a message", Tags: chat, Body: SendBody{}, MaxBody: maxMessage, Stream: true,
 			Doc: "With stream true the answer is an event stream that can be resumed at /runs/{runId}; otherwise one JSON reply. " +
-				"An X-Request-Id that begins with once- names one message: when it comes again, the run that it started answers.",
-			Params: []httpserver.Param{session}, Handler: a.send, Replies: []httpserver.Reply{{Status: 200, Body: ReplyBody{}}, stream, bad, unknown},
+				"An X-Request-Id that begins with once- names one message: when it comes again, the run that it started answers; with another message it is refused.",
+			Params: []httpserver.Param{session}, Handler: a.send,
+			Replies: []httpserver.Reply{
+				{Status: 200, Body: ReplyBody{}}, stream, bad, unknown,
+				{Status: 409, Body: ErrorBody{}, Doc: "The request id names another message, or a run is going on and multitask is reject."},
+			},
 		},
 		{
 			Method: "GET", Pattern: "/messages/{sessionId}", Summary: "Read a whole session", Tags: chat, Params: []httpserver.Param{session},
@@ -206,9 +211,15 @@ func caller(r *http.Request) (identity.Principal, error) {
 	return p, nil
 }
 
-// writeError is NestErrors that also knows the errors of plugins.
-func writeError(w http.ResponseWriter, r *http.Request, err error) {
-	httpserver.NestErrors(w, r, fromPlugin(err))
+// translated turns a plugin's error into a fault before the server logs it: what
+// a plugin refuses is no failure of ours.
+func translated(next httpserver.Handler) httpserver.Handler {
+	return func(w http.ResponseWriter, r *http.Request) error {
+		if err := next(w, r); err != nil {
+			return fromPlugin(err)
+		}
+		return nil
+	}
 }
 
 // fromPlugin turns a plugin's error into a fault with the same status.

@@ -149,7 +149,7 @@ func TestStream(t *testing.T) {
 	alice := n.As(t, identitytest.Alice)
 	alice.Header.Set("X-Request-Id", "turn-1")
 	session := alice.Session()
-	resp, err := alice.Open(t.Context(), "POST", "/messages/"+session, map[string]any{"message": "hi", "stream": true, "timezone": "Europe/Zurich", "model": "any"})
+	resp, err := alice.Open(t.Context(), "POST", "/messages/"+session, map[string]any{"message": "hi", "stream": true, "timezone": "Europe/Zurich", "model": "scripted"})
 	must(t, err)
 	defer func() { _ = resp.Body.Close() }()
 	h := resp.Header
@@ -389,6 +389,40 @@ func TestAMessageThatIsRepeatedOnItsWayIsTakenOnce(t *testing.T) {
 		if len(runs) != c.runs || len(list.Messages) != 2*c.runs {
 			t.Errorf("%s: %d runs, %d messages, want %d runs", c.request, len(runs), len(list.Messages), c.runs)
 		}
+	}
+}
+
+func TestARequestIDNamesOneMessage(t *testing.T) {
+	t.Parallel()
+	n := oracletest.Start(t, nil)
+	alice := n.As(t, identitytest.Alice)
+	session := alice.Session()
+	alice.Header.Set("X-Request-Id", "once-7")
+	if r := alice.Do("POST", "/messages/"+session, map[string]any{"message": "hi"}); r.Status != 200 {
+		t.Fatalf("%d %s", r.Status, r.Body)
+	}
+	if r := alice.Do("POST", "/messages/"+session, map[string]any{"message": "hi", "stream": true, "timezone": "UTC"}); r.Status != 200 {
+		t.Errorf("the same message: %d %s", r.Status, r.Body)
+	}
+	for name, other := range map[string]map[string]any{
+		"another text":  {"message": "bye"},
+		"another model": {"message": "hi", "model": "scripted"},
+	} {
+		if r := alice.Do("POST", "/messages/"+session, other); r.Status != http.StatusConflict {
+			t.Errorf("%s: %d %s", name, r.Status, r.Body)
+		}
+	}
+}
+
+func TestAnUnknownModelIsRefused(t *testing.T) {
+	t.Parallel()
+	alice := oracletest.Start(t, nil).As(t, identitytest.Alice)
+	r := alice.Do("POST", "/messages/"+alice.Session(), map[string]any{"message": "hi", "model": "oracle-9000"})
+	var body struct{ Message, Models []string }
+	r.JSON(t, &body)
+	if r.Status != http.StatusBadRequest || len(body.Models) != 1 || body.Models[0] != "scripted" || len(body.Message) != 1 ||
+		!strings.Contains(body.Message[0], "scripted") {
+		t.Errorf("%d %s", r.Status, r.Body)
 	}
 }
 

@@ -116,13 +116,7 @@ func Gated(d Deps, s httpserver.Surface) httpserver.Surface {
 	a := &api{deps: d}
 	s.Routes = slices.Clone(s.Routes)
 	for i := range s.Routes {
-		handle := a.gated(s.Routes[i], "")
-		s.Routes[i].Handler = func(w http.ResponseWriter, r *http.Request) error {
-			if err := handle(w, r); err != nil {
-				return fromPlugin(err) // which that surface does not know
-			}
-			return nil
-		}
+		s.Routes[i].Handler = translated(a.gated(s.Routes[i], ""))
 	}
 	return s
 }

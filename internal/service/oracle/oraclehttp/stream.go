@@ -50,6 +50,9 @@ func (a *api) send(w http.ResponseWriter, r *http.Request) error {
 		return invalid(wrong)
 	}
 	q := body.Request
+	if err := a.checkModel(q.Model); err != nil {
+		return err
+	}
 	if q.Timezone == "" {
 		q.Timezone = r.Header.Get("X-Timezone")
 	}
@@ -90,6 +93,23 @@ func (a *api) send(w http.ResponseWriter, r *http.Request) error {
 		return a.stream(w, r, started.Reader)
 	}
 	return a.reply(w, r, started, body.ReturnAllMessages)
+}
+
+// checkModel refuses a model that is not offered: another one in its place may
+// cost more, or see less.
+func (a *api) checkModel(id string) error {
+	if id == "" {
+		return nil
+	}
+	var offered []string
+	for _, m := range a.deps.Provider.Models() {
+		if m.ID == id {
+			return nil
+		}
+		offered = append(offered, m.ID)
+	}
+	text := "model must be one of the following values: " + strings.Join(offered, ", ")
+	return fault.New(fault.Invalid, text).WithField("message", []string{text}).WithField("models", offered)
 }
 
 // invocationOf names what the caller proved themselves with, where that was an

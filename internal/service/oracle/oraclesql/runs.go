@@ -125,6 +125,9 @@ func sameRequest(ctx context.Context, tx sqldb.Querier, b run.Begin, out *run.Be
 	}
 	for _, e := range earlier {
 		if b.Once && e.SessionID == b.Run.SessionID {
+			if !e.Request.Same(b.Run.Request) {
+				return run.ErrReused
+			}
 			out.Run, out.Repeat = e, true
 			return nil
 		}

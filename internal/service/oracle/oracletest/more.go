@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/castalia-org/castalia/internal/service/oracle"
+	"github.com/castalia-org/castalia/internal/service/oracle/run"
 	"github.com/castalia-org/castalia/plugin"
 )
 
@@ -24,6 +25,9 @@ func testRequestIDs(t *testing.T, st Store) {
 	must(t, err)
 	if !b.Repeat || b.Run.ID != a.Run.ID {
 		t.Errorf("a repeated request started another run: %+v", b)
+	}
+	if _, err := say(t, st, s.ID, "something else", oracle.Enqueue, "same", true); !errors.Is(err, run.ErrReused) {
+		t.Errorf("another message under the same request id: %v", err)
 	}
 	c, err := say(t, st, s.ID, "hi", oracle.Enqueue, "same", false)
 	must(t, err)

@@ -18,6 +18,9 @@ var ErrLost = errors.New("the run belongs to somebody else")
 // ErrBusy is the refusal of a message that asked not to disturb a live run.
 var ErrBusy = fault.New(fault.Conflict, "A run is already going on in this session").WithCode("run_active")
 
+// ErrReused is the refusal of another message under a request id that names one.
+var ErrReused = fault.New(fault.Conflict, "The request id names another message").WithCode("request_id_reused")
+
 // ErrQueueFull is the refusal of a message behind too many others.
 var ErrQueueFull = fault.New(fault.RateLimited, "Too many messages are waiting in this session").WithRetryAfter(5 * time.Second)
 
@@ -70,7 +73,8 @@ type Begin struct {
 	OtherRequestID string
 	// Minted says that the request id was just made, so that nobody has it yet.
 	Minted bool
-	// Once makes a repeated request id return the run that it started.
+	// Once makes a repeated request id return the run that it started; with
+	// another message it is ErrReused.
 	Once      bool
 	Multitask oracle.Multitask
 	MaxQueue  int
