@@ -66,6 +66,17 @@ type Event struct {
 	Address
 	// Payload is the bare payload: a JSON object with sessionId and requestId.
 	Payload json.RawMessage `json:"payload"`
+	// Bare leaves the envelope out: published clients take an enveloped event
+	// for a step of a turn, and show it until the transcript changes.
+	Bare bool `json:"-"`
+}
+
+// Wire is the event as it goes to sockets: bare, or in the hybrid form.
+func (e Event) Wire() (json.RawMessage, error) {
+	if e.Bare {
+		return e.Payload, nil
+	}
+	return e.Hybrid()
 }
 
 // NewEvent encodes a payload, which must be a struct with an Address.
@@ -103,7 +114,7 @@ func (e Event) Hybrid() (json.RawMessage, error) {
 	return out.Bytes(), nil
 }
 
-// Publisher sends an event to the session's room on every node, in the hybrid
+// Publisher sends an event to the session's room on every node, in its wire
 // form. It is a hint: it may be lost and must not block for long. browser_tool_call
 // and action_call never go this way; they are a Dispatcher's.
 type Publisher interface {

@@ -2,7 +2,6 @@ package oraclesocket
 
 import (
 	"context"
-	"encoding/json"
 	"log/slog"
 	"time"
 
@@ -88,12 +87,8 @@ func (g *Gateway) refreshAll(ctx context.Context) {
 func (g *Gateway) refresh(session string) {
 	to := oracle.Address{SessionID: session}
 	e, err := oracle.NewEvent(oracle.EventMessageCacheInvalidation, to, oracle.MessageCacheInvalidation{Address: to, Status: plugin.Done})
-	var data json.RawMessage
-	if err == nil {
-		data, err = e.Hybrid()
-	}
-	if err == nil {
-		err = g.broadcast(session, e.Name, data)
+	if err == nil { // bare, since no turn ended: see oracle.Event
+		err = g.broadcast(session, e.Name, e.Payload)
 	}
 	if err != nil {
 		g.deps.Logger.Error("pages could not be told to read again", slog.Any("error", err))

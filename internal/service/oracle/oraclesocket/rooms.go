@@ -48,7 +48,7 @@ func (g *Gateway) Publish(ctx context.Context, e oracle.Event) error {
 	if e.Name == oracle.EventBrowserToolCall || e.Name == oracle.EventActionCall {
 		return errNotForRooms
 	}
-	data, err := e.Hybrid()
+	data, err := e.Wire()
 	if err != nil {
 		return err
 	}

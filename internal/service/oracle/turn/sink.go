@@ -119,13 +119,19 @@ func (t *turn) publish(ctx context.Context, name oracle.EventName, payload any) 
 
 func tell(ctx context.Context, p oracle.Publisher, log *slog.Logger, name oracle.EventName, to oracle.Address, payload any) {
 	e, err := oracle.NewEvent(name, to, payload)
+	publish(ctx, p, log, e, err)
+}
+
+// publish sends an event, unless it could not be made. It is a hint: nobody
+// waits for it long.
+func publish(ctx context.Context, p oracle.Publisher, log *slog.Logger, e oracle.Event, err error) {
 	if err == nil {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
 		defer cancel()
 		err = p.Publish(ctx, e)
 	}
 	if err != nil {
-		log.Debug("an event was not published", slog.String("event", string(name)), slog.Any("error", err))
+		log.Debug("an event was not published", slog.String("event", string(e.Name)), slog.Any("error", err))
 	}
 }
 

@@ -246,6 +246,8 @@ func (n *Titler) name(ctx context.Context, r oracle.Run) error {
 		return err
 	}
 	to := oracle.Address{SessionID: r.SessionID, RequestID: r.RequestID}
-	tell(ctx, w.deps.Publisher, w.deps.Log, oracle.EventMessageCacheInvalidation, to, oracle.MessageCacheInvalidation{Address: to, Status: plugin.Done, Title: title})
+	e, err := oracle.NewEvent(oracle.EventMessageCacheInvalidation, to, oracle.MessageCacheInvalidation{Address: to, Status: plugin.Done, Title: title})
+	e.Bare = true // the transcript is what it was
+	publish(ctx, w.deps.Publisher, w.deps.Log, e, err)
 	return nil
 }

@@ -45,7 +45,7 @@ func TestPagesHearOfTurnAndTitle(t *testing.T) {
 		case e := <-heard:
 			var got oracle.MessageCacheInvalidation
 			if err := json.Unmarshal(e.Payload, &got); err != nil || e.Name != oracle.EventMessageCacheInvalidation ||
-				e.SessionID != session || got.Ended != want.Ended || got.Title != want.Title {
+				e.SessionID != session || got.Ended != want.Ended || got.Title != want.Title || e.Bare != (want.Title != "") {
 				t.Errorf("%s %s, want %+v (%v)", e.Name, e.Payload, want, err)
 			}
 		case <-time.After(30 * time.Second):
