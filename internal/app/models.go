@@ -26,7 +26,7 @@ const (
 func (a *App) modelProvider() (model.Provider, error) {
 	s := a.opt.Settings.Oracle
 	for _, warning := range modelWarnings(s, a.res.now()) {
-		a.opt.Log.Warn(warning.Error())
+		a.opt.Log.Warn("look at the models", slog.Any("warning", warning))
 	}
 	how := wire.Config{Connect: s.ConnectTimeout, FirstChunk: s.FirstToken, Idle: s.IdleTimeout, Log: a.opt.Log.With(slog.String("part", "model"))}
 	switch s.Provider {

@@ -160,7 +160,8 @@ func (a *api) routes() []httpserver.Route {
 				"An X-Request-Id that begins with once- names one message: when it comes again, the run that it started answers; with another message it is refused.",
 			Params: []httpserver.Param{session}, Handler: a.send,
 			Replies: []httpserver.Reply{
-				{Status: 200, Body: ReplyBody{}}, stream, bad, unknown,
+				{Status: 200, Body: ReplyBody{}},
+				stream, bad, unknown,
 				{Status: 409, Body: ErrorBody{}, Doc: "The request id names another message, or a run is going on and multitask is reject."},
 			},
 		},

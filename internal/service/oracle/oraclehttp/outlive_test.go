@@ -191,7 +191,7 @@ func TestTheTokenThatBeganARunReadsItToItsEnd(t *testing.T) {
 	if r := c.Do("GET", "/runs/"+oracle.NewID(), nil); r.Status != http.StatusUnauthorized {
 		t.Errorf("a run that is not there: %d", r.Status)
 	}
-	joined, err := c.Open(t.Context(), "GET", "/runs/"+run+"?after=2", nil)
+	joined, err := c.Open(t.Context(), "GET", "/runs/"+run+"?after=2", nil) //nolint:bodyclose // Stream closes it
 	must(t, err)
 	if joined.StatusCode != http.StatusOK {
 		t.Fatalf("joined while it runs: %d", joined.StatusCode)

@@ -17,6 +17,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -145,9 +146,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	s.wrong = append(s.wrong, no.body)
-	for name, values := range no.header {
-		w.Header()[name] = values
-	}
+	maps.Copy(w.Header(), no.header)
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(no.status)
 	_, _ = io.WriteString(w, no.body)
