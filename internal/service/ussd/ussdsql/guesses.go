@@ -156,14 +156,20 @@ func takeBack(ctx context.Context, tx sqldb.Querier, c ussdpin.Counter) error {
 	return wrap("take attempts back", err)
 }
 
-// Recount implements ussd.Store.
+// Recount implements ussd.Store. It goes where the counting goes: a reader would
+// see what was before the group of writes that is about to be committed, and who
+// was told to count again would be told so until it is.
 func (s *Store) Recount(ctx context.Context, counters []ussdpin.Counter) ([]int, error) {
 	out := make([]int, len(counters))
-	for i, c := range counters {
-		err := s.db.Read().QueryRowContext(ctx, `SELECT failures FROM ussd_attempts WHERE subject = $1 AND origin = $2`, c.Subject, c.Origin).Scan(&out[i])
-		if err != nil && !errors.Is(err, sql.ErrNoRows) {
-			return nil, fmt.Errorf("read attempts: %w", err)
+	err := s.db.Write(ctx, func(ctx context.Context, tx sqldb.Querier) error {
+		for i, c := range counters {
+			r, err := s.failures(ctx, tx, c)
+			if err != nil {
+				return err
+			}
+			out[i] = r.Failures
 		}
-	}
-	return out, nil
+		return nil
+	})
+	return out, err
 }
