@@ -49,7 +49,8 @@ function textOf(content) {
 
 async function answer(body, reply, hold) {
   const last = body.messages.at(-1);
-  const asked = textOf(body.messages.findLast((m) => m.role === "user")?.content);
+  // Without what the oracle adds.
+  const asked = textOf(body.messages.findLast((m) => m.role === "user")?.content).split("\n\n<context>\n")[0];
   const send = (delta, finish = null) => {
     const chunk = { id: "c", model: body.model, choices: [{ index: 0, delta, finish_reason: finish }] };
     reply.write(`data: ${JSON.stringify(chunk)}\n\n`);

@@ -45,7 +45,8 @@ func (s *speaker) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	for _, m := range request.Messages {
 		switch m.Role {
 		case "user":
-			message, _ = m.Content.(string)
+			text, _ := m.Content.(string)
+			message, _, _ = strings.Cut(text, "\n\n<context>\n") // without what the oracle adds
 			used = false
 		case "tool":
 			used = true

@@ -40,14 +40,14 @@ func TestSetupNamesWhatIsMissingInOneLine(t *testing.T) {
 		return string(said), err
 	}
 	basics := []string{"go", "node", "npm", "git", "id"}
-	said, err := setup(append(basics, "gcc", "initdb", "ip")...)
+	said, err := setup(append(basics, "gcc", "initdb", "ip", "nginx")...)
 	if want := "setup: missing Chromium: install the Debian packages chromium (or their like)\n"; err == nil || said != want {
 		t.Errorf("without Chromium: %v, %q, want %q", err, said, want)
 	}
 	if said, err := setup("id"); err == nil || strings.Count(said, "\n") != 1 || !strings.Contains(said, "'go' is missing") {
 		t.Errorf("without Go: %v, %q", err, said)
 	}
-	if said, err := setup(append(basics, "gcc", "initdb", "ip", "chromium")...); err != nil || said != "setup: everything is here\n" {
+	if said, err := setup(append(basics, "gcc", "initdb", "ip", "nginx", "chromium")...); err != nil || said != "setup: everything is here\n" {
 		t.Errorf("with everything: %v, %q", err, said)
 	}
 }

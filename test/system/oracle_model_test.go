@@ -112,7 +112,7 @@ func (s *speaker) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	message := ""
 	for _, m := range request.Messages {
 		if m.Role == "user" {
-			message = m.Content
+			message, _, _ = strings.Cut(m.Content, "\n\n<context>\n") // without what the oracle adds
 		}
 	}
 	s.mu.Lock()

@@ -20,7 +20,7 @@ type puppet struct {
 	server *httptest.Server
 
 	mu      sync.Mutex
-	systems []string
+	told    []string
 	open    chan struct{}
 	letGo   func()
 	waiting chan struct{} // gets a value when a message is held
@@ -47,7 +47,7 @@ func (p *puppet) env() []string {
 func (p *puppet) heard(text string) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return slices.ContainsFunc(p.systems, func(s string) bool { return strings.Contains(s, text) })
+	return slices.ContainsFunc(p.told, func(s string) bool { return strings.Contains(s, text) })
 }
 
 type puppetMessage struct {
@@ -76,7 +76,11 @@ func (p *puppet) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		offered = append(offered, t.Function.Name)
 	}
 	p.mu.Lock()
-	p.systems = append(p.systems, request.Messages[0].Content)
+	for _, m := range request.Messages {
+		if m.Role == "system" || m.Role == "user" {
+			p.told = append(p.told, m.Content)
+		}
+	}
 	p.mu.Unlock()
 	message, called, last := lastTurn(request.Messages)
 	if strings.HasPrefix(message, "wait ") {
@@ -124,7 +128,8 @@ func lastTurn(messages []puppetMessage) (message string, called []string, last s
 	for _, m := range messages {
 		switch m.Role {
 		case "user":
-			message, called, last = m.Content, nil, ""
+			message, _, _ = strings.Cut(m.Content, "\n\n<context>\n") // without what the oracle adds
+			called, last = nil, ""
 		case "assistant":
 			for _, c := range m.ToolCalls {
 				called = append(called, c.Function.Name)

@@ -41,9 +41,10 @@ export class Model {
 /** What the user said last, and what tools have answered since. */
 export function told({ messages }) {
   const at = messages.findLastIndex((message) => message.role === "user");
-  const text = messages[at].content;
+  const content = messages[at].content;
+  const text = typeof content === "string" ? content : content.map((part) => part.text ?? "").join("");
   return {
-    text: typeof text === "string" ? text : text.map((part) => part.text ?? "").join(""),
+    text: text.split("\n\n<context>\n")[0], // without what the oracle adds
     results: messages.slice(at + 1).filter((message) => message.role === "tool").map((message) => message.content),
   };
 }
