@@ -93,7 +93,10 @@ export function SessionsView({ selected }: { selected: string }) {
 }
 
 function Steps({ id }: { id: string }) {
-  const { data, error } = useLook<Timeline>(`/operator/ussd/timeline/${encodeURIComponent(id)}`, 3000);
+  const { data, error } = useLook<Timeline>(
+    `/operator/ussd/timeline/${encodeURIComponent(id)}`,
+    3000,
+  );
   return (
     <section className="card stack" aria-busy={!data && !error} aria-label="One session">
       <div className="row spread">
