@@ -8,6 +8,8 @@ replace golang.org/x/exp => golang.org/x/exp v0.0.0-20260811152304-ee035b5b010f
 
 require github.com/castalia-org/castalia v0.0.0
 
+require golang.org/x/text v0.43.0 // indirect
+
 require (
 	github.com/anthropics/anthropic-sdk-go v1.84.0
 	github.com/bahlo/generic-list-go v0.2.0 // indirect
@@ -21,7 +23,7 @@ require (
 	github.com/tidwall/match v1.1.1 // indirect
 	github.com/tidwall/pretty v1.2.1 // indirect
 	github.com/tidwall/sjson v1.2.5 // indirect
-	github.com/tink-crypto/tink-go/v2 v2.9.0 // indirect
+	github.com/tink-crypto/tink-go/v2 v2.9.0
 	go.yaml.in/yaml/v4 v4.0.0-rc.2 // indirect
 	golang.org/x/sync v0.24.0 // indirect
 )
