@@ -109,6 +109,10 @@ func TestAPageFollowsItsSessionOnAnyNode(t *testing.T) {
 							t.Errorf("args (-want +got):\n%s", diff)
 						}
 						e.page.Emit(kind.result, map[string]any{"toolCallId": e.arg["toolCallId"], "sessionId": alice.session, "result": map[string]any{"doubled": 42}})
+					case e.name == "message_cache_invalidation" && e.arg["title"] != nil:
+						if e.arg["eventName"] != nil || e.arg["sessionId"] != alice.session {
+							t.Errorf("a title is not told bare: %v", e.arg)
+						}
 					case e.arg["eventName"] != e.name || e.arg["sessionId"] != alice.session:
 						t.Errorf("%s is not in the hybrid form: %v", e.name, e.arg)
 					case e.name == "message_cache_invalidation":
