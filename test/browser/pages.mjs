@@ -189,7 +189,7 @@ export function pageTests(world) {
     await locks.getByText("5 wrong PINs by this telephone").waitFor();
     assert.equal(await page.getByText("254733333377").count(), 0);
     const [asked] = await Promise.all([
-      page.waitForResponse((r) => r.url().endsWith("/api/ussd/telephones/unlock")),
+      page.waitForResponse((r) => r.url().endsWith("/operator/ussd/telephones/unlock")),
       page.getByRole("button", { name: /^Unlock \+2547•+77$/ }).click(),
     ]);
     assert.equal(asked.status(), 200);
