@@ -80,7 +80,7 @@ function speech(start) {
       const caption = tab.page.locator(".caption.user", { hasText: question });
       await caption.getByText("The oracle looked at your picture").waitFor();
       const url = await eventually("the model is shown a picture", () => {
-        const asked = service.seen.asked.find((content) => content[0]?.text === question);
+        const asked = service.seen.asked.find((content) => content[0]?.text?.split("\n\n<context>\n")[0] === question);
         return asked?.find((part) => part.type === "image_url")?.image_url.url;
       });
       const [kind, base64] = url.split(",");
