@@ -147,8 +147,8 @@ export function libraryTests(world) {
     }
     const all = ["one", "two", "three"].map((text) => `You said: ${text}`);
     assert.deepEqual(await replies(page), all);
-    const asked = seen.requests.filter((r) => /^GET \/sessions\/.*\/run$/.test(r));
-    assert.ok(asked.length > 1, "the oracle was asked whether it has the message");
+    // Whether the page asked for the run or its socket told it first is a matter of
+    // time; that it posted once, and shows each answer once, is not.
     assert.equal(posts(seen).length, 3, "the page posts a message once");
     assert.equal(await page.getByRole("alert").count(), 0);
     await page.reload();
