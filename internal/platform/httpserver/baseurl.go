@@ -7,6 +7,8 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+
+	"github.com/castalia-org/castalia/internal/platform/listener"
 )
 
 // PublicBase is the address under which clients reach this deployment, without a
@@ -94,7 +96,7 @@ func ownAddr(r *http.Request) netip.AddrPort {
 	if err != nil {
 		return netip.AddrPort{}
 	}
-	return netip.AddrPortFrom(plainAddr(ap.Addr()), ap.Port())
+	return netip.AddrPortFrom(listener.PlainAddr(ap.Addr()), ap.Port())
 }
 
 // hostName is a Host header without its port, in lower case.

@@ -61,9 +61,9 @@ func (b *body) Read(p []byte) (int, error) {
 	if b.limit && int64(len(p)) > b.left+1 {
 		p = p[:b.left+1]
 	}
-	b.x.conn.waiting(now)
+	b.x.conn.Waiting(now)
 	n, err := b.under.Read(p)
-	b.x.conn.serving()
+	b.x.conn.Serving()
 	b.read += int64(n)
 	if b.limit {
 		if int64(n) > b.left {
@@ -141,7 +141,7 @@ func (b *body) abandon() {
 	ctl := http.NewResponseController(b.x.w)
 	_ = ctl.SetReadDeadline(now.Add(wait))
 	_ = ctl.SetWriteDeadline(now.Add(wait + b.x.server.cfg.StallTimeout))
-	b.x.conn.waiting(now)
+	b.x.conn.Waiting(now)
 }
 
 // Close closes the body.

@@ -5,21 +5,20 @@ import (
 	"net/netip"
 	"slices"
 	"strings"
+
+	"github.com/castalia-org/castalia/internal/platform/listener"
 )
 
-// plainAddr is an address as it is compared: not wrapped in IPv6, without a zone.
-func plainAddr(a netip.Addr) netip.Addr { return a.Unmap().WithZone("") }
-
 // peerAddr is the address at the other end of the connection.
-func peerAddr(r *http.Request, conn *trackedConn) netip.Addr {
-	if conn != nil && conn.peer.IsValid() {
-		return conn.peer
+func peerAddr(r *http.Request, conn *listener.Conn) netip.Addr {
+	if peer := conn.Peer(); peer.IsValid() {
+		return peer
 	}
 	ap, err := netip.ParseAddrPort(r.RemoteAddr)
 	if err != nil {
 		return netip.Addr{}
 	}
-	return plainAddr(ap.Addr())
+	return listener.PlainAddr(ap.Addr())
 }
 
 // proxies are the networks whose word about their clients is believed.
@@ -37,7 +36,7 @@ func (p proxies) include(addr netip.Addr) bool {
 // clientAddr is the address of the client, and whether a proxy that we believe
 // told it. The peer is the client unless it is such a proxy; then the nearest
 // forwarded hop that is none is, or the farthest hop when all are.
-func clientAddr(r *http.Request, conn *trackedConn, trusted proxies) (client netip.Addr, proxied bool) {
+func clientAddr(r *http.Request, conn *listener.Conn, trusted proxies) (client netip.Addr, proxied bool) {
 	nearest := peerAddr(r, conn)
 	if !trusted.include(nearest) {
 		return nearest, false
@@ -67,10 +66,10 @@ func parseHop(s string) (netip.Addr, bool) {
 		}
 	}
 	if addr, err := netip.ParseAddr(bare); err == nil {
-		return plainAddr(addr), true
+		return listener.PlainAddr(addr), true
 	}
 	if ap, err := netip.ParseAddrPort(s); err == nil {
-		return plainAddr(ap.Addr()), true
+		return listener.PlainAddr(ap.Addr()), true
 	}
 	return netip.Addr{}, false
 }

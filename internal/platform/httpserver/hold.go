@@ -9,6 +9,8 @@ import (
 	"os"
 	"sync"
 	"time"
+
+	"github.com/castalia-org/castalia/internal/platform/listener"
 )
 
 // heldGoodbye is how long answers under way may take when the port is handed on.
@@ -22,14 +24,14 @@ func (s *Server) Hold(ctx context.Context, h http.Handler) (release func(), err 
 		return nil, err
 	}
 	s.mu.Lock()
-	listener := s.listener
+	port := s.listener
 	s.mu.Unlock()
 	hs := &http.Server{
 		Handler:                      h,
 		ReadHeaderTimeout:            s.cfg.HeaderTimeout,
 		MaxHeaderBytes:               s.cfg.MaxHeaderBytes,
-		ConnContext:                  connContext,
-		ConnState:                    connState,
+		ConnContext:                  listener.ConnContext,
+		ConnState:                    listener.ConnState,
 		DisableGeneralOptionsHandler: true,
 		ErrorLog:                     slog.NewLogLogger(s.cfg.Logger.Handler(), slog.LevelDebug),
 	}
@@ -37,12 +39,12 @@ func (s *Server) Hold(ctx context.Context, h http.Handler) (release func(), err 
 	served := make(chan struct{})
 	go func() {
 		defer close(served)
-		_ = hs.Serve(heldListener{listener}) // it ends when release says so
+		_ = hs.Serve(heldListener{port}) // it ends when release says so
 	}()
 	return sync.OnceFunc(func() {
-		_ = listener.SetDeadline(time.Now())
+		_ = port.SetDeadline(time.Now())
 		<-served
-		_ = listener.SetDeadline(time.Time{})
+		_ = port.SetDeadline(time.Time{})
 		stop, cancel := context.WithTimeout(context.WithoutCancel(ctx), heldGoodbye)
 		defer cancel()
 		if hs.Shutdown(stop) != nil {
@@ -53,11 +55,11 @@ func (s *Server) Hold(ctx context.Context, h http.Handler) (release func(), err 
 
 // heldListener is a listener that stays open for the next owner: a deadline
 // ends its use, and closing it does nothing.
-type heldListener struct{ *boundedListener }
+type heldListener struct{ *listener.Listener }
 
 // Accept returns the next connection, or that there are none for this owner.
 func (l heldListener) Accept() (net.Conn, error) {
-	conn, err := l.boundedListener.Accept()
+	conn, err := l.Listener.Accept()
 	if errors.Is(err, os.ErrDeadlineExceeded) {
 		return nil, net.ErrClosed // a time-out would be tried again
 	}

@@ -5,9 +5,9 @@ import (
 	"net"
 	"net/http"
 	"strings"
-	"time"
 
 	"github.com/castalia-org/castalia/internal/platform/fault"
+	"github.com/castalia-org/castalia/internal/platform/listener"
 )
 
 // response watches what a handler sends: it counts, keeps the write deadline
@@ -23,15 +23,15 @@ type response struct {
 	abort       bool // end by breaking the connection
 	head        bool // the request was HEAD
 	zip         *gzipState
-	conn        *trackedConn
+	conn        *listener.Conn
 	body        *body        // nil when the request has none
 	trouble     *fault.Error // what went wrong on the client's side, if anything
 }
 
 func (w *response) begin(x *exchange, under http.ResponseWriter, r *http.Request) {
 	w.x, w.w, w.head = x, under, r.Method == http.MethodHead
-	w.conn, _ = r.Context().Value(connKey{}).(*trackedConn)
-	w.conn.begin()
+	w.conn = listener.FromContext(r.Context())
+	w.conn.Begin()
 	if r.Body != nil && r.Body != http.NoBody {
 		w.body = &body{under: r.Body, x: x}
 	}
@@ -128,19 +128,8 @@ func (w *response) send(p []byte) (sent int, err error) {
 	}
 }
 
-// extend moves the write deadline of the connection when it has aged: the timer
-// costs more than the look at the clock, so requests in quick succession share
-// one.
-func (w *response) extend() {
-	if w.conn == nil {
-		return
-	}
-	now, stall := time.Now(), w.x.server.cfg.StallTimeout
-	if set := w.conn.deadline.Load(); time.Duration(set-now.UnixNano()) > stall-stall/16 {
-		return
-	}
-	_ = w.conn.SetWriteDeadline(now.Add(stall))
-}
+// extend gives the client until the stall time-out to take what is sent.
+func (w *response) extend() { w.conn.ExtendWriteDeadline(w.x.server.cfg.StallTimeout) }
 
 // Flush sends what is buffered.
 func (w *response) Flush() { _ = w.FlushError() }
@@ -166,14 +155,14 @@ func (w *response) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 		return nil, nil, err
 	}
 	w.hijacked, w.wroteHeader, w.status = true, true, http.StatusSwitchingProtocols
-	w.conn.serving()
+	w.conn.Serving()
 	return conn, rw, nil
 }
 
 // end completes the response after the handler returned.
 func (w *response) end() {
 	if w.hijacked {
-		w.conn.hijack()
+		w.conn.Hijack()
 		return
 	}
 	if w.abort {

@@ -8,6 +8,8 @@ import (
 	"net"
 	"net/http"
 	"time"
+
+	"github.com/castalia-org/castalia/internal/platform/listener"
 )
 
 // Listen takes the port. Run calls it when nobody did before; call it first
@@ -18,17 +20,11 @@ func (s *Server) Listen(ctx context.Context) error {
 	if s.listener != nil {
 		return nil
 	}
-	var lc net.ListenConfig
-	lc.SetMultipathTCP(false) // its sockets take no filter, which the drain needs
-	l, err := lc.Listen(ctx, "tcp", s.cfg.Addr)
+	l, err := listener.Listen(ctx, s.cfg.Addr, s.conns)
 	if err != nil {
-		return fmt.Errorf("listen on %s: %w", s.cfg.Addr, err)
+		return err
 	}
-	tcp, ok := l.(*net.TCPListener)
-	if !ok {
-		return fmt.Errorf("listen on %s: not TCP", s.cfg.Addr)
-	}
-	s.listener = newBoundedListener(tcp, s.conns)
+	s.listener = l
 	return nil
 }
 
@@ -77,7 +73,7 @@ func (s *Server) Run(ctx context.Context) error {
 		return errors.New("run http server: it ran before")
 	}
 	s.started = true
-	listener := s.listener
+	port := s.listener
 	s.mu.Unlock()
 
 	hs := &http.Server{
@@ -85,14 +81,14 @@ func (s *Server) Run(ctx context.Context) error {
 		ReadHeaderTimeout:            s.cfg.HeaderTimeout,
 		IdleTimeout:                  s.cfg.IdleTimeout,
 		MaxHeaderBytes:               s.cfg.MaxHeaderBytes,
-		ConnContext:                  connContext,
-		ConnState:                    connState,
+		ConnContext:                  listener.ConnContext,
+		ConnState:                    listener.ConnState,
 		DisableGeneralOptionsHandler: true,
 		ErrorLog:                     slog.NewLogLogger(s.cfg.Logger.Handler(), slog.LevelDebug),
 		BaseContext:                  func(net.Listener) context.Context { return context.WithoutCancel(ctx) },
 	}
 	served := make(chan error, 1)
-	go func() { served <- hs.Serve(listener) }()
+	go func() { served <- hs.Serve(port) }()
 	s.ready.Store(true)
 
 	select {
@@ -116,30 +112,20 @@ func (s *Server) Run(ctx context.Context) error {
 	}
 	stop, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.cfg.DrainTimeout)
 	defer cancel()
-	listener.lastCalls()
+	port.LastCalls()
 	select {
 	case <-served:
 	case <-stop.Done(): // every place was taken, and nobody left
-		_ = listener.Close()
+		_ = port.Close()
 		<-served
 	}
 	// http.Server.Shutdown would drop requests whose headers arrive while it
 	// runs, so the connections are drained here.
-	err := s.conns.drain(stop)
+	err := s.conns.Drain(stop)
 	_ = hs.Close()
-	s.conns.close()
+	s.conns.Close()
 	if err != nil {
 		return fmt.Errorf("drain http server: requests were still running after %s: %w", s.cfg.DrainTimeout, err)
 	}
 	return nil
-}
-
-// connState notes when a connection begins to wait for its next request. That
-// a request has begun is not enough to count as served: the handler does that.
-func connState(c net.Conn, state http.ConnState) {
-	if state == http.StateIdle {
-		if t, ok := c.(*trackedConn); ok {
-			t.idle(time.Now())
-		}
-	}
 }

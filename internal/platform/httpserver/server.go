@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/castalia-org/castalia/internal/platform/fault"
+	"github.com/castalia-org/castalia/internal/platform/listener"
 	"github.com/castalia-org/castalia/internal/platform/ratelimit"
 	"github.com/castalia-org/castalia/internal/platform/telemetry"
 )
@@ -66,7 +67,7 @@ func (c *Config) fill() {
 	c.Addr = cmp.Or(c.Addr, ":0")
 	c.MaxBody = cmp.Or(c.MaxBody, 1<<20)
 	c.MaxHeaderBytes = cmp.Or(c.MaxHeaderBytes, 128<<10)
-	c.MaxConns = min(cmp.Or(c.MaxConns, 16384), connBudget())
+	c.MaxConns = min(cmp.Or(c.MaxConns, 16384), listener.Budget())
 	c.HeaderTimeout = cmp.Or(c.HeaderTimeout, 10*time.Second)
 	c.IdleTimeout = cmp.Or(c.IdleTimeout, 2*time.Minute)
 	c.StallTimeout = cmp.Or(c.StallTimeout, 30*time.Second)
@@ -88,8 +89,8 @@ type Server struct {
 	dynamics []*surface
 	nobody   *surface
 
-	listener *boundedListener
-	conns    *connTable
+	listener *listener.Listener
+	conns    *listener.Table
 	ready    atomic.Bool
 	leaving  atomic.Bool
 	draining chan struct{}
@@ -105,10 +106,10 @@ func New(cfg Config) (*Server, error) {
 		meter:    newMeter(cfg.Metrics),
 		draining: make(chan struct{}),
 	}
-	s.conns = newConnTable(cfg.MaxConns)
-	cfg.Metrics.GaugeFunc("http_connections", "Open connections.", func() float64 { return float64(s.conns.len()) })
+	s.conns = listener.NewTable(cfg.MaxConns)
+	cfg.Metrics.GaugeFunc("http_connections", "Open connections.", func() float64 { return float64(s.conns.Len()) })
 	cfg.Metrics.CounterFunc("http_connections_dropped_total", "Waiting connections that were closed to make room.",
-		func() float64 { return float64(s.conns.drops.Load()) })
+		func() float64 { return float64(s.conns.Drops()) })
 	s.nobody = s.prepare(Surface{Name: "none", Errors: cfg.Errors, CORS: cfg.CORS})
 	return s, nil
 }

@@ -1,4 +1,4 @@
-package httpserver
+package listener
 
 import (
 	"net"
@@ -22,21 +22,16 @@ func (d *deadlines) SetWriteDeadline(t time.Time) error {
 func TestWriteDeadlineIsShared(t *testing.T) {
 	t.Parallel()
 	under := &deadlines{}
-	conn := &trackedConn{Conn: under}
-	server := &Server{cfg: Config{StallTimeout: time.Hour}}
-	answer := func() {
-		w := response{x: &exchange{server: server}, conn: conn}
-		w.extend()
-	}
-	answer()
-	answer()
+	conn := &Conn{Conn: under}
+	conn.ExtendWriteDeadline(time.Hour)
+	conn.ExtendWriteDeadline(time.Hour)
 	if len(under.set) != 1 || time.Until(under.set[0]) < 50*time.Minute {
 		t.Fatalf("deadlines: %v", under.set)
 	}
 	if err := conn.SetWriteDeadline(time.Time{}); err != nil {
 		t.Fatal(err)
 	}
-	answer()
+	conn.ExtendWriteDeadline(time.Hour)
 	if len(under.set) != 3 || under.set[2].IsZero() {
 		t.Errorf("after it was lifted: %v", under.set)
 	}

@@ -1,4 +1,4 @@
-package httpserver
+package listener
 
 import (
 	"context"
@@ -6,7 +6,6 @@ import (
 	"maps"
 	"net"
 	"net/netip"
-	"os"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -14,29 +13,28 @@ import (
 	"time"
 )
 
-// connTable bounds the open connections. When it is full, a new connection
+// Table bounds the open connections. When it is full, a new connection
 // takes the place of those that have waited longest for their client: to send
 // a request, to send the rest of one, or to send the next. A request that is
 // being worked on is never given up. So ten thousand clients that connect and
 // say nothing push out one another, not those who speak.
-type connTable struct {
+type Table struct {
 	max   int
 	mu    sync.Mutex
-	all   map[*trackedConn]struct{}
+	all   map[*Conn]struct{}
 	room  chan struct{} // signalled when a connection closes
 	drops atomic.Int64
 }
 
-func newConnTable(most int) *connTable {
-	return &connTable{max: most, all: map[*trackedConn]struct{}{}, room: make(chan struct{}, 1)}
+// NewTable returns a table for at most so many connections.
+func NewTable(most int) *Table {
+	return &Table{max: most, all: map[*Conn]struct{}{}, room: make(chan struct{}, 1)}
 }
 
-type connKey struct{}
-
-// trackedConn knows since when its client keeps us waiting.
-type trackedConn struct {
+// Conn knows since when its client keeps us waiting.
+type Conn struct {
 	net.Conn
-	table *connTable
+	table *Table
 	peer  netip.Addr // parsed once for all requests; not valid when it is no IP address
 	// since is when the wait began, in nanoseconds; 0 while a request is served.
 	since atomic.Int64
@@ -49,18 +47,41 @@ type trackedConn struct {
 }
 
 // SetWriteDeadline moves the write deadline, and remembers it.
-func (c *trackedConn) SetWriteDeadline(t time.Time) error {
+func (c *Conn) SetWriteDeadline(t time.Time) error {
 	c.remember(t)
 	return c.Conn.SetWriteDeadline(t)
 }
 
 // SetDeadline moves both deadlines.
-func (c *trackedConn) SetDeadline(t time.Time) error {
+func (c *Conn) SetDeadline(t time.Time) error {
 	c.remember(t)
 	return c.Conn.SetDeadline(t)
 }
 
-func (c *trackedConn) remember(t time.Time) {
+// ExtendWriteDeadline gives writes until stall from now, when the deadline has
+// aged: the timer costs more than the look at the clock, so answers in quick
+// succession share one.
+func (c *Conn) ExtendWriteDeadline(stall time.Duration) {
+	if c == nil {
+		return
+	}
+	now := time.Now()
+	if set := c.deadline.Load(); time.Duration(set-now.UnixNano()) > stall-stall/16 {
+		return
+	}
+	_ = c.SetWriteDeadline(now.Add(stall))
+}
+
+// Peer is the address at the other end, in the form in which addresses are
+// compared; it is not valid when there is none.
+func (c *Conn) Peer() netip.Addr {
+	if c == nil {
+		return netip.Addr{}
+	}
+	return c.peer
+}
+
+func (c *Conn) remember(t time.Time) {
 	if t.IsZero() {
 		c.deadline.Store(0)
 		return
@@ -68,34 +89,40 @@ func (c *trackedConn) remember(t time.Time) {
 	c.deadline.Store(t.UnixNano())
 }
 
-// A connection's life: begin, then serving and waiting in turns while the body
-// comes in, then idle; or hijack, after which it is somebody else's.
+// A connection's life: Begin, then Serving and Waiting in turns while the body
+// comes in, then Idle; or Hijack, after which it is somebody else's. A nil Conn
+// is one that is not in a table, and remembers nothing.
 
-func (c *trackedConn) begin() {
+// Begin says that a request has arrived.
+func (c *Conn) Begin() {
 	if c != nil {
 		c.busy.Store(true)
 		c.since.Store(0)
 	}
 }
 
-func (c *trackedConn) serving() {
+// Serving says that the request is being worked on.
+func (c *Conn) Serving() {
 	if c != nil {
 		c.since.Store(0)
 	}
 }
 
-func (c *trackedConn) waiting(now time.Time) {
+// Waiting says since when the client keeps us waiting.
+func (c *Conn) Waiting(now time.Time) {
 	if c != nil {
 		c.since.Store(now.UnixNano())
 	}
 }
 
-func (c *trackedConn) idle(now time.Time) {
+// Idle says that the answer is complete and the next request is awaited.
+func (c *Conn) Idle(now time.Time) {
 	c.since.Store(now.UnixNano())
 	c.busy.Store(false)
 }
 
-func (c *trackedConn) hijack() {
+// Hijack says that the connection has its own protocol from now on.
+func (c *Conn) Hijack() {
 	if c != nil {
 		c.hijacked.Store(true)
 		c.busy.Store(false)
@@ -103,7 +130,7 @@ func (c *trackedConn) hijack() {
 }
 
 // Close closes the connection and makes room for another.
-func (c *trackedConn) Close() error {
+func (c *Conn) Close() error {
 	if c.closed.Swap(true) {
 		return net.ErrClosed
 	}
@@ -120,7 +147,7 @@ func (c *trackedConn) Close() error {
 
 // SyscallConn is for whoever has hijacked the connection: it can be written to
 // without waiting. A connection that is not the system's own has none.
-func (c *trackedConn) SyscallConn() (syscall.RawConn, error) {
+func (c *Conn) SyscallConn() (syscall.RawConn, error) {
 	below, ok := c.Conn.(syscall.Conn)
 	if !ok {
 		return nil, errors.ErrUnsupported
@@ -128,20 +155,24 @@ func (c *trackedConn) SyscallConn() (syscall.RawConn, error) {
 	return below.SyscallConn()
 }
 
-func (t *connTable) len() int {
+// Len is how many connections are open.
+func (t *Table) Len() int {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return len(t.all)
 }
 
+// Drops is how many waiting connections were closed to make room.
+func (t *Table) Drops() int64 { return t.drops.Load() }
+
 // add takes a connection in, at the cost of others when the table is full. It
 // waits only when every connection is being served.
-func (t *connTable) add(conn net.Conn, stop <-chan struct{}) (net.Conn, bool) {
-	c := &trackedConn{Conn: conn, table: t}
+func (t *Table) add(conn net.Conn, stop <-chan struct{}) (net.Conn, bool) {
+	c := &Conn{Conn: conn, table: t}
 	if tcp, ok := conn.RemoteAddr().(*net.TCPAddr); ok {
-		c.peer = plainAddr(tcp.AddrPort().Addr())
+		c.peer = PlainAddr(tcp.AddrPort().Addr())
 	}
-	c.waiting(time.Now())
+	c.Waiting(time.Now())
 	for {
 		t.mu.Lock()
 		if len(t.all) < t.max {
@@ -166,9 +197,9 @@ func (t *connTable) add(conn net.Conn, stop <-chan struct{}) (net.Conn, bool) {
 
 // victims are the sixteenth of the table that has waited longest. Taking many
 // at once keeps the search rare.
-func (t *connTable) victims() []*trackedConn {
+func (t *Table) victims() []*Conn {
 	type wait struct {
-		c     *trackedConn
+		c     *Conn
 		since int64
 	}
 	var idle []wait
@@ -187,7 +218,7 @@ func (t *connTable) victims() []*trackedConn {
 		return 0
 	})
 	idle = idle[:min(len(idle), t.max/16+1)]
-	out := make([]*trackedConn, len(idle))
+	out := make([]*Conn, len(idle))
 	for i, w := range idle {
 		out[i] = w.c
 	}
@@ -198,10 +229,10 @@ func (t *connTable) victims() []*trackedConn {
 // listener has closed: one is perhaps on its way.
 const lastWait = 500 * time.Millisecond
 
-// drain waits until no request is being served, and closes connections that
+// Drain waits until no request is being served, and closes connections that
 // wait for their client. Those that were hijacked have the same while to say
 // goodbye in their own way.
-func (t *connTable) drain(ctx context.Context) error {
+func (t *Table) Drain(ctx context.Context) error {
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
 	for goodbye := time.Now().Add(lastWait); t.sweep(time.Now(), goodbye) > 0; {
@@ -216,9 +247,9 @@ func (t *connTable) drain(ctx context.Context) error {
 
 // sweep closes connections that have waited for too long, and reports how many
 // are left to wait for.
-func (t *connTable) sweep(now, goodbye time.Time) (left int) {
+func (t *Table) sweep(now, goodbye time.Time) (left int) {
 	t.mu.Lock()
-	var quiet []*trackedConn
+	var quiet []*Conn
 	for c := range t.all {
 		switch {
 		case c.busy.Load():
@@ -238,90 +269,16 @@ func (t *connTable) sweep(now, goodbye time.Time) (left int) {
 	return left
 }
 
-// close closes whatever is left.
-func (t *connTable) close() {
+// Close closes whatever is left.
+func (t *Table) Close() {
 	t.mu.Lock()
 	all := slices.Collect(maps.Keys(t.all))
 	t.mu.Unlock()
 	closeAll(all)
 }
 
-func closeAll(conns []*trackedConn) {
+func closeAll(conns []*Conn) {
 	for _, c := range conns {
 		_ = c.Close() // whoever reads from it learns it
 	}
-}
-
-// boundedListener is a listener whose connections are in the table.
-type boundedListener struct {
-	*net.TCPListener
-	table *connTable
-	stop  chan struct{}
-	once  sync.Once
-	last  atomic.Int64 // when the last calls were announced; 0 before
-}
-
-func newBoundedListener(l *net.TCPListener, t *connTable) *boundedListener {
-	return &boundedListener{TCPListener: l, table: t, stop: make(chan struct{})}
-}
-
-// Accept returns the next connection that got a place.
-func (l *boundedListener) Accept() (net.Conn, error) {
-	conn, err := l.TCPListener.Accept()
-	if errors.Is(err, os.ErrDeadlineExceeded) && l.last.Load() != 0 {
-		conn, err = l.lastCall()
-	}
-	if err != nil {
-		return nil, err
-	}
-	c, ok := l.table.add(conn, l.stop)
-	if !ok {
-		_ = conn.Close()
-		return nil, net.ErrClosed
-	}
-	return c, nil
-}
-
-// lastCalls lets no new connection begin, makes Accept take those that the
-// system has already completed for their clients, and then close: closing at
-// once would break those whose request is on its way.
-func (l *boundedListener) lastCalls() {
-	ignoreNew(l.TCPListener)
-	l.last.Store(time.Now().UnixNano())
-	_ = l.SetDeadline(time.Now())
-}
-
-// lastCall returns a connection that was there already, or closes the listener
-// when none came for a while, or when they do not cease to come.
-func (l *boundedListener) lastCall() (net.Conn, error) {
-	const quiet, longest = 50 * time.Millisecond, time.Second
-	// A deadline that has passed before Accept looks is an error even when a
-	// connection waits, so one silence may be our own lateness; two are not.
-	for range 2 {
-		if time.Now().UnixNano()-l.last.Load() > int64(longest) {
-			break
-		}
-		_ = l.SetDeadline(time.Now().Add(quiet))
-		if conn, err := l.TCPListener.Accept(); err == nil {
-			_ = l.SetDeadline(time.Now())
-			return conn, nil
-		}
-	}
-	_ = l.Close()
-	return nil, net.ErrClosed
-}
-
-// Close stops accepting.
-func (l *boundedListener) Close() error {
-	err := net.ErrClosed
-	l.once.Do(func() {
-		close(l.stop)
-		err = l.TCPListener.Close()
-	})
-	return err
-}
-
-// connContext gives the requests of a connection their way back to it.
-func connContext(ctx context.Context, c net.Conn) context.Context {
-	return context.WithValue(ctx, connKey{}, c)
 }
