@@ -25,6 +25,9 @@ type body struct {
 	start time.Time
 	set   time.Time // when the deadline was last moved
 	ended bool
+	last  bool // the client sends no other request on this connection
+	// expects is that the client sends the body when it is asked to.
+	expects bool
 }
 
 // limitBody puts the route's limits around the body. A body that announces
@@ -43,7 +46,7 @@ func (x *exchange) limitBody(r *http.Request, m *mounted) error {
 	}
 	x.body.left, x.body.limit = most, most > 0
 	r.Body = x.body
-	if r.Header.Get("Expect") != "" {
+	if x.body.expects {
 		x.extend() // the 100 Continue is written before any byte of ours
 	}
 	return nil
@@ -132,6 +135,10 @@ const abandonTime = 2 * time.Second
 // abandon is called when the answer is complete. The server now reads the rest
 // of the body, to find the next request behind it, and may send the answer only
 // then; a client that does not send the rest must not hold the connection.
+//
+// Where no request may follow, net/http would close at once, and what the client
+// is still sending would make the system reset the connection and throw the
+// answer away. So the answer goes out, and the rest is read and dropped.
 func (b *body) abandon() {
 	if b.ended || b.x.conn == nil {
 		return
@@ -142,6 +149,10 @@ func (b *body) abandon() {
 	_ = ctl.SetReadDeadline(now.Add(wait))
 	_ = ctl.SetWriteDeadline(now.Add(wait + b.x.server.cfg.StallTimeout))
 	b.x.conn.Waiting(now)
+	asked := !b.expects || !b.start.IsZero()
+	if asked && (b.last || b.x.Header().Get("Connection") == "close") && ctl.Flush() == nil {
+		_, _ = io.Copy(io.Discard, b.under) // the deadline ends it
+	}
 }
 
 // Close closes the body.

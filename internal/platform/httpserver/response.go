@@ -33,7 +33,7 @@ func (w *response) begin(x *exchange, under http.ResponseWriter, r *http.Request
 	w.conn = listener.FromContext(r.Context())
 	w.conn.Begin()
 	if r.Body != nil && r.Body != http.NoBody {
-		w.body = &body{under: r.Body, x: x}
+		w.body = &body{under: r.Body, x: x, last: r.Close, expects: r.Header.Get("Expect") != ""}
 	}
 }
 

@@ -17,6 +17,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/castalia-org/castalia/internal/platform/fault"
 	"github.com/castalia-org/castalia/internal/platform/httpserver"
 )
 
@@ -420,6 +421,50 @@ func TestBodyLimits(t *testing.T) {
 				t.Errorf("got %s", text)
 			}
 		}
+	}
+}
+
+// An answer reaches a client that has not sent the whole request yet, also when
+// the connection ends with it: closing at once would reset the connection, and a
+// reset throws away what the client has not read.
+func TestARefusalReachesAClientThatIsStillSending(t *testing.T) {
+	t.Parallel()
+	refused := make(chan struct{}, 1)
+	refuse := route("POST", "/upload", func(http.ResponseWriter, *http.Request) error {
+		refused <- struct{}{}
+		return fault.New(fault.Precondition, "the file has changed")
+	})
+	refuse.MaxBody = -1
+	s := start(t, httpserver.Config{MaxBody: 10}, httpserver.Surface{Name: "a", Routes: []httpserver.Route{refuse, route("POST", "/small", readAll)}})
+	for name, tc := range map[string]struct {
+		path, header string
+		size         int
+		want         int
+	}{
+		"the client closes":        {"/upload", "Connection: close\r\n", 70_000, 412},
+		"the client closes, large": {"/upload", "Connection: close\r\n", 3 << 20, 412},
+		"the server closes":        {"/small", "", 3 << 20, 413},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := s.dial(t)
+			_, _ = fmt.Fprintf(c, "POST %s HTTP/1.1\r\nHost: x\r\n%sContent-Length: %d\r\n\r\n", tc.path, tc.header, tc.size)
+			if tc.want == 412 {
+				<-refused
+			}
+			for left := tc.size; left > 0; left -= 10_000 {
+				if _, err := c.Write(make([]byte, min(left, 10_000))); err != nil {
+					t.Fatalf("%d bytes before the end: %v", left, err)
+				}
+			}
+			resp, err := http.ReadResponse(bufio.NewReader(c), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer func() { _ = resp.Body.Close() }()
+			if text, err := io.ReadAll(resp.Body); err != nil || resp.StatusCode != tc.want {
+				t.Errorf("got %d %s, %v", resp.StatusCode, text, err)
+			}
+		})
 	}
 }
 
