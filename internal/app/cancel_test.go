@@ -92,6 +92,11 @@ func TestEveryRouteSaysHowLongItRuns(t *testing.T) {
 	for _, r := range w.Routes() {
 		served = append(served, r.Method+" "+r.Pattern)
 	}
+	for _, sf := range w.server.Surfaces() {
+		if sf.Dynamic != nil {
+			served = append(served, sf.Dynamic.Route.Method+" "+sf.Dynamic.Route.Pattern)
+		}
+	}
 	written = append(written, briefRoutes...)
 	for route := range routesTestedElsewhere {
 		written = append(written, route)

@@ -153,6 +153,8 @@ var routesTestedElsewhere = map[string]string{
 	"GET /debug/profile/cpu":     "internal/app/cancel_test.go TestAProfileEndsWithItsRequest",
 	"GET /debug/profile/trace":   "internal/app/cancel_test.go TestAProfileEndsWithItsRequest",
 	"GET /api/fs/changes":        "internal/app/cancel_test.go TestAFollowerOfChangesLeaves",
+	// Clients share calls: the last who leaves ends one.
+	"GET /{protocol_prefix}/…": "internal/service/query/queryhttp/faults_test.go TestTheLastAskerEndsTheCall",
 }
 
 // longRow is a request that takes many units of work.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"slices"
 	"strconv"
@@ -405,6 +406,40 @@ func TestHurriedClient(t *testing.T) {
 	if got := get(t, h, "/ixo/claims/claim/x"); got.Status != http.StatusOK {
 		t.Errorf("afterwards: %d %s", got.Status, got.Body)
 	}
+}
+
+// TestTheLastAskerEndsTheCall lets two clients wait for one call. The node learns
+// it when both have left; that one alone does not end it is TestHurriedClient's.
+func TestTheLastAskerEndsTheCall(t *testing.T) {
+	t.Parallel()
+	entered, ended := make(chan struct{}, 1), make(chan struct{})
+	node := chainNode(t, 5, func(ctx context.Context, _ querytest.Call) (querytest.Answer, error) {
+		entered <- struct{}{}
+		<-ctx.Done()
+		close(ended)
+		return querytest.Answer{}, ctx.Err()
+	})
+	pool := querytest.StartPool(t, upstream.Config{}, node)
+	g := query.New([]query.Chain{pool}, query.Config{})
+	h := serve(t, g, queryhttp.Options{})
+	ask := func() (leave func(), left chan struct{}) {
+		ctx, leave := context.WithCancel(t.Context())
+		left = make(chan struct{})
+		go func() {
+			defer close(left)
+			h.ServeHTTP(httptest.NewRecorder(), httptest.NewRequestWithContext(ctx, http.MethodGet, "/ixo/claims/claims", nil))
+		}()
+		return leave, left
+	}
+	leave, left := ask()
+	<-entered
+	leaveToo, leftToo := ask()
+	querytest.WaitFor(t, "the second client", func() bool { return g.CacheStats().Coalesced == 1 })
+	leave()
+	<-left
+	leaveToo()
+	<-leftToo
+	<-ended
 }
 
 // TestUncachedIsCompressedByTheServer has one compression, not two or none.
