@@ -18,6 +18,7 @@ import (
 	"github.com/castalia-org/castalia/internal/platform/blob"
 	"github.com/castalia-org/castalia/internal/platform/blob/blobtest"
 	"github.com/castalia-org/castalia/internal/platform/sqldb"
+	"github.com/castalia-org/castalia/test/testenv"
 )
 
 // Work ends with its request. cancelrows_test.go says of every route whether it
@@ -71,7 +72,7 @@ func (r laboured) Read(p []byte) (int, error) {
 }
 
 // quiet is the program without its workers, so that all work is a request's.
-func quiet(t *testing.T, l *labour) *world {
+func quiet(t *testing.T, l *labour, set ...string) *world {
 	t.Helper()
 	return build(t, func(o *Options) {
 		o.fault = func(sqldb.Stage) error { l.unit(); return nil }
@@ -82,7 +83,7 @@ func quiet(t *testing.T, l *labour) *world {
 			faulty.Set(plan)
 			return faulty
 		}
-	})
+	}, set...)
 }
 
 func TestEveryRouteSaysHowLongItRuns(t *testing.T) {
@@ -118,11 +119,27 @@ func TestEveryRouteSaysHowLongItRuns(t *testing.T) {
 	}
 }
 
-// Every route that can run long does next to nothing after its request has ended.
+// Every route that can run long does next to nothing after its request has ended,
+// in both shapes.
 func TestWorkEndsWithItsRequest(t *testing.T) {
 	t.Parallel()
+	t.Run("embedded", func(t *testing.T) {
+		t.Parallel()
+		endsWithItsRequest(t)
+	})
+	t.Run("fleet", func(t *testing.T) {
+		t.Parallel()
+		bucket, key := testenv.S3(t), strings.Repeat("0a", 32)
+		endsWithItsRequest(t, "ORACLE_KEY", key, "PIN_ENCRYPTION_KEY", key, "FILES_MASTER_KEY", key,
+			"DATABASE_URL", testenv.Postgres(t), "NATS_URL", testenv.NATS(t),
+			"BLOB_URL", bucket.URL(), "AWS_ACCESS_KEY_ID", bucket.AccessKey, "AWS_SECRET_ACCESS_KEY", bucket.SecretKey)
+	})
+}
+
+func endsWithItsRequest(t *testing.T, set ...string) {
+	t.Helper()
 	var l labour
-	w := quiet(t, &l)
+	w := quiet(t, &l, set...)
 	for _, row := range longRows {
 		t.Run(strings.ReplaceAll(row.route, "/", "_")+" "+row.name, func(t *testing.T) {
 			send := func(at int64) (int64, *httptest.ResponseRecorder) {
