@@ -144,6 +144,9 @@ func runRestore(ctx context.Context, args []string, s shell.IO) error {
 		defer func() { _ = file.Close() }()
 		plain, err := archive.Decrypt(file, how.keys(s))
 		if err == nil {
+			err = how.needed()
+		}
+		if err == nil {
 			_, err = archive.Verify(plain) // before anything is touched
 		}
 		if err != nil {
@@ -155,6 +158,9 @@ func runRestore(ctx context.Context, args []string, s shell.IO) error {
 		from = file
 	}
 	plain, err := archive.Decrypt(from, how.keys(s))
+	if err == nil {
+		err = how.needed()
+	}
 	if err != nil {
 		return err
 	}

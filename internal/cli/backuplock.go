@@ -160,6 +160,15 @@ func (f *unlockFlags) keys(s shell.IO) func(archive.Locked) (archive.Keys, error
 	}
 }
 
+// needed refuses an archive that nothing had to be opened for, although something
+// that opens it was given: it may not be the one that was made.
+func (f *unlockFlags) needed() error {
+	if len(f.asked) == 0 && (len(f.identity) > 0 || f.passphrase.file != "" || f.passphrase.ask) {
+		return errors.New("the archive is not encrypted, so it may not be yours; if you know that it is, restore it without --identity and --passphrase")
+	}
+	return nil
+}
+
 func (f *unlockFlags) read(how archive.Locked, s shell.IO) (archive.Keys, error) {
 	if how == archive.ByPassphrase {
 		text, err := f.passphrase.read(s, false)

@@ -91,6 +91,12 @@ func TestABackupIsEncryptedUnlessToldOtherwise(t *testing.T) {
 					t.Errorf("the target was touched: %v", err)
 				}
 			}
+			if name == "flag wins" { // a stranger may have put a plain archive in the place of ours
+				_, errs, code := run(t, there, "restore", "--identity", file("backup.key"), archive)
+				if _, err := os.Lstat(target); code != 1 || !strings.Contains(errs, "not encrypted") || !os.IsNotExist(err) {
+					t.Errorf("restore of a plain archive with a key: exit %d: %s", code, errs)
+				}
+			}
 			if _, errs, code := run(t, append(there, c.restoreEnv), append(append([]string{"restore"}, c.restore...), archive)...); code != 0 {
 				t.Fatalf("restore: exit %d: %s", code, errs)
 			}

@@ -6,14 +6,15 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"unicode"
 )
 
 // masked stands for what is not shown.
 const masked = "********"
 
 // Mask hides credentials in a value that is to be shown: what stands before the @
-// of an address, the parameters of a query and the fragment behind it, and in JSON
-// what is called a secret. It does not know which parameters are secret, so it
+// of an address, words of its path that look like keys, the parameters of a query
+// and the fragment behind it, and in JSON what is called a secret. It does not know which parameters are secret, so it
 // shows those that it knows to be harmless and hides all others.
 func Mask(text string) string {
 	if shown, ok := maskJSON(text); ok {
@@ -84,7 +85,13 @@ func maskQuery(text string) string {
 		return maskQuery(before) + "#" + masked
 	}
 	before, query, found := strings.Cut(text, "?")
-	if !found || !address && !strings.Contains(query, "=") {
+	if address {
+		before = maskPath(before)
+	}
+	if !found {
+		return before
+	}
+	if !address && !strings.Contains(query, "=") {
 		return text
 	}
 	var b strings.Builder
@@ -98,6 +105,32 @@ func maskQuery(text string) string {
 		b.WriteString(maskParameter(param) + delimiter)
 	}
 	return b.String()
+}
+
+// leastKey is the length from which a word of letters and digits in a path is
+// taken for a key, as in the addresses of webhooks.
+const leastKey = 16
+
+// maskPath hides, behind the host of an address, words that look like keys and the
+// values of parameters that stand in the path.
+func maskPath(text string) string {
+	scheme, rest, _ := strings.Cut(text, "://")
+	parts := strings.Split(rest, "/")
+	for i, part := range parts {
+		word, params, found := strings.Cut(part, ";")
+		if i > 0 && len(word) >= leastKey && strings.ContainsAny(word, "0123456789") && strings.ContainsFunc(word, unicode.IsLetter) {
+			word = masked
+		}
+		if found {
+			list := strings.Split(params, ";")
+			for n, param := range list {
+				list[n] = maskParameter(param)
+			}
+			word += ";" + strings.Join(list, ";")
+		}
+		parts[i] = word
+	}
+	return scheme + "://" + strings.Join(parts, "/")
 }
 
 func maskParameter(param string) string {

@@ -25,6 +25,9 @@ func TestMaskShowsWhatHelpsAndNoCredential(t *testing.T) {
 		"turn:host:3478?transport=udp":     "turn:host:3478?transport=udp",
 		"https://h/p?X-Amz-Signature=hush": "https://h/p?X-Amz-Signature=********",
 		"https://h/p?hush":                 "https://h/p?********",
+		"https://h/v1/T0/hush4Xb7Qp2Wz9Lk": "https://h/v1/T0/********",
+		"https://h/p;key=hush/q":           "https://h/p;key=********/q",
+		"https://models.example/v1beta/x":  "https://models.example/v1beta/x",
 		"https://h/p#access_token=hush":    "https://h/p#********",
 		"s3://b/files?endpoint=http://k:hush@s3:7070&region=eu&path_style=true": "s3://b/files?endpoint=http://********@s3:7070&region=eu&path_style=true",
 		"s3://b?endpoint=http%3A%2F%2Fk%3Ahush%40s3":                            "s3://b?endpoint=http://********@s3",
@@ -65,6 +68,8 @@ func TestNoCredentialOfAnAddressIsEverShown(t *testing.T) {
 			scheme + "://host?" + harmless + name + "=" + url.QueryEscape(raw) + "&region=eu#end",
 			scheme + "://host/?" + harmless + "endpoint=" + url.QueryEscape("http://k:"+raw+"@inner"),
 			scheme + "://host/?" + harmless + "endpoint=" + url.QueryEscape(url.QueryEscape("http://k:"+raw+"@inner")),
+			scheme + "://host/hooks/0a" + secret + "abcdef/in",
+			scheme + "://host/path;" + name + "=" + url.QueryEscape(raw) + "/in",
 			scheme + "://host#" + name + "=" + url.QueryEscape(raw),
 		}).Draw(t, "address")
 		quoted, err := json.Marshal(map[string]any{"servers": []any{address, map[string]string{"url": address, name + "token": raw}}})
