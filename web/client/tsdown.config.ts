@@ -6,6 +6,7 @@ import { defineConfig, type UserConfig } from "tsdown";
 const standIns: Record<string, string> = {
   "./transports/index.js": "scripts/transports.js",
   "./contrib/base64-arraybuffer.js": "scripts/base64.js",
+  "./contrib/parseuri.js": "scripts/parseuri.js",
 };
 
 /**

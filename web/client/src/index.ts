@@ -19,6 +19,7 @@ export type {
   IToolCall,
   IWallet,
   MessageContent,
+  MessagePart,
   RunStatus,
   ToolCallStatus,
 } from "./core/types";

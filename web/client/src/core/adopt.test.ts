@@ -83,9 +83,10 @@ describe("a history that tells what the page shows", () => {
     expect(before).toHaveLength(2);
     expect(before[1]).toMatchObject({ isComplete: true, createdAt: now });
     expect(before[1]?.content).toMatchObject([
-      "Let me see. It is there.",
+      "Let me see. ",
       { name: "look", props: { output: "found" } },
       { name: "Card", props: { args: { a: 1 }, event: "render_component" } },
+      "It is there.",
     ]);
     let told = 0;
     chat.state.subscribe(() => told++);

@@ -18,6 +18,7 @@ import { Flusher, type StreamingMode } from "./flush";
 import { errorMessage, isoNow, LiveTurn, text } from "./live";
 import { Cell } from "./observable";
 import { HistoryPages } from "./pages";
+import { write } from "./parts";
 import { Refresher } from "./refresher";
 import { resumeTurn, sendTurn, type TurnEnd, type TurnHandlers } from "./turn";
 import type { ChatStatus, IAttachment, IMessage, IRun, RunStatus, ToolDeclaration } from "./types";
@@ -184,6 +185,7 @@ export class Chat {
       id: randomId(),
       type: "human",
       content: message,
+      parts: write([], "text", message),
       createdAt: isoNow(),
       ...(attachments?.length ? { attachments } : {}),
     };

@@ -1,11 +1,11 @@
-import { fromStored } from "./live";
-import type { IMessage, IToolCall, MessageContent, StoredMessage } from "./types";
+import { fromStored } from "./parts";
+import type { IMessage, MessagePart, StoredMessage } from "./types";
 
 /**
- * A page of the history as it is shown. A message keeps its identity unless the
- * history says something else of it, so that nothing is drawn anew: also one
- * that came by a stream, under an id of the page's own (shownAs), with all its
- * steps in one.
+ * A page of the history as it is shown: the steps of a turn are one message. A
+ * message keeps its identity unless the history says something else of it, so
+ * that nothing is drawn anew: also one that came by a stream, under an id of the
+ * page's own (shownAs).
  */
 export function settle(
   page: StoredMessage[],
@@ -13,28 +13,31 @@ export function settle(
   shownAs: ReadonlyMap<string, string>,
 ): IMessage[] {
   const byId = new Map(known.map((m) => [m.id, m]));
-  const groups: StoredMessage[][] = [];
-  for (const m of page) {
-    const id = shownAs.get(m.id);
-    const last = groups.at(-1);
-    if (id && last?.[0] && shownAs.get(last[0].id) === id) last.push(m);
-    else groups.push([m]);
-  }
-  return groups.flatMap((steps) => {
-    const shownId = steps[0] && shownAs.get(steps[0].id);
-    const shown = shownId ? byId.get(shownId) : undefined;
-    if (shown && tells(steps, shown)) {
-      return shown.isComplete === false
-        ? { ...shown, isComplete: true, isReasoning: false }
-        : shown;
+  return turns(page).map((steps) => {
+    const [{ id }] = steps;
+    const fresh = fromStored(steps, shownAs.get(id) ?? id);
+    const old = byId.get(fresh.id);
+    if (!old) return fresh;
+    if (shownAs.has(id) && tells(fresh, old)) {
+      return old.isComplete === false ? { ...old, isComplete: true, isReasoning: false } : old;
     }
-    return steps.map((m, i) => {
-      const fresh = fromStored(m, i === 0 && shownId ? shownId : m.id);
-      const old = byId.get(fresh.id);
-      if (old?.createdAt) fresh.createdAt = old.createdAt;
-      return old && JSON.stringify(old) === JSON.stringify(fresh) ? old : fresh;
-    });
+    if (old.createdAt) fresh.createdAt = old.createdAt;
+    return JSON.stringify(old) === JSON.stringify(fresh) ? old : fresh;
   });
+}
+
+/**
+ * The stored messages by what is shown of them: each of the user's own, and the
+ * steps of each reply. Every step but the last called something.
+ */
+function turns(page: StoredMessage[]): [StoredMessage, ...StoredMessage[]][] {
+  const all: [StoredMessage, ...StoredMessage[]][] = [];
+  for (const m of page) {
+    const last = all.at(-1);
+    if (m.type === "ai" && last?.at(-1)?.toolCalls?.length) last.push(m);
+    else all.push([m]);
+  }
+  return all;
 }
 
 /**
@@ -63,38 +66,34 @@ export function adopt(
 ): Map<string, string> {
   const ids = new Map<string, string>();
   let from = 0;
-  stored.forEach((m, i) => {
-    if (isKnown(m.id) || ids.has(m.id)) return;
+  for (const steps of turns(stored)) {
+    const [m] = steps;
+    if (isKnown(m.id)) continue;
     const at = shown.findIndex(
       (s, j) => j >= from && s.type === m.type && (m.type === "ai" || s.content === m.content),
     );
     const found = shown[at];
-    if (!found) return;
+    if (!found) continue;
     from = at + 1;
     ids.set(m.id, found.id);
-    // The server keeps every step of a turn as a message, a stream shows one.
-    const next = stored.findIndex((s, j) => j > i && s.type === "human");
-    const turn = stored.slice(i, next < 0 ? undefined : next);
-    if (tells(turn, found)) turn.forEach((step) => ids.set(step.id, found.id));
-  });
+  }
   return ids;
 }
 
-/** Whether stored steps say what is shown as one message. */
-function tells(steps: StoredMessage[], shown: IMessage): boolean {
-  const calls = (of: IToolCall[]) => JSON.stringify(of.map((c) => [c.id, c.status ?? "done"]));
-  return (
-    steps.every((m) => m.type === shown.type) &&
-    steps.map((m) => m.content).join("") === textOf(shown.content) &&
-    calls(steps.flatMap((m) => m.toolCalls ?? [])) === calls(shown.toolCalls ?? [])
-  );
-}
-
-function textOf(content: MessageContent): string {
-  return [content]
-    .flat()
-    .filter((part) => typeof part === "string")
-    .join("");
+/** Whether the history says what is shown. Of thoughts it may keep less. */
+function tells(fresh: IMessage, shown: IMessage): boolean {
+  const gist = ({ content, parts = [] }: IMessage) =>
+    JSON.stringify([
+      typeof content === "string" && content,
+      parts.flatMap((part: MessagePart): unknown[] =>
+        part.type === "tool"
+          ? [[part.call.id, part.call.status ?? "done"]]
+          : part.type === "text"
+            ? [part.text]
+            : [],
+      ),
+    ]);
+  return fresh.type === shown.type && gist(fresh) === gist(shown);
 }
 
 /** An entry that no history holds, and the one that it follows. */

@@ -1,22 +1,14 @@
 import type { Frame } from "./turn";
-import type {
-  IComponentMetadata,
-  IMessage,
-  IToolCall,
-  MessageContent,
-  StoredMessage,
-  ToolCallStatus,
-} from "./types";
+import { callsOf, contentOf, record, retell, told, withCall, write } from "./parts";
+import type { IMessage, MessagePart, ToolCallStatus } from "./types";
 
 /** Such as "Thinking...", said before there is anything to think about. */
 const acknowledgement = /^[^.\n]{1,40}\.\.\.$/;
 
 /** The reply that is being written. */
 export class LiveTurn {
-  #text = "";
-  #reasoning = "";
+  #parts: MessagePart[] = [];
   #thinking = false;
-  #tools = new Map<string, IToolCall>();
   #actions = new Set<string>();
   #message: IMessage | undefined;
   #acknowledged = "";
@@ -38,7 +30,7 @@ export class LiveTurn {
     this.#createdAt ||= text(data["timestamp"]);
     switch (event) {
       case "message":
-        this.#text += text(data["content"]);
+        this.#parts = write(this.#parts, "text", text(data["content"]));
         break;
       case "reasoning":
         this.#thinking = data["isComplete"] !== true;
@@ -46,7 +38,10 @@ export class LiveTurn {
         break;
       case "run":
         if (data["resumed"] !== true || typeof data["partialLength"] !== "number") return false;
-        this.#text = this.#text.slice(0, data["partialLength"]);
+        this.#parts = retell(
+          this.#parts,
+          told(this.#parts, "text").slice(0, data["partialLength"]),
+        );
         break;
       case "tool_call":
         this.#tool(text(data["eventId"]), data);
@@ -63,7 +58,7 @@ export class LiveTurn {
           (data["status"] ?? "finished") === "finished" &&
           !(data["failed"] || data["aborted"] || data["interrupted"]);
         if (typeof data["partialText"] === "string" && data["status"] !== "finished") {
-          this.#text = data["partialText"];
+          this.#parts = retell(this.#parts, data["partialText"]);
         }
         break;
       default:
@@ -75,12 +70,14 @@ export class LiveTurn {
 
   /** The reply so far; the same object until something changes. */
   message(): IMessage {
-    const calls = [...this.#tools.values()];
-    const reasoning = this.#reasoning || (this.#thinking ? this.#acknowledged : "");
-    this.#message ??= {
+    if (this.#message) return this.#message;
+    const calls = callsOf(this.#parts);
+    const reasoning = told(this.#parts, "reasoning") || (this.#thinking ? this.#acknowledged : "");
+    this.#message = {
       id: this.id,
       type: "ai",
-      content: withCalls(this.#text, calls, (call) => this.#actions.has(call.id)),
+      content: contentOf(this.#parts, (call) => this.#actions.has(call.id)),
+      parts: this.#parts,
       isComplete: false,
       isReasoning: this.#thinking,
       createdAt: this.#createdAt || isoNow(),
@@ -92,7 +89,7 @@ export class LiveTurn {
 
   /** Whether there is anything in it that is worth keeping. */
   get isEmpty(): boolean {
-    return this.#text === "" && this.#reasoning === "" && this.#tools.size === 0;
+    return this.#parts.length === 0;
   }
 
   /** Takes in a thought; servers acknowledge a turn with a phrase that is none. */
@@ -100,16 +97,16 @@ export class LiveTurn {
     if (!this.#acknowledged && this.isEmpty && acknowledgement.test(thought)) {
       this.#acknowledged = thought;
     } else {
-      this.#reasoning += thought;
+      this.#parts = write(this.#parts, "reasoning", thought);
     }
   }
 
   /** What a call of this turn shows belongs to the call, as in the history. */
   #show(id: string, data: Record<string, unknown>): boolean {
-    const call = this.#tools.get(id);
+    const call = callsOf(this.#parts).find((call) => call.id === id);
     if (!call) return false;
     const component = { name: text(data["componentName"]), args: record(data["args"]) };
-    this.#tools.set(id, { ...call, component });
+    this.#parts = withCall(this.#parts, { ...call, component });
     this.#message = undefined;
     return true;
   }
@@ -117,7 +114,7 @@ export class LiveTurn {
   #tool(id: string, data: Record<string, unknown>): void {
     const args = { ...record(data["args"]) };
     delete args["toolName"]; // the server repeats it there for older pages
-    this.#tools.set(id, {
+    this.#parts = withCall(this.#parts, {
       id,
       name: text(data["toolName"]),
       args,
@@ -126,12 +123,6 @@ export class LiveTurn {
       ...(data["error"] === undefined ? {} : { error: text(data["error"]) }),
     });
   }
-}
-
-/** A message of the history as a page sees it: its calls are parts of its content. */
-export function fromStored(stored: StoredMessage, id: string): IMessage {
-  const calls = stored.toolCalls ?? [];
-  return { ...stored, id, content: withCalls(stored.content, calls, () => false) };
 }
 
 /** What an error frame adds to the conversation. */
@@ -153,59 +144,10 @@ export function isoNow(): string {
   return new Date().toISOString();
 }
 
-function withCalls(
-  said: string,
-  calls: IToolCall[],
-  isAction: (call: IToolCall) => boolean,
-): MessageContent {
-  if (calls.length === 0) return said;
-  const parts = calls.flatMap((call) => [
-    callPart(call, isAction(call)),
-    ...(call.component ? [shownPart(call.id, call.component)] : []),
-  ]);
-  return said === "" ? parts : [said, ...parts];
-}
-
-/** The component of a stored call, as its render_component event showed it. */
-function shownPart(
-  callId: string,
-  component: NonNullable<IToolCall["component"]>,
-): IComponentMetadata {
-  return {
-    name: component.name,
-    props: {
-      id: `${callId}-component`,
-      args: component.args ?? {},
-      status: "done",
-      event: "render_component",
-    },
-  };
-}
-
-function callPart(call: IToolCall, isAction: boolean): IComponentMetadata {
-  const { id, name, args, status, output, error } = call;
-  return {
-    name,
-    props: {
-      id,
-      args: record(args),
-      status: status ?? "done",
-      toolName: name,
-      ...(output === undefined ? {} : { output }),
-      ...(error === undefined ? {} : { error }),
-      ...(isAction ? { isAgAction: true, actionName: name } : { isToolCall: true }),
-    },
-  };
-}
-
 export function text(value: unknown): string {
   return typeof value === "string"
     ? value
     : value === undefined || value === null
       ? ""
       : String(value);
-}
-
-function record(value: unknown): Record<string, unknown> {
-  return value !== null && typeof value === "object" ? (value as Record<string, unknown>) : {};
 }

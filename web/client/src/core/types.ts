@@ -38,6 +38,15 @@ export interface IComponentMetadata {
 
 export type MessageContent = string | IComponentMetadata | (string | IComponentMetadata)[];
 
+/**
+ * A part of a message, in the order in which it came: the same while it streams,
+ * after a reconnection and after a reload.
+ */
+export type MessagePart =
+  | { type: "text" | "reasoning"; text: string }
+  | { type: "tool"; call: IToolCall }
+  | { type: "error"; text: string };
+
 export interface IAttachment {
   filename: string;
   mimetype: string;
@@ -53,6 +62,8 @@ export interface IMessage {
   id: string;
   type: "ai" | "human";
   content: MessageContent;
+  /** What it is made of, in order. */
+  parts?: MessagePart[];
   toolCalls?: IToolCall[];
   reasoning?: string;
   isComplete?: boolean;

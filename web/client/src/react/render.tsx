@@ -62,14 +62,10 @@ function Part({ part, given }: { part: IComponentMetadata; given: UIComponents |
   return <>{drawn as ReactNode}</>;
 }
 
-/**
- * What a handler returned. A stream tells it as the model read it; the history
- * has that text as JSON once more.
- */
-function valueOf(output: string, again = true): unknown {
+/** What a handler returned, as far as it is JSON. */
+function valueOf(output: string): unknown {
   try {
-    const value: unknown = JSON.parse(output);
-    return again && typeof value === "string" ? valueOf(value, false) : value;
+    return JSON.parse(output);
   } catch {
     return output;
   }

@@ -40,7 +40,6 @@ export const drawable = { uiComponents: ["Chart", "FileCard"] };
 export const MessageView = memo(function MessageView({ message }: { message: IMessage }) {
   const content = Array.isArray(message.content) ? message.content : [message.content];
   const said = content.filter((part): part is string => typeof part === "string").join("\n\n");
-  const drawn = content.filter((part): part is IComponentMetadata => typeof part !== "string");
   const isHuman = message.type === "human";
   return (
     <article className={`message ${message.type}`}>
@@ -50,10 +49,9 @@ export const MessageView = memo(function MessageView({ message }: { message: IMe
         isGoingOn={message.isReasoning === true}
         isAnswering={content.some((part) => part !== "")}
       />
-      {drawn.map((part) => (
-        <Boundary key={part.props.id}>{renderMessageContent(part, uiComponents)}</Boundary>
+      {content.map((part, i) => (
+        <Part key={typeof part === "string" ? i : part.props.id} part={part} isHuman={isHuman} />
       ))}
-      {said && (isHuman ? <Said text={said} /> : <Markdown text={said} />)}
       {message.attachments && message.attachments.length > 0 && (
         <ul className="chips" aria-label="Attached files">
           {message.attachments.map((a, i) => (
@@ -69,6 +67,15 @@ export const MessageView = memo(function MessageView({ message }: { message: IMe
     </article>
   );
 });
+
+/** What was said or done, where it was. */
+function Part({ part, isHuman }: { part: string | IComponentMetadata; isHuman: boolean }) {
+  if (typeof part !== "string") {
+    return <Boundary>{renderMessageContent(part, uiComponents)}</Boundary>;
+  }
+  if (part === "") return null;
+  return isHuman ? <Said text={part} /> : <Markdown text={part} />;
+}
 
 /** Such as "Thinking...": said before there is a thought, and no more than that. */
 const acknowledgement = /^[^.\n]{1,40}\.\.\.$/;
