@@ -170,6 +170,42 @@ export function libraryTests(world) {
     assert.deepEqual(seen.errors, []);
   });
 
+  on("text and calls stay in order while they come and after a reload", async (site) => {
+    const { page, seen } = await begin(site);
+    await send(page, "steps with page_title");
+    const want = ["Text 0. page_title: doneText 1. page_title: doneText 2."];
+    const trimmed = async () => (await replies(page)).map((text) => text.trim());
+    await eventually("the turn is over", async () => (await page.getByRole("status").textContent()).startsWith("ready"));
+    assert.deepEqual(await trimmed(), want);
+    await page.reload();
+    await eventually("the history is there", async () => (await replies(page)).length > 0);
+    assert.deepEqual(await trimmed(), want, "the same order after a reload");
+    assert.deepEqual(seen.errors, []);
+  });
+
+  on("what the model refuses is told on the page", async (site) => {
+    const { page } = await begin(site);
+    await send(page, "fail with 400");
+    await page.getByRole("alert").first().waitFor();
+    await eventually("it is over", async () => (await page.getByRole("status").textContent()).startsWith("error"));
+    assert.notEqual((await page.getByRole("alert").first().textContent()).trim(), "");
+    await send(page, "water");
+    await said(page, "You said: water");
+  });
+
+  on("a page that opens while the oracle is away comes to life by itself", async (site) => {
+    const { page } = await begin(site);
+    await send(page, "water");
+    await said(page, "You said: water");
+    site.wire.cut();
+    await page.reload();
+    await page.getByLabel("Your message").waitFor();
+    assert.deepEqual(await replies(page), []);
+    site.wire.mend();
+    await said(page, "You said: water");
+    await live(page);
+  });
+
   on("two tabs show one conversation, and one of them is called", async (site) => {
     const first = await begin(site);
     const second = await site.tab(new URL(first.page.url()).hash);

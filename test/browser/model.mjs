@@ -8,6 +8,8 @@ import { createServer } from "node:http";
  *   wait before X           nothing before release is called
  *   think about X           reasoning first, then Markdown
  *   call NAME {json}        a tool call, then what the tool said
+ *   steps with NAME         text, a call, text, a call, text
+ *   fail with STATUS        what providers say when they refuse
  * and repeats anything else, attachments included.
  */
 export async function startModel() {
@@ -51,6 +53,11 @@ async function answer(body, reply, hold) {
   const last = body.messages.at(-1);
   // Without what the oracle adds.
   const asked = textOf(body.messages.findLast((m) => m.role === "user")?.content).split("\n\n<context>\n")[0];
+  const failing = /^fail with (\d+)/.exec(asked);
+  if (failing) {
+    reply.writeHead(Number(failing[1]), { "Content-Type": "application/json" });
+    return reply.end(JSON.stringify({ error: { message: "The model was taken out of service", type: "invalid_request_error" } }));
+  }
   const send = (delta, finish = null) => {
     const chunk = { id: "c", model: body.model, choices: [{ index: 0, delta, finish_reason: finish }] };
     reply.write(`data: ${JSON.stringify(chunk)}\n\n`);
@@ -65,8 +72,18 @@ async function answer(body, reply, hold) {
   reply.setHeader("Content-Type", "text/event-stream");
   const count = /count to (\d+) every (\d+)(?: hold at (\d+))?/.exec(asked);
   const call = /^call (\w+) (\{.*\})/s.exec(asked);
+  const steps = /^steps with (\w+)/.exec(asked);
+  const step = body.messages.length - 1 - body.messages.findLastIndex((m) => m.role === "user");
   if (isTitle) {
     send({ content: title(asked) });
+  } else if (steps) {
+    send({ content: `Text ${step / 2}. ` });
+    if (step < 4) {
+      const fn = { name: steps[1], arguments: "{}" };
+      send({ tool_calls: [{ index: 0, id: `call_${Math.random()}`, type: "function", function: fn }] }, "tool_calls");
+      reply.end("data: [DONE]\n\n");
+      return;
+    }
   } else if (last.role === "tool") {
     send({ content: `The tool said: ${textOf(last.content)}` });
   } else if (call) {

@@ -7,6 +7,8 @@ const standIns: Record<string, string> = {
   "./transports/index.js": "scripts/transports.js",
   "./contrib/base64-arraybuffer.js": "scripts/base64.js",
   "./contrib/parseuri.js": "scripts/parseuri.js",
+  "./binary.js": "scripts/binary.js",
+  "./is-binary.js": "scripts/binary.js",
 };
 
 /**
@@ -16,7 +18,7 @@ const standIns: Record<string, string> = {
 const webSocketOnly = {
   name: "websocket-only",
   resolveId: (id: string, importer?: string) =>
-    standIns[id] && /engine\.io-(client|parser)/.test(importer ?? "")
+    standIns[id] && /(engine|socket)\.io-(client|parser)/.test(importer ?? "")
       ? fileURLToPath(new URL(standIns[id], import.meta.url))
       : null,
   transform: (code: string, id: string) =>

@@ -3,7 +3,7 @@
  *
  * @packageDocumentation
  */
-export { PaymentRequiredError, RequestError } from "./core/errors";
+export { PaymentRequiredError, RequestError, TurnError } from "./core/errors";
 export type { OracleConfig, OracleOverrides } from "./core/config";
 export type { MintedToken } from "./core/credentials";
 export type { OracleEvent, OracleEventName, OracleEventPayloads } from "./core/events";

@@ -236,6 +236,47 @@ describe("sending", () => {
     expect(get()).toMatchObject({ status: "ready", error: { message: "down" } });
   });
 
+  test("an error stays where it was when the conversation goes on", async () => {
+    const oracle = new FakeOracle();
+    const { chat, get, sent, stream } = await talking(oracle);
+    oracle.history = [human("h", "hi")];
+    stream.frame(1, "error", { error: "The model is busy." });
+    stream.frame(2, "done", { failed: true }).end();
+    await sent;
+    oracle.history = [...oracle.history, human("h-2", "more"), ai("a-2", "Yes")];
+    await chat.changed();
+    expect(get().messages.map((m) => m.parts?.[0])).toEqual([
+      { type: "text", text: "hi" },
+      { type: "error", text: "The model is busy." },
+      { type: "text", text: "more" },
+      { type: "text", text: "Yes" },
+    ]);
+  });
+
+  test("after an error frame a turn may go on", async () => {
+    const oracle = new FakeOracle();
+    const { get, sent, stream } = await talking(oracle);
+    stream.frame(1, "error", { error: "The memory is away.", kind: "unavailable" });
+    stream.frame(2, "message", { content: "Yes" }).frame(3, "done", { status: "finished" }).end();
+    await sent;
+    expect(get()).toMatchObject({ status: "ready", error: undefined });
+  });
+
+  test("what failed is sent again when that is asked for", async () => {
+    const oracle = new FakeOracle();
+    const { chat, get, sent, stream } = await talking(oracle);
+    oracle.history = [human("h", "hi")];
+    stream.frame(1, "error", { error: "The model is busy.", retryable: true });
+    stream.frame(2, "done", { failed: true }).end();
+    await sent;
+    const again = chat.retry();
+    expect(get()).toMatchObject({ status: "submitted", error: undefined });
+    chat.close();
+    await again.catch(() => undefined);
+    const posts = oracle.requests("POST", /^\/messages\//);
+    expect(posts.map((post) => (post.body as { message: string }).message)).toEqual(["hi", "hi"]);
+  });
+
   test("an error frame leaves an entry that the history does not take away", async () => {
     const oracle = new FakeOracle();
     const { get, sent, stream } = await talking(oracle);
@@ -243,12 +284,14 @@ describe("sending", () => {
     stream.frame(1, "error", { error: "The model is busy.", kind: "rate_limit" });
     stream.frame(2, "done", { failed: true }).end();
     await sent;
-    expect(get().status).toBe("ready");
+    expect(get().status).toBe("error");
+    expect(get().error).toMatchObject({ message: "The model is busy.", kind: "rate_limit" });
     expect(get().messages.map((m) => m.id)[1]).toBe("r-1-error");
     expect(get().messages[1]?.content).toMatchObject({
       name: "Error",
       props: { error: "The model is busy." },
     });
+    expect(get().messages[1]?.parts).toEqual([{ type: "error", text: "The model is busy." }]);
   });
 
   test("calls are parts of the content, with their newest state", async () => {

@@ -1,3 +1,4 @@
+import { Again, mayPass } from "./again";
 import type { OracleApi } from "./api";
 import { dropOldest } from "./bounded";
 import {
@@ -12,7 +13,7 @@ import {
   withEarlier,
   withExtra,
 } from "./conversation";
-import { asError, PaymentRequiredError } from "./errors";
+import { asError, PaymentRequiredError, TurnError } from "./errors";
 import { readOracleEvent, type OracleEvent } from "./events";
 import { Flusher, type StreamingMode } from "./flush";
 import { errorMessage, isoNow, LiveTurn, text } from "./live";
@@ -59,6 +60,8 @@ class Turn {
   /** What is written of it; there is nothing before it was accepted. */
   live: LiveTurn | undefined;
   isRunning = true;
+  /** What the oracle said went wrong. */
+  failure: Error | undefined;
   /** Whether the history changed meanwhile, by something else than this turn. */
   isStale = false;
   /** Settles when its stream is followed no more. Until it has one, that is the turn's before it. */
@@ -89,11 +92,16 @@ export class Chat {
   readonly #pages: HistoryPages;
   readonly #flusher: Flusher;
   readonly #refresher = new Refresher(() => this.#load());
+  readonly #again = new Again();
   /** The requests whose streams were followed. */
   readonly #followed = new Set<string>();
   #conversation = empty;
   /** The newest turn, which may be over. */
   #turn: Turn | undefined;
+  /** Why the history could not be read. */
+  #unread: Error | undefined;
+  /** The message that was sent last, to be sent again if it failed. */
+  #last: Parameters<Chat["send"]> | undefined;
   /** Counts the beginnings and ends of turns. */
   #epoch = 0;
   #closed = false;
@@ -122,7 +130,7 @@ export class Chat {
   /** Loads the newest history and joins a turn that is under way. */
   async open(): Promise<void> {
     await this.refetch();
-    if (this.#closed || this.#running) return;
+    if (this.#closed || this.#running || this.#unread) return;
     try {
       const { run } = await this.#api.json<{ run: IRun | null }>(
         `/sessions/${encodeURIComponent(this.#sessionId)}/run`,
@@ -130,15 +138,27 @@ export class Chat {
       if (run && running.includes(run.status) && !this.#running && !this.#closed) {
         await this.#resume(run);
       }
-    } catch {
-      // Nothing to join, as far as anyone can tell.
+    } catch (cause) {
+      // There is nothing to join, as far as anyone can tell.
+      this.#openAgain(cause);
     }
+  }
+
+  /** The live channel is up: what could not be read may be there now. */
+  connected(): void {
+    if (this.#unread) void this.open();
+  }
+
+  /** What failed for want of a line or a server is tried again. */
+  #openAgain(cause: unknown): void {
+    if (!this.#closed && mayPass(cause)) this.#again.later(() => void this.open());
   }
 
   /** Stops listening; the turn itself goes on at the server. */
   close(): void {
     this.#closed = true;
     this.#running?.stop();
+    this.#again.cancel();
     this.#flusher.stop();
   }
 
@@ -172,12 +192,18 @@ export class Chat {
     }
   }
 
+  /** Sends the last message again, whose turn failed or which was not taken. */
+  async retry(): Promise<void> {
+    if (this.#last && !this.#running) await this.send(...this.#last);
+  }
+
   /** Sends a message; resolves when the turn has ended. */
   async send(
     message: string,
     metadata?: Record<string, unknown>,
     attachments?: IAttachment[],
   ): Promise<void> {
+    this.#last = [message, metadata, attachments];
     const before = this.#running;
     const answered = this.#turn?.answered;
     const turn = this.#begin(true);
@@ -190,7 +216,7 @@ export class Chat {
       ...(attachments?.length ? { attachments } : {}),
     };
     this.#conversation = sent(this.#conversation, mine);
-    this.#publish({ status: "submitted", sendMessageError: undefined });
+    this.#publish({ status: "submitted", sendMessageError: undefined, error: this.#unread });
     const tools = this.#host.tools();
     const actions = this.#host.actions();
     const model = this.#host.model();
@@ -337,7 +363,8 @@ export class Chat {
         if (frame.event === "run") this.#remember(text(frame.data["requestId"]));
         if (frame.event === "delegation_required") void this.#api.deposit();
         if (frame.event === "error") {
-          this.#addExtra(errorMessage(turn.live.id, text(frame.data["error"])));
+          turn.failure = new TurnError(frame.data);
+          this.#addExtra(errorMessage(turn.live.id, turn.failure.message));
         }
         if (frame.event === "render_component") {
           const event = readOracleEvent(frame.event, frame.data);
@@ -350,6 +377,8 @@ export class Chat {
     if (this.#running !== turn || this.#closed) return;
     this.#end(turn);
     const epoch = this.#epoch;
+    // After some errors a turn goes on.
+    const failure = turn.live?.isFinished ? undefined : turn.failure;
     this.#flusher.now();
     const loading = this.#refresher.running;
     if (end === "done" && turn.live?.isFinished && !loading && !turn.isStale) {
@@ -365,7 +394,11 @@ export class Chat {
     if (epoch === this.#epoch) await this.refetch();
     if (epoch !== this.#epoch) return;
     this.#keepLive();
-    this.#publish({ status: "ready", run: undefined });
+    this.#publish({
+      status: failure ? "error" : "ready",
+      ...(failure ? { error: failure } : {}),
+      run: undefined,
+    });
   }
 
   #remember(requestId: string): void {
@@ -389,9 +422,11 @@ export class Chat {
   async #load(): Promise<void> {
     const epoch = this.#epoch;
     const idle = !this.#running;
+    this.#again.cancel();
     try {
       const page = await this.#pages.read();
       if (this.#closed) return;
+      this.#again.reset();
       // Only what was asked for while no turn ran holds all that is shown.
       const isWhole = idle && epoch === this.#epoch;
       const { unsent } = this.#conversation;
@@ -399,15 +434,20 @@ export class Chat {
       this.#conversation = loaded(this.#conversation, page, live, isWhole);
       if (isWhole && this.#turn) this.#turn.live = undefined;
       const isThere = unsent !== this.#conversation.unsent;
+      // What is wrong with a turn stays to be seen.
+      const { error } = this.state.get();
       this.#publish({
         isLoading: false,
-        error: undefined,
+        error: error === this.#unread ? undefined : error,
         ...(isThere ? { status: "ready", sendMessageError: undefined } : {}),
       });
+      this.#unread = undefined;
     } catch (cause) {
       if (this.#closed) return;
       if (cause instanceof PaymentRequiredError) this.#host.paymentRequired(cause.claimIds);
-      this.#publish({ isLoading: false, error: asError(cause) });
+      this.#unread = asError(cause);
+      this.#publish({ isLoading: false, error: this.#unread });
+      this.#openAgain(cause);
     }
   }
 

@@ -1,9 +1,7 @@
 import { OracleApi } from "./api";
 import { dropOldest } from "./bounded";
 import { Chat, type ChatHost } from "./chat";
-import { resolveOracle, type OracleConfig } from "./config";
 import { CredentialKeeper, type Mint } from "./credentials";
-import { asError } from "./errors";
 import type { OracleEvent } from "./events";
 import type { StreamingMode } from "./flush";
 import { Cell } from "./observable";
@@ -35,12 +33,6 @@ export interface ClientOptions {
 export interface Network {
   fetch?: typeof fetch;
   connect?: Connect;
-}
-
-export interface ConfigState {
-  config: OracleConfig | undefined;
-  isLoading: boolean;
-  error: Error | undefined;
 }
 
 /** A conversation together with its live channel. */
@@ -78,18 +70,6 @@ interface Shared extends OpenChat {
   closing: ReturnType<typeof setTimeout> | undefined;
 }
 
-const unresolved: ConfigState = {
-  config: undefined,
-  isLoading: false,
-  error: new Error("No query gateway is configured, and no overrides are given"),
-};
-
-/** How long a configuration is believed. */
-const configAge = 5 * 60_000;
-
-/** How long a failure to resolve one is. */
-const failureAge = 10_000;
-
 /** How many oracles, configurations and lists are kept that nobody shows. */
 const mostKept = 100;
 
@@ -110,7 +90,6 @@ export class OraclesClient {
   readonly gateway: string | undefined;
   readonly fetch: typeof fetch;
   readonly #network: Network;
-  readonly #configs = new Map<string, { cell: Cell<ConfigState>; at: number }>();
   readonly #chats = new Map<string, Shared>();
   readonly #apis = new Map<string, OracleApi>();
   readonly #resources = new Map<string, Resource<unknown>>();
@@ -142,32 +121,6 @@ export class OraclesClient {
     this.#resources.set(key, known);
     dropOldest(this.#resources, mostKept, (k) => k === key || !!this.#resources.get(k)?.isUsed);
     return known as Resource<T>;
-  }
-
-  /** The oracle's configuration, looked up once for all who ask. */
-  config(oracleDid: string): Cell<ConfigState> {
-    const gateway = this.gateway;
-    const key = `${oracleDid} ${gateway ?? ""}`;
-    const known = this.#configs.get(key);
-    if (known && Date.now() - known.at < configAge) return known.cell;
-    const cell =
-      known?.cell ??
-      new Cell<ConfigState>({ config: undefined, isLoading: true, error: undefined });
-    const entry = { cell, at: Date.now() };
-    this.#configs.set(key, entry);
-    dropOldest(this.#configs, mostKept, (k) => k === key || !!this.#configs.get(k)?.cell.watched);
-    if (!gateway) {
-      if (cell.get().isLoading) cell.set(unresolved);
-      return cell;
-    }
-    resolveOracle(gateway, oracleDid, this.fetch).then(
-      (config) => cell.set({ config, isLoading: false, error: undefined }),
-      (cause: unknown) => {
-        entry.at = Date.now() - configAge + failureAge;
-        cell.set({ config: cell.get().config, isLoading: false, error: asError(cause) });
-      },
-    );
-    return cell;
   }
 
   registerAction(action: AgAction): () => void {
@@ -252,6 +205,7 @@ export class OraclesClient {
         const missed = event.eventName === "connected" && greeted;
         greeted ||= event.eventName === "connected";
         if (shared.read && missed) void chat.changed();
+        else if (shared.read && event.eventName === "connected") chat.connected();
         if (shared.read) chat.takeEvent(event);
         for (const page of shared.pages) page.event(event);
       },

@@ -78,7 +78,9 @@ export function withExtra(
   live: string | undefined,
 ): Conversation {
   const before = c.extras.find((e) => e.message.id === message.id);
-  const after = before ? before.after : (live ?? c.pending.at(-1)?.id ?? c.stored.at(-1)?.id);
+  // A reply that fails before its first word leaves no message.
+  const last = (c.pending.at(-1) ?? c.stored.at(-1))?.id;
+  const after = before?.after ?? [live, last].filter((id) => id !== undefined);
   const extras = [...c.extras.filter((e) => e !== before), { message, after }];
   return { ...c, extras: extras.slice(-mostExtras) };
 }

@@ -37,6 +37,22 @@ export class PaymentRequiredError extends RequestError {
   }
 }
 
+/** A turn that failed, with what the oracle said of it. */
+export class TurnError extends Error {
+  override readonly name = "TurnError";
+  /** What kind of failure it is, where the oracle says so. */
+  readonly kind: string | undefined;
+  /** Whether the same message may work when it is sent again, where the oracle says so. */
+  readonly retryable: boolean | undefined;
+
+  constructor(said: Record<string, unknown>) {
+    const { error, kind, retryable } = said;
+    super(typeof error === "string" && error !== "" ? error : "The oracle could not answer");
+    this.kind = typeof kind === "string" ? kind : undefined;
+    this.retryable = typeof retryable === "boolean" ? retryable : undefined;
+  }
+}
+
 function strings(value: unknown): string[] | undefined {
   return Array.isArray(value) ? value.filter((v): v is string => typeof v === "string") : undefined;
 }

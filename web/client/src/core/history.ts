@@ -96,10 +96,10 @@ function tells(fresh: IMessage, shown: IMessage): boolean {
   return fresh.type === shown.type && gist(fresh) === gist(shown);
 }
 
-/** An entry that no history holds, and the one that it follows. */
+/** An entry that no history holds, and those that it follows: the nearest that is there. */
 export interface Extra {
   message: IMessage;
-  after: string | undefined;
+  after: string[];
 }
 
 /**
@@ -113,10 +113,11 @@ export function place(messages: IMessage[], all: Extra[]): IMessage[] {
   );
   const extras = all.filter((e) => !stored.some((end) => e.message.id.endsWith(end)));
   const known = new Set(messages.map((m) => m.id));
+  const place = (e: Extra) => e.after.find((id) => known.has(id));
   const placed = messages.flatMap((m) => [
     m,
-    ...extras.filter((e) => e.after === m.id).map((e) => e.message),
+    ...extras.filter((e) => place(e) === m.id).map((e) => e.message),
   ]);
-  const lost = extras.filter((e) => e.after === undefined || !known.has(e.after));
+  const lost = extras.filter((e) => !place(e));
   return [...placed, ...lost.map((e) => e.message)];
 }

@@ -135,6 +135,7 @@ export function errorMessage(turnId: string, message: string): IMessage {
       name: "Error",
       props: { id, args: { message }, status: "error", error: message, event: "error" },
     },
+    parts: [{ type: "error", text: message }],
     isComplete: true,
     createdAt: isoNow(),
   };

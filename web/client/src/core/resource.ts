@@ -1,3 +1,4 @@
+import { Again, mayPass } from "./again";
 import { asError } from "./errors";
 import { Cell } from "./observable";
 
@@ -12,13 +13,15 @@ export type Load<T> = (before: T | undefined) => Promise<T>;
 
 /**
  * Something that is read from the oracle, once for all who show it. Who comes
- * when nobody is there reads it anew, and sees the old meanwhile.
+ * when nobody is there reads it anew, and sees the old meanwhile. What fails for
+ * want of a line or a server is read again while anybody shows it.
  */
 export class Resource<T> {
   readonly state = new Cell<Loaded<T>>({ data: undefined, error: undefined, isLoading: true });
   #users = 0;
   #turn = 0;
   #isReading = false;
+  readonly #again = new Again();
 
   /** Whether anybody shows it. */
   get isUsed(): boolean {
@@ -30,13 +33,14 @@ export class Resource<T> {
     // StrictMode leaves and comes back at once: what is being read is not read again.
     if (this.#users++ === 0 && !this.#isReading) void this.reload(load);
     return () => {
-      this.#users--;
+      if (--this.#users === 0) this.#again.cancel();
     };
   }
 
   async reload(load: Load<T>): Promise<void> {
     const mine = ++this.#turn;
     this.#isReading = true;
+    this.#again.cancel();
     const [data, error] = await load(this.state.get().data).then(
       (data) => [data, undefined] as const,
       (cause: unknown) => [this.state.get().data, asError(cause)] as const,
@@ -45,6 +49,8 @@ export class Resource<T> {
     if (this.#turn !== mine) return;
     this.#isReading = false;
     this.state.set({ data, error, isLoading: false });
+    if (!error) this.#again.reset();
+    else if (this.isUsed && mayPass(error)) this.#again.later(() => void this.reload(load));
   }
 
   /** Replaces the data without asking, as after a change of one's own. */

@@ -91,6 +91,39 @@ describe("useChat", () => {
     expect(FakeSocket.all).toHaveLength(1);
   });
 
+  test("a message that is sent before the oracle is found goes out when it is", async () => {
+    const { Page, oracle } = page();
+    oracle.streaming("run-1");
+    let isAway = true;
+    const service = [{ type: "oracleService", serviceEndpoint: "https://o.example" }];
+    oracle.on("GET", /^\/ixo\/entity\//, () => {
+      if (isAway) throw new TypeError("Failed to fetch");
+      return json({ entity: { service } });
+    });
+    const wrapper = ({ children }: { children: React.ReactNode }) => (
+      <Page queryGateway="http://gate.test/ixo">{children}</Page>
+    );
+    const options = chatOptions();
+    delete options.overrides;
+    const { result } = renderHook(() => useChat(options), { wrapper });
+    await waitFor(() => expect(result.current.error?.message).toBe("Failed to fetch"));
+    const sent = result.current.sendMessage("hello");
+    isAway = false;
+    act(() => void window.dispatchEvent(new Event("online")));
+    await waitFor(() => expect(oracle.requests("POST", /^\/messages\//)).toHaveLength(1));
+    oracle.stream().frame(1, "done", { status: "finished" }).end();
+    await act(() => sent);
+    expect(result.current.error).toBe(undefined);
+  });
+
+  test("a message to an oracle that nobody can find is refused at once", async () => {
+    const { Page } = page();
+    const options = chatOptions();
+    delete options.overrides;
+    const { result } = renderHook(() => useChat(options), { wrapper: Page });
+    await expect(result.current.sendMessage("hello")).rejects.toThrow("No query gateway");
+  });
+
   test("a line that comes back reads what it may have missed", async () => {
     const { Page, oracle } = page();
     render(<Page><Consumer name="a" /></Page>); // prettier-ignore
@@ -216,6 +249,7 @@ describe("useChat", () => {
       "loadEarlier",
       "messages",
       "refetchMessages",
+      "retry",
       "run",
       "sendMessage",
       "sendMessageError",

@@ -16,6 +16,7 @@ type Find = (name: string) => ComponentType<Record<string, unknown>> | undefined
 function renderComponent(part: IComponentMetadata, find: Find): ReactNode {
   const { name, props } = part;
   const mine = find(name);
+  if (!mine && props.event === "error") return <span role="alert">{props.error}</span>;
   const Component =
     mine ?? (props.isAgAction ? find("AgActionToolCall") : undefined) ?? find("ToolCall");
   if (!Component) return null;

@@ -2,10 +2,12 @@ import {
   useCallback,
   useEffect,
   useMemo,
+  useRef,
   useState,
   useSyncExternalStore,
   type ComponentType,
 } from "react";
+import { mayPass } from "../core/again";
 import type { ChatState } from "../core/chat";
 import type { OpenChat } from "../core/client";
 import type { OracleOverrides } from "../core/config";
@@ -46,6 +48,8 @@ export interface IChatResult {
     attachments?: IAttachment[],
   ) => Promise<void>;
   abortStream: () => Promise<void>;
+  /** Sends the last message again, whose turn failed or which was not taken. */
+  retry: () => Promise<void>;
   status: ChatState["status"];
   isSending: boolean;
   isLoading: boolean;
@@ -120,14 +124,25 @@ export function useChat(options: IChatOptions): IChatResult {
     getFalse,
   );
 
+  // What is sent before the oracle is found goes out when it is.
+  const waiting = useRef<((open: OpenChat) => void)[]>([]);
+  useEffect(() => () => void (waiting.current = []), [oracleDid, sessionId]);
+  useEffect(() => {
+    if (open) for (const send of waiting.current.splice(0)) send(open);
+  }, [open]);
+  const lost = config.error && !mayPass(config.error) ? config.error : undefined;
   const sendMessage = useCallback<IChatResult["sendMessage"]>(
-    (message, metadata, attachments) =>
-      open
-        ? open.chat.send(message, metadata, attachments)
-        : Promise.reject(new Error("The oracle's configuration is not resolved yet")),
-    [open],
+    (message, metadata, attachments) => {
+      if (open) return open.chat.send(message, metadata, attachments);
+      if (lost) return Promise.reject(lost);
+      return new Promise((resolve) =>
+        waiting.current.push((open) => resolve(open.chat.send(message, metadata, attachments))),
+      );
+    },
+    [open, lost],
   );
   const abortStream = useCallback(() => open?.chat.abort() ?? Promise.resolve(), [open]);
+  const retry = useCallback(() => open?.chat.retry() ?? Promise.resolve(), [open]);
   const refetchMessages = useCallback(() => open?.chat.refetch() ?? Promise.resolve(), [open]);
   const loadEarlier = useCallback(() => open?.chat.loadEarlier() ?? Promise.resolve(), [open]);
 
@@ -140,6 +155,7 @@ export function useChat(options: IChatOptions): IChatResult {
       isConfigReady: config.isReady,
       sendMessage,
       abortStream,
+      retry,
       refetchMessages,
       loadEarlier,
     }),
@@ -150,6 +166,7 @@ export function useChat(options: IChatOptions): IChatResult {
       config.error,
       sendMessage,
       abortStream,
+      retry,
       refetchMessages,
       loadEarlier,
     ],

@@ -1,6 +1,6 @@
-import { useSyncExternalStore } from "react";
-import type { OracleConfig, OracleOverrides } from "../core/config";
+import { resolveOracle, type OracleConfig, type OracleOverrides } from "../core/config";
 import { useOraclesContext } from "./context";
+import { useResource } from "./useResource";
 
 export interface UseOraclesConfigResult {
   config: OracleConfig;
@@ -12,7 +12,11 @@ export interface UseOraclesConfigResult {
   isLoading: boolean;
   isReady: boolean;
   error: Error | undefined;
+  /** Asks for it again; after a failure of the line that happens by itself. */
+  refetch: () => Promise<void>;
 }
+
+const unresolved = new Error("No query gateway is configured, and no overrides are given");
 
 const unknown: OracleConfig = {
   apiUrl: null,
@@ -28,9 +32,11 @@ export function useOraclesConfig(
   overrides?: OracleOverrides,
 ): UseOraclesConfigResult {
   const { client } = useOraclesContext();
-  const cell = client.config(oracleDid);
-  const state = useSyncExternalStore(cell.subscribe, cell.get, cell.get);
-  const config = state.config ?? unknown;
+  const gateway = client.gateway ?? "";
+  const found = useResource(gateway && oracleDid ? `config ${oracleDid}` : null, () =>
+    resolveOracle(gateway, oracleDid, client.fetch),
+  );
+  const config = found.data ?? unknown;
   const apiUrl = overrides?.baseUrl ?? config.apiUrl;
   const socketUrl = overrides?.wsUrl ?? config.socketUrl ?? overrides?.baseUrl ?? apiUrl;
   return {
@@ -39,8 +45,9 @@ export function useOraclesConfig(
     socketUrl,
     model: config.model,
     price: config.price,
-    isLoading: state.isLoading,
-    isReady: apiUrl !== null && (overrides?.baseUrl !== undefined || !state.isLoading),
-    error: apiUrl === null ? state.error : undefined,
+    isLoading: found.isLoading,
+    isReady: apiUrl !== null && (overrides?.baseUrl !== undefined || !found.isLoading),
+    error: apiUrl !== null ? undefined : gateway ? found.error : unresolved,
+    refetch: found.reload,
   };
 }

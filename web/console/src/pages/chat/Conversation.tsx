@@ -1,4 +1,4 @@
-import { useChat, useModels } from "@castalia/oracles-client";
+import { TurnError, useChat, useModels } from "@castalia/oracles-client";
 import { useEffect, useRef, useState, type DragEvent } from "react";
 import { useSession } from "../../identity/session";
 import { useFeatures } from "../../shell/features";
@@ -121,7 +121,8 @@ export function Conversation(props: {
     return () => removeEventListener("keydown", onKey);
   }, [isSending, abortStream]);
 
-  const error = chat.sendMessageError ?? chat.error;
+  // What is wrong with a turn stands in the conversation.
+  const error = chat.sendMessageError ?? (chat.error instanceof TurnError ? undefined : chat.error);
   return (
     <section
       className={dragging ? "conversation dragging" : "conversation"}
@@ -181,6 +182,11 @@ export function Conversation(props: {
           <p role="alert" className="notice bad">
             {messageOf(error)}
           </p>
+        )}
+        {chat.status === "error" && (
+          <button className="secondary" onClick={() => void chat.retry().catch(() => undefined)}>
+            Try again
+          </button>
         )}
       </MessageLog>
       <Announcer messages={chat.messages} busy={isSending} isLoading={isLoading} />

@@ -1,0 +1,116 @@
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { chatWith, human, texts } from "../testkit/chat";
+import { FakeOracle, json, until } from "../testkit/oracle";
+import { mayPass } from "./again";
+import { RequestError } from "./errors";
+import { Resource } from "./resource";
+
+beforeEach(() => void vi.useFakeTimers());
+afterEach(() => {
+  vi.useRealTimers();
+  vi.restoreAllMocks();
+});
+
+const away = () => Promise.reject(new TypeError("Failed to fetch"));
+
+test("what a line or a server did may pass, what the oracle refused does not", () => {
+  expect(mayPass(new TypeError("Failed to fetch"))).toBe(true);
+  for (const status of [408, 429, 500, 502, 503, 504]) {
+    expect(mayPass(new RequestError(status, "no")), String(status)).toBe(true);
+  }
+  for (const status of [400, 401, 402, 403, 404]) {
+    expect(mayPass(new RequestError(status, "no")), String(status)).toBe(false);
+  }
+  expect(mayPass(new Error("The wallet said no"))).toBe(false);
+});
+
+test("what is shown is read until it is there, more and more seldom", async () => {
+  vi.spyOn(Math, "random").mockReturnValue(0.5);
+  let asked = 0;
+  const resource = new Resource<string>();
+  const leave = resource.use(() => (++asked < 4 ? away() : Promise.resolve("there")));
+  await vi.advanceTimersByTimeAsync(0);
+  expect(resource.state.get().error?.message).toBe("Failed to fetch");
+  for (const wait of [1000, 2000, 4000]) {
+    const before = asked;
+    await vi.advanceTimersByTimeAsync(wait - 1);
+    expect(asked).toBe(before);
+    await vi.advanceTimersByTimeAsync(1);
+    expect(asked).toBe(before + 1);
+  }
+  expect(resource.state.get()).toEqual({ data: "there", error: undefined, isLoading: false });
+  await vi.advanceTimersByTimeAsync(600_000);
+  expect(asked).toBe(4);
+  leave();
+});
+
+test("what nobody shows any more, or what was refused, is not asked for again", async () => {
+  for (const refuse of [away, () => Promise.reject(new RequestError(403, "no"))]) {
+    let asked = 0;
+    const resource = new Resource<string>();
+    const leave = resource.use(() => {
+      asked++;
+      return refuse();
+    });
+    await vi.advanceTimersByTimeAsync(0);
+    if (refuse === away) leave();
+    await vi.advanceTimersByTimeAsync(600_000);
+    expect(asked).toBe(1);
+  }
+});
+
+test("a page that is back asks at once", async () => {
+  const target = new EventTarget();
+  vi.stubGlobal("addEventListener", target.addEventListener.bind(target));
+  vi.stubGlobal("removeEventListener", target.removeEventListener.bind(target));
+  try {
+    for (const wake of ["online", "focus"]) {
+      let asked = 0;
+      const resource = new Resource<string>();
+      const leave = resource.use(() => (++asked < 2 ? away() : Promise.resolve("there")));
+      await vi.advanceTimersByTimeAsync(0);
+      target.dispatchEvent(new Event(wake));
+      await vi.advanceTimersByTimeAsync(0);
+      expect(resource.state.get().data).toBe("there");
+      target.dispatchEvent(new Event(wake));
+      expect(asked).toBe(2);
+      leave();
+    }
+  } finally {
+    vi.unstubAllGlobals();
+  }
+});
+
+test("a conversation that opened while the oracle was away comes by itself", async () => {
+  const oracle = new FakeOracle();
+  let isAway = true;
+  oracle.history = [human("h", "hi")];
+  const there = oracle.history;
+  oracle.on("GET", /messages/, () => (isAway ? away() : json({ messages: there })));
+  const { chat, get } = chatWith(oracle);
+  await chat.open();
+  expect(get()).toMatchObject({ isLoading: false, messages: [] });
+  expect(get().error?.message).toBe("Failed to fetch");
+  isAway = false;
+  await vi.advanceTimersByTimeAsync(2000);
+  await until(() => get().messages.length === 1);
+  expect(texts(get().messages)).toEqual(["hi"]);
+  expect(get().error).toBe(undefined);
+  chat.close();
+});
+
+test("a line that comes up reads what could not be read, and nothing else", async () => {
+  const oracle = new FakeOracle();
+  let isAway = true;
+  oracle.on("GET", /messages/, () => (isAway ? away() : json({ messages: [] })));
+  const { chat, get } = chatWith(oracle);
+  await chat.open();
+  isAway = false;
+  chat.connected();
+  await vi.advanceTimersByTimeAsync(0);
+  expect(get().error).toBe(undefined);
+  chat.connected();
+  await vi.advanceTimersByTimeAsync(0);
+  expect(oracle.requests("GET", /messages/)).toHaveLength(2);
+  chat.close();
+});
