@@ -58,6 +58,9 @@ func (s *Service) Authenticate(ctx context.Context, surface Surface, c Credentia
 
 // identify says who is asking, not whether they may come in.
 func (s *Service) identify(ctx context.Context, surface Surface, c Credentials) (Principal, error) {
+	if IsAppKey(c.Bearer) {
+		return Principal{}, errAppKey
+	}
 	if c.Bearer != "" || c.Delegation != "" {
 		if err := s.current(ctx); err != nil {
 			return Principal{}, err

@@ -21,7 +21,7 @@ type Door interface {
 // Roots returns whose authority the principal's grants are, each once. A
 // bare delegation proves no capability, so it has none.
 func (p Principal) Roots() []string {
-	if p.Kind != ByInvocation {
+	if p.Kind == ByDelegation {
 		return nil
 	}
 	var roots []string

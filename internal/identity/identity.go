@@ -77,6 +77,8 @@ const (
 	ByInvocation Kind = iota
 	// ByDelegation is the fallback: a delegation to us, which others could hold too.
 	ByDelegation
+	// ByAppKey is a delegation to a key that we hold, proved by ActFor.
+	ByAppKey
 )
 
 // Principal is a verified caller. It is immutable and may be shared.

@@ -1,0 +1,97 @@
+package identity
+
+import (
+	"context"
+	"net/netip"
+	"strings"
+
+	"github.com/castalia-org/castalia/internal/platform/fault"
+	"github.com/castalia-org/castalia/internal/protocol/did"
+	"github.com/castalia-org/castalia/internal/protocol/ucan"
+)
+
+// AppKeyPrefix begins every app key, and no token: those begin with the header of an
+// archive or of a JWT.
+const AppKeyPrefix = "cak_"
+
+// CodeAppKey is the code of a refusal of an app key where only tokens count.
+const CodeAppKey = "app_key_not_taken"
+
+// TextAppKey is what a route that takes no app keys says to one.
+const TextAppKey = "App keys do not open this route: it takes a UCAN. They open the faces that other programs use, such as GET /v1/key."
+
+// IsAppKey reports whether a bearer or password claims to be an app key.
+func IsAppKey(text string) bool { return strings.HasPrefix(text, AppKeyPrefix) }
+
+// errAppKey refuses an app key at a route of tokens, whatever it is worth.
+var errAppKey = fault.New(fault.Unauthenticated, TextAppKey).WithCode(CodeAppKey)
+
+const errandKey = 0xfe
+
+// ActFor returns what a delegation to a key that this service holds is worth now:
+// the holder claims all that it grants, and the claim is verified as a token from
+// outside is, the Door included. A nil want asks for what it grants of the file
+// store, by its owners' rules, and the principal is the holder, who acts for the
+// issuer. Otherwise the principal is the issuer, as when a delegation logs in.
+func (s *Service) ActFor(ctx context.Context, holder did.Signer, delegation string, want *ucan.Want) (Principal, error) {
+	if err := s.current(ctx); err != nil {
+		return Principal{}, err
+	}
+	surface, name := Files, delegation
+	if want != nil {
+		surface, name = Oracle, want.Can+" "+want.With+" "+delegation
+	}
+	key := cacheKey(errandKey, name)
+	p, ok := s.recall(key)
+	if !ok {
+		var err error
+		p, err = s.once(ctx, key, delegation, netip.Addr{}, func(ctx context.Context, l *lookups) (Principal, bool, error) {
+			return s.verifyErrand(ctx, holder, delegation, want, l)
+		})
+		if err != nil {
+			return Principal{}, err
+		}
+	}
+	return s.enter(ctx, surface, p)
+}
+
+func (s *Service) verifyErrand(ctx context.Context, holder did.Signer, delegation string, want *ucan.Want, from *lookups) (Principal, bool, error) {
+	proof, err := ucan.Parse(delegation)
+	if err != nil {
+		return Principal{}, false, refusal(Files, err)
+	}
+	leaf := proof.Leaf
+	claim, err := ucan.Issue(holder, ucan.Statement{
+		Audience: s.cfg.Signer.DID(), Capabilities: leaf.Capabilities, Expires: expiry(leaf.Expires, leaf.NoExpiry), Proofs: []*ucan.Token{proof},
+	})
+	if err != nil {
+		return Principal{}, false, refusal(Files, err)
+	}
+	q := s.query(ctx, from)
+	if q.Want = want; want == nil {
+		q.Owner = func(root did.DID, r ucan.Resource) (bool, error) { return owns(ctx, from, root, r) }
+	}
+	r, err := ucan.Verify(claim, q)
+	if err != nil {
+		return Principal{}, false, refusal(Files, err)
+	}
+	p := principalOf(claim, r)
+	p.Kind, p.TokenCID = ByAppKey, proof.CID()
+	if len(p.Chain) > 0 && p.Chain[0].CID == claim.CID() {
+		p.Chain = p.Chain[1:] // nobody has seen the claim, and nobody can withdraw it
+	}
+	if want != nil {
+		p.DID = string(leaf.Issuer)
+	}
+	return p, from.asked == 0, nil
+}
+
+// Withdrawn reports whether an encoded token, or a proof in it, was withdrawn. One
+// that can not be read counts as withdrawn.
+func (s *Service) Withdrawn(ctx context.Context, token string) (bool, error) {
+	if err := s.current(ctx); err != nil {
+		return false, err
+	}
+	t, err := ucan.Parse(token)
+	return err != nil || s.revokedAnywhere(t), nil //nolint:nilerr // see above
+}
