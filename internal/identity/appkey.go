@@ -2,6 +2,7 @@ package identity
 
 import (
 	"context"
+	"fmt"
 	"net/netip"
 	"strings"
 
@@ -94,4 +95,18 @@ func (s *Service) Withdrawn(ctx context.Context, token string) (bool, error) {
 	}
 	t, err := ucan.Parse(token)
 	return err != nil || s.revokedAnywhere(t), nil //nolint:nilerr // see above
+}
+
+// Withdraw revokes an encoded delegation to a key that this service holds, for by
+// who signed it and asked us to. It counts here at once and everywhere within a second.
+func (s *Service) Withdraw(ctx context.Context, delegation, by string) error {
+	token, err := ucan.Parse(delegation)
+	if err != nil {
+		return fmt.Errorf("read stored delegation: %w", err)
+	}
+	leaf := token.Leaf
+	_, err = s.Record(ctx, Revocation{
+		Kind: RevokedToken, Target: token.CID(), By: by, At: s.now(), Until: expiry(leaf.Expires, leaf.NoExpiry),
+	})
+	return err
 }

@@ -38,7 +38,7 @@ const (
 	// Knowledge searches and reads what the oracle knows: knowledge/read on ixo:knowledge.
 	Knowledge Scope = "knowledge"
 	// Any is no scope: a face that asks for it takes every app key, also one whose
-	// budget is spent.
+	// budget is spent, and gets the principal of one of its scopes.
 	Any Scope = ""
 )
 
@@ -48,7 +48,8 @@ const (
 	KnowledgeResource = "ixo:knowledge"
 )
 
-// Amount is what work with a model takes. As a budget, 0 is no limit.
+// Amount is what work with a model takes. As a budget, 0 is no limit; a budget that
+// is spent closes Oracle and Knowledge, not Files.
 type Amount struct {
 	Tokens int64 // read and written
 	Micros int64 // millionths of a US dollar

@@ -50,9 +50,13 @@ func WrapLimited(s *identity.Service, surface identity.Surface, limits Limits) f
 	}
 }
 
-// Credentials reads what the request presents, unverified.
+// Credentials reads what the request presents, unverified. An app key counts as a
+// bearer also when it comes as a password, so that whoever refuses it can say so.
 func Credentials(r *http.Request) identity.Credentials {
 	bearer, _ := httpserver.Bearer(r)
+	if _, password, ok := r.BasicAuth(); ok && identity.IsAppKey(password) {
+		bearer = password
+	}
 	return identity.Credentials{
 		Bearer:     bearer,
 		AuthType:   strings.TrimSpace(r.Header.Get(HeaderAuthType)),
@@ -84,22 +88,39 @@ func (g guard) serve(w http.ResponseWriter, r *http.Request, next httpserver.Han
 		g.challenge(w, c, err)
 		return err
 	}
-	if ok, wait := g.limits.Principals.Allow(ratelimit.KeyOf(p.RateKey())); !ok {
+	return Admitted{Service: g.service, Surface: g.surface, Limits: g.limits, Principal: p, RateKey: p.RateKey()}.Serve(w, r, next)
+}
+
+// Admitted is a principal that was let in, whoever did that.
+type Admitted struct {
+	Service   *identity.Service
+	Surface   identity.Surface
+	Limits    Limits
+	Principal identity.Principal
+	// RateKey is under which requests are counted.
+	RateKey string
+}
+
+// Serve counts the request, hands it on with the principal in its context, and ends
+// a stream when its token is withdrawn.
+func (a Admitted) Serve(w http.ResponseWriter, r *http.Request, next httpserver.Handler) error {
+	if ok, wait := a.Limits.Principals.Allow(ratelimit.KeyOf(a.RateKey)); !ok {
 		return ratelimit.Refusal(wait)
 	}
-	ctx = identity.WithPrincipal(ctx, p)
-	if !route.Stream {
+	s, p := a.Service, a.Principal
+	ctx := identity.WithPrincipal(r.Context(), p)
+	if route, _ := httpserver.RouteOf(ctx); !route.Stream {
 		return next(w, r.WithContext(ctx))
 	}
-	if g.surface != identity.Oracle { // they have transfers, which may take longer than a token lives
-		ctx = identity.WithEnding(ctx, func(end func()) (stop func()) { return g.service.OnEnd(p, end) })
+	if a.Surface != identity.Oracle { // they have transfers, which may take longer than a token lives
+		ctx = identity.WithEnding(ctx, func(end func()) (stop func()) { return s.OnEnd(p, end) })
 		return next(w, r.WithContext(ctx))
 	}
 	// An answer ends by itself, and who was let in hears it out.
-	ctx = identity.WithEnding(ctx, func(end func()) (stop func()) { return g.service.OnWithdrawn(p, end) })
+	ctx = identity.WithEnding(ctx, func(end func()) (stop func()) { return s.OnWithdrawn(p, end) })
 	ctx, end := identity.UntilEnded(ctx, ctx)
 	defer end()
-	err = next(w, r.WithContext(ctx))
+	err := next(w, r.WithContext(ctx))
 	if err != nil && errors.Is(context.Cause(ctx), identity.ErrEnded) {
 		return identity.ErrEnded // whatever failed did so because of that
 	}

@@ -1,5 +1,6 @@
 // Package identitysql keeps identity's records in the database: revocations
-// with their feed, single-use marks, and users' delegations.
+// with their feed, single-use marks, and users' delegations. The schema has the
+// table of appkeysql too, and Sweep forgets app keys that ended.
 package identitysql
 
 import (
@@ -173,6 +174,9 @@ func (s *Store) Sweep(ctx context.Context, before time.Time, limit int) (int, er
 				(SELECT mark FROM identity_marks WHERE until_ms < $1 ORDER BY until_ms LIMIT $2)`,
 			`DELETE FROM identity_delegations WHERE user_did IN
 				(SELECT user_did FROM identity_delegations WHERE expires_ms > 0 AND expires_ms < $1 ORDER BY expires_ms LIMIT $2)`,
+			// App keys that ended are listed for another 30 days.
+			`DELETE FROM identity_app_keys WHERE id IN
+				(SELECT id FROM identity_app_keys WHERE ends_ms < $1 - 2592000000 ORDER BY ends_ms LIMIT $2)`,
 		} {
 			result, err := tx.ExecContext(ctx, statement, sqldb.MS(before), int64(limit)-total)
 			if err != nil {

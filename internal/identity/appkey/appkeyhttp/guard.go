@@ -1,0 +1,112 @@
+package appkeyhttp
+
+import (
+	"cmp"
+	"errors"
+	"net/http"
+
+	"github.com/castalia-org/castalia/internal/identity"
+	"github.com/castalia-org/castalia/internal/identity/appkey"
+	"github.com/castalia-org/castalia/internal/identity/identityhttp"
+	"github.com/castalia-org/castalia/internal/platform/fault"
+	"github.com/castalia-org/castalia/internal/platform/httpserver"
+)
+
+// Face is what authenticates the callers of a face.
+type Face struct {
+	Keys     appkey.Authenticator
+	Identity *identity.Service
+	// Limits counts requests by app key or principal, and wrong keys by address.
+	Limits identityhttp.Limits
+}
+
+// The texts of missing credentials.
+const (
+	TextMissing    = "Missing credentials: provide Authorization: Bearer <app key>, or a UCAN"
+	TextMissingKey = "Missing app key: provide Authorization: Bearer <app key>"
+)
+
+// Wrap returns the Authenticate of a face's surface. It takes an app key with the
+// scope as a bearer or as the password of Basic, whatever the user's name, and else a
+// token by the rules of the oracle or of the files; a bearer is taken without
+// X-Auth-Type, which programs do not send. Where the scope is Any only app keys count.
+func (f Face) Wrap(scope appkey.Scope) func(httpserver.Handler) httpserver.Handler {
+	surface := identity.Oracle
+	if scope == appkey.Files {
+		surface = identity.Files
+	}
+	return func(next httpserver.Handler) httpserver.Handler {
+		return func(w http.ResponseWriter, r *http.Request) error {
+			a := identityhttp.Admitted{Service: f.Identity, Surface: surface, Limits: f.Limits}
+			var err error
+			if text, given := presented(r); given {
+				r, err = f.byKey(r, scope, text, &a)
+			} else {
+				err = f.byToken(r, scope, &a)
+			}
+			if err != nil {
+				challenge(w, r, scope, err)
+				return err
+			}
+			return a.Serve(w, r, next)
+		}
+	}
+}
+
+// presented returns what claims to be an app key: a bearer that begins like one, or
+// any password.
+func presented(r *http.Request) (text string, given bool) {
+	if _, password, ok := r.BasicAuth(); ok {
+		return password, true
+	}
+	bearer, _ := httpserver.Bearer(r)
+	return bearer, identity.IsAppKey(bearer)
+}
+
+// byKey lets an app key in. It is counted apart from its maker, whom a program that
+// asks too much must not lock out.
+func (f Face) byKey(r *http.Request, scope appkey.Scope, text string, a *identityhttp.Admitted) (*http.Request, error) {
+	access, err := f.Keys.Authenticate(r.Context(), scope, text)
+	if errors.Is(err, appkey.ErrUnknown) {
+		return r, cmp.Or(f.Limits.Guessed(r.Context()), err)
+	}
+	if err != nil {
+		return r, err
+	}
+	a.Principal, a.RateKey = access.Principal, access.Key.DID
+	return r.WithContext(appkey.WithKey(r.Context(), access.Key)), nil
+}
+
+func (f Face) byToken(r *http.Request, scope appkey.Scope, a *identityhttp.Admitted) error {
+	c := identityhttp.Credentials(r)
+	switch {
+	case scope == appkey.Any:
+		return fault.New(fault.Unauthenticated, TextMissingKey)
+	case c.Bearer == "" && (c.Delegation == "" || a.Surface != identity.Oracle):
+		return fault.New(fault.Unauthenticated, TextMissing)
+	case c.Bearer != "":
+		c.AuthType = "ucan"
+	}
+	p, err := f.Identity.Authenticate(r.Context(), a.Surface, c)
+	if err != nil {
+		return err
+	}
+	a.Principal, a.RateKey = p, p.RateKey()
+	return appkey.RefuseCIDs(p)
+}
+
+// challenge tells programs what is wanted. Basic is asked for where programs mount
+// folders alone: browsers open a window for it.
+func challenge(w http.ResponseWriter, r *http.Request, scope appkey.Scope, err error) {
+	switch {
+	case fault.Is(err, fault.Unauthenticated) && scope == appkey.Files:
+		w.Header().Set("WWW-Authenticate", `Basic realm="app key", charset="UTF-8"`)
+		w.Header().Add("WWW-Authenticate", "Bearer")
+	case fault.Is(err, fault.Unauthenticated) && r.Header.Get("Authorization") == "":
+		w.Header().Set("WWW-Authenticate", "Bearer")
+	case fault.Is(err, fault.Unauthenticated):
+		w.Header().Set("WWW-Authenticate", `Bearer error="invalid_token"`)
+	case fault.Is(err, fault.Forbidden):
+		w.Header().Set("WWW-Authenticate", `Bearer error="insufficient_scope"`)
+	}
+}
