@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/castalia-org/castalia/internal/identity"
+	"github.com/castalia-org/castalia/internal/identity/appkey"
+	"github.com/castalia-org/castalia/internal/identity/appkey/appkeyhttp"
 	"github.com/castalia-org/castalia/internal/platform/blob"
 	"github.com/castalia-org/castalia/internal/platform/config"
 	"github.com/castalia-org/castalia/internal/platform/httpserver"
@@ -53,6 +55,8 @@ type App struct {
 
 	identity *identity.Service
 	access   access
+	keys     *appkey.Service
+	faces    appkeyhttp.Face // how routes for other programs let them in
 
 	started time.Time
 	parts   []part

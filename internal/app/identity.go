@@ -43,10 +43,14 @@ func (a *App) buildIdentity(ctx context.Context) (part, error) {
 	if err := a.loadRevocations(ctx); err != nil {
 		return part{}, err
 	}
-	a.measureIdentity()
+	identityhttp.Measure(a.res.metrics, a.identity)
+	keys, err := a.appKeys()
+	if err != nil {
+		return part{}, err
+	}
 	return part{
 		name:     "identity",
-		surfaces: []httpserver.Surface{identityhttp.Surface(a.identity, a.openCORS(), a.limits.revocations), a.membershipSurface()},
+		surfaces: append(keys, identityhttp.Surface(a.identity, a.openCORS(), a.limits.revocations), a.membershipSurface()),
 		workers:  map[string]func(context.Context) error{"revocations": a.identity.Run, "members": a.access.door.Run},
 	}, nil
 }
@@ -63,17 +67,6 @@ func (a *App) loadRevocations(ctx context.Context) error {
 		return nil
 	}
 	return err
-}
-
-// measureIdentity shows operators what verification costs and what is withdrawn.
-func (a *App) measureIdentity() {
-	m, id := a.res.metrics, a.identity
-	m.CounterFunc("identity_tokens_verified_total", "Tokens that were checked in full.", func() float64 { return float64(id.Stats().Verified) })
-	m.CounterFunc("identity_tokens_recalled_total", "Tokens that were known already.", func() float64 { return float64(id.Stats().Recalled) })
-	m.CounterFunc("identity_tokens_refused_total", "Tokens that did not hold.", func() float64 { return float64(id.Stats().Refused) })
-	m.GaugeFunc("identity_tokens_remembered", "Verified tokens in memory.", func() float64 { return float64(id.Stats().Remembered) })
-	m.GaugeFunc("identity_revocations", "Tokens and issuers that were withdrawn.", func() float64 { return float64(id.Stats().Revocations) })
-	m.GaugeFunc("identity_connections_watched", "Sockets and streams that end with their token.", func() float64 { return float64(id.Stats().Watched) })
 }
 
 // serviceSigner is the service's key under the DID that it is known by.

@@ -62,22 +62,7 @@ func (l limits) all() []*ratelimit.Limiter {
 }
 
 // measure shows operators what was refused.
-func (l limits) measure(m *telemetry.Metrics) {
-	for _, limiter := range l.all() {
-		if limiter == nil {
-			continue
-		}
-		m.CounterFunc("rate_limit_"+limiter.Name()+"_refused_total", "Requests refused by this limit.",
-			func() float64 { return float64(limiter.Stats().Refused) })
-		m.GaugeFunc("rate_limit_"+limiter.Name()+"_keys", "Keys that this limit remembers.",
-			func() float64 { return float64(limiter.Stats().Keys) })
-	}
-	gate := l.verify
-	m.CounterFunc("verify_gate_queued_total", "Unknown tokens that had to wait to be verified.", func() float64 { return float64(gate.Stats().Queued) })
-	m.CounterFunc("verify_gate_refused_total", "Unknown tokens that waited too long to be verified.", func() float64 { return float64(gate.Stats().Refused) })
-	m.GaugeFunc("verify_gate_waiting", "Unknown tokens that wait to be verified.", func() float64 { return float64(gate.Stats().Waiting) })
-	m.GaugeFunc("verify_gate_networks", "Client networks whose time of verification is remembered.", func() float64 { return float64(gate.Stats().Networks) })
-}
+func (l limits) measure(m *telemetry.Metrics) { ratelimit.Measure(m, l.verify, l.all()...) }
 
 // share exchanges counts with the other nodes until ctx ends. Without the bus
 // each node enforces alone.

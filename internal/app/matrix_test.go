@@ -250,6 +250,7 @@ func (w *world) worthless(t *testing.T, surface identity.Surface) []state {
 	if surface == identity.Entrance {
 		missing = identity.TextMissingInvocation
 	}
+	appKey := w.appKey(t)
 	nonce := identitytest.Nonce(fmt.Sprint(w.made.Add(1)))
 	good := mint(alice, w.DID(), nonce)
 	w.revoke(t, surface, good, good)
@@ -261,6 +262,9 @@ func (w *world) worthless(t *testing.T, surface identity.Surface) []state {
 		{"a name alone", []string{"X-Did", alice.DID}, missing},
 		{"another scheme", []string{"Authorization", "Basic YWxpY2U6cHc=", "X-Auth-Type", "ucan"}, missing},
 		{"garbage", headers(surface, "garbage"), says(ucan.Malformed)},
+		{"an app key", headers(surface, appKey), identity.TextAppKey},
+		{"an app key without X-Auth-Type", []string{"Authorization", "Bearer " + appKey}, identity.TextAppKey},
+		{"an app key as password", []string{"Authorization", basic("alice", appKey)}, identity.TextAppKey},
 		{"expired", headers(surface, mint(alice, w.DID(), identitytest.TTL(-time.Minute))), says(ucan.Expired)},
 		{"not yet valid", headers(surface, mint(alice, w.DID(), identitytest.NotBefore(time.Now().Add(time.Minute)))), says(ucan.NotYetValid)},
 		{"for another audience", headers(surface, mint(alice, mallory.DID)), says(ucan.WrongAudience)},
@@ -318,6 +322,7 @@ func TestMatrix(t *testing.T) {
 	t.Run("entrance", w.testEntrance)
 	t.Run("files", w.testFiles)
 	t.Run("operator", w.testOperator)
+	t.Run("faces", w.testFaces)
 }
 
 func (w *world) testComplete(t *testing.T) {
@@ -326,7 +331,7 @@ func (w *world) testComplete(t *testing.T) {
 		served[r.Method+" "+r.Pattern] = r.Auth.String()
 	}
 	for auth, rows := range map[httpserver.Auth][]row{
-		httpserver.Public: publicRows, httpserver.Operator: operatorRows, httpserver.Principal: slices.Concat(oracleRows, entranceRows, fileRows),
+		httpserver.Public: publicRows, httpserver.Operator: operatorRows, httpserver.Principal: slices.Concat(oracleRows, entranceRows, fileRows, rowsOfFaces()),
 	} {
 		for _, r := range rows {
 			written[r.route] = auth.String()

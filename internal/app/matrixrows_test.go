@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/castalia-org/castalia/internal/identity/appkey/appkeytest"
 	"github.com/castalia-org/castalia/internal/identity/identitytest"
 	"github.com/castalia-org/castalia/web"
 )
@@ -74,6 +75,10 @@ var things = map[string]func(*testing.T, *world) string{
 	},
 	"{link}": func(t *testing.T, w *world) string { return w.link(t) },
 	"{new}":  func(_ *testing.T, w *world) string { return fmt.Sprintf("/drafts/new%d.txt", w.made.Add(1)) },
+	"{key}": func(t *testing.T, w *world) string {
+		k, _ := appkeytest.Make(t, w.keys, alice, fmt.Sprint(marker, w.made.Add(1)))
+		return k.ID
+	},
 	"{grant}": func(t *testing.T, w *world) string {
 		return identitytest.Delegation(t, alice, w.DID())
 	},
@@ -231,6 +236,10 @@ var oracleRows = []row{
 	{route: "POST /delegation", body: `{"raw":"{grant}"}`, owner: 200, other: 400},
 	{route: "GET /delegation", owner: 200, other: 200},
 	{route: "DELETE /delegation", owner: 200, other: 200},
+	{route: "POST /api/keys/offer", owner: 200, other: 200},
+	{route: "POST /api/keys", body: `{"id":"me","name":"x","delegation":"{grant}"}`, owner: 400, other: 400},
+	{route: "GET /api/keys", target: "/api/keys?of={key}", owner: 200, other: 200, refusal: `{"keys":[]}`},
+	{route: "DELETE /api/keys/{id}", target: "/api/keys/{key}", owner: 204, other: 404},
 	{route: "POST /calls", body: `{"sessionId":"{session}","callType":"audio"}`, owner: 201, other: 404},
 	{route: "POST /calls", body: `{"sessionId":"{session}","callType":"smoke"}`, owner: 400, other: 400},
 	{route: "GET /calls", target: "/calls?sessionId={session}", owner: 200, other: 404},

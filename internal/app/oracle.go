@@ -78,7 +78,7 @@ func (a *App) buildOracle(ctx context.Context, files *filesPart, queries *queryP
 	if calls, err = a.newCalls(ctx, o, gateway, access, offered.Files); err != nil {
 		return nil, err
 	}
-	a.meterSockets(gateway)
+	gateway.Measure(a.res.metrics)
 	life, end := context.WithCancel(context.WithoutCancel(ctx))
 	if err := o.StartPlugins(life); err != nil {
 		end()
@@ -92,15 +92,4 @@ func (a *App) buildOracle(ctx context.Context, files *filesPart, queries *queryP
 		workers:  workers,
 		stop:     func() error { end(); return calls.Close() },
 	}}, nil
-}
-
-// meterSockets shows what the gateway holds.
-func (a *App) meterSockets(g *oraclesocket.Gateway) {
-	m := a.res.metrics
-	m.GaugeFunc("sockets", "Sockets that follow a session on this node.", func() float64 { return float64(g.Stats().Sockets) })
-	m.GaugeFunc("socket_rooms", "Sessions with a socket on this node.", func() float64 { return float64(g.Stats().Rooms) })
-	m.GaugeFunc("socket_calls", "Calls that wait for a page of this node.", func() float64 { return float64(g.Stats().PendingCalls) })
-	m.CounterFunc("socket_opened_total", "Engine.IO handshakes that succeeded.", func() float64 { return float64(g.Stats().Opened) })
-	m.CounterFunc("socket_refused_total", "Engine.IO requests that were refused.", func() float64 { return float64(g.Stats().Refused) })
-	m.CounterFunc("socket_overflowed_total", "Sockets that were cut because they read too slowly.", func() float64 { return float64(g.Stats().Overflowed) })
 }
