@@ -68,7 +68,7 @@ func (a *App) buildOracle(ctx context.Context, files *filesPart, queries *queryP
 		}),
 		Access: access, MCP: mcpclient.New(a.identity, a.opt.Log, mcpclient.Config{Version: a.opt.Version}),
 		Authenticate: a.authenticated(identity.Oracle), CORS: a.openCORS(), Public: public,
-		Measures: a.measures(), Admit: a.access.door.AdmitDID, Guesses: a.callerLimits(), SealKey: a.opt.Settings.Identity.OracleKey,
+		Measures: a.measures(), Budgets: a.keys, Admit: a.access.door.AdmitDID, Guesses: a.callerLimits(), SealKey: a.opt.Settings.Identity.OracleKey,
 		SessionGone: func(ctx context.Context, id string) { calls.SessionDeleted(ctx, id) },
 		Run:         run.Config{Node: a.res.node, Retention: a.opt.Settings.Oracle.FrameRetention, MaxRun: a.opt.Settings.Oracle.TurnTimeout}, Log: a.opt.Log, Now: a.res.now,
 	})

@@ -319,7 +319,7 @@ func (s *Service) Authenticate(ctx context.Context, scope Scope, text string) (A
 	case !k.Has(scope):
 		return Access{}, fault.Newf(fault.Forbidden, "The app key %q is not for this: it has the scope %s, and this needs %s.", k.Name, list(k.Scopes), scope).WithCode(CodeScope)
 	case (scope == Oracle || scope == Knowledge) && k.Exhausted(): // files take no model
-		return Access{}, fault.Newf(fault.PaymentRequired, "The budget of the app key %q is spent.", k.Name).WithCode(CodeBudget)
+		return Access{}, errSpent(k)
 	}
 	as := scope
 	if as == Any {
@@ -341,6 +341,10 @@ var (
 	errRevoked = fault.New(fault.Unauthenticated, "The app key was revoked.").WithCode(CodeRevoked)
 	errExpired = fault.New(fault.Unauthenticated, "The app key has expired.").WithCode(CodeExpired)
 )
+
+func errSpent(k Key) error {
+	return fault.Newf(fault.PaymentRequired, "The budget of the app key %q is spent.", k.Name).WithCode(CodeBudget)
+}
 
 // ended says of a delegation that does not hold any more what that means to whoever
 // has only the app key.
@@ -373,6 +377,19 @@ func (s *Service) touch(ctx context.Context, k Key, now time.Time) {
 	if err := s.Store.TouchKey(ctx, k.ID, now, now.Add(-touchEvery)); err != nil {
 		s.Logger.LogAttrs(ctx, slog.LevelDebug, "the use of an app key was not noted", slog.String("id", k.ID), slog.Any("error", err))
 	}
+}
+
+// Afford refuses work that was begun with an app key and goes on when its budget is
+// spent. Whether the key still counts is not asked: it was let in.
+func (s *Service) Afford(ctx context.Context, maker, id string) error {
+	k, ok, err := s.Store.Key(ctx, maker, id)
+	if err != nil {
+		return err
+	}
+	if !ok || k.Exhausted() {
+		return errSpent(k)
+	}
+	return nil
 }
 
 // Charge counts what was done for an app key, also when it is over by now. It is

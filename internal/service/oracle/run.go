@@ -87,13 +87,15 @@ type TurnRequest struct {
 	HomeServer   string            `json:"homeServer,omitempty"`
 	// Sponsor is who answers for the message when it is not its owner.
 	Sponsor string `json:"sponsor,omitempty"`
+	// AppKey is the id of the app key by which the message came, whose budget it takes.
+	AppKey string `json:"appKey,omitempty"`
 }
 
 // Same reports whether two requests say the same message. Where they come from
 // may differ: a page that was moved to another place repeats itself.
 func (q TurnRequest) Same(other TurnRequest) bool {
 	said := func(q TurnRequest) []byte {
-		q.Sponsor, q.Timezone, q.HomeServer = "", "", ""
+		q.Sponsor, q.AppKey, q.Timezone, q.HomeServer = "", "", "", ""
 		data, err := json.Marshal(q)
 		if err != nil {
 			return nil

@@ -65,6 +65,8 @@ type Deps struct {
 
 	// Measures are what people may have in a day.
 	Measures oracle.Measures
+	// Budgets are those of app keys; nil has none.
+	Budgets turn.Budgets
 	// Admit is asked about people in whose name plugins speak: see turn.Turns.
 	Admit func(ctx context.Context, userDID string) error
 
@@ -122,7 +124,7 @@ func New(d Deps) (*Oracle, error) {
 	d.Turn.Measures, d.Run.Measures = d.Measures, d.Measures
 	td := turn.Deps{
 		Store: o.Store, Provider: d.Provider, Plugins: o.Plugins, Identity: d.Oracle, Access: d.Access, Attachments: d.Attachments, MCP: d.MCP,
-		Ledger: o.Store, Log: d.Log, Config: d.Turn,
+		Ledger: o.Store, Budgets: d.Budgets, Log: d.Log, Config: d.Turn,
 	}
 	if d.Socket != nil {
 		if td.Publisher, td.Dispatcher, err = d.Socket(o.Service); err != nil {

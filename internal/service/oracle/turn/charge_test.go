@@ -3,16 +3,22 @@ package turn_test
 import (
 	"context"
 	"errors"
+	"io"
 	"net/http"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 
+	"github.com/castalia-org/castalia/internal/identity/appkey"
 	"github.com/castalia-org/castalia/internal/identity/identitytest"
 	"github.com/castalia-org/castalia/internal/platform/fault"
 	"github.com/castalia-org/castalia/internal/service/oracle"
 	"github.com/castalia-org/castalia/internal/service/oracle/model/scripted"
 	"github.com/castalia-org/castalia/internal/service/oracle/oraclekit"
 	"github.com/castalia-org/castalia/internal/service/oracle/oracletest"
+	"github.com/castalia-org/castalia/internal/service/oracle/run"
 	"github.com/castalia-org/castalia/internal/service/oracle/turn"
 	"github.com/castalia-org/castalia/plugin"
 )
@@ -74,5 +80,76 @@ func TestPluginsSpeakForMembers(t *testing.T) {
 		if _, err := n.Turns.AskFor(t.Context(), q, "did:ussd:number:1"); err != nil {
 			t.Errorf("%s by telephone: %v", user, err)
 		}
+	}
+}
+
+// purse is the budget of one app key.
+type purse struct {
+	mu   sync.Mutex
+	left int64
+	used []appkey.Amount
+}
+
+func (p *purse) Afford(_ context.Context, maker, id string) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if maker != identitytest.Alice.DID || id != "the key" || p.left <= 0 {
+		return fault.New(fault.PaymentRequired, "The budget of the app key is spent.")
+	}
+	return nil
+}
+
+func (p *purse) Charge(_ context.Context, _ string, used appkey.Amount) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.left -= used.Tokens
+	p.used = append(p.used, used)
+	return nil
+}
+
+func (p *purse) charged() []appkey.Amount {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return slices.Clone(p.used)
+}
+
+// TestATurnTakesTheBudgetOfItsAppKey has a model use up the budget in the middle of a
+// turn, which ends there and says why. Turns without an app key take nothing.
+func TestATurnTakesTheBudgetOfItsAppKey(t *testing.T) {
+	t.Parallel()
+	dear := calls("lab_add", `{"a":1}`)
+	dear.Usage = plugin.Usage{InputTokens: 90, OutputTokens: 20, CostMicros: 7}
+	p, budget := scripted.Sequence(scripted.Text("It is 2."), dear, scripted.Text("It is 3.")), &purse{left: 100}
+	n := oracletest.Start(t, p, with(lab{name: "lab", visibility: plugin.Always}), func(d *oraclekit.Deps) { d.Budgets = budget })
+	alice := n.As(t, identitytest.Alice)
+	say := func(key string) string {
+		started, err := n.Turns.Start(t.Context(), run.Start{
+			Owner: identitytest.Alice.DID, SessionID: alice.Session(), RequestID: oracle.NewID(), Minted: true,
+			Request: oracle.TurnRequest{Message: "1+1", AppKey: key},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer started.Reader.Close()
+		var frames []oracle.Frame
+		for {
+			some, err := started.Reader.Next(t.Context(), time.Minute)
+			if errors.Is(err, io.EOF) {
+				return turn.TextOf(frames)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			frames = append(frames, some...)
+		}
+	}
+	if text := say(""); !strings.Contains(text, "It is 2.") || len(budget.charged()) != 0 {
+		t.Errorf("without a key: %q, charged %v", text, budget.charged())
+	}
+	if text := say("the key"); !strings.Contains(text, "The budget of the app key is spent.") {
+		t.Errorf("the answer is %q", text)
+	}
+	if used, want := budget.charged(), (appkey.Amount{Tokens: 110, Micros: 7}); len(used) == 0 || used[0] != want {
+		t.Errorf("charged %v, want %v", used, want)
 	}
 }

@@ -18,6 +18,7 @@ import (
 	"time"
 	"unicode/utf16"
 
+	"github.com/castalia-org/castalia/internal/identity/appkey"
 	"github.com/castalia-org/castalia/internal/identity/recent"
 	"github.com/castalia-org/castalia/internal/service/oracle"
 	"github.com/castalia-org/castalia/internal/service/oracle/agent"
@@ -82,8 +83,17 @@ type Deps struct {
 	MCP         MCP
 	// Ledger counts what the model costs, where that is limited; nil counts nothing.
 	Ledger Ledger
-	Log    *slog.Logger
-	Config Config
+	// Budgets are those of app keys; nil has none.
+	Budgets Budgets
+	Log     *slog.Logger
+	Config  Config
+}
+
+// Budgets keeps what app keys may spend; *appkey.Service is one.
+type Budgets interface {
+	// Afford refuses when the budget is spent.
+	Afford(ctx context.Context, maker, id string) error
+	Charge(ctx context.Context, id string, used appkey.Amount) error
 }
 
 // Ledger counts what the model costs, by who answers for it and by day.
