@@ -13,19 +13,26 @@ import (
 
 // How the command is called, and what it is for.
 const (
-	KeyUsage   = "new [--backup] [--out FILE] [--mnemonic FILE] | show FILE"
-	KeySummary = "make a key (0600) and print its DID; show the DID of a key"
+	KeyUsage = "new [--backup] [--out FILE] [--mnemonic FILE] | show FILE | " +
+		"app --for NAME [--can oracle|knowledge|files[:write][:/PATH]]… [--days N] [--tokens N] [--dollars N] | apps [--json] | revoke NAME"
+	KeySummary = "make a key (0600) and print its DID; make, list and revoke app keys for other programs"
 )
 
 // RunKey runs one command line of `castalia key`.
-func RunKey(_ context.Context, args []string, s shell.IO) error {
+func RunKey(ctx context.Context, args []string, s shell.IO) error {
 	switch name, rest := shell.CutFirst(args); name {
 	case "new":
 		return runKeyNew(rest, s)
 	case "show":
 		return runKeyShow(rest, s)
+	case "app":
+		return runAppKeyMake(ctx, rest, s)
+	case "apps":
+		return runAppKeyList(ctx, rest, s)
+	case "revoke":
+		return runAppKeyRevoke(ctx, rest, s)
 	}
-	return shell.NoSubcommand(args, "new", "show")
+	return shell.NoSubcommand(args, "new", "show", "app", "apps", "revoke")
 }
 
 func runKeyNew(args []string, s shell.IO) error {

@@ -154,8 +154,8 @@ func classify(key string) keyClass {
 // shorter; signatures and encoded tokens are longer.
 const tokenLength = 80
 
-// Redact returns s with bearer tokens, encoded capability tokens, 256-bit hex
-// keys and telephone numbers hidden. Text without any is returned as it is.
+// Redact returns s with bearer tokens, app keys, encoded capability tokens, 256-bit
+// hex keys and telephone numbers hidden. Text without any is returned as it is.
 func Redact(s string) string {
 	if harmless(s) {
 		return s
@@ -198,6 +198,8 @@ func harmless(s string) bool {
 		switch {
 		case digits >= 8, run >= 40,
 			c == 'J' && run >= 3 && s[i-2:i] == "ey",
+			c == '_' && run >= 4 && s[i-3:i] == "cak",
+			c == ' ' && i >= 5 && hasFold(s[i-5:], "basic"),
 			c == ' ' && i >= 6 && hasFold(s[i-6:], "bearer"):
 			return false
 		}
@@ -226,6 +228,8 @@ func match(s string, i int) (end int, text string) {
 			return i, ""
 		}
 		return end, s[i:i+len("bearer ")] + redacted
+	case (c == 'B' || c == 'b') && hasFold(s[i:], "basic "):
+		return matchBasic(s, i)
 	case c == '+' || c == '%' && hasFold(s[i:], "%2b"):
 		return matchPhone(s, i)
 	case c == '0' || c == 't' && strings.HasPrefix(s[i:], "tel:"):
@@ -237,6 +241,18 @@ func match(s string, i int) (end int, text string) {
 		return i, ""
 	}
 	return matchToken(s, i)
+}
+
+// matchBasic looks at a name and password in base64: longer than words that follow
+// "basic" in a sentence.
+func matchBasic(s string, i int) (end int, text string) {
+	from := i + len("basic ")
+	for end = from; end < len(s) && isToken(s[end]); end++ {
+	}
+	if end-from < 24 {
+		return i, ""
+	}
+	return end, s[i:from] + redacted
 }
 
 func matchPhone(s string, i int) (end int, text string) {
@@ -279,6 +295,7 @@ func matchToken(s string, i int) (end int, text string) {
 	text = redacted
 	switch n := end - i; {
 	case n >= 16 && strings.HasPrefix(s[i:], "eyJ"): // a JWT, or any base64 of a JSON object
+	case n >= 12 && strings.HasPrefix(s[i:], "cak_"): // an app key, or what is left of one
 	case n >= 40 && strings.Contains(s[i:min(end, i+24)], "lcm9vdH"): // base64 of a CAR header: "roots"
 	case n == 64 && hexOnly:
 		text = s[i:i+6] + "…" + redacted

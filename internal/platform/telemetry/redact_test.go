@@ -19,7 +19,7 @@ import (
 func TestRedactText(t *testing.T) {
 	t.Parallel()
 	car := base64.StdEncoding.EncodeToString([]byte("\x3a\xa2eroots\x81\xd8\x2a\x58\x25\x00\x01\x71\x12\x20 and then the rest of the car file"))
-	hex64 := strings.Repeat("9f86d081", 8)
+	hex64, appKey := strings.Repeat("9f86d081", 8), strings.Repeat("ab2cdefghi", 4)
 	for in, want := range map[string]string{
 		"":                                    "",
 		"nothing to see":                      "nothing to see",
@@ -40,8 +40,14 @@ func TestRedactText(t *testing.T) {
 		"Authorization: Bearer abc.def-ghi_j": "Authorization: Bearer [redacted]",
 		"bearer  abcdefghijkl":                "bearer [redacted]",
 		"bearer of news":                      "bearer of news",
-		"token " + car + " end":               "token [redacted] end",
-		"m" + car:                             "[redacted]",
+		"key cak_" + appKey + ".":             "key [redacted].",
+		"u:cak_" + appKey:                     "u:[redacted]",
+		"cut cak_" + appKey[:20]:              "cut [redacted]",
+		"a cak_ is a prefix":                  "a cak_ is a prefix",
+		"Authorization: Basic " + base64.StdEncoding.EncodeToString([]byte("me:cak_"+appKey)): "Authorization: Basic [redacted]",
+		"basic authentication is off": "basic authentication is off",
+		"token " + car + " end":       "token [redacted] end",
+		"m" + car:                     "[redacted]",
 		"jwt eyJhbGciOiJFZERTQSJ9.eyJpc3MiOiJ4In0.c2ln": "jwt [redacted]",
 		"key " + hex64:               "key 9f86d0…[redacted]",
 		strings.Repeat("Ab9+", 30):   "[redacted]",

@@ -116,12 +116,16 @@ type StatusError struct {
 // Error is the server's text.
 func (e *StatusError) Error() string { return fmt.Sprintf("%s (status %d)", e.Message, e.Status) }
 
-func (c *Client) do(ctx context.Context, method, path string, body, into any) error {
+// Do sends a request as the user and reads the answer; body and into may be nil.
+func (c *Client) Do(ctx context.Context, method, path string, body, into any) error {
 	resp, err := c.open(ctx, method, path, body)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = resp.Body.Close() }()
+	if into == nil {
+		return nil
+	}
 	if err := json.NewDecoder(io.LimitReader(resp.Body, maxReply)).Decode(into); err != nil {
 		return fmt.Errorf("read answer: %w", err)
 	}
@@ -133,7 +137,7 @@ func (c *Client) CreateSession(ctx context.Context) (string, error) {
 	var s struct {
 		SessionID string `json:"sessionId"`
 	}
-	err := c.do(ctx, http.MethodPost, "/sessions", nil, &s)
+	err := c.Do(ctx, http.MethodPost, "/sessions", nil, &s)
 	return s.SessionID, err
 }
 
@@ -148,14 +152,14 @@ func (c *Client) History(ctx context.Context, session string) ([]Entry, error) {
 	var page struct {
 		Messages []Entry `json:"messages"`
 	}
-	err := c.do(ctx, http.MethodGet, "/sessions/"+escape(session)+"/messages?limit=10", nil, &page)
+	err := c.Do(ctx, http.MethodGet, "/sessions/"+escape(session)+"/messages?limit=10", nil, &page)
 	return page.Messages, err
 }
 
 // Abort stops what is going on in a session.
 func (c *Client) Abort(ctx context.Context, session string) error {
 	var ok struct{ Success bool }
-	return c.do(ctx, http.MethodPost, "/messages/abort", map[string]string{"sessionId": session}, &ok)
+	return c.Do(ctx, http.MethodPost, "/messages/abort", map[string]string{"sessionId": session}, &ok)
 }
 
 // escape is a session id as a path segment.
