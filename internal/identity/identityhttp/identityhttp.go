@@ -54,7 +54,7 @@ func WrapLimited(s *identity.Service, surface identity.Surface, limits Limits) f
 // bearer also when it comes as a password, so that whoever refuses it can say so.
 func Credentials(r *http.Request) identity.Credentials {
 	bearer, _ := httpserver.Bearer(r)
-	if _, password, ok := r.BasicAuth(); ok && identity.IsAppKey(password) {
+	if password, ok := Password(r); ok && identity.IsAppKey(password) {
 		bearer = password
 	}
 	return identity.Credentials{
@@ -63,6 +63,13 @@ func Credentials(r *http.Request) identity.Credentials {
 		Delegation: strings.TrimSpace(r.Header.Get(HeaderDelegation)),
 		From:       httpserver.ClientIP(r.Context()),
 	}
+}
+
+// Password returns the password of Basic. People give their DID as name, which has
+// colons; the password is what follows the last one.
+func Password(r *http.Request) (string, bool) {
+	_, password, ok := r.BasicAuth()
+	return password[strings.LastIndexByte(password, ':')+1:], ok
 }
 
 type guard struct {

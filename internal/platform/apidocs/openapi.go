@@ -100,17 +100,26 @@ func tagOf(surface string, r *httpserver.Route) string {
 
 func securitySchemes() map[string]any {
 	return map[string]any{
-		"ucan":       map[string]any{"type": "http", "scheme": "bearer", "description": "A UCAN invocation; send X-Auth-Type: ucan with it."},
-		"delegation": map[string]any{"type": "apiKey", "in": "header", "name": "x-ucan-delegation", "description": "A UCAN delegation to this service."},
-		"operator":   map[string]any{"type": "http", "scheme": "bearer", "description": "OPERATOR_TOKEN; without one, in development, this machine only."},
+		"ucan":        map[string]any{"type": "http", "scheme": "bearer", "description": "A UCAN invocation; send X-Auth-Type: ucan with it."},
+		"delegation":  map[string]any{"type": "apiKey", "in": "header", "name": "x-ucan-delegation", "description": "A UCAN delegation to this service."},
+		"appKey":      map[string]any{"type": "http", "scheme": "bearer", "description": "An app key (cak_…)."},
+		"appKeyBasic": map[string]any{"type": "http", "scheme": "basic", "description": "Any name, and an app key as the password."},
+		"operator":    map[string]any{"type": "http", "scheme": "bearer", "description": "OPERATOR_TOKEN; without one, in development, this machine only."},
 	}
 }
 
 // security says in the document's words who may call a route.
-func security(a httpserver.Auth) []any {
+func security(r *httpserver.Route) []any {
+	if len(r.Security) > 0 {
+		var own []any
+		for _, scheme := range r.Security {
+			own = append(own, map[string]any{scheme: []any{}})
+		}
+		return own
+	}
 	none := map[string]any{}
 	ucan, delegation := map[string]any{"ucan": []any{}}, map[string]any{"delegation": []any{}}
-	switch a {
+	switch r.Auth {
 	case httpserver.Operator:
 		return []any{map[string]any{"operator": []any{}}}
 	case httpserver.Principal:
@@ -134,7 +143,7 @@ func (b *docBuilder) add(surface string, r *httpserver.Route) {
 	op := map[string]any{
 		"operationId": operationID(r.Method, path),
 		"tags":        append([]string{tagOf(surface, r)}, r.Tags[min(1, len(r.Tags)):]...),
-		"security":    security(r.Auth),
+		"security":    security(r),
 		"responses":   b.replies(r),
 		"x-auth":      r.Auth.String(),
 	}

@@ -77,9 +77,9 @@ type Route struct {
 	BodyMedia       []string // application/json when empty and Body is set
 	MaxBody         int64    // bytes; 0 is the server's default, negative is unlimited
 	Stream          bool     // never compressed, no progress limits on writes
-	Quiet           bool     // logged at debug level only
-	Hidden          bool     // left out of the documentation
+	Quiet, Hidden   bool     // logged at debug level only; left out of the documentation
 	Replies         []Reply
+	Security        []string           // schemes that the documentation names in place of those of Auth
 	Limiter         *ratelimit.Limiter // counts by client IP, beside the surface's own
 	Limit           LimitClass
 	Handler         Handler

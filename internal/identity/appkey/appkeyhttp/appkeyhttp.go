@@ -130,7 +130,8 @@ func Surfaces(d Deps) []httpserver.Surface {
 				Summary: "What this app key may do",
 				Doc: "Needs an app key: `Authorization: Bearer cak_…`, or Basic with the key as password. Says what it may do, when it ends and " +
 					"what is left of its budget, also when nothing is.",
-				Replies: []httpserver.Reply{{Status: http.StatusOK, Body: Key{}}}, Handler: a.self,
+				Security: []string{SchemeKey, SchemeBasic},
+				Replies:  []httpserver.Reply{{Status: http.StatusOK, Body: Key{}}}, Handler: a.self,
 			}},
 		},
 	}

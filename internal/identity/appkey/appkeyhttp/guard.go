@@ -20,6 +20,12 @@ type Face struct {
 	Limits identityhttp.Limits
 }
 
+// The schemes by which the documentation names app keys: for Route.Security of faces.
+const (
+	SchemeKey   = "appKey"
+	SchemeBasic = "appKeyBasic"
+)
+
 // The texts of missing credentials.
 const (
 	TextMissing    = "Missing credentials: provide Authorization: Bearer <app key>, or a UCAN"
@@ -56,7 +62,7 @@ func (f Face) Wrap(scope appkey.Scope) func(httpserver.Handler) httpserver.Handl
 // presented returns what claims to be an app key: a bearer that begins like one, or
 // any password.
 func presented(r *http.Request) (text string, given bool) {
-	if _, password, ok := r.BasicAuth(); ok {
+	if password, ok := identityhttp.Password(r); ok {
 		return password, true
 	}
 	bearer, _ := httpserver.Bearer(r)
