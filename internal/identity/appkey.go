@@ -29,25 +29,37 @@ var errAppKey = fault.New(fault.Unauthenticated, TextAppKey).WithCode(CodeAppKey
 
 const errandKey = 0xfe
 
-// ActFor returns what a delegation to a key that this service holds is worth now:
-// the holder claims all that it grants, and the claim is verified as a token from
-// outside is, the Door included. A nil want asks for what it grants of the file
-// store, by its owners' rules, and the principal is the holder, who acts for the
-// issuer. Otherwise the principal is the issuer, as when a delegation logs in.
-func (s *Service) ActFor(ctx context.Context, holder did.Signer, delegation string, want *ucan.Want) (Principal, error) {
+// Errand is work for somebody by a key that this service holds for them.
+type Errand struct {
+	// Holder is the DID of that key, Signer the key, which is asked for when the
+	// verdict is not remembered.
+	Holder string
+	Signer func() (did.Signer, error)
+	// Delegation is somebody's to the holder.
+	Delegation string
+	// Want is what the errand needs; nil is whatever is granted of the file store, by
+	// the rules of owners.
+	Want *ucan.Want
+}
+
+// ActFor returns what the delegation of an errand is worth now: the holder claims all
+// that it grants, and the claim is verified as a token from outside is, the Door
+// included. The principal of an errand in the file store is the holder, who acts for
+// the issuer; of any other it is the issuer, as when a delegation logs in.
+func (s *Service) ActFor(ctx context.Context, e Errand) (Principal, error) {
 	if err := s.current(ctx); err != nil {
 		return Principal{}, err
 	}
-	surface, name := Files, delegation
-	if want != nil {
-		surface, name = Oracle, want.Can+" "+want.With+" "+delegation
+	surface, name := Files, e.Holder+" "+e.Delegation
+	if e.Want != nil {
+		surface, name = Oracle, e.Want.Can+" "+e.Want.With+" "+name
 	}
 	key := cacheKey(errandKey, name)
 	p, ok := s.recall(key)
 	if !ok {
 		var err error
-		p, err = s.once(ctx, key, delegation, netip.Addr{}, func(ctx context.Context, l *lookups) (Principal, bool, error) {
-			return s.verifyErrand(ctx, holder, delegation, want, l)
+		p, err = s.once(ctx, key, e.Delegation, netip.Addr{}, func(ctx context.Context, l *lookups) (Principal, bool, error) {
+			return s.verifyErrand(ctx, e, l)
 		})
 		if err != nil {
 			return Principal{}, err
@@ -56,8 +68,12 @@ func (s *Service) ActFor(ctx context.Context, holder did.Signer, delegation stri
 	return s.enter(ctx, surface, p)
 }
 
-func (s *Service) verifyErrand(ctx context.Context, holder did.Signer, delegation string, want *ucan.Want, from *lookups) (Principal, bool, error) {
-	proof, err := ucan.Parse(delegation)
+func (s *Service) verifyErrand(ctx context.Context, e Errand, from *lookups) (Principal, bool, error) {
+	holder, err := e.Signer()
+	if err != nil {
+		return Principal{}, false, err
+	}
+	proof, err := ucan.Parse(e.Delegation)
 	if err != nil {
 		return Principal{}, false, refusal(Files, err)
 	}
@@ -69,7 +85,7 @@ func (s *Service) verifyErrand(ctx context.Context, holder did.Signer, delegatio
 		return Principal{}, false, refusal(Files, err)
 	}
 	q := s.query(ctx, from)
-	if q.Want = want; want == nil {
+	if q.Want = e.Want; e.Want == nil {
 		q.Owner = func(root did.DID, r ucan.Resource) (bool, error) { return owns(ctx, from, root, r) }
 	}
 	r, err := ucan.Verify(claim, q)
@@ -81,7 +97,7 @@ func (s *Service) verifyErrand(ctx context.Context, holder did.Signer, delegatio
 	if len(p.Chain) > 0 && p.Chain[0].CID == claim.CID() {
 		p.Chain = p.Chain[1:] // nobody has seen the claim, and nobody can withdraw it
 	}
-	if want != nil {
+	if e.Want != nil {
 		p.DID = string(leaf.Issuer)
 	}
 	return p, from.asked == 0, nil

@@ -29,10 +29,12 @@ const (
 	// touchTime bounds writing it down.
 	touchTime = 5 * time.Second
 
-	idLength  = 16
-	maxName   = 40
-	maxBudget = 1_000_000_000_000_000 // so that no sum overflows
-	listLimit = 500
+	idLength = 16
+	maxName  = 40
+	// maxDelegation is room for a chain of a dozen grants. It is read for every request.
+	maxDelegation = 32 << 10
+	maxBudget     = 1_000_000_000_000_000 // so that no sum overflows
+	listLimit     = 500
 )
 
 // Deps are the parts that the service works with.
@@ -90,6 +92,13 @@ func (s *Service) holder(id string) (did.Signer, error) {
 	return signer, nil
 }
 
+// actAs returns what the key is worth at faces of the scope.
+func (s *Service) actAs(ctx context.Context, k Key, scope Scope) (identity.Principal, error) {
+	return s.Identity.ActFor(ctx, identity.Errand{
+		Holder: k.DID, Signer: func() (did.Signer, error) { return s.holder(k.ID) }, Delegation: k.Delegation, Want: wanted(scope),
+	})
+}
+
 // NewKey asks for an app key.
 type NewKey struct {
 	// ID is of an Offer, Delegation the maker's to its holder.
@@ -128,7 +137,7 @@ func (s *Service) Make(ctx context.Context, caller identity.Principal, n NewKey)
 		ID: n.ID, Name: n.Name, Maker: caller.DID, DID: string(holder.DID()), Scopes: scopes, Budget: n.Budget, Created: now,
 		Delegation: token.Encode(), Proof: token.CID(),
 	}
-	if k.Expires, err = s.holdsUntil(ctx, k, holder); err != nil {
+	if k.Expires, err = s.holdsUntil(ctx, k); err != nil {
 		return Key{}, "", err
 	}
 	if k.Expires.IsZero() || k.Expires.After(now.Add(MaxLife+clockSkew)) {
@@ -143,9 +152,9 @@ func (s *Service) Make(ctx context.Context, caller identity.Principal, n NewKey)
 
 // holdsUntil verifies the delegation for each of the scopes and returns when the
 // first of them ends.
-func (s *Service) holdsUntil(ctx context.Context, k Key, holder did.Signer) (until time.Time, err error) {
+func (s *Service) holdsUntil(ctx context.Context, k Key) (until time.Time, err error) {
 	for _, scope := range k.Scopes {
-		p, err := s.Identity.ActFor(ctx, holder, k.Delegation, wanted(scope))
+		p, err := s.actAs(ctx, k, scope)
 		if err != nil {
 			return time.Time{}, err
 		}
@@ -192,6 +201,8 @@ func (n NewKey) check() error {
 		return fault.New(fault.Invalid, "id must be one that was offered")
 	case n.Name == "" || len(n.Name) > maxName || strings.Trim(n.Name, "abcdefghijklmnopqrstuvwxyz0123456789-_.") != "" || strings.ContainsRune("-_.", rune(n.Name[0])):
 		return fault.New(fault.Invalid, nameRule)
+	case len(n.Delegation) > maxDelegation:
+		return fault.Newf(fault.Invalid, "delegation must be at most %d bytes long", maxDelegation)
 	case n.Budget.Tokens < 0 || n.Budget.Tokens > maxBudget || n.Budget.Micros < 0 || n.Budget.Micros > maxBudget:
 		return fault.New(fault.Invalid, "a budget must not be less than 0 or more than a thousand million million")
 	}
@@ -325,11 +336,7 @@ func (s *Service) Authenticate(ctx context.Context, scope Scope, text string) (A
 	if as == Any {
 		as = k.Scopes[0]
 	}
-	holder, err := s.holder(k.ID)
-	if err != nil {
-		return Access{}, err
-	}
-	p, err := s.Identity.ActFor(ctx, holder, k.Delegation, wanted(as))
+	p, err := s.actAs(ctx, k, as)
 	if err != nil {
 		return Access{}, ended(err)
 	}

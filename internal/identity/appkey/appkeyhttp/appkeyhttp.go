@@ -104,7 +104,7 @@ func Surfaces(d Deps) []httpserver.Surface {
 					Summary: "Make an app key",
 					Doc: "The delegation, signed by the caller and addressed to the holder that was offered, says what the key may do and until when (at most 366 days): " +
 						"`*` on `ixo:oracle`, `knowledge/read` on `ixo:knowledge`, `fs/…` on a place in the file store, and nothing else. The key is shown once.",
-					Body: NewKey{}, MaxBody: 256 << 10, Replies: []httpserver.Reply{
+					Body: NewKey{}, MaxBody: 64 << 10, Replies: []httpserver.Reply{
 						{Status: http.StatusCreated, Body: MadeKey{}},
 						{Status: http.StatusForbidden, Doc: "The caller may not grant this."},
 						{Status: http.StatusConflict, Doc: "There is one of that name, or there are too many."},
