@@ -52,6 +52,6 @@ type Question struct {
 // Answer is the reply to a Question.
 type Answer struct {
 	RunID  string
-	Status string
+	Status string // finished, aborted, failed, interrupted, or paused while it waits for the user
 	Text   string
 }

@@ -17,6 +17,13 @@ type Tool struct {
 	// Safe says that running the tool twice with the same arguments does no
 	// harm. Only safe tools are run again when a node died while they ran.
 	Safe bool
+	// ReadOnly says that the tool changes nothing, here or elsewhere. In a turn
+	// that has read untrusted text every other tool needs the person's approval.
+	ReadOnly bool
+	// Confirm makes every call wait until the person whose turn it is approves
+	// it. The turn rests meanwhile, for hours if need be, and goes on on any node:
+	// Run then has what the answer's request carried, not what the message's did.
+	Confirm bool
 	// Timeout bounds one call; zero means the host's default.
 	Timeout time.Duration
 	// Run does the work. An error is shown to the model, not to the user: an
@@ -30,6 +37,10 @@ type Result struct {
 	Text string
 	// Unknown says that nobody can tell whether the effect happened.
 	Unknown bool
+	// Untrusted says that the text is somebody else's, such as a document's: it may
+	// try to give orders. For the rest of the turn every tool that is not ReadOnly
+	// needs the person's approval.
+	Untrusted bool
 	// Component asks the user's page to show one of its components beside the
 	// result. Open pages get a render_component event, and the transcript keeps it.
 	Component *Component

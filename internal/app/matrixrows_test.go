@@ -24,6 +24,7 @@ type row struct {
 
 	owner     int    // Alice, or the operator, or anybody on a public route
 	other     int    // Bob with a good token of his own
+	grant     int    // Bob with a bare delegation; as other unless given
 	refusal   string // what the body says to whom the thing does not concern, where the status is 200
 	needs     string // the least file ability
 	elsewhere int    // Alice, with a token for another folder
@@ -233,6 +234,8 @@ var oracleRows = []row{
 	{route: "GET /messages/{sessionId}", target: "/messages/{session}", owner: 200, other: 404},
 	{route: "POST /messages/abort", body: `{"sessionId":"{session}"}`, owner: 200, other: 200, refusal: `{"success":false}`},
 	{route: "GET /runs/{runId}", owner: 200, other: 404},
+	{route: "GET /approvals", owner: 200, other: 200},
+	{route: "POST /approvals/{approvalId}", target: "/approvals/1", body: `{"decision":"approve"}`, owner: 404, other: 404, grant: 403},
 	{route: "POST /delegation", body: `{"raw":"{grant}"}`, owner: 200, other: 400},
 	{route: "GET /delegation", owner: 200, other: 200},
 	{route: "DELETE /delegation", owner: 200, other: 200},

@@ -70,7 +70,7 @@ func (a *App) buildOracle(ctx context.Context, files *filesPart, queries *queryP
 		Authenticate: a.authenticated(identity.Oracle), CORS: a.openCORS(), Public: public,
 		Measures: a.measures(), Budgets: a.keys, Admit: a.access.door.AdmitDID, Guesses: a.callerLimits(), SealKey: a.opt.Settings.Identity.OracleKey,
 		SessionGone: func(ctx context.Context, id string) { calls.SessionDeleted(ctx, id) },
-		Run:         run.Config{Node: a.res.node, Retention: a.opt.Settings.Oracle.FrameRetention, MaxRun: a.opt.Settings.Oracle.TurnTimeout}, Log: a.opt.Log, Now: a.res.now,
+		Run:         run.Config{Node: a.res.node, Retention: a.opt.Settings.Oracle.FrameRetention, MaxRun: a.opt.Settings.Oracle.TurnTimeout, Patience: a.opt.Settings.Oracle.ApprovalTime}, Turn: turn.Config{ApproveMCP: a.opt.Settings.Oracle.ApproveMCP}, Log: a.opt.Log, Now: a.res.now,
 	})
 	if err != nil {
 		return nil, err

@@ -113,6 +113,8 @@ type Oracle struct {
 	FirstToken       time.Duration `env:"MODEL_FIRST_TOKEN_TIMEOUT" default:"300s" doc:"How long a model may think before its first word; while the provider sends signs of life, at least 10 minutes."`
 	IdleTimeout      time.Duration `env:"MODEL_IDLE_TIMEOUT" default:"120s" doc:"How long an answer may pause."`
 	TurnTimeout      time.Duration `env:"MODEL_TURN_TIMEOUT" default:"15m" doc:"How long a turn may take, with all its tools."`
+	ApprovalTime     time.Duration `env:"APPROVAL_TIMEOUT" default:"24h" doc:"How long a tool call waits for its user's approval; after that it counts as denied (off means a day)."`
+	ApproveMCP       bool          `env:"APPROVE_MCP_TOOLS" default:"false" doc:"Whether every tool of an MCP server that is not marked as read only waits for its user's approval."`
 	FrameRetention   time.Duration `env:"RUN_FRAMES_RETENTION" default:"24h" doc:"How long the frames of ended runs are kept for those who resume (off means a day); the transcript stays."`
 	OpenAIBase       URL           `env:"OPENAI_BASE_URL" doc:"Base address of an OpenAI-compatible provider."`
 	OpenAIKey        Secret        `env:"OPENAI_API_KEY" doc:"Key of that provider."`

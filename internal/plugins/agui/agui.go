@@ -77,7 +77,7 @@ func (*Plugin) RequestTools(_ context.Context, rt *plugin.Runtime) ([]plugin.Too
 		return nil, err
 	}
 	return []plugin.Tool{{
-		Name: ComponentTool, Safe: true, Schema: schema,
+		Name: ComponentTool, Safe: true, ReadOnly: true, Schema: schema,
 		Description: "Show one of the components of the user's page. The user sees it at once and again later; do not repeat in text what it shows.",
 		Run: func(_ context.Context, _ *plugin.Runtime, args json.RawMessage) (plugin.Result, error) {
 			var in plugin.Component

@@ -71,7 +71,7 @@ func (*Plugin) RequestTools(ctx context.Context, rt *plugin.Runtime) ([]plugin.T
 			continue
 		}
 		tools = append(tools, plugin.Tool{
-			Name: s.Name, Description: s.Description, Schema: s.Schema, Safe: slices.Contains(again, s.Name),
+			Name: s.Name, Description: s.Description, Schema: s.Schema, Safe: slices.Contains(again, s.Name), ReadOnly: slices.Contains(again, s.Name),
 			Run: func(ctx context.Context, rt *plugin.Runtime, args json.RawMessage) (plugin.Result, error) {
 				out, err := rt.Files.Call(ctx, s.Name, args)
 				if errors.Is(err, plugin.ErrNoDelegation) { // it expired during the turn
@@ -90,7 +90,7 @@ func (*Plugin) RequestTools(ctx context.Context, rt *plugin.Runtime) ([]plugin.T
 func access() plugin.Tool {
 	return plugin.Tool{
 		Name: AccessTool, Description: "Find out how the user can give you access to their files; you have none now.",
-		Schema: json.RawMessage(`{"type":"object","additionalProperties":false}`), Safe: true,
+		Schema: json.RawMessage(`{"type":"object","additionalProperties":false}`), Safe: true, ReadOnly: true,
 		Run: func(context.Context, *plugin.Runtime, json.RawMessage) (plugin.Result, error) {
 			return plugin.Text(howTo), nil
 		},

@@ -267,6 +267,7 @@ func (p *Plugin) Tools() []plugin.Tool {
 			Description: "Find what you remember of the user. Without a query you get the newest memories.",
 			Schema:      json.RawMessage(`{"type":"object","properties":{"query":{"type":"string","maxLength":500},"limit":{"type":"integer","minimum":1,"maximum":50}},"additionalProperties":false}`),
 			Safe:        true,
+			ReadOnly:    true,
 			Run: tool(func(ctx context.Context, rt *plugin.Runtime, in arguments) (any, error) {
 				found, err := p.Recall(ctx, rt.User.DID, in.Query, cmp.Or(min(max(in.Limit, 0), 50), 10))
 				return Memories{found}, err

@@ -27,6 +27,8 @@ const (
 	EventCallEnd                  EventName = "call_end"
 	EventCallMoved                EventName = "call_moved"
 	EventCallState                EventName = "call_state"
+	EventApprovalRequired         EventName = "approval_required"
+	EventApprovalAnswered         EventName = "approval_answered"
 )
 
 // What sockets tell the server.
@@ -41,6 +43,7 @@ const (
 	ClientCallICE          EventName = "call_ice"
 	ClientCallEnd          EventName = "call_end"
 	ClientCallRenew        EventName = "call_renew"
+	ClientApprovalAnswer   EventName = "approval_answer"
 )
 
 // ServerEvents is the catalogue that list-events shows.
@@ -48,7 +51,7 @@ func ServerEvents() []EventName {
 	return []EventName{
 		EventConnected, EventPong, EventStatus, EventSubscribed, EventAvailableEvents, EventRenderComponent,
 		EventToolCall, EventActionCall, EventBrowserToolCall, EventRouterUpdate, EventMessageCacheInvalidation,
-		EventCallICE, EventCallEnd, EventCallMoved, EventCallState,
+		EventCallICE, EventCallEnd, EventCallMoved, EventCallState, EventApprovalRequired, EventApprovalAnswered,
 	}
 }
 
@@ -56,7 +59,7 @@ func ServerEvents() []EventName {
 func ClientEvents() []EventName {
 	return []EventName{
 		ClientPing, ClientStatus, ClientSubscribe, ClientListEvents, ClientToolResult, ClientActionCallResult,
-		ClientCallOffer, ClientCallICE, ClientCallEnd, ClientCallRenew,
+		ClientCallOffer, ClientCallICE, ClientCallEnd, ClientCallRenew, ClientApprovalAnswer,
 	}
 }
 
@@ -73,7 +76,7 @@ type Event struct {
 
 // Wire is the event as it goes to sockets: bare, or in the hybrid form.
 func (e Event) Wire() (json.RawMessage, error) {
-	if e.Bare {
+	if e.Bare || e.Name == EventApprovalRequired || e.Name == EventApprovalAnswered {
 		return e.Payload, nil
 	}
 	return e.Hybrid()

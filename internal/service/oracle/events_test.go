@@ -49,7 +49,8 @@ var frames = map[string]any{
 	oracle.FrameRun: oracle.RunFrame{}, oracle.FrameReasoning: oracle.ReasoningFrame{}, oracle.FrameMessage: oracle.MessageFrame{},
 	oracle.FrameToolCall: oracle.ToolCallPayload{}, oracle.FrameActionCall: oracle.ActionCallPayload{}, oracle.FrameError: oracle.ErrorFrame{},
 	oracle.FrameDone: oracle.DoneFrame{}, oracle.FrameRouterUpdate: oracle.RouterUpdate{}, oracle.FrameRenderComponent: oracle.RenderComponentPayload{},
-	oracle.FrameDelegationRequired: oracle.DelegationRequired{},
+	oracle.FrameDelegationRequired: oracle.DelegationRequired{}, oracle.FrameApprovalRequired: oracle.ApprovalRequired{},
+	oracle.FrameApprovalAnswered: oracle.ApprovalAnswered{},
 }
 
 var events = map[oracle.EventName]any{
@@ -58,7 +59,8 @@ var events = map[oracle.EventName]any{
 	oracle.EventRenderComponent: oracle.RenderComponentPayload{}, oracle.EventBrowserToolCall: oracle.BrowserToolCallPayload{},
 	oracle.EventRouterUpdate: oracle.RouterUpdate{}, oracle.EventMessageCacheInvalidation: oracle.MessageCacheInvalidation{},
 	oracle.EventCallICE: oracle.CallICEPayload{}, oracle.EventCallEnd: oracle.CallEndPayload{}, oracle.EventCallMoved: oracle.CallEndPayload{},
-	oracle.EventCallState: oracle.CallStatePayload{},
+	oracle.EventCallState: oracle.CallStatePayload{}, oracle.EventApprovalRequired: oracle.ApprovalRequired{},
+	oracle.EventApprovalAnswered: oracle.ApprovalAnswered{},
 }
 
 // schema describes a payload. Clients must accept fields that they do not know.
@@ -69,6 +71,7 @@ func schema(t *testing.T, title string, payload any) []byte {
 		reflect.TypeFor[json.RawMessage]():  {Type: "object"},
 		reflect.TypeFor[plugin.Status]():    words("isRunning", "done", "error"),
 		reflect.TypeFor[oracle.RunStatus](): words("finished", "aborted", "interrupted", "failed"),
+		reflect.TypeFor[oracle.Decision]():  words("approve", "deny", "expired", "withdrawn"),
 	}})
 	if err != nil {
 		t.Fatal(err)

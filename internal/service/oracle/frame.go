@@ -20,13 +20,15 @@ const (
 	FrameRouterUpdate       = "router.update"
 	FrameRenderComponent    = "render_component"
 	FrameDelegationRequired = "delegation_required"
+	FrameApprovalRequired   = "approval_required"
+	FrameApprovalAnswered   = "approval_answered"
 )
 
 // FrameNames lists every frame that a stream may carry.
 func FrameNames() []string {
 	return []string{
 		FrameRun, FrameReasoning, FrameMessage, FrameToolCall, FrameActionCall, FrameError, FrameDone,
-		FrameRouterUpdate, FrameRenderComponent, FrameDelegationRequired,
+		FrameRouterUpdate, FrameRenderComponent, FrameDelegationRequired, FrameApprovalRequired, FrameApprovalAnswered,
 	}
 }
 

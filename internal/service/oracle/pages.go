@@ -28,6 +28,12 @@ type CallDesk interface {
 	Drain(ctx context.Context)
 }
 
+// AnswerDesk takes what people answer to calls that wait for their approval. Its
+// errors are faults that the page may read.
+type AnswerDesk interface {
+	Answer(ctx context.Context, a Answer, carried Carried) (Approval, error)
+}
+
 // CallCandidate is an address of either end of a call, as browsers write it.
 type CallCandidate struct {
 	Candidate        string  `json:"candidate"`

@@ -68,6 +68,10 @@ type Run struct {
 	EndedAt   time.Time
 	// BeganBy names the invocation that began the run; empty when none did.
 	BeganBy string
+	// Paused says that the run rests until a person has answered: nobody works on
+	// it. Pauses counts how often it has.
+	Paused bool
+	Pauses int
 }
 
 // Sponsor is to whom the run is counted.

@@ -6,10 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"sync"
 	"time"
 
+	"github.com/castalia-org/castalia/internal/service/oracle"
 	"github.com/castalia-org/castalia/internal/service/oracle/model"
 	"github.com/castalia-org/castalia/plugin"
 )
@@ -21,6 +23,8 @@ type Tool struct {
 	Plugin string
 	// Action marks AG-UI actions, which are told about differently.
 	Action bool
+	// Asks says that the operator wants the person asked before each call.
+	Asks bool
 }
 
 // Limits bound a turn. The zero value is what production uses.
@@ -76,6 +80,12 @@ type Task struct {
 	CallTool func(next plugin.ToolFunc) plugin.ToolFunc
 	Limits   Limits
 	Sink     Sink
+	// Answers returns what became of the calls that were put to the person, by
+	// their ids. Nil means that nobody can be asked: calls that need an approval
+	// are then refused.
+	Answers func(ctx context.Context) (map[string]oracle.Decision, error)
+	// Untrusted says that the task itself is somebody else's text.
+	Untrusted bool
 	// State is where an earlier attempt stopped; zero at the beginning.
 	State State
 	Log   *slog.Logger
@@ -118,6 +128,22 @@ type Call struct {
 	Action  bool            `json:"action,omitempty"`
 	// Component is what the page shows beside the result.
 	Component *plugin.Component `json:"component,omitempty"`
+	// Asks is why the call needs the person's approval; empty when it needs none.
+	Asks string `json:"asks,omitempty"`
+	// Approved says that it was approved, so that it may have begun.
+	Approved bool `json:"approved,omitempty"`
+	// Untrusted says that the result is somebody else's text.
+	Untrusted bool `json:"untrusted,omitempty"`
+}
+
+// Waits reports whether the call waits for the person.
+func (c Call) Waits() bool { return c.Status == "" && c.Asks != "" && !c.Approved }
+
+// Untrusted reports whether the turn has read somebody else's text.
+func (s State) Untrusted() bool {
+	return slices.ContainsFunc(s.Steps, func(step Step) bool {
+		return slices.ContainsFunc(step.Calls, func(c Call) bool { return c.Untrusted })
+	})
 }
 
 // Text is everything that the turn said to the user.
@@ -160,15 +186,18 @@ type loop struct {
 	state State
 	seen  map[string]int
 	ids   map[string]bool
+	// fresh are the calls that were approved just now: they have not begun.
+	fresh map[string]bool
 }
 
-// Run does the turn. The error, if any, is an *Error.
+// Run does the turn. The error, if any, is an *Error; its cause is ErrWaits when
+// calls wait for the person.
 func Run(ctx context.Context, t Task) (State, error) {
 	t.Limits = t.Limits.withDefaults()
 	if t.Log == nil {
 		t.Log = slog.New(slog.DiscardHandler)
 	}
-	l := &loop{Task: t, state: t.State.clone(), seen: map[string]int{}, ids: map[string]bool{}}
+	l := &loop{Task: t, state: t.State.clone(), seen: map[string]int{}, ids: map[string]bool{}, fresh: map[string]bool{}}
 	for _, step := range l.state.Steps {
 		for _, c := range step.Calls {
 			l.ids[c.ID] = true

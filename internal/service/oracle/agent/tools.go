@@ -21,20 +21,24 @@ import (
 func (l *loop) runTools(ctx context.Context, resumed bool) error {
 	step := &l.state.Steps[len(l.state.Steps)-1]
 	tools := index(l.Tools())
-	durable := false
+	if err := l.consult(ctx, step.Calls, tools, resumed); err != nil {
+		return err
+	}
+	durable, waits := false, false
 	var todo []int
 	for i := range step.Calls {
 		c := &step.Calls[i]
-		if c.Status != "" {
-			continue
-		}
 		t, known := tools[c.Name]
-		if resumed && known && !t.Safe {
+		switch {
+		case c.Status != "":
+		case c.Waits():
+			waits = true
+		case resumed && known && !t.Safe && !l.fresh[c.ID]:
 			l.settle(i, plugin.Result{}, errInterrupted)
-			continue
+		default:
+			durable = durable || known && !t.Safe
+			todo = append(todo, i)
 		}
-		durable = durable || known && !t.Safe
-		todo = append(todo, i)
 	}
 	if err := l.Sink.Save(ctx, l.snapshot(), durable); err != nil {
 		return err
@@ -52,8 +56,11 @@ func (l *loop) runTools(ctx context.Context, resumed bool) error {
 		})
 	}
 	all.Wait()
-	if ctx.Err() != nil {
+	switch {
+	case ctx.Err() != nil:
 		return context.Cause(ctx)
+	case waits:
+		return ErrWaits
 	}
 	return l.Sink.Save(ctx, l.snapshot(), false)
 }
@@ -81,7 +88,7 @@ func (l *loop) settle(i int, result plugin.Result, err error) {
 		c.Unknown = errors.Is(err, errInterrupted)
 	} else {
 		c.Status, c.Output, c.Unknown = plugin.Done, Cap(result.Text, l.Limits.OutputBytes), result.Unknown
-		c.Component = drawable(result.Component)
+		c.Component, c.Untrusted = drawable(result.Component), result.Untrusted
 	}
 	settled := *c
 	l.mu.Unlock()
@@ -130,17 +137,26 @@ func (l *loop) explain(c Call, err error) string {
 	return "The tool failed."
 }
 
-// call checks and runs one tool.
-func (l *loop) call(ctx context.Context, tools map[string]Tool, c Call, resumed bool) (plugin.Result, error) {
+// check finds the tool of a call, if the call may be made.
+func (l *loop) check(tools map[string]Tool, c Call, resumed bool) (Tool, error) {
 	t, known := tools[c.Name]
 	if !known {
-		return plugin.Result{}, plugin.Errorf(404, "There is no tool called %q. The tools are: %s.", c.Name, names(tools))
+		return t, plugin.Errorf(404, "There is no tool called %q. The tools are: %s.", c.Name, names(tools))
 	}
 	if !resumed && l.repeated(c) {
-		return plugin.Result{}, plugin.Errorf(409, "You have already called %s with exactly these arguments. Use the earlier result or do something else.", c.Name)
+		return t, plugin.Errorf(409, "You have already called %s with exactly these arguments. Use the earlier result or do something else.", c.Name)
 	}
 	if problem := validate(t.Schema, c.Args); problem != "" {
-		return plugin.Result{}, plugin.Errorf(400, "The arguments are not valid: %s", problem)
+		return t, plugin.Errorf(400, "The arguments are not valid: %s", problem)
+	}
+	return t, nil
+}
+
+// call checks and runs one tool.
+func (l *loop) call(ctx context.Context, tools map[string]Tool, c Call, resumed bool) (plugin.Result, error) {
+	t, err := l.check(tools, c, resumed)
+	if err != nil {
+		return plugin.Result{}, err
 	}
 	limit := t.Timeout
 	if limit == 0 {

@@ -6,8 +6,9 @@
 // user's own single-use invocation for that very tool, which is used up before
 // the call is made; and that a user's credentials never reach a server: only the
 // headers that the operator configured do; and that memory is bounded, whatever
-// a server sends. What servers say of their own tools (read only, idempotent) is
-// not believed, so none is run twice.
+// a server sends. What servers say of their own tools (idempotent) is not
+// believed, so none is run twice; that a tool is read only is, as far as it
+// spares the user a question.
 package mcpclient
 
 import (
@@ -74,6 +75,7 @@ type listed struct {
 type offered struct {
 	name, description string
 	schema            json.RawMessage
+	readOnly          bool
 }
 
 func (o offered) size() int { return len(o.name) + len(o.description) + len(o.schema) }
@@ -150,7 +152,7 @@ func (e *Engine) tool(l *line, t offered, u turn.MCPUser) agent.Tool {
 	}
 	name := l.server.Name + "__" + t.name
 	return agent.Tool{Tool: plugin.Tool{
-		Name: name, Description: t.description, Schema: t.schema, Timeout: limit,
+		Name: name, Description: t.description, Schema: t.schema, Timeout: limit, ReadOnly: t.readOnly,
 		Run: func(ctx context.Context, _ *plugin.Runtime, args json.RawMessage) (plugin.Result, error) {
 			if l.server.Protected {
 				if err := e.permit(ctx, l.server.Name, t.name, name, u); err != nil {
@@ -234,7 +236,7 @@ func (l *line) ask(ctx context.Context) ([]offered, error) {
 		if err != nil {
 			schema = nil
 		}
-		o := offered{name: t.Name, description: agent.Cap(t.Description, 2000), schema: schema}
+		o := offered{name: t.Name, description: agent.Cap(t.Description, 2000), schema: schema, readOnly: t.Annotations != nil && t.Annotations.ReadOnlyHint}
 		if size += o.size(); len(tools) == maxTools || size > maxList {
 			l.engine.log.Info("an MCP server offers more than is kept; the rest of its tools is left out", slog.String("server", l.server.Name))
 			break

@@ -104,6 +104,8 @@ type RunState struct {
 	Attempt   int              `json:"attempt"`
 	LastSeq   int64            `json:"lastSeq"`
 	CreatedAt string           `json:"createdAt"`
+	// Approvals are the calls for which the run waits; nobody works on it meanwhile.
+	Approvals []oracle.ApprovalBody `json:"approvals,omitempty"`
 }
 
 // SendBody documents POST /messages/{sessionId}; oracle.ParseSend reads it.
@@ -130,6 +132,9 @@ type ReplyBody struct {
 	RunID     string        `json:"runId"`
 	Status    string        `json:"status"`
 	Messages  []MessageBody `json:"messages,omitempty"`
+	// Approvals are the calls for which the turn waits: it is not over then, and
+	// status is paused.
+	Approvals []oracle.ApprovalBody `json:"approvals,omitempty"`
 }
 
 // ReplyMessage is the answer itself.

@@ -135,6 +135,13 @@ func (a *api) sessionRun(w http.ResponseWriter, r *http.Request) error {
 			LastSeq: found.NextSeq - 1, CreatedAt: oracle.Timestamp(found.CreatedAt),
 		}
 	}
+	if found.Paused {
+		waiting, err := a.deps.Engine.Pending(r.Context(), who.DID, id)
+		if err != nil {
+			return err
+		}
+		body.Run.Approvals = oracle.ApprovalBodies(waiting)
+	}
 	return httpserver.WriteJSON(w, http.StatusOK, body)
 }
 

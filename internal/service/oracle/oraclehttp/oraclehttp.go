@@ -102,7 +102,7 @@ func Surface(d Deps) (httpserver.Surface, error) {
 	return httpserver.Surface{
 		Name: "oracle", Doc: "Chat with the oracle: sessions, messages, runs, delegation.",
 		Routes:   routes,
-		Prefixes: []string{"/sessions", "/messages", "/runs", "/delegation", "/models"},
+		Prefixes: []string{"/sessions", "/messages", "/runs", "/delegation", "/models", "/approvals"},
 		CORS:     d.CORS, Authenticate: d.Authenticate,
 	}, nil
 }
@@ -193,6 +193,7 @@ func (a *api) routes() []httpserver.Route {
 			Replies: []httpserver.Reply{{Status: 200, Body: Granted{}}},
 		},
 	}
+	list = append(list, a.approvalRoutes()...)
 	for i := range list {
 		list[i].Auth = httpserver.Principal
 		list[i].Replies = append(list[i].Replies, httpserver.Reply{Status: 401, Body: ErrorBody{}, Doc: "No valid UCAN."})

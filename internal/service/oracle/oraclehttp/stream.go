@@ -152,6 +152,9 @@ func (a *api) reply(w http.ResponseWriter, r *http.Request, started run.Started,
 	if err != nil {
 		return err
 	}
+	if ended.Paused {
+		return a.replyPaused(w, r, ended)
+	}
 	m, err := a.deps.Turns.Reply(r.Context(), ended)
 	if err != nil {
 		return err

@@ -124,7 +124,7 @@ func New(d Deps) (*Oracle, error) {
 	d.Turn.Measures, d.Run.Measures = d.Measures, d.Measures
 	td := turn.Deps{
 		Store: o.Store, Provider: d.Provider, Plugins: o.Plugins, Identity: d.Oracle, Access: d.Access, Attachments: d.Attachments, MCP: d.MCP,
-		Ledger: o.Store, Budgets: d.Budgets, Log: d.Log, Config: d.Turn,
+		Ledger: o.Store, Budgets: d.Budgets, Approvals: o.Store, Log: d.Log, Config: d.Turn,
 	}
 	if d.Socket != nil {
 		if td.Publisher, td.Dispatcher, err = d.Socket(o.Service); err != nil {
@@ -143,7 +143,11 @@ func New(d Deps) (*Oracle, error) {
 			o.titler.Offer(r)
 		}
 	}
+	d.Run.Paused = o.Worker.Paused
 	o.Engine = run.New(o.Store, d.Bus, o.Worker, d.Run)
+	if pages, ok := td.Publisher.(interface{ TakeAnswers(desk oracle.AnswerDesk) }); ok {
+		pages.TakeAnswers(o.Engine)
+	}
 	o.Turns = turn.NewTurns(o.Worker, o.Engine, o.Service)
 	o.Turns.Admit = d.Admit
 	hd := oraclehttp.Deps{

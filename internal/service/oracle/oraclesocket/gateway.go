@@ -89,6 +89,8 @@ type Gateway struct {
 
 	drain sync.Once
 	desk  atomic.Pointer[oracle.CallDesk]
+	// answers takes approvals; nil until TakeAnswers.
+	answers atomic.Pointer[oracle.AnswerDesk]
 	// lost says that hints of this node may not have reached the others, stale
 	// that pages of this node may have missed some.
 	lost, stale atomic.Bool

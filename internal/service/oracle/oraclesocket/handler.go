@@ -22,6 +22,9 @@ type page struct {
 	session string
 	active  atomic.Int64 // when the client last did something, in Unix milliseconds
 	stop    func()       // of Guard.OnEnd; set before Connected returns
+	// token names the invocation with which the page came; empty when it came with
+	// a credential that others may hold too.
+	token string
 	// principal is dropped once the end of its token is being watched.
 	principal *identity.Principal
 }
@@ -77,6 +80,9 @@ func (h *handler) Connect(s *socketio.Socket, auth json.RawMessage) error {
 		return refusal(fault.New(fault.RateLimited, "Too many open connections"))
 	}
 	data := &page{did: p.DID, session: session, principal: &p}
+	if p.Kind == identity.ByInvocation && p.CIDs == nil {
+		data.token = p.TokenCID
+	}
 	data.active.Store(g.deps.Now().UnixMilli())
 	s.Data = data
 	return nil
@@ -140,6 +146,9 @@ func (h *handler) Event(s *socketio.Socket, e *socketio.Event) {
 		return
 	case oracle.ClientCallOffer, oracle.ClientCallICE, oracle.ClientCallEnd, oracle.ClientCallRenew:
 		g.signal(s, p, name, e)
+		return
+	case oracle.ClientApprovalAnswer:
+		g.takeAnswer(s, p, e)
 		return
 	default:
 		if ok, _ := g.cfg.Events.Allow(ratelimit.KeyOf(p.did)); ok {

@@ -24,7 +24,7 @@ type eventVector struct {
 func TestEventVectors(t *testing.T) {
 	t.Parallel()
 	var file struct{ Server, Client []eventVector }
-	for _, name := range []string{"events", "calls"} {
+	for _, name := range []string{"events", "calls", "approvals"} {
 		raw, err := os.ReadFile("../../../../spec/vectors/socket/" + name + ".json")
 		if err != nil {
 			t.Fatal(err)
@@ -79,7 +79,7 @@ func TestEventVectors(t *testing.T) {
 		expectFrame(t, page.Packet(), frame)
 	}
 	for _, v := range file.Client {
-		if v.Payload == nil || strings.HasPrefix(v.Event, "call_") {
+		if v.Payload == nil || strings.HasPrefix(v.Event, "call_") || strings.HasPrefix(v.Event, "approval_") {
 			heard = append(heard, v.Event)
 			page.Send(strings.Replace(v.Frame, "42[", "427[", 1)) // every answer comes with an acknowledgement at the latest
 			for !strings.HasPrefix(page.Packet(), "437[") {

@@ -177,6 +177,7 @@ func (st *Store) DeleteSession(ctx context.Context, owner, id string) ([]oracle.
 			return err
 		}
 		for _, text := range []string{
+			`DELETE FROM oracle_approvals WHERE run_id IN (SELECT id FROM oracle_runs WHERE session_id = $1)`,
 			`DELETE FROM oracle_frames WHERE run_id IN (SELECT id FROM oracle_runs WHERE session_id = $1)`,
 			`DELETE FROM oracle_runs WHERE session_id = $1`,
 			`DELETE FROM oracle_messages WHERE session_id = $1`,

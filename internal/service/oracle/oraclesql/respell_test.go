@@ -4,6 +4,7 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/castalia-org/castalia/internal/platform/sqldb"
 	"github.com/castalia-org/castalia/internal/platform/sqldb/sqldbtest"
@@ -12,7 +13,7 @@ import (
 	"github.com/castalia-org/castalia/internal/service/oracle/oracletest"
 )
 
-// Sessions, runs and requests have one spelling each, and owners too: any other
+// Sessions, runs, requests and approvals have one spelling each, and owners too: any other
 // text names nothing, on either engine.
 func TestIDsHaveOneSpelling(t *testing.T) {
 	t.Parallel()
@@ -37,6 +38,13 @@ func TestIDsHaveOneSpelling(t *testing.T) {
 		for _, other := range misspelt(begun.Run.RequestID) {
 			if _, err := st.ByRequest(t.Context(), oracletest.Owner, s.ID, other); !errors.Is(err, oracle.ErrRunNotFound) {
 				t.Errorf("request %q: %v", other, err)
+			}
+		}
+		waits := oracletest.Rest(t, st, begun.Run, time.Hour, "c1").Approvals[0]
+		for _, other := range misspelt(waits.ID) {
+			a := oracle.Answer{ApprovalID: other, Owner: oracletest.Owner, Decision: oracle.Approve}
+			if _, _, err := st.Answer(t.Context(), a); !errors.Is(err, oracle.ErrApprovalNotFound) {
+				t.Errorf("approval %q: %v", other, err)
 			}
 		}
 		for _, other := range misspelt(oracletest.Owner) {

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -18,10 +19,12 @@ import (
 const (
 	isLive   = `status IN ('queued', 'running', 'recovering')`
 	isAtWork = `status IN ('running', 'recovering')`
+	// stopped is a run that rests and was asked to stop: it needs somebody to end it.
+	stopped = `(pauses > 0 AND pause_epoch = epoch AND abort_ms > 0)`
 )
 
 const runColumns = `id, session_id, owner, request_id, message_id, turn, status, epoch, attempt, next_seq, abort_ms,
-	request, checkpoint, error_kind, model, usage, steps, created_ms, ended_ms, began_by`
+	request, checkpoint, error_kind, model, usage, steps, created_ms, ended_ms, began_by, pause_epoch, pauses`
 
 func scanRun(row scanner) (oracle.Run, error) {
 	var (
@@ -29,9 +32,11 @@ func scanRun(row scanner) (oracle.Run, error) {
 		status                     string
 		request, checkpoint, usage string
 		abort, created, ended      int64
+		pauseEpoch                 int64
 	)
 	err := row.Scan(&r.ID, &r.SessionID, &r.Owner, &r.RequestID, &r.MessageID, &r.Turn, &status, &r.Epoch, &r.Attempt, &r.NextSeq, &abort,
-		&request, &checkpoint, &r.ErrorKind, &r.Model, &usage, &r.Steps, &created, &ended, &r.BeganBy)
+		&request, &checkpoint, &r.ErrorKind, &r.Model, &usage, &r.Steps, &created, &ended, &r.BeganBy,
+		&pauseEpoch, &r.Pauses)
 	if errors.Is(err, sql.ErrNoRows) {
 		return r, oracle.ErrRunNotFound
 	}
@@ -39,6 +44,7 @@ func scanRun(row scanner) (oracle.Run, error) {
 		return r, fmt.Errorf("read run: %w", err)
 	}
 	r.Status, r.AbortRequested = oracle.RunStatus(status), abort > 0
+	r.Paused = r.Pauses > 0 && pauseEpoch == r.Epoch && r.Status.Live()
 	r.CreatedAt = sqldb.Time(created)
 	if ended > 0 {
 		r.EndedAt = sqldb.Time(ended)
@@ -181,15 +187,17 @@ func (st *Store) makeRoom(ctx context.Context, tx sqldb.Querier, b run.Begin, ou
 	if err != nil {
 		return err
 	}
-	switch b.Multitask {
-	case oracle.Reject:
+	if b.Multitask == oracle.Reject {
 		return run.ErrBusy
-	case oracle.Enqueue:
+	}
+	if b.Multitask == oracle.Enqueue {
 		if len(live) > b.MaxQueue {
 			return run.ErrQueueFull
 		}
 		out.Run.Status = oracle.Queued
-		return nil
+		// A run that rests would keep the message waiting for a person who has
+		// just said something else.
+		live = slices.DeleteFunc(live, func(l oracle.Run) bool { return !l.Paused })
 	}
 	for _, l := range live {
 		if l.Status == oracle.Queued {
@@ -201,6 +209,9 @@ func (st *Store) makeRoom(ctx context.Context, tx sqldb.Querier, b run.Begin, ou
 		}
 		out.Run.Status = oracle.Queued
 		out.Interrupted = append(out.Interrupted, l.ID)
+		if l.Paused {
+			out.Woken = append(out.Woken, l.ID)
+		}
 		if _, err := tx.ExecContext(ctx, `UPDATE oracle_runs SET abort_ms = $1 WHERE id = $2 AND abort_ms = 0`, sqldb.MS(b.Run.CreatedAt), l.ID); err != nil {
 			return fmt.Errorf("ask run to stop: %w", err)
 		}
@@ -239,7 +250,7 @@ func (st *Store) Claim(ctx context.Context, id, node string, ttl time.Duration) 
 				(status = 'queued' AND NOT EXISTS (
 					SELECT 1 FROM oracle_runs o WHERE o.session_id = oracle_runs.session_id AND o.id <> oracle_runs.id
 					AND (o.status IN ('running', 'recovering') OR (o.status = 'queued' AND o.turn < oracle_runs.turn))))
-				OR (`+isAtWork+` AND lease_ms <= `+now+`))
+				OR (`+isAtWork+` AND (lease_ms <= `+now+` OR `+stopped+`)))
 			RETURNING `+runColumns, node, ttl.Milliseconds(), id))
 		if errors.Is(err, oracle.ErrRunNotFound) {
 			return run.ErrLost
@@ -255,7 +266,7 @@ func (st *Store) Claim(ctx context.Context, id, node string, ttl time.Duration) 
 func (st *Store) Claimable(ctx context.Context, patience time.Duration, limit int) ([]string, error) {
 	now := st.db.Dialect().NowMS()
 	rows, err := st.db.Read().QueryContext(ctx, `SELECT id FROM oracle_runs r WHERE r.`+isLive+` AND (
-		(r.status IN ('running', 'recovering') AND r.lease_ms <= `+now+`)
+		(r.status IN ('running', 'recovering') AND (r.lease_ms <= `+now+` OR `+stopped+`))
 		OR (r.status = 'queued' AND r.created_ms <= `+now+` - $1 AND NOT EXISTS (
 			SELECT 1 FROM oracle_runs o WHERE o.session_id = r.session_id AND o.id <> r.id
 			AND (o.status IN ('running', 'recovering') OR (o.status = 'queued' AND o.turn < r.turn) OR o.ended_ms > `+now+` - $2))))
@@ -334,17 +345,23 @@ func (st *Store) Finish(ctx context.Context, e run.Ending) error {
 		var (
 			session, owner string
 			turn, created  int64
+			pauses         int
 		)
 		err := tx.QueryRowContext(ctx, `UPDATE oracle_runs SET status = $1, error_kind = $2, model = $3, usage = $4, steps = $5,
 			next_seq = $6, ended_ms = $7, checkpoint = '', lease_ms = 0, opening = opening || $8
-			WHERE id = $9 AND epoch = $10 AND `+isAtWork+` RETURNING session_id, owner, turn, created_ms`,
+			WHERE id = $9 AND epoch = $10 AND `+isAtWork+` RETURNING session_id, owner, turn, created_ms, pauses`,
 			string(e.Status), e.ErrorKind, e.Model, string(usage), e.Steps, next, sqldb.MS(e.At), inRow, e.RunID, e.Epoch).
-			Scan(&session, &owner, &turn, &created)
+			Scan(&session, &owner, &turn, &created, &pauses)
 		if errors.Is(err, sql.ErrNoRows) {
 			return alreadyFinished(ctx, tx, e, next)
 		}
 		if err != nil {
 			return fmt.Errorf("end run: %w", err)
+		}
+		if pauses > 0 {
+			if err := closeApprovals(ctx, tx, e.RunID, e.At); err != nil {
+				return err
+			}
 		}
 		if len(e.Messages) > 0 {
 			seq, err := nextMessage(ctx, tx, owner, session, len(e.Messages), created, e.At)

@@ -44,6 +44,9 @@ func TestStore(t *testing.T, open func(t *testing.T) Store) {
 	t.Run("request ids", func(t *testing.T) { t.Parallel(); testRequestIDs(t, open(t)) })
 	t.Run("a run that is stored whole", func(t *testing.T) { t.Parallel(); testWhole(t, open(t)) })
 	t.Run("a day's measure", func(t *testing.T) { t.Parallel(); testMeasure(t, open(t)) })
+	t.Run("approvals", func(t *testing.T) { t.Parallel(); testApprovals(t, open(t)) })
+	t.Run("approvals that nobody answers", func(t *testing.T) { t.Parallel(); testApprovalsEnd(t, open(t)) })
+	t.Run("answers at once", func(t *testing.T) { t.Parallel(); testAnswersAtOnce(t, open(t)) })
 	t.Run("pruning", func(t *testing.T) { t.Parallel(); testPrune(t, open(t)) })
 	t.Run("plugin keys", func(t *testing.T) { t.Parallel(); testKeys(t, open(t)) })
 }

@@ -24,6 +24,7 @@ import (
 	"github.com/castalia-org/castalia/internal/service/oracle/model/scripted"
 	"github.com/castalia-org/castalia/internal/service/oracle/oraclekit"
 	"github.com/castalia-org/castalia/internal/service/oracle/oraclesql"
+	"github.com/castalia-org/castalia/internal/service/oracle/turn"
 )
 
 // Node is one running oracle.
@@ -199,8 +200,13 @@ func Frames(t testing.TB, body []byte) []oracle.Frame {
 
 func readFrames(t testing.TB, body io.Reader) []oracle.Frame {
 	t.Helper()
+	return collectFrames(t, sse.NewDecoder(body, 0))
+}
+
+func collectFrames(t testing.TB, d *sse.Decoder) []oracle.Frame {
+	t.Helper()
 	var out []oracle.Frame
-	for d := sse.NewDecoder(body, 0); ; {
+	for {
 		e, err := d.Next()
 		if err != nil {
 			return out
@@ -225,6 +231,50 @@ func (c *Client) Say(session, text string) []oracle.Frame {
 		c.t.Fatalf("send: %d %s", resp.StatusCode, data)
 	}
 	return Stream(c.t, resp)
+}
+
+// Waiting is a turn that rests.
+type Waiting struct {
+	oracle.ApprovalRequired
+	// Rest reads the frames that follow, to the end.
+	Rest func() []oracle.Frame
+}
+
+// Ask sends a message, and returns when its turn waits for its user.
+func (c *Client) Ask(session, text string) Waiting {
+	c.t.Helper()
+	resp, err := c.Open(c.t.Context(), "POST", "/messages/"+session, map[string]any{"message": text, "stream": true})
+	must(c.t, err)
+	c.t.Cleanup(func() { _ = resp.Body.Close() })
+	var w Waiting
+	d := sse.NewDecoder(resp.Body, 0)
+	for {
+		e, err := d.Next()
+		if err != nil {
+			c.t.Fatalf("the turn did not wait: %v", err)
+		}
+		if e.Name == oracle.FrameApprovalRequired {
+			must(c.t, json.Unmarshal(e.Data, &w.ApprovalRequired))
+			break
+		}
+	}
+	w.Rest = func() []oracle.Frame {
+		c.t.Helper()
+		return collectFrames(c.t, d)
+	}
+	return w
+}
+
+// Text is what a reader of frames shows.
+func Text(t testing.TB, frames []oracle.Frame) string {
+	t.Helper()
+	return turn.TextOf(frames)
+}
+
+// Delegation makes the client send a delegation instead of an invocation.
+func (c *Client) Delegation(token string) {
+	c.token = ""
+	c.Header.Set("X-Ucan-Delegation", token)
 }
 
 // Events lists the names of frames.

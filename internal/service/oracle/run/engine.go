@@ -66,6 +66,10 @@ type Result struct {
 	Titled bool
 	// Text is the whole answer, which ends that are not finished repeat.
 	Text string
+	// Approvals are the calls that wait for a person. When there are any the run
+	// is not over: it rests, and goes on from Checkpoint.
+	Approvals  []oracle.Approval
+	Checkpoint any
 	// Before is the transcript before the turn, when the worker knows it to be
 	// whole: it finds it again here when it hears of the end.
 	Before *oracle.Transcript
@@ -82,11 +86,14 @@ type Config struct {
 	MaxQueue    int           // 16 messages behind a live run
 	MaxAttempts int           // 3
 	Drain       time.Duration // 5s: how long a stopping node lets its runs finish
+	Patience    time.Duration // 24h: how long a call waits for a person
 	Measures    oracle.Measures
 	Logger      *slog.Logger
 	// Ended, when set, is told of each run that this node ended, also while it
 	// waited or because its session was deleted, after readers could see its end.
 	Ended func(ctx context.Context, r oracle.Run, result Result)
+	// Paused, when set, is told of each run that this node put to rest.
+	Paused func(ctx context.Context, r oracle.Run, required oracle.ApprovalRequired)
 }
 
 func (c Config) withDefaults() Config {
@@ -100,6 +107,7 @@ func (c Config) withDefaults() Config {
 	def(&c.Retention, 24*time.Hour)
 	def(&c.Lingering, time.Minute)
 	def(&c.MaxRun, 15*time.Minute)
+	def(&c.Patience, 24*time.Hour)
 	def(&c.Drain, 5*time.Second)
 	if c.MaxQueue == 0 {
 		c.MaxQueue = 16
@@ -115,6 +123,9 @@ func (c Config) withDefaults() Config {
 	}
 	if c.Ended == nil {
 		c.Ended = func(context.Context, oracle.Run, Result) {}
+	}
+	if c.Paused == nil {
+		c.Paused = func(context.Context, oracle.Run, oracle.ApprovalRequired) {}
 	}
 	return c
 }
@@ -246,6 +257,9 @@ func (e *Engine) Start(ctx context.Context, s Start) (Started, error) {
 		e.abortLocal(id)
 		e.hint(ctx, subjectAbort, []byte(id))
 	}
+	for _, id := range begun.Woken {
+		e.wake(ctx, id, oracle.Carried{})
+	}
 	e.neverBegan(ctx, begun.Ended)
 	return out, nil
 }
@@ -347,15 +361,20 @@ func (e *Engine) Began(ctx context.Context, owner, id, invocation string) (bool,
 	return r.BeganBy != "" && r.BeganBy == invocation && (r.Status.Live() || time.Since(r.EndedAt) < e.cfg.Lingering), nil
 }
 
-// Await waits for the end of a run and returns it as stored.
+// Await waits until a run has ended, or rests, and returns it as stored.
 func (e *Engine) Await(ctx context.Context, started Started) (oracle.Run, error) {
 	for {
-		_, err := started.Reader.Next(ctx, time.Minute)
+		frames, err := started.Reader.Next(ctx, time.Minute)
 		switch {
 		case ctx.Err() != nil:
 			return oracle.Run{}, context.Cause(ctx)
 		case errors.Is(err, io.EOF), errors.Is(err, ErrPruned):
 			return e.store.Run(ctx, started.Run.Owner, started.Run.ID)
+		case asksApproval(frames):
+			if r, err := e.store.Run(ctx, started.Run.Owner, started.Run.ID); err == nil && r.Paused {
+				return r, nil
+			}
+			continue
 		case err == nil, errors.Is(err, ErrIdle):
 			continue
 		}
@@ -409,6 +428,9 @@ func (e *Engine) Gone(ctx context.Context, runs []oracle.Run) {
 		e.abortLocal(r.ID)
 		e.hint(ctx, subjectAbort, []byte(r.ID))
 		e.hint(ctx, subjectFrames+r.ID, nil)
+		if r.Paused && !e.wake(ctx, r.ID, oracle.Carried{}) {
+			e.deleted(r, Result{Model: r.Model, Usage: r.Usage, Steps: r.Steps}) //nolint:contextcheck // told after the request, too
+		}
 	}
 	e.neverBegan(ctx, waited)
 }

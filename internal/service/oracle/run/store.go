@@ -45,6 +45,19 @@ type Store interface {
 	Renew(ctx context.Context, held []Held, ttl time.Duration) (map[string]Standing, error)
 	// Finish stores the turn's messages and the last frames and ends the run.
 	Finish(ctx context.Context, e Ending) error
+	// Pause stores the calls that wait for a person, with the last frames and the
+	// checkpoint, and puts the run to rest under an epoch of its own: nobody takes
+	// it before everything is answered, the time is over or an abort was asked for.
+	Pause(ctx context.Context, p Pausing) error
+	// Approvals are all that a run asked for.
+	Approvals(ctx context.Context, runID string) ([]oracle.Approval, error)
+	// Pending are the owner's calls that wait now, in one session or, when that is
+	// empty, in all; the oldest first.
+	Pending(ctx context.Context, owner, sessionID string, limit int) ([]oracle.Approval, error)
+	// Answer stores what a person decided. The same answer again changes nothing;
+	// another one is oracle.ErrAnswered, one that comes too late ErrApprovalOver.
+	// ready says that the run waits for nothing else.
+	Answer(ctx context.Context, a oracle.Answer) (approval oracle.Approval, ready bool, err error)
 	// Abort marks the live runs of the owner's session, or the one that only
 	// names; queued ones end at once. It returns them as they were.
 	Abort(ctx context.Context, owner, sessionID, only string) ([]oracle.Run, error)
@@ -95,8 +108,10 @@ type Begun struct {
 	Frames  []oracle.Frame
 	// Repeat says that the request had been seen: nothing was stored.
 	Repeat bool
-	// Interrupted names the runs that were asked to stop.
+	// Interrupted names the runs that were asked to stop, Woken those of them that
+	// rested: whoever takes them can end them.
 	Interrupted []string
+	Woken       []string
 	// Ended are queued runs that were ended at once.
 	Ended []oracle.Run
 }
@@ -126,6 +141,17 @@ type Ending struct {
 	// Whole says that the batch has all frames but the opening ones: they may be
 	// stored together.
 	Whole bool
+}
+
+// Pausing is the last write before a run rests.
+type Pausing struct {
+	Batch
+	Approvals []oracle.Approval
+	// For is how long the run waits.
+	For   time.Duration
+	Model string
+	Usage plugin.Usage
+	Steps int
 }
 
 // Held is a run that a node works on.

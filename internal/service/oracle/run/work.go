@@ -272,7 +272,11 @@ func (e *Engine) work(ctx context.Context, a *active, job Job) {
 		lost = true
 		return
 	}
-	switch err := e.finish(log, r, result); {
+	end := e.finish
+	if len(result.Approvals) > 0 && !errors.Is(cause, errAborted) {
+		end, lost = e.pause, true // who reads on does so from the database
+	}
+	switch err := end(log, r, result); {
 	case err == nil:
 	case errors.Is(err, ErrLost):
 		lost = true
@@ -291,7 +295,7 @@ func (e *Engine) doWork(ctx context.Context, job Job) (result Result) {
 			result = Result{Status: oracle.Failed, ErrorKind: "server"}
 		}
 	}()
-	if job.Run.Attempt > e.cfg.MaxAttempts {
+	if job.Run.Attempt-job.Run.Pauses > e.cfg.MaxAttempts {
 		frames, err := e.allFrames(ctx, job.Run.ID)
 		if err != nil {
 			e.log.Warn("the frames of a run could not be read", slog.Any("error", err))

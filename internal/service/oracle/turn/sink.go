@@ -67,6 +67,9 @@ func (s *sink) ToolStarted(c agent.Call) {
 // ToolEnded tells the result of a call, and asks pages to show its component.
 func (s *sink) ToolEnded(c agent.Call) {
 	t := (*turn)(s)
+	if c.Untrusted {
+		t.untrusted.Store(true)
+	}
 	t.tellCall(c)
 	if c.Component == nil {
 		return

@@ -155,6 +155,10 @@ func (s *Turns) AskFor(ctx context.Context, q plugin.Question, sponsor string) (
 	if err != nil {
 		return plugin.Answer{}, fmt.Errorf("wait for the answer: %w", err)
 	}
+	if ended.Paused {
+		waiting, err := s.engine.Pending(ctx, ended.Owner, ended.SessionID)
+		return plugin.Answer{RunID: ended.ID, Status: Paused, Text: Question(waiting)}, err
+	}
 	text, err := s.Reply(ctx, ended)
 	return plugin.Answer{RunID: ended.ID, Status: string(ended.Status), Text: text.Content}, err
 }

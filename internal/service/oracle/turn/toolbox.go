@@ -113,6 +113,7 @@ func (b *toolbox) addMCP(ctx context.Context, servers []plugin.MCPServer) {
 		g := capability{name: "mcp-" + s.Name, summary: s.Summary, always: s.Visibility == plugin.Always}
 		for _, tool := range tools {
 			if strings.HasPrefix(tool.Name, s.Name+"__") {
+				tool.Asks = b.t.deps.Config.ApproveMCP && !tool.ReadOnly
 				g.tools = append(g.tools, tool)
 			}
 		}
@@ -186,12 +187,12 @@ func (b *toolbox) list() []agent.Tool {
 func (b *toolbox) metaTools() []agent.Tool {
 	return []agent.Tool{
 		{Tool: plugin.Tool{
-			Name: ListCapabilities, Description: "List the capabilities that can be loaded, with what they are for.", Safe: true,
+			Name: ListCapabilities, Description: "List the capabilities that can be loaded, with what they are for.", Safe: true, ReadOnly: true,
 			Schema: json.RawMessage(`{"type":"object","properties":{}}`),
 			Run:    func(context.Context, *plugin.Runtime, json.RawMessage) (plugin.Result, error) { return b.describe() },
 		}},
 		{Tool: plugin.Tool{
-			Name: LoadCapability, Description: "Load a capability by name; its tools can then be called.", Safe: true,
+			Name: LoadCapability, Description: "Load a capability by name; its tools can then be called.", Safe: true, ReadOnly: true,
 			Schema: json.RawMessage(`{"type":"object","properties":{"name":{"type":"string"}},"required":["name"]}`),
 			Run: func(ctx context.Context, _ *plugin.Runtime, args json.RawMessage) (plugin.Result, error) {
 				var in struct{ Name string }
@@ -348,8 +349,10 @@ func (t *turn) subAgent(owner string, s plugin.SubAgent) agent.Tool {
 	if steps == 0 {
 		steps = t.deps.Config.SubAgentSteps
 	}
+	changes := slices.ContainsFunc(s.Tools, func(tool plugin.Tool) bool { return !tool.ReadOnly })
 	return agent.Tool{Plugin: owner, Tool: plugin.Tool{
-		Name: "call_" + s.Name, Description: s.Description, Timeout: 5 * time.Minute,
+		ReadOnly: !changes,
+		Name:     "call_" + s.Name, Description: s.Description, Timeout: 5 * time.Minute,
 		Schema: json.RawMessage(`{"type":"object","properties":{"task":{"type":"string","description":"What the sub-agent should do, with everything it needs to know."}},"required":["task"]}`),
 		Run: func(ctx context.Context, rt *plugin.Runtime, args json.RawMessage) (plugin.Result, error) {
 			var in struct{ Task string }
@@ -371,13 +374,13 @@ func (t *turn) subAgent(owner string, s plugin.SubAgent) agent.Tool {
 					Model: name, System: s.Prompt, Purpose: "sub-agent",
 					Messages: []plugin.ModelMessage{{Role: plugin.RoleUser, Text: in.Task}},
 				},
-				Tools: func() []agent.Tool { return tools }, CallTool: t.plugins.wrapTool,
+				Tools: func() []agent.Tool { return tools }, CallTool: t.plugins.wrapTool, Untrusted: t.untrusted.Load(),
 			})
 			t.usage.add(state.Usage)
 			if err != nil {
 				return plugin.Result{}, err
 			}
-			return plugin.Text(state.Text()), nil
+			return plugin.Result{Text: state.Text(), Untrusted: state.Untrusted()}, nil
 		},
 	}}
 }

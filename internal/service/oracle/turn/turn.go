@@ -15,6 +15,7 @@ import (
 	"log/slog"
 	"runtime"
 	"slices"
+	"sync/atomic"
 	"time"
 	"unicode/utf16"
 
@@ -81,6 +82,9 @@ type Deps struct {
 	Access      Access
 	Attachments Attachments
 	MCP         MCP
+	// Approvals is what people were asked and said; nil means that nobody can be
+	// asked, so that what needs an approval is refused.
+	Approvals Approvals
 	// Ledger counts what the model costs, where that is limited; nil counts nothing.
 	Ledger Ledger
 	// Budgets are those of app keys; nil has none.
@@ -94,6 +98,11 @@ type Budgets interface {
 	// Afford refuses when the budget is spent.
 	Afford(ctx context.Context, maker, id string) error
 	Charge(ctx context.Context, id string, used appkey.Amount) error
+}
+
+// Approvals knows what became of the calls that a run put to its user.
+type Approvals interface {
+	Approvals(ctx context.Context, runID string) ([]oracle.Approval, error)
 }
 
 // Ledger counts what the model costs, by who answers for it and by day.
@@ -110,7 +119,10 @@ type Config struct {
 	WindowShare   float64       // 0.6 of the model's window is for the history
 	SubAgentSteps int           // 8
 	Readers       int           // one per CPU: turns that read their history at the same time
-	Measures      oracle.Measures
+	// ApproveMCP makes every tool of an MCP server that is not marked as read only
+	// wait for the person.
+	ApproveMCP bool
+	Measures   oracle.Measures
 }
 
 func (c Config) withDefaults() Config {
@@ -191,7 +203,9 @@ type turn struct {
 	short   bool               // the user was told that the conversation was shortened
 	through int64              // the turn up to which a summary stands for the conversation
 	past    *oracle.Transcript // before this turn, when it is known to be whole
-	log     *slog.Logger
+	// untrusted says that the turn has read somebody else's text.
+	untrusted atomic.Bool
+	log       *slog.Logger
 }
 
 // Work does a run: see run.Worker.
@@ -238,6 +252,7 @@ func (t *turn) think(ctx context.Context, state agent.State) (agent.State, error
 	if err != nil {
 		return state, err
 	}
+	t.untrusted.Store(state.Untrusted())
 	if state.Note == "" {
 		state.Note = t.noteOf(ctx)
 	}
@@ -256,6 +271,9 @@ func (t *turn) think(ctx context.Context, state agent.State) (agent.State, error
 			t.tellShortened()
 			return true
 		},
+	}
+	if t.deps.Approvals != nil {
+		task.Answers = t.answers
 	}
 	return agent.Run(ctx, task)
 }
@@ -338,7 +356,7 @@ func (t *turn) conclude(ctx context.Context, state agent.State, err error) run.R
 	steps := state.Steps
 	result := run.Result{Status: oracle.Finished, Model: t.model.ID, Steps: len(steps), Titled: t.titled, Before: t.past}
 	if failed, ok := errors.AsType[*agent.Error](err); ok {
-		steps = failed.State.Steps
+		state, steps = failed.State, failed.State.Steps
 		if failed.Partial.Text != "" || failed.Partial.Reasoning != "" {
 			steps = append(slices.Clip(steps), failed.Partial)
 		}
@@ -351,10 +369,13 @@ func (t *turn) conclude(ctx context.Context, state agent.State, err error) run.R
 		t.emit(oracle.FrameMessage, oracle.MessageFrame{Content: text, Timestamp: oracle.Timestamp(time.Now())})
 		steps = append(slices.Clip(steps), agent.Step{Text: text})
 	}
-	t.emit(oracle.FrameReasoning, oracle.ReasoningFrame{Address: t.to, IsComplete: true, Timestamp: oracle.Timestamp(time.Now())})
+	waits := errors.Is(err, agent.ErrWaits)
+	if !waits {
+		t.emit(oracle.FrameReasoning, oracle.ReasoningFrame{Address: t.to, IsComplete: true, Timestamp: oracle.Timestamp(time.Now())})
+	}
 	switch cause := context.Cause(ctx); {
 	case err == nil:
-	case run.IsAbort(cause):
+	case run.IsAbort(cause), waits:
 		result.Status = oracle.Aborted
 	case run.IsTimeout(cause):
 		result.Status, result.ErrorKind = oracle.Failed, string(model.Timeout)
@@ -370,6 +391,9 @@ func (t *turn) conclude(ctx context.Context, state agent.State, err error) run.R
 	result.Messages = t.messages(state.Note, steps)
 	result.Text = agent.State{Steps: steps}.Text()
 	result.Usage = state.Usage.Add(t.usage.total())
+	if waits {
+		t.pauseFor(state, &result)
+	}
 	return result
 }
 
@@ -425,6 +449,9 @@ func messages(steps []agent.Step) []oracle.Message {
 			call := oracle.ToolCall{ID: c.ID, Name: c.Name, Args: agent.AsStored(c.Arguments()), Status: c.Status, Output: c.Output, Error: c.Error, Action: c.Action, Component: c.Component}
 			if call.Status == "" {
 				call.Status, call.Error = plugin.Failed, "The tool did not complete."
+				if c.Waits() {
+					call.Error = unapproved
+				}
 			}
 			m.ToolCalls = append(m.ToolCalls, call)
 		}

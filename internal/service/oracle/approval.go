@@ -1,0 +1,138 @@
+package oracle
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/castalia-org/castalia/internal/platform/fault"
+)
+
+// Decision is what became of a call that waited for a person's approval; it is
+// empty while it waits.
+type Decision string
+
+// A person approves or denies. The other two say that nobody did: in time, or
+// before the turn ended otherwise.
+const (
+	Approve   Decision = "approve"
+	Deny      Decision = "deny"
+	Expired   Decision = "expired"
+	Withdrawn Decision = "withdrawn"
+)
+
+// Why a call waits for approval.
+const (
+	AsksConfirm   = "confirm"   // its tool is marked so
+	AsksOperator  = "operator"  // the operator wants people to be asked
+	AsksUntrusted = "untrusted" // the turn has read text that may give orders
+)
+
+// Approval is a tool call that waits, or waited, for the person whose run it is.
+type Approval struct {
+	ID        string
+	RunID     string
+	SessionID string
+	Owner     string
+	// CallID is the call's within its run.
+	CallID string
+	Tool   string
+	Args   json.RawMessage
+	// Reason is why it waits.
+	Reason    string
+	CreatedAt time.Time
+	ExpiresAt time.Time
+	Decision  Decision
+	// AnsweredAt, AnsweredBy and Via are who decided, when and by which way.
+	AnsweredAt time.Time
+	AnsweredBy string
+	Via        string
+}
+
+// The ways by which an answer comes.
+const (
+	ViaHTTP      = "http"
+	ViaSocket    = "socket"
+	ViaTelephone = "telephone"
+)
+
+// Answer is a person's word on an Approval.
+type Answer struct {
+	ApprovalID string
+	// Owner is whose the approval must be; By names the token that proved it.
+	Owner    string
+	By       string
+	Via      string
+	Decision Decision
+}
+
+// Refusals of answers. An approval of somebody else is not there.
+var (
+	ErrApprovalNotFound = fault.New(fault.NotFound, "Approval not found")
+	ErrAnswered         = fault.New(fault.Conflict, "This call was answered otherwise before").WithCode("approval_answered")
+	ErrApprovalOver     = fault.New(fault.Gone, "This call does not wait for approval any more").WithCode("approval_over")
+	ErrNoDecision       = fault.New(fault.Invalid, "decision must be one of the following values: approve, deny")
+)
+
+// AnswerSchema is the JSON Schema of an answer. Arguments can not be changed: who
+// wants others denies the call, and says so.
+func AnswerSchema() json.RawMessage {
+	return json.RawMessage(`{"type":"object","properties":{"decision":{"type":"string","enum":["approve","deny"]}},"required":["decision"]}`)
+}
+
+// ApprovalBody is an approval as pages see it.
+type ApprovalBody struct {
+	ID         string          `json:"id"`
+	RunID      string          `json:"runId"`
+	SessionID  string          `json:"sessionId"`
+	ToolCallID string          `json:"toolCallId"`
+	ToolName   string          `json:"toolName"`
+	Args       json.RawMessage `json:"args"`
+	Reason     string          `json:"reason"`
+	Schema     json.RawMessage `json:"schema"`
+	CreatedAt  string          `json:"createdAt"`
+	ExpiresAt  string          `json:"expiresAt"`
+	Decision   Decision        `json:"decision,omitempty"`
+	AnsweredAt string          `json:"answeredAt,omitempty"`
+}
+
+// Body is the approval as pages see it.
+func (a Approval) Body() ApprovalBody {
+	b := ApprovalBody{
+		ID: a.ID, RunID: a.RunID, SessionID: a.SessionID, ToolCallID: a.CallID, ToolName: a.Tool, Args: a.Args, Reason: a.Reason,
+		Schema: AnswerSchema(), CreatedAt: Timestamp(a.CreatedAt), ExpiresAt: Timestamp(a.ExpiresAt), Decision: a.Decision,
+	}
+	if !a.AnsweredAt.IsZero() {
+		b.AnsweredAt = Timestamp(a.AnsweredAt)
+	}
+	return b
+}
+
+// ApprovalBodies is a list of approvals as pages see it.
+func ApprovalBodies(list []Approval) []ApprovalBody {
+	out := make([]ApprovalBody, 0, len(list))
+	for _, a := range list {
+		out = append(out, a.Body())
+	}
+	return out
+}
+
+// ApprovalRequired tells which calls wait, on the stream and on the socket. The
+// run rests until all of them are answered.
+type ApprovalRequired struct {
+	Address
+	RunID     string         `json:"runId"`
+	Approvals []ApprovalBody `json:"approvals"`
+	Timestamp string         `json:"timestamp"`
+}
+
+// ApprovalAnswered tells what was decided about a call, on the stream and on the
+// socket.
+type ApprovalAnswered struct {
+	Address
+	RunID      string   `json:"runId"`
+	ApprovalID string   `json:"approvalId"`
+	ToolCallID string   `json:"toolCallId"`
+	ToolName   string   `json:"toolName"`
+	Decision   Decision `json:"decision"`
+	Timestamp  string   `json:"timestamp"`
+}

@@ -1,0 +1,68 @@
+package oraclesocket
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/castalia-org/castalia/internal/platform/fault"
+	"github.com/castalia-org/castalia/internal/platform/ratelimit"
+	"github.com/castalia-org/castalia/internal/protocol/socketio"
+	"github.com/castalia-org/castalia/internal/service/oracle"
+)
+
+// TakeAnswers makes the desk the one that hears what people approve and deny.
+func (g *Gateway) TakeAnswers(desk oracle.AnswerDesk) { g.answers.Store(&desk) }
+
+var (
+	errNoAnswers   = fault.New(fault.Unavailable, "Approvals are not taken here").WithCode("unavailable")
+	errNotInPerson = fault.New(fault.Forbidden, "An approval needs an invocation of your own").WithCode("forbidden")
+)
+
+// answer is what a page sends.
+type answer struct {
+	ApprovalID string          `json:"approvalId"`
+	Decision   oracle.Decision `json:"decision"`
+}
+
+// takenAnswer is the acknowledgement of an answer that counts.
+type takenAnswer struct {
+	OK       bool                `json:"ok"`
+	Approval oracle.ApprovalBody `json:"approval"`
+}
+
+// takeAnswer hands a page's answer on and acknowledges it.
+func (g *Gateway) takeAnswer(s *socketio.Socket, p *page, e *socketio.Event) {
+	raw, err := g.askAnswers(s, p, e)
+	if err != nil {
+		raw = g.refuseSignal(oracle.ClientApprovalAnswer, err)
+	}
+	if e.WantsAck() {
+		_ = e.Ack(raw) // a socket that goes needs none
+	}
+}
+
+func (g *Gateway) askAnswers(s *socketio.Socket, p *page, e *socketio.Event) (json.RawMessage, error) {
+	desk := g.answers.Load()
+	if desk == nil {
+		return nil, errNoAnswers
+	}
+	if ok, _ := g.cfg.Events.Allow(ratelimit.KeyOf(p.did)); !ok {
+		return nil, errTooMany
+	}
+	if p.token == "" {
+		return nil, errNotInPerson
+	}
+	var a answer
+	if err := e.Decode(0, &a); err != nil {
+		return nil, errBadSignal
+	}
+	ctx, cancel := context.WithTimeout(s.Context(), signalTime)
+	defer cancel()
+	got, err := (*desk).Answer(ctx, oracle.Answer{
+		ApprovalID: a.ApprovalID, Owner: p.did, By: p.token, Via: oracle.ViaSocket, Decision: a.Decision,
+	}, oracle.Carried{})
+	if err != nil {
+		return nil, err
+	}
+	return json.Marshal(takenAnswer{OK: true, Approval: got.Body()})
+}
