@@ -24,7 +24,7 @@ func (l *loop) runTools(ctx context.Context, resumed bool) error {
 	if err := l.consult(ctx, step.Calls, tools, resumed); err != nil {
 		return err
 	}
-	durable, waits := false, false
+	durable, waits, approved := false, false, false
 	var todo []int
 	for i := range step.Calls {
 		c := &step.Calls[i]
@@ -37,6 +37,7 @@ func (l *loop) runTools(ctx context.Context, resumed bool) error {
 			l.settle(i, plugin.Result{}, errInterrupted)
 		default:
 			durable = durable || known && !t.Safe
+			approved = approved || c.Approved
 			todo = append(todo, i)
 		}
 	}
@@ -62,7 +63,8 @@ func (l *loop) runTools(ctx context.Context, resumed bool) error {
 	case waits:
 		return ErrWaits
 	}
-	return l.Sink.Save(ctx, l.snapshot(), false)
+	// What a person approved is worth a moment: its result is not to become unknown.
+	return l.Sink.Save(ctx, l.snapshot(), approved)
 }
 
 func (l *loop) snapshot() State {
