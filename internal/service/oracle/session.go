@@ -58,6 +58,17 @@ type Message struct {
 	Note string
 	// State is what the model's provider wants back with an AI message.
 	State *ModelState
+	// Failure says why the turn ended without its answer; the content is then its
+	// text, which no model is told.
+	Failure *Failure
+}
+
+// Failure is what the user was told of a turn that failed.
+type Failure struct {
+	Kind string `json:"kind"`
+	Text string `json:"message"`
+	// Retryable says that asking again may help.
+	Retryable bool `json:"retryable"`
 }
 
 // ModelState is a provider's state with the conversation that it was made in: a

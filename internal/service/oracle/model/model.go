@@ -89,6 +89,8 @@ const (
 	Server    Kind = "server"
 	Network   Kind = "network"
 	Unknown   Kind = "unknown"
+	// Filter: the provider's own filter refused the prompt.
+	Filter Kind = "filter"
 	// TooLong: the request does not fit the model's window. It is not shown:
 	// the history is trimmed and the call made again.
 	TooLong Kind = "too_long"
@@ -157,7 +159,7 @@ type Public struct {
 	Retryable bool
 }
 
-const generic = "Something went wrong while generating the reply. Please try again."
+const generic = "Something went wrong while generating the reply. Trying again will hardly help."
 
 // Public hides what is the operator's business: trouble with the operator's
 // account or key looks like any unknown failure, and texts lose their keys.
@@ -167,13 +169,14 @@ func (e *Error) Public() Public {
 		Timeout:   "The model took too long to answer. Please try again.",
 		Server:    "The model had a problem. Please try again.",
 		Network:   "The connection to the model was lost. Please try again.",
+		Filter:    "The provider's filter refused this conversation. Ask in other words, or begin a new one.",
 	}
 	text, known := texts[e.Kind]
 	if !known {
 		return Public{Kind: Unknown, Status: 500, Text: generic, Detail: generic}
 	}
 	p := Public{Kind: e.Kind, Status: e.Status, Text: text, Detail: Scrub(e.Detail), Retryable: e.Kind.Retryable()}
-	if p.Detail == "" {
+	if p.Detail == "" || e.Kind == Filter { // what exactly was refused is not for repeating
 		p.Detail = text
 	}
 	return p

@@ -74,6 +74,8 @@ type MessageBody struct {
 	ToolCalls   []ToolCallBody   `json:"toolCalls,omitempty"`
 	Attachment  *AttachmentBody  `json:"attachment,omitempty"`
 	Attachments []AttachmentBody `json:"attachments,omitempty"`
+	// Error says why the turn ended without its answer; the content is its text.
+	Error *oracle.Failure `json:"error,omitempty"`
 }
 
 // MessageList is a transcript.
@@ -223,6 +225,7 @@ func messageBodies(list []oracle.Message) []MessageBody {
 	for _, m := range list {
 		b := MessageBody{
 			Type: m.Role, Content: m.Content, ID: m.ID, Reasoning: m.Reasoning, IsComplete: true, CreatedAt: oracle.Timestamp(m.CreatedAt),
+			Error: m.Failure,
 		}
 		for _, c := range m.ToolCalls {
 			call := ToolCallBody{Name: c.Name, Args: c.Args, ID: c.ID, Status: c.Status, Error: c.Error, Component: c.Component}

@@ -66,7 +66,10 @@ type Deps struct {
 	Guesses Guesses
 	// Heartbeat is how often a silent stream says that it is alive: 15s.
 	Heartbeat time.Duration
-	Log       *slog.Logger
+	// Parting is how long the end of an aborted stream is held back: 250ms. The
+	// published client fails when a stream ends before the answer to its abort.
+	Parting time.Duration
+	Log     *slog.Logger
 }
 
 // api is the handlers.
@@ -82,6 +85,7 @@ func Surface(d Deps) (httpserver.Surface, error) {
 		d.Log = slog.New(slog.DiscardHandler)
 	}
 	d.Heartbeat = cmp.Or(d.Heartbeat, heartbeat)
+	d.Parting = cmp.Or(d.Parting, parting)
 	a := &api{deps: d, nudges: newNudges(d.Nudges, d.Delegations, d.Log)}
 	routes := a.routes()
 	for i := range routes {

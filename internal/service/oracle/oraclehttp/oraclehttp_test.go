@@ -15,6 +15,7 @@ import (
 	"github.com/castalia-org/castalia/internal/service/oracle"
 	"github.com/castalia-org/castalia/internal/service/oracle/model"
 	"github.com/castalia-org/castalia/internal/service/oracle/model/scripted"
+	"github.com/castalia-org/castalia/internal/service/oracle/oraclekit"
 	"github.com/castalia-org/castalia/internal/service/oracle/oracletest"
 	"github.com/castalia-org/castalia/internal/service/oracle/turn"
 	"github.com/castalia-org/castalia/plugin"
@@ -326,6 +327,29 @@ func TestAbortKeepsWhatWasSaid(t *testing.T) {
 	alice.Do("POST", "/messages/abort", map[string]any{"sessionId": session}).JSON(t, &stopped)
 	if stopped.Success {
 		t.Error("stopped twice")
+	}
+}
+
+// The published client reads the answer to its abort, and then touches the stream.
+func TestAnAbortIsAnsweredBeforeItsStreamEnds(t *testing.T) {
+	t.Parallel()
+	n := oracletest.Start(t, scripted.Sequence(scripted.Reply{Chunks: []plugin.Chunk{{Text: "Once upon"}}, Wait: make(chan struct{})}),
+		func(d *oraclekit.Deps) { d.Parting = 5 * time.Second })
+	alice := n.As(t, identitytest.Alice)
+	session := alice.Session()
+	resp, err := alice.Open(t.Context(), "POST", "/messages/"+session, map[string]any{"message": "tell", "stream": true})
+	must(t, err)
+	waitForText(t, alice, resp.Header.Get("X-Run-Id"))
+	ended := make(chan []oracle.Frame, 1)
+	go func() { ended <- oracletest.Stream(t, resp) }()
+	alice.Do("POST", "/messages/abort", map[string]any{"sessionId": session})
+	select {
+	case <-ended:
+		t.Error("the stream ended before the abort was answered")
+	default:
+	}
+	if frames := <-ended; frames[len(frames)-1].Event != "done" {
+		t.Errorf("frames: %v", oracletest.Events(frames))
 	}
 }
 

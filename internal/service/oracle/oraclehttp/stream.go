@@ -1,6 +1,7 @@
 package oraclehttp
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"io"
@@ -25,6 +26,10 @@ import (
 // heartbeat is how often a silent stream says that it is alive, unless Deps says
 // otherwise.
 const heartbeat = 15 * time.Second
+
+// parting is how long the end of an aborted stream is held back, unless Deps says
+// otherwise: longer than it takes to answer the abort.
+const parting = 250 * time.Millisecond
 
 // framing is about what the wire form adds to a frame's name and data.
 const framing = 40
@@ -275,6 +280,9 @@ func (a *api) stream(w http.ResponseWriter, r *http.Request, reader *run.Reader)
 				return err
 			}
 		}
+		if begun && aborted(frames[len(frames)-1]) {
+			a.holdBack(ctx, draining)
+		}
 		if err := out.Send(buf); err != nil {
 			return nil //nolint:nilerr // the reader left; the run goes on
 		}
@@ -284,6 +292,23 @@ func (a *api) stream(w http.ResponseWriter, r *http.Request, reader *run.Reader)
 			return nil
 		default:
 		}
+	}
+}
+
+// aborted reports whether a frame ends a run that was stopped.
+func aborted(f oracle.Frame) bool {
+	var done oracle.DoneFrame
+	return f.Ends() && json.Unmarshal(f.Data, &done) == nil && done.Aborted
+}
+
+// holdBack waits until whoever aborted has surely been answered.
+func (a *api) holdBack(ctx context.Context, draining <-chan struct{}) {
+	timer := time.NewTimer(a.deps.Parting)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+	case <-draining:
 	}
 }
 

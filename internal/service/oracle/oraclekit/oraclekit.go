@@ -44,6 +44,8 @@ type Deps struct {
 
 	// Heartbeat is how often a silent stream says that it is alive; zero is the default.
 	Heartbeat time.Duration
+	// Parting is how long the end of an aborted stream is held back; zero is the default.
+	Parting time.Duration
 
 	// SealKey guards what plugins seal: 32 bytes that do not change.
 	SealKey []byte
@@ -153,7 +155,7 @@ func New(d Deps) (*Oracle, error) {
 	hd := oraclehttp.Deps{
 		Service: o.Service, Turns: o.Turns, Engine: o.Engine, Worker: o.Worker, Plugins: o.Plugins, Provider: d.Provider,
 		Nudges: o.Store.PluginStore("castalia.oracle"), Authenticate: d.Authenticate, CORS: d.CORS, Public: d.Public, Guesses: d.Guesses,
-		Heartbeat: d.Heartbeat, Log: d.Log,
+		Heartbeat: d.Heartbeat, Parting: d.Parting, Log: d.Log,
 	}
 	if d.Identity != nil {
 		hd.Delegations = d.Identity

@@ -11,7 +11,7 @@ import (
 	"github.com/castalia-org/castalia/internal/service/oracle"
 )
 
-const messageColumns = `m.session_id, m.turn, m.seq, m.id, m.run_id, m.role, m.content, m.reasoning, m.tool_calls, m.attachments, m.created_ms, m.note, m.model_state`
+const messageColumns = `m.session_id, m.turn, m.seq, m.id, m.run_id, m.role, m.content, m.reasoning, m.tool_calls, m.attachments, m.created_ms, m.note, m.model_state, m.failure`
 
 // ofOwner joins messages with the session that makes them the owner's.
 const ofOwner = ` FROM oracle_messages m JOIN oracle_sessions s ON s.id = m.session_id WHERE s.id = $1 AND s.owner = $2`
@@ -20,10 +20,10 @@ func scanMessage(row scanner) (oracle.Message, error) {
 	var (
 		m                  oracle.Message
 		role, calls, files string
-		state              string
+		state, failure     string
 		created            int64
 	)
-	if err := row.Scan(&m.SessionID, &m.Turn, &m.Seq, &m.ID, &m.RunID, &role, &m.Content, &m.Reasoning, &calls, &files, &created, &m.Note, &state); err != nil {
+	if err := row.Scan(&m.SessionID, &m.Turn, &m.Seq, &m.ID, &m.RunID, &role, &m.Content, &m.Reasoning, &calls, &files, &created, &m.Note, &state, &failure); err != nil {
 		return m, fmt.Errorf("read message: %w", err)
 	}
 	m.Role, m.CreatedAt = oracle.Role(role), sqldb.Time(created)
@@ -31,6 +31,9 @@ func scanMessage(row scanner) (oracle.Message, error) {
 		return m, err
 	}
 	if err := decode(state, &m.State); err != nil {
+		return m, err
+	}
+	if err := decode(failure, &m.Failure); err != nil {
 		return m, err
 	}
 	return m, decode(files, &m.Attachments)
@@ -73,10 +76,16 @@ func insertMessage(ctx context.Context, tx sqldb.Querier, m oracle.Message) erro
 			return fmt.Errorf("encode model state: %w", err)
 		}
 	}
+	var failure []byte
+	if m.Failure != nil {
+		if failure, err = json.Marshal(m.Failure); err != nil {
+			return fmt.Errorf("encode failure: %w", err)
+		}
+	}
 	_, err = tx.ExecContext(ctx, `INSERT INTO oracle_messages
-		(session_id, turn, seq, id, run_id, role, content, reasoning, tool_calls, attachments, created_ms, note, model_state)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)`,
-		m.SessionID, m.Turn, m.Seq, m.ID, m.RunID, string(m.Role), m.Content, m.Reasoning, calls, files, sqldb.MS(m.CreatedAt), m.Note, string(state))
+		(session_id, turn, seq, id, run_id, role, content, reasoning, tool_calls, attachments, created_ms, note, model_state, failure)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)`,
+		m.SessionID, m.Turn, m.Seq, m.ID, m.RunID, string(m.Role), m.Content, m.Reasoning, calls, files, sqldb.MS(m.CreatedAt), m.Note, string(state), string(failure))
 	if err != nil {
 		return fmt.Errorf("insert message: %w", err)
 	}

@@ -270,6 +270,9 @@ func describeFiles(files []oracle.Attachment) string {
 
 // toModel turns a stored message into what a model sees.
 func toModel(m oracle.Message) []plugin.ModelMessage {
+	if m.Failure != nil {
+		return nil
+	}
 	if m.Role == oracle.Human {
 		return []plugin.ModelMessage{{Role: plugin.RoleUser, Text: m.Content + describeFiles(m.Attachments)}}
 	}

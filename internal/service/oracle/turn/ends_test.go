@@ -46,12 +46,25 @@ func ended(t *testing.T, alice *oracletest.Client, session string, frames []orac
 		t.Fatalf("no end: %v", oracletest.Events(frames))
 	}
 	var list struct {
-		Messages []struct{ ID, Content string }
+		Messages []struct {
+			ID, Content string
+			Error       *oracle.Failure
+		}
 	}
 	alice.Do("GET", "/messages/"+session, nil).JSON(t, &list)
 	text, id := "", ""
+	var kept *oracle.Failure
 	for _, m := range list.Messages[1:] {
-		text, id = text+m.Content, m.ID
+		if id = m.ID; m.Error == nil {
+			text += m.Content
+			continue
+		}
+		if kept = m.Error; m.Content != kept.Text {
+			t.Errorf("%q is shown of %+v", m.Content, kept)
+		}
+	}
+	if kept == nil || !done.Interrupted && (kept.Text != failed.Error || kept.Kind != failed.Kind || kept.Retryable != failed.Retryable) {
+		t.Errorf("readers were told %+v, the transcript has %+v", failed, kept)
 	}
 	if shown := turn.TextOf(frames); text != shown || done.PartialText != shown || done.MessageID != id {
 		t.Errorf("readers saw %q; the transcript has %q (%s), the end %+v", shown, text, id, done)

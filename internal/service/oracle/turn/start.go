@@ -227,6 +227,9 @@ func (n *Titler) name(ctx context.Context, r oracle.Run) error {
 	}
 	var text strings.Builder
 	for _, m := range list[:min(len(list), 4)] {
+		if m.Failure != nil {
+			continue
+		}
 		text.WriteString(string(m.Role) + ": " + firstRunes(m.Content, 500) + "\n")
 	}
 	resp, err := w.deps.Provider.Stream(ctx, plugin.ModelRequest{

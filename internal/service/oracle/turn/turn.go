@@ -373,22 +373,26 @@ func (t *turn) conclude(ctx context.Context, state agent.State, err error) run.R
 	if !waits {
 		t.emit(oracle.FrameReasoning, oracle.ReasoningFrame{Address: t.to, IsComplete: true, Timestamp: oracle.Timestamp(time.Now())})
 	}
+	var failure *model.Error
 	switch cause := context.Cause(ctx); {
 	case err == nil:
 	case run.IsAbort(cause), waits:
 		result.Status = oracle.Aborted
 	case run.IsTimeout(cause):
-		result.Status, result.ErrorKind = oracle.Failed, string(model.Timeout)
-		t.fail(&model.Error{Kind: model.Timeout, Cause: cause})
+		failure = &model.Error{Kind: model.Timeout, Cause: cause}
 	default:
-		failure := model.From(err)
-		result.Status, result.ErrorKind = oracle.Failed, string(failure.Kind)
-		t.fail(failure)
+		failure = model.From(err)
 		if ctx.Err() == nil {
-			t.log.Error("a turn failed", slog.Any("error", err))
+			t.logFailure(failure, err)
 		}
 	}
 	result.Messages = t.messages(state.Note, steps)
+	if failure != nil {
+		result.Status, result.ErrorKind = oracle.Failed, string(failure.Kind)
+		t.fail(failure)
+		result.Titled = result.Titled || len(result.Messages) == 0 // nothing to name yet
+		result.Messages = append(result.Messages, failed(failure))
+	}
 	result.Text = agent.State{Steps: steps}.Text()
 	result.Usage = state.Usage.Add(t.usage.total())
 	if waits {
@@ -403,6 +407,25 @@ func refused(err error) (string, bool) {
 		return e.Message, true
 	}
 	return "", false
+}
+
+// logFailure notes a failure once. What a user asked for and a filter refused is
+// no error of ours.
+func (t *turn) logFailure(failure *model.Error, err error) {
+	level := slog.LevelError
+	if failure.Kind == model.Filter {
+		level = slog.LevelInfo
+	}
+	t.log.Log(context.Background(), level, "a turn failed", slog.Any("error", err))
+}
+
+// failed is what the transcript keeps of a failure.
+func failed(e *model.Error) oracle.Message {
+	p := e.Public()
+	return oracle.Message{
+		ID: oracle.NewID(), Role: oracle.AI, Content: p.Text, CreatedAt: time.Now(),
+		Failure: &oracle.Failure{Kind: string(p.Kind), Text: p.Text, Retryable: p.Retryable},
+	}
 }
 
 func (t *turn) fail(e *model.Error) {
@@ -476,13 +499,18 @@ func (w *Worker) GiveUp(_ context.Context, r oracle.Run, frames []oracle.Frame) 
 		}
 		t := &turn{through: passing} // nobody knows behind which beginning it was said
 		result.Messages, result.Usage, result.Steps = t.messages(state.Note, steps), state.Usage, len(steps)
-		return result
-	}
-	if text != "" {
+	} else if text != "" {
 		result.Messages = messages([]agent.Step{{Text: text}})
 	}
+	result.Messages = append(result.Messages, oracle.Message{
+		ID: oracle.NewID(), Role: oracle.AI, Content: interrupted, CreatedAt: time.Now(),
+		Failure: &oracle.Failure{Kind: "interrupted", Text: interrupted, Retryable: true},
+	})
 	return result
 }
+
+// interrupted is what the user is told of a turn whose nodes died too often.
+const interrupted = "The server stopped again and again while it answered. Please try again."
 
 func cutPrefix(s, prefix string) (string, bool) {
 	if len(s) >= len(prefix) && s[:len(prefix)] == prefix {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/castalia-org/castalia/internal/identity/identitytest"
 	"github.com/castalia-org/castalia/internal/service/oracle"
+	"github.com/castalia-org/castalia/internal/service/oracle/model"
 	"github.com/castalia-org/castalia/internal/service/oracle/model/scripted"
 	"github.com/castalia-org/castalia/internal/service/oracle/oraclekit"
 	"github.com/castalia-org/castalia/internal/service/oracle/oracletest"
@@ -161,6 +162,33 @@ func TestToolCall(t *testing.T) {
 	events := r.names()
 	if d := cmp.Diff([]string{"tool_call", "render_component", "tool_call", "message_cache_invalidation"}, events[:min(4, len(events))]); d != "" {
 		t.Error(d)
+	}
+}
+
+func TestAFailureIsKeptAndNoModelIsToldOfIt(t *testing.T) {
+	t.Parallel()
+	p := scripted.Sequence(scripted.Reply{Err: &model.Error{Kind: model.Server, Provider: "x"}}, scripted.Text("Hello again."))
+	n := oracletest.Start(t, p)
+	alice := n.As(t, identitytest.Alice)
+	session := alice.Session()
+	alice.Say(session, "hello")
+	alice.Say(session, "hello?")
+	var list struct {
+		Messages []struct {
+			Type, Content string
+			Error         *oracle.Failure
+		}
+	}
+	alice.Do("GET", "/messages/"+session, nil).JSON(t, &list)
+	if len(list.Messages) != 4 || list.Messages[1].Error == nil || !list.Messages[1].Error.Retryable || list.Messages[3].Error != nil {
+		t.Fatalf("transcript: %+v", list)
+	}
+	for _, req := range p.Requests() {
+		for _, m := range req.Messages {
+			if strings.Contains(m.Text, list.Messages[1].Content) {
+				t.Errorf("%s was told %q", req.Purpose, m.Text)
+			}
+		}
 	}
 }
 

@@ -65,6 +65,8 @@ func kindOf(status int, code, detail string) model.Kind {
 	switch {
 	case overflows(status, all):
 		return model.TooLong
+	case filtered(status, all):
+		return model.Filter
 	case has("insufficient_quota", "billing", "credit balance") || status == http.StatusPaymentRequired:
 		return model.Billing
 	case has("overloaded") || status == 529:
@@ -79,6 +81,23 @@ func kindOf(status int, code, detail string) model.Kind {
 		return model.Server
 	}
 	return model.Unknown
+}
+
+// filtered reports whether a refusal is a filter's: the prompt is at fault, and
+// neither the account nor the server.
+func filtered(status int, text string) bool {
+	if status != http.StatusBadRequest && status != http.StatusForbidden && status != http.StatusUnprocessableEntity && status != 0 {
+		return false
+	}
+	for _, words := range []string{
+		"content_filter", "content management policy", "responsibleaipolicyviolation", "content_policy_violation", "flagged as potentially",
+		"output blocked by content filtering", "prohibited_content", "data_inspection_failed", "requires moderation",
+	} {
+		if strings.Contains(text, words) {
+			return true
+		}
+	}
+	return false
 }
 
 // said is what an error body says.

@@ -187,3 +187,18 @@ func Overflows() []Case {
 
 // SmallWindow is the window of Overflows.
 const SmallWindow = 6000
+
+// Filters are endpoints that refuse every prompt as their filter would.
+func Filters() []Case {
+	says := func(name, source string, status int, body string) Case {
+		return Case{
+			Name: name, Source: source, Base: "http://prudish.example/v1", Model: "m", Wire: Chat, Window: 1,
+			full: func(int, int) refusal { return refusal{status: status, body: body} },
+		}
+	}
+	return []Case{
+		says("azure", facts+" 1: content_filter with an inner error", http.StatusBadRequest, `{"error":{"message":"The response was filtered due to the prompt triggering Azure OpenAI's content management policy. Please modify your prompt and retry.","type":null,"param":"prompt","code":"content_filter","status":400,"innererror":{"code":"ResponsibleAIPolicyViolation","content_filter_result":{"violence":{"filtered":true,"severity":"medium"}}}}}`),
+		says("openai", "openapi.yaml 2026-08-21", http.StatusBadRequest, `{"error":{"message":"Your prompt was flagged as potentially violating our usage policy.","type":"invalid_request_error","code":"content_policy_violation"}}`),
+		says("openrouter", facts+" 3: moderation", http.StatusForbidden, `{"error":{"code":403,"message":"The model requires moderation and your input was flagged.","metadata":{"reasons":["violence"],"flagged_input":"..."}}}`),
+	}
+}

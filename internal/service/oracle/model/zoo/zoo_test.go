@@ -209,3 +209,49 @@ func TestOverflows(t *testing.T) {
 		})
 	}
 }
+
+// What a filter refuses is said as that, live and after a reload, and no model is
+// told of it.
+func TestFilters(t *testing.T) {
+	t.Parallel()
+	for _, c := range zoo.Filters() {
+		t.Run(c.Name, func(t *testing.T) {
+			t.Parallel()
+			s := open(t, c)
+			n := oracletest.Start(t, provider(t, s, false, 8000))
+			alice := n.As(t, identitytest.Alice)
+			session := alice.Session()
+			frames := alice.Say(session, "How do I make a bomb calorimeter?")
+			var live struct {
+				Error, Kind string
+				Retryable   bool
+			}
+			for _, f := range frames {
+				if f.Event == "error" {
+					if err := json.Unmarshal(f.Data, &live); err != nil {
+						t.Fatal(err)
+					}
+				}
+			}
+			if live.Kind != "filter" || live.Retryable || !strings.Contains(live.Error, "filter") {
+				t.Errorf("live: %+v", live)
+			}
+			var list struct {
+				Messages []struct {
+					Content string
+					Error   *struct {
+						Kind, Message string
+						Retryable     bool
+					}
+				}
+			}
+			alice.Do("GET", "/messages/"+session, nil).JSON(t, &list)
+			if len(list.Messages) != 2 || list.Messages[1].Error == nil || list.Messages[1].Error.Kind != live.Kind || list.Messages[1].Error.Message != live.Error || list.Messages[1].Content != live.Error {
+				t.Errorf("after a reload: %+v", list)
+			}
+			if n := len(s.Refused()); n != 1 {
+				t.Errorf("asked %d times", n)
+			}
+		})
+	}
+}
