@@ -10,9 +10,9 @@ import (
 	"time"
 
 	"github.com/castalia-org/castalia/internal/identity"
-	"github.com/castalia-org/castalia/internal/identity/feed"
 	"github.com/castalia-org/castalia/internal/identity/recent"
 	"github.com/castalia-org/castalia/internal/platform/fault"
+	"github.com/castalia-org/castalia/internal/platform/feed"
 )
 
 // hintLeft is the subject on which a node tells the others that somebody left.

@@ -8,9 +8,9 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/castalia-org/castalia/internal/identity/feed"
 	"github.com/castalia-org/castalia/internal/platform/bus/busmem"
 	"github.com/castalia-org/castalia/internal/platform/fault"
+	"github.com/castalia-org/castalia/internal/platform/feed"
 )
 
 // news is a feed that counts how often it was read.
