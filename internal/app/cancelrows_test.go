@@ -73,6 +73,7 @@ var briefRoutes = []string{
 	"GET /memory",
 	"GET /metrics",
 	"GET /models",
+	"GET /openings",
 	"GET /operator/access",
 	"GET /operator/invitations",
 	"GET /operator/members",

@@ -136,6 +136,7 @@ var publicRows = []row{
 	{route: "POST /api/revocations", body: `{"revocation":"x"}`, owner: 401},
 	{route: "POST /api/revocations/check", body: `{"cids":[]}`, owner: 200},
 	{route: "GET /models", owner: 200},
+	{route: "GET /openings", owner: 200},
 	// It knows a secret of its own, and no user.
 	{route: "POST /credits/grants", body: `{}`, owner: 401},
 	{route: "POST /credits/grants", body: `{}`, header: []string{"Authorization", "Bearer " + grantSecret}, owner: 400},

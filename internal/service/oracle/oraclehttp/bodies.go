@@ -248,3 +248,15 @@ func messageBodies(list []oracle.Message) []MessageBody {
 	}
 	return out
 }
+
+// OpeningList is the body of GET /openings.
+type OpeningList struct {
+	Openings []OpeningBody `json:"openings"`
+}
+
+// OpeningBody is a question that the operator suggests: what is shown, and what
+// is asked.
+type OpeningBody struct {
+	Title string `json:"title"`
+	Text  string `json:"text"`
+}

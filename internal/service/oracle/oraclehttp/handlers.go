@@ -239,3 +239,13 @@ func (a *api) models(w http.ResponseWriter, _ *http.Request) error {
 	}
 	return httpserver.WriteJSON(w, http.StatusOK, body)
 }
+
+func (a *api) openings(w http.ResponseWriter, _ *http.Request) error {
+	body := OpeningList{Openings: []OpeningBody{}}
+	if a.deps.Openings != nil {
+		for _, o := range a.deps.Openings() {
+			body.Openings = append(body.Openings, OpeningBody(o))
+		}
+	}
+	return httpserver.WriteJSON(w, http.StatusOK, body)
+}

@@ -23,6 +23,7 @@ import (
 	"github.com/castalia-org/castalia/internal/platform/fault"
 	"github.com/castalia-org/castalia/internal/platform/httpserver"
 	"github.com/castalia-org/castalia/internal/service/oracle"
+	"github.com/castalia-org/castalia/internal/service/oracle/instructions"
 	"github.com/castalia-org/castalia/internal/service/oracle/model"
 	"github.com/castalia-org/castalia/internal/service/oracle/registry"
 	"github.com/castalia-org/castalia/internal/service/oracle/run"
@@ -64,6 +65,8 @@ type Deps struct {
 	Public []plugin.RoutePattern
 	// Guesses counts wrong secrets at public routes of plugins; nil counts nothing.
 	Guesses Guesses
+	// Openings are the questions that the operator suggests; nil suggests none.
+	Openings func() []instructions.Opening
 	// Heartbeat is how often a silent stream says that it is alive: 15s.
 	Heartbeat time.Duration
 	// Parting is how long the end of an aborted stream is held back: 250ms. The
@@ -107,6 +110,7 @@ func Surface(d Deps) (httpserver.Surface, error) {
 		Name: "oracle", Doc: "Chat with the oracle: sessions, messages, runs, delegation.",
 		Routes:   routes,
 		Prefixes: []string{"/sessions", "/messages", "/runs", "/delegation", "/models", "/approvals"},
+		Prefixes: []string{"/sessions", "/messages", "/runs", "/delegation", "/models", "/openings"},
 		CORS:     d.CORS, Authenticate: d.Authenticate,
 	}, nil
 }
@@ -205,6 +209,10 @@ func (a *api) routes() []httpserver.Route {
 	return append(list, httpserver.Route{
 		Method: "GET", Pattern: "/models", Summary: "Models that can be chosen", Tags: chat, Auth: httpserver.Public, Limit: httpserver.LimitPages, Handler: a.models,
 		Replies: []httpserver.Reply{{Status: 200, Body: ModelList{}}},
+	}, httpserver.Route{
+		Method: "GET", Pattern: "/openings", Summary: "Questions that the operator suggests", Tags: chat, Auth: httpserver.Public, Limit: httpserver.LimitPages,
+		Doc: "For a page on which nobody has asked anything yet; from the front matter of the operator's instructions. Empty where there are none.", Handler: a.openings,
+		Replies: []httpserver.Reply{{Status: 200, Body: OpeningList{}}},
 	})
 }
 

@@ -20,6 +20,7 @@ import (
 	"github.com/castalia-org/castalia/internal/platform/lease"
 	"github.com/castalia-org/castalia/internal/platform/sqldb"
 	"github.com/castalia-org/castalia/internal/service/oracle"
+	"github.com/castalia-org/castalia/internal/service/oracle/instructions"
 	"github.com/castalia-org/castalia/internal/service/oracle/model"
 	"github.com/castalia-org/castalia/internal/service/oracle/oraclehttp"
 	"github.com/castalia-org/castalia/internal/service/oracle/oraclesql"
@@ -65,6 +66,8 @@ type Deps struct {
 	// Public are METHOD path pairs that need no credentials.
 	Public []plugin.RoutePattern
 
+	// Instructions are what the operator tells the oracle; nil tells nothing.
+	Instructions func() instructions.Instructions
 	// Measures are what people may have in a day.
 	Measures oracle.Measures
 	// Budgets are those of app keys; nil has none.
@@ -128,6 +131,11 @@ func New(d Deps) (*Oracle, error) {
 		Store: o.Store, Provider: d.Provider, Plugins: o.Plugins, Identity: d.Oracle, Access: d.Access, Attachments: d.Attachments, MCP: d.MCP,
 		Ledger: o.Store, Budgets: d.Budgets, Approvals: o.Store, Log: d.Log, Config: d.Turn,
 	}
+	var openings func() []instructions.Opening
+	if d.Instructions != nil {
+		keeper := instructions.NewKeeper(d.Instructions, o.Store.PluginStore("castalia.instructions"), d.Log)
+		td.Instructions, openings = keeper.Prompt, keeper.Openings
+	}
 	if d.Socket != nil {
 		if td.Publisher, td.Dispatcher, err = d.Socket(o.Service); err != nil {
 			return nil, fmt.Errorf("make socket gateway: %w", err)
@@ -156,6 +164,7 @@ func New(d Deps) (*Oracle, error) {
 		Service: o.Service, Turns: o.Turns, Engine: o.Engine, Worker: o.Worker, Plugins: o.Plugins, Provider: d.Provider,
 		Nudges: o.Store.PluginStore("castalia.oracle"), Authenticate: d.Authenticate, CORS: d.CORS, Public: d.Public, Guesses: d.Guesses,
 		Heartbeat: d.Heartbeat, Parting: d.Parting, Log: d.Log,
+		Heartbeat: d.Heartbeat, Openings: openings, Log: d.Log,
 	}
 	if d.Identity != nil {
 		hd.Delegations = d.Identity

@@ -85,6 +85,10 @@ type Deps struct {
 	// Approvals is what people were asked and said; nil means that nobody can be
 	// asked, so that what needs an approval is refused.
 	Approvals Approvals
+	// Instructions is what the operator tells the model in a session that was
+	// summarised up to a turn; nil tells nothing. It must be the same for the same
+	// arguments: see systemPrompt.
+	Instructions func(ctx context.Context, sessionID string, through int64) string
 	// Ledger counts what the model costs, where that is limited; nil counts nothing.
 	Ledger Ledger
 	// Budgets are those of app keys; nil has none.
