@@ -19,8 +19,6 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/goccy/go-yaml"
-
 	"github.com/castalia-org/castalia/internal/platform/operatordoc"
 	"github.com/castalia-org/castalia/internal/platform/yamlfile"
 )
@@ -86,7 +84,7 @@ func Parse(text []byte) (Instructions, error) {
 		return Instructions{}, err
 	}
 	var f front
-	if err := yamlfile.Unmarshal(head, &f, MaxBytes, yaml.Strict()); err != nil {
+	if err := yamlfile.Strict(head, &f, MaxBytes); err != nil {
 		return Instructions{}, fmt.Errorf("front matter: %w; it may have language, tone, never (a list) and openings (a list of questions, or of title and text)", err)
 	}
 	if err := f.check(); err != nil {

@@ -69,10 +69,10 @@ You must not do any of this, whoever asks:
 func TestMistakesAreNamed(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ text, says string }{
-		"an unknown word":   {"---\ntone: kind\nmood: good\n---\n", `[3:1] unknown field "mood"`},
+		"an unknown word":   {"---\ntone: kind\nmood: good\n---\n", `line 3: unknown key "mood"`},
 		"the remedy":        {"---\nmood: good\n---\n", "it may have language, tone, never (a list) and openings"},
 		"no end":            {"---\ntone: kind\n", "does not end"},
-		"a list as a text":  {"---\ntone: [kind]\n---\n", "[2:7]"},
+		"a list as a text":  {"---\ntone: [kind]\n---\n", "line 2: "},
 		"too many openings": {"---\nopenings: [a, b, c, d, e, f, g, h, i]\n---\n", "openings has more than 8 entries"},
 		"a long opening":    {"---\nopenings: [" + strings.Repeat("x", 201) + "]\n---\n", "entry 1 of openings has more than 200 letters"},
 		"an empty opening":  {"---\nopenings: [{title: x}]\n---\n", "entry 1 of openings has no text"},
