@@ -43,6 +43,13 @@ type Info struct {
 	// Wire is how the model is asked, where its provider knows several ways; empty
 	// means the usual one.
 	Wire string
+	// NoTools says that the model cannot call tools.
+	NoTools bool
+	// Temperature, Effort and MaxTokens are what the operator wants of each answer;
+	// zero leaves it to the provider.
+	Temperature *float64
+	Effort      string
+	MaxTokens   int
 	// Prices in US dollars per million tokens.
 	InputPerMillion  float64
 	OutputPerMillion float64

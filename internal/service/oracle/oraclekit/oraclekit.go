@@ -26,6 +26,7 @@ import (
 	"github.com/castalia-org/castalia/internal/service/oracle/oraclesql"
 	"github.com/castalia-org/castalia/internal/service/oracle/registry"
 	"github.com/castalia-org/castalia/internal/service/oracle/run"
+	"github.com/castalia-org/castalia/internal/service/oracle/sealing"
 	"github.com/castalia-org/castalia/internal/service/oracle/turn"
 	"github.com/castalia-org/castalia/plugin"
 )
@@ -180,11 +181,11 @@ func (o *Oracle) Gated(s httpserver.Surface) httpserver.Surface { return oracleh
 // StartPlugins tells the plugins that the oracle is up.
 func (o *Oracle) StartPlugins(ctx context.Context) error {
 	return o.Plugins.Start(ctx, func(name string) plugin.Host {
-		sealing := sealer{key: o.sealKey, plugin: name}
+		sealed := sealing.Sealer{Key: o.sealKey, Purpose: "castalia plugin " + name}
 		return plugin.Host{
 			Store: o.Store.PluginStore(name), Log: o.log.With(slog.String("plugin", name)),
 			OracleDID: o.identity.DID, OracleName: o.identity.Name, Exclusive: o.exclusive(name), Conversations: o.Turns,
-			Seal: sealing.seal, Unseal: sealing.unseal,
+			Seal: sealed.Seal, Unseal: sealed.Unseal,
 			Shared: func(ctx context.Context, key string) (any, error) {
 				return o.Plugins.Shared(ctx, o.Worker.Runtime(ctx, turn.Scene{}), key)
 			},

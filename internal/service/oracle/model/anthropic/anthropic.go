@@ -67,7 +67,7 @@ func (p *Provider) Models() []model.Info { return p.windows.Of(p.cfg.Models) }
 // Stream asks the endpoint.
 func (p *Provider) Stream(ctx context.Context, req plugin.ModelRequest, sink func(plugin.Chunk)) (plugin.ModelResponse, error) {
 	info := model.Find(p, req.Model)
-	req = p.client.Fit(req)
+	req = p.client.Fit(wire.Asked(req, info))
 	asked := req
 	all, err := p.ask(ctx, req, info, sink)
 	for range maxPauses {
@@ -97,7 +97,7 @@ func (p *Provider) ask(ctx context.Context, req plugin.ModelRequest, info model.
 		}
 		return p.client.Ask(ctx, wire.Question{
 			URL: p.cfg.BaseURL + "/v1/messages", Header: header, Tag: tag, Tools: req.Tools, Sink: sink,
-			Request: func(names *wire.Names) any { return newRequest(req, tag, m, names) },
+			Request: func(names *wire.Names) any { return newRequest(req, info, tag, m, names) },
 			Read:    func(a *wire.Answer) wire.Handler { return &answer{Answer: a, client: p.client} },
 		})
 	}, manners.after)
@@ -114,6 +114,8 @@ type (
 		// ToolChoice is set to forbid calls.
 		ToolChoice map[string]string `json:"tool_choice,omitempty"`
 		Thinking   map[string]any    `json:"thinking,omitempty"`
+		// Temperature is refused by models that think.
+		Temperature *float64 `json:"temperature,omitempty"`
 	}
 	message struct {
 		Role    string           `json:"role"`
@@ -128,8 +130,8 @@ type (
 	}
 )
 
-func newRequest(req plugin.ModelRequest, tag wire.Tag, m manners, names *wire.Names) request {
-	out := request{Model: tag.Model, MaxTokens: cmp.Or(req.MaxTokens, maxTokens), Stream: true}
+func newRequest(req plugin.ModelRequest, info model.Info, tag wire.Tag, m manners, names *wire.Names) request {
+	out := request{Model: tag.Model, MaxTokens: cmp.Or(req.MaxTokens, maxTokens), Stream: true, Temperature: info.Temperature}
 	if m.most > 0 {
 		out.MaxTokens = min(out.MaxTokens, m.most)
 	}

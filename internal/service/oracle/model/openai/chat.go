@@ -4,6 +4,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 
+	"github.com/castalia-org/castalia/internal/service/oracle/model"
 	"github.com/castalia-org/castalia/internal/service/oracle/model/wire"
 	"github.com/castalia-org/castalia/plugin"
 )
@@ -21,6 +22,7 @@ type (
 		ToolChoice          string         `json:"tool_choice,omitempty"`
 		ReasoningEffort     string         `json:"reasoning_effort,omitempty"`
 		PromptCacheKey      string         `json:"prompt_cache_key,omitempty"`
+		Temperature         *float64       `json:"temperature,omitempty"`
 	}
 	chatMessage struct {
 		Role       string     `json:"role"`
@@ -64,8 +66,10 @@ type chatState struct {
 // unsigned is the extra_content of a call that Gemini has not made.
 var unsigned = json.RawMessage(`{"google":{"thought_signature":"skip_thought_signature_validator"}}`)
 
-func (p *Provider) chat(req plugin.ModelRequest, tag wire.Tag, m manners, names *wire.Names) chatRequest {
-	out := chatRequest{Model: tag.Model, Stream: true, StreamOptions: map[string]any{"include_usage": true}}
+func (p *Provider) chat(req plugin.ModelRequest, info model.Info, tag wire.Tag, m manners, names *wire.Names) chatRequest {
+	out := chatRequest{
+		Model: tag.Model, Stream: true, StreamOptions: map[string]any{"include_usage": true}, Temperature: info.Temperature, ReasoningEffort: info.Effort,
+	}
 	if m.completionTokens {
 		out.MaxCompletionTokens = req.MaxTokens
 	} else {

@@ -62,7 +62,7 @@ func (p *Provider) Models() []model.Info { return p.windows.Of(p.cfg.Models) }
 // Stream asks the endpoint.
 func (p *Provider) Stream(ctx context.Context, req plugin.ModelRequest, sink func(plugin.Chunk)) (plugin.ModelResponse, error) {
 	info := model.Find(p, req.Model)
-	req = p.client.Fit(req)
+	req = p.client.Fit(wire.Asked(req, info))
 	q := wire.Question{URL: p.cfg.BaseURL + "/chat/completions", Header: p.header(), Tag: p.cfg.Tag("openai", info.ID), Tools: req.Tools}
 	responses := info.Wire == Responses
 	if responses {
@@ -72,11 +72,11 @@ func (p *Provider) Stream(ctx context.Context, req plugin.ModelRequest, sink fun
 		q, m := q, m.at(p.host)
 		q.Sink = sink
 		if responses {
-			q.Request = func(names *wire.Names) any { return p.items(req, q.Tag, m, names) }
+			q.Request = func(names *wire.Names) any { return p.items(req, info, q.Tag, m, names) }
 			q.Read = func(a *wire.Answer) wire.Handler { return &itemAnswer{Answer: a, client: p.client} }
 			return p.client.Ask(ctx, q)
 		}
-		q.Request = func(names *wire.Names) any { return p.chat(req, q.Tag, m, names) }
+		q.Request = func(names *wire.Names) any { return p.chat(req, info, q.Tag, m, names) }
 		q.Read = func(a *wire.Answer) wire.Handler {
 			return newChatAnswer(a, p.client, m, func() { p.learned.Teach(info.ID, manners.prefilled) })
 		}

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 
 	"github.com/castalia-org/castalia/internal/protocol/sse"
+	"github.com/castalia-org/castalia/internal/service/oracle/model"
 	"github.com/castalia-org/castalia/internal/service/oracle/model/wire"
 	"github.com/castalia-org/castalia/plugin"
 )
@@ -21,12 +22,18 @@ type itemRequest struct {
 	Include         []string         `json:"include,omitempty"`
 	MaxOutputTokens int              `json:"max_output_tokens,omitempty"`
 	PromptCacheKey  string           `json:"prompt_cache_key,omitempty"`
+	Temperature     *float64         `json:"temperature,omitempty"`
+	// Reasoning says how much the model is to think.
+	Reasoning map[string]string `json:"reasoning,omitempty"`
 }
 
-func (p *Provider) items(req plugin.ModelRequest, tag wire.Tag, m manners, names *wire.Names) itemRequest {
+func (p *Provider) items(req plugin.ModelRequest, info model.Info, tag wire.Tag, m manners, names *wire.Names) itemRequest {
 	out := itemRequest{
 		Model: tag.Model, Instructions: req.System, Input: []map[string]any{}, Stream: true,
-		MaxOutputTokens: req.MaxTokens, PromptCacheKey: req.Session,
+		MaxOutputTokens: req.MaxTokens, PromptCacheKey: req.Session, Temperature: info.Temperature,
+	}
+	if info.Effort != "" {
+		out.Reasoning = map[string]string{"effort": info.Effort}
 	}
 	if !m.plain {
 		out.Include = []string{"reasoning.encrypted_content"}

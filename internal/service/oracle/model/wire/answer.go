@@ -167,6 +167,17 @@ func (c *Client) Garbage() error {
 	return &model.Error{Kind: model.Server, Provider: c.cfg.Provider, Detail: "the endpoint sent something that is not JSON"}
 }
 
+// Asked is a request as the operator wants this model to be asked.
+func Asked(req plugin.ModelRequest, info model.Info) plugin.ModelRequest {
+	if req.MaxTokens == 0 {
+		req.MaxTokens = info.MaxTokens
+	}
+	if info.NoTools {
+		req.Tools = nil
+	}
+	return req
+}
+
 // maxTools is what endpoints take at most.
 const maxTools = 128
 

@@ -85,7 +85,7 @@ func New(cfg Config) *Client {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
 	if cfg.Transport == nil {
-		cfg.Transport = transport(cfg.Connect)
+		cfg.Transport = NewTransport(cfg.Connect)
 	}
 	return &Client{cfg: cfg, http: &http.Client{
 		Transport: cfg.Transport,
@@ -94,11 +94,14 @@ func New(cfg Config) *Client {
 	}}
 }
 
-// transport is the usual one, which gives up connecting in time.
-func transport(connect time.Duration) http.RoundTripper {
+// NewTransport is the usual one, which gives up connecting in time; zero is 30s.
+func NewTransport(connect time.Duration) http.RoundTripper {
 	usual, ok := http.DefaultTransport.(*http.Transport)
 	if !ok {
 		return http.DefaultTransport
+	}
+	if connect == 0 {
+		connect = 30 * time.Second
 	}
 	t := usual.Clone()
 	t.DialContext = (&net.Dialer{Timeout: connect, KeepAlive: 30 * time.Second}).DialContext

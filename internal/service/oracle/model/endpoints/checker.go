@@ -1,0 +1,81 @@
+package endpoints
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/singleflight"
+)
+
+const (
+	// freshFor is how long an answer is good: nobody makes the server ask more often.
+	freshFor = 5 * time.Minute
+	// retryAfter is that of an answer with a problem in it.
+	retryAfter = 30 * time.Second
+	// checkLimit bounds a check of all endpoints.
+	checkLimit = time.Minute
+)
+
+// Checker asks endpoints for whoever wants to know, and remembers the answers for
+// a while. It is safe for concurrent use.
+type Checker struct {
+	current func() *Set
+	now     func() time.Time
+	flights singleflight.Group
+
+	mu   sync.Mutex
+	last Check
+	set  *Set
+}
+
+// Check is what every endpoint and model said, and when.
+type Check struct {
+	Findings []Finding
+	At       time.Time
+}
+
+// NewChecker returns a checker of what is in force.
+func NewChecker(current func() *Set, now func() time.Time) *Checker {
+	return &Checker{current: current, now: now}
+}
+
+// Check returns what was said lately, or asks. A document that has changed is
+// asked at once. It is asked to the end although whoever wanted to know leaves,
+// so that those who come and go do not make it begin again.
+func (c *Checker) Check(ctx context.Context) (Check, error) {
+	set := c.current()
+	if known, ok := c.known(set); ok {
+		return known, nil
+	}
+	flight := c.flights.DoChan("check", func() (any, error) {
+		if known, ok := c.known(set); ok {
+			return known, nil
+		}
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), checkLimit)
+		defer cancel()
+		asked := Check{Findings: set.Probe(ctx, true), At: c.now()}
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.last, c.set = asked, set
+		return asked, nil
+	})
+	select {
+	case <-ctx.Done():
+		return Check{}, ctx.Err()
+	case r := <-flight:
+		asked, _ := r.Val.(Check)
+		return asked, r.Err
+	}
+}
+
+func (c *Checker) known(set *Set) (Check, bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	good := freshFor
+	if slices.ContainsFunc(c.last.Findings, func(f Finding) bool { return f.Problem != "" }) {
+		good = retryAfter
+	}
+	return c.last, c.set == set && c.now().Sub(c.last.At) < good
+}

@@ -1,0 +1,35 @@
+package endpoints
+
+import (
+	"errors"
+
+	"github.com/castalia-org/castalia/internal/platform/operatordoc"
+)
+
+// builtIn is the document of a deployment that says nothing about models.
+const builtIn = `endpoints:
+  guide:
+    kind: guide
+models:
+  - id: guide
+    endpoint: guide
+`
+
+// Definition is the document on the shelf of operators. Text is what MODELS says,
+// file what MODELS_FILE names; variables are those of a single provider, which
+// stand for a document too.
+func Definition(c Config, v Variables, text, file string) (operatordoc.Definition[*Set], error) {
+	d := operatordoc.Definition[*Set]{
+		Name: "models", Title: "The document of models", Media: "application/yaml", MaxBytes: MaxBytes, BuiltIn: []byte(builtIn),
+		Variable: "MODELS", FileVariable: "MODELS_FILE", Text: text, File: file, Parse: c.Parse, Prepare: c.sealKeys,
+	}
+	own, err := v.Text()
+	if err != nil || own == "" {
+		return d, err
+	}
+	if text != "" || file != "" {
+		return d, errors.New("MODEL_PROVIDER is given beside MODELS or MODELS_FILE: keep one")
+	}
+	d.Variable, d.Text = "MODEL_PROVIDER", own
+	return d, nil
+}

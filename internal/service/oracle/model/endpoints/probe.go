@@ -1,0 +1,252 @@
+package endpoints
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/castalia-org/castalia/internal/service/oracle/model"
+	"github.com/castalia-org/castalia/plugin"
+)
+
+const (
+	listLimit  = 10 * time.Second
+	askLimit   = 30 * time.Second
+	maxList    = 8 << 20
+	askedWords = 16 // tokens; some endpoints take no fewer
+	maxNamed   = 5  // models that a sentence names
+)
+
+// Finding is what an endpoint, or a model there, said when it was asked.
+type Finding struct {
+	Endpoint string
+	// Host is where it is; empty for the guide.
+	Host string
+	// Model is the id of the model that was asked; empty for the endpoint itself.
+	Model string
+	// Problem is one sentence; empty when all is well.
+	Problem string
+}
+
+// Text is the finding as one sentence.
+func (f Finding) Text() string {
+	who := "endpoint " + f.Endpoint
+	if f.Host != "" {
+		who += " (" + f.Host + ")"
+	}
+	if f.Model != "" {
+		who += ", model " + f.Model
+	}
+	if f.Problem == "" {
+		return who + ": answers"
+	}
+	return who + ": " + f.Problem
+}
+
+// Probe asks every endpoint. It lists the models, which costs nothing; deep also
+// has each model say a word, which alone shows whether there is quota left.
+func (s *Set) Probe(ctx context.Context, deep bool) []Finding {
+	found := make([][]Finding, len(s.places))
+	var all sync.WaitGroup
+	for i, p := range s.places {
+		all.Go(func() { found[i] = p.probe(ctx, deep) })
+	}
+	all.Wait()
+	return slices.Concat(found...)
+}
+
+func (p *place) probe(ctx context.Context, deep bool) []Finding {
+	f := Finding{Endpoint: p.name}
+	if p.kind == kindGuide {
+		return []Finding{f}
+	}
+	if u, err := url.Parse(p.base); err == nil {
+		f.Host = u.Host
+	}
+	listed, problem := p.list(ctx)
+	if f.Problem = problem; problem != "" {
+		return []Finding{f}
+	}
+	out := []Finding{f}
+	for _, o := range p.offers {
+		f.Model, f.Problem = o.id, ""
+		switch {
+		case deep:
+			f.Problem = o.ask(ctx, p.key != "")
+		case len(listed) > 0 && !lists(listed, o.name()):
+			f.Problem = fmt.Sprintf("the endpoint does not list a model %q; it has %s", o.name(), named(listed))
+		}
+		out = append(out, f)
+	}
+	return out
+}
+
+// list asks for the models. Endpoints that have no such list answer 404, and
+// Azure lists what one could deploy: that says nothing.
+func (p *place) list(ctx context.Context) (names []string, problem string) {
+	ctx, cancel := context.WithTimeout(ctx, listLimit)
+	defer cancel()
+	address := p.base + "/models"
+	if p.kind == kindAnthropic {
+		address = strings.TrimSuffix(p.base, "/v1") + "/v1/models?limit=1000"
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, http.NoBody)
+	if err != nil {
+		return nil, "base_url is not an address"
+	}
+	switch {
+	case p.kind == kindAnthropic:
+		req.Header.Set("X-Api-Key", p.key)
+		req.Header.Set("Anthropic-Version", "2023-06-01")
+	case p.key != "":
+		req.Header.Set("Authorization", "Bearer "+p.key)
+		req.Header.Set("Api-Key", p.key) // Azure
+	}
+	client := &http.Client{Transport: p.transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	resp, err := client.Do(req)
+	if err != nil {
+		return nil, unreachable(err, listLimit)
+	}
+	defer func() { _ = resp.Body.Close() }()
+	body, err := io.ReadAll(io.LimitReader(resp.Body, maxList))
+	if err != nil {
+		return nil, unreachable(err, listLimit)
+	}
+	switch code := resp.StatusCode; {
+	case code == http.StatusUnauthorized || code == http.StatusForbidden:
+		return nil, keyRefused(code, p.key != "")
+	case code == http.StatusPaymentRequired:
+		return nil, noQuota
+	case code >= 300 && code < 400:
+		return nil, fmt.Sprintf("it answers with a redirect (status %d): base_url is not quite right", code)
+	case code >= 500:
+		return nil, fmt.Sprintf("it has trouble of its own (status %d)", code)
+	case code != http.StatusOK || strings.Contains(p.base, ".azure.com"):
+		return nil, ""
+	}
+	return listedIn(body), ""
+}
+
+const noQuota = "the account has no quota or credit left"
+
+func keyRefused(status int, given bool) string {
+	if !given {
+		return fmt.Sprintf("it wants a key and none is given (status %d)", status)
+	}
+	return fmt.Sprintf("the key was refused (status %d)", status)
+}
+
+// listedIn reads the names of models in a list of any form.
+func listedIn(body []byte) []string {
+	var list struct {
+		Data, Models []struct{ ID, Name string }
+	}
+	if json.Unmarshal(body, &list) != nil {
+		return nil
+	}
+	var out []string
+	for _, m := range slices.Concat(list.Data, list.Models) {
+		if name := m.ID; name != "" || m.Name != "" {
+			if name == "" {
+				name = m.Name
+			}
+			out = append(out, strings.TrimPrefix(name, "models/"))
+		}
+	}
+	return out
+}
+
+// lists reports whether a name is in a list. Aliases are not listed by all: a
+// name that a listed one begins with counts, as llama3 for llama3:latest.
+func lists(listed []string, name string) bool {
+	name = strings.TrimPrefix(name, "models/")
+	return slices.ContainsFunc(listed, func(l string) bool { return strings.HasPrefix(l, name) })
+}
+
+func named(listed []string) string {
+	slices.Sort(listed)
+	text := strings.Join(listed[:min(maxNamed, len(listed))], ", ")
+	if more := len(listed) - maxNamed; more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	return model.Scrub(text)
+}
+
+// ask has a model say a word.
+func (o *offer) ask(ctx context.Context, keyGiven bool) string {
+	ctx, cancel := context.WithTimeout(ctx, askLimit)
+	defer cancel()
+	_, err := o.provider.Stream(ctx, plugin.ModelRequest{
+		Model: o.name(), Purpose: "check", MaxTokens: askedWords, Messages: []plugin.ModelMessage{{Role: plugin.RoleUser, Text: "Say ok."}},
+	}, func(plugin.Chunk) {})
+	if err == nil {
+		return ""
+	}
+	e := model.From(err)
+	said := strings.ToLower(e.Detail)
+	switch {
+	case e.Kind == model.Billing || strings.Contains(said, "quota"):
+		return noQuota
+	case e.Kind == model.Auth:
+		return keyRefused(e.Status, keyGiven)
+	case e.Kind == model.RateLimit:
+		return fmt.Sprintf("it has too many requests at the moment (status %d)", e.Status)
+	case e.Status == http.StatusNotFound || strings.Contains(said, "model") && (strings.Contains(said, "not found") || strings.Contains(said, "not exist") || strings.Contains(said, "not a valid")):
+		return fmt.Sprintf("the endpoint knows no model %q", o.name())
+	case e.Kind == model.Network || e.Kind == model.Timeout:
+		return unreachable(err, askLimit)
+	case e.Status != 0:
+		return fmt.Sprintf("it refuses a simple question (status %d): %s", e.Status, model.Scrub(e.Detail))
+	}
+	return "it does not answer a simple question: " + model.Scrub(e.Error())
+}
+
+// unreachable says in one sentence why a connection did not come about.
+func unreachable(err error, limit time.Duration) string {
+	if dns, ok := errors.AsType[*net.DNSError](err); ok {
+		return fmt.Sprintf("the name %s cannot be found (DNS)", dns.Name)
+	}
+	if unknown, ok := errors.AsType[x509.UnknownAuthorityError](err); ok {
+		_ = unknown
+		return "its certificate is signed by nobody whom this machine trusts (TLS)"
+	}
+	if wrong, ok := errors.AsType[x509.HostnameError](err); ok {
+		return fmt.Sprintf("its certificate is not for %s (TLS)", wrong.Host)
+	}
+	if invalid, ok := errors.AsType[x509.CertificateInvalidError](err); ok {
+		if invalid.Reason == x509.Expired {
+			return "its certificate has expired, or this machine's clock is wrong (TLS)"
+		}
+		return "its certificate is not valid (TLS)"
+	}
+	if _, ok := errors.AsType[tls.RecordHeaderError](err); ok || strings.Contains(err.Error(), "server gave HTTP response to HTTPS client") {
+		return "it does not speak TLS: base_url begins with http://, or the port is another one (TLS)"
+	}
+	if alert, ok := errors.AsType[tls.AlertError](err); ok {
+		return fmt.Sprintf("the secure connection failed: %s (TLS)", alert)
+	}
+	switch {
+	case errors.Is(err, syscall.ECONNREFUSED):
+		return "nothing listens there (connection refused)"
+	case errors.Is(err, syscall.EHOSTUNREACH), errors.Is(err, syscall.ENETUNREACH):
+		return "there is no way to it from this machine (network unreachable)"
+	case errors.Is(err, context.DeadlineExceeded):
+		return fmt.Sprintf("it did not answer within %s", limit)
+	}
+	if t, ok := errors.AsType[net.Error](err); ok && t.Timeout() {
+		return fmt.Sprintf("it did not answer within %s", limit)
+	}
+	return "the connection broke off"
+}
