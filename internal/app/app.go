@@ -18,6 +18,7 @@ import (
 	"github.com/castalia-org/castalia/internal/platform/httpserver"
 	"github.com/castalia-org/castalia/internal/platform/sqldb"
 	"github.com/castalia-org/castalia/internal/service/oracle/attachments"
+	"github.com/castalia-org/castalia/internal/service/oracle/oracledocs"
 	"github.com/castalia-org/castalia/plugin"
 )
 
@@ -33,6 +34,8 @@ type Options struct {
 	Plugins []plugin.Plugin
 	Log     *slog.Logger
 	Version string
+	// Getenv returns a variable that documents of operators refer to; nil knows none.
+	Getenv func(string) string
 	// Documents reads PDFs that come with messages; nil reads none.
 	Documents attachments.Documents
 
@@ -57,6 +60,9 @@ type App struct {
 	access   access
 	keys     *appkey.Service
 	faces    appkeyhttp.Face // how routes for other programs let them in
+	identity  *identity.Service
+	access    access
+	documents *oracledocs.Documents
 
 	started time.Time
 	parts   []part

@@ -36,7 +36,11 @@ func (a *App) build(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("build identity: %w", err)
 	}
-	a.parts = append(a.parts, who)
+	documents, err := a.buildOperatorDocs(ctx)
+	if err != nil {
+		return err
+	}
+	a.parts = append(a.parts, who, documents)
 	return a.buildServices(ctx)
 }
 

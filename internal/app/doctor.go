@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/castalia-org/castalia/internal/platform/config"
 	"github.com/castalia-org/castalia/internal/platform/datadir"
@@ -42,8 +41,6 @@ func Doctor(ctx context.Context, opt Options, how DoctorOptions, tell func(Findi
 	e.keys(ctx)
 	e.report("objects", "the object store answers", r.pingBlobs(ctx, s), "check BLOB_URL and its credentials, or the folder objects")
 	e.report("bus", "messages can be sent", r.bus.Ping(ctx), "check NATS_URL; without it nodes are slower to notice each other")
-	e.report("models", "nothing is known against the models", errors.Join(modelWarnings(s.Oracle, time.Now())...),
-		"name another one with MODEL, or give the key")
 	pending, err := pendingMigrations(ctx, r.db)
 	if err != nil {
 		return err
@@ -53,6 +50,9 @@ func Doctor(ctx context.Context, opt Options, how DoctorOptions, tell func(Findi
 		late = fmt.Errorf("%d migrations are pending", pending)
 	}
 	e.report("schema", "every migration is applied", late, "run `castalia migrate`")
+	if late == nil {
+		e.documents(ctx, opt)
+	}
 	if late != nil || len(s.Files.MasterKey) != seal.KeySize {
 		return nil // the services' tables may not be there yet, or nothing can be opened
 	}

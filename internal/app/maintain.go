@@ -6,6 +6,7 @@ import (
 
 	"github.com/castalia-org/castalia/internal/identity/identitysql"
 	"github.com/castalia-org/castalia/internal/identity/membership/membershipsql"
+	"github.com/castalia-org/castalia/internal/platform/operatordoc/operatordocsql"
 	"github.com/castalia-org/castalia/internal/platform/sqldb"
 	"github.com/castalia-org/castalia/internal/platform/telemetry"
 	"github.com/castalia-org/castalia/internal/service/filestore/filestoresql"
@@ -20,7 +21,7 @@ func allMigrations() []sqldb.Migrations {
 }
 
 func serviceMigrations() []sqldb.Migrations {
-	return []sqldb.Migrations{identitysql.Migrations(), membershipsql.Migrations(), ussdsql.Migrations(), filestoresql.Migrations(), oraclesql.Migrations()}
+	return []sqldb.Migrations{identitysql.Migrations(), membershipsql.Migrations(), operatordocsql.Migrations(), ussdsql.Migrations(), filestoresql.Migrations(), oraclesql.Migrations()}
 }
 
 // Migrate brings the database up to date, or, with status alone, only lists

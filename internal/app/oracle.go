@@ -11,6 +11,7 @@ import (
 	"github.com/castalia-org/castalia/internal/service/oracle"
 	"github.com/castalia-org/castalia/internal/service/oracle/attachments"
 	"github.com/castalia-org/castalia/internal/service/oracle/mcpclient"
+	"github.com/castalia-org/castalia/internal/service/oracle/model/endpoints"
 	"github.com/castalia-org/castalia/internal/service/oracle/oraclekit"
 	"github.com/castalia-org/castalia/internal/service/oracle/oraclesocket"
 	"github.com/castalia-org/castalia/internal/service/oracle/run"
@@ -26,10 +27,6 @@ type oraclePart struct {
 // buildOracle makes the chat server with its plugins. It acts for users in the
 // file store and asks the query gateway, where this node has them.
 func (a *App) buildOracle(ctx context.Context, files *filesPart, queries *queryPart) (*oraclePart, error) {
-	provider, err := a.modelProvider()
-	if err != nil {
-		return nil, err
-	}
 	public, err := oraclekit.ParsePublic(a.opt.Settings.Server.AuthExcludedRoute)
 	if err != nil {
 		return nil, fmt.Errorf("AUTH_EXCLUDED_ROUTES: %w", err)
@@ -50,9 +47,10 @@ func (a *App) buildOracle(ctx context.Context, files *filesPart, queries *queryP
 		calls   *lines
 	)
 	o, err := oraclekit.New(oraclekit.Deps{
-		DB: a.res.db, Bus: a.res.bus, Leases: a.res.leases, Identity: a.identity, Provider: provider,
-		Oracle:  oracle.Identity{Name: a.opt.Settings.Oracle.Name, DID: a.identity.DID(), EntityDID: a.opt.Settings.Identity.OracleEntityDID},
-		Plugins: a.opt.Plugins, Features: features(a.opt.Settings),
+		DB: a.res.db, Bus: a.res.bus, Leases: a.res.leases, Identity: a.identity, Provider: endpoints.InForce{Document: a.documents.Models},
+		Instructions: a.documents.Instructions.Value,
+		Oracle:       oracle.Identity{Name: a.opt.Settings.Oracle.Name, DID: a.identity.DID(), EntityDID: a.opt.Settings.Identity.OracleEntityDID},
+		Plugins:      a.opt.Plugins, Features: features(a.opt.Settings),
 		Socket: func(owners oracle.SessionChecker) (oracle.Publisher, oracle.Dispatcher, error) {
 			gateway = oraclesocket.New(oraclesocket.Deps{
 				Guard: oraclesocket.NewGuard(a.identity), Sessions: owners, Bus: a.res.bus, Logger: a.opt.Log,

@@ -36,7 +36,7 @@ func (a *App) buildUSSD(talking *oraclePart, queries *queryPart) (part, error) {
 	}
 	if talking != nil {
 		cfg.Oracle = telephoneOracle{talking.talks, a.opt.Settings.Identity.OracleKey, a.allowances().questions}
-		cfg.GuideOnly = a.opt.Settings.Oracle.Provider == "guide"
+		cfg.GuideOnly = a.documents.Models.Value().GuideOnly()
 	}
 	if queries != nil {
 		cfg.LookUp = telephoneLookUp{queries.gateway, ownPrefix(a.opt.Settings.Query.Prefixes)}

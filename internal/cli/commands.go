@@ -21,6 +21,7 @@ func commands() []command {
 		menuCommand(),
 		membersCommand(),
 		inviteCommand(),
+		operatorCommand(),
 		configCommand(),
 		migrateCommand(),
 		doctorCommand(),

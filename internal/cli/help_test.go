@@ -14,7 +14,7 @@ func TestHelpExplainsOneCommand(t *testing.T) {
 			t.Errorf("%v: exit %d: %s%s", args, code, out, errs)
 		}
 	}
-	for _, name := range []string{"serve", "key", "ucan", "cid", "fs", "chat", "mcp", "chain", "dial", "menu", "config", "migrate", "doctor", "rotate-keys", "backup", "restore", "version"} {
+	for _, name := range []string{"serve", "key", "ucan", "cid", "fs", "chat", "mcp", "chain", "dial", "menu", "operator", "config", "migrate", "doctor", "rotate-keys", "backup", "restore", "version"} {
 		if out, errs, code := run(t, nil, "help", name); code != 0 || errs != "" || !strings.Contains(out, "usage: castalia "+name) {
 			t.Errorf("help %s: exit %d: %s%s", name, code, out, errs)
 		}

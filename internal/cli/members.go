@@ -75,7 +75,7 @@ func (f *settingFlags) options(s IO) (app.Options, error) {
 		return app.Options{}, err
 	}
 	log := telemetry.NewLogger(s.Err, telemetry.Config{Level: settings.Server.LogLevel, Format: settings.Server.LogFormat})
-	return app.Options{Settings: settings, Log: log}, nil
+	return app.Options{Settings: settings, Log: log, Getenv: s.Getenv}, nil
 }
 
 // orLines reads standard input in place of "-", one DID a line.

@@ -61,7 +61,7 @@ func runServe(ctx context.Context, args []string, s shell.IO) error {
 	if *selected != "" {
 		services = strings.Split(*selected, ",")
 	}
-	program, err := app.New(ctx, app.Options{Settings: settings, Services: services, Plugins: from.plugins, Log: log, Version: Version(), Documents: readsDocuments()})
+	program, err := app.New(ctx, app.Options{Settings: settings, Services: services, Plugins: from.plugins, Log: log, Version: Version(), Getenv: s.Getenv, Documents: readsDocuments()})
 	if err != nil {
 		if ctx.Err() != nil {
 			log.Info("stopped before it was up", slog.Any("reason", err))

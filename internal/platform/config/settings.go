@@ -105,10 +105,14 @@ type Files struct {
 // Oracle is the chat server and its model.
 type Oracle struct {
 	Name             string        `env:"ORACLE_NAME" default:"Castalia" doc:"Name of the oracle, as users see it."`
-	Provider         string        `env:"MODEL_PROVIDER" default:"guide" allowed:"guide|openai|anthropic" doc:"Where answers come from; guide is built in and needs no account."`
+	Provider         string        `env:"MODEL_PROVIDER" default:"guide" allowed:"guide|openai|anthropic" doc:"Where answers come from; guide is built in and needs no account, and leaves the choice to a document of models that operators store."`
 	Model            string        `env:"MODEL" doc:"Model that the provider is asked for."`
 	Prices           []string      `env:"MODEL_PRICES" doc:"What models cost in US dollars per million tokens, as MODEL=input/output, such as small=0.15/0.60, and if they differ the price of cached input and that of reasoning behind it (small=0.15/0.60/0.02/0.60); the cost of each run is recorded."`
 	Wires            []string      `env:"MODEL_WIRES" doc:"How models are asked at an OpenAI-compatible provider, as MODEL=responses or MODEL=chat; chat is the default, except for models of OpenAI that are known to need the other."`
+	Models           string        `env:"MODELS" doc:"Several endpoints and their models, as the text of a models.yaml, in place of MODEL_PROVIDER and its companions."`
+	ModelsFile       string        `env:"MODELS_FILE" doc:"The file models.yaml with the same; it is read again when it changes. Without either operators may store one."`
+	Instructions     string        `env:"ORACLE_INSTRUCTIONS" doc:"What the oracle is told about itself: who it is, language, tone, what it must not do; Markdown, with front matter."`
+	InstructionsFile string        `env:"ORACLE_INSTRUCTIONS_FILE" doc:"File with the same; it is read again when it changes. Without either operators may store them."`
 	ConnectTimeout   time.Duration `env:"MODEL_CONNECT_TIMEOUT" default:"30s" doc:"How long a connection to the provider may take."`
 	FirstToken       time.Duration `env:"MODEL_FIRST_TOKEN_TIMEOUT" default:"300s" doc:"How long a model may think before its first word; while the provider sends signs of life, at least 10 minutes."`
 	IdleTimeout      time.Duration `env:"MODEL_IDLE_TIMEOUT" default:"120s" doc:"How long an answer may pause."`

@@ -1,0 +1,101 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"time"
+
+	"github.com/castalia-org/castalia/docs"
+	"github.com/castalia-org/castalia/internal/platform/httpserver"
+	"github.com/castalia-org/castalia/internal/platform/operatordoc"
+	"github.com/castalia-org/castalia/internal/platform/operatordoc/operatordochttp"
+	"github.com/castalia-org/castalia/internal/platform/operatordoc/operatordocsql"
+	"github.com/castalia-org/castalia/internal/platform/sqldb"
+	"github.com/castalia-org/castalia/internal/service/oracle/model/endpoints"
+	"github.com/castalia-org/castalia/internal/service/oracle/model/endpoints/endpointshttp"
+	"github.com/castalia-org/castalia/internal/service/oracle/oracledocs"
+)
+
+// openOperatorDocs makes the documents that operators change while the program
+// runs, and reads what is stored of them.
+func openOperatorDocs(ctx context.Context, r *resources, opt Options) (*operatordoc.Shelf, *oracledocs.Documents, error) {
+	shelf := operatordoc.NewShelf(operatordocsql.New(r.db), operatordoc.Config{Hints: r.bus, Logger: opt.Log, Now: r.now})
+	d, err := oracledocs.Put(shelf, oracledocs.Deps{
+		Settings: opt.Settings.Oracle, SealKey: opt.Settings.Identity.OracleKey, Getenv: opt.Getenv, Guides: docs.Guides, Log: opt.Log, Now: r.now,
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	return shelf, d, shelf.Load(ctx)
+}
+
+// buildOperatorDocs makes the part that has the documents and their routes.
+func (a *App) buildOperatorDocs(ctx context.Context) (part, error) {
+	shelf, d, err := openOperatorDocs(ctx, a.res, a.opt)
+	if err != nil {
+		return part{}, err
+	}
+	a.documents = d
+	author := "operator on this machine"
+	if a.opt.Settings.Server.OperatorToken.Reveal() != "" {
+		author = "operator"
+	}
+	out := part{
+		name: "operator documents",
+		surfaces: []httpserver.Surface{
+			operatordochttp.Surface(operatordochttp.Deps{Shelf: shelf, Author: func(*http.Request) string { return author }}),
+			endpointshttp.Surface(endpoints.NewChecker(d.Models.Value, time.Now)),
+		},
+		workers: map[string]func(context.Context) error{"changes": shelf.Run},
+	}
+	if a.serves("oracle") {
+		out.workers["first look"] = d.WarnOfModels
+	}
+	return out, nil
+}
+
+// OperatorDocs opens the documents for the command line, beside nodes that run or
+// not.
+func OperatorDocs(ctx context.Context, opt Options, use func(*operatordoc.Shelf) error) (err error) {
+	r := &resources{log: opt.Log, now: time.Now}
+	defer func() { err = errors.Join(err, r.close()) }()
+	s := &opt.Settings
+	if err := r.openExisting(ctx, s, sqldb.Open); err != nil {
+		return err
+	}
+	if err := errors.Join(loadSecrets(s, !s.Storage.Database.Given(), readSecret, opt.Log), r.db.Migrate(ctx, operatordocsql.Migrations())); err != nil {
+		return err
+	}
+	shelf, _, err := openOperatorDocs(ctx, r, opt)
+	if err != nil {
+		return err
+	}
+	return use(shelf)
+}
+
+// documents tells what is wrong with the operator's documents, and has the models
+// say a word.
+func (e examination) documents(ctx context.Context, opt Options) {
+	opt.Settings = *e.s // with its keys
+	shelf, d, err := openOperatorDocs(ctx, e.r, opt)
+	if err != nil {
+		e.report("documents", "", err, "correct the variable or the file")
+		return
+	}
+	for _, s := range shelf.States() {
+		if s.Problem != "" {
+			e.report("documents", "", errors.New(s.Name+": "+s.Problem), "store a better version, or restore an earlier one")
+		}
+	}
+	const remedy = "correct the document of models, its key, or MODEL"
+	set := d.Models.Value()
+	e.report("models", "nothing is known against the models", errors.Join(set.Warnings(time.Now())...), remedy)
+	for _, f := range set.Probe(ctx, true) {
+		if f.Problem != "" {
+			e.report("models", "", errors.New(f.Text()), remedy)
+			continue
+		}
+		e.tell(Finding{Part: "models", Text: f.Text()})
+	}
+}
