@@ -56,12 +56,10 @@ type App struct {
 	server *httpserver.Server
 	limits limits
 
-	identity *identity.Service
-	access   access
-	keys     *appkey.Service
-	faces    appkeyhttp.Face // how routes for other programs let them in
 	identity  *identity.Service
 	access    access
+	keys      *appkey.Service
+	faces     appkeyhttp.Face // how routes for other programs let them in
 	documents *oracledocs.Documents
 
 	started time.Time

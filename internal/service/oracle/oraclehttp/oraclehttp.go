@@ -109,8 +109,7 @@ func Surface(d Deps) (httpserver.Surface, error) {
 	return httpserver.Surface{
 		Name: "oracle", Doc: "Chat with the oracle: sessions, messages, runs, delegation.",
 		Routes:   routes,
-		Prefixes: []string{"/sessions", "/messages", "/runs", "/delegation", "/models", "/approvals"},
-		Prefixes: []string{"/sessions", "/messages", "/runs", "/delegation", "/models", "/openings"},
+		Prefixes: []string{"/sessions", "/messages", "/runs", "/delegation", "/models", "/approvals", "/openings"},
 		CORS:     d.CORS, Authenticate: d.Authenticate,
 	}, nil
 }

@@ -164,8 +164,7 @@ func New(d Deps) (*Oracle, error) {
 	hd := oraclehttp.Deps{
 		Service: o.Service, Turns: o.Turns, Engine: o.Engine, Worker: o.Worker, Plugins: o.Plugins, Provider: d.Provider,
 		Nudges: o.Store.PluginStore("castalia.oracle"), Authenticate: d.Authenticate, CORS: d.CORS, Public: d.Public, Guesses: d.Guesses,
-		Heartbeat: d.Heartbeat, Parting: d.Parting, Log: d.Log,
-		Heartbeat: d.Heartbeat, Openings: openings, Log: d.Log,
+		Heartbeat: d.Heartbeat, Parting: d.Parting, Openings: openings, Log: d.Log,
 	}
 	if d.Identity != nil {
 		hd.Delegations = d.Identity
