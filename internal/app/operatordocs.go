@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"net/http"
 	"time"
 
@@ -77,7 +78,7 @@ func OperatorDocs(ctx context.Context, opt Options, use func(*operatordoc.Shelf)
 // documents tells what is wrong with the operator's documents, and has the models
 // say a word.
 func (e examination) documents(ctx context.Context, opt Options) {
-	opt.Settings = *e.s // with its keys
+	opt.Settings, opt.Log = *e.s, slog.New(slog.DiscardHandler) // with its keys; what is wrong is reported
 	shelf, d, err := openOperatorDocs(ctx, e.r, opt)
 	if err != nil {
 		e.report("documents", "", err, "correct the variable or the file")

@@ -59,7 +59,7 @@ type Store interface {
 	// AddVersion stores a version behind the one with the number after, which must
 	// be the newest (0: there is none yet), and forgets those that are too old. It
 	// sets Number and Feed. When another one is the newest it fails with an error of
-	// Conflicting.
+	// ConflictError.
 	AddVersion(ctx context.Context, v Version, after int64) (Version, error)
 	// NewestVersion returns the newest version, or one with the number 0.
 	NewestVersion(ctx context.Context, document string) (Version, error)

@@ -205,7 +205,7 @@ func TestTheEnvironmentRules(t *testing.T) {
 		n := newNode(t, store, nil, func(d *operatordoc.Definition[string]) { d.Text = "from outside" })
 		n.want(t, "from outside", operatordoc.FromEnvironment, 0)
 		_, err := n.Store(ctx, "poem", []byte("violets"), ada(1))
-		if says := "The poem is set by the variable POEM of the server and cannot be changed here: unset it first"; !fault.Is(err, fault.Conflict) || fault.From(err).Message != says {
+		if says := "The document \"poem\" is set by the variable POEM of the server and cannot be changed here: unset it first"; !fault.Is(err, fault.Conflict) || fault.From(err).Message != says {
 			t.Errorf("store: %v", err)
 		}
 		for name, err := range map[string]error{
@@ -235,7 +235,7 @@ func TestFilesAreReadAgain(t *testing.T) {
 	n := newNode(t, silent{store}, nil, func(d *operatordoc.Definition[string]) { d.File = file })
 	n.want(t, "roses", operatordoc.FromFile, 0)
 	_, err := n.Store(t.Context(), "poem", []byte("x"), ada(0))
-	if says := "The poem comes from the file " + file + " (POEM_FILE) and cannot be changed here: change the file"; !fault.Is(err, fault.Conflict) || fault.From(err).Message != says {
+	if says := "The document \"poem\" comes from the file " + file + " (POEM_FILE) and cannot be changed here: change the file"; !fault.Is(err, fault.Conflict) || fault.From(err).Message != says {
 		t.Errorf("store: %v", err)
 	}
 	synctest.Test(t, func(t *testing.T) {

@@ -288,9 +288,9 @@ func (s *Shelf) writable(name string) (entry, error) {
 	state, _ := d.inForce()
 	switch state.Source {
 	case FromEnvironment:
-		return nil, fault.Newf(fault.Conflict, "%s is set by the variable %s of the server and cannot be changed here: unset it first", state.Title, state.Where)
+		return nil, fault.Newf(fault.Conflict, "The document %q is set by the variable %s of the server and cannot be changed here: unset it first", name, state.Where)
 	case FromFile:
-		return nil, fault.Newf(fault.Conflict, "%s comes from the file %s (%s) and cannot be changed here: change the file", state.Title, state.Where, state.FileVariable)
+		return nil, fault.Newf(fault.Conflict, "The document %q comes from the file %s (%s) and cannot be changed here: change the file", name, state.Where, state.FileVariable)
 	}
 	return d, nil
 }
@@ -302,7 +302,7 @@ func (s *Shelf) add(ctx context.Context, v Version, c Change) (Version, error) {
 	v.Author, v.Note = strings.ToValidUTF8(c.Author[:min(len(c.Author), maxAuthor)], ""), strings.ToValidUTF8(strings.ReplaceAll(c.Note, "\x00", ""), "")
 	v.Written, v.Size = s.now(), len(v.Text)
 	stored, err := s.store.AddVersion(ctx, v, c.After)
-	if conflict, ok := errors.AsType[*Conflicting](err); ok {
+	if conflict, ok := errors.AsType[*ConflictError](err); ok {
 		newest := conflict.Newest
 		if newest.Number == c.After+1 && newest.Removed == v.Removed && newest.Restores == v.Restores && bytes.Equal(newest.Text, v.Text) {
 			return newest, nil
@@ -343,8 +343,10 @@ func (s *Shelf) History(ctx context.Context, name string, before int64, limit in
 	return s.store.Versions(ctx, name, before, limit)
 }
 
-// Conflicting is why a version was not stored: another one is the newest.
-type Conflicting struct{ Newest Version }
+// ConflictError is why a version was not stored: another one is the newest.
+type ConflictError struct{ Newest Version }
 
 // Error names the newest version.
-func (c *Conflicting) Error() string { return fmt.Sprintf("version %d is the newest", c.Newest.Number) }
+func (c *ConflictError) Error() string {
+	return fmt.Sprintf("version %d is the newest", c.Newest.Number)
+}

@@ -50,13 +50,13 @@ func keysOf(t reflect.Type, into map[string]bool) {
 	case reflect.Pointer, reflect.Slice, reflect.Array, reflect.Map:
 		keysOf(t.Elem(), into)
 	case reflect.Struct:
-		for i := range t.NumField() {
-			name, _, _ := strings.Cut(t.Field(i).Tag.Get("yaml"), ",")
+		for field := range t.Fields() {
+			name, _, _ := strings.Cut(field.Tag.Get("yaml"), ",")
 			if name == "" || name == "-" || into[name] {
 				continue
 			}
 			into[name] = true
-			keysOf(t.Field(i).Type, into)
+			keysOf(field.Type, into)
 		}
 	}
 }

@@ -74,7 +74,7 @@ func (s *Store) AddVersion(ctx context.Context, v operatordoc.Version, after int
 			return err
 		}
 		if newest.Number != after {
-			return &operatordoc.Conflicting{Newest: newest}
+			return &operatordoc.ConflictError{Newest: newest}
 		}
 		v.Feed, v.Number = number, after+1
 		removed := 0

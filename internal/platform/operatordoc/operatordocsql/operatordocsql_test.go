@@ -79,7 +79,7 @@ func TestOnlyTheNewestIsFollowed(t *testing.T) {
 		add(t, s, "one", "b", 1)
 		for _, after := range []int64{0, 1, 3} {
 			_, err := s.AddVersion(t.Context(), operatordoc.Version{Document: "one", Text: []byte("c")}, after)
-			conflict, ok := errors.AsType[*operatordoc.Conflicting](err)
+			conflict, ok := errors.AsType[*operatordoc.ConflictError](err)
 			if !ok || conflict.Newest.Number != 2 || string(conflict.Newest.Text) != "b" {
 				t.Errorf("after %d: %v", after, err)
 			}

@@ -108,7 +108,10 @@ func (k *Keeper) look(ctx context.Context, from interface {
 		return pinned{}, false, err
 	}
 	var p pin
-	if json.Unmarshal(value, &p) != nil || p.Through != through {
+	if err := json.Unmarshal(value, &p); err != nil {
+		return pinned{}, false, fmt.Errorf("read pin: %w", err)
+	}
+	if p.Through != through {
 		return pinned{}, false, nil
 	}
 	prompt, ok, err := from.Get(ctx, textKey(p.Digest))
