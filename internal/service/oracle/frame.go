@@ -96,6 +96,8 @@ type DoneFrame struct {
 	Failed      bool      `json:"failed,omitempty"`
 	Interrupted bool      `json:"interrupted,omitempty"`
 	PartialText string    `json:"partialText,omitempty"`
+	// Finish is why the answer ended, when that was not by itself.
+	Finish string `json:"finish,omitempty"`
 }
 
 // RouterUpdate says which agent works, on the stream and on the socket.
@@ -122,6 +124,8 @@ type ToolCallPayload struct {
 	EventID  string          `json:"eventId"`
 	Output   *string         `json:"output,omitempty"`
 	Error    string          `json:"error,omitempty"`
+	// Caller marks a call that whoever asked is to run.
+	Caller bool `json:"caller,omitempty"`
 }
 
 // ActionCallPayload tells about an AG-UI action on the stream, for display,

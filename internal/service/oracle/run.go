@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
+	"strings"
 	"time"
 
 	"github.com/castalia-org/castalia/plugin"
@@ -93,6 +94,46 @@ type TurnRequest struct {
 	Sponsor string `json:"sponsor,omitempty"`
 	// AppKey is the id of the app key by which the message came, whose budget it takes.
 	AppKey string `json:"appKey,omitempty"`
+	// Instructions are the caller's own, beside the oracle's.
+	Instructions string `json:"instructions,omitempty"`
+	// Given is the conversation before the message, where the caller keeps it.
+	Given []GivenMessage `json:"given,omitempty"`
+	// CallerTools are run by whoever asked: a turn that calls one ends with the call.
+	CallerTools []DeclaredTool `json:"callerTools,omitempty"`
+	// Results answer such calls of an earlier turn.
+	Results []ToolCall `json:"results,omitempty"`
+	// Plain asks for an answer from what was sent alone, without tools or anything
+	// that plugins know.
+	Plain bool `json:"plain,omitempty"`
+}
+
+// GivenMessage is one entry of a conversation that the caller keeps.
+type GivenMessage struct {
+	Role  plugin.Role            `json:"role"`
+	Text  string                 `json:"text,omitempty"`
+	Calls []plugin.ModelToolCall `json:"calls,omitempty"`
+	// CallID says which call a tool's message answers.
+	CallID string `json:"callId,omitempty"`
+}
+
+// Shown is the message as the transcript has it.
+func (q TurnRequest) Shown() string {
+	if q.Message != "" || len(q.Results) == 0 {
+		return q.Message
+	}
+	return DescribeResults(q.Results)
+}
+
+// DescribeResults is what people read where a program answered calls.
+func DescribeResults(results []ToolCall) string {
+	var b strings.Builder
+	for i, r := range results {
+		if i > 0 {
+			b.WriteString("\n\n")
+		}
+		b.WriteString("Result of " + cmp.Or(r.Name, r.ID) + ":\n" + r.Output)
+	}
+	return b.String()
 }
 
 // Same reports whether two requests say the same message. Where they come from

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"time"
 	"unicode/utf8"
@@ -147,6 +148,32 @@ func (s *Service) DeleteSession(ctx context.Context, owner, id string) error {
 		s.runsGone(ctx, gone)
 	}
 	s.deleted(ctx, id)
+	return nil
+}
+
+// HiddenFor is how long a hidden session is kept.
+const HiddenFor = 24 * time.Hour
+
+// HiddenSession makes a session for a conversation that the user's program
+// keeps: it is in no list, has no title, and is deleted after HiddenFor. It is
+// stored with its first message: see run.Start.
+func (s *Service) HiddenSession(owner string) Session {
+	session := s.fresh(owner, "")
+	session.Title, session.Expires = "Hidden", session.CreatedAt.Add(HiddenFor)
+	return session
+}
+
+// DeleteExpired deletes hidden sessions whose time is over, a few at a time.
+func (s *Service) DeleteExpired(ctx context.Context, limit int) error {
+	list, err := s.store.Expired(ctx, s.now(), limit)
+	if err != nil {
+		return fmt.Errorf("look for expired sessions: %w", err)
+	}
+	for _, session := range list {
+		if err := s.DeleteSession(ctx, session.Owner, session.ID); err != nil && !errors.Is(err, ErrSessionNotFound) {
+			return err
+		}
+	}
 	return nil
 }
 

@@ -25,9 +25,14 @@ type Session struct {
 	// Summary stands for the messages up to SummaryThrough in later model calls.
 	Summary        string
 	SummaryThrough int64
+	// Expires is when a hidden session is deleted; zero for sessions that people see.
+	Expires time.Time
 	// Loaded are the on-demand capabilities that the agent loaded in this session.
 	Loaded []string
 }
+
+// Hidden reports whether nobody sees the session in a list.
+func (s Session) Hidden() bool { return !s.Expires.IsZero() }
 
 // Role says who wrote a message.
 type Role string
@@ -89,6 +94,8 @@ type ToolCall struct {
 	Error  string          `json:"error,omitempty"`
 	// Action marks a call of an AG-UI action.
 	Action bool `json:"action,omitempty"`
+	// Caller marks a call that was handed to whoever asked.
+	Caller bool `json:"caller,omitempty"`
 	// Component is what the page shows beside the result.
 	Component *plugin.Component `json:"component,omitempty"`
 }

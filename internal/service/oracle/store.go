@@ -23,14 +23,16 @@ type Store interface {
 	OpenSession(ctx context.Context, s Session) (Session, error)
 	// Session fails with ErrSessionNotFound unless the session is the owner's.
 	Session(ctx context.Context, owner, id string) (Session, error)
-	// Sessions lists the owner's sessions, last changed first, and their true number.
+	// Sessions lists the owner's sessions that are not hidden, last changed first, and their true number.
 	Sessions(ctx context.Context, owner string, limit, offset int) ([]Session, int64, error)
-	// Search lists the owner's sessions that have every word in their title or in a
+	// Search lists the owner's sessions that are not hidden and have every word in their title or in a
 	// message, last changed first, each with a message that has some, and their true number.
 	Search(ctx context.Context, owner string, q SearchQuery) ([]Hit, int64, error)
 	// DeleteSession removes a session with all that belongs to it and names the
 	// runs that were live.
 	DeleteSession(ctx context.Context, owner, id string) (liveRuns []Run, err error)
+	// Expired names hidden sessions whose time was over at a time, a few at a time.
+	Expired(ctx context.Context, at time.Time, limit int) ([]Session, error)
 	// SetTitle gives an untitled session a title; false when it has one already or is gone.
 	SetTitle(ctx context.Context, id, title string, at time.Time) (bool, error)
 	// SetSummary remembers what stands for the messages up to turn through.

@@ -25,6 +25,8 @@ type Tool struct {
 	Action bool
 	// Asks says that the operator wants the person asked before each call.
 	Asks bool
+	// Caller marks tools that whoever asked runs: the turn ends with the call.
+	Caller bool
 }
 
 // Limits bound a turn. The zero value is what production uses.
@@ -126,6 +128,8 @@ type Call struct {
 	Error   string          `json:"error,omitempty"`
 	Unknown bool            `json:"unknown,omitempty"`
 	Action  bool            `json:"action,omitempty"`
+	// Caller marks a call that is not ours to run; its result comes with a later turn.
+	Caller bool `json:"caller,omitempty"`
 	// Component is what the page shows beside the result.
 	Component *plugin.Component `json:"component,omitempty"`
 	// Asks is why the call needs the person's approval; empty when it needs none.
@@ -153,6 +157,12 @@ func (s State) Text() string {
 		text.WriteString(step.Text)
 	}
 	return text.String()
+}
+
+// HandedOut reports whether the turn ended with calls for whoever asked.
+func (s State) HandedOut() bool {
+	n := len(s.Steps)
+	return n > 0 && slices.ContainsFunc(s.Steps[n-1].Calls, func(c Call) bool { return c.Caller })
 }
 
 func (s State) clone() State {
@@ -211,6 +221,9 @@ func Run(ctx context.Context, t Task) (State, error) {
 		if err := l.runTools(ctx, true); err != nil {
 			return l.state, &Error{State: l.state, Cause: err}
 		}
+		if l.state.HandedOut() {
+			return l.state, nil
+		}
 	}
 	for {
 		last := len(l.state.Steps) >= l.Limits.MaxSteps || l.stuck()
@@ -224,6 +237,9 @@ func Run(ctx context.Context, t Task) (State, error) {
 		}
 		if err := l.runTools(ctx, false); err != nil {
 			return l.state, &Error{State: l.state, Cause: err}
+		}
+		if l.state.HandedOut() {
+			return l.state, nil
 		}
 	}
 }
@@ -329,7 +345,7 @@ func (l *loop) accept(asked []plugin.ModelToolCall, tools []Tool) []Call {
 		default:
 			args = AsStored(args)
 		}
-		calls = append(calls, Call{ID: id, Name: Cap(c.Name, maxName), Args: args, Action: byName[c.Name].Action})
+		calls = append(calls, Call{ID: id, Name: Cap(c.Name, maxName), Args: args, Action: byName[c.Name].Action, Caller: byName[c.Name].Caller})
 	}
 	return calls
 }
@@ -365,6 +381,9 @@ func Conversation(steps []Step) []plugin.ModelMessage {
 		}
 		out = append(out, m)
 		for _, c := range step.Calls {
+			if c.Caller { // a later message has the result
+				continue
+			}
 			text, failed := c.Output, false
 			if c.Status != plugin.Done {
 				text, failed = c.Error, true

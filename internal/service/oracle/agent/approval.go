@@ -28,7 +28,7 @@ func (l *loop) consult(ctx context.Context, calls []Call, tools map[string]Tool,
 	var answers map[string]oracle.Decision
 	for i := range calls {
 		c := &calls[i]
-		if c.Status != "" {
+		if c.Status != "" || c.Caller {
 			continue
 		}
 		if c.Asks == "" {

@@ -25,12 +25,17 @@ func (l *loop) runTools(ctx context.Context, resumed bool) error {
 		return err
 	}
 	durable, waits, approved := false, false, false
-	var todo []int
+	var (
+		todo   []int
+		handed []Call
+	)
 	for i := range step.Calls {
 		c := &step.Calls[i]
 		t, known := tools[c.Name]
 		switch {
 		case c.Status != "":
+		case c.Caller:
+			handed = append(handed, *c)
 		case c.Waits():
 			waits = true
 		case resumed && known && !t.Safe && !l.fresh[c.ID]:
@@ -43,6 +48,9 @@ func (l *loop) runTools(ctx context.Context, resumed bool) error {
 	}
 	if err := l.Sink.Save(ctx, l.snapshot(), durable); err != nil {
 		return err
+	}
+	for _, c := range handed {
+		l.Sink.ToolStarted(c)
 	}
 	var all sync.WaitGroup
 	places := make(chan struct{}, l.Limits.Parallel)

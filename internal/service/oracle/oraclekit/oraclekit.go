@@ -276,7 +276,7 @@ func (o *Oracle) job(owner string, j plugin.Job) func(context.Context) error {
 	}
 }
 
-// sweep forgets expired plugin records.
+// sweep forgets expired plugin records and hidden sessions.
 func (o *Oracle) sweep(ctx context.Context) error {
 	ticker := time.NewTicker(time.Minute)
 	defer ticker.Stop()
@@ -287,6 +287,9 @@ func (o *Oracle) sweep(ctx context.Context) error {
 		case <-ticker.C:
 			if _, err := o.Store.Sweep(ctx, 500); err != nil && ctx.Err() == nil {
 				return fmt.Errorf("sweep plugin records: %w", err)
+			}
+			if err := o.Service.DeleteExpired(ctx, 500); err != nil && ctx.Err() == nil {
+				return fmt.Errorf("sweep hidden sessions: %w", err)
 			}
 		}
 	}

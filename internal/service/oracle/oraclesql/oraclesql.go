@@ -49,17 +49,18 @@ func New(db *sqldb.DB) *Store { return &Store{db: db} }
 // scanner is a *sql.Row or *sql.Rows.
 type scanner interface{ Scan(dest ...any) error }
 
-const sessionColumns = `id, owner, title, thread, room_id, created_ms, updated_ms, messages, summary, summary_through, loaded`
+const sessionColumns = `id, owner, title, thread, room_id, created_ms, updated_ms, messages, summary, summary_through, loaded, expires_ms`
 
 // scanSession reads sessionColumns, and what the statement returns behind them.
 func scanSession(row scanner, more ...any) (oracle.Session, error) {
 	var (
 		s                oracle.Session
 		created, updated int64
+		expires          int64
 		loaded           string
 	)
 	err := row.Scan(append([]any{
-		&s.ID, &s.Owner, &s.Title, &s.Key, &s.RoomID, &created, &updated, &s.Messages, &s.Summary, &s.SummaryThrough, &loaded,
+		&s.ID, &s.Owner, &s.Title, &s.Key, &s.RoomID, &created, &updated, &s.Messages, &s.Summary, &s.SummaryThrough, &loaded, &expires,
 	}, more...)...)
 	if errors.Is(err, sql.ErrNoRows) {
 		return s, oracle.ErrSessionNotFound
@@ -68,6 +69,9 @@ func scanSession(row scanner, more ...any) (oracle.Session, error) {
 		return s, fmt.Errorf("read session: %w", err)
 	}
 	s.CreatedAt, s.UpdatedAt = sqldb.Time(created), sqldb.Time(updated)
+	if expires > 0 {
+		s.Expires = sqldb.Time(expires)
+	}
 	if loaded == "[]" {
 		return s, nil
 	}
@@ -85,9 +89,13 @@ func (st *Store) CreateSession(ctx context.Context, s oracle.Session) error {
 }
 
 func insertSession(ctx context.Context, tx sqldb.Querier, s oracle.Session) error {
-	_, err := tx.ExecContext(ctx, `INSERT INTO oracle_sessions (id, owner, title, thread, room_id, created_ms, updated_ms)
-		VALUES ($1, $2, $3, $4, $5, $6, $7)`,
-		s.ID, s.Owner, s.Title, s.Key, s.RoomID, sqldb.MS(s.CreatedAt), sqldb.MS(s.UpdatedAt))
+	var expires int64
+	if s.Hidden() {
+		expires = sqldb.MS(s.Expires)
+	}
+	_, err := tx.ExecContext(ctx, `INSERT INTO oracle_sessions (id, owner, title, thread, room_id, created_ms, updated_ms, expires_ms)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
+		s.ID, s.Owner, s.Title, s.Key, s.RoomID, sqldb.MS(s.CreatedAt), sqldb.MS(s.UpdatedAt), expires)
 	if err != nil {
 		return fmt.Errorf("insert session: %w", err)
 	}
@@ -126,11 +134,11 @@ func (st *Store) Sessions(ctx context.Context, owner string, limit, offset int) 
 		total int64
 	)
 	err := st.db.Snapshot(ctx, func(ctx context.Context, tx sqldb.Querier) error {
-		if err := tx.QueryRowContext(ctx, `SELECT COUNT(*) FROM oracle_sessions WHERE owner = $1`, owner).Scan(&total); err != nil {
+		if err := tx.QueryRowContext(ctx, `SELECT COUNT(*) FROM oracle_sessions WHERE owner = $1 AND expires_ms = 0`, owner).Scan(&total); err != nil {
 			return fmt.Errorf("count sessions: %w", err)
 		}
 		rows, err := tx.QueryContext(ctx, `SELECT `+sessionColumns+` FROM oracle_sessions
-			WHERE owner = $1 ORDER BY updated_ms DESC, id LIMIT $2 OFFSET $3`, owner, limit, offset)
+			WHERE owner = $1 AND expires_ms = 0 ORDER BY updated_ms DESC, id LIMIT $2 OFFSET $3`, owner, limit, offset)
 		if err != nil {
 			return fmt.Errorf("select sessions: %w", err)
 		}
@@ -190,6 +198,16 @@ func (st *Store) DeleteSession(ctx context.Context, owner, id string) ([]oracle.
 		return nil
 	})
 	return live, err
+}
+
+// Expired names hidden sessions whose time was over at a time, with their owners.
+func (st *Store) Expired(ctx context.Context, at time.Time, limit int) ([]oracle.Session, error) {
+	rows, err := st.db.Read().QueryContext(ctx, `SELECT `+sessionColumns+` FROM oracle_sessions
+		WHERE expires_ms > 0 AND expires_ms <= $1 ORDER BY expires_ms LIMIT $2`, sqldb.MS(at), limit)
+	if err != nil {
+		return nil, fmt.Errorf("select expired sessions: %w", err)
+	}
+	return collect(rows, func(row scanner) (oracle.Session, error) { return scanSession(row) })
 }
 
 func scanString(row scanner) (string, error) {

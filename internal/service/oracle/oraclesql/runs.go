@@ -73,6 +73,11 @@ func (st *Store) Begin(ctx context.Context, b run.Begin) (run.Begun, error) {
 				return err
 			}
 		}
+		if b.NewSession != nil {
+			if err := insertSession(ctx, tx, *b.NewSession); err != nil {
+				return err
+			}
+		}
 		session, seq, live, err := enterSession(ctx, tx, r.Owner, r.SessionID, b.Message.CreatedAt)
 		if err != nil {
 			return err
@@ -428,7 +433,7 @@ func (st *Store) Run(ctx context.Context, owner, id string) (oracle.Run, error) 
 // ByRequest returns the run that a request id started.
 func (st *Store) ByRequest(ctx context.Context, owner, sessionID, requestID string) (oracle.Run, error) {
 	return scanRun(st.db.Read().QueryRowContext(ctx, `SELECT `+runColumns+` FROM oracle_runs
-		WHERE owner = $1 AND request_id = $2 AND session_id = $3 ORDER BY created_ms DESC LIMIT 1`, owner, requestID, sessionID))
+		WHERE owner = $1 AND request_id = $2 AND ($3 = '' OR session_id = $3) ORDER BY created_ms DESC LIMIT 1`, owner, requestID, sessionID))
 }
 
 // Latest returns the newest live run of the owner's session.

@@ -34,7 +34,7 @@ func (st *Store) Search(ctx context.Context, owner string, q oracle.SearchQuery)
 			` OR EXISTS (SELECT 1 FROM oracle_messages m WHERE m.session_id = s.id AND `+has+`))`)
 		said = append(said, has)
 	}
-	from := ` FROM oracle_sessions s WHERE s.owner = $1` + strings.Join(all, ``)
+	from := ` FROM oracle_sessions s WHERE s.owner = $1 AND s.expires_ms = 0` + strings.Join(all, ``)
 	count, counted := `SELECT COUNT(*)`+from, slices.Clone(args)
 	message := `''`
 	if len(said) > 0 {

@@ -62,6 +62,8 @@ type Result struct {
 	Usage     plugin.Usage
 	Steps     int
 	Messages  []oracle.Message
+	// Finish is why the answer ended, when that was not by itself.
+	Finish string
 	// Titled says that the session was seen to have a title.
 	Titled bool
 	// Text is the whole answer, which ends that are not finished repeat.
@@ -203,6 +205,8 @@ func (e *Engine) subscribeFrames(id string, fn func()) func() {
 type Start struct {
 	Owner     string
 	SessionID string
+	// NewSession, when set, is stored with the message: its id is SessionID.
+	NewSession *oracle.Session
 	// RunID is the new run's; it is made when it is empty.
 	RunID string
 	// RequestID is the caller's; it is replaced when a live run uses it.
@@ -237,9 +241,10 @@ func (e *Engine) Start(ctx context.Context, s Start) (Started, error) {
 	begun, err := e.store.Begin(ctx, Begin{
 		Run: r,
 		Message: oracle.Message{
-			ID: r.MessageID, SessionID: s.SessionID, RunID: r.ID, Role: oracle.Human, Content: s.Request.Message,
-			Attachments: s.Request.Attachments, CreatedAt: now,
+			ID: r.MessageID, SessionID: s.SessionID, RunID: r.ID, Role: oracle.Human, Content: s.Request.Shown(),
+			ToolCalls: s.Request.Results, Attachments: s.Request.Attachments, CreatedAt: now,
 		},
+		NewSession: s.NewSession,
 		OtherRequestID: oracle.NewID(), Minted: s.Minted, Once: s.Once, Multitask: s.Multitask, MaxQueue: e.cfg.MaxQueue,
 		Measure: e.cfg.Measures.Of(r.Sponsor()), Node: e.cfg.Node, TTL: e.cfg.LeaseTTL,
 		Frames: func(r oracle.Run) ([]oracle.Frame, error) { return openingFrames(r, now) },
@@ -390,7 +395,13 @@ func (e *Engine) Latest(ctx context.Context, owner, sessionID string) (oracle.Ru
 	return e.store.Latest(ctx, owner, sessionID)
 }
 
-// ByRequest returns the run that a request id started in the user's session, also one that has ended, if there is one.
+// Get returns a run of the user.
+func (e *Engine) Get(ctx context.Context, owner, id string) (oracle.Run, error) {
+	return e.store.Run(ctx, owner, id)
+}
+
+// ByRequest returns the newest run that a request id started in the user's session, or in any when
+// none is named, also one that has ended, if there is one.
 func (e *Engine) ByRequest(ctx context.Context, owner, sessionID, requestID string) (oracle.Run, bool, error) {
 	r, err := e.store.ByRequest(ctx, owner, sessionID, requestID)
 	if errors.Is(err, oracle.ErrRunNotFound) {

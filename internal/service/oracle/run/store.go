@@ -63,7 +63,8 @@ type Store interface {
 	Abort(ctx context.Context, owner, sessionID, only string) ([]oracle.Run, error)
 	// Run returns a run of the owner.
 	Run(ctx context.Context, owner, id string) (oracle.Run, error)
-	// ByRequest returns the run of the owner's session that a request id started.
+	// ByRequest returns the newest run that a request id started in the owner's
+	// session, or in any of the owner's when sessionID is empty.
 	ByRequest(ctx context.Context, owner, sessionID, requestID string) (oracle.Run, error)
 	// Latest returns the newest live run of the owner's session; ok is false when there is none.
 	Latest(ctx context.Context, owner, sessionID string) (r oracle.Run, ok bool, err error)
@@ -81,6 +82,8 @@ type Store interface {
 type Begin struct {
 	Run     oracle.Run // without status, epoch, turn: the store decides
 	Message oracle.Message
+	// NewSession, when set, is the run's and is stored first.
+	NewSession *oracle.Session
 	// OtherRequestID replaces the run's request id when a live run of the
 	// owner already uses it.
 	OtherRequestID string

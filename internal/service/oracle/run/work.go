@@ -322,7 +322,7 @@ func (e *Engine) allFrames(ctx context.Context, id string) ([]oracle.Frame, erro
 func (e *Engine) finish(log *Log, r oracle.Run, result Result) error {
 	done := oracle.DoneFrame{
 		RunID: r.ID, Status: result.Status, Aborted: result.Status == oracle.Aborted,
-		Failed: result.Status == oracle.Failed, Interrupted: result.Status == oracle.Interrupted,
+		Failed: result.Status == oracle.Failed, Interrupted: result.Status == oracle.Interrupted, Finish: result.Finish,
 	}
 	if n := len(result.Messages); n > 0 {
 		done.MessageID = result.Messages[n-1].ID

@@ -1,6 +1,7 @@
 package turn
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -44,6 +45,9 @@ func (t *turn) runtime(_ context.Context, session oracle.Session) *plugin.Runtim
 // systemPrompt tells the model who it is, for whom it works, and what it can do.
 // Nothing in it changes from turn to turn: what differs is in the note.
 func (t *turn) systemPrompt(ctx context.Context, tools *toolbox) string {
+	if t.run.Request.Plain {
+		return cmp.Or(t.run.Request.Instructions, plainPrompt)
+	}
 	var b strings.Builder
 	name := t.deps.Identity.Name
 	if name == "" {
@@ -71,6 +75,9 @@ func (t *turn) systemPrompt(ctx context.Context, tools *toolbox) string {
 		}
 		return nil
 	})
+	if text := t.run.Request.Instructions; text != "" {
+		b.WriteString("\nThe program through which the user speaks asks of you:\n" + text + "\n")
+	}
 	return b.String()
 }
 
@@ -136,11 +143,10 @@ func (t *turn) history(ctx context.Context, session oracle.Session) ([]plugin.Mo
 		}
 		known, ok = t.before(session, stored)
 	}
-	if ok {
+	if ok && !session.Hidden() {
 		t.past = &known
 	}
-	var turns [][]plugin.ModelMessage
-	var numbers []int64
+	turns, numbers := t.given()
 	for _, m := range stored {
 		if m.Turn >= t.run.Turn {
 			break // this turn, and messages that wait behind it
@@ -153,13 +159,16 @@ func (t *turn) history(ctx context.Context, session oracle.Session) ([]plugin.Mo
 			m.State = nil // it was said behind another beginning
 		}
 		last := &turns[len(turns)-1]
-		if m.Note != "" && len(*last) > 0 {
-			(*last)[0].Note = m.Note
+		if n := len(*last); m.Note != "" && n > 0 {
+			(*last)[n-1].Note = m.Note
 		}
 		*last = append(*last, toModel(m)...)
 	}
 	own := t.ownMessage(ctx, stored)
-	budget := int(float64(t.model.Window)*t.deps.Config.WindowShare) - model.MessageTokens(own) - model.Tokens(session.Summary)
+	budget := int(float64(t.model.Window)*t.deps.Config.WindowShare) - model.Tokens(session.Summary)
+	for _, m := range own {
+		budget -= model.MessageTokens(m)
+	}
 	keep := len(turns)
 	for keep > 0 {
 		size := 0
@@ -187,7 +196,7 @@ func (t *turn) history(ctx context.Context, session oracle.Session) ([]plugin.Mo
 	if keep > 0 { // another beginning than the one behind which they were said
 		forgetStates(out)
 	}
-	return append(out, own), nil
+	return answered(append(out, own...)), nil
 }
 
 // forgetStates takes out what providers said for themselves.
@@ -209,8 +218,12 @@ func (t *turn) stored(ctx context.Context, session oracle.Session) ([]oracle.Mes
 }
 
 // ownMessage is the message that started the turn, with its attachments.
-func (t *turn) ownMessage(ctx context.Context, stored []oracle.Message) plugin.ModelMessage {
+func (t *turn) ownMessage(ctx context.Context, stored []oracle.Message) []plugin.ModelMessage {
 	q := t.run.Request
+	out := results(q.Results)
+	if q.Message == "" && len(out) > 0 {
+		return out
+	}
 	m := plugin.ModelMessage{Role: plugin.RoleUser, Text: q.Message}
 	if t.model.Vision {
 		m.Images = t.carried.Images
@@ -223,7 +236,7 @@ func (t *turn) ownMessage(ctx context.Context, stored []oracle.Message) plugin.M
 		}
 	}
 	if len(files) == 0 {
-		return m
+		return append(out, m)
 	}
 	if t.deps.Attachments != nil && !read {
 		if len(t.carried.Attachments) > 0 {
@@ -243,7 +256,7 @@ func (t *turn) ownMessage(ctx context.Context, stored []oracle.Message) plugin.M
 		m.Images = nil
 		m.Text += "\n[This model can not see pictures.]"
 	}
-	return m
+	return append(out, m)
 }
 
 // keepFiles remembers what was read, for later turns and other nodes.
@@ -277,7 +290,11 @@ func toModel(m oracle.Message) []plugin.ModelMessage {
 		return nil
 	}
 	if m.Role == oracle.Human {
-		return []plugin.ModelMessage{{Role: plugin.RoleUser, Text: m.Content + describeFiles(m.Attachments)}}
+		out := results(m.ToolCalls)
+		if len(out) > 0 && m.Content == oracle.DescribeResults(m.ToolCalls) {
+			return out
+		}
+		return append(out, plugin.ModelMessage{Role: plugin.RoleUser, Text: m.Content + describeFiles(m.Attachments)})
 	}
 	step := agent.Step{Text: m.Content}
 	if m.State != nil {
@@ -288,7 +305,7 @@ func toModel(m oracle.Message) []plugin.ModelMessage {
 		if len(args) == 0 {
 			args = json.RawMessage(`{}`)
 		}
-		step.Calls = append(step.Calls, agent.Call{ID: c.ID, Name: c.Name, Args: args, Status: c.Status, Output: c.Output, Error: c.Error})
+		step.Calls = append(step.Calls, agent.Call{ID: c.ID, Name: c.Name, Args: args, Status: c.Status, Output: c.Output, Error: c.Error, Caller: c.Caller})
 	}
 	return agent.Conversation([]agent.Step{step})
 }

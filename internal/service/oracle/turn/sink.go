@@ -97,7 +97,10 @@ func (t *turn) tellCall(c agent.Call) {
 	}
 	p := oracle.ToolCallPayload{
 		Address: t.to, ToolName: c.Name, Args: oracle.WithToolName(c.Arguments(), c.Name), Status: c.Status, EventID: c.ID,
-		Output: output, Error: c.Error,
+		Output: output, Error: c.Error, Caller: c.Caller,
+	}
+	if c.Caller { // whoever runs it gets what the model said
+		p.Args = c.Arguments()
 	}
 	t.emit(oracle.FrameToolCall, p)
 	t.publish(context.Background(), oracle.EventToolCall, p)

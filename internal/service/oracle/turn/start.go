@@ -41,8 +41,10 @@ func (s *Turns) Start(ctx context.Context, q run.Start) (run.Started, error) {
 	if len(s.worker.deps.Plugins.Loaded()) == 0 {
 		return s.engine.Start(ctx, q) // the store itself refuses sessions of others
 	}
-	if err := s.service.CheckSession(ctx, q.Owner, q.SessionID); err != nil {
-		return run.Started{}, err
+	if q.NewSession == nil {
+		if err := s.service.CheckSession(ctx, q.Owner, q.SessionID); err != nil {
+			return run.Started{}, err
+		}
 	}
 	q.RunID = oracle.NewID()
 	rt := s.worker.Runtime(ctx, Scene{

@@ -51,6 +51,7 @@ type toolbox struct {
 // toolbox gathers the tools of plugins, of MCP servers and of the user's page.
 func (t *turn) toolbox(ctx context.Context, session oracle.Session) *toolbox {
 	b := &toolbox{t: t, session: session, close: func() {}, loaded: slices.Clone(session.Loaded)}
+	b.addCallers()
 	var servers []plugin.MCPServer
 	_ = t.plugins.each("tools", nil, func(l registry.Loaded) error {
 		g := capability{

@@ -250,14 +250,17 @@ func (t *turn) think(ctx context.Context, state agent.State) (agent.State, error
 	t.titled = session.Title != oracle.Untitled
 	t.rt = t.runtime(ctx, session)
 	t.plugins = newPluginSet(t.deps.Plugins, t.rt, t.log)
-	tools := t.toolbox(ctx, session)
+	tools := &toolbox{t: t, session: session, close: func() {}}
+	if !t.run.Request.Plain {
+		tools = t.toolbox(ctx, session)
+	}
 	defer tools.close()
 	history, err := t.history(ctx, session)
 	if err != nil {
 		return state, err
 	}
 	t.untrusted.Store(state.Untrusted())
-	if state.Note == "" {
+	if state.Note == "" && !t.run.Request.Plain {
 		state.Note = t.noteOf(ctx)
 	}
 	history[len(history)-1].Note = state.Note
@@ -369,7 +372,7 @@ func (t *turn) conclude(ctx context.Context, state agent.State, err error) run.R
 		t.emit(oracle.FrameMessage, oracle.MessageFrame{Content: refusal, Timestamp: oracle.Timestamp(time.Now())})
 		steps = append(slices.Clip(steps), agent.Step{Text: refusal})
 		err = nil
-	} else if text := notice(state); err == nil && text != "" {
+	} else if text := notice(state); err == nil && text != "" && !state.HandedOut() {
 		t.emit(oracle.FrameMessage, oracle.MessageFrame{Content: text, Timestamp: oracle.Timestamp(time.Now())})
 		steps = append(slices.Clip(steps), agent.Step{Text: text})
 	}
@@ -402,6 +405,7 @@ func (t *turn) conclude(ctx context.Context, state agent.State, err error) run.R
 	if waits {
 		t.pauseFor(state, &result)
 	}
+	result.Finish = finish(state)
 	return result
 }
 
@@ -474,6 +478,9 @@ func messages(steps []agent.Step) []oracle.Message {
 		m := oracle.Message{ID: oracle.NewID(), Role: oracle.AI, Content: model.Storable(s.Text), Reasoning: model.Storable(s.Reasoning), CreatedAt: time.Now()}
 		for _, c := range s.Calls {
 			call := oracle.ToolCall{ID: c.ID, Name: c.Name, Args: agent.AsStored(c.Arguments()), Status: c.Status, Output: c.Output, Error: c.Error, Action: c.Action, Component: c.Component}
+			if call.Caller = c.Caller; c.Caller {
+				call.Status = plugin.Done
+			}
 			if call.Status == "" {
 				call.Status, call.Error = plugin.Failed, "The tool did not complete."
 				if c.Waits() {
