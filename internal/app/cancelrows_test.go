@@ -102,6 +102,8 @@ var briefRoutes = []string{
 	"GET /teamchat/links",
 	"GET /user-preferences",
 	"GET /v1/key",
+	"GET /v1/models",
+	"GET /v1/models/{model}",
 	"HEAD /api/fs/cid/{cid}",
 	"HEAD /api/fs/content",
 	"HEAD /api/fs/files/{id}/content",
@@ -171,6 +173,8 @@ var routesTestedElsewhere = map[string]string{
 	"GET /api/fs/changes":        "internal/app/cancel_test.go TestAFollowerOfChangesLeaves",
 	// Clients share calls: the last who leaves ends one.
 	"GET /{protocol_prefix}/…": "internal/service/query/queryhttp/faults_test.go TestTheLastAskerEndsTheCall",
+	// Programs have no other way to stop one than to hang up.
+	"POST /v1/chat/completions": "internal/service/oracle/face/openaiface/openaiface_test.go TestHangingUpStopsTheTurn",
 }
 
 // longRow is a request that takes many units of work.

@@ -207,8 +207,11 @@ func want(t *testing.T, state string, r request, got *httptest.ResponseRecorder,
 
 // message is the text of an error.
 func message(got *httptest.ResponseRecorder) string {
-	var body struct{ Message any }
-	_ = json.Unmarshal(got.Body.Bytes(), &body) // send has looked at the form
+	var body struct{ Message, Error any }
+	_ = json.Unmarshal(got.Body.Bytes(), &body)       // send has looked at the form
+	if inner, ok := body.Error.(map[string]any); ok { // the form of OpenAI
+		body.Message = inner["message"]
+	}
 	text, _ := body.Message.(string)
 	return text
 }

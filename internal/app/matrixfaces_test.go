@@ -20,6 +20,14 @@ import (
 // appkey.Any take nothing else; the others take tokens too.
 var faceRows = map[appkey.Scope][]row{
 	appkey.Any: {{route: "GET /v1/key", owner: 200, other: 200}},
+	appkey.Oracle: {
+		{route: "GET /v1/models", owner: 200, other: 200},
+		{route: "GET /v1/models/{model}", target: "/v1/models/oracle", owner: 200, other: 200},
+		{route: "GET /v1/models/{model}", target: "/v1/models/{session}", owner: 404, other: 404},
+		{route: "POST /v1/chat/completions", body: `{"model":"oracle","messages":[{"role":"user","content":"hello"}]}`, owner: 200, other: 200},
+		{route: "POST /v1/chat/completions", body: `{"model":"oracle","stream":true,"messages":[{"role":"user","content":"hello"}]}`, owner: 200, other: 200},
+		{route: "POST /v1/chat/completions", body: `{"model":"oracle","messages":[{"role":"user","content":"hello"}],"metadata":{"session_id":"{session}"}}`, owner: 200, other: 200},
+	},
 }
 
 func rowsOfFaces() (all []row) {

@@ -7,6 +7,7 @@ import (
 	"maps"
 
 	"github.com/castalia-org/castalia/internal/identity"
+	"github.com/castalia-org/castalia/internal/identity/appkey"
 	"github.com/castalia-org/castalia/internal/platform/httpserver"
 	"github.com/castalia-org/castalia/internal/service/oracle"
 	"github.com/castalia-org/castalia/internal/service/oracle/attachments"
@@ -65,7 +66,7 @@ func (a *App) buildOracle(ctx context.Context, files *filesPart, queries *queryP
 			Store: access.ReadFile, Documents: a.opt.Documents, Log: a.opt.Log,
 		}),
 		Access: access, MCP: mcpclient.New(a.identity, a.opt.Log, mcpclient.Config{Version: a.opt.Version}),
-		Authenticate: a.authenticated(identity.Oracle), CORS: a.openCORS(), Public: public,
+		Authenticate: a.authenticated(identity.Oracle), Face: a.faces.Wrap(appkey.Oracle), CORS: a.openCORS(), Public: public,
 		Measures: a.measures(), Budgets: a.keys, Admit: a.access.door.AdmitDID, Guesses: a.callerLimits(), SealKey: a.opt.Settings.Identity.OracleKey,
 		SessionGone: func(ctx context.Context, id string) { calls.SessionDeleted(ctx, id) },
 		Run:         run.Config{Node: a.res.node, Retention: a.opt.Settings.Oracle.FrameRetention, MaxRun: a.opt.Settings.Oracle.TurnTimeout, Patience: a.opt.Settings.Oracle.ApprovalTime}, Turn: turn.Config{ApproveMCP: a.opt.Settings.Oracle.ApproveMCP}, Log: a.opt.Log, Now: a.res.now,
@@ -86,7 +87,7 @@ func (a *App) buildOracle(ctx context.Context, files *filesPart, queries *queryP
 	maps.Copy(workers, o.Workers())
 	return &oraclePart{talks: o.Turns, part: part{
 		name:     "oracle",
-		surfaces: []httpserver.Surface{o.Surface, gateway.Surface(a.openCORS()), calls.surface},
+		surfaces: append([]httpserver.Surface{o.Surface, gateway.Surface(a.openCORS()), calls.surface}, o.Faces...),
 		workers:  workers,
 		stop:     func() error { end(); return calls.Close() },
 	}}, nil

@@ -21,6 +21,8 @@ import (
 	"github.com/castalia-org/castalia/internal/platform/sqldb"
 	"github.com/castalia-org/castalia/internal/service/oracle"
 	"github.com/castalia-org/castalia/internal/service/oracle/instructions"
+	"github.com/castalia-org/castalia/internal/service/oracle/face"
+	"github.com/castalia-org/castalia/internal/service/oracle/face/openaiface"
 	"github.com/castalia-org/castalia/internal/service/oracle/model"
 	"github.com/castalia-org/castalia/internal/service/oracle/oraclehttp"
 	"github.com/castalia-org/castalia/internal/service/oracle/oraclesql"
@@ -63,7 +65,9 @@ type Deps struct {
 	SessionGone func(ctx context.Context, sessionID string)
 
 	Authenticate func(httpserver.Handler) httpserver.Handler
-	CORS         httpserver.CORSPolicy
+	// Face lets programs in by other wires; nil is Authenticate.
+	Face func(httpserver.Handler) httpserver.Handler
+	CORS httpserver.CORSPolicy
 	// Public are METHOD path pairs that need no credentials.
 	Public []plugin.RoutePattern
 
@@ -85,13 +89,15 @@ type Deps struct {
 
 // Oracle is the parts, put together.
 type Oracle struct {
-	Store    *oraclesql.Store
-	Service  *oracle.Service
-	Engine   *run.Engine
-	Worker   *turn.Worker
-	Turns    *turn.Turns
-	Plugins  *registry.Registry
-	Surface  httpserver.Surface
+	Store   *oraclesql.Store
+	Service *oracle.Service
+	Engine  *run.Engine
+	Worker  *turn.Worker
+	Turns   *turn.Turns
+	Plugins *registry.Registry
+	Surface httpserver.Surface
+	// Faces are the oracle by the wires of others.
+	Faces    []httpserver.Surface
 	http     oraclehttp.Deps
 	titler   *turn.Titler
 	pages    oracle.Publisher // nil without a socket gateway
@@ -171,7 +177,20 @@ func New(d Deps) (*Oracle, error) {
 	}
 	o.http = hd
 	o.Surface, err = oraclehttp.Surface(hd)
+	o.Faces = o.faces(d)
 	return o, err
+}
+
+// faces makes the oracle by the wires of others, behind the same gates.
+func (o *Oracle) faces(d Deps) []httpserver.Surface {
+	if d.Face == nil {
+		d.Face = d.Authenticate
+	}
+	f := face.New(face.Deps{
+		Service: o.Service, Turns: o.Turns, Engine: o.Engine, Provider: d.Provider, Marks: o.Store.PluginStore("castalia.faces"),
+		Heartbeat: d.Heartbeat, Log: d.Log,
+	})
+	return []httpserver.Surface{o.Gated(openaiface.Surface(openaiface.Deps{Faces: f, Authenticate: d.Face, CORS: d.CORS}))}
 }
 
 // Gated puts the plugins' gates in front of another surface of the oracle's.

@@ -12,6 +12,8 @@ import (
 	"testing"
 
 	"github.com/castalia-org/castalia/internal/identity"
+	"github.com/castalia-org/castalia/internal/identity/appkey"
+	"github.com/castalia-org/castalia/internal/identity/appkey/appkeyhttp"
 	"github.com/castalia-org/castalia/internal/identity/identityhttp"
 	"github.com/castalia-org/castalia/internal/identity/identitytest"
 	"github.com/castalia-org/castalia/internal/platform/bus/busmem"
@@ -65,11 +67,15 @@ func Start(t testing.TB, provider model.Provider, change ...func(*oraclekit.Deps
 		d.Bus = b
 	}
 	d.Authenticate = identityhttp.Wrap(d.Identity, identity.Oracle)
+	d.Face = appkeyhttp.Face{Identity: d.Identity}.Wrap(appkey.Oracle) // tokens alone
 	o, err := oraclekit.New(d)
 	must(t, err)
 	server, err := httpserver.New(httpserver.Config{})
 	must(t, err)
 	must(t, server.Mount(o.Surface))
+	for _, face := range o.Faces {
+		must(t, server.Mount(face))
+	}
 	web := httptest.NewServer(server)
 	ctx, cancel := context.WithCancel(context.Background())
 	must(t, o.StartPlugins(ctx))

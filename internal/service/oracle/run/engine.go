@@ -244,7 +244,7 @@ func (e *Engine) Start(ctx context.Context, s Start) (Started, error) {
 			ID: r.MessageID, SessionID: s.SessionID, RunID: r.ID, Role: oracle.Human, Content: s.Request.Shown(),
 			ToolCalls: s.Request.Results, Attachments: s.Request.Attachments, CreatedAt: now,
 		},
-		NewSession: s.NewSession,
+		NewSession:     s.NewSession,
 		OtherRequestID: oracle.NewID(), Minted: s.Minted, Once: s.Once, Multitask: s.Multitask, MaxQueue: e.cfg.MaxQueue,
 		Measure: e.cfg.Measures.Of(r.Sponsor()), Node: e.cfg.Node, TTL: e.cfg.LeaseTTL,
 		Frames: func(r oracle.Run) ([]oracle.Frame, error) { return openingFrames(r, now) },

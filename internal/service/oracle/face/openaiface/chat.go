@@ -1,0 +1,296 @@
+package openaiface
+
+import (
+	"encoding/json"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/castalia-org/castalia/internal/platform/fault"
+	"github.com/castalia-org/castalia/internal/platform/httpserver"
+	"github.com/castalia-org/castalia/internal/protocol/sse"
+	"github.com/castalia-org/castalia/internal/service/oracle"
+	"github.com/castalia-org/castalia/internal/service/oracle/face"
+	"github.com/castalia-org/castalia/plugin"
+)
+
+// Completion is a whole answer.
+type Completion struct {
+	ID      string   `json:"id"`
+	Object  string   `json:"object"`
+	Created int64    `json:"created"`
+	Model   string   `json:"model"`
+	Choices []Choice `json:"choices"`
+	Usage   Usage    `json:"usage"`
+}
+
+// Choice is the one answer that there is.
+type Choice struct {
+	Index        int           `json:"index"`
+	Message      AnswerMessage `json:"message"`
+	Logprobs     *struct{}     `json:"logprobs"`
+	FinishReason string        `json:"finish_reason"`
+}
+
+// AnswerMessage is what was said.
+type AnswerMessage struct {
+	Role             string     `json:"role"`
+	Content          *string    `json:"content"`
+	ReasoningContent string     `json:"reasoning_content,omitempty"`
+	ToolCalls        []ToolCall `json:"tool_calls,omitempty"`
+	Refusal          *string    `json:"refusal"`
+}
+
+// Usage counts tokens.
+type Usage struct {
+	PromptTokens     int64         `json:"prompt_tokens"`
+	CompletionTokens int64         `json:"completion_tokens"`
+	TotalTokens      int64         `json:"total_tokens"`
+	PromptDetails    PromptDetails `json:"prompt_tokens_details"`
+	OutputDetails    OutputDetails `json:"completion_tokens_details"`
+}
+
+// PromptDetails says how much of the prompt was cached.
+type PromptDetails struct {
+	CachedTokens int64 `json:"cached_tokens"`
+}
+
+// OutputDetails says how much of the output was thoughts.
+type OutputDetails struct {
+	ReasoningTokens int64 `json:"reasoning_tokens"`
+}
+
+func usageOf(u plugin.Usage) Usage {
+	return Usage{
+		PromptTokens: u.InputTokens, CompletionTokens: u.OutputTokens, TotalTokens: u.InputTokens + u.OutputTokens,
+		PromptDetails: PromptDetails{u.CachedTokens}, OutputDetails: OutputDetails{u.ReasoningTokens},
+	}
+}
+
+// finishReason puts the end of an answer into OpenAI's words.
+func finishReason(reason string) string {
+	switch reason {
+	case face.Calls:
+		return "tool_calls"
+	case face.Length:
+		return "length"
+	case face.Filtered:
+		return "content_filter"
+	}
+	return "stop"
+}
+
+// chat takes a conversation and answers it.
+func (a *api) chat(w http.ResponseWriter, r *http.Request) error {
+	answer, how, err := a.begin(w, r)
+	if err != nil {
+		return err
+	}
+	defer answer.Close()
+	w.Header().Set(headerRunID, answer.RunID)
+	if how.stream {
+		return a.stream(w, r, answer, how)
+	}
+	return a.whole(w, r, answer, how)
+}
+
+// manner is how an answer is wanted.
+type manner struct {
+	model         string
+	stream, usage bool
+}
+
+// begin reads the request and starts its turn. What was read is not kept while
+// the answer is written.
+func (a *api) begin(w http.ResponseWriter, r *http.Request) (*face.Answer, manner, error) {
+	var how manner
+	who, err := caller(r)
+	if err != nil {
+		return nil, how, err
+	}
+	var body ChatRequest
+	if err := httpserver.ReadJSON(w, r, &body, httpserver.AnyMedia); err != nil {
+		return nil, how, err
+	}
+	how = manner{model: body.Model, stream: body.Stream, usage: body.StreamOptions != nil && body.StreamOptions.IncludeUsage}
+	ask, err := body.read(r.Header)
+	if err != nil {
+		return nil, how, err
+	}
+	ask.Who = who
+	answer, err := a.ask(r, ask, body.Model)
+	return answer, how, err
+}
+
+// ask begins the turn of a request.
+func (a *api) ask(r *http.Request, ask face.Ask, model string) (*face.Answer, error) {
+	if err := a.deps.Faces.Choose(model, &ask.Request); err != nil {
+		if fault.Is(err, fault.NotFound) {
+			return nil, noModel(model)
+		}
+		return nil, err
+	}
+	if size(ask.Request) > maxText {
+		return nil, fault.New(fault.Invalid, "The messages and tools are longer than 1 MiB.").WithCode("context_length_exceeded").WithField(fieldParam, "messages")
+	}
+	return a.deps.Faces.Begin(r.Context(), ask)
+}
+
+// size is how much a request stores, in bytes.
+func size(q oracle.TurnRequest) int {
+	n := len(q.Message) + len(q.Instructions)
+	for _, m := range q.Given {
+		n += len(m.Text)
+		for _, c := range m.Calls {
+			n += len(c.Args)
+		}
+	}
+	for _, r := range q.Results {
+		n += len(r.Output)
+	}
+	for _, t := range q.CallerTools {
+		n += len(t.Description) + len(t.Schema)
+	}
+	return n
+}
+
+// gathered is an answer that is sent in one piece.
+type gathered struct {
+	text, thoughts strings.Builder
+	calls          []ToolCall
+}
+
+func (g *gathered) Text(text string)              { g.text.WriteString(text) }
+func (g *gathered) Thought(text string)           { g.thoughts.WriteString(text) }
+func (g *gathered) Tool(c oracle.ToolCallPayload) {}
+func (g *gathered) Flush(bool) error              { return nil }
+func (g *gathered) Call(c face.Call) {
+	g.calls = append(g.calls, ToolCall{ID: c.ID, Type: "function", Function: FunctionCall{Name: c.Name, Arguments: string(c.Args)}})
+}
+
+// whole answers with one JSON body.
+func (a *api) whole(w http.ResponseWriter, r *http.Request, answer *face.Answer, how manner) error {
+	var g gathered
+	end, err := answer.Follow(r.Context(), httpserver.Draining(r.Context()), true, &g)
+	if err != nil {
+		return err
+	}
+	m := AnswerMessage{Role: "assistant", ToolCalls: g.calls, ReasoningContent: g.thoughts.String()}
+	if text := g.text.String(); text != "" || len(g.calls) == 0 {
+		m.Content = &text
+	}
+	if err := httpserver.WriteJSON(w, http.StatusOK, Completion{
+		ID: completionID(answer), Object: "chat.completion", Created: answer.Created.Unix(), Model: how.model,
+		Choices: []Choice{{Message: m, FinishReason: finishReason(end.Reason)}}, Usage: usageOf(end.Usage),
+	}); err != nil {
+		return err
+	}
+	answer.Arrived(r.Context())
+	return nil
+}
+
+func completionID(a *face.Answer) string { return "chatcmpl-" + strings.ReplaceAll(a.RunID, "-", "") }
+
+// chunks writes an answer piece by piece.
+type chunks struct {
+	out        *httpserver.StreamWriter
+	head, tail string // of a chunk, around its delta
+	buf        []byte
+	calls      int
+}
+
+// stream answers with chunks.
+func (a *api) stream(w http.ResponseWriter, r *http.Request, answer *face.Answer, how manner) error {
+	id, _ := json.Marshal(completionID(answer)) // texts can be encoded
+	model, _ := json.Marshal(how.model)
+	common := `{"id":` + string(id) + `,"object":"chat.completion.chunk","created":` + strconv.FormatInt(answer.Created.Unix(), 10) +
+		`,"model":` + string(model)
+	c := &chunks{out: httpserver.Stream(w, r), head: common + `,"choices":[{"index":0,"delta":`, tail: `,"finish_reason":null}]}`}
+	w.Header().Set("Content-Type", "text/event-stream; charset=utf-8")
+	c.delta(`{"role":"assistant","content":""}`)
+	end, err := answer.Follow(r.Context(), httpserver.Draining(r.Context()), false, c)
+	if err != nil {
+		return c.fail(err)
+	}
+	reason, _ := json.Marshal(finishReason(end.Reason))
+	c.tail = `,"finish_reason":` + string(reason) + `}]}`
+	c.delta(`{}`)
+	if how.usage {
+		usage, err := json.Marshal(usageOf(end.Usage))
+		if err != nil {
+			return err
+		}
+		c.data(common + `,"choices":[],"usage":` + string(usage) + `}`)
+	}
+	c.data("[DONE]")
+	if c.Flush(false) == nil {
+		answer.Arrived(r.Context())
+	}
+	return nil
+}
+
+// fail ends a stream with what went wrong: its status has been sent.
+func (c *chunks) fail(err error) error {
+	e := fault.From(err)
+	if e.Kind == fault.Canceled {
+		return nil
+	}
+	_, body := errorOf(e)
+	data, err := json.Marshal(body)
+	if err != nil {
+		return err
+	}
+	c.data(string(data))
+	_ = c.Flush(false) // nobody is left to tell
+	return nil
+}
+
+func (c *chunks) data(text string) {
+	c.buf = append(c.buf, "data: "...)
+	c.buf = append(c.buf, text...)
+	c.buf = append(c.buf, "\n\n"...)
+}
+
+func (c *chunks) delta(delta string) { c.data(c.head + delta + c.tail) }
+
+func quoted(text string) string {
+	b, _ := json.Marshal(text) // texts can be encoded
+	return string(b)
+}
+
+// Text is a piece of the answer.
+func (c *chunks) Text(text string) { c.delta(`{"content":` + quoted(text) + `}`) }
+
+// Thought is what some programs show above the answer.
+func (c *chunks) Thought(text string) { c.delta(`{"reasoning_content":` + quoted(text) + `}`) }
+
+// Tool is the oracle's own affair.
+func (c *chunks) Tool(oracle.ToolCallPayload) {}
+
+// Call is for the caller to run.
+func (c *chunks) Call(call face.Call) {
+	index := c.calls
+	c.calls++
+	data, err := json.Marshal([]ToolCall{{
+		Index: &index, ID: call.ID, Type: "function", Function: FunctionCall{Name: call.Name, Arguments: string(call.Args)},
+	}})
+	if err == nil {
+		c.delta(`{"tool_calls":` + string(data) + `}`)
+	}
+}
+
+// Flush sends what was written, or a sign of life.
+func (c *chunks) Flush(beat bool) error {
+	if beat {
+		c.buf = sse.AppendComment(c.buf, "heartbeat")
+	}
+	if len(c.buf) == 0 {
+		return nil
+	}
+	err := c.out.Send(c.buf)
+	c.buf = slices.Delete(c.buf, 0, len(c.buf))
+	return err
+}
+
+var _ face.Sink = (*chunks)(nil)
