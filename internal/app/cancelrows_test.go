@@ -174,6 +174,7 @@ var routesTestedElsewhere = map[string]string{
 	// Clients share calls: the last who leaves ends one.
 	"GET /{protocol_prefix}/…": "internal/service/query/queryhttp/faults_test.go TestTheLastAskerEndsTheCall",
 	// Programs have no other way to stop one than to hang up.
+	"POST /v1/responses":        "internal/service/oracle/face/openaiface/openaiface_test.go TestHangingUpStopsTheTurn",
 	"POST /v1/chat/completions": "internal/service/oracle/face/openaiface/openaiface_test.go TestHangingUpStopsTheTurn",
 }
 

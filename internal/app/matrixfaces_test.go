@@ -27,6 +27,9 @@ var faceRows = map[appkey.Scope][]row{
 		{route: "POST /v1/chat/completions", body: `{"model":"oracle","messages":[{"role":"user","content":"hello"}]}`, owner: 200, other: 200},
 		{route: "POST /v1/chat/completions", body: `{"model":"oracle","stream":true,"messages":[{"role":"user","content":"hello"}]}`, owner: 200, other: 200},
 		{route: "POST /v1/chat/completions", body: `{"model":"oracle","messages":[{"role":"user","content":"hello"}],"metadata":{"session_id":"{session}"}}`, owner: 200, other: 200},
+		{route: "POST /v1/responses", body: `{"model":"oracle","input":"hello"}`, owner: 200, other: 200},
+		{route: "POST /v1/responses", body: `{"model":"oracle","input":"hello","stream":true}`, owner: 200, other: 200},
+		{route: "POST /v1/responses", body: `{"model":"oracle","input":"hello","previous_response_id":"resp_{runId}"}`, owner: 200, other: 400},
 	},
 }
 

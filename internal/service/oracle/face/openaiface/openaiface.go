@@ -1,5 +1,5 @@
 // Package openaiface is the oracle as the clients of OpenAI's API know one: the
-// list of models and chat completions.
+// list of models, chat completions and responses.
 //
 // It promises the bodies, chunks, finish reasons and errors that the published
 // SDKs read. Tools that a request declares come back as tool calls, and their
@@ -74,13 +74,26 @@ func Surface(d Deps) httpserver.Surface {
 			},
 		},
 	}
+	routes = append(routes, httpserver.Route{
+		Method: "POST", Pattern: "/v1/responses", Summary: "Respond, as OpenAI does", Tags: tags, Handler: a.respond,
+		Doc: "As chat completions, with items and typed events. previous_response_id continues the conversation of an earlier response: for a day, or as long as " +
+			"its session is there. conversation names a session as X-Conversation-Id does.",
+		Body: ResponseRequest{}, MaxBody: maxBody, Stream: true,
+		Replies: []httpserver.Reply{
+			{Status: 200, Body: Response{}},
+			{Status: 200, Media: "text/event-stream", Doc: "Events until response.completed, response.incomplete or response.failed."},
+			bad, unknown,
+			{Status: 402, Body: ErrorBody{}, Doc: "Nothing is left to spend (insufficient_quota)."},
+			{Status: 409, Body: ErrorBody{}, Doc: "The earlier response is still being given."},
+		},
+	})
 	for i := range routes {
 		routes[i].Auth = httpserver.Principal
 		routes[i].Replies = append(routes[i].Replies, httpserver.Reply{Status: 401, Body: ErrorBody{}, Doc: "No valid key."})
 	}
 	return httpserver.Surface{
 		Name: "openai", Doc: "The oracle for programs that know OpenAI's API.",
-		Routes: routes, Prefixes: []string{"/v1/models", "/v1/chat"}, Errors: Errors, CORS: d.CORS, Authenticate: d.Authenticate,
+		Routes: routes, Prefixes: []string{"/v1/models", "/v1/chat", "/v1/responses"}, Errors: Errors, CORS: d.CORS, Authenticate: d.Authenticate,
 	}
 }
 
