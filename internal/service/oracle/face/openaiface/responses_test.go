@@ -38,7 +38,8 @@ func TestResponsesFollowEachOther(t *testing.T) {
 	n := oracletest.Start(t, model)
 	alice, bob := n.As(t, identitytest.Alice), n.As(t, identitytest.Bob)
 	first := respond(t, alice, object{"tools": weatherTool, "instructions": "Be brief.", "input": []any{
-		says("user", "hi"), object{"type": "message", "role": "assistant", "content": []any{object{"type": "output_text", "text": "Hello."}}},
+		says("user", "hi"),
+		object{"type": "message", "role": "assistant", "content": []any{object{"type": "output_text", "text": "Hello."}}},
 		object{"role": "user", "content": []any{object{"type": "input_text", "text": "How is the weather?"}}},
 	}})
 	if len(first.Output) != 1 || first.Output[0].Type != "function_call" || *first.Output[0].Arguments != `{"place":"Riga"}` || first.Status != "completed" {
