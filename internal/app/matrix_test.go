@@ -25,9 +25,8 @@ import (
 	"github.com/castalia-org/castalia/plugin/pluginhttp"
 )
 
-// The matrix: every route of the program against every state of a credential.
-// matrixrows_test.go writes down who may call each route and what it answers;
-// a route that is not written down there fails TestMatrix.
+// The matrix: every route against every state of a credential. matrixrows_test.go
+// writes down who may call each route and what it answers, or TestMatrix fails.
 
 var (
 	alice   = identitytest.Alice

@@ -339,6 +339,7 @@ func TestAnAbortIsAnsweredBeforeItsStreamEnds(t *testing.T) {
 	session := alice.Session()
 	resp, err := alice.Open(t.Context(), "POST", "/messages/"+session, map[string]any{"message": "tell", "stream": true})
 	must(t, err)
+	defer func() { _ = resp.Body.Close() }()
 	waitForText(t, alice, resp.Header.Get("X-Run-Id"))
 	ended := make(chan []oracle.Frame, 1)
 	go func() { ended <- oracletest.Stream(t, resp) }()

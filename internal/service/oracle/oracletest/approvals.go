@@ -134,18 +134,18 @@ func testApprovalsEnd(t *testing.T, st Store) {
 			r := Say(t, st, s.ID, "send it", oracle.Interrupt).Run
 			p := Rest(t, st, r, end.lasts, "c1")
 			end.stop(t, r)
-			if _, _, err := st.Answer(ctx, answerTo(p.Approvals[0], Owner, oracle.Approve)); !errors.Is(err, oracle.ErrApprovalOver) {
+			if _, _, err := st.Answer(t.Context(), answerTo(p.Approvals[0], Owner, oracle.Approve)); !errors.Is(err, oracle.ErrApprovalOver) {
 				t.Errorf("answered too late: %v", err)
 			}
-			ids, err := st.Claimable(ctx, 0, 10)
+			ids, err := st.Claimable(t.Context(), 0, 10)
 			must(t, err)
 			if !slices.Contains(ids, r.ID) {
 				t.Errorf("nobody is offered the run: %v", ids)
 			}
-			taken, err := st.Claim(ctx, r.ID, "n2", time.Minute)
+			taken, err := st.Claim(t.Context(), r.ID, "n2", time.Minute)
 			must(t, err)
-			must(t, st.Finish(ctx, ending(t, taken)))
-			all, err := st.Approvals(ctx, r.ID)
+			must(t, st.Finish(t.Context(), ending(t, taken)))
+			all, err := st.Approvals(t.Context(), r.ID)
 			if err != nil || len(all) != 1 || all[0].Decision != end.want {
 				t.Errorf("kept: %+v %v", all, err)
 			}

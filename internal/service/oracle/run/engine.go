@@ -440,7 +440,7 @@ func (e *Engine) Gone(ctx context.Context, runs []oracle.Run) {
 		e.hint(ctx, subjectAbort, []byte(r.ID))
 		e.hint(ctx, subjectFrames+r.ID, nil)
 		if r.Paused && !e.wake(ctx, r.ID, oracle.Carried{}) {
-			e.deleted(r, Result{Model: r.Model, Usage: r.Usage, Steps: r.Steps}) //nolint:contextcheck // told after the request, too
+			e.deleted(r, Result{Model: r.Model, Usage: r.Usage, Steps: r.Steps})
 		}
 	}
 	e.neverBegan(ctx, waited)

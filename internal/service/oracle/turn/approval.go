@@ -28,19 +28,19 @@ func (t *turn) answers(ctx context.Context) (map[string]oracle.Decision, error) 
 			a.Decision = oracle.Expired
 		}
 		out[a.CallID] = a.Decision
-		t.tellAnswer(a)
+		t.tellAnswer(ctx, a)
 	}
 	return out, nil
 }
 
 // tellAnswer tells readers and open pages that a call does not wait any more.
-func (t *turn) tellAnswer(a oracle.Approval) {
+func (t *turn) tellAnswer(ctx context.Context, a oracle.Approval) {
 	p := oracle.ApprovalAnswered{
 		Address: t.to, RunID: t.run.ID, ApprovalID: a.ID, ToolCallID: a.CallID, ToolName: a.Tool, Decision: a.Decision,
 		Timestamp: oracle.Timestamp(time.Now()),
 	}
 	t.emit(oracle.FrameApprovalAnswered, p)
-	t.publish(context.Background(), oracle.EventApprovalAnswered, p)
+	t.publish(context.WithoutCancel(ctx), oracle.EventApprovalAnswered, p)
 }
 
 // Paused tells open pages that a run waits for its user: see run.Config.

@@ -390,7 +390,7 @@ func (t *turn) conclude(ctx context.Context, state agent.State, err error) run.R
 	default:
 		failure = model.From(err)
 		if ctx.Err() == nil {
-			t.logFailure(failure, err)
+			t.logFailure(ctx, failure, err)
 		}
 	}
 	result.Messages = t.messages(state.Note, steps)
@@ -419,12 +419,12 @@ func refused(err error) (string, bool) {
 
 // logFailure notes a failure once. What a user asked for and a filter refused is
 // no error of ours.
-func (t *turn) logFailure(failure *model.Error, err error) {
+func (t *turn) logFailure(ctx context.Context, failure *model.Error, err error) {
 	level := slog.LevelError
 	if failure.Kind == model.Filter {
 		level = slog.LevelInfo
 	}
-	t.log.Log(context.Background(), level, "a turn failed", slog.Any("error", err))
+	t.log.Log(ctx, level, "a turn failed", slog.Any("error", err))
 }
 
 // failed is what the transcript keeps of a failure.
