@@ -27,6 +27,8 @@ func TestWhichDelegationsLogIn(t *testing.T) {
 		"as published clients mint it": {[]identitytest.Option{can("memory/*", "ixo:memory"), can("*", "ixo:filesystem/.oracles")}, true},
 		"queries beside the oracle":    {[]identitytest.Option{can("query/read", "ixo:query"), can("*", "ixo:oracle")}, true},
 
+		"knowledge":                     {[]identitytest.Option{can("knowledge/read", "ixo:knowledge")}, false},
+		"all of knowledge":              {[]identitytest.Option{can("*", "ixo:knowledge")}, false},
 		"queries":                       {[]identitytest.Option{can("query/read", "ixo:query")}, false},
 		"everything on queries":         {[]identitytest.Option{can("*", "ixo:query")}, false},
 		"queries of a kind":             {[]identitytest.Option{can("*", "ixo:query/bank")}, false},

@@ -110,7 +110,7 @@ func (a *api) begin(w http.ResponseWriter, r *http.Request) (*face.Answer, manne
 		return nil, how, err
 	}
 	var body ChatRequest
-	if err := httpserver.ReadJSON(w, r, &body, httpserver.AnyMedia); err != nil {
+	if err := readBody(w, r, &body); err != nil {
 		return nil, how, err
 	}
 	how = manner{model: body.Model, stream: body.Stream, usage: body.StreamOptions != nil && body.StreamOptions.IncludeUsage}
@@ -137,20 +137,23 @@ func (a *api) ask(r *http.Request, ask face.Ask, model string) (*face.Answer, er
 	return a.deps.Faces.Begin(r.Context(), ask)
 }
 
+// perMessage is what an entry takes beside its texts.
+const perMessage = 64
+
 // size is how much a request stores, in bytes.
 func size(q oracle.TurnRequest) int {
 	n := len(q.Message) + len(q.Instructions)
 	for _, m := range q.Given {
-		n += len(m.Text)
+		n += len(m.Text) + len(m.CallID) + perMessage
 		for _, c := range m.Calls {
-			n += len(c.Args)
+			n += len(c.Args) + len(c.ID) + len(c.Name) + perMessage
 		}
 	}
 	for _, r := range q.Results {
-		n += len(r.Output)
+		n += len(r.Output) + len(r.ID) + len(r.Name) + perMessage
 	}
 	for _, t := range q.CallerTools {
-		n += len(t.Description) + len(t.Schema)
+		n += len(t.Name) + len(t.Description) + len(t.Schema) + perMessage
 	}
 	return n
 }

@@ -372,7 +372,18 @@ func TestRefusals(t *testing.T) {
 		"two answers":   {object{"model": "oracle", "n": 2, "messages": hi}, 400, openaiface.Error{Type: "invalid_request_error", Param: new("n")}},
 		"a tool's name": {object{"model": "oracle", "messages": hi, "tools": []any{object{"type": "function", "function": object{"name": "load_capability"}}}}, 400, openaiface.Error{Type: "invalid_request_error", Param: new("tools")}},
 		"a model":       {object{"model": "gpt-9", "messages": hi}, 404, openaiface.Error{Type: "invalid_request_error", Param: new("model"), Code: new("model_not_found")}},
-		"too long":      {object{"model": "oracle", "messages": []any{says("user", strings.Repeat("x", 1<<20+1))}}, 400, openaiface.Error{Type: "invalid_request_error", Param: new("messages"), Code: new("context_length_exceeded")}},
+		"a crowd":       {`{"model":"oracle","messages":[` + strings.Repeat(`{},`, 200_000) + `{}]}`, 400, openaiface.Error{Type: "invalid_request_error", Code: new("context_length_exceeded")}},
+		"a crowd of parts": {
+			`{"model":"oracle","messages":[{"role":"user","content":[` + strings.Repeat(`0,`, 200_000) + `0]}]}`, 400,
+			openaiface.Error{Type: "invalid_request_error", Code: new("context_length_exceeded")},
+		},
+		"a call's name": {object{"model": "oracle", "messages": []any{
+			says("user", "hi"),
+			object{"role": "assistant", "tool_calls": []any{calling("a", strings.Repeat("x", 300))}},
+			object{"role": "tool", "tool_call_id": "a", "content": "1"},
+		}}, 400, openaiface.Error{Type: "invalid_request_error", Param: new("messages")}},
+		"many names": {object{"model": "oracle", "messages": manyCalls()}, 400, openaiface.Error{Type: "invalid_request_error", Param: new("messages"), Code: new("context_length_exceeded")}},
+		"too long":   {object{"model": "oracle", "messages": []any{says("user", strings.Repeat("x", 1<<20+1))}}, 400, openaiface.Error{Type: "invalid_request_error", Param: new("messages"), Code: new("context_length_exceeded")}},
 	} {
 		r := alice.Do("POST", chatPath, c.body)
 		var got openaiface.ErrorBody
@@ -477,4 +488,18 @@ func TestHangingUpStopsTheTurn(t *testing.T) {
 	case <-time.After(20 * time.Second):
 		t.Fatal("it goes on")
 	}
+}
+
+func calling(id, name string) object {
+	return object{"id": id, "type": "function", "function": object{"name": name, "arguments": "{}"}}
+}
+
+// manyCalls are short texts with many results, each of which is stored with the
+// name of its call.
+func manyCalls() []any {
+	list := []any{says("user", "hi"), object{"role": "assistant", "tool_calls": []any{calling("a", strings.Repeat("x", 256))}}}
+	for range 4000 {
+		list = append(list, object{"role": "tool", "tool_call_id": "a", "content": "1"})
+	}
+	return list
 }

@@ -22,6 +22,7 @@ const (
 	maxTools    = 128
 	maxText     = 1 << 20 // bytes of all messages and schemas, which are stored with the run
 	maxImages   = 10
+	maxName     = 256 // bytes of the name of a call, and of its id
 )
 
 // ChatRequest is what a program asks. Other members are ignored.
@@ -202,6 +203,9 @@ func (m ChatMessage) read() (said, error) {
 	case "assistant":
 		out.Role = plugin.RoleAssistant
 		for _, c := range m.ToolCalls {
+			if len(c.ID) > maxName || len(c.Function.Name) > maxName {
+				return out, invalid("messages", "the id and the name of a tool call have at most %d bytes", maxName)
+			}
 			args := json.RawMessage(c.Function.Arguments)
 			if !json.Valid(args) {
 				args = json.RawMessage(`{}`)
@@ -210,8 +214,8 @@ func (m ChatMessage) read() (said, error) {
 		}
 	case "tool":
 		out.Role, out.CallID = plugin.RoleTool, storable(m.ToolCallID)
-		if m.ToolCallID == "" {
-			return out, invalid("messages", "a message with the role tool needs tool_call_id")
+		if m.ToolCallID == "" || len(m.ToolCallID) > maxName {
+			return out, invalid("messages", "a message with the role tool needs a tool_call_id of at most %d bytes", maxName)
 		}
 	default:
 		return out, invalid("messages", "role must be one of system, developer, user, assistant, tool")

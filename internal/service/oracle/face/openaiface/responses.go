@@ -236,7 +236,7 @@ func (a *api) beginResponse(w http.ResponseWriter, r *http.Request) (*face.Answe
 		return nil, nil, false, err
 	}
 	var body ResponseRequest
-	if err := httpserver.ReadJSON(w, r, &body, httpserver.AnyMedia); err != nil {
+	if err := readBody(w, r, &body); err != nil {
 		return nil, nil, false, err
 	}
 	var before face.Prior
