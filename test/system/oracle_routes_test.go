@@ -242,12 +242,12 @@ func socketQuestions(t *testing.T, w *World, _ *speaker) {
 		{"list-events", "available-events", map[string]any{
 			"clientEvents": []any{
 				"ping", "status", "subscribe", "list-events", "tool_result", "action_call_result",
-				"call_offer", "call_ice", "call_end", "call_renew",
+				"call_offer", "call_ice", "call_end", "call_renew", "approval_answer",
 			},
 			"serverEvents": []any{
 				"connected", "pong", "status", "subscribed", "available-events", "render_component", "tool_call", "action_call",
 				"browser_tool_call", "router_update", "message_cache_invalidation",
-				"call_ice", "call_end", "call_moved", "call_state",
+				"call_ice", "call_end", "call_moved", "call_state", "approval_required", "approval_answered",
 			},
 		}},
 	} {

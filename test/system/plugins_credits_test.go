@@ -154,6 +154,11 @@ func gate(t *testing.T, w *World, c *chatter) {
 				continue
 			}
 			gated++
+			want := want
+			if first == "v1" { // programs are told in the words that they know
+				text := "User has less than 10 credits, please top up to continue"
+				want = map[string]any{"error": map[string]any{"message": text, "type": "insufficient_quota", "param": nil, "code": "insufficient_quota"}}
+			}
 			var got map[string]any
 			if err := json.Unmarshal(r.Body, &got); err != nil || r.Status != http.StatusPaymentRequired || !cmp.Equal(want, got) {
 				t.Errorf("%s %s without credits: %d %s", method, path, r.Status, r.Body)
