@@ -1,7 +1,7 @@
 // Stands in for the socket client's own reader of addresses in the bundle:
 // browsers have one.
 export function parse(source) {
-  const { protocol, hostname, port, pathname, search, searchParams } = new URL(source);
+  const { protocol, hostname, port, pathname, search, searchParams } = new globalThis.URL(source);
   return {
     source,
     protocol: protocol.slice(0, -1),
