@@ -17,6 +17,8 @@ export async function startModel() {
   let held = [];
   const hold = () => new Promise((done) => held.push(done));
   const server = createServer((request, reply) => {
+    // A start asks which models there are; this one does not say.
+    if (request.method !== "POST") return void reply.writeHead(404).end();
     let text = "";
     request.on("data", (part) => (text += part));
     request.on("end", () => {
