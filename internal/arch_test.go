@@ -50,7 +50,6 @@ const (
 // had when it was last cut. A row is only ever made smaller, or removed.
 var oversized = map[string]int{
 	"internal/app":                 3237,
-	"internal/platform/sqldb":      3002,
 	"internal/service/filestore":   5124,
 	"internal/service/oracle/call": 3672,
 	"internal/service/query":       4761,

@@ -9,7 +9,6 @@ import (
 	"embed"
 	"errors"
 	"fmt"
-	"io/fs"
 	"time"
 
 	"github.com/castalia-org/castalia/internal/identity"
@@ -20,13 +19,7 @@ import (
 var files embed.FS
 
 // Migrations returns the schema.
-func Migrations() sqldb.Migrations {
-	sub, err := fs.Sub(files, "migrations")
-	if err != nil {
-		sub = files // the embedded folder is there, or this does not compile
-	}
-	return sqldb.Migrations{Service: "identity", FS: sub}
-}
+func Migrations() sqldb.Migrations { return sqldb.Migrations{Service: "identity", FS: files} }
 
 // Store is an identity.Store in a database whose migrations were applied.
 type Store struct {

@@ -18,8 +18,9 @@ import (
 
 // Migrations are one service's changes to the schema, oldest first.
 //
-// FS holds files called NNNN_name.sql, either at its root, for both engines, or
-// in folders sqlite/ and postgres/. A text may use the words {{text}}, {{int}},
+// FS holds files called NNNN_name.sql, at its root or in a folder migrations/ as
+// packages embed it: for both engines, or below that in folders sqlite/ and
+// postgres/. A text may use the words {{text}}, {{int}},
 // {{real}}, {{bool}}, {{blob}}, {{identity}} for types and {{table}} or
 // {{clustered}} after the closing bracket of a table (see dialect.go).
 //
@@ -54,13 +55,7 @@ var platformFiles embed.FS
 
 // Platform returns the migrations of this package. Migrate applies them first;
 // they are public for listings.
-func Platform() Migrations {
-	sub, err := fs.Sub(platformFiles, "migrations")
-	if err != nil {
-		sub = platformFiles // the embedded folder is there, or this does not compile
-	}
-	return Migrations{Service: "platform", FS: sub}
-}
+func Platform() Migrations { return Migrations{Service: "platform", FS: platformFiles} }
 
 var (
 	serviceName   = regexp.MustCompile(`^[a-z][a-z0-9_]{0,30}$`)
@@ -189,9 +184,11 @@ func (m Migrations) read(d Dialect) ([]Migration, error) {
 		return nil, fmt.Errorf("migrations: bad service name %q", m.Service)
 	}
 	dir := m.FS
-	if _, err := fs.Stat(dir, d.String()); err == nil {
-		if dir, err = fs.Sub(dir, d.String()); err != nil {
-			return nil, fmt.Errorf("migrations of %s: %w", m.Service, err)
+	for _, below := range []string{"migrations", d.String()} {
+		if _, err := fs.Stat(dir, below); err == nil {
+			if dir, err = fs.Sub(dir, below); err != nil {
+				return nil, fmt.Errorf("migrations of %s: %w", m.Service, err)
+			}
 		}
 	}
 	entries, err := fs.ReadDir(dir, ".")

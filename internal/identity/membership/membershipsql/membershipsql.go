@@ -7,7 +7,6 @@ import (
 	"embed"
 	"errors"
 	"fmt"
-	"io/fs"
 	"time"
 
 	"github.com/castalia-org/castalia/internal/identity/membership"
@@ -18,13 +17,7 @@ import (
 var files embed.FS
 
 // Migrations returns the schema.
-func Migrations() sqldb.Migrations {
-	sub, err := fs.Sub(files, "migrations")
-	if err != nil {
-		sub = files // the embedded folder is there, or this does not compile
-	}
-	return sqldb.Migrations{Service: "membership", FS: sub}
-}
+func Migrations() sqldb.Migrations { return sqldb.Migrations{Service: "membership", FS: files} }
 
 // Store is a membership.Store in a database whose migrations were applied.
 type Store struct {

@@ -7,7 +7,6 @@ import (
 	"embed"
 	"errors"
 	"fmt"
-	"io/fs"
 	"math"
 
 	"github.com/castalia-org/castalia/internal/platform/operatordoc"
@@ -18,13 +17,7 @@ import (
 var files embed.FS
 
 // Migrations returns the schema.
-func Migrations() sqldb.Migrations {
-	sub, err := fs.Sub(files, "migrations")
-	if err != nil {
-		sub = files // the embedded folder is there, or this does not compile
-	}
-	return sqldb.Migrations{Service: "operatordoc", FS: sub}
-}
+func Migrations() sqldb.Migrations { return sqldb.Migrations{Service: "operatordoc", FS: files} }
 
 // versionFeed numbers the versions of all documents.
 const versionFeed = "operatordoc_versions"

@@ -12,7 +12,6 @@ import (
 	"embed"
 	"errors"
 	"fmt"
-	"io/fs"
 
 	"github.com/castalia-org/castalia/internal/platform/fault"
 	"github.com/castalia-org/castalia/internal/platform/sqldb"
@@ -23,13 +22,7 @@ import (
 var migrations embed.FS
 
 // Migrations returns the schema of the file store.
-func Migrations() sqldb.Migrations {
-	root, err := fs.Sub(migrations, "migrations")
-	if err != nil {
-		panic(err) // the folder is compiled in
-	}
-	return sqldb.Migrations{Service: "filestore", FS: root}
-}
+func Migrations() sqldb.Migrations { return sqldb.Migrations{Service: "filestore", FS: migrations} }
 
 // Store implements filestore.Store.
 type Store struct{ db *sqldb.DB }

@@ -13,7 +13,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
 	"time"
 
 	"github.com/castalia-org/castalia/internal/platform/sqldb"
@@ -25,13 +24,7 @@ import (
 var migrations embed.FS
 
 // Migrations are the oracle's tables.
-func Migrations() sqldb.Migrations {
-	sub, err := fs.Sub(migrations, "migrations")
-	if err != nil {
-		panic(err) // the folder is embedded: its absence is a build error
-	}
-	return sqldb.Migrations{Service: "oracle", FS: sub}
-}
+func Migrations() sqldb.Migrations { return sqldb.Migrations{Service: "oracle", FS: migrations} }
 
 // Store is the oracle's storage on a database.
 type Store struct {

@@ -14,7 +14,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
 	"time"
 
 	"github.com/castalia-org/castalia/internal/platform/sqldb"
@@ -27,13 +26,7 @@ import (
 var files embed.FS
 
 // Migrations returns the service's tables.
-func Migrations() sqldb.Migrations {
-	sub, err := fs.Sub(files, "migrations")
-	if err != nil {
-		sub = files // the embedded folder is there, or this does not compile
-	}
-	return sqldb.Migrations{Service: "ussd", FS: sub}
-}
+func Migrations() sqldb.Migrations { return sqldb.Migrations{Service: "ussd", FS: files} }
 
 // Store implements ussd.Store.
 type Store struct {
