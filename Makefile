@@ -1,9 +1,11 @@
 # Castalia. `make` alone explains itself; CI calls the same targets as people do.
 
 GOLANGCI_VERSION  := v2.14.0
+DEADCODE_VERSION  := v0.51.0
 VERSITYGW_VERSION := v1.8.0
 BENCHSTAT_VERSION := v0.0.0-20250929173416-2ac86ad5c1f9
 GOVULN_VERSION    := v1.8.0
+NFPM_VERSION      := v2.44.0
 
 SHELL      := /usr/bin/env bash
 .SHELLFLAGS := -euo pipefail -c
@@ -32,7 +34,11 @@ build: web-if-node ## Build bin/castalia
 
 .PHONY: release
 release: web ## Build bin/castalia as it is shipped: static, small, the same bytes everywhere
-	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o bin/castalia ./cmd/castalia
+	CGO_ENABLED=0 $(GO) build -trimpath -buildvcs=auto -ldflags '$(LDFLAGS)' -o bin/castalia ./cmd/castalia
+
+.PHONY: dist
+dist: .bin/nfpm ## A whole release of COMMIT (HEAD) in dist/: programs, packages, images, npm, sums; KEY=file signs it, URL= says where it will be
+	$(GO) run ./scripts/dist -commit '$(or $(COMMIT),HEAD)' -out dist $(if $(KEY),-key '$(KEY)') $(if $(URL),-url '$(URL)') $(if $(PLATFORMS),-platforms '$(PLATFORMS)')
 
 .PHONY: test
 test: setup test-go test-web test-interop test-browser ## Run every test: both engines, both shapes, TypeScript, browser
@@ -52,15 +58,15 @@ setup: .bin/versitygw ## Say what is missing; install it on Debian as root
 
 .PHONY: test-go
 test-go: web .bin/versitygw ## Go tests with the race detector on both engines and both shapes
-	$(SERVICES) $(GO) test $(RACE) -timeout 20m ./...
+	$(SERVICES) $(GO) test $(RACE) -timeout 30m ./...
 
 .PHONY: test-web
 test-web: web/node_modules ## Lint, types and unit tests of the TypeScript packages
 	cd web && npm run check
 
 .PHONY: test-interop
-test-interop: build ## Foreign implementations against ours
-	scripts/interop
+test-interop: build .bin/versitygw ## Foreign implementations against ours
+	$(SERVICES) scripts/interop
 
 .PHONY: test-browser
 test-browser: build .bin/versitygw web/node_modules ## The console and the library in a real Chromium
@@ -74,9 +80,13 @@ screenshots: build web/node_modules ## Draw the pictures of docs/images anew
 test-long: setup build ## Multi-GiB vectors, fault schedules, property tests at full length
 	CASTALIA_LONG=1 $(SERVICES) $(GO) test $(RACE) -timeout 4h ./...
 
+.PHONY: test-dist
+test-dist: .bin/nfpm ## Make a release (or take CASTALIA_DIST=folder), install each part of it and use it
+	CASTALIA_LONG=1 $(GO) test -count=1 -timeout 4h -v ./test/ship
+
 .PHONY: faults
 faults: .bin/versitygw ## Break a fleet on purpose; SEED=n repeats one, SCHEDULES=n FROM=n runs many
-	SEED=$(SEED) FROM=$(FROM) SCHEDULES=$(SCHEDULES) $(GO) test $(RACE) -count=1 -timeout 12h -v -run '^(TestSchedules|TestAlone)$$' ./test/faults
+	SEED=$(SEED) FROM=$(FROM) SCHEDULES=$(SCHEDULES) $(GO) test $(RACE) -count=1 -timeout 12h -v -run '^(TestSchedules|TestAlone|TestFailover)$$' ./test/faults
 
 .PHONY: fuzz
 fuzz: ## Every fuzz target (about fifty) for FUZZTIME (10m) each: a night; JOBS=n runs n side by side, FUZZ=FuzzOffer chooses by name
@@ -85,6 +95,11 @@ fuzz: ## Every fuzz target (about fifty) for FUZZTIME (10m) each: a night; JOBS=
 .PHONY: bench
 bench: .bin/versitygw ## Every figure of docs/reference/performance.md with its bar; BENCH=ussd,query chooses groups
 	$(SERVICES) $(GO) run ./test/bench -record docs/reference/performance.md $(if $(BENCH),-only $(BENCH))
+
+.PHONY: bench-knowledge
+bench-knowledge: ## What search finds, quotes and refuses; MISSES=1 names what went wrong, SPEED=10000,100000,1000000 measures its cost too, EMBEDDINGS_URL finds by meaning
+	$(GO) run ./test/knowledge $(if $(MISSES),-misses) $(if $(EMBEDDINGS_URL),-embeddings $(EMBEDDINGS_URL) $(if $(EMBEDDINGS_MODEL),-embeddings-model $(EMBEDDINGS_MODEL)))
+	$(if $(SPEED),$(GO) run ./test/bench/knowledge -passages $(SPEED))
 
 .PHONY: bench-query
 bench-query: ## The query gateway against a generated grpc-gateway
@@ -106,9 +121,17 @@ load-growth: build .bin/versitygw ## How cost grows: 1, 10, 100 thousand records
 .PHONY: ci
 ci: lint generated test ## All that CI does
 
+.PHONY: ci-long
+ci-long: .bin/nfpm .bin/versitygw ## What takes hours, with its outcome in docs/reference/long-run.md; STEPS="cross faults" chooses
+	scripts/ci-long
+
 .PHONY: lint
-lint: .bin/golangci-lint secrets ## Run the linters
+lint: .bin/golangci-lint secrets deadcode ## Run the linters
 	.bin/golangci-lint run --timeout 30m ./...
+
+.PHONY: deadcode
+deadcode: .bin/deadcode ## Look for functions that nothing in the program calls
+	scripts/deadcode
 
 .PHONY: secrets
 secrets: ## Look for committed secrets
@@ -127,18 +150,22 @@ fmt: .bin/golangci-lint ## Format the Go code
 	.bin/golangci-lint fmt ./...
 
 .PHONY: generate
-generate: ## Write what is made from code: reference pages
+generate: ## Write what is made from code: reference pages, the index of decisions
+	@mkdir -p bin
 	$(GO) run ./cmd/castalia config --reference > docs/reference/config.md
+	$(GO) run ./scripts/adrindex docs/adr > bin/adr-index.md && mv bin/adr-index.md docs/adr/README.md
+	$(GO) run ./scripts/logevents . > bin/log-events.md && mv bin/log-events.md docs/reference/log-events.md
 
 .PHONY: generated
 generated: generate ## Fail when generated files are stale
-	@git diff --exit-code --stat -- docs/reference/config.md || { echo "generated files are stale: run 'make generate' and commit"; exit 1; }
+	@git diff --exit-code --stat -- docs/reference/config.md docs/reference/log-events.md docs/adr/README.md || { echo "generated files are stale: run 'make generate' and commit"; exit 1; }
 	$(GO) mod tidy -diff
 	$(GO) mod verify >/dev/null
 
 .PHONY: vuln
-vuln: ## Known vulnerabilities of the dependencies; needs vuln.go.dev, or VULNDB=file:///a/copy/of/it
-	$(GO) run golang.org/x/vuln/cmd/govulncheck@$(GOVULN_VERSION) $(if $(VULNDB),-db $(VULNDB)) ./...
+vuln: ## Known vulnerabilities of what our sources call; needs vuln.go.dev, or VULNDB_CHECKOUT=a checkout of golang/vulndb, or VULNDB=file:///a/copy
+	$(if $(VULNDB_CHECKOUT),$(GO) run ./scripts/vulndb '$(VULNDB_CHECKOUT)' bin/vulndb)
+	$(GO) run golang.org/x/vuln/cmd/govulncheck@$(GOVULN_VERSION) $(if $(VULNDB_CHECKOUT),-db 'file://$(CURDIR)/bin/vulndb',$(if $(VULNDB),-db $(VULNDB))) ./...
 
 ##@ Web
 
@@ -160,13 +187,19 @@ web/node_modules: web/package-lock.json
 
 .PHONY: clean
 clean: ## Remove what was built
-	rm -rf bin .bin web/node_modules web/client/dist
+	rm -rf bin .bin dist web/node_modules web/client/dist
 	find web/console/dist -mindepth 1 ! -name .gitkeep -delete 2>/dev/null || true
 
 # Tools are built once per version into a cache folder and linked from here, so
 # that their modules never reach go.mod.
 .bin/golangci-lint: Makefile
 	@$(call tool,golangci-lint,github.com/golangci/golangci-lint/v2/cmd/golangci-lint,$(GOLANGCI_VERSION))
+
+.bin/deadcode: Makefile
+	@$(call tool,deadcode,golang.org/x/tools/cmd/deadcode,$(DEADCODE_VERSION))
+
+.bin/nfpm: Makefile
+	@$(call tool,nfpm,github.com/goreleaser/nfpm/v2/cmd/nfpm,$(NFPM_VERSION))
 
 .bin/versitygw: Makefile
 	@$(call tool,versitygw,github.com/versity/versitygw/cmd/versitygw,$(VERSITYGW_VERSION))

@@ -1,4 +1,5 @@
-// Package docs holds the guides, so that the program can answer from them.
+// Package docs holds the documentation, so that the program can answer from it and
+// show it.
 package docs
 
 import "embed"
@@ -7,3 +8,8 @@ import "embed"
 //
 //go:embed guides/*.md
 var Guides embed.FS
+
+// Pages are all that the program shows: the guides, what they refer to, and pictures.
+//
+//go:embed README.md guides/*.md reference/*.md images/*
+var Pages embed.FS

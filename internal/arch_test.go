@@ -26,13 +26,14 @@ var drivers = map[string][]string{
 	"github.com/minio/minio-go":             {"internal/platform/blob/blobs3"},
 	"github.com/nats-io/nats.go":            {"internal/platform/bus/busnats"},
 	"github.com/gorilla/websocket":          {"internal/protocol/socketio", "internal/cli"},
-	"github.com/modelcontextprotocol":       {"internal/service/filestore/filestoremcp", "internal/service/oracle", "internal/cli"},
+	"github.com/modelcontextprotocol":       {"internal/service/filestore/filestoremcp", "internal/service/knowledge/knowledgemcp", "internal/service/oracle", "internal/cli"},
 	"google.golang.org/grpc":                {"internal/service/query"},
 	"github.com/pion":                       {"internal/service/oracle/call/callrtc"},
 	"maunium.net/go/mautrix":                {"internal/service/oracle"},
 	"github.com/prometheus/client_golang":   {"internal/platform/telemetry", "internal/platform/httpserver"},
 	"go.opentelemetry.io":                   {"internal/platform/telemetry", "internal/platform/httpserver"},
 	"github.com/decred/dcrd/dcrec/secp256k": {"internal/protocol/did"},
+	"github.com/yuin/goldmark":              {"internal/app/guides"},
 }
 
 // httpInProtocol lists the protocols whose wire is HTTP itself.
@@ -48,12 +49,7 @@ const (
 
 // oversized are the packages that are still too long, with the lines that each
 // had when it was last cut. A row is only ever made smaller, or removed.
-var oversized = map[string]int{
-	"internal/app":                 3237,
-	"internal/service/filestore":   5124,
-	"internal/service/oracle/call": 3672,
-	"internal/service/query":       4761,
-}
+var oversized = map[string]int{}
 
 // listed is what `go list` says of a package.
 type listed struct {
@@ -93,12 +89,12 @@ func TestTheTreeKeepsItsRules(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, violation := range check(t, list(t, root, "./...")) {
+	for _, violation := range check(t, list(t, root, "./..."), oversized) {
 		t.Error(violation)
 	}
 }
 
-func check(t *testing.T, all []listed) []string {
+func check(t *testing.T, all []listed, caps map[string]int) []string {
 	t.Helper()
 	var found []string
 	for _, p := range all {
@@ -106,7 +102,7 @@ func check(t *testing.T, all []listed) []string {
 		found = append(found, checkPurity(p)...)
 		found = append(found, checkDrivers(p)...)
 		found = append(found, checkName(p)...)
-		found = append(found, checkFiles(t, p)...)
+		found = append(found, checkFiles(t, p, caps)...)
 	}
 	slices.Sort(found)
 	return slices.Compact(found)
@@ -221,7 +217,7 @@ func checkName(p listed) []string {
 
 var generated = regexp.MustCompile(`(?m)^// Code generated .* DO NOT EDIT\.$`)
 
-func checkFiles(t *testing.T, p listed) []string {
+func checkFiles(t *testing.T, p listed, caps map[string]int) []string {
 	t.Helper()
 	var found []string
 	total := 0
@@ -245,7 +241,7 @@ func checkFiles(t *testing.T, p listed) []string {
 			total += lines
 		}
 	}
-	limit, listed := oversized[p.path()]
+	limit, listed := caps[p.path()]
 	switch {
 	case listed && total <= maxPackageLines:
 		found = append(found, fmt.Sprintf("%s has %d lines: remove it from the oversized", p.path(), total))
@@ -327,7 +323,7 @@ func TestPlantedViolationsAreCaught(t *testing.T) {
 		"internal/service/two reaches net/http",
 		"plugin reaches internal/platform/disk: the public contract imports nothing of ours",
 	}
-	if got := check(t, list(t, dir, "./...")); !slices.Equal(got, want) {
+	if got := check(t, list(t, dir, "./..."), map[string]int{"internal/app": 3237}); !slices.Equal(got, want) {
 		t.Errorf("got:\n%s\nwant:\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
 }

@@ -76,7 +76,7 @@ var (
 func TestDecisionsAreNumberedOnceAndExist(t *testing.T) {
 	t.Parallel()
 	numbers := make(map[string]string)
-	for name, text := range tracked(t, "docs/adr/*.md") {
+	for name, text := range tracked(t, "docs/adr/[0-9]*.md") {
 		number, _, _ := strings.Cut(path.Base(name), "-")
 		if before, ok := numbers[number]; ok {
 			t.Errorf("%s and %s have the same number", before, name)

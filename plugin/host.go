@@ -21,10 +21,14 @@ type Host struct {
 	Shared func(ctx context.Context, key string) (any, error)
 	// Seal hides bytes from whoever reads the store, such as a token that a user
 	// left. Unseal returns them, and fails for anything but what Seal made in
-	// this plugin for the same binding: a sealed value can not be moved to
+	// this plugin for the same binding: a sealed value cannot be moved to
 	// another record.
 	Seal   func(plain []byte, binding string) ([]byte, error)
 	Unseal func(sealed []byte, binding string) ([]byte, error)
+	// Rank returns which of texts fit a query, the best first and of equals the
+	// earlier one, at most limit: by the means with which the oracle's documents are
+	// found, in many languages and forgiving typing mistakes. It keeps nothing.
+	Rank func(ctx context.Context, query string, texts []string, limit int) ([]int, error)
 	// Conversations lets a plugin talk to the oracle in a user's name, as a team-chat bridge does.
 	Conversations Conversations
 }

@@ -19,7 +19,7 @@ type Description struct {
 	Version string
 	// Manifest tells the agent and the user what the plugin is for.
 	Manifest Manifest
-	// DependsOn names plugins without which this one can not work: a missing one stops the start.
+	// DependsOn names plugins without which this one cannot work: a missing one stops the start.
 	DependsOn []string
 	// AutoWith names plugins with which this one comes: unless it is switched on
 	// by name, it is off when one of them is.

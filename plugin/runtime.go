@@ -21,6 +21,8 @@ type Runtime struct {
 	Emit     Emitter
 	Files    Files
 	Query    Query
+	// Knowledge is what the community's documents say.
+	Knowledge Knowledge
 	// Authority mints invocations in the user's name for other services.
 	Authority Authority
 	// Frontend calls browser tools and actions on one of the user's tabs.

@@ -20,10 +20,18 @@ type Tool struct {
 	// ReadOnly says that the tool changes nothing, here or elsewhere. In a turn
 	// that has read untrusted text every other tool needs the person's approval.
 	ReadOnly bool
+	// Foreign says that the tool's answers, its errors too, hold text of others, such
+	// as files, documents or pages: each counts as Result.Untrusted.
+	Foreign bool
 	// Confirm makes every call wait until the person whose turn it is approves
 	// it. The turn rests meanwhile, for hours if need be, and goes on on any node:
 	// Run then has what the answer's request carried, not what the message's did.
 	Confirm bool
+	// Granted, where it is set, says that the call needs something that the user had
+	// not delegated when the turn began, and looks whether they have by now. Where
+	// the user's page can be asked, the turn rests until they have, or said no;
+	// elsewhere the call runs at once.
+	Granted func(ctx context.Context, rt *Runtime) (bool, error)
 	// Timeout bounds one call; zero means the host's default.
 	Timeout time.Duration
 	// Run does the work. An error is shown to the model, not to the user: an
@@ -41,6 +49,9 @@ type Result struct {
 	// try to give orders. For the rest of the turn every tool that is not ReadOnly
 	// needs the person's approval.
 	Untrusted bool
+	// Citations are the passages that the text quotes, by the numbers that it gives
+	// them. An answer that points to some, as [1], is shown with them.
+	Citations []Citation
 	// Component asks the user's page to show one of its components beside the
 	// result. Open pages get a render_component event, and the transcript keeps it.
 	Component *Component

@@ -1,22 +1,8 @@
 // Command castalia is the whole of Castalia: server, tools and clients in one
-// program. Everything it does is in internal/cli; this file only hands over the
-// process: its arguments, its environment, its streams and its signals.
+// program, with the plugins that are shipped. Everything it does is in
+// internal/cli.
 package main
 
-import (
-	"context"
-	"os"
-	"os/signal"
-	"syscall"
+import "github.com/castalia-org/castalia"
 
-	"github.com/castalia-org/castalia/internal/cli"
-)
-
-func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	code := cli.Run(ctx, os.Args[1:], cli.IO{
-		In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Env: os.Environ(),
-	})
-	stop()
-	os.Exit(code)
-}
+func main() { castalia.Main() }

@@ -24,7 +24,8 @@ import (
 func TestFilesUnderTheUsersDelegation(t *testing.T) {
 	t.Parallel()
 	id := identitytest.New(t)
-	surface := filestoremcp.Surface(filestoretest.Embedded(t).Service, filestoremcp.Deps{Authenticate: identityhttp.Wrap(id, identity.MCP)})
+	world := filestoretest.Embedded(t)
+	surface := filestoremcp.Surface(world.Service, filestoremcp.Deps{Folders: world.Folders, Authenticate: identityhttp.Wrap(id, identity.MCP)})
 	access, err := oraclekit.NewAccess(id, oraclekit.Surfaces{FilesMCP: &surface})
 	if err != nil {
 		t.Fatal(err)

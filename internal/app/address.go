@@ -8,7 +8,7 @@ import (
 	"github.com/castalia-org/castalia/internal/platform/config"
 )
 
-// checkPublicURL refuses what links can not begin with.
+// checkPublicURL refuses what links cannot begin with.
 func checkPublicURL(setting config.URL) error {
 	if !setting.Given() {
 		return nil
@@ -27,4 +27,9 @@ func (a *App) proxies() []netip.Prefix {
 		return nil
 	}
 	return a.opt.Settings.Server.TrustedProxies
+}
+
+func isLoopback(host string) bool {
+	ip, err := netip.ParseAddr(host)
+	return host == "localhost" || err == nil && ip.IsLoopback()
 }

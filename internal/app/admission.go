@@ -11,6 +11,7 @@ import (
 	"github.com/castalia-org/castalia/internal/identity/membership/membershiphttp"
 	"github.com/castalia-org/castalia/internal/identity/membership/membershipsql"
 	"github.com/castalia-org/castalia/internal/platform/config"
+	"github.com/castalia-org/castalia/internal/platform/fault"
 	"github.com/castalia-org/castalia/internal/platform/httpserver"
 	"github.com/castalia-org/castalia/internal/platform/sqldb"
 	"github.com/castalia-org/castalia/internal/service/oracle"
@@ -23,6 +24,20 @@ type access struct {
 	chosen bool
 	book   *membership.Book
 	door   *membership.Door
+}
+
+// standing fails with Forbidden when nothing may be done any more in the name of
+// somebody who shows no token now, as a linked telephone, a team chat or a plain link
+// does: they may not come in, or all that they ever signed was withdrawn.
+func (a *App) standing(ctx context.Context, did string) error {
+	if err := a.access.door.AdmitDID(ctx, did); err != nil {
+		return err
+	}
+	withdrawn, err := a.identity.CheckRevoked(ctx, []string{did})
+	if err == nil && len(withdrawn) > 0 {
+		err = fault.New(fault.Forbidden, "What they signed was withdrawn.").WithCode("withdrawn")
+	}
+	return err
 }
 
 var errAccessNotChosen = errors.New("ACCESS: not given, and in production you choose who may come in: " +
@@ -45,7 +60,7 @@ func (a *App) chooseAccess(ctx context.Context) error {
 		return err
 	case mode.Known():
 		a.access = access{mode: mode, chosen: true}
-		a.opt.Log.Info("ACCESS is not set: what was chosen before holds", slog.String("access", string(mode)))
+		a.opt.Log.Info("ACCESS is not set: what was chosen before holds", slog.String("event", "access.kept"), slog.String("access", string(mode)))
 		return nil
 	case !ownMachine(s.Server):
 		used, err := hasUsers(ctx, a.res.db)
@@ -65,9 +80,9 @@ func (a *App) warnOpen() {
 	switch s := a.opt.Settings.Server; {
 	case a.access.mode != membership.Open || a.access.chosen:
 	case !ownMachine(s):
-		a.opt.Log.Warn("everybody who makes a key may come in and use the model, without a limit: set ACCESS to open, invite or closed")
+		a.opt.Log.Warn("everybody who makes a key may come in and use the model, without a limit: set ACCESS to open, invite or closed", slog.String("event", "access.unlimited"))
 	case !isLoopback(s.Host):
-		a.opt.Log.Warn("others can reach this program, and everybody who makes a key may come in and use the model: set ACCESS=invite or closed, or HOST=127.0.0.1")
+		a.opt.Log.Warn("others can reach this program, and everybody who makes a key may come in and use the model: set ACCESS=invite or closed, or HOST=127.0.0.1", slog.String("event", "access.exposed"))
 	}
 }
 

@@ -10,44 +10,18 @@ import (
 	"sync"
 	"time"
 
+	"github.com/castalia-org/castalia/internal/app/causes"
+	"github.com/castalia-org/castalia/internal/app/inspect"
+	"github.com/castalia-org/castalia/internal/app/keyring"
 	"github.com/castalia-org/castalia/internal/identity"
 	"github.com/castalia-org/castalia/internal/identity/appkey"
 	"github.com/castalia-org/castalia/internal/identity/appkey/appkeyhttp"
-	"github.com/castalia-org/castalia/internal/platform/blob"
-	"github.com/castalia-org/castalia/internal/platform/config"
 	"github.com/castalia-org/castalia/internal/platform/httpserver"
-	"github.com/castalia-org/castalia/internal/platform/sqldb"
-	"github.com/castalia-org/castalia/internal/service/oracle/attachments"
-	"github.com/castalia-org/castalia/internal/service/oracle/oracledocs"
-	"github.com/castalia-org/castalia/plugin"
+	"github.com/castalia-org/castalia/internal/platform/pace"
 )
 
 // services are the names that --services takes.
 var services = []string{"ussd", "filestore", "query", "oracle"}
-
-// Options say what to build.
-type Options struct {
-	Settings config.Settings
-	// Services selects which routes and workers this node has; empty means all.
-	Services []string
-	// Plugins are the oracle's; their settings are filled already.
-	Plugins []plugin.Plugin
-	Log     *slog.Logger
-	Version string
-	// Getenv returns a variable that documents of operators refer to; nil knows none.
-	Getenv func(string) string
-	// Documents reads PDFs that come with messages; nil reads none.
-	Documents attachments.Documents
-
-	hooks
-}
-
-// hooks are for tests of this package that count work: fault is asked before each
-// trip to the database, and objects wraps the object store.
-type hooks struct {
-	fault   func(sqldb.Stage) error
-	objects func(blob.Store) blob.Store
-}
 
 // App is the program, built and not yet running.
 type App struct {
@@ -55,12 +29,16 @@ type App struct {
 	res    *resources
 	server *httpserver.Server
 	limits limits
+	gateways
+	certificates
+	inspected inspect.Deps // what operators may look at, once it is built
 
 	identity  *identity.Service
 	access    access
+	roles     operatorRoles
 	keys      *appkey.Service
 	faces     appkeyhttp.Face // how routes for other programs let them in
-	documents *oracledocs.Documents
+	documents operatorDocs
 
 	started time.Time
 	parts   []part
@@ -74,6 +52,10 @@ type part struct {
 	workers map[string]func(context.Context) error
 	// ready says what keeps this part from serving; nil means nothing.
 	ready func(context.Context) error
+	// alone says that the part fails by itself: the node goes on getting requests.
+	alone bool
+	// causes says to operators what is wrong with the part; nil says nothing.
+	causes *causes.Part
 	// stop releases what the part holds, after its workers have ended.
 	stop func() error
 }
@@ -95,7 +77,7 @@ func New(ctx context.Context, opt Options) (_ *App, err error) {
 			err = errors.Join(err, a.Close())
 		}
 	}()
-	if a.res, err = prepareResources(ctx, &a.opt, readOrMakeSecret); err != nil {
+	if a.res, err = prepareResources(ctx, &a.opt, keyring.ReadOrMake); err != nil {
 		return nil, err
 	}
 	if a.server, err = a.newServer(); err != nil {
@@ -121,6 +103,9 @@ func New(ctx context.Context, opt Options) (_ *App, err error) {
 				return nil, err
 			}
 		}
+	}
+	if a.res.room != nil && !a.opt.Settings.Storage.Database.Given() {
+		a.res.db.KeepRoom(a.res.room.Records)
 	}
 	return a, nil
 }
@@ -159,11 +144,9 @@ func (a *App) supervise(ctx context.Context, name string, worker func(context.Co
 		if time.Since(began) > time.Minute {
 			wait = 100 * time.Millisecond
 		}
-		a.opt.Log.Warn("worker failed and starts again", slog.String("worker", name), slog.Duration("wait", wait), slog.Any("error", err))
-		select {
-		case <-ctx.Done():
+		a.opt.Log.Warn("worker failed and starts again", slog.String("event", "worker.failed"), slog.String("worker", name), slog.Duration("wait", wait), slog.Any("error", err))
+		if pace.Sleep(ctx, wait) != nil {
 			return
-		case <-time.After(wait):
 		}
 	}
 }

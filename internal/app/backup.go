@@ -2,28 +2,19 @@ package app
 
 import (
 	"context"
-	"crypto/subtle"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"os"
-	"path/filepath"
-	"strings"
 
+	"github.com/castalia-org/castalia/internal/app/keyring"
 	"github.com/castalia-org/castalia/internal/platform/archive"
-	"github.com/castalia-org/castalia/internal/platform/config"
 	"github.com/castalia-org/castalia/internal/platform/datadir"
 	"github.com/castalia-org/castalia/internal/platform/sqldb"
-	"github.com/castalia-org/castalia/internal/service/filestore"
 	"github.com/castalia-org/castalia/internal/service/filestore/filestoresql"
+	"github.com/castalia-org/castalia/internal/service/filestore/upkeep"
 )
-
-// keyFile is where the embedded shape keeps a key that it made.
-func keyFile(s *config.Settings, name string) string {
-	return filepath.Join(s.Storage.Data, "keys", name)
-}
 
 // Backup writes an archive of the deployment. It may run beside live nodes. The
 // keys that the embedded shape made are in it when withKeys is set; keys that
@@ -40,11 +31,11 @@ func Backup(ctx context.Context, opt Options, to io.Writer, withKeys bool) (_ ar
 	}
 	place := archive.Place{DB: r.db, Blobs: r.blobs, Migrations: allMigrations(), Program: opt.Version, Keys: map[string][]byte{}}
 	if withKeys {
-		for _, secret := range secretsOf(s) {
-			text, err := os.ReadFile(keyFile(s, secret.name))
+		for _, secret := range keyring.SecretsOf(s) {
+			text, err := os.ReadFile(keyring.File(s, secret.Name))
 			switch {
 			case err == nil:
-				place.Keys[secret.name] = text
+				place.Keys[secret.Name] = text
 			case !errors.Is(err, fs.ErrNotExist):
 				return archive.Summary{}, fmt.Errorf("read key: %w", err)
 			}
@@ -80,41 +71,14 @@ func Restore(ctx context.Context, opt Options, from io.Reader) (_ archive.Summar
 	}
 	did, err := archive.Read(ctx, from, archive.Place{
 		DB: r.db, Blobs: r.blobs, Migrations: allMigrations(), Program: opt.Version,
-		PutKey: func(name string, text []byte) error { return restoreKey(s, name, text) },
+		PutKey: func(name string, text []byte) error { return keyring.Restore(s, name, text) },
 	})
 	if err != nil {
 		return did, err
 	}
 	// Objects are copied after the tables: those of files that came in between
 	// belong to nothing here.
-	late, err := filestore.DropOrphans(ctx, filestoresql.New(r.db), r.blobs)
+	late, err := upkeep.DropOrphans(ctx, filestoresql.New(r.db), r.blobs)
 	did.Objects -= late
 	return did, err
-}
-
-// restoreKey stores a key of an archive, or checks that it is the one in force.
-func restoreKey(s *config.Settings, name string, text []byte) error {
-	key, err := hex.DecodeString(strings.TrimSpace(string(text)))
-	if err != nil || len(key) != 32 {
-		return errors.New("it does not hold 64 hexadecimal digits")
-	}
-	for _, secret := range secretsOf(s) {
-		if secret.name != name {
-			continue
-		}
-		if len(*secret.key) > 0 {
-			if subtle.ConstantTimeCompare(*secret.key, key) != 1 {
-				return fmt.Errorf("%s is set to another key than the archive's", name)
-			}
-			return nil
-		}
-		if s.Storage.Database.Given() {
-			return fmt.Errorf("set %s to the archive's key first: a fleet keeps no keys in files", name)
-		}
-		if _, err := os.Stat(keyFile(s, name)); err == nil {
-			return fmt.Errorf("%s exists: an archive is restored into an empty place only", keyFile(s, name))
-		}
-		return writeKey(keyFile(s, name), key)
-	}
-	return errors.New("this program knows no such key")
 }

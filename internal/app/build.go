@@ -6,6 +6,12 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/castalia-org/castalia/docs"
+	"github.com/castalia-org/castalia/internal/app/console"
+	"github.com/castalia-org/castalia/internal/app/guides"
+	"github.com/castalia-org/castalia/internal/app/profile"
+	"github.com/castalia-org/castalia/internal/app/webhooks"
+	"github.com/castalia-org/castalia/internal/identity"
 	"github.com/castalia-org/castalia/internal/platform/httpserver"
 	"github.com/castalia-org/castalia/internal/platform/lease"
 )
@@ -24,9 +30,13 @@ func (a *App) tend(ctx context.Context) error {
 
 // build makes every part in the order in which they stand on each other.
 func (a *App) build(ctx context.Context) error {
+	pages, err := guides.Surface(a.opt.Settings.Oracle.Name, docs.Pages)
+	if err != nil {
+		return err
+	}
 	a.parts = append(a.parts, part{
 		name:     "app",
-		surfaces: []httpserver.Surface{a.healthSurface(), a.operatorSurface(), a.profileSurface(), a.consoleSurface()},
+		surfaces: []httpserver.Surface{a.healthSurface(), a.operatorSurface(), profile.Surface(a.opt.Settings.Server.Profiling), console.Surface(a.getFeatures), pages},
 		workers: map[string]func(context.Context) error{
 			"limits": func(ctx context.Context) error { return a.limits.share(ctx, a.res.node, a.res.bus) },
 			"upkeep": a.tend,
@@ -40,13 +50,28 @@ func (a *App) build(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	a.parts = append(a.parts, who, documents)
-	return a.buildServices(ctx)
+	a.parts = append(append(a.parts, who, documents, a.buildInspect()), a.httpsPart()...)
+	hooks, err := webhooks.New(webhooks.Deps{
+		DB: a.res.db, Leases: a.res.leases, Key: a.opt.Settings.Identity.OracleKey, AllowPrivate: a.opt.Settings.Webhooks.AllowPrivate,
+		Authenticate: a.authenticated(identity.Oracle), CORS: a.openCORS(), Log: a.opt.Log, Now: a.res.now,
+	}, a.res.outbox)
+	if err != nil {
+		return fmt.Errorf("build webhooks: %w", err)
+	}
+	a.parts = append(a.parts, part{name: "webhooks", surfaces: []httpserver.Surface{hooks.Surface}, workers: hooks.Workers})
+	if err := a.buildServices(ctx, hooks); err != nil {
+		return err
+	}
+	watch := a.watchCauses()
+	a.parts = append(a.parts, part{
+		name: "causes", surfaces: []httpserver.Surface{watch.Surface()}, workers: map[string]func(context.Context) error{"look": watch.Run},
+	})
+	return nil
 }
 
 // buildServices makes the services that this node has, each with those below it
 // that it uses.
-func (a *App) buildServices(ctx context.Context) (err error) {
+func (a *App) buildServices(ctx context.Context, hooks *webhooks.Webhooks) (err error) {
 	var (
 		queries *queryPart
 		files   *filesPart
@@ -62,7 +87,7 @@ func (a *App) buildServices(ctx context.Context) (err error) {
 		if files, err = a.buildFiles(ctx); err != nil {
 			return fmt.Errorf("build filestore: %w", err)
 		}
-		a.parts = append(a.parts, files.part)
+		a.parts = append(a.parts, files.part, part{name: "knowledge", surfaces: files.knowledge.Surfaces, workers: files.knowledge.Workers})
 	}
 	if a.serves("oracle") {
 		if talking, err = a.buildOracle(ctx, files, queries); err != nil {
@@ -70,8 +95,11 @@ func (a *App) buildServices(ctx context.Context) (err error) {
 		}
 		a.parts = append(a.parts, talking.part)
 	}
+	if files != nil {
+		a.parts = append(a.parts, part{name: "agents", surfaces: []httpserver.Surface{files.agents(talking)}})
+	}
 	if a.serves("ussd") {
-		telephone, err := a.buildUSSD(talking, queries)
+		telephone, err := a.buildUSSD(talking, queries, files, hooks)
 		if err != nil {
 			return fmt.Errorf("build ussd: %w", err)
 		}

@@ -59,7 +59,7 @@ func (l *labour) measure(t *testing.T, at int64, do func(context.Context)) int64
 // laboured is a body whose reading is work. It breaks off when the client leaves.
 type laboured struct {
 	io.Reader
-	ctx context.Context //nolint:containedctx // the request's
+	ctx context.Context // the request's
 	of  *labour
 }
 

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"crypto/sha256"
 	"encoding/base64"
 	"fmt"
 	"net/http"
@@ -9,15 +10,22 @@ import (
 	"testing"
 
 	"github.com/castalia-org/castalia/internal/identity"
+	"github.com/castalia-org/castalia/internal/protocol/car"
+	"github.com/castalia-org/castalia/internal/protocol/cid"
 )
 
 // briefRoutes do a bounded little: one record, one page, one hop, one profile.
 var briefRoutes = []string{
+	"DELETE /ai-sdk/chat/{id}/stream",
 	"DELETE /api/fs/content",
 	"DELETE /api/fs/files/{id}",
 	"DELETE /api/fs/shares/{id}",
 	"DELETE /api/fs/upload/{id}",
 	"DELETE /api/keys/{id}",
+	"DELETE /api/knowledge/collections/{id}",
+	"DELETE /api/knowledge/questions/{id}",
+	"DELETE /api/telephones/{account}",
+	"DELETE /api/webhooks/{id}",
 	"DELETE /delegation",
 	"DELETE /mcp",
 	"DELETE /mcp-servers/{name}",
@@ -25,12 +33,21 @@ var briefRoutes = []string{
 	"DELETE /memory/{id}",
 	"DELETE /operator/documents/{name}",
 	"DELETE /operator/invitations/{id}",
+	"DELETE /operator/knowledge/collections/{id}/published",
+	"DELETE /operator/knowledge/questions/{id}",
 	"DELETE /operator/members/{did}",
+	"DELETE /operator/operators/{did}",
+	"DELETE /operator/ussd/forms/{form}/{submission}",
 	"DELETE /sessions/{sessionId}",
+	"DELETE /sessions/{sessionId}/messages/{messageId}/feedback",
 	"DELETE /teamchat/links/{team}/{user}",
 	"DELETE /user-preferences",
 	"GET /",
 	"GET /approvals",
+	"GET /operator/feedback",
+	"GET /operator/usage",
+	"GET /usage",
+	"GET /sessions/{sessionId}/messages/{messageId}/versions",
 	"GET /.well-known/did.json",
 	"GET /.well-known/oauth-protected-resource",
 	"GET /.well-known/oauth-protected-resource/mcp",
@@ -39,18 +56,30 @@ var briefRoutes = []string{
 	"GET /api/fs/files",
 	"GET /api/fs/files/{id}",
 	"GET /api/fs/files/{id}/versions",
+	"GET /api/fs/search",
 	"GET /api/fs/shares",
 	"GET /api/fs/stat",
 	"GET /api/fs/trash",
 	"GET /api/fs/usage",
 	"GET /api/keys",
+	"GET /api/knowledge/collections",
+	"GET /api/knowledge/collections/{id}/documents",
+	"GET /api/knowledge/questions",
+	"GET /api/ussd/advanta",
+	"GET /api/ussd/bonga",
 	"GET /api/ussd/debug/{sessionId}",
 	"GET /api/ussd/funnel",
 	"GET /api/ussd/graph",
+	"GET /api/ussd/hollatags",
 	"GET /api/ussd/live",
 	"GET /api/ussd/locks",
 	"GET /api/ussd/sessions",
 	"GET /api/ussd/timeline/{sessionId}",
+	"GET /api/telephones",
+	"GET /api/webhooks",
+	"GET /api/webhooks/types",
+	"GET /api/webhooks/{id}",
+	"GET /api/webhooks/{id}/deliveries",
 	"GET /calls",
 	"GET /calls/{callId}",
 	"GET /claims",
@@ -68,7 +97,13 @@ var briefRoutes = []string{
 	"GET /docs-json",
 	"GET /docs/",
 	"GET /docs/{file}",
+	"GET /guides",
+	"GET /guides/",
+	"GET /guides/{path...}",
 	"GET /health",
+	"GET /knowledge/collections",
+	"GET /knowledge/passages/{collection}/{document}/{number}",
+	"GET /knowledge/questions",
 	"GET /mcp",
 	"GET /mcp-servers",
 	"GET /memory",
@@ -76,15 +111,30 @@ var briefRoutes = []string{
 	"GET /models",
 	"GET /openings",
 	"GET /operator/access",
+	"GET /operator/audit",
+	"GET /operator/audit/export",
+	"GET /operator/logs",
+	"GET /operator/settings",
+	"GET /operator/knowledge/collections",
 	"GET /operator/documents",
 	"GET /operator/documents/{name}",
 	"GET /operator/documents/{name}/versions",
 	"GET /operator/documents/{name}/versions/{version}",
 	"GET /operator/invitations",
+	"GET /operator/knowledge/questions",
+	"GET /operator/health",
+	"GET /operator/me",
 	"GET /operator/members",
 	"GET /operator/models",
+	"GET /operator/operators",
 	"GET /operator/plugins",
+	"GET /operator/ussd/accounts",
+	"GET /operator/ussd/acts",
 	"GET /operator/ussd/debug/{sessionId}",
+	"GET /operator/ussd/figures",
+	"GET /operator/ussd/forms",
+	"GET /operator/ussd/forms/{form}",
+	"GET /operator/ussd/forms/{form}/csv",
 	"GET /operator/ussd/funnel",
 	"GET /operator/ussd/graph",
 	"GET /operator/ussd/live",
@@ -95,6 +145,7 @@ var briefRoutes = []string{
 	"GET /query/routes",
 	"GET /query/status",
 	"GET /ready",
+	"GET /ready/{part}",
 	"GET /sessions",
 	"GET /sessions/{sessionId}/messages",
 	"GET /sessions/{sessionId}/run",
@@ -110,20 +161,54 @@ var briefRoutes = []string{
 	"HEAD /api/fs/files/{id}/versions/{n}/content",
 	"HEAD /api/fs/upload/{id}",
 	"HEAD /public/id/{id}",
+	"GET /ipfs/{cid}/{path...}",
+	"HEAD /ipfs/{cid}",
+	"HEAD /ipfs/{cid}/{path...}",
+	"GET /s/{secret}",
+	"HEAD /s/{secret}",
+	"HEAD /s/{secret}/{path...}",
+	"COPY /dav/{path...}",
+	"DELETE /dav/{path...}",
+	"HEAD /dav/{path...}",
+	"LOCK /dav/{path...}",
+	"MKCOL /dav/{path...}",
+	"MOVE /dav/{path...}",
+	"OPTIONS /dav",
+	"OPTIONS /dav/{path...}",
+	"PROPFIND /dav",
+	"PROPFIND /dav/{path...}",
+	"PROPPATCH /dav/{path...}",
+	"UNLOCK /dav/{path...}",
 	"OPTIONS /api/fs/upload",
 	"OPTIONS /api/fs/upload/{id}",
 	"PATCH /api/fs/files/{id}/public",
+	"PATCH /api/knowledge/collections/{id}",
+	"PATCH /api/webhooks/{id}",
 	"PATCH /calls/{callId}",
 	"PATCH /user-preferences",
 	"POST /api/fs/files/{id}/restore",
 	"POST /api/fs/files/{id}/versions/{n}/restore",
+	"POST /api/fs/folders",
 	"POST /api/fs/shares",
+	"POST /api/fs/shares/plain",
+	"POST /api/fs/shares/upload",
+	"POST /s/{secret}",
+	"POST /s/{secret}/{path...}",
 	"POST /api/fs/upload",
 	"POST /api/invitations/redeem",
 	"POST /api/keys",
 	"POST /api/keys/offer",
+	"POST /api/knowledge/collections",
+	"POST /api/knowledge/questions/{id}/answer",
+	"POST /api/knowledge/questions/{id}/dismiss",
+	"POST /api/knowledge/search",
 	"POST /api/revocations",
 	"POST /api/revocations/check",
+	"POST /api/setup",
+	"POST /api/sms/africastalking",
+	"POST /api/sms/twilio",
+	"POST /api/telephones",
+	"POST /api/telephones/{account}/reset-pin",
 	"POST /api/ussd",
 	"POST /api/ussd/accounts/{account}/unlock",
 	"POST /api/ussd/africastalking",
@@ -133,6 +218,11 @@ var briefRoutes = []string{
 	"POST /api/ussd/infobip/session/{sessionId}/start",
 	"POST /api/ussd/nalo",
 	"POST /api/ussd/telephones/unlock",
+	"POST /api/webhooks",
+	"POST /api/webhooks/{id}/deliveries/{event}/replay",
+	"POST /api/webhooks/{id}/replay",
+	"POST /api/webhooks/{id}/secret",
+	"POST /api/webhooks/{id}/test",
 	"POST /approvals/{approvalId}",
 	"POST /calls",
 	"POST /claims/cron/dead/{id}",
@@ -140,22 +230,36 @@ var briefRoutes = []string{
 	"POST /claims/cron/submit",
 	"POST /credits/grants",
 	"POST /delegation",
+	"POST /knowledge/questions",
+	"POST /knowledge/search",
 	"POST /mcp-servers",
 	"POST /memory",
 	"POST /messages/abort",
+	"POST /operator/knowledge/questions/{id}/answer",
+	"POST /operator/knowledge/questions/{id}/dismiss",
 	"POST /operator/documents/{name}/versions/{version}/restore",
 	"POST /operator/invitations",
+	"POST /operator/ussd/accounts/search",
+	"POST /operator/ussd/accounts/{account}/close",
+	"POST /operator/ussd/accounts/{account}/erase",
+	"POST /operator/ussd/accounts/{account}/move",
+	"POST /operator/ussd/accounts/{account}/reset-pin",
+	"POST /operator/ussd/accounts/{account}/reset-pin/sms",
 	"POST /operator/ussd/accounts/{account}/unlock",
 	"POST /operator/ussd/telephones/unlock",
 	"POST /sessions",
+	"POST /sessions/{sessionId}/messages/{messageId}/choose",
 	"POST /teamchat/dead/{id}",
 	"POST /teamchat/link",
 	"POST /teamchat/slack/commands",
 	"POST /teamchat/slack/events",
 	"PUT /api/ussd/infobip/session/{sessionId}/end",
 	"PUT /api/ussd/infobip/session/{sessionId}/response",
+	"PUT /operator/knowledge/collections/{id}/published",
 	"PUT /operator/documents/{name}",
 	"PUT /operator/members/{did}",
+	"PUT /operator/operators/{did}",
+	"PUT /sessions/{sessionId}/messages/{messageId}/feedback",
 	"PUT /user-preferences",
 }
 
@@ -165,17 +269,22 @@ var routesTestedElsewhere = map[string]string{
 	"GET /socket.io/":  "internal/protocol/socketio/engineio/transport_test.go TestCanceledPollEndsTheSession",
 	"POST /socket.io/": "internal/protocol/socketio/engineio/transport_test.go TestCanceledPollEndsTheSession",
 	// A turn is a run, which is meant to outlive its reader: it is in the session.
-	"POST /messages/{sessionId}": "internal/service/oracle/run/tail_test.go TestAReaderLeavesWhenItIsTold",
-	"GET /messages/{sessionId}":  "internal/service/oracle/run/tail_test.go TestAReaderLeavesWhenItIsTold",
-	"GET /runs/{runId}":          "internal/service/oracle/run/tail_test.go TestAReaderThatLeavesInTheMiddleOfALookIsDone",
-	"GET /debug/profile/cpu":     "internal/app/cancel_test.go TestAProfileEndsWithItsRequest",
-	"GET /debug/profile/trace":   "internal/app/cancel_test.go TestAProfileEndsWithItsRequest",
-	"GET /api/fs/changes":        "internal/app/cancel_test.go TestAFollowerOfChangesLeaves",
+	"POST /messages/{sessionId}":                               "internal/service/oracle/run/tail_test.go TestAReaderLeavesWhenItIsTold",
+	"POST /sessions/{sessionId}/messages/{messageId}/versions": "internal/service/oracle/run/tail_test.go TestAReaderLeavesWhenItIsTold",
+	"GET /messages/{sessionId}":                                "internal/service/oracle/run/tail_test.go TestAReaderLeavesWhenItIsTold",
+	"GET /runs/{runId}":                                        "internal/service/oracle/run/tail_test.go TestAReaderThatLeavesInTheMiddleOfALookIsDone",
+	"GET /debug/profile/cpu":                                   "internal/app/cancel_test.go TestAProfileEndsWithItsRequest",
+	"GET /debug/profile/trace":                                 "internal/app/cancel_test.go TestAProfileEndsWithItsRequest",
+	"GET /api/fs/changes":                                      "internal/app/cancel_test.go TestAFollowerOfChangesLeaves",
 	// Clients share calls: the last who leaves ends one.
 	"GET /{protocol_prefix}/…": "internal/service/query/queryhttp/faults_test.go TestTheLastAskerEndsTheCall",
 	// Programs have no other way to stop one than to hang up.
-	"POST /v1/responses":        "internal/service/oracle/face/openaiface/openaiface_test.go TestHangingUpStopsTheTurn",
-	"POST /v1/chat/completions": "internal/service/oracle/face/openaiface/openaiface_test.go TestHangingUpStopsTheTurn",
+	"POST /v1/responses": "internal/service/oracle/face/openaiface/openaiface_test.go TestHangingUpStopsTheTurn",
+	// Pages come back: the turn goes on, and its reader leaves as those of other runs do.
+	"POST /ai-sdk/chat":            "internal/service/oracle/face/uistreamface/uistreamface_test.go TestATurnGoesOnWithoutItsPage",
+	"GET /ai-sdk/chat/{id}/stream": "internal/service/oracle/face/uistreamface/uistreamface_test.go TestATurnGoesOnWithoutItsPage",
+	"POST /ag-ui":                  "internal/service/oracle/face/aguiface/aguiface_test.go TestHangingUpStopsTheTurn",
+	"POST /v1/chat/completions":    "internal/service/oracle/face/openaiface/openaiface_test.go TestHangingUpStopsTheTurn",
 }
 
 // longRow is a request that takes many units of work.
@@ -202,22 +311,6 @@ func (w *world) big(t *testing.T) (made struct{ ID, Path, CID string }) {
 		method: http.MethodPost, target: fmt.Sprintf("/api/fs/files?path=/big/%d.txt", w.made.Add(1)), body: bigText, header: []string{"Content-Type", "text/plain"},
 	}, &made)
 	return made
-}
-
-// indexed is a large text file that a search finds.
-func (w *world) indexed(t *testing.T) string {
-	t.Helper()
-	f := w.big(t)
-	files, err := newFiles(t.Context(), w.res, w.opt, 0) // the program's own has no indexer without workers
-	if err != nil {
-		t.Fatal(err)
-	}
-	for more := true; more; {
-		if more, err = files.IndexOnce(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-	}
-	return f.Path
 }
 
 // many stores small text files in a folder of their own.
@@ -305,6 +398,8 @@ func bigPath(t *testing.T, w *world) map[string]any { return map[string]any{"pat
 
 var longRows = []longRow{
 	reading("GET /api/fs/files/{id}/content", "/api/fs/files/{id}/content"),
+	reading("GET /dav/{path...}", "/dav{path}"),
+	reading("GET /ipfs/{cid}", "/ipfs/{cid}?format=car"),
 	reading("GET /api/fs/content", "/api/fs/content?path={path}"),
 	reading("GET /api/fs/cid/{cid}", "/api/fs/cid/{cid}"),
 	reading("GET /api/fs/files/{id}/versions/{n}/content", "/api/fs/files/{id}/versions/1/content"),
@@ -315,8 +410,15 @@ var longRows = []longRow{
 		w.alices(t, request{method: http.MethodPatch, target: "/api/fs/files/" + w.big(t).ID + "/public?public=true"}, &made)
 		return request{method: http.MethodGet, target: "/public/id/" + path.Base(made.PublicURL)}
 	}},
-	{route: "GET /api/fs/search", least: 50, make: func(t *testing.T, w *world) request {
-		return w.owners("GET", "/api/fs/search?q=rye&path="+w.indexed(t), "")
+	{route: "GET /s/{secret}/{path...}", least: 50, make: func(t *testing.T, w *world) request {
+		var made struct{ URL string }
+		w.alices(t, request{method: http.MethodPost, target: "/api/fs/shares/plain", body: `{"path":"` + w.big(t).Path + `"}`}, &made)
+		return request{method: http.MethodGet, target: made.URL[strings.Index(made.URL, "/s/"):]}
+	}},
+	{route: "PUT /s/{secret}/{path...}", least: 50, make: func(t *testing.T, w *world) request {
+		var made struct{ URL string }
+		w.alices(t, request{method: http.MethodPost, target: "/api/fs/shares/upload", body: `{"path":"/new","maxBytes":100000000000,"expiresAt":"2100-01-01T00:00:00Z"}`}, &made)
+		return request{method: http.MethodPut, target: made.URL[strings.Index(made.URL, "/s/"):] + "f", body: bigText}
 	}},
 	inFolder("GET /api/fs/grep", "/api/fs/grep?q=oats&path={folder}", "", manyFiles),
 	inFolder("GET /api/fs/export", "/api/fs/export?path={folder}", "", manyFiles),
@@ -324,13 +426,24 @@ var longRows = []longRow{
 	inFolder("GET /api/fs/glob", "/api/fs/glob?pattern={folder}/**", "", 1),
 	inFolder("GET /api/fs/tree", "/api/fs/tree?path={folder}", "", 1),
 	inFolder("PUT /api/fs/folders/public", "/api/fs/folders/public?path={folder}&public=true", "", 2*manyFiles),
-	inFolder("POST /api/fs/move", "/api/fs/move", `{"from":"{folder}","to":"{new}"}`, 2*manyFiles),
+	// These are one transaction, so that there is little to end.
+	inFolder("POST /api/fs/move", "/api/fs/move", `{"from":"{folder}","to":"{new}"}`, 1),
+	inFolder("POST /api/fs/copy", "/api/fs/copy", `{"from":"{folder}","to":"{new}"}`, 1),
+	inFolder("DELETE /api/fs/folders", "/api/fs/folders?path={folder}", "", 1),
 	batch("POST /api/fs/batch/move", `{"items":[{items}]}`, false),
 	batch("POST /api/fs/batch/delete", `{"ids":[{ids}]}`, false),
 	batch("POST /api/fs/batch/purge", `{"ids":[{ids}]}`, true),
 	batch("POST /api/fs/batch/restore", `{"ids":[{ids}]}`, true),
+	{route: "POST /api/fs/import", least: 1, make: func(_ *testing.T, w *world) request {
+		id := string(cid.New(cid.Raw, sha256.Sum256([]byte(bigText))).Bytes())
+		body := car.Append(nil, car.Archive{Roots: []string{id}, Blocks: []car.Block{{CID: id, Data: bigText}}})
+		return w.owners("POST", fmt.Sprintf("/api/fs/import?path=/new/%d", w.made.Add(1)), string(body), "Content-Type", "application/vnd.ipld.car")
+	}},
 	writing("POST /api/fs/files", "/api/fs/files?path={new}", "Content-Type", "text/plain"),
 	writing("PUT /api/fs/content", "/api/fs/content?path={new}", "Content-Type", "text/plain"),
+	{route: "PUT /dav/{path...}", least: 50, make: func(t *testing.T, w *world) request {
+		return w.owners("PUT", fmt.Sprintf("/dav/dav%d", w.made.Add(1)), bigText, "Content-Type", "text/plain")
+	}},
 	writing("PUT /api/fs/files/{id}", "/api/fs/files/{id}", "Content-Type", "text/plain"),
 	// What was received is kept, so that the client can go on after it.
 	{route: "PATCH /api/fs/upload/{id}", least: 50, tidy: 15, make: func(t *testing.T, w *world) request {
@@ -352,9 +465,6 @@ var longRows = []longRow{
 		w.alices(t, request{method: http.MethodPut, target: "/api/fs/files/" + f.ID, body: bigText + "oats\n", header: []string{"Content-Type", "text/plain"}}, nil)
 		return map[string]any{"path": f.Path}
 	}),
-	byTool("vfs_search", 50, func(t *testing.T, w *world) map[string]any {
-		return map[string]any{"path": w.indexed(t), "q": "rye"}
-	}),
 	byTool("vfs_glob", 1, func(t *testing.T, w *world) map[string]any {
 		folder, _ := w.many(t)
 		return map[string]any{"pattern": folder + "/**"}
@@ -369,7 +479,7 @@ var longRows = []longRow{
 	byTool("vfs_append", 50, func(t *testing.T, w *world) map[string]any {
 		return map[string]any{"path": w.big(t).Path, "content": "more"}
 	}),
-	byTool("vfs_move", 2*manyFiles, func(t *testing.T, w *world) map[string]any {
+	byTool("vfs_move", 1, func(t *testing.T, w *world) map[string]any {
 		folder, _ := w.many(t)
 		return map[string]any{"from": folder, "to": fmt.Sprintf("/else/%d", w.made.Add(1))}
 	}),

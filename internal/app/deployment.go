@@ -107,11 +107,11 @@ func (r *resources) pingBlobs(ctx context.Context, s *config.Settings) error {
 func tightenFolder(dir string, log *slog.Logger) {
 	changed, err := datadir.Tighten(dir, sqldb.FileName, objectsName, localchain.SeedFile)
 	if len(changed) > 0 {
-		log.Warn("others could reach the data folder: it was taken from them. Change keys that they may have read",
+		log.Warn("others could reach the data folder: it was taken from them. Change keys that they may have read", slog.String("event", "data_folder.tightened"),
 			slog.String("folder", absolute(dir)), slog.Any("tightened", changed))
 	}
 	if err != nil {
-		log.Warn("others can reach what is in the data folder", slog.String("folder", absolute(dir)), slog.Any("error", err))
+		log.Warn("others can reach what is in the data folder", slog.String("event", "data_folder.exposed"), slog.String("folder", absolute(dir)), slog.Any("error", err))
 	}
 }
 

@@ -6,11 +6,13 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/castalia-org/castalia/internal/app/keyring"
+	"github.com/castalia-org/castalia/internal/app/knowledgekit"
 	"github.com/castalia-org/castalia/internal/platform/config"
 	"github.com/castalia-org/castalia/internal/platform/datadir"
 	"github.com/castalia-org/castalia/internal/platform/sqldb"
 	"github.com/castalia-org/castalia/internal/protocol/seal"
-	"github.com/castalia-org/castalia/internal/service/filestore"
+	"github.com/castalia-org/castalia/internal/service/filestore/upkeep"
 )
 
 // DoctorOptions say how thorough and how bold the doctor is.
@@ -56,13 +58,16 @@ func Doctor(ctx context.Context, opt Options, how DoctorOptions, tell func(Findi
 	if late != nil || len(s.Files.MasterKey) != seal.KeySize {
 		return nil // the services' tables may not be there yet, or nothing can be opened
 	}
+	if known, err := knowledgekit.ExamineEmbeddings(ctx, r.db, s.Knowledge); known != "" || err != nil {
+		e.report("embeddings", known, err, "check EMBEDDINGS_URL, EMBEDDINGS_KEY and EMBEDDINGS_MODEL, and that the service runs")
+	}
 	who, err := accessFinding(ctx, r, *s)
 	e.report("access", who, err, "add one with `castalia members add DID`")
 	files, err := newFiles(ctx, r, opt, 0)
 	if err != nil {
 		return err
 	}
-	return files.Doctor(ctx, filestore.Examine{Deep: how.Deep, Repair: how.Repair}, func(f filestore.Finding) {
+	return upkeep.New(files).Doctor(ctx, upkeep.Examine{Deep: how.Deep, Repair: how.Repair}, func(f upkeep.Finding) {
 		out := Finding{Part: "files", Text: f.Text, Problem: f.Problem && !f.Repaired}
 		switch {
 		case f.Repaired:
@@ -148,9 +153,9 @@ func (e examination) tables(ctx context.Context, deep bool) {
 
 // keys reads the keys and compares them with what the database knows of them.
 func (e examination) keys(ctx context.Context) {
-	err := loadSecrets(e.s, !e.s.Storage.Database.Given(), readSecret, e.r.log)
+	err := keyring.Load(e.s, !e.s.Storage.Database.Given(), keyring.Read, e.r.log)
 	if err == nil {
-		err = compareSecrets(ctx, e.r.db.Read(), e.s)
+		err = keyring.Compare(ctx, e.r.db.Read(), e.s)
 	}
 	e.report("keys", "every key is the one this database was made with", err, "give back the keys that were in force; never make new ones for old data")
 }

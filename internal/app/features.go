@@ -1,12 +1,10 @@
 package app
 
 import (
-	"fmt"
 	"net/http"
 
 	"github.com/castalia-org/castalia/internal/identity/membership"
 	"github.com/castalia-org/castalia/internal/platform/httpserver"
-	"github.com/castalia-org/castalia/internal/service/ussd"
 )
 
 // featureList tells the console what this node serves, so that it offers no page
@@ -76,11 +74,7 @@ func (a *App) getFeatures(w http.ResponseWriter, _ *http.Request) error {
 	if err != nil {
 		return err
 	}
-	limits, err := ussd.ParseLimits(a.opt.Settings.USSD.ScreenLimit)
-	if err != nil {
-		return fmt.Errorf("USSD_SCREEN_LIMIT: %w", err)
-	}
-	limit := limits.Of("", "").OrDefault()
+	limit := a.screens.Of("", "").OrDefault()
 	body := featureList{
 		Name: a.opt.Settings.Oracle.Name, Services: a.opt.Services, Plugins: []string{}, Access: a.access.mode,
 		Screen: screenSize{limit.Septets, limit.Units},

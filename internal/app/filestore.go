@@ -5,14 +5,28 @@ import (
 	"fmt"
 	"log/slog"
 
+	"github.com/castalia-org/castalia/internal/app/agentkit"
+	"github.com/castalia-org/castalia/internal/app/knowledgekit"
 	"github.com/castalia-org/castalia/internal/identity"
+	"github.com/castalia-org/castalia/internal/identity/appkey"
+	"github.com/castalia-org/castalia/internal/identity/appkey/appkeyhttp"
 	"github.com/castalia-org/castalia/internal/platform/bus"
+	"github.com/castalia-org/castalia/internal/platform/config"
 	"github.com/castalia-org/castalia/internal/platform/httpserver"
 	"github.com/castalia-org/castalia/internal/protocol/seal"
 	"github.com/castalia-org/castalia/internal/service/filestore"
+	"github.com/castalia-org/castalia/internal/service/filestore/blockstore"
+	"github.com/castalia-org/castalia/internal/service/filestore/carimport"
+	"github.com/castalia-org/castalia/internal/service/filestore/contenthttp"
+	"github.com/castalia-org/castalia/internal/service/filestore/filestoredav"
 	"github.com/castalia-org/castalia/internal/service/filestore/filestorehttp"
 	"github.com/castalia-org/castalia/internal/service/filestore/filestoremcp"
 	"github.com/castalia-org/castalia/internal/service/filestore/filestoresql"
+	"github.com/castalia-org/castalia/internal/service/filestore/folder"
+	"github.com/castalia-org/castalia/internal/service/filestore/ipfsgateway"
+	"github.com/castalia-org/castalia/internal/service/filestore/plainlink/plainlinkhttp"
+	"github.com/castalia-org/castalia/internal/service/filestore/search"
+	"github.com/castalia-org/castalia/internal/service/filestore/upkeep"
 )
 
 // changedFiles is the subject under which nodes tell each other that a
@@ -22,7 +36,11 @@ const changedFiles = "files.changed"
 // filesPart is the file store, with what the oracle uses of it.
 type filesPart struct {
 	part
+	// mcp has the files' tools alone, for the oracle.
 	http, mcp httpserver.Surface
+	// agents is the address for agents, with the oracle where this node has it.
+	agents    func(*oraclePart) httpserver.Surface
+	knowledge *knowledgekit.Kit
 }
 
 // buildFiles makes the file store.
@@ -31,20 +49,39 @@ func (a *App) buildFiles(ctx context.Context) (*filesPart, error) {
 	if err != nil {
 		return nil, err
 	}
+	know, err := a.buildKnowledge(ctx, svc)
+	if err != nil {
+		return nil, err
+	}
+	records := filestoresql.New(a.res.db).WithOutbox(a.res.outbox)
+	folders := folder.New(svc, records)
 	p := &filesPart{
+		knowledge: know,
 		http: filestorehttp.Surface(svc, filestorehttp.Deps{ //nolint:contextcheck // handlers use their request's own context
-			Authenticate: a.authenticated(identity.Files), CORS: httpserver.FilesCORS(a.origins()), BaseURL: a.opt.Settings.Server.PublicURL.Reveal(),
-		}),
-		mcp: filestoremcp.Surface(svc, filestoremcp.Deps{
-			Authenticate: a.authenticated(identity.MCP), CORS: httpserver.FilesCORS(a.origins()), BehindProxy: a.opt.Settings.Server.TrustProxy,
-			BaseURL: a.opt.Settings.Server.PublicURL.Reveal(), Version: a.opt.Version,
+			Folders: folders, Import: carimport.New(svc, folders, records), Authenticate: a.authenticated(identity.Files), CORS: contenthttp.CORS(a.origins()), BaseURL: a.opt.Settings.Server.PublicURL.Reveal(),
 		}),
 	}
+	agents := filestoremcp.Deps{
+		Folders: folders, Authenticate: a.authenticated(identity.MCP), CORS: contenthttp.CORS(a.origins()), BehindProxy: a.opt.Settings.Server.TrustProxy,
+		BaseURL: a.opt.Settings.Server.PublicURL.Reveal(), Version: a.opt.Version, More: know.Tools,
+	}
+	p.mcp = filestoremcp.Surface(svc, agents)
+	p.agents = func(o *oraclePart) httpserver.Surface {
+		agents.Authenticate = a.faces.WrapAgents
+		if o != nil {
+			agents.Part = agentkit.Part{Face: o.agents}
+		}
+		return filestoremcp.Surface(svc, agents)
+	}
 	p.part = part{
-		name:     "filestore",
-		surfaces: []httpserver.Surface{p.http, p.mcp},
+		name: "filestore",
+		surfaces: []httpserver.Surface{p.http, filestoredav.Surface(svc, filestoredav.Deps{
+			Authenticate: a.faces.Wrap(appkey.Files), Folders: folders, State: records, Security: []string{appkeyhttp.SchemeBasic, appkeyhttp.SchemeKey},
+		}), plainlinkhttp.Surface(svc, plainlinkhttp.Deps{Folders: folders, BaseURL: a.opt.Settings.Server.PublicURL.Reveal(), Admit: a.standing}), ipfsgateway.Surface(svc, ipfsgateway.Deps{
+			Blocks: blockstore.New(svc, records), Authenticate: a.faces.WrapKeys(appkey.Files, a.authenticated(identity.Files)), CORS: contenthttp.CORS(a.origins()),
+		})},
 		workers: map[string]func(context.Context) error{
-			"index": svc.RunIndexer, "sweep": svc.RunSweeper,
+			"index": search.New(svc).RunIndexer, "sweep": upkeep.New(svc).RunSweeper,
 			"wake": func(ctx context.Context) error { return wakeFiles(ctx, a.res.bus, svc) },
 		},
 	}
@@ -54,23 +91,31 @@ func (a *App) buildFiles(ctx context.Context) (*filesPart, error) {
 // newFiles makes the service alone, for the server and for maintenance. The
 // quota is what a namespace may hold; 0 is no limit.
 func newFiles(ctx context.Context, r *resources, opt Options, quota int64) (*filestore.Service, error) {
-	s := opt.Settings.Files
-	if len(s.MasterKey) != seal.KeySize {
-		return nil, fmt.Errorf("FILES_MASTER_KEY: not given")
-	}
-	var old []seal.Key
-	for _, key := range s.MasterKeysOld {
-		old = append(old, seal.Key(key))
+	key, old, err := masterKeys(opt.Settings.Files)
+	if err != nil {
+		return nil, err
 	}
 	told := context.WithoutCancel(ctx) // hints go out as long as the service lives
 	return filestore.New(filestore.Deps{
-		Store: filestoresql.New(r.db), Blobs: r.blobs, Logger: opt.Log, Now: r.now,
+		Store: filestoresql.New(r.db).WithOutbox(r.outbox), Blobs: r.blobs, Logger: opt.Log, Now: r.now, Short: r.short,
 		Hint: func(namespace string) {
 			if err := r.bus.Publish(told, changedFiles, []byte(namespace)); err != nil {
 				opt.Log.Debug("other nodes were not told of a change", slog.Any("error", err))
 			}
 		},
-	}, filestore.Config{MasterKey: seal.Key(s.MasterKey), OldKeys: old, MaxUpload: int64(s.MaxUpload), Quota: quota}), nil
+	}, filestore.Config{MasterKey: key, OldKeys: old, MaxUpload: int64(opt.Settings.Files.MaxUpload), Quota: quota}), nil
+}
+
+// masterKeys are the keys that files and knowledge are under: the current one, and
+// others that are still read.
+func masterKeys(s config.Files) (current seal.Key, old []seal.Key, err error) {
+	if len(s.MasterKey) != seal.KeySize {
+		return current, nil, fmt.Errorf("FILES_MASTER_KEY: not given")
+	}
+	for _, key := range s.MasterKeysOld {
+		old = append(old, seal.Key(key))
+	}
+	return seal.Key(s.MasterKey), old, nil
 }
 
 // wakeFiles passes other nodes' hints on to those who wait for changes.

@@ -3,61 +3,24 @@ package app
 import (
 	"context"
 	"net/http"
-	"time"
 
+	"github.com/castalia-org/castalia/internal/app/causes"
+	"github.com/castalia-org/castalia/internal/app/probe"
 	"github.com/castalia-org/castalia/internal/platform/httpserver"
 )
 
-// pingLimit bounds how long a health check waits for the database, so that a
-// hanging one is reported, not waited for.
-const pingLimit = time.Second
-
-// landing is the body of GET /, the union of both documents' fields.
-type landing struct {
-	Status      string `json:"status"`
-	Message     string `json:"message"`
-	Environment string `json:"environment"`
-	Timestamp   string `json:"timestamp"`
-}
-
-// health is the body of GET /health.
-type health struct {
-	Status      string  `json:"status"`
-	Environment string  `json:"environment"`
-	Timestamp   string  `json:"timestamp"`
-	Uptime      float64 `json:"uptime"`
-	Database    string  `json:"database"`
-	Version     string  `json:"version"`
-}
-
-// readiness is the body of GET /ready.
-type readiness struct {
-	Ready  bool              `json:"ready"`
-	Checks map[string]string `json:"checks"`
+// probed is what platforms may ask about this node, as long as it waits.
+func (a *App) probed() probe.Node {
+	s := a.opt.Settings
+	return probe.Node{
+		Name: s.Oracle.Name, Environment: s.Server.Environment, Version: a.opt.Version, Started: a.started, CORS: a.openCORS(), Limiter: a.limits.telephone,
+	}
 }
 
 func (a *App) healthSurface() httpserver.Surface {
-	return httpserver.Surface{
-		Name: "app",
-		CORS: a.openCORS(),
-		Routes: []httpserver.Route{
-			{
-				Method: http.MethodGet, Pattern: "/", Auth: httpserver.Public, Limiter: a.limits.telephone, Tags: []string{"Health"},
-				Summary: "Landing", Doc: "Says that the program runs. For platform probes.",
-				Replies: []httpserver.Reply{{Status: 200, Body: landing{}}}, Handler: a.getLanding,
-			},
-			{
-				Method: http.MethodGet, Pattern: "/health", Auth: httpserver.Public, Limiter: a.limits.telephone, Tags: []string{"Health"}, Quiet: true,
-				Summary: "Health", Doc: "Asks the database. 503 with status degraded when it does not answer within a second.",
-				Replies: []httpserver.Reply{{Status: 200, Body: health{}}, {Status: 503, Body: health{}}}, Handler: a.getHealth,
-			},
-			{
-				Method: http.MethodGet, Pattern: "/ready", Auth: httpserver.Public, Tags: []string{"Health"}, Quiet: true,
-				Summary: "Readiness", Doc: "Whether this node should get traffic: 503 while it starts, drains or misses something that it needs.",
-				Replies: []httpserver.Reply{{Status: 200, Body: readiness{}}, {Status: 503, Body: readiness{}}}, Handler: a.getReady,
-			},
-		},
-	}
+	n := a.probed()
+	n.Ping, n.Ready = a.res.db.Ping, a.readiness
+	return n.Surface()
 }
 
 func (a *App) operatorSurface() httpserver.Surface {
@@ -80,55 +43,46 @@ func (a *App) operatorSurface() httpserver.Surface {
 	}
 }
 
-func now() string { return time.Now().UTC().Format("2006-01-02T15:04:05.000Z") }
-
-func (a *App) getLanding(w http.ResponseWriter, _ *http.Request) error {
-	return httpserver.WriteJSON(w, http.StatusOK, landing{
-		Status: "ok", Message: a.opt.Settings.Oracle.Name + " is running",
-		Environment: a.opt.Settings.Server.Environment, Timestamp: now(),
-	})
-}
-
-func (a *App) getHealth(w http.ResponseWriter, r *http.Request) error {
-	ctx, cancel := context.WithTimeout(r.Context(), pingLimit)
-	defer cancel()
-	return a.writeHealth(w, a.res.db.Ping(ctx) == nil)
-}
-
-func (a *App) writeHealth(w http.ResponseWriter, connected bool) error {
-	body := health{
-		Status: "ok", Database: "connected", Environment: a.opt.Settings.Server.Environment,
-		Timestamp: now(), Uptime: time.Since(a.started).Seconds(), Version: a.opt.Version,
-	}
-	status := http.StatusOK
-	if !connected {
-		body.Status, body.Database, status = "degraded", "disconnected", http.StatusServiceUnavailable
-	}
-	return httpserver.WriteJSON(w, status, body)
-}
-
-func (a *App) getReady(w http.ResponseWriter, r *http.Request) error {
-	ctx, cancel := context.WithTimeout(r.Context(), pingLimit)
-	defer cancel()
-	body := readiness{Ready: true, Checks: map[string]string{}}
-	check := func(name string, err error) {
+// readiness says whether this node should get traffic, and what is not ready.
+func (a *App) readiness(ctx context.Context) probe.Readiness {
+	body := probe.Readiness{Ready: true, Checks: map[string]string{}}
+	check := func(name string, err error, alone bool) {
 		body.Checks[name] = "ok"
 		if err != nil {
-			body.Ready, body.Checks[name] = false, "not ready"
+			body.Ready, body.Checks[name] = body.Ready && alone, "not ready"
 		}
 	}
-	check("database", a.res.db.Ping(ctx))
+	check("database", a.res.db.Ping(ctx), false)
+	if a.res.room != nil {
+		body.Checks["storage"] = "ok"
+		if a.res.room.Full() {
+			body.Ready, body.Checks["storage"] = false, "full"
+		}
+	}
+	if a.res.db.Stats().Short { // slower, and still serving
+		body.Checks["connections"] = "PostgreSQL has no more of them"
+	}
 	for _, p := range a.parts {
 		if p.ready != nil {
-			check(p.name, p.ready(ctx))
+			check(p.name, p.ready(ctx), p.alone)
 		}
 	}
 	if !a.server.Ready() {
 		body.Ready, body.Checks["server"] = false, "draining"
 	}
-	status := http.StatusOK
-	if !body.Ready {
-		status = http.StatusServiceUnavailable
+	return body
+}
+
+// watchCauses gathers what can be wrong with this node.
+func (a *App) watchCauses() *causes.Watch {
+	all := []causes.Part{causes.Database(a.res.db.Ping, func() bool { return a.res.db.Stats().Short })}
+	if a.res.room != nil {
+		all = append(all, causes.Storage(a.res.room.Full))
 	}
-	return httpserver.WriteJSON(w, status, body)
+	for _, p := range a.parts {
+		if p.causes != nil {
+			all = append(all, *p.causes)
+		}
+	}
+	return causes.New(all, a.res.now)
 }

@@ -48,9 +48,10 @@ func (a *App) buildIdentity(ctx context.Context) (part, error) {
 	if err != nil {
 		return part{}, err
 	}
+	roles := a.openRoles()
 	return part{
 		name:     "identity",
-		surfaces: append(keys, identityhttp.Surface(a.identity, a.openCORS(), a.limits.revocations), a.membershipSurface()),
+		surfaces: append(keys, identityhttp.Surface(a.identity, a.openCORS(), a.limits.revocations), a.membershipSurface(), roles),
 		workers:  map[string]func(context.Context) error{"revocations": a.identity.Run, "members": a.access.door.Run},
 	}, nil
 }
@@ -63,7 +64,7 @@ func (a *App) loadRevocations(ctx context.Context) error {
 		return ctx.Err()
 	}
 	if fault.Is(err, fault.Unavailable) || fault.Is(err, fault.Timeout) {
-		a.opt.Log.Warn("revocations are not read yet: nobody is let in before", slog.Any("error", err))
+		a.opt.Log.Warn("revocations are not read yet: nobody is let in before", slog.String("event", "revocations.unread"), slog.Any("error", err))
 		return nil
 	}
 	return err

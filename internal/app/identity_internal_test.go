@@ -12,7 +12,7 @@ import (
 	"github.com/castalia-org/castalia/internal/platform/fault"
 )
 
-// feed is a store whose feed of revocations can not be read.
+// feed is a store whose feed of revocations cannot be read.
 type feed struct {
 	*identitytest.Store
 	read func(context.Context) error

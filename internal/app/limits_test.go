@@ -71,9 +71,10 @@ func TestLimitsAreMeasured(t *testing.T) {
 // unlimited are the routes without a credential that have no limit by address,
 // and why.
 var unlimited = map[string]string{
-	"GET /ready":       "proxies ask it, often and from one address",
-	"GET /socket.io/":  "its handshake takes the time of verification of its address",
-	"POST /socket.io/": "as above; without a handshake nothing is done",
+	"GET /ready":        "proxies ask it, often and from one address",
+	"GET /ready/{part}": "as above",
+	"GET /socket.io/":   "its handshake takes the time of verification of its address",
+	"POST /socket.io/":  "as above; without a handshake nothing is done",
 }
 
 // checked are routes of plugins that want a secret of their own, whose wrong ones

@@ -83,7 +83,7 @@ func build(t *testing.T, change func(*Options), set ...string) *world {
 		"PORT": "0", "HOST": "127.0.0.1", "CASTALIA_DATA": t.TempDir(), "PRINCIPAL_RATE_LIMIT_PER_MINUTE": "0",
 		"FEATURES": strings.Join(features, ","), "CREDITS_WELCOME": "1000000", "CREDITS_SECRET": grantSecret, "PROFILING_ENABLED": "true", "CRON_SECRET": cronSecret,
 		"SLACK_SIGNING_SECRET": "the chat's", "SLACK_BOT_TOKEN": "the bot's", "TEAMCHAT_SECRET": cronSecret, "SLACK_API_URL": "http://127.0.0.1:1",
-		"CALLS_PER_USER": "1000", "CALLS_PER_NODE": "1000",
+		"CALLS_PER_USER": "1000", "CALLS_PER_NODE": "1000", "WEBHOOKS_ALLOW_PRIVATE": "true",
 	}
 	for i := 0; i < len(set); i += 2 {
 		flags[set[i]] = set[i+1]
@@ -259,14 +259,11 @@ func (w *world) worthless(t *testing.T, surface identity.Surface) []state {
 	grant := identitytest.Delegation(t, alice, bob.DID, identitytest.Can("*", alice.Home("")), identitytest.Can("*", identity.OracleResource), nonce)
 	proved := mint(bob, w.DID(), identitytest.Can("fs/*", alice.Home("")), identitytest.Can("*", identity.OracleResource), identitytest.Proof(grant))
 	w.revoke(t, surface, proved, grant)
-	return []state{
+	states := []state{
 		{"no credential", nil, missing},
 		{"a name alone", []string{"X-Did", alice.DID}, missing},
 		{"another scheme", []string{"Authorization", "Basic YWxpY2U6cHc=", "X-Auth-Type", "ucan"}, missing},
 		{"garbage", headers(surface, "garbage"), says(ucan.Malformed)},
-		{"an app key", headers(surface, appKey), identity.TextAppKey},
-		{"an app key without X-Auth-Type", []string{"Authorization", "Bearer " + appKey}, identity.TextAppKey},
-		{"an app key as password", []string{"Authorization", basic("alice", appKey)}, identity.TextAppKey},
 		{"expired", headers(surface, mint(alice, w.DID(), identitytest.TTL(-time.Minute))), says(ucan.Expired)},
 		{"not yet valid", headers(surface, mint(alice, w.DID(), identitytest.NotBefore(time.Now().Add(time.Minute)))), says(ucan.NotYetValid)},
 		{"for another audience", headers(surface, mint(alice, mallory.DID)), says(ucan.WrongAudience)},
@@ -276,27 +273,14 @@ func (w *world) worthless(t *testing.T, surface identity.Surface) []state {
 		{"expired delegation alone", []string{"X-Ucan-Delegation", identitytest.UserToOracle(t, alice, w.DID(), identitytest.TTL(-time.Minute))}, missing},
 		{"delegation to another alone", []string{"X-Ucan-Delegation", identitytest.UserToOracle(t, alice, mallory.DID)}, missing},
 	}
-}
-
-// narrow returns a good token of Alice's for each thing that is not the whole
-// oracle, by what it is for.
-func (w *world) narrow(t *testing.T) map[string]string {
-	t.Helper()
-	tokens := map[string]string{}
-	for name, is := range map[string]identitytest.Option{
-		"all files":            identitytest.Can("*", alice.Home("")),
-		"a folder":             identitytest.Can("fs/list", alice.Home("/nothing")),
-		"the filesystem":       identitytest.Can("*", "ixo:filesystem"),
-		"no CID":               identitytest.CIDs("fs/list", alice.Home("/nothing")),
-		"a CID":                identitytest.CIDs("fs/read", alice.Home(""), otherCID),
-		"the oracle for a CID": identitytest.CIDs("*", identity.OracleResource, otherCID),
-		"queries":              identitytest.Can(identity.QueryAbility, identity.QueryResource),
-		"one tool":             identitytest.Can("mcp/call", "ixo:oracle:"+w.DID()+":mcp/db/query"),
-		"a revocation":         identitytest.Can("ucan/revoke", alice.DID),
-	} {
-		tokens[name] = identitytest.Delegation(t, alice, w.DID(), is, identitytest.TTL(time.Minute))
+	if surface == identity.MCP { // it takes app keys: see testAgents
+		return states
 	}
-	return tokens
+	return append(states,
+		state{"an app key", headers(surface, appKey), identity.TextAppKey},
+		state{"an app key without X-Auth-Type", []string{"Authorization", "Bearer " + appKey}, identity.TextAppKey},
+		state{"an app key as password", []string{"Authorization", basic("alice", appKey)}, identity.TextAppKey},
+	)
 }
 
 // revoke withdraws a token that the program has believed before, so that what
@@ -323,8 +307,10 @@ func TestMatrix(t *testing.T) {
 	t.Run("oracle", w.testOracle)
 	t.Run("entrance", w.testEntrance)
 	t.Run("files", w.testFiles)
+	t.Run("optional", w.testOptional)
 	t.Run("operator", w.testOperator)
 	t.Run("faces", w.testFaces)
+	t.Run("agents", w.testAgents)
 }
 
 func (w *world) testComplete(t *testing.T) {
@@ -333,7 +319,7 @@ func (w *world) testComplete(t *testing.T) {
 		served[r.Method+" "+r.Pattern] = r.Auth.String()
 	}
 	for auth, rows := range map[httpserver.Auth][]row{
-		httpserver.Public: publicRows, httpserver.Operator: operatorRows, httpserver.Principal: slices.Concat(oracleRows, entranceRows, fileRows, rowsOfFaces()),
+		httpserver.Public: publicRows, httpserver.Optional: optionalRows, httpserver.Operator: operatorRows, httpserver.Principal: slices.Concat(oracleRows, entranceRows, fileRows, rowsOfFaces()),
 	} {
 		for _, r := range rows {
 			written[r.route] = auth.String()
@@ -357,6 +343,19 @@ func (w *world) testPublic(t *testing.T) {
 	}
 }
 
+// Routes that take a caller when there is one show everybody what is public, and
+// refuse credentials that are not good.
+func (w *world) testOptional(t *testing.T) {
+	for _, row := range optionalRows {
+		r := w.request(t, row)
+		want(t, "nobody", r, w.send(t, r), row.other)
+		want(t, "Bob", r, w.send(t, r.with(headers(identity.Files, identitytest.Files(t, bob, w.DID(), "fs/*"))...)), row.other)
+		want(t, "nonsense", r, w.send(t, r.with(headers(identity.Files, "nonsense")...)), http.StatusUnauthorized)
+		r.may = append(r.may, "see", "text")
+		want(t, "Alice", r, w.send(t, r.with(headers(identity.Files, w.tokens["alice files"])...)), row.owner)
+	}
+}
+
 // What an oracle route shows is the caller's alone.
 func (w *world) testOracle(t *testing.T) {
 	states := w.worthless(t, identity.Oracle)
@@ -368,21 +367,18 @@ func (w *world) testOracle(t *testing.T) {
 	}
 	for name, token := range w.narrow(t) {
 		states = append(states, state{name + " as delegation alone", []string{"X-Ucan-Delegation", token}, identity.TextMissing})
-		if name != "the oracle for a CID" { // as an invocation it names who calls, and reaches no file
+		if name != onlyACID {
 			states = append(states, state{name + " as bearer", headers(identity.Oracle, token), identity.TextInvalid})
 		}
 	}
+	ofACID := headers(identity.Oracle, w.narrow(t)[onlyACID])
 	for _, row := range oracleRows {
 		r := w.request(t, row)
 		w.refuses(t, r, states)
+		want(t, onlyACID, r, w.send(t, r.with(ofACID...)), http.StatusForbidden) // it names who calls, and is no key to all that they have
 		theirs := headers(identity.Oracle, identitytest.Invocation(t, bob, w.DID()))
 		w.foreign(t, row, "Bob", r.with(theirs...), row.other)
-		byGrant := []string{"X-Ucan-Delegation", identitytest.UserToOracle(t, bob, w.DID())}
-		least := row.other
-		if row.grant != 0 {
-			least = row.grant
-		}
-		w.foreign(t, row, "Bob by delegation", r.with(byGrant...), least)
+		w.testGrant(t, row, r)
 		r.may = append(r.may, "see")
 		want(t, "Alice", r, w.send(t, r.with(headers(identity.Oracle, w.tokens["alice"])...)), row.owner)
 	}
@@ -441,8 +437,12 @@ func (w *world) testFiles(t *testing.T) {
 			surface = identity.MCP
 		}
 		w.refuses(t, r, states[surface])
+		talks := http.StatusForbidden
+		if mcp { // where it opens the oracle
+			talks = row.owner
+		}
+		want(t, "a token for the oracle", r, w.send(t, r.with(headers(surface, w.tokens["alice"])...)), talks)
 		for name, header := range map[string][]string{
-			"a token for the oracle":       headers(surface, w.tokens["alice"]),
 			"Bob on Alice's without proof": files(bob, "fs/*", alice.Home("")),
 			"another ability":              files(alice, "mcp/call", alice.Home("")),
 			"queries":                      headers(surface, narrow["queries"]),
@@ -518,7 +518,7 @@ func (w *world) testOperator(t *testing.T) {
 func TestMatrixOfALockedProgram(t *testing.T) {
 	t.Parallel()
 	const secret = "the operator's own token"
-	w := open(t, "OPERATOR_TOKEN", secret, "QUERY_AUTH", "ucan")
+	w := open(t, "OPERATOR_TOKEN", secret, "QUERY_AUTH", "ucan", "WRONG_SECRETS_PER_MINUTE", "1000")
 	states := append(w.worthless(t, identity.Oracle),
 		state{name: "Alice", header: headers(identity.Oracle, w.tokens["alice"])},
 		state{name: "nearly", header: []string{"Authorization", "Bearer " + secret + "."}})
@@ -583,7 +583,7 @@ func (w *world) request(t *testing.T, row row) request {
 func (w *world) alices(t *testing.T, r request, into any) *httptest.ResponseRecorder {
 	t.Helper()
 	surface, token := identity.Oracle, "alice"
-	if strings.HasPrefix(r.target, "/api/fs") {
+	if strings.HasPrefix(r.target, "/api/fs") || strings.HasPrefix(r.target, "/api/knowledge") {
 		surface, token = identity.Files, "alice files"
 	}
 	r.may = []string{"see"}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/castalia-org/castalia/internal/identity"
 	"github.com/castalia-org/castalia/internal/identity/appkey"
@@ -19,6 +20,21 @@ import (
 // faceRows are the routes that app keys open, by the scope that each needs. Those of
 // appkey.Any take nothing else; the others take tokens too.
 var faceRows = map[appkey.Scope][]row{
+	// Each is sent several times, so that what changes something is asked for what it refuses.
+	appkey.Files: {
+		{route: "GET /dav/{path...}", target: "/dav{path}", owner: 200, other: 404},
+		{route: "HEAD /dav/{path...}", target: "/dav{path}", owner: 200, other: 404},
+		{route: "PUT /dav/{path...}", target: "/dav{path}", body: marker, owner: 204, other: 409},
+		{route: "DELETE /dav/{path...}", target: "/dav/none", owner: 404, other: 404},
+		{route: "PROPFIND /dav", header: []string{"Depth", "0"}, owner: 207, other: 207},
+		{route: "PROPFIND /dav/{path...}", target: "/dav{path}", header: []string{"Depth", "1"}, owner: 207, other: 404},
+		{route: "PROPPATCH /dav/{path...}", target: "/dav{path}", body: `<propertyupdate xmlns="DAV:"><set><prop><x xmlns="u:"/></prop></set></propertyupdate>`, owner: 207, other: 404},
+		{route: "MKCOL /dav/{path...}", target: "/dav{path}", owner: 405, other: 409},
+		{route: "COPY /dav/{path...}", target: "/dav{path}", owner: 400, other: 404},
+		{route: "MOVE /dav/{path...}", target: "/dav{path}", owner: 400, other: 404},
+		{route: "LOCK /dav/{path...}", target: "/dav{path}", body: "no XML", owner: 400, other: 400},
+		{route: "UNLOCK /dav/{path...}", target: "/dav{path}", owner: 400, other: 400},
+	},
 	appkey.Any: {{route: "GET /v1/key", owner: 200, other: 200}},
 	appkey.Oracle: {
 		{route: "GET /v1/models", owner: 200, other: 200},
@@ -30,6 +46,12 @@ var faceRows = map[appkey.Scope][]row{
 		{route: "POST /v1/responses", body: `{"model":"oracle","input":"hello"}`, owner: 200, other: 200},
 		{route: "POST /v1/responses", body: `{"model":"oracle","input":"hello","stream":true}`, owner: 200, other: 200},
 		{route: "POST /v1/responses", body: `{"model":"oracle","input":"hello","previous_response_id":"resp_{runId}"}`, owner: 200, other: 400},
+		{route: "POST /ai-sdk/chat", body: `{"id":"c","messages":[{"id":"m","role":"user","parts":[{"type":"text","text":"hello"}]}]}`, owner: 200, other: 200},
+		{route: "POST /ai-sdk/chat", body: `{"id":"{session}","messages":[{"id":"m","role":"user","parts":[{"type":"text","text":"hello"}]}]}`, owner: 200, other: 200},
+		{route: "GET /ai-sdk/chat/{id}/stream", target: "/ai-sdk/chat/{session}/stream", owner: 204, other: 204},
+		{route: "DELETE /ai-sdk/chat/{id}/stream", target: "/ai-sdk/chat/{session}/stream", owner: 204, other: 204},
+		{route: "POST /ag-ui", body: `{"threadId":"t","runId":"r","messages":[{"id":"m","role":"user","content":"hello"}]}`, owner: 200, other: 200},
+		{route: "POST /ag-ui", body: `{"threadId":"{session}","runId":"r2","messages":[{"id":"m","role":"user","content":"hello"}]}`, owner: 200, other: 200},
 	},
 }
 
@@ -76,7 +98,7 @@ func (w *world) testFaces(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := w.keys.Charge(t.Context(), poor.ID, appkey.Amount{Tokens: 1}); err != nil {
+	if err := w.keys.Settle(t.Context(), poor.ID, appkey.Amount{}, appkey.Amount{Tokens: 1}); err != nil {
 		t.Fatal(err)
 	}
 	_, bobs := w.key(t, bob, appkey.Oracle, appkey.Files, appkey.Knowledge)
@@ -136,6 +158,68 @@ func (w *world) testFaces(t *testing.T) {
 	}
 }
 
+// At the address for agents a credential opens what it is for, and nothing beside.
+func (w *world) testAgents(t *testing.T) {
+	const (
+		asking  = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"ask_oracle","arguments":{"question":"hello"}}}`
+		gone    = "unknown tool"
+		badKey  = identity.AppKeyPrefix + "wrong"
+		replied = `"status":"done"`
+	)
+	revoked, over := w.key(t, alice, appkey.Oracle, appkey.Files)
+	if _, err := w.keys.Revoke(t.Context(), alice.DID, revoked.ID); err != nil {
+		t.Fatal(err)
+	}
+	order := appkeytest.Request(t, w.keys, alice, "poor-agent", appkeytest.For(alice, appkey.Oracle), appkeytest.For(alice, appkey.Files))
+	order.Budget.Tokens = 1
+	poor, spent, err := w.keys.Make(t.Context(), identity.Principal{DID: alice.DID}, order)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := w.keys.Settle(t.Context(), poor.ID, appkey.Amount{}, appkey.Amount{Tokens: 1}); err != nil {
+		t.Fatal(err)
+	}
+	key := func(scopes ...appkey.Scope) string {
+		_, text := w.key(t, alice, scopes...)
+		return text
+	}
+	files := func(options ...identitytest.Option) string {
+		return identitytest.Files(t, alice, w.DID(), "", options...)
+	}
+	read := w.request(t, row{route: "POST /mcp", header: rpc, body: readTool})
+	read.may = append(read.may, "see")
+	ask := w.request(t, row{route: "POST /mcp", header: rpc, body: asking})
+	for name, c := range map[string]struct {
+		secret    string
+		status    int
+		ask, read string
+	}{
+		"a wrong key":        {badKey, 401, "", ""},
+		"a revoked key":      {over, 401, "", ""},
+		"a spent key":        {spent, 200, gone, marker},
+		"a key for talking":  {key(appkey.Oracle), 200, replied, gone},
+		"a key for files":    {key(appkey.Files), 200, gone, marker},
+		"a key for passages": {key(appkey.Knowledge), 200, gone, gone},
+		"a key for all":      {w.appKey(t), 200, replied, marker},
+		"a token to talk":    {w.tokens["alice"], 200, replied, gone},
+		"a token for files":  {w.tokens["alice files"], 200, gone, marker},
+		"a token for a CID":  {files(identitytest.CIDs("fs/*", alice.Home(""), otherCID), identitytest.Can("*", identity.OracleResource)), 200, gone, gone},
+		"talk about a CID":   {files(identitytest.CIDs("*", identity.OracleResource, otherCID)), 403, "", ""},
+	} {
+		for _, one := range []struct {
+			request
+			says string
+		}{{ask, c.ask}, {read, c.read}} {
+			got := w.send(t, one.with("Authorization", "Bearer "+c.secret))
+			want(t, name, one.request, got, c.status)
+			if !strings.Contains(got.Body.String(), one.says) {
+				t.Errorf("%s: want %s in\n%.400s", name, one.says, got.Body)
+			}
+		}
+	}
+	want(t, "a key as password", ask, w.send(t, ask.with("Authorization", basic("whoever", w.appKey(t)))), http.StatusOK)
+}
+
 // TestWrongAppKeysAreCounted: an address that guesses is told to wait, and whoever
 // has a right key there is served.
 func TestWrongAppKeysAreCounted(t *testing.T) {
@@ -177,4 +261,28 @@ func TestAKeyEndsWithItsMakersMembership(t *testing.T) {
 	if _, err := w.keys.Authenticate(t.Context(), appkey.Any, text); fault.From(err).Code != "not_a_member" {
 		t.Errorf("refused with %v", err)
 	}
+}
+
+// onlyACID is the narrow token that is good for the oracle otherwise.
+const onlyACID = "the oracle for a CID"
+
+// narrow returns a good token of Alice's for each thing that is not the whole
+// oracle, by what it is for.
+func (w *world) narrow(t *testing.T) map[string]string {
+	t.Helper()
+	tokens := map[string]string{}
+	for name, is := range map[string]identitytest.Option{
+		"all files":      identitytest.Can("*", alice.Home("")),
+		"a folder":       identitytest.Can("fs/list", alice.Home("/nothing")),
+		"the filesystem": identitytest.Can("*", "ixo:filesystem"),
+		"no CID":         identitytest.CIDs("fs/list", alice.Home("/nothing")),
+		"a CID":          identitytest.CIDs("fs/read", alice.Home(""), otherCID),
+		onlyACID:         identitytest.CIDs("*", identity.OracleResource, otherCID),
+		"queries":        identitytest.Can(identity.QueryAbility, identity.QueryResource),
+		"one tool":       identitytest.Can("mcp/call", "ixo:oracle:"+w.DID()+":mcp/db/query"),
+		"a revocation":   identitytest.Can("ucan/revoke", alice.DID),
+	} {
+		tokens[name] = identitytest.Delegation(t, alice, w.DID(), is, identitytest.TTL(time.Minute))
+	}
+	return tokens
 }

@@ -29,6 +29,7 @@ type row struct {
 	needs     string // the least file ability
 	elsewhere int    // Alice, with a token for another folder
 	cid       int    // Alice, with a token for other CIDs; 403 unless given
+	signed    bool   // an invocation for everything is needed: a token for a CID gets 403
 }
 
 const otherCID = "bafkreigh2akiscaildcqabsyg3dfr6chu3fgpregiymsck7e7aqa4s52zy"
@@ -74,6 +75,36 @@ var things = map[string]func(*testing.T, *world) string{
 		w.alices(t, request{method: http.MethodPost, target: "/api/fs/shares", body: fmt.Sprintf(`{"delegation":"%s","path":"%s"}`, w.link(t), w.file(t).Path)}, &made)
 		return made.ID
 	},
+	"{collection}": func(t *testing.T, w *world) string {
+		var made struct{ ID string }
+		n := w.made.Add(1)
+		w.alices(t, request{
+			method: http.MethodPost, target: "/api/knowledge/collections",
+			body: fmt.Sprintf(`{"name":"%s %d","folder":"/%s/knowledge%d","readers":"delegates"}`, marker, n, marker, n),
+		}, &made)
+		return made.ID
+	},
+	"{asked}": func(t *testing.T, w *world) string { return w.asked(t) },
+	"{question}": func(t *testing.T, w *world) string {
+		var waiting struct{ Questions []struct{ ID string } }
+		w.alices(t, request{method: http.MethodGet, target: "/api/knowledge/questions"}, &waiting)
+		for _, q := range waiting.Questions { // there is a limit
+			w.alices(t, request{method: http.MethodDelete, target: "/api/knowledge/questions/" + q.ID}, nil)
+		}
+		var made struct{ ID string }
+		w.alices(t, request{method: http.MethodPost, target: "/knowledge/questions", body: `{"question":"who grows rye?","collection":"` + w.asked(t) + `"}`}, &made)
+		return made.ID
+	},
+	"{webhook}": func(t *testing.T, w *world) string { // one for all rows: there is a limit
+		var has struct{ Webhooks []struct{ ID string } }
+		w.alices(t, request{method: http.MethodGet, target: "/api/webhooks"}, &has)
+		if len(has.Webhooks) > 0 {
+			return has.Webhooks[0].ID
+		}
+		var made struct{ ID string }
+		w.alices(t, request{method: http.MethodPost, target: "/api/webhooks", body: `{"url":"http://127.0.0.1:9/","events":["webhook.*"],"description":"` + marker + `"}`}, &made)
+		return made.ID
+	},
 	"{link}": func(t *testing.T, w *world) string { return w.link(t) },
 	"{new}":  func(_ *testing.T, w *world) string { return fmt.Sprintf("/drafts/new%d.txt", w.made.Add(1)) },
 	"{key}": func(t *testing.T, w *world) string {
@@ -83,6 +114,19 @@ var things = map[string]func(*testing.T, *world) string{
 	"{grant}": func(t *testing.T, w *world) string {
 		return identitytest.Delegation(t, alice, w.DID())
 	},
+}
+
+// asked is a collection of Alice's of which operators may know: they answer what is
+// asked there.
+func (w *world) asked(t *testing.T) string {
+	t.Helper()
+	var c struct{ ID string }
+	n := w.made.Add(1)
+	w.alices(t, request{
+		method: http.MethodPost, target: "/api/knowledge/collections",
+		body: fmt.Sprintf(`{"name":"asked %d","folder":"/%s/asked%d","readers":"delegates"}`, n, marker, n),
+	}, &c)
+	return c.ID
 }
 
 // link is a delegation of Alice's, as a share link carries it.
@@ -117,10 +161,19 @@ func (w *world) talk(t *testing.T) (session, run string) {
 // as no route.
 var dynamicRow = row{route: "GET /ixo/entity/params", owner: 200}
 
+// optionalRows are the routes that take a caller when there is one.
+var optionalRows = []row{
+	{route: "GET /ipfs/{cid}", target: "/ipfs/{cid}?format=raw", owner: 200, other: 404},
+	{route: "HEAD /ipfs/{cid}", target: "/ipfs/{cid}?format=raw", owner: 200, other: 404},
+	{route: "GET /ipfs/{cid}/{path...}", target: "/ipfs/{cid}/x?format=car", owner: 404, other: 404},
+	{route: "HEAD /ipfs/{cid}/{path...}", target: "/ipfs/{cid}/x?format=car", owner: 404, other: 404},
+}
+
 var publicRows = []row{
 	{route: "GET /", owner: 200},
 	{route: "GET /health", owner: 200},
 	{route: "GET /ready", owner: 200},
+	{route: "GET /ready/{part}", target: "/ready/database", owner: 200},
 	{route: "GET /console", owner: 302},
 	{route: "GET /console/features.json", owner: 200},
 	{route: "GET /console/", owner: consoleStatus(), may: []string{"text"}},
@@ -129,6 +182,9 @@ var publicRows = []row{
 	{route: "GET /docs/", owner: 200},
 	{route: "GET /docs/{file}", target: "/docs/none.js", owner: 404},
 	{route: "GET /docs-json", owner: 200},
+	{route: "GET /guides", target: "/guides?q=telephone", owner: 200},
+	{route: "GET /guides/", owner: 200},
+	{route: "GET /guides/{path...}", target: "/guides/start", owner: 200},
 	{route: "GET /.well-known/did.json", owner: 200},
 	{route: "GET /.well-known/oauth-protected-resource", owner: 200},
 	{route: "GET /.well-known/oauth-protected-resource/mcp", owner: 200},
@@ -161,8 +217,19 @@ var publicRows = []row{
 	{route: "GET /public/id/{id}", target: "/public/id/{file}", owner: 404},
 	{route: "HEAD /public/id/{id}", target: "/public/id/{public}", owner: 200},
 	{route: "HEAD /public/id/{id}", target: "/public/id/{file}", owner: 404},
+	{route: "GET /s/{secret}", target: "/s/{file}", owner: 404},
+	{route: "HEAD /s/{secret}", target: "/s/{file}", owner: 404},
+	{route: "POST /s/{secret}", target: "/s/{file}", owner: 404},
+	{route: "POST /s/{secret}/{path...}", target: "/s/{file}/", owner: 404},
+	{route: "PUT /s/{secret}/{path...}", target: "/s/{file}/x", owner: 404},
+	{route: "GET /s/{secret}/{path...}", target: "/s/{file}/x", owner: 404},
+	{route: "HEAD /s/{secret}/{path...}", target: "/s/{file}/x", owner: 404},
+	{route: "OPTIONS /dav", owner: 200},
+	{route: "OPTIONS /dav/{path...}", target: "/dav/x", owner: 200},
 	{route: "OPTIONS /api/fs/upload", owner: 204},
 	{route: "OPTIONS /api/fs/upload/{id}", target: "/api/fs/upload/{upload}", owner: 204},
+	{route: "POST /api/sms/africastalking", owner: 404},
+	{route: "POST /api/sms/twilio", owner: 404},
 	{route: "POST /api/ussd", owner: 200},
 	{route: "POST /api/ussd/africastalking", owner: 200},
 	{route: "POST /api/ussd/africastalking/events", owner: 200},
@@ -172,6 +239,9 @@ var publicRows = []row{
 	{route: "PUT /api/ussd/infobip/session/{sessionId}/end", target: "/api/ussd/infobip/session/1/end", body: `{}`, owner: 200},
 	{route: "POST /api/ussd/arkesel", body: `{}`, owner: 200},
 	{route: "POST /api/ussd/nalo", body: `{}`, owner: 200},
+	{route: "GET /api/ussd/advanta", owner: 200},
+	{route: "GET /api/ussd/bonga", owner: 200},
+	{route: "GET /api/ussd/hollatags", owner: 200},
 }
 
 // consoleStatus depends on whether the page was built into the program.
@@ -190,6 +260,17 @@ var operatorRows = []row{
 	{route: "GET /debug/profile/allocs", owner: 200},
 	{route: "GET /debug/profile/goroutine", owner: 200},
 	{route: "GET /operator/plugins", owner: 200},
+	{route: "GET /operator/settings", owner: 200},
+	{route: "GET /operator/logs", owner: 200},
+	{route: "GET /operator/logs", target: "/operator/logs?level=loud", owner: 400},
+	{route: "GET /operator/audit", owner: 200},
+	{route: "GET /operator/audit", target: "/operator/audit?actor=a&act=b", owner: 400},
+	{route: "GET /operator/audit/export", owner: 200},
+	{route: "GET /operator/me", owner: 200},
+	{route: "GET /operator/health", owner: 200},
+	{route: "GET /operator/operators", owner: 200},
+	{route: "PUT /operator/operators/{did}", target: "/operator/operators/" + bob.DID, body: `{"role":"king"}`, owner: 400},
+	{route: "DELETE /operator/operators/{did}", target: "/operator/operators/" + bob.DID, owner: 404},
 	{route: "GET /operator/access", owner: 200},
 	{route: "GET /operator/members", target: "/operator/members?limit=2", owner: 200},
 	{route: "PUT /operator/members/{did}", target: "/operator/members/alice", owner: 400},
@@ -197,6 +278,9 @@ var operatorRows = []row{
 	{route: "GET /operator/invitations", owner: 200},
 	{route: "POST /operator/invitations", body: `{"maxUses":2,"note":"friends"}`, owner: 201},
 	{route: "DELETE /operator/invitations/{id}", target: "/operator/invitations/none", owner: 404},
+	{route: "GET /operator/knowledge/collections", target: "/operator/knowledge/collections?limit=2", owner: 200, may: []string{"see"}},
+	{route: "PUT /operator/knowledge/collections/{id}/published", target: "/operator/knowledge/collections/none/published", body: `{"readers":"everybody"}`, owner: 404},
+	{route: "DELETE /operator/knowledge/collections/{id}/published", target: "/operator/knowledge/collections/none/published", owner: 404},
 	{route: "GET /operator/documents", owner: 200},
 	{route: "GET /operator/documents/{name}", target: "/operator/documents/instructions", owner: 200},
 	{route: "PUT /operator/documents/{name}", target: "/operator/documents/instructions", body: `{"text":"Be kind."}`, owner: 400},
@@ -205,6 +289,8 @@ var operatorRows = []row{
 	{route: "GET /operator/documents/{name}/versions/{version}", target: "/operator/documents/models/versions/7", owner: 404},
 	{route: "POST /operator/documents/{name}/versions/{version}/restore", target: "/operator/documents/models/versions/7/restore", body: `{}`, owner: 400},
 	{route: "GET /operator/models", owner: 200},
+	{route: "GET /operator/usage", target: "/operator/usage?by=user,source", owner: 200},
+	{route: "GET /operator/feedback", target: "/operator/feedback?from=2026-11-01&to=2026-11-02", owner: 200},
 	{route: "GET /query/status", owner: 200},
 	{route: "GET /query/routes", owner: 200},
 	{route: "GET /api/ussd/debug/{sessionId}", target: "/api/ussd/debug/1", owner: 404},
@@ -216,6 +302,10 @@ var operatorRows = []row{
 	{route: "GET /api/ussd/locks", owner: 200},
 	{route: "POST /api/ussd/accounts/{account}/unlock", target: "/api/ussd/accounts/1/unlock", owner: 404},
 	{route: "POST /api/ussd/telephones/unlock", body: `{"telephone":"tel-1"}`, owner: 404},
+	{route: "GET /operator/knowledge/questions", owner: 200},
+	{route: "POST /operator/knowledge/questions/{id}/answer", target: "/operator/knowledge/questions/none/answer", body: `{"answer":"Nobody."}`, owner: 404},
+	{route: "POST /operator/knowledge/questions/{id}/dismiss", target: "/operator/knowledge/questions/none/dismiss", owner: 404},
+	{route: "DELETE /operator/knowledge/questions/{id}", target: "/operator/knowledge/questions/none", owner: 404},
 	{route: "GET /operator/ussd/debug/{sessionId}", target: "/operator/ussd/debug/1", owner: 404},
 	{route: "GET /operator/ussd/sessions", owner: 200},
 	{route: "GET /operator/ussd/live", owner: 200},
@@ -226,9 +316,23 @@ var operatorRows = []row{
 	{route: "POST /operator/ussd/accounts/{account}/unlock", target: "/operator/ussd/accounts/1/unlock", owner: 404},
 	{route: "POST /operator/ussd/telephones/unlock", body: `{"telephone":"tel-1"}`, owner: 404},
 	{route: "GET /operator/ussd/refusals", owner: 200},
+	{route: "GET /operator/ussd/figures", owner: 200},
+	{route: "GET /operator/ussd/forms", owner: 200},
+	{route: "GET /operator/ussd/forms/{form}", target: "/operator/ussd/forms/x", owner: 200},
+	{route: "GET /operator/ussd/forms/{form}/csv", target: "/operator/ussd/forms/x/csv", owner: 200},
+	{route: "DELETE /operator/ussd/forms/{form}/{submission}", target: "/operator/ussd/forms/x/1", owner: 404},
+	{route: "GET /operator/ussd/accounts", owner: 200},
+	{route: "GET /operator/ussd/acts", owner: 200},
+	{route: "POST /operator/ussd/accounts/search", body: `{}`, owner: 200},
+	{route: "POST /operator/ussd/accounts/{account}/reset-pin", target: "/operator/ussd/accounts/1/reset-pin", owner: 404},
+	{route: "POST /operator/ussd/accounts/{account}/reset-pin/sms", target: "/operator/ussd/accounts/1/reset-pin/sms", owner: 404},
+	{route: "POST /operator/ussd/accounts/{account}/close", target: "/operator/ussd/accounts/1/close", owner: 404},
+	{route: "POST /operator/ussd/accounts/{account}/erase", target: "/operator/ussd/accounts/1/erase", owner: 404},
+	{route: "POST /operator/ussd/accounts/{account}/move", target: "/operator/ussd/accounts/1/move", body: `{"phoneNumber":"+254700000001"}`, owner: 404},
 }
 
 var entranceRows = []row{
+	{route: "POST /api/setup", body: `{"code":"AAAAAAAAAAAAAAAAAAAAAAAAAA"}`, owner: 404},
 	{route: "POST /api/invitations/redeem", body: `{"code":"AAAAAAAAAAAAAAAAAAAAAAAAAA"}`, owner: 404},
 }
 
@@ -243,15 +347,25 @@ var oracleRows = []row{
 	{route: "GET /messages/{sessionId}", target: "/messages/{session}", owner: 200, other: 404},
 	{route: "POST /messages/abort", body: `{"sessionId":"{session}"}`, owner: 200, other: 200, refusal: `{"success":false}`},
 	{route: "GET /runs/{runId}", owner: 200, other: 404},
+	{route: "POST /sessions/{sessionId}/messages/{messageId}/versions", target: "/sessions/{session}/messages/none/versions", body: `{}`, owner: 404, other: 404},
+	{route: "GET /sessions/{sessionId}/messages/{messageId}/versions", target: "/sessions/{session}/messages/none/versions", owner: 404, other: 404},
+	{route: "POST /sessions/{sessionId}/messages/{messageId}/choose", target: "/sessions/{session}/messages/none/choose", owner: 404, other: 404},
+	{route: "PUT /sessions/{sessionId}/messages/{messageId}/feedback", target: "/sessions/{session}/messages/none/feedback", body: `{"rating":"up"}`, owner: 404, other: 404},
+	{route: "DELETE /sessions/{sessionId}/messages/{messageId}/feedback", target: "/sessions/{session}/messages/none/feedback", owner: 404, other: 404},
 	{route: "GET /approvals", owner: 200, other: 200},
+	{route: "GET /usage", owner: 200, other: 200},
 	{route: "POST /approvals/{approvalId}", target: "/approvals/1", body: `{"decision":"approve"}`, owner: 404, other: 404, grant: 403},
 	{route: "POST /delegation", body: `{"raw":"{grant}"}`, owner: 200, other: 400},
 	{route: "GET /delegation", owner: 200, other: 200},
 	{route: "DELETE /delegation", owner: 200, other: 200},
-	{route: "POST /api/keys/offer", owner: 200, other: 200},
-	{route: "POST /api/keys", body: `{"id":"me","name":"x","delegation":"{grant}"}`, owner: 400, other: 400},
+	{route: "POST /api/keys/offer", owner: 200, other: 200, grant: 403, signed: true},
+	{route: "POST /api/keys", body: `{"id":"me","name":"x","delegation":"{grant}"}`, owner: 400, other: 400, grant: 403, signed: true},
 	{route: "GET /api/keys", target: "/api/keys?of={key}", owner: 200, other: 200, refusal: `{"keys":[]}`},
-	{route: "DELETE /api/keys/{id}", target: "/api/keys/{key}", owner: 204, other: 404},
+	{route: "DELETE /api/keys/{id}", target: "/api/keys/{key}", owner: 204, other: 404, grant: 403, signed: true},
+	{route: "POST /api/telephones", body: `{"account":"C1A2B3C4D"}`, owner: 200, other: 200, grant: 403, signed: true},
+	{route: "GET /api/telephones", owner: 200, other: 200, grant: 403, signed: true},
+	{route: "DELETE /api/telephones/{account}", target: "/api/telephones/C1A2B3C4D", owner: 204, other: 204, grant: 403, signed: true},
+	{route: "POST /api/telephones/{account}/reset-pin", target: "/api/telephones/C1A2B3C4D/reset-pin", owner: 404, other: 404, grant: 403, signed: true},
 	{route: "POST /calls", body: `{"sessionId":"{session}","callType":"audio"}`, owner: 201, other: 404},
 	{route: "POST /calls", body: `{"sessionId":"{session}","callType":"smoke"}`, owner: 400, other: 400},
 	{route: "GET /calls", target: "/calls?sessionId={session}", owner: 200, other: 404},
@@ -265,6 +379,12 @@ var oracleRows = []row{
 	{route: "POST /memory", body: `{"text":"a heron"}`, owner: 201, other: 201},
 	{route: "DELETE /memory/{id}", target: "/memory/{memory}", owner: 200, other: 404},
 	{route: "DELETE /memory", owner: 200, other: 200},
+	{route: "POST /knowledge/search", body: `{"query":"who grows rye in {collection}"}`, owner: 200, other: 200, refusal: `"hits":[]`},
+	{route: "POST /knowledge/search", body: `{"query":""}`, owner: 400, other: 400},
+	{route: "GET /knowledge/collections", owner: 200, other: 200},
+	{route: "GET /knowledge/passages/{collection}/{document}/{number}", target: "/knowledge/passages/{collection}/none/0", owner: 404, other: 404},
+	{route: "POST /knowledge/questions", body: `{"question":"who grows rye?","collection":"{asked}"}`, owner: 201, other: 404},
+	{route: "GET /knowledge/questions", target: "/knowledge/questions?of={question}", owner: 200, other: 200, refusal: `{"questions":[]}`},
 	{route: "GET /credits", owner: 200, other: 200},
 	{route: "GET /claims", owner: 200, other: 200},
 	{route: "POST /teamchat/link", body: `{"code":"NOPE"}`, owner: 404, other: 404},
@@ -273,6 +393,17 @@ var oracleRows = []row{
 	{route: "POST /mcp-servers", body: `{"name":"x","url":"http://x"}`, owner: 400, other: 400},
 	{route: "DELETE /mcp-servers/{name}", target: "/mcp-servers/x", owner: 404, other: 404},
 	{route: "DELETE /teamchat/links/{team}/{user}", target: "/teamchat/links/T1/U1", owner: 404, other: 404},
+	{route: "GET /api/webhooks", owner: 200, other: 200, grant: 403, signed: true},
+	{route: "POST /api/webhooks", body: `{"url":"http://127.0.0.1:9/","events":["webhook.*"]}`, owner: 201, other: 201, grant: 403, signed: true},
+	{route: "GET /api/webhooks/types", owner: 200, other: 200, grant: 403, signed: true},
+	{route: "GET /api/webhooks/{id}", target: "/api/webhooks/{webhook}", owner: 200, other: 404, grant: 403, signed: true},
+	{route: "PATCH /api/webhooks/{id}", target: "/api/webhooks/{webhook}", body: `{"status":"active"}`, owner: 200, other: 404, grant: 403, signed: true},
+	{route: "POST /api/webhooks/{id}/secret", target: "/api/webhooks/{webhook}/secret", owner: 201, other: 404, grant: 403, signed: true},
+	{route: "POST /api/webhooks/{id}/test", target: "/api/webhooks/{webhook}/test", owner: 202, other: 404, grant: 403, signed: true},
+	{route: "GET /api/webhooks/{id}/deliveries", target: "/api/webhooks/{webhook}/deliveries", owner: 200, other: 404, grant: 403, signed: true},
+	{route: "POST /api/webhooks/{id}/deliveries/{event}/replay", target: "/api/webhooks/{webhook}/deliveries/evt_AAAAAAAAAAAAAAAAAAAAAAAAAA/replay", owner: 404, other: 404, grant: 403, signed: true},
+	{route: "POST /api/webhooks/{id}/replay", target: "/api/webhooks/{webhook}/replay", body: `{"since":"2026-01-01T00:00:00Z"}`, owner: 202, other: 404, grant: 403, signed: true},
+	{route: "DELETE /api/webhooks/{id}", target: "/api/webhooks/{webhook}", owner: 204, other: 404, grant: 403, signed: true},
 }
 
 var (
@@ -290,6 +421,7 @@ var (
 const readTool = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"vfs_read","arguments":{"path":"{path}"}}}`
 
 var fileRows = underFiles([]row{
+	{route: "POST /import", target: "/import?path=/none", body: "no archive", header: []string{"Content-Type", "application/vnd.ipld.car"}, needs: "fs/write", owner: 400, other: 400, elsewhere: 400},
 	{route: "GET /files/{id}", target: "/files/{file}", needs: "fs/list", owner: 200, other: 404, elsewhere: 404},
 	{route: "GET /files/{id}/content", target: "/files/{file}/content", needs: "fs/read", owner: 200, other: 404, elsewhere: 404},
 	{route: "HEAD /files/{id}/content", target: "/files/{file}/content", needs: "fs/read", owner: 200, other: 404, elsewhere: 404},
@@ -316,6 +448,9 @@ var fileRows = underFiles([]row{
 	{route: "PUT /content", target: "/content?path={new}", body: marker, needs: "fs/write", owner: 201, other: 201, elsewhere: 403},
 	{route: "PATCH /files/{id}/edit", target: "/files/{file}/edit", body: `{"oldString":"rye","newString":"oats"}`, needs: "fs/write", owner: 200, other: 404, elsewhere: 404},
 	{route: "POST /move", target: "/move", body: `{"from":"{path}","to":"{new}"}`, needs: "fs/write", owner: 200, other: 404, elsewhere: 404},
+	{route: "POST /copy", body: `{"from":"{folder}","to":"{new}"}`, needs: "fs/write", owner: 200, other: 404, elsewhere: 404},
+	{route: "POST /folders", body: `{"path":"{new}"}`, needs: "fs/write", owner: 201, other: 201, elsewhere: 403},
+	{route: "DELETE /folders", target: "/folders?path={folder}", needs: "fs/delete", owner: 200, other: 404, elsewhere: 404},
 	{route: "PATCH /files/{id}/public", target: "/files/{file}/public?public=true", needs: "fs/write", owner: 200, other: 404, elsewhere: 404},
 	{route: "PUT /folders/public", target: "/folders/public?path={folder}&public=true", needs: "fs/write", owner: 200, other: 404, elsewhere: 404},
 	{route: "DELETE /content", target: "/content?path={path}", needs: "fs/delete", owner: 200, other: 404, elsewhere: 404},
@@ -330,6 +465,8 @@ var fileRows = underFiles([]row{
 	{route: "POST /batch/purge", body: `{"ids":["{trashed}"]}`, needs: "fs/delete", owner: 200, other: 200, elsewhere: 200, refusal: `"succeeded":0`},
 	{route: "POST /batch/restore", body: `{"ids":["{trashed}"]}`, needs: "fs/write", owner: 200, other: 200, elsewhere: 200, refusal: `"succeeded":0`},
 	{route: "POST /shares", body: `{"delegation":"{link}","path":"{path}"}`, needs: "fs/read", owner: 201, other: 403, elsewhere: 404},
+	{route: "POST /shares/upload", body: `{"path":"/into","maxBytes":10,"expiresAt":"2100-01-01T00:00:00Z"}`, needs: "fs/write", owner: 201, other: 201, elsewhere: 403},
+	{route: "POST /shares/plain", body: `{"path":"{path}"}`, needs: "fs/write", owner: 201, other: 404, elsewhere: 403},
 	{route: "GET /shares", needs: "fs/read", owner: 200, other: 200, elsewhere: 200},
 	{route: "DELETE /shares/{id}", target: "/shares/{share}", needs: "fs/read", owner: 204, other: 404, elsewhere: 404},
 	{route: "POST /upload", header: begin, needs: "fs/write", owner: 201, other: 201, elsewhere: 403},
@@ -340,6 +477,16 @@ var fileRows = underFiles([]row{
 	// A tool answers with 200 and says in the result what was refused.
 	{route: "POST /mcp", header: rpc, body: readTool, needs: "fs/list", owner: 200, other: 200, elsewhere: 200, cid: 200, refusal: `"isError":true`},
 	{route: "POST /mcp", header: rpc, body: "no JSON", needs: "fs/list", owner: 400, other: 400, elsewhere: 400, cid: 400},
+	{route: "POST /api/knowledge/collections", body: `{"name":"{new}","folder":"{new}","readers":"delegates"}`, needs: "fs/*", owner: 201, other: 201, elsewhere: 403},
+	{route: "GET /api/knowledge/collections", needs: "fs/list", owner: 200, other: 200, elsewhere: 200},
+	{route: "PATCH /api/knowledge/collections/{id}", target: "/api/knowledge/collections/{collection}", body: `{"readers":"everybody"}`, needs: "fs/*", owner: 200, other: 404, elsewhere: 404},
+	{route: "DELETE /api/knowledge/collections/{id}", target: "/api/knowledge/collections/{collection}", needs: "fs/*", owner: 204, other: 404, elsewhere: 404},
+	{route: "GET /api/knowledge/collections/{id}/documents", target: "/api/knowledge/collections/{collection}/documents", needs: "fs/list", owner: 200, other: 404, elsewhere: 404},
+	{route: "POST /api/knowledge/search", body: `{"query":"who grows rye in {collection}"}`, needs: "fs/read", owner: 200, other: 200, elsewhere: 200, refusal: `"hits":[]`},
+	{route: "GET /api/knowledge/questions", target: "/api/knowledge/questions?of={question}", needs: "fs/*", owner: 200, other: 200, elsewhere: 200, refusal: `{"questions":[]}`},
+	{route: "POST /api/knowledge/questions/{id}/answer", target: "/api/knowledge/questions/{question}/answer", body: `{"answer":"Nobody."}`, needs: "fs/*", owner: 200, other: 404, elsewhere: 404},
+	{route: "POST /api/knowledge/questions/{id}/dismiss", target: "/api/knowledge/questions/{question}/dismiss", needs: "fs/*", owner: 200, other: 404, elsewhere: 404},
+	{route: "DELETE /api/knowledge/questions/{id}", target: "/api/knowledge/questions/{question}", needs: "fs/*", owner: 204, other: 404, elsewhere: 404},
 	{route: "GET /mcp", header: rpc, needs: "fs/list", owner: 405, other: 405, elsewhere: 405, cid: 405},
 	{route: "DELETE /mcp", header: rpc, needs: "fs/list", owner: 405, other: 405, elsewhere: 405, cid: 405},
 })

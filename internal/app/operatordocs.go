@@ -5,30 +5,59 @@ import (
 	"errors"
 	"log/slog"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/castalia-org/castalia/docs"
+	"github.com/castalia-org/castalia/internal/app/causes"
+	"github.com/castalia-org/castalia/internal/app/keyring"
+	"github.com/castalia-org/castalia/internal/app/knowledgekit"
+	"github.com/castalia-org/castalia/internal/app/telephonekit"
 	"github.com/castalia-org/castalia/internal/platform/httpserver"
 	"github.com/castalia-org/castalia/internal/platform/operatordoc"
 	"github.com/castalia-org/castalia/internal/platform/operatordoc/operatordochttp"
 	"github.com/castalia-org/castalia/internal/platform/operatordoc/operatordocsql"
 	"github.com/castalia-org/castalia/internal/platform/sqldb"
+	"github.com/castalia-org/castalia/internal/platform/textindex/analyse"
 	"github.com/castalia-org/castalia/internal/service/oracle/model/endpoints"
 	"github.com/castalia-org/castalia/internal/service/oracle/model/endpoints/endpointshttp"
 	"github.com/castalia-org/castalia/internal/service/oracle/oracledocs"
+	"github.com/castalia-org/castalia/internal/service/ussd/ussdbook"
 )
+
+// operatorDocs are the documents.
+type operatorDocs struct {
+	*oracledocs.Documents
+	synonyms *operatordoc.Document[*analyse.Synonyms]
+	menus    *operatordoc.Document[*ussdbook.Book]
+	shelf    *operatordoc.Shelf
+}
 
 // openOperatorDocs makes the documents that operators change while the program
 // runs, and reads what is stored of them.
-func openOperatorDocs(ctx context.Context, r *resources, opt Options) (*operatordoc.Shelf, *oracledocs.Documents, error) {
+func openOperatorDocs(ctx context.Context, r *resources, opt Options) (*operatordoc.Shelf, operatorDocs, error) {
 	shelf := operatordoc.NewShelf(operatordocsql.New(r.db), operatordoc.Config{Hints: r.bus, Logger: opt.Log, Now: r.now})
 	d, err := oracledocs.Put(shelf, oracledocs.Deps{
-		Settings: opt.Settings.Oracle, SealKey: opt.Settings.Identity.OracleKey, Getenv: opt.Getenv, Guides: docs.Guides, Log: opt.Log, Now: r.now,
+		Settings: opt.Settings.Oracle, SealKey: opt.Settings.Identity.OracleKey, Getenv: opt.Getenv, Guides: docs.Guides, Home: opt.Settings.Server.PublicURL.Reveal(), Log: opt.Log, Now: r.now,
 	})
 	if err != nil {
-		return nil, nil, err
+		return nil, operatorDocs{}, err
 	}
-	return shelf, d, shelf.Load(ctx)
+	words, err := operatordoc.Put(shelf, knowledgekit.SynonymsDocument())
+	if err != nil {
+		return nil, operatorDocs{}, err
+	}
+	telephone := opt.Settings.USSD
+	gates, err := readGateways(telephone)
+	if err != nil {
+		return nil, operatorDocs{}, err
+	}
+	served := len(opt.Services) == 0 || slices.Contains(opt.Services, "ussd") // commands speak for all nodes
+	menus, err := operatordoc.Put(shelf, telephonekit.MenuDocument(telephone.MenuText, telephone.Menu, gates.screens, served))
+	if err != nil {
+		return nil, operatorDocs{}, err
+	}
+	return shelf, operatorDocs{d, words, menus, shelf}, shelf.Load(ctx)
 }
 
 // buildOperatorDocs makes the part that has the documents and their routes.
@@ -38,20 +67,18 @@ func (a *App) buildOperatorDocs(ctx context.Context) (part, error) {
 		return part{}, err
 	}
 	a.documents = d
-	author := "operator on this machine"
-	if a.opt.Settings.Server.OperatorToken.Reveal() != "" {
-		author = "operator"
-	}
+	checker := endpoints.NewChecker(d.Models.Value, time.Now)
 	out := part{
 		name: "operator documents",
 		surfaces: []httpserver.Surface{
-			operatordochttp.Surface(operatordochttp.Deps{Shelf: shelf, Author: func(*http.Request) string { return author }}),
-			endpointshttp.Surface(endpoints.NewChecker(d.Models.Value, time.Now)),
+			operatordochttp.Surface(operatordochttp.Deps{Shelf: shelf, Author: func(r *http.Request) string { return httpserver.OperatorOf(r.Context()).Name }}),
+			endpointshttp.Surface(checker),
 		},
 		workers: map[string]func(context.Context) error{"changes": shelf.Run},
 	}
 	if a.serves("oracle") {
 		out.workers["first look"] = d.WarnOfModels
+		out.causes = &causes.Part{Name: "models", Costly: true, Look: checker.Troubles}
 	}
 	return out, nil
 }
@@ -65,7 +92,7 @@ func OperatorDocs(ctx context.Context, opt Options, use func(*operatordoc.Shelf)
 	if err := r.openExisting(ctx, s, sqldb.Open); err != nil {
 		return err
 	}
-	if err := errors.Join(loadSecrets(s, !s.Storage.Database.Given(), readSecret, opt.Log), r.db.Migrate(ctx, operatordocsql.Migrations())); err != nil {
+	if err := errors.Join(keyring.Load(s, !s.Storage.Database.Given(), keyring.Read, opt.Log), r.db.Migrate(ctx, operatordocsql.Migrations())); err != nil {
 		return err
 	}
 	shelf, _, err := openOperatorDocs(ctx, r, opt)

@@ -6,11 +6,13 @@ import (
 	"fmt"
 	"maps"
 
+	"github.com/castalia-org/castalia/internal/app/callkit"
 	"github.com/castalia-org/castalia/internal/identity"
 	"github.com/castalia-org/castalia/internal/identity/appkey"
 	"github.com/castalia-org/castalia/internal/platform/httpserver"
 	"github.com/castalia-org/castalia/internal/service/oracle"
 	"github.com/castalia-org/castalia/internal/service/oracle/attachments"
+	"github.com/castalia-org/castalia/internal/service/oracle/face/mcpface"
 	"github.com/castalia-org/castalia/internal/service/oracle/mcpclient"
 	"github.com/castalia-org/castalia/internal/service/oracle/model/endpoints"
 	"github.com/castalia-org/castalia/internal/service/oracle/oraclekit"
@@ -22,7 +24,10 @@ import (
 // oraclePart is the oracle, with what the telephone uses of it.
 type oraclePart struct {
 	part
-	talks *turn.Turns
+	talks  *turn.Turns
+	runs   *run.Engine
+	chats  *oracle.Service
+	agents *mcpface.Face
 }
 
 // buildOracle makes the chat server with its plugins. It acts for users in the
@@ -43,12 +48,15 @@ func (a *App) buildOracle(ctx context.Context, files *filesPart, queries *queryP
 	if err != nil {
 		return nil, err
 	}
+	if files != nil {
+		access.KnowledgeFor = files.knowledge.For
+	}
 	var (
 		gateway *oraclesocket.Gateway
-		calls   *lines
+		calls   *callkit.Lines
 	)
 	o, err := oraclekit.New(oraclekit.Deps{
-		DB: a.res.db, Bus: a.res.bus, Leases: a.res.leases, Identity: a.identity, Provider: endpoints.InForce{Document: a.documents.Models},
+		DB: a.res.db, Outbox: a.res.outbox, Bus: a.res.bus, Leases: a.res.leases, Identity: a.identity, Provider: endpoints.InForce{Document: a.documents.Models},
 		Instructions: a.documents.Instructions.Value,
 		Oracle:       oracle.Identity{Name: a.opt.Settings.Oracle.Name, DID: a.identity.DID(), EntityDID: a.opt.Settings.Identity.OracleEntityDID},
 		Plugins:      a.opt.Plugins, Features: features(a.opt.Settings),
@@ -63,13 +71,14 @@ func (a *App) buildOracle(ctx context.Context, files *filesPart, queries *queryP
 		},
 		Attachments: attachments.New(attachments.Config{
 			HomeServer: a.opt.Settings.Oracle.MatrixHomeserver.Reveal(), AllowPrivate: a.opt.Settings.Oracle.MatrixPrivate,
-			Store: access.ReadFile, Documents: a.opt.Documents, Log: a.opt.Log,
+			Store: access.ReadFile, Documents: a.opt.Documents.Text, Log: a.opt.Log,
 		}),
 		Access: access, MCP: mcpclient.New(a.identity, a.opt.Log, mcpclient.Config{Version: a.opt.Version}),
 		Authenticate: a.authenticated(identity.Oracle), Face: a.faces.Wrap(appkey.Oracle), CORS: a.openCORS(), Public: public,
-		Measures: a.measures(), Budgets: a.keys, Admit: a.access.door.AdmitDID, Guesses: a.callerLimits(), SealKey: a.opt.Settings.Identity.OracleKey,
+		AgentWait: a.opt.Settings.Oracle.AgentWait, BaseURL: a.opt.Settings.Server.PublicURL.Reveal(),
+		Measures: a.measures(), Budgets: a.keys, Admit: a.standing, Guesses: a.callerLimits(), SealKey: a.opt.Settings.Identity.OracleKey,
 		SessionGone: func(ctx context.Context, id string) { calls.SessionDeleted(ctx, id) },
-		Run:         run.Config{Node: a.res.node, Retention: a.opt.Settings.Oracle.FrameRetention, MaxRun: a.opt.Settings.Oracle.TurnTimeout, Patience: a.opt.Settings.Oracle.ApprovalTime}, Turn: turn.Config{ApproveMCP: a.opt.Settings.Oracle.ApproveMCP}, Log: a.opt.Log, Now: a.res.now,
+		Run:         run.Config{Node: a.res.node, Retention: a.opt.Settings.Oracle.FrameRetention, MaxRun: a.opt.Settings.Oracle.TurnTimeout, Patience: a.opt.Settings.Oracle.ApprovalTime}, Turn: turn.Config{ApproveMCP: a.opt.Settings.Oracle.ApproveMCP}, Log: a.opt.Log, Metrics: a.res.metrics, Now: a.res.now,
 	})
 	if err != nil {
 		return nil, err
@@ -78,6 +87,9 @@ func (a *App) buildOracle(ctx context.Context, files *filesPart, queries *queryP
 		return nil, err
 	}
 	gateway.Measure(a.res.metrics)
+	if files != nil {
+		files.knowledge.TellPages(o.Store, gateway)
+	}
 	life, end := context.WithCancel(context.WithoutCancel(ctx))
 	if err := o.StartPlugins(life); err != nil {
 		end()
@@ -85,9 +97,9 @@ func (a *App) buildOracle(ctx context.Context, files *filesPart, queries *queryP
 	}
 	workers := map[string]func(context.Context) error{"sockets": gateway.Run, "calls": calls.Run}
 	maps.Copy(workers, o.Workers())
-	return &oraclePart{talks: o.Turns, part: part{
+	return &oraclePart{talks: o.Turns, runs: o.Engine, chats: o.Service, agents: o.Agents, part: part{
 		name:     "oracle",
-		surfaces: append([]httpserver.Surface{o.Surface, gateway.Surface(a.openCORS()), calls.surface}, o.Faces...),
+		surfaces: append([]httpserver.Surface{o.Surface, gateway.Surface(a.openCORS()), calls.Surface}, o.Faces...),
 		workers:  workers,
 		stop:     func() error { end(); return calls.Close() },
 	}}, nil

@@ -6,6 +6,7 @@ import (
 	"github.com/castalia-org/castalia/internal/plugins/claims"
 	"github.com/castalia-org/castalia/internal/plugins/credits"
 	"github.com/castalia-org/castalia/internal/plugins/files"
+	"github.com/castalia-org/castalia/internal/plugins/knowledge"
 	"github.com/castalia-org/castalia/internal/plugins/mcp"
 	"github.com/castalia-org/castalia/internal/plugins/memory"
 	"github.com/castalia-org/castalia/internal/plugins/portal"
@@ -27,6 +28,7 @@ func ShippedPlugins() []plugin.Plugin {
 		claims.New(claims.Config{}),
 		query.New(query.Config{}),
 		files.New(),
+		knowledge.New(),
 		agui.New(),
 		portal.New(),
 		mcp.New(mcp.Config{}),

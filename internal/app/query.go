@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/castalia-org/castalia/internal/app/causes"
 	"github.com/castalia-org/castalia/internal/platform/httpserver"
 	"github.com/castalia-org/castalia/internal/service/query"
 	"github.com/castalia-org/castalia/internal/service/query/localchain"
@@ -70,13 +71,17 @@ func (a *App) buildQuery(ctx context.Context) (*queryPart, error) {
 	p.gateway = query.New(served, query.Config{Prefixes: prefixes})
 	p.surface, err = queryhttp.Surface(p.gateway, queryhttp.Options{
 		Gate: gate, Auth: a.identity, Guesses: a.limits.guesses, Metrics: a.res.metrics,
-		CORS: httpserver.QueryCORS(strings.Join(s.CORSOrigin, ",")),
+		CORS: queryhttp.CORS(strings.Join(s.CORSOrigin, ",")),
 	})
 	if err != nil {
 		return nil, errors.Join(err, p.stop())
 	}
 	p.surfaces = []httpserver.Surface{p.surface}
 	p.ready = func(context.Context) error { return p.gateway.Ready() }
+	// Chains of others come and go. Our own is there as soon as the node is, and who
+	// serves nothing else has nothing else to offer.
+	p.alone = len(a.opt.Settings.Query.Upstreams) > 0 && len(a.opt.Services) > 1
+	p.causes = &causes.Part{Name: "query", Needed: !p.alone, Look: func(context.Context) []string { return p.gateway.Troubles() }}
 	return p, nil
 }
 

@@ -7,13 +7,15 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"io/fs"
 	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
 	"time"
 
+	"github.com/castalia-org/castalia/internal/app/keyring"
+	"github.com/castalia-org/castalia/internal/app/measure"
+	"github.com/castalia-org/castalia/internal/app/webhooks"
 	"github.com/castalia-org/castalia/internal/platform/blob"
 	"github.com/castalia-org/castalia/internal/platform/blob/blobdisk"
 	"github.com/castalia-org/castalia/internal/platform/blob/blobs3"
@@ -22,6 +24,7 @@ import (
 	"github.com/castalia-org/castalia/internal/platform/bus/busnats"
 	"github.com/castalia-org/castalia/internal/platform/config"
 	"github.com/castalia-org/castalia/internal/platform/datadir"
+	"github.com/castalia-org/castalia/internal/platform/diskroom"
 	"github.com/castalia-org/castalia/internal/platform/lease"
 	"github.com/castalia-org/castalia/internal/platform/sqldb"
 	"github.com/castalia-org/castalia/internal/platform/telemetry"
@@ -37,8 +40,10 @@ type resources struct {
 
 	db     *sqldb.DB
 	blobs  blob.Store
+	room   *diskroom.Room // of the data folder's disk; nil where nothing is kept there
 	bus    bus.Bus
 	leases *lease.Keeper
+	outbox *webhooks.Outbox // what services report to
 
 	closers []func() error
 	hooks   // see Options
@@ -47,17 +52,11 @@ type resources struct {
 //go:embed migrations/*.sql
 var migrationFiles embed.FS
 
-func appMigrations() sqldb.Migrations {
-	files, err := fs.Sub(migrationFiles, "migrations")
-	if err != nil {
-		files = migrationFiles // the embedded folder is there, or this does not compile
-	}
-	return sqldb.Migrations{Service: "app", FS: files}
-}
+func appMigrations() sqldb.Migrations { return sqldb.Migrations{Service: "app", FS: migrationFiles} }
 
 // prepareResources does what needs no store: it takes the data folder, fills in
 // the secrets and begins to trace. On failure it gives back what it took.
-func prepareResources(ctx context.Context, opt *Options, key keySource) (_ *resources, err error) {
+func prepareResources(ctx context.Context, opt *Options, key keyring.Source) (_ *resources, err error) {
 	s := &opt.Settings
 	r := &resources{log: opt.Log, metrics: telemetry.NewMetrics(), node: nodeName(), hooks: opt.hooks}
 	defer func() {
@@ -77,7 +76,7 @@ func prepareResources(ctx context.Context, opt *Options, key keySource) (_ *reso
 		r.closers = append(r.closers, lock.Release)
 		tightenFolder(s.Storage.Data, opt.Log)
 	}
-	if err := loadSecrets(s, embedded, key, opt.Log); err != nil {
+	if err := keyring.Load(s, embedded, key, opt.Log); err != nil {
 		return nil, err
 	}
 	return r, r.startTraces(ctx, s, opt.Version)
@@ -92,7 +91,7 @@ func (r *resources) useDatabase(ctx context.Context, s *config.Settings) error {
 	if err := r.db.Migrate(ctx, appMigrations()); err != nil {
 		return err
 	}
-	return checkSecrets(ctx, r.db, s)
+	return keyring.Check(ctx, r.db, s)
 }
 
 // openOthers opens what is not the database, in the shape that the settings ask
@@ -106,7 +105,7 @@ func (r *resources) openOthers(ctx context.Context, s *config.Settings) error {
 	if r.objects != nil {
 		r.blobs = r.objects(r.blobs)
 	}
-	r.leases = lease.NewKeeper(r.db, r.node)
+	r.leases, r.outbox = lease.NewKeeper(r.db, r.node), webhooks.NewOutbox(r.db)
 	return r.leases.Orphans(ctx)
 }
 
@@ -123,14 +122,18 @@ func (r *resources) openDatabaseBy(ctx context.Context, s *config.Settings, open
 	if url == "" {
 		url = "sqlite:" + filepath.Join(s.Storage.Data, sqldb.FileName)
 	}
-	db, err := open(ctx, url, sqldb.Options{Logger: r.log, Fault: r.fault})
+	opt, err := poolOptions(s, sqldb.Options{Logger: r.log, Fault: r.fault})
+	if err != nil {
+		return err
+	}
+	db, err := open(ctx, url, opt)
 	if err != nil {
 		return fmt.Errorf("DATABASE_URL: %w", err)
 	}
 	r.db = db
 	r.closers = append(r.closers, db.Close)
 	if r.metrics != nil {
-		measureDatabase(r.metrics, db)
+		measure.Database(r.metrics, db)
 	}
 	return nil
 }
@@ -138,8 +141,12 @@ func (r *resources) openDatabaseBy(ctx context.Context, s *config.Settings, open
 func (r *resources) openBlobs(_ context.Context, s *config.Settings) error {
 	if !s.Storage.Blobs.Given() {
 		store, err := blobdisk.New(objectFolder(s))
-		r.blobs = store
-		return err
+		if err != nil {
+			return err
+		}
+		r.room = diskroom.Of(objectFolder(s))
+		r.blobs = r.room.Guard(store)
+		return nil
 	}
 	cfg, err := blobs3.ParseURL(s.Storage.Blobs.Reveal())
 	if err != nil {
@@ -153,6 +160,9 @@ func (r *resources) openBlobs(_ context.Context, s *config.Settings) error {
 	r.blobs = store
 	return nil
 }
+
+// short reports that this node's disk has, or lately had, no room for something.
+func (r *resources) short() bool { return r.room != nil && r.room.Short() }
 
 func (r *resources) openBus(_ context.Context, s *config.Settings) error {
 	if !s.Storage.NATS.Given() {

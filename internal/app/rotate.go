@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/castalia-org/castalia/internal/app/keyring"
+	"github.com/castalia-org/castalia/internal/app/knowledgekit"
 	"github.com/castalia-org/castalia/internal/platform/config"
 	"github.com/castalia-org/castalia/internal/platform/sqldb"
 	"github.com/castalia-org/castalia/internal/service/ussd"
@@ -46,6 +48,15 @@ func RotateKeys(ctx context.Context, opt Options, tell func(Finding)) (err error
 	if err != nil {
 		return fmt.Errorf("FILES_MASTER_KEY: %w", err)
 	}
+	key, old, err := masterKeys(opt.Settings.Files)
+	if err != nil {
+		return err
+	}
+	collections, err := knowledgekit.RotateKeys(ctx, r.db, key, old)
+	if err != nil {
+		return fmt.Errorf("FILES_MASTER_KEY: %w", err)
+	}
+	tell(Finding{Part: "knowledge", Text: fmt.Sprintf("%d collection keys re-encrypted", collections)})
 	tell(Finding{Part: "files", Text: fmt.Sprintf("%d namespace keys re-encrypted; FILES_MASTER_KEYS_OLD may be dropped", namespaces)})
 	return nil
 }
@@ -58,7 +69,7 @@ func openToRotate(ctx context.Context, opt *Options) (*resources, error) {
 			return nil, err
 		}
 	}
-	r, err := prepareResources(ctx, opt, readSecret)
+	r, err := prepareResources(ctx, opt, keyring.Read)
 	if err != nil {
 		return nil, err
 	}

@@ -26,7 +26,7 @@ func (r *resources) startTraces(ctx context.Context, s *config.Settings, version
 		stop, cancel := context.WithTimeout(context.WithoutCancel(ctx), traceFarewell)
 		defer cancel()
 		if err := r.traces.Shutdown(stop); err != nil {
-			r.log.Warn("the last traces were not exported", slog.Any("error", err))
+			r.log.Warn("the last traces were not exported", slog.String("event", "traces.lost"), slog.Any("error", err))
 		}
 		return nil
 	})

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/castalia-org/castalia/internal/app/telephonekit"
 	"github.com/castalia-org/castalia/internal/identity/identitysql"
 	"github.com/castalia-org/castalia/internal/identity/membership"
 	"github.com/castalia-org/castalia/internal/platform/sqldb"
@@ -95,7 +96,7 @@ func KnownUsers(ctx context.Context, opt Options, tell func(did string) error) (
 // userDID is the DID behind the name of an owner, or "" when it is no person's.
 func userDID(name string) string {
 	switch {
-	case strings.HasPrefix(name, telephoneUser), strings.HasPrefix(name, "did:ixo:entity:"):
+	case strings.HasPrefix(name, telephonekit.User), strings.HasPrefix(name, "did:ixo:entity:"):
 		return ""
 	case strings.HasPrefix(name, "ixo1"):
 		return "did:ixo:" + name

@@ -3,60 +3,102 @@ package app
 import (
 	"context"
 	"fmt"
-	"os"
 
+	"github.com/castalia-org/castalia/internal/app/telephonekit"
+	"github.com/castalia-org/castalia/internal/app/webhooks"
+	"github.com/castalia-org/castalia/internal/identity"
 	"github.com/castalia-org/castalia/internal/platform/config"
 	"github.com/castalia-org/castalia/internal/platform/httpserver"
+	"github.com/castalia-org/castalia/internal/service/oracle"
+	"github.com/castalia-org/castalia/internal/service/oracle/oraclesql"
 	"github.com/castalia-org/castalia/internal/service/ussd"
+	"github.com/castalia-org/castalia/internal/service/ussd/ussdcount/ussdcounthttp"
+	"github.com/castalia-org/castalia/internal/service/ussd/ussddialect"
+	"github.com/castalia-org/castalia/internal/service/ussd/ussdform/ussdformhttp"
 	"github.com/castalia-org/castalia/internal/service/ussd/ussdhttp"
-	"github.com/castalia-org/castalia/internal/service/ussd/ussdmenu"
+	"github.com/castalia-org/castalia/internal/service/ussd/ussdlist"
+	"github.com/castalia-org/castalia/internal/service/ussd/ussdpeople"
+	"github.com/castalia-org/castalia/internal/service/ussd/ussdpeople/ussdpeoplehttp"
 	"github.com/castalia-org/castalia/internal/service/ussd/ussdpin"
 	"github.com/castalia-org/castalia/internal/service/ussd/ussdsql"
 )
 
 // buildUSSD makes the telephone gateway. Its menu asks the others, where this
 // node has them.
-func (a *App) buildUSSD(talking *oraclePart, queries *queryPart) (part, error) {
+func (a *App) buildUSSD(talking *oraclePart, queries *queryPart, files *filesPart, hooks *webhooks.Webhooks) (part, error) {
 	s := a.opt.Settings.USSD
 	keys, err := pinKeys(s)
 	if err != nil {
 		return part{}, err
 	}
-	limits, err := ussd.ParseLimits(s.ScreenLimit)
-	if err != nil {
-		return part{}, fmt.Errorf("USSD_SCREEN_LIMIT: %w", err)
-	}
-	menu, err := firstMenu(s.Menu, limits.Least())
+	texts, err := telephonekit.NewTexts(telephonekit.TextDeps{
+		DB: a.res.db, Keys: keys, Settings: a.opt.Settings.SMS, Name: a.opt.Settings.Oracle.Name, Limiter: a.limits.telephone, Metrics: a.res.metrics, Log: a.opt.Log, Now: a.res.now,
+	})
 	if err != nil {
 		return part{}, err
 	}
+	store := ussdsql.New(a.res.db).WithOutbox(a.res.outbox).WithTexts(texts.Outgoing())
+	persons := ussdpeople.Persons{Links: store, Admit: a.standing}
 	cfg := ussd.Config{
-		Keys: keys, Menu: menu, Limits: limits, TTL: s.SessionTTL, ResumeWindow: s.ResumeWindow,
-		Observer: ussdhttp.NewMetrics(a.res.metrics), Logger: a.opt.Log, Now: a.res.now,
+		Keys: keys, Menus: a.documents.menus.Value(), Limits: a.screens, Dialects: ussddialect.Names(a.dialects), TTL: s.SessionTTL, ResumeWindow: s.ResumeWindow, LanguageFirst: s.AskLanguage,
+		Observer: ussdhttp.NewMetrics(a.res.metrics), Logger: a.opt.Log, Now: a.res.now, Webhooks: hooks,
+	}
+	if s.Lists != "" {
+		cfg.Lists = ussdlist.NewFolder(s.Lists, a.res.now)
 	}
 	if talking != nil {
-		cfg.Oracle = telephoneOracle{talking.talks, a.opt.Settings.Identity.OracleKey, a.allowances().questions}
+		asked := telephonekit.Oracle{
+			Talks: talking.talks, Approvals: talking.runs, Persons: persons, Key: a.opt.Settings.Identity.OracleKey, Questions: a.allowances().questions,
+		}
+		cfg.Oracle, cfg.Approvals = asked, asked
 		cfg.GuideOnly = a.documents.Models.Value().GuideOnly()
 	}
 	if queries != nil {
-		cfg.LookUp = telephoneLookUp{queries.gateway, ownPrefix(a.opt.Settings.Query.Prefixes)}
+		cfg.LookUp = telephonekit.LookUp{Queries: queries.gateway, Prefix: telephonekit.OwnPrefix(a.opt.Settings.Query.Prefixes)}
 	}
-	svc, err := ussd.New(ussdsql.New(a.res.db), cfg)
+	if files != nil {
+		cfg.Knowledge = telephonekit.NewKnowledge(files.knowledge.Service, files.knowledge.Inquiries, persons, a.opt.Log)
+	}
+	svc, err := ussd.New(store, cfg)
 	if err != nil {
 		return part{}, err
 	}
-	workers := map[string]func(context.Context) error{"sessions": svc.Run}
-	if s.Menu != "" {
-		workers["menu"] = func(ctx context.Context) error { return svc.WatchMenu(ctx, s.Menu) }
-	}
+	people := ussdpeople.New(store, ussdpeople.Config{Keys: keys, Forget: a.conversations(talking), Now: a.res.now})
+	workers := texts.Workers(cfg.Oracle)
+	workers["sessions"] = svc.Run
+	workers["menu"] = func(ctx context.Context) error { return svc.FollowMenus(ctx, a.documents.menus.Value) }
 	return part{
 		name: "ussd",
 		surfaces: []httpserver.Surface{
-			ussdhttp.Surface(svc, ussdhttp.Deps{Limiter: a.limits.telephone, Logger: a.opt.Log}),
+			ussdhttp.Surface(svc, a.gatewayDeps()),
 			ussdhttp.Operators(svc, a.opt.Log),
+			ussdformhttp.Surface(store), texts.Surface, ussdcounthttp.Surface(ussdcounthttp.Deps{Counts: svc.Counts, Totals: texts.Totals, Now: a.res.now}),
+			ussdpeoplehttp.Operators(people),
+			ussdpeoplehttp.Persons(ussdpeoplehttp.PersonDeps{People: people, Authenticate: a.authenticated(identity.Oracle), CORS: a.openCORS()}),
 		},
 		workers: workers,
+		causes:  texts.Causes(),
 	}, nil
+}
+
+// conversations are those of telephones, also where another node has the oracle.
+func (a *App) conversations(talking *oraclePart) telephonekit.Conversations {
+	if talking != nil {
+		return telephonekit.Conversations{List: talking.chats.Sessions, Delete: talking.chats.DeleteSession}
+	}
+	kept := oraclesql.New(a.res.db)
+	return telephonekit.Conversations{
+		List: func(ctx context.Context, owner string, limit, offset int) ([]oracle.Session, int64, error) {
+			if is, err := migrated(ctx, a.res.db, oraclesql.Migrations()); err != nil || !is {
+				return nil, 0, err // nobody has the oracle
+			}
+			return kept.Sessions(ctx, owner, limit, offset)
+		},
+		Delete: func(ctx context.Context, owner, id string) error {
+			_, err := kept.DeleteSession(ctx, owner, id) // what runs there finds its session gone
+			return err
+		},
+	}
 }
 
 func pinKeys(s config.USSD) (*ussdpin.Keys, error) {
@@ -69,20 +111,4 @@ func pinKeys(s config.USSD) (*ussdpin.Keys, error) {
 		return nil, fmt.Errorf("PIN_ENCRYPTION_KEY: %w", err)
 	}
 	return keys, nil
-}
-
-// firstMenu reads the operator's menu; without one the built-in menu serves.
-func firstMenu(file string, least ussdmenu.Limit) (*ussdmenu.Menu, error) {
-	if file == "" {
-		return ussd.DefaultMenu()
-	}
-	source, err := os.ReadFile(file)
-	if err != nil {
-		return nil, fmt.Errorf("USSD_MENU: %w", err)
-	}
-	menu, err := ussd.ParseMenu(file, source, least)
-	if err != nil {
-		return nil, fmt.Errorf("USSD_MENU: %w", err)
-	}
-	return menu, nil
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/castalia-org/castalia/internal/platform/fault"
 	"github.com/castalia-org/castalia/internal/platform/httpserver"
+	"github.com/castalia-org/castalia/internal/platform/pace"
 	"github.com/castalia-org/castalia/internal/platform/sqldb"
 	"github.com/castalia-org/castalia/internal/service/ussd/ussdhttp"
 )
@@ -48,15 +49,13 @@ func (a *App) awaitDatabase(ctx context.Context) error {
 			return fmt.Errorf("gave up after %s (DATABASE_WAIT): %w", s.Storage.DatabaseWait, err)
 		}
 		pause = min(pause, left)
-		a.opt.Log.Warn("the database is away: waiting for it", slog.Duration("next_try", pause),
+		a.opt.Log.Warn("the database is away: waiting for it", slog.String("event", "database.away"), slog.Duration("next_try", pause),
 			slog.Duration("gives_up_in", left.Round(time.Second)), slog.Any("error", err))
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-time.After(pause):
+		if err := pace.Sleep(ctx, pause); err != nil {
+			return err
 		}
 		if err = a.prepareDatabase(ctx); err == nil {
-			a.opt.Log.Info("the database answers: starting", slog.Duration("waited", time.Since(a.started).Round(time.Millisecond)))
+			a.opt.Log.Info("the database answers: starting", slog.String("event", "database.back"), slog.Duration("waited", time.Since(a.started).Round(time.Millisecond)))
 			return nil
 		}
 		if !sqldb.IsUnavailable(err) {
@@ -99,25 +98,15 @@ func (a *App) waitingServer() (http.Handler, error) {
 		return fault.New(fault.Unavailable, "The database is not available.").WithRetryAfter(time.Second)
 	}
 	if a.serves("ussd") {
-		if err := server.Mount(ussdhttp.Away(a.limits.telephone)); err != nil {
+		if err := server.Mount(ussdhttp.Away(a.gatewayDeps())); err != nil {
 			return nil, err
 		}
 	}
+	if err := server.Mount(a.probed().Surface()); err != nil {
+		return nil, err
+	}
 	return server, server.Mount(httpserver.Surface{
 		Name: "waiting", CORS: a.openCORS(),
-		Routes: []httpserver.Route{
-			{Method: http.MethodGet, Pattern: "/", Auth: httpserver.Public, Limiter: a.limits.telephone, Summary: "Landing", Handler: a.getLanding},
-			{
-				Method: http.MethodGet, Pattern: "/health", Auth: httpserver.Public, Limiter: a.limits.telephone, Quiet: true, Summary: "Health",
-				Handler: func(w http.ResponseWriter, _ *http.Request) error { return a.writeHealth(w, false) },
-			},
-			{
-				Method: http.MethodGet, Pattern: "/ready", Auth: httpserver.Public, Quiet: true, Summary: "Readiness",
-				Handler: func(w http.ResponseWriter, _ *http.Request) error {
-					return httpserver.WriteJSON(w, http.StatusServiceUnavailable, readiness{Checks: map[string]string{"database": "not ready", "server": "starting"}})
-				},
-			},
-		},
 		Dynamic: &httpserver.Dynamic{
 			Claims: func(string) bool { return true },
 			Route:  httpserver.Route{Method: http.MethodGet, Pattern: "(waiting)", Auth: httpserver.Public, Summary: "Not yet", Handler: refuse},

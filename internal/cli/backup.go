@@ -32,7 +32,7 @@ func restoreCommand() command {
 // archiveOptions reads the settings and the one argument that both commands take.
 func archiveOptions(fs *flag.FlagSet, args []string, s shell.IO) (app.Options, string, error) {
 	var from settingFlags
-	from.register(fs)
+	from.register(fs, s)
 	if err := shell.Parse(fs, args); err != nil {
 		return app.Options{}, "", err
 	}
@@ -144,7 +144,7 @@ func runRestore(ctx context.Context, args []string, s shell.IO) error {
 		defer func() { _ = file.Close() }()
 		plain, err := archive.Decrypt(file, how.keys(s))
 		if err == nil {
-			err = how.needed()
+			err = how.needed(s)
 		}
 		if err == nil {
 			_, err = archive.Verify(plain) // before anything is touched
@@ -159,7 +159,7 @@ func runRestore(ctx context.Context, args []string, s shell.IO) error {
 	}
 	plain, err := archive.Decrypt(from, how.keys(s))
 	if err == nil {
-		err = how.needed()
+		err = how.needed(s)
 	}
 	if err != nil {
 		return err

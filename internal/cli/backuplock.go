@@ -95,7 +95,7 @@ func (f *lockFlags) lock(s shell.IO) (*archive.Lock, error) {
 	case f.plain && (len(f.to) > 0 || flagged), len(f.to) > 0 && flagged:
 		return nil, shell.Usagef("give one of --to, a passphrase, and --plain")
 	case f.plain:
-		return nil, nil
+		return nil, nil //nolint:nilnil // a plain archive has no lock
 	case len(f.to) > 0:
 		return lockTo(f.to, s)
 	case !f.passphrase.given(s):
@@ -162,9 +162,14 @@ func (f *unlockFlags) keys(s shell.IO) func(archive.Locked) (archive.Keys, error
 
 // needed refuses an archive that nothing had to be opened for, although something
 // that opens it was given: it may not be the one that was made.
-func (f *unlockFlags) needed() error {
-	if len(f.asked) == 0 && (len(f.identity) > 0 || f.passphrase.file != "" || f.passphrase.ask) {
+func (f *unlockFlags) needed(s shell.IO) error {
+	switch {
+	case len(f.asked) > 0:
+		return nil
+	case len(f.identity) > 0 || f.passphrase.file != "" || f.passphrase.ask:
 		return errors.New("the archive is not encrypted, so it may not be yours; if you know that it is, restore it without --identity and --passphrase")
+	case f.passphrase.given(s):
+		return fmt.Errorf("the archive is not encrypted although %s is set, so it may not be yours; if you know that it is, restore it without that variable", passphraseEnv)
 	}
 	return nil
 }

@@ -92,9 +92,11 @@ func TestABackupIsEncryptedUnlessToldOtherwise(t *testing.T) {
 				}
 			}
 			if name == "flag wins" { // a stranger may have put a plain archive in the place of ours
-				_, errs, code := run(t, there, "restore", "--identity", file("backup.key"), archive)
-				if _, err := os.Lstat(target); code != 1 || !strings.Contains(errs, "not encrypted") || !os.IsNotExist(err) {
-					t.Errorf("restore of a plain archive with a key: exit %d: %s", code, errs)
+				for _, given := range [][]string{{"", "--identity", file("backup.key")}, {passphrase}} {
+					_, errs, code := run(t, append(there, given[0]), append(append([]string{"restore"}, given[1:]...), archive)...)
+					if _, err := os.Lstat(target); code != 1 || !strings.Contains(errs, "not encrypted") || !os.IsNotExist(err) {
+						t.Errorf("restore of a plain archive with %q: exit %d: %s", given, code, errs)
+					}
 				}
 			}
 			if _, errs, code := run(t, append(there, c.restoreEnv), append(append([]string{"restore"}, c.restore...), archive)...); code != 0 {

@@ -35,7 +35,7 @@ func runChain(ctx context.Context, args []string, s shell.IO) error {
 func runChainImport(ctx context.Context, args []string, s shell.IO) error {
 	fs := shell.NewFlags("chain import", s)
 	var from settingFlags
-	from.register(fs)
+	from.register(fs, s)
 	files, err := shell.ParseMixed(fs, args)
 	if err != nil {
 		return err
@@ -78,12 +78,10 @@ func seedFile(from *settingFlags, s shell.IO) (string, error) {
 func runChainList(ctx context.Context, args []string, s shell.IO) error {
 	fs := shell.NewFlags("chain list", s)
 	var from settingFlags
-	from.register(fs)
+	from.register(fs, s)
 	asJSON := fs.Bool("json", false, "print whole records, one JSON object a line")
-	if rest, err := shell.ParseMixed(fs, args); err != nil {
+	if err := shell.ParseFlags(fs, args); err != nil {
 		return err
-	} else if len(rest) > 0 {
-		return shell.Usagef("unexpected argument %q", rest[0])
 	}
 	seed, err := seedFile(&from, s)
 	if err != nil {

@@ -170,7 +170,7 @@ func (c *chat) show(f oracle.Frame) error {
 	return nil
 }
 
-// printable drops control characters, so that an answer can not play with the
+// printable drops control characters, so that an answer cannot play with the
 // terminal.
 func printable(s string) string {
 	return strings.Map(func(r rune) rune {

@@ -14,7 +14,7 @@ func cidCommand() command {
 	return command{name: "cid", args: "[FILE…|-]", summary: "print the CID of files or of standard input", run: runCID}
 }
 
-// runCID prints `<cid>  <name>` for each file. One that can not be read is named
+// runCID prints `<cid>  <name>` for each file. One that cannot be read is named
 // and the others go on.
 func runCID(_ context.Context, args []string, s shell.IO) error {
 	fs := shell.NewFlags("cid", s)

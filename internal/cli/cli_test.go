@@ -85,7 +85,7 @@ func TestConfigSaysWhichPluginsAreOnAndWhy(t *testing.T) {
 		}
 	}
 	if _, _, code := run(t, []string{"FEATURES=teamchat=true"}, "config"); code == 0 {
-		t.Error("a plugin that can not work was switched on")
+		t.Error("a plugin that cannot work was switched on")
 	}
 	if _, _, code := run(t, []string{"FEATURES=momory=true"}, "config"); code == 0 {
 		t.Error("a switch of no plugin was accepted")

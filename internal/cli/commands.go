@@ -2,7 +2,10 @@ package cli
 
 import (
 	"github.com/castalia-org/castalia/internal/cli/fscli"
+	"github.com/castalia-org/castalia/internal/cli/knowcli"
+	"github.com/castalia-org/castalia/internal/cli/shipcli"
 	"github.com/castalia-org/castalia/internal/cli/ucancli"
+	"github.com/castalia-org/castalia/internal/cli/ussdcli"
 )
 
 // commands is the explicit list of what the program can do, in the order in
@@ -14,20 +17,34 @@ func commands() []command {
 		{name: "ucan", args: ucancli.Usage, summary: ucancli.Summary, run: ucancli.Run},
 		cidCommand(),
 		{name: "fs", args: fscli.Usage, summary: fscli.Summary, run: fscli.Run},
+		{name: "knowledge", args: knowcli.Usage, summary: knowcli.Summary, run: knowcli.Run},
+		{name: "demo", args: knowcli.DemoUsage, summary: knowcli.DemoSummary, run: knowcli.RunDemo},
 		chatCommand(),
+		webhookCommand(),
 		{name: "mcp", args: fscli.MCPUsage, summary: fscli.MCPSummary, run: fscli.RunMCP},
 		chainCommand(),
 		dialCommand(),
 		menuCommand(),
+		{name: "ussd", args: ussdcli.Usage, summary: ussdcli.Summary, run: ussdcli.Run},
 		membersCommand(),
 		inviteCommand(),
 		operatorCommand(),
+		operatorsCommand(),
+		setupLinkCommand(),
+		usageCommand(),
 		configCommand(),
 		migrateCommand(),
 		doctorCommand(),
 		rotateCommand(),
 		backupCommand(),
 		restoreCommand(),
+		{name: "health", args: shipcli.HealthUsage, summary: shipcli.HealthSummary, run: shipcli.RunHealth},
+		{name: "settings", args: shipcli.SettingsUsage, summary: shipcli.SettingsSummary, run: shipcli.RunSettings},
+		{name: "logs", args: shipcli.LogsUsage, summary: shipcli.LogsSummary, run: shipcli.RunLogs},
+		{name: "audit", args: shipcli.AuditUsage, summary: shipcli.AuditSummary, run: shipcli.RunAudit},
+		{name: "verify", args: shipcli.VerifyUsage, summary: shipcli.VerifySummary, run: shipcli.RunVerify},
+		completionCommand(),
+		completeCommand(),
 		versionCommand(),
 		documentCommand(),
 	}

@@ -17,7 +17,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/castalia-org/castalia/internal/cli/shell"
-	"github.com/castalia-org/castalia/internal/service/ussd"
+	"github.com/castalia-org/castalia/internal/service/ussd/ussdnumber"
 	"github.com/castalia-org/castalia/internal/service/ussd/ussdscript"
 )
 
@@ -39,7 +39,7 @@ func runDial(ctx context.Context, args []string, s shell.IO) error {
 	if err != nil {
 		return err
 	}
-	if !ussd.ValidPhone(*phone) {
+	if !ussdnumber.ValidPhone(*phone) {
 		return shell.Usagef("--phone: %q is not a telephone number: it begins with + and the country code, such as +254700000001", *phone)
 	}
 	line := &remoteLine{base: strings.TrimRight(*base, "/"), token: *token, client: &http.Client{Timeout: 15 * time.Second}, err: s.Err}
@@ -61,7 +61,7 @@ func runDial(ctx context.Context, args []string, s shell.IO) error {
 
 // splitCode cuts *2233*1*2# into the service code *2233# and the inputs 1*2.
 func splitCode(dialled string) (code, text string, err error) {
-	if !ussd.ValidServiceCode(dialled) {
+	if !ussdnumber.ValidServiceCode(dialled) {
 		return "", "", shell.Usagef("%q is not a USSD code: it begins with *, has digits separated by *, and ends with #", dialled)
 	}
 	first, rest, _ := strings.Cut(strings.Trim(dialled, "*#"), "*")

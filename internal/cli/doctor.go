@@ -19,7 +19,7 @@ func doctorCommand() command {
 func runDoctor(ctx context.Context, args []string, s shell.IO) error {
 	fs := shell.NewFlags("doctor", s)
 	var from settingFlags
-	from.register(fs)
+	from.register(fs, s)
 	deep := fs.Bool("deep", false, "read every object and check it against its CID")
 	repair := fs.Bool("repair", false, "mend what can be mended")
 	if err := shell.Parse(fs, args); err != nil {

@@ -16,6 +16,7 @@ import (
 	"github.com/castalia-org/castalia/internal/identity/identityhttp"
 	"github.com/castalia-org/castalia/internal/identity/identitytest"
 	"github.com/castalia-org/castalia/internal/platform/httpserver"
+	"github.com/castalia-org/castalia/internal/service/filestore/carimport"
 	"github.com/castalia-org/castalia/internal/service/filestore/filestorehttp"
 	"github.com/castalia-org/castalia/internal/service/filestore/filestoremcp"
 	"github.com/castalia-org/castalia/internal/service/filestore/filestoretest"
@@ -61,8 +62,8 @@ func newShell(t *testing.T) shell {
 	}
 	w, who := filestoretest.Embedded(t), identitytest.New(t)
 	for _, surface := range []httpserver.Surface{
-		filestorehttp.Surface(w.Service, filestorehttp.Deps{Authenticate: identityhttp.Wrap(who, identity.Files)}),
-		filestoremcp.Surface(w.Service, filestoremcp.Deps{Authenticate: identityhttp.Wrap(who, identity.MCP)}),
+		filestorehttp.Surface(w.Service, filestorehttp.Deps{Folders: w.Folders, Import: carimport.New(w.Service, w.Folders, w.Store), Authenticate: identityhttp.Wrap(who, identity.Files)}),
+		filestoremcp.Surface(w.Service, filestoremcp.Deps{Folders: w.Folders, Authenticate: identityhttp.Wrap(who, identity.MCP)}),
 		identityhttp.Surface(who, httpserver.CORSPolicy{}, nil),
 	} {
 		if err := server.Mount(surface); err != nil {

@@ -14,7 +14,7 @@ func TestHelpExplainsOneCommand(t *testing.T) {
 			t.Errorf("%v: exit %d: %s%s", args, code, out, errs)
 		}
 	}
-	for _, name := range []string{"serve", "key", "ucan", "cid", "fs", "chat", "mcp", "chain", "dial", "menu", "operator", "config", "migrate", "doctor", "rotate-keys", "backup", "restore", "version"} {
+	for _, name := range []string{"serve", "key", "ucan", "cid", "fs", "chat", "mcp", "chain", "dial", "menu", "ussd", "operator", "config", "migrate", "doctor", "rotate-keys", "backup", "restore", "version"} {
 		if out, errs, code := run(t, nil, "help", name); code != 0 || errs != "" || !strings.Contains(out, "usage: castalia "+name) {
 			t.Errorf("help %s: exit %d: %s%s", name, code, out, errs)
 		}
@@ -39,7 +39,7 @@ func TestASlipCostsOneLine(t *testing.T) {
 		"serve --prot 1":      "castalia serve: no flag --prot; did you mean --port?; see `castalia help serve`",
 		"config --nope":       "castalia config: no flag --nope; see `castalia help config`",
 		"config extra":        `castalia config: unexpected argument "extra"; see ` + "`castalia help config`",
-		"fs":                  "castalia fs: expected one of put, get, ls, cat, rm, mv, versions, restore, trash, share; see `castalia help fs`",
+		"fs":                  "castalia fs: expected one of put, get, sync, ls, stat, cids, search, cat, mkdir, rm, mv, cp, export, import, versions, restore, trash, share; see `castalia help fs`",
 		"fs lst":              `castalia fs: no subcommand "lst"; did you mean ls?; see ` + "`castalia help fs`",
 		"fs ls a b":           "castalia fs: expected at most one path; see `castalia help fs`",
 		"key shwo":            `castalia key: no subcommand "shwo"; did you mean show?; see ` + "`castalia help key`",

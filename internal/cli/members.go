@@ -34,7 +34,7 @@ func runMembers(ctx context.Context, args []string, s IO) error {
 	verb := args[0]
 	fs := shell.NewFlags("members "+verb, s)
 	var from settingFlags
-	from.register(fs)
+	from.register(fs, s)
 	note := fs.String("note", "", "`TEXT` that reminds you who it is")
 	dids, err := shell.ParseMixed(fs, args[1:])
 	if err != nil {
@@ -160,7 +160,7 @@ func inviteCommand() command {
 func runInvite(ctx context.Context, args []string, s IO) error {
 	fs := shell.NewFlags("invite", s)
 	var from settingFlags
-	from.register(fs)
+	from.register(fs, s)
 	server := shell.ServerFlag(fs, s)
 	uses := fs.Int64("uses", membership.DefaultUses, "how many `PEOPLE` may use the link")
 	life := fs.String("for", "7d", "how long the link is good, as `DURATION` (1h, 7d)")

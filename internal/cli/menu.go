@@ -10,10 +10,16 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
 
 	"github.com/castalia-org/castalia/internal/cli/shell"
 	"github.com/castalia-org/castalia/internal/platform/sqldb"
 	"github.com/castalia-org/castalia/internal/service/ussd"
+	"github.com/castalia-org/castalia/internal/service/ussd/ussdbook"
+	"github.com/castalia-org/castalia/internal/service/ussd/ussddialect"
+	"github.com/castalia-org/castalia/internal/service/ussd/ussdlist"
 	"github.com/castalia-org/castalia/internal/service/ussd/ussdmenu"
 	"github.com/castalia-org/castalia/internal/service/ussd/ussdpin"
 	"github.com/castalia-org/castalia/internal/service/ussd/ussdscript"
@@ -22,7 +28,7 @@ import (
 
 func menuCommand() command {
 	return command{
-		name: "menu", args: "check|graph|test|show [--json] [--menu FILE] [--limit LIMIT] FILE…",
+		name: "menu", args: "check|graph|test|show [--json] [--menu FILE] [--limit LIMIT] [--code CODE] FILE…",
 		summary: "validate, draw (Mermaid) and script-test a USSD menu", run: runMenu,
 	}
 }
@@ -36,11 +42,16 @@ func runMenu(ctx context.Context, args []string, s shell.IO) error {
 	asJSON := fs.Bool("json", false, "print JSON")
 	menu := fs.String("menu", "", "menu `FILE` that the flows are for; default is what each file names, or the built-in menu")
 	size := fs.String("limit", cmp.Or(s.Getenv("USSD_SCREEN_LIMIT"), "160"), "septets that networks show, as USSD_SCREEN_LIMIT has them: `LIMIT` such as 160,africastalking=182,*384#=140")
+	code := fs.String("code", "", "service `CODE` whose menu is drawn; default is the menu of codes that have none of their own")
 	files, err := shell.ParseMixed(fs, args[1:])
 	if err != nil {
 		return err
 	}
-	limits, err := ussd.ParseLimits(*size)
+	dialects, err := ussddialect.Load(strings.FieldsFunc(s.Getenv("USSD_DIALECTS"), func(r rune) bool { return r == ',' || r == ' ' }))
+	if err != nil {
+		return fmt.Errorf("USSD_DIALECTS: %w", err)
+	}
+	limits, err := ussd.ParseLimits(*size, ussddialect.Names(dialects)...)
 	if err != nil {
 		return shell.Usagef("--limit: %v", err)
 	}
@@ -48,7 +59,7 @@ func runMenu(ctx context.Context, args []string, s shell.IO) error {
 	case "check":
 		return menuCheck(files, limits, *asJSON, s)
 	case "graph":
-		return menuGraph(files, *asJSON, s)
+		return menuGraph(files, *code, *asJSON, s)
 	case "test":
 		return menuTest(ctx, files, *menu, limits, s)
 	case "show":
@@ -60,16 +71,20 @@ func runMenu(ctx context.Context, args []string, s shell.IO) error {
 
 func menuVerbs() []string { return []string{"check", "graph", "test", "show"} }
 
-// readMenu reads a menu file; "" is the built-in menu.
-func readMenu(file string, least ussdmenu.Limit) (*ussdmenu.Menu, error) {
+// readMenus reads a menu file; "" is the built-in menu.
+func readMenus(file string, limits ussdmenu.Limits) (*ussdbook.Book, error) {
 	if file == "" {
-		return ussd.DefaultMenu()
+		m, err := ussd.DefaultMenu()
+		if err != nil {
+			return nil, err
+		}
+		return ussdbook.Of(m), nil
 	}
 	source, err := os.ReadFile(file)
 	if err != nil {
 		return nil, fmt.Errorf("read menu: %w", err)
 	}
-	return ussd.ParseMenu(file, source, least)
+	return ussd.ParseMenus(file, source, limits)
 }
 
 func menuCheck(files []string, limits ussdmenu.Limits, asJSON bool, s shell.IO) error {
@@ -78,7 +93,7 @@ func menuCheck(files []string, limits ussdmenu.Limits, asJSON bool, s shell.IO) 
 	}
 	issues := []ussdmenu.Issue{}
 	for _, file := range files {
-		m, err := readMenu(file, limits.Least())
+		menus, err := readMenus(file, limits)
 		if refused, ok := errors.AsType[*ussdmenu.CheckError](err); ok {
 			issues = append(issues, refused.Issues...)
 			continue
@@ -86,8 +101,10 @@ func menuCheck(files []string, limits ussdmenu.Limits, asJSON bool, s shell.IO) 
 		if err != nil {
 			return err
 		}
-		if !asJSON {
-			_, _ = fmt.Fprintf(s.Out, "%s: ok, %d screens in %d languages, version %s\n", name(file), len(m.Screens()), len(m.Languages()), m.Version())
+		for _, m := range menus.Menus() {
+			if !asJSON {
+				_, _ = fmt.Fprintf(s.Out, "%s: ok, %d screens in %d languages, version %s\n", title(file, m), len(m.Screens()), len(m.Languages()), m.Version())
+			}
 		}
 	}
 	if asJSON {
@@ -105,14 +122,12 @@ func menuCheck(files []string, limits ussdmenu.Limits, asJSON bool, s shell.IO) 
 	return nil
 }
 
-func name(file string) string {
-	if file == "" {
-		return "built-in menu"
-	}
-	return file
+// title names a menu of a file: one for some codes by these.
+func title(file string, m *ussdmenu.Menu) string {
+	return strings.Join(append([]string{cmp.Or(file, "built-in menu")}, m.Codes()...), " ")
 }
 
-func menuGraph(files []string, asJSON bool, s shell.IO) error {
+func menuGraph(files []string, code string, asJSON bool, s shell.IO) error {
 	file := ""
 	switch len(files) {
 	case 0:
@@ -121,10 +136,15 @@ func menuGraph(files []string, asJSON bool, s shell.IO) error {
 	default:
 		return shell.Usagef("graph takes one menu")
 	}
-	m, err := readMenu(file, ussdmenu.Message()) // a drawing has room
+	room, err := ussd.ParseLimits(strconv.Itoa(ussdmenu.MaxSeptets))
 	if err != nil {
 		return err
 	}
+	menus, err := readMenus(file, room)
+	if err != nil {
+		return err
+	}
+	m := menus.For(code)
 	if asJSON {
 		return printJSON(s.Out, m.Graph())
 	}
@@ -156,7 +176,7 @@ func menuTest(ctx context.Context, files []string, menu string, limits ussdmenu.
 		}
 		for _, flow := range flows.Flows {
 			played++
-			if err := playLocal(ctx, flows, flow, of, limits); err != nil {
+			if err := playLocal(ctx, flows, flow, of, cmp.Or(s.Getenv("USSD_LISTS"), filepath.Dir(of)), limits); err != nil {
 				if _, ok := errors.AsType[*ussdscript.StepError](err); !ok {
 					return err
 				}
@@ -176,8 +196,8 @@ func menuTest(ctx context.Context, files []string, menu string, limits ussdmenu.
 }
 
 // playLocal plays one flow on a fresh service.
-func playLocal(ctx context.Context, file *ussdscript.File, flow ussdscript.Flow, menuFile string, limits ussdmenu.Limits) (err error) {
-	m, err := readMenu(menuFile, limits.Least())
+func playLocal(ctx context.Context, file *ussdscript.File, flow ussdscript.Flow, menuFile, lists string, limits ussdmenu.Limits) (err error) {
+	menus, err := readMenus(menuFile, limits)
 	if err != nil {
 		return err
 	}
@@ -200,10 +220,9 @@ func playLocal(ctx context.Context, file *ussdscript.File, flow ussdscript.Flow,
 	if err != nil {
 		return err
 	}
-	svc, err := ussd.New(ussdsql.New(db), ussd.Config{
-		Keys: keys, Menu: m, Limits: limits, PINCost: ussdpin.Cost{Time: 1, MemoryKiB: 64},
-		Oracle: ussdscript.StandIn{Flow: flow}, LookUp: ussdscript.StandIn{Flow: flow},
-	})
+	cfg := ussd.Config{Keys: keys, Menus: menus, Limits: limits, PINCost: ussdpin.Cost{Time: 1, MemoryKiB: 64}, Lists: ussdlist.NewFolder(lists, time.Now)}
+	flow.Configure(&cfg)
+	svc, err := ussd.New(ussdsql.New(db), cfg)
 	if err != nil {
 		return err
 	}

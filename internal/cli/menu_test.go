@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/castalia-org/castalia/internal/cli"
+	"github.com/castalia-org/castalia/internal/service/ussd/ussdtest"
 )
 
 func runTyped(t *testing.T, in string, args ...string) (code int, out, errs string) {
@@ -36,7 +37,7 @@ func TestMenuCheckNamesFileAndLine(t *testing.T) {
 		t.Fatal("menu show failed")
 	}
 	good := writeFile(t, "good.yaml", source)
-	if code, out, _ := runTyped(t, "", "menu", "check", good); code != 0 || !strings.Contains(out, "good.yaml: ok, 28 screens") {
+	if code, out, _ := runTyped(t, "", "menu", "check", good); code != 0 || !strings.Contains(out, "good.yaml: ok, 44 screens") {
 		t.Errorf("good menu: %d %q", code, out)
 	}
 	broken := strings.Replace(source, "next: infoMenu}", "next: infoMenü}", 1)
@@ -81,6 +82,57 @@ func TestMenuTestPlaysFlows(t *testing.T) {
 	bad := writeFile(t, "bad.yaml", strings.Replace(shortFlow, "%s", "Weather", 1))
 	if code, out, _ := runTyped(t, "", "menu", "test", bad); code != 1 || !strings.Contains(out, `flow "hello", step 2 (input 1)`) {
 		t.Errorf("%d %q", code, out)
+	}
+}
+
+// Lists are read from the folder of the menu.
+func TestMenuTestReadsLists(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	for name, text := range map[string]string{
+		"prices.csv": "Crop,Price\nMaize,3200\nBeans,9000\n",
+		"menu.yaml": `name: Prices
+languages: [en]
+start: home
+exit: bye
+labels: {back: {en: Back}, exit: {en: Exit}, next: {en: More}, previous: {en: Previous}, invalid: {en: Invalid.}}
+variables: {word: {max: 24}, rows: {max: 100, rows: true}, found: {max: 5}}
+lists: {prices: {file: prices.csv, show: {en: "{{Crop}} {{Price}}"}}}
+screens:
+  home: {text: {en: Prices}, exit: true, options: [{key: "1", label: {en: Beans}, set: {word: bean}, next: find}]}
+  found: {text: {en: "{{rows}}"}, back: home}
+  none: {text: {en: None}, back: home}
+  bye: {end: true, text: {en: Bye}}
+actions:
+  find: {run: readList, list: prices, on: {ok: found, none: none, failed: none}}
+`,
+		"flows.yaml": "menu: menu.yaml\nflows:\n  - name: prices\n    steps:\n      - dial: true\n      - input: \"1\"\n        answer: \"CON Beans 9000\\n0. Back\"\n",
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if code, out, errs := runTyped(t, "", "menu", "test", filepath.Join(dir, "flows.yaml")); code != 0 {
+		t.Errorf("%d %s %s", code, out, errs)
+	}
+}
+
+// Programs that a menu calls are played by the flow file, which also says what they
+// must be told.
+func TestMenuTestPlaysWebhooks(t *testing.T) {
+	t.Parallel()
+	menu := writeFile(t, "menu.yaml", string(ussdtest.HookMenu(ussdtest.HookEndpoint)))
+	flows := func(order string) string {
+		return writeFile(t, "flows.yaml", "flows:\n  - name: order\n    webhooks:\n      price: {answer: {price: '40'}, gets: {crop: maize}}\n"+order+
+			"    steps:\n      - dial: true\n      - input: maize\n        contains: maize is 40\n      - input: '7'\n        contains: Ordered\n")
+	}
+	for order, want := range map[string]int{
+		"      order: {answer: {why: '-'}, gets: {crop: maize, bags: '7'}}\n": 0, "      order: {answer: {why: '-'}, gets: {crop: beans, bags: '7'}}\n": 1,
+		"": 1, "      order: {status: 422}\n": 1, "      order: {status: 0}\n": 1,
+	} {
+		if code, out, errs := runTyped(t, "", "menu", "test", "--menu", menu, flows(order)); code != want {
+			t.Errorf("%q: %d %s %s", order, code, out, errs)
+		}
 	}
 }
 

@@ -19,7 +19,7 @@ func migrateCommand() command {
 func runMigrate(ctx context.Context, args []string, s shell.IO) error {
 	fs := shell.NewFlags("migrate", s)
 	var from settingFlags
-	from.register(fs)
+	from.register(fs, s)
 	status := fs.Bool("status", false, "only list what was applied and what is pending")
 	if err := shell.Parse(fs, args); err != nil {
 		return err

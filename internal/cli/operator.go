@@ -21,7 +21,7 @@ func operatorCommand() command {
 		name: "operator",
 		args: "docs | get NAME [--version N] | set NAME FILE|- [--note TEXT] | history NAME | restore NAME VERSION [--note TEXT] | remove NAME | " +
 			"… [--data FOLDER] [--config FILE] [--set NAME=value]",
-		summary: "documents that change while the server runs: instructions, models", run: runOperator,
+		summary: "documents that change while the server runs: instructions, models, menu", run: runOperator,
 	}
 }
 
@@ -36,7 +36,7 @@ func runOperator(ctx context.Context, args []string, s IO) error {
 	verb := args[0]
 	fs := shell.NewFlags("operator "+verb, s)
 	var from settingFlags
-	from.register(fs)
+	from.register(fs, s)
 	note := fs.String("note", "", "`TEXT` that says why, for the history")
 	version := fs.Int64("version", 0, "`NUMBER` of an earlier version to get")
 	rest, err := shell.ParseMixed(fs, args[1:])
@@ -55,10 +55,7 @@ func runOperator(ctx context.Context, args []string, s IO) error {
 		return err
 	}
 	opt.Log = slog.New(slog.DiscardHandler) // what happened is printed
-	c := operatorCall{rest: rest, note: *note, version: *version, author: "command line", io: s}
-	if user := s.Getenv("USER"); user != "" {
-		c.author += " (" + user + ")"
-	}
+	c := operatorCall{rest: rest, note: *note, version: *version, author: commandLine(s), io: s}
 	do := map[string]func(context.Context, *operatordoc.Shelf) error{
 		"docs": c.list, "get": c.get, "set": c.set, "history": c.history, "restore": c.restore, "remove": c.remove,
 	}[verb]

@@ -19,7 +19,7 @@ func rotateCommand() command {
 func runRotate(ctx context.Context, args []string, s shell.IO) error {
 	fs := shell.NewFlags("rotate-keys", s)
 	var from settingFlags
-	from.register(fs)
+	from.register(fs, s)
 	if err := shell.Parse(fs, args); err != nil {
 		return err
 	}

@@ -9,6 +9,7 @@ import (
 	"runtime"
 	"runtime/debug"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/castalia-org/castalia/internal/app"
@@ -38,7 +39,7 @@ const diskThreads = 2
 func runServe(ctx context.Context, args []string, s shell.IO) error {
 	fs := shell.NewFlags("serve", s)
 	var from settingFlags
-	from.register(fs)
+	from.register(fs, s)
 	selected := fs.String("services", "", "comma `LIST` of services that this node has; default is all")
 	if err := shell.Parse(fs, args); err != nil {
 		return err
@@ -46,8 +47,11 @@ func runServe(ctx context.Context, args []string, s shell.IO) error {
 	if fs.NArg() > 0 {
 		return shell.Usagef("unexpected argument %q", fs.Arg(0))
 	}
-	settings, _, err := from.load(s)
+	settings, given, err := from.load(s)
 	if err != nil {
+		return err
+	}
+	if err := preferHTTPS(&settings.Server, given); err != nil {
 		return err
 	}
 	if s.Getenv("GOGC") == "" {
@@ -56,21 +60,51 @@ func runServe(ctx context.Context, args []string, s shell.IO) error {
 	if s.Getenv("GOMAXPROCS") == "" {
 		runtime.GOMAXPROCS(runtime.GOMAXPROCS(0) + diskThreads)
 	}
-	log := telemetry.NewLogger(s.Err, telemetry.Config{Level: settings.Server.LogLevel, Format: settings.Server.LogFormat})
+	recent := &telemetry.Recent{}
+	log := telemetry.NewLogger(s.Err, telemetry.Config{Level: settings.Server.LogLevel, Format: settings.Server.LogFormat, Recent: recent})
 	var services []string
 	if *selected != "" {
 		services = strings.Split(*selected, ",")
 	}
-	program, err := app.New(ctx, app.Options{Settings: settings, Services: services, Plugins: from.plugins, Log: log, Version: Version(), Getenv: s.Getenv, Documents: readsDocuments()})
+	program, err := app.New(ctx, app.Options{Settings: settings, Given: given, Services: services, Plugins: from.plugins, Log: log, Recent: recent, Version: Version(), Getenv: s.Getenv, Documents: readsDocuments()})
 	if err != nil {
 		if ctx.Err() != nil {
-			log.Info("stopped before it was up", slog.Any("reason", err))
+			log.Info("stopped before it was up", slog.String("event", "serve.stopped_early"), slog.Any("reason", err))
 			return nil //nolint:nilerr // it was asked to stop, and did
 		}
 		return err
 	}
 	printBanner(s.Out, s.Terminal(), program, settings, services)
+	if s.OutIsTerminal() {
+		printSetupLink(ctx, program, log, s)
+	}
 	return program.Run(ctx)
+}
+
+// preferHTTPS fills in what follows from HTTPS_DOMAINS where nobody says otherwise: the port
+// that browsers try first leads to HTTPS, and links name the first domain.
+func preferHTTPS(s *config.Server, given []config.Setting) error {
+	if len(s.HTTPSDomains) == 0 {
+		return nil
+	}
+	for _, one := range given {
+		if one.Name == "PORT" && one.Source == config.FromDefault {
+			s.Port = 80
+		}
+	}
+	if s.PublicURL.Given() {
+		return nil
+	}
+	return s.PublicURL.UnmarshalText([]byte(secureBase(*s)))
+}
+
+// secureBase is the address of the first domain.
+func secureBase(s config.Server) string {
+	base := "https://" + s.HTTPSDomains[0]
+	if s.HTTPSPort != 443 {
+		base += ":" + strconv.Itoa(s.HTTPSPort)
+	}
+	return base
 }
 
 // printBanner says where everything is, for the person who just started it. Of
@@ -81,6 +115,9 @@ func printBanner(w io.Writer, colour bool, program *app.App, settings config.Set
 		bold, dim, off = "", "", ""
 	}
 	base := "http://" + reachable(program.Addr())
+	if len(settings.Server.HTTPSDomains) > 0 {
+		base = secureBase(settings.Server)
+	}
 	records, objects, hints := "SQLite in "+settings.Storage.Data, "files in "+settings.Storage.Data, "in process"
 	if settings.Storage.Database.Given() {
 		records = settings.Storage.Database.String()
@@ -105,6 +142,7 @@ func printBanner(w io.Writer, colour bool, program *app.App, settings config.Set
 	for _, line := range [][2]string{
 		{"console", base + "/console/"},
 		{"documentation", base + "/docs"},
+		{"guides", base + "/guides"},
 		{"telephone", of("ussd", "POST "+base+"/api/ussd, or: castalia dial"+at+" '*2233#'")},
 		{"files", of("filestore", base+"/api/fs, or: castalia fs ls"+at)},
 		{"agents", of("filestore", base+"/mcp, or: castalia mcp"+at)},

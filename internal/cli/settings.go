@@ -21,13 +21,13 @@ import (
 type settingFlags struct {
 	file string
 	set  map[string]string
-	// plugins are the shipped ones; load fills their settings.
+	// plugins are the shipped ones and those of this build; load fills their settings.
 	plugins []plugin.Plugin
 }
 
-func (f *settingFlags) register(fs *flag.FlagSet) {
+func (f *settingFlags) register(fs *flag.FlagSet, s shell.IO) {
 	f.set = map[string]string{}
-	f.plugins = app.ShippedPlugins()
+	f.plugins = append(app.ShippedPlugins(), s.Plugins...)
 	fs.StringVar(&f.file, "config", "", "configuration `FILE` (YAML, NAME: value)")
 	fs.Func("set", "set one value, as `NAME=value`; may be repeated", func(text string) error {
 		name, value, ok := strings.Cut(text, "=")
@@ -69,7 +69,7 @@ func configCommand() command {
 func runConfig(_ context.Context, args []string, s shell.IO) error {
 	fs := shell.NewFlags("config", s)
 	var from settingFlags
-	from.register(fs)
+	from.register(fs, s)
 	reference := fs.Bool("reference", false, "print the reference page instead")
 	if err := shell.Parse(fs, args); err != nil {
 		return err
@@ -103,7 +103,7 @@ func runConfig(_ context.Context, args []string, s shell.IO) error {
 		}
 		_, _ = fmt.Fprintf(w, "  %s\t%s\t%s\n", set.Name, set.Value, set.Source)
 	}
-	_, _ = fmt.Fprintf(w, "\nPlugins that are shipped\n")
+	_, _ = fmt.Fprintf(w, "\nPlugins\n")
 	for _, v := range verdicts {
 		state := "off"
 		if v.On {

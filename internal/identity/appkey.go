@@ -104,7 +104,7 @@ func (s *Service) verifyErrand(ctx context.Context, e Errand, from *lookups) (Pr
 }
 
 // Withdrawn reports whether an encoded token, or a proof in it, was withdrawn. One
-// that can not be read counts as withdrawn.
+// that cannot be read counts as withdrawn.
 func (s *Service) Withdrawn(ctx context.Context, token string) (bool, error) {
 	if err := s.current(ctx); err != nil {
 		return false, err

@@ -24,6 +24,7 @@ const (
 	TextMissingBearer     = "Missing UCAN authentication: provide Authorization: Bearer <UCAN>"                              //nolint:gosec // no credential
 	TextMissingInvocation = "Missing UCAN authentication: provide Authorization: Bearer <invocation> with X-Auth-Type: ucan" //nolint:gosec // no credential
 	textForbidden         = "The token does not grant access to this resource."
+	textNarrow            = "The token is for some content only."
 	textUnavailable       = "The owner of the namespace cannot be resolved at the moment."
 )
 
@@ -69,7 +70,7 @@ func (s *Service) identify(ctx context.Context, surface Surface, c Credentials) 
 	switch surface {
 	case Oracle:
 		return s.authenticateOracle(ctx, c)
-	case Entrance:
+	case Entrance, Operators:
 		if c.Bearer == "" || !strings.EqualFold(c.AuthType, "ucan") {
 			return Principal{}, fault.New(fault.Unauthenticated, TextMissingInvocation)
 		}
@@ -318,6 +319,8 @@ func (s *Service) verify(ctx context.Context, surface Surface, text string, from
 		if surface == MCP {
 			q.MaxTTL = s.cfg.MCPMaxTTL + clockSkew
 		}
+	case Operators:
+		q.MaxTTL = s.cfg.AuthMaxTTL + clockSkew
 	case Query:
 	}
 	r, err := ucan.Verify(token, q)
@@ -325,6 +328,10 @@ func (s *Service) verify(ctx context.Context, surface Surface, text string, from
 		return Principal{}, false, refusal(surface, err)
 	}
 	p := principalOf(token, r)
+	if (surface == Oracle || surface == Entrance || surface == Operators) && p.CIDs != nil {
+		// Whoever narrowed a token to some content did not mean everything that is theirs.
+		return Principal{}, false, fault.New(fault.Forbidden, textNarrow).WithCode("token_is_narrow")
+	}
 	if surface == Query && !p.Allows(QueryAbility, QueryResource) && !p.Allows(ucan.AnyAbility, OracleResource) {
 		return Principal{}, false, fault.New(fault.Forbidden, textForbidden).WithCode(string(ucan.AbilityMismatch))
 	}
@@ -351,7 +358,7 @@ func (s *Service) verifyDelegation(ctx context.Context, text string, from *looku
 func principalOf(token *ucan.Token, r ucan.Result) Principal {
 	p := Principal{
 		DID: string(token.Leaf.Issuer), Root: string(r.Grants[0].Root), CIDs: r.CIDs,
-		Expires: expiry(r.Expires, r.NoExpiry), TokenCID: token.CID(), Grants: r.Grants,
+		Expires: expiry(r.Expires, r.NoExpiry), TokenCID: token.CID(), Grants: r.Grants, names: namedBy(token.Leaf),
 	}
 	known := make(map[string]bool, 4)
 	for i := range r.Grants {

@@ -2,6 +2,7 @@ package identity
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -168,11 +169,24 @@ func (s *Service) usable(t *ucan.Token, user string) bool {
 		(leaf.NoExpiry || leaf.Expires > s.now().Unix()) && !s.revokedAnywhere(t)
 }
 
+// errNotDelegated refuses a call that the user's delegation does not cover.
+var errNotDelegated = fault.New(fault.Forbidden, "The user has not delegated this to the oracle.").WithCode("delegation_required")
+
 func (s *Service) proofFor(ctx context.Context, user Principal, call Downstream) (*ucan.Token, error) {
 	want, err := ucan.ParseResource(call.With)
 	if err != nil {
 		return nil, fmt.Errorf("mint for %q: %w", call.With, err)
 	}
+	// Our signature alone opens what is ours: then the user's delegation must prove the call by itself,
+	// since whoever verifies the invocation asks for no proof.
+	ours, err := owns(ctx, &lookups{Resolver: s.resolver}, s.cfg.Signer.DID(), want)
+	switch {
+	case errors.Is(err, ErrUnknownDID), errors.Is(err, ErrNoResolver):
+		return nil, errNotDelegated
+	case err != nil:
+		return nil, fault.Wrap(fault.Unavailable, textUnavailable, err)
+	}
+	ours = ours && !want.Personal()
 	var candidates []*ucan.Token
 	if user.Delegation != "" {
 		// It was verified when it came in; a long run may have outlived it.
@@ -191,10 +205,20 @@ func (s *Service) proofFor(ctx context.Context, user Principal, call Downstream)
 	for _, token := range candidates {
 		for _, c := range token.Leaf.Capabilities {
 			granted, err := ucan.ParseResource(c.With)
-			if err == nil && ucan.AbilityCovers(c.Can, call.Can) && granted.Covers(want) {
+			if err == nil && ucan.AbilityCovers(c.Can, call.Can) && granted.Covers(want) && (!ours || s.proves(ctx, token, call)) {
 				return token, nil
 			}
 		}
 	}
-	return nil, fault.New(fault.Forbidden, "The user has not delegated this to the oracle.").WithCode("delegation_required")
+	return nil, errNotDelegated
+}
+
+// proves reports whether a delegation grants the call by the word of an owner of its files.
+func (s *Service) proves(ctx context.Context, token *ucan.Token, call Downstream) bool {
+	from := &lookups{Resolver: s.resolver}
+	q := s.query(ctx, from)
+	q.Want = &ucan.Want{Can: call.Can, With: call.With}
+	q.Owner = func(root did.DID, r ucan.Resource) (bool, error) { return owns(ctx, from, root, r) }
+	_, err := ucan.Verify(token, q)
+	return err == nil
 }

@@ -132,6 +132,47 @@ func TestMintForAnotherService(t *testing.T) {
 	}
 }
 
+// A user's word about files that the service owns is worth nothing, by whatever name it
+// owns them: whoever verified a token for them would find that its issuer is their owner,
+// and ask for no proof.
+func TestMintIsNotForOurOwnFiles(t *testing.T) {
+	t.Parallel()
+	const entity, account, shared = "did:ixo:entity:ours", "ixo1oracle", "did:ixo:entity:shared"
+	oracle := identitytest.Oracle
+	s := identitytest.New(t, func(d *identity.Deps, c *identity.Config) {
+		c.EntityDID = "did:ixo:entity:oracle"
+		d.Resolver = &countingResolver{
+			known: map[did.DID][]did.Key{"did:ixo:ixo1oracle": {oracle.Signer.Key()}},
+			rules: map[did.DID][]did.DID{
+				did.DID(c.EntityDID): {"did:ixo:ixo1oracle"}, entity: {"did:ixo:ixo1oracle"}, shared: {did.DID(oracle.DID), did.DID(alice.DID)},
+			},
+		}
+	})
+	mint := func(user identitytest.Actor, owner string, options ...identitytest.Option) (string, error) {
+		p := identitytest.Principal(t, s, user)
+		p.Delegation = identitytest.Delegation(t, user, s.DID(), append(options, identitytest.Can("fs/*", identity.FileResource(owner, "/")))...)
+		return s.Mint(t.Context(), p, identity.Downstream{Audience: s.DID(), Can: "fs/read", With: identity.FileResource(owner, "/private")})
+	}
+	for _, owner := range []string{s.DID(), s.EntityDID(), entity, account, "did:ixo:" + account, shared} {
+		_, err := mint(mallory, owner)
+		if !fault.Is(err, fault.Forbidden) || fault.From(err).Code != "delegation_required" {
+			t.Errorf("%s: %v", owner, err)
+		}
+	}
+	if _, err := mint(alice, shared); err != nil {
+		t.Errorf("somebody who controls it as well: %v", err)
+	}
+	lent := identitytest.Delegation(t, oracle, bob.DID, identitytest.Can("fs/read", identity.FileResource(s.DID(), "/private")))
+	if _, err := mint(bob, s.DID(), identitytest.Proof(lent)); !fault.Is(err, fault.Forbidden) {
+		t.Errorf("more than the service lent: %v", err)
+	}
+	p := identitytest.Principal(t, s, bob)
+	p.Delegation = identitytest.Delegation(t, bob, s.DID(), identitytest.Can("fs/read", identity.FileResource(s.DID(), "/private")), identitytest.Proof(lent))
+	if _, err := s.Mint(t.Context(), p, identity.Downstream{Audience: s.DID(), Can: "fs/read", With: identity.FileResource(s.DID(), "/private")}); err != nil {
+		t.Errorf("what the service lent: %v", err)
+	}
+}
+
 // TestLongRunDoesNotOutliveItsDelegation mints after the delegation that came
 // with the request has ended.
 func TestLongRunDoesNotOutliveItsDelegation(t *testing.T) {

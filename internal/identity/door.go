@@ -42,7 +42,7 @@ func (openDoor) OnLeave(Principal, func()) (stop func()) { return func() {} }
 
 // enter asks the door on behalf of a principal that was verified.
 func (s *Service) enter(ctx context.Context, surface Surface, p Principal) (Principal, error) {
-	if surface == Entrance {
+	if surface.IsOpen() {
 		p.Sponsor = p.DID
 		return p, nil
 	}
@@ -70,7 +70,7 @@ func (s *Service) OnEnd(p Principal, end func()) (stop func()) {
 // let in hears it out, also when the token expires meanwhile.
 func (s *Service) OnWithdrawn(p Principal, end func()) (stop func()) {
 	end = sync.OnceFunc(end)
-	revoked, left := s.onRevoked(p, end), s.door.OnLeave(p, end)
+	revoked, left := s.OnRevoked(p, end), s.door.OnLeave(p, end)
 	return func() {
 		revoked()
 		left()

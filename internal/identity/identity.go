@@ -38,9 +38,12 @@ const (
 	// Entrance: an invocation as for Oracle and nothing else, without asking the
 	// Door: for those who are about to be let in.
 	Entrance
+	// Operators: a bearer with X-Auth-Type: ucan that lives as short as one for
+	// Oracle, without asking the Door. What it opens is for operators to say.
+	Operators
 )
 
-var surfaceNames = [...]string{"oracle", "files", "mcp", "query", "entrance"}
+var surfaceNames = [...]string{"oracle", "files", "mcp", "query", "entrance", "operators"}
 
 // String returns the surface's name, for logs and metric labels.
 func (s Surface) String() string {
@@ -49,6 +52,9 @@ func (s Surface) String() string {
 	}
 	return "unknown"
 }
+
+// IsOpen reports whether the surface takes people whom the Door does not know.
+func (s Surface) IsOpen() bool { return s == Entrance || s == Operators }
 
 // Credentials are what a caller presented, unverified. They are secrets: they
 // belong in no log.
@@ -109,6 +115,8 @@ type Principal struct {
 
 	// logsIn marks a delegation that authenticates its issuer when it is alone.
 	logsIn bool
+	// names says which services its token is about.
+	names named
 }
 
 // String returns the DID, so that a principal in a log shows no token.
@@ -121,6 +129,11 @@ func (p Principal) LogValue() slog.Value {
 
 // RateKey returns the key under which requests of the principal are counted.
 func (p Principal) RateKey() string { return p.DID }
+
+// InPerson reports whether the principal itself speaks, with a token that it signed and
+// that is not for chosen content alone: neither a delegation nor an app key, which others
+// may hold.
+func (p Principal) InPerson() bool { return p.Kind == ByInvocation && p.CIDs == nil }
 
 // Allows reports whether one of the proved capabilities covers the ability on
 // the resource. It looks at abilities and resources only: CID restrictions are

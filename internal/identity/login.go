@@ -22,7 +22,7 @@ func logsIn(leaf *ucan.UCAN, d ucan.Delegation) bool {
 
 // narrowAbilities are of tokens for one request of another kind, on whatever
 // resource they stand.
-var narrowAbilities = []string{"fs/", "query/", "mcp/", "knowledge/"}
+var narrowAbilities = []string{"fs/", "query/", "mcp/", "knowledge/", "operator/"}
 
 func aboutOracle(c ucan.Capability) bool {
 	for _, prefix := range narrowAbilities {
@@ -40,7 +40,7 @@ func aboutOracle(c ucan.Capability) bool {
 	}
 	first, rest, _ := strings.Cut(strings.ReplaceAll(name, ":", "/"), "/")
 	switch {
-	case first != "*" && !plainName(first), first == "query", first == "knowledge", strings.HasPrefix(first, "filesystem"):
+	case first != "*" && !plainName(first), first == "query", first == "knowledge", first == "operator", strings.HasPrefix(first, "filesystem"):
 		return false
 	case first == "oracle" && strings.Contains("/"+rest+"/", "/mcp/"):
 		return false // one tool of one server

@@ -1,6 +1,11 @@
 package identity_test
 
 import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
 	"testing"
 
 	"github.com/castalia-org/castalia/internal/identity"
@@ -29,6 +34,9 @@ func TestWhichDelegationsLogIn(t *testing.T) {
 
 		"knowledge":                     {[]identitytest.Option{can("knowledge/read", "ixo:knowledge")}, false},
 		"all of knowledge":              {[]identitytest.Option{can("*", "ixo:knowledge")}, false},
+		"looking as an operator":        {[]identitytest.Option{can("operator/view", "ixo:operator")}, false},
+		"all that an operator may":      {[]identitytest.Option{can("*", "ixo:operator")}, false},
+		"operators on everything":       {[]identitytest.Option{can("operator/*", "ixo:*")}, false},
 		"queries":                       {[]identitytest.Option{can("query/read", "ixo:query")}, false},
 		"everything on queries":         {[]identitytest.Option{can("*", "ixo:query")}, false},
 		"queries of a kind":             {[]identitytest.Option{can("*", "ixo:query/bank")}, false},
@@ -84,5 +92,50 @@ func TestWhichDelegationsLogIn(t *testing.T) {
 				t.Errorf("beside an invocation: %v", err)
 			}
 		})
+	}
+}
+
+// What the program calls ixo:… by a name of its own, and whether a delegation for it
+// alone stands for its issuer. A new name needs a row: it is for one purpose, unless
+// somebody says why it is for all of a user's conversations.
+var resourceLogsIn = map[string]bool{
+	"oracle": true, "subscriptions": true,
+	"filesystem": false, "knowledge": false, "operator": false, "query": false,
+}
+
+func TestEveryResourceSaysWhetherItLogsIn(t *testing.T) {
+	t.Parallel()
+	s := identitytest.New(t)
+	for name, want := range resourceLogsIn {
+		token := identitytest.Delegation(t, alice, s.DID(), identitytest.Can("*", "ixo:"+name))
+		if _, err := s.Authenticate(t.Context(), identity.Oracle, identity.Credentials{Delegation: token}); (err == nil) != want {
+			t.Errorf("a delegation for ixo:%s: %v", name, err)
+		}
+	}
+	named := regexp.MustCompile(`"ixo:([a-z]+)`)
+	seen := 0
+	for _, root := range []string{"..", "../../plugin"} {
+		err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
+			if err != nil || entry.IsDir() || filepath.Ext(path) != ".go" || strings.HasSuffix(path, "_test.go") {
+				return err
+			}
+			source, err := os.ReadFile(path)
+			if err != nil {
+				return err
+			}
+			for _, m := range named.FindAllSubmatch(source, -1) {
+				seen++
+				if _, ok := resourceLogsIn[string(m[1])]; !ok {
+					t.Errorf("%s names ixo:%s: say in resourceLogsIn whether it logs in", path, m[1])
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if seen < len(resourceLogsIn) {
+		t.Errorf("found %d names", seen)
 	}
 }

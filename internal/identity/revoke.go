@@ -43,8 +43,8 @@ func (s *Service) Watch(p Principal) (ended <-chan struct{}, stop func()) {
 	return fire, s.OnEnd(p, func() { close(fire) })
 }
 
-// onRevoked calls end when the principal's token is revoked: see OnEnd.
-func (s *Service) onRevoked(p Principal, end func()) (stop func()) {
+// OnRevoked calls end when the principal's token is revoked: see OnEnd.
+func (s *Service) OnRevoked(p Principal, end func()) (stop func()) {
 	w := &watch{chain: p.Chain, fire: end}
 	r := s.revoked
 	r.mu.Lock()
@@ -91,7 +91,7 @@ func (s *Service) Load(ctx context.Context) error {
 	}
 }
 
-const textUnknown = "Whether the token was withdrawn can not be found out at the moment."
+const textUnknown = "Whether the token was withdrawn cannot be found out at the moment."
 
 // current makes sure that this node knows the revocations up to a second ago.
 // That is nearly always so, and then it is a look at the clock.
@@ -187,7 +187,7 @@ func (s *Service) sweepRevocations(ctx context.Context) error {
 
 func (s *Service) warn(ctx context.Context, err error) {
 	if err != nil && !errors.Is(err, context.Canceled) {
-		s.log.LogAttrs(ctx, slog.LevelWarn, "identity worker failed", slog.Any("error", err))
+		s.log.LogAttrs(ctx, slog.LevelWarn, "identity worker failed", slog.String("event", "identity.worker_failed"), slog.Any("error", err))
 	}
 }
 

@@ -1,6 +1,7 @@
 package pluginhttp
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"io"
@@ -8,19 +9,27 @@ import (
 	"strings"
 
 	"github.com/castalia-org/castalia/plugin"
+	"github.com/castalia-org/castalia/plugin/strictjson"
 )
 
 // ReadJSON reads a body that is exactly one JSON value without unknown
-// members. What is wrong with the body becomes a 400; what is wrong with the
+// members, and with none twice. What is wrong with the body becomes a 400; what is wrong with the
 // connection, or the host's bound on the size, is returned as it is.
 func ReadJSON(r *http.Request, into any) error {
-	dec := json.NewDecoder(r.Body)
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return err
+	}
+	dec := json.NewDecoder(bytes.NewReader(body))
 	dec.DisallowUnknownFields()
-	if err := dec.Decode(into); err != nil {
+	if err = dec.Decode(into); err != nil {
 		return badJSON(err)
 	}
 	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
 		return plugin.Errorf(http.StatusBadRequest, "Unexpected data after the JSON value")
+	}
+	if err := strictjson.Check(body, into); err != nil {
+		return badJSON(err)
 	}
 	return nil
 }
@@ -29,11 +38,14 @@ func badJSON(err error) error {
 	if e, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
 		return plugin.Errorf(http.StatusBadRequest, "%s must not be a %s", nameOf(e.Field), e.Value)
 	}
+	if e, ok := errors.AsType[*strictjson.DuplicateError](err); ok {
+		return plugin.Errorf(http.StatusBadRequest, "property %s must be there once", e.Name)
+	}
 	_, syntax := errors.AsType[*json.SyntaxError](err)
 	switch {
 	case errors.Is(err, io.EOF):
 		return plugin.Errorf(http.StatusBadRequest, "The body is empty")
-	case syntax, errors.Is(err, io.ErrUnexpectedEOF):
+	case syntax, errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, strictjson.DepthError{}):
 		return plugin.Errorf(http.StatusBadRequest, "The body is not JSON")
 	}
 	if field, unknown := strings.CutPrefix(err.Error(), "json: unknown field "); unknown {

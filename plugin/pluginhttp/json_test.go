@@ -23,6 +23,8 @@ func TestReadJSON(t *testing.T) {
 		{`{"name":1}`, "name must not be a number"},
 		{`[]`, "the body must not be a array"},
 		{`{"nome":"a"}`, "property nome should not exist"},
+		{`{"name":"b","name":"a"}`, "property name must be there once"},
+		{`{"name":"b","Name":"a"}`, "property Name must be there once"},
 		{`{"name":"a"} {}`, "Unexpected data after the JSON value"},
 	} {
 		var in struct {

@@ -100,7 +100,7 @@ func (q *Queue) renewing(ctx context.Context, it Item, fn func(ctx context.Conte
 	var renewal sync.WaitGroup
 	defer renewal.Wait()
 	defer cancel(nil)
-	// Also when the store can not be asked: somebody else may have the item then.
+	// Also when the store cannot be asked: somebody else may have the item then.
 	late := time.AfterFunc(time.Until(it.until), func() { cancel(ErrLost) })
 	defer late.Stop()
 	renewal.Go(func() {

@@ -106,7 +106,7 @@ func TestManyWorkers(t *testing.T) {
 	})
 }
 
-// Whoever lost an item can not write any more.
+// Whoever lost an item cannot write any more.
 func TestLostItems(t *testing.T) {
 	t.Parallel()
 	s := store(t, sqldbtest.SQLite(t))
@@ -137,7 +137,7 @@ func TestLostItems(t *testing.T) {
 	}
 }
 
-// Who can not renew an item does not go on when another worker may have it.
+// Who cannot renew an item does not go on when another worker may have it.
 func TestWorkEndsWhenAnItemCanNotBeRenewed(t *testing.T) {
 	t.Parallel()
 	url := sqldbtest.SQLiteURL(t)

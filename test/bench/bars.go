@@ -171,6 +171,7 @@ func groups() []group {
 			bars: []bar{
 				{"POST to first frame, 64 at once, SQLite: p50, times bare", atMost, 2.5, "x", "BenchmarkFirstFrame", []string{"p50-ratio"}},
 				{"POST to first frame, 64 at once, SQLite: p99, times bare", atMost, 2.5, "x", "BenchmarkFirstFrame", []string{"p99-ratio"}},
+				{"CPU of a turn in conversations of 200, times those of 10", atMost, 2, "x", "BenchmarkLongConversation", []string{"ratio"}},
 				{"token frames through one node", reported, 0, "/s", "BenchmarkTokens", []string{"frames/s"}},
 				{"memory of an open stream", reported, 0, "KiB", "BenchmarkOpenStreams", []string{"KiB/stream"}},
 				{"memory of a bare net/http stream", reported, 0, "KiB", "BenchmarkOpenStreams", []string{"bare-KiB/stream"}},
@@ -191,6 +192,7 @@ func groups() []group {
 			bars: []bar{
 				{"setting a call up, times a bare peer connection", atMost, 2, "x", "BenchmarkSetUp", []string{"ratio"}},
 				{"setting a call up", reported, 0, "ms", "BenchmarkSetUp", []string{"ms/call"}},
+				{"from the end of speech to the first sound, services that answer at once", atMost, 350, "ms", "BenchmarkAnswer", []string{"ms/first-sound"}},
 				{"one way through the server, added to a bare echo", reported, 0, "µs", "BenchmarkDelay", []string{"µs/added-one-way"}},
 				{"CPU of a call with an open microphone, both ends, times a bare echo", atMost, 1.5, "x", "BenchmarkCPU", []string{"ratio"}},
 			},
@@ -206,7 +208,7 @@ func groups() []group {
 			name: "client", about: "the React client in a real Chromium, 200 finished messages and one that grows", limit: 3 * time.Minute,
 			commands: [][]string{{"npm", "--prefix", "web", "run", "--silent", "build", "-w", "client"}, {"node", "test/browser/bench.mjs"}},
 			bars: []bar{
-				{"main entry with the socket client, gzip", atMost, 25000, "bytes", "BenchmarkClient/size/main", []string{"bytes"}},
+				{"main entry, gzip", atMost, 20000, "bytes", "BenchmarkClient/size/main", []string{"bytes"}},
 				{"live-agent entry, gzip", atMost, 10240, "bytes", "BenchmarkClient/size/live-agent", []string{"bytes"}},
 				{"batched, 2,000 tokens at 200 a second: renders of the growing message", atMost, 200, "", "BenchmarkClient/batched/200-a-second", []string{"renders"}},
 				{"batched, 2,000 tokens at 200 a second: renders of finished messages", atMost, 0, "", "BenchmarkClient/batched/200-a-second", []string{"finished-renders"}},
@@ -215,6 +217,21 @@ func groups() []group {
 				{"a burst of 2,000 tokens", atMost, 100, "ms", "BenchmarkClient/batched/burst", []string{"ms"}},
 				{"a burst of 2,000 tokens: longest frame", atMost, 50, "ms", "BenchmarkClient/batched/burst", []string{"longest-frame-ms"}},
 				{"requests of a turn", atMost, 1, "", "BenchmarkClient/batched/200-a-second", []string{"requests/turn"}},
+			},
+		},
+		{
+			name: "knowledge", about: "what the search index costs, sealed, up to 1,000,000 passages", limit: 25 * time.Minute,
+			commands: [][]string{
+				{"go", "run", "./test/bench/knowledge", "-passages", "10000,100000,1000000"},
+			},
+			bars: []bar{
+				{"a query among 100,000 passages: CPU", atMost, 10, "ms", "BenchmarkAsk/passages=100000", []string{"cpu-ms/op"}},
+				{"a query among 1,000,000 passages: CPU", atMost, 60, "ms", "BenchmarkAsk/passages=1000000", []string{"cpu-ms/op"}},
+				{"a query among 1,000,000, times among 10,000: CPU", atMost, 3, "x", "BenchmarkAskGrowth", []string{"x-cpu"}},
+				{"memory with 100,000 passages", atMost, 200, "MB", "BenchmarkAsk/passages=100000", []string{"rss-MB"}},
+				{"memory with 1,000,000 passages", atMost, 500, "MB", "BenchmarkAsk/passages=1000000", []string{"rss-MB"}},
+				{"index of 1,000,000 passages, times the text", atMost, 1.5, "x", "BenchmarkIngest/passages=1000000", []string{"index-x-text"}},
+				{"text indexed, joined and sealed in a CPU second", atLeast, 5, "MB", "BenchmarkIngest/passages=100000", []string{"MB/cpu-s"}},
 			},
 		},
 		{

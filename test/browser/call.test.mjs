@@ -152,7 +152,7 @@ function calls(start) {
     assert.equal(await tab.hears(440), true);
     await page.getByRole("button", { name: "Hang up" }).click();
     await page.getByRole("link", { name: "Find the recording" }).click();
-    const file = page.getByRole("button", { name: /^\d{4}-\d\d-\d\d .*\.wav$/ });
+    const file = page.getByRole("button", { name: /^\d{4}-\d\d-\d\d .*\.ogg$/ });
     await eventually("the recording is there", () =>
       file.waitFor({ timeout: 5000 }).then(
         () => true,

@@ -139,7 +139,7 @@ export function chatTests(world) {
     await close(["404"]);
   });
 
-  test("what can not be drawn leaves the rest of the conversation as it is", async () => {
+  test("what cannot be drawn leaves the rest of the conversation as it is", async () => {
     const { page, close } = await newcomer();
     await say(page, "hello");
     await answered(page, "You said: hello");
@@ -174,7 +174,8 @@ export function chatTests(world) {
     await answered(other, "You said: second");
     await say(other, "third");
     await answered(page, "You said: third");
-    for (const tab of [page, other]) assert.equal(await tab.locator("article.message").count(), 6);
+    // The words come before the end of the turn does, which settles what is shown.
+    for (const tab of [page, other]) await tab.waitForFunction(() => document.querySelectorAll("article.message").length === 6);
     await close();
   });
 
@@ -215,6 +216,47 @@ export function chatTests(world) {
     await page.getByText("It may read your files in your name.").waitFor();
     await page.getByRole("button", { name: "Take it back" }).click();
     await page.getByText("touch none of your files").waitFor();
+    await close();
+  });
+
+  test("a file is pasted or dropped into the message, and one on its way can be called back", async () => {
+    const { page, close } = await newcomer();
+    await page.getByRole("button", { name: "New conversation" }).click();
+    const list = page.getByRole("list", { name: "Attached files" });
+    const give = (kind, name, content) =>
+      page.evaluate(
+        ([kind, name, content]) => {
+          const data = new DataTransfer();
+          data.items.add(new File([content], name, { type: "text/plain" }));
+          const at = kind === "paste" ? document.getElementById("message") : document.querySelector(".conversation");
+          const event =
+            kind === "paste"
+              ? new ClipboardEvent("paste", { clipboardData: data, bubbles: true, cancelable: true })
+              : new DragEvent("drop", { dataTransfer: data, bubbles: true, cancelable: true });
+          at.dispatchEvent(event);
+        },
+        [kind, name, content],
+      );
+    await page.getByLabel("Your message").waitFor();
+    await give("paste", "pasted.txt", "from the clipboard");
+    await list.getByText("18 B").waitFor();
+    await give("drop", "dropped.txt", "from the desktop");
+    await list.getByText("16 B").waitFor();
+    // What is not stored yet can be called back.
+    let held;
+    await page.route("**/api/fs/upload/*", (route) => (held ??= route));
+    await give("drop", "slow.txt", "never arrives");
+    await list.getByText("0 %").waitFor();
+    await eventually("it is on its way", () => held);
+    await page.getByRole("button", { name: "Do not attach slow.txt" }).click();
+    await list.getByText("slow.txt").waitFor({ state: "detached" });
+    await page.unroute("**/api/fs/upload/*");
+    await page.getByLabel("Your message").fill("look");
+    await page.keyboard.press("Enter");
+    await answered(page, "look");
+    const mine = page.locator("article.message.human").last();
+    for (const name of ["pasted.txt", "dropped.txt"]) await mine.getByText(name).waitFor();
+    assert.equal(await mine.getByText("slow.txt").count(), 0);
     await close();
   });
 

@@ -1,4 +1,5 @@
 // The console against one process on its own data folder.
+import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { chatTests } from "./chat.mjs";
 import { creditTests, little } from "./credits.mjs";
@@ -10,25 +11,33 @@ import { lineTests } from "./line.mjs";
 import { startModel } from "./model.mjs";
 import { pageTests } from "./pages.mjs";
 import { vaultTests } from "./vault.mjs";
-import { visitors } from "./visitor.mjs";
+import { served, setupTests } from "./setup.mjs";
+import { answered, visitors } from "./visitor.mjs";
 import { startBrowser, startProgram } from "./world.mjs";
 
 const world = {};
 const plain = {};
 const invited = {};
+const guided = {};
+const owned = {};
 let programs = [];
 before(async () => {
   world.model = await startModel();
-  world.browser = plain.browser = invited.browser = await startBrowser();
-  const [modelled, guided, door] = await Promise.all([
+  const browser = await startBrowser();
+  for (const one of [world, plain, invited, guided, owned]) one.browser = browser;
+  const [modelled, poor, door, free, server] = await Promise.all([
     startProgram({ MODEL_PROVIDER: "openai", OPENAI_BASE_URL: world.model.url, OPENAI_API_KEY: "x", MODEL: "small,large" }),
     startProgram(little),
     startProgram(guarded),
+    startProgram(),
+    startProgram(served),
   ]);
-  programs = [modelled, guided, door];
+  programs = [modelled, poor, door, free, server];
   world.url = modelled.url;
-  plain.url = guided.url;
+  plain.url = poor.url;
   invited.url = door.url;
+  guided.url = free.url;
+  Object.assign(owned, { url: server.url, program: server });
 });
 after(async () => {
   await world.browser?.close();
@@ -52,5 +61,27 @@ test("the built-in guide draws a chart for a newcomer", async () => {
   await close();
 });
 
+test("who lists their files at once is asked, and sees them as soon as they allow it", async () => {
+  const { page, close } = await visitors(guided).newcomer();
+  await page.getByRole("button", { name: /List my files/ }).click();
+  const asked = page.getByRole("region", { name: "Permission for your files" });
+  await asked.waitFor();
+  await asked.getByRole("button", { name: "Allow" }).click();
+  await answered(page, "Your files:");
+  await page.getByText("The oracle may read your files").waitFor();
+  assert.equal(await page.locator("article.message.human").count(), 1, "nobody has to ask twice");
+  await close();
+});
+
+test("the theme is changed by the page itself, and said in a sentence", async () => {
+  const { page, close } = await visitors(guided).newcomer({ colorScheme: "light" });
+  await page.getByRole("button", { name: /Set the theme to dark/ }).click();
+  const answer = await answered(page, "The page is dark now.");
+  assert.equal(await page.evaluate(() => document.documentElement.dataset.theme), "dark");
+  assert.doesNotMatch(await answer.locator(".markdown").textContent(), /answered|[{}]/);
+  await close();
+});
+
+setupTests(owned);
 creditTests(plain);
 inviteTests(invited);

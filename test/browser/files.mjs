@@ -83,7 +83,14 @@ export function fileTests(world) {
     await page.getByRole("button", { name: "Reports", exact: true }).click();
     await page.getByRole("button", { name: "Move may.txt to the trash" }).click();
     await page.getByText("This folder is empty.").waitFor();
+    await page.getByText("may.txt moved to the trash.").waitFor();
+    await page.getByRole("button", { name: "Undo" }).click();
+    await page.getByRole("button", { name: "may.txt", exact: true }).waitFor();
+    await page.getByText("may.txt moved to the trash.").waitFor({ state: "detached" });
+    await page.getByRole("button", { name: "Move may.txt to the trash" }).click();
+    await page.getByText("This folder is empty.").waitFor();
     await page.getByRole("tab", { name: "Trash" }).click();
+    assert.equal(await page.getByRole("button", { name: "Undo" }).count(), 0);
     await page.getByRole("button", { name: "Restore may.txt" }).click();
     await page.getByText("The trash is empty.").waitFor();
     await page.getByRole("tab", { name: "Files" }).click();
@@ -189,6 +196,67 @@ export function fileTests(world) {
     await page.getByRole("button", { name: "minutes.txt" }).click();
     await page.getByRole("region", { name: "Preview of minutes.txt" }).waitFor();
     await leave();
+  });
+
+  test("a search finds parts of names and words while they are written", async () => {
+    const { page, close: leave } = await withFiles();
+    await upload(page, text("Minutes of May.txt", "Opening\nThe honeybees were counted.\n"), text("other.txt", "x\n"));
+    const box = page.getByLabel("Search in your files");
+    const results = page.getByRole("region", { name: "Search results" });
+    await box.pressSequentially("min");
+    await results.getByText("1 hit for “min”").waitFor();
+    await results.getByRole("button", { name: "Minutes of May.txt" }).waitFor();
+    assert.equal(await results.getByText("Min", { exact: true }).count(), 1, "what was found is marked");
+    await box.fill("");
+    await box.pressSequentially("neybe");
+    await results.getByText("line 2").waitFor();
+    assert.equal(await results.locator("mark").first().textContent(), "neybe");
+    await box.fill("");
+    await page.getByRole("button", { name: "other.txt", exact: true }).waitFor();
+    await leave();
+  });
+
+  test("a folder is listed with dates and versions by one request", async () => {
+    const { page, close: leave } = await withFiles();
+    await upload(page, text("a.txt", "1\n"));
+    await upload(page, text("a.txt", "2\n"));
+    await page.getByRole("cell", { name: /, v2$/ }).waitFor();
+    const asked = [];
+    page.on("request", (request) => asked.push(new URL(request.url()).pathname));
+    await page.reload();
+    await page.getByRole("cell", { name: /, v2$/ }).waitFor();
+    assert.deepEqual(asked.filter((path) => path.startsWith("/api/fs/")), ["/api/fs/tree"]);
+    await leave();
+  });
+
+  test("a plain link opens anywhere, says what it means, and ends like the others", async () => {
+    const owner = await withFiles();
+    const { page } = owner;
+    await upload(page, text("open.txt", "for all\n"), text("secret.txt", "for none\n"));
+    await page.getByRole("checkbox", { name: "Choose open.txt" }).check();
+    await page.getByRole("checkbox", { name: "Choose secret.txt" }).check();
+    await page.getByRole("button", { name: "Share", exact: true }).click();
+    assert.equal(await page.getByLabel("Anyone, also without this page").count(), 0, "it is for one file");
+    await page.keyboard.press("Escape");
+    await page.getByRole("checkbox", { name: "Choose secret.txt" }).uncheck();
+    await page.getByRole("button", { name: "Share", exact: true }).click();
+    await page.getByLabel("Anyone, also without this page").check();
+    await page.getByText("The address is the secret.").waitFor();
+    await page.getByRole("button", { name: "Make the link" }).click();
+    const link = await page.getByLabel("The link", { exact: true }).inputValue();
+    assert.match(link, /\/s\/[^/]+\/open\.txt$/);
+    await page.keyboard.press("Escape");
+    assert.equal(await (await fetch(link)).text(), "for all\n");
+    const reader = await stranger();
+    await reader.page.goto(link);
+    await reader.page.getByText("open.txt").first().waitFor();
+    await reader.close();
+    await page.getByRole("tab", { name: "Links" }).click();
+    await page.getByRole("cell", { name: /^open\.txt.*plain address/ }).waitFor();
+    await page.getByRole("button", { name: "End the link to open.txt" }).click();
+    await page.getByRole("cell", { name: "ended", exact: true }).waitFor();
+    await eventually("the link is over", async () => (await fetch(link)).status === 410);
+    await owner.close();
   });
 
   test("a link shows chosen content to a stranger, until it is ended", async () => {

@@ -26,7 +26,7 @@ async function reach(page, name, key = "Tab") {
   for (let i = 0; i < 120; i++) {
     await page.keyboard.press(key);
     const now = await has(page);
-    if (now.name && !now.seen) assert.fail(`the focus on ${now.name} can not be seen`);
+    if (now.name && !now.seen) assert.fail(`the focus on ${now.name} cannot be seen`);
     if (typeof name === "string" ? now.name === name : name.test(now.name)) return now;
     passed.push(now.name);
   }
@@ -59,7 +59,7 @@ async function around(page, where) {
     const now = await has(page);
     if (now.name === "Skip to content" || now.atEnd) return;
     assert.notEqual(now.name, "", `${where}: no name after ${passed.at(-1)}`);
-    assert.ok(now.seen, `${where}: the focus on ${now.name} can not be seen`);
+    assert.ok(now.seen, `${where}: the focus on ${now.name} cannot be seen`);
     passed.push(now.name);
   }
   assert.fail(`${where} has no end: ${passed.join(" | ")}`);
@@ -114,7 +114,10 @@ export function keyTests(world) {
     await page.getByRole("dialog", { name: "Share may.txt" }).waitFor();
     await reach(page, "Anyone who has the link");
     await press(page, "ArrowDown");
+    await holds(page, "Anyone, also without this page");
+    await press(page, "ArrowDown");
     await holds(page, "One DID only");
+    await press(page, "ArrowUp");
     await press(page, "ArrowUp");
     await enter(page, "Make the link");
     await holds(page, /^The link/);

@@ -222,6 +222,30 @@ export function libraryTests(world) {
     assert.deepEqual([...first.seen.errors, ...second.seen.errors], []);
   });
 
+  on("a second tab follows a running turn, and writing there does not cut it", async (site) => {
+    const first = await begin(site);
+    const second = await site.tab(new URL(first.page.url()).hash);
+    await live(second.page);
+    await send(first.page, "count to 40 every 5 hold at 20");
+    for (const { page } of [first, second]) await page.getByText("n20").waitFor();
+    await second.page.getByRole("status").getByText("streaming").waitFor();
+    await send(second.page, "water");
+    await eventually("it is on its way", () => posts(second.seen).length === 1);
+    world.model.release();
+    for (const { page } of [first, second]) {
+      await said(page, "You said: water");
+      assert.deepEqual((await replies(page)).map((text) => text.trim()), [counted(40), "You said: water"]);
+      assert.equal(await page.locator("article.human").count(), 2);
+    }
+    // A tool runs in the tab that asked, although the other one was used last.
+    await first.page.evaluate(() => (document.title = "The first tab"));
+    await send(first.page, "call page_title {}");
+    for (const { page } of [first, second]) {
+      await eventually("the tab that asked answered", async () => (await replies(page)).at(-1)?.includes("The first tab"));
+    }
+    assert.deepEqual([...first.seen.errors, ...second.seen.errors], []);
+  });
+
   on("an action is done by the page and drawn by it, also from the history", async (site) => {
     const { page } = await begin(site);
     await send(page, 'call show_colour {"colour":"teal"}');
@@ -291,6 +315,42 @@ export function libraryTests(world) {
     await page.getByText("MsgEvaluateClaim").waitFor();
     assert.deepEqual(seen.errors, []);
     matrix.stop();
+  });
+
+  on("a key that the browser makes is all that a page needs, and it outlives the page", async (site) => {
+    const { page, seen } = await site.tab(`wallet.html?server=${encodeURIComponent(site.wire.url)}`);
+    const did = () => page.getByLabel("You").textContent();
+    const hello = async () => {
+      await page.getByRole("button", { name: "New conversation" }).click();
+      await page.getByRole("button", { name: "Say hello" }).click();
+      await page.locator("p.ai").getByText("You said: Hello").waitFor();
+    };
+    await page.getByRole("button", { name: "wrapped" }).waitFor();
+    await hello();
+    const first = await did();
+    assert.match(first, /^did:key:z6Mk/);
+    await page.getByRole("button", { name: "wrapped" }).click();
+    await page.getByRole("button", { name: "sealed" }).waitFor();
+    await page.reload();
+    await page.getByRole("button", { name: "sealed" }).waitFor();
+    assert.equal(await did(), first, "the same key after a reload, locked");
+    // Other tokens than those of the page before are signed with it.
+    await page.evaluate(() => localStorage.clear());
+    await page.reload();
+    await hello();
+    const kept = await page.evaluate(
+      () =>
+        new Promise((done) => {
+          const open = indexedDB.open("castalia-wallet");
+          open.onsuccess = () => {
+            const read = open.result.transaction("keys").objectStore("keys").get("current");
+            read.onsuccess = () => done([Object.keys(read.result).sort(), read.result.key.extractable]);
+          };
+        }),
+    );
+    assert.deepEqual(kept, [["did", "key"], false], "nothing can read the key");
+    assert.deepEqual(site.mints, [], "no server signed anything");
+    assert.deepEqual(seen.errors, []);
   });
 
   on("stopping a reply keeps what was said", async (site) => {

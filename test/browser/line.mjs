@@ -49,7 +49,7 @@ export function lineTests(world) {
       await close(away);
     }));
 
-  test("what can not be sent is given back, and can be sent when the line is there again", () =>
+  test("what cannot be sent is given back, and can be sent when the line is there again", () =>
     wired(async (wire, { page, close }) => {
       await say(page, "good morning");
       await answered(page, "You said: good morning");
@@ -58,7 +58,7 @@ export function lineTests(world) {
       const entry = page.getByLabel("Your message");
       await entry.fill("what is water?");
       await page.keyboard.press("Enter");
-      await page.getByRole("alert").getByText("The server can not be reached.").waitFor();
+      await page.getByRole("alert").getByText("The server cannot be reached.").waitFor();
       assert.equal(await entry.inputValue(), "what is water?");
       wire.mend();
       await live(page).waitFor();

@@ -8,6 +8,7 @@ import { createServer } from "node:http";
  *   wait before X           nothing before release is called
  *   think about X           reasoning first, then Markdown
  *   call NAME {json}        a tool call, then what the tool said
+ *   load CAPABILITY call NAME {json}   the same with a tool that has to be loaded first
  *   steps with NAME         text, a call, text, a call, text
  *   fail with STATUS        what providers say when they refuse
  * and repeats anything else, attachments included.
@@ -73,7 +74,8 @@ async function answer(body, reply, hold) {
   }
   reply.setHeader("Content-Type", "text/event-stream");
   const count = /count to (\d+) every (\d+)(?: hold at (\d+))?/.exec(asked);
-  const call = /^call (\w+) (\{.*\})/s.exec(asked);
+  const loading = /^load ([\w-]+) (call .*)/s.exec(asked);
+  const call = /^call (\w+) (\{.*\})/s.exec(loading?.[2] ?? asked);
   const steps = /^steps with (\w+)/.exec(asked);
   const step = body.messages.length - 1 - body.messages.findLastIndex((m) => m.role === "user");
   if (isTitle) {
@@ -86,7 +88,12 @@ async function answer(body, reply, hold) {
       reply.end("data: [DONE]\n\n");
       return;
     }
-  } else if (last.role === "tool") {
+  } else if (loading && step < 2) {
+    const fn = { name: "load_capability", arguments: JSON.stringify({ name: loading[1] }) };
+    send({ tool_calls: [{ index: 0, id: `call_${Math.random()}`, type: "function", function: fn }] }, "tool_calls");
+    reply.end("data: [DONE]\n\n");
+    return;
+  } else if (last.role === "tool" && (!loading || step > 2)) {
     send({ content: `The tool said: ${textOf(last.content)}` });
   } else if (call) {
     const fn = { name: call[1], arguments: call[2] };

@@ -13,7 +13,9 @@ const paths = [
   "chat",
   "call",
   "files",
+  "knowledge",
   "telephone",
+  "connect",
   "query",
   "operator",
   "operator/sessions",
@@ -21,6 +23,8 @@ const paths = [
   "operator/accounts",
   "operator/nodes",
   "operator/plugins",
+  "operator/settings",
+  "operator/logs",
   "about",
 ];
 
@@ -54,6 +58,20 @@ export function pageTests(world) {
     await health.waitFor();
   }
   const refusals = world.operatorToken ? ["401"] : [];
+
+  test("all pages can be seen in the bar of every window that is not a telephone's", async () => {
+    const { page, visit, close } = await newcomer();
+    for (const width of [761, 900, 1100, 1241, 1920]) {
+      await page.setViewportSize({ width, height: 800 });
+      await visit("about");
+      const nav = page.getByRole("navigation", { name: "Pages" });
+      await nav.waitFor();
+      const hidden = await nav.evaluate((bar) => bar.scrollWidth - bar.clientWidth);
+      assert.ok(hidden <= 0, `${hidden} pixels of the pages are out of sight at ${width}`);
+      await check(page, `the bar at ${width}`);
+    }
+    await close();
+  });
 
   test("a key makes somebody, stays after a reload, and moves to another browser", async () => {
     const { page, close } = await newcomer();
@@ -162,6 +180,48 @@ export function pageTests(world) {
     const memory = page.getByRole("listitem").filter({ hasText: "memory" });
     await memory.getByText("on", { exact: true }).waitFor();
     await close([...refusals, "404"]);
+  });
+
+  test("the operator finds settings by the keyboard, with where they come from, and the guides", async () => {
+    const { page, visit, close } = await newcomer();
+    await visit("operator");
+    await operator(page);
+    await page.getByRole("navigation", { name: "Operator" }).getByRole("link", { name: "Settings" }).click();
+    const http = page.getByText("PORT", { exact: true }).locator("..");
+    await http.getByText("from the environment").waitFor();
+    await page.keyboard.press("/");
+    await page.keyboard.type("FILES_QUOTA");
+    await page.getByText("Look at all settings.").waitFor();
+    await page.getByLabel("Only what was set").focus();
+    await page.keyboard.press("Space");
+    const quota = page.getByText("FILES_QUOTA", { exact: true }).locator("..");
+    await quota.getByText("not set").waitFor();
+    await page.getByLabel("Find a setting").fill("OPENAI_API_KEY");
+    await page.getByText("OPENAI_API_KEY", { exact: true }).waitFor();
+    await visit("about");
+    const guides = await page.getByRole("link", { name: "Guides" }).getAttribute("href");
+    assert.match(await (await page.request.get(world.url + guides)).text(), /<h1/);
+    await close(refusals);
+  });
+
+  test("the operator reads the log of the last hour, and finds lines in it", async () => {
+    const { page, visit, close } = await newcomer();
+    await visit("operator");
+    await operator(page);
+    await page.getByRole("navigation", { name: "Operator" }).getByRole("link", { name: "Logs" }).click();
+    const lines = page.getByRole("list", { name: "Log" }).getByRole("listitem");
+    await lines.first().waitFor();
+    await page.keyboard.press("/");
+    await page.keyboard.type("no line has this");
+    await page.getByText("Nothing like that was logged").waitFor();
+    await page.getByLabel("A part of the line").fill("");
+    const said = (await lines.last().locator("div").innerText()).split("\n")[0];
+    await page.getByLabel("A part of the line").fill(said);
+    await eventually(`all lines have "${said}"`, async () => {
+      const found = await lines.allInnerTexts();
+      return found.length > 0 && found.every((line) => line.includes(said));
+    });
+    await close(refusals);
   });
 
   test("the operator unlocks a telephone that guessed PINs", async () => {

@@ -1,5 +1,5 @@
 // Starts the real program and a real browser for one test file.
-import { spawn } from "node:child_process";
+import { execFileSync, spawn } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { createRequire } from "node:module";
 import { connect, createServer } from "node:net";
@@ -51,7 +51,7 @@ async function launch(...settings) {
   const url = `http://127.0.0.1:${port}`;
   const binary = process.env.CASTALIA_BINARY ?? join(root, "bin/castalia");
   let log = "";
-  const program = spawn(binary, ["serve"], {
+  const place = {
     cwd: data,
     env: {
       PATH: process.env.PATH,
@@ -63,13 +63,16 @@ async function launch(...settings) {
       RATE_LIMIT_PER_MINUTE: "0",
       ...env,
     },
-  });
+  };
+  const program = spawn(binary, ["serve"], place);
   for (const stream of [program.stdout, program.stderr]) stream.on("data", (text) => (log += text));
   const ended = new Promise((done) => program.once("exit", done));
   return {
     url,
     port,
     log: () => log,
+    /** Runs another command beside it, and returns what it says. */
+    run: (...args) => execFileSync(binary, args, { ...place, encoding: "utf8", stdio: ["ignore", "pipe", "ignore"] }),
     signal: (name) => program.kill(name),
     ready: () =>
       eventually(`the program is ready:\n${log}`, async () => (await fetch(`${url}/ready`)).ok),

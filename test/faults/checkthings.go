@@ -17,7 +17,7 @@ func checkThings(found *findings, e Evidence) {
 			case Unknown:
 				allowed = append(allowed, c.To)
 			}
-			// Nobody else touches the file: it can not be missing.
+			// Nobody else touches the file: it cannot be missing.
 			if c.Status == http.StatusNotFound {
 				found.add(ForgottenKey, "%s of %s on its way to %q: 404", t.CID, t.Owner, c.To)
 			}

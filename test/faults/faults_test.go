@@ -86,7 +86,7 @@ func TestAlone(t *testing.T) {
 	}
 }
 
-// need says what a fleet in namespaces can not do without.
+// need says what a fleet in namespaces cannot do without.
 func need(t *testing.T) {
 	t.Helper()
 	testenv.Need(t, "netns")

@@ -19,7 +19,7 @@ import (
 	"github.com/castalia-org/castalia/plugin"
 )
 
-// finder looks at what is there. What it can not see becomes a problem of the
+// finder looks at what is there. What it cannot see becomes a problem of the
 // evidence.
 type finder struct {
 	*crowd

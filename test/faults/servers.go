@@ -45,64 +45,108 @@ func (w *World) dialable(host, port string) func(context.Context) error {
 	}
 }
 
-// postgres makes a cluster on a disk of its own. It is synced as an operator's
-// would be: what was acknowledged before a crash must be there after it.
-func (w *World) postgres(ctx context.Context) (*process, error) {
+// cluster is where a PostgreSQL keeps its data, and as whom it runs.
+type cluster struct {
+	bin, host, data, sockets string
+	as                       *syscall.Credential
+}
+
+// newCluster gives a PostgreSQL a disk of its own and empty folders.
+func (w *World) newCluster(host string) (*cluster, error) {
 	bin, err := servers.PostgresBin()
 	if err != nil {
 		return nil, err
 	}
-	if err := w.stage.disk(w.disks[database], diskSize); err != nil {
+	if real, err := filepath.EvalSymlinks(filepath.Join(bin, "initdb")); err == nil {
+		bin = filepath.Dir(real) // the other programs are beside it
+	}
+	w.disks[host] = filepath.Join(w.dir, "disk-"+host)
+	if err := w.stage.disk(w.disks[host], diskSize); err != nil {
 		return nil, err
 	}
-	data, sockets := filepath.Join(w.disks[database], "cluster"), filepath.Join(w.dir, "sockets")
-	var as *syscall.Credential
-	err = w.stage.do(database, func() error {
-		for _, dir := range []string{data, sockets} {
+	c := &cluster{bin: bin, host: host, data: filepath.Join(w.disks[host], "cluster"), sockets: filepath.Join(w.dir, "sockets-"+host)}
+	return c, w.stage.do(host, func() error {
+		for _, dir := range []string{c.data, c.sockets} {
 			if err := os.Mkdir(dir, 0o700); err != nil {
 				return err
 			}
-			if as, err = servers.Unprivileged(w.dir, dir); err != nil {
+			if c.as, err = servers.Unprivileged(w.dir, dir); err != nil {
 				return err
 			}
 		}
-		if err := os.Chmod(sockets, 0o755); err != nil {
-			return err
+		return os.Chmod(c.sockets, 0o755)
+	})
+}
+
+// run runs one of PostgreSQL's programs on the cluster, in its network.
+func (w *World) run(ctx context.Context, c *cluster, name string, args ...string) error {
+	return w.stage.do(c.host, func() error {
+		cmd := exec.CommandContext(ctx, filepath.Join(c.bin, name), append([]string{"-D", c.data}, args...)...)
+		cmd.Dir, cmd.SysProcAttr = c.data, &syscall.SysProcAttr{Credential: c.as}
+		if said, err := cmd.CombinedOutput(); err != nil {
+			return fmt.Errorf("%s: %w\n%s", name, err, said)
 		}
-		initdb := exec.CommandContext(ctx, filepath.Join(bin, "initdb"), "-D", data, "-U", "castalia", "--auth=trust", "--encoding=UTF8", "--locale=C.UTF-8", "--no-sync")
-		initdb.Dir, initdb.SysProcAttr = data, &syscall.SysProcAttr{Credential: as}
-		if said, err := initdb.CombinedOutput(); err != nil {
-			return fmt.Errorf("initdb: %w\n%s", err, said)
+		return nil
+	})
+}
+
+// serve describes the server of a cluster. It is synced as an operator's would
+// be: what was acknowledged before a crash must be there after it.
+func (w *World) serve(ctx context.Context, c *cluster) *process {
+	p := &process{stage: w.stage, name: c.host, log: filepath.Join(w.dir, "postgres-"+c.host+".log")}
+	p.ready = func(ctx context.Context) error { return answers(ctx, c.socketURL("postgres")) }
+	p.command = func() *exec.Cmd {
+		args := []string{"-D", c.data, "-p", pgPort}
+		for _, s := range []string{
+			"listen_addresses=" + w.stage.hosts[c.host], "unix_socket_directories=" + c.sockets,
+			"max_connections=200", "max_wal_size=64MB", "shared_buffers=32MB",
+			// A client that vanished must not hold locks for hours.
+			"tcp_keepalives_idle=2", "tcp_keepalives_interval=1", "tcp_keepalives_count=3", "tcp_user_timeout=5000",
+		} {
+			args = append(args, "-c", s)
 		}
-		hba, err := os.OpenFile(filepath.Join(data, "pg_hba.conf"), os.O_APPEND|os.O_WRONLY, 0)
+		cmd := exec.CommandContext(context.WithoutCancel(ctx), filepath.Join(c.bin, "postgres"), args...)
+		cmd.Dir, cmd.SysProcAttr = c.data, &syscall.SysProcAttr{Credential: c.as}
+		return cmd
+	}
+	return p
+}
+
+func (c *cluster) socketURL(name string) string {
+	return "postgres://castalia@/" + name + "?host=" + url.QueryEscape(c.sockets)
+}
+
+// postgres makes a cluster and serves it.
+func (w *World) postgres(ctx context.Context) (*process, error) {
+	c, err := w.newCluster(database)
+	if err != nil {
+		return nil, err
+	}
+	err = w.run(ctx, c, "initdb", "-U", "castalia", "--auth=trust", "--encoding=UTF8", "--locale=C.UTF-8", "--no-sync")
+	if err != nil {
+		return nil, err
+	}
+	err = w.stage.do(database, func() error {
+		hba, err := os.OpenFile(filepath.Join(c.data, "pg_hba.conf"), os.O_APPEND|os.O_WRONLY, 0)
 		if err != nil {
 			return err
 		}
-		_, err = fmt.Fprintf(hba, "host all all %s0/24 trust\n", subnet)
+		_, err = fmt.Fprintf(hba, "host all all %[1]s0/24 trust\nhost replication all %[1]s0/24 trust\n", subnet)
 		return errors.Join(err, hba.Close())
 	})
 	if err != nil {
 		return nil, err
 	}
-	w.sockets = sockets
+	w.primary = c
 	w.useDatabase("postgres")
-	p := &process{stage: w.stage, name: database, log: filepath.Join(w.dir, "postgres.log"), ready: w.databaseAnswers}
-	p.command = func() *exec.Cmd {
-		cmd := exec.CommandContext(context.WithoutCancel(ctx), filepath.Join(bin, "postgres"), "-D", data, "-p", pgPort,
-			"-c", "listen_addresses="+w.stage.hosts[database], "-c", "unix_socket_directories="+sockets,
-			"-c", "max_connections=200", "-c", "max_wal_size=64MB", "-c", "shared_buffers=32MB",
-			// A client that vanished must not hold locks for hours.
-			"-c", "tcp_keepalives_idle=2", "-c", "tcp_keepalives_interval=1", "-c", "tcp_keepalives_count=3", "-c", "tcp_user_timeout=5000")
-		cmd.Dir, cmd.SysProcAttr = data, &syscall.SysProcAttr{Credential: as}
-		return cmd
-	}
+	p := w.serve(ctx, c)
 	return p, p.up(ctx)
 }
 
 // useDatabase makes one database of the server the fleet's.
 func (w *World) useDatabase(name string) {
 	w.databaseURL = "postgres://castalia@" + w.stage.hosts[database] + ":" + pgPort + "/" + name + "?sslmode=disable"
-	w.socketURL = "postgres://castalia@/" + name + "?host=" + url.QueryEscape(w.sockets)
+	w.socketURL = w.primary.socketURL(name)
 }
 
 // useBucket makes one bucket the fleet's. The S3 server keeps them as folders.
@@ -110,12 +154,12 @@ func (w *World) useBucket(name string) {
 	w.blobURL = fmt.Sprintf("s3://%s?endpoint=http://%s:%s&region=us-east-1&path_style=true", name, w.stage.hosts[objects], objectPort)
 }
 
-// databaseAnswers asks the database over its socket in the file system, which
-// no partition reaches.
-func (w *World) databaseAnswers(ctx context.Context) error {
+// answers asks a database over its socket in the file system, which no partition
+// reaches.
+func answers(ctx context.Context, address string) error {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
-	db, err := sqldb.Open(ctx, w.socketURL, sqldb.Options{})
+	db, err := sqldb.Open(ctx, address, sqldb.Options{})
 	if err != nil {
 		return err
 	}

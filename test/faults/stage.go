@@ -23,6 +23,7 @@ import (
 const (
 	hub      = "hub" // clients, the model and the bridge
 	database = "database"
+	standby  = "standby" // of the database; only where it is to fail over
 	objects  = "objects"
 	bus      = "bus"
 )
@@ -44,7 +45,7 @@ type stage struct {
 // newStage makes the namespaces and joins them by a bridge.
 func newStage(ctx context.Context, nodes int) (*stage, error) {
 	s := &stage{work: make(chan func()), ended: make(chan struct{}), nets: map[string]*os.File{}, hosts: map[string]string{
-		hub: subnet + "1", database: subnet + "10", objects: subnet + "11", bus: subnet + "12",
+		hub: subnet + "1", database: subnet + "10", objects: subnet + "11", bus: subnet + "12", standby: subnet + "13",
 	}}
 	for i := range nodes {
 		s.hosts[nodeName(i)] = fmt.Sprint(subnet, 21+i)

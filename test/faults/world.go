@@ -38,11 +38,13 @@ type World struct {
 	model  *speaker
 	// binary is the program of each node.
 	binary []string
-	// alone is one node on a data folder of its own, without servers.
-	alone bool
+	// alone is one node on a data folder of its own, without servers; paired is a fleet
+	// whose database has a standby.
+	alone, paired bool
 
 	databaseURL, socketURL, blobURL, natsURL string
-	sockets, data                            string // of PostgreSQL, and of the one node
+	data                                     string   // of the one node
+	primary, second                          *cluster // the PostgreSQL that is written to, and its standby if it has one
 
 	servers map[string]*process
 	nodes   []*process
@@ -55,18 +57,27 @@ type World struct {
 
 // NewWorld starts a fleet of the program in a folder, a node for each binary.
 func NewWorld(ctx context.Context, dir string, binary []string) (*World, error) {
-	return newWorld(ctx, dir, binary, false)
+	return newWorld(ctx, dir, binary, fleet)
 }
 
 // NewAlone starts one node on a data folder.
 func NewAlone(ctx context.Context, dir, binary string) (*World, error) {
-	return newWorld(ctx, dir, []string{binary}, true)
+	return newWorld(ctx, dir, []string{binary}, single)
 }
 
-func newWorld(ctx context.Context, dir string, binary []string, alone bool) (_ *World, err error) {
+// shape is what nodes stand on.
+type shape int
+
+const (
+	fleet  shape = iota
+	pair         // a fleet whose database has a standby
+	single       // one node on a data folder
+)
+
+func newWorld(ctx context.Context, dir string, binary []string, kind shape) (_ *World, err error) {
 	w := &World{
-		dir: dir, binary: binary, alone: alone, model: &speaker{pace: 25 * time.Millisecond}, began: time.Now(), clocks: map[int]time.Duration{},
-		disks: map[string]string{database: filepath.Join(dir, "disk-database"), objects: filepath.Join(dir, "disk-objects"), nodeName(0): filepath.Join(dir, "disk-node")}, servers: map[string]*process{},
+		dir: dir, binary: binary, alone: kind == single, paired: kind == pair, model: &speaker{pace: 25 * time.Millisecond}, began: time.Now(), clocks: map[int]time.Duration{},
+		disks: map[string]string{objects: filepath.Join(dir, "disk-objects"), nodeName(0): filepath.Join(dir, "disk-node")}, servers: map[string]*process{},
 	}
 	if w.stage, err = newStage(ctx, len(binary)); err != nil {
 		return nil, err
@@ -109,6 +120,9 @@ func (w *World) startServers(ctx context.Context) (err error) {
 			return err
 		}
 	}
+	if w.paired {
+		return w.replicate(ctx)
+	}
 	return nil
 }
 
@@ -140,7 +154,7 @@ func (w *World) Close() {
 	}
 	for _, p := range w.servers {
 		if p != nil {
-			p.signal(syscall.SIGCONT)
+			_ = p.signalAll(syscall.SIGCONT)
 			_ = p.end(syscall.SIGKILL)
 		}
 	}

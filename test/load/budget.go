@@ -50,7 +50,7 @@ func (l *limit) UnmarshalYAML(text []byte) error {
 
 func readBudget(file string) (*budget, error) {
 	if file == "" {
-		return nil, nil //nolint:nilnil // no budget is a good answer
+		return nil, nil // no budget is a good answer
 	}
 	text, err := os.ReadFile(file)
 	if err != nil {

@@ -131,6 +131,7 @@ func TestMembersComeByInvitation(t *testing.T) {
 		}
 		ben.outside(t, w)
 		shares(t, w, ann, ben)
+		links := plainLinks(t, w, ann)
 
 		// The command line sees the same book, beside the running program.
 		if text, code := Run(t, w.Env, "members", "list"); code != 0 || !strings.Contains(text, ann.DID) {
@@ -158,6 +159,13 @@ func TestMembersComeByInvitation(t *testing.T) {
 			<-pages // every socket ends, or the test does not
 		}
 		ann.outside(t, w)
+		for i, n := range w.Nodes {
+			for _, link := range links {
+				if got := n.Do(t, link); got.Status != http.StatusGone {
+					t.Errorf("%s %s at node %d after its owner: %d %s", link.Method, link.Path, i, got.Status, got.Body)
+				}
+			}
+		}
 		if got := w.Node(1).Do(t, ann.redeem(made.Code)); got.Status != http.StatusForbidden {
 			t.Errorf("back by the old link: %d %s", got.Status, got.Body)
 		}
@@ -182,6 +190,27 @@ func shares(t *testing.T, w *World, member, stranger guest) {
 	if got.Status != http.StatusOK || string(got.Body) != "it rains" {
 		t.Errorf("a link of a member: %d %s", got.Status, got.Body)
 	}
+}
+
+// plainLinks makes a link for reading and one for uploads, and returns how they are used.
+func plainLinks(t *testing.T, w *World, member guest) (uses []Call) {
+	t.Helper()
+	for kind, body := range map[string]string{"plain": `{"path":"/shared/a.txt"}`, "upload": `{"path":"/in","maxBytes":1000,"expiresAt":"2100-01-01T00:00:00Z"}`} {
+		var made struct{ URL string }
+		w.Node(0).Do(t, Call{Method: http.MethodPost, Path: "/api/fs/shares/" + kind, Body: body, Header: http.Header{
+			"Authorization": {"Bearer " + member.files}, "Content-Type": {"application/json"},
+		}}).JSON(t, &made)
+		_, secret, _ := strings.Cut(made.URL, "/s/")
+		use := Call{Method: http.MethodGet, Path: "/s/" + secret}
+		if kind == "upload" {
+			use = Call{Method: http.MethodPut, Path: "/s/" + secret + "/b.txt", Body: "it pours"}
+		}
+		if got := w.Node(1).Do(t, use); got.Status >= 300 {
+			t.Errorf("a member's link: %d %s", got.Status, got.Body)
+		}
+		uses = append(uses, use)
+	}
+	return uses
 }
 
 // TestAnInvitationCountsOnceForEachPerson has many people redeem one link on all

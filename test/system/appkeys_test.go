@@ -59,7 +59,7 @@ func TestAppKeys(t *testing.T) {
 				if self.Name != "openwebui" || self.State != "active" || self.Left.Tokens != 5000 || strings.Join(self.Scopes, " ") != "files oracle" {
 					t.Errorf("by %s at node %d: %+v", how, i, self)
 				}
-				for _, path := range []string{"/sessions", "/delegation", "/api/keys", "/api/fs/files", "/api/fs/content?path=/docs/a", "/mcp"} {
+				for _, path := range []string{"/sessions", "/delegation", "/api/keys", "/api/fs/files", "/api/fs/content?path=/docs/a"} {
 					if got := p.get(t, n, path); got.Status != http.StatusUnauthorized || !strings.Contains(string(got.Body), "App keys do not open this route") {
 						t.Errorf("by %s at %s of node %d: %d %s", how, path, i, got.Status, got.Body)
 					}

@@ -2,6 +2,7 @@ package system_test
 
 import (
 	"bytes"
+	"fmt"
 	"net/http"
 	"path/filepath"
 	"strings"
@@ -61,4 +62,50 @@ func TestFilesOnAFullDisk(t *testing.T) {
 	if text, code := system.Run(t, w.Env, "doctor", "--deep"); code != 0 {
 		t.Errorf("doctor: exit %d\n%s", code, text)
 	}
+}
+
+// A full disk says so, and can be emptied through the program: every file can be
+// deleted and purged, and then there is room again.
+func TestAFullDiskCanBeEmptied(t *testing.T) {
+	t.Parallel()
+	data := filepath.Join(testenv.SmallDisk(t, "48m"), "data")
+	w := system.Start(t, system.Embedded, "CASTALIA_DATA="+data)
+	who, err := did.NewSigner()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := files(t, w.Node(0), who)
+	store := func(path string, size int) error {
+		_, err := c.Put(t.Context(), path, "application/octet-stream", bytes.NewReader(randomBytes(size, 7)), int64(size), cid.CID{})
+		return err
+	}
+	// Large ones until none fits, then small ones, which go into the database.
+	var paths []string
+	for _, size := range []int{1 << 20, 30 << 10} {
+		for err = error(nil); err == nil && len(paths) < 2000; {
+			path := fmt.Sprintf("/f%04d", len(paths))
+			if err = store(path, size); err == nil {
+				paths = append(paths, path)
+			}
+		}
+		if !filestoreclient.IsStatus(err, http.StatusInsufficientStorage) {
+			t.Fatalf("after %d files: %v", len(paths), err)
+		}
+	}
+	t.Logf("%d files fit", len(paths))
+	if r := w.Node(0).Get(t, "/ready"); r.Status != http.StatusServiceUnavailable || !strings.Contains(string(r.Body), `"storage":"full"`) {
+		t.Errorf("/ready of a full disk: %d %s", r.Status, r.Body)
+	}
+	for _, path := range paths {
+		f, err := c.Remove(t.Context(), path)
+		if err != nil {
+			t.Fatalf("delete %s: %v", path, err)
+		}
+		if err := c.Purge(t.Context(), f.ID); err != nil {
+			t.Fatalf("purge %s: %v", path, err)
+		}
+	}
+	// More than what lifts the disk over its reserve: all of the room comes back.
+	system.Eventually(t, "everything was purged, and there is room", func() error { return store("/again", 24<<20) })
+	w.Node(0).WaitReady()
 }

@@ -16,7 +16,6 @@ import (
 	"github.com/castalia-org/castalia/internal/protocol/did"
 	"github.com/castalia-org/castalia/internal/protocol/ipld"
 	"github.com/castalia-org/castalia/internal/protocol/socketio/socketiotest"
-	"github.com/castalia-org/castalia/internal/protocol/ucan"
 	"github.com/castalia-org/castalia/test/system"
 )
 
@@ -138,18 +137,7 @@ func (n *naming) revoke(t *testing.T, by identitytest.Actor, token string) {
 
 func revocationBody(t *testing.T, by identitytest.Actor, service, token string) string {
 	t.Helper()
-	revoked, err := ucan.Parse(token)
-	if err != nil {
-		t.Fatal(err)
-	}
-	signed, err := ucan.Issue(by.Signer, ucan.Statement{
-		Audience: did.DID(service), Expires: time.Now().Add(time.Minute), Proofs: []*ucan.Token{revoked},
-		Capabilities: []ucan.Capability{ucan.NewRevocation(did.DID(by.DID), revoked)},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return `{"revocation":"` + signed.Encode() + `"}`
+	return `{"revocation":"` + identitytest.Revocation(t, by, service, token) + `"}`
 }
 
 // A revoked token is refused at every door and every node, and no other label in

@@ -81,6 +81,8 @@ func TestOracleRoutes(t *testing.T) {
 			{"foreign sessions", foreignSessions},
 			{"runs", runRoutes},
 			{"turns", turnsInOneSession},
+			{"versions", versionRoutes},
+			{"usage", usageRoutes},
 			{"failures", modelFailures},
 			{"attachments", attachedFiles},
 			{"history", historyRoute},

@@ -59,14 +59,14 @@ type newcomer struct {
 	path  string
 }
 
-func newNewcomer(t *testing.T) *newcomer {
+func newNewcomer(t *testing.T, settings ...string) *newcomer {
 	t.Helper()
 	testenv.Need(t, "curl", "sh")
 	n := &newcomer{dir: t.TempDir(), path: t.TempDir()}
 	if err := os.Symlink(system.Binary(t), filepath.Join(n.path, "castalia")); err != nil {
 		t.Fatal(err)
 	}
-	n.world = system.Start(t, system.Embedded, "CASTALIA_ENV=development")
+	n.world = system.Start(t, system.Embedded, append(settings, "CASTALIA_ENV=development")...)
 	return n
 }
 
@@ -148,6 +148,21 @@ func TestTheGuideWatchesRealMetrics(t *testing.T) {
 	for _, m := range names {
 		if !regexp.MustCompile(`(?m)^# TYPE ` + strings.ReplaceAll(m[1], "*", "[a-z_]*") + ` `).MatchString(metrics) {
 			t.Errorf("the guide watches %s, which is not there", m[1])
+		}
+	}
+	for file, atLeast := range map[string]int{"alerts.yaml": 10, "dashboard.json": 12} {
+		text, err := os.ReadFile("../../deploy/monitoring/" + file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		watched := regexp.MustCompile(`\b(?:castalia|process)_[a-z_]+`).FindAllString(string(text), -1)
+		if len(watched) < atLeast {
+			t.Errorf("%s watches %v only", file, watched)
+		}
+		for _, name := range watched {
+			if !strings.Contains(metrics, "\n# TYPE "+strings.TrimSuffix(name, "_bucket")+" ") {
+				t.Errorf("%s watches %s, which is not there", file, name)
+			}
 		}
 	}
 }

@@ -113,6 +113,10 @@ func TestAPageFollowsItsSessionOnAnyNode(t *testing.T) {
 						if e.arg["eventName"] != nil || e.arg["sessionId"] != alice.session {
 							t.Errorf("a title is not told bare: %v", e.arg)
 						}
+					case e.name == "run_started":
+						if e.arg["eventName"] != nil || e.arg["sessionId"] != alice.session || e.arg["runId"] == nil {
+							t.Errorf("that a turn began is not told bare: %v", e.arg)
+						}
 					case e.arg["eventName"] != e.name || e.arg["sessionId"] != alice.session:
 						t.Errorf("%s is not in the hybrid form: %v", e.name, e.arg)
 					case e.name == "message_cache_invalidation":

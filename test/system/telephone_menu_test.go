@@ -1,7 +1,9 @@
 package system_test
 
 import (
+	"encoding/json"
 	"fmt"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -28,6 +30,12 @@ func (m menuFile) write(welcome string, change ...string) {
 	if err := os.Rename(m.path+".new", m.path); err != nil {
 		m.t.Fatal(err)
 	}
+}
+
+// lineOf is the line of the shipped menu on which a text first stands.
+func lineOf(text string) int {
+	before, _, _ := strings.Cut(string(ussd.DefaultMenuSource()), text)
+	return strings.Count(before, "\n") + 1
 }
 
 // A menu that is changed serves new sessions, on every node, and leaves live ones
@@ -64,7 +72,7 @@ func TestTheMenuIsReplacedWhileTelephonesTalk(t *testing.T) {
 			menu.write("Welcome to Nowhere", "next: infoMenu}", "next: nowhere}")
 			for i, n := range w.Nodes {
 				system.Eventually(t, fmt.Sprintf("node %d names the mistake", i), func() error {
-					if log := n.Log(); !strings.Contains(log, "menu.yaml:38") || !strings.Contains(log, "nowhere") {
+					if log := n.Log(); !strings.Contains(log, fmt.Sprint("menu.yaml:", lineOf("next: infoMenu}"))) || !strings.Contains(log, "nowhere") {
 						return fmt.Errorf("its log does not")
 					}
 					return nil
@@ -78,8 +86,81 @@ func TestTheMenuIsReplacedWhileTelephonesTalk(t *testing.T) {
 		menu := menuFile{t, filepath.Join(t.TempDir(), "menu.yaml")}
 		menu.write("Welcome to Nowhere", "next: infoMenu}", "next: nowhere}")
 		out, code := system.Run(t, []string{"USSD_MENU=" + menu.path, "PORT=0", "HOST=127.0.0.1", "CASTALIA_DATA=" + filepath.Join(t.TempDir(), "data")}, "serve")
-		if code == 0 || !strings.Contains(out, menu.path+`:38: unknown target "nowhere"`) {
+		if code == 0 || !strings.Contains(out, fmt.Sprintf(`%s:%d: unknown target "nowhere"`, menu.path, lineOf("next: infoMenu}"))) {
 			t.Errorf("exit %d: %s", code, out)
+		}
+	})
+}
+
+// A menu that operators store is in force on every node, has its history, and goes
+// back; sessions under way keep theirs, also over a kill; and a bad one is refused
+// with its line.
+func TestTheMenuIsPublishedAndRolledBack(t *testing.T) {
+	t.Parallel()
+	system.Each(t, func(t *testing.T, w *system.World) {
+		line, count := &telephone{world: w, retries: 3}, 0
+		dialled := func(want string) {
+			t.Helper()
+			for range w.Nodes {
+				system.Eventually(t, "a dial shows "+want, func() error {
+					count++
+					got, err := line.Send(t.Context(), fmt.Sprint("p", count), "*2233#", "+254700123987", "")
+					if err == nil && !strings.HasPrefix(got, "CON "+want+"\n") {
+						err = fmt.Errorf("%q", got)
+					}
+					return err
+				})
+			}
+		}
+		ask := func(method, path, match, body string, want int) system.Reply {
+			t.Helper()
+			header := http.Header{"Content-Type": {"application/json"}}
+			if match != "" {
+				header.Set("If-Match", match)
+			}
+			reply := w.Node(count).Do(t, system.Call{Method: method, Path: "/operator/documents/menu" + path, Body: body, Header: header})
+			if reply.Status != want {
+				t.Fatalf("%s %s: %d %.300s", method, path, reply.Status, reply.Body)
+			}
+			return reply
+		}
+		publish := func(change ...string) string {
+			text, err := json.Marshal(map[string]string{"text": strings.NewReplacer(change...).Replace(string(ussd.DefaultMenuSource())), "note": "a test"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return string(text)
+		}
+		dialled("Welcome to Castalia")
+		ask(http.MethodPut, "", `"0"`, publish("Welcome to Castalia", "Welcome to Delphi"), http.StatusOK)
+		dialled("Welcome to Delphi")
+		old := &caller{t: t, line: line, session: "old", phone: "+254700123456"}
+		old.send()
+		old.expect("1", "2. Pricing")
+		ask(http.MethodPut, "", `"1"`, publish("Welcome to Castalia", "Welcome to Dodona", "Pricing", "What it costs"), http.StatusOK)
+		dialled("Welcome to Dodona")
+		for _, n := range w.Nodes {
+			n.Kill()
+			n.Start()
+			n.WaitReady()
+		}
+		old.expect("9", "2. Pricing")
+		refused := ask(http.MethodPut, "", `"2"`, publish("next: infoMenu}", "next: nowhere}"), http.StatusBadRequest)
+		if !strings.Contains(string(refused.Body), fmt.Sprintf(`menu:%d: unknown target`, lineOf("next: infoMenu}"))) {
+			t.Errorf("%.300s", refused.Body)
+		}
+		dialled("Welcome to Dodona")
+		ask(http.MethodPost, "/versions/1/restore", `"2"`, "{}", http.StatusOK)
+		dialled("Welcome to Delphi")
+		var history struct {
+			Versions []struct {
+				Version, Restores int64
+				Author, Note      string
+			}
+		}
+		ask(http.MethodGet, "/versions", "", "", http.StatusOK).JSON(t, &history)
+		if len(history.Versions) != 3 || history.Versions[0].Restores != 1 || history.Versions[1].Author == "" || history.Versions[1].Note != "a test" {
+			t.Errorf("%+v", history)
 		}
 	})
 }

@@ -8,7 +8,7 @@ import (
 	"syscall"
 )
 
-// noNamespaces says why networks of one's own can not be made here; empty means
+// noNamespaces says why networks of one's own cannot be made here; empty means
 // they can. It tries: nothing else tells what a container forbids.
 func noNamespaces(look func(string) (string, error)) string {
 	ip, err := look("ip")

@@ -27,7 +27,7 @@ func mountSmall(dir, size string) error {
 	return syscall.Mount("tmpfs", dir, "tmpfs", syscall.MS_NOSUID|syscall.MS_NODEV, "size="+size)
 }
 
-// noSmallDisk says why a disk can not be mounted here; empty means that it can.
+// noSmallDisk says why a disk cannot be mounted here; empty means that it can.
 // It tries: nothing else tells what a container forbids.
 func noSmallDisk() string {
 	dir, err := os.MkdirTemp("", "castalia-probe-")

@@ -3,7 +3,7 @@
 //
 // It is the only place from which a test may be skipped. What is absent skips
 // the test, unless MUST_RUN (a comma list of names, or "all") lists it: then the
-// test fails, so that a suite that should have run can not vanish silently.
+// test fails, so that a suite that should have run cannot vanish silently.
 //
 // Names: postgres (TEST_POSTGRES_URL), s3 (TEST_S3_URL and AWS_*), nats (always
 // there), netns (root, iproute2 and a kernel with network namespaces), history
@@ -35,14 +35,20 @@ const setupLimit = 2 * time.Minute
 func Need(t testing.TB, things ...string) {
 	t.Helper()
 	for _, thing := range things {
-		why := missing(thing, os.Getenv, exec.LookPath)
-		switch {
-		case why == "":
-		case mustRun(os.Getenv("MUST_RUN"), thing):
-			t.Fatalf("MUST_RUN lists %s, but %s", thing, why)
-		default:
-			t.Skipf("needs %s: %s", thing, why)
+		if why := missing(thing, os.Getenv, exec.LookPath); why != "" {
+			Lacks(t, thing, why)
 		}
+	}
+}
+
+// Lacks is for a test that found out by itself that something is absent: it
+// skips it, or fails it when MUST_RUN says that it may not be.
+func Lacks(t testing.TB, thing, why string) {
+	t.Helper()
+	if mustRun(os.Getenv("MUST_RUN"), thing) {
+		t.Fatalf("MUST_RUN lists %s, but %s", thing, why)
+	} else {
+		t.Skipf("needs %s: %s", thing, why)
 	}
 }
 
@@ -81,7 +87,7 @@ func missing(thing string, env func(string) string, look func(string) (string, e
 	return ""
 }
 
-// noHistory says why earlier commits can not be read here.
+// noHistory says why earlier commits cannot be read here.
 func noHistory() string {
 	if said, err := exec.CommandContext(context.Background(), "git", "rev-parse", "--verify", "--quiet", "HEAD~1^{commit}").CombinedOutput(); err != nil {
 		return fmt.Sprintf("git knows no commit before this one: %v %s", err, said)

@@ -21,5 +21,8 @@ export default defineConfig({
       },
     },
   ],
-  build: { target: "es2022", rollupOptions: { input: [here("index.html"), here("hooks.html")] } },
+  build: {
+    target: "es2022",
+    rollupOptions: { input: ["index", "hooks", "wallet"].map((name) => here(`${name}.html`)) },
+  },
 });

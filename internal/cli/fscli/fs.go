@@ -15,15 +15,20 @@ import (
 
 	"github.com/castalia-org/castalia/internal/cli/shell"
 	"github.com/castalia-org/castalia/internal/identity"
+	"github.com/castalia-org/castalia/internal/platform/config"
+	"github.com/castalia-org/castalia/internal/protocol/qrcode"
 	"github.com/castalia-org/castalia/internal/protocol/ucan"
 	"github.com/castalia-org/castalia/internal/service/filestore/filestoreclient"
+	"github.com/castalia-org/castalia/internal/service/filestore/filestorehttp"
 )
 
 // How the command is called, and what it is for.
 const (
-	Usage = "put [-r] [--new] LOCAL… REMOTE | get [-r] [--version N] REMOTE [LOCAL] | ls [PATH] | cat [--version N] PATH | rm PATH… | mv [--overwrite] FROM TO | " +
+	Usage = "put [-r] [--follow] [--new] LOCAL…|- REMOTE | get [-r] [--version N] REMOTE…|CID [LOCAL] | sync [--down] [--dry-run] [--delete] FROM TO | " +
+		"ls [-l] [-R] [--json] [PATH] | stat [--json] PATH | cids [--json] | search [--json] WORDS [PATH] | cat [--version N] PATH|CID | " +
+		"mkdir PATH… | rm [-r] PATH… | mv [--overwrite] FROM TO | cp [--overwrite] FROM TO | export PATH FILE|- | import [--blocks] [--overwrite] FILE|- PATH | " +
 		"versions PATH | restore [--version N] PATH | trash [--purge PATH] | " +
-		"share [--ttl D] [--uses N] [--public|--private|--end ID|--list] [PATH] | … [--server URL] [--key FILE] [--proof T|@F]"
+		"share [--ttl D] [--uses N] [--qr] [--plain|--upload SIZE|--public|--private|--end ID|--list] [PATH] | … [--server URL] [--key FILE] [--proof T|@F]"
 	Summary = "the file store from a shell"
 )
 
@@ -84,11 +89,19 @@ type fsVerb struct {
 func fsVerbs() []fsVerb {
 	return []fsVerb{
 		{"put", 2, -1, "local files and a remote path", putFiles},
-		{"get", 1, 2, "a remote path and perhaps a local one", getFiles},
+		{"get", 1, -1, "a remote path or a CID, and perhaps a local one", getFiles},
+		{"sync", 2, 2, "a local folder and a remote one, or with --down the other way round", syncFolders},
 		{"ls", 0, 1, "at most one path", listFiles},
-		{"cat", 1, 1, "one path", catFile},
+		{"stat", 1, 1, "one path", statFile},
+		{"cids", 0, 0, "no path", listCIDs},
+		{"search", 1, 2, "words, and perhaps a folder", searchFiles},
+		{"cat", 1, 1, "one path or CID", catFile},
+		{"mkdir", 1, -1, "a path", makeFolders},
 		{"rm", 1, -1, "a path", removeFiles},
 		{"mv", 2, 2, "two paths", moveFile},
+		{"cp", 2, 2, "two paths", copyFile},
+		{"export", 2, 2, "a path and a local file, or - for standard output", exportFiles},
+		{"import", 2, 2, "a local CAR, or - for standard input, and a remote path", importFiles},
 		{"versions", 1, 1, "one path", listVersions},
 		{"restore", 1, 1, "one path", restoreFile},
 		{"trash", 0, 0, "no path; --purge takes one", listTrash},
@@ -136,74 +149,12 @@ func remotePath(p string) string {
 	return path.Clean("/" + p)
 }
 
-func listFiles(_ *flag.FlagSet, s shell.IO) fsWork {
-	return func(ctx context.Context, r remote, rest []string) error {
-		folder := "/"
-		if len(rest) == 1 {
-			folder = remotePath(rest[0])
-		}
-		nodes, err := r.Tree(ctx, folder)
-		if err != nil {
-			return about(folder, err)
-		}
-		if len(nodes) == 0 && folder != "/" {
-			f, err := r.Stat(ctx, folder)
-			if err != nil {
-				return about(folder, err)
-			}
-			_, err = fmt.Fprintf(s.Out, "%s  %s  %s\n", f.CID, shell.HumanBytes(f.Size), f.Path)
-			return err
-		}
-		table := tabwriter.NewWriter(s.Out, 0, 4, 2, ' ', 0)
-		for _, n := range nodes {
-			if n.Type == "folder" {
-				_, _ = fmt.Fprintf(table, "%s/\t\t\n", n.Name)
-				continue
-			}
-			_, _ = fmt.Fprintf(table, "%s\t%s\t%s\n", n.Name, shell.HumanBytes(*n.Size), n.CID)
-		}
-		return table.Flush()
-	}
-}
-
-func catFile(fs *flag.FlagSet, s shell.IO) fsWork {
-	version := fs.Int64("version", 0, "`NUMBER` of an old version")
-	return func(ctx context.Context, r remote, rest []string) error {
-		_, err := r.Get(ctx, remotePath(rest[0]), *version, s.Out)
-		return about(rest[0], err)
-	}
-}
-
 // about says which path an error is about.
 func about(where string, err error) error {
 	if err == nil {
 		return nil
 	}
 	return fmt.Errorf("%s: %w", where, err)
-}
-
-func removeFiles(_ *flag.FlagSet, s shell.IO) fsWork {
-	return func(ctx context.Context, r remote, rest []string) error {
-		for _, p := range rest {
-			f, err := r.Remove(ctx, remotePath(p))
-			if err != nil {
-				return about(p, err)
-			}
-			_, _ = fmt.Fprintf(s.Err, "%s is in the trash; `castalia fs restore %s` takes it out\n", f.Path, f.Path)
-		}
-		return nil
-	}
-}
-
-func moveFile(fs *flag.FlagSet, s shell.IO) fsWork {
-	overwrite := fs.Bool("overwrite", false, "put what is there into the trash")
-	return func(ctx context.Context, r remote, rest []string) error {
-		n, err := r.Move(ctx, remotePath(rest[0]), remotePath(rest[1]), *overwrite)
-		if err == nil && n > 1 {
-			_, _ = fmt.Fprintf(s.Err, "%d files moved\n", n)
-		}
-		return about(rest[0], err)
-	}
 }
 
 func listVersions(_ *flag.FlagSet, s shell.IO) fsWork {
@@ -225,6 +176,9 @@ func shareFile(fs *flag.FlagSet, s shell.IO) fsWork {
 	uses := fs.Int64("uses", 0, "how often it works; 0 is without limit")
 	public := fs.Bool("public", false, "make the file public instead: anyone with the address can read it")
 	private := fs.Bool("private", false, "end that the file is public")
+	plain := fs.Bool("plain", false, "an address that any browser and any program can open: everybody who gets it can read")
+	upload := fs.String("upload", "", "an address by which everybody who gets it sends files to the folder, up to this `SIZE` altogether, such as 500MiB")
+	code := fs.Bool("qr", false, "with --plain or --upload: draw the address as a QR code, too")
 	end := fs.String("end", "", "end the link with this `ID`")
 	list := fs.Bool("list", false, "list links")
 	return func(ctx context.Context, r remote, rest []string) error {
@@ -248,6 +202,20 @@ func shareFile(fs *flag.FlagSet, s shell.IO) fsWork {
 		if err != nil {
 			return err
 		}
+		switch {
+		case *upload != "":
+			var room config.Size
+			if err := room.UnmarshalText([]byte(*upload)); err != nil {
+				return shell.Usagef("--upload: %v", err)
+			}
+			link, err := r.ShareForUploads(ctx, target, expires, int64(room), *uses)
+			return showAddress(s, "Everybody who has this address can send files.", link, *code, about(target, err))
+		case *plain:
+			link, err := r.SharePlainly(ctx, target, expires, *uses)
+			return showAddress(s, "Everybody who has this address can read it.", link, *code, about(target, err))
+		case *code:
+			return shell.Usagef("--qr is for --plain and --upload: other links are too long for a code")
+		}
 		link, err := r.Share(ctx, target, identity.FileResource(r.namespace, target), expires, *uses)
 		if err != nil {
 			return about(target, err)
@@ -257,6 +225,23 @@ func shareFile(fs *flag.FlagSet, s shell.IO) fsWork {
 		_, err = fmt.Fprintf(s.Out, "%s/console/share#%s\n", r.server, fragment.Encode())
 		return err
 	}
+}
+
+// showAddress prints a link whose address is all, unless it was not made.
+func showAddress(s shell.IO, means string, link filestorehttp.PlainLink, drawn bool, err error) error {
+	if err != nil {
+		return err
+	}
+	_, _ = fmt.Fprintf(s.Err, "%s End it with `castalia fs share --end %s`.\n", means, link.ID)
+	if drawn {
+		c, err := qrcode.Encode(link.URL)
+		if err != nil {
+			return err
+		}
+		_, _ = fmt.Fprint(s.Err, c.Text())
+	}
+	_, err = fmt.Fprintln(s.Out, link.URL)
+	return err
 }
 
 func listShares(ctx context.Context, r remote, s shell.IO) error {

@@ -48,10 +48,8 @@ type bridge struct {
 func RunMCP(ctx context.Context, args []string, s shell.IO) error {
 	fs := shell.NewFlags("mcp", s)
 	connect := remoteFlags(fs, s)
-	if rest, err := shell.ParseMixed(fs, args); err != nil {
+	if err := shell.ParseFlags(fs, args); err != nil {
 		return err
-	} else if len(rest) > 0 {
-		return shell.Usagef("unexpected argument %q", rest[0])
 	}
 	r, err := connect()
 	if err != nil {

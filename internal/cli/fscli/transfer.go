@@ -7,7 +7,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"io/fs"
+	"io"
 	"mime"
 	"os"
 	"path"
@@ -23,42 +23,78 @@ import (
 const resumable = 8 << 20
 
 func putFiles(flags *flag.FlagSet, s shell.IO) fsWork {
-	recursive := flags.Bool("r", false, "put folders with all they hold")
+	recursive := flags.Bool("r", false, "put folders with all they hold; files that are there already are not sent")
+	follow := flags.Bool("follow", false, "put what symbolic links to files lead to; else they are left out, and named")
 	create := flags.Bool("new", false, "refuse to store a new version of a file that exists")
 	return func(ctx context.Context, r remote, rest []string) error {
 		locals, target := rest[:len(rest)-1], rest[len(rest)-1]
 		into := len(locals) > 1 || strings.HasSuffix(target, "/")
-		for _, local := range locals {
+		return each(ctx, s, locals, func(local string) error {
 			to := remotePath(target)
-			if into {
+			switch {
+			case local == "-" && into:
+				return shell.Usagef("standard input goes to one file: name it")
+			case local == "-":
+				return putStream(ctx, r, s, to, *create)
+			case into:
 				to = path.Join(to, filepath.Base(local))
 			}
-			put := putFile
-			if shell.IsFolder(local) {
-				if !*recursive {
-					return shell.Usagef("%s is a folder; -r puts it with all it holds", local)
-				}
-				put = putFolder
+			if !shell.IsFolder(local) {
+				return putFile(ctx, r, s, local, to, *create)
 			}
-			if err := put(ctx, r, s, local, to, *create); err != nil {
-				return err
+			if !*recursive {
+				return shell.Usagef("%s is a folder; -r puts it with all it holds", local)
 			}
-		}
-		return nil
+			return putFolder(ctx, r, s, local, to, *follow, *create)
+		})
 	}
 }
 
-func putFolder(ctx context.Context, r remote, s shell.IO, local, to string, create bool) error {
-	return filepath.WalkDir(local, func(name string, d fs.DirEntry, err error) error {
-		if err != nil || !d.Type().IsRegular() {
-			return err
+// putFolder stores what is below a folder. What is there already is not sent, so that
+// the same command goes on after it was cut.
+func putFolder(ctx context.Context, r remote, s shell.IO, local, to string, follow, create bool) error {
+	files, err := localFiles(s, local, follow, nil)
+	if err != nil {
+		return err
+	}
+	there, err := remoteFiles(ctx, r, to)
+	if err != nil {
+		return err
+	}
+	var tally tally
+	for _, name := range files {
+		from, target := filepath.Join(local, filepath.FromSlash(name)), path.Join(to, name)
+		if f, known := there[name]; known && !create {
+			same, err := hasContent(from, f)
+			if err != nil {
+				return err
+			}
+			if same {
+				tally.equal++
+				continue
+			}
 		}
-		below, err := filepath.Rel(local, name)
-		if err != nil {
-			return err
+		tally.did(s, putFile(ctx, r, s, from, target, create))
+		if ctx.Err() != nil {
+			return ctx.Err()
 		}
-		return putFile(ctx, r, s, name, path.Join(to, filepath.ToSlash(below)), create)
-	})
+	}
+	return tally.tell(s, "sent")
+}
+
+// putStream stores standard input. Its length is not known before its end, so it is
+// kept in a file on the way: what is cut leaves nothing.
+func putStream(ctx context.Context, r remote, s shell.IO, to string, create bool) error {
+	temp, err := os.CreateTemp("", "castalia-*")
+	if err != nil {
+		return err
+	}
+	defer func() { _ = os.Remove(temp.Name()) }()
+	_, err = io.Copy(temp, s.In)
+	if err = errors.Join(err, temp.Close()); err != nil {
+		return fmt.Errorf("read standard input: %w", err)
+	}
+	return putFile(ctx, r, s, temp.Name(), to, create)
 }
 
 // putFile stores a file and prints its CID. A large one goes up in parts; when it
@@ -133,32 +169,46 @@ func getFiles(flags *flag.FlagSet, s shell.IO) fsWork {
 	recursive := flags.Bool("r", false, "get a folder with all it holds")
 	version := flags.Int64("version", 0, "`NUMBER` of an old version")
 	return func(ctx context.Context, r remote, rest []string) error {
-		from := remotePath(rest[0])
-		local := path.Base(from)
+		if len(rest) > 2 {
+			folder := rest[len(rest)-1]
+			return each(ctx, s, rest[:len(rest)-1], func(from string) error {
+				return get(ctx, r, s, from, filepath.Join(folder, path.Base(from)), *version, *recursive)
+			})
+		}
+		local := path.Base(remotePath(rest[0]))
 		if len(rest) == 2 {
 			local = rest[1]
 			if shell.IsFolder(local) && !*recursive {
-				local = filepath.Join(local, path.Base(from))
+				local = filepath.Join(local, path.Base(remotePath(rest[0])))
 			}
 		}
-		if !*recursive {
-			return getFile(ctx, r, s, from, local, *version, filestoreclient.File{})
+		return get(ctx, r, s, rest[0], local, *version, *recursive)
+	}
+}
+
+// get fetches a file, a folder or a CID.
+func get(ctx context.Context, r remote, s shell.IO, asked, local string, version int64, recursive bool) error {
+	if c, ok := isCID(asked); ok {
+		return getCID(ctx, r, s, c, local)
+	}
+	from := remotePath(asked)
+	if !recursive {
+		return getFile(ctx, r, s, from, local, version, filestoreclient.File{})
+	}
+	files, err := r.Under(ctx, strings.TrimSuffix(from, "/")+"/")
+	if err != nil {
+		return err
+	}
+	for _, f := range files {
+		below := filepath.FromSlash(strings.TrimPrefix(f.Path, strings.TrimSuffix(from, "/")+"/"))
+		if !filepath.IsLocal(below) {
+			return fmt.Errorf("%s cannot be a local name", f.Path)
 		}
-		files, err := r.Under(ctx, strings.TrimSuffix(from, "/")+"/")
-		if err != nil {
+		if err := getFile(ctx, r, s, f.Path, filepath.Join(local, below), 0, f); err != nil {
 			return err
 		}
-		for _, f := range files {
-			below := filepath.FromSlash(strings.TrimPrefix(f.Path, strings.TrimSuffix(from, "/")+"/"))
-			if !filepath.IsLocal(below) {
-				return fmt.Errorf("%s can not be a local name", f.Path)
-			}
-			if err := getFile(ctx, r, s, f.Path, filepath.Join(local, below), 0, f); err != nil {
-				return err
-			}
-		}
-		return nil
 	}
+	return nil
 }
 
 // getFile fetches into a file beside the target, which replaces it only when the

@@ -87,6 +87,15 @@ func ParseMixed(fs *flag.FlagSet, args []string) ([]string, error) {
 	}
 }
 
+// ParseFlags reads flags, for a command that takes nothing else.
+func ParseFlags(fs *flag.FlagSet, args []string) error {
+	rest, err := ParseMixed(fs, args)
+	if err == nil && len(rest) > 0 {
+		err = Usagef("unexpected argument %q", rest[0])
+	}
+	return err
+}
+
 // List is a flag that may be repeated.
 type List []string
 

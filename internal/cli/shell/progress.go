@@ -43,7 +43,9 @@ func (p *Progress) At(n int64) {
 	}
 	const width = 24
 	full := int(min(width, n*width/p.total))
-	_, _ = fmt.Fprintf(p.w, "\r\x1b[K%s  [%s%s] %3d%%  %s/s", p.name, strings.Repeat("█", full), strings.Repeat("·", width-full), n*100/p.total, HumanBytes(int64(rate)))
+	left := time.Duration(float64(p.total-n) / max(rate, 1) * float64(time.Second)).Round(time.Second)
+	_, _ = fmt.Fprintf(p.w, "\r\x1b[K%s  [%s%s] %3d%%  %s/s  %s left", p.name, strings.Repeat("█", full), strings.Repeat("·", width-full), n*100/p.total,
+		HumanBytes(int64(rate)), left)
 }
 
 // Add says that n more bytes are done.

@@ -15,6 +15,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/castalia-org/castalia/internal/platform/spelling"
+	"github.com/castalia-org/castalia/plugin"
 )
 
 // IO is everything of the process that a command may touch.
@@ -24,6 +25,8 @@ type IO struct {
 	Err io.Writer
 	// Env holds the environment as "NAME=value" lines.
 	Env []string
+	// Plugins are those of this build, beside the shipped ones.
+	Plugins []plugin.Plugin
 }
 
 // Getenv returns the value of an environment variable, or "".
@@ -39,7 +42,11 @@ func (s IO) Getenv(name string) string {
 
 // Terminal reports whether the output is a terminal: progress bars and colour
 // are for people only.
-func (s IO) Terminal() bool { return isTerminal(s.Out) && s.Getenv("NO_COLOR") == "" }
+func (s IO) Terminal() bool { return s.OutIsTerminal() && s.Getenv("NO_COLOR") == "" }
+
+// OutIsTerminal reports whether the output is a terminal, coloured or not: what
+// must reach no log is printed nowhere else.
+func (s IO) OutIsTerminal() bool { return isTerminal(s.Out) }
 
 // ErrTerminal is Terminal for the error stream, where progress is drawn.
 func (s IO) ErrTerminal() bool { return isTerminal(s.Err) && s.Getenv("NO_COLOR") == "" }

@@ -53,12 +53,10 @@ func runAppKeyMake(ctx context.Context, args []string, s shell.IO) error {
 	days := fs.Int("days", 90, "how many `DAYS` it lasts, at most 366")
 	tokens := fs.Int64("tokens", 0, "how many `TOKENS` of models it may use in all; 0 is no limit")
 	dollars := fs.Float64("dollars", 0, "how many US `DOLLARS` of models it may use in all; 0 is no limit")
-	rest, err := shell.ParseMixed(fs, args)
-	switch {
-	case err != nil:
+	if err := shell.ParseFlags(fs, args); err != nil {
 		return err
-	case len(rest) > 0:
-		return shell.Usagef("unexpected argument %q", rest[0])
+	}
+	switch {
 	case *name == "":
 		return shell.Usagef("--for NAME is needed: which program is it for?")
 	case *days < 1 || *days > 366:
@@ -205,10 +203,8 @@ func runAppKeyList(ctx context.Context, args []string, s shell.IO) error {
 	fs := shell.NewFlags("key apps", s)
 	connect := makerFlags(fs, s)
 	raw := fs.Bool("json", false, "print what the server says")
-	if rest, err := shell.ParseMixed(fs, args); err != nil {
+	if err := shell.ParseFlags(fs, args); err != nil {
 		return err
-	} else if len(rest) > 0 {
-		return shell.Usagef("unexpected argument %q", rest[0])
 	}
 	m, err := connect(ctx)
 	if err != nil {

@@ -40,10 +40,8 @@ func runKeyNew(args []string, s shell.IO) error {
 	out := fs.String("out", shell.DefaultKeyFile, "`FILE` to write the key to; it must not exist")
 	mnemonic := fs.String("mnemonic", "", "derive the key from the BIP-39 phrase in `FILE` (- is standard input), as IXO wallets do")
 	backup := fs.Bool("backup", false, "make an age key for encrypted backups instead, and print its recipient")
-	if rest, err := shell.ParseMixed(fs, args); err != nil {
+	if err := shell.ParseFlags(fs, args); err != nil {
 		return err
-	} else if len(rest) > 0 {
-		return shell.Usagef("unexpected argument %q", rest[0])
 	}
 	if *backup {
 		return newBackupKey(*out, s)

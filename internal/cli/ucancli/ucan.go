@@ -52,12 +52,10 @@ func runUCANIssue(name string, ttl time.Duration, args []string, s shell.IO) err
 	nonce := fs.String("nonce", "", "`TEXT` that keeps equal tokens apart")
 	fs.Var(&facts, "fact", "fact as `JSON` map; may be repeated")
 	fs.Var(&proofs, "proof", "`TOKEN`, or @FILE with one; may be repeated")
-	rest, err := shell.ParseMixed(fs, args)
-	switch {
-	case err != nil:
+	if err := shell.ParseFlags(fs, args); err != nil {
 		return err
-	case len(rest) > 0:
-		return shell.Usagef("unexpected argument %q", rest[0])
+	}
+	switch {
 	case *key == "" || *audience == "" || len(cans) == 0 || len(withs) == 0:
 		return shell.Usagef("--key, --audience, --can and --with are needed")
 	}

@@ -123,6 +123,9 @@ type Authenticator interface {
 	// without the scope or whose maker may not come in, PaymentRequired when its budget
 	// is spent, Unavailable when nobody can tell.
 	Authenticate(ctx context.Context, scope Scope, text string) (Access, error)
+	// AuthenticateAgent turns it into everything that it opens: for the address that serves
+	// all scopes. One whose budget is spent opens the files alone.
+	AuthenticateAgent(ctx context.Context, text string) (Key, identity.Agent, error)
 }
 
 // Codes of refusals, for machines.

@@ -266,14 +266,14 @@ func TestAKeyExpiresAndIsSpent(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, used := range []int64{99, 0, -50} {
-			if err := s.Charge(t.Context(), k.ID, appkey.Amount{Tokens: used, Micros: 7}); err != nil {
+			if err := s.Settle(t.Context(), k.ID, appkey.Amount{}, appkey.Amount{Tokens: used, Micros: 7}); err != nil {
 				t.Fatal(err)
 			}
 			if code := opens(t, s.Service, appkey.Oracle, text); code != "" {
 				t.Errorf("with a token left: %q", code)
 			}
 		}
-		if err := s.Charge(t.Context(), k.ID, appkey.Amount{Tokens: 1}); err != nil {
+		if err := s.Settle(t.Context(), k.ID, appkey.Amount{}, appkey.Amount{Tokens: 1}); err != nil {
 			t.Fatal(err)
 		}
 		for scope, want := range map[appkey.Scope]string{appkey.Oracle: appkey.CodeBudget, appkey.Knowledge: appkey.CodeBudget, appkey.Files: "", appkey.Any: ""} {

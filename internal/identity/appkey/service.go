@@ -115,7 +115,7 @@ func (s *Service) Make(ctx context.Context, caller identity.Principal, n NewKey)
 	}
 	token, err := ucan.Parse(n.Delegation)
 	if err != nil {
-		return Key{}, "", badDelegation("it can not be read", err)
+		return Key{}, "", badDelegation("it cannot be read", err)
 	}
 	holder, err := s.holder(n.ID)
 	if err != nil {
@@ -159,7 +159,7 @@ func (s *Service) holdsUntil(ctx context.Context, k Key) (until time.Time, err e
 			return time.Time{}, err
 		}
 		if p.CIDs != nil {
-			return time.Time{}, fault.New(fault.Forbidden, "An app key can not be restricted to CIDs: share those files by a link instead.").WithCode(CodeCIDs)
+			return time.Time{}, fault.New(fault.Forbidden, "An app key cannot be restricted to CIDs: share those files by a link instead.").WithCode(CodeCIDs)
 		}
 		if scope == Files {
 			if err := coversAll(p, k); err != nil {
@@ -220,7 +220,7 @@ func scopesOf(leaf *ucan.UCAN) ([]Scope, error) {
 	for _, c := range leaf.Capabilities {
 		r, err := ucan.ParseResource(c.With)
 		if err != nil {
-			return nil, badDelegation("a resource can not be read", err)
+			return nil, badDelegation("a resource cannot be read", err)
 		}
 		var scope Scope
 		switch {
@@ -233,7 +233,7 @@ func scopesOf(leaf *ucan.UCAN) ([]Scope, error) {
 			scope = Files
 		}
 		if scope == Any {
-			return nil, badDelegation(fmt.Sprintf("an app key can not carry %.40q on %.120q", c.Can, c.With), nil)
+			return nil, badDelegation(fmt.Sprintf("an app key cannot carry %.40q on %.120q", c.Can, c.With), nil)
 		}
 		if !slices.Contains(scopes, scope) {
 			scopes = append(scopes, scope)
@@ -311,30 +311,19 @@ func (s *Service) Revoke(ctx context.Context, maker, id string) (Key, error) {
 // Authenticate implements Authenticator. The record is read each time: that makes a
 // revocation count on every node when it is acknowledged, and shows what was spent.
 func (s *Service) Authenticate(ctx context.Context, scope Scope, text string) (Access, error) {
-	if !wellFormed(text) {
-		return Access{}, ErrUnknown
-	}
-	k, ok, err := s.Store.KeyByDigest(ctx, digestOf(text))
+	k, now, err := s.recognise(ctx, text)
 	if err != nil {
-		return Access{}, fault.Wrap(fault.Unavailable, "Whether the app key counts can not be found out at the moment.", err)
-	}
-	if !ok {
-		return Access{}, ErrUnknown
-	}
-	now := s.Now()
-	switch {
-	case !k.Revoked.IsZero():
-		return Access{}, errRevoked
-	case !now.Before(k.Expires):
-		return Access{}, errExpired
-	case !k.Has(scope):
-		return Access{}, fault.Newf(fault.Forbidden, "The app key %q is not for this: it has the scope %s, and this needs %s.", k.Name, list(k.Scopes), scope).WithCode(CodeScope)
-	case (scope == Oracle || scope == Knowledge) && k.Exhausted(): // files take no model
-		return Access{}, errSpent(k)
+		return Access{}, err
 	}
 	as := scope
 	if as == Any {
 		as = k.Scopes[0]
+	}
+	switch {
+	case !k.Has(scope):
+		return Access{}, fault.Newf(fault.Forbidden, "The app key %q is not for this: it has the scope %s, and this needs %s.", k.Name, list(k.Scopes), scope).WithCode(CodeScope)
+	case scope != Any && k.closed(scope):
+		return Access{}, errSpent(k)
 	}
 	p, err := s.actAs(ctx, k, as)
 	if err != nil {
@@ -342,6 +331,62 @@ func (s *Service) Authenticate(ctx context.Context, scope Scope, text string) (A
 	}
 	s.touch(ctx, k, now)
 	return Access{Key: k, Principal: p}, nil
+}
+
+// AuthenticateAgent implements Authenticator.
+func (s *Service) AuthenticateAgent(ctx context.Context, text string) (Key, identity.Agent, error) {
+	k, now, err := s.recognise(ctx, text)
+	if err != nil {
+		return Key{}, identity.Agent{}, err
+	}
+	var a identity.Agent
+	for _, scope := range k.Scopes {
+		if k.closed(scope) {
+			err = errSpent(k)
+			continue
+		}
+		p, refused := s.actAs(ctx, k, scope)
+		if refused != nil {
+			return Key{}, identity.Agent{}, ended(refused)
+		}
+		switch scope {
+		case Files:
+			a.Files = &p
+		case Oracle:
+			a.Oracle = &p
+		case Knowledge:
+			a.Knowledge = &p
+		case Any:
+		}
+	}
+	if _, open := a.Principal(); !open {
+		return Key{}, identity.Agent{}, err
+	}
+	s.touch(ctx, k, now)
+	return k, a, nil
+}
+
+// closed reports whether what is spent closes faces of the scope: files take no model.
+func (k Key) closed(scope Scope) bool { return scope != Files && k.Exhausted() }
+
+// recognise finds the app key of a text, if it counts.
+func (s *Service) recognise(ctx context.Context, text string) (Key, time.Time, error) {
+	now := s.Now()
+	if !wellFormed(text) {
+		return Key{}, now, ErrUnknown
+	}
+	k, ok, err := s.Store.KeyByDigest(ctx, digestOf(text))
+	switch {
+	case err != nil:
+		return Key{}, now, fault.Wrap(fault.Unavailable, "Whether the app key counts cannot be found out at the moment.", err)
+	case !ok:
+		return Key{}, now, ErrUnknown
+	case !k.Revoked.IsZero():
+		return Key{}, now, errRevoked
+	case !now.Before(k.Expires):
+		return Key{}, now, errExpired
+	}
+	return k, now, nil
 }
 
 var (
@@ -386,24 +431,37 @@ func (s *Service) touch(ctx context.Context, k Key, now time.Time) {
 	}
 }
 
-// Afford refuses work that was begun with an app key and goes on when its budget is
-// spent. Whether the key still counts is not asked: it was let in.
-func (s *Service) Afford(ctx context.Context, maker, id string) error {
-	k, ok, err := s.Store.Key(ctx, maker, id)
+// Reserve sets aside, before a piece of work, what it may cost, so that works side by
+// side do not overspend a budget together. Of the last of a budget less is held than
+// was wanted. It refuses when nothing is left; whether the key still counts is not
+// asked: it was let in. What is held stays spent until it is settled: a node that dies
+// in between gives nothing away.
+func (s *Service) Reserve(ctx context.Context, maker, id string, want Amount) (held Amount, err error) {
+	held, ok, err := s.Store.ReserveKey(ctx, maker, id, bounded(want))
 	if err != nil {
-		return err
+		return Amount{}, err
 	}
-	if !ok || k.Exhausted() {
-		return errSpent(k)
+	if !ok {
+		k, _, err := s.Store.Key(ctx, maker, id)
+		if err != nil {
+			return Amount{}, err
+		}
+		return Amount{}, errSpent(k)
 	}
-	return nil
+	return held, nil
 }
 
-// Charge counts what was done for an app key, also when it is over by now. It is
-// called once for each piece of work, after it.
-func (s *Service) Charge(ctx context.Context, id string, used Amount) error {
-	if used.Tokens <= 0 && used.Micros <= 0 {
+// Settle counts what was done for an app key in place of what was held for it, also
+// when the key is over by now. It is called once for each piece of work, after it.
+func (s *Service) Settle(ctx context.Context, id string, held, used Amount) error {
+	used = bounded(used)
+	rest := Amount{Tokens: used.Tokens - held.Tokens, Micros: used.Micros - held.Micros}
+	if rest == (Amount{}) {
 		return nil
 	}
-	return s.Store.ChargeKey(ctx, id, Amount{Tokens: min(max(used.Tokens, 0), maxBudget), Micros: min(max(used.Micros, 0), maxBudget)})
+	return s.Store.ChargeKey(ctx, id, rest)
+}
+
+func bounded(a Amount) Amount {
+	return Amount{Tokens: min(max(a.Tokens, 0), maxBudget), Micros: min(max(a.Micros, 0), maxBudget)}
 }

@@ -30,8 +30,13 @@ type Store interface {
 	RevokeKey(ctx context.Context, maker, id string, at time.Time) error
 	// TouchKey notes a use, unless one was noted after the second time.
 	TouchKey(ctx context.Context, id string, at, after time.Time) error
-	// ChargeKey adds to what was spent, each addition exactly once.
+	// ChargeKey adds to what was spent, each addition exactly once. What is negative
+	// is taken back.
 	ChargeKey(ctx context.Context, id string, used Amount) error
+	// ReserveKey adds to what was spent as much of an amount as the budget has left,
+	// and says how much that was. It is false, and adds nothing, when nothing is left
+	// of a budget, or the maker has no such key.
+	ReserveKey(ctx context.Context, maker, id string, want Amount) (held Amount, ok bool, err error)
 }
 
 // Why a key was not made.

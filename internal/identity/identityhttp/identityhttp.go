@@ -3,14 +3,16 @@
 //
 // Wrap is the one way in which a surface authenticates. It never reads x-did,
 // says from which address credentials came, so that verifying them takes that
-// address's time, counts requests by principal, and ends an oracle's streams when
-// their token is withdrawn. A token that has expired is taken where its route
-// knows that the token began what it asks for (httpserver.Route.Began).
+// address's time, counts requests by principal, and ends streams and transfers when
+// their token is withdrawn: what was not whole by then is not taken. A token that has
+// expired is taken where its route knows that the token began what it asks for
+// (httpserver.Route.Began).
 package identityhttp
 
 import (
 	"context"
 	"errors"
+	"io"
 	"net/http"
 	"strings"
 
@@ -109,29 +111,55 @@ type Admitted struct {
 }
 
 // Serve counts the request, hands it on with the principal in its context, and ends
-// a stream when its token is withdrawn.
+// it when its token is withdrawn: streams and transfers go on for longer than that
+// may take to be told, and whoever sends a body slowly decides when it is whole.
 func (a Admitted) Serve(w http.ResponseWriter, r *http.Request, next httpserver.Handler) error {
 	if ok, wait := a.Limits.Principals.Allow(ratelimit.KeyOf(a.RateKey)); !ok {
 		return ratelimit.Refusal(wait)
 	}
 	s, p := a.Service, a.Principal
 	ctx := identity.WithPrincipal(r.Context(), p)
-	if route, _ := httpserver.RouteOf(ctx); !route.Stream {
+	route, _ := httpserver.RouteOf(ctx)
+	if !route.Stream && r.ContentLength == 0 { // our own work alone, which is short
 		return next(w, r.WithContext(ctx))
 	}
-	if a.Surface != identity.Oracle { // they have transfers, which may take longer than a token lives
-		ctx = identity.WithEnding(ctx, func(end func()) (stop func()) { return s.OnEnd(p, end) })
-		return next(w, r.WithContext(ctx))
+	withdrawn := s.OnWithdrawn
+	if a.Surface.IsOpen() { // whoever asks to become a member is none yet
+		withdrawn = s.OnRevoked
 	}
-	// An answer ends by itself, and who was let in hears it out.
-	ctx = identity.WithEnding(ctx, func(end func()) (stop func()) { return s.OnWithdrawn(p, end) })
+	ctx = identity.WithEnding(ctx, func(end func()) (stop func()) { return withdrawn(p, end) })
 	ctx, end := identity.UntilEnded(ctx, ctx)
 	defer end()
-	err := next(w, r.WithContext(ctx))
+	if a.Surface != identity.Oracle {
+		// Transfers may take longer than a token lives; what only listens ends with it.
+		// Of the oracle an answer ends by itself, and who was let in hears it out.
+		ctx = identity.WithEnding(ctx, func(end func()) (stop func()) { return s.OnEnd(p, end) })
+	}
+	r = r.WithContext(ctx)
+	if r.ContentLength != 0 {
+		r.Body = admittedBody{r.Body, ctx}
+	}
+	err := next(w, r)
 	if err != nil && errors.Is(context.Cause(ctx), identity.ErrEnded) {
 		return identity.ErrEnded // whatever failed did so because of that
 	}
 	return err
+}
+
+// admittedBody is a body of which nothing is taken after its sender's token was
+// withdrawn: also a handler that does not look at its context then lacks the end.
+type admittedBody struct {
+	io.ReadCloser
+	ctx context.Context //nolint:containedctx // the body lives as long as its request
+}
+
+// Read reads the body.
+func (b admittedBody) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	if ended := context.Cause(b.ctx); errors.Is(ended, identity.ErrEnded) {
+		return 0, ended
+	}
+	return n, err
 }
 
 // Guessed counts a wrong secret that a handler of the request refused, and

@@ -69,7 +69,7 @@ func serveLimited(t *testing.T, s *identity.Service, limits identityhttp.Limits,
 			Authenticate: identityhttp.WrapLimited(s, identity.Oracle, limits),
 		},
 		{
-			Name: "files", Routes: []httpserver.Route{route("/files", httpserver.Principal)}, Errors: httpserver.FilesErrors,
+			Name: "files", Routes: []httpserver.Route{route("/files", httpserver.Principal)},
 			Authenticate: identityhttp.Wrap(s, identity.Files),
 		},
 		identityhttp.Surface(s, httpserver.OpenCORS("*"), all),
@@ -246,14 +246,7 @@ func TestDocumentAndRevocation(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	signed, err := ucan.Issue(alice.Signer, ucan.Statement{
-		Audience: did.DID(s.DID()), Expires: time.Now().Add(time.Minute), Proofs: []*ucan.Token{revoked},
-		Capabilities: []ucan.Capability{ucan.NewRevocation(did.DID(alice.DID), revoked)},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if w := post(server, "/api/revocations", `{"revocation":"`+signed.Encode()+`"}`); w.Code != http.StatusOK || !strings.Contains(w.Body.String(), revoked.CID()) {
+	if w := post(server, "/api/revocations", `{"revocation":"`+identitytest.Revocation(t, alice, s.DID(), token)+`"}`); w.Code != http.StatusOK || !strings.Contains(w.Body.String(), revoked.CID()) {
 		t.Fatalf("%d %s", w.Code, w.Body)
 	}
 	if _, err := io.ReadAll(stream.Body); ctx.Err() != nil {
@@ -289,14 +282,7 @@ func revocationOf(t *testing.T, by identitytest.Actor, audience string) string {
 	if by.DID == "" {
 		by = identitytest.Actor{DID: string(signer.DID()), Signer: signer}
 	}
-	signed, err := ucan.Issue(by.Signer, ucan.Statement{
-		Audience: did.DID(audience), Expires: time.Now().Add(time.Minute), Proofs: []*ucan.Token{made},
-		Capabilities: []ucan.Capability{ucan.NewRevocation(did.DID(by.DID), made)},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return signed.Encode()
+	return identitytest.Revocation(t, by, audience, made.Encode())
 }
 
 // Anybody can make keys and tokens and revoke them; what has to be remembered is

@@ -1,6 +1,7 @@
 // Package identitysql keeps identity's records in the database: revocations
 // with their feed, single-use marks, and users' delegations. The schema has the
-// table of appkeysql too, and Sweep forgets app keys that ended.
+// tables of appkeysql and operatorssql too, and Sweep forgets app keys and setup
+// links that ended.
 package identitysql
 
 import (
@@ -170,6 +171,8 @@ func (s *Store) Sweep(ctx context.Context, before time.Time, limit int) (int, er
 			// App keys that ended are listed for another 30 days.
 			`DELETE FROM identity_app_keys WHERE id IN
 				(SELECT id FROM identity_app_keys WHERE ends_ms < $1 - 2592000000 ORDER BY ends_ms LIMIT $2)`,
+			`DELETE FROM identity_setup_links WHERE digest IN
+				(SELECT digest FROM identity_setup_links WHERE expires_ms < $1 ORDER BY expires_ms LIMIT $2)`,
 		} {
 			result, err := tx.ExecContext(ctx, statement, sqldb.MS(before), int64(limit)-total)
 			if err != nil {

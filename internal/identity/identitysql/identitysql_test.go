@@ -2,7 +2,6 @@ package identitysql_test
 
 import (
 	"testing"
-	"time"
 
 	"github.com/castalia-org/castalia/internal/identity"
 	"github.com/castalia-org/castalia/internal/identity/identitysql"
@@ -10,8 +9,6 @@ import (
 	"github.com/castalia-org/castalia/internal/platform/fault"
 	"github.com/castalia-org/castalia/internal/platform/sqldb"
 	"github.com/castalia-org/castalia/internal/platform/sqldb/sqldbtest"
-	"github.com/castalia-org/castalia/internal/protocol/did"
-	"github.com/castalia-org/castalia/internal/protocol/ucan"
 )
 
 func TestStore(t *testing.T) {
@@ -39,22 +36,11 @@ func TestNodesShareOneTruth(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		token, err := ucan.Parse(text)
-		if err != nil {
-			t.Fatal(err)
-		}
-		revocation, err := ucan.Issue(alice.Signer, ucan.Statement{
-			Audience: did.DID(here.DID()), Expires: time.Now().Add(time.Minute), Proofs: []*ucan.Token{token},
-			Capabilities: []ucan.Capability{ucan.NewRevocation(did.DID(alice.DID), token)},
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
 		call := identitytest.Invocation(t, alice, here.DID(), identitytest.Can("mcp/call", here.MCPResource("s", "t")))
 		if err := here.UseInvocation(t.Context(), p, "s", "t", call); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := here.Revoke(t.Context(), revocation.Encode()); err != nil {
+		if _, err := here.Revoke(t.Context(), identitytest.Revocation(t, alice, here.DID(), text)); err != nil {
 			t.Fatal(err)
 		}
 		if err := there.Load(t.Context()); err != nil {

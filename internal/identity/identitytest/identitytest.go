@@ -141,6 +141,23 @@ func Files(tb testing.TB, from Actor, audience, can string, options ...Option) s
 	return issue(tb, from, audience, 5*time.Minute, ucan.NewCapability(can, from.Home(""), ipld.Node{}), options)
 }
 
+// Revocation is what an actor signs to withdraw a token.
+func Revocation(tb testing.TB, by Actor, audience, token string) string {
+	tb.Helper()
+	revoked, err := ucan.Parse(token)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	signed, err := ucan.Issue(by.Signer, ucan.Statement{
+		Audience: did.DID(audience), Expires: time.Now().Add(time.Minute), Proofs: []*ucan.Token{revoked},
+		Capabilities: []ucan.Capability{ucan.NewRevocation(did.DID(by.DID), revoked)},
+	})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return signed.Encode()
+}
+
 func issue(
 	tb testing.TB, from Actor, audience string, ttl time.Duration, usual ucan.Capability, options []Option,
 ) string {

@@ -28,7 +28,7 @@ const (
 const (
 	textInvite  = "This oracle takes members by invitation: ask its operator for a link."
 	textClosed  = "This oracle is closed to newcomers: ask its operator to add your DID."
-	textUnknown = "Whether you are a member can not be found out at the moment."
+	textUnknown = "Whether you are a member cannot be found out at the moment."
 )
 
 // CodeNotMember is the machine word of a refusal at the door.
@@ -138,6 +138,14 @@ func (d *Door) vouch(ctx context.Context, p identity.Principal) (sponsor string,
 func (d *Door) AdmitDID(ctx context.Context, did string) error {
 	_, err := d.Admit(ctx, identity.Principal{DID: did, Root: did, Kind: identity.ByDelegation})
 	return err
+}
+
+// IsMember reports whether a DID is a member, whoever else may come in.
+func (d *Door) IsMember(ctx context.Context, did string) (bool, error) {
+	if err := d.news.Current(ctx); err != nil {
+		return false, err
+	}
+	return d.isMember(ctx, did)
 }
 
 // refusal says what to do. The DID is the caller's own: the operator needs it.

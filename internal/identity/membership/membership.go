@@ -9,7 +9,7 @@
 // It promises that an invitation is never used more often than it says, on
 // however many nodes; that redeeming it twice with one DID is using it once; and
 // that a member who was removed is refused on every node within a second, also
-// where a connection is open. A node that can not find out who left lets nobody
+// where a connection is open. A node that cannot find out who left lets nobody
 // in. It refuses to keep the code of an invitation: only its hash is stored.
 //
 // The package does no HTTP and no SQL: membershiphttp has the routes,

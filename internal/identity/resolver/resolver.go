@@ -27,6 +27,7 @@ import (
 
 	"github.com/castalia-org/castalia/internal/identity"
 	"github.com/castalia-org/castalia/internal/identity/recent"
+	"github.com/castalia-org/castalia/internal/platform/publicaddr"
 	"github.com/castalia-org/castalia/internal/protocol/did"
 )
 
@@ -112,7 +113,7 @@ func refusePrivate(_, address string, _ syscall.RawConn) error {
 	if err != nil {
 		return fmt.Errorf("dial %s: %w", address, err)
 	}
-	if !Public(ap.Addr()) {
+	if !publicaddr.Public(ap.Addr()) {
 		return fmt.Errorf("dial %s: %w", address, ErrPrivate)
 	}
 	return nil
@@ -135,6 +136,9 @@ func (r *Resolver) resolve(ctx context.Context, d did.DID) (did.Document, error)
 		return a.document, a.err
 	}
 	flight := r.flights.DoChan(string(d), func() (any, error) {
+		if a, ok := r.known.Get(d, time.Now()); ok { // another flight has landed meanwhile
+			return a.document, a.err
+		}
 		// Others may wait for the same answer: only the time limit ends it.
 		limited, cancel := context.WithTimeout(context.WithoutCancel(ctx), r.cfg.Timeout)
 		defer cancel()
@@ -292,37 +296,4 @@ func send(c *http.Client, request *http.Request) (_ []byte, err error) {
 		return nil, errors.New("answer is too long")
 	}
 	return body, nil
-}
-
-// reserved are ranges that are not reachable from the public Internet and that
-// netip does not know by name.
-var reserved = []netip.Prefix{
-	netip.MustParsePrefix("0.0.0.0/8"),
-	netip.MustParsePrefix("100.64.0.0/10"),
-	netip.MustParsePrefix("192.0.0.0/24"),
-	netip.MustParsePrefix("192.0.2.0/24"),
-	netip.MustParsePrefix("198.18.0.0/15"),
-	netip.MustParsePrefix("198.51.100.0/24"),
-	netip.MustParsePrefix("203.0.113.0/24"),
-	netip.MustParsePrefix("240.0.0.0/4"),
-	netip.MustParsePrefix("64:ff9b::/96"),
-	netip.MustParsePrefix("64:ff9b:1::/48"),
-	netip.MustParsePrefix("100::/64"),
-	netip.MustParsePrefix("2001::/23"),
-	netip.MustParsePrefix("2001:db8::/32"),
-	netip.MustParsePrefix("2002::/16"),
-}
-
-// Public reports whether an address belongs to the public Internet.
-func Public(a netip.Addr) bool {
-	a = a.Unmap()
-	if !a.IsValid() || !a.IsGlobalUnicast() || a.IsPrivate() || a.IsLoopback() || a.IsLinkLocalUnicast() {
-		return false
-	}
-	for _, p := range reserved {
-		if p.Contains(a) {
-			return false
-		}
-	}
-	return true
 }

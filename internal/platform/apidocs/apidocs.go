@@ -8,10 +8,7 @@
 package apidocs
 
 import (
-	"crypto/sha256"
 	"embed"
-	"encoding/hex"
-	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -89,25 +86,7 @@ func servePage(w http.ResponseWriter, r *http.Request, name string) error {
 	}
 	h := w.Header()
 	h.Set("Content-Security-Policy", pageCSP)
-	return serveCached(w, r, types[ext], data)
-}
-
-// serveCached sends bytes that change rarely, or says that they did not.
-func serveCached(w http.ResponseWriter, r *http.Request, contentType string, data []byte) error {
-	sum := sha256.Sum256(data)
-	tag := `W/"` + hex.EncodeToString(sum[:8]) + `"`
-	h := w.Header()
-	h.Set("Etag", tag)
-	h.Set("Cache-Control", "no-cache")
-	if match := r.Header.Get("If-None-Match"); match == "*" || strings.Contains(match, tag) {
-		w.WriteHeader(http.StatusNotModified)
-		return nil
-	}
-	h.Set("Content-Type", contentType)
-	h.Set("Content-Length", fmt.Sprint(len(data)))
-	w.WriteHeader(http.StatusOK)
-	_, err := w.Write(data) //nolint:gosec // our own files, or a document made of our routes
-	return err
+	return httpserver.ServeBytes(w, r, types[ext], data)
 }
 
 func (d *docs) serveOpenAPI(w http.ResponseWriter, r *http.Request) error {
@@ -115,7 +94,7 @@ func (d *docs) serveOpenAPI(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return fault.Wrap(fault.Internal, "The document could not be made", err)
 	}
-	return serveCached(w, r, "application/json; charset=utf-8", doc)
+	return httpserver.ServeBytes(w, r, "application/json; charset=utf-8", doc)
 }
 
 func (d *docs) cached() ([]byte, error) {

@@ -95,7 +95,7 @@ type writer struct {
 }
 
 // entry writes one entry. Its name and length are part of the sum, so that
-// bytes can not move from one entry to the next.
+// bytes cannot move from one entry to the next.
 func (w *writer) entry(name string, size int64, body io.Reader) error {
 	header := &tar.Header{Name: name, Mode: 0o600, Size: size, ModTime: w.made, Format: tar.FormatPAX}
 	if err := w.tar.WriteHeader(header); err != nil {

@@ -21,7 +21,7 @@ const (
 // bounded, each with a context that ends with the desk.
 type Desk struct {
 	fn      Responder
-	ctx     context.Context
+	ctx     context.Context //nolint:containedctx // the life of the desk
 	cancel  context.CancelFunc
 	places  chan struct{}
 	running sync.WaitGroup

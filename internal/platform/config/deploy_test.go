@@ -2,12 +2,14 @@ package config_test
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -111,6 +113,30 @@ func TestTheComposeFileFits(t *testing.T) {
 	}
 }
 
+// fitsPostgres holds the connections of all nodes, and of those that replace them,
+// to what PostgreSQL has as it comes, less what it keeps for its operators.
+func fitsPostgres(t *testing.T, deployment any, env []any) {
+	t.Helper()
+	const stock, kept = 100, 10
+	pool := 0
+	for _, e := range env {
+		if at(t, e, "name") == "DATABASE_POOL" {
+			pool, _ = strconv.Atoi(fmt.Sprint(at(t, e, "value")))
+		}
+	}
+	nodes := 0
+	for _, path := range [][]any{{"spec", "replicas"}, {"spec", "strategy", "rollingUpdate", "maxSurge"}} {
+		n, err := strconv.Atoi(fmt.Sprint(at(t, deployment, path...)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		nodes += n
+	}
+	if pool == 0 || nodes*pool > stock-kept {
+		t.Errorf("%d nodes with %d connections each do not fit %d", nodes, pool, stock-kept)
+	}
+}
+
 func TestTheManifestsFit(t *testing.T) {
 	t.Parallel()
 	const file = "deploy/kubernetes/castalia.yaml"
@@ -127,6 +153,7 @@ func TestTheManifestsFit(t *testing.T) {
 	if len(names) < 4 || !slices.Contains(names, "ACCESS") {
 		t.Errorf("%s: given %v only", file, names)
 	}
+	fitsPostgres(t, all[0], env)
 	labels := at(t, all[0], "spec", "template", "metadata", "labels", "app")
 	if service := at(t, all[1], "spec", "selector", "app"); service != labels {
 		t.Errorf("the service selects %v, and the pods are %v", service, labels)

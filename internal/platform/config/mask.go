@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"net/url"
+	"regexp"
 	"slices"
 	"strings"
 	"unicode"
@@ -14,13 +15,31 @@ const masked = "********"
 
 // Mask hides credentials in a value that is to be shown: what stands before the @
 // of an address, words of its path that look like keys, the parameters of a query
-// and the fragment behind it, and in JSON what is called a secret. It does not know which parameters are secret, so it
+// and the fragment behind it, and what is called a secret in JSON and in a list of
+// parameters. It does not know which parameters are secret, so it
 // shows those that it knows to be harmless and hides all others.
 func Mask(text string) string {
 	if shown, ok := maskJSON(text); ok {
 		return shown
 	}
-	return maskQuery(maskUsers(text))
+	return maskQuery(maskUsers(maskPairs(text)))
+}
+
+// pair is a parameter of a connection's text, as PostgreSQL's other form has them:
+// password='it\'s hush'. What stands in an address is left to maskQuery.
+var pair = regexp.MustCompile(`(?:^|\s)(\w+)\s*=\s*('(?:[^'\\]|\\.)*'?|[^\s'&;]+)`)
+
+// maskPairs hides the values of parameters that are called like secrets.
+func maskPairs(text string) string {
+	var b strings.Builder
+	from := 0
+	for _, at := range pair.FindAllStringSubmatchIndex(text, -1) {
+		if value := text[at[4]:at[5]]; secretPair(text[at[2]:at[3]]) && !strings.Contains(value, "://") {
+			b.WriteString(text[from:at[4]] + masked)
+			from = at[5]
+		}
+	}
+	return b.String() + text[from:]
 }
 
 // maskList is Mask for a comma list, each item for itself.
@@ -109,7 +128,7 @@ func maskQuery(text string) string {
 
 // leastKey is the length from which a word of letters and digits in a path is
 // taken for a key, as in the addresses of webhooks.
-const leastKey = 16
+const leastKey = 8
 
 // maskPath hides, behind the host of an address, words that look like keys and the
 // values of parameters that stand in the path.
@@ -211,6 +230,13 @@ func maskValue(value any, secret bool) any {
 		}
 	}
 	return masked
+}
+
+// secretPair reports whether a parameter is called like a password. Words that are
+// also in names of plugins and models (credits, keys) do not make one.
+func secretPair(name string) bool {
+	name = strings.ToLower(name)
+	return slices.ContainsFunc([]string{"pass", "pwd", "secret", "token"}, func(word string) bool { return strings.Contains(name, word) })
 }
 
 // secretName reports whether a member of JSON is called like something that must

@@ -10,11 +10,15 @@ type Settings struct {
 	Identity Identity
 	Access   Access
 	USSD     USSD
+	SMS      SMS
 	Files    Files
 	Oracle   Oracle
 	Query    Query
 	Plugins  Plugins
 	Calls    Calls
+	Webhooks Webhooks
+
+	Knowledge Knowledge
 }
 
 // Server is the listener and what surrounds every request.
@@ -26,6 +30,11 @@ type Server struct {
 	TrustProxy        bool          `env:"TRUST_PROXY_ENABLED" default:"false" doc:"Whether X-Forwarded-For, X-Forwarded-Proto and X-Forwarded-Host of the proxies in TRUSTED_PROXIES are believed."`
 	TrustedProxies    Networks      `env:"TRUSTED_PROXIES" default:"127.0.0.0/8,::1,10.0.0.0/8,172.16.0.0/12,192.168.0.0/16,169.254.0.0/16,fc00::/7,fe80::/10" doc:"Networks of your proxies, for TRUST_PROXY_ENABLED. The client is the nearest hop that is in none of them; what others say of their clients is ignored."`
 	PublicURL         URL           `env:"PUBLIC_URL" doc:"Address under which clients reach this deployment, such as https://castalia.example, for links that it makes; empty takes it from X-Forwarded-Host of a trusted proxy, and makes links relative where nobody says."`
+	HTTPSDomains      []string      `env:"HTTPS_DOMAINS" doc:"Names under which this deployment is reached, such as oracle.example.org. Certificates for them are got and renewed by ACME, whose terms you accept by setting it, and HTTPS is served at HTTPS_PORT; PORT is then 80 unless it is set, and leads there. PUBLIC_URL is the first of them unless it is set."`
+	HTTPSPort         int           `env:"HTTPS_PORT" default:"443" min:"0" max:"65535" doc:"Port of HTTPS, where HTTPS_DOMAINS is set. The authority looks at port 443 or 80 of the names: lead one of them here."`
+	ACMEEmail         string        `env:"ACME_EMAIL" doc:"Address that the certificate authority may warn."`
+	ACMEDirectory     URL           `env:"ACME_DIRECTORY" doc:"Directory of the certificate authority; empty is Let's Encrypt."`
+	ACMECAFile        string        `env:"ACME_CA_FILE" doc:"PEM file of the certificate that vouches for ACME_DIRECTORY itself, where that is not one that the system knows."`
 	RateLimit         int           `env:"RATE_LIMIT_PER_MINUTE" default:"100" min:"0" doc:"Requests a minute and client address on /api/ussd, / and /health; 0 switches the limit off."`
 	PrincipalLimit    int           `env:"PRINCIPAL_RATE_LIMIT_PER_MINUTE" default:"1200" min:"0" doc:"Requests a minute and principal on the other services; 0 switches the limit off."`
 	ContentLimit      int           `env:"PUBLIC_FILES_RATE_LIMIT_PER_MINUTE" default:"3000" min:"0" doc:"Requests a minute and client address for public files; 0 switches the limit off."`
@@ -54,6 +63,7 @@ type Storage struct {
 	Blobs    URL    `env:"BLOB_URL" doc:"s3://bucket/prefix?endpoint=&region=&path_style= of the fleet; empty means files in the data folder."`
 	NATS     URL    `env:"NATS_URL" doc:"nats://… of the fleet; empty means hints inside the process."`
 
+	DatabasePool int           `env:"DATABASE_POOL" default:"32" doc:"How many connections a node opens to PostgreSQL, half of them for writes; at least 8. All nodes together, and one more while they are replaced, must fit its max_connections."`
 	DatabaseWait time.Duration `env:"DATABASE_WAIT" default:"10m" doc:"How long a starting node of a fleet waits for a database that is away, with /health at 503, before it gives up; off gives up at once."`
 
 	AccessKey    Secret `env:"AWS_ACCESS_KEY_ID" doc:"Access key of the object store."`
@@ -88,10 +98,30 @@ type USSD struct {
 	PINKey       Key           `env:"PIN_ENCRYPTION_KEY" doc:"Key under which PIN hashes are sealed; made in the data folder when embedded."`
 	PINKeysOld   KeyList       `env:"PIN_ENCRYPTION_KEYS_OLD" doc:"Earlier PIN keys, still readable after a rotation."`
 	SessionTTL   time.Duration `env:"USSD_SESSION_TTL" default:"180s" doc:"Idle time after which a telephone session expires."`
-	Menu         string        `env:"USSD_MENU" doc:"Menu file; empty means the built-in menu."`
+	MenuText     string        `env:"USSD_MENU_TEXT" doc:"The telephone's menus themselves, as YAML."`
+	Menu         string        `env:"USSD_MENU" doc:"File with the same; it is read again when it changes. Without either operators may store menus, and until then the built-in one serves."`
 	ScreenLimit  string        `env:"USSD_SCREEN_LIMIT" default:"160" doc:"Septets of a screen that networks show (120 to 182), with others for dialects and service codes: 160,africastalking=182,*384#=140. In UCS-2 as many characters as fit into the same octets (70 for 160), or as a second number says: 160/60."`
 	ResumeWindow time.Duration `env:"USSD_RESUME_WINDOW" default:"off" doc:"How long a caller who dials again is offered to continue."`
+	AskLanguage  bool          `env:"USSD_LANGUAGE_FIRST" default:"false" doc:"Ask a telephone that dials for the first time for its language before the first screen, where the menu has a screen for that."`
+	Lists        string        `env:"USSD_LISTS" doc:"Folder of CSV files that menus read lists from, such as prices. Each is read again when it changes."`
+	Dialects     []string      `env:"USSD_DIALECTS" doc:"Files of dialects, for gateways that Castalia does not know: each has its path, /api/ussd/NAME."`
+	Gateways     string        `env:"USSD_GATEWAYS" doc:"File that lists which gateways may call: from which addresses, with which secret or signature. Empty lets everybody call."`
 	GatewayCIDRs Networks      `env:"USSD_GATEWAY_CIDRS" doc:"Telecom gateways, exempt from the rate limit."`
+}
+
+// SMS is text messages of telephones.
+type SMS struct {
+	Gateway      string `env:"SMS_GATEWAY" allowed:"africastalking|twilio" doc:"Who sends and receives text messages: africastalking, twilio (or what speaks like it), or nobody when empty."`
+	URL          URL    `env:"SMS_URL" doc:"Base address of that gateway; empty is its own."`
+	Account      string `env:"SMS_ACCOUNT" doc:"User name at Africa's Talking, or account SID at Twilio."`
+	Key          Secret `env:"SMS_KEY" doc:"API key at Africa's Talking, or auth token at Twilio, which also signs what comes in."`
+	From         string `env:"SMS_FROM" doc:"Sender of messages: a number, a short code, a name, or the SID of a messaging service at Twilio."`
+	Secret       Secret `env:"SMS_SECRET" doc:"At least 16 characters that Africa's Talking must put behind /api/sms/africastalking?secret= when it hands over a message; without them none is taken."`
+	Answers      bool   `env:"SMS_ANSWERS" default:"true" doc:"Whether callers are told by a message that a promised answer is ready."`
+	NumberParts  int    `env:"SMS_NUMBER_PARTS" default:"20" min:"1" doc:"Parts of messages (160 characters each) that one number is sent in a day (UTC)."`
+	DayParts     int    `env:"SMS_DAY_PARTS" default:"1000" min:"1" doc:"Parts of messages that all numbers together are sent in a day (UTC)."`
+	Price        string `env:"SMS_PRICE" doc:"What a part costs, such as KES 0.80, for the figures of operators where the gateway does not say."`
+	AllowPrivate bool   `env:"SMS_ALLOW_PRIVATE" default:"false" doc:"Whether the gateway may be plain HTTP and have a private or loopback address."`
 }
 
 // Files is the file store.
@@ -119,6 +149,7 @@ type Oracle struct {
 	TurnTimeout      time.Duration `env:"MODEL_TURN_TIMEOUT" default:"15m" doc:"How long a turn may take, with all its tools."`
 	ApprovalTime     time.Duration `env:"APPROVAL_TIMEOUT" default:"24h" doc:"How long a tool call waits for its user's approval; after that it counts as denied (off means a day)."`
 	ApproveMCP       bool          `env:"APPROVE_MCP_TOOLS" default:"false" doc:"Whether every tool of an MCP server that is not marked as read only waits for its user's approval."`
+	AgentWait        time.Duration `env:"MCP_ANSWER_WAIT" default:"45s" doc:"How long an agent at /mcp waits for the oracle's answer before it is told to come back for it (off means 45 seconds); clients give up after about a minute."`
 	FrameRetention   time.Duration `env:"RUN_FRAMES_RETENTION" default:"24h" doc:"How long the frames of ended runs are kept for those who resume (off means a day); the transcript stays."`
 	OpenAIBase       URL           `env:"OPENAI_BASE_URL" doc:"Base address of an OpenAI-compatible provider."`
 	OpenAIKey        Secret        `env:"OPENAI_API_KEY" doc:"Key of that provider."`
@@ -160,4 +191,16 @@ type Calls struct {
 	VoiceModel string `env:"TEXT_TO_SPEECH_MODEL" default:"tts-1" doc:"Model that it is asked for."`
 	Voice      string `env:"TEXT_TO_SPEECH_VOICE" default:"alloy" doc:"Voice when the caller chooses none."`
 	SpeechKey  Secret `env:"SPEECH_API_KEY" doc:"Key of the speech services."`
+}
+
+// Webhooks is what is told to owners' own programs.
+type Webhooks struct {
+	AllowPrivate bool `env:"WEBHOOKS_ALLOW_PRIVATE" default:"false" doc:"Whether webhooks may be plain HTTP and lead to private and loopback addresses: for development, and where every user is trusted with this network."`
+}
+
+// Knowledge is the community's documents.
+type Knowledge struct {
+	EmbeddingsURL   URL    `env:"EMBEDDINGS_URL" doc:"Base address of an OpenAI-compatible service that makes embeddings (…/v1), so that documents are found by what they mean too. Every passage of every collection and every question is sent there. Empty means that words alone count."`
+	EmbeddingsModel string `env:"EMBEDDINGS_MODEL" default:"text-embedding-3-small" doc:"Model that it is asked for. Another one has all documents embedded anew, in the background."`
+	EmbeddingsKey   Secret `env:"EMBEDDINGS_KEY" doc:"Key of that service."`
 }

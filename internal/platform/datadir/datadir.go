@@ -11,7 +11,6 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"syscall"
 )
 
 // lockFile carries the lock.
@@ -30,7 +29,7 @@ func Lock(dir string) (*Held, error) {
 	if err != nil {
 		return nil, fmt.Errorf("lock data folder: %w", err)
 	}
-	if err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+	if err := takeLock(file); err != nil {
 		holder, _ := os.ReadFile(file.Name())
 		err = fmt.Errorf("data folder %s is in use by process %s: stop it, or give this one another folder (CASTALIA_DATA)", dir, strings.TrimSpace(string(holder)))
 		return nil, errors.Join(err, file.Close())

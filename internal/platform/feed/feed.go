@@ -2,7 +2,7 @@
 //
 // It promises that what a node knows of the feed is never older than a second
 // when Current returns nil, whatever became of the bus or of the node: one that
-// stood still or could not read looks first, and says so when it can not. On a
+// stood still or could not read looks first, and says so when it cannot. On a
 // hint, and twice a second without one, it reads what is new.
 //
 // It does not know what is in a feed: Read takes the news in.
@@ -46,7 +46,7 @@ type Config struct {
 	// Read takes in some of what is new, and says whether there is more. It is
 	// never called twice at once.
 	Read func(ctx context.Context) (more bool, err error)
-	// Unknown is what Current says to a user when the feed can not be read.
+	// Unknown is what Current says to a user when the feed cannot be read.
 	Unknown string
 	Hints   Hints // nil: only the poll
 	Logger  *slog.Logger
@@ -152,7 +152,7 @@ func (f *Follower) Run(ctx context.Context) error {
 		case <-poll.C:
 		}
 		if err := f.Load(ctx); err != nil && !errors.Is(err, context.Canceled) {
-			f.cfg.Logger.LogAttrs(ctx, slog.LevelWarn, "a feed could not be read", slog.String("feed", f.cfg.Subject), slog.Any("error", err))
+			f.cfg.Logger.LogAttrs(ctx, slog.LevelWarn, "a feed could not be read", slog.String("event", "feed.read_failed"), slog.String("feed", f.cfg.Subject), slog.Any("error", err))
 		}
 	}
 }

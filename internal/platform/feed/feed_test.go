@@ -51,7 +51,7 @@ func TestWhatIsKnownIsAtMostASecondOld(t *testing.T) {
 		wantReads(4) // still good
 		time.Sleep(time.Second)
 		if err := f.Current(t.Context()); !fault.Is(err, fault.Unavailable) || fault.From(err).Message != "nobody knows" {
-			t.Errorf("a feed that can not be read: %v", err)
+			t.Errorf("a feed that cannot be read: %v", err)
 		}
 		n.err.Store(nil)
 		if err := f.Current(t.Context()); err != nil {

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/castalia-org/castalia/internal/platform/httpserver/clientaddr"
 	"github.com/castalia-org/castalia/internal/platform/listener"
 )
 
@@ -30,7 +31,7 @@ func PublicBase(r *http.Request) string {
 		}
 		return ""
 	}
-	if own := ownAddr(r); own.Addr().IsLoopback() && !forwarded(r.Header) {
+	if own := ownAddr(r); own.Addr().IsLoopback() && !clientaddr.IsForwarded(r.Header) {
 		switch name := hostName(r.Host); {
 		case name == "localhost":
 			return x.scheme(r) + "://" + net.JoinHostPort(name, strconv.Itoa(int(own.Port())))
@@ -42,7 +43,7 @@ func PublicBase(r *http.Request) string {
 }
 
 // AbsoluteBase is PublicBase, or else the address of this machine at which the
-// request came in: for what can not be relative. It may lead nowhere from
+// request came in: for what cannot be relative. It may lead nowhere from
 // outside.
 func AbsoluteBase(r *http.Request) string {
 	if base := PublicBase(r); base != "" {

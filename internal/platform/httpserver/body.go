@@ -28,6 +28,9 @@ type body struct {
 	last  bool // the client sends no other request on this connection
 	// expects is that the client sends the body when it is asked to.
 	expects bool
+	// again, when set, judges the sender once more when the body is whole: its sender
+	// decides when that is.
+	again func() error
 }
 
 // limitBody puts the route's limits around the body. A body that announces
@@ -64,7 +67,7 @@ func (b *body) Read(p []byte) (int, error) {
 	if b.limit && int64(len(p)) > b.left+1 {
 		p = p[:b.left+1]
 	}
-	b.x.conn.Waiting(now)
+	b.waiting(now)
 	n, err := b.under.Read(p)
 	b.x.conn.Serving()
 	b.read += int64(n)
@@ -82,6 +85,9 @@ func (b *body) Read(p []byte) (int, error) {
 	case err == nil:
 	case errors.Is(err, io.EOF):
 		b.finish()
+		if refused := b.judge(); refused != nil {
+			return 0, refused
+		}
 	case errors.Is(err, errTooLarge):
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		b.x.trouble = errSlowBody
@@ -91,6 +97,18 @@ func (b *body) Read(p []byte) (int, error) {
 	// The error stays what it was: libraries compare it. What it means to the
 	// client is in trouble.
 	return n, err
+}
+
+// judge says why the sender of a body that is whole may not ask for this any more.
+func (b *body) judge() error {
+	if b.again == nil {
+		return nil
+	}
+	err := b.again()
+	if err != nil {
+		b.x.trouble = fault.From(err) // whatever the handler makes of it
+	}
+	return err
 }
 
 // What may be wrong with the client rather than with us.
@@ -148,10 +166,18 @@ func (b *body) abandon() {
 	ctl := http.NewResponseController(b.x.w)
 	_ = ctl.SetReadDeadline(now.Add(wait))
 	_ = ctl.SetWriteDeadline(now.Add(wait + b.x.server.cfg.StallTimeout))
-	b.x.conn.Waiting(now)
+	b.waiting(now)
 	asked := !b.expects || !b.start.IsZero()
 	if asked && (b.last || b.x.Header().Get("Connection") == "close") && ctl.Flush() == nil {
 		_, _ = io.Copy(io.Discard, b.under) // the deadline ends it
+	}
+}
+
+// waiting says that the client keeps us waiting, unless others of its requests on the
+// connection may be worked on: who makes room must not take those along.
+func (b *body) waiting(now time.Time) {
+	if !b.x.shared {
+		b.x.conn.Waiting(now)
 	}
 }
 

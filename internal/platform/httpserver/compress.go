@@ -95,22 +95,26 @@ func compressible(contentType string) bool {
 	return strings.HasPrefix(media, "text/") || strings.HasSuffix(media, "+json") || strings.HasSuffix(media, "+xml")
 }
 
-// acceptsGzip reads Accept-Encoding; q=0 refuses.
-func acceptsGzip(h http.Header) bool {
+// AcceptsEncoding reads Accept-Encoding; q=0 refuses, and a name counts more
+// than the star.
+func AcceptsEncoding(h http.Header, encoding string) bool {
+	others := false
 	for _, line := range h["Accept-Encoding"] {
 		for part := range strings.SplitSeq(line, ",") {
 			name, params, _ := strings.Cut(strings.TrimSpace(part), ";")
-			if name != "gzip" && name != "*" {
+			if name != encoding && name != "*" {
 				continue
 			}
 			q, ok := strings.CutPrefix(strings.ReplaceAll(params, " ", ""), "q=")
-			if v, err := strconv.ParseFloat(q, 32); ok && err == nil && v == 0 {
-				continue
+			v, err := strconv.ParseFloat(q, 32)
+			accepted := !ok || err != nil || v > 0
+			if name == encoding {
+				return accepted
 			}
-			return true
+			others = accepted
 		}
 	}
-	return false
+	return others
 }
 
 func (z *gzipState) write(w *response, p []byte) (int, error) {

@@ -16,11 +16,15 @@ type CORSPolicy struct {
 	Exposed []string // response headers that pages may read
 }
 
-// OpenCORS is the policy of the oracle's routes. origins is "*" or a comma
-// list; empty is "*".
+// OpenCORS is the policy of what every page may call, with the headers that carry
+// credentials here. origins is "*" or a comma list; empty is "*".
 func OpenCORS(origins string) CORSPolicy {
+	list := ParseOrigins(origins)
+	if len(list) == 0 {
+		list = []string{"*"}
+	}
 	return CORSPolicy{
-		Origins: splitOrigins(origins, "*"),
+		Origins: list,
 		Headers: []string{
 			"Content-Type", "Authorization", "x-ucan-delegation", "x-matrix-access-token", "x-matrix-homeserver",
 			"x-did", "x-request-id", "x-auth-type", "x-timezone",
@@ -30,43 +34,8 @@ func OpenCORS(origins string) CORSPolicy {
 	}
 }
 
-// FilesCORS is OpenCORS with what file transfer and MCP need.
-func FilesCORS(origins string) CORSPolicy {
-	p := OpenCORS(origins)
-	p.Headers = append(
-		p.Headers, "Range", "If-Match", "If-None-Match", "If-Range", "If-Modified-Since", "Idempotency-Key", "Last-Event-ID",
-		"Tus-Resumable", "Upload-Length", "Upload-Offset", "Upload-Metadata", "Upload-Defer-Length", "Upload-Concat",
-		"Upload-Checksum", "Content-Digest", "Repr-Digest", "Content-MD5", "X-HTTP-Method-Override", "Mcp-Session-Id", "Mcp-Protocol-Version",
-	)
-	p.Methods = append(p.Methods, "HEAD")
-	p.Exposed = append(
-		p.Exposed, "ETag", "Location", "Content-Range", "Accept-Ranges", "Content-Disposition", "Last-Modified",
-		"x-vfs-cid", "x-vfs-content-hash", "x-vfs-version", "x-vfs-file-id",
-		"Tus-Resumable", "Tus-Version", "Tus-Extension", "Tus-Max-Size", "Tus-Checksum-Algorithm",
-		"Upload-Offset", "Upload-Length", "Upload-Expires", "Upload-Metadata", "Upload-Defer-Length", "Upload-Concat",
-		"Content-Digest", "Repr-Digest", "Mcp-Session-Id", "WWW-Authenticate",
-	)
-	return p
-}
-
-// QueryCORS is closed unless origins names some.
-func QueryCORS(origins string) CORSPolicy {
-	list := splitOrigins(origins, "")
-	if len(list) == 0 {
-		return CORSPolicy{}
-	}
-	return CORSPolicy{
-		Origins: list,
-		Headers: []string{
-			"Content-Type", "Authorization", "x-auth-type", "x-api-key", "x-ucan-delegation", "x-request-id", "x-cosmos-block-height",
-			"If-None-Match",
-		},
-		Methods: []string{"GET", "HEAD", "POST", "OPTIONS"},
-		Exposed: []string{HeaderRequestID, "Retry-After", "ETag", "Grpc-Metadata-X-Cosmos-Block-Height", "X-Cosmos-Block-Height", "X-Page-Limit", "Deprecation", "Link"},
-	}
-}
-
-func splitOrigins(list, otherwise string) []string {
+// ParseOrigins reads a comma list of origins. One "*" in it is all of them.
+func ParseOrigins(list string) []string {
 	var out []string
 	for o := range strings.SplitSeq(list, ",") {
 		o = strings.TrimSuffix(strings.TrimSpace(o), "/")
@@ -76,9 +45,6 @@ func splitOrigins(list, otherwise string) []string {
 		if o != "" {
 			out = append(out, o)
 		}
-	}
-	if len(out) == 0 && otherwise != "" {
-		return []string{otherwise}
 	}
 	return out
 }

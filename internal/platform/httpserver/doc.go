@@ -8,7 +8,7 @@
 //
 // It promises that every response carries a request id, that a panic is a
 // JSON 500 on a connection that stays usable, that bodies, headers,
-// connections and rates are bounded, that slow clients can not stop others
+// connections and rates are bounded, that slow clients cannot stop others
 // from being served, and that a server told to stop answers what it accepted.
 // It refuses to clean or redirect paths: %2F, ':' and '$' inside a segment
 // reach the handler as they were meant.

@@ -78,8 +78,8 @@ func KindOf(status int) fault.Kind {
 	return fault.Internal
 }
 
-// NestErrors is the table of the oracle's routes: statusCode, message and, for
-// the kinds that carry one there, error. A validation failure sets the field
+// NestErrors is the table of surfaces that bring none of their own: statusCode,
+// message and, for the kinds that carry one in the field, error. A validation failure sets the field
 // "message" to a list of texts.
 func NestErrors(w http.ResponseWriter, _ *http.Request, err error) {
 	e := fault.From(err)
@@ -96,61 +96,13 @@ func NestErrors(w http.ResponseWriter, _ *http.Request, err error) {
 	default:
 		body["error"] = http.StatusText(status)
 	}
-	writeFault(w, status, e, body)
+	WriteFault(w, e, body)
 }
 
-// FilesErrors is the table of the file store: error, message, status.
-func FilesErrors(w http.ResponseWriter, _ *http.Request, err error) {
-	e := fault.From(err)
+// WriteFault sends a table's body for an error with the error's own fields, which
+// win over the table's: that is how a validation failure lists its texts.
+func WriteFault(w http.ResponseWriter, e *fault.Error, body map[string]any) {
 	status := Status(e.Kind)
-	word := e.Code
-	if word == "" {
-		word = e.Kind.String()
-	}
-	writeFault(w, status, e, map[string]any{"error": word, "message": e.Message, "status": status})
-}
-
-// GRPCErrors is the table of the query gateway: a gRPC status as JSON.
-func GRPCErrors(w http.ResponseWriter, _ *http.Request, err error) {
-	e := fault.From(err)
-	writeFault(w, Status(e.Kind), e, map[string]any{"code": GRPCCode(e.Kind), "message": e.Message, "details": []any{}})
-}
-
-// GRPCCode is the gRPC status code of a kind.
-func GRPCCode(kind fault.Kind) int {
-	switch kind {
-	case fault.Canceled:
-		return 1
-	case fault.Invalid, fault.UnsupportedMedia:
-		return 3
-	case fault.Timeout:
-		return 4
-	case fault.NotFound, fault.Gone:
-		return 5
-	case fault.Forbidden, fault.PaymentRequired:
-		return 7
-	case fault.RateLimited, fault.TooLarge, fault.StorageFull:
-		return 8
-	case fault.Precondition:
-		return 9
-	case fault.Conflict:
-		return 10
-	case fault.RangeUnsatisfiable:
-		return 11
-	case fault.Unimplemented, fault.MethodNotAllowed:
-		return 12
-	case fault.Unavailable:
-		return 14
-	case fault.Unauthenticated:
-		return 16
-	case fault.Internal:
-	}
-	return 13
-}
-
-// writeFault adds the error's own fields and sends the body. An error's field
-// wins over the table's: that is how a validation failure lists its texts.
-func writeFault(w http.ResponseWriter, status int, e *fault.Error, body map[string]any) {
 	maps.Copy(body, e.Fields)
 	h := w.Header()
 	SetRetryAfter(h, e)

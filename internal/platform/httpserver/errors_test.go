@@ -17,7 +17,7 @@ import (
 )
 
 // Every table has an answer for every kind, and none shows the cause.
-func TestErrorTablesAreComplete(t *testing.T) {
+func TestEveryKindHasItsStatus(t *testing.T) {
 	t.Parallel()
 	seen := map[int]fault.Kind{}
 	for _, kind := range fault.Kinds() {
@@ -26,35 +26,24 @@ func TestErrorTablesAreComplete(t *testing.T) {
 			t.Errorf("%s and %s are both %d", kind, other, status)
 		}
 		seen[status] = kind
-		for name, table := range map[string]struct {
-			write   httpserver.ErrorWriter
-			members []string
-		}{
-			"nest":  {httpserver.NestErrors, []string{"statusCode", "message"}},
-			"files": {httpserver.FilesErrors, []string{"error", "message", "status"}},
-			"grpc":  {httpserver.GRPCErrors, []string{"code", "message", "details"}},
-		} {
-			w := httptest.NewRecorder()
-			err := fault.Wrap(kind, "shown", errors.New("hidden")).WithRetryAfter(1500*time.Millisecond).WithField("extra", 7)
-			table.write(w, httptest.NewRequestWithContext(t.Context(), "GET", "/", nil), fmt.Errorf("outer: %w", err))
-			a := answer{w.Result(), w.Body.String()}
-			body := a.json(t)
-			for _, member := range table.members {
-				if body[member] == nil {
-					t.Errorf("%s, %s: no %s in %s", name, kind, member, a.body)
-				}
-			}
-			if a.StatusCode != status || body["message"] != "shown" || body["extra"] != float64(7) || a.Header.Get("Retry-After") != "2" {
-				t.Errorf("%s, %s: got %d %v %s", name, kind, a.StatusCode, a.Header, a.body)
-			}
-			if strings.Contains(a.body, "hidden") || a.Header.Get("Content-Type") != "application/json; charset=utf-8" {
-				t.Errorf("%s, %s: %s %s", name, kind, a.Header.Get("Content-Type"), a.body)
-			}
-			if name == "grpc" && kind != fault.Internal && body["code"] == float64(13) {
-				t.Errorf("%s has no gRPC code of its own", kind)
-			}
+		w := httptest.NewRecorder()
+		err := fault.Wrap(kind, "shown", errors.New("hidden")).WithRetryAfter(1500*time.Millisecond).WithField("extra", 7)
+		httpserver.NestErrors(w, nil, fmt.Errorf("outer: %w", err))
+		a := answer{w.Result(), w.Body.String()}
+		body := a.json(t)
+		if a.StatusCode != status || body["statusCode"] != float64(status) || body["message"] != "shown" || body["extra"] != float64(7) || a.Header.Get("Retry-After") != "2" {
+			t.Errorf("%s: got %d %v %s", kind, a.StatusCode, a.Header, a.body)
+		}
+		if strings.Contains(a.body, "hidden") || a.Header.Get("Content-Type") != "application/json; charset=utf-8" {
+			t.Errorf("%s: %s %s", kind, a.Header.Get("Content-Type"), a.body)
 		}
 	}
+}
+
+// wordErrors is a table that a surface brings itself.
+func wordErrors(w http.ResponseWriter, _ *http.Request, err error) {
+	e := fault.From(err)
+	httpserver.WriteFault(w, e, map[string]any{"error": e.Kind.String(), "message": e.Message, "status": httpserver.Status(e.Kind)})
 }
 
 // Nobody who is still there hears that they have left.
@@ -133,6 +122,32 @@ func TestCausesAreLoggedOnce(t *testing.T) {
 		if !strings.Contains(got, part) {
 			t.Errorf("the log lacks %q: %s", part, got)
 		}
+	}
+}
+
+// TestPathsThatNobodyDeclaredAreMasked asks for the secret of a link by other ways than its own.
+func TestPathsThatNobodyDeclaredAreMasked(t *testing.T) {
+	t.Parallel()
+	var log bytes.Buffer
+	s := newServer(t, httpserver.Config{Logger: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))}, httpserver.Surface{
+		Name: "a", Prefixes: []string{"/s"}, Routes: []httpserver.Route{{
+			Method: http.MethodGet, Pattern: "/s/{secret}", Auth: httpserver.Public, Limit: httpserver.LimitPages,
+			Handler: func(http.ResponseWriter, *http.Request) error { return nil },
+		}},
+	})
+	for _, secret := range []string{"oo2wcj7yamfzvkjiimbkuly3zlrlhl2r", "BHDEOUTCRNVRDNAPKQBTWZDTVA", "254711223344", "%2B254711223344", "0711223344"} {
+		for _, ask := range [][2]string{{"DELETE", "/s/"}, {"PROPFIND", "/s/"}, {"GET", "/S/"}, {"GET", "/prefix/s/"}, {"GET", "/s/words/"}} {
+			log.Reset()
+			do(t, s, ask[0], ask[1]+secret)
+			if got := log.String(); !strings.Contains(got, "path=/") || strings.Contains(got, strings.TrimPrefix(secret, "%2B")) {
+				t.Errorf("%s %s is logged as %s", ask[0], ask[1]+secret, got)
+			}
+		}
+	}
+	log.Reset()
+	do(t, s, "GET", "/well-known/change-password/v1beta1")
+	if got := log.String(); !strings.Contains(got, "path=/well-known/change-password/v1beta1") {
+		t.Errorf("words are logged as %s", got)
 	}
 }
 

@@ -16,7 +16,7 @@ import (
 // context and its response writer at once, so that a request costs one
 // allocation here.
 type exchange struct {
-	context.Context
+	context.Context //nolint:containedctx // it is one
 	response
 
 	id      string
@@ -30,6 +30,9 @@ type exchange struct {
 	lookup  lookup
 	gzip    bool // the client takes gzip
 	span    telemetry.Span
+
+	operator OperatorIdentity // on operators' routes
+	audited  func(status int) // wants to know how an operator's change ended; nil when nobody does
 }
 
 type exchangeKey struct{}

@@ -61,7 +61,7 @@ func TestForeignHandlersFailInTheSurfacesManner(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := s.Mount(httpserver.Surface{Name: "x", Errors: httpserver.FilesErrors, Routes: []httpserver.Route{
+			if err := s.Mount(httpserver.Surface{Name: "x", Errors: wordErrors, Routes: []httpserver.Route{
 				{Method: "GET", Pattern: "/x", Auth: httpserver.Public, Handler: httpserver.FromHTTP(test.serve)},
 			}}); err != nil {
 				t.Fatal(err)

@@ -17,7 +17,7 @@ import (
 const heldGoodbye = time.Second
 
 // Hold answers with h on the server's port until release is called: for a
-// program that has its port and can not serve yet. Each answer ends its
+// program that has its port and cannot serve yet. Each answer ends its
 // connection, and connections that h did not take are there for Run.
 func (s *Server) Hold(ctx context.Context, h http.Handler) (release func(), err error) {
 	if err := s.Listen(ctx); err != nil {

@@ -12,13 +12,14 @@ import (
 	"strings"
 
 	"github.com/castalia-org/castalia/internal/platform/fault"
+	"github.com/castalia-org/castalia/plugin/strictjson"
 )
 
 // JSONOption changes what ReadJSON accepts.
 type JSONOption uint8
 
 const (
-	// Strict refuses members that the target does not have, by name.
+	// Strict refuses members that the target does not have, by name and in their case.
 	Strict JSONOption = 1 << iota
 	// AllowEmpty leaves the target as it is when there is no body.
 	AllowEmpty
@@ -28,8 +29,8 @@ const (
 
 // ReadJSON decodes the request body into v. The body is limited by the route.
 // What is wrong with it comes back as a fault that may be shown: malformed,
-// mistyped (with the member's name), unknown member, trailing data, too large,
-// not JSON by its Content-Type.
+// mistyped (with the member's name), unknown member, a member twice, trailing data,
+// too large, not JSON by its Content-Type.
 func ReadJSON(_ http.ResponseWriter, r *http.Request, v any, options ...JSONOption) error {
 	var opt JSONOption
 	for _, o := range options {
@@ -38,7 +39,11 @@ func ReadJSON(_ http.ResponseWriter, r *http.Request, v any, options ...JSONOpti
 	if opt&AnyMedia == 0 && !jsonMedia(r.Header.Get("Content-Type")) {
 		return fault.New(fault.UnsupportedMedia, "The body must be application/json")
 	}
-	dec := json.NewDecoder(r.Body)
+	body, err := readAll(r)
+	if err != nil {
+		return jsonFault(err)
+	}
+	dec := json.NewDecoder(bytes.NewReader(body))
 	if opt&Strict != 0 {
 		dec.DisallowUnknownFields()
 	}
@@ -48,13 +53,27 @@ func ReadJSON(_ http.ResponseWriter, r *http.Request, v any, options ...JSONOpti
 		}
 		return jsonFault(err)
 	}
-	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
-		if e, ok := errors.AsType[*fault.Error](err); ok {
-			return e
-		}
+	if len(bytes.TrimLeft(body[dec.InputOffset():], " \t\r\n")) > 0 {
 		return fault.New(fault.Invalid, "Unexpected data after the JSON value")
 	}
+	check := strictjson.Check
+	if opt&Strict != 0 {
+		check = strictjson.CheckNames
+	}
+	if err := check(body, v); err != nil {
+		return jsonFault(err)
+	}
 	return nil
+}
+
+// readAll reads a body, with room for what it says it has: at most what most have,
+// since a length is only what somebody says.
+func readAll(r *http.Request) ([]byte, error) {
+	const most = 64 << 10
+	var b bytes.Buffer
+	b.Grow(int(min(max(r.ContentLength, 0), most)) + bytes.MinRead)
+	_, err := b.ReadFrom(r.Body)
+	return b.Bytes(), err
 }
 
 func jsonMedia(contentType string) bool {
@@ -78,6 +97,15 @@ func jsonFault(err error) error {
 			name = "body"
 		}
 		return fault.Wrap(fault.Invalid, fmt.Sprintf("%s must be %s, not %s", name, jsonKind(e), e.Value), err)
+	}
+	if e, ok := errors.AsType[*strictjson.DuplicateError](err); ok {
+		return fault.Wrap(fault.Invalid, fmt.Sprintf("property %s must be there once", e.Name), err)
+	}
+	if e, ok := errors.AsType[*strictjson.NameError](err); ok {
+		return fault.Wrap(fault.Invalid, fmt.Sprintf("property %s should not exist", e.Name), err)
+	}
+	if errors.Is(err, strictjson.DepthError{}) {
+		return fault.Wrap(fault.Invalid, "The body's "+err.Error(), err)
 	}
 	switch text := err.Error(); {
 	case errors.Is(err, io.EOF):
@@ -107,7 +135,7 @@ func jsonKind(e *json.UnmarshalTypeError) string {
 }
 
 // WriteJSON sends v with the status. Encoding happens before the first byte is
-// sent, so that a value that can not be encoded is an error, not half an
+// sent, so that a value that cannot be encoded is an error, not half an
 // answer.
 func WriteJSON(w http.ResponseWriter, status int, v any) error {
 	var buf bytes.Buffer

@@ -40,9 +40,19 @@ func TestReadJSON(t *testing.T) {
 		"not an object":   {body: `[]`, kind: fault.Invalid, want: "body must be an object, not array"},
 		"unknown":         {body: `{"other":1}`},
 		"unknown, strict": {body: `{"other":1}`, opts: []httpserver.JSONOption{httpserver.Strict}, kind: fault.Invalid, want: "property other should not exist"},
+		"odd case":        {body: `{"Name":"a"}`},
+		"odd, strict":     {body: `{"Name":"a"}`, opts: []httpserver.JSONOption{httpserver.Strict}, kind: fault.Invalid, want: "property Name should not exist"},
+		"odd inside":      {body: `{"list":[{"Count":1}]}`, opts: []httpserver.JSONOption{httpserver.Strict}, kind: fault.Invalid, want: "property Count should not exist"},
+		"exact, strict":   {body: `{"name":"a","list":[{"count":1}]}`, opts: []httpserver.JSONOption{httpserver.Strict}},
 		"trailing":        {body: `{} {}`, kind: fault.Invalid, want: "Unexpected data after"},
 		"trailing junk":   {body: `{}x`, kind: fault.Invalid, want: "Unexpected data after"},
 		"trailing space":  {body: "{}\n "},
+		"twice":           {body: `{"name":"a","name":"b"}`, kind: fault.Invalid, want: "property name must be there once"},
+		"twice, folded":   {body: `{"name":"a","Name":"b"}`, kind: fault.Invalid, want: "property Name must be there once"},
+		"twice inside":    {body: `{"list":[{"count":1,"count":1}]}`, kind: fault.Invalid, want: "property count must be there once"},
+		"twice, unknown":  {body: `{"other":{"a":{"b":1,"b":2}}}`, kind: fault.Invalid, want: "property b must be there once"},
+		"two in a map":    {body: `{"other":{"a":1,"A":2}}`},
+		"too deep":        {body: `{"other":` + strings.Repeat("[", 2000) + strings.Repeat("]", 2000) + `}`, kind: fault.Invalid, want: "nest"},
 		"deep":            {body: strings.Repeat("[", 100_000), kind: fault.Invalid, want: ""},
 	} {
 		r := httptest.NewRequestWithContext(t.Context(), "POST", "/", strings.NewReader(tc.body))
@@ -91,7 +101,7 @@ func TestWriteJSON(t *testing.T) {
 	if w.Code != http.StatusCreated || w.Body.String() != `{"a":"<&>"}` || w.Header().Get("Content-Length") != "11" {
 		t.Errorf("got %d %v %s", w.Code, w.Header(), w.Body)
 	}
-	// What can not be encoded is an error before anything is sent.
+	// What cannot be encoded is an error before anything is sent.
 	w = httptest.NewRecorder()
 	if err := httpserver.WriteJSON(w, http.StatusOK, func() {}); err == nil || w.Body.Len() != 0 {
 		t.Errorf("got %v and %q", err, w.Body)

@@ -1,6 +1,7 @@
 package httpserver
 
 import (
+	"context"
 	"crypto/sha256"
 	"crypto/subtle"
 	"net/http"
@@ -9,11 +10,73 @@ import (
 	"strings"
 
 	"github.com/castalia-org/castalia/internal/platform/fault"
+	"github.com/castalia-org/castalia/internal/platform/httpserver/clientaddr"
 	"github.com/castalia-org/castalia/internal/platform/ratelimit"
 )
 
-// operatorGuard lets the operator in. With a token the bearer must match it.
-// Without one nobody is let in, unless the server was told to believe its own
+// Role is what an operator may do. Each has what those before it have.
+type Role uint8
+
+// The roles.
+const (
+	// Viewer looks, and changes nothing.
+	Viewer Role = iota + 1
+	// Changer changes what the deployment does.
+	Changer
+	// Owner also says who the operators are.
+	Owner
+)
+
+// String is the word that people read.
+func (r Role) String() string {
+	switch r {
+	case Viewer:
+		return "viewer"
+	case Changer:
+		return "operator"
+	case Owner:
+		return "owner"
+	}
+	return "none"
+}
+
+// OperatorIdentity is who uses an operators' route.
+type OperatorIdentity struct {
+	// Name is how records call them: a DID, or which secret was shown.
+	Name string
+	Role Role
+}
+
+// How records name those who showed no DID.
+const (
+	tokenOperator = "operator"
+	localOperator = "operator on this machine"
+)
+
+// OperatorOf returns who uses the operators' route that ctx belongs to, and the
+// zero value on other routes.
+func OperatorOf(ctx context.Context) OperatorIdentity {
+	if x := exchangeOf(ctx); x != nil {
+		return x.operator
+	}
+	return OperatorIdentity{}
+}
+
+// leastRole is what a route needs of an operator: who looks reads, unless the
+// route says otherwise.
+func (r *Route) leastRole() Role {
+	switch {
+	case r.Role != 0:
+		return r.Role
+	case r.Method == http.MethodGet || r.Method == http.MethodHead:
+		return Viewer
+	}
+	return Changer
+}
+
+// operatorGuard lets operators in. A bearer that matches the token is the owner's.
+// A request that is signed by somebody with a role is that somebody's. Else, with a
+// token, nobody is let in, nor without one, unless the server was told to believe its own
 // machine: then a direct peer on it is served, and only under a name that no
 // outside page can own. A page open in the operator's browser must not read these
 // routes, not even by rebinding a DNS name. A proxy on the machine that adds no
@@ -24,35 +87,61 @@ type operatorGuard struct {
 	locked bool
 	local  bool
 	failed *ratelimit.Limiter
+	signed func(*http.Request) (OperatorIdentity, error)
 }
 
 func newOperatorGuard(cfg Config) operatorGuard {
 	return operatorGuard{
 		token: sha256.Sum256([]byte(cfg.OperatorToken)), locked: cfg.OperatorToken != "", local: cfg.LocalOperator, failed: cfg.FailedAuth,
+		signed: cfg.SignedOperator,
 	}
 }
 
-func (g *operatorGuard) check(r *http.Request, client netip.Addr) error {
+// admit says who asks, or why they may not ask for this route.
+func (g *operatorGuard) admit(r *http.Request, client netip.Addr, route *Route) (OperatorIdentity, error) {
+	who, err := g.identify(r, client)
+	if err != nil {
+		return OperatorIdentity{}, err
+	}
+	if least := route.leastRole(); who.Role < least {
+		return OperatorIdentity{}, fault.Newf(fault.Forbidden, "You are %s here; this needs the role %s", withArticle(who.Role), least).WithCode("role_too_low")
+	}
+	return who, nil
+}
+
+func withArticle(r Role) string {
+	if r == Viewer {
+		return "a viewer"
+	}
+	return "an " + r.String()
+}
+
+func (g *operatorGuard) identify(r *http.Request, client netip.Addr) (OperatorIdentity, error) {
 	if crossSite(r) {
-		return fault.New(fault.Forbidden, "Operator routes are not served to other sites")
+		return OperatorIdentity{}, fault.New(fault.Forbidden, "Operator routes are not served to other sites")
+	}
+	bearer, given := Bearer(r)
+	sum := sha256.Sum256([]byte(bearer)) // equal lengths, so that the comparison says nothing
+	if g.locked && given && subtle.ConstantTimeCompare(sum[:], g.token[:]) == 1 {
+		return OperatorIdentity{Name: tokenOperator, Role: Owner}, nil
+	}
+	if given && g.signed != nil {
+		if who, err := g.signed(r); err != nil || who.Role != 0 {
+			return who, err
+		}
 	}
 	if !g.locked {
-		if g.local && peerAddr(r, nil).IsLoopback() && !forwarded(r.Header) && localHost(r.Host) {
-			return nil
+		if g.local && clientaddr.OfPeer(r, nil).IsLoopback() && !clientaddr.IsForwarded(r.Header) && localHost(r.Host) {
+			return OperatorIdentity{Name: localOperator, Role: Owner}, nil
 		}
-		return NotFound(r)
-	}
-	bearer, ok := Bearer(r)
-	given := sha256.Sum256([]byte(bearer)) // equal lengths, so that the comparison says nothing
-	if ok && subtle.ConstantTimeCompare(given[:], g.token[:]) == 1 {
-		return nil
+		return OperatorIdentity{}, NotFound(r)
 	}
 	// Counted after the check: the operator gets in from an address that others
 	// guess from.
 	if ok, wait := g.failed.Allow(ratelimit.KeyOfAddr(client)); !ok {
-		return fault.New(fault.RateLimited, "Too many failed attempts").WithRetryAfter(wait)
+		return OperatorIdentity{}, fault.New(fault.RateLimited, "Too many failed attempts").WithRetryAfter(wait)
 	}
-	return fault.New(fault.Unauthenticated, "The operator's token is required")
+	return OperatorIdentity{}, fault.New(fault.Unauthenticated, "The operator's token is required")
 }
 
 // Bearer returns the token of the Authorization header.

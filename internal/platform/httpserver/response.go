@@ -22,6 +22,7 @@ type response struct {
 	stream      bool // the handler streams: no compression, deadlines per write
 	abort       bool // end by breaking the connection
 	head        bool // the request was HEAD
+	shared      bool // other requests are served on the connection at the same time (HTTP/2)
 	zip         *gzipState
 	conn        *listener.Conn
 	body        *body        // nil when the request has none
@@ -29,7 +30,7 @@ type response struct {
 }
 
 func (w *response) begin(x *exchange, under http.ResponseWriter, r *http.Request) {
-	w.x, w.w, w.head = x, under, r.Method == http.MethodHead
+	w.x, w.w, w.head, w.shared = x, under, r.Method == http.MethodHead, r.ProtoMajor > 1
 	w.conn = listener.FromContext(r.Context())
 	w.conn.Begin()
 	if r.Body != nil && r.Body != http.NoBody {
@@ -128,8 +129,14 @@ func (w *response) send(p []byte) (sent int, err error) {
 	}
 }
 
-// extend gives the client until the stall time-out to take what is sent.
-func (w *response) extend() { w.conn.ExtendWriteDeadline(w.x.server.cfg.StallTimeout) }
+// extend gives the client until the stall time-out to take what is sent. On a
+// connection that requests share, net/http sees to that: a deadline that is left behind would end
+// it for all of them.
+func (w *response) extend() {
+	if !w.shared {
+		w.conn.ExtendWriteDeadline(w.x.server.cfg.StallTimeout)
+	}
+}
 
 // Flush sends what is buffered.
 func (w *response) Flush() { _ = w.FlushError() }

@@ -72,6 +72,7 @@ type Route struct {
 	Summary, Doc    string
 	Tags            []string
 	Auth            Auth
+	Role            Role // the least of an operators' route; zero: Viewer to read, else Changer
 	Params          []Param
 	Body            any      // a Go value whose type describes the request body
 	BodyMedia       []string // application/json when empty and Body is set
@@ -95,7 +96,7 @@ type LimitClass string
 
 // The classes of routes that need no credential.
 const (
-	// LimitContent is for files that anybody may read.
+	// LimitContent is for files that anybody may read, or send by a link.
 	LimitContent LimitClass = "content"
 	// LimitPages is for pages, what belongs to them, and other small answers.
 	LimitPages LimitClass = "pages"

@@ -123,7 +123,7 @@ func TestDynamicOwners(t *testing.T) {
 	t.Parallel()
 	served := map[string]bool{"cosmos": true, "sessions": true}
 	s := newServer(t, httpserver.Config{}, httpserver.Surface{
-		Name: "query", Prefixes: []string{"/query"}, Errors: httpserver.GRPCErrors,
+		Name: "query", Prefixes: []string{"/query"}, Errors: wordErrors,
 		Dynamic: &httpserver.Dynamic{
 			Claims: func(segment string) bool { return served[segment] },
 			Route:  httpserver.Route{Auth: httpserver.Public, Handler: echo()},

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/castalia-org/castalia/internal/platform/httpserver/clientaddr"
 	"github.com/castalia-org/castalia/internal/platform/listener"
 )
 
@@ -24,8 +25,33 @@ func (s *Server) Listen(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if s.cfg.TLS != nil {
+		if s.secure, err = listener.Listen(ctx, s.cfg.TLSAddr, s.conns); err != nil {
+			return errors.Join(err, l.Close())
+		}
+	}
 	s.listener = l
 	return nil
+}
+
+// refusePlain lets Plain answer what came without TLS.
+func (s *Server) refusePlain(w http.ResponseWriter, r *http.Request) {
+	x := exchange{}
+	x.client, x.proxied = clientaddr.Of(r, listener.FromContext(r.Context()), s.cfg.Proxies)
+	if x.scheme(r) == "https" || !s.cfg.Plain(w, r) {
+		s.ServeHTTP(w, r)
+	}
+}
+
+// serveOn serves on every port; each that ends is told.
+func (s *Server) serveOn(hs *http.Server, plain, secure *listener.Listener) (served chan error, ports []*listener.Listener) {
+	served, ports = make(chan error, 2), []*listener.Listener{plain}
+	go func() { served <- hs.Serve(plain) }()
+	if secure != nil {
+		ports = append(ports, secure)
+		go func() { served <- hs.ServeTLS(secure, "", "") }()
+	}
+	return served, ports
 }
 
 // Addr is where the server listens, or "" before Listen.
@@ -46,7 +72,10 @@ func (s *Server) Close() error {
 		return nil
 	}
 	err := s.listener.Close()
-	s.listener = nil
+	if s.secure != nil {
+		err = errors.Join(err, s.secure.Close())
+	}
+	s.listener, s.secure = nil, nil
 	if err != nil {
 		return fmt.Errorf("give the port back: %w", err)
 	}
@@ -73,11 +102,17 @@ func (s *Server) Run(ctx context.Context) error {
 		return errors.New("run http server: it ran before")
 	}
 	s.started = true
-	port := s.listener
+	port, secure := s.listener, s.secure
 	s.mu.Unlock()
 
+	var handler http.Handler = s
+	if s.cfg.Plain != nil {
+		handler = http.HandlerFunc(s.refusePlain)
+	}
 	hs := &http.Server{
-		Handler:                      s,
+		Handler:                      handler,
+		TLSConfig:                    s.cfg.TLS,
+		HTTP2:                        &http.HTTP2Config{WriteByteTimeout: s.cfg.StallTimeout},
 		ReadHeaderTimeout:            s.cfg.HeaderTimeout,
 		IdleTimeout:                  s.cfg.IdleTimeout,
 		MaxHeaderBytes:               s.cfg.MaxHeaderBytes,
@@ -87,8 +122,7 @@ func (s *Server) Run(ctx context.Context) error {
 		ErrorLog:                     slog.NewLogLogger(s.cfg.Logger.Handler(), slog.LevelDebug),
 		BaseContext:                  func(net.Listener) context.Context { return context.WithoutCancel(ctx) },
 	}
-	served := make(chan error, 1)
-	go func() { served <- hs.Serve(port) }()
+	served, ports := s.serveOn(hs, port, secure)
 	s.ready.Store(true)
 
 	select {
@@ -112,12 +146,18 @@ func (s *Server) Run(ctx context.Context) error {
 	}
 	stop, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.cfg.DrainTimeout)
 	defer cancel()
-	port.LastCalls()
-	select {
-	case <-served:
-	case <-stop.Done(): // every place was taken, and nobody left
-		_ = port.Close()
-		<-served
+	for _, p := range ports {
+		p.LastCalls()
+	}
+	for range ports {
+		select {
+		case <-served:
+		case <-stop.Done(): // every place was taken, and nobody left
+			for _, p := range ports {
+				_ = p.Close()
+			}
+			<-served
+		}
 	}
 	// http.Server.Shutdown would drop requests whose headers arrive while it
 	// runs, so the connections are drained here.

@@ -56,7 +56,7 @@ func (r *running) wait() error {
 
 func (r *running) url(path string) string { return "http://" + r.Addr() + path }
 
-// dial opens a raw connection that can not hang a test.
+// dial opens a raw connection that cannot hang a test.
 func (r *running) dial(t *testing.T) net.Conn {
 	t.Helper()
 	c, err := net.Dial("tcp", r.Addr())
@@ -511,7 +511,7 @@ func TestHijack(t *testing.T) {
 			}
 			defer func() { _ = conn.Close() }()
 			if sys, ok := conn.(syscall.Conn); !ok {
-				t.Error("the connection can not be written to without waiting")
+				t.Error("the connection cannot be written to without waiting")
 			} else if _, err := sys.SyscallConn(); err != nil {
 				t.Errorf("SyscallConn: %v", err)
 			}

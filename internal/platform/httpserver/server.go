@@ -3,6 +3,7 @@ package httpserver
 import (
 	"cmp"
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -16,6 +17,7 @@ import (
 	"time"
 
 	"github.com/castalia-org/castalia/internal/platform/fault"
+	"github.com/castalia-org/castalia/internal/platform/httpserver/clientaddr"
 	"github.com/castalia-org/castalia/internal/platform/listener"
 	"github.com/castalia-org/castalia/internal/platform/ratelimit"
 	"github.com/castalia-org/castalia/internal/platform/telemetry"
@@ -28,6 +30,13 @@ type Config struct {
 	Metrics *telemetry.Metrics // nil: not measured
 	Traces  *telemetry.Traces  // nil: not traced
 
+	// TLS, when set, is served beside Addr at TLSAddr, with HTTP/2.
+	TLS     *tls.Config
+	TLSAddr string
+	// Plain is asked about each request that reached the deployment without TLS, before
+	// anything else; true says that it was answered. nil serves all of them.
+	Plain func(w http.ResponseWriter, r *http.Request) bool
+
 	// Proxies are the networks whose X-Forwarded-… headers are believed.
 	Proxies []netip.Prefix
 	// PublicURL is where clients reach this deployment; empty: as such a proxy says.
@@ -36,6 +45,12 @@ type Config struct {
 	// LocalOperator, without a token, takes a direct peer on this machine for the
 	// operator.
 	LocalOperator bool
+	// SignedOperator says who signed a request to an operators' route; the zero
+	// identity is nobody with a role. nil knows nobody.
+	SignedOperator func(r *http.Request) (OperatorIdentity, error)
+	// Audit, when set, is told of each change that an operator asks for before it is made, and
+	// by ended what was answered. A change that it cannot be told of is refused.
+	Audit func(ctx context.Context, who OperatorIdentity, act, target string) (ended func(status int), err error)
 	// FailedAuth counts wrong operator tokens.
 	FailedAuth *ratelimit.Limiter
 	// Limits are what the classes of routes allow. Nil allows everything; else a
@@ -90,6 +105,7 @@ type Server struct {
 	nobody   *surface
 
 	listener *listener.Listener
+	secure   *listener.Listener // nil without TLS
 	conns    *listener.Table
 	ready    atomic.Bool
 	leaving  atomic.Bool
@@ -121,7 +137,7 @@ func (s *Server) prepare(given Surface) *surface {
 	}
 	sf := &surface{Surface: given, cors: newCORS(given.CORS)}
 	sf.missing = &mounted{surface: sf, route: Route{Auth: Public}, meter: s.meter.route(given.Name, "", "(none)")}
-	sf.guarded = &mounted{surface: sf, route: Route{Auth: Operator}, meter: sf.missing.meter}
+	sf.guarded = &mounted{surface: sf, route: Route{Auth: Operator, Role: Viewer}, meter: sf.missing.meter}
 	return sf
 }
 
@@ -228,8 +244,8 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	x := &exchange{Context: r.Context(), server: s, start: now, id: requestID(r.Header, now)}
 	x.idLine[0] = x.id
 	x.begin(x, w, r)
-	x.client, x.proxied = clientAddr(r, x.conn, s.cfg.Proxies)
-	x.gzip = acceptsGzip(r.Header)
+	x.client, x.proxied = clientaddr.Of(r, x.conn, s.cfg.Proxies)
+	x.gzip = AcceptsEncoding(r.Header, "gzip")
 	h := w.Header()
 	h[HeaderRequestID] = x.idLine[:]
 	h["X-Content-Type-Options"] = noSniff
@@ -323,7 +339,7 @@ func (s *Server) serve(x *exchange, r *http.Request, m *mounted, allow string) (
 			x.abort = true
 			return
 		}
-		s.cfg.Logger.LogAttrs(r.Context(), slog.LevelError, "handler panicked", slog.String("request_id", x.id),
+		s.cfg.Logger.LogAttrs(r.Context(), slog.LevelError, "handler panicked", slog.String("event", "request.panicked"), slog.String("request_id", x.id),
 			slog.String("route", m.route.Pattern), slog.Any("panic", v), slog.String("stack", string(debug.Stack())))
 		err = errPanicked
 	}()
@@ -333,7 +349,10 @@ func (s *Server) serve(x *exchange, r *http.Request, m *mounted, allow string) (
 		}
 	}
 	if m.route.Auth == Operator {
-		if err := s.operator.check(r, x.client); err != nil {
+		if x.operator, err = s.operator.admit(r, x.client, &m.route); err != nil {
+			return err
+		}
+		if err := s.audit(x, r, m); err != nil {
 			return err
 		}
 	}
@@ -353,7 +372,22 @@ func (s *Server) serve(x *exchange, r *http.Request, m *mounted, allow string) (
 	if err := x.limitBody(r, m); err != nil {
 		return err
 	}
+	if m.route.Auth == Operator && x.body != nil {
+		x.body.again = func() error { // a role counts while it is there
+			_, err := s.operator.admit(r, x.client, &m.route)
+			return err
+		}
+	}
 	return m.handler(&x.response, r)
+}
+
+// audit tells of a change that an operator asks for.
+func (s *Server) audit(x *exchange, r *http.Request, m *mounted) (err error) {
+	if s.cfg.Audit == nil || m.handler == nil || r.Method == http.MethodGet || r.Method == http.MethodHead {
+		return nil
+	}
+	x.audited, err = s.cfg.Audit(r.Context(), x.operator, m.route.Method+" "+m.route.Pattern, r.URL.Path)
+	return err
 }
 
 var errPanicked = fault.New(fault.Internal, "Internal server error").WithCode("panic")
@@ -365,6 +399,9 @@ func (s *Server) finish(x *exchange, r *http.Request, err error) {
 		s.fail(x, r, err)
 	}
 	x.end()
+	if x.audited != nil {
+		x.audited(x.status)
+	}
 	elapsed := time.Since(x.start)
 	m.meter.leave(x.status, x.written, elapsed)
 	x.span.EndRequest(x.status, x.id)
@@ -404,8 +441,8 @@ func (s *Server) fail(x *exchange, r *http.Request, err error) {
 		shown = e
 	}
 	if e != errPanicked {
-		s.cfg.Logger.LogAttrs(r.Context(), severity(e.Kind), "request failed", slog.String("request_id", x.id),
-			slog.String("route", x.label()), slog.String("kind", e.Kind.String()), slog.Any("error", err))
+		s.cfg.Logger.LogAttrs(r.Context(), severity(e.Kind), "request failed", slog.String("event", "request.failed"), slog.String("request_id", x.id),
+			slog.String("route", x.label()), slog.String("kind", e.Kind.String()), slog.String("error", x.maskedError(r, err)))
 	}
 	if x.hijacked {
 		return
@@ -453,7 +490,7 @@ func (x *exchange) label() string {
 
 // maskedPath is the path with every variable cut short: enough to follow one
 // request, too little to use what a path may carry. Where no route says which
-// segments vary, the long ones are cut.
+// segments vary, all are that are no words.
 func (x *exchange) maskedPath(r *http.Request) string {
 	fixed := x.mounted.handler != nil && x.mounted != x.mounted.surface.dynamic
 	if fixed && len(x.mounted.names) == 0 {
@@ -474,13 +511,41 @@ func (x *exchange) maskedPath(r *http.Request) string {
 		case fixed:
 			b.WriteString(seg)
 		default:
-			b.WriteString(beginning(seg, 32, seg))
+			b.WriteString(unknownSegment(seg))
 		}
 	}
 	if fixed {
 		return b.String()
 	}
 	return telemetry.Redact(b.String())
+}
+
+// maskedError is what failed, where that repeats the path with the masked one.
+func (x *exchange) maskedError(r *http.Request, err error) string {
+	text, path := err.Error(), shownPath(r)
+	if !strings.Contains(text, path) {
+		return text
+	}
+	return strings.ReplaceAll(text, path, x.maskedPath(r))
+}
+
+// unknownSegment is a segment of a path that nobody declared. It may be the secret of a link
+// that was asked for by a wrong method or below a wrong prefix, or a telephone number: only what looks
+// like a word is shown whole.
+func unknownSegment(seg string) string {
+	digits := 0
+	for _, c := range []byte(seg) {
+		if '0' <= c && c <= '9' {
+			digits++
+		}
+	}
+	switch {
+	case digits == 0:
+		return beginning(seg, 24, seg)
+	case digits >= 7:
+		return beginning(seg, 12, "…")
+	}
+	return beginning(seg, 12, seg)
 }
 
 // beginning is the first characters of a value longer than most; a shorter one

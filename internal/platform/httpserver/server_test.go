@@ -88,7 +88,7 @@ func TestErrorsAreWrittenByTheSurface(t *testing.T) {
 	t.Parallel()
 	fail := func(http.ResponseWriter, *http.Request) error { return errors.New("disk on fire") }
 	s := newServer(t, httpserver.Config{}, httpserver.Surface{
-		Name: "files", Prefixes: []string{"/api/fs"}, Errors: httpserver.FilesErrors,
+		Name: "files", Prefixes: []string{"/api/fs"}, Errors: wordErrors,
 		Routes: []httpserver.Route{get("/api/fs/broken", fail)},
 	}, httpserver.Surface{Name: "oracle", Routes: []httpserver.Route{
 		get("/sessions", func(http.ResponseWriter, *http.Request) error {

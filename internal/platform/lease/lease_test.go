@@ -376,7 +376,7 @@ func TestATaskThatWasDoneInTheFutureIsDoneAgain(t *testing.T) {
 	})
 }
 
-func TestEverySlotRunsOnceInAFleet(t *testing.T) {
+func TestEveryPeriodRunsOnceInAFleet(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
@@ -385,12 +385,12 @@ func TestEverySlotRunsOnceInAFleet(t *testing.T) {
 		defer cancel()
 		runs := schedule(ctx, t, []*sqldb.DB{db, db, db}, time.Minute, func() { time.Sleep(20 * time.Second) })
 		if len(runs) < 9 || len(runs) > 11 {
-			t.Errorf("%d slots in ten minutes", len(runs))
+			t.Errorf("%d periods in ten minutes", len(runs))
 		}
 	})
 }
 
-func TestEverySlotRunsOnceOnBothEngines(t *testing.T) {
+func TestEveryPeriodRunsOnceOnBothEngines(t *testing.T) {
 	t.Parallel()
 	sqldbtest.Each(t, func(t *testing.T, open func(*testing.T) *sqldb.DB) {
 		db := sqldbtest.Migrate(t, open(t), demo)
@@ -403,13 +403,13 @@ func TestEverySlotRunsOnceOnBothEngines(t *testing.T) {
 			}
 		})
 		if len(runs) < 7 {
-			t.Errorf("%d slots", len(runs))
+			t.Errorf("%d periods", len(runs))
 		}
 	})
 }
 
 // schedule runs one task on several nodes until ctx ends and returns how often
-// each slot was begun. It fails the test when a slot runs twice or two overlap.
+// each period was begun. It fails the test when a period runs twice or two overlap.
 func schedule(ctx context.Context, t *testing.T, nodes []*sqldb.DB, interval time.Duration, work func()) map[time.Time]int {
 	t.Helper()
 	var mu sync.Mutex
@@ -425,7 +425,7 @@ func schedule(ctx context.Context, t *testing.T, nodes []*sqldb.DB, interval tim
 				}
 				defer running.Add(-1)
 				mu.Lock()
-				runs[lease.Slot(ctx)]++
+				runs[lease.Period(ctx)]++
 				mu.Unlock()
 				work()
 				return nil
@@ -436,9 +436,9 @@ func schedule(ctx context.Context, t *testing.T, nodes []*sqldb.DB, interval tim
 		})
 	}
 	wg.Wait()
-	for slot, n := range runs {
+	for period, n := range runs {
 		if n != 1 {
-			t.Errorf("slot %s ran %d times", slot, n)
+			t.Errorf("period %s ran %d times", period, n)
 		}
 	}
 	return runs

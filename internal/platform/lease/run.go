@@ -10,9 +10,9 @@ import (
 	"github.com/castalia-org/castalia/internal/platform/sqldb"
 )
 
-// slotTTL is how long a node that died in the middle of a scheduled task keeps
+// periodTTL is how long a node that died in the middle of a scheduled task keeps
 // others from taking it over.
-const slotTTL = 15 * time.Second
+const periodTTL = 15 * time.Second
 
 // farAhead is how far a clock is set back without anybody calling it wrong.
 const farAhead = 24 * time.Hour
@@ -27,7 +27,7 @@ func (k *Keeper) Run(ctx context.Context, name string, ttl time.Duration, fn fun
 		case ctx.Err() != nil:
 			return ctx.Err()
 		case err != nil:
-			k.db.Logger().WarnContext(ctx, "lease can not be asked for", slog.String("lease", name), slog.Any("error", err))
+			k.db.Logger().WarnContext(ctx, "lease cannot be asked for", slog.String("event", "lease.acquire_failed"), slog.String("lease", name), slog.Any("error", err))
 		case ok:
 			return k.Hold(ctx, l, fn)
 		}
@@ -55,7 +55,7 @@ func (k *Keeper) Hold(ctx context.Context, l Lease, fn func(context.Context, Lea
 			free, cancelFree := context.WithTimeout(context.WithoutCancel(ctx), l.ttl)
 			defer cancelFree()
 			if err := k.Release(free, l); err != nil {
-				k.db.Logger().WarnContext(ctx, "lease not released", slog.String("lease", l.Name), slog.Any("error", err))
+				k.db.Logger().WarnContext(ctx, "lease not released", slog.String("event", "lease.release_failed"), slog.String("lease", l.Name), slog.Any("error", err))
 			}
 			cancel(nil)
 		}()
@@ -96,19 +96,13 @@ func (k *Keeper) keepUp(ctx context.Context, l Lease, stop <-chan struct{}, canc
 			cancel(fmt.Errorf("%w: %w", ErrLost, err))
 			return
 		default:
-			k.db.Logger().WarnContext(ctx, "lease not renewed yet", slog.String("lease", l.Name), slog.Any("error", err))
+			k.db.Logger().WarnContext(ctx, "lease not renewed yet", slog.String("event", "lease.renew_failed"), slog.String("lease", l.Name), slog.Any("error", err))
 			tick.Reset(min(l.ttl/10, time.Until(l.until)))
 		}
 	}
 }
 
-type slotKey struct{}
-
-// Slot returns the start of the period for which Every called its function.
-func Slot(ctx context.Context) time.Time {
-	t, _ := ctx.Value(slotKey{}).(time.Time)
-	return t
-}
+type periodKey struct{}
 
 // Every calls fn once in each period of the database's clock, on one node of
 // the fleet, until ctx ends; it returns ctx's error. While fn runs for a period
@@ -120,12 +114,12 @@ func (k *Keeper) Every(ctx context.Context, name string, interval time.Duration,
 		return fmt.Errorf("schedule %s: interval %s is too short", name, interval)
 	}
 	for {
-		wait, err := k.slot(ctx, name, interval, fn)
+		wait, err := k.period(ctx, name, interval, fn)
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
 		if err != nil {
-			k.db.Logger().WarnContext(ctx, "scheduled task failed", slog.String("task", name), slog.Any("error", err))
+			k.db.Logger().WarnContext(ctx, "scheduled task failed", slog.String("event", "task.failed"), slog.String("task", name), slog.Any("error", err))
 		}
 		if err := pause(ctx, wait); err != nil {
 			return err
@@ -133,10 +127,10 @@ func (k *Keeper) Every(ctx context.Context, name string, interval time.Duration,
 	}
 }
 
-// slot runs the current period's task if nobody has, and returns how long to
+// period runs the current period's task if nobody has, and returns how long to
 // wait before looking again.
-func (k *Keeper) slot(ctx context.Context, name string, interval time.Duration, fn func(context.Context, Lease) error) (time.Duration, error) {
-	retry := min(interval, slotTTL/3)
+func (k *Keeper) period(ctx context.Context, name string, interval time.Duration, fn func(context.Context, Lease) error) (time.Duration, error) {
+	retry := min(interval, periodTTL/3)
 	now, err := k.db.Now(ctx)
 	if err != nil {
 		return retry, err
@@ -144,23 +138,23 @@ func (k *Keeper) slot(ctx context.Context, name string, interval time.Duration, 
 	n := sqldb.MS(now) / interval.Milliseconds()
 	start := sqldb.Time(n * interval.Milliseconds())
 	left := start.Add(interval).Sub(now)
-	if done, err := k.slotDone(ctx, k.db.Read(), name, n, interval); err != nil || done {
+	if done, err := k.periodDone(ctx, k.db.Read(), name, n, interval); err != nil || done {
 		return min(left, interval), err
 	}
-	l, ok, err := k.Acquire(ctx, "every/"+name, slotTTL)
+	l, ok, err := k.Acquire(ctx, "every/"+name, periodTTL)
 	if err != nil || !ok {
 		return min(left, retry), err // look again soon: its holder may have died
 	}
 	err = k.Hold(ctx, l, func(ctx context.Context, l Lease) error {
 		// Between the look and the lease somebody may have done it.
-		if done, err := k.slotDone(ctx, k.db.Read(), name, n, interval); err != nil || done {
+		if done, err := k.periodDone(ctx, k.db.Read(), name, n, interval); err != nil || done {
 			return err
 		}
-		err := fn(context.WithValue(ctx, slotKey{}, start), l)
+		err := fn(context.WithValue(ctx, periodKey{}, start), l)
 		if ctx.Err() != nil {
 			return err // not done: lost, or the process stops
 		}
-		return errors.Join(err, k.markSlot(ctx, l, name, n))
+		return errors.Join(err, k.markPeriod(ctx, l, name, n))
 	})
 	if later, nowErr := k.db.Now(ctx); nowErr == nil {
 		left = start.Add(interval).Sub(later)
@@ -168,10 +162,10 @@ func (k *Keeper) slot(ctx context.Context, name string, interval time.Duration, 
 	return max(left, 0), err
 }
 
-// slotDone reports whether the period, or one that came after it, is done. A
+// periodDone reports whether the period, or one that came after it, is done. A
 // clock that was set back a little has been there before; what is done far in
 // the future, a clock has done that was wrong.
-func (k *Keeper) slotDone(ctx context.Context, tx sqldb.Querier, name string, n int64, interval time.Duration) (bool, error) {
+func (k *Keeper) periodDone(ctx context.Context, tx sqldb.Querier, name string, n int64, interval time.Duration) (bool, error) {
 	latest := n + max(1, int64(farAhead/interval))
 	var count int
 	err := tx.QueryRowContext(ctx, `SELECT COUNT(*) FROM platform_slots WHERE name = $1 AND slot >= $2 AND slot <= $3`, name, n, latest).Scan(&count)
@@ -181,7 +175,7 @@ func (k *Keeper) slotDone(ctx context.Context, tx sqldb.Querier, name string, n 
 	return count > 0, nil
 }
 
-func (k *Keeper) markSlot(ctx context.Context, l Lease, name string, n int64) error {
+func (k *Keeper) markPeriod(ctx context.Context, l Lease, name string, n int64) error {
 	return k.db.Write(ctx, func(ctx context.Context, tx sqldb.Querier) error {
 		if err := l.Guard(ctx, tx); err != nil {
 			return err

@@ -105,7 +105,15 @@ type connKey struct{}
 // ConnContext gives the requests of a connection their way back to it: it is for
 // http.Server.
 func ConnContext(ctx context.Context, c net.Conn) context.Context {
-	return context.WithValue(ctx, connKey{}, c)
+	return context.WithValue(ctx, connKey{}, beneath(c))
+}
+
+// beneath is the connection that TLS runs over, or c itself.
+func beneath(c net.Conn) net.Conn {
+	if over, ok := c.(interface{ NetConn() net.Conn }); ok {
+		return over.NetConn()
+	}
+	return c
 }
 
 // FromContext is the connection that a request came by, or nil.
@@ -118,7 +126,7 @@ func FromContext(ctx context.Context) *Conn {
 // http.Server. That a request has begun is not enough to count as served: the
 // handler says that.
 func ConnState(c net.Conn, state http.ConnState) {
-	if t, ok := c.(*Conn); ok && state == http.StateIdle {
+	if t, ok := beneath(c).(*Conn); ok && state == http.StateIdle {
 		t.Idle(time.Now())
 	}
 }

@@ -22,7 +22,8 @@ type Table struct {
 	max   int
 	mu    sync.Mutex
 	all   map[*Conn]struct{}
-	room  chan struct{} // signalled when a connection closes
+	room  chan struct{} // signalled when a connection closes or begins to wait
+	queue atomic.Int32  // how many new connections wait for room
 	drops atomic.Int64
 }
 
@@ -112,6 +113,7 @@ func (c *Conn) Serving() {
 func (c *Conn) Waiting(now time.Time) {
 	if c != nil {
 		c.since.Store(now.UnixNano())
+		c.table.wake()
 	}
 }
 
@@ -119,6 +121,7 @@ func (c *Conn) Waiting(now time.Time) {
 func (c *Conn) Idle(now time.Time) {
 	c.since.Store(now.UnixNano())
 	c.busy.Store(false)
+	c.table.wake()
 }
 
 // Hijack says that the connection has its own protocol from now on.
@@ -138,10 +141,7 @@ func (c *Conn) Close() error {
 	t.mu.Lock()
 	delete(t.all, c)
 	t.mu.Unlock()
-	select {
-	case t.room <- struct{}{}:
-	default:
-	}
+	t.wake()
 	return c.Conn.Close()
 }
 
@@ -165,14 +165,32 @@ func (t *Table) Len() int {
 // Drops is how many waiting connections were closed to make room.
 func (t *Table) Drops() int64 { return t.drops.Load() }
 
+// wake tells a new connection that waits for room to look again.
+func (t *Table) wake() {
+	if t.queue.Load() == 0 {
+		return
+	}
+	select {
+	case t.room <- struct{}{}:
+	default:
+	}
+}
+
 // add takes a connection in, at the cost of others when the table is full. It
-// waits only when every connection is being served.
+// waits only while every connection is being served.
 func (t *Table) add(conn net.Conn, stop <-chan struct{}) (net.Conn, bool) {
 	c := &Conn{Conn: conn, table: t}
 	if tcp, ok := conn.RemoteAddr().(*net.TCPAddr); ok {
 		c.peer = PlainAddr(tcp.AddrPort().Addr())
 	}
 	c.Waiting(time.Now())
+	queued := false
+	defer func() {
+		if queued {
+			t.queue.Add(-1)
+			t.wake() // one signal may have stood for two
+		}
+	}()
 	for {
 		t.mu.Lock()
 		if len(t.all) < t.max {
@@ -185,6 +203,11 @@ func (t *Table) add(conn net.Conn, stop <-chan struct{}) (net.Conn, bool) {
 		t.drops.Add(int64(len(victims)))
 		closeAll(victims)
 		if len(victims) > 0 {
+			continue
+		}
+		if !queued { // and look again: whoever begins to wait from now on says so
+			queued = true
+			t.queue.Add(1)
 			continue
 		}
 		select {

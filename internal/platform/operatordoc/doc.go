@@ -7,7 +7,8 @@
 // in State what is wrong with the newer one; that a file is read again within a
 // second of its change; that what is stored reaches every node within a second;
 // and that every stored version says who wrote it and when. At the start a
-// variable or a file that cannot be read is an error: there is nothing before it.
+// variable or a file that cannot be read is an error: there is nothing before it. A
+// node that does not need the document is spared that.
 //
 // It refuses to store what cannot be read, what is larger than the document's
 // limit, what was written over another version than the newest, and anything

@@ -9,6 +9,7 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"runtime/debug"
 	"sync"
 	"time"
 	"unicode/utf8"
@@ -26,6 +27,9 @@ type Definition[T any] struct {
 	// and File what they say; empty says nothing.
 	Variable, FileVariable string
 	Text, File             string
+	// Spared documents are not needed here: at the start what a variable or a file says
+	// in vain is no error, but a problem, and BuiltIn stands in for it.
+	Spared bool
 	// BuiltIn is in force when nobody says anything. It must parse.
 	BuiltIn  []byte
 	MaxBytes int
@@ -84,27 +88,45 @@ func (d *Document[T]) inForce() (State, []byte) {
 func newDocument[T any](def Definition[T], now func() time.Time, log *slog.Logger) (*Document[T], error) {
 	d := &Document[T]{def: def, now: now, log: log.With(slog.String("document", def.Name))}
 	switch {
-	case def.Text != "" && def.File != "":
-		return nil, fmt.Errorf("%s and %s are both given: keep one", def.Variable, def.FileVariable)
 	case def.Text != "":
-		if err := d.use([]byte(def.Text), State{Source: FromEnvironment, Where: def.Variable}); err != nil {
-			return nil, fmt.Errorf("%s: %w", def.Variable, err)
+		s := State{Source: FromEnvironment, Where: def.Variable}
+		if err := d.use([]byte(def.Text), s); err != nil {
+			return d, d.spare(fmt.Errorf("%s: %w", def.Variable, err), s)
+		}
+		if def.File != "" { // whoever changes the file will wonder
+			d.log.Warn("a variable rules over the file of a document", slog.String("event", "document.overridden"), slog.String("variable", def.Variable), slog.String("file", def.File))
 		}
 	case def.File != "":
+		s := State{Source: FromFile, Where: def.File}
 		text, err := readFile(def.File, def.MaxBytes)
 		if err == nil {
-			err = d.use(text, State{Source: FromFile, Where: def.File})
+			d.seen, err = text, d.use(text, s)
 		}
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", def.FileVariable, err)
+			return d, d.spare(fmt.Errorf("%s: %w", def.FileVariable, err), s)
 		}
-		d.seen = text
 	default:
 		if err := d.use(def.BuiltIn, State{Source: FromDefault}); err != nil {
 			return nil, fmt.Errorf("built-in document %s: %w", def.Name, err)
 		}
 	}
 	return d, nil
+}
+
+// spare puts the built-in text in the place of one that cannot be read, if the
+// document is not needed here. It stays what the variable or the file rules.
+func (d *Document[T]) spare(problem error, s State) error {
+	if !d.def.Spared {
+		return problem
+	}
+	if err := d.adoptBuiltIn(); err != nil {
+		return err
+	}
+	d.mu.Lock()
+	d.state.Source, d.state.Where = s.Source, s.Where
+	d.mu.Unlock()
+	d.note(problem.Error())
+	return nil
 }
 
 // use puts a text in force if it can be read; else all stays as it is.
@@ -127,7 +149,7 @@ func (d *Document[T]) use(text []byte, s State) error {
 func (d *Document[T]) parse(text []byte, from Source) (value T, err error) {
 	defer func() {
 		if p := recover(); p != nil { // a node must not fall over a text
-			d.log.Error("reading a document panicked", slog.Any("panic", p))
+			d.log.Error("reading a document panicked", slog.String("event", "document.panicked"), slog.Any("panic", p), slog.String("stack", string(debug.Stack())))
 			err = errors.New("the text cannot be read")
 		}
 	}()
@@ -178,7 +200,7 @@ func (d *Document[T]) note(problem string) {
 	d.state.Problem = problem
 	d.mu.Unlock()
 	if problem != "" && !known {
-		d.log.Error("a document is not in force; the last good one stays", slog.String("problem", problem))
+		d.log.Error("a document is not in force; the last good one stays", slog.String("event", "document.refused"), slog.String("problem", problem))
 	}
 }
 
@@ -205,7 +227,7 @@ func (d *Document[T]) reread() {
 		d.note(fmt.Sprintf("%s: %v", d.def.File, err))
 		return
 	}
-	d.log.Info("a document was read again", slog.String("file", d.def.File), slog.String("digest", d.State().Digest[:12]))
+	d.log.Info("a document was read again", slog.String("event", "document.reloaded"), slog.String("file", d.def.File), slog.String("digest", d.State().Digest[:12]))
 }
 
 // readFile reads a file up to the limit and one byte more.

@@ -202,7 +202,10 @@ func TestTheEnvironmentRules(t *testing.T) {
 		if _, err := newNode(t, store, nil).Store(ctx, "poem", []byte("roses"), ada(0)); err != nil {
 			t.Fatal(err)
 		}
-		n := newNode(t, store, nil, func(d *operatordoc.Definition[string]) { d.Text = "from outside" })
+		// The file is not even read: the variable rules.
+		n := newNode(t, store, nil, func(d *operatordoc.Definition[string]) {
+			d.Text, d.File = "from outside", filepath.Join(t.TempDir(), "none.md")
+		})
 		n.want(t, "from outside", operatordoc.FromEnvironment, 0)
 		_, err := n.Store(ctx, "poem", []byte("violets"), ada(1))
 		if says := "The document \"poem\" is set by the variable POEM of the server and cannot be changed here: unset it first"; !fault.Is(err, fault.Conflict) || fault.From(err).Message != says {
@@ -220,6 +223,34 @@ func TestTheEnvironmentRules(t *testing.T) {
 			t.Errorf("history: %v, %v", list, err)
 		}
 	})
+}
+
+// A node that does not need a document starts without it, says what is wrong, and
+// lets nobody store what the file would rule.
+func TestSparedDocumentsStopNobody(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "poem.md")
+	if err := os.WriteFile(file, []byte("bad"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	store := operatordocsql.New(sqldbtest.Migrate(t, sqldbtest.SQLite(t), operatordocsql.Migrations()))
+	for name, change := range map[string]func(*operatordoc.Definition[string]){
+		"a bad text": func(d *operatordoc.Definition[string]) { d.Text = "bad" },
+		"a bad file": func(d *operatordoc.Definition[string]) { d.File = file },
+		"no file":    func(d *operatordoc.Definition[string]) { d.File = file + ".none" },
+	} {
+		if _, err := operatordoc.Put(operatordoc.NewShelf(store, operatordoc.Config{}), definition(change)); err == nil {
+			t.Errorf("%s: a node that needs it started", name)
+		}
+		n := newNode(t, store, nil, change, func(d *operatordoc.Definition[string]) { d.Spared = true })
+		s := n.poem.State()
+		if n.poem.Value() != "built in" || !s.ReadOnly() || !strings.HasPrefix(s.Problem, "POEM") {
+			t.Errorf("%s: %q %+v", name, n.poem.Value(), s)
+		}
+		if _, err := n.Store(t.Context(), "poem", []byte("x"), ada(0)); !fault.Is(err, fault.Conflict) {
+			t.Errorf("%s: store: %v", name, err)
+		}
+	}
 }
 
 func TestFilesAreReadAgain(t *testing.T) {
@@ -293,7 +324,6 @@ func TestBadBeginningsAreErrors(t *testing.T) {
 		"a variable": {func(d *operatordoc.Definition[string]) { d.Text = "bad" }, "POEM: line 1: it is bad"},
 		"a file":     {func(d *operatordoc.Definition[string]) { d.File = file }, "POEM_FILE: line 1: it is bad"},
 		"no file":    {func(d *operatordoc.Definition[string]) { d.File = file + "x" }, "POEM_FILE: open " + file + "x: no such file or directory"},
-		"both":       {func(d *operatordoc.Definition[string]) { d.Text, d.File = "a", file }, "POEM and POEM_FILE are both given: keep one"},
 	} {
 		_, err := operatordoc.Put(operatordoc.NewShelf(silent{}, operatordoc.Config{}), definition(c.change))
 		if err == nil || err.Error() != c.says {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/castalia-org/castalia/internal/platform/fault"
 	"github.com/castalia-org/castalia/internal/platform/feed"
+	"github.com/castalia-org/castalia/internal/platform/pace"
 )
 
 const (
@@ -94,18 +95,12 @@ func (s *Shelf) Run(ctx context.Context) error {
 }
 
 func (s *Shelf) followFiles(ctx context.Context) {
-	tick := time.NewTicker(fileInterval)
-	defer tick.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-		}
+	pace.Every(ctx, fileInterval, func() bool {
 		for _, d := range s.all() {
 			d.reread()
 		}
-	}
+		return true
+	})
 }
 
 func (s *Shelf) all() []entry {
@@ -168,7 +163,7 @@ func (s *Shelf) takeNewest(ctx context.Context, name string, d entry) error {
 	}
 	problem := take(d, newest)
 	if problem == nil {
-		s.log.Info("a document is in force", slog.String("document", name), slog.Int64("version", newest.Number))
+		s.log.Info("a document is in force", slog.String("event", "document.in_force"), slog.String("document", name), slog.Int64("version", newest.Number))
 		return nil
 	}
 	if state.Source == FromDefault {
@@ -313,11 +308,11 @@ func (s *Shelf) add(ctx context.Context, v Version, c Change) (Version, error) {
 	if err != nil {
 		return Version{}, err
 	}
-	s.log.Info("an operator changed a document", slog.String("document", v.Document), slog.Int64("version", stored.Number),
+	s.log.Info("an operator changed a document", slog.String("event", "document.changed"), slog.String("document", v.Document), slog.Int64("version", stored.Number),
 		slog.String("author", v.Author), slog.Bool("removed", v.Removed), slog.Int64("restores", v.Restores))
 	s.news.Tell(ctx)
 	if err := s.news.Load(ctx); err != nil { // it is stored: the poll will find it
-		s.log.Warn("a stored document is read later", slog.String("document", v.Document), slog.Any("error", err))
+		s.log.Warn("a stored document is read later", slog.String("event", "document.read_failed"), slog.String("document", v.Document), slog.Any("error", err))
 	}
 	return stored, nil
 }

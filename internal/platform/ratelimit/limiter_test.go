@@ -212,7 +212,7 @@ func FuzzParseCounts(f *testing.F) {
 		}
 		again, err := c.AppendBinary(nil)
 		if err != nil {
-			t.Fatalf("what was parsed can not be written: %v", err)
+			t.Fatalf("what was parsed cannot be written: %v", err)
 		}
 		if len(again) != len(data) {
 			t.Fatalf("%d bytes became %d", len(data), len(again))

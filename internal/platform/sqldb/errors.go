@@ -13,6 +13,7 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 
 	"github.com/castalia-org/castalia/internal/platform/fault"
+	"github.com/castalia-org/castalia/internal/platform/sqldb/pgline"
 )
 
 // IsUnique reports that a statement would have made two rows equal where a
@@ -25,14 +26,6 @@ func IsUnique(err error) bool {
 	return sqlState(err) == "23505"
 }
 
-// IsForeignKey reports that a statement would have left a reference to nothing.
-func IsForeignKey(err error) bool {
-	if e, ok := errors.AsType[*sqlite.Error](err); ok {
-		return e.Code() == sqlite3.SQLITE_CONSTRAINT_FOREIGNKEY
-	}
-	return sqlState(err) == "23503"
-}
-
 // IsSerialization reports that a transaction lost against another one and may
 // be tried again. Write does so by itself; what it returns has failed many times.
 func IsSerialization(err error) bool {
@@ -43,7 +36,7 @@ func IsSerialization(err error) bool {
 	return false
 }
 
-// IsUnavailable reports that the database can not be reached for now.
+// IsUnavailable reports that the database cannot be reached for now.
 func IsUnavailable(err error) bool { return fault.Is(err, fault.Unavailable) }
 
 func sqlState(err error) string {
@@ -92,6 +85,9 @@ func kindOf(err error) fault.Kind {
 	}
 	if state := sqlState(err); state != "" {
 		return kindOfState(state)
+	}
+	if errors.Is(err, pgline.ErrPooled) {
+		return fault.Internal // waiting would not help
 	}
 	if _, ok := errors.AsType[*pgconn.ConnectError](err); ok {
 		return fault.Unavailable

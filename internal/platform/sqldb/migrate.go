@@ -117,7 +117,7 @@ func (db *DB) apply(ctx context.Context, tx Querier, service string, files []Mig
 		if err != nil {
 			return fmt.Errorf("note %04d_%s: %w", f.Version, f.Name, err)
 		}
-		db.opt.Logger.InfoContext(ctx, "schema migrated", slog.String("service", service),
+		db.opt.Logger.InfoContext(ctx, "schema migrated", slog.String("event", "database.migrated"), slog.String("service", service),
 			slog.Int64("version", f.Version), slog.String("name", f.Name))
 	}
 	return nil

@@ -1,6 +1,7 @@
 package sqldb
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"database/sql/driver"
@@ -9,6 +10,7 @@ import (
 	"hash/fnv"
 	"log/slog"
 	"math/rand/v2"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -17,6 +19,7 @@ import (
 	"github.com/jackc/pgx/v5/stdlib"
 
 	"github.com/castalia-org/castalia/internal/platform/fault"
+	"github.com/castalia-org/castalia/internal/platform/sqldb/pgline"
 )
 
 // The bounds of PostgreSQL's pools and of its retries.
@@ -26,7 +29,6 @@ const (
 	pgConnectTimeout = 3 * time.Second
 	pgCommitLimit    = 30 * time.Second
 	pgSilence        = 15 * time.Second // without an answer to a statement
-	pgIdle           = 5 * time.Minute
 	pgTries          = 20
 	pgFleetLane      = 4 // the try from which lanes are the fleet's
 	pgMaxPause       = 100 * time.Millisecond
@@ -40,7 +42,9 @@ const (
 // process, from a later one in a lane of the fleet (an advisory lock), so that
 // many writers of one row take turns instead of defeating each other.
 type postgresEngine struct {
-	db     *DB
+	db               *DB
+	writers, readers *pgline.Pool
+
 	lanes  lanes
 	inside atomic.Int64 // calls of write that have not returned
 	// open is held for reading by every write, and for writing to close.
@@ -50,33 +54,32 @@ type postgresEngine struct {
 
 func openPostgres(ctx context.Context, url string, opt Options) (*DB, error) {
 	db := &DB{dialect: Postgres, opt: opt}
-	var err error
-	if db.writers, err = postgresPool(url, opt, false); err != nil {
+	err := pgline.WantsWritable(url)
+	if err != nil {
 		return nil, err
 	}
-	if db.readers, err = postgresPool(url, opt, true); err != nil {
-		return nil, err
-	}
-	limit(db.writers, opt.MaxWriters, pgWriters)
-	limit(db.readers, opt.MaxReaders, pgReaders)
+	servers := pgline.NewHosts(opt.dial)
 	e := &postgresEngine{db: db}
-	db.engine = e
-	if err := e.ping(ctx); err != nil {
+	if e.writers, err = postgresPool(url, opt, servers, false); err != nil {
+		return nil, err
+	}
+	if e.readers, err = postgresPool(url, opt, servers, true); err != nil {
+		return nil, err
+	}
+	e.writers.Other, e.readers.Other = e.readers, e.writers
+	db.engine, db.writers, db.readers = e, e.writers.DB, e.readers.DB
+	e.writers.Limit(cmp.Or(max(0, opt.MaxWriters), pgWriters))
+	e.readers.Limit(cmp.Or(max(0, opt.MaxReaders), pgReaders))
+	if err = e.ping(ctx); err == nil {
+		err = db.writers.PingContext(ctx) // a second connection: a pooler would be noticed
+	}
+	if err != nil {
 		return nil, errors.Join(fmt.Errorf("open database: %w", err), db.Close())
 	}
 	return db, nil
 }
 
-func limit(pool *sql.DB, n, otherwise int) {
-	if n <= 0 {
-		n = otherwise
-	}
-	pool.SetMaxOpenConns(n)
-	pool.SetMaxIdleConns(n)
-	pool.SetConnMaxIdleTime(pgIdle)
-}
-
-func postgresPool(url string, opt Options, readOnly bool) (*sql.DB, error) {
+func postgresPool(url string, opt Options, servers *pgline.Hosts, readOnly bool) (*pgline.Pool, error) {
 	cfg, err := pgx.ParseConfig(url)
 	if err != nil {
 		// pgx masks the password in what it says.
@@ -85,21 +88,25 @@ func postgresPool(url string, opt Options, readOnly bool) (*sql.DB, error) {
 	if cfg.ConnectTimeout == 0 {
 		cfg.ConnectTimeout = pgConnectTimeout
 	}
-	if opt.dial != nil {
-		cfg.DialFunc = opt.dial
-	}
+	cfg.DialFunc = servers.Dial
 	if cfg.RuntimeParams["application_name"] == "" {
 		cfg.RuntimeParams["application_name"] = "castalia"
 	}
 	cfg.RuntimeParams["timezone"] = "UTC"
-	if readOnly {
-		cfg.RuntimeParams["default_transaction_read_only"] = "on"
-	} else if cfg.RuntimeParams[pgIdleInTx] == "" {
+	// What a session is set to comes after the look whether the server can be
+	// written to, which a reader's own setting would deny.
+	session := "SET default_transaction_read_only = on"
+	if !readOnly {
 		// A node that freezes inside a transaction must not keep its locks: others
 		// wait for them to take over its leases.
-		cfg.RuntimeParams[pgIdleInTx] = "5s"
+		limit := cmp.Or(cfg.RuntimeParams[pgIdleInTx], "5s")
+		session = "SET " + pgIdleInTx + " = '" + strings.ReplaceAll(limit, "'", "") + "'"
 	}
-	return sql.OpenDB(postgresConnector{Connector: stdlib.GetConnector(*cfg), fault: opt.Fault, readOnly: readOnly}), nil
+	delete(cfg.RuntimeParams, pgIdleInTx)
+	cfg.ValidateConnect = servers.Validate(session)
+	p := &pgline.Pool{}
+	p.DB = sql.OpenDB(postgresConnector{Connector: stdlib.GetConnector(*cfg), hosts: servers, pool: p, fault: opt.Fault, readOnly: readOnly})
+	return p, nil
 }
 
 func (e *postgresEngine) write(ctx context.Context, fn writeFunc) error {
@@ -138,15 +145,7 @@ func (e *postgresEngine) write(ctx context.Context, fn writeFunc) error {
 
 // pause waits a random time that grows with the tries.
 func pause(ctx context.Context, try int) error {
-	longest := min(pgMaxPause, time.Millisecond<<min(try, 10))
-	t := time.NewTimer(rand.N(longest)) //nolint:gosec // spreads retries, guards nothing
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
+	return pgline.Pause(ctx, rand.N(min(pgMaxPause, time.Millisecond<<min(try, 10)))) //nolint:gosec // spreads retries, guards nothing
 }
 
 // attempt runs fn once, in the lanes that earlier tries asked for.
@@ -248,6 +247,9 @@ func (e *postgresEngine) ping(ctx context.Context) error {
 func (e *postgresEngine) waiting() int {
 	return max(0, int(e.inside.Load())-e.db.writers.Stats().InUse)
 }
+
+// short reports that the server has fewer connections than this node wants.
+func (e *postgresEngine) short() bool { return e.writers.Short() || e.readers.Short() }
 
 // close waits for the writes that were accepted.
 func (e *postgresEngine) close() {

@@ -2,21 +2,23 @@ package sqldb
 
 import (
 	"context"
-	"database/sql"
 	"database/sql/driver"
 	"errors"
 	"fmt"
 	"io"
-	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/stdlib"
+
+	"github.com/castalia-org/castalia/internal/platform/sqldb/pgline"
 )
 
 // postgresConnector opens connections whose errors are classified.
 type postgresConnector struct {
 	driver.Connector
+	hosts    *pgline.Hosts
+	pool     *pgline.Pool
 	fault    func(Stage) error
 	readOnly bool
 }
@@ -28,7 +30,8 @@ func (c postgresConnector) Connect(ctx context.Context) (driver.Conn, error) {
 			return nil, err
 		}
 	}
-	dc, err := c.Connector.Connect(ctx)
+	epoch := c.hosts.Epoch.Load()
+	dc, err := c.pool.Connect(ctx, c.Connector, func(err error) bool { return sqlState(err) == "53300" })
 	switch {
 	case err == nil:
 	case errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil:
@@ -41,15 +44,41 @@ func (c postgresConnector) Connect(ctx context.Context) (driver.Conn, error) {
 	if !ok {
 		return nil, errors.Join(fmt.Errorf("postgres driver's connection is a %T", dc), dc.Close())
 	}
-	return &postgresConn{Conn: conn, fault: c.fault, readOnly: c.readOnly}, nil
+	return &postgresConn{Conn: conn, hosts: c.hosts, epoch: epoch, fault: c.fault, readOnly: c.readOnly}, nil
 }
 
 // postgresConn adds the classification of errors and the fault hook to the
 // driver's connection; pgx keeps its prepared statements.
 type postgresConn struct {
 	*stdlib.Conn
+	hosts    *pgline.Hosts
+	epoch    int64 // of hosts, when it was opened
 	fault    func(Stage) error
 	readOnly bool
+}
+
+// IsValid implements driver.Validator: whether the pool keeps the connection.
+func (c *postgresConn) IsValid() bool {
+	return c.hosts.Epoch.Load() == c.epoch && !c.Conn.Conn().IsClosed()
+}
+
+// lives asks whether the server of the connection still answers anybody.
+func (c *postgresConn) lives() bool {
+	host := pgline.HostOf(c.Conn.Conn().PgConn().Conn())
+	if host == nil || host.Lives() {
+		return true
+	}
+	c.hosts.Leave(c.epoch)
+	return false
+}
+
+// explain is classify for an error of this connection. A server that refuses
+// writes was fenced, or is a standby now, and is left.
+func (c *postgresConn) explain(err error) error {
+	if !c.readOnly && sqlState(err) == "25006" {
+		c.hosts.Leave(c.epoch)
+	}
+	return classify(err)
 }
 
 func (c *postgresConn) ask(s Stage) error {
@@ -62,9 +91,16 @@ func (c *postgresConn) ask(s Stage) error {
 // ResetSession implements driver.SessionResetter: a line that has rested is tried
 // before it is used, and one that is dead is left for another.
 func (c *postgresConn) ResetSession(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, pgConnectTimeout)
+	if !c.IsValid() {
+		return driver.ErrBadConn
+	}
+	try, cancel := context.WithTimeout(ctx, pgConnectTimeout)
 	defer cancel()
-	return c.Conn.ResetSession(ctx)
+	err := c.Conn.ResetSession(try)
+	if err != nil && try.Err() != nil && ctx.Err() == nil {
+		c.hosts.Leave(c.epoch) // it took the connection and says nothing
+	}
+	return err
 }
 
 // BeginTx implements driver.ConnBeginTx.
@@ -75,30 +111,13 @@ func (c *postgresConn) BeginTx(ctx context.Context, opts driver.TxOptions) (driv
 	if c.Conn.Conn().IsClosed() {
 		return nil, classify(driver.ErrBadConn)
 	}
-	ctx, p := newPatience(caller(ctx))
-	defer p.end()
-	tx, err := c.Conn.Conn().BeginTx(ctx, txOptions(opts))
+	ctx, p := c.newPatience(caller(ctx), pgSilence)
+	defer p.End()
+	tx, err := c.Conn.Conn().BeginTx(ctx, pgline.TxOptions(opts))
 	if err != nil {
 		return nil, p.explain(err)
 	}
 	return postgresTx{tx, c}, nil
-}
-
-// txOptions are those that this package asks for, in the driver's words.
-func txOptions(opts driver.TxOptions) pgx.TxOptions {
-	var o pgx.TxOptions
-	switch sql.IsolationLevel(opts.Isolation) {
-	case sql.LevelSerializable:
-		o.IsoLevel = pgx.Serializable
-	case sql.LevelRepeatableRead:
-		o.IsoLevel = pgx.RepeatableRead
-	default:
-		o.IsoLevel = pgx.ReadCommitted
-	}
-	if opts.ReadOnly {
-		o.AccessMode = pgx.ReadOnly
-	}
-	return o
 }
 
 // ExecContext implements driver.ExecerContext.
@@ -109,8 +128,8 @@ func (c *postgresConn) ExecContext(ctx context.Context, query string, args []dri
 	if ctx.Value(awaitedKey{}) != nil {
 		ctx = context.WithoutCancel(ctx)
 	}
-	ctx, p := newPatience(ctx)
-	defer p.end()
+	ctx, p := c.newPatience(ctx, pgSilence)
+	defer p.End()
 	res, err := c.Conn.ExecContext(ctx, query, args)
 	return res, p.explain(err)
 }
@@ -120,9 +139,9 @@ func (c *postgresConn) QueryContext(ctx context.Context, query string, args []dr
 	if err := c.ask(StageStatement); err != nil {
 		return nil, err
 	}
-	ctx, p := newPatience(ctx)
+	ctx, p := c.newPatience(ctx, pgSilence)
 	rows, err := c.Conn.QueryContext(ctx, query, args)
-	p.rest()
+	p.Rest()
 	if err == nil {
 		if r, ok := rows.(*stdlib.Rows); ok {
 			return &postgresRows{r, p}, nil
@@ -130,8 +149,8 @@ func (c *postgresConn) QueryContext(ctx context.Context, query string, args []dr
 		err = errors.Join(fmt.Errorf("postgres driver's rows are a %T", rows), rows.Close())
 	}
 	err = p.explain(err)
-	p.end()
-	if c.readOnly && !p.over.Load() && IsUnavailable(err) && c.Conn.Conn().IsClosed() {
+	p.End()
+	if c.readOnly && !p.Over() && IsUnavailable(err) && c.Conn.Conn().IsClosed() {
 		err = errors.Join(driver.ErrBadConn, err) // a read may be tried on another connection
 	}
 	return nil, err
@@ -140,23 +159,23 @@ func (c *postgresConn) QueryContext(ctx context.Context, query string, args []dr
 // postgresRows are rows that come over a line which may go dead.
 type postgresRows struct {
 	*stdlib.Rows
-	patience *patience
+	patience patience
 }
 
 // Next implements driver.Rows.
 func (r *postgresRows) Next(dest []driver.Value) error {
-	r.patience.again()
+	r.patience.Again()
 	err := r.Rows.Next(dest)
-	r.patience.rest()
+	r.patience.Rest()
 	return r.patience.explain(err)
 }
 
 // Close implements driver.Rows. It reads what is left.
 func (r *postgresRows) Close() error {
-	r.patience.again()
+	r.patience.Again()
 	err := r.Rows.Close()
 	err = r.patience.explain(err)
-	r.patience.end()
+	r.patience.End()
 	return err
 }
 
@@ -170,13 +189,9 @@ func (t postgresTx) Commit() error {
 	if err := t.conn.ask(StageCommit); err != nil {
 		return errors.Join(err, t.Rollback())
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), pgCommitLimit)
-	defer cancel()
-	err := t.tx.Commit(ctx)
-	if err != nil && ctx.Err() != nil {
-		return unavailable(err)
-	}
-	return classify(err)
+	ctx, p := t.conn.newPatience(context.Background(), pgCommitLimit)
+	defer p.End()
+	return p.explain(t.tx.Commit(ctx))
 }
 
 // Rollback implements driver.Tx. A line that does not answer is closed, which
@@ -216,56 +231,24 @@ func unhurried(ctx context.Context) context.Context {
 
 var errSilent = errors.New("no answer from the server")
 
-// patience bounds how long the server is waited for in vain. A line that went
-// dead would otherwise hold whoever asks without a limit of their own, as workers
-// do, until the system gives it up after a quarter of an hour, or never when it is
-// the server that stands still.
+// patience bounds how long the server of a connection is waited for in vain.
 type patience struct {
-	cancel context.CancelFunc
-	timer  *time.Timer // nil: for ever
-	over   atomic.Bool
+	*pgline.Patience
+	conn *postgresConn
 }
 
-// newPatience returns the context of a statement, which ends with the caller's
-// and with the patience.
-func newPatience(ctx context.Context) (context.Context, *patience) {
-	p := &patience{}
-	ctx, p.cancel = context.WithCancel(ctx)
-	if ctx.Value(unhurriedKey{}) == nil {
-		p.timer = time.AfterFunc(pgSilence, func() {
-			p.over.Store(true)
-			p.cancel()
-		})
-	}
-	return ctx, p
+func (c *postgresConn) newPatience(ctx context.Context, limit time.Duration) (context.Context, patience) {
+	ctx, p := pgline.NewPatience(ctx, limit, ctx.Value(unhurriedKey{}) != nil, c.lives)
+	return ctx, patience{p, c}
 }
 
-// rest says that the server is not waited for now, again that it is.
-func (p *patience) rest() {
-	if p.timer != nil {
-		p.timer.Stop()
-	}
-}
-
-func (p *patience) again() {
-	if p.timer != nil {
-		p.timer.Reset(pgSilence)
-	}
-}
-
-// end gives back what the patience holds.
-func (p *patience) end() {
-	p.rest()
-	p.cancel()
-}
-
-// explain is classify for an error that may be the end of the patience.
-func (p *patience) explain(err error) error {
+// explain is the connection's for an error that may be the end of the patience.
+func (p patience) explain(err error) error {
 	if err == nil || err == io.EOF { //nolint:errorlint // the driver's own end of rows
 		return err
 	}
-	if p.over.Load() {
-		return unavailable(fmt.Errorf("%w for %s: %w", errSilent, pgSilence, err))
+	if p.Over() {
+		return unavailable(fmt.Errorf("%w: %w", errSilent, err))
 	}
-	return classify(err)
+	return p.conn.explain(err)
 }

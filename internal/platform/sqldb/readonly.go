@@ -68,6 +68,8 @@ func (e readOnlyEngine) ping(ctx context.Context) error {
 	return e.engine.ping(ctx)
 }
 
+func (e readOnlyEngine) short() bool { return false }
+
 func (e readOnlyEngine) waiting() int {
 	if e.look != nil {
 		return 0

@@ -24,6 +24,8 @@ type server struct {
 	// hears decides whether a statement is answered; it may take its time.
 	hears atomic.Pointer[func(query string) bool]
 	lines atomic.Int32
+	// refuses says whether the server is fenced; nil is never.
+	refuses func() bool
 }
 
 func (s *server) set(hears func(query string) bool) { s.hears.Store(&hears) }
@@ -72,7 +74,9 @@ func (s *server) serve(line net.Conn) {
 		case "--": // a ping
 			b.Send(&pgproto3.EmptyQueryResponse{})
 		case "select":
-			if strings.Contains(q.String, "_migrations") {
+			if strings.Contains(q.String, "pg_is_in_recovery") {
+				sendFlag(b, s.refuses != nil && s.refuses())
+			} else if strings.Contains(q.String, "_migrations") {
 				sendRows(b, 0)
 			} else {
 				sendRows(b, 2)
@@ -84,10 +88,21 @@ func (s *server) serve(line net.Conn) {
 			status = 'I'
 			b.Send(&pgproto3.CommandComplete{CommandTag: []byte(strings.ToUpper(word))})
 		default:
+			if s.refuses != nil && s.refuses() {
+				status = 'E'
+				refuse(b)
+				break
+			}
 			b.Send(&pgproto3.CommandComplete{CommandTag: []byte("UPDATE 1")})
 		}
 		b.Send(&pgproto3.ReadyForQuery{TxStatus: status})
 	}
+}
+
+func sendFlag(b *pgproto3.Backend, is bool) {
+	b.Send(&pgproto3.RowDescription{Fields: []pgproto3.FieldDescription{{Name: []byte("b"), DataTypeOID: 16, DataTypeSize: 1, TypeModifier: -1}}})
+	b.Send(&pgproto3.DataRow{Values: [][]byte{[]byte(map[bool]string{true: "t", false: "f"}[is])}})
+	b.Send(&pgproto3.CommandComplete{CommandTag: []byte("SELECT 1")})
 }
 
 func sendRows(b *pgproto3.Backend, n int) {

@@ -93,7 +93,8 @@ type DB struct {
 	writers *sql.DB
 	engine  engine
 	counts  counters
-	guest   bool // somebody else owns the file: see OpenReadOnly
+	room    atomic.Pointer[func(context.Context) error] // see KeepRoom
+	guest   bool                                        // somebody else owns the file: see OpenReadOnly
 	// platformReady is set once this process has seen the tables of this package.
 	platformReady atomic.Bool
 }
@@ -104,6 +105,7 @@ type engine interface {
 	writeOne(ctx context.Context, query string, args []any) (int64, error)
 	ping(ctx context.Context) error
 	waiting() int
+	short() bool
 	migrate(ctx context.Context, fn writeFunc) error
 	close()
 }
@@ -146,15 +148,27 @@ func (db *DB) Logger() *slog.Logger { return db.opt.Logger }
 // waits, it is not done; when ctx ends while fn runs, it is rolled back; once
 // fn has returned, the outcome of the commit is awaited and told.
 func (db *DB) Write(ctx context.Context, fn func(ctx context.Context, tx Querier) error) error {
+	if err := db.admit(ctx); err != nil {
+		return err
+	}
+	return db.engine.write(ctx, fn)
+}
+
+// admit is what every write passes first.
+func (db *DB) admit(ctx context.Context) error {
 	if ctx.Value(writingKey{}) == any(db) {
 		return errors.New("write inside a write: hand the transaction down instead")
 	}
-	if err := ctx.Err(); err != nil {
-		return err
-	}
 	db.counts.writes.Add(1)
-	return db.engine.write(ctx, fn)
+	if room := db.room.Load(); room != nil && ctx.Err() == nil {
+		return (*room)(ctx)
+	}
+	return ctx.Err()
 }
+
+// KeepRoom has every write ask for room first. A program that starts has not called
+// this yet: it must come up on a full disk too.
+func (db *DB) KeepRoom(room func(context.Context) error) { db.room.Store(&room) }
 
 // slowFunction is how long a write function may take before it is named in the
 // log: on SQLite everybody waited for it.
@@ -167,7 +181,7 @@ func (db *DB) call(ctx context.Context, h *handle, fn writeFunc) error {
 	err := h.finish(ctx, protect(func() error { return fn(inside, h) }))
 	if took := time.Since(start); took > slowFunction {
 		db.counts.slow.Add(1)
-		db.opt.Logger.WarnContext(ctx, "write function was slow", slog.Duration("took", took), slog.String("function", functionName(fn)))
+		db.opt.Logger.WarnContext(ctx, "write function was slow", slog.String("event", "database.write_slow"), slog.Duration("took", took), slog.String("function", functionName(fn)))
 	}
 	return err
 }
@@ -184,7 +198,7 @@ func functionName(fn writeFunc) string {
 type writingKey struct{}
 
 // Read returns the pool of readers. Each statement sees everything that was
-// committed before it started; it can not write.
+// committed before it started; it cannot write.
 func (db *DB) Read() Querier { return db.readers }
 
 // Snapshot runs fn in a read-only transaction: all its statements see one state.
@@ -238,6 +252,9 @@ type Stats struct {
 	Slow    int64 // functions that took more than 100 ms
 	Waiting int   // writes that wait now: in SQLite's queue, or for a PostgreSQL connection
 	Readers sql.DBStats
+	Writers sql.DBStats
+	// Short says that the server has fewer connections than this node wants.
+	Short bool
 }
 
 type counters struct{ writes, commits, retries, slow atomic.Int64 }
@@ -251,6 +268,8 @@ func (db *DB) Stats() Stats {
 		Slow:    db.counts.slow.Load(),
 		Waiting: db.engine.waiting(),
 		Readers: db.readers.Stats(),
+		Writers: db.writers.Stats(),
+		Short:   db.engine.short(),
 	}
 }
 

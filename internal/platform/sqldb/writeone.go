@@ -2,7 +2,6 @@ package sqldb
 
 import (
 	"context"
-	"errors"
 	"fmt"
 )
 
@@ -15,13 +14,9 @@ import (
 // once the server may have seen it. When ctx ends after the statement has begun,
 // its outcome is awaited and told.
 func (db *DB) WriteOne(ctx context.Context, query string, args ...any) (changed int64, err error) {
-	if ctx.Value(writingKey{}) == any(db) {
-		return 0, errors.New("write inside a write: hand the transaction down instead")
-	}
-	if err := ctx.Err(); err != nil {
+	if err := db.admit(ctx); err != nil {
 		return 0, err
 	}
-	db.counts.writes.Add(1)
 	return db.engine.writeOne(ctx, query, args)
 }
 

@@ -27,7 +27,7 @@ const (
 	laterLeast = 4
 	// When urgent writes never cease, no batch gets that far. After so many in a
 	// row that took none of those that wait, one takes a quarter of them, and at
-	// least laterLeast, so that they can not starve.
+	// least laterLeast, so that they cannot starve.
 	laterPatience = 8
 )
 
@@ -143,6 +143,9 @@ func (w *groupWriter) enqueue(ctx context.Context, j *job) error {
 		return ctx.Err()
 	}
 }
+
+// short is never: SQLite has no server that could be.
+func (w *groupWriter) short() bool { return false }
 
 func (w *groupWriter) waiting() int { return len(w.queue) + len(w.later) }
 
@@ -298,7 +301,7 @@ func (w *groupWriter) run(j *job, first bool) bool {
 	}
 	ctx := j.ctx
 	if j.alone {
-		ctx = context.WithoutCancel(ctx) // once done it can not be undone alone
+		ctx = context.WithoutCancel(ctx) // once done it cannot be undone alone
 	}
 	h := &handle{q: w.conn, detached: true}
 	ended := false

@@ -60,7 +60,7 @@ func (h *pretty) Handle(_ context.Context, r slog.Record) error {
 	}
 	b.WriteString(h.attrs)
 	r.Attrs(func(a slog.Attr) bool {
-		if !shown || !inRequest(a.Key) {
+		if a.Key != eventKey && (!shown || !inRequest(a.Key)) {
 			h.write(&b, h.prefix, redactAttr(a))
 		}
 		return true
@@ -71,6 +71,9 @@ func (h *pretty) Handle(_ context.Context, r slog.Record) error {
 	_, err := io.WriteString(h.w, b.String())
 	return err
 }
+
+// eventKey names the attribute by which alerts know a line; people have its sentence.
+const eventKey = "event"
 
 // inRequest reports whether the request line shows the attribute already.
 func inRequest(key string) bool {

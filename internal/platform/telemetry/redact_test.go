@@ -168,6 +168,18 @@ func TestPrettyRequest(t *testing.T) {
 	}
 }
 
+// Alerts read JSON and name the event; people at a terminal have the sentence.
+func TestEventsAreForMachines(t *testing.T) {
+	t.Parallel()
+	for format, want := range map[string]bool{"json": true, "pretty": false} {
+		var out bytes.Buffer
+		telemetry.NewLogger(&out, telemetry.Config{Format: format}).Warn("the bus is away", slog.String("event", "bus.away"), slog.Int("tries", 3))
+		if got := out.String(); strings.Contains(got, "bus.away") != want || !strings.Contains(got, "tries") {
+			t.Errorf("%s: got %q", format, got)
+		}
+	}
+}
+
 func TestParseLevel(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string]slog.Level{"": slog.LevelInfo, "debug": slog.LevelDebug, "WARN": slog.LevelWarn, "error": slog.LevelError} {

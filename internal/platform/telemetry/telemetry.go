@@ -24,6 +24,8 @@ type Config struct {
 	Level string
 	// Format is pretty or json; empty means pretty on a terminal and JSON elsewhere.
 	Format string
+	// Recent, when set, remembers what is logged.
+	Recent *Recent
 }
 
 // NewLogger returns a logger on w that redacts what it is given. An unknown
@@ -34,10 +36,18 @@ func NewLogger(w io.Writer, cfg Config) *slog.Logger {
 		level = slog.LevelInfo
 	}
 	tty := isTerminal(w)
-	if cfg.Format == "pretty" || cfg.Format == "" && tty {
-		return slog.New(newPretty(w, level, tty))
+	asJSON := func(w io.Writer) slog.Handler {
+		return redacting{slog.NewJSONHandler(w, &slog.HandlerOptions{Level: level})}
 	}
-	return slog.New(redacting{slog.NewJSONHandler(w, &slog.HandlerOptions{Level: level})})
+	switch inPretty := cfg.Format == "pretty" || cfg.Format == "" && tty; {
+	case inPretty && cfg.Recent != nil:
+		return slog.New(both{newPretty(w, level, tty), asJSON(cfg.Recent)})
+	case inPretty:
+		return slog.New(newPretty(w, level, tty))
+	case cfg.Recent != nil:
+		return slog.New(asJSON(io.MultiWriter(cfg.Recent, w))) // one line for both: to write it is half of a quick request
+	}
+	return slog.New(asJSON(w))
 }
 
 // ParseLevel reads the name of a level; empty is info.

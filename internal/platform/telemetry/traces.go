@@ -153,7 +153,7 @@ func (e *patientExporter) ExportSpans(ctx context.Context, spans []sdktrace.Read
 	}
 	now := time.Now().Unix()
 	if last := e.warned.Load(); now-last >= 60 && e.warned.CompareAndSwap(last, now) {
-		e.logger.LogAttrs(ctx, slog.LevelWarn, "traces are not exported", slog.Int("spans", len(spans)), slog.Any("error", err))
+		e.logger.LogAttrs(ctx, slog.LevelWarn, "traces are not exported", slog.String("event", "traces.failed"), slog.Int("spans", len(spans)), slog.Any("error", err))
 	}
 	return nil
 }

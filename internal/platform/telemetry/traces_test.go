@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -73,5 +74,41 @@ func TestTraceEndpointIsChecked(t *testing.T) {
 		if _, err := telemetry.StartTraces(t.Context(), telemetry.TraceConfig{Endpoint: bad}); err == nil {
 			t.Errorf("%q was taken", bad)
 		}
+	}
+}
+
+// A span of work that outlives its request is in the request's trace all the same.
+func TestClientSpansOutliveTheirRequest(t *testing.T) {
+	t.Parallel()
+	got := make(chan string, 8)
+	collector := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		got <- string(body)
+		w.Header().Set("Content-Type", "application/x-protobuf")
+	}))
+	defer collector.Close()
+	traces, err := telemetry.StartTraces(t.Context(), telemetry.TraceConfig{Endpoint: collector.URL, Service: "castalia", Node: "n1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if telemetry.ClientSpans(t.Context()) != nil {
+		t.Error("work that no request asked for is traced")
+	}
+	ctx, span := traces.StartRequest(t.Context(), http.Header{}, "POST", "/messages/{id}")
+	begin := telemetry.ClientSpans(ctx)
+	span.EndRequest(http.StatusOK, "the-id")
+	_, end := begin(t.Context(), "chat m", slog.String("gen_ai.request.model", "m"))                                                   //nolint:sloglint // the names of OpenTelemetry
+	end(errors.New("no route to +254712345601"), slog.Int64("gen_ai.usage.input_tokens", 7), slog.Any("reasons", []string{"stop-it"})) //nolint:sloglint // as above
+	if err := traces.Shutdown(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	sent := <-got
+	for _, want := range []string{"chat m", "gen_ai.request.model", "gen_ai.usage.input_tokens", "stop-it"} {
+		if !strings.Contains(sent, want) {
+			t.Errorf("no %q was sent", want)
+		}
+	}
+	if strings.Contains(sent, "712345601") {
+		t.Error("a telephone number was sent")
 	}
 }

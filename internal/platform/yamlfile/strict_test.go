@@ -14,6 +14,9 @@ func TestStrictNamesLineAndRemedy(t *testing.T) {
 	for source, want := range map[string]string{
 		"name: a\nmodels:\n  - window: 3\n":                 "",
 		"name: a\nmodels:\n  - windw: 3\n":                  `line 3: unknown key "windw"; did you mean "window"?`,
+		"---\nname: a\n---\n":                               "",
+		"name: a\n---\nname: b\n":                           `there is a second document behind`,
+		"name: a\n---\nsecret: [\n":                         `line 3: `,
 		"secret: hush\n":                                    `line 1: unknown key "secret"`,
 		"name: a\nname: b\n":                                `line 2: mapping key "name" already defined at [1:1]`,
 		"name: a\nmodels:\n  - window: lots\n":              `line 3: cannot unmarshal string into Go struct field`,

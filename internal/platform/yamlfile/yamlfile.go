@@ -1,8 +1,9 @@
 // Package yamlfile reads YAML that somebody else wrote.
 //
 // It promises an error for every input that is not a well-formed, modest
-// document: larger than the limit, nested deeper than MaxDepth, or with aliases
-// by which a few lines stand for gigabytes. The decoder below it panics on some
+// document: larger than the limit, nested deeper than MaxDepth, with aliases by
+// which a few lines stand for gigabytes, or with a second document behind it,
+// which nobody would read. The decoder below it panics on some
 // inputs; here that is an error like any other. It refuses nothing else.
 package yamlfile
 
@@ -35,11 +36,19 @@ func Unmarshal(source []byte, dst any, limit int, options ...yaml.DecodeOption) 
 	if err := check(source, limit); err != nil {
 		return err
 	}
-	err = yaml.NewDecoder(bytes.NewReader(source), options...).Decode(dst)
+	in := yaml.NewDecoder(bytes.NewReader(source), options...)
+	err = in.Decode(dst)
 	if errors.Is(err, io.EOF) {
 		return nil // an empty document says nothing
 	}
-	return err
+	if err != nil {
+		return err
+	}
+	var more any
+	if err := in.Decode(&more); !errors.Is(err, io.EOF) && (err != nil || more != nil) {
+		return errors.New("there is a second document behind a line of ---: write all in one")
+	}
+	return nil
 }
 
 // Tree returns the document's syntax, for whoever needs lines and columns.
@@ -55,7 +64,7 @@ func Tree(source []byte, limit int) (file *ast.File, err error) {
 // no use to the author of the file, and the file is at fault.
 func recovered(err *error) {
 	if r := recover(); r != nil {
-		*err = errors.New("the YAML can not be read")
+		*err = errors.New("the YAML cannot be read")
 	}
 }
 

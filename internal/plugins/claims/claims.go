@@ -186,7 +186,7 @@ func (p *Plugin) work(ctx context.Context, q *pluginqueue.Queue, r *Report,
 			outcome, err := q.Handle(ctx, it, func(ctx context.Context, it pluginqueue.Item) (pluginqueue.Finish, error) {
 				finish, err := fn(ctx, it)
 				if err != nil && !pluginqueue.IsLater(err) {
-					p.log.Warn("a claim could not be worked on", slog.String("claim", it.ID), slog.Int("attempt", it.Attempt), slog.Any("error", err))
+					p.log.Warn("a claim could not be worked on", slog.String("event", "claim.failed"), slog.String("claim", it.ID), slog.Int("attempt", it.Attempt), slog.Any("error", err))
 				}
 				return finish, err
 			})

@@ -46,7 +46,7 @@ func public(entries []plugin.Entry) ([]plugin.Claim, error) {
 // PayClaim books a payment that was made elsewhere: see plugin.ClaimLedger. The
 // claim that it was made for is paid first.
 func (l *Ledger) PayClaim(ctx context.Context, userDID, claimID string, amount int64) error {
-	_, err := l.change(ctx, plugin.UserKey(userDID), func(ctx context.Context, b *book) error {
+	_, err := l.change(ctx, userDID, func(ctx context.Context, b *book) error {
 		if fresh, err := b.grant(ctx, "claim "+claimID, amount, claimID); err != nil || !fresh {
 			return err
 		}

@@ -26,6 +26,7 @@ import (
 // Config is filled from the environment.
 type Config struct {
 	Minimum  int           `env:"CREDITS_MINIMUM" default:"10" min:"1" max:"1000000" doc:"Least credits with which somebody is served."`
+	Low      int           `env:"CREDITS_LOW" default:"200" min:"0" max:"1000000000" doc:"Credits below which webhooks are told that somebody has few left."`
 	Estimate int           `env:"CREDITS_ESTIMATE" default:"50" min:"1" max:"1000000" doc:"Credits that a turn sets aside before it begins."`
 	HoldFor  time.Duration `env:"CREDITS_HOLD" default:"15m" doc:"How long they stay aside when the turn never ends."`
 	Markup   int           `env:"CREDITS_MARKUP" default:"160" min:"100" max:"10000" doc:"Price in per cent of the model's cost; 1,000 credits are one US dollar."`
@@ -82,7 +83,7 @@ func (p *Plugin) Config() any { return &p.cfg }
 
 // Start opens the ledger and chooses the source of subscriptions.
 func (p *Plugin) Start(_ context.Context, host plugin.Host) error {
-	p.ledger, p.source = NewLedger(host.Store), local{}
+	p.ledger, p.source = NewLedger(host.Store).TellBelow(int64(p.cfg.Low), int64(p.cfg.Minimum)), local{}
 	if p.cfg.Subscriptions != "" {
 		remote, err := newService(p.cfg.Subscriptions, p.cfg.SubscriptionDID)
 		if err != nil {
@@ -106,8 +107,9 @@ func (p *Plugin) Jobs() []plugin.Job {
 }
 
 // open are the routes that also somebody without credits needs: to see what is
-// owed, to change that, and to take back what was granted.
-var open = []string{"/delegation", "/credits", "/user-preferences", "/claims"}
+// owed, to change that, and to take back what was granted. A list of models costs
+// nothing, and programs ask for it before they show anything.
+var open = []string{"/delegation", "/credits", "/user-preferences", "/claims", "/v1/models"}
 
 // Gate refuses users without credits.
 func (p *Plugin) Gate(ctx context.Context, g plugin.GateRequest) error {
@@ -147,7 +149,7 @@ func (p *Plugin) account(ctx context.Context, rt *plugin.Runtime) (Account, []Cl
 	case errors.Is(err, plugin.ErrNoDelegation):
 		return account, claims, plugin.Errorf(http.StatusUnauthorized, textNoGrant)
 	case err != nil:
-		rt.Log.Warn("a subscription could not be looked up", slog.Any("error", err))
+		rt.Log.Warn("a subscription could not be looked up", slog.String("event", "subscription.lookup_failed"), slog.Any("error", err))
 		return account, claims, refusal(textFailed, claims)
 	case sub.Status == "":
 		return account, claims, refusal(textNone, claims)

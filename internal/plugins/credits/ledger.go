@@ -62,7 +62,7 @@ var ErrShort = errors.New("not enough credits")
 // ErrReused says that the key of a grant belongs to one of another amount.
 var ErrReused = errors.New("the key was used for a grant of another amount")
 
-// errBounds says that an amount can not be booked.
+// errBounds says that an amount cannot be booked.
 var errBounds = errors.New("the amount is out of bounds")
 
 // Ledger books grants, holds and settlements. Each method is one transaction,
@@ -70,10 +70,42 @@ var errBounds = errors.New("the amount is out of bounds")
 //
 // Keys: a/user account, h/user/hold and x/expiry/user/hold a hold, d/user/op what
 // was done, e/user/n entries, c/user/n claims.
-type Ledger struct{ store plugin.Store }
+type Ledger struct {
+	store plugin.Store
+	// low and least are what an owner is told of: see TellBelow.
+	low, least int64
+}
 
 // NewLedger keeps accounts in a store.
-func NewLedger(store plugin.Store) *Ledger { return &Ledger{store} }
+func NewLedger(store plugin.Store) *Ledger { return &Ledger{store: store} }
+
+// TellBelow makes the ledger report when what somebody has left, held parts
+// included, falls below low, and below least, with which nobody is served any more.
+func (l *Ledger) TellBelow(low, least int64) *Ledger {
+	return &Ledger{store: l.store, low: low, least: least}
+}
+
+// The names of what is reported. They are a contract with those who listen.
+const (
+	eventLow       = "credits.low"
+	eventExhausted = "credits.exhausted"
+)
+
+// tell reports that an account has fallen below a mark, in the transaction that
+// makes it so.
+func (l *Ledger) tell(ctx context.Context, tx plugin.Tx, did string, before, now Account) error {
+	was, left := before.Available+before.Held, now.Available+now.Held
+	kind := ""
+	switch {
+	case was >= l.least && left < l.least:
+		kind = eventExhausted
+	case was >= l.low && left < l.low:
+		kind = eventLow
+	default:
+		return nil
+	}
+	return plugin.Emit(ctx, tx, plugin.Event{UserDID: did, Type: kind, Data: map[string]int64{"available": now.Available, "held": now.Held}})
+}
 
 // hold is a part of an account that is set aside.
 type hold struct {
@@ -128,7 +160,13 @@ func put(ctx context.Context, tx plugin.Tx, key string, v any) error {
 }
 
 // change runs fn on the account of a user and stores what it made of it.
-func (l *Ledger) change(ctx context.Context, user string, fn func(ctx context.Context, b *book) error) (Account, error) {
+func (l *Ledger) change(ctx context.Context, did string, fn func(ctx context.Context, b *book) error) (Account, error) {
+	return l.changeAs(ctx, did, plugin.UserKey(did), fn)
+}
+
+// changeAs is change for an account whose user's DID may be unknown (""): nobody
+// is told of it then.
+func (l *Ledger) changeAs(ctx context.Context, did, user string, fn func(ctx context.Context, b *book) error) (Account, error) {
 	var out Account
 	err := l.store.Update(ctx, func(ctx context.Context, tx plugin.Tx) error {
 		b := &book{tx: tx, user: user}
@@ -148,6 +186,11 @@ func (l *Ledger) change(ctx context.Context, user string, fn func(ctx context.Co
 		}
 		if out.Available < 0 || out.Held < 0 || out.Spent < 0 || out.Owed < 0 || out.Granted != out.Available+out.Held+out.Spent {
 			return fmt.Errorf("the account does not add up: %+v", out)
+		}
+		if did != "" {
+			if err := l.tell(ctx, tx, did, before.Account, out); err != nil {
+				return err
+			}
 		}
 		return put(ctx, tx, "a/"+user, b.kept)
 	})
@@ -286,7 +329,7 @@ func granted(amount int64) []byte { return strconv.AppendInt([]byte{'='}, amount
 // Grant adds credits, once for a key. The key of a grant of another amount is
 // refused with ErrReused: who counts on either would be wrong.
 func (l *Ledger) Grant(ctx context.Context, did string, amount int64, key, note string) (Account, error) {
-	return l.change(ctx, plugin.UserKey(did), func(ctx context.Context, b *book) error {
+	return l.change(ctx, did, func(ctx context.Context, b *book) error {
 		fresh, err := b.grant(ctx, "grant "+key, amount, note)
 		if err != nil || fresh {
 			return err
@@ -303,7 +346,7 @@ func (l *Ledger) Grant(ctx context.Context, did string, amount int64, key, note 
 // Hold sets aside up to want credits, at least least, until they are settled or
 // ttl has passed. A hold that exists already is kept as it is.
 func (l *Ledger) Hold(ctx context.Context, did, id string, least, want int64, ttl time.Duration) (Account, error) {
-	return l.change(ctx, plugin.UserKey(did), func(ctx context.Context, b *book) error {
+	return l.change(ctx, did, func(ctx context.Context, b *book) error {
 		if least < 0 || want < least || want > MaxAmount {
 			return errBounds
 		}
@@ -328,9 +371,9 @@ func (l *Ledger) Hold(ctx context.Context, did, id string, least, want int64, tt
 }
 
 // Settle ends a hold, if it is still there, and books what was really used,
-// once for a key. What the account can not pay becomes a claim.
+// once for a key. What the account cannot pay becomes a claim.
 func (l *Ledger) Settle(ctx context.Context, did, id, key string, used int64, note string) (Account, error) {
-	return l.change(ctx, plugin.UserKey(did), func(ctx context.Context, b *book) error {
+	return l.change(ctx, did, func(ctx context.Context, b *book) error {
 		if used < 0 || used > MaxAmount {
 			return errBounds
 		}
@@ -366,7 +409,7 @@ func (l *Ledger) Settle(ctx context.Context, did, id, key string, used int64, no
 // Release ends a hold of which nothing was used. A hold that is not there, or
 // not any more, is fine.
 func (l *Ledger) Release(ctx context.Context, did, id string) error {
-	_, err := l.change(ctx, plugin.UserKey(did), func(ctx context.Context, b *book) error {
+	_, err := l.change(ctx, did, func(ctx context.Context, b *book) error {
 		var h hold
 		if there, err := load(ctx, b.tx, "h/"+b.user+"/"+hashed(id), &h); err != nil || !there {
 			return err
@@ -381,7 +424,7 @@ func (l *Ledger) Release(ctx context.Context, did, id string) error {
 // spent here is not touched, and no account becomes negative. What the service
 // was asked for earlier than what the account follows is not news.
 func (l *Ledger) Follow(ctx context.Context, did string, total int64, asked time.Time) (Account, error) {
-	return l.change(ctx, plugin.UserKey(did), func(ctx context.Context, b *book) error {
+	return l.change(ctx, did, func(ctx context.Context, b *book) error {
 		if asked.UnixMilli() <= b.Followed {
 			return nil
 		}
@@ -414,7 +457,7 @@ func claimID(did, key string) string { return "claim_" + hashed(did+":"+key) }
 
 // releaseExpired puts the expired holds of one user back.
 func (l *Ledger) releaseExpired(ctx context.Context, user string) error {
-	_, err := l.change(ctx, user, func(ctx context.Context, b *book) error { return b.releaseExpired(ctx) })
+	_, err := l.changeAs(ctx, "", user, func(ctx context.Context, b *book) error { return b.releaseExpired(ctx) })
 	return err
 }
 

@@ -174,3 +174,44 @@ func TestWhatCanNotBePaidIsClaimedAndPaidFirst(t *testing.T) {
 		}
 	}
 }
+
+// told keeps the names of events.
+type told []string
+
+func (o *told) Emit(_ context.Context, _ sqldb.Querier, owner, kind string, _ time.Time, _ any) error {
+	*o = append(*o, owner+" "+kind)
+	return nil
+}
+
+// Whoever falls below a mark is told once each time; what is only held counts as
+// there.
+func TestLowAccountsAreTold(t *testing.T) {
+	t.Parallel()
+	sqldbtest.Each(t, func(t *testing.T, open func(t *testing.T) *sqldb.DB) {
+		var got told
+		store := oraclesql.New(oracletest.Migrated(t, open(t))).WithOutbox(&got)
+		l := credits.NewLedger(store.PluginStore("credits")).TellBelow(50, 10)
+		const who = "did:example:payer"
+		for _, step := range []struct {
+			do   func() error
+			want []string
+		}{
+			{func() error { _, err := l.Grant(t.Context(), who, 100, "g1", ""); return err }, nil},
+			{func() error { _, err := l.Hold(t.Context(), who, "h1", 10, 95, time.Hour); return err }, nil},
+			{func() error { _, err := l.Settle(t.Context(), who, "h1", "s1", 51, ""); return err }, []string{who + " credits.low"}},
+			{func() error { _, err := l.Settle(t.Context(), who, "h1", "s1", 51, ""); return err }, nil},
+			{func() error { _, err := l.Settle(t.Context(), who, "h2", "s2", 9, ""); return err }, nil},
+			{func() error { _, err := l.Settle(t.Context(), who, "h3", "s3", 31, ""); return err }, []string{who + " credits.exhausted"}},
+			{func() error { _, err := l.Grant(t.Context(), who, 100, "g2", ""); return err }, nil},
+			{func() error { _, err := l.Settle(t.Context(), who, "h4", "s4", 109, ""); return err }, []string{who + " credits.exhausted"}},
+		} {
+			got = nil
+			if err := step.do(); err != nil {
+				t.Fatal(err)
+			}
+			if d := cmp.Diff(step.want, []string(got)); d != "" {
+				t.Error(d)
+			}
+		}
+	})
+}

@@ -24,7 +24,7 @@ type Subscription struct {
 	Asked time.Time
 }
 
-// Source says who has a subscription. An error means that it can not be told.
+// Source says who has a subscription. An error means that it cannot be told.
 type Source interface {
 	// Subscription looks a user up. follows says that the ledger should follow
 	// the subscription's total; without it the ledger alone knows.
@@ -98,7 +98,7 @@ func (s *service) Subscription(ctx context.Context, rt *plugin.Runtime) (Subscri
 	fresh, err := s.ask(ctx, rt)
 	if err != nil {
 		if ok && age < stale && known.good() {
-			rt.Log.Warn("the subscription service does not answer; its last word counts", slog.Any("error", err))
+			rt.Log.Warn("the subscription service does not answer; its last word counts", slog.String("event", "subscription.away"), slog.Any("error", err))
 			return known.Subscription, true, nil
 		}
 		return Subscription{}, true, err

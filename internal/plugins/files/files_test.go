@@ -5,7 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -49,7 +51,7 @@ func TestTools(t *testing.T) {
 	}{
 		{"nothing granted", store{err: fmt.Errorf("list: %w", plugin.ErrNoDelegation)}, map[string]bool{"vfs_access": true}, false},
 		{"granted something else", store{}, map[string]bool{"vfs_access": true}, false},
-		{"granted", store{tools: []string{"vfs_read", "vfs_write", "vfs_delete", "rm"}}, map[string]bool{"vfs_read": true, "vfs_write": false, "vfs_delete": false}, false},
+		{"granted", store{tools: []string{"vfs_read", "vfs_write", "vfs_delete", "rm"}}, map[string]bool{"vfs_access": true, "vfs_read": true, "vfs_write": false, "vfs_delete": false}, false},
 		{"broken", store{err: errors.New("no answer")}, map[string]bool{}, true},
 	} {
 		tools, err := files.New().RequestTools(t.Context(), &plugin.Runtime{Files: c.store})
@@ -78,10 +80,8 @@ func TestTheAgentUsesFiles(t *testing.T) {
 		case last.ToolCallID == "":
 			return scripted.Calls(call("1", "load_capability", `{"name":"files"}`))
 		}
-		for _, tool := range req.Tools {
-			if tool.Name == files.AccessTool {
-				return scripted.Calls(call("4", files.AccessTool, `{}`))
-			}
+		if !slices.ContainsFunc(req.Tools, func(tool plugin.ToolSpec) bool { return tool.Name == "vfs_read" }) {
+			return scripted.Calls(call("4", files.AccessTool, `{}`))
 		}
 		return scripted.Calls(call("2", "vfs_read", `{"path":"/a"}`), call("3", "vfs_stat", `{}`))
 	})
@@ -113,5 +113,63 @@ func TestTheAgentUsesFiles(t *testing.T) {
 		if !strings.Contains(answers[id], "POST /delegation") {
 			t.Errorf("call %s does not say how to give access: %q", id, answers[id])
 		}
+	}
+}
+
+// late is a store whose tools are opened after the turn has looked for them.
+type late struct {
+	store
+	looked *atomic.Int64
+}
+
+func (l late) Tools(ctx context.Context) ([]plugin.ToolSpec, error) {
+	if l.looked.Add(1) == 1 {
+		return nil, plugin.ErrNoDelegation
+	}
+	return l.store.Tools(ctx)
+}
+
+// A delegation that comes while the turn is put to rest, when nobody can answer yet,
+// is found: the turn goes on by itself, and the tools come behind those it had.
+func TestADelegationIsNotOverlooked(t *testing.T) {
+	t.Parallel()
+	provider := scripted.New(func(req plugin.ModelRequest) scripted.Reply {
+		last := req.Messages[len(req.Messages)-1]
+		switch {
+		case req.Purpose != "turn" || last.ToolCallID == "2":
+			return scripted.Text(last.Text)
+		case last.ToolCallID == "":
+			return scripted.Calls(plugin.ModelToolCall{ID: "1", Name: "load_capability", Args: json.RawMessage(`{"name":"files"}`)})
+		}
+		return scripted.Calls(plugin.ModelToolCall{ID: "2", Name: files.AccessTool, Args: json.RawMessage(`{}`)})
+	})
+	looked := &atomic.Int64{}
+	n := oracletest.Start(t, provider, func(d *oraclekit.Deps) {
+		d.Plugins = []plugin.Plugin{files.New()}
+		d.Access = oraclekit.Access{Identity: d.Identity, FilesFor: func(did string, _ plugin.Authority) plugin.Files {
+			return late{store{user: did, tools: []string{"vfs_read"}}, looked}
+		}}
+	})
+	alice := n.As(t, identitytest.Alice)
+	session := alice.Session()
+	resp, err := alice.Open(t.Context(), "POST", "/messages/"+session, map[string]any{"message": "read", "stream": true, "tabId": "tab-1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = resp.Body.Close() }()
+	frames := oracletest.Stream(t, resp)
+	if said := oracletest.Text(t, frames); said != "You may use the user's files with these tools: vfs_read." {
+		t.Errorf("said %q after %v", said, oracletest.Events(frames))
+	}
+	var before []string
+	for _, r := range provider.Requests() {
+		var now []string
+		for _, tool := range r.Tools {
+			now = append(now, tool.Name)
+		}
+		if r.Purpose == "turn" && !slices.Equal(before, now[:min(len(now), len(before))]) {
+			t.Errorf("the tools were %v and are %v", before, now)
+		}
+		before = now
 	}
 }

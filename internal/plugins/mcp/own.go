@@ -44,7 +44,7 @@ type Removed struct {
 }
 
 // own is a user's server as it is kept, under s/user/name. The token is sealed
-// for this user, name and address, so that it can not be sent anywhere else.
+// for this user, name and address, so that it cannot be sent anywhere else.
 type own struct {
 	URL     string `json:"url"`
 	Summary string `json:"summary,omitempty"`
@@ -237,7 +237,7 @@ func (p *Plugin) ownServers(ctx context.Context, did string) ([]plugin.MCPServer
 		if len(o.Token) > 0 {
 			token, err := p.host.Unseal(o.Token, binding(did, s.Name, s.URL))
 			if err != nil {
-				p.host.Log.Warn("a user's MCP token can not be read; its server is left out", slog.String("server", s.Name), slog.Any("error", err))
+				p.host.Log.Warn("a user's MCP token cannot be read; its server is left out", slog.String("event", "mcp.token_unreadable"), slog.String("server", s.Name), slog.Any("error", err))
 				continue
 			}
 			s.Headers = map[string]string{"Authorization": "Bearer " + string(token)}

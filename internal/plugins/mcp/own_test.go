@@ -80,7 +80,7 @@ func TestUsersOwnServers(t *testing.T) {
 	if others := of(identitytest.Bob); len(others) != 1 {
 		t.Errorf("somebody else has %+v", others)
 	}
-	// What is stored does not hold the token, and can not be used for another address.
+	// What is stored does not hold the token, and cannot be used for another address.
 	store := n.Store.PluginStore("mcp")
 	kept, err := store.Scan(t.Context(), plugin.Range{})
 	if err != nil || len(kept) != 2 {

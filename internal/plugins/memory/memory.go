@@ -15,6 +15,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -47,6 +48,7 @@ type Config struct {
 type Plugin struct {
 	cfg   Config
 	store plugin.Store
+	rank  func(ctx context.Context, query string, texts []string, limit int) ([]int, error)
 }
 
 // New makes the plugin. Its settings are those of cfg until they are filled.
@@ -80,9 +82,9 @@ func (*Plugin) Describe() plugin.Description {
 // Config hands out the settings to fill.
 func (p *Plugin) Config() any { return &p.cfg }
 
-// Start keeps the store.
+// Start keeps what the host has for it.
 func (p *Plugin) Start(_ context.Context, host plugin.Host) error {
-	p.store = host.Store
+	p.store, p.rank = host.Store, host.Rank
 	return nil
 }
 
@@ -180,15 +182,33 @@ func newest(a, b Memory) int {
 	return y.Compare(x)
 }
 
-// Recall returns what fits a query, the best first.
+// Recall returns what fits a query, the best first and of equals the newest; an empty
+// query fits all.
 func (p *Plugin) Recall(ctx context.Context, did, query string, limit int) ([]Memory, error) {
 	all, err := p.All(ctx, did)
 	if err != nil {
 		return nil, err
 	}
-	found := rank(all, query)
-	return found[:min(len(found), limit)], nil
+	if strings.TrimSpace(query) == "" {
+		return all[:min(len(all), limit)], nil
+	}
+	texts := make([]string, len(all))
+	for i, m := range all {
+		texts[i] = m.Text
+	}
+	order, err := p.rank(ctx, everybody.ReplaceAllString(query, " "), texts, limit)
+	if err != nil {
+		return nil, fmt.Errorf("rank memories: %w", err)
+	}
+	found := make([]Memory, len(order))
+	for i, at := range order {
+		found[i] = all[at]
+	}
+	return found, nil
 }
+
+// everybody is whom memories are about: the word says nothing about which one is meant.
+var everybody = regexp.MustCompile(`(?i)\busers?(['’]s?)?\b`)
 
 // Forget erases one memory and says whether it was there.
 func (p *Plugin) Forget(ctx context.Context, did, id string) (bool, error) {

@@ -33,7 +33,7 @@ func (p *Plugin) Routes() []pluginhttp.Route {
 	return []pluginhttp.Route{
 		{
 			Method: http.MethodGet, Pattern: "/memory", Summary: "List or search what the oracle remembers of you",
-			Doc:     "Without q everything, the newest first: this is also the export. With q what fits, the best first.",
+			Doc:     "Without q everything, the newest first: this is also the export. With q what fits, the best first, at most 100.",
 			Params:  []pluginhttp.Param{{Name: "q", In: "query", Schema: "", Doc: "Words to look for."}},
 			Replies: []pluginhttp.Reply{{Status: http.StatusOK, Body: Memories{}}},
 			Handler: p.list,

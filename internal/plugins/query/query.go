@@ -85,7 +85,7 @@ func (p *Plugin) Tools() []plugin.Tool {
 		{
 			Name: "get_entity", Description: "Look up an entity of the chain by its DID: its type, status, owner, linked resources and its DID document.",
 			Schema: json.RawMessage(`{"type":"object","properties":{"id":{"type":"string","description":"such as did:ixo:entity:…","maxLength":256}},"required":["id"],"additionalProperties":false}`),
-			Safe:   true, ReadOnly: true,
+			Safe:   true, ReadOnly: true, Foreign: true,
 			Run: shown(EntityCard, run(func(ctx context.Context, q plugin.Query, in arguments) (json.RawMessage, error) {
 				if !strings.HasPrefix(in.ID, "did:") {
 					return nil, plugin.Errorf(http.StatusBadRequest, "id must be a DID")
@@ -96,7 +96,7 @@ func (p *Plugin) Tools() []plugin.Tool {
 		{
 			Name: "list_claims", Description: "List claims of the chain, a page at a time. pagination.next_key of the answer is the next page.",
 			Schema: json.RawMessage(`{"type":"object","properties":{"limit":{"type":"integer","minimum":1,"maximum":50},"page":{"type":"string","maxLength":512,"description":"next_key of the page before"}},"additionalProperties":false}`),
-			Safe:   true, ReadOnly: true,
+			Safe:   true, ReadOnly: true, Foreign: true,
 			Run: run(func(ctx context.Context, q plugin.Query, in arguments) (json.RawMessage, error) {
 				values := url.Values{"pagination.limit": {strconv.Itoa(min(max(in.Limit, 1), 50))}}
 				if in.Limit == 0 {
@@ -111,7 +111,7 @@ func (p *Plugin) Tools() []plugin.Tool {
 		{
 			Name: "get_token_params", Description: "Read the parameters of the chain's token module.",
 			Schema: json.RawMessage(`{"type":"object","additionalProperties":false}`),
-			Safe:   true, ReadOnly: true,
+			Safe:   true, ReadOnly: true, Foreign: true,
 			Run: run(func(ctx context.Context, q plugin.Query, _ arguments) (json.RawMessage, error) {
 				return p.own(ctx, q, "/token/params", "", nil)
 			}),
@@ -119,7 +119,7 @@ func (p *Plugin) Tools() []plugin.Tool {
 		{
 			Name: "list_queries", Description: "List the paths that the query gateway serves, with their parameters. Use it before query_chain.",
 			Schema: json.RawMessage(`{"type":"object","properties":{"contains":{"type":"string","maxLength":100,"description":"only paths and summaries with this text, such as claims"}},"additionalProperties":false}`),
-			Safe:   true, ReadOnly: true,
+			Safe:   true, ReadOnly: true, Foreign: true,
 			Run: run(func(ctx context.Context, q plugin.Query, in arguments) (json.RawMessage, error) {
 				return routes(ctx, q, in.Contains)
 			}),
@@ -128,7 +128,7 @@ func (p *Plugin) Tools() []plugin.Tool {
 			Name: "query_chain", Description: "Ask the query gateway for a path that list_queries shows, with its variables filled in.",
 			Schema: json.RawMessage(`{"type":"object","properties":{"path":{"type":"string","maxLength":1024,"description":"such as /ixo/token/params, without a question mark"},
 				"params":{"type":"object","description":"query parameters","additionalProperties":{"type":["string","number","boolean"]},"maxProperties":20}},"required":["path"],"additionalProperties":false}`),
-			Safe: true, ReadOnly: true,
+			Safe: true, ReadOnly: true, Foreign: true,
 			Run: run(func(ctx context.Context, q plugin.Query, in arguments) (json.RawMessage, error) {
 				values := url.Values{}
 				for name, value := range in.Params {

@@ -43,7 +43,7 @@ func (p *Plugin) deadRoutes() []pluginhttp.Route {
 	return []pluginhttp.Route{
 		{
 			Method: http.MethodGet, Pattern: "/teamchat/dead", Summary: "Events that were put aside (operators)",
-			Doc:     "Up to 200 events whose answer failed ten times or can not be posted, and why." + how,
+			Doc:     "Up to 200 events whose answer failed ten times or cannot be posted, and why." + how,
 			Params:  []pluginhttp.Param{{Name: "after", In: "query", Schema: "", Doc: "The event after which the list goes on."}},
 			Replies: []pluginhttp.Reply{{Status: http.StatusOK, Body: DeadList{}}, refused}, Handler: p.guarded(p.dead),
 		},

@@ -49,7 +49,7 @@ func deadOf(t *testing.T, n *oracletest.Node) []teamchat.Dead {
 	return list.Dead
 }
 
-// What can not be posted is put aside and shown, without its text, to operators
+// What cannot be posted is put aside and shown, without its text, to operators
 // only; tried again by many at once it is answered once.
 func TestWhatWasPutAsideIsShownAndTriedAgain(t *testing.T) {
 	t.Parallel()

@@ -172,7 +172,7 @@ func (p *Plugin) link(w http.ResponseWriter, r *http.Request, rt *plugin.Runtime
 	if !found {
 		return errCode
 	}
-	p.log.Info("a member of a team was linked", slog.String("team", l.Team), slog.String("user", l.User))
+	p.log.Info("a member of a team was linked", slog.String("event", "teamchat.linked"), slog.String("team", l.Team), slog.String("user", l.User))
 	return pluginhttp.WriteJSON(w, http.StatusOK, l)
 }
 

@@ -56,7 +56,7 @@ func (p *Plugin) handle(ctx context.Context, it pluginqueue.Item) (pluginqueue.F
 		err = pluginqueue.Hopeless(err)
 	}
 	if err != nil && !pluginqueue.IsLater(err) && ctx.Err() == nil {
-		p.log.Warn("an answer could not be given", slog.String("event", it.ID), slog.Int("attempt", it.Attempt), slog.Any("error", err))
+		p.log.Warn("an answer could not be given", slog.String("event", "teamchat.answer_failed"), slog.String("message", it.ID), slog.Int("attempt", it.Attempt), slog.Any("error", err))
 	}
 	return nil, err
 }

@@ -117,19 +117,29 @@ func readHeader(header string) ([]string, error) {
 
 // Append writes the archive after dst.
 func Append(dst []byte, a Archive) []byte {
-	roots := make([]ipld.Node, len(a.Roots))
-	for i, root := range a.Roots {
-		roots[i] = ipld.LinkNode(root)
-	}
-	header := ipld.AppendCBOR(nil, ipld.MapNode(
-		ipld.Entry{Key: "roots", Value: ipld.ListNode(roots...)},
-		ipld.Entry{Key: "version", Value: ipld.IntNode(1)},
-	))
-	dst = append(dst, varint.ToUvarint(uint64(len(header)))...)
-	dst = append(dst, header...)
+	dst = AppendHeader(dst, a.Roots...)
 	for _, b := range a.Blocks {
-		dst = append(dst, varint.ToUvarint(uint64(len(b.CID)+len(b.Data)))...)
-		dst = append(append(dst, b.CID...), b.Data...)
+		dst = append(AppendSection(dst, b.CID, len(b.Data)), b.Data...)
 	}
 	return dst
+}
+
+// AppendHeader writes the header of an archive with binary CIDs as roots, for those
+// who write the sections themselves.
+func AppendHeader(dst []byte, roots ...string) []byte {
+	links := make([]ipld.Node, len(roots))
+	for i, root := range roots {
+		links[i] = ipld.LinkNode(root)
+	}
+	header := ipld.AppendCBOR(nil, ipld.MapNode(
+		ipld.Entry{Key: "roots", Value: ipld.ListNode(links...)},
+		ipld.Entry{Key: "version", Value: ipld.IntNode(1)},
+	))
+	return append(append(dst, varint.ToUvarint(uint64(len(header)))...), header...)
+}
+
+// AppendSection writes what comes before a block of a length.
+func AppendSection(dst []byte, id string, length int) []byte {
+	dst = append(dst, varint.ToUvarint(uint64(len(id)+length))...) //nolint:gosec // a length is not negative
+	return append(dst, id...)
 }

@@ -109,7 +109,7 @@ func (s *State) Finish() Result {
 // errFollow ends the reading for a follower that has failed.
 var errFollow = errors.New("follower failed")
 
-// errState says that a saved state can not be continued.
+// errState says that a saved state cannot be continued.
 var errState = errors.New("damaged hash state")
 
 const stateVersion = 1

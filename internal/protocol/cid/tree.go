@@ -1,5 +1,7 @@
 package cid
 
+import "fmt"
+
 // Tree folds leaves, left to right, into the balanced layout. Its memory is one
 // open group of at most fan-out links per level: two levels reach 1 TiB.
 type Tree struct {
@@ -61,4 +63,16 @@ func FromLeaves(leaves []Digest, size int64, emit func(Block)) Link {
 		t.Add(d, int(min(LeafSize, size-int64(i)*LeafSize)))
 	}
 	return t.Root()
+}
+
+// SplitLeaves reads a stored list of leaf digests, one after the other.
+func SplitLeaves(list []byte) ([]Digest, error) {
+	if len(list)%len(Digest{}) != 0 {
+		return nil, fmt.Errorf("leaf list of %d bytes", len(list))
+	}
+	leaves := make([]Digest, 0, len(list)/len(Digest{}))
+	for rest := list; len(rest) > 0; rest = rest[len(Digest{}):] {
+		leaves = append(leaves, Digest(rest[:len(Digest{})]))
+	}
+	return leaves, nil
 }

@@ -206,6 +206,7 @@ func TestParseDocument(t *testing.T) {
 	}
 	for name, text := range map[string]string{
 		"other DID": `{"id":"did:web:b.test"}`, "no JSON": "x", "no DID": "{}",
+		"said twice": `{"id":"did:web:b.test","id":"did:web:a.test"}`, "in two cases": `{"id":"did:web:b.test","ID":"did:web:a.test"}`,
 		"methods are no list": `{"id":"did:web:a.test","verificationMethod":1}`,
 		"too long":            `{"id":"did:web:a.test","x":"` + strings.Repeat("x", did.MaxDocument) + `"}`,
 	} {

@@ -10,6 +10,8 @@ import (
 
 	"github.com/mr-tron/base58"
 	"github.com/multiformats/go-varint"
+
+	"github.com/castalia-org/castalia/plugin/strictjson"
 )
 
 // MaxDocument bounds a DID document, and maxMethods how many of its keys are read.
@@ -55,13 +57,13 @@ func ParseDocument(want DID, data []byte) (Document, error) {
 		return Document{}, fmt.Errorf("DID document is longer than %d bytes", MaxDocument)
 	}
 	var raw documentJSON
-	if err := json.Unmarshal(data, &raw); err != nil {
+	if err := strictjson.Unmarshal(data, &raw); err != nil {
 		return Document{}, fmt.Errorf("parse DID document: %w", err)
 	}
 	if raw.ID == "" && len(raw.DIDDocument) > 0 {
 		inner := raw.DIDDocument
 		raw = documentJSON{}
-		if err := json.Unmarshal(inner, &raw); err != nil {
+		if err := strictjson.Unmarshal(inner, &raw); err != nil {
 			return Document{}, fmt.Errorf("parse DID document: %w", err)
 		}
 	}
@@ -71,7 +73,7 @@ func ParseDocument(want DID, data []byte) (Document, error) {
 	d := Document{ID: want}
 	var methods []methodJSON
 	if len(raw.VerificationMethod) > 0 {
-		if err := json.Unmarshal(raw.VerificationMethod, &methods); err != nil {
+		if err := strictjson.Unmarshal(raw.VerificationMethod, &methods); err != nil {
 			return Document{}, fmt.Errorf("parse verification methods: %w", err)
 		}
 	}

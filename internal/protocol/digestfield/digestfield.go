@@ -28,7 +28,7 @@ const maxField = 2 << 10
 
 // Errors that callers tell apart.
 var (
-	ErrMalformed = errors.New("the digest can not be read")
+	ErrMalformed = errors.New("the digest cannot be read")
 	ErrUnknown   = errors.New("the digest has no algorithm that is checked here: use sha-256 or sha-512")
 	ErrMismatch  = errors.New("the bytes do not match the digest")
 )

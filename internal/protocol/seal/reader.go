@@ -5,15 +5,16 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"sync"
 )
 
 // Opener reads ranges of one piece of sealed content. It holds no bytes and is
 // safe for concurrent use.
 type Opener struct {
-	key    Key
-	aad    []byte
 	header Header
 	size   int64
+	// cipher is made by the first range, and copied by each.
+	cipher func() (*segmentCipher, error)
 }
 
 // Fetch returns n sealed bytes from off. The caller closes the reader.
@@ -25,7 +26,8 @@ func NewOpener(key Key, aad []byte, header Header, size, sealed int64) (*Opener,
 	if size < 0 || size > maxPlain || SealedSize(size) != sealed || header[0] != HeaderSize {
 		return nil, fmt.Errorf("%w: %d sealed bytes are not %d bytes of content", ErrCorrupt, sealed, size)
 	}
-	return &Opener{key, aad, header, size}, nil
+	made := sync.OnceValues(func() (*segmentCipher, error) { return newCipher(key, aad, header) })
+	return &Opener{header, size, made}, nil
 }
 
 // Size returns the length of the plaintext.
@@ -35,6 +37,12 @@ func (o *Opener) Size() int64 { return o.size }
 // and what lies beyond the end is left out. fetch is called once, for the
 // segments that the range touches.
 func (o *Opener) Range(fetch Fetch, off, n int64) (io.ReadCloser, error) {
+	return o.RangeWith(fetch, off, n, nil)
+}
+
+// RangeWith is Range for those who read many short ranges: segments are opened in
+// scratch if they fit into it, which is the caller's again once the reader is closed.
+func (o *Opener) RangeWith(fetch Fetch, off, n int64, scratch []byte) (io.ReadCloser, error) {
 	if off < 0 || off > o.size {
 		return nil, fmt.Errorf("range from %d of %d bytes", off, o.size)
 	}
@@ -44,7 +52,7 @@ func (o *Opener) Range(fetch Fetch, off, n int64) (io.ReadCloser, error) {
 	if n == 0 && o.size > 0 {
 		return io.NopCloser(bytes.NewReader(nil)), nil
 	}
-	c, err := newCipher(o.key, o.aad, o.header)
+	c, err := o.cipher()
 	if err != nil {
 		return nil, err
 	}
@@ -58,7 +66,7 @@ func (o *Opener) Range(fetch Fetch, off, n int64) (io.ReadCloser, error) {
 		return nil, err
 	}
 	return &reader{
-		o: o, c: c, src: src, segment: first, skip: int(off - plainStart(first)), left: n, fresh: true,
+		o: o, c: *c, src: src, sealed: scratch, segment: first, skip: int(off - plainStart(first)), left: n, fresh: true,
 	}, nil
 }
 
@@ -69,7 +77,7 @@ func (o *Opener) sealedEnd(segment int64) int64 {
 // reader decrypts the segments of a range one after the other.
 type reader struct {
 	o       *Opener
-	c       *segmentCipher
+	c       segmentCipher
 	src     io.ReadCloser
 	segment int64
 	skip    int   // plaintext bytes of the first segment that were not asked for

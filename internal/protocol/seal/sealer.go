@@ -59,7 +59,7 @@ func capacity(segment int64) int {
 }
 
 // Read implements io.Reader. Only a Sealer that was read to io.EOF has written
-// its last segment; what was cut before can not be opened.
+// its last segment; what was cut before cannot be opened.
 func (s *Sealer) Read(p []byte) (int, error) {
 	if len(s.out) > 0 {
 		n := copy(p, s.out)

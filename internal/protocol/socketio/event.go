@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/castalia-org/castalia/internal/protocol/socketio/engineio"
+	"github.com/castalia-org/castalia/plugin/strictjson"
 )
 
 // Event is one event from a peer.
@@ -33,7 +34,7 @@ func (e *Event) Decode(i int, v any) error {
 	if i >= len(e.Args) {
 		return nil
 	}
-	if err := json.Unmarshal(e.Args[i], v); err != nil {
+	if err := strictjson.Unmarshal(e.Args[i], v); err != nil {
 		return fmt.Errorf("decode argument %d of %q: %w", i, e.Name, err)
 	}
 	return nil

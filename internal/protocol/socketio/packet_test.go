@@ -206,7 +206,7 @@ func FuzzDecode(f *testing.F) {
 		}
 		frames, err := socketio.Encode(p)
 		if err != nil {
-			t.Fatalf("%q can not be written: %v", text, err)
+			t.Fatalf("%q cannot be written: %v", text, err)
 		}
 		var again socketio.Packet
 		var back socketio.Decoder

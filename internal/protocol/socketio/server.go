@@ -244,7 +244,7 @@ func (c *client) drop(s *Socket) bool {
 func (c *client) refuse(namespace string, err error) {
 	r, ok := errors.AsType[*RefusalError](err)
 	if !ok {
-		c.server.cfg.Logger.Error("a connection could not be decided", slog.Any("error", err))
+		c.server.cfg.Logger.Error("a connection could not be decided", slog.String("event", "socket.connect_failed"), slog.Any("error", err))
 		r = &RefusalError{Message: "Internal server error"}
 	}
 	body, err := marshal(struct {

@@ -12,9 +12,7 @@ package sse
 import (
 	"bytes"
 	"errors"
-	"strconv"
 	"strings"
-	"time"
 	"unicode/utf8"
 )
 
@@ -34,7 +32,7 @@ type Event struct {
 var (
 	// ErrTooLarge says that a line or an event passed the decoder's limit.
 	ErrTooLarge = errors.New("sse: event is larger than allowed")
-	// ErrField says that an event name or id can not be written.
+	// ErrField says that an event name or id cannot be written.
 	ErrField = errors.New("sse: name and id must be valid UTF-8 without line ends or NUL")
 )
 
@@ -83,13 +81,6 @@ func AppendComment(dst []byte, text string) []byte {
 			dst = append(dst, c)
 		}
 	}
-	return append(dst, "\n\n"...)
-}
-
-// AppendRetry adds the pause that a reader should make before it reconnects.
-func AppendRetry(dst []byte, pause time.Duration) []byte {
-	dst = append(dst, "retry: "...)
-	dst = strconv.AppendInt(dst, max(pause.Milliseconds(), 0), 10)
 	return append(dst, "\n\n"...)
 }
 

@@ -129,7 +129,7 @@ func TestCommentsAndRetryAreNoEvents(t *testing.T) {
 	if string(stream) != ": heart beat\n\n" {
 		t.Errorf("comment: %q", stream)
 	}
-	d := sse.NewDecoder(bytes.NewReader(sse.AppendRetry(stream, 3*time.Second)), 0)
+	d := sse.NewDecoder(bytes.NewReader(append(stream, "retry: 3000\n\n"...)), 0)
 	if got := readAll(t, d); len(got) != 0 {
 		t.Errorf("events: %v", got)
 	}
@@ -214,7 +214,7 @@ func FuzzDecoder(f *testing.F) {
 				t.Errorf("an event of %d bytes passed the limit", len(e.Data))
 			}
 			if _, err := sse.Append(nil, sse.Event{Name: e.Name, ID: e.ID, Data: []byte(e.Data)}); err != nil && !strings.Contains(e.Name, "\x00") {
-				t.Errorf("a decoded event can not be written: %v", err)
+				t.Errorf("a decoded event cannot be written: %v", err)
 			}
 		}
 	})

@@ -1,6 +1,7 @@
 package ucan
 
 import (
+	"encoding/base64"
 	"encoding/hex"
 	"encoding/json"
 	"os"
@@ -89,6 +90,18 @@ func TestFormat(t *testing.T) {
 			}
 			if u.signature.absent() {
 				return // it has no JWT form to speak of
+			}
+			for _, twice := range []string{`{"aud":"did:key:z6Mk",`, `{"exp":9999999999,`} {
+				header, rest, _ := strings.Cut(want.JWT, ".")
+				payload, sig, _ := strings.Cut(rest, ".")
+				text, err := base64.RawURLEncoding.DecodeString(payload)
+				if err != nil {
+					t.Fatal(err)
+				}
+				said := base64.RawURLEncoding.EncodeToString([]byte(twice + string(text[1:])))
+				if _, err := decodeJWT(u.cid, header+"."+said+"."+sig); err == nil {
+					t.Errorf("a JWT that begins with %s and says it again is taken", twice)
+				}
 			}
 			jwt, err := decodeJWT(u.cid, want.JWT)
 			if err != nil {

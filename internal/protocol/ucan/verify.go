@@ -73,6 +73,9 @@ type Grant struct {
 	// Named are the nb.cids of the root's own link: contents that the root chose one
 	// by one. What a delegate names by itself is not among them.
 	Named []string
+	// Exact says that every link of the path names the resource as the leaf does, and
+	// none hands it on within a wider one.
+	Exact bool
 }
 
 // Result says what a token that holds is good for.
@@ -135,9 +138,10 @@ type decoded struct {
 
 // claim is a capability that someone asserts to hold.
 type claim struct {
-	can string
-	res Resource
-	nb  ipld.Node
+	can  string
+	with string // as it was written
+	res  Resource
+	nb   ipld.Node
 }
 
 // claimKey names a claim of one block. The resource is part of it, because a
@@ -216,7 +220,7 @@ func (v *verifier) grants(leaf *UCAN) (Result, *RefusedError) {
 			mismatch = ResourceMismatch
 			continue
 		}
-		path, refusal := v.prove(leaf, i, claim{can: c.Can, res: res, nb: c.NB}, 0)
+		path, refusal := v.prove(leaf, i, claim{can: c.Can, with: c.With, res: res, nb: c.NB}, 0)
 		if refusal != nil {
 			failed = worse(failed, refusal)
 			continue
@@ -237,7 +241,7 @@ func (v *verifier) grants(leaf *UCAN) (Result, *RefusedError) {
 
 // add records a proved capability. The path comes root first.
 func (r *Result) add(leaf *UCAN, c Capability, res Resource, path []step) {
-	g := Grant{Capability: c, Resource: res, Root: leaf.Issuer, Path: make([]Link, 0, len(path))}
+	g := Grant{Capability: c, Resource: res, Root: leaf.Issuer, Path: make([]Link, 0, len(path)), Exact: true}
 	if len(path) > 0 {
 		g.Root = path[0].u.Issuer
 	}
@@ -246,6 +250,7 @@ func (r *Result) add(leaf *UCAN, c Capability, res Resource, path []step) {
 	for _, step := range slices.Backward(path) {
 		u := step.u
 		g.Path = append(g.Path, linkOf(u))
+		g.Exact = g.Exact && step.with == c.With
 		if !u.NoExpiry && (r.NoExpiry || u.Expires < r.Expires) {
 			r.NoExpiry, r.Expires = false, u.Expires
 		}
@@ -264,8 +269,9 @@ func (r *Result) add(leaf *UCAN, c Capability, res Resource, path []step) {
 
 // step is one block on a path, with the caveats of the capability that was used.
 type step struct {
-	u  *UCAN
-	nb ipld.Node
+	u    *UCAN
+	with string
+	nb   ipld.Node
 }
 
 // prove finds a chain from the claim of u to a root, and returns it root first.
@@ -280,12 +286,12 @@ func (v *verifier) prove(u *UCAN, index int, c claim, depth int) ([]step, *Refus
 	}
 	failed := v.rootOf(u, c)
 	if failed == nil {
-		return []step{{u: u, nb: c.nb}}, nil
+		return []step{{u: u, with: c.with, nb: c.nb}}, nil
 	}
 	for _, id := range u.Proofs {
 		path, refusal := v.proveBy(u, id, c, depth)
 		if refusal == nil {
-			return append(path, step{u: u, nb: c.nb}), nil
+			return append(path, step{u: u, with: c.with, nb: c.nb}), nil
 		}
 		failed = worse(failed, refusal)
 	}
@@ -332,15 +338,20 @@ func (v *verifier) proveBy(u *UCAN, id string, c claim, depth int) ([]step, *Ref
 		return nil, refusal
 	}
 	var failed *RefusedError
-	for i := range p.Capabilities {
-		granted, refusal := derive(&p.Capabilities[i], c)
-		if refusal == nil {
-			var path []step
-			if path, refusal = v.prove(p, i, granted, depth+1); refusal == nil {
-				return path, nil
+	for _, exact := range []bool{true, false} { // who names a thing means it more than who means everything
+		for i := range p.Capabilities {
+			if exact != (p.Capabilities[i].With == c.with) {
+				continue
 			}
+			granted, refusal := derive(&p.Capabilities[i], c)
+			if refusal == nil {
+				var path []step
+				if path, refusal = v.prove(p, i, granted, depth+1); refusal == nil {
+					return path, nil
+				}
+			}
+			failed = worse(failed, refusal)
 		}
-		failed = worse(failed, refusal)
 	}
 	if failed == nil {
 		failed = refuse(UnauthorizedRoot, "a proof grants nothing")
@@ -364,7 +375,7 @@ func derive(granted *Capability, c claim) (claim, *RefusedError) {
 	if res.any {
 		res = c.res
 	}
-	return claim{can: granted.Can, res: res, nb: granted.NB}, nil
+	return claim{can: granted.Can, with: granted.With, res: res, nb: granted.NB}, nil
 }
 
 // proof decodes a block once.

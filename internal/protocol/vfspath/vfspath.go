@@ -19,8 +19,8 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// maxLength is the longest path, in characters.
-const maxLength = 1024
+// MaxLength is the longest path, in characters.
+const MaxLength = 1024
 
 // The reasons to refuse a path. They may be shown to whoever wrote it.
 var (
@@ -56,14 +56,14 @@ func CleanFolder(path string) (string, error) {
 
 func clean(path string) (string, error) {
 	switch {
-	case len(path) > maxLength*utf8.UTFMax:
+	case len(path) > MaxLength*utf8.UTFMax:
 		return "", errTooLong
 	case !utf8.ValidString(path):
 		return "", errNotUTF8
 	}
 	path = norm.NFC.String(path)
 	switch {
-	case utf8.RuneCountInString(path) > maxLength:
+	case utf8.RuneCountInString(path) > MaxLength:
 		return "", errTooLong
 	case !strings.HasPrefix(path, "/"):
 		return "", errRelative

@@ -57,7 +57,27 @@ type Access struct {
 	// Chain lists the tokens of a delegated access, so that a share link among
 	// them can be counted and ended.
 	Chain []string
+	// Claims are what changes need free of locks; they are asked for where the change is
+	// made, since a lock may come while a body is on its way.
+	Claims LockClaims
 }
+
+// LockClaims are the places that a change needs free of the locks of others.
+type LockClaims struct {
+	Places []LockPlace
+	// Tokens are the locks that the maker of the change names. They count when they
+	// are its own.
+	Tokens map[string]bool
+}
+
+// LockPlace is a path, with all below it where that is set.
+type LockPlace struct {
+	Path  string
+	Below bool
+}
+
+// CodeLockInTheWay is the code of the refusal of a change in whose way a lock is.
+const CodeLockInTheWay = "lock_in_the_way"
 
 // Owner returns the access of a namespace's owner.
 func Owner(namespace string) Access {
@@ -82,19 +102,22 @@ type Scope struct {
 	// CIDs limits the scope to these contents when Limited is set.
 	CIDs    []string
 	Limited bool
+	// Claims are those of the access.
+	Claims LockClaims
 }
 
-// scope narrows the access to an ability by path. A token that is limited to
+// Scope narrows the access to an ability by path. A token that is limited to
 // CIDs has no such scope.
-func (a Access) scope(need Ability) (Scope, error) {
+func (a Access) Scope(need Ability) (Scope, error) {
 	if a.Scoped {
 		return Scope{}, fault.New(fault.Forbidden, "this token reaches files by CID only").WithCode("cid_scoped")
 	}
 	return a.narrow(need)
 }
 
-// cidScope narrows the access to reading by CID.
-func (a Access) cidScope() (Scope, error) {
+// ContentScope narrows the access to reading by what files contain. A token that is
+// limited to CIDs reaches files with these contents.
+func (a Access) ContentScope() (Scope, error) {
 	s, err := a.narrow(Read)
 	if err != nil || !a.Scoped {
 		return s, err
@@ -110,7 +133,7 @@ func (a Access) cidScope() (Scope, error) {
 }
 
 func (a Access) narrow(need Ability) (Scope, error) {
-	s := Scope{Namespace: a.Namespace}
+	s := Scope{Namespace: a.Namespace, Claims: a.Claims}
 	for _, g := range a.Grants {
 		if g.Abilities&need == need {
 			s.Areas = append(s.Areas, vfspath.Area{Root: g.Root, Reveal: g.Reveal})
@@ -122,13 +145,32 @@ func (a Access) narrow(need Ability) (Scope, error) {
 	return s, nil
 }
 
+// BlindWriter reports whether the caller may write somewhere without reading there.
+func (a Access) BlindWriter() bool {
+	return slices.ContainsFunc(a.Grants, func(g Grant) bool { return g.Abilities&(Write|Read) == Write })
+}
+
+// Carry refuses to move what the caller may not read to where the caller may: it
+// would be read there.
+func (a Access) Carry(from, to string) error {
+	scope, err := a.Scope(Read)
+	if err != nil {
+		return nil //nolint:nilerr // who may read nowhere reads nothing there
+	}
+	into := func(area vfspath.Area) bool { return area.Allows(to) || vfspath.Root(to).Contains(string(area.Root)) }
+	if scope.Allows(from) || !slices.ContainsFunc(scope.Areas, into) {
+		return nil
+	}
+	return fault.New(fault.Forbidden, "the token does not grant "+Read.String()+" of what is moved").WithCode("ability_not_granted")
+}
+
 // Allows reports whether the scope reaches a path.
 func (s Scope) Allows(path string) bool {
 	return slices.ContainsFunc(s.Areas, func(a vfspath.Area) bool { return a.Allows(path) })
 }
 
-// writable fails when the scope does not reach the path that is to be written.
-func (s Scope) writable(path string) error {
+// Writable fails when the scope does not reach the path that is to be written.
+func (s Scope) Writable(path string) error {
 	if !s.Allows(path) {
 		return fault.New(fault.Forbidden, "the token does not reach this path").WithCode("out_of_scope")
 	}

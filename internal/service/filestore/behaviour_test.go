@@ -7,6 +7,7 @@ import (
 
 	"github.com/castalia-org/castalia/internal/service/filestore"
 	"github.com/castalia-org/castalia/internal/service/filestore/filestoretest"
+	"github.com/castalia-org/castalia/internal/service/filestore/filetext"
 )
 
 // direct is the door without a transport.
@@ -31,7 +32,7 @@ func (d direct) Replace(path, text string) (string, error) {
 }
 func (d direct) Read(path string) (string, error) { return content(d.t, d.w, path) }
 func (d direct) Edit(path, old, replacement string) error {
-	_, err := d.w.Edit(d.ctx(), owner, filestore.Edit{Path: path, Old: old, New: replacement})
+	_, err := d.w.Text.Edit(d.ctx(), owner, filetext.Edit{Path: path, Old: old, New: replacement})
 	return err
 }
 
@@ -46,7 +47,7 @@ func (d direct) Remove(path string) error {
 }
 
 func (d direct) Children(folder string) ([]string, error) {
-	nodes, _, err := d.w.Tree(d.ctx(), owner, folder, "")
+	nodes, _, err := d.w.Folders.Tree(d.ctx(), owner, folder, "")
 	var out []string
 	for _, n := range nodes {
 		out = append(out, n.Path)

@@ -23,6 +23,8 @@ import (
 	"github.com/castalia-org/castalia/internal/protocol/seal"
 	"github.com/castalia-org/castalia/internal/service/filestore"
 	"github.com/castalia-org/castalia/internal/service/filestore/filestoretest"
+	"github.com/castalia-org/castalia/internal/service/filestore/filetext"
+	"github.com/castalia-org/castalia/internal/service/filestore/upkeep"
 )
 
 const ns = "did:key:zOwner"
@@ -55,7 +57,7 @@ func sweep(t *testing.T, w *filestoretest.World, live int) {
 	w.Blobs.Set(blobtest.Healthy())
 	for range 2 {
 		w.Clock.Add(72 * time.Hour)
-		if _, err := w.Sweep(t.Context()); err != nil {
+		if _, err := w.Upkeep.Sweep(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -276,22 +278,22 @@ func TestAStoreThatIsAwayIsNotDamage(t *testing.T) {
 			if _, err := content(t, w, "/large"); !away(err) {
 				t.Errorf("a reader is told %v", err)
 			}
-			_, err := w.Edit(t.Context(), owner, filestore.Edit{Path: "/large", Old: "needle", New: "pin"})
+			_, err := w.Text.Edit(t.Context(), owner, filetext.Edit{Path: "/large", Old: "needle", New: "pin"})
 			if !away(err) {
 				t.Errorf("an editor is told %v", err)
 			}
-			if _, err := w.Append(t.Context(), owner, filestore.Append{Path: "/large", Text: "more"}); !away(err) {
+			if _, err := w.Text.Append(t.Context(), owner, filetext.Append{Path: "/large", Text: "more"}); !away(err) {
 				t.Errorf("who appends is told %v", err)
 			}
-			if _, err := w.IndexOnce(t.Context()); !away(err) {
+			if _, err := w.Find.IndexOnce(t.Context()); !away(err) {
 				t.Errorf("the indexer went on: %v", err)
 			}
-			if r, err := w.Search(t.Context(), filestore.Owner("did:key:zOther"), "needle", "/", 10); err != nil || len(r.Hits) != 1 {
+			if r, err := w.Find.Search(t.Context(), filestore.Owner("did:key:zOther"), "needle", "/", 10); err != nil || len(r.Hits) != 1 {
 				t.Errorf("a file that needs no object is not found: %+v, %v", r, err)
 			}
 			w.Blobs.Set(blobtest.Healthy())
 			w.Index(t.Context(), t)
-			if r, err := w.Search(t.Context(), owner, "needle", "/", 10); err != nil || len(r.Hits) != 1 {
+			if r, err := w.Find.Search(t.Context(), owner, "needle", "/", 10); err != nil || len(r.Hits) != 1 {
 				t.Errorf("the file is not found by its words: %+v, %v", r, err)
 			}
 		})
@@ -326,7 +328,7 @@ func TestAStoreThatIsAwayDoesNotEndTheSweep(t *testing.T) {
 	away := blobtest.Healthy()
 	away.Err = errors.New("connection refused")
 	w.Blobs.Set(away)
-	n, err := w.Sweep(t.Context())
+	n, err := w.Upkeep.Sweep(t.Context())
 	if err == nil {
 		t.Error("the sweep does not say that the object store is away")
 	}
@@ -367,26 +369,26 @@ func TestBitFlipsAreDetectedAndNamed(t *testing.T) {
 	if err := os.WriteFile(file, raw, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if found := doctor(t, w, filestore.Examine{}); len(found) != 0 {
+	if found := doctor(t, w, upkeep.Examine{}); len(found) != 0 {
 		t.Errorf("a quick look finds %q", found)
 	}
-	found := doctor(t, w, filestore.Examine{Deep: true})
+	found := doctor(t, w, upkeep.Examine{Deep: true})
 	if len(found) != 1 || !strings.HasPrefix(found[0], "/docs/flipped version 1") {
 		t.Errorf("a deep look finds %q", found)
 	}
 	if err := os.Remove(file); err != nil {
 		t.Fatal(err)
 	}
-	if found := doctor(t, w, filestore.Examine{}); len(found) != 1 {
+	if found := doctor(t, w, upkeep.Examine{}); len(found) != 1 {
 		t.Errorf("a missing object: %q", found)
 	}
 }
 
 // doctor returns the problems.
-func doctor(t *testing.T, w *filestoretest.World, x filestore.Examine) []string {
+func doctor(t *testing.T, w *filestoretest.World, x upkeep.Examine) []string {
 	t.Helper()
 	var problems []string
-	if err := w.Doctor(t.Context(), x, func(f filestore.Finding) {
+	if err := w.Upkeep.Doctor(t.Context(), x, func(f upkeep.Finding) {
 		if f.Problem {
 			problems = append(problems, f.Text)
 		}
@@ -405,12 +407,12 @@ func TestDoctorRemovesOrphansOnlyWhenTold(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range 2 {
-		if found := doctor(t, w, filestore.Examine{}); len(found) != 1 || !strings.Contains(found[0], orphan) {
+		if found := doctor(t, w, upkeep.Examine{}); len(found) != 1 || !strings.Contains(found[0], orphan) {
 			t.Errorf("found %q", found)
 		}
 	}
-	doctor(t, w, filestore.Examine{Repair: true})
-	if found := doctor(t, w, filestore.Examine{Deep: true}); len(found) != 0 {
+	doctor(t, w, upkeep.Examine{Repair: true})
+	if found := doctor(t, w, upkeep.Examine{Deep: true}); len(found) != 0 {
 		t.Errorf("after repair: %q", found)
 	}
 }
@@ -439,11 +441,11 @@ func TestAPartThatWasNeverCountedGoesWithItsUpload(t *testing.T) {
 		if _, err := w.FinishUpload(t.Context(), owner, u.ID); err != nil {
 			t.Fatal(err)
 		}
-		if found := doctor(t, w, filestore.Examine{Deep: true}); len(found) != 0 {
+		if found := doctor(t, w, upkeep.Examine{Deep: true}); len(found) != 0 {
 			t.Errorf("while the upload is known: %q", found)
 		}
 		sweep(t, w, 1)
-		if found := doctor(t, w, filestore.Examine{Deep: true}); len(found) != 0 {
+		if found := doctor(t, w, upkeep.Examine{Deep: true}); len(found) != 0 {
 			t.Errorf("after it: %q", found)
 		}
 		if got, err := content(t, w, "/f"); err != nil || got != text {
@@ -511,11 +513,11 @@ func TestTrashIsPurgedAfterItsTime(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.Clock.Add(29 * 24 * time.Hour)
-	if n, err := w.Sweep(t.Context()); err != nil || n.Purged != 0 {
+	if n, err := w.Upkeep.Sweep(t.Context()); err != nil || n.Purged != 0 {
 		t.Errorf("too early: %+v, %v", n, err)
 	}
 	w.Clock.Add(2 * 24 * time.Hour)
-	if n, err := w.Sweep(t.Context()); err != nil || n.Purged != 1 {
+	if n, err := w.Upkeep.Sweep(t.Context()); err != nil || n.Purged != 1 {
 		t.Errorf("in time: %+v, %v", n, err)
 	}
 	sweep(t, w, 0)

@@ -12,7 +12,7 @@ const feedPoll = time.Second
 // Changes returns what happened after a number, oldest first, and the number to
 // ask with next. Only what lies inside the caller's scope is told.
 func (s *Service) Changes(ctx context.Context, a Access, after int64, limit int) ([]Event, int64, error) {
-	scope, err := a.scope(List)
+	scope, err := a.Scope(List)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -32,14 +32,14 @@ func (s *Service) events(ctx context.Context, scope Scope, after int64, limit in
 
 // WaitChanges is Changes that waits for the first one.
 func (s *Service) WaitChanges(ctx context.Context, a Access, after int64, limit int) ([]Event, int64, error) {
-	scope, err := a.scope(List)
+	scope, err := a.Scope(List)
 	if err != nil {
 		return nil, 0, err
 	}
 	tick := time.NewTicker(feedPoll)
 	defer tick.Stop()
 	for {
-		hint, leave := s.waiters.wait(a.Namespace)
+		hint, leave := s.waiters.Wait(a.Namespace)
 		events, next, err := s.events(ctx, scope, after, limit)
 		if err != nil || len(events) > 0 {
 			leave()
@@ -61,7 +61,7 @@ func (s *Service) WaitChanges(ctx context.Context, a Access, after int64, limit 
 // LastChange returns the number of the newest change of a namespace, whoever may
 // see it.
 func (s *Service) LastChange(ctx context.Context, namespace string) (int64, error) {
-	scope, err := Owner(namespace).scope(List)
+	scope, err := Owner(namespace).Scope(List)
 	if err != nil {
 		return 0, err
 	}
@@ -72,14 +72,14 @@ func (s *Service) LastChange(ctx context.Context, namespace string) (int64, erro
 // Reaches reports whether the access gives the ability at a path, whether or not
 // something is there.
 func (a Access) Reaches(need Ability, path string) bool {
-	scope, err := a.scope(need)
+	scope, err := a.Scope(need)
 	return err == nil && scope.Allows(path)
 }
 
 // Audit is Changes for whoever may see who did what: it needs every ability, and
 // tells what lies where the caller has them all.
 func (s *Service) Audit(ctx context.Context, a Access, after int64, limit int) ([]Event, int64, error) {
-	scope, err := a.scope(All)
+	scope, err := a.Scope(All)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -88,9 +88,19 @@ func (s *Service) Audit(ctx context.Context, a Access, after int64, limit int) (
 
 // Usage returns what the namespace holds, as far as the caller can see it.
 func (s *Service) Usage(ctx context.Context, a Access) (Usage, error) {
-	scope, err := a.scope(List)
+	scope, err := a.Scope(List)
 	if err != nil {
 		return Usage{}, err
 	}
 	return s.store.Usage(ctx, scope)
+}
+
+// Wake tells those who wait on this node that a namespace changed elsewhere. It
+// is a hint: they look at the store.
+func (s *Service) Wake(namespace string) { s.waiters.Wake(namespace) }
+
+// Changed tells this node and, by the hint, the others.
+func (s *Service) Changed(namespace string) {
+	s.waiters.Wake(namespace)
+	s.hint(namespace)
 }

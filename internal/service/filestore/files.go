@@ -11,14 +11,15 @@ import (
 
 // Stat returns the file at a path.
 func (s *Service) Stat(ctx context.Context, a Access, path string) (File, error) {
-	scope, err := a.scope(List)
+	scope, err := a.Scope(List)
 	if err != nil {
 		return File{}, err
 	}
-	return s.at(ctx, scope, path)
+	return s.At(ctx, scope, path)
 }
 
-func (s *Service) at(ctx context.Context, scope Scope, path string) (File, error) {
+// At returns the file at a path inside a scope.
+func (s *Service) At(ctx context.Context, scope Scope, path string) (File, error) {
 	path, err := CleanPath(path)
 	if err != nil {
 		return File{}, err
@@ -28,7 +29,7 @@ func (s *Service) at(ctx context.Context, scope Scope, path string) (File, error
 
 // StatID returns the file with an identifier.
 func (s *Service) StatID(ctx context.Context, a Access, id string) (File, error) {
-	scope, err := a.scope(List)
+	scope, err := a.Scope(List)
 	if err != nil {
 		return File{}, err
 	}
@@ -37,17 +38,17 @@ func (s *Service) StatID(ctx context.Context, a Access, id string) (File, error)
 
 // OpenPath opens the current version of the file at a path.
 func (s *Service) OpenPath(ctx context.Context, a Access, path string) (File, *Opened, error) {
-	scope, err := a.scope(Read)
+	scope, err := a.Scope(Read)
 	if err != nil {
 		return File{}, nil, err
 	}
-	f, err := s.at(ctx, scope, path)
+	f, err := s.At(ctx, scope, path)
 	return s.opened(ctx, a, f, err)
 }
 
 // OpenID opens the current version of a file.
 func (s *Service) OpenID(ctx context.Context, a Access, id string) (File, *Opened, error) {
-	scope, err := a.scope(Read)
+	scope, err := a.Scope(Read)
 	if err != nil {
 		return File{}, nil, err
 	}
@@ -59,7 +60,7 @@ func (s *Service) OpenID(ctx context.Context, a Access, id string) (File, *Opene
 // before anything is looked up; one inside it that no reachable file has is
 // NotFound, as is anything that is not a CID.
 func (s *Service) OpenCID(ctx context.Context, a Access, text string) (File, *Opened, error) {
-	scope, err := a.cidScope()
+	scope, err := a.ContentScope()
 	if err != nil {
 		return File{}, nil, err
 	}
@@ -68,7 +69,7 @@ func (s *Service) OpenCID(ctx context.Context, a Access, text string) (File, *Op
 		return File{}, nil, fault.New(fault.Forbidden, "the token does not reach this CID").WithCode("cid_not_granted")
 	}
 	if parseErr != nil {
-		return File{}, nil, notFound()
+		return File{}, nil, NotFound()
 	}
 	f, err := s.store.FileByCID(ctx, scope, c.String())
 	return s.opened(ctx, a, f, err)
@@ -85,18 +86,18 @@ func (s *Service) opened(ctx context.Context, a Access, f File, err error) (File
 	if err != nil {
 		return File{}, nil, err
 	}
-	o, err := s.open(ctx, f.Content)
+	o, err := s.Open(ctx, f.Content)
 	if err != nil {
 		return File{}, nil, err
 	}
-	o.use = func() error { return s.countUse(ctx, a) }
+	o.use = func() error { return s.CountUse(ctx, a) }
 	return f, o, nil
 }
 
 // CIDs lists the files that can be addressed by CID, in path order, and counts
 // them all.
 func (s *Service) CIDs(ctx context.Context, a Access, p Page) ([]File, int64, error) {
-	scope, err := a.cidScope()
+	scope, err := a.ContentScope()
 	if err != nil {
 		return nil, 0, err
 	}
@@ -129,7 +130,7 @@ type Page struct {
 
 // List returns the files whose path begins with a prefix.
 func (s *Service) List(ctx context.Context, a Access, prefix string, p Page) ([]File, error) {
-	scope, err := a.scope(List)
+	scope, err := a.Scope(List)
 	if err != nil {
 		return nil, err
 	}
@@ -141,7 +142,7 @@ func (s *Service) List(ctx context.Context, a Access, prefix string, p Page) ([]
 
 // ListAfter returns the files after a path, in path order.
 func (s *Service) ListAfter(ctx context.Context, a Access, after string, limit int) ([]File, error) {
-	scope, err := a.scope(List)
+	scope, err := a.Scope(List)
 	if err != nil {
 		return nil, err
 	}

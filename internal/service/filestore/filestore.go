@@ -6,7 +6,8 @@
 // query, and that file text is in clear nowhere at rest. It refuses to reach
 // beyond a scope, and to say whether something exists there. It knows no HTTP and
 // no SQL: filestorehttp and filestoremcp reach it, filestoresql and a blob.Store
-// serve it.
+// serve it. What is read and changed as text is in filetext, what finds files in
+// search, files as blocks in dag, and what keeps the store tidy in upkeep.
 package filestore
 
 import (
@@ -15,6 +16,7 @@ import (
 
 	"github.com/castalia-org/castalia/internal/platform/blob"
 	"github.com/castalia-org/castalia/internal/protocol/seal"
+	"github.com/castalia-org/castalia/internal/service/filestore/waiters"
 )
 
 // DefaultKeep is how many versions of a file a namespace retains.
@@ -30,11 +32,6 @@ const (
 	DefaultPage = 50
 	// MaxBatch is the largest number of items in one batch.
 	MaxBatch = 1000
-	// MaxQuery is the longest search term or pattern.
-	MaxQuery = 512
-	// MaxLines is the largest window of a line read; DefaultLines the usual one.
-	MaxLines     = 5000
-	DefaultLines = 2000
 )
 
 type clock func() time.Time
@@ -62,6 +59,8 @@ type Deps struct {
 	Blobs  blob.Store
 	Logger *slog.Logger     // nil is silent
 	Now    func() time.Time // nil is time.Now
+	// Short, when set, says that there is, or lately was, no room for new content.
+	Short func() bool
 	// Hint, when set, is told that a namespace changed: others may look now.
 	Hint func(namespace string)
 }
@@ -74,8 +73,9 @@ type Service struct {
 	cfg     Config
 	now     clock
 	log     *slog.Logger
-	waiters *waiters
+	waiters *waiters.Waiters
 	hint    func(string)
+	short   func() bool
 }
 
 // New returns a Service.
@@ -101,11 +101,33 @@ func New(d Deps, cfg Config) *Service {
 	if d.Hint == nil {
 		d.Hint = func(string) {}
 	}
+	if d.Short == nil {
+		d.Short = func() bool { return false }
+	}
 	return &Service{
-		store: d.Store, blobs: d.Blobs, cfg: cfg, now: d.Now, log: d.Logger, hint: d.Hint,
-		keys: newKeyring(d.Store, d.Now, cfg.MasterKey, cfg.OldKeys), waiters: newWaiters(),
+		store: d.Store, blobs: d.Blobs, cfg: cfg, now: d.Now, log: d.Logger, hint: d.Hint, short: d.Short,
+		keys: newKeyring(d.Store, d.Now, cfg.MasterKey, cfg.OldKeys), waiters: waiters.New(),
 	}
 }
+
+// Records are where the records are, and Objects the sealed bytes: for the packages
+// below this one, which put their caller's scope into each query as this one does.
+func (s *Service) Records() Store { return s.store }
+
+// Objects is described at Records.
+func (s *Service) Objects() blob.Store { return s.blobs }
+
+// Log is for what concerns operators.
+func (s *Service) Log() *slog.Logger { return s.log }
+
+// Retention is how many days deleted files stay in the trash, and how long the
+// objects of dead content stay for open readers.
+func (s *Service) Retention() (trashDays int, grace time.Duration) {
+	return s.cfg.TrashDays, s.cfg.Grace
+}
+
+// Short reports that there is, or lately was, no room for new content.
+func (s *Service) Short() bool { return s.short() }
 
 // Now is the time by which links and uploads end.
 func (s *Service) Now() time.Time { return s.now() }

@@ -6,8 +6,8 @@ import (
 	"fmt"
 )
 
-// newUUID returns a random UUID: the form of file and public identifiers.
-func newUUID() string {
+// NewID returns a random UUID: the form of file and public identifiers.
+func NewID() string {
 	var b [16]byte
 	_, _ = rand.Read(b[:]) // never fails
 	b[6] = b[6]&0x0f | 0x40
@@ -22,13 +22,13 @@ func newBlobID() string {
 	return hex.EncodeToString(b[:])
 }
 
-// objectPrefix is what the names of a blob's objects begin with.
-func objectPrefix(blob string) string { return "files/" + blob[:2] + "/" + blob + "-" }
+// ObjectPrefix is what the names of a blob's objects begin with.
+func ObjectPrefix(blob string) string { return "files/" + blob[:2] + "/" + blob + "-" }
 
 // objectKey is where an extent is to be stored. It is new each time, so that what
 // a writer that died has left behind is never in the way.
 func objectKey(blob string, seq int) string {
 	var b [4]byte
 	_, _ = rand.Read(b[:]) // never fails
-	return fmt.Sprintf("%s%d-%x", objectPrefix(blob), seq, b)
+	return fmt.Sprintf("%s%d-%x", ObjectPrefix(blob), seq, b)
 }

@@ -101,6 +101,12 @@ func (k *keyring) unwrap(row Namespace) (namespaceKeys, error) {
 	return namespaceKeys{content, index}, nil
 }
 
+// IndexKey is the key of a namespace's search index.
+func (s *Service) IndexKey(ctx context.Context, namespace string) (seal.Key, error) {
+	keys, err := s.keys.namespace(ctx, namespace)
+	return keys.index, err
+}
+
 // blobKey opens a blob's key. A shredded one is gone for good.
 func (k *keyring) blobKey(ctx context.Context, b Blob) (seal.Key, error) {
 	if len(b.WrappedKey) == 0 {

@@ -13,19 +13,17 @@ type Target struct {
 	ID, Path string
 	If       Condition
 	Once     Once
-	// count is kept with the receipt.
-	count int
 }
 
 // change resolves a target to a Change under an ability.
 func (s *Service) change(ctx context.Context, a Access, need Ability, t Target) (Change, error) {
-	scope, err := a.scope(need)
+	scope, err := a.Scope(need)
 	if err != nil {
 		return Change{}, err
 	}
-	c := Change{Scope: scope, FileID: t.ID, If: t.If, By: a.by(), Once: t.Once, Count: t.count, Now: s.now()}
+	c := Change{Scope: scope, FileID: t.ID, If: t.If, By: a.By(), Once: t.Once, Now: s.now()}
 	if c.FileID == "" {
-		f, err := s.at(ctx, scope, t.Path)
+		f, err := s.At(ctx, scope, t.Path)
 		if err != nil {
 			return Change{}, err
 		}
@@ -37,7 +35,7 @@ func (s *Service) change(ctx context.Context, a Access, need Ability, t Target) 
 // done announces a change that was made.
 func (s *Service) done(a Access, r Receipt, err error) (Receipt, error) {
 	if err == nil && !r.Replayed && r.Seq != 0 {
-		s.changed(a.Namespace)
+		s.Changed(a.Namespace)
 	}
 	return r, err
 }
@@ -45,7 +43,7 @@ func (s *Service) done(a Access, r Receipt, err error) (Receipt, error) {
 // Move gives a file another path. What is there already is a conflict, or goes to
 // the trash when overwrite is set, which needs the ability to delete.
 func (s *Service) Move(ctx context.Context, a Access, t Target, to string, overwrite bool) (Receipt, error) {
-	return s.once(ctx, a, t.Once, func() (Receipt, error) { return s.move(ctx, a, t, to, overwrite) })
+	return s.Once(ctx, a, t.Once, func() (Receipt, error) { return s.move(ctx, a, t, to, overwrite) })
 }
 
 func (s *Service) move(ctx context.Context, a Access, t Target, to string, overwrite bool) (Receipt, error) {
@@ -57,12 +55,21 @@ func (s *Service) move(ctx context.Context, a Access, t Target, to string, overw
 	if err != nil {
 		return Receipt{}, err
 	}
-	if err := c.Scope.writable(to); err != nil {
+	if err := c.Scope.Writable(to); err != nil {
 		return Receipt{}, err
+	}
+	if a.BlindWriter() {
+		f, err := s.store.FileByID(ctx, c.Scope, c.FileID)
+		if err != nil {
+			return Receipt{}, err
+		}
+		if err := a.Carry(f.Path, to); err != nil {
+			return Receipt{}, err
+		}
 	}
 	m := Move{Change: c, To: to, Overwrite: overwrite}
 	if overwrite {
-		if m.Target, err = a.scope(Delete); err != nil {
+		if m.Target, err = a.Scope(Delete); err != nil {
 			return Receipt{}, err
 		}
 	}
@@ -72,7 +79,7 @@ func (s *Service) move(ctx context.Context, a Access, t Target, to string, overw
 
 // Trash puts a file into the trash.
 func (s *Service) Trash(ctx context.Context, a Access, t Target) (Receipt, error) {
-	return s.once(ctx, a, t.Once, func() (Receipt, error) {
+	return s.Once(ctx, a, t.Once, func() (Receipt, error) {
 		c, err := s.change(ctx, a, Delete, t)
 		if err != nil {
 			return Receipt{}, err
@@ -84,7 +91,7 @@ func (s *Service) Trash(ctx context.Context, a Access, t Target) (Receipt, error
 
 // Restore takes a file out of the trash, to its old path or another.
 func (s *Service) Restore(ctx context.Context, a Access, t Target, path string) (Receipt, error) {
-	return s.once(ctx, a, t.Once, func() (Receipt, error) {
+	return s.Once(ctx, a, t.Once, func() (Receipt, error) {
 		c, err := s.trashed(ctx, a, Write, t)
 		if err != nil {
 			return Receipt{}, err
@@ -93,7 +100,7 @@ func (s *Service) Restore(ctx context.Context, a Access, t Target, path string) 
 			if path, err = CleanPath(path); err != nil {
 				return Receipt{}, err
 			}
-			if err := c.Scope.writable(path); err != nil {
+			if err := c.Scope.Writable(path); err != nil {
 				return Receipt{}, err
 			}
 		}
@@ -104,7 +111,7 @@ func (s *Service) Restore(ctx context.Context, a Access, t Target, path string) 
 
 // Purge destroys a file that is in the trash: its keys at once, its bytes later.
 func (s *Service) Purge(ctx context.Context, a Access, t Target) (Receipt, error) {
-	return s.once(ctx, a, t.Once, func() (Receipt, error) {
+	return s.Once(ctx, a, t.Once, func() (Receipt, error) {
 		c, err := s.trashed(ctx, a, Delete, t)
 		if err != nil {
 			return Receipt{}, err
@@ -120,7 +127,7 @@ func (s *Service) trashed(ctx context.Context, a Access, need Ability, t Target)
 	if t.ID != "" {
 		return s.change(ctx, a, need, t)
 	}
-	scope, err := a.scope(need)
+	scope, err := a.Scope(need)
 	if err != nil {
 		return Change{}, err
 	}
@@ -147,7 +154,7 @@ func (s *Service) trashed(ctx context.Context, a Access, need Ability, t Target)
 
 // Trashed lists the trash, newest first.
 func (s *Service) Trashed(ctx context.Context, a Access, p Page) ([]File, error) {
-	scope, err := a.scope(List)
+	scope, err := a.Scope(List)
 	if err != nil {
 		return nil, err
 	}
@@ -155,12 +162,21 @@ func (s *Service) Trashed(ctx context.Context, a Access, p Page) ([]File, error)
 }
 
 // SetPublic makes a file readable by anyone who has its public address, or ends
-// that.
+// that. To publish is to read for everybody: it needs both abilities.
 func (s *Service) SetPublic(ctx context.Context, a Access, t Target, public bool) (Receipt, error) {
-	return s.once(ctx, a, t.Once, func() (Receipt, error) {
+	return s.Once(ctx, a, t.Once, func() (Receipt, error) {
 		c, err := s.change(ctx, a, Write, t)
 		if err != nil {
 			return Receipt{}, err
+		}
+		if public {
+			readable, err := a.Scope(Read)
+			if err != nil {
+				return Receipt{}, err
+			}
+			if _, err := s.store.FileByID(ctx, readable, c.FileID); err != nil {
+				return Receipt{}, err
+			}
 		}
 		r, err := s.store.SetPublic(ctx, c, public)
 		return s.done(a, r, err)
@@ -171,7 +187,7 @@ func (s *Service) SetPublic(ctx context.Context, a Access, t Target, public bool
 // many there are. What is in dot-folders of the folder is not published along
 // with it, and ends being public with it.
 func (s *Service) SetFolderPublic(ctx context.Context, a Access, folder string, public bool) (int, error) {
-	scope, err := a.scope(Write)
+	scope, err := a.Scope(Write)
 	if err != nil {
 		return 0, err
 	}
@@ -202,50 +218,4 @@ func (s *Service) SetFolderPublic(ctx context.Context, a Access, folder string, 
 		}
 		q.After = files[len(files)-1].Path
 	}
-}
-
-// MoveFolder moves every file below a folder. Each file moves by itself; the
-// first failure stops, and what moved stays moved. The key is kept with the last
-// of them: until then a repeated request goes on with what is left.
-func (s *Service) MoveFolder(ctx context.Context, a Access, from, to string, overwrite bool, once Once) (int, error) {
-	r, err := s.once(ctx, a, once, func() (Receipt, error) { return s.moveFolder(ctx, a, from, to, overwrite, once) })
-	return r.Count, err
-}
-
-func (s *Service) moveFolder(ctx context.Context, a Access, from, to string, overwrite bool, once Once) (r Receipt, err error) {
-	scope, err := a.scope(Write)
-	if err != nil {
-		return r, err
-	}
-	if from, err = CleanPath(from); err != nil {
-		return r, err
-	}
-	if to, err = CleanPath(to); err != nil {
-		return r, err
-	}
-	if vfspath.Root(from).Contains(to) {
-		return r, fault.New(fault.Invalid, "a folder can not move into itself")
-	}
-	for n, more := 0, true; more; {
-		files, err := s.store.Files(ctx, scope, ListQuery{Prefix: from + "/", Limit: MaxPage + 1})
-		if err != nil {
-			return r, err
-		}
-		more = len(files) > MaxPage
-		files = files[:min(len(files), MaxPage)]
-		for i, f := range files {
-			n++
-			t := Target{ID: f.ID, count: n}
-			if !more && i == len(files)-1 {
-				t.Once = once
-			}
-			if r, err = s.move(ctx, a, t, to+f.Path[len(from):], overwrite); err != nil {
-				return r, err
-			}
-		}
-	}
-	if r.Count == 0 {
-		return r, notFound()
-	}
-	return r, nil
 }

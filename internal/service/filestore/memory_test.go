@@ -15,7 +15,7 @@ import (
 // TestMemoryOfAnUpload holds many uploads open at once, each after much more than
 // it may keep, and looks at what all of them hold together. The bound is the
 // promise: eight mebibytes an upload, for any size, also when no length was said.
-func TestMemoryOfAnUpload(t *testing.T) { //nolint:paralleltest // it measures the heap of the whole process
+func TestMemoryOfAnUpload(t *testing.T) { // not parallel: it measures the heap of the whole process
 	const uploads, size, bound = 8, 16 << 20, 8 << 20
 	for name, open := range map[string]func(testing.TB, ...func(*filestore.Config)) *filestoretest.World{"embedded": filestoretest.Embedded, "fleet": filestoretest.Fleet} {
 		t.Run(name, func(t *testing.T) {

@@ -26,6 +26,12 @@ type Content struct {
 	MimeType string
 }
 
+// Mark is what a client said of the content of a version.
+type Mark struct {
+	Modified  time.Time // where it came from; zero when nobody said
+	SHA1, MD5 string    // in hex; empty when they are not known
+}
+
 // Version is one immutable state of a file.
 type Version struct {
 	FileID string
@@ -72,15 +78,8 @@ type Event struct {
 // By says who made a change, for whom, and under which proof.
 type By struct{ Invoker, Actor, Proof string }
 
-func (a Access) by() By { return By{a.Invoker, a.Actor, a.Proof} }
-
-// Node is an entry of a folder.
-type Node struct {
-	Path   string
-	Name   string
-	Folder bool
-	File   File // when it is not a folder
-}
+// By says who makes a change with the access.
+func (a Access) By() By { return By{a.Invoker, a.Actor, a.Proof} }
 
 // Usage is what a namespace holds.
 type Usage struct {

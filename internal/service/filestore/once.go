@@ -10,9 +10,9 @@ import (
 	"github.com/castalia-org/castalia/internal/platform/fault"
 )
 
-// once makes a change at most once under its key, and gives a repeated request
+// Once makes a change at most once under its key, and gives a repeated request
 // the receipt of the first.
-func (s *Service) once(ctx context.Context, a Access, o Once, do func() (Receipt, error)) (Receipt, error) {
+func (s *Service) Once(ctx context.Context, a Access, o Once, do func() (Receipt, error)) (Receipt, error) {
 	if r, ok, err := s.replay(ctx, a, o); ok || err != nil {
 		return r, err
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/castalia-org/castalia/internal/service/filestore"
 	"github.com/castalia-org/castalia/internal/service/filestore/filestoretest"
+	"github.com/castalia-org/castalia/internal/service/filestore/filetext"
 )
 
 // slow is a store whose first look for a receipt finds none, and in which the
@@ -51,11 +52,11 @@ func TestARepeatedRequestMeetsTheFirst(t *testing.T) {
 			return s.Purge(ctx, owner, filestore.Target{Path: "/gone", Once: once})
 		},
 		"edit": func(ctx context.Context, s *filestore.Service) (filestore.Receipt, error) {
-			e, err := s.Edit(ctx, owner, filestore.Edit{Path: "/f", Old: "one", New: "two", Once: once})
+			e, err := filetext.New(s).Edit(ctx, owner, filetext.Edit{Path: "/f", Old: "one", New: "two", Once: once})
 			return e.Receipt, err
 		},
 		"append": func(ctx context.Context, s *filestore.Service) (filestore.Receipt, error) {
-			return s.Append(ctx, owner, filestore.Append{Path: "/f", Text: "two", Once: once})
+			return filetext.New(s).Append(ctx, owner, filetext.Append{Path: "/f", Text: "two", Once: once})
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -34,7 +34,7 @@ func (s *Service) roomForParts(ctx context.Context, namespace string) (int64, er
 	return s.cfg.Quota - held, err
 }
 
-// roomFor refuses early what can not fit. The commit decides; this only saves
+// roomFor refuses early what cannot fit. The commit decides; this only saves
 // the bytes. It does not know what retention will drop, so it refuses little.
 func (s *Service) roomFor(ctx context.Context, namespace string, size int64) error {
 	if s.cfg.Quota <= 0 {
@@ -43,7 +43,7 @@ func (s *Service) roomFor(ctx context.Context, namespace string, size int64) err
 	if size > s.cfg.Quota {
 		return OverQuota(s.cfg.Quota)
 	}
-	scope, err := Owner(namespace).scope(List)
+	scope, err := Owner(namespace).Scope(List)
 	if err != nil {
 		return err
 	}

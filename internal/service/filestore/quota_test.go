@@ -36,7 +36,7 @@ func TestQuotaCountsVersionsAndTrash(t *testing.T) {
 			t.Errorf("what was refused is there: %v", err)
 		}
 		if _, err := s.CreateUpload(t.Context(), owner, filestore.NewUpload{Path: "/c", Length: 101}); err == nil {
-			t.Error("an upload that can not fit was begun")
+			t.Error("an upload that cannot fit was begun")
 		}
 		r, err := s.Trash(t.Context(), owner, filestore.Target{Path: "/a"})
 		if err != nil {

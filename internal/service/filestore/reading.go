@@ -29,8 +29,9 @@ type openExtent struct {
 	opener *seal.Opener
 }
 
-// open prepares the content of a version.
-func (s *Service) open(ctx context.Context, c Content) (*Opened, error) {
+// Open prepares the content of a version, whoever may read it: its caller has found
+// the version by a scope, and counts the reading.
+func (s *Service) Open(ctx context.Context, c Content) (*Opened, error) {
 	b, err := s.store.Blob(ctx, c.Blob)
 	if err != nil {
 		return nil, fmt.Errorf("find content: %w", err)
@@ -38,10 +39,11 @@ func (s *Service) open(ctx context.Context, c Content) (*Opened, error) {
 	if b.State != Live {
 		return nil, fault.New(fault.Gone, "the content was destroyed")
 	}
-	return s.openBlob(ctx, b, c.Size)
+	return s.OpenBlob(ctx, b, c.Size)
 }
 
-func (s *Service) openBlob(ctx context.Context, b Blob, size int64) (*Opened, error) {
+// OpenBlob is Open for the blob itself, of which size bytes count.
+func (s *Service) OpenBlob(ctx context.Context, b Blob, size int64) (*Opened, error) {
 	key, err := s.keys.blobKey(ctx, b)
 	if err != nil {
 		return nil, fmt.Errorf("open content: %w", err)
@@ -50,24 +52,28 @@ func (s *Service) openBlob(ctx context.Context, b Blob, size int64) (*Opened, er
 	for _, e := range b.Extents {
 		header, err := seal.ParseHeader(e.Header)
 		if err != nil {
-			return nil, corrupt(err)
+			return nil, Corrupt(err)
 		}
 		opener, err := seal.NewOpener(key, extentAAD(b.Namespace, b.ID, e.Seq), header, e.Size, e.Sealed)
 		if err != nil {
-			return nil, corrupt(err)
+			return nil, Corrupt(err)
 		}
 		o.extents = append(o.extents, openExtent{e, o.size, opener})
 		o.size += e.Size
 	}
 	if o.size != size {
-		return nil, corrupt(fmt.Errorf("extents have %d bytes, the version %d", o.size, size))
+		return nil, Corrupt(fmt.Errorf("extents have %d bytes, the version %d", o.size, size))
 	}
 	return o, nil
 }
 
-func corrupt(err error) error {
+// Corrupt says that stored content is not what it was.
+func Corrupt(err error) error {
 	return fault.Wrap(fault.Internal, "The stored content is damaged.", err).WithCode("corrupt")
 }
+
+// Ended says why there is nothing more to read: the request is over. It is nil before.
+func (o *Opened) Ended() error { return o.ctx.Err() }
 
 // Size returns the length of the content.
 func (o *Opened) Size() int64 { return o.size }
@@ -169,7 +175,7 @@ func readError(err error) error {
 	case err == nil, errors.Is(err, io.EOF):
 		return err
 	case errors.Is(err, seal.ErrCorrupt), errors.Is(err, blob.ErrNotFound), errors.Is(err, blob.ErrRange):
-		return corrupt(err)
+		return Corrupt(err)
 	default:
 		return err
 	}
@@ -215,7 +221,7 @@ func (j *joined) next() error {
 			return err
 		}
 	}
-	return corrupt(fmt.Errorf("no extent at %d", j.off))
+	return Corrupt(fmt.Errorf("no extent at %d", j.off))
 }
 
 func (j *joined) Close() error {
@@ -225,8 +231,8 @@ func (j *joined) Close() error {
 	return j.cur.Close()
 }
 
-// readAll returns the content when it has at most limit bytes.
-func (o *Opened) readAll(limit int64) ([]byte, error) {
+// ReadAll returns the content when it has at most limit bytes.
+func (o *Opened) ReadAll(limit int64) ([]byte, error) {
 	if o.size > limit {
 		return nil, fault.Newf(fault.TooLarge, "the file has more than %d bytes", limit)
 	}

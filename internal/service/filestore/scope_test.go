@@ -6,6 +6,7 @@ import (
 	"github.com/castalia-org/castalia/internal/protocol/vfspath"
 	"github.com/castalia-org/castalia/internal/service/filestore"
 	"github.com/castalia-org/castalia/internal/service/filestore/filestoretest"
+	"github.com/castalia-org/castalia/internal/service/filestore/folder"
 )
 
 // delegate may do everything below /a, and sees no dot-files.
@@ -22,7 +23,7 @@ func TestScoreTellsNothingOfWhatIsOutOfReach(t *testing.T) {
 		score := func() float64 {
 			t.Helper()
 			w.Index(t.Context(), t)
-			r, err := w.Search(t.Context(), delegate, "merger", "/", 10)
+			r, err := w.Find.Search(t.Context(), delegate, "merger", "/", 10)
 			if err != nil || len(r.Hits) == 0 {
 				t.Fatalf("%+v, %v", r, err)
 			}
@@ -52,11 +53,11 @@ func TestEveryPathIsListed(t *testing.T) {
 			w.MustPut(t, ns, "/d/"+name, name)
 			w.MustPut(t, ns, "/"+name+"/below", name)
 		}
-		nodes, _, err := w.Tree(t.Context(), owner, "/d", "")
+		nodes, _, err := w.Folders.Tree(t.Context(), owner, "/d", "")
 		if err != nil || len(nodes) != len(names) {
 			t.Errorf("the folder has %d entries of %d, %v", len(nodes), len(names), err)
 		}
-		found, _, err := w.Glob(t.Context(), owner, "/d/*", filestore.Page{Limit: 100})
+		found, _, err := w.Find.Glob(t.Context(), owner, "/d/*", filestore.Page{Limit: 100})
 		if err != nil || len(found) != len(names) {
 			t.Errorf("a glob finds %d of %d, %v", len(found), len(names), err)
 		}
@@ -65,8 +66,8 @@ func TestEveryPathIsListed(t *testing.T) {
 				t.Errorf("below %q are %d files, %v", name, len(files), err)
 			}
 		}
-		if n, err := w.MoveFolder(t.Context(), owner, "/d", "/e", false, filestore.Once{}); err != nil || n != len(names) {
-			t.Errorf("%d of %d moved, %v", n, len(names), err)
+		if r, err := w.Folders.Move(t.Context(), owner, folder.Ends{From: "/d", To: "/e"}); err != nil || r.Count != len(names) {
+			t.Errorf("%d of %d moved, %v", r.Count, len(names), err)
 		}
 	})
 }

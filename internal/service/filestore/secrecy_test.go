@@ -20,6 +20,7 @@ import (
 	"github.com/castalia-org/castalia/internal/protocol/vfspath"
 	"github.com/castalia-org/castalia/internal/service/filestore"
 	"github.com/castalia-org/castalia/internal/service/filestore/filestoretest"
+	"github.com/castalia-org/castalia/internal/service/filestore/upkeep"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -40,7 +41,7 @@ func TestNoTextAtRest(t *testing.T) {
 	w.MustPut(t, ns, "/small.txt", "a "+secret+" line\n")
 	w.MustPut(t, ns, "/large.txt", strings.Repeat("the "+secret+" again\n", 5000))
 	w.Index(context.Background(), t)
-	r, err := w.Search(t.Context(), owner, strings.ToUpper(secret), "/", 10)
+	r, err := w.Find.Search(t.Context(), owner, strings.ToUpper(secret), "/", 10)
 	if err != nil || len(r.Hits) != 2 || !strings.Contains(r.Hits[0].Preview, secret) {
 		t.Fatalf("search does not find it: %+v, %v", r, err)
 	}
@@ -72,7 +73,7 @@ func TestNoTextInPostgres(t *testing.T) {
 		const secret = "xylophonequartz"
 		f := w.MustPut(t, ns, "/s.txt", "a "+secret+" line\n")
 		w.Index(context.Background(), t)
-		for _, table := range []string{"filestore_extents", "filestore_postings", "filestore_blobs", "filestore_events", "filestore_versions", "filestore_files"} {
+		for _, table := range []string{"filestore_extents", "filestore_text_segments", "filestore_text_live", "filestore_blobs", "filestore_events", "filestore_versions", "filestore_files"} {
 			rows, err := w.DB.Read().QueryContext(t.Context(), "SELECT * FROM "+table)
 			if err != nil {
 				t.Fatal(err)
@@ -117,14 +118,14 @@ func TestSearch(t *testing.T) {
 		if _, err := w.Trash(t.Context(), owner, filestore.Target{Path: "/b/gone.md"}); err != nil {
 			t.Fatal(err)
 		}
-		before, err := w.Search(t.Context(), owner, "quick", "/", 10)
+		before, err := w.Find.Search(t.Context(), owner, "quick", "/", 10)
 		if err != nil || len(before.Hits) != 0 || before.Behind != 4 {
 			t.Errorf("before the index: %+v, %v", before, err)
 		}
 		w.Index(context.Background(), t)
 		find := func(q, path string) string {
 			t.Helper()
-			r, err := w.Search(t.Context(), owner, q, path, 10)
+			r, err := w.Find.Search(t.Context(), owner, q, path, 10)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -146,7 +147,7 @@ func TestSearch(t *testing.T) {
 			t.Errorf("below /b: %q", got)
 		}
 		narrow := filestore.Access{Namespace: ns, Grants: []filestore.Grant{{Abilities: filestore.Read | filestore.List, Area: vfspath.Area{Root: "/b"}}}}
-		r, err := w.Search(t.Context(), narrow, "quick", "/", 10)
+		r, err := w.Find.Search(t.Context(), narrow, "quick", "/", 10)
 		if err != nil || len(r.Hits) != 1 {
 			t.Errorf("a scoped search: %+v, %v", r, err)
 		}
@@ -169,7 +170,7 @@ func TestTheSweeperDropsPartsOfKilledWriters(t *testing.T) {
 	w := filestoretest.Embedded(t)
 	parts := &stale{Store: w.Blobs}
 	svc := filestore.New(filestore.Deps{Store: w.Store, Blobs: parts, Now: w.Clock.Now}, filestore.Config{MasterKey: filestoretest.MasterKey})
-	if _, err := svc.Sweep(t.Context()); err != nil {
+	if _, err := upkeep.New(svc).Sweep(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if want := w.Clock.Now().Add(-48 * time.Hour); !parts.before.Equal(want) {

@@ -2,6 +2,7 @@ package filestore
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/castalia-org/castalia/internal/platform/fault"
@@ -19,7 +20,7 @@ type NewShare struct {
 
 // Share registers a link, so that its use is counted and can be ended.
 func (s *Service) Share(ctx context.Context, a Access, n NewShare) (Share, error) {
-	scope, err := a.scope(Read)
+	scope, err := a.Scope(Read)
 	if err != nil {
 		return Share{}, err
 	}
@@ -28,7 +29,7 @@ func (s *Service) Share(ctx context.Context, a Access, n NewShare) (Share, error
 		return Share{}, err
 	}
 	if !scope.Allows(path) {
-		return Share{}, notFound()
+		return Share{}, NotFound()
 	}
 	if err := s.something(ctx, scope, path); err != nil {
 		return Share{}, err
@@ -37,7 +38,7 @@ func (s *Service) Share(ctx context.Context, a Access, n NewShare) (Share, error
 		return Share{}, fault.New(fault.Invalid, "maxUses must not be negative")
 	}
 	sh := Share{
-		ID: newUUID(), Namespace: a.Namespace, Path: path, TokenCID: n.TokenCID, TwinCID: n.TwinCID, Created: s.now(), Expires: n.Expires, MaxUses: n.MaxUses, By: a.by(),
+		ID: NewID(), Namespace: a.Namespace, Path: path, TokenCID: n.TokenCID, TwinCID: n.TwinCID, Created: s.now(), Expires: n.Expires, MaxUses: n.MaxUses, By: a.By(),
 	}
 	if had, err := s.store.SharesOf(ctx, []string{n.TokenCID}); err != nil || len(had) > 0 {
 		if err == nil {
@@ -55,7 +56,7 @@ func (s *Service) something(ctx context.Context, scope Scope, path string) error
 	}
 	files, err := s.store.Files(ctx, scope, ListQuery{Under: path, Limit: 1})
 	if err == nil && len(files) == 0 {
-		err = notFound()
+		err = NotFound()
 	}
 	return err
 }
@@ -65,7 +66,7 @@ func (sh Share) State(now time.Time) string {
 	switch {
 	case !sh.Revoked.IsZero():
 		return "ended"
-	case sh.MaxUses > 0 && sh.Uses >= sh.MaxUses:
+	case sh.MaxUses > 0 && sh.Uses >= sh.MaxUses, sh.MaxBytes > 0 && sh.Bytes >= sh.MaxBytes:
 		return "used up"
 	case !sh.Expires.IsZero() && !sh.Expires.After(now):
 		return "expired"
@@ -74,15 +75,20 @@ func (sh Share) State(now time.Time) string {
 	}
 }
 
+// DropFull says that an upload link takes no more bytes.
+func DropFull() error {
+	return fault.New(fault.TooLarge, "the link does not take that many bytes").WithCode("link_full")
+}
+
 // whose tells which links the caller may see and end: its own, and where it may
 // do everything, all of them. Whoever merely reads a file, as by a link, learns of
 // no other link to it.
 func (a Access) whose() (Whose, error) {
-	own, err := a.scope(Read)
+	own, err := a.Scope(Read)
 	if err != nil {
 		return Whose{}, err
 	}
-	every, err := a.scope(All)
+	every, err := a.Scope(All)
 	if err != nil {
 		every = Scope{Namespace: a.Namespace} // nothing
 	}
@@ -124,10 +130,19 @@ func (s *Service) Admit(ctx context.Context, a Access) error {
 	return nil
 }
 
-// countUse counts one reading of content under every link in the chain. Whatever
+// CountsUses reports whether a link in the chain is for a number of readings.
+func (s *Service) CountsUses(ctx context.Context, a Access) (bool, error) {
+	if len(a.Chain) == 0 {
+		return false, nil
+	}
+	links, err := s.store.SharesOf(ctx, a.Chain)
+	return slices.ContainsFunc(links, func(l Share) bool { return l.MaxUses > 0 }), err
+}
+
+// CountUse counts one reading of content under every link in the chain. Whatever
 // shows text of a file is a reading: content whole or in part, of any version, the
 // lines that a search, a grep or a diff found, and an export.
-func (s *Service) countUse(ctx context.Context, a Access) error {
+func (s *Service) CountUse(ctx context.Context, a Access) error {
 	if len(a.Chain) == 0 {
 		return nil
 	}
@@ -143,4 +158,39 @@ func (s *Service) countUse(ctx context.Context, a Access) error {
 		return nil
 	}
 	return s.store.UseShares(ctx, ids, s.now())
+}
+
+// Share is a link: a delegation whose maker wants to count and end its use.
+type Share struct {
+	ID        string
+	Namespace string
+	Path      string
+	TokenCID  string
+	TwinCID   string // of the same delegation with the mirrored signature; empty when it has none
+	Created   time.Time
+	Expires   time.Time
+	MaxUses   int64 // 0 is unlimited
+	Uses      int64
+	Revoked   time.Time
+	By        By
+	// MaxBytes is not 0 of an upload link: how much may come by it. Bytes is what came.
+	MaxBytes, Bytes int64
+}
+
+// Whose says which links are meant: all to what Every reaches, and those to what
+// Own reaches that Maker made.
+type Whose struct {
+	Every, Own Scope
+	Maker      string
+}
+
+// Shares keeps share links.
+type Shares interface {
+	CreateShare(ctx context.Context, sh Share) error
+	Shares(ctx context.Context, w Whose, limit, offset int) ([]Share, error)
+	// SharesOf returns the links that are among the tokens, or whose twins are.
+	SharesOf(ctx context.Context, tokens []string) ([]Share, error)
+	RevokeShare(ctx context.Context, w Whose, id string, now time.Time) error
+	// UseShares counts one use of every link, or, when one of them is over, of none.
+	UseShares(ctx context.Context, ids []string, now time.Time) error
 }

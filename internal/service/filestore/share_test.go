@@ -50,10 +50,10 @@ func TestADiffIsAReading(t *testing.T) {
 		Namespace: ns, Invoker: "did:key:zHolder", Actor: ns, Chain: []string{"link"},
 		Grants: []filestore.Grant{{Abilities: filestore.Read | filestore.List, Area: vfspath.Area{Root: "/f"}}},
 	}
-	if text, _, err := w.Diff(t.Context(), holder, "/f", 0, 0); err != nil || text == "" {
+	if text, _, err := w.Text.Diff(t.Context(), holder, "/f", 0, 0); err != nil || text == "" {
 		t.Errorf("%q, %v", text, err)
 	}
-	if _, _, err := w.Diff(t.Context(), holder, "/f", 0, 0); !fault.Is(err, fault.Forbidden) {
+	if _, _, err := w.Text.Diff(t.Context(), holder, "/f", 0, 0); !fault.Is(err, fault.Forbidden) {
 		t.Errorf("the second diff of a link for one reading: %v", err)
 	}
 }

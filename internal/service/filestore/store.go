@@ -111,6 +111,8 @@ type Commit struct {
 	Keep int64
 	// Quota is how many bytes the namespace may hold afterwards; 0 is no limit.
 	Quota int64
+	Mark  *Mark // nil when nothing was said
+	Drop  string
 }
 
 // Move gives a file another path.
@@ -164,4 +166,25 @@ type Blobs interface {
 	RenewBlob(ctx context.Context, id string, until time.Time) error
 	// Abandon turns a pending blob dead.
 	Abandon(ctx context.Context, id string, now time.Time) error
+}
+
+// Upkeep is for the sweeper, the doctor and the rotation of keys.
+type Upkeep interface {
+	// ExpirePending turns pending blobs whose lease is over dead.
+	ExpirePending(ctx context.Context, now time.Time, limit int) (int, error)
+	DeadBlobs(ctx context.Context, before time.Time, limit int) ([]Blob, error)
+	ForgetBlob(ctx context.Context, id string) error
+	ExpiredTrash(ctx context.Context, before time.Time, limit int) ([]File, error)
+	ExpireOnce(ctx context.Context, before time.Time, limit int) (int, error)
+	// ExpiredUploads lists uploads whose time is over.
+	ExpiredUploads(ctx context.Context, now time.Time, limit int) ([]Upload, error)
+	// Uploading reports whether an upload that is not over yet writes the blob, or has.
+	Uploading(ctx context.Context, blob string) (bool, error)
+	// BlobsAfter lists blobs in order of their id.
+	BlobsAfter(ctx context.Context, id string, limit int) ([]Blob, error)
+	// VersionsOf lists the versions that use a blob.
+	VersionsOf(ctx context.Context, blob string) ([]Version, error)
+	FilePath(ctx context.Context, id string) (namespace, path string, err error)
+	NamespacesAfter(ctx context.Context, name string, limit int) ([]Namespace, error)
+	Rewrap(ctx context.Context, n Namespace, from string) error
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/castalia-org/castalia/internal/platform/fault"
 	"github.com/castalia-org/castalia/internal/service/filestore"
 	"github.com/castalia-org/castalia/internal/service/filestore/filestoretest"
+	"github.com/castalia-org/castalia/internal/service/filestore/upkeep"
 )
 
 // listed is a store in which something happens between the sweeper's look at the
@@ -58,7 +59,7 @@ func TestTheSweeperLetsGoOfWhatWasRestored(t *testing.T) {
 			}
 		}}
 		node := filestore.New(filestore.Deps{Store: store, Blobs: w.Blobs, Now: w.Clock.Now}, filestore.Config{MasterKey: filestoretest.MasterKey})
-		if n, err := node.Sweep(t.Context()); err != nil || n.Purged != 1 {
+		if n, err := upkeep.New(node).Sweep(t.Context()); err != nil || n.Purged != 1 {
 			t.Errorf("swept %+v, %v", n, err)
 		}
 		if got, err := content(t, w, "/kept"); err != nil || got != "/kept" {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"time"
 
 	"github.com/castalia-org/castalia/internal/platform/fault"
@@ -39,7 +40,7 @@ type NewUpload struct {
 
 // CreateUpload begins a resumable upload.
 func (s *Service) CreateUpload(ctx context.Context, a Access, n NewUpload) (Upload, error) {
-	scope, err := a.scope(Write)
+	scope, err := a.Scope(Write)
 	if err != nil {
 		return Upload{}, err
 	}
@@ -58,7 +59,7 @@ func (s *Service) CreateUpload(ctx context.Context, a Access, n NewUpload) (Uplo
 		return Upload{}, err
 	}
 	if n.Partial {
-		// No file is at such a path: a node that does not know pieces can not show one.
+		// No file is at such a path: a node that does not know pieces cannot show one.
 		p.Path, mode = string(vfspath.Below(string(scope.Areas[0].Root))), ReplaceOnly
 	} else if err := s.expect(ctx, scope, &p); err != nil {
 		return Upload{}, err
@@ -84,7 +85,7 @@ func (s *Service) CreateUpload(ctx context.Context, a Access, n NewUpload) (Uplo
 
 // Upload returns the state of an upload.
 func (s *Service) Upload(ctx context.Context, a Access, id string) (Upload, error) {
-	scope, err := a.scope(Write)
+	scope, err := a.Scope(Write)
 	if err != nil {
 		return Upload{}, err
 	}
@@ -255,7 +256,7 @@ func (s *Service) DeclareLength(ctx context.Context, a Access, id string, length
 		return nil // said again, by a client that lost the answer
 	}
 	if length < u.Offset || u.Length >= 0 {
-		return fault.Newf(fault.Invalid, "the length can not be declared as %d: the upload is at %d, of %d (-1: not declared)", length, u.Offset, u.Length)
+		return fault.Newf(fault.Invalid, "the length cannot be declared as %d: the upload is at %d, of %d (-1: not declared)", length, u.Offset, u.Length)
 	}
 	return s.store.SetUploadLength(ctx, id, length)
 }
@@ -292,13 +293,13 @@ func (s *Service) FinishUpload(ctx context.Context, a Access, id string) (Receip
 	content := describe(&b, state.Finish())
 	content.MimeType = u.MimeType
 	b.Extents = b.Extents[:min(len(b.Extents), max(u.Extents, 1))]
-	scope, err := a.scope(Write)
+	scope, err := a.Scope(Write)
 	if err != nil {
 		return Receipt{}, err
 	}
 	r, err := s.store.Commit(ctx, Commit{
-		Change: Change{Scope: scope, By: a.by(), Once: OnceUpload(id), Now: s.now()},
-		Path:   u.Path, Mode: u.Mode, Content: content, Blob: &b, Op: OpUpdate, NewID: newUUID(), Quota: s.cfg.Quota,
+		Change: Change{Scope: scope, By: a.By(), Once: OnceUpload(id), Now: s.now()},
+		Path:   u.Path, Mode: u.Mode, Content: content, Blob: &b, Op: OpUpdate, NewID: NewID(), Quota: s.cfg.Quota,
 	})
 	return s.done(a, r, err)
 }
@@ -316,7 +317,7 @@ func (s *Service) OpenUpload(ctx context.Context, a Access, id string) (Upload, 
 	if err != nil {
 		return Upload{}, nil, fmt.Errorf("find what came of an upload: %w", err)
 	}
-	o, err := s.openBlob(ctx, b, u.Offset)
+	o, err := s.OpenBlob(ctx, b, u.Offset)
 	return u, o, err
 }
 
@@ -343,8 +344,71 @@ func (s *Service) AbortUpload(ctx context.Context, a Access, id string) error {
 	if err != nil {
 		return err
 	}
-	if err := s.dropStrays(ctx, u.Blob); err != nil {
+	if err := s.DropStrays(ctx, u.Blob); err != nil {
 		return err
 	}
 	return s.store.DeleteUpload(ctx, id, s.now())
+}
+
+// DropStrays deletes objects beside a live content that are no part of it.
+func (s *Service) DropStrays(ctx context.Context, id string) error {
+	b, err := s.store.Blob(ctx, id)
+	if fault.Is(err, fault.NotFound) || err == nil && b.State != Live {
+		return nil // what is not live goes as a whole
+	}
+	if err != nil {
+		return err
+	}
+	for info, err := range s.blobs.List(ctx, ObjectPrefix(id)) {
+		if err == nil && !b.Has(info.Key) {
+			err = s.blobs.Delete(ctx, info.Key)
+		}
+		if err != nil {
+			return fmt.Errorf("delete a part that was never counted: %w", err)
+		}
+	}
+	return nil
+}
+
+// Has reports whether an object is a part of the content.
+func (b *Blob) Has(object string) bool {
+	return slices.ContainsFunc(b.Extents, func(e Extent) bool { return e.Object == object })
+}
+
+// Upload is a resumable upload.
+type Upload struct {
+	ID        string
+	Namespace string
+	Path      string
+	MimeType  string
+	Mode      Mode
+	Length    int64 // -1 while it is not declared
+	Offset    int64
+	Blob      string
+	State     []byte // of the hashes, so that any node can go on
+	Expires   time.Time
+	Extents   int
+	// Partial is a piece of a file: it is never shown by itself. Its path is the
+	// folder that its maker's token reaches, with a slash at the end, where no file is.
+	Partial bool
+	// Joined lists the pieces that this upload was made from.
+	Joined []string
+}
+
+// Uploads keeps resumable uploads. A write to one needs its lock.
+type Uploads interface {
+	CreateUpload(ctx context.Context, u Upload, b Blob) error
+	// KeepJoined stores an upload that is a file already, unless it is there.
+	KeepJoined(ctx context.Context, u Upload) error
+	Upload(ctx context.Context, s Scope, id string) (Upload, error)
+	// LockUpload takes the lock for a time by the store's own clock, for one holder;
+	// false: somebody else has it.
+	LockUpload(ctx context.Context, id, holder string, d time.Duration) (bool, error)
+	UnlockUpload(ctx context.Context, id, holder string) error
+	// AdvanceUpload adds an extent when the holder has the lock and the offset is still the old one.
+	AdvanceUpload(ctx context.Context, u Upload, holder string, from int64, e Extent) error
+	// UploadBytes adds up what the unfinished uploads of a namespace hold.
+	UploadBytes(ctx context.Context, namespace string) (int64, error)
+	SetUploadLength(ctx context.Context, id string, length int64) error
+	DeleteUpload(ctx context.Context, id string, now time.Time) error
 }

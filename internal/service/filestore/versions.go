@@ -4,7 +4,7 @@ import "context"
 
 // Versions lists the retained versions of a file, newest first.
 func (s *Service) Versions(ctx context.Context, a Access, id string) ([]Version, error) {
-	scope, err := a.scope(Read)
+	scope, err := a.Scope(Read)
 	if err != nil {
 		return nil, err
 	}
@@ -13,7 +13,7 @@ func (s *Service) Versions(ctx context.Context, a Access, id string) ([]Version,
 
 // OpenVersion opens an old version of a file.
 func (s *Service) OpenVersion(ctx context.Context, a Access, id string, number int64) (File, *Opened, error) {
-	scope, err := a.scope(Read)
+	scope, err := a.Scope(Read)
 	if err != nil {
 		return File{}, nil, err
 	}
@@ -32,7 +32,7 @@ func (s *Service) OpenVersion(ctx context.Context, a Access, id string, number i
 // RestoreVersion makes an old version's content the newest version. No bytes
 // move.
 func (s *Service) RestoreVersion(ctx context.Context, a Access, t Target, number int64) (Receipt, error) {
-	return s.once(ctx, a, t.Once, func() (Receipt, error) {
+	return s.Once(ctx, a, t.Once, func() (Receipt, error) {
 		c, err := s.change(ctx, a, Write, t)
 		if err != nil {
 			return Receipt{}, err

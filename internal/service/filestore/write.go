@@ -24,14 +24,20 @@ type Put struct {
 	Once Once
 	// Keep overrides how many versions stay; 0 is the namespace's setting.
 	Keep int64
-	// count is kept with the receipt.
-	count int
+	// Mark, when it is set, is kept with the version. It is read when the body has been.
+	Mark *Mark
+	// Count is kept with the receipt.
+	Count int
+	// Drop is the upload link that the write counts for; it must not be over. Otherwise are
+	// paths to take when Path is taken.
+	Drop      string
+	Otherwise []string
 }
 
 // Put stores a new version of a file. Under a key that stored something already,
 // the body must be what it stored.
 func (s *Service) Put(ctx context.Context, a Access, p Put) (Receipt, error) {
-	if _, err := a.scope(Write); err != nil {
+	if _, err := a.Scope(Write); err != nil {
 		return Receipt{}, err
 	}
 	if p.Once.Key == "" {
@@ -41,7 +47,7 @@ func (s *Service) Put(ctx context.Context, a Access, p Put) (Receipt, error) {
 	body := &fresh{Reader: p.Body}
 	p.Body = body
 	var got Content
-	r, err := s.once(ctx, a, p.Once, func() (r Receipt, err error) {
+	r, err := s.Once(ctx, a, p.Once, func() (r Receipt, err error) {
 		r, got, err = s.put(ctx, a, p)
 		return r, err
 	})
@@ -58,10 +64,16 @@ func (s *Service) Put(ctx context.Context, a Access, p Put) (Receipt, error) {
 	return r, nil
 }
 
+// Write is Put for those who look for an earlier receipt themselves.
+func (s *Service) Write(ctx context.Context, a Access, p Put) (Receipt, error) {
+	r, _, err := s.put(ctx, a, p)
+	return r, err
+}
+
 // put is Put without the look for an earlier receipt, which the commit takes too.
 // It also returns the content that it read, if it came so far.
 func (s *Service) put(ctx context.Context, a Access, p Put) (Receipt, Content, error) {
-	scope, err := a.scope(Write)
+	scope, err := a.Scope(Write)
 	if err != nil {
 		return Receipt{}, Content{}, err
 	}
@@ -79,17 +91,22 @@ func (s *Service) put(ctx context.Context, a Access, p Put) (Receipt, Content, e
 		return Receipt{}, Content{}, err
 	}
 	content.MimeType = p.MimeType
-	r, err := s.store.Commit(ctx, Commit{
-		Change: Change{Scope: scope, FileID: p.FileID, If: p.If, By: a.by(), Once: p.Once, Count: p.count, Now: s.now()},
-		Path:   p.Path, Mode: p.Mode, Content: content, Blob: b, Op: OpUpdate, NewID: newUUID(), Keep: p.Keep, Quota: s.cfg.Quota,
-	})
+	c := Commit{
+		Change: Change{Scope: scope, FileID: p.FileID, If: p.If, By: a.By(), Once: p.Once, Count: p.Count, Now: s.now()},
+		Path:   p.Path, Mode: p.Mode, Content: content, Blob: b, Op: OpUpdate, NewID: NewID(), Keep: p.Keep, Mark: p.Mark, Quota: s.cfg.Quota, Drop: p.Drop,
+	}
+	r, err := s.store.Commit(ctx, c)
+	for i := 0; fault.Is(err, fault.Conflict) && i < len(p.Otherwise); i++ {
+		c.Path = p.Otherwise[i]
+		r, err = s.store.Commit(ctx, c)
+	}
 	if err != nil || r.Replayed {
 		if b.State == Pending {
 			s.abandon(ctx, b.ID)
 		}
 		return r, content, err
 	}
-	s.changed(a.Namespace)
+	s.Changed(a.Namespace)
 	return r, content, nil
 }
 
@@ -111,10 +128,10 @@ func (s *Service) expect(ctx context.Context, scope Scope, p *Put) error {
 	if p.Path, err = CleanPath(p.Path); err != nil {
 		return err
 	}
-	if err := scope.writable(p.Path); err != nil {
+	if err := scope.Writable(p.Path); err != nil {
 		return err
 	}
-	if small {
+	if small || len(p.Otherwise) > 0 {
 		return nil
 	}
 	f, err := s.store.FileByPath(ctx, scope, p.Path)
@@ -132,10 +149,10 @@ func (m Mode) Check(f File, exists bool, c Condition) error {
 		if c.None {
 			return preconditionFailed(f, exists)
 		}
-		return conflict(f, "a file already exists at this path")
+		return ConflictWith(f, "a file already exists at this path")
 	}
 	if m == ReplaceOnly && !exists {
-		return notFound()
+		return NotFound()
 	}
 	return c.Check(f, exists)
 }
@@ -171,11 +188,13 @@ func preconditionFailed(f File, exists bool) error {
 	return e.WithField("cid", f.CID).WithField("version", f.Version)
 }
 
-func conflict(f File, message string) error {
+// ConflictWith says why a file that is there is in the way, and which version it is.
+func ConflictWith(f File, message string) error {
 	return fault.New(fault.Conflict, message).WithField("cid", f.CID).WithField("version", f.Version)
 }
 
-func notFound() error { return fault.New(fault.NotFound, "no such file") }
+// NotFound says that there is no such file, or none in reach.
+func NotFound() error { return fault.New(fault.NotFound, "no such file") }
 
 // cleanMime keeps header injection and absurd lengths out of stored media types.
 func cleanMime(m string) (string, error) {

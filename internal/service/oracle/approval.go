@@ -25,6 +25,9 @@ const (
 	AsksConfirm   = "confirm"   // its tool is marked so
 	AsksOperator  = "operator"  // the operator wants people to be asked
 	AsksUntrusted = "untrusted" // the turn has read text that may give orders
+	// AsksDelegation: it needs what the user has not delegated. POST /delegation is
+	// the answer; an approval makes the call look again.
+	AsksDelegation = "delegation"
 )
 
 // Approval is a tool call that waits, or waited, for the person whose run it is.
@@ -59,10 +62,15 @@ const (
 type Answer struct {
 	ApprovalID string
 	// Owner is whose the approval must be; By names the token that proved it.
-	Owner    string
-	By       string
-	Via      string
-	Decision Decision
+	Owner string
+	By    string
+	// SessionID is where it must be asked; empty means in any session.
+	SessionID string
+	Via       string
+	Decision  Decision
+	// InPerson says that the owner speaks. Without it nothing that waits is approved:
+	// others may deny, and repeat what was decided.
+	InPerson bool
 }
 
 // Refusals of answers. An approval of somebody else is not there.
@@ -70,10 +78,11 @@ var (
 	ErrApprovalNotFound = fault.New(fault.NotFound, "Approval not found")
 	ErrAnswered         = fault.New(fault.Conflict, "This call was answered otherwise before").WithCode("approval_answered")
 	ErrApprovalOver     = fault.New(fault.Gone, "This call does not wait for approval any more").WithCode("approval_over")
+	ErrNotInPerson      = fault.New(fault.Forbidden, "An approval needs an invocation of your own: an app key may deny, or wait until you have approved elsewhere").WithCode("approval_needs_person")
 	ErrNoDecision       = fault.New(fault.Invalid, "decision must be one of the following values: approve, deny")
 )
 
-// AnswerSchema is the JSON Schema of an answer. Arguments can not be changed: who
+// AnswerSchema is the JSON Schema of an answer. Arguments cannot be changed: who
 // wants others denies the call, and says so.
 func AnswerSchema() json.RawMessage {
 	return json.RawMessage(`{"type":"object","properties":{"decision":{"type":"string","enum":["approve","deny"]}},"required":["decision"]}`)

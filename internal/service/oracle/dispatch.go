@@ -32,7 +32,10 @@ type Call struct {
 	SessionID string
 	RequestID string
 	// Owner is the DID whose sockets may be asked.
-	Owner    string
+	Owner string
+	// Tab names the page that should be asked, if it is there; otherwise it is the
+	// one that was used last.
+	Tab      string
 	Name     string
 	Args     json.RawMessage
 	Deadline time.Time

@@ -27,8 +27,10 @@ const (
 	EventCallEnd                  EventName = "call_end"
 	EventCallMoved                EventName = "call_moved"
 	EventCallState                EventName = "call_state"
+	EventRunStarted               EventName = "run_started"
 	EventApprovalRequired         EventName = "approval_required"
 	EventApprovalAnswered         EventName = "approval_answered"
+	EventCitations                EventName = "citations"
 )
 
 // What sockets tell the server.
@@ -51,7 +53,7 @@ func ServerEvents() []EventName {
 	return []EventName{
 		EventConnected, EventPong, EventStatus, EventSubscribed, EventAvailableEvents, EventRenderComponent,
 		EventToolCall, EventActionCall, EventBrowserToolCall, EventRouterUpdate, EventMessageCacheInvalidation,
-		EventCallICE, EventCallEnd, EventCallMoved, EventCallState, EventApprovalRequired, EventApprovalAnswered,
+		EventCallICE, EventCallEnd, EventCallMoved, EventCallState, EventRunStarted, EventApprovalRequired, EventApprovalAnswered, EventCitations,
 	}
 }
 
@@ -76,7 +78,7 @@ type Event struct {
 
 // Wire is the event as it goes to sockets: bare, or in the hybrid form.
 func (e Event) Wire() (json.RawMessage, error) {
-	if e.Bare || e.Name == EventApprovalRequired || e.Name == EventApprovalAnswered {
+	if e.Bare || e.Name == EventRunStarted || e.Name == EventApprovalRequired || e.Name == EventApprovalAnswered || e.Name == EventCitations {
 		return e.Payload, nil
 	}
 	return e.Hybrid()

@@ -50,7 +50,7 @@ var frames = map[string]any{
 	oracle.FrameToolCall: oracle.ToolCallPayload{}, oracle.FrameActionCall: oracle.ActionCallPayload{}, oracle.FrameError: oracle.ErrorFrame{},
 	oracle.FrameDone: oracle.DoneFrame{}, oracle.FrameRouterUpdate: oracle.RouterUpdate{}, oracle.FrameRenderComponent: oracle.RenderComponentPayload{},
 	oracle.FrameDelegationRequired: oracle.DelegationRequired{}, oracle.FrameApprovalRequired: oracle.ApprovalRequired{},
-	oracle.FrameApprovalAnswered: oracle.ApprovalAnswered{},
+	oracle.FrameApprovalAnswered: oracle.ApprovalAnswered{}, oracle.FrameCitations: oracle.CitationsPayload{},
 }
 
 var events = map[oracle.EventName]any{
@@ -59,8 +59,8 @@ var events = map[oracle.EventName]any{
 	oracle.EventRenderComponent: oracle.RenderComponentPayload{}, oracle.EventBrowserToolCall: oracle.BrowserToolCallPayload{},
 	oracle.EventRouterUpdate: oracle.RouterUpdate{}, oracle.EventMessageCacheInvalidation: oracle.MessageCacheInvalidation{},
 	oracle.EventCallICE: oracle.CallICEPayload{}, oracle.EventCallEnd: oracle.CallEndPayload{}, oracle.EventCallMoved: oracle.CallEndPayload{},
-	oracle.EventCallState: oracle.CallStatePayload{}, oracle.EventApprovalRequired: oracle.ApprovalRequired{},
-	oracle.EventApprovalAnswered: oracle.ApprovalAnswered{},
+	oracle.EventCallState: oracle.CallStatePayload{}, oracle.EventApprovalRequired: oracle.ApprovalRequired{}, oracle.EventRunStarted: oracle.RunStarted{},
+	oracle.EventApprovalAnswered: oracle.ApprovalAnswered{}, oracle.EventCitations: oracle.CitationsPayload{},
 }
 
 // schema describes a payload. Clients must accept fields that they do not know.
@@ -156,7 +156,7 @@ func FuzzParseSend(f *testing.F) {
 			t.Errorf("%q was accepted", body)
 		}
 		if _, err := json.Marshal(s.Request); err != nil {
-			t.Errorf("%q can not be kept: %v", body, err)
+			t.Errorf("%q cannot be kept: %v", body, err)
 		}
 	})
 }

@@ -22,13 +22,14 @@ const (
 	FrameDelegationRequired = "delegation_required"
 	FrameApprovalRequired   = "approval_required"
 	FrameApprovalAnswered   = "approval_answered"
+	FrameCitations          = "citations"
 )
 
 // FrameNames lists every frame that a stream may carry.
 func FrameNames() []string {
 	return []string{
 		FrameRun, FrameReasoning, FrameMessage, FrameToolCall, FrameActionCall, FrameError, FrameDone,
-		FrameRouterUpdate, FrameRenderComponent, FrameDelegationRequired, FrameApprovalRequired, FrameApprovalAnswered,
+		FrameRouterUpdate, FrameRenderComponent, FrameDelegationRequired, FrameApprovalRequired, FrameApprovalAnswered, FrameCitations,
 	}
 }
 
@@ -166,6 +167,23 @@ type MessageCacheInvalidation struct {
 	// Ended says that the turn is over: who followed its stream to the end has
 	// all of it already.
 	Ended bool `json:"ended,omitempty"`
+	// Reason is ReasonVersion or ReasonFeedback, when that is what changed.
+	Reason string `json:"reason,omitempty"`
+}
+
+// What else changes a transcript than a turn that ends.
+const (
+	ReasonVersion  = "version"  // another branch is shown
+	ReasonFeedback = "feedback" // somebody said what they think of an answer
+)
+
+// RunStarted tells open pages that a turn has begun, so that those which did not
+// send its message can follow it too.
+type RunStarted struct {
+	Address
+	RunID string `json:"runId"`
+	// TabID names the page that sent the message, if it named itself.
+	TabID string `json:"tabId,omitempty"`
 }
 
 // NewFrame encodes a payload. The sequence number is given by the log.

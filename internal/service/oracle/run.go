@@ -3,7 +3,9 @@ package oracle
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"encoding/json"
+	"log/slog"
 	"strings"
 	"time"
 
@@ -90,8 +92,12 @@ type TurnRequest struct {
 	Invocations  map[string]string `json:"-"`
 	Timezone     string            `json:"timezone,omitempty"`
 	HomeServer   string            `json:"homeServer,omitempty"`
+	// Tab names the page that sent the message, so that its tools run there.
+	Tab string `json:"tab,omitempty"`
 	// Sponsor is who answers for the message when it is not its owner.
 	Sponsor string `json:"sponsor,omitempty"`
+	// Origin is by which way the message came; empty for pages: see package usage.
+	Origin string `json:"origin,omitempty"`
 	// AppKey is the id of the app key by which the message came, whose budget it takes.
 	AppKey string `json:"appKey,omitempty"`
 	// Instructions are the caller's own, beside the oracle's.
@@ -105,6 +111,10 @@ type TurnRequest struct {
 	// Plain asks for an answer from what was sent alone, without tools or anything
 	// that plugins know.
 	Plain bool `json:"plain,omitempty"`
+	// Asks says that the program through which the user speaks can put a question to them.
+	Asks bool `json:"asks,omitempty"`
+	// Version, when set, makes the turn stand in the place of another.
+	Version *VersionOf `json:"version,omitempty"`
 }
 
 // GivenMessage is one entry of a conversation that the caller keeps.
@@ -140,7 +150,10 @@ func DescribeResults(results []ToolCall) string {
 // may differ: a page that was moved to another place repeats itself.
 func (q TurnRequest) Same(other TurnRequest) bool {
 	said := func(q TurnRequest) []byte {
-		q.Sponsor, q.AppKey, q.Timezone, q.HomeServer = "", "", "", ""
+		q.Origin, q.Sponsor, q.AppKey, q.Timezone, q.HomeServer, q.Tab = "", "", "", "", "", ""
+		if q.Version != nil { // an edit that comes again finds the turn edited
+			q.Version = &VersionOf{Root: q.Version.Root}
+		}
 		data, err := json.Marshal(q)
 		if err != nil {
 			return nil
@@ -185,6 +198,7 @@ func (f Frame) Ends() bool { return f.Event == FrameDone }
 type Transcript struct {
 	Through  int64 // the turn up to which the summary stands for them
 	Next     int64 // the number of the next message
+	Branch   int64 // which branch was shown: Session.Branch
 	Messages []Message
 }
 
@@ -202,4 +216,9 @@ type Carried struct {
 	Images []plugin.Image
 	// AskDelegation says that the user should be asked to authorise the oracle.
 	AskDelegation bool
+	// Spans traces what the run asks of others below the request; nil traces nothing.
+	Spans Spans
 }
+
+// Spans begins a span, and returns what ends it.
+type Spans = func(ctx context.Context, name string, attrs ...slog.Attr) (context.Context, func(err error, attrs ...slog.Attr))

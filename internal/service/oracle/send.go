@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/castalia-org/castalia/plugin/strictjson"
 )
 
 // Bounds of a message.
@@ -15,6 +17,8 @@ const (
 	MaxAttachments = 10
 	maxFilename    = 255
 	maxTools       = 256
+	// MaxTab bounds the name of a page.
+	MaxTab = 64
 )
 
 // Send is the body of POST /messages/:sessionId, checked.
@@ -31,16 +35,59 @@ type Send struct {
 // are named. The body must be a JSON object.
 func ParseSend(body []byte) (Send, []string) {
 	p := problems{}
-	fields := p.object("", body)
 	var s Send
+	p.send(p.object("", body, bodyMembers), &s, true)
+	return s, p.list
+}
+
+// ParseVersion reads the body that asks for another version of a turn. It is that
+// of a message in which nothing is required: what is not there is as it was asked
+// before. The list is that of ParseSend.
+func ParseVersion(body []byte, asked Asked) (Send, []string) {
+	p := problems{}
+	s := Send{Request: asked.Request}
 	q := &s.Request
-	p.text(fields, "message", &q.Message, true)
+	q.Tab, q.Origin, q.Sponsor, q.AppKey, q.Invocations = "", "", "", "", nil
+	p.send(p.object("", body, bodyMembers), &s, false)
+	if q.Shown() == "" {
+		p.add("message should not be empty")
+	}
+	q.Version = &VersionOf{Root: asked.Root, Kind: Regenerated}
+	if asked.Request.Shown() != q.Shown() || !SameFiles(asked.Request.Attachments, q.Attachments) {
+		q.Version.Kind = Edited
+	}
+	return s, p.list
+}
+
+// SameFiles reports whether two messages have the same files.
+func SameFiles(a, b []Attachment) bool {
+	return slices.EqualFunc(a, b, func(a, b Attachment) bool {
+		return a.Filename == b.Filename && a.CID == b.CID && a.MxcURI == b.MxcURI && a.EventID == b.EventID
+	})
+}
+
+// send reads the fields of a message over what s has.
+func (p *problems) send(fields members, s *Send, required bool) {
+	q := &s.Request
+	for name, forget := range map[string]func(){
+		"metadata": func() { q.Metadata = nil }, "tools": func() { q.BrowserTools = nil },
+		"agActions": func() { q.Actions = nil }, "attachments": func() { q.Attachments = nil },
+	} {
+		if _, ok := fields.raw[name]; ok {
+			forget()
+		}
+	}
+	p.text(fields, "message", &q.Message, required)
 	p.boolean(fields, "stream", &s.Stream)
 	p.boolean(fields, "returnAllMessages", &s.ReturnAllMessages)
 	p.text(fields, "model", &q.Model, false)
 	p.text(fields, "timezone", &q.Timezone, false)
 	p.text(fields, "homeServer", &q.HomeServer, false)
 	p.text(fields, "requestId", &s.RequestID, false)
+	p.text(fields, "tabId", &q.Tab, false)
+	if len(q.Tab) > MaxTab {
+		p.add("tabId must be shorter than or equal to %d characters", MaxTab)
+	}
 	var multitask string
 	p.text(fields, "multitask", &multitask, false)
 	switch s.Multitask = Multitask(multitask); s.Multitask {
@@ -73,7 +120,6 @@ func ParseSend(body []byte) (Send, []string) {
 		q.Attachments = append(q.Attachments, p.attachment(fmt.Sprintf("attachments.%d", i), raw))
 	}
 	p.unknown("", fields)
-	return s, p.list
 }
 
 // problems collects what is wrong with a body.
@@ -86,7 +132,7 @@ func (p *problems) add(format string, args ...any) {
 }
 
 // object reads the fields of an object; those that were taken are deleted.
-func (p *problems) object(path string, raw []byte) map[string]json.RawMessage {
+func (p *problems) object(path string, raw []byte, documented map[string]bool) members {
 	fields := map[string]json.RawMessage{}
 	if err := json.Unmarshal(raw, &fields); err != nil || fields == nil {
 		if path == "" {
@@ -94,20 +140,24 @@ func (p *problems) object(path string, raw []byte) map[string]json.RawMessage {
 		} else {
 			p.add("%s must be an object", path)
 		}
-		return map[string]json.RawMessage{}
+		fields = nil
 	}
-	return fields
+	return members{fields, documented}
 }
 
-// take removes a field; null counts as absent.
-func take(fields map[string]json.RawMessage, name string) (json.RawMessage, bool) {
-	raw, ok := fields[name]
-	delete(fields, name)
-	return raw, ok && !bytes.Equal(bytes.TrimSpace(raw), []byte("null"))
+// take removes a member; null counts as absent, and so does a member that the
+// documentation does not have: it stays and is named as unknown.
+func take(fields members, name string) (json.RawMessage, bool) {
+	raw, ok := fields.raw[name]
+	if !ok || !fields.documented[name] {
+		return nil, false
+	}
+	delete(fields.raw, name)
+	return raw, !bytes.Equal(bytes.TrimSpace(raw), []byte("null"))
 }
 
-func (p *problems) unknown(path string, fields map[string]json.RawMessage) {
-	for _, name := range slices.Sorted(maps.Keys(fields)) {
+func (p *problems) unknown(path string, fields members) {
+	for _, name := range slices.Sorted(maps.Keys(fields.raw)) {
 		if utf8.RuneCountInString(name) > 64 {
 			name = string([]rune(name)[:64]) + "…"
 		}
@@ -115,11 +165,11 @@ func (p *problems) unknown(path string, fields map[string]json.RawMessage) {
 	}
 }
 
-func (p *problems) text(fields map[string]json.RawMessage, name string, into *string, required bool) {
+func (p *problems) text(fields members, name string, into *string, required bool) {
 	p.textAt("", fields, name, into, required)
 }
 
-func (p *problems) textAt(path string, fields map[string]json.RawMessage, name string, into *string, required bool) {
+func (p *problems) textAt(path string, fields members, name string, into *string, required bool) {
 	raw, ok := take(fields, name)
 	if !ok {
 		if required {
@@ -138,7 +188,7 @@ func (p *problems) textAt(path string, fields map[string]json.RawMessage, name s
 	}
 }
 
-func (p *problems) boolean(fields map[string]json.RawMessage, name string, into *bool) {
+func (p *problems) boolean(fields members, name string, into *bool) {
 	if raw, ok := take(fields, name); ok && json.Unmarshal(raw, into) != nil {
 		p.add("%s must be a boolean value", name)
 	}
@@ -153,7 +203,7 @@ func (p *problems) isObject(path string, raw json.RawMessage) bool {
 	return true
 }
 
-func (p *problems) array(fields map[string]json.RawMessage, name string, limit int) []json.RawMessage {
+func (p *problems) array(fields members, name string, limit int) []json.RawMessage {
 	raw, ok := take(fields, name)
 	if !ok {
 		return nil
@@ -170,7 +220,7 @@ func (p *problems) array(fields map[string]json.RawMessage, name string, limit i
 	return list
 }
 
-func (p *problems) invocations(fields map[string]json.RawMessage, q *TurnRequest) {
+func (p *problems) invocations(fields members, q *TurnRequest) {
 	raw, ok := take(fields, "mcpInvocations")
 	if !ok || !p.isObject("mcpInvocations", raw) {
 		return
@@ -182,7 +232,11 @@ func (p *problems) invocations(fields map[string]json.RawMessage, q *TurnRequest
 
 func (p *problems) tool(path string, raw json.RawMessage, hasRender *bool) (DeclaredTool, bool) {
 	before := len(p.list)
-	fields := p.object(path, raw)
+	documented := toolMembers
+	if hasRender != nil {
+		documented = actionMembers
+	}
+	fields := p.object(path, raw, documented)
 	if len(p.list) > before {
 		return DeclaredTool{}, false
 	}
@@ -212,7 +266,7 @@ func compact(raw json.RawMessage) json.RawMessage {
 
 func (p *problems) attachment(path string, raw json.RawMessage) Attachment {
 	before := len(p.list)
-	fields := p.object(path, raw)
+	fields := p.object(path, raw, attachmentMembers)
 	if len(p.list) > before {
 		return Attachment{}
 	}
@@ -234,7 +288,7 @@ func (p *problems) attachment(path string, raw json.RawMessage) Attachment {
 	p.textAt(path, fields, "eventId", &a.EventID, false)
 	if raw, ok := take(fields, "file"); ok {
 		a.File = &EncryptedFile{}
-		if json.Unmarshal(raw, a.File) != nil {
+		if strictjson.Unmarshal(raw, a.File) != nil {
 			p.add("%sfile must be an encrypted file object", path)
 		} else if a.MxcURI == "" {
 			a.MxcURI = a.File.URL

@@ -179,14 +179,15 @@ func (s *Service) DeleteExpired(ctx context.Context, limit int) error {
 
 // Messages returns the whole transcript of one of the user's sessions.
 func (s *Service) Messages(ctx context.Context, owner, id string) ([]Message, error) {
-	if err := s.CheckSession(ctx, owner, id); err != nil {
+	session, err := s.Session(ctx, owner, id)
+	if err != nil {
 		return nil, err
 	}
 	list, err := s.store.Messages(ctx, owner, id, 0)
 	if err != nil {
 		return nil, fmt.Errorf("list messages: %w", err)
 	}
-	return list, nil
+	return list, s.mark(ctx, session, list)
 }
 
 // Page returns some turns of the transcript of one of the user's sessions.
@@ -194,7 +195,8 @@ func (s *Service) Page(ctx context.Context, owner, id string, q PageQuery) (Page
 	if q.Before != "" && q.After != "" {
 		return Page{}, fault.New(fault.Invalid, "before and after exclude each other")
 	}
-	if err := s.CheckSession(ctx, owner, id); err != nil {
+	session, err := s.Session(ctx, owner, id)
+	if err != nil {
 		return Page{}, err
 	}
 	q.Limit = min(max(q.Limit, 1), MaxPage)
@@ -202,7 +204,7 @@ func (s *Service) Page(ctx context.Context, owner, id string, q PageQuery) (Page
 	if err != nil {
 		return Page{}, fmt.Errorf("page messages: %w", err)
 	}
-	return page, nil
+	return page, s.mark(ctx, session, page.Messages)
 }
 
 // PlausibleID bounds what reaches the database. Ids of other systems hold $ and :.

@@ -29,6 +29,9 @@ type Session struct {
 	Expires time.Time
 	// Loaded are the on-demand capabilities that the agent loaded in this session.
 	Loaded []string
+	// Branch grows whenever another branch of the transcript is shown; 0 while
+	// there is one only.
+	Branch int64
 }
 
 // Hidden reports whether nobody sees the session in a list.
@@ -66,6 +69,9 @@ type Message struct {
 	// Failure says why the turn ended without its answer; the content is then its
 	// text, which no model is told.
 	Failure *Failure
+	// Version and Feedback are told to users alone: see Service.Messages.
+	Version  *VersionPlace
+	Feedback *Feedback
 }
 
 // Failure is what the user was told of a turn that failed.
@@ -98,6 +104,8 @@ type ToolCall struct {
 	Caller bool `json:"caller,omitempty"`
 	// Component is what the page shows beside the result.
 	Component *plugin.Component `json:"component,omitempty"`
+	// Citations are the passages that the output quotes.
+	Citations []plugin.Citation `json:"citations,omitempty"`
 }
 
 // Attachment is a file that came with a message. Text and Note are what the

@@ -41,10 +41,27 @@ type Store interface {
 	SetLoaded(ctx context.Context, id string, names []string) error
 	// SetAttachments remembers what was read from a message's files.
 	SetAttachments(ctx context.Context, sessionID, messageID string, files []Attachment) error
-	// Messages returns the transcript in the order of turns, after turn afterTurn.
+	// Messages returns the transcript in the order of turns, after turn afterTurn:
+	// of several versions of a turn, and of what followed them, the chosen branch alone.
 	Messages(ctx context.Context, owner, sessionID string, afterTurn int64) ([]Message, error)
 	// Page returns some turns of the transcript.
 	Page(ctx context.Context, owner, sessionID string, q PageQuery) (Page, error)
+	// Turn returns the messages of one turn, also when it is not shown.
+	Turn(ctx context.Context, owner, sessionID string, turn int64) ([]Message, error)
+	// Asked returns what the turn of a message asked for. It fails with
+	// ErrSessionNotFound or ErrMessageNotFound.
+	Asked(ctx context.Context, owner, sessionID, messageID string) (Asked, error)
+	// Versions lists the versions of a turn, oldest first; without a root, those of
+	// all turns that have several, without their content.
+	Versions(ctx context.Context, owner, sessionID string, root int64) ([]Version, error)
+	// Choose shows the branch of a message. It fails with ErrChoosing while a run is live.
+	Choose(ctx context.Context, owner, sessionID, messageID string) error
+	// SetFeedback keeps what the owner thinks of an answer; without a rating it is forgotten.
+	SetFeedback(ctx context.Context, owner, sessionID string, f Feedback) error
+	// Feedback is the owner's in a session, by message.
+	Feedback(ctx context.Context, owner, sessionID string) (map[string]Feedback, error)
+	// FeedbackCounts counts everybody's from a day to another, both included.
+	FeedbackCounts(ctx context.Context, from, to int64) ([]FeedbackCount, error)
 }
 
 // PageQuery selects turns: the newest Limit, those before a message, or those

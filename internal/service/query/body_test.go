@@ -14,8 +14,11 @@ import (
 	"google.golang.org/protobuf/types/dynamicpb"
 
 	"github.com/castalia-org/castalia/internal/service/query"
+	"github.com/castalia-org/castalia/internal/service/query/httprule"
 	"github.com/castalia-org/castalia/internal/service/query/querytest"
 )
+
+const vectorsDir = "../../../spec/vectors/query"
 
 // bodies has a method with a body for each kind of message, and one whose body
 // is a field.
@@ -52,8 +55,8 @@ func newEcho(t testing.TB) (*echoChain, *query.Gateway) {
 	for i := range methods {
 		methods[i] = "castalia.bodies.Bodies/" + methods[i]
 	}
-	c, err := query.NewCatalog(querytest.Compile(t, map[string]string{"dialect.proto": string(source), "bodies.proto": bodies}),
-		query.CatalogOptions{Name: "echo", Methods: methods})
+	c, err := httprule.NewCatalog(querytest.Compile(t, map[string]string{"dialect.proto": string(source), "bodies.proto": bodies}),
+		httprule.CatalogOptions{Name: "echo", Methods: methods})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -102,7 +105,7 @@ func TestBodies(t *testing.T) {
 // it becomes a message that the method takes and whose reply can be written.
 func FuzzBody(f *testing.F) {
 	chain, g := newEcho(f)
-	linked := link(f, dialectFiles(f))
+	linked := querytest.Link(f, querytest.DialectFiles(f, vectorsDir))
 	types := map[string]string{"/bodies/Scalars": "Scalars", "/bodies/Lists": "Lists", "/bodies/Node/x": "Node", "/bodies/Known": "Known"}
 	paths := []string{"/bodies/Scalars", "/bodies/Lists", "/bodies/Node/x", "/bodies/Known"}
 	for i, seed := range []string{
@@ -124,7 +127,7 @@ func FuzzBody(f *testing.F) {
 			}
 			return
 		}
-		m := dynamicpb.NewMessage(messageType(t, linked, "castalia.dialect."+types[path]))
+		m := dynamicpb.NewMessage(querytest.MessageType(t, linked, "castalia.dialect."+types[path]))
 		if err := proto.Unmarshal(chain.asked, m); err != nil {
 			t.Errorf("%s %q: sent %x, which is no such message: %v", path, body, chain.asked, err)
 		}

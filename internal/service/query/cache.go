@@ -5,7 +5,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"fmt"
 	"hash/maphash"
 	"strconv"
 	"sync"
@@ -13,6 +12,8 @@ import (
 	"time"
 
 	"github.com/klauspost/compress/gzip"
+
+	"github.com/castalia-org/castalia/internal/platform/pace"
 )
 
 // Entry is a reply that is kept: its bytes do not change.
@@ -199,12 +200,11 @@ func (c *cache) Stats() CacheStats {
 // guarded turns a panic into an error: the call runs on a goroutine of its own,
 // where one bad reply would otherwise end the program.
 func guarded(ctx context.Context, fetch func(context.Context) (*Entry, error)) (e *Entry, err error) {
-	defer func() {
-		if v := recover(); v != nil {
-			e, err = nil, fmt.Errorf("fetch a reply: panic: %v", v)
-		}
-	}()
-	return fetch(ctx)
+	err = pace.Guard(func() error {
+		e, err = fetch(ctx)
+		return err
+	})
+	return e, err
 }
 
 // flight is one upstream call on which any number of equal requests wait.

@@ -1,11 +1,8 @@
 // Package query answers HTTP requests with the replies of gRPC query services.
 //
 // It promises that any service whose descriptors carry google.api.http rules
-// can be asked without generated code: the rules become a trie of routes, path
-// and query parameters become request bytes, and reply bytes become JSON by an
-// encoder that is compiled once for each message type. No message object is
-// built on the way. Two dialects of JSON are written: that of the Cosmos
-// gateways (Cosmos) and plain proto3 JSON (Plain).
+// can be asked without generated code: the rules become routes and parameters
+// request bytes (sub-package httprule), reply bytes become JSON (wirejson).
 //
 // Around the transcoder stand a cache that knows block heights, and the limits
 // that keep one client from hurting the others. Where the bytes come from is

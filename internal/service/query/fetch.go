@@ -5,20 +5,17 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
-	"fmt"
 	"time"
 
 	"google.golang.org/grpc/codes"
-	"google.golang.org/protobuf/encoding/protojson"
-	"google.golang.org/protobuf/encoding/protowire"
-	"google.golang.org/protobuf/proto"
-	"google.golang.org/protobuf/types/dynamicpb"
+
+	"github.com/castalia-org/castalia/internal/service/query/httprule"
 )
 
 // asked is one bound request on its way to an answer.
 type asked struct {
 	g       *Gateway
-	route   *Route
+	route   *httprule.Route
 	chain   Chain
 	call    Call
 	timeout time.Duration
@@ -137,10 +134,10 @@ func (q *asked) fill(ctx context.Context, key []byte) (*Entry, error) {
 // key names the reply: the same method, request and height, as described by
 // the same descriptors.
 func (q *asked) key(dst []byte) []byte {
-	dst = append(dst, q.route.catalog.Digest...)
+	dst = append(dst, q.route.Catalog.Digest...)
 	dst = append(dst, q.route.Method...)
-	if q.route.response != nil {
-		dst = binary.AppendVarint(dst, int64(q.route.response.Number()))
+	if q.route.Response != nil {
+		dst = binary.AppendVarint(dst, int64(q.route.Response.Number()))
 	}
 	dst = append(dst, 0)
 	dst = binary.AppendVarint(dst, q.call.Height)
@@ -153,11 +150,11 @@ const maxLearned = 8
 // fetch asks the chain and writes the reply into the buffer. whole is false when
 // a part of it is of a type that nobody could describe.
 func (q *asked) fetch(ctx context.Context, buf *buffer) (height int64, whole bool, err error) {
-	if q.route.inFlight.Add(1) > int64(q.g.cfg.Concurrency) {
-		q.route.inFlight.Add(-1)
+	if q.route.InFlight.Add(1) > int64(q.g.cfg.Concurrency) {
+		q.route.InFlight.Add(-1)
 		return 0, false, Statusf(codes.ResourceExhausted, "too many calls of %s at a time; try again", q.route.Method)
 	}
-	defer q.route.inFlight.Add(-1)
+	defer q.route.InFlight.Add(-1)
 	reply, err := q.chain.Invoke(ctx, q.call)
 	if err != nil {
 		return 0, false, err
@@ -178,7 +175,7 @@ func (q *asked) fetch(ctx context.Context, buf *buffer) (height int64, whole boo
 func (q *asked) learn(ctx context.Context, names []string) bool {
 	learned := false
 	for _, name := range names {
-		if q.route.catalog.Knows(name) {
+		if q.route.Catalog.Types.Knows(name) {
 			learned = true // somebody else was faster
 			continue
 		}
@@ -186,38 +183,8 @@ func (q *asked) learn(ctx context.Context, names []string) bool {
 		if err != nil || len(files) == 0 {
 			continue
 		}
-		q.route.catalog.Learn(files)
-		learned = learned || q.route.catalog.Knows(name)
+		q.route.Catalog.Types.Learn(files)
+		learned = learned || q.route.Catalog.Types.Knows(name)
 	}
 	return learned
-}
-
-// bindBody puts the JSON body before what the path and the query said: of two
-// values of one field the later one counts. Bodies are rare, so that this is
-// the one place where a message object is built.
-func (r *Route) bindBody(body, bound []byte) ([]byte, error) {
-	if len(body) == 0 {
-		return bound, nil
-	}
-	md := r.input
-	if r.bodyField != nil {
-		if md = r.bodyField.Message(); md == nil || r.bodyField.IsList() || r.bodyField.IsMap() {
-			return nil, fmt.Errorf("%w: the body of this method cannot be read", ErrParameter)
-		}
-	}
-	r.catalog.mu.Lock() // Learn may be adding files
-	defer r.catalog.mu.Unlock()
-	m := dynamicpb.NewMessage(md)
-	options := protojson.UnmarshalOptions{DiscardUnknown: true, Resolver: dynamicpb.NewTypes(r.catalog.files)}
-	if err := options.Unmarshal(body, m); err != nil {
-		return nil, fmt.Errorf("%w: body: %w", ErrParameter, err)
-	}
-	wire, err := proto.MarshalOptions{Deterministic: true}.Marshal(m)
-	if err != nil {
-		return nil, fmt.Errorf("%w: body: %w", ErrParameter, err)
-	}
-	if r.bodyField != nil {
-		wire = protowire.AppendBytes(protowire.AppendTag(nil, r.bodyField.Number(), protowire.BytesType), wire)
-	}
-	return append(wire, bound...), nil
 }

@@ -2,6 +2,7 @@ package query
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"net/url"
@@ -14,6 +15,9 @@ import (
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/protobuf/types/descriptorpb"
+
+	"github.com/castalia-org/castalia/internal/service/query/httprule"
+	"github.com/castalia-org/castalia/internal/service/query/wirejson"
 )
 
 // Head is the newest block of a chain, as far as we know.
@@ -49,7 +53,7 @@ type Chain interface {
 	// Name is unique among the chains of a gateway.
 	Name() string
 	// Catalog is what the chain serves now, or nil while that is not known.
-	Catalog() *Catalog
+	Catalog() *httprule.Catalog
 	// Head is the newest block, zero when the chain has none or is not reached.
 	Head() Head
 	// Invoke asks one node, and another when that fails in a way that allows it.
@@ -76,22 +80,14 @@ type Config struct {
 }
 
 func (c Config) withDefaults() Config {
-	c.CacheBytes = orDefault(c.CacheBytes, 64<<20)
-	c.MaxPage = orDefault(c.MaxPage, 1000)
-	c.MaxJSON = orDefault(c.MaxJSON, 64<<20)
-	c.Concurrency = orDefault(c.Concurrency, 128)
-	c.Timeout = orDefault(c.Timeout, 10*time.Second)
-	c.StaleFor = orDefault(c.StaleFor, time.Minute)
-	c.HeadTrust = orDefault(c.HeadTrust, 15*time.Second)
+	c.CacheBytes = cmp.Or(c.CacheBytes, 64<<20)
+	c.MaxPage = cmp.Or(c.MaxPage, 1000)
+	c.MaxJSON = cmp.Or(c.MaxJSON, 64<<20)
+	c.Concurrency = cmp.Or(c.Concurrency, 128)
+	c.Timeout = cmp.Or(c.Timeout, 10*time.Second)
+	c.StaleFor = cmp.Or(c.StaleFor, time.Minute)
+	c.HeadTrust = cmp.Or(c.HeadTrust, 15*time.Second)
 	return c
-}
-
-func orDefault[T comparable](v, def T) T {
-	var zero T
-	if v == zero {
-		return def
-	}
-	return v
 }
 
 // Gateway answers queries over the routes of its chains. It is safe for
@@ -141,7 +137,7 @@ func (g *Gateway) current() *table {
 	if t = g.table.Load(); g.upToDate(t) {
 		return t
 	}
-	catalogs := make([]*Catalog, len(g.chains))
+	catalogs := make([]*httprule.Catalog, len(g.chains))
 	for i, c := range g.chains {
 		catalogs[i] = c.Catalog()
 	}
@@ -168,7 +164,7 @@ func (g *Gateway) Claims(segment string) bool { return g.current().claims[segmen
 // Near names routes that resemble a path, the closest first.
 func (g *Gateway) Near(escapedPath string) []string {
 	t := g.current()
-	path, _ := t.internalPath(CanonicalPath(escapedPath))
+	path, _ := t.internalPath(httprule.CanonicalPath(escapedPath))
 	return t.near(path)
 }
 
@@ -178,15 +174,15 @@ func (g *Gateway) Version() uint64 { return g.current().version }
 // Found is a path that the gateway serves, not yet answered.
 type Found struct {
 	// Route is the most specific route of the path.
-	Route *Route
+	Route *httprule.Route
 	// Path is the canonical path as it is today, under its public prefix: two
 	// spellings of one path have the same.
 	Path string
 	// Successor is set when an older form of the path was asked.
 	Successor string
 
-	first Match   // of Route
-	more  []Match // other ways to read the path
+	first httprule.Match   // of Route
+	more  []httprule.Match // other ways to read the path
 }
 
 // Find resolves a method and an escaped path. HEAD is served as GET. Unknown
@@ -197,7 +193,7 @@ func (g *Gateway) Find(method, escapedPath string) (Found, error) {
 		method = "GET"
 	}
 	t := g.current()
-	escapedPath = CanonicalPath(escapedPath)
+	escapedPath = httprule.CanonicalPath(escapedPath)
 	path, visible := t.internalPath(escapedPath)
 	if !visible {
 		return Found{}, notFound(t, escapedPath, path)
@@ -246,7 +242,7 @@ func (g *Gateway) Methods(escapedPath string) string {
 
 // match collects the routes of the path, and returns the methods of the others.
 func (f *Found) match(t *table, method, path string) (allow []string) {
-	t.router.Find(path, func(m Match) bool {
+	t.router.Find(path, func(m httprule.Match) bool {
 		if m.Route.HTTPMethod != method {
 			if !m.Route.Disabled && !slices.Contains(allow, m.Route.HTTPMethod) {
 				allow = append(allow, m.Route.HTTPMethod)
@@ -332,8 +328,8 @@ func (a *Answer) Close() {
 
 // Answer asks the chain, or the cache.
 func (g *Gateway) Answer(ctx context.Context, f Found, ask Ask) (Answer, error) {
-	if len(ask.RawQuery) > maxQueryBytes {
-		return Answer{}, Statusf(codes.InvalidArgument, "the query string is longer than %d bytes", maxQueryBytes).withHTTP(414)
+	if len(ask.RawQuery) > httprule.MaxQueryBytes {
+		return Answer{}, Statusf(codes.InvalidArgument, "the query string is longer than %d bytes", httprule.MaxQueryBytes).withHTTP(414)
 	}
 	var values url.Values
 	if ask.RawQuery != "" {
@@ -389,29 +385,20 @@ func (g *Gateway) Get(ctx context.Context, target string) ([]byte, error) {
 }
 
 // bind tries the routes of the path in turn: twins differ by what they parse.
-func (g *Gateway) bind(f Found, values url.Values, body []byte) (*Route, Request, error) {
-	request, failure := f.first.bind(values, body, g.cfg.MaxPage)
+func (g *Gateway) bind(f Found, values url.Values, body []byte) (*httprule.Route, httprule.Request, error) {
+	request, failure := f.first.BindBody(values, body, g.cfg.MaxPage)
 	if failure == nil {
 		return f.Route, request, nil
 	}
 	for _, m := range f.more {
-		if request, err := m.bind(values, body, g.cfg.MaxPage); err == nil {
+		if request, err := m.BindBody(values, body, g.cfg.MaxPage); err == nil {
 			return m.Route, request, nil
 		}
 	}
-	return nil, Request{}, Statusf(codes.InvalidArgument, "%s", failure)
+	return nil, httprule.Request{}, Statusf(codes.InvalidArgument, "%s", failure)
 }
 
-// bind is Bind with the JSON body of the few routes that have one.
-func (m Match) bind(values url.Values, body []byte, maxPage uint64) (Request, error) {
-	request, err := m.Bind(values, maxPage)
-	if err == nil && m.Route.TakesBody() {
-		request.Wire, err = m.Route.bindBody(body, request.Wire)
-	}
-	return request, err
-}
-
-func (g *Gateway) chain(r *Route) Chain {
+func (g *Gateway) chain(r *httprule.Route) Chain {
 	for _, c := range g.chains {
 		if c.Name() == r.Chain {
 			return c
@@ -425,9 +412,9 @@ func (g *Gateway) chain(r *Route) Chain {
 const futureSlack = 1000
 
 // wantedHeight reads the height from the header or the query.
-func wantedHeight(r *Route, values url.Values, header string, head Head) (int64, error) {
+func wantedHeight(r *httprule.Route, values url.Values, header string, head Head) (int64, error) {
 	text := header
-	if v := values.Get(heightParameter); v != "" && r.heightQuery {
+	if v := values.Get(httprule.HeightParameter); v != "" && r.HeightQuery {
 		if header != "" && header != v {
 			return 0, Statusf(codes.InvalidArgument, "the header and the query name different heights")
 		}
@@ -461,16 +448,16 @@ func (q *asked) explain(err error) error {
 	case errors.As(err, &status):
 		if status.Catalog == nil && len(status.Details) > 0 {
 			own := *status // all who waited for the call have the same one
-			own.Catalog = q.route.catalog
+			own.Catalog = q.route.Catalog
 			status = &own
 		}
 		if q.call.Height > 0 && badHeight(status) {
 			return Statusf(codes.OutOfRange, "height %d: %s", q.call.Height, status.Message)
 		}
 		return status
-	case errors.Is(err, ErrTooLarge):
+	case errors.Is(err, wirejson.ErrTooLarge):
 		return tooLarge()
-	case errors.Is(err, ErrMalformed):
+	case errors.Is(err, wirejson.ErrMalformed):
 		return Statusf(codes.Internal, "the node sent a reply that does not fit its description").withHTTP(502)
 	case errors.Is(err, context.DeadlineExceeded):
 		return Statusf(codes.DeadlineExceeded, "no answer in time")

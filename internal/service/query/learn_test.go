@@ -13,6 +13,7 @@ import (
 	"google.golang.org/protobuf/types/descriptorpb"
 
 	"github.com/castalia-org/castalia/internal/service/query"
+	"github.com/castalia-org/castalia/internal/service/query/httprule"
 	"github.com/castalia-org/castalia/internal/service/query/querytest"
 )
 
@@ -20,7 +21,7 @@ import (
 type boxes struct {
 	query.Chain
 
-	catalog *query.Catalog
+	catalog *httprule.Catalog
 	wire    []byte
 	hidden  map[string]*descriptorpb.FileDescriptorProto // by the type that they describe
 	asked   int
@@ -29,9 +30,9 @@ type boxes struct {
 	fails   error
 }
 
-func (c *boxes) Name() string            { return "main" }
-func (c *boxes) Catalog() *query.Catalog { return c.catalog }
-func (c *boxes) Head() query.Head        { return query.Head{Height: 9} }
+func (c *boxes) Name() string               { return "main" }
+func (c *boxes) Catalog() *httprule.Catalog { return c.catalog }
+func (c *boxes) Head() query.Head           { return query.Head{Height: 9} }
 
 func (c *boxes) Invoke(_ context.Context, call query.Call) (query.Reply, error) {
 	c.asked++
@@ -88,7 +89,7 @@ func newBoxes(t *testing.T, things ...[]byte) (*boxes, *query.Gateway) {
 		c.wire = protowire.AppendBytes(protowire.AppendTag(c.wire, 1, protowire.BytesType), thing)
 	}
 	var err error
-	if c.catalog, err = query.NewCatalog(known, query.CatalogOptions{Name: "main"}); err != nil {
+	if c.catalog, err = httprule.NewCatalog(known, httprule.CatalogOptions{Name: "main"}); err != nil {
 		t.Fatal(err)
 	}
 	return c, query.New([]query.Chain{c}, query.Config{})

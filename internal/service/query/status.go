@@ -6,6 +6,8 @@ import (
 	"google.golang.org/grpc/codes"
 
 	"github.com/castalia-org/castalia/internal/platform/fault"
+	"github.com/castalia-org/castalia/internal/service/query/httprule"
+	"github.com/castalia-org/castalia/internal/service/query/wirejson"
 )
 
 // StatusError is a gRPC status, from an upstream or our own. Its text may be
@@ -18,7 +20,7 @@ type StatusError struct {
 	// HTTP is the status when it differs from that of the code.
 	HTTP int
 	// Catalog knows the types of the details; it may be nil.
-	Catalog *Catalog
+	Catalog *httprule.Catalog
 	// Allow lists the methods of a path that does not take this one.
 	Allow string
 }
@@ -84,41 +86,22 @@ func (e *StatusError) Kind() fault.Kind {
 
 // JSON writes the error as gateways do: code, message and details.
 func (e *StatusError) JSON() []byte {
+	var types *wirejson.Types
+	if e.Catalog != nil {
+		types = e.Catalog.Types
+	}
 	b := append([]byte(`{"code":`), fmt.Sprint(uint32(e.Code))...)
 	b = append(b, `,"message":`...)
-	b = appendString(b, []byte(e.Message))
+	b = wirejson.AppendString(b, []byte(e.Message))
 	b = append(b, `,"details":[`...)
 	for i, detail := range e.Details {
 		if i > 0 {
 			b = append(b, ',')
 		}
-		b = e.appendDetail(b, detail)
+		b = wirejson.AppendAny(b, types, detail, maxDetail)
 	}
 	return append(b, ']', '}')
 }
 
 // maxDetail bounds the JSON of one detail.
 const maxDetail = 64 << 10
-
-func (e *StatusError) appendDetail(b, wire []byte) []byte {
-	mark := len(b)
-	enc := encoder{limit: maxDetail}
-	if e.Catalog != nil {
-		enc.dialect, enc.lookup = e.Catalog.Dialect, e.Catalog.find
-	}
-	out, err := enc.reply(b, func(enc *encoder) error { return enc.anyMessage(anyPlan(), wire) })
-	if err != nil {
-		return append(out[:mark], "null"...)
-	}
-	return out
-}
-
-// anyPlan is the plan of google.protobuf.Any, needed where no descriptor is at hand.
-func anyPlan() *messagePlan {
-	p := &messagePlan{name: "google.protobuf.Any", known: wellKnownAny, fields: []fieldPlan{
-		{number: 1, kind: kindString, wire: kindString.wireType(), oneof: -1},
-		{number: 2, kind: kindBytes, wire: kindBytes.wireType(), oneof: -1},
-	}}
-	p.dense[1], p.dense[2] = 1, 2
-	return p
-}

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/castalia-org/castalia/internal/service/query/httprule"
 )
 
 // Prefix renames the first path segment of a chain's routes. The zero New
@@ -33,8 +35,8 @@ func validSegment(s string) bool {
 
 // table is what is served at one moment.
 type table struct {
-	router   *Router
-	catalogs []*Catalog
+	router   *httprule.Router
+	catalogs []*httprule.Catalog
 	prefixes []Prefix
 	claims   map[string]bool
 	// partial says that some chain has not said yet what it serves.
@@ -44,8 +46,8 @@ type table struct {
 
 // newTable joins the catalogues; where two chains have the same route, the
 // earlier one is asked.
-func newTable(catalogs []*Catalog, prefixes []Prefix, version uint64) *table {
-	t := &table{router: new(Router), catalogs: catalogs, prefixes: prefixes, claims: make(map[string]bool), version: version}
+func newTable(catalogs []*httprule.Catalog, prefixes []Prefix, version uint64) *table {
+	t := &table{router: new(httprule.Router), catalogs: catalogs, prefixes: prefixes, claims: make(map[string]bool), version: version}
 	for _, p := range prefixes { // also before a chain was reached: its queries are away, not unknown
 		t.claims[p.New] = true
 	}
@@ -208,7 +210,7 @@ func (t *table) legacyTarget(r legacyRule, segments []string) string {
 			}
 		}
 		served := false
-		t.router.Find(b.String(), func(Match) bool {
+		t.router.Find(b.String(), func(httprule.Match) bool {
 			served = true
 			return false
 		})

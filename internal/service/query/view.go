@@ -2,6 +2,7 @@ package query
 
 import (
 	"errors"
+	"strings"
 	"time"
 )
 
@@ -52,12 +53,31 @@ type View struct {
 
 // View returns the state of the chains, their nodes and the cache.
 func (g *Gateway) View() View {
-	v := View{Chains: make([]ChainView, 0, len(g.chains)), Routes: len(g.current().router.routes)}
+	v := View{Chains: make([]ChainView, 0, len(g.chains)), Routes: len(g.current().router.Routes())}
 	for _, c := range g.chains {
 		v.Chains = append(v.Chains, c.View())
 	}
 	v.Cache = g.CacheStats()
 	return v
+}
+
+// Troubles says what is wrong with chains that cannot be asked, a sentence each.
+func (g *Gateway) Troubles() []string {
+	var all []string
+	for _, c := range g.chains {
+		err := c.Ready()
+		if err == nil {
+			continue
+		}
+		said := []string{err.Error()}
+		for _, n := range c.View().Nodes {
+			if n.Problem != "" {
+				said = append(said, n.Address+": "+n.Problem)
+			}
+		}
+		all = append(all, strings.Join(said, "; "))
+	}
+	return all
 }
 
 // CacheStats counts what the cache did; all zero when it is off.
@@ -71,11 +91,11 @@ func (g *Gateway) CacheStats() CacheStats {
 // Routes lists what is served now, under its public paths.
 func (g *Gateway) Routes() []RouteView {
 	t := g.current()
-	views := make([]RouteView, 0, len(t.router.routes))
-	for _, r := range t.router.routes {
+	views := make([]RouteView, 0, len(t.router.Routes()))
+	for _, r := range t.router.Routes() {
 		views = append(views, RouteView{
-			Method: r.HTTPMethod, Path: t.publicPath(r.Template.source), RPC: r.Method, Chain: r.Chain,
-			Cacheable: r.Cacheable(), Disabled: r.Disabled, InFlight: r.inFlight.Load(),
+			Method: r.HTTPMethod, Path: t.publicPath(r.Template.String()), RPC: r.Method, Chain: r.Chain,
+			Cacheable: r.Cacheable(), Disabled: r.Disabled, InFlight: r.InFlight.Load(),
 		})
 	}
 	return views

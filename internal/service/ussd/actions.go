@@ -6,21 +6,25 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"log/slog"
 	"strings"
 	"time"
 
 	"github.com/castalia-org/castalia/internal/platform/fault"
 	"github.com/castalia-org/castalia/internal/service/ussd/ussdmenu"
 	"github.com/castalia-org/castalia/internal/service/ussd/ussdpin"
+	"github.com/castalia-org/castalia/internal/service/ussd/ussdquestion"
+	"github.com/castalia-org/castalia/internal/service/ussd/ussdtext"
 )
 
 // claimTime is how long a hop with a slow hash is reserved. A node that dies
 // meanwhile delays a retransmission by no more.
 const claimTime = 3 * time.Second
 
-// act runs a registered action and returns its outcome and the variables that
+// act runs the action of a call and returns its outcome and the variables that
 // it sets. What it changes goes into the hop's effects.
-func (h *hop) act(ctx context.Context, name string) (outcome string, set map[string]string, err error) {
+func (h *hop) act(ctx context.Context, call string) (outcome string, set map[string]string, err error) {
+	name := h.menu.Action(call)
 	switch name {
 	case actionCreateAccount:
 		return h.createAccount(ctx)
@@ -28,6 +32,20 @@ func (h *hop) act(ctx context.Context, name string) (outcome string, set map[str
 		return h.verifyPIN(ctx)
 	case actionChangePIN:
 		return h.changePIN(ctx)
+	case actionListAccounts:
+		return h.listAccounts(ctx)
+	case actionChooseAccount:
+		return h.chooseAccount()
+	case actionCheckResetCode:
+		return h.checkResetCode(ctx)
+	case actionResetPIN:
+		return h.resetPIN(ctx)
+	case actionCheckLinkCode:
+		return h.checkLinkCode(ctx)
+	case actionLinkAccount:
+		return h.linkAccount(ctx)
+	case actionUnlinkAccount:
+		return h.unlinkAccount()
 	case actionLoadProfile:
 		return h.loadProfile(ctx)
 	case actionSetLanguage:
@@ -41,8 +59,20 @@ func (h *hop) act(ctx context.Context, name string) (outcome string, set map[str
 		return h.askOracle(ctx)
 	case actionTakeAnswer:
 		return h.takeAnswer(ctx)
+	case actionDecide:
+		return h.decide(ctx)
 	case actionLookUpEntity:
 		return h.lookUpEntity(ctx)
+	case actionAskDocuments:
+		return h.askDocuments(ctx)
+	case actionAskPeople:
+		return h.askPeople(ctx)
+	case actionStoreForm:
+		return h.storeForm(call)
+	case actionReadList:
+		return h.readList(ctx, call)
+	case actionCallWebhook:
+		return h.callWebhook(ctx, call)
 	}
 	return "", nil, fmt.Errorf("unknown action %q", name)
 }
@@ -136,13 +166,13 @@ func (h *hop) logIn(ctx context.Context, a Account) (string, map[string]string, 
 	h.next.Memory.Facts &^= ussdmenu.AnswerWaiting
 	q, err := h.svc.store.Waiting(ctx, a.ID)
 	switch {
-	case err == nil && q.State != Asked:
+	case err == nil && q.State != ussdquestion.Asked:
 		// Given up is an answer too: somebody was promised one.
 		h.next.Memory.Facts |= ussdmenu.AnswerWaiting
 	case err != nil && !errors.Is(err, ErrNoSession):
 		return "", nil, fmt.Errorf("look for answers: %w", err)
 	}
-	return "ok", map[string]string{"account": a.ID, "name": a.Name}, nil
+	return "ok", map[string]string{"account": a.ID, "name": a.Name}, h.knowPerson(ctx)
 }
 
 // changePIN stores a new PIN, after the present one was given in this session,
@@ -199,28 +229,50 @@ func (h *hop) lookUpEntity(ctx context.Context) (string, map[string]string, erro
 	case err != nil || text == "":
 		return "failed", nil, nil
 	}
-	return "ok", map[string]string{"entity_info": bounded(text, 600)}, nil
+	return "ok", map[string]string{"entity_info": ussdtext.Bounded(text, 600)}, nil
 }
 
-// bounded cleans a text and cuts it between two words, with dots that say so, if
-// it has more characters than most.
-func bounded(s string, most int) string {
-	s = ussdmenu.CleanText(s)
-	const dots = "..."
-	n, end := 0, 0 // end is where the dots would come
-	for i := range s {
-		if n == most-len(dots) {
-			end = i
-		}
-		if n == most {
-			cut := s[:end]
-			// A word that is longer than half of it is no word of the user's.
-			if at := strings.LastIndexAny(cut, " \n"); s[end] != ' ' && s[end] != '\n' && at > len(cut)/2 {
-				cut = cut[:at]
-			}
-			return strings.TrimRight(cut, " \n") + dots
-		}
-		n++
+// askDocuments answers from documents; without an account, from those for everybody.
+func (h *hop) askDocuments(ctx context.Context) (string, map[string]string, error) {
+	if h.svc.cfg.Knowledge == nil {
+		return "failed", nil, nil
 	}
-	return s
+	wait, cancel := context.WithTimeout(ctx, h.svc.cfg.OracleWait)
+	defer cancel()
+	text, known, err := h.svc.cfg.Knowledge.AskDocuments(wait, h.next.Account, h.next.State.Vars["question"], h.next.State.Lang)
+	text = ussdtext.Bounded(text, ussdquestion.MaxAnswer)
+	switch {
+	case err != nil || text == "":
+		h.svc.cfg.Logger.WarnContext(ctx, "documents did not answer a telephone", slog.String("event", "ussd.documents_failed"), slog.Any("error", err))
+		return "failed", nil, nil
+	case !known:
+		return "unknown", map[string]string{"answer": text}, nil
+	}
+	return "ok", map[string]string{"answer": text}, nil
+}
+
+// askPeople sends the question that no document answered to people, under the
+// caller's name if the caller chose so. The answer waits for the next login.
+func (h *hop) askPeople(ctx context.Context) (string, map[string]string, error) {
+	if h.svc.cfg.Knowledge == nil || h.next.Account == "" {
+		return "failed", nil, nil
+	}
+	// The hop's own name: a gateway that sends it again asks nothing twice.
+	q := PeopleQuestion{ID: fmt.Sprint(h.next.ID, "/", h.next.Rev, "/", h.next.Hop), Account: h.next.Account, Text: h.next.State.Vars["question"], Language: h.next.State.Lang}
+	if h.next.State.Vars["show_name"] == "yes" {
+		account, err := h.svc.store.Account(ctx, h.next.Account)
+		if err != nil {
+			return "", nil, fmt.Errorf("look for the caller's name: %w", err)
+		}
+		q.Name = account.Name
+	}
+	wait, cancel := context.WithTimeout(ctx, h.svc.cfg.OracleWait)
+	defer cancel()
+	if err := h.svc.cfg.Knowledge.AskPeople(wait, q); fault.Is(err, fault.Conflict) {
+		return "busy", nil, nil
+	} else if err != nil {
+		h.svc.cfg.Logger.WarnContext(ctx, "a telephone's question did not reach people", slog.String("event", "ussd.question_failed"), slog.Any("error", err))
+		return "failed", nil, nil
+	}
+	return "ok", nil, nil
 }

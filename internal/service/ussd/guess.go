@@ -47,7 +47,7 @@ func (h *hop) verifyPIN(ctx context.Context) (string, map[string]string, error) 
 			counters = append(counters, ussdpin.Counter{Subject: account.ID, Origin: ussdpin.OriginOther})
 		}
 	}
-	g, err := h.guess(ctx, account, counters)
+	g, err := h.guess(ctx, account, counters, func() (bool, error) { return h.comparePIN(account) })
 	switch {
 	case err != nil:
 		return "", nil, err
@@ -66,11 +66,11 @@ func (h *hop) verifyPIN(ctx context.Context) (string, map[string]string, error) 
 	return h.logIn(ctx, account)
 }
 
-// guess compares the PIN just typed with that of the account; one that does not
-// exist has none. It has begun durably before the PIN is looked at, and does not
+// guess compares the PIN or code just typed with that of the account; one that does
+// not exist has none. It has begun durably before the PIN is looked at, and does not
 // begin before it is certain that it will be looked at now: what begins and does
 // not end keeps others waiting.
-func (h *hop) guess(ctx context.Context, account Account, counters []ussdpin.Counter) (*guess, error) {
+func (h *hop) guess(ctx context.Context, account Account, counters []ussdpin.Counter, compare func() (bool, error)) (*guess, error) {
 	prior := Prior{Rev: h.cur.Rev, Hop: h.cur.Hop}
 	if g := h.req.guessed; g != nil && g.prior == prior && g.account == account.ID {
 		h.claimed = true
@@ -82,12 +82,12 @@ func (h *hop) guess(ctx context.Context, account Account, counters []ussdpin.Cou
 	// One at a time for each account: a crowd at one of them takes turns here, and
 	// needs no places that others would have to wait for.
 	queue := guessQueue + counters[len(counters)-1].Subject
-	if _, err := h.svc.desk.enter(ctx, queue); err != nil {
+	if _, err := h.svc.desk.Enter(ctx, queue); err != nil {
 		return nil, fmt.Errorf("wait for other PINs: %w", err)
 	}
-	defer h.svc.desk.leave(queue)
+	defer h.svc.desk.Leave(queue)
 	for {
-		g, err := h.compare(ctx, account, counters)
+		g, err := h.try(ctx, account, counters, compare)
 		if !errors.Is(err, ErrPINBusy) {
 			return g, err
 		}
@@ -101,7 +101,7 @@ func (h *hop) guess(ctx context.Context, account Account, counters []ussdpin.Cou
 // do not begin so.
 const guessQueue = "\x1fpin\x1f"
 
-func (h *hop) compare(ctx context.Context, account Account, counters []ussdpin.Counter) (*guess, error) {
+func (h *hop) try(ctx context.Context, account Account, counters []ussdpin.Counter, compare func() (bool, error)) (*guess, error) {
 	done, err := h.svc.vault.Turn(ctx)
 	if err != nil {
 		return nil, err
@@ -114,19 +114,24 @@ func (h *hop) compare(ctx context.Context, account Account, counters []ussdpin.C
 		return nil, err
 	}
 	g := &guess{Attempt: attempt, prior: Prior{Rev: h.cur.Rev, Hop: h.cur.Hop}, account: account.ID}
-	switch {
-	case g.Refused:
-		return g, nil
-	case account.ID == "":
-		h.svc.vault.Waste(h.secret)
+	if g.Refused {
 		return g, nil
 	}
-	right, renew, err := h.svc.vault.Check(account.ID, account.PIN, h.secret)
-	if err != nil {
+	if g.right, err = compare(); err != nil {
 		return nil, err
 	}
-	if g.right = right; !right {
-		return g, nil
+	return g, nil
+}
+
+// comparePIN compares the PIN just typed with the stored one, in a turn.
+func (h *hop) comparePIN(account Account) (bool, error) {
+	if account.ID == "" {
+		h.svc.vault.Waste(h.secret)
+		return false, nil
+	}
+	right, renew, err := h.svc.vault.Check(account.ID, account.PIN, h.secret)
+	if err != nil || !right {
+		return false, err
 	}
 	// A change of the PIN ends the sessions that it finds; this login would be
 	// none of them, and must not undo the change either.
@@ -135,7 +140,7 @@ func (h *hop) compare(ctx context.Context, account Account, counters []ussdpin.C
 		proof.Renewed = h.svc.vault.Seal(account.ID, h.secret)
 	}
 	h.effects = append(h.effects, proof)
-	return g, nil
+	return true, nil
 }
 
 // recount brings up to date what a wrong PIN is answered with, after others were

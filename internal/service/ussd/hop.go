@@ -9,7 +9,9 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/castalia-org/castalia/internal/service/ussd/ussdcount"
 	"github.com/castalia-org/castalia/internal/service/ussd/ussdmenu"
+	"github.com/castalia-org/castalia/internal/service/ussd/ussdnumber"
 )
 
 // hop is the work on one request, from what is known of the session to the
@@ -23,11 +25,14 @@ type hop struct {
 	hint bool     // cur is what this node saw last; others may have gone on
 	next *Session // what will be stored
 	menu *ussdmenu.Menu
+	// standing are the facts that hold for every session now.
+	standing ussdmenu.Facts
 
 	effects []Effect
 	// secret is what was typed in this hop, for the action that follows.
 	secret, secretVar string
 	claimed           bool
+	proved            bool // a code was given in this hop
 	// guessed is the wrong PIN that the hop answers, locks says that it is the
 	// last one before a lock.
 	guessed *guess
@@ -157,9 +162,9 @@ func (h *hop) readNewest() (string, reading) {
 
 // over answers an input after the end of the session.
 func (h *hop) over(ctx context.Context) {
-	m, err := h.svc.menus.version(ctx, h.cur.Menu)
+	m, err := h.svc.menus.Version(ctx, h.cur.Menu)
 	if err != nil {
-		m = h.svc.menus.peek()
+		m = h.svc.Menu()
 	}
 	st := ussdmenu.State{Screen: m.Exit(), Lang: m.Language(h.cur.State.Lang), Limit: h.cur.State.Limit}
 	text, _ := m.Render(st, 0)
@@ -169,18 +174,18 @@ func (h *hop) over(ctx context.Context) {
 // begin starts a session, and walks as far as the text leads without a secret
 // and without a side effect.
 func (h *hop) begin(ctx context.Context, prior *Prior) error {
-	m, err := h.svc.menus.now(ctx, h.now)
+	m, err := h.svc.menus.Now(ctx, h.req.ServiceCode, h.now)
 	if err != nil {
 		return err
 	}
 	h.menu = m
 	n := &Session{
-		ID: h.id, Rev: rand.Int64(), Phone: h.req.Phone, ServiceCode: keptCode(h.req.ServiceCode), //nolint:gosec // tells incarnations apart, no secret
+		ID: h.id, Rev: rand.Int64(), Phone: h.req.Phone, ServiceCode: ussdnumber.KeptCode(h.req.ServiceCode), //nolint:gosec // tells incarnations apart, no secret
 		Dialect: h.req.Dialect, Menu: m.Version(), Created: h.now,
 	}
 	h.next = n
 	lang := ""
-	if h.svc.phones.maybe(h.req.Phone) {
+	if h.svc.phones.Maybe(h.req.Phone) {
 		info, err := h.svc.store.Phone(ctx, h.req.Phone)
 		if err != nil {
 			return fmt.Errorf("look up telephone: %w", err)
@@ -195,6 +200,9 @@ func (h *hop) begin(ctx context.Context, prior *Prior) error {
 		text = "" // an input of a session that is lost means nothing here
 	}
 	if text == "" {
+		if screen := m.LanguageScreen(); h.svc.cfg.LanguageFirst && lang == "" && screen != "" {
+			n.State.Screen = screen
+		}
 		if err := h.offer(ctx); err != nil {
 			return err
 		}
@@ -204,7 +212,11 @@ func (h *hop) begin(ctx context.Context, prior *Prior) error {
 		}
 		h.walk(text)
 	}
-	return h.finish(ctx, prior)
+	if err := h.finish(ctx, prior); err != nil {
+		return err
+	}
+	h.svc.tally.Add(ussdcount.Count{Menu: n.Dialect, Kind: ussdcount.CountBegun})
+	return nil
 }
 
 // knowPhone finds out whose telephone it is when a screen comes up that asks: an
@@ -215,9 +227,12 @@ func (h *hop) knowPhone(ctx context.Context) error {
 		return fmt.Errorf("look up telephone: %w", err)
 	}
 	h.next.Memory.PhoneAccount = info.Account
-	h.next.Memory.Facts &^= ussdmenu.HasAccount
-	if info.Account != "" {
+	h.next.Memory.Facts &^= ussdmenu.HasAccount | ussdmenu.Several
+	switch {
+	case info.Account != "":
 		h.next.Memory.Facts |= ussdmenu.HasAccount
+	case info.Accounts > 1:
+		h.next.Memory.Facts |= ussdmenu.Several
 	}
 	return nil
 }
@@ -229,14 +244,14 @@ func (h *hop) offer(ctx context.Context) error {
 	if h.svc.cfg.ResumeWindow <= 0 || screen == "" {
 		return nil
 	}
-	last, err := h.svc.store.LastOfPhone(ctx, h.req.Phone, keptCode(h.req.ServiceCode), h.now.Add(-h.svc.cfg.ResumeWindow))
+	last, err := h.svc.store.LastOfPhone(ctx, h.req.Phone, ussdnumber.KeptCode(h.req.ServiceCode), h.now.Add(-h.svc.cfg.ResumeWindow))
 	if errors.Is(err, ErrNoSession) {
 		return nil
 	}
 	if err != nil {
 		return fmt.Errorf("look for an earlier session: %w", err)
 	}
-	m, err := h.svc.menus.version(ctx, last.Menu)
+	m, err := h.svc.menus.Version(ctx, last.Menu)
 	if errors.Is(err, ErrNoMenu) {
 		return nil
 	}
@@ -244,7 +259,7 @@ func (h *hop) offer(ctx context.Context) error {
 		return err
 	}
 	switch {
-	case last.ID == h.id, last.screen() == m.Start(), m.Ends(last.screen()):
+	case last.ID == h.id, last.screen() == m.Start(), last.screen() == m.LanguageScreen(), m.Ends(last.screen()):
 		return nil
 	case last.screen() != m.ResumeScreen():
 		h.next.Memory.Saved = &Saved{Menu: last.Menu, State: last.State, Account: last.Account}
@@ -258,7 +273,7 @@ func (h *hop) offer(ctx context.Context) error {
 }
 
 // facts are what the menu's guards see.
-func (h *hop) facts() ussdmenu.Facts { return h.svc.facts | h.next.facts() }
+func (h *hop) facts() ussdmenu.Facts { return h.standing | h.next.facts() }
 
 // facts are what is true of the session itself.
 func (s *Session) facts() ussdmenu.Facts {
@@ -269,12 +284,15 @@ func (s *Session) facts() ussdmenu.Facts {
 	if s.Memory.Saved != nil {
 		f |= ussdmenu.Resuming
 	}
+	if s.State.Vars[approvalVar] != "" {
+		f |= ussdmenu.Approval
+	}
 	return f
 }
 
 // move takes a new input.
 func (h *hop) move(ctx context.Context, input string) error {
-	m, err := h.svc.menus.version(ctx, h.cur.Menu)
+	m, err := h.svc.menus.Version(ctx, h.cur.Menu)
 	if errors.Is(err, ErrNoMenu) {
 		return h.begin(ctx, &Prior{Rev: h.cur.Rev, Hop: h.cur.Hop})
 	}
@@ -291,7 +309,7 @@ func (h *hop) move(ctx context.Context, input string) error {
 			return fmt.Errorf("menu %s: actions do not come to an end at %q", m.Version(), mv.Call)
 		}
 		h.next.State = mv.State
-		outcome, set, err := h.act(ctx, m.Action(mv.Call))
+		outcome, set, err := h.act(ctx, mv.Call)
 		if err != nil {
 			return fmt.Errorf("%s: %w", m.Action(mv.Call), err)
 		}
@@ -311,7 +329,7 @@ func (h *hop) move(ctx context.Context, input string) error {
 		h.next.Memory.Trail[len(h.next.Memory.Trail)-1].Screen = h.next.screen()
 		h.walk(mv.Rest)
 	}
-	h.svc.tally.add(Count{Menu: m.Version(), Kind: CountMove, From: from, To: h.next.screen()})
+	h.svc.tally.Add(ussdcount.Count{Menu: m.Version(), Kind: ussdcount.CountMove, From: from, To: h.next.screen()})
 	return h.finish(ctx, &Prior{Rev: h.cur.Rev, Hop: h.cur.Hop})
 }
 
@@ -321,6 +339,9 @@ func (h *hop) remember(mv ussdmenu.Move) {
 	mem := &h.next.Memory
 	if !h.menu.Asks(h.next.screen()) {
 		mem.Digests, mem.PINProved = nil, false
+		if !h.proved {
+			mem.Proof = nil
+		}
 		return
 	}
 	if h.secretVar != "" && mv.Read == ussdmenu.ReadSecret {
@@ -335,7 +356,7 @@ func (h *hop) resume(ctx context.Context) error {
 	if saved == nil {
 		return nil
 	}
-	m, err := h.svc.menus.version(ctx, saved.Menu)
+	m, err := h.svc.menus.Version(ctx, saved.Menu)
 	if err != nil && !errors.Is(err, ErrNoMenu) {
 		return err
 	}
@@ -392,7 +413,7 @@ func (h *hop) finish(ctx context.Context, prior *Prior) error {
 		n.State = h.menu.Begin(n.State.Lang) // never shown without a login
 		n.State.Limit = limit
 	}
-	if h.menu.Consults(n.screen())&ussdmenu.HasAccount != 0 {
+	if h.menu.Consults(n.screen())&(ussdmenu.HasAccount|ussdmenu.Several) != 0 {
 		if err := h.knowPhone(ctx); err != nil {
 			return err
 		}
@@ -401,7 +422,7 @@ func (h *hop) finish(ctx context.Context, prior *Prior) error {
 	n.Answer, n.Status = text, Active
 	if end {
 		n.Status = Done
-		n.Memory.Digests, n.Memory.Saved = nil, nil
+		n.Memory.Digests, n.Memory.Saved, n.Memory.Proof = nil, nil, nil
 	}
 	n.Updated = h.svc.cfg.Now() // the oracle may have thought for seconds
 	n.Expires = n.Updated.Add(h.svc.cfg.TTL)
@@ -419,16 +440,16 @@ func (h *hop) finish(ctx context.Context, prior *Prior) error {
 	if err := h.svc.store.Commit(ctx, Change{Session: n, Prior: prior, Effects: h.effects, Now: h.now}); err != nil {
 		return fmt.Errorf("store hop: %w", err)
 	}
-	h.svc.desk.put(n)
+	h.svc.desk.Put(n.ID, n)
 	if h.newPhone {
-		h.svc.phones.add(n.Phone)
+		h.svc.phones.Add(n.Phone)
 	}
 	if h.locks {
 		h.svc.cfg.Observer.Locked()
 	}
-	h.svc.tally.add(Count{Menu: n.Menu, Kind: CountShown, From: n.screen()})
+	h.svc.tally.Add(ussdcount.Count{Menu: n.Menu, Kind: ussdcount.CountShown, From: n.screen()})
 	if end {
-		h.svc.tally.add(Count{Menu: n.Menu, Kind: CountEnded, From: n.screen()})
+		h.svc.tally.Add(ussdcount.Count{Menu: n.Menu, Kind: ussdcount.CountEnded, From: n.screen()})
 	}
 	h.answer, h.screen, h.result = Answer{Text: text, End: end}, n.screen(), ResultMoved
 	return nil

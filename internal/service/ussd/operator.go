@@ -8,7 +8,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/castalia-org/castalia/internal/service/ussd/ussdcount"
 	"github.com/castalia-org/castalia/internal/service/ussd/ussdmenu"
+	"github.com/castalia-org/castalia/internal/service/ussd/ussdnumber"
 	"github.com/castalia-org/castalia/internal/service/ussd/ussdpin"
 )
 
@@ -51,7 +53,7 @@ type Event struct {
 // Look returns a session that has not expired, with its timeline, or
 // ErrNoSession. The id is the gateway's own or, for a dialect, "dialect:id".
 func (s *Service) Look(ctx context.Context, id string) (View, error) {
-	for _, key := range lookKeys(id) {
+	for _, key := range s.lookKeys(id) {
 		found, err := s.store.Session(ctx, key)
 		if errors.Is(err, ErrNoSession) || err == nil && !found.alive(s.cfg.Now(), s.cfg.TTL) {
 			continue
@@ -59,9 +61,9 @@ func (s *Service) Look(ctx context.Context, id string) (View, error) {
 		if err != nil {
 			return View{}, fmt.Errorf("load session: %w", err)
 		}
-		m, err := s.menus.version(ctx, found.Menu)
+		m, err := s.menus.Version(ctx, found.Menu)
 		if errors.Is(err, ErrNoMenu) {
-			m = s.menus.peek()
+			m = s.Menu()
 		} else if err != nil {
 			return View{}, err
 		}
@@ -77,18 +79,18 @@ func (s *Service) Look(ctx context.Context, id string) (View, error) {
 }
 
 // lookKeys lists the stored ids that an operator's id may mean.
-func lookKeys(id string) []string {
-	keys := []string{id}
-	if dialect, rest, ok := strings.Cut(id, ":"); ok && slices.Contains(Dialects(), dialect) {
+func (s *Service) lookKeys(id string) []string {
+	keys, dialects := []string{id}, append(Dialects(), s.cfg.Dialects...)
+	if dialect, rest, ok := strings.Cut(id, ":"); ok && slices.Contains(dialects, dialect) {
 		keys = append(keys, sessionKey(dialect, rest))
 	}
-	for _, dialect := range Dialects() {
+	for _, dialect := range dialects {
 		keys = append(keys, sessionKey(dialect, id))
 	}
 	return keys
 }
 
-// Dialects names the adapters, besides the session endpoint itself.
+// Dialects names the adapters that are code, besides the session endpoint itself.
 func Dialects() []string {
 	return []string{DialectAfricasTalking, DialectHubtel, DialectInfobip, DialectArkesel, DialectNalo}
 }
@@ -104,7 +106,7 @@ const (
 
 func (s *Service) view(one *Session, m *ussdmenu.Menu) View {
 	return View{
-		SessionID: ShownID(one.ID), Phone: one.Phone, ServiceCode: keptCode(one.ServiceCode), Dialect: one.Dialect,
+		SessionID: ShownID(one.ID), Phone: one.Phone, ServiceCode: ussdnumber.KeptCode(one.ServiceCode), Dialect: one.Dialect,
 		State: m.StateName(one.screen()), Screen: one.screen(), Status: one.Status.String(), Message: one.Answer,
 		Authenticated: one.Account != "", Account: one.Account, Language: one.State.Lang, Menu: one.Menu, Hops: one.Hop,
 		Created: one.Created, Updated: one.Updated, Expires: one.Expires, Masked: s.masked(one, m),
@@ -149,96 +151,37 @@ func (s *Service) Live(ctx context.Context, limit int) ([]View, error) {
 	}
 	out := make([]View, 0, len(found))
 	for _, one := range found {
-		m, err := s.menus.version(ctx, one.Menu)
+		m, err := s.menus.Version(ctx, one.Menu)
 		if err != nil {
-			m = s.menus.peek()
+			m = s.Menu()
 		}
 		out = append(out, s.view(one, m))
 	}
 	return out, nil
 }
 
-// FunnelStep is how many sessions saw a screen, left the service there without
-// an end, or ended there.
-type FunnelStep struct {
-	Screen string `json:"screen"`
-	State  string `json:"state"`
-	Shown  int64  `json:"shown"`
-	Left   int64  `json:"left"`
-	Ended  int64  `json:"ended"`
-	// DropOff is left by shown, between 0 and 1.
-	DropOff float64 `json:"dropOff"`
-}
-
 // Funnel returns the screens of the present menu, the most shown first, with
 // their counts of the last days.
-func (s *Service) Funnel(ctx context.Context, days int) ([]FunnelStep, error) {
-	counts, err := s.counts(ctx, days)
+func (s *Service) Funnel(ctx context.Context, days int) ([]ussdcount.FunnelStep, error) {
+	counts, err := s.Counts(ctx, days)
 	if err != nil {
 		return nil, err
 	}
-	m := s.menus.peek()
-	byScreen := map[string]*FunnelStep{}
-	for _, id := range m.Screens() {
-		byScreen[id] = &FunnelStep{Screen: id, State: m.StateName(id)}
-	}
-	for c, n := range counts {
-		step := byScreen[c.From]
-		if step == nil {
-			continue
-		}
-		switch c.Kind {
-		case CountShown:
-			step.Shown += n
-		case CountLeft:
-			step.Left += n
-		case CountEnded:
-			step.Ended += n
-		}
-	}
-	out := make([]FunnelStep, 0, len(byScreen))
-	for _, step := range byScreen {
-		if step.Shown > 0 {
-			step.DropOff = float64(step.Left) / float64(step.Shown)
-		}
-		out = append(out, *step)
-	}
-	slices.SortFunc(out, func(a, b FunnelStep) int {
-		if a.Shown != b.Shown {
-			return int(b.Shown - a.Shown)
-		}
-		return strings.Compare(a.Screen, b.Screen)
-	})
-	return out, nil
+	return ussdcount.Funnel(s.Menu(), counts), nil
 }
 
 // GraphWithCounts returns the present menu as a graph, with how often each edge
 // was taken in the last days.
 func (s *Service) GraphWithCounts(ctx context.Context, days int) (ussdmenu.Graph, error) {
-	counts, err := s.counts(ctx, days)
+	counts, err := s.Counts(ctx, days)
 	if err != nil {
 		return ussdmenu.Graph{}, err
 	}
-	g := s.menus.peek().Graph()
-	shown, moved := map[string]int64{}, map[[2]string]int64{}
-	for c, n := range counts {
-		switch c.Kind {
-		case CountShown:
-			shown[c.From] += n
-		case CountMove:
-			moved[[2]string{c.From, c.To}] += n
-		}
-	}
-	for i := range g.Nodes {
-		g.Nodes[i].Count = shown[g.Nodes[i].ID]
-	}
-	for i := range g.Edges {
-		g.Edges[i].Count = moved[[2]string{g.Edges[i].From, g.Edges[i].To}]
-	}
-	return g, nil
+	return ussdcount.Graph(s.Menu(), counts), nil
 }
 
-func (s *Service) counts(ctx context.Context, days int) (map[Count]int64, error) {
+// Counts returns the sums of what was counted in the last days, today included.
+func (s *Service) Counts(ctx context.Context, days int) (map[ussdcount.Count]int64, error) {
 	if err := s.Flush(ctx); err != nil {
 		return nil, err
 	}
@@ -288,7 +231,7 @@ func (s *Service) Locks(ctx context.Context) ([]Lock, error) {
 // those that are locked (else ErrNoAccount).
 func (s *Service) UnlockTelephone(ctx context.Context, telephone string) (alias string, unlocked bool, err error) {
 	phone := telephone
-	if !ValidPhone(telephone) {
+	if !ussdnumber.ValidPhone(telephone) {
 		if phone, err = s.lockedAs(ctx, telephone); err != nil {
 			return "", false, err
 		}
@@ -333,12 +276,12 @@ func (s *Service) EndSession(ctx context.Context, dialect, sessionID, phone stri
 		return nil
 	}
 	id := sessionKey(dialect, sessionID)
-	if _, err := s.desk.enter(ctx, id); err != nil {
+	if _, err := s.desk.Enter(ctx, id); err != nil {
 		return fmt.Errorf("wait for session: %w", err)
 	}
-	defer s.desk.leave(id)
+	defer s.desk.Leave(id)
 	for range maxTries {
-		s.desk.drop(id)
+		s.desk.Drop(id)
 		found, err := s.store.Session(ctx, id)
 		if errors.Is(err, ErrNoSession) {
 			return nil
@@ -352,7 +295,7 @@ func (s *Service) EndSession(ctx context.Context, dialect, sessionID, phone stri
 		next := found.clone()
 		now := s.cfg.Now()
 		next.Status, next.Account, next.Hop = Done, "", found.Hop+1
-		next.Memory.Digests, next.Memory.Saved, next.Memory.PINProved = nil, nil, false
+		next.Memory.Digests, next.Memory.Saved, next.Memory.PINProved, next.Memory.Proof = nil, nil, false, nil
 		next.Updated, next.Expires, next.Claimed = now, now.Add(s.cfg.TTL), 0
 		err = s.store.Commit(ctx, Change{Session: next, Prior: &Prior{Rev: found.Rev, Hop: found.Hop}, Now: now})
 		if errors.Is(err, ErrStale) {
@@ -361,7 +304,7 @@ func (s *Service) EndSession(ctx context.Context, dialect, sessionID, phone stri
 		if err != nil {
 			return fmt.Errorf("end session: %w", err)
 		}
-		s.tally.add(Count{Menu: next.Menu, Kind: CountLeft, From: next.screen()})
+		s.tally.Add(ussdcount.Count{Menu: next.Menu, Kind: ussdcount.CountLeft, From: next.screen()})
 		return nil
 	}
 	return ErrStale

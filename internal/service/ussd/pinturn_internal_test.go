@@ -11,6 +11,7 @@ import (
 
 	"github.com/castalia-org/castalia/internal/service/ussd/ussdmenu"
 	"github.com/castalia-org/castalia/internal/service/ussd/ussdpin"
+	"github.com/castalia-org/castalia/internal/service/ussd/ussdquestion"
 )
 
 // askedForPIN is a store with one session, in front of its PIN.
@@ -25,8 +26,9 @@ type askedForPIN struct {
 
 func (s *askedForPIN) Session(context.Context, string) (*Session, error) { return s.session, nil }
 func (s *askedForPIN) Account(context.Context, string) (Account, error)  { return s.account, nil }
-func (s *askedForPIN) Waiting(context.Context, string) (Question, error) {
-	return Question{}, ErrNoSession
+func (s *askedForPIN) Link(context.Context, string) (string, error)      { return "", nil }
+func (s *askedForPIN) Waiting(context.Context, string) (ussdquestion.Question, error) {
+	return ussdquestion.Question{}, ErrNoSession
 }
 func (s *askedForPIN) Phone(context.Context, string) (PhoneInfo, error) { return PhoneInfo{}, nil }
 func (s *askedForPIN) Commit(context.Context, Change) error             { return nil }

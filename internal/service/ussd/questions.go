@@ -2,115 +2,105 @@ package ussd
 
 import (
 	"context"
-	"crypto/rand"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"log/slog"
-	"sync"
-	"time"
+	"maps"
 
+	"github.com/castalia-org/castalia/internal/platform/fault"
 	"github.com/castalia-org/castalia/internal/service/ussd/ussdmenu"
+	"github.com/castalia-org/castalia/internal/service/ussd/ussdquestion"
 )
 
-// maxAnswer bounds an answer, in characters: about eight screens.
-const maxAnswer = 1200
+// approvalVar names, among a session's variables, the approval that the answer just
+// read out asks for. It is no variable of menus: it goes where the answer goes, so
+// that a session that is continued later still knows what was shown.
+const approvalVar = "approval"
+
+// AnswerQuestions asks the oracle the promised questions until ctx ends.
+func (s *Service) AnswerQuestions(ctx context.Context) error { return s.asker.Run(ctx) }
 
 // askOracle asks and waits a little. What is not answered by then is stored and
 // promised; a worker asks again, on any node, and the answer waits for the next
-// login.
+// login. Who asks on instead of approving has changed their mind.
 func (h *hop) askOracle(ctx context.Context) (string, map[string]string, error) {
 	if h.svc.cfg.Oracle == nil || h.next.Account == "" {
 		return "failed", nil, nil
 	}
 	switch q, err := h.svc.store.Waiting(ctx, h.next.Account); {
-	case err == nil && q.State == Asked:
+	case err == nil && q.State == ussdquestion.Asked:
 		return "busy", nil, nil
+	case err == nil && q.State == ussdquestion.Undecided:
+		h.effects = append(h.effects, MarkRead{Question: q.ID})
+		h.next.Memory.Facts &^= ussdmenu.AnswerWaiting
 	case err != nil && !errors.Is(err, ErrNoSession):
 		return "", nil, fmt.Errorf("look for questions: %w", err)
 	}
+	text := h.next.State.Vars["question"]
+	// The hop's own name: a gateway that sends it again asks nothing twice.
+	name := h.svc.cfg.Keys.Digest("question", h.id, fmt.Sprint(h.next.Rev, "/", h.next.Hop), text)
+	return h.hear(ctx, ussdquestion.Question{
+		ID: hex.EncodeToString(name), Account: h.next.Account, Phone: h.req.Phone, Language: h.next.State.Lang, Text: text, Created: h.now,
+	})
+}
+
+// hear waits a little for the answer to a question, and keeps the question with what
+// became of it: answered, put back to the caller for approval, or promised.
+func (h *hop) hear(ctx context.Context, q ussdquestion.Question) (string, map[string]string, error) {
 	if err := h.claim(ctx, h.svc.cfg.OracleWait+claimTime); err != nil {
 		return "", nil, err
 	}
-	q := Question{
-		ID: rand.Text(), Account: h.next.Account, Phone: h.req.Phone, Language: h.next.State.Lang,
-		Text: h.next.State.Vars["question"], Created: h.now,
-	}
+	h.ask("")
 	wait, cancel := context.WithTimeout(ctx, h.svc.cfg.OracleWait)
 	defer cancel()
-	answer, err := h.svc.ask(wait, q)
-	if err == nil {
-		q.State, q.Answer = ReadOut, answer
-		h.effects = append(h.effects, AddQuestion{Question: q})
-		return "ok", map[string]string{"answer": answer}, nil
-	}
-	if ctx.Err() != nil {
-		return "", nil, fmt.Errorf("ask the oracle: %w", ctx.Err())
-	}
-	if enough, ok := errors.AsType[*EnoughError](err); ok {
-		return "ok", map[string]string{"answer": enough.text(h.next.State.Lang)}, nil
-	}
-	if wait.Err() == nil {
-		h.svc.cfg.Logger.WarnContext(ctx, "oracle did not answer a telephone", slog.Any("error", err))
-		return "failed", nil, nil
-	}
-	h.effects = append(h.effects, AddQuestion{Question: q})
-	h.svc.nudge()
-	return "promised", nil, nil
-}
-
-// ask asks the oracle without trusting it to look at the context.
-func (s *Service) ask(ctx context.Context, q Question) (string, error) {
-	type result struct {
-		text string
-		err  error
-	}
-	got := make(chan result, 1)
-	go func() {
-		text, err := s.cfg.Oracle.Ask(ctx, q)
-		got <- result{text, err}
-	}()
-	select {
-	case r := <-got:
-		if r.err != nil {
-			return "", fmt.Errorf("ask the oracle: %w", r.err)
-		}
-		text := bounded(plain(r.text), maxAnswer)
-		if text == "" {
-			return "", errors.New("the oracle answered nothing")
-		}
-		return text, nil
-	case <-ctx.Done():
-		return "", fmt.Errorf("ask the oracle: %w", ctx.Err())
-	}
-}
-
-// EnoughError says that a telephone has asked as much as it may today.
-type EnoughError struct {
-	// Questions is how many it may ask in a day; 0 when something else ran out.
-	Questions int64
-}
-
-// Error is for logs.
-func (e *EnoughError) Error() string { return "the telephone has asked enough today" }
-
-// text is read out in place of an answer, so that it is understood in every menu.
-func (e *EnoughError) text(language string) string {
+	answer, err := h.svc.asker.Ask(wait, q)
+	asks, undecided := errors.AsType[*ussdquestion.ApprovalError](err)
+	enough, refused := errors.AsType[*ussdquestion.EnoughError](err)
 	switch {
-	case language == "sw" && e.Questions > 0:
-		return fmt.Sprintf("Unaweza kuuliza maswali %d kwa siku. Uliza tena kesho (00:00 UTC).", e.Questions)
-	case language == "sw":
-		return "Umeuliza vya kutosha leo. Uliza tena kesho (00:00 UTC)."
-	case e.Questions > 0:
-		return fmt.Sprintf("You may ask %d questions a day. Ask again tomorrow (00:00 UTC).", e.Questions)
+	case err == nil:
+		q.State, q.Answer = ussdquestion.ReadOut, answer
+		h.next.Memory.Facts &^= ussdmenu.AnswerWaiting
+	case undecided:
+		q.State, q.Answer = ussdquestion.Undecided, asks.Shown()
+		if h.svc.cfg.Approvals != nil {
+			h.ask(asks.ID)
+		}
+		h.next.Memory.Facts |= ussdmenu.AnswerWaiting
+	case ctx.Err() != nil:
+		return "", nil, fmt.Errorf("ask the oracle: %w", ctx.Err())
+	case refused:
+		return "ok", map[string]string{"answer": enough.Text(h.next.State.Lang)}, nil
+	case wait.Err() == nil:
+		h.svc.cfg.Logger.WarnContext(ctx, "oracle did not answer a telephone", slog.String("event", "ussd.oracle_failed"), slog.Any("error", err))
+		return "failed", nil, nil
+	default:
+		h.promise(q)
+		return "promised", nil, nil
 	}
-	return "You have asked enough for today. Ask again tomorrow (00:00 UTC)."
+	h.effects = append(h.effects, KeepQuestion{Question: q})
+	return "ok", map[string]string{"answer": q.Answer}, nil
 }
 
-func (s *Service) nudge() {
-	select {
-	case s.wake <- struct{}{}:
-	default:
+// ask notes which approval the caller is asked for; "" is none.
+func (h *hop) ask(approval string) {
+	if h.next.State.Vars[approvalVar] == approval {
+		return
 	}
+	vars := maps.Clone(h.next.State.Vars) // sessions share them
+	if vars == nil {
+		vars = map[string]string{}
+	}
+	vars[approvalVar] = approval
+	h.next.State.Vars = vars
+}
+
+// promise leaves a question to the worker.
+func (h *hop) promise(q ussdquestion.Question) {
+	q.State, q.Answer = ussdquestion.Asked, ""
+	h.effects = append(h.effects, KeepQuestion{Question: q})
+	h.next.Memory.Facts &^= ussdmenu.AnswerWaiting
+	h.svc.asker.Nudge()
 }
 
 func (h *hop) takeAnswer(ctx context.Context) (string, map[string]string, error) {
@@ -123,77 +113,66 @@ func (h *hop) takeAnswer(ctx context.Context) (string, map[string]string, error)
 		return "", nil, fmt.Errorf("look for answers: %w", err)
 	}
 	switch q.State {
-	case Asked:
+	case ussdquestion.Asked:
 		return "pending", nil, nil
-	case GivenUp:
+	case ussdquestion.Undecided:
+		return h.takeUndecided(ctx, q)
+	case ussdquestion.GivenUp:
 		h.effects = append(h.effects, MarkRead{Question: q.ID})
 		h.next.Memory.Facts &^= ussdmenu.AnswerWaiting
 		return "none", nil, nil
-	case Answered, ReadOut:
+	case ussdquestion.Answered, ussdquestion.ReadOut:
 	}
+	h.ask("")
 	h.effects = append(h.effects, MarkRead{Question: q.ID})
 	h.next.Memory.Facts &^= ussdmenu.AnswerWaiting
 	return "ok", map[string]string{"answer": q.Answer}, nil
 }
 
-// The answer worker's pace.
-const (
-	answerTime  = 2 * time.Minute
-	answerTries = 3
-	answerBatch = 4
-	answerPoll  = 5 * time.Second
-)
-
-// AnswerQuestions asks the oracle the promised questions until ctx ends. Any
-// number of nodes may run it: a question is reserved before it is asked.
-func (s *Service) AnswerQuestions(ctx context.Context) error {
-	if s.cfg.Oracle == nil {
-		<-ctx.Done()
-		return nil
+// takeUndecided asks again what a question waits for: it may be answered elsewhere by
+// now, or its time may be over.
+func (h *hop) takeUndecided(ctx context.Context, q ussdquestion.Question) (string, map[string]string, error) {
+	if h.svc.cfg.Oracle == nil {
+		return "pending", nil, nil
 	}
-	tick := time.NewTicker(answerPoll)
-	defer tick.Stop()
-	for {
-		if err := s.answerSome(ctx); err != nil && ctx.Err() == nil {
-			s.cfg.Logger.WarnContext(ctx, "telephone questions not answered", slog.Any("error", err))
-		}
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-tick.C:
-		case <-s.wake:
-		}
+	outcome, set, err := h.hear(ctx, q)
+	switch outcome {
+	case "failed":
+		h.promise(q)
+		return "pending", nil, err
+	case "promised":
+		return "pending", nil, err
 	}
+	return outcome, set, err
 }
 
-func (s *Service) answerSome(ctx context.Context) error {
-	taken, err := s.store.TakeQuestions(ctx, answerTime+10*time.Second, answerBatch)
-	if err != nil {
-		return fmt.Errorf("take questions: %w", err)
+// decide takes the caller's word on what was just read out, and waits a little for
+// what follows. The word is durable before anything else happens: said twice it
+// counts once.
+func (h *hop) decide(ctx context.Context) (string, map[string]string, error) {
+	approval := h.next.State.Vars[approvalVar]
+	if h.svc.cfg.Oracle == nil || h.svc.cfg.Approvals == nil || h.next.Account == "" {
+		return "failed", nil, nil
 	}
-	// Side by side: all are reserved from now on.
-	errs := make([]error, len(taken))
-	var asking sync.WaitGroup
-	for i, q := range taken {
-		asking.Go(func() { errs[i] = s.settle(ctx, q) })
+	q, err := h.svc.store.Waiting(ctx, h.next.Account)
+	switch {
+	case errors.Is(err, ErrNoSession), err == nil && q.State != ussdquestion.Undecided, approval == "":
+		h.ask("")
+		return "over", nil, nil
+	case err != nil:
+		return "", nil, fmt.Errorf("look for questions: %w", err)
 	}
-	asking.Wait()
-	return errors.Join(errs...)
-}
-
-func (s *Service) settle(ctx context.Context, q Question) error {
-	wait, cancel := context.WithTimeout(ctx, answerTime)
-	defer cancel()
-	answer, err := s.ask(wait, q)
-	state := Answered
-	if err != nil {
-		if ctx.Err() != nil || q.Tries < answerTries {
-			return err // its reservation runs out, and it is tried again
-		}
-		state = GivenUp
+	if err := h.claim(ctx, h.svc.cfg.OracleWait+claimTime); err != nil {
+		return "", nil, err
 	}
-	if err := s.store.SettleQuestion(ctx, q.ID, answer, state, s.cfg.Now()); err != nil {
-		return fmt.Errorf("store answer: %w", err)
+	err = h.svc.cfg.Approvals.Decide(ctx, q, approval, h.next.State.Vars["decision"] == "yes")
+	switch {
+	case fault.Is(err, fault.Gone), fault.Is(err, fault.Conflict), fault.Is(err, fault.NotFound):
+		h.ask("")
+		return "over", nil, nil
+	case err != nil:
+		h.svc.cfg.Logger.WarnContext(ctx, "a telephone's decision was not taken", slog.String("event", "ussd.decision_failed"), slog.Any("error", err))
+		return "failed", nil, nil
 	}
-	return nil
+	return h.hear(ctx, q)
 }

@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/castalia-org/castalia/internal/platform/fault"
+	"github.com/castalia-org/castalia/internal/service/ussd/ussdnumber"
 )
 
 // The limits of a request, in characters.
@@ -17,7 +18,6 @@ const (
 	// limit does not bind: a session may ask several questions.
 	MaxHistory   = 2000
 	MaxSessionID = 100
-	maxCode      = MaxText // what fits into one message can be dialled
 )
 
 // Request is one call of a telecom gateway, in the gateway's own terms.
@@ -88,9 +88,9 @@ func (r *Request) Validate() error {
 		return &InvalidError{"sessionId", "must have 1 to 100 characters, none of which controls the text around it"}
 	case !length(r.Text, 0, r.maxText()):
 		return &InvalidError{"text", "must have at most " + strconv.Itoa(r.maxText()) + " characters, none of which controls"}
-	case !ValidPhone(r.Phone):
+	case !ussdnumber.ValidPhone(r.Phone):
 		return &InvalidError{"phoneNumber", "must be an E.164 number"}
-	case !ValidServiceCode(r.ServiceCode):
+	case !ussdnumber.ValidServiceCode(r.ServiceCode):
 		return &InvalidError{"serviceCode", "must be digits between * and #"}
 	}
 	return nil
@@ -129,56 +129,6 @@ func length(s string, least, most int) bool {
 // read ids in lists. What users type is cleaned where it is kept.
 func turns(s string) bool {
 	return strings.ContainsFunc(s, func(r rune) bool { return r > 0x7F && unicode.Is(unicode.Bidi_Control, r) })
-}
-
-// ValidPhone reports whether s is an E.164 number: + and 2 to 15 digits that do
-// not start with 0.
-func ValidPhone(s string) bool {
-	if len(s) < 3 || len(s) > 16 || s[0] != '+' || s[1] == '0' {
-		return false
-	}
-	return digits(s[1:])
-}
-
-// ValidServiceCode reports whether s looks like *123# or *123*45#.
-func ValidServiceCode(s string) bool {
-	if len(s) < 3 || len(s) > maxCode || s[0] != '*' || s[len(s)-1] != '#' {
-		return false
-	}
-	for part := range strings.SplitSeq(s[1:len(s)-1], "*") {
-		if !digits(part) {
-			return false
-		}
-	}
-	return true
-}
-
-// keptCode is a service code as it is kept and shown. Some gateways call
-// everything that was dialled the code, and *2233*2*1*48213# may end with a PIN:
-// of what could be one, behind the first part, only dots are left.
-func keptCode(code string) string {
-	if strings.LastIndexByte(code, '*') <= 0 {
-		return code // as most are
-	}
-	parts := strings.Split(strings.Trim(code, "*#"), "*")
-	for i, part := range parts {
-		if i > 0 && len(part) >= shortestPIN {
-			parts[i] = "••••"
-		}
-	}
-	return "*" + strings.Join(parts, "*") + "#"
-}
-
-// shortestPIN is how many digits a number needs to be taken for a PIN.
-const shortestPIN = 4
-
-func digits(s string) bool {
-	for i := range len(s) {
-		if s[i] < '0' || s[i] > '9' {
-			return false
-		}
-	}
-	return s != ""
 }
 
 // key is the id under which the session is kept.

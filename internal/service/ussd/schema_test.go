@@ -13,6 +13,7 @@ import (
 
 	"github.com/castalia-org/castalia/internal/service/ussd"
 	"github.com/castalia-org/castalia/internal/service/ussd/ussdmenu"
+	"github.com/castalia-org/castalia/internal/service/ussd/ussdtest"
 )
 
 // The schema for editors accepts the built-in menu, knows what the program
@@ -31,8 +32,8 @@ func TestTheEditorsSchemaAgreesWithTheProgram(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	menu := func() map[string]any {
-		text, err := yaml.YAMLToJSON(ussd.DefaultMenuSource())
+	read := func(source []byte) map[string]any {
+		text, err := yaml.YAMLToJSON(source)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -42,10 +43,14 @@ func TestTheEditorsSchemaAgreesWithTheProgram(t *testing.T) {
 		}
 		return v
 	}
-	if err := resolved.Validate(menu()); err != nil {
-		t.Errorf("the built-in menu: %v", err)
+	for name, source := range map[string][]byte{
+		"built-in": ussd.DefaultMenuSource(), "of forms": []byte(ussdtest.FormMenu), "of webhooks": ussdtest.HookMenu(ussdtest.HookEndpoint),
+	} {
+		if err := resolved.Validate(read(source)); err != nil {
+			t.Errorf("the menu %s: %v", name, err)
+		}
 	}
-	broken := menu()
+	broken := read(ussd.DefaultMenuSource())
 	broken["screens"].(map[string]any)["preMenu"].(map[string]any)["exits"] = true
 	if resolved.Validate(broken) == nil {
 		t.Error("an unknown field passes")

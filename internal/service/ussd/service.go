@@ -9,15 +9,14 @@ import (
 	"time"
 
 	"github.com/castalia-org/castalia/internal/platform/fault"
+	"github.com/castalia-org/castalia/internal/service/ussd/ussdbook"
+	"github.com/castalia-org/castalia/internal/service/ussd/ussdcount"
+	"github.com/castalia-org/castalia/internal/service/ussd/ussdhook"
+	"github.com/castalia-org/castalia/internal/service/ussd/ussdmemory"
 	"github.com/castalia-org/castalia/internal/service/ussd/ussdmenu"
 	"github.com/castalia-org/castalia/internal/service/ussd/ussdpin"
+	"github.com/castalia-org/castalia/internal/service/ussd/ussdquestion"
 )
-
-// AskOracle answers a question of a telephone user. It may take long: the
-// context says how long the caller waits.
-type AskOracle interface {
-	Ask(ctx context.Context, q Question) (string, error)
-}
 
 // LookUp finds an entity of the protocol and describes it in a few lines. It
 // returns a fault.NotFound when there is none.
@@ -25,11 +24,34 @@ type LookUp interface {
 	LookUpEntity(ctx context.Context, id string) (string, error)
 }
 
+// AskKnowledge answers from documents that the caller may read.
+type AskKnowledge interface {
+	// AskDocuments returns what a telephone shows: the sentences that answer and
+	// their source, or, when known is false, what comes nearest. The account is who
+	// asks, or "".
+	AskDocuments(ctx context.Context, account, question, language string) (text string, known bool, err error)
+	// AskPeople sends a question that no document answers to people. Sent twice it is
+	// sent once. A fault.Conflict says that enough of the account's wait already.
+	AskPeople(ctx context.Context, q PeopleQuestion) error
+	// Offered reports whether there are such documents. It is asked on every hop,
+	// and answers from memory.
+	Offered(ctx context.Context) bool
+}
+
+// PeopleQuestion is a question for people, sent because its asker said so.
+type PeopleQuestion struct {
+	ID, Account, Text, Language string
+	// Name is what staff see of the asker; empty unless the asker agreed.
+	Name string
+}
+
 // Observer is told what happens, for metrics. It must not block.
 type Observer interface {
 	// Hop is one answered request: which dialect, the screen shown, how it came
 	// about (moved, replayed, refused, failed) and how long it took.
 	Hop(dialect, screen, result string, took time.Duration)
+	// Refused is a request whose field broke a rule.
+	Refused(dialect, field string)
 	// Expired sessions were swept while they were still active.
 	Expired(n int)
 	// Locked means that an account was locked after wrong PINs.
@@ -44,12 +66,16 @@ const (
 	ResultFailed   = "failed"
 )
 
+// AccountsPerPhone is how many accounts one telephone has, unless a Config says
+// otherwise.
+const AccountsPerPhone = 5
+
 // Config is how the service behaves. Keys is required; every other field has a
 // useful zero value.
 type Config struct {
 	Keys *ussdpin.Keys
-	// Menu is what new sessions begin on; nil is the built-in one.
-	Menu *ussdmenu.Menu
+	// Menus are what new sessions begin on, by service code; nil is the built-in one.
+	Menus *ussdbook.Book
 	// Limits are what the networks show of a screen.
 	Limits ussdmenu.Limits
 	// TTL is how long an idle session lives; 0 is 180 s.
@@ -57,6 +83,9 @@ type Config struct {
 	// ResumeWindow, when positive, is how long after its last use a session is
 	// offered to the same telephone that dials again.
 	ResumeWindow time.Duration
+	// LanguageFirst asks a telephone whose language is not known for it, before
+	// anything else, where the menu has a screen for that.
+	LanguageFirst bool
 	// Deadline is how long one request may take; 0 is 7.5 s.
 	Deadline time.Duration
 	// OracleWait is how long a user waits for an answer before it is promised;
@@ -68,14 +97,24 @@ type Config struct {
 	PINSlots int
 	// AccountsPerPhone bounds accounts of one telephone; 0 is 5.
 	AccountsPerPhone int
+	// Dialects names those that are written as data.
+	Dialects []string
 	// Desk is how many sessions stay in memory; 0 is 8192.
 	Desk int
 
-	Oracle AskOracle // nil hides the menu item
+	Oracle ussdquestion.Oracle // nil hides the menu item
+	// Approvals takes what askers decide; nil leaves it to other ways.
+	Approvals ussdquestion.Approvals
 	// GuideOnly says that no model answers, only the built-in guide, which knows
 	// nothing that callers ask for: menus tell the two apart.
 	GuideOnly bool
 	LookUp    LookUp // nil hides the menu item
+	// Lists are what menus read rows from; nil has none.
+	Lists Lists
+	// Webhooks calls the programs that menus name; nil calls none.
+	Webhooks ussdhook.Programs
+	// Knowledge is the documents; nil hides the menu item.
+	Knowledge AskKnowledge
 	Observer  Observer
 	Logger    *slog.Logger
 	// Now is the clock; tests make it jump.
@@ -86,12 +125,12 @@ func (c *Config) fill() error {
 	if c.Keys == nil {
 		return errors.New("ussd: PIN_ENCRYPTION_KEY is missing")
 	}
-	if c.Menu == nil {
+	if c.Menus == nil {
 		m, err := DefaultMenu()
 		if err != nil {
 			return err
 		}
-		c.Menu = m
+		c.Menus = ussdbook.Of(m)
 	}
 	def := func(d *time.Duration, v time.Duration) {
 		if *d <= 0 {
@@ -105,7 +144,7 @@ func (c *Config) fill() error {
 		c.PINSlots = max(1, runtime.GOMAXPROCS(0)/2)
 	}
 	if c.AccountsPerPhone <= 0 {
-		c.AccountsPerPhone = 5
+		c.AccountsPerPhone = AccountsPerPhone
 	}
 	if c.Desk <= 0 {
 		c.Desk = 8192
@@ -125,6 +164,7 @@ func (c *Config) fill() error {
 type silent struct{}
 
 func (silent) Hop(string, string, string, time.Duration) {}
+func (silent) Refused(string, string)                    {}
 func (silent) Expired(int)                               {}
 func (silent) Locked()                                   {}
 
@@ -132,13 +172,13 @@ func (silent) Locked()                                   {}
 type Service struct {
 	cfg    Config
 	store  Store
-	desk   *desk
-	menus  *menuShelf
+	desk   *ussdmemory.Desk[Session]
+	menus  *ussdbook.Shelf
 	vault  *ussdpin.Vault
-	phones *phoneFilter
-	tally  *tally
-	facts  ussdmenu.Facts // what is true for every session
-	wake   chan struct{}  // tells the answer worker of a new question
+	phones *ussdmemory.PhoneFilter
+	tally  *ussdmemory.Tally[ussdcount.Count]
+	facts  ussdmenu.Facts // what is true for every session, always
+	asker  *ussdquestion.Asker
 }
 
 // New returns a service on the store.
@@ -148,12 +188,12 @@ func New(store Store, cfg Config) (*Service, error) {
 	}
 	s := &Service{
 		cfg: cfg, store: store,
-		desk:   newDesk(cfg.Desk),
-		menus:  newMenuShelf(store, cfg.Menu),
+		desk:   ussdmemory.NewDesk[Session](cfg.Desk),
+		menus:  ussdbook.NewShelf(store, cfg.Menus, storedMenu),
 		vault:  ussdpin.NewVault(cfg.Keys, cfg.PINCost, cfg.PINSlots),
-		phones: newPhoneFilter(),
-		tally:  newTally(),
-		wake:   make(chan struct{}, 1),
+		phones: ussdmemory.NewPhoneFilter(),
+		tally:  ussdmemory.NewTally[ussdcount.Count](),
+		asker:  ussdquestion.NewAsker(cfg.Oracle, store, cfg.Logger, cfg.Now),
 	}
 	switch {
 	case cfg.Oracle != nil && cfg.GuideOnly:
@@ -165,6 +205,14 @@ func New(store Store, cfg Config) (*Service, error) {
 		s.facts |= ussdmenu.Query
 	}
 	return s, nil
+}
+
+// standing are the facts that are true for every session now.
+func (s *Service) standing(ctx context.Context) ussdmenu.Facts {
+	if s.cfg.Knowledge != nil && s.cfg.Knowledge.Offered(ctx) {
+		return s.facts | ussdmenu.Knowledge
+	}
+	return s.facts
 }
 
 // Handle answers one request of a gateway. It returns ErrInvalid for a request
@@ -179,7 +227,9 @@ func (s *Service) Handle(ctx context.Context, req Request) (Answer, error) {
 	case err != nil:
 		result = ResultFailed
 	}
-	s.cfg.Observer.Hop(req.Dialect, screen, result, time.Since(start))
+	took := time.Since(start)
+	s.cfg.Observer.Hop(req.Dialect, screen, result, took)
+	s.tally.Add(ussdcount.Took(req.Dialect, result, took))
 	return answer, err
 }
 
@@ -192,27 +242,27 @@ func (s *Service) handle(ctx context.Context, req Request) (_ Answer, screen, re
 	}
 	req.arrived = s.cfg.Now()
 	id := req.key()
-	if req.met, err = s.desk.enter(ctx, id); err != nil {
+	if req.met, err = s.desk.Enter(ctx, id); err != nil {
 		return Answer{}, "", "", fmt.Errorf("wait for session: %w", err)
 	}
-	defer s.desk.leave(id)
+	defer s.desk.Leave(id)
 	for tries := 0; tries < maxTries; {
 		cur, hint, err := s.load(ctx, id, &req)
 		if err != nil {
 			return Answer{}, "", "", err
 		}
-		h := &hop{svc: s, req: &req, id: id, cur: cur, hint: hint, now: s.cfg.Now()}
+		h := &hop{svc: s, req: &req, id: id, cur: cur, hint: hint, now: s.cfg.Now(), standing: s.standing(ctx)}
 		done, err := h.run(ctx)
 		if errors.Is(err, ErrRecount) {
 			if err := h.recount(ctx); err != nil {
 				return Answer{}, "", "", err
 			}
-			s.desk.drop(id)
+			s.desk.Drop(id)
 			tries++
 			continue
 		}
 		if errors.Is(err, ErrStale) {
-			s.desk.drop(id)
+			s.desk.Drop(id)
 			req.guessed = nil
 			// Who loses on what the store said a moment ago was raced.
 			if !hint {
@@ -226,14 +276,14 @@ func (s *Service) handle(ctx context.Context, req Request) (_ Answer, screen, re
 		}
 		if err != nil {
 			// What the store holds now is not known: ask it next time.
-			s.desk.drop(id)
+			s.desk.Drop(id)
 			return Answer{}, "", "", err
 		}
 		if !done {
 			if err := h.pause(ctx); err != nil {
 				return Answer{}, "", "", err
 			}
-			s.desk.drop(id)
+			s.desk.Drop(id)
 			req.met = true
 			continue
 		}
@@ -248,7 +298,7 @@ func (s *Service) handle(ctx context.Context, req Request) (_ Answer, screen, re
 // finds out. Where nothing numbers the inputs a hint is of no use: whoever loses
 // must know whether another node was at the same input, or an earlier one.
 func (s *Service) load(ctx context.Context, id string, req *Request) (found *Session, hint bool, err error) {
-	if known := s.desk.get(id); known != nil && !req.numberless() {
+	if known := s.desk.Get(id); known != nil && !req.numberless() {
 		return known, true, nil
 	}
 	if req.fresh() && !req.looked {
@@ -265,11 +315,11 @@ func (s *Service) load(ctx context.Context, id string, req *Request) (found *Ses
 	return found, false, nil
 }
 
-// Reload makes m the menu of new sessions; live ones finish on theirs.
-func (s *Service) Reload(m *ussdmenu.Menu) { s.menus.swap(m) }
+// Reload makes b the menus of new sessions; live ones finish on theirs.
+func (s *Service) Reload(b *ussdbook.Book) { s.menus.Swap(b) }
 
-// Menu returns the menu of new sessions.
-func (s *Service) Menu() *ussdmenu.Menu { return s.menus.peek() }
+// Menu returns the menu of new sessions of codes that have none of their own.
+func (s *Service) Menu() *ussdmenu.Menu { return s.menus.Book().Default() }
 
 // Deadline is how long one request may take.
 func (s *Service) Deadline() time.Duration { return s.cfg.Deadline }

@@ -61,8 +61,12 @@ type Memory struct {
 	Facts ussdmenu.Facts `json:"f,omitempty"`
 	// PhoneAccount is the only account of the telephone.
 	PhoneAccount string `json:"a,omitempty"`
+	// Choices are the accounts that the last list of them showed.
+	Choices []string `json:"l,omitempty"`
 	// PINProved says that the present PIN was given on the way to a change.
 	PINProved bool `json:"p,omitempty"`
+	// Proof is the one-time code that was given on the way to its use.
+	Proof *Proof `json:"c,omitempty"`
 	// Question is the number of the question that waits for its answer.
 	Question string `json:"q,omitempty"`
 	// Saved is the place of an earlier session that may be continued.
@@ -138,31 +142,6 @@ type PhoneInfo struct {
 	// Account is set when there is exactly one.
 	Account string
 }
-
-// Question is one question to the oracle on its way to an answer.
-type Question struct {
-	ID       string
-	Account  string
-	Phone    string
-	Language string
-	Text     string
-	Answer   string
-	State    QuestionState
-	Created  time.Time
-	// Tries counts how often a worker began to answer.
-	Tries int
-}
-
-// QuestionState is how far a question is.
-type QuestionState uint8
-
-// A question is asked, then answered or given up, then its answer is read.
-const (
-	Asked QuestionState = iota
-	Answered
-	GivenUp
-	ReadOut
-)
 
 // The errors of a Store.
 var (

@@ -4,7 +4,9 @@ import (
 	"context"
 	"time"
 
+	"github.com/castalia-org/castalia/internal/service/ussd/ussdcount"
 	"github.com/castalia-org/castalia/internal/service/ussd/ussdpin"
+	"github.com/castalia-org/castalia/internal/service/ussd/ussdquestion"
 )
 
 // Store keeps sessions, accounts, questions, menus and counts. All methods are
@@ -37,6 +39,12 @@ type Store interface {
 	KnownPhones(ctx context.Context, since time.Time, fn func(phone string)) (time.Time, error)
 	// Account returns the account or ErrNoAccount.
 	Account(ctx context.Context, id string) (Account, error)
+	// AccountsOf lists a telephone's accounts, the oldest first.
+	AccountsOf(ctx context.Context, phone string, limit int) ([]Account, error)
+	// Link returns the DID that is the same person as the account, or "".
+	Link(ctx context.Context, account string) (did string, err error)
+	// Codes returns the one-time codes of an account that have not expired.
+	Codes(ctx context.Context, account, purpose string, now time.Time) ([]Code, error)
 	// Unlock forgets the failed attempts on an account, or of a telephone on
 	// foreign ones, and reports whether there were any.
 	Unlock(ctx context.Context, subject string) (bool, error)
@@ -49,12 +57,12 @@ type Store interface {
 
 	// Waiting returns the account's newest question that was not read, or
 	// ErrNoSession.
-	Waiting(ctx context.Context, account string) (Question, error)
+	Waiting(ctx context.Context, account string) (ussdquestion.Question, error)
 	// TakeQuestions reserves up to limit unanswered questions for so long, by the
 	// clock of the store, and returns them.
-	TakeQuestions(ctx context.Context, d time.Duration, limit int) ([]Question, error)
+	TakeQuestions(ctx context.Context, d time.Duration, limit int) ([]ussdquestion.Question, error)
 	// SettleQuestion stores an answer, or gives up, unless that was done already.
-	SettleQuestion(ctx context.Context, id, answer string, state QuestionState, now time.Time) error
+	SettleQuestion(ctx context.Context, id, answer string, state ussdquestion.State, now time.Time) error
 
 	// SaveMenu keeps a menu's source by its version.
 	SaveMenu(ctx context.Context, version string, source []byte, now time.Time) error
@@ -72,9 +80,9 @@ type Store interface {
 	// Prune removes old counts, settled questions and attempts.
 	Prune(ctx context.Context, before time.Time) error
 	// AddCounts adds to the daily counts.
-	AddCounts(ctx context.Context, day string, counts map[Count]int64) error
+	AddCounts(ctx context.Context, day string, counts map[ussdcount.Count]int64) error
 	// Counts returns the sums of the counts from a day on.
-	Counts(ctx context.Context, fromDay string) (map[Count]int64, error)
+	Counts(ctx context.Context, fromDay string) (map[ussdcount.Count]int64, error)
 }
 
 // Change is one hop to be stored.
@@ -132,6 +140,25 @@ type SetPIN struct {
 	Sealed  []byte
 }
 
+// ResetPIN uses up the code that proves who the caller is, stores a new sealed PIN,
+// ends every other session of the account and forgets the wrong PINs of its own
+// telephone. A code that is used or replaced by now is ErrStale.
+type ResetPIN struct {
+	Proof  Proof
+	Sealed []byte
+	Except string
+}
+
+// LinkAccount uses up a code of a person, and makes the account and the person's DID
+// one. A code that is used or replaced by now is ErrStale.
+type LinkAccount struct{ Proof Proof }
+
+// UnlinkAccount ends the link of an account.
+type UnlinkAccount struct{ Account string }
+
+// VoidCodes forgets the codes of an account.
+type VoidCodes struct{ Account, Purpose string }
+
 // ProvePIN makes a login depend on the stored PIN that it was checked against:
 // another one by now is ErrPINChanged. Renewed, when set, is the same PIN sealed
 // anew and takes its place.
@@ -146,8 +173,8 @@ type EndSessions struct{ Account, Except string }
 // SetLanguage stores the language of an account and its telephone.
 type SetLanguage struct{ Account, Phone, Language string }
 
-// AddQuestion stores a question, with the answer when it is there already.
-type AddQuestion struct{ Question Question }
+// KeepQuestion stores a question as it is now, with the answer when it is there.
+type KeepQuestion struct{ Question ussdquestion.Question }
 
 // MarkRead says that an answer was shown.
 type MarkRead struct{ Question string }
@@ -155,10 +182,14 @@ type MarkRead struct{ Question string }
 func (CreateAccount) effect() {}
 func (SettlePIN) effect()     {}
 func (SetPIN) effect()        {}
+func (ResetPIN) effect()      {}
+func (VoidCodes) effect()     {}
+func (LinkAccount) effect()   {}
+func (UnlinkAccount) effect() {}
 func (ProvePIN) effect()      {}
 func (EndSessions) effect()   {}
 func (SetLanguage) effect()   {}
-func (AddQuestion) effect()   {}
+func (KeepQuestion) effect()  {}
 func (MarkRead) effect()      {}
 
 // Lock is an account that is locked now, or (OriginCaller) a telephone that
@@ -177,17 +208,3 @@ type Swept struct {
 	Menu, Screen string
 	Status       Status
 }
-
-// Count is one line of the daily statistics: a screen shown, a move from one to
-// another, a session left or ended on a screen.
-type Count struct{ Menu, Kind, From, To string }
-
-// The kinds of counts.
-const (
-	CountShown = "shown"
-	CountMove  = "move"
-	CountLeft  = "left"
-	CountEnded = "ended"
-	// CountRefused has a dialect, a field and a rule in the place of menu and screens.
-	CountRefused = "refused"
-)

@@ -1,49 +1,26 @@
 package ussd
 
 import (
-	"bytes"
 	"context"
 	"log/slog"
-	"os"
 	"time"
+
+	"github.com/castalia-org/castalia/internal/platform/pace"
+	"github.com/castalia-org/castalia/internal/service/ussd/ussdbook"
 )
 
-// watchEvery is how soon a changed menu file is seen.
-const watchEvery = time.Second
+// followEvery is how soon other menus are seen.
+const followEvery = 250 * time.Millisecond
 
-// WatchMenu reads the menu file again whenever it changes, until ctx ends. A
-// good menu serves the sessions that begin from then on; a bad one is refused
-// with its file and line in the log, and the last good one stays.
-func (s *Service) WatchMenu(ctx context.Context, file string) error {
-	tick := time.NewTicker(watchEvery)
-	defer tick.Stop()
-	last := s.Menu().Source()
-	for {
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-tick.C:
+// FollowMenus looks at what now returns until ctx ends, and makes it the menus of the
+// sessions that begin from then on.
+func (s *Service) FollowMenus(ctx context.Context, now func() *ussdbook.Book) error {
+	pace.Every(ctx, followEvery, func() bool {
+		if menus := now(); !menus.Same(s.menus.Book()) {
+			s.Reload(menus)
+			s.cfg.Logger.InfoContext(ctx, "menu reloaded", slog.String("event", "ussd.menu_reloaded"), slog.String("version", menus.Default().Version()))
 		}
-		source, err := os.ReadFile(file)
-		if err != nil {
-			if last != nil {
-				s.cfg.Logger.WarnContext(ctx, "menu file cannot be read; the last good menu stays", slog.Any("error", err))
-			}
-			last = nil
-			continue
-		}
-		if last != nil && bytes.Equal(source, last) {
-			continue
-		}
-		last = source
-		m, err := ParseMenu(file, source, s.cfg.Limits.Least())
-		if err != nil {
-			s.cfg.Logger.ErrorContext(ctx, "menu refused; the last good menu stays", slog.Any("error", err))
-			continue
-		}
-		if m.Version() != s.Menu().Version() {
-			s.Reload(m)
-			s.cfg.Logger.InfoContext(ctx, "menu reloaded", slog.String("file", file), slog.String("version", m.Version()))
-		}
-	}
+		return true
+	})
+	return nil
 }

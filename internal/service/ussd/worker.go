@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"log/slog"
 	"time"
+
+	"github.com/castalia-org/castalia/internal/service/ussd/ussdcount"
 )
 
 // The pace of the background work.
@@ -50,7 +52,7 @@ func (s *Service) Run(ctx context.Context) error {
 			since = s.try(ctx, "learn telephones", func() (time.Time, error) { return s.learnPhones(ctx, since) }, since)
 		}
 		if err != nil && ctx.Err() == nil {
-			s.cfg.Logger.WarnContext(ctx, "background work failed", slog.String("work", what), slog.Any("error", err))
+			s.cfg.Logger.WarnContext(ctx, "background work failed", slog.String("event", "ussd.worker_failed"), slog.String("work", what), slog.Any("error", err))
 		}
 	}
 }
@@ -60,7 +62,7 @@ func (s *Service) try(ctx context.Context, what string, fn func() (time.Time, er
 	v, err := fn()
 	if err != nil {
 		if ctx.Err() == nil {
-			s.cfg.Logger.WarnContext(ctx, "background work failed", slog.String("work", what), slog.Any("error", err))
+			s.cfg.Logger.WarnContext(ctx, "background work failed", slog.String("event", "ussd.worker_failed"), slog.String("work", what), slog.Any("error", err))
 		}
 		return old
 	}
@@ -83,7 +85,7 @@ func (s *Service) Sweep(ctx context.Context) error {
 		for _, gone := range swept {
 			if gone.Status == Active {
 				left++
-				s.tally.add(Count{Menu: gone.Menu, Kind: CountLeft, From: gone.Screen})
+				s.tally.Add(ussdcount.Count{Menu: gone.Menu, Kind: ussdcount.CountLeft, From: gone.Screen})
 			}
 		}
 		if left > 0 {
@@ -97,13 +99,13 @@ func (s *Service) Sweep(ctx context.Context) error {
 
 // Flush stores what was counted.
 func (s *Service) Flush(ctx context.Context) error {
-	counts := s.tally.take()
+	counts := s.tally.Take()
 	if counts == nil {
 		return nil
 	}
 	day := s.cfg.Now().UTC().Format(time.DateOnly)
 	if err := s.store.AddCounts(ctx, day, counts); err != nil {
-		s.tally.giveBack(counts)
+		s.tally.GiveBack(counts)
 		return fmt.Errorf("store counts: %w", err)
 	}
 	return nil
@@ -115,11 +117,11 @@ func (s *Service) learnPhones(ctx context.Context, since time.Time) (time.Time, 
 	if !since.IsZero() {
 		since = since.Add(-10 * time.Second)
 	}
-	newest, err := s.store.KnownPhones(ctx, since, s.phones.add)
+	newest, err := s.store.KnownPhones(ctx, since, s.phones.Add)
 	if err != nil {
 		return since, fmt.Errorf("learn telephones: %w", err)
 	}
-	s.phones.ready.Store(true)
+	s.phones.Filled()
 	return newest, nil
 }
 

@@ -33,11 +33,12 @@ it("is what works", async () => {
   const env = { CASTALIA_APP_KEY: printed.match(/cak_[a-z0-9]+/)[0] };
   assert.match(await run("sh", ["-ec", curl], env), /data: \[DONE\]/);
   const script = resolve(here, "guide-example.tmp.mjs"); // beside the packages that it imports
-  const [{ text }] = blocks.filter(({ language }) => language === "js");
-  writeFileSync(script, text.replaceAll("http://127.0.0.1:3000", ours.url));
-  try {
-    assert.equal(await run(process.execPath, [script], env), "Turn 1: What can you do?");
-  } finally {
-    rmSync(script);
+  for (const { text } of blocks.filter(({ language }) => language === "js")) {
+    writeFileSync(script, text.replaceAll("http://127.0.0.1:3000", ours.url));
+    try {
+      assert.equal(await run(process.execPath, [script], env), "Turn 1: What can you do?");
+    } finally {
+      rmSync(script);
+    }
   }
 });

@@ -30,7 +30,7 @@ after(async () => {
   await world?.stop();
 });
 
-/** A listener that adds the token, which the conformance suite can not send. */
+/** A listener that adds the token, which the conformance suite cannot send. */
 async function withToken({ port }, token) {
   const server = createServer((from, to) => {
     const on = request({ port, method: from.method, path: from.url, headers: { ...from.headers, authorization: `Bearer ${token}` } }, (answer) => {

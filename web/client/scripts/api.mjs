@@ -1,19 +1,15 @@
-// Compares the public surface of each entry with its text (api.txt,
-// api-live-agent.txt, api-testing.txt), so that no change of it goes unseen. With --write they
-// are written anew. Needs a build.
+// Compares the public surface of each entry with its text (api.txt for the main
+// one, api-NAME.txt for others), so that no change of it goes unseen. With --write
+// they are written anew. Needs a build.
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import process from "node:process";
 import { URL } from "node:url";
 import { format } from "prettier";
 import ts from "typescript";
+import { entries } from "./entries.mjs";
 
-const entries = {
-  index: "api.txt",
-  "live-agent": "api-live-agent.txt",
-  testing: "api-testing.txt",
-};
-
-for (const [entry, text] of Object.entries(entries)) {
+for (const entry of entries) {
+  const text = entry === "index" ? "api.txt" : `api-${entry}.txt`;
   const kept = new URL(`../${text}`, import.meta.url);
   const surface = await surfaceOf(entry);
   if (process.argv.includes("--write")) {

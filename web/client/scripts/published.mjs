@@ -16,8 +16,8 @@ try {
   run("npm", "pack", "--ignore-scripts", "--pack-destination", folder);
   run("npx", "--no-install", "publint", "--strict");
   const [packed] = readdirSync(folder);
-  // Resolvers from before `exports` find the main entry alone; the worker is no module to import.
-  const aside = ["--profile", "node16", "--exclude-entrypoints", "frame-worker"];
+  // The worker is a module and nothing else: it is given to Worker, not required.
+  const aside = ["--exclude-entrypoints", "frame-worker"];
   run("npx", "--no-install", "attw", "--format", "ascii", join(folder, packed), ...aside);
   process.stdout.write("the package is clean for publint and attw\n");
 } catch (error) {

@@ -14,7 +14,7 @@ import { useChat, type IChatOptions } from "./react/useChat";
 import { json } from "./testkit/oracle";
 import { FakeSocket } from "./testkit/socket";
 
-vi.mock("socket.io-client", () => import("./testkit/socket"));
+vi.mock("./core/line", () => import("./testkit/socket"));
 beforeEach(() => {
   FakeSocket.all = [];
   localStorage.clear();
@@ -296,5 +296,5 @@ test("the main entry asks for no environment and brings no media", async () => {
     peerDependencies: object;
   };
   expect(about.dependencies).toBeUndefined();
-  expect(about.peerDependencies).toEqual({ react: ">=18", zod: "^3" });
+  expect(about.peerDependencies).toEqual({ react: ">=18", zod: "^3 || ^4" });
 });

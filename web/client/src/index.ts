@@ -4,17 +4,28 @@
  * @packageDocumentation
  */
 export { PaymentRequiredError, RequestError, TurnError } from "./core/errors";
+export type { Multitask } from "./core/chat";
 export type { OracleConfig, OracleOverrides } from "./core/config";
 export type { MintedToken } from "./core/credentials";
 export type { OracleEvent, OracleEventName, OracleEventPayloads } from "./core/events";
 export type { StreamingMode } from "./core/flush";
 export { getOpenIdToken, type OpenIdRequest, type OpenIdToken } from "./core/openid";
-export type { BrowserTool, BrowserTools } from "./core/tools";
+export type { SchemaOutput, StandardLike } from "./core/schema";
+export {
+  defineTool,
+  type BrowserTool,
+  type BrowserTools,
+  type KnownCall,
+  type ToolArgs,
+  type ToolOutput,
+} from "./core/tools";
 export type {
   ChatStatus,
   IAttachment,
   IComponentMetadata,
+  IFeedback,
   IMessage,
+  IMessageVersion,
   IRun,
   IToolCall,
   IWallet,

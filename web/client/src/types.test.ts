@@ -1,6 +1,7 @@
 import { describe, expectTypeOf, it } from "vitest";
 import { z } from "zod";
 import type { z as z4 } from "zod/v4";
+import { defineTool, type useChat } from ".";
 import type {
   BrowserTools,
   IChatOptions,
@@ -61,6 +62,49 @@ describe("types", () => {
       Pick<OraclesProviderProps, "initialWallet" | "transactSignX">
     >().not.toExtend<OraclesProviderProps>();
     expectTypeOf<MintedToken["expiresAt"]>().toEqualTypeOf<number>();
+  });
+
+  it("tools take what their schema says, and their calls are read as they were declared", () => {
+    const double = defineTool({
+      toolName: "double",
+      description: "Doubles a number",
+      schema: z.object({ n: z.number(), unit: z.string().default("m") }),
+      fn: async ({ n, unit }) => {
+        expectTypeOf(n).toBeNumber();
+        return { twice: 2 * n, unit };
+      },
+    });
+    const standard = {} as {
+      "~standard": {
+        validate(value: unknown): { value: { word: string } } | { issues: { message: string }[] };
+      };
+    };
+    const spell = defineTool({
+      toolName: "spell",
+      description: "Spells a word",
+      schema: standard,
+      fn: ({ word }) => [...word],
+    });
+    const plain = defineTool({
+      toolName: "plain",
+      description: "",
+      schema: { type: "object" },
+      fn: (args) => Object.keys(args),
+    });
+    expectTypeOf(plain).toExtend<BrowserTools[string]>();
+    const tools = { double, spell };
+    expectTypeOf(tools).toExtend<BrowserTools>();
+    type Chat = ReturnType<typeof useChat<typeof tools>>;
+    const read = ({ readCall }: Chat, call: IMessage["toolCalls"] & object) => {
+      const [one] = call;
+      if (!one) return;
+      expectTypeOf(readCall("double", one)?.args.n).toEqualTypeOf<number | undefined>();
+      expectTypeOf(readCall("double", one)?.output?.twice).toEqualTypeOf<number | undefined>();
+      expectTypeOf(readCall("spell", one)?.output).toEqualTypeOf<string[] | undefined>();
+      // @ts-expect-error -- no such tool
+      readCall("halve", one);
+    };
+    expectTypeOf(read).toBeFunction();
   });
 
   it("schemas of zod 3 and of zod 4 are taken alike", () => {

@@ -4,26 +4,30 @@ import { mintDelegation } from "./identity/consent";
 import { fetchServiceDid, mintInvocation, SessionProvider, type Session } from "./identity/session";
 import { SignIn } from "./identity/SignIn";
 import { loadKey, type KeptKey } from "./identity/vault";
-import { AboutPage } from "./pages/about/AboutPage";
-import { CallPage } from "./pages/call/CallPage";
-import { CallProvider } from "./pages/call/CallProvider";
-import { ChatPage } from "./pages/chat/ChatPage";
-import { FilesPage } from "./pages/files/FilesPage";
-import { InvitePage } from "./pages/invite/InvitePage";
-import { LinkPage } from "./pages/link/LinkPage";
-import { SharePage } from "./pages/share/SharePage";
-import { TelephonePage } from "./pages/telephone/TelephonePage";
 import { Boundary } from "./shell/Boundary";
 import { fetchFeatures, FeaturesProvider, type Features } from "./shell/features";
 import { messageOf } from "./shell/format";
 import { Icon } from "./shell/icons";
 import { go, usePath } from "./shell/router";
 import { Mark, Shell, type PageInfo } from "./shell/Shell";
-import { ShortcutList } from "./shell/ShortcutList";
 import { useShortcuts, type Shortcut } from "./shell/shortcuts";
 
+// Each page is loaded when it is opened.
+const AboutPage = lazy(() => import("./pages/about/AboutPage"));
+const CallPage = lazy(() => import("./pages/call/CallPage"));
+const CallProvider = lazy(() => import("./pages/call/CallProvider"));
+const ChatPage = lazy(() => import("./pages/chat/ChatPage"));
+const ConnectPage = lazy(() => import("./pages/connect/ConnectPage"));
+const FilesPage = lazy(() => import("./pages/files/FilesPage"));
+const InvitePage = lazy(() => import("./pages/invite/InvitePage"));
+const KnowledgePage = lazy(() => import("./pages/knowledge/KnowledgePage"));
+const LinkPage = lazy(() => import("./pages/link/LinkPage"));
 const OperatorPage = lazy(() => import("./pages/operator/OperatorPage"));
 const QueryPage = lazy(() => import("./pages/query/QueryPage"));
+const SetupPage = lazy(() => import("./pages/setup/SetupPage"));
+const SharePage = lazy(() => import("./pages/share/SharePage"));
+const ShortcutList = lazy(() => import("./shell/ShortcutList"));
+const TelephonePage = lazy(() => import("./pages/telephone/TelephonePage"));
 
 interface Page extends PageInfo {
   /** The service that it needs. */
@@ -57,6 +61,13 @@ const pages: Page[] = [
     page: (rest) => <FilesPage folder={rest} />,
   },
   {
+    path: "knowledge",
+    title: "Knowledge",
+    icon: "book",
+    service: "filestore",
+    page: () => <KnowledgePage />,
+  },
+  {
     path: "telephone",
     title: "Phone",
     icon: "telephone",
@@ -64,6 +75,14 @@ const pages: Page[] = [
     page: () => <TelephonePage />,
   },
   { path: "query", title: "Query", icon: "query", service: "query", page: () => <QueryPage /> },
+  {
+    path: "connect",
+    title: "Connect",
+    icon: "plug",
+    key: "p",
+    service: "oracle",
+    page: () => <ConnectPage />,
+  },
   {
     path: "operator",
     title: "Operator",
@@ -108,10 +127,13 @@ export function App() {
       </main>
     );
   }
-  if (path === "share") return served ? <SharePage serviceDid={served.did} /> : null;
+  if (path === "share") {
+    return served ? <Loaded page={<SharePage serviceDid={served.did} />} /> : null;
+  }
   if (key === null) return <SignIn onKey={setKey} />;
   if (!session || !served) return <p className="visually-hidden">Loading…</p>;
-  if (path === "invite") return <InvitePage session={session} />;
+  if (path === "invite") return <Loaded page={<InvitePage session={session} />} />;
+  if (path === "setup") return <Loaded page={<SetupPage session={session} />} />;
   return (
     <FeaturesProvider value={served.features}>
       <SignedIn
@@ -172,38 +194,56 @@ function SignedIn(props: {
         createDelegation={() => mintDelegation(session)}
         createInvocation={() => mintInvocation(session)}
       >
-        <CallProvider>
+        <Telephone isOpened={current === "call"}>
           <Shell
             pages={[...offered, { path: "about", title: "About", icon: "about" }]}
             current={current}
             onHelp={() => setHelp(true)}
           >
             <Boundary key={current} fallback={(problem) => <Broken problem={problem} />}>
-              <Suspense fallback={<p className="page soft">Loading…</p>}>
-                {name === "link" ? (
-                  <LinkPage />
-                ) : isAbout || !shown ? (
-                  <AboutPage onKey={props.onKey} onSignOut={props.onSignOut} />
-                ) : (
-                  shown.page(rest.map(decodeURIComponent).join("/"))
-                )}
-              </Suspense>
+              <Loaded
+                page={
+                  name === "link" ? (
+                    <LinkPage />
+                  ) : isAbout || !shown ? (
+                    <AboutPage onKey={props.onKey} onSignOut={props.onSignOut} />
+                  ) : (
+                    shown.page(rest.map(decodeURIComponent).join("/"))
+                  )
+                }
+              />
             </Boundary>
           </Shell>
-          {help && <ShortcutList shortcuts={shortcuts} onClose={() => setHelp(false)} />}
-        </CallProvider>
+          {help && (
+            <Suspense>
+              <ShortcutList shortcuts={shortcuts} onClose={() => setHelp(false)} />
+            </Suspense>
+          )}
+        </Telephone>
       </OraclesProvider>
     </SessionProvider>
   );
 }
 
-/** A page that can not be drawn; the others still can. */
+/** A call goes on while other pages are read. Who never opens its page does not load it. */
+function Telephone({ isOpened, children }: { isOpened: boolean; children: ReactNode }) {
+  const [wasOpened, setOpened] = useState(isOpened);
+  if (isOpened && !wasOpened) setOpened(true);
+  if (!wasOpened && !isOpened) return children;
+  return <Loaded page={<CallProvider>{children}</CallProvider>} />;
+}
+
+function Loaded({ page }: { page: ReactNode }) {
+  return <Suspense fallback={<p className="page soft">Loading…</p>}>{page}</Suspense>;
+}
+
+/** A page that cannot be drawn; the others still can. */
 function Broken({ problem }: { problem: string }) {
   return (
     <div className="page">
       <section className="card nothing" role="alert">
         <Icon name="about" />
-        <h1>This page can not be shown</h1>
+        <h1>This page cannot be shown</h1>
         <p className="soft">{problem}</p>
         <p>
           <button type="button" onClick={() => location.reload()}>

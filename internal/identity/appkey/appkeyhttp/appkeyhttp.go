@@ -147,7 +147,20 @@ func caller(r *http.Request) (identity.Principal, error) {
 	return p, nil
 }
 
-func (a api) offer(w http.ResponseWriter, _ *http.Request) error {
+// signer is the caller of a request that changes app keys: a delegation alone can be in
+// other hands, and is for less than to make or end a key.
+func signer(r *http.Request) (identity.Principal, error) {
+	p, err := caller(r)
+	if err == nil && p.Kind != identity.ByInvocation {
+		err = fault.New(fault.Forbidden, "App keys need an invocation that you sign; a delegation alone does not do.").WithCode("invocation_needed")
+	}
+	return p, err
+}
+
+func (a api) offer(w http.ResponseWriter, r *http.Request) error {
+	if _, err := signer(r); err != nil {
+		return err
+	}
 	o, err := a.keys.Offer()
 	if err != nil {
 		return err
@@ -157,7 +170,7 @@ func (a api) offer(w http.ResponseWriter, _ *http.Request) error {
 }
 
 func (a api) make(w http.ResponseWriter, r *http.Request) error {
-	who, err := caller(r)
+	who, err := signer(r)
 	if err != nil {
 		return err
 	}
@@ -193,7 +206,7 @@ func (a api) list(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (a api) revoke(w http.ResponseWriter, r *http.Request) error {
-	who, err := caller(r)
+	who, err := signer(r)
 	if err != nil {
 		return err
 	}

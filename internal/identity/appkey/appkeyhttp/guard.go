@@ -59,6 +59,51 @@ func (f Face) Wrap(scope appkey.Scope) func(httpserver.Handler) httpserver.Handl
 	}
 }
 
+// WrapKeys takes app keys with the scope, and leaves requests without one to others.
+func (f Face) WrapKeys(scope appkey.Scope, others func(httpserver.Handler) httpserver.Handler) func(httpserver.Handler) httpserver.Handler {
+	byKey := f.Wrap(scope)
+	return func(next httpserver.Handler) httpserver.Handler {
+		keys, rest := byKey(next), others(next)
+		return func(w http.ResponseWriter, r *http.Request) error {
+			if _, given := presented(r); given {
+				return keys(w, r)
+			}
+			return rest(w, r)
+		}
+	}
+}
+
+// WrapAgents is the Authenticate of the address for agents, which serves every scope: it
+// puts what the credential opens into the context (identity.AgentOf). A token that is
+// restricted to CIDs is let in, to the files alone.
+func (f Face) WrapAgents(next httpserver.Handler) httpserver.Handler {
+	return func(w http.ResponseWriter, r *http.Request) error {
+		a := identityhttp.Admitted{Service: f.Identity, Surface: identity.MCP, Limits: f.Limits}
+		ctx := r.Context()
+		var opened identity.Agent
+		var err error
+		if text, given := presented(r); given && identity.IsAppKey(text) {
+			var k appkey.Key
+			if k, opened, err = f.Keys.AuthenticateAgent(ctx, text); errors.Is(err, appkey.ErrUnknown) {
+				err = cmp.Or(f.Limits.Guessed(ctx), err)
+			}
+			ctx, a.RateKey = appkey.WithKey(ctx, k), k.DID
+			r.Header = r.Header.Clone() // the protocol knows bearers alone
+			r.Header.Set("Authorization", "Bearer "+text)
+		} else {
+			opened, err = f.Identity.AuthenticateAgent(ctx, identityhttp.Credentials(r))
+		}
+		if err != nil {
+			return err // the surface says what is wanted
+		}
+		a.Principal, _ = opened.Principal()
+		if a.RateKey == "" {
+			a.RateKey = a.Principal.RateKey()
+		}
+		return a.Serve(w, r.WithContext(identity.WithAgent(ctx, opened)), next)
+	}
+}
+
 // presented returns what claims to be an app key: a bearer that begins like one, or
 // any password.
 func presented(r *http.Request) (text string, given bool) {

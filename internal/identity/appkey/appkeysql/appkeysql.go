@@ -154,6 +154,45 @@ func (s *Store) TouchKey(ctx context.Context, id string, at, after time.Time) er
 	return nil
 }
 
+// ReserveKey implements appkey.Store.
+func (s *Store) ReserveKey(ctx context.Context, maker, id string, want appkey.Amount) (held appkey.Amount, ok bool, err error) {
+	err = s.db.Write(ctx, func(ctx context.Context, tx sqldb.Querier) error {
+		held, ok = appkey.Amount{}, false
+		var budget, spent appkey.Amount
+		// It changes nothing: it makes others wait who read the same row.
+		err := tx.QueryRowContext(ctx, `UPDATE identity_app_keys SET spent_tokens = spent_tokens WHERE maker = $1 AND id = $2
+			RETURNING budget_tokens, budget_micros, spent_tokens, spent_micros`, maker, id).
+			Scan(&budget.Tokens, &budget.Micros, &spent.Tokens, &spent.Micros)
+		if errors.Is(err, sql.ErrNoRows) {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("read budget: %w", err)
+		}
+		for _, part := range []struct {
+			held                *int64
+			want, budget, spent int64
+		}{{&held.Tokens, want.Tokens, budget.Tokens, spent.Tokens}, {&held.Micros, want.Micros, budget.Micros, spent.Micros}} {
+			if *part.held = part.want; part.budget == 0 {
+				continue
+			}
+			left := part.budget - part.spent
+			if left <= 0 {
+				held = appkey.Amount{}
+				return nil
+			}
+			*part.held = min(part.want, left)
+		}
+		ok = true
+		if _, err := tx.ExecContext(ctx, `UPDATE identity_app_keys SET spent_tokens = spent_tokens + $1, spent_micros = spent_micros + $2 WHERE id = $3`,
+			held.Tokens, held.Micros, id); err != nil {
+			return fmt.Errorf("reserve budget: %w", err)
+		}
+		return nil
+	})
+	return held, ok && err == nil, err
+}
+
 // ChargeKey implements appkey.Store.
 func (s *Store) ChargeKey(ctx context.Context, id string, used appkey.Amount) error {
 	_, err := s.db.WriteOne(ctx, `UPDATE identity_app_keys SET spent_tokens = spent_tokens + $1, spent_micros = spent_micros + $2 WHERE id = $3`,

@@ -21,7 +21,7 @@ func TestStore(t *testing.T, open func(t *testing.T) (here, there appkey.Store))
 	t.Helper()
 	for name, test := range map[string]func(*testing.T, appkey.Store, appkey.Store){
 		"what is added is found": testAdded, "names are taken once": testNames, "there is a bound": testBound,
-		"revoked": testRevoked, "uses are coarse": testTouched, "every charge counts": testCharged,
+		"revoked": testRevoked, "uses are coarse": testTouched, "every charge counts": testCharged, "budgets hold": testReserved,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -173,5 +173,55 @@ func testCharged(t *testing.T, here, there appkey.Store) {
 	}
 	if k := read(t, there, "b"); k.Spent != (appkey.Amount{}) {
 		t.Errorf("the other one spent %+v", k.Spent)
+	}
+}
+
+// testReserved has forty callers want more of a budget than there is.
+func testReserved(t *testing.T, here, there appkey.Store) {
+	k := Record("a", "did:x:alice", "one", at)
+	k.Budget = appkey.Amount{Tokens: 1000}
+	add(t, here, k)
+	var (
+		wg    sync.WaitGroup
+		mu    sync.Mutex
+		total appkey.Amount
+		let   int
+	)
+	for i := range 40 {
+		wg.Go(func() {
+			s := here
+			if i%2 == 0 {
+				s = there
+			}
+			held, ok, err := s.ReserveKey(t.Context(), "did:x:alice", "a", appkey.Amount{Tokens: 300, Micros: 7})
+			if err != nil {
+				t.Error(err)
+			}
+			if !ok && held != (appkey.Amount{}) {
+				t.Errorf("refused, and held %+v", held)
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			if ok {
+				let++
+				total.Tokens += held.Tokens
+				total.Micros += held.Micros
+			}
+		})
+	}
+	wg.Wait()
+	if let != 4 || total != (appkey.Amount{Tokens: 1000, Micros: 28}) || read(t, there, "a").Spent != total {
+		t.Errorf("%d were let in, with %+v; spent %+v", let, total, read(t, there, "a").Spent)
+	}
+	if err := here.ChargeKey(t.Context(), "a", appkey.Amount{Tokens: -250}); err != nil {
+		t.Fatal(err)
+	}
+	if held, ok, err := there.ReserveKey(t.Context(), "did:x:alice", "a", appkey.Amount{Tokens: 300}); err != nil || !ok || held.Tokens != 250 {
+		t.Errorf("what was taken back is not there: %+v %v %v", held, ok, err)
+	}
+	for _, id := range [][2]string{{"did:x:bob", "a"}, {"did:x:alice", "none"}} {
+		if _, ok, err := here.ReserveKey(t.Context(), id[0], id[1], appkey.Amount{Tokens: 1}); err != nil || ok {
+			t.Errorf("%v: %v %v", id, ok, err)
+		}
 	}
 }

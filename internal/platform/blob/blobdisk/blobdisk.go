@@ -22,7 +22,7 @@ import (
 	"github.com/castalia-org/castalia/internal/platform/fault"
 )
 
-// tempDir holds files that are being written. Keys can not begin with a dot, so
+// tempDir holds files that are being written. Keys cannot begin with a dot, so
 // no object is ever in it.
 const tempDir = ".tmp"
 

@@ -91,7 +91,7 @@ func (s *Store) Get(ctx context.Context, key string, off, n int64) (io.ReadClose
 }
 
 // setRange asks for bytes off..end; end 0 means to the end. The client's own
-// SetRange can not say "the first byte alone".
+// SetRange cannot say "the first byte alone".
 func setRange(o *minio.GetObjectOptions, off, end int64) error {
 	if off == 0 && end == 0 {
 		o.Set("Range", "bytes=0-0")

@@ -163,7 +163,7 @@ func (f *failing) Read(p []byte) (int, error) {
 // watched tells of every read.
 type watched struct {
 	r       io.Reader
-	ctx     context.Context //nolint:containedctx // the Get's own
+	ctx     context.Context // the Get's own
 	reading func(context.Context)
 }
 

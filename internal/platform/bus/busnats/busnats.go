@@ -122,13 +122,13 @@ func New(cfg Config) (*Bus, error) {
 		nats.DisconnectErrHandler(b.disconnected),
 		nats.ReconnectHandler(func(*nats.Conn) { // the subscriptions are in force again
 			b.lapses.Add(1)
-			b.log.Info("the bus is connected again")
+			b.log.Info("the bus is connected again", slog.String("event", "bus.back"))
 		}),
 		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) {
 			if errors.Is(err, nats.ErrSlowConsumer) { // the intake was full
 				b.lapses.Add(1)
 			}
-			b.log.Warn("the bus reports an error", slog.Any("error", err))
+			b.log.Warn("the bus reports an error", slog.String("event", "bus.error"), slog.Any("error", err))
 		}),
 	)
 	if err != nil {
@@ -141,7 +141,7 @@ func New(cfg Config) (*Bus, error) {
 
 func (b *Bus) disconnected(_ *nats.Conn, err error) {
 	if err != nil {
-		b.log.Warn("the bus is away; readers go on by themselves", slog.Any("error", err))
+		b.log.Warn("the bus is away; readers go on by themselves", slog.String("event", "bus.away"), slog.Any("error", err))
 	}
 }
 
@@ -355,7 +355,7 @@ func (a *answerer) receive(m *nats.Msg) {
 			reply.Header = nats.Header{headerKind: {strconv.Itoa(int(f.Kind))}, headerCode: {f.Code}}
 		}
 		if err := a.bus.conn.PublishMsg(reply); err != nil {
-			a.bus.log.Warn("an answer could not be sent over the bus", slog.Any("error", err))
+			a.bus.log.Warn("an answer could not be sent over the bus", slog.String("event", "bus.answer_failed"), slog.Any("error", err))
 		}
 	})
 }

@@ -1,5 +1,5 @@
 // Package pgadmin makes and drops whole PostgreSQL databases, which sqldb, that
-// lives inside one, can not. Tests use it; nothing that serves users does.
+// lives inside one, cannot. Tests use it; nothing that serves users does.
 //
 // It refuses names that would need quoting.
 package pgadmin

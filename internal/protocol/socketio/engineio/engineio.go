@@ -76,8 +76,8 @@ type Config struct {
 	// MaxSessions bounds the sessions of this server: 100,000.
 	MaxSessions int
 	// Origin names who opens a session, such as a client's address; MaxUnproven
-	// bounds the sessions of one origin that nobody called Session.Prove on yet.
-	// Without both there is no such bound.
+	// bounds the sessions of one origin that nobody called Session.Prove on yet:
+	// one more ends the oldest of them. Without both there is no such bound.
 	Origin      func(*http.Request) string
 	MaxUnproven int
 	// Jitter spreads the first pings of a herd: the part of PingInterval by which

@@ -29,7 +29,7 @@ func writeError(w http.ResponseWriter, status int, c code, text string) {
 func write(w http.ResponseWriter, timeout time.Duration, status int, media string, body []byte) {
 	control := http.NewResponseController(w)
 	if timeout > 0 {
-		// A held poll has outlived the server's own deadline. Writers that can not
+		// A held poll has outlived the server's own deadline. Writers that cannot
 		// set one are bounded by whoever wrapped them.
 		_ = control.SetWriteDeadline(time.Now().Add(timeout))
 	}

@@ -1,6 +1,7 @@
 package engineio
 
 import (
+	"container/list"
 	"context"
 	"crypto/rand"
 	"encoding/base64"
@@ -26,7 +27,7 @@ type Server struct {
 
 	mu       sync.Mutex
 	sessions map[string]*Session
-	unproven map[string]int // by origin
+	unproven map[string]*list.List // of sessions by origin, the oldest first
 	stopping bool
 }
 
@@ -52,7 +53,7 @@ func New(cfg Config, accept func(*Session) Receiver) *Server {
 		cfg:      cfg,
 		accept:   accept,
 		sessions: make(map[string]*Session),
-		unproven: make(map[string]int),
+		unproven: make(map[string]*list.List),
 		upgrader: websocket.Upgrader{
 			ReadBufferSize:  512,
 			WriteBufferSize: 512,
@@ -192,7 +193,7 @@ func (e *Server) handshake(w http.ResponseWriter, r *http.Request, upgrade bool,
 	if e.cfg.Origin != nil && e.cfg.MaxUnproven > 0 {
 		s.origin = e.cfg.Origin(r)
 	}
-	if e.full(s.origin) {
+	if e.full() {
 		e.refuseFull(w)
 		return
 	}
@@ -223,45 +224,58 @@ func (e *Server) refuseFull(w http.ResponseWriter) {
 	writeError(w, http.StatusServiceUnavailable, forbidden, "Too many sessions")
 }
 
-// full reports that there is no place for one more session of the origin.
-func (e *Server) full(origin string) bool {
+// full reports that there is no place for one more session.
+func (e *Server) full() bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return e.fullFor(origin)
+	return e.fullNow()
 }
 
-func (e *Server) fullFor(origin string) bool {
-	return e.stopping || len(e.sessions) >= e.cfg.MaxSessions || origin != "" && e.unproven[origin] >= e.cfg.MaxUnproven
-}
+func (e *Server) fullNow() bool { return e.stopping || len(e.sessions) >= e.cfg.MaxSessions }
 
-// proven takes a session out of the count of its origin, once.
+// proven takes a session out of those of its origin, once.
 func (e *Server) proven(s *Session) {
-	if s.origin == "" {
+	if s.place == nil {
 		return
 	}
-	if e.unproven[s.origin]--; e.unproven[s.origin] <= 0 {
+	all := e.unproven[s.origin]
+	all.Remove(s.place)
+	if all.Len() == 0 {
 		delete(e.unproven, s.origin)
 	}
-	s.origin = ""
+	s.place = nil
 }
 
 // register gives a session its place in the table and, if it has a read loop,
-// in running.
-func (e *Server) register(s *Session, loop bool) bool {
+// in running. Where its origin has too many that are not proven, the oldest of them
+// makes room, and is the caller's to end: a client proves itself at once, so that
+// who opens sessions and leaves them waiting displaces their own, and locks out
+// nobody who shares the address.
+func (e *Server) register(s *Session, loop bool) (displaced *Session, ok bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if e.fullFor(s.origin) || e.sessions[s.id] != nil {
-		return false
+	if e.fullNow() || e.sessions[s.id] != nil {
+		return nil, false
 	}
 	e.sessions[s.id] = s
 	if s.origin != "" {
-		e.unproven[s.origin]++
+		all := e.unproven[s.origin]
+		if all == nil {
+			all = list.New()
+			e.unproven[s.origin] = all
+		}
+		if all.Len() >= e.cfg.MaxUnproven {
+			displaced, _ = all.Front().Value.(*Session)
+			e.proven(displaced)
+			e.unproven[s.origin] = all // it may have been the only one
+		}
+		s.place = all.PushBack(s)
 	}
 	if loop {
 		e.running.Add(1)
 	}
 	e.stats.opened.Add(1)
-	return true
+	return displaced, true
 }
 
 func (e *Server) forget(s *Session) {

@@ -1,6 +1,7 @@
 package engineio
 
 import (
+	"container/list"
 	"log/slog"
 	"net/url"
 	"runtime/debug"
@@ -45,8 +46,9 @@ type Session struct {
 	remote   string
 	info     any
 	receiver Receiver
-	base64   bool   // the peer takes no binary frames
-	origin   string // while the session counts as unproven; guarded by server.mu
+	base64   bool // the peer takes no binary frames
+	origin   string
+	place    *list.Element // among the unproven of its origin, while it is; guarded by server.mu
 
 	receiving sync.Mutex // held while packets are handed up, so that transports do not overlap
 
@@ -106,10 +108,17 @@ func (s *Session) Transport() string {
 func (s *Session) start(conn *websocket.Conn) bool {
 	s.receiver = s.server.accept(s)
 	s.mu.Lock()
-	if s.state != open || !s.server.register(s, conn != nil) {
+	displaced, ok := (*Session)(nil), s.state == open
+	if ok {
+		displaced, ok = s.server.register(s, conn != nil)
+	}
+	if !ok {
 		s.mu.Unlock()
 		s.end(ServerShutdown, hard)
 		return false
+	}
+	if displaced != nil {
+		defer displaced.end(ForcedClose, hard) // when s is not locked any more
 	}
 	s.move(conn)
 	first := s.server.firstPing()
@@ -259,7 +268,7 @@ func (s *Session) receive(p Packet) bool {
 func (s *Session) dispatch(m Message) {
 	defer func() {
 		if p := recover(); p != nil {
-			s.server.cfg.Logger.Error("a message handler panicked", slog.Any("panic", p), slog.String("stack", string(debug.Stack())))
+			s.server.cfg.Logger.Error("a message handler panicked", slog.String("event", "socket.panicked"), slog.Any("panic", p), slog.String("stack", string(debug.Stack())))
 			s.end(ForcedClose, hard)
 		}
 	}()

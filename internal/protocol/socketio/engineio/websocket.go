@@ -184,7 +184,7 @@ func (s *Session) forPeer(f Frame) Frame {
 }
 
 // writeClose sends a close frame if the connection takes it within a second.
-// Each frame is one write, so that it can not come inside another.
+// Each frame is one write, so that it cannot come inside another.
 func writeClose(c *websocket.Conn, status uint16) {
 	f := newFrame(finalClose, "")
 	if status != 0 {

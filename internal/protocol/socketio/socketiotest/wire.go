@@ -17,7 +17,7 @@ import (
 )
 
 // Patience bounds the waiting for what must happen; it is no measure of speed.
-const Patience = 20 * time.Second
+const Patience = time.Minute
 
 // Wire is a bare WebSocket that speaks packets.
 type Wire struct {

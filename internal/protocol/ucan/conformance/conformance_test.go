@@ -56,7 +56,7 @@ func TestVectors(t *testing.T) {
 	}
 }
 
-// An empty token is a token that does not hold, not a vector that can not be read.
+// An empty token is a token that does not hold, not a vector that cannot be read.
 func TestEmptyTokenIsJudged(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{

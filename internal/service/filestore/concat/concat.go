@@ -6,7 +6,7 @@
 // the file is there. It refuses pieces that are not complete, that were not begun
 // as pieces, or that the caller's token does not reach.
 //
-// The bytes are read and sealed once more: the hash of a whole file can not be
+// The bytes are read and sealed once more: the hash of a whole file cannot be
 // made from hashes of its pieces, and each piece is under a key of its own.
 package concat
 

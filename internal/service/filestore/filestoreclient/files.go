@@ -56,7 +56,13 @@ func (c *Client) pages(ctx context.Context, route string, q url.Values) ([]File,
 	var all []File
 	for {
 		var page filestorehttp.FileList
-		q.Set("offset", strconv.Itoa(len(all)))
+		switch {
+		case len(all) == 0:
+		case route == "/trash": // it is not in the order of paths
+			q.Set("offset", strconv.Itoa(len(all)))
+		default:
+			q.Set("after", all[len(all)-1].Path)
+		}
 		if err := c.call(ctx, request{method: http.MethodGet, path: api + route, query: q}, &page); err != nil {
 			return nil, err
 		}
@@ -78,6 +84,21 @@ func (c *Client) Get(ctx context.Context, path string, version int64, w io.Write
 		}
 		q = request{method: http.MethodGet, path: fmt.Sprintf("%s/files/%s/versions/%d/content", api, f.ID, version)}
 	}
+	return c.fetch(ctx, q, path, w)
+}
+
+// GetCID writes the content with a CID to w, and checks it. What was written before a
+// failure must not be used.
+func (c *Client) GetCID(ctx context.Context, want cid.CID, w io.Writer) (File, error) {
+	f, err := c.fetch(ctx, request{method: http.MethodGet, path: api + "/cid/" + want.String()}, want.String(), w)
+	if err == nil && f.CID != want.String() {
+		return File{}, fmt.Errorf("fetch %s: %w: the server sent %s", want, ErrOther, f.CID)
+	}
+	return f, err
+}
+
+// fetch writes the answer to w and checks the CID that the server says.
+func (c *Client) fetch(ctx context.Context, q request, path string, w io.Writer) (File, error) {
 	res, err := c.do(ctx, q)
 	if err != nil {
 		return File{}, err
@@ -208,6 +229,27 @@ func (c *Client) Move(ctx context.Context, from, to string, overwrite bool) (int
 	return out.Count, err
 }
 
+// Copy gives the content of a file or a folder another path too, and returns how
+// many files and made folders there are.
+func (c *Client) Copy(ctx context.Context, from, to string, overwrite bool) (int, error) {
+	var out filestorehttp.Moved
+	err := c.post(ctx, api+"/copy", filestorehttp.MoveBody{From: from, To: to, Overwrite: overwrite}, &out)
+	return out.Count, err
+}
+
+// MakeFolder makes a folder that stays when it is empty.
+func (c *Client) MakeFolder(ctx context.Context, path string) error {
+	return c.post(ctx, api+"/folders", filestorehttp.FolderBody{Path: path}, nil)
+}
+
+// RemoveFolder moves all that is in a folder to the trash, and returns how many files
+// and made folders there were.
+func (c *Client) RemoveFolder(ctx context.Context, path string) (int, error) {
+	var out filestorehttp.Moved
+	err := c.call(ctx, request{method: http.MethodDelete, path: api + "/folders", query: at(path)}, &out)
+	return out.Count, err
+}
+
 // Versions lists the versions of the file at a path.
 func (c *Client) Versions(ctx context.Context, path string) ([]filestorehttp.VersionEntry, error) {
 	f, err := c.Stat(ctx, path)
@@ -265,6 +307,33 @@ func (c *Client) Share(ctx context.Context, path, resource string, expires time.
 	return Link{out.ID, key.PrivateText(), t.Encode()}, err
 }
 
+// SharePlainly makes a link whose address is all that it takes to read a path.
+func (c *Client) SharePlainly(ctx context.Context, path string, expires time.Time, maxUses int64) (filestorehttp.PlainLink, error) {
+	body := filestorehttp.PlainBody{Path: path, MaxUses: maxUses}
+	if !expires.IsZero() {
+		body.ExpiresAt = expires.UTC().Format(time.RFC3339)
+	}
+	return c.plainLink(ctx, "/shares/plain", body)
+}
+
+// ShareForUploads makes a link by which everybody who has it sends files to a folder.
+func (c *Client) ShareForUploads(ctx context.Context, path string, expires time.Time, maxBytes, maxFiles int64) (filestorehttp.PlainLink, error) {
+	body := filestorehttp.UploadLinkBody{Path: path, MaxBytes: maxBytes, MaxFiles: maxFiles}
+	if !expires.IsZero() {
+		body.ExpiresAt = expires.UTC().Format(time.RFC3339)
+	}
+	return c.plainLink(ctx, "/shares/upload", body)
+}
+
+func (c *Client) plainLink(ctx context.Context, route string, body any) (filestorehttp.PlainLink, error) {
+	var out filestorehttp.PlainLink
+	err := c.post(ctx, api+route, body, &out)
+	if strings.HasPrefix(out.URL, "/") {
+		out.URL = c.cfg.Server + out.URL
+	}
+	return out, err
+}
+
 // EndShare ends a link.
 func (c *Client) EndShare(ctx context.Context, id string) error {
 	return c.call(ctx, request{method: http.MethodDelete, path: api + "/shares/" + url.PathEscape(id)}, nil)
@@ -279,7 +348,51 @@ func (c *Client) Shares(ctx context.Context) ([]filestorehttp.ShareEntry, error)
 
 // CIDs lists files by CID.
 func (c *Client) CIDs(ctx context.Context) (filestorehttp.CIDList, error) {
-	var out filestorehttp.CIDList
-	err := c.call(ctx, request{method: http.MethodGet, path: api + "/cids", query: url.Values{"limit": {"200"}}}, &out)
+	var all filestorehttp.CIDList
+	for q := (url.Values{"limit": {"200"}}); ; {
+		var page filestorehttp.CIDList
+		if err := c.call(ctx, request{method: http.MethodGet, path: api + "/cids", query: q}, &page); err != nil {
+			return all, err
+		}
+		all.CIDs, all.Total = append(all.CIDs, page.CIDs...), page.Total
+		if len(page.CIDs) < 200 {
+			return all, nil
+		}
+		q.Set("after", page.CIDs[len(page.CIDs)-1].Path)
+	}
+}
+
+// Search finds text files by words.
+func (c *Client) Search(ctx context.Context, words, folder string) (filestorehttp.SearchResult, error) {
+	var out filestorehttp.SearchResult
+	err := c.call(ctx, request{method: http.MethodGet, path: api + "/search", query: url.Values{"q": {words}, "path": {folder}}}, &out)
 	return out, err
+}
+
+// Import sends a CAR, which becomes files below a path, or as blocks one file at it.
+func (c *Client) Import(ctx context.Context, path string, archive io.Reader, size int64, asBlocks, overwrite bool) (filestorehttp.ImportResult, error) {
+	var out filestorehttp.ImportResult
+	q := at(path)
+	if asBlocks {
+		q.Set("as", "blocks")
+	}
+	if overwrite {
+		q.Set("overwrite", "true")
+	}
+	err := c.call(ctx, request{
+		method: http.MethodPost, path: api + "/import", query: q, body: archive, length: size,
+		header: map[string]string{"Content-Type": "application/vnd.ipld.car"},
+	}, &out)
+	return out, err
+}
+
+// Export writes a file or a folder as a CAR to w.
+func (c *Client) Export(ctx context.Context, path string, w io.Writer) error {
+	res, err := c.do(ctx, request{method: http.MethodGet, path: api + "/export", query: at(path)})
+	if err != nil {
+		return err
+	}
+	defer func() { _ = res.Body.Close() }()
+	_, err = io.Copy(w, res.Body)
+	return err
 }

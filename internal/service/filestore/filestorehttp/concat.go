@@ -9,6 +9,7 @@ import (
 	"github.com/castalia-org/castalia/internal/platform/fault"
 	"github.com/castalia-org/castalia/internal/service/filestore"
 	"github.com/castalia-org/castalia/internal/service/filestore/concat"
+	"github.com/castalia-org/castalia/internal/service/filestore/contenthttp"
 )
 
 // What Upload-Concat says of an upload.
@@ -18,7 +19,7 @@ const (
 )
 
 // uploadConcat reads what a new upload has to do with others: nothing, or it is
-// a piece, or it is made of pieces, whose identifiers follow. What can not be read is
+// a piece, or it is made of pieces, whose identifiers follow. What cannot be read is
 // refused, since a piece that is taken for a file shows half of one.
 func uploadConcat(r *http.Request) (relation string, parts []string, err error) {
 	values := r.Header.Values("Upload-Concat")
@@ -103,7 +104,7 @@ func (u *uploads) join(w http.ResponseWriter, r *http.Request, a filestore.Acces
 	h.Set("Upload-Offset", strconv.FormatInt(up.Offset, 10))
 	h.Set("Upload-Length", strconv.FormatInt(up.Length, 10))
 	relate(h, up)
-	describe(h, receipt.File)
+	contenthttp.Describe(h, receipt.File)
 	w.WriteHeader(http.StatusCreated)
 	return nil
 }

@@ -121,7 +121,7 @@ func TestDamageHasAStatus(t *testing.T) {
 			}
 		}
 		if a := s.own("GET", "/api/fs/content?path=/d/f", "", "Range: bytes=100-199").want(206); a.body != content[100:200] {
-			t.Error("what is not damaged can not be read")
+			t.Error("what is not damaged cannot be read")
 		}
 		w.Blobs.Set(blobtest.Healthy())
 		s.own("GET", "/api/fs/export?path=/d", "").want(200)

@@ -15,6 +15,7 @@ import (
 	"github.com/castalia-org/castalia/internal/platform/httpserver"
 	"github.com/castalia-org/castalia/internal/protocol/sse"
 	"github.com/castalia-org/castalia/internal/service/filestore"
+	"github.com/castalia-org/castalia/internal/service/filestore/contenthttp"
 )
 
 // Change is an entry of the change feed.
@@ -225,7 +226,7 @@ func (a *api) usage(w http.ResponseWriter, r *http.Request, access filestore.Acc
 const exportHeld = 4 << 20
 
 func (a *api) export(w http.ResponseWriter, r *http.Request, access filestore.Access) error {
-	e, err := a.svc.Export(r.Context(), access, r.URL.Query().Get("path"))
+	e, err := a.dag.Export(r.Context(), access, r.URL.Query().Get("path"))
 	if err != nil {
 		return err
 	}
@@ -243,6 +244,6 @@ func (a *api) export(w http.ResponseWriter, r *http.Request, access filestore.Ac
 	if r.Method == http.MethodHead {
 		return nil
 	}
-	answer := &late{ResponseWriter: w, room: exportHeld}
-	return answer.finish(e.Write(answer))
+	answer := &contenthttp.Late{ResponseWriter: w, Room: exportHeld}
+	return answer.Finish(e.Write(answer))
 }

@@ -18,6 +18,13 @@ import (
 	"github.com/castalia-org/castalia/internal/platform/fault"
 	"github.com/castalia-org/castalia/internal/platform/httpserver"
 	"github.com/castalia-org/castalia/internal/service/filestore"
+	"github.com/castalia-org/castalia/internal/service/filestore/carimport"
+	"github.com/castalia-org/castalia/internal/service/filestore/contenthttp"
+	"github.com/castalia-org/castalia/internal/service/filestore/dag"
+	"github.com/castalia-org/castalia/internal/service/filestore/filetext"
+	"github.com/castalia-org/castalia/internal/service/filestore/folder"
+	"github.com/castalia-org/castalia/internal/service/filestore/plainlink"
+	"github.com/castalia-org/castalia/internal/service/filestore/search"
 )
 
 // Deps are what the surface needs besides the service.
@@ -25,6 +32,8 @@ type Deps struct {
 	// Authenticate puts the principal into the context (identityhttp.WrapLimited).
 	Authenticate func(httpserver.Handler) httpserver.Handler
 	CORS         httpserver.CORSPolicy
+	Folders      *folder.Service
+	Import       *carimport.Service // nil offers no import
 	// BaseURL is where clients reach this deployment; empty means as the server
 	// knows (httpserver.PublicBase).
 	BaseURL string
@@ -35,11 +44,11 @@ const prefix = "/api/fs"
 
 // Surface returns the routes.
 func Surface(s *filestore.Service, d Deps) httpserver.Surface {
-	a := &api{svc: s, deps: d}
+	a := &api{svc: s, find: search.New(s), text: filetext.New(s), dag: dag.New(s), plain: plainlink.New(s, nil), deps: d}
 	a.uploads = newUploads(a)
 	var routes []httpserver.Route
 	for _, group := range [][]httpserver.Route{
-		a.readRoutes(), a.writeRoutes(), a.listRoutes(), a.batchRoutes(), a.versionRoutes(), a.feedRoutes(), a.uploadRoutes(), a.shareRoutes(), a.publicRoutes(),
+		a.readRoutes(), a.writeRoutes(), a.folderRoutes(), a.listRoutes(), a.batchRoutes(), a.versionRoutes(), a.feedRoutes(), a.importRoutes(), a.uploadRoutes(), a.shareRoutes(), a.publicRoutes(),
 	} {
 		routes = append(routes, group...)
 	}
@@ -47,7 +56,7 @@ func Surface(s *filestore.Service, d Deps) httpserver.Surface {
 		Name:   "filestore",
 		Doc:    "Encrypted, content-addressed files. Every file has a CID (profile unixfs-v1-2025) over its plaintext; tokens reach a namespace, a subtree of it, or a set of CIDs.",
 		Routes: append(routes, heads(routes)...), Prefixes: []string{prefix, "/public/id"},
-		Errors: httpserver.FilesErrors, CORS: d.CORS, Authenticate: d.Authenticate,
+		Errors: contenthttp.Errors, CORS: d.CORS, Authenticate: d.Authenticate,
 	}
 }
 
@@ -66,6 +75,10 @@ func heads(routes []httpserver.Route) []httpserver.Route {
 
 type api struct {
 	svc     *filestore.Service
+	find    *search.Service
+	text    *filetext.Service
+	dag     *dag.Service
+	plain   *plainlink.Service
 	deps    Deps
 	uploads *uploads
 }

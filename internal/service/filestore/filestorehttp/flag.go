@@ -88,7 +88,7 @@ func notJSON(name string, err error) error {
 	if e, ok := errors.AsType[*fault.Error](err); ok {
 		return e
 	}
-	return badFlag(name, "can not be read: the body is not one JSON object")
+	return badFlag(name, "cannot be read: the body is not one JSON object")
 }
 
 // shown writes a JSON token as its sender did.

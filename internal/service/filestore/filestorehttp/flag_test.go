@@ -110,7 +110,7 @@ func TestMisspeltMembersAreRefused(t *testing.T) {
 	}
 }
 
-// What is not plainly a type that can not run is a download.
+// What is not plainly a type that cannot run is a download.
 func TestDoubtfulMediaTypesAreDownloads(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, filestoretest.Embedded(t))

@@ -1,10 +1,8 @@
 package filestorehttp
 
 import (
-	"errors"
 	"fmt"
 	"io"
-	"mime"
 	"mime/multipart"
 	"net/http"
 	"strconv"
@@ -13,45 +11,28 @@ import (
 	"github.com/castalia-org/castalia/internal/platform/fault"
 	"github.com/castalia-org/castalia/internal/platform/httpserver"
 	"github.com/castalia-org/castalia/internal/service/filestore"
+	"github.com/castalia-org/castalia/internal/service/filestore/contenthttp"
 )
 
-// Bounds of a form. Its files are bounded as those of plain bodies are.
-const (
-	formMedia     = "multipart/form-data"
-	maxFormParts  = 100
-	maxFormPath   = 8 << 10 // bytes of the field path: more than any path has
-	maxFormBorder = 70      // of a boundary, by RFC 2046
-)
+// maxFormPath bounds the field path: more bytes than any path has.
+const maxFormPath = 8 << 10
 
-// isForm reports whether the body is a form, as browsers and curl -F send it.
-func isForm(r *http.Request) bool {
-	media, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))
-	return media == formMedia
-}
-
-// uploadForm reads a form part by part: nothing of it is held in memory.
+// uploadForm reads a form, and says where its files go.
 type uploadForm struct {
-	parts *multipart.Reader
+	parts *contenthttp.Form
 	path  string // of the query or the field path; a folder when it ends in a slash
 	named bool   // whether the field path was there
-	seen  int
 	files int
 	// byID is set when the request names the file by its identifier.
 	byID bool
 }
 
 func openForm(r *http.Request, p filestore.Put) (*uploadForm, error) {
-	_, params, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
-	border := params["boundary"]
-	if err != nil || border == "" || len(border) > maxFormBorder {
-		return nil, fault.Newf(fault.Invalid, "the form has no boundary of 1 to %d characters in its Content-Type", maxFormBorder)
+	parts, err := contenthttp.OpenForm(r)
+	if err != nil {
+		return nil, err
 	}
-	for _, name := range digestHeaders {
-		if len(r.Header.Values(name)) > 0 {
-			return nil, fault.Newf(fault.Invalid, "%s of a form would be known after its files are stored: put it into the header of each part", name).WithCode("bad_digest")
-		}
-	}
-	return &uploadForm{parts: multipart.NewReader(r.Body, border), path: p.Path, byID: p.FileID != ""}, nil
+	return &uploadForm{parts: parts, path: p.Path, byID: p.FileID != ""}, nil
 }
 
 // next returns the next file of the form; fields before it say where it goes. At
@@ -59,23 +40,11 @@ func openForm(r *http.Request, p filestore.Put) (*uploadForm, error) {
 // refused: its sender counts on it.
 func (f *uploadForm) next() (*multipart.Part, error) {
 	for {
-		part, err := f.parts.NextRawPart()
-		if err == io.EOF {
-			return nil, io.EOF
-		}
+		part, isFile, err := f.parts.Next()
 		if err != nil {
-			return nil, formBroken(err)
+			return nil, err
 		}
-		if f.seen++; f.seen > maxFormParts {
-			return nil, fault.Newf(fault.Invalid, "a form has at most %d parts", maxFormParts)
-		}
-		switch strings.ToLower(part.Header.Get("Content-Transfer-Encoding")) {
-		case "", "7bit", "8bit", "binary":
-		default:
-			return nil, fault.New(fault.Invalid, "the parts of a form come as they are: leave Content-Transfer-Encoding out")
-		}
-		_, params, _ := mime.ParseMediaType(part.Header.Get("Content-Disposition"))
-		if _, file := params["filename"]; file {
+		if isFile {
 			f.files++
 			return part, nil
 		}
@@ -98,7 +67,7 @@ func (f *uploadForm) field(part *multipart.Part) error {
 	}
 	text, err := io.ReadAll(io.LimitReader(part, maxFormPath+1))
 	if err != nil {
-		return formBroken(err)
+		return contenthttp.FormBroken(err)
 	}
 	if len(text) > maxFormPath {
 		return fault.New(fault.Invalid, "the field path is too long").WithCode("bad_path")
@@ -116,13 +85,6 @@ func (f *uploadForm) at(part *multipart.Part) (string, error) {
 		return f.path, nil
 	}
 	return place(f.path, part.FileName())
-}
-
-func formBroken(err error) error {
-	if e, ok := errors.AsType[*fault.Error](err); ok {
-		return e
-	}
-	return fault.Wrap(fault.Invalid, "the form is malformed or ended early", err)
 }
 
 // storeForm stores the files of a form, one after the other. The first that can
@@ -165,7 +127,7 @@ func (a *api) storePart(r *http.Request, access filestore.Access, p filestore.Pu
 	if p.Path, err = form.at(part); err != nil {
 		return filestore.Receipt{}, err
 	}
-	if p.Body, err = digested(part.Header, part); err != nil {
+	if p.Body, err = contenthttp.Digested(part.Header, part); err != nil {
 		return filestore.Receipt{}, err
 	}
 	p.MimeType = part.Header.Get("Content-Type")

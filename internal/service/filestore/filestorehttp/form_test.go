@@ -103,7 +103,7 @@ func TestFormsOfSeveralFiles(t *testing.T) {
 		if got := paths(list.Files); got != "/d/1.txt /d/2.txt /d/3.txt" {
 			t.Errorf("stored %q", got)
 		}
-		// The first that can not be stored ends it, and the answer says what came before.
+		// The first that cannot be stored ends it, and the answer says what came before.
 		s.put("/e/2.txt", "earlier")
 		a := s.own(formRequest(s, "POST", "/api/fs/files?path=/e/", one, two, three)).want(409)
 		told := decode[struct {

@@ -6,6 +6,7 @@ import (
 	"github.com/castalia-org/castalia/internal/platform/fault"
 	"github.com/castalia-org/castalia/internal/platform/httpserver"
 	"github.com/castalia-org/castalia/internal/service/filestore"
+	"github.com/castalia-org/castalia/internal/service/filestore/search"
 )
 
 func (a *api) listRoutes() []httpserver.Route {
@@ -32,17 +33,18 @@ func (a *api) listRoutes() []httpserver.Route {
 
 func (a *api) tree(w http.ResponseWriter, r *http.Request, access filestore.Access) error {
 	q := r.URL.Query()
-	nodes, next, err := a.svc.Tree(r.Context(), access, q.Get("path"), q.Get("after"))
+	nodes, next, err := a.deps.Folders.Tree(r.Context(), access, q.Get("path"), q.Get("after"))
 	if err != nil {
 		return err
 	}
 	out := NodeList{Nodes: make([]Node, 0, len(nodes)), Next: next}
 	for _, n := range nodes {
-		if n.Folder {
+		if n.IsFolder {
 			out.Nodes = append(out.Nodes, Node{Path: n.Path, Name: n.Name, Type: "folder"})
 			continue
 		}
-		out.Nodes = append(out.Nodes, Node{n.Path, n.Name, "file", n.File.ID, n.File.MimeType, &n.File.Size, n.File.CID})
+		f := n.File
+		out.Nodes = append(out.Nodes, Node{n.Path, n.Name, "file", f.ID, f.MimeType, &f.Size, f.CID, f.Version, stamp(f.Updated)})
 	}
 	return httpserver.WriteJSON(w, http.StatusOK, out)
 }
@@ -72,7 +74,7 @@ func (a *api) glob(w http.ResponseWriter, r *http.Request, access filestore.Acce
 	if p.Limit == 0 {
 		return fault.New(fault.Invalid, "limit must be at least 1")
 	}
-	files, cut, err := a.svc.Glob(r.Context(), access, r.URL.Query().Get("pattern"), p)
+	files, cut, err := a.find.Glob(r.Context(), access, r.URL.Query().Get("pattern"), p)
 	return a.files(w, r, files, cut, err)
 }
 
@@ -129,7 +131,7 @@ func (a *api) search(w http.ResponseWriter, r *http.Request, access filestore.Ac
 		return err
 	}
 	q := r.URL.Query()
-	found, err := a.svc.Search(r.Context(), access, q.Get("q"), q.Get("path"), limit)
+	found, err := a.find.Search(r.Context(), access, q.Get("q"), q.Get("path"), limit)
 	if err != nil {
 		return err
 	}
@@ -160,7 +162,7 @@ func (a *api) grep(w http.ResponseWriter, r *http.Request, access filestore.Acce
 		return err
 	}
 	q := r.URL.Query()
-	found, err := a.svc.Grep(r.Context(), access, filestore.GrepQuery{Term: q.Get("q"), Path: q.Get("path"), Limit: limit})
+	found, err := a.find.Grep(r.Context(), access, search.GrepQuery{Term: q.Get("q"), Path: q.Get("path"), Limit: limit})
 	if err != nil {
 		return err
 	}

@@ -38,6 +38,15 @@ func TestTreeFilesGlob(t *testing.T) {
 		if diff := cmp.Diff([]string{"folder /.hidden", "file /a-x", "file /a.txt", "folder /a", "file /z*z"}, names); diff != "" {
 			t.Error(diff)
 		}
+		again := s.put("/a-x", "another version")
+		for _, n := range decode[filestorehttp.NodeList](s.own("GET", "/api/fs/tree", "").want(200)).Nodes {
+			isFolder := n.Type == "folder" && n.Version == 0 && n.UpdatedAt == ""
+			isFirst := n.Type == "file" && n.Version == 1 && n.UpdatedAt != ""
+			isAgain := n.Path == "/a-x" && n.Version == 2 && n.UpdatedAt == again.UpdatedAt
+			if !isFolder && !isFirst && !isAgain {
+				t.Errorf("the tree tells of %s: version %d of %q", n.Path, n.Version, n.UpdatedAt)
+			}
+		}
 		for query, want := range map[string]string{
 			"files?path=/a": "/a-x /a.txt /a/1.md /a/2.md /a/b/3.md", "files?path=/a/&limit=1&offset=1": "/a/2.md",
 			"glob?pattern=/a/*.md": "/a/1.md /a/2.md", "glob?pattern=/**/*.md": "/a/1.md /a/2.md /a/b/3.md", "glob?pattern=/a?x": "/a-x",

@@ -13,7 +13,7 @@ import (
 )
 
 // Content that the owner names is shown also when it is a dot-file's; a delegate
-// can not name it by itself.
+// cannot name it by itself.
 func TestContentThatTheOwnerNames(t *testing.T) {
 	t.Parallel()
 	filestoretest.Each(t, func(t *testing.T, w *filestoretest.World) {

@@ -7,18 +7,21 @@ import (
 	"github.com/castalia-org/castalia/internal/platform/fault"
 	"github.com/castalia-org/castalia/internal/platform/httpserver"
 	"github.com/castalia-org/castalia/internal/service/filestore"
+	"github.com/castalia-org/castalia/internal/service/filestore/contenthttp"
+	"github.com/castalia-org/castalia/internal/service/filestore/filetext"
 )
 
 var (
-	pathParam  = httpserver.Param{Name: "path", In: "query", Required: true, Doc: "Absolute path of the file."}
-	intoParam  = httpserver.Param{Name: "path", In: "query", Doc: "Absolute path of the file. A form may leave it out, or name a folder by a slash at the end."}
-	idParam    = httpserver.Param{Name: "id", In: "path", Required: true, Doc: "Identifier of the file."}
-	limitParam = httpserver.Param{Name: "limit", In: "query", Schema: 0, Doc: "Entries of the page: 50 unless given, at most 200."}
-	fromParam  = httpserver.Param{Name: "offset", In: "query", Schema: 0, Doc: "Entries to leave out."}
-	afterParam = httpserver.Param{Name: "after", In: "query", Doc: "Path after which to begin, instead of offset: as fast far on as at the start."}
-	rangeParam = httpserver.Param{Name: "Range", In: "header", Doc: "One or several byte ranges, at most 16 once those that overlap are joined; with more, and with other units, the whole content is sent."}
-	onceParam  = httpserver.Param{Name: "Idempotency-Key", In: "header", Doc: "A repeated request with the key gets the first one's answer; with another address or body it is 400 key_reused."}
-	matchParam = httpserver.Param{Name: "If-Match", In: "header", Doc: "CIDs of which one must be current."}
+	pathParam   = httpserver.Param{Name: "path", In: "query", Required: true, Doc: "Absolute path of the file."}
+	intoParam   = httpserver.Param{Name: "path", In: "query", Doc: "Absolute path of the file. A form may leave it out, or name a folder by a slash at the end."}
+	idParam     = httpserver.Param{Name: "id", In: "path", Required: true, Doc: "Identifier of the file."}
+	limitParam  = httpserver.Param{Name: "limit", In: "query", Schema: 0, Doc: "Entries of the page: 50 unless given, at most 200."}
+	fromParam   = httpserver.Param{Name: "offset", In: "query", Schema: 0, Doc: "Entries to leave out."}
+	afterParam  = httpserver.Param{Name: "after", In: "query", Doc: "Path after which to begin, instead of offset: as fast far on as at the start."}
+	rangeParam  = httpserver.Param{Name: "Range", In: "header", Doc: "One or several byte ranges, at most 16 once those that overlap are joined; with more, and with other units, the whole content is sent."}
+	onceParam   = httpserver.Param{Name: "Idempotency-Key", In: "header", Doc: "A repeated request with the key gets the first one's answer; with another address or body it is 400 key_reused."}
+	publicParam = httpserver.Param{Name: "public", In: "query", Schema: true, Doc: "true or false, here or in the body: it has to be said, and once."}
+	matchParam  = httpserver.Param{Name: "If-Match", In: "header", Doc: "CIDs of which one must be current."}
 )
 
 var contentReplies = []httpserver.Reply{
@@ -61,7 +64,7 @@ func (a *api) contentByID(w http.ResponseWriter, r *http.Request, access filesto
 	if err != nil {
 		return err
 	}
-	return serve(w, r, f, o)
+	return contenthttp.Serve(w, r, f, o)
 }
 
 func (a *api) contentByPath(w http.ResponseWriter, r *http.Request, access filestore.Access) error {
@@ -73,7 +76,7 @@ func (a *api) contentByPath(w http.ResponseWriter, r *http.Request, access files
 	if err != nil {
 		return err
 	}
-	return serve(w, r, f, o)
+	return contenthttp.Serve(w, r, f, o)
 }
 
 func (a *api) contentByCID(w http.ResponseWriter, r *http.Request, access filestore.Access) error {
@@ -81,7 +84,7 @@ func (a *api) contentByCID(w http.ResponseWriter, r *http.Request, access filest
 	if err != nil {
 		return err
 	}
-	return serve(w, r, f, o)
+	return contenthttp.Serve(w, r, f, o)
 }
 
 func (a *api) readLines(w http.ResponseWriter, r *http.Request, access filestore.Access) error {
@@ -89,15 +92,15 @@ func (a *api) readLines(w http.ResponseWriter, r *http.Request, access filestore
 	if err != nil {
 		return err
 	}
-	limit, err := number(r, "limit", 1, filestore.DefaultLines, filestore.MaxLines)
+	limit, err := number(r, "limit", 1, filetext.DefaultLines, filetext.MaxLines)
 	if err != nil {
 		return err
 	}
-	l, err := a.svc.ReadLines(r.Context(), access, r.PathValue("id"), filestore.Window{Offset: offset, Limit: limit})
+	l, err := a.text.ReadLines(r.Context(), access, r.PathValue("id"), filetext.Window{Offset: offset, Limit: limit})
 	if err != nil {
 		return err
 	}
-	describe(w.Header(), l.File)
+	contenthttp.Describe(w.Header(), l.File)
 	return httpserver.WriteJSON(w, http.StatusOK, LineWindow{l.Text, l.Offset, l.Count, l.More, l.Total})
 }
 
@@ -120,8 +123,8 @@ func (a *api) file(w http.ResponseWriter, r *http.Request, f filestore.File, err
 	if err != nil {
 		return err
 	}
-	describe(w.Header(), f)
-	if notModified(r, f) && (r.Method == http.MethodGet || r.Method == http.MethodHead) {
+	contenthttp.Describe(w.Header(), f)
+	if contenthttp.NotModified(r, f) && (r.Method == http.MethodGet || r.Method == http.MethodHead) {
 		w.WriteHeader(http.StatusNotModified)
 		return nil
 	}
@@ -137,7 +140,7 @@ func (a *api) publicRoutes() []httpserver.Route {
 			if err != nil {
 				return err
 			}
-			return serve(w, r, f, o)
+			return contenthttp.Serve(w, r, f, o)
 		},
 	}}
 }

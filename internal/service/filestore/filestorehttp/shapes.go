@@ -61,13 +61,15 @@ type FileList struct {
 
 // Node is an entry of a folder.
 type Node struct {
-	Path     string `json:"path"`
-	Name     string `json:"name"`
-	Type     string `json:"type"`
-	ID       string `json:"id,omitempty"`
-	MimeType string `json:"mimeType,omitempty"`
-	Size     *int64 `json:"size,omitempty"`
-	CID      string `json:"cid,omitempty"`
+	Path      string `json:"path"`
+	Name      string `json:"name"`
+	Type      string `json:"type"`
+	ID        string `json:"id,omitempty"`
+	MimeType  string `json:"mimeType,omitempty"`
+	Size      *int64 `json:"size,omitempty"`
+	CID       string `json:"cid,omitempty"`
+	Version   int64  `json:"version,omitempty"`
+	UpdatedAt string `json:"updatedAt,omitempty"`
 }
 
 // NodeList is a folder, or a page of a large one: ask again with Next.

@@ -14,6 +14,7 @@ import (
 	"github.com/castalia-org/castalia/internal/identity/identityhttp"
 	"github.com/castalia-org/castalia/internal/identity/identitytest"
 	"github.com/castalia-org/castalia/internal/platform/httpserver"
+	"github.com/castalia-org/castalia/internal/service/filestore/contenthttp"
 	"github.com/castalia-org/castalia/internal/service/filestore/filestorehttp"
 	"github.com/castalia-org/castalia/internal/service/filestore/filestoretest"
 )
@@ -32,7 +33,8 @@ func newSite(t *testing.T, w *filestoretest.World) *site {
 		t.Fatal(err)
 	}
 	surface := filestorehttp.Surface(w.Service, filestorehttp.Deps{
-		Authenticate: identityhttp.Wrap(identitytest.New(t), identity.Files), CORS: httpserver.FilesCORS("*"),
+		Folders:      w.Folders,
+		Authenticate: identityhttp.Wrap(identitytest.New(t), identity.Files), CORS: contenthttp.CORS("*"),
 	})
 	if err := server.Mount(surface); err != nil {
 		t.Fatal(err)

@@ -134,6 +134,6 @@ func TestAnUploadAtItsEndIsAFile(t *testing.T) {
 		late := s.begin("/taken", "Upload-Length: 4")
 		all(late, "late")
 		s.put("/taken", "earlier")
-		s.own("HEAD", late, "", "Tus-Resumable: 1.0.0").want(409) // not at its end, since it can not be shown
+		s.own("HEAD", late, "", "Tus-Resumable: 1.0.0").want(409) // not at its end, since it cannot be shown
 	})
 }

@@ -20,6 +20,7 @@ import (
 	"github.com/castalia-org/castalia/internal/platform/httpserver"
 	"github.com/castalia-org/castalia/internal/protocol/digestfield"
 	"github.com/castalia-org/castalia/internal/service/filestore"
+	"github.com/castalia-org/castalia/internal/service/filestore/contenthttp"
 )
 
 // The tus protocol, version 1.0.0, with what we serve of its extensions.
@@ -294,7 +295,7 @@ func (u *uploads) finish(w http.ResponseWriter, r *http.Request, a filestore.Acc
 	if err != nil {
 		return err
 	}
-	describe(w.Header(), receipt.File)
+	contenthttp.Describe(w.Header(), receipt.File)
 	return nil
 }
 
@@ -330,7 +331,7 @@ const (
 // checksum reads Upload-Checksum and returns the body with the judgement of it.
 // Digests of RFC 9530 are judged with it.
 func checksum(r *http.Request) (io.Reader, func() error, error) {
-	checks, err := digests(textproto.MIMEHeader(r.Header))
+	checks, err := contenthttp.Digests(textproto.MIMEHeader(r.Header))
 	if err != nil {
 		return nil, nil, err
 	}
@@ -341,7 +342,7 @@ func checksum(r *http.Request) (io.Reader, func() error, error) {
 	body, verify := digestfield.Tee(r.Body, checks)
 	judge := func() error {
 		if err := verify(); err != nil {
-			return digestFault(err)
+			return contenthttp.DigestFault(err)
 		}
 		return nil
 	}

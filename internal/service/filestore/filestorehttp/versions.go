@@ -5,6 +5,7 @@ import (
 
 	"github.com/castalia-org/castalia/internal/platform/httpserver"
 	"github.com/castalia-org/castalia/internal/service/filestore"
+	"github.com/castalia-org/castalia/internal/service/filestore/contenthttp"
 )
 
 func (a *api) versionRoutes() []httpserver.Route {
@@ -51,7 +52,7 @@ func (a *api) versionContent(w http.ResponseWriter, r *http.Request, access file
 	if err != nil {
 		return err
 	}
-	return serve(w, r, f, o)
+	return contenthttp.Serve(w, r, f, o)
 }
 
 func (a *api) restoreVersion(w http.ResponseWriter, r *http.Request, access filestore.Access) error {

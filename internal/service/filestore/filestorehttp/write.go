@@ -6,9 +6,10 @@ import (
 	"net/textproto"
 	"strings"
 
-	"github.com/castalia-org/castalia/internal/platform/fault"
 	"github.com/castalia-org/castalia/internal/platform/httpserver"
 	"github.com/castalia-org/castalia/internal/service/filestore"
+	"github.com/castalia-org/castalia/internal/service/filestore/contenthttp"
+	"github.com/castalia-org/castalia/internal/service/filestore/filetext"
 )
 
 // EditBody is the body of an edit.
@@ -17,19 +18,6 @@ type EditBody struct {
 	NewString  string `json:"newString"`
 	ReplaceAll bool   `json:"replaceAll,omitempty"`
 	DryRun     bool   `json:"dryRun,omitempty"`
-}
-
-// MoveBody is the body of a move by path.
-type MoveBody struct {
-	From      string `json:"from"`
-	To        string `json:"to"`
-	Overwrite bool   `json:"overwrite,omitempty"`
-}
-
-// Moved says how many files a move by path moved; File is there when it was one.
-type Moved struct {
-	Count int           `json:"count"`
-	File  *FileMetadata `json:"file,omitempty"`
 }
 
 func (a *api) writeRoutes() []httpserver.Route {
@@ -42,10 +30,10 @@ func (a *api) writeRoutes() []httpserver.Route {
 		}
 	}
 	upload := func(rt httpserver.Route) httpserver.Route {
-		rt.BodyMedia, rt.MaxBody, rt.Stream = []string{"*/*", formMedia}, -1, true // the service bounds the body
+		rt.BodyMedia, rt.MaxBody, rt.Stream = []string{"*/*", contenthttp.FormMedia}, -1, true // the service bounds the body
 		rt.Params = append(rt.Params, httpserver.Param{Name: "Content-Digest", In: "header", Doc: "Or Repr-Digest (RFC 9530, sha-256 and sha-512), or Content-MD5: bytes that do not match are 400 digest_mismatch, and nothing is stored."})
 		rt.Doc = "The body is the file. Of a form (multipart/form-data) the parts with a filename are the files: with a path that ends in a slash, or none, " +
-			"each goes by its filename, and several answer as a list; a field path before them says the same as the parameter. The first that can not be stored ends it, and the error lists what was stored."
+			"each goes by its filename, and several answer as a list; a field path before them says the same as the parameter. The first that cannot be stored ends it, and the error lists what was stored."
 		rt.Replies = append(rt.Replies, httpserver.Reply{Status: 201, Body: FileMetadata{}}, httpserver.Reply{Status: 413, Doc: "The file is too large."},
 			httpserver.Reply{Status: 507, Doc: "The namespace's quota is used up (`quota_exceeded`), or the store is full."})
 		return rt
@@ -53,19 +41,13 @@ func (a *api) writeRoutes() []httpserver.Route {
 	edit := route(http.MethodPatch, "/files/{id}/edit", "Replace text in a file", a.edit, idParam)
 	edit.Body, edit.MaxBody = EditBody{}, 24<<20
 	edit.Replies[0].Body = EditResult{}
-	move := route(http.MethodPost, "/move", "Move a file or a folder by path", a.movePath)
-	move.Body = MoveBody{}
-	move.Replies[0].Body = Moved{}
-	public := httpserver.Param{Name: "public", In: "query", Schema: true, Doc: "true or false, here or in the body: it has to be said, and once."}
-	publish := route(http.MethodPatch, "/files/{id}/public", "Make a file public, or end that", a.publish, idParam, public)
+	publish := route(http.MethodPatch, "/files/{id}/public", "Make a file public, or end that", a.publish, idParam, publicParam)
 	publish.Replies[0].Body, publish.Body, publish.MaxBody = PublicState{}, PublicFlag{}, maxFlagBody
-	folder := route(http.MethodPut, "/folders/public", "Make every file below a folder public, or end that", a.publishFolder, pathParam, public)
-	folder.Replies[0].Body, folder.Body, folder.MaxBody = PublicState{}, PublicFlag{}, maxFlagBody
 	return []httpserver.Route{
 		upload(route(http.MethodPost, "/files", "Create a file", a.create, intoParam)),
 		upload(route(http.MethodPut, "/files/{id}", "Store a new version of a file", a.replace, idParam, keep)),
 		upload(route(http.MethodPut, "/content", "Create or replace the file at a path", a.put, intoParam, keep)),
-		edit, move, publish, folder,
+		edit, publish,
 		route(http.MethodDelete, "/content", "Move the file at a path to the trash", a.remove, pathParam),
 		route(http.MethodDelete, "/files/{id}", "Move a file to the trash", a.remove, idParam),
 	}
@@ -90,7 +72,7 @@ func mediaType(r *http.Request) string {
 // store reads the body into a new version and answers with it.
 func (a *api) store(w http.ResponseWriter, r *http.Request, access filestore.Access, p filestore.Put) error {
 	var err error
-	if p.If, err = condition(r); err != nil {
+	if p.If, err = contenthttp.Condition(r); err != nil {
 		return err
 	}
 	keep, err := number(r, "keep", 1, 0, 10_000)
@@ -98,13 +80,13 @@ func (a *api) store(w http.ResponseWriter, r *http.Request, access filestore.Acc
 		return err
 	}
 	p.Keep, p.Once = int64(keep), once(r, access)
-	if isForm(r) {
+	if contenthttp.IsForm(r) {
 		return a.storeForm(w, r, access, p)
 	}
 	if p.FileID == "" && p.Path == "" {
 		return errNoPath()
 	}
-	if p.Body, err = digested(textproto.MIMEHeader(r.Header), r.Body); err != nil {
+	if p.Body, err = contenthttp.Digested(textproto.MIMEHeader(r.Header), r.Body); err != nil {
 		return err
 	}
 	p.MimeType, p.Size = mediaType(r), max(r.ContentLength, 0)
@@ -117,7 +99,7 @@ func (a *api) store(w http.ResponseWriter, r *http.Request, access filestore.Acc
 
 // stored answers with the file that was stored.
 func (a *api) stored(w http.ResponseWriter, r *http.Request, receipt filestore.Receipt) error {
-	describe(w.Header(), receipt.File)
+	contenthttp.Describe(w.Header(), receipt.File)
 	status := http.StatusOK
 	if receipt.Created {
 		status = http.StatusCreated
@@ -143,7 +125,7 @@ func (a *api) edit(w http.ResponseWriter, r *http.Request, access filestore.Acce
 	if err := httpserver.ReadJSON(w, r, &body, httpserver.Strict); err != nil {
 		return err
 	}
-	c, err := condition(r)
+	c, err := contenthttp.Condition(r)
 	if err != nil {
 		return err
 	}
@@ -151,19 +133,19 @@ func (a *api) edit(w http.ResponseWriter, r *http.Request, access filestore.Acce
 	if err != nil {
 		return err
 	}
-	e, err := a.svc.Edit(r.Context(), access, filestore.Edit{
+	e, err := a.text.Edit(r.Context(), access, filetext.Edit{
 		FileID: r.PathValue("id"), Old: body.OldString, New: body.NewString, All: body.ReplaceAll, DryRun: body.DryRun, If: c, Once: o,
 	})
 	if err != nil {
 		return err
 	}
-	describe(w.Header(), e.File)
+	contenthttp.Describe(w.Header(), e.File)
 	return httpserver.WriteJSON(w, http.StatusOK, EditResult{a.metadata(r, e.File), e.Replacements, e.Diff, body.DryRun})
 }
 
 // target reads which file is meant and what must hold of it.
 func (a *api) target(r *http.Request, access filestore.Access) (filestore.Target, error) {
-	c, err := condition(r)
+	c, err := contenthttp.Condition(r)
 	t := filestore.Target{ID: r.PathValue("id"), If: c, Once: once(r, access)}
 	if t.ID == "" && err == nil {
 		t.Path, err = pathOf(r)
@@ -183,33 +165,6 @@ func (a *api) remove(w http.ResponseWriter, r *http.Request, access filestore.Ac
 	return httpserver.WriteJSON(w, http.StatusOK, a.metadata(r, receipt.File))
 }
 
-func (a *api) movePath(w http.ResponseWriter, r *http.Request, access filestore.Access) error {
-	var body MoveBody
-	if err := httpserver.ReadJSON(w, r, &body, httpserver.Strict); err != nil {
-		return err
-	}
-	c, err := condition(r)
-	if err != nil {
-		return err
-	}
-	o, err := bind(once(r, access), body)
-	if err != nil {
-		return err
-	}
-	receipt, err := a.svc.Move(r.Context(), access, filestore.Target{Path: body.From, If: c, Once: o}, body.To, body.Overwrite)
-	if fault.Is(err, fault.NotFound) {
-		receipt.Count, err = a.svc.MoveFolder(r.Context(), access, body.From, body.To, body.Overwrite, o)
-	}
-	if err != nil {
-		return err
-	}
-	if receipt.Count > 0 { // a folder
-		return httpserver.WriteJSON(w, http.StatusOK, Moved{Count: receipt.Count})
-	}
-	m := a.metadata(r, receipt.File)
-	return httpserver.WriteJSON(w, http.StatusOK, Moved{1, &m})
-}
-
 func (a *api) publish(w http.ResponseWriter, r *http.Request, access filestore.Access) error {
 	public, err := flag(r, "public")
 	if err != nil {
@@ -227,20 +182,4 @@ func (a *api) publish(w http.ResponseWriter, r *http.Request, access filestore.A
 		return err
 	}
 	return httpserver.WriteJSON(w, http.StatusOK, PublicState{Public: public, PublicURL: a.metadata(r, receipt.File).PublicURL})
-}
-
-func (a *api) publishFolder(w http.ResponseWriter, r *http.Request, access filestore.Access) error {
-	public, err := flag(r, "public")
-	if err != nil {
-		return err
-	}
-	path, err := pathOf(r)
-	if err != nil {
-		return err
-	}
-	n, err := a.svc.SetFolderPublic(r.Context(), access, path, public)
-	if err != nil {
-		return err
-	}
-	return httpserver.WriteJSON(w, http.StatusOK, PublicState{Public: public, Count: n})
 }

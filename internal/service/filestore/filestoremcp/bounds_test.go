@@ -73,6 +73,22 @@ func TestBatchesAreRefusedBeforeTheyAreDecoded(t *testing.T) {
 	}
 }
 
+// Two members of one name are one for the SDK, and may be another for who looked before.
+func TestARequestSaysOneThing(t *testing.T) {
+	t.Parallel()
+	base := serve(t, filestoretest.Embedded(t))
+	for _, body := range []string{
+		`{"jsonrpc":"2.0","id":1,"method":"tools/list","method":"tools/call"}`,
+		`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"vfs_write","arguments":{"path":"/a","path":"/b","content":"x"}}}`,
+		`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"vfs_write","arguments":{"path":"/a","content":"x"},"arguments":{"path":"/b","content":"x"}}}`,
+	} {
+		status, answer, err := post(t.Context(), t, base, "2025-06-18", body)
+		if err != nil || status != http.StatusBadRequest || !strings.Contains(answer, `"code":-32600`) || !strings.Contains(answer, "comes twice") {
+			t.Errorf("%s: %d %.200s, %v", body, status, answer, err)
+		}
+	}
+}
+
 func TestALargeRequestIsRefused(t *testing.T) {
 	t.Parallel()
 	base := serve(t, filestoretest.Embedded(t))

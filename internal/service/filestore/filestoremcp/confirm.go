@@ -17,11 +17,11 @@ var errDeclined = errors.New("the user declined. Nothing was changed: do not ret
 
 // confirmed asks the user before something is lost from sight, when the client
 // can ask. It returns the question, or nil when the tool may go on. Clients
-// that can not ask are told in the tools' descriptions to do it themselves.
+// that cannot ask are told in the tools' descriptions to do it themselves.
 func confirmed(req *mcp.CallToolRequest, question string) (*mcp.CallToolResult, error) {
 	c := req.ClientCapabilities()
 	if question == "" || req.ProtocolVersion() < firstWithInput || c == nil || c.Elicitation == nil {
-		return nil, nil
+		return nil, nil //nolint:nilnil // nothing needs to be asked
 	}
 	answer, ok := req.Params.InputResponses[confirmID].(*mcp.ElicitResult)
 	if !ok {
@@ -32,7 +32,7 @@ func confirmed(req *mcp.CallToolRequest, question string) (*mcp.CallToolResult, 
 	if answer.Action != "accept" {
 		return nil, errDeclined
 	}
-	return nil, nil
+	return nil, nil //nolint:nilnil // it was confirmed
 }
 
 // Questions of the tools that replace or remove something without a condition: a

@@ -8,6 +8,8 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/castalia-org/castalia/internal/service/filestore"
+	"github.com/castalia-org/castalia/internal/service/filestore/folder"
+	"github.com/castalia-org/castalia/internal/service/filestore/search"
 )
 
 type listIn struct {
@@ -71,13 +73,13 @@ func (h *handler) addFindTools(s *mcp.Server, shown filestore.Ability, cidsOnly 
 
 func (h *handler) list(ctx context.Context, a filestore.Access, in listIn) (string, countOut, error) {
 	skip := max(in.Offset, 0)
-	nodes, next, err := h.svc.Tree(ctx, a, in.Path, "")
+	nodes, next, err := h.deps.Folders.Tree(ctx, a, in.Path, "")
 	found := len(nodes) > 0
 	for ; next != "" && err == nil && len(nodes) <= skip+listPage; found = true {
 		past := min(skip, len(nodes)) // what lies before the page is not kept
 		skip -= past
-		var page []filestore.Node
-		page, next, err = h.svc.Tree(ctx, a, in.Path, next)
+		var page []folder.Node
+		page, next, err = h.deps.Folders.Tree(ctx, a, in.Path, next)
 		nodes = append(nodes[past:], page...)
 	}
 	if err != nil {
@@ -96,7 +98,7 @@ func (h *handler) list(ctx context.Context, a filestore.Access, in listIn) (stri
 	var b strings.Builder
 	fmt.Fprintf(&b, "Contents of `%s`:\n", path)
 	for _, n := range nodes {
-		if n.Folder {
+		if n.IsFolder {
 			fmt.Fprintf(&b, "- %s/\n", n.Path)
 			continue
 		}
@@ -109,7 +111,7 @@ func (h *handler) list(ctx context.Context, a filestore.Access, in listIn) (stri
 }
 
 func (h *handler) glob(ctx context.Context, a filestore.Access, in globIn) (string, countOut, error) {
-	files, cut, err := h.svc.Glob(ctx, a, in.Pattern, filestore.Page{Limit: filestore.MaxPage, Offset: max(in.Offset, 0)})
+	files, cut, err := h.find.Glob(ctx, a, in.Pattern, filestore.Page{Limit: filestore.MaxPage, Offset: max(in.Offset, 0)})
 	if err != nil {
 		return "", countOut{}, err
 	}
@@ -135,7 +137,7 @@ type searchOut struct {
 }
 
 func (h *handler) search(ctx context.Context, a filestore.Access, in searchIn) (string, searchOut, error) {
-	r, err := h.svc.Search(ctx, a, in.Q, in.Path, 20)
+	r, err := h.find.Search(ctx, a, in.Q, in.Path, 20)
 	if err != nil {
 		return "", searchOut{}, err
 	}
@@ -168,7 +170,7 @@ func (h *handler) search(ctx context.Context, a filestore.Access, in searchIn) (
 }
 
 func (h *handler) grep(ctx context.Context, a filestore.Access, in grepIn) (string, countOut, error) {
-	r, err := h.svc.Grep(ctx, a, filestore.GrepQuery{
+	r, err := h.find.Grep(ctx, a, search.GrepQuery{
 		Term: in.Q, Path: in.Path, Limit: filestore.DefaultPage, Regexp: in.Regex, IgnoreCase: in.IgnoreCase, Context: in.Context,
 	})
 	if err != nil {

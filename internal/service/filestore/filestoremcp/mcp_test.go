@@ -19,6 +19,7 @@ import (
 	"github.com/castalia-org/castalia/internal/identity/identitytest"
 	"github.com/castalia-org/castalia/internal/platform/httpserver"
 	"github.com/castalia-org/castalia/internal/service/filestore"
+	"github.com/castalia-org/castalia/internal/service/filestore/contenthttp"
 	"github.com/castalia-org/castalia/internal/service/filestore/filestoremcp"
 	"github.com/castalia-org/castalia/internal/service/filestore/filestoretest"
 )
@@ -39,7 +40,8 @@ func surface(t *testing.T, w *filestoretest.World) http.Handler {
 		t.Fatal(err)
 	}
 	err = server.Mount(filestoremcp.Surface(w.Service, filestoremcp.Deps{
-		Authenticate: identityhttp.Wrap(identitytest.New(t), identity.MCP), CORS: httpserver.FilesCORS("*"), Version: "test",
+		Folders:      w.Folders,
+		Authenticate: identityhttp.Wrap(identitytest.New(t), identity.MCP), CORS: contenthttp.CORS("*"), Version: "test",
 	}))
 	if err != nil {
 		t.Fatal(err)

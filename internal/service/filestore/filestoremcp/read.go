@@ -9,6 +9,7 @@ import (
 
 	"github.com/castalia-org/castalia/internal/platform/fault"
 	"github.com/castalia-org/castalia/internal/service/filestore"
+	"github.com/castalia-org/castalia/internal/service/filestore/filetext"
 )
 
 // lineWindow is which lines of a file are read.
@@ -18,8 +19,8 @@ type lineWindow struct {
 }
 
 // of never refuses: an agent's odd numbers become sensible ones.
-func (w lineWindow) of() filestore.Window {
-	return filestore.Window{Offset: max(w.Offset, 1), Limit: min(max(w.Limit, 0), filestore.MaxLines)}
+func (w lineWindow) of() filetext.Window {
+	return filetext.Window{Offset: max(w.Offset, 1), Limit: min(max(w.Limit, 0), filetext.MaxLines)}
 }
 
 type pathIn struct {
@@ -55,7 +56,7 @@ func (h *handler) addReadTools(s *mcp.Server, shown filestore.Ability, cidsOnly 
 		name: "vfs_read", title: "Read a text file", need: filestore.Read, readOnly: true,
 		description: "Read a text file with numbered lines, a window at a time. The result says how to continue.",
 	}, func(ctx context.Context, a filestore.Access, in readIn) (string, readOut, error) {
-		l, err := h.svc.ReadPathLines(ctx, a, in.Path, in.of())
+		l, err := h.text.ReadPathLines(ctx, a, in.Path, in.of())
 		if fault.Is(err, fault.UnsupportedMedia) {
 			return h.binary(ctx, a, in.Path)
 		}
@@ -65,7 +66,7 @@ func (h *handler) addReadTools(s *mcp.Server, shown filestore.Ability, cidsOnly 
 		name: "vfs_read_cid", title: "Read a text file by CID", need: filestore.Read, readOnly: true, byCID: true,
 		description: "Read a text file by the CID of its content, with numbered lines, a window at a time.",
 	}, func(ctx context.Context, a filestore.Access, in readCIDIn) (string, readOut, error) {
-		l, err := h.svc.ReadCIDLines(ctx, a, in.CID, in.of())
+		l, err := h.text.ReadCIDLines(ctx, a, in.CID, in.of())
 		return lines(l, err, "vfs_read_cid")
 	})
 	add(s, shown, cidsOnly, tool{
@@ -82,7 +83,7 @@ func (h *handler) addReadTools(s *mcp.Server, shown filestore.Ability, cidsOnly 
 	}, h.diff)
 }
 
-func lines(l filestore.Lines, err error, again string) (string, readOut, error) {
+func lines(l filetext.Lines, err error, again string) (string, readOut, error) {
 	if err != nil {
 		return "", readOut{}, err
 	}
@@ -148,7 +149,7 @@ func (h *handler) versions(ctx context.Context, a filestore.Access, in pathIn) (
 }
 
 func (h *handler) diff(ctx context.Context, a filestore.Access, in diffIn) (string, FileFacts, error) {
-	text, f, err := h.svc.Diff(ctx, a, in.Path, max(in.From, 0), max(in.To, 0))
+	text, f, err := h.text.Diff(ctx, a, in.Path, max(in.From, 0), max(in.To, 0))
 	if err != nil {
 		return "", FileFacts{}, err
 	}

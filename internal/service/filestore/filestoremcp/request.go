@@ -2,6 +2,7 @@ package filestoremcp
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"io"
 	"net/http"
@@ -10,6 +11,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/castalia-org/castalia/internal/platform/httpserver"
+	"github.com/castalia-org/castalia/plugin/strictjson"
 )
 
 // isBatch reports whether a request's body is a JSON-RPC batch, by its first
@@ -37,18 +39,43 @@ func isBatch(r *http.Request) bool {
 	}
 }
 
-// batchRefusal is JSON-RPC's answer to a request that is none.
-type batchRefusal struct {
+// refusal is JSON-RPC's answer to a request that is none.
+type refusal struct {
 	Version string        `json:"jsonrpc"`
 	ID      *int          `json:"id"`
 	Error   jsonrpc.Error `json:"error"`
 }
 
-func refuseBatch(w http.ResponseWriter) error {
-	return httpserver.WriteJSON(w, http.StatusBadRequest, batchRefusal{Version: "2.0", Error: jsonrpc.Error{
-		Code: jsonrpc.CodeInvalidRequest, Message: "batches are not supported: MCP has none since 2025-06-18; send each message in a request of its own",
-	}})
+const textBatch = "batches are not supported: MCP has none since 2025-06-18; send each message in a request of its own"
+
+func refuseRequest(w http.ResponseWriter, why string) error {
+	return httpserver.WriteJSON(w, http.StatusBadRequest, refusal{Version: "2.0", Error: jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: why}})
 }
+
+// ambiguity says what of a request could be read in two ways, and leaves the body
+// whole. The SDK takes the last of two members; what stands between it and the
+// client may have judged the first.
+func ambiguity(r *http.Request) string {
+	if r.Method != http.MethodPost || r.Body == nil {
+		return ""
+	}
+	text, err := io.ReadAll(r.Body)
+	if err != nil { // the SDK meets the same end
+		r.Body = io.NopCloser(io.MultiReader(bytes.NewReader(text), brokenReader{err}))
+		return ""
+	}
+	r.Body = io.NopCloser(bytes.NewReader(text))
+	if err := strictjson.Check(text, nil); err != nil {
+		return err.Error()
+	}
+	return ""
+}
+
+// brokenReader is the end of a body that could not be read to its end.
+type brokenReader struct{ err error }
+
+// Read implements io.Reader.
+func (b brokenReader) Read([]byte) (int, error) { return 0, b.err }
 
 // endWithRequest ends the work of a method with the HTTP request that asked for
 // it. To clients of protocols before 2026-07-28 the SDK lets it go on, for a session

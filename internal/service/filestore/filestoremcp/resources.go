@@ -14,7 +14,6 @@ import (
 
 	"github.com/castalia-org/castalia/internal/identity"
 	"github.com/castalia-org/castalia/internal/platform/fault"
-	"github.com/castalia-org/castalia/internal/service/filestore"
 )
 
 // Bounds of resources: files on a page, and bytes of one that is read.
@@ -26,16 +25,10 @@ const (
 // methodNotFound is JSON-RPC's code for what is not offered.
 const methodNotFound = -32601
 
-// resources reports whether a token that can do this sees files as resources.
-func resources(shown filestore.Ability, cidsOnly bool) bool {
-	return shown&filestore.Read != 0 && !cidsOnly
-}
-
 // addResources offers files as resources to tokens that can read paths, and
-// refuses the methods that others can not use.
-func (h *handler) addResources(s *mcp.Server, shown filestore.Ability, cidsOnly bool) {
-	offered := resources(shown, cidsOnly)
-	if offered {
+// refuses the methods that others cannot use.
+func (h *handler) addResources(s *mcp.Server, o shown) {
+	if o.resources() {
 		s.AddResourceTemplate(&mcp.ResourceTemplate{
 			Name: "file", Title: "File", Description: "A file of the namespace, by path.", URITemplate: "vfs://{ns}/{+path}",
 		}, h.readResource)
@@ -44,15 +37,15 @@ func (h *handler) addResources(s *mcp.Server, shown filestore.Ability, cidsOnly 
 		return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
 			group, _, _ := strings.Cut(method, "/")
 			switch {
-			case group == "prompts", group == "logging", group == "completion",
-				!offered && (group == "resources" || group == "subscriptions"):
+			case group == "logging", !o.part && (group == "prompts" || group == "completion"),
+				!o.resources() && (group == "subscriptions" || group == "resources" && !o.part):
 				return nil, &jsonrpc.Error{Code: methodNotFound, Message: "method not found: " + method}
 			case method == "resources/subscribe", method == "resources/unsubscribe":
 				return nil, &jsonrpc.Error{Code: methodNotFound, Message: "method not found: " + method + ": listen with subscriptions/listen (2026-07-28)"}
 			case method == "initialize":
 				return withoutSubscriptions(next(ctx, method, req))
 			case method == "resources/list":
-				return h.listResources(ctx, req)
+				return h.listResources(ctx, req, o)
 			case method == "subscriptions/listen":
 				return h.listen(ctx, req, func(ctx context.Context) (mcp.Result, error) { return next(ctx, method, req) })
 			}
@@ -61,12 +54,13 @@ func (h *handler) addResources(s *mcp.Server, shown filestore.Ability, cidsOnly 
 	})
 }
 
-// listResources pages through the files that the token sees, by path.
-func (h *handler) listResources(ctx context.Context, req mcp.Request) (mcp.Result, error) {
-	a, err := accessFrom(req.GetExtra().TokenInfo)
-	if err != nil {
-		return nil, err
-	}
+// ofPart begins the cursors of the part's resources, which follow the files. No path
+// begins so.
+const ofPart = "part:"
+
+// listResources pages through the files that the token sees, by path, and then through
+// what the part has.
+func (h *handler) listResources(ctx context.Context, req mcp.Request, o shown) (mcp.Result, error) {
 	after := ""
 	if p, ok := req.GetParams().(*mcp.ListResourcesParams); ok && p != nil && p.Cursor != "" {
 		b, err := base64.RawURLEncoding.DecodeString(p.Cursor)
@@ -75,20 +69,38 @@ func (h *handler) listResources(ctx context.Context, req mcp.Request) (mcp.Resul
 		}
 		after = string(b)
 	}
+	out := &mcp.ListResourcesResult{Resources: []*mcp.Resource{}}
+	out.CacheScope, out.TTLMs = "private", 5000
+	next := ofPart
+	if rest, isPart := strings.CutPrefix(after, ofPart); o.part && (isPart || !o.resources()) {
+		list, further, err := h.deps.Part.ListResources(ctx, rest)
+		if err != nil {
+			return nil, err
+		}
+		if out.Resources = append(out.Resources, list...); further != "" {
+			out.NextCursor = base64.RawURLEncoding.EncodeToString([]byte(ofPart + further))
+		}
+		return out, nil
+	}
+	a, err := accessFrom(req.GetExtra().TokenInfo)
+	if err != nil {
+		return nil, err
+	}
 	files, err := h.svc.ListAfter(ctx, a, after, resourcePage)
 	if err != nil {
 		return nil, advise(a, err)
 	}
-	out := &mcp.ListResourcesResult{Resources: make([]*mcp.Resource, 0, len(files))}
-	out.CacheScope, out.TTLMs = "private", 5000
 	for _, f := range files {
 		out.Resources = append(out.Resources, &mcp.Resource{
 			URI: identity.FileResource(a.Namespace, f.Path), Name: f.Path, Title: f.Name, MIMEType: f.MimeType, Size: f.Size,
 		})
 	}
-	if len(files) == resourcePage {
-		out.NextCursor = base64.RawURLEncoding.EncodeToString([]byte(files[len(files)-1].Path))
+	if full := len(files) == resourcePage; full {
+		next = files[len(files)-1].Path
+	} else if !o.part {
+		return out, nil
 	}
+	out.NextCursor = base64.RawURLEncoding.EncodeToString([]byte(next))
 	return out, nil
 }
 

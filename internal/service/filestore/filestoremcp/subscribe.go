@@ -2,6 +2,8 @@ package filestoremcp
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -116,7 +118,10 @@ func reachable(a filestore.Access, uris []string) []string {
 
 // updated tells whoever listens to a resource that it changed.
 func (h *handler) updated(ctx context.Context, uri string) {
-	for _, s := range h.servers {
+	h.mu.Lock()
+	all := slices.Collect(maps.Values(h.servers))
+	h.mu.Unlock()
+	for _, s := range all {
 		_ = s.ResourceUpdated(ctx, &mcp.ResourceUpdatedNotificationParams{URI: uri}) // listeners that left are not there to be told
 	}
 }

@@ -4,13 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 
-	"github.com/google/jsonschema-go/jsonschema"
 	"github.com/modelcontextprotocol/go-sdk/auth"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/castalia-org/castalia/internal/platform/fault"
+	"github.com/castalia-org/castalia/internal/protocol/toolschema"
 	"github.com/castalia-org/castalia/internal/service/filestore"
 )
 
@@ -33,7 +32,7 @@ func add[In, Out any](s *mcp.Server, shown filestore.Ability, cidsOnly bool, t t
 	}
 	closed := false
 	mcp.AddTool(s, &mcp.Tool{
-		InputSchema: portableSchema[In](), Name: t.name, Title: t.title, Description: t.description,
+		InputSchema: toolschema.Of[In](), OutputSchema: toolschema.Of[Out](), Name: t.name, Title: t.title, Description: t.description,
 		Annotations: &mcp.ToolAnnotations{ReadOnlyHint: t.readOnly, DestructiveHint: &t.destructive, IdempotentHint: t.idempotent || t.readOnly, OpenWorldHint: &closed},
 	}, func(ctx context.Context, req *mcp.CallToolRequest, in In) (*mcp.CallToolResult, Out, error) {
 		var none Out
@@ -75,29 +74,6 @@ func accessFrom(info *auth.TokenInfo) (filestore.Access, error) {
 	return a, nil
 }
 
-// portableSchema describes the arguments of a tool without types that may be null,
-// which many clients can not read: what need not be given is left out instead.
-func portableSchema[In any]() *jsonschema.Schema {
-	s, err := jsonschema.For[In](nil)
-	if err != nil {
-		panic(err) // the types are compiled in
-	}
-	withoutNull(s)
-	return s
-}
-
-func withoutNull(s *jsonschema.Schema) {
-	if i := slices.Index(s.Types, "null"); i >= 0 && len(s.Types) == 2 {
-		s.Type, s.Types = s.Types[1-i], nil
-	}
-	for _, member := range s.Properties {
-		withoutNull(member)
-	}
-	if s.Items != nil {
-		withoutNull(s.Items)
-	}
-}
-
 // finders names the tools with which a token can look for files.
 func finders(a filestore.Access) string {
 	if a.Scoped {
@@ -125,7 +101,7 @@ func advise(a filestore.Access, err error) error {
 	case fault.Conflict:
 		return fmt.Errorf("%s.%s", e.Message, at)
 	case fault.UnsupportedMedia:
-		return fmt.Errorf("%s (%v, %v bytes): it can not be read as lines", e.Message, e.Fields["mimeType"], e.Fields["size"])
+		return fmt.Errorf("%s (%v, %v bytes): it cannot be read as lines", e.Message, e.Fields["mimeType"], e.Fields["size"])
 	case fault.Internal, fault.Unavailable, fault.Timeout:
 		return fmt.Errorf("%s The failure is the server's: try again in a moment", e.Message)
 	default:

@@ -9,6 +9,8 @@ import (
 
 	"github.com/castalia-org/castalia/internal/platform/fault"
 	"github.com/castalia-org/castalia/internal/service/filestore"
+	"github.com/castalia-org/castalia/internal/service/filestore/filetext"
+	"github.com/castalia-org/castalia/internal/service/filestore/folder"
 )
 
 type writeIn struct {
@@ -117,7 +119,7 @@ func (h *handler) write(ctx context.Context, a filestore.Access, in writeIn) (st
 }
 
 func (h *handler) appendText(ctx context.Context, a filestore.Access, in appendIn) (string, FileFacts, error) {
-	r, err := h.svc.Append(ctx, a, filestore.Append{Path: in.Path, Text: in.Content, MimeType: "text/plain; charset=utf-8", If: in.of()})
+	r, err := h.text.Append(ctx, a, filetext.Append{Path: in.Path, Text: in.Content, MimeType: "text/plain; charset=utf-8", If: in.of()})
 	if err != nil {
 		return "", FileFacts{}, err
 	}
@@ -131,7 +133,7 @@ type editOut struct {
 }
 
 func (h *handler) edit(ctx context.Context, a filestore.Access, in editIn) (string, editOut, error) {
-	e, err := h.svc.Edit(ctx, a, filestore.Edit{Path: in.Path, Old: in.OldString, New: in.NewString, All: in.ReplaceAll, DryRun: in.DryRun, If: in.of()})
+	e, err := h.text.Edit(ctx, a, filetext.Edit{Path: in.Path, Old: in.OldString, New: in.NewString, All: in.ReplaceAll, DryRun: in.DryRun, If: in.of()})
 	if err != nil {
 		return "", editOut{}, err
 	}
@@ -147,7 +149,9 @@ func (h *handler) move(ctx context.Context, a filestore.Access, in moveIn) (stri
 	_, err := h.svc.Move(ctx, a, filestore.Target{Path: in.From, If: in.of()}, in.To, in.Overwrite)
 	n := 1
 	if fault.Is(err, fault.NotFound) {
-		n, err = h.svc.MoveFolder(ctx, a, in.From, in.To, in.Overwrite, filestore.Once{})
+		var r filestore.Receipt
+		r, err = h.deps.Folders.Move(ctx, a, folder.Ends{From: in.From, To: in.To, Onto: folder.OntoFlag(in.Overwrite)})
+		n = r.Count
 	}
 	if err != nil {
 		return "", countOut{}, err

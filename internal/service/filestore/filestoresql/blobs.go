@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/castalia-org/castalia/internal/platform/diskroom"
 	"github.com/castalia-org/castalia/internal/platform/fault"
 	"github.com/castalia-org/castalia/internal/platform/sqldb"
 	"github.com/castalia-org/castalia/internal/service/filestore"
@@ -114,7 +115,7 @@ func (s *Store) RenewBlob(ctx context.Context, id string, until time.Time) error
 
 // Abandon implements filestore.Blobs.
 func (s *Store) Abandon(ctx context.Context, id string, now time.Time) error {
-	return s.db.Write(ctx, func(ctx context.Context, tx sqldb.Querier) error { return abandon(ctx, tx, id, now) })
+	return s.db.Write(diskroom.Freeing(ctx), func(ctx context.Context, tx sqldb.Querier) error { return abandon(ctx, tx, id, now) })
 }
 
 func abandon(ctx context.Context, tx sqldb.Querier, id string, now time.Time) error {

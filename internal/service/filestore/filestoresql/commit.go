@@ -23,10 +23,15 @@ func (s *Store) change(ctx context.Context, c filestore.Change, fn func(ctx cont
 			out = r
 			return err
 		}
+		if err := heedLocks(ctx, tx, c); err != nil {
+			return err
+		}
 		if out, err = fn(ctx, tx); err != nil {
 			return err
 		}
-		out.Count = c.Count
+		if c.Count != 0 {
+			out.Count = c.Count
+		}
 		return remember(ctx, tx, ns, c, out)
 	})
 	if over, ok := errors.AsType[quotaError](err); ok {
@@ -125,6 +130,9 @@ func (s *Store) lockFile(ctx context.Context, tx sqldb.Querier, q *query) (files
 // Commit implements filestore.Changer.
 func (s *Store) Commit(ctx context.Context, c filestore.Commit) (filestore.Receipt, error) {
 	return s.change(ctx, c.Change, func(ctx context.Context, tx sqldb.Querier) (filestore.Receipt, error) {
+		if err := useDrop(ctx, tx, c.Drop, c.Content.Size, c.Now); err != nil {
+			return filestore.Receipt{}, err
+		}
 		q := byID(c.Scope, c.FileID, false)
 		if c.FileID == "" {
 			q = newQuery(fileFields).add("f.ns = ? AND f.path = ? AND f.trashed_ms = 0", c.Scope.Namespace, c.Path)
@@ -138,6 +146,11 @@ func (s *Store) Commit(ctx context.Context, c filestore.Commit) (filestore.Recei
 		}
 		if err := c.Mode.Check(f, exists, c.If); err != nil {
 			return filestore.Receipt{}, err
+		}
+		if !exists {
+			if err := nameIsFree(ctx, tx, c.Scope.Namespace, c.Path, ""); err != nil {
+				return filestore.Receipt{}, err
+			}
 		}
 		if err := showBlob(ctx, tx, c); err != nil {
 			return filestore.Receipt{}, err
@@ -178,6 +191,11 @@ func (s *Store) showVersion(ctx context.Context, tx sqldb.Querier, c filestore.C
 			return filestore.Receipt{}, err
 		}
 	}
+	if c.Mark != nil {
+		if err := putMark(ctx, tx, f, *c.Mark); err != nil {
+			return filestore.Receipt{}, err
+		}
+	}
 	if err := d.apply(ctx, tx, f.Namespace); err != nil {
 		return filestore.Receipt{}, err
 	}
@@ -185,7 +203,7 @@ func (s *Store) showVersion(ctx context.Context, tx sqldb.Querier, c filestore.C
 		return filestore.Receipt{}, err
 	}
 	e.FileID, e.Path, e.Version, e.CID, e.Size, e.MimeType = f.ID, f.Path, f.Version, f.CID, f.Size, f.MimeType
-	seq, err := record(ctx, tx, f.Namespace, e)
+	seq, err := s.record(ctx, tx, f.Namespace, e)
 	return filestore.Receipt{File: f, Created: !exists, Seq: seq}, err
 }
 

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/castalia-org/castalia/internal/platform/sqldb"
 	"github.com/castalia-org/castalia/internal/protocol/vfspath"
@@ -13,21 +14,60 @@ import (
 
 func feedName(ns string) string { return "filestore/" + ns }
 
-// record stores an event with the namespace's next number.
-func record(ctx context.Context, tx sqldb.Querier, ns string, e filestore.Event) (int64, error) {
-	seq, err := sqldb.NextFeed(ctx, tx, feedName(ns))
+// record stores an event with the namespace's next number, and reports it.
+func (s *Store) record(ctx context.Context, tx sqldb.Querier, ns string, e filestore.Event) (int64, error) {
+	return s.recordAll(ctx, tx, ns, []filestore.Event{e})
+}
+
+// recordAll stores events with the namespace's next numbers, reports them, and
+// returns the last number.
+func (s *Store) recordAll(ctx context.Context, tx sqldb.Querier, ns string, events []filestore.Event) (int64, error) {
+	if len(events) == 0 {
+		return 0, nil
+	}
+	last, err := sqldb.NextFeedN(ctx, tx, feedName(ns), int64(len(events)))
 	if err != nil {
 		return 0, err
 	}
-	_, err = tx.ExecContext(ctx, `INSERT INTO filestore_events
-		(ns, seq, at_ms, op, file_id, path, hidden, from_path, from_hidden, version, cid, before_cid, size, mime, invoker, actor, proof)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)`,
-		ns, seq, sqldb.MS(e.At), string(e.Op), e.FileID, e.Path, flag(vfspath.IsHidden(e.Path)), e.From, flag(vfspath.IsHidden(e.From)), e.Version,
-		e.CID, e.Before, e.Size, e.MimeType, e.By.Invoker, e.By.Actor, e.By.Proof)
+	err = insertAll(ctx, tx, `filestore_events
+		(ns, seq, at_ms, op, file_id, path, hidden, from_path, from_hidden, version, cid, before_cid, size, mime, invoker, actor, proof)`,
+		len(events), func(i int) []any {
+			e := events[i]
+			return []any{
+				ns, last - int64(len(events)-1-i), sqldb.MS(e.At), string(e.Op), e.FileID, e.Path, flag(vfspath.IsHidden(e.Path)), e.From, flag(vfspath.IsHidden(e.From)),
+				e.Version, e.CID, e.Before, e.Size, e.MimeType, e.By.Invoker, e.By.Actor, e.By.Proof,
+			}
+		})
 	if err != nil {
-		return 0, fmt.Errorf("record event: %w", err)
+		return 0, fmt.Errorf("record events: %w", err)
 	}
-	return seq, nil
+	for _, e := range events {
+		if err := s.report(ctx, tx, ns, e); err != nil {
+			return 0, err
+		}
+	}
+	return last, nil
+}
+
+// insertStep is how many rows one statement inserts at most: engines limit arguments.
+const insertStep = 200
+
+// insertAll inserts n rows into a table, which is named with its columns.
+func insertAll(ctx context.Context, tx sqldb.Querier, into string, n int, row func(i int) []any) error {
+	for from := 0; from < n; from += insertStep {
+		q := newQuery("INSERT INTO " + into + " VALUES ")
+		for i := from; i < min(from+insertStep, n); i++ {
+			if i > from {
+				q.add(", ")
+			}
+			values := row(i)
+			q.add("(?"+strings.Repeat(", ?", len(values)-1)+")", values...)
+		}
+		if _, err := tx.ExecContext(ctx, q.text(), q.args...); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Events implements filestore.Records. A move that leaves or enters the scope
@@ -114,7 +154,7 @@ func (s *Store) Usage(ctx context.Context, scope filestore.Scope) (filestore.Usa
 			to   *int64
 		}{
 			{`SELECT COALESCE(MAX(last), 0) FROM platform_feeds WHERE name = $1`, feedName(ns), &u.Last},
-			{`SELECT COALESCE(MAX(seq), 0) FROM filestore_index WHERE ns = $1`, ns, &u.IndexedThrough},
+			{`SELECT COALESCE(MAX(seq), 0) FROM filestore_text_indexes WHERE id = $1`, ns, &u.IndexedThrough},
 		} {
 			if err := tx.QueryRowContext(ctx, c.text, c.arg).Scan(c.to); err != nil {
 				return err

@@ -25,12 +25,15 @@ var migrations embed.FS
 func Migrations() sqldb.Migrations { return sqldb.Migrations{Service: "filestore", FS: migrations} }
 
 // Store implements filestore.Store.
-type Store struct{ db *sqldb.DB }
+type Store struct {
+	db     *sqldb.DB
+	outbox Outbox
+}
 
 var _ filestore.Store = (*Store)(nil)
 
 // New returns a Store on a database that has the migrations.
-func New(db *sqldb.DB) *Store { return &Store{db} }
+func New(db *sqldb.DB) *Store { return &Store{db: db} }
 
 // absent turns "no rows" into a fault.
 func absent(err error, what string) error {

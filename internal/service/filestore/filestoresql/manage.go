@@ -2,10 +2,10 @@ package filestoresql
 
 import (
 	"context"
-	"crypto/rand"
 	"fmt"
 	"time"
 
+	"github.com/castalia-org/castalia/internal/platform/diskroom"
 	"github.com/castalia-org/castalia/internal/platform/fault"
 	"github.com/castalia-org/castalia/internal/platform/sqldb"
 	"github.com/castalia-org/castalia/internal/protocol/vfspath"
@@ -25,13 +25,11 @@ func (s *Store) current(ctx context.Context, tx sqldb.Querier, c filestore.Chang
 }
 
 // finish applies the counters and records the event.
-func finish(ctx context.Context, tx sqldb.Querier, c filestore.Change, f filestore.File, op filestore.Op, from string, d delta) (filestore.Receipt, error) {
+func (s *Store) finish(ctx context.Context, tx sqldb.Querier, c filestore.Change, f filestore.File, op filestore.Op, from string, d delta) (filestore.Receipt, error) {
 	if err := d.apply(ctx, tx, f.Namespace); err != nil {
 		return filestore.Receipt{}, err
 	}
-	seq, err := record(ctx, tx, f.Namespace, filestore.Event{
-		At: c.Now, Op: op, FileID: f.ID, Path: f.Path, From: from, Version: f.Version, CID: f.CID, Before: f.CID, Size: f.Size, MimeType: f.MimeType, By: c.By,
-	})
+	seq, err := s.record(ctx, tx, f.Namespace, eventOf(c, f, op, from))
 	return filestore.Receipt{File: f, Seq: seq}, err
 }
 
@@ -57,38 +55,46 @@ func (s *Store) Move(ctx context.Context, m filestore.Move) (filestore.Receipt, 
 				return filestore.Receipt{}, fault.New(fault.Forbidden, "the token does not reach the destination")
 			}
 			c := m.Change
-			if _, err := trash(ctx, tx, c, there); err != nil {
+			if _, err := s.trash(ctx, tx, c, there); err != nil {
 				return filestore.Receipt{}, err
 			}
 		}
-		from := f.Path
-		f.Path, f.Name, f.Hidden, f.Updated = m.To, vfspath.BaseName(m.To), vfspath.IsHidden(m.To), m.Now
-		_, err = tx.ExecContext(ctx, `UPDATE filestore_files SET path = $1, hidden = $2, updated_ms = $3 WHERE id = $4`, f.Path, flag(f.Hidden), sqldb.MS(m.Now), f.ID)
-		if err != nil {
+		if err := nameIsFree(ctx, tx, f.Namespace, m.To, f.ID); err != nil {
 			return filestore.Receipt{}, err
 		}
-		return finish(ctx, tx, m.Change, f, filestore.OpMove, from, delta{})
+		return s.rename(ctx, tx, m.Change, f, m.To)
 	})
+}
+
+// rename gives a file another path, which must be free.
+func (s *Store) rename(ctx context.Context, tx sqldb.Querier, c filestore.Change, f filestore.File, to string) (filestore.Receipt, error) {
+	from := f.Path
+	f.Path, f.Name, f.Hidden, f.Updated = to, vfspath.BaseName(to), vfspath.IsHidden(to), c.Now
+	_, err := tx.ExecContext(ctx, `UPDATE filestore_files SET path = $1, hidden = $2, updated_ms = $3 WHERE id = $4`, f.Path, flag(f.Hidden), sqldb.MS(c.Now), f.ID)
+	if err != nil {
+		return filestore.Receipt{}, err
+	}
+	return s.finish(ctx, tx, c, f, filestore.OpMove, from, delta{})
 }
 
 // ToTrash implements filestore.Changer.
 func (s *Store) ToTrash(ctx context.Context, c filestore.Change) (filestore.Receipt, error) {
-	return s.change(ctx, c, func(ctx context.Context, tx sqldb.Querier) (filestore.Receipt, error) {
+	return s.change(diskroom.Freeing(ctx), c, func(ctx context.Context, tx sqldb.Querier) (filestore.Receipt, error) {
 		f, err := s.current(ctx, tx, c, false)
 		if err != nil {
 			return filestore.Receipt{}, err
 		}
-		return trash(ctx, tx, c, f)
+		return s.trash(ctx, tx, c, f)
 	})
 }
 
-func trash(ctx context.Context, tx sqldb.Querier, c filestore.Change, f filestore.File) (filestore.Receipt, error) {
+func (s *Store) trash(ctx context.Context, tx sqldb.Querier, c filestore.Change, f filestore.File) (filestore.Receipt, error) {
 	_, err := tx.ExecContext(ctx, `UPDATE filestore_files SET trashed_ms = $1, public_id = '' WHERE id = $2`, sqldb.MS(c.Now), f.ID)
 	if err != nil {
 		return filestore.Receipt{}, fmt.Errorf("trash file: %w", err)
 	}
 	f.Trashed, f.PublicID = c.Now, ""
-	return finish(ctx, tx, c, f, filestore.OpTrash, "", delta{files: -1, bytes: -f.Size, trashFiles: 1, trashBytes: f.Size})
+	return s.finish(ctx, tx, c, f, filestore.OpTrash, "", delta{files: -1, bytes: -f.Size, trashFiles: 1, trashBytes: f.Size})
 }
 
 // FromTrash implements filestore.Changer.
@@ -108,6 +114,9 @@ func (s *Store) FromTrash(ctx context.Context, c filestore.Change, path string) 
 		if occupied {
 			return filestore.Receipt{}, fault.New(fault.Conflict, "Destination occupied: "+path)
 		}
+		if err := nameIsFree(ctx, tx, f.Namespace, path, f.ID); err != nil {
+			return filestore.Receipt{}, err
+		}
 		from := f.Path
 		f.Path, f.Name, f.Hidden, f.Updated = path, vfspath.BaseName(path), vfspath.IsHidden(path), c.Now
 		_, err = tx.ExecContext(ctx, `UPDATE filestore_files SET trashed_ms = 0, path = $1, hidden = $2, updated_ms = $3 WHERE id = $4`,
@@ -116,14 +125,15 @@ func (s *Store) FromTrash(ctx context.Context, c filestore.Change, path string) 
 			return filestore.Receipt{}, err
 		}
 		f.Trashed = time.Time{}
-		return finish(ctx, tx, c, f, filestore.OpUntrash, from, delta{files: 1, bytes: f.Size, trashFiles: -1, trashBytes: -f.Size})
+		return s.finish(ctx, tx, c, f, filestore.OpUntrash, from, delta{files: 1, bytes: f.Size, trashFiles: -1, trashBytes: -f.Size})
 	})
 }
 
-// Purge implements filestore.Changer. Keys, small content and postings go in this
-// transaction.
+// Purge implements filestore.Changer. Keys and small content go in this transaction,
+// and search does not find the file from now on; its text leaves the sealed segment
+// when that is written anew.
 func (s *Store) Purge(ctx context.Context, c filestore.Change) (filestore.Receipt, error) {
-	return s.change(ctx, c, func(ctx context.Context, tx sqldb.Querier) (filestore.Receipt, error) {
+	return s.change(diskroom.Freeing(ctx), c, func(ctx context.Context, tx sqldb.Querier) (filestore.Receipt, error) {
 		f, err := s.current(ctx, tx, c, true)
 		if err != nil {
 			return filestore.Receipt{}, err
@@ -136,19 +146,28 @@ func (s *Store) Purge(ctx context.Context, c filestore.Change) (filestore.Receip
 			`DELETE FROM filestore_files WHERE id = $1`,
 			`DELETE FROM filestore_postings WHERE file_id = $1`,
 			`DELETE FROM filestore_indexed WHERE file_id = $1`,
+			`DELETE FROM filestore_marks WHERE file_id = $1`,
+			`DELETE FROM filestore_props WHERE owner = $1`,
 		} {
 			if _, err := tx.ExecContext(ctx, text, f.ID); err != nil {
 				return filestore.Receipt{}, fmt.Errorf("purge file: %w", err)
 			}
 		}
-		return finish(ctx, tx, c, f, filestore.OpPurge, "", d)
+		lost, err := dropIndexed(ctx, tx, f.ID)
+		if err == nil && lost > 0 {
+			err = textTables(s.db).Touch(ctx, tx, f.Namespace, c.Now)
+		}
+		if err != nil {
+			return filestore.Receipt{}, err
+		}
+		return s.finish(ctx, tx, c, f, filestore.OpPurge, "", d)
 	})
 }
 
 // SetPublic implements filestore.Changer. A file that becomes public again gets a
 // new address.
 func (s *Store) SetPublic(ctx context.Context, c filestore.Change, public bool) (filestore.Receipt, error) {
-	fresh := publicID()
+	fresh := filestore.NewID()
 	return s.change(ctx, c, func(ctx context.Context, tx sqldb.Querier) (filestore.Receipt, error) {
 		f, err := s.current(ctx, tx, c, false)
 		if err != nil {
@@ -165,14 +184,6 @@ func (s *Store) SetPublic(ctx context.Context, c filestore.Change, public bool) 
 		if _, err := tx.ExecContext(ctx, `UPDATE filestore_files SET public_id = $1 WHERE id = $2`, f.PublicID, f.ID); err != nil {
 			return filestore.Receipt{}, fmt.Errorf("publish file: %w", err)
 		}
-		return finish(ctx, tx, c, f, op, "", delta{})
+		return s.finish(ctx, tx, c, f, op, "", delta{})
 	})
-}
-
-// publicID returns a random UUID.
-func publicID() string {
-	var b [16]byte
-	_, _ = rand.Read(b[:]) // never fails
-	b[6], b[8] = b[6]&0x0f|0x40, b[8]&0x3f|0x80
-	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
 }

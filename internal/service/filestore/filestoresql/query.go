@@ -91,18 +91,18 @@ func (q *query) scope(s filestore.Scope, c columns) *query {
 
 // under adds the condition that a path lies in a subtree: it is Root.Contains as
 // SQL.
-func (q *query) under(column string, subtree vfspath.Root) {
+func (q *query) under(column string, subtree vfspath.Root) *query {
 	root := string(subtree)
 	folder, below := strings.CutSuffix(root, "/")
 	switch {
 	case root == "":
-		q.add("1 = 0")
+		return q.add("1 = 0")
 	case folder == "":
-		q.add("1 = 1")
+		return q.add("1 = 1")
 	case below:
-		q.add("("+column+" >= ? AND "+column+" < ?)", root, folder+"0")
+		return q.add("("+column+" >= ? AND "+column+" < ?)", root, folder+"0")
 	default:
-		q.add("("+column+" = ? OR ("+column+" >= ? AND "+column+" < ?))", root, root+"/", root+"0")
+		return q.add("("+column+" = ? OR ("+column+" >= ? AND "+column+" < ?))", root, root+"/", root+"0")
 	}
 }
 

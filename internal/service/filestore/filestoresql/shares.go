@@ -13,13 +13,14 @@ import (
 var shareColumns = columns{"s.ns", "s.path", "s.hidden", "''"}
 
 const shareFields = `SELECT s.id, s.ns, s.path, s.token_cid, s.twin_cid, s.created_ms, s.expires_ms, s.max_uses, s.uses, s.revoked_ms,
- s.invoker, s.actor, s.proof FROM filestore_shares s WHERE `
+ s.invoker, s.actor, s.proof, COALESCE(d.max_bytes, 0), COALESCE(d.bytes, 0)
+ FROM filestore_shares s LEFT JOIN filestore_drops d ON d.share_id = s.id WHERE `
 
 func scanShare(r scanner) (filestore.Share, error) {
 	var s filestore.Share
 	var created, expires, revoked int64
 	err := r.Scan(&s.ID, &s.Namespace, &s.Path, &s.TokenCID, &s.TwinCID, &created, &expires, &s.MaxUses, &s.Uses, &revoked,
-		&s.By.Invoker, &s.By.Actor, &s.By.Proof)
+		&s.By.Invoker, &s.By.Actor, &s.By.Proof, &s.MaxBytes, &s.Bytes)
 	s.Created = sqldb.Time(created)
 	if expires != 0 {
 		s.Expires = sqldb.Time(expires)
@@ -42,7 +43,13 @@ func (s *Store) CreateShare(ctx context.Context, sh filestore.Share) error {
 			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, 0, 0, $10, $11, $12)`,
 			sh.ID, sh.Namespace, sh.Path, flag(vfspath.IsHidden(sh.Path)), sh.TokenCID, sh.TwinCID, sqldb.MS(sh.Created), expires, sh.MaxUses,
 			sh.By.Invoker, sh.By.Actor, sh.By.Proof)
-		return err
+		if err == nil && sh.MaxBytes > 0 {
+			_, err = tx.ExecContext(ctx, `INSERT INTO filestore_drops (share_id, max_bytes, bytes) VALUES ($1, $2, 0)`, sh.ID, sh.MaxBytes)
+		}
+		if err != nil {
+			return err
+		}
+		return s.reportShare(ctx, tx, sh)
 	})
 }
 
@@ -82,12 +89,28 @@ func (s *Store) RevokeShare(ctx context.Context, w filestore.Whose, id string, n
 func (s *Store) UseShares(ctx context.Context, ids []string, now time.Time) error {
 	return s.db.Write(ctx, func(ctx context.Context, tx sqldb.Querier) error {
 		for _, id := range ids {
-			r, err := tx.ExecContext(ctx, `UPDATE filestore_shares SET uses = uses + 1
-				WHERE id = $1 AND revoked_ms = 0 AND (expires_ms = 0 OR expires_ms > $2) AND (max_uses = 0 OR uses < max_uses)`, id, sqldb.MS(now))
-			if err := affectedOne(r, err, fault.New(fault.Forbidden, "the link is over").WithCode("link_over")); err != nil {
+			if err := useShare(ctx, tx, id, now); err != nil {
 				return err
 			}
 		}
 		return nil
 	})
+}
+
+func useShare(ctx context.Context, tx sqldb.Querier, id string, now time.Time) error {
+	r, err := tx.ExecContext(ctx, `UPDATE filestore_shares SET uses = uses + 1
+		WHERE id = $1 AND revoked_ms = 0 AND (expires_ms = 0 OR expires_ms > $2) AND (max_uses = 0 OR uses < max_uses)`, id, sqldb.MS(now))
+	return affectedOne(r, err, fault.New(fault.Forbidden, "the link is over").WithCode("link_over"))
+}
+
+// useDrop counts what comes by an upload link, unless it is over or would take too much.
+func useDrop(ctx context.Context, tx sqldb.Querier, id string, size int64, now time.Time) error {
+	if id == "" {
+		return nil
+	}
+	if err := useShare(ctx, tx, id, now); err != nil {
+		return err
+	}
+	r, err := tx.ExecContext(ctx, `UPDATE filestore_drops SET bytes = bytes + $1 WHERE share_id = $2 AND bytes + $1 <= max_bytes`, size, id)
+	return affectedOne(r, err, filestore.DropFull())
 }

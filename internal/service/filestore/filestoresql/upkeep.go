@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/castalia-org/castalia/internal/platform/diskroom"
 	"github.com/castalia-org/castalia/internal/platform/fault"
 	"github.com/castalia-org/castalia/internal/platform/sqldb"
 	"github.com/castalia-org/castalia/internal/service/filestore"
@@ -22,9 +23,10 @@ func (s *Store) ExpireOnce(ctx context.Context, before time.Time, limit int) (in
 		(SELECT ns, key FROM filestore_once WHERE at_ms < $1 ORDER BY at_ms LIMIT $2)`, sqldb.MS(before), limit)
 }
 
+// count runs a statement that makes room.
 func (s *Store) count(ctx context.Context, text string, args ...any) (int, error) {
 	var n int64
-	err := s.db.Write(ctx, func(ctx context.Context, tx sqldb.Querier) error {
+	err := s.db.Write(diskroom.Freeing(ctx), func(ctx context.Context, tx sqldb.Querier) error {
 		r, err := tx.ExecContext(ctx, text, args...)
 		if err != nil {
 			return err
@@ -73,9 +75,11 @@ func (s *Store) blobs(ctx context.Context, q *query) ([]filestore.Blob, error) {
 
 // ForgetBlob implements filestore.Upkeep.
 func (s *Store) ForgetBlob(ctx context.Context, id string) error {
-	return s.db.Write(ctx, func(ctx context.Context, tx sqldb.Querier) error {
+	return s.db.Write(diskroom.Freeing(ctx), func(ctx context.Context, tx sqldb.Querier) error {
 		for _, text := range []string{
 			`DELETE FROM filestore_extents WHERE blob_id = $1 AND EXISTS (SELECT 1 FROM filestore_blobs b WHERE b.id = blob_id AND b.state = 2)`,
+			`DELETE FROM filestore_blocks WHERE blob_id = $1 AND EXISTS (SELECT 1 FROM filestore_blobs b WHERE b.id = blob_id AND b.state = 2)`,
+			`DELETE FROM filestore_block_sets WHERE blob_id = $1 AND EXISTS (SELECT 1 FROM filestore_blobs b WHERE b.id = blob_id AND b.state = 2)`,
 			`DELETE FROM filestore_blobs WHERE id = $1 AND state = 2`,
 		} {
 			if _, err := tx.ExecContext(ctx, text, id); err != nil {

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/castalia-org/castalia/internal/platform/diskroom"
 	"github.com/castalia-org/castalia/internal/platform/fault"
 	"github.com/castalia-org/castalia/internal/platform/sqldb"
 	"github.com/castalia-org/castalia/internal/protocol/vfspath"
@@ -139,7 +140,7 @@ func (s *Store) SetUploadLength(ctx context.Context, id string, length int64) er
 
 // DeleteUpload implements filestore.Uploads. Content that became a version stays.
 func (s *Store) DeleteUpload(ctx context.Context, id string, now time.Time) error {
-	return s.db.Write(ctx, func(ctx context.Context, tx sqldb.Querier) error { return deleteUpload(ctx, tx, id, now) })
+	return s.db.Write(diskroom.Freeing(ctx), func(ctx context.Context, tx sqldb.Querier) error { return deleteUpload(ctx, tx, id, now) })
 }
 
 func deleteUpload(ctx context.Context, tx sqldb.Querier, id string, now time.Time) error {

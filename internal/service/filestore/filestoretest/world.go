@@ -17,7 +17,12 @@ import (
 	"github.com/castalia-org/castalia/internal/platform/sqldb/sqldbtest"
 	"github.com/castalia-org/castalia/internal/protocol/seal"
 	"github.com/castalia-org/castalia/internal/service/filestore"
+	"github.com/castalia-org/castalia/internal/service/filestore/dag"
 	"github.com/castalia-org/castalia/internal/service/filestore/filestoresql"
+	"github.com/castalia-org/castalia/internal/service/filestore/filetext"
+	"github.com/castalia-org/castalia/internal/service/filestore/folder"
+	"github.com/castalia-org/castalia/internal/service/filestore/search"
+	"github.com/castalia-org/castalia/internal/service/filestore/upkeep"
 	"github.com/castalia-org/castalia/test/testenv"
 )
 
@@ -27,11 +32,16 @@ var MasterKey = seal.Key{1, 2, 3}
 // World is a file store with the things it stands on.
 type World struct {
 	*filestore.Service
-	DB     *sqldb.DB
-	Store  *filestoresql.Store
-	Blobs  *blobtest.Faulty
-	Folder string // where objects are, in the embedded shape
-	Clock  *Clock
+	Folders *folder.Service
+	Find    *search.Service
+	Text    *filetext.Service
+	Upkeep  *upkeep.Service
+	DAG     *dag.Service
+	DB      *sqldb.DB
+	Store   *filestoresql.Store
+	Blobs   *blobtest.Faulty
+	Folder  string // where objects are, in the embedded shape
+	Clock   *Clock
 }
 
 // Each runs body in both shapes.
@@ -75,6 +85,8 @@ func New(t testing.TB, db *sqldb.DB, objects blob.Store, change ...func(*filesto
 	}
 	w := &World{DB: db, Store: filestoresql.New(db), Blobs: blobtest.NewFaulty(objects), Clock: &Clock{now: time.Now()}}
 	w.Service = w.Node(change...)
+	w.Folders = folder.New(w.Service, w.Store)
+	w.Find, w.Text, w.Upkeep, w.DAG = search.New(w.Service), filetext.New(w.Service), upkeep.New(w.Service), dag.New(w.Service)
 	return w
 }
 
@@ -123,7 +135,7 @@ func (w *World) MustPut(t testing.TB, namespace, path, text string) filestore.Fi
 func (w *World) Index(ctx context.Context, t testing.TB) {
 	t.Helper()
 	for {
-		more, err := w.IndexOnce(ctx)
+		more, err := w.Find.IndexOnce(ctx)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -40,19 +41,12 @@ type Limits struct {
 }
 
 func (l Limits) withDefaults() Limits {
-	set := func(v *int, d int) {
-		if *v == 0 {
-			*v = d
-		}
-	}
-	set(&l.MaxSteps, 20)
-	set(&l.OutputBytes, 32<<10)
-	set(&l.Parallel, 8)
-	set(&l.MaxCalls, 32)
-	set(&l.Repeats, 2)
-	if l.ToolTimeout == 0 {
-		l.ToolTimeout = time.Minute
-	}
+	l.MaxSteps = cmp.Or(l.MaxSteps, 20)
+	l.OutputBytes = cmp.Or(l.OutputBytes, 32<<10)
+	l.Parallel = cmp.Or(l.Parallel, 8)
+	l.MaxCalls = cmp.Or(l.MaxCalls, 32)
+	l.Repeats = cmp.Or(l.Repeats, 2)
+	l.ToolTimeout = cmp.Or(l.ToolTimeout, time.Minute)
 	return l
 }
 
@@ -66,7 +60,7 @@ type Sink interface {
 	ToolStarted(c Call)
 	ToolEnded(c Call)
 	// Save is called with everything finished so far. When durable is set, the
-	// state must be safe before Save returns: what follows can not be undone.
+	// state must be safe before Save returns: what follows cannot be undone.
 	Save(ctx context.Context, s State, durable bool) error
 }
 
@@ -86,6 +80,11 @@ type Task struct {
 	// their ids. Nil means that nobody can be asked: calls that need an approval
 	// are then refused.
 	Answers func(ctx context.Context) (map[string]oracle.Decision, error)
+	// Unasked is what the model reads of a call that is refused so; nil is what is
+	// said to sub-agents.
+	Unasked error
+	// Delegates says that the person's page can be asked for a delegation.
+	Delegates bool
 	// Untrusted says that the task itself is somebody else's text.
 	Untrusted bool
 	// State is where an earlier attempt stopped; zero at the beginning.
@@ -107,6 +106,8 @@ type State struct {
 	Model string       `json:"model,omitempty"`
 	// Finish is why the last answer ended: see plugin.ModelResponse.
 	Finish string `json:"finish,omitempty"`
+	// Shortened says that the user is to be told that older turns were left out.
+	Shortened bool `json:"shortened,omitempty"`
 }
 
 // Step is one model call and the tools that it asked for.
@@ -138,6 +139,8 @@ type Call struct {
 	Approved bool `json:"approved,omitempty"`
 	// Untrusted says that the result is somebody else's text.
 	Untrusted bool `json:"untrusted,omitempty"`
+	// Citations are the passages that the result quotes.
+	Citations []plugin.Citation `json:"citations,omitempty"`
 }
 
 // Waits reports whether the call waits for the person.
@@ -148,6 +151,17 @@ func (s State) Untrusted() bool {
 	return slices.ContainsFunc(s.Steps, func(step Step) bool {
 		return slices.ContainsFunc(step.Calls, func(c Call) bool { return c.Untrusted })
 	})
+}
+
+// Shown are the passages that the turn was shown.
+func (s State) Shown() []plugin.Citation {
+	var out []plugin.Citation
+	for _, step := range s.Steps {
+		for _, c := range step.Calls {
+			out = append(out, c.Citations...)
+		}
+	}
+	return out
 }
 
 // Text is everything that the turn said to the user.
@@ -323,7 +337,7 @@ func (l *loop) accept(asked []plugin.ModelToolCall, tools []Tool) []Call {
 	var calls []Call
 	for i, c := range asked {
 		if i == l.Limits.MaxCalls {
-			l.Log.Warn("the model asked for too many tools in one step", slog.Int("asked", len(asked)))
+			l.Log.Warn("the model asked for too many tools in one step", slog.String("event", "tool.too_many"), slog.Int("asked", len(asked)))
 			break
 		}
 		id := c.ID

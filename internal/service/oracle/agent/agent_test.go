@@ -210,7 +210,7 @@ func TestResume(t *testing.T) {
 	}
 }
 
-// What can not be undone is announced before it is done.
+// What cannot be undone is announced before it is done.
 func TestUnsafeToolsAreSavedFirst(t *testing.T) {
 	t.Parallel()
 	n := &notes{}
@@ -263,6 +263,21 @@ func TestTooLongIsTrimmed(t *testing.T) {
 	}
 }
 
+// A refusal that may be one of length is believed once: another one of a conversation
+// that was shortened is what it says.
+func TestAGuessIsTriedOnce(t *testing.T) {
+	t.Parallel()
+	tk, asked := task(&notes{}, nil), 0
+	tk.Model = func(context.Context, *plugin.Runtime, plugin.ModelRequest, func(plugin.Chunk)) (plugin.ModelResponse, error) {
+		asked++
+		return plugin.ModelResponse{}, &model.Error{Kind: model.TooLong, Guessed: true}
+	}
+	tk.Trim = func(context.Context, *plugin.ModelRequest) bool { return true }
+	if _, err := agent.Run(t.Context(), tk); err == nil || asked != 2 {
+		t.Errorf("asked %d times: %v", asked, err)
+	}
+}
+
 func FuzzArguments(f *testing.F) {
 	for _, s := range []string{`{"n":1}`, `[]`, `null`, `"x"`, `{"n":1e999}`, `{`, ``} {
 		f.Add(s)
@@ -273,7 +288,7 @@ func FuzzArguments(f *testing.F) {
 			t.Errorf("%q: %+v %v", args, state, err)
 		}
 		if _, err := json.Marshal(state); err != nil {
-			t.Errorf("%q can not be kept: %v", args, err)
+			t.Errorf("%q cannot be kept: %v", args, err)
 		}
 	})
 }

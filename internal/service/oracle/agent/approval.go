@@ -9,7 +9,7 @@ import (
 	"github.com/castalia-org/castalia/plugin"
 )
 
-// ErrWaits says that a turn can not go on before the person has answered. Its
+// ErrWaits says that a turn cannot go on before the person has answered. Its
 // state holds the calls that wait; run again, it goes on with them.
 var ErrWaits = errors.New("calls wait for the person's approval")
 
@@ -17,7 +17,9 @@ var ErrWaits = errors.New("calls wait for the person's approval")
 var (
 	errDenied  = plugin.Errorf(403, "The user did not approve this call. It was not run. Do not try it again unless the user asks for it.")
 	errExpired = plugin.Errorf(403, "Nobody approved this call in time. It was not run. Tell the user, who can ask for it again.")
-	errNobody  = plugin.Errorf(403, "This call needs the user's approval, for which a sub-agent can not ask. It was not run.")
+	errNobody  = plugin.Errorf(403, "This call needs the user's approval, for which a sub-agent cannot ask. It was not run.")
+	// ErrNotThere is for turns that came by a program which cannot ask its user.
+	ErrNotThere = plugin.Errorf(403, "This call needs the user's approval, which cannot be given by the program through which the user speaks. It was not run. Tell the user to ask for it on the oracle's own page.")
 )
 
 // consult decides which calls of the last step wait for the person, and settles
@@ -74,7 +76,11 @@ func (l *loop) ask(i int, c *Call, tools map[string]Tool, resumed bool) {
 		return
 	}
 	if l.Answers == nil {
-		l.settle(i, plugin.Result{}, errNobody)
+		refusal := l.Unasked
+		if refusal == nil {
+			refusal = errNobody
+		}
+		l.settle(i, plugin.Result{}, refusal)
 		return
 	}
 	if _, err := l.check(tools, *c, resumed); err != nil {
@@ -93,6 +99,8 @@ func (l *loop) reason(t Tool) string {
 		return oracle.AsksConfirm
 	case t.Asks:
 		return oracle.AsksOperator
+	case t.Granted != nil && l.Delegates && l.Answers != nil:
+		return oracle.AsksDelegation
 	case !t.ReadOnly && (l.Untrusted || before.Untrusted()):
 		return oracle.AsksUntrusted
 	}

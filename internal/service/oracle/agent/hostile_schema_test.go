@@ -48,6 +48,10 @@ func TestSchemasThatTakeForEver(t *testing.T) {
 		{`{"type":"object","properties":{"a":{"allOf":[{"$ref":"#"},{"$ref":"#"}]}}}`, nested, plugin.Done},
 		{`{"type":"object","$ref":"#"}`, `[]`, plugin.Failed},
 		{named, `{"n":1}`, plugin.Done},
+		// What was approved is what is done.
+		{named, `{"n":1,"n":2}`, plugin.Failed},
+		{named, `{"n":1,"N":2}`, plugin.Failed},
+		{named, `{"x":{"a":1,"A":2}}`, plugin.Done},
 		{named, `{"n":"x"}`, plugin.Failed},
 		{doubling(5), `{}`, plugin.Done},
 		{`{"type":"object","required":["n"]}`, `{}`, plugin.Failed},

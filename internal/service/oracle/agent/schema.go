@@ -8,6 +8,8 @@ import (
 	"sync"
 
 	"github.com/google/jsonschema-go/jsonschema"
+
+	"github.com/castalia-org/castalia/plugin/strictjson"
 )
 
 // maxSchema bounds a schema that a page or a server declares.
@@ -99,6 +101,10 @@ func validate(schema, args json.RawMessage) string {
 	var v any
 	if err := json.Unmarshal(args, &v); err != nil {
 		return "they are not JSON"
+	}
+	// What a person approves, a schema judges and a tool reads must be one thing.
+	if err := strictjson.Check(args, &struct{}{}); err != nil {
+		return err.Error()
 	}
 	if text, ok := v.(string); ok {
 		return fmt.Sprintf("they are not a JSON object but %q", Cap(text, 200))

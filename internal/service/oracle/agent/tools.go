@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -98,11 +99,27 @@ func (l *loop) settle(i int, result plugin.Result, err error) {
 		c.Unknown = errors.Is(err, errInterrupted)
 	} else {
 		c.Status, c.Output, c.Unknown = plugin.Done, Cap(result.Text, l.Limits.OutputBytes), result.Unknown
-		c.Component, c.Untrusted = drawable(result.Component), result.Untrusted
+		c.Component, c.Citations = drawable(result.Component), quotable(result.Citations)
 	}
+	c.Untrusted = result.Untrusted // what went wrong may be told in foreign words too
 	settled := *c
 	l.mu.Unlock()
 	l.Sink.ToolEnded(settled)
+}
+
+// Bounds of what is kept of the passages that a result quotes.
+const (
+	maxCitations    = 32
+	maxCitationText = 2 << 10
+)
+
+// quotable bounds citations: the transcript keeps them.
+func quotable(all []plugin.Citation) []plugin.Citation {
+	out := slices.Clone(all[:min(len(all), maxCitations)])
+	for i := range out {
+		out[i].Text = Cap(out[i].Text, maxCitationText)
+	}
+	return out
 }
 
 // Bounds of a component.
@@ -143,7 +160,7 @@ func (l *loop) explain(c Call, err error) string {
 	case errors.Is(err, context.DeadlineExceeded):
 		return "The tool took too long and was stopped. It may or may not have taken effect."
 	}
-	l.Log.Warn("a tool failed", slog.String("tool", c.Name), slog.Any("error", err))
+	l.Log.Warn("a tool failed", slog.String("event", "tool.failed"), slog.String("tool", c.Name), slog.Any("error", err))
 	return "The tool failed."
 }
 
@@ -185,7 +202,9 @@ func (l *loop) call(ctx context.Context, tools map[string]Tool, c Call, resumed 
 		rt = *l.Runtime
 	}
 	rt.ToolCallID = c.ID
-	return l.guarded(ctx, limit, run, &rt, plugin.ToolInvocation{ID: c.ID, Name: c.Name, Plugin: t.Plugin, Args: c.Args})
+	result, err := l.guarded(ctx, limit, run, &rt, plugin.ToolInvocation{ID: c.ID, Name: c.Name, Plugin: t.Plugin, Args: c.Args})
+	result.Untrusted = result.Untrusted || t.Foreign
+	return result, err
 }
 
 // guarded runs a tool that may panic, and does not wait for one that ignores
@@ -199,7 +218,7 @@ func (l *loop) guarded(ctx context.Context, limit time.Duration, run plugin.Tool
 	go func() {
 		defer func() {
 			if p := recover(); p != nil {
-				l.Log.Error("a tool panicked", slog.String("tool", call.Name), slog.Any("panic", p), slog.String("stack", string(debug.Stack())))
+				l.Log.Error("a tool panicked", slog.String("event", "tool.panicked"), slog.String("tool", call.Name), slog.Any("panic", p), slog.String("stack", string(debug.Stack())))
 				got <- answer{err: errors.New("the tool panicked")}
 			}
 		}()

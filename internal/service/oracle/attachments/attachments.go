@@ -27,6 +27,7 @@ import (
 	"maunium.net/go/mautrix/event"
 	"maunium.net/go/mautrix/id"
 
+	"github.com/castalia-org/castalia/internal/platform/fault"
 	"github.com/castalia-org/castalia/internal/service/oracle"
 	"github.com/castalia-org/castalia/internal/service/oracle/agent"
 	"github.com/castalia-org/castalia/internal/service/oracle/outbound"
@@ -47,7 +48,7 @@ type Config struct {
 	Timeout      time.Duration // 60s per file
 	// Store reads a file of the user's own file store; nil has none.
 	Store Store
-	// Documents reads PDFs; nil reads none.
+	// Documents reads what is not text itself; nil reads none.
 	Documents Documents
 	Log       *slog.Logger
 }
@@ -56,6 +57,11 @@ type Config struct {
 // delegated and nothing else. It fails with plugin.ErrNoDelegation when the
 // user granted nothing, and with a *plugin.Error when the store refused.
 type Store func(ctx context.Context, userDID, delegation, cid string, limit int64) ([]byte, error)
+
+// Documents reads the text of a document apart from the program: more than limit
+// bytes of it when there are more, so that whoever cuts it can say so. What is wrong
+// with the document is a fault of kind Invalid, whose text the user may read.
+type Documents func(ctx context.Context, data []byte, limit int) (string, error)
 
 // Fetcher reads attachments.
 type Fetcher struct {
@@ -166,7 +172,13 @@ func (f *Fetcher) note(err error) string {
 	if p, ok := errors.AsType[problem](err); ok {
 		return "[could not be read: " + string(p) + "]"
 	}
-	f.cfg.Log.Info("an attachment could not be read", slog.Any("error", err))
+	if e := fault.From(err); e.Kind == fault.Invalid {
+		return "[could not be read: " + e.Message + "]"
+	}
+	if u, ok := errors.AsType[*url.Error](err); ok {
+		err = u.Err // without the address, which may have a key in it
+	}
+	f.cfg.Log.Info("an attachment could not be read", slog.String("event", "attachment.unreadable"), slog.Any("error", err))
 	return "[could not be read]"
 }
 
@@ -304,11 +316,9 @@ func (f *Fetcher) get(ctx context.Context, uri string) (*http.Response, error) {
 	return resp, nil
 }
 
-// explain turns failures that the user can do something about into texts.
+// explain turns failures that the user can do something about into texts. That an
+// address is private is none: it would tell which names mean something in our network.
 func (f *Fetcher) explain(err error) error {
-	if errors.Is(err, outbound.ErrPrivate) {
-		return problem("its address is private")
-	}
 	if h, ok := errors.AsType[mautrix.HTTPError](err); ok && h.Response != nil {
 		switch h.Response.StatusCode {
 		case http.StatusNotFound:
@@ -376,7 +386,7 @@ func (f *Fetcher) digest(ctx context.Context, a *oracle.Attachment, data []byte)
 		}
 		a.Note = "[picture]"
 		return &plugin.Image{MediaType: sniffed, Data: data}, nil
-	case sniffed == "application/pdf":
+	case sniffed == "application/pdf", sniffed == "application/zip": // offices pack what they write
 		a.Category = "document"
 		if f.cfg.Documents == nil {
 			return nil, problem("this server reads no documents")
@@ -395,5 +405,5 @@ func (f *Fetcher) digest(ctx context.Context, a *oracle.Attachment, data []byte)
 		return nil, nil //nolint:nilnil // a text has no picture
 	}
 	a.Category = "file"
-	return nil, problem("files of this kind can not be read as text")
+	return nil, problem("files of this kind cannot be read as text")
 }

@@ -2,8 +2,10 @@ package attachments_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -11,6 +13,7 @@ import (
 
 	"maunium.net/go/mautrix/crypto/attachment"
 
+	"github.com/castalia-org/castalia/internal/platform/fault"
 	"github.com/castalia-org/castalia/internal/service/oracle"
 	"github.com/castalia-org/castalia/internal/service/oracle/attachments"
 	"github.com/castalia-org/castalia/internal/service/oracle/turn"
@@ -57,28 +60,12 @@ func (h *homeserver) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// pdf is a document that says one line.
-func pdf(text string) []byte {
-	var b bytes.Buffer
-	var at []int
-	object := func(s string) {
-		at = append(at, b.Len())
-		fmt.Fprintf(&b, "%d 0 obj\n%s\nendobj\n", len(at), s)
+// documents stands in for what reads documents apart.
+func documents(_ context.Context, data []byte, _ int) (string, error) {
+	if bytes.HasPrefix(data, []byte("%PDF-")) {
+		return "Bees dance", nil
 	}
-	b.WriteString("%PDF-1.4\n")
-	object("<< /Type /Catalog /Pages 2 0 R >>")
-	object("<< /Type /Pages /Kids [3 0 R] /Count 1 >>")
-	object("<< /Type /Page /Parent 2 0 R /Contents 4 0 R /Resources << /Font << /F1 5 0 R >> >> >>")
-	stream := "BT /F1 12 Tf 72 720 Td (" + text + ") Tj ET"
-	object(fmt.Sprintf("<< /Length %d >>\nstream\n%s\nendstream", len(stream), stream))
-	object("<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica /Encoding /WinAnsiEncoding >>")
-	start := b.Len()
-	fmt.Fprintf(&b, "xref\n0 %d\n0000000000 65535 f \n", len(at)+1)
-	for _, o := range at {
-		fmt.Fprintf(&b, "%010d 00000 n \n", o)
-	}
-	fmt.Fprintf(&b, "trailer << /Size %d /Root 1 0 R >>\nstartxref\n%d\n%%%%EOF\n", len(at)+1, start)
-	return b.Bytes()
+	return "", fault.New(fault.Invalid, "files of this kind cannot be read as text")
 }
 
 func TestFetch(t *testing.T) {
@@ -101,7 +88,7 @@ func TestFetch(t *testing.T) {
 	}
 	file.URL = "mxc://" + host + "/sealed"
 	h.files["text"] = []byte("# Notes\n\nplain text")
-	h.files["pdf"] = pdf("Bees dance")
+	h.files["pdf"] = []byte("%PDF-1.4")
 	h.files["png"] = []byte("\x89PNG\r\n\x1a\n0000")
 	h.files["zip"] = []byte("PK\x03\x04....")
 	h.files["big"] = bytes.Repeat([]byte("x"), 2000)
@@ -111,7 +98,7 @@ func TestFetch(t *testing.T) {
 	h.events["$megolm"] = `{"type":"m.room.encrypted","event_id":"$megolm","room_id":"!r:x","sender":"@a:x","content":{"algorithm":"m.megolm.v1.aes-sha2","ciphertext":"x"}}`
 	broken := file
 	broken.URL = "mxc://" + host + "/broken"
-	f := attachments.New(attachments.Config{AllowPrivate: true, MaxFile: 1000, MaxTotal: 5000, Documents: apart})
+	f := attachments.New(attachments.Config{AllowPrivate: true, MaxFile: 1000, MaxTotal: 5000, Documents: documents})
 	mxc := func(name string) oracle.Attachment {
 		return oracle.Attachment{Filename: name, Mimetype: "x/y", MxcURI: "mxc://" + host + "/" + name}
 	}
@@ -123,7 +110,7 @@ func TestFetch(t *testing.T) {
 		"text":      {mxc("text"), "plain text"},
 		"pdf":       {mxc("pdf"), "Bees dance"},
 		"picture":   {mxc("png"), "[picture]"},
-		"archive":   {mxc("zip"), "can not be read as text"},
+		"archive":   {mxc("zip"), "cannot be read as text"},
 		"too large": {mxc("big"), "too large"},
 		"absent":    {mxc("nobody"), "does not have it"},
 		"sealed":    {oracle.Attachment{MxcURI: file.URL, File: &file}, "a secret text"},
@@ -173,5 +160,26 @@ func TestForeignHomeserver(t *testing.T) {
 	got, _ = attachments.New(attachments.Config{AllowPrivate: true, HomeServer: web.URL}).Fetch(t.Context(), q)
 	if got[0].Text != "x" {
 		t.Errorf("configured homeserver: %q", got[0].Note)
+	}
+}
+
+// A name that leads nowhere and one that leads into our network are told alike, and
+// the log does not have the address, which may have a key in it.
+func TestPrivateAddressesAreNotToldApart(t *testing.T) {
+	t.Parallel()
+	web := httptest.NewTLSServer(http.NotFoundHandler())
+	defer web.Close()
+	var log bytes.Buffer
+	f := attachments.New(attachments.Config{Log: slog.New(slog.NewTextHandler(&log, nil))})
+	q := turn.AttachmentQuery{Attachments: []oracle.Attachment{
+		{Filename: "a.txt", Mimetype: "text/plain", MxcURI: web.URL + "/a?key=secretkey"},
+		{Filename: "b.txt", Mimetype: "text/plain", MxcURI: "https://nobody.invalid/b?key=secretkey"},
+	}}
+	got, _ := f.Fetch(t.Context(), q)
+	if len(got) != 2 || got[0].Note == "" || got[0].Note != got[1].Note {
+		t.Errorf("%+v", got)
+	}
+	if strings.Contains(log.String(), "secretkey") || !strings.Contains(log.String(), "could not be read") {
+		t.Errorf("the log is %s", &log)
 	}
 }

@@ -2,9 +2,12 @@ package call
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	"github.com/castalia-org/castalia/internal/platform/fault"
+	"github.com/castalia-org/castalia/internal/service/oracle/call/callopus"
+	"github.com/castalia-org/castalia/internal/service/oracle/call/callsound"
 )
 
 // Archive keeps recordings among the caller's own files, with what the caller
@@ -65,6 +68,48 @@ const recordingFolder = "/recordings"
 
 // recordingPath names the recording of a call, so that a folder of them is in
 // the order of time.
-func recordingPath(id string, at time.Time) string {
-	return recordingFolder + "/" + at.UTC().Format("2006-01-02 15.04.05") + " " + id[:min(8, len(id))] + ".wav"
+func recordingPath(id string, at time.Time, f RecordingFormat) string {
+	return recordingFolder + "/" + at.UTC().Format("2006-01-02 15.04.05") + " " + id[:min(8, len(id))] + f.suffix()
+}
+
+// RecordingFormat is what kind of file a recording is.
+type RecordingFormat string
+
+// The formats.
+const (
+	// Ogg is Opus in Ogg: small, and players know its length.
+	Ogg RecordingFormat = "ogg"
+	// Wave is G.711 in WAVE, for programs that know nothing else.
+	Wave RecordingFormat = "wave"
+)
+
+func (f RecordingFormat) suffix() string {
+	if f == Wave {
+		return ".wav"
+	}
+	return ".ogg"
+}
+
+// formatOf is the format of a recording, which its name tells.
+func formatOf(path string) RecordingFormat {
+	if strings.HasSuffix(path, Wave.suffix()) {
+		return Wave
+	}
+	return Ogg
+}
+
+// open begins a file.
+func (f RecordingFormat) open() (container, error) {
+	if f == Wave {
+		return &callsound.Wave{}, nil
+	}
+	return callopus.NewOgg()
+}
+
+// Media is the media type of the recording at a place.
+func (p Place) Media() string {
+	if formatOf(p.Path) == Wave {
+		return "audio/wav"
+	}
+	return "audio/ogg"
 }

@@ -1,7 +1,9 @@
 package call_test
 
 import (
+	"context"
 	"encoding/binary"
+	"slices"
 	"syscall"
 	"testing"
 	"time"
@@ -10,7 +12,10 @@ import (
 
 	"github.com/castalia-org/castalia/internal/identity/identitytest"
 	"github.com/castalia-org/castalia/internal/service/oracle/call"
+	"github.com/castalia-org/castalia/internal/service/oracle/call/callsound"
 	"github.com/castalia-org/castalia/internal/service/oracle/call/calltest"
+	"github.com/castalia-org/castalia/internal/service/oracle/model/scripted"
+	"github.com/castalia-org/castalia/plugin"
 )
 
 // Each benchmark measures a call beside a bare echo peer, in turns within one
@@ -127,7 +132,7 @@ func BenchmarkCPU(b *testing.B) {
 	for b.Loop() {
 		for i := range pages {
 			before, began := cpu(), time.Now()
-			tick := time.NewTicker(call.FrameTime)
+			tick := time.NewTicker(callsound.FrameTime)
 			for range 50 { // a second of sound
 				for _, p := range pages[i] {
 					p.Mumble()
@@ -142,6 +147,35 @@ func BenchmarkCPU(b *testing.B) {
 	per := func(i int) float64 { return used[i].Seconds() / spent[i].Seconds() / calls * 100 }
 	report(b, "%cpu/call", "%cpu/bare", per(0), per(1))
 }
+
+// BenchmarkAnswer is the time from the end of speech to the first sound of the
+// answer, at the pace of life, with services and a model that answer at once. What
+// is not silence that was waited for is ours.
+func BenchmarkAnswer(b *testing.B) {
+	n := calltest.Start(b, calltest.Setup{
+		Hearing: atOnce("What is the weather in London?"), Voice: call.Tone{},
+		Provider: scripted.New(func(plugin.ModelRequest) scripted.Reply { return scripted.Text("It rains.") }),
+	})
+	p := calltest.NewPage(b, n, identitytest.Alice)
+	p.Ring(call.Audio, false)
+	p.Await("state", "state", "listening")
+	p.Pause(1) // the background is known
+	var total time.Duration
+	for b.Loop() {
+		p.Live(time.Second, func() bool { p.Hear(0); return true }) // and forget what came before
+		stopped := time.Now()
+		p.Live(0, func() bool { return slices.ContainsFunc(p.Hear(0), func(s int16) bool { return s > 1000 }) })
+		total += time.Since(stopped)
+		p.Await("state", "state", "listening")
+	}
+	b.ReportMetric(float64(total.Milliseconds())/float64(b.N), "ms/first-sound")
+	b.ReportMetric(0, "ns/op")
+}
+
+// atOnce understands everything as the same sentence.
+type atOnce string
+
+func (s atOnce) Transcribe(context.Context, call.Speech) (string, error) { return string(s), nil }
 
 func cpu() time.Duration {
 	var u syscall.Rusage

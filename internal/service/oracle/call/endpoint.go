@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/castalia-org/castalia/internal/service/oracle"
+	"github.com/castalia-org/castalia/internal/service/oracle/call/callframe"
 )
 
 // Endpoint makes our ends of calls, and tells pages how to reach them.
@@ -38,7 +39,7 @@ type PeerSpec struct {
 	Remote string
 	Video  bool
 	// Frames open and seal media; nil means that there is no such layer.
-	Frames   *FrameKeys
+	Frames   *callframe.Keys
 	Listener Listener
 }
 
@@ -52,24 +53,12 @@ const (
 	PeerClosed              // for good
 )
 
-// HeardRate is the sample rate of what a Listener hears.
-const HeardRate = 16000
-
-// SpokenRate is the sample rate of what a Peer says.
-const SpokenRate = 8000
-
-// FrameTime is how much sound is handed over at a time.
-const FrameTime = 20 * time.Millisecond
-
-// SpokenFrame is the number of samples that a Peer says at a time.
-const SpokenFrame = SpokenRate / 50
-
 // Listener is told what happens at a peer. Its methods must not block.
 type Listener interface {
 	// Candidate is one of our addresses; nil says that there are no more.
 	Candidate(c *Candidate)
 	PeerState(s PeerState)
-	// Heard is mono sound at HeardRate, about FrameTime of it. It is only lent.
+	// Heard is mono sound at callsound.HeardRate, about callsound.FrameTime of it. It is only lent.
 	Heard(pcm []int16)
 	// ChannelOpened says that Send works.
 	ChannelOpened()
@@ -85,7 +74,7 @@ type Peer interface {
 	Answer(ctx context.Context, offer string) (string, error)
 	// AddCandidate takes one of the page's addresses.
 	AddCandidate(c Candidate) error
-	// Say sends SpokenFrame samples. first says that there was silence before.
+	// Say sends callsound.SpokenFrame samples. first says that there was silence before.
 	Say(pcm []int16, first bool) error
 	// Look returns what the page's camera shows, as a JPEG picture. It fails when
 	// there is nothing to see before ctx ends.
@@ -99,7 +88,7 @@ type Peer interface {
 // Candidate is an address, as browsers write it.
 type Candidate = oracle.CallCandidate
 
-// raw encodes what can not fail.
+// raw encodes what cannot fail.
 func raw(v any) json.RawMessage {
 	data, err := json.Marshal(v)
 	if err != nil {

@@ -4,6 +4,10 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"time"
+
+	"github.com/castalia-org/castalia/internal/service/oracle/call/callsound"
+	"github.com/castalia-org/castalia/internal/service/oracle/call/calltext"
 )
 
 // heard takes sound from the page.
@@ -15,13 +19,15 @@ func (t *talk) heard(pcm []int16) {
 		return
 	}
 	t.l.recorder.heard(pcm)
-	t.hear.Lock()
-	found := t.detector.Feed(pcm)
-	t.hear.Unlock()
-	if found.Insists {
+	found, understood := t.detect(pcm)
+	switch {
+	case found.Insists:
 		t.interrupt()
+	case found.Noticed:
+		t.holdVoice()
 	}
 	if found.Nothing {
+		t.releaseVoice()
 		t.nothingFollows()
 	}
 	if len(found.Utterance) == 0 {
@@ -29,10 +35,107 @@ func (t *talk) heard(pcm []int16) {
 	}
 	defer t.l.s.utterances.Add(1)
 	if t.l.s.deps.Hearing == nil {
+		t.releaseVoice()
 		t.explain(found.Utterance)
 		return
 	}
-	t.offer(said{sound: found.Utterance})
+	s := said{sound: found.Utterance, early: understood}
+	if t.beginWeighing() {
+		t.done.Go(func() { t.consider(s) })
+		return
+	}
+	t.releaseVoice()
+	t.offer(s)
+}
+
+// asideTime is how long the voice is held for somebody whom nobody understands yet.
+const asideTime = 3 * time.Second
+
+// holdVoice stops the voice for somebody who may be interrupting it.
+func (t *talk) holdVoice() {
+	held := t.speaker.Hold()
+	t.mu.Lock()
+	t.held = held
+	t.mu.Unlock()
+}
+
+// releaseVoice says the rest of what was held.
+func (t *talk) releaseVoice() {
+	if t.voiceHeld() {
+		t.mu.Lock()
+		t.held = false
+		t.mu.Unlock()
+		t.speaker.GoOn()
+	}
+}
+
+func (t *talk) voiceHeld() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.held
+}
+
+// beginWeighing reports whether what is held is an answer, and no greeting, and
+// nothing is being considered yet: what is said beside that waits its turn.
+func (t *talk) beginWeighing() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if !t.held || t.turn == nil || t.weighing {
+		return false
+	}
+	t.weighing = true
+	return true
+}
+
+func (t *talk) endWeighing() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.weighing = false
+}
+
+// consider decides what somebody meant who spoke for a moment while the voice did:
+// after a cough or an "mhm" it goes on where it was; anything else interrupts it.
+func (t *talk) consider(s said) {
+	defer t.endWeighing()
+	ctx, cancel := context.WithTimeout(t.ctx, asideTime)
+	defer cancel()
+	text, ok := s.early.understood(ctx)
+	if !ok {
+		s.early = newEarly(cancel)
+		s.early.text, s.early.err = t.transcribe(ctx, s.sound)
+		close(s.early.done)
+		text, ok = s.early.text, s.early.err == nil
+	}
+	if ok && calltext.Aside(text) {
+		t.releaseVoice()
+		return
+	}
+	if ok {
+		t.interrupt()
+	} else { // answered after the answer
+		t.releaseVoice()
+	}
+	t.offer(s)
+}
+
+// detect looks for speech. What was said before a pause is understood while the
+// pause lasts; at the end of an utterance that is handed on with it.
+func (t *talk) detect(pcm []int16) (callsound.Detection, *early) {
+	t.hear.Lock()
+	defer t.hear.Unlock()
+	found := t.detector.Feed(pcm)
+	if found.GoesOn || found.Nothing {
+		t.forgetEarly()
+	}
+	if found.Pause != nil && t.l.s.deps.Hearing != nil && t.asking.Take(time.Now()) {
+		t.understandEarly(found.Pause)
+	}
+	if found.Utterance == nil {
+		return found, nil
+	}
+	understood := t.early
+	t.early = nil
+	return found, understood
 }
 
 // explain says once that nothing here understands speech.
@@ -44,7 +147,7 @@ func (t *talk) explain(utterance []int16) {
 	if again {
 		return
 	}
-	seconds := float64(len(utterance)) / HeardRate
+	seconds := float64(len(utterance)) / callsound.HeardRate
 	t.caption("deaf", fmt.Sprintf("I hear you (%.1f seconds), but no speech-to-text service is configured here. Please type.", seconds), true)
 }
 
@@ -68,7 +171,7 @@ func (t *talk) work() {
 			text := s.text
 			if s.sound != nil {
 				t.enter(thinking)
-				text = t.transcribe(s.sound)
+				text = t.understand(s)
 			}
 			if carry != "" && text != "" {
 				text = carry + " " + text
@@ -109,20 +212,29 @@ func (t *talk) nothingFollows() {
 	}
 }
 
-// transcribe returns what was said, empty when nobody knows.
-func (t *talk) transcribe(sound []int16) string {
+// understand returns what was said, empty when nobody knows.
+func (t *talk) understand(s said) string {
 	ctx, cancel := context.WithTimeout(t.ctx, transcribeTime)
 	defer cancel()
-	text, err := t.l.s.deps.Hearing.Transcribe(ctx, Speech{WAV: wav(sound, HeardRate), Language: t.l.rec.Language})
+	if text, ok := s.early.understood(ctx); ok {
+		return text
+	}
+	text, err := t.transcribe(ctx, s.sound)
+	if err != nil && t.ctx.Err() == nil {
+		t.log.Warn("speech was not understood", slog.String("event", "call.speech_failed"), slog.Any("error", err))
+		t.trouble("hearing_failed", "I could not hear that: "+publicText(err))
+	}
+	return text
+}
+
+// transcribe asks the speech service.
+func (t *talk) transcribe(ctx context.Context, sound []int16) (string, error) {
+	text, err := t.l.s.deps.Hearing.Transcribe(ctx, Speech{WAV: callsound.WAV(sound, callsound.HeardRate), Language: t.l.rec.Language})
 	if err != nil {
-		if t.ctx.Err() == nil {
-			t.log.Warn("speech was not understood", slog.Any("error", err))
-			t.trouble("hearing_failed", "I could not hear that: "+publicText(err))
-		}
-		return ""
+		return "", err
 	}
 	if r := []rune(text); len(r) > maxText {
 		text = string(r[:maxText])
 	}
-	return text
+	return text, nil
 }

@@ -21,11 +21,11 @@ const (
 )
 
 // beginRecording opens the recording of a call that does not exist yet.
-func (s *Service) beginRecording(ctx context.Context, r Record, delegation string) (Recording, error) {
+func (s *Service) beginRecording(ctx context.Context, r Record, f RecordingFormat, delegation string) (Recording, error) {
 	if s.deps.Archive == nil {
 		return Recording{}, errNoArchive
 	}
-	out := Recording{State: RecordingOn, Path: recordingPath(r.ID, r.CreatedAt)}
+	out := Recording{State: RecordingOn, Path: recordingPath(r.ID, r.CreatedAt, f)}
 	var err error
 	out.Ref, err = s.deps.Archive.Begin(ctx, Place{Owner: r.Owner, Delegation: delegation, Path: out.Path})
 	return out, err
@@ -71,13 +71,13 @@ func (l *live) keepRecording() {
 	l.unrecord()
 	state, err := l.recorder.close(l.s.base)
 	if err != nil {
-		l.log.Warn("a recording is not finished yet", slog.Any("error", err))
+		l.log.Warn("a recording is not finished yet", slog.String("event", "recording.finish_waits"), slog.Any("error", err))
 		return
 	}
 	ctx, cancel := context.WithTimeout(l.s.base, writeTime)
 	defer cancel()
 	if err := l.s.deps.Store.SetRecording(ctx, l.rec.ID, state); err != nil {
-		l.log.Warn("the end of a recording is not stored yet", slog.Any("error", err))
+		l.log.Warn("the end of a recording is not stored yet", slog.String("event", "recording.end_waits"), slog.Any("error", err))
 	}
 }
 
@@ -91,7 +91,7 @@ func (s *Service) finishRecordings(ctx context.Context) {
 	list, err := s.deps.Store.ClaimRecordings(ctx, due, recordingAgain, maxListed)
 	if err != nil {
 		if ctx.Err() == nil {
-			s.log.Warn("unfinished recordings could not be looked for", slog.Any("error", err))
+			s.log.Warn("unfinished recordings could not be looked for", slog.String("event", "recording.sweep_failed"), slog.Any("error", err))
 		}
 		return
 	}
@@ -104,9 +104,9 @@ func (s *Service) finishRecordings(ctx context.Context) {
 			err = s.deps.Store.SetRecording(ctx, r.ID, state)
 		}
 		if err != nil {
-			s.log.Warn("a recording is not finished yet", slog.String("call_id", r.ID), slog.Any("error", err))
+			s.log.Warn("a recording is not finished yet", slog.String("event", "recording.finish_waits"), slog.String("call_id", r.ID), slog.Any("error", err))
 			continue
 		}
-		s.log.Info("a recording was finished", slog.String("call_id", r.ID), slog.String("state", string(state)))
+		s.log.Info("a recording was finished", slog.String("event", "recording.finished"), slog.String("call_id", r.ID), slog.String("state", string(state)))
 	}
 }

@@ -20,6 +20,7 @@ import (
 	"github.com/castalia-org/castalia/internal/platform/sqldb"
 	"github.com/castalia-org/castalia/internal/platform/sqldb/sqldbtest"
 	"github.com/castalia-org/castalia/internal/service/oracle/call"
+	"github.com/castalia-org/castalia/internal/service/oracle/call/callframe"
 	"github.com/castalia-org/castalia/internal/service/oracle/call/callhttp"
 	"github.com/castalia-org/castalia/internal/service/oracle/call/callrtc"
 	"github.com/castalia-org/castalia/internal/service/oracle/call/calltest"
@@ -130,7 +131,7 @@ func TestFramesAreSealedBetweenTheEnds(t *testing.T) {
 	p := calltest.NewPage(t, n, identitytest.Alice)
 	seen := make(chan []byte, 256)
 	p.Seen = func(packet *rtp.Packet) {
-		if frame, err := p.Framed.OpenVideo.Open(packet.Payload[1:], call.ClearVP8(packet.Payload[1:])); err == nil {
+		if frame, err := p.Framed.OpenVideo.Open(packet.Payload[1:], callframe.ClearVP8(packet.Payload[1:])); err == nil {
 			seen <- frame
 		}
 	}
@@ -141,7 +142,7 @@ func TestFramesAreSealedBetweenTheEnds(t *testing.T) {
 	p.Await("caption", "role", "user", "text", "sealed words")
 	picture := append([]byte{0x00, 0x01, 0x02, 0x9d, 0x01, 0x2a, 0x10, 0x00, 0x10, 0x00}, "a picture"...)
 	for i := range uint16(60) {
-		p.Camera(vp8(i, p.Framed.SealVideo.Seal(picture, call.ClearVP8(picture))))
+		p.Camera(vp8(i, p.Framed.SealVideo.Seal(picture, callframe.ClearVP8(picture))))
 		time.Sleep(time.Millisecond)
 	}
 	select {

@@ -11,10 +11,15 @@ import (
 	"github.com/castalia-org/castalia/internal/identity"
 	"github.com/castalia-org/castalia/internal/platform/fault"
 	"github.com/castalia-org/castalia/internal/service/oracle"
+	"github.com/castalia-org/castalia/internal/service/oracle/call/callframe"
 )
 
 // maxPeers bounds how often one call may change its peer.
 const maxPeers = 64
+
+// maxOffers bounds how often one call may be negotiated: what an offer adds stays with
+// its peer.
+const maxOffers = 256
 
 // writeTime bounds what is written when a call ends.
 const writeTime = 10 * time.Second
@@ -45,9 +50,11 @@ type live struct {
 	hears   *ear // what the peer tells; another peer has another
 	remote  string
 	peers   int
-	frames  *FrameKeys
-	frameOf string
-	talk    *talk
+	// offersTaken counts all offers of the call.
+	offersTaken int
+	frames      *callframe.Keys
+	frameOf     string
+	talk        *talk
 
 	// recorder is nil for calls that are not recorded; unrecord stops it.
 	recorder *recorder
@@ -173,6 +180,10 @@ func (l *live) offered(ctx context.Context, from oracle.PageRef, o offer) (json.
 		l.mu.Unlock()
 		return nil, ErrEnded
 	}
+	if l.offersTaken++; l.offersTaken > maxOffers {
+		l.mu.Unlock()
+		return nil, fault.New(fault.RateLimited, "The call was negotiated too often").WithCode("rate_limited")
+	}
 	l.page = from
 	peer := l.peer
 	same := peer != nil && l.remote == o.Fingerprint
@@ -194,9 +205,9 @@ func (l *live) offered(ctx context.Context, from oracle.PageRef, o offer) (json.
 
 // frameKeys are those of the page's key. They stay while the key stays, because
 // a nonce must not come twice.
-func (l *live) frameKeys(o offer) (*FrameKeys, error) {
+func (l *live) frameKeys(o offer) (*callframe.Keys, error) {
 	if !l.rec.Framed {
-		return nil, nil
+		return nil, nil //nolint:nilnil // this call has no frame layer
 	}
 	if o.FrameKey == "" {
 		return nil, invalid("frameKey should not be empty: the call was made with e2ee")
@@ -206,11 +217,11 @@ func (l *live) frameKeys(o offer) (*FrameKeys, error) {
 	if l.frames != nil && l.frameOf == o.FrameKey {
 		return l.frames, nil
 	}
-	theirs, err := parseAgreement(o.FrameKey)
+	theirs, err := callframe.ParseAgreement(o.FrameKey)
 	if err != nil {
 		return nil, invalid("frameKey: %s", err)
 	}
-	keys, err := NewFrameKeys(l.rec.ID, l.agreement, theirs)
+	keys, err := callframe.OracleKeys(l.rec.ID, l.agreement, theirs)
 	if err != nil {
 		return nil, invalid("frameKey: %s", err)
 	}
@@ -219,7 +230,7 @@ func (l *live) frameKeys(o offer) (*FrameKeys, error) {
 }
 
 // replacePeer makes a new peer and closes the old one.
-func (l *live) replacePeer(remote string, frames *FrameKeys) (Peer, error) {
+func (l *live) replacePeer(remote string, frames *callframe.Keys) (Peer, error) {
 	l.mu.Lock()
 	if l.peers++; l.peers > maxPeers {
 		l.mu.Unlock()
@@ -352,7 +363,7 @@ func (l *live) activate(at time.Time) bool {
 	case fault.Is(err, fault.Conflict), fault.Is(err, fault.NotFound):
 		l.s.look(ctx, l.rec.ID) // it was ended elsewhere
 	default:
-		l.log.Warn("a call could not be stored as active yet", slog.Any("error", err))
+		l.log.Warn("a call could not be stored as active yet", slog.String("event", "call.store_failed"), slog.Any("error", err))
 		return false
 	}
 	return true
@@ -400,11 +411,11 @@ func (l *live) end(reason Reason) {
 			l.close(peer)
 		}
 		if _, _, err := l.s.deps.Store.AdvanceCall(ctx, l.rec.Owner, l.rec.ID, Ended, reason, time.Now()); err != nil && !fault.Is(err, fault.NotFound) {
-			l.log.Warn("the end of a call could not be stored; it is swept", slog.Any("error", err))
+			l.log.Warn("the end of a call could not be stored; it is swept", slog.String("event", "call.end_failed"), slog.Any("error", err))
 		}
 		l.keepRecording()
 		l.s.forget(l)
-		l.log.Info("call ended", slog.String("reason", string(reason)))
+		l.log.Info("call ended", slog.String("event", "call.ended"), slog.String("reason", string(reason)))
 	})
 }
 
@@ -438,7 +449,7 @@ func (l *live) emit(ctx context.Context, name oracle.EventName, payload any) {
 		err = l.s.deps.Pages.EmitTo(ctx, to, e)
 	}
 	if err != nil {
-		l.log.Debug("a page was not told", slog.String("event", string(name)), slog.Any("error", err))
+		l.log.Debug("a page was not told", slog.String("socket_event", string(name)), slog.Any("error", err))
 	}
 }
 

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/castalia-org/castalia/internal/platform/fault"
+	"github.com/castalia-org/castalia/internal/platform/pace"
+	"github.com/castalia-org/castalia/internal/service/oracle/call/callsound"
 )
 
 // Bounds of a recorder.
@@ -30,24 +32,35 @@ type recorder struct {
 	broken func(why string)
 
 	mu   sync.Mutex
-	mix  *mixer
+	mix  *callsound.Mixer
 	deaf bool // nothing more is recorded
 
 	// What follows is the writer's alone.
+	file    container
 	stored  int64
 	waiting []byte
 }
 
+// container makes a file of sound, a sample of each voice in turn. What it has
+// appended before the end must be a file that can be heard, too.
+type container interface {
+	Add(dst []byte, pcm []int16, end bool) ([]byte, error)
+}
+
 // recorderOf makes the recorder of a call that is recorded, and nil for others.
-func recorderOf(l *live, delegation string) *recorder {
+func recorderOf(l *live, delegation string) (*recorder, error) {
 	r := l.rec
 	if r.Recording.State != RecordingOn {
-		return nil
+		return nil, nil //nolint:nilnil // this call is not recorded
+	}
+	file, err := formatOf(r.Recording.Path).open()
+	if err != nil {
+		return nil, err
 	}
 	return &recorder{
 		archive: l.s.deps.Archive, place: Place{Owner: r.Owner, Delegation: delegation, Path: r.Recording.Path}, ref: r.Recording.Ref,
-		part: l.s.cfg.Part, log: l.log, mix: newMixer(), broken: l.notRecorded,
-	}
+		part: l.s.cfg.Part, log: l.log, mix: callsound.NewMixer(), file: file, broken: l.notRecorded,
+	}, nil
 }
 
 // heard takes the caller's sound.
@@ -58,7 +71,7 @@ func (r *recorder) heard(pcm []int16) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if !r.deaf {
-		r.mix.heard(pcm, time.Now())
+		r.mix.Heard(pcm, time.Now())
 	}
 }
 
@@ -70,7 +83,7 @@ func (r *recorder) said(pcm []int16) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if !r.deaf {
-		r.mix.said(pcm, time.Now())
+		r.mix.Said(pcm, time.Now())
 	}
 }
 
@@ -86,37 +99,32 @@ func (r *recorder) on() bool {
 
 // run stores parts until ctx ends.
 func (r *recorder) run(ctx context.Context) {
-	tick := time.NewTicker(r.part)
-	defer tick.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-		}
-		if !r.store(ctx, false) {
-			return
-		}
-	}
+	pace.Every(ctx, r.part, func() bool { return r.store(ctx, false) })
 }
 
 // store stores what was heard. It returns false when recording is over.
 func (r *recorder) store(ctx context.Context, end bool) bool {
+	var sound []int16
 	r.mu.Lock()
 	deaf := r.deaf
 	if !deaf {
-		if r.stored == 0 && len(r.waiting) == 0 && !r.mix.began.IsZero() {
-			r.waiting = openWAV()
-		}
-		r.waiting = r.mix.take(r.waiting, time.Now(), end)
+		sound = r.mix.Take(nil, time.Now(), end)
 	}
 	r.mu.Unlock()
-	if deaf || len(r.waiting) == 0 {
-		return !deaf
+	if deaf {
+		return false
+	}
+	var err error
+	if r.waiting, err = r.file.Add(r.waiting, sound, end); err != nil {
+		r.stop(err)
+		return false
+	}
+	if len(r.waiting) == 0 {
+		return true
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), archiveTime)
 	defer cancel()
-	err := r.archive.Append(ctx, r.place, r.ref, r.stored, r.waiting)
+	err = r.archive.Append(ctx, r.place, r.ref, r.stored, r.waiting)
 	switch {
 	case err == nil:
 		r.stored += int64(len(r.waiting))
@@ -124,16 +132,21 @@ func (r *recorder) store(ctx context.Context, end bool) bool {
 		r.log.Debug("a part of a recording is stored", slog.Int64("bytes", r.stored))
 		return true
 	case passing(err) && len(r.waiting) < maxUnstored && !end:
-		r.log.Warn("a part of a recording waits", slog.Any("error", err))
+		r.log.Warn("a part of a recording waits", slog.String("event", "recording.part_waits"), slog.Any("error", err))
 		return true
 	}
-	r.log.Warn("a call is no longer recorded", slog.Any("error", err))
+	r.stop(err)
+	return false
+}
+
+// stop records nothing more.
+func (r *recorder) stop(err error) {
+	r.log.Warn("a call is no longer recorded", slog.String("event", "recording.stopped"), slog.Any("error", err))
 	r.mu.Lock()
-	r.deaf, r.mix = true, newMixer()
+	r.deaf, r.mix = true, callsound.NewMixer()
 	r.mu.Unlock()
 	r.waiting = nil
 	r.broken(publicText(err))
-	return false
 }
 
 // passing reports whether a failure may be over in a while.

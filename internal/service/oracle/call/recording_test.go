@@ -1,6 +1,7 @@
 package call_test
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"net/http"
@@ -8,12 +9,15 @@ import (
 	"testing"
 	"time"
 
+	"github.com/pion/opus"
+
 	"github.com/castalia-org/castalia/internal/identity/identitytest"
 	"github.com/castalia-org/castalia/internal/platform/fault"
 	"github.com/castalia-org/castalia/internal/platform/sqldb"
 	"github.com/castalia-org/castalia/internal/platform/sqldb/sqldbtest"
 	"github.com/castalia-org/castalia/internal/service/oracle/call"
 	"github.com/castalia-org/castalia/internal/service/oracle/call/callhttp"
+	"github.com/castalia-org/castalia/internal/service/oracle/call/callsound"
 	"github.com/castalia-org/castalia/internal/service/oracle/call/calltest"
 	"github.com/castalia-org/castalia/internal/service/oracle/oracletest"
 )
@@ -22,9 +26,13 @@ import (
 var quick = call.Config{Part: 50 * time.Millisecond}
 
 // recorded makes a call that is recorded.
-func recorded(t *testing.T, p *calltest.Page) {
+func recorded(t *testing.T, p *calltest.Page, format ...call.RecordingFormat) {
 	t.Helper()
-	p.Must(http.StatusCreated, "POST", "/calls", callhttp.CreateBody{SessionID: p.Session, CallType: "audio", Record: true}, &p.Call)
+	body := callhttp.CreateBody{SessionID: p.Session, CallType: "audio", Record: true}
+	for _, f := range format {
+		body.RecordFormat = string(f)
+	}
+	p.Must(http.StatusCreated, "POST", "/calls", body, &p.Call)
 	if p.Call.Recording == nil || !p.Call.Record || p.Call.Recording.State != call.RecordingOn || !strings.HasPrefix(p.Call.Recording.Path, "/recordings/") {
 		t.Fatalf("recording: %+v", p.Call.Recording)
 	}
@@ -42,13 +50,42 @@ func becomes(t *testing.T, p *calltest.Page, want call.RecordingState) {
 // voices are the two of a recording.
 func voices(t *testing.T, file []byte) (caller, oracle []int16) {
 	t.Helper()
+	if bytes.HasPrefix(file, []byte("OggS")) {
+		return oggVoices(t, file)
+	}
 	const header = 46
 	if len(file) < header || string(file[:4]) != "RIFF" || binary.LittleEndian.Uint16(file[22:]) != 2 {
 		t.Fatalf("%d bytes are no recording", len(file))
 	}
 	for i := header; i+1 < len(file); i += 2 {
-		caller = call.FromMuLaw(caller, file[i:i+1])
-		oracle = call.FromMuLaw(oracle, file[i+1:i+2])
+		caller = callsound.FromMuLaw(caller, file[i:i+1])
+		oracle = callsound.FromMuLaw(oracle, file[i+1:i+2])
+	}
+	return caller, oracle
+}
+
+// oggVoices decodes the packets of a file, which are all shorter than a page's pieces.
+func oggVoices(t *testing.T, file []byte) (caller, oracle []int16) {
+	t.Helper()
+	d, err := opus.NewDecoderWithOutput(callsound.RecordedRate, 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	frame := make([]int16, 2*callsound.RecordedRate/50)
+	for page := 0; len(file) > 27; page++ {
+		table := file[27 : 27+int(file[26])]
+		file = file[27+len(table):]
+		for _, size := range table {
+			if page > 1 {
+				if _, err := d.DecodeToInt16(file[:size], frame); err != nil {
+					t.Fatal(err)
+				}
+				for i := 0; i < len(frame); i += 2 {
+					caller, oracle = append(caller, frame[i]), append(oracle, frame[i+1])
+				}
+			}
+			file = file[size:]
+		}
 	}
 	return caller, oracle
 }
@@ -62,12 +99,25 @@ func loudest(pcm []int16) (most int16) {
 
 func TestACallIsRecordedWhenAskedAndSaysSo(t *testing.T) {
 	t.Parallel()
+	for format, suffix := range map[call.RecordingFormat]string{"": ".ogg", call.Ogg: ".ogg", call.Wave: ".wav"} {
+		t.Run(string(format), func(t *testing.T) {
+			t.Parallel()
+			recordsACall(t, format, suffix)
+		})
+	}
+}
+
+func recordsACall(t *testing.T, format call.RecordingFormat, suffix string) {
+	t.Helper()
 	archive := calltest.NewArchive()
 	speech := calltest.NewSpeech(t, "what is the weather")
 	service := speech.Client(t)
 	n := calltest.Start(t, calltest.Setup{Archive: archive, Hearing: service, Voice: service, Call: quick})
 	p := calltest.NewPage(t, n, identitytest.Alice)
-	recorded(t, p)
+	recorded(t, p, format)
+	if !strings.HasSuffix(p.Call.Recording.Path, suffix) {
+		t.Errorf("it is recorded as %s", p.Call.Recording.Path)
+	}
 	p.Connect()
 	if f := p.Await("recording", "state", "on"); f["path"] != p.Call.Recording.Path {
 		t.Errorf("the page is told %v", f)

@@ -1,6 +1,7 @@
 package call
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -13,8 +14,11 @@ import (
 	"github.com/castalia-org/castalia/internal/identity"
 	"github.com/castalia-org/castalia/internal/platform/bus"
 	"github.com/castalia-org/castalia/internal/platform/fault"
+	"github.com/castalia-org/castalia/internal/platform/pace"
 	"github.com/castalia-org/castalia/internal/protocol/did"
 	"github.com/castalia-org/castalia/internal/service/oracle"
+	"github.com/castalia-org/castalia/internal/service/oracle/call/callframe"
+	"github.com/castalia-org/castalia/internal/service/oracle/call/callsound"
 )
 
 // Guard decides whether a credential holds, and tells when it no longer does.
@@ -59,27 +63,18 @@ type Config struct {
 	// Part is how much sound is recorded at a time: what a node that dies takes
 	// along. 5s, or what keeps the number of parts of a call in bounds.
 	Part     time.Duration
-	Detector DetectorConfig
+	Detector callsound.DetectorConfig
 }
 
 func (c Config) withDefaults() Config {
-	def := func(d *time.Duration, v time.Duration) {
-		if *d == 0 {
-			*d = v
-		}
-	}
-	def(&c.MaxLength, time.Hour)
-	def(&c.Connect, time.Minute)
-	def(&c.Reconnect, 30*time.Second)
-	def(&c.Lease, 15*time.Second)
-	def(&c.Look, time.Second)
-	def(&c.Part, max(5*time.Second, c.MaxLength/maxParts))
-	if c.PerUser == 0 {
-		c.PerUser = 2
-	}
-	if c.PerNode == 0 {
-		c.PerNode = 100
-	}
+	c.MaxLength = cmp.Or(c.MaxLength, time.Hour)
+	c.Connect = cmp.Or(c.Connect, time.Minute)
+	c.Reconnect = cmp.Or(c.Reconnect, 30*time.Second)
+	c.Lease = cmp.Or(c.Lease, 15*time.Second)
+	c.Look = cmp.Or(c.Look, time.Second)
+	c.Part = cmp.Or(c.Part, max(5*time.Second, c.MaxLength/maxParts))
+	c.PerUser = cmp.Or(c.PerUser, 2)
+	c.PerNode = cmp.Or(c.PerNode, 100)
 	return c
 }
 
@@ -90,7 +85,7 @@ type Service struct {
 	log  *slog.Logger
 
 	// base is the context of what outlives a request.
-	base context.Context
+	base context.Context //nolint:containedctx // calls outlive the requests that began them
 	// work counts what goes on for calls of this node.
 	work sync.WaitGroup
 
@@ -123,6 +118,8 @@ type Request struct {
 	Framed    bool
 	// Record asks for the sound of the call in the caller's files.
 	Record bool
+	// RecordFormat is what kind of file it becomes; empty means Ogg.
+	RecordFormat RecordingFormat
 }
 
 // View is a call as its owner sees it.
@@ -146,7 +143,7 @@ func (s *Service) Create(ctx context.Context, who identity.Principal, q Request)
 	if err != nil {
 		return View{}, fmt.Errorf("prepare call: %w", err)
 	}
-	agreement, public, err := newAgreement()
+	agreement, public, err := callframe.NewAgreement()
 	if err != nil {
 		return View{}, err
 	}
@@ -160,16 +157,20 @@ func (s *Service) Create(ctx context.Context, who identity.Principal, q Request)
 		r.ExpiresAt = who.Expires
 	}
 	if q.Record {
-		if r.Recording, err = s.beginRecording(ctx, r, who.Delegation); err != nil {
+		if r.Recording, err = s.beginRecording(ctx, r, q.RecordFormat, who.Delegation); err != nil {
 			return View{}, err
 		}
+	}
+	l := newLive(s, r, key, agreement)
+	if l.recorder, err = recorderOf(l, who.Delegation); err != nil {
+		s.dropRecording(ctx, r, who.Delegation)
+		return View{}, err
 	}
 	if err := s.deps.Store.CreateCall(ctx, r, Claim{PerUser: s.cfg.PerUser, TTL: s.cfg.Lease}); err != nil {
 		s.dropRecording(ctx, r, who.Delegation)
 		return View{}, err
 	}
-	l := newLive(s, r, key, agreement)
-	if l.recorder = recorderOf(l, who.Delegation); l.recorder != nil {
+	if l.recorder != nil {
 		l.unrecord = l.record() //nolint:contextcheck // a call outlives the request
 	}
 	s.mu.Lock()
@@ -319,7 +320,7 @@ func (s *Service) Stats() Stats {
 	defer s.mu.Unlock()
 	return Stats{
 		Live: len(s.lives), Served: s.served,
-		Heard: time.Duration(s.heard.Load()) * time.Second / HeardRate, Utterances: s.utterances.Load(),
+		Heard: time.Duration(s.heard.Load()) * time.Second / callsound.HeardRate, Utterances: s.utterances.Load(),
 	}
 }
 
@@ -351,13 +352,13 @@ func (s *Service) seal(node string, f forwarded) []byte {
 func (s *Service) unseal(data []byte) (f forwarded, err error) {
 	var l letter
 	if err := json.Unmarshal(data, &l); err != nil {
-		return f, fault.Wrap(fault.Invalid, "The event can not be read", err)
+		return f, fault.Wrap(fault.Invalid, "The event cannot be read", err)
 	}
 	if !s.deps.Signer.Key().Verify(did.EdDSA, letterText(s.cfg.Node, l.Body), l.Signature) {
 		return f, fault.New(fault.Forbidden, "The event is not from a node of this fleet")
 	}
 	if err := json.Unmarshal(l.Body, &f); err != nil {
-		return f, fault.Wrap(fault.Invalid, "The event can not be read", err)
+		return f, fault.Wrap(fault.Invalid, "The event cannot be read", err)
 	}
 	return f, nil
 }
@@ -501,16 +502,10 @@ func (s *Service) keep(ctx context.Context) {
 		{s.cfg.Lease / 3, s.finishRecordings},
 	} {
 		parts.Go(func() {
-			tick := time.NewTicker(part.every)
-			defer tick.Stop()
-			for {
-				select {
-				case <-ctx.Done():
-					return
-				case <-tick.C:
-					part.do(ctx)
-				}
-			}
+			pace.Every(ctx, part.every, func() bool {
+				part.do(ctx)
+				return true
+			})
 		})
 	}
 }
@@ -522,7 +517,7 @@ func (s *Service) renew(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, s.cfg.Lease/3) // then the next one tries
 	defer cancel()
 	if err := s.deps.Store.RenewCalls(ctx, s.cfg.Node, s.cfg.Lease); err != nil && !errors.Is(ctx.Err(), context.Canceled) {
-		s.log.Warn("the calls of this node could not be renewed", slog.Any("error", err))
+		s.log.Warn("the calls of this node could not be renewed", slog.String("event", "call.renew_failed"), slog.Any("error", err))
 	}
 }
 
@@ -535,7 +530,7 @@ func (s *Service) reconcile(ctx context.Context) {
 	held, err := s.deps.Store.HeldCalls(ctx, s.cfg.Node)
 	if err != nil {
 		if ctx.Err() == nil {
-			s.log.Warn("the records of calls could not be read", slog.Any("error", err))
+			s.log.Warn("the records of calls could not be read", slog.String("event", "call.read_failed"), slog.Any("error", err))
 		}
 		return
 	}
@@ -570,12 +565,12 @@ func (s *Service) sweep(ctx context.Context) {
 	gone, err := s.deps.Store.SweepCalls(ctx, time.Now(), maxListed)
 	if err != nil {
 		if ctx.Err() == nil {
-			s.log.Warn("the calls of dead nodes could not be ended", slog.Any("error", err))
+			s.log.Warn("the calls of dead nodes could not be ended", slog.String("event", "call.sweep_failed"), slog.Any("error", err))
 		}
 		return
 	}
 	for _, r := range gone {
-		s.log.Info("a call lost its node", slog.String("call_id", r.ID), slog.String("node", r.Node))
+		s.log.Info("a call lost its node", slog.String("event", "call.node_lost"), slog.String("call_id", r.ID), slog.String("node", r.Node))
 		e, err := oracle.NewEvent(oracle.EventCallEnd, oracle.Address{SessionID: r.SessionID}, oracle.CallEndPayload{
 			SessionID: r.SessionID, CallID: r.ID, Reason: string(Interrupted),
 		})

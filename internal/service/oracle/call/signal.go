@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/castalia-org/castalia/internal/platform/fault"
+	"github.com/castalia-org/castalia/plugin/strictjson"
 )
 
 // Bounds of what a page may signal.
@@ -40,10 +41,13 @@ func decodeStrict(data []byte, into any) *fault.Error {
 	d := json.NewDecoder(bytes.NewReader(data))
 	d.DisallowUnknownFields()
 	if err := d.Decode(into); err != nil {
-		return invalid("the event can not be read: %s", jsonTrouble(err))
+		return invalid("the event cannot be read: %s", jsonTrouble(err))
 	}
 	if _, err := d.Token(); err != io.EOF {
 		return invalid("the event must be one JSON object")
+	}
+	if err := strictjson.Check(data, into); err != nil {
+		return invalid("the event cannot be read: %s", err)
 	}
 	return nil
 }
@@ -151,7 +155,7 @@ func parseTrickle(data []byte) (trickle, *fault.Error) {
 	case strings.ContainsAny(c.Candidate, "\r\n\x00"):
 		return t, invalid("candidate must be one line")
 	case c.SDPMid != nil && len(*c.SDPMid) > maxMid, c.UsernameFragment != nil && len(*c.UsernameFragment) > 256:
-		return t, invalid("candidate names a medium that can not be")
+		return t, invalid("candidate names a medium that cannot be")
 	}
 	return t, nil
 }

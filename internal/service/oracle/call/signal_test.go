@@ -33,8 +33,8 @@ func TestBadSignalsAreNamed(t *testing.T) {
 		{"call_offer", offer(map[string]any{"fingerprint": strings.ToLower(goodPrint)}), "", ""},
 		{"call_offer", `null`, "invalid", "the event must be a JSON object"},
 		{"call_offer", `"x"`, "invalid", "the event must be a JSON object"},
-		{"call_offer", `{"callId":7}`, "invalid", "the event can not be read: callId must not be a number"},
-		{"call_offer", offer(map[string]any{"who": 1}), "invalid", `the event can not be read: unknown field "who"`},
+		{"call_offer", `{"callId":7}`, "invalid", "the event cannot be read: callId must not be a number"},
+		{"call_offer", offer(map[string]any{"who": 1}), "invalid", `the event cannot be read: unknown field "who"`},
 		{"call_offer", offer(nil) + "{}", "invalid", "the event must be one JSON object"},
 		{"call_offer", offer(map[string]any{"sdp": ""}), "invalid", "sdp should not be empty"},
 		{"call_offer", offer(map[string]any{"sdp": strings.Repeat("x", maxSDP+1)}), "invalid", "sdp must have at most 65536 bytes"},
@@ -46,11 +46,11 @@ func TestBadSignalsAreNamed(t *testing.T) {
 		{"call_offer", offer(map[string]any{"sdp": goodSDP + strings.Replace(goodSDP, "AB", "CD", 1)}), "fingerprint_mismatch", "The offer has another fingerprint than the page says"},
 		{"call_ice", `{"callId":"c","candidate":null}`, "", ""},
 		{"call_ice", `{"callId":"c","candidate":{"candidate":"candidate:1 1 udp 1 192.0.2.1 1 typ host","sdpMid":"0","sdpMLineIndex":0}}`, "", ""},
-		{"call_ice", `{"callId":"c","candidate":"x"}`, "invalid", "the event can not be read: candidate must not be a string"},
+		{"call_ice", `{"callId":"c","candidate":"x"}`, "invalid", "the event cannot be read: candidate must not be a string"},
 		{"call_ice", `{"callId":"c","candidate":{"candidate":"a\nb"}}`, "invalid", "candidate must be one line"},
 		{"call_ice", `{"callId":"c","candidate":{"candidate":"` + strings.Repeat("x", maxCandidate+1) + `"}}`, "invalid", "candidate must have at most 1024 bytes"},
-		{"call_ice", `{"callId":"c","candidate":{"candidate":"x","sdpMid":"` + strings.Repeat("x", maxMid+1) + `"}}`, "invalid", "candidate names a medium that can not be"},
-		{"call_ice", `{"callId":"c","candidate":{"candidate":"x","sdpMLineIndex":-1}}`, "invalid", "the event can not be read: candidate.sdpMLineIndex must not be a number -1"},
+		{"call_ice", `{"callId":"c","candidate":{"candidate":"x","sdpMid":"` + strings.Repeat("x", maxMid+1) + `"}}`, "invalid", "candidate names a medium that cannot be"},
+		{"call_ice", `{"callId":"c","candidate":{"candidate":"x","sdpMLineIndex":-1}}`, "invalid", "the event cannot be read: candidate.sdpMLineIndex must not be a number -1"},
 		{"call_end", `{"callId":"c"}`, "", ""},
 		{"call_end", `{"callId":"c","reason":"I am Bored!"}`, "invalid", "reason must be at most 64 small letters and underscores"},
 		{"call_renew", `{"callId":"c"}`, "invalid", "invocation should not be empty"},
@@ -110,7 +110,7 @@ func FuzzRemark(f *testing.F) {
 			t.Errorf("%q was accepted", data)
 		}
 		if _, err := json.Marshal(pongFrame{Type: "pong", T: m.T}); err != nil {
-			t.Errorf("%q can not be answered: %v", data, err)
+			t.Errorf("%q cannot be answered: %v", data, err)
 		}
 	})
 }

@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/castalia-org/castalia/internal/platform/fault"
+	"github.com/castalia-org/castalia/internal/service/oracle/call/callsound"
 )
 
 // SpeechToText understands speech.
@@ -59,12 +60,12 @@ const (
 // Speak implements TextToSpeech.
 func (Tone) Speak(_ context.Context, t Text) (Sound, error) {
 	length := min(toneMost, max(toneLeast, time.Duration(utf8.RuneCountInString(t.Text))*tonePerRune))
-	return &samplesOf{pcm: tone(SpokenRate, toneHertz, toneLevel, length)}, nil
+	return &samplesOf{pcm: callsound.Tone(callsound.SpokenRate, toneHertz, toneLevel, length)}, nil
 }
 
 type samplesOf struct{ pcm []int16 }
 
-func (s *samplesOf) Rate() int { return SpokenRate }
+func (s *samplesOf) Rate() int { return callsound.SpokenRate }
 
 func (s *samplesOf) Read(dst []int16) (int, error) {
 	if len(s.pcm) == 0 {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -11,6 +12,7 @@ import (
 
 	"github.com/castalia-org/castalia/internal/identity/identitytest"
 	"github.com/castalia-org/castalia/internal/service/oracle/call"
+	"github.com/castalia-org/castalia/internal/service/oracle/call/callsound"
 	"github.com/castalia-org/castalia/internal/service/oracle/call/callspeech"
 	"github.com/castalia-org/castalia/internal/service/oracle/call/calltest"
 	"github.com/castalia-org/castalia/internal/service/oracle/model/scripted"
@@ -62,10 +64,41 @@ func TestASpokenSentenceIsATurnAndIsAnsweredAloud(t *testing.T) {
 	}
 }
 
+// The voice is Opus, and G.711 to who has nothing else; sealed or not, it sounds
+// the same.
+func TestTheVoiceGoesDownAsWellAsThePageCanHear(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		telephone, framed bool
+		codec             string
+	}{
+		"a browser":           {false, false, "audio/opus"},
+		"a browser, sealed":   {false, true, "audio/opus"},
+		"a telephone":         {true, false, "audio/PCMU"},
+		"a telephone, sealed": {true, true, "audio/PCMU"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			service := calltest.NewSpeech(t).Client(t)
+			n := calltest.Start(t, calltest.Setup{Hearing: service, Voice: service})
+			p := calltest.NewPage(t, n, identitytest.Alice)
+			p.Telephone = c.telephone
+			p.Ring(call.Audio, c.framed)
+			p.Send(map[string]any{"type": "text", "text": "hello"})
+			if hertz := pitch(p.Hear(500 * time.Millisecond)); hertz < 580 || hertz > 620 {
+				t.Errorf("the answer sounds at %.0f Hz, want 600", hertz)
+			}
+			if got := p.Codec(); got != c.codec {
+				t.Errorf("spoken in %s, want %s", got, c.codec)
+			}
+		})
+	}
+}
+
 // allHeard waits until what the page has said has come, but for the last packets.
 func allHeard(t *testing.T, n *calltest.Node, p *calltest.Page) {
 	t.Helper()
-	calltest.Eventually(t, "all is heard", func() bool { return n.Calls.Stats().Heard > p.Said-10*call.FrameTime })
+	calltest.Eventually(t, "all is heard", func() bool { return n.Calls.Stats().Heard > p.Said-10*callsound.FrameTime })
 }
 
 // pitch is the frequency of a tone, by the usual distance of its zero crossings:
@@ -90,7 +123,7 @@ func pitch(pcm []int16) float64 {
 	for _, d := range middle {
 		sum += d
 	}
-	return call.SpokenRate * float64(len(middle)) / float64(sum)
+	return callsound.SpokenRate * float64(len(middle)) / float64(sum)
 }
 
 // endless is a model that answers and then waits to be stopped.
@@ -129,12 +162,41 @@ func TestBargeInStopsTheVoiceAndTheRun(t *testing.T) {
 	}
 	p.Hear(200 * time.Millisecond)
 	p.Talk(1) // the caller interrupts
+	p.Pause(1)
 	if err := <-model.stopped; !run.IsAbort(err) {
 		t.Errorf("the run was ended by %v, want an abort", err)
 	}
 	p.Await("state", "state", "listening")
 	if list := transcript(t, p); len(list) < 1 || list[0] != "human: tell me a story" {
 		t.Errorf("transcript: %q", list)
+	}
+}
+
+// A cough or an "mhm" holds the voice for a moment, and then it goes on where it was.
+func TestAnAsideDoesNotStopTheVoice(t *testing.T) {
+	t.Parallel()
+	for _, heard := range []string{"Mhm.", ""} {
+		speech := calltest.NewSpeech(t, "tell me a story", heard)
+		const length = 3 * time.Second
+		speech.Long(length)
+		service := speech.Client(t)
+		n := calltest.Start(t, calltest.Setup{Hearing: service, Voice: service, Provider: scripted.Sequence(scripted.Text("Once upon a time."))})
+		p := calltest.NewPage(t, n, identitytest.Alice)
+		p.Ring(call.Audio, false)
+		p.Talk(1)
+		p.Pause(1)
+		p.Await("state", "state", "speaking")
+		sound := len(p.Hear(200 * time.Millisecond))
+		p.Talk(1)
+		p.Pause(1)
+		p.Await("state", "state", "listening")
+		sound += p.Heard()
+		if whole := int(length / time.Second * callsound.SpokenRate); sound < whole*9/10 {
+			t.Errorf("%q: %d of %d samples were said", heard, sound, whole)
+		}
+		if diff := cmp.Diff([]string{"human: tell me a story", "ai: Once upon a time."}, transcript(t, p)); diff != "" {
+			t.Errorf("%q: transcript (-want +got):\n%s", heard, diff)
+		}
 	}
 }
 
@@ -227,18 +289,35 @@ func TestAPauseDoesNotCutASentence(t *testing.T) {
 	p.Await("caption", "role", "user", "text", "what is the time")
 }
 
+// slowHearing holds what it is asked until it is released, and then asks in the order
+// in which it was asked itself: the speech service below hands out its sentences to
+// whoever comes first.
 type slowHearing struct {
 	inner   call.SpeechToText
 	release chan struct{}
 	asked   chan struct{}
+
+	mu   sync.Mutex
+	last chan struct{} // closed when the one before has been answered
 }
 
 func (s *slowHearing) Transcribe(ctx context.Context, q call.Speech) (string, error) {
+	answered := make(chan struct{})
+	defer close(answered)
+	s.mu.Lock()
+	before := s.last
+	s.last = answered
+	s.mu.Unlock()
+	if before == nil {
+		before = s.release
+	}
 	s.asked <- struct{}{}
-	select {
-	case <-s.release:
-	case <-ctx.Done():
-		return "", ctx.Err()
+	for _, held := range []<-chan struct{}{s.release, before} {
+		select {
+		case <-held:
+		case <-ctx.Done():
+			return "", ctx.Err()
+		}
 	}
 	return s.inner.Transcribe(ctx, q)
 }
@@ -255,7 +334,7 @@ func TestACoughDoesNotSwallowASentence(t *testing.T) {
 			t.Parallel()
 			speech := calltest.NewSpeech(t, "one sentence")
 			slow := &slowHearing{inner: speech.Client(t), release: make(chan struct{}), asked: make(chan struct{}, 4)}
-			n := calltest.Start(t, calltest.Setup{Hearing: slow, Call: call.Config{Detector: call.DetectorConfig{Shortest: 800 * time.Millisecond}}})
+			n := calltest.Start(t, calltest.Setup{Hearing: slow, Call: call.Config{Detector: callsound.DetectorConfig{Shortest: 800 * time.Millisecond}}})
 			p := calltest.NewPage(t, n, identitytest.Alice)
 			p.Ring(call.Audio, false)
 			p.Talk(3)
@@ -354,13 +433,13 @@ func TestBadFramesAreAnswered(t *testing.T) {
 	p := calltest.NewPage(t, n, identitytest.Alice)
 	p.Ring(call.Audio, false)
 	for _, c := range []struct{ frame, says string }{
-		{`{`, "the event can not be read: unexpected EOF"},
+		{`{`, "the event cannot be read: unexpected EOF"},
 		{`[]`, "the event must be a JSON object"},
 		{`{"type":"text"}`, "text should not be empty"},
-		{`{"type":"text","text":7}`, "the event can not be read: text must not be a number"},
+		{`{"type":"text","text":7}`, "the event cannot be read: text must not be a number"},
 		{`{"type":"mute"}`, "muted must be a boolean value"},
 		{`{"type":"sing"}`, "type must be one of text, mute, interrupt, ping"},
-		{`{"type":"ping","x":1}`, `the event can not be read: unknown field "x"`},
+		{`{"type":"ping","x":1}`, `the event cannot be read: unknown field "x"`},
 		{`{"type":"ping"}{}`, "the event must be one JSON object"},
 	} {
 		p.Send(c.frame)

@@ -1,10 +1,7 @@
 package call
 
 import (
-	"crypto/ecdh"
-	"crypto/rand"
 	"encoding/base64"
-	"errors"
 	"fmt"
 
 	"github.com/castalia-org/castalia/internal/protocol/did"
@@ -37,28 +34,4 @@ func identify(s did.Signer, r Record) Identity {
 		DID: name, PublicKey: key, KeyID: name + "#" + key, Fingerprint: r.Fingerprint, Agreement: r.Agreement,
 		Signature: base64.RawURLEncoding.EncodeToString(s.Sign(Statement(r.ID, name, r.Fingerprint, r.Agreement))),
 	}
-}
-
-// newAgreement makes the X25519 key of a call.
-func newAgreement() (*ecdh.PrivateKey, string, error) {
-	key, err := ecdh.X25519().GenerateKey(rand.Reader)
-	if err != nil {
-		return nil, "", fmt.Errorf("make agreement key: %w", err)
-	}
-	return key, base64.RawURLEncoding.EncodeToString(key.PublicKey().Bytes()), nil
-}
-
-var errAgreementKey = errors.New("the key must be 32 bytes of X25519 in base64url without padding")
-
-// parseAgreement reads the page's half.
-func parseAgreement(text string) (*ecdh.PublicKey, error) {
-	data, err := base64.RawURLEncoding.Strict().DecodeString(text)
-	if err != nil || len(data) != 32 {
-		return nil, errAgreementKey
-	}
-	key, err := ecdh.X25519().NewPublicKey(data)
-	if err != nil {
-		return nil, errAgreementKey
-	}
-	return key, nil
 }

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/castalia-org/castalia/internal/service/oracle"
+	"github.com/castalia-org/castalia/internal/service/oracle/call/callsound"
+	"github.com/castalia-org/castalia/internal/service/oracle/call/calltext"
 )
 
 // Bounds of a conversation.
@@ -35,6 +37,7 @@ var errInterrupted = errors.New("the caller interrupts")
 // Without either, nothing more comes.
 type said struct {
 	sound []int16
+	early *early // of the sound, when it was looked at before it ended
 	text  string
 }
 
@@ -42,20 +45,24 @@ type said struct {
 type talk struct {
 	l       *live
 	log     *slog.Logger
-	ctx     context.Context
+	ctx     context.Context //nolint:containedctx // the life of the conversation
 	cancel  context.CancelFunc
 	done    sync.WaitGroup
 	queue   chan said
-	speaker *speaker
+	speaker *callsound.Speaker
 
 	hear     sync.Mutex // guards the detector and what is awaited of it
-	detector *Detector
+	detector *callsound.Detector
 	awaited  bool // a sentence waits for its rest
+	early    *early
+	asking   callsound.Allowance
 
 	mu        sync.Mutex
 	peer      Peer
 	state     string
 	muted     bool
+	held      bool                    // the voice, for somebody who may be interrupting it
+	weighing  bool                    // whether somebody interrupts
 	turn      context.CancelCauseFunc // of what can be interrupted
 	greeted   bool
 	explained bool // that nothing here understands speech
@@ -68,10 +75,10 @@ func newTalk(l *live) *talk {
 	ctx, cancel := context.WithCancel(l.s.base)
 	t := &talk{
 		l: l, log: l.log, ctx: ctx, cancel: cancel, queue: make(chan said, maxWaiting),
-		detector: NewDetector(l.s.cfg.Detector), state: listening,
+		detector: callsound.NewDetector(l.s.cfg.Detector), state: listening,
 	}
-	t.speaker = newSpeaker(t.say)
-	t.done.Go(func() { t.speaker.run(ctx) })
+	t.speaker = callsound.NewSpeaker(t.say)
+	t.done.Go(func() { t.speaker.Run(ctx) })
 	t.done.Go(t.work)
 	return t
 }
@@ -170,7 +177,7 @@ func (t *talk) warn() {
 	if t.l.s.deps.Voice != nil {
 		t.done.Go(func() {
 			if err := t.speak(t.ctx, text); err != nil && t.ctx.Err() == nil {
-				t.log.Warn("the notice of a recording was not spoken", slog.Any("error", err))
+				t.log.Warn("the notice of a recording was not spoken", slog.String("event", "recording.notice_failed"), slog.Any("error", err))
 			}
 		})
 	}
@@ -182,7 +189,7 @@ func (t *talk) notRecorded(why string) {
 	t.caption("unrecorded", "This call is no longer recorded: "+why, true)
 }
 
-// greet says what this deployment can not do, in the built-in voice, so that a
+// greet says what this deployment cannot do, in the built-in voice, so that a
 // call works and explains itself without any account.
 func (t *talk) greet() {
 	var text string
@@ -198,8 +205,8 @@ func (t *talk) greet() {
 	}
 	t.caption("greeting", text, true)
 	if t.l.s.deps.Voice == nil {
-		sound := tone(SpokenRate, toneHertz, toneLevel, 1500*time.Millisecond)
-		t.done.Go(func() { _ = t.speaker.add(t.ctx, sound) }) // unsaid when the call ends first
+		sound := callsound.Tone(callsound.SpokenRate, toneHertz, toneLevel, 1500*time.Millisecond)
+		t.done.Go(func() { _ = t.speaker.Add(t.ctx, sound) }) // unsaid when the call ends first
 	}
 }
 
@@ -252,11 +259,12 @@ func (t *talk) bye(reason Reason) { t.send(byeFrame{Type: "bye", Reason: reason}
 func (t *talk) interrupt() {
 	t.mu.Lock()
 	cancel := t.turn
+	t.held = false
 	t.mu.Unlock()
 	if cancel != nil {
 		cancel(errInterrupted)
 	}
-	t.speaker.flush()
+	t.speaker.Flush()
 }
 
 // message takes a frame of the data channel.
@@ -280,7 +288,9 @@ func (t *talk) message(data []byte) {
 		t.mu.Unlock()
 		t.hear.Lock()
 		t.detector.Reset()
+		t.forgetEarly()
 		t.hear.Unlock()
+		t.releaseVoice()
 		t.nothingFollows()
 	case "interrupt":
 		t.interrupt()
@@ -326,24 +336,24 @@ func (t *talk) answer(text string) {
 	// Shown once it is kept: who hangs up then finds it in the session.
 	t.send(captionFrame{Type: "caption", ID: oracle.NewID(), Role: "user", Text: captionText(text), Final: true, Seen: picture != nil})
 	if err != nil {
-		t.log.Warn("a spoken message was not taken", slog.Any("error", err))
+		t.log.Warn("a spoken message was not taken", slog.String("event", "call.message_refused"), slog.Any("error", err))
 		t.trouble("refused", publicText(err))
 		return
 	}
 	defer reply.Close()
 	err = t.speakAll(ctx, reply)
 	if err == nil {
-		err = t.speaker.drained(ctx)
+		err = t.speaker.Drained(ctx)
 	}
 	if cause := context.Cause(ctx); cause != nil {
-		t.speaker.flush()
+		t.speaker.Flush()
 		if errors.Is(cause, errInterrupted) { // who hung up reads the rest in the session
 			t.abort(reply.RunID())
 		}
 		return
 	}
 	if err != nil {
-		t.log.Warn("an answer was not spoken whole", slog.Any("error", err))
+		t.log.Warn("an answer was not spoken whole", slog.String("event", "call.answer_cut"), slog.Any("error", err))
 		t.trouble("answer_failed", publicText(err))
 	}
 }
@@ -385,7 +395,7 @@ func (t *talk) abort(runID string) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.ctx), writeTime)
 	defer cancel()
 	if err := t.l.s.deps.Oracle.Abort(ctx, t.l.rec.Owner, t.l.rec.SessionID, runID); err != nil {
-		t.log.Warn("a run could not be aborted", slog.Any("error", err))
+		t.log.Warn("a run could not be aborted", slog.String("event", "call.abort_failed"), slog.Any("error", err))
 	}
 }
 
@@ -397,16 +407,16 @@ func (t *talk) speakAll(ctx context.Context, reply Answer) error {
 	voice.Go(func() { t.voice(ctx, spokenID, lines) })
 	defer voice.Wait()
 	defer close(lines)
-	var cut sentences
+	var cut calltext.Sentences
 	for {
 		text, err := reply.Next(ctx)
-		for _, line := range cut.add(text) {
+		for _, line := range cut.Add(text) {
 			if err := push(ctx, lines, line); err != nil {
 				return err
 			}
 		}
 		if errors.Is(err, io.EOF) {
-			if rest := cut.end(); rest != "" {
+			if rest := cut.End(); rest != "" {
 				return push(ctx, lines, rest)
 			}
 			return nil
@@ -448,7 +458,7 @@ func (t *talk) voice(ctx context.Context, id string, lines <-chan string) {
 		}
 		if err := t.speak(ctx, line); err != nil && ctx.Err() == nil {
 			broken = true
-			t.log.Warn("a sentence was not spoken", slog.Any("error", err))
+			t.log.Warn("a sentence was not spoken", slog.String("event", "call.voice_failed"), slog.Any("error", err))
 			t.trouble("speech_failed", "My voice is away: please read on.")
 		}
 	}
@@ -465,7 +475,7 @@ func (t *talk) speak(ctx context.Context, line string) error {
 	if voice == nil {
 		voice = Tone{}
 	}
-	text := spoken(line)
+	text := calltext.Spoken(line)
 	if text == "" {
 		return nil
 	}
@@ -474,22 +484,19 @@ func (t *talk) speak(ctx context.Context, line string) error {
 		return speechError("speak", err)
 	}
 	defer func() { _ = sound.Close() }()
-	lower := newResampler(sound.Rate())
+	rate := callsound.NewResampler(sound.Rate(), callsound.SpokenRate)
 	buf := make([]int16, sound.Rate()/10)
 	var out []int16
 	for {
 		n, err := sound.Read(buf)
-		out = lower.add(out[:0], buf[:n])
+		out = rate.Add(out[:0], buf[:n])
 		if errors.Is(err, io.EOF) {
-			if sound.Rate() != SpokenRate {
-				out = lower.flush(out)
-			}
-			return t.speaker.add(ctx, out)
+			return t.speaker.Add(ctx, rate.Flush(out))
 		}
 		if err != nil {
 			return speechError("read speech", err)
 		}
-		if err := t.speaker.add(ctx, out); err != nil {
+		if err := t.speaker.Add(ctx, out); err != nil {
 			return err
 		}
 	}

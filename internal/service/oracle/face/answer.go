@@ -6,9 +6,8 @@ import (
 	"errors"
 	"io"
 	"log/slog"
-	"strings"
+	"slices"
 	"time"
-	"unicode/utf8"
 
 	"github.com/castalia-org/castalia/internal/platform/fault"
 	"github.com/castalia-org/castalia/internal/service/oracle"
@@ -29,7 +28,29 @@ type Answer struct {
 	reader  *run.Reader
 	began   bool // by this request, so that it ends with it
 	over    bool
+	stays   bool // the turn goes on when its program leaves
+	// skip are the approvals behind which this reading begins.
+	skip map[string]bool
 }
+
+// Behind names the approval behind which this reading begins: the first by its name, where there
+// were several; empty when it begins with the run.
+func (a *Answer) Behind() string {
+	first := ""
+	for id := range a.skip {
+		if first == "" || id < first {
+			first = id
+		}
+	}
+	return first
+}
+
+// Stay makes the turn go on when its program leaves: wires that can come back for it.
+func (a *Answer) Stay() { a.stays = true }
+
+// Repeats reports whether the run was begun by an earlier request, whose program may
+// have read some of it.
+func (a *Answer) Repeats() bool { return !a.began }
 
 // Sink is how a face writes an answer. Pieces are written down and go out with Flush,
 // which fails when nobody reads any more.
@@ -46,10 +67,53 @@ type Sink interface {
 	Flush(beat bool) error
 }
 
+// Rester is a Sink of a wire that knows pauses: the reading ends where the run
+// waits for its user.
+type Rester interface {
+	Sink
+	// Asked tells of a call that waits, or, with answered, of one that waited where
+	// this reading begins, and of which the program knows.
+	Asked(a oracle.ApprovalBody, answered bool)
+}
+
+// Noticer is a Sink of a wire that carries the oracle's other frames too.
+type Noticer interface {
+	Sink
+	Notice(f oracle.Frame)
+}
+
+// Citer is a Sink of a wire that has a place of its own for what an answer points to.
+// A Noticer gets the frame instead.
+type Citer interface {
+	Sink
+	// Cite comes last, when there is something to cite.
+	Cite(passages []plugin.Citation)
+}
+
+// Watcher is a Sink that sees the frames as they come, whatever is held back.
+type Watcher interface {
+	Sink
+	Saw(f oracle.Frame)
+}
+
 // Call is a call of a tool of the caller's.
 type Call struct {
 	ID, Name string
 	Args     json.RawMessage
+}
+
+// OwnArgs are the arguments of a call of the oracle's own, without the name that pages find
+// among them.
+func OwnArgs(c oracle.ToolCallPayload) json.RawMessage {
+	var members map[string]json.RawMessage
+	if json.Unmarshal(c.Args, &members) != nil {
+		return c.Args
+	}
+	delete(members, "toolName")
+	if out, err := json.Marshal(members); err == nil {
+		return out
+	}
+	return c.Args
 }
 
 // Why an answer ended, as programs need to know it.
@@ -58,12 +122,17 @@ const (
 	Calls    = "tool_calls"
 	Length   = "length"
 	Filtered = "filter"
+	// Aborted says that somebody stopped the turn, Rests that it waits for its user.
+	Aborted = "aborted"
+	Rests   = "rests"
 )
 
 // End is how an answer ended.
 type End struct {
 	Reason string
 	Usage  plugin.Usage
+	// Waiting are the calls for which a run rests.
+	Waiting []oracle.ApprovalBody
 }
 
 // Why an answer does not end, as faults that programs may read. Each is
@@ -85,13 +154,13 @@ func (a *Answer) Close() {
 
 // stop ends the turn of a program that has left.
 func (a *Answer) stop(ctx context.Context) {
-	if !a.began || a.over {
+	if !a.began || a.over || a.stays || a.faces.readers(a.RunID) > 1 { // its program may have come back
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 	defer cancel()
 	if _, err := a.faces.deps.Engine.AbortRun(ctx, a.owner, a.SessionID, a.RunID); err != nil {
-		a.faces.deps.Log.Warn("a turn whose program left was not stopped", slog.String("run_id", a.RunID), slog.Any("error", err))
+		a.faces.deps.Log.Warn("a turn whose program left was not stopped", slog.String("event", "face.stop_failed"), slog.String("run_id", a.RunID), slog.Any("error", err))
 	}
 }
 
@@ -103,7 +172,7 @@ func (a *Answer) Arrived(ctx context.Context) { a.faces.arrived(ctx, a.RunID) }
 // is fault.Canceled, and the turn has been stopped.
 func (a *Answer) Follow(ctx context.Context, leave <-chan struct{}, whole bool, sink Sink) (End, error) {
 	a.reader.Until(leave)
-	v := view{sink: sink, attempt: 1, seen: map[string]bool{}}
+	v := view{sink: sink, attempt: 1, seen: map[string]bool{}, skip: a.skip}
 	switch {
 	case whole:
 		v.held = never
@@ -126,6 +195,9 @@ func (a *Answer) Follow(ctx context.Context, leave <-chan struct{}, whole bool, 
 			return End{}, err
 		}
 		for _, f := range frames {
+			if w, ok := sink.(Watcher); ok {
+				w.Saw(f)
+			}
 			if err := v.frame(f); err != nil {
 				return End{}, err
 			}
@@ -133,12 +205,51 @@ func (a *Answer) Follow(ctx context.Context, leave <-chan struct{}, whole bool, 
 				a.over = true
 				return a.end(ctx, v)
 			}
+			if v.asked {
+				if end, rests, err := a.rest(ctx, &v); rests || err != nil {
+					return end, err
+				}
+			}
 		}
 		if err := sink.Flush(len(frames) == 0); err != nil {
 			a.stop(ctx)
 			return End{}, fault.Wrap(fault.Canceled, "The request was cancelled.", err)
 		}
 	}
+}
+
+// rest ends the reading of a run that waits for its user, where the wire knows
+// that. Calls that were answered meanwhile are passed by.
+func (a *Answer) rest(ctx context.Context, v *view) (End, bool, error) {
+	v.asked = false
+	rester, ok := v.sink.(Rester)
+	if !ok {
+		return End{}, false, nil
+	}
+	waiting, err := a.Waiting(ctx)
+	if err != nil || len(waiting) == 0 {
+		return End{}, false, err
+	}
+	r, err := a.faces.deps.Engine.Get(ctx, a.owner, a.RunID)
+	if err != nil {
+		return End{}, false, err
+	}
+	v.show()
+	end := End{Reason: Rests, Usage: r.Usage, Waiting: waiting}
+	for _, one := range end.Waiting {
+		rester.Asked(one, false)
+	}
+	a.over = true // as far as this reading goes: hanging up does not stop what rests
+	return end, true, nil
+}
+
+// Waiting are the calls of the run that wait for its user.
+func (a *Answer) Waiting(ctx context.Context) ([]oracle.ApprovalBody, error) {
+	all, err := a.faces.deps.Engine.Approvals(ctx, a.RunID)
+	if err != nil {
+		return nil, err
+	}
+	return oracle.ApprovalBodies(slices.DeleteFunc(all, func(one oracle.Approval) bool { return one.Decision != "" })), nil
 }
 
 // end says how the run ended.
@@ -154,6 +265,9 @@ func (a *Answer) end(ctx context.Context, v view) (End, error) {
 		return End{}, fault.New(fault.Unavailable, "The server was interrupted too often. Please try again.").WithCode("interrupted")
 	}
 	end := End{Reason: Stopped, Usage: r.Usage}
+	if v.done.Status == oracle.Aborted {
+		end.Reason = Aborted
+	}
 	switch v.done.Finish {
 	case wire.FinishCalls:
 		end.Reason = Calls
@@ -174,158 +288,4 @@ func failure(said *oracle.ErrorFrame) error {
 		return fault.New(fault.Unavailable, said.Error).WithCode(said.Kind).WithRetryAfter(time.Second)
 	}
 	return fault.New(fault.Internal, said.Error).WithCode(said.Kind)
-}
-
-// never holds text back until the end.
-const never = 1 << 30
-
-// view is what a reader of frames has shown.
-type view struct {
-	sink Sink
-	// shown is the text of the answer, as the log has it.
-	shown strings.Builder
-	// again is what the program has beyond shown: an attempt that begins anew must
-	// say it again.
-	again string
-	// held is the attempt before which no text is shown; 0 holds nothing back.
-	held    int
-	attempt int
-	seen    map[string]bool // calls
-	calls   []Call          // that are held back
-	thinks  bool
-	failed  *oracle.ErrorFrame
-	done    *oracle.DoneFrame
-}
-
-func (v *view) frame(f oracle.Frame) error {
-	switch f.Event {
-	case oracle.FrameMessage:
-		var m oracle.MessageFrame
-		if err := json.Unmarshal(f.Data, &m); err != nil {
-			return err
-		}
-		return v.text(m.Content)
-	case oracle.FrameReasoning:
-		// The first thought of a run is a phrase for pages.
-		if first := !v.thinks; first {
-			v.thinks = true
-			return nil
-		}
-		var r oracle.ReasoningFrame
-		if err := json.Unmarshal(f.Data, &r); err != nil {
-			return err
-		}
-		if r.Reasoning != "" && v.held == 0 {
-			v.sink.Thought(r.Reasoning)
-		}
-	case oracle.FrameRun:
-		var r oracle.RunFrame
-		if err := json.Unmarshal(f.Data, &r); err != nil {
-			return err
-		}
-		if r.Resumed && r.PartialLength != nil {
-			v.rewind(*r.PartialLength, r.Attempt)
-		}
-	case oracle.FrameToolCall:
-		var c oracle.ToolCallPayload
-		if err := json.Unmarshal(f.Data, &c); err != nil {
-			return err
-		}
-		v.call(c)
-	case oracle.FrameError:
-		v.failed = &oracle.ErrorFrame{}
-		return json.Unmarshal(f.Data, v.failed)
-	case oracle.FrameDone:
-		v.done = &oracle.DoneFrame{}
-		if err := json.Unmarshal(f.Data, v.done); err != nil {
-			return err
-		}
-		v.show()
-	}
-	return nil
-}
-
-// text shows a piece of the answer, without what the program has already.
-func (v *view) text(text string) error {
-	v.shown.WriteString(text)
-	if v.held > 0 {
-		return nil
-	}
-	if v.again != "" {
-		n := min(len(v.again), len(text))
-		if v.again[:n] != text[:n] {
-			return ErrChanged
-		}
-		v.again, text = v.again[n:], text[n:]
-	}
-	if text != "" {
-		v.sink.Text(text)
-	}
-	return nil
-}
-
-// show ends the holding back.
-func (v *view) show() {
-	if v.held > 0 && v.shown.Len() > 0 {
-		v.sink.Text(v.shown.String())
-	}
-	for _, c := range v.calls {
-		v.sink.Call(c)
-	}
-	v.held, v.calls = 0, nil
-}
-
-// rewind takes back the text beyond a length in UTF-16 units. An attempt that
-// takes back its own text has seen that it was a thought: the program keeps it.
-func (v *view) rewind(length, attempt int) {
-	text := v.shown.String()
-	at := cut(text, length)
-	switch {
-	case v.held > 0:
-	case attempt > v.attempt:
-		v.again = text[at:] + v.again
-	case at < len(text):
-		v.again = ""
-		v.sink.Text("\n\n")
-	}
-	v.attempt = max(v.attempt, attempt)
-	v.shown.Reset()
-	v.shown.WriteString(text[:at])
-	if v.held > 0 && v.held != never && attempt >= v.held {
-		v.show()
-	}
-}
-
-// cut is where the first units of UTF-16 end in a text.
-func cut(text string, units int) int {
-	for i := 0; i < len(text); {
-		if units <= 0 {
-			return i
-		}
-		r, size := utf8.DecodeRuneInString(text[i:])
-		if units--; r > 0xffff {
-			units--
-		}
-		i += size
-	}
-	return len(text)
-}
-
-func (v *view) call(c oracle.ToolCallPayload) {
-	if !c.Caller {
-		if v.held == 0 {
-			v.sink.Tool(c)
-		}
-		return
-	}
-	if v.seen[c.EventID] {
-		return
-	}
-	v.seen[c.EventID] = true
-	call := Call{ID: c.EventID, Name: c.ToolName, Args: c.Args}
-	if v.held > 0 {
-		v.calls = append(v.calls, call)
-		return
-	}
-	v.sink.Call(call)
 }

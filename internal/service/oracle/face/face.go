@@ -30,6 +30,7 @@ import (
 	"github.com/castalia-org/castalia/internal/service/oracle"
 	"github.com/castalia-org/castalia/internal/service/oracle/model"
 	"github.com/castalia-org/castalia/internal/service/oracle/run"
+	"github.com/castalia-org/castalia/internal/service/oracle/usage"
 	"github.com/castalia-org/castalia/plugin"
 )
 
@@ -42,8 +43,8 @@ const (
 	Small = "oracle-small"
 )
 
-// maxConversation bounds the name of a conversation, in bytes.
-const maxConversation = 200
+// MaxConversation bounds the name of a conversation, in bytes.
+const MaxConversation = 200
 
 // Turns starts turns: turn.Turns.
 type Turns interface {
@@ -93,6 +94,10 @@ type Ask struct {
 	// Said is what the caller sent of the conversation, whether it is used or
 	// not: two requests with the same are the same request.
 	Said []oracle.GivenMessage
+	// Named says that the caller's messages have names, which are in Names: an equal request is
+	// then the same one, also while it is being answered.
+	Named bool
+	Names []string
 }
 
 // Models lists the names that programs may ask for.
@@ -145,6 +150,7 @@ func cheapest(all []model.Info) string {
 // same request began earlier and that did not arrive.
 func (f *Faces) Begin(ctx context.Context, a Ask) (*Answer, error) {
 	q := a.Request
+	q.Origin = usage.SourceFace
 	if a.Who.Sponsor != a.Who.DID {
 		q.Sponsor = a.Who.Sponsor
 	}
@@ -166,7 +172,7 @@ func (f *Faces) Begin(ctx context.Context, a Ask) (*Answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	if ok && f.unheard(ctx, earlier) {
+	if ok && f.unheard(ctx, earlier, a.Named) {
 		reader, err := f.deps.Engine.Follow(ctx, start.Owner, earlier.ID, 0)
 		if err == nil {
 			return f.answer(earlier, reader, false), nil
@@ -189,21 +195,27 @@ func (f *Faces) Begin(ctx context.Context, a Ask) (*Answer, error) {
 // session is one of the caller's sessions by its id, or the one that belongs to
 // a conversation of the caller's program.
 func (f *Faces) session(ctx context.Context, owner, name string) (oracle.Session, error) {
-	if !oracle.PlausibleID(name) || len(name) > maxConversation {
-		return oracle.Session{}, fault.New(fault.Invalid, fmt.Sprintf("the name of a conversation has 1 to %d bytes and no control characters", maxConversation))
+	if !oracle.PlausibleID(name) || len(name) > MaxConversation {
+		return oracle.Session{}, fault.New(fault.Invalid, fmt.Sprintf("the name of a conversation has 1 to %d bytes and no control characters", MaxConversation))
 	}
 	session, err := f.deps.Service.Session(ctx, owner, name)
 	if !errors.Is(err, oracle.ErrSessionNotFound) {
 		return session, err
 	}
-	return f.deps.Service.OpenSession(ctx, owner, "face/"+name)
+	return f.deps.Service.OpenSession(ctx, owner, sessionKey(name))
 }
+
+// sessionKey is how the session of a program's conversation is found.
+func sessionKey(conversation string) string { return "face/" + conversation }
 
 // fingerprint is equal for requests that say the same.
 func fingerprint(a Ask) string {
 	h := sha256.New()
 	q := a.Request
 	_ = json.NewEncoder(h).Encode([]any{a.Conversation, q.Model, q.Plain, q.Message, q.Results, q.CallerTools, a.Said}) // hashes take everything
+	if a.Named {
+		_ = json.NewEncoder(h).Encode(a.Names)
+	}
 	for _, image := range a.Images {
 		sum := sha256.Sum256(image.Data)
 		_, _ = h.Write(sum[:])
@@ -212,12 +224,10 @@ func fingerprint(a Ask) string {
 }
 
 // unheard reports whether the answer of a run that the same request began is
-// still owed: nobody reads it here, and it did not arrive.
-func (f *Faces) unheard(ctx context.Context, r oracle.Run) bool {
-	f.mu.Lock()
-	here := f.serving[r.ID] > 0
-	f.mu.Unlock()
-	if here {
+// still owed: it did not arrive, and nobody reads it here, unless it is known to be the
+// same request.
+func (f *Faces) unheard(ctx context.Context, r oracle.Run, same bool) bool {
+	if !same && f.readers(r.ID) > 0 {
 		return false
 	}
 	if r.Status.Live() {
@@ -241,7 +251,7 @@ func (f *Faces) arrived(ctx context.Context, runID string) {
 		return tx.Put(ctx, arrivedKey(runID), nil, oracle.HiddenFor)
 	})
 	if err != nil {
-		f.deps.Log.Warn("an answer that arrived was not noted; a repeated request gets it again", slog.Any("error", err))
+		f.deps.Log.Warn("an answer that arrived was not noted; a repeated request gets it again", slog.String("event", "face.note_failed"), slog.Any("error", err))
 	}
 }
 
@@ -252,6 +262,13 @@ func (f *Faces) answer(r oracle.Run, reader *run.Reader, began bool) *Answer {
 	return &Answer{
 		RunID: r.ID, SessionID: r.SessionID, Created: r.CreatedAt, faces: f, owner: r.Owner, attempt: r.Attempt, reader: reader, began: began,
 	}
+}
+
+// readers counts who reads a run here.
+func (f *Faces) readers(runID string) int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.serving[runID]
 }
 
 func (f *Faces) release(runID string) {

@@ -156,6 +156,40 @@ func TestInstructionsReachTheModelBehindTheRules(t *testing.T) {
 	}
 }
 
+// helper is a plugin with a sub-agent.
+type helper struct{}
+
+func (helper) Describe() plugin.Description {
+	return plugin.Description{Name: "helper", Manifest: plugin.Manifest{Title: "Helper", Summary: "Helps.", WhenToUse: []string{"help"}, Visibility: plugin.Always}}
+}
+
+func (helper) SubAgents() []plugin.SubAgent {
+	return []plugin.SubAgent{{Name: "digger", Description: "Digs.", Prompt: "You dig."}}
+}
+
+func TestInstructionsReachSubAgents(t *testing.T) {
+	t.Parallel()
+	var doc changing
+	doc.set(t, mama)
+	p := scripted.New(func(req plugin.ModelRequest) scripted.Reply {
+		if req.Purpose == "turn" && len(req.Messages) == 1 {
+			return scripted.Calls(plugin.ModelToolCall{ID: "1", Name: "call_digger", Args: json.RawMessage(`{"task":"dig"}`)})
+		}
+		return scripted.Text("dug")
+	})
+	alice := oracletest.Start(t, p, doc.hand, func(d *oraclekit.Deps) { d.Plugins = []plugin.Plugin{helper{}} }).As(t, identitytest.Alice)
+	alice.Say(alice.Session(), "dig")
+	for _, r := range p.Requests() {
+		if r.Messages[0].Text == "dig" && r.Purpose != "turn" {
+			if !strings.HasPrefix(r.System, "You dig.") || !strings.Contains(r.System, "You are Mama Maji") {
+				t.Errorf("the sub-agent is told %q", r.System)
+			}
+			return
+		}
+	}
+	t.Error("the sub-agent was not asked")
+}
+
 // A change holds for conversations that begin after it, on whatever node; one
 // that is under way keeps what it has, so that its requests grow at their end.
 func TestAConversationKeepsItsInstructions(t *testing.T) {

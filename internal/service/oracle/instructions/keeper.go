@@ -67,7 +67,7 @@ func (k *Keeper) Prompt(ctx context.Context, session string, through int64) stri
 	}
 	has, err := k.settle(ctx, session, pinned{through, current})
 	if err != nil {
-		k.log.Warn("which instructions a conversation has could not be looked up; those in force are used", slog.Any("error", err))
+		k.log.Warn("which instructions a conversation has could not be looked up; those in force are used", slog.String("event", "instructions.lookup_failed"), slog.Any("error", err))
 		return current
 	}
 	k.known.Put(session, has, time.Time{}, 1)

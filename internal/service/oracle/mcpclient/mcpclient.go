@@ -12,6 +12,7 @@
 package mcpclient
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/json"
@@ -97,14 +98,9 @@ var _ turn.MCP = (*Engine)(nil)
 
 // New makes an engine.
 func New(invocations Invocations, log *slog.Logger, cfg Config) *Engine {
-	set := func(d *time.Duration, v time.Duration) {
-		if *d == 0 {
-			*d = v
-		}
-	}
-	set(&cfg.ListTimeout, 5*time.Second)
-	set(&cfg.CallTimeout, time.Minute)
-	set(&cfg.Fresh, 5*time.Minute)
+	cfg.ListTimeout = cmp.Or(cfg.ListTimeout, 5*time.Second)
+	cfg.CallTimeout = cmp.Or(cfg.CallTimeout, time.Minute)
+	cfg.Fresh = cmp.Or(cfg.Fresh, 5*time.Minute)
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
 	}
@@ -121,7 +117,7 @@ func (e *Engine) Tools(ctx context.Context, servers []plugin.MCPServer, u turn.M
 		all.Go(func() {
 			tools, err := lines[i].list(ctx)
 			if err != nil {
-				e.log.Warn("an MCP server does not answer; its tools are left out", slog.String("server", s.Name), slog.Any("error", err))
+				e.log.Warn("an MCP server does not answer; its tools are left out", slog.String("event", "mcp.server_away"), slog.String("server", s.Name), slog.Any("error", err))
 				return
 			}
 			for _, t := range tools {
@@ -152,7 +148,7 @@ func (e *Engine) tool(l *line, t offered, u turn.MCPUser) agent.Tool {
 	}
 	name := l.server.Name + "__" + t.name
 	return agent.Tool{Tool: plugin.Tool{
-		Name: name, Description: t.description, Schema: t.schema, Timeout: limit, ReadOnly: t.readOnly,
+		Name: name, Description: t.description, Schema: t.schema, Timeout: limit, ReadOnly: t.readOnly, Foreign: true,
 		Run: func(ctx context.Context, _ *plugin.Runtime, args json.RawMessage) (plugin.Result, error) {
 			if l.server.Protected {
 				if err := e.permit(ctx, l.server.Name, t.name, name, u); err != nil {
@@ -172,7 +168,7 @@ func (e *Engine) permit(ctx context.Context, server, tool, name string, u turn.M
 			"Ask the user to allow it and to send the message again.", name)
 	}
 	if e.invocations == nil {
-		return plugin.Errorf(http.StatusForbidden, "This deployment can not check invocations.")
+		return plugin.Errorf(http.StatusForbidden, "This deployment cannot check invocations.")
 	}
 	err := e.invocations.UseInvocation(ctx, identity.Principal{DID: u.DID, Root: u.DID}, server, tool, token)
 	if err == nil {
@@ -238,7 +234,7 @@ func (l *line) ask(ctx context.Context) ([]offered, error) {
 		}
 		o := offered{name: t.Name, description: agent.Cap(t.Description, 2000), schema: schema, readOnly: t.Annotations != nil && t.Annotations.ReadOnlyHint}
 		if size += o.size(); len(tools) == maxTools || size > maxList {
-			l.engine.log.Info("an MCP server offers more than is kept; the rest of its tools is left out", slog.String("server", l.server.Name))
+			l.engine.log.Info("an MCP server offers more than is kept; the rest of its tools is left out", slog.String("event", "mcp.tools_cut"), slog.String("server", l.server.Name))
 			break
 		}
 		tools = append(tools, o)

@@ -89,6 +89,11 @@ func TestTools(t *testing.T) {
 	if len(tools) != 4 {
 		t.Fatalf("%d tools", len(tools))
 	}
+	for _, tool := range tools {
+		if !tool.Foreign {
+			t.Errorf("%s passes its server's words off as the program's", tool.Name)
+		}
+	}
 	if got, err := run(t, tools, "open__echo", `{"text":"hi"}`); err != nil || got != "you said hi" {
 		t.Errorf("echo: %q %v", got, err)
 	}

@@ -23,7 +23,7 @@ type careful struct {
 func (c careful) Stream(ctx context.Context, req plugin.ModelRequest, sink func(plugin.Chunk)) (resp plugin.ModelResponse, err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			c.log.Error("a model panicked", slog.Any("panic", p), slog.String("stack", string(debug.Stack())))
+			c.log.Error("a model panicked", slog.String("event", "model.panicked"), slog.Any("panic", p), slog.String("stack", string(debug.Stack())))
 			err = &Error{Provider: c.Name(), Kind: Unknown, Cause: fmt.Errorf("panic: %v", p)}
 		}
 	}()

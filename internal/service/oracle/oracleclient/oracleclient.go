@@ -18,6 +18,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/castalia-org/castalia/internal/platform/pace"
 	"github.com/castalia-org/castalia/internal/protocol/did"
 	"github.com/castalia-org/castalia/internal/protocol/ipld"
 	"github.com/castalia-org/castalia/internal/protocol/sse"
@@ -208,11 +209,7 @@ func (c *Client) rejoin(ctx context.Context, run string, after int64, tries int)
 			return nil, fmt.Errorf("the answer broke off: %w", err)
 		}
 		tries++
-		timer := time.NewTimer(wait)
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-			timer.Stop()
+		if pace.Sleep(ctx, wait) != nil {
 			return nil, context.Cause(ctx)
 		}
 	}

@@ -7,9 +7,11 @@ import (
 	"context"
 	"io/fs"
 	"log/slog"
+	"strings"
 	"time"
 
 	"github.com/castalia-org/castalia/internal/platform/config"
+	"github.com/castalia-org/castalia/internal/platform/guidebook"
 	"github.com/castalia-org/castalia/internal/platform/operatordoc"
 	"github.com/castalia-org/castalia/internal/service/oracle/instructions"
 	"github.com/castalia-org/castalia/internal/service/oracle/model/endpoints"
@@ -27,7 +29,9 @@ type Deps struct {
 	Getenv func(string) string
 	// Guides are what the built-in guide knows.
 	Guides fs.FS
-	Log    *slog.Logger
+	// Home is where people reach this deployment; empty: wherever they do.
+	Home string
+	Log  *slog.Logger
 	// Now is the clock.
 	Now func() time.Time
 }
@@ -46,7 +50,7 @@ func Put(shelf *operatordoc.Shelf, d Deps) (*Documents, error) {
 	if out.Instructions, err = operatordoc.Put(shelf, instructions.Definition(s.Instructions, s.InstructionsFile)); err != nil {
 		return nil, err
 	}
-	builtIn, err := guide.New(guide.Config{Docs: d.Guides})
+	builtIn, err := guide.New(guide.Config{Docs: d.Guides, Home: strings.TrimRight(d.Home, "/") + guidebook.Home})
 	if err != nil {
 		return nil, err
 	}
@@ -83,11 +87,11 @@ func (d Deps) variable(name string) string {
 func (d *Documents) WarnOfModels(ctx context.Context) error {
 	set := d.Models.Value()
 	for _, warning := range set.Warnings(time.Now()) {
-		d.log.Warn("look at the models", slog.Any("warning", warning))
+		d.log.Warn("look at the models", slog.String("event", "model.warning"), slog.Any("warning", warning))
 	}
 	for _, f := range set.Probe(ctx, false) {
 		if f.Problem != "" && ctx.Err() == nil {
-			d.log.Warn("look at the models", slog.String("warning", f.Text()))
+			d.log.Warn("look at the models", slog.String("event", "model.warning"), slog.String("warning", f.Text()))
 		}
 	}
 	return nil

@@ -77,7 +77,7 @@ func (a *api) answerApproval(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	answered, err := a.deps.Engine.Answer(r.Context(), oracle.Answer{
-		ApprovalID: r.PathValue("approvalId"), Owner: who.DID, By: who.TokenCID, Via: oracle.ViaHTTP, Decision: body.Decision,
+		ApprovalID: r.PathValue("approvalId"), Owner: who.DID, By: who.TokenCID, Via: oracle.ViaHTTP, Decision: body.Decision, InPerson: true,
 	}, oracle.Carried{MatrixToken: r.Header.Get("X-Matrix-Access-Token"), Delegation: who.Delegation, Invocations: body.Invocations})
 	if err != nil {
 		return err
@@ -89,7 +89,7 @@ func (a *api) answerApproval(w http.ResponseWriter, r *http.Request) error {
 // so that neither a delegation, which others may hold, nor a token for chosen
 // content gives it.
 func inPerson(who identity.Principal) error {
-	if who.Kind != identity.ByInvocation || who.CIDs != nil {
+	if !who.InPerson() {
 		return fault.New(fault.Forbidden, "An approval needs an invocation of your own")
 	}
 	return nil

@@ -74,8 +74,14 @@ type MessageBody struct {
 	ToolCalls   []ToolCallBody   `json:"toolCalls,omitempty"`
 	Attachment  *AttachmentBody  `json:"attachment,omitempty"`
 	Attachments []AttachmentBody `json:"attachments,omitempty"`
+	// Citations are the passages that the content points to, as [1].
+	Citations []plugin.Citation `json:"citations,omitempty"`
 	// Error says why the turn ended without its answer; the content is its text.
 	Error *oracle.Failure `json:"error,omitempty"`
+	// Version is there on the message of a turn that was asked more than once.
+	Version *VersionPlace `json:"version,omitempty"`
+	// Feedback is what you think of an answer.
+	Feedback *FeedbackBody `json:"feedback,omitempty"`
 }
 
 // MessageList is a transcript.
@@ -108,23 +114,6 @@ type RunState struct {
 	CreatedAt string           `json:"createdAt"`
 	// Approvals are the calls for which the run waits; nobody works on it meanwhile.
 	Approvals []oracle.ApprovalBody `json:"approvals,omitempty"`
-}
-
-// SendBody documents POST /messages/{sessionId}; oracle.ParseSend reads it.
-type SendBody struct {
-	Message           string                  `json:"message"`
-	Stream            bool                    `json:"stream,omitempty"`
-	ReturnAllMessages bool                    `json:"returnAllMessages,omitempty"`
-	Model             string                  `json:"model,omitempty"`
-	Tools             []oracle.DeclaredTool   `json:"tools,omitempty"`
-	AgActions         []oracle.DeclaredAction `json:"agActions,omitempty"`
-	Attachments       []AttachmentBody        `json:"attachments,omitempty"`
-	MCPInvocations    map[string]string       `json:"mcpInvocations,omitempty"`
-	Timezone          string                  `json:"timezone,omitempty"`
-	HomeServer        string                  `json:"homeServer,omitempty"`
-	Metadata          map[string]any          `json:"metadata,omitempty"`
-	RequestID         string                  `json:"requestId,omitempty"`
-	Multitask         oracle.Multitask        `json:"multitask,omitempty"`
 }
 
 // ReplyBody is the answer to a message without a stream.
@@ -222,11 +211,13 @@ func (a *api) sessionBody(s oracle.Session) SessionBody {
 
 func messageBodies(list []oracle.Message) []MessageBody {
 	out := make([]MessageBody, 0, len(list))
-	for _, m := range list {
+	cited := oracle.CitedIn(list)
+	for i, m := range list {
 		b := MessageBody{
 			Type: m.Role, Content: m.Content, ID: m.ID, Reasoning: m.Reasoning, IsComplete: true, CreatedAt: oracle.Timestamp(m.CreatedAt),
-			Error: m.Failure,
+			Error: m.Failure, Citations: cited[i],
 		}
+		b.Version, b.Feedback = versionPlace(m.Version), feedbackBody(m.Feedback)
 		for _, c := range m.ToolCalls {
 			call := ToolCallBody{Name: c.Name, Args: c.Args, ID: c.ID, Status: c.Status, Error: c.Error, Component: c.Component}
 			if c.Status == plugin.Done {

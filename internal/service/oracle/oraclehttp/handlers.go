@@ -183,6 +183,11 @@ func (a *api) storeDelegation(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	a.nudges.forget(who.DID)
+	err = a.deps.Engine.Delegated(r.Context(), oracle.Answer{Owner: who.DID, By: who.TokenCID, Via: oracle.ViaHTTP},
+		oracle.Carried{MatrixToken: r.Header.Get("X-Matrix-Access-Token")})
+	if err != nil {
+		return err
+	}
 	return httpserver.WriteJSON(w, http.StatusOK, Granted{OK: true, Expiration: seconds(status)})
 }
 

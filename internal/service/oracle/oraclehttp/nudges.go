@@ -19,7 +19,7 @@ const (
 )
 
 // nudges decides who is asked to authorise the oracle. It never fails a turn:
-// when it can not find out, nobody is asked.
+// when it cannot find out, nobody is asked.
 type nudges struct {
 	store       plugin.Store
 	delegations Delegations
@@ -46,7 +46,7 @@ func (n *nudges) due(ctx context.Context, user string) bool {
 	}
 	status, err := n.delegations.DelegationOf(ctx, user)
 	if err != nil {
-		n.log.Warn("a stored delegation could not be looked up", slog.Any("error", err))
+		n.log.Warn("a stored delegation could not be looked up", slog.String("event", "reminder.lookup_failed"), slog.Any("error", err))
 		return false
 	}
 	if status.Authorized {
@@ -64,7 +64,7 @@ func (n *nudges) due(ctx context.Context, user string) bool {
 		return tx.Put(ctx, "nudged/"+user, nil, nudgeEvery)
 	})
 	if err != nil {
-		n.log.Warn("a reminder could not be noted", slog.Any("error", err))
+		n.log.Warn("a reminder could not be noted", slog.String("event", "reminder.note_failed"), slog.Any("error", err))
 		return false
 	}
 	n.leave(user, nudgeEvery)
@@ -77,7 +77,7 @@ func (n *nudges) unsaid(ctx context.Context, user string) {
 	defer cancel()
 	err := n.store.Update(ctx, func(ctx context.Context, tx plugin.Tx) error { return tx.Delete(ctx, "nudged/"+user) })
 	if err != nil { // he is reminded six hours later
-		n.log.Warn("a reminder could not be taken back", slog.Any("error", err))
+		n.log.Warn("a reminder could not be taken back", slog.String("event", "reminder.withdraw_failed"), slog.Any("error", err))
 		return
 	}
 	n.forget(user)

@@ -162,7 +162,7 @@ func (a *api) routes() []httpserver.Route {
 			Replies: []httpserver.Reply{{Status: 200, Body: RunBody{}}, unknown},
 		},
 		{
-			Method: "POST", Pattern: "/messages/{sessionId}", Summary: "Send a message", Tags: chat, Body: SendBody{}, MaxBody: maxMessage, Stream: true,
+			Method: "POST", Pattern: "/messages/{sessionId}", Summary: "Send a message", Tags: chat, Body: oracle.SendBody{}, MaxBody: maxMessage, Stream: true,
 			Doc: "With stream true the answer is an event stream that can be resumed at /runs/{runId}; otherwise one JSON reply. " +
 				"An X-Request-Id that begins with once- names one message: when it comes again, the run that it started answers; with another message it is refused.",
 			Params: []httpserver.Param{session}, Handler: a.send,
@@ -201,6 +201,7 @@ func (a *api) routes() []httpserver.Route {
 		},
 	}
 	list = append(list, a.approvalRoutes()...)
+	list = append(list, a.versionRoutes()...)
 	for i := range list {
 		list[i].Auth = httpserver.Principal
 		list[i].Replies = append(list[i].Replies, httpserver.Reply{Status: 401, Body: ErrorBody{}, Doc: "No valid UCAN."})

@@ -11,6 +11,7 @@ import (
 	"github.com/castalia-org/castalia/internal/identity"
 	"github.com/castalia-org/castalia/internal/platform/fault"
 	"github.com/castalia-org/castalia/internal/platform/httpserver"
+	"github.com/castalia-org/castalia/internal/platform/pace"
 	"github.com/castalia-org/castalia/internal/service/oracle"
 	"github.com/castalia-org/castalia/internal/service/oracle/turn"
 	"github.com/castalia-org/castalia/plugin"
@@ -121,30 +122,47 @@ func Gated(d Deps, s httpserver.Surface) httpserver.Surface {
 	return s
 }
 
-// gated asks the plugins' gates before a handler. Public requests have no
-// caller and pass.
-func (a *api) gated(route httpserver.Route, owner string) httpserver.Handler {
-	next := route.Handler
-	if a.deps.Plugins == nil {
-		return next
+// Gate asks the plugins' gates about requests of a route that the oracle does not serve
+// itself.
+func Gate(d Deps, route httpserver.Route) func(r *http.Request) error {
+	ask := (&api{deps: d}).gate(route, "")
+	return func(r *http.Request) error {
+		if err := ask(r); err != nil {
+			return fromPlugin(err)
+		}
+		return nil
 	}
+}
+
+// gated asks the plugins' gates before a handler.
+func (a *api) gated(route httpserver.Route, owner string) httpserver.Handler {
+	next, ask := route.Handler, a.gate(route, owner)
+	return func(w http.ResponseWriter, r *http.Request) error {
+		if err := ask(r); err != nil {
+			return err
+		}
+		return next(w, r)
+	}
+}
+
+// gate is the plugins' gates of a route. Public requests have no caller and pass.
+func (a *api) gate(route httpserver.Route, owner string) func(r *http.Request) error {
 	var gates []plugin.Gate
-	for _, l := range a.deps.Plugins.Loaded() {
-		if g, ok := l.Plugin.(plugin.Gate); ok {
-			gates = append(gates, g)
+	if a.deps.Plugins != nil {
+		for _, l := range a.deps.Plugins.Loaded() {
+			if g, ok := l.Plugin.(plugin.Gate); ok {
+				gates = append(gates, g)
+			}
 		}
 	}
-	if len(gates) == 0 {
-		return next
-	}
-	return func(w http.ResponseWriter, r *http.Request) error {
+	return func(r *http.Request) error {
 		who, ok := identity.FromContext(r.Context())
-		if !ok {
-			return next(w, r)
+		if !ok || len(gates) == 0 {
+			return nil
 		}
 		g := plugin.GateRequest{UserDID: who.DID, Method: r.Method, Pattern: route.Pattern, Path: r.URL.Path, Plugin: owner, Runtime: a.runtime(r)}
 		for _, gate := range gates {
-			err := askGate(gate, r, g)
+			err := pace.Guard(func() error { return gate.Gate(r.Context(), g) }) //nolint:contextcheck // the request has it
 			if err == nil {
 				continue
 			}
@@ -152,20 +170,11 @@ func (a *api) gated(route httpserver.Route, owner string) httpserver.Handler {
 				return err
 			}
 			// A gate that does not work must not let everybody in.
-			a.deps.Log.Error("a plugin's gate failed", slog.Any("error", err))
+			a.deps.Log.Error("a plugin's gate failed", slog.String("event", "plugin.gate_failed"), slog.Any("error", err), pace.Stack(err))
 			return fault.Wrap(fault.Unavailable, "The request could not be checked. Please try again.", err)
 		}
-		return next(w, r)
+		return nil
 	}
-}
-
-func askGate(gate plugin.Gate, r *http.Request, g plugin.GateRequest) (err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("gate panicked: %v", p)
-		}
-	}()
-	return gate.Gate(r.Context(), g)
 }
 
 // shape is a pattern without the names of its variables.

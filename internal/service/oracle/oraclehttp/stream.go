@@ -40,7 +40,7 @@ const (
 	headerDelegationRequired = "X-Delegation-Required"
 )
 
-// send takes a message: the one way to start a turn.
+// send takes a message.
 func (a *api) send(w http.ResponseWriter, r *http.Request) error {
 	who, err := caller(r)
 	if err != nil {
@@ -54,6 +54,12 @@ func (a *api) send(w http.ResponseWriter, r *http.Request) error {
 	if len(wrong) > 0 {
 		return invalid(wrong)
 	}
+	return a.start(w, r, who, body, nil)
+}
+
+// start begins a turn and answers with its stream or its reply. read is what was
+// read from its files before, if anything was.
+func (a *api) start(w http.ResponseWriter, r *http.Request, who identity.Principal, body oracle.Send, read []oracle.Attachment) error {
 	q := body.Request
 	if err := a.checkModel(q.Model); err != nil {
 		return err
@@ -79,7 +85,7 @@ func (a *api) send(w http.ResponseWriter, r *http.Request) error {
 	id, minted := requestID(r, body.RequestID)
 	started, err := a.deps.Turns.Start(r.Context(), run.Start{
 		Owner: who.DID, SessionID: sessionID, RequestID: id, Minted: minted, Once: !minted && strings.HasPrefix(id, oncePrefix),
-		Multitask: body.Multitask, Request: q, Carried: carried, BeganBy: invocationOf(who),
+		Multitask: body.Multitask, Request: q, Carried: carried, BeganBy: invocationOf(who), Read: read,
 	})
 	if err != nil {
 		if carried.AskDelegation {
@@ -267,7 +273,7 @@ func (a *api) stream(w http.ResponseWriter, r *http.Request, reader *run.Reader)
 		case !begun:
 			return err
 		default:
-			a.deps.Log.Warn("a stream was cut; the client resumes it", slog.Any("error", err))
+			a.deps.Log.Warn("a stream was cut; the client resumes it", slog.String("event", "stream.cut"), slog.Any("error", err))
 			return nil
 		}
 		room := 0

@@ -14,13 +14,16 @@ import (
 	"github.com/castalia-org/castalia/plugin"
 )
 
-// Access is what may be done in a user's name. FilesFor and QueryFor are the
-// deployment's file store and query gateway, when it has them.
+// Access is what may be done in a user's name. FilesFor, QueryFor
+// and KnowledgeFor are the deployment's own services, when it has them.
 type Access struct {
 	Identity *identity.Service
 	// FilesFor opens the user's files; authority mints what the store asks for.
 	FilesFor func(userDID string, authority plugin.Authority) plugin.Files
 	QueryFor func(userDID string) plugin.Query
+	// KnowledgeFor is what the user may read of the community's documents, with what
+	// their delegation opens: the request's own, or the stored one where it is empty.
+	KnowledgeFor func(userDID, delegation string) plugin.Knowledge
 	// BytesFor reads the first bytes of a file of the user's by its CID.
 	BytesFor func(ctx context.Context, authority plugin.Authority, cid string, limit int64) ([]byte, error)
 }
@@ -54,6 +57,14 @@ func (a Access) Query(userDID string) plugin.Query {
 		return turn.NoAccess().Query(userDID)
 	}
 	return a.QueryFor(userDID)
+}
+
+// Knowledge is what the community's documents say.
+func (a Access) Knowledge(userDID, delegation string) plugin.Knowledge {
+	if a.KnowledgeFor == nil {
+		return turn.NoAccess().Knowledge(userDID, delegation)
+	}
+	return a.KnowledgeFor(userDID, delegation)
 }
 
 type authority struct {

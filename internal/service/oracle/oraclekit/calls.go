@@ -12,6 +12,7 @@ import (
 	"github.com/castalia-org/castalia/internal/service/oracle/call"
 	"github.com/castalia-org/castalia/internal/service/oracle/model"
 	"github.com/castalia-org/castalia/internal/service/oracle/run"
+	"github.com/castalia-org/castalia/internal/service/oracle/usage"
 	"github.com/castalia-org/castalia/plugin"
 )
 
@@ -27,7 +28,7 @@ func (s spoken) Ask(ctx context.Context, q call.Question) (call.Answer, error) {
 	if q.Picture != nil {
 		carried.Images = []plugin.Image{{MediaType: "image/jpeg", Data: q.Picture}}
 	}
-	request := oracle.TurnRequest{Message: q.Text, Metadata: map[string]any{"callId": q.CallID}}
+	request := oracle.TurnRequest{Message: q.Text, Origin: usage.SourceCall, Metadata: map[string]any{"callId": q.CallID}}
 	if q.Sponsor != q.Owner {
 		request.Sponsor = q.Sponsor
 	}

@@ -12,24 +12,35 @@ import (
 	"fmt"
 	"log/slog"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/castalia-org/castalia/internal/identity"
 	"github.com/castalia-org/castalia/internal/platform/bus"
 	"github.com/castalia-org/castalia/internal/platform/httpserver"
 	"github.com/castalia-org/castalia/internal/platform/lease"
+	"github.com/castalia-org/castalia/internal/platform/pace"
 	"github.com/castalia-org/castalia/internal/platform/sqldb"
+	"github.com/castalia-org/castalia/internal/platform/telemetry"
+	"github.com/castalia-org/castalia/internal/platform/textindex"
+	"github.com/castalia-org/castalia/internal/platform/textindex/analyse"
 	"github.com/castalia-org/castalia/internal/service/oracle"
 	"github.com/castalia-org/castalia/internal/service/oracle/face"
+	"github.com/castalia-org/castalia/internal/service/oracle/face/aguiface"
+	"github.com/castalia-org/castalia/internal/service/oracle/face/facehttp"
+	"github.com/castalia-org/castalia/internal/service/oracle/face/mcpface"
 	"github.com/castalia-org/castalia/internal/service/oracle/face/openaiface"
+	"github.com/castalia-org/castalia/internal/service/oracle/face/uistreamface"
 	"github.com/castalia-org/castalia/internal/service/oracle/instructions"
 	"github.com/castalia-org/castalia/internal/service/oracle/model"
 	"github.com/castalia-org/castalia/internal/service/oracle/oraclehttp"
 	"github.com/castalia-org/castalia/internal/service/oracle/oraclesql"
 	"github.com/castalia-org/castalia/internal/service/oracle/registry"
+	"github.com/castalia-org/castalia/internal/service/oracle/reporthttp"
 	"github.com/castalia-org/castalia/internal/service/oracle/run"
 	"github.com/castalia-org/castalia/internal/service/oracle/sealing"
 	"github.com/castalia-org/castalia/internal/service/oracle/turn"
+	"github.com/castalia-org/castalia/internal/service/oracle/usage"
 	"github.com/castalia-org/castalia/plugin"
 )
 
@@ -48,9 +59,15 @@ type Deps struct {
 
 	// Heartbeat is how often a silent stream says that it is alive; zero is the default.
 	Heartbeat time.Duration
+	// AgentWait is how long agents wait for an answer; zero is the default.
+	AgentWait time.Duration
+	// BaseURL is where people reach this deployment; empty is as the server knows.
+	BaseURL string
 	// Parting is how long the end of an aborted stream is held back; zero is the default.
 	Parting time.Duration
 
+	// Outbox, when set, hears of sessions, runs and what plugins tell.
+	Outbox oraclesql.Outbox
 	// SealKey guards what plugins seal: 32 bytes that do not change.
 	SealKey []byte
 	// Guesses counts wrong secrets at routes of plugins; nil counts nothing.
@@ -83,6 +100,8 @@ type Deps struct {
 	Run  run.Config
 	Turn turn.Config
 	Log  *slog.Logger
+	// Metrics takes figures for operators; nil takes none.
+	Metrics *telemetry.Metrics
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time
 }
@@ -96,10 +115,13 @@ type Oracle struct {
 	Turns   *turn.Turns
 	Plugins *registry.Registry
 	Surface httpserver.Surface
-	// Faces are the oracle by the wires of others.
-	Faces    []httpserver.Surface
+	// Faces are the oracle for others: by their wires, and its numbers for operators.
+	Faces []httpserver.Surface
+	// Agents is the oracle for agents, which share an address with other services.
+	Agents   *mcpface.Face
 	http     oraclehttp.Deps
 	titler   *turn.Titler
+	usage    *usage.Recorder
 	pages    oracle.Publisher // nil without a socket gateway
 	leases   *lease.Keeper
 	identity oracle.Identity
@@ -114,7 +136,11 @@ func New(d Deps) (*Oracle, error) {
 	if d.Log == nil {
 		d.Log = slog.New(slog.DiscardHandler)
 	}
-	o := &Oracle{Store: oraclesql.New(d.DB), leases: d.Leases, identity: d.Oracle, provider: d.Provider, sealKey: d.SealKey, log: d.Log}
+	o := &Oracle{Store: oraclesql.New(d.DB).WithOutbox(d.Outbox), leases: d.Leases, identity: d.Oracle, provider: d.Provider, sealKey: d.SealKey, log: d.Log}
+	o.usage = usage.NewRecorder(o.Store, d.Log)
+	if d.Metrics != nil {
+		o.usage.Measure(d.Metrics)
+	}
 	var err error
 	if o.Plugins, err = registry.New(registry.Config{
 		Plugins: d.Plugins, Features: d.Features, Fill: d.Fill, ReservedTools: turn.ReservedTools(),
@@ -136,7 +162,7 @@ func New(d Deps) (*Oracle, error) {
 	d.Turn.Measures, d.Run.Measures = d.Measures, d.Measures
 	td := turn.Deps{
 		Store: o.Store, Provider: d.Provider, Plugins: o.Plugins, Identity: d.Oracle, Access: d.Access, Attachments: d.Attachments, MCP: d.MCP,
-		Ledger: o.Store, Budgets: d.Budgets, Approvals: o.Store, Log: d.Log, Config: d.Turn,
+		Ledger: o.Store, Budgets: d.Budgets, Meter: o.usage, Approvals: o.Store, Log: d.Log, Config: d.Turn,
 	}
 	var openings func() []instructions.Opening
 	if d.Instructions != nil {
@@ -177,7 +203,7 @@ func New(d Deps) (*Oracle, error) {
 	}
 	o.http = hd
 	o.Surface, err = oraclehttp.Surface(hd)
-	o.Faces = o.faces(d)
+	o.Faces = append(o.faces(d), reporthttp.Surface(reporthttp.Deps{Feedback: o.Service, Usage: o.Store, Authenticate: d.Authenticate, CORS: d.CORS, Now: d.Now}))
 	return o, err
 }
 
@@ -190,7 +216,12 @@ func (o *Oracle) faces(d Deps) []httpserver.Surface {
 		Service: o.Service, Turns: o.Turns, Engine: o.Engine, Provider: d.Provider, Marks: o.Store.PluginStore("castalia.faces"),
 		Heartbeat: d.Heartbeat, Log: d.Log,
 	})
-	return []httpserver.Surface{o.Gated(openaiface.Surface(openaiface.Deps{Faces: f, Authenticate: d.Face, CORS: d.CORS}))}
+	o.Agents = mcpface.New(mcpface.Deps{
+		Faces: f, Service: o.Service, Gate: oraclehttp.Gate(o.http, httpserver.Route{Method: "POST", Pattern: "/mcp"}), Openings: o.http.Openings,
+		Wait: d.AgentWait, BaseURL: d.BaseURL, Log: d.Log,
+	})
+	fd := facehttp.Deps{Faces: f, Authenticate: d.Face, CORS: d.CORS}
+	return []httpserver.Surface{o.Gated(openaiface.Surface(fd)), o.Gated(aguiface.Surface(fd)), o.Gated(uistreamface.Surface(fd))}
 }
 
 // Gated puts the plugins' gates in front of another surface of the oracle's.
@@ -198,12 +229,16 @@ func (o *Oracle) Gated(s httpserver.Surface) httpserver.Surface { return oracleh
 
 // StartPlugins tells the plugins that the oracle is up.
 func (o *Oracle) StartPlugins(ctx context.Context) error {
+	words := sync.OnceValue(analyse.Everyday)
+	rank := func(ctx context.Context, query string, texts []string, limit int) ([]int, error) {
+		return textindex.Rank(ctx, query, texts, limit, words())
+	}
 	return o.Plugins.Start(ctx, func(name string) plugin.Host {
 		sealed := sealing.Sealer{Key: o.sealKey, Purpose: "castalia plugin " + name}
 		return plugin.Host{
 			Store: o.Store.PluginStore(name), Log: o.log.With(slog.String("plugin", name)),
-			OracleDID: o.identity.DID, OracleName: o.identity.Name, Exclusive: o.exclusive(name), Conversations: o.Turns,
-			Seal: sealed.Seal, Unseal: sealed.Unseal,
+			OracleDID: o.identity.DID, OracleName: o.identity.Name, Exclusive: o.exclusive(name), Conversations: o.Turns.Named(name),
+			Seal: sealed.Seal, Unseal: sealed.Unseal, Rank: rank,
 			Shared: func(ctx context.Context, key string) (any, error) {
 				return o.Plugins.Shared(ctx, o.Worker.Runtime(ctx, turn.Scene{}), key)
 			},
@@ -228,7 +263,7 @@ func (o *Oracle) exclusive(owner string) func(context.Context, string, time.Dura
 // Workers run until their context ends.
 func (o *Oracle) Workers() map[string]func(context.Context) error {
 	all := map[string]func(context.Context) error{
-		"runs": o.Engine.Run, "titles": o.titler.Run, "sweep": o.sweep,
+		"runs": o.Engine.Run, "titles": o.titler.Run, "sweep": o.sweep, "usage": o.usage.Run,
 	}
 	for _, l := range o.Plugins.Loaded() {
 		for _, j := range l.Jobs() {
@@ -248,50 +283,39 @@ const workerPause = 2 * time.Second
 func (o *Oracle) worker(owner string, w plugin.Worker) func(context.Context) error {
 	return func(ctx context.Context) error {
 		for {
-			err := safely(ctx, w.Run)
+			err := pace.Guard(func() error { return w.Run(ctx) })
 			if ctx.Err() != nil {
 				return nil //nolint:nilerr // the program stops, and the worker with it
 			}
-			o.log.Warn("a plugin's worker stopped; it is started again",
-				slog.String("plugin", owner), slog.String("worker", w.Name), slog.Any("error", err))
-			select {
-			case <-ctx.Done():
-				return nil
-			case <-time.After(workerPause):
+			o.log.Warn("a plugin's worker stopped; it is started again", slog.String("event", "plugin.worker_stopped"),
+				slog.String("plugin", owner), slog.String("worker", w.Name), slog.Any("error", err), pace.Stack(err))
+			if pace.Sleep(ctx, workerPause) != nil {
+				return nil //nolint:nilerr // as above
 			}
 		}
 	}
 }
 
-// safely turns a panic of a plugin into an error.
-func safely(ctx context.Context, fn func(context.Context) error) (err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("panic: %v", p)
-		}
-	}()
-	return fn(ctx)
-}
-
 // job runs a plugin's job on a schedule, on one node at a time.
 func (o *Oracle) job(owner string, j plugin.Job) func(context.Context) error {
-	safe := func(ctx context.Context) error { return safely(ctx, j.Run) }
+	once := func(ctx context.Context) {
+		err := pace.Guard(func() error { return j.Run(ctx) })
+		if err != nil {
+			o.log.Warn("a plugin's job failed", slog.String("event", "plugin.job_failed"), slog.String("plugin", owner), slog.String("job", j.Name), slog.Any("error", err), pace.Stack(err))
+		}
+	}
 	return func(ctx context.Context) error {
 		if o.leases != nil {
-			return o.leases.Every(ctx, "oracle/"+owner+"/job/"+j.Name, j.Every, func(ctx context.Context, _ lease.Lease) error { return safe(ctx) })
-		}
-		ticker := time.NewTicker(j.Every)
-		defer ticker.Stop()
-		for {
-			select {
-			case <-ctx.Done():
+			return o.leases.Every(ctx, "oracle/"+owner+"/job/"+j.Name, j.Every, func(ctx context.Context, _ lease.Lease) error {
+				once(ctx)
 				return nil
-			case <-ticker.C:
-				if err := safe(ctx); err != nil {
-					o.log.Warn("a plugin's job failed", slog.String("plugin", owner), slog.String("job", j.Name), slog.Any("error", err))
-				}
-			}
+			})
 		}
+		pace.Every(ctx, j.Every, func() bool {
+			once(ctx)
+			return true
+		})
+		return nil
 	}
 }
 

@@ -40,7 +40,6 @@ var _ call.Archive = recordings{}
 const (
 	uploadsURL      = "http://castalia.internal/api/fs/upload"
 	recordingFolder = "/recordings/"
-	recordingMedia  = "audio/wav"
 )
 
 // ask does one step of an upload.
@@ -104,7 +103,7 @@ func (r recordings) Begin(ctx context.Context, p call.Place) (string, error) {
 	b64 := base64.StdEncoding.EncodeToString
 	head, err := r.ask(ctx, p, http.MethodPost, "", nil, map[string]string{
 		"Upload-Defer-Length": "1",
-		"Upload-Metadata":     "path " + b64([]byte(p.Path)) + ",contentType " + b64([]byte(recordingMedia)),
+		"Upload-Metadata":     "path " + b64([]byte(p.Path)) + ",contentType " + b64([]byte(p.Media())),
 	})
 	if err != nil {
 		return "", err

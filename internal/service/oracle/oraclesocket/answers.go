@@ -8,6 +8,7 @@ import (
 	"github.com/castalia-org/castalia/internal/platform/ratelimit"
 	"github.com/castalia-org/castalia/internal/protocol/socketio"
 	"github.com/castalia-org/castalia/internal/service/oracle"
+	"github.com/castalia-org/castalia/plugin/strictjson"
 )
 
 // TakeAnswers makes the desk the one that hears what people approve and deny.
@@ -53,13 +54,13 @@ func (g *Gateway) askAnswers(s *socketio.Socket, p *page, e *socketio.Event) (js
 		return nil, errNotInPerson
 	}
 	var a answer
-	if err := e.Decode(0, &a); err != nil {
+	if err := e.Decode(0, &a); err != nil || len(e.Args) == 0 || strictjson.CheckNames(e.Args[0], &a) != nil {
 		return nil, errBadSignal
 	}
 	ctx, cancel := context.WithTimeout(s.Context(), signalTime)
 	defer cancel()
 	got, err := (*desk).Answer(ctx, oracle.Answer{
-		ApprovalID: a.ApprovalID, Owner: p.did, By: p.token, Via: oracle.ViaSocket, Decision: a.Decision,
+		ApprovalID: a.ApprovalID, Owner: p.did, By: p.token, Via: oracle.ViaSocket, Decision: a.Decision, InPerson: true,
 	}, oracle.Carried{})
 	if err != nil {
 		return nil, err

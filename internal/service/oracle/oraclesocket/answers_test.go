@@ -38,7 +38,7 @@ func TestAPageAnswers(t *testing.T) {
 		t.Error("nobody knows by which token")
 	}
 	heard.By = ""
-	if d := cmp.Diff(oracle.Answer{ApprovalID: "a-1", Owner: identitytest.Alice.DID, Via: oracle.ViaSocket, Decision: oracle.Approve}, heard); d != "" {
+	if d := cmp.Diff(oracle.Answer{ApprovalID: "a-1", Owner: identitytest.Alice.DID, Via: oracle.ViaSocket, Decision: oracle.Approve, InPerson: true}, heard); d != "" {
 		t.Error(d)
 	}
 	page.Send(`428["approval_answer",{"approvalId":"a-1","decision":"deny"}]`)
@@ -46,6 +46,12 @@ func TestAPageAnswers(t *testing.T) {
 		t.Errorf("acknowledged with %s", got)
 	}
 	<-desk.heard
+	for _, odd := range []string{`,{"approvalId":"a-1","Decision":"approve"}`, `,{"APPROVALID":"a-1","decision":"approve"}`, ``} {
+		page.Send(`429["approval_answer"` + odd + `]`)
+		if got := page.Packet(); !strings.Contains(got, `"code":"invalid"`) || len(desk.heard) != 0 {
+			t.Errorf("%s is acknowledged with %s", odd, got)
+		}
+	}
 }
 
 func TestABareDelegationAnswersNothing(t *testing.T) {

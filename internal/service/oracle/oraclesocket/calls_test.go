@@ -30,7 +30,7 @@ func FuzzResult(f *testing.F) {
 				t.Errorf("%s has the result %q", data, o.Result)
 			}
 			if _, err := json.Marshal(bounded(&o)); err != nil {
-				t.Errorf("%s can not be sent on: %v", data, err)
+				t.Errorf("%s cannot be sent on: %v", data, err)
 			}
 		}
 	})

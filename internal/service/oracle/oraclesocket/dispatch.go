@@ -29,6 +29,24 @@ type presence struct {
 	Node   string `json:"node"`
 	Socket string `json:"socket"`
 	Active int64  `json:"active"`
+	// Named says that the call names this page.
+	Named bool `json:"named,omitempty"`
+	// Signed says that its user came with an invocation, and not by a delegation alone,
+	// which can be in other hands.
+	Signed bool `json:"signed,omitempty"`
+}
+
+// nearer orders pages: those whose user signed for them, then the one that the call
+// names, then the one used last. Anybody can give a page the name of another.
+func nearer(a, b presence) int {
+	return cmp.Or(cmp.Compare(rank(b.Signed), rank(a.Signed)), cmp.Compare(rank(b.Named), rank(a.Named)), cmp.Compare(b.Active, a.Active))
+}
+
+func rank(first bool) int {
+	if first {
+		return 1
+	}
+	return 0
 }
 
 // asks are the questions of this node that others answer.
@@ -78,7 +96,7 @@ func (g *Gateway) Dispatch(ctx context.Context, c oracle.Call) (oracle.Outcome, 
 		}
 		sent, err := g.sendTo(ctx, p, c)
 		if err != nil { // nobody knows whether it was sent: it must not be sent again
-			g.deps.Logger.Warn("a call was handed to another node without an answer", slog.Any("error", err))
+			g.deps.Logger.Warn("a call was handed to another node without an answer", slog.String("event", "socket.handover_unanswered"), slog.Any("error", err))
 			return oracle.Outcome{Unknown: true}, nil
 		}
 		if sent {
@@ -88,23 +106,25 @@ func (g *Gateway) Dispatch(ctx context.Context, c oracle.Call) (oracle.Outcome, 
 	return oracle.Outcome{}, oracle.ErrNoBrowser
 }
 
-// candidates lists the pages of the session that could take the call, the one
-// that its user touched last first.
+// candidates lists the pages of the session that could take the call, the nearest
+// first.
 func (g *Gateway) candidates(ctx context.Context, c oracle.Call) []presence {
-	found := g.here(c.SessionID, c.Owner)
+	found := g.here(c.SessionID, c.Owner, c.Tab)
 	if !g.cfg.Alone {
 		found = append(found, g.ask(ctx, c, len(found) > 0)...)
 	}
-	slices.SortStableFunc(found, func(a, b presence) int { return cmp.Compare(b.Active, a.Active) })
+	slices.SortStableFunc(found, nearer)
 	return found
 }
 
 // here lists the pages on this node.
-func (g *Gateway) here(session, owner string) []presence {
+func (g *Gateway) here(session, owner, tab string) []presence {
 	var found []presence
 	for _, s := range g.all.Members(session) {
 		if p := pageOf(s); p.did == owner {
-			found = append(found, presence{Node: g.tag, Socket: s.ID(), Active: p.active.Load()})
+			found = append(found, presence{
+				Node: g.tag, Socket: s.ID(), Active: p.active.Load(), Named: tab != "" && (tab == p.tab || tab == s.ID()), Signed: p.token != "",
+			})
 		}
 	}
 	return found
@@ -125,8 +145,8 @@ func (g *Gateway) ask(ctx context.Context, c oracle.Call, some bool) []presence 
 		delete(g.asks.waiting, c.ID)
 		g.asks.mu.Unlock()
 	}()
-	if err := g.post(ctx, roomOf(c.SessionID), letter{From: g.tag, Ask: c.ID, Owner: c.Owner}); err != nil {
-		g.deps.Logger.Warn("the other nodes could not be asked for a page", slog.Any("error", err))
+	if err := g.post(ctx, roomOf(c.SessionID), letter{From: g.tag, Ask: c.ID, Owner: c.Owner, Tab: c.Tab}); err != nil {
+		g.deps.Logger.Warn("the other nodes could not be asked for a page", slog.String("event", "socket.ask_failed"), slog.Any("error", err))
 		return nil
 	}
 	window := time.NewTicker(g.cfg.AskWindow)
@@ -150,16 +170,16 @@ func (g *Gateway) ask(ctx context.Context, c oracle.Call, some bool) []presence 
 	}
 }
 
-// answerAsk tells another node of the page that was touched last here.
+// answerAsk tells another node of the page here that is nearest to the call.
 func (g *Gateway) answerAsk(session string, l letter) {
-	found := g.here(session, l.Owner)
+	found := g.here(session, l.Owner, l.Tab)
 	if len(found) == 0 {
 		return
 	}
-	best := slices.MaxFunc(found, func(a, b presence) int { return cmp.Compare(a.Active, b.Active) })
+	best := slices.MinFunc(found, nearer)
 	best.Ask = l.Ask
 	if err := g.post(context.Background(), inboxOf(l.From), note{Here: &best}); err != nil {
-		g.deps.Logger.Warn("another node's question could not be answered", slog.Any("error", err))
+		g.deps.Logger.Warn("another node's question could not be answered", slog.String("event", "socket.reply_failed"), slog.Any("error", err))
 	}
 }
 
@@ -167,7 +187,7 @@ func (g *Gateway) answerAsk(session string, l letter) {
 func (g *Gateway) receive(m bus.Message) {
 	var n note
 	if err := json.Unmarshal(m.Data, &n); err != nil {
-		g.deps.Logger.Warn("a note on the bus could not be read", slog.Any("error", err))
+		g.deps.Logger.Warn("a note on the bus could not be read", slog.String("event", "socket.note_unreadable"), slog.Any("error", err))
 		return
 	}
 	if n.Here != nil {
@@ -244,7 +264,7 @@ func (g *Gateway) sendHere(c oracle.Call, socket string, done func(oracle.Outcom
 func (g *Gateway) answer(_ context.Context, data []byte) ([]byte, error) {
 	var o order
 	if err := json.Unmarshal(data, &o); err != nil {
-		return nil, fault.Wrap(fault.Invalid, "The order can not be read.", err)
+		return nil, fault.Wrap(fault.Invalid, "The order cannot be read.", err)
 	}
 	var s standing
 	switch {
@@ -266,7 +286,7 @@ func (g *Gateway) answer(_ context.Context, data []byte) ([]byte, error) {
 // tell hints to the node that waits. It also asks by itself: see waitFor.
 func (g *Gateway) tell(node, id string, o oracle.Outcome) {
 	if err := g.post(context.Background(), inboxOf(node), note{Settled: id, Outcome: bounded(&o)}); err != nil {
-		g.deps.Logger.Warn("an outcome could not be sent to the node that waits for it", slog.Any("error", err))
+		g.deps.Logger.Warn("an outcome could not be sent to the node that waits for it", slog.String("event", "socket.outcome_failed"), slog.Any("error", err))
 	}
 }
 

@@ -54,7 +54,7 @@ func (g *Gateway) announce() error {
 		return nil
 	}
 	if g.cfg.NodeURL == "" {
-		g.deps.Logger.Warn("NODE_URL is not set: socket.io clients that poll must reach this node themselves")
+		g.deps.Logger.Warn("NODE_URL is not set: socket.io clients that poll must reach this node themselves", slog.String("event", "node_url.missing"))
 		return nil
 	}
 	sub, err := g.deps.Bus.Respond(whereOf(g.tag), func(context.Context, []byte) ([]byte, error) {
@@ -99,7 +99,7 @@ func (g *Gateway) peer(ctx context.Context, tag string) *httputil.ReverseProxy {
 	}
 	target, err := url.Parse(string(raw))
 	if err != nil || target.Host == "" {
-		g.deps.Logger.Warn("a node says that it is nowhere; check its NODE_URL", slog.String("node", tag))
+		g.deps.Logger.Warn("a node says that it is nowhere; check its NODE_URL", slog.String("event", "node_url.wrong"), slog.String("node", tag))
 		return nil
 	}
 	found := peer{proxy: g.proxyTo(tag, target), until: now.Add(keepWhere)}
@@ -135,7 +135,7 @@ func (g *Gateway) proxyTo(tag string, target *url.URL) *httputil.ReverseProxy {
 			delete(g.peers.known, tag)
 			g.peers.mu.Unlock()
 			if r.Context().Err() == nil {
-				g.deps.Logger.Warn("a polling session's node can not be reached", slog.Any("error", err))
+				g.deps.Logger.Warn("a polling session's node cannot be reached", slog.String("event", "socket.node_unreachable"), slog.Any("error", err))
 			}
 			engineio.Unknown(w, r)
 		},

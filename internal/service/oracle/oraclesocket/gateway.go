@@ -190,7 +190,7 @@ func (g *Gateway) shutdown(ctx context.Context) {
 		(*desk).Drain(ctx) // while the pages can still be told
 	}
 	if err := g.server.Shutdown(ctx); err != nil {
-		g.deps.Logger.Warn("sockets were cut: their clients did not take what was queued", slog.Any("error", err))
+		g.deps.Logger.Warn("sockets were cut: their clients did not take what was queued", slog.String("event", "socket.slow_clients_cut"), slog.Any("error", err))
 	}
 }
 
@@ -229,7 +229,7 @@ func (g *Gateway) silence() {
 	g.mu.Unlock()
 	for _, s := range subs {
 		if err := s.Unsubscribe(); err != nil {
-			g.deps.Logger.Warn("a bus subscription could not be ended", slog.Any("error", err))
+			g.deps.Logger.Warn("a bus subscription could not be ended", slog.String("event", "socket.unsubscribe_failed"), slog.Any("error", err))
 		}
 	}
 }

@@ -165,7 +165,7 @@ func TestQuestions(t *testing.T) {
 		"serverEvents": []any{
 			"connected", "pong", "status", "subscribed", "available-events", "render_component", "tool_call",
 			"action_call", "browser_tool_call", "router_update", "message_cache_invalidation",
-			"call_ice", "call_end", "call_moved", "call_state", "approval_required", "approval_answered",
+			"call_ice", "call_end", "call_moved", "call_state", "run_started", "approval_required", "approval_answered", "citations",
 		},
 	})
 	c.Send(`427["ping"]`)

@@ -14,12 +14,14 @@ import (
 	"github.com/castalia-org/castalia/internal/platform/ratelimit"
 	"github.com/castalia-org/castalia/internal/protocol/socketio"
 	"github.com/castalia-org/castalia/internal/service/oracle"
+	"github.com/castalia-org/castalia/plugin/strictjson"
 )
 
 // page is the gateway's side of one socket: an open page of a session.
 type page struct {
 	did     string
 	session string
+	tab     string       // how the page names itself, if it does
 	active  atomic.Int64 // when the client last did something, in Unix milliseconds
 	stop    func()       // of Guard.OnEnd; set before Connected returns
 	// token names the invocation with which the page came; empty when it came with
@@ -65,7 +67,7 @@ func (h *handler) Connect(s *socketio.Socket, auth json.RawMessage) error {
 		Invocation     string `json:"invocation"`
 		UCANDelegation string `json:"ucanDelegation"`
 	}
-	if err := json.Unmarshal(auth, &given); err != nil {
+	if err := strictjson.Unmarshal(auth, &given); err != nil {
 		return refusal(fault.Wrap(fault.Unauthenticated, "Invalid UCAN invocation", err))
 	}
 	from, _ := s.Session().Info().(netip.Addr)
@@ -80,7 +82,10 @@ func (h *handler) Connect(s *socketio.Socket, auth json.RawMessage) error {
 		return refusal(fault.New(fault.RateLimited, "Too many open connections"))
 	}
 	data := &page{did: p.DID, session: session, principal: &p}
-	if p.Kind == identity.ByInvocation && p.CIDs == nil {
+	if tab := s.Session().Query().Get("tabId"); len(tab) <= oracle.MaxTab {
+		data.tab = tab
+	}
+	if p.InPerson() {
 		data.token = p.TokenCID
 	}
 	data.active.Store(g.deps.Now().UnixMilli())
@@ -91,7 +96,7 @@ func (h *handler) Connect(s *socketio.Socket, auth json.RawMessage) error {
 // refuse logs what is our own failure, and hides it.
 func (g *Gateway) refuse(err error) error {
 	if f := fault.From(err); f.Kind == fault.Internal {
-		g.deps.Logger.Error("a handshake could not be decided", slog.Any("error", err))
+		g.deps.Logger.Error("a handshake could not be decided", slog.String("event", "socket.handshake_failed"), slog.Any("error", err))
 	}
 	return refusal(err)
 }
@@ -187,7 +192,7 @@ func (g *Gateway) emit(s *socketio.Socket, name oracle.EventName, payload map[st
 		raw, err = oracle.Event{Name: name, Payload: raw}.Hybrid()
 	}
 	if err != nil {
-		g.deps.Logger.Error("an event could not be encoded", slog.String("event", string(name)), slog.Any("error", err))
+		g.deps.Logger.Error("an event could not be encoded", slog.String("event", "socket.encode_failed"), slog.String("socket_event", string(name)), slog.Any("error", err))
 		return
 	}
 	_ = s.Emit(string(name), json.RawMessage(raw)) // a socket that goes needs none

@@ -91,7 +91,7 @@ func (g *Gateway) refresh(session string) {
 		err = g.broadcast(session, e.Name, e.Payload)
 	}
 	if err != nil {
-		g.deps.Logger.Error("pages could not be told to read again", slog.Any("error", err))
+		g.deps.Logger.Error("pages could not be told to read again", slog.String("event", "socket.refresh_failed"), slog.Any("error", err))
 	}
 }
 

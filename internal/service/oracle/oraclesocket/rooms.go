@@ -35,6 +35,7 @@ type letter struct {
 	// Ask is the number of a question: who has a page of this user?
 	Ask   string `json:"ask,omitempty"`
 	Owner string `json:"owner,omitempty"`
+	Tab   string `json:"tab,omitempty"`
 	// Ended says that the session was deleted.
 	Ended bool `json:"ended,omitempty"`
 }
@@ -105,7 +106,7 @@ func (g *Gateway) enter(s *socketio.Socket, p *page) {
 	sub, err := g.deps.Bus.Subscribe(roomOf(p.session), func(m bus.Message) { g.overheard(p.session, m) })
 	if err != nil {
 		// Hints may be lost: this node's sockets then hear what this node says.
-		g.deps.Logger.Warn("a room could not be opened to the bus", slog.Any("error", err))
+		g.deps.Logger.Warn("a room could not be opened to the bus", slog.String("event", "socket.room_open_failed"), slog.Any("error", err))
 		return
 	}
 	r.sub = sub
@@ -134,7 +135,7 @@ func (g *Gateway) leave(p *page) {
 	delete(g.rooms, p.session)
 	if r.sub != nil {
 		if err := r.sub.Unsubscribe(); err != nil {
-			g.deps.Logger.Warn("a room could not be closed to the bus", slog.Any("error", err))
+			g.deps.Logger.Warn("a room could not be closed to the bus", slog.String("event", "socket.room_close_failed"), slog.Any("error", err))
 		}
 	}
 }
@@ -143,7 +144,7 @@ func (g *Gateway) leave(p *page) {
 func (g *Gateway) overheard(session string, m bus.Message) {
 	var l letter
 	if err := json.Unmarshal(m.Data, &l); err != nil {
-		g.deps.Logger.Warn("a letter on the bus could not be read", slog.Any("error", err))
+		g.deps.Logger.Warn("a letter on the bus could not be read", slog.String("event", "socket.letter_unreadable"), slog.Any("error", err))
 		return
 	}
 	if g.gap(session) {
@@ -157,7 +158,7 @@ func (g *Gateway) overheard(session string, m bus.Message) {
 		g.answerAsk(session, l)
 	case l.Event != "":
 		if err := g.broadcast(session, l.Event, l.Data); err != nil {
-			g.deps.Logger.Warn("an event from another node could not be sent on", slog.Any("error", err))
+			g.deps.Logger.Warn("an event from another node could not be sent on", slog.String("event", "socket.relay_failed"), slog.Any("error", err))
 		}
 	}
 }
@@ -170,7 +171,7 @@ func (g *Gateway) CloseSession(ctx context.Context, session string) {
 		return
 	}
 	if err := g.post(ctx, roomOf(session), letter{From: g.tag, Ended: true}); err != nil {
-		g.deps.Logger.Warn("other nodes could not be told that a session is gone", slog.Any("error", err))
+		g.deps.Logger.Warn("other nodes could not be told that a session is gone", slog.String("event", "socket.farewell_failed"), slog.Any("error", err))
 	}
 }
 

@@ -69,7 +69,7 @@ func (g *Gateway) askDesk(s *socketio.Socket, p *page, name oracle.EventName, e 
 func (g *Gateway) refuseSignal(name oracle.EventName, err error) json.RawMessage {
 	f := fault.From(err)
 	if f.Kind == fault.Internal {
-		g.deps.Logger.Error("an event about a call failed", slog.String("event", string(name)), slog.Any("error", err))
+		g.deps.Logger.Error("an event about a call failed", slog.String("event", "socket.call_failed"), slog.String("socket_event", string(name)), slog.Any("error", err))
 	}
 	code := f.Code
 	if code == "" {

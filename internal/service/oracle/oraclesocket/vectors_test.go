@@ -24,7 +24,7 @@ type eventVector struct {
 func TestEventVectors(t *testing.T) {
 	t.Parallel()
 	var file struct{ Server, Client []eventVector }
-	for _, name := range []string{"events", "calls", "approvals"} {
+	for _, name := range []string{"events", "calls", "approvals", "citations"} {
 		raw, err := os.ReadFile("../../../../spec/vectors/socket/" + name + ".json")
 		if err != nil {
 			t.Fatal(err)

@@ -112,9 +112,13 @@ func (st *Store) Answer(ctx context.Context, a oracle.Answer) (oracle.Approval, 
 	err := st.db.Write(ctx, func(ctx context.Context, tx sqldb.Querier) error {
 		ready = false
 		var err error
-		out, err = scanApproval(tx.QueryRowContext(ctx, `SELECT `+approvalColumns+` FROM oracle_approvals WHERE id = $1 AND owner = $2`, a.ApprovalID, a.Owner))
+		out, err = scanApproval(tx.QueryRowContext(ctx, `SELECT `+approvalColumns+` FROM oracle_approvals WHERE id = $1 AND owner = $2 AND ($3 = '' OR session_id = $3)`,
+			a.ApprovalID, a.Owner, a.SessionID))
 		if err != nil {
 			return err
+		}
+		if a.Decision == oracle.Approve && out.Decision == "" && !a.InPerson {
+			return oracle.ErrNotInPerson
 		}
 		// The run is locked first: of two answers at once one is the last.
 		if _, err := tx.ExecContext(ctx, `UPDATE oracle_runs SET pauses = pauses WHERE id = $1`, out.RunID); err != nil {

@@ -67,8 +67,15 @@ type keysTx struct {
 	now time.Time
 }
 
+var _ plugin.EventTx = (*keysTx)(nil)
+
 // Now is the database's clock.
 func (k *keysTx) Now() time.Time { return k.now }
+
+// Emit reports what happened to a user, in this transaction.
+func (k *keysTx) Emit(ctx context.Context, e plugin.Event) error {
+	return k.st.report(ctx, k.tx, e.UserDID, e.Type, k.now, e.Data)
+}
 
 // Get returns the value of a key.
 func (k *keysTx) Get(ctx context.Context, key string) ([]byte, bool, error) {
@@ -184,6 +191,9 @@ func (st *Store) Sweep(ctx context.Context, limit int) (int64, error) {
 			return fmt.Errorf("sweep keys: %w", err)
 		}
 		if n, err = res.RowsAffected(); err != nil {
+			return err
+		}
+		if err := sweepModelUsage(ctx, tx, now, limit); err != nil {
 			return err
 		}
 		return sweepUsage(ctx, tx, now, limit)

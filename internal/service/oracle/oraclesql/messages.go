@@ -16,6 +16,11 @@ const messageColumns = `m.session_id, m.turn, m.seq, m.id, m.run_id, m.role, m.c
 // ofOwner joins messages with the session that makes them the owner's.
 const ofOwner = ` FROM oracle_messages m JOIN oracle_sessions s ON s.id = m.session_id WHERE s.id = $1 AND s.owner = $2`
 
+// isShown leaves out the turns of branches that were not chosen. Most sessions
+// have none, and are not asked.
+const isShown = ` AND (s.branch = 0 OR NOT EXISTS (
+	SELECT 1 FROM oracle_turns b WHERE b.session_id = m.session_id AND b.turn = m.turn AND b.hidden = 1))`
+
 func scanMessage(row scanner) (oracle.Message, error) {
 	var (
 		m                  oracle.Message
@@ -92,12 +97,38 @@ func insertMessage(ctx context.Context, tx sqldb.Querier, m oracle.Message) erro
 	return nil
 }
 
+// AddReply adds a message to the end of the owner's session that is no run's answer:
+// a turn of its own. One that is there already stays as it is.
+func (st *Store) AddReply(ctx context.Context, owner string, m oracle.Message) error {
+	return st.db.Write(ctx, func(ctx context.Context, tx sqldb.Querier) error {
+		there, err := exists(ctx, tx, `SELECT 1`+ofOwner+` AND m.id = $3`, m.SessionID, owner, m.ID)
+		if err != nil || there {
+			return err
+		}
+		seq, err := nextMessage(ctx, tx, owner, m.SessionID, 1, 0, m.CreatedAt)
+		if err != nil {
+			return err
+		}
+		m.Seq, m.Turn = seq, seq
+		return insertMessage(ctx, tx, m)
+	})
+}
+
 // Messages returns the transcript after a turn.
 func (st *Store) Messages(ctx context.Context, owner, sessionID string, afterTurn int64) ([]oracle.Message, error) {
 	rows, err := st.db.Read().QueryContext(ctx,
-		`SELECT `+messageColumns+ofOwner+` AND m.turn > $3 ORDER BY m.turn, m.seq`, sessionID, owner, afterTurn)
+		`SELECT `+messageColumns+ofOwner+isShown+` AND m.turn > $3 ORDER BY m.turn, m.seq`, sessionID, owner, afterTurn)
 	if err != nil {
 		return nil, fmt.Errorf("select messages: %w", err)
+	}
+	return collect(rows, scanMessage)
+}
+
+// Turn returns the messages of one turn.
+func (st *Store) Turn(ctx context.Context, owner, sessionID string, turn int64) ([]oracle.Message, error) {
+	rows, err := st.db.Read().QueryContext(ctx, `SELECT `+messageColumns+ofOwner+` AND m.turn = $3 ORDER BY m.seq`, sessionID, owner, turn)
+	if err != nil {
+		return nil, fmt.Errorf("select turn: %w", err)
 	}
 	return collect(rows, scanMessage)
 }
@@ -111,17 +142,17 @@ func (st *Store) Page(ctx context.Context, owner, sessionID string, q oracle.Pag
 			return err
 		}
 		rows, err := tx.QueryContext(ctx,
-			`SELECT `+messageColumns+ofOwner+` AND m.turn >= $3 AND m.turn <= $4 ORDER BY m.turn, m.seq`, sessionID, owner, low, high)
+			`SELECT `+messageColumns+ofOwner+isShown+` AND m.turn >= $3 AND m.turn <= $4 ORDER BY m.turn, m.seq`, sessionID, owner, low, high)
 		if err != nil {
 			return fmt.Errorf("select page: %w", err)
 		}
 		if page.Messages, err = collect(rows, scanMessage); err != nil {
 			return err
 		}
-		if page.HasOlder, err = exists(ctx, tx, `SELECT 1 FROM oracle_messages WHERE session_id = $1 AND turn < $2 LIMIT 1`, sessionID, low); err != nil {
+		if page.HasOlder, err = exists(ctx, tx, `SELECT 1`+ofOwner+isShown+` AND m.turn < $3 LIMIT 1`, sessionID, owner, low); err != nil {
 			return err
 		}
-		page.HasNewer, err = exists(ctx, tx, `SELECT 1 FROM oracle_messages WHERE session_id = $1 AND turn > $2 LIMIT 1`, sessionID, high)
+		page.HasNewer, err = exists(ctx, tx, `SELECT 1`+ofOwner+isShown+` AND m.turn > $3 LIMIT 1`, sessionID, owner, high)
 		return err
 	})
 	return page, err
@@ -141,7 +172,7 @@ func exists(ctx context.Context, tx sqldb.Querier, text string, args ...any) (bo
 
 // turnRange finds the first and last turn of a page; (0, 0) when it is empty.
 func turnRange(ctx context.Context, tx sqldb.Querier, owner, sessionID string, q oracle.PageQuery) (low, high int64, err error) {
-	const turns = `SELECT DISTINCT m.turn` + ofOwner
+	const turns = `SELECT DISTINCT m.turn` + ofOwner + isShown
 	text, bound, order := turns+` AND m.turn > $3`, int64(0), ` DESC`
 	cursor := q.Before + q.After
 	if cursor != "" {

@@ -28,7 +28,8 @@ func Migrations() sqldb.Migrations { return sqldb.Migrations{Service: "oracle", 
 
 // Store is the oracle's storage on a database.
 type Store struct {
-	db *sqldb.DB
+	db     *sqldb.DB
+	outbox Outbox
 }
 
 var (
@@ -42,7 +43,7 @@ func New(db *sqldb.DB) *Store { return &Store{db: db} }
 // scanner is a *sql.Row or *sql.Rows.
 type scanner interface{ Scan(dest ...any) error }
 
-const sessionColumns = `id, owner, title, thread, room_id, created_ms, updated_ms, messages, summary, summary_through, loaded, expires_ms`
+const sessionColumns = `id, owner, title, thread, room_id, created_ms, updated_ms, messages, summary, summary_through, loaded, expires_ms, branch`
 
 // scanSession reads sessionColumns, and what the statement returns behind them.
 func scanSession(row scanner, more ...any) (oracle.Session, error) {
@@ -53,7 +54,7 @@ func scanSession(row scanner, more ...any) (oracle.Session, error) {
 		loaded           string
 	)
 	err := row.Scan(append([]any{
-		&s.ID, &s.Owner, &s.Title, &s.Key, &s.RoomID, &created, &updated, &s.Messages, &s.Summary, &s.SummaryThrough, &loaded, &expires,
+		&s.ID, &s.Owner, &s.Title, &s.Key, &s.RoomID, &created, &updated, &s.Messages, &s.Summary, &s.SummaryThrough, &loaded, &expires, &s.Branch,
 	}, more...)...)
 	if errors.Is(err, sql.ErrNoRows) {
 		return s, oracle.ErrSessionNotFound
@@ -77,11 +78,11 @@ func scanSession(row scanner, more ...any) (oracle.Session, error) {
 // CreateSession stores a new session.
 func (st *Store) CreateSession(ctx context.Context, s oracle.Session) error {
 	return st.db.Write(ctx, func(ctx context.Context, tx sqldb.Querier) error {
-		return insertSession(ctx, tx, s)
+		return st.insertSession(ctx, tx, s)
 	})
 }
 
-func insertSession(ctx context.Context, tx sqldb.Querier, s oracle.Session) error {
+func (st *Store) insertSession(ctx context.Context, tx sqldb.Querier, s oracle.Session) error {
 	var expires int64
 	if s.Hidden() {
 		expires = sqldb.MS(s.Expires)
@@ -92,7 +93,10 @@ func insertSession(ctx context.Context, tx sqldb.Querier, s oracle.Session) erro
 	if err != nil {
 		return fmt.Errorf("insert session: %w", err)
 	}
-	return nil
+	if s.Hidden() { // as in lists: nobody opened it
+		return nil
+	}
+	return st.report(ctx, tx, s.Owner, eventSessionCreated, s.CreatedAt, sessionReport{SessionID: s.ID})
 }
 
 // OpenSession returns the owner's session of a thread, or stores s.
@@ -109,7 +113,7 @@ func (st *Store) OpenSession(ctx context.Context, s oracle.Session) (oracle.Sess
 			return err
 		}
 		out = s
-		return insertSession(ctx, tx, s)
+		return st.insertSession(ctx, tx, s)
 	})
 	return out, err
 }
@@ -183,12 +187,14 @@ func (st *Store) DeleteSession(ctx context.Context, owner, id string) ([]oracle.
 			`DELETE FROM oracle_runs WHERE session_id = $1`,
 			`DELETE FROM oracle_messages WHERE session_id = $1`,
 			`DELETE FROM oracle_calls WHERE session_id = $1`,
+			`DELETE FROM oracle_turns WHERE session_id = $1`,
+			`DELETE FROM oracle_feedback WHERE session_id = $1`,
 		} {
 			if _, err := tx.ExecContext(ctx, text, id); err != nil {
 				return fmt.Errorf("delete session's rows: %w", err)
 			}
 		}
-		return nil
+		return st.report(ctx, tx, owner, eventSessionEnded, time.Now(), sessionReport{SessionID: id})
 	})
 	return live, err
 }
@@ -210,14 +216,27 @@ func scanString(row scanner) (string, error) {
 }
 
 // SetTitle gives an untitled session a title.
-func (st *Store) SetTitle(ctx context.Context, id, title string, at time.Time) (bool, error) {
-	return st.change(ctx, `UPDATE oracle_sessions SET title = $1, updated_ms = $2 WHERE id = $3 AND title = $4`,
-		title, sqldb.MS(at), id, oracle.Untitled)
+func (st *Store) SetTitle(ctx context.Context, id, title string, at time.Time) (titled bool, err error) {
+	err = st.db.Write(ctx, func(ctx context.Context, tx sqldb.Querier) error {
+		owner, err := scanString(tx.QueryRowContext(ctx, `UPDATE oracle_sessions SET title = $1, updated_ms = $2 WHERE id = $3 AND title = $4 RETURNING owner`,
+			title, sqldb.MS(at), id, oracle.Untitled))
+		titled = err == nil
+		if errors.Is(err, sql.ErrNoRows) {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("set title: %w", err)
+		}
+		return st.report(ctx, tx, owner, eventSessionTitled, at, sessionReport{SessionID: id})
+	})
+	return titled, err
 }
 
-// SetSummary remembers what stands for older messages.
+// SetSummary remembers what stands for older messages, unless another branch has
+// taken their place meanwhile.
 func (st *Store) SetSummary(ctx context.Context, id, summary string, through int64) error {
-	_, err := st.change(ctx, `UPDATE oracle_sessions SET summary = $1, summary_through = $2 WHERE id = $3 AND summary_through < $2`,
+	_, err := st.change(ctx, `UPDATE oracle_sessions SET summary = $1, summary_through = $2 WHERE id = $3 AND summary_through < $2
+		AND NOT EXISTS (SELECT 1 FROM oracle_turns b WHERE b.session_id = $3 AND b.turn = $2 AND b.hidden = 1)`,
 		summary, through, id)
 	return err
 }

@@ -74,7 +74,7 @@ func (st *Store) Begin(ctx context.Context, b run.Begin) (run.Begun, error) {
 			}
 		}
 		if b.NewSession != nil {
-			if err := insertSession(ctx, tx, *b.NewSession); err != nil {
+			if err := st.insertSession(ctx, tx, *b.NewSession); err != nil {
 				return err
 			}
 		}
@@ -92,6 +92,11 @@ func (st *Store) Begin(ctx context.Context, b run.Begin) (run.Begun, error) {
 			return err
 		}
 		r.Turn, r.NextSeq = seq, 1
+		if v := r.Request.Version; v != nil {
+			if err := forkSession(ctx, tx, &out.Session, r.Turn, *v); err != nil {
+				return err
+			}
+		}
 		m := b.Message
 		m.Seq, m.Turn = seq, seq
 		if err := insertMessage(ctx, tx, m); err != nil {
@@ -195,6 +200,10 @@ func (st *Store) makeRoom(ctx context.Context, tx sqldb.Querier, b run.Begin, ou
 	if b.Multitask == oracle.Reject {
 		return run.ErrBusy
 	}
+	// A version does not wait behind what it takes the place of.
+	if b.Multitask == oracle.Enqueue && b.Run.Request.Version != nil {
+		b.Multitask = oracle.Interrupt
+	}
 	if b.Multitask == oracle.Enqueue {
 		if len(live) > b.MaxQueue {
 			return run.ErrQueueFull
@@ -206,7 +215,7 @@ func (st *Store) makeRoom(ctx context.Context, tx sqldb.Querier, b run.Begin, ou
 	}
 	for _, l := range live {
 		if l.Status == oracle.Queued {
-			if err := endQueued(ctx, tx, l, b.Run.CreatedAt); err != nil {
+			if err := st.endQueued(ctx, tx, l, b.Run.CreatedAt); err != nil {
 				return err
 			}
 			out.Ended = append(out.Ended, l)
@@ -225,7 +234,7 @@ func (st *Store) makeRoom(ctx context.Context, tx sqldb.Querier, b run.Begin, ou
 }
 
 // endQueued ends a run that never began.
-func endQueued(ctx context.Context, tx sqldb.Querier, r oracle.Run, at time.Time) error {
+func (st *Store) endQueued(ctx context.Context, tx sqldb.Querier, r oracle.Run, at time.Time) error {
 	f, err := oracle.NewFrame(oracle.FrameDone, oracle.DoneFrame{RunID: r.ID, Status: oracle.Aborted, Aborted: true})
 	if err != nil {
 		return err
@@ -236,7 +245,12 @@ func endQueued(ctx context.Context, tx sqldb.Querier, r oracle.Run, at time.Time
 	if err != nil {
 		return fmt.Errorf("end queued run: %w", err)
 	}
-	return insertFrames(ctx, tx, r.ID, []oracle.Frame{f})
+	if err := insertFrames(ctx, tx, r.ID, []oracle.Frame{f}); err != nil {
+		return err
+	}
+	return st.reportRun(ctx, tx, r.Owner, at, runReport{
+		SessionID: r.SessionID, RunID: r.ID, RequestID: r.RequestID, MessageID: r.MessageID, Status: oracle.Aborted,
+	})
 }
 
 // Claim takes a run that nobody works on.
@@ -348,15 +362,15 @@ func (st *Store) Finish(ctx context.Context, e run.Ending) error {
 	return st.db.Write(sqldb.Later(ctx), func(ctx context.Context, tx sqldb.Querier) error {
 		next := e.Frames[len(e.Frames)-1].Seq + 1
 		var (
-			session, owner string
-			turn, created  int64
-			pauses         int
+			session, owner, request, message string
+			turn, created                    int64
+			pauses                           int
 		)
 		err := tx.QueryRowContext(ctx, `UPDATE oracle_runs SET status = $1, error_kind = $2, model = $3, usage = $4, steps = $5,
 			next_seq = $6, ended_ms = $7, checkpoint = '', lease_ms = 0, opening = opening || $8
-			WHERE id = $9 AND epoch = $10 AND `+isAtWork+` RETURNING session_id, owner, turn, created_ms, pauses`,
+			WHERE id = $9 AND epoch = $10 AND `+isAtWork+` RETURNING session_id, owner, turn, created_ms, pauses, request_id, message_id`,
 			string(e.Status), e.ErrorKind, e.Model, string(usage), e.Steps, next, sqldb.MS(e.At), inRow, e.RunID, e.Epoch).
-			Scan(&session, &owner, &turn, &created, &pauses)
+			Scan(&session, &owner, &turn, &created, &pauses, &request, &message)
 		if errors.Is(err, sql.ErrNoRows) {
 			return alreadyFinished(ctx, tx, e, next)
 		}
@@ -380,7 +394,12 @@ func (st *Store) Finish(ctx context.Context, e run.Ending) error {
 				}
 			}
 		}
-		return insertFrames(ctx, tx, e.RunID, frames)
+		if err := insertFrames(ctx, tx, e.RunID, frames); err != nil {
+			return err
+		}
+		return st.reportRun(ctx, tx, owner, e.At, runReport{
+			SessionID: session, RunID: e.RunID, RequestID: request, MessageID: message, Status: e.Status, Error: e.ErrorKind,
+		})
 	})
 }
 
@@ -412,7 +431,7 @@ func (st *Store) Abort(ctx context.Context, owner, sessionID, only string) ([]or
 		}
 		for _, r := range live {
 			if r.Status == oracle.Queued {
-				err = endQueued(ctx, tx, r, at)
+				err = st.endQueued(ctx, tx, r, at)
 			} else {
 				_, err = tx.ExecContext(ctx, `UPDATE oracle_runs SET abort_ms = $1 WHERE id = $2 AND abort_ms = 0`, sqldb.MS(at), r.ID)
 			}

@@ -31,7 +31,7 @@ func (st *Store) Search(ctx context.Context, owner string, q oracle.SearchQuery)
 		}
 		has := `(` + strings.Join(inMessage, ` OR `) + `)`
 		all = append(all, ` AND (`+strings.Join(inTitle, ` OR `)+
-			` OR EXISTS (SELECT 1 FROM oracle_messages m WHERE m.session_id = s.id AND `+has+`))`)
+			` OR EXISTS (SELECT 1 FROM oracle_messages m WHERE m.session_id = s.id AND `+has+isShown+`))`)
 		said = append(said, has)
 	}
 	from := ` FROM oracle_sessions s WHERE s.owner = $1 AND s.expires_ms = 0` + strings.Join(all, ``)
@@ -39,7 +39,7 @@ func (st *Store) Search(ctx context.Context, owner string, q oracle.SearchQuery)
 	message := `''`
 	if len(said) > 0 {
 		// The message with the most of the words, the first of several.
-		message = `COALESCE((SELECT m.content FROM oracle_messages m WHERE m.session_id = s.id AND (` + strings.Join(said, ` OR `) + `)
+		message = `COALESCE((SELECT m.content FROM oracle_messages m WHERE m.session_id = s.id AND (` + strings.Join(said, ` OR `) + `)` + isShown + `
 			ORDER BY CASE WHEN ` + strings.Join(said, ` THEN 1 ELSE 0 END + CASE WHEN `) + ` THEN 1 ELSE 0 END DESC, m.turn, m.seq LIMIT 1), '')`
 	}
 	page := `SELECT ` + sessionColumns + `, ` + message + from +

@@ -33,7 +33,7 @@ func Rest(t testing.TB, st run.Store, r oracle.Run, lasts time.Duration, calls .
 }
 
 func answerTo(a oracle.Approval, owner string, d oracle.Decision) oracle.Answer {
-	return oracle.Answer{ApprovalID: a.ID, Owner: owner, By: "token", Via: oracle.ViaHTTP, Decision: d}
+	return oracle.Answer{ApprovalID: a.ID, Owner: owner, By: "token", Via: oracle.ViaHTTP, Decision: d, InPerson: true}
 }
 
 func testApprovals(t *testing.T, st Store) {
@@ -68,12 +68,23 @@ func testApprovals(t *testing.T, st Store) {
 	if _, _, err := st.Answer(ctx, answerTo(c1, Stranger, oracle.Approve)); !errors.Is(err, oracle.ErrApprovalNotFound) {
 		t.Errorf("a stranger approved: %v", err)
 	}
+	byProgram, inOther := answerTo(c1, Owner, oracle.Approve), answerTo(c1, Owner, oracle.Approve)
+	byProgram.InPerson, inOther.SessionID = false, "elsewhere"
+	if _, _, err := st.Answer(ctx, byProgram); !errors.Is(err, oracle.ErrNotInPerson) {
+		t.Errorf("a program approved: %v", err)
+	}
+	if _, _, err := st.Answer(ctx, inOther); !errors.Is(err, oracle.ErrApprovalNotFound) {
+		t.Errorf("it was approved by way of another session: %v", err)
+	}
 	got, ready, err := st.Answer(ctx, answerTo(c1, Owner, oracle.Approve))
 	if err != nil || ready || got.Decision != oracle.Approve || got.AnsweredBy != "token" || got.Via != oracle.ViaHTTP || got.AnsweredAt.IsZero() {
 		t.Errorf("first answer: %+v %v %v", got, ready, err)
 	}
 	if _, ready, err = st.Answer(ctx, answerTo(c1, Owner, oracle.Approve)); err != nil || ready {
 		t.Errorf("the same answer again: %v %v", ready, err)
+	}
+	if _, ready, err = st.Answer(ctx, byProgram); err != nil || ready {
+		t.Errorf("a program repeats what was approved: %v %v", ready, err)
 	}
 	if _, _, err = st.Answer(ctx, answerTo(c1, Owner, oracle.Deny)); !errors.Is(err, oracle.ErrAnswered) {
 		t.Errorf("another answer: %v", err)

@@ -15,6 +15,7 @@ import (
 	"github.com/castalia-org/castalia/internal/service/oracle"
 	"github.com/castalia-org/castalia/internal/service/oracle/run"
 	"github.com/castalia-org/castalia/internal/service/oracle/turn"
+	"github.com/castalia-org/castalia/internal/service/oracle/usage"
 	"github.com/castalia-org/castalia/plugin"
 )
 
@@ -23,6 +24,7 @@ type Store interface {
 	oracle.Store
 	run.Store
 	turn.Ledger
+	usage.Store
 	PluginStore(name string) plugin.Store
 }
 
@@ -48,6 +50,9 @@ func TestStore(t *testing.T, open func(t *testing.T) Store) {
 	t.Run("approvals", func(t *testing.T) { t.Parallel(); testApprovals(t, open(t)) })
 	t.Run("approvals that nobody answers", func(t *testing.T) { t.Parallel(); testApprovalsEnd(t, open(t)) })
 	t.Run("answers at once", func(t *testing.T) { t.Parallel(); testAnswersAtOnce(t, open(t)) })
+	t.Run("versions", func(t *testing.T) { t.Parallel(); testVersions(t, open(t)) })
+	t.Run("feedback", func(t *testing.T) { t.Parallel(); testFeedback(t, open(t)) })
+	t.Run("usage", func(t *testing.T) { t.Parallel(); testUsage(t, open(t)) })
 	t.Run("pruning", func(t *testing.T) { t.Parallel(); testPrune(t, open(t)) })
 	t.Run("plugin keys", func(t *testing.T) { t.Parallel(); testKeys(t, open(t)) })
 }
@@ -135,14 +140,19 @@ func Say(t testing.TB, st run.Store, session, text string, how oracle.Multitask)
 
 func say(t testing.TB, st run.Store, session, text string, how oracle.Multitask, request string, once bool) (run.Begun, error) {
 	t.Helper()
+	return ask(t, st, session, oracle.TurnRequest{Message: text}, how, request, once)
+}
+
+func ask(t testing.TB, st run.Store, session string, q oracle.TurnRequest, how oracle.Multitask, request string, once bool) (run.Begun, error) {
+	t.Helper()
 	now := time.Now()
 	r := oracle.Run{
 		ID: oracle.NewID(), SessionID: session, Owner: Owner, RequestID: request, MessageID: oracle.NewID(), CreatedAt: now,
-		Request: oracle.TurnRequest{Message: text}, BeganBy: "token of " + text,
+		Request: q, BeganBy: "token of " + q.Message,
 	}
 	return st.Begin(t.Context(), run.Begin{
 		Run:            r,
-		Message:        oracle.Message{ID: r.MessageID, SessionID: session, RunID: r.ID, Role: oracle.Human, Content: text, CreatedAt: now},
+		Message:        oracle.Message{ID: r.MessageID, SessionID: session, RunID: r.ID, Role: oracle.Human, Content: q.Message, CreatedAt: now},
 		OtherRequestID: oracle.NewID(), Once: once, Multitask: how, MaxQueue: 2, Node: "n1", TTL: time.Minute,
 		Frames: func(r oracle.Run) ([]oracle.Frame, error) {
 			f, err := oracle.NewFrame(oracle.FrameRun, oracle.RunFrame{RunID: r.ID})

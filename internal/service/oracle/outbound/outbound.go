@@ -2,7 +2,7 @@
 //
 // A client refuses to connect to private, loopback, link-local and otherwise
 // special addresses, checked on the address that is really dialled so that a
-// name can not change its mind, and follows redirects only within one host.
+// name cannot change its mind, and follows redirects only within one host.
 package outbound
 
 import (
@@ -13,6 +13,8 @@ import (
 	"net/netip"
 	"syscall"
 	"time"
+
+	"github.com/castalia-org/castalia/internal/platform/publicaddr"
 )
 
 // Config says what a client may do.
@@ -38,7 +40,7 @@ func Client(cfg Config) *http.Client {
 		if err != nil {
 			return fmt.Errorf("parse dialled address: %w", err)
 		}
-		if !Public(at.Addr()) {
+		if !publicaddr.Public(at.Addr()) {
 			return ErrPrivate
 		}
 		return nil
@@ -59,26 +61,4 @@ func Client(cfg Config) *http.Client {
 			return nil
 		},
 	}
-}
-
-// special are ranges that are not private by name but are nobody's public host.
-var special = []netip.Prefix{
-	netip.MustParsePrefix("0.0.0.0/8"), netip.MustParsePrefix("100.64.0.0/10"), netip.MustParsePrefix("192.0.0.0/24"),
-	netip.MustParsePrefix("192.0.2.0/24"), netip.MustParsePrefix("198.18.0.0/15"), netip.MustParsePrefix("198.51.100.0/24"),
-	netip.MustParsePrefix("203.0.113.0/24"), netip.MustParsePrefix("240.0.0.0/4"), netip.MustParsePrefix("64:ff9b::/96"),
-	netip.MustParsePrefix("64:ff9b:1::/48"), netip.MustParsePrefix("100::/64"), netip.MustParsePrefix("2001:db8::/32"), netip.MustParsePrefix("2002::/16"),
-}
-
-// Public reports whether an address is one of the public internet.
-func Public(a netip.Addr) bool {
-	a = a.Unmap()
-	if !a.IsGlobalUnicast() || a.IsPrivate() || a.IsLoopback() || a.IsLinkLocalUnicast() {
-		return false
-	}
-	for _, p := range special {
-		if p.Contains(a) {
-			return false
-		}
-	}
-	return true
 }

@@ -1,5 +1,5 @@
 // Package registry decides which plugins are on, in which order, and refuses to
-// start with a set that can not work.
+// start with a set that cannot work.
 //
 // It promises one clear line for what is wrong: a name, tool, sub-agent, route
 // or state key that two plugins claim, a dependency that is missing, off or
@@ -154,7 +154,7 @@ func decide(l Loaded, cfg Config) (Verdict, error) {
 	}
 	switch {
 	case feature == On && !detected:
-		return Verdict{}, fmt.Errorf("plugin %s: switched on, but it can not work: %s", l.Name, hint)
+		return Verdict{}, fmt.Errorf("plugin %s: switched on, but it cannot work: %s", l.Name, hint)
 	case feature == On:
 		return Verdict{l.Name, true, "switched on"}, nil
 	}

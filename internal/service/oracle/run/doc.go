@@ -7,7 +7,7 @@
 // anywhere, stop, and come back on another node; a slow one never slows the
 // run. Each run is worked on by one node at a time. The node holds the run by a
 // lease in the run's own row, and every write carries the lease's epoch, so
-// that a node which lost the run can not write to it any more. A run whose node
+// that a node which lost the run cannot write to it any more. A run whose node
 // died is taken over; its frames then continue at the next multiple of 1<<32.
 //
 // It promises that every run ends with a done frame, and that the turn is in

@@ -72,6 +72,9 @@ type Result struct {
 	// is not over: it rests, and goes on from Checkpoint.
 	Approvals  []oracle.Approval
 	Checkpoint any
+	// Granted, where it is set, looks whether what the calls wait for was delegated
+	// while the run was put to rest, when nobody could see that it waits.
+	Granted func(ctx context.Context) (bool, error)
 	// Before is the transcript before the turn, when the worker knows it to be
 	// whole: it finds it again here when it hears of the end.
 	Before *oracle.Transcript
@@ -89,6 +92,7 @@ type Config struct {
 	MaxAttempts int           // 3
 	Drain       time.Duration // 5s: how long a stopping node lets its runs finish
 	Patience    time.Duration // 24h: how long a call waits for a person
+	Delegation  time.Duration // 10m: how long it waits for a delegation, for which the person is there
 	Measures    oracle.Measures
 	Logger      *slog.Logger
 	// Ended, when set, is told of each run that this node ended, also while it
@@ -99,24 +103,16 @@ type Config struct {
 }
 
 func (c Config) withDefaults() Config {
-	def := func(d *time.Duration, v time.Duration) {
-		if *d == 0 {
-			*d = v
-		}
-	}
-	def(&c.LeaseTTL, 6*time.Second)
-	def(&c.FlushEvery, 10*time.Millisecond)
-	def(&c.Retention, 24*time.Hour)
-	def(&c.Lingering, time.Minute)
-	def(&c.MaxRun, 15*time.Minute)
-	def(&c.Patience, 24*time.Hour)
-	def(&c.Drain, 5*time.Second)
-	if c.MaxQueue == 0 {
-		c.MaxQueue = 16
-	}
-	if c.MaxAttempts == 0 {
-		c.MaxAttempts = 3
-	}
+	c.LeaseTTL = cmp.Or(c.LeaseTTL, 6*time.Second)
+	c.FlushEvery = cmp.Or(c.FlushEvery, 10*time.Millisecond)
+	c.Retention = cmp.Or(c.Retention, 24*time.Hour)
+	c.Lingering = cmp.Or(c.Lingering, time.Minute)
+	c.MaxRun = cmp.Or(c.MaxRun, 15*time.Minute)
+	c.Patience = cmp.Or(c.Patience, 24*time.Hour)
+	c.Delegation = min(c.Patience, cmp.Or(c.Delegation, 10*time.Minute))
+	c.Drain = cmp.Or(c.Drain, 5*time.Second)
+	c.MaxQueue = cmp.Or(c.MaxQueue, 16)
+	c.MaxAttempts = cmp.Or(c.MaxAttempts, 3)
 	if c.Node == "" {
 		c.Node = oracle.NewID()
 	}
@@ -150,7 +146,7 @@ type Engine struct {
 	hub    *hub
 
 	// base is the context of all work; cancel ends it at the very end.
-	base   context.Context
+	base   context.Context //nolint:containedctx // runs outlive the requests that began them
 	cancel context.CancelCauseFunc
 	jobs   sync.WaitGroup
 
@@ -195,7 +191,7 @@ func (e *Engine) isLocal(id string) bool {
 func (e *Engine) subscribeFrames(id string, fn func()) func() {
 	sub, err := e.bus.Subscribe(subjectFrames+id, func(bus.Message) { fn() })
 	if err != nil {
-		e.log.Warn("no hints for a run; readers reconcile instead", slog.Any("error", err))
+		e.log.Warn("no hints for a run; readers reconcile instead", slog.String("event", "run.hints_failed"), slog.Any("error", err))
 		return func() {}
 	}
 	return func() { _ = sub.Unsubscribe() }
@@ -220,6 +216,8 @@ type Start struct {
 	BeganBy string
 	// Carried is handed to the Worker if this node does the work.
 	Carried oracle.Carried
+	// Read, when set, is what was read before from the files of the message.
+	Read []oracle.Attachment
 }
 
 // Started is an accepted message.
@@ -238,11 +236,15 @@ func (e *Engine) Start(ctx context.Context, s Start) (Started, error) {
 		ID: cmp.Or(s.RunID, oracle.NewID()), SessionID: s.SessionID, Owner: s.Owner, RequestID: s.RequestID,
 		MessageID: oracle.NewID(), Request: s.Request, CreatedAt: now, BeganBy: s.BeganBy,
 	}
+	files := s.Request.Attachments
+	if s.Read != nil {
+		files = s.Read
+	}
 	begun, err := e.store.Begin(ctx, Begin{
 		Run: r,
 		Message: oracle.Message{
 			ID: r.MessageID, SessionID: s.SessionID, RunID: r.ID, Role: oracle.Human, Content: s.Request.Shown(),
-			ToolCalls: s.Request.Results, Attachments: s.Request.Attachments, CreatedAt: now,
+			ToolCalls: s.Request.Results, Attachments: files, CreatedAt: now,
 		},
 		NewSession:     s.NewSession,
 		OtherRequestID: oracle.NewID(), Minted: s.Minted, Once: s.Once, Multitask: s.Multitask, MaxQueue: e.cfg.MaxQueue,

@@ -53,7 +53,7 @@ func TestDatabaseAway(t *testing.T) {
 	}
 }
 
-// torn is a store whose frames can not be read once.
+// torn is a store whose frames cannot be read once.
 type torn struct {
 	run.Store
 	reads atomic.Int32
@@ -69,7 +69,7 @@ func (s *torn) Frames(ctx context.Context, id string, after int64, limit int) ([
 }
 
 // Who waits for the end of a run waits for it also when frames, of which it had
-// fallen behind, can not be read for a moment.
+// fallen behind, cannot be read for a moment.
 func TestTheEndIsAwaitedWhateverCanNotBeRead(t *testing.T) {
 	t.Parallel()
 	db := oraclesql.New(oracletest.Migrated(t, sqldbtest.Open(t, sqldbtest.SQLiteURL(t), sqldb.Options{})))

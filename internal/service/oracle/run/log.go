@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/castalia-org/castalia/internal/platform/pace"
 	"github.com/castalia-org/castalia/internal/service/oracle"
 )
 
@@ -254,17 +255,7 @@ const retryFor = 60 * time.Second
 // A fenced write may be repeated safely: frames have primary keys.
 func retry(ctx context.Context, fn func() error) error {
 	deadline := time.Now().Add(retryFor)
-	for wait := 20 * time.Millisecond; ; wait = min(2*wait, time.Second) {
-		err := fn()
-		if err == nil || errors.Is(err, ErrLost) || ctx.Err() != nil || time.Now().After(deadline) {
-			return err
-		}
-		timer := time.NewTimer(wait)
-		select {
-		case <-ctx.Done():
-			timer.Stop()
-			return err
-		case <-timer.C:
-		}
-	}
+	return pace.Backoff{First: 20 * time.Millisecond, Longest: time.Second}.Retry(ctx, fn, func(err error) bool {
+		return !errors.Is(err, ErrLost) && !time.Now().After(deadline)
+	})
 }

@@ -54,7 +54,7 @@ func TestFlushWaitsForACheckpointOnItsWay(t *testing.T) {
 	})
 }
 
-// A log that can not take any more says so to whoever works on the run: to go on
+// A log that cannot take any more says so to whoever works on the run: to go on
 // would be an answer with a hole.
 func TestAFullLogEndsTheWork(t *testing.T) {
 	t.Parallel()

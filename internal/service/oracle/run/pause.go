@@ -20,12 +20,15 @@ func (e *Engine) pause(log *Log, r oracle.Run, result Result) error {
 	if err != nil {
 		return fmt.Errorf("encode checkpoint: %w", err)
 	}
-	now := time.Now()
+	now, patience := time.Now(), e.cfg.Patience
 	asked := slices.Clone(result.Approvals)
+	if !slices.ContainsFunc(asked, func(a oracle.Approval) bool { return a.Reason != oracle.AsksDelegation }) {
+		patience = e.cfg.Delegation
+	}
 	for i := range asked {
 		a := &asked[i]
 		a.ID, a.RunID, a.SessionID, a.Owner = oracle.NewID(), r.ID, r.SessionID, r.Owner
-		a.CreatedAt, a.ExpiresAt = now, now.Add(e.cfg.Patience)
+		a.CreatedAt, a.ExpiresAt = now, now.Add(patience)
 	}
 	required := oracle.ApprovalRequired{
 		Address: oracle.Address{SessionID: r.SessionID, RequestID: r.RequestID}, RunID: r.ID,
@@ -35,15 +38,50 @@ func (e *Engine) pause(log *Log, r oracle.Run, result Result) error {
 		return err
 	}
 	p := Pausing{
-		Batch: log.take(), Approvals: asked, For: e.cfg.Patience, Model: result.Model, Usage: result.Usage, Steps: result.Steps,
+		Batch: log.take(), Approvals: asked, For: patience, Model: result.Model, Usage: result.Usage, Steps: result.Steps,
 	}
 	p.Checkpoint = checkpoint
 	if err := retry(e.base, func() error { return e.store.Pause(e.base, p) }); err != nil {
 		return fmt.Errorf("pause run: %w", err)
 	}
-	e.log.Info("a run waits for its user", slog.String("run_id", r.ID), slog.Int("calls", len(asked)))
+	e.log.Info("a run waits for its user", slog.String("event", "run.paused"), slog.String("run_id", r.ID), slog.Int("calls", len(asked)))
 	log.landed(p.Batch)
 	e.cfg.Paused(e.base, r, required)
+	if result.Granted != nil {
+		e.lookAgain(r, result.Granted)
+	}
+	return nil
+}
+
+// lookAgain goes on at once with a run whose delegation came while it was put to
+// rest. Where that cannot be found out, the person still sees the question.
+func (e *Engine) lookAgain(r oracle.Run, granted func(context.Context) (bool, error)) {
+	ok, err := granted(e.base)
+	if ok {
+		err = e.Delegated(e.base, oracle.Answer{Owner: r.Owner, Via: oracle.ViaHTTP}, oracle.Carried{})
+	}
+	if err != nil {
+		e.log.Warn("whether a delegation has come could not be looked up", slog.String("event", "run.delegation_lookup_failed"), slog.String("run_id", r.ID), slog.Any("error", err))
+	}
+}
+
+// Delegated tells that the user stored a delegation: what waits for one goes on.
+func (e *Engine) Delegated(ctx context.Context, by oracle.Answer, carried oracle.Carried) error {
+	waiting, err := e.Pending(ctx, by.Owner, "")
+	if err != nil {
+		return fmt.Errorf("look for what waits for a delegation: %w", err)
+	}
+	by.Decision, by.InPerson = oracle.Approve, true // the delegation, which the owner signed, is the answer
+	for _, a := range waiting {
+		if a.Reason != oracle.AsksDelegation {
+			continue
+		}
+		by.ApprovalID = a.ID
+		_, err := e.Answer(ctx, by, carried)
+		if err != nil && !errors.Is(err, oracle.ErrAnswered) && !errors.Is(err, oracle.ErrApprovalOver) && !errors.Is(err, oracle.ErrApprovalNotFound) {
+			return fmt.Errorf("go on with what waited for a delegation: %w", err)
+		}
+	}
 	return nil
 }
 
@@ -66,7 +104,7 @@ func (e *Engine) Answer(ctx context.Context, a oracle.Answer, carried oracle.Car
 		return oracle.Approval{}, err
 	}
 	if ready {
-		e.log.Info("a user answered", slog.String("run_id", approval.RunID), slog.String("approval_id", approval.ID),
+		e.log.Info("a user answered", slog.String("event", "run.answered"), slog.String("run_id", approval.RunID), slog.String("approval_id", approval.ID),
 			slog.String("decision", string(approval.Decision)), slog.String("via", approval.Via))
 		e.wake(ctx, approval.RunID, carried)
 	}
@@ -84,7 +122,7 @@ func (e *Engine) Approvals(ctx context.Context, runID string) ([]oracle.Approval
 	return e.store.Approvals(ctx, runID)
 }
 
-// wake goes on with a run that rested. When this node can not, another will
+// wake goes on with a run that rested. When this node cannot, another will
 // within a second or two; false says that there is nothing to go on with here.
 func (e *Engine) wake(ctx context.Context, id string, carried oracle.Carried) bool {
 	r, err := e.store.Claim(ctx, id, e.cfg.Node, e.cfg.LeaseTTL)
@@ -92,7 +130,7 @@ func (e *Engine) wake(ctx context.Context, id string, carried oracle.Carried) bo
 	case err == nil:
 		e.launch(r, carried) //nolint:contextcheck // a run ends by itself, not with the request
 	case !errors.Is(err, ErrLost):
-		e.log.Warn("a run that rested could not be taken; it is tried again", slog.Any("error", err))
+		e.log.Warn("a run that rested could not be taken; it is tried again", slog.String("event", "run.resume_failed"), slog.Any("error", err))
 	}
 	return !errors.Is(err, ErrLost)
 }

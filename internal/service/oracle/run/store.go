@@ -55,7 +55,8 @@ type Store interface {
 	// empty, in all; the oldest first.
 	Pending(ctx context.Context, owner, sessionID string, limit int) ([]oracle.Approval, error)
 	// Answer stores what a person decided. The same answer again changes nothing;
-	// another one is oracle.ErrAnswered, one that comes too late ErrApprovalOver.
+	// another one is oracle.ErrAnswered, one that comes too late ErrApprovalOver, and one
+	// that approves what waits without the person ErrNotInPerson.
 	// ready says that the run waits for nothing else.
 	Answer(ctx context.Context, a oracle.Answer) (approval oracle.Approval, ready bool, err error)
 	// Abort marks the live runs of the owner's session, or the one that only

@@ -50,7 +50,7 @@ func (e *Engine) Run(ctx context.Context) error {
 		case <-ticker.C:
 		}
 		if err := e.hub.reconcile(ctx); err != nil && ctx.Err() == nil {
-			e.log.Warn("readers could not be reconciled", slog.Any("error", err))
+			e.log.Warn("readers could not be reconciled", slog.String("event", "run.reconcile_failed"), slog.Any("error", err))
 		}
 		e.takeOver(ctx)
 		if time.Since(lastPrune) > time.Minute && e.prune(ctx) {
@@ -66,7 +66,7 @@ func (e *Engine) prune(ctx context.Context) bool {
 	for range batches {
 		n, err := e.store.Prune(ctx, time.Now().Add(-e.cfg.Retention), runs)
 		if err != nil && ctx.Err() == nil {
-			e.log.Warn("old frames could not be deleted", slog.Any("error", err))
+			e.log.Warn("old frames could not be deleted", slog.String("event", "run.sweep_failed"), slog.Any("error", err))
 		}
 		if err != nil || n < runs {
 			return true
@@ -124,7 +124,7 @@ func (e *Engine) startWaiting(ctx context.Context) {
 				e.poke()
 			}
 		default:
-			e.log.Warn("a waiting run could not be started", slog.Any("error", err))
+			e.log.Warn("a waiting run could not be started", slog.String("event", "run.start_failed"), slog.Any("error", err))
 		}
 	}
 }
@@ -155,7 +155,7 @@ func (e *Engine) takeOver(ctx context.Context) {
 	ids, err := e.store.Claimable(ctx, patience, 16)
 	if err != nil {
 		if ctx.Err() == nil {
-			e.log.Warn("runs could not be looked for", slog.Any("error", err))
+			e.log.Warn("runs could not be looked for", slog.String("event", "run.find_failed"), slog.Any("error", err))
 		}
 		return
 	}
@@ -214,7 +214,7 @@ func (e *Engine) renew(ctx context.Context) {
 	standing, err := e.store.Renew(ctx, held, e.cfg.LeaseTTL)
 	if err != nil {
 		if !errors.Is(ctx.Err(), context.Canceled) {
-			e.log.Warn("leases could not be renewed", slog.Any("error", err))
+			e.log.Warn("leases could not be renewed", slog.String("event", "run.renew_failed"), slog.Any("error", err))
 		}
 		return
 	}
@@ -282,7 +282,7 @@ func (e *Engine) work(ctx context.Context, a *active, job Job) {
 		lost = true
 		e.deleted(r, result)
 	default:
-		e.log.Error("a run could not be ended; another node will", slog.String("run_id", r.ID), slog.Any("error", err))
+		e.log.Error("a run could not be ended; another node will", slog.String("event", "run.end_failed"), slog.String("run_id", r.ID), slog.Any("error", err))
 		lost = true
 	}
 }
@@ -290,7 +290,7 @@ func (e *Engine) work(ctx context.Context, a *active, job Job) {
 func (e *Engine) doWork(ctx context.Context, job Job) (result Result) {
 	defer func() {
 		if p := recover(); p != nil {
-			e.log.Error("a run panicked", slog.String("run_id", job.Run.ID), slog.Any("panic", p),
+			e.log.Error("a run panicked", slog.String("event", "run.panicked"), slog.String("run_id", job.Run.ID), slog.Any("panic", p),
 				slog.String("stack", string(debug.Stack())))
 			result = Result{Status: oracle.Failed, ErrorKind: "server"}
 		}
@@ -298,7 +298,7 @@ func (e *Engine) doWork(ctx context.Context, job Job) (result Result) {
 	if job.Run.Attempt-job.Run.Pauses > e.cfg.MaxAttempts {
 		frames, err := e.allFrames(ctx, job.Run.ID)
 		if err != nil {
-			e.log.Warn("the frames of a run could not be read", slog.Any("error", err))
+			e.log.Warn("the frames of a run could not be read", slog.String("event", "run.read_failed"), slog.Any("error", err))
 		}
 		return e.worker.GiveUp(ctx, job.Run, frames)
 	}
@@ -355,7 +355,7 @@ func (e *Engine) finish(log *Log, r oracle.Run, result Result) error {
 func (e *Engine) deleted(r oracle.Run, result Result) {
 	heads, err := e.store.Heads(e.base, []string{r.ID})
 	if err != nil {
-		e.log.Warn("what became of a run could not be looked up", slog.String("run_id", r.ID), slog.Any("error", err))
+		e.log.Warn("what became of a run could not be looked up", slog.String("event", "run.lookup_failed"), slog.String("run_id", r.ID), slog.Any("error", err))
 		return
 	}
 	if _, there := heads[r.ID]; there {
@@ -372,6 +372,6 @@ func (e *Engine) release(r oracle.Run) {
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
 	defer cancel()
 	if _, err := e.store.Renew(ctx, []Held{{RunID: r.ID, Epoch: r.Epoch}}, 0); err != nil {
-		e.log.Warn("a run could not be given back; its lease will run out", slog.Any("error", err))
+		e.log.Warn("a run could not be given back; its lease will run out", slog.String("event", "run.release_failed"), slog.Any("error", err))
 	}
 }

@@ -59,15 +59,40 @@ func (t *turn) pauseFor(state agent.State, result *run.Result) {
 		for _, c := range step.Calls {
 			if c.Waits() {
 				result.Approvals = append(result.Approvals, oracle.Approval{CallID: c.ID, Tool: c.Name, Args: agent.AsStored(c.Arguments()), Reason: c.Asks})
+				if c.Asks == oracle.AsksDelegation {
+					result.Granted = t.granted(c.Name)
+				}
 			}
 		}
+	}
+	if result.Granted != nil {
+		t.askDelegation()
+	}
+}
+
+// askDelegation asks the user's page for a delegation.
+func (t *turn) askDelegation() {
+	t.emit(oracle.FrameDelegationRequired, oracle.DelegationRequired{
+		Address: t.to, OracleDID: t.deps.Identity.DID, OracleEntityDID: t.deps.Identity.EntityDID, Timestamp: oracle.Timestamp(time.Now()),
+	})
+}
+
+// granted looks whether the user has delegated by now what a tool needs.
+func (t *turn) granted(tool string) func(context.Context) (bool, error) {
+	return func(ctx context.Context) (bool, error) {
+		for _, one := range t.tools.list() {
+			if one.Name == tool && one.Granted != nil {
+				return one.Granted(ctx, t.rt)
+			}
+		}
+		return false, nil
 	}
 }
 
 // Paused is the status of an answer that waits for its user's approval.
 const Paused = "paused"
 
-// Question says in words what a run waits for, for those who can not draw it.
+// Question says in words what a run waits for, for those who cannot draw it.
 func Question(list []oracle.Approval) string {
 	var b strings.Builder
 	b.WriteString("This needs your approval before it is done:")

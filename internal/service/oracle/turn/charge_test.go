@@ -90,19 +90,21 @@ type purse struct {
 	used []appkey.Amount
 }
 
-func (p *purse) Afford(_ context.Context, maker, id string) error {
+func (p *purse) Reserve(_ context.Context, maker, id string, want appkey.Amount) (appkey.Amount, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if maker != identitytest.Alice.DID || id != "the key" || p.left <= 0 {
-		return fault.New(fault.PaymentRequired, "The budget of the app key is spent.")
+		return appkey.Amount{}, fault.New(fault.PaymentRequired, "The budget of the app key is spent.")
 	}
-	return nil
+	want.Tokens = min(want.Tokens, p.left)
+	p.left -= want.Tokens
+	return want, nil
 }
 
-func (p *purse) Charge(_ context.Context, _ string, used appkey.Amount) error {
+func (p *purse) Settle(_ context.Context, _ string, held, used appkey.Amount) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.left -= used.Tokens
+	p.left += held.Tokens - used.Tokens
 	p.used = append(p.used, used)
 	return nil
 }
@@ -151,5 +153,67 @@ func TestATurnTakesTheBudgetOfItsAppKey(t *testing.T) {
 	}
 	if used, want := budget.charged(), (appkey.Amount{Tokens: 110, Micros: 7}); len(used) == 0 || used[0] != want {
 		t.Errorf("charged %v, want %v", used, want)
+	}
+}
+
+// Forty requests side by side do not take more of a budget together than there is,
+// but for the last of them.
+func TestABudgetHoldsSideBySide(t *testing.T) {
+	t.Parallel()
+	const budget, each = 10_000, 900
+	var (
+		mu      sync.Mutex
+		asked   int
+		waiting = make(chan struct{})
+	)
+	p := scripted.New(func(req plugin.ModelRequest) scripted.Reply {
+		if req.Purpose != "turn" {
+			return scripted.Reply{}
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		asked++
+		r := scripted.Text("well")
+		r.Usage, r.Wait = plugin.Usage{InputTokens: each / 2, OutputTokens: each / 2}, waiting
+		return r
+	})
+	purse := &purse{left: budget}
+	n := oracletest.Start(t, p, func(d *oraclekit.Deps) { d.Budgets = purse })
+	var all sync.WaitGroup
+	ended := make(chan oracle.RunStatus, 40)
+	for range 40 {
+		session, err := n.Service.CreateSession(t.Context(), identitytest.Alice.DID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		started, err := n.Engine.Start(t.Context(), run.Start{
+			Owner: identitytest.Alice.DID, SessionID: session.ID, RequestID: oracle.NewID(), Request: oracle.TurnRequest{Message: "go", AppKey: "the key"},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		all.Go(func() {
+			defer started.Reader.Close()
+			r, err := n.Engine.Await(t.Context(), started)
+			if err != nil {
+				t.Error(err)
+			}
+			ended <- r.Status
+		})
+	}
+	for range 40 - 3 { // those that were refused end at once, the others wait
+		<-ended
+	}
+	close(waiting)
+	all.Wait()
+	mu.Lock()
+	defer mu.Unlock()
+	if asked != 3 { // two with room for a usual answer, and one with the rest
+		t.Errorf("the model was asked %d times", asked)
+	}
+	purse.mu.Lock()
+	defer purse.mu.Unlock()
+	if purse.left != budget-3*each {
+		t.Errorf("%d of %d are left", purse.left, budget)
 	}
 }

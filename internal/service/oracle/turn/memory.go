@@ -20,12 +20,12 @@ func (t *turn) recall(session oracle.Session) (oracle.Transcript, bool) {
 	if t.job.Session == nil { // the session may be older than the run's message
 		return oracle.Transcript{}, false
 	}
-	known := oracle.Transcript{Through: session.SummaryThrough, Next: t.run.Turn}
+	known := oracle.Transcript{Through: session.SummaryThrough, Next: t.run.Turn, Branch: session.Branch}
 	if t.run.Turn == 1 { // the first message of a session has nothing before it
 		return known, true
 	}
 	last, ok := t.transcripts.Get(session.ID, time.Now())
-	if !ok || last.Next != known.Next || last.Through != known.Through {
+	if !ok || last.Next != known.Next || last.Through != known.Through || last.Branch != known.Branch {
 		return oracle.Transcript{}, false
 	}
 	return last, true
@@ -35,7 +35,7 @@ func (t *turn) recall(session oracle.Session) (oracle.Transcript, bool) {
 // messages wait behind the turn, or when files belong to one: what was read
 // from those is stored later.
 func (t *turn) before(session oracle.Session, stored []oracle.Message) (oracle.Transcript, bool) {
-	known := oracle.Transcript{Through: session.SummaryThrough, Next: t.run.Turn}
+	known := oracle.Transcript{Through: session.SummaryThrough, Next: t.run.Turn, Branch: session.Branch}
 	for _, m := range stored {
 		if len(m.Attachments) > 0 || m.Seq > t.run.Turn {
 			return oracle.Transcript{}, false
@@ -55,7 +55,7 @@ func (w *Worker) remember(r oracle.Run, result run.Result) {
 	}
 	own := oracle.Message{SessionID: r.SessionID, Turn: r.Turn, Seq: known.Next, ID: r.MessageID, RunID: r.ID, Role: oracle.Human, Content: r.Request.Shown(), ToolCalls: r.Request.Results}
 	now := oracle.Transcript{
-		Through: known.Through, Next: known.Next + 1 + int64(len(result.Messages)),
+		Through: known.Through, Next: known.Next + 1 + int64(len(result.Messages)), Branch: known.Branch,
 		Messages: make([]oracle.Message, 0, len(known.Messages)+1+len(result.Messages)),
 	}
 	now.Messages = append(append(now.Messages, known.Messages...), own)

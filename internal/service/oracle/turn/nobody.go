@@ -30,6 +30,20 @@ func (nobody) Files(string, string) plugin.Files { return nobody{} }
 // Query has no upstream.
 func (nobody) Query(string) plugin.Query { return nobody{} }
 
+// Knowledge has no document.
+func (nobody) Knowledge(string, string) plugin.Knowledge { return ignorant{} }
+
+// ignorant knows nothing.
+type ignorant struct{}
+
+// Tools are none.
+func (ignorant) Tools(context.Context) ([]plugin.ToolSpec, error) { return nil, nil }
+
+// Call is refused.
+func (ignorant) Call(context.Context, string, json.RawMessage) (plugin.Result, error) {
+	return plugin.Result{}, plugin.Errorf(501, "This deployment has no knowledge.")
+}
+
 // Invoke has nothing to mint from.
 func (nobody) Invoke(context.Context, string, plugin.Capability, time.Duration) (string, error) {
 	return "", plugin.ErrNoDelegation

@@ -1,8 +1,10 @@
 package turn
 
 import (
+	"slices"
 	"strings"
 
+	"github.com/castalia-org/castalia/internal/service/oracle"
 	"github.com/castalia-org/castalia/internal/service/oracle/agent"
 	"github.com/castalia-org/castalia/internal/service/oracle/model/wire"
 )
@@ -13,6 +15,17 @@ var notices = map[string]string{
 	wire.FinishFilter:  "(The provider's filter ended this answer. Ask in other words.)",
 	wire.FinishRefusal: "(The model declined to answer this. Ask in other words.)",
 	wire.FinishWindow:  "(The answer was cut off: the conversation fills the model. Begin a new one, or ask to go on.)",
+}
+
+// shortened is what the user is told, once in a conversation, when it became too long.
+const shortened = "(This conversation no longer fits the model, so its older part was left out. Begin a new one where that matters.)"
+
+// toldShortened reports whether the user was told before. What is behind a summary
+// was told when that was made.
+func toldShortened(session oracle.Session, stored []oracle.Message) bool {
+	return session.Summary != "" || slices.ContainsFunc(stored, func(m oracle.Message) bool {
+		return m.Role == oracle.AI && strings.HasSuffix(m.Content, shortened)
+	})
 }
 
 // nothing is said when a model ended a turn without a word.

@@ -3,12 +3,12 @@ package turn
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"slices"
 	"sync"
 	"sync/atomic"
 
+	"github.com/castalia-org/castalia/internal/platform/pace"
 	"github.com/castalia-org/castalia/internal/service/oracle/registry"
 	"github.com/castalia-org/castalia/plugin"
 )
@@ -38,8 +38,8 @@ func (s *pluginSet) disable(name, hook string, err error) {
 	s.mu.Lock()
 	s.down[name] = true
 	s.mu.Unlock()
-	s.log.Warn("a plugin's hook failed; it is left out of this request",
-		slog.String("plugin", name), slog.String("hook", hook), slog.Any("error", err))
+	s.log.Warn("a plugin's hook failed; it is left out of this request", slog.String("event", "plugin.hook_failed"),
+		slog.String("plugin", name), slog.String("hook", hook), slog.Any("error", err), pace.Stack(err))
 }
 
 // each calls fn for every plugin that still works, and takes out those that
@@ -49,7 +49,7 @@ func (s *pluginSet) each(hook string, keep func(error) bool, fn func(l registry.
 		if s.isDown(l.Name) {
 			continue
 		}
-		err := safely(func() error { return fn(l) })
+		err := pace.Guard(func() error { return fn(l) })
 		if err == nil {
 			continue
 		}
@@ -59,16 +59,6 @@ func (s *pluginSet) each(hook string, keep func(error) bool, fn func(l registry.
 		s.disable(l.Name, hook, err)
 	}
 	return nil
-}
-
-// safely turns a panic into an error.
-func safely(fn func() error) (err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("panic: %v", p)
-		}
-	}()
-	return fn()
 }
 
 // isRefusal reports whether an error is a plugin's deliberate answer.
@@ -91,7 +81,7 @@ func (s *pluginSet) wrapModel(call plugin.ModelFunc) plugin.ModelFunc {
 			}
 			var reached atomic.Bool
 			var resp plugin.ModelResponse
-			err := safely(func() error {
+			err := pace.Guard(func() error {
 				var err error
 				resp, err = m.WrapModel(func(ctx context.Context, rt *plugin.Runtime, req plugin.ModelRequest, out func(plugin.Chunk)) (plugin.ModelResponse, error) {
 					reached.Store(true)
@@ -123,7 +113,7 @@ func (s *pluginSet) wrapTool(call plugin.ToolFunc) plugin.ToolFunc {
 			}
 			var reached atomic.Bool
 			var result plugin.Result
-			err := safely(func() error {
+			err := pace.Guard(func() error {
 				var err error
 				result, err = m.WrapTool(func(ctx context.Context, rt *plugin.Runtime, c plugin.ToolInvocation) (plugin.Result, error) {
 					reached.Store(true)

@@ -137,7 +137,7 @@ func publish(ctx context.Context, p oracle.Publisher, log *slog.Logger, e oracle
 		err = p.Publish(ctx, e)
 	}
 	if err != nil {
-		log.Debug("an event was not published", slog.String("event", string(e.Name)), slog.Any("error", err))
+		log.Debug("an event was not published", slog.String("socket_event", string(e.Name)), slog.Any("error", err))
 	}
 }
 

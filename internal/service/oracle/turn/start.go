@@ -8,10 +8,11 @@ import (
 	"time"
 
 	"github.com/castalia-org/castalia/internal/platform/fault"
+	"github.com/castalia-org/castalia/internal/platform/telemetry"
 	"github.com/castalia-org/castalia/internal/service/oracle"
-	"github.com/castalia-org/castalia/internal/service/oracle/model"
 	"github.com/castalia-org/castalia/internal/service/oracle/registry"
 	"github.com/castalia-org/castalia/internal/service/oracle/run"
+	"github.com/castalia-org/castalia/internal/service/oracle/usage"
 	"github.com/castalia-org/castalia/plugin"
 )
 
@@ -24,6 +25,8 @@ type Turns struct {
 	// Admit is asked about people in whose name something inside the program
 	// speaks; nil admits everybody.
 	Admit func(ctx context.Context, userDID string) error
+	// origin names who asks by plugin.Conversations.
+	origin string
 }
 
 var _ plugin.Conversations = (*Turns)(nil)
@@ -38,8 +41,9 @@ func (s *Turns) Start(ctx context.Context, q run.Start) (run.Started, error) {
 	if !oracle.PlausibleID(q.SessionID) {
 		return run.Started{}, oracle.ErrSessionNotFound
 	}
+	q.Carried.Spans = telemetry.ClientSpans(ctx)
 	if len(s.worker.deps.Plugins.Loaded()) == 0 {
-		return s.engine.Start(ctx, q) // the store itself refuses sessions of others
+		return s.begin(ctx, q) // the store itself refuses sessions of others
 	}
 	if q.NewSession == nil {
 		if err := s.service.CheckSession(ctx, q.Owner, q.SessionID); err != nil {
@@ -65,11 +69,54 @@ func (s *Turns) Start(ctx context.Context, q run.Start) (run.Started, error) {
 		set.abandoned(ctx, agreed)
 		return run.Started{}, err
 	}
-	started, err := s.engine.Start(ctx, q)
+	started, err := s.begin(ctx, q)
 	if err != nil || started.Repeat {
 		set.abandoned(ctx, agreed)
 	}
 	return started, err
+}
+
+// begin starts the run. Pages that show what a version takes the place of are told.
+func (s *Turns) begin(ctx context.Context, q run.Start) (run.Started, error) {
+	started, err := s.engine.Start(ctx, q)
+	if err == nil && !started.Repeat && q.Request.Version != nil {
+		s.worker.tellChanged(ctx, oracle.Address{SessionID: q.SessionID, RequestID: started.Run.RequestID}, oracle.ReasonVersion)
+	}
+	return started, err
+}
+
+// Choose shows another branch of the user's session.
+func (s *Turns) Choose(ctx context.Context, owner, sessionID, messageID string) error {
+	if err := s.service.Choose(ctx, owner, sessionID, messageID); err != nil {
+		return err
+	}
+	s.worker.tellChanged(ctx, oracle.Address{SessionID: sessionID}, oracle.ReasonVersion)
+	return nil
+}
+
+// SetFeedback keeps what the user thinks of an answer.
+func (s *Turns) SetFeedback(ctx context.Context, owner, sessionID string, f oracle.Feedback) error {
+	if err := s.service.SetFeedback(ctx, owner, sessionID, f); err != nil {
+		return err
+	}
+	s.worker.tellChanged(ctx, oracle.Address{SessionID: sessionID}, oracle.ReasonFeedback)
+	return nil
+}
+
+// ForgetFeedback takes back what the user thought of an answer.
+func (s *Turns) ForgetFeedback(ctx context.Context, owner, sessionID, messageID string) error {
+	if err := s.service.ForgetFeedback(ctx, owner, sessionID, messageID); err != nil {
+		return err
+	}
+	s.worker.tellChanged(ctx, oracle.Address{SessionID: sessionID}, oracle.ReasonFeedback)
+	return nil
+}
+
+// tellChanged tells open pages that the transcript changed otherwise than by a turn.
+func (w *Worker) tellChanged(ctx context.Context, to oracle.Address, reason string) {
+	e, err := oracle.NewEvent(oracle.EventMessageCacheInvalidation, to, oracle.MessageCacheInvalidation{Address: to, Status: plugin.Done, Reason: reason})
+	e.Bare = true // it is no step of a turn
+	publish(ctx, w.deps.Publisher, w.deps.Log, e, err)
 }
 
 // abandoned tells the plugins that agreed to a turn that it never began.
@@ -136,18 +183,30 @@ func (s *Turns) Ask(ctx context.Context, q plugin.Question) (plugin.Answer, erro
 			return plugin.Answer{}, err
 		}
 	}
-	return s.AskFor(ctx, q, "")
+	return s.askAs(ctx, q, oracle.TurnRequest{Origin: s.origin})
+}
+
+// Named is what a plugin talks to the oracle with, under its own name.
+func (s *Turns) Named(name string) *Turns {
+	named := *s
+	named.origin = name
+	return &named
 }
 
 // AskFor is Ask for users whom nobody admits, since they come by a way of their
 // own, such as the telephone. sponsor answers for them.
 func (s *Turns) AskFor(ctx context.Context, q plugin.Question, sponsor string) (plugin.Answer, error) {
+	return s.askAs(ctx, q, oracle.TurnRequest{Origin: usage.SourceTelephone, Sponsor: sponsor})
+}
+
+// askAs sends a question as the request says who asks it.
+func (s *Turns) askAs(ctx context.Context, q plugin.Question, as oracle.TurnRequest) (plugin.Answer, error) {
 	if q.Message == "" || q.RequestID == "" {
 		return plugin.Answer{}, fault.New(fault.Invalid, "a question needs a message and a request id")
 	}
+	as.Message, as.Timezone, as.Metadata = q.Message, q.Timezone, q.Metadata
 	started, err := s.Start(ctx, run.Start{
-		Owner: q.UserDID, SessionID: q.SessionID, RequestID: q.RequestID, Once: true, Multitask: oracle.Enqueue,
-		Request: oracle.TurnRequest{Message: q.Message, Timezone: q.Timezone, Metadata: q.Metadata, Sponsor: sponsor},
+		Owner: q.UserDID, SessionID: q.SessionID, RequestID: q.RequestID, Once: true, Multitask: oracle.Enqueue, Request: as,
 	})
 	if err != nil {
 		return plugin.Answer{}, err
@@ -168,7 +227,7 @@ func (s *Turns) AskFor(ctx context.Context, q plugin.Question, sponsor string) (
 // Reply returns what a run answered: the text of all its messages, under the
 // id of the last.
 func (s *Turns) Reply(ctx context.Context, r oracle.Run) (oracle.Message, error) {
-	list, err := s.worker.deps.Store.Messages(ctx, r.Owner, r.SessionID, r.Turn-1)
+	list, err := s.worker.deps.Store.Turn(ctx, r.Owner, r.SessionID, r.Turn)
 	if err != nil {
 		return oracle.Message{}, fmt.Errorf("load reply: %w", err)
 	}
@@ -209,7 +268,7 @@ func (n *Titler) Run(ctx context.Context) error {
 			return nil
 		case r := <-n.queue:
 			if err := n.name(ctx, r); err != nil && ctx.Err() == nil {
-				n.worker.deps.Log.Warn("a session could not be named", slog.Any("error", err))
+				n.worker.deps.Log.Warn("a session could not be named", slog.String("event", "turn.title_failed"), slog.Any("error", err))
 			}
 		}
 	}
@@ -234,15 +293,11 @@ func (n *Titler) name(ctx context.Context, r oracle.Run) error {
 		}
 		text.WriteString(string(m.Role) + ": " + firstRunes(m.Content, 500) + "\n")
 	}
-	resp, err := w.deps.Provider.Stream(ctx, plugin.ModelRequest{
+	resp, err := w.ask(ctx, asking{run: r}, plugin.ModelRequest{
 		Purpose: "title", MaxTokens: 30,
 		System:   "Give this conversation a title of at most six words, in its own language. Answer with the title alone, without quotes.",
 		Messages: []plugin.ModelMessage{{Role: plugin.RoleUser, Text: text.String()}},
 	}, func(plugin.Chunk) {})
-	if resp.Usage.CostMicros == 0 {
-		resp.Usage.CostMicros = model.Find(w.deps.Provider, "").Cost(resp.Usage)
-	}
-	w.charge(ctx, r, resp.Usage)
 	if err != nil {
 		return err
 	}

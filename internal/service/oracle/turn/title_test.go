@@ -3,6 +3,7 @@ package turn_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -23,8 +24,8 @@ func (e ear) Publish(_ context.Context, event oracle.Event) error {
 	return nil
 }
 
-// A session is named after its first turn, and pages are told: once that the
-// turn is stored, and once of the title.
+// A session is named after its first turn, and pages are told: that the turn has
+// begun, once that it is stored, and once of the title.
 func TestPagesHearOfTurnAndTitle(t *testing.T) {
 	t.Parallel()
 	heard := make(ear, 16)
@@ -39,7 +40,18 @@ func TestPagesHearOfTurnAndTitle(t *testing.T) {
 	})
 	alice := n.As(t, identitytest.Alice)
 	session := alice.Session()
-	alice.Say(session, "bees")
+	frames := alice.Say(session, "bees")
+	select {
+	case e := <-heard:
+		var got oracle.RunStarted
+		var first oracle.RunFrame
+		if err := errors.Join(json.Unmarshal(e.Payload, &got), json.Unmarshal(frames[0].Data, &first)); err != nil ||
+			e.Name != oracle.EventRunStarted || got.RunID != first.RunID || got.RequestID != first.RequestID {
+			t.Errorf("%s %s, the run is %+v (%v)", e.Name, e.Payload, first, err)
+		}
+	case <-time.After(30 * time.Second):
+		t.Fatal("pages do not hear of the run")
+	}
 	for _, want := range []oracle.MessageCacheInvalidation{{Ended: true}, {Title: "Bees in Nakuru"}} {
 		select {
 		case e := <-heard:

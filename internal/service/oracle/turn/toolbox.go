@@ -136,7 +136,7 @@ func (b *toolbox) addDeclared() {
 	b.groups = append(b.groups, g)
 }
 
-// clean drops tools that can not be offered: bad names, bad schemas, doubles.
+// clean drops tools that cannot be offered: bad names, bad schemas, doubles.
 func (b *toolbox) clean() {
 	seen := map[string]bool{ListCapabilities: true, LoadCapability: true}
 	for i := range b.groups {
@@ -151,7 +151,7 @@ func (b *toolbox) clean() {
 				reason = "unusable schema"
 			}
 			if reason != "" {
-				b.t.log.Info("a tool is not offered", slog.String("tool", tool.Name), slog.String("reason", reason))
+				b.t.log.Info("a tool is not offered", slog.String("event", "turn.tool_left_out"), slog.String("tool", tool.Name), slog.String("reason", reason))
 				return true
 			}
 			seen[tool.Name] = true
@@ -247,7 +247,7 @@ func (b *toolbox) load(ctx context.Context, name string) (plugin.Result, error) 
 	all := slices.Clone(b.loaded)
 	b.mu.Unlock()
 	if err := b.t.deps.Store.SetLoaded(ctx, b.session.ID, all); err != nil {
-		b.t.log.Warn("a loaded capability was not remembered", slog.Any("error", err))
+		b.t.log.Warn("a loaded capability was not remembered", slog.String("event", "turn.capability_lost"), slog.Any("error", err))
 	}
 	return plugin.Text("Loaded " + name + ". Its tools are: " + strings.Join(tools, ", ") + "."), nil
 }
@@ -286,7 +286,7 @@ func (f frontend) CallAction(ctx context.Context, name string, args json.RawMess
 // dispatch sends a call to one tab and turns what comes back into a result.
 func (t *turn) dispatch(ctx context.Context, caller string, kind oracle.CallKind, name string, args json.RawMessage, limit time.Duration) (plugin.Result, error) {
 	call := oracle.Call{
-		ID: caller + ":" + oracle.NewID(), Kind: kind, SessionID: t.run.SessionID, RequestID: t.run.RequestID, Owner: t.run.Owner,
+		ID: caller + ":" + oracle.NewID(), Kind: kind, SessionID: t.run.SessionID, RequestID: t.run.RequestID, Owner: t.run.Owner, Tab: t.run.Request.Tab,
 		Name: name, Args: args, Deadline: time.Now().Add(limit),
 	}
 	out, err := t.deps.Dispatcher.Dispatch(ctx, call)
@@ -370,9 +370,9 @@ func (t *turn) subAgent(owner string, s plugin.SubAgent) agent.Tool {
 			}
 			tools := owned(owner, s.Tools)
 			state, err := agent.Run(ctx, agent.Task{
-				Model: t.plugins.wrapModel(t.callModel), Runtime: rt, Limits: limits, Log: t.log, Sink: quiet{},
+				Model: t.plugins.wrapModel(t.callModel(owner)), Runtime: rt, Limits: limits, Log: t.log, Sink: quiet{},
 				Request: plugin.ModelRequest{
-					Model: name, System: s.Prompt, Purpose: "sub-agent",
+					Model: name, System: s.Prompt + t.instructions(ctx), Purpose: purposeSubAgent,
 					Messages: []plugin.ModelMessage{{Role: plugin.RoleUser, Text: in.Task}},
 				},
 				Tools: func() []agent.Tool { return tools }, CallTool: t.plugins.wrapTool, Untrusted: t.untrusted.Load(),

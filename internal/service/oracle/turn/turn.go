@@ -8,6 +8,7 @@
 package turn
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -26,6 +27,7 @@ import (
 	"github.com/castalia-org/castalia/internal/service/oracle/model"
 	"github.com/castalia-org/castalia/internal/service/oracle/registry"
 	"github.com/castalia-org/castalia/internal/service/oracle/run"
+	"github.com/castalia-org/castalia/internal/service/oracle/usage"
 	"github.com/castalia-org/castalia/plugin"
 )
 
@@ -35,6 +37,7 @@ type Access interface {
 	Authority(userDID, delegation string) plugin.Authority
 	Files(userDID, delegation string) plugin.Files
 	Query(userDID string) plugin.Query
+	Knowledge(userDID, delegation string) plugin.Knowledge
 }
 
 // Attachments reads the files that came with a message.
@@ -93,15 +96,18 @@ type Deps struct {
 	Ledger Ledger
 	// Budgets are those of app keys; nil has none.
 	Budgets Budgets
-	Log     *slog.Logger
-	Config  Config
+	// Meter counts requests to models; nil counts nothing.
+	Meter  Meter
+	Log    *slog.Logger
+	Config Config
 }
 
 // Budgets keeps what app keys may spend; *appkey.Service is one.
 type Budgets interface {
-	// Afford refuses when the budget is spent.
-	Afford(ctx context.Context, maker, id string) error
-	Charge(ctx context.Context, id string, used appkey.Amount) error
+	// Reserve holds what a call may cost, or less of the last of a budget, and refuses
+	// when nothing is left. Settle counts what it did cost in its place.
+	Reserve(ctx context.Context, maker, id string, want appkey.Amount) (held appkey.Amount, err error)
+	Settle(ctx context.Context, id string, held, used appkey.Amount) error
 }
 
 // Approvals knows what became of the calls that a run put to its user.
@@ -130,21 +136,11 @@ type Config struct {
 }
 
 func (c Config) withDefaults() Config {
-	if c.BrowserTool == 0 {
-		c.BrowserTool = 30 * time.Second
-	}
-	if c.Action == 0 {
-		c.Action = 2 * time.Minute
-	}
-	if c.WindowShare == 0 {
-		c.WindowShare = 0.6
-	}
-	if c.SubAgentSteps == 0 {
-		c.SubAgentSteps = 8
-	}
-	if c.Readers == 0 {
-		c.Readers = runtime.GOMAXPROCS(0)
-	}
+	c.BrowserTool = cmp.Or(c.BrowserTool, 30*time.Second)
+	c.Action = cmp.Or(c.Action, 2*time.Minute)
+	c.WindowShare = cmp.Or(c.WindowShare, 0.6)
+	c.SubAgentSteps = cmp.Or(c.SubAgentSteps, 8)
+	c.Readers = cmp.Or(c.Readers, runtime.GOMAXPROCS(0))
 	return c
 }
 
@@ -201,10 +197,12 @@ type turn struct {
 	to      oracle.Address
 	rt      *plugin.Runtime
 	plugins *pluginSet
+	tools   *toolbox
 	model   model.Info
 	usage   *meter
 	titled  bool
-	short   bool               // the user was told that the conversation was shortened
+	short   bool               // older turns were left out of this one
+	told    bool               // an earlier turn said so
 	through int64              // the turn up to which a summary stands for the conversation
 	past    *oracle.Transcript // before this turn, when it is known to be whole
 	// untrusted says that the turn has read somebody else's text.
@@ -224,7 +222,7 @@ func (w *Worker) Work(ctx context.Context, job run.Job) run.Result {
 	state := agent.State{}
 	if len(r.Checkpoint) > 0 {
 		if err := json.Unmarshal(r.Checkpoint, &state); err != nil {
-			t.log.Error("a checkpoint can not be read; the turn starts again", slog.Any("error", err))
+			t.log.Error("a checkpoint cannot be read; the turn starts again", slog.String("event", "turn.checkpoint_unreadable"), slog.Any("error", err))
 			state = agent.State{}
 		}
 	}
@@ -232,10 +230,11 @@ func (w *Worker) Work(ctx context.Context, job run.Job) run.Result {
 		length := len(utf16.Encode([]rune(state.Text())))
 		t.emit(oracle.FrameRun, oracle.RunFrame{RunID: r.ID, Address: t.to, Resumed: true, Attempt: r.Attempt, PartialLength: &length})
 	}
+	if r.Attempt == 1 {
+		t.publish(ctx, oracle.EventRunStarted, oracle.RunStarted{Address: t.to, RunID: r.ID, TabID: r.Request.Tab})
+	}
 	if t.carried.AskDelegation {
-		t.emit(oracle.FrameDelegationRequired, oracle.DelegationRequired{
-			Address: t.to, OracleDID: w.deps.Identity.DID, OracleEntityDID: w.deps.Identity.EntityDID, Timestamp: oracle.Timestamp(time.Now()),
-		})
+		t.askDelegation()
 	}
 	state, err := t.think(ctx, state)
 	return t.conclude(ctx, state, err)
@@ -249,50 +248,56 @@ func (t *turn) think(ctx context.Context, state agent.State) (agent.State, error
 	}
 	t.titled = session.Title != oracle.Untitled
 	t.rt = t.runtime(ctx, session)
+	if numbered, ok := t.rt.Knowledge.(interface{ CiteAfter(n int) }); ok {
+		last := 0
+		for _, c := range state.Shown() {
+			last = max(last, c.Number)
+		}
+		numbered.CiteAfter(last) // another node began the turn
+	}
 	t.plugins = newPluginSet(t.deps.Plugins, t.rt, t.log)
 	tools := &toolbox{t: t, session: session, close: func() {}}
 	if !t.run.Request.Plain {
 		tools = t.toolbox(ctx, session)
 	}
 	defer tools.close()
+	t.tools = tools
 	history, err := t.history(ctx, session)
 	if err != nil {
 		return state, err
 	}
-	t.untrusted.Store(state.Untrusted())
+	// What came with the message was written by anybody, whoever attached it.
+	attached := len(t.run.Request.Attachments) > 0
+	t.untrusted.Store(attached || state.Untrusted())
 	if state.Note == "" && !t.run.Request.Plain {
 		state.Note = t.noteOf(ctx)
 	}
 	history[len(history)-1].Note = state.Note
+	state.Shortened = state.Shortened || t.short && !t.told
 	task := agent.Task{
-		Model: t.plugins.wrapModel(t.callModel), Runtime: t.rt,
+		Model: t.plugins.wrapModel(t.callModel("")), Runtime: t.rt,
 		Request: plugin.ModelRequest{
 			Model: t.model.ID, System: t.systemPrompt(ctx, tools), Messages: history, Purpose: "turn", Session: session.ID,
 		},
 		Tools: tools.list, CallTool: t.plugins.wrapTool, Limits: t.deps.Config.Limits, Sink: (*sink)(t), State: state, Log: t.log,
+		Untrusted: attached,
 		Trim: func(_ context.Context, req *plugin.ModelRequest) bool {
 			t.through = passing
 			if !trimHalf(req) {
 				return false
 			}
-			t.tellShortened()
+			t.short = true
 			return true
 		},
 	}
-	if t.deps.Approvals != nil {
+	switch {
+	case t.run.Request.Origin == usage.SourceFace && !t.run.Request.Asks:
+		task.Unasked = agent.ErrNotThere // programs would wait in silence
+	case t.deps.Approvals != nil:
 		task.Answers = t.answers
+		task.Delegates = t.run.Request.Tab != "" // a page is there
 	}
 	return agent.Run(ctx, task)
-}
-
-// shortened is what the user is told, once, when the conversation was too long.
-const shortened = "This conversation no longer fits the model, so its older part was left out."
-
-func (t *turn) tellShortened() {
-	if !t.short {
-		t.short = true
-		(*sink)(t).Chunk(plugin.Chunk{Reasoning: shortened + "\n"})
-	}
 }
 
 // session is the turn's: as the store saw it a moment ago, or as it is now.
@@ -303,20 +308,15 @@ func (t *turn) session(ctx context.Context) (oracle.Session, error) {
 	return patiently(ctx, func() (oracle.Session, error) { return t.deps.Store.Session(ctx, t.run.Owner, t.run.SessionID) })
 }
 
-// callModel is the innermost model call.
-func (t *turn) callModel(ctx context.Context, _ *plugin.Runtime, req plugin.ModelRequest, out func(plugin.Chunk)) (plugin.ModelResponse, error) {
-	if err := t.affordable(ctx, t.run); err != nil {
-		return plugin.ModelResponse{}, err
+// callModel is the innermost model call, in the name of a plugin or of the turn.
+func (t *turn) callModel(owner string) plugin.ModelFunc {
+	return func(ctx context.Context, _ *plugin.Runtime, req plugin.ModelRequest, out func(plugin.Chunk)) (plugin.ModelResponse, error) {
+		held, err := t.reserve(ctx, t.run, req)
+		if err != nil {
+			return plugin.ModelResponse{}, err
+		}
+		return t.ask(ctx, asking{run: t.run, spans: t.carried.Spans, held: held, plugin: owner}, req, out)
 	}
-	resp, err := t.deps.Provider.Stream(ctx, req, out)
-	if err != nil {
-		resp.Usage = model.Cut(req, resp)
-	}
-	if resp.Usage.CostMicros == 0 {
-		resp.Usage.CostMicros = model.Find(t.deps.Provider, req.Model).Cost(resp.Usage)
-	}
-	t.charge(ctx, t.run, resp.Usage)
-	return resp, err
 }
 
 // trimHalf drops the older half of the turns before the last, each whole: results
@@ -377,6 +377,15 @@ func (t *turn) conclude(ctx context.Context, state agent.State, err error) run.R
 		steps = append(slices.Clip(steps), agent.Step{Text: text})
 	}
 	waits := errors.Is(err, agent.ErrWaits)
+	if !waits && !state.HandedOut() && (state.Shortened || t.short && !t.told) {
+		text := shortened
+		if len(steps) > 0 {
+			text = "\n\n" + text
+		}
+		t.emit(oracle.FrameMessage, oracle.MessageFrame{Content: text, Timestamp: oracle.Timestamp(time.Now())})
+		steps = append(slices.Clip(steps), agent.Step{Text: text})
+	}
+	t.tellCitations(ctx, steps)
 	if !waits {
 		t.emit(oracle.FrameReasoning, oracle.ReasoningFrame{Address: t.to, IsComplete: true, Timestamp: oracle.Timestamp(time.Now())})
 	}
@@ -409,6 +418,18 @@ func (t *turn) conclude(ctx context.Context, state agent.State, err error) run.R
 	return result
 }
 
+// tellCitations tells which passages the answer points to, as the transcript will.
+func (t *turn) tellCitations(ctx context.Context, steps []agent.Step) {
+	told := agent.State{Steps: steps}
+	cited := oracle.Cited(told.Text(), told.Shown())
+	if len(cited) == 0 {
+		return
+	}
+	p := oracle.CitationsPayload{Address: t.to, Citations: cited, Timestamp: oracle.Timestamp(time.Now())}
+	t.emit(oracle.FrameCitations, p)
+	t.publish(ctx, oracle.EventCitations, p)
+}
+
 // refused finds the refusal of a plugin's model middleware.
 func refused(err error) (string, bool) {
 	if e, ok := errors.AsType[*plugin.Error](err); ok && err != nil {
@@ -424,7 +445,7 @@ func (t *turn) logFailure(ctx context.Context, failure *model.Error, err error) 
 	if failure.Kind == model.Filter {
 		level = slog.LevelInfo
 	}
-	t.log.Log(ctx, level, "a turn failed", slog.Any("error", err))
+	t.log.Log(ctx, level, "a turn failed", slog.String("event", "turn.failed"), slog.Any("error", err))
 }
 
 // failed is what the transcript keeps of a failure.
@@ -477,7 +498,7 @@ func messages(steps []agent.Step) []oracle.Message {
 		}
 		m := oracle.Message{ID: oracle.NewID(), Role: oracle.AI, Content: model.Storable(s.Text), Reasoning: model.Storable(s.Reasoning), CreatedAt: time.Now()}
 		for _, c := range s.Calls {
-			call := oracle.ToolCall{ID: c.ID, Name: c.Name, Args: agent.AsStored(c.Arguments()), Status: c.Status, Output: c.Output, Error: c.Error, Action: c.Action, Component: c.Component}
+			call := oracle.ToolCall{ID: c.ID, Name: c.Name, Args: agent.AsStored(c.Arguments()), Status: c.Status, Output: c.Output, Error: c.Error, Action: c.Action, Component: c.Component, Citations: c.Citations}
 			if call.Caller = c.Caller; c.Caller {
 				call.Status = plugin.Done
 			}

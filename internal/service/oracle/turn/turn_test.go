@@ -160,7 +160,7 @@ func TestToolCall(t *testing.T) {
 	}
 	n.Stop() // the room hears of the end after the stream does
 	events := r.names()
-	if d := cmp.Diff([]string{"tool_call", "render_component", "tool_call", "message_cache_invalidation"}, events[:min(4, len(events))]); d != "" {
+	if d := cmp.Diff([]string{"run_started", "tool_call", "render_component", "tool_call", "message_cache_invalidation"}, events[:min(5, len(events))]); d != "" {
 		t.Error(d)
 	}
 }

@@ -122,7 +122,7 @@ func (c *Chain) Run(ctx context.Context) error {
 			return fmt.Errorf("serve the embedded chain: %w", err)
 		case <-ticker.C:
 			if err := c.reload(ctx); err != nil {
-				c.cfg.Logger.LogAttrs(ctx, slog.LevelWarn, "seed of the embedded chain not read; the former records stay",
+				c.cfg.Logger.LogAttrs(ctx, slog.LevelWarn, "seed of the embedded chain not read; the former records stay", slog.String("event", "chain.seed_unreadable"),
 					slog.String("file", c.cfg.Seed), slog.Any("error", err))
 			}
 		}
@@ -154,7 +154,7 @@ func (c *Chain) reload(ctx context.Context) error {
 		return c.remember(stamp, fmt.Errorf("seed %s: %w", c.cfg.Seed, err))
 	}
 	for _, w := range warnings {
-		c.cfg.Logger.LogAttrs(ctx, slog.LevelWarn, "seed of the embedded chain", slog.String("warning", w))
+		c.cfg.Logger.LogAttrs(ctx, slog.LevelWarn, "seed of the embedded chain", slog.String("event", "chain.seed_warning"), slog.String("warning", w))
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()

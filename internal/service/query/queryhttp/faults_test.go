@@ -24,6 +24,7 @@ import (
 	"github.com/castalia-org/castalia/internal/service/query/queryhttp"
 	"github.com/castalia-org/castalia/internal/service/query/querytest"
 	"github.com/castalia-org/castalia/internal/service/query/upstream"
+	"github.com/castalia-org/castalia/internal/service/query/wirejson"
 )
 
 // answers makes a node's answer function of a simple one.
@@ -321,12 +322,12 @@ func TestPostAndPlainDialect(t *testing.T) {
 			return querytest.Answer{Wire: call.Wire}, nil
 		},
 	})
-	refusing := querytest.StartPool(t, upstream.Config{Dialect: query.Plain}, node)
+	refusing := querytest.StartPool(t, upstream.Config{Dialect: wirejson.Plain}, node)
 	h := serve(t, query.New([]query.Chain{refusing}, query.Config{}), queryhttp.Options{})
 	if got := do(t, h, http.MethodPost, "/dialect/known", `{}`); got.Status != http.StatusNotImplemented {
 		t.Errorf("not allowed: %d %s", got.Status, got.Body)
 	}
-	allowing := querytest.StartPool(t, upstream.Config{Dialect: query.Plain, Methods: []string{"castalia.dialect.Dialect/GetKnown"}}, node)
+	allowing := querytest.StartPool(t, upstream.Config{Dialect: wirejson.Plain, Methods: []string{"castalia.dialect.Dialect/GetKnown"}}, node)
 	h = serve(t, query.New([]query.Chain{allowing}, query.Config{}), queryhttp.Options{})
 	got := do(t, h, http.MethodPost, "/dialect/known", `{"createdAt":"2025-01-01T00:00:00Z","big":"5"}`)
 	if got.Status != http.StatusOK || !strings.Contains(got.Body, `"createdAt":"2025-01-01T00:00:00Z"`) || !strings.Contains(got.Body, `"big":"5"`) {

@@ -14,7 +14,7 @@ import (
 	"github.com/castalia-org/castalia/internal/platform/fault"
 	"github.com/castalia-org/castalia/internal/platform/httpserver"
 	"github.com/castalia-org/castalia/internal/platform/ratelimit"
-	"github.com/castalia-org/castalia/internal/service/query"
+	"github.com/castalia-org/castalia/internal/service/query/httprule"
 )
 
 // Authenticator turns a credential into a principal; *identity.Service is one.
@@ -78,7 +78,7 @@ func ParseGate(text string) (Gate, error) {
 }
 
 func parseRule(group, modes string) (gateRule, error) {
-	rule := gateRule{prefix: query.CanonicalPath(strings.TrimSuffix(group, "/"))}
+	rule := gateRule{prefix: httprule.CanonicalPath(strings.TrimSuffix(group, "/"))}
 	if group == "*" {
 		rule.prefix = ""
 	}

@@ -19,7 +19,6 @@ import (
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/encoding/protowire"
 
-	"github.com/castalia-org/castalia/internal/platform/httpserver"
 	"github.com/castalia-org/castalia/internal/service/query"
 	"github.com/castalia-org/castalia/internal/service/query/queryhttp"
 	"github.com/castalia-org/castalia/internal/service/query/querytest"
@@ -408,7 +407,7 @@ func TestCORS(t *testing.T) {
 	if got := get(t, closed.handler, "/ixo/token/params", "Origin", "https://app.example"); got.Header.Get("Access-Control-Allow-Origin") != "" {
 		t.Error("closed by default, but a header was sent")
 	}
-	open := newLab(t, queryhttp.Options{CORS: httpserver.QueryCORS("https://app.example")})
+	open := newLab(t, queryhttp.Options{CORS: queryhttp.CORS("https://app.example")})
 	got := do(t, open.handler, http.MethodOptions, "/ixo/token/params", "", "Origin", "https://app.example", "Access-Control-Request-Method", "GET")
 	wantHeaders(t, got, "Access-Control-Allow-Origin", "https://app.example")
 	if got.Status != http.StatusNoContent {

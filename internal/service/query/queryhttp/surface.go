@@ -207,7 +207,7 @@ func (h *handler) write(w http.ResponseWriter, r *http.Request, a *query.Answer)
 	body, lines := a.Body, query.Lines{}
 	if e := a.Entry; e != nil {
 		lines = e.Lines
-		if acceptsGzip(r.Header) {
+		if httpserver.AcceptsEncoding(r.Header, "gzip") {
 			if packed := e.Gzip(); packed != nil {
 				body, lines = packed, e.PackedLines
 				header["Content-Encoding"] = gzipped
@@ -233,7 +233,7 @@ func (h *handler) write(w http.ResponseWriter, r *http.Request, a *query.Answer)
 	if r.Method == http.MethodHead {
 		return nil
 	}
-	_, err := w.Write(body) //nolint:gosec // JSON, sent as such and with nosniff
+	_, err := w.Write(body)
 	return err
 }
 
@@ -288,22 +288,6 @@ func matches(lines []string, tag string) bool {
 	return false
 }
 
-// acceptsGzip reads Accept-Encoding; q=0 refuses.
-func acceptsGzip(h http.Header) bool {
-	for _, line := range h["Accept-Encoding"] {
-		for part := range strings.SplitSeq(line, ",") {
-			name, params, _ := strings.Cut(strings.TrimSpace(part), ";")
-			if name != "gzip" && name != "*" {
-				continue
-			}
-			q, ok := strings.CutPrefix(strings.ReplaceAll(params, " ", ""), "q=")
-			v, err := strconv.ParseFloat(q, 32)
-			return !ok || err != nil || v > 0
-		}
-	}
-	return false
-}
-
 // classify wraps a status in the fault that it amounts to, so that the server
 // logs it at the right level.
 func classify(w http.ResponseWriter, err error) error {
@@ -325,7 +309,7 @@ func classify(w http.ResponseWriter, err error) error {
 func writeError(w http.ResponseWriter, r *http.Request, err error) {
 	var status *query.StatusError
 	if !errors.As(err, &status) {
-		httpserver.GRPCErrors(w, r, err)
+		writeFault(w, err)
 		return
 	}
 	header := w.Header()

@@ -23,13 +23,15 @@ import (
 	"google.golang.org/protobuf/types/descriptorpb"
 
 	"github.com/castalia-org/castalia/internal/service/query"
+	"github.com/castalia-org/castalia/internal/service/query/httprule"
+	"github.com/castalia-org/castalia/internal/service/query/wirejson"
 )
 
 // Config describes one chain. Name and Targets are needed, the rest has defaults.
 type Config struct {
 	Name        string
 	Targets     []Target
-	Dialect     query.Dialect
+	Dialect     wirejson.Dialect
 	Descriptors string   // file with a FileDescriptorSet; "" asks the nodes
 	Methods     []string // that may be called by another verb than GET
 
@@ -70,7 +72,7 @@ type Pool struct {
 	cfg     Config
 	nodes   []*node
 	budget  *budget
-	catalog atomic.Pointer[query.Catalog]
+	catalog atomic.Pointer[httprule.Catalog]
 	head    atomic.Pointer[query.Head]
 	again   chan struct{} // asks for a new look at the descriptors
 
@@ -120,7 +122,7 @@ func (p *Pool) Close() error {
 func (p *Pool) Name() string { return p.cfg.Name }
 
 // Catalog returns what the chain serves, or nil while no node has said.
-func (p *Pool) Catalog() *query.Catalog { return p.catalog.Load() }
+func (p *Pool) Catalog() *httprule.Catalog { return p.catalog.Load() }
 
 // Head returns the newest block that a believable node has.
 func (p *Pool) Head() query.Head { return *p.head.Load() }

@@ -15,7 +15,7 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/descriptorpb"
 
-	"github.com/castalia-org/castalia/internal/service/query"
+	"github.com/castalia-org/castalia/internal/service/query/wirejson"
 )
 
 // maxDescriptors bounds a descriptor set, from a file or by reflection.
@@ -77,7 +77,7 @@ func (c *Config) apply(address string, options url.Values) error {
 			switch values[0] {
 			case "cosmos":
 			case "plain":
-				c.Dialect = query.Plain
+				c.Dialect = wirejson.Plain
 			default:
 				return fmt.Errorf("dialect %q is not cosmos or plain", values[0])
 			}

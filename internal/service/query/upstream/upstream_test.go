@@ -20,6 +20,7 @@ import (
 	"github.com/castalia-org/castalia/internal/service/query"
 	"github.com/castalia-org/castalia/internal/service/query/querytest"
 	"github.com/castalia-org/castalia/internal/service/query/upstream"
+	"github.com/castalia-org/castalia/internal/service/query/wirejson"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -69,7 +70,7 @@ func TestParseTargets(t *testing.T) {
 	want := []upstream.Config{
 		{Name: "main", Targets: []upstream.Target{{Address: "a:9090"}, {Address: "b:9090", TLS: true}}},
 		{
-			Name: "other", Dialect: query.Plain, Descriptors: "x.fds", Methods: []string{"p.S/M"},
+			Name: "other", Dialect: wirejson.Plain, Descriptors: "x.fds", Methods: []string{"p.S/M"},
 			Targets: []upstream.Target{{Address: "c:1"}, {Address: "d:2", TLS: true, ServerName: "d.example"}},
 		},
 	}
@@ -344,7 +345,7 @@ func TestTypesInsideAny(t *testing.T) {
 		},
 	})
 	pool := querytest.StartPool(t, upstream.Config{}, node)
-	if pool.Catalog().Knows("hidden.Secret") {
+	if pool.Catalog().Types.Knows("hidden.Secret") {
 		t.Fatal("the type is known already")
 	}
 	g := query.New([]query.Chain{pool}, query.Config{})

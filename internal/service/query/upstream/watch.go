@@ -11,6 +11,7 @@ import (
 	"google.golang.org/protobuf/types/descriptorpb"
 
 	"github.com/castalia-org/castalia/internal/service/query"
+	"github.com/castalia-org/castalia/internal/service/query/httprule"
 )
 
 // Bounds of discovery.
@@ -149,7 +150,7 @@ func (p *Pool) watchDescriptors(ctx context.Context) {
 		}
 		pause := p.cfg.Rediscover
 		if err != nil {
-			p.cfg.Logger.LogAttrs(ctx, slog.LevelWarn, "query services not discovered",
+			p.cfg.Logger.LogAttrs(ctx, slog.LevelWarn, "query services not discovered", slog.String("event", "query.discovery_failed"),
 				slog.String("chain", p.cfg.Name), slog.Any("error", err))
 			pause = min(wait, p.cfg.Rediscover)
 			wait = min(2*wait, discoverMax)
@@ -217,7 +218,7 @@ func (p *Pool) discoverFile(ctx context.Context) error {
 // install swaps the catalogue when the descriptors differ. One without routes
 // never replaces one that has some: a node that just starts may say nothing.
 func (p *Pool) install(ctx context.Context, files []*descriptorpb.FileDescriptorProto, services []string) error {
-	next, err := query.NewCatalog(files, query.CatalogOptions{
+	next, err := httprule.NewCatalog(files, httprule.CatalogOptions{
 		Name: p.cfg.Name, Dialect: p.cfg.Dialect, Services: services, Methods: p.cfg.Methods,
 	})
 	if err != nil {
@@ -228,10 +229,10 @@ func (p *Pool) install(ctx context.Context, files []*descriptorpb.FileDescriptor
 		return nil
 	}
 	p.catalog.Store(next)
-	p.cfg.Logger.LogAttrs(ctx, slog.LevelInfo, "query services discovered", slog.String("chain", p.cfg.Name),
+	p.cfg.Logger.LogAttrs(ctx, slog.LevelInfo, "query services discovered", slog.String("event", "query.discovered"), slog.String("chain", p.cfg.Name),
 		slog.Int("routes", len(next.Routes)), slog.Int("warnings", len(next.Warnings)), slog.String("digest", next.Digest))
 	for _, warning := range next.Warnings {
-		p.cfg.Logger.LogAttrs(ctx, slog.LevelWarn, "query descriptor left out",
+		p.cfg.Logger.LogAttrs(ctx, slog.LevelWarn, "query descriptor left out", slog.String("event", "query.descriptor_refused"),
 			slog.String("chain", p.cfg.Name), slog.String("reason", warning))
 	}
 	return nil

@@ -7,6 +7,7 @@ import (
 
 	"github.com/castalia-org/castalia/internal/platform/httpserver"
 	"github.com/castalia-org/castalia/internal/service/ussd"
+	"github.com/castalia-org/castalia/plugin/strictjson"
 )
 
 // readDialect decodes the JSON body of an adapter.
@@ -18,7 +19,13 @@ func readDialect(r *http.Request, v any) error {
 	case form:
 		return &ussd.InvalidError{Field: "Content-Type", Rule: "must be JSON"}
 	}
-	return decodeJSON(raw, v)
+	if err := decodeJSON(raw, v); err != nil {
+		return err
+	}
+	if strictjson.Check(raw, v) != nil {
+		return &ussd.InvalidError{Field: bodyField, Rule: "must have each member once"}
+	}
+	return nil
 }
 
 // refuse answers a request that could not be read; the caller writes it in its
@@ -34,7 +41,10 @@ func (a *api) hop(r *http.Request, req ussd.Request) ussd.Answer {
 }
 
 // dialectOf names the dialect that a path belongs to; "" is the session endpoint.
-func dialectOf(path string) string {
+func (a *api) dialectOf(path string) string {
+	if d := a.data[path]; d != nil {
+		return d.Name()
+	}
 	rest, _ := strings.CutPrefix(path, pathSession+"/")
 	name, _, _ := strings.Cut(rest, "/")
 	if slices.Contains(ussd.Dialects(), name) {
@@ -62,48 +72,4 @@ func endOf(path string) any {
 
 func writeDialect(w http.ResponseWriter, v any) error {
 	return httpserver.WriteJSON(w, http.StatusOK, v)
-}
-
-// e164 adds the plus sign that some gateways leave out.
-func e164(number string) string {
-	number = strings.TrimSpace(number)
-	number = strings.TrimPrefix(number, "00")
-	if number != "" && number[0] != '+' {
-		return "+" + number
-	}
-	return number
-}
-
-// noCode stands for the service code where a dialect does not say it.
-const noCode = "*0#"
-
-// serviceCode writes a gateway's code as *digits#.
-func serviceCode(code string) string {
-	code = strings.Trim(strings.TrimSpace(code), "*#")
-	if code == "" {
-		return noCode
-	}
-	return "*" + code + "#"
-}
-
-// dialled cuts what was dialled into the service code and the inputs after it:
-// *714*1*2# with the code 714 is *714# and 1*2; without a code it is *714#.
-func dialled(dialledText, code string) (service, text string) {
-	service = serviceCode(code)
-	inner := strings.Trim(strings.TrimSpace(dialledText), "#")
-	if !strings.HasPrefix(inner, "*") {
-		return service, ""
-	}
-	base := strings.TrimSuffix(service, "#")
-	if service == noCode {
-		// Nobody says what of it is the code and what was typed behind it, which
-		// may be a PIN; codes are kept and shown.
-		first, _, _ := strings.Cut(inner[1:], "*")
-		return serviceCode(first), ""
-	}
-	rest, ok := strings.CutPrefix(inner, base+"*")
-	if !ok {
-		return service, ""
-	}
-	return service, rest
 }

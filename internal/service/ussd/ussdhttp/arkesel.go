@@ -4,6 +4,7 @@ import (
 	"net/http"
 
 	"github.com/castalia-org/castalia/internal/service/ussd"
+	"github.com/castalia-org/castalia/internal/service/ussd/ussdnumber"
 )
 
 // ArkeselRequest is what Arkesel sends: the newest input only.
@@ -31,11 +32,11 @@ func (a *api) arkesel(w http.ResponseWriter, r *http.Request) error {
 		return writeDialect(w, in.reply(a.refuse(r, err)))
 	}
 	req := ussd.Request{
-		Dialect: ussd.DialectArkesel, SessionID: in.SessionID, Phone: e164(in.MSISDN), ServiceCode: noCode,
+		Dialect: ussd.DialectArkesel, SessionID: in.SessionID, Phone: ussdnumber.E164(in.MSISDN), ServiceCode: ussdnumber.NoCode,
 		Newest: true, Start: in.NewSession, Text: in.UserData,
 	}
 	if in.NewSession {
-		req.ServiceCode, req.Text = dialled(in.UserData, "")
+		req.ServiceCode, req.Text = ussdnumber.Dialled(in.UserData, "")
 	}
 	return writeDialect(w, in.reply(a.hop(r, req)))
 }

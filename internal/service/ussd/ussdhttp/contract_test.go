@@ -23,6 +23,8 @@ import (
 	"github.com/castalia-org/castalia/internal/platform/sqldb/sqldbtest"
 	"github.com/castalia-org/castalia/internal/platform/telemetry"
 	"github.com/castalia-org/castalia/internal/service/ussd"
+	"github.com/castalia-org/castalia/internal/service/ussd/ussddialect"
+	"github.com/castalia-org/castalia/internal/service/ussd/ussdgate"
 	"github.com/castalia-org/castalia/internal/service/ussd/ussdhttp"
 	"github.com/castalia-org/castalia/internal/service/ussd/ussdsql"
 	"github.com/castalia-org/castalia/internal/service/ussd/ussdtest"
@@ -69,6 +71,8 @@ type options struct {
 	change  []func(*ussd.Config)
 	metrics *telemetry.Metrics
 	level   slog.Leveler // nil: everything is logged
+	files   []string     // dialects
+	gate    *ussdgate.Gate
 }
 
 func newGateway(t testing.TB, o options) *gateway {
@@ -79,13 +83,17 @@ func newGateway(t testing.TB, o options) *gateway {
 	}
 	log := slog.New(slog.NewJSONHandler(g.log, &slog.HandlerOptions{Level: o.level}))
 	g.db = sqldbtest.Migrate(t, sqldbtest.Open(t, sqldbtest.SQLiteURL(t), sqldb.Options{Fault: o.fault, Logger: log}), ussdsql.Migrations())
-	g.svc = ussdtest.Service(t, ussdsql.New(g.db), append(o.change, func(c *ussd.Config) { c.Logger = log })...)
+	dialects, err := ussddialect.Load(o.files)
+	if err != nil {
+		t.Fatal(err)
+	}
+	g.svc = ussdtest.Service(t, ussdsql.New(g.db), append(o.change, func(c *ussd.Config) { c.Logger, c.Dialects = log, ussddialect.Names(dialects) })...)
 	server, err := httpserver.New(httpserver.Config{Logger: log, OperatorToken: operator, Proxies: o.proxies, Metrics: o.metrics})
 	if err != nil {
 		t.Fatal(err)
 	}
 	limiter := ratelimit.NewLimiter(ratelimit.LimiterConfig{Name: "telephone", PerMinute: o.limit, Exempt: o.exempt})
-	for _, s := range []httpserver.Surface{ussdhttp.Surface(g.svc, ussdhttp.Deps{Limiter: limiter, Logger: log}), ussdhttp.Operators(g.svc, log)} {
+	for _, s := range []httpserver.Surface{ussdhttp.Surface(g.svc, ussdhttp.Deps{Limiter: limiter, Logger: log, Dialects: dialects, Gate: o.gate}), ussdhttp.Operators(g.svc, log)} {
 		if err := server.Mount(s); err != nil {
 			t.Fatal(err)
 		}
@@ -332,7 +340,7 @@ func TestOperatorsSeeHowTheMenuIsUsed(t *testing.T) {
 	metrics.Handler().ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/metrics", nil))
 	for _, want := range []string{
 		`ussd_requests_total{dialect="default",result="moved"} 6`, `ussd_requests_total{dialect="default",result="replayed"} 1`,
-		`ussd_answers_total{screen="infoMenu"} 3`, `ussd_hop_duration_seconds_count{result="moved"} 6`,
+		`ussd_answers_total{screen="infoMenu"} 3`, `ussd_hop_duration_seconds_count{dialect="default",result="moved"} 6`,
 		"ussd_sessions_expired_total 0", "ussd_accounts_locked_total 0", // there before the first, or nobody can watch for it
 	} {
 		if !strings.Contains(w.Body.String(), want) {

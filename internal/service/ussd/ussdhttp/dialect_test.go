@@ -11,6 +11,7 @@ import (
 
 	"github.com/castalia-org/castalia/internal/service/ussd"
 	"github.com/castalia-org/castalia/internal/service/ussd/ussdhttp"
+	"github.com/castalia-org/castalia/internal/service/ussd/ussdquestion"
 	"github.com/castalia-org/castalia/internal/service/ussd/ussdtest"
 )
 
@@ -94,7 +95,7 @@ func TestHubtel(t *testing.T) {
 	}
 }
 
-// TestTheEndIsOfOneDialect takes no id that a gateway can not have.
+// TestTheEndIsOfOneDialect takes no id that a gateway cannot have.
 func TestTheEndIsOfOneDialect(t *testing.T) {
 	t.Parallel()
 	g := newGateway(t, options{})
@@ -112,6 +113,20 @@ func TestTheEndIsOfOneDialect(t *testing.T) {
 	}
 	if r := g.get("/api/ussd/debug/hubtel:h1"); !strings.Contains(r.body, `"status":"active"`) {
 		t.Errorf("%+v", r)
+	}
+}
+
+// TestADialectSaysOneThing takes no body that names two callers.
+func TestADialectSaysOneThing(t *testing.T) {
+	t.Parallel()
+	g := newGateway(t, options{})
+	for _, body := range []string{
+		`{"Type":"Initiation","Mobile":"260971230001","Mobile":"260971230002","SessionId":"h9","ServiceCode":"714","Message":"*714#","Sequence":1}`,
+		`{"Type":"Initiation","Mobile":"260971230001","mobile":"260971230002","SessionId":"h9","ServiceCode":"714","Message":"*714#","Sequence":1}`,
+	} {
+		if r := g.do(http.MethodPost, "/api/ussd/hubtel", "application/json", body); !strings.Contains(r.body, "Invalid input") {
+			t.Errorf("%s: %+v", body, r)
+		}
 	}
 }
 
@@ -238,7 +253,7 @@ func TestNalo(t *testing.T) {
 // slowOracle answers when it is let go.
 type slowOracle struct{ asked, letGo chan struct{} }
 
-func (o slowOracle) Ask(ctx context.Context, _ ussd.Question) (string, error) {
+func (o slowOracle) Ask(ctx context.Context, _ ussdquestion.Question) (string, error) {
 	o.asked <- struct{}{}
 	select {
 	case <-o.letGo:

@@ -14,6 +14,7 @@ import (
 	"github.com/castalia-org/castalia/internal/service/ussd"
 	"github.com/castalia-org/castalia/internal/service/ussd/ussdhttp"
 	"github.com/castalia-org/castalia/internal/service/ussd/ussdpin"
+	"github.com/castalia-org/castalia/internal/service/ussd/ussdquestion"
 	"github.com/castalia-org/castalia/internal/service/ussd/ussdsql"
 	"github.com/castalia-org/castalia/internal/service/ussd/ussdtest"
 )
@@ -53,7 +54,7 @@ func (s *stuckStore) Claim(ctx context.Context, c ussd.Claim) (ussdpin.Attempt, 
 }
 
 // Ask makes it an oracle that hangs as well.
-func (s *stuckStore) Ask(context.Context, ussd.Question) (string, error) {
+func (s *stuckStore) Ask(context.Context, ussdquestion.Question) (string, error) {
 	<-s.stuck
 	return "", context.DeadlineExceeded
 }
@@ -174,7 +175,7 @@ func TestANodeWithoutItsDatabaseAnswersGateways(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := server.Mount(ussdhttp.Away(ratelimit.NewLimiter(ratelimit.LimiterConfig{Name: "telephone", PerMinute: 8}))); err != nil {
+	if err := server.Mount(ussdhttp.Away(ussdhttp.Deps{Limiter: ratelimit.NewLimiter(ratelimit.LimiterConfig{Name: "telephone", PerMinute: 8})})); err != nil {
 		t.Fatal(err)
 	}
 	g := &gateway{t: t, server: server}

@@ -4,6 +4,7 @@ import (
 	"net/http"
 
 	"github.com/castalia-org/castalia/internal/service/ussd"
+	"github.com/castalia-org/castalia/internal/service/ussd/ussdnumber"
 )
 
 // HubtelRequest is what Hubtel sends. Sequence numbers the requests of a
@@ -52,13 +53,13 @@ func (a *api) hubtel(w http.ResponseWriter, r *http.Request) error {
 		return writeDialect(w, out)
 	}
 	req := ussd.Request{
-		Dialect: ussd.DialectHubtel, SessionID: in.SessionID, Phone: e164(in.Mobile),
-		ServiceCode: serviceCode(in.ServiceCode), Newest: true, Sequence: max(in.Sequence, 0),
+		Dialect: ussd.DialectHubtel, SessionID: in.SessionID, Phone: ussdnumber.E164(in.Mobile),
+		ServiceCode: ussdnumber.ServiceCode(in.ServiceCode), Newest: true, Sequence: max(in.Sequence, 0),
 	}
 	switch in.Type {
 	case hubtelInitiation:
 		req.Start = true
-		req.ServiceCode, req.Text = dialled(in.Message, in.ServiceCode)
+		req.ServiceCode, req.Text = ussdnumber.Dialled(in.Message, in.ServiceCode)
 	case hubtelResponse:
 		req.Text = in.Message
 	case hubtelRelease, hubtelTimeout:

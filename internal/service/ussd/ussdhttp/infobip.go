@@ -4,6 +4,7 @@ import (
 	"net/http"
 
 	"github.com/castalia-org/castalia/internal/service/ussd"
+	"github.com/castalia-org/castalia/internal/service/ussd/ussdnumber"
 )
 
 // InfobipRequest is what Infobip sends at the start of a session and with each
@@ -40,11 +41,11 @@ func (a *api) infobip(start bool) func(w http.ResponseWriter, r *http.Request) e
 			return writeDialect(w, infobipReply(a.refuse(r, err)))
 		}
 		req := ussd.Request{
-			Dialect: ussd.DialectInfobip, SessionID: r.PathValue("sessionId"), Phone: e164(in.MSISDN),
-			ServiceCode: serviceCode(in.ShortCode), Newest: true, Start: start, Text: in.Text,
+			Dialect: ussd.DialectInfobip, SessionID: r.PathValue("sessionId"), Phone: ussdnumber.E164(in.MSISDN),
+			ServiceCode: ussdnumber.ServiceCode(in.ShortCode), Newest: true, Start: start, Text: in.Text,
 		}
 		if start {
-			req.ServiceCode, req.Text = dialled(in.Text, in.ShortCode)
+			req.ServiceCode, req.Text = ussdnumber.Dialled(in.Text, in.ShortCode)
 		}
 		return writeDialect(w, infobipReply(a.hop(r, req)))
 	}

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/castalia-org/castalia/internal/service/ussd"
+	"github.com/castalia-org/castalia/internal/service/ussd/ussdcount"
 )
 
 // TestARefusalIsExplained to who connects a gateway: the log names the field and
@@ -65,7 +65,7 @@ func TestARefusalIsExplained(t *testing.T) {
 		list := g.do(http.MethodGet, "/operator/ussd/refusals", "", "", "Authorization", "Bearer "+operator)
 		var told struct {
 			Days     int
-			Refusals []ussd.Refusal
+			Refusals []ussdcount.Refusal
 		}
 		if err := json.Unmarshal([]byte(list.body), &told); err != nil || told.Days != 7 || len(told.Refusals) != 1 || told.Refusals[0].Count != 1 ||
 			told.Refusals[0].Dialect != dialect || told.Refusals[0].Field != tc.field || !strings.Contains(told.Refusals[0].Rule, tc.rule) ||

@@ -16,6 +16,7 @@ import (
 	"github.com/castalia-org/castalia/internal/platform/telemetry"
 	"github.com/castalia-org/castalia/internal/service/ussd"
 	"github.com/castalia-org/castalia/internal/service/ussd/ussdhttp"
+	"github.com/castalia-org/castalia/internal/service/ussd/ussdmenu"
 	"github.com/castalia-org/castalia/internal/service/ussd/ussdpin"
 	"github.com/castalia-org/castalia/internal/service/ussd/ussdsql"
 	"github.com/castalia-org/castalia/internal/service/ussd/ussdtest"
@@ -25,6 +26,9 @@ import (
 // benchmarks measure the server's processor time apart from the client's, and
 // tests kill it.
 const serverEnv = "USSD_TEST_SERVER"
+
+// menuEnv names the file of its menu; without it the built-in one serves.
+const menuEnv = "USSD_TEST_MENU"
 
 func TestMain(m *testing.M) {
 	if url := os.Getenv(serverEnv); url != "" {
@@ -60,7 +64,17 @@ func serveForTests(url string) error {
 		return err
 	}
 	metrics := telemetry.NewMetrics()
-	svc, err := ussd.New(ussdsql.New(db), ussd.Config{Keys: keys, Observer: ussdhttp.NewMetrics(metrics)})
+	cfg := ussd.Config{Keys: keys, Observer: ussdhttp.NewMetrics(metrics)}
+	if file := os.Getenv(menuEnv); file != "" {
+		source, err := os.ReadFile(file)
+		if err != nil {
+			return err
+		}
+		if cfg.Menus, err = ussd.ParseMenus(file, source, ussdmenu.Limits{}); err != nil {
+			return err
+		}
+	}
+	svc, err := ussd.New(ussdsql.New(db), cfg)
 	if err != nil {
 		return err
 	}

@@ -4,6 +4,7 @@ import (
 	"net/http"
 
 	"github.com/castalia-org/castalia/internal/service/ussd"
+	"github.com/castalia-org/castalia/internal/service/ussd/ussdnumber"
 )
 
 // NaloRequest is what Nalo sends: the newest input only. MSGTYPE is true on the
@@ -30,18 +31,18 @@ func (a *api) nalo(w http.ResponseWriter, r *http.Request) error {
 	if err := readDialect(r, &in); err != nil {
 		return writeDialect(w, in.reply(a.refuse(r, err)))
 	}
-	id, phone := in.SessionID, e164(in.MSISDN)
-	if id == "" && a.svc != nil && ussd.ValidPhone(phone) {
+	id, phone := in.SessionID, ussdnumber.E164(in.MSISDN)
+	if id == "" && a.svc != nil && ussdnumber.ValidPhone(phone) {
 		// Without an id a telephone has one session at a time. Ids are shown and
-		// logged, so that its number can not be one.
+		// logged, so that its number cannot be one.
 		id = a.svc.Alias(phone)
 	}
 	req := ussd.Request{
-		Dialect: ussd.DialectNalo, SessionID: id, Phone: phone, ServiceCode: noCode,
+		Dialect: ussd.DialectNalo, SessionID: id, Phone: phone, ServiceCode: ussdnumber.NoCode,
 		Newest: true, Start: in.MsgType, Text: in.UserData,
 	}
 	if in.MsgType {
-		req.ServiceCode, req.Text = dialled(in.UserData, "")
+		req.ServiceCode, req.Text = ussdnumber.Dialled(in.UserData, "")
 	}
 	return writeDialect(w, in.reply(a.hop(r, req)))
 }

@@ -9,6 +9,8 @@ import (
 	"github.com/castalia-org/castalia/internal/platform/httpserver"
 	"github.com/castalia-org/castalia/internal/platform/telemetry"
 	"github.com/castalia-org/castalia/internal/service/ussd"
+	"github.com/castalia-org/castalia/internal/service/ussd/ussdcount"
+	"github.com/castalia-org/castalia/internal/service/ussd/ussdnumber"
 	"github.com/castalia-org/castalia/internal/service/ussd/ussdpin"
 )
 
@@ -115,8 +117,8 @@ func (a *api) timeline(w http.ResponseWriter, r *http.Request) error {
 
 // Funnel is how far sessions get.
 type Funnel struct {
-	Days  int               `json:"days"`
-	Steps []ussd.FunnelStep `json:"steps"`
+	Days  int                    `json:"days"`
+	Steps []ussdcount.FunnelStep `json:"steps"`
 }
 
 func (a *api) funnel(w http.ResponseWriter, r *http.Request) error {
@@ -133,8 +135,8 @@ func (a *api) funnel(w http.ResponseWriter, r *http.Request) error {
 
 // RefusalList is what gateways' requests were refused for.
 type RefusalList struct {
-	Days     int            `json:"days"`
-	Refusals []ussd.Refusal `json:"refusals"`
+	Days     int                 `json:"days"`
+	Refusals []ussdcount.Refusal `json:"refusals"`
 }
 
 func (a *api) refusals(w http.ResponseWriter, r *http.Request) error {
@@ -219,9 +221,9 @@ func (a *api) unlockTelephone(w http.ResponseWriter, r *http.Request) error {
 	switch {
 	case (in.Telephone == "") == (in.PhoneNumber == ""):
 		return fault.New(fault.Invalid, "Give either telephone or phoneNumber")
-	case in.PhoneNumber != "" && !ussd.ValidPhone(in.PhoneNumber):
+	case in.PhoneNumber != "" && !ussdnumber.ValidPhone(in.PhoneNumber):
 		return fault.New(fault.Invalid, "phoneNumber must be an E.164 number")
-	case in.PhoneNumber == "" && ussd.ValidPhone(in.Telephone):
+	case in.PhoneNumber == "" && ussdnumber.ValidPhone(in.Telephone):
 		return fault.New(fault.Invalid, "telephone is a name from the list of locks")
 	}
 	telephone, unlocked, err := a.svc.UnlockTelephone(r.Context(), in.Telephone+in.PhoneNumber)

@@ -73,10 +73,12 @@ func (a *api) gatewayRoutes() []httpserver.Route {
 			Body: NaloRequest{}, Replies: []httpserver.Reply{{Status: http.StatusOK, Body: NaloReply{}}}, Handler: a.nalo,
 		},
 	}
+	all = append(all, a.dataRoutes()...)
 	for i := range all {
 		all[i].Auth = httpserver.Public
 		all[i].Tags = []string{"ussd"}
 		all[i].MaxBody = maxBody
+		all[i].Handler = a.guarded(all[i].Handler)
 	}
 	return all
 }

@@ -151,15 +151,8 @@ func once(seen *[len(members)]bool, quoted []byte) bool {
 func readBody(r *http.Request) (raw []byte, form bool, err error) {
 	media, _, _ := strings.Cut(r.Header.Get("Content-Type"), ";")
 	media = strings.TrimSpace(media)
-	size := r.ContentLength
-	if size < 0 || size > maxBody {
-		raw, err = io.ReadAll(io.LimitReader(r.Body, maxBody+1))
-	} else {
-		raw = make([]byte, size)
-		_, err = io.ReadFull(r.Body, raw)
-	}
-	if err != nil || len(raw) > maxBody || !utf8.Valid(raw) {
-		return nil, false, &ussd.InvalidError{Field: bodyField, Rule: "must be whole, of UTF-8 and at most 16 KiB"}
+	if raw, err = readRaw(r); err != nil {
+		return nil, false, err
 	}
 	switch {
 	case media == "application/json", strings.EqualFold(media, "application/json"):
@@ -170,4 +163,19 @@ func readBody(r *http.Request) (raw []byte, form bool, err error) {
 		return raw, false, nil
 	}
 	return nil, false, &ussd.InvalidError{Field: "Content-Type", Rule: "must be JSON or a form"}
+}
+
+// readRaw reads a small body.
+func readRaw(r *http.Request) (raw []byte, err error) {
+	size := r.ContentLength
+	if size < 0 || size > maxBody {
+		raw, err = io.ReadAll(io.LimitReader(r.Body, maxBody+1))
+	} else {
+		raw = make([]byte, size)
+		_, err = io.ReadFull(r.Body, raw)
+	}
+	if err != nil || len(raw) > maxBody || !utf8.Valid(raw) {
+		return nil, &ussd.InvalidError{Field: bodyField, Rule: "must be whole, of UTF-8 and at most 16 KiB"}
+	}
+	return raw, nil
 }

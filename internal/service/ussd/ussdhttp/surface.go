@@ -3,7 +3,8 @@
 // The session endpoint always answers 200 text/plain with CON or END, whatever
 // it is sent and whatever fails behind it, because gateways drop a session on
 // anything else; only the rate limit answers 429. The dialects of particular
-// gateways are adapters in front of the same machine, one file each. Operator
+// gateways are adapters in front of the same machine, one file each; those that
+// need no code are data (ussddialect). Operator
 // routes answer JSON and are closed to everybody else by the server.
 //
 // Nothing here logs a request's body: it contains PINs.
@@ -16,6 +17,7 @@ import (
 	"log/slog"
 	"maps"
 	"net/http"
+	"runtime/debug"
 	"strconv"
 	"time"
 
@@ -23,6 +25,8 @@ import (
 	"github.com/castalia-org/castalia/internal/platform/httpserver"
 	"github.com/castalia-org/castalia/internal/platform/ratelimit"
 	"github.com/castalia-org/castalia/internal/service/ussd"
+	"github.com/castalia-org/castalia/internal/service/ussd/ussddialect"
+	"github.com/castalia-org/castalia/internal/service/ussd/ussdgate"
 )
 
 // The texts of the two refusals, as the interface document has them.
@@ -42,6 +46,10 @@ type Deps struct {
 	// Limiter is the counter that /api/ussd…, / and /health share; nil is none.
 	Limiter *ratelimit.Limiter
 	Logger  *slog.Logger
+	// Dialects are those that are written as data.
+	Dialects []*ussddialect.Dialect
+	// Gate says who may call as a gateway; nil is everybody.
+	Gate *ussdgate.Gate
 	// InFlight bounds the requests that are worked on at once; 0 is 4096.
 	InFlight int
 }
@@ -51,11 +59,13 @@ type api struct {
 	svc   *ussd.Service // nil while the database is away
 	log   *slog.Logger
 	slots chan struct{}
+	data  map[string]*ussddialect.Dialect // by path
+	gate  *ussdgate.Gate
 }
 
 // Surface returns the routes of the USSD gateway.
 func Surface(svc *ussd.Service, deps Deps) httpserver.Surface {
-	a := &api{svc: svc, log: deps.Logger}
+	a := &api{svc: svc, log: deps.Logger, data: byPath(deps.Dialects), gate: deps.Gate}
 	if a.log == nil {
 		a.log = slog.New(slog.DiscardHandler)
 	}
@@ -81,9 +91,9 @@ func Operators(svc *ussd.Service, logger *slog.Logger) httpserver.Surface {
 
 // Away returns the routes that gateways call, for a node that is still waiting
 // for its database: their users are told so in the way of their dialect.
-func Away(limiter *ratelimit.Limiter) httpserver.Surface {
-	a := &api{log: slog.New(slog.DiscardHandler)}
-	return httpserver.Surface{Name: "ussd", Errors: a.writeError, Limiter: limiter, Routes: a.gatewayRoutes()}
+func Away(deps Deps) httpserver.Surface {
+	a := &api{log: slog.New(slog.DiscardHandler), data: byPath(deps.Dialects), gate: deps.Gate}
+	return httpserver.Surface{Name: "ussd", Errors: a.writeError, Limiter: deps.Limiter, Routes: a.gatewayRoutes()}
 }
 
 // answer runs one hop.
@@ -116,7 +126,7 @@ func (a *api) inTime(r *http.Request, work func(context.Context) (ussd.Answer, e
 	go func() {
 		defer func() {
 			if v := recover(); v != nil {
-				a.log.ErrorContext(ctx, "hop panicked", slog.Any("panic", v))
+				a.log.ErrorContext(ctx, "hop panicked", slog.String("event", "ussd.panicked"), slog.Any("panic", v), slog.String("stack", string(debug.Stack())))
 				got <- outcome{err: fault.New(fault.Internal, "Internal server error")}
 			}
 			cancel()
@@ -153,7 +163,7 @@ func (a *api) settled(r *http.Request, answer ussd.Answer, err error) ussd.Answe
 		a.refused(r, err)
 		return ussd.Answer{Text: textInvalid, End: true}
 	}
-	a.log.ErrorContext(r.Context(), "ussd request failed", slog.String("request_id", httpserver.RequestID(r.Context())), slog.Any("error", err))
+	a.log.ErrorContext(r.Context(), "ussd request failed", slog.String("event", "ussd.request_failed"), slog.String("request_id", httpserver.RequestID(r.Context())), slog.Any("error", err))
 	return ussd.Answer{Text: textUnavailable, End: true}
 }
 
@@ -164,8 +174,8 @@ func (a *api) refused(r *http.Request, err error) {
 	if !ok {
 		return
 	}
-	dialect := dialectOf(r.URL.Path)
-	a.log.InfoContext(r.Context(), "ussd request refused", slog.String("request_id", httpserver.RequestID(r.Context())),
+	dialect := a.dialectOf(r.URL.Path)
+	a.log.InfoContext(r.Context(), "ussd request refused", slog.String("event", "ussd.request_refused"), slog.String("request_id", httpserver.RequestID(r.Context())),
 		slog.String("dialect", dialect), slog.String("field", why.Field), slog.String("rule", why.Rule))
 	if a.svc != nil {
 		a.svc.CountRefusal(dialect, why)
@@ -180,7 +190,7 @@ func writeAnswer(w http.ResponseWriter, status int, answer ussd.Answer) error {
 	h["Content-Type"] = plainText
 	h["Content-Length"] = []string{strconv.Itoa(len(text))}
 	w.WriteHeader(status)
-	_, err := w.Write([]byte(text)) //nolint:gosec // text/plain for a telephone; no browser renders it
+	_, err := w.Write([]byte(text))
 	return err
 }
 
@@ -188,8 +198,11 @@ func writeAnswer(w http.ResponseWriter, status int, answer ussd.Answer) error {
 func (a *api) writeError(w http.ResponseWriter, r *http.Request, err error) {
 	a.refused(r, err)
 	e := fault.From(err)
+	if a.dataError(w, r, e) {
+		return
+	}
 	status := httpserver.Status(e.Kind)
-	if r.Method == http.MethodPost && (r.URL.Path == pathSession || r.URL.Path == pathAfricasTalking) && e.Kind != fault.NotFound {
+	if r.Method == http.MethodPost && (r.URL.Path == pathSession || r.URL.Path == pathAfricasTalking) && e.Kind != fault.NotFound && e.Kind != fault.Forbidden {
 		answer := ussd.Answer{Text: textUnavailable, End: true}
 		switch e.Kind {
 		case fault.Invalid, fault.TooLarge, fault.UnsupportedMedia:

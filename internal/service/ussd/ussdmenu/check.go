@@ -13,7 +13,11 @@ type checker struct {
 	actions map[string]ActionSpec
 	limit   Limit
 	lines   map[string]int
-	issues  []Issue
+	// offset is how many lines of the file are before the part that is being read.
+	offset int
+	// shared has the screens, actions and texts of included parts, by path.
+	shared map[string]bool
+	issues []Issue
 	// notices are the texts that may stand above a screen, by screen.
 	notices map[string][]Text
 }
@@ -34,6 +38,9 @@ func (c *checker) check() {
 	for _, id := range slices.Sorted(maps.Keys(c.src.Actions)) {
 		c.checkAction(c.src.Actions[id])
 	}
+	c.checkForms()
+	c.checkLists()
+	c.checkHooks()
 	if len(c.issues) > 0 {
 		return // the graph and the sizes of a broken menu say nothing
 	}
@@ -65,7 +72,12 @@ func (c *checker) checkHeader() {
 	if s.Login != "" && s.Screens[s.Login] == nil {
 		c.report("login", "unknown login screen %q", s.Login)
 	}
-	for _, role := range []struct{ name, screen string }{{"start", s.Start}, {"exit", s.Exit}, {"resume", s.Resume}, {"login", s.Login}} {
+	if s.Language != "" && s.Screens[s.Language] == nil {
+		c.report("language", "unknown language screen %q", s.Language)
+	}
+	for _, role := range []struct{ name, screen string }{
+		{"start", s.Start}, {"exit", s.Exit}, {"resume", s.Resume}, {"login", s.Login}, {"language", s.Language},
+	} {
 		if screen := s.Screens[role.screen]; screen != nil && screen.Private {
 			c.report(role.name, "the %s screen %q is private, and nobody has logged in there", role.name, role.screen)
 		}
@@ -107,7 +119,7 @@ func (c *checker) checkText(path string, text Text) {
 		}
 	}
 	for _, lang := range slices.Sorted(maps.Keys(text)) {
-		if !slices.Contains(c.src.Languages, lang) {
+		if !slices.Contains(c.src.Languages, lang) && !c.isShared(path) {
 			c.report(join(path, lang), "language %q is not one of the menu's", lang)
 		}
 	}
@@ -272,6 +284,12 @@ func (c *checker) checkAction(a *Action) {
 		c.report(path+".run", "unknown action %q", a.Run)
 		return
 	}
+	_, form := c.src.Forms[a.Form]
+	c.checkNamed(a, "form", a.Form, form, spec.Form, "keeps")
+	_, list := c.src.Lists[a.List]
+	c.checkNamed(a, "list", a.List, list, spec.List, "reads")
+	_, hook := c.src.Webhooks[a.Webhook]
+	c.checkNamed(a, "webhook", a.Webhook, hook, spec.Webhook, "calls")
 	for _, outcome := range spec.Outcomes {
 		if _, ok := a.On[outcome]; !ok {
 			c.report(path+".on", "the outcome %q of action %q leads nowhere", outcome, a.Run)
@@ -287,5 +305,17 @@ func (c *checker) checkAction(a *Action) {
 		if _, ok := c.src.Variables[name]; !ok {
 			c.report(path+".run", "action %q sets %q, which the menu does not declare", a.Run, name)
 		}
+	}
+}
+
+// checkNamed checks that an action names a thing that the menu declares where it needs
+// one, and nothing where it does not.
+func (c *checker) checkNamed(a *Action, thing, name string, declared, needed bool, verb string) {
+	at := "actions." + a.id + "." + thing
+	switch {
+	case needed && !declared:
+		c.report(at, "action %q needs the name of a %s that the menu declares, not %q", a.Run, thing, name)
+	case !needed && name != "":
+		c.report(at, "action %q %s no %s", a.Run, verb, thing)
 	}
 }

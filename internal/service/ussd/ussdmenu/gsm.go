@@ -126,14 +126,9 @@ func CleanText(s string) string {
 	return strings.TrimRight(strings.Join(kept, "\n"), "\n")
 }
 
-// Transliterate rewrites s in the GSM alphabet: letters lose the accents that
-// the alphabet lacks, anything else becomes a question mark.
-func Transliterate(s string) string {
-	s, _ = transliterate(s)
-	return s
-}
-
-// transliterate also says whether something could not be rewritten.
+// transliterate rewrites s in the GSM alphabet: letters lose the accents that
+// the alphabet lacks, anything else becomes a question mark. It says whether
+// there was such a thing.
 func transliterate(s string) (_ string, lost bool) {
 	if !Measure(s).UCS2 {
 		return s, false

@@ -100,11 +100,11 @@ func ParseLimits(text string, dialects []string) (Limits, error) {
 		if err != nil {
 			return Limits{}, err
 		}
-		base, isCode := strings.CutSuffix(name, "#")
+		base, isCode := CodeBase(name)
 		switch {
 		case !named:
 			ls.all = limit
-		case isCode && len(base) > 1 && base[0] == '*' && strings.Trim(base, "*0123456789") == "":
+		case isCode:
 			ls.codes = append(ls.codes, codeLimit{base, limit})
 		case slices.Contains(dialects, name):
 			ls.dialects[name] = limit
@@ -140,7 +140,7 @@ func parseLimit(text string) (Limit, error) {
 // *384# speaks for *384*7# too, unless that has a limit of its own.
 func (ls Limits) Of(dialect, code string) Limit {
 	for _, c := range ls.codes {
-		if rest, ok := strings.CutPrefix(code, c.code); ok && (rest == "#" || strings.HasPrefix(rest, "*")) {
+		if under(c.code, code) {
 			return c.limit
 		}
 	}
@@ -150,18 +150,49 @@ func (ls Limits) Of(dialect, code string) Limit {
 	return ls.all
 }
 
+// CodeBase is a service code such as *384# or *384*7# without its last #.
+func CodeBase(code string) (base string, ok bool) {
+	base, ok = strings.CutSuffix(code, "#")
+	return base, ok && len(base) > 1 && base[0] == '*' && strings.Trim(base, "*0123456789") == ""
+}
+
+// CodeUnder reports whether a code is the wide one or begins with it, as *384*7#
+// begins with *384#.
+func CodeUnder(wide, code string) bool {
+	base, ok := CodeBase(wide)
+	return ok && under(base, code)
+}
+
+func under(base, code string) bool {
+	rest, ok := strings.CutPrefix(code, base)
+	return ok && (rest == "#" || strings.HasPrefix(rest, "*"))
+}
+
 // Least is the smallest of the limits: a menu that fits there fits everywhere.
-func (ls Limits) Least() Limit {
-	least := ls.all.OrDefault()
+func (ls Limits) Least() Limit { return ls.LeastOf(nil) }
+
+// LeastOf is the smallest of the limits that the codes meet; of none, of all.
+func (ls Limits) LeastOf(codes []string) Limit {
+	least := Message()
 	shrink := func(l Limit) {
 		l = l.OrDefault()
 		least = Limit{min(least.Septets, l.Septets), min(least.Units, l.Units)}
 	}
-	for _, l := range ls.dialects {
-		shrink(l)
+	general := len(codes) == 0
+	for _, code := range codes {
+		own := slices.ContainsFunc(ls.codes, func(c codeLimit) bool { return under(c.code, code) })
+		general = general || !own
+	}
+	if general {
+		shrink(ls.all)
+		for _, l := range ls.dialects {
+			shrink(l)
+		}
 	}
 	for _, c := range ls.codes {
-		shrink(c.limit)
+		if len(codes) == 0 || slices.ContainsFunc(codes, func(code string) bool { return under(c.code, code) || CodeUnder(code, c.code+"#") }) {
+			shrink(c.limit)
+		}
 	}
 	return least
 }

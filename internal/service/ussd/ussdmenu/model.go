@@ -4,6 +4,10 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/castalia-org/castalia/internal/service/ussd/ussdform"
+	"github.com/castalia-org/castalia/internal/service/ussd/ussdhook"
+	"github.com/castalia-org/castalia/internal/service/ussd/ussdlist"
 )
 
 // Text is one text in every language of the menu.
@@ -12,17 +16,29 @@ type Text map[string]string
 // Source is a menu as its file has it. Parse reads it; the Menu made of it is
 // what runs.
 type Source struct {
-	Name      string              `yaml:"name"`
+	Name string `yaml:"name"`
+	// Codes are the service codes that the menu is for, Include the shared parts that
+	// belong to it, and Shared the name of such a part: package ussdbook reads them.
+	Codes     []string            `yaml:"codes"`
+	Include   []string            `yaml:"include"`
+	Shared    string              `yaml:"shared"`
 	Languages []string            `yaml:"languages"`
 	Start     string              `yaml:"start"`
 	Exit      string              `yaml:"exit"`
 	Resume    string              `yaml:"resume"`
 	Login     string              `yaml:"login"`
+	Language  string              `yaml:"language"`
 	Labels    Labels              `yaml:"labels"`
 	Keys      Keys                `yaml:"keys"`
 	Variables map[string]Variable `yaml:"variables"`
 	Screens   map[string]*Screen  `yaml:"screens"`
 	Actions   map[string]*Action  `yaml:"actions"`
+	// Forms are what callers send, by name.
+	Forms map[string]ussdform.Form `yaml:"forms"`
+	// Lists are what rows are read from, by name.
+	Lists map[string]ussdlist.List `yaml:"lists"`
+	// Webhooks are the programs that actions call, by name.
+	Webhooks map[string]ussdhook.Hook `yaml:"webhooks"`
 }
 
 // Labels are the texts that the machine itself writes.
@@ -51,6 +67,8 @@ type Variable struct {
 	Charset string `yaml:"charset"`
 	// Lines keeps line breaks in the value.
 	Lines bool `yaml:"lines"`
+	// Rows keeps each line on one page.
+	Rows bool `yaml:"rows"`
 }
 
 // The alphabets of a variable.
@@ -115,9 +133,12 @@ func (in *Input) Secret() bool { return in.Kind == KindPIN || in.Kind == KindNew
 
 // Action runs a registered function between two screens.
 type Action struct {
-	Run   string          `yaml:"run"`
-	State string          `yaml:"state"`
-	On    map[string]Next `yaml:"on"`
+	Run     string          `yaml:"run"`
+	Form    string          `yaml:"form"`    // what storeForm keeps
+	List    string          `yaml:"list"`    // what readList reads
+	Webhook string          `yaml:"webhook"` // what callWebhook calls
+	State   string          `yaml:"state"`
+	On      map[string]Next `yaml:"on"`
 
 	id string
 }
@@ -173,6 +194,10 @@ const (
 	AnswerWaiting       // an answer of the oracle has not been shown yet
 	Resuming            // an earlier session of the telephone can be continued
 	Guide               // the oracle service runs, and only the built-in guide answers
+	Knowledge           // there are documents that answer everybody
+	Several             // the telephone belongs to several accounts
+	Linked              // the account is the same person as a DID
+	Approval            // what was just read out waits for the caller's approval
 )
 
 var factNames = []struct {
@@ -186,6 +211,10 @@ var factNames = []struct {
 	{"answer_waiting", AnswerWaiting},
 	{"resuming", Resuming},
 	{"guide", Guide},
+	{"knowledge", Knowledge},
+	{"has_accounts", Several},
+	{"linked", Linked},
+	{"approval", Approval},
 }
 
 // Guard is a conjunction of facts, each plain or with ! in front.
@@ -257,6 +286,12 @@ type ActionSpec struct {
 	Outcomes []string
 	// Sets names the variables that the action fills.
 	Sets []string
+	// Form says that the action keeps a form, which it must name.
+	Form bool
+	// List says that the action reads a list, which it must name.
+	List bool
+	// Webhook says that the action calls a webhook, which it must name.
+	Webhook bool
 }
 
 // Menu is a checked menu, ready to run. It does not change.
@@ -281,6 +316,9 @@ func (m *Menu) Source() []byte { return m.source }
 // Languages lists the menu's languages, the default first.
 func (m *Menu) Languages() []string { return m.languages }
 
+// Codes lists the service codes that the menu is for; none are all others.
+func (m *Menu) Codes() []string { return m.src.Codes }
+
 // Start returns the id of the first screen.
 func (m *Menu) Start() string { return m.src.Start }
 
@@ -289,6 +327,10 @@ func (m *Menu) ResumeScreen() string { return m.src.Resume }
 
 // LoginScreen returns the id of the screen where a login begins, or "".
 func (m *Menu) LoginScreen() string { return m.src.Login }
+
+// LanguageScreen returns the id of the screen that asks a new telephone for its
+// language, or "".
+func (m *Menu) LanguageScreen() string { return m.src.Language }
 
 // Exit returns the id of the screen that ends a session.
 func (m *Menu) Exit() string { return m.src.Exit }

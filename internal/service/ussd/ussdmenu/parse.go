@@ -40,27 +40,43 @@ func (e *CheckError) Error() string {
 	return strings.Join(lines, "\n")
 }
 
-// Parse reads a menu and checks it against the registered actions and the
-// smallest screen that it will be shown on. The file's name is for messages only. The error is a *CheckError that lists every issue.
+// Parse reads a menu, with the shared parts behind it, and checks it against the
+// registered actions and the smallest screen that it will be shown on. The file's name
+// is for messages only. The error is a *CheckError that lists every issue.
 func Parse(name string, source []byte, actions map[string]ActionSpec, least Limit) (*Menu, error) {
 	if len(source) > maxSource {
 		return nil, &CheckError{Issues: []Issue{{File: name, Line: 1, Message: "the file is larger than 1 MiB"}}}
 	}
-	src := &Source{}
-	if err := yamlfile.Unmarshal(source, src, maxSource, yaml.Strict()); err != nil {
-		return nil, syntaxError(name, err)
-	}
-	tree, err := yamlfile.Tree(source, maxSource)
-	if err != nil {
-		return nil, syntaxError(name, err)
-	}
-	c := &checker{file: name, src: src, actions: actions, limit: least.OrDefault(), lines: map[string]int{}}
-	for _, doc := range tree.Docs {
-		if doc.Body != nil {
-			c.index("", doc.Body)
+	return ParseParts(name, Split(source), actions, least)
+}
+
+// ParseParts reads a menu and the shared parts that belong to it.
+func ParseParts(name string, parts []Part, actions map[string]ActionSpec, least Limit) (*Menu, error) {
+	c := &checker{file: name, src: &Source{}, actions: actions, limit: least.OrDefault(), lines: map[string]int{}, shared: map[string]bool{}}
+	for i, p := range parts {
+		src := &Source{}
+		if err := yamlfile.Unmarshal(p.Text, src, maxSource, yaml.Strict()); err != nil {
+			return nil, SyntaxError(name, p.Line, err)
 		}
+		tree, err := yamlfile.Tree(p.Text, maxSource)
+		if err != nil {
+			return nil, SyntaxError(name, p.Line, err)
+		}
+		c.offset = p.Line - 1
+		for _, doc := range tree.Docs {
+			if doc.Body != nil {
+				c.index("", doc.Body)
+			}
+		}
+		if i == 0 {
+			c.src = src
+			continue
+		}
+		c.include(src)
 	}
+	src, source := c.src, joinParts(parts)
 	c.prepare()
+	c.prune()
 	c.check()
 	if len(c.issues) > 0 {
 		slices.SortStableFunc(c.issues, func(a, b Issue) int { return a.Line - b.Line })
@@ -77,13 +93,14 @@ func Parse(name string, source []byte, actions map[string]ActionSpec, least Limi
 	return m, nil
 }
 
-// syntaxError turns what the YAML reader says into an issue.
-func syntaxError(name string, err error) error {
-	issue := Issue{File: name, Line: 1, Message: firstLine(err.Error())}
+// SyntaxError turns what the YAML reader says of a text, which begins on a line of the
+// file, into an issue.
+func SyntaxError(name string, from int, err error) error {
+	issue := Issue{File: name, Line: from, Message: firstLine(err.Error())}
 	if located, ok := errors.AsType[yaml.Error](err); ok {
 		issue.Message = firstLine(located.GetMessage())
 		if token := located.GetToken(); token != nil && token.Position != nil {
-			issue.Line = token.Position.Line
+			issue.Line = from - 1 + token.Position.Line
 		}
 	}
 	return &CheckError{Issues: []Issue{issue}}
@@ -104,12 +121,12 @@ func (c *checker) index(path string, node ast.Node) {
 	case *ast.MappingValueNode:
 		key := strings.Trim(n.Key.String(), `"'`)
 		at := join(path, key)
-		c.lines[at] = n.Key.GetToken().Position.Line
+		c.note(at, n.Key.GetToken().Position.Line)
 		c.index(at, n.Value)
 	case *ast.SequenceNode:
 		for i, value := range n.Values {
 			at := fmt.Sprintf("%s[%d]", path, i)
-			c.lines[at] = value.GetToken().Position.Line
+			c.note(at, value.GetToken().Position.Line)
 			c.index(at, value)
 		}
 	case *ast.AnchorNode:

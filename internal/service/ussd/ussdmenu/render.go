@@ -1,6 +1,7 @@
 package ussdmenu
 
 import (
+	"slices"
 	"strings"
 )
 
@@ -69,7 +70,7 @@ func (m *Menu) pages(s *Screen, st State, f Facts) []string {
 		head.WriteString(st.Notice)
 		head.WriteByte('\n')
 	}
-	s.texts[st.Lang].expand(&head, m.src, st.Vars)
+	whole := s.texts[st.Lang].expand(&head, m.src, st.Vars)
 	var options []string
 	for i := range s.Options {
 		o := &s.Options[i]
@@ -84,15 +85,15 @@ func (m *Menu) pages(s *Screen, st State, f Facts) []string {
 	var tail strings.Builder
 	m.pinned(&tail, s, st.Lang)
 
-	whole := head.String() + strings.Join(options, "") + tail.String()
-	if s.End || st.Limit.Fits(whole) {
-		return []string{whole}
+	all := head.String() + strings.Join(options, "") + tail.String()
+	if s.End || st.Limit.Fits(all) {
+		return []string{all}
 	}
 	var next, previous strings.Builder
 	line(&next, m.src.Keys.Next, m.labels.next[st.Lang])
 	line(&previous, m.src.Keys.Previous, m.labels.previous[st.Lang])
 	p := pager{limit: st.Limit.OrDefault(), next: next.String(), previous: previous.String(), tail: tail.String()}
-	for _, word := range words(head.String()) {
+	for _, word := range words(head.String(), whole) {
 		p.add(word, false)
 	}
 	for _, option := range options {
@@ -101,11 +102,15 @@ func (m *Menu) pages(s *Screen, st State, f Facts) []string {
 	return p.finish()
 }
 
-// words cuts text into pieces that keep the white space in front of them.
-func words(s string) []string {
+// words cuts text into pieces that keep the white space in front of them. Within the
+// spans a piece is a line.
+func words(s string, whole []span) []string {
 	var out []string
 	start := 0
 	for i := 1; i < len(s); i++ {
+		if s[i] == ' ' && slices.ContainsFunc(whole, func(w span) bool { return i >= w.from && i < w.to }) {
+			continue
+		}
 		if (s[i] == ' ' || s[i] == '\n') && s[i-1] != ' ' && s[i-1] != '\n' {
 			out = append(out, s[start:i])
 			start = i

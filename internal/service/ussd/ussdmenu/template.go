@@ -34,21 +34,30 @@ func parseTemplate(s string) (template, error) {
 	}
 }
 
-// expand writes the template with its variables into b.
-func (t template) expand(b *strings.Builder, src *Source, vars map[string]string) {
+// span is a part of a text, in bytes.
+type span struct{ from, to int }
+
+// expand writes the template with its variables into b, and returns where the lines
+// are that stay on one page.
+func (t template) expand(b *strings.Builder, src *Source, vars map[string]string) (whole []span) {
 	for _, p := range t {
 		if p.variable == "" {
 			b.WriteString(p.literal)
 			continue
 		}
-		b.WriteString(src.Variables[p.variable].show(vars[p.variable]))
+		v, from := src.Variables[p.variable], b.Len()
+		b.WriteString(v.show(vars[p.variable]))
+		if v.Rows {
+			whole = append(whole, span{from, b.Len()})
+		}
 	}
+	return whole
 }
 
 // show makes a stored value fit to be seen: clean, in the declared alphabet, no
 // longer than declared.
 func (v Variable) show(value string) string {
-	if v.Lines {
+	if v.Lines || v.Rows {
 		value = CleanText(value)
 	} else {
 		value = Clean(value)

@@ -22,6 +22,12 @@ const (
 	OriginCaller = "caller"
 )
 
+// The purposes of one-time codes, and the origins of guesses at them.
+const (
+	PurposeReset = "reset" // sets a PIN without knowing the old one
+	PurposeLink  = "link"  // makes an account and a DID one person
+)
+
 // Record is what is known of a counter.
 type Record struct {
 	// Failures are the wrong PINs in a row that were answered.

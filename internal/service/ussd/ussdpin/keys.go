@@ -12,6 +12,7 @@ import (
 	"errors"
 	"fmt"
 	"hash"
+	"math/big"
 	"strings"
 	"sync"
 )
@@ -116,6 +117,15 @@ func (k *Keys) open(owner string, sealed []byte) (plain []byte, fresh bool, err 
 	return plain, one.id == k.ring[0].id, nil
 }
 
+// SealText encrypts a text that waits under a name, and opens for no other.
+func (k *Keys) SealText(name, text string) []byte { return k.seal("text\x00"+name, []byte(text)) }
+
+// OpenText decrypts what SealText made.
+func (k *Keys) OpenText(name string, sealed []byte) (string, error) {
+	plain, _, err := k.open("text\x00"+name, sealed)
+	return string(plain), err
+}
+
 func aad(owner string) []byte { return append([]byte("castalia/ussd/pin\x00"), owner...) }
 
 // Digest is a keyed hash of parts, with the key's id in front.
@@ -148,6 +158,28 @@ const aliasMark = "tel-"
 func (k *Keys) Names(alias, phone string) bool {
 	digest, err := hex.DecodeString(strings.TrimPrefix(alias, aliasMark))
 	return err == nil && strings.HasPrefix(alias, aliasMark) && k.Matches(digest, "telephone", phone)
+}
+
+// NewCode makes a one-time code of an account, and what is kept of it.
+func (k *Keys) NewCode(purpose, account, issuer string) (code string, mac []byte) {
+	n, err := rand.Int(rand.Reader, big.NewInt(codeSpace))
+	if err != nil {
+		panic(err) // never happens, by the contract of the reader
+	}
+	code = fmt.Sprintf("%0*d", CodeDigits, n.Int64())
+	return code, k.Digest("code", purpose, account, issuer, code)
+}
+
+// CodeDigits is how many digits a one-time code has: guesses at it are rationed as
+// those at PINs are, and it lives for minutes.
+const (
+	CodeDigits = 8
+	codeSpace  = 100_000_000
+)
+
+// MatchesCode reports whether mac is what was kept of the code.
+func (k *Keys) MatchesCode(mac []byte, purpose, account, issuer, code string) bool {
+	return k.Matches(mac, "code", purpose, account, issuer, code)
 }
 
 // Matches reports whether digest was made of the parts, under any known key.

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestAStoredPINBelongsToItsAccount can not be copied to another account, and
+// TestAStoredPINBelongsToItsAccount cannot be copied to another account, and
 // does not show who has the same PIN.
 func TestAStoredPINBelongsToItsAccount(t *testing.T) {
 	t.Parallel()

@@ -46,7 +46,27 @@ type Flow struct {
 	// question, and Entities what the chain knows, by identifier.
 	Oracle   string            `yaml:"oracle"`
 	Entities map[string]string `yaml:"entities"`
-	Steps    []Step            `yaml:"steps"`
+	// Documents is what the documents answer, by question: with an empty text they
+	// fail. Without it there are none, and no such item in the menu.
+	Documents map[string]string `yaml:"documents"`
+	// People is what becomes of questions that are sent to people: busy or failed,
+	// by question. Others are taken.
+	People map[string]string `yaml:"people"`
+	// Webhooks is what programs answer, by the name of the webhook in the menu. One
+	// that is not named here does not answer.
+	Webhooks map[string]WebhookAnswer `yaml:"webhooks"`
+	// LanguageFirst asks a new number for its language, as USSD_LANGUAGE_FIRST does.
+	LanguageFirst bool   `yaml:"languageFirst"`
+	Steps         []Step `yaml:"steps"`
+}
+
+// WebhookAnswer is what a program answers, and what it must have been told.
+type WebhookAnswer struct {
+	// Status is 200 when it is not written; 0 is no answer in time.
+	Status *int              `yaml:"status"`
+	Answer map[string]string `yaml:"answer"`
+	// Gets are the values that must arrive; another one is a program that fails.
+	Gets map[string]string `yaml:"gets"`
 }
 
 // Step sends one request and says what must come back. Exactly one of Dial,

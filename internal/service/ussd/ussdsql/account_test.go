@@ -303,7 +303,7 @@ func TestSeveralAccountsOnOneTelephone(t *testing.T) {
 		register(t, ussdtest.NewPhone(svc, alice, "s1"), "60481")
 		p := ussdtest.NewPhone(svc, alice, "")
 		p.Dial(t, "s2")
-		p.Expect(t, "2", "", "1", "account ID", first, "Enter your PIN", "60481", "Wrong account", pin, "Welcome Ann")
+		p.Expect(t, "2", "", "1", "Choose your account", "00", "account ID", first, "Enter your PIN", "60481", "Wrong account", pin, "Welcome Ann")
 		p.Dial(t, "s3")
 		p.Expect(t, "2", "", "2", "", "Eve", "", "00", "", "60482", "", "60482", "enough accounts")
 	})

@@ -9,6 +9,7 @@ import (
 
 	"github.com/castalia-org/castalia/internal/platform/sqldb"
 	"github.com/castalia-org/castalia/internal/service/ussd"
+	"github.com/castalia-org/castalia/internal/service/ussd/ussdquestion"
 )
 
 // Phone implements ussd.Store.
@@ -140,8 +141,8 @@ func (s *Store) Locks(ctx context.Context, now time.Time, limit int) (_ []ussd.L
 
 const questionColumns = `id, account, phone, language, question, answer, state, tries, created_ms`
 
-func scanQuestion(row scanner) (ussd.Question, error) {
-	var q ussd.Question
+func scanQuestion(row scanner) (ussdquestion.Question, error) {
+	var q ussdquestion.Question
 	var created int64
 	err := row.Scan(&q.ID, &q.Account, &q.Phone, &q.Language, &q.Text, &q.Answer, &q.State, &q.Tries, &created)
 	if errors.Is(err, sql.ErrNoRows) {
@@ -155,14 +156,14 @@ func scanQuestion(row scanner) (ussd.Question, error) {
 }
 
 // Waiting implements ussd.Store.
-func (s *Store) Waiting(ctx context.Context, account string) (ussd.Question, error) {
+func (s *Store) Waiting(ctx context.Context, account string) (ussdquestion.Question, error) {
 	return scanQuestion(s.db.Read().QueryRowContext(ctx, `SELECT `+questionColumns+` FROM ussd_questions
-		WHERE account = $1 AND state <> $2 ORDER BY created_ms DESC LIMIT 1`, account, int64(ussd.ReadOut)))
+		WHERE account = $1 AND state <> $2 ORDER BY created_ms DESC LIMIT 1`, account, int64(ussdquestion.ReadOut)))
 }
 
 // TakeQuestions implements ussd.Store.
-func (s *Store) TakeQuestions(ctx context.Context, d time.Duration, limit int) ([]ussd.Question, error) {
-	var out []ussd.Question
+func (s *Store) TakeQuestions(ctx context.Context, d time.Duration, limit int) ([]ussdquestion.Question, error) {
+	var out []ussdquestion.Question
 	err := s.db.Write(ctx, func(ctx context.Context, tx sqldb.Querier) (err error) {
 		out = nil
 		now := s.db.Dialect().NowMS()
@@ -187,11 +188,29 @@ func (s *Store) TakeQuestions(ctx context.Context, d time.Duration, limit int) (
 }
 
 // SettleQuestion implements ussd.Store.
-func (s *Store) SettleQuestion(ctx context.Context, id, answer string, state ussd.QuestionState, now time.Time) error {
+func (s *Store) SettleQuestion(ctx context.Context, id, answer string, state ussdquestion.State, now time.Time) error {
 	return s.db.Write(ctx, func(ctx context.Context, tx sqldb.Querier) error {
-		_, err := tx.ExecContext(ctx, `UPDATE ussd_questions SET answer = $1, state = $2, updated_ms = $3 WHERE id = $4 AND state = 0`,
+		res, err := tx.ExecContext(ctx, `UPDATE ussd_questions SET answer = $1, state = $2, updated_ms = $3 WHERE id = $4 AND state = 0`,
 			answer, int64(state), sqldb.MS(now), id)
-		return wrap("settle question", err)
+		if err != nil {
+			return fmt.Errorf("settle question: %w", err)
+		}
+		if n, err := res.RowsAffected(); err != nil || n == 0 {
+			return err
+		}
+		return s.tellAnswer(ctx, tx, id, state, now)
+	})
+}
+
+// LeaveAnswer leaves an answer for an account that did not come from the oracle; one
+// that is there already stays as it is. ErrNoAccount when nobody could read it.
+func (s *Store) LeaveAnswer(ctx context.Context, q ussdquestion.Question) error {
+	return s.db.Write(ctx, func(ctx context.Context, tx sqldb.Querier) error {
+		res, err := tx.ExecContext(ctx, `INSERT INTO ussd_questions (id, account, phone, language, question, answer, state, tries,
+			taken_until_ms, created_ms, updated_ms) SELECT $1, a.id, '', $3, $4, $5, $6, 0, 0, $7, $7 FROM ussd_accounts a WHERE a.id = $2
+			ON CONFLICT (id) DO UPDATE SET updated_ms = ussd_questions.updated_ms`,
+			q.ID, q.Account, q.Language, q.Text, q.Answer, int64(ussdquestion.Answered), sqldb.MS(q.Created))
+		return changedOne(res, err, ussd.ErrNoAccount)
 	})
 }
 

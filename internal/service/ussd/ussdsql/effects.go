@@ -9,6 +9,7 @@ import (
 
 	"github.com/castalia-org/castalia/internal/platform/sqldb"
 	"github.com/castalia-org/castalia/internal/service/ussd"
+	"github.com/castalia-org/castalia/internal/service/ussd/ussdquestion"
 )
 
 // apply carries out one effect of a hop.
@@ -22,26 +23,48 @@ func (s *Store) apply(ctx context.Context, tx sqldb.Querier, e ussd.Effect, chan
 	case ussd.SetPIN:
 		res, err := tx.ExecContext(ctx, `UPDATE ussd_accounts SET pin = $1, updated_ms = $2 WHERE id = $3`, e.Sealed, sqldb.MS(now), e.Account)
 		return changedOne(res, err, ussd.ErrNoAccount)
+	case ussd.ResetPIN:
+		return resetPIN(ctx, tx, e, now)
+	case ussd.LinkAccount:
+		return linkAccount(ctx, tx, e, now)
+	case ussd.UnlinkAccount:
+		return unlinkAccount(ctx, tx, e, now)
+	case ussd.VoidCodes:
+		_, err := tx.ExecContext(ctx, `DELETE FROM ussd_codes WHERE account = $1 AND purpose = $2`, e.Account, e.Purpose)
+		return wrap("void codes", err)
 	case ussd.ProvePIN:
 		return provePIN(ctx, tx, e)
 	case ussd.EndSessions:
-		_, err := tx.ExecContext(ctx, `UPDATE ussd_sessions SET status = 1, account = '', hop = hop + 1, updated_ms = $1
-			WHERE account = $2 AND id <> $3 AND status = 0`, sqldb.MS(now), e.Account, e.Except)
-		return wrap("end sessions", err)
+		return endSessions(ctx, tx, e.Account, e.Except, now)
 	case ussd.SetLanguage:
 		return s.setLanguage(ctx, tx, e, now)
-	case ussd.AddQuestion:
+	case ussd.KeepQuestion:
 		q := e.Question
 		_, err := tx.ExecContext(ctx, `INSERT INTO ussd_questions (id, account, phone, language, question, answer, state, tries,
-			taken_until_ms, created_ms, updated_ms) VALUES ($1, $2, $3, $4, $5, $6, $7, 0, 0, $8, $9)`,
+			taken_until_ms, created_ms, updated_ms) VALUES ($1, $2, $3, $4, $5, $6, $7, 0, 0, $8, $9)
+			ON CONFLICT (id) DO UPDATE SET answer = excluded.answer, state = excluded.state, tries = 0, taken_until_ms = 0, updated_ms = excluded.updated_ms`,
 			q.ID, q.Account, q.Phone, q.Language, q.Text, q.Answer, int64(q.State), sqldb.MS(q.Created), sqldb.MS(now))
 		return wrap("store question", err)
+	case ussd.AddSubmission:
+		return s.addSubmission(ctx, tx, e.Submission)
+	case ussd.KeepCall:
+		if s.outbox == nil {
+			return nil
+		}
+		return s.outbox.KeepCall(ctx, tx, e.Record, e.Again)
 	case ussd.MarkRead:
 		_, err := tx.ExecContext(ctx, `UPDATE ussd_questions SET state = $1, updated_ms = $2 WHERE id = $3`,
-			int64(ussd.ReadOut), sqldb.MS(now), e.Question)
+			int64(ussdquestion.ReadOut), sqldb.MS(now), e.Question)
 		return wrap("mark answer", err)
 	}
 	return fmt.Errorf("unknown effect %T", e)
+}
+
+// endSessions ends the sessions of an account, but for one.
+func endSessions(ctx context.Context, tx sqldb.Querier, account, except string, now time.Time) error {
+	_, err := tx.ExecContext(ctx, `UPDATE ussd_sessions SET status = 1, account = '', hop = hop + 1, updated_ms = $1
+		WHERE account = $2 AND id <> $3 AND status = 0`, sqldb.MS(now), account, except)
+	return wrap("end sessions", err)
 }
 
 func wrap(what string, err error) error {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/castalia-org/castalia/internal/platform/sqldb"
 	"github.com/castalia-org/castalia/internal/service/ussd"
+	"github.com/castalia-org/castalia/internal/service/ussd/ussdcount"
 )
 
 // SaveMenu implements ussd.Store.
@@ -127,15 +128,23 @@ func (s *Store) Prune(ctx context.Context, before time.Time) error {
 		if _, err := tx.ExecContext(ctx, `DELETE FROM ussd_pin_checks WHERE lapses_ms <= `+s.db.Dialect().NowMS()); err != nil {
 			return fmt.Errorf("prune PIN checks: %w", err)
 		}
+		for _, query := range []string{`DELETE FROM ussd_sms WHERE state <> 'waiting' AND created_ms < $1`, `DELETE FROM ussd_sms_received WHERE at_ms < $1`} {
+			if _, err := tx.ExecContext(ctx, query, ms); err != nil {
+				return fmt.Errorf("prune text messages: %w", err)
+			}
+		}
+		if _, err := tx.ExecContext(ctx, `DELETE FROM ussd_sms_days WHERE day < $1`, before.UTC().Format(time.DateOnly)); err != nil {
+			return fmt.Errorf("prune days of text messages: %w", err)
+		}
 		_, err := tx.ExecContext(ctx, `DELETE FROM ussd_attempts WHERE updated_ms < $1 AND locked_until_ms < $1`, ms)
 		return wrap("prune attempts", err)
 	})
 }
 
 // AddCounts implements ussd.Store.
-func (s *Store) AddCounts(ctx context.Context, day string, counts map[ussd.Count]int64) error {
+func (s *Store) AddCounts(ctx context.Context, day string, counts map[ussdcount.Count]int64) error {
 	// Every node locks the rows in the same order.
-	order := slices.SortedFunc(maps.Keys(counts), func(a, b ussd.Count) int {
+	order := slices.SortedFunc(maps.Keys(counts), func(a, b ussdcount.Count) int {
 		return cmp.Or(strings.Compare(a.Menu, b.Menu), strings.Compare(a.Kind, b.Kind), strings.Compare(a.From, b.From), strings.Compare(a.To, b.To))
 	})
 	return s.db.Write(ctx, func(ctx context.Context, tx sqldb.Querier) error {
@@ -153,16 +162,16 @@ func (s *Store) AddCounts(ctx context.Context, day string, counts map[ussd.Count
 }
 
 // Counts implements ussd.Store.
-func (s *Store) Counts(ctx context.Context, fromDay string) (_ map[ussd.Count]int64, err error) {
+func (s *Store) Counts(ctx context.Context, fromDay string) (_ map[ussdcount.Count]int64, err error) {
 	rows, err := s.db.Read().QueryContext(ctx, `SELECT menu, kind, from_screen, to_screen, CAST(SUM(n) AS BIGINT) FROM ussd_counts
 		WHERE day >= $1 GROUP BY menu, kind, from_screen, to_screen`, fromDay)
 	if err != nil {
 		return nil, fmt.Errorf("read counts: %w", err)
 	}
 	defer func() { err = errors.Join(err, rows.Close()) }()
-	out := map[ussd.Count]int64{}
+	out := map[ussdcount.Count]int64{}
 	for rows.Next() {
-		var c ussd.Count
+		var c ussdcount.Count
 		var n int64
 		if err := rows.Scan(&c.Menu, &c.Kind, &c.From, &c.To, &n); err != nil {
 			return nil, fmt.Errorf("read counts: %w", err)

@@ -3,20 +3,22 @@ package ussdsql_test
 import (
 	"context"
 	"errors"
-	"log/slog"
-	"os"
-	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
 
 	"github.com/castalia-org/castalia/internal/platform/sqldb"
 	"github.com/castalia-org/castalia/internal/platform/sqldb/sqldbtest"
 	"github.com/castalia-org/castalia/internal/service/ussd"
+	"github.com/castalia-org/castalia/internal/service/ussd/ussdbook"
+	"github.com/castalia-org/castalia/internal/service/ussd/ussdcount"
 	"github.com/castalia-org/castalia/internal/service/ussd/ussdmenu"
+	"github.com/castalia-org/castalia/internal/service/ussd/ussdquestion"
 	"github.com/castalia-org/castalia/internal/service/ussd/ussdsql"
 	"github.com/castalia-org/castalia/internal/service/ussd/ussdtest"
 )
@@ -28,7 +30,7 @@ type slowOracle struct {
 	asked   []string
 }
 
-func (o *slowOracle) Ask(ctx context.Context, q ussd.Question) (string, error) {
+func (o *slowOracle) Ask(ctx context.Context, q ussdquestion.Question) (string, error) {
 	o.mu.Lock()
 	o.asked = append(o.asked, q.ID)
 	o.mu.Unlock()
@@ -97,7 +99,7 @@ func TestAPromiseThatCouldNotBeKeptIsSaid(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := store.SettleQuestion(t.Context(), q.ID, "", ussd.GivenUp, time.Now()); err != nil {
+		if err := store.SettleQuestion(t.Context(), q.ID, "", ussdquestion.GivenUp, time.Now()); err != nil {
 			t.Fatal(err)
 		}
 		p.Dial(t, "s1")
@@ -152,7 +154,7 @@ func TestDeliveriesOfOneQuestionAskOnce(t *testing.T) {
 
 type brokenOracle struct{}
 
-func (brokenOracle) Ask(context.Context, ussd.Question) (string, error) {
+func (brokenOracle) Ask(context.Context, ussdquestion.Question) (string, error) {
 	return "", errors.New("no model")
 }
 
@@ -240,66 +242,40 @@ func TestSessionsFinishOnTheMenuTheyBegan(t *testing.T) {
 		svc := node()
 		old := ussdtest.NewPhone(svc, alice, "s0")
 		old.Dial(t, "s0")
-		svc.Reload(newer)
+		svc.Reload(ussdbook.Of(newer))
 		old.Expect(t, "1", "What would you like")
 		fresh := ussdtest.NewPhone(svc, alice, "s1")
 		fresh.Dial(t, "s1")
 		fresh.Expect(t, "1", "Ask away.")
 		// A node that never saw the old file finishes its sessions all the same.
-		other := node(func(c *ussd.Config) { c.Menu = newer })
+		other := node(func(c *ussd.Config) { c.Menus = ussdbook.Of(newer) })
 		old.Handler = other
 		old.Expect(t, "0", "Welcome to Castalia", "1", "What would you like")
 	})
 }
 
-// lines is a log that a test reads while it is written.
-type lines struct {
-	mu   sync.Mutex
-	text strings.Builder
-}
-
-func (l *lines) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.Write(p)
-}
-
-func (l *lines) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.String()
-}
-
-func TestTheMenuFileIsWatched(t *testing.T) {
+func TestMenusAreFollowed(t *testing.T) {
 	t.Parallel()
 	db := sqldbtest.Migrate(t, sqldbtest.SQLite(t), ussdsql.Migrations())
-	var log lines
-	svc := ussdtest.Service(t, ussdsql.New(db), func(c *ussd.Config) { c.Logger = slog.New(slog.NewTextHandler(&log, nil)) })
-	file := filepath.Join(t.TempDir(), "menu.yaml")
-	write := func(old, text string) {
-		t.Helper()
-		if err := os.WriteFile(file, []byte(strings.ReplaceAll(string(ussd.DefaultMenuSource()), old, text)), 0o600); err != nil {
-			t.Fatal(err)
-		}
+	svc := ussdtest.Service(t, ussdsql.New(db))
+	other, err := ussd.ParseMenu("menu.yaml", []byte(strings.ReplaceAll(string(ussd.DefaultMenuSource()), "Welcome to Castalia\n", "Welcome to our cooperative\n")), ussdmenu.Limit{})
+	if err != nil {
+		t.Fatal(err)
 	}
-	write("", "")
-	first := svc.Menu().Version()
+	var now atomic.Pointer[ussdbook.Book]
+	now.Store(ussdbook.Of(svc.Menu()))
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error)
-	go func() { done <- svc.WatchMenu(ctx, file) }()
-	write("next: infoMenu}", "next: nowhere}")
-	waitFor(t, func() bool {
-		return strings.Contains(log.String(), "unknown target") && strings.Contains(log.String(), "menu.yaml:")
-	})
-	if svc.Menu().Version() != first {
-		t.Error("a menu that fails its check was taken")
-	}
-	write("Welcome to Castalia\n", "Welcome to our cooperative\n")
-	waitFor(t, func() bool { return svc.Menu().Version() != first })
+	go func() { done <- svc.FollowMenus(ctx, now.Load) }()
+	old := ussdtest.NewPhone(svc, alice, "old")
+	old.Dial(t, "old")
+	now.Store(ussdbook.Of(other))
+	waitFor(t, func() bool { return svc.Menu().Version() == other.Version() })
 	p := ussdtest.NewPhone(svc, alice, "s0")
 	if got := p.Dial(t, "s0").Text; !strings.HasPrefix(got, "Welcome to our cooperative") {
 		t.Errorf("%q", got)
 	}
+	old.Expect(t, "9", "Welcome to Castalia") // it finishes on the menu it began on
 	cancel()
 	if err := <-done; err != nil {
 		t.Error(err)
@@ -320,7 +296,12 @@ func TestTheWorkersStopWhenTold(t *testing.T) {
 	}
 	goleak.VerifyNone(t, before)
 	counts, err := ussdsql.New(db).Counts(t.Context(), "2000-01-01")
-	if err != nil || len(counts) != 1 {
-		t.Errorf("the last counts were not stored: %v %v", counts, err)
+	kinds := map[string]int64{}
+	for c, n := range counts {
+		kinds[c.Kind] += n
+	}
+	want := map[string]int64{ussdcount.CountShown: 1, ussdcount.CountBegun: 1, ussdcount.CountTook: 1}
+	if d := cmp.Diff(want, kinds); err != nil || d != "" {
+		t.Errorf("the last counts were not stored: %s %v", d, err)
 	}
 }

@@ -32,6 +32,8 @@ func Migrations() sqldb.Migrations { return sqldb.Migrations{Service: "ussd", FS
 type Store struct {
 	db      *sqldb.DB
 	session string // selects sessions
+	outbox  Outbox // nil hears of nothing
+	texts   Texts  // nil sends none
 }
 
 var _ ussd.Store = (*Store)(nil)

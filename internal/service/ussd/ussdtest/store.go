@@ -11,7 +11,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/castalia-org/castalia/internal/service/ussd"
+	"github.com/castalia-org/castalia/internal/service/ussd/ussdcount"
 	"github.com/castalia-org/castalia/internal/service/ussd/ussdmenu"
+	"github.com/castalia-org/castalia/internal/service/ussd/ussdquestion"
 )
 
 var noon = time.Date(2026, 11, 15, 12, 0, 0, 0, time.UTC)
@@ -293,8 +295,8 @@ func endSessions(t *testing.T, s ussd.Store) {
 func questionsTaken(t *testing.T, s ussd.Store) {
 	_, err := s.Waiting(t.Context(), "C1")
 	wantErr(t, err, ussd.ErrNoSession)
-	q := ussd.Question{ID: "q1", Account: "C1", Phone: "+1222", Language: "sw", Text: "Why?", Created: noon}
-	must(t, commit(t, s, NewSession("s1"), nil, ussd.AddQuestion{Question: q}))
+	q := ussdquestion.Question{ID: "q1", Account: "C1", Phone: "+1222", Language: "sw", Text: "Why?", Created: noon}
+	must(t, commit(t, s, NewSession("s1"), nil, ussd.KeepQuestion{Question: q}))
 	got, err := s.Waiting(t.Context(), "C1")
 	must(t, err)
 	if diff := cmp.Diff(q, got); diff != "" {
@@ -325,9 +327,9 @@ func questionsTaken(t *testing.T, s ussd.Store) {
 	if total != 1 {
 		t.Errorf("taken %d times", total)
 	}
-	must(t, s.SettleQuestion(t.Context(), "q1", "Because.", ussd.Answered, noon))
-	must(t, s.SettleQuestion(t.Context(), "q1", "Too late.", ussd.Answered, noon))
-	if got, err = s.Waiting(t.Context(), "C1"); err != nil || got.Answer != "Because." || got.State != ussd.Answered {
+	must(t, s.SettleQuestion(t.Context(), "q1", "Because.", ussdquestion.Answered, noon))
+	must(t, s.SettleQuestion(t.Context(), "q1", "Too late.", ussdquestion.Answered, noon))
+	if got, err = s.Waiting(t.Context(), "C1"); err != nil || got.Answer != "Because." || got.State != ussdquestion.Answered {
 		t.Errorf("%+v %v", got, err)
 	}
 	must(t, commit(t, s, NewSession("s2"), nil, ussd.MarkRead{Question: "q1"}))
@@ -382,9 +384,9 @@ func sweepsOnce(t *testing.T, s ussd.Store) {
 }
 
 func countsAddUp(t *testing.T, s ussd.Store) {
-	c := ussd.Count{Menu: "m1", Kind: ussd.CountMove, From: "a", To: "b"}
+	c := ussdcount.Count{Menu: "m1", Kind: ussdcount.CountMove, From: "a", To: "b"}
 	for _, day := range []string{"2026-11-14", "2026-11-15", "2026-11-15"} {
-		must(t, s.AddCounts(t.Context(), day, map[ussd.Count]int64{c: 2}))
+		must(t, s.AddCounts(t.Context(), day, map[ussdcount.Count]int64{c: 2}))
 	}
 	for from, want := range map[string]int64{"2026-11-14": 6, "2026-11-15": 4, "2026-11-16": 0} {
 		got, err := s.Counts(t.Context(), from)

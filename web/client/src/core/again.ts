@@ -2,9 +2,11 @@ import { RequestError } from "./errors";
 
 /** Whether asking again may help: the line broke, or the server was not well. */
 export function mayPass(cause: unknown): boolean {
-  return cause instanceof RequestError
-    ? cause.status >= 500 || cause.status === 408 || cause.status === 429
-    : cause instanceof TypeError; // what fetch says of a line
+  if (cause instanceof RequestError) {
+    return cause.status >= 500 || cause.status === 408 || cause.status === 429;
+  }
+  // A TypeError is what fetch says of a line; a wallet may have one of its own.
+  return [cause, cause instanceof Error && cause.cause].some((one) => one instanceof TypeError);
 }
 
 const first = 1000;

@@ -1,5 +1,7 @@
 import type { CredentialKeeper } from "./credentials";
 import { errorFrom, RequestError } from "./errors";
+import { homeserverUrl } from "./openid";
+import type { IWallet } from "./types";
 
 /** How long the oracle's wish for a delegation is not heard again: a mint may ask the user. */
 const depositPause = 60_000;
@@ -23,11 +25,14 @@ export class OracleApi {
     readonly oracleDid: string,
     readonly credentials: CredentialKeeper,
     readonly fetcher: typeof fetch = (...args) => fetch(...args),
+    /** The user's Matrix session, with which the oracle reads files of their rooms. */
+    readonly matrix?: IWallet["matrix"],
   ) {}
 
   /** Sends a request and returns the response when it is a success. */
   async send(path: string, options: RequestOptions = {}): Promise<Response> {
-    const headers = options.anonymous ? {} : await this.credentials.headers(this.oracleDid);
+    const isAct = (options.method ?? "GET") !== "GET";
+    const headers = options.anonymous ? {} : await this.credentials.headers(this.oracleDid, isAct);
     let response = await this.#once(path, options, headers);
     // A refused token is renewed once. A POST that was refused was not carried
     // out, so repeating it does nothing twice.
@@ -75,6 +80,16 @@ export class OracleApi {
     return this.#depositing;
   }
 
+  /** The session goes along with what the user does. Nothing that is only read needs it. */
+  #matrixHeaders(): Record<string, string> {
+    const { accessToken, homeServer } = this.matrix ?? {};
+    if (!accessToken || !homeServer) return {};
+    return {
+      "x-matrix-access-token": accessToken,
+      "x-matrix-homeserver": homeserverUrl(homeServer),
+    };
+  }
+
   #once(path: string, options: RequestOptions, auth: Record<string, string>): Promise<Response> {
     return this.fetcher(this.baseUrl + path, {
       method: options.method ?? "GET",
@@ -82,6 +97,7 @@ export class OracleApi {
         ...options.headers,
         ...(options.body === undefined ? {} : { "Content-Type": "application/json" }),
         ...auth,
+        ...(options.method && !options.anonymous ? this.#matrixHeaders() : {}),
       },
       ...(options.body === undefined ? {} : { body: JSON.stringify(options.body) }),
       ...(options.signal ? { signal: options.signal } : {}),

@@ -1,40 +1,21 @@
 import { Again, mayPass } from "./again";
 import type { OracleApi } from "./api";
-import { dropOldest } from "./bounded";
-import {
-  empty,
-  left,
-  loaded,
-  refused,
-  sent,
-  settled,
-  shownMessages,
-  withdrawn,
-  withEarlier,
-  withExtra,
-} from "./conversation";
-import { asError, PaymentRequiredError, TurnError } from "./errors";
-import { readOracleEvent, type OracleEvent } from "./events";
+import { nextTurn, runningTurn, stateOf, unopened, type ChatState } from "./chatModel";
+import { reduce, type ChatAction } from "./chatReducer";
+import { questionOf, storedId } from "./conversation";
+import { humanMessage, isoNow } from "./entries";
+import { PaymentRequiredError, RequestError } from "./errors";
+import type { OracleEvent } from "./events";
 import { Flusher, type StreamingMode } from "./flush";
-import { errorMessage, isoNow, LiveTurn, text } from "./live";
+import { Following } from "./following";
 import { Cell } from "./observable";
-import { HistoryPages } from "./pages";
-import { write } from "./parts";
+import { randomId } from "./random";
 import { Refresher } from "./refresher";
-import { resumeTurn, sendTurn, type TurnEnd, type TurnHandlers } from "./turn";
-import type { ChatStatus, IAttachment, IMessage, IRun, RunStatus, ToolDeclaration } from "./types";
+import { SessionApi } from "./session";
+import type { TurnEnd, TurnHandlers } from "./turn";
+import type { IAttachment, IFeedback, IMessage, IRun, RunStatus, ToolDeclaration } from "./types";
 
-/** What a page sees of a conversation. A new object only when something changed. */
-export interface ChatState {
-  messages: IMessage[];
-  status: ChatStatus;
-  isLoading: boolean;
-  error: Error | undefined;
-  sendMessageError: Error | undefined;
-  run: IRun | undefined;
-  hasEarlier: boolean;
-  isLoadingEarlier: boolean;
-}
+export type { ChatState } from "./chatModel";
 
 /** What the host decides, read anew each time it is needed. */
 export interface ChatHost {
@@ -42,101 +23,67 @@ export interface ChatHost {
   model(): string | undefined;
   tools(): ToolDeclaration[];
   actions(): ToolDeclaration[];
+  multitask(): Multitask | undefined;
+  /** How this page names itself to the oracle. */
+  tabId: string;
   paymentRequired(claimIds: string[]): void;
+}
+
+/** What a message does to a turn that is under way: ends it, waits for its end, or is refused. */
+export type Multitask = "interrupt" | "enqueue" | "reject";
+
+/** What begins a turn. */
+interface Question {
+  /** How the page shows it. */
+  mine: IMessage;
+  said: Record<string, unknown>;
+  multitask: Multitask | false | undefined;
+  isBehind: boolean;
+  /** The message that is asked anew, as it is shown and as the oracle knows it. */
+  anew?: { shown: string; stored: string };
 }
 
 /** How long an aborted turn may take to tell what is left of it. */
 const abortPatience = 2000;
 
-/** How many requests are remembered whose streams were followed. */
-const mostFollowed = 100;
-
 const running: RunStatus[] = ["queued", "running", "recovering"];
 
-/** A turn that this page follows, from the moment it is sent or found under way. */
-class Turn {
-  readonly #abort = new AbortController();
-  readonly signal = this.#abort.signal;
-  /** What is written of it; there is nothing before it was accepted. */
-  live: LiveTurn | undefined;
-  isRunning = true;
-  /** What the oracle said went wrong. */
-  failure: Error | undefined;
-  /** Whether the history changed meanwhile, by something else than this turn. */
-  isStale = false;
-  /** Settles when its stream is followed no more. Until it has one, that is the turn's before it. */
-  followed: Promise<unknown>;
-  /** Settles when its message was taken or refused: when answer is called. */
-  readonly answered: Promise<void>;
-  answer: () => void = () => undefined;
-
-  constructor(before: Turn | undefined, isSent: boolean) {
-    this.followed = before?.followed ?? Promise.resolve();
-    this.answered = isSent ? new Promise((resolve) => (this.answer = resolve)) : Promise.resolve();
-  }
-
-  stop(): void {
-    this.#abort.abort();
-  }
-}
-
 /**
- * One conversation: its stored messages, the turn under way, and what is yet to
- * be acknowledged. Finished messages keep their identity while others stream.
+ * One conversation: it asks the oracle and follows turns, and tells the reducer
+ * what happened, which alone decides what is shown.
  */
 export class Chat {
   readonly state: Cell<ChatState>;
-  readonly #api: OracleApi;
-  readonly #sessionId: string;
+  readonly #session: SessionApi;
   readonly #host: ChatHost;
-  readonly #pages: HistoryPages;
   readonly #flusher: Flusher;
   readonly #refresher = new Refresher(() => this.#load());
   readonly #again = new Again();
-  /** The requests whose streams were followed. */
-  readonly #followed = new Set<string>();
-  #conversation = empty;
-  /** The newest turn, which may be over. */
-  #turn: Turn | undefined;
-  /** Why the history could not be read. */
-  #unread: Error | undefined;
+  #model = unopened;
+  /** How the newest turn is followed. */
+  #line: Following | undefined;
   /** The message that was sent last, to be sent again if it failed. */
   #last: Parameters<Chat["send"]> | undefined;
-  /** Counts the beginnings and ends of turns. */
-  #epoch = 0;
   #closed = false;
 
   constructor(api: OracleApi, sessionId: string, host: ChatHost, pageSize = 20) {
-    this.#api = api;
-    this.#sessionId = sessionId;
+    this.#session = new SessionApi(api, sessionId, pageSize);
     this.#host = host;
-    this.#pages = new HistoryPages(api, sessionId, pageSize);
     this.#flusher = new Flusher(
-      () => this.#publish({}),
+      () => this.#publish(),
       () => host.streamingMode(),
     );
-    this.state = new Cell<ChatState>({
-      messages: [],
-      status: "ready",
-      isLoading: true,
-      error: undefined,
-      sendMessageError: undefined,
-      run: undefined,
-      hasEarlier: false,
-      isLoadingEarlier: false,
-    });
+    this.state = new Cell<ChatState>(stateOf(unopened));
   }
 
   /** Loads the newest history and joins a turn that is under way. */
-  async open(): Promise<void> {
-    await this.refetch();
-    if (this.#closed || this.#running || this.#unread) return;
+  async open(isForeign = false): Promise<void> {
+    await (isForeign ? this.changed() : this.refetch());
+    if (this.#closed || this.#running || this.#model.unread) return;
     try {
-      const { run } = await this.#api.json<{ run: IRun | null }>(
-        `/sessions/${encodeURIComponent(this.#sessionId)}/run`,
-      );
+      const run = await this.#session.readRun();
       if (run && running.includes(run.status) && !this.#running && !this.#closed) {
-        await this.#resume(run);
+        await this.#join(run, isForeign);
       }
     } catch (cause) {
       // There is nothing to join, as far as anyone can tell.
@@ -146,18 +93,13 @@ export class Chat {
 
   /** The live channel is up: what could not be read may be there now. */
   connected(): void {
-    if (this.#unread) void this.open();
-  }
-
-  /** What failed for want of a line or a server is tried again. */
-  #openAgain(cause: unknown): void {
-    if (!this.#closed && mayPass(cause)) this.#again.later(() => void this.open());
+    if (this.#model.unread) void this.open();
   }
 
   /** Stops listening; the turn itself goes on at the server. */
   close(): void {
     this.#closed = true;
-    this.#running?.stop();
+    if (this.#running) this.#line?.stop();
     this.#again.cancel();
     this.#flusher.stop();
   }
@@ -168,33 +110,41 @@ export class Chat {
 
   /** Reads what has changed at the server. */
   changed(): Promise<void> {
-    const turn = this.#running;
-    if (!turn) return this.#refresher.afresh();
+    if (!this.#running) return this.#refresher.afresh();
     // Before the end of a turn the reply might be stored that is still shown as
     // it comes in, and would be there twice.
-    turn.isStale = true;
+    this.#tell({ type: "outdated" });
     return Promise.resolve();
   }
 
   async loadEarlier(): Promise<void> {
-    const { cursor } = this.#conversation;
-    if (!cursor || this.state.get().isLoadingEarlier) return;
-    this.#publish({ isLoadingEarlier: true });
+    const { cursor } = this.#model.conversation;
+    if (!cursor || this.#model.view.isLoadingEarlier) return;
+    this.#tell({ type: "loadingEarlier" });
     try {
-      const page = await this.#pages.read(cursor);
-      // A refetch may have begun the history anew; then this page joins nothing.
-      if (this.#conversation.cursor === cursor) {
-        this.#conversation = withEarlier(this.#conversation, page);
-      }
-      this.#publish({ isLoadingEarlier: false });
+      this.#tell({ type: "earlier", cursor, page: await this.#session.readPage(cursor) });
     } catch (cause) {
-      this.#publish({ isLoadingEarlier: false, error: asError(cause) });
+      this.#tell({ type: "unreadEarlier", cause });
     }
   }
 
-  /** Sends the last message again, whose turn failed or which was not taken. */
+  /**
+   * Asks the last turn again, which failed: another version of it. A message that
+   * was not taken is sent again.
+   */
   async retry(): Promise<void> {
-    if (this.#last && !this.#running) await this.send(...this.#last);
+    if (this.#running) return;
+    const last = this.#last;
+    if (last && this.#model.conversation.unsent !== undefined) return this.send(...last);
+    try {
+      await this.askAnew();
+    } catch (cause) {
+      // Oracles that know no versions take the message once more.
+      if (!(last && cause instanceof RequestError && [404, 405].includes(cause.status)))
+        throw cause;
+      this.clearError();
+      await this.send(...last);
+    }
   }
 
   /** Sends a message; resolves when the turn has ended. */
@@ -204,64 +154,70 @@ export class Chat {
     attachments?: IAttachment[],
   ): Promise<void> {
     this.#last = [message, metadata, attachments];
-    const before = this.#running;
-    const answered = this.#turn?.answered;
-    const turn = this.#begin(true);
-    const mine: IMessage = {
-      id: randomId(),
-      type: "human",
-      content: message,
-      parts: write([], "text", message),
-      createdAt: isoNow(),
-      ...(attachments?.length ? { attachments } : {}),
-    };
-    this.#conversation = sent(this.#conversation, mine);
-    this.#publish({ status: "submitted", sendMessageError: undefined, error: this.#unread });
-    const tools = this.#host.tools();
-    const actions = this.#host.actions();
-    const model = this.#host.model();
-    const body: Record<string, unknown> = {
-      message,
-      timezone: Intl.DateTimeFormat().resolvedOptions().timeZone,
-      ...(metadata ? { metadata } : {}),
-      ...(attachments?.length ? { attachments } : {}),
-      ...(tools.length ? { tools } : {}),
-      ...(actions.length ? { agActions: actions } : {}),
-      ...(model ? { model } : {}),
-    };
-    try {
-      // A message that is still on its way is not called back by the next one.
-      await answered;
-      before?.stop();
-      // By these ids oracles know a message that the browser itself sends again.
-      const id = `once-${randomId()}`;
-      await this.#follow(
-        turn,
-        (handlers) => sendTurn(this.#api, this.#sessionId, id, body, handlers, turn.signal),
-        mine.createdAt,
-      );
-    } catch (cause) {
-      const isNewest = this.#running === turn;
-      if (isNewest) {
-        this.#end(turn);
-        if (!turn.live) this.#conversation = refused(this.#conversation, mine);
-        this.#keepLive();
-      } else {
-        this.#conversation = withdrawn(this.#conversation, mine);
-      }
-      const isUnpaid = cause instanceof PaymentRequiredError;
-      this.#publish(
-        !isNewest
-          ? {}
-          : isUnpaid
-            ? { status: "ready" }
-            : { status: "error", sendMessageError: asError(cause) },
-      );
-      if (!isUnpaid) throw cause;
-      this.#host.paymentRequired(cause.claimIds);
-    } finally {
-      turn.answer();
-    }
+    // Who writes here does not mean to end what another page waits for.
+    const multitask = this.#host.multitask() ?? (this.#running?.isForeign && "enqueue");
+    await this.#ask({
+      mine: humanMessage(message, attachments),
+      said: {
+        message,
+        ...(metadata ? { metadata } : {}),
+        ...(attachments?.length ? { attachments } : {}),
+      },
+      multitask,
+      isBehind: this.#running !== undefined && multitask === "enqueue",
+    });
+  }
+
+  /**
+   * Asks a turn anew, as it was or with another message in its place, by the id of
+   * any of its messages; the last turn without one. Resolves when it has ended.
+   */
+  async askAnew(id?: string, message?: string, attachments?: IAttachment[]): Promise<void> {
+    const shown = questionOf(this.#model.conversation, id)?.id;
+    if (shown === undefined) throw new Error("There is no such message");
+    // Of the last turn nobody has to know the id.
+    const isLast = shown === questionOf(this.#model.conversation)?.id;
+    const known = storedId(this.#model.conversation, shown) ?? (isLast ? "last" : undefined);
+    const stored = known ?? (await this.#readId(shown));
+    const question = questionOf(this.#model.conversation, shown);
+    await this.#ask({
+      mine: humanMessage(message ?? question?.content ?? "", attachments ?? question?.attachments),
+      said: {
+        ...(message === undefined ? {} : { message }),
+        ...(attachments ? { attachments } : {}),
+      },
+      // Who asks again does not mean to end what another page waits for.
+      multitask: this.#host.multitask() ?? (this.#running?.isForeign && "reject"),
+      // Which versions there are the history alone tells.
+      isBehind: true,
+      anew: { shown, stored },
+    });
+  }
+
+  /** Shows the version of a turn that begins with a message, as `version.messageIds` names it. */
+  async choose(messageId: string): Promise<void> {
+    const { messages } = this.state.get();
+    const question = messages.find((m) => m.version?.messageIds.includes(messageId));
+    await this.#session.choose(messageId);
+    if (question) this.#tell({ type: "chosen", question });
+    await this.changed();
+  }
+
+  /** Says what the reader thinks of an answer; null takes it back. */
+  async rate(id: string, rating: IFeedback["rating"] | null, text?: string): Promise<void> {
+    const feedback = rating ? { rating, ...(text ? { text } : {}) } : undefined;
+    await this.#session.rate(await this.#readId(id), feedback);
+    this.#tell({ type: "rated", id, feedback });
+  }
+
+  /** Shows other messages; the oracle is not told, and its history comes back when it is read. */
+  setMessages(messages: IMessage[]): void {
+    this.#tell({ type: "replaced", messages });
+  }
+
+  /** What went wrong was seen. */
+  clearError(): void {
+    this.#tell({ type: "cleared" });
   }
 
   /** Takes an event of the live channel that changes what is shown. */
@@ -269,25 +225,14 @@ export class Chat {
     if (event.eventName === "message_cache_invalidation") {
       const { requestId, ended, title } = event.payload;
       // What this page followed itself it has, and a title is no message.
-      if (title === undefined && !(ended && this.#followed.has(requestId))) void this.changed();
+      if (title === undefined && !(ended && this.#hasFollowed(requestId))) void this.changed();
     }
-    if (event.eventName !== "render_component") return;
-    if (this.#turn?.live?.take({ event: event.eventName, data: { ...event.payload } })) {
-      this.#flusher.touch();
-      return;
+    if (event.eventName === "run_started" && event.payload.tabId !== this.#host.tabId) {
+      void this.#followForeign(event.payload.requestId);
     }
-    const { componentName, args, status, eventId, requestId } = event.payload;
-    const id = `${requestId}-render_component-${eventId ?? componentName}`;
-    this.#addExtra({
-      id,
-      type: "ai",
-      content: {
-        name: componentName,
-        props: { id, args: args ?? {}, ...(status ? { status } : {}), event: event.eventName },
-      },
-      isComplete: true,
-      createdAt: isoNow(),
-    });
+    if (event.eventName === "render_component") {
+      this.#tell({ type: "shown", component: event.payload, now: isoNow() });
+    }
   }
 
   /**
@@ -295,14 +240,11 @@ export class Chat {
    * has stored what is left of the reply, so that is waited for, but not long.
    */
   async abort(): Promise<void> {
-    const turn = this.#running;
-    if (!turn) return;
-    const { followed } = turn;
+    const line = this.#line;
+    if (!line || !this.#running) return;
+    const { followed } = line;
     try {
-      await this.#api.json("/messages/abort", {
-        method: "POST",
-        body: { sessionId: this.#sessionId },
-      });
+      await this.#session.abort();
       let timer: ReturnType<typeof setTimeout> | undefined;
       const patience = new Promise((resolve) => {
         timer = setTimeout(resolve, abortPatience);
@@ -310,170 +252,151 @@ export class Chat {
       await Promise.race([followed, patience]);
       clearTimeout(timer);
     } catch (cause) {
-      this.#publish({ error: asError(cause) });
+      this.#tell({ type: "failed", cause });
     }
-    turn.stop();
+    line.stop();
     await followed;
   }
 
-  /** The turn under way, if there is one. */
-  get #running(): Turn | undefined {
-    return this.#turn?.isRunning ? this.#turn : undefined;
+  get #running() {
+    return runningTurn(this.#model);
   }
 
-  #begin(isSent: boolean): Turn {
-    this.#keepLive();
-    this.#epoch++;
-    return (this.#turn = new Turn(this.#turn, isSent));
+  #hasFollowed(requestId: string): boolean {
+    return this.#model.followed.includes(requestId);
   }
 
-  #end(turn: Turn): void {
-    turn.isRunning = false;
-    this.#epoch++;
+  /** What failed for want of a line or a server is tried again. */
+  #openAgain(cause: unknown): void {
+    if (!this.#closed && mayPass(cause)) this.#again.later(() => void this.open());
   }
 
-  async #resume(run: IRun): Promise<void> {
-    const turn = this.#begin(false);
-    this.#publish({ run });
-    await this.#follow(turn, (handlers) => {
-      handlers.accepted({ requestId: run.runId, runId: run.runId });
-      return resumeTurn(this.#api, run.runId, handlers, turn.signal);
-    });
+  /** The id under which the oracle keeps a message; the history tells new ones. */
+  async #readId(id: string): Promise<string> {
+    if (storedId(this.#model.conversation, id) === undefined) await this.#refresher.afresh();
+    const stored = storedId(this.#model.conversation, id);
+    if (stored === undefined) throw new Error("The oracle does not know this message yet");
+    return stored;
+  }
+
+  /** Posts what begins a turn, and follows it to its end. */
+  async #ask({ mine, said, multitask, isBehind, anew }: Question): Promise<void> {
+    const before = this.#running && this.#line;
+    const answered = this.#line?.answered;
+    const line = this.#newLine(true);
+    this.#tell({ type: "asked", mine, isBehind, ...(anew ? { question: anew.shown } : {}) });
+    const tools = this.#host.tools();
+    const actions = this.#host.actions();
+    const model = this.#host.model();
+    const body: Record<string, unknown> = {
+      ...said,
+      timezone: Intl.DateTimeFormat().resolvedOptions().timeZone,
+      ...(tools.length ? { tools } : {}),
+      ...(actions.length ? { agActions: actions } : {}),
+      ...(model ? { model } : {}),
+      tabId: this.#host.tabId,
+      ...(multitask ? { multitask } : {}),
+    };
+    try {
+      // A message that is still on its way is not called back by the next one.
+      await answered;
+      before?.stop();
+      await this.#follow(
+        line,
+        (handlers) => this.#session.ask(anew?.stored, body, handlers, line.signal),
+        mine.createdAt,
+      );
+    } catch (cause) {
+      this.#tell({ type: "refused", turn: line.turn, mine, cause });
+      if (!(cause instanceof PaymentRequiredError)) throw cause;
+      this.#host.paymentRequired(cause.claimIds);
+    } finally {
+      line.answer();
+    }
+  }
+
+  /** Follows a turn that is under way. */
+  async #join(run: IRun, isForeign: boolean): Promise<void> {
+    const line = this.#newLine(false);
+    this.#tell({ type: "joined", run, isForeign });
+    await this.#follow(line, (handlers) => this.#session.resume(run.runId, handlers, line.signal));
+  }
+
+  /** Follows a turn that another page began, after the one that is followed now. */
+  async #followForeign(requestId: string): Promise<void> {
+    await this.#line?.followed;
+    if (!this.#hasFollowed(requestId)) await this.open(true);
+  }
+
+  /** The line of the turn that begins with the next action. */
+  #newLine(isSent: boolean): Following {
+    return (this.#line = new Following(nextTurn(this.#model), this.#line, isSent));
   }
 
   async #follow(
-    turn: Turn,
+    line: Following,
     start: (handlers: TurnHandlers) => Promise<TurnEnd>,
     createdAt?: string,
   ): Promise<void> {
+    const { turn } = line;
     const stream = start({
       accepted: ({ requestId, runId }) => {
-        turn.answer();
-        if (this.#running !== turn) return;
-        turn.isStale = false;
-        this.#remember(requestId);
-        turn.live = new LiveTurn(requestId || randomId(), createdAt);
-        this.#publish({
-          status: "streaming",
-          ...(runId ? { run: { runId, status: "running" as const } } : {}),
-        });
+        line.answer();
+        const replyId = requestId || randomId();
+        this.#tell({ type: "accepted", turn, requestId, runId, replyId, createdAt, now: isoNow() });
       },
       frame: (frame) => {
-        if (this.#running !== turn || !turn.live) return;
-        if (frame.event === "run") this.#remember(text(frame.data["requestId"]));
-        if (frame.event === "delegation_required") void this.#api.deposit();
-        if (frame.event === "error") {
-          turn.failure = new TurnError(frame.data);
-          this.#addExtra(errorMessage(turn.live.id, turn.failure.message));
+        if (frame.event === "delegation_required" && this.#running?.id === turn) {
+          void this.#session.deposit();
         }
-        if (frame.event === "render_component") {
-          const event = readOracleEvent(frame.event, frame.data);
-          if (event) this.takeEvent(event);
-        } else if (turn.live.take(frame)) this.#flusher.touch();
+        this.#tell({ type: "framed", turn, frame, now: isoNow() });
       },
     });
-    turn.followed = stream.catch(() => undefined);
+    line.followed = stream.catch(() => undefined);
     const end = await stream;
-    if (this.#running !== turn || this.#closed) return;
-    this.#end(turn);
-    const epoch = this.#epoch;
-    // After some errors a turn goes on.
-    const failure = turn.live?.isFinished ? undefined : turn.failure;
+    if (this.#running?.id !== turn || this.#closed) return;
+    this.#tell({ type: "ended", turn });
     this.#flusher.now();
+    const { epoch } = this.#model;
     const loading = this.#refresher.running;
-    if (end === "done" && turn.live?.isFinished && !loading && !turn.isStale) {
-      // The stream told all that the history holds: nobody has to be asked.
-      this.#keepLive();
-      this.#conversation = settled(this.#conversation);
-      this.#publish({ status: "ready", run: undefined });
-      return;
+    const { reply, isStale } = this.#model.turn ?? {};
+    // Such a stream told all that the history holds: nobody has to be asked.
+    const isWhole = end === "done" && reply?.isFinished === true && !loading && !isStale;
+    if (!isWhole) {
+      // The turn is stored before its stream ends, so history now holds it. One
+      // that was asked for earlier may not.
+      await loading;
+      if (epoch === this.#model.epoch) await this.refetch();
+      if (epoch !== this.#model.epoch) return;
     }
-    // The turn is stored before its stream ends, so history now holds it. One
-    // that was asked for earlier may not.
-    await loading;
-    if (epoch === this.#epoch) await this.refetch();
-    if (epoch !== this.#epoch) return;
-    this.#keepLive();
-    this.#publish({
-      status: failure ? "error" : "ready",
-      ...(failure ? { error: failure } : {}),
-      run: undefined,
-    });
-  }
-
-  #remember(requestId: string): void {
-    this.#followed.add(requestId);
-    dropOldest(this.#followed, mostFollowed);
-  }
-
-  /** What was written of a turn stays to be seen when the turn is over. */
-  #keepLive(): void {
-    const live = this.#turn?.live;
-    if (!this.#turn || !live) return;
-    this.#turn.live = undefined;
-    if (!live.isEmpty) this.#conversation = left(this.#conversation, live.message());
-  }
-
-  #addExtra(message: IMessage): void {
-    this.#conversation = withExtra(this.#conversation, message, this.#turn?.live?.id);
-    this.#publish({});
+    this.#tell({ type: "settled", isWhole });
   }
 
   async #load(): Promise<void> {
-    const epoch = this.#epoch;
-    const idle = !this.#running;
+    const epoch = this.#running ? undefined : this.#model.epoch;
     this.#again.cancel();
     try {
-      const page = await this.#pages.read();
+      const page = await this.#session.readPage();
       if (this.#closed) return;
       this.#again.reset();
-      // Only what was asked for while no turn ran holds all that is shown.
-      const isWhole = idle && epoch === this.#epoch;
-      const { unsent } = this.#conversation;
-      const live = this.#turn?.live?.message();
-      this.#conversation = loaded(this.#conversation, page, live, isWhole);
-      if (isWhole && this.#turn) this.#turn.live = undefined;
-      const isThere = unsent !== this.#conversation.unsent;
-      // What is wrong with a turn stays to be seen.
-      const { error } = this.state.get();
-      this.#publish({
-        isLoading: false,
-        error: error === this.#unread ? undefined : error,
-        ...(isThere ? { status: "ready", sendMessageError: undefined } : {}),
-      });
-      this.#unread = undefined;
+      this.#tell({ type: "loaded", page, epoch });
     } catch (cause) {
       if (this.#closed) return;
       if (cause instanceof PaymentRequiredError) this.#host.paymentRequired(cause.claimIds);
-      this.#unread = asError(cause);
-      this.#publish({ isLoading: false, error: this.#unread });
+      this.#tell({ type: "unread", cause });
       this.#openAgain(cause);
     }
   }
 
-  #publish(change: Partial<ChatState>): void {
-    if (this.#closed) return;
-    const before = this.state.get();
-    const messages = shownMessages(this.#conversation, this.#turn?.live?.message());
-    const same =
-      messages.length === before.messages.length &&
-      messages.every((m, i) => m === before.messages[i]);
-    const next = {
-      ...before,
-      ...change,
-      messages: same ? before.messages : messages,
-      hasEarlier: this.#conversation.cursor !== null,
-    };
-    const changed = (Object.keys(next) as (keyof ChatState)[]).some((k) => next[k] !== before[k]);
-    if (changed) this.state.set(next);
+  /** Something happened. What only adds to the reply reaches the page at the flusher's pace. */
+  #tell(action: ChatAction): void {
+    const before = this.#model;
+    const { conversation, view, turn } = (this.#model = reduce(before, action));
+    if (conversation !== before.conversation || view !== before.view) this.#publish();
+    else if (turn?.reply !== before.turn?.reply) this.#flusher.touch();
   }
-}
 
-function randomId(): string {
-  if (typeof crypto !== "undefined" && typeof crypto.randomUUID === "function") {
-    return crypto.randomUUID();
+  #publish(): void {
+    if (!this.#closed) this.state.set(stateOf(this.#model, this.state.get()));
   }
-  return Array.from(crypto.getRandomValues(new Uint8Array(16)), (b) =>
-    b.toString(16).padStart(2, "0"),
-  ).join("");
 }

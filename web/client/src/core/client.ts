@@ -1,12 +1,14 @@
 import { OracleApi } from "./api";
 import { dropOldest } from "./bounded";
-import { Chat, type ChatHost } from "./chat";
+import { Chat, type ChatHost, type Multitask } from "./chat";
 import { CredentialKeeper, type Mint } from "./credentials";
 import type { OracleEvent } from "./events";
 import type { StreamingMode } from "./flush";
+import type { Connect } from "./line";
 import { Cell } from "./observable";
+import { randomId } from "./random";
 import { Resource } from "./resource";
-import { OracleSocket, type Connect, type SocketHost } from "./socket";
+import { OracleSocket, type SocketHost } from "./socket";
 import {
   declareActions,
   declareTools,
@@ -16,8 +18,6 @@ import {
   type BrowserTools,
 } from "./tools";
 import type { IWallet } from "./types";
-
-export type { Connect };
 
 export interface ClientOptions {
   wallet: IWallet;
@@ -54,7 +54,8 @@ export interface ChatAddress {
 export interface ChatPage {
   streamingMode(): StreamingMode | undefined;
   model(): string | undefined;
-  paymentRequired(claimIds: string[]): void;
+  multitask?(): Multitask | undefined;
+  paymentRequired?(claimIds: string[]): void;
   browserTools(): BrowserTools | undefined;
   event(event: OracleEvent): void;
 }
@@ -87,6 +88,8 @@ export class OraclesClient {
   readonly actions = new Cell<ReadonlyMap<string, AgAction>>(new Map());
   /** What the pages draw components with, by who brought it. */
   readonly components = new Cell<ReadonlyMap<object, Components>>(new Map());
+  /** The conversation that was opened last. */
+  readonly spokenTo = new Cell<ChatAddress | undefined>(undefined);
   readonly gateway: string | undefined;
   readonly fetch: typeof fetch;
   readonly #network: Network;
@@ -109,7 +112,9 @@ export class OraclesClient {
   api(baseUrl: string, oracleDid: string): OracleApi {
     const base = baseUrl.replace(/\/+$/, "");
     const key = `${base} ${oracleDid}`;
-    const api = this.#apis.get(key) ?? new OracleApi(base, oracleDid, this.credentials, this.fetch);
+    const api =
+      this.#apis.get(key) ??
+      new OracleApi(base, oracleDid, this.credentials, this.fetch, this.wallet.matrix);
     this.#apis.set(key, api);
     dropOldest(this.#apis, mostKept);
     return api;
@@ -164,6 +169,8 @@ export class OraclesClient {
       this.#chats.set(key, shared);
     }
     shared.pages = [...shared.pages, page];
+    const { oracleDid, baseUrl } = this.spokenTo.get() ?? {};
+    if (oracleDid !== at.oracleDid || baseUrl !== at.baseUrl) this.spokenTo.set(at);
     const mine = shared;
     return {
       open: mine,
@@ -186,12 +193,17 @@ export class OraclesClient {
       shared.pages.map(read).findLast((value) => value !== undefined);
     const tools = (): BrowserTools =>
       Object.assign({}, ...shared.pages.map((page) => page.browserTools()));
+    const tabId = randomId();
     const host: ChatHost = {
+      tabId,
+      multitask: () => last((page) => page.multitask?.()),
       streamingMode: () => last((page) => page.streamingMode()) ?? "batched",
       model: () => last((page) => page.model()),
       tools: () => declareTools(tools()),
       actions: () => declareActions(this.actions.get().values()),
-      paymentRequired: (claims) => shared.pages.at(-1)?.paymentRequired(claims),
+      // Hooks of other entries are pages too, and some of them do not care.
+      paymentRequired: (claims) =>
+        shared.pages.findLast((page) => page.paymentRequired)?.paymentRequired?.(claims),
     };
     const chat = new Chat(api, at.sessionId, host, at.pageSize);
     let greeted = false;
@@ -216,6 +228,7 @@ export class OraclesClient {
       at.sessionId,
       this.credentials,
       page,
+      tabId,
       this.#network.connect,
     );
     const shared: Shared = { chat, socket, pages: [], read: false, closing: undefined };

@@ -1,6 +1,7 @@
-import { adopt, merge, place, settle, type Extra } from "./history";
+import { dropOldest } from "./bounded";
+import { adopt, marked, merge, place, settle, upTo, type Extra } from "./history";
 import { cursorOf, type Page } from "./pages";
-import type { IMessage } from "./types";
+import type { IFeedback, IMessage } from "./types";
 
 /**
  * What a page knows of a conversation but for the turn under way. It is never
@@ -36,6 +37,9 @@ export const empty: Conversation = {
 /** How many entries are kept that no history holds. */
 const mostExtras = 100;
 
+/** How many ids are kept of messages that are not shown any more, such as those of other versions. */
+const mostIds = 1000;
+
 /** A message goes out. What was refused before is not in the conversation; this may be the same again. */
 export function sent(c: Conversation, mine: IMessage): Conversation {
   return {
@@ -55,6 +59,44 @@ export function refused(c: Conversation, mine: IMessage): Conversation {
   return { ...c, unsent: mine.id };
 }
 
+/** The message that begins the turn of a message; of the last turn without one. */
+export function questionOf(c: Conversation, id?: string): IMessage | undefined {
+  const all = shownMessages(c, undefined);
+  const at = id === undefined ? all.length - 1 : all.findIndex((m) => m.id === id);
+  return all.slice(0, at + 1).findLast((m) => m.type === "human");
+}
+
+/** A turn is asked anew: it goes with what followed it, and its new question stands in its place. */
+export function branched(c: Conversation, question: string, mine: IMessage): Conversation {
+  const ids = [...c.stored, ...c.pending].map((m) => m.id);
+  const at = ids.indexOf(question);
+  const gone = new Set(at < 0 ? [] : ids.slice(at));
+  return {
+    ...c,
+    stored: c.stored.filter((m) => !gone.has(m.id)),
+    pending: [...c.pending.filter((m) => !gone.has(m.id)), mine],
+    extras: c.extras.filter((e) => !e.after.some((id) => gone.has(id))),
+    unsent: undefined,
+  };
+}
+
+/** Another version of a turn is shown: entries behind it that no history holds are not of this one. */
+export function rebranched(c: Conversation, question: IMessage): Conversation {
+  return { ...c, extras: branched(c, question.id, question).extras };
+}
+
+/** The id under which the server keeps a message; nothing when it is not known yet. */
+export function storedId(c: Conversation, id: string): string | undefined {
+  for (const [stored, shown] of c.shownIds) if (shown === id) return stored;
+  return c.streamed.has(id) || c.pending.some((m) => m.id === id) ? undefined : id;
+}
+
+/** What a reader thinks of an answer; nothing takes it back. */
+export function rated(c: Conversation, id: string, feedback: IFeedback | undefined): Conversation {
+  const rate = (m: IMessage) => (m.id === id ? marked(m, m.version, feedback) : m);
+  return { ...c, stored: c.stored.map(rate), pending: c.pending.map(rate) };
+}
+
 /** What was written of a turn stays to be seen until the history holds it. */
 export function left(c: Conversation, reply: IMessage): Conversation {
   const whole = { ...reply, isComplete: true, isReasoning: false };
@@ -63,12 +105,11 @@ export function left(c: Conversation, reply: IMessage): Conversation {
 
 /** The stream told all that the history holds. */
 export function settled(c: Conversation): Conversation {
-  return {
-    ...c,
-    stored: [...c.stored, ...c.pending],
-    pending: [],
-    streamed: new Set([...c.streamed, ...c.pending.map((m) => m.id)]),
-  };
+  const streamed = new Set([...c.streamed, ...c.pending.map((m) => m.id)]);
+  const stored = [...c.stored, ...c.pending];
+  const shown = new Set(stored.map((m) => m.id));
+  dropOldest(streamed, mostIds, (id) => shown.has(id));
+  return { ...c, stored, pending: [], streamed };
 }
 
 /** Adds an entry that no history holds, or says what has become of it. */
@@ -106,16 +147,37 @@ export function loaded(
   const found = new Set(adopted.values());
   const fresh = settle(page.messages, [...c.stored, ...shown], shownIds);
   const { messages, joined } = merge(c.stored, fresh);
+  const pending = isWhole ? [] : c.pending.filter((m) => !found.has(m.id));
+  const ids = new Set([...messages, ...pending].map((m) => m.id));
+  dropOldest(shownIds, mostIds, (id) => ids.has(shownIds.get(id) ?? id));
   return {
     ...c,
     stored: messages,
-    pending: isWhole ? [] : c.pending.filter((m) => !found.has(m.id)),
+    pending,
     // The answer was lost, and the message was not.
     unsent: c.unsent !== undefined && found.has(c.unsent) ? undefined : c.unsent,
     streamed: new Set([...c.streamed].filter((id) => !found.has(id))),
     shownIds,
     cursor: joined ? c.cursor : cursorOf(page),
   };
+}
+
+/**
+ * A page that may have been written at any time while a turn is under way, without what it could
+ * tell twice: the turns that are shown as they come. They are behind all that is known; where
+ * nothing of the page is known, they begin with what was sent from here, or are the last one.
+ */
+export function withoutNewest(c: Conversation, page: Page): Page {
+  const known = new Set(c.stored.map((m) => m.id));
+  const isKnown = (id: string) => known.has(c.shownIds.get(id) ?? id);
+  const byStream = c.stored.filter((m) => c.streamed.has(m.id));
+  const adopted = adopt(page.messages, byStream, isKnown);
+  const messages = upTo(
+    page.messages,
+    (id) => isKnown(id) || adopted.has(id),
+    c.pending.filter((m) => m.type === "human").map((m) => m.content),
+  );
+  return messages.length === page.messages.length ? page : { ...page, messages };
 }
 
 /** Puts an older page before what is known. */

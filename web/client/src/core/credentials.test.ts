@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { FakeOracle, json, keeperOf, memoryStorage } from "../testkit/oracle";
+import { mayPass } from "./again";
 import { CredentialKeeper } from "./credentials";
 
 const minute = 60_000;
@@ -36,7 +37,7 @@ describe("CredentialKeeper", () => {
     expect(await keeper.get(kind, "did:o")).toBe("t2");
   });
 
-  test("a token that can not be renewed early is good to its end", async () => {
+  test("a token that cannot be renewed early is good to its end", async () => {
     const mint = minting(10 * minute);
     const keeper = keeperOf({ delegation: mint });
     await keeper.get("delegation", "did:o");
@@ -85,11 +86,32 @@ describe("CredentialKeeper", () => {
     expect(await keeper.get("delegation", "did:o")).toBe("t1");
   });
 
-  test("a failed mint is tried again by the next caller; no token at all is an error", async () => {
+  test("a wallet that refused is asked again when the user does something", async () => {
     const mint = minting();
     mint.mockRejectedValueOnce(new Error("locked"));
     const keeper = keeperOf({ delegation: mint });
     await expect(keeper.headers("did:o")).rejects.toThrow("locked");
+    await expect(keeper.headers("did:o")).rejects.toThrow("locked");
+    expect(mint).toHaveBeenCalledTimes(1);
+    expect(await keeper.headers("did:o", true)).toEqual({ "x-ucan-delegation": "t1" });
+  });
+
+  test("who is known by one token is not asked for the other with every act", async () => {
+    const delegate = vi.fn(() => Promise.reject(new Error("declined")));
+    const keeper = keeperOf({ delegation: delegate, invocation: minting() });
+    for (let i = 0; i < 3; i++) await keeper.headers("did:o", true);
+    expect(delegate).toHaveBeenCalledTimes(1);
+    keeper.askAgain();
+    await keeper.headers("did:o");
+    expect(delegate).toHaveBeenCalledTimes(2);
+  });
+
+  test("a wallet behind a broken line did not refuse", async () => {
+    const mint = minting();
+    mint.mockRejectedValueOnce(new TypeError("Failed to fetch"));
+    const keeper = keeperOf({ delegation: mint });
+    const failed = await keeper.headers("did:o").catch((cause: unknown) => cause);
+    expect(mayPass(failed)).toBe(true);
     expect(await keeper.headers("did:o")).toEqual({ "x-ucan-delegation": "t1" });
   });
 

@@ -1,3 +1,4 @@
+import { mayPass } from "./again";
 import { asError } from "./errors";
 
 /** A minted token and when it ends, in milliseconds. */
@@ -34,6 +35,8 @@ export class CredentialKeeper {
   readonly #storage: TokenStorage | undefined;
   readonly #memory = new Map<string, MintedToken>();
   readonly #minting = new Map<string, Promise<string>>();
+  /** What the wallet refused. It is not asked again before the user does something. */
+  readonly #refusals = new Map<string, Error>();
 
   constructor(
     userDid: string,
@@ -78,6 +81,8 @@ export class CredentialKeeper {
     const slot = `${kind} ${oracleDid}`;
     const running = this.#minting.get(slot);
     if (running) return running;
+    const refusal = this.#refusals.get(slot);
+    if (refusal) return Promise.reject(refusal);
     const minting = Promise.resolve()
       .then(() => mint(oracleDid))
       .then((token) => {
@@ -88,16 +93,31 @@ export class CredentialKeeper {
         return token.serialized;
       })
       .catch((cause: unknown) => {
-        throw new Error(`The ${kind} could not be made: ${asError(cause).message}`, { cause });
+        const error = new Error(`The ${kind} could not be made: ${asError(cause).message}`, {
+          cause,
+        });
+        // A line that broke is no refusal: what is loaded asks again when it is back.
+        if (!mayPass(error)) this.#refusals.set(slot, error);
+        throw error;
       })
       .finally(() => this.#minting.delete(slot));
     this.#minting.set(slot, minting);
     return minting;
   }
 
-  /** What says who is calling. Either token is enough; with neither, it says why. */
-  async tokens(oracleDid: string): Promise<Partial<Record<TokenKind, string>>> {
+  /** The user did something: a wallet that refused is asked once more. */
+  askAgain(): void {
+    this.#refusals.clear();
+  }
+
+  /**
+   * What says who is calling. Either token is enough; with neither, it says why. An
+   * act of the user asks a wallet that refused once more, if there is no token at all.
+   */
+  async tokens(oracleDid: string, isAct = false): Promise<Partial<Record<TokenKind, string>>> {
     const kinds = ["invocation", "delegation"] as const;
+    const isGood = (kind: TokenKind) => (this.#read(kind, oracleDid)?.expiresAt ?? 0) > Date.now();
+    if (isAct && !kinds.some(isGood)) this.askAgain();
     const got = await Promise.allSettled(kinds.map((kind) => this.get(kind, oracleDid)));
     const tokens: Partial<Record<TokenKind, string>> = {};
     kinds.forEach((kind, i) => {
@@ -110,8 +130,8 @@ export class CredentialKeeper {
   }
 
   /** The headers that say who is calling. */
-  async headers(oracleDid: string): Promise<Record<string, string>> {
-    const { invocation, delegation } = await this.tokens(oracleDid);
+  async headers(oracleDid: string, isAct = false): Promise<Record<string, string>> {
+    const { invocation, delegation } = await this.tokens(oracleDid, isAct);
     const headers: Record<string, string> = {};
     if (invocation) {
       headers["Authorization"] = `Bearer ${invocation}`;

@@ -59,6 +59,21 @@ export interface OracleEventPayloads {
     /** The turn of this request is over. */
     ended?: boolean;
   };
+  run_started: EventAddress & {
+    runId: string;
+    /** The page that sent the message, if it named itself. */
+    tabId?: string;
+  };
+  /** Calls wait for the user: `useApprovals` of the entry approvals shows them. */
+  approval_required: EventAddress & { runId: string; approvals: unknown[]; timestamp: string };
+  approval_answered: EventAddress & {
+    runId: string;
+    approvalId: string;
+    toolCallId: string;
+    toolName: string;
+    decision: "approve" | "deny" | "expired" | "withdrawn";
+    timestamp: string;
+  };
 }
 
 export type OracleEventName = keyof OracleEventPayloads;
@@ -68,20 +83,12 @@ export type OracleEvent = {
   [Name in OracleEventName]: { eventName: Name; payload: OracleEventPayloads[Name] };
 }[OracleEventName];
 
-/** The names, for catch-all listeners. */
-export const oracleEventNames: readonly OracleEventName[] = [
-  "connected",
-  "pong",
-  "status",
-  "subscribed",
-  "available-events",
-  "tool_call",
-  "action_call",
-  "render_component",
-  "browser_tool_call",
-  "router_update",
-  "message_cache_invalidation",
-];
+/** The names, for catch-all listeners; as one text, which is shorter. */
+export const oracleEventNames = (
+  "connected pong status subscribed available-events tool_call action_call render_component " +
+  "browser_tool_call router_update message_cache_invalidation run_started approval_required " +
+  "approval_answered"
+).split(" ") as readonly OracleEventName[];
 
 /**
  * Reads an event in any of its wire forms: the bare payload under its own name,

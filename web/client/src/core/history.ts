@@ -1,5 +1,12 @@
 import { fromStored } from "./parts";
-import type { IMessage, MessagePart, StoredMessage } from "./types";
+import type {
+  IFeedback,
+  IMessage,
+  IMessageVersion,
+  MessageContent,
+  MessagePart,
+  StoredMessage,
+} from "./types";
 
 /**
  * A page of the history as it is shown: the steps of a turn are one message. A
@@ -19,11 +26,28 @@ export function settle(
     const old = byId.get(fresh.id);
     if (!old) return fresh;
     if (shownAs.has(id) && tells(fresh, old)) {
-      return old.isComplete === false ? { ...old, isComplete: true, isReasoning: false } : old;
+      const { version, feedback } = fresh;
+      const told = JSON.stringify([version, feedback]);
+      const isSame = told === JSON.stringify([old.version, old.feedback]);
+      if (isSame && old.isComplete !== false) return old;
+      const whole = old.isComplete === false ? { isComplete: true, isReasoning: false } : {};
+      return marked({ ...old, ...whole }, version, feedback);
     }
     if (old.createdAt) fresh.createdAt = old.createdAt;
     return JSON.stringify(old) === JSON.stringify(fresh) ? old : fresh;
   });
+}
+
+/** A message with what is known of its versions and of what its reader thinks of it. */
+export function marked(
+  message: IMessage,
+  version: IMessageVersion | undefined,
+  feedback: IFeedback | undefined,
+): IMessage {
+  const made = { ...message };
+  delete made.version;
+  delete made.feedback;
+  return Object.assign(made, version && { version }, feedback && { feedback });
 }
 
 /**
@@ -78,6 +102,25 @@ export function adopt(
     ids.set(m.id, found.id);
   }
   return ids;
+}
+
+/**
+ * The part of a page up to the last turn that is known. Of a page of which nothing is known: up
+ * to the first message that was sent from here, or up to what answers its last one.
+ */
+export function upTo(
+  stored: StoredMessage[],
+  isKnown: (id: string) => boolean,
+  sent: MessageContent[],
+): StoredMessage[] {
+  const all = turns(stored);
+  const known = all.findLastIndex(([m]) => isKnown(m.id));
+  if (known >= 0) return all.slice(0, known + 1).flat();
+  const at =
+    sent.length > 0
+      ? all.findIndex(([m]) => m.type === "human" && sent.includes(m.content))
+      : all.findLastIndex(([m]) => m.type === "human") + 1;
+  return at < 0 ? stored : all.slice(0, at).flat();
 }
 
 /** Whether the history says what is shown. Of thoughts it may keep less. */

@@ -14,6 +14,11 @@ export interface OpenIdRequest {
   homeServer?: string;
 }
 
+/** The address of a homeserver that may be told by its name alone. */
+export function homeserverUrl(host: string): string {
+  return /^https?:\/\//.test(host) ? host.replace(/\/+$/, "") : `https://${host}`;
+}
+
 /** Mints a Matrix OpenID token, which proves to others who a Matrix user is. */
 export function getOpenIdToken(request: OpenIdRequest): Promise<OpenIdToken> {
   return mintOpenIdToken(request, (...args) => fetch(...args));
@@ -25,7 +30,7 @@ export async function mintOpenIdToken(
   fetcher: typeof fetch,
 ): Promise<OpenIdToken> {
   const host = request.homeServer ?? request.userId.split(":").slice(1).join(":");
-  const base = /^https?:\/\//.test(host) ? host.replace(/\/+$/, "") : `https://${host}`;
+  const base = homeserverUrl(host);
   const user = encodeURIComponent(request.userId);
   const response = await fetcher(`${base}/_matrix/client/v3/user/${user}/openid/request_token`, {
     method: "POST",

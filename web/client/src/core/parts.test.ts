@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { settle } from "./history";
-import { LiveTurn } from "./live";
+import { emptyReply, messageOf, withFrame } from "./reply";
 import type { Frame } from "./turn";
 import type { IToolCall, StoredMessage } from "./types";
 
@@ -68,13 +68,13 @@ function anyTurn(seed: number): { frames: Frame[]; stored: StoredMessage[] } {
   return { frames, stored };
 }
 
+const now = "2026-11-16T02:00:00.000Z";
+
 describe("a reply", () => {
   test("has the same parts in the same order while it streams and after a reload", () => {
     for (let seed = 0; seed < 500; seed++) {
       const { frames, stored } = anyTurn(seed);
-      const live = new LiveTurn("live", "2026-11-16T02:00:00.000Z");
-      for (const frame of frames) live.take(frame);
-      const shown = live.message();
+      const shown = messageOf(frames.reduce(withFrame, emptyReply("live", now)));
       const [reloaded, ...more] = settle(stored, [], new Map());
       expect(more).toEqual([]);
       for (const key of ["parts", "content", "toolCalls", "reasoning"] as const) {
@@ -84,15 +84,17 @@ describe("a reply", () => {
   });
 
   test("keeps text, call, text, call, text in order", () => {
-    const live = new LiveTurn("live");
-    for (const at of [0, 1, 2]) {
-      live.take({ event: "message", data: { content: `Text ${at}. ` } });
-      if (at === 2) break;
+    const frames = [0, 1, 2].flatMap((at): Frame[] => {
+      const said = { event: "message", data: { content: `Text ${at}. ` } };
+      if (at === 2) return [said];
       const call = { eventId: `c-${at}`, toolName: "look", args: {} };
-      live.take({ event: "tool_call", data: { ...call, status: "isRunning" } });
-      live.take({ event: "tool_call", data: { ...call, status: "done", output: "{}" } });
-    }
-    const content = live.message().content as unknown[];
+      return [
+        said,
+        { event: "tool_call", data: { ...call, status: "isRunning" } },
+        { event: "tool_call", data: { ...call, status: "done", output: "{}" } },
+      ];
+    });
+    const { content } = messageOf(frames.reduce(withFrame, emptyReply("live", now)));
     expect(content).toMatchObject([
       "Text 0. ",
       { props: { id: "c-0" } },
@@ -109,14 +111,13 @@ describe("a reply", () => {
       ["One. Two. Three.", ["One. ", "c", "Two. Three."]],
       ["Other.", ["c", "Other."]],
     ] as const) {
-      const live = new LiveTurn("live");
-      live.take({ event: "message", data: { content: "One. " } });
-      live.take({ event: "tool_call", data: { eventId: "c", toolName: "look", args: {} } });
-      live.take({ event: "message", data: { content: "Two. " } });
-      live.take({ event: "done", data: { status: "aborted", partialText } });
-      const parts = (live.message().parts ?? []).map((part) =>
-        part.type === "tool" ? part.call.id : part.text,
-      );
+      const reply = [
+        { event: "message", data: { content: "One. " } },
+        { event: "tool_call", data: { eventId: "c", toolName: "look", args: {} } },
+        { event: "message", data: { content: "Two. " } },
+        { event: "done", data: { status: "aborted", partialText } },
+      ].reduce(withFrame, emptyReply("live", now));
+      const parts = reply.parts.map((part) => (part.type === "tool" ? part.call.id : part.text));
       expect(parts).toEqual(want);
     }
   });

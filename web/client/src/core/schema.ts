@@ -3,6 +3,24 @@ export interface SchemaLike {
   parse(value: unknown): unknown;
 }
 
+/** A schema of any library that keeps to Standard Schema (standardschema.dev), by structure. */
+export interface StandardLike<Output> {
+  "~standard": {
+    validate(value: unknown): StandardResult<Output> | Promise<StandardResult<Output>>;
+  };
+}
+
+type StandardResult<Output> =
+  { value: Output; issues?: undefined } | { issues: readonly { message: string }[] };
+
+/** What a schema makes of arguments; of one that does not say, anything. */
+export type SchemaOutput<Schema> =
+  Schema extends StandardLike<infer Output>
+    ? Output
+    : Schema extends { parse(value: unknown): infer Output }
+      ? Output
+      : Record<string, unknown>;
+
 type JSONSchema = Record<string, unknown>;
 type Def = Record<string, unknown>;
 

@@ -4,7 +4,7 @@ import { FakeSocket } from "../testkit/socket";
 import type { OracleEvent } from "./events";
 import { OracleSocket } from "./socket";
 
-vi.mock("socket.io-client", () => import("../testkit/socket"));
+vi.mock("./line", () => import("../testkit/socket"));
 beforeEach(() => {
   FakeSocket.all = [];
 });
@@ -13,10 +13,9 @@ function open(call = vi.fn(async () => ({ result: "ok" }))) {
   let n = 0;
   const mint = vi.fn(async () => ({ serialized: `t${++n}`, expiresAt: Date.now() + 3_600_000 }));
   const events: OracleEvent[] = [];
-  const channel = new OracleSocket("ws://o", "did:o", "$s", keeperOf({ invocation: mint }), {
-    call,
-    event: (event) => void events.push(event),
-  });
+  const host = { call, event: (event: OracleEvent) => void events.push(event) };
+  const keeper = keeperOf({ invocation: mint });
+  const channel = new OracleSocket("ws://o", "did:o", "$s", keeper, host, "tab-1");
   const socket = FakeSocket.all[0] as FakeSocket;
   const auth = () => new Promise((done) => socket.options.auth(done));
   return { channel, socket, mint, call, events, auth };
@@ -27,7 +26,7 @@ const call = { sessionId: "$s", requestId: "r", toolCallId: "t-1", toolName: "x"
 describe("OracleSocket", () => {
   test("says who it is on every attempt and subscribes on every connection", async () => {
     const { channel, socket, auth } = open();
-    expect(socket.options.query).toEqual({ sessionId: "$s" });
+    expect(socket.options.query).toEqual({ sessionId: "$s", tabId: "tab-1" });
     expect(await auth()).toEqual({ invocation: "t1" });
     socket.line("connect");
     expect(channel.connected.get()).toBe(true);

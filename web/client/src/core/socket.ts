@@ -1,6 +1,6 @@
-import { io, type Socket } from "socket.io-client";
 import type { CredentialKeeper, TokenKind } from "./credentials";
 import { readOracleEvent, type OracleEvent } from "./events";
+import { openLine, type Connect, type Line } from "./line";
 import { Cell } from "./observable";
 import type { CallResult } from "./tools";
 
@@ -9,9 +9,6 @@ export interface SocketHost {
   call(kind: "tool" | "action", name: string, args: unknown): Promise<CallResult>;
   event(event: OracleEvent): void;
 }
-
-/** Opens a line; the socket client's own unless a test brings another. */
-export type Connect = typeof io;
 
 /** Calls that were answered, so that a repeated one is not run again. */
 const rememberedCalls = 512;
@@ -25,7 +22,7 @@ const rest = 60_000;
  */
 export class OracleSocket {
   readonly connected = new Cell(false);
-  readonly #socket: Socket;
+  readonly #socket: Line;
   readonly #seen = new Set<string>();
   #renewed = false;
   #closed = false;
@@ -38,12 +35,11 @@ export class OracleSocket {
     private readonly sessionId: string,
     private readonly credentials: CredentialKeeper,
     private readonly host: SocketHost,
-    connect: Connect = io,
+    tabId: string,
+    connect: Connect = openLine,
   ) {
     this.#socket = connect(url, {
-      transports: ["websocket"],
-      query: { sessionId },
-      forceNew: true,
+      query: { sessionId, tabId },
       auth: (done) => void this.#auth().then(done),
     });
     this.#socket.on("connect", () => {
@@ -53,7 +49,7 @@ export class OracleSocket {
     // Only the server's own word proves that the token was taken: some servers
     // accept the line first and refuse the user after.
     this.#socket.on("connected", () => (this.#renewed = false));
-    this.#socket.on("disconnect", (reason) => {
+    this.#socket.on("disconnect", (reason: string) => {
       this.connected.set(false);
       if (reason === "io server disconnect") void this.#refused();
     });
@@ -62,7 +58,7 @@ export class OracleSocket {
   }
 
   /** The line itself, for what other entries of the package say on it. */
-  get line(): Socket {
+  get line(): Line {
     return this.#socket;
   }
 

@@ -1,6 +1,14 @@
 import { describe, expect, test, vi } from "vitest";
 import { z } from "zod";
-import { declareActions, declareTools, runAction, runTool, type AgAction } from "./tools";
+import {
+  declareActions,
+  declareTools,
+  defineTool,
+  readCall,
+  runAction,
+  runTool,
+  type AgAction,
+} from "./tools";
 
 const colour = {
   toolName: "getColour",
@@ -45,6 +53,41 @@ describe("browser tools", () => {
     });
     const silent = { ...colour, schema: undefined, fn: () => undefined };
     expect(await runTool({ silent }, "getColour", undefined)).toEqual({ result: null });
+  });
+});
+
+describe("tools of any Standard Schema", () => {
+  const spell = defineTool({
+    toolName: "spell",
+    description: "Spells a word",
+    schema: {
+      "~standard": {
+        validate: async (value: unknown) =>
+          typeof (value as { word?: unknown }).word === "string"
+            ? { value: { word: (value as { word: string }).word.trim() } }
+            : { issues: [{ message: "word is missing" }, { message: "nothing to spell" }] },
+      },
+    },
+    fn: ({ word }) => [...word],
+  });
+
+  test("run with what it makes of the arguments, and say what it finds wrong", async () => {
+    expect(await runTool({ spell }, "spell", { word: " ab " })).toEqual({ result: ["a", "b"] });
+    expect(await runTool({ spell }, "spell", {})).toEqual({
+      result: null,
+      error: "word is missing; nothing to spell",
+    });
+  });
+
+  test("are read from their calls, and nothing from others", () => {
+    const call = { id: "c", name: "spell", args: { word: "ab" }, status: "done" as const };
+    const read = (more: object) => readCall(spell, { ...call, ...more });
+    expect(read({ output: '["a","b"]' })).toEqual({ args: { word: "ab" }, output: ["a", "b"] });
+    expect(read({ output: "no JSON" })?.output).toBe("no JSON");
+    expect(read({ status: "isRunning" })?.output).toBeUndefined();
+    expect(read({ output: "{}", error: "broken" })?.output).toBeUndefined();
+    expect(read({ name: "other" })).toBeUndefined();
+    expect(readCall(undefined, call)).toBeUndefined();
   });
 });
 

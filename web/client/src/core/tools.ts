@@ -1,6 +1,6 @@
 import { asError } from "./errors";
-import { jsonSchema, type SchemaLike } from "./schema";
-import type { ToolCallStatus, ToolDeclaration } from "./types";
+import { jsonSchema, type SchemaLike, type SchemaOutput, type StandardLike } from "./schema";
+import type { IToolCall, ToolCallStatus, ToolDeclaration } from "./types";
 
 /** A tool that runs on the user's page. */
 export interface BrowserTool {
@@ -11,6 +11,48 @@ export interface BrowserTool {
 }
 
 export type BrowserTools = Record<string, BrowserTool>;
+
+/** What a tool is called with. */
+export type ToolArgs<Tool> = Tool extends { fn: (args: infer Args) => unknown } ? Args : never;
+
+/** What a tool answers. */
+export type ToolOutput<Tool> = Tool extends { fn: (args: never) => infer Output }
+  ? Awaited<Output>
+  : never;
+
+/** A call of a known tool. */
+export interface KnownCall<Tool> {
+  /** As the oracle sent them: not parsed, and while it writes not complete. */
+  args: Partial<ToolArgs<Tool>>;
+  /** There is none before the call is done. */
+  output: ToolOutput<Tool> | undefined;
+}
+
+/** A tool whose function takes what its schema says: of zod 3 or 4, or any Standard Schema. */
+export function defineTool<Schema, Output>(tool: {
+  toolName: string;
+  description: string;
+  schema: Schema;
+  fn: (args: SchemaOutput<Schema>) => Output;
+}) {
+  return tool;
+}
+
+/** Reads a call of a tool; of other tools' calls there is nothing to say. */
+export function readCall<Tool extends BrowserTool>(
+  tool: Tool | undefined,
+  call: IToolCall,
+): KnownCall<Tool> | undefined {
+  if (call.name !== tool?.toolName) return undefined;
+  let output: unknown = call.output;
+  try {
+    output = JSON.parse(call.output ?? "");
+  } catch {
+    // A text that is no JSON is itself.
+  }
+  const isDone = call.status !== "isRunning" && call.error === undefined;
+  return { args: call.args, output: isDone ? output : undefined } as KnownCall<Tool>;
+}
 
 /** An AG-UI action. */
 export interface AgAction {
@@ -54,9 +96,13 @@ export function declareActions(actions: Iterable<AgAction>): ToolDeclaration[] {
   }));
 }
 
-function parsed(schema: unknown, args: unknown): unknown {
-  const like = schema as Partial<SchemaLike> | null | undefined;
-  return typeof like?.parse === "function" ? like.parse(args ?? {}) : (args ?? {});
+async function parsed(schema: unknown, given: unknown): Promise<never> {
+  const args = given ?? {};
+  const like = schema as Partial<SchemaLike & StandardLike<unknown>> | null | undefined;
+  if (typeof like?.parse === "function") return like.parse(args) as never;
+  const read = await like?.["~standard"]?.validate(args);
+  if (read?.issues) throw new Error(read.issues.map(({ message }) => message).join("; "));
+  return (read ? read.value : args) as never;
 }
 
 /** Runs a browser tool with checked arguments. It never throws. */
@@ -68,7 +114,7 @@ export async function runTool(
   const tool = Object.values(tools ?? {}).find((t) => t.toolName === name);
   if (!tool) return { result: null, error: `Tool ${name} not found` };
   try {
-    return { result: (await tool.fn(parsed(tool.schema, args) as never)) ?? null };
+    return { result: (await tool.fn(await parsed(tool.schema, args))) ?? null };
   } catch (cause) {
     return { result: null, error: asError(cause).message };
   }
@@ -83,7 +129,7 @@ export async function runAction(
   const failed = (error: string) => ({ result: { success: false, error }, error });
   if (!action) return failed(`Action tool ${name} not found`);
   try {
-    return { result: (await action.handler(parsed(action.parameters, args) as never)) ?? null };
+    return { result: (await action.handler(await parsed(action.parameters, args))) ?? null };
   } catch (cause) {
     return failed(asError(cause).message);
   }

@@ -13,6 +13,7 @@ function sending(oracle: FakeOracle, frame?: (frame: Frame) => void, keeper = ke
   const end = sendTurn(
     oracle.api(keeper),
     "$s:1",
+    "/messages/%24s%3A1",
     "q-1",
     { message: "hi" },
     {

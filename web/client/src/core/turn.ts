@@ -74,7 +74,7 @@ async function follow(
       }
     }
     if (signal.aborted) return "aborted";
-    // A log without numbers can not be joined in the middle.
+    // A log without numbers cannot be joined in the middle.
     if (!runId || !numbered || attempt >= maxAttempts) return "disconnected";
     if (response || attempt > 0) await delay(attempt, wait, signal);
     if (signal.aborted) return "aborted";
@@ -92,7 +92,7 @@ async function follow(
   }
 }
 
-/** Whether asking again can not help: the run is unknown, pruned or another's. */
+/** Whether asking again cannot help: the run is unknown, pruned or another's. */
 function isFinal(status: number): boolean {
   return status >= 400 && status < 500 && status !== 408 && status !== 429;
 }
@@ -157,13 +157,14 @@ async function find(
 }
 
 /**
- * Sends a message and follows the turn. The message is posted exactly once,
+ * Posts what begins a turn and follows it. It is posted exactly once,
  * under an id of the page's own: when the answer is lost, the oracle is asked
  * whether it has the message before that is called a failure.
  */
 export async function sendTurn(
   api: OracleApi,
   sessionId: string,
+  path: string,
   requestId: string,
   body: Record<string, unknown>,
   handlers: TurnHandlers,
@@ -173,7 +174,7 @@ export async function sendTurn(
   let response: Response | undefined;
   let runId: string | undefined;
   try {
-    response = await api.send(`/messages/${encodeURIComponent(sessionId)}`, {
+    response = await api.send(path, {
       method: "POST",
       headers: { "X-Request-Id": requestId },
       body: { ...body, stream: true },

@@ -57,6 +57,23 @@ export interface IAttachment {
   cid?: string;
 }
 
+/** Which of several versions of a turn is shown. It is told of the message that begins the turn. */
+export interface IMessageVersion {
+  /** Counted from one, oldest first. */
+  number: number;
+  count: number;
+  /** Asked again as it was, or otherwise. */
+  kind: "original" | "regenerated" | "edited";
+  /** The messages that begin the versions, oldest first: `chooseVersion` shows one of them. */
+  messageIds: string[];
+}
+
+/** What its reader thinks of an answer. */
+export interface IFeedback {
+  rating: "up" | "down";
+  text?: string;
+}
+
 /** One entry of a conversation. */
 export interface IMessage {
   id: string;
@@ -71,6 +88,8 @@ export interface IMessage {
   createdAt?: string;
   attachment?: IAttachment;
   attachments?: IAttachment[];
+  version?: IMessageVersion;
+  feedback?: IFeedback;
 }
 
 export type ChatStatus = "submitted" | "streaming" | "ready" | "error";
@@ -95,6 +114,8 @@ export interface StoredMessage {
   toolCalls?: IToolCall[];
   attachment?: IAttachment;
   attachments?: IAttachment[];
+  version?: IMessageVersion;
+  feedback?: IFeedback;
 }
 
 /** A declared tool or action, as the server takes it. */

@@ -21,6 +21,7 @@ export interface OraclesProviderProps {
 export interface OraclesContextValue {
   wallet: IWallet;
   transactSignX: TransactSignX;
+  /** A token that is good for now. A wallet that refused is asked once more. */
   getDelegation: (oracleDid: string) => Promise<string | undefined>;
   getInvocation: (oracleDid: string) => Promise<string | undefined>;
   /** Sends a request to an oracle in the user's name and returns its JSON. */

@@ -17,7 +17,7 @@ import { useModels } from "./useModels";
 import { useOracleSessions } from "./useOracleSessions";
 import { useOraclesConfig } from "./useOraclesConfig";
 
-vi.mock("socket.io-client", () => import("../testkit/socket"));
+vi.mock("../core/line", () => import("../testkit/socket"));
 beforeEach(() => {
   FakeSocket.all = [];
   localStorage.clear();
@@ -239,6 +239,9 @@ describe("useChat", () => {
     const { result } = renderHook(() => useChat(chatOptions()), { wrapper: Page });
     expect(Object.keys(result.current).sort()).toEqual([
       "abortStream",
+      "chooseVersion",
+      "clearError",
+      "editMessage",
       "error",
       "hasEarlier",
       "isConfigReady",
@@ -248,11 +251,15 @@ describe("useChat", () => {
       "isSending",
       "loadEarlier",
       "messages",
+      "readCall",
       "refetchMessages",
+      "regenerate",
       "retry",
       "run",
+      "sendFeedback",
       "sendMessage",
       "sendMessageError",
+      "setMessages",
       "status",
     ]);
   });
@@ -428,6 +435,92 @@ describe("the other hooks", () => {
     memories = memories.slice(1);
     await act(() => result.current.forget("m 1"));
     expect(result.current.memories.map((m) => m.text)).toEqual(["likes cake"]);
+  });
+
+  test("useMemoryEngine without a name is the memory of the conversation that is open", async () => {
+    const { Page, oracle } = page();
+    oracle.on("GET", /^\/memory/, () => json({ memories: [{ id: "1", text: "likes tea" }] }));
+    function Memories() {
+      const memory = useMemoryEngine();
+      return <p>{memory.isLoading ? "waiting" : memory.memories.map((m) => m.text).join()}</p>;
+    }
+    const Talk = () => <>{useChat(chatOptions()).status}</>;
+    const view = render(<Page><Memories /></Page>); // prettier-ignore
+    await screen.findByText("waiting");
+    view.rerender(<Page><Memories /><Talk /></Page>); // prettier-ignore
+    await screen.findByText("likes tea");
+  });
+
+  test("useMemoryEngine writes nowhere while no conversation is open", async () => {
+    const { Page, oracle } = page();
+    const { result } = renderHook(() => useMemoryEngine(), { wrapper: Page });
+    await expect(result.current.remember("tea")).rejects.toThrow("No conversation");
+    expect(oracle.seen).toEqual([]);
+  });
+
+  test("a wallet that refuses is asked once, until the user does something", async () => {
+    const { Page, oracle } = page();
+    oracle.streaming("run-1");
+    oracle.on("GET", /^\/sessions\?/, () => json({ sessions: [], total: 0 }));
+    oracle.on("GET", /^\/memory/, () => json({ memories: [] }));
+    let isWilling = false;
+    const sign = async () => {
+      if (!isWilling) throw new Error("declined");
+      return { serialized: "t", expiresAt: Date.now() + 3_600_000 };
+    };
+    const delegate = vi.fn(sign);
+    const invoke = vi.fn(sign);
+    let send: () => Promise<void> = () => Promise.resolve();
+    let refetch = send;
+    function Greedy() {
+      const chat = useChat(chatOptions());
+      const sessions = useOracleSessions("did:o", { baseUrl: overrides.baseUrl });
+      const memory = useMemoryEngine("did:o", overrides);
+      send = () => chat.sendMessage("hi");
+      refetch = sessions.refetch;
+      return <p>{[chat.error, sessions.error, memory.error].map((e) => e?.message).join("; ")}</p>;
+    }
+    render(
+      <StrictMode>
+        <Page createDelegation={delegate} createInvocation={invoke}>
+          <Greedy />
+        </Page>
+      </StrictMode>,
+    );
+    const why = "The invocation could not be made: declined";
+    await screen.findByText([why, why, why].join("; "));
+    const asked = () => [delegate.mock.calls.length, invoke.mock.calls.length];
+    expect(asked()).toEqual([1, 1]);
+    await act(() => expect(send()).rejects.toThrow("declined"));
+    expect(asked()).toEqual([2, 2]);
+    isWilling = true;
+    await act(() => refetch());
+    expect(asked()).toEqual([3, 3]);
+    const sending = send();
+    await waitFor(() => expect(oracle.streams).toHaveLength(1));
+    oracle.stream().frame(1, "done", { status: "finished" }).end();
+    await act(() => sending);
+    expect(asked()).toEqual([3, 3]);
+  });
+
+  test("the wallet's Matrix session goes along with what the user does, and with nothing else", async () => {
+    const { Page, oracle } = page();
+    oracle.streaming("run-1");
+    const { result } = renderHook(() => useChat(chatOptions()), { wrapper: Page });
+    await waitFor(() => expect(oracle.requests("GET", /run$/)).toHaveLength(1));
+    const sending = result.current.sendMessage("hi");
+    await waitFor(() => expect(oracle.streams).toHaveLength(1));
+    oracle.stream().frame(1, "done", { status: "finished" }).end();
+    await act(() => sending);
+    const told = oracle.seen.map(({ method, headers }) => [
+      method,
+      headers["x-matrix-access-token"],
+      headers["x-matrix-homeserver"],
+    ]);
+    expect(told.filter(([method]) => method === "POST")).toEqual([
+      ["POST", "m", "https://hs.test"],
+    ]);
+    expect(told.filter(([method, token]) => method === "GET" && token)).toEqual([]);
   });
 
   test("useGetOpenIdToken asks the user's own server; without one it asks nobody", async () => {

@@ -43,12 +43,18 @@ export function useProvided(
       wallet,
       client,
       transactSignX: (messages, memo) => callbacks.current.transactSignX(messages, memo),
-      getDelegation: (did) => client.credentials.get("delegation", did),
-      getInvocation: (did) => client.credentials.get("invocation", did),
+      getDelegation: (did) => asked(client).get("delegation", did),
+      getInvocation: (did) => asked(client).get("invocation", did),
       authedRequest: (url, method, { oracleDid, body }) =>
         client.api("", oracleDid).json(url, { method, ...(body === undefined ? {} : { body }) }),
     };
   }, [callbacks, wallet, invokes, queryGateway, network]);
+}
+
+/** Whoever asks for a token by name wants the wallet to be asked. */
+function asked({ credentials }: OraclesClient) {
+  credentials.askAgain();
+  return credentials;
 }
 
 /** The same object for the same wallet, however often the host makes a new one. */

@@ -11,7 +11,7 @@ import { renderMessageContent } from "./render";
 import { useAgAction } from "./useAgAction";
 import { useChat, type UIComponents } from "./useChat";
 
-vi.mock("socket.io-client", () => import("../testkit/socket"));
+vi.mock("../core/line", () => import("../testkit/socket"));
 beforeEach(() => {
   FakeSocket.all = [];
   localStorage.clear();

@@ -1,4 +1,5 @@
 import { useEffect, type ReactNode } from "react";
+import type { StandardLike } from "../core/schema";
 import type { AgAction } from "../core/tools";
 import type { ToolCallStatus } from "../core/types";
 import { useOraclesContext } from "./context";
@@ -21,7 +22,7 @@ export interface AgActionRenderProps<Args> {
 export interface UseAgActionOptions<Args> {
   name: string;
   description: string;
-  parameters: ZodLike<Args>;
+  parameters: ZodLike<Args> | StandardLike<Args>;
   handler: (args: Args) => Promise<unknown>;
   render?: ((props: AgActionRenderProps<Args>) => ReactNode) | undefined;
 }

@@ -12,9 +12,9 @@ export function useGetOpenIdToken() {
     const userId = `@did-ixo-${wallet.address}:${server}`;
     return mintOpenIdToken({ userId, matrixAccessToken: accessToken, homeServer }, client.fetch);
   }, [wallet, client, accessToken, homeServer]);
-  const { data, error, isLoading, reload } = useResource(
+  const { data, error, isLoading, refetch } = useResource(
     accessToken && homeServer ? "openid" : null,
     mint,
   );
-  return { openIdToken: data, error, isLoading, refetch: reload };
+  return { openIdToken: data, error, isLoading, refetch };
 }

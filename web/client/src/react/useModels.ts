@@ -22,7 +22,7 @@ export function useModels(oracleDid: string, options: { baseUrl?: string } = {})
     options.baseUrl ? { baseUrl: options.baseUrl } : undefined,
   );
   const apiUrl = config.isReady ? config.apiUrl : null;
-  const { data, error, isLoading, reload } = useResource(apiUrl && `models ${apiUrl}`, () =>
+  const { data, error, isLoading, refetch } = useResource(apiUrl && `models ${apiUrl}`, () =>
     client
       .api(apiUrl ?? "", oracleDid)
       .json<{ models: IModel[]; default: string }>("/models", { anonymous: true }),
@@ -32,6 +32,6 @@ export function useModels(oracleDid: string, options: { baseUrl?: string } = {})
     defaultModel: data?.default,
     error: error ?? config.error,
     isLoading: isLoading || config.isLoading,
-    refetch: reload,
+    refetch,
   };
 }

@@ -61,7 +61,7 @@ export function useOracleSessions(oracleDid: string, options: UseOracleSessionsO
     total,
     isLoading: list.isLoading || config.isLoading,
     error: list.error ?? config.error,
-    refetch: list.reload,
+    refetch: list.refetch,
     isConfigReady: config.isReady,
     hasNextPage: sessions.length < total,
     isFetchingNextPage: more.running,

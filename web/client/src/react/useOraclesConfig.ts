@@ -48,6 +48,6 @@ export function useOraclesConfig(
     isLoading: found.isLoading,
     isReady: apiUrl !== null && (overrides?.baseUrl !== undefined || !found.isLoading),
     error: apiUrl !== null ? undefined : gateway ? found.error : unresolved,
-    refetch: found.reload,
+    refetch: found.refetch,
   };
 }

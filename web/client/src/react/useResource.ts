@@ -19,9 +19,14 @@ export function useResource<T>(key: string | null, load: Load<T>) {
     () => shared?.reload((before) => latest.current(before)) ?? Promise.resolve(),
     [shared, latest],
   );
+  /** For who wants it read again: a wallet that refused is asked once more. */
+  const refetch = useCallback(() => {
+    client.credentials.askAgain();
+    return reload();
+  }, [client, reload]);
   const update = useCallback(
     (change: (data: T | undefined) => T | undefined) => shared?.update(change),
     [shared],
   );
-  return { ...state, reload, update };
+  return { ...state, reload, refetch, update };
 }

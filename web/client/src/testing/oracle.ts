@@ -1,10 +1,11 @@
-import type { Connect, Network } from "../core/client";
+import type { Network } from "../core/client";
 import type { OracleEventName, OracleEventPayloads } from "../core/events";
-import type { StoredMessage } from "../core/types";
+import type { IFeedback, StoredMessage } from "../core/types";
 import type { IMemory } from "../react/useMemoryEngine";
 import type { IModel } from "../react/useModels";
 import type { IChatSession } from "../react/useOracleSessions";
 import { FakeSocket } from "./socket";
+import { FakeVersions } from "./versions";
 import { FakeNetwork, FakeStream, json, type SeenRequest } from "./wire";
 
 /** What the fake oracle says to a message; a text alone is its reply. */
@@ -47,6 +48,7 @@ export class FakeOracle extends FakeNetwork {
   readonly sockets: FakeSocket[] = [];
   respond: Respond = (message) => `You said: ${message}`;
   #count = 0;
+  readonly #versions = new FakeVersions(this.history);
   #claims: string[] | undefined;
   /** Who waits for the stream of a message, first come, first served. */
   readonly #writers: ((stream: FakeStream) => void)[] = [];
@@ -56,10 +58,17 @@ export class FakeOracle extends FakeNetwork {
     this.#serveConfig();
     this.#serveSessions();
     this.#serveMemory();
+    this.#serveVersions();
+    // What pages ask on their own is answered as by an oracle that has none of it.
+    this.on("POST", /^\/delegation$/, () => json({ success: true }));
+    this.on("GET", /^\/knowledge\/collections$/, () => json({ collections: [] }));
+    this.on("GET", /^\/sessions\/[^/]+\/approvals$/, () => json({ approvals: [] }));
     this.on("GET", /^\/models$/, () => json({ models: this.models, default: this.models[0]?.id }));
-    this.on("POST", /^\/messages\/(?!abort$)[^/]+$/, (request, signal) =>
-      this.#turn(request, signal),
-    );
+    this.on("POST", /^\/messages\/(?!abort$)[^/]+$/, (request, signal) => {
+      const sessionId = part(request, 2);
+      const { message } = request.body as { message?: unknown };
+      return this.#turn(sessionId, this.#question(String(message ?? "")), request, signal);
+    });
     this.on("POST", /^\/messages\/abort$/, () => json({ success: true }));
     this.on("POST", /^\/_matrix\/client\/v3\/user\/[^/]+\/openid\/request_token$/, () =>
       json({
@@ -78,8 +87,7 @@ export class FakeOracle extends FakeNetwork {
    */
   readonly network: Network = {
     fetch: (input, init) => this.fetch(input, init),
-    connect: ((url: string, options: ConstructorParameters<typeof FakeSocket>[1]) =>
-      this.#connect(url, options)) as unknown as Connect,
+    connect: (url, options) => this.#connect(url, options),
   };
 
   /** From now on every message and history is answered with 402 and these claims; none ends it. */
@@ -151,18 +159,29 @@ export class FakeOracle extends FakeNetwork {
     return socket;
   }
 
-  async #turn(request: SeenRequest, signal: AbortSignal | undefined): Promise<Response> {
+  #question(content: string): StoredMessage {
+    return { id: this.#id("m"), type: "human", content, isComplete: true, createdAt: now() };
+  }
+
+  /** Answers a question, which may stand in the place of another one. */
+  async #turn(
+    sessionId: string,
+    question: StoredMessage,
+    request: SeenRequest,
+    signal: AbortSignal | undefined,
+    old?: StoredMessage,
+  ): Promise<Response> {
     if (this.#claims) return this.#unpaid(this.#claims);
-    const sessionId = decodeURIComponent(request.path.split("/")[2] ?? "");
-    const message = String((request.body as { message?: unknown } | undefined)?.message ?? "");
+    const remember = () =>
+      old ? this.#versions.branch(sessionId, old, question) : this.#remember(sessionId, question);
     const stream = new FakeStream(signal);
     const write = this.#writers.shift();
     if (write) {
-      this.#remember(sessionId, { id: this.#id("m"), type: "human", content: message });
+      remember();
       write(stream);
       return stream.response({ "X-Request-Id": this.#id("request") });
     }
-    const said = await this.respond(message, request);
+    const said = await this.respond(question.content, request);
     const reply = typeof said === "string" ? { text: said } : said;
     const runId = this.#id("run");
     const text = reply.text ?? "";
@@ -176,7 +195,7 @@ export class FakeOracle extends FakeNetwork {
     frames.push(["done", { status: reply.error ? "failed" : "finished" }]);
     frames.forEach(([event, data], i) => stream.frame(i + 1, event, data));
     stream.end();
-    this.#remember(sessionId, { id: this.#id("m"), type: "human", content: message });
+    remember();
     this.#remember(sessionId, { id: this.#id("m"), type: "ai", content: text });
     return stream.response({ "X-Request-Id": this.#id("request"), "X-Run-Id": runId });
   }
@@ -229,7 +248,7 @@ export class FakeOracle extends FakeNetwork {
       return json(session, 201);
     });
     this.on("DELETE", /^\/sessions\/[^/]+$/, ({ path }) => {
-      const sessionId = decodeURIComponent(path.split("/")[2] ?? "");
+      const sessionId = part({ path }, 2);
       const known = this.sessions.length;
       this.sessions = this.sessions.filter((s) => s.sessionId !== sessionId);
       if (this.sessions.length === known) {
@@ -239,11 +258,31 @@ export class FakeOracle extends FakeNetwork {
     });
     this.on("GET", /^\/sessions\/[^/]+\/messages/, ({ path }) => {
       if (this.#claims) return this.#unpaid(this.#claims);
-      const sessionId = decodeURIComponent(path.split("/")[2] ?? "");
-      const messages = this.history.get(sessionId) ?? [];
+      const messages = this.#versions.shown(part({ path }, 2));
       return json({ messages, prevCursor: null, hasOlder: false });
     });
-    this.on("GET", /^\/sessions\/[^/]+\/run$/, () => json({ run: null }));
+    this.on("GET", /^\/sessions\/[^/]+\/run(\?|$)/, () => json({ run: null }));
+  }
+
+  #serveVersions(): void {
+    this.on("POST", /^\/sessions\/[^/]+\/messages\/[^/]+\/versions$/, (request, signal) => {
+      const sessionId = part(request, 2);
+      const old = this.#versions.questionOf(sessionId, part(request, 4));
+      if (!old) return json({ statusCode: 404, message: "There is no such message" }, 404);
+      const { message } = request.body as { message?: string };
+      return this.#turn(sessionId, this.#question(message ?? old.content), request, signal, old);
+    });
+    this.on("POST", /^\/sessions\/[^/]+\/messages\/[^/]+\/choose$/, (request) =>
+      this.#versions.choose(part(request, 2), part(request, 4))
+        ? json({ success: true })
+        : json({ statusCode: 404, message: "There is no such version" }, 404),
+    );
+    for (const method of ["PUT", "DELETE"]) {
+      this.on(method, /^\/sessions\/[^/]+\/messages\/[^/]+\/feedback$/, (request) => {
+        this.#versions.rate(part(request, 4), request.body as IFeedback | undefined);
+        return json({ success: true });
+      });
+    }
   }
 
   #serveMemory(): void {
@@ -267,6 +306,11 @@ export class FakeOracle extends FakeNetwork {
   #id(kind: string): string {
     return `${kind}-${++this.#count}`;
   }
+}
+
+/** A part of a request's path, counted from one. */
+function part({ path }: { path: string }, at: number): string {
+  return decodeURIComponent((path.split("?")[0] ?? "").split("/")[at] ?? "");
 }
 
 function now(): string {

@@ -22,6 +22,12 @@ export class FakeSocket {
     return this;
   }
 
+  off(name: string, listener: Listener): this {
+    const rest = (this.#listeners.get(name) ?? []).filter((one) => one !== listener);
+    this.#listeners.set(name, rest);
+    return this;
+  }
+
   onAny(listener: Listener): this {
     this.#any.push(listener);
     return this;
@@ -35,11 +41,7 @@ export class FakeSocket {
   /** Answers what is asked with an acknowledgement; silence unless a test says otherwise. */
   answer: (name: string, payload: unknown) => unknown = () => new Promise(() => undefined);
 
-  timeout(): this {
-    return this;
-  }
-
-  async emitWithAck(name: string, payload: unknown): Promise<unknown> {
+  async ask(name: string, payload: unknown): Promise<unknown> {
     this.emitted.push([name, payload]);
     return this.answer(name, payload);
   }

@@ -160,3 +160,35 @@ it("is the user's Matrix server too", async () => {
 it("says that nobody is there to be called", async () => {
   await expect(new FakeOracle().callTool("any")).rejects.toThrow("No page is connected");
 });
+
+it("keeps versions of turns and what readers think of answers", async () => {
+  const oracle = new FakeOracle();
+  let times = 0;
+  oracle.respond = (message) => `${message}, ${++times}`;
+  const { result } = chatWith(oracle);
+  await waitFor(() => expect(result.current.isRealTimeConnected).toBe(true));
+  await act(() => result.current.sendMessage("rain"));
+  await act(() => result.current.sendMessage("snow"));
+  await act(() => result.current.regenerate());
+  await waitFor(() =>
+    expect(said(result.current.messages)).toEqual(["rain", "rain, 1", "snow", "snow, 3"]),
+  );
+  const question = () => result.current.messages.findLast((m) => m.type === "human");
+  expect(question()?.version).toMatchObject({ number: 2, count: 2, kind: "regenerated" });
+  await act(() => result.current.editMessage(question()?.id ?? "", "hail"));
+  await waitFor(() => expect(question()?.version).toMatchObject({ number: 3, kind: "edited" }));
+  await act(() => result.current.chooseVersion(question()?.version?.messageIds[0] ?? ""));
+  await waitFor(() =>
+    expect(said(result.current.messages)).toEqual(["rain", "rain, 1", "snow", "snow, 2"]),
+  );
+  expect(question()?.version).toMatchObject({ number: 1, count: 3, kind: "original" });
+  const answer = () => result.current.messages.at(-1);
+  await act(() => result.current.sendFeedback(answer()?.id ?? "", "down", "Wrong season"));
+  expect(answer()?.feedback).toEqual({ rating: "down", text: "Wrong season" });
+  await act(() => result.current.refetchMessages());
+  expect(answer()?.feedback).toEqual({ rating: "down", text: "Wrong season" });
+  await act(() => result.current.sendFeedback(answer()?.id ?? "", null));
+  await act(() => result.current.refetchMessages());
+  expect(answer()?.feedback).toBeUndefined();
+  await expect(result.current.chooseVersion("m-none")).rejects.toThrow("There is no such version");
+});

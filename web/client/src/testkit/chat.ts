@@ -16,6 +16,8 @@ export function chatWith(oracle: FakeOracle, host: Partial<ChatHost> = {}) {
   const chat = new Chat(oracle.api(), "$s", {
     streamingMode: () => "batched",
     model: () => undefined,
+    multitask: () => undefined,
+    tabId: "tab-1",
     tools: () => [],
     actions: () => [],
     paymentRequired: (claims) => void paid.push(claims),

@@ -10,4 +10,5 @@ export class FakeSocket extends Base {
   }
 }
 
-export const io = (...args: ConstructorParameters<typeof FakeSocket>) => new FakeSocket(...args);
+export const openLine = (...args: ConstructorParameters<typeof FakeSocket>) =>
+  new FakeSocket(...args);

@@ -1,6 +1,6 @@
 import { useSyncExternalStore } from "react";
-import { namespace, mint, type Minted, type Session } from "./session";
-import type { Capability } from "./ucan";
+import { mint, type Minted, type Session } from "./session";
+import { filesOf, talking, type Capability } from "@castalia/oracles-client/wallet";
 
 /** What the user lets the oracle do with their files. */
 export type Grant = "read" | "write";
@@ -66,10 +66,7 @@ export function useConsent(session: Session): State {
 
 /** The capabilities of a consent: always to talk, and files as far as allowed. */
 export function granted(did: string, grant: Grant): Capability[] {
-  return [
-    { can: "*", with: "ixo:oracle" },
-    { can: grant === "read" ? "fs/read" : "fs/*", with: namespace(did) },
-  ];
+  return [talking, filesOf(did, grant)];
 }
 
 /**

@@ -1,5 +1,11 @@
 import { createContext, useContext } from "react";
-import { inSeconds, issue, type Capability } from "./ucan";
+import {
+  filesOf,
+  mintToken,
+  talking,
+  type Capability,
+  type MintedToken,
+} from "@castalia/oracles-client/wallet";
 import type { KeptKey } from "./vault";
 
 /** Who is signed in, and which service the tokens are for. */
@@ -25,28 +31,20 @@ export async function fetchServiceDid(): Promise<string> {
   return ((await reply.json()) as { id: string }).id;
 }
 
-export interface Minted {
-  serialized: string;
-  /** Milliseconds. */
-  expiresAt: number;
-}
+export type Minted = MintedToken;
 
 /** Mints a token for the service behind this page. */
-export async function mint(
+export function mint(
   session: Session,
   capabilities: Capability[],
   seconds: number,
 ): Promise<Minted> {
-  const expires = inSeconds(seconds);
-  return {
-    serialized: await issue(session.key, { audience: session.serviceDid, capabilities, expires }),
-    expiresAt: expires * 1000,
-  };
+  return mintToken(session.key, session.serviceDid, capabilities, seconds);
 }
 
 /** Proves who calls the oracle; short-lived. */
 export function mintInvocation(session: Session): Promise<Minted> {
-  return mint(session, [{ can: "*", with: "ixo:oracle" }], 10 * 60);
+  return mint(session, [talking], 10 * 60);
 }
 
 /** Posts to the service behind this page, as whoever is signed in. */
@@ -62,19 +60,27 @@ export async function postSigned(session: Session, url: string, body: object): P
   });
 }
 
-/** The user's own namespace in the file store. */
-export function namespace(did: string): string {
-  return `vfs:///${did}`;
+/** What says that its holder runs the deployment, as far as they have a role there. */
+const operating: Capability = { can: "operator/*", with: "ixo:operator" };
+
+const kept = new Map<string, Minted>();
+
+/** A token that is kept until shortly before it ends. */
+async function keptToken(session: Session, capability: Capability, seconds: number) {
+  const slot = `${session.key.did} ${session.serviceDid} ${capability.with}`;
+  const cached = kept.get(slot);
+  if (cached && cached.expiresAt - 60_000 > Date.now()) return cached.serialized;
+  const fresh = await mint(session, [capability], seconds);
+  kept.set(slot, fresh);
+  return fresh.serialized;
 }
 
-const fileTokens = new Map<string, Minted>();
+/** A bearer for the file store. */
+export function fileToken(session: Session): Promise<string> {
+  return keptToken(session, filesOf(session.key.did, "write"), 3600);
+}
 
-/** A bearer for the file store, kept until shortly before it ends. */
-export async function fileToken(session: Session): Promise<string> {
-  const slot = `${session.key.did} ${session.serviceDid}`;
-  const cached = fileTokens.get(slot);
-  if (cached && cached.expiresAt - 60_000 > Date.now()) return cached.serialized;
-  const fresh = await mint(session, [{ can: "fs/*", with: namespace(session.key.did) }], 3600);
-  fileTokens.set(slot, fresh);
-  return fresh.serialized;
+/** A bearer for operators' routes; it is worth what the role of the signed-in key is worth. */
+export function operatorToken(session: Session): Promise<string> {
+  return keptToken(session, operating, 10 * 60);
 }

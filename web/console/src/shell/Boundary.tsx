@@ -8,7 +8,7 @@ interface Props {
 }
 
 /**
- * Keeps a part that can not be drawn from taking the rest of the page along:
+ * Keeps a part that cannot be drawn from taking the rest of the page along:
  * what oracles and servers send is not always what was agreed on.
  */
 export class Boundary extends Component<Props, { problem: string }> {
@@ -23,7 +23,7 @@ export class Boundary extends Component<Props, { problem: string }> {
     if (!problem) return this.props.children;
     return (
       this.props.fallback?.(problem) ?? (
-        <p className="notice bad">This part can not be shown: {problem}</p>
+        <p className="notice bad">This part cannot be shown: {problem}</p>
       )
     );
   }

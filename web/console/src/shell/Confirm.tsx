@@ -1,8 +1,8 @@
 import { useRef, type ReactNode } from "react";
 import { Dialog } from "./Dialog";
 
-/** Asks before something that can not be taken back. Escape, and Enter by habit, change nothing. */
-export function Confirm(props: {
+/** Asks before something that cannot be taken back. Escape, and Enter by habit, change nothing. */
+export default function Confirm(props: {
   title: string;
   children: ReactNode;
   /** What the button that does it says. */

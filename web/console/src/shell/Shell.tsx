@@ -1,4 +1,4 @@
-import { useEffect, type ReactNode } from "react";
+import { useEffect, useRef, type ReactNode } from "react";
 import { Icon, type IconName } from "./icons";
 import { Link } from "./Link";
 import { setTheme, useTheme, type Theme } from "./theme";
@@ -20,6 +20,13 @@ export function Shell(props: {
   children: ReactNode;
 }) {
   const theme = useTheme();
+  const nav = useRef<HTMLElement>(null);
+  const { current } = props;
+  // A narrow window does not show all pages at once.
+  useEffect(() => {
+    const link = nav.current?.querySelector("[aria-current]");
+    link?.scrollIntoView({ inline: "center", block: "nearest" });
+  }, [current]);
   const title = props.pages.find((page) => page.path === props.current)?.title;
   useEffect(() => {
     document.title = title ? `${title} · Castalia` : "Castalia";
@@ -33,7 +40,7 @@ export function Shell(props: {
         <Link to="" className="brand">
           <Mark /> Castalia
         </Link>
-        <nav aria-label="Pages">
+        <nav ref={nav} aria-label="Pages">
           {props.pages.map((page) => (
             <Link key={page.path} to={page.path} current={props.current === page.path}>
               <Icon name={page.icon} />

@@ -2,7 +2,7 @@ import { Dialog } from "./Dialog";
 import type { Shortcut } from "./shortcuts";
 
 /** What the keyboard can do. */
-export function ShortcutList(props: { shortcuts: Shortcut[]; onClose: () => void }) {
+export default function ShortcutList(props: { shortcuts: Shortcut[]; onClose: () => void }) {
   const always: [string, string][] = [
     ["Enter", "Send the message"],
     ["Shift Enter", "Begin a new line"],

@@ -40,7 +40,7 @@ test("what went wrong", () => {
     "NetworkError when attempting to fetch resource.",
     "Load failed",
   ]) {
-    expect(messageOf(new TypeError(text))).toBe("The server can not be reached.");
+    expect(messageOf(new TypeError(text))).toBe("The server cannot be reached.");
   }
   expect(messageOf(new TypeError("x is not a function"))).toBe("x is not a function");
   expect(messageOf(new Error("no"))).toBe("no");

@@ -62,7 +62,7 @@ export function short(id: string, head = 10, tail = 4): string {
 /** What went wrong, in words. Browsers say of a server that is away that a fetch failed. */
 export function messageOf(cause: unknown): string {
   if (cause instanceof TypeError && /fetch|network|load failed/i.test(cause.message)) {
-    return "The server can not be reached.";
+    return "The server cannot be reached.";
   }
   return cause instanceof Error ? cause.message : String(cause);
 }

@@ -25,9 +25,3 @@ function anyOf(words: string[]): string {
 export function markedAnywhere(text: string, search: string): Part[] {
   return split(text, anyOf(search.split(/\s+/).filter(Boolean)));
 }
-
-/** A text in parts: words that begin as those of a search are found, whole. */
-export function markedWords(text: string, search: string): Part[] {
-  const words = search.split(/[^\p{L}\p{N}]+/u).filter((w) => w.length > 1);
-  return split(text, `(?<![\\p{L}\\p{N}])(?:${anyOf(words)})[\\p{L}\\p{N}]*`);
-}

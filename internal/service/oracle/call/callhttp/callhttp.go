@@ -100,6 +100,8 @@ type CreateBody struct {
 	Language   string `json:"language,omitempty"`
 	E2EE       bool   `json:"e2ee,omitempty"`
 	Record     bool   `json:"record,omitempty"`
+	// RecordFormat is ogg (Opus, the default) or wave.
+	RecordFormat string `json:"recordFormat,omitempty"`
 }
 
 // PatchBody moves a call on. The times are the page's own; the server's count.
@@ -200,6 +202,11 @@ func (b CreateBody) problems() []string {
 	if b.Language != "" && (len(b.Language) > 35 || !languageForm.MatchString(b.Language)) {
 		list = append(list, "language must be a language tag such as en or pt-BR")
 	}
+	switch call.RecordingFormat(b.RecordFormat) {
+	case "", call.Ogg, call.Wave:
+	default:
+		list = append(list, "recordFormat must be one of the following values: ogg, wave")
+	}
 	return list
 }
 
@@ -223,7 +230,7 @@ func (a *api) create(w http.ResponseWriter, r *http.Request) error {
 	}
 	v, err := a.deps.Calls.Create(r.Context(), who, call.Request{
 		SessionID: body.SessionID, Type: call.Type(body.CallType), Voice: body.AgentVoice, Language: body.Language, Framed: body.E2EE,
-		Record: body.Record,
+		Record: body.Record, RecordFormat: call.RecordingFormat(body.RecordFormat),
 	})
 	if err != nil {
 		return err

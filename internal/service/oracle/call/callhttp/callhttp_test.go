@@ -31,6 +31,7 @@ func TestBadRequestsAreNamed(t *testing.T) {
 		{"POST", "/calls", `{}`, 400, []any{sessionEmpty, badType}},
 		{"POST", "/calls", `{"sessionId":"s","callType":"smoke"}`, 400, []any{badType}},
 		{"POST", "/calls", `{"sessionId":"` + p.Session + `","callType":"audio","record":true}`, 400, "record must be false: no files are kept here"},
+		{"POST", "/calls", `{"sessionId":"` + p.Session + `","callType":"audio","record":true,"recordFormat":"mp3"}`, 400, []any{"recordFormat must be one of the following values: ogg, wave"}},
 		{"POST", "/calls", `{"sessionId":"` + p.Session + `","callType":"audio","language":"klingon!"}`, 400, []any{"language must be a language tag such as en or pt-BR"}},
 		{"POST", "/calls", `{"sessionId":"` + p.Session + `","callType":"audio","agentVoice":"` + strings.Repeat("a", 65) + `"}`, 400, []any{"agentVoice must be the name of a voice, at most 64 characters"}},
 		{"POST", "/calls", `{"sessionId":"` + p.Session + `","callType":"audio","agentVoice":"a\nb"}`, 400, []any{"agentVoice must be the name of a voice, at most 64 characters"}},

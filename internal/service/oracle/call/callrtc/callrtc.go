@@ -3,8 +3,8 @@
 // It promises that media flows only with the page whose certificate has the
 // fingerprint that came by the authenticated signalling, that the page's sound
 // reaches the call in order and at a steady pace whatever the network does, and
-// that a video comes back as it was sent. It speaks G.711, which needs no
-// foreign code, and understands Opus and G.711. It refuses offers that are too
+// that a video comes back as it was sent. It speaks and understands Opus,
+// and G.711 to pages that have nothing else. It refuses offers that are too
 // large or odd before the library sees them, and survives packets on which a
 // decoder gives up.
 package callrtc
@@ -19,6 +19,7 @@ import (
 	"log/slog"
 	"net"
 	"net/netip"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -156,7 +157,7 @@ func (e *Endpoint) settings() (webrtc.SettingEngine, error) {
 	return s, nil
 }
 
-// mayReach refuses addresses that no page has, so that an offer can not make
+// mayReach refuses addresses that no page has, so that an offer cannot make
 // this node knock at its own doors.
 func (e *Endpoint) mayReach(ip net.IP) bool {
 	switch {
@@ -165,7 +166,20 @@ func (e *Endpoint) mayReach(ip net.IP) bool {
 	case ip.IsLoopback():
 		return e.cfg.Loopback
 	}
-	return true
+	return e.cfg.Loopback || !e.isOwn(ip)
+}
+
+// isOwn reports whether an interface of this machine has the address. What cannot be
+// looked up counts as ours: pages are also found by what they send.
+func (e *Endpoint) isOwn(ip net.IP) bool {
+	if slices.Contains(e.cfg.PublicIPs, ip.String()) {
+		return true
+	}
+	all, err := net.InterfaceAddrs()
+	return err != nil || slices.ContainsFunc(all, func(a net.Addr) bool {
+		n, ok := a.(*net.IPNet)
+		return ok && n.IP.Equal(ip)
+	})
 }
 
 // Close releases the port of all calls. The peers are closed before.

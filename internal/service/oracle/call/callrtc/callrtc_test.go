@@ -17,6 +17,7 @@ import (
 
 	"github.com/castalia-org/castalia/internal/platform/fault"
 	"github.com/castalia-org/castalia/internal/service/oracle/call"
+	"github.com/castalia-org/castalia/internal/service/oracle/call/callsound"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -105,7 +106,7 @@ func TestDecoders(t *testing.T) {
 	var sum float64
 	for range 5 {
 		pcm, err := d.decode(voice(t))
-		if err != nil || len(pcm) != call.HeardRate/50 {
+		if err != nil || len(pcm) != callsound.HeardRate/50 {
 			t.Fatalf("%d samples, %v", len(pcm), err)
 		}
 		for _, s := range pcm {
@@ -118,7 +119,7 @@ func TestDecoders(t *testing.T) {
 	if d, err = newDecoder(webrtc.MimeTypePCMU); err != nil {
 		t.Fatal(err)
 	}
-	pcm, err := d.decode(call.MuLaw(nil, []int16{0, 1000, 2000}))
+	pcm, err := d.decode(callsound.MuLaw(nil, []int16{0, 1000, 2000}))
 	if err != nil || len(pcm) != 6 || pcm[3] < 900 || pcm[3] > 1100 || pcm[4] < pcm[3] || pcm[4] > pcm[5] {
 		t.Errorf("%v, %v", pcm, err)
 	}
@@ -138,7 +139,7 @@ func FuzzOpus(f *testing.F) {
 			t.Fatal(err)
 		}
 		for range 2 {
-			if pcm, err := d.decode(packet); err == nil && len(pcm) > call.HeardRate {
+			if pcm, err := d.decode(packet); err == nil && len(pcm) > callsound.HeardRate {
 				t.Errorf("%d samples of %d bytes", len(pcm), len(packet))
 			}
 		}
@@ -241,6 +242,30 @@ func TestOffersThatAreNoOffersAreRefused(t *testing.T) {
 	}
 }
 
+// TestEveryLineOfAnOfferIsCounted hides lines from whoever looks at their beginnings:
+// the library reads on at a lone carriage return.
+func TestEveryLineOfAnOfferIsCounted(t *testing.T) {
+	t.Parallel()
+	e := endpoint(t, Config{})
+	for name, more := range map[string]string{
+		"media behind a return":      strings.Repeat("\rm=audio 9 UDP/TLS/RTP/SAVPF 111\r\n", 9),
+		"a candidate behind one":     "\ra=candidate:1 1 udp 1 192.0.2.1 9 typ host\r\n",
+		"a return inside":            "a=x\ra=candidate:1 1 udp 1 192.0.2.1 9 typ host\r\n",
+		"a blank before":             " a=x\r\n",
+		"an empty line":              "\r\na=x\r\n",
+		"too many candidates":        strings.Repeat("a=candidate:1 1 udp 1 192.0.2.1 9 typ host\r\n", maxCandidates+1),
+		"a name as long as a packet": "a=ice-ufrag:" + strings.Repeat("x", 500) + "\r\n",
+	} {
+		p := open(t, e)
+		if _, err := p.Answer(t.Context(), browserOffer+more); !fault.Is(err, fault.Invalid) {
+			t.Errorf("%s: %v", name, err)
+		}
+		if err := p.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
 // FuzzOffer answers what a page may send as an offer.
 func FuzzOffer(f *testing.F) {
 	e := endpoint(f, Config{})
@@ -293,6 +318,9 @@ func TestNothingOfOursIsKnockedAt(t *testing.T) {
 		if got := (&Endpoint{}).mayReach(net.ParseIP(text)); got != want {
 			t.Errorf("%s: %v", text, got)
 		}
+	}
+	if (&Endpoint{cfg: Config{PublicIPs: []string{"192.0.2.1"}}}).mayReach(net.ParseIP("192.0.2.1")) {
+		t.Error("our own address is knocked at")
 	}
 	if !(&Endpoint{cfg: Config{Loopback: true}}).mayReach(net.ParseIP("127.0.0.1")) {
 		t.Error("loopback is refused where it is wanted")

@@ -30,7 +30,7 @@ const (
 
 var (
 	errNoVideo   = errors.New("there is no video")
-	errNoPicture = errors.New("the frame can not be shown")
+	errNoPicture = errors.New("the frame cannot be shown")
 	errDark      = errors.New("the picture is dark")
 )
 

@@ -5,23 +5,26 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"math/rand/v2"
 	"net/netip"
 	"strings"
 	"sync"
 	"time"
 
+	"github.com/pion/rtcp"
 	"github.com/pion/rtp"
 	"github.com/pion/webrtc/v4"
 
 	"github.com/castalia-org/castalia/internal/platform/fault"
 	"github.com/castalia-org/castalia/internal/service/oracle/call"
+	"github.com/castalia-org/castalia/internal/service/oracle/call/callframe"
+	"github.com/castalia-org/castalia/internal/service/oracle/call/callsound"
 )
 
 // Bounds of what a page may make a peer hold.
 const (
 	maxMedia      = 8
 	maxCandidates = 128
+	maxSecret     = 128 // of ICE: browsers send 4 and 24 letters, and every ping repeats one
 	maxBuffered   = 1 << 20
 	// gatherTime is how long an answer waits for our own addresses.
 	gatherTime = 100 * time.Millisecond
@@ -40,7 +43,7 @@ type peer struct {
 	pc   *webrtc.PeerConnection
 	log  *slog.Logger
 
-	voice   *webrtc.TrackLocalStaticRTP
+	voice   *voiceTrack
 	picture *picture
 	readers sync.WaitGroup
 	closing sync.Once
@@ -52,14 +55,6 @@ type peer struct {
 	taken    int
 	mine     []netip.AddrPort
 	channel  *webrtc.DataChannel
-
-	// out is touched by Say alone, which one goroutine calls.
-	out struct {
-		seq  uint16
-		at   uint32
-		last time.Time
-		data []byte
-	}
 }
 
 var _ call.Peer = (*peer)(nil)
@@ -79,19 +74,15 @@ func (e *Endpoint) Open(s call.PeerSpec) (_ call.Peer, err error) {
 			_ = pc.GracefulClose()
 		}
 	}()
-	p := &peer{e: e, spec: s, pc: pc, log: e.log}
-	p.out.seq, p.out.at = uint16(rand.Uint32()), rand.Uint32() //nolint:gosec // where the numbers begin is no secret
-	if p.voice, err = webrtc.NewTrackLocalStaticRTP(webrtc.RTPCodecCapability{MimeType: webrtc.MimeTypePCMU, ClockRate: call.SpokenRate}, "voice", label); err != nil {
-		return nil, fmt.Errorf("make voice: %w", err)
-	}
-	if err = p.send(p.voice, nil); err != nil {
+	p := &peer{e: e, spec: s, pc: pc, log: e.log, voice: newVoiceTrack(s.Frames)}
+	if err = p.send(p.voice, p.voice.heed); err != nil {
 		return nil, err
 	}
 	if s.Video {
 		if p.picture, err = newPicture(p); err != nil {
 			return nil, err
 		}
-		if err = p.send(p.picture.track(), p.picture.wantsKeyFrame); err != nil {
+		if err = p.send(p.picture.track(), p.picture.heed); err != nil {
 			return nil, err
 		}
 	}
@@ -102,8 +93,8 @@ func (e *Endpoint) Open(s call.PeerSpec) (_ call.Peer, err error) {
 	return p, nil
 }
 
-// send adds a track of ours and reads what the page reports about it.
-func (p *peer) send(track webrtc.TrackLocal, keyFrame func()) error {
+// send adds a track of ours and heeds what the page reports about it.
+func (p *peer) send(track webrtc.TrackLocal, heed func([]rtcp.Packet)) error {
 	sender, err := p.pc.AddTrack(track)
 	if err != nil {
 		return fmt.Errorf("add track: %w", err)
@@ -114,52 +105,64 @@ func (p *peer) send(track webrtc.TrackLocal, keyFrame func()) error {
 			if err != nil {
 				return
 			}
-			if keyFrame != nil && asksKeyFrame(packets) {
-				keyFrame()
-			}
+			heed(packets)
 		}
 	})
 	return nil
 }
 
-// checkOffer refuses what is no offer of a browser before the library parses it.
-func checkOffer(sdp string) error {
+// checkOffer refuses what is no offer of a browser before the library parses it, and
+// counts its candidates. The library takes a lone carriage return for the end of a line
+// as well; here each line is seen, or the offer is none.
+func checkOffer(sdp string) (candidates int, err error) {
 	if !strings.HasPrefix(sdp, "v=0") {
-		return fault.New(fault.Invalid, "sdp is not a session description").WithCode("invalid")
+		return 0, fault.New(fault.Invalid, "sdp is not a session description").WithCode("invalid")
 	}
-	media, candidates := 0, 0
-	for line := range strings.SplitSeq(sdp, "\n") {
+	media := 0
+	for line := range strings.Lines(sdp) {
+		line = strings.TrimSuffix(strings.TrimSuffix(line, "\n"), "\r")
 		switch {
+		case len(line) < 2 || line[0] < 'a' || line[0] > 'z' || line[1] != '=' || strings.ContainsAny(line, "\r\x00"):
+			return 0, fault.New(fault.Invalid, "sdp has a line that does not begin with a letter and =").WithCode("invalid")
 		case strings.HasPrefix(line, "m="):
 			media++
 		case strings.HasPrefix(line, "a=candidate:"):
 			candidates++
+		case (strings.HasPrefix(line, "a=ice-ufrag:") || strings.HasPrefix(line, "a=ice-pwd:")) && len(line) > maxSecret:
+			return 0, fault.New(fault.Invalid, "sdp has an ice-ufrag or ice-pwd that is too long").WithCode("invalid")
 		}
 	}
 	switch {
 	case media == 0 || media > maxMedia:
-		return fault.Newf(fault.Invalid, "sdp must describe 1 to %d media", maxMedia).WithCode("invalid")
+		return 0, fault.Newf(fault.Invalid, "sdp must describe 1 to %d media", maxMedia).WithCode("invalid")
 	case candidates > maxCandidates:
-		return fault.Newf(fault.Invalid, "sdp must have at most %d candidates", maxCandidates).WithCode("invalid")
+		return 0, fault.Newf(fault.Invalid, "sdp must have at most %d candidates", maxCandidates).WithCode("invalid")
 	}
-	return nil
+	return candidates, nil
 }
 
 // Answer implements call.Peer.
 func (p *peer) Answer(ctx context.Context, offer string) (string, error) {
-	if err := checkOffer(offer); err != nil {
+	candidates, err := checkOffer(offer)
+	if err != nil {
 		return "", err
 	}
+	if len(p.pc.GetTransceivers()) > 2*maxMedia { // the library forgets none
+		return "", fault.Newf(fault.Invalid, "a call must describe at most %d media in all its offers", 2*maxMedia).WithCode("invalid")
+	}
+	p.mu.Lock()
+	p.taken = candidates + len(p.early) // an offer begins anew, with those that came before it
+	p.mu.Unlock()
 	if err := p.describe(offer); err != nil {
 		return "", err
 	}
 	answer, err := p.pc.CreateAnswer(nil)
 	if err != nil {
-		return "", fault.Wrap(fault.Invalid, "The offer can not be answered", err).WithCode("invalid")
+		return "", fault.Wrap(fault.Invalid, "The offer cannot be answered", err).WithCode("invalid")
 	}
 	gathered := webrtc.GatheringCompletePromise(p.pc)
 	if err := p.pc.SetLocalDescription(answer); err != nil {
-		return "", fault.Wrap(fault.Invalid, "The offer can not be answered", err).WithCode("invalid")
+		return "", fault.Wrap(fault.Invalid, "The offer cannot be answered", err).WithCode("invalid")
 	}
 	timer := time.NewTimer(gatherTime)
 	defer timer.Stop()
@@ -179,11 +182,11 @@ func (p *peer) Answer(ctx context.Context, offer string) (string, error) {
 func (p *peer) describe(offer string) (err error) {
 	defer func() {
 		if recover() != nil { // a hostile description must not end the program
-			err = fault.New(fault.Invalid, "The offer can not be read").WithCode("invalid")
+			err = fault.New(fault.Invalid, "The offer cannot be read").WithCode("invalid")
 		}
 	}()
 	if err := p.pc.SetRemoteDescription(webrtc.SessionDescription{Type: webrtc.SDPTypeOffer, SDP: offer}); err != nil {
-		return fault.Wrap(fault.Invalid, "The offer can not be read", err).WithCode("invalid")
+		return fault.Wrap(fault.Invalid, "The offer cannot be read", err).WithCode("invalid")
 	}
 	p.mu.Lock()
 	early := p.early
@@ -215,7 +218,7 @@ func (p *peer) AddCandidate(c call.Candidate) error {
 	}
 	p.mu.Unlock()
 	if err := p.pc.AddICECandidate(given); err != nil {
-		return fault.Wrap(fault.Invalid, "The candidate can not be read", err).WithCode("invalid")
+		return fault.Wrap(fault.Invalid, "The candidate cannot be read", err).WithCode("invalid")
 	}
 	return nil
 }
@@ -248,7 +251,7 @@ func (p *peer) stateChanged(s webrtc.PeerConnectionState) {
 	switch s {
 	case webrtc.PeerConnectionStateConnected:
 		if !p.genuine() {
-			p.log.Warn("a page came with another certificate than it had said")
+			p.log.Warn("a page came with another certificate than it had said", slog.String("event", "call.certificate_changed"))
 			go func() { _ = p.pc.Close() }()
 			return
 		}
@@ -310,27 +313,7 @@ func (p *peer) Send(text []byte) error {
 }
 
 // Say implements call.Peer.
-func (p *peer) Say(pcm []int16, first bool) error {
-	o := &p.out
-	if now := time.Now(); first && !o.last.IsZero() { // the silence before takes its time
-		o.at += uint32(now.Sub(o.last) * call.SpokenRate / time.Second) //nolint:gosec // wraps around by design
-		o.last = now
-	} else {
-		o.last = now
-	}
-	o.data = call.MuLaw(o.data[:0], pcm)
-	payload := o.data
-	if p.spec.Frames != nil {
-		payload = p.spec.Frames.SealAudio.Seal(payload, 0)
-	}
-	packet := rtp.Packet{
-		Header:  rtp.Header{Version: 2, Marker: first, SequenceNumber: o.seq, Timestamp: o.at},
-		Payload: payload,
-	}
-	o.seq++
-	o.at += uint32(len(pcm)) //nolint:gosec // a frame
-	return p.voice.WriteRTP(&packet)
-}
+func (p *peer) Say(pcm []int16, first bool) error { return p.voice.say(pcm, first) }
 
 // tracked reads what the page sends.
 func (p *peer) tracked(track *webrtc.TrackRemote, _ *webrtc.RTPReceiver) {
@@ -371,13 +354,13 @@ func discard(track *webrtc.TrackRemote) {
 func (p *peer) hear(track *webrtc.TrackRemote) {
 	d, err := newDecoder(track.Codec().MimeType)
 	if err != nil {
-		p.log.Warn("a page speaks what nobody understands", slog.Any("error", err))
+		p.log.Warn("a page speaks what nobody understands", slog.String("event", "call.codec_unknown"), slog.Any("error", err))
 		discard(track)
 		return
 	}
 	var (
 		order   reorder
-		silence [call.HeardRate / 50]int16
+		silence [callsound.HeardRate / 50]int16
 		buffer  [maxPacket]byte
 		packet  rtp.Packet
 	)
@@ -403,7 +386,7 @@ func (p *peer) hear(track *webrtc.TrackRemote) {
 
 func (p *peer) decode(d decoder, payload []byte) ([]int16, error) {
 	if p.spec.Frames != nil {
-		clear := call.ClearOpus
+		clear := callframe.ClearOpus
 		if _, ok := d.(*muLawDecoder); ok {
 			clear = 0
 		}

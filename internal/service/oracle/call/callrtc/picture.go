@@ -12,7 +12,7 @@ import (
 	"github.com/pion/webrtc/v4/pkg/media"
 	"github.com/pion/webrtc/v4/pkg/media/samplebuilder"
 
-	"github.com/castalia-org/castalia/internal/service/oracle/call"
+	"github.com/castalia-org/castalia/internal/service/oracle/call/callframe"
 )
 
 // maxLate is how many packets a frame of video may wait for one that is missing.
@@ -61,6 +61,13 @@ func asksKeyFrame(packets []rtcp.Packet) bool {
 	return false
 }
 
+// heed takes what the page reports about our picture.
+func (v *picture) heed(packets []rtcp.Packet) {
+	if asksKeyFrame(packets) {
+		v.wantsKeyFrame()
+	}
+}
+
 // wantsKeyFrame asks the page for a picture that stands by itself.
 func (v *picture) wantsKeyFrame() {
 	if source := v.source.Load(); source != 0 {
@@ -102,7 +109,7 @@ func (v *picture) echoFrames(track *webrtc.TrackRemote) {
 		}
 		whole.Push(packet)
 		for s := whole.Pop(); s != nil; s = whole.Pop() {
-			frame, err := frames.OpenVideo.Open(s.Data, call.ClearVP8(s.Data))
+			frame, err := frames.OpenVideo.Open(s.Data, callframe.ClearVP8(s.Data))
 			if err != nil {
 				if time.Since(asked) > time.Second {
 					asked = time.Now()
@@ -111,7 +118,7 @@ func (v *picture) echoFrames(track *webrtc.TrackRemote) {
 				continue
 			}
 			v.gaze.frame(frame)
-			sealed := frames.SealVideo.Seal(frame, call.ClearVP8(frame))
+			sealed := frames.SealVideo.Seal(frame, callframe.ClearVP8(frame))
 			if err := v.sealed.WriteSample(media.Sample{Data: sealed, Duration: max(s.Duration, time.Millisecond)}); err != nil {
 				v.p.log.Debug("a picture was not sent", slog.Any("error", err))
 			}

@@ -145,7 +145,7 @@ func NewRelay(ctx context.Context, cfg RelayConfig) (_ *Relay, err error) {
 		Realm: realm, LoggerFactory: log, AuthHandler: turn.LongTermTURNRESTAuthHandler(cfg.Secret, log.NewLogger("turn")),
 		QuotaHandler:      r.quota.allow,
 		PacketConnConfigs: []turn.PacketConnConfig{{PacketConn: packets, RelayAddressGenerator: ways}},
-		ListenerConfigs:   []turn.ListenerConfig{{Listener: streams, RelayAddressGenerator: ways}},
+		ListenerConfigs:   []turn.ListenerConfig{{Listener: newRelayListener(streams), RelayAddressGenerator: ways}},
 		EventHandler:      turn.EventHandler{OnAllocationCreated: r.quota.created, OnAllocationDeleted: r.quota.deleted},
 	})
 	if err != nil {

@@ -7,10 +7,10 @@ import (
 	"github.com/pion/opus"
 	"github.com/pion/webrtc/v4"
 
-	"github.com/castalia-org/castalia/internal/service/oracle/call"
+	"github.com/castalia-org/castalia/internal/service/oracle/call/callsound"
 )
 
-// decoder turns packets into sound at call.HeardRate. The slice that it returns
+// decoder turns packets into sound at callsound.HeardRate. The slice that it returns
 // is good until the next call.
 type decoder interface {
 	decode(payload []byte) ([]int16, error)
@@ -20,11 +20,11 @@ type decoder interface {
 func newDecoder(mime string) (decoder, error) {
 	switch mime {
 	case webrtc.MimeTypeOpus:
-		d, err := opus.NewDecoderWithOutput(call.HeardRate, 1)
+		d, err := opus.NewDecoderWithOutput(callsound.HeardRate, 1)
 		if err != nil {
 			return nil, fmt.Errorf("make Opus decoder: %w", err)
 		}
-		return &opusDecoder{d: d, out: make([]int16, call.HeardRate/1000*120)}, nil
+		return &opusDecoder{d: d, out: make([]int16, callsound.HeardRate/1000*120)}, nil
 	case webrtc.MimeTypePCMU:
 		return &muLawDecoder{}, nil
 	}
@@ -58,7 +58,7 @@ type muLawDecoder struct {
 }
 
 func (d *muLawDecoder) decode(payload []byte) ([]int16, error) {
-	d.low = call.FromMuLaw(d.low[:0], payload)
+	d.low = callsound.FromMuLaw(d.low[:0], payload)
 	d.out = d.out[:0]
 	for _, s := range d.low {
 		d.out = append(d.out, int16((int(d.last)+int(s))/2), s) //nolint:gosec // between two samples

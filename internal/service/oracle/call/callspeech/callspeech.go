@@ -10,6 +10,7 @@ package callspeech
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/binary"
 	"encoding/json"
@@ -69,14 +70,9 @@ func New(cfg Config) (*Service, error) {
 	if !strings.HasPrefix(cfg.BaseURL, "http://") && !strings.HasPrefix(cfg.BaseURL, "https://") {
 		return nil, errors.New("the address of a speech service begins with http:// or https://")
 	}
-	def := func(d *time.Duration, v time.Duration) {
-		if *d == 0 {
-			*d = v
-		}
-	}
-	def(&cfg.First, 20*time.Second)
-	def(&cfg.Idle, 10*time.Second)
-	def(&cfg.Pause, 300*time.Millisecond)
+	cfg.First = cmp.Or(cfg.First, 20*time.Second)
+	cfg.Idle = cmp.Or(cfg.Idle, 10*time.Second)
+	cfg.Pause = cmp.Or(cfg.Pause, 300*time.Millisecond)
 	if cfg.Transport == nil {
 		cfg.Transport = &http.Transport{Proxy: http.ProxyFromEnvironment, MaxIdleConnsPerHost: 16, IdleConnTimeout: time.Minute, ForceAttemptHTTP2: true}
 	}

@@ -18,13 +18,16 @@ import (
 	"time"
 
 	"github.com/pion/ice/v4"
+	"github.com/pion/opus"
 	"github.com/pion/rtp"
 	"github.com/pion/webrtc/v4"
 
 	"github.com/castalia-org/castalia/internal/identity/identitytest"
 	"github.com/castalia-org/castalia/internal/protocol/did"
 	"github.com/castalia-org/castalia/internal/service/oracle/call"
+	"github.com/castalia-org/castalia/internal/service/oracle/call/callframe"
 	"github.com/castalia-org/castalia/internal/service/oracle/call/callhttp"
+	"github.com/castalia-org/castalia/internal/service/oracle/call/callsound"
 )
 
 // Page is somebody with a browser: it makes calls as a browser does.
@@ -39,7 +42,7 @@ type Page struct {
 	Channel *webrtc.DataChannel
 
 	// Framed is set for calls with a frame layer.
-	Framed *call.FrameKeys
+	Framed *callframe.Keys
 	secret *ecdh.PrivateKey
 
 	mu     sync.Mutex
@@ -54,6 +57,9 @@ type Page struct {
 	Said  time.Duration
 	voice [][]byte
 	work  sync.WaitGroup
+	// Telephone is set for pages that have no codec but G.711.
+	Telephone bool
+	codec     string // in which the oracle speaks
 	// Seen, when set, is told of every video packet that comes back.
 	Seen func(*rtp.Packet)
 }
@@ -128,7 +134,7 @@ func (p *Page) Create(kind call.Type, framed bool) {
 	must(p.t, err)
 	public, err := ecdh.X25519().NewPublicKey(theirs)
 	must(p.t, err)
-	p.Framed, err = call.PageFrameKeys(p.Call.CallID, p.secret, public)
+	p.Framed, err = callframe.PageKeys(p.Call.CallID, p.secret, public)
 	must(p.t, err)
 }
 
@@ -175,7 +181,13 @@ func (p *Page) NewPeer(change ...func(*webrtc.Configuration)) {
 	settings.SetICEMulticastDNSMode(ice.MulticastDNSModeDisabled)
 	settings.SetNetworkTypes([]webrtc.NetworkType{webrtc.NetworkTypeUDP4})
 	media := &webrtc.MediaEngine{}
-	must(p.t, media.RegisterDefaultCodecs())
+	mic := webrtc.RTPCodecCapability{MimeType: webrtc.MimeTypeOpus, ClockRate: 48000, Channels: 2}
+	if p.Telephone {
+		mic = webrtc.RTPCodecCapability{MimeType: webrtc.MimeTypePCMU, ClockRate: 8000}
+		must(p.t, media.RegisterCodec(webrtc.RTPCodecParameters{RTPCodecCapability: mic}, webrtc.RTPCodecTypeAudio))
+	} else {
+		must(p.t, media.RegisterDefaultCodecs())
+	}
 	var cfg webrtc.Configuration
 	for _, f := range change {
 		f(&cfg)
@@ -187,7 +199,7 @@ func (p *Page) NewPeer(change ...func(*webrtc.Configuration)) {
 		_ = pc.GracefulClose()
 		p.work.Wait()
 	})
-	p.mic, err = webrtc.NewTrackLocalStaticRTP(webrtc.RTPCodecCapability{MimeType: webrtc.MimeTypeOpus, ClockRate: 48000, Channels: 2}, "mic", "page")
+	p.mic, err = webrtc.NewTrackLocalStaticRTP(mic, "mic", "page")
 	must(p.t, err)
 	_, err = pc.AddTrack(p.mic)
 	must(p.t, err)
@@ -206,6 +218,13 @@ func (p *Page) NewPeer(change ...func(*webrtc.Configuration)) {
 func (p *Page) tracked(track *webrtc.TrackRemote, _ *webrtc.RTPReceiver) {
 	p.work.Add(1)
 	defer p.work.Done()
+	var decode func([]int16, []byte) []int16
+	if track.Kind() == webrtc.RTPCodecTypeAudio {
+		decode = decoder(p.t, track.Codec().MimeType)
+		p.mu.Lock()
+		p.codec = track.Codec().MimeType
+		p.mu.Unlock()
+	}
 	for {
 		packet, _, err := track.ReadRTP()
 		if err != nil {
@@ -218,18 +237,43 @@ func (p *Page) tracked(track *webrtc.TrackRemote, _ *webrtc.RTPReceiver) {
 				p.Seen(packet)
 			}
 		} else if payload, ok := p.open(packet.Payload); ok {
-			p.heard = call.FromMuLaw(p.heard, payload)
+			p.heard = decode(p.heard, payload)
 		}
 		p.wake()
 		p.mu.Unlock()
 	}
 }
 
+// decoder appends what packets of a codec sound like, at callsound.SpokenRate.
+func decoder(t testing.TB, mime string) func([]int16, []byte) []int16 {
+	if mime == webrtc.MimeTypePCMU {
+		rate := callsound.NewResampler(8000, callsound.SpokenRate)
+		return func(dst []int16, payload []byte) []int16 { return rate.Add(dst, callsound.FromMuLaw(nil, payload)) }
+	}
+	d, err := opus.NewDecoderWithOutput(callsound.SpokenRate, 1)
+	must(t, err)
+	out := make([]int16, 6*callsound.SpokenFrame)
+	return func(dst []int16, payload []byte) []int16 {
+		n, err := d.DecodeToInt16(payload, out)
+		if err != nil {
+			t.Errorf("the page does not understand a packet of %d bytes: %v", len(payload), err)
+		}
+		return append(dst, out[:n]...)
+	}
+}
+
+// Codec is the one in which the oracle speaks, once it has.
+func (p *Page) Codec() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.codec
+}
+
 func (p *Page) open(payload []byte) ([]byte, bool) {
 	if p.Framed == nil {
 		return payload, true
 	}
-	out, err := p.Framed.OpenAudio.Open(payload, 0)
+	out, err := p.Framed.OpenAudio.Open(payload, callframe.ClearSpoken)
 	return out, err == nil
 }
 
@@ -376,7 +420,7 @@ func (p *Page) Send(frame any) {
 // Hear waits for so much sound, forgets what came before, and returns it.
 func (p *Page) Hear(length time.Duration) []int16 {
 	p.t.Helper()
-	n := int(length * call.SpokenRate / time.Second)
+	n := int(length * callsound.SpokenRate / time.Second)
 	var out []int16
 	p.until("sound", func() bool {
 		if len(p.heard) < n {
@@ -402,11 +446,14 @@ func (p *Page) See(packets int) {
 	p.until("video", func() bool { return p.video >= packets })
 }
 
-// Opus sends one packet of 20 ms from the microphone.
+// Opus sends one packet of 20 ms from the microphone; a telephone sends silence.
 func (p *Page) Opus(payload []byte) {
 	p.t.Helper()
+	if p.Telephone {
+		payload = bytes.Repeat([]byte{0xff}, 160)
+	}
 	if p.Framed != nil {
-		payload = p.Framed.SealAudio.Seal(payload, call.ClearOpus)
+		payload = p.Framed.SealAudio.Seal(payload, callframe.ClearOpus)
 	}
 	p.said.SequenceNumber++
 	p.said.Timestamp += 960
@@ -447,6 +494,22 @@ const pace = 2 * time.Millisecond
 // Talk speaks half a second of recorded voice into the microphone, so often.
 func (p *Page) Talk(times int) { p.play("voice", times) }
 
+// Live speaks for so long at the pace of life; then it is silent until ended says so.
+func (p *Page) Live(length time.Duration, ended func() bool) {
+	p.t.Helper()
+	tick := time.NewTicker(callsound.FrameTime)
+	defer tick.Stop()
+	voice, quiet := packets("voice"), packets("quiet")
+	for i := range int(length / callsound.FrameTime) {
+		p.Opus(voice[i%len(voice)])
+		<-tick.C
+	}
+	for i := 0; !ended(); i++ {
+		p.Opus(quiet[i%len(quiet)])
+		<-tick.C
+	}
+}
+
 // Pause is silent for a second, so often.
 func (p *Page) Pause(times int) { p.play("quiet", 10*times) }
 
@@ -456,7 +519,7 @@ func (p *Page) play(kind string, times int) {
 	for range times {
 		for _, data := range all {
 			p.Opus(data)
-			p.Said += call.FrameTime
+			p.Said += callsound.FrameTime
 			time.Sleep(pace)
 		}
 	}
@@ -471,7 +534,7 @@ func (p *Page) Show(frame []byte) (stop func()) {
 		for i := uint16(0); ; i++ {
 			data := frame
 			if p.Framed != nil {
-				data = p.Framed.SealVideo.Seal(frame, call.ClearVP8(frame))
+				data = p.Framed.SealVideo.Seal(frame, callframe.ClearVP8(frame))
 			}
 			_ = p.camera.WriteRTP(&rtp.Packet{ // a line that is closing takes nothing
 				Header:  rtp.Header{Version: 2, Marker: true, SequenceNumber: i, Timestamp: 3000 * uint32(i)},

@@ -3,15 +3,14 @@ package openaiface
 import (
 	"encoding/json"
 	"net/http"
-	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/castalia-org/castalia/internal/platform/fault"
 	"github.com/castalia-org/castalia/internal/platform/httpserver"
-	"github.com/castalia-org/castalia/internal/protocol/sse"
 	"github.com/castalia-org/castalia/internal/service/oracle"
 	"github.com/castalia-org/castalia/internal/service/oracle/face"
+	"github.com/castalia-org/castalia/internal/service/oracle/face/facehttp"
 	"github.com/castalia-org/castalia/plugin"
 )
 
@@ -40,6 +39,8 @@ type AnswerMessage struct {
 	ReasoningContent string     `json:"reasoning_content,omitempty"`
 	ToolCalls        []ToolCall `json:"tool_calls,omitempty"`
 	Refusal          *string    `json:"refusal"`
+	// Annotations are the passages that the text points to.
+	Annotations []Annotation `json:"annotations,omitempty"`
 }
 
 // Usage counts tokens.
@@ -88,7 +89,7 @@ func (a *api) chat(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	defer answer.Close()
-	w.Header().Set(headerRunID, answer.RunID)
+	w.Header().Set(facehttp.HeaderRunID, answer.RunID)
 	if how.stream {
 		return a.stream(w, r, answer, how)
 	}
@@ -105,12 +106,12 @@ type manner struct {
 // the answer is written.
 func (a *api) begin(w http.ResponseWriter, r *http.Request) (*face.Answer, manner, error) {
 	var how manner
-	who, err := caller(r)
+	who, err := facehttp.Caller(r)
 	if err != nil {
 		return nil, how, err
 	}
 	var body ChatRequest
-	if err := readBody(w, r, &body); err != nil {
+	if err := facehttp.ReadBody(w, r, &body); err != nil {
 		return nil, how, err
 	}
 	how = manner{model: body.Model, stream: body.Stream, usage: body.StreamOptions != nil && body.StreamOptions.IncludeUsage}
@@ -131,43 +132,24 @@ func (a *api) ask(r *http.Request, ask face.Ask, model string) (*face.Answer, er
 		}
 		return nil, err
 	}
-	if size(ask.Request) > maxText {
-		return nil, fault.New(fault.Invalid, "The messages and tools are longer than 1 MiB.").WithCode("context_length_exceeded").WithField(fieldParam, "messages")
+	if err := face.CheckSize(ask.Request); err != nil {
+		return nil, about(err, "messages")
 	}
 	return a.deps.Faces.Begin(r.Context(), ask)
-}
-
-// perMessage is what an entry takes beside its texts.
-const perMessage = 64
-
-// size is how much a request stores, in bytes.
-func size(q oracle.TurnRequest) int {
-	n := len(q.Message) + len(q.Instructions)
-	for _, m := range q.Given {
-		n += len(m.Text) + len(m.CallID) + perMessage
-		for _, c := range m.Calls {
-			n += len(c.Args) + len(c.ID) + len(c.Name) + perMessage
-		}
-	}
-	for _, r := range q.Results {
-		n += len(r.Output) + len(r.ID) + len(r.Name) + perMessage
-	}
-	for _, t := range q.CallerTools {
-		n += len(t.Name) + len(t.Description) + len(t.Schema) + perMessage
-	}
-	return n
 }
 
 // gathered is an answer that is sent in one piece.
 type gathered struct {
 	text, thoughts strings.Builder
 	calls          []ToolCall
+	cited          []plugin.Citation
 }
 
 func (g *gathered) Text(text string)              { g.text.WriteString(text) }
 func (g *gathered) Thought(text string)           { g.thoughts.WriteString(text) }
 func (g *gathered) Tool(c oracle.ToolCallPayload) {}
 func (g *gathered) Flush(bool) error              { return nil }
+func (g *gathered) Cite(list []plugin.Citation)   { g.cited = list }
 func (g *gathered) Call(c face.Call) {
 	g.calls = append(g.calls, ToolCall{ID: c.ID, Type: "function", Function: FunctionCall{Name: c.Name, Arguments: string(c.Args)}})
 }
@@ -182,6 +164,7 @@ func (a *api) whole(w http.ResponseWriter, r *http.Request, answer *face.Answer,
 	m := AnswerMessage{Role: "assistant", ToolCalls: g.calls, ReasoningContent: g.thoughts.String()}
 	if text := g.text.String(); text != "" || len(g.calls) == 0 {
 		m.Content = &text
+		m.Annotations = annotations(httpserver.AbsoluteBase(r), text, g.cited)
 	}
 	if err := httpserver.WriteJSON(w, http.StatusOK, Completion{
 		ID: completionID(answer), Object: "chat.completion", Created: answer.Created.Unix(), Model: how.model,
@@ -197,10 +180,11 @@ func completionID(a *face.Answer) string { return "chatcmpl-" + strings.ReplaceA
 
 // chunks writes an answer piece by piece.
 type chunks struct {
-	out        *httpserver.StreamWriter
+	facehttp.Events
 	head, tail string // of a chunk, around its delta
-	buf        []byte
 	calls      int
+	base       string // of links to passages
+	text       strings.Builder
 }
 
 // stream answers with chunks.
@@ -209,8 +193,8 @@ func (a *api) stream(w http.ResponseWriter, r *http.Request, answer *face.Answer
 	model, _ := json.Marshal(how.model)
 	common := `{"id":` + string(id) + `,"object":"chat.completion.chunk","created":` + strconv.FormatInt(answer.Created.Unix(), 10) +
 		`,"model":` + string(model)
-	c := &chunks{out: httpserver.Stream(w, r), head: common + `,"choices":[{"index":0,"delta":`, tail: `,"finish_reason":null}]}`}
-	w.Header().Set("Content-Type", "text/event-stream; charset=utf-8")
+	c := &chunks{base: httpserver.AbsoluteBase(r), head: common + `,"choices":[{"index":0,"delta":`, tail: `,"finish_reason":null}]}`}
+	c.Open(w, r)
 	c.delta(`{"role":"assistant","content":""}`)
 	end, err := answer.Follow(r.Context(), httpserver.Draining(r.Context()), false, c)
 	if err != nil {
@@ -224,9 +208,9 @@ func (a *api) stream(w http.ResponseWriter, r *http.Request, answer *face.Answer
 		if err != nil {
 			return err
 		}
-		c.data(common + `,"choices":[],"usage":` + string(usage) + `}`)
+		c.Data(common + `,"choices":[],"usage":` + string(usage) + `}`)
 	}
-	c.data("[DONE]")
+	c.Data("[DONE]")
 	if c.Flush(false) == nil {
 		answer.Arrived(r.Context())
 	}
@@ -240,22 +224,12 @@ func (c *chunks) fail(err error) error {
 		return nil
 	}
 	_, body := errorOf(e)
-	data, err := json.Marshal(body)
-	if err != nil {
-		return err
-	}
-	c.data(string(data))
+	c.JSON(body)
 	_ = c.Flush(false) // nobody is left to tell
 	return nil
 }
 
-func (c *chunks) data(text string) {
-	c.buf = append(c.buf, "data: "...)
-	c.buf = append(c.buf, text...)
-	c.buf = append(c.buf, "\n\n"...)
-}
-
-func (c *chunks) delta(delta string) { c.data(c.head + delta + c.tail) }
+func (c *chunks) delta(delta string) { c.Data(c.head + delta + c.tail) }
 
 func quoted(text string) string {
 	b, _ := json.Marshal(text) // texts can be encoded
@@ -263,7 +237,18 @@ func quoted(text string) string {
 }
 
 // Text is a piece of the answer.
-func (c *chunks) Text(text string) { c.delta(`{"content":` + quoted(text) + `}`) }
+func (c *chunks) Text(text string) {
+	c.text.WriteString(text)
+	c.delta(`{"content":` + quoted(text) + `}`)
+}
+
+// Cite tells what the text points to.
+func (c *chunks) Cite(list []plugin.Citation) {
+	data, err := json.Marshal(annotations(c.base, c.text.String(), list))
+	if err == nil {
+		c.delta(`{"annotations":` + string(data) + `}`)
+	}
+}
 
 // Thought is what some programs show above the answer.
 func (c *chunks) Thought(text string) { c.delta(`{"reasoning_content":` + quoted(text) + `}`) }
@@ -283,17 +268,7 @@ func (c *chunks) Call(call face.Call) {
 	}
 }
 
-// Flush sends what was written, or a sign of life.
-func (c *chunks) Flush(beat bool) error {
-	if beat {
-		c.buf = sse.AppendComment(c.buf, "heartbeat")
-	}
-	if len(c.buf) == 0 {
-		return nil
-	}
-	err := c.out.Send(c.buf)
-	c.buf = slices.Delete(c.buf, 0, len(c.buf))
-	return err
-}
-
-var _ face.Sink = (*chunks)(nil)
+var (
+	_ face.Citer = (*chunks)(nil)
+	_ face.Citer = (*gathered)(nil)
+)

@@ -8,6 +8,7 @@ import (
 	"github.com/castalia-org/castalia/internal/platform/httpserver"
 	"github.com/castalia-org/castalia/internal/service/oracle"
 	"github.com/castalia-org/castalia/internal/service/oracle/face"
+	"github.com/castalia-org/castalia/internal/service/oracle/face/facehttp"
 )
 
 // ErrorBody is how OpenAI's API says that something failed.
@@ -74,16 +75,10 @@ func Errors(w http.ResponseWriter, _ *http.Request, err error) {
 	e := fault.From(err)
 	status, body := errorOf(e)
 	h := w.Header()
-	httpserver.SetRetryAfter(h, e)
+	facehttp.SetErrorHeaders(h, e)
 	if body.Error.Type == "insufficient_quota" { // the SDKs try again after a 429, unless told
 		h.Set("X-Should-Retry", "false")
 		h.Del("Retry-After")
 	}
-	if status == http.StatusUnauthorized && h.Get("Www-Authenticate") == "" {
-		h.Set("Www-Authenticate", "Bearer")
-	}
-	h.Del("Etag")
-	h.Del("Content-Encoding")
-	h.Set("Cache-Control", "no-store")
 	_ = httpserver.WriteJSON(w, status, body) // the client may be gone
 }

@@ -1,27 +1,28 @@
 package openaiface
 
 import (
-	"encoding/json"
 	"net/http"
 	"strconv"
 	"strings"
 
 	"github.com/castalia-org/castalia/internal/platform/fault"
 	"github.com/castalia-org/castalia/internal/platform/httpserver"
-	"github.com/castalia-org/castalia/internal/protocol/sse"
 	"github.com/castalia-org/castalia/internal/service/oracle"
 	"github.com/castalia-org/castalia/internal/service/oracle/face"
+	"github.com/castalia-org/castalia/internal/service/oracle/face/facehttp"
+	"github.com/castalia-org/castalia/plugin"
 )
 
-// response is a Response that is being written: as events where out is set, and
+// response is a Response that is being written: as events where the stream was opened, and
 // always as the object that ends them.
 type response struct {
 	Response
-	out      *httpserver.StreamWriter
-	buf      []byte
+	facehttp.Events
 	sequence int
 	text     strings.Builder
-	open     bool // a message is
+	open     bool   // a message is
+	base     string // of links to passages
+	cited    []plugin.Citation
 }
 
 // event is one of a stream.
@@ -39,21 +40,18 @@ type event struct {
 	Name         string      `json:"name,omitempty"`
 	Arguments    *string     `json:"arguments,omitempty"`
 	Logprobs     []struct{}  `json:"logprobs,omitzero"`
+	// Annotation is what a text points to, AnnotationIndex its number.
+	Annotation      *URLCitation `json:"annotation,omitempty"`
+	AnnotationIndex *int         `json:"annotation_index,omitempty"`
 }
 
 func (b *response) send(kind string, e event) {
-	if b.out == nil {
+	if !b.Opened() {
 		return
 	}
 	e.Type, e.Sequence = kind, b.sequence
 	b.sequence++
-	data, err := json.Marshal(e)
-	if err != nil {
-		return // the types can be encoded
-	}
-	if buf, err := sse.Append(b.buf, sse.Event{Name: kind, Data: data}); err == nil {
-		b.buf = buf
-	}
+	b.Named(kind, e)
 }
 
 // place is where the last item is.
@@ -91,6 +89,10 @@ func (b *response) closeMessage() {
 	b.open = false
 	item, first := &b.Output[len(b.Output)-1], new(int)
 	part := outputText(b.text.String())
+	for i, a := range urlCitations(b.base, part.Text, b.cited) {
+		part.Annotations = append(part.Annotations, a)
+		b.send("response.output_text.annotation.added", event{ItemID: item.ID, OutputIndex: b.place(), ContentIndex: first, Annotation: &a, AnnotationIndex: &i})
+	}
 	item.Status, item.Content = "completed", []OutputText{part}
 	b.send("response.output_text.done", event{ItemID: item.ID, OutputIndex: b.place(), ContentIndex: first, Text: &part.Text, Logprobs: []struct{}{}})
 	b.send("response.content_part.done", event{ItemID: item.ID, OutputIndex: b.place(), ContentIndex: first, Part: &part})
@@ -111,27 +113,14 @@ func (b *response) Call(c face.Call) {
 	b.send("response.output_item.done", event{OutputIndex: b.place(), Item: done})
 }
 
+// Cite tells what the last message points to, which is still open.
+func (b *response) Cite(list []plugin.Citation) { b.cited = list }
+
 // Thought is not shown: the items of this API are for models that sign theirs.
 func (b *response) Thought(string) {}
 
 // Tool is the oracle's own affair.
 func (b *response) Tool(oracle.ToolCallPayload) {}
-
-// Flush sends what was written, or a sign of life.
-func (b *response) Flush(beat bool) error {
-	if b.out == nil {
-		return nil
-	}
-	if beat {
-		b.buf = sse.AppendComment(b.buf, "heartbeat")
-	}
-	if len(b.buf) == 0 {
-		return nil
-	}
-	err := b.out.Send(b.buf)
-	b.buf = b.buf[:0]
-	return err
-}
 
 // end completes the object.
 func (b *response) end(end face.End) {
@@ -152,8 +141,7 @@ func (b *response) end(end face.End) {
 
 // stream answers with events.
 func (b *response) stream(w http.ResponseWriter, r *http.Request, answer *face.Answer) error {
-	b.out = httpserver.Stream(w, r)
-	w.Header().Set("Content-Type", "text/event-stream; charset=utf-8")
+	b.Open(w, r)
 	b.send("response.created", event{Response: &b.Response})
 	b.send("response.in_progress", event{Response: &b.Response})
 	end, err := answer.Follow(r.Context(), httpserver.Draining(r.Context()), false, b)
@@ -176,4 +164,4 @@ func (b *response) stream(w http.ResponseWriter, r *http.Request, answer *face.A
 	return nil
 }
 
-var _ face.Sink = (*response)(nil)
+var _ face.Citer = (*response)(nil)

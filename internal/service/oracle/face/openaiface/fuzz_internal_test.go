@@ -29,7 +29,7 @@ func FuzzChatRequest(f *testing.F) {
 			t.Errorf("nothing is asked in %s", body)
 		}
 		if _, err := json.Marshal(ask.Request); err != nil {
-			t.Errorf("it can not be stored: %v", err)
+			t.Errorf("it cannot be stored: %v", err)
 		}
 	})
 }

@@ -12,27 +12,11 @@ package openaiface
 import (
 	"net/http"
 
-	"github.com/castalia-org/castalia/internal/identity"
-	"github.com/castalia-org/castalia/internal/platform/fault"
 	"github.com/castalia-org/castalia/internal/platform/httpserver"
-	"github.com/castalia-org/castalia/internal/service/oracle/face"
+	"github.com/castalia-org/castalia/internal/service/oracle/face/facehttp"
 )
 
-// maxBody bounds a request: pictures come inside.
-const maxBody = 8 << 20
-
-// Deps is what the face serves.
-type Deps struct {
-	Faces *face.Faces
-	// Authenticate turns the key of a request into its principal.
-	Authenticate func(httpserver.Handler) httpserver.Handler
-	CORS         httpserver.CORSPolicy
-}
-
-type api struct{ deps Deps }
-
-// headerRunID names the run of an answer.
-const headerRunID = "X-Run-Id"
+type api struct{ deps facehttp.Deps }
 
 // The headers by which programs name their conversations.
 const (
@@ -41,7 +25,7 @@ const (
 )
 
 // Surface is the face's routes.
-func Surface(d Deps) httpserver.Surface {
+func Surface(d facehttp.Deps) httpserver.Surface {
 	a := &api{deps: d}
 	tags := []string{"OpenAI-compatible"}
 	bad := httpserver.Reply{Status: 400, Body: ErrorBody{}, Doc: "What is wrong with the request."}
@@ -64,7 +48,7 @@ func Surface(d Deps) httpserver.Surface {
 			Params: []httpserver.Param{
 				{Name: "X-Conversation-Id", In: "header", Doc: "Names a conversation, or one of your sessions. X-OpenWebUI-Chat-Id and metadata.session_id do as well."},
 			},
-			Body: ChatRequest{}, MaxBody: maxBody, Stream: true,
+			Body: ChatRequest{}, MaxBody: facehttp.MaxBody, Stream: true,
 			Replies: []httpserver.Reply{
 				{Status: 200, Body: Completion{}},
 				{Status: 200, Media: "text/event-stream", Doc: "Chunks until [DONE]."},
@@ -78,7 +62,7 @@ func Surface(d Deps) httpserver.Surface {
 		Method: "POST", Pattern: "/v1/responses", Summary: "Respond, as OpenAI does", Tags: tags, Handler: a.respond,
 		Doc: "As chat completions, with items and typed events. previous_response_id continues the conversation of an earlier response: for a day, or as long as " +
 			"its session is there. conversation names a session as X-Conversation-Id does.",
-		Body: ResponseRequest{}, MaxBody: maxBody, Stream: true,
+		Body: ResponseRequest{}, MaxBody: facehttp.MaxBody, Stream: true,
 		Replies: []httpserver.Reply{
 			{Status: 200, Body: Response{}},
 			{Status: 200, Media: "text/event-stream", Doc: "Events until response.completed, response.incomplete or response.failed."},
@@ -95,15 +79,6 @@ func Surface(d Deps) httpserver.Surface {
 		Name: "openai", Doc: "The oracle for programs that know OpenAI's API.",
 		Routes: routes, Prefixes: []string{"/v1/models", "/v1/chat", "/v1/responses"}, Errors: Errors, CORS: d.CORS, Authenticate: d.Authenticate,
 	}
-}
-
-// caller returns who asks.
-func caller(r *http.Request) (identity.Principal, error) {
-	p, ok := identity.FromContext(r.Context())
-	if !ok {
-		return p, fault.New(fault.Unauthenticated, identity.TextMissing)
-	}
-	return p, nil
 }
 
 // Model is one name that can be asked for.

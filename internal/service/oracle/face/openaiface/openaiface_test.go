@@ -122,7 +122,7 @@ func TestAHistoryIsAnsweredUnseen(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 	req := turns(model)[0]
-	want := []string{"user: What is a bee?", "assistant: An insect.", "user: What does it do?\n[something that can not be read here: video]"}
+	want := []string{"user: What is a bee?", "assistant: An insect.", "user: What does it do?\n[something that cannot be read here: video]"}
 	if d := cmp.Diff(want, told(req)); d != "" {
 		t.Error(d)
 	}

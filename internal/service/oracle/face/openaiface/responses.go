@@ -10,7 +10,9 @@ import (
 	"github.com/castalia-org/castalia/internal/platform/httpserver"
 	"github.com/castalia-org/castalia/internal/service/oracle"
 	"github.com/castalia-org/castalia/internal/service/oracle/face"
+	"github.com/castalia-org/castalia/internal/service/oracle/face/facehttp"
 	"github.com/castalia-org/castalia/plugin"
+	"github.com/castalia-org/castalia/plugin/strictjson"
 )
 
 // ResponseRequest is what a program asks of /v1/responses. Other members are ignored.
@@ -60,23 +62,23 @@ func (q ResponseRequest) read(h http.Header, before face.Prior) (face.Ask, error
 			ask.Conversation = conversation(h, q.Metadata)
 		}
 	}
-	list := make([]said, 0, len(before.Given)+1)
+	list := make([]face.Entry, 0, len(before.Given)+1)
 	for _, m := range before.Given {
-		list = append(list, said{GivenMessage: m})
+		list = append(list, face.Entry{GivenMessage: m})
 	}
 	known := len(list)
 	list, err := q.items(list)
 	if err != nil {
 		return ask, err
 	}
-	if len(list) == known || len(list) > maxMessages {
-		return ask, invalid("input", "input must be a text or 1 to %d items", maxMessages)
+	if len(list) == known || len(list) > face.MaxMessages {
+		return ask, invalid("input", "input must be a text or 1 to %d items", face.MaxMessages)
 	}
-	fill(&ask, list)
+	ask.Converse(list)
 	if ask.Request.Message == "" && len(ask.Request.Results) == 0 && len(ask.Images) == 0 {
 		return ask, invalid("input", "the last message has no text")
 	}
-	ask.Request.Instructions = strings.Trim(storable(q.Instructions)+"\n\n"+ask.Request.Instructions, "\n")
+	ask.Request.Instructions = strings.Trim(face.Storable(q.Instructions)+"\n\n"+ask.Request.Instructions, "\n")
 	tools := ChatRequest{ToolChoice: q.ToolChoice}
 	for _, t := range q.Tools {
 		if t.Type == "function" {
@@ -100,14 +102,14 @@ func conversationOf(raw json.RawMessage) string {
 }
 
 // items appends what the input says.
-func (q ResponseRequest) items(list []said) ([]said, error) {
+func (q ResponseRequest) items(list []face.Entry) ([]face.Entry, error) {
 	raw := bytes.TrimSpace(q.Input)
 	var text string
 	if json.Unmarshal(raw, &text) == nil {
-		return append(list, said{GivenMessage: oracle.GivenMessage{Role: plugin.RoleUser, Text: storable(text)}}), nil
+		return append(list, face.Entry{GivenMessage: oracle.GivenMessage{Role: plugin.RoleUser, Text: face.Storable(text)}}), nil
 	}
 	var items []inputItem
-	if json.Unmarshal(raw, &items) != nil {
+	if strictjson.Unmarshal(raw, &items) != nil {
 		return nil, invalid("input", "input must be a text or a list of items")
 	}
 	for _, item := range items {
@@ -136,7 +138,7 @@ func (q ResponseRequest) items(list []said) ([]said, error) {
 			list = append(list, m)
 		case "reasoning", "item_reference": // of models and answers that are not ours to read
 		default:
-			return nil, invalid("input", "an item of the type %.64q can not be read here", item.Type)
+			return nil, invalid("input", "an item of the type %.64q cannot be read here", item.Type)
 		}
 	}
 	return list, nil
@@ -186,10 +188,10 @@ type OutputItem struct {
 
 // OutputText is the text of a message.
 type OutputText struct {
-	Type        string     `json:"type"`
-	Text        string     `json:"text"`
-	Annotations []struct{} `json:"annotations"`
-	Logprobs    []struct{} `json:"logprobs"`
+	Type        string        `json:"type"`
+	Text        string        `json:"text"`
+	Annotations []URLCitation `json:"annotations"`
+	Logprobs    []struct{}    `json:"logprobs"`
 }
 
 // ResponseUsage counts tokens.
@@ -202,7 +204,7 @@ type ResponseUsage struct {
 }
 
 func outputText(text string) OutputText {
-	return OutputText{Type: "output_text", Text: text, Annotations: []struct{}{}, Logprobs: []struct{}{}}
+	return OutputText{Type: "output_text", Text: text, Annotations: []URLCitation{}, Logprobs: []struct{}{}}
 }
 
 // respond answers /v1/responses.
@@ -212,7 +214,7 @@ func (a *api) respond(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	defer answer.Close()
-	w.Header().Set(headerRunID, answer.RunID)
+	w.Header().Set(facehttp.HeaderRunID, answer.RunID)
 	if stream {
 		return b.stream(w, r, answer)
 	}
@@ -231,12 +233,12 @@ func (a *api) respond(w http.ResponseWriter, r *http.Request) error {
 // beginResponse reads the request and starts its turn. What was read is not
 // kept while the answer is written.
 func (a *api) beginResponse(w http.ResponseWriter, r *http.Request) (*face.Answer, *response, bool, error) {
-	who, err := caller(r)
+	who, err := facehttp.Caller(r)
 	if err != nil {
 		return nil, nil, false, err
 	}
 	var body ResponseRequest
-	if err := readBody(w, r, &body); err != nil {
+	if err := facehttp.ReadBody(w, r, &body); err != nil {
 		return nil, nil, false, err
 	}
 	var before face.Prior
@@ -254,7 +256,7 @@ func (a *api) beginResponse(w http.ResponseWriter, r *http.Request) (*face.Answe
 	if err != nil {
 		return nil, nil, false, err
 	}
-	b := &response{Response: Response{
+	b := &response{base: httpserver.AbsoluteBase(r), Response: Response{
 		ID: responsePrefix + answer.RunID, Object: "response", CreatedAt: answer.Created.Unix(), Status: "in_progress", Model: body.Model,
 		Metadata: map[string]string{}, Output: []OutputItem{}, ParallelToolCalls: true, ToolChoice: "auto", Tools: []ResponseTool{},
 	}}

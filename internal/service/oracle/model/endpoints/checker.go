@@ -70,6 +70,21 @@ func (c *Checker) Check(ctx context.Context) (Check, error) {
 	}
 }
 
+// Troubles says what is wrong with endpoints and models, a sentence each.
+func (c *Checker) Troubles(ctx context.Context) []string {
+	check, err := c.Check(ctx)
+	if err != nil {
+		return nil // whoever asked is not waiting any more
+	}
+	var all []string
+	for _, f := range check.Findings {
+		if f.Problem != "" {
+			all = append(all, f.Text())
+		}
+	}
+	return all
+}
+
 func (c *Checker) known(set *Set) (Check, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

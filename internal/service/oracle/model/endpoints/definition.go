@@ -17,7 +17,7 @@ models:
 
 // Definition is the document on the shelf of operators. Text is what MODELS says,
 // file what MODELS_FILE names; variables are those of a single provider, which
-// stand for a document too.
+// stand for a document too and rule over the file as MODELS does.
 func Definition(c Config, v Variables, text, file string) (operatordoc.Definition[*Set], error) {
 	d := operatordoc.Definition[*Set]{
 		Name: "models", Title: "The document of models", Media: "application/yaml", MaxBytes: MaxBytes, BuiltIn: []byte(builtIn),
@@ -27,8 +27,8 @@ func Definition(c Config, v Variables, text, file string) (operatordoc.Definitio
 	if err != nil || own == "" {
 		return d, err
 	}
-	if text != "" || file != "" {
-		return d, errors.New("MODEL_PROVIDER is given beside MODELS or MODELS_FILE: keep one")
+	if text != "" {
+		return d, errors.New("MODEL_PROVIDER is given beside MODELS: keep one")
 	}
 	d.Variable, d.Text = "MODEL_PROVIDER", own
 	return d, nil

@@ -333,8 +333,11 @@ func TestVariablesStandForADocument(t *testing.T) {
 			t.Errorf("%s: %v, %v", name, got, err)
 		}
 	}
-	if _, err := endpoints.Definition(config(), endpoints.Variables{Provider: "openai"}, "", "models.yaml"); err == nil || err.Error() != "MODEL_PROVIDER is given beside MODELS or MODELS_FILE: keep one" {
+	if _, err := endpoints.Definition(config(), endpoints.Variables{Provider: "openai"}, "models: []", ""); err == nil || err.Error() != "MODEL_PROVIDER is given beside MODELS: keep one" {
 		t.Errorf("both: %v", err)
+	}
+	if d, err := endpoints.Definition(config(), endpoints.Variables{Provider: "openai"}, "", "models.yaml"); err != nil || d.Variable != "MODEL_PROVIDER" || d.Text == "" {
+		t.Errorf("beside a file: %+v, %v", d, err)
 	}
 }
 

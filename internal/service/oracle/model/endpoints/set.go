@@ -202,7 +202,7 @@ func (s *Set) Stream(ctx context.Context, req plugin.ModelRequest, sink func(plu
 			return resp, err
 		}
 		next := order[i+1]
-		s.log.Warn("a model does not answer; another one is asked", slog.String("model", o.id), slog.String("instead", next.id), slog.Any("error", err))
+		s.log.Warn("a model does not answer; another one is asked", slog.String("event", "model.fallback"), slog.String("model", o.id), slog.String("instead", next.id), slog.Any("error", err))
 		sink(plugin.Chunk{Reasoning: fmt.Sprintf("The model %s does not answer at the moment; %s is asked instead.\n", o.info().Label, next.info().Label)})
 	}
 	return plugin.ModelResponse{}, &model.Error{Kind: model.Unknown, Provider: s.Name(), Cause: errors.New("there is no model")} // the order is never empty

@@ -200,6 +200,9 @@ func isQuery(name string) bool {
 	return slices.Contains([]string{"q", "query", "text", "message", "content", "question", "task", "topic", "search", "term", "terms", "fact", "value", "pattern"}, strings.ToLower(name))
 }
 
+// lookFor names what is looked for behind where.
+var lookFor = regexp.MustCompile(`(?i)\b(?:search|look|grep|find)\b.*?\bfor\s+(.+)$`)
+
 // subject is the text without the words that chose the tool.
 func subject(question, tool string) string {
 	drop := map[string]bool{"please": true, "can": true, "could": true, "you": true, "that": true, "for": true, "about": true, "the": true, "my": true, "me": true, "in": true}
@@ -208,6 +211,9 @@ func subject(question, tool string) string {
 		for _, s := range synonyms[stem(w)] {
 			drop[stem(s)] = true
 		}
+	}
+	if m := lookFor.FindStringSubmatch(question); m != nil {
+		return strings.Trim(m[1], " .?!:")
 	}
 	fields := strings.Fields(question)
 	for len(fields) > 0 {

@@ -30,7 +30,7 @@ func attached(_ plugin.ModelRequest, question string) (answer, bool) {
 			b.WriteString("\n\n")
 		}
 		if body == "" {
-			fmt.Fprintf(&b, "I have `%s`, but can not quote from it. %s", name, note)
+			fmt.Fprintf(&b, "I have `%s`, but cannot quote from it. %s", name, note)
 			continue
 		}
 		lines := strings.Split(body, "\n")

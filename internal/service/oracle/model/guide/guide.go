@@ -1,14 +1,16 @@
 // Package guide is the built-in model: deterministic, offline, honest about
 // what it is.
 //
-// It is no language model. It answers about Castalia by quoting the
-// documentation that is built in, greets, tells the time, does sums, and drives
+// It is no language model. It answers from the community's documents by quoting
+// them with their source, about Castalia from the documentation that is built in, greets, tells the time, does sums, and drives
 // whatever tools a turn offers by plain rules, so that files, queries, browser
 // tools and actions can be tried without any account. When it has nothing to
-// say it says so.
+// say it says so, and how a language model is connected. It shows nobody what was
+// written for models, and loads no capability that the question does not name.
 package guide
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io/fs"
@@ -16,6 +18,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/castalia-org/castalia/internal/platform/guidebook"
+	"github.com/castalia-org/castalia/internal/platform/textindex"
+	"github.com/castalia-org/castalia/internal/platform/textindex/analyse"
 	"github.com/castalia-org/castalia/internal/service/oracle/model"
 	"github.com/castalia-org/castalia/plugin"
 )
@@ -24,25 +29,36 @@ import (
 type Config struct {
 	// Docs is a tree of Markdown files to answer from.
 	Docs fs.FS
+	// Home is the address below which people read those pages; guidebook.Home of the
+	// server that they talk with when empty.
+	Home string
 	// Pace is the pause between words; zero sends them as fast as they are read.
 	Pace time.Duration
 }
 
 // Provider is the guide.
 type Provider struct {
-	index *index
-	pace  time.Duration
+	index *textindex.Small
+	// questions are the passages of questionsPage, one for each question.
+	questions []textindex.Passage
+	pace      time.Duration
+	home      string
 }
 
 var _ model.Provider = (*Provider)(nil)
 
 // New reads the documentation.
 func New(cfg Config) (*Provider, error) {
-	ix, err := newIndex(cfg.Docs)
+	all, err := guidebook.Passages(cfg.Docs)
 	if err != nil {
 		return nil, fmt.Errorf("read documentation: %w", err)
 	}
-	return &Provider{index: ix, pace: cfg.Pace}, nil
+	ix, err := textindex.NewSmall(all, analyse.Everyday())
+	if err != nil {
+		return nil, fmt.Errorf("index documentation: %w", err)
+	}
+	questions := slices.DeleteFunc(all, func(h textindex.Passage) bool { return h.Document != questionsPage })
+	return &Provider{index: ix, questions: questions, pace: cfg.Pace, home: cmp.Or(cfg.Home, guidebook.Home)}, nil
 }
 
 // Name is "guide".
@@ -61,7 +77,7 @@ func (p *Provider) Stream(ctx context.Context, req plugin.ModelRequest, sink fun
 	if req.NoCalls {
 		req.Tools = nil
 	}
-	said := p.think(req)
+	said := p.think(ctx, req)
 	resp := plugin.ModelResponse{ToolCalls: said.calls, Finish: "stop", Model: "guide", Usage: plugin.Usage{
 		InputTokens: int64(model.Tokens(req.System)), OutputTokens: int64(model.Tokens(said.text)),
 	}}
@@ -108,7 +124,7 @@ type answer struct {
 func text(format string, args ...any) answer { return answer{text: fmt.Sprintf(format, args...)} }
 
 // think decides.
-func (p *Provider) think(req plugin.ModelRequest) answer {
+func (p *Provider) think(ctx context.Context, req plugin.ModelRequest) answer {
 	question, asked := lastQuestion(req.Messages)
 	switch req.Purpose {
 	case "title":
@@ -117,18 +133,28 @@ func (p *Provider) think(req plugin.ModelRequest) answer {
 		return answer{text: summary(question)}
 	}
 	done := finished(req.Messages, asked)
+	nearest, ignorant := "", false
+	if said, ok := fromDocuments(done); ok {
+		if said.text != "" {
+			return answer{text: said.text}
+		}
+		nearest, ignorant, done = said.nearest, true, nil
+	}
 	if next, ok := afterTools(req, question, done); ok {
 		return next
 	}
 	for _, rule := range []func(plugin.ModelRequest, string) (answer, bool){
-		explicit, continued, attached, smallTalk, whatCanYouDo, sums, clock, useTool, loadCapability, p.quote,
+		explicit, continued, attached, smallTalk, p.whatCanYouDo, sums, clock, p.aboutItself, useTool, askDocuments(ignorant), inFiles,
+		p.frequent, loadCapability(done), p.quote(ctx),
 	} {
 		if a, ok := rule(req, question); ok {
 			return a
 		}
 	}
-	return text("I am the built-in guide, not a language model, and I found nothing about that in my documentation. " +
-		"Ask me about Castalia, or say \"help\" to see what I can do here.")
+	if ignorant {
+		return text("I do not know: nothing in the community's documents answers this.%s", nearest)
+	}
+	return p.cannot()
 }
 
 // lastQuestion returns the user's last text and where it stands.

@@ -82,8 +82,10 @@ func TestAnswers(t *testing.T) {
 		"explain how plugins keep their state": "Store",
 	} {
 		resp := ask(t, p, plugin.ModelRequest{
-			System:   "You are Testa, an oracle run.\nIt is Friday, 1 May 2026, 10:00 where the user is (time zone UTC).\n",
-			Messages: []plugin.ModelMessage{says(plugin.RoleUser, question)}, Tools: tools,
+			System: "You are Testa, an oracle run.\n", Tools: tools,
+			Messages: []plugin.ModelMessage{{
+				Role: plugin.RoleUser, Text: question, Note: "It is Friday, 1 May 2026, 10:00 where the user is (time zone UTC).",
+			}},
 		})
 		if !strings.Contains(resp.Text, want) || len(resp.ToolCalls) > 0 {
 			t.Errorf("%q: %q %v", question, resp.Text, resp.ToolCalls)
@@ -149,12 +151,19 @@ func TestAsksForWhatIsMissing(t *testing.T) {
 func TestLoadsCapabilitiesAndReportsResults(t *testing.T) {
 	t.Parallel()
 	p := newGuide(t)
-	system := "Capabilities:\n- files (load it with load_capability): The user's own files. Use it when: the user asks for files.\n"
+	system := "Capabilities:\n- files (load it with load_capability unless you have its tools): The user's own files. Use it when: the user asks for files.\n"
 	load := plugin.ToolSpec{Name: "load_capability", Schema: json.RawMessage(`{"type":"object"}`)}
 	talk := []plugin.ModelMessage{says(plugin.RoleUser, "list my files")}
 	resp := ask(t, p, plugin.ModelRequest{System: system, Messages: talk, Tools: []plugin.ToolSpec{load}})
 	if len(resp.ToolCalls) != 1 || string(resp.ToolCalls[0].Args) != `{"name":"files"}` {
 		t.Fatalf("load: %q %v", resp.Text, resp.ToolCalls)
+	}
+	chainOnly := "Capabilities:\n- query (load it with load_capability unless you have its tools): Data of the chain.\n"
+	other := ask(t, p, plugin.ModelRequest{
+		System: chainOnly, Messages: []plugin.ModelMessage{says(plugin.RoleUser, "look up the entity did:x:1")}, Tools: []plugin.ToolSpec{load},
+	})
+	if len(other.ToolCalls) != 1 || string(other.ToolCalls[0].Args) != `{"name":"query"}` {
+		t.Errorf("an entity: %q %v", other.Text, other.ToolCalls)
 	}
 	called := resp.ToolCalls[0]
 	called.ID = "1"
@@ -200,7 +209,31 @@ func TestReportsResults(t *testing.T) {
 			{Role: plugin.RoleAssistant, ToolCalls: []plugin.ModelToolCall{{ID: "1", Name: "query_entity"}}},
 			{Role: plugin.RoleTool, ToolCallID: "1", Text: reply},
 		}})
-		if got, ok := strings.CutPrefix(resp.Text, "Here is what `query_entity` says:\n\n"); !ok || got != want {
+		if got, ok := strings.CutPrefix(resp.Text, "`query_entity` answered:\n\n"); !ok || got != want {
+			t.Errorf("%s:\n%s\nwant\n%s", reply, resp.Text, want)
+		}
+	}
+}
+
+// TestRepeatsSentences: what a tool says for people is said as it is.
+func TestRepeatsSentences(t *testing.T) {
+	t.Parallel()
+	p := newGuide(t)
+	const dark = "The theme is dark now."
+	for reply, want := range map[string]string{
+		`{"message":"The theme is dark now.","before":"auto","now":"dark"}`: dark,
+		`"The theme is dark now."`:         dark,
+		"The theme is dark now.\n":         dark,
+		`{"message":"ok"}`:                 "`query_entity` answered:\n\n```json\n{\n  \"message\": \"ok\"\n}\n```",
+		`{"message":{"text":"Not this."}}`: "`query_entity` answered:\n\n```json\n{\n  \"message\": {\n    \"text\": \"Not this.\"\n  }\n}\n```",
+		"One.\nTwo.":                       "`query_entity` answered:\n\nOne.\nTwo.",
+	} {
+		resp := ask(t, p, plugin.ModelRequest{Tools: tools, Messages: []plugin.ModelMessage{
+			says(plugin.RoleUser, "query entity"),
+			{Role: plugin.RoleAssistant, ToolCalls: []plugin.ModelToolCall{{ID: "1", Name: "query_entity"}}},
+			{Role: plugin.RoleTool, ToolCallID: "1", Text: reply},
+		}})
+		if resp.Text != want {
 			t.Errorf("%s:\n%s\nwant\n%s", reply, resp.Text, want)
 		}
 	}

@@ -3,48 +3,62 @@ package guide
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"encoding/json"
-	"fmt"
 	"maps"
 	"regexp"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/castalia-org/castalia/internal/platform/textindex"
 	"github.com/castalia-org/castalia/plugin"
 )
 
-const loadTool = "load_capability"
+const (
+	loadTool = "load_capability"
+	// accessTool asks for access to the user's files, or says that there is some.
+	accessTool = "vfs_access"
+)
+
+// mayUseFiles reports whether the turn has tools for files beside the one that asks.
+func mayUseFiles(tools []plugin.ToolSpec) bool {
+	return slices.ContainsFunc(tools, func(t plugin.ToolSpec) bool { return strings.HasPrefix(t.Name, "vfs_") && t.Name != accessTool })
+}
 
 // afterTools answers with what the tools of this turn returned. A capability
-// that was just loaded is not an answer yet.
+// that was just loaded is not an answer yet, and neither is the access that it asked for.
 func afterTools(req plugin.ModelRequest, question string, done []result) (answer, bool) {
 	if len(done) == 0 {
 		return answer{}, false
 	}
-	if last := done[len(done)-1]; last.call.Name == loadTool && !last.failed {
+	if last := done[len(done)-1]; (last.call.Name == loadTool || last.call.Name == accessTool) && !last.failed {
+		if a, ok := inFiles(req, question); ok {
+			return a, true
+		}
 		if a, ok := matchTool(req, question); ok {
 			return a, true
 		}
+		if t, ok := find(req.Tools, accessTool); ok && last.call.Name == loadTool && loadsFiles(last.call) && !mayUseFiles(req.Tools) {
+			return call(t, json.RawMessage(`{}`)), true
+		}
 	}
-	var b strings.Builder
+	if a, ok := openFound(req, question, done); ok {
+		return a, true
+	}
+	var said []string
 	for _, r := range done {
-		if r.call.Name == loadTool {
-			continue
+		if r.call.Name != loadTool && (r.call.Name != accessTool || len(done) == 1 || !mayUseFiles(req.Tools)) {
+			said = append(said, report(r))
 		}
-		if b.Len() > 0 {
-			b.WriteString("\n\n")
-		}
-		if r.failed {
-			fmt.Fprintf(&b, "`%s` did not work: %s", r.call.Name, r.text)
-			continue
-		}
-		fmt.Fprintf(&b, "Here is what `%s` says:\n\n%s", r.call.Name, pretty(r.text))
 	}
-	if b.Len() == 0 {
-		return text("I loaded what you asked about. Tell me what to do with it, or say \"help\" to see the tools."), true
-	}
-	return answer{text: b.String()}, true
+	return answer{text: strings.Join(said, "\n\n")}, len(said) > 0
+}
+
+// loadsFiles reports whether a call loads the tools for the user's files.
+func loadsFiles(c plugin.ModelToolCall) bool {
+	var args struct{ Name string }
+	return json.Unmarshal(c.Args, &args) == nil && args.Name == "files"
 }
 
 // pretty shows short JSON in a code block, an outline of what is longer, and
@@ -180,13 +194,15 @@ var (
 	clockLine  = regexp.MustCompile(`(?m)^It is (.+) where the user is`)
 )
 
-// clock tells the time in the user's zone, which the prompt knows.
+// clock tells the time in the user's zone, which the note of the question knows.
 func clock(req plugin.ModelRequest, question string) (answer, bool) {
 	if !clockAsked.MatchString(question) {
 		return answer{}, false
 	}
-	if m := clockLine.FindStringSubmatch(req.System); m != nil {
-		return text("It is %s where you are.", m[1]), true
+	for _, m := range slices.Backward(req.Messages) {
+		if said := clockLine.FindStringSubmatch(m.Note); said != nil {
+			return text("It is %s where you are.", said[1]), true
+		}
 	}
 	return text("It is %s UTC.", time.Now().UTC().Format("Monday, 2 January 2006, 15:04")), true
 }
@@ -199,7 +215,7 @@ func useTool(req plugin.ModelRequest, question string) (answer, bool) {
 	return matchTool(req, question)
 }
 
-var aboutForm = regexp.MustCompile(`(?i)^\s*(how (do|can|does|to)|what (is|are|does)|why|explain|where do|tell me about)\b`)
+var aboutForm = regexp.MustCompile(`(?i)^\s*(how (do|can|does|to)|what (is|are|does)|why|explain|where (do|is|are)|who can|does it|is it|can i trust|tell me about)\b`)
 
 // asksAbout reports whether somebody wants to know about a thing rather than have it done.
 func asksAbout(question string) bool { return aboutForm.MatchString(question) }
@@ -219,7 +235,7 @@ func matchTool(req plugin.ModelRequest, question string) (answer, bool) {
 	}
 	var best []candidate
 	for _, t := range req.Tools {
-		if t.Name == loadTool || t.Name == "list_capabilities" || t.Name == "remember" && asked.MatchString(question) {
+		if t.Name == loadTool || t.Name == accessTool || t.Name == "list_capabilities" || isDocumentTool(t.Name) || t.Name == "remember" && asked.MatchString(question) {
 			continue
 		}
 		if s := toolScore(t, question, said); s >= 1 {
@@ -301,69 +317,68 @@ func proceed(t plugin.ToolSpec, args map[string]any) answer {
 	return call(t, data)
 }
 
-var capabilityLine = regexp.MustCompile(`(?m)^- ([a-z0-9-]+) \(load it with load_capability\): (.*)$`)
+var capabilityLine = regexp.MustCompile(`(?m)^- ([a-z0-9-]+) \(load it with load_capability[^)\n]*\): (.*)$`)
 
-// loadCapability loads the capability that fits the question.
-func loadCapability(req plugin.ModelRequest, question string) (answer, bool) {
-	t, ok := find(req.Tools, loadTool)
-	if !ok || asksAbout(question) {
+// loadCapability loads the capability that the question names, once: what merely
+// has a word in common with it is not asked for.
+func loadCapability(done []result) func(plugin.ModelRequest, string) (answer, bool) {
+	return func(req plugin.ModelRequest, question string) (answer, bool) {
+		t, ok := find(req.Tools, loadTool)
+		inFile := openForm.MatchString(question) || saysAbout.MatchString(question)
+		if !ok || asksAbout(question) && !inFile || slices.ContainsFunc(done, func(r result) bool { return r.call.Name == loadTool }) {
+			return answer{}, false
+		}
+		said := terms(question)
+		for _, m := range capabilityLine.FindAllStringSubmatch(req.System, -1) {
+			named := slices.ContainsFunc(terms(m[1]), func(w string) bool { return slices.Contains(said, w) })
+			named = named || inFile && m[1] == "files" || m[1] == "query" && didText.MatchString(question)
+			if !named {
+				continue
+			}
+			args, err := json.Marshal(map[string]string{"name": m[1]})
+			if err != nil {
+				return answer{}, false
+			}
+			a := call(t, args)
+			a.thought = "I will load " + m[1] + "."
+			return a, true
+		}
 		return answer{}, false
 	}
-	ix := &index{found: map[string]int{}}
-	for _, m := range capabilityLine.FindAllStringSubmatch(req.System, -1) {
-		ix.add(passage{source: m[1], title: m[1], text: m[2]})
-	}
-	hits := ix.search(question, 1)
-	if len(hits) == 0 { // one word of what it is for is enough: loading does no harm
-		return answer{}, false
-	}
-	args, err := json.Marshal(map[string]string{"name": hits[0].source})
-	if err != nil {
-		return answer{}, false
-	}
-	a := call(t, args)
-	a.thought = "I will load " + hits[0].source + "."
-	return a, true
 }
 
 // quote answers from the documentation.
-func (p *Provider) quote(_ plugin.ModelRequest, question string) (answer, bool) {
-	hits := p.index.search(question, 3)
-	if len(hits) == 0 || hits[0].share < 0.34 {
-		return answer{}, false
-	}
-	var b strings.Builder
-	b.WriteString("From Castalia's documentation:\n\n")
-	for i, h := range hits {
-		if i > 0 && h.score < hits[0].score*0.7 {
-			break
+func (p *Provider) quote(ctx context.Context) func(plugin.ModelRequest, string) (answer, bool) {
+	return func(_ plugin.ModelRequest, question string) (answer, bool) {
+		hits := p.search(ctx, question, 3)
+		if len(hits) == 0 || hits[0].Confidence < 0.34 {
+			return answer{}, false
 		}
-		fmt.Fprintf(&b, "**%s**\n\n%s\n\n(%s)\n\n", h.title, h.text, h.source)
+		var b strings.Builder
+		b.WriteString("From Castalia's documentation:\n\n")
+		for i, h := range hits {
+			if i > 0 && h.Score < hits[0].Score*0.7 {
+				break
+			}
+			b.WriteString(p.asQuoted(textindex.Passage{Document: h.Document, Title: h.Title, Text: h.Text, Meta: h.Meta}) + "\n\n")
+		}
+		return answer{text: strings.TrimSpace(b.String())}, true
 	}
-	return answer{text: strings.TrimSpace(b.String())}, true
 }
 
 var helpForm = regexp.MustCompile(`(?i)^\W*(help( me)?|what can (you|i) (do|try|ask)( here)?|(list |show )?(the |your |all )?(tools|capabilities))\W*$`)
 
 // whatCanYouDo lists the tools of the turn.
-func whatCanYouDo(req plugin.ModelRequest, question string) (answer, bool) {
+func (p *Provider) whatCanYouDo(req plugin.ModelRequest, question string) (answer, bool) {
 	if !helpForm.MatchString(question) {
 		return answer{}, false
 	}
 	var b strings.Builder
-	b.WriteString("I can answer questions about Castalia, tell the time and do sums.")
-	if len(req.Tools) > 0 {
-		b.WriteString(" I can also use these tools; name one, or write `/tool name {\"key\": \"value\"}`:\n")
-		for _, t := range req.Tools {
-			line, _, _ := strings.Cut(t.Description, "\n")
-			fmt.Fprintf(&b, "\n- `%s`: %s", t.Name, line)
-		}
-	}
-	for i, m := range capabilityLine.FindAllStringSubmatch(req.System, -1) {
-		if i == 0 {
-			b.WriteString("\n\nAnd I can load more when you ask for it:\n")
-		}
-		fmt.Fprintf(&b, "\n- %s: %s", m[1], m[2])
+	b.WriteString("I am the built-in guide. I can\n\n- answer questions about Castalia from its documentation\n- list, read and search your files, once you allow it" +
+		"\n- do sums and tell the time\n\nI cannot write, translate or know what goes on in the world. " + p.howToConnect())
+	tools := slices.DeleteFunc(slices.Clone(req.Tools), func(t plugin.ToolSpec) bool { return t.Name == loadTool || t.Name == "list_capabilities" })
+	if len(tools) > 0 {
+		b.WriteString("\n\nThese tools are here; name one, or write `/tool name {\"key\": \"value\"}`: " + toolNames(tools) + ".")
 	}
 	return answer{text: b.String()}, true
 }

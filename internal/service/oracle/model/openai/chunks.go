@@ -282,7 +282,7 @@ func (d *details) take(raw json.RawMessage) {
 		for name, value := range now {
 			var before, after string
 			if slices.Contains(joined, name) && json.Unmarshal(last[name], &before) == nil && json.Unmarshal(value, &after) == nil {
-				value, _ = json.Marshal(before + after) //nolint:errchkjson // a text
+				value, _ = json.Marshal(before + after) // a text
 			}
 			if string(value) != "null" {
 				last[name] = value

@@ -191,13 +191,13 @@ func (c *Client) Fit(req plugin.ModelRequest) plugin.ModelRequest {
 	for _, t := range req.Tools[maxTools:] {
 		left = append(left, t.Name)
 	}
-	c.cfg.Log.Warn("a model is not told of all tools: endpoints take 128", slog.Int("tools", len(req.Tools)), slog.Any("left_out", left))
+	c.cfg.Log.Warn("a model is not told of all tools: endpoints take 128", slog.String("event", "model.tools_cut"), slog.Int("tools", len(req.Tools)), slog.Any("left_out", left))
 	names := strings.Join(left, ", ")
 	if len(names) > maxLeftOut {
 		names = names[:maxLeftOut] + "…"
 	}
 	req.Tools = req.Tools[:maxTools]
-	req.System += fmt.Sprintf("\nThere are more tools than you can be given. These are left out and can not be called: %s\n", names)
+	req.System += fmt.Sprintf("\nThere are more tools than you can be given. These are left out and cannot be called: %s\n", names)
 	return req
 }
 

@@ -34,7 +34,7 @@ func (c *Client) Failure(raw json.RawMessage) *model.Error {
 		Error json.RawMessage `json:"error"`
 	}
 	if json.Unmarshal(raw, &in) != nil || len(in.Error) == 0 || string(in.Error) == "null" {
-		raw, _ = json.Marshal(map[string]json.RawMessage{"error": raw}) //nolint:errchkjson // raw was read as JSON
+		raw, _ = json.Marshal(map[string]json.RawMessage{"error": raw}) // raw was read as JSON
 	}
 	return c.failure(0, raw)
 }

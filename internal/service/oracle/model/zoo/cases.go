@@ -10,27 +10,27 @@ import (
 const facts = "wire facts of November 2026"
 
 func geminiFailure(status int, _, message string) string {
-	b, _ := json.Marshal([]object{{"error": object{"code": status, "message": message, "status": "INVALID_ARGUMENT"}}}) //nolint:errchkjson // texts
+	b, _ := json.Marshal([]object{{"error": object{"code": status, "message": message, "status": "INVALID_ARGUMENT"}}}) // texts
 	return string(b)
 }
 
 func textFailure(_ int, code, message string) string {
-	b, _ := json.Marshal(object{"code": code, "error": message}) //nolint:errchkjson // texts
+	b, _ := json.Marshal(object{"code": code, "error": message}) // texts
 	return string(b)
 }
 
 func mistralFailure(status int, code, message string) string {
 	if status == http.StatusUnprocessableEntity {
-		b, _ := json.Marshal(object{"detail": []object{{"loc": []string{"body"}, "msg": message}}}) //nolint:errchkjson // texts
+		b, _ := json.Marshal(object{"detail": []object{{"loc": []string{"body"}, "msg": message}}}) // texts
 		return string(b)
 	}
-	b, _ := json.Marshal(object{"object": "error", "message": message, "type": "invalid_request_message_order", "code": code}) //nolint:errchkjson // texts
+	b, _ := json.Marshal(object{"object": "error", "message": message, "type": "invalid_request_message_order", "code": code}) // texts
 	return string(b)
 }
 
 func routerFailure(status int, _, message string) string {
-	raw, _ := json.Marshal(object{"error": object{"message": message}})                                                                         //nolint:errchkjson // texts
-	b, _ := json.Marshal(object{"error": object{"code": status, "message": "Provider returned error", "metadata": object{"raw": string(raw)}}}) //nolint:errchkjson // texts
+	raw, _ := json.Marshal(object{"error": object{"message": message}})                                                                         // texts
+	b, _ := json.Marshal(object{"error": object{"code": status, "message": "Provider returned error", "metadata": object{"raw": string(raw)}}}) // texts
 	return string(b)
 }
 

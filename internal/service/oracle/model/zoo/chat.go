@@ -80,7 +80,7 @@ type (
 )
 
 func openaiFailure(_ int, code, message string) string {
-	b, _ := json.Marshal(object{"error": object{"message": message, "type": "invalid_request_error", "param": nil, "code": code}}) //nolint:errchkjson // texts
+	b, _ := json.Marshal(object{"error": object{"message": message, "type": "invalid_request_error", "param": nil, "code": code}}) // texts
 	return string(b)
 }
 

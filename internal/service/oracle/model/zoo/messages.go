@@ -50,7 +50,7 @@ type zooBlock struct {
 }
 
 func anthropicRefusal(status int, kind, message string) *refusal {
-	b, _ := json.Marshal(object{"type": "error", "error": object{"type": kind, "message": message}}) //nolint:errchkjson // texts
+	b, _ := json.Marshal(object{"type": "error", "error": object{"type": kind, "message": message}}) // texts
 	return &refusal{status: status, body: string(b)}
 }
 
@@ -185,7 +185,7 @@ func blockEvents(message object, content []object) []string {
 			deltas = append(deltas, object{"type": "text_delta", "text": b["text"]})
 		case "tool_use":
 			start["id"], start["name"], start["input"] = b["id"], b["name"], object{}
-			args, _ := json.Marshal(b["input"]) //nolint:errchkjson // made above
+			args, _ := json.Marshal(b["input"]) // made above
 			deltas = append(deltas, object{"type": "input_json_delta", "partial_json": ""}, object{"type": "input_json_delta", "partial_json": string(args)})
 		}
 		emit("content_block_start", object{"index": i, "content_block": start})

@@ -218,7 +218,7 @@ func canonical(v any) string {
 	if json.Unmarshal(b, &loose) != nil {
 		return string(b)
 	}
-	b, _ = json.Marshal(unmarked(loose)) //nolint:errchkjson // it was JSON
+	b, _ = json.Marshal(unmarked(loose)) // it was JSON
 	return string(b)
 }
 

@@ -185,7 +185,8 @@ func TestTurns(t *testing.T) {
 	})
 }
 
-// A conversation that outgrows the window goes on, whatever the endpoint says.
+// A conversation that outgrows the window goes on, whatever the endpoint says, and the
+// user is told once.
 func TestOverflows(t *testing.T) {
 	t.Parallel()
 	for _, c := range zoo.Overflows() {
@@ -197,14 +198,22 @@ func TestOverflows(t *testing.T) {
 			})
 			alice := n.As(t, identitytest.Alice)
 			session := alice.Session()
+			told := 0
 			for i := range 8 {
 				frames := alice.Say(session, fmt.Sprintf("How is the zoo on day %d? %s", i, strings.Repeat("It rains. ", 500)))
-				if text := turn.TextOf(frames); text != zoo.Answer {
+				text, notice, _ := strings.Cut(turn.TextOf(frames), "\n\n(")
+				if text != zoo.Answer {
 					t.Fatalf("turn %d: %q; refused: %q", i, text, s.Refused())
+				}
+				if strings.Contains(notice, "older part was left out") {
+					told++
 				}
 			}
 			if len(s.Refused()) == 0 {
 				t.Error("nothing was too long")
+			}
+			if told != 1 {
+				t.Errorf("the user was told %d times", told)
 			}
 		})
 	}

@@ -2,7 +2,7 @@ import { fromBase64, toBase64, utf8, type Bytes } from "./bytes";
 import { CallError } from "./errors";
 import { frameWorker, type FrameTask } from "./frameWorker";
 
-const unsupported = "This browser can not encrypt frames; call without e2ee.";
+const unsupported = "This browser cannot encrypt frames; call without e2ee.";
 
 /**
  * The second layer of encryption, below DTLS-SRTP: frames are sealed with keys

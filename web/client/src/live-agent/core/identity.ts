@@ -95,7 +95,7 @@ export async function verifyIdentity(
     try {
       key = await crypto.subtle.importKey("raw", raw, "Ed25519", false, ["verify"]);
     } catch (cause) {
-      throw new CallError("unsupported", "This browser can not verify Ed25519 signatures.", {
+      throw new CallError("unsupported", "This browser cannot verify Ed25519 signatures.", {
         cause,
       });
     }

@@ -73,9 +73,7 @@ export class Signals {
 
   /** Says something and waits for the answer. A refusal is a CallError, silence another error. */
   async ask(name: string, payload: { callId: string; [key: string]: unknown }): Promise<Ack> {
-    const ack: Ack | undefined = await this.socket.line
-      .timeout(patience)
-      .emitWithAck(name, payload);
+    const ack = (await this.socket.line.ask(name, payload, patience)) as Ack | undefined;
     if (ack?.ok) return ack;
     const { code = "refused", message = "The oracle refused the call." } = ack?.error ?? {};
     throw new CallError(code, message);

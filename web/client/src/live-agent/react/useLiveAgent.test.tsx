@@ -9,7 +9,7 @@ import { overrides, page } from "../../react/kit";
 import { signer } from "../core/kit";
 import { useLiveAgent, type UseLiveAgentOptions } from "./useLiveAgent";
 
-vi.mock("socket.io-client", () => import("../../testkit/socket"));
+vi.mock("../../core/line", () => import("../../testkit/socket"));
 let media: ReturnType<typeof stubMedia>;
 beforeEach(() => {
   FakeSocket.all = [];

@@ -3,6 +3,7 @@ import type { OraclesClient } from "../../core/client";
 import type { OracleOverrides } from "../../core/config";
 import { useOraclesContext } from "../../react/context";
 import { useLatest } from "../../react/latest";
+import { silentPage } from "../../react/silent";
 import { useOraclesConfig, type UseOraclesConfigResult } from "../../react/useOraclesConfig";
 import { LiveAgent, type AgentHost, type CallOptions, type LiveState } from "../core/agent";
 import { CallError } from "../core/errors";
@@ -15,7 +16,7 @@ export type ToastAlert = (toast: { title: string; description: string }) => void
 export interface UseLiveAgentOptions {
   oracleDid: string;
   overrides?: OracleOverrides;
-  /** The oracle's Ed25519 key (z6Mk…), when its DID can not be resolved here. */
+  /** The oracle's Ed25519 key (z6Mk…), when its DID cannot be resolved here. */
   oracleKey?: string;
   /** Address of the file `frame-worker`, where workers made of text are forbidden. */
   frameWorkerUrl?: string | URL;
@@ -49,15 +50,6 @@ export interface UseLiveAgentResult extends LiveState {
   /** Stops the oracle's speech. */
   interrupt: () => void;
 }
-
-/** A chat page of nothing: the call only uses the line. */
-const silent = {
-  streamingMode: () => undefined,
-  model: () => undefined,
-  browserTools: () => undefined,
-  paymentRequired: () => undefined,
-  event: () => undefined,
-};
 
 /**
  * Encrypted voice and video calls with an oracle. The call ends when the
@@ -159,10 +151,7 @@ function hostOf(given: {
       if (!config.isReady) {
         throw new CallError("not_ready", "The oracle's configuration is not resolved yet.");
       }
-      const { open, release } = client.join(
-        { oracleDid, sessionId, baseUrl, wsUrl },
-        { ...silent },
-      );
+      const { open, release } = client.join({ oracleDid, sessionId, baseUrl, wsUrl }, silentPage());
       return { signals: new Signals(client.api(baseUrl, oracleDid), open.socket), release };
     },
     keys: async () => {

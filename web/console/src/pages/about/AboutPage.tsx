@@ -3,7 +3,7 @@ import { useOraclesContext } from "@castalia/oracles-client";
 import { useConsent, withdraw } from "../../identity/consent";
 import { useSession } from "../../identity/session";
 import { forgetKey, type KeptKey } from "../../identity/vault";
-import { Confirm } from "../../shell/Confirm";
+import Confirm from "../../shell/Confirm";
 import { CopyButton } from "../../shell/CopyButton";
 import { ago, duration, messageOf } from "../../shell/format";
 import { unlessGone } from "../../shell/late";
@@ -18,7 +18,7 @@ interface Health {
 }
 
 /** Who you are, what you talk to, and how it is. */
-export function AboutPage(props: { onKey: (key: KeptKey) => void; onSignOut: () => void }) {
+export default function AboutPage(props: { onKey: (key: KeptKey) => void; onSignOut: () => void }) {
   const { key, serviceDid } = useSession();
   const [health, setHealth] = useState<Health>();
   const [leaving, setLeaving] = useState(false);
@@ -82,6 +82,9 @@ export function AboutPage(props: { onKey: (key: KeptKey) => void; onSignOut: () 
               </>
             )}
           </dl>
+          <p>
+            <a href="/guides">Guides</a>
+          </p>
           <p>
             <a href="/docs">Documentation of every route</a>
           </p>

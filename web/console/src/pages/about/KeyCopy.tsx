@@ -1,6 +1,6 @@
 import { useState } from "react";
 import { backupKey, lockKey, type KeptKey, type Protection } from "../../identity/vault";
-import { Confirm } from "../../shell/Confirm";
+import Confirm from "../../shell/Confirm";
 import { CopyButton } from "../../shell/CopyButton";
 import { messageOf } from "../../shell/format";
 

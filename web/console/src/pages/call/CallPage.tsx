@@ -12,7 +12,7 @@ import { useDevices } from "./useDevices";
 import { folderOf, whyOver } from "./words";
 
 /** Speak with the oracle, and let it see. */
-export function CallPage({ sessionId }: { sessionId: string }) {
+export default function CallPage({ sessionId }: { sessionId: string }) {
   const call = useCall();
   return call.isCalling ? <OnCall /> : <Dial sessionId={sessionId} />;
 }

@@ -41,7 +41,7 @@ const unchosen: Choices = { e2ee: false, record: false, microphoneId: "", camera
 const here = { baseUrl: location.origin, wsUrl: location.origin };
 
 /** Keeps the call while the user looks at other pages, and lets it be heard there. */
-export function CallProvider({ children }: { children: ReactNode }) {
+export default function CallProvider({ children }: { children: ReactNode }) {
   const { serviceDid } = useSession();
   const [sessionId, setSessionId] = useState("");
   const [relayOnly, setRelayOnly] = useState(false);

@@ -1,24 +1,25 @@
 import { useOracleSessions } from "@castalia/oracles-client";
-import { useEffect, useRef, useState } from "react";
+import { lazy, Suspense, useEffect, useRef, useState } from "react";
 import { useSession } from "../../identity/session";
 import { useFeatures } from "../../shell/features";
 import { messageOf } from "../../shell/format";
 import { Icon } from "../../shell/icons";
 import { go } from "../../shell/router";
-import { useShipped } from "./actions";
 // What a narrow window changes is in the last.
 import "./sessions.css";
 import "./messages.css";
 import "./chat.css";
-import { Conversation } from "./Conversation";
 import { here } from "./here";
 import { SessionList } from "./SessionList";
 import { titleOf } from "./sessions";
 import { Opening } from "./Opening";
 import { suggestions } from "./suggestions";
 
+const loadConversation = () => import("./Conversation");
+const Conversation = lazy(loadConversation);
+
 /** Conversations with the oracle. */
-export function ChatPage({ sessionId }: { sessionId: string }) {
+export default function ChatPage({ sessionId }: { sessionId: string }) {
   const { serviceDid } = useSession();
   const { name } = useFeatures();
   const list = useOracleSessions(serviceDid, { baseUrl: here.baseUrl, limit: 50 });
@@ -30,7 +31,8 @@ export function ChatPage({ sessionId }: { sessionId: string }) {
   const [arrived] = useState(sessionId);
   const [isMoved, setMoved] = useState(false);
   if (!isMoved && sessionId !== arrived) setMoved(true);
-  useShipped();
+  // It comes while the first page is read, and is there when it is wanted.
+  useEffect(() => void loadConversation().catch(() => undefined), []);
 
   async function start(text = "") {
     if (starting.current) return;
@@ -71,15 +73,17 @@ export function ChatPage({ sessionId }: { sessionId: string }) {
     <div className={classes.join(" ")}>
       <SessionList list={list} current={sessionId} onNew={() => void start()} />
       {sessionId && !isNew ? (
-        <Conversation
-          key={sessionId}
-          sessionId={sessionId}
-          title={known || list.isLoading ? titleOf(known) : "Conversation"}
-          opening={opening?.sessionId === sessionId ? opening.text : ""}
-          isOpened={isMoved}
-          onOpened={() => setOpening(undefined)}
-          onTurn={() => void refetch()}
-        />
+        <Suspense fallback={<section className="conversation" aria-busy="true" />}>
+          <Conversation
+            key={sessionId}
+            sessionId={sessionId}
+            title={known || list.isLoading ? titleOf(known) : "Conversation"}
+            opening={opening?.sessionId === sessionId ? opening.text : ""}
+            isOpened={isMoved}
+            onOpened={() => setOpening(undefined)}
+            onTurn={() => void refetch()}
+          />
+        </Suspense>
       ) : (
         <section className="welcome" aria-label="Start">
           <h1>Ask {name}</h1>

@@ -1,3 +1,4 @@
+import type { UseAttachmentsResult } from "@castalia/oracles-client/attachments";
 import {
   useEffect,
   useLayoutEffect,
@@ -7,15 +8,14 @@ import {
   type FormEvent,
   type KeyboardEvent,
 } from "react";
-import { bytes } from "../../shell/format";
+import { bytes, messageOf } from "../../shell/format";
 import { Icon } from "../../shell/icons";
 import { FilePicker } from "./FilePicker";
-import type { Attachments } from "./useAttachments";
 
 /** Where messages are written and files are attached. */
 export function Composer(props: {
   busy: boolean;
-  attachments: Attachments;
+  attachments: UseAttachmentsResult;
   /** Tells whether it was sent. */
   onSend: (text: string) => Promise<boolean>;
   onStop: () => void;
@@ -33,11 +33,10 @@ export function Composer(props: {
     if (isOpened && matchMedia("(pointer: fine)").matches) entry.current?.focus();
   }, [isOpened]);
   useLayoutEffect(() => {
-    // What stopped the answer is now a button that can not be pressed.
+    // What stopped the answer is now a button that cannot be pressed.
     if (!busy && document.activeElement === button.current) entry.current?.focus();
   }, [busy]);
-  const waiting = attachments.list.some((a) => a.progress !== undefined);
-  const ready = !waiting && (text.trim() !== "" || attachments.list.length > 0);
+  const ready = !attachments.isStoring && (text.trim() !== "" || attachments.list.length > 0);
 
   function send(event?: FormEvent) {
     event?.preventDefault();
@@ -64,7 +63,7 @@ export function Composer(props: {
     <form className="composer" onSubmit={send}>
       {attachments.error && (
         <p role="alert" className="bad small">
-          {attachments.error}
+          {messageOf(attachments.error)}
         </p>
       )}
       {attachments.list.length > 0 && (

@@ -1,27 +1,31 @@
 import { TurnError, useChat, useModels } from "@castalia/oracles-client";
-import { useEffect, useRef, useState, type DragEvent } from "react";
-import { useSession } from "../../identity/session";
+import { useApprovals } from "@castalia/oracles-client/approvals";
+import { useAttachments } from "@castalia/oracles-client/attachments";
+import { useEffect, useMemo, useRef, useState, type DragEvent } from "react";
+import { fileToken, useSession } from "../../identity/session";
 import { useFeatures } from "../../shell/features";
 import { messageOf } from "../../shell/format";
 import { Icon } from "../../shell/icons";
 import { Link } from "../../shell/Link";
 import { Skeleton } from "../../shell/Skeleton";
 import { CallLink } from "../call/CallLink";
+import { useShipped } from "./actions";
 import { Announcer } from "./Announcer";
+import { Approvals } from "./Approvals";
 import { browserTools } from "./browserTools";
 import { Dots } from "./Dots";
 import { Composer } from "./Composer";
 import { CreditsBadge, Payment, useCredits } from "./Credits";
 import { here } from "./here";
 import { MessageLog } from "./MessageLog";
+import type { MessageActs } from "./MessageTools";
 import { drawable, MessageView, uiComponents } from "./MessageView";
 import { Permission } from "./Permission";
-import { useAttachments } from "./useAttachments";
 
 const modelKey = "castalia-model";
 
 /** One conversation: what was said, what is being said, and where to answer. */
-export function Conversation(props: {
+export default function Conversation(props: {
   sessionId: string;
   title: string;
   opening: string;
@@ -31,7 +35,9 @@ export function Conversation(props: {
   onTurn: () => void;
 }) {
   const { sessionId, opening } = props;
-  const { serviceDid } = useSession();
+  const session = useSession();
+  const { serviceDid } = session;
+  useShipped();
   const { plugins } = useFeatures();
   const [claims, setClaims] = useState<string[]>();
   const isUnpaid = useRef(false);
@@ -39,7 +45,11 @@ export function Conversation(props: {
   const { models, defaultModel } = useModels(serviceDid, { baseUrl: here.baseUrl });
   const model = models.some((m) => m.id === chosen) ? chosen : (defaultModel ?? "");
   const credits = useCredits(plugins.includes("credits"));
-  const attachments = useAttachments();
+  const attachments = useAttachments({
+    oracleDid: serviceDid,
+    overrides: here,
+    fileToken: () => fileToken(session),
+  });
   const [dragging, setDragging] = useState(false);
   const chat = useChat({
     oracleDid: serviceDid,
@@ -56,8 +66,35 @@ export function Conversation(props: {
       if (event.eventName === "message_cache_invalidation") props.onTurn();
     },
   });
-  const { isSending, isConfigReady, isLoading, isRealTimeConnected } = chat;
   const [sent, setSent] = useState(0);
+  const [problem, setProblem] = useState("");
+  const { regenerate, editMessage, chooseVersion, sendFeedback } = chat;
+  // The same for every message until another conversation is open: none is drawn anew.
+  const acts = useMemo<MessageActs>(() => {
+    const told = (doing: Promise<void>) => {
+      setProblem("");
+      return doing.catch((cause: unknown) => setProblem(messageOf(cause)));
+    };
+    // The button goes with the answer; what is next is written below.
+    const anew = (doing: Promise<void>) => {
+      setProblem("");
+      setSent((n) => n + 1);
+      document.getElementById("message")?.focus({ preventScroll: true });
+      // What is wrong with it is an error of the conversation.
+      doing.catch(() => undefined);
+    };
+    return {
+      regenerate: (id) => anew(regenerate(id)),
+      edit: (id, text) => anew(editMessage(id, text)),
+      choose: (id) => told(chooseVersion(id)),
+      rate: (id, rating) => void told(sendFeedback(id, rating)),
+    };
+  }, [regenerate, editMessage, chooseVersion, sendFeedback]);
+  const waiting = useApprovals({ oracleDid: serviceDid, sessionId, overrides: here });
+  const forFiles = waiting.approvals.find(
+    (a) => a.reason === "delegation" && a.state === "waiting",
+  );
+  const { isSending, isConfigReady, isLoading, isRealTimeConnected } = chat;
   const [wasLive, setWasLive] = useState(false);
   if (isRealTimeConnected && !wasLive) setWasLive(true);
 
@@ -68,10 +105,10 @@ export function Conversation(props: {
     wasSending.current = isSending;
   }, [isSending, reload]);
 
-  function send(text: string): Promise<boolean> {
+  async function send(text: string): Promise<boolean> {
     setClaims(undefined);
     isUnpaid.current = false;
-    const files = attachments.take();
+    const files = await attachments.take();
     setSent((n) => n + 1);
     return chat.sendMessage(text, drawable, files.length ? files : undefined).then(
       () => {
@@ -169,7 +206,7 @@ export function Conversation(props: {
           </p>
         )}
         {chat.messages.map((message) => (
-          <MessageView key={message.id} message={message} />
+          <MessageView key={message.id} message={message} acts={acts} />
         ))}
         {chat.status === "submitted" && (
           <p className="soft waiting" role="status">
@@ -177,10 +214,11 @@ export function Conversation(props: {
             <span className="visually-hidden">Sending</span>
           </p>
         )}
+        <Approvals waiting={waiting} />
         {claims && <Payment claims={claims} credits={credits} />}
-        {error && (
+        {(error || problem) && (
           <p role="alert" className="notice bad">
-            {messageOf(error)}
+            {error ? messageOf(error) : problem}
           </p>
         )}
         {chat.status === "error" && (
@@ -191,7 +229,14 @@ export function Conversation(props: {
       </MessageLog>
       <Announcer messages={chat.messages} busy={isSending} isLoading={isLoading} />
       <div className="below">
-        <Permission wanted={attachments.list.length > 0} early={chat.messages.length === 0} />
+        {/* One question at a time. */}
+        {waiting.approvals.every((a) => a.reason === "delegation") && (
+          <Permission
+            wanted={attachments.list.length > 0 || forFiles !== undefined}
+            early={chat.messages.length === 0}
+            onDecline={() => forFiles && void waiting.deny(forFiles.id).catch(() => undefined)}
+          />
+        )}
         <Composer
           busy={isSending}
           attachments={attachments}

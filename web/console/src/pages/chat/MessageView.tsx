@@ -5,16 +5,16 @@ import {
   type IMessage,
   type UIComponents,
 } from "@castalia/oracles-client";
-import { memo, type ReactNode } from "react";
+import { memo, useRef, useState, type ReactNode } from "react";
 import { Boundary } from "../../shell/Boundary";
 import { bytes } from "../../shell/format";
-import { CopyButton } from "../../shell/CopyButton";
 import { Icon } from "../../shell/icons";
 import { Chart } from "./components/Chart";
 import { EntityCard } from "./components/EntityCard";
 import { FileCard } from "./components/FileCard";
 import { Dots } from "./Dots";
 import { Markdown } from "./Markdown";
+import { AnswerTools, EditedQuestion, QuestionTools, type MessageActs } from "./MessageTools";
 
 /** What the oracle may draw by name, and how its calls look. */
 export const uiComponents: UIComponents = {
@@ -37,44 +37,100 @@ export const uiComponents: UIComponents = {
 export const drawable = { uiComponents: ["Chart", "FileCard"] };
 
 /** One entry of the conversation. Finished ones are never drawn again. */
-export const MessageView = memo(function MessageView({ message }: { message: IMessage }) {
-  const content = Array.isArray(message.content) ? message.content : [message.content];
-  const said = content.filter((part): part is string => typeof part === "string").join("\n\n");
-  const isHuman = message.type === "human";
+export const MessageView = memo(function MessageView(props: {
+  message: IMessage;
+  acts: MessageActs;
+}) {
+  const { message, acts } = props;
+  return message.type === "human" ? (
+    <Question message={message} acts={acts} />
+  ) : (
+    <Answer message={message} acts={acts} />
+  );
+});
+
+function partsOf({ content }: IMessage): (string | IComponentMetadata)[] {
+  return Array.isArray(content) ? content : [content];
+}
+
+function saidIn(message: IMessage): string {
+  return partsOf(message)
+    .filter((part): part is string => typeof part === "string")
+    .join("\n\n");
+}
+
+function Question({ message, acts }: { message: IMessage; acts: MessageActs }) {
+  const [isEdited, setEdited] = useState(false);
+  const tools = useRef<HTMLElement>(null);
+  const said = saidIn(message);
+  function cancel() {
+    setEdited(false);
+    requestAnimationFrame(() => tools.current?.querySelector("button")?.focus());
+  }
   return (
-    <article className={`message ${message.type}`}>
-      <h2 className="visually-hidden">{isHuman ? "You" : "The oracle"}</h2>
+    <article ref={tools} className="message human">
+      <h2 className="visually-hidden">You</h2>
+      {isEdited ? (
+        <EditedQuestion
+          text={said}
+          onCancel={cancel}
+          onSend={(text) => {
+            setEdited(false);
+            acts.edit(message.id, text);
+          }}
+        />
+      ) : (
+        <>
+          <div className="bubble">
+            {said && <Said text={said} />}
+            <Attached message={message} />
+          </div>
+          <QuestionTools version={message.version} onEdit={() => setEdited(true)} acts={acts} />
+        </>
+      )}
+    </article>
+  );
+}
+
+function Answer({ message, acts }: { message: IMessage; acts: MessageActs }) {
+  const content = partsOf(message);
+  const said = saidIn(message);
+  return (
+    <article className="message ai">
+      <h2 className="visually-hidden">The oracle</h2>
       <Reasoning
         text={message.reasoning ?? ""}
         isGoingOn={message.isReasoning === true}
         isAnswering={content.some((part) => part !== "")}
       />
       {content.map((part, i) => (
-        <Part key={typeof part === "string" ? i : part.props.id} part={part} isHuman={isHuman} />
+        <Part key={typeof part === "string" ? i : part.props.id} part={part} />
       ))}
-      {message.attachments && message.attachments.length > 0 && (
-        <ul className="chips" aria-label="Attached files">
-          {message.attachments.map((a, i) => (
-            <AttachedFile key={i} file={a} />
-          ))}
-        </ul>
-      )}
-      {!isHuman && said && message.isComplete !== false && (
-        <div className="message-tools">
-          <CopyButton text={said} label="Copy the answer" />
-        </div>
+      <Attached message={message} />
+      {said && message.isComplete !== false && (
+        <AnswerTools message={message} said={said} acts={acts} />
       )}
     </article>
   );
-});
+}
+
+function Attached({ message }: { message: IMessage }) {
+  if (!message.attachments?.length) return null;
+  return (
+    <ul className="chips" aria-label="Attached files">
+      {message.attachments.map((a, i) => (
+        <AttachedFile key={i} file={a} />
+      ))}
+    </ul>
+  );
+}
 
 /** What was said or done, where it was. */
-function Part({ part, isHuman }: { part: string | IComponentMetadata; isHuman: boolean }) {
+function Part({ part }: { part: string | IComponentMetadata }) {
   if (typeof part !== "string") {
     return <Boundary>{renderMessageContent(part, uiComponents)}</Boundary>;
   }
-  if (part === "") return null;
-  return isHuman ? <Said text={part} /> : <Markdown text={part} />;
+  return part === "" ? null : <Markdown text={part} />;
 }
 
 /** Such as "Thinking...": said before there is a thought, and no more than that. */

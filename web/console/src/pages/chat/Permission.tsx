@@ -10,9 +10,10 @@ import { here } from "./here";
  * Asks before the oracle may touch the user's files, and again when that has
  * run out. The oracle asks with X-Delegation-Required or a delegation_required
  * frame; the library then wants a delegation, and nothing is signed until the
- * user says yes here.
+ * user says yes here. A turn that waits for the answer goes on by itself.
  */
-export function Permission({ wanted, early }: { wanted: boolean; early: boolean }) {
+export function Permission(props: { wanted: boolean; early: boolean; onDecline: () => void }) {
+  const { wanted, early, onDecline } = props;
   const session = useSession();
   const { authedRequest, getDelegation } = useOraclesContext();
   const { consent, asked, declined } = useConsent(session);
@@ -61,6 +62,10 @@ export function Permission({ wanted, early }: { wanted: boolean; early: boolean 
       setError(messageOf(cause));
     }
   }
+  function no() {
+    decline();
+    onDecline(); // a turn that waits goes on without
+  }
   return (
     <div className="permission" role="region" aria-label="Permission for your files">
       <p>
@@ -91,7 +96,7 @@ export function Permission({ wanted, early }: { wanted: boolean; early: boolean 
         <button type="button" className="primary" onClick={() => void yes()}>
           Allow
         </button>
-        <button type="button" className="quiet not-now" aria-label="Not now" onClick={decline}>
+        <button type="button" className="quiet not-now" aria-label="Not now" onClick={no}>
           <span className="wide-only">Not now</span>
           <span className="narrow-only">
             <Icon name="close" />

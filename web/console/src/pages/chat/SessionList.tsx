@@ -1,6 +1,5 @@
 import type { useOracleSessions } from "@castalia/oracles-client";
-import { useRef, useState } from "react";
-import { Confirm } from "../../shell/Confirm";
+import { lazy, Suspense, useRef, useState } from "react";
 import { ago, messageOf, plural } from "../../shell/format";
 import { Icon } from "../../shell/icons";
 import { Link } from "../../shell/Link";
@@ -8,6 +7,8 @@ import { go } from "../../shell/router";
 import { Skeleton } from "../../shell/Skeleton";
 import { markedAnywhere } from "../../shell/marked";
 import { byDay, titleOf, unmarked } from "./sessions";
+
+const Confirm = lazy(() => import("../../shell/Confirm"));
 import { useFound, type Found } from "./useFound";
 
 /** The user's conversations, newest first, by day, with a search in what was said. */
@@ -125,14 +126,16 @@ export function SessionList(props: {
             />
           )}
       {doomed && (
-        <Confirm
-          title="Delete this conversation?"
-          action="Delete"
-          onConfirm={() => void remove(doomed)}
-          onClose={() => setDoomed(undefined)}
-        >
-          “{titleOf(doomed)}” is deleted for good, with all that was said in it.
-        </Confirm>
+        <Suspense>
+          <Confirm
+            title="Delete this conversation?"
+            action="Delete"
+            onConfirm={() => void remove(doomed)}
+            onClose={() => setDoomed(undefined)}
+          >
+            “{titleOf(doomed)}” is deleted for good, with all that was said in it.
+          </Confirm>
+        </Suspense>
       )}
     </aside>
   );

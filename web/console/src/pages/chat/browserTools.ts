@@ -2,11 +2,18 @@ import type { BrowserTools } from "@castalia/oracles-client";
 import { go } from "../../shell/router";
 import { getTheme, setTheme, themes, type Theme } from "../../shell/theme";
 
-const pages = ["chat", "files", "telephone", "query", "operator", "about"];
+const pages = ["chat", "files", "knowledge", "telephone", "query", "operator", "about"];
 
 function oneOf(values: readonly string[], description: string) {
   return { type: "string", enum: values, description };
 }
+
+/** What is said of a theme that was chosen. */
+const sayings: Record<Theme, string> = {
+  auto: "The page is as light or dark as your device now.",
+  dark: "The page is dark now.",
+  light: "The page is light now.",
+};
 
 /** Three things that only the user's own page can know or do. */
 export const browserTools: BrowserTools = {
@@ -23,7 +30,7 @@ export const browserTools: BrowserTools = {
       if (!themes.includes(theme)) throw new Error(`There is no theme called ${String(theme)}`);
       const before = getTheme();
       setTheme(theme);
-      return { before, now: theme };
+      return { message: sayings[theme], before, now: theme };
     },
   },
   open_page: {

@@ -58,6 +58,8 @@ export function FileDetails(props: {
               kind: "files",
               cids: [version?.cid ?? file.cid],
               names: [file.name],
+              // An address shows the newest version; an older one is content.
+              paths: version && version.cid !== file.cid ? [] : [file.path],
             })
           }
         >

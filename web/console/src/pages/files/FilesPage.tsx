@@ -3,6 +3,7 @@ import { useSession } from "../../identity/session";
 import { Icon } from "../../shell/icons";
 import { messageOf } from "../../shell/format";
 import { go } from "../../shell/router";
+import { useDrop } from "../../shell/useDrop";
 import { Files, type FileRecord } from "./api";
 import { droppedFiles } from "./dropped";
 import { FileDetails } from "./FileDetails";
@@ -12,15 +13,20 @@ import { LinksView } from "./LinksView";
 import { SearchView } from "./SearchView";
 import { ShareDialog, type Chosen } from "./ShareDialog";
 import { TrashView } from "./TrashView";
+import { UndoTrash, type Trashed } from "./UndoTrash";
 import { UploadList } from "./UploadList";
 import { useUploads } from "./uploads";
 
 const views = ["Files", "Links", "Trash"] as const;
 
+/** A search begins by itself with so many characters, so long after the last one. */
+const fewest = 2;
+const pause = 300;
+
 type View = (typeof views)[number];
 
 /** The user's files: encrypted at rest, addressed by content. */
-export function FilesPage({ folder }: { folder: string }) {
+export default function FilesPage({ folder }: { folder: string }) {
   const session = useSession();
   const files = useMemo(() => new Files(session), [session]);
   const here = folder ? `/${folder.replace(/\/+$/, "")}` : "/";
@@ -33,6 +39,14 @@ export function FilesPage({ folder }: { folder: string }) {
   const [search, setSearch] = useState("");
   // Who asks again for the same words wants to know what is there now.
   const [asked, setAsked] = useState(0);
+  const [trashed, setTrashed] = useState<Trashed[]>([]);
+  // Who stops writing for a moment has written enough to look for.
+  useEffect(() => {
+    const words = query.trim();
+    if (words.length < fewest || words === search) return;
+    const timer = setTimeout(() => setSearch(words), pause);
+    return () => clearTimeout(timer);
+  }, [query, search]);
   const picker = useRef<HTMLInputElement>(null);
 
   const fail = useCallback((cause: unknown) => setError(messageOf(cause)), []);
@@ -61,6 +75,7 @@ export function FilesPage({ folder }: { folder: string }) {
   }, [open]);
 
   function show(name: View) {
+    setTrashed([]);
     setView(name);
     setSearch("");
     setQuery("");
@@ -164,10 +179,24 @@ export function FilesPage({ folder }: { folder: string }) {
             onFolder={(path) => go(`files${path.split("/").map(encodeURIComponent).join("/")}`)}
             onShare={setSharing}
             onChanged={changed}
+            onTrashed={setTrashed}
             onError={fail}
           />
         )}
       </div>
+      {trashed.length > 0 && (
+        <UndoTrash
+          key={trashed[0]?.id}
+          trashed={trashed}
+          files={files}
+          onUndone={() => {
+            setTrashed([]);
+            changed();
+          }}
+          onClose={() => setTrashed([])}
+          onError={fail}
+        />
+      )}
       {selected && (
         <FileDetails
           key={selected.id}
@@ -200,39 +229,4 @@ export function FilesPage({ folder }: { folder: string }) {
       )}
     </div>
   );
-}
-
-/**
- * Takes files that are dropped anywhere in the window, also beside the page's
- * own column: a browser would leave the console and show such a file itself.
- */
-function useDrop(onDrop: (transfer: DataTransfer) => void): boolean {
-  const [dragging, setDragging] = useState(false);
-  useEffect(() => {
-    const carries = (event: DragEvent) => event.dataTransfer?.types.includes("Files") ?? false;
-    function over(event: DragEvent) {
-      if (!carries(event)) return;
-      event.preventDefault();
-      setDragging(true);
-    }
-    // Between two elements of the page there is one that is entered.
-    function leave(event: DragEvent) {
-      if (!event.relatedTarget) setDragging(false);
-    }
-    function drop(event: DragEvent) {
-      setDragging(false);
-      if (!event.dataTransfer || !carries(event)) return;
-      event.preventDefault();
-      onDrop(event.dataTransfer);
-    }
-    document.addEventListener("dragover", over);
-    document.addEventListener("dragleave", leave);
-    document.addEventListener("drop", drop);
-    return () => {
-      document.removeEventListener("dragover", over);
-      document.removeEventListener("dragleave", leave);
-      document.removeEventListener("drop", drop);
-    };
-  }, [onDrop]);
-  return dragging;
 }

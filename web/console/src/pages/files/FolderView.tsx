@@ -10,10 +10,7 @@ import type { FileRecord, Files, TreeNode } from "./api";
 import { AskDialog } from "./AskDialog";
 import { named, remember } from "./named";
 import type { Chosen } from "./ShareDialog";
-
-interface Entry extends TreeNode {
-  record?: FileRecord | undefined;
-}
+import type { Trashed } from "./UndoTrash";
 
 const byName = new Intl.Collator("en", { numeric: true });
 
@@ -32,22 +29,19 @@ export function FolderView(props: {
   onFolder: (path: string) => void;
   onShare: (chosen: Chosen) => void;
   onChanged: () => void;
+  onTrashed: (files: Trashed[]) => void;
   onError: (cause: unknown) => void;
 }) {
   const { folder, files, round, onError } = props;
-  const [list, setList] = useState<Entry[]>();
+  const [list, setList] = useState<TreeNode[]>();
   const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
   const [naming, setNaming] = useState(false);
   const table = useKeptFocus<HTMLElement>();
   useEffect(() => {
-    const both = Promise.all([files.tree(folder), files.list(folder)]);
     return unlessGone(
-      both,
-      ([nodes, records]) => {
-        const byId = new Map(records.map((r) => [r.id, r]));
-        const empty = named(files.owner, folder, nodes);
-        const all = nodes.map((n) => ({ ...n, record: n.id ? byId.get(n.id) : undefined }));
-        setList([...empty, ...all].sort(inOrder));
+      files.tree(folder),
+      (nodes) => {
+        setList([...named(files.owner, folder, nodes), ...nodes].sort(inOrder));
         const there = new Set(nodes.map((n) => n.id));
         setChosen((before) => new Set([...before].filter((id) => there.has(id))));
       },
@@ -61,20 +55,23 @@ export function FolderView(props: {
     if (!next.delete(id)) next.add(id);
     setChosen(next);
   };
-  function trash(nodes: Entry[]) {
-    const ids = nodes.flatMap((n) => n.id ?? []);
+  function trash(nodes: TreeNode[]) {
+    const gone: Trashed[] = [];
     const all = async () => {
-      for (const id of ids) await files.remove(id);
+      for (const { id, name } of nodes) {
+        if (!id) continue;
+        await files.remove(id);
+        gone.push({ id, name });
+      }
     };
-    all().then(props.onChanged, onError);
+    // What is gone can come back, also when the rest could not go.
+    void all()
+      .then(props.onChanged, onError)
+      .then(() => props.onTrashed(gone));
   }
   function clear() {
     setChosen(new Set());
     table.ref.current?.focus();
-  }
-  async function open(node: Entry) {
-    if (node.record) props.onOpen(node.record);
-    else if (node.id) props.onOpen(await files.file(node.id));
   }
   function nameFolder(name: string) {
     const path = `${folder === "/" ? "" : folder}/${name.replaceAll("/", " ").trim()}`;
@@ -127,6 +124,7 @@ export function FolderView(props: {
                   kind: "files",
                   cids: picked.map((n) => n.cid ?? ""),
                   names: picked.map((n) => n.name),
+                  paths: picked.map((n) => n.path),
                 })
               }
             >
@@ -223,9 +221,7 @@ export function FolderView(props: {
                       className="quiet name"
                       title={node.type === "folder" ? "Open this folder" : undefined}
                       onClick={() =>
-                        node.type === "folder"
-                          ? props.onFolder(node.path)
-                          : void open(node).catch(onError)
+                        isFile(node) ? props.onOpen(node) : props.onFolder(node.path)
                       }
                     >
                       <Icon name={iconOf(node)} />
@@ -233,16 +229,14 @@ export function FolderView(props: {
                     </button>
                     {node.size !== undefined && (
                       <span className="narrow-only soft small under-name">
-                        {[bytes(node.size), node.record && changed(node.record)]
-                          .filter(Boolean)
-                          .join(" · ")}
+                        {[bytes(node.size), changed(node)].filter(Boolean).join(" · ")}
                       </span>
                     )}
                   </td>
                   <td className="number wide-only">
                     {node.size === undefined ? "" : bytes(node.size)}
                   </td>
-                  <td className="wide-only soft nobreak">{node.record && changed(node.record)}</td>
+                  <td className="wide-only soft nobreak">{changed(node)}</td>
                   <td className="wide-only mono nobreak">
                     {node.cid && (
                       <span className="row tight nowrap">
@@ -283,8 +277,14 @@ export function FolderView(props: {
   );
 }
 
+/** Whether all is known that a file's page needs. */
+function isFile(node: TreeNode): node is TreeNode & FileRecord {
+  return node.type === "file" && node.id !== undefined;
+}
+
 /** When it was changed, and how often if more than once. */
-function changed({ updatedAt, version }: FileRecord): string {
+function changed({ updatedAt, version = 1 }: TreeNode): string {
+  if (!updatedAt) return "";
   return version > 1 ? `${ago(updatedAt)}, v${version}` : ago(updatedAt);
 }
 

@@ -71,6 +71,7 @@ export function LinksView(props: {
               <tr key={share.id}>
                 <td className="path-cell">
                   {whatOf(share, files.owner)}
+                  {share.plain && <span className="soft small block">plain address</span>}
                   <span className="narrow-only soft small under-name">
                     {stateOf(share)} · read {readOf(share)}
                     {stateOf(share) === "open" && ` · ends ${endOf(share)}`}

@@ -2,35 +2,45 @@ import { useEffect, useState } from "react";
 import { messageOf, plural, short } from "../../shell/format";
 import { Icon } from "../../shell/icons";
 import { unlessGone } from "../../shell/late";
-import { markedWords } from "../../shell/marked";
-import type { Files, SearchHit } from "./api";
+import { markedAnywhere } from "../../shell/marked";
+import type { Files } from "./api";
+import { places, type Place } from "./found";
 
 interface Found {
-  hits: SearchHit[];
+  text: string;
+  places: Place[];
   behind: number;
-  /** The newest CID and version of each file that was hit. */
+  /** The newest CID and version of each file that was hit, by its path. */
   newest: Map<string, { cid: string; version: number }>;
 }
 
-/** Where words were found: file, lines, and which version that is. */
+/** Where words, or parts of them, were found: file, lines, and which version that is. */
 export function SearchView(props: { files: Files; text: string; onOpen: (path: string) => void }) {
   const { files, text } = props;
   const [found, setFound] = useState<Found>();
   const [error, setError] = useState("");
   useEffect(() => {
     async function run(): Promise<Found> {
-      const { hits, behind } = await files.search(text);
-      const ids = [...new Set(hits.map((h) => h.fileId))];
-      const records = await Promise.all(ids.map((id) => files.file(id).catch(() => undefined)));
-      const newest = new Map(
-        records.flatMap((r) => (r ? [[r.id, { cid: r.cid, version: r.version }]] : [])) as [
-          string,
-          { cid: string; version: number },
-        ][],
-      );
-      return { hits, behind, newest };
+      const [names, { hits, behind }, matches] = await Promise.all([
+        files.byName(text),
+        files.search(text),
+        files.containing(text),
+      ]);
+      const newest = new Map<string, { cid: string; version: number }>();
+      for (const file of [...names, ...matches]) newest.set(file.path, file);
+      const rest = [...new Set(hits.map((hit) => hit.path))].filter((path) => !newest.has(path));
+      const asked = await Promise.all(rest.map((path) => files.stat(path).catch(() => undefined)));
+      for (const file of asked) if (file) newest.set(file.path, file);
+      return { text, places: places(names, hits, matches), behind, newest };
     }
-    return unlessGone(run(), setFound, (cause) => setError(messageOf(cause)));
+    return unlessGone(
+      run(),
+      (result) => {
+        setFound(result);
+        setError("");
+      },
+      (cause) => setError(messageOf(cause)),
+    );
   }, [files, text]);
   if (error) {
     return (
@@ -40,14 +50,18 @@ export function SearchView(props: { files: Files; text: string; onOpen: (path: s
     );
   }
   return (
-    <section className="card hits" aria-label="Search results" aria-busy={!found}>
+    <section
+      className="card hits"
+      aria-label="Search results"
+      aria-busy={!found || found.text !== text}
+    >
       <p className="soft small" role="status">
         {found
-          ? `${plural(found.hits.length, "hit")} for “${text}”` +
+          ? `${plural(found.places.length, "hit")} for “${found.text}”` +
             (found.behind > 0 ? `; ${plural(found.behind, "change")} not read yet` : "")
           : "Searching…"}
       </p>
-      {found?.hits.length === 0 && (
+      {found?.places.length === 0 && (
         <div className="nothing">
           <Icon name="search" />
           <p>Nothing found.</p>
@@ -55,35 +69,44 @@ export function SearchView(props: { files: Files; text: string; onOpen: (path: s
         </div>
       )}
       <ol className="plain">
-        {found?.hits.map((hit, i) => {
-          const newest = found.newest.get(hit.fileId);
-          return (
-            <li key={i}>
-              <button type="button" className="quiet name" onClick={() => props.onOpen(hit.path)}>
-                <Icon name="file" />
-                <span>{hit.path.slice(1)}</span>
-              </button>
-              <span className="soft small block where">
-                {hit.lineStart !== undefined &&
-                  (hit.lineEnd && hit.lineEnd !== hit.lineStart
-                    ? `lines ${hit.lineStart} to ${hit.lineEnd}`
-                    : `line ${hit.lineStart}`)}
-                {newest &&
-                  (newest.cid === hit.cid
-                    ? ` · version ${newest.version}, the newest`
-                    : ` · an older version, ${short(hit.cid)}`)}
+        {found?.places.map((place) => (
+          <li key={place.key}>
+            <button type="button" className="quiet name" onClick={() => props.onOpen(place.path)}>
+              <Icon name="file" />
+              <span>
+                <Marked text={place.path.slice(1)} words={place.lines ? "" : found.text} />
               </span>
-              {hit.preview && (
-                <pre className="hit">
-                  {markedWords(hit.preview, text).map((part, n) =>
-                    part.isFound ? <mark key={n}>{part.text}</mark> : part.text,
-                  )}
-                </pre>
-              )}
-            </li>
-          );
-        })}
+            </button>
+            <span className="soft small block where">
+              {[linesOf(place), versionOf(place, found)].filter(Boolean).join(" · ")}
+            </span>
+            {place.preview && (
+              <pre className="hit">
+                <Marked text={place.preview} words={found.text} />
+              </pre>
+            )}
+          </li>
+        ))}
       </ol>
     </section>
   );
+}
+
+function Marked({ text, words }: { text: string; words: string }) {
+  return markedAnywhere(text, words).map((part, n) =>
+    part.isFound ? <mark key={n}>{part.text}</mark> : part.text,
+  );
+}
+
+function linesOf({ lines }: Place): string {
+  if (!lines) return "";
+  return lines[0] === lines[1] ? `line ${lines[0]}` : `lines ${lines[0]} to ${lines[1]}`;
+}
+
+function versionOf({ path, cid }: Place, { newest }: Found): string {
+  const file = newest.get(path);
+  if (!file) return "";
+  return file.cid === cid
+    ? `version ${file.version}, the newest`
+    : `an older version, ${short(cid)}`;
 }

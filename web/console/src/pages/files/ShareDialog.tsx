@@ -5,8 +5,8 @@ import { Dialog } from "../../shell/Dialog";
 import { messageOf } from "../../shell/format";
 import { Icon } from "../../shell/icons";
 import type { Files } from "./api";
-import { rememberLink } from "./links";
-import { inWords, makeShare, type MadeShare, type Offer } from "./grant";
+import { linkAddress, rememberLink } from "./links";
+import { inWords, makeShare, plainPath, type MadeShare, type Offer } from "./grant";
 
 export type Chosen = Offer["what"];
 
@@ -16,9 +16,9 @@ export function ShareDialog(props: { chosen: Chosen; files: Files; onClose: () =
   const session = useSession();
   const [hours, setHours] = useState(168);
   const [maxUses, setMaxUses] = useState(0);
-  const [who, setWho] = useState<"link" | "did">("link");
+  const [who, setWho] = useState<"link" | "plain" | "did">("link");
   const [did, setDid] = useState("");
-  const [made, setMade] = useState<MadeShare>();
+  const [made, setMade] = useState<Pick<MadeShare, "link"> & Partial<MadeShare>>();
   const [error, setError] = useState("");
   const [busy, setBusy] = useState(false);
   const offer: Offer = {
@@ -26,14 +26,22 @@ export function ShareDialog(props: { chosen: Chosen; files: Files; onClose: () =
     hours,
     maxUses,
     ...(who === "did" ? { to: did.trim() } : {}),
+    isPlain: who === "plain",
   };
+  const plain = plainPath(chosen);
   const words = inWords(offer);
-  const ready = who === "link" || /^did:[a-z0-9]+:.{4,}/.test(did.trim());
+  const ready = who !== "did" || /^did:[a-z0-9]+:.{4,}/.test(did.trim());
 
   async function make(event: FormEvent) {
     event.preventDefault();
     setBusy(true);
     try {
+      if (who === "plain" && plain !== undefined) {
+        const { url } = await files.sharePlainly(plain, hours, maxUses);
+        setMade({ link: linkAddress(url, location.origin) });
+        setError("");
+        return;
+      }
       const share = await makeShare(session, offer, location.origin);
       const { id } = await files.registerShare(share.delegation, share.path, maxUses);
       if (chosen.kind === "files") rememberLink(files.owner, id, chosen.names);
@@ -55,7 +63,7 @@ export function ShareDialog(props: { chosen: Chosen; files: Files; onClose: () =
         {made ? (
           <p className="made-note">
             <Icon name="check" />{" "}
-            {who === "link" ? "The link is ready." : "The link for that DID is ready."}
+            {who === "did" ? "The link for that DID is ready." : "The link is ready."}
           </p>
         ) : (
           <>
@@ -70,6 +78,17 @@ export function ShareDialog(props: { chosen: Chosen; files: Files; onClose: () =
                 />
                 Anyone who has the link
               </label>
+              {plain !== undefined && (
+                <label className="choice">
+                  <input
+                    type="radio"
+                    name="who"
+                    checked={who === "plain"}
+                    onChange={() => setWho("plain")}
+                  />
+                  Anyone, also without this page
+                </label>
+              )}
               <label className="choice">
                 <input
                   type="radio"
@@ -140,7 +159,7 @@ export function ShareDialog(props: { chosen: Chosen; files: Files; onClose: () =
         {made ? (
           <div className="made" role="status">
             <label htmlFor="made-link">
-              {who === "link" ? "The link" : "The link for that DID"}
+              {who === "did" ? "The link for that DID" : "The link"}
             </label>
             <div className="row nowrap">
               <input
@@ -152,15 +171,22 @@ export function ShareDialog(props: { chosen: Chosen; files: Files; onClose: () =
               />
               <CopyButton text={made.link} label="Copy the link" />
             </div>
-            <details>
-              <summary className="small soft">The delegation itself, for programs</summary>
-              <div className="row nowrap">
-                <pre className="token grow" role="region" aria-label="The delegation" tabIndex={0}>
-                  {made.delegation}
-                </pre>
-                <CopyButton text={made.delegation} label="Copy the delegation" />
-              </div>
-            </details>
+            {made.delegation && (
+              <details>
+                <summary className="small soft">The delegation itself, for programs</summary>
+                <div className="row nowrap">
+                  <pre
+                    className="token grow"
+                    role="region"
+                    aria-label="The delegation"
+                    tabIndex={0}
+                  >
+                    {made.delegation}
+                  </pre>
+                  <CopyButton text={made.delegation} label="Copy the delegation" />
+                </div>
+              </details>
+            )}
           </div>
         ) : (
           <button type="submit" className="primary wide" disabled={!ready || busy}>

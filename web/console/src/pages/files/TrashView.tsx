@@ -1,5 +1,5 @@
 import { useEffect, useState } from "react";
-import { Confirm } from "../../shell/Confirm";
+import Confirm from "../../shell/Confirm";
 import { bytes, plural } from "../../shell/format";
 import { Icon } from "../../shell/icons";
 import { useKeptFocus } from "../../shell/keptFocus";

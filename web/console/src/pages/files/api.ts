@@ -1,4 +1,5 @@
 import { fileToken, type Session } from "../../identity/session";
+import { namePatterns } from "./found";
 
 export interface FileRecord {
   id: string;
@@ -20,6 +21,8 @@ export interface TreeNode {
   mimeType?: string;
   size?: number;
   cid?: string;
+  version?: number;
+  updatedAt?: string;
 }
 
 export interface VersionRecord {
@@ -54,6 +57,17 @@ export interface ShareRecord {
   maxUses?: number;
   uses: number;
   revokedAt?: string;
+  /** Whether its address is all that is needed. */
+  plain?: boolean;
+}
+
+export interface PlainLink extends ShareRecord {
+  url: string;
+}
+
+export interface ContentMatch extends FileRecord {
+  lines: number[];
+  snippet?: string;
 }
 
 export interface CidRecord {
@@ -81,20 +95,25 @@ const at = encodeURIComponent;
 const page = 200;
 const most = 2000;
 
+/** How many places a search shows of each kind. */
+const mostFound = 20;
+
 /** The file store, in the name of whoever the bearer speaks for. */
 export class Files {
-  readonly bearer: () => Promise<string>;
+  readonly token: () => Promise<string>;
+  /** The server that served this page. */
+  readonly baseUrl = "";
   /** Whose uploads are remembered here. */
   readonly owner: string;
 
-  constructor(who: Session | { owner: string; bearer: () => Promise<string> }) {
-    this.bearer = "bearer" in who ? who.bearer : () => fileToken(who);
-    this.owner = "bearer" in who ? who.owner : who.key.did;
+  constructor(who: Session | { owner: string; token: () => Promise<string> }) {
+    this.token = "token" in who ? who.token : () => fileToken(who);
+    this.owner = "token" in who ? who.owner : who.key.did;
   }
 
   async request(path: string, init: RequestInit = {}): Promise<Response> {
     const headers = new Headers(init.headers);
-    headers.set("Authorization", `Bearer ${await this.bearer()}`);
+    headers.set("Authorization", `Bearer ${await this.token()}`);
     const reply = await fetch(`/api/fs${path}`, { ...init, headers });
     if (!reply.ok) {
       const body = (await reply.json().catch(() => ({}))) as { message?: string };
@@ -161,6 +180,25 @@ export class Files {
     return this.#json(`/search?q=${at(text)}`);
   }
 
+  /** Files by a part of their name. */
+  async byName(part: string): Promise<FileRecord[]> {
+    const found = await Promise.all(
+      namePatterns(part).map((pattern) =>
+        this.#json<{ files: FileRecord[] }>(`/glob?pattern=${at(pattern)}&limit=${mostFound}`),
+      ),
+    );
+    const byId = new Map(found.flatMap(({ files }) => files).map((file) => [file.id, file]));
+    return [...byId.values()].slice(0, mostFound);
+  }
+
+  /** Files by a part of what is written in them. */
+  async containing(part: string): Promise<ContentMatch[]> {
+    const found = await this.#json<{ matches: ContentMatch[] }>(
+      `/grep?q=${at(part)}&limit=${mostFound}`,
+    );
+    return found.matches;
+  }
+
   async cids(): Promise<CidRecord[]> {
     return (await this.#json<{ cids: CidRecord[] }>("/cids?limit=200")).cids;
   }
@@ -210,6 +248,13 @@ export class Files {
   async registerShare(delegation: string, path: string, maxUses: number): Promise<ShareRecord> {
     const reply = await this.#send("POST", "/shares", { delegation, path, maxUses });
     return (await reply.json()) as ShareRecord;
+  }
+
+  /** Makes an address that opens in any browser and with any program. */
+  async sharePlainly(path: string, hours: number, maxUses: number): Promise<PlainLink> {
+    const expiresAt = new Date(Date.now() + hours * 3600_000).toISOString();
+    const reply = await this.#send("POST", "/shares/plain", { path, maxUses, expiresAt });
+    return (await reply.json()) as PlainLink;
   }
 
   async endShare(id: string): Promise<void> {

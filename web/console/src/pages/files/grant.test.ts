@@ -1,7 +1,6 @@
 import { expect, test } from "vitest";
-import { fromPrivateText, newKey } from "../../identity/key";
-import { readToken } from "../../identity/ucan";
-import { inWords, makeShare, resource, type Offer } from "./grant";
+import { fromPrivateText, newKey, readToken } from "@castalia/oracles-client/wallet";
+import { inWords, makeShare, plainPath, resource, type Offer } from "./grant";
 
 const session = {
   key: { ...newKey(), protection: "readable" as const },
@@ -40,6 +39,25 @@ test("the delegation says exactly what the words say", async () => {
   expect(token.issuer).toBe(session.key.did);
   expect(token.capabilities).toEqual([
     { can: "fs/read", with: resource(session.key.did), nb: { cids: ["bafy1", "bafy2"] } },
+  ]);
+});
+
+test("a plain address is for one file or one folder, and says that it is the secret", () => {
+  const one: Offer["what"] = {
+    kind: "files",
+    cids: ["bafy1"],
+    names: ["a.txt"],
+    paths: ["/a.txt"],
+  };
+  expect(plainPath(one)).toBe("/a.txt");
+  expect(plainPath({ ...one, paths: ["/a.txt", "/b.txt"] })).toBeUndefined();
+  expect(plainPath({ ...one, paths: [] })).toBeUndefined();
+  expect(plainPath(folder.what)).toBe("/Reports");
+  const words = inWords({ what: one, hours: 24, maxUses: 2, isPlain: true });
+  expect(words.grants).toEqual([
+    expect.stringContaining("a.txt, always in its newest version"),
+    expect.stringContaining("The address is the secret."),
+    "It ends after one day, or when it has been read 2 times.",
   ]);
 });
 

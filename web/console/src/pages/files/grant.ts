@@ -1,15 +1,24 @@
-import { privateText, newKey } from "../../identity/key";
+import {
+  inSeconds,
+  issue,
+  newKey,
+  privateText,
+  type Capability,
+} from "@castalia/oracles-client/wallet";
 import type { Session } from "../../identity/session";
-import { inSeconds, issue, type Capability } from "../../identity/ucan";
 import { plural } from "../../shell/format";
 
 /** What somebody is about to be given. */
 export interface Offer {
   /** Content, by CID; or a folder with all that is and will be in it. */
-  what: { kind: "files"; cids: string[]; names: string[] } | { kind: "folder"; path: string };
+  what:
+    | { kind: "files"; cids: string[]; names: string[]; paths?: string[] }
+    | { kind: "folder"; path: string };
   hours: number;
   /** 0 is without limit. */
   maxUses: number;
+  /** An address that is all that is needed, in any browser and for any program. */
+  isPlain?: boolean;
   /** A DID, or nobody in particular: whoever has the link. */
   to?: string;
 }
@@ -33,6 +42,7 @@ function period(hours: number): string {
 
 /** What an offer grants and what it does not, in words. */
 export function inWords(offer: Offer): { grants: string[]; keeps: string[] } {
+  if (offer.isPlain) return inPlainWords(offer);
   const who = offer.to ? "The holder of that DID" : "Whoever has the link";
   const { what } = offer;
   const grants =
@@ -45,10 +55,7 @@ export function inWords(offer: Offer): { grants: string[]; keeps: string[] } {
           `${who} can list and read everything in ${what.path === "/" ? "all your files" : what.path}, ` +
             "also what you put there later.",
         ];
-  grants.push(
-    `It ends after ${period(offer.hours)}` +
-      (offer.maxUses > 0 ? `, or when it has been read ${plural(offer.maxUses, "time")}.` : "."),
-  );
+  grants.push(endOf(offer));
   return {
     grants,
     keeps: [
@@ -60,6 +67,38 @@ export function inWords(offer: Offer): { grants: string[]; keeps: string[] } {
       "You can end it at any time under Links.",
     ],
   };
+}
+
+function endOf({ hours, maxUses }: Offer): string {
+  return (
+    `It ends after ${period(hours)}` +
+    (maxUses > 0 ? `, or when it has been read ${plural(maxUses, "time")}.` : ".")
+  );
+}
+
+function inPlainWords(offer: Offer): { grants: string[]; keeps: string[] } {
+  const { what } = offer;
+  const shown =
+    what.kind === "files"
+      ? `${what.names.join(", ")}, always in its newest version`
+      : `everything in ${what.path === "/" ? "all your files" : what.path} but hidden files, also what you put there later`;
+  return {
+    grants: [
+      `Whoever has the address can read ${shown}: in any browser, or with a program such as curl.`,
+      "The address is the secret. It stays in the histories of browsers and in the logs of servers on the way.",
+      endOf(offer),
+    ],
+    keeps: [
+      "Nobody can change or delete anything with it.",
+      "You can end it at any time under Links.",
+    ],
+  };
+}
+
+/** Where a plain link leads; undefined where there can be none: it is for one file, or one folder. */
+export function plainPath(what: Offer["what"]): string | undefined {
+  if (what.kind === "folder") return what.path;
+  return what.paths?.length === 1 ? what.paths[0] : undefined;
 }
 
 export interface MadeShare {

@@ -1,6 +1,6 @@
 // @vitest-environment jsdom
 import { beforeEach, expect, test } from "vitest";
-import { namesOf, rememberLink } from "./links";
+import { linkAddress, namesOf, rememberLink } from "./links";
 
 beforeEach(() => localStorage.clear());
 
@@ -20,4 +20,12 @@ test("the newest two hundred are remembered, and what is no list is no list", ()
     localStorage.setItem("castalia-links did:a", broken);
     expect(namesOf("did:a", "1")).toBeUndefined();
   }
+});
+
+test("a link leads to where people reach this page, unless the server knows better", () => {
+  const origin = "https://oracle.example";
+  expect(linkAddress("/s/abc/a%20b.txt", origin)).toBe("https://oracle.example/s/abc/a%20b.txt");
+  expect(linkAddress("http://127.0.0.1:3000/s/abc", origin)).toBe("https://oracle.example/s/abc");
+  expect(linkAddress("http://[::1]:3000/s/abc", origin)).toBe("https://oracle.example/s/abc");
+  expect(linkAddress("https://files.example/s/abc", origin)).toBe("https://files.example/s/abc");
 });

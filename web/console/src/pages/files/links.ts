@@ -36,3 +36,14 @@ export function rememberLink(owner: string, id: string, names: string[]): void {
 export function namesOf(owner: string, id: string): string[] | undefined {
   return read(owner).find(([known]) => known === id)?.[1];
 }
+
+/**
+ * The address of a link, as it is handed to people. A server that was not told its own address
+ * answers with a path, or with the loopback address at which it was asked: then people reach it as
+ * this page did.
+ */
+export function linkAddress(url: string, origin: string): string {
+  const address = new URL(url, origin);
+  const guessed = /^(localhost|127(\.\d+){3}|\[::1\])$/.test(address.hostname);
+  return guessed ? new URL(address.pathname, origin).href : address.href;
+}

@@ -1,8 +1,8 @@
+import { forgetUpload, uploadFile } from "@castalia/oracles-client/attachments";
 import { useCallback, useRef, useState } from "react";
 import { messageOf } from "../../shell/format";
 import type { Files } from "./api";
 import type { Dropped } from "./dropped";
-import { forget, uploadFile } from "./upload";
 
 /** A file on its way. */
 export interface Upload {
@@ -37,7 +37,7 @@ export function useUploads(files: Files, onStored: () => void) {
         const leave = () => {
           control.abort();
           setUploads(without(target));
-          void forget(files, target, file);
+          void forgetUpload(files, target, file);
         };
         const again = () => enter([{ target, file }]);
         setUploads((all) => [

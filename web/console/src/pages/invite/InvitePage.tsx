@@ -7,7 +7,7 @@ import { Mark } from "../../shell/Shell";
 import { codeOf, redeem } from "./redeem";
 
 /** Redeems the invitation in the address, then opens the console. */
-export function InvitePage({ session }: { session: Session }) {
+export default function InvitePage({ session }: { session: Session }) {
   const [code] = useState(() => codeOf(location.hash));
   const [attempt, setAttempt] = useState(0);
   const [error, setError] = useState("");

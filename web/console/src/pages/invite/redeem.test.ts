@@ -1,6 +1,5 @@
 import { afterEach, expect, test, vi } from "vitest";
-import { newKey } from "../../identity/key";
-import { readToken } from "../../identity/ucan";
+import { newKey, readToken } from "@castalia/oracles-client/wallet";
 import { codeOf, redeem } from "./redeem";
 
 const code = "ABCDEFGHIJKLMNOPQRSTUVWXYZ";

@@ -23,7 +23,7 @@ const noCode =
   "Nobody is named here. Write to the oracle in your team's chat: it sends you a link that opens this page.";
 
 /** Follows a one-time link from the team's chat: who asks there becomes you. */
-export function LinkPage() {
+export default function LinkPage() {
   const session = useSession();
   const [code] = useState(() => location.hash.slice(1));
   const [link, setLink] = useState<TeamLink>();

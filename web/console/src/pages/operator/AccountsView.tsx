@@ -1,4 +1,5 @@
 import { useState, type FormEvent } from "react";
+import { useSession } from "../../identity/session";
 import { ago, messageOf, plural } from "../../shell/format";
 import { Icon } from "../../shell/icons";
 import { useKeptFocus } from "../../shell/keptFocus";
@@ -25,13 +26,16 @@ const guesses: Record<string, string> = {
 /** Accounts and telephones that wrong PINs locked, and how to open them again. */
 export function AccountsView() {
   const { data, error, again } = useLook<{ locks: Lock[] }>("/operator/ussd/locks");
+  const session = useSession();
   const [account, setAccount] = useState("");
   const list = useKeptFocus<HTMLElement>();
   const [said, setSaid] = useState<{ good: boolean; text: string }>();
   async function unlock(name: string, telephone?: string) {
     try {
-      if (telephone) await ask("/operator/ussd/telephones/unlock", "POST", { telephone });
-      else await ask(`/operator/ussd/accounts/${encodeURIComponent(name)}/unlock`, "POST");
+      if (telephone) {
+        await ask(session, "/operator/ussd/telephones/unlock", "POST", { telephone });
+      } else
+        await ask(session, `/operator/ussd/accounts/${encodeURIComponent(name)}/unlock`, "POST");
       setSaid({ good: true, text: `${name} can try again.` });
       setAccount("");
     } catch (cause) {

@@ -1,7 +1,8 @@
 import { useEffect, useState } from "react";
 import { duration, messageOf } from "../../shell/format";
 import { Skeleton } from "../../shell/Skeleton";
-import { operatorToken } from "./api";
+import { useSession, type Session } from "../../identity/session";
+import { authorisation } from "./api";
 import { chosenMetrics, parseMetrics, type Metric } from "./metrics";
 import { Figure, Problem } from "./parts";
 
@@ -19,30 +20,30 @@ interface Seen {
   metrics: Metric[];
 }
 
-async function look(): Promise<Seen> {
+async function look(session: Session): Promise<Seen> {
   const json = async <T,>(path: string) => (await (await fetch(path)).json()) as T;
   const [health, ready, metrics] = await Promise.all([
     json<Health>("/health"),
     json<Seen["ready"]>("/ready"),
-    askText("/metrics"),
+    askText(session, "/metrics"),
   ]);
   return { health, ready, metrics: chosenMetrics(parseMetrics(metrics)) };
 }
 
-async function askText(path: string): Promise<string> {
-  const token = operatorToken();
-  const reply = await fetch(path, token ? { headers: { Authorization: `Bearer ${token}` } } : {});
+async function askText(session: Session, path: string): Promise<string> {
+  const reply = await fetch(path, { headers: await authorisation(session) });
   return reply.ok ? reply.text() : "";
 }
 
 /** Whether it is well, what it waits for, and how much it does. */
 export function HealthView() {
+  const session = useSession();
   const [seen, setSeen] = useState<Seen>();
   const [error, setError] = useState("");
   useEffect(() => {
     let gone = false;
     const run = () =>
-      void look().then(
+      void look(session).then(
         (found) => {
           if (!gone) {
             setSeen(found);
@@ -59,7 +60,7 @@ export function HealthView() {
       gone = true;
       clearInterval(timer);
     };
-  }, []);
+  }, [session]);
   return (
     <div className="stack" aria-busy={!seen && !error}>
       <Problem error={error} />

@@ -1,18 +1,21 @@
 import { useCallback, useEffect, useRef, useState, type FormEvent, type ReactNode } from "react";
+import { useSession } from "../../identity/session";
 import { useFeatures } from "../../shell/features";
 import { messageOf } from "../../shell/format";
 import { Icon } from "../../shell/icons";
 import { Link } from "../../shell/Link";
 import { Skeleton } from "../../shell/Skeleton";
-import { ask, keepOperatorToken, NotOperator, operatorToken } from "./api";
+import { ask, enteredToken, keepOperatorToken, NotOperator } from "./api";
 import { AccountsView } from "./AccountsView";
 import { HealthView } from "./HealthView";
+import { LogsView } from "./LogsView";
 import { MenuView } from "./MenuView";
 import "./operator.css";
 import { PluginsView } from "./PluginsView";
 import { Problem } from "./parts";
 import { QueryView } from "./QueryView";
 import { SessionsView } from "./SessionsView";
+import { SettingsView } from "./SettingsView";
 
 interface View {
   path: string;
@@ -33,19 +36,22 @@ const views: View[] = [
   { path: "accounts", title: "Accounts", service: "ussd", page: () => <AccountsView /> },
   { path: "nodes", title: "Query nodes", service: "query", page: () => <QueryView /> },
   { path: "plugins", title: "Plugins", page: () => <PluginsView /> },
+  { path: "settings", title: "Settings", page: () => <SettingsView /> },
+  { path: "logs", title: "Logs", page: () => <LogsView /> },
 ];
 
 /** What the person who runs this server wants to see. */
 export default function OperatorPage({ view }: { view: string }) {
   const { services } = useFeatures();
+  const session = useSession();
   const [state, setState] = useState<"asking" | "in" | "out" | string>("asking");
   const knock = useCallback(
     () =>
-      ask("/operator/plugins").then(
+      ask(session, "/operator/plugins").then(
         () => setState("in"),
         (cause: unknown) => setState(cause instanceof NotOperator ? "out" : messageOf(cause)),
       ),
-    [],
+    [session],
   );
   useEffect(() => void knock(), [knock]);
 
@@ -104,7 +110,7 @@ export default function OperatorPage({ view }: { view: string }) {
 }
 
 function TokenForm({ onToken }: { onToken: () => Promise<void> }) {
-  const [token, setToken] = useState(operatorToken);
+  const [token, setToken] = useState(enteredToken);
   const [tried, setTried] = useState(false);
   function enter(event: FormEvent) {
     event.preventDefault();
@@ -115,8 +121,8 @@ function TokenForm({ onToken }: { onToken: () => Promise<void> }) {
   return (
     <form className="card stack token-form" onSubmit={enter}>
       <p>
-        These pages are for the operator: open them on the server itself, or with the
-        operator&apos;s token. It is kept until this tab is closed.
+        These pages are for operators: ask an owner for a role, open them on the server itself, or
+        with the operator&apos;s token. It is kept until this tab is closed.
       </p>
       <label>
         Operator token

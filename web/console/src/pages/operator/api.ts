@@ -1,9 +1,11 @@
 import { useCallback, useEffect, useState } from "react";
+import { operatorToken, useSession, type Session } from "../../identity/session";
 import { messageOf } from "../../shell/format";
 
 const tokenKey = "castalia-operator-token";
 
-export function operatorToken(): string {
+/** The token of the server's settings, if it was entered here. */
+export function enteredToken(): string {
   return sessionStorage.getItem(tokenKey) ?? "";
 }
 
@@ -14,13 +16,27 @@ export function keepOperatorToken(token: string): void {
 /** The server takes this browser for nobody's operator. */
 export class NotOperator extends Error {}
 
-export async function ask<T>(path: string, method = "GET", body?: object): Promise<T> {
-  const token = operatorToken();
+/** Who asks: whoever entered the server's token, else the signed-in key with its role. */
+export async function authorisation(session: Session): Promise<Record<string, string>> {
+  const token = enteredToken();
+  return token
+    ? { Authorization: `Bearer ${token}` }
+    : { Authorization: `Bearer ${await operatorToken(session)}`, "X-Auth-Type": "ucan" };
+}
+
+export async function ask<T>(
+  session: Session,
+  path: string,
+  method = "GET",
+  body?: object,
+  more: Record<string, string> = {},
+): Promise<T> {
   const reply = await fetch(path, {
     method,
     headers: {
-      ...(token ? { Authorization: `Bearer ${token}` } : {}),
+      ...(await authorisation(session)),
       ...(body ? { "Content-Type": "application/json" } : {}),
+      ...more,
     },
     body: body ? JSON.stringify(body) : null,
   });
@@ -43,8 +59,9 @@ export function useLook<T>(path: string, every = 5000): Looked<T> {
     path,
     error: "",
   });
+  const session = useSession();
   const again = useCallback(() => {
-    ask<T>(path).then(
+    ask<T>(session, path).then(
       (data) => setState({ path, data, error: "" }),
       // What was seen last stays in sight, with what went wrong above it.
       (cause: unknown) =>
@@ -54,7 +71,7 @@ export function useLook<T>(path: string, every = 5000): Looked<T> {
           error: messageOf(cause),
         })),
     );
-  }, [path]);
+  }, [session, path]);
   useEffect(() => {
     again();
     const timer = setInterval(() => {

@@ -12,7 +12,7 @@ import { Preview } from "../files/Preview";
 import { bearerOf, readLink, type SharedLink } from "./link";
 
 /** What a link shows to whoever has it: no account, no key of one's own. */
-export function SharePage({ serviceDid }: { serviceDid: string }) {
+export default function SharePage({ serviceDid }: { serviceDid: string }) {
   const [link] = useState<{ found?: SharedLink; problem?: string }>(() => {
     try {
       return { found: readLink(location.hash) };
@@ -59,7 +59,7 @@ function Shared({ link, serviceDid }: { link: SharedLink; serviceDid: string }) 
           `This link is for ${short(link.token.audience, 20, 6)} alone. Sign in with that key in this browser, then open it again.`,
         );
       }
-      const store = new Files({ owner: key.did, bearer: bearerOf(link, key, serviceDid) });
+      const store = new Files({ owner: key.did, token: bearerOf(link, key, serviceDid) });
       const all = link.cids
         ? await store.cids()
         : (await store.list(link.folder)).map((f) => ({ ...f }));

@@ -1,5 +1,12 @@
-import { fromPrivateText, type Key, type Signer } from "../../identity/key";
-import { inSeconds, issue, readToken, type Token } from "../../identity/ucan";
+import {
+  fromPrivateText,
+  inSeconds,
+  issue,
+  readToken,
+  type Key,
+  type Signer,
+  type Token,
+} from "@castalia/oracles-client/wallet";
 
 /** A link as its fragment tells it. */
 export interface SharedLink {
@@ -21,7 +28,7 @@ export function readLink(hash: string): SharedLink {
   try {
     token = readToken(delegation);
   } catch {
-    throw new Error("Its token can not be read.");
+    throw new Error("Its token cannot be read.");
   }
   const [capability] = token.capabilities;
   if (!capability) throw new Error("Its token grants nothing.");

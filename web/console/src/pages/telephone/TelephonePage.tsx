@@ -38,7 +38,7 @@ function shown(input: string, asked: string): string {
 }
 
 /** A telephone to try the menu with. */
-export function TelephonePage() {
+export default function TelephonePage() {
   const [number, setNumber] = useState("+254700000001");
   const [code, setCode] = useState("*2233#");
   const [call, setCall] = useState<Call>();

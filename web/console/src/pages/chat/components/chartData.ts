@@ -8,7 +8,7 @@ export interface ChartData {
 
 const most = 60;
 
-/** Reads what an oracle sent; throws on what can not be drawn. */
+/** Reads what an oracle sent; throws on what cannot be drawn. */
 export function readChart(value: unknown): ChartData {
   const data = (value ?? {}) as Partial<Record<keyof ChartData, unknown>>;
   if (!Array.isArray(data.values) || data.values.length === 0) {

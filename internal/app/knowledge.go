@@ -1,0 +1,38 @@
+package app
+
+import (
+	"context"
+
+	"github.com/castalia-org/castalia/internal/app/knowledgekit"
+	"github.com/castalia-org/castalia/internal/identity"
+	"github.com/castalia-org/castalia/internal/service/filestore"
+	"github.com/castalia-org/castalia/internal/service/filestore/contenthttp"
+	"github.com/castalia-org/castalia/internal/service/knowledge"
+	"github.com/castalia-org/castalia/internal/service/knowledge/knowledgehttp"
+)
+
+// buildKnowledge puts knowledge on the file store, whose folders are its
+// collections: a node that has one has the other.
+func (a *App) buildKnowledge(ctx context.Context, files *filestore.Service) (*knowledgekit.Kit, error) {
+	key, old, err := masterKeys(a.opt.Settings.Files)
+	if err != nil {
+		return nil, err
+	}
+	var reader knowledge.Reader
+	if a.opt.Documents != nil {
+		reader = a.opt.Documents
+	}
+	embedder, err := knowledgekit.NewEmbedder(a.opt.Settings.Knowledge)
+	if err != nil {
+		return nil, err
+	}
+	return knowledgekit.New(ctx, knowledgekit.Deps{
+		Embedder: embedder, Metrics: a.res.metrics,
+		DB: a.res.db, Blobs: a.res.blobs, Bus: a.res.bus, Files: files, Reader: reader, Member: a.access.door.IsMember, Held: a.identity.Held,
+		Key: key, OldKeys: old, Node: a.res.node, Log: a.opt.Log, Now: a.res.now, Synonyms: a.documents.synonyms.Value, Changed: changedFiles,
+		Surface: knowledgehttp.Deps{
+			Identified: a.authenticated(identity.Oracle), Bearing: a.authenticated(identity.Files),
+			Open: a.openCORS(), File: contenthttp.CORS(a.origins()), FileErrors: contenthttp.Errors,
+		},
+	}), nil
+}

@@ -1,0 +1,106 @@
+package telephonekit
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/castalia-org/castalia/internal/service/oracle"
+	"github.com/castalia-org/castalia/internal/service/ussd/ussdquestion"
+	"github.com/castalia-org/castalia/internal/service/ussd/ussdtext"
+)
+
+// Approvals are the calls of turns that wait for their users.
+type Approvals interface {
+	Pending(ctx context.Context, owner, sessionID string) ([]oracle.Approval, error)
+	Answer(ctx context.Context, a oracle.Answer, carried oracle.Carried) (oracle.Approval, error)
+}
+
+var _ ussdquestion.Approvals = Oracle{}
+
+// Decide implements ussdquestion.Approvals. Whoever logged in with a PIN speaks in
+// person; the account is kept with the decision.
+func (o Oracle) Decide(ctx context.Context, q ussdquestion.Question, approval string, approve bool) error {
+	user, _, _, err := o.asker(ctx, q)
+	if err != nil {
+		return err
+	}
+	a := oracle.Answer{ApprovalID: approval, Owner: user, By: User + q.Account, Via: oracle.ViaTelephone, Decision: oracle.Deny, InPerson: true}
+	if approve {
+		a.Decision = oracle.Approve
+	}
+	_, err = o.Approvals.Answer(ctx, a, oracle.Carried{})
+	return err
+}
+
+// asks is the oldest call of a run that waits for the asker, as an error that says
+// so; nil when none does any more. Calls are decided one by one: each is seen whole.
+func (o Oracle) asks(ctx context.Context, user, session, run, language string) error {
+	list, err := o.Approvals.Pending(ctx, user, session)
+	if err != nil {
+		return fmt.Errorf("look for what waits: %w", err)
+	}
+	list = slices.DeleteFunc(list, func(a oracle.Approval) bool { return a.RunID != run })
+	if len(list) == 0 {
+		return nil
+	}
+	return &ussdquestion.ApprovalError{ID: list[0].ID, Text: describe(list[0], len(list), language)}
+}
+
+// shownArgs is how much of a call's arguments a telephone shows, in characters.
+const shownArgs = 900
+
+// describe says what is to be approved, until when, and with which arguments. Values
+// are quoted, so that nothing in them looks like a line of the menu.
+func describe(a oracle.Approval, waiting int, language string) string {
+	words := approvalWords(language)
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s (%s %s)", a.Tool, words.until, a.ExpiresAt.UTC().Format("02/01 15:04 UTC"))
+	if waiting > 1 {
+		fmt.Fprintf(&b, "\n"+words.several, waiting)
+	}
+	if a.Reason == oracle.AsksUntrusted {
+		b.WriteString("\n" + words.untrusted)
+	}
+	args := arguments(a.Args)
+	shown := ussdtext.Bounded(args, shownArgs)
+	b.WriteString("\n" + shown)
+	if len(shown) < len(args) {
+		b.WriteString("\n" + words.shortened)
+	}
+	return b.String()
+}
+
+// arguments writes a call's arguments, one a line.
+func arguments(raw json.RawMessage) string {
+	var members map[string]json.RawMessage
+	if json.Unmarshal(raw, &members) != nil {
+		return string(raw)
+	}
+	lines := make([]string, 0, len(members))
+	for _, name := range slices.Sorted(maps.Keys(members)) {
+		var value bytes.Buffer
+		if json.Compact(&value, members[name]) != nil {
+			value.Write(members[name])
+		}
+		lines = append(lines, name+": "+value.String())
+	}
+	return strings.Join(lines, "\n")
+}
+
+type approvalPhrases struct{ until, several, untrusted, shortened string }
+
+func approvalWords(language string) approvalPhrases {
+	if language == "sw" {
+		return approvalPhrases{"hadi", "Vinasubiri: %d.", "Nimesoma maandishi ya wageni.", "(Imefupishwa.)"}
+	}
+	return approvalPhrases{"until", "%d wait for you.", "I have read text of strangers.", "(Shortened.)"}
+}
+
+// rewait is how soon it is asked again whether a turn that was just answered goes on.
+const rewait = 50 * time.Millisecond

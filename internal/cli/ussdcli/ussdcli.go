@@ -1,0 +1,252 @@
+// Package ussdcli has the commands of who runs a telephone gateway: accounts and
+// forms, over the routes of operators. It keeps nothing and shows no number whole.
+package ussdcli
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/castalia-org/castalia/internal/cli/dialectcli"
+	"github.com/castalia-org/castalia/internal/cli/shell"
+	"github.com/castalia-org/castalia/internal/service/ussd/ussdform/ussdformhttp"
+	"github.com/castalia-org/castalia/internal/service/ussd/ussdpeople"
+	"github.com/castalia-org/castalia/internal/service/ussd/ussdpeople/ussdpeoplehttp"
+)
+
+// How the command is described.
+const (
+	Usage   = "accounts [NUMBER|TEXT] | reset-pin ACCOUNT [--sms] | close ACCOUNT | erase ACCOUNT | move ACCOUNT NUMBER | acts [ACCOUNT] | forms [FORM] | figures [DAYS] | dialect show|check | record | replay … [--server URL] [--token TOKEN]"
+	Summary = "accounts and forms of telephones, for operators; dialects of gateways"
+)
+
+// ussdVerbs are the subcommands, with how many arguments each takes.
+var ussdVerbs = shell.Verbs[*desk]{
+	"accounts":  {Most: 1, Run: (*desk).accounts},
+	"reset-pin": {Least: 1, Most: 1, Run: (*desk).resetPIN},
+	"close":     {Least: 1, Most: 1, Run: (*desk).close},
+	"erase":     {Least: 1, Most: 1, Run: (*desk).erase},
+	"move":      {Least: 2, Most: 2, Run: (*desk).move},
+	"acts":      {Most: 1, Run: (*desk).acts},
+	"forms":     {Most: 1, Run: (*desk).forms},
+	"figures":   {Most: 1, Run: (*desk).figures},
+}
+
+// Run runs the command ussd.
+func Run(ctx context.Context, args []string, s shell.IO) error {
+	if len(args) > 0 && slices.Contains(dialectcli.Verbs(), args[0]) {
+		return dialectcli.Run(ctx, args, s)
+	}
+	verb, err := ussdVerbs.Find(args, dialectcli.Verbs()...)
+	if err != nil {
+		return err
+	}
+	fs := shell.NewFlags("ussd "+args[0], s)
+	server := shell.ServerFlag(fs, s)
+	token := fs.String("token", s.Getenv("OPERATOR_TOKEN"), "operator `TOKEN` (OPERATOR_TOKEN)")
+	sms := fs.Bool("sms", false, "reset-pin: send the first digits of the code to the account's telephone, and show the others")
+	rest, err := shell.ParseMixed(fs, args[1:])
+	if err != nil {
+		return err
+	}
+	if err := verb.Check("ussd "+args[0], rest); err != nil {
+		return err
+	}
+	d := &desk{server: strings.TrimRight(*server, "/"), token: *token, sms: *sms, out: s.Out}
+	return verb.Run(d, ctx, rest)
+}
+
+// desk is where an operator of telephones sits.
+type desk struct {
+	server, token string
+	sms           bool
+	out           io.Writer
+}
+
+// deskTime bounds one request.
+const deskTime = 30 * time.Second
+
+// ask sends a request to the operators' routes and reads its answer.
+func (d *desk) ask(ctx context.Context, method, path string, in, out any) error {
+	ctx, cancel := context.WithTimeout(ctx, deskTime)
+	defer cancel()
+	resp, err := d.send(ctx, method, path, in)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = resp.Body.Close() }()
+	if err := json.NewDecoder(io.LimitReader(resp.Body, deskAnswer)).Decode(out); err != nil {
+		return fmt.Errorf("read answer: %w", err)
+	}
+	return nil
+}
+
+// deskAnswer bounds an answer that is not a stream.
+const deskAnswer = 16 << 20
+
+// send sends a request to the operators' routes. An answer that is returned has
+// status 200.
+func (d *desk) send(ctx context.Context, method, path string, in any) (*http.Response, error) {
+	var body io.Reader = http.NoBody
+	if in != nil {
+		packed, err := json.Marshal(in)
+		if err != nil {
+			return nil, err
+		}
+		body = bytes.NewReader(packed)
+	}
+	req, err := http.NewRequestWithContext(ctx, method, d.server+"/operator/ussd"+path, body)
+	if err != nil {
+		return nil, fmt.Errorf("make request: %w", err)
+	}
+	if in != nil {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	if d.token != "" {
+		req.Header.Set("Authorization", "Bearer "+d.token)
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return nil, fmt.Errorf("no server at %s (is `castalia serve` running?): %w", d.server, err)
+	}
+	if resp.StatusCode == http.StatusOK {
+		return resp, nil
+	}
+	defer func() { _ = resp.Body.Close() }()
+	if resp.StatusCode == http.StatusUnauthorized {
+		return nil, errors.New("the server does not take you for an operator: give --token or OPERATOR_TOKEN")
+	}
+	answer, err := io.ReadAll(io.LimitReader(resp.Body, deskAnswer))
+	if err != nil {
+		return nil, fmt.Errorf("read answer: %w", err)
+	}
+	var problem struct {
+		Message string `json:"message"`
+		Error   any    `json:"error"`
+	}
+	if json.Unmarshal(answer, &problem) == nil && problem.Message != "" {
+		return nil, errors.New(problem.Message)
+	}
+	return nil, fmt.Errorf("the server answers %d: %s", resp.StatusCode, answer)
+}
+
+// forms lists the forms that telephones sent, or prints one as CSV.
+func (d *desk) forms(ctx context.Context, args []string) error {
+	if len(args) > 0 {
+		resp, err := d.send(ctx, http.MethodGet, "/forms/"+url.PathEscape(args[0])+"/csv", nil)
+		if err != nil {
+			return err
+		}
+		defer func() { _ = resp.Body.Close() }()
+		_, err = io.Copy(d.out, resp.Body)
+		return err
+	}
+	var list ussdformhttp.FormList
+	if err := d.ask(ctx, http.MethodGet, "/forms", nil, &list); err != nil {
+		return err
+	}
+	w := tabwriter.NewWriter(d.out, 0, 0, 2, ' ', 0)
+	for _, f := range list.Forms {
+		_, _ = fmt.Fprintf(w, "%s\t%d\t%s\n", f.Form, f.Submissions, f.Last.Local().Format(time.DateTime))
+	}
+	return w.Flush()
+}
+
+func accountAt(account, rest string) string { return "/accounts/" + url.PathEscape(account) + rest }
+
+func (d *desk) accounts(ctx context.Context, args []string) error {
+	q := ussdpeoplehttp.AccountSearch{Limit: 500}
+	if len(args) > 0 {
+		q.Text = args[0]
+		if strings.HasPrefix(args[0], "+") {
+			q.Text, q.PhoneNumber = "", args[0]
+		}
+	}
+	w := tabwriter.NewWriter(d.out, 0, 0, 2, ' ', 0)
+	for {
+		var list ussdpeoplehttp.AccountList
+		if err := d.ask(ctx, http.MethodPost, "/accounts/search", q, &list); err != nil {
+			return err
+		}
+		for _, a := range list.Accounts {
+			state := "open"
+			if a.Closed != nil {
+				state = "closed " + a.Closed.Local().Format(time.DateOnly)
+			}
+			_, _ = fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", a.Account, a.Phone, a.Name, a.Created.Local().Format(time.DateOnly), state, a.DID)
+			q.After = a.Account
+		}
+		if len(list.Accounts) < q.Limit {
+			return w.Flush()
+		}
+	}
+}
+
+func (d *desk) resetPIN(ctx context.Context, args []string) error {
+	path, what := "/reset-pin", "this code"
+	if d.sms {
+		path = "/reset-pin/sms"
+	}
+	var told ussdpeople.Told
+	if err := d.ask(ctx, http.MethodPost, accountAt(args[0], path), nil, &told); err != nil {
+		return err
+	}
+	if told.Sent > 0 {
+		what = fmt.Sprintf("these digits, which come after the %d of a message to the telephone,", told.Sent)
+	}
+	_, err := fmt.Fprintf(d.out, "%s\ntell %s to the owner of %s, once you know who that is; the code is good until %s, once, on the account's own telephone\n",
+		told.Code, what, told.Account, told.Expires.Local().Format(time.TimeOnly))
+	return err
+}
+
+func (d *desk) close(ctx context.Context, args []string) error {
+	return d.done(ctx, accountAt(args[0], "/close"), nil, "closed")
+}
+
+func (d *desk) move(ctx context.Context, args []string) error {
+	return d.done(ctx, accountAt(args[0], "/move"), ussdpeoplehttp.Destination{PhoneNumber: args[1]}, "moved")
+}
+
+func (d *desk) done(ctx context.Context, path string, in any, word string) error {
+	var done ussdpeoplehttp.Done
+	if err := d.ask(ctx, http.MethodPost, path, in, &done); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintf(d.out, "%s: %s\n", done.Account, word)
+	return err
+}
+
+func (d *desk) erase(ctx context.Context, args []string) error {
+	var receipt ussdpeople.Receipt
+	if err := d.ask(ctx, http.MethodPost, accountAt(args[0], "/erase"), nil, &receipt); err != nil {
+		return err
+	}
+	e := json.NewEncoder(d.out)
+	e.SetIndent("", "  ")
+	return e.Encode(receipt)
+}
+
+func (d *desk) acts(ctx context.Context, args []string) error {
+	query := url.Values{"limit": {"500"}}
+	if len(args) > 0 {
+		query.Set("account", args[0])
+	}
+	var list ussdpeoplehttp.ActList
+	if err := d.ask(ctx, http.MethodGet, "/acts?"+query.Encode(), nil, &list); err != nil {
+		return err
+	}
+	w := tabwriter.NewWriter(d.out, 0, 0, 2, ' ', 0)
+	for _, a := range list.Acts {
+		_, _ = fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", a.At.Local().Format(time.DateTime), a.Account, a.Act, a.Actor, a.Detail)
+	}
+	return w.Flush()
+}

@@ -1,0 +1,277 @@
+package operatorshttp_test
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/castalia-org/castalia/internal/identity"
+	"github.com/castalia-org/castalia/internal/identity/identityhttp"
+	"github.com/castalia-org/castalia/internal/identity/identitysql"
+	"github.com/castalia-org/castalia/internal/identity/identitytest"
+	"github.com/castalia-org/castalia/internal/identity/operators"
+	"github.com/castalia-org/castalia/internal/identity/operators/operatorshttp"
+	"github.com/castalia-org/castalia/internal/identity/operators/operatorssql"
+	"github.com/castalia-org/castalia/internal/platform/httpserver"
+	"github.com/castalia-org/castalia/internal/platform/sqldb/sqldbtest"
+	"github.com/castalia-org/castalia/internal/protocol/ucan"
+)
+
+var alice, bob, carol = identitytest.Alice, identitytest.Bob, identitytest.Carol
+
+// desk is a server that only operators may use, with one route for each role.
+type desk struct {
+	*httpserver.Server
+	book     *operators.Book
+	identity *identity.Service
+	welcomed []string
+}
+
+func newDesk(t *testing.T, token string) *desk {
+	t.Helper()
+	book := operators.NewBook(operatorssql.New(sqldbtest.Migrate(t, sqldbtest.SQLite(t), identitysql.Migrations())), nil)
+	d := &desk{book: book, identity: identitytest.New(t)}
+	var err error
+	if d.Server, err = httpserver.New(httpserver.Config{OperatorToken: token, SignedOperator: operatorshttp.Signed(d.identity, book)}); err != nil {
+		t.Fatal(err)
+	}
+	nothing := func(w http.ResponseWriter, _ *http.Request) error {
+		w.WriteHeader(http.StatusNoContent)
+		return nil
+	}
+	for _, s := range []httpserver.Surface{
+		operatorshttp.Surface(operatorshttp.Deps{
+			Book: book, Authenticate: identityhttp.Wrap(d.identity, identity.Entrance), Guessed: func(context.Context) error { return nil },
+			Welcome: func(_ context.Context, did string) error { d.welcomed = append(d.welcomed, did); return nil },
+		}),
+		{Name: "test", Routes: []httpserver.Route{
+			{Method: http.MethodGet, Pattern: "/look", Auth: httpserver.Operator, Handler: nothing},
+			{Method: http.MethodPost, Pattern: "/change", Auth: httpserver.Operator, Handler: nothing},
+			{Method: http.MethodPost, Pattern: "/own", Auth: httpserver.Operator, Role: httpserver.Owner, Handler: nothing},
+		}},
+	} {
+		if err := d.Mount(s); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return d
+}
+
+func (d *desk) ask(t *testing.T, method, path, body, bearer string) *httptest.ResponseRecorder {
+	t.Helper()
+	r := httptest.NewRequestWithContext(t.Context(), method, path, strings.NewReader(body))
+	r.Header.Set("Content-Type", "application/json")
+	if bearer != "" {
+		r.Header.Set("Authorization", "Bearer "+bearer)
+		r.Header.Set("X-Auth-Type", "ucan")
+	}
+	w := httptest.NewRecorder()
+	d.ServeHTTP(w, r)
+	return w
+}
+
+func (d *desk) give(t *testing.T, did string, role operators.Role) {
+	t.Helper()
+	if _, err := d.book.Give(t.Context(), did, role, "", "test"); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func sign(t *testing.T, d *desk, from identitytest.Actor, options ...identitytest.Option) string {
+	t.Helper()
+	return identitytest.Invocation(t, from, d.identity.DID(), options...)
+}
+
+func can(ability string) identitytest.Option {
+	return identitytest.Can(ability, operators.OperatorResource)
+}
+
+func TestARoleOpensItsRoutes(t *testing.T) {
+	t.Parallel()
+	const nobody = http.StatusUnauthorized
+	const low = http.StatusForbidden
+	for name, c := range map[string]struct {
+		role            operators.Role
+		token           func(t *testing.T, d *desk) string
+		look, chg, owns int
+	}{
+		"an owner":                {operators.Owner, func(t *testing.T, d *desk) string { return sign(t, d, alice, can("operator/*")) }, 204, 204, 204},
+		"an operator":             {operators.Operator, func(t *testing.T, d *desk) string { return sign(t, d, alice, can("operator/*")) }, 204, 204, low},
+		"a viewer":                {operators.Viewer, func(t *testing.T, d *desk) string { return sign(t, d, alice, can("*")) }, 204, low, low},
+		"no role":                 {operators.None, func(t *testing.T, d *desk) string { return sign(t, d, alice, can("operator/*")) }, nobody, nobody, nobody},
+		"an owner who only chats": {operators.Owner, func(t *testing.T, d *desk) string { return sign(t, d, alice) }, nobody, nobody, nobody},
+		"an owner who looks":      {operators.Owner, func(t *testing.T, d *desk) string { return sign(t, d, alice, can("operator/view")) }, 204, low, low},
+		"too long a token": {operators.Owner, func(t *testing.T, d *desk) string {
+			return sign(t, d, alice, can("operator/*"), identitytest.TTL(time.Hour))
+		}, nobody, nobody, nobody},
+		"another key": {operators.Owner, func(t *testing.T, d *desk) string { return sign(t, d, carol.As(alice.DID), can("operator/*")) }, nobody, nobody, nobody},
+		"a helper of an owner": {operators.Owner, func(t *testing.T, d *desk) string {
+			return sign(t, d, bob, can("operator/change"), identitytest.Proof(identitytest.Delegation(t, alice, bob.DID, can("operator/change"))))
+		}, 204, 204, low},
+		"a helper of a viewer": {operators.Viewer, func(t *testing.T, d *desk) string {
+			return sign(t, d, bob, can("operator/*"), identitytest.Proof(identitytest.Delegation(t, alice, bob.DID, can("operator/*"))))
+		}, 204, low, low},
+		"a helper who asks for more": {operators.Owner, func(t *testing.T, d *desk) string {
+			return sign(t, d, bob, can("operator/*"), identitytest.Proof(identitytest.Delegation(t, alice, bob.DID, can("operator/view"))))
+		}, nobody, nobody, nobody},
+		"a delegation of everything": {operators.Owner, func(t *testing.T, d *desk) string {
+			return sign(t, d, bob, can("operator/*"), identitytest.Proof(identitytest.Delegation(t, alice, bob.DID, identitytest.Can("*", "ixo:*"))))
+		}, nobody, nobody, nobody},
+		"an owner who asks for everything": {operators.Owner, func(t *testing.T, d *desk) string {
+			return sign(t, d, alice, identitytest.Can("*", "ixo:*"))
+		}, nobody, nobody, nobody},
+		"a delegation of everything, and of this": {operators.Owner, func(t *testing.T, d *desk) string {
+			both := identitytest.Delegation(t, alice, bob.DID, identitytest.Can("*", "ixo:*"), can("operator/view"))
+			return sign(t, d, bob, can("operator/view"), identitytest.Proof(both))
+		}, 204, low, low},
+		"a share of files": {operators.Owner, func(t *testing.T, d *desk) string {
+			return sign(t, d, bob, can("operator/*"), identitytest.Proof(identitytest.Delegation(t, alice, bob.DID)))
+		}, nobody, nobody, nobody},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			d := newDesk(t, "hush")
+			if c.role != operators.None {
+				d.give(t, alice.DID, c.role)
+			}
+			token := c.token(t, d)
+			for _, q := range []struct {
+				method, path string
+				want         int
+			}{{http.MethodGet, "/look", c.look}, {http.MethodPost, "/change", c.chg}, {http.MethodPost, "/own", c.owns}} {
+				if w := d.ask(t, q.method, q.path, "", token); w.Code != q.want {
+					t.Errorf("%s: %d %s, want %d", q.path, w.Code, w.Body, q.want)
+				}
+			}
+		})
+	}
+}
+
+// TestWithdrawnMeansNo takes a role away, and a delegation back: both count at once.
+func TestWithdrawnMeansNo(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t, "")
+	d.give(t, alice.DID, operators.Owner)
+	own := sign(t, d, alice, can("operator/*"))
+	grant := identitytest.Delegation(t, alice, bob.DID, can("operator/view"))
+	lent := sign(t, d, bob, can("operator/view"), identitytest.Proof(grant))
+	for _, token := range []string{own, lent} {
+		if w := d.ask(t, http.MethodGet, "/look", "", token); w.Code != http.StatusNoContent {
+			t.Fatalf("%d %s", w.Code, w.Body)
+		}
+	}
+	parsed, err := ucan.Parse(grant)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := d.identity.RevokeByOperator(t.Context(), identity.RevokedToken, parsed.CID()); err != nil {
+		t.Fatal(err)
+	}
+	if w := d.ask(t, http.MethodGet, "/look", "", lent); w.Code != http.StatusNotFound {
+		t.Errorf("a delegation that was revoked: %d", w.Code)
+	}
+	if err := d.book.Take(t.Context(), alice.DID); err != nil {
+		t.Fatal(err)
+	}
+	if w := d.ask(t, http.MethodGet, "/look", "", own); w.Code != http.StatusNotFound {
+		t.Errorf("a role that was taken away: %d", w.Code)
+	}
+}
+
+func TestOwnersGiveAndTakeRoles(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t, "hush")
+	d.give(t, alice.DID, operators.Owner)
+	own := sign(t, d, alice, can("operator/*"))
+	path := "/operator/operators/" + bob.DID
+	for _, c := range []struct {
+		what, method, path, body string
+		want                     int
+	}{
+		{"no such role", http.MethodPut, path, `{"role":"king"}`, 400},
+		{"no DID", http.MethodPut, "/operator/operators/bob", `{"role":"viewer"}`, 400},
+		{"more than the body has", http.MethodPut, path, `{"role":"viewer","did":"x"}`, 400},
+		{"a long note", http.MethodPut, path, `{"role":"viewer","note":"` + strings.Repeat("x", 201) + `"}`, 400},
+		{"a viewer", http.MethodPut, path, `{"role":"viewer","note":"Bob"}`, 200},
+		{"the own role", http.MethodPut, "/operator/operators/" + alice.DID, `{"role":"viewer"}`, 409},
+		{"the own role away", http.MethodDelete, "/operator/operators/" + alice.DID, "", 409},
+		{"nobody's role away", http.MethodDelete, "/operator/operators/" + carol.DID, "", 404},
+	} {
+		if w := d.ask(t, c.method, c.path, c.body, own); w.Code != c.want {
+			t.Errorf("%s: %d %s, want %d", c.what, w.Code, w.Body, c.want)
+		}
+	}
+	if len(d.welcomed) != 1 || d.welcomed[0] != bob.DID {
+		t.Errorf("let in: %v", d.welcomed)
+	}
+	var me operatorshttp.Me
+	read(t, d.ask(t, http.MethodGet, "/operator/me", "", sign(t, d, bob, can("operator/*"))), &me)
+	if me != (operatorshttp.Me{Name: bob.DID, Role: "viewer"}) {
+		t.Errorf("%+v", me)
+	}
+	read(t, d.ask(t, http.MethodGet, "/operator/me", "", "hush"), &me)
+	if me != (operatorshttp.Me{Name: "operator", Role: "owner"}) {
+		t.Errorf("by the token: %+v", me)
+	}
+	var list operatorshttp.List
+	read(t, d.ask(t, http.MethodGet, "/operator/operators", "", own), &list)
+	for _, o := range list.Operators {
+		if o.DID == bob.DID && (o.Role != "viewer" || o.By != alice.DID || o.Note != "Bob") {
+			t.Errorf("%+v", o)
+		}
+	}
+	if len(list.Operators) != 2 {
+		t.Errorf("%+v", list)
+	}
+	if w := d.ask(t, http.MethodDelete, path, "", own); w.Code != http.StatusNoContent {
+		t.Errorf("take away: %d %s", w.Code, w.Body)
+	}
+}
+
+func read(t *testing.T, w *httptest.ResponseRecorder, into any) {
+	t.Helper()
+	if w.Code != http.StatusOK || json.Unmarshal(w.Body.Bytes(), into) != nil {
+		t.Errorf("%d %s", w.Code, w.Body)
+	}
+}
+
+func TestASetupLinkMakesItsOpenerTheOwner(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t, "")
+	code, _, err := d.book.NewLink(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	wrong := strings.Repeat("A", len(code))
+	open := func(who, code string) int {
+		return d.ask(t, http.MethodPost, "/api/setup", `{"code":"`+code+`"}`, who).Code
+	}
+	lent := sign(t, d, carol, identitytest.Proof(identitytest.Delegation(t, alice, carol.DID, identitytest.Can("*", identity.OracleResource))))
+	for _, c := range []struct {
+		what, who, code string
+		want            int
+	}{
+		{"without a key", "", code, 401},
+		{"with somebody's delegation", lent, code, 403},
+		{"another code", sign(t, d, alice), wrong, 404},
+		{"in lower case", sign(t, d, alice), strings.ToLower(code), 404},
+		{"half of it", sign(t, d, alice), code[:20], 404},
+		{"the first", sign(t, d, alice), code, 200},
+		{"the first again", sign(t, d, alice, identitytest.Nonce("2")), code, 200},
+		{"another person", sign(t, d, bob), code, 410},
+	} {
+		if got := open(c.who, c.code); got != c.want {
+			t.Errorf("%s: %d, want %d", c.what, got, c.want)
+		}
+	}
+	if w := d.ask(t, http.MethodPost, "/own", "", sign(t, d, alice, can("operator/*"))); w.Code != http.StatusNoContent {
+		t.Errorf("the owner: %d %s", w.Code, w.Body)
+	}
+	if len(d.welcomed) == 0 || d.welcomed[0] != alice.DID {
+		t.Errorf("let in: %v", d.welcomed)
+	}
+}

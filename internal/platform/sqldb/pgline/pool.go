@@ -1,0 +1,118 @@
+package pgline
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"sync"
+	"time"
+)
+
+// A server that has no connection left refuses new ones (53300). Whoever asked
+// then waits for one that this node holds, as if the pool were that small, until
+// it is tried again whether there are more.
+
+// shortFor is how long a pool stays as small as the server made it.
+const shortFor = 5 * time.Second
+
+// idleFor is how long a connection is kept that nobody uses.
+const idleFor = 5 * time.Minute
+
+// Pool is the size of a sql.DB.
+type Pool struct {
+	DB    *sql.DB
+	Other *Pool // to the same server
+	size  int
+
+	mu    sync.Mutex
+	short bool
+}
+
+// Limit sets the size that the pool is to have.
+func (p *Pool) Limit(size int) {
+	p.size = size
+	p.resize(size)
+	p.DB.SetConnMaxIdleTime(idleFor)
+}
+
+func (p *Pool) resize(n int) {
+	p.DB.SetMaxOpenConns(n)
+	p.DB.SetMaxIdleConns(n)
+}
+
+// refused makes the pool as small as what it holds, and says whether it holds
+// anything to wait for.
+func (p *Pool) refused() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	stats := p.DB.Stats()
+	held := max(stats.InUse+stats.Idle-1, stats.Idle) // the one that was refused is counted too
+	if held == 0 {
+		return false
+	}
+	p.shrink(held)
+	return true
+}
+
+// shrink makes the pool smaller for a while; the mutex is held.
+func (p *Pool) shrink(n int) {
+	p.resize(n)
+	if !p.short {
+		p.short = true
+		time.AfterFunc(shortFor, p.recover)
+	}
+}
+
+// recover lets the pool grow again.
+func (p *Pool) recover() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.short = false
+	p.resize(p.size)
+}
+
+// Short reports that the server has fewer connections than the pool wants.
+func (p *Pool) Short() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.short
+}
+
+// Connect opens a connection. When the server has none left, the pool asks again
+// and waits, since it is full now, for one that it holds; one that holds none gets
+// some of the other's.
+func (p *Pool) Connect(ctx context.Context, to driver.Connector, exhausted func(error) bool) (driver.Conn, error) {
+	for end := time.Now().Add(shortFor); ; {
+		conn, err := to.Connect(ctx)
+		if !exhausted(err) {
+			return conn, err
+		}
+		if p.refused() {
+			return nil, driver.ErrBadConn
+		}
+		p.Other.yield()
+		if time.Now().After(end) || Pause(ctx, 100*time.Millisecond) != nil {
+			return nil, err
+		}
+	}
+}
+
+// yield gives up half of what the pool holds, as soon as it is idle.
+func (p *Pool) yield() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	stats := p.DB.Stats()
+	p.shrink(max(1, (stats.InUse+stats.Idle)/2))
+}
+
+// Pause waits, unless the context ends before.
+func Pause(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}

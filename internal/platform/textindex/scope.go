@@ -1,0 +1,70 @@
+package textindex
+
+import (
+	"context"
+
+	"github.com/castalia-org/castalia/internal/platform/textindex/segment"
+)
+
+// scoped is a view as one query may see it.
+type scoped struct {
+	view    *View
+	hidden  segment.Set // gone, or not in the scope
+	visible uint64
+	// narrowed says that the scope has some of the documents only, so that the
+	// view's own counts are not the scope's.
+	narrowed bool
+}
+
+// applyScope leaves what a query may see.
+func applyScope(ctx context.Context, views []*View, scope Scope) ([]scoped, error) {
+	var out []scoped
+	for _, v := range views {
+		documents, ok := scope[v.Segment().Collection()]
+		switch {
+		case !ok || v.Passages() == 0:
+		case documents.all:
+			out = append(out, scoped{view: v, hidden: v.Gone(), visible: uint64(v.Passages())}) //nolint:gosec // not negative
+		case len(documents.only) > 0:
+			s, err := narrow(ctx, v, documents.only)
+			if err != nil {
+				return nil, err
+			}
+			if s.visible > 0 {
+				out = append(out, s)
+			}
+		}
+	}
+	return out, nil
+}
+
+func narrow(ctx context.Context, v *View, only []string) (scoped, error) {
+	passages := v.Segment().Passages()
+	s := scoped{view: v, narrowed: true, hidden: segment.NewSet(passages)}
+	s.hidden.AddRange(0, uint32(passages)) //nolint:gosec // at most 2^31
+	for i, document := range only {
+		if i%256 == 0 && ctx.Err() != nil {
+			return s, ctx.Err()
+		}
+		from, to, ok, err := v.Segment().Span(document)
+		if err != nil {
+			return s, err
+		}
+		if ok {
+			s.hidden.RemoveRange(from, to)
+		}
+	}
+	for i, w := range v.Gone() {
+		s.hidden[i] |= w
+	}
+	s.visible = uint64(passages) - uint64(s.hidden.Size()) //nolint:gosec // not negative
+	return s, nil
+}
+
+// count returns in how many passages that the query may see a term is.
+func (s scoped) count(e segment.TermEntry, reader *segment.Postings, spend segment.Spend) (uint32, error) {
+	if s.narrowed {
+		return s.view.Segment().CountOutside(e, s.hidden, reader, spend)
+	}
+	return s.view.Count(e, reader, spend)
+}

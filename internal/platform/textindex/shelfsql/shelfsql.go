@@ -1,0 +1,170 @@
+// Package shelfsql keeps the records of a shelf in SQLite or PostgreSQL, in tables of
+// the service that owns the index.
+//
+// It promises that a segment takes the place of others only while all of them are
+// there, and that whatever was lost meanwhile stays noted. Tables of segments have the
+// columns id, collection, wrapped_key, header, size, sealed, passages, dead_ms and
+// created_ms; those of collections id, revision and dirty_ms, besides others.
+package shelfsql
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/castalia-org/castalia/internal/platform/fault"
+	"github.com/castalia-org/castalia/internal/platform/sqldb"
+	"github.com/castalia-org/castalia/internal/platform/textindex/shelf"
+)
+
+// Tables are where the records of a shelf are.
+type Tables struct {
+	DB *sqldb.DB
+	// Segments and Collections are names of tables: constants, never input.
+	Segments, Collections string
+	// Inline says that the table of segments has the column inline as well.
+	Inline bool
+}
+
+var _ shelf.Graves = Tables{}
+
+func (t Tables) records(ctx context.Context, db sqldb.Querier, where string, args ...any) ([]shelf.Record, error) {
+	inline := "NULL"
+	if t.Inline {
+		inline = "inline"
+	}
+	rows, err := db.QueryContext(ctx, `SELECT id, collection, wrapped_key, header, size, sealed, passages, created_ms, `+inline+` FROM `+t.Segments+where, args...)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = rows.Close() }()
+	var all []shelf.Record
+	for rows.Next() {
+		var r shelf.Record
+		var created int64
+		if err := rows.Scan(&r.ID, &r.Collection, &r.WrappedKey, &r.Header, &r.Size, &r.Sealed, &r.Passages, &created, &r.Inline); err != nil {
+			return nil, err
+		}
+		r.Created = sqldb.Time(created)
+		all = append(all, r)
+	}
+	return all, rows.Err()
+}
+
+// Add stores the record of a segment.
+func (t Tables) Add(ctx context.Context, tx sqldb.Querier, r shelf.Record) error {
+	_, err := tx.ExecContext(ctx, `INSERT INTO `+t.Segments+` (id, collection, wrapped_key, header, size, sealed, passages, dead_ms, created_ms)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, 0, $8)`, r.ID, r.Collection, r.WrappedKey, r.Header, r.Size, r.Sealed, r.Passages, sqldb.MS(r.Created))
+	if err == nil && r.Inline != nil {
+		_, err = tx.ExecContext(ctx, `UPDATE `+t.Segments+` SET inline = $1 WHERE id = $2`, r.Inline, r.ID)
+	}
+	return err
+}
+
+// Of lists the segments of a collection by id.
+func (t Tables) Of(ctx context.Context, tx sqldb.Querier, collection string) ([]shelf.Record, error) {
+	return t.records(ctx, tx, ` WHERE collection = $1 AND dead_ms = 0 ORDER BY id`, collection)
+}
+
+// Touch says that what can be found in a collection has changed, and that something
+// was lost at a time, unless that is zero.
+func (t Tables) Touch(ctx context.Context, tx sqldb.Querier, collection string, lost time.Time) error {
+	if _, err := tx.ExecContext(ctx, `UPDATE `+t.Collections+` SET revision = revision + 1 WHERE id = $1`, collection); err != nil || lost.IsZero() {
+		return err
+	}
+	_, err := tx.ExecContext(ctx, `UPDATE `+t.Collections+` SET dirty_ms = $1 WHERE id = $2 AND (dirty_ms = 0 OR dirty_ms > $1)`, sqldb.MS(lost), collection)
+	return err
+}
+
+// Dirty is the condition that a collection has something to join or to destroy: many
+// segments of about one size, as bounded by tiers, or documents that were lost before
+// a time. Arguments are numbered from first on.
+func (t Tables) Dirty(many int, tiers []int64, lostBefore time.Time, first int) (text string, args []any) {
+	arg := func(v any) string {
+		args = append(args, v)
+		return "$" + strconv.Itoa(first+len(args)-1)
+	}
+	text = `(dirty_ms > 0 AND dirty_ms < ` + arg(sqldb.MS(lostBefore)) + `)`
+	above := int64(0)
+	for _, below := range tiers {
+		text += ` OR id IN (SELECT collection FROM ` + t.Segments + ` WHERE dead_ms = 0 AND size >= ` + arg(above) + ` AND size < ` + arg(below) +
+			` GROUP BY collection HAVING COUNT(*) >= ` + arg(many) + `)`
+		above = below
+	}
+	return text, args
+}
+
+// DestroyLater says that what a collection lost stays until a later time, unless it
+// is at another revision.
+func (t Tables) DestroyLater(ctx context.Context, collection string, revision int64, until time.Time) error {
+	_, err := t.DB.WriteOne(ctx, `UPDATE `+t.Collections+` SET dirty_ms = $1 WHERE id = $2 AND revision = $3 AND dirty_ms > 0`, sqldb.MS(until), collection, revision)
+	return err
+}
+
+// Replace puts one segment, or none, in place of others, marks those dead and destroys
+// their keys; Conflict when one of them is gone already. If settled, nothing that was lost is in the
+// collection any more, as long as it is still at the revision.
+func (t Tables) Replace(ctx context.Context, tx sqldb.Querier, collection string, old []shelf.Held, by *shelf.Record, revision int64, settled bool, now time.Time) error {
+	destroy := `wrapped_key = $4` // whoever reads it has its key in memory
+	if t.Inline {
+		destroy += `, inline = NULL`
+	}
+	for _, h := range old {
+		if err := t.changeOne(ctx, tx, "the segment", `UPDATE `+t.Segments+` SET dead_ms = $1, `+destroy+` WHERE id = $2 AND collection = $3 AND dead_ms = 0`,
+			sqldb.MS(now), h.ID, collection, []byte{}); err != nil {
+			return err
+		}
+	}
+	if by != nil {
+		if err := t.Add(ctx, tx, *by); err != nil {
+			return err
+		}
+	}
+	if settled { // what was lost since the segments were read is lost still
+		if _, err := tx.ExecContext(ctx, `UPDATE `+t.Collections+` SET dirty_ms = 0 WHERE id = $1 AND revision = $2`, collection, revision); err != nil {
+			return err
+		}
+	}
+	return t.changeOne(ctx, tx, "the collection", `UPDATE `+t.Collections+` SET revision = revision + 1 WHERE id = $1`, collection)
+}
+
+// changeOne fails unless exactly one row was changed.
+func (t Tables) changeOne(ctx context.Context, tx sqldb.Querier, what, text string, args ...any) error {
+	r, err := tx.ExecContext(ctx, text, args...)
+	if err != nil {
+		return err
+	}
+	n, err := r.RowsAffected()
+	if err != nil {
+		return fmt.Errorf("count rows: %w", err)
+	}
+	if n != 1 {
+		return fault.New(fault.Conflict, what+" has moved on")
+	}
+	return nil
+}
+
+// DeadSegments implements shelf.Graves.
+func (t Tables) DeadSegments(ctx context.Context, before time.Time, limit int) ([]shelf.Record, error) {
+	return t.records(ctx, t.DB.Read(), ` WHERE dead_ms > 0 AND dead_ms < $1 LIMIT $2`, sqldb.MS(before), limit)
+}
+
+// Forget implements shelf.Graves.
+func (t Tables) Forget(ctx context.Context, ids []string) error {
+	return t.DB.Write(ctx, func(ctx context.Context, tx sqldb.Querier) error {
+		for _, id := range ids {
+			if _, err := tx.ExecContext(ctx, `DELETE FROM `+t.Segments+` WHERE id = $1 AND dead_ms > 0`, id); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// Knows implements shelf.Graves.
+func (t Tables) Knows(ctx context.Context, id string) (bool, error) {
+	var n int
+	err := t.DB.Read().QueryRowContext(ctx, `SELECT COUNT(*) FROM `+t.Segments+` WHERE id = $1`, id).Scan(&n)
+	return n > 0, err
+}

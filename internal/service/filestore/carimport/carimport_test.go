@@ -1,0 +1,246 @@
+package carimport_test
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"io"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/castalia-org/castalia/internal/platform/fault"
+	"github.com/castalia-org/castalia/internal/protocol/car"
+	"github.com/castalia-org/castalia/internal/protocol/cid"
+	"github.com/castalia-org/castalia/internal/protocol/ipld"
+	"github.com/castalia-org/castalia/internal/service/filestore"
+	"github.com/castalia-org/castalia/internal/service/filestore/blockstore"
+	"github.com/castalia-org/castalia/internal/service/filestore/carimport"
+	"github.com/castalia-org/castalia/internal/service/filestore/filestoretest"
+)
+
+const alice = "did:key:zAlice"
+
+func importer(w *filestoretest.World) *carimport.Service {
+	return carimport.New(w.Service, w.Folders, w.Store)
+}
+
+func export(t *testing.T, w *filestoretest.World, path string) []byte {
+	t.Helper()
+	e, err := w.DAG.Export(t.Context(), filestore.Owner(alice), path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b bytes.Buffer
+	if err := e.Write(&b); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+func random(n int) string {
+	b := make([]byte, n)
+	_, _ = rand.NewChaCha8([32]byte{byte(n)}).Read(b)
+	return string(b)
+}
+
+func archive(path string, b []byte) carimport.Archive {
+	return carimport.Archive{Path: path, Body: bytes.NewReader(b), Size: int64(len(b))}
+}
+
+// What is exported comes back with the same CIDs, and a second time changes nothing.
+func TestAnExportComesBack(t *testing.T) {
+	t.Parallel()
+	filestoretest.Each(t, func(t *testing.T, w *filestoretest.World) {
+		owner := filestore.Owner(alice)
+		want := map[string]string{}
+		for path, text := range map[string]string{
+			"/a.txt": "small", "/deep/er/b.bin": random(2*cid.LeafSize + 5), "/deep/c": "", "/deep/ü #1.txt": random(cid.LeafSize),
+		} {
+			want["/copy"+path] = w.MustPut(t, alice, "/d"+path, text).CID
+		}
+		b := export(t, w, "/d")
+		for _, unchanged := range []bool{false, true} {
+			done, err := importer(w).Unpack(t.Context(), owner, archive("/copy", b))
+			if err != nil || len(done.Files) != len(want) {
+				t.Fatalf("%d files, %v", len(done.Files), err)
+			}
+			for _, f := range done.Files {
+				if want[f.Path] != f.CID || f.From != f.CID || f.Unchanged != unchanged {
+					t.Errorf("%s is %s from %s, unchanged: %v", f.Path, f.CID, f.From, f.Unchanged)
+				}
+			}
+		}
+		if again := export(t, w, "/copy"); !bytes.Equal(again, b) {
+			t.Error("the copy's export is another one")
+		}
+		one := export(t, w, "/d/deep/er/b.bin")
+		if done, err := importer(w).Unpack(t.Context(), owner, archive("/one.bin", one)); err != nil || done.Files[0].Path != "/one.bin" {
+			t.Errorf("%+v, %v", done, err)
+		}
+		w.MustPut(t, alice, "/copy/a.txt", "changed")
+		if _, err := importer(w).Unpack(t.Context(), owner, archive("/copy", b)); !fault.Is(err, fault.Conflict) {
+			t.Errorf("over another file: %v", err)
+		}
+		over := archive("/copy", b)
+		over.Overwrite = true
+		if _, err := importer(w).Unpack(t.Context(), owner, over); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// What is damaged, cut or not whole is refused, and leaves nothing.
+func TestDamagedArchivesLeaveNothing(t *testing.T) {
+	t.Parallel()
+	filestoretest.Each(t, func(t *testing.T, w *filestoretest.World) {
+		w.MustPut(t, alice, "/d/a.txt", "first")
+		w.MustPut(t, alice, "/d/b.bin", random(2*cid.LeafSize))
+		good := export(t, w, "/d")
+		flipped := bytes.Clone(good)
+		flipped[len(flipped)-10] ^= 1
+		read, err := car.Read(string(good), 100)
+		if err != nil {
+			t.Fatal(err)
+		}
+		lacking := car.Append(nil, car.Archive{Roots: read.Roots, Blocks: read.Blocks[:len(read.Blocks)-1]})
+		cbor := string(ipld.AppendCBOR(nil, ipld.TextNode("no file")))
+		foreign := car.Append(nil, car.Archive{Roots: []string{ipld.SumDagCBOR(cbor)}, Blocks: []car.Block{{CID: ipld.SumDagCBOR(cbor), Data: cbor}}})
+		leaf := cid.New(cid.Raw, sha256.Sum256([]byte("x")))
+		folder, _ := cid.Directory([]cid.Link{{CID: leaf, Name: "..", Bytes: 1, Cumulative: 1}})
+		root := string(folder.CID.Bytes())
+		climbing := car.Append(nil, car.Archive{Roots: []string{root}, Blocks: []car.Block{{CID: root, Data: string(folder.Data)}, {CID: string(leaf.Bytes()), Data: "x"}}})
+		for name, b := range map[string][]byte{
+			"flipped": flipped, "cut": good[:len(good)-5], "lacking": lacking, "foreign": foreign, "climbing": climbing,
+			"empty": nil, "nonsense": []byte("nonsense"), "version 2": []byte("\x0a\xa1gversion\x02"), "endless": []byte(strings.Repeat("\xff", 100)),
+		} {
+			if _, err := importer(w).Unpack(t.Context(), filestore.Owner(alice), archive("/copy", b)); !fault.Is(err, fault.Invalid) {
+				t.Errorf("%s: %v", name, err)
+			}
+			if name == "lacking" || name == "foreign" || name == "climbing" {
+				continue
+			}
+			if _, err := importer(w).Keep(t.Context(), filestore.Owner(alice), archive("/copy/a.car", b)); !fault.Is(err, fault.Invalid) {
+				t.Errorf("%s kept: %v", name, err)
+			}
+		}
+		files, err := w.List(t.Context(), filestore.Owner(alice), "/copy", filestore.Page{Limit: 10})
+		if err != nil || len(files) != 0 {
+			t.Errorf("%v is left, %v", files, err)
+		}
+	})
+}
+
+// An archive that is kept serves its blocks, whatever they are, as long as it is there.
+func TestKeptBlocks(t *testing.T) {
+	t.Parallel()
+	filestoretest.Each(t, func(t *testing.T, w *filestoretest.World) {
+		owner := filestore.Owner(alice)
+		cbor := string(ipld.AppendCBOR(nil, ipld.TextNode("no file")))
+		id := ipld.SumDagCBOR(cbor)
+		b := car.Append(nil, car.Archive{Roots: []string{id}, Blocks: []car.Block{{CID: id, Data: cbor}}})
+		done, err := importer(w).Keep(t.Context(), owner, archive("/graph.car", b))
+		if err != nil || done.Root != ipld.CIDText(id) {
+			t.Fatalf("%+v, %v", done, err)
+		}
+		block := func(a filestore.Access) (string, error) {
+			r, err := blockstore.New(w.Service, w.Store).For(t.Context(), a)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, err := r.Block(id)
+			return string(got), err
+		}
+		if got, err := block(owner); err != nil || got != cbor {
+			t.Errorf("%q, %v", got, err)
+		}
+		if _, err := block(filestore.Owner("did:key:zBob")); !fault.Is(err, fault.NotFound) {
+			t.Errorf("for Bob: %v", err)
+		}
+		if _, err := w.Trash(t.Context(), owner, filestore.Target{ID: done.Files[0].ID}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := block(owner); !fault.Is(err, fault.NotFound) {
+			t.Errorf("in the trash: %v", err)
+		}
+	})
+}
+
+// shard is a folder that is spread over blocks, two of which lead to the same place.
+func shard(below string) string {
+	links := ""
+	if below != "" {
+		links = pbBytes(2, pbBytes(1, below)+pbBytes(2, "00")) + pbBytes(2, pbBytes(1, below)+pbBytes(2, "01"))
+	}
+	return links + pbBytes(1, "\x08\x05\x28\x22\x30\x80\x02")
+}
+
+func pbBytes(number int, text string) string {
+	return string(append(binary.AppendUvarint([]byte{byte(number<<3 | 2)}, uint64(len(text))), text...))
+}
+
+func dagPB(block string) car.Block {
+	sum := sha256.Sum256([]byte(block))
+	return car.Block{CID: string(cid.New(cid.DagPB, sum).Bytes()), Data: block}
+}
+
+// Archives of some kilobytes that say more than anybody could write are refused, soon.
+func TestArchivesThatMultiply(t *testing.T) {
+	t.Parallel()
+	doubling := func(first string, next func(below string) string) []byte {
+		blocks := []car.Block{dagPB(first)}
+		for range 60 {
+			blocks = append(blocks, dagPB(next(blocks[len(blocks)-1].CID)))
+		}
+		return car.Append(nil, car.Archive{Roots: []string{blocks[60].CID}, Blocks: blocks})
+	}
+	linked := func(names ...string) func(string) string {
+		return func(below string) string {
+			block := ""
+			for _, name := range names {
+				block += pbBytes(2, pbBytes(1, below)+pbBytes(2, name))
+			}
+			return block + pbBytes(1, "\x08\x01")
+		}
+	}
+	leaf := random(1 << 20)
+	named := cid.New(cid.Raw, sha256.Sum256([]byte(leaf)))
+	vast := dagPB(strings.Repeat(pbBytes(2, pbBytes(1, string(named.Bytes()))+pbBytes(2, "")), 6000) +
+		pbBytes(1, "\x08\x02"+"\x18"+string(binary.AppendUvarint(nil, 6000<<20))+strings.Repeat("\x20"+string(binary.AppendUvarint(nil, 1<<20)), 6000)))
+	filestoretest.Each(t, func(t *testing.T, w *filestoretest.World) {
+		for name, b := range map[string][]byte{
+			"folders": doubling(pbBytes(1, "\x08\x01"), linked("a", "b")),
+			"shards":  doubling(shard(""), shard),
+			"vast":    car.Append(nil, car.Archive{Roots: []string{vast.CID}, Blocks: []car.Block{vast, {CID: string(named.Bytes()), Data: leaf}}}),
+		} {
+			_, err := importer(w).Unpack(t.Context(), filestore.Owner(alice), archive("/copy", b))
+			if !fault.Is(err, fault.TooLarge) && !fault.Is(err, fault.Invalid) {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+		if _, err := w.Folders.At(t.Context(), filestore.Owner(alice), "/copy"); !fault.Is(err, fault.NotFound) {
+			t.Errorf("something is left: %v", err)
+		}
+	})
+}
+
+// An import ends with its request, also while it only looks.
+func TestAnImportEndsWithItsRequest(t *testing.T) {
+	t.Parallel()
+	filestoretest.Each(t, func(t *testing.T, w *filestoretest.World) {
+		w.MustPut(t, alice, "/d/a.txt", "first")
+		b := export(t, w, "/d")
+		ctx, cancel := context.WithCancel(t.Context())
+		body := io.MultiReader(bytes.NewReader(b), endOf(func() { cancel() }))
+		_, err := importer(w).Unpack(ctx, filestore.Owner(alice), carimport.Archive{Path: "/copy", Body: body})
+		if err == nil {
+			t.Error("it went on")
+		}
+	})
+}
+
+// endOf is an empty body that says when it was read.
+type endOf func()
+
+func (f endOf) Read([]byte) (int, error) { f(); return 0, io.EOF }

@@ -1,0 +1,257 @@
+// Package dag shows files and folders as graphs of content-addressed blocks.
+//
+// It promises that the CIDs of files are those that the store gives everywhere,
+// and that every leaf is checked against its CID on the way out.
+package dag
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/castalia-org/castalia/internal/platform/fault"
+	"github.com/castalia-org/castalia/internal/protocol/car"
+	"github.com/castalia-org/castalia/internal/protocol/cid"
+	"github.com/castalia-org/castalia/internal/service/filestore"
+)
+
+// Service shows a file store as blocks.
+type Service struct {
+	files *filestore.Service
+	store filestore.Store
+}
+
+// New returns a Service.
+func New(files *filestore.Service) *Service { return &Service{files, files.Records()} }
+
+// Bounds of one export: its files, and the folders that lead to them, of which
+// few files with long paths may have very many.
+const (
+	exportFiles   = 20_000
+	exportFolders = 100_000
+)
+
+// Export is a planned CAR: its root and its length are known before a byte of
+// content is read.
+type Export struct {
+	svc     *Service
+	ctx     context.Context //nolint:containedctx // an Export lives as long as its request
+	root    cid.CID
+	folders []cid.Block
+	files   []exportFile
+	size    int64
+	use     func() error
+}
+
+type exportFile struct {
+	file   filestore.File
+	link   cid.Link
+	leaves []cid.Digest
+	nodes  []cid.Block
+}
+
+// Export plans the files below a path as a UnixFS DAG: the CIDs of the files are
+// those that the store gives everywhere.
+func (s *Service) Export(ctx context.Context, a filestore.Access, path string) (*Export, error) {
+	scope, err := a.Scope(filestore.Read)
+	if err != nil {
+		return nil, err
+	}
+	if path, err = filestore.CleanFolder(path); err != nil {
+		return nil, err
+	}
+	e := &Export{svc: s, ctx: ctx, use: func() error { return s.files.CountUse(ctx, a) }}
+	folders, before := 0, ""
+	for q := (filestore.ListQuery{Under: path, Limit: 1000}); ; {
+		files, err := s.store.Files(ctx, scope, q)
+		if err != nil {
+			return nil, err
+		}
+		for _, f := range files {
+			if folders += newFolders(before, f.Path); folders > exportFolders {
+				return nil, fault.Newf(fault.TooLarge, "an export has at most %d folders: export them one by one", exportFolders)
+			}
+			if err := e.add(f); err != nil {
+				return nil, err
+			}
+			before = f.Path
+		}
+		if len(files) < q.Limit {
+			break
+		}
+		q.After = files[len(files)-1].Path
+	}
+	if len(e.files) == 0 && path != "/" {
+		return nil, filestore.NotFound()
+	}
+	e.plan(path)
+	return e, nil
+}
+
+// newFolders counts the folders of a path that the path before it is not in.
+func newFolders(before, path string) int {
+	same := 0
+	for same < len(before) && same < len(path) && before[same] == path[same] {
+		same++
+	}
+	return strings.Count(path[same:], "/")
+}
+
+// add reads a file's leaves and makes its inner nodes.
+func (e *Export) add(f filestore.File) error {
+	if len(e.files) == exportFiles {
+		return fault.Newf(fault.TooLarge, "an export has at most %d files: export folders one by one", exportFiles)
+	}
+	x := exportFile{file: f}
+	if f.Size <= cid.LeafSize {
+		c, err := cid.Parse(f.CID)
+		if err != nil {
+			return filestore.Corrupt(err)
+		}
+		x.leaves = []cid.Digest{c.Digest()}
+		x.link = cid.Link{CID: c, Bytes: uint64(f.Size), Cumulative: uint64(f.Size)} //nolint:gosec // a size is not negative
+		e.files = append(e.files, x)
+		return nil
+	}
+	b, err := e.svc.store.Blob(e.ctx, f.Blob)
+	if err != nil {
+		return fmt.Errorf("find content: %w", err)
+	}
+	if x.leaves, err = cid.SplitLeaves(b.Leaves); err != nil {
+		return filestore.Corrupt(err)
+	}
+	x.link = cid.FromLeaves(x.leaves, f.Size, func(n cid.Block) { x.nodes = append(x.nodes, n) })
+	if x.link.CID.String() != f.CID {
+		return filestore.Corrupt(fmt.Errorf("leaf list of %s gives another CID", f.ID))
+	}
+	e.files = append(e.files, x)
+	return nil
+}
+
+// plan makes the folders and adds up the length.
+func (e *Export) plan(path string) {
+	if len(e.files) == 1 && e.files[0].file.Path == path {
+		e.root = e.files[0].link.CID
+	} else {
+		e.root = e.folder(strings.TrimSuffix(path, "/")+"/", e.files).CID
+	}
+	e.size = int64(len(e.header()))
+	for _, b := range e.folders {
+		e.size += section(len(b.Data))
+	}
+	for _, x := range e.files {
+		for _, n := range x.nodes {
+			e.size += section(len(n.Data))
+		}
+		for i := range x.leaves {
+			e.size += section(x.leafLen(i))
+		}
+	}
+}
+
+// folder makes the block of a folder whose files, in path order, are given.
+func (e *Export) folder(base string, files []exportFile) cid.Link {
+	var entries []cid.Link
+	for len(files) > 0 {
+		name, _, nested := strings.Cut(files[0].file.Path[len(base):], "/")
+		if !nested {
+			link := files[0].link
+			link.Name = name
+			entries, files = append(entries, link), files[1:]
+			continue
+		}
+		below := base + name + "/"
+		n := 1
+		for n < len(files) && strings.HasPrefix(files[n].file.Path, below) {
+			n++
+		}
+		link := e.folder(below, files[:n])
+		link.Name = name
+		entries, files = append(entries, link), files[n:]
+	}
+	block, link := cid.Directory(entries)
+	e.folders = append(e.folders, block)
+	return link
+}
+
+func (x exportFile) leafLen(i int) int {
+	return int(min(cid.LeafSize, x.file.Size-int64(i)*cid.LeafSize))
+}
+
+// section is the length of a block in the archive.
+func section(data int) int64 {
+	return int64(len(binary.AppendUvarint(nil, uint64(cid.Size+data))) + cid.Size + data) //nolint:gosec // a length is not negative
+}
+
+func (e *Export) header() []byte { return car.AppendHeader(nil, string(e.root.Bytes())) }
+
+// Root is the CID of the exported folder or file.
+func (e *Export) Root() cid.CID { return e.root }
+
+// Size is the archive's length.
+func (e *Export) Size() int64 { return e.size }
+
+// Use counts the export under the share links that permit it, and fails when one
+// of them is over. It comes before Write.
+func (e *Export) Use() error { return e.use() }
+
+// Write writes the archive. Every leaf is checked against its CID on the way.
+func (e *Export) Write(w io.Writer) error {
+	if _, err := w.Write(e.header()); err != nil {
+		return err
+	}
+	for _, b := range slices.Backward(e.folders) { // parents first
+		if err := writeBlock(w, b); err != nil {
+			return err
+		}
+	}
+	buf := make([]byte, cid.LeafSize)
+	for _, x := range e.files {
+		for _, n := range slices.Backward(x.nodes) {
+			if err := writeBlock(w, n); err != nil {
+				return err
+			}
+		}
+		if err := e.writeLeaves(w, x, buf); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (e *Export) writeLeaves(w io.Writer, x exportFile, buf []byte) error {
+	o, err := e.svc.files.Open(e.ctx, x.file.Content)
+	if err != nil {
+		return err
+	}
+	r, err := o.Range(0, -1)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = r.Close() }()
+	for i, want := range x.leaves {
+		leaf := buf[:x.leafLen(i)]
+		if _, err := io.ReadFull(r, leaf); err != nil {
+			return err
+		}
+		if sha256.Sum256(leaf) != want {
+			return filestore.Corrupt(fmt.Errorf("leaf %d of %s", i, x.file.ID))
+		}
+		if err := writeBlock(w, cid.Block{CID: cid.New(cid.Raw, want), Data: leaf}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func writeBlock(w io.Writer, b cid.Block) error {
+	if _, err := w.Write(car.AppendSection(nil, string(b.CID.Bytes()), len(b.Data))); err != nil {
+		return err
+	}
+	_, err := w.Write(b.Data)
+	return err
+}

@@ -1,0 +1,149 @@
+package filestorehttp
+
+import (
+	"net/http"
+
+	"github.com/castalia-org/castalia/internal/platform/fault"
+	"github.com/castalia-org/castalia/internal/platform/httpserver"
+	"github.com/castalia-org/castalia/internal/service/filestore"
+	"github.com/castalia-org/castalia/internal/service/filestore/contenthttp"
+	"github.com/castalia-org/castalia/internal/service/filestore/folder"
+)
+
+// MoveBody is the body of a move or a copy by path.
+type MoveBody struct {
+	From      string `json:"from"`
+	To        string `json:"to"`
+	Overwrite bool   `json:"overwrite,omitempty"`
+}
+
+// Moved says how many files and made folders a move or a copy reached; File is there
+// when it was one file.
+type Moved struct {
+	Count int           `json:"count"`
+	File  *FileMetadata `json:"file,omitempty"`
+}
+
+// FolderBody names a folder.
+type FolderBody struct {
+	Path string `json:"path"`
+}
+
+// FolderMade is a folder that stays when it is empty.
+type FolderMade struct {
+	Path      string `json:"path"`
+	CreatedAt string `json:"createdAt"`
+}
+
+func (a *api) folderRoutes() []httpserver.Route {
+	route := func(method, pattern, summary string, h handler, body, reply any, params ...httpserver.Param) httpserver.Route {
+		return httpserver.Route{
+			Method: method, Pattern: prefix + pattern, Summary: summary, Tags: []string{"files"}, Auth: httpserver.Principal,
+			Body: body, Params: params, Handler: a.with(h),
+			Replies: []httpserver.Reply{{Status: 200, Body: reply}, {Status: 409, Doc: "Occupied, or a file and a folder would have the same name (`name_taken`)."}},
+		}
+	}
+	const oneAct = "A folder is one act: all of it or nothing, up to 50,000 files."
+	move := route(http.MethodPost, "/move", "Move a file or a folder by path", a.movePath, MoveBody{}, Moved{}, onceParam, matchParam)
+	move.Doc = oneAct + " What overwrite meets at the destination goes to the trash."
+	duplicate := route(http.MethodPost, "/copy", "Copy a file or a folder by path", a.copyPath, MoveBody{}, Moved{}, onceParam)
+	duplicate.Doc = oneAct + " No bytes move. A file that overwrite meets gets a new version when a file is copied, and goes to the trash when a folder is."
+	duplicate.Replies = append(duplicate.Replies, httpserver.Reply{Status: 507, Doc: "The namespace's quota is used up (`quota_exceeded`)."})
+	create := route(http.MethodPost, "/folders", "Make a folder that stays when it is empty", a.makeFolder, FolderBody{}, FolderMade{})
+	create.Doc = "200 when it was made before. Folders that have files need not be made."
+	create.Replies = append(create.Replies, httpserver.Reply{Status: 201, Body: FolderMade{}})
+	remove := route(http.MethodDelete, "/folders", "Move a folder with all in it to the trash", a.removeFolder, nil, Moved{}, pathParam, onceParam)
+	remove.Doc = oneAct + " Folders that are empty are forgotten."
+	publish := route(http.MethodPut, "/folders/public", "Make every file below a folder public, or end that", a.publishFolder, PublicFlag{}, PublicState{},
+		pathParam, publicParam, onceParam, matchParam)
+	publish.MaxBody = maxFlagBody
+	return []httpserver.Route{move, duplicate, create, remove, publish}
+}
+
+// twoPaths reads the body of a move or a copy.
+func (a *api) twoPaths(w http.ResponseWriter, r *http.Request, access filestore.Access) (folder.Ends, error) {
+	var body MoveBody
+	if err := httpserver.ReadJSON(w, r, &body, httpserver.Strict); err != nil {
+		return folder.Ends{}, err
+	}
+	o, err := bind(once(r, access), body)
+	return folder.Ends{From: body.From, To: body.To, Onto: folder.OntoFlag(body.Overwrite), Once: o}, err
+}
+
+func (a *api) movePath(w http.ResponseWriter, r *http.Request, access filestore.Access) error {
+	e, err := a.twoPaths(w, r, access)
+	if err != nil {
+		return err
+	}
+	c, err := contenthttp.Condition(r)
+	if err != nil {
+		return err
+	}
+	receipt, err := a.svc.Move(r.Context(), access, filestore.Target{Path: e.From, If: c, Once: e.Once}, e.To, e.Onto == folder.Overwrite)
+	if fault.Is(err, fault.NotFound) {
+		receipt, err = a.deps.Folders.Move(r.Context(), access, e)
+	}
+	return a.moved(w, r, receipt, err)
+}
+
+func (a *api) copyPath(w http.ResponseWriter, r *http.Request, access filestore.Access) error {
+	e, err := a.twoPaths(w, r, access)
+	if err != nil {
+		return err
+	}
+	receipt, err := a.deps.Folders.Copy(r.Context(), access, e)
+	return a.moved(w, r, receipt, err)
+}
+
+// moved answers with the file, or with how many there were in a folder.
+func (a *api) moved(w http.ResponseWriter, r *http.Request, receipt filestore.Receipt, err error) error {
+	if err != nil {
+		return err
+	}
+	if receipt.Count > 0 { // a folder
+		return httpserver.WriteJSON(w, http.StatusOK, Moved{Count: receipt.Count})
+	}
+	m := a.metadata(r, receipt.File)
+	return httpserver.WriteJSON(w, http.StatusOK, Moved{1, &m})
+}
+
+func (a *api) makeFolder(w http.ResponseWriter, r *http.Request, access filestore.Access) error {
+	var body FolderBody
+	if err := httpserver.ReadJSON(w, r, &body, httpserver.Strict); err != nil {
+		return err
+	}
+	f, created, err := a.deps.Folders.Make(r.Context(), access, body.Path)
+	if err != nil {
+		return err
+	}
+	status := http.StatusOK
+	if created {
+		status = http.StatusCreated
+	}
+	return httpserver.WriteJSON(w, status, FolderMade{f.Path, stamp(f.Created)})
+}
+
+func (a *api) removeFolder(w http.ResponseWriter, r *http.Request, access filestore.Access) error {
+	path, err := pathOf(r)
+	if err != nil {
+		return err
+	}
+	receipt, err := a.deps.Folders.Trash(r.Context(), access, path, once(r, access))
+	return a.moved(w, r, receipt, err)
+}
+
+func (a *api) publishFolder(w http.ResponseWriter, r *http.Request, access filestore.Access) error {
+	public, err := flag(r, "public")
+	if err != nil {
+		return err
+	}
+	path, err := pathOf(r)
+	if err != nil {
+		return err
+	}
+	n, err := a.svc.SetFolderPublic(r.Context(), access, path, public)
+	if err != nil {
+		return err
+	}
+	return httpserver.WriteJSON(w, http.StatusOK, PublicState{Public: public, Count: n})
+}

@@ -1,0 +1,49 @@
+package filestorehttp_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/castalia-org/castalia/internal/service/filestore/filestorehttp"
+	"github.com/castalia-org/castalia/internal/service/filestore/filestoretest"
+)
+
+func TestFoldersOverHTTP(t *testing.T) {
+	t.Parallel()
+	filestoretest.Each(t, func(t *testing.T, w *filestoretest.World) {
+		s := newSite(t, w)
+		s.put("/a/1", "one")
+		s.put("/a/b/2", "two")
+		made := decode[filestorehttp.FolderMade](s.own("POST", "/api/fs/folders", `{"path":"/a/empty"}`).want(201))
+		if made.Path != "/a/empty" || made.CreatedAt == "" {
+			t.Errorf("made %+v", made)
+		}
+		s.own("POST", "/api/fs/folders", `{"path":"/a/empty"}`).want(200)
+		s.own("POST", "/api/fs/folders", `{"path":"/a/1"}`).want(409)
+		s.own("POST", "/api/fs/folders", `{"path":"/"}`).want(400)
+		s.own("POST", "/api/fs/files?path=/a/1/below", "x").want(409)
+		if got := decode[filestorehttp.Moved](s.own("POST", "/api/fs/copy", `{"from":"/a","to":"/c"}`).want(200)); got.Count != 3 || got.File != nil {
+			t.Errorf("copied %+v", got)
+		}
+		s.own("POST", "/api/fs/copy", `{"from":"/a","to":"/c"}`).want(409)
+		one := decode[filestorehttp.Moved](s.own("POST", "/api/fs/copy", `{"from":"/a/1","to":"/c/3"}`).want(200))
+		if one.Count != 1 || one.File == nil || one.File.Path != "/c/3" {
+			t.Errorf("copied %+v", one)
+		}
+		s.own("POST", "/api/fs/move", `{"from":"/a","to":"/a/b"}`).want(400)
+		if got := decode[filestorehttp.Moved](s.own("POST", "/api/fs/move", `{"from":"/a","to":"/d"}`).want(200)); got.Count != 3 {
+			t.Errorf("moved %+v", got)
+		}
+		if got := decode[filestorehttp.Moved](s.own("DELETE", "/api/fs/folders?path=/c", "").want(200)); got.Count != 4 {
+			t.Errorf("deleted %+v", got)
+		}
+		s.own("DELETE", "/api/fs/folders?path=/c", "").want(404)
+		var names []string
+		for _, n := range decode[filestorehttp.NodeList](s.own("GET", "/api/fs/tree?path=/d", "").want(200)).Nodes {
+			names = append(names, n.Type+" "+n.Path)
+		}
+		if got := strings.Join(names, ", "); got != "file /d/1, folder /d/b, folder /d/empty" {
+			t.Errorf("left are %s", got)
+		}
+	})
+}

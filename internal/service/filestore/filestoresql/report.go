@@ -1,0 +1,71 @@
+package filestoresql
+
+import (
+	"context"
+	"time"
+
+	"github.com/castalia-org/castalia/internal/platform/sqldb"
+	"github.com/castalia-org/castalia/internal/service/filestore"
+)
+
+// Outbox hears of changes in their transaction, so that it can pass on what was
+// committed and nothing else.
+type Outbox interface {
+	EmitIn(ctx context.Context, tx sqldb.Querier, namespace, kind string, at time.Time, data any) error
+}
+
+// WithOutbox returns the store with somebody who hears of changes.
+func (s *Store) WithOutbox(o Outbox) *Store { return &Store{db: s.db, outbox: o} }
+
+// The names of what is reported. They are a contract with those who listen.
+const (
+	eventStored  = "file.stored"
+	eventChanged = "file.changed"
+	eventDeleted = "file.deleted"
+	eventShared  = "file.shared"
+)
+
+// changeReport tells of a file by ids and CIDs: neither path nor content leaves.
+type changeReport struct {
+	FileID      string       `json:"fileId"`
+	Version     int64        `json:"version"`
+	CID         string       `json:"cid"`
+	PreviousCID string       `json:"previousCid,omitempty"`
+	Size        int64        `json:"size"`
+	MimeType    string       `json:"mimeType,omitempty"`
+	Change      filestore.Op `json:"change"`
+}
+
+func (s *Store) report(ctx context.Context, tx sqldb.Querier, ns string, e filestore.Event) error {
+	if s.outbox == nil {
+		return nil
+	}
+	kind := eventChanged
+	switch e.Op {
+	case filestore.OpCreate:
+		kind = eventStored
+	case filestore.OpTrash, filestore.OpPurge:
+		kind = eventDeleted
+	}
+	return s.outbox.EmitIn(ctx, tx, ns, kind, e.At, changeReport{
+		FileID: e.FileID, Version: e.Version, CID: e.CID, PreviousCID: e.Before, Size: e.Size, MimeType: e.MimeType, Change: e.Op,
+	})
+}
+
+// shareReport names a link by its id: its token is a secret.
+type shareReport struct {
+	ShareID string     `json:"shareId"`
+	Expires *time.Time `json:"expires,omitempty"`
+}
+
+func (s *Store) reportShare(ctx context.Context, tx sqldb.Querier, sh filestore.Share) error {
+	if s.outbox == nil {
+		return nil
+	}
+	report := shareReport{ShareID: sh.ID}
+	if !sh.Expires.IsZero() {
+		at := sh.Expires.UTC()
+		report.Expires = &at
+	}
+	return s.outbox.EmitIn(ctx, tx, sh.Namespace, eventShared, sh.Created, report)
+}

@@ -1,0 +1,124 @@
+package plainlinkhttp
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/base64"
+	"fmt"
+	"html/template"
+	"net/http"
+	"path"
+	"strconv"
+	"time"
+
+	"github.com/castalia-org/castalia/internal/service/filestore"
+	"github.com/castalia-org/castalia/internal/service/filestore/plainlink"
+)
+
+// style is all that the pages look like. The policy of the pages names its hash.
+const style = `:root{color-scheme:light dark}
+body{font:1rem/1.5 system-ui,sans-serif;max-width:40rem;margin:0 auto;padding:1.5rem 1rem;overflow-wrap:anywhere}
+h1{font-size:1.3rem;line-height:1.3}
+a.get{display:inline-block;padding:.6rem 1.2rem;border-radius:.4rem;background:#1d4ed8;color:#fff;text-decoration:none}
+a.get:focus-visible{outline:3px solid;outline-offset:2px}
+input{display:block;margin:1rem 0;max-width:100%}
+button{font:inherit;padding:.6rem 1.2rem;border:0;border-radius:.4rem;background:#1d4ed8;color:#fff}
+button:focus-visible,input:focus-visible{outline:3px solid;outline-offset:2px}
+.wrong{border-left:4px solid #dc2626;padding-left:.8rem}
+svg{display:block;max-width:15rem;height:auto}
+ul{list-style:none;padding:0}li{display:flex;gap:1rem;justify-content:space-between;padding:.5rem 0;border-bottom:1px solid #8884}
+small,.note{color:color-mix(in srgb,CanvasText 70%,Canvas)}`
+
+var layout = template.Must(template.New("plainlink").Parse(`<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><meta name="robots" content="noindex"><title>{{.Title}}</title><style>{{.Style}}</style></head>
+<body><main><h1>{{.Title}}</h1>
+{{with .Text}}<p>{{.}}</p>{{end}}
+{{with .Download}}<p><a class="get" href="{{.}}" download>Download</a></p>{{end}}
+{{with .Wrong}}<p class="wrong" role="alert">{{.}}</p>{{end}}
+{{if .Arrived}}<p role="status">Arrived, thank you:</p><ul>{{range .Arrived}}<li>{{.Name}} <small>{{.Size}}</small></li>{{end}}</ul>{{end}}
+{{if .Takes}}<form method="post" enctype="multipart/form-data"><label>Files to send<input type="file" name="file" multiple required></label><button>Send</button></form>{{end}}
+{{if .Entries}}<ul>{{range .Entries}}<li><a href="{{.Href}}">{{.Name}}</a> <small>{{.Size}}</small></li>{{end}}</ul>{{end}}
+{{if .More}}<p>There is more than is shown here.</p>{{end}}
+{{with .Note}}<p class="note">{{.}}</p>{{end}}
+{{with .Code}}<details><summary>QR code of this address</summary>{{.}}</details>{{end}}
+</main></body></html>
+`))
+
+type page struct {
+	Title, Text, Note string
+	Download          string
+	Entries           []entry
+	More              bool
+	Style             template.CSS
+	Code              template.HTML // the QR code
+	uploadPage
+}
+
+// uploadPage is what pages of links for uploads have besides.
+type uploadPage struct {
+	Takes   bool // there is a form
+	Arrived []entry
+	Wrong   string
+}
+
+type entry struct{ Name, Href, Size string }
+
+func filePage(link plainlink.Link, f filestore.File, secret string, now time.Time) page {
+	below := f.Name
+	if f.Path != link.Path {
+		below = f.Path[len(path.Clean(link.Path+"/")):]
+	}
+	return page{Title: f.Name, Text: bytesOf(f.Size), Download: address(secret, below) + "?dl=1", Note: until(link, now)}
+}
+
+// until says what having the link means, and how long it is good.
+func until(link plainlink.Link, now time.Time) string {
+	text := "Everybody who has this address can read this."
+	if link.MaxUses > 0 {
+		text += fmt.Sprintf(" It is good for %d more download(s).", link.MaxUses-link.Uses)
+	}
+	if !link.Expires.IsZero() && link.Expires.After(now) {
+		text += " It ends on " + link.Expires.UTC().Format("2 January 2006 at 15:04 UTC") + "."
+	}
+	return text
+}
+
+// bytesOf writes a size for people.
+func bytesOf(n int64) string {
+	if n < 1000 {
+		return strconv.FormatInt(n, 10) + " bytes"
+	}
+	size, unit := float64(n), ""
+	for _, unit = range []string{"kB", "MB", "GB", "TB"} {
+		if size /= 1000; size < 999.5 {
+			break
+		}
+	}
+	return strconv.FormatFloat(size, 'f', 1, 64) + " " + unit
+}
+
+func writePage(w http.ResponseWriter, r *http.Request, status int, p page) error {
+	p.Style = style
+	form := "'none'"
+	if p.Takes {
+		form = "'self'"
+	}
+	var b bytes.Buffer
+	if err := layout.Execute(&b, p); err != nil {
+		return fmt.Errorf("write the page of a link: %w", err)
+	}
+	sum := sha256.Sum256([]byte(style))
+	h := w.Header()
+	h.Set("Content-Type", "text/html; charset=utf-8")
+	h.Set("Content-Length", strconv.Itoa(b.Len()))
+	h.Set("Content-Security-Policy", "default-src 'none'; style-src 'sha256-"+base64.StdEncoding.EncodeToString(sum[:])+
+		"'; base-uri 'none'; form-action "+form+"; frame-ancestors 'none'")
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Cache-Control", "private, no-store")
+	w.WriteHeader(status)
+	if r.Method == http.MethodHead {
+		return nil
+	}
+	_, err := w.Write(b.Bytes())
+	return err
+}

@@ -1,0 +1,191 @@
+package search
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/castalia-org/castalia/internal/platform/fault"
+	"github.com/castalia-org/castalia/internal/platform/textindex"
+	"github.com/castalia-org/castalia/internal/platform/textindex/shelf"
+	"github.com/castalia-org/castalia/internal/protocol/vfspath"
+	"github.com/castalia-org/castalia/internal/service/filestore"
+	"github.com/castalia-org/castalia/internal/service/filestore/filetext"
+)
+
+const (
+	// The indexer reads the feed of indexPage namespaces in slices.
+	indexPage  = 64
+	indexSlice = 64
+	// sliceText ends a slice early: bytes of text.
+	sliceText  = 8 << 20
+	indexPause = time.Second
+	// maxIndexed is the largest file whose text is found by search; others are found
+	// by their names, and by grep.
+	maxIndexed = 4 << 20
+)
+
+// RunIndexer keeps the search index up to date until ctx ends. Several may run:
+// the cursor lets only one of them write.
+func (s *Service) RunIndexer(ctx context.Context) error {
+	tick := time.NewTicker(indexPause)
+	defer tick.Stop()
+	tidied, swept := time.Time{}, time.Time{}
+	for {
+		more, err := s.IndexOnce(ctx)
+		if now := s.files.Now(); now.Sub(tidied) >= tidyPause {
+			tidied = now
+			err = errors.Join(err, s.TidyOnce(ctx))
+			if now.Sub(swept) >= deadFor/2 {
+				swept = now
+				err = errors.Join(err, s.Sweep(ctx))
+			}
+		}
+		if err != nil && ctx.Err() == nil {
+			s.files.Log().Warn("index files", slog.String("event", "index.failed"), slog.Any("error", err))
+		}
+		if more && err == nil {
+			continue
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick.C:
+		}
+	}
+}
+
+// IndexOnce reads one slice of every namespace that has changes, and reports
+// whether there may be more. What cannot be read for now keeps its place; it
+// does not hold up the other namespaces.
+func (s *Service) IndexOnce(ctx context.Context) (more bool, err error) {
+	behind, err := nextTurn(ctx, &s.indexing, indexPage, func(c filestore.IndexCursor) string { return c.Namespace }, s.store.IndexBehind)
+	if err != nil {
+		return false, fmt.Errorf("find changes to index: %w", err)
+	}
+	more = len(behind) > 0
+	var errs []error
+	for _, at := range behind {
+		err := s.readSlice(ctx, at)
+		switch {
+		case ctx.Err() != nil:
+			return false, ctx.Err()
+		case fault.Is(err, fault.Conflict):
+			more = false // another node was faster, and may be at the next slice
+		case err != nil:
+			errs = append(errs, fmt.Errorf("index changes of %s: %w", at.Namespace, err))
+		}
+	}
+	return more, errors.Join(errs...)
+}
+
+// readSlice reads a few changes and stores what the files say now as a segment.
+func (s *Service) readSlice(ctx context.Context, at filestore.IndexCursor) error {
+	scope := filestore.Scope{Namespace: at.Namespace, Areas: []vfspath.Area{vfspath.Whole()}}
+	events, newest, err := s.store.Events(ctx, scope, at.Seq, indexSlice)
+	if err != nil {
+		return err
+	}
+	to := newest
+	if len(events) == indexSlice {
+		to = events[len(events)-1].Seq
+	}
+	if to <= at.Seq {
+		return nil
+	}
+	b := textindex.NewBuilder(at.Namespace)
+	var files []filestore.Indexed
+	var gone []string
+	seen := map[string]bool{}
+	for _, e := range events {
+		if seen[e.FileID] || e.FileID == "" {
+			continue
+		}
+		if b.Size() >= sliceText {
+			to = e.Seq - 1
+			break
+		}
+		seen[e.FileID] = true
+		f, err := s.store.FileByID(ctx, scope, e.FileID)
+		if fault.Is(err, fault.NotFound) {
+			gone = append(gone, e.FileID)
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		if err := s.addFile(ctx, b, f, e.Seq); err != nil {
+			return err
+		}
+		files = append(files, filestore.Indexed{FileID: f.ID, Seq: e.Seq, Path: f.Path, Version: f.Version})
+	}
+	segment, err := s.storeSegment(ctx, at.Namespace, b)
+	if err != nil {
+		return err
+	}
+	return s.store.SaveIndex(ctx, at, to, files, gone, segment, s.files.Now())
+}
+
+// storeSegment stores what a builder has; nil when it has nothing.
+func (s *Service) storeSegment(ctx context.Context, ns string, b *textindex.Builder) (*shelf.Record, error) {
+	if b.Passages() == 0 {
+		return nil, nil //nolint:nilnil // there is no segment
+	}
+	vault, err := s.vault(ctx, ns)
+	if err != nil {
+		return nil, err
+	}
+	var plain bytes.Buffer
+	if _, err := b.WriteTo(&plain); err != nil {
+		return nil, fmt.Errorf("build index: %w", err)
+	}
+	return s.shelf.Put(ctx, vault, ns, &plain, b.Passages(), s.files.Now())
+}
+
+// addFile adds what a file says. What cannot be read, or is not text, is known by
+// its name alone.
+func (s *Service) addFile(ctx context.Context, b *textindex.Builder, f filestore.File, seq int64) error {
+	var c cutter
+	if f.Size <= maxIndexed {
+		err := s.cutText(ctx, f, &c)
+		switch {
+		case err == nil:
+		case errors.Is(err, filetext.ErrBinary):
+			c = cutter{}
+		case ctx.Err() != nil:
+			return err
+		case fault.Is(err, fault.Unavailable), fault.Is(err, fault.Timeout), fault.Is(err, fault.Canceled):
+			return err // the store is away: try again later
+		default:
+			s.files.Log().Warn("file cannot be indexed", slog.String("event", "index.file_refused"), slog.String("file_id", f.ID), slog.Any("error", err))
+		}
+	}
+	pieces := c.end()
+	if len(pieces) == 0 {
+		pieces = []piece{{line: 1}} // its name can be found
+	}
+	for i, p := range pieces {
+		if err := b.Add(textindex.Passage{
+			Document: documentName(f.ID, seq), Number: uint32(i),
+			Title: lastPart(f.Path, textindex.MaxHead), Text: p.text, Meta: binary.AppendUvarint(nil, uint64(p.line)), //nolint:gosec // lines are positive
+		}); err != nil {
+			return fmt.Errorf("index passage: %w", err)
+		}
+	}
+	return nil
+}
+
+func (s *Service) cutText(ctx context.Context, f filestore.File, c *cutter) error {
+	o, err := s.files.Open(ctx, f.Content)
+	if err != nil {
+		return err
+	}
+	return filetext.EachLine(o, func(number int, line string, _ bool) bool {
+		c.add(number, line)
+		return true
+	})
+}

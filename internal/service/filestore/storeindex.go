@@ -1,0 +1,54 @@
+package filestore
+
+import (
+	"context"
+	"time"
+
+	"github.com/castalia-org/castalia/internal/platform/textindex/shelf"
+)
+
+// Indexed is a file as the search index has it: what it said at a change.
+type Indexed struct {
+	FileID  string
+	Seq     int64
+	Path    string
+	Version int64
+}
+
+// IndexStand is how far a namespace and its index are. With the same stand the same
+// is found.
+type IndexStand struct {
+	// Newest is the newest change, Through the one up to which the index has read.
+	Newest, Through int64
+	// Revision grows with every change of the index.
+	Revision int64
+}
+
+// Index keeps the segments of the search index, and what in them is to be found.
+type Index interface {
+	// IndexBehind lists namespaces after one, in order, whose index has changes to read,
+	// with its cursor.
+	IndexBehind(ctx context.Context, after string, limit int) ([]IndexCursor, error)
+	// SaveIndex shows files as they are in a new segment instead of as they were, and
+	// moves the cursor, if it is still at from. Files that are gone are not shown.
+	SaveIndex(ctx context.Context, at IndexCursor, to int64, files []Indexed, gone []string, segment *shelf.Record, now time.Time) error
+	IndexStand(ctx context.Context, namespace string) (IndexStand, error)
+	// IndexedFiles lists what the scope may find below a folder, which is what the index
+	// has of files as they are, and all segments of the namespace.
+	IndexedFiles(ctx context.Context, s Scope, under string) (IndexStand, []Indexed, []shelf.Record, error)
+	// IndexDirty lists namespaces after one, in order, with something to join or to
+	// destroy: many segments of about one size, as bounded by tiers, or text that was lost before a time.
+	// DestroyIndexedLater says that what was lost stays until a later time.
+	IndexDirty(ctx context.Context, many int, tiers []int64, lostBefore time.Time, after string, limit int) ([]string, error)
+	DestroyIndexedLater(ctx context.Context, namespace string, revision int64, until time.Time) error
+	// ReplaceSegments puts one segment, or none, in place of others; Conflict when one
+	// of them is gone already.
+	ReplaceSegments(ctx context.Context, namespace string, old []shelf.Held, by *shelf.Record, revision int64, settled bool, now time.Time) error
+	IndexGraves() shelf.Graves
+}
+
+// IndexCursor is how far the index of a namespace has come.
+type IndexCursor struct {
+	Namespace string
+	Seq       int64
+}

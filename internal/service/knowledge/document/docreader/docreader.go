@@ -1,0 +1,152 @@
+// Package docreader reads documents apart from the server: each in a process of its
+// own, with limits of time, processor, memory and output, because no parser is safe
+// from every file. A document that is too much for its reader is a Problem, and
+// nothing more.
+package docreader
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/castalia-org/castalia/internal/platform/apart"
+	"github.com/castalia-org/castalia/internal/platform/fault"
+	"github.com/castalia-org/castalia/internal/service/knowledge/document"
+)
+
+// MaxDocument is the size of the largest document that is read.
+const MaxDocument = 64 << 20
+
+// textTime is how long somebody waits for the text of an attachment.
+const textTime = 10 * time.Second
+
+// limits of the process that reads one document.
+func limits() apart.Limits {
+	return apart.Limits{
+		Time: time.Minute, CPU: 30 * time.Second,
+		Memory: 512 << 20, Stack: 64 << 20,
+		Input: MaxDocument + 64<<10, Output: 48 << 20,
+	}
+}
+
+// Apart reads documents in processes.
+type Apart struct{ runner *apart.Runner }
+
+// New makes an Apart for a command of this program that calls Serve.
+func New(command ...string) *Apart { return &Apart{runner: apart.New(limits(), command...)} }
+
+// request goes before the document, on a line of its own.
+type request struct {
+	Source document.Source `json:"source"`
+	Limits document.Limits `json:"limits"`
+}
+
+// Read reads a document within the standard limits. It fails with a
+// document.Problem when that is the document's fault.
+func (a *Apart) Read(ctx context.Context, src document.Source) (*document.Document, error) {
+	return a.ReadWithin(ctx, src, document.Limits{})
+}
+
+// ReadWithin reads a document within other limits.
+func (a *Apart) ReadWithin(ctx context.Context, src document.Source, within document.Limits) (*document.Document, error) {
+	if len(src.Data) > MaxDocument {
+		return nil, errTooLarge
+	}
+	head, err := json.Marshal(request{src, within})
+	if err != nil {
+		return nil, fmt.Errorf("encode request: %w", err)
+	}
+	out, err := a.runner.Run(ctx, append(head, '\n'), src.Data)
+	if err != nil {
+		return nil, explain(err)
+	}
+	doc := &document.Document{}
+	if err := json.Unmarshal(out, doc); err != nil {
+		return nil, fmt.Errorf("decode document: %w", err)
+	}
+	return doc, nil
+}
+
+// What is wrong with documents that end their reader.
+const (
+	errTooLarge document.Problem = "the document is larger than 64 MB"
+	errTooSlow  document.Problem = "the document takes too long to read"
+	errTooMuch  document.Problem = "the document takes too much memory to read"
+)
+
+// explain says what the end of a process means for the document.
+func explain(err error) error {
+	refusal, refused := errors.AsType[apart.Refusal](err)
+	switch {
+	case refused:
+		return document.Problem(refusal)
+	case errors.Is(err, apart.ErrTooLarge):
+		return errTooLarge
+	case errors.Is(err, apart.ErrTooSlow):
+		return errTooSlow
+	case errors.Is(err, apart.ErrTooMuch), errors.Is(err, apart.ErrTooMany):
+		return errTooMuch
+	case errors.Is(err, apart.ErrDestroyed):
+		return document.ErrDamaged
+	}
+	return fmt.Errorf("read document apart: %w", err)
+}
+
+// Text reads the text of a document for somebody who waits: more than limit bytes
+// of it when there are more, so that whoever cuts it can say so. What is wrong with
+// the document is a fault of kind Invalid. A nil Apart reads none.
+func (a *Apart) Text(ctx context.Context, data []byte, limit int) (string, error) {
+	if a == nil {
+		return "", fault.New(fault.Invalid, "this server reads no documents")
+	}
+	limited, cancel := context.WithTimeout(ctx, textTime)
+	defer cancel()
+	doc, err := a.ReadWithin(limited, document.Source{Data: data}, document.Limits{Text: 2 * limit, Pages: 200})
+	if ctx.Err() == nil && limited.Err() != nil {
+		err = errTooSlow
+	}
+	if problem, ok := errors.AsType[document.Problem](err); ok {
+		return "", fault.New(fault.Invalid, string(problem))
+	}
+	if err != nil {
+		return "", err
+	}
+	return doc.Text(), nil
+}
+
+// Serve is the other end of Apart: it reads one document and returns the exit code
+// of the process, which it has for itself.
+func Serve(formats *document.Registry, in io.Reader, out io.Writer) int {
+	return apart.Serve(limits(), in, out, func(input []byte) ([]byte, error) {
+		head, data, ok := bytes.Cut(input, []byte("\n"))
+		var q request
+		if err := json.Unmarshal(head, &q); err != nil || !ok {
+			return nil, fmt.Errorf("decode request: %w", err)
+		}
+		q.Source.Data = data
+		doc, err := formats.Parse(q.Source, q.Limits)
+		if problem, ok := errors.AsType[document.Problem](err); ok {
+			return nil, apart.Refusal(problem)
+		}
+		if err != nil {
+			return nil, err
+		}
+		var b bytes.Buffer
+		encoder := json.NewEncoder(&b)
+		encoder.SetEscapeHTML(false)
+		err = encoder.Encode(doc)
+		return b.Bytes(), err
+	})
+}
+
+// Here reads documents in this process, for tests and tools.
+type Here struct{ Formats *document.Registry }
+
+// Read reads a document: see Apart.Read.
+func (h Here) Read(_ context.Context, src document.Source) (*document.Document, error) {
+	return h.Formats.Parse(src, document.Limits{})
+}

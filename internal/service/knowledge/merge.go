@@ -1,0 +1,74 @@
+package knowledge
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/castalia-org/castalia/internal/platform/fault"
+	"github.com/castalia-org/castalia/internal/platform/textindex/segmentsize"
+)
+
+const (
+	tidyPause = 15 * time.Second
+	tidyPage  = 16
+	// lostFor is how long passages that nobody may find stay in a segment.
+	lostFor = time.Minute
+	// deadFor is how long the object of a segment stays for those who read it.
+	deadFor = time.Hour
+)
+
+// RunTidier joins segments, destroys passages that were taken back and sweeps
+// objects, until ctx ends. Several may run.
+func (s *Service) RunTidier(ctx context.Context) error {
+	swept := time.Time{}
+	for rest(ctx, nil, tidyPause) {
+		_, err := s.TidyOnce(ctx)
+		if now := s.Now(); err == nil && now.Sub(swept) > deadFor/2 {
+			swept = now
+			err = s.Sweep(ctx)
+		}
+		if err != nil && ctx.Err() == nil {
+			s.Logger.Warn("tidy up knowledge", slog.String("event", "knowledge.tidy_failed"), slog.Any("error", err))
+		}
+	}
+	return nil
+}
+
+// TidyOnce looks at the collections that have something to join or to destroy,
+// and returns how many segments it replaced.
+func (s *Service) TidyOnce(ctx context.Context) (int, error) {
+	dirty, err := s.Store.Dirty(ctx, segmentsize.Many, segmentsize.Tiers(s.vectors != nil), s.Now().Add(-lostFor), tidyPage)
+	if err != nil {
+		return 0, fmt.Errorf("find collections to tidy: %w", err)
+	}
+	total := 0
+	var errs []error
+	for _, c := range dirty {
+		n, err := s.tidy(ctx, c)
+		total += n
+		if ctx.Err() != nil {
+			return total, ctx.Err()
+		}
+		if err != nil && !fault.Is(err, fault.Conflict) && !fault.Is(err, fault.NotFound) {
+			errs = append(errs, fmt.Errorf("tidy collection %s: %w", c.ID, err))
+		}
+	}
+	return total, errors.Join(errs...)
+}
+
+// Sweep deletes the objects of segments that are dead for a while, and those that
+// no record ever named.
+func (s *Service) Sweep(ctx context.Context) error {
+	before := s.Now().Add(-deadFor)
+	segments := s.shelf.segments
+	if err := segments.Sweep(ctx, s.Store, before); err != nil {
+		return err
+	}
+	if err := s.Store.ForgetVectors(ctx, s.shelf.model, s.Now().Add(-otherModelFor)); err != nil {
+		return fmt.Errorf("forget vectors: %w", err)
+	}
+	return segments.SweepOrphans(ctx, vectorPrefix, before, s.Store.KnowsVectors)
+}

@@ -1,0 +1,88 @@
+package knowledge
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"errors"
+	"fmt"
+
+	"github.com/castalia-org/castalia/internal/platform/textindex/shelf"
+	"github.com/castalia-org/castalia/internal/protocol/seal"
+)
+
+// SealText seals a short text of a collection, such as a question that people are
+// to answer. Without the collection's key nobody reads it; the name binds it to its
+// place.
+func (s *Service) SealText(c Collection, name string, plain []byte) ([]byte, error) {
+	return s.keys.sealText(c, name, plain)
+}
+
+// OpenText opens what SealText sealed.
+func (s *Service) OpenText(c Collection, name string, sealed []byte) ([]byte, error) {
+	return s.keys.openText(c, name, sealed)
+}
+
+func textAAD(collection, name string) []byte {
+	return []byte("knowledge/v1/text\x00" + collection + "\x00" + name)
+}
+
+// A sealed text is the length of its wrapped key (1 byte), the wrapped key, the
+// length of the text (4 bytes) and the sealed text.
+func (k *keyring) sealText(c Collection, name string, plain []byte) ([]byte, error) {
+	outer, err := k.collection(c)
+	if err != nil {
+		return nil, err
+	}
+	key := seal.NewKey()
+	wrapped, err := seal.Wrap(outer, key, textAAD(c.ID, name))
+	if err != nil {
+		return nil, fmt.Errorf("wrap key of text: %w", err)
+	}
+	_, sealed, err := seal.Bytes(plain, key, textAAD(c.ID, name))
+	if err != nil {
+		return nil, fmt.Errorf("seal text: %w", err)
+	}
+	out := append([]byte{byte(len(wrapped))}, wrapped...)        //nolint:gosec // 60 bytes
+	out = binary.BigEndian.AppendUint32(out, uint32(len(plain))) //nolint:gosec // texts are short
+	return append(out, sealed...), nil
+}
+
+var errShortText = errors.New("the sealed text is cut off")
+
+func (k *keyring) openText(c Collection, name string, sealed []byte) ([]byte, error) {
+	outer, err := k.collection(c)
+	if err != nil {
+		return nil, err
+	}
+	if len(sealed) < 1 || len(sealed) < 1+int(sealed[0])+4 {
+		return nil, errShortText
+	}
+	wrapped, rest := sealed[1:1+int(sealed[0])], sealed[1+int(sealed[0]):]
+	key, err := seal.Unwrap(outer, wrapped, textAAD(c.ID, name))
+	if err != nil {
+		return nil, fmt.Errorf("unwrap key of text: %w", err)
+	}
+	return seal.Open(rest[4:], key, textAAD(c.ID, name), int64(binary.BigEndian.Uint32(rest)))
+}
+
+// Pseudonyms are the names under which records keep somebody without saying who it
+// is: the first is the current one, the others are under older master keys.
+func (s *Service) Pseudonyms(who string) []string {
+	name := func(key seal.Key) string {
+		m := hmac.New(sha256.New, key[:])
+		m.Write([]byte("castalia knowledge asker\x00" + who))
+		return hex.EncodeToString(m.Sum(nil)[:16])
+	}
+	out := []string{name(s.keys.master[s.keys.current])}
+	for id, key := range s.keys.master {
+		if id != s.keys.current {
+			out = append(out, name(key))
+		}
+	}
+	return out
+}
+
+// NewID returns a random name for a record.
+func NewID() string { return shelf.NewID() }

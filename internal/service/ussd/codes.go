@@ -1,0 +1,129 @@
+package ussd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/castalia-org/castalia/internal/service/ussd/ussdpin"
+)
+
+// Code is a one-time code that was told to a caller elsewhere, for one account.
+// The code itself is kept nowhere.
+type Code struct {
+	Account string
+	// Purpose is what it is good for: one of the ussdpin.Purpose words.
+	Purpose string
+	// Issuer is who made it: IssuerOperator, or the DID of a person.
+	Issuer           string
+	MAC              []byte
+	Created, Expires time.Time
+}
+
+// IssuerOperator is the issuer of codes that operators make.
+const IssuerOperator = "operator"
+
+// Proof says that a session was given a code. It is gone when the next screen
+// neither uses it nor asks for a secret.
+type Proof struct {
+	Purpose string `json:"p"`
+	Account string `json:"a"`
+	Issuer  string `json:"i"`
+	MAC     []byte `json:"m"`
+}
+
+// checkResetCode checks the code with which a PIN may be set anew. It is good on
+// the account's own telephone only: a code that was overheard opens nothing.
+func (h *hop) checkResetCode(ctx context.Context) (string, map[string]string, error) {
+	id := h.next.State.Vars["account"]
+	if id == "" {
+		id = h.next.Memory.PhoneAccount
+	}
+	account, err := h.svc.store.Account(ctx, id)
+	if err != nil && !errors.Is(err, ErrNoAccount) {
+		return "", nil, fmt.Errorf("load account: %w", err)
+	}
+	return h.checkCode(ctx, account, ussdpin.PurposeReset)
+}
+
+// checkCode takes a guess at the codes of an account. Guesses are counted as those
+// at PINs are; the last one before a lock makes the codes void.
+func (h *hop) checkCode(ctx context.Context, account Account, purpose string) (string, map[string]string, error) {
+	counters := []ussdpin.Counter{{Subject: account.ID, Origin: purpose}}
+	if account.Phone != h.req.Phone {
+		counters = []ussdpin.Counter{{Subject: h.req.Phone, Origin: ussdpin.OriginCaller, Against: account.ID}}
+		account = Account{}
+	}
+	var given Code
+	g, err := h.guess(ctx, account, counters, func() (bool, error) {
+		codes, err := h.svc.store.Codes(ctx, account.ID, purpose, h.now)
+		if err != nil {
+			return false, fmt.Errorf("load codes: %w", err)
+		}
+		for _, c := range codes {
+			if h.svc.cfg.Keys.MatchesCode(c.MAC, purpose, account.ID, c.Issuer, h.secret) {
+				given = c
+				return true, nil
+			}
+		}
+		return false, nil
+	})
+	switch {
+	case err != nil:
+		return "", nil, err
+	case g.Refused:
+		return "locked", h.wait(g.Until), nil
+	}
+	h.effects = append(h.effects, SettlePIN{Check: g.Check, Right: g.right})
+	if !g.right {
+		h.guessed = g
+		lock := g.Check.Lock(h.now)
+		if !lock.IsZero() && account.ID != "" {
+			h.effects = append(h.effects, VoidCodes{Account: account.ID, Purpose: purpose})
+		}
+		return h.wrongPIN(lock)
+	}
+	h.next.Memory.Proof, h.proved = &Proof{Purpose: purpose, Account: account.ID, Issuer: given.Issuer, MAC: given.MAC}, true
+	return "ok", map[string]string{"account": account.ID}, nil
+}
+
+// resetPIN stores a new PIN in exchange for the code that the session was given,
+// ends the account's other sessions and logs in.
+func (h *hop) resetPIN(ctx context.Context) (string, map[string]string, error) {
+	proof := h.cur.Memory.Proof
+	switch {
+	case proof == nil || proof.Purpose != ussdpin.PurposeReset:
+		return "denied", nil, nil
+	case !h.confirmed():
+		return "mismatch", nil, nil
+	case h.weak():
+		return "weak", nil, nil
+	}
+	account, err := h.svc.store.Account(ctx, proof.Account)
+	good, codeErr := h.svc.stillGood(ctx, proof, h.now)
+	switch {
+	case errors.Is(err, ErrNoAccount), err == nil && codeErr == nil && (!good || account.Phone != h.req.Phone):
+		return "denied", nil, nil
+	case err != nil || codeErr != nil:
+		return "", nil, fmt.Errorf("load account and code: %w", errors.Join(err, codeErr))
+	}
+	sealed, err := h.sealPIN(ctx, proof.Account)
+	if err != nil {
+		return "", nil, err
+	}
+	h.effects = append(h.effects, ResetPIN{Proof: *proof, Sealed: sealed, Except: h.id})
+	return h.logIn(ctx, account)
+}
+
+// stillGood reports whether nobody used or replaced the code meanwhile. Whoever
+// uses it compares again, in the same transaction.
+func (s *Service) stillGood(ctx context.Context, p *Proof, now time.Time) (bool, error) {
+	codes, err := s.store.Codes(ctx, p.Account, p.Purpose, now)
+	for _, c := range codes {
+		if c.Issuer == p.Issuer && string(c.MAC) == string(p.MAC) {
+			return true, err
+		}
+	}
+	return false, err
+}

@@ -1,0 +1,132 @@
+package ussdlist_test
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/castalia-org/castalia/internal/service/ussd/ussdlist"
+)
+
+const prices = "Crop,Market,Price\nMaize,Kitale,3200\n\"Beans, red\",Kitale,9000\nMaize,Nakuru,3400\nMahindi {{Price}},Eldoret,\n"
+
+type folder struct {
+	*ussdlist.Folder
+	dir string
+	now time.Time
+}
+
+func newFolder(t *testing.T) *folder {
+	t.Helper()
+	f := &folder{dir: t.TempDir(), now: time.Date(2026, 11, 17, 8, 0, 0, 0, time.UTC)}
+	f.Folder = ussdlist.NewFolder(f.dir, func() time.Time { return f.now })
+	return f
+}
+
+// write changes a file, as somebody does at a time of their own.
+func (f *folder) write(t *testing.T, text string) {
+	t.Helper()
+	f.now = f.now.Add(2 * time.Second)
+	path := filepath.Join(f.dir, "prices.csv")
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chtimes(path, f.now, f.now); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func list(search ...string) ussdlist.List {
+	return ussdlist.List{File: "prices.csv", Show: map[string]string{"en": "{{Crop}} ({{Market}}): {{ Price }}"}, Search: search}
+}
+
+func TestRowsAreFoundByWords(t *testing.T) {
+	t.Parallel()
+	f := newFolder(t)
+	f.write(t, "\xef\xbb\xbf"+prices)
+	for _, c := range []struct {
+		word   string
+		search []string
+		want   []string
+	}{
+		{"", nil, []string{"Maize (Kitale): 3200", "Beans, red (Kitale): 9000", "Maize (Nakuru): 3400", "Mahindi {{Price}} (Eldoret): "}},
+		{"MAI", nil, []string{"Maize (Kitale): 3200", "Maize (Nakuru): 3400"}},
+		{"maize nak", nil, []string{"Maize (Nakuru): 3400"}},
+		{"kitale", []string{"Crop"}, nil},
+		{"red", []string{"Crop"}, []string{"Beans, red (Kitale): 9000"}},
+		{"aize", nil, nil},
+		{"*#", nil, []string{"Maize (Kitale): 3200", "Beans, red (Kitale): 9000", "Maize (Nakuru): 3400", "Mahindi {{Price}} (Eldoret): "}},
+	} {
+		got, found, err := f.FindRows(list(c.search...), "en", c.word)
+		if err != nil || !slices.Equal(got, c.want) || found != len(c.want) {
+			t.Errorf("%q in %q: %q, %d, %v", c.word, c.search, got, found, err)
+		}
+	}
+	f.write(t, "Crop;Market;Price\nMaize;Kitale;3.200,50\n")
+	if got, _, err := f.FindRows(list(), "en", ""); err != nil || len(got) != 1 || got[0] != "Maize (Kitale): 3.200,50" {
+		t.Errorf("with semicolons: %q, %v", got, err)
+	}
+	f.write(t, "Crop,Market,Price\n"+strings.Repeat("Maize,Kitale,1\n", 500))
+	if got, found, err := f.FindRows(list(), "en", "maize"); err != nil || len(got) != ussdlist.MaxShown || found != 500 {
+		t.Errorf("of many: %d of %d, %v", len(got), found, err)
+	}
+}
+
+func TestTheLastGoodListStays(t *testing.T) {
+	t.Parallel()
+	f := newFolder(t)
+	if _, _, err := f.FindRows(list(), "en", ""); err == nil {
+		t.Error("a file that is not there was read")
+	}
+	f.write(t, prices)
+	if got, _, err := f.FindRows(list(), "en", "nakuru"); err != nil || len(got) != 1 {
+		t.Fatalf("%q, %v", got, err)
+	}
+	for name, text := range map[string]string{
+		"not UTF-8": "Crop,Market,Price\n\xff,a,b\n", "quotes": "Crop,Market,Price\n\"a,b\n", "empty": "", "large": strings.Repeat("x", 2<<20+1),
+		"wide": strings.Repeat("a,", 40) + "\n", "long": "Crop\n" + strings.Repeat("a\n", 20_001),
+	} {
+		f.write(t, text)
+		if got, _, err := f.FindRows(list(), "en", "nakuru"); err != nil || len(got) != 1 {
+			t.Errorf("%s: %q, %v", name, got, err)
+		}
+	}
+	f.write(t, "Crop,Market\nMaize,Kitale\n")
+	if _, _, err := f.FindRows(list(), "en", ""); err == nil || !strings.Contains(err.Error(), `no column "Price"`) {
+		t.Errorf("without a column: %v", err)
+	}
+}
+
+func TestListsStayInTheirFolder(t *testing.T) {
+	t.Parallel()
+	f := newFolder(t)
+	outside := filepath.Join(t.TempDir(), "secret.csv")
+	if err := os.WriteFile(outside, []byte(prices), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(outside, filepath.Join(f.dir, "link.csv")); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{outside, "link.csv", "../" + filepath.Base(filepath.Dir(outside)) + "/secret.csv"} {
+		l := list()
+		l.File = name
+		if got, _, err := f.FindRows(l, "en", ""); err == nil {
+			t.Errorf("%s: %q", name, got)
+		}
+	}
+}
+
+func TestColumnsOfATextAreRead(t *testing.T) {
+	t.Parallel()
+	if got, err := ussdlist.Columns("{{ a }} and {{b c}}"); err != nil || !slices.Equal(got, []string{"a", "b c"}) {
+		t.Errorf("%q, %v", got, err)
+	}
+	for _, bad := range []string{"{{a", "{{}}", "x {{ }} y"} {
+		if got, err := ussdlist.Columns(bad); err == nil {
+			t.Errorf("%q: %q", bad, got)
+		}
+	}
+}

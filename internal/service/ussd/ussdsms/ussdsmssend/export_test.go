@@ -1,0 +1,7 @@
+package ussdsmssend
+
+// For fuzzing.
+var (
+	ReadTwilio         = readTwilio
+	ReadAfricasTalking = readAfricasTalking
+)

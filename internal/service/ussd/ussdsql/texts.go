@@ -1,0 +1,62 @@
+package ussdsql
+
+import (
+	"context"
+	"encoding/hex"
+	"fmt"
+	"time"
+
+	"github.com/castalia-org/castalia/internal/platform/fault"
+	"github.com/castalia-org/castalia/internal/platform/sqldb"
+	"github.com/castalia-org/castalia/internal/service/ussd"
+	"github.com/castalia-org/castalia/internal/service/ussd/ussdquestion"
+)
+
+// Texts sends text messages about what is stored in a transaction, once that is
+// committed. Each is named by what it is about: the same again is no second message.
+type Texts interface {
+	// CodeIn tells the beginning of a code, or says why the number gets none.
+	CodeIn(ctx context.Context, tx sqldb.Querier, id, phone, begin, language string, at time.Time) (refused string, err error)
+	// AnswerIn says that the answer to a question is there.
+	AnswerIn(ctx context.Context, tx sqldb.Querier, question, phone, language string, at time.Time) error
+	// ReceiptIn says that a form arrived.
+	ReceiptIn(ctx context.Context, tx sqldb.Querier, submission, form, phone, language string, at time.Time) error
+}
+
+// WithTexts returns the store with somebody who sends messages; nil sends none.
+func (s *Store) WithTexts(t Texts) *Store {
+	with := *s
+	with.texts = t
+	return &with
+}
+
+// sendCode tells the beginning of a code to the account's own telephone.
+func (s *Store) sendCode(ctx context.Context, tx sqldb.Querier, c ussd.Code, begin string) error {
+	if s.texts == nil {
+		return fault.New(fault.Conflict, "No gateway for text messages is set up (SMS_GATEWAY).")
+	}
+	var phone, language string
+	if err := tx.QueryRowContext(ctx, `SELECT phone, language FROM ussd_accounts WHERE id = $1`, c.Account).Scan(&phone, &language); err != nil {
+		return fmt.Errorf("read telephone: %w", err)
+	}
+	refused, err := s.texts.CodeIn(ctx, tx, hex.EncodeToString(c.MAC), phone, begin, language, c.Created)
+	if err == nil && refused != "" {
+		err = fault.Newf(fault.Conflict, "No message was sent: %s.", refused)
+	}
+	return err
+}
+
+// tellAnswer says that a promised answer is there, to the telephone that asked.
+func (s *Store) tellAnswer(ctx context.Context, tx sqldb.Querier, id string, state ussdquestion.State, now time.Time) error {
+	if s.texts == nil || state != ussdquestion.Answered && state != ussdquestion.Undecided {
+		return nil
+	}
+	var phone, language string
+	if err := tx.QueryRowContext(ctx, `SELECT phone, language FROM ussd_questions WHERE id = $1`, id).Scan(&phone, &language); err != nil {
+		return fmt.Errorf("read question: %w", err)
+	}
+	if phone == "" {
+		return nil
+	}
+	return s.texts.AnswerIn(ctx, tx, id, phone, language, now)
+}

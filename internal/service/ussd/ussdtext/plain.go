@@ -1,0 +1,52 @@
+// Package ussdtext makes answers fit for telephones.
+package ussdtext
+
+import (
+	"regexp"
+	"strings"
+
+	"github.com/castalia-org/castalia/internal/service/ussd/ussdmenu"
+)
+
+var (
+	mdLink   = regexp.MustCompile(`!?\[([^\]\n]*)\]\([^)\s]*\)`)
+	mdPrefix = regexp.MustCompile(`(?m)^(#{1,6} +|> ?|\s*[*+-] +|` + "```" + `.*$)`)
+	mdRule   = regexp.MustCompile(`(?m)^([-*_=] *){3,}$|^\|?[-:| ]{3,}\|?$`)
+)
+
+// Plain takes the marks of Markdown out of an answer: a telephone shows them as
+// they are, and each costs a septet.
+func Plain(s string) string {
+	s = mdRule.ReplaceAllString(s, "")
+	s = mdPrefix.ReplaceAllStringFunc(s, func(m string) string {
+		if strings.ContainsAny(m, "*+-") {
+			return "- "
+		}
+		return ""
+	})
+	s = mdLink.ReplaceAllString(s, "$1")
+	return strings.NewReplacer("**", "", "__", "", "`", "").Replace(s)
+}
+
+// Bounded cleans a text and cuts it between two words, with dots that say so, if
+// it has more characters than most.
+func Bounded(s string, most int) string {
+	s = ussdmenu.CleanText(s)
+	const dots = "..."
+	n, end := 0, 0 // end is where the dots would come
+	for i := range s {
+		if n == most-len(dots) {
+			end = i
+		}
+		if n == most {
+			cut := s[:end]
+			// A word that is longer than half of it is no word of the user's.
+			if at := strings.LastIndexAny(cut, " \n"); s[end] != ' ' && s[end] != '\n' && at > len(cut)/2 {
+				cut = cut[:at]
+			}
+			return strings.TrimRight(cut, " \n") + dots
+		}
+		n++
+	}
+	return s
+}

@@ -1,0 +1,106 @@
+// Knowledge: documents are dropped, read, asked, shared with readers and removed.
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { pdfOf } from "./pdf.mjs";
+import { check, tooSmall, visitors } from "./visitor.mjs";
+import { eventually, startBrowser, startProgram } from "./world.mjs";
+
+const world = {};
+let program;
+before(async () => {
+  [program, world.browser] = await Promise.all([startProgram(), startBrowser()]);
+  world.url = program.url;
+});
+after(async () => {
+  await world.browser?.close();
+  await program?.stop();
+});
+
+async function reader() {
+  const who = await visitors(world).newcomer();
+  await who.page.getByRole("link", { name: "Knowledge" }).click();
+  await who.page.getByRole("heading", { name: "No documents yet" }).waitFor();
+  return who;
+}
+
+/** Drops files on the window, as from a desktop. */
+async function drop(page, name, type, bytes) {
+  await page.evaluate(
+    ([name, type, text]) => {
+      const data = new DataTransfer();
+      data.items.add(new File([Uint8Array.from(atob(text), (c) => c.charCodeAt(0))], name, { type }));
+      document.body.dispatchEvent(new DragEvent("dragover", { dataTransfer: data, bubbles: true, cancelable: true }));
+      document.body.dispatchEvent(new DragEvent("drop", { dataTransfer: data, bubbles: true, cancelable: true }));
+    },
+    [name, type, bytes.toString("base64")],
+  );
+}
+
+async function ask(page, question) {
+  await page.getByLabel("Ask the documents").last().fill(question);
+  await page.keyboard.press("Enter");
+}
+
+async function pictures(page, name) {
+  for (const colorScheme of ["light", "dark"]) {
+    for (const width of [360, 1280]) {
+      await page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
+      await page.setViewportSize({ width, height: 800 });
+      await check(page, `${name}, ${colorScheme}, ${width}`);
+      if (width === 360) assert.deepEqual(await tooSmall(page), []);
+      if (process.env.PICTURES) await page.screenshot({ path: `${process.env.PICTURES}/${name}-${colorScheme}-${width}.png`, fullPage: true });
+    }
+  }
+}
+
+test("a PDF that is dropped answers, with its page", async () => {
+  const { page, close } = await reader();
+  await pictures(page, "knowledge-empty");
+  const rules = (what) => Array.from({ length: 30 }, (_, i) => `Rule ${i + 1} of the ${what}: whoever draws water leaves the place clean.`);
+  const pdf = pdfOf(rules("well"), [...rules("tap"), "The key of the pump house is kept by Peter Wafula."]);
+  await drop(page, "pump.pdf", "application/pdf", pdf);
+  const row = page.getByRole("row", { name: /pump\.pdf/ });
+  await row.getByText("read", { exact: true }).waitFor();
+  assert.equal(await row.getByRole("cell").nth(2).textContent(), "2");
+  await ask(page, "who keeps the key of the pump house?");
+  const passage = page.locator(".passages li").first();
+  await passage.locator("blockquote", { hasText: "kept by Peter Wafula" }).waitFor();
+  await passage.getByText(/page 2/).waitFor();
+  await pictures(page, "knowledge-answer");
+  await ask(page, "what does a helicopter licence cost in Norway?");
+  await page.getByText("No document answers that.").waitFor();
+  // A document that cannot be read says why.
+  await drop(page, "broken.pdf", "application/pdf", Buffer.from("%PDF-1.4 nothing"));
+  const broken = page.getByRole("row", { name: /broken\.pdf/ });
+  await broken.getByText("failed", { exact: true }).waitFor();
+  assert.notEqual(await broken.locator("p.bad").textContent(), "");
+  await page.getByRole("button", { name: "Remove broken.pdf" }).click();
+  await broken.waitFor({ state: "detached" });
+  // Readers are chosen, and it is remembered.
+  await page.getByLabel("Who may ask documents").selectOption("members");
+  await eventually("the readers are stored", async () => {
+    await page.reload();
+    await row.waitFor();
+    return (await page.getByLabel("Who may ask documents").inputValue()) === "members";
+  });
+  await page.getByRole("button", { name: "Forget documents" }).click();
+  await page.getByRole("dialog").getByRole("button", { name: "Forget" }).click();
+  await page.getByRole("heading", { name: "No documents yet" }).waitFor();
+  await close();
+});
+
+test("the sample community is there in one click, and gone in another", async () => {
+  const { page, close } = await reader();
+  await page.getByRole("button", { name: "Load a sample community" }).click();
+  await eventually("all are read", async () => (await page.getByRole("cell", { name: "read", exact: true }).count()) === 5);
+  await ask(page, "when is the clinic open on Saturday?");
+  await page.locator("blockquote", { hasText: "9:00 to 12:30" }).first().waitFor();
+  await ask(page, "mbolea ya DAP ni bei gani?");
+  await page.locator("blockquote", { hasText: "3500" }).first().waitFor();
+  await pictures(page, "knowledge-sample");
+  await page.getByRole("button", { name: "Remove the sample" }).click();
+  await page.getByRole("heading", { name: "No documents yet" }).waitFor();
+  await page.getByRole("link", { name: "Files" }).click();
+  await page.getByText("No files yet.").waitFor();
+  await close();
+});

@@ -1,0 +1,44 @@
+// An MCP server with one tool that sends letters and remembers them.
+import { createServer } from "node:http";
+
+const tool = {
+  name: "send",
+  description: "Send a letter.",
+  inputSchema: { type: "object", properties: { to: { type: "string" }, text: { type: "string" } }, required: ["text"] },
+};
+
+export async function startPost() {
+  const letters = [];
+  const results = {
+    initialize: ({ protocolVersion }) => ({ protocolVersion, capabilities: { tools: {} }, serverInfo: { name: "post", version: "1" } }),
+    "tools/list": () => ({ tools: [tool] }),
+    "tools/call": ({ arguments: letter }) => {
+      letters.push(letter);
+      return { content: [{ type: "text", text: `sent ${letter.text}` }] };
+    },
+    ping: () => ({}),
+  };
+  const server = createServer((request, reply) => {
+    let text = "";
+    request.on("data", (part) => (text += part));
+    request.on("end", () => {
+      if (request.method !== "POST") return void reply.writeHead(405).end();
+      const { id, method, params } = JSON.parse(text);
+      if (id === undefined) return void reply.writeHead(202).end();
+      const result = results[method]?.(params ?? {});
+      const outcome = result ? { result } : { error: { code: -32601, message: `no method ${method}` } };
+      reply.setHeader("Content-Type", "application/json");
+      reply.end(JSON.stringify({ jsonrpc: "2.0", id, ...outcome }));
+    });
+  });
+  await new Promise((done) => server.listen(0, "127.0.0.1", done));
+  return {
+    url: `http://127.0.0.1:${server.address().port}/mcp`,
+    letters,
+    stop: () =>
+      new Promise((done) => {
+        server.closeAllConnections();
+        server.close(done);
+      }),
+  };
+}

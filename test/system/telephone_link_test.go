@@ -1,0 +1,81 @@
+package system_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/castalia-org/castalia/internal/service/oracle/oracleclient"
+	"github.com/castalia-org/castalia/internal/service/ussd/ussdpeople/ussdpeoplehttp"
+	"github.com/castalia-org/castalia/test/system"
+)
+
+// What a linked telephone asks is in the conversations of the person, on every node,
+// until either side ends that; codes and links outlive a killed node at every hop.
+func TestATelephoneAndABrowserAreOnePerson(t *testing.T) {
+	t.Parallel()
+	system.Each(t, func(t *testing.T, w *system.World) {
+		web, err := oracleclient.New(t.Context(), oracleclient.Config{Server: w.Node(0).URL, Signer: somebody(t)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ask := func(method, path string, body, into any) {
+			t.Helper()
+			if err := web.Do(t.Context(), method, path, body, into); err != nil {
+				t.Fatalf("%s %s: %v", method, path, err)
+			}
+		}
+		talks := func() int {
+			t.Helper()
+			var list struct{ Sessions []struct{ SessionID string } }
+			ask(http.MethodGet, "/sessions", nil, &list)
+			return len(list.Sessions)
+		}
+		const phone = "+254700111555"
+		line := &telephone{world: w, retries: 3}
+		c := &caller{t: t, line: line, phone: phone}
+		c.dial("l1")
+		made := c.expect("2", "", "2", "", "Ann", "", "00", "", "70382", "", "70382", "account ID is")
+		_, made, _ = strings.Cut(made, "account ID is ")
+		id := made[:9]
+		c.expect("1", "My account", "5", "Type your question", "When to water?", "Water at dusk.")
+		if n := talks(); n != 0 {
+			t.Fatalf("before the link there are %d conversations", n)
+		}
+		var told struct{ Code string }
+		ask(http.MethodPost, "/api/telephones", ussdpeoplehttp.NewLink{Account: id}, &told)
+		c.dial("l2")
+		c.expect("2", "", "1", "Enter your PIN", "70382", "Welcome", "1", "My account", "1", "Link web", "1", "Enter your PIN")
+		for i, step := range [][2]string{{"70382", "8 digits"}, {told.Code, "Link this account with did:key:"}, {"1", "Your account is linked"}} {
+			c.expect(step[0], step[1])
+			node := w.Node(i)
+			node.Kill()
+			node.Start()
+			node.WaitReady()
+		}
+		c.expect("5", "Type your question", "And the maize?", "Water at dusk.")
+		if n := talks(); n != 1 {
+			t.Errorf("after the link there are %d conversations", n)
+		}
+		var list ussdpeoplehttp.LinkList
+		if ask(http.MethodGet, "/api/telephones", nil, &list); len(list.Telephones) != 1 || list.Telephones[0].Account != id {
+			t.Errorf("%+v", list)
+		}
+		// A PIN that was forgotten is reset with key and telephone.
+		ask(http.MethodPost, "/api/telephones/"+id+"/reset-pin", nil, &told)
+		c.dial("l3")
+		c.expect("2", "", "1", "Enter your PIN", "01", "8 digits", told.Code, "Choose a new PIN", "48217", "again", "48217", "Welcome Ann")
+		ask(http.MethodDelete, "/api/telephones/"+id, nil, nil)
+		c.expect("1", "My account", "5", "Type your question", "And now?", "Water at dusk.")
+		if n := talks(); n != 1 {
+			t.Errorf("after the end of the link there are %d conversations", n)
+		}
+		for _, node := range w.Nodes {
+			for _, secret := range []string{told.Code, "48217", phone[1:]} {
+				if strings.Contains(node.Log(), secret) {
+					t.Errorf("%s is in a log", secret)
+				}
+			}
+		}
+	}, telephoneModel(t, nil)...)
+}

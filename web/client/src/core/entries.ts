@@ -1,0 +1,55 @@
+import type { OracleEventPayloads } from "./events";
+import { write } from "./parts";
+import { randomId } from "./random";
+import type { IAttachment, IMessage, MessageContent } from "./types";
+
+/** What the user says, as the page shows it until the history has it. */
+export function humanMessage(content: MessageContent, attachments?: IAttachment[]): IMessage {
+  return {
+    id: randomId(),
+    type: "human",
+    content,
+    parts: write([], "text", typeof content === "string" ? content : ""),
+    createdAt: isoNow(),
+    ...(attachments?.length ? { attachments } : {}),
+  };
+}
+
+/** What an error frame adds to the conversation. */
+export function errorMessage(turnId: string, message: string, createdAt: string): IMessage {
+  const id = `${turnId}-error`;
+  return {
+    id,
+    type: "ai",
+    content: {
+      name: "Error",
+      props: { id, args: { message }, status: "error", error: message, event: "error" },
+    },
+    parts: [{ type: "error", text: message }],
+    isComplete: true,
+    createdAt,
+  };
+}
+
+/** What a component adds to the conversation that belongs to no call of the reply. */
+export function componentMessage(
+  shown: OracleEventPayloads["render_component"],
+  createdAt: string,
+): IMessage {
+  const { componentName, args, status, eventId, requestId } = shown;
+  const id = `${requestId}-render_component-${eventId ?? componentName}`;
+  return {
+    id,
+    type: "ai",
+    content: {
+      name: componentName,
+      props: { id, args: args ?? {}, ...(status ? { status } : {}), event: "render_component" },
+    },
+    isComplete: true,
+    createdAt,
+  };
+}
+
+export function isoNow(): string {
+  return new Date().toISOString();
+}

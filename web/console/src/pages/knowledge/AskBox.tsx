@@ -1,0 +1,110 @@
+import {
+  useKnowledge,
+  type IAnswer,
+  type IDocument,
+  type IHit,
+} from "@castalia/oracles-client/knowledge";
+import { useState, type FormEvent } from "react";
+import { useSession } from "../../identity/session";
+import { messageOf } from "../../shell/format";
+import { Icon } from "../../shell/icons";
+import { Link } from "../../shell/Link";
+import { here } from "../chat/here";
+
+/** Asks the documents, and shows what they say and where. */
+export function AskBox({ documents }: { documents: Record<string, IDocument[]> }) {
+  const { serviceDid } = useSession();
+  const { ask } = useKnowledge({ oracleDid: serviceDid, overrides: here });
+  const [question, setQuestion] = useState("");
+  const [answer, setAnswer] = useState<IAnswer>();
+  const [error, setError] = useState("");
+  const [isAsking, setAsking] = useState(false);
+
+  async function submit(event: FormEvent) {
+    event.preventDefault();
+    if (question.trim() === "" || isAsking) return;
+    setAsking(true);
+    setError("");
+    try {
+      setAnswer(await ask(question.trim(), { limit: 3 }));
+    } catch (cause) {
+      setAnswer(undefined);
+      setError(messageOf(cause));
+    } finally {
+      setAsking(false);
+    }
+  }
+  return (
+    <section className="card ask" aria-label="Ask the documents">
+      <form className="row" onSubmit={(event) => void submit(event)}>
+        <label className="field-icon grow">
+          <span className="visually-hidden">Ask the documents</span>
+          <Icon name="search" />
+          <input
+            type="search"
+            data-entry
+            placeholder="Ask the documents, such as: when is the clinic open?"
+            value={question}
+            onChange={(event) => setQuestion(event.target.value)}
+          />
+        </label>
+        <button className="primary" type="submit" disabled={question.trim() === "" || isAsking}>
+          Ask
+        </button>
+      </form>
+      <div role="status">
+        {answer && !answer.answered && (
+          <p className="soft">
+            No document answers that.
+            {answer.nearest.length > 0 && ` The nearest are: ${answer.nearest.join(", ")}.`}
+          </p>
+        )}
+        {answer?.answered && (
+          <ol className="plain passages">
+            {answer.hits.map((hit) => (
+              <li key={`${hit.document} ${hit.number}`}>
+                <Passage hit={hit} path={pathOf(documents, hit)} />
+              </li>
+            ))}
+          </ol>
+        )}
+      </div>
+      {error && (
+        <p role="alert" className="notice bad">
+          {error}
+        </p>
+      )}
+    </section>
+  );
+}
+
+/** Where the document lies, if it is one of the reader's own. */
+function pathOf(documents: Record<string, IDocument[]>, hit: IHit): string | undefined {
+  return documents[hit.collection]?.find((d) => d.id === hit.document)?.path;
+}
+
+function Passage({ hit, path }: { hit: IHit; path: string | undefined }) {
+  const title = hit.title || hit.name;
+  const said = hit.sentences.join("\n");
+  const where = [
+    hit.page ? `page ${hit.page}` : "",
+    hit.part ?? "",
+    ...hit.headings.slice(-1),
+    hit.collectionName,
+  ].filter((text) => text !== "" && text !== title);
+  return (
+    <>
+      <blockquote>{said || hit.text}</blockquote>
+      <p className="soft small source">
+        {path ? <Link to={`files?open=${encodeURIComponent(path)}`}>{title}</Link> : title}
+        {where.map((text) => ` · ${text}`).join("")}
+      </p>
+      {hit.text.replace(/\s+/g, "") !== said.replace(/\s+/g, "") && (
+        <details>
+          <summary className="soft small">The whole passage</summary>
+          <p className="whole">{hit.text}</p>
+        </details>
+      )}
+    </>
+  );
+}

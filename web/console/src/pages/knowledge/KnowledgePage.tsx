@@ -1,0 +1,181 @@
+import { useCollections, type ICollection } from "@castalia/oracles-client/knowledge";
+import { useCallback, useMemo, useRef, useState } from "react";
+import { fileToken, useSession } from "../../identity/session";
+import { messageOf } from "../../shell/format";
+import { Icon } from "../../shell/icons";
+import { Skeleton } from "../../shell/Skeleton";
+import { useDrop } from "../../shell/useDrop";
+import { here } from "../chat/here";
+import { Files } from "../files/api";
+import { droppedFiles, type Dropped } from "../files/dropped";
+import { UploadList } from "../files/UploadList";
+import { useUploads } from "../files/uploads";
+import { AskBox } from "./AskBox";
+import { CollectionCard } from "./CollectionCard";
+import { sampleFiles, sampleName } from "./sample";
+import "./knowledge.css";
+
+/** Where documents go when nobody has chosen: the command line's collection too. */
+const firstName = "documents";
+
+const kinds = ".pdf,.docx,.odt,.xlsx,.csv,.html,.htm,.md,.txt,.epub";
+
+/** The community's documents: what is known, who may ask, and what it answers. */
+export default function KnowledgePage() {
+  const session = useSession();
+  const files = useMemo(() => new Files(session), [session]);
+  const list = useCollections({
+    oracleDid: session.serviceDid,
+    overrides: here,
+    fileToken: () => fileToken(session),
+  });
+  const { collections, documents, create, refetch } = list;
+  const [error, setError] = useState("");
+  const [isBusy, setBusy] = useState(false);
+  const [gone, setGone] = useState<ReadonlySet<string>>(new Set());
+  const [adding, setAdding] = useState<string>();
+  const picker = useRef<HTMLInputElement>(null);
+  const fail = useCallback((cause: unknown) => setError(messageOf(cause)), []);
+  const stored = useCallback(() => void refetch(), [refetch]);
+  const { uploads, waiting, add } = useUploads(files, stored);
+
+  const first = collections.find((c) => c.name !== sampleName);
+  const addTo = useCallback(
+    async (chosen: Dropped[], folder?: string) => {
+      if (chosen.length === 0) return;
+      setError("");
+      const to =
+        folder ?? first?.folder ?? (await create({ name: firstName, readers: "everybody" })).folder;
+      add(chosen, to);
+    },
+    [first?.folder, create, add],
+  );
+  const drop = useCallback(
+    (transfer: DataTransfer) =>
+      void droppedFiles(transfer)
+        .then((found) => addTo(found))
+        .catch(fail),
+    [addTo, fail],
+  );
+  const dragging = useDrop(drop);
+
+  function choose(folder?: string) {
+    setAdding(folder);
+    picker.current?.click();
+  }
+  async function doing(work: () => Promise<unknown>) {
+    setBusy(true);
+    setError("");
+    try {
+      await work();
+    } catch (cause) {
+      fail(cause);
+    } finally {
+      setBusy(false);
+    }
+  }
+  const loadSample = () =>
+    doing(async () => {
+      const { folder } =
+        collections.find((c) => c.name === sampleName) ??
+        (await create({ name: sampleName, readers: "everybody" }));
+      add(
+        (await sampleFiles()).map((file) => ({ path: file.name, file })),
+        folder,
+      );
+    });
+  const remove = (ids: string[]) =>
+    doing(async () => {
+      for (const id of ids) await files.remove(id);
+      // Knowledge follows the files within seconds.
+      setGone((known) => new Set([...known, ...ids]));
+    });
+  const isEmpty = !list.isLoading && !list.error && collections.length === 0;
+  return (
+    <div className="page knowledge">
+      <header className="page-head">
+        <div>
+          <h1>Knowledge</h1>
+          <p className="soft">
+            Documents from which the oracle answers, with the passage and where it stands.
+          </p>
+        </div>
+        <button
+          className="primary"
+          type="button"
+          aria-label="Add documents"
+          onClick={() => choose()}
+        >
+          <Icon name="upload" /> Add <span className="wide-only">documents</span>
+        </button>
+        <input
+          ref={picker}
+          type="file"
+          multiple
+          hidden
+          accept={kinds}
+          aria-label="Documents to add"
+          onChange={(event) => {
+            const chosen = [...(event.target.files ?? [])];
+            event.target.value = "";
+            addTo(
+              chosen.map((file) => ({ path: file.name, file })),
+              adding,
+            ).catch(fail);
+          }}
+        />
+      </header>
+      {(error || list.error) && (
+        <p role="alert" className="notice bad">
+          {error || messageOf(list.error)}
+        </p>
+      )}
+      <UploadList uploads={uploads} waiting={waiting} />
+      {!isEmpty && <AskBox documents={documents} />}
+      {list.isLoading && <Skeleton lines={4} label="Reading the collections" />}
+      {isEmpty && (
+        <section className="card nothing">
+          <Icon name="book" />
+          <h2>No documents yet</h2>
+          <p className="soft">
+            Drop PDF, Word, OpenDocument, spreadsheet, web, EPUB or text files anywhere on this
+            page.
+          </p>
+          <div className="row centre-row">
+            <button type="button" onClick={() => choose()}>
+              Choose files
+            </button>
+            <button type="button" disabled={isBusy} onClick={() => void loadSample()}>
+              Load a sample community
+            </button>
+          </div>
+        </section>
+      )}
+      {collections.map((collection: ICollection) => (
+        <CollectionCard
+          key={collection.id}
+          collection={collection}
+          documents={(documents[collection.id] ?? []).filter((d) => !gone.has(d.id))}
+          isBusy={isBusy}
+          onAdd={() => choose(collection.folder)}
+          onChange={(change) => void doing(() => list.change(collection.id, change))}
+          onForget={() => void doing(() => list.forget(collection.id))}
+          onRemove={(ids) => void remove(ids)}
+          onRemoveAll={(ids) =>
+            void doing(async () => {
+              for (const id of ids) await files.remove(id);
+              await list.forget(collection.id);
+            })
+          }
+        />
+      ))}
+      {dragging && (
+        <div className="drop-here">
+          <p>
+            <Icon name="upload" /> Drop to add to {first?.name ?? firstName}
+          </p>
+        </div>
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,50 @@
+/** A setting as the server tells operators; secrets are masked there. */
+export interface Setting {
+  part: string;
+  name: string;
+  value: string;
+  source: "default" | "file" | "environment" | "flag";
+  default?: string;
+  secret?: boolean;
+  doc: string;
+}
+
+/** A document that changes while the program runs. */
+export interface OperatorDocument {
+  name: string;
+  source: string;
+  where?: string;
+  restart: boolean;
+}
+
+export interface Settings {
+  node: string;
+  settings: Setting[];
+  documents: OperatorDocument[];
+}
+
+const sources: Record<Setting["source"], string> = {
+  default: "not set",
+  file: "from the file",
+  environment: "from the environment",
+  flag: "from the command line",
+};
+
+/** Where a value comes from, in words. */
+export function sourceOf({ source }: Setting): string {
+  return sources[source];
+}
+
+/** The settings that have all the words, by their part, in the order of the server. */
+export function grouped(all: Setting[], words: string, isSetOnly: boolean): [string, Setting[]][] {
+  const wanted = words.toLowerCase().split(/\s+/).filter(Boolean);
+  const parts = new Map<string, Setting[]>();
+  for (const one of all) {
+    if (isSetOnly && one.source === "default") continue;
+    // What a secret is like is nobody's to search for.
+    const text = `${one.name} ${one.doc} ${one.secret ? "" : one.value}`.toLowerCase();
+    if (!wanted.every((word) => text.includes(word))) continue;
+    parts.set(one.part, [...(parts.get(one.part) ?? []), one]);
+  }
+  return [...parts];
+}
