@@ -133,6 +133,15 @@ func call(t *testing.T, s *mcp.ClientSession, name string, args map[string]any) 
 	return read(t, r)
 }
 
+// whileWorking fetches an answer again for as long as it is being worked on.
+func whileWorking(t *testing.T, s *mcp.ClientSession, text string, f facts) (string, facts) {
+	t.Helper()
+	for f.Status == "working" {
+		text, f = call(t, s, "get_answer", map[string]any{"runId": f.RunID})
+	}
+	return text, f
+}
+
 func tools(t *testing.T, s *mcp.ClientSession) (names []string) {
 	t.Helper()
 	for tool, err := range s.Tools(t.Context(), nil) {
@@ -451,6 +460,7 @@ func TestApprovalsElsewhere(t *testing.T) {
 		before := p.Sent.Load()
 		session := connect(t, s, c.token, c.options)
 		text, got := call(t, session, "ask_oracle", map[string]any{"question": "send it, " + name})
+		text, got = whileWorking(t, session, text, got)
 		if got.Status != "waiting_for_approval" || len(got.Approvals) != 1 || got.Approvals[0].Tool != "send" ||
 			got.Approvals[0].URL != "https://oracle.example/console/chat/"+got.SessionID || !strings.Contains(text, got.RunID) || p.Sent.Load() != before {
 			t.Fatalf("%s: %q %+v", name, text, got)
@@ -458,15 +468,10 @@ func TestApprovalsElsewhere(t *testing.T) {
 		if r := s.As(t, alice).Do("POST", "/approvals/"+got.Approvals[0].ID, map[string]any{"decision": "approve"}); r.Status != http.StatusOK {
 			t.Fatalf("%s: %d %s", name, r.Status, r.Body)
 		}
-		for {
-			text, end := call(t, session, "get_answer", map[string]any{"runId": got.RunID})
-			if end.Status == "working" {
-				continue
-			}
-			if text != "Done." || end.Status != "done" || p.Sent.Load() != before+1 {
-				t.Errorf("%s: %q %+v", name, text, end)
-			}
-			break
+		text, got = call(t, session, "get_answer", map[string]any{"runId": got.RunID})
+		text, got = whileWorking(t, session, text, got)
+		if text != "Done." || got.Status != "done" || p.Sent.Load() != before+1 {
+			t.Errorf("%s: %q %+v", name, text, got)
 		}
 	}
 }
@@ -522,13 +527,13 @@ func TestTranscripts(t *testing.T) {
 	}
 }
 
-// The operator's openings are prompts.
+// The operator's openings are prompts, as they stand at the moment.
 func TestPrompts(t *testing.T) {
 	t.Parallel()
+	var openings atomic.Pointer[[]instructions.Opening]
+	openings.Store(&[]instructions.Opening{{Title: "Hours", Text: "When is the mill open?"}})
 	s := start(t, nil, func(d *oraclekit.Deps) {
-		d.Instructions = func() instructions.Instructions {
-			return instructions.Instructions{Openings: []instructions.Opening{{Title: "Hours", Text: "When is the mill open?"}}}
-		}
+		d.Instructions = func() instructions.Instructions { return instructions.Instructions{Openings: *openings.Load()} }
 	})
 	session := connect(t, s, talks(t, alice), nil)
 	list, err := session.ListPrompts(t.Context(), nil)
@@ -541,8 +546,21 @@ func TestPrompts(t *testing.T) {
 	if text := got.Messages[0].Content.(*mcp.TextContent).Text; !strings.Contains(text, "When is the mill open?") {
 		t.Error(text)
 	}
-	if _, err := session.GetPrompt(t.Context(), &mcp.GetPromptParams{Name: "none"}); err == nil {
-		t.Error("there is a prompt that is not there")
+	for _, name := range []string{"none", "opening-2", "opening-0"} {
+		if _, err := session.GetPrompt(t.Context(), &mcp.GetPromptParams{Name: name}); err == nil {
+			t.Errorf("there is a prompt %s", name)
+		}
+	}
+	openings.Store(&[]instructions.Opening{{Title: "Prices", Text: "What does maize cost?"}, {Title: "Hours", Text: "When?"}})
+	got, err = session.GetPrompt(t.Context(), &mcp.GetPromptParams{Name: "opening-2"})
+	must(t, err)
+	if got.Description != "Hours" {
+		t.Errorf("the second of new openings is %+v", got)
+	}
+	openings.Store(&[]instructions.Opening{})
+	fresh := connect(t, s, talks(t, alice), nil) // clients remember lists for a while
+	if list, err = fresh.ListPrompts(t.Context(), nil); err != nil || len(list.Prompts) != 0 {
+		t.Errorf("without openings: %+v, %v", list, err)
 	}
 }
 

@@ -42,6 +42,11 @@ export async function start(env = {}) {
     token: () => castalia(["ucan", "invoke", "--key", world.key, "--audience", world.service, "--can", "*", "--with", "ixo:oracle"]),
     url: world.url,
     key: printed.match(/cak_[a-z0-9]+/)[0],
+    /** A new session of theirs, by its id. */
+    async session() {
+      const headers = { authorization: `Bearer ${await this.token()}`, "x-auth-type": "ucan" };
+      return (await (await fetch(`${world.url}/sessions`, { method: "POST", headers })).json()).sessionId;
+    },
     /** The titles of the sessions that people see. */
     async sessions() {
       const response = await fetch(`${world.url}/sessions`, { headers: { authorization: `Bearer ${await this.token()}`, "x-auth-type": "ucan" } });

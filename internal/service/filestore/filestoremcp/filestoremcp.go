@@ -56,12 +56,12 @@ type Deps struct {
 type Part interface {
 	// Enter looks at a request before it is served, and says what to go on with.
 	Enter(w http.ResponseWriter, r *http.Request) (Entered, error)
-	// AddTo offers the part's tools and templates of resources on a server.
+	// AddTo offers the part's tools, prompts and templates of resources on a server.
 	AddTo(s *mcp.Server)
 	// Instructions say what it is good for.
 	Instructions() string
-	// Receive serves the part's own methods, prompts and completion, and passes the
-	// others on.
+	// Receive serves what the part has of lists that change and of completion, and passes
+	// other methods on.
 	Receive(next mcp.MethodHandler) mcp.MethodHandler
 	// ListResources pages through the part's resources: after is empty, or what it
 	// returned as next.

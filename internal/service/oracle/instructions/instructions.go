@@ -26,11 +26,13 @@ import (
 // MaxBytes bounds the document: it is a part of every request to the model.
 const MaxBytes = 32 << 10
 
+// MaxOpenings is how many questions can be suggested.
+const MaxOpenings = 8
+
 const (
-	maxOpenings = 8
-	maxOpening  = 200 // letters
-	maxNever    = 50
-	maxPhrase   = 500 // letters
+	maxOpening = 200 // letters
+	maxNever   = 50
+	maxPhrase  = 500 // letters
 )
 
 // Opening is a question that the oracle suggests.
@@ -135,8 +137,8 @@ func (f *front) check() error {
 			return err
 		}
 	}
-	if len(f.Openings) > maxOpenings {
-		return fmt.Errorf("openings has more than %d entries", maxOpenings)
+	if len(f.Openings) > MaxOpenings {
+		return fmt.Errorf("openings has more than %d entries", MaxOpenings)
 	}
 	for i, o := range f.Openings {
 		where := fmt.Sprintf("entry %d of openings", i+1)

@@ -193,9 +193,10 @@ func (f *Face) base(r *http.Request) string {
 	return httpserver.AbsoluteBase(r)
 }
 
-// AddTo offers the tools and transcripts on a server.
+// AddTo offers the tools, prompts and transcripts on a server.
 func (f *Face) AddTo(s *mcp.Server) {
 	f.addTools(s)
+	f.addPrompts(s)
 	f.addTranscripts(s)
 }
 

@@ -10,16 +10,27 @@ import (
 	"github.com/castalia-org/castalia/internal/service/oracle/instructions"
 )
 
-// Receive serves prompts and completion, and passes other methods on. The operator's
-// openings may change at any time, so nothing of them is registered.
+// addPrompts offers the operator's openings. They may change at any time, so each place
+// that one can have is a prompt, which looks up what stands there when it is asked for.
+func (f *Face) addPrompts(s *mcp.Server) {
+	for i := range instructions.MaxOpenings {
+		s.AddPrompt(&mcp.Prompt{Name: promptName(i)}, func(context.Context, *mcp.GetPromptRequest) (*mcp.GetPromptResult, error) {
+			return f.prompt(i)
+		})
+	}
+}
+
+// Receive lists the prompts that there are now, serves completion, and passes other
+// methods on.
 func (f *Face) Receive(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
 		switch method {
 		case "prompts/list":
-			return f.listPrompts(), nil
-		case "prompts/get":
-			p, _ := req.GetParams().(*mcp.GetPromptParams)
-			return f.prompt(p)
+			result, err := next(ctx, method, req)
+			if list, ok := result.(*mcp.ListPromptsResult); ok && err == nil {
+				list.Prompts = f.prompts()
+			}
+			return result, err
 		case "completion/complete":
 			p, _ := req.GetParams().(*mcp.CompleteParams)
 			return f.complete(ctx, p)
@@ -38,24 +49,22 @@ func (f *Face) openings() []instructions.Opening {
 // promptName names an opening by its place: its texts may be in any language.
 func promptName(i int) string { return fmt.Sprintf("opening-%d", i+1) }
 
-// listPrompts are the questions that the operator suggests.
-func (f *Face) listPrompts() *mcp.ListPromptsResult {
-	out := &mcp.ListPromptsResult{Prompts: []*mcp.Prompt{}}
-	out.CacheScope, out.TTLMs = "private", 5000
+// prompts are the questions that the operator suggests.
+func (f *Face) prompts() []*mcp.Prompt {
+	out := []*mcp.Prompt{}
 	for i, o := range f.openings() {
-		out.Prompts = append(out.Prompts, &mcp.Prompt{Name: promptName(i), Title: o.Title, Description: o.Text})
+		out = append(out, &mcp.Prompt{Name: promptName(i), Title: o.Title, Description: o.Text})
 	}
 	return out
 }
 
 // prompt is one of them, as the user would ask it.
-func (f *Face) prompt(p *mcp.GetPromptParams) (*mcp.GetPromptResult, error) {
-	for i, o := range f.openings() {
-		if p != nil && p.Name == promptName(i) {
-			return &mcp.GetPromptResult{Description: o.Title, Messages: []*mcp.PromptMessage{
-				{Role: "user", Content: &mcp.TextContent{Text: "Ask the oracle with ask_oracle: " + o.Text}},
-			}}, nil
-		}
+func (f *Face) prompt(at int) (*mcp.GetPromptResult, error) {
+	all := f.openings()
+	if at >= len(all) {
+		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: fmt.Sprintf("unknown prompt %q", promptName(at))}
 	}
-	return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: "there is no such prompt"}
+	return &mcp.GetPromptResult{Description: all[at].Title, Messages: []*mcp.PromptMessage{
+		{Role: "user", Content: &mcp.TextContent{Text: "Ask the oracle with ask_oracle: " + all[at].Text}},
+	}}, nil
 }
