@@ -212,13 +212,13 @@ func TestAsking(t *testing.T) {
 	s := start(t, script)
 	told := make(chan string, 64)
 	session := connect(t, s, talks(t, alice), &mcp.ClientOptions{ProgressNotificationHandler: func(_ context.Context, r *mcp.ProgressNotificationClientRequest) {
-		told <- r.Params.Message
+		told <- fmt.Sprint(r.Params.Message, " in ", r.Params.Meta["runId"])
 	}})
 	text, first := call(t, session, "ask_oracle", map[string]any{"question": "weather?"})
 	if text != "It rains." || first.Status != "done" || first.RunID == "" || first.SessionID == "" {
 		t.Fatalf("%q %+v", text, first)
 	}
-	for _, want := range []string{"thinking", "using load_capability"} { // the client may read them after the answer
+	for _, want := range []string{"thinking in " + first.RunID, "using load_capability in " + first.RunID} { // the client may read them after the answer
 		for message := <-told; !strings.Contains(message, want); message = <-told {
 			t.Logf("it was told %s", message)
 		}

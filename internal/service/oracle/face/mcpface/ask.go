@@ -160,7 +160,7 @@ func (f *Face) follow(ctx context.Context, c call, req *mcp.CallToolRequest, ans
 	facts := Facts{RunID: answer.RunID, SessionID: answer.SessionID}
 	leave, release := f.leaving(c) //nolint:contextcheck // the request has it
 	defer release()
-	sink := &sink{ctx: ctx, token: req.Params.GetProgressToken(), session: req.Session}
+	sink := &sink{ctx: ctx, run: answer.RunID, token: req.Params.GetProgressToken(), session: req.Session}
 	var into face.Sink = sink
 	switch f.asksHow(c, req) {
 	case byResult:
@@ -235,9 +235,13 @@ func text(s string) *mcp.CallToolResult {
 	return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: s}}}
 }
 
+// metaRun is the run's id in the _meta of its progress.
+const metaRun = "runId"
+
 // sink collects an answer and tells of its progress.
 type sink struct {
 	ctx     context.Context //nolint:containedctx // of the call that it belongs to
+	run     string
 	token   any
 	session *mcp.ServerSession
 	rests   func() // is called when the run waits for its user; nil asks nobody
@@ -297,7 +301,8 @@ func (s *sink) Saw(f oracle.Frame) {
 	}
 }
 
-// progress tells a client that asked for it.
+// progress tells a client that asked for it, and by which id the answer can be fetched
+// should this node not live to give it.
 func (s *sink) progress(what string) {
 	s.last = time.Now()
 	if s.token == nil {
@@ -305,7 +310,9 @@ func (s *sink) progress(what string) {
 	}
 	s.steps++
 	// A client that has left is noticed by its request.
-	_ = s.session.NotifyProgress(s.ctx, &mcp.ProgressNotificationParams{ProgressToken: s.token, Progress: s.steps, Message: what})
+	_ = s.session.NotifyProgress(s.ctx, &mcp.ProgressNotificationParams{
+		Meta: mcp.Meta{metaRun: s.run}, ProgressToken: s.token, Progress: s.steps, Message: what,
+	})
 }
 
 // asking is a sink whose reading ends where the user is asked.
