@@ -25,6 +25,7 @@ type Answer struct {
 	faces   *Faces
 	owner   string
 	attempt int
+	known   int64 // the last frame when the reading began
 	reader  *run.Reader
 	began   bool // by this request, so that it ends with it
 	over    bool
@@ -176,7 +177,7 @@ func (a *Answer) Follow(ctx context.Context, leave <-chan struct{}, whole bool, 
 	switch {
 	case whole:
 		v.held = never
-	case !a.began: // what was said before the run changed hands may not hold
+	case !a.began && !a.reader.First(): // whoever said it may be dead, and another say it otherwise
 		v.held = max(a.attempt, 2)
 	}
 	for {
@@ -200,6 +201,9 @@ func (a *Answer) Follow(ctx context.Context, leave <-chan struct{}, whole bool, 
 			}
 			if err := v.frame(f); err != nil {
 				return End{}, err
+			}
+			if f.Event == oracle.FrameMessage && f.Seq > a.known { // it goes on being said
+				v.trust()
 			}
 			if v.done != nil {
 				a.over = true

@@ -260,7 +260,7 @@ func (f *Faces) answer(r oracle.Run, reader *run.Reader, began bool) *Answer {
 	f.serving[r.ID]++
 	f.mu.Unlock()
 	return &Answer{
-		RunID: r.ID, SessionID: r.SessionID, Created: r.CreatedAt, faces: f, owner: r.Owner, attempt: r.Attempt, reader: reader, began: began,
+		RunID: r.ID, SessionID: r.SessionID, Created: r.CreatedAt, faces: f, owner: r.Owner, attempt: r.Attempt, known: r.NextSeq - 1, reader: reader, began: began,
 	}
 }
 

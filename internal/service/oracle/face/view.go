@@ -201,6 +201,13 @@ func (v *view) show() {
 	v.held, v.pieces = 0, nil
 }
 
+// trust shows what was held back because its speaker might have been dead.
+func (v *view) trust() {
+	if v.held > 0 && v.held != never && v.skip == nil {
+		v.show()
+	}
+}
+
 // rewind takes back the text beyond a length in UTF-16 units. An attempt that
 // takes back its own text has seen that it was a thought: the program keeps it.
 func (v *view) rewind(length, attempt int) {
@@ -219,8 +226,8 @@ func (v *view) rewind(length, attempt int) {
 	v.attempt = max(v.attempt, attempt)
 	v.shown.Reset()
 	v.shown.WriteString(text[:at])
-	if v.held > 0 && v.held != never && attempt >= v.held && v.skip == nil {
-		v.show()
+	if attempt >= v.held {
+		v.trust()
 	}
 }
 

@@ -338,6 +338,7 @@ func (e *Engine) unregister(id string, a *active) {
 
 // Follow reads a run of the user, from after on. A pruned run is ErrPruned.
 func (e *Engine) Follow(ctx context.Context, owner, id string, after int64) (*Reader, error) {
+	here := e.isLocal(id) // before the record is read, which is then as new as that
 	r, err := e.store.Run(ctx, owner, id)
 	if err != nil {
 		return nil, err
@@ -351,7 +352,9 @@ func (e *Engine) Follow(ctx context.Context, owner, id string, after int64) (*Re
 			return nil, ErrPruned
 		}
 	}
-	return e.hub.open(id, after, r.NextSeq-1, false), nil
+	reader := e.hub.open(id, after, r.NextSeq-1, false)
+	reader.first = here && r.Attempt == 1
+	return reader, nil
 }
 
 // Began reports whether the user's run was begun under the invocation of that

@@ -227,8 +227,13 @@ type Reader struct {
 	tail   *tail
 	cursor int64
 	closed bool
+	first  bool
 	leave  <-chan struct{}
 }
+
+// First reports that this node was making the run's first attempt when the reader was
+// opened: what the run has said so far holds for as long as the node lives.
+func (r *Reader) First() bool { return r.first }
 
 // Until makes Next return ErrLeaving, instead of waiting, once leave is closed.
 func (r *Reader) Until(leave <-chan struct{}) { r.leave = leave }

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -135,25 +136,28 @@ func TestATurnGoesOnWithoutItsPage(t *testing.T) {
 			t.Errorf("Bob: %d %s", r.Status, r.Body)
 		}
 	}
-	resp, err = alice.Open(t.Context(), "GET", path+"/c/stream", nil)
+	patience, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	resp, err = alice.Open(patience, "GET", path+"/c/stream", nil)
 	must(t, err)
 	defer func() { _ = resp.Body.Close() }()
 	if resp.StatusCode != http.StatusOK || resp.Header.Get("X-Run-Id") != runID {
 		t.Fatalf("%d %v", resp.StatusCode, resp.Header)
 	}
-	close(wait)
-	var b strings.Builder
-	for lines := bufio.NewScanner(resp.Body); lines.Scan(); {
-		b.WriteString(lines.Text() + "\n")
-	}
-	said := ""
-	for _, c := range chunks(t, b.String()) {
-		if c["type"] == "text-delta" {
-			said += c["delta"].(string)
+	said, all := "", ""
+	for lines := bufio.NewScanner(resp.Body); lines.Scan(); all += lines.Text() + "\n" {
+		for _, c := range chunks(t, lines.Text()) {
+			if c["type"] != "text-delta" {
+				continue
+			}
+			// What was said before it came back is shown at once; then the model goes on.
+			if said += c["delta"].(string); said == "slow but sure" {
+				close(wait)
+			}
 		}
 	}
-	if said != "slow but sure" {
-		t.Errorf("%q in %s", said, b.String())
+	if said != "slow but sure" || !strings.Contains(all, "[DONE]") {
+		t.Errorf("%q in %s", said, all)
 	}
 }
 
