@@ -11,6 +11,9 @@ import (
 	"github.com/castalia-org/castalia/internal/service/knowledge/knowledgehttp"
 )
 
+// mostReaders is how many documents a node reads at once, on however many cores.
+const mostReaders = 2
+
 // buildKnowledge puts knowledge on the file store, whose folders are its
 // collections: a node that has one has the other.
 func (a *App) buildKnowledge(ctx context.Context, files *filestore.Service) (*knowledgekit.Kit, error) {
@@ -18,9 +21,13 @@ func (a *App) buildKnowledge(ctx context.Context, files *filestore.Service) (*kn
 	if err != nil {
 		return nil, err
 	}
-	var reader knowledge.Reader
+	var (
+		reader  knowledge.Reader
+		readers int
+	)
 	if a.opt.Documents != nil {
-		reader = a.opt.Documents
+		// Who waits for a place would be charged for what is read there.
+		reader, readers = a.opt.Documents, min(a.opt.Documents.Places(), mostReaders)
 	}
 	embedder, err := knowledgekit.NewEmbedder(a.opt.Settings.Knowledge)
 	if err != nil {
@@ -28,7 +35,7 @@ func (a *App) buildKnowledge(ctx context.Context, files *filestore.Service) (*kn
 	}
 	return knowledgekit.New(ctx, knowledgekit.Deps{
 		Embedder: embedder, Metrics: a.res.metrics,
-		DB: a.res.db, Blobs: a.res.blobs, Bus: a.res.bus, Files: files, Reader: reader, Member: a.access.door.IsMember, Held: a.identity.Held,
+		DB: a.res.db, Blobs: a.res.blobs, Bus: a.res.bus, Files: files, Reader: reader, Readers: readers, Member: a.access.door.IsMember, Held: a.identity.Held,
 		Key: key, OldKeys: old, Node: a.res.node, Log: a.opt.Log, Now: a.res.now, Synonyms: a.documents.synonyms.Value, Changed: changedFiles,
 		Surface: knowledgehttp.Deps{
 			Identified: a.authenticated(identity.Oracle), Bearing: a.authenticated(identity.Files),

@@ -44,7 +44,9 @@ type Deps struct {
 	Bus    bus.Bus
 	Files  *filestore.Service
 	Reader knowledge.Reader
-	Member func(ctx context.Context, did string) (bool, error)
+	// Readers is how many documents Reader reads at once; 0 is as the service has it.
+	Readers int
+	Member  func(ctx context.Context, did string) (bool, error)
 	// Key is the master key of files, OldKeys others that are still read.
 	Key     seal.Key
 	OldKeys []seal.Key
@@ -81,7 +83,7 @@ type Kit struct {
 
 // New puts it together.
 func New(ctx context.Context, d Deps) *Kit {
-	cfg := knowledge.Config{MasterKey: d.Key, OldKeys: d.OldKeys, Node: d.Node}
+	cfg := knowledge.Config{MasterKey: d.Key, OldKeys: d.OldKeys, Node: d.Node, Readers: d.Readers}
 	if d.Reader == nil {
 		d.Reader = illiterate{}
 	}

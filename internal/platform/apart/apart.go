@@ -5,12 +5,14 @@
 // once more: Run hands the input to that process and reads what it says, Serve is
 // the other end. The package promises that the process has nothing of the
 // environment, and limits of time, processor, memory, stack, files and output;
-// however it ends, its parent goes on. It does not promise a sandbox: the process
+// however it ends, its parent goes on; and that whoever has much to be worked on keeps
+// nobody else waiting for more than one process of theirs. It does not promise a sandbox: the process
 // has the user and the network of its parent.
 package apart
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -41,6 +43,8 @@ var (
 	ErrTooMuch   = errors.New("it takes too much memory")
 	ErrTooMany   = errors.New("it says too much")
 	ErrDestroyed = errors.New("it ended the process that worked on it")
+	// ErrBusy is nothing that the input is to blame for.
+	ErrBusy = errors.New("others were worked on all the time")
 )
 
 // Refusal is what the work itself says is wrong with its input.
@@ -66,34 +70,49 @@ const (
 type Runner struct {
 	limits  Limits
 	command []string
-	places  chan struct{}
+	most    int
+	places  *places
 }
 
 // New makes a Runner for a command of this program, which must call Serve with the
 // same limits. Half as many run at once as there are cores.
 func New(limits Limits, command ...string) *Runner {
-	return &Runner{limits: limits, command: command, places: make(chan struct{}, max(1, runtime.NumCPU()/2))}
+	most := max(1, runtime.NumCPU()/2)
+	return &Runner{limits: limits, command: command, most: most, places: newPlaces(most)}
 }
 
-// Run gives the input, in its pieces, to a process and returns what that says. It
-// waits for a place first; a context that ends gives its own error.
-func (r *Runner) Run(ctx context.Context, input ...[]byte) ([]byte, error) {
+// Places is how many processes run at once.
+func (r *Runner) Places() int { return r.most }
+
+// Job is work for a process.
+type Job struct {
+	// Lane is whose it is: lanes take turns, however much stands in each.
+	Lane string
+	// Wait is how long it waits for its turn; 0 as long as it takes.
+	Wait time.Duration
+	// Time ends it sooner than the limits do, counted from its turn; 0 does not.
+	Time time.Duration
+	// Input is given to the process, in its pieces.
+	Input [][]byte
+}
+
+// Run has a process do a job and returns what that says. It waits for a place first; a
+// context that ends gives its own error.
+func (r *Runner) Run(ctx context.Context, j Job) ([]byte, error) {
 	var size int64
-	readers := make([]io.Reader, len(input))
-	for i, piece := range input {
+	readers := make([]io.Reader, len(j.Input))
+	for i, piece := range j.Input {
 		size += int64(len(piece))
 		readers[i] = bytes.NewReader(piece)
 	}
 	if size > r.limits.Input {
 		return nil, ErrTooLarge
 	}
-	select {
-	case r.places <- struct{}{}:
-		defer func() { <-r.places }()
-	case <-ctx.Done():
-		return nil, ctx.Err()
+	if err := r.place(ctx, j); err != nil {
+		return nil, err
 	}
-	limited, cancel := context.WithTimeout(ctx, r.limits.Time)
+	defer r.places.leave()
+	limited, cancel := context.WithTimeout(ctx, min(r.limits.Time, cmp.Or(j.Time, r.limits.Time)))
 	defer cancel()
 	cmd := exec.CommandContext(limited, r.command[0], r.command[1:]...) //nolint:gosec // this program itself
 	cmd.Env = []string{"GOMAXPROCS=2", "GOTRACEBACK=none"}
@@ -122,6 +141,21 @@ func (r *Runner) Run(ctx context.Context, input ...[]byte) ([]byte, error) {
 		return nil, ErrDestroyed
 	}
 	return nil, fmt.Errorf("work apart: %w", err)
+}
+
+// place waits for a place, as long as the job does.
+func (r *Runner) place(ctx context.Context, j Job) error {
+	wait := ctx
+	if j.Wait > 0 {
+		var cancel context.CancelFunc
+		wait, cancel = context.WithTimeout(ctx, j.Wait)
+		defer cancel()
+	}
+	err := r.places.enter(wait, j.Lane)
+	if err != nil && ctx.Err() == nil {
+		return ErrBusy
+	}
+	return err
 }
 
 // most is a writer that takes so much and no more.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"os"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -46,6 +47,14 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
+func job(pieces ...string) apart.Job {
+	var j apart.Job
+	for _, p := range pieces {
+		j.Input = append(j.Input, []byte(p))
+	}
+	return j
+}
+
 func TestRun(t *testing.T) {
 	t.Parallel()
 	runner := apart.New(limits(), os.Args[0], work)
@@ -58,11 +67,11 @@ func TestRun(t *testing.T) {
 		"say much":                     apart.ErrTooMany,
 		strings.Repeat("x", (1<<20)+1): apart.ErrTooLarge,
 	} {
-		if out, err := runner.Run(t.Context(), []byte(input)); !errors.Is(err, want) {
+		if out, err := runner.Run(t.Context(), job(input)); !errors.Is(err, want) {
 			t.Errorf("%.20s: %q, %v, want %v", input, out, err, want)
 		}
 	}
-	if out, err := runner.Run(t.Context(), []byte("as "), []byte("it is")); string(out) != "AS IT IS" || err != nil {
+	if out, err := runner.Run(t.Context(), job("as ", "it is")); string(out) != "AS IT IS" || err != nil {
 		t.Errorf("it says %q, %v", out, err)
 	}
 }
@@ -72,12 +81,44 @@ func TestRunEnds(t *testing.T) {
 	t.Parallel()
 	short := limits()
 	short.Time = 100 * time.Millisecond
-	if _, err := apart.New(short, os.Args[0], work).Run(t.Context(), []byte("hang")); !errors.Is(err, apart.ErrTooSlow) {
+	if _, err := apart.New(short, os.Args[0], work).Run(t.Context(), job("hang")); !errors.Is(err, apart.ErrTooSlow) {
 		t.Errorf("it ended with %v", err)
+	}
+	soon := job("hang")
+	soon.Time = 100 * time.Millisecond
+	if _, err := apart.New(limits(), os.Args[0], work).Run(t.Context(), soon); !errors.Is(err, apart.ErrTooSlow) {
+		t.Errorf("a job with less time ended with %v", err)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 	defer cancel()
-	if _, err := apart.New(limits(), os.Args[0], work).Run(ctx, []byte("hang")); !errors.Is(err, context.DeadlineExceeded) {
+	if _, err := apart.New(limits(), os.Args[0], work).Run(ctx, job("hang")); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("it ended with %v", err)
+	}
+}
+
+// Who waits for a place is not told that the input was slow.
+func TestRunIsBusy(t *testing.T) {
+	t.Parallel()
+	runner := apart.New(limits(), os.Args[0], work)
+	ctx, cancel := context.WithCancel(t.Context())
+	var held sync.WaitGroup
+	for range runner.Places() {
+		held.Go(func() { _, _ = runner.Run(ctx, job("hang")) })
+	}
+	waits := job("hello")
+	waits.Lane, waits.Wait = "another", 50*time.Millisecond
+	for { // until the others have taken every place
+		_, err := runner.Run(t.Context(), waits)
+		if errors.Is(err, apart.ErrBusy) {
+			break
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	cancel()
+	held.Wait()
+	if out, err := runner.Run(t.Context(), job("hello")); string(out) != "HELLO" || err != nil {
+		t.Errorf("it says %q, %v", out, err)
 	}
 }

@@ -60,8 +60,9 @@ type Store func(ctx context.Context, userDID, delegation, cid string, limit int6
 
 // Documents reads the text of a document apart from the program: more than limit
 // bytes of it when there are more, so that whoever cuts it can say so. What is wrong
-// with the document is a fault of kind Invalid, whose text the user may read.
-type Documents func(ctx context.Context, data []byte, limit int) (string, error)
+// with the document is a fault of kind Invalid, whose text the user may read. Owner is
+// the user: one with many documents does not keep others waiting.
+type Documents func(ctx context.Context, owner string, data []byte, limit int) (string, error)
 
 // Fetcher reads attachments.
 type Fetcher struct {
@@ -130,7 +131,7 @@ func (f *Fetcher) Fetch(ctx context.Context, q turn.AttachmentQuery) ([]oracle.A
 		}
 		left -= int64(len(data))
 		a.Size = int64(len(data))
-		image, err := f.digest(ctx, a, data)
+		image, err := f.digest(ctx, q.Owner, a, data)
 		if err != nil {
 			a.Note = f.note(err)
 		}
@@ -376,7 +377,7 @@ func decrypt(file *oracle.EncryptedFile, data []byte) ([]byte, error) {
 }
 
 // digest makes text or a picture of a file.
-func (f *Fetcher) digest(ctx context.Context, a *oracle.Attachment, data []byte) (*plugin.Image, error) {
+func (f *Fetcher) digest(ctx context.Context, owner string, a *oracle.Attachment, data []byte) (*plugin.Image, error) {
 	sniffed := http.DetectContentType(data)
 	switch {
 	case strings.HasPrefix(sniffed, "image/"):
@@ -393,7 +394,7 @@ func (f *Fetcher) digest(ctx context.Context, a *oracle.Attachment, data []byte)
 		}
 		ctx, cancel := context.WithTimeout(ctx, f.cfg.Timeout)
 		defer cancel()
-		text, err := f.cfg.Documents(ctx, data, f.cfg.MaxText)
+		text, err := f.cfg.Documents(ctx, owner, data, f.cfg.MaxText)
 		if err != nil {
 			return nil, err
 		}

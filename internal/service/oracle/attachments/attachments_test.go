@@ -61,8 +61,8 @@ func (h *homeserver) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // documents stands in for what reads documents apart.
-func documents(_ context.Context, data []byte, _ int) (string, error) {
-	if bytes.HasPrefix(data, []byte("%PDF-")) {
+func documents(_ context.Context, owner string, data []byte, _ int) (string, error) {
+	if bytes.HasPrefix(data, []byte("%PDF-")) && owner == "did:key:alice" {
 		return "Bees dance", nil
 	}
 	return "", fault.New(fault.Invalid, "files of this kind cannot be read as text")
@@ -102,7 +102,7 @@ func TestFetch(t *testing.T) {
 	mxc := func(name string) oracle.Attachment {
 		return oracle.Attachment{Filename: name, Mimetype: "x/y", MxcURI: "mxc://" + host + "/" + name}
 	}
-	query := turn.AttachmentQuery{HomeServer: web.URL, MatrixToken: "syt_good", RoomID: "!r:x"}
+	query := turn.AttachmentQuery{Owner: "did:key:alice", HomeServer: web.URL, MatrixToken: "syt_good", RoomID: "!r:x"}
 	for name, c := range map[string]struct {
 		file oracle.Attachment
 		want string // in the text or the note

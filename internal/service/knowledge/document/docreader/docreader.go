@@ -21,8 +21,12 @@ import (
 // MaxDocument is the size of the largest document that is read.
 const MaxDocument = 64 << 20
 
-// textTime is how long somebody waits for the text of an attachment.
-const textTime = 10 * time.Second
+// textTime is how long the text of an attachment may take, textWait how long it waits
+// for its turn: somebody waits for both.
+const (
+	textTime = 10 * time.Second
+	textWait = 30 * time.Second
+)
 
 // limits of the process that reads one document.
 func limits() apart.Limits {
@@ -33,11 +37,17 @@ func limits() apart.Limits {
 	}
 }
 
-// Apart reads documents in processes.
-type Apart struct{ runner *apart.Runner }
+// Apart reads documents in processes. Documents that nobody waits for and those that
+// somebody waits for do not take each other's places.
+type Apart struct{ queued, waited *apart.Runner }
 
 // New makes an Apart for a command of this program that calls Serve.
-func New(command ...string) *Apart { return &Apart{runner: apart.New(limits(), command...)} }
+func New(command ...string) *Apart {
+	return &Apart{queued: apart.New(limits(), command...), waited: apart.New(limits(), command...)}
+}
+
+// Places is how many documents Read reads at once.
+func (a *Apart) Places() int { return a.queued.Places() }
 
 // request goes before the document, on a line of its own.
 type request struct {
@@ -53,6 +63,10 @@ func (a *Apart) Read(ctx context.Context, src document.Source) (*document.Docume
 
 // ReadWithin reads a document within other limits.
 func (a *Apart) ReadWithin(ctx context.Context, src document.Source, within document.Limits) (*document.Document, error) {
+	return read(ctx, a.queued, apart.Job{}, src, within)
+}
+
+func read(ctx context.Context, runner *apart.Runner, j apart.Job, src document.Source, within document.Limits) (*document.Document, error) {
 	if len(src.Data) > MaxDocument {
 		return nil, errTooLarge
 	}
@@ -60,7 +74,8 @@ func (a *Apart) ReadWithin(ctx context.Context, src document.Source, within docu
 	if err != nil {
 		return nil, fmt.Errorf("encode request: %w", err)
 	}
-	out, err := a.runner.Run(ctx, append(head, '\n'), src.Data)
+	j.Input = [][]byte{append(head, '\n'), src.Data}
+	out, err := runner.Run(ctx, j)
 	if err != nil {
 		return nil, explain(err)
 	}
@@ -76,6 +91,8 @@ const (
 	errTooLarge document.Problem = "the document is larger than 64 MB"
 	errTooSlow  document.Problem = "the document takes too long to read"
 	errTooMuch  document.Problem = "the document takes too much memory to read"
+	// errBusy is no fault of the document: nobody but Text ends with it.
+	errBusy document.Problem = "other documents are being read, try it again in a minute"
 )
 
 // explain says what the end of a process means for the document.
@@ -92,23 +109,21 @@ func explain(err error) error {
 		return errTooMuch
 	case errors.Is(err, apart.ErrDestroyed):
 		return document.ErrDamaged
+	case errors.Is(err, apart.ErrBusy):
+		return errBusy
 	}
 	return fmt.Errorf("read document apart: %w", err)
 }
 
 // Text reads the text of a document for somebody who waits: more than limit bytes
 // of it when there are more, so that whoever cuts it can say so. What is wrong with
-// the document is a fault of kind Invalid. A nil Apart reads none.
-func (a *Apart) Text(ctx context.Context, data []byte, limit int) (string, error) {
+// the document is a fault of kind Invalid. Owners take turns. A nil Apart reads none.
+func (a *Apart) Text(ctx context.Context, owner string, data []byte, limit int) (string, error) {
 	if a == nil {
 		return "", fault.New(fault.Invalid, "this server reads no documents")
 	}
-	limited, cancel := context.WithTimeout(ctx, textTime)
-	defer cancel()
-	doc, err := a.ReadWithin(limited, document.Source{Data: data}, document.Limits{Text: 2 * limit, Pages: 200})
-	if ctx.Err() == nil && limited.Err() != nil {
-		err = errTooSlow
-	}
+	j := apart.Job{Lane: owner, Wait: textWait, Time: textTime}
+	doc, err := read(ctx, a.waited, j, document.Source{Data: data}, document.Limits{Text: 2 * limit, Pages: 200})
 	if problem, ok := errors.AsType[document.Problem](err); ok {
 		return "", fault.New(fault.Invalid, string(problem))
 	}

@@ -7,6 +7,7 @@ import (
 	"os"
 	"reflect"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/castalia-org/castalia/internal/platform/fault"
@@ -52,6 +53,8 @@ func (evil) Parse(src document.Source, to *document.Builder) error {
 		}
 	case "environment":
 		return to.Paragraph(strings.Join(os.Environ(), " "), document.Place{})
+	case "hang":
+		select {}
 	case "bug":
 		return errors.New("a secret of the program")
 	}
@@ -141,16 +144,16 @@ func TestAProgramThatIsMissingIsNotTheDocumentsFault(t *testing.T) {
 func TestText(t *testing.T) {
 	t.Parallel()
 	long := documenttest.PDF(documenttest.Line("F1", 11, 72, 700, strings.Repeat("x", 300)))
-	text, err := reader().Text(t.Context(), long, 100)
+	text, err := reader().Text(t.Context(), "alice", long, 100)
 	if err != nil || text != strings.Repeat("x", 200) {
 		t.Errorf("it is %q, %v", text, err)
 	}
-	_, err = reader().Text(t.Context(), circular(), 100)
+	_, err = reader().Text(t.Context(), "alice", circular(), 100)
 	if e := fault.From(err); e.Kind != fault.Invalid || e.Message != "the document is damaged" {
 		t.Errorf("it failed with %v", err)
 	}
 	var none *docreader.Apart
-	if _, err := none.Text(t.Context(), long, 100); fault.KindOf(err) != fault.Invalid {
+	if _, err := none.Text(t.Context(), "alice", long, 100); fault.KindOf(err) != fault.Invalid {
 		t.Errorf("none failed with %v", err)
 	}
 }
@@ -163,4 +166,29 @@ func BenchmarkApart(b *testing.B) {
 			b.Fatal(err)
 		}
 	}
+}
+
+// Documents that nobody waits for do not stand before those that somebody waits for,
+// however long they take.
+func TestSlowDocumentsKeepNobodyWaiting(t *testing.T) {
+	t.Parallel()
+	r := reader()
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	var slow sync.WaitGroup
+	for range r.Places() + 1 {
+		slow.Go(func() {
+			if _, err := r.Read(ctx, document.Source{Name: "a.evil", Data: []byte("hang")}); !errors.Is(err, context.Canceled) {
+				t.Errorf("it ended with %v", err)
+			}
+		})
+	}
+	for range 20 { // whichever of them have begun by now
+		text, err := r.Text(t.Context(), "alice", []byte("A short text, and nothing else."), 100)
+		if err != nil || !strings.Contains(text, "short") {
+			t.Fatalf("%q, %v", text, err)
+		}
+	}
+	cancel()
+	slow.Wait()
 }

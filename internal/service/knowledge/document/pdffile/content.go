@@ -55,6 +55,8 @@ const (
 	maxForms  = 6
 	maxStates = 256
 	maxRuns   = 200_000
+	// lookUp is what an operator costs more that has an object read from the file.
+	lookUp = 200
 )
 
 // interpret goes over a stream with its resources.
@@ -113,6 +115,7 @@ func (p *page) interpret(data []byte, resources pdf.Value, g state) {
 			if len(operands) >= 2 {
 				name := operands[len(operands)-2].text
 				if fonts[name] == nil {
+					*p.budget -= lookUp
 					fonts[name] = p.fonts(fontTable.Key(name))
 				}
 				g.font = fonts[name]
@@ -149,6 +152,7 @@ func (p *page) interpret(data []byte, resources pdf.Value, g state) {
 			move(0, -g.leading)
 			text = p.show(g, text, []token{last()})
 		case "Do":
+			*p.budget -= lookUp
 			p.form(resources.Key("XObject").Key(last().text), resources, g)
 		case "ID":
 			l.skipImage()
