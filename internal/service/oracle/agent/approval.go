@@ -99,10 +99,10 @@ func (l *loop) reason(t Tool) string {
 		return oracle.AsksConfirm
 	case t.Asks:
 		return oracle.AsksOperator
+	case !t.ReadOnly && (l.Untrusted || before.Untrusted()):
+		return oracle.AsksUntrusted // before the delegation, which says nothing about this call
 	case t.Granted != nil && l.Delegates && l.Answers != nil:
 		return oracle.AsksDelegation
-	case !t.ReadOnly && (l.Untrusted || before.Untrusted()):
-		return oracle.AsksUntrusted
 	}
 	return ""
 }
