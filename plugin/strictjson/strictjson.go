@@ -181,15 +181,18 @@ func (s *scanner) leave() {
 func (s *scanner) text() error {
 	s.at++
 	from, escaped := s.at, false
-	for {
-		n := bytes.IndexByte(s.data[s.at:], '"')
-		if n < 0 {
-			s.at = len(s.data)
-			return nil
+	for quote := -1; ; {
+		if quote < s.at { // once for each quote, not for each escape before it
+			n := bytes.IndexByte(s.data[s.at:], '"')
+			if n < 0 {
+				s.at = len(s.data)
+				return nil
+			}
+			quote = s.at + n
 		}
-		escape := bytes.IndexByte(s.data[s.at:s.at+n], '\\')
+		escape := bytes.IndexByte(s.data[s.at:quote], '\\')
 		if escape < 0 {
-			s.at += n
+			s.at = quote
 			break
 		}
 		escaped = true

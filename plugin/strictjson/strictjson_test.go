@@ -8,6 +8,7 @@ import (
 	"io"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/castalia-org/castalia/plugin/strictjson"
 )
@@ -239,5 +240,33 @@ func BenchmarkUnmarshal(b *testing.B) {
 				}
 			}
 		})
+	}
+}
+
+// TestTextsCostTheirSize: a text of which every character is escaped was searched to
+// its end for each of them, which takes hours for these.
+func TestTextsCostTheirSize(t *testing.T) {
+	t.Parallel()
+	const size = 16 << 20
+	for name, text := range map[string]string{
+		"escapes":        `{"a":"` + strings.Repeat(`\n`, size/2) + `"}`,
+		"code points":    `{"a":"` + strings.Repeat(`\u00e9`, size/6) + `"}`,
+		"quotes":         `{"a":"` + strings.Repeat(`\"`, size/2) + `"}`,
+		"no end":         `{"a":"` + strings.Repeat(`\n`, size/2),
+		"escaped name":   `{"` + strings.Repeat(`\n`, size/2) + `":1}`,
+		"texts":          `[` + strings.Repeat(`"\n",`, size/5) + `1]`,
+		"backslashes":    `{"a":"` + strings.Repeat(`\\`, size/2) + `"}`,
+		"escapes, names": `{"` + strings.Repeat(`\n`, size/4) + `":1,"` + strings.Repeat(`\n`, size/4) + `x":1}`,
+	} {
+		done := make(chan error, 1)
+		go func() { done <- strictjson.Check([]byte(text), nil) }()
+		select {
+		case err := <-done:
+			if err != nil && name != "no end" {
+				t.Errorf("%s: %v", name, err)
+			}
+		case <-time.After(2 * time.Minute):
+			t.Fatalf("%s: still at it", name)
+		}
 	}
 }
