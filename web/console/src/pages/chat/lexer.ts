@@ -6,6 +6,9 @@ export const deepest = 16;
 /** How many characters of one text are searched for the ends of emphasis. */
 export const searchable = 1_000_000;
 
+/** How many characters a link has, with its text; an address has no more by itself. */
+export const longestLink = 2_000;
+
 /**
  * The rules of `marked`, with a bound on the work that a text can ask for.
  * Its search for the end of emphasis starts again at every mark, it follows
@@ -44,7 +47,8 @@ class BoundedTokenizer extends Tokenizer {
   }
 
   override link(src: string) {
-    return this.#within(() => super.link(src));
+    if (!/^!?\[/.test(src)) return undefined;
+    return this.#within(() => super.link(src.slice(0, longestLink)));
   }
 
   override emStrong(src: string, maskedSrc: string, prevChar?: string) {

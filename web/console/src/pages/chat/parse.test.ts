@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { deepest, searchable } from "./lexer";
+import { deepest, longestLink, searchable } from "./lexer";
 import { longest, parseBlocks, type Block, type Inline } from "./parse";
 
 const kinds = (text: string) => parseBlocks(text).map((b) => b.kind);
@@ -244,6 +244,13 @@ test.each(Object.entries(hostile))("%s: the work grows with the text", (_, make)
   expect(large).toBeLessThan(2.5 * small + 200);
   const blocks = parseBlocks(make(longest - 10));
   expect(depthOf(blocks)).toBeLessThanOrEqual(deepest);
+});
+
+// The pattern of a link goes on to the end of its text, again for every bracket.
+test("a link is looked for within bounds", () => {
+  const link = (n: number) => `[a](/${"x".repeat(n)})`;
+  expect(hrefs(link(1900))).toHaveLength(1);
+  expect(hrefs(link(longestLink))).toEqual([]);
 });
 
 test("emphasis is given up when its search was long enough", () => {
