@@ -23,7 +23,7 @@ func NextFeed(ctx context.Context, tx Querier, name string) (int64, error) {
 
 // NextFeedN reserves n numbers and returns the last of them.
 func NextFeedN(ctx context.Context, tx Querier, name string, n int64) (int64, error) {
-	if h, ok := tx.(*handle); ok && h.pass != nil && !h.pass.claim("feed "+name) {
+	if h, ok := tx.(*handle); ok && h.pass != nil && !h.pass.Claim("feed "+name) {
 		return 0, h.note(fmt.Errorf("take number from feed %s: %w", name, errLaneTaken))
 	}
 	var last int64

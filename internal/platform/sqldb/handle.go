@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
+
+	"github.com/castalia-org/castalia/internal/platform/sqldb/pgline"
 )
 
 // handle is the transaction that a write function sees. It gives both engines
@@ -18,7 +20,7 @@ type handle struct {
 	// is looked at before each statement instead.
 	detached bool
 	// pass holds the lanes of a PostgreSQL transaction.
-	pass *pass
+	pass *pgline.Pass
 	err  error
 	over bool
 	// rows and row are the last results handed out, for closeRows.

@@ -45,7 +45,7 @@ type postgresEngine struct {
 	db               *DB
 	writers, readers *pgline.Pool
 
-	lanes  lanes
+	lanes  pgline.Lanes
 	inside atomic.Int64 // calls of write that have not returned
 	// open is held for reading by every write, and for writing to close.
 	open   sync.RWMutex
@@ -105,7 +105,7 @@ func postgresPool(url string, opt Options, servers *pgline.Hosts, readOnly bool)
 	delete(cfg.RuntimeParams, pgIdleInTx)
 	cfg.ValidateConnect = servers.Validate(session)
 	p := &pgline.Pool{}
-	p.DB = sql.OpenDB(postgresConnector{Connector: stdlib.GetConnector(*cfg), hosts: servers, pool: p, fault: opt.Fault, readOnly: readOnly})
+	p.DB = sql.OpenDB(postgresConnector{Connector: stdlib.GetConnector(*cfg), hosts: servers, pool: p, fault: opt.Fault, seen: opt.Seen, readOnly: readOnly})
 	return p, nil
 }
 
@@ -117,7 +117,7 @@ func (e *postgresEngine) write(ctx context.Context, fn writeFunc) error {
 	}
 	e.inside.Add(1)
 	defer e.inside.Add(-1)
-	p := &pass{lanes: &e.lanes}
+	p := &pgline.Pass{Lanes: &e.lanes}
 	for try := 1; ; try++ {
 		err := e.attempt(ctx, fn, p, try)
 		switch {
@@ -134,8 +134,8 @@ func (e *postgresEngine) write(ctx context.Context, fn writeFunc) error {
 		if errors.Is(err, errLaneTaken) {
 			continue // its lane is where it waits
 		}
-		if IsSerialization(err) && len(p.wanted) == 0 {
-			p.want("conflict")
+		if IsSerialization(err) && len(p.Wanted) == 0 {
+			p.Want("conflict")
 		}
 		if err := pause(ctx, try); err != nil {
 			return err
@@ -149,18 +149,18 @@ func pause(ctx context.Context, try int) error {
 }
 
 // attempt runs fn once, in the lanes that earlier tries asked for.
-func (e *postgresEngine) attempt(ctx context.Context, fn writeFunc, p *pass, try int) error {
-	if err := p.enter(ctx); err != nil {
+func (e *postgresEngine) attempt(ctx context.Context, fn writeFunc, p *pgline.Pass, try int) error {
+	if err := p.Enter(ctx); err != nil {
 		return err
 	}
-	defer p.leave()
+	defer p.Leave()
 	conn, err := e.db.writers.Conn(ctx)
 	if err != nil {
 		return fmt.Errorf("begin write: %w", err)
 	}
 	defer func() { _ = conn.Close() }()
 	if try >= pgFleetLane {
-		release, err := fleetLanes(ctx, conn, p.held)
+		release, err := fleetLanes(ctx, conn, p.Held)
 		if err != nil {
 			return err
 		}
@@ -191,7 +191,7 @@ func fleetLanes(ctx context.Context, conn *sql.Conn, names []string) (release fu
 }
 
 // transact runs fn in one transaction and commits it.
-func (e *postgresEngine) transact(ctx context.Context, conn *sql.Conn, level sql.IsolationLevel, p *pass, fn writeFunc) (err error) {
+func (e *postgresEngine) transact(ctx context.Context, conn *sql.Conn, level sql.IsolationLevel, p *pgline.Pass, fn writeFunc) (err error) {
 	// The transaction outlives the caller's context: whether a commit under way
 	// succeeded must be known. Its beginning and the statements inside it do not.
 	tx, err := conn.BeginTx(onBehalf(ctx), &sql.TxOptions{Isolation: level})

@@ -20,6 +20,7 @@ type postgresConnector struct {
 	hosts    *pgline.Hosts
 	pool     *pgline.Pool
 	fault    func(Stage) error
+	seen     func(string, []driver.NamedValue)
 	readOnly bool
 }
 
@@ -44,7 +45,7 @@ func (c postgresConnector) Connect(ctx context.Context) (driver.Conn, error) {
 	if !ok {
 		return nil, errors.Join(fmt.Errorf("postgres driver's connection is a %T", dc), dc.Close())
 	}
-	return &postgresConn{Conn: conn, hosts: c.hosts, epoch: epoch, fault: c.fault, readOnly: c.readOnly}, nil
+	return &postgresConn{Conn: conn, hosts: c.hosts, epoch: epoch, fault: c.fault, seen: c.seen, readOnly: c.readOnly}, nil
 }
 
 // postgresConn adds the classification of errors and the fault hook to the
@@ -54,6 +55,7 @@ type postgresConn struct {
 	hosts    *pgline.Hosts
 	epoch    int64 // of hosts, when it was opened
 	fault    func(Stage) error
+	seen     func(string, []driver.NamedValue)
 	readOnly bool
 }
 
@@ -125,6 +127,9 @@ func (c *postgresConn) ExecContext(ctx context.Context, query string, args []dri
 	if err := c.ask(StageStatement); err != nil {
 		return nil, err
 	}
+	if c.seen != nil {
+		c.seen(query, args)
+	}
 	if ctx.Value(awaitedKey{}) != nil {
 		ctx = context.WithoutCancel(ctx)
 	}
@@ -138,6 +143,9 @@ func (c *postgresConn) ExecContext(ctx context.Context, query string, args []dri
 func (c *postgresConn) QueryContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
 	if err := c.ask(StageStatement); err != nil {
 		return nil, err
+	}
+	if c.seen != nil {
+		c.seen(query, args)
 	}
 	ctx, p := c.newPatience(ctx, pgSilence)
 	rows, err := c.Conn.QueryContext(ctx, query, args)

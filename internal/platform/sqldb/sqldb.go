@@ -25,6 +25,7 @@ package sqldb
 import (
 	"context"
 	"database/sql"
+	"database/sql/driver"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -62,6 +63,9 @@ type Options struct {
 	// Fault, when set, is asked before each trip to the database and may answer
 	// with an error instead. It exists for tests of outages: see sqldbtest.Breaker.
 	Fault func(Stage) error
+	// Seen, when set, is told every statement with its arguments. It exists for tests
+	// of what statements read: see sqldbtest.Reads.
+	Seen func(query string, args []driver.NamedValue)
 	// dial, when set, replaces the line to PostgreSQL, for tests of this package.
 	dial pgconn.DialFunc
 }

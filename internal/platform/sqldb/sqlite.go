@@ -98,7 +98,7 @@ func sqlitePool(path string, db *DB, readOnly bool) (*sql.DB, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open database %s: %w", path, err)
 	}
-	return sql.OpenDB(sqliteConnector{Connector: c, fault: db.opt.Fault}), nil
+	return sql.OpenDB(sqliteConnector{Connector: c, fault: db.opt.Fault, seen: db.opt.Seen}), nil
 }
 
 // ping looks at the file, and has the writer take an empty turn.

@@ -19,6 +19,7 @@ const stmtCacheSize = 384
 type sqliteConnector struct {
 	driver.Connector
 	fault func(Stage) error
+	seen  func(string, []driver.NamedValue)
 }
 
 // Connect implements driver.Connector.
@@ -36,7 +37,7 @@ func (c sqliteConnector) Connect(ctx context.Context) (driver.Conn, error) {
 	if !ok {
 		return nil, errors.Join(fmt.Errorf("sqlite driver's connection is a %T", dc), dc.Close())
 	}
-	return &sqliteConn{sqliteDriverConn: conn, fault: c.fault, stmts: make(map[string]*cachedStmt)}, nil
+	return &sqliteConn{sqliteDriverConn: conn, fault: c.fault, seen: c.seen, stmts: make(map[string]*cachedStmt)}, nil
 }
 
 // sqliteDriverConn is what the driver's connections offer.
@@ -55,6 +56,7 @@ type sqliteDriverConn interface {
 type sqliteConn struct {
 	sqliteDriverConn
 	fault func(Stage) error
+	seen  func(string, []driver.NamedValue)
 	stmts map[string]*cachedStmt
 	open  *cachedRows // what is being read
 }
@@ -70,7 +72,7 @@ type cachedStmt struct {
 var errRowsOpen = errors.New("close the rows of the last query first: a transaction has one line to the database")
 
 // take returns a statement for query, prepared now or earlier.
-func (c *sqliteConn) take(ctx context.Context, query string) (*cachedStmt, error) {
+func (c *sqliteConn) take(ctx context.Context, query string, args []driver.NamedValue) (*cachedStmt, error) {
 	if c.fault != nil {
 		if err := c.fault(StageStatement); err != nil {
 			return nil, err
@@ -81,6 +83,9 @@ func (c *sqliteConn) take(ctx context.Context, query string) (*cachedStmt, error
 	}
 	if c.open != nil {
 		return nil, errRowsOpen
+	}
+	if c.seen != nil {
+		c.seen(query, args)
 	}
 	if s := c.stmts[query]; s != nil {
 		return s, nil
@@ -112,7 +117,7 @@ func (c *sqliteConn) ExecContext(ctx context.Context, query string, args []drive
 	if err := checkText(args); err != nil {
 		return nil, err
 	}
-	s, err := c.take(ctx, query)
+	s, err := c.take(ctx, query, args)
 	if err != nil {
 		return nil, err
 	}
@@ -125,7 +130,7 @@ func (c *sqliteConn) QueryContext(ctx context.Context, query string, args []driv
 	if err := checkText(args); err != nil {
 		return nil, err
 	}
-	s, err := c.take(ctx, query)
+	s, err := c.take(ctx, query, args)
 	if err != nil {
 		return nil, err
 	}

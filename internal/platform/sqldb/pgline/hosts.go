@@ -1,5 +1,6 @@
 // Package pgline knows the lines to PostgreSQL: which server of an address serves,
-// how long one that says nothing is waited for, and how many connections it gives.
+// how long one that says nothing is waited for, how many connections it gives, and in
+// which lanes writers that collided take turns.
 package pgline
 
 import (

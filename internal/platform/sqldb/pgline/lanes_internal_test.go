@@ -1,4 +1,4 @@
-package sqldb
+package pgline
 
 import (
 	"context"
@@ -11,7 +11,7 @@ import (
 
 func TestLanesLetOneThroughAndAreForgotten(t *testing.T) {
 	t.Parallel()
-	var ls lanes
+	var ls Lanes
 	names := []string{"a", "b", "c"}
 	inside := map[string]*atomic.Int32{}
 	for _, name := range names {
@@ -21,24 +21,24 @@ func TestLanesLetOneThroughAndAreForgotten(t *testing.T) {
 	for range 8 {
 		wg.Go(func() {
 			for range 200 {
-				p := &pass{lanes: &ls}
+				p := &Pass{Lanes: &ls}
 				for range rand.N(4) {
-					p.want(names[rand.N(len(names))])
+					p.Want(names[rand.N(len(names))])
 				}
-				if err := p.enter(t.Context()); err != nil {
+				if err := p.Enter(t.Context()); err != nil {
 					t.Error(err)
 					return
 				}
-				p.claim(names[rand.N(len(names))]) // may be refused, never waits
-				for _, name := range p.held {
+				p.Claim(names[rand.N(len(names))]) // may be refused, never waits
+				for _, name := range p.Held {
 					if inside[name].Add(1) != 1 {
 						t.Errorf("two in lane %s", name)
 					}
 				}
-				for _, name := range p.held {
+				for _, name := range p.Held {
 					inside[name].Add(-1)
 				}
-				p.leave()
+				p.Leave()
 			}
 		})
 	}
@@ -50,25 +50,25 @@ func TestLanesLetOneThroughAndAreForgotten(t *testing.T) {
 
 func TestWaitingForALaneEndsWithTheContext(t *testing.T) {
 	t.Parallel()
-	var ls lanes
-	holder := &pass{lanes: &ls, wanted: []string{"b"}}
-	if err := holder.enter(t.Context()); err != nil {
+	var ls Lanes
+	holder := &Pass{Lanes: &ls, Wanted: []string{"b"}}
+	if err := holder.Enter(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	waiter := &pass{lanes: &ls, wanted: []string{"a", "b"}}
-	if err := waiter.enter(ctx); !errors.Is(err, context.Canceled) {
+	waiter := &Pass{Lanes: &ls, Wanted: []string{"a", "b"}}
+	if err := waiter.Enter(ctx); !errors.Is(err, context.Canceled) {
 		t.Errorf("enter: %v", err)
 	}
-	if len(waiter.held) != 0 || waiter.claim("b") {
-		t.Errorf("who gave up holds %q", waiter.held)
+	if len(waiter.Held) != 0 || waiter.Claim("b") {
+		t.Errorf("who gave up holds %q", waiter.Held)
 	}
-	holder.leave()
-	if !waiter.claim("b") {
+	holder.Leave()
+	if !waiter.Claim("b") {
 		t.Error("a lane that was left is not free")
 	}
-	waiter.leave()
+	waiter.Leave()
 	if len(ls.open) != 0 {
 		t.Errorf("%d lanes are remembered", len(ls.open))
 	}

@@ -1,4 +1,4 @@
-package sqldb
+package pgline
 
 import (
 	"context"
@@ -6,14 +6,14 @@ import (
 	"sync"
 )
 
-// lanes are queues by name inside this process. On PostgreSQL writers that
+// Lanes are queues by name inside this process. On PostgreSQL writers that
 // collided go through them one at a time, so that many writers of one feed or
 // row take turns instead of defeating each other again and again.
 //
 // A transaction waits for lanes only before it begins, in the order of their
 // names; inside it, it takes a lane that is free or gives up and comes back. So
 // nobody waits for a lane while holding a lock of the database.
-type lanes struct {
+type Lanes struct {
 	mu   sync.Mutex
 	open map[string]*lane
 }
@@ -23,7 +23,7 @@ type lane struct {
 	users int           // in it or waiting; the lane is forgotten at zero
 }
 
-func (ls *lanes) join(name string) *lane {
+func (ls *Lanes) join(name string) *lane {
 	ls.mu.Lock()
 	defer ls.mu.Unlock()
 	l := ls.open[name]
@@ -38,7 +38,7 @@ func (ls *lanes) join(name string) *lane {
 	return l
 }
 
-func (ls *lanes) part(name string, l *lane) {
+func (ls *Lanes) part(name string, l *lane) {
 	ls.mu.Lock()
 	defer ls.mu.Unlock()
 	if l.users--; l.users == 0 {
@@ -47,7 +47,7 @@ func (ls *lanes) part(name string, l *lane) {
 }
 
 // enter waits for the lane's turn.
-func (ls *lanes) enter(ctx context.Context, name string) error {
+func (ls *Lanes) enter(ctx context.Context, name string) error {
 	l := ls.join(name)
 	select {
 	case l.turn <- struct{}{}:
@@ -59,7 +59,7 @@ func (ls *lanes) enter(ctx context.Context, name string) error {
 }
 
 // try enters the lane if nobody is in it.
-func (ls *lanes) try(name string) bool {
+func (ls *Lanes) try(name string) bool {
 	l := ls.join(name)
 	select {
 	case l.turn <- struct{}{}:
@@ -71,7 +71,7 @@ func (ls *lanes) try(name string) bool {
 }
 
 // leave ends one's turn.
-func (ls *lanes) leave(name string) {
+func (ls *Lanes) leave(name string) {
 	ls.mu.Lock()
 	l := ls.open[name]
 	ls.mu.Unlock()
@@ -79,51 +79,51 @@ func (ls *lanes) leave(name string) {
 	ls.part(name, l)
 }
 
-// pass is what one transaction holds.
-type pass struct {
-	lanes *lanes
-	held  []string
-	// wanted are lanes that the next try enters before it begins.
-	wanted []string
+// Pass is what one transaction holds.
+type Pass struct {
+	Lanes *Lanes
+	Held  []string
+	// Wanted are lanes that the next try enters before it begins.
+	Wanted []string
 }
 
-// want notes a lane for the next try.
-func (p *pass) want(name string) {
-	if !slices.Contains(p.wanted, name) {
-		p.wanted = append(p.wanted, name)
-		slices.Sort(p.wanted)
+// Want notes a lane for the next try.
+func (p *Pass) Want(name string) {
+	if !slices.Contains(p.Wanted, name) {
+		p.Wanted = append(p.Wanted, name)
+		slices.Sort(p.Wanted)
 	}
 }
 
-// enter waits for every wanted lane.
-func (p *pass) enter(ctx context.Context) error {
-	for _, name := range p.wanted {
-		if err := p.lanes.enter(ctx, name); err != nil {
-			p.leave()
+// Enter waits for every wanted lane.
+func (p *Pass) Enter(ctx context.Context) error {
+	for _, name := range p.Wanted {
+		if err := p.Lanes.enter(ctx, name); err != nil {
+			p.Leave()
 			return err
 		}
-		p.held = append(p.held, name)
+		p.Held = append(p.Held, name)
 	}
 	return nil
 }
 
-// claim takes the lane inside a transaction, or notes it and reports false.
-func (p *pass) claim(name string) bool {
-	if slices.Contains(p.held, name) {
+// Claim takes the lane inside a transaction, or notes it and reports false.
+func (p *Pass) Claim(name string) bool {
+	if slices.Contains(p.Held, name) {
 		return true
 	}
-	p.want(name)
-	if !p.lanes.try(name) {
+	p.Want(name)
+	if !p.Lanes.try(name) {
 		return false
 	}
-	p.held = append(p.held, name)
+	p.Held = append(p.Held, name)
 	return true
 }
 
-// leave ends all turns.
-func (p *pass) leave() {
-	for _, name := range p.held {
-		p.lanes.leave(name)
+// Leave ends all turns.
+func (p *Pass) Leave() {
+	for _, name := range p.Held {
+		p.Lanes.leave(name)
 	}
-	p.held = p.held[:0]
+	p.Held = p.Held[:0]
 }
