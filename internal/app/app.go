@@ -13,6 +13,7 @@ import (
 	"github.com/castalia-org/castalia/internal/app/causes"
 	"github.com/castalia-org/castalia/internal/app/inspect"
 	"github.com/castalia-org/castalia/internal/app/keyring"
+	"github.com/castalia-org/castalia/internal/app/pulse"
 	"github.com/castalia-org/castalia/internal/identity"
 	"github.com/castalia-org/castalia/internal/identity/appkey"
 	"github.com/castalia-org/castalia/internal/identity/appkey/appkeyhttp"
@@ -41,6 +42,7 @@ type App struct {
 	documents operatorDocs
 
 	started time.Time
+	pulse   *pulse.Pulse // whether writes go through
 	parts   []part
 }
 
@@ -50,6 +52,8 @@ type part struct {
 	surfaces []httpserver.Surface
 	// workers run until their context ends; one that fails is started again.
 	workers map[string]func(context.Context) error
+	// writes says that the part cannot serve while the database takes no writes.
+	writes bool
 	// ready says what keeps this part from serving; nil means nothing.
 	ready func(context.Context) error
 	// alone says that the part fails by itself: the node goes on getting requests.

@@ -74,7 +74,7 @@ func (a *App) buildFiles(ctx context.Context) (*filesPart, error) {
 		return filestoremcp.Surface(svc, agents)
 	}
 	p.part = part{
-		name: "filestore",
+		name: "filestore", writes: true,
 		surfaces: []httpserver.Surface{p.http, filestoredav.Surface(svc, filestoredav.Deps{
 			Authenticate: a.faces.Wrap(appkey.Files), Folders: folders, State: records, Security: []string{appkeyhttp.SchemeBasic, appkeyhttp.SchemeKey},
 		}), plainlinkhttp.Surface(svc, plainlinkhttp.Deps{Folders: folders, BaseURL: a.opt.Settings.Server.PublicURL.Reveal(), Admit: a.standing}), ipfsgateway.Surface(svc, ipfsgateway.Deps{

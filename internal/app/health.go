@@ -2,7 +2,9 @@ package app
 
 import (
 	"context"
+	"errors"
 	"net/http"
+	"slices"
 
 	"github.com/castalia-org/castalia/internal/app/causes"
 	"github.com/castalia-org/castalia/internal/app/probe"
@@ -52,7 +54,10 @@ func (a *App) readiness(ctx context.Context) probe.Readiness {
 			body.Ready, body.Checks[name] = body.Ready && alone, "not ready"
 		}
 	}
-	check("database", a.res.db.Ping(ctx), false)
+	away := a.res.db.Ping(ctx)
+	check("database", away, false)
+	stuck := a.stuck()
+	check("writes", stuck, !slices.ContainsFunc(a.parts, func(p part) bool { return p.writes }))
 	if a.res.room != nil {
 		body.Checks["storage"] = "ok"
 		if a.res.room.Full() {
@@ -63,8 +68,11 @@ func (a *App) readiness(ctx context.Context) probe.Readiness {
 		body.Checks["connections"] = "PostgreSQL has no more of them"
 	}
 	for _, p := range a.parts {
-		if p.ready != nil {
+		switch {
+		case p.ready != nil:
 			check(p.name, p.ready(ctx), p.alone)
+		case p.writes:
+			check(p.name, errors.Join(away, stuck), p.alone)
 		}
 	}
 	if !a.server.Ready() {
@@ -73,9 +81,17 @@ func (a *App) readiness(ctx context.Context) probe.Readiness {
 	return body
 }
 
+// stuck says why writes do not go through, or nil.
+func (a *App) stuck() error {
+	if why := a.pulse.Trouble(); why != "" {
+		return errors.New(why)
+	}
+	return nil
+}
+
 // watchCauses gathers what can be wrong with this node.
 func (a *App) watchCauses() *causes.Watch {
-	all := []causes.Part{causes.Database(a.res.db.Ping, func() bool { return a.res.db.Stats().Short })}
+	all := []causes.Part{causes.Database(a.res.db.Ping, a.pulse.Trouble, func() bool { return a.res.db.Stats().Short })}
 	if a.res.room != nil {
 		all = append(all, causes.Storage(a.res.room.Full))
 	}

@@ -55,18 +55,7 @@ const (
 // has routes switched on, so that none is left out.
 func open(t *testing.T, set ...string) *world {
 	t.Helper()
-	w := build(t, nil, set...)
-	ctx, stop := context.WithCancel(context.WithoutCancel(t.Context()))
-	ended := make(chan error, 1)
-	go func() { ended <- w.Run(ctx) }()
-	t.Cleanup(func() {
-		stop()
-		if err := <-ended; err != nil {
-			t.Errorf("the program ended with %v", err)
-		}
-	})
-	w.awaitReady(t)
-	return w
+	return build(t, nil, set...).run(t)
 }
 
 // build is open without the workers: what happens, a request does.

@@ -98,7 +98,7 @@ func (a *App) buildOracle(ctx context.Context, files *filesPart, queries *queryP
 	workers := map[string]func(context.Context) error{"sockets": gateway.Run, "calls": calls.Run}
 	maps.Copy(workers, o.Workers())
 	return &oraclePart{talks: o.Turns, runs: o.Engine, chats: o.Service, agents: o.Agents, part: part{
-		name:     "oracle",
+		name: "oracle", writes: true,
 		surfaces: append([]httpserver.Surface{o.Surface, gateway.Surface(a.openCORS()), calls.Surface}, o.Faces...),
 		workers:  workers,
 		stop:     func() error { end(); return calls.Close() },

@@ -68,7 +68,7 @@ func (a *App) buildUSSD(talking *oraclePart, queries *queryPart, files *filesPar
 	workers["sessions"] = svc.Run
 	workers["menu"] = func(ctx context.Context) error { return svc.FollowMenus(ctx, a.documents.menus.Value) }
 	return part{
-		name: "ussd",
+		name: "ussd", writes: true,
 		surfaces: []httpserver.Surface{
 			ussdhttp.Surface(svc, a.gatewayDeps()),
 			ussdhttp.Operators(svc, a.opt.Log),

@@ -39,13 +39,15 @@ type Part struct {
 	Look func(ctx context.Context) []string
 }
 
-// Database is the part that everything stands on. short says that it works with less
-// than it wants.
-func Database(ping func(context.Context) error, short func() bool) Part {
+// Database is the part that everything stands on. stuck says why it takes no writes,
+// short that it works with less than it wants.
+func Database(ping func(context.Context) error, stuck func() string, short func() bool) Part {
 	return Part{Name: "database", Needed: true, Look: func(ctx context.Context) []string {
 		switch {
 		case ping(ctx) != nil:
 			return []string{"does not answer"}
+		case stuck() != "":
+			return []string{stuck()}
 		case short():
 			return []string{"PostgreSQL has no more connections"}
 		}

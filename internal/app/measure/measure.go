@@ -6,6 +6,16 @@ import (
 	"github.com/castalia-org/castalia/internal/platform/telemetry"
 )
 
+// Writes shows whether writes go through.
+func Writes(m *telemetry.Metrics, trouble func() string) {
+	m.GaugeFunc("database_writes_stuck", "1 while the database takes no writes: they fail, or hang.", func() float64 {
+		if trouble() != "" {
+			return 1
+		}
+		return 0
+	})
+}
+
 // Database shows the database's counters to operators.
 func Database(m *telemetry.Metrics, db *sqldb.DB) {
 	for name, counter := range map[string]struct {

@@ -74,7 +74,7 @@ func (n Node) Surface() httpserver.Surface {
 			},
 			{
 				Method: http.MethodGet, Pattern: "/ready", Auth: httpserver.Public, Tags: tags, Quiet: true,
-				Summary: "Readiness", Doc: "Whether this node should get traffic: 503 while it starts, drains or misses something that it needs, also room on its disk (`storage`): then it reads and deletes, and stores nothing new.",
+				Summary: "Readiness", Doc: "Whether this node should get traffic: 503 while it starts, drains or misses something that it needs, also room on its disk (`storage`): then it reads and deletes, and stores nothing new. `writes` tells whether the database takes changes, by a small one of every few seconds.",
 				Replies: []httpserver.Reply{{Status: 200, Body: Readiness{}}, {Status: 503, Body: Readiness{}}}, Handler: n.ready,
 			},
 			{

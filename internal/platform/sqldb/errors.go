@@ -39,6 +39,15 @@ func IsSerialization(err error) bool {
 // IsUnavailable reports that the database cannot be reached for now.
 func IsUnavailable(err error) bool { return fault.Is(err, fault.Unavailable) }
 
+// IsReadOnly reports that the database takes no writes: it was fenced, is a
+// standby, or its file may not be changed.
+func IsReadOnly(err error) bool {
+	if e, ok := errors.AsType[*sqlite.Error](err); ok {
+		return e.Code()&0xff == sqlite3.SQLITE_READONLY
+	}
+	return sqlState(err) == "25006"
+}
+
 func sqlState(err error) string {
 	if e, ok := errors.AsType[*pgconn.PgError](err); ok {
 		return e.Code

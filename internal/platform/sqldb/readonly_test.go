@@ -73,3 +73,27 @@ func TestReadOnlyMakesNoFile(t *testing.T) {
 		t.Errorf("left %v, %v", left, err)
 	}
 }
+
+// TestADatabaseThatTakesNoWritesSaysSo on both engines.
+func TestADatabaseThatTakesNoWritesSaysSo(t *testing.T) {
+	t.Parallel()
+	sqldbtest.Each(t, func(t *testing.T, open func(*testing.T) *sqldb.DB) {
+		db := things(t, open)
+		statement := "PRAGMA query_only = 1"
+		if db.Dialect() == sqldb.Postgres {
+			statement = "SET TRANSACTION READ ONLY"
+		}
+		err := db.Write(t.Context(), func(ctx context.Context, tx sqldb.Querier) error {
+			if _, err := tx.ExecContext(ctx, statement); err != nil {
+				return err
+			}
+			return insert("refused")(ctx, tx)
+		})
+		if !sqldb.IsReadOnly(err) || !sqldb.IsUnavailable(err) {
+			t.Errorf("%v", err)
+		}
+		if err := db.Write(t.Context(), insert("taken")); err != nil || sqldb.IsReadOnly(err) {
+			t.Errorf("afterwards: %v", err)
+		}
+	})
+}
