@@ -166,19 +166,30 @@ func (k *Keeper) Orphans(ctx context.Context) error {
 	return nil
 }
 
-// Sweep forgets leases that ended longer than age ago, at most a thousand, and
-// returns how many. Work with a name of its own, such as one run, leaves a row
+// Sweep forgets leases that ended longer than age ago, slice by slice until none is
+// left, and returns how many. Work with a name of its own, such as one run, leaves a row
 // behind; age must be longer than any process can be paused.
-func (k *Keeper) Sweep(ctx context.Context, age time.Duration) (int64, error) {
-	var n int64
-	err := k.db.Write(ctx, func(ctx context.Context, tx sqldb.Querier) error {
+func (k *Keeper) Sweep(ctx context.Context, age time.Duration) (total int64, err error) {
+	for {
+		n, err := k.sweepSlice(ctx, age)
+		if total += n; err != nil || n < sweepSlice {
+			return total, err
+		}
+	}
+}
+
+const sweepSlice = 1000
+
+func (k *Keeper) sweepSlice(ctx context.Context, age time.Duration) (n int64, err error) {
+	err = k.db.Write(ctx, func(ctx context.Context, tx sqldb.Querier) error {
 		now, err := k.db.NowIn(ctx, tx)
 		if err != nil {
 			return err
 		}
-		// A released lease has expires_ms 0; its epoch is about when it was taken.
+		// A released lease has expires_ms 0; its epoch is about when it was taken. Those with
+		// an old epoch that are still held are few.
 		res, err := tx.ExecContext(ctx, `DELETE FROM platform_leases WHERE name IN (
-			SELECT name FROM platform_leases WHERE expires_ms < $1 AND epoch < $1 LIMIT 1000)`, sqldb.MS(now.Add(-age)))
+			SELECT name FROM platform_leases WHERE epoch < $1 AND expires_ms < $1 ORDER BY epoch LIMIT $2)`, sqldb.MS(now.Add(-age)), sweepSlice)
 		if err != nil {
 			return err
 		}

@@ -163,18 +163,27 @@ func (s *Service) HiddenSession(owner string) Session {
 	return session
 }
 
-// DeleteExpired deletes hidden sessions whose time is over, a few at a time.
-func (s *Service) DeleteExpired(ctx context.Context, limit int) error {
-	list, err := s.store.Expired(ctx, s.now(), limit)
-	if err != nil {
-		return fmt.Errorf("look for expired sessions: %w", err)
-	}
-	for _, session := range list {
-		if err := s.DeleteSession(ctx, session.Owner, session.ID); err != nil && !errors.Is(err, ErrSessionNotFound) {
-			return err
+// DeleteExpired deletes hidden sessions whose time is over, slice by slice until none
+// is left.
+func (s *Service) DeleteExpired(ctx context.Context, slice int) error {
+	for {
+		list, err := s.store.Expired(ctx, s.now(), slice)
+		if err != nil {
+			return fmt.Errorf("look for expired sessions: %w", err)
+		}
+		deleted := 0
+		for _, session := range list {
+			switch err := s.DeleteSession(ctx, session.Owner, session.ID); {
+			case err == nil:
+				deleted++
+			case !errors.Is(err, ErrSessionNotFound): // another node was faster
+				return err
+			}
+		}
+		if len(list) < slice || deleted == 0 {
+			return nil
 		}
 	}
-	return nil
 }
 
 // Messages returns the whole transcript of one of the user's sessions.

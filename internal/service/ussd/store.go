@@ -77,8 +77,9 @@ type Store interface {
 	// Sweep removes up to limit sessions that expired before the time (active
 	// ones: before activeBefore) and returns where they were.
 	Sweep(ctx context.Context, before, activeBefore time.Time, limit int) ([]Swept, error)
-	// Prune removes old counts, settled questions and attempts.
-	Prune(ctx context.Context, before time.Time) error
+	// Prune removes old counts, settled questions, text messages and attempts, up to
+	// limit of each, and reports whether there may be more.
+	Prune(ctx context.Context, before time.Time, limit int) (more bool, err error)
 	// AddCounts adds to the daily counts.
 	AddCounts(ctx context.Context, day string, counts map[ussdcount.Count]int64) error
 	// Counts returns the sums of the counts from a day on.

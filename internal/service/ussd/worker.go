@@ -17,6 +17,7 @@ const (
 	flushEvery = 3 * time.Second
 	phonesPoll = time.Second
 	pruneEvery = time.Hour
+	pruneSlice = 2000 // every sweepEvery, until nothing is left
 	keepCounts = 90 * 24 * time.Hour
 )
 
@@ -27,6 +28,7 @@ func (s *Service) Run(ctx context.Context) error {
 	answers := make(chan error, 1)
 	go func() { answers <- s.AnswerQuestions(ctx) }()
 	var since time.Time
+	old := false // there is something to prune
 	sweep, flush := time.NewTicker(sweepEvery), time.NewTicker(flushEvery)
 	phones, prune := time.NewTicker(phonesPoll), time.NewTicker(pruneEvery)
 	defer sweep.Stop()
@@ -43,11 +45,13 @@ func (s *Service) Run(ctx context.Context) error {
 			defer cancel()
 			return errors.Join(s.Flush(last), <-answers)
 		case <-sweep.C:
-			what, err = "sweep sessions", s.Sweep(ctx)
+			if what, err = "sweep", s.Sweep(ctx); old && err == nil {
+				old, err = s.store.Prune(ctx, s.cfg.Now().Add(-keepCounts), pruneSlice)
+			}
 		case <-flush.C:
 			what, err = "store counts", s.Flush(ctx)
 		case <-prune.C:
-			what, err = "prune", s.store.Prune(ctx, s.cfg.Now().Add(-keepCounts))
+			old = true
 		case <-phones.C:
 			since = s.try(ctx, "learn telephones", func() (time.Time, error) { return s.learnPhones(ctx, since) }, since)
 		}

@@ -11,10 +11,11 @@ import (
 	"github.com/castalia-org/castalia/internal/service/filestore"
 )
 
-// ExpirePending implements filestore.Upkeep.
+// ExpirePending implements filestore.Upkeep. SQLite takes a partial index only for
+// a query that repeats its condition, here and in DeadBlobs.
 func (s *Store) ExpirePending(ctx context.Context, now time.Time, limit int) (int, error) {
 	return s.count(ctx, `UPDATE filestore_blobs SET state = 2, wrapped_key = NULL, at_ms = $1 WHERE id IN
-		(SELECT id FROM filestore_blobs WHERE state = 0 AND at_ms < $2 ORDER BY at_ms LIMIT $3) AND state = 0`, sqldb.MS(now), sqldb.MS(now), limit)
+		(SELECT id FROM filestore_blobs WHERE state = 0 AND state <> 1 AND at_ms < $2 ORDER BY at_ms LIMIT $3) AND state = 0`, sqldb.MS(now), sqldb.MS(now), limit)
 }
 
 // ExpireOnce implements filestore.Upkeep.
@@ -52,7 +53,7 @@ func (s *Store) Uploading(ctx context.Context, blob string) (bool, error) {
 
 // DeadBlobs implements filestore.Upkeep.
 func (s *Store) DeadBlobs(ctx context.Context, before time.Time, limit int) ([]filestore.Blob, error) {
-	return s.blobs(ctx, newQuery(blobFields).add("b.state = 2 AND b.at_ms < ? ORDER BY b.at_ms LIMIT ?", sqldb.MS(before), limit))
+	return s.blobs(ctx, newQuery(blobFields).add("b.state = 2 AND b.state <> 1 AND b.at_ms < ? ORDER BY b.at_ms LIMIT ?", sqldb.MS(before), limit))
 }
 
 // BlobsAfter implements filestore.Upkeep.

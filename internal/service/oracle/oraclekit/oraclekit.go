@@ -319,7 +319,11 @@ func (o *Oracle) job(owner string, j plugin.Job) func(context.Context) error {
 	}
 }
 
-// sweep forgets expired plugin records and hidden sessions.
+// sweepSlice is how many records are forgotten at once.
+const sweepSlice = 500
+
+// sweep forgets expired plugin records and hidden sessions, slice by slice until none
+// is left.
 func (o *Oracle) sweep(ctx context.Context) error {
 	ticker := time.NewTicker(time.Minute)
 	defer ticker.Stop()
@@ -328,10 +332,13 @@ func (o *Oracle) sweep(ctx context.Context) error {
 		case <-ctx.Done():
 			return nil
 		case <-ticker.C:
-			if _, err := o.Store.Sweep(ctx, 500); err != nil && ctx.Err() == nil {
-				return fmt.Errorf("sweep plugin records: %w", err)
+			for more := true; more; {
+				var err error
+				if more, err = o.Store.Sweep(ctx, sweepSlice); err != nil && ctx.Err() == nil {
+					return fmt.Errorf("sweep plugin records: %w", err)
+				}
 			}
-			if err := o.Service.DeleteExpired(ctx, 500); err != nil && ctx.Err() == nil {
+			if err := o.Service.DeleteExpired(ctx, sweepSlice); err != nil && ctx.Err() == nil {
 				return fmt.Errorf("sweep hidden sessions: %w", err)
 			}
 		}

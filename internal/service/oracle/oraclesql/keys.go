@@ -11,6 +11,7 @@ import (
 
 	"github.com/castalia-org/castalia/internal/platform/fault"
 	"github.com/castalia-org/castalia/internal/platform/sqldb"
+	"github.com/castalia-org/castalia/internal/service/oracle"
 	"github.com/castalia-org/castalia/plugin"
 )
 
@@ -177,26 +178,29 @@ func successor(prefix string) (string, bool) {
 	return "", false
 }
 
-// Sweep deletes expired keys of all plugins, a few at a time.
-func (st *Store) Sweep(ctx context.Context, limit int) (int64, error) {
-	var n int64
-	err := st.db.Write(ctx, func(ctx context.Context, tx sqldb.Querier) error {
-		now, err := st.db.NowIn(ctx, tx)
+// Sweep deletes expired keys of all plugins and counts of long ago, a slice of each,
+// and reports whether there may be more.
+func (st *Store) Sweep(ctx context.Context, limit int) (more bool, err error) {
+	now, err := st.db.Now(ctx)
+	if err != nil {
+		return false, err
+	}
+	for _, one := range []struct {
+		what, text string
+		before     int64
+	}{
+		{"keys", `DELETE FROM oracle_plugin_keys WHERE expires_ms > 0 AND expires_ms <= $1 AND (plugin, key) IN (
+			SELECT plugin, key FROM oracle_plugin_keys WHERE expires_ms > 0 AND expires_ms <= $1 ORDER BY expires_ms LIMIT $2)`, sqldb.MS(now)},
+		{"model usage", `DELETE FROM oracle_model_usage WHERE (day, owner, model, source) IN (
+			SELECT day, owner, model, source FROM oracle_model_usage WHERE day < $1 ORDER BY day LIMIT $2)`, oracle.DayOf(now) - modelUsageDays},
+		{"usage", `DELETE FROM oracle_usage WHERE (sponsor, day) IN (
+			SELECT sponsor, day FROM oracle_usage WHERE day < $1 ORDER BY day LIMIT $2)`, oracle.DayOf(now) - usageDays},
+	} {
+		n, err := st.db.WriteOne(ctx, one.text, one.before, limit)
 		if err != nil {
-			return err
+			return false, fmt.Errorf("sweep %s: %w", one.what, err)
 		}
-		res, err := tx.ExecContext(ctx, `DELETE FROM oracle_plugin_keys WHERE (plugin, key) IN (
-			SELECT plugin, key FROM oracle_plugin_keys WHERE expires_ms > 0 AND expires_ms <= $1 LIMIT $2)`, sqldb.MS(now), limit)
-		if err != nil {
-			return fmt.Errorf("sweep keys: %w", err)
-		}
-		if n, err = res.RowsAffected(); err != nil {
-			return err
-		}
-		if err := sweepModelUsage(ctx, tx, now, limit); err != nil {
-			return err
-		}
-		return sweepUsage(ctx, tx, now, limit)
-	})
-	return n, err
+		more = more || n == int64(limit)
+	}
+	return more, nil
 }

@@ -4,10 +4,8 @@ import (
 	"context"
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/castalia-org/castalia/internal/platform/sqldb"
-	"github.com/castalia-org/castalia/internal/service/oracle"
 	"github.com/castalia-org/castalia/internal/service/oracle/usage"
 )
 
@@ -100,13 +98,3 @@ func (st *Store) Usage(ctx context.Context, q usage.Query) ([]usage.Row, error) 
 
 // modelUsageDays is how long sums are kept.
 const modelUsageDays = 400
-
-// sweepModelUsage forgets sums of long ago.
-func sweepModelUsage(ctx context.Context, tx sqldb.Querier, now time.Time, limit int) error {
-	_, err := tx.ExecContext(ctx, `DELETE FROM oracle_model_usage WHERE (day, owner, model, source) IN (
-		SELECT day, owner, model, source FROM oracle_model_usage WHERE day < $1 LIMIT $2)`, oracle.DayOf(now)-modelUsageDays, limit)
-	if err != nil {
-		return fmt.Errorf("sweep model usage: %w", err)
-	}
-	return nil
-}

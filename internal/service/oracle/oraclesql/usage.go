@@ -50,13 +50,3 @@ func (st *Store) Cost(ctx context.Context, sponsor string, now time.Time) (micro
 
 // usageDays is how long counts are kept.
 const usageDays = 40
-
-// sweepUsage forgets counts of long ago.
-func sweepUsage(ctx context.Context, tx sqldb.Querier, now time.Time, limit int) error {
-	_, err := tx.ExecContext(ctx, `DELETE FROM oracle_usage WHERE (sponsor, day) IN (
-		SELECT sponsor, day FROM oracle_usage WHERE day < $1 LIMIT $2)`, oracle.DayOf(now)-usageDays, limit)
-	if err != nil {
-		return fmt.Errorf("sweep usage: %w", err)
-	}
-	return nil
-}

@@ -115,30 +115,40 @@ func (s *Store) Sweep(ctx context.Context, before, activeBefore time.Time, limit
 	return out, err
 }
 
-// Prune implements ussd.Store.
-func (s *Store) Prune(ctx context.Context, before time.Time) error {
-	ms := sqldb.MS(before)
-	return s.db.Write(ctx, func(ctx context.Context, tx sqldb.Querier) error {
-		if _, err := tx.ExecContext(ctx, `DELETE FROM ussd_counts WHERE day < $1`, before.UTC().Format(time.DateOnly)); err != nil {
-			return fmt.Errorf("prune counts: %w", err)
+// Prune implements ussd.Store. Nodes that prune at the same time wait for each other
+// and find nothing left to do.
+func (s *Store) Prune(ctx context.Context, before time.Time, limit int) (more bool, err error) {
+	day, ms := before.UTC().Format(time.DateOnly), sqldb.MS(before)
+	now, err := s.db.Now(ctx)
+	if err != nil {
+		return false, err
+	}
+	for _, one := range []struct {
+		what, text string
+		before     any
+	}{
+		{"counts", `DELETE FROM ussd_counts WHERE (day, menu, kind, from_screen, to_screen) IN (
+			SELECT day, menu, kind, from_screen, to_screen FROM ussd_counts WHERE day < $1 ORDER BY day LIMIT $2)`, day},
+		{"questions", `DELETE FROM ussd_questions WHERE state >= 2 AND updated_ms < $1 AND id IN (
+			SELECT id FROM ussd_questions WHERE state >= 2 AND updated_ms < $1 ORDER BY updated_ms LIMIT $2)`, ms},
+		{"PIN checks", `DELETE FROM ussd_pin_checks WHERE lapses_ms <= $1 AND (subject, origin, session) IN (
+			SELECT subject, origin, session FROM ussd_pin_checks WHERE lapses_ms <= $1 ORDER BY lapses_ms LIMIT $2)`, sqldb.MS(now)},
+		{"text messages", `DELETE FROM ussd_sms WHERE state <> 'waiting' AND created_ms < $1 AND id IN (
+			SELECT id FROM ussd_sms WHERE state <> 'waiting' AND created_ms < $1 ORDER BY created_ms LIMIT $2)`, ms},
+		{"received text messages", `DELETE FROM ussd_sms_received WHERE id IN (
+			SELECT id FROM ussd_sms_received WHERE at_ms < $1 ORDER BY at_ms LIMIT $2)`, ms},
+		{"days of text messages", `DELETE FROM ussd_sms_days WHERE (day, phone) IN (
+			SELECT day, phone FROM ussd_sms_days WHERE day < $1 ORDER BY day LIMIT $2)`, day},
+		{"attempts", `DELETE FROM ussd_attempts WHERE updated_ms < $1 AND locked_until_ms < $1 AND (subject, origin) IN (
+			SELECT subject, origin FROM ussd_attempts WHERE updated_ms < $1 AND locked_until_ms < $1 ORDER BY updated_ms LIMIT $2)`, ms},
+	} {
+		n, err := s.db.WriteOne(ctx, one.text, one.before, limit)
+		if err != nil {
+			return false, fmt.Errorf("prune %s: %w", one.what, err)
 		}
-		if _, err := tx.ExecContext(ctx, `DELETE FROM ussd_questions WHERE state >= 2 AND updated_ms < $1`, ms); err != nil {
-			return fmt.Errorf("prune questions: %w", err)
-		}
-		if _, err := tx.ExecContext(ctx, `DELETE FROM ussd_pin_checks WHERE lapses_ms <= `+s.db.Dialect().NowMS()); err != nil {
-			return fmt.Errorf("prune PIN checks: %w", err)
-		}
-		for _, query := range []string{`DELETE FROM ussd_sms WHERE state <> 'waiting' AND created_ms < $1`, `DELETE FROM ussd_sms_received WHERE at_ms < $1`} {
-			if _, err := tx.ExecContext(ctx, query, ms); err != nil {
-				return fmt.Errorf("prune text messages: %w", err)
-			}
-		}
-		if _, err := tx.ExecContext(ctx, `DELETE FROM ussd_sms_days WHERE day < $1`, before.UTC().Format(time.DateOnly)); err != nil {
-			return fmt.Errorf("prune days of text messages: %w", err)
-		}
-		_, err := tx.ExecContext(ctx, `DELETE FROM ussd_attempts WHERE updated_ms < $1 AND locked_until_ms < $1`, ms)
-		return wrap("prune attempts", err)
-	})
+		more = more || n == int64(limit)
+	}
+	return more, nil
 }
 
 // AddCounts implements ussd.Store.

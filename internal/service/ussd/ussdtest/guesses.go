@@ -209,7 +209,8 @@ func lapsedChecks(t *testing.T, s ussd.Store) {
 	must(t, g.settle(again, noon, false))
 	g.locks(1)
 	wantErr(t, g.settle(again, noon, false), ussd.ErrStale)
-	must(t, s.Prune(t.Context(), noon.Add(-time.Hour)))
+	_, err = s.Prune(t.Context(), noon.Add(-time.Hour), 100)
+	must(t, err)
 }
 
 func answersCount(t *testing.T, s ussd.Store) {

@@ -394,7 +394,12 @@ func countsAddUp(t *testing.T, s ussd.Store) {
 			t.Errorf("from %s: %v %v", from, got, err)
 		}
 	}
-	must(t, s.Prune(t.Context(), noon))
+	must(t, s.AddCounts(t.Context(), "2026-11-13", map[ussdcount.Count]int64{c: 1}))
+	for _, left := range []bool{true, true, false} { // two rows, one at a time
+		if more, err := s.Prune(t.Context(), noon, 1); err != nil || more != left {
+			t.Errorf("more %v, want %v, %v", more, left, err)
+		}
+	}
 	if got, err := s.Counts(t.Context(), "2026-01-01"); err != nil || got[c] != 4 {
 		t.Errorf("after pruning: %v %v", got, err)
 	}

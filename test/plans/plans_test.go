@@ -1,0 +1,94 @@
+package plans_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/castalia-org/castalia/internal/identity/identitysql"
+	"github.com/castalia-org/castalia/internal/platform/lease"
+	"github.com/castalia-org/castalia/internal/platform/sqldb"
+	"github.com/castalia-org/castalia/internal/platform/sqldb/sqldbtest"
+	"github.com/castalia-org/castalia/internal/service/filestore/filestoresql"
+	"github.com/castalia-org/castalia/internal/service/knowledge/knowledgesql"
+	"github.com/castalia-org/castalia/internal/service/oracle/call"
+	"github.com/castalia-org/castalia/internal/service/oracle/oraclesql"
+	"github.com/castalia-org/castalia/internal/service/ussd/ussdsql"
+)
+
+// slice is what sweepers take at once here.
+const slice = 100
+
+// leases is how many are old.
+const leases = 2500
+
+// work is something that is done all the time, and the most rows that it may read, of
+// a table of any size.
+type work struct {
+	name string
+	most int64
+	do   func(ctx context.Context) error
+}
+
+// TestWorkReadsWhatItIsAbout runs every worker's queries and those of operators' lists.
+func TestWorkReadsWhatItIsAbout(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, db *sqldb.DB, reads *sqldbtest.Reads) {
+		for _, w := range works(db) {
+			t.Run(w.name, func(t *testing.T) {
+				var err error
+				n := reads.Of(t, db, func() { err = w.do(t.Context()) })
+				if err != nil {
+					t.Fatal(err)
+				}
+				if n > w.most {
+					t.Errorf("%d rows were read, at most %d", n, w.most)
+				}
+			})
+		}
+	})
+}
+
+func works(db *sqldb.DB) []work {
+	phones, people, files, books, talks := ussdsql.New(db), identitysql.New(db), filestoresql.New(db), knowledgesql.New(db), oraclesql.New(db)
+	return []work{
+		{"identity sweep", 10 * slice, func(ctx context.Context) error { return second(people.Sweep(ctx, now, slice)) }},
+		{"identity revocations sweep", 4 * slice, func(ctx context.Context) error { _, _, err := people.SweepRevocations(ctx, now, slice); return err }},
+		{"identity revocations", 4 * slice, func(ctx context.Context) error { return second(people.Revocations(ctx, 100, slice)) }},
+		{"leases sweep", 8 * leases, func(ctx context.Context) error {
+			n, err := lease.NewKeeper(db, "me").Sweep(ctx, time.Hour)
+			if n != leases {
+				err = errors.Join(err, fmt.Errorf("%d leases were forgotten, want %d: more than a slice", n, leases))
+			}
+			return err
+		}},
+		{"ussd sweep", 4 * slice, func(ctx context.Context) error { return second(phones.Sweep(ctx, now, now, slice)) }},
+		{"ussd prune", 7 * 4 * slice, func(ctx context.Context) error { return second(phones.Prune(ctx, now, slice)) }},
+		{"ussd new telephones", slice, func(ctx context.Context) error {
+			return second(phones.KnownPhones(ctx, sqldb.Time(4000000000000+rows()), func(string) {}))
+		}},
+		{"ussd questions", slice, func(ctx context.Context) error { return second(phones.TakeQuestions(ctx, time.Minute, 10)) }},
+		{"ussd acts page", 2 * slice, func(ctx context.Context) error { return second(phones.Acts(ctx, "", 50)) }},
+		{"ussd submissions page", slice, func(ctx context.Context) error { return second(phones.Submissions(ctx, "x7", "", 50)) }},
+		{"oracle sweep", 3 * 4 * slice, func(ctx context.Context) error { return second(talks.Sweep(ctx, slice)) }},
+		{"oracle hidden sessions", 2 * slice, func(ctx context.Context) error { return second(talks.Expired(ctx, now, slice)) }},
+		{"oracle frames prune", 10 * slice, func(ctx context.Context) error { return second(talks.Prune(ctx, now, 64)) }},
+		{"oracle lost runs", slice, func(ctx context.Context) error { return second(talks.Claimable(ctx, time.Second, 10)) }},
+		{"oracle lost calls", slice, func(ctx context.Context) error { return second(talks.SweepCalls(ctx, now, 100)) }},
+		{"oracle recordings", slice, func(ctx context.Context) error {
+			return second(talks.ClaimRecordings(ctx, call.Due{Ended: now, Lost: now}, time.Minute, 10))
+		}},
+		{"filestore pending", 4 * old, func(ctx context.Context) error { return second(files.ExpirePending(ctx, now, slice)) }},
+		{"filestore receipts", 4 * slice, func(ctx context.Context) error { return second(files.ExpireOnce(ctx, now, slice)) }},
+		{"filestore uploads", 2 * slice, func(ctx context.Context) error { return second(files.ExpiredUploads(ctx, now, slice)) }},
+		{"filestore dead blobs", 4 * slice, func(ctx context.Context) error { return second(files.DeadBlobs(ctx, now, 10)) }},
+		{"filestore trash", 4 * slice, func(ctx context.Context) error { return second(files.ExpiredTrash(ctx, now, slice)) }},
+		{"knowledge dead segments", slice, func(ctx context.Context) error { return second(books.DeadSegments(ctx, now, 16)) }},
+		{"knowledge unscanned", slice, func(ctx context.Context) error { return second(books.Unscanned(ctx, 16)) }},
+	}
+}
+
+// second is what became of a call that returns something too.
+func second[T any](_ T, err error) error { return err }
