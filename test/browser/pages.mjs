@@ -1,5 +1,6 @@
 // The other pages: key, telephone, query, operator, keyboard, and how all look.
 import assert from "node:assert/strict";
+import { readFile } from "node:fs/promises";
 import { test } from "node:test";
 import { answered, check, say, tooSmall, visitors } from "./visitor.mjs";
 import { eventually } from "./world.mjs";
@@ -25,6 +26,7 @@ const paths = [
   "operator/plugins",
   "operator/settings",
   "operator/logs",
+  "operator/audit",
   "about",
 ];
 
@@ -259,20 +261,72 @@ export function pageTests(world) {
     await close(refusals);
   });
 
+  test("the operator finds who changed what in the audit trail, and takes it along", async () => {
+    const { page, visit, close } = await newcomer();
+    await visit("operator");
+    await operator(page);
+    const tabs = page.getByRole("navigation", { name: "Operator" });
+    await tabs.getByRole("link", { name: "Accounts" }).click();
+    await page.getByLabel("Account ID").fill("CNOBODY01");
+    await page.getByRole("button", { name: "Unlock", exact: true }).click();
+    await page.getByText("Account not found").waitFor();
+    await tabs.getByRole("link", { name: "Audit trail" }).click();
+    const acts = page.getByRole("list", { name: "Audit trail" }).getByRole("listitem");
+    const mine = acts.filter({ hasText: "CNOBODY01" }).first();
+    await mine.getByText("not accepted").waitFor();
+    const act = (await mine.locator(".mono").first().innerText()).trim();
+    await page.getByLabel("Which acts").selectOption("act");
+    await page.getByLabel("What").fill("POST /nothing");
+    await page.getByText("Nothing like that was asked for.").waitFor();
+    await page.getByLabel("What").fill(act);
+    await eventually("all acts are of one kind", async () => {
+      const found = await acts.allInnerTexts();
+      return found.length > 0 && found.every((text) => text.includes(act));
+    });
+    const [file] = await Promise.all([
+      page.waitForEvent("download"),
+      page.getByRole("button", { name: "Export as CSV" }).click(),
+    ]);
+    const rows = (await readFile(await file.path(), "utf8")).trim().split("\n");
+    assert.ok(rows[0].startsWith("id,at,actor"), rows[0]);
+    assert.ok(rows.length > 1 && rows.slice(1).every((row) => row.includes(act)), rows.join("\n"));
+    await page.getByLabel("From").fill("2100-01-01T00:00");
+    await page.getByText("Nothing like that was asked for.").waitFor();
+    await close([...refusals, "404"]);
+  });
+
   test("the operator sees what is wrong, and what was seen before stays", async () => {
     const { page, visit, close } = await newcomer();
     await visit("operator");
     await operator(page);
-    await page.route("**/health", async (route) => {
+    const parts = page.getByRole("list", { name: "Parts" }).getByRole("listitem");
+    await parts.filter({ hasText: "database" }).locator(".dot.good").waitFor();
+    await page.route(`${world.url}/operator/health`, async (route) => {
+      const body = await (await route.fetch()).json();
+      const causes = [{ text: "main is unreachable", since: "2026-11-17T10:02:00Z" }];
+      const chain = { name: "query", ok: false, needed: false, causes };
+      await route.fulfill({ json: { ok: false, parts: [...body.parts.filter((p) => p.name !== "query"), chain] } });
+    });
+    await page.getByText("1 part in trouble").waitFor();
+    await parts.first().getByText("main is unreachable").waitFor();
+    await parts.first().getByText(/^since /).waitFor();
+    await page.unroute(`${world.url}/operator/health`);
+    await page.route(`${world.url}/health`, async (route) => {
       const body = await (await route.fetch()).json();
       await route.fulfill({ status: 503, json: { ...body, status: "degraded", database: "disconnected" } });
     });
     await page.route("**/ready", (route) =>
       route.fulfill({ status: 503, json: { ready: false, checks: { database: "connection refused" } } }),
     );
-    await page.getByText("degraded").waitFor();
+    await page.getByText("disconnected").waitFor();
     await page.getByText("not ready").waitFor();
+    await parts.filter({ hasText: "database" }).locator(".dot.bad").waitFor();
     await page.getByText("connection refused").waitFor();
+    await page.route(`${world.url}/operator/health`, (route) =>
+      route.fulfill({ status: 503, json: { message: "It rests." } }),
+    );
+    await page.getByRole("alert").getByText("It rests.").waitFor();
+    assert.equal(await page.locator(".good").count(), 0, "something is green under an error");
     await page.getByRole("navigation", { name: "Operator" }).getByRole("link", { name: "Query nodes" }).click();
     await page.getByText("in step").first().waitFor();
     await page.route("**/query/status", (route) => route.fulfill({ status: 503, json: { message: "The gateway rests." } }));

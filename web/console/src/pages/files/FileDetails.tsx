@@ -4,9 +4,10 @@ import { Dialog } from "../../shell/Dialog";
 import { ago, bytes, messageOf, short } from "../../shell/format";
 import { Icon } from "../../shell/icons";
 import { unlessGone } from "../../shell/late";
+import { saveAs } from "../../shell/save";
 import { Skeleton } from "../../shell/Skeleton";
 import { AskDialog } from "./AskDialog";
-import { save, type FileRecord, type Files, type VersionRecord } from "./api";
+import type { FileRecord, Files, VersionRecord } from "./api";
 import { Preview } from "./Preview";
 import type { Chosen } from "./ShareDialog";
 
@@ -46,7 +47,7 @@ export function FileDetails(props: {
         <button
           type="button"
           onClick={() =>
-            void files.content(file.id, shown).then((blob) => save(blob, file.name), fail)
+            void files.content(file.id, shown).then((blob) => saveAs(blob, file.name), fail)
           }
         >
           <Icon name="download" /> Download

@@ -7,6 +7,7 @@ import { Link } from "../../shell/Link";
 import { Skeleton } from "../../shell/Skeleton";
 import { ask, enteredToken, keepOperatorToken, NotOperator } from "./api";
 import { AccountsView } from "./AccountsView";
+import { AuditView } from "./AuditView";
 import { HealthView } from "./HealthView";
 import { LogsView } from "./LogsView";
 import { MenuView } from "./MenuView";
@@ -38,6 +39,7 @@ const views: View[] = [
   { path: "plugins", title: "Plugins", page: () => <PluginsView /> },
   { path: "settings", title: "Settings", page: () => <SettingsView /> },
   { path: "logs", title: "Logs", page: () => <LogsView /> },
+  { path: "audit", title: "Audit trail", page: () => <AuditView /> },
 ];
 
 /** What the person who runs this server wants to see. */

@@ -41,10 +41,22 @@ export async function ask<T>(
     body: body ? JSON.stringify(body) : null,
   });
   if (reply.ok) return (await reply.json()) as T;
+  throw await refusal(reply);
+}
+
+/** Asks for something that is kept as a file. */
+export async function askBlob(session: Session, path: string): Promise<Blob> {
+  const reply = await fetch(path, { headers: await authorisation(session) });
+  if (reply.ok) return reply.blob();
+  throw await refusal(reply);
+}
+
+/** Why the server refused. */
+async function refusal(reply: Response): Promise<Error> {
   const said = (await reply.json().catch(() => ({}))) as { message?: string };
   const message = said.message ?? `The server answered ${reply.status}`;
-  if (reply.status === 401 || message.startsWith("Cannot ")) throw new NotOperator(message);
-  throw new Error(message);
+  if (reply.status === 401 || message.startsWith("Cannot ")) return new NotOperator(message);
+  return new Error(message);
 }
 
 export interface Looked<T> {

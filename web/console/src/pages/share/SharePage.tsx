@@ -4,8 +4,9 @@ import { messageOf, plural, short, ago, bytes } from "../../shell/format";
 import { Icon } from "../../shell/icons";
 import { unlessGone } from "../../shell/late";
 import { Mark } from "../../shell/Shell";
+import { saveAs } from "../../shell/save";
 import { Skeleton } from "../../shell/Skeleton";
-import { Files, FilesError, save, type CidRecord } from "../files/api";
+import { Files, FilesError, type CidRecord } from "../files/api";
 import "../files/files.css";
 import "./share.css";
 import { Preview } from "../files/Preview";
@@ -127,7 +128,7 @@ function Shared({ link, serviceDid }: { link: SharedLink; serviceDid: string }) 
               aria-label={`Download ${file.name}`}
               onClick={() =>
                 void load(file)?.then(
-                  (blob) => save(blob, file.name),
+                  (blob) => saveAs(blob, file.name),
                   (cause: unknown) => setError(explain(cause)),
                 )
               }
