@@ -1,5 +1,6 @@
 import { readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { fileURLToPath, URL } from "node:url";
 import { brotliCompressSync, constants, gzipSync } from "node:zlib";
 import react from "@vitejs/plugin-react";
 import { defineConfig, type Plugin } from "vite";
@@ -33,9 +34,24 @@ const ground = {
   test: /node_modules\/(react|react-dom|scheduler)\/|src\/shell\/(icons|format)\./,
 };
 
+/**
+ * The library's sources: a page takes of them what it needs, module by module. Of its build
+ * the first page would take whole entries. The worker is one file in both.
+ */
+const library = fileURLToPath(new URL("../client/src/", import.meta.url));
+const entries = ["approvals", "attachments", "knowledge", "live-agent", "wallet"];
+const sources = [
+  { find: /^@castalia\/oracles-client$/, replacement: `${library}index.ts` },
+  ...entries.map((entry) => ({
+    find: `@castalia/oracles-client/${entry}`,
+    replacement: `${library}${entry}/index.ts`,
+  })),
+];
+
 export default defineConfig({
   base: "/console/",
   plugins: [react(), compressed],
+  resolve: { alias: sources, dedupe: ["react", "react-dom"] },
   build: {
     target: "es2022",
     sourcemap: false,

@@ -42,6 +42,7 @@ async function opened(...ids: string[]) {
     () => useApprovals({ oracleDid: "did:o", sessionId: "$s", overrides: { ...overrides } }),
     { wrapper: Page },
   );
+  await act(() => vi.dynamicImportSettled());
   await waitFor(() => expect(hook.result.current.isLoading).toBe(false));
   const socket = FakeSocket.all[0] as FakeSocket;
   const shown = () => hook.result.current.approvals.map((a) => `${a.id} ${a.state}`);

@@ -3,6 +3,7 @@ import type { OracleOverrides } from "../core/config";
 import { RequestError } from "../core/errors";
 import { useOraclesContext } from "../react/context";
 import { silentPage } from "../react/silent";
+import { useLoaded } from "../react/useLoaded";
 import { useOraclesConfig } from "../react/useOraclesConfig";
 import { useResource } from "../react/useResource";
 
@@ -71,8 +72,9 @@ export function useApprovals(options: UseApprovalsOptions): UseApprovalsResult {
     },
   );
 
+  const isLoaded = useLoaded(client);
   useEffect(() => {
-    if (!baseUrl || !wsUrl || !sessionId) return;
+    if (!isLoaded || !baseUrl || !wsUrl || !sessionId) return;
     const { open, release } = client.join({ oracleDid, sessionId, baseUrl, wsUrl }, silentPage());
     const { line } = open.socket;
     let isStale = false;
@@ -100,7 +102,7 @@ export function useApprovals(options: UseApprovalsOptions): UseApprovalsResult {
       removeEventListener("focus", again);
       release();
     };
-  }, [client, oracleDid, sessionId, baseUrl, wsUrl, reload, update]);
+  }, [client, isLoaded, oracleDid, sessionId, baseUrl, wsUrl, reload, update]);
 
   const answer = useCallback(
     async (id: string, decision: "approve" | "deny") => {

@@ -1,22 +1,14 @@
 import { OracleApi } from "./api";
 import { dropOldest } from "./bounded";
-import { Chat, type ChatHost, type Multitask } from "./chat";
+import type { Chat, Multitask } from "./chat";
 import { CredentialKeeper, type Mint } from "./credentials";
 import type { OracleEvent } from "./events";
 import type { StreamingMode } from "./flush";
 import type { Connect } from "./line";
 import { Cell } from "./observable";
-import { randomId } from "./random";
 import { Resource } from "./resource";
-import { OracleSocket, type SocketHost } from "./socket";
-import {
-  declareActions,
-  declareTools,
-  runAction,
-  runTool,
-  type AgAction,
-  type BrowserTools,
-} from "./tools";
+import type { OracleSocket } from "./socket";
+import type { AgAction, BrowserTools } from "./tools";
 import type { IWallet } from "./types";
 
 export interface ClientOptions {
@@ -63,13 +55,17 @@ export interface ChatPage {
 /** Components by the names that the oracle renders; what they are is the framework's business. */
 export type Components = Readonly<Record<string, unknown>>;
 
-interface Shared extends OpenChat {
+/** An open conversation and the pages that share it. */
+export interface Shared extends OpenChat {
   /** The components that show it; of what only one may decide, the last does. */
   pages: ChatPage[];
   /** Whether anybody reads the conversation itself. */
   read: boolean;
   closing: ReturnType<typeof setTimeout> | undefined;
 }
+
+/** Makes an open conversation; it is told of the client, for whose pages it is. */
+export type Make = (client: OraclesClient, at: ChatAddress) => Shared;
 
 /** How many oracles, configurations and lists are kept that nobody shows. */
 const mostKept = 100;
@@ -92,7 +88,8 @@ export class OraclesClient {
   readonly spokenTo = new Cell<ChatAddress | undefined>(undefined);
   readonly gateway: string | undefined;
   readonly fetch: typeof fetch;
-  readonly #network: Network;
+  readonly network: Network;
+  #make: Make | undefined;
   readonly #chats = new Map<string, Shared>();
   readonly #apis = new Map<string, OracleApi>();
   readonly #resources = new Map<string, Resource<unknown>>();
@@ -100,8 +97,8 @@ export class OraclesClient {
   constructor(options: ClientOptions) {
     this.wallet = options.wallet;
     this.gateway = options.queryGateway;
-    this.#network = options.network ?? {};
-    this.fetch = this.#network.fetch ?? ((...args) => fetch(...args));
+    this.network = options.network ?? {};
+    this.fetch = this.network.fetch ?? ((...args) => fetch(...args));
     this.credentials = new CredentialKeeper(options.wallet.did, {
       delegation: options.createDelegation,
       ...(options.createInvocation ? { invocation: options.createInvocation } : {}),
@@ -149,7 +146,8 @@ export class OraclesClient {
   }
 
   /** Opens a conversation, or joins the open one, for a page of its own. Call release when done. */
-  open(at: ChatAddress, page: ChatPage): { open: OpenChat; release: () => void } {
+  open(at: ChatAddress, page: ChatPage, make: Make): { open: OpenChat; release: () => void } {
+    this.#make = make;
     const joined = this.join(at, page);
     const { open } = joined;
     if (!open.read) void open.chat.open();
@@ -157,7 +155,20 @@ export class OraclesClient {
     return joined;
   }
 
-  /** The live channel of a conversation for who does not read it. Call release when done. */
+  /** Loads what conversations are made with: who shows none yet does without it. */
+  async load(): Promise<void> {
+    this.#make ??= (await import("./loaded")).default;
+  }
+
+  /** Ends when conversations can be joined; undefined where they can be now. */
+  loading(): Promise<void> | undefined {
+    return this.#make ? undefined : this.load();
+  }
+
+  /**
+   * The live channel of a conversation for who does not read it, once what makes it is loaded.
+   * Call release when done.
+   */
   join(at: ChatAddress, page: ChatPage): { open: Shared; release: () => void } {
     const key = JSON.stringify([at.oracleDid, at.sessionId, at.baseUrl, at.wsUrl]);
     let shared = this.#chats.get(key);
@@ -165,7 +176,8 @@ export class OraclesClient {
       clearTimeout(shared.closing);
       shared.closing = undefined;
     } else {
-      shared = this.#make(at);
+      if (!this.#make) throw new Error("what makes conversations is not loaded");
+      shared = this.#make(this, at);
       this.#chats.set(key, shared);
     }
     shared.pages = [...shared.pages, page];
@@ -185,54 +197,6 @@ export class OraclesClient {
         }, linger);
       },
     };
-  }
-
-  #make(at: ChatAddress): Shared {
-    const api = this.api(at.baseUrl, at.oracleDid);
-    const last = <T>(read: (page: ChatPage) => T | undefined): T | undefined =>
-      shared.pages.map(read).findLast((value) => value !== undefined);
-    const tools = (): BrowserTools =>
-      Object.assign({}, ...shared.pages.map((page) => page.browserTools()));
-    const tabId = randomId();
-    const host: ChatHost = {
-      tabId,
-      multitask: () => last((page) => page.multitask?.()),
-      streamingMode: () => last((page) => page.streamingMode()) ?? "batched",
-      model: () => last((page) => page.model()),
-      tools: () => declareTools(tools()),
-      actions: () => declareActions(this.actions.get().values()),
-      // Hooks of other entries are pages too, and some of them do not care.
-      paymentRequired: (claims) =>
-        shared.pages.findLast((page) => page.paymentRequired)?.paymentRequired?.(claims),
-    };
-    const chat = new Chat(api, at.sessionId, host, at.pageSize);
-    let greeted = false;
-    const page: SocketHost = {
-      call: (kind, name, args) =>
-        kind === "tool"
-          ? runTool(tools(), name, args)
-          : runAction(this.actions.get().get(name), name, args),
-      event: (event) => {
-        // A line that is back may have missed events while it was away.
-        const missed = event.eventName === "connected" && greeted;
-        greeted ||= event.eventName === "connected";
-        if (shared.read && missed) void chat.changed();
-        else if (shared.read && event.eventName === "connected") chat.connected();
-        if (shared.read) chat.takeEvent(event);
-        for (const page of shared.pages) page.event(event);
-      },
-    };
-    const socket = new OracleSocket(
-      at.wsUrl,
-      at.oracleDid,
-      at.sessionId,
-      this.credentials,
-      page,
-      tabId,
-      this.#network.connect,
-    );
-    const shared: Shared = { chat, socket, pages: [], read: false, closing: undefined };
-    return shared;
   }
 }
 

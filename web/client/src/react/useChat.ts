@@ -10,6 +10,7 @@ import {
 import { mayPass } from "../core/again";
 import type { Chat, ChatState, Multitask } from "../core/chat";
 import type { OpenChat, OraclesClient } from "../core/client";
+import { makeShared } from "../core/shared";
 import type { OracleOverrides } from "../core/config";
 import type { OracleEvent } from "../core/events";
 import type { StreamingMode } from "../core/flush";
@@ -132,6 +133,7 @@ export function useChat<Tools extends BrowserTools = BrowserTools>(
         paymentRequired: (claims) => latest.current.onPaymentRequiredError(claims),
         event: (event) => latest.current.onEvent?.(event),
       },
+      makeShared,
     );
     // The conversation is an outside thing that exists from here on.
     // eslint-disable-next-line react-hooks/set-state-in-effect

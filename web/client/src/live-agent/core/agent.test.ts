@@ -128,6 +128,25 @@ describe("a call", () => {
     expect(state()).toMatchObject({ phase: "connecting", callId: "c2", endReason: undefined });
   });
 
+  test("waits for what it needs, alone, and can be given up before that", async () => {
+    const oracle = await callee();
+    const agent = new LiveAgent();
+    let loaded: () => void = () => undefined;
+    const calling = agent.call(oracle.host, audio, new Promise((done) => (loaded = done)));
+    expect(agent.state.get().phase).toBe("connecting");
+    await agent.call(oracle.host, audio);
+    expect(agent.state.get().error).toMatchObject({ code: "busy" });
+    agent.end();
+    expect(agent.state.get().phase).toBe("ended");
+    loaded();
+    await calling;
+    expect(oracle.requests).toEqual([]);
+    await agent.call(oracle.host, audio, Promise.reject(new Error("away")));
+    expect(agent.state.get()).toMatchObject({ phase: "ended", error: { message: "away" } });
+    await agent.call(oracle.host, audio, Promise.resolve());
+    expect(agent.state.get()).toMatchObject({ phase: "connecting", callId: "c1" });
+  });
+
   test("that is hung up without a socket is ended by a request", async () => {
     const { oracle, agent } = await talking();
     oracle.connected.set(false);

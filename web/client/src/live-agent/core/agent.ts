@@ -108,10 +108,22 @@ const elsewhere = /^(drain|interrupted)$/;
 export class LiveAgent {
   readonly state = new Cell<LiveState>(idle);
   #run: Run | undefined;
+  /** The call that waits for what it needs. */
+  #waiting: object | undefined;
 
-  /** Calls. Failures are in the state, not thrown. */
-  async call(host: AgentHost, options: CallOptions): Promise<void> {
-    if (this.#run) return this.#set({ error: new CallError("busy", "There is a call already.") });
+  /** Calls, as soon as it is ready to. Failures are in the state, not thrown. */
+  async call(host: AgentHost, options: CallOptions, ready?: Promise<void>): Promise<void> {
+    if (this.#run || this.#waiting) {
+      return this.#set({ error: new CallError("busy", "There is a call already.") });
+    }
+    if (ready) {
+      const waiting = (this.#waiting = {});
+      this.state.set({ ...idle, phase: "connecting", callType: options.callType });
+      const failed = await ready.then(() => undefined, asError);
+      if (this.#waiting !== waiting) return;
+      this.#waiting = undefined;
+      if (failed) return this.#set({ phase: "ended", error: failed });
+    }
     let line: ReturnType<AgentHost["line"]>;
     try {
       line = host.line(options.sessionId);
@@ -144,6 +156,8 @@ export class LiveAgent {
 
   /** Hangs up, and lets go of microphone and camera at once. */
   end(reason = "hangup"): void {
+    if (this.#waiting) this.#set({ phase: "ended" });
+    this.#waiting = undefined;
     if (this.#run) this.#end(this.#run, reason);
   }
 

@@ -45,6 +45,13 @@ async function setUp(strict = false) {
   return { oracle, server, wrapper, options };
 }
 
+/** A hook whose client has loaded what conversations are made with. */
+async function shown<R, P>(...hook: Parameters<typeof renderHook<R, P>>) {
+  const made = renderHook(...hook);
+  await act(() => vi.dynamicImportSettled());
+  return made;
+}
+
 /** The session's socket, answering offers. */
 async function socket(): Promise<FakeSocket> {
   await waitFor(() => expect(FakeSocket.all.length).toBeGreaterThan(0));
@@ -63,7 +70,7 @@ test("outside the provider it says so", () => {
 
 test.each([false, true])("calls, talks and hangs up (strict: %s)", async (strict) => {
   const { options, wrapper, server } = await setUp(strict);
-  const { result } = renderHook(() => useLiveAgent({ ...options }), { wrapper });
+  const { result } = await shown(() => useLiveAgent({ ...options }), { wrapper });
   expect(result.current).toMatchObject({
     isConfigReady: true,
     isReady: true,
@@ -117,7 +124,7 @@ test("the form of older libraries works, and errors are shown to the user", asyn
   const { options, wrapper } = await setUp();
   const toast = vi.fn();
   media.getUserMedia.mockRejectedValue(new DOMException("", "NotAllowedError"));
-  const { result } = renderHook(
+  const { result } = await shown(
     () => useLiveAgent(options.oracleDid, {}, {}, toast, { ...overrides }),
     { wrapper },
   );
@@ -142,7 +149,7 @@ test.each(["the component goes", "the page goes", "another oracle is shown"])(
   "when %s, the call ends and the microphone is let go",
   async (why) => {
     const { options, wrapper } = await setUp();
-    const { result, unmount, rerender } = renderHook(
+    const { result, unmount, rerender } = await shown(
       ({ did }: { did: string }) => useLiveAgent({ ...options, oracleDid: did }),
       { wrapper, initialProps: { did: options.oracleDid } },
     );
@@ -162,10 +169,13 @@ test.each(["the component goes", "the page goes", "another oracle is shown"])(
 
 test("an oracle whose keys nobody knows can be named by its key", async () => {
   const { options, oracle, wrapper } = await setUp();
-  const { result, rerender } = renderHook((more: object) => useLiveAgent({ ...options, ...more }), {
-    wrapper,
-    initialProps: { oracleDid: "did:ixo:x" } as object,
-  });
+  const { result, rerender } = await shown(
+    (more: object) => useLiveAgent({ ...options, ...more }),
+    {
+      wrapper,
+      initialProps: { oracleDid: "did:ixo:x" } as object,
+    },
+  );
   await act(() => result.current.callAgent({ callType: "audio", sessionId: "$s" }));
   expect(result.current.error?.message).toMatch(/no key of did:ixo:x is known/);
   rerender({ oracleDid: "did:ixo:x", oracleKey: oracle.multibase });
@@ -180,7 +190,7 @@ test("an oracle whose keys nobody knows can be named by its key", async () => {
 
 test("an oracle that is not resolved yet is not called", async () => {
   const { wrapper } = await setUp();
-  const { result } = renderHook(() => useLiveAgent({ oracleDid: "did:ixo:x" }), { wrapper });
+  const { result } = await shown(() => useLiveAgent({ oracleDid: "did:ixo:x" }), { wrapper });
   expect(result.current.isReady).toBe(false);
   await act(() => result.current.callAgent({ callType: "audio", sessionId: "$s" }));
   expect(result.current).toMatchObject({ isCalling: false, error: { code: "not_ready" } });
@@ -190,7 +200,7 @@ test("an oracle that is not resolved yet is not called", async () => {
 test("a call and a chat of the same session share one socket", async () => {
   const { options, wrapper } = await setUp();
   const { useChat } = await import("../../react/useChat");
-  const { result } = renderHook(
+  const { result } = await shown(
     () => {
       const onPaymentRequiredError = () => undefined;
       useChat({ ...options, sessionId: "$s", overrides, onPaymentRequiredError });

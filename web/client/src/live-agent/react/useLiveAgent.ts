@@ -4,6 +4,7 @@ import type { OracleOverrides } from "../../core/config";
 import { useOraclesContext } from "../../react/context";
 import { useLatest } from "../../react/latest";
 import { silentPage } from "../../react/silent";
+import { useLoaded } from "../../react/useLoaded";
 import { useOraclesConfig, type UseOraclesConfigResult } from "../../react/useOraclesConfig";
 import { LiveAgent, type AgentHost, type CallOptions, type LiveState } from "../core/agent";
 import { CallError } from "../core/errors";
@@ -86,6 +87,7 @@ export function useLiveAgent(
   const config = useOraclesConfig(oracleDid, options.overrides);
   const [agent] = useState(() => new LiveAgent());
   const state = useSyncExternalStore(agent.state.subscribe, agent.state.get, agent.state.get);
+  useLoaded(client);
   const latest = useLatest({ options, config, client });
 
   useEffect(() => {
@@ -106,7 +108,10 @@ export function useLiveAgent(
   const acts = useMemo(
     // eslint-disable-next-line react-hooks/preserve-manual-memoization -- the ref is the same for ever
     () => ({
-      callAgent: (request: CallOptions) => agent.call(hostOf(latest.current), request),
+      callAgent: (request: CallOptions) => {
+        const given = latest.current;
+        return agent.call(hostOf(given), request, given.client.loading());
+      },
       endCall: async () => agent.end(),
       mute: (muted = !agent.state.get().isMuted) => agent.mute(muted),
       hideCamera: (off = !agent.state.get().isCameraOff) => agent.hideCamera(off),
