@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
-import { visitors } from "./visitor.mjs";
+import { check, visitors } from "./visitor.mjs";
 import { eventually } from "./world.mjs";
 
 const png = Buffer.from(
@@ -256,6 +256,39 @@ export function fileTests(world) {
     await page.getByRole("button", { name: "End the link to open.txt" }).click();
     await page.getByRole("cell", { name: "ended", exact: true }).waitFor();
     await eventually("the link is over", async () => (await fetch(link)).status === 410);
+    await owner.close();
+  });
+
+  test("others send files by a link that shows nothing, and its page can be read in the dark", async () => {
+    const owner = await withFiles();
+    const { page } = owner;
+    await upload(page, text("mine.txt", "not for you\n"));
+    await page.getByRole("button", { name: "Share this folder" }).click();
+    await page.getByLabel("Others send files here").check();
+    await page.getByLabel("How many files").selectOption("1");
+    await page.getByText("1 file or 1.0 GiB, whichever comes first").waitFor();
+    await page.getByRole("button", { name: "Make the link" }).click();
+    const link = await page.getByLabel("The link", { exact: true }).inputValue();
+    assert.match(link, /\/s\/[^/]+\/$/);
+    const code = page.getByRole("img", { name: "QR code of the address" });
+    await eventually("the code is drawn", () => code.evaluate((img) => img.complete && img.naturalWidth > 0));
+    await check(page, "an upload link");
+    await page.keyboard.press("Escape");
+    const sender = await stranger({ colorScheme: "dark", viewport: { width: 360, height: 740 } });
+    await sender.page.goto(link);
+    await sender.page.getByLabel("Files to send").setInputFiles(text("photo.txt", "for you\n"));
+    assert.equal(await sender.page.getByText("mine.txt").count(), 0);
+    await check(sender.page, "the page of an upload link in dark");
+    await sender.page.getByRole("button", { name: "Send", exact: true }).click();
+    await sender.page.getByRole("status").getByText("Arrived").waitFor();
+    await check(sender.page, "the page after an upload in dark");
+    await sender.close();
+    await page.reload();
+    await page.getByRole("cell", { name: /^photo\.txt/ }).waitFor();
+    await page.getByRole("tab", { name: "Links" }).click();
+    await page.getByRole("cell", { name: /for uploads, 8 B of 1\.0 GiB/ }).waitFor();
+    await page.getByRole("cell", { name: "used up", exact: true }).waitFor();
+    assert.equal((await fetch(link)).status, 410);
     await owner.close();
   });
 

@@ -17,7 +17,7 @@ import (
 
 // style is all that the pages look like. The policy of the pages names its hash.
 const style = `:root{color-scheme:light dark}
-body{font:1rem/1.5 system-ui,sans-serif;max-width:40rem;margin:0 auto;padding:1.5rem 1rem;overflow-wrap:anywhere}
+body{background:Canvas;color:CanvasText;font:1rem/1.5 system-ui,sans-serif;max-width:40rem;margin:0 auto;padding:1.5rem 1rem;overflow-wrap:anywhere}
 h1{font-size:1.3rem;line-height:1.3}
 a.get{display:inline-block;padding:.6rem 1.2rem;border-radius:.4rem;background:#1d4ed8;color:#fff;text-decoration:none}
 a.get:focus-visible{outline:3px solid;outline-offset:2px}

@@ -1,5 +1,5 @@
 import { useEffect, useState } from "react";
-import { ago, plural } from "../../shell/format";
+import { ago, bytes, plural } from "../../shell/format";
 import { Icon } from "../../shell/icons";
 import { useKeptFocus } from "../../shell/keptFocus";
 import { unlessGone } from "../../shell/late";
@@ -8,6 +8,7 @@ import type { Files, ShareRecord } from "./api";
 import { namesOf } from "./links";
 
 function stateOf(share: ShareRecord): string {
+  if (share.state) return share.state;
   if (share.revokedAt) return "ended";
   if (share.expiresAt && new Date(share.expiresAt).getTime() < Date.now()) return "expired";
   if (share.maxUses && share.uses >= share.maxUses) return "used up";
@@ -22,6 +23,7 @@ function whatOf(share: ShareRecord, owner: string): string {
 }
 
 function readOf(share: ShareRecord): string {
+  if (share.upload) return plural(share.uses, "file");
   return share.maxUses ? `${share.uses} of ${share.maxUses}` : plural(share.uses, "time");
 }
 
@@ -60,7 +62,7 @@ export function LinksView(props: {
               <th className="wide-only">State</th>
               <th className="wide-only">Made</th>
               <th className="wide-only">Ends</th>
-              <th className="number wide-only">Read</th>
+              <th className="number wide-only">Used</th>
               <th>
                 <span className="visually-hidden">Actions</span>
               </th>
@@ -71,9 +73,15 @@ export function LinksView(props: {
               <tr key={share.id}>
                 <td className="path-cell">
                   {whatOf(share, files.owner)}
-                  {share.plain && <span className="soft small block">plain address</span>}
+                  {share.upload ? (
+                    <span className="soft small block">
+                      for uploads, {bytes(share.bytes ?? 0)} of {bytes(share.maxBytes ?? 0)}
+                    </span>
+                  ) : (
+                    share.plain && <span className="soft small block">plain address</span>
+                  )}
                   <span className="narrow-only soft small under-name">
-                    {stateOf(share)} · read {readOf(share)}
+                    {stateOf(share)} · {share.upload ? "got" : "read"} {readOf(share)}
                     {stateOf(share) === "open" && ` · ends ${endOf(share)}`}
                   </span>
                 </td>

@@ -2,10 +2,10 @@ import { useState, type FormEvent } from "react";
 import { useSession } from "../../identity/session";
 import { CopyButton } from "../../shell/CopyButton";
 import { Dialog } from "../../shell/Dialog";
-import { messageOf } from "../../shell/format";
+import { bytes, messageOf } from "../../shell/format";
 import { Icon } from "../../shell/icons";
 import type { Files } from "./api";
-import { linkAddress, rememberLink } from "./links";
+import { codeOf, linkAddress, rememberLink } from "./links";
 import { inWords, makeShare, plainPath, type MadeShare, type Offer } from "./grant";
 
 export type Chosen = Offer["what"];
@@ -16,8 +16,10 @@ export function ShareDialog(props: { chosen: Chosen; files: Files; onClose: () =
   const session = useSession();
   const [hours, setHours] = useState(168);
   const [maxUses, setMaxUses] = useState(0);
-  const [who, setWho] = useState<"link" | "plain" | "did">("link");
+  const [who, setWho] = useState<"link" | "plain" | "did" | "upload">("link");
   const [did, setDid] = useState("");
+  const [maxBytes, setMaxBytes] = useState(1 << 30);
+  const [maxFiles, setMaxFiles] = useState(100);
   const [made, setMade] = useState<Pick<MadeShare, "link"> & Partial<MadeShare>>();
   const [error, setError] = useState("");
   const [busy, setBusy] = useState(false);
@@ -27,6 +29,7 @@ export function ShareDialog(props: { chosen: Chosen; files: Files; onClose: () =
     maxUses,
     ...(who === "did" ? { to: did.trim() } : {}),
     isPlain: who === "plain",
+    ...(who === "upload" ? { takes: { maxBytes, maxFiles } } : {}),
   };
   const plain = plainPath(chosen);
   const words = inWords(offer);
@@ -42,6 +45,12 @@ export function ShareDialog(props: { chosen: Chosen; files: Files; onClose: () =
         setError("");
         return;
       }
+      if (offer.takes && chosen.kind === "folder") {
+        const { url } = await files.takeUploads(chosen.path, hours, offer.takes);
+        setMade({ link: linkAddress(url, location.origin) });
+        setError("");
+        return;
+      }
       const share = await makeShare(session, offer, location.origin);
       const { id } = await files.registerShare(share.delegation, share.path, maxUses);
       if (chosen.kind === "files") rememberLink(files.owner, id, chosen.names);
@@ -53,6 +62,7 @@ export function ShareDialog(props: { chosen: Chosen; files: Files; onClose: () =
       setBusy(false);
     }
   }
+  const code = made && codeOf(made.link);
   const title =
     chosen.kind === "folder"
       ? `Share ${chosen.path === "/" ? "all files" : chosen.path}`
@@ -98,6 +108,17 @@ export function ShareDialog(props: { chosen: Chosen; files: Files; onClose: () =
                 />
                 One DID only
               </label>
+              {chosen.kind === "folder" && (
+                <label className="choice">
+                  <input
+                    type="radio"
+                    name="who"
+                    checked={who === "upload"}
+                    onChange={() => setWho("upload")}
+                  />
+                  Others send files here
+                </label>
+              )}
               {who === "did" && (
                 <label>
                   Reader&apos;s DID
@@ -122,18 +143,49 @@ export function ShareDialog(props: { chosen: Chosen; files: Files; onClose: () =
                   <option value={8760}>a year</option>
                 </select>
               </label>
-              <label>
-                How often
-                <select
-                  value={maxUses}
-                  onChange={(event) => setMaxUses(Number(event.target.value))}
-                >
-                  <option value={0}>no limit</option>
-                  <option value={1}>once</option>
-                  <option value={10}>10 times</option>
-                  <option value={100}>100 times</option>
-                </select>
-              </label>
+              {who === "upload" ? (
+                <>
+                  <label>
+                    How much
+                    <select
+                      value={maxBytes}
+                      onChange={(event) => setMaxBytes(Number(event.target.value))}
+                    >
+                      {[10, 100, 1024, 10_240].map((mib) => (
+                        <option key={mib} value={mib * 2 ** 20}>
+                          {bytes(mib * 2 ** 20)}
+                        </option>
+                      ))}
+                    </select>
+                  </label>
+                  <label>
+                    How many files
+                    <select
+                      value={maxFiles}
+                      onChange={(event) => setMaxFiles(Number(event.target.value))}
+                    >
+                      {[1, 10, 100, 1000].map((n) => (
+                        <option key={n} value={n}>
+                          {n}
+                        </option>
+                      ))}
+                    </select>
+                  </label>
+                </>
+              ) : (
+                <label>
+                  How often
+                  <select
+                    value={maxUses}
+                    onChange={(event) => setMaxUses(Number(event.target.value))}
+                  >
+                    <option value={0}>no limit</option>
+                    <option value={1}>once</option>
+                    <option value={10}>10 times</option>
+                    <option value={100}>100 times</option>
+                  </select>
+                </label>
+              )}
             </fieldset>
           </>
         )}
@@ -171,6 +223,11 @@ export function ShareDialog(props: { chosen: Chosen; files: Files; onClose: () =
               />
               <CopyButton text={made.link} label="Copy the link" />
             </div>
+            {code && (
+              <p className="made-code">
+                <img src={code} alt="QR code of the address" width={180} height={180} />
+              </p>
+            )}
             {made.delegation && (
               <details>
                 <summary className="small soft">The delegation itself, for programs</summary>

@@ -57,8 +57,14 @@ export interface ShareRecord {
   maxUses?: number;
   uses: number;
   revokedAt?: string;
+  /** Open, used up, expired or ended; older servers do not say. */
+  state?: string;
   /** Whether its address is all that is needed. */
   plain?: boolean;
+  /** Whether files are sent by it, and how much of what it takes has come. */
+  upload?: boolean;
+  maxBytes?: number;
+  bytes?: number;
 }
 
 export interface PlainLink extends ShareRecord {
@@ -254,6 +260,17 @@ export class Files {
   async sharePlainly(path: string, hours: number, maxUses: number): Promise<PlainLink> {
     const expiresAt = new Date(Date.now() + hours * 3600_000).toISOString();
     const reply = await this.#send("POST", "/shares/plain", { path, maxUses, expiresAt });
+    return (await reply.json()) as PlainLink;
+  }
+
+  /** Makes an address at which others put files into a folder. */
+  async takeUploads(
+    path: string,
+    hours: number,
+    takes: { maxBytes: number; maxFiles: number },
+  ): Promise<PlainLink> {
+    const expiresAt = new Date(Date.now() + hours * 3600_000).toISOString();
+    const reply = await this.#send("POST", "/shares/upload", { path, expiresAt, ...takes });
     return (await reply.json()) as PlainLink;
   }
 

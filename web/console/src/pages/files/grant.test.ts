@@ -69,3 +69,14 @@ test("a folder is a place below the namespace", async () => {
   );
   expect(resource("did:key:z", "/a b/ü")).toBe("vfs://did%3Akey%3Az/a%20b/%C3%BC");
 });
+
+test("an upload link says what it takes, and that nobody reads", () => {
+  const takes = { maxBytes: 1 << 30, maxFiles: 10 };
+  const what = { kind: "folder" as const, path: "/inbox" };
+  const words = inWords({ what, hours: 24, maxUses: 0, takes });
+  expect(words.grants[0]).toContain("can send files to /inbox");
+  expect(words.grants[1]).toBe(
+    "It ends after one day, 10 files or 1.0 GiB, whichever comes first.",
+  );
+  expect(words.keeps[0]).toContain("Nobody sees what is in the folder");
+});

@@ -6,7 +6,7 @@ import {
   type Capability,
 } from "@castalia/oracles-client/wallet";
 import type { Session } from "../../identity/session";
-import { plural } from "../../shell/format";
+import { bytes, plural } from "../../shell/format";
 
 /** What somebody is about to be given. */
 export interface Offer {
@@ -19,6 +19,8 @@ export interface Offer {
   maxUses: number;
   /** An address that is all that is needed, in any browser and for any program. */
   isPlain?: boolean;
+  /** Others send files to the folder, up to so much; then nothing can be read. */
+  takes?: { maxBytes: number; maxFiles: number };
   /** A DID, or nobody in particular: whoever has the link. */
   to?: string;
 }
@@ -42,6 +44,7 @@ function period(hours: number): string {
 
 /** What an offer grants and what it does not, in words. */
 export function inWords(offer: Offer): { grants: string[]; keeps: string[] } {
+  if (offer.takes) return inUploadWords(offer, offer.takes);
   if (offer.isPlain) return inPlainWords(offer);
   const who = offer.to ? "The holder of that DID" : "Whoever has the link";
   const { what } = offer;
@@ -90,6 +93,21 @@ function inPlainWords(offer: Offer): { grants: string[]; keeps: string[] } {
     ],
     keeps: [
       "Nobody can change or delete anything with it.",
+      "You can end it at any time under Links.",
+    ],
+  };
+}
+
+function inUploadWords({ what, hours }: Offer, takes: NonNullable<Offer["takes"]>) {
+  const folder = what.kind === "folder" && what.path !== "/" ? what.path : "your files";
+  return {
+    grants: [
+      `Whoever has the address can send files to ${folder}: from any browser, or with curl -T.`,
+      `It ends after ${period(hours)}, ${plural(takes.maxFiles, "file")} or ${bytes(takes.maxBytes)}, whichever comes first.`,
+    ],
+    keeps: [
+      "Nobody sees what is in the folder, or replaces anything there.",
+      "What is sent counts towards your quota.",
       "You can end it at any time under Links.",
     ],
   };

@@ -1,6 +1,6 @@
 // @vitest-environment jsdom
 import { beforeEach, expect, test } from "vitest";
-import { linkAddress, namesOf, rememberLink } from "./links";
+import { codeOf, linkAddress, namesOf, rememberLink } from "./links";
 
 beforeEach(() => localStorage.clear());
 
@@ -28,4 +28,9 @@ test("a link leads to where people reach this page, unless the server knows bett
   expect(linkAddress("http://127.0.0.1:3000/s/abc", origin)).toBe("https://oracle.example/s/abc");
   expect(linkAddress("http://[::1]:3000/s/abc", origin)).toBe("https://oracle.example/s/abc");
   expect(linkAddress("https://files.example/s/abc", origin)).toBe("https://files.example/s/abc");
+});
+
+test("plain addresses have a code, links with keys in them have none", () => {
+  expect(codeOf("https://o.example/s/abc/")).toBe("/s/abc/?qr=1");
+  expect(codeOf("https://o.example/console/share#key=x")).toBeUndefined();
 });

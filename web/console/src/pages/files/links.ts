@@ -47,3 +47,9 @@ export function linkAddress(url: string, origin: string): string {
   const guessed = /^(localhost|127(\.\d+){3}|\[::1\])$/.test(address.hostname);
   return guessed ? new URL(address.pathname, origin).href : address.href;
 }
+
+/** Where this page gets the QR code of a link's address; links with keys in them have none. */
+export function codeOf(link: string): string | undefined {
+  const { pathname } = new URL(link);
+  return pathname.startsWith("/s/") ? `${pathname}?qr=1` : undefined;
+}
