@@ -56,7 +56,7 @@ func (a *App) buildOracle(ctx context.Context, files *filesPart, queries *queryP
 		calls   *callkit.Lines
 	)
 	o, err := oraclekit.New(oraclekit.Deps{
-		DB: a.res.db, Outbox: a.res.outbox, Bus: a.res.bus, Leases: a.res.leases, Identity: a.identity, Provider: endpoints.InForce{Document: a.documents.Models},
+		DB: a.res.db, Blobs: a.res.blobs, Outbox: a.res.outbox, Bus: a.res.bus, Leases: a.res.leases, Identity: a.identity, Provider: endpoints.InForce{Document: a.documents.Models},
 		Instructions: a.documents.Instructions.Value,
 		Oracle:       oracle.Identity{Name: a.opt.Settings.Oracle.Name, DID: a.identity.DID(), EntityDID: a.opt.Settings.Identity.OracleEntityDID},
 		Plugins:      a.opt.Plugins, Features: features(a.opt.Settings),

@@ -21,6 +21,7 @@ type Scope map[string]Documents
 type Documents struct {
 	all  bool
 	only []string // in order
+	that func(name string) bool
 }
 
 // AllDocuments chooses all documents of a collection.
@@ -31,8 +32,14 @@ func OnlyDocuments(names ...string) Documents {
 	return Documents{only: slices.Sorted(slices.Values(names))}
 }
 
+// DocumentsThat chooses documents by their names, each time that a question is asked.
+func DocumentsThat(chosen func(name string) bool) Documents { return Documents{that: chosen} }
+
 // Has reports whether a document is chosen.
 func (d Documents) Has(name string) bool {
+	if d.that != nil {
+		return d.that(name)
+	}
 	_, found := slices.BinarySearch(d.only, name)
 	return d.all || found
 }

@@ -25,8 +25,8 @@ func applyScope(ctx context.Context, views []*View, scope Scope) ([]scoped, erro
 		case !ok || v.Passages() == 0:
 		case documents.all:
 			out = append(out, scoped{view: v, hidden: v.Gone(), visible: uint64(v.Passages())}) //nolint:gosec // not negative
-		case len(documents.only) > 0:
-			s, err := narrow(ctx, v, documents.only)
+		case len(documents.only) > 0 || documents.that != nil:
+			s, err := narrow(ctx, v, documents)
 			if err != nil {
 				return nil, err
 			}
@@ -38,11 +38,14 @@ func applyScope(ctx context.Context, views []*View, scope Scope) ([]scoped, erro
 	return out, nil
 }
 
-func narrow(ctx context.Context, v *View, only []string) (scoped, error) {
+func narrow(ctx context.Context, v *View, documents Documents) (scoped, error) {
+	if documents.that != nil {
+		return leaveOut(v, documents.that)
+	}
 	passages := v.Segment().Passages()
 	s := scoped{view: v, narrowed: true, hidden: segment.NewSet(passages)}
 	s.hidden.AddRange(0, uint32(passages)) //nolint:gosec // at most 2^31
-	for i, document := range only {
+	for i, document := range documents.only {
 		if i%256 == 0 && ctx.Err() != nil {
 			return s, ctx.Err()
 		}
@@ -59,6 +62,25 @@ func narrow(ctx context.Context, v *View, only []string) (scoped, error) {
 	}
 	s.visible = uint64(passages) - uint64(s.hidden.Size()) //nolint:gosec // not negative
 	return s, nil
+}
+
+// leaveOut hides what is not chosen. A view of which all is chosen keeps its own counts.
+func leaveOut(v *View, chosen func(name string) bool) (scoped, error) {
+	s := scoped{view: v, hidden: v.Gone(), visible: uint64(v.Passages())} //nolint:gosec // not negative
+	err := v.Segment().EachDocument(func(name string, from, to uint32) {
+		if chosen(name) {
+			return
+		}
+		if !s.narrowed {
+			s.narrowed, s.hidden = true, segment.NewSet(v.Segment().Passages())
+			copy(s.hidden, v.Gone())
+		}
+		s.hidden.AddRange(from, to)
+	})
+	if s.narrowed {
+		s.visible = uint64(v.Segment().Passages()) - uint64(s.hidden.Size()) //nolint:gosec // not negative
+	}
+	return s, err
 }
 
 // count returns in how many passages that the query may see a term is.

@@ -43,17 +43,9 @@ func (s *Searcher) Search(ctx context.Context, q Query) (Result, error) {
 		q.Limit = 10
 	}
 	q.Limit = min(q.Limit, MaxHits)
-	views, err := applyScope(ctx, s.views, q.Scope)
-	if err != nil {
-		return Result{}, err
-	}
 	analyser, _ := s.analysers.Get().(*analyse.Analyser)
 	defer s.analysers.Put(analyser)
-	p := planner{analyser: analyser, synonyms: s.synonyms, views: views, left: maxWork}
-	for _, v := range views {
-		p.passages += v.visible
-	}
-	made, err := p.plan(ctx, q)
+	views, made, err := s.prepare(ctx, q, analyser)
 	if err != nil {
 		return Result{}, err
 	}
@@ -87,6 +79,20 @@ func (s *Searcher) Search(ctx context.Context, q Query) (Result, error) {
 	}
 	out.Answered = out.Confidence >= answerable
 	return out, nil
+}
+
+// prepare leaves what a question may see, and reads the question for it.
+func (s *Searcher) prepare(ctx context.Context, q Query, analyser *analyse.Analyser) ([]scoped, plan, error) {
+	views, err := applyScope(ctx, s.views, q.Scope)
+	if err != nil {
+		return nil, plan{}, err
+	}
+	p := planner{analyser: analyser, synonyms: s.synonyms, views: views, left: maxWork}
+	for _, v := range views {
+		p.passages += v.visible
+	}
+	made, err := p.plan(ctx, q)
+	return views, made, err
 }
 
 // rank returns the best candidates of all views, best first.

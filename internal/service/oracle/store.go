@@ -25,9 +25,6 @@ type Store interface {
 	Session(ctx context.Context, owner, id string) (Session, error)
 	// Sessions lists the owner's sessions that are not hidden, last changed first, and their true number.
 	Sessions(ctx context.Context, owner string, limit, offset int) ([]Session, int64, error)
-	// Search lists the owner's sessions that are not hidden and have every word in their title or in a
-	// message, last changed first, each with a message that has some, and their true number.
-	Search(ctx context.Context, owner string, q SearchQuery) ([]Hit, int64, error)
 	// DeleteSession removes a session with all that belongs to it and names the
 	// runs that were live.
 	DeleteSession(ctx context.Context, owner, id string) (liveRuns []Run, err error)

@@ -196,6 +196,19 @@ func (s *Segment) Documents() ([]string, error) {
 	return append([]string(nil), table.names...), nil
 }
 
+// EachDocument calls visit for the documents in the segment, in order, with where their
+// passages are: the first, and the one after the last.
+func (s *Segment) EachDocument(visit func(name string, from, to uint32)) error {
+	table, err := s.documentTable()
+	if err != nil {
+		return err
+	}
+	for i, name := range table.names {
+		visit(name, table.firsts[i], table.end(i))
+	}
+	return nil
+}
+
 // Span returns where the passages of a document are: the first, and the one after
 // the last.
 func (s *Segment) Span(document string) (from, to uint32, ok bool, err error) {

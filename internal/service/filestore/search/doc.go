@@ -29,10 +29,10 @@ type Service struct {
 	pages *textindex.Cache
 
 	// whose turn it is to be indexed, and to be tidied
-	indexing, tidying turns
+	indexing, tidying shelf.Turns
 
 	mu         sync.Mutex
-	opened     *openedSegments
+	opened     *shelf.Opened
 	readings   map[string]*reading
 	remembered int // documents of all readings
 }
@@ -42,12 +42,15 @@ func New(files *filestore.Service) *Service {
 	return &Service{
 		files: files, store: files.Records(), pages: textindex.NewCache(pageCache),
 		shelf:  shelf.Shelf{Blobs: files.Objects(), Prefix: "files-index/", Inline: inlineSegment},
-		opened: newOpenedSegments(maxOpened), readings: map[string]*reading{},
+		opened: shelf.NewOpened(maxOpened), readings: map[string]*reading{},
 	}
 }
 
 // inlineSegment is up to how many bytes a segment lives in the database.
 const inlineSegment = 128 << 10
+
+// maxOpened bounds what the open segments of a node hold, in bytes.
+const maxOpened = 32 << 20
 
 // errSpent says that a budget does not cover the next unit of work.
 var errSpent = errors.New("the budget is spent")

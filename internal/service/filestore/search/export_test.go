@@ -10,10 +10,8 @@ func (s *Service) Opened(ns string) []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	open := map[string]bool{}
-	if space := s.opened.spaces[ns]; space != nil {
-		for id := range space.segments {
-			open[id] = true
-		}
+	for _, id := range s.opened.Of(ns) {
+		open[id] = true
 	}
 	for _, r := range s.readings {
 		if r.namespace == ns && len(open) == 0 {

@@ -63,7 +63,7 @@ func (s *Service) RunIndexer(ctx context.Context) error {
 // whether there may be more. What cannot be read for now keeps its place; it
 // does not hold up the other namespaces.
 func (s *Service) IndexOnce(ctx context.Context) (more bool, err error) {
-	behind, err := nextTurn(ctx, &s.indexing, indexPage, func(c filestore.IndexCursor) string { return c.Namespace }, s.store.IndexBehind)
+	behind, err := shelf.NextTurn(ctx, &s.indexing, indexPage, func(c filestore.IndexCursor) string { return c.Namespace }, s.store.IndexBehind)
 	if err != nil {
 		return false, fmt.Errorf("find changes to index: %w", err)
 	}

@@ -213,7 +213,7 @@ func (s *Service) remember(key string, now *reading, segments []shelf.Record) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, g := range segments {
-		if s.opened.find(now.namespace, g.ID) == nil {
+		if s.opened.Find(now.namespace, g.ID) == nil {
 			return
 		}
 	}
@@ -247,7 +247,7 @@ func (s *Service) closeOthers(ns string, segments []shelf.Record, at filestore.I
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.opened.keep(ns, live)
+	s.opened.Keep(ns, live)
 	s.forget(func(_ string, r *reading) bool { return r.namespace == ns && r.stand != at })
 }
 

@@ -29,7 +29,7 @@ const (
 // taken out of the index.
 func (s *Service) TidyOnce(ctx context.Context) error {
 	lostBefore := s.files.Now().Add(-lostFor)
-	dirty, err := nextTurn(ctx, &s.tidying, tidyPage, func(ns string) string { return ns }, func(ctx context.Context, after string, limit int) ([]string, error) {
+	dirty, err := shelf.NextTurn(ctx, &s.tidying, tidyPage, func(ns string) string { return ns }, func(ctx context.Context, after string, limit int) ([]string, error) {
 		return s.store.IndexDirty(ctx, segmentsize.Many, segmentsize.Tiers(false), lostBefore, after, limit)
 	})
 	if err != nil {
@@ -108,7 +108,7 @@ func (k keeper) Replace(ctx context.Context, old []shelf.Held, by *shelf.Record,
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	for _, h := range old {
-		k.opened.drop(k.ns, h.ID)
+		k.opened.Drop(k.ns, h.ID)
 	}
 	k.forget(func(_ string, r *reading) bool { return r.namespace == k.ns })
 	return nil
@@ -117,7 +117,7 @@ func (k keeper) Replace(ctx context.Context, old []shelf.Held, by *shelf.Record,
 // open opens a segment, unless it is open.
 func (s *Service) open(vault seal.Vault, g shelf.Record) (*textindex.Segment, error) {
 	s.mu.Lock()
-	segment := s.opened.find(g.Collection, g.ID)
+	segment := s.opened.Find(g.Collection, g.ID)
 	s.mu.Unlock()
 	if segment != nil {
 		return segment, nil
@@ -128,7 +128,7 @@ func (s *Service) open(vault seal.Vault, g shelf.Record) (*textindex.Segment, er
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	gone := s.opened.add(g.Collection, g.ID, segment)
+	gone := s.opened.Add(g.Collection, g.ID, segment)
 	s.forget(func(_ string, r *reading) bool { return slices.Contains(gone, r.namespace) })
 	return segment, nil
 }

@@ -32,6 +32,8 @@ type SessionBody struct {
 type SessionList struct {
 	Sessions []SessionBody `json:"sessions"`
 	Total    int64         `json:"total"`
+	// Behind is how many messages a search could not look at yet.
+	Behind int64 `json:"behind,omitempty"`
 }
 
 // Deleted confirms that a session is gone.

@@ -1,6 +1,7 @@
 package oraclehttp
 
 import (
+	"context"
 	"net/http"
 	"strings"
 
@@ -8,6 +9,7 @@ import (
 	"github.com/castalia-org/castalia/internal/platform/fault"
 	"github.com/castalia-org/castalia/internal/platform/httpserver"
 	"github.com/castalia-org/castalia/internal/service/oracle"
+	"github.com/castalia-org/castalia/internal/service/oracle/talksearch"
 )
 
 func (a *api) createSession(w http.ResponseWriter, r *http.Request) error {
@@ -49,16 +51,21 @@ func (a *api) listSessions(w http.ResponseWriter, r *http.Request) error {
 	return httpserver.WriteJSON(w, http.StatusOK, body)
 }
 
+// Search finds a user's sessions by what was said in them.
+type Search interface {
+	Search(ctx context.Context, owner, text string, limit, offset int) (talksearch.Result, error)
+}
+
 func (a *api) searchSessions(w http.ResponseWriter, r *http.Request, owner, search string, limit, offset int) error {
-	hits, total, err := a.deps.Service.Search(r.Context(), owner, search, limit, offset)
+	found, err := a.deps.Search.Search(r.Context(), owner, search, limit, offset)
 	if err != nil {
 		return err
 	}
-	body := SessionList{Sessions: make([]SessionBody, 0, len(hits)), Total: total}
-	for _, hit := range hits {
-		found := a.sessionBody(hit.Session)
-		found.Excerpt = hit.Excerpt
-		body.Sessions = append(body.Sessions, found)
+	body := SessionList{Sessions: make([]SessionBody, 0, len(found.Hits)), Total: found.Total, Behind: found.Behind}
+	for _, hit := range found.Hits {
+		session := a.sessionBody(hit.Session)
+		session.Excerpt = hit.Excerpt
+		body.Sessions = append(body.Sessions, session)
 	}
 	return httpserver.WriteJSON(w, http.StatusOK, body)
 }

@@ -50,6 +50,7 @@ type Guesses interface {
 // Deps is what the surface serves.
 type Deps struct {
 	Service     *oracle.Service
+	Search      Search
 	Turns       *turn.Turns
 	Engine      *run.Engine
 	Worker      *turn.Worker
@@ -119,7 +120,7 @@ func (a *api) routes() []httpserver.Route {
 	page := []httpserver.Param{
 		{Name: "limit", In: "query", Schema: 0, Doc: "1 to 100; 20 when absent."},
 		{Name: "offset", In: "query", Schema: 0, Doc: "How many to skip; 0 when absent."},
-		{Name: "search", In: "query", Doc: "Only sessions with every one of these words in their title or messages, each with an excerpt."},
+		{Name: "search", In: "query", Doc: "Only sessions with every one of these words in their title or messages, or longer ones that begin with them, each with an excerpt."},
 	}
 	resume := []httpserver.Param{
 		{Name: "runId", In: "path", Required: true},

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/castalia-org/castalia/internal/identity"
+	"github.com/castalia-org/castalia/internal/platform/blob"
 	"github.com/castalia-org/castalia/internal/platform/bus"
 	"github.com/castalia-org/castalia/internal/platform/httpserver"
 	"github.com/castalia-org/castalia/internal/platform/lease"
@@ -39,6 +40,7 @@ import (
 	"github.com/castalia-org/castalia/internal/service/oracle/reporthttp"
 	"github.com/castalia-org/castalia/internal/service/oracle/run"
 	"github.com/castalia-org/castalia/internal/service/oracle/sealing"
+	"github.com/castalia-org/castalia/internal/service/oracle/talksearch"
 	"github.com/castalia-org/castalia/internal/service/oracle/turn"
 	"github.com/castalia-org/castalia/internal/service/oracle/usage"
 	"github.com/castalia-org/castalia/plugin"
@@ -46,7 +48,9 @@ import (
 
 // Deps is what a deployment has. Everything that is nil is left out.
 type Deps struct {
-	DB       *sqldb.DB
+	DB *sqldb.DB
+	// Blobs has the larger parts of the index of conversations; nil has no index.
+	Blobs    blob.Store
 	Bus      bus.Bus
 	Leases   *lease.Keeper
 	Identity *identity.Service
@@ -121,6 +125,7 @@ type Oracle struct {
 	Agents   *mcpface.Face
 	http     oraclehttp.Deps
 	titler   *turn.Titler
+	search   *talksearch.Service
 	usage    *usage.Recorder
 	pages    oracle.Publisher // nil without a socket gateway
 	leases   *lease.Keeper
@@ -137,6 +142,9 @@ func New(d Deps) (*Oracle, error) {
 		d.Log = slog.New(slog.DiscardHandler)
 	}
 	o := &Oracle{Store: oraclesql.New(d.DB).WithOutbox(d.Outbox), leases: d.Leases, identity: d.Oracle, provider: d.Provider, sealKey: d.SealKey, log: d.Log}
+	o.search = talksearch.New(talksearch.Deps{
+		Store: o.Store, Blobs: d.Blobs, Sealer: sealing.Sealer{Key: d.SealKey, Purpose: "castalia index of conversations"}, Log: d.Log, Now: d.Now,
+	})
 	o.usage = usage.NewRecorder(o.Store, d.Log)
 	if d.Metrics != nil {
 		o.usage.Measure(d.Metrics)
@@ -194,7 +202,7 @@ func New(d Deps) (*Oracle, error) {
 	o.Turns = turn.NewTurns(o.Worker, o.Engine, o.Service)
 	o.Turns.Admit = d.Admit
 	hd := oraclehttp.Deps{
-		Service: o.Service, Turns: o.Turns, Engine: o.Engine, Worker: o.Worker, Plugins: o.Plugins, Provider: d.Provider,
+		Service: o.Service, Search: o.search, Turns: o.Turns, Engine: o.Engine, Worker: o.Worker, Plugins: o.Plugins, Provider: d.Provider,
 		Nudges: o.Store.PluginStore("castalia.oracle"), Authenticate: d.Authenticate, CORS: d.CORS, Public: d.Public, Guesses: d.Guesses,
 		Heartbeat: d.Heartbeat, Parting: d.Parting, Openings: openings, Log: d.Log,
 	}
@@ -263,7 +271,7 @@ func (o *Oracle) exclusive(owner string) func(context.Context, string, time.Dura
 // Workers run until their context ends.
 func (o *Oracle) Workers() map[string]func(context.Context) error {
 	all := map[string]func(context.Context) error{
-		"runs": o.Engine.Run, "titles": o.titler.Run, "sweep": o.sweep, "usage": o.usage.Run,
+		"runs": o.Engine.Run, "titles": o.titler.Run, "sweep": o.sweep, "usage": o.usage.Run, "search": o.search.RunIndexer,
 	}
 	for _, l := range o.Plugins.Loaded() {
 		for _, j := range l.Jobs() {

@@ -2,7 +2,6 @@ package oraclesql_test
 
 import (
 	"context"
-	"strings"
 	"testing"
 	"time"
 
@@ -35,31 +34,4 @@ func BenchmarkTurn(b *testing.B) {
 	b.ReportMetric(float64(turns.Microseconds())/float64(b.N), "µs/turn")
 	b.ReportMetric(float64(bare.Microseconds())/float64(b.N), "µs/bare-insert")
 	b.ReportMetric(float64(turns)/float64(bare), "ratio")
-}
-
-// BenchmarkSearch looks for a word that nobody said in 500 conversations of 20
-// messages, 10 MB in all: every one of them is read.
-func BenchmarkSearch(b *testing.B) {
-	db := sqldbtest.SQLite(b)
-	st := oraclesql.New(oracletest.Migrated(b, db))
-	said := strings.Repeat("Water rises where it will. ", 38) // 1 KB
-	for range 500 {
-		s := oracletest.NewSession(b, st)
-		if err := db.Write(b.Context(), func(ctx context.Context, tx sqldb.Querier) error {
-			for i := range 20 {
-				if _, err := tx.ExecContext(ctx, `INSERT INTO oracle_messages (session_id, turn, seq, id, run_id, role, content, created_ms)
-					VALUES ($1, $2, $2, $3, '', 'ai', $4, 0)`, s.ID, i+1, oracle.NewID(), said); err != nil {
-					return err
-				}
-			}
-			return nil
-		}); err != nil {
-			b.Fatal(err)
-		}
-	}
-	for b.Loop() {
-		if _, total, err := st.Search(b.Context(), oracletest.Owner, oracle.SearchQuery{Words: []string{"heron"}, Limit: 30}); err != nil || total != 0 {
-			b.Fatal(total, err)
-		}
-	}
 }

@@ -167,12 +167,18 @@ func (st *Store) DeleteSession(ctx context.Context, owner, id string) ([]oracle.
 	var live []oracle.Run
 	err := st.db.Write(ctx, func(ctx context.Context, tx sqldb.Querier) error {
 		live = nil
-		res, err := tx.ExecContext(ctx, `DELETE FROM oracle_sessions WHERE id = $1 AND owner = $2`, id, owner)
+		var indexed int64
+		err := tx.QueryRowContext(ctx, `DELETE FROM oracle_sessions WHERE id = $1 AND owner = $2 RETURNING indexed_seq + indexed_title`, id, owner).Scan(&indexed)
+		if errors.Is(err, sql.ErrNoRows) {
+			return oracle.ErrSessionNotFound
+		}
 		if err != nil {
 			return fmt.Errorf("delete session: %w", err)
 		}
-		if n, err := res.RowsAffected(); err != nil || n == 0 {
-			return errors.Join(err, oracle.ErrSessionNotFound)
+		if indexed > 1 {
+			if err := st.dropIndexed(ctx, tx, owner, time.Now()); err != nil {
+				return err
+			}
 		}
 		rows, err := tx.QueryContext(ctx, `SELECT `+runColumns+` FROM oracle_runs WHERE session_id = $1 AND `+isLive, id)
 		if err != nil {
@@ -218,7 +224,7 @@ func scanString(row scanner) (string, error) {
 // SetTitle gives an untitled session a title.
 func (st *Store) SetTitle(ctx context.Context, id, title string, at time.Time) (titled bool, err error) {
 	err = st.db.Write(ctx, func(ctx context.Context, tx sqldb.Querier) error {
-		owner, err := scanString(tx.QueryRowContext(ctx, `UPDATE oracle_sessions SET title = $1, updated_ms = $2 WHERE id = $3 AND title = $4 RETURNING owner`,
+		owner, err := scanString(tx.QueryRowContext(ctx, `UPDATE oracle_sessions SET title = $1, updated_ms = $2, unread = 1 WHERE id = $3 AND title = $4 RETURNING owner`,
 			title, sqldb.MS(at), id, oracle.Untitled))
 		titled = err == nil
 		if errors.Is(err, sql.ErrNoRows) {

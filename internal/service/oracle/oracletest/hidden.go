@@ -30,8 +30,10 @@ func testHidden(t *testing.T, st Store) {
 	if total != 1 || len(list) != 1 || list[0].ID != shown.ID {
 		t.Errorf("listed: %d of %d", len(list), total)
 	}
-	if hits, total, err := st.Search(ctx, Owner, oracle.SearchQuery{Words: []string{"otters"}, Limit: 10}); err != nil || total != 0 || len(hits) != 0 {
-		t.Errorf("found: %v of %d, %v", hits, total, err)
+	for _, find := range searches(t, st) {
+		if got := find("otters", 10, 0); got.Total != 0 || len(got.Hits) != 0 {
+			t.Errorf("found: %+v", got)
+		}
 	}
 	if found, err := st.ByRequest(ctx, Owner, "", "same"); err != nil || found.ID != r.ID {
 		t.Errorf("by request: %s, %v", found.ID, err)

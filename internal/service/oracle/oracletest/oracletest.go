@@ -14,6 +14,7 @@ import (
 	"github.com/castalia-org/castalia/internal/platform/fault"
 	"github.com/castalia-org/castalia/internal/service/oracle"
 	"github.com/castalia-org/castalia/internal/service/oracle/run"
+	"github.com/castalia-org/castalia/internal/service/oracle/talksearch"
 	"github.com/castalia-org/castalia/internal/service/oracle/turn"
 	"github.com/castalia-org/castalia/internal/service/oracle/usage"
 	"github.com/castalia-org/castalia/plugin"
@@ -25,6 +26,7 @@ type Store interface {
 	run.Store
 	turn.Ledger
 	usage.Store
+	talksearch.Store
 	PluginStore(name string) plugin.Store
 }
 

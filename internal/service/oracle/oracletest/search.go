@@ -1,14 +1,46 @@
 package oracletest
 
 import (
+	"bytes"
 	"slices"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/castalia-org/castalia/internal/platform/blob/blobmem"
 	"github.com/castalia-org/castalia/internal/service/oracle"
+	"github.com/castalia-org/castalia/internal/service/oracle/sealing"
+	"github.com/castalia-org/castalia/internal/service/oracle/talksearch"
 )
+
+// searches are two ways to search for something of Owner's: as things are, and with all
+// of it in the index.
+func searches(t *testing.T, st Store) []func(text string, limit, offset int) talksearch.Result {
+	t.Helper()
+	s := talksearch.New(talksearch.Deps{
+		Store: st, Blobs: blobmem.New(), Sealer: sealing.Sealer{Key: bytes.Repeat([]byte{7}, 32), Purpose: "search"},
+		Now: func() time.Time { return time.Now().Add(time.Hour) }, // nothing was said just now
+	})
+	find := func(text string, limit, offset int) talksearch.Result {
+		t.Helper()
+		r, err := s.Search(t.Context(), Owner, text, limit, offset)
+		if err != nil || r.Behind != 0 {
+			t.Fatalf("%q: %d behind, %v", text, r.Behind, err)
+		}
+		return r
+	}
+	return []func(text string, limit, offset int) talksearch.Result{find, func(text string, limit, offset int) talksearch.Result {
+		t.Helper()
+		for more := true; more; {
+			var err error
+			more, err = s.IndexOnce(t.Context())
+			must(t, err)
+		}
+		must(t, s.TidyOnce(t.Context()))
+		return find(text, limit, offset)
+	}}
+}
 
 func testSearch(t *testing.T, st Store) {
 	talk := func(title, said, answer string) string {
@@ -23,47 +55,45 @@ func testSearch(t *testing.T, st Store) {
 	foreign := oracle.Session{ID: oracle.NewID(), Owner: Stranger, Title: "Bees elsewhere", CreatedAt: time.Now(), UpdatedAt: time.Now()}
 	must(t, st.CreateSession(t.Context(), foreign))
 
-	for _, c := range []struct {
-		words []string
-		want  []string
-	}{
-		{[]string{"bees"}, []string{apples, bees}}, // title of one, answer of the other, nobody else's
-		{[]string{"BEES", "fly"}, []string{bees}},
-		{[]string{"bees", "grows"}, []string{apples}},
-		{[]string{"äpfel"}, []string{apples}},
-		{[]string{"ÄPFEL"}, []string{apples}},
-		{[]string{"birn"}, []string{apples}},
-		{[]string{"100%"}, []string{apples}},
-		{[]string{"10%"}, nil},
-		{[]string{"a_b"}, []string{apples}},
-		{[]string{"w_rm"}, nil},
-		{[]string{`\`}, []string{apples}},
-		{[]string{"' OR 1=1 --"}, nil},
-		{nil, []string{apples, bees}},
-	} {
-		hits, total, err := st.Search(t.Context(), Owner, oracle.SearchQuery{Words: c.words, Limit: 10})
-		must(t, err)
-		var got []string
-		for _, h := range hits {
-			got = append(got, h.ID)
+	for i, find := range searches(t, st) {
+		for _, c := range []struct {
+			text string
+			want []string
+		}{
+			{"bees", []string{apples, bees}}, // title of one, answer of the other, nobody else's
+			{"BEES fly", []string{bees}},
+			{"bee flying", []string{bees}},
+			{"bees grows", []string{apples}},
+			{"äpfel", []string{apples}},
+			{"ÄPFEL", []string{apples}},
+			{"birn", []string{apples}},
+			{"100%", []string{apples}},
+			{"elsewhere", nil},
+			{"zebra", nil},
+			{"bees zebra", nil},
+			{`\`, nil},
+			{"%", nil},
+			{"untitled", nil},
+		} {
+			found := find(c.text, 10, 0)
+			var got []string
+			for _, h := range found.Hits {
+				got = append(got, h.ID)
+			}
+			slices.Sort(got)
+			slices.Sort(c.want)
+			if d := cmp.Diff(c.want, got); d != "" || int(found.Total) != len(c.want) {
+				t.Errorf("%d: %q: %d found, %s", i, c.text, found.Total, d)
+			}
 		}
-		slices.Sort(got)
-		slices.Sort(c.want)
-		if d := cmp.Diff(c.want, got); d != "" || int(total) != len(c.want) {
-			t.Errorf("%q: %d found, %s", c.words, total, d)
+		if found := find("bees", 1, 1); found.Total != 2 || len(found.Hits) != 1 {
+			t.Fatalf("%d: second page: %+v", i, found)
 		}
-	}
-
-	hits, total, err := st.Search(t.Context(), Owner, oracle.SearchQuery{Words: []string{"bees"}, Limit: 1, Offset: 1})
-	if err != nil || total != 2 || len(hits) != 1 {
-		t.Fatalf("second page: %d of %d, %v", len(hits), total, err)
-	}
-	hits, _, err = st.Search(t.Context(), Owner, oracle.SearchQuery{Words: []string{"grows", "plums", "bees"}, Limit: 1})
-	if err != nil || len(hits) != 1 || hits[0].Title != "Äpfel und Birnen" || hits[0].Excerpt != "Plums, 100% of them; a_b \\ c. Bees help." {
-		t.Fatalf("the message with most of the words: %+v, %v", hits, err)
-	}
-	hits, _, err = st.Search(t.Context(), Owner, oracle.SearchQuery{Words: []string{"spring"}, Limit: 1})
-	if err != nil || len(hits) != 1 || hits[0].Excerpt != "" {
-		t.Fatalf("only the title has it: %+v, %v", hits, err)
+		if found := find("grows plums bees", 1, 0); len(found.Hits) != 1 || found.Hits[0].Title != "Äpfel und Birnen" || found.Hits[0].Excerpt != "Plums, 100% of them; a_b \\ c. Bees help." {
+			t.Fatalf("%d: the message with most of the words: %+v", i, found)
+		}
+		if found := find("spring", 1, 0); len(found.Hits) != 1 || found.Hits[0].Excerpt != "" {
+			t.Fatalf("%d: only the title has it: %+v", i, found)
+		}
 	}
 }

@@ -64,11 +64,21 @@ func testVersions(t *testing.T, st Store) {
 	}
 	turn("d")
 	expect("a conversation goes on behind a version", "a", "on a", "B", "again on B", "d", "on d")
-	if hits, _, err := st.Search(ctx, Owner, oracle.SearchQuery{Words: []string{"c"}, Limit: 5}); err != nil || len(hits) != 0 {
-		t.Errorf("a search found what is not shown: %+v %v", hits, err)
+	for _, find := range searches(t, st) {
+		if got := find("c", 5, 0); len(got.Hits) != 0 {
+			t.Errorf("a search found what is not shown: %+v", got)
+		}
+		if got := find("d", 5, 0); len(got.Hits) != 1 || got.Hits[0].Excerpt != "d" {
+			t.Errorf("a search did not find what is shown: %+v", got)
+		}
 	}
 	choose(b)
 	expect("back to the first", "a", "on a", "b", "on b", "c", "again on c")
+	for _, find := range searches(t, st) {
+		if got := find("c", 5, 0); len(got.Hits) != 1 {
+			t.Errorf("a search did not find what is shown again: %+v", got)
+		}
+	}
 	choose(answerC)
 	expect("an answer names its version, too", "a", "on a", "b", "on b", "c", "on c")
 	page, err := st.Page(ctx, Owner, s.ID, oracle.PageQuery{Limit: 2})

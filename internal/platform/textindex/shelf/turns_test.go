@@ -1,10 +1,12 @@
-package search
+package shelf_test
 
 import (
 	"context"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/castalia-org/castalia/internal/platform/textindex/shelf"
 )
 
 // Whoever is first and never done does not keep others from their turn.
@@ -20,14 +22,14 @@ func TestEverybodyHasATurn(t *testing.T) {
 			}
 			return page, nil
 		}
-		next := func(at *turns) []string {
-			page, err := nextTurn(t.Context(), at, limit, func(name string) string { return name }, list)
+		next := func(at *shelf.Turns) []string {
+			page, err := shelf.NextTurn(t.Context(), at, limit, func(name string) string { return name }, list)
 			if err != nil || len(page) != min(limit, len(names)) || len(slices.Compact(slices.Sorted(slices.Values(page)))) != len(page) {
 				t.Fatalf("%q, %v", page, err)
 			}
 			return page
 		}
-		var at turns
+		var at shelf.Turns
 		had := map[string]int{}
 		for range len(names) {
 			for _, name := range next(&at) {

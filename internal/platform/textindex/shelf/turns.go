@@ -1,4 +1,4 @@
-package search
+package shelf
 
 import (
 	"context"
@@ -6,16 +6,16 @@ import (
 	"sync"
 )
 
-// turns lets namespaces have their turn in a round, a page at a time. Those that fail
+// Turns lets collections have their turn in a round, a page at a time. Those that fail
 // or always have more to do do not keep others waiting, however many they are.
-type turns struct {
+type Turns struct {
 	mu    sync.Mutex
 	after string // the name where the round goes on
 }
 
-// nextTurn is the next page of a round. It lists what is after a name, in order, and
+// NextTurn is the next page of a round. It lists what is after a name, in order, and
 // begins again at the first.
-func nextTurn[T any](ctx context.Context, t *turns, limit int, name func(T) string, list func(ctx context.Context, after string, limit int) ([]T, error)) ([]T, error) {
+func NextTurn[T any](ctx context.Context, t *Turns, limit int, name func(T) string, list func(ctx context.Context, after string, limit int) ([]T, error)) ([]T, error) {
 	t.mu.Lock()
 	after := t.after
 	t.mu.Unlock()
