@@ -95,9 +95,9 @@ func (m *Matches) matchView(ctx context.Context, view int) error {
 	if !some {
 		return nil
 	}
-	return segment.EachDocument(func(name string, from, to uint32) {
+	return segment.EachDocument(func(name string, from, to uint32) error {
 		if s.hidden.Has(from) { // documents are hidden as a whole
-			return
+			return nil
 		}
 		found := Match{Document: name, view: view}
 		for at := from; at < to; at++ {
@@ -112,6 +112,7 @@ func (m *Matches) matchView(ctx context.Context, view int) error {
 		if found.Words != 0 {
 			m.Documents = append(m.Documents, found)
 		}
+		return nil
 	})
 }
 

@@ -39,8 +39,10 @@ func applyScope(ctx context.Context, views []*View, scope Scope) ([]scoped, erro
 }
 
 func narrow(ctx context.Context, v *View, documents Documents) (scoped, error) {
-	if documents.that != nil {
-		return leaveOut(v, documents.that)
+	// A scope of many documents is asked by each segment for its own, which are few:
+	// to look for all of them in every segment costs as much as the rest of a question.
+	if documents.that != nil || v.Segment().CountDocuments() <= len(documents.only) {
+		return leaveOut(ctx, v, documents.Has)
 	}
 	passages := v.Segment().Passages()
 	s := scoped{view: v, narrowed: true, hidden: segment.NewSet(passages)}
@@ -65,17 +67,22 @@ func narrow(ctx context.Context, v *View, documents Documents) (scoped, error) {
 }
 
 // leaveOut hides what is not chosen. A view of which all is chosen keeps its own counts.
-func leaveOut(v *View, chosen func(name string) bool) (scoped, error) {
+func leaveOut(ctx context.Context, v *View, chosen func(name string) bool) (scoped, error) {
 	s := scoped{view: v, hidden: v.Gone(), visible: uint64(v.Passages())} //nolint:gosec // not negative
-	err := v.Segment().EachDocument(func(name string, from, to uint32) {
+	steps := 0
+	err := v.Segment().EachDocument(func(name string, from, to uint32) error {
+		if steps++; steps%1024 == 0 && ctx.Err() != nil {
+			return ctx.Err()
+		}
 		if chosen(name) {
-			return
+			return nil
 		}
 		if !s.narrowed {
 			s.narrowed, s.hidden = true, segment.NewSet(v.Segment().Passages())
 			copy(s.hidden, v.Gone())
 		}
 		s.hidden.AddRange(from, to)
+		return nil
 	})
 	if s.narrowed {
 		s.visible = uint64(v.Segment().Passages()) - uint64(s.hidden.Size()) //nolint:gosec // not negative

@@ -196,15 +196,20 @@ func (s *Segment) Documents() ([]string, error) {
 	return append([]string(nil), table.names...), nil
 }
 
+// CountDocuments counts the documents in the segment.
+func (s *Segment) CountDocuments() int { return int(s.contents.documents) } //nolint:gosec // at most as many as passages
+
 // EachDocument calls visit for the documents in the segment, in order, with where their
-// passages are: the first, and the one after the last.
-func (s *Segment) EachDocument(visit func(name string, from, to uint32)) error {
+// passages are: the first, and the one after the last. It ends with the first error.
+func (s *Segment) EachDocument(visit func(name string, from, to uint32) error) error {
 	table, err := s.documentTable()
 	if err != nil {
 		return err
 	}
 	for i, name := range table.names {
-		visit(name, table.firsts[i], table.end(i))
+		if err := visit(name, table.firsts[i], table.end(i)); err != nil {
+			return err
+		}
 	}
 	return nil
 }

@@ -161,10 +161,11 @@ func (s *Service) tidy(ctx context.Context, owner string) error {
 			return err
 		}
 		h := shelf.Held{Record: g}
-		if err := segment.EachDocument(func(name string, _, _ uint32) {
+		if err := segment.EachDocument(func(name string, _, _ uint32) error {
 			if !live[sessionOf(name)] {
 				h.Lost = append(h.Lost, name)
 			}
+			return nil
 		}); err != nil {
 			return fmt.Errorf("list documents of segment: %w", err)
 		}
