@@ -152,21 +152,9 @@ func explainSQLite(t testing.TB, db *sqldb.DB, s statement) (rows int64, plan st
 	if db.Dialect() != sqldb.SQLite {
 		return 0, ""
 	}
-	found, err := db.Read().QueryContext(t.Context(), "EXPLAIN QUERY PLAN "+s.query, s.args...)
+	lines, err := planLines(t.Context(), db, s)
 	if err != nil {
 		t.Fatalf("explain %s: %v", s.query, err)
-	}
-	var lines []string
-	for found.Next() {
-		var a, b, c int64
-		var line string
-		if err := found.Scan(&a, &b, &c, &line); err != nil {
-			t.Fatal(err)
-		}
-		lines = append(lines, line)
-	}
-	if err := errors.Join(found.Err(), found.Close()); err != nil {
-		t.Fatal(err)
 	}
 	for _, line := range lines {
 		scan := scanLine.FindStringSubmatch(line)
@@ -177,6 +165,23 @@ func explainSQLite(t testing.TB, db *sqldb.DB, s statement) (rows int64, plan st
 		rows += scanned(t, db, s.query, scan[1], scan[2])
 	}
 	return rows, strings.Join(lines, "\n")
+}
+
+func planLines(ctx context.Context, db *sqldb.DB, s statement) (lines []string, err error) {
+	rows, err := db.Read().QueryContext(ctx, "EXPLAIN QUERY PLAN "+s.query, s.args...)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	for rows.Next() {
+		var id, parent, unused int64
+		var line string
+		if err := rows.Scan(&id, &parent, &unused, &line); err != nil {
+			return nil, err
+		}
+		lines = append(lines, line)
+	}
+	return lines, rows.Err()
 }
 
 // scanned counts what a scan of SQLite reads: of a partial index its entries alone.
