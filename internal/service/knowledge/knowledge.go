@@ -93,6 +93,8 @@ type Service struct {
 	words func() *analyse.Synonyms
 	// meant is those with the community's own, joined when the latter changed.
 	meant atomic.Pointer[joinedWords]
+	// tidied is the id after which the round of tidying goes on.
+	tidied atomic.Value
 }
 
 // New returns a Service.

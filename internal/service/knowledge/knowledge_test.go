@@ -511,6 +511,40 @@ func TestQuestions(t *testing.T) {
 	}
 }
 
+// Collections to tidy come in order, a page at a time, so that a round meets each.
+func TestCollectionsToTidyComeInOrder(t *testing.T) {
+	t.Parallel()
+	knowledgetest.Each(t, func(t *testing.T, w *knowledgetest.World) {
+		var want []string
+		for i := range 7 {
+			folder := fmt.Sprintf("/ward%d", i)
+			want = append(want, w.MustCreate(t, home, folder[1:], folder, knowledge.Everybody).ID)
+			id := w.Files.Put(home, folder+"/a.txt", "Some words about the ward.")
+			w.Settle(t)
+			w.Files.Remove(home, id)
+			w.Settle(t)
+		}
+		slices.Sort(want)
+		var got []string
+		for after := ""; ; {
+			page, err := w.Records.Dirty(t.Context(), 100, []int64{1 << 20}, w.Clock.Now().Add(time.Hour), after, 2)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(page) == 0 {
+				break
+			}
+			for _, c := range page {
+				got = append(got, c.ID)
+			}
+			after = got[len(got)-1]
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%q, want %q", got, want)
+		}
+	})
+}
+
 // What a collection lost can wait for its time, and does not keep later losses
 // waiting.
 func TestLossesWaitForTheirTime(t *testing.T) {
@@ -524,7 +558,7 @@ func TestLossesWaitForTheirTime(t *testing.T) {
 		w.Settle(t)
 		dirty := func(at time.Time) bool {
 			t.Helper()
-			found, err := w.Records.Dirty(t.Context(), 100, []int64{1 << 20}, at, 10)
+			found, err := w.Records.Dirty(t.Context(), 100, []int64{1 << 20}, at, "", 10)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -40,7 +40,7 @@ func (s *Service) RunTidier(ctx context.Context) error {
 // TidyOnce looks at the collections that have something to join or to destroy,
 // and returns how many segments it replaced.
 func (s *Service) TidyOnce(ctx context.Context) (int, error) {
-	dirty, err := s.Store.Dirty(ctx, segmentsize.Many, segmentsize.Tiers(s.vectors != nil), s.Now().Add(-lostFor), tidyPage)
+	dirty, err := s.nextDirty(ctx)
 	if err != nil {
 		return 0, fmt.Errorf("find collections to tidy: %w", err)
 	}
@@ -57,6 +57,25 @@ func (s *Service) TidyOnce(ctx context.Context) (int, error) {
 		}
 	}
 	return total, errors.Join(errs...)
+}
+
+// nextDirty is the next page of a round over the collections to tidy: those that fail
+// do not keep others waiting, however many they are.
+func (s *Service) nextDirty(ctx context.Context) (dirty []Collection, err error) {
+	after, _ := s.tidied.Load().(string)
+	for {
+		dirty, err = s.Store.Dirty(ctx, segmentsize.Many, segmentsize.Tiers(s.vectors != nil), s.Now().Add(-lostFor), after, tidyPage)
+		if err != nil || len(dirty) > 0 || after == "" {
+			break
+		}
+		after = "" // the round is over
+	}
+	next := ""
+	if len(dirty) == tidyPage {
+		next = dirty[tidyPage-1].ID
+	}
+	s.tidied.Store(next)
+	return dirty, err
 }
 
 // Sweep deletes the objects of segments that are dead for a while, and those that

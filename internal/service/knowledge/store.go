@@ -136,7 +136,8 @@ type Segments interface {
 	// segments of about one size, as bounded by tiers, or that lost documents before a
 	// time. DestroyLater says that what one lost stays until a later time, unless the
 	// collection is at another revision.
-	Dirty(ctx context.Context, many int, tiers []int64, lostBefore time.Time, limit int) ([]Collection, error)
+	// They come in the order of their ids, after one.
+	Dirty(ctx context.Context, many int, tiers []int64, lostBefore time.Time, after string, limit int) ([]Collection, error)
 	DestroyLater(ctx context.Context, collection string, revision int64, until time.Time) error
 	// Replace puts one segment, or none, in place of others, and marks those dead.
 	// Conflict when one of them is gone already. If settled, and the collection is still

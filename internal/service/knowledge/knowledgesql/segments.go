@@ -30,11 +30,11 @@ func (s *Store) State(ctx context.Context, collection string) (revision int64, d
 }
 
 // Dirty implements knowledge.Segments.
-func (s *Store) Dirty(ctx context.Context, many int, tiers []int64, lostBefore time.Time, limit int) ([]knowledge.Collection, error) {
+func (s *Store) Dirty(ctx context.Context, many int, tiers []int64, lostBefore time.Time, after string, limit int) ([]knowledge.Collection, error) {
 	dirty, args := s.shelf.Dirty(many, tiers, lostBefore, 1)
 	q := &query{args: args}
-	q.b.WriteString(collectionFields + ` WHERE ` + dirty)
-	return collect(ctx, s.db.Read(), q.add(` LIMIT ?`, limit), scanCollection)
+	q.b.WriteString(collectionFields + ` WHERE (` + dirty + `)`)
+	return collect(ctx, s.db.Read(), q.add(` AND id > ? ORDER BY id`, after).add(` LIMIT ?`, limit), scanCollection)
 }
 
 // DestroyLater implements knowledge.Segments.
