@@ -178,6 +178,20 @@ func groups() []group {
 			},
 		},
 		{
+			name: "faces", about: "the oracle by other programs' wires, beside our own route", limit: 4 * time.Minute,
+			commands: [][]string{gotest(".", "./internal/service/oracle/face")},
+			bars: []bar{
+				{"first token by /v1/chat/completions, times our own route", atMost, 1.2, "x", "BenchmarkFirstToken", []string{"chat-ratio"}},
+				{"first token by AG-UI, times our own route", atMost, 1.2, "x", "BenchmarkFirstToken", []string{"ag-ui-ratio"}},
+				{"first token by the AI SDK's stream, times our own route", atMost, 1.2, "x", "BenchmarkFirstToken", []string{"ai-sdk-ratio"}},
+				{"first token by our own route", reported, 0, "µs", "BenchmarkFirstToken", []string{"own-µs"}},
+				{"memory of an open stream by AG-UI", atMost, 38, "KiB", "BenchmarkFaceStreams", []string{"ag-ui-KiB/stream"}},
+				{"memory of an open stream by the AI SDK's stream", atMost, 38, "KiB", "BenchmarkFaceStreams", []string{"ai-sdk-KiB/stream"}},
+				{"memory of an open stream and its turn by /v1/chat/completions", reported, 0, "KiB", "BenchmarkFaceStreams", []string{"chat-KiB/turn"}},
+				{"memory of an open stream and its turn by our own route", reported, 0, "KiB", "BenchmarkFaceStreams", []string{"own-KiB/turn"}},
+			},
+		},
+		{
 			name: "sockets", about: "socket.io, beside a bare WebSocket server", limit: 3 * time.Minute,
 			commands: [][]string{gotest("Broadcast|Ack|Idle", "./internal/protocol/socketio"), gotest(".", "./internal/service/oracle/oraclesocket")},
 			bars: []bar{
