@@ -144,9 +144,9 @@ func (b *Book) RoleOf(ctx context.Context, p identity.Principal) (Role, error) {
 		if looked++; looked > maxRoots {
 			break
 		}
-		held, err := b.store.RoleOf(ctx, string(g.Root))
+		held, err := b.Held(ctx, string(g.Root))
 		if err != nil {
-			return None, fault.Wrap(fault.Unavailable, "Your role cannot be looked up at the moment.", err)
+			return None, err
 		}
 		best = max(best, min(limit, step(held)))
 	}
@@ -154,6 +154,15 @@ func (b *Book) RoleOf(ctx context.Context, p identity.Principal) (Role, error) {
 		return None, nil
 	}
 	return ladder[best].role, nil
+}
+
+// Held returns the role that a DID has itself, whatever others lend it.
+func (b *Book) Held(ctx context.Context, who string) (Role, error) {
+	role, err := b.store.RoleOf(ctx, who)
+	if err != nil {
+		return None, fault.Wrap(fault.Unavailable, "Your role cannot be looked up at the moment.", err)
+	}
+	return role, nil
 }
 
 // granted is the highest step that a capability reaches, or -1. Every link of its

@@ -45,6 +45,8 @@ type OperatorIdentity struct {
 	// Name is how records call them: a DID, or which secret was shown.
 	Name string
 	Role Role
+	// Lent says that the role is another's, by a delegation that ends.
+	Lent bool
 }
 
 // How records name those who showed no DID.

@@ -3,7 +3,8 @@
 //
 // Opening a setup link is bound to the DID that signed the request; wrong codes count
 // as wrong credentials of their address. An owner cannot take the own role away: a
-// slip must not lock a community out of its console.
+// slip must not lock a community out of its console. Whoever has ownership by a
+// delegation cannot give or take roles: those would outlive it.
 package operatorshttp
 
 import (
@@ -100,13 +101,13 @@ func Surface(d Deps) httpserver.Surface {
 			},
 			{
 				Method: http.MethodPut, Pattern: "/operator/operators/{did}", Auth: httpserver.Operator, Role: httpserver.Owner, Tags: tags,
-				Summary: "Give a role", Doc: "viewer looks, operator changes, owner also says who the operators are. For owners; not for yourself.",
+				Summary: "Give a role", Doc: "viewer looks, operator changes, owner also says who the operators are. For owners in person; not for yourself.",
 				Params: []httpserver.Param{did}, Body: NewRecord{},
 				Replies: []httpserver.Reply{{Status: http.StatusOK, Body: Record{}}}, Handler: a.give,
 			},
 			{
 				Method: http.MethodDelete, Pattern: "/operator/operators/{did}", Auth: httpserver.Operator, Role: httpserver.Owner, Tags: tags,
-				Summary: "Take a role away", Doc: "Counts on every node at once. For owners; not for yourself. Delegations that the DID made for " + operators.OperatorResource + " are worth nothing from then on.",
+				Summary: "Take a role away", Doc: "Counts on every node at once. For owners in person; not for yourself. Delegations that the DID made for " + operators.OperatorResource + " are worth nothing from then on.",
 				Params: []httpserver.Param{did}, Replies: []httpserver.Reply{{Status: http.StatusNoContent}}, Handler: a.take,
 			},
 		},
@@ -158,9 +159,14 @@ func (a api) list(w http.ResponseWriter, r *http.Request) error {
 	return httpserver.WriteJSON(w, http.StatusOK, body)
 }
 
-// notMyself refuses what an owner would do to the own role.
-func notMyself(r *http.Request) error {
-	if httpserver.OperatorOf(r.Context()).Name == r.PathValue("did") {
+// mayChange refuses what an owner would do to the own role, and what somebody does who has
+// ownership for a while: roles stay when the delegation has ended.
+func mayChange(r *http.Request) error {
+	who := httpserver.OperatorOf(r.Context())
+	if who.Lent {
+		return fault.New(fault.Forbidden, "Roles are given and taken by an owner in person: yours is lent by a delegation.").WithCode("role_lent")
+	}
+	if who.Name == r.PathValue("did") {
 		return fault.New(fault.Conflict, "You cannot change your own role: another owner can, or `castalia operators` on the server.").WithCode("own_role")
 	}
 	return nil
@@ -175,7 +181,7 @@ func (a api) give(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if err := notMyself(r); err != nil {
+	if err := mayChange(r); err != nil {
 		return err
 	}
 	made, err := a.Book.Give(r.Context(), r.PathValue("did"), role, body.Note, httpserver.OperatorOf(r.Context()).Name)
@@ -189,7 +195,7 @@ func (a api) give(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (a api) take(w http.ResponseWriter, r *http.Request) error {
-	if err := notMyself(r); err != nil {
+	if err := mayChange(r); err != nil {
 		return err
 	}
 	if err := a.Book.Take(r.Context(), r.PathValue("did")); err != nil {
@@ -225,6 +231,10 @@ func Signed(s *identity.Service, book *operators.Book) func(*http.Request) (http
 		if err != nil || role == operators.None {
 			return httpserver.OperatorIdentity{}, err
 		}
-		return httpserver.OperatorIdentity{Name: p.DID, Role: roles[role]}, nil
+		own, err := book.Held(ctx, p.DID)
+		if err != nil {
+			return httpserver.OperatorIdentity{}, err
+		}
+		return httpserver.OperatorIdentity{Name: p.DID, Role: roles[role], Lent: roles[own] < roles[role]}, nil
 	}
 }

@@ -232,6 +232,35 @@ func TestOwnersGiveAndTakeRoles(t *testing.T) {
 	}
 }
 
+// TestLentOwnershipMakesNothingThatStays gives somebody ownership by a delegation: what it makes
+// and takes away would outlive it.
+func TestLentOwnershipMakesNothingThatStays(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t, "")
+	d.give(t, alice.DID, operators.Owner)
+	lent := sign(t, d, bob, can("operator/*"), identitytest.Proof(identitytest.Delegation(t, alice, bob.DID, can("operator/*"))))
+	if w := d.ask(t, http.MethodPost, "/own", "", lent); w.Code != http.StatusNoContent {
+		t.Errorf("another route for owners: %d %s", w.Code, w.Body)
+	}
+	refused := func() {
+		t.Helper()
+		for _, who := range []string{alice.DID, carol.DID} {
+			for method, body := range map[string]string{http.MethodPut: `{"role":"owner"}`, http.MethodDelete: ""} {
+				if w := d.ask(t, method, "/operator/operators/"+who, body, lent); w.Code != http.StatusForbidden || !strings.Contains(w.Body.String(), "in person") {
+					t.Errorf("%s: %d %s", method, w.Code, w.Body)
+				}
+			}
+		}
+	}
+	refused()
+	d.give(t, bob.DID, operators.Operator) // a role of one's own that is lower
+	refused()
+	d.give(t, bob.DID, operators.Owner)
+	if w := d.ask(t, http.MethodPut, "/operator/operators/"+carol.DID, `{"role":"viewer"}`, lent); w.Code != http.StatusOK {
+		t.Errorf("an owner in person: %d %s", w.Code, w.Body)
+	}
+}
+
 func read(t *testing.T, w *httptest.ResponseRecorder, into any) {
 	t.Helper()
 	if w.Code != http.StatusOK || json.Unmarshal(w.Body.Bytes(), into) != nil {
