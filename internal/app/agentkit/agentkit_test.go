@@ -372,6 +372,9 @@ func TestCancelling(t *testing.T) {
 	}
 }
 
+// longCall in a message makes posting's model call its tool with more than a question can show.
+const longCall = "at length"
+
 func posting(t *testing.T, change ...func(*oraclekit.Deps)) (site, *oracletest.Post) {
 	t.Helper()
 	p := &oracletest.Post{}
@@ -379,7 +382,11 @@ func posting(t *testing.T, change ...func(*oraclekit.Deps)) (site, *oracletest.P
 		if last := r.Messages[len(r.Messages)-1]; last.Role == plugin.RoleTool {
 			return scripted.Text("Done.")
 		}
-		return scripted.Calls(plugin.ModelToolCall{ID: "c", Name: "send", Args: json.RawMessage(`{"to":"all"}`)})
+		to := "all"
+		if strings.Contains(r.Messages[len(r.Messages)-1].Text, longCall) {
+			to = strings.Repeat("everybody, ", 200) + "and the press"
+		}
+		return scripted.Calls(plugin.ModelToolCall{ID: "c", Name: "send", Args: json.RawMessage(fmt.Sprintf(`{"to":%q}`, to))})
 	})
 	return start(t, script, append(change, func(d *oraclekit.Deps) { d.Plugins = append(d.Plugins, p) })...), p
 }
@@ -447,15 +454,17 @@ func TestApprovalsElsewhere(t *testing.T) {
 	t.Parallel()
 	s, p := posting(t, func(d *oraclekit.Deps) { d.AgentWait, d.BaseURL = 100*time.Millisecond, "https://oracle.example/" })
 	_, key := appkeytest.Make(t, s.keys, alice, "agent", appkeytest.For(alice, appkey.Oracle))
+	asked := &mcp.ClientOptions{ElicitationHandler: func(_ context.Context, r *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+		t.Errorf("asked: %s", r.Params.Message)
+		return &mcp.ElicitResult{Action: "accept", Content: map[string]any{"decision": "approve"}}, nil
+	}}
 	for name, c := range map[string]struct {
 		token   string
 		options *mcp.ClientOptions
 	}{
 		"a client that cannot ask": {talks(t, alice), nil},
-		"an app key": {key, &mcp.ClientOptions{ElicitationHandler: func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
-			t.Error("who holds a key was asked")
-			return &mcp.ElicitResult{Action: "accept", Content: map[string]any{"decision": "approve"}}, nil
-		}}},
+		"an app key":               {key, asked},
+		"a call " + longCall:       {talks(t, alice), asked},
 	} {
 		before := p.Sent.Load()
 		session := connect(t, s, c.token, c.options)

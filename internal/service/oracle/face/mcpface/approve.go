@@ -57,8 +57,11 @@ func describe(c call, list []oracle.ApprovalBody) string {
 
 func (c call) console(sessionID string) string { return c.base + "/console/chat/" + sessionID }
 
-// maxShown bounds the arguments of a call in a question, in bytes.
+// maxShown bounds the arguments of a call in a question, in bytes. A call with longer ones is
+// decided where it is shown whole: what matters could stand behind the end.
 const maxShown = 2 << 10
+
+func shownWhole(a oracle.ApprovalBody) bool { return len(a.Args) <= maxShown }
 
 func shortened(args json.RawMessage) string {
 	if len(args) <= maxShown {
@@ -88,13 +91,16 @@ func decision(a oracle.ApprovalBody) *mcp.ElicitParams {
 	}
 }
 
-// question asks by the result of the tool.
-func question(list []oracle.ApprovalBody) *mcp.CallToolResult {
+// question asks by the result of the tool; false says that it cannot show everything.
+func question(list []oracle.ApprovalBody) (*mcp.CallToolResult, bool) {
 	out := &mcp.CallToolResult{InputRequests: mcp.InputRequestMap{}}
 	for _, a := range list {
+		if !shownWhole(a) {
+			return nil, false
+		}
 		out.InputRequests[a.ID] = decision(a)
 	}
-	return out
+	return out, true
 }
 
 // resumed goes on with what the user has answered, where a request brings that.
@@ -131,10 +137,10 @@ type request struct {
 	Params  any    `json:"params"`
 }
 
-// elicit asks on the stream of the answer, each question once.
+// elicit asks on the stream of the answer, each question once, and what cannot be shown whole not at all.
 func (c call) elicit(list []oracle.ApprovalBody, told map[string]bool) {
 	for _, a := range list {
-		if told[a.ID] {
+		if told[a.ID] || !shownWhole(a) {
 			continue
 		}
 		told[a.ID] = true

@@ -181,7 +181,10 @@ func (f *Face) follow(ctx context.Context, c call, req *mcp.CallToolRequest, ans
 	case err != nil:
 		return nil, Facts{}, f.tellable(ctx, err)
 	case end.Reason == face.Rests:
-		return question(end.Waiting), Facts{}, nil
+		if asked, ok := question(end.Waiting); ok {
+			return asked, Facts{}, nil
+		}
+		return f.later(ctx, c, answer, facts)
 	case end.Reason == face.Aborted:
 		facts.Status = stopped
 		return text("The question was stopped before it was answered.\n\n" + sink.text.String()), facts, nil
