@@ -6,6 +6,7 @@ import {
   type UIComponents,
 } from "@castalia/oracles-client";
 import { memo, useRef, useState, type ReactNode } from "react";
+import { flushSync } from "react-dom";
 import { Boundary } from "../../shell/Boundary";
 import { bytes } from "../../shell/format";
 import { Icon } from "../../shell/icons";
@@ -64,8 +65,9 @@ function Question({ message, acts }: { message: IMessage; acts: MessageActs }) {
   const tools = useRef<HTMLElement>(null);
   const said = saidIn(message);
   function cancel() {
-    setEdited(false);
-    requestAnimationFrame(() => tools.current?.querySelector("button")?.focus());
+    // In one task: a key that is pressed meanwhile must not go to nobody.
+    flushSync(() => setEdited(false));
+    tools.current?.querySelector("button")?.focus();
   }
   return (
     <article ref={tools} className="message human">
