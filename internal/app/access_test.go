@@ -25,7 +25,8 @@ func TestFilesUnderTheUsersDelegation(t *testing.T) {
 	t.Parallel()
 	id := identitytest.New(t)
 	world := filestoretest.Embedded(t)
-	surface := filestoremcp.Surface(world.Service, filestoremcp.Deps{Folders: world.Folders, Authenticate: identityhttp.Wrap(id, identity.MCP)})
+	surface := filestoremcp.Surface(world.Service,
+		filestoremcp.Deps{Folders: world.Folders, Authenticate: identityhttp.Wrap(id, identity.MCP)})
 	access, err := oraclekit.NewAccess(id, oraclekit.Surfaces{FilesMCP: &surface})
 	if err != nil {
 		t.Fatal(err)
@@ -53,7 +54,8 @@ func TestFilesUnderTheUsersDelegation(t *testing.T) {
 	if _, err := all.Call(t.Context(), "vfs_write", json.RawMessage(`{"path":"/notes/a.md","content":"bees dance"}`)); err != nil {
 		t.Fatalf("write: %v", err)
 	}
-	read := access.Files(alice.DID, identitytest.Delegation(t, alice, id.DID(), identitytest.Can("fs/read", alice.Home("/notes"))))
+	read := access.Files(alice.DID,
+		identitytest.Delegation(t, alice, id.DID(), identitytest.Can("fs/read", alice.Home("/notes"))))
 	if got := names(read); slices.Contains(got, "vfs_write") {
 		t.Errorf("a read-only grant shows %v", got)
 	}

@@ -97,7 +97,8 @@ func (a *App) Access() string {
 
 // openDoor makes what identity asks about those who proved who they are.
 func (a *App) openDoor(serviceDID string) (err error) {
-	if a.access.book, err = membership.NewBook(membershipsql.New(a.res.db), a.opt.Settings.Access.DIDs, a.res.now); err != nil {
+	if a.access.book, err = membership.NewBook(membershipsql.New(a.res.db), a.opt.Settings.Access.DIDs,
+		a.res.now); err != nil {
 		return errors.Join(errors.New("ACCESS_DIDS"), err)
 	}
 	a.access.door, err = membership.NewDoor(a.access.book, membership.Config{

@@ -49,9 +49,11 @@ func TestMatrixOfAClosedProgram(t *testing.T) {
 		want(t, "anybody", r, w.send(t, r), row.owner)
 	}
 	link := w.link(t)
-	read := identitytest.Files(t, mallory, w.DID(), "", identitytest.Can("fs/read", alice.Home("/"+marker)), identitytest.Proof(link))
+	read := identitytest.Files(t, mallory, w.DID(), "", identitytest.Can("fs/read", alice.Home("/"+marker)),
+		identitytest.Proof(link))
 	r := request{method: http.MethodGet, target: "/api/fs/content?path=" + w.file(t).Path, may: []string{"see", "text"}}
-	if got := w.send(t, r.with(headers(identity.Files, read)...)); got.Code != http.StatusOK || !strings.Contains(got.Body.String(), marker) {
+	if got := w.send(t, r.with(headers(identity.Files, read)...)); got.Code != http.StatusOK ||
+		!strings.Contains(got.Body.String(), marker) {
 		t.Errorf("a link of a member: %d %s", got.Code, got.Body)
 	}
 }
@@ -184,7 +186,8 @@ func TestAChoiceHolds(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	program, err := startOn(t, folder, "CASTALIA_ENV", "production", "ACCESS", "open", "FILES_QUOTA", "off", "MESSAGES_PER_DAY", "3", "MODEL_COST_PER_DAY", "0.25", "TELEPHONE_QUESTIONS_PER_DAY", "2")
+	program, err := startOn(t, folder, "CASTALIA_ENV", "production", "ACCESS", "open", "FILES_QUOTA", "off",
+		"MESSAGES_PER_DAY", "3", "MODEL_COST_PER_DAY", "0.25", "TELEPHONE_QUESTIONS_PER_DAY", "2")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,7 +11,8 @@ import (
 // appKeys makes what knows app keys, and how faces take them.
 func (a *App) appKeys() (_ []httpserver.Surface, err error) {
 	a.keys, err = appkey.New(appkey.Deps{
-		Store: appkeysql.New(a.res.db), Identity: a.identity, Secret: a.opt.Settings.Identity.OracleKey, Logger: a.opt.Log, Now: a.res.now,
+		Store: appkeysql.New(a.res.db), Identity: a.identity, Secret: a.opt.Settings.Identity.OracleKey, Logger: a.opt.Log,
+		Now: a.res.now,
 	})
 	if err != nil {
 		return nil, err

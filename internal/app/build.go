@@ -39,8 +39,9 @@ func (a *App) build(ctx context.Context) error {
 	a.pulse = pulse.New(a.res.db, a.res.node)
 	measure.Writes(a.res.metrics, a.pulse.Trouble)
 	a.parts = append(a.parts, part{
-		name:     "app",
-		surfaces: []httpserver.Surface{a.healthSurface(), a.operatorSurface(), profile.Surface(a.opt.Settings.Server.Profiling), console.Surface(a.getFeatures), pages},
+		name: "app",
+		surfaces: []httpserver.Surface{a.healthSurface(), a.operatorSurface(),
+			profile.Surface(a.opt.Settings.Server.Profiling), console.Surface(a.getFeatures), pages},
 		workers: map[string]func(context.Context) error{
 			"limits": func(ctx context.Context) error { return a.limits.share(ctx, a.res.node, a.res.bus) },
 			"pulse":  a.pulse.Run,
@@ -57,19 +58,22 @@ func (a *App) build(ctx context.Context) error {
 	}
 	a.parts = append(append(a.parts, who, documents, a.buildInspect()), a.httpsPart()...)
 	hooks, err := webhooks.New(webhooks.Deps{
-		DB: a.res.db, Leases: a.res.leases, Key: a.opt.Settings.Identity.OracleKey, AllowPrivate: a.opt.Settings.Webhooks.AllowPrivate,
+		DB: a.res.db, Leases: a.res.leases, Key: a.opt.Settings.Identity.OracleKey,
+		AllowPrivate: a.opt.Settings.Webhooks.AllowPrivate,
 		Authenticate: a.authenticated(identity.Oracle), CORS: a.openCORS(), Log: a.opt.Log, Now: a.res.now,
 	}, a.res.outbox)
 	if err != nil {
 		return fmt.Errorf("build webhooks: %w", err)
 	}
-	a.parts = append(a.parts, part{name: "webhooks", writes: true, surfaces: []httpserver.Surface{hooks.Surface}, workers: hooks.Workers})
+	a.parts = append(a.parts, part{name: "webhooks", writes: true, surfaces: []httpserver.Surface{hooks.Surface},
+		workers: hooks.Workers})
 	if err := a.buildServices(ctx, hooks); err != nil {
 		return err
 	}
 	watch := a.watchCauses()
 	a.parts = append(a.parts, part{
-		name: "causes", surfaces: []httpserver.Surface{watch.Surface()}, workers: map[string]func(context.Context) error{"look": watch.Run},
+		name: "causes", surfaces: []httpserver.Surface{watch.Surface()},
+		workers: map[string]func(context.Context) error{"look": watch.Run},
 	})
 	return nil
 }
@@ -92,7 +96,8 @@ func (a *App) buildServices(ctx context.Context, hooks *webhooks.Webhooks) (err 
 		if files, err = a.buildFiles(ctx); err != nil {
 			return fmt.Errorf("build filestore: %w", err)
 		}
-		a.parts = append(a.parts, files.part, part{name: "knowledge", writes: true, surfaces: files.knowledge.Surfaces, workers: files.knowledge.Workers})
+		a.parts = append(a.parts, files.part, part{name: "knowledge", writes: true, surfaces: files.knowledge.Surfaces,
+			workers: files.knowledge.Workers})
 	}
 	if a.serves("oracle") {
 		if talking, err = a.buildOracle(ctx, files, queries); err != nil {

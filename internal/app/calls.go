@@ -13,7 +13,8 @@ import (
 // newCalls makes live calls for the oracle. Recordings are uploads of the file
 // store's; without one nothing is recorded.
 func (a *App) newCalls(
-	ctx context.Context, o *oraclekit.Oracle, gateway *oraclesocket.Gateway, access oraclekit.Access, uploads *httpserver.Surface,
+	ctx context.Context, o *oraclekit.Oracle, gateway *oraclesocket.Gateway, access oraclekit.Access,
+	uploads *httpserver.Surface,
 ) (*callkit.Lines, error) {
 	s := a.opt.Settings
 	signer, err := serviceSigner(s.Identity)
@@ -23,7 +24,8 @@ func (a *App) newCalls(
 	return callkit.New(ctx, callkit.Deps{
 		Settings: s.Calls, Host: s.Server.Host, Local: a.localCalls(), Node: a.res.node, OracleName: s.Oracle.Name,
 		Signer: signer, Guard: a.identity, Oracle: o, Gateway: gateway, Access: access, Uploads: uploads,
-		Authenticate: a.authenticated(identity.Oracle), CORS: a.openCORS(), Bus: a.res.bus, Metrics: a.res.metrics, Log: a.opt.Log,
+		Authenticate: a.authenticated(identity.Oracle), CORS: a.openCORS(), Bus: a.res.bus, Metrics: a.res.metrics,
+		Log: a.opt.Log,
 	})
 }
 

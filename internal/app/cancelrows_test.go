@@ -308,7 +308,8 @@ var bigText = strings.Repeat(strings.Repeat("a", 99)+"\n", bigLines) + "rye\n"
 func (w *world) big(t *testing.T) (made struct{ ID, Path, CID string }) {
 	t.Helper()
 	w.alices(t, request{
-		method: http.MethodPost, target: fmt.Sprintf("/api/fs/files?path=/big/%d.txt", w.made.Add(1)), body: bigText, header: []string{"Content-Type", "text/plain"},
+		method: http.MethodPost, target: fmt.Sprintf("/api/fs/files?path=/big/%d.txt", w.made.Add(1)), body: bigText,
+		header: []string{"Content-Type", "text/plain"},
 	}, &made)
 	return made
 }
@@ -320,7 +321,8 @@ func (w *world) many(t *testing.T) (folder string, ids []string) {
 	for i := range manyFiles {
 		var made madeFile
 		w.alices(t, request{
-			method: http.MethodPost, target: fmt.Sprintf("/api/fs/files?path=%s/%d.txt", folder, i), body: fmt.Sprintf("rye %d\n", i), header: []string{"Content-Type", "text/plain"},
+			method: http.MethodPost, target: fmt.Sprintf("/api/fs/files?path=%s/%d.txt", folder, i),
+			body: fmt.Sprintf("rye %d\n", i), header: []string{"Content-Type", "text/plain"},
 		}, &made)
 		ids = append(ids, made.ID)
 	}
@@ -329,7 +331,8 @@ func (w *world) many(t *testing.T) (folder string, ids []string) {
 
 // owners is a request of Alice for her files.
 func (w *world) owners(method, target, body string, header ...string) request {
-	return request{method: method, target: target, body: body}.with(append(headers(identity.Files, w.tokens["alice files"]), header...)...)
+	return request{method: method, target: target,
+		body: body}.with(append(headers(identity.Files, w.tokens["alice files"]), header...)...)
 }
 
 func quoted(ids []string) string { return `"` + strings.Join(ids, `","`) + `"` }
@@ -367,9 +370,11 @@ func batch(route, body string, trashed bool) longRow {
 			for i, id := range ids {
 				items[i] = fmt.Sprintf(`{"id":"%s","destinationPath":"/moved/%d.txt"}`, id, w.made.Add(1))
 			}
-			return w.owners("POST", strings.TrimPrefix(route, "POST "), strings.ReplaceAll(body, "{items}", strings.Join(items, ",")), "Content-Type", "application/json")
+			return w.owners("POST", strings.TrimPrefix(route, "POST "),
+				strings.ReplaceAll(body, "{items}", strings.Join(items, ",")), "Content-Type", "application/json")
 		}
-		return w.owners("POST", strings.TrimPrefix(route, "POST "), strings.ReplaceAll(body, "{ids}", quoted(ids)), "Content-Type", "application/json")
+		return w.owners("POST", strings.TrimPrefix(route, "POST "), strings.ReplaceAll(body, "{ids}", quoted(ids)),
+			"Content-Type", "application/json")
 	}}
 }
 
@@ -462,7 +467,8 @@ var longRows = []longRow{
 	}),
 	byTool("vfs_diff", 50, func(t *testing.T, w *world) map[string]any {
 		f := w.big(t)
-		w.alices(t, request{method: http.MethodPut, target: "/api/fs/files/" + f.ID, body: bigText + "oats\n", header: []string{"Content-Type", "text/plain"}}, nil)
+		w.alices(t, request{method: http.MethodPut, target: "/api/fs/files/" + f.ID, body: bigText + "oats\n",
+			header: []string{"Content-Type", "text/plain"}}, nil)
 		return map[string]any{"path": f.Path}
 	}),
 	byTool("vfs_glob", 1, func(t *testing.T, w *world) map[string]any {

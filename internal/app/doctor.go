@@ -82,7 +82,7 @@ func Doctor(ctx context.Context, opt Options, how DoctorOptions, tell func(Findi
 // openToExamine opens a deployment that is there, beside whoever uses it, or
 // with alone for this process only.
 func (r *resources) openToExamine(ctx context.Context, s *config.Settings, alone bool) (err error) {
-	if r.now, err = clock(s.Server); err != nil {
+	if r.now, err = s.Server.Clock(); err != nil {
 		return err
 	}
 	onDisk := !s.Storage.Database.Given() || !s.Storage.Blobs.Given()

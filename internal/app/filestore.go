@@ -58,12 +58,14 @@ func (a *App) buildFiles(ctx context.Context) (*filesPart, error) {
 	p := &filesPart{
 		knowledge: know,
 		http: filestorehttp.Surface(svc, filestorehttp.Deps{ //nolint:contextcheck // handlers use their request's own context
-			Folders: folders, Import: carimport.New(svc, folders, records), Authenticate: a.authenticated(identity.Files), CORS: contenthttp.CORS(a.origins()), BaseURL: a.opt.Settings.Server.PublicURL.Reveal(),
+			Folders: folders, Import: carimport.New(svc, folders, records), Authenticate: a.authenticated(identity.Files),
+			CORS: contenthttp.CORS(a.origins()), BaseURL: a.opt.Settings.Server.PublicURL.Reveal(),
 		}),
 	}
 	agents := filestoremcp.Deps{
-		Folders: folders, Authenticate: a.authenticated(identity.MCP), CORS: contenthttp.CORS(a.origins()), BehindProxy: a.opt.Settings.Server.TrustProxy,
-		BaseURL: a.opt.Settings.Server.PublicURL.Reveal(), Version: a.opt.Version, More: know.Tools,
+		Folders: folders, Authenticate: a.authenticated(identity.MCP), CORS: contenthttp.CORS(a.origins()),
+		BehindProxy: a.opt.Settings.Server.TrustProxy,
+		BaseURL:     a.opt.Settings.Server.PublicURL.Reveal(), Version: a.opt.Version, More: know.Tools,
 	}
 	p.mcp = filestoremcp.Surface(svc, agents)
 	p.agents = func(o *oraclePart) httpserver.Surface {
@@ -76,10 +78,14 @@ func (a *App) buildFiles(ctx context.Context) (*filesPart, error) {
 	p.part = part{
 		name: "filestore", writes: true,
 		surfaces: []httpserver.Surface{p.http, filestoredav.Surface(svc, filestoredav.Deps{
-			Authenticate: a.faces.Wrap(appkey.Files), Folders: folders, State: records, Security: []string{appkeyhttp.SchemeBasic, appkeyhttp.SchemeKey},
-		}), plainlinkhttp.Surface(svc, plainlinkhttp.Deps{Folders: folders, BaseURL: a.opt.Settings.Server.PublicURL.Reveal(), Admit: a.standing}), ipfsgateway.Surface(svc, ipfsgateway.Deps{
-			Blocks: blockstore.New(svc, records), Authenticate: a.faces.WrapKeys(appkey.Files, a.authenticated(identity.Files)), CORS: contenthttp.CORS(a.origins()),
-		})},
+			Authenticate: a.faces.Wrap(appkey.Files), Folders: folders, State: records,
+			Security: []string{appkeyhttp.SchemeBasic, appkeyhttp.SchemeKey},
+		}),
+			plainlinkhttp.Surface(svc, plainlinkhttp.Deps{Folders: folders, BaseURL: a.opt.Settings.Server.PublicURL.Reveal(),
+				Admit: a.standing}), ipfsgateway.Surface(svc, ipfsgateway.Deps{
+				Blocks: blockstore.New(svc, records), Authenticate: a.faces.WrapKeys(appkey.Files, a.authenticated(identity.Files)),
+				CORS: contenthttp.CORS(a.origins()),
+			})},
 		workers: map[string]func(context.Context) error{
 			"index": search.New(svc).RunIndexer, "sweep": upkeep.New(svc).RunSweeper,
 			"wake": func(ctx context.Context) error { return wakeFiles(ctx, a.res.bus, svc) },

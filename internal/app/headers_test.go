@@ -77,7 +77,8 @@ func TestProfilesAreTakenOneAtATimeAndOnlyWhenAllowed(t *testing.T) {
 	want(t, "operator", request{}, off.send(t, here(request{target: "/debug/profile/heap"})), http.StatusNotFound)
 	on := open(t)
 	// A gzip header is how every profile begins.
-	if got := on.send(t, here(request{target: "/debug/profile/cpu?seconds=1"})); got.Code != http.StatusOK || !strings.HasPrefix(got.Body.String(), "\x1f\x8b") {
+	if got := on.send(t, here(request{target: "/debug/profile/cpu?seconds=1"})); got.Code != http.StatusOK ||
+		!strings.HasPrefix(got.Body.String(), "\x1f\x8b") {
 		t.Errorf("CPU profile: %d, %d bytes", got.Code, got.Body.Len())
 	}
 }

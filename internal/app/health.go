@@ -15,7 +15,8 @@ import (
 func (a *App) probed() probe.Node {
 	s := a.opt.Settings
 	return probe.Node{
-		Name: s.Oracle.Name, Environment: s.Server.Environment, Version: a.opt.Version, Started: a.started, CORS: a.openCORS(), Limiter: a.limits.telephone,
+		Name: s.Oracle.Name, Environment: s.Server.Environment, Version: a.opt.Version, Started: a.started,
+		CORS: a.openCORS(), Limiter: a.limits.telephone,
 	}
 }
 

@@ -32,7 +32,8 @@ func (a *App) buildIdentity(ctx context.Context) (part, error) {
 		return part{}, err
 	}
 	a.identity, err = identity.New(
-		identity.Deps{Store: identitysql.New(a.res.db), Resolver: resolves, Hints: a.res.bus, Gate: a.limits.verify, Door: a.access.door, Logger: a.opt.Log, Now: a.res.now},
+		identity.Deps{Store: identitysql.New(a.res.db), Resolver: resolves, Hints: a.res.bus, Gate: a.limits.verify,
+			Door: a.access.door, Logger: a.opt.Log, Now: a.res.now},
 		identity.Config{
 			Signer: signer, EntityDID: s.OracleEntityDID, AuthMaxTTL: time.Duration(s.AuthMaxTTL) * time.Second,
 			MCPMaxTTL: s.MCPMaxTTL, RefuseBareDelegation: !s.BareDelegation,
@@ -50,9 +51,10 @@ func (a *App) buildIdentity(ctx context.Context) (part, error) {
 	}
 	roles := a.openRoles()
 	return part{
-		name:     "identity",
-		surfaces: append(keys, identityhttp.Surface(a.identity, a.openCORS(), a.limits.revocations), a.membershipSurface(), roles),
-		workers:  map[string]func(context.Context) error{"revocations": a.identity.Run, "members": a.access.door.Run},
+		name: "identity",
+		surfaces: append(keys, identityhttp.Surface(a.identity, a.openCORS(), a.limits.revocations), a.membershipSurface(),
+			roles),
+		workers: map[string]func(context.Context) error{"revocations": a.identity.Run, "members": a.access.door.Run},
 	}, nil
 }
 

@@ -11,13 +11,15 @@ import (
 // buildInspect makes what operators may look at.
 func (a *App) buildInspect() part {
 	a.inspected = inspect.Deps{
-		Node: a.res.node, Settings: a.opt.Given, Documents: a.documents.shelf.States, Recent: a.opt.Recent, Trail: audit.New(a.res.db), Log: a.opt.Log,
+		Node: a.res.node, Settings: a.opt.Given, Documents: a.documents.shelf.States, Recent: a.opt.Recent,
+		Trail: audit.New(a.res.db), Log: a.opt.Log,
 	}
 	return part{name: "inspect", surfaces: []httpserver.Surface{inspect.Surface(a.inspected)}}
 }
 
 // recordAct is asked by the server, which is made before there is a trail and answers
 // after it.
-func (a *App) recordAct(ctx context.Context, who httpserver.OperatorIdentity, act, target string) (func(status int), error) {
+func (a *App) recordAct(ctx context.Context, who httpserver.OperatorIdentity, act,
+	target string) (func(status int), error) {
 	return a.inspected.Record(ctx, who, act, target)
 }

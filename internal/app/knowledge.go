@@ -35,8 +35,10 @@ func (a *App) buildKnowledge(ctx context.Context, files *filestore.Service) (*kn
 	}
 	return knowledgekit.New(ctx, knowledgekit.Deps{
 		Embedder: embedder, Metrics: a.res.metrics,
-		DB: a.res.db, Blobs: a.res.blobs, Bus: a.res.bus, Files: files, Reader: reader, Readers: readers, Member: a.access.door.IsMember, Held: a.identity.Held,
-		Key: key, OldKeys: old, Node: a.res.node, Log: a.opt.Log, Now: a.res.now, Synonyms: a.documents.synonyms.Value, Changed: changedFiles,
+		DB: a.res.db, Blobs: a.res.blobs, Bus: a.res.bus, Files: files, Reader: reader, Readers: readers,
+		Member: a.access.door.IsMember, Held: a.identity.Held,
+		Key: key, OldKeys: old, Node: a.res.node, Log: a.opt.Log, Now: a.res.now, Synonyms: a.documents.synonyms.Value,
+		Changed: changedFiles,
 		Surface: knowledgehttp.Deps{
 			Identified: a.authenticated(identity.Oracle), Bearing: a.authenticated(identity.Files),
 			Open: a.openCORS(), File: contenthttp.CORS(a.origins()), FileErrors: contenthttp.Errors,

@@ -58,7 +58,8 @@ func newLimits(s config.Server, id config.Identity, gateways config.Networks) li
 }
 
 func (l limits) all() []*ratelimit.Limiter {
-	return slices.AppendSeq([]*ratelimit.Limiter{l.telephone, l.principal, l.operator, l.guesses, l.revocations}, maps.Values(l.classes))
+	return slices.AppendSeq([]*ratelimit.Limiter{l.telephone, l.principal, l.operator, l.guesses, l.revocations},
+		maps.Values(l.classes))
 }
 
 // measure shows operators what was refused.

@@ -24,7 +24,8 @@ func allMigrations() []sqldb.Migrations {
 }
 
 func serviceMigrations() []sqldb.Migrations {
-	return append(webhooks.Migrations(), autohttps.Migrations(), audit.Migrations(), identitysql.Migrations(), membershipsql.Migrations(), operatordocsql.Migrations(),
+	return append(webhooks.Migrations(), autohttps.Migrations(), audit.Migrations(), identitysql.Migrations(),
+		membershipsql.Migrations(), operatordocsql.Migrations(),
 		ussdsql.Migrations(), filestoresql.Migrations(), knowledgesql.Migrations(), oraclesql.Migrations())
 }
 

@@ -1,7 +1,6 @@
 package app
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -119,7 +118,8 @@ type request struct {
 	header               []string // name, value, …
 	from                 string   // peer; a new one each time unless set, so that no limit is met
 	host                 string
-	may                  []string // "503": a failure of the server; "text": an error that is not JSON; "see": Alice's things
+	// "503": a failure of the server; "text": an error that is not JSON; "see": Alice's things
+	may []string
 }
 
 func (r request) with(header ...string) request {
@@ -172,7 +172,8 @@ func (w *world) send(t *testing.T, r request) *httptest.ResponseRecorder {
 	}
 	if got.Code >= http.StatusBadRequest && r.method != http.MethodHead && !r.allows("text") {
 		var body map[string]any
-		if err := json.Unmarshal(got.Body.Bytes(), &body); err != nil || !strings.HasPrefix(got.Header().Get("Content-Type"), "application/json") {
+		if err := json.Unmarshal(got.Body.Bytes(), &body); err != nil ||
+			!strings.HasPrefix(got.Header().Get("Content-Type"), "application/json") {
 			about("an error as %q, want JSON", got.Header().Get("Content-Type"))
 		}
 	}
@@ -245,8 +246,10 @@ func (w *world) worthless(t *testing.T, surface identity.Surface) []state {
 	nonce := identitytest.Nonce(fmt.Sprint(w.made.Add(1)))
 	good := mint(alice, w.DID(), nonce)
 	w.revoke(t, surface, good, good)
-	grant := identitytest.Delegation(t, alice, bob.DID, identitytest.Can("*", alice.Home("")), identitytest.Can("*", identity.OracleResource), nonce)
-	proved := mint(bob, w.DID(), identitytest.Can("fs/*", alice.Home("")), identitytest.Can("*", identity.OracleResource), identitytest.Proof(grant))
+	grant := identitytest.Delegation(t, alice, bob.DID, identitytest.Can("*", alice.Home("")),
+		identitytest.Can("*", identity.OracleResource), nonce)
+	proved := mint(bob, w.DID(), identitytest.Can("fs/*", alice.Home("")), identitytest.Can("*", identity.OracleResource),
+		identitytest.Proof(grant))
 	w.revoke(t, surface, proved, grant)
 	states := []state{
 		{"no credential", nil, missing},
@@ -254,7 +257,8 @@ func (w *world) worthless(t *testing.T, surface identity.Surface) []state {
 		{"another scheme", []string{"Authorization", "Basic YWxpY2U6cHc=", "X-Auth-Type", "ucan"}, missing},
 		{"garbage", headers(surface, "garbage"), says(ucan.Malformed)},
 		{"expired", headers(surface, mint(alice, w.DID(), identitytest.TTL(-time.Minute))), says(ucan.Expired)},
-		{"not yet valid", headers(surface, mint(alice, w.DID(), identitytest.NotBefore(time.Now().Add(time.Minute)))), says(ucan.NotYetValid)},
+		{"not yet valid", headers(surface, mint(alice, w.DID(), identitytest.NotBefore(time.Now().Add(time.Minute)))),
+			says(ucan.NotYetValid)},
 		{"for another audience", headers(surface, mint(alice, mallory.DID)), says(ucan.WrongAudience)},
 		{"signed by another key", headers(surface, mint(mallory.As(alice.DID), w.DID())), says(ucan.InvalidSignature)},
 		{"revoked", headers(surface, good), says(ucan.Revoked)},
@@ -276,7 +280,8 @@ func (w *world) worthless(t *testing.T, surface identity.Surface) []state {
 // it remembers is tested too.
 func (w *world) revoke(t *testing.T, surface identity.Surface, used, withdrawn string) {
 	t.Helper()
-	if _, err := w.identity.Authenticate(t.Context(), surface, identity.Credentials{Bearer: used, AuthType: "ucan"}); err != nil {
+	if _, err := w.identity.Authenticate(t.Context(), surface,
+		identity.Credentials{Bearer: used, AuthType: "ucan"}); err != nil {
 		t.Fatalf("before it was revoked: %v", err)
 	}
 	token, err := ucan.Parse(withdrawn)
@@ -308,7 +313,8 @@ func (w *world) testComplete(t *testing.T) {
 		served[r.Method+" "+r.Pattern] = r.Auth.String()
 	}
 	for auth, rows := range map[httpserver.Auth][]row{
-		httpserver.Public: publicRows, httpserver.Optional: optionalRows, httpserver.Operator: operatorRows, httpserver.Principal: slices.Concat(oracleRows, entranceRows, fileRows, rowsOfFaces()),
+		httpserver.Public: publicRows, httpserver.Optional: optionalRows, httpserver.Operator: operatorRows,
+		httpserver.Principal: slices.Concat(oracleRows, entranceRows, fileRows, rowsOfFaces()),
 	} {
 		for _, r := range rows {
 			written[r.route] = auth.String()
@@ -338,7 +344,8 @@ func (w *world) testOptional(t *testing.T) {
 	for _, row := range optionalRows {
 		r := w.request(t, row)
 		want(t, "nobody", r, w.send(t, r), row.other)
-		want(t, "Bob", r, w.send(t, r.with(headers(identity.Files, identitytest.Files(t, bob, w.DID(), "fs/*"))...)), row.other)
+		want(t, "Bob", r, w.send(t, r.with(headers(identity.Files, identitytest.Files(t, bob, w.DID(), "fs/*"))...)),
+			row.other)
 		want(t, "nonsense", r, w.send(t, r.with(headers(identity.Files, "nonsense")...)), http.StatusUnauthorized)
 		r.may = append(r.may, "see", "text")
 		want(t, "Alice", r, w.send(t, r.with(headers(identity.Files, w.tokens["alice files"])...)), row.owner)
@@ -364,7 +371,8 @@ func (w *world) testOracle(t *testing.T) {
 	for _, row := range oracleRows {
 		r := w.request(t, row)
 		w.refuses(t, r, states)
-		want(t, onlyACID, r, w.send(t, r.with(ofACID...)), http.StatusForbidden) // it names who calls, and is no key to all that they have
+		// it names who calls, and is no key to all that they have
+		want(t, onlyACID, r, w.send(t, r.with(ofACID...)), http.StatusForbidden)
 		theirs := headers(identity.Oracle, identitytest.Invocation(t, bob, w.DID()))
 		w.foreign(t, row, "Bob", r.with(theirs...), row.other)
 		w.testGrant(t, row, r)
@@ -381,7 +389,8 @@ func (w *world) testEntrance(t *testing.T) {
 		r := w.request(t, row)
 		w.refuses(t, r, states)
 		for name, who := range map[string]identitytest.Actor{"Alice": alice, "Bob": bob} {
-			want(t, name, r, w.send(t, r.with(headers(identity.Entrance, identitytest.Invocation(t, who, w.DID()))...)), row.owner)
+			want(t, name, r, w.send(t, r.with(headers(identity.Entrance, identitytest.Invocation(t, who, w.DID()))...)),
+				row.owner)
 		}
 	}
 }
@@ -413,7 +422,8 @@ func (w *world) foreign(t *testing.T, row row, name string, r request, status in
 
 // A token for files opens what it names, and nothing beside.
 func (w *world) testFiles(t *testing.T) {
-	states := map[identity.Surface][]state{identity.Files: w.worthless(t, identity.Files), identity.MCP: w.worthless(t, identity.MCP)}
+	states := map[identity.Surface][]state{identity.Files: w.worthless(t, identity.Files),
+		identity.MCP: w.worthless(t, identity.MCP)}
 	files := func(from identitytest.Actor, can, home string) []string {
 		return headers(identity.Files, identitytest.Files(t, from, w.DID(), "", identitytest.Can(can, home)))
 	}
@@ -474,7 +484,8 @@ func (w *world) testFiles(t *testing.T) {
 // Without a token of their own, operators are whoever sits at the machine.
 func (w *world) testOperator(t *testing.T) {
 	const here, name = "127.0.0.1:4000", "localhost:3000"
-	states := append(w.worthless(t, identity.Oracle), state{name: "Alice", header: headers(identity.Oracle, w.tokens["alice"])})
+	states := append(w.worthless(t, identity.Oracle),
+		state{name: "Alice", header: headers(identity.Oracle, w.tokens["alice"])})
 	for _, row := range operatorRows {
 		r := w.request(t, row)
 		nothing := "Cannot " + r.method + " " + strings.Split(r.target, "?")[0]
@@ -535,9 +546,10 @@ func TestMatrixOfALockedProgram(t *testing.T) {
 		token  string
 		status int
 	}{
-		"Alice":              {w.tokens["alice"], dynamicRow.owner},
-		"Bob":                {identitytest.Invocation(t, bob, w.DID()), dynamicRow.owner},
-		"queries alone":      {identitytest.Invocation(t, bob, w.DID(), identitytest.Can(identity.QueryAbility, identity.QueryResource)), dynamicRow.owner},
+		"Alice": {w.tokens["alice"], dynamicRow.owner},
+		"Bob":   {identitytest.Invocation(t, bob, w.DID()), dynamicRow.owner},
+		"queries alone": {identitytest.Invocation(t, bob, w.DID(),
+			identitytest.Can(identity.QueryAbility, identity.QueryResource)), dynamicRow.owner},
 		"a token for files":  {w.tokens["alice files"], http.StatusForbidden},
 		"the operator's own": {secret, http.StatusUnauthorized},
 		"one tool":           {w.narrow(t)["one tool"], http.StatusForbidden},
@@ -566,24 +578,4 @@ func (w *world) request(t *testing.T, row row) request {
 		t.Fatalf("%s: the matrix does not say what to put into %s", row.route, r.target)
 	}
 	return r
-}
-
-// alices sends a request of Alice, which must succeed, and reads the answer.
-func (w *world) alices(t *testing.T, r request, into any) *httptest.ResponseRecorder {
-	t.Helper()
-	surface, token := identity.Oracle, "alice"
-	if strings.HasPrefix(r.target, "/api/fs") || strings.HasPrefix(r.target, "/api/knowledge") {
-		surface, token = identity.Files, "alice files"
-	}
-	r.may = []string{"see"}
-	got := w.send(t, r.with(headers(surface, w.tokens[token])...))
-	if got.Code >= http.StatusMultipleChoices {
-		t.Fatalf("Alice's own %s %s: %d %s", r.method, r.target, got.Code, got.Body)
-	}
-	if into != nil {
-		if err := json.NewDecoder(bytes.NewReader(got.Body.Bytes())).Decode(into); err != nil {
-			t.Fatalf("%s %s: %v in %s", r.method, r.target, err, got.Body)
-		}
-	}
-	return got
 }

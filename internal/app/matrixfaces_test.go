@@ -1,9 +1,12 @@
 package app
 
 import (
+	"bytes"
 	"encoding/base64"
+	"encoding/json"
 	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strings"
 	"testing"
@@ -170,7 +173,8 @@ func (w *world) testAgents(t *testing.T) {
 	if _, err := w.keys.Revoke(t.Context(), alice.DID, revoked.ID); err != nil {
 		t.Fatal(err)
 	}
-	order := appkeytest.Request(t, w.keys, alice, "poor-agent", appkeytest.For(alice, appkey.Oracle), appkeytest.For(alice, appkey.Files))
+	order := appkeytest.Request(t, w.keys, alice, "poor-agent", appkeytest.For(alice, appkey.Oracle),
+		appkeytest.For(alice, appkey.Files))
 	order.Budget.Tokens = 1
 	poor, spent, err := w.keys.Make(t.Context(), identity.Principal{DID: alice.DID}, order)
 	if err != nil {
@@ -203,8 +207,9 @@ func (w *world) testAgents(t *testing.T) {
 		"a key for all":      {w.appKey(t), 200, replied, marker},
 		"a token to talk":    {w.tokens["alice"], 200, replied, gone},
 		"a token for files":  {w.tokens["alice files"], 200, gone, marker},
-		"a token for a CID":  {files(identitytest.CIDs("fs/*", alice.Home(""), otherCID), identitytest.Can("*", identity.OracleResource)), 200, gone, gone},
-		"talk about a CID":   {files(identitytest.CIDs("*", identity.OracleResource, otherCID)), 403, "", ""},
+		"a token for a CID": {files(identitytest.CIDs("fs/*", alice.Home(""), otherCID),
+			identitytest.Can("*", identity.OracleResource)), 200, gone, gone},
+		"talk about a CID": {files(identitytest.CIDs("*", identity.OracleResource, otherCID)), 403, "", ""},
 	} {
 		for _, one := range []struct {
 			request
@@ -285,4 +290,24 @@ func (w *world) narrow(t *testing.T) map[string]string {
 		tokens[name] = identitytest.Delegation(t, alice, w.DID(), is, identitytest.TTL(time.Minute))
 	}
 	return tokens
+}
+
+// alices sends a request of Alice, which must succeed, and reads the answer.
+func (w *world) alices(t *testing.T, r request, into any) *httptest.ResponseRecorder {
+	t.Helper()
+	surface, token := identity.Oracle, "alice"
+	if strings.HasPrefix(r.target, "/api/fs") || strings.HasPrefix(r.target, "/api/knowledge") {
+		surface, token = identity.Files, "alice files"
+	}
+	r.may = []string{"see"}
+	got := w.send(t, r.with(headers(surface, w.tokens[token])...))
+	if got.Code >= http.StatusMultipleChoices {
+		t.Fatalf("Alice's own %s %s: %d %s", r.method, r.target, got.Code, got.Body)
+	}
+	if into != nil {
+		if err := json.NewDecoder(bytes.NewReader(got.Body.Bytes())).Decode(into); err != nil {
+			t.Fatalf("%s %s: %v in %s", r.method, r.target, err, got.Body)
+		}
+	}
+	return got
 }

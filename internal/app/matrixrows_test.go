@@ -72,7 +72,8 @@ var things = map[string]func(*testing.T, *world) string{
 	},
 	"{share}": func(t *testing.T, w *world) string {
 		var made struct{ ID string }
-		w.alices(t, request{method: http.MethodPost, target: "/api/fs/shares", body: fmt.Sprintf(`{"delegation":"%s","path":"%s"}`, w.link(t), w.file(t).Path)}, &made)
+		w.alices(t,
+			request{method: http.MethodPost, target: "/api/fs/shares", body: fmt.Sprintf(`{"delegation":"%s","path":"%s"}`, w.link(t), w.file(t).Path)}, &made)
 		return made.ID
 	},
 	"{collection}": func(t *testing.T, w *world) string {
@@ -132,7 +133,8 @@ func (w *world) asked(t *testing.T) string {
 // link is a delegation of Alice's, as a share link carries it.
 func (w *world) link(t *testing.T) string {
 	t.Helper()
-	return identitytest.Delegation(t, alice, mallory.DID, identitytest.Nonce(fmt.Sprint(w.made.Add(1))), identitytest.Can("fs/read", alice.Home("/"+marker)))
+	return identitytest.Delegation(t, alice, mallory.DID, identitytest.Nonce(fmt.Sprint(w.made.Add(1))),
+		identitytest.Can("fs/read", alice.Home("/"+marker)))
 }
 
 type madeFile struct{ ID, Path, CID string }
@@ -421,7 +423,8 @@ var (
 const readTool = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"vfs_read","arguments":{"path":"{path}"}}}`
 
 var fileRows = underFiles([]row{
-	{route: "POST /import", target: "/import?path=/none", body: "no archive", header: []string{"Content-Type", "application/vnd.ipld.car"}, needs: "fs/write", owner: 400, other: 400, elsewhere: 400},
+	{route: "POST /import", target: "/import?path=/none", body: "no archive",
+		header: []string{"Content-Type", "application/vnd.ipld.car"}, needs: "fs/write", owner: 400, other: 400, elsewhere: 400},
 	{route: "GET /files/{id}", target: "/files/{file}", needs: "fs/list", owner: 200, other: 404, elsewhere: 404},
 	{route: "GET /files/{id}/content", target: "/files/{file}/content", needs: "fs/read", owner: 200, other: 404, elsewhere: 404},
 	{route: "HEAD /files/{id}/content", target: "/files/{file}/content", needs: "fs/read", owner: 200, other: 404, elsewhere: 404},
@@ -475,7 +478,8 @@ var fileRows = underFiles([]row{
 	{route: "DELETE /upload/{id}", target: "/upload/{upload}", header: tus, needs: "fs/write", owner: 204, other: 404, elsewhere: 404},
 }, []row{
 	// A tool answers with 200 and says in the result what was refused.
-	{route: "POST /mcp", header: rpc, body: readTool, needs: "fs/list", owner: 200, other: 200, elsewhere: 200, cid: 200, refusal: `"isError":true`},
+	{route: "POST /mcp", header: rpc, body: readTool, needs: "fs/list", owner: 200, other: 200, elsewhere: 200, cid: 200,
+		refusal: `"isError":true`},
 	{route: "POST /mcp", header: rpc, body: "no JSON", needs: "fs/list", owner: 400, other: 400, elsewhere: 400, cid: 400},
 	{route: "POST /api/knowledge/collections", body: `{"name":"{new}","folder":"{new}","readers":"delegates"}`, needs: "fs/*", owner: 201, other: 201, elsewhere: 403},
 	{route: "GET /api/knowledge/collections", needs: "fs/list", owner: 200, other: 200, elsewhere: 200},

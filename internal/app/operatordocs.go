@@ -38,7 +38,8 @@ type operatorDocs struct {
 func openOperatorDocs(ctx context.Context, r *resources, opt Options) (*operatordoc.Shelf, operatorDocs, error) {
 	shelf := operatordoc.NewShelf(operatordocsql.New(r.db), operatordoc.Config{Hints: r.bus, Logger: opt.Log, Now: r.now})
 	d, err := oracledocs.Put(shelf, oracledocs.Deps{
-		Settings: opt.Settings.Oracle, SealKey: opt.Settings.Identity.OracleKey, Getenv: opt.Getenv, Guides: docs.Guides, Home: opt.Settings.Server.PublicURL.Reveal(), Log: opt.Log, Now: r.now,
+		Settings: opt.Settings.Oracle, SealKey: opt.Settings.Identity.OracleKey, Getenv: opt.Getenv, Guides: docs.Guides,
+		Home: opt.Settings.Server.PublicURL.Reveal(), Log: opt.Log, Now: r.now,
 	})
 	if err != nil {
 		return nil, operatorDocs{}, err
@@ -53,7 +54,8 @@ func openOperatorDocs(ctx context.Context, r *resources, opt Options) (*operator
 		return nil, operatorDocs{}, err
 	}
 	served := len(opt.Services) == 0 || slices.Contains(opt.Services, "ussd") // commands speak for all nodes
-	menus, err := operatordoc.Put(shelf, telephonekit.MenuDocument(telephone.MenuText, telephone.Menu, gates.screens, served))
+	menus, err := operatordoc.Put(shelf, telephonekit.MenuDocument(telephone.MenuText, telephone.Menu, gates.screens,
+		served))
 	if err != nil {
 		return nil, operatorDocs{}, err
 	}
@@ -71,7 +73,9 @@ func (a *App) buildOperatorDocs(ctx context.Context) (part, error) {
 	out := part{
 		name: "operator documents",
 		surfaces: []httpserver.Surface{
-			operatordochttp.Surface(operatordochttp.Deps{Shelf: shelf, Author: func(r *http.Request) string { return httpserver.OperatorOf(r.Context()).Name }}),
+			operatordochttp.Surface(operatordochttp.Deps{Shelf: shelf, Author: func(r *http.Request) string {
+				return httpserver.OperatorOf(r.Context()).Name
+			}}),
 			endpointshttp.Surface(checker),
 		},
 		workers: map[string]func(context.Context) error{"changes": shelf.Run},
@@ -92,7 +96,8 @@ func OperatorDocs(ctx context.Context, opt Options, use func(*operatordoc.Shelf)
 	if err := r.openExisting(ctx, s, sqldb.Open); err != nil {
 		return err
 	}
-	if err := errors.Join(keyring.Load(s, !s.Storage.Database.Given(), keyring.Read, opt.Log), r.db.Migrate(ctx, operatordocsql.Migrations())); err != nil {
+	if err := errors.Join(keyring.Load(s, !s.Storage.Database.Given(), keyring.Read, opt.Log),
+		r.db.Migrate(ctx, operatordocsql.Migrations())); err != nil {
 		return err
 	}
 	shelf, _, err := openOperatorDocs(ctx, r, opt)

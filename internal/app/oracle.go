@@ -56,10 +56,12 @@ func (a *App) buildOracle(ctx context.Context, files *filesPart, queries *queryP
 		calls   *callkit.Lines
 	)
 	o, err := oraclekit.New(oraclekit.Deps{
-		DB: a.res.db, Blobs: a.res.blobs, Outbox: a.res.outbox, Bus: a.res.bus, Leases: a.res.leases, Identity: a.identity, Provider: endpoints.InForce{Document: a.documents.Models},
+		DB: a.res.db, Blobs: a.res.blobs, Outbox: a.res.outbox, Bus: a.res.bus, Leases: a.res.leases, Identity: a.identity,
+		Provider:     endpoints.InForce{Document: a.documents.Models},
 		Instructions: a.documents.Instructions.Value,
-		Oracle:       oracle.Identity{Name: a.opt.Settings.Oracle.Name, DID: a.identity.DID(), EntityDID: a.opt.Settings.Identity.OracleEntityDID},
-		Plugins:      a.opt.Plugins, Features: features(a.opt.Settings),
+		Oracle: oracle.Identity{Name: a.opt.Settings.Oracle.Name, DID: a.identity.DID(),
+			EntityDID: a.opt.Settings.Identity.OracleEntityDID},
+		Plugins: a.opt.Plugins, Features: features(a.opt.Settings),
 		Socket: func(owners oracle.SessionChecker) (oracle.Publisher, oracle.Dispatcher, error) {
 			gateway = oraclesocket.New(oraclesocket.Deps{
 				Guard: oraclesocket.NewGuard(a.identity), Sessions: owners, Bus: a.res.bus, Logger: a.opt.Log,
@@ -76,9 +78,13 @@ func (a *App) buildOracle(ctx context.Context, files *filesPart, queries *queryP
 		Access: access, MCP: mcpclient.New(a.identity, a.opt.Log, mcpclient.Config{Version: a.opt.Version}),
 		Authenticate: a.authenticated(identity.Oracle), Face: a.faces.Wrap(appkey.Oracle), CORS: a.openCORS(), Public: public,
 		AgentWait: a.opt.Settings.Oracle.AgentWait, BaseURL: a.opt.Settings.Server.PublicURL.Reveal(),
-		Measures: a.measures(), Budgets: a.keys, Admit: a.standing, Guesses: a.callerLimits(), SealKey: a.opt.Settings.Identity.OracleKey,
+		Measures: a.measures(), Budgets: a.keys, Admit: a.standing, Guesses: a.callerLimits(),
+		SealKey:     a.opt.Settings.Identity.OracleKey,
 		SessionGone: func(ctx context.Context, id string) { calls.SessionDeleted(ctx, id) },
-		Run:         run.Config{Node: a.res.node, Retention: a.opt.Settings.Oracle.FrameRetention, MaxRun: a.opt.Settings.Oracle.TurnTimeout, Patience: a.opt.Settings.Oracle.ApprovalTime}, Turn: turn.Config{ApproveMCP: a.opt.Settings.Oracle.ApproveMCP}, Log: a.opt.Log, Metrics: a.res.metrics, Now: a.res.now,
+		Run: run.Config{Node: a.res.node, Retention: a.opt.Settings.Oracle.FrameRetention,
+			MaxRun: a.opt.Settings.Oracle.TurnTimeout, Patience: a.opt.Settings.Oracle.ApprovalTime},
+		Turn: turn.Config{ApproveMCP: a.opt.Settings.Oracle.ApproveMCP}, Log: a.opt.Log, Metrics: a.res.metrics,
+		Now: a.res.now,
 	})
 	if err != nil {
 		return nil, err

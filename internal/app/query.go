@@ -81,7 +81,9 @@ func (a *App) buildQuery(ctx context.Context) (*queryPart, error) {
 	// Chains of others come and go. Our own is there as soon as the node is, and who
 	// serves nothing else has nothing else to offer.
 	p.alone = len(a.opt.Settings.Query.Upstreams) > 0 && len(a.opt.Services) > 1
-	p.causes = &causes.Part{Name: "query", Needed: !p.alone, Look: func(context.Context) []string { return p.gateway.Troubles() }}
+	p.causes = &causes.Part{Name: "query", Needed: !p.alone, Look: func(context.Context) []string {
+		return p.gateway.Troubles()
+	}}
 	return p, nil
 }
 

@@ -30,7 +30,9 @@ func TestRecordingsUnderTheUsersDelegation(t *testing.T) {
 		}
 	}
 	archive, err := oraclekit.Recordings(
-		filestorehttp.Surface(world.Service, filestorehttp.Deps{Folders: world.Folders, Authenticate: identityhttp.Wrap(id, identity.Files)}), oraclekit.Access{Identity: id})
+		filestorehttp.Surface(world.Service,
+			filestorehttp.Deps{Folders: world.Folders, Authenticate: identityhttp.Wrap(id, identity.Files)}),
+		oraclekit.Access{Identity: id})
 	must(err)
 	writes := identitytest.Delegation(t, alice, id.DID(), identitytest.Can("fs/write", alice.Home("/recordings")))
 	place := func(path, delegation string) call.Place {

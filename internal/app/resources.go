@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"embed"
@@ -64,7 +65,7 @@ func prepareResources(ctx context.Context, opt *Options, key keyring.Source) (_ 
 			err = errors.Join(err, r.close())
 		}
 	}()
-	if r.now, err = clock(s.Server); err != nil {
+	if r.now, err = s.Server.Clock(); err != nil {
 		return nil, err
 	}
 	embedded := !s.Storage.Database.Given()
@@ -118,10 +119,7 @@ func (r *resources) openDatabaseBy(ctx context.Context, s *config.Settings, open
 	if r.db != nil {
 		return nil
 	}
-	url := s.Storage.Database.Reveal()
-	if url == "" {
-		url = "sqlite:" + filepath.Join(s.Storage.Data, sqldb.FileName)
-	}
+	url := cmp.Or(s.Storage.Database.Reveal(), "sqlite:"+filepath.Join(s.Storage.Data, sqldb.FileName))
 	opt, err := poolOptions(s, sqldb.Options{Logger: r.log, Fault: r.fault})
 	if err != nil {
 		return err
@@ -152,7 +150,8 @@ func (r *resources) openBlobs(_ context.Context, s *config.Settings) error {
 	if err != nil {
 		return fmt.Errorf("BLOB_URL: %w", err)
 	}
-	cfg.AccessKey, cfg.SecretKey, cfg.SessionToken = s.Storage.AccessKey.Reveal(), s.Storage.SecretKey.Reveal(), s.Storage.SessionToken.Reveal()
+	cfg.AccessKey, cfg.SecretKey = s.Storage.AccessKey.Reveal(), s.Storage.SecretKey.Reveal()
+	cfg.SessionToken = s.Storage.SessionToken.Reveal()
 	store, err := blobs3.New(cfg)
 	if err != nil {
 		return fmt.Errorf("BLOB_URL: %w", err)

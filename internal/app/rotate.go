@@ -74,7 +74,9 @@ func openToRotate(ctx context.Context, opt *Options) (*resources, error) {
 		return nil, err
 	}
 	for _, open := range []func(context.Context, *config.Settings) error{
-		func(ctx context.Context, s *config.Settings) error { return r.openExisting(ctx, s, sqldb.Open) }, r.useDatabase, r.openOthers,
+		func(ctx context.Context, s *config.Settings) error {
+			return r.openExisting(ctx, s, sqldb.Open)
+		}, r.useDatabase, r.openOthers,
 	} {
 		if err := open(ctx, &opt.Settings); err != nil {
 			return nil, errors.Join(err, r.close())

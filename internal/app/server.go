@@ -15,7 +15,7 @@ import (
 func (a *App) newServer() (*httpserver.Server, error) {
 	s := a.opt.Settings.Server
 	a.sayIfClosed()
-	if err := checkPublicURL(s.PublicURL); err != nil {
+	if err := s.CheckPublicURL(); err != nil {
 		return nil, err
 	}
 	var err error
@@ -26,7 +26,8 @@ func (a *App) newServer() (*httpserver.Server, error) {
 	a.limits.measure(a.res.metrics)
 	cfg := httpserver.Config{
 		Addr: net.JoinHostPort(s.Host, strconv.Itoa(s.Port)), Logger: a.opt.Log, Metrics: a.res.metrics, Traces: a.res.traces,
-		Proxies: a.proxies(), PublicURL: s.PublicURL.Reveal(), OperatorToken: s.OperatorToken.Reveal(), LocalOperator: ownMachine(s), SignedOperator: a.signedOperator, Audit: a.recordAct, FailedAuth: a.limits.operator,
+		Proxies: a.proxies(), PublicURL: s.PublicURL.Reveal(), OperatorToken: s.OperatorToken.Reveal(),
+		LocalOperator: ownMachine(s), SignedOperator: a.signedOperator, Audit: a.recordAct, FailedAuth: a.limits.operator,
 		Limits:   a.limits.classes,
 		CORS:     a.openCORS(),
 		MaxConns: s.OpenConnections, DrainDelay: s.DrainDelay, DrainTimeout: s.DrainLimit,

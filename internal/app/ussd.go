@@ -25,14 +25,16 @@ import (
 
 // buildUSSD makes the telephone gateway. Its menu asks the others, where this
 // node has them.
-func (a *App) buildUSSD(talking *oraclePart, queries *queryPart, files *filesPart, hooks *webhooks.Webhooks) (part, error) {
+func (a *App) buildUSSD(talking *oraclePart, queries *queryPart, files *filesPart,
+	hooks *webhooks.Webhooks) (part, error) {
 	s := a.opt.Settings.USSD
 	keys, err := pinKeys(s)
 	if err != nil {
 		return part{}, err
 	}
 	texts, err := telephonekit.NewTexts(telephonekit.TextDeps{
-		DB: a.res.db, Keys: keys, Settings: a.opt.Settings.SMS, Name: a.opt.Settings.Oracle.Name, Limiter: a.limits.telephone, Metrics: a.res.metrics, Log: a.opt.Log, Now: a.res.now,
+		DB: a.res.db, Keys: keys, Settings: a.opt.Settings.SMS, Name: a.opt.Settings.Oracle.Name, Limiter: a.limits.telephone,
+		Metrics: a.res.metrics, Log: a.opt.Log, Now: a.res.now,
 	})
 	if err != nil {
 		return part{}, err
@@ -40,7 +42,8 @@ func (a *App) buildUSSD(talking *oraclePart, queries *queryPart, files *filesPar
 	store := ussdsql.New(a.res.db).WithOutbox(a.res.outbox).WithTexts(texts.Outgoing())
 	persons := ussdpeople.Persons{Links: store, Admit: a.standing}
 	cfg := ussd.Config{
-		Keys: keys, Menus: a.documents.menus.Value(), Limits: a.screens, Dialects: ussddialect.Names(a.dialects), TTL: s.SessionTTL, ResumeWindow: s.ResumeWindow, LanguageFirst: s.AskLanguage,
+		Keys: keys, Menus: a.documents.menus.Value(), Limits: a.screens, Dialects: ussddialect.Names(a.dialects),
+		TTL: s.SessionTTL, ResumeWindow: s.ResumeWindow, LanguageFirst: s.AskLanguage,
 		Observer: ussdhttp.NewMetrics(a.res.metrics), Logger: a.opt.Log, Now: a.res.now, Webhooks: hooks,
 	}
 	if s.Lists != "" {
@@ -48,13 +51,15 @@ func (a *App) buildUSSD(talking *oraclePart, queries *queryPart, files *filesPar
 	}
 	if talking != nil {
 		asked := telephonekit.Oracle{
-			Talks: talking.talks, Approvals: talking.runs, Persons: persons, Key: a.opt.Settings.Identity.OracleKey, Questions: a.allowances().questions,
+			Talks: talking.talks, Approvals: talking.runs, Persons: persons, Key: a.opt.Settings.Identity.OracleKey,
+			Questions: a.allowances().questions,
 		}
 		cfg.Oracle, cfg.Approvals = asked, asked
 		cfg.GuideOnly = a.documents.Models.Value().GuideOnly()
 	}
 	if queries != nil {
-		cfg.LookUp = telephonekit.LookUp{Queries: queries.gateway, Prefix: telephonekit.OwnPrefix(a.opt.Settings.Query.Prefixes)}
+		cfg.LookUp = telephonekit.LookUp{Queries: queries.gateway,
+			Prefix: telephonekit.OwnPrefix(a.opt.Settings.Query.Prefixes)}
 	}
 	if files != nil {
 		cfg.Knowledge = telephonekit.NewKnowledge(files.knowledge.Service, files.knowledge.Inquiries, persons, a.opt.Log)
@@ -72,9 +77,11 @@ func (a *App) buildUSSD(talking *oraclePart, queries *queryPart, files *filesPar
 		surfaces: []httpserver.Surface{
 			ussdhttp.Surface(svc, a.gatewayDeps()),
 			ussdhttp.Operators(svc, a.opt.Log),
-			ussdformhttp.Surface(store), texts.Surface, ussdcounthttp.Surface(ussdcounthttp.Deps{Counts: svc.Counts, Totals: texts.Totals, Now: a.res.now}),
+			ussdformhttp.Surface(store), texts.Surface,
+			ussdcounthttp.Surface(ussdcounthttp.Deps{Counts: svc.Counts, Totals: texts.Totals, Now: a.res.now}),
 			ussdpeoplehttp.Operators(people),
-			ussdpeoplehttp.Persons(ussdpeoplehttp.PersonDeps{People: people, Authenticate: a.authenticated(identity.Oracle), CORS: a.openCORS()}),
+			ussdpeoplehttp.Persons(ussdpeoplehttp.PersonDeps{People: people, Authenticate: a.authenticated(identity.Oracle),
+				CORS: a.openCORS()}),
 		},
 		workers: workers,
 		causes:  texts.Causes(),

@@ -58,13 +58,15 @@ func ownPostgres(t *testing.T) (address string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	make := exec.CommandContext(t.Context(), filepath.Join(bin, "initdb"), "-D", data, "-U", "castalia", "--auth=trust", "--encoding=UTF8", "--locale=C.UTF-8", "--no-sync")
+	make := exec.CommandContext(t.Context(), filepath.Join(bin, "initdb"), "-D", data, "-U", "castalia", "--auth=trust",
+		"--encoding=UTF8", "--locale=C.UTF-8", "--no-sync")
 	make.Dir, make.SysProcAttr = data, &syscall.SysProcAttr{Credential: as}
 	if said, err := make.CombinedOutput(); err != nil {
 		t.Fatalf("initdb: %v\n%s", err, said)
 	}
 	port := testenv.Port(t)
-	cmd := exec.CommandContext(context.WithoutCancel(t.Context()), filepath.Join(bin, "postgres"), "-D", data, "-p", fmt.Sprint(port),
+	cmd := exec.CommandContext(context.WithoutCancel(t.Context()), filepath.Join(bin, "postgres"), "-D", data, "-p",
+		fmt.Sprint(port),
 		"-c", "listen_addresses=127.0.0.1", "-c", "unix_socket_directories=", "-c", "fsync=off", "-c", "log_min_messages=panic")
 	cmd.Dir, cmd.SysProcAttr = data, &syscall.SysProcAttr{Credential: as}
 	cmd.WaitDelay = 20 * time.Second
@@ -113,7 +115,8 @@ func (w *world) probed(t *testing.T, target string, status int, part, state stri
 	t.Helper()
 	got := w.send(t, request{method: http.MethodGet, target: target, may: []string{"503"}})
 	var body probe.Readiness
-	if err := json.Unmarshal(got.Body.Bytes(), &body); err != nil || got.Code != status || body.Checks[part] != state || body.Ready != (status == http.StatusOK) {
+	if err := json.Unmarshal(got.Body.Bytes(), &body); err != nil || got.Code != status || body.Checks[part] != state ||
+		body.Ready != (status == http.StatusOK) {
 		return fmt.Errorf("%s: %d %s, want %d with %s %q", target, got.Code, got.Body, status, part, state)
 	}
 	return nil
@@ -148,7 +151,8 @@ func (w *world) stuck(t *testing.T, why string) {
 
 func (w *world) metrics(t *testing.T) string {
 	t.Helper()
-	return w.send(t, request{method: http.MethodGet, target: "/metrics", from: "127.0.0.1:4000", host: "localhost", may: []string{"see"}}).Body.String()
+	return w.send(t, request{method: http.MethodGet, target: "/metrics", from: "127.0.0.1:4000", host: "localhost",
+		may: []string{"see"}}).Body.String()
 }
 
 // TestReadinessNoticesThatCommitsFail has SQLite refuse every commit.

@@ -56,15 +56,18 @@ func TestABackupIsEncryptedUnlessToldOtherwise(t *testing.T) {
 		wrong                 []string
 		wrongSays             string
 	}{
-		"recipient":  {backup: []string{"--to", recipient}, restore: []string{"--identity", file("backup.key")}, wrong: []string{"--identity", file("other.key")}, wrongSays: "not encrypted for this key"},
-		"file":       {backup: []string{"--to", "@" + file("recipients")}, restore: []string{"--identity", file("other.key"), "--identity", file("backup.key")}, wrongSays: "--identity"},
+		"recipient": {backup: []string{"--to", recipient}, restore: []string{"--identity", file("backup.key")},
+			wrong: []string{"--identity", file("other.key")}, wrongSays: "not encrypted for this key"},
+		"file": {backup: []string{"--to", "@" + file("recipients")},
+			restore: []string{"--identity", file("other.key"), "--identity", file("backup.key")}, wrongSays: "--identity"},
 		"passphrase": {backupEnv: passphrase, restoreEnv: passphrase, wrongSays: "no terminal"},
 		"flag wins":  {backupEnv: passphrase, backup: []string{"--plain"}, wrongSays: ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			archive := file(strings.ReplaceAll(name, " ", "-"))
-			if _, errs, code := run(t, append(env, c.backupEnv), append(append([]string{"backup"}, c.backup...), archive)...); code != 0 || !strings.Contains(errs, "3 keys") {
+			if _, errs, code := run(t, append(env, c.backupEnv),
+				append(append([]string{"backup"}, c.backup...), archive)...); code != 0 || !strings.Contains(errs, "3 keys") {
 				t.Fatalf("backup: exit %d: %s", code, errs)
 			}
 			text, err := os.ReadFile(archive)
@@ -77,14 +80,16 @@ func TestABackupIsEncryptedUnlessToldOtherwise(t *testing.T) {
 			target := filepath.Join(t.TempDir(), "restored")
 			there := []string{"CASTALIA_DATA=" + target}
 			if c.wrongSays != "" {
-				if _, errs, code := run(t, there, append(append([]string{"restore"}, c.wrong...), archive)...); code != 1 || !strings.Contains(errs, c.wrongSays) {
+				if _, errs, code := run(t, there, append(append([]string{"restore"}, c.wrong...), archive)...); code != 1 ||
+					!strings.Contains(errs, c.wrongSays) {
 					t.Errorf("restore without the key: exit %d: %s", code, errs)
 				}
 				cut := archive + ".cut"
 				if err := os.WriteFile(cut, text[:len(text)-1], 0o600); err != nil {
 					t.Fatal(err)
 				}
-				if _, errs, code := run(t, append(there, c.restoreEnv), append(append([]string{"restore"}, c.restore...), cut)...); code != 1 || !strings.Contains(errs, "cut off or damaged") {
+				if _, errs, code := run(t, append(there, c.restoreEnv),
+					append(append([]string{"restore"}, c.restore...), cut)...); code != 1 || !strings.Contains(errs, "cut off or damaged") {
 					t.Errorf("restore of a cut archive: exit %d: %s", code, errs)
 				}
 				if _, err := os.Lstat(target); !os.IsNotExist(err) {
@@ -99,7 +104,8 @@ func TestABackupIsEncryptedUnlessToldOtherwise(t *testing.T) {
 					}
 				}
 			}
-			if _, errs, code := run(t, append(there, c.restoreEnv), append(append([]string{"restore"}, c.restore...), archive)...); code != 0 {
+			if _, errs, code := run(t, append(there, c.restoreEnv),
+				append(append([]string{"restore"}, c.restore...), archive)...); code != 0 {
 				t.Fatalf("restore: exit %d: %s", code, errs)
 			}
 			if n := lastNumber(t, "sqlite:"+filepath.Join(target, sqldb.FileName)); n != 41 {

@@ -21,7 +21,8 @@ func TestChainImportAndList(t *testing.T) {
 	if out, errs, code := run(t, nil, "chain", "import", "--data", data, reply); code != 0 || !strings.Contains(out, "2 added, 0 replaced") {
 		t.Errorf("import: exit %d: %s%s", code, out, errs)
 	}
-	if out, errs, code := run(t, nil, "chain", "list", "--data", data); code != 0 || !strings.Contains(out, "entities") || !strings.Contains(out, "did:ixo:entity:9") {
+	if out, errs, code := run(t, nil, "chain", "list", "--data", data); code != 0 || !strings.Contains(out, "entities") ||
+		!strings.Contains(out, "did:ixo:entity:9") {
 		t.Errorf("list: exit %d: %s%s", code, out, errs)
 	}
 	if out, _, code := run(t, nil, "chain", "list", "--json", "--data", data); code != 0 || !strings.Contains(out, `"type":"dao"`) {

@@ -78,7 +78,7 @@ func (c *chat) showHistory(ctx context.Context) error {
 		if m.Type == string(oracle.Human) {
 			prefix = "> "
 		}
-		_, _ = fmt.Fprintf(c.io.Out, "%s%s\n", prefix, printable(m.Content))
+		_, _ = fmt.Fprintf(c.io.Out, "%s%s\n", prefix, shell.Printable(m.Content))
 	}
 	return err
 }
@@ -145,7 +145,7 @@ func (c *chat) show(f oracle.Frame) error {
 			return fmt.Errorf("read answer: %w", err)
 		}
 		c.bare = false
-		_, _ = io.WriteString(c.io.Out, printable(m.Content))
+		_, _ = io.WriteString(c.io.Out, shell.Printable(m.Content))
 	case oracle.FrameToolCall, oracle.FrameActionCall:
 		var t oracle.ToolCallPayload
 		if json.Unmarshal(f.Data, &t) == nil && c.io.ErrTerminal() {
@@ -159,7 +159,7 @@ func (c *chat) show(f oracle.Frame) error {
 	case oracle.FrameError:
 		var e oracle.ErrorFrame
 		if json.Unmarshal(f.Data, &e) == nil {
-			return errors.New(printable(e.Error))
+			return errors.New(shell.Printable(e.Error))
 		}
 	case oracle.FrameDone:
 		var d oracle.DoneFrame
@@ -168,15 +168,4 @@ func (c *chat) show(f oracle.Frame) error {
 		}
 	}
 	return nil
-}
-
-// printable drops control characters, so that an answer cannot play with the
-// terminal.
-func printable(s string) string {
-	return strings.Map(func(r rune) rune {
-		if r < ' ' && r != '\n' && r != '\t' || r == 0x7f || r >= 0x80 && r < 0xa0 {
-			return -1
-		}
-		return r
-	}, s)
 }

@@ -87,10 +87,12 @@ func TestChat(t *testing.T) {
 	if code != 0 || !strings.HasPrefix(text, "> tell me\nOnce upon a time.[2J\n> and then?\nThe end.\n") {
 		t.Errorf("exit %d: %q", code, text)
 	}
-	if _, errs, code := run(t, nil, "chat", "--server", server, "--key", filepath.Join(t.TempDir(), "none")); code != 1 || !strings.Contains(errs, "castalia key new") {
+	if _, errs, code := run(t, nil, "chat", "--server", server, "--key", filepath.Join(t.TempDir(), "none")); code != 1 ||
+		!strings.Contains(errs, "castalia key new") {
 		t.Errorf("exit %d: %s", code, errs)
 	}
-	if _, errs, code := run(t, nil, "chat", "--server", server, "--key", key, "nobody"); code != 1 || !strings.Contains(errs, "Session not found") {
+	if _, errs, code := run(t, nil, "chat", "--server", server, "--key", key, "nobody"); code != 1 ||
+		!strings.Contains(errs, "Session not found") {
 		t.Errorf("exit %d: %s", code, errs)
 	}
 }

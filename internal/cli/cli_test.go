@@ -46,7 +46,8 @@ func TestConfigShowsWhereValuesComeFromAndHidesSecrets(t *testing.T) {
 	if code != 0 || strings.Contains(out, "hush") {
 		t.Fatalf("exit %d:\n%s", code, out)
 	}
-	for _, want := range [][]string{{"PORT", "4000", "environment"}, {"ORACLE_NAME", "Delphi", "flag"}, {"OPERATOR_TOKEN", "********", "environment"}, {"HOST", "default"}} {
+	for _, want := range [][]string{{"PORT", "4000", "environment"}, {"ORACLE_NAME", "Delphi", "flag"},
+		{"OPERATOR_TOKEN", "********", "environment"}, {"HOST", "default"}} {
 		found := false
 		for line := range strings.Lines(out) {
 			found = found || strings.Join(strings.Fields(line), " ") == strings.Join(want, " ")
@@ -80,7 +81,9 @@ func TestConfigSaysWhichPluginsAreOnAndWhy(t *testing.T) {
 	for _, want := range []string{
 		"preferences on on by default", "memory off switched off", "credits off off unless FEATURES=credits=true", "mcp on MCP_SERVERS names a server",
 	} {
-		if !slices.ContainsFunc(strings.Split(out, "\n"), func(line string) bool { return strings.Join(strings.Fields(line), " ") == want }) {
+		if !slices.ContainsFunc(strings.Split(out, "\n"), func(line string) bool {
+			return strings.Join(strings.Fields(line), " ") == want
+		}) {
 			t.Errorf("no line %q in\n%s", want, out)
 		}
 	}

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"github.com/castalia-org/castalia/internal/cli/fscli"
+	"github.com/castalia-org/castalia/internal/cli/hookcli"
 	"github.com/castalia-org/castalia/internal/cli/knowcli"
 	"github.com/castalia-org/castalia/internal/cli/shipcli"
 	"github.com/castalia-org/castalia/internal/cli/ucancli"
@@ -20,7 +21,7 @@ func commands() []command {
 		{name: "knowledge", args: knowcli.Usage, summary: knowcli.Summary, run: knowcli.Run},
 		{name: "demo", args: knowcli.DemoUsage, summary: knowcli.DemoSummary, run: knowcli.RunDemo},
 		chatCommand(),
-		webhookCommand(),
+		{name: "webhook", args: hookcli.Usage, summary: hookcli.Summary, run: hookcli.Run},
 		{name: "mcp", args: fscli.MCPUsage, summary: fscli.MCPSummary, run: fscli.RunMCP},
 		chainCommand(),
 		dialCommand(),

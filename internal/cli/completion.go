@@ -83,7 +83,9 @@ func completions(ctx context.Context, words []string) []string {
 	typed, before := words[len(words)-1], words[:len(words)-1]
 	all := commands()
 	var found []string
-	switch i := slices.IndexFunc(all, func(c command) bool { return len(before) > 0 && c.name == before[0] && !c.hidden }); {
+	switch i := slices.IndexFunc(all, func(c command) bool {
+		return len(before) > 0 && c.name == before[0] && !c.hidden
+	}); {
 	case len(before) == 0 || isHelp(before[0]) && len(before) == 1:
 		found = commandNames(all)
 	case i < 0:

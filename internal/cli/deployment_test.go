@@ -57,7 +57,8 @@ func serve(t *testing.T, data string, settings ...string) *server {
 	}
 	ended := make(chan int, 1)
 	go func() {
-		ended <- cli.Run(ctx, args, cli.IO{In: strings.NewReader(""), Out: s.out, Err: s.err, Env: []string{"GOGC=100", "GOMAXPROCS=2", "LOG_FORMAT=json"}})
+		ended <- cli.Run(ctx, args,
+			cli.IO{In: strings.NewReader(""), Out: s.out, Err: s.err, Env: []string{"GOGC=100", "GOMAXPROCS=2", "LOG_FORMAT=json"}})
 	}()
 	s.stop = sync.OnceFunc(func() {
 		cancel()
@@ -117,7 +118,8 @@ func TestNothingButServeAndRestoreMakesADeployment(t *testing.T) {
 			}
 			for _, dir := range []string{missing, empty} {
 				out, errs, code := run(t, []string{"CASTALIA_DATA=" + dir}, args...)
-				if code != 1 || !strings.Contains(errs, "there is no deployment in "+dir) || !strings.Contains(errs, "CASTALIA_DATA") || !strings.Contains(errs, "castalia serve") {
+				if code != 1 || !strings.Contains(errs, "there is no deployment in "+dir) ||
+					!strings.Contains(errs, "CASTALIA_DATA") || !strings.Contains(errs, "castalia serve") {
 					t.Errorf("exit %d: %s%s", code, out, errs)
 				}
 			}
@@ -198,7 +200,8 @@ func TestAnOpenDataFolderIsTightenedAtTheStart(t *testing.T) {
 	t.Parallel()
 	data := deployed(t)
 	key := filepath.Join(data, "keys", "FILES_MASTER_KEY")
-	for path, mode := range map[string]os.FileMode{data: 0o777, filepath.Join(data, "keys"): 0o755, key: 0o644, filepath.Join(data, sqldb.FileName): 0o666} {
+	for path, mode := range map[string]os.FileMode{data: 0o777, filepath.Join(data, "keys"): 0o755, key: 0o644,
+		filepath.Join(data, sqldb.FileName): 0o666} {
 		if err := os.Chmod(path, mode); err != nil {
 			t.Fatal(err)
 		}
@@ -207,7 +210,8 @@ func TestAnOpenDataFolderIsTightenedAtTheStart(t *testing.T) {
 	if !strings.Contains(s.err.String(), "others could reach the data folder") {
 		t.Errorf("nobody is told: %s", s.err)
 	}
-	for path, mode := range map[string]os.FileMode{data: 0o700, filepath.Join(data, "keys"): 0o700, key: 0o600, filepath.Join(data, sqldb.FileName): 0o600} {
+	for path, mode := range map[string]os.FileMode{data: 0o700, filepath.Join(data, "keys"): 0o700, key: 0o600,
+		filepath.Join(data, sqldb.FileName): 0o600} {
 		if info, err := os.Stat(path); err != nil || info.Mode().Perm() != mode {
 			t.Errorf("%s: %v, %v", path, info.Mode(), err)
 		}

@@ -32,17 +32,18 @@ func runDoctor(ctx context.Context, args []string, s shell.IO) error {
 	log := telemetry.NewLogger(s.Err, telemetry.Config{Level: settings.Server.LogLevel, Format: settings.Server.LogFormat})
 	_, _ = fmt.Fprintf(s.Err, "Looking at %s.\n", app.Place(settings))
 	problems := 0
-	err = app.Doctor(ctx, app.Options{Settings: settings, Log: log, Getenv: s.Getenv}, app.DoctorOptions{Deep: *deep, Repair: *repair}, func(f app.Finding) {
-		mark := "ok   "
-		if f.Problem {
-			mark = "FAULT"
-			problems++
-		}
-		_, _ = fmt.Fprintf(s.Out, "%s  %-12s %s\n", mark, f.Part, f.Text)
-		if f.Remedy != "" {
-			_, _ = fmt.Fprintf(s.Out, "       %-12s -> %s\n", "", f.Remedy)
-		}
-	})
+	err = app.Doctor(ctx, app.Options{Settings: settings, Log: log, Getenv: s.Getenv},
+		app.DoctorOptions{Deep: *deep, Repair: *repair}, func(f app.Finding) {
+			mark := "ok   "
+			if f.Problem {
+				mark = "FAULT"
+				problems++
+			}
+			_, _ = fmt.Fprintf(s.Out, "%s  %-12s %s\n", mark, f.Part, f.Text)
+			if f.Remedy != "" {
+				_, _ = fmt.Fprintf(s.Out, "       %-12s -> %s\n", "", f.Remedy)
+			}
+		})
 	if err != nil {
 		return err
 	}

@@ -62,8 +62,11 @@ func newShell(t *testing.T) shell {
 	}
 	w, who := filestoretest.Embedded(t), identitytest.New(t)
 	for _, surface := range []httpserver.Surface{
-		filestorehttp.Surface(w.Service, filestorehttp.Deps{Folders: w.Folders, Import: carimport.New(w.Service, w.Folders, w.Store), Authenticate: identityhttp.Wrap(who, identity.Files)}),
-		filestoremcp.Surface(w.Service, filestoremcp.Deps{Folders: w.Folders, Authenticate: identityhttp.Wrap(who, identity.MCP)}),
+		filestorehttp.Surface(w.Service,
+			filestorehttp.Deps{Folders: w.Folders, Import: carimport.New(w.Service, w.Folders, w.Store),
+				Authenticate: identityhttp.Wrap(who, identity.Files)}),
+		filestoremcp.Surface(w.Service,
+			filestoremcp.Deps{Folders: w.Folders, Authenticate: identityhttp.Wrap(who, identity.MCP)}),
 		identityhttp.Surface(who, httpserver.CORSPolicy{}, nil),
 	} {
 		if err := server.Mount(surface); err != nil {
@@ -233,7 +236,8 @@ func TestFSShareMakesALinkThatWorksAndEnds(t *testing.T) {
 			t.Errorf("by the link: %q", got)
 		}
 	}
-	if _, text, code := run(t, guest.env, "fs", "cat", "--proof", "@"+proof, "/a"); code != 1 || !strings.Contains(text, "the link is over") {
+	if _, text, code := run(t, guest.env, "fs", "cat", "--proof", "@"+proof, "/a"); code != 1 ||
+		!strings.Contains(text, "the link is over") {
 		t.Errorf("third use: exit %d: %s", code, text)
 	}
 	if got := s.must("fs", "share", "--list"); !strings.Contains(got, "2 uses") {
@@ -269,7 +273,8 @@ func TestMCPBridge(t *testing.T) {
 nonsense
 `
 	var out, text bytes.Buffer
-	if code := cli.Run(t.Context(), []string{"mcp"}, cli.IO{In: strings.NewReader(in), Out: &out, Err: &text, Env: s.env}); code != 0 {
+	if code := cli.Run(t.Context(), []string{"mcp"},
+		cli.IO{In: strings.NewReader(in), Out: &out, Err: &text, Env: s.env}); code != 0 {
 		t.Fatalf("exit %d: %s", code, text.String())
 	}
 	answers := map[string]string{}
@@ -284,7 +289,8 @@ nonsense
 		}
 		answers[fmt.Sprint(m.ID)] = string(m.Result) + string(m.Error)
 	}
-	if !strings.Contains(answers["1"], "castalia-files") || !strings.Contains(answers["2"], "hello") || !strings.Contains(answers["<nil>"], "-32700") {
+	if !strings.Contains(answers["1"], "castalia-files") || !strings.Contains(answers["2"], "hello") ||
+		!strings.Contains(answers["<nil>"], "-32700") {
 		t.Errorf("answers %v", answers)
 	}
 }

@@ -28,11 +28,13 @@ func TestFSLooksAtFiles(t *testing.T) {
 	if got := s.must("fs", "ls", "/docs"); !strings.Contains(got, "empty/") || !strings.Contains(got, "deep/") {
 		t.Errorf("ls: %s", got)
 	}
-	if got := s.must("fs", "ls", "-lR", "/docs"); strings.Count(got, "\n") != 2 || !strings.Contains(got, "deep/b.txt") || !strings.Contains(got, "text/plain") {
+	if got := s.must("fs", "ls", "-lR", "/docs"); strings.Count(got, "\n") != 2 || !strings.Contains(got, "deep/b.txt") ||
+		!strings.Contains(got, "text/plain") {
 		t.Errorf("ls -lR: %s", got)
 	}
 	var f struct{ Path, CID string }
-	if err := json.Unmarshal([]byte(s.must("fs", "stat", "--json", "/docs/a.txt")), &f); err != nil || f.Path != "/docs/a.txt" || !strings.HasPrefix(f.CID, "baf") {
+	if err := json.Unmarshal([]byte(s.must("fs", "stat", "--json", "/docs/a.txt")), &f); err != nil ||
+		f.Path != "/docs/a.txt" || !strings.HasPrefix(f.CID, "baf") {
 		t.Fatalf("stat: %+v, %v", f, err)
 	}
 	if got := s.must("fs", "stat", "/docs/a.txt"); !strings.Contains(got, f.CID) {
@@ -67,7 +69,8 @@ func TestFSLooksAtFiles(t *testing.T) {
 	s.must("fs", "import", filepath.Join(s.dir, "docs.car"), "/again")
 	s.must("fs", "import", "--overwrite", filepath.Join(s.dir, "docs.car"), "/again")
 	s.must("fs", "import", "--blocks", filepath.Join(s.dir, "docs.car"), "/docs.car")
-	if once, again := s.must("fs", "ls", "-R", "/docs"), s.must("fs", "ls", "-R", "/again"); strings.ReplaceAll(again, "/again", "/docs") != once {
+	if once, again := s.must("fs", "ls", "-R", "/docs"),
+		s.must("fs", "ls", "-R", "/again"); strings.ReplaceAll(again, "/again", "/docs") != once {
 		t.Errorf("imported as\n%s, exported from\n%s", again, once)
 	}
 }
@@ -89,7 +92,8 @@ func TestFSChangesSeveral(t *testing.T) {
 		t.Errorf("rm of a folder: %d %s", code, text)
 	}
 	s.must("fs", "rm", "-r", "/d")
-	if got := s.must("fs", "ls", "-R"); got != s.must("fs", "ls", "-R", "/") || !strings.HasPrefix(got, "e/c ") || strings.Count(got, "\n") != 1 {
+	if got := s.must("fs", "ls", "-R"); got != s.must("fs", "ls", "-R", "/") || !strings.HasPrefix(got, "e/c ") ||
+		strings.Count(got, "\n") != 1 {
 		t.Errorf("left: %s", got)
 	}
 }
@@ -163,7 +167,8 @@ func TestFSSync(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(dst, "mine")); !os.IsNotExist(err) {
 		t.Errorf("what the source does not have is there: %v", err)
 	}
-	if _, text, code := s.said("fs", "sync", "--down", "--delete", "/none", dst); code != 1 || !strings.Contains(text, "there are no files") {
+	if _, text, code := s.said("fs", "sync", "--down", "--delete", "/none", dst); code != 1 ||
+		!strings.Contains(text, "there are no files") {
 		t.Errorf("from nothing: %d %s", code, text)
 	}
 	if _, err := os.Stat(filepath.Join(dst, "1.txt")); err != nil {
@@ -178,16 +183,19 @@ func TestFSByACIDThatWasGiven(t *testing.T) {
 	given, _, _ := strings.Cut(s.must("fs", "put", s.file("a.txt", "given\n"), "/a.txt"), " ")
 	kept, _, _ := strings.Cut(s.must("fs", "put", s.file("b.txt", "kept\n"), "/b.txt"), " ")
 	bob := filepath.Join(s.dir, "bob")
-	alice, who := strings.TrimSpace(s.must("key", "show", filepath.Join(s.dir, "key"))), strings.TrimSpace(mustRun(t, "key", "new", "--out", bob))
+	alice, who := strings.TrimSpace(s.must("key", "show", filepath.Join(s.dir, "key"))),
+		strings.TrimSpace(mustRun(t, "key", "new", "--out", bob))
 	grant := s.file("grant", s.must("ucan", "delegate", "--key", filepath.Join(s.dir, "key"), "--audience", who, "--can", "fs/read",
 		"--with", "vfs://"+strings.ReplaceAll(alice, ":", "%3A"), "--nb", `{"cids":["`+given+`"]}`, "--ttl", "1d"))
-	if got := s.must("fs", "cids", "--key", bob, "--proof", "@"+grant); strings.Count(got, "\n") != 1 || !strings.Contains(got, given) {
+	if got := s.must("fs", "cids", "--key", bob, "--proof", "@"+grant); strings.Count(got, "\n") != 1 ||
+		!strings.Contains(got, given) {
 		t.Errorf("lists %s", got)
 	}
 	if got := s.must("fs", "cat", "--key", bob, "--proof", "@"+grant, given); got != "given\n" {
 		t.Errorf("fetched %q", got)
 	}
-	if _, text, code := s.said("fs", "cat", "--key", bob, "--proof", "@"+grant, kept); code != 1 || !strings.Contains(text, "does not reach this CID") {
+	if _, text, code := s.said("fs", "cat", "--key", bob, "--proof", "@"+grant, kept); code != 1 ||
+		!strings.Contains(text, "does not reach this CID") {
 		t.Errorf("another: %d %s", code, text)
 	}
 }
@@ -196,7 +204,8 @@ func TestFSPutsStandardInput(t *testing.T) {
 	t.Parallel()
 	s := newShell(t)
 	var out, told bytes.Buffer
-	code := cli.Run(t.Context(), []string{"fs", "put", "-", "/stream.txt"}, cli.IO{In: strings.NewReader("streamed"), Out: &out, Err: &told, Env: s.env})
+	code := cli.Run(t.Context(), []string{"fs", "put", "-", "/stream.txt"},
+		cli.IO{In: strings.NewReader("streamed"), Out: &out, Err: &told, Env: s.env})
 	if code != 0 || !strings.Contains(out.String(), "/stream.txt") {
 		t.Fatalf("%d %s %s", code, &out, &told)
 	}

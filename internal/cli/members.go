@@ -55,7 +55,9 @@ func runMembers(ctx context.Context, args []string, s IO) error {
 				return err
 			})
 		}
-		return app.Admissions(ctx, opt, func(b *membership.Book) error { return listMembers(ctx, b, opt.Settings.Access.DIDs, s) })
+		return app.Admissions(ctx, opt, func(b *membership.Book) error {
+			return listMembers(ctx, b, opt.Settings.Access.DIDs, s)
+		})
 	case "add", "remove":
 		if len(dids) == 0 {
 			return shell.Usagef("name at least one DID")
@@ -188,7 +190,9 @@ func runInvite(ctx context.Context, args []string, s IO) error {
 			return shell.Usagef("--for %s: want a duration such as 1h or 7d", *life)
 		}
 		n := membership.NewInvitation{Uses: *uses, Life: until.Sub(now), Note: *note}
-		return app.Admissions(ctx, opt, func(b *membership.Book) error { return makeInvitation(ctx, b, n, strings.TrimSuffix(*server, "/"), s) })
+		return app.Admissions(ctx, opt, func(b *membership.Book) error {
+			return makeInvitation(ctx, b, n, strings.TrimSuffix(*server, "/"), s)
+		})
 	case "list":
 		return app.Admissions(ctx, opt, func(b *membership.Book) error { return listInvitations(ctx, b, s) })
 	case "revoke":

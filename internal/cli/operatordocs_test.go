@@ -52,8 +52,10 @@ func TestOperatorDocuments(t *testing.T) {
 			args = append(args, at...)
 		}
 		var out, errs strings.Builder
-		code := cli.Run(t.Context(), args, cli.IO{In: strings.NewReader(step.in), Out: &out, Err: &errs, Env: []string{"USER=ada"}})
-		if said := out.String() + errs.String(); code != step.code || !strings.Contains(said, step.says) || strings.Contains(said, "sk-very-secret") {
+		code := cli.Run(t.Context(), args,
+			cli.IO{In: strings.NewReader(step.in), Out: &out, Err: &errs, Env: []string{"USER=ada"}})
+		if said := out.String() + errs.String(); code != step.code || !strings.Contains(said, step.says) ||
+			strings.Contains(said, "sk-very-secret") {
 			t.Errorf("castalia %s: %d\n%s\nwant %d with %q", strings.Join(args, " "), code, said, step.code, step.says)
 		}
 	}

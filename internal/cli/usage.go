@@ -39,7 +39,8 @@ func runUsage(ctx context.Context, args []string, s IO) error {
 	if err != nil {
 		return err
 	}
-	if q.By, err = modelusage.ParseBy(*by, modelusage.ByDay, modelusage.ByUser, modelusage.ByModel, modelusage.BySource); err != nil {
+	if q.By, err = modelusage.ParseBy(*by, modelusage.ByDay, modelusage.ByUser, modelusage.ByModel,
+		modelusage.BySource); err != nil {
 		return shell.Usagef("%v", err)
 	}
 	if q.To, err = usageDay(*last, oracle.DayOf(time.Now())); err != nil {
@@ -124,5 +125,6 @@ func usageLine(names []string, r modelusage.Row) string {
 	}
 	u := r.Usage
 	return strings.Join(append(names, fmt.Sprintf("%d\t%d\t%d\t%d\t%d\t%d\t%.6f\t%s",
-		r.Calls, r.Failed, u.InputTokens, u.CachedTokens, u.OutputTokens, u.ReasoningTokens, float64(u.CostMicros)/1e6, first)), "\t")
+		r.Calls, r.Failed, u.InputTokens, u.CachedTokens, u.OutputTokens, u.ReasoningTokens,
+		float64(u.CostMicros)/1e6, first)), "\t")
 }

@@ -23,7 +23,8 @@ func TestWebhooksFromTheCommandLine(t *testing.T) {
 	if !ok || !strings.HasPrefix(id, "ep_") || !strings.HasPrefix(secret, "whsec_") {
 		t.Fatalf("%q %q", id, secret)
 	}
-	if list := hook("ls"); !strings.Contains(list, id) || !strings.Contains(list, "active") || !strings.Contains(list, "mine") || strings.Contains(list, "whsec_") {
+	if list := hook("ls"); !strings.Contains(list, id) || !strings.Contains(list, "active") ||
+		!strings.Contains(list, "mine") || strings.Contains(list, "whsec_") {
 		t.Error(list)
 	}
 	if told := hook("test", id); !strings.Contains(told, "it answered 204") {
@@ -50,7 +51,8 @@ func TestWebhooksFromTheCommandLine(t *testing.T) {
 		t.Error(said)
 	}
 	to.Answer(http.StatusTeapot, nil)
-	if _, errs, code := castalia(t, "webhook", "test", id, "--server", addressIn(t, s.out.String()), "--key", key); code == 0 || !strings.Contains(errs, "it answered 418") {
+	if _, errs, code := castalia(t, "webhook", "test", id, "--server", addressIn(t, s.out.String()), "--key",
+		key); code == 0 || !strings.Contains(errs, "it answered 418") {
 		t.Error(errs)
 	}
 	hook("rm", id)

@@ -79,7 +79,8 @@ func (s *Service) verifyErrand(ctx context.Context, e Errand, from *lookups) (Pr
 	}
 	leaf := proof.Leaf
 	claim, err := ucan.Issue(holder, ucan.Statement{
-		Audience: s.cfg.Signer.DID(), Capabilities: leaf.Capabilities, Expires: expiry(leaf.Expires, leaf.NoExpiry), Proofs: []*ucan.Token{proof},
+		Audience: s.cfg.Signer.DID(), Capabilities: leaf.Capabilities, Expires: expiry(leaf.Expires, leaf.NoExpiry),
+		Proofs: []*ucan.Token{proof},
 	})
 	if err != nil {
 		return Principal{}, false, refusal(Files, err)

@@ -168,7 +168,8 @@ func (s *Service) recall(key tokenHash) (Principal, bool) {
 // once verifies a token: concurrent first uses from one network verify once. Not
 // those of different ones: who queues at the gate queues for itself.
 func (s *Service) once(
-	ctx context.Context, key tokenHash, token string, from netip.Addr, verify func(context.Context, *lookups) (Principal, bool, error),
+	ctx context.Context, key tokenHash, token string, from netip.Addr,
+	verify func(context.Context, *lookups) (Principal, bool, error),
 ) (Principal, error) {
 	if verdict, known := s.over.Get(key, s.now()); known {
 		return Principal{}, verdict
@@ -393,7 +394,8 @@ func refusal(surface Surface, err error) *fault.Error {
 		return fault.Wrap(fault.Unauthenticated, TextInvalid, err).WithCode(string(reason))
 	}
 	switch reason {
-	case ucan.UnauthorizedRoot, ucan.EscalationAbility, ucan.EscalationResource, ucan.AbilityMismatch, ucan.ResourceMismatch:
+	case ucan.UnauthorizedRoot, ucan.EscalationAbility, ucan.EscalationResource, ucan.AbilityMismatch,
+		ucan.ResourceMismatch:
 		return fault.Wrap(fault.Forbidden, textForbidden+detail(err), err).WithCode(string(reason))
 	case ucan.DIDUnresolved:
 		return unresolved(reason, err)

@@ -205,7 +205,8 @@ func (s *Service) proofFor(ctx context.Context, user Principal, call Downstream)
 	for _, token := range candidates {
 		for _, c := range token.Leaf.Capabilities {
 			granted, err := ucan.ParseResource(c.With)
-			if err == nil && ucan.AbilityCovers(c.Can, call.Can) && granted.Covers(want) && (!ours || s.proves(ctx, token, call)) {
+			if err == nil && ucan.AbilityCovers(c.Can, call.Can) && granted.Covers(want) &&
+				(!ours || s.proves(ctx, token, call)) {
 				return token, nil
 			}
 		}

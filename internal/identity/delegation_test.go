@@ -25,7 +25,8 @@ func TestStoredDelegation(t *testing.T) {
 		if err != nil || !stored.Authorized || stored.Expires.IsZero() {
 			t.Fatalf("store: %+v, %v", stored, err)
 		}
-		if got, err := s.DelegationOf(t.Context(), alice.DID); err != nil || !got.Authorized || !got.Expires.Equal(stored.Expires) {
+		if got, err := s.DelegationOf(t.Context(), alice.DID); err != nil || !got.Authorized ||
+			!got.Expires.Equal(stored.Expires) {
 			t.Errorf("after: %+v, %v", got, err)
 		}
 		if err := s.ForgetDelegation(t.Context(), alice.DID); err != nil {
@@ -150,8 +151,10 @@ func TestMintIsNotForOurOwnFiles(t *testing.T) {
 	})
 	mint := func(user identitytest.Actor, owner string, options ...identitytest.Option) (string, error) {
 		p := identitytest.Principal(t, s, user)
-		p.Delegation = identitytest.Delegation(t, user, s.DID(), append(options, identitytest.Can("fs/*", identity.FileResource(owner, "/")))...)
-		return s.Mint(t.Context(), p, identity.Downstream{Audience: s.DID(), Can: "fs/read", With: identity.FileResource(owner, "/private")})
+		p.Delegation = identitytest.Delegation(t, user, s.DID(),
+			append(options, identitytest.Can("fs/*", identity.FileResource(owner, "/")))...)
+		return s.Mint(t.Context(), p,
+			identity.Downstream{Audience: s.DID(), Can: "fs/read", With: identity.FileResource(owner, "/private")})
 	}
 	for _, owner := range []string{s.DID(), s.EntityDID(), entity, account, "did:ixo:" + account, shared} {
 		_, err := mint(mallory, owner)
@@ -167,8 +170,10 @@ func TestMintIsNotForOurOwnFiles(t *testing.T) {
 		t.Errorf("more than the service lent: %v", err)
 	}
 	p := identitytest.Principal(t, s, bob)
-	p.Delegation = identitytest.Delegation(t, bob, s.DID(), identitytest.Can("fs/read", identity.FileResource(s.DID(), "/private")), identitytest.Proof(lent))
-	if _, err := s.Mint(t.Context(), p, identity.Downstream{Audience: s.DID(), Can: "fs/read", With: identity.FileResource(s.DID(), "/private")}); err != nil {
+	p.Delegation = identitytest.Delegation(t, bob, s.DID(),
+		identitytest.Can("fs/read", identity.FileResource(s.DID(), "/private")), identitytest.Proof(lent))
+	if _, err := s.Mint(t.Context(), p,
+		identity.Downstream{Audience: s.DID(), Can: "fs/read", With: identity.FileResource(s.DID(), "/private")}); err != nil {
 		t.Errorf("what the service lent: %v", err)
 	}
 }
@@ -180,7 +185,8 @@ func TestLongRunDoesNotOutliveItsDelegation(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := identitytest.New(t)
 		p := identitytest.Principal(t, s, alice)
-		p.Delegation = identitytest.Delegation(t, alice, s.DID(), identitytest.Can("memory/*", "ixo:memory"), identitytest.TTL(time.Minute))
+		p.Delegation = identitytest.Delegation(t, alice, s.DID(), identitytest.Can("memory/*", "ixo:memory"),
+			identitytest.TTL(time.Minute))
 		call := identity.Downstream{Audience: "did:web:memory.test", Can: "memory/read", With: "ixo:memory"}
 		if _, err := s.Mint(t.Context(), p, call); err != nil {
 			t.Fatal(err)
@@ -206,18 +212,22 @@ func TestInvocationOfAToolIsUsedOnce(t *testing.T) {
 	if err := s.UseInvocation(t.Context(), p, "postgres", "query", token); err != nil {
 		t.Fatal(err)
 	}
-	carols := identitytest.Delegation(t, identitytest.Carol, alice.DID, identitytest.Can("mcp/call", s.MCPResource("postgres", "*")))
+	carols := identitytest.Delegation(t, identitytest.Carol, alice.DID,
+		identitytest.Can("mcp/call", s.MCPResource("postgres", "*")))
 	for name, test := range map[string]struct {
 		token string
 		code  string
 	}{
-		"again":           {token, "replay"},
-		"other tool":      {identitytest.Invocation(t, alice, s.DID(), identitytest.Can("mcp/call", s.MCPResource("postgres", "drop"))), "resource_mismatch"},
+		"again": {token, "replay"},
+		"other tool": {identitytest.Invocation(t, alice, s.DID(),
+			identitytest.Can("mcp/call", s.MCPResource("postgres", "drop"))), "resource_mismatch"},
 		"other ability":   {identitytest.Invocation(t, alice, s.DID(), identitytest.Can("mcp/list", tool)), "ability_mismatch"},
 		"somebody else's": {identitytest.Invocation(t, bob, s.DID(), identitytest.Can("mcp/call", tool)), "unauthorized_root"},
-		"no expiry":       {identitytest.Invocation(t, alice, s.DID(), identitytest.Can("mcp/call", tool), identitytest.Expires(time.Time{})), "no_expiry"},
-		"carol's by bob":  {identitytest.Invocation(t, bob, s.DID(), identitytest.Can("mcp/call", tool), identitytest.Proof(carols)), "broken_chain"},
-		"garbage":         {"x", "malformed"},
+		"no expiry": {identitytest.Invocation(t, alice, s.DID(), identitytest.Can("mcp/call", tool),
+			identitytest.Expires(time.Time{})), "no_expiry"},
+		"carol's by bob": {identitytest.Invocation(t, bob, s.DID(), identitytest.Can("mcp/call", tool),
+			identitytest.Proof(carols)), "broken_chain"},
+		"garbage": {"x", "malformed"},
 	} {
 		err := s.UseInvocation(t.Context(), p, "postgres", "query", test.token)
 		if f := fault.From(err); f == nil || f.Kind != fault.Forbidden || f.Code != test.code {

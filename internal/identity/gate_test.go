@@ -59,7 +59,8 @@ func TestWhoWasGoodOnceDoesNotQueue(t *testing.T) {
 		s, gate := crowded(t)
 		present := func(token string) (string, time.Duration) {
 			began := time.Now()
-			_, err := s.Authenticate(t.Context(), identity.Oracle, identity.Credentials{Bearer: token, AuthType: "ucan", From: office})
+			_, err := s.Authenticate(t.Context(), identity.Oracle,
+				identity.Credentials{Bearer: token, AuthType: "ucan", From: office})
 			return code(err), time.Since(began)
 		}
 		good := identitytest.Invocation(t, alice, s.DID())
@@ -98,7 +99,8 @@ func TestExpiredTokensCostNothingAgain(t *testing.T) {
 	s, _ := crowded(t)
 	token := identitytest.Invocation(t, alice, s.DID(), identitytest.TTL(-time.Hour))
 	for range 50 {
-		_, err := s.Authenticate(t.Context(), identity.Oracle, identity.Credentials{Bearer: token, AuthType: "ucan", From: office})
+		_, err := s.Authenticate(t.Context(), identity.Oracle,
+			identity.Credentials{Bearer: token, AuthType: "ucan", From: office})
 		if got := code(err); got != "unauthenticated expired" {
 			t.Fatal(got)
 		}
@@ -115,7 +117,8 @@ func TestDelegationsQueueToo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, gate := crowded(t)
 		known := identitytest.Invocation(t, alice, s.DID())
-		if _, err := s.Authenticate(t.Context(), identity.Oracle, identity.Credentials{Bearer: known, AuthType: "ucan", From: office}); err != nil {
+		if _, err := s.Authenticate(t.Context(), identity.Oracle,
+			identity.Credentials{Bearer: known, AuthType: "ucan", From: office}); err != nil {
 			t.Fatal(err)
 		}
 		defer hold(t, gate)()
@@ -158,13 +161,16 @@ func TestLookupsHoldNobodyUp(t *testing.T) {
 		for i := range 20 {
 			far := alice.As(fmt.Sprintf("did:web:slow%d.example", i))
 			go func() {
-				_, err := s.Authenticate(t.Context(), identity.Oracle, identity.Credentials{Bearer: identitytest.Invocation(t, far, s.DID()), AuthType: "ucan", From: office})
+				_, err := s.Authenticate(t.Context(), identity.Oracle,
+					identity.Credentials{Bearer: identitytest.Invocation(t, far, s.DID()), AuthType: "ucan", From: office})
 				ended <- err
 			}()
 		}
 		synctest.Wait()
 		began := time.Now()
-		if _, err := s.Authenticate(t.Context(), identity.Oracle, identity.Credentials{Bearer: identitytest.Invocation(t, bob, s.DID()), AuthType: "ucan", From: office}); err != nil || time.Since(began) != 0 {
+		if _, err := s.Authenticate(t.Context(), identity.Oracle,
+			identity.Credentials{Bearer: identitytest.Invocation(t, bob, s.DID()), AuthType: "ucan",
+				From: office}); err != nil || time.Since(began) != 0 {
 			t.Errorf("after %s: %v", time.Since(began), err)
 		}
 		close(release)

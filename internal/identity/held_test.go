@@ -23,7 +23,8 @@ func heldRoots(t testing.TB, s *identity.Service, user identity.Principal) (out 
 	for _, p := range all {
 		for _, ability := range readAbilities {
 			if namespace, areas, err := p.Areas(ability); err == nil {
-				out = append(out, fmt.Sprint(map[string]string{alice.DID: "alice", bob.DID: "bob", s.DID(): "oracle"}[namespace], areas[0].Root, " ", ability, " ", p.CIDs != nil))
+				out = append(out, fmt.Sprint(map[string]string{alice.DID: "alice", bob.DID: "bob", s.DID(): "oracle"}[namespace],
+					areas[0].Root, " ", ability, " ", p.CIDs != nil))
 			}
 		}
 	}
@@ -48,14 +49,16 @@ func TestWhatADelegationHolds(t *testing.T) {
 		"a part of what was lent": {[]identitytest.Option{can("fs/read", clinic), proof(lent())}, []string{"alice/clinic fs/read false"}},
 		"passages alone":          {[]identitytest.Option{can("knowledge/read", clinic), proof(lent(can("knowledge/read", clinic)))}, []string{"alice/clinic knowledge/read false"}},
 		"more rights than lent":   {[]identitytest.Option{can("*", clinic), proof(lent(can("knowledge/read", clinic)))}, nil},
-		"one of two":              {[]identitytest.Option{can("fs/read", all), can("fs/read", clinic), proof(lent(can("fs/read", clinic)))}, []string{"alice/clinic fs/read false"}},
-		"some contents":           {[]identitytest.Option{can("fs/read", clinic), proof(lent(identitytest.CIDs("fs/read", clinic, "bafkreigh2akiscaildcqabsyg3dfr6chu3fgpregiymsck7e7aqa4s52zy")))}, []string{"alice/clinic fs/read true"}},
-		"another ability":         {[]identitytest.Option{can("fs/list", clinic), proof(lent())}, nil},
-		"more than was lent":      {[]identitytest.Option{can("fs/read", all), proof(lent(can("fs/read", clinic)))}, nil},
-		"what nobody lent":        {[]identitytest.Option{can("fs/read", clinic)}, nil},
-		"lent to somebody else":   {[]identitytest.Option{can("fs/read", clinic), proof(identitytest.Delegation(t, alice, mallory.DID))}, nil},
-		"one's own":               {[]identitytest.Option{can("fs/read", bob.Home("/")), proof(lent())}, nil},
-		"the service's own":       {[]identitytest.Option{can("fs/read", identity.FileResource(s.DID(), "/")), proof(lent())}, nil},
+		"one of two": {[]identitytest.Option{can("fs/read", all), can("fs/read", clinic),
+			proof(lent(can("fs/read", clinic)))}, []string{"alice/clinic fs/read false"}},
+		"some contents": {[]identitytest.Option{can("fs/read", clinic),
+			proof(lent(identitytest.CIDs("fs/read", clinic, "bafkreigh2akiscaildcqabsyg3dfr6chu3fgpregiymsck7e7aqa4s52zy")))}, []string{"alice/clinic fs/read true"}},
+		"another ability":       {[]identitytest.Option{can("fs/list", clinic), proof(lent())}, nil},
+		"more than was lent":    {[]identitytest.Option{can("fs/read", all), proof(lent(can("fs/read", clinic)))}, nil},
+		"what nobody lent":      {[]identitytest.Option{can("fs/read", clinic)}, nil},
+		"lent to somebody else": {[]identitytest.Option{can("fs/read", clinic), proof(identitytest.Delegation(t, alice, mallory.DID))}, nil},
+		"one's own":             {[]identitytest.Option{can("fs/read", bob.Home("/")), proof(lent())}, nil},
+		"the service's own":     {[]identitytest.Option{can("fs/read", identity.FileResource(s.DID(), "/")), proof(lent())}, nil},
 	} {
 		raw := identitytest.Delegation(t, bob, s.DID(), append(c.says, identitytest.Nonce(name))...)
 		if got := heldRoots(t, s, identity.Principal{DID: bob.DID, Delegation: raw}); !slices.Equal(got, c.want) {
@@ -116,7 +119,8 @@ func TestWhatIsHeldGoesByTheDoor(t *testing.T) {
 			return nil
 		})
 	})
-	raw := identitytest.Delegation(t, bob, s.DID(), identitytest.Can("fs/read", alice.Home("/clinic")), identitytest.Proof(identitytest.Delegation(t, alice, bob.DID)))
+	raw := identitytest.Delegation(t, bob, s.DID(), identitytest.Can("fs/read", alice.Home("/clinic")),
+		identitytest.Proof(identitytest.Delegation(t, alice, bob.DID)))
 	user := identity.Principal{DID: bob.DID, Delegation: raw}
 	if got := heldRoots(t, s, user); len(got) != 1 {
 		t.Fatalf("%q", got)

@@ -90,13 +90,15 @@ func TestOracleRefusesOtherStatements(t *testing.T) {
 		token string
 		code  string
 	}{
-		"other ability":   {identitytest.Invocation(t, alice, s.DID(), identitytest.Can("oracle/call", "ixo:oracle")), "ability_mismatch"},
-		"other resource":  {identitytest.Invocation(t, alice, s.DID(), identitytest.Can("*", "ixo:sandbox")), "resource_mismatch"},
-		"other audience":  {identitytest.Invocation(t, alice, bob.DID), "wrong_audience"},
-		"lives too long":  {identitytest.Invocation(t, alice, s.DID(), identitytest.TTL(time.Hour)), "ttl_exceeds_max"},
-		"lives for ever":  {identitytest.Invocation(t, alice, s.DID(), identitytest.Expires(time.Time{})), "no_expiry"},
-		"not yet":         {identitytest.Invocation(t, alice, s.DID(), identitytest.NotBefore(time.Now().Add(time.Minute))), "not_yet_valid"},
-		"stapled nothing": {identitytest.Invocation(t, alice, s.DID(), identitytest.Proof(identitytest.Delegation(t, bob, mallory.DID))), "broken_chain"},
+		"other ability":  {identitytest.Invocation(t, alice, s.DID(), identitytest.Can("oracle/call", "ixo:oracle")), "ability_mismatch"},
+		"other resource": {identitytest.Invocation(t, alice, s.DID(), identitytest.Can("*", "ixo:sandbox")), "resource_mismatch"},
+		"other audience": {identitytest.Invocation(t, alice, bob.DID), "wrong_audience"},
+		"lives too long": {identitytest.Invocation(t, alice, s.DID(), identitytest.TTL(time.Hour)), "ttl_exceeds_max"},
+		"lives for ever": {identitytest.Invocation(t, alice, s.DID(), identitytest.Expires(time.Time{})), "no_expiry"},
+		"not yet": {identitytest.Invocation(t, alice, s.DID(), identitytest.NotBefore(time.Now().Add(time.Minute))),
+			"not_yet_valid"},
+		"stapled nothing": {identitytest.Invocation(t, alice, s.DID(),
+			identitytest.Proof(identitytest.Delegation(t, bob, mallory.DID))), "broken_chain"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

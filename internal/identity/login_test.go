@@ -76,7 +76,8 @@ func TestWhichDelegationsLogIn(t *testing.T) {
 					}
 					continue
 				}
-				if f := fault.From(err); f == nil || f.Kind != fault.Unauthenticated || f.Message != identity.TextMissing || f.Code != identity.CodeNoLogin {
+				if f := fault.From(err); f == nil || f.Kind != fault.Unauthenticated || f.Message != identity.TextMissing ||
+					f.Code != identity.CodeNoLogin {
 					t.Errorf("%s, %v", p.DID, err)
 				}
 			}
@@ -108,7 +109,8 @@ func TestEveryResourceSaysWhetherItLogsIn(t *testing.T) {
 	s := identitytest.New(t)
 	for name, want := range resourceLogsIn {
 		token := identitytest.Delegation(t, alice, s.DID(), identitytest.Can("*", "ixo:"+name))
-		if _, err := s.Authenticate(t.Context(), identity.Oracle, identity.Credentials{Delegation: token}); (err == nil) != want {
+		if _, err := s.Authenticate(t.Context(), identity.Oracle,
+			identity.Credentials{Delegation: token}); (err == nil) != want {
 			t.Errorf("a delegation for ixo:%s: %v", name, err)
 		}
 	}

@@ -145,16 +145,20 @@ func TestFilesRefusals(t *testing.T) {
 		token   string
 		want    fault.Kind
 	}{
-		"nothing":                    {identity.Files, "", fault.Unauthenticated},
-		"garbage":                    {identity.Files, "x", fault.Unauthenticated},
-		"other audience":             {identity.Files, identitytest.Files(t, alice, bob.DID, "fs/read"), fault.Unauthenticated},
-		"expired":                    {identity.Files, identitytest.Files(t, alice, s.DID(), "fs/read", identitytest.TTL(-1)), fault.Unauthenticated},
-		"two namespaces, none owned": {identity.Files, identitytest.Files(t, alice, s.DID(), "", identitytest.Can("fs/read", bob.Home(""))), fault.Forbidden},
-		"mcp for a week":             {identity.MCP, identitytest.Files(t, alice, s.DID(), "fs/read", identitytest.TTL(7*24*3600e9)), fault.Unauthenticated},
-		"query for files only":       {identity.Query, identitytest.Files(t, alice, s.DID(), "fs/read"), fault.Forbidden},
+		"nothing":        {identity.Files, "", fault.Unauthenticated},
+		"garbage":        {identity.Files, "x", fault.Unauthenticated},
+		"other audience": {identity.Files, identitytest.Files(t, alice, bob.DID, "fs/read"), fault.Unauthenticated},
+		"expired": {identity.Files, identitytest.Files(t, alice, s.DID(), "fs/read", identitytest.TTL(-1)),
+			fault.Unauthenticated},
+		"two namespaces, none owned": {identity.Files,
+			identitytest.Files(t, alice, s.DID(), "", identitytest.Can("fs/read", bob.Home(""))), fault.Forbidden},
+		"mcp for a week": {identity.MCP,
+			identitytest.Files(t, alice, s.DID(), "fs/read", identitytest.TTL(7*24*3600e9)), fault.Unauthenticated},
+		"query for files only": {identity.Query, identitytest.Files(t, alice, s.DID(), "fs/read"), fault.Forbidden},
 	}
 	for name, test := range tests {
-		if _, err := s.Authenticate(t.Context(), test.surface, identity.Credentials{Bearer: test.token}); !fault.Is(err, test.want) {
+		if _, err := s.Authenticate(t.Context(), test.surface, identity.Credentials{Bearer: test.token}); !fault.Is(err,
+			test.want) {
 			t.Errorf("%s: %v, want %s", name, err, test.want)
 		}
 	}
@@ -182,7 +186,8 @@ func TestPersonalNamespaceIsThatOfTheRoot(t *testing.T) {
 	}
 	expired := identitytest.Delegation(t, alice, bob.DID, identitytest.Can("*", "ixo:filesystem"), identitytest.TTL(-1))
 	token := identitytest.Files(t, bob, s.DID(), "", identitytest.Proof(expired), identitytest.Can("fs/read", "ixo:filesystem"))
-	if _, err := s.Authenticate(t.Context(), identity.Files, identity.Credentials{Bearer: token}); !fault.Is(err, fault.Unauthenticated) {
+	if _, err := s.Authenticate(t.Context(), identity.Files, identity.Credentials{Bearer: token}); !fault.Is(err,
+		fault.Unauthenticated) {
 		t.Errorf("with an expired grant the agent is let into its own files: %v", err)
 	}
 }
@@ -192,7 +197,8 @@ func TestTokenInTwoNamespacesIsAmbiguous(t *testing.T) {
 	s := identitytest.New(t)
 	grant := identitytest.Delegation(t, bob, alice.DID)
 	p := identitytest.FilesPrincipal(t, s, identitytest.Files(t, alice, s.DID(), "", identitytest.Proof(grant),
-		identitytest.Can("fs/read", alice.Home("")), identitytest.Can("fs/read", bob.Home("")), identitytest.Can("fs/write", mallory.Home(""))))
+		identitytest.Can("fs/read", alice.Home("")), identitytest.Can("fs/read", bob.Home("")), identitytest.Can("fs/write",
+			mallory.Home(""))))
 	if len(p.Grants) != 2 {
 		t.Errorf("capabilities that hold: %+v", p.Grants)
 	}

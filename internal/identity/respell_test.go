@@ -119,7 +119,8 @@ func TestDepositedDelegationHasOneName(t *testing.T) {
 	me := identitytest.Principal(t, s, alice)
 	token := identitytest.Delegation(t, alice, s.DID())
 	for _, label := range identitytest.Labels() {
-		if _, err := s.StoreDelegation(t.Context(), me, identity.Deposit{Raw: identitytest.Relabel(t, token, label)}); !fault.Is(err, fault.Invalid) {
+		if _, err := s.StoreDelegation(t.Context(), me,
+			identity.Deposit{Raw: identitytest.Relabel(t, token, label)}); !fault.Is(err, fault.Invalid) {
 			t.Errorf("as %s: %v", label.Name, err)
 		}
 	}
@@ -139,11 +140,13 @@ func TestInvocationIsUsedOnceInAnySpelling(t *testing.T) {
 	t.Parallel()
 	s := identitytest.New(t)
 	me := identitytest.Principal(t, s, alice)
-	token := identitytest.Invocation(t, alice, s.DID(), identitytest.Can(identity.MCPAbility, s.MCPResource("files", "read")))
+	token := identitytest.Invocation(t, alice, s.DID(),
+		identitytest.Can(identity.MCPAbility, s.MCPResource("files", "read")))
 	if err := s.UseInvocation(t.Context(), me, "files", "read", token); err != nil {
 		t.Fatal(err)
 	}
-	spellings := []string{token, strings.TrimRight(token, "="), " " + token, strings.NewReplacer("+", "-", "/", "_").Replace(token)}
+	spellings := []string{token, strings.TrimRight(token, "="), " " + token,
+		strings.NewReplacer("+", "-", "/", "_").Replace(token)}
 	for _, label := range identitytest.Labels() {
 		spellings = append(spellings, identitytest.Relabel(t, token, label))
 	}

@@ -49,7 +49,8 @@ func TestRevokedTokenIsRefusedEverywhere(t *testing.T) {
 			t.Parallel()
 			s := identitytest.New(t)
 			grant := identitytest.Delegation(t, alice, bob.DID)
-			token := identitytest.Files(t, bob, s.DID(), "", identitytest.Can("fs/read", alice.Home("/x")), identitytest.Proof(grant))
+			token := identitytest.Files(t, bob, s.DID(), "", identitytest.Can("fs/read", alice.Home("/x")),
+				identitytest.Proof(grant))
 			other := identitytest.Files(t, alice, s.DID(), "fs/read")
 			if err := filesError(t, s, token); err != nil {
 				t.Fatal(err)
@@ -71,7 +72,8 @@ func TestRevokedTokenIsRefusedEverywhere(t *testing.T) {
 			if err := filesError(t, s, other); err != nil {
 				t.Errorf("another token: %v", err)
 			}
-			if got, err := s.CheckRevoked(t.Context(), []string{"bafyother", done.Target}); err != nil || len(got) != 1 || got[0] != done.Target {
+			if got, err := s.CheckRevoked(t.Context(), []string{"bafyother", done.Target}); err != nil || len(got) != 1 ||
+				got[0] != done.Target {
 				t.Errorf("check says %v, %v", got, err)
 			}
 		})
@@ -120,7 +122,8 @@ func testIssuerWithdrawn(t *testing.T, by identitytest.Actor) {
 		identitytest.Files(t, alice, s.DID(), "fs/read"),
 		identitytest.Files(t, bob, s.DID(), "", identitytest.Can("fs/read", alice.Home("")), identitytest.Proof(grant)),
 	}
-	if _, err := s.Revoke(t.Context(), sign(t, by, s.DID(), ucan.NewIssuerRevocation(did.DID(by.DID), did.DID(alice.DID)))); err != nil {
+	if _, err := s.Revoke(t.Context(),
+		sign(t, by, s.DID(), ucan.NewIssuerRevocation(did.DID(by.DID), did.DID(alice.DID)))); err != nil {
 		t.Fatal(err)
 	}
 	for i, token := range tokens {
@@ -169,7 +172,8 @@ func TestRevocationReachesOtherNodes(t *testing.T) {
 				if waited := time.Since(began); waited > limit {
 					t.Errorf("the stream ended after %s", waited)
 				}
-				if _, err := there.Authenticate(t.Context(), identity.Oracle, identity.Handshake(token, "")); !fault.Is(err, fault.Unauthenticated) {
+				if _, err := there.Authenticate(t.Context(), identity.Oracle, identity.Handshake(token, "")); !fault.Is(err,
+					fault.Unauthenticated) {
 					t.Errorf("the other node still says %v", err)
 				}
 				close(stopAll)
@@ -238,7 +242,8 @@ func TestConcurrentFirstUsesVerifyOnce(t *testing.T) {
 		var wg sync.WaitGroup
 		for range 50 {
 			wg.Go(func() {
-				if p, err := s.Authenticate(t.Context(), identity.Oracle, identity.Handshake(token, "")); err != nil || p.DID != "did:ixo:ixo1alice" {
+				if p, err := s.Authenticate(t.Context(), identity.Oracle, identity.Handshake(token, "")); err != nil ||
+					p.DID != "did:ixo:ixo1alice" {
 					t.Errorf("%v, %v", p, err)
 				}
 			})

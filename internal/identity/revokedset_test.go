@@ -40,7 +40,8 @@ func TestRevocationsEndWithTheirTokens(t *testing.T) {
 		}
 		const many = 1203 // more than two slices of the sweep
 		for i := range many {
-			short := identitytest.Files(t, alice, here.DID(), "fs/read", identitytest.TTL(time.Hour), identitytest.Nonce(string(rune('a'+i))))
+			short := identitytest.Files(t, alice, here.DID(), "fs/read", identitytest.TTL(time.Hour),
+				identitytest.Nonce(string(rune('a'+i))))
 			if _, err := here.Revoke(t.Context(), revocation(t, alice, here.DID(), short)); err != nil {
 				t.Fatal(err)
 			}
@@ -52,7 +53,8 @@ func TestRevocationsEndWithTheirTokens(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if _, err := here.Revoke(t.Context(), sign(t, bob, here.DID(), ucan.NewIssuerRevocation(did.DID(bob.DID), did.DID(bob.DID)))); err != nil {
+		if _, err := here.Revoke(t.Context(),
+			sign(t, bob, here.DID(), ucan.NewIssuerRevocation(did.DID(bob.DID), did.DID(bob.DID)))); err != nil {
 			t.Fatal(err)
 		}
 		kept := func(when string, want int) {

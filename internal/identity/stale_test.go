@@ -51,7 +51,8 @@ func TestANodeThatStoodStillLooksBeforeItTrusts(t *testing.T) {
 		awake, asleep, _ := twoNodes(t)
 		grant := identitytest.Delegation(t, alice, bob.DID)
 		oracle := identitytest.Invocation(t, alice, asleep.DID())
-		files := identitytest.Files(t, bob, asleep.DID(), "", identitytest.Can("fs/read", alice.Home("/x")), identitytest.Proof(grant))
+		files := identitytest.Files(t, bob, asleep.DID(), "", identitytest.Can("fs/read", alice.Home("/x")),
+			identitytest.Proof(grant))
 		authenticate(t, asleep, oracle)
 		if err := filesError(t, asleep, files); err != nil {
 			t.Fatal(err)
@@ -65,7 +66,8 @@ func TestANodeThatStoodStillLooksBeforeItTrusts(t *testing.T) {
 		if f := fault.From(filesError(t, asleep, files)); f == nil || f.Code != "revoked" {
 			t.Errorf("a second after the revocation: %v", f)
 		}
-		if _, err := asleep.Authenticate(t.Context(), identity.Oracle, identity.Handshake(oracle, "")); !fault.Is(err, fault.Unauthenticated) {
+		if _, err := asleep.Authenticate(t.Context(), identity.Oracle, identity.Handshake(oracle, "")); !fault.Is(err,
+			fault.Unauthenticated) {
 			t.Errorf("the oracle, a second after the revocation: %v", err)
 		}
 	})

@@ -44,7 +44,8 @@ func TestReadJSON(t *testing.T) {
 	}
 	broken := errors.New("broken")
 	var in any
-	if err := pluginhttp.ReadJSON(httptest.NewRequest(http.MethodPost, "/", iotest.ErrReader(broken)), &in); !errors.Is(err, broken) {
+	if err := pluginhttp.ReadJSON(httptest.NewRequest(http.MethodPost, "/", iotest.ErrReader(broken)),
+		&in); !errors.Is(err, broken) {
 		t.Errorf("a broken connection became %v", err)
 	}
 }

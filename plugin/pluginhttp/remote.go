@@ -31,7 +31,8 @@ const (
 // redirect, so that what it carries stays with the service.
 func NewRemote(address string, header http.Header) (*Remote, error) {
 	u, err := url.Parse(address)
-	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
+	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || u.User != nil || u.RawQuery != "" ||
+		u.Fragment != "" {
 		return nil, fmt.Errorf("it must be an http or https address without a password, a query or a fragment")
 	}
 	return &Remote{base: u, header: header, client: &http.Client{

@@ -18,9 +18,10 @@ func TestWorkThatPanicsHasFailed(t *testing.T) {
 	s := store(t, sqldbtest.SQLite(t))
 	q := pluginqueue.New(s, pluginqueue.Config{Name: "q", Attempts: 1})
 	add(t, s, q, "bad", 1)
-	outcome, err := q.Handle(t.Context(), take(t, q, 1)[0], func(context.Context, pluginqueue.Item) (pluginqueue.Finish, error) {
-		panic("oops")
-	})
+	outcome, err := q.Handle(t.Context(), take(t, q, 1)[0],
+		func(context.Context, pluginqueue.Item) (pluginqueue.Finish, error) {
+			panic("oops")
+		})
 	if err != nil || outcome != pluginqueue.Buried {
 		t.Errorf("the outcome is %v, %v", outcome, err)
 	}

@@ -109,7 +109,8 @@ type record struct {
 
 func (r record) item(id string) Item {
 	return Item{
-		ID: id, Attempt: r.Attempt, Error: r.Error, Added: time.UnixMilli(r.Added), Due: time.UnixMilli(r.Due), payload: r.Payload, epoch: r.Epoch,
+		ID: id, Attempt: r.Attempt, Error: r.Error, Added: time.UnixMilli(r.Added), Due: time.UnixMilli(r.Due),
+		payload: r.Payload, epoch: r.Epoch,
 	}
 }
 

@@ -65,7 +65,8 @@ func TestManyWorkers(t *testing.T) {
 		var all sync.WaitGroup
 		for range 4 {
 			all.Go(func() {
-				err := pluginqueue.New(s, pluginqueue.Config{Name: "q", Backoff: time.Millisecond}).Work(ctx, 3, 10*time.Millisecond, nil,
+				err := pluginqueue.New(s, pluginqueue.Config{Name: "q", Backoff: time.Millisecond}).Work(ctx, 3,
+					10*time.Millisecond, nil,
 					func(_ context.Context, it pluginqueue.Item) (pluginqueue.Finish, error) {
 						mu.Lock()
 						defer mu.Unlock()
@@ -124,14 +125,17 @@ func TestLostItems(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, err := range map[string]error{
-		"renew": q.Renew(t.Context(), slow), "save": q.Save(t.Context(), slow, "slow"), "postpone": q.Postpone(t.Context(), slow, 0),
-		"bury": q.Bury(t.Context(), slow, ""), "finish": q.Finish(t.Context(), slow, nil),
+		"renew": q.Renew(t.Context(), slow), "save": q.Save(t.Context(), slow, "slow"),
+		"postpone": q.Postpone(t.Context(), slow, 0),
+		"bury":     q.Bury(t.Context(), slow, ""), "finish": q.Finish(t.Context(), slow, nil),
 	} {
 		if !errors.Is(err, pluginqueue.ErrLost) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	outcome, err := q.Handle(t.Context(), slow, func(context.Context, pluginqueue.Item) (pluginqueue.Finish, error) { return nil, nil })
+	outcome, err := q.Handle(t.Context(), slow, func(context.Context, pluginqueue.Item) (pluginqueue.Finish, error) {
+		return nil, nil
+	})
 	if outcome != pluginqueue.Lost || err != nil {
 		t.Errorf("%v %v", outcome, err)
 	}
@@ -147,9 +151,10 @@ func TestWorkEndsWhenAnItemCanNotBeRenewed(t *testing.T) {
 		q := pluginqueue.New(s, pluginqueue.Config{Name: "q", Lease: 9 * time.Second})
 		handle := func(id string, fn func(ctx context.Context) error) pluginqueue.Outcome {
 			add(t, s, q, id, 1)
-			outcome, err := q.Handle(t.Context(), take(t, q, 1)[0], func(ctx context.Context, _ pluginqueue.Item) (pluginqueue.Finish, error) {
-				return nil, fn(ctx)
-			})
+			outcome, err := q.Handle(t.Context(), take(t, q, 1)[0],
+				func(ctx context.Context, _ pluginqueue.Item) (pluginqueue.Finish, error) {
+					return nil, fn(ctx)
+				})
 			if err != nil {
 				t.Errorf("%s: %v", id, err)
 			}
@@ -252,7 +257,9 @@ func TestOutcomes(t *testing.T) {
 			if len(items) != 1 || items[0].ID != c.id {
 				t.Fatalf("%s: %+v", c.id, items)
 			}
-			got, err := c.q.Handle(t.Context(), items[0], func(context.Context, pluginqueue.Item) (pluginqueue.Finish, error) { return nil, c.err })
+			got, err := c.q.Handle(t.Context(), items[0], func(context.Context, pluginqueue.Item) (pluginqueue.Finish, error) {
+				return nil, c.err
+			})
 			if got != c.want || err != nil {
 				t.Errorf("%s: %v %v, want %v", c.id, got, err, c.want)
 			}
@@ -287,10 +294,11 @@ func TestStoppingGivesBack(t *testing.T) {
 	q := pluginqueue.New(s, pluginqueue.Config{Name: "q", Lease: time.Hour})
 	add(t, s, q, "a", 1)
 	ctx, stop := context.WithCancel(t.Context())
-	outcome, err := q.Handle(ctx, take(t, q, 1)[0], func(ctx context.Context, _ pluginqueue.Item) (pluginqueue.Finish, error) {
-		stop()
-		return nil, ctx.Err()
-	})
+	outcome, err := q.Handle(ctx, take(t, q, 1)[0],
+		func(ctx context.Context, _ pluginqueue.Item) (pluginqueue.Finish, error) {
+			stop()
+			return nil, ctx.Err()
+		})
 	if outcome != pluginqueue.Lost || err != nil {
 		t.Errorf("%v %v", outcome, err)
 	}

@@ -194,7 +194,8 @@ func slowDuplicate(t *testing.T, text []byte) bool {
 		}
 		switch token {
 		case json.Delim('{'), json.Delim('['):
-			stack = append(stack, &open{object: token == json.Delim('{'), name: token == json.Delim('{'), seen: map[string]bool{}})
+			stack = append(stack, &open{object: token == json.Delim('{'), name: token == json.Delim('{'),
+				seen: map[string]bool{}})
 			continue
 		case json.Delim('}'), json.Delim(']'):
 			stack = stack[:len(stack)-1]
@@ -216,7 +217,8 @@ func slowDuplicate(t *testing.T, text []byte) bool {
 
 func BenchmarkUnmarshal(b *testing.B) {
 	small := []byte(`{"name":"harvest","one":{"key":"k","also":"l"}}`)
-	messages := []byte(`{"name":"chat","many":[` + strings.TrimSuffix(strings.Repeat(`{"key":"user","also":"`+strings.Repeat("When does the clinic open? ", 20)+`"},`, 200), ",") + `]}`)
+	messages := []byte(`{"name":"chat","many":[` +
+		strings.TrimSuffix(strings.Repeat(`{"key":"user","also":"`+strings.Repeat("When does the clinic open? ", 20)+`"},`, 200), ",") + `]}`)
 	wide := []byte(members(5000, `"name":"x"`))
 	for _, c := range []struct {
 		name string

@@ -145,7 +145,8 @@ func TestNobodySigns(t *testing.T) {
 func install(t *testing.T, m made, from string, without ...string) (string, string, error) {
 	t.Helper()
 	home, tools := t.TempDir(), t.TempDir()
-	for _, name := range []string{"sh", "uname", "mktemp", "rm", "cp", "mv", "chmod", "mkdir", "tar", "gzip", "sed", "tr", "head", "tail", "wc", "cat", "cmp", "sha256sum", "curl", "openssl", "minisign"} {
+	for _, name := range []string{"sh", "uname", "mktemp", "rm", "cp", "mv", "chmod", "mkdir", "tar", "gzip", "sed", "tr",
+		"head", "tail", "wc", "cat", "cmp", "sha256sum", "curl", "openssl", "minisign"} {
 		if path, err := exec.LookPath(name); err == nil && !slices.Contains(without, name) {
 			if err := os.Symlink(path, filepath.Join(tools, name)); err != nil {
 				t.Fatal(err)
@@ -245,7 +246,8 @@ func TestNPXRunsTheProgramOfThePlatform(t *testing.T) {
 	}
 	var ours []string
 	for _, name := range tarballs {
-		if strings.Contains(name, "npm-castalia-1") || strings.Contains(name, "linux-x64") || strings.Contains(name, "linux-arm64") || strings.Contains(name, "darwin-arm64") {
+		if strings.Contains(name, "npm-castalia-1") || strings.Contains(name, "linux-x64") ||
+			strings.Contains(name, "linux-arm64") || strings.Contains(name, "darwin-arm64") {
 			ours = append(ours, name)
 		}
 	}
@@ -264,7 +266,8 @@ func TestNPXRunsTheProgramOfThePlatform(t *testing.T) {
 		return string(out), 0
 	}
 	// As optional ones, as a registry would give them: those of other platforms are left out.
-	manifest := map[string]any{"name": "page", "version": "1.0.0", "dependencies": map[string]string{"castalia": "file:" + filepath.Join(m.folder, "npm-castalia-1.2.3.tgz")}, "optionalDependencies": map[string]string{}}
+	manifest := map[string]any{"name": "page", "version": "1.0.0",
+		"dependencies": map[string]string{"castalia": "file:" + filepath.Join(m.folder, "npm-castalia-1.2.3.tgz")}, "optionalDependencies": map[string]string{}}
 	for _, tarball := range ours {
 		if name, ok := strings.CutPrefix(strings.TrimSuffix(filepath.Base(tarball), "-1.2.3.tgz"), "npm-castalia-"); ok {
 			manifest["optionalDependencies"].(map[string]string)["@castalia/"+name] = "file:" + tarball
@@ -303,7 +306,8 @@ func TestTheImageIsWhatItsNamesSay(t *testing.T) {
 	}
 	var index, body manifest
 	var config imageConfig
-	if err := errors.Join(json.Unmarshal([]byte(files["index.json"]), &index), json.Unmarshal([]byte(files[blobPath(index.Manifests[0].Digest)]), &body)); err != nil {
+	if err := errors.Join(json.Unmarshal([]byte(files["index.json"]), &index),
+		json.Unmarshal([]byte(files[blobPath(index.Manifests[0].Digest)]), &body)); err != nil {
 		t.Fatal(err)
 	}
 	if err := json.Unmarshal([]byte(files[blobPath(body.Config.Digest)]), &config); err != nil {
@@ -368,7 +372,8 @@ func TestAFolderWithSomethingInItIsRefused(t *testing.T) {
 	if err := run(t.Context(), []string{"-out", dir}, io.Discard); err == nil || !strings.Contains(err.Error(), "not empty") {
 		t.Error(err)
 	}
-	if err := run(t.Context(), []string{"-out", filepath.Join(dir, "new"), "-platforms", "linux"}, io.Discard); err == nil || !strings.Contains(err.Error(), "linux/amd64") {
+	if err := run(t.Context(), []string{"-out", filepath.Join(dir, "new"), "-platforms", "linux"},
+		io.Discard); err == nil || !strings.Contains(err.Error(), "linux/amd64") {
 		t.Error(err)
 	}
 }

@@ -103,7 +103,8 @@ func (r *release) writeDeployment() error {
 	} {
 		text, err := os.ReadFile(filepath.Join(folder, f.name))
 		missing = errors.Join(missing, err)
-		entries = append(entries, entry{name: "deploy/" + f.name, mode: f.mode, text: strings.ReplaceAll(string(text), "castalia:latest", "castalia:"+r.version)})
+		entries = append(entries,
+			entry{name: "deploy/" + f.name, mode: f.mode, text: strings.ReplaceAll(string(text), "castalia:latest", "castalia:"+r.version)})
 	}
 	if missing != nil {
 		return missing

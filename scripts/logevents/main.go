@@ -68,7 +68,9 @@ func write(w io.Writer, root string) error {
 	if err := errors.Join(wrong...); err != nil {
 		return err
 	}
-	return printPage(w, slices.SortedFunc(maps.Values(events), func(a, b line) int { return cmp.Compare(a.event, b.event) }))
+	return printPage(w, slices.SortedFunc(maps.Values(events), func(a, b line) int {
+		return cmp.Compare(a.event, b.event)
+	}))
 }
 
 func printPage(w io.Writer, lines []line) error {

@@ -94,7 +94,9 @@ func (w *World) place(t *testing.T, name string) {
 		t.Fatal(err)
 	}
 	w.useDatabase(name)
-	if err := w.stage.do(objects, func() error { return os.Mkdir(filepath.Join(w.disks[objects], "root", name+"-bucket"), 0o700) }); err != nil {
+	if err := w.stage.do(objects, func() error {
+		return os.Mkdir(filepath.Join(w.disks[objects], "root", name+"-bucket"), 0o700)
+	}); err != nil {
 		t.Fatal(err)
 	}
 	w.useBucket(name + "-bucket")
@@ -130,7 +132,8 @@ type counted struct{ writes, reads, accounts, attempts, turns, grants, notes, th
 
 func (b *book) count() (n counted) {
 	b.write(func(e *Evidence) {
-		n = counted{len(e.Writes), len(e.Reads), len(e.Accounts), len(e.Attempts), len(e.Turns), len(e.Grants), len(e.Notes), len(e.Things), len(b.lent)}
+		n = counted{len(e.Writes), len(e.Reads), len(e.Accounts), len(e.Attempts), len(e.Turns), len(e.Grants), len(e.Notes),
+			len(e.Things), len(b.lent)}
 	})
 	return n
 }

@@ -24,7 +24,8 @@ func sound() Evidence {
 			{Path: "/a", Versions: []Version{{"three", "three"}, {"one", "one"}}},
 			{Path: "/b", Versions: []Version{{"y", "y"}, {"x", "x"}}},
 		},
-		Accounts: []Account{{ID: "C1", Told: Acknowledged, There: true, Failures: 2}, {ID: "C2", Told: Acknowledged, There: true, Failures: 5, Locked: true}},
+		Accounts: []Account{{ID: "C1", Told: Acknowledged, There: true, Failures: 2},
+			{ID: "C2", Told: Acknowledged, There: true, Failures: 5, Locked: true}},
 		Attempts: []Attempt{
 			{Account: "C1", Told: Acknowledged},
 			{Account: "C1", Right: true, Told: Acknowledged},
@@ -41,27 +42,34 @@ func sound() Evidence {
 			{Session: "s", Message: "lost", Told: Unknown},
 			{Session: "s", Message: "again", Run: "r2", Told: Acknowledged, Frames: slices.Clone(frames[:2])},
 		},
-		Runs: []Run{{ID: "r1", Session: "s", Status: "finished", Frames: frames}, {ID: "r2", Session: "s", Status: "aborted", Frames: frames}},
+		Runs: []Run{{ID: "r1", Session: "s", Status: "finished", Frames: frames},
+			{ID: "r2", Session: "s", Status: "aborted", Frames: frames}},
 		Talks: []Talk{{Session: "s", Messages: []Message{
 			{"human", "hello"}, {"ai", Answer("hello")}, {"human", "again"},
 		}}},
-		Calls:  []Call{{Session: "s", ID: "c1", Page: "p", Number: "1"}, {Session: "s", ID: "c2", Page: "p", Number: "2"}, {Session: "t", ID: "c3", Page: "q", Number: "1"}},
+		Calls: []Call{{Session: "s", ID: "c1", Page: "p", Number: "1"}, {Session: "s", ID: "c2", Page: "p", Number: "2"},
+			{Session: "t", ID: "c3", Page: "q", Number: "1"}},
 		Grants: []Grant{{"did:a", 100, Acknowledged}, {"did:a", 50, Unknown}, {"did:a", 10, Refused}},
-		Ledger: []Balance{{DID: "did:a", Granted: 150, Available: 90, Held: 20, Spent: 40, Owed: 3, EntriesGranted: 150, EntriesSpent: 43, Holds: 20, Uses: 2, Settled: 2}},
-		Notes:  []Note{{"did:a", "it rains", Acknowledged}, {"did:a", "it snows", Unknown}, {"did:a", "it hails", Refused}},
-		Kept:   map[string][]string{"did:a": {"it rains"}},
+		Ledger: []Balance{{DID: "did:a", Granted: 150, Available: 90, Held: 20, Spent: 40, Owed: 3, EntriesGranted: 150,
+			EntriesSpent: 43, Holds: 20, Uses: 2, Settled: 2}},
+		Notes: []Note{{"did:a", "it rains", Acknowledged}, {"did:a", "it snows", Unknown}, {"did:a", "it hails", Refused}},
+		Kept:  map[string][]string{"did:a": {"it rains"}},
 		Things: []Thing{
-			{CID: "k", Path: "/1", Changes: []Change{{To: "/2", Told: Acknowledged}, {To: "", Told: Acknowledged}, {To: "/3", Told: Refused}}, Found: []Place{{"", "k"}}},
-			{CID: "l", Path: "/4", Changes: []Change{{To: "/5", Told: Refused, Status: 423}, {To: "/6", Told: Acknowledged}, {To: "/7", Told: Unknown}}, Found: []Place{{"/6", "l"}}},
+			{CID: "k", Path: "/1", Changes: []Change{{To: "/2", Told: Acknowledged}, {To: "", Told: Acknowledged},
+				{To: "/3", Told: Refused}}, Found: []Place{{"", "k"}}},
+			{CID: "l", Path: "/4", Changes: []Change{{To: "/5", Told: Refused, Status: 423}, {To: "/6", Told: Acknowledged},
+				{To: "/7", Told: Unknown}}, Found: []Place{{"/6", "l"}}},
 		},
 		Loans: []Loan{
 			{Name: "token", Back: Acknowledged, Uses: []Use{
-				{Lent, Acknowledged, 200}, {Lent, Refused, 0}, {Lent, Unknown, 503}, {TakenBack, Refused, 401}, {TakenBack, Unknown, 503}, {Healed, Refused, 401},
+				{Lent, Acknowledged, 200}, {Lent, Refused, 0}, {Lent, Unknown, 503}, {TakenBack, Refused, 401},
+				{TakenBack, Unknown, 503}, {Healed, Refused, 401},
 			}},
 			{Name: "link", Most: 3, Counted: 2, Back: Refused, Uses: []Use{
 				{Lent, Acknowledged, 200}, {Lent, Unknown, 0}, {Healed, Acknowledged, 200},
 			}},
-			{Name: "used up", Most: 1, Counted: 1, Back: Unknown, Uses: []Use{{Lent, Acknowledged, 200}, {Lent, Refused, 403}, {Healed, Refused, 403}}},
+			{Name: "used up", Most: 1, Counted: 1, Back: Unknown,
+				Uses: []Use{{Lent, Acknowledged, 200}, {Lent, Refused, 403}, {Healed, Refused, 403}}},
 		},
 	}
 }
@@ -94,15 +102,21 @@ func TestTheCheckerSeesEveryViolation(t *testing.T) {
 		"a version is gone": {LostWrite, func(e *Evidence) { e.Files[0].Versions = e.Files[0].Versions[:1] }},
 		"a file is gone":    {LostWrite, func(e *Evidence) { e.Files = e.Files[:1] }},
 		"versions swapped":  {LostWrite, func(e *Evidence) { slices.Reverse(e.Files[0].Versions) }},
-		"a refused version": {GhostWrite, func(e *Evidence) { e.Files[0].Versions = append([]Version{{"four", "four"}}, e.Files[0].Versions...) }},
+		"a refused version": {GhostWrite, func(e *Evidence) {
+			e.Files[0].Versions = append([]Version{{"four", "four"}}, e.Files[0].Versions...)
+		}},
 		"two successors": {LostUpdate, func(e *Evidence) {
 			e.Writes[6].Told = Acknowledged
 			e.Files[1].Versions = []Version{{"z", "z"}, {"y", "y"}, {"x", "x"}}
 		}},
-		"other bytes":             {HalfVisible, func(e *Evidence) { e.Files[1].Versions[0].Content = "w" }},
-		"no bytes":                {HalfVisible, func(e *Evidence) { e.Files[1].Versions[1].Content = "" }},
-		"nobody's version":        {HalfVisible, func(e *Evidence) { e.Files[0].Versions = append(e.Files[0].Versions, Version{"q", "q"}) }},
-		"a version twice":         {HalfVisible, func(e *Evidence) { e.Files[0].Versions = append(e.Files[0].Versions, Version{"one", "one"}) }},
+		"other bytes": {HalfVisible, func(e *Evidence) { e.Files[1].Versions[0].Content = "w" }},
+		"no bytes":    {HalfVisible, func(e *Evidence) { e.Files[1].Versions[1].Content = "" }},
+		"nobody's version": {HalfVisible, func(e *Evidence) {
+			e.Files[0].Versions = append(e.Files[0].Versions, Version{"q", "q"})
+		}},
+		"a version twice": {HalfVisible, func(e *Evidence) {
+			e.Files[0].Versions = append(e.Files[0].Versions, Version{"one", "one"})
+		}},
 		"half of the bytes read":  {HalfVisible, func(e *Evidence) { e.Reads[1].Content = "half of y" }},
 		"a version read and gone": {HalfVisible, func(e *Evidence) { e.Reads[1].CID, e.Reads[1].Content = "w", "w" }},
 		"a file read and gone":    {HalfVisible, func(e *Evidence) { e.Reads = append(e.Reads, Read{"/c", "q", "q"}) }},
@@ -113,20 +127,30 @@ func TestTheCheckerSeesEveryViolation(t *testing.T) {
 		"a run at work":           {EndlessRun, func(e *Evidence) { e.Runs[0].Status = "running" }},
 		"a log without an end":    {EndlessRun, func(e *Evidence) { e.Runs[1].Frames = e.Runs[1].Frames[:2] }},
 		"a log without anything":  {EndlessRun, func(e *Evidence) { e.Runs[1].Frames = nil; e.Turns[2].Frames = nil }},
-		"a log with two ends":     {EndlessRun, func(e *Evidence) { e.Runs[1].Frames = append(slices.Clone(e.Runs[1].Frames), Frame{"4", "done", "{}"}) }},
-		"a run is gone":           {LostWrite, func(e *Evidence) { e.Runs = e.Runs[:1] }},
-		"a frame changed":         {TornStream, func(e *Evidence) { e.Turns[0].Frames[1].Data = "Me" }},
-		"a frame was skipped":     {TornStream, func(e *Evidence) { e.Turns[0].Frames = slices.Delete(e.Turns[0].Frames, 1, 2) }},
-		"a frame too many":        {TornStream, func(e *Evidence) { e.Turns[0].Frames = append(e.Turns[0].Frames, Frame{"4", "message", "more"}) }},
-		"a message is gone":       {LostWrite, func(e *Evidence) { e.Talks[0].Messages = e.Talks[0].Messages[:2] }},
-		"an answer is gone":       {LostWrite, func(e *Evidence) { e.Talks[0].Messages = slices.Delete(e.Talks[0].Messages, 1, 2) }},
-		"a refused message":       {GhostWrite, func(e *Evidence) { e.Turns[2].Told, e.Turns[2].Run = Refused, "" }},
-		"a message twice":         {TwiceStored, func(e *Evidence) { e.Talks[0].Messages = append(e.Talks[0].Messages, Message{"human", "hello"}) }},
-		"a call at two pages":     {ToolTwice, func(e *Evidence) { e.Calls = append(e.Calls, Call{Session: "s", ID: "c1", Page: "other", Number: "1"}) }},
-		"a call twice at a page":  {ToolTwice, func(e *Evidence) { e.Calls = append(e.Calls, e.Calls[0]) }},
-		"a number by two calls":   {ToolTwice, func(e *Evidence) { e.Calls = append(e.Calls, Call{Session: "s", ID: "c9", Page: "p", Number: "2"}) }},
-		"a sum that is wrong":     {CreditsAmiss, func(e *Evidence) { e.Ledger[0].Available++ }},
-		"a negative sum":          {CreditsAmiss, func(e *Evidence) { e.Ledger[0].Held, e.Ledger[0].Available = -1, 111 }},
+		"a log with two ends": {EndlessRun, func(e *Evidence) {
+			e.Runs[1].Frames = append(slices.Clone(e.Runs[1].Frames), Frame{"4", "done", "{}"})
+		}},
+		"a run is gone":       {LostWrite, func(e *Evidence) { e.Runs = e.Runs[:1] }},
+		"a frame changed":     {TornStream, func(e *Evidence) { e.Turns[0].Frames[1].Data = "Me" }},
+		"a frame was skipped": {TornStream, func(e *Evidence) { e.Turns[0].Frames = slices.Delete(e.Turns[0].Frames, 1, 2) }},
+		"a frame too many": {TornStream, func(e *Evidence) {
+			e.Turns[0].Frames = append(e.Turns[0].Frames, Frame{"4", "message", "more"})
+		}},
+		"a message is gone": {LostWrite, func(e *Evidence) { e.Talks[0].Messages = e.Talks[0].Messages[:2] }},
+		"an answer is gone": {LostWrite, func(e *Evidence) { e.Talks[0].Messages = slices.Delete(e.Talks[0].Messages, 1, 2) }},
+		"a refused message": {GhostWrite, func(e *Evidence) { e.Turns[2].Told, e.Turns[2].Run = Refused, "" }},
+		"a message twice": {TwiceStored, func(e *Evidence) {
+			e.Talks[0].Messages = append(e.Talks[0].Messages, Message{"human", "hello"})
+		}},
+		"a call at two pages": {ToolTwice, func(e *Evidence) {
+			e.Calls = append(e.Calls, Call{Session: "s", ID: "c1", Page: "other", Number: "1"})
+		}},
+		"a call twice at a page": {ToolTwice, func(e *Evidence) { e.Calls = append(e.Calls, e.Calls[0]) }},
+		"a number by two calls": {ToolTwice, func(e *Evidence) {
+			e.Calls = append(e.Calls, Call{Session: "s", ID: "c9", Page: "p", Number: "2"})
+		}},
+		"a sum that is wrong": {CreditsAmiss, func(e *Evidence) { e.Ledger[0].Available++ }},
+		"a negative sum":      {CreditsAmiss, func(e *Evidence) { e.Ledger[0].Held, e.Ledger[0].Available = -1, 111 }},
 		"a grant is gone": {CreditsAmiss, func(e *Evidence) {
 			e.Ledger[0].Granted, e.Ledger[0].Available, e.Ledger[0].EntriesGranted = 50, -10, 50
 		}},

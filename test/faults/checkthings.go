@@ -71,7 +71,9 @@ func checkLoans(found *findings, e Evidence) {
 		if read > l.Most {
 			found.add(OverusedLoan, "%s was good for %d and read %d times", l.Name, l.Most, read)
 		}
-		before := slices.DeleteFunc(slices.Clone(l.Uses), func(u Use) bool { return u.When == Healed || u.Told != Acknowledged })
+		before := slices.DeleteFunc(slices.Clone(l.Uses), func(u Use) bool {
+			return u.When == Healed || u.Told != Acknowledged
+		})
 		if l.Counted < len(before) {
 			found.add(UncountedUse, "%s was read %d times, %d are counted", l.Name, len(before), l.Counted)
 		}

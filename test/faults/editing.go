@@ -52,7 +52,8 @@ func (d *editor) step(ctx context.Context) bool {
 	header := d.who.files()
 	header.Set("Content-Type", "application/json")
 	header.Set("If-Match", `"`+d.cid+`"`)
-	_, told, err := d.world.ask(ctx, mrand.IntN(fleetSize), http.MethodPatch, "/api/fs/files/"+d.id+"/edit", header, bytes.NewReader(body))
+	_, told, err := d.world.ask(ctx, mrand.IntN(fleetSize), http.MethodPatch, "/api/fs/files/"+d.id+"/edit", header,
+		bytes.NewReader(body))
 	d.told(d.name(), fmt.Sprintf("edits %s if %s to %s", d.path(), d.cid, next), told, err)
 	d.note(next, d.cid, told)
 	switch told {
@@ -75,7 +76,8 @@ func (d *editor) create(ctx context.Context) bool {
 	d.cid = cidOf([]byte(d.text))
 	header := d.who.files()
 	header.Set("Content-Type", "text/plain")
-	r, told, err := d.world.ask(ctx, mrand.IntN(fleetSize), http.MethodPut, contentPath(d.path()), header, strings.NewReader(d.text))
+	r, told, err := d.world.ask(ctx, mrand.IntN(fleetSize), http.MethodPut, contentPath(d.path()), header,
+		strings.NewReader(d.text))
 	d.told(d.name(), "begins "+d.path()+" "+d.cid, told, err)
 	d.note(d.cid, "", told)
 	var made struct{ ID string }

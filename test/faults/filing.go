@@ -78,7 +78,8 @@ func (r *rival) name() string { return "rival " + r.label }
 const rivalPath = "/shared"
 
 func (r *rival) step(ctx context.Context) bool {
-	seen, told, err := r.world.ask(ctx, mrand.IntN(fleetSize), http.MethodGet, contentPath(rivalPath), r.who.files(), http.NoBody)
+	seen, told, err := r.world.ask(ctx, mrand.IntN(fleetSize), http.MethodGet, contentPath(rivalPath), r.who.files(),
+		http.NoBody)
 	header := r.who.files()
 	before := ""
 	switch {
@@ -95,7 +96,8 @@ func (r *rival) step(ctx context.Context) bool {
 		return false
 	}
 	data, id := content(someSize() % 70_000)
-	_, told, err = r.world.ask(ctx, mrand.IntN(fleetSize), http.MethodPut, contentPath(rivalPath), header, bytes.NewReader(data))
+	_, told, err = r.world.ask(ctx, mrand.IntN(fleetSize), http.MethodPut, contentPath(rivalPath), header,
+		bytes.NewReader(data))
 	r.told(r.name(), fmt.Sprintf("PUT %s if %s %s", rivalPath, before, id), told, err)
 	r.book.write(func(e *Evidence) {
 		e.Writes = append(e.Writes, Write{Path: r.who.actor.DID + rivalPath, CID: id, If: before, Told: told})
@@ -149,7 +151,8 @@ func (u *uploader) upload(ctx context.Context, path string, data []byte) Told {
 	}
 	offset, part := 0, len(data)/3+1
 	for failures := 0; failures < 60 && ctx.Err() == nil; {
-		r, told, err := u.tus(ctx, http.MethodPatch, location.Path, data[offset:min(len(data), offset+part)], "Upload-Offset", strconv.Itoa(offset))
+		r, told, err := u.tus(ctx, http.MethodPatch, location.Path, data[offset:min(len(data), offset+part)], "Upload-Offset",
+			strconv.Itoa(offset))
 		if told != Acknowledged {
 			u.told(u.name(), fmt.Sprintf("sends a part at %d", offset), told, err)
 			failures++

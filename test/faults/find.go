@@ -223,7 +223,8 @@ func (f *finder) balance(who *person) {
 	user := plugin.UserKey(who.actor.DID)
 	sum := f.records.Ledger[user]
 	f.e.Ledger = append(f.e.Ledger, Balance{
-		DID: who.actor.DID, Granted: told.Granted, Available: told.Available, Held: told.Held, Spent: told.Spent, Owed: told.Owed,
+		DID: who.actor.DID, Granted: told.Granted, Available: told.Available, Held: told.Held, Spent: told.Spent,
+		Owed:           told.Owed,
 		EntriesGranted: sum.Granted, EntriesSpent: sum.Spent, Holds: f.records.ending(user),
 		Uses: sum.Uses, Settled: f.records.settled(who.actor.DID, user),
 	})

@@ -99,7 +99,8 @@ func (l *lender) lend(ctx context.Context) *loan {
 
 // use lets the guest read at some nodes.
 func (o *loan) use(ctx context.Context, l *lender, when Phase, nodes ...int) []Use {
-	header := credentials(o.guest.sign(l.aud, ucan.NewCapability("fs/read", l.who.actor.Home(lentPath), ipld.Node{}), o.token).Encode())
+	header := credentials(o.guest.sign(l.aud, ucan.NewCapability("fs/read", l.who.actor.Home(lentPath), ipld.Node{}),
+		o.token).Encode())
 	uses := make([]Use, len(nodes))
 	var going sync.WaitGroup
 	for i, node := range nodes {

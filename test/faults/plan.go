@@ -35,13 +35,16 @@ const (
 )
 
 // ofNode are the faults that strike one node.
-var ofNode = []Fault{Kill, Pause, CutDatabase, CutObjects, CutBus, CutPeers, CutClients, Unplug, SlowLine, Clock, FullNode}
+var ofNode = []Fault{Kill, Pause, CutDatabase, CutObjects, CutBus, CutPeers, CutClients, Unplug, SlowLine, Clock,
+	FullNode}
 
 // Lonely are the faults of a node that is alone.
 var Lonely = []Fault{Kill, Pause, CutClients, Unplug, SlowLine, Clock, FullNode}
 
 // All are the faults of a fleet.
-var All = append(slices.DeleteFunc(slices.Clone(ofNode), func(f Fault) bool { return f == FullNode }), RestartDatabase, RestartObjects, RestartBus, SlowDatabase, SlowObjects, FullDatabase, FullObjects)
+var All = append(slices.DeleteFunc(slices.Clone(ofNode), func(f Fault) bool {
+	return f == FullNode
+}), RestartDatabase, RestartObjects, RestartBus, SlowDatabase, SlowObjects, FullDatabase, FullObjects)
 
 // Step is one fault of a plan.
 type Step struct {

@@ -65,7 +65,8 @@ func (d *dialog) send(ctx context.Context, input string) (string, Told) {
 	sent := Refused
 	d.sent = 0
 	for try := 0; try < 12 && ctx.Err() == nil; try++ {
-		r, told, err := d.caller.world.ask(ctx, rand.IntN(fleetSize), http.MethodPost, "/api/ussd", http.Header{"Content-Type": {"application/json"}}, strings.NewReader(string(body)))
+		r, told, err := d.caller.world.ask(ctx, rand.IntN(fleetSize), http.MethodPost, "/api/ussd",
+			http.Header{"Content-Type": {"application/json"}}, strings.NewReader(string(body)))
 		answer := string(r.body)
 		if told != Refused {
 			d.sent++

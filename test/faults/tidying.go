@@ -40,9 +40,10 @@ func (d *tidier) step(ctx context.Context) bool {
 	header := d.who.files()
 	header.Set("Content-Type", "application/json")
 	header.Set("Idempotency-Key", fmt.Sprintf("tidy %d", d.n))
-	_, c.Told, c.Status = d.repeat(ctx, d.name(), fmt.Sprintf("%s to %q", d.thing.Path, c.To), func(node int) (reply, Told, error) {
-		return d.world.ask(ctx, node, method, path, header, strings.NewReader(body))
-	})
+	_, c.Told, c.Status = d.repeat(ctx, d.name(), fmt.Sprintf("%s to %q", d.thing.Path, c.To),
+		func(node int) (reply, Told, error) {
+			return d.world.ask(ctx, node, method, path, header, strings.NewReader(body))
+		})
 	d.thing.Changes = append(d.thing.Changes, c)
 	if c.Told == Acknowledged {
 		d.place = c.To
@@ -98,7 +99,8 @@ func (d *tidier) finish() {
 
 // repeat sends a request that has a key until somebody answers: the key makes
 // sure that it counts once, however often it arrives.
-func (c *crowd) repeat(ctx context.Context, who, what string, send func(node int) (reply, Told, error)) (r reply, fate Told, status int) {
+func (c *crowd) repeat(ctx context.Context, who, what string,
+	send func(node int) (reply, Told, error)) (r reply, fate Told, status int) {
 	fate = Refused
 	for try := 0; try < 5 && ctx.Err() == nil; try++ {
 		var told Told

@@ -101,7 +101,8 @@ func TestRollingUpgrade(t *testing.T) {
 	}
 	// The new schema first, beside old nodes that serve.
 	migrate := func(args ...string) string {
-		said, err := w.command(t.Context(), after, append(w.env(), "CASTALIA_DATA="+filepath.Join(w.dir, "migrate")), append([]string{"migrate"}, args...)...)
+		said, err := w.command(t.Context(), after, append(w.env(), "CASTALIA_DATA="+filepath.Join(w.dir, "migrate")),
+			append([]string{"migrate"}, args...)...)
 		if err != nil {
 			t.Fatalf("migrate: %v\n%s", err, said)
 		}

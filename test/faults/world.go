@@ -76,8 +76,10 @@ const (
 
 func newWorld(ctx context.Context, dir string, binary []string, kind shape) (_ *World, err error) {
 	w := &World{
-		dir: dir, binary: binary, alone: kind == single, paired: kind == pair, model: &speaker{pace: 25 * time.Millisecond}, began: time.Now(), clocks: map[int]time.Duration{},
-		disks: map[string]string{objects: filepath.Join(dir, "disk-objects"), nodeName(0): filepath.Join(dir, "disk-node")}, servers: map[string]*process{},
+		dir: dir, binary: binary, alone: kind == single, paired: kind == pair, model: &speaker{pace: 25 * time.Millisecond},
+		began: time.Now(), clocks: map[int]time.Duration{},
+		disks:   map[string]string{objects: filepath.Join(dir, "disk-objects"), nodeName(0): filepath.Join(dir, "disk-node")},
+		servers: map[string]*process{},
 	}
 	if w.stage, err = newStage(ctx, len(binary)); err != nil {
 		return nil, err
@@ -212,7 +214,8 @@ type reply struct {
 // ask sends one request and says what its sender may believe: an answer of
 // success is a promise, one of refusal too; all else is unknown, unless the
 // request never left.
-func (w *World) ask(ctx context.Context, node int, method, path string, header http.Header, body io.Reader) (reply, Told, error) {
+func (w *World) ask(ctx context.Context, node int, method, path string, header http.Header,
+	body io.Reader) (reply, Told, error) {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
 	request, err := http.NewRequestWithContext(ctx, method, w.url(node)+path, body)

@@ -81,7 +81,8 @@ func readQuestions(folder string) ([]question, error) {
 			if err := json.Unmarshal(lines.Bytes(), &q); err != nil {
 				return nil, fmt.Errorf("%s:%d: %w", name, n, err)
 			}
-			if known[q.ID] || q.ID == "" || q.Question == "" || !slices.Contains([]string{inItsWords, inOtherWords, unanswerable}, q.Kind) {
+			if known[q.ID] || q.ID == "" || q.Question == "" ||
+				!slices.Contains([]string{inItsWords, inOtherWords, unanswerable}, q.Kind) {
 				return nil, fmt.Errorf("%s:%d: a question needs an id of its own, a text and a kind", name, n)
 			}
 			known[q.ID] = true
@@ -151,14 +152,16 @@ func (c *corpus) load(ctx context.Context, folder, dir string, embedder knowledg
 	}
 	files := knowledgetest.NewFiles()
 	c.svc = knowledge.New(knowledge.Deps{
-		Store: knowledgesql.New(db), Files: files, Blobs: disk, Reader: docreader.Here{Formats: formats.All()}, Embedder: embedder,
+		Store: knowledgesql.New(db), Files: files, Blobs: disk, Reader: docreader.Here{Formats: formats.All()},
+		Embedder: embedder,
 	}, knowledge.Config{MasterKey: knowledgetest.MasterKey, Node: "bench"})
 	languages, err := putDocuments(os.DirFS(filepath.Join(folder, "documents")), files)
 	if err != nil {
 		return err
 	}
 	for _, language := range languages {
-		made, err := c.svc.Create(ctx, knowledgetest.OwnerOf(owner), knowledge.NewCollection{Name: language, Folder: "/" + language, Readers: knowledge.Everybody})
+		made, err := c.svc.Create(ctx, knowledgetest.OwnerOf(owner),
+			knowledge.NewCollection{Name: language, Folder: "/" + language, Readers: knowledge.Everybody})
 		if err != nil {
 			return err
 		}

@@ -37,7 +37,9 @@ func report(stdout io.Writer, all []outcome) (met bool) {
 		for _, kind := range []string{inItsWords, inOtherWords, unanswerable} {
 			ofKind := chosen(these, func(o outcome) bool { return o.Kind == kind })
 			for _, language := range append(languagesOf(ofKind), "") {
-				printRow(w, kind, language, chosen(ofKind, func(o outcome) bool { return language == "" || o.Language == language }))
+				printRow(w, kind, language, chosen(ofKind, func(o outcome) bool {
+					return language == "" || o.Language == language
+				}))
 			}
 		}
 		_ = w.Flush()

@@ -52,10 +52,14 @@ func TestWorkReadsWhatItIsAbout(t *testing.T) {
 }
 
 func works(db *sqldb.DB) []work {
-	phones, people, files, books, talks := ussdsql.New(db), identitysql.New(db), filestoresql.New(db), knowledgesql.New(db), oraclesql.New(db)
+	phones, people, files, books, talks := ussdsql.New(db), identitysql.New(db), filestoresql.New(db),
+		knowledgesql.New(db), oraclesql.New(db)
 	return []work{
 		{"identity sweep", 10 * slice, func(ctx context.Context) error { return second(people.Sweep(ctx, now, slice)) }},
-		{"identity revocations sweep", 4 * slice, func(ctx context.Context) error { _, _, err := people.SweepRevocations(ctx, now, slice); return err }},
+		{"identity revocations sweep", 4 * slice, func(ctx context.Context) error {
+			_, _, err := people.SweepRevocations(ctx, now, slice)
+			return err
+		}},
 		{"identity revocations", 4 * slice, func(ctx context.Context) error { return second(people.Revocations(ctx, 100, slice)) }},
 		{"leases sweep", 8 * leases, func(ctx context.Context) error {
 			n, err := lease.NewKeeper(db, "me").Sweep(ctx, time.Hour)

@@ -33,7 +33,8 @@ func TestTheProxyOfTheComposeFile(t *testing.T) {
 		return server.Listener.Addr().String()
 	}
 	dir, port := t.TempDir(), testenv.Port(t)
-	block := strings.NewReplacer("node1:3000", node(http.StatusServiceUnavailable), "node2:3000", node(http.StatusOK), "listen 8080", fmt.Sprintf("listen 127.0.0.1:%d", port)).Replace(string(conf))
+	block := strings.NewReplacer("node1:3000", node(http.StatusServiceUnavailable), "node2:3000", node(http.StatusOK),
+		"listen 8080", fmt.Sprintf("listen 127.0.0.1:%d", port)).Replace(string(conf))
 	user := ""
 	if os.Geteuid() == 0 {
 		user = "user root;"

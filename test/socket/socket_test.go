@@ -119,7 +119,8 @@ func install(t *testing.T) {
 func TestRealClient(t *testing.T) {
 	install(t)
 	// Heartbeats come often, and nobody is in a hurry: a busy machine is no fault.
-	url := serve(t, socketio.Config{Engine: engineio.Config{PingInterval: 300 * time.Millisecond, PingTimeout: 20 * time.Second}})
+	url := serve(t,
+		socketio.Config{Engine: engineio.Config{PingInterval: 300 * time.Millisecond, PingTimeout: 20 * time.Second}})
 	run(t, scripts, []string{"SOCKETIO_URL=" + url}, "node", "--test", patience, "client.test.js")
 }
 
@@ -156,8 +157,9 @@ func TestRealClientAtTheGateway(t *testing.T) {
 	mux.HandleFunc("/call", func(w http.ResponseWriter, r *http.Request) {
 		n, _ := strconv.Atoi(r.FormValue("n"))
 		out, err := g.Dispatch(r.Context(), oracle.Call{
-			ID: "call-" + r.FormValue("socket"), Kind: oracle.BrowserTool, SessionID: session, RequestID: "r", Owner: identitytest.Alice.DID,
-			Name: "double", Args: json.RawMessage(`{"n":` + strconv.Itoa(n) + `}`), Deadline: time.Now().Add(10 * time.Second),
+			ID: "call-" + r.FormValue("socket"), Kind: oracle.BrowserTool, SessionID: session, RequestID: "r",
+			Owner: identitytest.Alice.DID,
+			Name:  "double", Args: json.RawMessage(`{"n":` + strconv.Itoa(n) + `}`), Deadline: time.Now().Add(10 * time.Second),
 		})
 		if err != nil {
 			http.Error(w, err.Error(), http.StatusInternalServerError)
@@ -190,7 +192,8 @@ func (echo) Closed(engineio.Reason) {}
 func TestOfficialSuites(t *testing.T) {
 	testenv.Need(t, "node", "npm", "SOCKETIO_SUITES")
 	docs := testenv.Env(t, "SOCKETIO_SUITES")
-	cfg := engineio.Config{PingInterval: 300 * time.Millisecond, PingTimeout: 200 * time.Millisecond} // what the suites expect
+	// what the suites expect
+	cfg := engineio.Config{PingInterval: 300 * time.Millisecond, PingTimeout: 200 * time.Millisecond}
 	engine := engineio.New(cfg, func(*engineio.Session) engineio.Receiver { return echo{} })
 	for suite, url := range map[string]string{
 		"engine.io-protocol/v4-test-suite": listen(t, engine, engine.Shutdown),

@@ -78,7 +78,8 @@ func (g guest) inside(t *testing.T, w *World) {
 }
 
 func asGatekeeper(method, path, body string) Call {
-	return Call{Method: method, Path: path, Body: body, Header: http.Header{"Authorization": {"Bearer " + gatekeeper}, "Content-Type": {"application/json"}}}
+	return Call{Method: method, Path: path, Body: body,
+		Header: http.Header{"Authorization": {"Bearer " + gatekeeper}, "Content-Type": {"application/json"}}}
 }
 
 type invitation struct {
@@ -126,7 +127,8 @@ func TestMembersComeByInvitation(t *testing.T) {
 			}
 		}
 		ann.inside(t, w)
-		if got := w.Node(2).Do(t, ben.redeem(made.Code)); got.Status != http.StatusGone || !strings.Contains(string(got.Body), "used up") {
+		if got := w.Node(2).Do(t, ben.redeem(made.Code)); got.Status != http.StatusGone ||
+			!strings.Contains(string(got.Body), "used up") {
 			t.Errorf("one too many: %d %s", got.Status, got.Body)
 		}
 		ben.outside(t, w)
@@ -185,7 +187,8 @@ func shares(t *testing.T, w *World, member, stranger guest) {
 		t.Fatalf("store: %d %s", put.Status, put.Body)
 	}
 	link := identitytest.Delegation(t, member.Actor, stranger.DID, identitytest.Can("fs/read", member.Home("/shared")))
-	token := identitytest.Files(t, stranger.Actor, document.ID, "", identitytest.Can("fs/read", member.Home("/shared")), identitytest.Proof(link))
+	token := identitytest.Files(t, stranger.Actor, document.ID, "", identitytest.Can("fs/read", member.Home("/shared")),
+		identitytest.Proof(link))
 	got := w.Node(1).Do(t, Call{Method: http.MethodGet, Path: "/api/fs/content?path=/shared/a.txt", Header: http.Header{"Authorization": {"Bearer " + token}}})
 	if got.Status != http.StatusOK || string(got.Body) != "it rains" {
 		t.Errorf("a link of a member: %d %s", got.Status, got.Body)
@@ -338,7 +341,8 @@ func TestMessagesOfADayAreCounted(t *testing.T) {
 		w.Node(0).Kill()
 		w.Node(0).Start()
 		w.Node(0).WaitReady()
-		if got := boss.do(t, w.Node(0), http.MethodPost, "/messages/"+boss.session, `{"message":"hello"}`); got.Status != http.StatusTooManyRequests {
+		if got := boss.do(t, w.Node(0), http.MethodPost, "/messages/"+boss.session,
+			`{"message":"hello"}`); got.Status != http.StatusTooManyRequests {
 			t.Errorf("after a crash: %d %s", got.Status, got.Body)
 		}
 		// Who may read goes on reading, and others have a day of their own.

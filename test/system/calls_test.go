@@ -79,7 +79,8 @@ func TestACallWhoseNodeStops(t *testing.T) {
 		w.Node(0).Stop()
 		p.Await("bye", "reason", "drain")
 		var moved struct{ CallID, Reason string }
-		if err := json.Unmarshal(p.Socket.Await(t, "call_moved"), &moved); err != nil || moved.CallID != p.Call.CallID || moved.Reason != "drain" {
+		if err := json.Unmarshal(p.Socket.Await(t, "call_moved"), &moved); err != nil || moved.CallID != p.Call.CallID ||
+			moved.Reason != "drain" {
 			t.Errorf("%+v, %v", moved, err)
 		}
 		w.Node(0).Start()
@@ -123,7 +124,8 @@ func TestARecordingWhoseNodeIsKilled(t *testing.T) {
 		w.Node(0).Get(t, "/.well-known/did.json").JSON(t, &document)
 		leave := map[string]string{"raw": identitytest.Delegation(t, identitytest.Alice, document.ID)}
 		p.Must(http.StatusOK, "POST", "/delegation", leave, nil)
-		p.Must(http.StatusCreated, "POST", "/calls", callhttp.CreateBody{SessionID: p.Session, CallType: "audio", Record: true}, &p.Call)
+		p.Must(http.StatusCreated, "POST", "/calls",
+			callhttp.CreateBody{SessionID: p.Session, CallType: "audio", Record: true}, &p.Call)
 		p.Connect()
 		p.Await("recording", "state", "on")
 		const stored = "a part of a recording is stored"
@@ -142,7 +144,8 @@ func TestARecordingWhoseNodeIsKilled(t *testing.T) {
 		read := func() Reply {
 			token := identitytest.Files(t, identitytest.Alice, document.ID, "fs/read")
 			return w.Node(1).Do(t, Call{
-				Method: http.MethodGet, Path: "/api/fs/content?path=" + url.QueryEscape(p.Call.Recording.Path), Header: http.Header{"Authorization": {"Bearer " + token}},
+				Method: http.MethodGet, Path: "/api/fs/content?path=" + url.QueryEscape(p.Call.Recording.Path),
+				Header: http.Header{"Authorization": {"Bearer " + token}},
 			})
 		}
 		if got := read(); got.Status != http.StatusNotFound {

@@ -45,7 +45,8 @@ func TestOneThingInTroubleDoesNotTakeANodeOut(t *testing.T) {
 					}
 				}
 			}
-			if !strings.Contains(said["query"], "chain main") || !strings.Contains(said["models"], "key") || said["database"] != "" || strings.Contains(string(got.Body), "sk-secret") {
+			if !strings.Contains(said["query"], "chain main") || !strings.Contains(said["models"], "key") ||
+				said["database"] != "" || strings.Contains(string(got.Body), "sk-secret") {
 				t.Errorf("node %d says %s", i, got.Body)
 			}
 		}

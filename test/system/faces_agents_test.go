@@ -106,7 +106,8 @@ func killAsked(t *testing.T, w *World, model *speaker, tool string) {
 	held.letGo()
 	check := func(end told) {
 		t.Helper()
-		if got := end.Result; len(got.Content) != 1 || got.Content[0].Text != held.answer || got.StructuredContent.Status != "done" ||
+		if got := end.Result; len(got.Content) != 1 || got.Content[0].Text != held.answer ||
+			got.StructuredContent.Status != "done" ||
 			got.StructuredContent.RunID != run || got.StructuredContent.SessionID != alice.session {
 			t.Errorf("%s: the agent has %+v of run %s, want %q", tool, got, run, held.answer)
 		}

@@ -115,7 +115,8 @@ func newPair(t *testing.T) (primary, standby *replica) {
 		}
 		return db.Close()
 	})
-	standby.run("pg_basebackup", "-h", "127.0.0.1", "-p", strconv.Itoa(primary.port), "-U", "castalia", "-D", standby.data, "-R", "--checkpoint=fast", "--no-sync")
+	standby.run("pg_basebackup", "-h", "127.0.0.1", "-p", strconv.Itoa(primary.port), "-U", "castalia", "-D", standby.data,
+		"-R", "--checkpoint=fast", "--no-sync")
 	standby.start("synchronous_standby_names=")
 	return primary, standby
 }
@@ -131,7 +132,8 @@ func guideAddress(t *testing.T, primary, standby *replica) string {
 	if address == nil {
 		t.Fatal("the guide shows no address")
 	}
-	return strings.NewReplacer("db1:5432", fmt.Sprintf("127.0.0.1:%d", primary.port), "db2:5432", fmt.Sprintf("127.0.0.1:%d", standby.port), "/castalia?", "/postgres?").Replace(string(address[1]))
+	return strings.NewReplacer("db1:5432", fmt.Sprintf("127.0.0.1:%d", primary.port), "db2:5432",
+		fmt.Sprintf("127.0.0.1:%d", standby.port), "/castalia?", "/postgres?").Replace(string(address[1]))
 }
 
 // TestAStandbyTakesOver loses the primary of a fleet in two ways. Callers go on

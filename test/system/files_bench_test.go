@@ -71,7 +71,8 @@ func BenchmarkTransfer(b *testing.B) {
 		if res.StatusCode >= 300 {
 			b.Fatal(res.Status)
 		}
-		n, err := io.CopyBuffer(struct{ io.Writer }{io.Discard}, res.Body, buf) // in large pieces: the client must cost little
+		// in large pieces: the client must cost little
+		n, err := io.CopyBuffer(struct{ io.Writer }{io.Discard}, res.Body, buf)
 		if err != nil {
 			b.Fatal(err)
 		}

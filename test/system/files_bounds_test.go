@@ -29,7 +29,8 @@ func TestWorkHasABound(t *testing.T) {
 		c := files(t, n, who)
 		text := strings.Repeat(strings.Repeat("a", 199)+"\n", 5000)
 		for i := range 4 {
-			if _, err := c.Put(t.Context(), fmt.Sprintf("/h/%d.txt", i), "text/plain", strings.NewReader(text), int64(len(text)), cid.CID{}); err != nil {
+			if _, err := c.Put(t.Context(), fmt.Sprintf("/h/%d.txt", i), "text/plain", strings.NewReader(text), int64(len(text)),
+				cid.CID{}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -57,7 +58,8 @@ func TestWorkHasABound(t *testing.T) {
 		rpc := []string{"Content-Type", "application/json", "Accept", "application/json, text/event-stream"}
 		batch := "[" + strings.Repeat(`{"jsonrpc":"2.0","id":1,"method":"tools/list"},`, 20_000) + `{"jsonrpc":"2.0","id":2,"method":"tools/list"}]`
 		var refused struct{ Error struct{ Code int } }
-		if status, answer, err := send(t.Context(), "POST", "/mcp", batch, rpc...); err != nil || status != http.StatusBadRequest ||
+		if status, answer, err := send(t.Context(), "POST", "/mcp", batch, rpc...); err != nil ||
+			status != http.StatusBadRequest ||
 			json.Unmarshal([]byte(answer), &refused) != nil || refused.Error.Code != -32600 {
 			t.Errorf("batch: %d %.200s, %v", status, answer, err)
 		}
@@ -65,20 +67,24 @@ func TestWorkHasABound(t *testing.T) {
 		for i := range ranges {
 			ranges[i] = fmt.Sprintf("%d-%d", i*150, i*150)
 		}
-		if status, answer, err := send(t.Context(), "GET", "/api/fs/content?path=/h/0.txt", "", "Range", "bytes="+strings.Join(ranges, ",")); err != nil || status != http.StatusOK || answer != text {
+		if status, answer, err := send(t.Context(), "GET", "/api/fs/content?path=/h/0.txt", "", "Range",
+			"bytes="+strings.Join(ranges, ",")); err != nil || status != http.StatusOK || answer != text {
 			t.Errorf("ranges: %d, %d bytes, %v", status, len(answer), err)
 		}
 		grep := func(expr string) string {
 			return `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"vfs_grep","arguments":{"q":"` + expr + `","regex":true,"path":"/h"}}}`
 		}
 		for expr, want := range map[string]string{"(a?){480}(a?){480}b": "the pattern is too large", "(a?){150}b": "not all was searched"} {
-			if status, answer, err := send(t.Context(), "POST", "/mcp", grep(expr), rpc...); err != nil || status != http.StatusOK || !strings.Contains(answer, want) {
+			if status, answer, err := send(t.Context(), "POST", "/mcp", grep(expr), rpc...); err != nil ||
+				status != http.StatusOK || !strings.Contains(answer, want) {
 				t.Errorf("%s: %d %.300s, %v", expr, status, answer, err)
 			}
 		}
 		// A client leaves as soon as it has asked, and then the node stops.
 		ctx, leave := context.WithCancel(t.Context())
-		asked := httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{WroteRequest: func(httptrace.WroteRequestInfo) { leave() }})
+		asked := httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{WroteRequest: func(httptrace.WroteRequestInfo) {
+			leave()
+		}})
 		if _, _, err := send(asked, "POST", "/mcp", grep("(a?){190}b"), rpc...); err == nil {
 			t.Error("the client did not leave")
 		}

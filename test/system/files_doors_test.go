@@ -26,11 +26,15 @@ func TestFilesThroughEveryDoor(t *testing.T) {
 	system.Each(t, func(t *testing.T, w *system.World) {
 		t.Run("rest", func(t *testing.T) {
 			who, next := signer(t), nodes(w)
-			filestoretest.Behaviour(t, filestoretest.Rest{T: t, Next: func() *filestoreclient.Client { return files(t, next(), who) }})
+			filestoretest.Behaviour(t, filestoretest.Rest{T: t, Next: func() *filestoreclient.Client {
+				return files(t, next(), who)
+			}})
 		})
 		t.Run("mcp", func(t *testing.T) {
 			who, next := signer(t), nodes(w)
-			filestoretest.Behaviour(t, filestoretest.Agent{T: t, Next: func() *mcp.ClientSession { return agent(t, next(), who) }})
+			filestoretest.Behaviour(t, filestoretest.Agent{T: t, Next: func() *mcp.ClientSession {
+				return agent(t, next(), who)
+			}})
 		})
 		t.Run("shell", func(t *testing.T) { filestoretest.Behaviour(t, newShell(t, w)) })
 	})
@@ -58,9 +62,10 @@ func agent(t *testing.T, n *system.Node, who did.Signer) *mcp.ClientSession {
 	if err != nil {
 		t.Fatal(err)
 	}
-	session, err := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil).Connect(t.Context(), &mcp.StreamableClientTransport{
-		Endpoint: n.URL + "/mcp", HTTPClient: &http.Client{Transport: bearer{token}}, DisableStandaloneSSE: true,
-	}, nil)
+	session, err := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil).Connect(t.Context(),
+		&mcp.StreamableClientTransport{
+			Endpoint: n.URL + "/mcp", HTTPClient: &http.Client{Transport: bearer{token}}, DisableStandaloneSSE: true,
+		}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

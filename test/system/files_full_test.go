@@ -44,7 +44,8 @@ func TestFilesOnAFullDisk(t *testing.T) {
 	if !strings.Contains(w.Node(0).Log(), `"status":507`) {
 		t.Error("the program did not say that it is full")
 	}
-	_, err = c.Upload(t.Context(), filestoreclient.Upload{Path: "/large", Size: int64(len(large)), Source: bytes.NewReader(large), Want: cidOf(t, large)})
+	_, err = c.Upload(t.Context(),
+		filestoreclient.Upload{Path: "/large", Size: int64(len(large)), Source: bytes.NewReader(large), Want: cidOf(t, large)})
 	if err == nil {
 		t.Error("an upload in parts fits on a disk that is too small")
 	}
@@ -93,7 +94,8 @@ func TestAFullDiskCanBeEmptied(t *testing.T) {
 		}
 	}
 	t.Logf("%d files fit", len(paths))
-	if r := w.Node(0).Get(t, "/ready"); r.Status != http.StatusServiceUnavailable || !strings.Contains(string(r.Body), `"storage":"full"`) {
+	if r := w.Node(0).Get(t, "/ready"); r.Status != http.StatusServiceUnavailable ||
+		!strings.Contains(string(r.Body), `"storage":"full"`) {
 		t.Errorf("/ready of a full disk: %d %s", r.Status, r.Body)
 	}
 	for _, path := range paths {

@@ -27,7 +27,8 @@ func TestPlainLinks(t *testing.T) {
 		}
 		c := files(t, w.Node(0), who)
 		content := randomBytes(3<<20+5, 9)
-		if _, err := c.Put(t.Context(), "/d/photo 1.bin", "application/octet-stream", bytes.NewReader(content), int64(len(content)), cidOf(t, content)); err != nil {
+		if _, err := c.Put(t.Context(), "/d/photo 1.bin", "application/octet-stream", bytes.NewReader(content),
+			int64(len(content)), cidOf(t, content)); err != nil {
 			t.Fatal(err)
 		}
 		link, err := c.SharePlainly(t.Context(), "/d/photo 1.bin", time.Now().Add(time.Hour), 1)
@@ -90,14 +91,16 @@ func TestLinksForUploads(t *testing.T) {
 		}
 		curl := func(n *system.Node, args ...string) string {
 			t.Helper()
-			said, err := exec.CommandContext(t.Context(), "curl", append([]string{"-sS", "-w", " %{http_code}"}, append(args, n.URL+path)...)...).CombinedOutput()
+			said, err := exec.CommandContext(t.Context(), "curl",
+				append([]string{"-sS", "-w", " %{http_code}"}, append(args, n.URL+path)...)...).CombinedOutput()
 			if err != nil {
 				t.Fatalf("curl: %v %s", err, said)
 			}
 			return string(said)
 		}
 		last := w.Node(len(w.Nodes) - 1)
-		if got := curl(last, "-T", photo); !strings.HasSuffix(got, "201") || !strings.Contains(got, cidOf(t, content).String()) {
+		if got := curl(last, "-T", photo); !strings.HasSuffix(got, "201") ||
+			!strings.Contains(got, cidOf(t, content).String()) {
 			t.Errorf("curl -T: %s", got)
 		}
 		w.Node(0).Kill()

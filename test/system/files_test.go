@@ -20,7 +20,8 @@ import (
 // files is a client of one node, as somebody with a key.
 func files(t testing.TB, n *system.Node, who did.Signer) *filestoreclient.Client {
 	t.Helper()
-	c, err := filestoreclient.New(filestoreclient.Config{Server: n.URL, Signer: who, HTTP: &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}})
+	c, err := filestoreclient.New(filestoreclient.Config{Server: n.URL, Signer: who,
+		HTTP: &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -52,10 +53,13 @@ func TestFilesOnAnyNode(t *testing.T) {
 		}
 		large := randomBytes(9<<20, 1)
 		want := cidOf(t, large)
-		if _, err := files(t, w.Node(0), who).Upload(t.Context(), filestoreclient.Upload{Path: "/big", Size: int64(len(large)), Source: bytes.NewReader(large), Want: want}); err != nil {
+		if _, err := files(t, w.Node(0), who).Upload(t.Context(),
+			filestoreclient.Upload{Path: "/big", Size: int64(len(large)), Source: bytes.NewReader(large),
+				Want: want}); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := files(t, w.Node(1), who).Put(t.Context(), "/small", "text/plain", strings.NewReader("small"), 5, cid.CID{}); err != nil {
+		if _, err := files(t, w.Node(1), who).Put(t.Context(), "/small", "text/plain", strings.NewReader("small"), 5,
+			cid.CID{}); err != nil {
 			t.Fatal(err)
 		}
 		for i := range w.Nodes {
@@ -87,7 +91,8 @@ func TestKilledWhileUploading(t *testing.T) {
 		}
 		first := randomBytes(1000, 99)
 		versions := map[string][]byte{cidOf(t, first).String(): first}
-		if _, err := files(t, n, who).Put(t.Context(), "/f", "application/octet-stream", bytes.NewReader(first), int64(len(first)), cid.CID{}); err != nil {
+		if _, err := files(t, n, who).Put(t.Context(), "/f", "application/octet-stream", bytes.NewReader(first),
+			int64(len(first)), cid.CID{}); err != nil {
 			t.Fatal(err)
 		}
 		for i := range points {

@@ -77,7 +77,8 @@ type reader struct {
 
 // replaced has the reader's own texts in place of the guide's, the longest first.
 func replaced(text string, by map[string]string) string {
-	for _, old := range slices.SortedFunc(maps.Keys(by), func(a, b string) int { return cmp.Or(len(b)-len(a), strings.Compare(a, b)) }) {
+	longestFirst := func(a, b string) int { return cmp.Or(len(b)-len(a), strings.Compare(a, b)) }
+	for _, old := range slices.SortedFunc(maps.Keys(by), longestFirst) {
 		text = strings.ReplaceAll(text, old, by[old])
 	}
 	return text
@@ -129,7 +130,8 @@ func (r *reader) follow(t *testing.T, commands []string) {
 	}
 	left := map[string]bool{}
 	for _, command := range commands {
-		if i := slices.IndexFunc(r.Leave, func(l struct{ Command, Why string }) bool { return strings.HasPrefix(command, l.Command) }); i >= 0 {
+		leaves := func(l struct{ Command, Why string }) bool { return strings.HasPrefix(command, l.Command) }
+		if i := slices.IndexFunc(r.Leave, leaves); i >= 0 {
 			left[r.Leave[i].Command] = true
 			continue
 		}
@@ -172,7 +174,9 @@ func TestEveryCommandOfEveryGuide(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	receiver := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) }))
+	receiver := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(http.StatusNoContent)
+	}))
 	t.Cleanup(receiver.Close)
 	seen := 0
 	for _, file := range files {

@@ -43,12 +43,14 @@ func TestKnowledgeOfHolders(t *testing.T) {
 		w.Node(0).Get(t, "/.well-known/did.json").JSON(t, &document)
 		service := document.ID
 		for _, folder := range []string{"/water", "/other"} {
-			if _, err := documents(t, w.Node(0), owner.Signer).Create(t.Context(), knowledgehttp.CollectionBody{Name: folder[1:], Folder: folder, Readers: "delegates"}); err != nil {
+			if _, err := documents(t, w.Node(0), owner.Signer).Create(t.Context(),
+				knowledgehttp.CollectionBody{Name: folder[1:], Folder: folder, Readers: "delegates"}); err != nil {
 				t.Fatal(err)
 			}
 		}
 		for path, text := range map[string]string{"/water/minutes.md": pumpMinutes, "/other/wells.md": "# Wells\n\nThe deep well at Mwatate belongs to Halima.\n"} {
-			if _, err := files(t, w.Node(1), owner.Signer).Put(t.Context(), path, "text/markdown", strings.NewReader(text), int64(len(text)), cid.CID{}); err != nil {
+			if _, err := files(t, w.Node(1), owner.Signer).Put(t.Context(), path, "text/markdown", strings.NewReader(text),
+				int64(len(text)), cid.CID{}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -67,7 +69,8 @@ func TestKnowledgeOfHolders(t *testing.T) {
 			t.Fatalf("before anything was delegated: %q, %v", said, err)
 		}
 		lent := identitytest.Delegation(t, owner, holder.DID, identitytest.Can("knowledge/read", owner.Home("/water")))
-		given := identitytest.Delegation(t, holder, service, identitytest.Can("knowledge/read", owner.Home("/water")), identitytest.Proof(lent))
+		given := identitytest.Delegation(t, holder, service, identitytest.Can("knowledge/read", owner.Home("/water")),
+			identitytest.Proof(lent))
 		if err := talk(1).Do(t.Context(), http.MethodPost, "/delegation", map[string]string{"raw": given}, nil); err != nil {
 			t.Fatal(err)
 		}
@@ -75,12 +78,14 @@ func TestKnowledgeOfHolders(t *testing.T) {
 			if said, err := asked(t, talk(i), question); err != nil || !strings.Contains(said, answer) {
 				t.Errorf("node %d: %q, %v", i, said, err)
 			}
-			if said, err := asked(t, talk(i), other); err != nil || strings.Contains(said, "Halima") || strings.Contains(said, "Wells") {
+			if said, err := asked(t, talk(i), other); err != nil || strings.Contains(said, "Halima") ||
+				strings.Contains(said, "Wells") {
 				t.Errorf("node %d, of another folder: %q, %v", i, said, err)
 			}
 		}
 		h := found.Hits[0]
-		if around, err := documents(t, w.Node(2), holder.Signer).Passages(t.Context(), h.Collection, h.Document, h.Number, 0); err != nil || len(around) != 1 {
+		if around, err := documents(t, w.Node(2), holder.Signer).Passages(t.Context(), h.Collection, h.Document, h.Number,
+			0); err != nil || len(around) != 1 {
 			t.Errorf("the passage that is cited: %+v, %v", around, err)
 		}
 		if reply := w.Node(1).Post(t, "/api/revocations", revocationBody(t, owner, service, lent)); reply.Status != http.StatusOK {

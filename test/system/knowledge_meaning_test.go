@@ -81,12 +81,14 @@ func TestKnowledgeByMeaning(t *testing.T) {
 			w := system.Start(t, shape, append(env, "PRINCIPAL_RATE_LIMIT_PER_MINUTE=0")...)
 			owner := somebody(t)
 			c := documents(t, w.Node(0), owner)
-			if _, err := c.Create(t.Context(), knowledgehttp.CollectionBody{Name: "Village", Folder: "/village", Readers: "delegates"}); err != nil {
+			if _, err := c.Create(t.Context(),
+				knowledgehttp.CollectionBody{Name: "Village", Folder: "/village", Readers: "delegates"}); err != nil {
 				t.Fatal(err)
 			}
 			put := func(name, text string) {
 				t.Helper()
-				if _, err := files(t, w.Node(1), owner).Put(t.Context(), "/village/"+name, "text/markdown", strings.NewReader(text), int64(len(text)), cid.CID{}); err != nil {
+				if _, err := files(t, w.Node(1), owner).Put(t.Context(), "/village/"+name, "text/markdown", strings.NewReader(text),
+					int64(len(text)), cid.CID{}); err != nil {
 					t.Fatal(err)
 				}
 			}

@@ -22,14 +22,16 @@ func TestKnowledgeAsksPeople(t *testing.T) {
 	t.Parallel()
 	system.Each(t, func(t *testing.T, w *system.World) {
 		owner, asker, stranger := somebody(t), somebody(t), somebody(t)
-		made, err := documents(t, w.Node(0), owner).Create(t.Context(), knowledgehttp.CollectionBody{Name: "Water", Folder: "/water", Readers: "everybody"})
+		made, err := documents(t, w.Node(0), owner).Create(t.Context(),
+			knowledgehttp.CollectionBody{Name: "Water", Folder: "/water", Readers: "everybody"})
 		if err != nil {
 			t.Fatal(err)
 		}
 		if err := documents(t, w.Node(1), owner).Publish(t.Context(), made.ID, "everybody"); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := files(t, w.Node(0), owner).Put(t.Context(), "/water/minutes.md", "text/markdown", strings.NewReader(pumpMinutes), int64(len(pumpMinutes)), cid.CID{}); err != nil {
+		if _, err := files(t, w.Node(0), owner).Put(t.Context(), "/water/minutes.md", "text/markdown",
+			strings.NewReader(pumpMinutes), int64(len(pumpMinutes)), cid.CID{}); err != nil {
 			t.Fatal(err)
 		}
 		answered(t, documents(t, w.Node(0), asker), "who keeps the key of the pump house?", "Peter Wafula")
@@ -45,7 +47,8 @@ func TestKnowledgeAsksPeople(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		sent, err := documents(t, w.Node(1), asker).AskPeople(t.Context(), knowledgehttp.QuestionBody{Question: question, SessionID: session})
+		sent, err := documents(t, w.Node(1), asker).AskPeople(t.Context(),
+			knowledgehttp.QuestionBody{Question: question, SessionID: session})
 		if err != nil || sent.State != "waiting" || sent.Collection != made.ID {
 			t.Fatalf("%+v, %v", sent, err)
 		}
@@ -59,17 +62,20 @@ func TestKnowledgeAsksPeople(t *testing.T) {
 		if none, err := documents(t, w.Node(2), stranger).Questions(t.Context(), "waiting"); err != nil || len(none) != 0 {
 			t.Errorf("a stranger sees %+v, %v", none, err)
 		}
-		_, err = documents(t, w.Node(0), stranger).AnswerQuestion(t.Context(), sent.ID, knowledgehttp.ReplyBody{Answer: "Red."})
+		_, err = documents(t, w.Node(0), stranger).AnswerQuestion(t.Context(), sent.ID,
+			knowledgehttp.ReplyBody{Answer: "Red."})
 		if refused, ok := errors.AsType[*knowledgeclient.StatusError](err); !ok || refused.Status != http.StatusNotFound {
 			t.Errorf("a stranger answers: %v", err)
 		}
 		const answer = "It stays green, like the school."
-		if _, err := documents(t, w.Node(0), owner).AnswerQuestion(t.Context(), sent.ID, knowledgehttp.ReplyBody{Answer: answer, Keep: true}); err != nil {
+		if _, err := documents(t, w.Node(0), owner).AnswerQuestion(t.Context(), sent.ID,
+			knowledgehttp.ReplyBody{Answer: answer, Keep: true}); err != nil {
 			t.Fatal(err)
 		}
 		system.Eventually(t, "the answer is in the conversation", func() error {
 			said, err := talk.History(t.Context(), session)
-			if err == nil && (len(said) != 1 || !strings.Contains(said[0].Content, answer) || !strings.Contains(said[0].Content, question)) {
+			if err == nil && (len(said) != 1 || !strings.Contains(said[0].Content, answer) ||
+				!strings.Contains(said[0].Content, question)) {
 				err = fmt.Errorf("%+v", said)
 			}
 			return err
@@ -148,7 +154,8 @@ func asksPeopleByTelephone(t *testing.T, w *system.World) {
 func asksPeopleAsThePerson(t *testing.T, w *system.World) {
 	t.Helper()
 	person := somebody(t)
-	made, err := documents(t, w.Node(0), person).Create(t.Context(), knowledgehttp.CollectionBody{Name: "Herd", Folder: "/herd", Readers: "delegates"})
+	made, err := documents(t, w.Node(0), person).Create(t.Context(),
+		knowledgehttp.CollectionBody{Name: "Herd", Folder: "/herd", Readers: "delegates"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -157,7 +164,8 @@ func asksPeopleAsThePerson(t *testing.T, w *system.World) {
 		t.Fatal(err)
 	}
 	const note = "# The herd\nThe zebu bull Simba grazes at Mwatate."
-	if _, err := files(t, w.Node(0), person).Put(t.Context(), "/herd/bull.md", "text/markdown", strings.NewReader(note), int64(len(note)), cid.CID{}); err != nil {
+	if _, err := files(t, w.Node(0), person).Put(t.Context(), "/herd/bull.md", "text/markdown", strings.NewReader(note),
+		int64(len(note)), cid.CID{}); err != nil {
 		t.Fatal(err)
 	}
 	answered(t, documents(t, w.Node(1), person), "where does the zebu bull Simba graze?", "Mwatate")
@@ -170,21 +178,25 @@ func asksPeopleAsThePerson(t *testing.T, w *system.World) {
 		t.Fatal(err)
 	}
 	c.dial("herd2")
-	c.expect("2", "", "1", "Enter your PIN", "70382", "Welcome", "1", "My account", "1", "Link web", "1", "Enter your PIN", "70382", "8 digits", told.Code, "did:key:", "1", "is linked")
+	c.expect("2", "", "1", "Enter your PIN", "70382", "Welcome", "1", "My account", "1", "Link web", "1", "Enter your PIN",
+		"70382", "8 digits", told.Code, "did:key:", "1", "is linked")
 	ask := func(session, question string) {
 		t.Helper()
 		c.dial(session)
-		c.expect("2", "", "1", "Enter your PIN", "70382", "Welcome", "1", "My account", "0", "3. Ask our documents", "3", "What do you want", question, "2. Our people", "2", "Send your question", "1", "with our people")
+		c.expect("2", "", "1", "Enter your PIN", "70382", "Welcome", "1", "My account", "0", "3. Ask our documents", "3",
+			"What do you want", question, "2. Our people", "2", "Send your question", "1", "with our people")
 	}
 	ask("herd3", "when should a calf be dehorned")
 	ask("herd4", "which salt lick is cheapest in town")
 	mine, err := documents(t, w.Node(2), person).MyQuestions(t.Context())
-	if err != nil || len(mine) != 2 || mine[1].Question != "when should a calf be dehorned" || mine[1].Channel != "telephone" || mine[1].Collection != made.ID {
+	if err != nil || len(mine) != 2 || mine[1].Question != "when should a calf be dehorned" ||
+		mine[1].Channel != "telephone" || mine[1].Collection != made.ID {
 		t.Fatalf("the person's own: %+v, %v", mine, err)
 	}
 	give := func(id, answer string) {
 		t.Helper()
-		if _, err := documents(t, w.Node(0), person).AnswerQuestion(t.Context(), id, knowledgehttp.ReplyBody{Answer: answer}); err != nil {
+		if _, err := documents(t, w.Node(0), person).AnswerQuestion(t.Context(), id,
+			knowledgehttp.ReplyBody{Answer: answer}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -215,7 +227,8 @@ func asksPeopleAsThePerson(t *testing.T, w *system.World) {
 	if got := c.expect("2", "", "1", "Enter your PIN", "70382", "Welcome Ben"); strings.Contains(got, "Read your answer") {
 		t.Errorf("after the link has ended: %q", got)
 	}
-	if mine, err = documents(t, w.Node(1), person).MyQuestions(t.Context()); err != nil || len(mine) != 2 || mine[0].Answer != "The red one at Juma." {
+	if mine, err = documents(t, w.Node(1), person).MyQuestions(t.Context()); err != nil || len(mine) != 2 ||
+		mine[0].Answer != "The red one at Juma." {
 		t.Errorf("the person's own: %+v, %v", mine, err)
 	}
 }

@@ -75,13 +75,15 @@ func TestKnowledgeOnEveryChannel(t *testing.T) {
 	t.Parallel()
 	system.Each(t, func(t *testing.T, w *system.World) {
 		owner, stranger := somebody(t), somebody(t)
-		made, err := documents(t, w.Node(0), owner).Create(t.Context(), knowledgehttp.CollectionBody{Name: "Water", Folder: "/water", Readers: "delegates"})
+		made, err := documents(t, w.Node(0), owner).Create(t.Context(),
+			knowledgehttp.CollectionBody{Name: "Water", Folder: "/water", Readers: "delegates"})
 		if err != nil {
 			t.Fatal(err)
 		}
 		put := func(n int, text string) {
 			t.Helper()
-			if _, err := files(t, w.Node(n), owner).Put(t.Context(), "/water/minutes.md", "text/markdown", strings.NewReader(text), int64(len(text)), cid.CID{}); err != nil {
+			if _, err := files(t, w.Node(n), owner).Put(t.Context(), "/water/minutes.md", "text/markdown",
+				strings.NewReader(text), int64(len(text)), cid.CID{}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -101,12 +103,14 @@ func TestKnowledgeOnEveryChannel(t *testing.T) {
 			}
 		}
 		everybody := "everybody"
-		if _, err := documents(t, w.Node(2), owner).Change(t.Context(), made.ID, knowledgehttp.ChangeBody{Readers: &everybody}); err != nil {
+		if _, err := documents(t, w.Node(2), owner).Change(t.Context(), made.ID,
+			knowledgehttp.ChangeBody{Readers: &everybody}); err != nil {
 			t.Fatal(err)
 		}
 		// It waits for an operator.
 		for i := range w.Nodes {
-			if a, err := documents(t, w.Node(i), stranger).Ask(t.Context(), question); err != nil || len(a.Hits)+len(a.Nearest) != 0 {
+			if a, err := documents(t, w.Node(i), stranger).Ask(t.Context(), question); err != nil ||
+				len(a.Hits)+len(a.Nearest) != 0 {
 				t.Errorf("a stranger at node %d before it is published: %+v, %v", i, a, err)
 			}
 		}
@@ -145,7 +149,8 @@ func TestKnowledgeOnEveryChannel(t *testing.T) {
 			}
 		})
 		t.Run("agent", func(t *testing.T) {
-			r, err := agent(t, w.Node(2), stranger).CallTool(t.Context(), &mcp.CallToolParams{Name: "knowledge_search", Arguments: map[string]any{"query": question}})
+			r, err := agent(t, w.Node(2), stranger).CallTool(t.Context(),
+				&mcp.CallToolParams{Name: "knowledge_search", Arguments: map[string]any{"query": question}})
 			if err != nil || r.IsError {
 				t.Fatalf("%+v, %v", r, err)
 			}
@@ -186,14 +191,16 @@ func TestKnowledgeSurvivesAKilledNode(t *testing.T) {
 	t.Parallel()
 	system.Each(t, func(t *testing.T, w *system.World) {
 		owner := somebody(t)
-		made, err := documents(t, w.Node(0), owner).Create(t.Context(), knowledgehttp.CollectionBody{Name: "Many", Folder: "/many", Readers: "everybody"})
+		made, err := documents(t, w.Node(0), owner).Create(t.Context(),
+			knowledgehttp.CollectionBody{Name: "Many", Folder: "/many", Readers: "everybody"})
 		if err != nil {
 			t.Fatal(err)
 		}
 		const many = 25
 		for i := range many {
 			text := fmt.Sprintf("# Plot %d\n\nPlot number %d belongs to family%d and grows crop%d.\n", i, i, i, i)
-			if _, err := files(t, w.Node(0), owner).Put(t.Context(), fmt.Sprintf("/many/%02d.md", i), "text/markdown", strings.NewReader(text), int64(len(text)), cid.CID{}); err != nil {
+			if _, err := files(t, w.Node(0), owner).Put(t.Context(), fmt.Sprintf("/many/%02d.md", i), "text/markdown",
+				strings.NewReader(text), int64(len(text)), cid.CID{}); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -34,11 +34,13 @@ func newNaming(t *testing.T, w *system.World) *naming {
 	var document struct{ ID string }
 	w.Node(0).Get(t, "/.well-known/did.json").JSON(t, &document)
 	n.service = document.ID
-	if _, err := files(t, w.Node(0), identitytest.Alice.Signer).Put(t.Context(), "/f", "text/plain", strings.NewReader("secret"), 6, cid.CID{}); err != nil {
+	if _, err := files(t, w.Node(0), identitytest.Alice.Signer).Put(t.Context(), "/f", "text/plain",
+		strings.NewReader("secret"), 6, cid.CID{}); err != nil {
 		t.Fatal(err)
 	}
 	var created struct{ SessionID string }
-	reply := n.ask(t, w.Node(0), http.MethodPost, "/sessions", "{}", "Authorization", "Bearer "+identitytest.Invocation(t, identitytest.Alice, n.service), "X-Auth-Type", "ucan")
+	reply := n.ask(t, w.Node(0), http.MethodPost, "/sessions", "{}", "Authorization",
+		"Bearer "+identitytest.Invocation(t, identitytest.Alice, n.service), "X-Auth-Type", "ucan")
 	reply.JSON(t, &created)
 	if n.session = created.SessionID; n.session == "" {
 		t.Fatalf("no session: %d %s", reply.Status, reply.Body)
@@ -84,7 +86,8 @@ func doors() []door {
 		}},
 		{"delegation", func(t *testing.T, n *naming) string {
 			t.Helper()
-			return identitytest.Delegation(t, identitytest.Alice, n.service, identitytest.Can("*", "ixo:oracle"), identitytest.Nonce(n.nonce()))
+			return identitytest.Delegation(t, identitytest.Alice, n.service, identitytest.Can("*", "ixo:oracle"),
+				identitytest.Nonce(n.nonce()))
 		}, func(t *testing.T, n *naming, node *system.Node, token string) int {
 			t.Helper()
 			return n.ask(t, node, http.MethodGet, "/sessions", "", "X-Ucan-Delegation", token).Status
@@ -222,7 +225,8 @@ func testCommand(t *testing.T, n *naming) {
 		t.Fatalf("castalia ucan verify: exit %d\n%s", code, text)
 	}
 	for _, label := range identitytest.Labels() {
-		if text, code := system.Run(t, nil, "ucan", "verify", "--audience", n.service, identitytest.Relabel(t, token, label)); code != 1 || !strings.Contains(text, `"valid": false`) {
+		if text, code := system.Run(t, nil, "ucan", "verify", "--audience", n.service,
+			identitytest.Relabel(t, token, label)); code != 1 || !strings.Contains(text, `"valid": false`) {
 			t.Errorf("as %s: exit %d\n%s", label.Name, code, text)
 		}
 	}

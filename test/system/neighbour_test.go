@@ -32,7 +32,8 @@ func TestWrongTokensLockNobodyOut(t *testing.T) {
 			for i := range 200 {
 				wrong := fmt.Sprintf("garbage%d", i)
 				if i%4 == 0 {
-					wrong = identitytest.Files(t, identitytest.Mallory, document.ID, "fs/*", identitytest.TTL(-time.Hour), identitytest.Nonce(fmt.Sprint(i)))
+					wrong = identitytest.Files(t, identitytest.Mallory, document.ID, "fs/*", identitytest.TTL(-time.Hour),
+						identitytest.Nonce(fmt.Sprint(i)))
 				}
 				if reply := ask(n, doors[i%3], wrong); reply.Status != http.StatusUnauthorized {
 					t.Fatalf("wrong token %d: %d %s", i, reply.Status, reply.Body)

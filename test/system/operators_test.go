@@ -77,14 +77,16 @@ func TestASetupLinkMakesOneOwner(t *testing.T) {
 				}
 			}
 		}
-		if text, code := Run(t, w.Env, "operators", "list"); code != 0 || !strings.Contains(text, owner.DID) || !strings.Contains(text, "keeps the books") {
+		if text, code := Run(t, w.Env, "operators", "list"); code != 0 || !strings.Contains(text, owner.DID) ||
+			!strings.Contains(text, "keeps the books") {
 			t.Errorf("operators list: %d %s", code, text)
 		}
 		if text, code := Run(t, w.Env, "operators", "remove", viewer.DID); code != 0 {
 			t.Errorf("operators remove: %d %s", code, text)
 		}
 		for i, n := range w.Nodes {
-			if got := n.Do(t, signedByOperator(t, w, viewer, http.MethodGet, "/operator/members", "")); got.Status != http.StatusUnauthorized {
+			if got := n.Do(t, signedByOperator(t, w, viewer, http.MethodGet, "/operator/members",
+				"")); got.Status != http.StatusUnauthorized {
 				t.Errorf("after the role was taken away, at node %d: %d", i, got.Status)
 			}
 			if strings.Contains(n.Log(), secret) {

@@ -36,16 +36,19 @@ func newClerk(t *testing.T) *clerk {
 	type letter struct {
 		Text string `json:"text"`
 	}
-	mcp.AddTool(tools, &mcp.Tool{Name: "send", Description: "Send a letter."}, func(_ context.Context, _ *mcp.CallToolRequest, in letter) (*mcp.CallToolResult, any, error) {
-		c.reach("the tool is called")
-		c.mu.Lock()
-		c.sends[in.Text]++
-		c.mu.Unlock()
-		c.reach("the tool has done its work")
-		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: "sent " + in.Text}}}, nil, nil
-	})
+	mcp.AddTool(tools, &mcp.Tool{Name: "send", Description: "Send a letter."},
+		func(_ context.Context, _ *mcp.CallToolRequest, in letter) (*mcp.CallToolResult, any, error) {
+			c.reach("the tool is called")
+			c.mu.Lock()
+			c.sends[in.Text]++
+			c.mu.Unlock()
+			c.reach("the tool has done its work")
+			return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: "sent " + in.Text}}}, nil, nil
+		})
 	mux := http.NewServeMux()
-	mux.Handle("/mcp", mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return tools }, &mcp.StreamableHTTPOptions{Stateless: true}))
+	mux.Handle("/mcp", mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server {
+		return tools
+	}, &mcp.StreamableHTTPOptions{Stateless: true}))
 	mux.HandleFunc("/chat/completions", c.complete)
 	c.server = httptest.NewServer(mux)
 	t.Cleanup(func() {
@@ -210,7 +213,8 @@ func killAt(t *testing.T, w *World, model *clerk, point string) {
 		}
 		n := node()
 		if run == "" {
-			s, err := alice.openStream(t.Context(), n, http.MethodPost, "/messages/"+alice.session, fmt.Sprintf(`{"message":"send %s","stream":true}`, text), "X-Request-Id", "once-"+text)
+			s, err := alice.openStream(t.Context(), n, http.MethodPost, "/messages/"+alice.session,
+				fmt.Sprintf(`{"message":"send %s","stream":true}`, text), "X-Request-Id", "once-"+text)
 			if err != nil {
 				return err
 			}

@@ -108,12 +108,14 @@ func TestWhichDocumentRules(t *testing.T) {
 						refusal = fmt.Sprintf("The document %q is set by the variable %s of the server and cannot be changed here: unset it first", d.name, d.variable)
 					}
 					got := n.document(t, d.name)
-					if got.Text != text || got.Source != source || got.Where != where || got.ReadOnly != (refusal != "") || got.Problem != "" {
+					if got.Text != text || got.Source != source || got.Where != where || got.ReadOnly != (refusal != "") ||
+						got.Problem != "" {
 						t.Errorf("round %d: %+v, want %q from the %s", round, got, text, source)
 					}
 					reply := n.writeDocument(t, d.name, d.stored)
 					var said struct{ Message string }
-					if reply.JSON(t, &said); refusal != "" && (reply.Status != http.StatusConflict || said.Message != refusal) || refusal == "" && reply.Status != http.StatusOK {
+					if reply.JSON(t, &said); refusal != "" && (reply.Status != http.StatusConflict || said.Message != refusal) ||
+						refusal == "" && reply.Status != http.StatusOK {
 						t.Errorf("round %d: a write of %s: %d %s", round, d.name, reply.Status, reply.Body)
 					}
 				}

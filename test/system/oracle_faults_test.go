@@ -143,7 +143,8 @@ func (b *begun) whole(t *testing.T, n *Node, frames []frame) {
 		t.Errorf("the page shows %q, want %q", got, b.answer)
 	}
 	list := b.who.transcript(t, n).Messages
-	if len(list) != 2 || list[0].Content != b.message || list[1].Content != b.answer || list[1].ID != frames[len(frames)-1].field(t, "messageId") {
+	if len(list) != 2 || list[0].Content != b.message || list[1].Content != b.answer ||
+		list[1].ID != frames[len(frames)-1].field(t, "messageId") {
 		t.Errorf("the transcript: %v; the end: %v", list, frames[len(frames)-1])
 	}
 }

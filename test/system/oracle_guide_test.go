@@ -65,7 +65,8 @@ func TestSuggestionsOfTheFirstScreen(t *testing.T) {
 				case "action_call":
 					e.page.Emit("action_call_result", map[string]any{"toolCallId": e.arg["toolCallId"], "sessionId": c.session, "result": "The chart is on the page, with 2 values."})
 				case "browser_tool_call":
-					e.page.Emit("tool_result", map[string]any{"toolCallId": e.arg["toolCallId"], "sessionId": c.session, "result": map[string]string{"before": "auto", "now": "dark"}})
+					e.page.Emit("tool_result", map[string]any{"toolCallId": e.arg["toolCallId"], "sessionId": c.session,
+						"result": map[string]string{"before": "auto", "now": "dark"}})
 				default:
 					continue
 				}
@@ -75,7 +76,8 @@ func TestSuggestionsOfTheFirstScreen(t *testing.T) {
 				t.Errorf("%s: %s", text, said)
 			}
 		}
-		for name, test := range map[string]func(*testing.T, *World){"Allow": allowed, "Not now": declined, "without a page": unasked, "the delegation is there first": overtaken} {
+		for name, test := range map[string]func(*testing.T, *World){"Allow": allowed, "Not now": declined,
+			"without a page": unasked, "the delegation is there first": overtaken} {
 			t.Run(name, func(t *testing.T) { test(t, w) })
 		}
 	})
@@ -84,7 +86,8 @@ func TestSuggestionsOfTheFirstScreen(t *testing.T) {
 // delegate is what the console's Allow sends.
 func (c *chatter) delegate(t *testing.T, n *Node, who identitytest.Actor) {
 	t.Helper()
-	grant, err := json.Marshal(map[string]string{"raw": identitytest.Delegation(t, who, serviceDID(t, n), identitytest.Can("fs/read", who.Home("")))})
+	grant, err := json.Marshal(map[string]string{"raw": identitytest.Delegation(t, who, serviceDID(t, n),
+		identitytest.Can("fs/read", who.Home("")))})
 	if err != nil {
 		t.Fatal(err)
 	}

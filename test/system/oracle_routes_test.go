@@ -53,7 +53,8 @@ func runRoutes(t *testing.T, w *World, model *speaker) {
 	if strings.TrimSpace(string(reply.Body)) != `{"run":null}` {
 		t.Errorf("after the end: %s", reply.Body)
 	}
-	if reply := alice.do(t, w.Node(1), http.MethodPost, "/messages/abort", fmt.Sprintf(`{"sessionId":%q}`, alice.session)); !strings.Contains(string(reply.Body), `"success":false`) {
+	if reply := alice.do(t, w.Node(1), http.MethodPost, "/messages/abort",
+		fmt.Sprintf(`{"sessionId":%q}`, alice.session)); !strings.Contains(string(reply.Body), `"success":false`) {
 		t.Errorf("aborted twice: %s", reply.Body)
 	}
 }
@@ -91,7 +92,8 @@ func historyRoute(t *testing.T, w *World, _ *speaker) {
 		t.Errorf("all: %+v", all)
 	}
 	for _, query := range []string{"?before=a&after=b", "?limit=x", "?before=nobody"} {
-		refused(t, query, alice.do(t, w.Node(0), http.MethodGet, "/sessions/"+alice.session+"/messages"+query, ""), http.StatusBadRequest, "")
+		refused(t, query, alice.do(t, w.Node(0), http.MethodGet, "/sessions/"+alice.session+"/messages"+query, ""),
+			http.StatusBadRequest, "")
 	}
 }
 
@@ -155,7 +157,8 @@ func delegationRoutes(t *testing.T, w *World, _ *speaker) {
 	var stored map[string]any
 	reply := deposit(good, fmt.Sprintf(`,"issuer":%q,"audience":%q,"expiration":%d`, who.DID, document.ID, expires.Unix()))
 	reply.JSON(t, &stored)
-	if diff := cmp.Diff(map[string]any{"ok": true, "expiration": float64(expires.Unix())}, stored); diff != "" || reply.Status != http.StatusOK {
+	if diff := cmp.Diff(map[string]any{"ok": true, "expiration": float64(expires.Unix())}, stored); diff != "" ||
+		reply.Status != http.StatusOK {
 		t.Errorf("store: %d %s", reply.Status, reply.Body)
 	}
 	if got := status(true); got["expiration"] != float64(expires.Unix()) {
@@ -189,7 +192,8 @@ func publicRoutes(t *testing.T, w *World, _ *speaker) {
 		}
 		reply := w.Node(1).Do(t, Call{Method: http.MethodGet, Path: "/models", Header: header})
 		reply.JSON(t, &models)
-		if reply.Status != http.StatusOK || models.Default != "speaker" || len(models.Models) != 1 || models.Models[0]["id"] != "speaker" || models.Models[0]["isDefault"] != true {
+		if reply.Status != http.StatusOK || models.Default != "speaker" || len(models.Models) != 1 ||
+			models.Models[0]["id"] != "speaker" || models.Models[0]["isDefault"] != true {
 			t.Errorf("models: %d %s", reply.Status, reply.Body)
 		}
 		for _, c := range []struct{ method, path string }{
@@ -206,11 +210,13 @@ func publicRoutes(t *testing.T, w *World, _ *speaker) {
 			{http.MethodGet, "/delegation"},
 			{http.MethodDelete, "/delegation"},
 		} {
-			refused(t, c.method+" "+c.path, w.Node(2).Do(t, Call{Method: c.method, Path: c.path, Header: header}), http.StatusUnauthorized, says)
+			refused(t, c.method+" "+c.path, w.Node(2).Do(t, Call{Method: c.method, Path: c.path, Header: header}),
+				http.StatusUnauthorized, says)
 		}
 		// AUTH_EXCLUDED_ROUTES names this one method of the path.
 		preferences := Call{Method: http.MethodGet, Path: "/user-preferences", Header: header}
-		if reply := w.Node(0).Do(t, preferences); reply.Status != http.StatusOK || strings.TrimSpace(string(reply.Body)) != "null" {
+		if reply := w.Node(0).Do(t, preferences); reply.Status != http.StatusOK ||
+			strings.TrimSpace(string(reply.Body)) != "null" {
 			t.Errorf("an excluded route looks at credentials: %d %s", reply.Status, reply.Body)
 		}
 		preferences.Method = http.MethodDelete

@@ -44,7 +44,8 @@ func refused(t *testing.T, what string, reply Reply, status int, says string) {
 	if status == http.StatusUnauthorized || status == http.StatusInternalServerError {
 		name = "" // published clients know these two bodies without it
 	}
-	if reply.Status != status || body.StatusCode != status || body.Error != name || !strings.Contains(fmt.Sprint(body.Message), says) {
+	if reply.Status != status || body.StatusCode != status || body.Error != name ||
+		!strings.Contains(fmt.Sprint(body.Message), says) {
 		t.Errorf("%s: %d %s; want %d with %q", what, reply.Status, reply.Body, status, says)
 	}
 }
@@ -142,7 +143,8 @@ func messageRoutes(t *testing.T, w *World, model *speaker) {
 	has(t, "an answer", answer, "message", "sessionId", "runId", "status")
 	said, _ := answer["message"].(map[string]any)
 	has(t, "the message", said, "type", "content", "id")
-	if reply.Status != http.StatusOK || said["type"] != "ai" || said["content"] != answerTo(first) || answer["sessionId"] != alice.session ||
+	if reply.Status != http.StatusOK || said["type"] != "ai" || said["content"] != answerTo(first) ||
+		answer["sessionId"] != alice.session ||
 		reply.Header.Get("X-Request-Id") != "turn-1" || reply.Header.Get("X-Run-Id") != answer["runId"] {
 		t.Errorf("answer: %d %v %s", reply.Status, reply.Header, reply.Body)
 	}
@@ -196,7 +198,8 @@ func messageRoutes(t *testing.T, w *World, model *speaker) {
 func streamRoutes(t *testing.T, w *World, _ *speaker) {
 	alice := newChatter(t, w, identitytest.NewActor("streams"))
 	message := "stream to " + alice.session
-	s := alice.stream(t, w.Node(0), http.MethodPost, "/messages/"+alice.session, fmt.Sprintf(`{"message":%q,"stream":true}`, message), "X-Request-Id", "asked-1")
+	s := alice.stream(t, w.Node(0), http.MethodPost, "/messages/"+alice.session,
+		fmt.Sprintf(`{"message":%q,"stream":true}`, message), "X-Request-Id", "asked-1")
 	h := s.Header
 	if h.Get("X-Request-Id") != "asked-1" || h.Get("X-Run-Id") == "" || h.Get("X-Delegation-Required") != "1" ||
 		h.Get("Cache-Control") != "no-cache, no-transform" || h.Get("X-Accel-Buffering") != "no" {
@@ -210,7 +213,8 @@ func streamRoutes(t *testing.T, w *World, _ *speaker) {
 			t.Errorf("frame %d has the id %s", i, f.ID)
 		}
 	}
-	if frames[0].Event != "run" || frames[0].field(t, "runId") != h.Get("X-Run-Id") || frames[0].field(t, "requestId") != "asked-1" {
+	if frames[0].Event != "run" || frames[0].field(t, "runId") != h.Get("X-Run-Id") ||
+		frames[0].field(t, "requestId") != "asked-1" {
 		t.Errorf("the first frame: %v", frames[0])
 	}
 	if seen["delegation_required"] != 1 || seen["reasoning"] == 0 || seen["error"] != 0 || textOf(t, frames) != answerTo(message) {
@@ -218,7 +222,8 @@ func streamRoutes(t *testing.T, w *World, _ *speaker) {
 	}
 	done := frames[len(frames)-1]
 	list := alice.transcript(t, w.Node(1)).Messages
-	if len(list) != 2 || list[1].ID != done.field(t, "messageId") || list[1].Content != answerTo(message) || done.field(t, "status") != "finished" {
+	if len(list) != 2 || list[1].ID != done.field(t, "messageId") || list[1].Content != answerTo(message) ||
+		done.field(t, "status") != "finished" {
 		t.Errorf("done %s, transcript %v", done.Data, list)
 	}
 	// Everything had been read: nothing is left, and nothing new is started.
@@ -255,7 +260,8 @@ func messageRefusals(t *testing.T, w *World, _ *speaker) {
 	if reply := alice.do(t, w.Node(0), http.MethodPost, "/messages/"+alice.session, large); reply.Status != http.StatusOK {
 		t.Errorf("300 KiB: %d %.200s", reply.Status, reply.Body)
 	}
-	tooLarge := alice.do(t, w.Node(0), http.MethodPost, "/messages/"+alice.session, fmt.Sprintf(`{"message":%q}`, strings.Repeat("x", 1<<20)))
+	tooLarge := alice.do(t, w.Node(0), http.MethodPost, "/messages/"+alice.session,
+		fmt.Sprintf(`{"message":%q}`, strings.Repeat("x", 1<<20)))
 	if tooLarge.Status != http.StatusRequestEntityTooLarge || !strings.Contains(string(tooLarge.Body), `"statusCode":413`) {
 		t.Errorf("1 MiB: %d %s", tooLarge.Status, tooLarge.Body)
 	}
@@ -278,7 +284,8 @@ func foreignSessions(t *testing.T, w *World, _ *speaker) {
 			{http.MethodGet, "/sessions/" + id + "/messages", ""},
 			{http.MethodGet, "/sessions/" + id + "/run", ""},
 		} {
-			if reply := alice.do(t, w.Node(i), c.method, c.path, c.body); reply.Status != http.StatusNotFound || strings.TrimSpace(string(reply.Body)) != want {
+			if reply := alice.do(t, w.Node(i), c.method, c.path, c.body); reply.Status != http.StatusNotFound ||
+				strings.TrimSpace(string(reply.Body)) != want {
 				t.Errorf("%s %s: %d %s", c.method, c.path, reply.Status, reply.Body)
 			}
 		}

@@ -77,7 +77,8 @@ func modelFailures(t *testing.T, w *World, _ *speaker) {
 				failed = f
 			}
 		}
-		if failed.Event == "" || failed.field(t, "kind") != c.kind || failed.field(t, "retryable") != c.retryable || strings.Contains(failed.Data, "sk-") {
+		if failed.Event == "" || failed.field(t, "kind") != c.kind || failed.field(t, "retryable") != c.retryable ||
+			strings.Contains(failed.Data, "sk-") {
 			t.Errorf("%q: error %s", c.message, failed.Data)
 		}
 		if done.field(t, "failed") != true || done.field(t, "status") != "failed" {

@@ -36,7 +36,8 @@ func usageRoutes(t *testing.T, w *World, _ *speaker) {
 		}
 		return nil
 	})
-	if len(own.Usage) != 1 || own.Usage[0].Source != "oracle" || own.Usage[0].Model != "speaker" || own.Usage[0].User != "" || own.Total.FirstTokenMS == nil {
+	if len(own.Usage) != 1 || own.Usage[0].Source != "oracle" || own.Usage[0].Model != "speaker" ||
+		own.Usage[0].User != "" || own.Total.FirstTokenMS == nil {
 		t.Errorf("own usage: %+v", own)
 	}
 	var others list

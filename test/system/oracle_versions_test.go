@@ -72,7 +72,8 @@ func versionRoutes(t *testing.T, w *World, model *speaker) {
 	}
 	expect("the first chosen again", w.Node(2), word(0), word(1), word(2))
 	alice.say(t, w.Node(0), word(9)).rest(t)
-	if sent = model.last(word(9)); !strings.Contains(sent, word(1)) || strings.Contains(sent, word(7)) || strings.Contains(sent, word(8)) {
+	if sent = model.last(word(9)); !strings.Contains(sent, word(1)) || strings.Contains(sent, word(7)) ||
+		strings.Contains(sent, word(8)) {
 		t.Errorf("the model was sent another branch: %s", sent)
 	}
 	var list struct{ Versions []map[string]any }
@@ -94,7 +95,8 @@ func versionRoutes(t *testing.T, w *World, model *speaker) {
 	if reply := alice.do(t, w.Node(0), http.MethodPut, feedback, `{"rating":"down","text":"not so"}`); reply.Status != http.StatusOK {
 		t.Errorf("feedback: %d %s", reply.Status, reply.Body)
 	}
-	if reply := alice.do(t, w.Node(1), http.MethodGet, "/messages/"+alice.session, ""); !strings.Contains(string(reply.Body), `"feedback":{"rating":"down","text":"not so"}`) {
+	if reply := alice.do(t, w.Node(1), http.MethodGet, "/messages/"+alice.session,
+		""); !strings.Contains(string(reply.Body), `"feedback":{"rating":"down","text":"not so"}`) {
 		t.Errorf("feedback is not shown: %s", reply.Body)
 	}
 	for _, c := range [][2]string{

@@ -78,7 +78,8 @@ func (c *chatter) until(t *testing.T, n *Node, want account) {
 // asOperator calls a route that has a secret of its own.
 func asOperator(t *testing.T, n *Node, method, path, secret, body string) Reply {
 	t.Helper()
-	return n.Do(t, Call{Method: method, Path: path, Body: body, Header: http.Header{"Authorization": {"Bearer " + secret}, "Content-Type": {"application/json"}}})
+	return n.Do(t,
+		Call{Method: method, Path: path, Body: body, Header: http.Header{"Authorization": {"Bearer " + secret}, "Content-Type": {"application/json"}}})
 }
 
 func grantTo(t *testing.T, n *Node, who identitytest.Actor, amount int, key string) {
@@ -136,11 +137,13 @@ func gate(t *testing.T, w *World, c *chatter) {
 	names, gated := regexp.MustCompile(`\{[^}]*\}`), 0
 	for path, methods := range doc.Paths {
 		first, _, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
-		if slices.Contains([]string{"api", "ipfs", "mcp", "socket.io", "operator", "metrics"}, first) { // files, telephones, sockets, operators
+		// files, telephones, sockets, operators
+		if slices.Contains([]string{"api", "ipfs", "mcp", "socket.io", "operator", "metrics"}, first) {
 			continue
 		}
 		// A passage is found without a model, so it costs nothing, and neither do lists.
-		free := slices.Contains([]string{"delegation", "credits", "user-preferences", "claims", "knowledge", "usage"}, first) || strings.HasPrefix(path, "/v1/models")
+		free := slices.Contains([]string{"delegation", "credits", "user-preferences", "claims", "knowledge", "usage"},
+			first) || strings.HasPrefix(path, "/v1/models")
 		for method, route := range methods {
 			asks := slices.ContainsFunc(route.Security, func(s map[string]any) bool { return s["ucan"] != nil })
 			body := ""
@@ -166,7 +169,8 @@ func gate(t *testing.T, w *World, c *chatter) {
 				want = map[string]any{"error": map[string]any{"message": text, "type": "insufficient_quota", "param": nil, "code": "insufficient_quota"}}
 			}
 			var got map[string]any
-			if err := json.Unmarshal(r.Body, &got); err != nil || r.Status != http.StatusPaymentRequired || !cmp.Equal(want, got) {
+			if err := json.Unmarshal(r.Body, &got); err != nil || r.Status != http.StatusPaymentRequired ||
+				!cmp.Equal(want, got) {
 				t.Errorf("%s %s without credits: %d %s", method, path, r.Status, r.Body)
 			}
 		}

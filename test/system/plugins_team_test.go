@@ -96,7 +96,8 @@ var linkCode = regexp.MustCompile(`/console/link#([A-Z2-7]+) `)
 func (c *team) joins(t *testing.T, w *World, user string, who identitytest.Actor) {
 	t.Helper()
 	channel := "CLINK" + user
-	if reply, err := event(t.Context(), w.Node(0), "EvLink"+user, channel, user, "whoami"); err != nil || reply.Status != http.StatusOK {
+	if reply, err := event(t.Context(), w.Node(0), "EvLink"+user, channel, user, "whoami"); err != nil ||
+		reply.Status != http.StatusOK {
 		t.Fatalf("the webhook: %v %d %s", err, reply.Status, reply.Body)
 	}
 	code := linkCode.FindStringSubmatch(c.await(t, channel, 1))
@@ -154,14 +155,16 @@ func putAside(t *testing.T, w *World, c *team, user string) {
 		c.deaf[user], c.deaf["CDEAD"+user] = yes, yes
 	}
 	deaf(true)
-	if reply, err := event(t.Context(), w.Node(0), id, "CDEAD"+user, user, "are you there?"); err != nil || reply.Status != http.StatusOK {
+	if reply, err := event(t.Context(), w.Node(0), id, "CDEAD"+user, user, "are you there?"); err != nil ||
+		reply.Status != http.StatusOK {
 		t.Fatalf("the webhook: %v %d %s", err, reply.Status, reply.Body)
 	}
 	listed := func() string {
 		return string(asOperator(t, w.Node(1), http.MethodGet, "/teamchat/dead", teamSecret, "").Body)
 	}
 	Eventually(t, "the event is put aside", func() error {
-		if got := listed(); !strings.Contains(got, `"id":"`+id+`"`) || !strings.Contains(got, "user_not_found") || strings.Contains(got, "are you there") {
+		if got := listed(); !strings.Contains(got, `"id":"`+id+`"`) || !strings.Contains(got, "user_not_found") ||
+			strings.Contains(got, "are you there") {
 			return fmt.Errorf("%s", got)
 		}
 		return nil
@@ -216,7 +219,8 @@ func TestAcknowledgedEventsSurvive(t *testing.T) {
 func survive(t *testing.T, w *World, model *puppet, c *team) {
 	user, channel := "U2"+strings.ToUpper(string(w.Shape)), "C2"+strings.ToUpper(string(w.Shape))
 	c.joins(t, w, user, identitytest.NewActor("survivor"+string(w.Shape)))
-	if reply, err := event(t.Context(), w.Node(0), "EvKill"+user, channel, user, "wait for me"); err != nil || reply.Status != http.StatusOK {
+	if reply, err := event(t.Context(), w.Node(0), "EvKill"+user, channel, user, "wait for me"); err != nil ||
+		reply.Status != http.StatusOK {
 		t.Fatalf("the webhook: %v %d %s", err, reply.Status, reply.Body)
 	}
 	w.Node(0).Kill()

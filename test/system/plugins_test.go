@@ -62,7 +62,8 @@ func filesPlugin(t *testing.T, w *World) {
 	if _, said := c.use(t, w.Node(0), "files", "vfs_access", `{}`); !strings.Contains(said, "POST /delegation") {
 		t.Errorf("without a grant: %s", said)
 	}
-	grant, _ := json.Marshal(map[string]string{"raw": identitytest.Delegation(t, who, did, identitytest.Can("fs/*", who.Home("/notes")))})
+	grant, _ := json.Marshal(map[string]string{"raw": identitytest.Delegation(t, who, did,
+		identitytest.Can("fs/*", who.Home("/notes")))})
 	if r := c.do(t, w.Node(1), http.MethodPost, "/delegation", string(grant)); r.Status != http.StatusOK {
 		t.Fatalf("grant: %d %s", r.Status, r.Body)
 	}
@@ -79,7 +80,8 @@ func filesPlugin(t *testing.T, w *World) {
 	w.Node(2).Do(t, Call{Method: http.MethodGet, Path: "/api/fs/audit", Header: http.Header{
 		"Authorization": {"Bearer " + identitytest.Files(t, who, did, "fs/*")},
 	}}).JSON(t, &audit)
-	if len(audit.Entries) != 1 || audit.Entries[0].Path != "/notes/a.txt" || audit.Entries[0].Invoker != did || audit.Entries[0].Actor != who.DID {
+	if len(audit.Entries) != 1 || audit.Entries[0].Path != "/notes/a.txt" || audit.Entries[0].Invoker != did ||
+		audit.Entries[0].Actor != who.DID {
 		t.Errorf("audit: %+v", audit)
 	}
 }
@@ -105,10 +107,12 @@ func memoryPlugin(t *testing.T, w *World) {
 		t.Errorf("POST /memory: %d %s", r.Status, r.Body)
 	}
 	later := newChatter(t, w, who)
-	if _, said := later.use(t, w.Node(2), "memory", "recall", `{"query":"bees"}`); !strings.Contains(said, "Nakuru") || strings.Contains(said, "Wanjiru") {
+	if _, said := later.use(t, w.Node(2), "memory", "recall", `{"query":"bees"}`); !strings.Contains(said, "Nakuru") ||
+		strings.Contains(said, "Wanjiru") {
 		t.Errorf("recall: %s", said)
 	}
-	if r := newChatter(t, w, identitytest.NewActor("stranger")).do(t, w.Node(0), http.MethodGet, "/memory", ""); strings.Contains(string(r.Body), "Nakuru") {
+	if r := newChatter(t, w, identitytest.NewActor("stranger")).do(t, w.Node(0), http.MethodGet, "/memory",
+		""); strings.Contains(string(r.Body), "Nakuru") {
 		t.Errorf("somebody else reads %s", r.Body)
 	}
 	var all struct{ Memories []struct{ ID, Text string } }
@@ -188,7 +192,8 @@ func pageComponents(t *testing.T, w *World) {
 			case kind.call:
 				e.page.Emit(kind.result, map[string]any{
 					"toolCallId": e.arg["toolCallId"], "sessionId": c.session,
-					"result": map[string]any{"component": map[string]any{"name": "Chart", "args": map[string]any{"bars": []int{3, 4}}}, "said": "drawn"},
+					"result": map[string]any{"component": map[string]any{"name": "Chart", "args": map[string]any{"bars": []int{3, 4}}},
+						"said": "drawn"},
 				})
 			case "render_component":
 				if e.arg["componentName"] != "Chart" || e.arg["sessionId"] != c.session || e.arg["eventId"] == nil {
@@ -213,9 +218,11 @@ func protectedTool(t *testing.T, w *World) {
 	if _, said := c.use(t, w.Node(0), "mcp-vault", "vault__vfs_list", `{}`); !strings.Contains(said, "protected") {
 		t.Errorf("without an invocation: %s", said)
 	}
-	token := identitytest.Invocation(t, who, serviceDID(t, w.Node(0)), identitytest.Can("mcp/call", "ixo:oracle:"+entityDID+":mcp/vault/vfs_list"))
+	token := identitytest.Invocation(t, who, serviceDID(t, w.Node(0)),
+		identitytest.Can("mcp/call", "ixo:oracle:"+entityDID+":mcp/vault/vfs_list"))
 	with := fmt.Sprintf(`,"mcpInvocations":{"vault__vfs_list":%q}`, token)
-	if _, said := c.use(t, w.Node(1), "mcp-vault", "vault__vfs_list", `{}`, with); strings.Contains(said, "refused") || strings.Contains(said, "protected") {
+	if _, said := c.use(t, w.Node(1), "mcp-vault", "vault__vfs_list", `{}`, with); strings.Contains(said, "refused") ||
+		strings.Contains(said, "protected") {
 		t.Errorf("with one: %s", said)
 	}
 	if _, said := c.use(t, w.Node(2), "mcp-vault", "vault__vfs_list", `{"path":"/"}`, with); !strings.Contains(said, "refused") {
@@ -228,7 +235,8 @@ func ownServer(t *testing.T, w *World, address, token string) {
 	who := identitytest.NewActor("plugin-own" + string(w.Shape))
 	c := newChatter(t, w, who)
 	body, _ := json.Marshal(map[string]string{"name": "mine", "url": address + "/mcp", "token": token})
-	if r := c.do(t, w.Node(0), http.MethodPost, "/mcp-servers", string(body)); r.Status != http.StatusCreated || strings.Contains(string(r.Body), token) {
+	if r := c.do(t, w.Node(0), http.MethodPost, "/mcp-servers", string(body)); r.Status != http.StatusCreated ||
+		strings.Contains(string(r.Body), token) {
 		t.Fatalf("add: %d %s", r.Status, r.Body)
 	}
 	path := "/own-" + string(w.Shape) + ".txt"

@@ -108,7 +108,8 @@ func TestAPageFollowsItsSessionOnAnyNode(t *testing.T) {
 						if diff := cmp.Diff(map[string]any{"n": 21.0}, e.arg["args"]); diff != "" {
 							t.Errorf("args (-want +got):\n%s", diff)
 						}
-						e.page.Emit(kind.result, map[string]any{"toolCallId": e.arg["toolCallId"], "sessionId": alice.session, "result": map[string]any{"doubled": 42}})
+						e.page.Emit(kind.result, map[string]any{"toolCallId": e.arg["toolCallId"], "sessionId": alice.session,
+							"result": map[string]any{"doubled": 42}})
 					case e.name == "message_cache_invalidation" && e.arg["title"] != nil:
 						if e.arg["eventName"] != nil || e.arg["sessionId"] != alice.session {
 							t.Errorf("a title is not told bare: %v", e.arg)
@@ -172,7 +173,8 @@ func TestPollingWorksThroughAnyNode(t *testing.T) {
 			other.Base = w.Node(i).URL + "/socket.io/"
 			return &other
 		}
-		if status, answer := at(1).Post("40" + socketiotest.JSON(t, map[string]string{"invocation": alice.token})); status != http.StatusOK || answer != "ok" {
+		if status, answer := at(1).Post("40" +
+			socketiotest.JSON(t, map[string]string{"invocation": alice.token})); status != http.StatusOK || answer != "ok" {
 			t.Fatalf("push: %d %s", status, answer)
 		}
 		if _, body := at(2).Get(); !strings.HasPrefix(body, `40{"sid":"`) {
@@ -193,7 +195,8 @@ func TestPollingWorksThroughAnyNode(t *testing.T) {
 			lost, _ := socketiotest.OpenPolling(t, w.Node(1).URL+"/socket.io/", "sessionId="+alice.session)
 			w.Node(1).Kill()
 			Eventually(t, "a dead node's session is unknown", func() error {
-				if status, body := socketiotest.Do(t, http.MethodGet, w.Node(0).URL+"/socket.io/?"+lost.Query, ""); status != http.StatusBadRequest || !strings.Contains(body, `"code":1`) {
+				if status, body := socketiotest.Do(t, http.MethodGet, w.Node(0).URL+"/socket.io/?"+lost.Query,
+					""); status != http.StatusBadRequest || !strings.Contains(body, `"code":1`) {
 					return fmt.Errorf("%d %s", status, body)
 				}
 				return nil

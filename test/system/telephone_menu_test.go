@@ -85,7 +85,8 @@ func TestTheMenuIsReplacedWhileTelephonesTalk(t *testing.T) {
 		t.Parallel()
 		menu := menuFile{t, filepath.Join(t.TempDir(), "menu.yaml")}
 		menu.write("Welcome to Nowhere", "next: infoMenu}", "next: nowhere}")
-		out, code := system.Run(t, []string{"USSD_MENU=" + menu.path, "PORT=0", "HOST=127.0.0.1", "CASTALIA_DATA=" + filepath.Join(t.TempDir(), "data")}, "serve")
+		out, code := system.Run(t,
+			[]string{"USSD_MENU=" + menu.path, "PORT=0", "HOST=127.0.0.1", "CASTALIA_DATA=" + filepath.Join(t.TempDir(), "data")}, "serve")
 		if code == 0 || !strings.Contains(out, fmt.Sprintf(`%s:%d: unknown target "nowhere"`, menu.path, lineOf("next: infoMenu}"))) {
 			t.Errorf("exit %d: %s", code, out)
 		}
@@ -125,7 +126,8 @@ func TestTheMenuIsPublishedAndRolledBack(t *testing.T) {
 			return reply
 		}
 		publish := func(change ...string) string {
-			text, err := json.Marshal(map[string]string{"text": strings.NewReplacer(change...).Replace(string(ussd.DefaultMenuSource())), "note": "a test"})
+			menu := strings.NewReplacer(change...).Replace(string(ussd.DefaultMenuSource()))
+			text, err := json.Marshal(map[string]string{"text": menu, "note": "a test"})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -159,7 +161,8 @@ func TestTheMenuIsPublishedAndRolledBack(t *testing.T) {
 			}
 		}
 		ask(http.MethodGet, "/versions", "", "", http.StatusOK).JSON(t, &history)
-		if len(history.Versions) != 3 || history.Versions[0].Restores != 1 || history.Versions[1].Author == "" || history.Versions[1].Note != "a test" {
+		if len(history.Versions) != 3 || history.Versions[0].Restores != 1 || history.Versions[1].Author == "" ||
+			history.Versions[1].Note != "a test" {
 			t.Errorf("%+v", history)
 		}
 	})

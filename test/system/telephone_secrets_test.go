@@ -72,7 +72,8 @@ type gateway struct {
 }
 
 func post(n *system.Node, method, path, media, body string) (string, error) {
-	reply, err := n.Try(context.Background(), system.Call{Method: method, Path: path, Body: body, Header: http.Header{"Content-Type": {media}}})
+	reply, err := n.Try(context.Background(),
+		system.Call{Method: method, Path: path, Body: body, Header: http.Header{"Content-Type": {media}}})
 	if err == nil && reply.Status != http.StatusOK {
 		err = fmt.Errorf("%s answers %d: %s", path, reply.Status, reply.Body)
 	}
@@ -92,10 +93,12 @@ const form = "application/x-www-form-urlencoded"
 // gateways are all dialects that the program speaks.
 var gateways = []gateway{
 	{"json", true, func(n *system.Node, session, phone, _, text string, _ int) (string, error) {
-		return postJSON(n, http.MethodPost, "/api/ussd", map[string]any{"sessionId": session, "serviceCode": "*2233*" + pinSecond + "#", "phoneNumber": phone, "text": text})
+		return postJSON(n, http.MethodPost, "/api/ussd",
+			map[string]any{"sessionId": session, "serviceCode": "*2233*" + pinSecond + "#", "phoneNumber": phone, "text": text})
 	}},
 	{"africastalking", true, func(n *system.Node, session, phone, _, text string, _ int) (string, error) {
-		v := url.Values{"sessionId": {session}, "serviceCode": {"*2233*2*1*" + pinFirst + "#"}, "phoneNumber": {phone}, "networkCode": {"63902"}, "text": {text}}
+		v := url.Values{"sessionId": {session}, "serviceCode": {"*2233*2*1*" + pinFirst + "#"}, "phoneNumber": {phone},
+			"networkCode": {"63902"}, "text": {text}}
 		return post(n, http.MethodPost, "/api/ussd/africastalking", form, v.Encode())
 	}},
 	{"hubtel", true, func(n *system.Node, session, phone, input, _ string, hop int) (string, error) {
@@ -236,10 +239,12 @@ func TestSecretsOfTelephonesAreWrittenNowhere(t *testing.T) {
 // typeSecrets types PINs wherever they can be typed.
 func typeSecrets(t *testing.T, w *system.World, g gateway, phone string) {
 	t.Helper()
-	g.walk(t, w, "secret-a-"+g.name, phone, "2", "Account menu", "9", "Invalid", "2", "full name", pinFirst, "name", "Ann", "e-mail", "00", "PIN of 5",
+	g.walk(t, w, "secret-a-"+g.name, phone, "2", "Account menu", "9", "Invalid", "2", "full name", pinFirst, "name", "Ann",
+		"e-mail", "00", "PIN of 5",
 		pinFirst, "again", pinWrong, "differ", pinFirst, "again", pinFirst, "account ID is",
 		"1", "My account", "2", "present", pinWrong, "Wrong", pinFirst, "new PIN", pinSecond, "again", pinSecond, "changed", "*", "")
-	g.walk(t, w, "secret-b-"+g.name, phone, "2", "Account menu", "1", "Enter your PIN", pinFirst, "Wrong", pinWrong+"1", "Wrong", pinSecond, "Welcome Ann", "1", "My account")
+	g.walk(t, w, "secret-b-"+g.name, phone, "2", "Account menu", "1", "Enter your PIN", pinFirst, "Wrong", pinWrong+"1",
+		"Wrong", pinSecond, "Welcome Ann", "1", "My account")
 	if _, err := g.send(w.Node(0), strings.Repeat("x", 101), "+0"+numberStem, pinFirst, "2*1*"+pinFirst, 2); err != nil {
 		t.Errorf("a refused request: %v", err)
 	}

@@ -135,7 +135,8 @@ func TestTelephonesGetAndSendTextMessages(t *testing.T) {
 				t.Parallel()
 				gateway := newTexter(t, kind)
 				thinking := make(chan struct{})
-				w := system.Start(t, shape, append(telephoneModel(t, thinking), "SMS_GATEWAY="+kind, "SMS_URL="+gateway.URL, "SMS_ACCOUNT=account", "SMS_KEY="+smsToken,
+				w := system.Start(t, shape, append(telephoneModel(t, thinking), "SMS_GATEWAY="+kind, "SMS_URL="+gateway.URL,
+					"SMS_ACCOUNT=account", "SMS_KEY="+smsToken,
 					"SMS_FROM=+15005550006", "SMS_SECRET="+smsSecret, "SMS_ALLOW_PRIVATE=true", "SMS_NUMBER_PARTS=4", "SMS_PRICE=USD 0.01")...)
 				line := &telephone{world: w, retries: 3}
 				const ann, ben = "+254700888111", "+254700888222"
@@ -230,7 +231,8 @@ func TestTelephonesGetAndSendTextMessages(t *testing.T) {
 
 				// STOP ends them.
 				gateway.hands(t, w.Node(0), "stop1", ann, "STOP", true)
-				if reply := w.Node(1).Post(t, reset, ""); reply.Status != http.StatusConflict || !strings.Contains(string(reply.Body), "wants no messages") {
+				if reply := w.Node(1).Post(t, reset, ""); reply.Status != http.StatusConflict ||
+					!strings.Contains(string(reply.Body), "wants no messages") {
 					t.Errorf("after STOP: %d %s", reply.Status, reply.Body)
 				}
 				gateway.hands(t, w.Node(0), "start1", ann, "START", true)

@@ -8,7 +8,8 @@ import (
 	"strconv"
 	"testing"
 
-	"github.com/minio/minio-go/v7"                 //nolint:depguard // makes the bucket; the adapter under test has its own client
+	//nolint:depguard // makes the bucket; the adapter under test has its own client
+	"github.com/minio/minio-go/v7"
 	"github.com/minio/minio-go/v7/pkg/credentials" //nolint:depguard // as above
 )
 

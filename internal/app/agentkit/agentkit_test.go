@@ -57,11 +57,13 @@ func start(t *testing.T, provider model.Provider, change ...func(*oraclekit.Deps
 	t.Helper()
 	n := oracletest.Start(t, provider, change...)
 	files := filestoretest.Embedded(t)
-	keys := appkeytest.New(t, appkeysql.New(sqldbtest.Migrate(t, sqldbtest.SQLite(t), identitysql.Migrations())), n.Identity)
+	keys := appkeytest.New(t, appkeysql.New(sqldbtest.Migrate(t, sqldbtest.SQLite(t), identitysql.Migrations())),
+		n.Identity)
 	server, err := httpserver.New(httpserver.Config{})
 	must(t, err)
 	must(t, server.Mount(filestoremcp.Surface(files.Service, filestoremcp.Deps{
-		Folders: files.Folders, Authenticate: appkeyhttp.Face{Identity: n.Identity, Keys: keys}.WrapAgents, Part: agentkit.Part{Face: n.Agents},
+		Folders: files.Folders, Authenticate: appkeyhttp.Face{Identity: n.Identity, Keys: keys}.WrapAgents,
+		Part: agentkit.Part{Face: n.Agents},
 	})))
 	web := httptest.NewServer(server)
 	t.Cleanup(web.Close)
@@ -97,9 +99,10 @@ func both(t *testing.T, who identitytest.Actor) string {
 
 func connect(t *testing.T, s site, token string, o *mcp.ClientOptions) *mcp.ClientSession {
 	t.Helper()
-	session, err := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, o).Connect(t.Context(), &mcp.StreamableClientTransport{
+	client, at := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, o), &mcp.StreamableClientTransport{
 		Endpoint: s.url, HTTPClient: &http.Client{Transport: bearer{token: token}}, DisableStandaloneSSE: true,
-	}, nil)
+	}
+	session, err := client.Connect(t.Context(), at, nil)
 	must(t, err)
 	t.Cleanup(func() { _ = session.Close() })
 	return session
@@ -167,16 +170,18 @@ func TestWhoSeesTheOracle(t *testing.T) {
 		token         string
 		oracle, files bool
 	}{
-		"a token for the oracle":    {talks(t, alice), true, false},
-		"a token for files":         {identitytest.Files(t, alice, identitytest.Oracle.DID, "fs/*"), false, true},
-		"a token for both":          {both(t, alice), true, true},
-		"a token for CIDs":          {identitytest.Files(t, alice, identitytest.Oracle.DID, "", identitytest.CIDs("fs/*", alice.Home(""))), false, false},
+		"a token for the oracle": {talks(t, alice), true, false},
+		"a token for files":      {identitytest.Files(t, alice, identitytest.Oracle.DID, "fs/*"), false, true},
+		"a token for both":       {both(t, alice), true, true},
+		"a token for CIDs": {identitytest.Files(t, alice, identitytest.Oracle.DID, "",
+			identitytest.CIDs("fs/*", alice.Home(""))), false, false},
 		"an app key for the oracle": {key("o", appkey.Oracle), true, false},
 		"an app key for files":      {key("f", appkey.Files), false, true},
 		"an app key for both":       {key("b", appkey.Oracle, appkey.Files), true, true},
 	} {
 		got := tools(t, connect(t, s, c.token, nil))
-		if slices.Contains(got, "ask_oracle") != c.oracle || slices.Contains(got, "get_answer") != c.oracle || slices.Contains(got, "vfs_write") != c.files {
+		if slices.Contains(got, "ask_oracle") != c.oracle || slices.Contains(got, "get_answer") != c.oracle ||
+			slices.Contains(got, "vfs_write") != c.files {
 			t.Errorf("%s sees %v", name, got)
 		}
 		if strings.HasSuffix(name, "CIDs") && len(got) != 2 {
@@ -211,14 +216,16 @@ func TestAsking(t *testing.T) {
 		scripted.Text("It", " rains."), scripted.Text("Still."))
 	s := start(t, script)
 	told := make(chan string, 64)
-	session := connect(t, s, talks(t, alice), &mcp.ClientOptions{ProgressNotificationHandler: func(_ context.Context, r *mcp.ProgressNotificationClientRequest) {
-		told <- fmt.Sprint(r.Params.Message, " in ", r.Params.Meta["runId"])
-	}})
+	session := connect(t, s, talks(t, alice),
+		&mcp.ClientOptions{ProgressNotificationHandler: func(_ context.Context, r *mcp.ProgressNotificationClientRequest) {
+			told <- fmt.Sprint(r.Params.Message, " in ", r.Params.Meta["runId"])
+		}})
 	text, first := call(t, session, "ask_oracle", map[string]any{"question": "weather?"})
 	if text != "It rains." || first.Status != "done" || first.RunID == "" || first.SessionID == "" {
 		t.Fatalf("%q %+v", text, first)
 	}
-	for _, want := range []string{"thinking in " + first.RunID, "using load_capability in " + first.RunID} { // the client may read them after the answer
+	// the client may read them after the answer
+	for _, want := range []string{"thinking in " + first.RunID, "using load_capability in " + first.RunID} {
 		for message := <-told; !strings.Contains(message, want); message = <-told {
 			t.Logf("it was told %s", message)
 		}
@@ -230,7 +237,8 @@ func TestAsking(t *testing.T) {
 	if last := script.Requests()[len(script.Requests())-1]; !strings.Contains(fmt.Sprint(last.Messages), "It rains.") {
 		t.Errorf("the model was asked %v", last.Messages)
 	}
-	if text, again := call(t, session, "get_answer", map[string]any{"runId": first.RunID}); text != "It rains." || again.Status != "done" {
+	if text, again := call(t, session, "get_answer", map[string]any{"runId": first.RunID}); text != "It rains." ||
+		again.Status != "done" {
 		t.Errorf("again: %q %+v", text, again)
 	}
 	for name, args := range map[string]map[string]any{
@@ -397,10 +405,11 @@ func TestApprovalsByElicitation(t *testing.T) {
 	for decision, sent := range map[string]int64{"approve": 1, "deny": 0} {
 		s, p := posting(t)
 		var question string
-		session := connect(t, s, talks(t, alice), &mcp.ClientOptions{ElicitationHandler: func(_ context.Context, r *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
-			question = r.Params.Message
-			return &mcp.ElicitResult{Action: "accept", Content: map[string]any{"decision": decision}}, nil
-		}})
+		session := connect(t, s, talks(t, alice),
+			&mcp.ClientOptions{ElicitationHandler: func(_ context.Context, r *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+				question = r.Params.Message
+				return &mcp.ElicitResult{Action: "accept", Content: map[string]any{"decision": decision}}, nil
+			}})
 		text, got := call(t, session, "ask_oracle", map[string]any{"question": "send it"})
 		if text != "Done." || got.Status != "done" || p.Sent.Load() != sent || !strings.Contains(question, "send") {
 			t.Errorf("%s: %q %+v, sent %d, asked %q", decision, text, got, p.Sent.Load(), question)
@@ -454,7 +463,8 @@ func TestApprovalsElsewhere(t *testing.T) {
 	t.Parallel()
 	s, p := posting(t, func(d *oraclekit.Deps) { d.AgentWait, d.BaseURL = 100*time.Millisecond, "https://oracle.example/" })
 	_, key := appkeytest.Make(t, s.keys, alice, "agent", appkeytest.For(alice, appkey.Oracle))
-	asked := &mcp.ClientOptions{ElicitationHandler: func(_ context.Context, r *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+	asked := &mcp.ClientOptions{ElicitationHandler: func(_ context.Context,
+		r *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
 		t.Errorf("asked: %s", r.Params.Message)
 		return &mcp.ElicitResult{Action: "accept", Content: map[string]any{"decision": "approve"}}, nil
 	}}
@@ -474,7 +484,8 @@ func TestApprovalsElsewhere(t *testing.T) {
 			got.Approvals[0].URL != "https://oracle.example/console/chat/"+got.SessionID || !strings.Contains(text, got.RunID) || p.Sent.Load() != before {
 			t.Fatalf("%s: %q %+v", name, text, got)
 		}
-		if r := s.As(t, alice).Do("POST", "/approvals/"+got.Approvals[0].ID, map[string]any{"decision": "approve"}); r.Status != http.StatusOK {
+		if r := s.As(t, alice).Do("POST", "/approvals/"+got.Approvals[0].ID,
+			map[string]any{"decision": "approve"}); r.Status != http.StatusOK {
 			t.Fatalf("%s: %d %s", name, r.Status, r.Body)
 		}
 		text, got = call(t, session, "get_answer", map[string]any{"runId": got.RunID})
@@ -493,7 +504,8 @@ func TestTranscripts(t *testing.T) {
 	id := her.Session()
 	session := connect(t, s, both(t, alice), nil)
 	for i := range 21 {
-		if text, _ := call(t, session, "ask_oracle", map[string]any{"question": fmt.Sprintf("question %d?", i), "sessionId": id}); text != "yes" {
+		if text, _ := call(t, session, "ask_oracle",
+			map[string]any{"question": fmt.Sprintf("question %d?", i), "sessionId": id}); text != "yes" {
 			t.Fatal(text)
 		}
 	}
@@ -528,7 +540,8 @@ func TestTranscripts(t *testing.T) {
 		t.Errorf("Bob sees %v", r)
 	}
 	found, err := session.Complete(t.Context(), &mcp.CompleteParams{
-		Ref: &mcp.CompleteReference{Type: "ref/resource", URI: "oracle://sessions/{sessionId}{?before}"}, Argument: mcp.CompleteParamsArgument{Name: "sessionId", Value: id[:4]},
+		Ref:      &mcp.CompleteReference{Type: "ref/resource", URI: "oracle://sessions/{sessionId}{?before}"},
+		Argument: mcp.CompleteParamsArgument{Name: "sessionId", Value: id[:4]},
 	})
 	must(t, err)
 	if !slices.Equal(found.Completion.Values, []string{id}) {
@@ -570,21 +583,5 @@ func TestPrompts(t *testing.T) {
 	fresh := connect(t, s, talks(t, alice), nil) // clients remember lists for a while
 	if list, err = fresh.ListPrompts(t.Context(), nil); err != nil || len(list.Prompts) != 0 {
 		t.Errorf("without openings: %+v, %v", list, err)
-	}
-}
-
-// gate is a plugin that lets nobody in.
-type gate struct{ oracletest.Post }
-
-func (*gate) Gate(context.Context, plugin.GateRequest) error {
-	return plugin.Errorf(http.StatusPaymentRequired, "no credits")
-}
-
-// Questions pass the plugins' gates.
-func TestGates(t *testing.T) {
-	t.Parallel()
-	s := start(t, nil, func(d *oraclekit.Deps) { d.Plugins = append(d.Plugins, &gate{}) })
-	if text, got := call(t, connect(t, s, talks(t, alice), nil), "ask_oracle", map[string]any{"question": "hi"}); got.Status != "error" || text != "no credits" {
-		t.Errorf("%q %+v", text, got)
 	}
 }

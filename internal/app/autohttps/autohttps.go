@@ -98,7 +98,8 @@ func New(cfg Config) (*HTTPS, error) {
 	h.cache = &cache{seal: sealing.Sealer{Key: cfg.Key, Purpose: "https"}, held: h.holds}
 	h.manager = &autocert.Manager{
 		Prompt: autocert.AcceptTOS, Cache: h.cache, HostPolicy: autocert.HostWhitelist(cfg.Domains...), Email: cfg.Email,
-		Client: &acme.Client{DirectoryURL: cfg.Directory, HTTPClient: &http.Client{Transport: transport, Timeout: requestLimit}, UserAgent: "castalia"},
+		Client: &acme.Client{DirectoryURL: cfg.Directory,
+			HTTPClient: &http.Client{Transport: transport, Timeout: requestLimit}, UserAgent: "castalia"},
 	}
 	h.challenge = h.manager.HTTPHandler(http.NotFoundHandler())
 	return h, nil
@@ -150,7 +151,8 @@ func (h *HTTPS) certificate(hello *tls.ClientHelloInfo) (*tls.Certificate, error
 // ordered.
 func (h *HTTPS) obtain(name string) (*tls.Certificate, error) {
 	cert, err := h.manager.GetCertificate(&tls.ClientHelloInfo{
-		ServerName: name, SupportedProtos: []string{"h2", "http/1.1"}, CipherSuites: []uint16{tls.TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256},
+		ServerName: name, SupportedProtos: []string{"h2", "http/1.1"},
+		CipherSuites:     []uint16{tls.TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256},
 		SignatureSchemes: []tls.SignatureScheme{tls.ECDSAWithP256AndSHA256}, SupportedCurves: []tls.CurveID{tls.CurveP256},
 	})
 	if err == nil {
@@ -169,7 +171,8 @@ func (h *HTTPS) isKnown(name string) bool {
 
 // transport carries requests to the authority, while this node has the lease.
 func (h *HTTPS) transport() (http.RoundTripper, error) {
-	base := &http.Transport{Proxy: http.ProxyFromEnvironment, TLSHandshakeTimeout: 10 * time.Second, ForceAttemptHTTP2: true, IdleConnTimeout: time.Minute}
+	base := &http.Transport{Proxy: http.ProxyFromEnvironment, TLSHandshakeTimeout: 10 * time.Second,
+		ForceAttemptHTTP2: true, IdleConnTimeout: time.Minute}
 	if h.cfg.CAFile != "" {
 		pem, err := os.ReadFile(h.cfg.CAFile)
 		if err != nil {
@@ -226,7 +229,8 @@ func (h *HTTPS) keep(ctx context.Context) error {
 			}
 			if err != nil {
 				wait, failed = retry, true
-				h.cfg.Log.Warn("no certificate", slog.String("event", "certificate.missing"), slog.String("domain", name), slog.Duration("next_try", wait), slog.Any("error", err))
+				h.cfg.Log.Warn("no certificate", slog.String("event", "certificate.missing"), slog.String("domain", name),
+					slog.Duration("next_try", wait), slog.Any("error", err))
 			}
 			h.note(name, err)
 		}

@@ -96,7 +96,8 @@ func New(ctx context.Context, d Deps) (_ *Lines, err error) {
 		return nil, fmt.Errorf("CALLS_UDP_PORT: %w", err)
 	}
 	deps := call.Deps{
-		Store: d.Oracle.Store, Endpoint: l.endpoint, Signer: d.Signer, Guard: d.Guard, Pages: d.Gateway, Oracle: d.Oracle.Spoken(), Bus: d.Bus, Log: d.Log,
+		Store: d.Oracle.Store, Endpoint: l.endpoint, Signer: d.Signer, Guard: d.Guard, Pages: d.Gateway,
+		Oracle: d.Oracle.Spoken(), Bus: d.Bus, Log: d.Log,
 	}
 	if err = speech(&deps, s); err != nil {
 		return nil, errors.Join(err, l.Close())
@@ -110,7 +111,8 @@ func New(ctx context.Context, d Deps) (_ *Lines, err error) {
 		Node: d.Node, OracleName: d.OracleName, MaxLength: s.MaxLength, PerUser: s.PerUser, PerNode: s.PerNode,
 	})
 	d.Gateway.TakeCalls(l.Service)
-	l.Surface = d.Oracle.Gated(callhttp.Surface(callhttp.Deps{Calls: l.Service, Authenticate: d.Authenticate, CORS: d.CORS}))
+	l.Surface = d.Oracle.Gated(callhttp.Surface(callhttp.Deps{Calls: l.Service, Authenticate: d.Authenticate,
+		CORS: d.CORS}))
 	m := d.Metrics
 	m.GaugeFunc("calls", "Live calls on this node.", func() float64 { return float64(l.Stats().Live) })
 	m.CounterFunc("call_utterances_total", "Times that callers said something.", func() float64 { return float64(l.Stats().Utterances) })
@@ -121,14 +123,16 @@ func New(ctx context.Context, d Deps) (_ *Lines, err error) {
 // speech adds the services that understand and speak, where they are given.
 func speech(d *call.Deps, s config.Calls) error {
 	if s.HearURL.Given() {
-		hearing, err := callspeech.New(callspeech.Config{BaseURL: s.HearURL.Reveal(), Key: s.SpeechKey.Reveal(), Model: s.HearModel})
+		hearing, err := callspeech.New(callspeech.Config{BaseURL: s.HearURL.Reveal(), Key: s.SpeechKey.Reveal(),
+			Model: s.HearModel})
 		if err != nil {
 			return fmt.Errorf("SPEECH_TO_TEXT_URL: %w", err)
 		}
 		d.Hearing = hearing
 	}
 	if s.VoiceURL.Given() {
-		voice, err := callspeech.New(callspeech.Config{BaseURL: s.VoiceURL.Reveal(), Key: s.SpeechKey.Reveal(), Model: s.VoiceModel, Voice: s.Voice})
+		voice, err := callspeech.New(callspeech.Config{BaseURL: s.VoiceURL.Reveal(), Key: s.SpeechKey.Reveal(),
+			Model: s.VoiceModel, Voice: s.Voice})
 		if err != nil {
 			return fmt.Errorf("TEXT_TO_SPEECH_URL: %w", err)
 		}

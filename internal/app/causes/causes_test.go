@@ -43,11 +43,13 @@ func TestACauseIsKnownSinceItBegan(t *testing.T) {
 			t.Fatalf("%+v", got)
 		}
 		since, err := time.Parse(time.RFC3339, got.Parts[0].Causes[0].Since)
-		if err != nil || since.Before(began.Add(-time.Second)) || since.After(began.Add(time.Minute)) || got.OK || got.Parts[0].OK || !got.Parts[1].OK {
+		if err != nil || since.Before(began.Add(-time.Second)) || since.After(began.Add(time.Minute)) || got.OK ||
+			got.Parts[0].OK || !got.Parts[1].OK {
 			t.Errorf("%+v, want since about %s", got, began.UTC())
 		}
 		away.Store(false)
-		want := causes.Report{OK: true, Parts: []causes.PartBody{{Name: "chain", OK: true, Causes: []causes.Cause{}}, {Name: "models", OK: true, Causes: []causes.Cause{}}}}
+		want := causes.Report{OK: true, Parts: []causes.PartBody{{Name: "chain", OK: true, Causes: []causes.Cause{}},
+			{Name: "models", OK: true, Causes: []causes.Cause{}}}}
 		if diff := cmp.Diff(want, watch.Report(ctx)); diff != "" {
 			t.Errorf("after it came back (- want):\n%s", diff)
 		}
@@ -60,7 +62,10 @@ func TestACauseIsKnownSinceItBegan(t *testing.T) {
 func TestAPartThatSaysNothingIsNotWell(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		watch := causes.New([]causes.Part{{Name: "store", Needed: true, Look: func(ctx context.Context) []string { <-ctx.Done(); return nil }}}, nil)
+		watch := causes.New([]causes.Part{{Name: "store", Needed: true, Look: func(ctx context.Context) []string {
+			<-ctx.Done()
+			return nil
+		}}}, nil)
 		if got := watch.Report(t.Context()); got.OK || len(got.Parts[0].Causes) != 1 || !got.Parts[0].Needed {
 			t.Errorf("%+v", got)
 		}

@@ -67,7 +67,8 @@ func draw(name string, markdown []byte) (page, error) {
 		goldmark.WithExtensions(extension.NewTable(extension.WithTableCellAlignMethod(extension.TableCellAlignAttribute))),
 		goldmark.WithParserOptions(parser.WithAutoHeadingID()),
 	)
-	tree := reader.Parser().Parse(text.NewReader(markdown), parser.WithContext(parser.NewContext(parser.WithIDs(&anchors{}))))
+	tree := reader.Parser().Parse(text.NewReader(markdown),
+		parser.WithContext(parser.NewContext(parser.WithIDs(&anchors{}))))
 	out := page{Title: name}
 	var headings []*ast.Heading
 	err := ast.Walk(tree, func(n ast.Node, entering bool) (ast.WalkStatus, error) {

@@ -65,8 +65,10 @@ func Surface(name string, docs fs.FS) (httpserver.Surface, error) {
 	})
 	route := func(pattern, summary, doc string, handler httpserver.Handler, params ...httpserver.Param) httpserver.Route {
 		return httpserver.Route{
-			Method: http.MethodGet, Pattern: pattern, Auth: httpserver.Public, Limit: httpserver.LimitPages, Quiet: true, Tags: []string{"Guides"},
-			Summary: summary, Doc: doc, Params: params, Handler: handler, Replies: []httpserver.Reply{{Status: http.StatusOK, Media: "text/html"}},
+			Method: http.MethodGet, Pattern: pattern, Auth: httpserver.Public, Limit: httpserver.LimitPages, Quiet: true,
+			Tags:    []string{"Guides"},
+			Summary: summary, Doc: doc, Params: params, Handler: handler,
+			Replies: []httpserver.Reply{{Status: http.StatusOK, Media: "text/html"}},
 		}
 	}
 	query := httpserver.Param{Name: "q", In: "query", Doc: "Words to look for, or a question; without it the list of pages is shown."}

@@ -132,7 +132,8 @@ func TestSearchFindsSections(t *testing.T) {
 		strings.Repeat("zxqv-", 12) + "backup": "Nothing was found for “zxqv",
 	} {
 		got := get("/guides?q=" + url.QueryEscape(query))
-		if got.Code != http.StatusOK || !strings.Contains(got.Body.String(), want) || strings.Contains(got.Body.String(), "<script") {
+		if got.Code != http.StatusOK || !strings.Contains(got.Body.String(), want) ||
+			strings.Contains(got.Body.String(), "<script") {
 			t.Errorf("%q: %d, without %s:\n%.2000s", query, got.Code, want, got.Body)
 		}
 	}

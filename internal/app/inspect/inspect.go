@@ -95,9 +95,11 @@ func Surface(d Deps) httpserver.Surface {
 		query("act", "Method and pattern of a route, such as `PUT /operator/documents/{name}`. Not with `actor`."),
 		query("since", "A time such as 2026-11-17T10:00:00Z; from then on."), query("until", "A time; before it."),
 	}
-	route := func(pattern, summary, doc string, body any, handler httpserver.Handler, params ...httpserver.Param) httpserver.Route {
+	route := func(pattern, summary, doc string, body any, handler httpserver.Handler,
+		params ...httpserver.Param) httpserver.Route {
 		return httpserver.Route{
-			Method: http.MethodGet, Pattern: pattern, Auth: httpserver.Operator, Tags: []string{"Operators"}, Summary: summary, Doc: doc,
+			Method: http.MethodGet, Pattern: pattern, Auth: httpserver.Operator, Tags: []string{"Operators"}, Summary: summary,
+			Doc:    doc,
 			Params: params, Replies: []httpserver.Reply{{Status: http.StatusOK, Body: body}}, Handler: handler,
 		}
 	}
@@ -116,8 +118,10 @@ func Surface(d Deps) httpserver.Surface {
 }
 
 // Record is the server's hook: it writes acts down.
-func (d Deps) Record(ctx context.Context, who httpserver.OperatorIdentity, act, target string) (func(status int), error) {
-	id, err := d.Trail.Begin(ctx, audit.Act{Actor: who.Name, Role: who.Role.String(), Act: act, Target: maskNumbers(telemetry.Redact(target))})
+func (d Deps) Record(ctx context.Context, who httpserver.OperatorIdentity, act,
+	target string) (func(status int), error) {
+	id, err := d.Trail.Begin(ctx,
+		audit.Act{Actor: who.Name, Role: who.Role.String(), Act: act, Target: maskNumbers(telemetry.Redact(target))})
 	if err != nil {
 		return nil, err
 	}
@@ -126,7 +130,8 @@ func (d Deps) Record(ctx context.Context, who httpserver.OperatorIdentity, act, 
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), endLimit)
 		defer cancel()
 		if err := d.Trail.End(ctx, id, status); err != nil {
-			d.Log.Warn("how an operator's act ended is not written down", slog.String("event", "audit.incomplete"), slog.String("act", act), slog.Int("status", status), slog.Any("error", err))
+			d.Log.Warn("how an operator's act ended is not written down", slog.String("event", "audit.incomplete"),
+				slog.String("act", act), slog.Int("status", status), slog.Any("error", err))
 		}
 	}, nil
 }
@@ -149,10 +154,12 @@ func maskNumbers(path string) string {
 func (d Deps) settings(w http.ResponseWriter, _ *http.Request) error {
 	body := Settings{Node: d.Node, Settings: make([]Setting, len(d.Settings)), Documents: []Document{}}
 	for i, s := range d.Settings {
-		body.Settings[i] = Setting{Part: s.Part, Name: s.Name, Value: s.Value, Source: string(s.Source), Default: s.Default, Secret: s.Secret, Restart: true, Doc: s.Doc}
+		body.Settings[i] = Setting{Part: s.Part, Name: s.Name, Value: s.Value, Source: string(s.Source), Default: s.Default,
+			Secret: s.Secret, Restart: true, Doc: s.Doc}
 	}
 	for _, doc := range d.Documents() {
-		body.Documents = append(body.Documents, Document{Name: doc.Name, Source: string(doc.Source), Where: doc.Where, Restart: doc.ReadOnly()})
+		body.Documents = append(body.Documents, Document{Name: doc.Name, Source: string(doc.Source), Where: doc.Where,
+			Restart: doc.ReadOnly()})
 	}
 	return httpserver.WriteJSON(w, http.StatusOK, body)
 }
@@ -172,7 +179,8 @@ func (d Deps) logs(w http.ResponseWriter, r *http.Request) error {
 	}
 	body := Logs{Node: d.Node, Lines: []json.RawMessage{}}
 	if d.Recent != nil {
-		if lines, more := d.Recent.Lines(telemetry.Wanted{Level: level, Contains: q.Get("contains"), Limit: limit}, time.Now()); len(lines) > 0 {
+		if lines, more := d.Recent.Lines(telemetry.Wanted{Level: level, Contains: q.Get("contains"), Limit: limit},
+			time.Now()); len(lines) > 0 {
 			body.Lines, body.More = lines, more
 		}
 	}
@@ -245,7 +253,8 @@ func (d Deps) export(w http.ResponseWriter, r *http.Request) error {
 	}
 	for written := 0; len(acts) > 0 && written < maxExport; written += len(acts) {
 		for _, a := range acts {
-			row := []string{a.ID, a.At.UTC().Format(time.RFC3339Nano), inert(a.Actor), a.Role, inert(a.Act), inert(a.Target), strconv.Itoa(a.Status)}
+			row := []string{a.ID, a.At.UTC().Format(time.RFC3339Nano), inert(a.Actor), a.Role, inert(a.Act), inert(a.Target),
+				strconv.Itoa(a.Status)}
 			if err := out.Write(row); err != nil {
 				return err
 			}

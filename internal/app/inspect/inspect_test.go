@@ -47,7 +47,8 @@ func newNode(t *testing.T, db *sqldb.DB, role httpserver.Role) *node {
 	}
 	n := &node{}
 	n.server, err = httpserver.New(httpserver.Config{
-		OperatorToken: token, Audit: d.Record, Logger: telemetry.NewLogger(io.Discard, telemetry.Config{Format: "json", Recent: recent}),
+		OperatorToken: token, Audit: d.Record,
+		Logger: telemetry.NewLogger(io.Discard, telemetry.Config{Format: "json", Recent: recent}),
 		SignedOperator: func(*http.Request) (httpserver.OperatorIdentity, error) {
 			return httpserver.OperatorIdentity{Name: "did:key:zAda", Role: role}, nil
 		},
@@ -110,8 +111,10 @@ func TestChangesAreInTheTrail(t *testing.T) {
 		if len(said.Acts) != 3 || n.changed != 3 {
 			t.Fatalf("%d changes, %+v", n.changed, said.Acts)
 		}
-		for i, want := range []audit.Act{{Actor: "operator", Role: "owner", Status: 204}, {Actor: "did:key:zAda", Role: "operator", Status: 409}, {Actor: "operator", Role: "owner", Status: 204}} {
-			if got := said.Acts[i]; got.Actor != want.Actor || got.Role != want.Role || got.Status != want.Status || got.Act != "POST /operator/things/{name}" {
+		for i, want := range []audit.Act{{Actor: "operator", Role: "owner", Status: 204},
+			{Actor: "did:key:zAda", Role: "operator", Status: 409}, {Actor: "operator", Role: "owner", Status: 204}} {
+			if got := said.Acts[i]; got.Actor != want.Actor || got.Role != want.Role || got.Status != want.Status ||
+				got.Act != "POST /operator/things/{name}" {
 				t.Errorf("act %d: %+v", i, got)
 			}
 			if strings.Contains(said.Acts[i].Target, "700000001") {
@@ -165,9 +168,10 @@ func TestNumbersAreNotInTheTrail(t *testing.T) {
 func TestNothingIsChangedUnseen(t *testing.T) {
 	t.Parallel()
 	broken := errors.New("away")
-	server, err := httpserver.New(httpserver.Config{OperatorToken: token, Audit: func(_ context.Context, _ httpserver.OperatorIdentity, _, _ string) (func(int), error) {
-		return nil, broken
-	}})
+	server, err := httpserver.New(httpserver.Config{OperatorToken: token,
+		Audit: func(_ context.Context, _ httpserver.OperatorIdentity, _, _ string) (func(int), error) {
+			return nil, broken
+		}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -66,7 +66,8 @@ func TestAnswersAreCited(t *testing.T) {
 		t.Fatalf("the stream: %+v", live)
 	}
 	want := plugin.Citation{
-		Number: 1, Collection: c.ID, CollectionName: "Village", Document: mill, Passage: c.ID + "/" + mill + "/0", Title: "Mill", Name: "mill.txt", Page: 1,
+		Number: 1, Collection: c.ID, CollectionName: "Village", Document: mill, Passage: c.ID + "/" + mill + "/0",
+		Title: "Mill", Name: "mill.txt", Page: 1,
 		Headings: []string{"Mill"}, Text: live.Citations[0].Text,
 	}
 	if diff := cmp.Diff(want, live.Citations[0]); diff != "" {

@@ -43,7 +43,8 @@ func TestTheDoctorAsksForAVector(t *testing.T) {
 		t.Errorf("%q, %v", said, err)
 	}
 	down.Store(true)
-	if _, err = knowledgekit.ExamineEmbeddings(t.Context(), w.DB, s); err == nil || !strings.Contains(err.Error(), "status 503; 1 passages wait") || strings.Contains(err.Error(), "sesame") {
+	if _, err = knowledgekit.ExamineEmbeddings(t.Context(), w.DB, s); err == nil ||
+		!strings.Contains(err.Error(), "status 503; 1 passages wait") || strings.Contains(err.Error(), "sesame") {
 		t.Errorf("an outage: %v", err)
 	}
 }

@@ -59,14 +59,16 @@ var orders = []string{
 type bank struct{ moved atomic.Int64 }
 
 func (*bank) Describe() plugin.Description {
-	return plugin.Description{Name: "bank", Manifest: plugin.Manifest{Title: "Bank", Summary: "Moves.", WhenToUse: []string{"moving"}, Visibility: plugin.Always}}
+	return plugin.Description{Name: "bank",
+		Manifest: plugin.Manifest{Title: "Bank", Summary: "Moves.", WhenToUse: []string{"moving"}, Visibility: plugin.Always}}
 }
 
 func (b *bank) Tools() []plugin.Tool {
-	return []plugin.Tool{{Name: "transfer", Description: "Transfer.", Run: func(context.Context, *plugin.Runtime, json.RawMessage) (plugin.Result, error) {
-		b.moved.Add(1)
-		return plugin.Text("moved"), nil
-	}}}
+	return []plugin.Tool{{Name: "transfer", Description: "Transfer.",
+		Run: func(context.Context, *plugin.Runtime, json.RawMessage) (plugin.Result, error) {
+			b.moved.Add(1)
+			return plugin.Text("moved"), nil
+		}}}
 }
 
 // obedient reads what a question finds and then does what was read, the worst that
@@ -122,7 +124,8 @@ func TestDocumentsGiveNoOrders(t *testing.T) {
 			alice := n.As(t, identitytest.Alice)
 			for i, order := range orders {
 				waits := alice.Ask(alice.Session(), fmt.Sprintf("When does the house number%d open?", i))
-				if b.moved.Load() != 0 || len(waits.Approvals) != 1 || waits.Approvals[0].ToolName != "transfer" || waits.Approvals[0].Reason != "untrusted" {
+				if b.moved.Load() != 0 || len(waits.Approvals) != 1 || waits.Approvals[0].ToolName != "transfer" ||
+					waits.Approvals[0].Reason != "untrusted" {
 					t.Fatalf("%q: moved %d, waits for %+v", order, b.moved.Load(), waits.Approvals)
 				}
 				alice.Do("POST", "/approvals/"+waits.Approvals[0].ID, `{"decision":"deny"}`)

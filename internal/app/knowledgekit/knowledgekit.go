@@ -91,7 +91,8 @@ func New(ctx context.Context, d Deps) *Kit {
 	records := knowledgesql.New(d.DB)
 	svc := knowledge.New(knowledge.Deps{
 		Embedder: d.Embedder,
-		Store:    records, Files: files{d.Files}, Blobs: d.Blobs, Reader: d.Reader, Member: d.Member, Synonyms: d.Synonyms, Counted: files{d.Files}.counted, Logger: d.Log, Now: d.Now,
+		Store:    records, Files: files{d.Files}, Blobs: d.Blobs, Reader: d.Reader, Member: d.Member, Synonyms: d.Synonyms,
+		Counted: files{d.Files}.counted, Logger: d.Log, Now: d.Now,
 		Hint: func() {
 			if err := d.Bus.Publish(told, hint, nil); err != nil {
 				d.Log.Debug("other nodes were not told of knowledge", slog.Any("error", err))
@@ -106,7 +107,8 @@ func New(ctx context.Context, d Deps) *Kit {
 	surface.Admit = files{d.Files}.admit
 	holders := holders{svc: svc, held: d.Held, admit: surface.Admit, log: d.Log}
 	surface.CallerOf = holders.callerOf
-	k := &Kit{Service: svc, Inquiries: asked, CallerOf: holders.callerOf, Tools: knowledgemcp.NewAdder(svc), Surfaces: knowledgehttp.Surfaces(svc, surface)}
+	k := &Kit{Service: svc, Inquiries: asked, CallerOf: holders.callerOf, Tools: knowledgemcp.NewAdder(svc),
+		Surfaces: knowledgehttp.Surfaces(svc, surface)}
 	k.Workers = map[string]func(context.Context) error{
 		"follow": svc.RunFollower, "read": svc.RunReaders, "tidy": svc.RunTidier, "replies": asked.RunReplies,
 		"wake": func(ctx context.Context) error { return wake(ctx, d.Bus, svc, hint, d.Changed) },
@@ -142,14 +144,17 @@ func (illiterate) Read(context.Context, document.Source) (*document.Document, er
 // RotateKeys wraps the keys of collections under the current master key, and
 // returns how many there were.
 func RotateKeys(ctx context.Context, db *sqldb.DB, key seal.Key, old []seal.Key) (int, error) {
-	return knowledge.New(knowledge.Deps{Store: knowledgesql.New(db)}, knowledge.Config{MasterKey: key, OldKeys: old}).RotateKeys(ctx)
+	return knowledge.New(knowledge.Deps{Store: knowledgesql.New(db)},
+		knowledge.Config{MasterKey: key, OldKeys: old}).RotateKeys(ctx)
 }
 
 // For is what the oracle's tools use of knowledge for a user, with the delegation that
 // came with the request.
 func (k *Kit) For(userDID, delegation string) plugin.Knowledge {
 	user := identity.Principal{DID: userDID, Root: userDID, Delegation: delegation}
-	return &face{svc: k.Service, caller: func(ctx context.Context) (knowledge.Caller, error) { return k.CallerOf(ctx, user) }}
+	return &face{svc: k.Service, caller: func(ctx context.Context) (knowledge.Caller, error) {
+		return k.CallerOf(ctx, user)
+	}}
 }
 
 type face struct {
@@ -201,8 +206,9 @@ func citations(sources []knowledgetool.Cited) []plugin.Citation {
 	out := make([]plugin.Citation, 0, len(sources))
 	for _, c := range sources {
 		out = append(out, plugin.Citation{
-			Number: c.Number, Collection: c.Collection, CollectionName: c.CollectionName, Document: c.Document, Passage: c.Passage,
-			Title: c.Title, Name: c.Name, Page: c.Page, Headings: c.Headings, Text: c.Text,
+			Number: c.Number, Collection: c.Collection, CollectionName: c.CollectionName, Document: c.Document,
+			Passage: c.Passage,
+			Title:   c.Title, Name: c.Name, Page: c.Page, Headings: c.Headings, Text: c.Text,
 		})
 	}
 	return out

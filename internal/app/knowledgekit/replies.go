@@ -23,7 +23,8 @@ func toSession(store *oraclesql.Store, now func() time.Time, tell oracle.Publish
 		if r.Asker.Session == "" {
 			return nil // the asker looks for it
 		}
-		m := oracle.Message{ID: messageID(r.ID), SessionID: r.Asker.Session, Role: oracle.AI, Content: said(r), CreatedAt: now()}
+		m := oracle.Message{ID: messageID(r.ID), SessionID: r.Asker.Session, Role: oracle.AI, Content: said(r),
+			CreatedAt: now()}
 		if err := store.AddReply(ctx, r.Asker.ID, m); err != nil {
 			return err
 		}
@@ -31,7 +32,8 @@ func toSession(store *oraclesql.Store, now func() time.Time, tell oracle.Publish
 			return nil
 		}
 		to := oracle.Address{SessionID: m.SessionID, RequestID: m.ID}
-		e, err := oracle.NewEvent(oracle.EventMessageCacheInvalidation, to, oracle.MessageCacheInvalidation{Address: to, Status: "done"})
+		e, err := oracle.NewEvent(oracle.EventMessageCacheInvalidation, to,
+			oracle.MessageCacheInvalidation{Address: to, Status: "done"})
 		if err != nil {
 			return err
 		}
@@ -76,7 +78,8 @@ func toTelephone(store *ussdsql.Store, now func() time.Time) inquiry.Deliver {
 			}
 		}
 		err := store.LeaveAnswer(ctx, ussdquestion.Question{
-			ID: "people:" + r.ID, Account: r.Asker.ID, Language: r.Language, Text: r.Question, Answer: ussdquestion.Shorten(r.Answer), State: ussdquestion.Answered, Created: now(),
+			ID: "people:" + r.ID, Account: r.Asker.ID, Language: r.Language, Text: r.Question,
+			Answer: ussdquestion.Shorten(r.Answer), State: ussdquestion.Answered, Created: now(),
 		})
 		if errors.Is(err, ussd.ErrNoAccount) {
 			return fault.New(fault.Gone, "the account is gone")

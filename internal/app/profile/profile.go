@@ -30,7 +30,8 @@ func Surface(enabled bool) httpserver.Surface {
 	var busy atomic.Bool // the runtime takes one profile at a time
 	route := func(pattern, summary, doc string, h httpserver.Handler) {
 		s.Routes = append(s.Routes, httpserver.Route{
-			Method: http.MethodGet, Pattern: "/debug/profile/" + pattern, Auth: httpserver.Operator, Role: httpserver.Changer, Tags: []string{"Operators"},
+			Method: http.MethodGet, Pattern: "/debug/profile/" + pattern, Auth: httpserver.Operator, Role: httpserver.Changer,
+			Tags:    []string{"Operators"},
 			Summary: summary, Doc: doc, Stream: true, Handler: h,
 			Params:  []httpserver.Param{{Name: "seconds", In: "query", Schema: 0, Doc: "How long to measure: 1 to 60, usually 10."}},
 			Replies: []httpserver.Reply{{Status: 200, Media: "application/octet-stream"}, {Status: 409, Doc: "Another profile is being taken."}},
@@ -58,7 +59,9 @@ func Surface(enabled bool) httpserver.Surface {
 			return nil
 		}
 	}
-	route("cpu", "Processor profile", "For `go tool pprof`.", timed(func(w http.ResponseWriter) error { return pprof.StartCPUProfile(w) }, pprof.StopCPUProfile))
+	route("cpu", "Processor profile", "For `go tool pprof`.", timed(func(w http.ResponseWriter) error {
+		return pprof.StartCPUProfile(w)
+	}, pprof.StopCPUProfile))
 	route("trace", "Execution trace", "For `go tool trace`.", timed(func(w http.ResponseWriter) error { return trace.Start(w) }, trace.Stop))
 	for _, name := range []string{"heap", "allocs", "goroutine"} {
 		route(name, "Profile: "+name, "For `go tool pprof`.", func(w http.ResponseWriter, _ *http.Request) error {

@@ -147,7 +147,8 @@ func (r *recorder) serve(ctx context.Context, l net.Listener) error {
 			if err := write.Encode(one); err != nil {
 				return fmt.Errorf("write recording: %w", err)
 			}
-			_, _ = fmt.Fprintf(r.show, "%s %s %s\n  headers: %s\n", one.Method, strings.Join(nonEmpty(one.Query, one.Media), " "), one.Body, strings.Join(one.Headers, ", "))
+			_, _ = fmt.Fprintf(r.show, "%s %s %s\n  headers: %s\n", one.Method,
+				strings.Join(nonEmpty(one.Query, one.Media), " "), one.Body, strings.Join(one.Headers, ", "))
 		case err := <-ended:
 			return fmt.Errorf("serve: %w", err)
 		case <-ctx.Done():
@@ -173,7 +174,8 @@ func readIncoming(w http.ResponseWriter, req *http.Request) (ussddialect.Incomin
 }
 
 func (r *recorder) recorded(req *http.Request, in ussddialect.Incoming) Recorded {
-	one := Recorded{At: time.Now().UTC(), Method: req.Method, Query: r.mask.form(in.Query), Media: in.Media, Body: r.mask.body(in)}
+	one := Recorded{At: time.Now().UTC(), Method: req.Method, Query: r.mask.form(in.Query), Media: in.Media,
+		Body: r.mask.body(in)}
 	for name := range req.Header {
 		one.Headers = append(one.Headers, name)
 	}

@@ -226,7 +226,9 @@ func (y *syncing) send(ctx context.Context, here []string, there map[string]file
 				continue
 			}
 		}
-		if y.act(ctx, "send", name, func() error { return putFile(ctx, y.r, y.s, from, path.Join(y.remote, name), false) }) != nil {
+		if y.act(ctx, "send", name, func() error {
+			return putFile(ctx, y.r, y.s, from, path.Join(y.remote, name), false)
+		}) != nil {
 			return ctx.Err()
 		}
 	}
@@ -268,7 +270,9 @@ func (y *syncing) fetch(ctx context.Context, here []string, there map[string]fil
 			return ctx.Err()
 		}
 	}
-	if err := y.drop(ctx, only, func(name string) error { return os.Remove(filepath.Join(y.local, filepath.FromSlash(name))) }); err != nil {
+	if err := y.drop(ctx, only, func(name string) error {
+		return os.Remove(filepath.Join(y.local, filepath.FromSlash(name)))
+	}); err != nil {
 		return err
 	}
 	return y.tally.tell(y.s, "fetched")
@@ -286,7 +290,8 @@ func (y *syncing) act(ctx context.Context, verb, name string, do func() error) e
 }
 
 // drop deletes what the source does not have, when that was asked for.
-func (y *syncing) drop(ctx context.Context, extra map[string]filestoreclient.File, remove func(name string) error) error {
+func (y *syncing) drop(ctx context.Context, extra map[string]filestoreclient.File,
+	remove func(name string) error) error {
 	if !y.delete {
 		return nil
 	}

@@ -54,7 +54,8 @@ func RunDemo(ctx context.Context, args []string, s shell.IO) error {
 			return err
 		}
 		to := path.Join(c.Folder, e.Name())
-		if _, err := r.files.Put(ctx, to, filestore.MediaTypeOf(e.Name()), bytes.NewReader(text), int64(len(text)), cid.CID{}); err != nil {
+		if _, err := r.files.Put(ctx, to, filestore.MediaTypeOf(e.Name()), bytes.NewReader(text), int64(len(text)),
+			cid.CID{}); err != nil {
 			return fmt.Errorf("add %s: %w", e.Name(), err)
 		}
 		paths = append(paths, to)

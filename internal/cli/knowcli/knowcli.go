@@ -104,7 +104,8 @@ func (r remote) ensure(ctx context.Context, name, readers string, dids []string)
 	if err != nil || found {
 		return c, err
 	}
-	if c, err = r.Create(ctx, knowledgehttp.CollectionBody{Name: name, Readers: readers, DIDs: dids}); err != nil || c.Published {
+	if c, err = r.Create(ctx, knowledgehttp.CollectionBody{Name: name, Readers: readers, DIDs: dids}); err != nil ||
+		c.Published {
 		return c, err
 	}
 	err = r.Publish(ctx, c.ID, c.Readers)
@@ -311,7 +312,7 @@ func printAnswer(w io.Writer, a knowledgeclient.Answer) error {
 	if !a.Answered {
 		_, err := fmt.Fprintln(w, "I do not know: no document that you may read answers this.")
 		if len(a.Nearest) > 0 && err == nil {
-			_, err = fmt.Fprintf(w, "Nearest: %s\n", printable(strings.Join(a.Nearest, "; ")))
+			_, err = fmt.Fprintf(w, "Nearest: %s\n", shell.Printable(strings.Join(a.Nearest, "; ")))
 		}
 		return err
 	}
@@ -326,21 +327,12 @@ func printAnswer(w io.Writer, a knowledgeclient.Answer) error {
 		if n := len(h.Headings); n > 0 && h.Headings[n-1] != h.Title {
 			source += ", " + h.Headings[n-1]
 		}
-		if _, err := fmt.Fprintf(w, "%s\n  [%d] %s (%s)\n", printable(strings.Join(h.Sentences, " ")), i+1, printable(source), printable(h.Name)); err != nil {
+		if _, err := fmt.Fprintf(w, "%s\n  [%d] %s (%s)\n", shell.Printable(strings.Join(h.Sentences, " ")), i+1, shell.Printable(source),
+			shell.Printable(h.Name)); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-// printable leaves out what a terminal would take for a command.
-func printable(s string) string {
-	return strings.Map(func(r rune) rune {
-		if r < ' ' && r != '\n' || r >= 0x7f && r < 0xa0 {
-			return -1
-		}
-		return r
-	}, s)
 }
 
 func runRemove(ctx context.Context, args []string, s shell.IO) error {

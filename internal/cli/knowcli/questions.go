@@ -50,9 +50,10 @@ func printQuestion(w io.Writer, q knowledgeclient.Question) error {
 	if q.From != "" {
 		from = ", from " + q.From
 	}
-	_, err := fmt.Fprintf(w, "%s  %s\n  %s, %s, %s%s\n", q.ID, printable(q.Question), q.State, printable(q.CollectionName), q.AskedAt, printable(from))
+	_, err := fmt.Fprintf(w, "%s  %s\n  %s, %s, %s%s\n", q.ID, shell.Printable(q.Question), q.State, shell.Printable(q.CollectionName),
+		q.AskedAt, shell.Printable(from))
 	if q.Answer != "" && err == nil {
-		_, err = fmt.Fprintf(w, "  answer: %s\n", printable(q.Answer))
+		_, err = fmt.Fprintf(w, "  answer: %s\n", shell.Printable(q.Answer))
 	}
 	return err
 }
@@ -103,6 +104,6 @@ func (r remote) sendOn(ctx context.Context, question string, showMe bool) error 
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(r.io.Out, "Your question is with the people of %s. `castalia knowledge questions --mine` shows their answer.\n", printable(q.CollectionName))
+	_, err = fmt.Fprintf(r.io.Out, "Your question is with the people of %s. `castalia knowledge questions --mine` shows their answer.\n", shell.Printable(q.CollectionName))
 	return err
 }

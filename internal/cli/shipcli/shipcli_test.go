@@ -111,7 +111,8 @@ func TestADownloadThatSomebodyChangedIsRefused(t *testing.T) {
 			t.Parallel()
 			folder, key := release(t)
 			c.change(t, folder)
-			if out, err := call(t, shipcli.RunVerify, "--key", key.String(), folder); err == nil || !strings.Contains(err.Error(), c.want) {
+			if out, err := call(t, shipcli.RunVerify, "--key", key.String(), folder); err == nil ||
+				!strings.Contains(err.Error(), c.want) {
 				t.Errorf("%q, %v", out, err)
 			}
 		})
@@ -121,12 +122,14 @@ func TestADownloadThatSomebodyChangedIsRefused(t *testing.T) {
 func TestSumsWithAnotherMeaningAreRefused(t *testing.T) {
 	t.Parallel()
 	good := strings.Repeat("ab", 32) + "  x"
-	for _, sums := range []string{"", "\n", good + "\n" + good + "\n", strings.Repeat("ab", 32) + "  ../x\n", strings.Repeat("AB", 32) + "  x\n", "abcd  x\n", strings.Repeat("ab", 32) + " *x\n"} {
+	for _, sums := range []string{"", "\n", good + "\n" + good + "\n", strings.Repeat("ab", 32) + "  ../x\n",
+		strings.Repeat("AB", 32) + "  x\n", "abcd  x\n", strings.Repeat("ab", 32) + " *x\n"} {
 		folder := t.TempDir()
 		write(t, folder, "SHA256SUMS", sums)
 		write(t, folder, "x", "x")
 		key := sign(t, folder)
-		if out, err := call(t, shipcli.RunVerify, "--key", key.String(), folder); err == nil || strings.Contains(err.Error(), "was not signed") {
+		if out, err := call(t, shipcli.RunVerify, "--key", key.String(), folder); err == nil ||
+			strings.Contains(err.Error(), "was not signed") {
 			t.Errorf("%q: %q, %v", sums, out, err)
 		}
 	}
@@ -161,7 +164,8 @@ func TestHealthIsWhatReadySays(t *testing.T) {
 		}))
 		out, err := call(t, shipcli.RunHealth, "--server", server.URL+"/")
 		server.Close()
-		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) || err == nil && !strings.Contains(out, "database   ok") {
+		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) ||
+			err == nil && !strings.Contains(out, "database   ok") {
 			t.Errorf("%s: %q, %v", body, out, err)
 		}
 	}

@@ -147,7 +147,8 @@ func parseSums(text []byte) (map[string]string, error) {
 		line = strings.TrimSuffix(line, "\n")
 		sum, name, ok := strings.Cut(line, "  ")
 		raw, err := hex.DecodeString(sum)
-		if !ok || err != nil || len(raw) != sha256.Size || strings.ToLower(sum) != sum || name == "" || strings.ContainsAny(name, `/\`) {
+		if !ok || err != nil || len(raw) != sha256.Size || strings.ToLower(sum) != sum || name == "" ||
+			strings.ContainsAny(name, `/\`) {
 			return nil, fmt.Errorf("%s: %q is no line of sums", sumsFile, line)
 		}
 		if _, twice := sums[name]; twice {

@@ -75,7 +75,8 @@ func runAppKeyMake(ctx context.Context, args []string, s shell.IO) error {
 	if err != nil {
 		return err
 	}
-	made, err := m.make(ctx, *name, cans, *days, appkeyhttp.Amount{Tokens: *tokens, CostMicros: int64(math.Round(*dollars * 1e6))})
+	made, err := m.make(ctx, *name, cans, *days,
+		appkeyhttp.Amount{Tokens: *tokens, CostMicros: int64(math.Round(*dollars * 1e6))})
 	if err != nil {
 		return fmt.Errorf("make app key: %w", err)
 	}
@@ -87,7 +88,8 @@ func runAppKeyMake(ctx context.Context, args []string, s shell.IO) error {
 	return err
 }
 
-func (m maker) make(ctx context.Context, name string, cans []string, days int, budget appkeyhttp.Amount) (made appkeyhttp.MadeKey, err error) {
+func (m maker) make(ctx context.Context, name string, cans []string, days int,
+	budget appkeyhttp.Amount) (made appkeyhttp.MadeKey, err error) {
 	var offer appkeyhttp.Offer
 	if err := m.Do(ctx, http.MethodPost, "/api/keys/offer", nil, &offer); err != nil {
 		return made, err
@@ -100,11 +102,13 @@ func (m maker) make(ctx context.Context, name string, cans []string, days int, b
 	if err != nil {
 		return made, err
 	}
-	token, err := ucan.Issue(m.signer, ucan.Statement{Audience: holder, Capabilities: capabilities, Expires: time.Now().AddDate(0, 0, days)})
+	token, err := ucan.Issue(m.signer,
+		ucan.Statement{Audience: holder, Capabilities: capabilities, Expires: time.Now().AddDate(0, 0, days)})
 	if err != nil {
 		return made, err
 	}
-	err = m.Do(ctx, http.MethodPost, "/api/keys", appkeyhttp.NewKey{ID: offer.ID, Name: name, Delegation: token.Encode(), Budget: budget}, &made)
+	err = m.Do(ctx, http.MethodPost, "/api/keys", appkeyhttp.NewKey{ID: offer.ID, Name: name, Delegation: token.Encode(),
+		Budget: budget}, &made)
 	return made, err
 }
 

@@ -229,7 +229,8 @@ func runUCANRevoke(ctx context.Context, args []string, s shell.IO) error {
 			return err
 		}
 		what = token.CID()
-		statement.Capabilities, statement.Proofs = []ucan.Capability{ucan.NewRevocation(signer.DID(), token)}, []*ucan.Token{token}
+		statement.Capabilities, statement.Proofs = []ucan.Capability{ucan.NewRevocation(signer.DID(), token)},
+			[]*ucan.Token{token}
 	}
 	revocation, err := ucan.Issue(signer, statement)
 	if err != nil {

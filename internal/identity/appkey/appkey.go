@@ -85,12 +85,14 @@ func (k Key) Has(s Scope) bool { return s == Any || slices.Contains(k.Scopes, s)
 
 // Left returns what may still be spent, and false where nothing limits it.
 func (k Key) Left() (left Amount, limited bool) {
-	return Amount{Tokens: max(k.Budget.Tokens-k.Spent.Tokens, 0), Micros: max(k.Budget.Micros-k.Spent.Micros, 0)}, k.Budget != Amount{}
+	return Amount{Tokens: max(k.Budget.Tokens-k.Spent.Tokens, 0), Micros: max(k.Budget.Micros-k.Spent.Micros, 0)},
+		k.Budget != Amount{}
 }
 
 // Exhausted reports whether a budget is spent.
 func (k Key) Exhausted() bool {
-	return k.Budget.Tokens > 0 && k.Spent.Tokens >= k.Budget.Tokens || k.Budget.Micros > 0 && k.Spent.Micros >= k.Budget.Micros
+	return k.Budget.Tokens > 0 && k.Spent.Tokens >= k.Budget.Tokens || k.Budget.Micros > 0 &&
+		k.Spent.Micros >= k.Budget.Micros
 }
 
 // State says in a word whether the key counts: active, spent, expired or revoked.

@@ -57,12 +57,14 @@ func opens(t *testing.T, s *appkey.Service, scope appkey.Scope, text string) str
 func TestAnAppKeyGivesWhatATokenGives(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, here, there node) {
-		k, text := appkeytest.Make(t, here.Service, alice, "openwebui", appkeytest.For(alice, appkey.Oracle), identitytest.Can("fs/read", alice.Home("/docs")))
+		k, text := appkeytest.Make(t, here.Service, alice, "openwebui", appkeytest.For(alice, appkey.Oracle),
+			identitytest.Can("fs/read", alice.Home("/docs")))
 		a, err := there.Authenticate(t.Context(), appkey.Oracle, text)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if p := a.Principal; p.DID != alice.DID || p.Root != alice.DID || p.Sponsor != alice.DID || p.Kind != identity.ByAppKey || p.TokenCID != k.Proof || p.CIDs != nil {
+		if p := a.Principal; p.DID != alice.DID || p.Root != alice.DID || p.Sponsor != alice.DID ||
+			p.Kind != identity.ByAppKey || p.TokenCID != k.Proof || p.CIDs != nil {
 			t.Errorf("at the oracle it is %+v", p)
 		}
 		if a.Key.ID != k.ID || a.Key.Name != "openwebui" || a.Key.Maker != alice.DID {
@@ -162,7 +164,8 @@ func TestRevokedIsRevokedEverywhere(t *testing.T) {
 			t.Fatal(err)
 		}
 		<-ended
-		if list, err := there.List(t.Context(), alice.DID); err != nil || len(list) != 1 || list[0].State(time.Now()) != "revoked" {
+		if list, err := there.List(t.Context(), alice.DID); err != nil || len(list) != 1 ||
+			list[0].State(time.Now()) != "revoked" {
 			t.Errorf("listed as %v, %v", list, err)
 		}
 		appkeytest.Make(t, there.Service, alice, "one") // the name is free
@@ -173,9 +176,11 @@ func TestRevokedIsRevokedEverywhere(t *testing.T) {
 func TestTheKeyEndsWithWhatItStandsOn(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, here, there node) {
-		proof := identitytest.Delegation(t, bob, alice.DID, identitytest.Can("fs/read", bob.Home("/shared")), identitytest.TTL(30*time.Minute))
+		proof := identitytest.Delegation(t, bob, alice.DID, identitytest.Can("fs/read", bob.Home("/shared")),
+			identitytest.TTL(30*time.Minute))
 		k, direct := appkeytest.Make(t, here.Service, alice, "direct")
-		by, through := appkeytest.Make(t, here.Service, alice, "through", identitytest.Can("fs/read", bob.Home("/shared/x")), identitytest.Proof(proof))
+		by, through := appkeytest.Make(t, here.Service, alice, "through", identitytest.Can("fs/read", bob.Home("/shared/x")),
+			identitytest.Proof(proof))
 		if !by.Expires.Before(k.Expires) {
 			t.Errorf("it lasts until %v, longer than Bob's word", by.Expires)
 		}
@@ -183,7 +188,8 @@ func TestTheKeyEndsWithWhatItStandsOn(t *testing.T) {
 		if err != nil || a.Principal.Root != bob.DID {
 			t.Fatalf("on Bob's word: %+v, %v", a, err)
 		}
-		for what, c := range map[string]struct{ token, text string }{"the maker's delegation": {k.Delegation, direct}, "a proof": {proof, through}} {
+		for what, c := range map[string]struct{ token, text string }{"the maker's delegation": {k.Delegation, direct},
+			"a proof": {proof, through}} {
 			token, err := ucan.Parse(c.token)
 			if err != nil {
 				t.Fatal(err)
@@ -198,7 +204,8 @@ func TestTheKeyEndsWithWhatItStandsOn(t *testing.T) {
 				t.Errorf("%s after: %q", what, code)
 			}
 		}
-		if list, err := here.List(t.Context(), alice.DID); err != nil || list[0].State(time.Now()) != "revoked" || list[1].State(time.Now()) != "revoked" {
+		if list, err := here.List(t.Context(), alice.DID); err != nil || list[0].State(time.Now()) != "revoked" ||
+			list[1].State(time.Now()) != "revoked" {
 			t.Errorf("listed as %v, %v", list, err)
 		}
 	})
@@ -214,21 +221,30 @@ func TestNoKeyIsWiderThanItsMaker(t *testing.T) {
 			change  func(*appkey.NewKey)
 			kind    fault.Kind
 		}{
-			"Bob's files":                 {options: []identitytest.Option{identitytest.Can("fs/read", bob.Home(""))}, kind: fault.Forbidden},
-			"some of it Bob's":            {options: []identitytest.Option{identitytest.Can("fs/read", alice.Home("")), identitytest.Can("fs/read", bob.Home(""))}, kind: fault.Forbidden},
-			"more than Bob's word":        {options: []identitytest.Option{identitytest.Can("fs/write", bob.Home("/shared")), identitytest.Proof(proof)}, kind: fault.Forbidden},
-			"beside Bob's word":           {options: []identitytest.Option{identitytest.Can("fs/read", bob.Home("/other")), identitytest.Proof(proof)}, kind: fault.Forbidden},
-			"restricted to CIDs":          {options: []identitytest.Option{identitytest.CIDs("fs/read", alice.Home(""))}, kind: fault.Forbidden},
-			"for ever":                    {options: []identitytest.Option{identitytest.Expires(time.Time{})}, kind: fault.Invalid},
-			"for too long":                {options: []identitytest.Option{identitytest.TTL(368 * 24 * time.Hour)}, kind: fault.Invalid},
-			"expired":                     {options: []identitytest.Option{identitytest.TTL(-time.Minute)}, kind: fault.Unauthenticated},
-			"everything":                  {options: []identitytest.Option{identitytest.Can("*", "ucan:*")}, kind: fault.Invalid},
-			"everything in the files":     {options: []identitytest.Option{identitytest.Can("*", alice.Home(""))}, kind: fault.Invalid},
-			"a tool":                      {options: []identitytest.Option{identitytest.Can("mcp/call", "ixo:oracle:x:mcp/db/query")}, kind: fault.Invalid},
-			"revocations":                 {options: []identitytest.Option{identitytest.Can("ucan/revoke", alice.DID)}, kind: fault.Invalid},
-			"to the service itself":       {change: func(n *appkey.NewKey) { n.Delegation = elsewhere }, kind: fault.Invalid},
-			"signed by another":           {change: func(n *appkey.NewKey) { n.Delegation = appkeytest.Request(t, here.Service, bob, "x").Delegation }, kind: fault.Invalid},
-			"for another id":              {change: func(n *appkey.NewKey) { n.ID = appkeytest.Request(t, here.Service, bob, "x").ID }, kind: fault.Invalid},
+			"Bob's files": {options: []identitytest.Option{identitytest.Can("fs/read", bob.Home(""))},
+				kind: fault.Forbidden},
+			"some of it Bob's": {options: []identitytest.Option{identitytest.Can("fs/read", alice.Home("")),
+				identitytest.Can("fs/read", bob.Home(""))}, kind: fault.Forbidden},
+			"more than Bob's word": {options: []identitytest.Option{identitytest.Can("fs/write", bob.Home("/shared")),
+				identitytest.Proof(proof)}, kind: fault.Forbidden},
+			"beside Bob's word": {options: []identitytest.Option{identitytest.Can("fs/read", bob.Home("/other")),
+				identitytest.Proof(proof)}, kind: fault.Forbidden},
+			"restricted to CIDs": {options: []identitytest.Option{identitytest.CIDs("fs/read", alice.Home(""))}, kind: fault.Forbidden},
+			"for ever":           {options: []identitytest.Option{identitytest.Expires(time.Time{})}, kind: fault.Invalid},
+			"for too long":       {options: []identitytest.Option{identitytest.TTL(368 * 24 * time.Hour)}, kind: fault.Invalid},
+			"expired": {options: []identitytest.Option{identitytest.TTL(-time.Minute)},
+				kind: fault.Unauthenticated},
+			"everything":              {options: []identitytest.Option{identitytest.Can("*", "ucan:*")}, kind: fault.Invalid},
+			"everything in the files": {options: []identitytest.Option{identitytest.Can("*", alice.Home(""))}, kind: fault.Invalid},
+			"a tool":                  {options: []identitytest.Option{identitytest.Can("mcp/call", "ixo:oracle:x:mcp/db/query")}, kind: fault.Invalid},
+			"revocations":             {options: []identitytest.Option{identitytest.Can("ucan/revoke", alice.DID)}, kind: fault.Invalid},
+			"to the service itself":   {change: func(n *appkey.NewKey) { n.Delegation = elsewhere }, kind: fault.Invalid},
+			"signed by another": {change: func(n *appkey.NewKey) {
+				n.Delegation = appkeytest.Request(t, here.Service, bob, "x").Delegation
+			}, kind: fault.Invalid},
+			"for another id": {change: func(n *appkey.NewKey) {
+				n.ID = appkeytest.Request(t, here.Service, bob, "x").ID
+			}, kind: fault.Invalid},
 			"an id of their own":          {change: func(n *appkey.NewKey) { n.ID = "me" }, kind: fault.Invalid},
 			"garbage":                     {change: func(n *appkey.NewKey) { n.Delegation = "garbage" }, kind: fault.Invalid},
 			"a delegation without an end": {change: func(n *appkey.NewKey) { n.Delegation += strings.Repeat("A", 32<<10) }, kind: fault.Invalid},
@@ -238,7 +254,8 @@ func TestNoKeyIsWiderThanItsMaker(t *testing.T) {
 			"a name that is too long":     {change: func(n *appkey.NewKey) { n.Name = strings.Repeat("x", 41) }, kind: fault.Invalid},
 			"less than nothing to use":    {change: func(n *appkey.NewKey) { n.Budget.Tokens = -1 }, kind: fault.Invalid},
 			"more than can be counted":    {change: func(n *appkey.NewKey) { n.Budget.Micros = 1 << 62 }, kind: fault.Invalid},
-			"the word of someone absent":  {options: []identitytest.Option{identitytest.Can("fs/read", identity.FileResource("did:ixo:entity:1", ""))}, kind: fault.Unavailable},
+			"the word of someone absent": {options: []identitytest.Option{identitytest.Can("fs/read",
+				identity.FileResource("did:ixo:entity:1", ""))}, kind: fault.Unavailable},
 		} {
 			n := appkeytest.Request(t, here.Service, alice, "one", c.options...)
 			if c.change != nil {
@@ -259,7 +276,8 @@ func TestAKeyExpiresAndIsSpent(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, open func(t *testing.T) *sqldb.DB) {
 		now := time.Now()
 		s := newNode(t, sqldbtest.Migrate(t, open(t), identitysql.Migrations()), func() time.Time { return now })
-		n := appkeytest.Request(t, s.Service, alice, "one", appkeytest.For(alice, appkey.Oracle), appkeytest.For(alice, appkey.Files), appkeytest.For(alice, appkey.Knowledge))
+		n := appkeytest.Request(t, s.Service, alice, "one", appkeytest.For(alice, appkey.Oracle),
+			appkeytest.For(alice, appkey.Files), appkeytest.For(alice, appkey.Knowledge))
 		n.Budget = appkey.Amount{Tokens: 100}
 		k, text, err := s.Make(t.Context(), identity.Principal{DID: alice.DID}, n)
 		if err != nil {
@@ -276,13 +294,15 @@ func TestAKeyExpiresAndIsSpent(t *testing.T) {
 		if err := s.Settle(t.Context(), k.ID, appkey.Amount{}, appkey.Amount{Tokens: 1}); err != nil {
 			t.Fatal(err)
 		}
-		for scope, want := range map[appkey.Scope]string{appkey.Oracle: appkey.CodeBudget, appkey.Knowledge: appkey.CodeBudget, appkey.Files: "", appkey.Any: ""} {
+		for scope, want := range map[appkey.Scope]string{appkey.Oracle: appkey.CodeBudget,
+			appkey.Knowledge: appkey.CodeBudget, appkey.Files: "", appkey.Any: ""} {
 			if code := opens(t, s.Service, scope, text); code != want {
 				t.Errorf("spent, for %q: %q", scope, code)
 			}
 		}
 		list, err := s.List(t.Context(), alice.DID)
-		if err != nil || len(list) != 1 || list[0].Spent != (appkey.Amount{Tokens: 100, Micros: 21}) || list[0].State(now) != "spent" {
+		if err != nil || len(list) != 1 || list[0].Spent != (appkey.Amount{Tokens: 100, Micros: 21}) ||
+			list[0].State(now) != "spent" {
 			t.Errorf("listed as %+v, %v", list, err)
 		}
 		if d := now.Sub(list[0].Used); d < 0 || d >= time.Minute {
@@ -309,13 +329,15 @@ func TestNothingAtRestOpensAnything(t *testing.T) {
 			t.Errorf("the text is stored: %d, %v", found, err)
 		}
 		for _, c := range []identity.Credentials{{Delegation: k.Delegation}, {Bearer: k.Delegation, AuthType: "ucan"}} {
-			for _, surface := range []identity.Surface{identity.Oracle, identity.Files, identity.MCP, identity.Query, identity.Entrance} {
+			for _, surface := range []identity.Surface{identity.Oracle, identity.Files, identity.MCP, identity.Query,
+				identity.Entrance} {
 				if p, err := s.who.Authenticate(t.Context(), surface, c); err == nil {
 					t.Errorf("the stored delegation opens %v as %v", surface, p)
 				}
 			}
 		}
-		for _, surface := range []identity.Surface{identity.Oracle, identity.Files, identity.MCP, identity.Query, identity.Entrance} {
+		for _, surface := range []identity.Surface{identity.Oracle, identity.Files, identity.MCP, identity.Query,
+			identity.Entrance} {
 			_, err := s.who.Authenticate(t.Context(), surface, identity.Credentials{Bearer: text, AuthType: "ucan"})
 			if !fault.Is(err, fault.Unauthenticated) || fault.From(err).Code != identity.CodeAppKey {
 				t.Errorf("%v to an app key: %v", surface, err)
@@ -327,7 +349,8 @@ func TestNothingAtRestOpensAnything(t *testing.T) {
 func TestAScopedTokenIsRefused(t *testing.T) {
 	t.Parallel()
 	s := identitytest.New(t)
-	scoped := identitytest.FilesPrincipal(t, s, identitytest.Files(t, alice, s.DID(), "", identitytest.CIDs("fs/read", alice.Home(""))))
+	scoped := identitytest.FilesPrincipal(t, s,
+		identitytest.Files(t, alice, s.DID(), "", identitytest.CIDs("fs/read", alice.Home(""))))
 	if err := appkey.RefuseCIDs(scoped); !fault.Is(err, fault.Forbidden) || fault.From(err).Code != appkey.CodeCIDs {
 		t.Errorf("a token without a CID: %v", err)
 	}

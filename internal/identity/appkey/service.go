@@ -95,7 +95,9 @@ func (s *Service) holder(id string) (did.Signer, error) {
 // actAs returns what the key is worth at faces of the scope.
 func (s *Service) actAs(ctx context.Context, k Key, scope Scope) (identity.Principal, error) {
 	return s.Identity.ActFor(ctx, identity.Errand{
-		Holder: k.DID, Signer: func() (did.Signer, error) { return s.holder(k.ID) }, Delegation: k.Delegation, Want: wanted(scope),
+		Holder: k.DID, Signer: func() (did.Signer, error) {
+			return s.holder(k.ID)
+		}, Delegation: k.Delegation, Want: wanted(scope),
 	})
 }
 
@@ -199,7 +201,8 @@ func (n NewKey) check() error {
 	switch {
 	case len(n.ID) != idLength || strings.Trim(n.ID, "abcdefghijklmnopqrstuvwxyz234567") != "":
 		return fault.New(fault.Invalid, "id must be one that was offered")
-	case n.Name == "" || len(n.Name) > maxName || strings.Trim(n.Name, "abcdefghijklmnopqrstuvwxyz0123456789-_.") != "" || strings.ContainsRune("-_.", rune(n.Name[0])):
+	case n.Name == "" || len(n.Name) > maxName || strings.Trim(n.Name, "abcdefghijklmnopqrstuvwxyz0123456789-_.") != "" ||
+		strings.ContainsRune("-_.", rune(n.Name[0])):
 		return fault.New(fault.Invalid, nameRule)
 	case len(n.Delegation) > maxDelegation:
 		return fault.Newf(fault.Invalid, "delegation must be at most %d bytes long", maxDelegation)

@@ -45,7 +45,8 @@ func Wrap(s *identity.Service, surface identity.Surface) func(httpserver.Handler
 // WrapLimited returns the Authenticate of a surface. A route with Auth Optional
 // is served without a principal when no credentials came; bad ones are refused
 // there too.
-func WrapLimited(s *identity.Service, surface identity.Surface, limits Limits) func(httpserver.Handler) httpserver.Handler {
+func WrapLimited(s *identity.Service, surface identity.Surface,
+	limits Limits) func(httpserver.Handler) httpserver.Handler {
 	g := guard{service: s, surface: surface, limits: limits}
 	return func(next httpserver.Handler) httpserver.Handler {
 		return func(w http.ResponseWriter, r *http.Request) error { return g.serve(w, r, next) }
@@ -97,7 +98,8 @@ func (g guard) serve(w http.ResponseWriter, r *http.Request, next httpserver.Han
 		g.challenge(w, c, err)
 		return err
 	}
-	return Admitted{Service: g.service, Surface: g.surface, Limits: g.limits, Principal: p, RateKey: p.RateKey()}.Serve(w, r, next)
+	return Admitted{Service: g.service, Surface: g.surface, Limits: g.limits, Principal: p, RateKey: p.RateKey()}.Serve(w,
+		r, next)
 }
 
 // Admitted is a principal that was let in, whoever did that.

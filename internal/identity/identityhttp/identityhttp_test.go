@@ -38,11 +38,13 @@ func serve(t *testing.T, s *identity.Service, limits identityhttp.Limits) *https
 }
 
 // serveLimited also limits revocations, by address and in all.
-func serveLimited(t *testing.T, s *identity.Service, limits identityhttp.Limits, byAddress, all *ratelimit.Limiter) *httpserver.Server {
+func serveLimited(t *testing.T, s *identity.Service, limits identityhttp.Limits, byAddress,
+	all *ratelimit.Limiter) *httpserver.Server {
 	t.Helper()
 	var config httpserver.Config
 	if byAddress != nil {
-		config.Limits = map[httpserver.LimitClass]*ratelimit.Limiter{httpserver.LimitRevocations: byAddress, httpserver.LimitPages: nil}
+		config.Limits = map[httpserver.LimitClass]*ratelimit.Limiter{httpserver.LimitRevocations: byAddress,
+			httpserver.LimitPages: nil}
 	}
 	server, err := httpserver.New(config)
 	if err != nil {
@@ -118,10 +120,12 @@ func TestRequestsByTheRules(t *testing.T) {
 	}{
 		{name: "nothing", path: "/oracle", status: 401, body: `{"message":"` + identity.TextMissing + `","statusCode":401}`},
 		{name: "invocation", path: "/oracle", headers: []string{"Authorization", good, "X-Auth-Type", "ucan"}, status: 200, body: me},
-		{name: "without type", path: "/oracle", headers: []string{"Authorization", good}, status: 401, body: `{"message":"` + identity.TextMissing + `","statusCode":401}`},
+		{name: "without type", path: "/oracle", headers: []string{"Authorization", good}, status: 401,
+			body: `{"message":"` + identity.TextMissing + `","statusCode":401}`},
 		{name: "garbage", path: "/oracle", headers: []string{"Authorization", "Bearer x", "X-Auth-Type", "ucan"}, status: 401, body: `{"message":"Invalid UCAN invocation","statusCode":401}`},
 		{name: "delegation", path: "/oracle", headers: []string{"x-ucan-delegation", delegation}, status: 200, body: me},
-		{name: "x-did alone", path: "/oracle", headers: []string{"x-did", alice.DID}, status: 401, body: `{"message":"` + identity.TextMissing + `","statusCode":401}`},
+		{name: "x-did alone", path: "/oracle", headers: []string{"x-did", alice.DID}, status: 401,
+			body: `{"message":"` + identity.TextMissing + `","statusCode":401}`},
 		{name: "x-did of another", path: "/oracle", headers: []string{"x-did", "did:x:y", "Authorization", good, "X-Auth-Type", "ucan"}, status: 200, body: me},
 		{name: "public with garbage", path: "/oracle/open", headers: []string{"Authorization", "Bearer x", "X-Auth-Type", "ucan"}, status: 200, body: `"nobody"`},
 		{name: "optional without", path: "/oracle/either", status: 200, body: `"nobody"`},
@@ -164,10 +168,12 @@ func TestNeighboursAreNotLockedOut(t *testing.T) {
 			}
 		}
 	}
-	if w := get(server, "/oracle", "Authorization", "Bearer "+identitytest.Invocation(t, alice, s.DID()), "X-Auth-Type", "ucan"); w.Code != http.StatusOK {
+	if w := get(server, "/oracle", "Authorization", "Bearer "+identitytest.Invocation(t, alice, s.DID()), "X-Auth-Type",
+		"ucan"); w.Code != http.StatusOK {
 		t.Errorf("a neighbour on the oracle: %d %s", w.Code, w.Body)
 	}
-	if w := get(server, "/files", "Authorization", "Bearer "+identitytest.Files(t, alice, s.DID(), "fs/read")); w.Code != http.StatusOK {
+	if w := get(server, "/files", "Authorization",
+		"Bearer "+identitytest.Files(t, alice, s.DID(), "fs/read")); w.Code != http.StatusOK {
 		t.Errorf("a neighbour on the files: %d %s", w.Code, w.Body)
 	}
 }
@@ -186,7 +192,8 @@ func TestCrowdedGateAnswers429(t *testing.T) {
 		defer turn.Leave()
 	}
 	w := get(server, "/oracle", "Authorization", "Bearer "+identitytest.Invocation(t, alice, s.DID()), "X-Auth-Type", "ucan")
-	if w.Code != http.StatusTooManyRequests || w.Header().Get("Retry-After") == "" || !strings.Contains(w.Body.String(), "ThrottlerException") {
+	if w.Code != http.StatusTooManyRequests || w.Header().Get("Retry-After") == "" ||
+		!strings.Contains(w.Body.String(), "ThrottlerException") {
 		t.Errorf("oracle: %d %v %s", w.Code, w.Header(), w.Body)
 	}
 	if w := get(server, "/files", "Authorization", "Bearer x"); w.Code != http.StatusTooManyRequests || w.Header().Get("Retry-After") == "" {
@@ -200,7 +207,8 @@ func TestCrowdedGateAnswers429(t *testing.T) {
 func TestRequestsAreLimitedByPrincipal(t *testing.T) {
 	t.Parallel()
 	s := identitytest.New(t)
-	server := serve(t, s, identityhttp.Limits{Principals: ratelimit.NewLimiter(ratelimit.LimiterConfig{Name: "principals", PerMinute: 2})})
+	server := serve(t, s,
+		identityhttp.Limits{Principals: ratelimit.NewLimiter(ratelimit.LimiterConfig{Name: "principals", PerMinute: 2})})
 	for i, want := range []int{200, 200, 429} {
 		// A fresh token is the same principal.
 		token := identitytest.Invocation(t, alice, s.DID(), identitytest.Nonce(string(rune('a'+i))))
@@ -219,7 +227,8 @@ func TestDocumentAndRevocation(t *testing.T) {
 	s := identitytest.New(t)
 	server := serve(t, s, identityhttp.Limits{})
 	var document struct{ ID string }
-	if w := get(server, "/.well-known/did.json", "Authorization", "Bearer junk"); w.Code != http.StatusOK || json.Unmarshal(w.Body.Bytes(), &document) != nil || document.ID != s.DID() {
+	if w := get(server, "/.well-known/did.json", "Authorization", "Bearer junk"); w.Code != http.StatusOK ||
+		json.Unmarshal(w.Body.Bytes(), &document) != nil || document.ID != s.DID() {
 		t.Fatalf("%d %s", w.Code, w.Body)
 	}
 	token := identitytest.Invocation(t, alice, document.ID)
@@ -246,7 +255,8 @@ func TestDocumentAndRevocation(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if w := post(server, "/api/revocations", `{"revocation":"`+identitytest.Revocation(t, alice, s.DID(), token)+`"}`); w.Code != http.StatusOK || !strings.Contains(w.Body.String(), revoked.CID()) {
+	if w := post(server, "/api/revocations", `{"revocation":"`+identitytest.Revocation(t, alice, s.DID(), token)+
+		`"}`); w.Code != http.StatusOK || !strings.Contains(w.Body.String(), revoked.CID()) {
 		t.Fatalf("%d %s", w.Code, w.Body)
 	}
 	if _, err := io.ReadAll(stream.Body); ctx.Err() != nil {
@@ -255,7 +265,8 @@ func TestDocumentAndRevocation(t *testing.T) {
 	if w := get(server, "/oracle", headers...); w.Code != http.StatusUnauthorized {
 		t.Errorf("revoked token: %d", w.Code)
 	}
-	if w := post(server, "/api/revocations/check", `{"cids":["`+revoked.CID()+`","bafyother"]}`); strings.TrimSpace(w.Body.String()) != `{"revoked":["`+revoked.CID()+`"]}` {
+	if w := post(server, "/api/revocations/check",
+		`{"cids":["`+revoked.CID()+`","bafyother"]}`); strings.TrimSpace(w.Body.String()) != `{"revoked":["`+revoked.CID()+`"]}` {
 		t.Errorf("check: %d %s", w.Code, w.Body)
 	}
 	for path, body := range map[string]string{

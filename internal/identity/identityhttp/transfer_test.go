@@ -45,10 +45,12 @@ func TestATransferEndsWithItsToken(t *testing.T) {
 		routes := []httpserver.Route{}
 		for path, streams := range map[string]bool{"/plain": false, "/stream": true} {
 			routes = append(routes, httpserver.Route{
-				Method: http.MethodPost, Pattern: "/" + name + path, Auth: httpserver.Principal, Stream: streams, Handler: taker(&taken, begun),
+				Method: http.MethodPost, Pattern: "/" + name + path, Auth: httpserver.Principal, Stream: streams,
+				Handler: taker(&taken, begun),
 			})
 		}
-		if err := server.Mount(httpserver.Surface{Name: name, Routes: routes, Authenticate: identityhttp.Wrap(s, surface)}); err != nil {
+		if err := server.Mount(httpserver.Surface{Name: name, Routes: routes,
+			Authenticate: identityhttp.Wrap(s, surface)}); err != nil {
 			t.Fatal(err)
 		}
 	}

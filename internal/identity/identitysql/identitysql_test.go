@@ -47,7 +47,8 @@ func TestNodesShareOneTruth(t *testing.T) {
 			t.Fatal(err)
 		}
 		for name, s := range map[string]*identity.Service{"here": here, "there": there, "later": node()} {
-			if _, err := s.Authenticate(t.Context(), identity.Oracle, identity.Handshake(text, "")); !fault.Is(err, fault.Unauthenticated) {
+			if _, err := s.Authenticate(t.Context(), identity.Oracle, identity.Handshake(text, "")); !fault.Is(err,
+				fault.Unauthenticated) {
 				t.Errorf("%s: the revoked token: %v", name, err)
 			}
 			if err := s.UseInvocation(t.Context(), p, "s", "t", call); !fault.Is(err, fault.Forbidden) {

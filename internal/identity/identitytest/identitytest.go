@@ -117,7 +117,8 @@ func Proof(token string) Option {
 // oracle wants to see, `*` on ixo:oracle, for five minutes.
 func Invocation(tb testing.TB, from Actor, audience string, options ...Option) string {
 	tb.Helper()
-	return issue(tb, from, audience, 5*time.Minute, ucan.NewCapability(ucan.AnyAbility, identity.OracleResource, ipld.Node{}), options)
+	return issue(tb, from, audience, 5*time.Minute,
+		ucan.NewCapability(ucan.AnyAbility, identity.OracleResource, ipld.Node{}), options)
 }
 
 // Delegation returns a delegation. By default it grants everything in the
@@ -131,7 +132,8 @@ func Delegation(tb testing.TB, from Actor, audience string, options ...Option) s
 // ixo:oracle, for an hour. Alone it stands for its issuer.
 func UserToOracle(tb testing.TB, from Actor, audience string, options ...Option) string {
 	tb.Helper()
-	return issue(tb, from, audience, time.Hour, ucan.NewCapability(ucan.AnyAbility, identity.OracleResource, ipld.Node{}), options)
+	return issue(tb, from, audience, time.Hour, ucan.NewCapability(ucan.AnyAbility, identity.OracleResource, ipld.Node{}),
+		options)
 }
 
 // Files returns a token for the file store: the ability on the issuer's own

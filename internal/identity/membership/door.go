@@ -76,7 +76,8 @@ func NewDoor(book *Book, cfg Config) (*Door, error) {
 	}
 	d := &Door{cfg: cfg, book: book, watches: make(map[*watch]struct{})}
 	d.members.Store(recent.New[string, struct{}](rememberedMembers))
-	d.news = feed.New(feed.Config{Subject: hintLeft, Read: d.read, Unknown: textUnknown, Hints: cfg.Hints, Logger: cfg.Logger})
+	d.news = feed.New(feed.Config{Subject: hintLeft, Read: d.read, Unknown: textUnknown, Hints: cfg.Hints,
+		Logger: cfg.Logger})
 	return d, nil
 }
 
@@ -220,7 +221,9 @@ func (d *Door) showOut(ctx context.Context, left []string) {
 }
 
 func concerns(p identity.Principal, left []string) bool {
-	return slices.Contains(left, p.DID) || slices.ContainsFunc(p.Roots(), func(root string) bool { return slices.Contains(left, root) })
+	return slices.Contains(left, p.DID) || slices.ContainsFunc(p.Roots(), func(root string) bool {
+		return slices.Contains(left, root)
+	})
 }
 
 // OnLeave implements identity.Door.

@@ -82,12 +82,15 @@ func TestEverySurfaceAsksTheDoor(t *testing.T) {
 				t.Errorf("the refusal does not say what to do: %v", err)
 			}
 		}
-		_, err := n.Authenticate(t.Context(), identity.Oracle, identity.Handshake("", identitytest.Delegation(t, carol, n.DID(), identitytest.Can("*", "ixo:oracle"))))
+		_, err := n.Authenticate(t.Context(), identity.Oracle,
+			identity.Handshake("", identitytest.Delegation(t, carol, n.DID(), identitytest.Can("*", "ixo:oracle"))))
 		wantRefused(t, "a bare delegation", err)
-		if p, err := n.enter(t, identity.Entrance, identitytest.Invocation(t, carol, n.DID())); err != nil || p.DID != carol.DID {
+		if p, err := n.enter(t, identity.Entrance, identitytest.Invocation(t, carol, n.DID())); err != nil ||
+			p.DID != carol.DID {
 			t.Errorf("the entrance: %v", err)
 		}
-		if _, err := n.Authenticate(t.Context(), identity.Entrance, identity.Handshake("", identitytest.Delegation(t, carol, n.DID()))); !fault.Is(err, fault.Unauthenticated) {
+		if _, err := n.Authenticate(t.Context(), identity.Entrance,
+			identity.Handshake("", identitytest.Delegation(t, carol, n.DID()))); !fault.Is(err, fault.Unauthenticated) {
 			t.Errorf("a bare delegation at the entrance: %v", err)
 		}
 	}
@@ -103,23 +106,28 @@ func TestWhatAMemberGivesAwayWorks(t *testing.T) {
 	t.Parallel()
 	n := newNode(t, openDB(t), membership.Invite, alice.DID)
 	share := identitytest.Delegation(t, alice, carol.DID, identitytest.Can("fs/read", alice.Home("/reports")))
-	read := identitytest.Files(t, carol, n.DID(), "", identitytest.Can("fs/read", alice.Home("/reports")), identitytest.Proof(share))
+	read := identitytest.Files(t, carol, n.DID(), "", identitytest.Can("fs/read", alice.Home("/reports")),
+		identitytest.Proof(share))
 	if p, err := n.enter(t, identity.Files, read); err != nil || p.Sponsor != alice.DID {
 		t.Errorf("a shared folder: %q %v", p.Sponsor, err)
 	}
 	_, err := n.enter(t, identity.Files, identitytest.Files(t, carol, n.DID(), "fs/*", identitytest.Proof(share)))
 	wantRefused(t, "the stranger's own files", err)
-	both := identitytest.Files(t, carol, n.DID(), "", identitytest.Can("fs/read", alice.Home("/reports")), identitytest.Can("fs/*", carol.Home("")), identitytest.Proof(share))
+	both := identitytest.Files(t, carol, n.DID(), "", identitytest.Can("fs/read", alice.Home("/reports")),
+		identitytest.Can("fs/*", carol.Home("")), identitytest.Proof(share))
 	_, err = n.enter(t, identity.Files, both)
 	wantRefused(t, "the stranger's own files beside the shared ones", err)
-	if _, err = n.enter(t, identity.Oracle, identitytest.Invocation(t, carol, n.DID(), identitytest.Proof(share))); err == nil {
+	if _, err = n.enter(t, identity.Oracle,
+		identitytest.Invocation(t, carol, n.DID(), identitytest.Proof(share))); err == nil {
 		t.Error("a link to a folder opened the oracle")
 	}
 	_, err = n.Authenticate(t.Context(), identity.Oracle, identity.Handshake("",
 		identitytest.Delegation(t, carol, n.DID(), identitytest.Can("*", "ixo:oracle"), identitytest.Proof(share))))
 	wantRefused(t, "a bare delegation over a link", err)
 	grant := identitytest.Delegation(t, alice, carol.DID, identitytest.Can("*", "ixo:oracle"))
-	if p, err := n.enter(t, identity.Oracle, identitytest.Invocation(t, carol, n.DID(), identitytest.Proof(grant))); err != nil || p.Sponsor != alice.DID || p.DID != carol.DID {
+	if p, err := n.enter(t, identity.Oracle,
+		identitytest.Invocation(t, carol, n.DID(), identitytest.Proof(grant))); err != nil || p.Sponsor != alice.DID ||
+		p.DID != carol.DID {
 		t.Errorf("an agent of a member: %q %v", p.Sponsor, err)
 	}
 	// The oracle works for members, and for nobody else.
@@ -212,10 +220,12 @@ func TestWhoLeavesIsGoneEverywhere(t *testing.T) {
 func TestADoorThatCanNotLookLetsNobodyIn(t *testing.T) {
 	t.Parallel()
 	breaker := &sqldbtest.Breaker{}
-	db := sqldbtest.Migrate(t, sqldbtest.Open(t, sqldbtest.SQLiteURL(t), sqldb.Options{Fault: breaker.Fault}), membershipsql.Migrations())
+	db := sqldbtest.Migrate(t, sqldbtest.Open(t, sqldbtest.SQLiteURL(t), sqldb.Options{Fault: breaker.Fault}),
+		membershipsql.Migrations())
 	n := newNode(t, db, membership.Closed)
 	breaker.Break()
-	if _, err := n.enter(t, identity.Oracle, identitytest.Invocation(t, alice, n.DID())); !fault.Is(err, fault.Unavailable) {
+	if _, err := n.enter(t, identity.Oracle, identitytest.Invocation(t, alice, n.DID())); !fault.Is(err,
+		fault.Unavailable) {
 		t.Errorf("without a database: %v", err)
 	}
 	breaker.Restore()

@@ -148,7 +148,8 @@ func TestOwnResolver(t *testing.T) {
 			t.Errorf("%s: a failure was taken for an answer: %v", d, err)
 		}
 	}
-	if _, err := open(t, resolver.Config{URL: server.URL + "/none/"}).Keys(t.Context(), "did:ixo:absent"); !errors.Is(err, identity.ErrUnknownDID) {
+	if _, err := open(t, resolver.Config{URL: server.URL + "/none/"}).Keys(t.Context(), "did:ixo:absent"); !errors.Is(err,
+		identity.ErrUnknownDID) {
 		t.Errorf("404: %v", err)
 	}
 	if _, err := open(t, resolver.Config{}).Keys(t.Context(), "did:ixo:any"); !errors.Is(err, identity.ErrNoResolver) {

@@ -216,7 +216,8 @@ func watch(limit int64) {
 	sample := []metrics.Sample{{Name: "/memory/classes/total:bytes"}, {Name: "/memory/classes/heap/released:bytes"}}
 	for tick := time.Tick(20 * time.Millisecond); ; <-tick {
 		metrics.Read(sample)
-		if has := sample[0].Value.Uint64() - sample[1].Value.Uint64(); has > uint64(limit) { //nolint:gosec // limits are positive
+		//nolint:gosec // limits are positive
+		if has := sample[0].Value.Uint64() - sample[1].Value.Uint64(); has > uint64(limit) {
 			panic(outOfMemory)
 		}
 	}

@@ -87,10 +87,12 @@ func TestOpenAPI(t *testing.T) {
 		Routes: []httpserver.Route{
 			{
 				Method: "POST", Pattern: "/sessions/{id}/{rest...}", Auth: httpserver.Principal, Handler: nothing, Summary: "Say", Body: session{},
-				Params:  []httpserver.Param{{Name: "limit", In: "query", Schema: 0, Doc: "how many"}},
-				Replies: []httpserver.Reply{{Status: 200, Body: []session{}}, {Status: 200, Media: "text/event-stream"}, {Status: 404, Doc: "None"}},
+				Params: []httpserver.Param{{Name: "limit", In: "query", Schema: 0, Doc: "how many"}},
+				Replies: []httpserver.Reply{{Status: 200, Body: []session{}}, {Status: 200, Media: "text/event-stream"},
+					{Status: 404, Doc: "None"}},
 			},
-			{Method: "GET", Pattern: "/tree", Auth: httpserver.Public, Handler: nothing, Replies: []httpserver.Reply{{Status: 200, Body: node{}}}},
+			{Method: "GET", Pattern: "/tree", Auth: httpserver.Public, Handler: nothing,
+				Replies: []httpserver.Reply{{Status: 200, Body: node{}}}},
 			{Method: "GET", Pattern: "/hidden", Auth: httpserver.Public, Handler: nothing, Hidden: true},
 		},
 	}, httpserver.Surface{Name: "query", Dynamic: &httpserver.Dynamic{
@@ -132,13 +134,15 @@ func TestOpenAPI(t *testing.T) {
 	if diff := cmp.Diff([]string{"query limit", "path id", "path rest"}, names); diff != "" {
 		t.Error(diff)
 	}
-	if at(t, op, "responses", "200", "content", "text/event-stream") == nil || at(t, op, "responses", "200", "content", "application/json", "schema", "items", "$ref") != "#/components/schemas/Session" {
+	if at(t, op, "responses", "200", "content", "text/event-stream") == nil ||
+		at(t, op, "responses", "200", "content", "application/json", "schema", "items", "$ref") != "#/components/schemas/Session" {
 		t.Errorf("replies: %v", at(t, op, "responses"))
 	}
 	if at(t, op, "x-auth") != "principal" || len(at(t, op, "security").([]any)) != 2 {
 		t.Errorf("security: %v", at(t, op, "security"))
 	}
-	if tags := at(t, doc, "tags").([]any); len(tags) != 2 || at(t, tags[0], "name") != "oracle" || at(t, tags[0], "description") != "Talk." || at(t, tags[1], "name") != "docs" {
+	if tags := at(t, doc, "tags").([]any); len(tags) != 2 || at(t, tags[0], "name") != "oracle" ||
+		at(t, tags[0], "description") != "Talk." || at(t, tags[1], "name") != "docs" {
 		t.Errorf("tags: %v", tags)
 	}
 	if at(t, doc, "paths", "/hidden") != nil || at(t, doc, "paths", "/tree", "get", "summary") == "dynamic" {
@@ -195,7 +199,8 @@ func TestDocsSecurityHeaders(t *testing.T) {
 			t.Errorf("%s: got %v", path, h)
 		}
 		policy := h.Get("Content-Security-Policy")
-		if page != strings.Contains(policy, "style-src") || !strings.Contains(policy, "default-src 'none'") || !strings.Contains(policy, "frame-ancestors 'none'") {
+		if page != strings.Contains(policy, "style-src") || !strings.Contains(policy, "default-src 'none'") ||
+			!strings.Contains(policy, "frame-ancestors 'none'") {
 			t.Errorf("%s has policy %q", path, policy)
 		}
 	}

@@ -47,7 +47,8 @@ func fill(t *testing.T, p *archive.Place) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := p.Blobs.Put(t.Context(), fmt.Sprintf("ns/%02d", i), strings.NewReader(strings.Repeat("o", i)), blob.PutOptions{}); err != nil {
+		if _, err := p.Blobs.Put(t.Context(), fmt.Sprintf("ns/%02d", i), strings.NewReader(strings.Repeat("o", i)),
+			blob.PutOptions{}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -125,7 +126,8 @@ func TestADeploymentMovesBetweenShapes(t *testing.T) {
 			if diff := cmp.Diff(source.Keys, keys); diff != "" {
 				t.Errorf("keys (-source +target):\n%s", diff)
 			}
-			if _, err := archive.Read(t.Context(), bytes.NewReader(text), target); err == nil || !strings.Contains(err.Error(), "not empty") {
+			if _, err := archive.Read(t.Context(), bytes.NewReader(text), target); err == nil ||
+				!strings.Contains(err.Error(), "not empty") {
 				t.Errorf("a second restore: %v", err)
 			}
 		})
@@ -168,7 +170,8 @@ func TestAnArchiveOfOtherTablesIsRefused(t *testing.T) {
 	target, _ := place(t, sqldbtest.SQLiteURL(t))
 	target.DB = sqldbtest.Migrate(t, sqldbtest.SQLite(t), other...)
 	target.Migrations = other
-	if _, err := archive.Read(t.Context(), bytes.NewReader(text), target); err == nil || !strings.Contains(err.Error(), "other tables") {
+	if _, err := archive.Read(t.Context(), bytes.NewReader(text), target); err == nil ||
+		!strings.Contains(err.Error(), "other tables") {
 		t.Errorf("Read: %v", err)
 	}
 	unmigrated := target

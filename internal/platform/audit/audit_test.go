@@ -37,7 +37,8 @@ func TestTheTrailIsFilteredAndPaged(t *testing.T) {
 			}
 			return got
 		}
-		if got := list(audit.Filter{Act: "PUT /a", Limit: 10}); len(got) != 1 || got[0].ID != begun || got[0].Status != 0 || time.Since(got[0].At) > time.Hour {
+		if got := list(audit.Filter{Act: "PUT /a", Limit: 10}); len(got) != 1 || got[0].ID != begun || got[0].Status != 0 ||
+			time.Since(got[0].At) > time.Hour {
 			t.Errorf("what was begun and not ended: %+v", got)
 		}
 		seen := map[string]bool{}

@@ -38,7 +38,8 @@ func TestFlagsBeatEnvironmentBeatsFileBeatsDefault(t *testing.T) {
 	if s.Server.Port != 3 || s.Server.Host != "env" || s.Oracle.Name != "file" || s.Server.LogLevel != "info" {
 		t.Fatalf("got %+v", s.Server)
 	}
-	want := map[string]config.Source{"PORT": config.FromFlag, "HOST": config.FromEnvironment, "ORACLE_NAME": config.FromFile, "LOG_LEVEL": config.FromDefault}
+	want := map[string]config.Source{"PORT": config.FromFlag, "HOST": config.FromEnvironment,
+		"ORACLE_NAME": config.FromFile, "LOG_LEVEL": config.FromDefault}
 	for _, set := range all {
 		if w, ok := want[set.Name]; ok && set.Source != w {
 			t.Errorf("%s comes from %s, want %s", set.Name, set.Source, w)
@@ -81,7 +82,8 @@ func TestSecretsNeverPrint(t *testing.T) {
 	t.Parallel()
 	key := strings.Repeat("ab", 32)
 	s, all := load(t, config.Input{Env: []string{"OPERATOR_TOKEN=hush-hush", "FILES_MASTER_KEY=" + key, "DATABASE_URL=postgres://u:hunter2@h/db"}})
-	printed := fmt.Sprintf("%v %+v %#v", s.Server.OperatorToken, s.Server, s.Server.OperatorToken) + fmt.Sprint(s.Files) + fmt.Sprint(s.Storage.Database)
+	printed := fmt.Sprintf("%v %+v %#v", s.Server.OperatorToken, s.Server, s.Server.OperatorToken) + fmt.Sprint(s.Files) +
+		fmt.Sprint(s.Storage.Database)
 	for _, set := range all {
 		if set.Secret {
 			printed += set.Value

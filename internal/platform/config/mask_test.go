@@ -77,7 +77,8 @@ func TestNoCredentialOfAnAddressIsEverShown(t *testing.T) {
 			scheme + "://host/path;" + name + "=" + url.QueryEscape(raw) + "/in",
 			scheme + "://host#" + name + "=" + url.QueryEscape(raw),
 		}).Draw(t, "address")
-		quoted, err := json.Marshal(map[string]any{"servers": []any{address, map[string]string{"url": address, name + "token": raw}}})
+		quoted, err := json.Marshal(map[string]any{"servers": []any{address,
+			map[string]string{"url": address, name + "token": raw}}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -87,7 +88,8 @@ func TestNoCredentialOfAnAddressIsEverShown(t *testing.T) {
 			"SAMPLE_URL": address, "SAMPLE_TEXT": address, "SAMPLE_LIST": list, "SAMPLE_BAD": address, "SAMPLE_TEXT ": string(quoted), "SAMPLE_LIST ": string(quoted),
 		} {
 			var s config.Settings
-			all, err := config.Load(&s, config.Input{Env: []string{strings.TrimSpace(setting) + "=" + text}}, config.Part{Name: "sample", Into: &sample{}})
+			all, err := config.Load(&s, config.Input{Env: []string{strings.TrimSpace(setting) + "=" + text}},
+				config.Part{Name: "sample", Into: &sample{}})
 			if err != nil && strings.Contains(err.Error(), secret) {
 				t.Fatalf("%s: the error shows it: %v", text, err)
 			}

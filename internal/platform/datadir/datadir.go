@@ -1,7 +1,8 @@
-// Package datadir makes the data folder of the embedded shape and keeps it to
-// one process: two programs on one folder would corrupt what they both believe
-// to own. It takes the folder from other users of the machine. The lock is the kernel's, so it ends with the process however that
-// ends; the file that carries it only says whose it is.
+// Package datadir makes the data folder of the embedded shape and keeps it to one
+// process: two programs on one folder would corrupt what they both believe to
+// own. It takes the folder from other users of the machine. The lock is the
+// kernel's, so it ends with the process however that ends; the file that carries
+// it only says whose it is.
 package datadir
 
 import (

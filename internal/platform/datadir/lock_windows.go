@@ -11,6 +11,7 @@ import (
 // tells them who holds it.
 func takeLock(file *os.File) error {
 	const beyond = 1 << 30
-	return windows.LockFileEx(windows.Handle(file.Fd()), windows.LOCKFILE_EXCLUSIVE_LOCK|windows.LOCKFILE_FAIL_IMMEDIATELY, 0, 1, 0,
+	return windows.LockFileEx(windows.Handle(file.Fd()), windows.LOCKFILE_EXCLUSIVE_LOCK|windows.LOCKFILE_FAIL_IMMEDIATELY,
+		0, 1, 0,
 		&windows.Overlapped{Offset: beyond})
 }

@@ -37,7 +37,8 @@ func TestAKindSurvivesWrapping(t *testing.T) {
 
 func TestEndedContextsAreTheirOwnKinds(t *testing.T) {
 	t.Parallel()
-	for err, want := range map[error]fault.Kind{context.Canceled: fault.Canceled, context.DeadlineExceeded: fault.Timeout} {
+	for err, want := range map[error]fault.Kind{context.Canceled: fault.Canceled,
+		context.DeadlineExceeded: fault.Timeout} {
 		if got := fault.KindOf(fmt.Errorf("read: %w", err)); got != want {
 			t.Errorf("%v is %v, want %v", err, got, want)
 		}
@@ -53,7 +54,8 @@ func TestAdditionsAreCopies(t *testing.T) {
 	if len(base.Fields) != 1 || base.Code != "" || base.RetryAfter != 0 {
 		t.Errorf("the original changed: %+v", base)
 	}
-	if added.Fields["version"] != 1 || added.Fields["cid"] != "bafy" || added.Code != "changed" || added.RetryAfter != time.Second {
+	if added.Fields["version"] != 1 || added.Fields["cid"] != "bafy" || added.Code != "changed" ||
+		added.RetryAfter != time.Second {
 		t.Errorf("lost: %+v", added)
 	}
 }

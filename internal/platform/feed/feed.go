@@ -152,7 +152,8 @@ func (f *Follower) Run(ctx context.Context) error {
 		case <-poll.C:
 		}
 		if err := f.Load(ctx); err != nil && !errors.Is(err, context.Canceled) {
-			f.cfg.Logger.LogAttrs(ctx, slog.LevelWarn, "a feed could not be read", slog.String("event", "feed.read_failed"), slog.String("feed", f.cfg.Subject), slog.Any("error", err))
+			f.cfg.Logger.LogAttrs(ctx, slog.LevelWarn, "a feed could not be read", slog.String("event", "feed.read_failed"),
+				slog.String("feed", f.cfg.Subject), slog.Any("error", err))
 		}
 	}
 }

@@ -138,7 +138,9 @@ func split(name, text string) []textindex.Passage {
 		emit := func() {
 			if piece = strings.Trim(piece, "\n"); strings.TrimSpace(piece) != "" {
 				out = append(out, textindex.Passage{
-					Document: name, Number: uint32(len(out)), Language: analyse.English, Title: title, Text: piece, Meta: []byte(anchor), //nolint:gosec // few
+					//nolint:gosec // few
+					Document: name, Number: uint32(len(out)), Language: analyse.English, Title: title, Text: piece,
+					Meta: []byte(anchor),
 				})
 			}
 			piece = ""

@@ -37,21 +37,22 @@ func TestClientsThatLeave(t *testing.T) {
 	t.Parallel()
 	log := &lines{got: make(chan string, 16)}
 	entered := make(chan struct{})
-	s := start(t, httpserver.Config{Logger: slog.New(slog.NewTextHandler(log, nil))}, httpserver.Surface{Name: "a", Routes: []httpserver.Route{
-		route("POST", "/upload", readAll),
-		get("/wait", func(_ http.ResponseWriter, r *http.Request) error {
-			close(entered)
-			<-r.Context().Done()
-			return r.Context().Err()
-		}),
-		get("/endless", func(w http.ResponseWriter, _ *http.Request) error {
-			for {
-				if _, err := w.Write(make([]byte, 1<<16)); err != nil {
-					return err
+	s := start(t, httpserver.Config{Logger: slog.New(slog.NewTextHandler(log, nil))},
+		httpserver.Surface{Name: "a", Routes: []httpserver.Route{
+			route("POST", "/upload", readAll),
+			get("/wait", func(_ http.ResponseWriter, r *http.Request) error {
+				close(entered)
+				<-r.Context().Done()
+				return r.Context().Err()
+			}),
+			get("/endless", func(w http.ResponseWriter, _ *http.Request) error {
+				for {
+					if _, err := w.Write(make([]byte, 1<<16)); err != nil {
+						return err
+					}
 				}
-			}
-		}),
-	}})
+			}),
+		}})
 
 	c := s.dial(t)
 	_, _ = io.WriteString(c, "POST /upload HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\nabc")
@@ -125,13 +126,14 @@ func TestRequestsAreTraced(t *testing.T) {
 		t.Fatal(err)
 	}
 	log := &lines{}
-	s := newServer(t, httpserver.Config{Traces: traces, Logger: slog.New(slog.NewTextHandler(log, nil))}, httpserver.Surface{Name: "a", Routes: []httpserver.Route{
-		get("/sessions/{id}", func(w http.ResponseWriter, r *http.Request) error {
-			_, span := telemetry.StartSpan(r.Context(), "inner work")
-			span.End(nil)
-			return nil
-		}),
-	}})
+	s := newServer(t, httpserver.Config{Traces: traces, Logger: slog.New(slog.NewTextHandler(log, nil))},
+		httpserver.Surface{Name: "a", Routes: []httpserver.Route{
+			get("/sessions/{id}", func(w http.ResponseWriter, r *http.Request) error {
+				_, span := telemetry.StartSpan(r.Context(), "inner work")
+				span.End(nil)
+				return nil
+			}),
+		}})
 	do(t, s, "GET", "/sessions/hunter2", "Traceparent: 00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01", "X-Request-Id: the-id")
 	if err := traces.Shutdown(t.Context()); err != nil {
 		t.Fatal(err)

@@ -31,7 +31,8 @@ func TestEveryKindHasItsStatus(t *testing.T) {
 		httpserver.NestErrors(w, nil, fmt.Errorf("outer: %w", err))
 		a := answer{w.Result(), w.Body.String()}
 		body := a.json(t)
-		if a.StatusCode != status || body["statusCode"] != float64(status) || body["message"] != "shown" || body["extra"] != float64(7) || a.Header.Get("Retry-After") != "2" {
+		if a.StatusCode != status || body["statusCode"] != float64(status) || body["message"] != "shown" ||
+			body["extra"] != float64(7) || a.Header.Get("Retry-After") != "2" {
 			t.Errorf("%s: got %d %v %s", kind, a.StatusCode, a.Header, a.body)
 		}
 		if strings.Contains(a.body, "hidden") || a.Header.Get("Content-Type") != "application/json; charset=utf-8" {
@@ -43,17 +44,20 @@ func TestEveryKindHasItsStatus(t *testing.T) {
 // wordErrors is a table that a surface brings itself.
 func wordErrors(w http.ResponseWriter, _ *http.Request, err error) {
 	e := fault.From(err)
-	httpserver.WriteFault(w, e, map[string]any{"error": e.Kind.String(), "message": e.Message, "status": httpserver.Status(e.Kind)})
+	httpserver.WriteFault(w, e,
+		map[string]any{"error": e.Kind.String(), "message": e.Message, "status": httpserver.Status(e.Kind)})
 }
 
 // Nobody who is still there hears that they have left.
 func TestWorkThatIsCutShortIsNotTheClientsDeparture(t *testing.T) {
 	t.Parallel()
-	server := newServer(t, httpserver.Config{}, httpserver.Surface{Name: "x", Routes: []httpserver.Route{get("/x", func(_ http.ResponseWriter, r *http.Request) error {
-		ctx, cancel := context.WithCancel(r.Context())
-		cancel()
-		return fmt.Errorf("work: %w", ctx.Err())
-	})}})
+	server := newServer(t, httpserver.Config{},
+		httpserver.Surface{Name: "x",
+			Routes: []httpserver.Route{get("/x", func(_ http.ResponseWriter, r *http.Request) error {
+				ctx, cancel := context.WithCancel(r.Context())
+				cancel()
+				return fmt.Errorf("work: %w", ctx.Err())
+			})}})
 	if a := do(t, server, "GET", "/x"); a.StatusCode != http.StatusServiceUnavailable {
 		t.Errorf("%d %s", a.StatusCode, a.body)
 	}
@@ -88,11 +92,12 @@ func TestErrorFields(t *testing.T) {
 func TestCausesAreLoggedOnce(t *testing.T) {
 	t.Parallel()
 	var log bytes.Buffer
-	s := newServer(t, httpserver.Config{Logger: slog.New(slog.NewTextHandler(&log, nil))}, httpserver.Surface{Name: "a", Routes: []httpserver.Route{
-		get("/fail", func(http.ResponseWriter, *http.Request) error { return errors.New("disk on fire") }),
-		get("/panic", func(http.ResponseWriter, *http.Request) error { panic("cat on keyboard") }),
-		get("/share/{secret}", func(http.ResponseWriter, *http.Request) error { return fault.New(fault.NotFound, "gone") }),
-	}})
+	s := newServer(t, httpserver.Config{Logger: slog.New(slog.NewTextHandler(&log, nil))},
+		httpserver.Surface{Name: "a", Routes: []httpserver.Route{
+			get("/fail", func(http.ResponseWriter, *http.Request) error { return errors.New("disk on fire") }),
+			get("/panic", func(http.ResponseWriter, *http.Request) error { panic("cat on keyboard") }),
+			get("/share/{secret}", func(http.ResponseWriter, *http.Request) error { return fault.New(fault.NotFound, "gone") }),
+		}})
 	for path, cause := range map[string]string{"/fail": "disk on fire", "/panic": "cat on keyboard"} {
 		log.Reset()
 		a := do(t, s, "GET", path, "X-Request-Id: the-id")
@@ -129,12 +134,14 @@ func TestCausesAreLoggedOnce(t *testing.T) {
 func TestPathsThatNobodyDeclaredAreMasked(t *testing.T) {
 	t.Parallel()
 	var log bytes.Buffer
-	s := newServer(t, httpserver.Config{Logger: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))}, httpserver.Surface{
-		Name: "a", Prefixes: []string{"/s"}, Routes: []httpserver.Route{{
-			Method: http.MethodGet, Pattern: "/s/{secret}", Auth: httpserver.Public, Limit: httpserver.LimitPages,
-			Handler: func(http.ResponseWriter, *http.Request) error { return nil },
-		}},
-	})
+	s := newServer(t,
+		httpserver.Config{Logger: slog.New(slog.NewTextHandler(&log,
+			&slog.HandlerOptions{Level: slog.LevelDebug}))}, httpserver.Surface{
+			Name: "a", Prefixes: []string{"/s"}, Routes: []httpserver.Route{{
+				Method: http.MethodGet, Pattern: "/s/{secret}", Auth: httpserver.Public, Limit: httpserver.LimitPages,
+				Handler: func(http.ResponseWriter, *http.Request) error { return nil },
+			}},
+		})
 	for _, secret := range []string{"oo2wcj7yamfzvkjiimbkuly3zlrlhl2r", "BHDEOUTCRNVRDNAPKQBTWZDTVA", "254711223344", "%2B254711223344", "0711223344"} {
 		for _, ask := range [][2]string{{"DELETE", "/s/"}, {"PROPFIND", "/s/"}, {"GET", "/S/"}, {"GET", "/prefix/s/"}, {"GET", "/s/words/"}} {
 			log.Reset()

@@ -68,7 +68,8 @@ func TestForeignHandlersFailInTheSurfacesManner(t *testing.T) {
 			}
 			w := httptest.NewRecorder()
 			s.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/x", nil))
-			if got := strings.TrimSpace(w.Body.String()); w.Code != test.status || got != test.body || w.Header().Get("Content-Type") != test.media {
+			if got := strings.TrimSpace(w.Body.String()); w.Code != test.status || got != test.body ||
+				w.Header().Get("Content-Type") != test.media {
 				t.Errorf("%d %s %s", w.Code, w.Header().Get("Content-Type"), got)
 			}
 			if w.Code == http.StatusMethodNotAllowed && w.Header().Get("Allow") != "POST" {
@@ -85,7 +86,8 @@ func TestKindsAndStatuses(t *testing.T) {
 			t.Errorf("the kind of %d is %s, want %s", httpserver.Status(kind), got, kind)
 		}
 	}
-	for status, want := range map[int]fault.Kind{418: fault.Invalid, 422: fault.Invalid, 502: fault.Unavailable, 599: fault.Internal, 200: fault.Internal} {
+	for status, want := range map[int]fault.Kind{418: fault.Invalid, 422: fault.Invalid, 502: fault.Unavailable,
+		599: fault.Internal, 200: fault.Internal} {
 		if got := httpserver.KindOf(status); got != want {
 			t.Errorf("the kind of %d is %s, want %s", status, got, want)
 		}

@@ -52,8 +52,9 @@ func TestReadJSON(t *testing.T) {
 		"twice inside":    {body: `{"list":[{"count":1,"count":1}]}`, kind: fault.Invalid, want: "property count must be there once"},
 		"twice, unknown":  {body: `{"other":{"a":{"b":1,"b":2}}}`, kind: fault.Invalid, want: "property b must be there once"},
 		"two in a map":    {body: `{"other":{"a":1,"A":2}}`},
-		"too deep":        {body: `{"other":` + strings.Repeat("[", 2000) + strings.Repeat("]", 2000) + `}`, kind: fault.Invalid, want: "nest"},
-		"deep":            {body: strings.Repeat("[", 100_000), kind: fault.Invalid, want: ""},
+		"too deep": {body: `{"other":` + strings.Repeat("[", 2000) + strings.Repeat("]", 2000) + `}`,
+			kind: fault.Invalid, want: "nest"},
+		"deep": {body: strings.Repeat("[", 100_000), kind: fault.Invalid, want: ""},
 	} {
 		r := httptest.NewRequestWithContext(t.Context(), "POST", "/", strings.NewReader(tc.body))
 		if tc.media != "" {
@@ -78,7 +79,8 @@ func TestReadJSONBeyondTheLimit(t *testing.T) {
 		var v any
 		return httpserver.ReadJSON(w, r, &v)
 	}
-	s := newServer(t, httpserver.Config{MaxBody: 20}, httpserver.Surface{Name: "a", Routes: []httpserver.Route{route("POST", "/", read)}})
+	s := newServer(t, httpserver.Config{MaxBody: 20},
+		httpserver.Surface{Name: "a", Routes: []httpserver.Route{route("POST", "/", read)}})
 	for body, want := range map[string]int{
 		`"ok"`: 200, `"` + strings.Repeat("x", 30) + `"`: 413, `"ok"` + strings.Repeat(" ", 30): 413,
 	} {

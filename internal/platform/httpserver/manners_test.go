@@ -17,10 +17,11 @@ func TestOpenCORS(t *testing.T) {
 		return func(http.ResponseWriter, *http.Request) error { panic("preflights need no credential") }
 	}
 	surface := func(origins string) httpserver.Surface {
-		return httpserver.Surface{Name: "oracle", CORS: httpserver.OpenCORS(origins), Prefixes: []string{"/sessions"}, Authenticate: deny, Routes: []httpserver.Route{
-			{Method: "DELETE", Pattern: "/sessions/{id}", Auth: httpserver.Principal, Handler: echo()},
-			get("/public", echo()),
-		}}
+		return httpserver.Surface{Name: "oracle", CORS: httpserver.OpenCORS(origins), Prefixes: []string{"/sessions"},
+			Authenticate: deny, Routes: []httpserver.Route{
+				{Method: "DELETE", Pattern: "/sessions/{id}", Auth: httpserver.Principal, Handler: echo()},
+				get("/public", echo()),
+			}}
 	}
 	const origin, credentials = "Access-Control-Allow-Origin", "Access-Control-Allow-Credentials"
 	preflight := []string{"Origin: https://a.example", "Access-Control-Request-Method: DELETE", "Access-Control-Request-Headers: authorization"}
@@ -54,7 +55,8 @@ func TestOpenCORS(t *testing.T) {
 		s := newServer(t, httpserver.Config{}, surface("https://a.example"))
 		for _, from := range []string{"https://a.example", "https://b.example"} {
 			a := do(t, s, "GET", "/public", "Origin: "+from)
-			if a.Header.Get(origin) != "https://a.example" || a.Header.Get(credentials) != "true" || !strings.Contains(strings.Join(a.Header["Vary"], ","), "Origin") {
+			if a.Header.Get(origin) != "https://a.example" || a.Header.Get(credentials) != "true" ||
+				!strings.Contains(strings.Join(a.Header["Vary"], ","), "Origin") {
 				t.Errorf("from %s: got %v", from, a.Header)
 			}
 		}
@@ -64,7 +66,8 @@ func TestOpenCORS(t *testing.T) {
 		s := newServer(t, httpserver.Config{}, surface(" https://a.example , https://b.example/"))
 		for from, want := range map[string]string{"https://a.example": "https://a.example", "https://b.example": "https://b.example", "https://c.example": "", "null": ""} {
 			a := do(t, s, "GET", "/public", "Origin: "+from)
-			if a.Header.Get(origin) != want || (a.Header.Get(credentials) == "true") != (want != "") || !strings.Contains(strings.Join(a.Header["Vary"], ","), "Origin") {
+			if a.Header.Get(origin) != want || (a.Header.Get(credentials) == "true") != (want != "") ||
+				!strings.Contains(strings.Join(a.Header["Vary"], ","), "Origin") {
 				t.Errorf("from %s: got %v", from, a.Header)
 			}
 		}
@@ -97,7 +100,8 @@ func TestClosedCORS(t *testing.T) {
 
 func TestOperatorRoutes(t *testing.T) {
 	t.Parallel()
-	surface := httpserver.Surface{Name: "op", Routes: []httpserver.Route{{Method: "GET", Pattern: "/metrics", Auth: httpserver.Operator, Handler: echo()}}}
+	surface := httpserver.Surface{Name: "op",
+		Routes: []httpserver.Route{{Method: "GET", Pattern: "/metrics", Auth: httpserver.Operator, Handler: echo()}}}
 	const here, there = "127.0.0.1:5", "203.0.113.9:5"
 	for name, tc := range map[string]struct {
 		token, peer string
@@ -162,7 +166,9 @@ func TestGuessingTheOperatorTokenIsLimited(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, httpserver.Config{
 		OperatorToken: "s3cret", FailedAuth: ratelimit.NewLimiter(ratelimit.LimiterConfig{PerMinute: 3}),
-	}, httpserver.Surface{Name: "op", Routes: []httpserver.Route{{Method: "GET", Pattern: "/metrics", Auth: httpserver.Operator, Handler: echo()}}})
+	},
+		httpserver.Surface{Name: "op",
+			Routes: []httpserver.Route{{Method: "GET", Pattern: "/metrics", Auth: httpserver.Operator, Handler: echo()}}})
 	for i, want := range []int{401, 401, 401, 429, 429} {
 		a := do(t, s, "GET", "/metrics", "Authorization: Bearer guess")
 		if a.StatusCode != want || (want == 429) != (a.Header.Get("Retry-After") != "") {
@@ -229,7 +235,8 @@ func TestRequestID(t *testing.T) {
 		}),
 	}})
 	for given, kept := range map[string]bool{
-		"abc-123_x.y:z": true, "": false, "has space": false, "new\nline": false, strings.Repeat("a", 128): true, strings.Repeat("a", 129): false, "é": false, "<script>": false,
+		"abc-123_x.y:z": true, "": false, "has space": false, "new\nline": false, strings.Repeat("a", 128): true,
+		strings.Repeat("a", 129): false, "é": false, "<script>": false,
 	} {
 		a := do(t, s, "GET", "/", "X-Request-Id: "+given)
 		got := a.Header.Get("X-Request-Id")
@@ -256,7 +263,8 @@ func TestSecurityHeaders(t *testing.T) {
 		}
 		policy := a.Header.Get("Content-Security-Policy")
 		// Only pages may do anything at all, such as to be styled.
-		if page := strings.HasPrefix(a.Header.Get("Content-Type"), "text/html"); page != strings.Contains(policy, "style-src") || !strings.Contains(policy, "default-src 'none'") || !strings.Contains(policy, "frame-ancestors 'none'") {
+		if page := strings.HasPrefix(a.Header.Get("Content-Type"), "text/html"); page != strings.Contains(policy,
+			"style-src") || !strings.Contains(policy, "default-src 'none'") || !strings.Contains(policy, "frame-ancestors 'none'") {
 			t.Errorf("%s: content %s has policy %q", path, a.Header.Get("Content-Type"), a.Header.Get("Content-Security-Policy"))
 		}
 	}

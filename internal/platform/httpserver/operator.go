@@ -94,7 +94,8 @@ type operatorGuard struct {
 
 func newOperatorGuard(cfg Config) operatorGuard {
 	return operatorGuard{
-		token: sha256.Sum256([]byte(cfg.OperatorToken)), locked: cfg.OperatorToken != "", local: cfg.LocalOperator, failed: cfg.FailedAuth,
+		token: sha256.Sum256([]byte(cfg.OperatorToken)), locked: cfg.OperatorToken != "", local: cfg.LocalOperator,
+		failed: cfg.FailedAuth,
 		signed: cfg.SignedOperator,
 	}
 }

@@ -32,9 +32,10 @@ func TestARoleCountsWhenTheBodyIsWhole(t *testing.T) {
 	for _, keeps := range []bool{true, false} {
 		var role atomic.Int32
 		role.Store(int32(httpserver.Changer))
-		server, err := httpserver.New(httpserver.Config{OperatorToken: "hush", SignedOperator: func(*http.Request) (httpserver.OperatorIdentity, error) {
-			return httpserver.OperatorIdentity{Name: "did:key:z", Role: httpserver.Role(role.Load())}, nil
-		}})
+		server, err := httpserver.New(httpserver.Config{OperatorToken: "hush",
+			SignedOperator: func(*http.Request) (httpserver.OperatorIdentity, error) {
+				return httpserver.OperatorIdentity{Name: "did:key:z", Role: httpserver.Role(role.Load())}, nil
+			}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -61,7 +62,8 @@ func TestARoleCountsWhenTheBodyIsWhole(t *testing.T) {
 		r.Header.Set("Authorization", "Bearer signed")
 		w := httptest.NewRecorder()
 		server.ServeHTTP(w, r)
-		if want := map[bool]int{true: http.StatusNoContent, false: http.StatusForbidden}[keeps]; w.Code != want || changed != keeps {
+		if want := map[bool]int{true: http.StatusNoContent, false: http.StatusForbidden}[keeps]; w.Code != want ||
+			changed != keeps {
 			t.Errorf("keeps the role %t: %d %s, changed %t", keeps, w.Code, w.Body, changed)
 		}
 	}

@@ -32,7 +32,8 @@ type hop struct {
 func randomHop(dice *rand.Rand) hop {
 	pick := func(list ...string) string { return list[dice.IntN(len(list))] }
 	if dice.IntN(8) == 0 {
-		return hop{text: pick("unknown", "", "_hidden", "300.1.1.1", "1.2.3.4.5", "10.0.0.1:port", "[::1", "::1]", "[[::1]]", "8.8.8.8;", "\"8.8.8.8\"", "for=8.8.8.8", "010.0.0.1", "8.8.8.8/32", "☃")}
+		return hop{text: pick("unknown", "", "_hidden", "300.1.1.1", "1.2.3.4.5", "10.0.0.1:port", "[::1", "::1]", "[[::1]]",
+			"8.8.8.8;", "\"8.8.8.8\"", "for=8.8.8.8", "010.0.0.1", "8.8.8.8/32", "☃")}
 	}
 	h := hop{trusted: dice.IntN(2) == 0}
 	if h.trusted {
@@ -161,7 +162,8 @@ func TestWhoIsNoProxyIsNotBelieved(t *testing.T) {
 		s := serve(httpserver.Config{Proxies: test.proxies, PublicURL: test.public})
 		ctx := t.Context()
 		if test.own != "" {
-			ctx = context.WithValue(ctx, http.LocalAddrContextKey, net.Addr(net.TCPAddrFromAddrPort(netip.MustParseAddrPort(test.own))))
+			ctx = context.WithValue(ctx, http.LocalAddrContextKey,
+				net.Addr(net.TCPAddrFromAddrPort(netip.MustParseAddrPort(test.own))))
 		}
 		r := httptest.NewRequestWithContext(ctx, http.MethodGet, "/", nil)
 		r.RemoteAddr = net.JoinHostPort(test.peer, "9")

@@ -242,7 +242,8 @@ type prefixOwner struct {
 
 func (p prefixes) find(path string) *surface {
 	for _, e := range p { // longest first
-		if strings.HasPrefix(path, e.prefix) && (len(path) == len(e.prefix) || path[len(e.prefix)] == '/' || strings.HasSuffix(e.prefix, "/")) {
+		if strings.HasPrefix(path, e.prefix) && (len(path) == len(e.prefix) || path[len(e.prefix)] == '/' ||
+			strings.HasSuffix(e.prefix, "/")) {
 			return e.owner
 		}
 	}

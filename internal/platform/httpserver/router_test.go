@@ -73,7 +73,8 @@ func TestHeadIsServedByGet(t *testing.T) {
 	t.Parallel()
 	stream := get("/stream", echo())
 	stream.Stream = true
-	s := newServer(t, httpserver.Config{}, httpserver.Surface{Name: "a", Routes: []httpserver.Route{get("/a", echo()), stream}})
+	s := newServer(t, httpserver.Config{},
+		httpserver.Surface{Name: "a", Routes: []httpserver.Route{get("/a", echo()), stream}})
 	for path, want := range map[string]int{"/a": http.StatusOK, "/stream": http.StatusMethodNotAllowed} {
 		if a := do(t, s, "HEAD", path); a.StatusCode != want {
 			t.Errorf("HEAD %s: got %d", path, a.StatusCode)
@@ -96,21 +97,26 @@ func TestMountRefuses(t *testing.T) {
 			httpserver.Surface{Name: "late", Routes: []httpserver.Route{get("/a/{y}", ok)}},
 			"GET /a/{y} of late is already served by early as /a/{x}",
 		},
-		"twice in one surface":   {httpserver.Surface{Name: "s", Routes: []httpserver.Route{get("/b", ok), get("/b", ok)}}, "already served by s"},
-		"no auth":                {httpserver.Surface{Name: "s", Routes: []httpserver.Route{{Method: "GET", Pattern: "/c", Handler: ok}}}, "who may call it"},
-		"no handler":             {httpserver.Surface{Name: "s", Routes: []httpserver.Route{get("/c", nil)}}, "no handler"},
-		"nobody authenticates":   {httpserver.Surface{Name: "s", Routes: []httpserver.Route{{Method: "GET", Pattern: "/c", Auth: httpserver.Principal, Handler: ok}}}, "nothing on its surface authenticates"},
-		"rest in the middle":     {httpserver.Surface{Name: "s", Routes: []httpserver.Route{get("/c/{a...}/d", ok)}}, "not the last"},
-		"same name twice":        {httpserver.Surface{Name: "s", Routes: []httpserver.Route{get("/c/{a}/{a}", ok)}}, "occurs twice"},
-		"half a name":            {httpserver.Surface{Name: "s", Routes: []httpserver.Route{get("/c/x{a}", ok)}}, "neither literal nor"},
-		"no slash":               {httpserver.Surface{Name: "s", Routes: []httpserver.Route{get("c", ok)}}, "slash"},
-		"lower-case method":      {httpserver.Surface{Name: "s", Routes: []httpserver.Route{route("get", "/c", ok)}}, "upper-case"},
-		"unnamed surface":        {httpserver.Surface{Routes: []httpserver.Route{get("/c", ok)}}, "no name"},
-		"parameter of elsewhere": {httpserver.Surface{Name: "s", Routes: []httpserver.Route{{Method: "GET", Pattern: "/c", Auth: httpserver.Public, Handler: ok, Params: []httpserver.Param{{Name: "id", In: "path"}}}}}, `"id" is not in the pattern`},
+		"twice in one surface": {httpserver.Surface{Name: "s", Routes: []httpserver.Route{get("/b", ok), get("/b", ok)}}, "already served by s"},
+		"no auth": {httpserver.Surface{Name: "s",
+			Routes: []httpserver.Route{{Method: "GET", Pattern: "/c", Handler: ok}}}, "who may call it"},
+		"no handler": {httpserver.Surface{Name: "s", Routes: []httpserver.Route{get("/c", nil)}}, "no handler"},
+		"nobody authenticates": {httpserver.Surface{Name: "s",
+			Routes: []httpserver.Route{{Method: "GET", Pattern: "/c", Auth: httpserver.Principal, Handler: ok}}}, "nothing on its surface authenticates"},
+		"rest in the middle": {httpserver.Surface{Name: "s", Routes: []httpserver.Route{get("/c/{a...}/d", ok)}}, "not the last"},
+		"same name twice":    {httpserver.Surface{Name: "s", Routes: []httpserver.Route{get("/c/{a}/{a}", ok)}}, "occurs twice"},
+		"half a name":        {httpserver.Surface{Name: "s", Routes: []httpserver.Route{get("/c/x{a}", ok)}}, "neither literal nor"},
+		"no slash":           {httpserver.Surface{Name: "s", Routes: []httpserver.Route{get("c", ok)}}, "slash"},
+		"lower-case method":  {httpserver.Surface{Name: "s", Routes: []httpserver.Route{route("get", "/c", ok)}}, "upper-case"},
+		"unnamed surface":    {httpserver.Surface{Routes: []httpserver.Route{get("/c", ok)}}, "no name"},
+		"parameter of elsewhere": {httpserver.Surface{Name: "s",
+			Routes: []httpserver.Route{{Method: "GET", Pattern: "/c", Auth: httpserver.Public, Handler: ok,
+				Params: []httpserver.Param{{Name: "id", In: "path"}}}}}, `"id" is not in the pattern`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := newServer(t, httpserver.Config{}, httpserver.Surface{Name: "early", Routes: []httpserver.Route{get("/a/{x}", ok)}})
+			s := newServer(t, httpserver.Config{},
+				httpserver.Surface{Name: "early", Routes: []httpserver.Route{get("/a/{x}", ok)}})
 			err := s.Mount(tc.surface)
 			if err == nil || !strings.Contains(err.Error(), tc.want) {
 				t.Errorf("got %v, want an error with %q", err, tc.want)

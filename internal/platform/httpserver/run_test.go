@@ -110,17 +110,18 @@ func TestDrainLosesNoAcceptedRequest(t *testing.T) {
 func testDrain(t *testing.T, polite bool) {
 	var entered, answered atomic.Int64
 	busy := make(chan struct{}, 1)
-	s := start(t, httpserver.Config{DrainDelay: 100 * time.Millisecond}, httpserver.Surface{Name: "a", Routes: []httpserver.Route{
-		route("POST", "/work", func(w http.ResponseWriter, r *http.Request) error {
-			if entered.Add(1) == 200 {
-				busy <- struct{}{}
-			}
-			if err := readAll(w, r); err != nil {
-				return err
-			}
-			return httpserver.WriteJSON(w, http.StatusOK, map[string]bool{"ok": true})
-		}),
-	}})
+	s := start(t, httpserver.Config{DrainDelay: 100 * time.Millisecond},
+		httpserver.Surface{Name: "a", Routes: []httpserver.Route{
+			route("POST", "/work", func(w http.ResponseWriter, r *http.Request) error {
+				if entered.Add(1) == 200 {
+					busy <- struct{}{}
+				}
+				if err := readAll(w, r); err != nil {
+					return err
+				}
+				return httpserver.WriteJSON(w, http.StatusOK, map[string]bool{"ok": true})
+			}),
+		}})
 	c := client(t)
 	work := func(idle time.Duration) (leave bool) {
 		resp, err := c.Post(s.url("/work"), "text/plain", strings.NewReader("hello"))
@@ -166,25 +167,27 @@ func testDrain(t *testing.T, polite bool) {
 func TestDrainOrder(t *testing.T) {
 	t.Parallel()
 	entered, release := make(chan struct{}), make(chan struct{})
-	s := start(t, httpserver.Config{DrainDelay: 50 * time.Millisecond}, httpserver.Surface{Name: "a", Routes: []httpserver.Route{
-		get("/slow", func(w http.ResponseWriter, r *http.Request) error {
-			close(entered)
-			<-release
-			return httpserver.WriteJSON(w, http.StatusOK, "done")
-		}),
-		{Method: "GET", Pattern: "/stream", Auth: httpserver.Public, Stream: true, Handler: func(w http.ResponseWriter, r *http.Request) error {
-			st := httpserver.Stream(w, r)
-			if err := st.Send([]byte("first ")); err != nil {
-				return err
-			}
-			select {
-			case <-st.Draining(): //nolint:contextcheck // the stream has the context of r
-			case <-r.Context().Done():
-				return errors.New("the client left")
-			}
-			return st.Send([]byte("goodbye"))
-		}},
-	}})
+	s := start(t, httpserver.Config{DrainDelay: 50 * time.Millisecond},
+		httpserver.Surface{Name: "a", Routes: []httpserver.Route{
+			get("/slow", func(w http.ResponseWriter, r *http.Request) error {
+				close(entered)
+				<-release
+				return httpserver.WriteJSON(w, http.StatusOK, "done")
+			}),
+			{Method: "GET", Pattern: "/stream", Auth: httpserver.Public, Stream: true,
+				Handler: func(w http.ResponseWriter, r *http.Request) error {
+					st := httpserver.Stream(w, r)
+					if err := st.Send([]byte("first ")); err != nil {
+						return err
+					}
+					select {
+					case <-st.Draining(): //nolint:contextcheck // the stream has the context of r
+					case <-r.Context().Done():
+						return errors.New("the client left")
+					}
+					return st.Send([]byte("goodbye"))
+				}},
+		}})
 	c := client(t)
 	type result struct {
 		text string
@@ -231,13 +234,14 @@ func TestDrainOrder(t *testing.T) {
 func TestHardStop(t *testing.T) {
 	t.Parallel()
 	entered := make(chan struct{})
-	s := start(t, httpserver.Config{DrainTimeout: 20 * time.Millisecond}, httpserver.Surface{Name: "a", Routes: []httpserver.Route{
-		get("/stuck", func(_ http.ResponseWriter, r *http.Request) error {
-			close(entered)
-			<-r.Context().Done() // only the broken connection ends it
-			return r.Context().Err()
-		}),
-	}})
+	s := start(t, httpserver.Config{DrainTimeout: 20 * time.Millisecond},
+		httpserver.Surface{Name: "a", Routes: []httpserver.Route{
+			get("/stuck", func(_ http.ResponseWriter, r *http.Request) error {
+				close(entered)
+				<-r.Context().Done() // only the broken connection ends it
+				return r.Context().Err()
+			}),
+		}})
 	go func() { _, _, _ = fetch(client(t), "GET", s.url("/stuck"), nil) }()
 	<-entered
 	s.stop()
@@ -250,13 +254,14 @@ func TestHardStop(t *testing.T) {
 func TestHardStopWhenFull(t *testing.T) {
 	t.Parallel()
 	entered := make(chan struct{})
-	s := start(t, httpserver.Config{MaxConns: 1, DrainTimeout: 20 * time.Millisecond}, httpserver.Surface{Name: "a", Routes: []httpserver.Route{
-		get("/stuck", func(_ http.ResponseWriter, r *http.Request) error {
-			close(entered)
-			<-r.Context().Done()
-			return r.Context().Err()
-		}),
-	}})
+	s := start(t, httpserver.Config{MaxConns: 1, DrainTimeout: 20 * time.Millisecond},
+		httpserver.Surface{Name: "a", Routes: []httpserver.Route{
+			get("/stuck", func(_ http.ResponseWriter, r *http.Request) error {
+				close(entered)
+				<-r.Context().Done()
+				return r.Context().Err()
+			}),
+		}})
 	_, _ = io.WriteString(s.dial(t), "GET /stuck HTTP/1.1\r\nHost: x\r\n\r\n")
 	<-entered
 	s.dial(t) // waits for a place
@@ -325,7 +330,8 @@ func TestServedRequestsAreNeverGivenUp(t *testing.T) {
 
 func TestSlowHeadersAndBodiesEnd(t *testing.T) {
 	t.Parallel()
-	surface := httpserver.Surface{Name: "a", Routes: []httpserver.Route{route("POST", "/upload", readAll), get("/ok", echo())}}
+	surface := httpserver.Surface{Name: "a",
+		Routes: []httpserver.Route{route("POST", "/upload", readAll), get("/ok", echo())}}
 	hasty := start(t, httpserver.Config{HeaderTimeout: 50 * time.Millisecond}, surface)
 	s := start(t, httpserver.Config{StallTimeout: time.Second}, surface)
 	for name, text := range map[string]string{
@@ -396,7 +402,8 @@ func TestBodyLimits(t *testing.T) {
 	big.MaxBody = 100
 	endless := route("POST", "/endless", readAll)
 	endless.MaxBody = -1
-	s := start(t, httpserver.Config{MaxBody: 10}, httpserver.Surface{Name: "a", Routes: []httpserver.Route{route("POST", "/small", readAll), big, endless}})
+	s := start(t, httpserver.Config{MaxBody: 10},
+		httpserver.Surface{Name: "a", Routes: []httpserver.Route{route("POST", "/small", readAll), big, endless}})
 	for _, tc := range []struct {
 		path string
 		size int
@@ -435,7 +442,8 @@ func TestARefusalReachesAClientThatIsStillSending(t *testing.T) {
 		return fault.New(fault.Precondition, "the file has changed")
 	})
 	refuse.MaxBody = -1
-	s := start(t, httpserver.Config{MaxBody: 10}, httpserver.Surface{Name: "a", Routes: []httpserver.Route{refuse, route("POST", "/small", readAll)}})
+	s := start(t, httpserver.Config{MaxBody: 10},
+		httpserver.Surface{Name: "a", Routes: []httpserver.Route{refuse, route("POST", "/small", readAll)}})
 	for name, tc := range map[string]struct {
 		path, header string
 		size         int

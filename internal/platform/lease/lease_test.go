@@ -261,7 +261,9 @@ func TestRunWaitsForADeadHolder(t *testing.T) {
 		db := bubble(t, dir, sqldb.Options{})
 		start := time.Now()
 		acquire(t, lease.NewKeeper(db, "dead"), "work", 10*time.Second)
-		err := lease.NewKeeper(db, "a").Run(t.Context(), "work", 6*time.Second, func(context.Context, lease.Lease) error { return nil })
+		err := lease.NewKeeper(db, "a").Run(t.Context(), "work", 6*time.Second, func(context.Context, lease.Lease) error {
+			return nil
+		})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -278,14 +280,15 @@ func TestWorkEndsWhenTheLeaseCannotBeRenewed(t *testing.T) {
 		var b sqldbtest.Breaker
 		db := bubble(t, dir, sqldb.Options{Fault: b.Fault})
 		start := time.Now()
-		err := lease.NewKeeper(db, "a").Run(t.Context(), "work", 9*time.Second, func(ctx context.Context, _ lease.Lease) error {
-			b.Break()
-			<-ctx.Done()
-			if !errors.Is(context.Cause(ctx), lease.ErrLost) {
-				t.Errorf("cause %v", context.Cause(ctx))
-			}
-			return nil
-		})
+		err := lease.NewKeeper(db, "a").Run(t.Context(), "work", 9*time.Second,
+			func(ctx context.Context, _ lease.Lease) error {
+				b.Break()
+				<-ctx.Done()
+				if !errors.Is(context.Cause(ctx), lease.ErrLost) {
+					t.Errorf("cause %v", context.Cause(ctx))
+				}
+				return nil
+			})
 		if !errors.Is(err, lease.ErrLost) {
 			t.Errorf("Run: %v, want ErrLost", err)
 		}
@@ -309,17 +312,18 @@ func TestWorkEndsWhenARenewalIsNotAnswered(t *testing.T) {
 			return nil
 		}})
 		var took time.Duration
-		err := lease.NewKeeper(db, "a").Run(t.Context(), "work", 9*time.Second, func(ctx context.Context, _ lease.Lease) error {
-			start := time.Now()
-			silent.Store(true)
-			<-ctx.Done()
-			silent.Store(false)
-			took = time.Since(start)
-			if !errors.Is(context.Cause(ctx), lease.ErrLost) {
-				t.Errorf("cause %v", context.Cause(ctx))
-			}
-			return nil
-		})
+		err := lease.NewKeeper(db, "a").Run(t.Context(), "work", 9*time.Second,
+			func(ctx context.Context, _ lease.Lease) error {
+				start := time.Now()
+				silent.Store(true)
+				<-ctx.Done()
+				silent.Store(false)
+				took = time.Since(start)
+				if !errors.Is(context.Cause(ctx), lease.ErrLost) {
+					t.Errorf("cause %v", context.Cause(ctx))
+				}
+				return nil
+			})
 		if !errors.Is(err, lease.ErrLost) {
 			t.Errorf("Run: %v, want ErrLost", err)
 		}
@@ -335,11 +339,12 @@ func TestAShortOutageDoesNotEndTheWork(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var b sqldbtest.Breaker
 		db := bubble(t, dir, sqldb.Options{Fault: b.Fault})
-		err := lease.NewKeeper(db, "a").Run(t.Context(), "work", 9*time.Second, func(ctx context.Context, l lease.Lease) error {
-			b.BreakFor(5 * time.Second)
-			time.Sleep(30 * time.Second)
-			return writeUnder(ctx, db, l)
-		})
+		err := lease.NewKeeper(db, "a").Run(t.Context(), "work", 9*time.Second,
+			func(ctx context.Context, l lease.Lease) error {
+				b.BreakFor(5 * time.Second)
+				time.Sleep(30 * time.Second)
+				return writeUnder(ctx, db, l)
+			})
 		if err != nil {
 			t.Error(err)
 		}
@@ -367,7 +372,10 @@ func TestATaskThatWasDoneInTheFutureIsDoneAgain(t *testing.T) {
 			}
 			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 			ran := 0
-			_ = lease.NewKeeper(db, "a").Every(ctx, c.name, time.Minute, func(context.Context, lease.Lease) error { ran++; return nil })
+			_ = lease.NewKeeper(db, "a").Every(ctx, c.name, time.Minute, func(context.Context, lease.Lease) error {
+				ran++
+				return nil
+			})
 			cancel()
 			if c.runs && (ran < 9 || ran > 11) || !c.runs && ran > 0 {
 				t.Errorf("a mark that is %s ahead: it ran %d times in ten minutes", c.name, ran)
@@ -410,7 +418,8 @@ func TestEveryPeriodRunsOnceOnBothEngines(t *testing.T) {
 
 // schedule runs one task on several nodes until ctx ends and returns how often
 // each period was begun. It fails the test when a period runs twice or two overlap.
-func schedule(ctx context.Context, t *testing.T, nodes []*sqldb.DB, interval time.Duration, work func()) map[time.Time]int {
+func schedule(ctx context.Context, t *testing.T, nodes []*sqldb.DB, interval time.Duration,
+	work func()) map[time.Time]int {
 	t.Helper()
 	var mu sync.Mutex
 	var running atomic.Int32

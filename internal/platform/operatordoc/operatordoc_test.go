@@ -44,7 +44,8 @@ type node struct {
 	poem *operatordoc.Document[string]
 }
 
-func newNode(t *testing.T, store operatordoc.Store, hints feed.Hints, change ...func(*operatordoc.Definition[string])) node {
+func newNode(t *testing.T, store operatordoc.Store, hints feed.Hints,
+	change ...func(*operatordoc.Definition[string])) node {
 	t.Helper()
 	s := operatordoc.NewShelf(store, operatordoc.Config{Hints: hints})
 	poem, err := operatordoc.Put(s, definition(change...))
@@ -117,7 +118,8 @@ func TestVersionsAreRemovedAndRestored(t *testing.T) {
 		}
 		n.want(t, "roses", operatordoc.FromDatabase, 4)
 		list, err := n.History(ctx, "poem", 0, 10)
-		if err != nil || len(list) != 4 || list[0].Author != "Bob" || list[0].Note != "it was better" || !list[1].Removed || list[3].Author != "Ada" {
+		if err != nil || len(list) != 4 || list[0].Author != "Bob" || list[0].Note != "it was better" || !list[1].Removed ||
+			list[3].Author != "Ada" {
 			t.Errorf("history: %+v, %v", list, err)
 		}
 		if _, err := n.Restore(ctx, "poem", 9, ada(4)); !fault.Is(err, fault.NotFound) {
@@ -147,7 +149,8 @@ func TestRefusedTextsChangeNothing(t *testing.T) {
 			"over none":  {"violets", 0, fault.Precondition, "Version 1 is the newest by now, written by Ada: look at it and try again"},
 			"too early":  {"violets", 2, fault.Precondition, "Version 1 is the newest by now, written by Ada: look at it and try again"},
 		} {
-			if _, err := n.Store(ctx, "poem", []byte(c.text), ada(c.after)); !fault.Is(err, c.kind) || fault.From(err).Message != c.says {
+			if _, err := n.Store(ctx, "poem", []byte(c.text), ada(c.after)); !fault.Is(err, c.kind) ||
+				fault.From(err).Message != c.says {
 				t.Errorf("%s: %v", name, err)
 			}
 		}
@@ -170,7 +173,8 @@ func TestTheLastGoodVersionStays(t *testing.T) {
 		if _, err := n.Store(ctx, "poem", []byte("roses"), ada(0)); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := store.AddVersion(ctx, operatordoc.Version{Document: "poem", Text: []byte("bad"), Author: "Eve"}, 1); err != nil {
+		if _, err := store.AddVersion(ctx, operatordoc.Version{Document: "poem", Text: []byte("bad"), Author: "Eve"},
+			1); err != nil {
 			t.Fatal(err)
 		}
 		for name, n := range map[string]node{"running": n, "started later": newNode(t, store, nil)} {

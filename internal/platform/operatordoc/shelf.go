@@ -294,12 +294,14 @@ func (s *Shelf) add(ctx context.Context, v Version, c Change) (Version, error) {
 	if len(c.Note) > maxNote {
 		return Version{}, fault.Newf(fault.Invalid, "note may have at most %d bytes", maxNote)
 	}
-	v.Author, v.Note = strings.ToValidUTF8(c.Author[:min(len(c.Author), maxAuthor)], ""), strings.ToValidUTF8(strings.ReplaceAll(c.Note, "\x00", ""), "")
+	v.Author, v.Note = strings.ToValidUTF8(c.Author[:min(len(c.Author), maxAuthor)], ""),
+		strings.ToValidUTF8(strings.ReplaceAll(c.Note, "\x00", ""), "")
 	v.Written, v.Size = s.now(), len(v.Text)
 	stored, err := s.store.AddVersion(ctx, v, c.After)
 	if conflict, ok := errors.AsType[*ConflictError](err); ok {
 		newest := conflict.Newest
-		if newest.Number == c.After+1 && newest.Removed == v.Removed && newest.Restores == v.Restores && bytes.Equal(newest.Text, v.Text) {
+		if newest.Number == c.After+1 && newest.Removed == v.Removed && newest.Restores == v.Restores &&
+			bytes.Equal(newest.Text, v.Text) {
 			return newest, nil
 		}
 		return Version{}, fault.Newf(fault.Precondition, "Version %d is the newest by now, written by %s: look at it and try again", newest.Number, newest.Author).

@@ -75,7 +75,8 @@ func (c Config) withDefaults() Config {
 func (c Config) Pause(n int) time.Duration {
 	c = c.withDefaults()
 	middle := float64(c.Backoff) * math.Pow(c.Factor, float64(min(max(n, 1), 60)-1))
-	spread := time.Duration(math.Min(middle, float64(c.MaxBackoff)) * (0.5 + randv2.Float64())) //nolint:gosec // spreads load, guards nothing
+	//nolint:gosec // spreads load, guards nothing
+	spread := time.Duration(math.Min(middle, float64(c.MaxBackoff)) * (0.5 + randv2.Float64()))
 	return min(spread, c.MaxBackoff)
 }
 

@@ -85,7 +85,8 @@ func TestItemsBelongToTheirTransaction(t *testing.T) {
 		if n, oldest, err := q.Waiting(t.Context()); err != nil || n != 1 || oldest.IsZero() {
 			t.Errorf("waiting %d since %v, %v", n, oldest, err)
 		}
-		for _, bad := range []queue.Item{{Lane: "x"}, {ID: "b"}, {ID: string(make([]byte, 256)), Lane: "x"}, {ID: "b", Lane: "x", Payload: make([]byte, 64<<10+1)}} {
+		for _, bad := range []queue.Item{{Lane: "x"}, {ID: "b"}, {ID: string(make([]byte, 256)), Lane: "x"},
+			{ID: "b", Lane: "x", Payload: make([]byte, 64<<10+1)}} {
 			if err := db.Write(t.Context(), func(ctx context.Context, tx sqldb.Querier) error {
 				_, err := q.Add(ctx, tx, bad, 0)
 				return err
@@ -139,24 +140,25 @@ func TestManyWorkers(t *testing.T) {
 		for range 2 {
 			q := queue.New(db, cfg)
 			nodes.Go(func() {
-				err := q.Work(ctx, queue.Crew{Parallel: 4, PerLane: 2, Every: 5 * time.Millisecond}, func(_ context.Context, it queue.Item) (queue.Outcome, error) {
-					mu.Lock()
-					defer mu.Unlock()
-					switch tries[it.ID]++; tries[it.ID] {
-					case 1:
-						return queue.Outcome{Failed: true}, nil
-					case 2:
-						panic("oops")
-					}
-					return queue.Outcome{Write: func(context.Context, sqldb.Querier) error {
+				err := q.Work(ctx, queue.Crew{Parallel: 4, PerLane: 2, Every: 5 * time.Millisecond},
+					func(_ context.Context, it queue.Item) (queue.Outcome, error) {
 						mu.Lock()
 						defer mu.Unlock()
-						if finished[it.ID]++; len(finished) == count {
-							stop()
+						switch tries[it.ID]++; tries[it.ID] {
+						case 1:
+							return queue.Outcome{Failed: true}, nil
+						case 2:
+							panic("oops")
 						}
-						return nil
-					}}, nil
-				})
+						return queue.Outcome{Write: func(context.Context, sqldb.Querier) error {
+							mu.Lock()
+							defer mu.Unlock()
+							if finished[it.ID]++; len(finished) == count {
+								stop()
+							}
+							return nil
+						}}, nil
+					})
 				if err != nil {
 					t.Error(err)
 				}
@@ -185,8 +187,9 @@ func TestLostItems(t *testing.T) {
 		}
 		wrote := func(context.Context, sqldb.Querier) error { t.Error("a lost item was written"); return nil }
 		for name, err := range map[string]error{
-			"renew": q.Renew(t.Context(), slow), "retry": q.Retry(t.Context(), slow, 0, wrote), "release": q.Release(t.Context(), slow),
-			"finish": q.Finish(t.Context(), slow, wrote),
+			"renew": q.Renew(t.Context(), slow), "retry": q.Retry(t.Context(), slow, 0, wrote),
+			"release": q.Release(t.Context(), slow),
+			"finish":  q.Finish(t.Context(), slow, wrote),
 		} {
 			if !errors.Is(err, queue.ErrLost) {
 				t.Errorf("%s: %v", name, err)
@@ -264,14 +267,15 @@ func TestAHungLaneLeavesRoom(t *testing.T) {
 		done := make(chan string, 20)
 		var all sync.WaitGroup
 		all.Go(func() {
-			if err := q.Work(ctx, queue.Crew{Parallel: 3, PerLane: 2, Every: time.Second}, func(ctx context.Context, it queue.Item) (queue.Outcome, error) {
-				if it.Lane == "hung" {
-					<-ctx.Done()
-					return queue.Outcome{}, ctx.Err()
-				}
-				done <- it.ID
-				return queue.Outcome{}, nil
-			}); err != nil {
+			if err := q.Work(ctx, queue.Crew{Parallel: 3, PerLane: 2, Every: time.Second},
+				func(ctx context.Context, it queue.Item) (queue.Outcome, error) {
+					if it.Lane == "hung" {
+						<-ctx.Done()
+						return queue.Outcome{}, ctx.Err()
+					}
+					done <- it.ID
+					return queue.Outcome{}, nil
+				}); err != nil {
 				t.Error(err)
 			}
 		})

@@ -47,7 +47,8 @@ func flood(ctx context.Context, g *Gate, from netip.Addr, callers int, length ti
 
 func empty(t *testing.T, g *Gate) {
 	t.Helper()
-	if g.running != 0 || g.beyond != 0 || g.waiting != 0 || g.within.len != 0 || g.over.len != 0 || g.idle.len != len(g.networks) {
+	if g.running != 0 || g.beyond != 0 || g.waiting != 0 || g.within.len != 0 || g.over.len != 0 ||
+		g.idle.len != len(g.networks) {
 		t.Errorf("left behind: running %d (beyond %d), waiting %d, rings %d and %d, idle %d of %d",
 			g.running, g.beyond, g.waiting, g.within.len, g.over.len, g.idle.len, len(g.networks))
 	}
@@ -327,11 +328,13 @@ func TestGateUnderRandomLoad(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				dice := rand.New(rand.NewPCG(seed, 1))
-				g := NewGate(GateConfig{Budget: 200 * time.Millisecond, Slots: 2 + dice.IntN(4), MaxWaiting: 20 + dice.IntN(200), MaxNetworks: 5})
+				g := NewGate(GateConfig{Budget: 200 * time.Millisecond, Slots: 2 + dice.IntN(4), MaxWaiting: 20 + dice.IntN(200),
+					MaxNetworks: 5})
 				var all sync.WaitGroup
 				for range 1500 {
 					from := netip.AddrFrom4([4]byte{10, 0, 0, byte(dice.ExpFloat64() * 3)})
-					length, pause, patience := time.Duration(dice.IntN(20))*time.Millisecond, dice.IntN(5) == 0, time.Duration(dice.IntN(10_000))*time.Millisecond
+					length, pause, patience := time.Duration(dice.IntN(20))*time.Millisecond, dice.IntN(5) == 0,
+						time.Duration(dice.IntN(10_000))*time.Millisecond
 					all.Go(func() {
 						ctx, cancel := context.WithTimeout(t.Context(), patience)
 						defer cancel()

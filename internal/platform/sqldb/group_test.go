@@ -61,7 +61,9 @@ func TestParallelWritersShareCommits(t *testing.T) {
 	t.Parallel()
 	db := sqliteThings(t, sqldb.Options{})
 	before := db.Stats().Commits
-	for i, err := range crowd(t, db, 64, func(i int) func(context.Context, sqldb.Querier) error { return insert(fmt.Sprint(i)) }) {
+	for i, err := range crowd(t, db, 64, func(i int) func(context.Context, sqldb.Querier) error {
+		return insert(fmt.Sprint(i))
+	}) {
 		if err != nil {
 			t.Errorf("write %d: %v", i, err)
 		}

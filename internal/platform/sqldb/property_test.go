@@ -39,7 +39,9 @@ func TestWhatIsAcknowledgedIsStored(t *testing.T) {
 		})
 		want, doubt := map[string]bool{}, map[string]bool{}
 		for round := range rapid.IntRange(1, 4).Draw(r, "rounds") {
-			crowd := rapid.SliceOfN(rapid.Custom(func(r *rapid.T) fate { return fate(rapid.IntRange(0, int(fates)-1).Draw(r, "fate")) }), 1, 12).Draw(r, "crowd")
+			crowd := rapid.SliceOfN(rapid.Custom(func(r *rapid.T) fate {
+				return fate(rapid.IntRange(0, int(fates)-1).Draw(r, "fate"))
+			}), 1, 12).Draw(r, "crowd")
 			losing := false
 			switch rapid.IntRange(0, 3).Draw(r, "fault") {
 			case 1:

@@ -66,7 +66,8 @@ func readOnlyBesideOwner(t *testing.T, url string) {
 func TestReadOnlyMakesNoFile(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	if _, err := sqldb.OpenReadOnly(t.Context(), "sqlite:"+filepath.Join(dir, sqldb.FileName), sqldb.Options{}); !errors.Is(err, fs.ErrNotExist) {
+	if _, err := sqldb.OpenReadOnly(t.Context(), "sqlite:"+filepath.Join(dir, sqldb.FileName),
+		sqldb.Options{}); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("a database that is not there: %v", err)
 	}
 	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {

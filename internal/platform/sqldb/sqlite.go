@@ -65,7 +65,8 @@ func openSQLite(ctx context.Context, path string, opt Options) (*DB, error) {
 	if err := db.writers.PingContext(ctx); err != nil {
 		return nil, errors.Join(fmt.Errorf("open database %s: %w", path, err), db.writers.Close(), db.readers.Close())
 	}
-	e := &sqliteEngine{groupWriter: newGroupWriter(db), db: db, path: path, file: info} //nolint:contextcheck // the writer outlives this call
+	//nolint:contextcheck // the writer outlives this call
+	e := &sqliteEngine{groupWriter: newGroupWriter(db), db: db, path: path, file: info}
 	db.engine = e
 	if err := e.ping(ctx); err != nil {
 		return nil, errors.Join(fmt.Errorf("open database %s: %w", path, err), db.Close())

@@ -13,7 +13,8 @@ import (
 // that ctx carries and also after that one has ended: work may outlive the request
 // that asked for it. It is nil when ctx carries none. The function that ends a span
 // adds what became known meanwhile; an error's text is redacted.
-func ClientSpans(ctx context.Context) func(ctx context.Context, name string, attrs ...slog.Attr) (context.Context, func(err error, attrs ...slog.Attr)) {
+func ClientSpans(ctx context.Context) func(ctx context.Context, name string,
+	attrs ...slog.Attr) (context.Context, func(err error, attrs ...slog.Attr)) {
 	parent := trace.SpanFromContext(ctx)
 	if !parent.IsRecording() {
 		return nil

@@ -32,12 +32,14 @@ func DurationBuckets() []float64 {
 
 // Counter returns a counter with the labels.
 func (m *Metrics) Counter(name, help string, labels ...string) *prometheus.CounterVec {
-	return register(m, name, prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: namespace, Name: name, Help: help}, labels))
+	return register(m, name, prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: namespace, Name: name, Help: help},
+		labels))
 }
 
 // Gauge returns a gauge with the labels.
 func (m *Metrics) Gauge(name, help string, labels ...string) *prometheus.GaugeVec {
-	return register(m, name, prometheus.NewGaugeVec(prometheus.GaugeOpts{Namespace: namespace, Name: name, Help: help}, labels))
+	return register(m, name, prometheus.NewGaugeVec(prometheus.GaugeOpts{Namespace: namespace, Name: name, Help: help},
+		labels))
 }
 
 // GaugeFunc measures by asking read whenever metrics are collected.
@@ -53,7 +55,8 @@ func (m *Metrics) CounterFunc(name, help string, read func() float64) {
 	if m == nil {
 		return
 	}
-	register(m, name, prometheus.NewCounterFunc(prometheus.CounterOpts{Namespace: namespace, Name: name, Help: help}, read))
+	register(m, name, prometheus.NewCounterFunc(prometheus.CounterOpts{Namespace: namespace, Name: name, Help: help},
+		read))
 }
 
 // Histogram returns a histogram with the labels; nil buckets are DurationBuckets.

@@ -76,7 +76,8 @@ func (c *Recent) Lines(w Wanted, now time.Time) (lines []json.RawMessage, more b
 			Time  time.Time  `json:"time"`
 			Level slog.Level `json:"level"`
 		}
-		if json.Unmarshal(line, &head) != nil || head.Level < w.Level || !strings.Contains(strings.ToLower(string(line)), part) {
+		if json.Unmarshal(line, &head) != nil || head.Level < w.Level ||
+			!strings.Contains(strings.ToLower(string(line)), part) {
 			continue
 		}
 		if head.Time.Before(oldest) {

@@ -24,13 +24,15 @@ func TestRecentRemembersRedactedLines(t *testing.T) {
 			t.Fatal("nothing was logged")
 		}
 		lines, more := recent.Lines(telemetry.Wanted{Level: slog.LevelDebug, Limit: 10}, time.Now())
-		if len(lines) != 3 || more || !strings.Contains(string(lines[0]), `"one"`) || !strings.Contains(string(lines[1]), `"part":"model"`) {
+		if len(lines) != 3 || more || !strings.Contains(string(lines[0]), `"one"`) ||
+			!strings.Contains(string(lines[1]), `"part":"model"`) {
 			t.Errorf("%s: %s, more %v", format, lines, more)
 		}
 		if text := string(lines[0]); strings.Contains(text, "s3cret") || strings.Contains(text, "+254700000001") {
 			t.Errorf("%s: a secret is remembered: %s", format, text)
 		}
-		if lines, more = recent.Lines(telemetry.Wanted{Level: slog.LevelWarn, Limit: 1}, time.Now()); len(lines) != 1 || !more || !strings.Contains(string(lines[0]), "three") {
+		if lines, more = recent.Lines(telemetry.Wanted{Level: slog.LevelWarn, Limit: 1}, time.Now()); len(lines) != 1 ||
+			!more || !strings.Contains(string(lines[0]), "three") {
 			t.Errorf("%s: the newest warning: %s, more %v", format, lines, more)
 		}
 		if lines, _ = recent.Lines(telemetry.Wanted{Contains: "TWO", Limit: 9}, time.Now()); len(lines) != 1 {

@@ -128,13 +128,16 @@ func TestLoggerKeepsWhatIsNotSecret(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
 	log := telemetry.NewLogger(&out, telemetry.Config{})
-	log.LogAttrs(t.Context(), slog.LevelInfo, "hello", slog.Int("pin_attempts", 2), slog.String("token_cid", "bafy"), slog.String("key", "k"), slog.Bool("ok", true), slog.String("empty_token", ""), slog.Duration("took", 1500*time.Microsecond))
+	log.LogAttrs(t.Context(), slog.LevelInfo, "hello", slog.Int("pin_attempts", 2), slog.String("token_cid", "bafy"),
+		slog.String("key", "k"), slog.Bool("ok", true), slog.String("empty_token", ""), slog.Duration("took",
+			1500*time.Microsecond))
 	log.LogAttrs(t.Context(), slog.LevelDebug, "not shown")
 	var got map[string]any
 	if err := json.Unmarshal(out.Bytes(), &got); err != nil {
 		t.Fatalf("not one JSON line: %v: %s", err, out.String())
 	}
-	for k, want := range map[string]any{"msg": "hello", "level": "INFO", "pin_attempts": 2.0, "token_cid": "bafy", "key": "k", "ok": true, "empty_token": "", "took_ms": 1.5} {
+	for k, want := range map[string]any{"msg": "hello", "level": "INFO", "pin_attempts": 2.0, "token_cid": "bafy",
+		"key": "k", "ok": true, "empty_token": "", "took_ms": 1.5} {
 		if got[k] != want {
 			t.Errorf("%s is %v, want %v", k, got[k], want)
 		}
@@ -145,7 +148,8 @@ func TestPrettyIsOneLine(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
 	log := telemetry.NewLogger(&out, telemetry.Config{Format: "pretty", Level: "debug"})
-	log.WithGroup("g").LogAttrs(t.Context(), slog.LevelWarn, "two\nlines", slog.String("a", "x y\x1b[31m\n"), slog.Group("in", slog.Int("b", 1)))
+	log.WithGroup("g").LogAttrs(t.Context(), slog.LevelWarn, "two\nlines", slog.String("a", "x y\x1b[31m\n"),
+		slog.Group("in", slog.Int("b", 1)))
 	line := out.String()
 	if strings.Count(line, "\n") != 1 || strings.ContainsRune(line, 0x1b) {
 		t.Errorf("got %q", line)
@@ -161,7 +165,8 @@ func TestPrettyRequest(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
 	log := telemetry.NewLogger(&out, telemetry.Config{Format: "pretty"})
-	log.LogAttrs(t.Context(), slog.LevelInfo, "request", slog.String("request_id", "abc"), slog.String("method", "GET"), slog.String("route", "/dial/{number}"),
+	log.LogAttrs(t.Context(), slog.LevelInfo, "request", slog.String("request_id", "abc"), slog.String("method", "GET"),
+		slog.String("route", "/dial/{number}"),
 		slog.String("path", "/dial/+254712345601"), slog.Int("status", 404), slog.Duration("took", 1234567))
 	if got := out.String(); !strings.HasSuffix(got, " INF GET /dial/+2547••••••01 404 1.23ms request_id=abc\n") {
 		t.Errorf("got %q", got)
@@ -173,7 +178,8 @@ func TestEventsAreForMachines(t *testing.T) {
 	t.Parallel()
 	for format, want := range map[string]bool{"json": true, "pretty": false} {
 		var out bytes.Buffer
-		telemetry.NewLogger(&out, telemetry.Config{Format: format}).Warn("the bus is away", slog.String("event", "bus.away"), slog.Int("tries", 3))
+		telemetry.NewLogger(&out, telemetry.Config{Format: format}).Warn("the bus is away", slog.String("event", "bus.away"),
+			slog.Int("tries", 3))
 		if got := out.String(); strings.Contains(got, "bus.away") != want || !strings.Contains(got, "tries") {
 			t.Errorf("%s: got %q", format, got)
 		}
@@ -182,7 +188,8 @@ func TestEventsAreForMachines(t *testing.T) {
 
 func TestParseLevel(t *testing.T) {
 	t.Parallel()
-	for name, want := range map[string]slog.Level{"": slog.LevelInfo, "debug": slog.LevelDebug, "WARN": slog.LevelWarn, "error": slog.LevelError} {
+	for name, want := range map[string]slog.Level{"": slog.LevelInfo, "debug": slog.LevelDebug, "WARN": slog.LevelWarn,
+		"error": slog.LevelError} {
 		if got, err := telemetry.ParseLevel(name); got != want || err != nil {
 			t.Errorf("%q: got %v %v", name, got, err)
 		}

@@ -24,7 +24,8 @@ func TestTracesAreExported(t *testing.T) {
 		w.Header().Set("Content-Type", "application/x-protobuf")
 	}))
 	defer collector.Close()
-	traces, err := telemetry.StartTraces(t.Context(), telemetry.TraceConfig{Endpoint: collector.URL, Service: "castalia", Node: "n1"})
+	traces, err := telemetry.StartTraces(t.Context(), telemetry.TraceConfig{Endpoint: collector.URL, Service: "castalia",
+		Node: "n1"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -87,7 +88,8 @@ func TestClientSpansOutliveTheirRequest(t *testing.T) {
 		w.Header().Set("Content-Type", "application/x-protobuf")
 	}))
 	defer collector.Close()
-	traces, err := telemetry.StartTraces(t.Context(), telemetry.TraceConfig{Endpoint: collector.URL, Service: "castalia", Node: "n1"})
+	traces, err := telemetry.StartTraces(t.Context(), telemetry.TraceConfig{Endpoint: collector.URL, Service: "castalia",
+		Node: "n1"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -97,7 +99,8 @@ func TestClientSpansOutliveTheirRequest(t *testing.T) {
 	ctx, span := traces.StartRequest(t.Context(), http.Header{}, "POST", "/messages/{id}")
 	begin := telemetry.ClientSpans(ctx)
 	span.EndRequest(http.StatusOK, "the-id")
-	_, end := begin(t.Context(), "chat m", slog.String("gen_ai.request.model", "m"))                                                   //nolint:sloglint // the names of OpenTelemetry
+	//nolint:sloglint // the names of OpenTelemetry
+	_, end := begin(t.Context(), "chat m", slog.String("gen_ai.request.model", "m"))
 	end(errors.New("no route to +254712345601"), slog.Int64("gen_ai.usage.input_tokens", 7), slog.Any("reasons", []string{"stop-it"})) //nolint:sloglint // as above
 	if err := traces.Shutdown(t.Context()); err != nil {
 		t.Fatal(err)

@@ -71,7 +71,8 @@ func TestAllFindsWhatEveryPassageHas(t *testing.T) {
 	for i := range 3000 {
 		passages = append(passages, textindex.Passage{Document: fmt.Sprintf("d%04d", i), Title: "harvest"})
 	}
-	if got := documents(t, textindex.Query{Text: "harvest", All: true, Limit: 50}, open(t, build(t, "village", passages))); len(got) != 50 {
+	if got := documents(t, textindex.Query{Text: "harvest", All: true, Limit: 50},
+		open(t, build(t, "village", passages))); len(got) != 50 {
 		t.Errorf("found %d", len(got))
 	}
 }
@@ -114,7 +115,9 @@ func TestAHitSaysWhereTheWordsAre(t *testing.T) {
 	t.Parallel()
 	view := open(t, build(t, "village", village))
 	for question, want := range map[string]string{"Brunnenordnung": "", "Gebühr Familie": "1 Familien 0 Gebühren "} {
-		found := search(t, textindex.Query{Text: question, All: true, Part: true, Scope: textindex.Scope{"village": textindex.AllDocuments()}}, view)
+		found := search(t,
+			textindex.Query{Text: question, All: true, Part: true,
+				Scope: textindex.Scope{"village": textindex.AllDocuments()}}, view)
 		if len(found.Hits) != 1 {
 			t.Fatalf("%q: %+v", question, found.Hits)
 		}
@@ -168,7 +171,9 @@ func FuzzQuery(f *testing.F) {
 	f.Add("\xff\x00", false, true)
 	f.Add(strings.Repeat("a ", 2000), true, false)
 	f.Fuzz(func(t *testing.T, text string, all, part bool) {
-		found := search(t, textindex.Query{Text: text, All: all, Part: part, Scope: textindex.Scope{"village": textindex.OnlyDocuments("clinic", "zh", "ar")}, Limit: 5}, view)
+		found := search(t,
+			textindex.Query{Text: text, All: all, Part: part,
+				Scope: textindex.Scope{"village": textindex.OnlyDocuments("clinic", "zh", "ar")}, Limit: 5}, view)
 		if len(found.Hits) > 5 {
 			t.Fatalf("%d hits", len(found.Hits))
 		}

@@ -128,6 +128,7 @@ func (m *Matches) Read(found Match) (Hit, error) {
 	said := newReader(analyser, m.plan).read(p)
 	return Hit{
 		Key:      Key{Collection: from.Collection(), Document: p.Document, Number: p.Number},
-		Language: p.Language, Title: p.Title, Headings: p.Headings, Text: p.Text, Meta: p.Meta, Answer: said.answer, Words: said.words,
+		Language: p.Language, Title: p.Title, Headings: p.Headings, Text: p.Text, Meta: p.Meta, Answer: said.answer,
+		Words: said.words,
 	}, nil
 }

@@ -33,7 +33,8 @@ func TestMatchesAreWhatAllFinds(t *testing.T) {
 			for without := range len(names) + 1 { // the last leaves nothing out
 				left := func(name string) bool { return without == len(names) || name != names[without] }
 				only := slices.DeleteFunc(slices.Clone(names), func(name string) bool { return !left(name) })
-				q := textindex.Query{Text: question, All: true, Part: true, Limit: 100, Scope: textindex.Scope{"village": textindex.OnlyDocuments(only...)}}
+				q := textindex.Query{Text: question, All: true, Part: true, Limit: 100,
+					Scope: textindex.Scope{"village": textindex.OnlyDocuments(only...)}}
 				var want []string
 				for _, h := range search(t, q, views...).Hits {
 					want = append(want, h.Document)
@@ -77,7 +78,8 @@ func TestAMatchIsReadWhereItsWordsStand(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, w := range hit.Words {
-			if word := strings.ToLower(hit.Text[w.Start:w.End]); !strings.Contains(word, "pump") && !strings.Contains(word, "repair") {
+			if word := strings.ToLower(hit.Text[w.Start:w.End]); !strings.Contains(word, "pump") &&
+				!strings.Contains(word, "repair") {
 				t.Errorf("%s: %q", m.Document, word)
 			}
 		}

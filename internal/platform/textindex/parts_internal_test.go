@@ -119,7 +119,8 @@ func TestWholeWordsAreFoundWithoutWork(t *testing.T) {
 	}
 	p := planner{analyser: analyse.NewAnalyser(), views: views, passages: 180}
 	made, err := p.plan(t.Context(), Query{Text: "logbbb", Part: true})
-	if err != nil || !made.spent || len(made.groups) != 1 || len(made.groups[0].variants) != 1 || made.groups[0].variants[0].df != counts["logbbb"] {
+	if err != nil || !made.spent || len(made.groups) != 1 || len(made.groups[0].variants) != 1 ||
+		made.groups[0].variants[0].df != counts["logbbb"] {
 		t.Errorf("%+v, %v", made, err)
 	}
 }

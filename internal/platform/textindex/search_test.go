@@ -70,7 +70,8 @@ func TestSynonymsOfTheCommunity(t *testing.T) {
 	}
 	s := textindex.NewSearcher([]*textindex.View{open(t, build(t, "village", village))}, synonyms)
 	for question, document := range map[string]string{"health centres": "clinic", "chairman": "minutes"} {
-		found, err := s.Search(t.Context(), textindex.Query{Text: question, Scope: textindex.Scope{"village": textindex.AllDocuments()}})
+		found, err := s.Search(t.Context(),
+			textindex.Query{Text: question, Scope: textindex.Scope{"village": textindex.AllDocuments()}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -83,11 +84,13 @@ func TestSynonymsOfTheCommunity(t *testing.T) {
 func TestReadAndMeta(t *testing.T) {
 	t.Parallel()
 	s := textindex.NewSearcher([]*textindex.View{open(t, build(t, "village", village))}, nil)
-	p, ok, err := s.Read(t.Context(), textindex.Scope{"village": textindex.AllDocuments()}, textindex.Key{Collection: "village", Document: "clinic", Number: 1})
+	p, ok, err := s.Read(t.Context(), textindex.Scope{"village": textindex.AllDocuments()},
+		textindex.Key{Collection: "village", Document: "clinic", Number: 1})
 	if err != nil || !ok || p.Headings != "Fees" {
 		t.Fatalf("read %+v, %v, %v", p, ok, err)
 	}
-	found := search(t, textindex.Query{Text: "doors", Scope: textindex.Scope{"village": textindex.AllDocuments()}}, open(t, build(t, "village", village)))
+	found := search(t, textindex.Query{Text: "doors", Scope: textindex.Scope{"village": textindex.AllDocuments()}},
+		open(t, build(t, "village", village)))
 	if len(found.Hits) != 1 || string(found.Hits[0].Meta) != "page 1" {
 		t.Fatalf("found %+v", found.Hits)
 	}

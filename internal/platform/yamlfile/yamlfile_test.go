@@ -24,7 +24,8 @@ func TestDocumentsAreRead(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 	shared := "list:\n  - &one {x: 1}\n  - *one\n"
-	if err := yamlfile.Unmarshal([]byte(shared), &got, 0, yaml.Strict()); err != nil || len(got.List) != 2 || got.List[1]["x"] != 1 {
+	if err := yamlfile.Unmarshal([]byte(shared), &got, 0, yaml.Strict()); err != nil || len(got.List) != 2 ||
+		got.List[1]["x"] != 1 {
 		t.Errorf("an alias: %+v, %v", got.List, err)
 	}
 	if err := yamlfile.Unmarshal(nil, &got, 0); err != nil {
@@ -54,7 +55,8 @@ func TestWhatIsNotModestIsRefused(t *testing.T) {
 		"an unknown word": {"colour: red", "unknown field"},
 	} {
 		var into struct{ A any }
-		if err := yamlfile.Unmarshal([]byte(c.source), &into, 0, yaml.Strict()); err == nil || !strings.Contains(err.Error(), c.says) {
+		if err := yamlfile.Unmarshal([]byte(c.source), &into, 0, yaml.Strict()); err == nil ||
+			!strings.Contains(err.Error(), c.says) {
 			t.Errorf("%s: %.200v, want %q", name, err, c.says)
 		}
 	}

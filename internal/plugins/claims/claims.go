@@ -87,7 +87,8 @@ func (p *Plugin) Start(_ context.Context, host plugin.Host) error {
 		}
 		return ledger, nil
 	}
-	cfg := pluginqueue.Config{Lease: time.Minute, Attempts: p.cfg.Attempts, Backoff: cmp.Or(p.cfg.Backoff, 30*time.Second), Remember: remember}
+	cfg := pluginqueue.Config{Lease: time.Minute, Attempts: p.cfg.Attempts, Backoff: cmp.Or(p.cfg.Backoff, 30*time.Second),
+		Remember: remember}
 	cfg.Name = "submit"
 	p.submit = pluginqueue.New(host.Store, cfg)
 	cfg.Name = "settle"
@@ -186,7 +187,8 @@ func (p *Plugin) work(ctx context.Context, q *pluginqueue.Queue, r *Report,
 			outcome, err := q.Handle(ctx, it, func(ctx context.Context, it pluginqueue.Item) (pluginqueue.Finish, error) {
 				finish, err := fn(ctx, it)
 				if err != nil && !pluginqueue.IsLater(err) {
-					p.log.Warn("a claim could not be worked on", slog.String("event", "claim.failed"), slog.String("claim", it.ID), slog.Int("attempt", it.Attempt), slog.Any("error", err))
+					p.log.Warn("a claim could not be worked on", slog.String("event", "claim.failed"), slog.String("claim", it.ID),
+						slog.Int("attempt", it.Attempt), slog.Any("error", err))
 				}
 				return finish, err
 			})
@@ -288,7 +290,8 @@ func owed(ctx context.Context, ledger plugin.ClaimLedger, rec record) (int64, er
 }
 
 // submitOne submits a claim, unless it was paid in the meantime.
-func (p *Plugin) submitOne(ctx context.Context, ledger plugin.ClaimLedger, it pluginqueue.Item) (pluginqueue.Finish, error) {
+func (p *Plugin) submitOne(ctx context.Context, ledger plugin.ClaimLedger,
+	it pluginqueue.Item) (pluginqueue.Finish, error) {
 	var rec record
 	if err := it.Decode(&rec); err != nil {
 		return nil, pluginqueue.Hopeless(err)
@@ -332,7 +335,8 @@ func (p *Plugin) settleBatch(ctx context.Context) (Report, error) {
 }
 
 // settleOne books a payment, or withdraws a claim that was paid here.
-func (p *Plugin) settleOne(ctx context.Context, ledger plugin.ClaimLedger, it pluginqueue.Item) (pluginqueue.Finish, error) {
+func (p *Plugin) settleOne(ctx context.Context, ledger plugin.ClaimLedger,
+	it pluginqueue.Item) (pluginqueue.Finish, error) {
 	var rec record
 	if err := it.Decode(&rec); err != nil {
 		return nil, pluginqueue.Hopeless(err)

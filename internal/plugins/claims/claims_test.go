@@ -222,7 +222,8 @@ func TestTwoSchedulers(t *testing.T) {
 			t.Error(err, d, left)
 		}
 		list := listed(t, nodes[0], identitytest.Alice)
-		if len(list.Claims) != count || list.Owed != 0 || list.Claims[0].State != claims.Settled || list.Claims[0].SettledAt == "" {
+		if len(list.Claims) != count || list.Owed != 0 || list.Claims[0].State != claims.Settled ||
+			list.Claims[0].SettledAt == "" {
 			t.Errorf("%+v", list)
 		}
 		if other := listed(t, nodes[1], identitytest.Bob); len(other.Claims) != 0 {
@@ -245,7 +246,8 @@ func TestWhatFailsIsTriedAgainAndPutAside(t *testing.T) {
 	id := listed(t, n, identitytest.Alice).Claims[0].ID
 	var dead claims.DeadList
 	call(t, n, http.MethodGet, "dead", secret, &dead)
-	if len(dead.Dead) != 1 || dead.Dead[0].ID != id || dead.Dead[0].Queue != "submit" || dead.Dead[0].Attempts != 2 || !strings.Contains(dead.Dead[0].Reason, "502") {
+	if len(dead.Dead) != 1 || dead.Dead[0].ID != id || dead.Dead[0].Queue != "submit" || dead.Dead[0].Attempts != 2 ||
+		!strings.Contains(dead.Dead[0].Reason, "502") {
 		t.Fatalf("%+v", dead)
 	}
 	desk.set(func() { desk.trouble = 0 })
@@ -337,10 +339,12 @@ func TestGoesWithCredits(t *testing.T) {
 	if err != nil || r.Has("claims") || !strings.Contains(r.Verdicts()[1].Why, "goes with plugin credits") {
 		t.Errorf("%v %+v", err, r.Verdicts())
 	}
-	if _, err := registry.New(registry.Config{Plugins: plugins, Features: map[string]registry.Feature{"claims": registry.On}}); err == nil {
+	if _, err := registry.New(registry.Config{Plugins: plugins,
+		Features: map[string]registry.Feature{"claims": registry.On}}); err == nil {
 		t.Error("claims without credits")
 	}
-	if r, err = registry.New(registry.Config{Plugins: plugins, Features: map[string]registry.Feature{"credits": registry.On}}); err != nil || !r.Has("claims") {
+	if r, err = registry.New(registry.Config{Plugins: plugins,
+		Features: map[string]registry.Feature{"credits": registry.On}}); err != nil || !r.Has("claims") {
 		t.Errorf("with credits: %v", err)
 	}
 }
@@ -348,7 +352,8 @@ func TestGoesWithCredits(t *testing.T) {
 func TestBadRegistryStopsTheStart(t *testing.T) {
 	t.Parallel()
 	for _, url := range []string{"ftp://x", "registry", "https://a:b@c", "https://c?x=1"} {
-		if err := claims.New(claims.Config{URL: url}).Start(context.Background(), plugin.Host{}); err == nil || !strings.HasPrefix(err.Error(), "CLAIMS_URL: ") {
+		if err := claims.New(claims.Config{URL: url}).Start(context.Background(), plugin.Host{}); err == nil ||
+			!strings.HasPrefix(err.Error(), "CLAIMS_URL: ") {
 			t.Errorf("%s: %v", url, err)
 		}
 	}

@@ -72,7 +72,8 @@ func (*Plugin) PublicRoutes() []plugin.RoutePattern {
 // Routes are /claims.
 func (p *Plugin) Routes() []pluginhttp.Route {
 	refused := pluginhttp.Reply{Status: http.StatusUnauthorized, Doc: "Not the scheduler."}
-	cron := func(batch func(context.Context) (Report, error)) func(http.ResponseWriter, *http.Request, *plugin.Runtime) error {
+	cron := func(batch func(context.Context) (Report, error)) func(http.ResponseWriter, *http.Request,
+		*plugin.Runtime) error {
 		return p.guarded(func(w http.ResponseWriter, r *http.Request) error {
 			report, err := batch(r.Context())
 			if err != nil {
@@ -104,16 +105,18 @@ func (p *Plugin) Routes() []pluginhttp.Route {
 		},
 		{
 			Method: http.MethodPost, Pattern: "/claims/cron/dead/{id}", Summary: "Try a claim again (operators)",
-			Doc:     "Gives a claim that was put aside all its tries again. Needs Authorization: Bearer with CRON_SECRET.",
-			Params:  []pluginhttp.Param{{Name: "id", In: "path", Required: true, Schema: "", Doc: "The claim."}},
-			Replies: []pluginhttp.Reply{{Status: http.StatusOK, Body: Requeued{}}, refused, {Status: http.StatusNotFound, Doc: "It was not put aside."}},
+			Doc:    "Gives a claim that was put aside all its tries again. Needs Authorization: Bearer with CRON_SECRET.",
+			Params: []pluginhttp.Param{{Name: "id", In: "path", Required: true, Schema: "", Doc: "The claim."}},
+			Replies: []pluginhttp.Reply{{Status: http.StatusOK, Body: Requeued{}}, refused,
+				{Status: http.StatusNotFound, Doc: "It was not put aside."}},
 			Handler: p.guarded(p.requeue),
 		},
 	}
 }
 
 // guarded serves whoever knows CRON_SECRET.
-func (p *Plugin) guarded(next func(http.ResponseWriter, *http.Request) error) func(http.ResponseWriter, *http.Request, *plugin.Runtime) error {
+func (p *Plugin) guarded(next func(http.ResponseWriter, *http.Request) error) func(http.ResponseWriter, *http.Request,
+	*plugin.Runtime) error {
 	return func(w http.ResponseWriter, r *http.Request, _ *plugin.Runtime) error {
 		if err := pluginhttp.CheckBearer(r, p.cfg.Secret, "Only the scheduler works on claims"); err != nil {
 			return err
@@ -148,13 +151,15 @@ func (p *Plugin) list(w http.ResponseWriter, r *http.Request, rt *plugin.Runtime
 			return fmt.Errorf("decode claim: %w", err)
 		}
 		out.Claims = append(out.Claims, Standing{
-			ID: rec.ID, Amount: rec.Amount, Owed: left[rec.ID], State: rec.State, At: rec.At, SubmittedAt: rec.SubmittedAt, SettledAt: rec.SettledAt,
+			ID: rec.ID, Amount: rec.Amount, Owed: left[rec.ID], State: rec.State, At: rec.At, SubmittedAt: rec.SubmittedAt,
+			SettledAt: rec.SettledAt,
 		})
 		delete(left, rec.ID)
 	}
 	for _, c := range owing {
 		if _, fresh := left[c.ID]; fresh && len(out.Claims) < maxListed {
-			out.Claims = append(out.Claims, Standing{ID: c.ID, Amount: c.Amount, Owed: c.Amount, State: Outstanding, At: stamp(c.At)})
+			out.Claims = append(out.Claims, Standing{ID: c.ID, Amount: c.Amount, Owed: c.Amount, State: Outstanding,
+				At: stamp(c.At)})
 		}
 	}
 	slices.SortStableFunc(out.Claims, func(a, b Standing) int { return strings.Compare(a.At, b.At) })

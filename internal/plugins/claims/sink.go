@@ -113,7 +113,8 @@ func judged(err error, fine ...int) error {
 		return nil
 	}
 	switch e.Status {
-	case http.StatusBadRequest, http.StatusNotFound, http.StatusGone, http.StatusUnprocessableEntity, http.StatusRequestEntityTooLarge:
+	case http.StatusBadRequest, http.StatusNotFound, http.StatusGone, http.StatusUnprocessableEntity,
+		http.StatusRequestEntityTooLarge:
 		return pluginqueue.Hopeless(err)
 	case http.StatusTooManyRequests, http.StatusServiceUnavailable:
 		if e.RetryAfter > 0 {

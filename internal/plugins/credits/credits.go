@@ -103,7 +103,9 @@ func (p *Plugin) SharedState() map[string]plugin.StateFunc {
 
 // Jobs brings back what dead nodes held.
 func (p *Plugin) Jobs() []plugin.Job {
-	return []plugin.Job{{Name: "release", Every: time.Minute, Run: func(ctx context.Context) error { return p.ledger.Sweep(ctx) }}}
+	return []plugin.Job{{Name: "release", Every: time.Minute, Run: func(ctx context.Context) error {
+		return p.ledger.Sweep(ctx)
+	}}}
 }
 
 // open are the routes that also somebody without credits needs: to see what is
@@ -226,7 +228,8 @@ func (p *Plugin) TurnStarts(ctx context.Context, rt *plugin.Runtime) error {
 		return unavailable(err)
 	}
 	least := int64(p.cfg.Minimum)
-	_, err := p.ledger.Hold(ctx, did, rt.Session.RunID, least, max(least, int64(p.cfg.Estimate)), cmp.Or(p.cfg.HoldFor, 15*time.Minute))
+	_, err := p.ledger.Hold(ctx, did, rt.Session.RunID, least, max(least, int64(p.cfg.Estimate)),
+		cmp.Or(p.cfg.HoldFor, 15*time.Minute))
 	if errors.Is(err, ErrShort) {
 		p.forget(did)
 		p.doubt(did)
@@ -254,7 +257,8 @@ func unavailable(err error) error {
 // TurnEnded pays what the turn used.
 func (p *Plugin) TurnEnded(ctx context.Context, rt *plugin.Runtime, result plugin.TurnResult) error {
 	defer p.forget(rt.User.DID)
-	_, err := p.ledger.Settle(ctx, rt.User.DID, result.RunID, result.RunID, p.price(result.Usage), cmp.Or(result.Model, "model"))
+	_, err := p.ledger.Settle(ctx, rt.User.DID, result.RunID, result.RunID, p.price(result.Usage),
+		cmp.Or(result.Model, "model"))
 	return err
 }
 
@@ -331,7 +335,8 @@ func (p *Plugin) grant(w http.ResponseWriter, r *http.Request, _ *plugin.Runtime
 	if err := pluginhttp.ReadJSON(r, &in); err != nil {
 		return err
 	}
-	if !strings.HasPrefix(in.DID, "did:") || len(in.DID) > 2048 || in.Key == "" || len(in.Key) > 200 || len(in.Note) > 200 {
+	if !strings.HasPrefix(in.DID, "did:") || len(in.DID) > 2048 || in.Key == "" || len(in.Key) > 200 ||
+		len(in.Note) > 200 {
 		return plugin.Errorf(http.StatusBadRequest, "a grant needs a did, a key of at most 200 bytes and a note of at most 200 bytes")
 	}
 	account, err := p.ledger.Grant(r.Context(), in.DID, in.Amount, "operator "+in.Key, in.Note)

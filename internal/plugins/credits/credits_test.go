@@ -23,7 +23,8 @@ import (
 	"github.com/castalia-org/castalia/plugin"
 )
 
-var config = credits.Config{Minimum: 10, Estimate: 50, HoldFor: time.Minute, Markup: 160, Fallback: 750_000, Secret: "hush"}
+var config = credits.Config{Minimum: 10, Estimate: 50, HoldFor: time.Minute, Markup: 160, Fallback: 750_000,
+	Secret: "hush"}
 
 func start(t testing.TB, db *sqldb.DB, on registry.Feature) *oracletest.Node {
 	t.Helper()
@@ -115,7 +116,8 @@ func TestGateAndTurns(t *testing.T) {
 		settled(t, alice, credits.Account{Granted: 44, Spent: 44, Owed: 4})
 		var refused struct{ Claims, OutstandingClaims []string }
 		alice.Do("POST", "/messages/"+session, map[string]any{"message": "four"}).JSON(t, &refused)
-		if len(refused.Claims) != 1 || !strings.HasPrefix(refused.Claims[0], "claim_") || cmp.Diff(refused.Claims, refused.OutstandingClaims) != "" {
+		if len(refused.Claims) != 1 || !strings.HasPrefix(refused.Claims[0], "claim_") ||
+			cmp.Diff(refused.Claims, refused.OutstandingClaims) != "" {
 			t.Errorf("claims: %+v", refused)
 		}
 		if r := alice.Do("GET", "/messages/"+session, nil); r.Status != 200 {
@@ -188,7 +190,8 @@ const refuseThis = "refuse this"
 type refuser struct{}
 
 func (refuser) Describe() plugin.Description {
-	return plugin.Description{Name: "refuser", After: []string{"credits"}, Manifest: plugin.Manifest{Title: "R", Summary: "R", Visibility: plugin.Silent}}
+	return plugin.Description{Name: "refuser", After: []string{"credits"},
+		Manifest: plugin.Manifest{Title: "R", Summary: "R", Visibility: plugin.Silent}}
 }
 
 func (refuser) TurnStarts(_ context.Context, rt *plugin.Runtime) error {
@@ -204,14 +207,16 @@ func TestOnlyOperatorsGrant(t *testing.T) {
 	t.Parallel()
 	n := start(t, sqldbtest.SQLite(t), registry.On)
 	alice := n.As(t, identitytest.Alice)
-	if r := alice.Do("POST", "/credits/grants", map[string]any{"did": identitytest.Alice.DID, "amount": 5, "key": "k"}); r.Status != 401 {
+	if r := alice.Do("POST", "/credits/grants",
+		map[string]any{"did": identitytest.Alice.DID, "amount": 5, "key": "k"}); r.Status != 401 {
 		t.Errorf("granted to oneself: %d %s", r.Status, r.Body)
 	}
 	for _, c := range []struct {
 		did    string
 		amount int
 		key    string
-	}{{"alice", 5, "k"}, {identitytest.Alice.DID, 0, "k"}, {identitytest.Alice.DID, -5, "k"}, {identitytest.Alice.DID, 5, ""}} {
+	}{{"alice", 5, "k"}, {identitytest.Alice.DID, 0, "k"}, {identitytest.Alice.DID, -5, "k"}, {identitytest.Alice.DID, 5,
+		""}} {
 		if status := grant(t, n, c.did, c.amount, c.key); status != 400 {
 			t.Errorf("%+v: %d", c, status)
 		}

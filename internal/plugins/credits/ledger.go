@@ -104,7 +104,8 @@ func (l *Ledger) tell(ctx context.Context, tx plugin.Tx, did string, before, now
 	default:
 		return nil
 	}
-	return plugin.Emit(ctx, tx, plugin.Event{UserDID: did, Type: kind, Data: map[string]int64{"available": now.Available, "held": now.Held}})
+	return plugin.Emit(ctx, tx,
+		plugin.Event{UserDID: did, Type: kind, Data: map[string]int64{"available": now.Available, "held": now.Held}})
 }
 
 // hold is a part of an account that is set aside.
@@ -166,7 +167,8 @@ func (l *Ledger) change(ctx context.Context, did string, fn func(ctx context.Con
 
 // changeAs is change for an account whose user's DID may be unknown (""): nobody
 // is told of it then.
-func (l *Ledger) changeAs(ctx context.Context, did, user string, fn func(ctx context.Context, b *book) error) (Account, error) {
+func (l *Ledger) changeAs(ctx context.Context, did, user string,
+	fn func(ctx context.Context, b *book) error) (Account, error) {
 	var out Account
 	err := l.store.Update(ctx, func(ctx context.Context, tx plugin.Tx) error {
 		b := &book{tx: tx, user: user}
@@ -184,7 +186,8 @@ func (l *Ledger) changeAs(ctx context.Context, did, user string, fn func(ctx con
 		if b.kept == before {
 			return nil
 		}
-		if out.Available < 0 || out.Held < 0 || out.Spent < 0 || out.Owed < 0 || out.Granted != out.Available+out.Held+out.Spent {
+		if out.Available < 0 || out.Held < 0 || out.Spent < 0 || out.Owed < 0 ||
+			out.Granted != out.Available+out.Held+out.Spent {
 			return fmt.Errorf("the account does not add up: %+v", out)
 		}
 		if did != "" {

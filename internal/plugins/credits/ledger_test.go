@@ -153,7 +153,8 @@ func TestWhatCanNotBePaidIsClaimedAndPaidFirst(t *testing.T) {
 	do(l.Hold(ctx, user, "h", 10, 50, time.Hour))
 	do(l.Settle(ctx, user, "h", "run", 50, ""))
 	a, claims := read(t, l)
-	if d := cmp.Diff(credits.Account{Granted: 20, Spent: 20, Owed: 30}, a); d != "" || len(claims) != 1 || claims[0].Amount != 30 {
+	if d := cmp.Diff(credits.Account{Granted: 20, Spent: 20, Owed: 30}, a); d != "" || len(claims) != 1 ||
+		claims[0].Amount != 30 {
 		t.Fatal(d, claims)
 	}
 	if _, err := l.Hold(ctx, user, "h2", 1, 1, time.Hour); !errors.Is(err, credits.ErrShort) {

@@ -49,11 +49,13 @@ func TestSubscriptionService(t *testing.T) {
 	}{
 		"none":     {404, nil, "No subscription found, please subscribe to continue", credits.Account{}},
 		"inactive": {200, map[string]any{"status": "expired", "totalCredits": 500}, "User has inactive subscription, please subscribe to continue", credits.Account{}},
-		"short":    {200, map[string]any{"status": "trial", "totalCredits": 9.9}, "User has less than 10 credits, please top up to continue", credits.Account{Granted: 9, Available: 9, Subscribed: 9}},
+		"short": {200, map[string]any{"status": "trial", "totalCredits": 9.9},
+			"User has less than 10 credits, please top up to continue", credits.Account{Granted: 9, Available: 9, Subscribed: 9}},
 		"broken":   {500, nil, "Subscription validation failed", credits.Account{}},
 		"nonsense": {200, map[string]any{"status": 7}, "Subscription validation failed", credits.Account{}},
 		"negative": {200, map[string]any{"status": "active", "totalCredits": -3}, "User has less than 10 credits, please top up to continue", credits.Account{}},
-		"active":   {200, map[string]any{"status": "active", "totalCredits": 100}, "", credits.Account{Granted: 100, Available: 100, Subscribed: 100}},
+		"active": {200, map[string]any{"status": "active", "totalCredits": 100}, "",
+			credits.Account{Granted: 100, Available: 100, Subscribed: 100}},
 	} {
 		service := &desk{status: c.status, body: c.body}
 		web := httptest.NewServer(service)
@@ -68,7 +70,8 @@ func TestSubscriptionService(t *testing.T) {
 		if r := alice.Do("GET", "/sessions", nil); r.Status != 401 || !strings.Contains(string(r.Body), "Missing UCAN delegation; cannot verify subscription") {
 			t.Errorf("%s: without a delegation: %d %s", name, r.Status, r.Body)
 		}
-		alice.Header.Set("X-Ucan-Delegation", identitytest.Delegation(t, identitytest.Alice, identitytest.Oracle.DID, identitytest.Can("subscriptions/read", "ixo:subscriptions")))
+		alice.Header.Set("X-Ucan-Delegation", identitytest.Delegation(t, identitytest.Alice, identitytest.Oracle.DID,
+			identitytest.Can("subscriptions/read", "ixo:subscriptions")))
 		for range 2 {
 			r := alice.Do("GET", "/sessions", nil)
 			var got struct {
@@ -78,7 +81,8 @@ func TestSubscriptionService(t *testing.T) {
 			if c.text != "" {
 				r.JSON(t, &got)
 			}
-			if want := map[bool]int{true: 200, false: 402}[c.text == ""]; r.Status != want || got.Message != c.text || c.text != "" && got.OutstandingClaims == nil {
+			if want := map[bool]int{true: 200, false: 402}[c.text == ""]; r.Status != want || got.Message != c.text ||
+				c.text != "" && got.OutstandingClaims == nil {
 				t.Errorf("%s: %d %s", name, r.Status, r.Body)
 			}
 		}
@@ -156,7 +160,8 @@ func TestNodesFollowTheNewestWord(t *testing.T) {
 	}
 	first, second := node(), node()
 	alice := first.As(t, identitytest.Alice)
-	alice.Header.Set("X-Ucan-Delegation", identitytest.Delegation(t, identitytest.Alice, identitytest.Oracle.DID, identitytest.Can("subscriptions/read", "ixo:subscriptions")))
+	alice.Header.Set("X-Ucan-Delegation", identitytest.Delegation(t, identitytest.Alice, identitytest.Oracle.DID,
+		identitytest.Can("subscriptions/read", "ixo:subscriptions")))
 	if got := standing(t, alice); got.Granted != 100 {
 		t.Fatalf("%+v", got)
 	}

@@ -74,7 +74,8 @@ func (*Plugin) RequestTools(ctx context.Context, rt *plugin.Runtime) ([]plugin.T
 	for _, s := range specs {
 		reads := slices.Contains(again, s.Name)
 		tools = append(tools, plugin.Tool{
-			Name: s.Name, Description: s.Description, Schema: s.Schema, Safe: reads, ReadOnly: reads, Foreign: !slices.Contains(ownWords, s.Name),
+			Name: s.Name, Description: s.Description, Schema: s.Schema, Safe: reads, ReadOnly: reads,
+			Foreign: !slices.Contains(ownWords, s.Name),
 			Run: func(ctx context.Context, rt *plugin.Runtime, args json.RawMessage) (plugin.Result, error) {
 				out, err := rt.Files.Call(ctx, s.Name, args)
 				if errors.Is(err, plugin.ErrNoDelegation) { // it expired during the turn

@@ -46,7 +46,8 @@ func TestTools(t *testing.T) {
 			t.Errorf("%s: %d tools, %v", name, len(tools), err)
 		}
 		for _, tool := range tools {
-			if got, err := tool.Run(t.Context(), rt, json.RawMessage(`{}`)); err != nil || got.Text != tool.Name+"{}" || !tool.Safe || !tool.ReadOnly {
+			if got, err := tool.Run(t.Context(), rt, json.RawMessage(`{}`)); err != nil || got.Text != tool.Name+"{}" ||
+				!tool.Safe || !tool.ReadOnly {
 				t.Errorf("%s: %+v, %v", name, got, err)
 			}
 		}

@@ -75,7 +75,8 @@ func (p *Plugin) check(a Addition) error {
 		}
 	}
 	u, err := url.Parse(a.URL)
-	if err != nil || u.Host == "" || u.User != nil || u.Fragment != "" || len(a.URL) > maxURL || u.Scheme != "https" && (u.Scheme != "http" || !p.cfg.UserPrivate) {
+	if err != nil || u.Host == "" || u.User != nil || u.Fragment != "" || len(a.URL) > maxURL || u.Scheme != "https" &&
+		(u.Scheme != "http" || !p.cfg.UserPrivate) {
 		return bad("url must be an https address without a password")
 	}
 	if at, err := netip.ParseAddr(u.Hostname()); !p.cfg.UserPrivate &&

@@ -91,7 +91,9 @@ func TestUsersOwnServers(t *testing.T) {
 			t.Error("the token is readable")
 		}
 		moved := bytes.ReplaceAll(e.Value, []byte("notes.example"), []byte("mallory.example"))
-		if err := store.Update(t.Context(), func(ctx context.Context, tx plugin.Tx) error { return tx.Put(ctx, e.Key, moved, 0) }); err != nil {
+		if err := store.Update(t.Context(), func(ctx context.Context, tx plugin.Tx) error {
+			return tx.Put(ctx, e.Key, moved, 0)
+		}); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -105,7 +105,9 @@ func (p *Plugin) Remember(ctx context.Context, did, text string) (Memory, error)
 		return Memory{}, plugin.Errorf(http.StatusBadRequest, "text should not be empty")
 	case utf8.RuneCountInString(text) > MaxText:
 		return Memory{}, plugin.Errorf(http.StatusBadRequest, "text must be shorter than or equal to %d characters", MaxText)
-	case !utf8.ValidString(text) || strings.ContainsFunc(text, func(r rune) bool { return unicode.IsControl(r) && r != '\n' && r != '\t' }):
+	case !utf8.ValidString(text) || strings.ContainsFunc(text, func(r rune) bool {
+		return unicode.IsControl(r) && r != '\n' && r != '\t'
+	}):
 		return Memory{}, plugin.Errorf(http.StatusBadRequest, "text must not contain control characters")
 	}
 	out := Memory{ID: idOf(text), Text: text}
@@ -319,7 +321,8 @@ type arguments struct {
 	ID    string
 }
 
-func tool(run func(context.Context, *plugin.Runtime, arguments) (any, error)) func(context.Context, *plugin.Runtime, json.RawMessage) (plugin.Result, error) {
+func tool(run func(context.Context, *plugin.Runtime, arguments) (any, error)) func(context.Context, *plugin.Runtime,
+	json.RawMessage) (plugin.Result, error) {
 	return func(ctx context.Context, rt *plugin.Runtime, args json.RawMessage) (plugin.Result, error) {
 		var in arguments
 		if err := json.Unmarshal(args, &in); err != nil {

@@ -106,7 +106,8 @@ func TestBadMemories(t *testing.T) {
 	t.Parallel()
 	n, _ := start(t, sqldbtest.SQLite(t), nil)
 	alice := n.As(t, identitytest.Alice)
-	for _, body := range []string{``, `{}`, `{"text":"  "}`, `{"text":1}`, `{"text":"a\u0000b"}`, `{"text":"a","id":"b"}`, `{"text":"` + strings.Repeat("x", memory.MaxText+1) + `"}`} {
+	for _, body := range []string{``, `{}`, `{"text":"  "}`, `{"text":1}`, `{"text":"a\u0000b"}`, `{"text":"a","id":"b"}`,
+		`{"text":"` + strings.Repeat("x", memory.MaxText+1) + `"}`} {
 		if r := alice.Do("POST", "/memory", body); r.Status != 400 {
 			t.Errorf("%.40s: %d %s", body, r.Status, r.Body)
 		}
@@ -217,7 +218,8 @@ func TestTheAgentRemembers(t *testing.T) {
 	if strings.Contains(turns[0].Messages[0].Note, known) || !strings.Contains(turns[2].Messages[0].Note, known) {
 		t.Errorf("note: %s", turns[2].Messages[0].Note)
 	}
-	if last := turns[3].Messages[len(turns[3].Messages)-1]; last.Role != plugin.RoleTool || !strings.Contains(last.Text, "allergic to nuts") {
+	if last := turns[3].Messages[len(turns[3].Messages)-1]; last.Role != plugin.RoleTool ||
+		!strings.Contains(last.Text, "allergic to nuts") {
 		t.Errorf("recall said %+v", last)
 	}
 }

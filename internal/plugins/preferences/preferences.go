@@ -161,7 +161,9 @@ func (p *Preferences) check() error {
 		if utf8.RuneCountInString(*f.text) > f.most {
 			wrong = append(wrong, fmt.Sprintf("%s must be shorter than or equal to %d characters", f.name, f.most))
 		}
-		if strings.ContainsFunc(*f.text, func(r rune) bool { return unicode.IsControl(r) && (f.most <= maxName || r != '\n' && r != '\t') }) {
+		if strings.ContainsFunc(*f.text, func(r rune) bool {
+			return unicode.IsControl(r) && (f.most <= maxName || r != '\n' && r != '\t')
+		}) {
 			wrong = append(wrong, f.name+" must not contain control characters")
 		}
 	}
@@ -171,7 +173,8 @@ func (p *Preferences) check() error {
 	if len(wrong) == 0 {
 		return nil
 	}
-	return &plugin.Error{Status: http.StatusBadRequest, Message: strings.Join(wrong, "; "), Fields: map[string]any{"message": wrong}}
+	return &plugin.Error{Status: http.StatusBadRequest, Message: strings.Join(wrong, "; "),
+		Fields: map[string]any{"message": wrong}}
 }
 
 // apply takes over what a change says.
@@ -317,7 +320,8 @@ func (p *Plugin) Routes() []pluginhttp.Route {
 }
 
 // write is a handler that stores what a body says.
-func (p *Plugin) write(how func(Change) func(*Preferences)) func(http.ResponseWriter, *http.Request, *plugin.Runtime) error {
+func (p *Plugin) write(how func(Change) func(*Preferences)) func(http.ResponseWriter, *http.Request,
+	*plugin.Runtime) error {
 	return func(w http.ResponseWriter, r *http.Request, rt *plugin.Runtime) error {
 		var c Change
 		if err := pluginhttp.ReadJSON(r, &c); err != nil {

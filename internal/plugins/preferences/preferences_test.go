@@ -45,7 +45,9 @@ func TestPreferences(t *testing.T) {
 		if r := alice.Do("GET", path, nil); r.Status != 200 || string(r.Body) != "null" {
 			t.Fatalf("none: %d %q", r.Status, r.Body)
 		}
-		if r := alice.Do("PUT", path, map[string]any{"agentName": " Iris ", "language": "fr", "formality": "casual"}); r.Status != 200 || !strings.Contains(string(r.Body), `"updatedAt"`) {
+		if r := alice.Do("PUT", path,
+			map[string]any{"agentName": " Iris ", "language": "fr", "formality": "casual"}); r.Status != 200 ||
+			!strings.Contains(string(r.Body), `"updatedAt"`) {
 			t.Fatalf("put: %d %s", r.Status, r.Body)
 		}
 		if r := alice.Do("PATCH", path, `{"language":null,"userName":"Ada"}`); r.Status != 200 {

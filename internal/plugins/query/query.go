@@ -149,7 +149,8 @@ func text(value any) string {
 }
 
 // run makes a tool of a look-up.
-func run(ask func(context.Context, plugin.Query, arguments) (json.RawMessage, error)) func(context.Context, *plugin.Runtime, json.RawMessage) (plugin.Result, error) {
+func run(ask func(context.Context, plugin.Query, arguments) (json.RawMessage, error)) func(context.Context,
+	*plugin.Runtime, json.RawMessage) (plugin.Result, error) {
 	return func(ctx context.Context, rt *plugin.Runtime, args json.RawMessage) (plugin.Result, error) {
 		var in arguments
 		if err := json.Unmarshal(args, &in); err != nil {
@@ -199,7 +200,8 @@ func (p *Plugin) SubAgents() []plugin.SubAgent {
 
 // own asks for a path of the protocol's own, under its prefix. An operator may
 // have renamed that: a gateway that does not know the path is asked for its list.
-func (p *Plugin) own(ctx context.Context, q plugin.Query, pattern, id string, values url.Values) (json.RawMessage, error) {
+func (p *Plugin) own(ctx context.Context, q plugin.Query, pattern, id string,
+	values url.Values) (json.RawMessage, error) {
 	at := strings.Replace(pattern, "{id}", id, 1)
 	body, err := get(ctx, q, "/"+p.cfg.Prefix+at, values)
 	if e, ok := errors.AsType[*plugin.Error](err); !ok || e.Status != http.StatusNotFound {
@@ -221,7 +223,8 @@ func (p *Plugin) renamed(ctx context.Context, q plugin.Query, pattern string) (s
 	}
 	var prefixes []string
 	for path := range paths {
-		if prefix, rest, ok := strings.Cut(strings.TrimPrefix(path, "/"), "/"); ok && "/"+variable.ReplaceAllString(rest, "{id}") == pattern {
+		if prefix, rest, ok := strings.Cut(strings.TrimPrefix(path, "/"), "/"); ok &&
+			"/"+variable.ReplaceAllString(rest, "{id}") == pattern {
 			prefixes = append(prefixes, prefix)
 		}
 	}

@@ -97,7 +97,8 @@ func TestARenamedPrefixIsFound(t *testing.T) {
 		switch tool.Name {
 		case "get_entity":
 			want, args = `"/impact/entity/did:ixo:entity:abc"`, `{"id":"did:ixo:entity:abc"}`
-			if _, err := tool.Run(t.Context(), &plugin.Runtime{Query: renamed{}}, json.RawMessage(`{"id":"did:nobody"}`)); err == nil || err.Error() != "entity not found" {
+			if _, err := tool.Run(t.Context(), &plugin.Runtime{Query: renamed{}},
+				json.RawMessage(`{"id":"did:nobody"}`)); err == nil || err.Error() != "entity not found" {
 				t.Errorf("somebody who is not there: %v", err)
 			}
 		case "list_claims":
@@ -107,7 +108,8 @@ func TestARenamedPrefixIsFound(t *testing.T) {
 		default:
 			continue
 		}
-		if got, err := tool.Run(t.Context(), &plugin.Runtime{Query: renamed{}}, json.RawMessage(args)); err != nil || got.Text != want {
+		if got, err := tool.Run(t.Context(), &plugin.Runtime{Query: renamed{}}, json.RawMessage(args)); err != nil ||
+			got.Text != want {
 			t.Errorf("%s: %s %v, want %s", tool.Name, got.Text, err, want)
 		}
 	}

@@ -49,16 +49,18 @@ func (p *Plugin) deadRoutes() []pluginhttp.Route {
 		},
 		{
 			Method: http.MethodPost, Pattern: "/teamchat/dead/{id}", Summary: "Answer an event after all (operators)",
-			Doc:     "Gives an event that was put aside all its tries again. What was posted already is not posted twice." + how,
-			Params:  []pluginhttp.Param{{Name: "id", In: "path", Required: true, Schema: "", Doc: "The event."}},
-			Replies: []pluginhttp.Reply{{Status: http.StatusOK, Body: Requeued{}}, refused, {Status: http.StatusNotFound, Doc: "It was not put aside."}},
+			Doc:    "Gives an event that was put aside all its tries again. What was posted already is not posted twice." + how,
+			Params: []pluginhttp.Param{{Name: "id", In: "path", Required: true, Schema: "", Doc: "The event."}},
+			Replies: []pluginhttp.Reply{{Status: http.StatusOK, Body: Requeued{}}, refused,
+				{Status: http.StatusNotFound, Doc: "It was not put aside."}},
 			Handler: p.guarded(p.requeue),
 		},
 	}
 }
 
 // guarded serves whoever knows TEAMCHAT_SECRET.
-func (p *Plugin) guarded(next func(http.ResponseWriter, *http.Request) error) func(http.ResponseWriter, *http.Request, *plugin.Runtime) error {
+func (p *Plugin) guarded(next func(http.ResponseWriter, *http.Request) error) func(http.ResponseWriter, *http.Request,
+	*plugin.Runtime) error {
 	return func(w http.ResponseWriter, r *http.Request, _ *plugin.Runtime) error {
 		if err := pluginhttp.CheckBearer(r, p.cfg.Operators, "Only operators see what was put aside"); err != nil {
 			return err

@@ -71,7 +71,8 @@ func TestWhatWasPutAsideIsShownAndTriedAgain(t *testing.T) {
 		send(t, nodes[0], "events", mention("EvDead", "U1", "5.1", "", "a private word"))
 		idleNow(t, nodes[0])
 		list := deadOf(t, nodes[1])
-		if len(list) != 1 || list[0].ID != "EvDead" || list[0].Team != "T1" || list[0].User != "U1" || !list[0].Answered || list[0].Attempts != 1 ||
+		if len(list) != 1 || list[0].ID != "EvDead" || list[0].Team != "T1" || list[0].User != "U1" || !list[0].Answered ||
+			list[0].Attempts != 1 ||
 			!strings.Contains(list[0].Reason, "user_not_found") || list[0].At == "" {
 			t.Fatalf("put aside: %+v", list)
 		}

@@ -128,7 +128,8 @@ func (c *chat) await(t *testing.T, n int) post {
 func start(t *testing.T, db *sqldb.DB, c *chat) *oracletest.Node {
 	t.Helper()
 	oracletest.Migrated(t, db)
-	return startWith(t, teamchat.Config{Secret: secret, Token: "xoxb-test", API: c.URL + "/api", Operators: operators}, func(d *oraclekit.Deps) { d.DB = db })
+	return startWith(t, teamchat.Config{Secret: secret, Token: "xoxb-test", API: c.URL + "/api", Operators: operators},
+		func(d *oraclekit.Deps) { d.DB = db })
 }
 
 func startWith(t *testing.T, cfg teamchat.Config, change ...func(*oraclekit.Deps)) *oracletest.Node {
@@ -136,7 +137,9 @@ func startWith(t *testing.T, cfg teamchat.Config, change ...func(*oraclekit.Deps
 	model := scripted.New(func(req plugin.ModelRequest) scripted.Reply {
 		return scripted.Text("You said: " + req.Messages[len(req.Messages)-1].Text)
 	})
-	return oracletest.Start(t, model, append(change, func(d *oraclekit.Deps) { d.Plugins = []plugin.Plugin{teamchat.New(cfg)} })...)
+	return oracletest.Start(t, model, append(change, func(d *oraclekit.Deps) {
+		d.Plugins = []plugin.Plugin{teamchat.New(cfg)}
+	})...)
 }
 
 // send posts a body as the chat does.
@@ -191,7 +194,8 @@ func link(t *testing.T, n *oracletest.Node, c *chat, user string, who identityte
 	if r := actor.Do("POST", "/teamchat/link", map[string]any{"code": found[1], "confirm": true}); r.Status != 200 {
 		t.Fatalf("link: %d %s", r.Status, r.Body)
 	}
-	if r := n.As(t, identitytest.Mallory).Do("POST", "/teamchat/link", map[string]any{"code": found[1], "confirm": true}); r.Status != 404 {
+	if r := n.As(t, identitytest.Mallory).Do("POST", "/teamchat/link",
+		map[string]any{"code": found[1], "confirm": true}); r.Status != 404 {
 		t.Errorf("a code works twice: %d", r.Status)
 	}
 	c.await(t, before+3) // the notice, and the answer to the message that waited
@@ -227,7 +231,8 @@ func TestConversation(t *testing.T) {
 		var all sync.WaitGroup
 		for i := range 6 {
 			all.Go(func() {
-				if status, body := send(t, nodes[i%2], "events", mention("Ev1", "U1", "5.1", "", "<@UBOT> good morning")); status != 200 || body != `{"ok":true}` {
+				if status, body := send(t, nodes[i%2], "events",
+					mention("Ev1", "U1", "5.1", "", "<@UBOT> good morning")); status != 200 || body != `{"ok":true}` {
 					t.Errorf("%d %s", status, body)
 				}
 			})
@@ -281,7 +286,8 @@ func TestAcknowledgedIsAnswered(t *testing.T) {
 	store := first.Store.PluginStore("teamchat")
 	// An event that was stored, and nothing more.
 	quiet := oracletest.Start(t, nil, func(d *oraclekit.Deps) {
-		d.DB, d.Plugins = db, []plugin.Plugin{idle{teamchat.New(teamchat.Config{Secret: secret, Token: "xoxb-test", API: c.URL + "/api"})}}
+		d.DB, d.Plugins = db,
+			[]plugin.Plugin{idle{teamchat.New(teamchat.Config{Secret: secret, Token: "xoxb-test", API: c.URL + "/api"})}}
 	})
 	before := len(c.seen())
 	send(t, quiet, "events", mention("Ev9", "U1", "9.1", "", "still there?"))
@@ -367,7 +373,8 @@ func TestOwnWords(t *testing.T) {
 	if got := c.await(t, before+2); !strings.Contains(got.Text, "/console/link#") {
 		t.Errorf("after the end of the link: %+v", got)
 	}
-	for _, body := range []any{map[string]any{}, map[string]any{"code": strings.Repeat("A", 65)}, map[string]any{"code": "A", "did": "x"}, []int{1}} {
+	for _, body := range []any{map[string]any{}, map[string]any{"code": strings.Repeat("A", 65)},
+		map[string]any{"code": "A", "did": "x"}, []int{1}} {
 		if r := alice.Do("POST", "/teamchat/link", body); r.Status != 400 {
 			t.Errorf("%v: %d %s", body, r.Status, r.Body)
 		}

@@ -32,7 +32,8 @@ func (e *apiError) hopeless() bool {
 // call asks the Web API. A pause that the chat asks for is pluginqueue.Later.
 func (a *webAPI) call(ctx context.Context, c pluginhttp.Call, out any) error {
 	err := a.remote.Do(ctx, c, out)
-	if e, ok := errors.AsType[*pluginhttp.StatusError](err); ok && (e.Status == http.StatusTooManyRequests || e.RetryAfter > 0) {
+	if e, ok := errors.AsType[*pluginhttp.StatusError](err); ok &&
+		(e.Status == http.StatusTooManyRequests || e.RetryAfter > 0) {
 		return pluginqueue.Later(max(e.RetryAfter, time.Second))
 	}
 	return err
@@ -116,7 +117,8 @@ func (a *webAPI) nameOf(ctx context.Context, user string) string {
 			RealName string `json:"real_name"`
 		}
 	}
-	if err := a.call(ctx, pluginhttp.Call{Method: http.MethodGet, Path: []string{"users.info"}, Query: url.Values{"user": {user}}}, &out); err != nil {
+	if err := a.call(ctx, pluginhttp.Call{Method: http.MethodGet, Path: []string{"users.info"},
+		Query: url.Values{"user": {user}}}, &out); err != nil {
 		return ""
 	}
 	if out.User.RealName != "" {

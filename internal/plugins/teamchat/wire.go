@@ -108,7 +108,8 @@ func parseEvent(body []byte) (event, error) {
 	if !direct && e.Type != "app_mention" || e.Subtype != "" || e.BotID != "" || e.User == "" {
 		return out, nil
 	}
-	if !idForm.MatchString(e.User) || !idForm.MatchString(e.Channel) || !timeForm.MatchString(e.TS) || e.ThreadTS != "" && !timeForm.MatchString(e.ThreadTS) {
+	if !idForm.MatchString(e.User) || !idForm.MatchString(e.Channel) || !timeForm.MatchString(e.TS) || e.ThreadTS != "" &&
+		!timeForm.MatchString(e.ThreadTS) {
 		return event{}, errForm
 	}
 	j := job{Team: in.TeamID, User: e.User, Channel: e.Channel, TS: e.TS, Thread: e.ThreadTS, Text: plain(e.Text)}
@@ -130,7 +131,8 @@ func parseCommand(body []byte, now time.Time) (string, job, error) {
 		Name: clip(form.Get("user_name"), 80), Command: true, TS: strconv.FormatInt(now.Unix(), 10) + ".000000",
 	}
 	trigger := form.Get("trigger_id")
-	if !idForm.MatchString(j.Team) || !idForm.MatchString(j.User) || !idForm.MatchString(j.Channel) || trigger == "" || len(trigger) > 500 {
+	if !idForm.MatchString(j.Team) || !idForm.MatchString(j.User) || !idForm.MatchString(j.Channel) || trigger == "" ||
+		len(trigger) > 500 {
 		return "", job{}, errForm
 	}
 	sum := sha256.Sum256([]byte(trigger))

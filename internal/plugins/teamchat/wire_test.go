@@ -58,7 +58,8 @@ func TestSignatureVector(t *testing.T) {
 	if err := verify("8f742231b10e8888abcd99yyyzzz85a5", h, []byte(body), time.Unix(1531420618, 0)); err != nil {
 		t.Error(err)
 	}
-	if _, j, err := parseCommand([]byte(body), time.Unix(1531420618, 0)); err != nil || j.User != "U2CERLKJA" || j.Name != "roadrunner" || j.Text != "" {
+	if _, j, err := parseCommand([]byte(body), time.Unix(1531420618, 0)); err != nil || j.User != "U2CERLKJA" ||
+		j.Name != "roadrunner" || j.Text != "" {
 		t.Errorf("%+v %v", j, err)
 	}
 }
@@ -73,11 +74,14 @@ func TestParseEvent(t *testing.T) {
 		want event
 		bad  bool
 	}{
-		"challenge":      {`{"type":"url_verification","challenge":"abc"}`, event{Challenge: "abc"}, false},
-		"no challenge":   {`{"type":"url_verification"}`, event{}, true},
-		"mention":        {callback(`{"type":"app_mention","user":"U1","channel":"C1","ts":"1.2","text":"<@UBOT> what &lt;is&gt; <https://a.b|this>?"}`), event{ID: "Ev1", Job: &job{Team: "T1", User: "U1", Channel: "C1", TS: "1.2", Thread: "1.2", Text: "what <is> https://a.b?"}}, false},
-		"in a thread":    {callback(`{"type":"app_mention","user":"U1","channel":"C1","ts":"3.4","thread_ts":"1.2","text":"and?"}`), event{ID: "Ev1", Job: &job{Team: "T1", User: "U1", Channel: "C1", TS: "3.4", Thread: "1.2", Text: "and?"}}, false},
-		"direct":         {callback(`{"type":"message","channel_type":"im","user":"U1","channel":"D1","ts":"1.2","text":"hi"}`), event{ID: "Ev1", Job: &job{Team: "T1", User: "U1", Channel: "D1", TS: "1.2", Text: "hi"}}, false},
+		"challenge":    {`{"type":"url_verification","challenge":"abc"}`, event{Challenge: "abc"}, false},
+		"no challenge": {`{"type":"url_verification"}`, event{}, true},
+		"mention": {callback(`{"type":"app_mention","user":"U1","channel":"C1","ts":"1.2","text":"<@UBOT> what &lt;is&gt; <https://a.b|this>?"}`),
+			event{ID: "Ev1", Job: &job{Team: "T1", User: "U1", Channel: "C1", TS: "1.2", Thread: "1.2", Text: "what <is> https://a.b?"}}, false},
+		"in a thread": {callback(`{"type":"app_mention","user":"U1","channel":"C1","ts":"3.4","thread_ts":"1.2","text":"and?"}`),
+			event{ID: "Ev1", Job: &job{Team: "T1", User: "U1", Channel: "C1", TS: "3.4", Thread: "1.2", Text: "and?"}}, false},
+		"direct": {callback(`{"type":"message","channel_type":"im","user":"U1","channel":"D1","ts":"1.2","text":"hi"}`),
+			event{ID: "Ev1", Job: &job{Team: "T1", User: "U1", Channel: "D1", TS: "1.2", Text: "hi"}}, false},
 		"in a channel":   {callback(`{"type":"message","channel_type":"channel","user":"U1","channel":"C1","ts":"1.2","text":"hi"}`), event{ID: "Ev1"}, false},
 		"by a bot":       {callback(`{"type":"message","channel_type":"im","bot_id":"B1","user":"U1","channel":"D1","ts":"1.2"}`), event{ID: "Ev1"}, false},
 		"changed":        {callback(`{"type":"message","subtype":"message_changed","channel_type":"im","channel":"D1","ts":"1.2"}`), event{ID: "Ev1"}, false},
@@ -158,7 +162,8 @@ func FuzzParseEvent(f *testing.F) {
 	f.Add([]byte(`{"type":"event_callback","team_id":"T1","event_id":"Ev1","event":{"type":"app_mention","user":"U1","channel":"C1","ts":"1.2","text":"<@U> hi"}}`))
 	f.Fuzz(func(t *testing.T, body []byte) {
 		e, err := parseEvent(body)
-		if err == nil && e.Job != nil && (!idForm.MatchString(e.Job.User) || !eventForm.MatchString(e.ID) || !timeForm.MatchString(e.Job.TS) || !utf8.ValidString(e.Job.Text)) {
+		if err == nil && e.Job != nil && (!idForm.MatchString(e.Job.User) || !eventForm.MatchString(e.ID) ||
+			!timeForm.MatchString(e.Job.TS) || !utf8.ValidString(e.Job.Text)) {
 			t.Errorf("%+v", e.Job)
 		}
 	})
@@ -168,7 +173,8 @@ func FuzzParseCommand(f *testing.F) {
 	f.Add([]byte("team_id=T1&user_id=U1&channel_id=C1&trigger_id=1.2&text=hello"))
 	f.Fuzz(func(t *testing.T, body []byte) {
 		id, j, err := parseCommand(body, time.Unix(7, 0))
-		if err == nil && (!idForm.MatchString(j.Team) || !eventForm.MatchString(id) || len(j.Text) > 2*maxText || !utf8.ValidString(j.Text)) {
+		if err == nil && (!idForm.MatchString(j.Team) || !eventForm.MatchString(id) || len(j.Text) > 2*maxText ||
+			!utf8.ValidString(j.Text)) {
 			t.Errorf("%s %+v", id, j)
 		}
 	})

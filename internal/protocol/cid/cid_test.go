@@ -63,7 +63,8 @@ func TestStateContinues(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := NewState(false)
 		for at := 0; at < len(content); {
-			n := min(rapid.SampledFrom([]int{1, 1000, LeafSize - 1, LeafSize, LeafSize + 1, 2 << 20}).Draw(t, "n"), len(content)-at)
+			n := min(rapid.SampledFrom([]int{1, 1000, LeafSize - 1, LeafSize, LeafSize + 1, 2 << 20}).Draw(t, "n"),
+				len(content)-at)
 			r := io.Reader(bytes.NewReader(content[at : at+n]))
 			if rapid.Bool().Draw(t, "cut") {
 				r = io.MultiReader(r, iotest.ErrReader(errors.New("line dropped")))
@@ -110,7 +111,8 @@ func TestFollowSeesEverythingInOrder(t *testing.T) {
 						got.Write(p)
 					}
 				}})
-				if want := end != io.EOF; want != (err != nil) || want && !errors.Is(err, end) { //nolint:errorlint // io.EOF itself is meant
+				//nolint:errorlint // io.EOF itself is meant
+				if want := end != io.EOF; want != (err != nil) || want && !errors.Is(err, end) {
 					t.Errorf("%d bytes: scan: %v", size, err)
 				}
 				if !bytes.Equal(want[:size], got.Bytes()) || s.Offset() != int64(size) {

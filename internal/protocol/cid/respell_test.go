@@ -21,7 +21,8 @@ func TestFileCIDHasOneSpelling(t *testing.T) {
 		b := c.Bytes()
 		for _, text := range []string{
 			c.String(), strings.ToUpper(c.String()), "z" + base58.Encode(b), "f" + hex.EncodeToString(b),
-			"F" + strings.ToUpper(hex.EncodeToString(b)), "u" + base64.RawURLEncoding.EncodeToString(b), "m" + base64.RawStdEncoding.EncodeToString(b),
+			"F" + strings.ToUpper(hex.EncodeToString(b)), "u" + base64.RawURLEncoding.EncodeToString(b),
+			"m" + base64.RawStdEncoding.EncodeToString(b),
 		} {
 			if got, err := Parse(text); err != nil || got != c || got.String() != c.String() {
 				t.Fatalf("%s is read as %s, %v", text, got, err)

@@ -17,7 +17,8 @@ func NewTree(emit func(Block)) *Tree { return &Tree{fanout: Fanout, emit: emit} 
 
 // Add appends a leaf of n bytes.
 func (t *Tree) Add(digest Digest, n int) {
-	t.push(0, Link{CID: New(Raw, digest), Bytes: uint64(n), Cumulative: uint64(n)}) //nolint:gosec // a length is not negative
+	//nolint:gosec // a length is not negative
+	t.push(0, Link{CID: New(Raw, digest), Bytes: uint64(n), Cumulative: uint64(n)})
 }
 
 // push closes a full group only when a further sibling arrives, so that exactly

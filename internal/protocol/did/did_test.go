@@ -171,7 +171,8 @@ func TestMirror(t *testing.T) {
 	if string(did.Mirror(did.ES256, twin)) != string(sig) {
 		t.Error("the twin of the twin is another signature")
 	}
-	if key.Verify(did.EdDSA, message, sig) || key.Verify(did.ES256K, message, sig) || key.Verify(did.ES256, message, sig[:63]) {
+	if key.Verify(did.EdDSA, message, sig) || key.Verify(did.ES256K, message, sig) ||
+		key.Verify(did.ES256, message, sig[:63]) {
 		t.Error("algorithm or length does not matter")
 	}
 	over := make([]byte, 64)

@@ -125,7 +125,8 @@ func TestJSONIsThatOfJavaScript(t *testing.T) {
 			t.Errorf("read %s: %v", test.want, err)
 			continue
 		}
-		if got := string(ipld.AppendJSON(nil, n)); got != test.want && test.node.Kind != ipld.Int && test.node.Kind != ipld.Float {
+		if got := string(ipld.AppendJSON(nil, n)); got != test.want && test.node.Kind != ipld.Int &&
+			test.node.Kind != ipld.Float {
 			t.Errorf("%s was read as %s", test.want, got)
 		}
 	}

@@ -178,7 +178,9 @@ func (c *Code) chooseMask() {
 func (c *Code) penalty() int {
 	sum, dark := 0, 0
 	for a := range c.Size {
-		sum += c.linePenalty(func(i int) bool { return c.Dark(i, a) }) + c.linePenalty(func(i int) bool { return c.Dark(a, i) })
+		sum += c.linePenalty(func(i int) bool {
+			return c.Dark(i, a)
+		}) + c.linePenalty(func(i int) bool { return c.Dark(a, i) })
 		for b := range c.Size {
 			d := c.Dark(a, b)
 			if d {

@@ -62,7 +62,9 @@ func TestPiecesAndReadsOfAnySizeSealTheSame(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		plain := whole[:rapid.SampledFrom(append(edges, len(whole))).Draw(t, "size")]
 		key := NewKey()
-		s, err := NewSealer(pieces(plain, io.EOF, func(left int) int { return rapid.IntRange(0, left).Draw(t, "piece") }), key, nil)
+		s, err := NewSealer(pieces(plain, io.EOF, func(left int) int {
+			return rapid.IntRange(0, left).Draw(t, "piece")
+		}), key, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -161,7 +161,8 @@ func TestWhatIsWrittenIsRead(t *testing.T) {
 		want := []event{}
 		id := ""
 		for range rapid.IntRange(0, 5).Draw(t, "events") {
-			e := sse.Event{Name: field.Draw(t, "name"), ID: field.Draw(t, "id"), Data: []byte(rapid.StringMatching(`[^\r]{0,40}`).Draw(t, "data"))}
+			e := sse.Event{Name: field.Draw(t, "name"), ID: field.Draw(t, "id"),
+				Data: []byte(rapid.StringMatching(`[^\r]{0,40}`).Draw(t, "data"))}
 			var err error
 			if stream, err = sse.Append(stream, e); err != nil {
 				t.Fatal(err)
@@ -213,7 +214,8 @@ func FuzzDecoder(f *testing.F) {
 			if len(e.Data) > 3*limit {
 				t.Errorf("an event of %d bytes passed the limit", len(e.Data))
 			}
-			if _, err := sse.Append(nil, sse.Event{Name: e.Name, ID: e.ID, Data: []byte(e.Data)}); err != nil && !strings.Contains(e.Name, "\x00") {
+			if _, err := sse.Append(nil, sse.Event{Name: e.Name, ID: e.ID, Data: []byte(e.Data)}); err != nil &&
+				!strings.Contains(e.Name, "\x00") {
 				t.Errorf("a decoded event cannot be written: %v", err)
 			}
 		}

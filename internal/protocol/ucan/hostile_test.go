@@ -80,15 +80,17 @@ func TestOneStatementHasOneToken(t *testing.T) {
 		}
 	}
 	for name, change := range map[string]func(*ipld.Node){
-		"unknown field":     add("x", ipld.IntNode(1)),
-		"empty facts":       add("fct", ipld.ListNode()),
-		"nbf of zero":       add("nbf", ipld.IntNode(0)),
-		"empty nonce":       add("nnc", ipld.TextNode("")),
-		"bytes behind":      edit("s", func(v *ipld.Node) { v.Str += "x" }),
-		"upper case":        edit("att", func(v *ipld.Node) { v.List[0].Entries[0].Value.Str = "FS/Read" }),
-		"long length":       edit("s", func(v *ipld.Node) { v.Str = v.Str[:3] + "\xc0\x00" + v.Str[4:] }),
-		"no proofs":         func(n *ipld.Node) { n.Entries = n.Entries[:len(n.Entries)-1] },
-		"issuer as did":     edit("iss", func(v *ipld.Node) { v.Str = "\x9d\x1a" + strings.TrimPrefix(string(token.Leaf.Issuer), "did:") }),
+		"unknown field": add("x", ipld.IntNode(1)),
+		"empty facts":   add("fct", ipld.ListNode()),
+		"nbf of zero":   add("nbf", ipld.IntNode(0)),
+		"empty nonce":   add("nnc", ipld.TextNode("")),
+		"bytes behind":  edit("s", func(v *ipld.Node) { v.Str += "x" }),
+		"upper case":    edit("att", func(v *ipld.Node) { v.List[0].Entries[0].Value.Str = "FS/Read" }),
+		"long length":   edit("s", func(v *ipld.Node) { v.Str = v.Str[:3] + "\xc0\x00" + v.Str[4:] }),
+		"no proofs":     func(n *ipld.Node) { n.Entries = n.Entries[:len(n.Entries)-1] },
+		"issuer as did": edit("iss", func(v *ipld.Node) {
+			v.Str = "\x9d\x1a" + strings.TrimPrefix(string(token.Leaf.Issuer), "did:")
+		}),
 		"audience as text":  edit("aud", func(v *ipld.Node) { v.Kind = ipld.Text }),
 		"another version":   edit("v", func(v *ipld.Node) { v.Str = "0.9.0" }),
 		"facts are no list": add("fct", ipld.MapNode()),
@@ -117,7 +119,8 @@ func TestLimits(t *testing.T) {
 			}
 		}
 	}
-	if _, err := ucan.Issue(signerOf(t, 1), ucan.Statement{Audience: "did:web:s.test", Capabilities: make([]ucan.Capability, 1)}); err == nil {
+	if _, err := ucan.Issue(signerOf(t, 1),
+		ucan.Statement{Audience: "did:web:s.test", Capabilities: make([]ucan.Capability, 1)}); err == nil {
 		t.Error("an empty capability is issued")
 	}
 	if _, err := ucan.Parse(issue(t, 1, "did:web:s.test", many(ucan.MaxCapabilities)).Encode()); err != nil {
@@ -176,7 +179,8 @@ func TestLookUpsAreBounded(t *testing.T) {
 // once per token, and questions about owners asked once per claim.
 func TestBranchingCostsLittle(t *testing.T) {
 	t.Parallel()
-	row := []*ucan.Token{issue(t, 9, signerOf(t, 10).DID(), nil), issue(t, 9, signerOf(t, 10).DID(), func(s *ucan.Statement) { s.Nonce = "b" })}
+	row := []*ucan.Token{issue(t, 9, signerOf(t, 10).DID(), nil),
+		issue(t, 9, signerOf(t, 10).DID(), func(s *ucan.Statement) { s.Nonce = "b" })}
 	for range 11 {
 		a := issue(t, 10, signerOf(t, 10).DID(), nil, row...)
 		b := issue(t, 10, signerOf(t, 10).DID(), func(s *ucan.Statement) { s.Nonce = "b" }, row...)
@@ -219,7 +223,8 @@ func TestFailedProofIsOneOfMany(t *testing.T) {
 
 func issueAs(tb testing.TB, issuer, to did.DID) *ucan.Token {
 	tb.Helper()
-	t, err := ucan.Issue(signerOf(tb, 1).As(issuer), ucan.Statement{Audience: to, Capabilities: []ucan.Capability{read}, Expires: noon.Add(time.Hour)})
+	t, err := ucan.Issue(signerOf(tb, 1).As(issuer), ucan.Statement{Audience: to, Capabilities: []ucan.Capability{read},
+		Expires: noon.Add(time.Hour)})
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -259,7 +264,8 @@ func TestBareNamespaceIsTolerated(t *testing.T) {
 	if err != nil || r.Namespace != string(owner.DID()) || r.Path != "/x" || r.Unsafe() {
 		t.Errorf("%+v, %v", r, err)
 	}
-	_, err = ucan.Issue(owner, ucan.Statement{Audience: "did:web:s.test", Capabilities: []ucan.Capability{ucan.NewCapability("fs/read", bare, ipld.Node{})}})
+	_, err = ucan.Issue(owner,
+		ucan.Statement{Audience: "did:web:s.test", Capabilities: []ucan.Capability{ucan.NewCapability("fs/read", bare, ipld.Node{})}})
 	wantReason(t, err, ucan.Malformed)
 }
 
@@ -298,7 +304,8 @@ func TestRevocationSurvivesTheJWTForm(t *testing.T) {
 func TestOwnerThatCannotBeAsked(t *testing.T) {
 	t.Parallel()
 	away := errors.New("away")
-	_, err := ucan.Verify(issue(t, 1, "did:web:s.test", nil), ucan.Query{Now: noon, Owner: func(did.DID, ucan.Resource) (bool, error) { return false, away }})
+	_, err := ucan.Verify(issue(t, 1, "did:web:s.test", nil),
+		ucan.Query{Now: noon, Owner: func(did.DID, ucan.Resource) (bool, error) { return false, away }})
 	wantReason(t, err, ucan.DIDUnresolved)
 	if !errors.Is(err, away) {
 		t.Errorf("the cause is lost: %v", err)

@@ -44,7 +44,8 @@ func TestTokenHasOneName(t *testing.T) {
 		"URL":       base64.URLEncoding.EncodeToString([]byte(raw)),
 		"with room": " " + text[:10] + "\n" + text[10:] + "\t",
 	} {
-		if same, err := ucan.Parse(spelling); err != nil || same.CID() != token.CID() || same.StatementHash() != token.StatementHash() {
+		if same, err := ucan.Parse(spelling); err != nil || same.CID() != token.CID() ||
+			same.StatementHash() != token.StatementHash() {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -56,7 +57,8 @@ func TestTokenHasOneName(t *testing.T) {
 			t.Errorf("a leaf under %x is read", id)
 		}
 		beside := car.Block{CID: id, Data: block}
-		if same, err := ucan.ParseCAR(labelled(ipld.SumDagCBOR(block), block, beside)); err != nil || same.CID() != token.CID() {
+		if same, err := ucan.ParseCAR(labelled(ipld.SumDagCBOR(block), block, beside)); err != nil ||
+			same.CID() != token.CID() {
 			t.Errorf("beside a block under %x that nothing follows: %v", id, err)
 		}
 		name, ok := ucan.NameOf(ipld.CIDText(id))
@@ -73,8 +75,9 @@ func TestMapsThatReadAsLinksAreRefused(t *testing.T) {
 	id := ipld.SumDagCBOR("a block")
 	inBlock := func(n ipld.Node) string { return string(ipld.AppendCBOR(nil, n)) }
 	for name, twins := range map[string][2]ipld.Node{
-		"link":  {ipld.LinkNode(id), ipld.MapNode(ipld.Entry{Key: "/", Value: ipld.TextNode(ipld.CIDText(id))})},
-		"bytes": {ipld.BytesNode("\x01\x02"), ipld.MapNode(ipld.Entry{Key: "/", Value: ipld.MapNode(ipld.Entry{Key: "bytes", Value: ipld.TextNode("AQI")})})},
+		"link": {ipld.LinkNode(id), ipld.MapNode(ipld.Entry{Key: "/", Value: ipld.TextNode(ipld.CIDText(id))})},
+		"bytes": {ipld.BytesNode("\x01\x02"),
+			ipld.MapNode(ipld.Entry{Key: "/", Value: ipld.MapNode(ipld.Entry{Key: "bytes", Value: ipld.TextNode("AQI")})})},
 	} {
 		caveat := ucan.NewCapability(read.Can, read.With, ipld.MapNode(ipld.Entry{Key: "what", Value: twins[0]}))
 		token := issue(t, 1, "did:web:s.test", func(s *ucan.Statement) { s.Capabilities = []ucan.Capability{caveat} })

@@ -164,7 +164,8 @@ func TestPaths(t *testing.T) {
 	inner := g.folder("f.txt", file)
 	root := string(g.folder("d", inner, "x", g.leaf("other")).CID.Bytes())
 	r, err := Resolve(g.get, root, []string{"d", "f.txt"})
-	if err != nil || r.Last() != string(file.CID.Bytes()) || !slices.Equal(r.Blocks, []string{root, string(inner.CID.Bytes())}) {
+	if err != nil || r.Last() != string(file.CID.Bytes()) ||
+		!slices.Equal(r.Blocks, []string{root, string(inner.CID.Bytes())}) {
 		t.Errorf("%+v, %v", r, err)
 	}
 	for _, path := range []string{"none", "d/none", "d/f.txt/more", "x/y", strings.Repeat("d/", 100)} {

@@ -27,7 +27,8 @@ func TestPathHasOneSpelling(t *testing.T) {
 				t.Fatalf("%q is %q, and in another form %q, %v", path, clean, same, err)
 			}
 		}
-		for _, other := range []string{clean[1:], "/" + clean, clean + "/", clean + "/.", clean + "/x/..", "/." + clean, clean + "\x00", clean + "\u202e", "\ufeff" + clean} {
+		for _, other := range []string{clean[1:], "/" + clean, clean + "/", clean + "/.", clean + "/x/..", "/." + clean,
+			clean + "\x00", clean + "\u202e", "\ufeff" + clean} {
 			if got, err := vfspath.Clean(other); err == nil {
 				t.Fatalf("%q is read as %q", other, got)
 			}
@@ -48,7 +49,8 @@ func FuzzClean(f *testing.F) {
 		if err != nil || again != clean {
 			t.Fatalf("%q: cleaning again gives %q, %v", path, again, err)
 		}
-		if !utf8.ValidString(clean) || strings.Contains(clean, "//") || strings.Contains(clean+"/", "/../") || strings.Contains(clean+"/", "/./") || clean == "/" {
+		if !utf8.ValidString(clean) || strings.Contains(clean, "//") || strings.Contains(clean+"/", "/../") ||
+			strings.Contains(clean+"/", "/./") || clean == "/" {
 			t.Fatalf("%q came out as %q", path, clean)
 		}
 		if folder, err := vfspath.CleanFolder(path + "/"); err != nil || folder != clean {
@@ -82,7 +84,8 @@ func contains(root vfspath.Root, path string) bool {
 }
 
 func FuzzContains(f *testing.F) {
-	for _, s := range [][2]string{{"/a", "/a/b"}, {"/a/", "/a"}, {"/a", "/ab"}, {"", "/a"}, {"/", "/a"}, {"/a/.x", "/a/.x/y"}, {"/é", "/e\u0301"}} {
+	for _, s := range [][2]string{{"/a", "/a/b"}, {"/a/", "/a"}, {"/a", "/ab"}, {"", "/a"}, {"/", "/a"},
+		{"/a/.x", "/a/.x/y"}, {"/é", "/e\u0301"}} {
 		f.Add(s[0], s[1])
 	}
 	f.Fuzz(func(t *testing.T, folder, path string) {
@@ -101,7 +104,9 @@ func FuzzContains(f *testing.F) {
 				t.Fatalf("%q contains %q: %t", root, path, got)
 			}
 		}
-		if hidden := slices.ContainsFunc(segments(path), func(s string) bool { return strings.HasPrefix(s, ".") }); hidden != vfspath.IsHidden(path) {
+		if hidden := slices.ContainsFunc(segments(path), func(s string) bool {
+			return strings.HasPrefix(s, ".")
+		}); hidden != vfspath.IsHidden(path) {
 			t.Fatalf("%q is hidden: %t", path, !hidden)
 		}
 	})

@@ -37,7 +37,8 @@ func TestWritingIsNotReading(t *testing.T) {
 		forbidden("move by id", err)
 		_, err = w.Move(t.Context(), blind, filestore.Target{Path: "/box/secret.txt"}, "/mine/secret.txt", false)
 		forbidden("move by path", err)
-		if got, err := w.StatID(t.Context(), filestore.Owner(owner), f.ID); err != nil || got.Path != "/box/secret.txt" || got.PublicID != "" {
+		if got, err := w.StatID(t.Context(), filestore.Owner(owner), f.ID); err != nil || got.Path != "/box/secret.txt" ||
+			got.PublicID != "" {
 			t.Errorf("%+v, %v", got, err)
 		}
 		if _, err := w.Move(t.Context(), blind, filestore.Target{ID: f.ID}, "/box/later.txt", false); err != nil {

@@ -235,7 +235,8 @@ func TestTwoWritersOfOnePath(t *testing.T) {
 			t.Fatal(err)
 		}
 		won, errs = race(func(i int) filestore.Put {
-			return filestore.Put{Path: "/new", Mode: filestore.Upsert, Body: bytes.NewReader(blobtest.Bytes(1000 + i)), If: filestore.Condition{Match: []string{f.CID}}}
+			return filestore.Put{Path: "/new", Mode: filestore.Upsert, Body: bytes.NewReader(blobtest.Bytes(1000 + i)),
+				If: filestore.Condition{Match: []string{f.CID}}}
 		})
 		for _, err := range errs {
 			if !fault.Is(err, fault.Precondition) {
@@ -245,7 +246,9 @@ func TestTwoWritersOfOnePath(t *testing.T) {
 		if won != 1 {
 			t.Errorf("%d replacers won", won)
 		}
-		if won, errs = race(func(i int) filestore.Put { return put("/new", bytes.NewReader(blobtest.Bytes(2000+i))) }); won != 8 {
+		if won, errs = race(func(i int) filestore.Put {
+			return put("/new", bytes.NewReader(blobtest.Bytes(2000+i)))
+		}); won != 8 {
 			t.Errorf("%d of 8 unconditional writers won: %v", won, errs)
 		}
 		if f, _ = w.Stat(t.Context(), owner, "/new"); f.Version != 10 {
@@ -313,7 +316,8 @@ func TestAStoreThatIsAwayDoesNotEndTheSweep(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := w.WriteUpload(t.Context(), owner, u.ID, "me", 0, bytes.NewReader(blobtest.Bytes(100_000)), nil); err != nil {
+	if _, err := w.WriteUpload(t.Context(), owner, u.ID, "me", 0, bytes.NewReader(blobtest.Bytes(100_000)),
+		nil); err != nil {
 		t.Fatal(err)
 	}
 	release()
@@ -427,7 +431,8 @@ func TestAPartThatWasNeverCountedGoesWithItsUpload(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := w.WriteUpload(t.Context(), owner, u.ID, "nobody", 0, strings.NewReader(text), nil); !fault.Is(err, fault.Conflict) {
+		if _, err := w.WriteUpload(t.Context(), owner, u.ID, "nobody", 0, strings.NewReader(text), nil); !fault.Is(err,
+			fault.Conflict) {
 			t.Fatalf("a part of somebody without the lock: %v", err)
 		}
 		release, _, err := w.LockUpload(t.Context(), u.ID, "me")

@@ -17,7 +17,8 @@ import (
 // promise: eight mebibytes an upload, for any size, also when no length was said.
 func TestMemoryOfAnUpload(t *testing.T) { // not parallel: it measures the heap of the whole process
 	const uploads, size, bound = 8, 16 << 20, 8 << 20
-	for name, open := range map[string]func(testing.TB, ...func(*filestore.Config)) *filestoretest.World{"embedded": filestoretest.Embedded, "fleet": filestoretest.Fleet} {
+	for name, open := range map[string]func(testing.TB,
+		...func(*filestore.Config)) *filestoretest.World{"embedded": filestoretest.Embedded, "fleet": filestoretest.Fleet} {
 		t.Run(name, func(t *testing.T) {
 			if name == "fleet" {
 				testenv.Need(t, "postgres", "s3")

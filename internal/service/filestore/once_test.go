@@ -34,10 +34,13 @@ func TestARepeatedRequestMeetsTheFirst(t *testing.T) {
 	at := filestore.Target{Path: "/f", Once: once}
 	for name, do := range map[string]func(ctx context.Context, s *filestore.Service) (filestore.Receipt, error){
 		"create": func(ctx context.Context, s *filestore.Service) (filestore.Receipt, error) {
-			return s.Put(ctx, owner, filestore.Put{Path: "/new", Mode: filestore.CreateOnly, Body: strings.NewReader("x"), Once: once})
+			return s.Put(ctx, owner, filestore.Put{Path: "/new", Mode: filestore.CreateOnly, Body: strings.NewReader("x"),
+				Once: once})
 		},
 		"create large": func(ctx context.Context, s *filestore.Service) (filestore.Receipt, error) {
-			return s.Put(ctx, owner, filestore.Put{Path: "/new", Mode: filestore.CreateOnly, Body: strings.NewReader(strings.Repeat("x", 100_000)), Once: once})
+			return s.Put(ctx, owner,
+				filestore.Put{Path: "/new", Mode: filestore.CreateOnly, Body: strings.NewReader(strings.Repeat("x", 100_000)),
+					Once: once})
 		},
 		"move": func(ctx context.Context, s *filestore.Service) (filestore.Receipt, error) {
 			return s.Move(ctx, owner, at, "/g", false)
@@ -75,9 +78,11 @@ func TestARepeatedRequestMeetsTheFirst(t *testing.T) {
 						t.Fatal(err)
 					}
 				}
-				node := filestore.New(filestore.Deps{Store: store, Blobs: w.Blobs, Now: w.Clock.Now}, filestore.Config{MasterKey: filestoretest.MasterKey})
+				node := filestore.New(filestore.Deps{Store: store, Blobs: w.Blobs, Now: w.Clock.Now},
+					filestore.Config{MasterKey: filestoretest.MasterKey})
 				got, err := do(t.Context(), node)
-				if err != nil || !got.Replayed || got.Seq != first.Seq || got.File.ID != first.File.ID || got.File.Version != first.File.Version {
+				if err != nil || !got.Replayed || got.Seq != first.Seq || got.File.ID != first.File.ID ||
+					got.File.Version != first.File.Version {
 					t.Errorf("the repeated request got %+v, %v; the first %+v", got, err, first)
 				}
 			})

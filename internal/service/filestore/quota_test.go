@@ -16,7 +16,8 @@ func TestQuotaCountsVersionsAndTrash(t *testing.T) {
 	filestoretest.Each(t, func(t *testing.T, w *filestoretest.World) {
 		s := w.Node(func(c *filestore.Config) { c.Quota = 100 })
 		put := func(path string, size int) error {
-			_, err := s.Put(t.Context(), owner, filestore.Put{Path: path, Mode: filestore.Upsert, Body: strings.NewReader(strings.Repeat("x", size))})
+			_, err := s.Put(t.Context(), owner,
+				filestore.Put{Path: path, Mode: filestore.Upsert, Body: strings.NewReader(strings.Repeat("x", size))})
 			return err
 		}
 		over := func(what string, err error) {

@@ -146,7 +146,8 @@ func TestSearch(t *testing.T) {
 		if got := find("quick", "/b"); got != "/b/celery.md:1-1" {
 			t.Errorf("below /b: %q", got)
 		}
-		narrow := filestore.Access{Namespace: ns, Grants: []filestore.Grant{{Abilities: filestore.Read | filestore.List, Area: vfspath.Area{Root: "/b"}}}}
+		narrow := filestore.Access{Namespace: ns,
+			Grants: []filestore.Grant{{Abilities: filestore.Read | filestore.List, Area: vfspath.Area{Root: "/b"}}}}
 		r, err := w.Find.Search(t.Context(), narrow, "quick", "/", 10)
 		if err != nil || len(r.Hits) != 1 {
 			t.Errorf("a scoped search: %+v, %v", r, err)
@@ -169,7 +170,8 @@ func TestTheSweeperDropsPartsOfKilledWriters(t *testing.T) {
 	t.Parallel()
 	w := filestoretest.Embedded(t)
 	parts := &stale{Store: w.Blobs}
-	svc := filestore.New(filestore.Deps{Store: w.Store, Blobs: parts, Now: w.Clock.Now}, filestore.Config{MasterKey: filestoretest.MasterKey})
+	svc := filestore.New(filestore.Deps{Store: w.Store, Blobs: parts, Now: w.Clock.Now},
+		filestore.Config{MasterKey: filestoretest.MasterKey})
 	if _, err := upkeep.New(svc).Sweep(t.Context()); err != nil {
 		t.Fatal(err)
 	}

@@ -38,7 +38,8 @@ func (s *Service) Share(ctx context.Context, a Access, n NewShare) (Share, error
 		return Share{}, fault.New(fault.Invalid, "maxUses must not be negative")
 	}
 	sh := Share{
-		ID: NewID(), Namespace: a.Namespace, Path: path, TokenCID: n.TokenCID, TwinCID: n.TwinCID, Created: s.now(), Expires: n.Expires, MaxUses: n.MaxUses, By: a.By(),
+		ID: NewID(), Namespace: a.Namespace, Path: path, TokenCID: n.TokenCID, TwinCID: n.TwinCID, Created: s.now(),
+		Expires: n.Expires, MaxUses: n.MaxUses, By: a.By(),
 	}
 	if had, err := s.store.SharesOf(ctx, []string{n.TokenCID}); err != nil || len(had) > 0 {
 		if err == nil {

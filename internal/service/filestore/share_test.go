@@ -26,7 +26,8 @@ func TestARefusedReadingUsesUpNothing(t *testing.T) {
 		}
 		for use := range 3 {
 			slices.Reverse(ids)
-			if err := w.Store.UseShares(t.Context(), ids, time.Now()); use == 0 != (err == nil) || use > 0 && !fault.Is(err, fault.Forbidden) {
+			if err := w.Store.UseShares(t.Context(), ids, time.Now()); use == 0 != (err == nil) ||
+				use > 0 && !fault.Is(err, fault.Forbidden) {
 				t.Errorf("use %d: %v", use, err)
 			}
 		}

@@ -31,7 +31,8 @@ type Index interface {
 	IndexBehind(ctx context.Context, after string, limit int) ([]IndexCursor, error)
 	// SaveIndex shows files as they are in a new segment instead of as they were, and
 	// moves the cursor, if it is still at from. Files that are gone are not shown.
-	SaveIndex(ctx context.Context, at IndexCursor, to int64, files []Indexed, gone []string, segment *shelf.Record, now time.Time) error
+	SaveIndex(ctx context.Context, at IndexCursor, to int64, files []Indexed, gone []string, segment *shelf.Record,
+		now time.Time) error
 	IndexStand(ctx context.Context, namespace string) (IndexStand, error)
 	// IndexedFiles lists what the scope may find below a folder, which is what the index
 	// has of files as they are, and all segments of the namespace.
@@ -39,11 +40,13 @@ type Index interface {
 	// IndexDirty lists namespaces after one, in order, with something to join or to
 	// destroy: many segments of about one size, as bounded by tiers, or text that was lost before a time.
 	// DestroyIndexedLater says that what was lost stays until a later time.
-	IndexDirty(ctx context.Context, many int, tiers []int64, lostBefore time.Time, after string, limit int) ([]string, error)
+	IndexDirty(ctx context.Context, many int, tiers []int64, lostBefore time.Time, after string,
+		limit int) ([]string, error)
 	DestroyIndexedLater(ctx context.Context, namespace string, revision int64, until time.Time) error
 	// ReplaceSegments puts one segment, or none, in place of others; Conflict when one
 	// of them is gone already.
-	ReplaceSegments(ctx context.Context, namespace string, old []shelf.Held, by *shelf.Record, revision int64, settled bool, now time.Time) error
+	ReplaceSegments(ctx context.Context, namespace string, old []shelf.Held, by *shelf.Record, revision int64,
+		settled bool, now time.Time) error
 	IndexGraves() shelf.Graves
 }
 

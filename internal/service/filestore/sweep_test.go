@@ -58,7 +58,8 @@ func TestTheSweeperLetsGoOfWhatWasRestored(t *testing.T) {
 				t.Fatal(err)
 			}
 		}}
-		node := filestore.New(filestore.Deps{Store: store, Blobs: w.Blobs, Now: w.Clock.Now}, filestore.Config{MasterKey: filestoretest.MasterKey})
+		node := filestore.New(filestore.Deps{Store: store, Blobs: w.Blobs, Now: w.Clock.Now},
+			filestore.Config{MasterKey: filestoretest.MasterKey})
 		if n, err := upkeep.New(node).Sweep(t.Context()); err != nil || n.Purged != 1 {
 			t.Errorf("swept %+v, %v", n, err)
 		}

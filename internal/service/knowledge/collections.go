@@ -37,7 +37,8 @@ func FolderFor(name string) string {
 
 // Create makes a folder a collection.
 func (s *Service) Create(ctx context.Context, m Manager, n NewCollection) (Collection, error) {
-	c := Collection{ID: NewID(), Namespace: m.Namespace, Name: n.Name, Folder: n.Folder, Readers: n.Readers, DIDs: n.DIDs, Created: s.Now()}
+	c := Collection{ID: NewID(), Namespace: m.Namespace, Name: n.Name, Folder: n.Folder, Readers: n.Readers, DIDs: n.DIDs,
+		Created: s.Now()}
 	if c.Folder == "" {
 		c.Folder = FolderFor(n.Name)
 	}
@@ -69,7 +70,8 @@ func (s *Service) Create(ctx context.Context, m Manager, n NewCollection) (Colle
 // checked gives every part of a collection its one form, or says what is wrong.
 func checked(c Collection) (Collection, error) {
 	c.Name = strings.TrimSpace(c.Name)
-	if c.Name == "" || len(c.Name) > MaxName || !utf8.ValidString(c.Name) || strings.ContainsFunc(c.Name, unicode.IsControl) {
+	if c.Name == "" || len(c.Name) > MaxName || !utf8.ValidString(c.Name) ||
+		strings.ContainsFunc(c.Name, unicode.IsControl) {
 		return c, fault.Newf(fault.Invalid, "The name of a collection has 1 to %d bytes of plain text.", MaxName)
 	}
 	folder, err := vfspath.CleanFolder(c.Folder)

@@ -77,7 +77,8 @@ func TestPassagesAreFoundByMeaning(t *testing.T) {
 		if segments, passages, err := node.Unembedded(t.Context()); err != nil || segments+passages != 0 {
 			t.Errorf("%d segments and %d passages wait, %v", segments, passages, err)
 		}
-		for name, node := range map[string]*knowledge.Service{"this": node, "another": withEmbedder(w, knowledgetest.VillageEmbedder("one"))} {
+		for name, node := range map[string]*knowledge.Service{"this": node,
+			"another": withEmbedder(w, knowledgetest.VillageEmbedder("one"))} {
 			a := askNode(t, node, owner(), knowledgetest.VillageWords)
 			if len(a.Hits) == 0 || a.Hits[0].Document != wanted || !strings.Contains(a.Hits[0].Text, "dispensary") {
 				t.Fatalf("%s node: %+v", name, a)
@@ -105,7 +106,8 @@ func TestVectorsKeepToTheReaders(t *testing.T) {
 		w.Settle(t)
 		node := withEmbedder(w, knowledgetest.VillageEmbedder("one"))
 		embed(t, node)
-		mine, theirs := askNode(t, node, owner(), knowledgetest.VillageWords), askNode(t, node, knowledge.Caller{}, knowledgetest.VillageWords)
+		mine, theirs := askNode(t, node, owner(), knowledgetest.VillageWords),
+			askNode(t, node, knowledge.Caller{}, knowledgetest.VillageWords)
 		if len(mine.Hits) == 0 || mine.Hits[0].Name != "secret.txt" {
 			t.Errorf("the owner: %+v", mine)
 		}
@@ -117,7 +119,8 @@ func TestVectorsKeepToTheReaders(t *testing.T) {
 		if err := other.Delete(t.Context(), knowledgetest.OwnerOf(home), mine.Hits[0].Collection); err != nil {
 			t.Fatal(err)
 		}
-		if alone := askNode(t, other, knowledge.Caller{}, knowledgetest.VillageWords); alone.Confidence != theirs.Confidence || alone.Hits[0].Score != theirs.Hits[0].Score {
+		if alone := askNode(t, other, knowledge.Caller{},
+			knowledgetest.VillageWords); alone.Confidence != theirs.Confidence || alone.Hits[0].Score != theirs.Hits[0].Score {
 			t.Errorf("%v, %v alone and %v, %v beside what may not be read", alone.Confidence, alone.Hits[0].Score, theirs.Confidence, theirs.Hits[0].Score)
 		}
 	})
@@ -157,7 +160,8 @@ func TestAnotherModel(t *testing.T) {
 		if err := node.Sweep(t.Context()); err != nil || objects() != 31 {
 			t.Errorf("%d sets a day later, %v", objects(), err)
 		}
-		if a := askNode(t, withEmbedder(w, knowledgetest.VillageEmbedder("two")), owner(), knowledgetest.VillageWords); len(a.Hits) == 0 || a.Hits[0].Document != wanted {
+		if a := askNode(t, withEmbedder(w, knowledgetest.VillageEmbedder("two")), owner(),
+			knowledgetest.VillageWords); len(a.Hits) == 0 || a.Hits[0].Document != wanted {
 			t.Errorf("after the sweep: %+v", a)
 		}
 	})
@@ -339,7 +343,8 @@ func TestAnEmbedderThatDies(t *testing.T) {
 			t.Errorf("another model waits: %v", err)
 		}
 		for name, err := range map[string]error{
-			"keep": w.Records.KeepSegment(t.Context(), dead, time.Hour), "save": w.Records.SaveVectors(t.Context(), dead, nil, 0),
+			"keep": w.Records.KeepSegment(t.Context(), dead, time.Hour),
+			"save": w.Records.SaveVectors(t.Context(), dead, nil, 0),
 		} {
 			if !fault.Is(err, fault.Conflict) {
 				t.Errorf("%s by the dead: %v", name, err)

@@ -59,7 +59,8 @@ func TestKnowledgeFollowsTheFolder(t *testing.T) {
 			t.Fatalf("%+v", a)
 		}
 		want := knowledge.Source{
-			Collection: c.ID, CollectionName: "Clinic", Document: before, Name: "hours.txt", Title: "Clinic hours", Page: 1, Headings: []string{"Clinic hours"},
+			Collection: c.ID, CollectionName: "Clinic", Document: before, Name: "hours.txt", Title: "Clinic hours", Page: 1,
+			Headings: []string{"Clinic hours"},
 		}
 		got := a.Hits[0].Source
 		got.Number = 0
@@ -90,7 +91,8 @@ func TestReaders(t *testing.T) {
 	knowledgetest.Each(t, func(t *testing.T, w *knowledgetest.World) {
 		carol := "did:key:z6MkhaXgBZDvotDkL5257faiztiGiC2QtKLGpbnnEGta2doK"
 		w.Members[bob] = true
-		for name, readers := range map[string]knowledge.Readers{"all": knowledge.Everybody, "members": knowledge.Members, "named": knowledge.Named, "delegates": knowledge.Delegates} {
+		for name, readers := range map[string]knowledge.Readers{"all": knowledge.Everybody, "members": knowledge.Members,
+			"named": knowledge.Named, "delegates": knowledge.Delegates} {
 			w.Files.Put(home, "/"+name+"/a.txt", "# About "+name+"\nThe password of the pumphouse is kept by "+name+".")
 			var dids []string
 			if readers == knowledge.Named {
@@ -114,9 +116,11 @@ func TestReaders(t *testing.T) {
 			"a holder of one file":      {knowledge.Caller{Reach: knowledge.Reach{Namespace: home, Areas: area("/delegates/a.txt")}}, "all"},
 			"a holder of another name":  {knowledge.Caller{Reach: knowledge.Reach{Namespace: home, Areas: area("/delegate")}}, "all"},
 			"a holder of everything":    {knowledge.Caller{Reach: knowledge.Reach{Namespace: home, Areas: area("/")}}, "all delegates members named"},
-			"a holder in person":        {knowledge.Caller{DID: bob, Held: []knowledge.Reach{{Namespace: carol, Areas: area("/")}, {Namespace: home, Areas: area("/delegates")}}}, "all delegates"},
-			"a holder of two":           {knowledge.Caller{DID: bob, Held: []knowledge.Reach{{Namespace: home, Areas: area("/named")}, {Namespace: home, Areas: area("/members")}}}, "all members named"},
-			"of another's everything":   {knowledge.Caller{Reach: knowledge.Reach{Namespace: identity.NamespaceOf(bob), Areas: area("/")}}, "all"},
+			"a holder in person": {knowledge.Caller{DID: bob,
+				Held: []knowledge.Reach{{Namespace: carol, Areas: area("/")}, {Namespace: home, Areas: area("/delegates")}}}, "all delegates"},
+			"a holder of two": {knowledge.Caller{DID: bob,
+				Held: []knowledge.Reach{{Namespace: home, Areas: area("/named")}, {Namespace: home, Areas: area("/members")}}}, "all members named"},
+			"of another's everything": {knowledge.Caller{Reach: knowledge.Reach{Namespace: identity.NamespaceOf(bob), Areas: area("/")}}, "all"},
 		} {
 			got := map[string]bool{}
 			for _, h := range ask(t, w, c.who, "who keeps the password of the pumphouse").Hits {
@@ -362,7 +366,8 @@ func TestFailures(t *testing.T) {
 				t.Errorf("%+v, want %+v", d, want)
 			}
 		}
-		if _, counts, err := w.Records.CollectionsOf(t.Context(), knowledge.Whole(home)); err != nil || counts[0] != (knowledge.Counts{Read: 1, Failed: 2}) {
+		if _, counts, err := w.Records.CollectionsOf(t.Context(), knowledge.Whole(home)); err != nil ||
+			counts[0] != (knowledge.Counts{Read: 1, Failed: 2}) {
 			t.Errorf("%+v, %v", counts, err)
 		}
 		// A good version of a broken file is read, a broken version of a good one is
@@ -484,15 +489,18 @@ func TestWhatIsNoCollection(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, n := range []knowledge.NewCollection{{Name: "A", Folder: "/b", Readers: knowledge.Everybody}, {Name: "B", Folder: "/a", Readers: knowledge.Everybody}} {
+	for _, n := range []knowledge.NewCollection{{Name: "A", Folder: "/b", Readers: knowledge.Everybody},
+		{Name: "B", Folder: "/a", Readers: knowledge.Everybody}} {
 		if _, err := w.Create(t.Context(), knowledgetest.OwnerOf(home), n); !fault.Is(err, fault.Conflict) {
 			t.Errorf("%+v: %v", n, err)
 		}
 	}
-	if _, err := w.Change(t.Context(), knowledgetest.OwnerOf(identity.NamespaceOf(bob)), c.ID, knowledge.Changes{}); !fault.Is(err, fault.NotFound) {
+	if _, err := w.Change(t.Context(), knowledgetest.OwnerOf(identity.NamespaceOf(bob)), c.ID,
+		knowledge.Changes{}); !fault.Is(err, fault.NotFound) {
 		t.Errorf("changed by another: %v", err)
 	}
-	if err := w.Delete(t.Context(), knowledgetest.OwnerOf(identity.NamespaceOf(bob)), c.ID); !fault.Is(err, fault.NotFound) {
+	if err := w.Delete(t.Context(), knowledgetest.OwnerOf(identity.NamespaceOf(bob)), c.ID); !fault.Is(err,
+		fault.NotFound) {
 		t.Errorf("deleted by another: %v", err)
 	}
 }
@@ -541,57 +549,6 @@ func TestCollectionsToTidyComeInOrder(t *testing.T) {
 		}
 		if !slices.Equal(got, want) {
 			t.Errorf("%q, want %q", got, want)
-		}
-	})
-}
-
-// What a collection lost can wait for its time, and does not keep later losses
-// waiting.
-func TestLossesWaitForTheirTime(t *testing.T) {
-	t.Parallel()
-	knowledgetest.Each(t, func(t *testing.T, w *knowledgetest.World) {
-		c := w.MustCreate(t, home, "Clinic", "/clinic", knowledge.Everybody)
-		var ids []string
-		for i := range 3 {
-			ids = append(ids, w.Files.Put(home, fmt.Sprintf("/clinic/%d.txt", i), "Some words about the ward."))
-		}
-		w.Settle(t)
-		dirty := func(at time.Time) bool {
-			t.Helper()
-			found, err := w.Records.Dirty(t.Context(), 100, []int64{1 << 20}, at, "", 10)
-			if err != nil {
-				t.Fatal(err)
-			}
-			return slices.ContainsFunc(found, func(d knowledge.Collection) bool { return d.ID == c.ID })
-		}
-		revision := func() int64 {
-			t.Helper()
-			n, _, _, err := w.Records.State(t.Context(), c.ID)
-			if err != nil {
-				t.Fatal(err)
-			}
-			return n
-		}
-		soon, later := w.Clock.Now().Add(time.Minute), w.Clock.Now().Add(time.Hour)
-		if dirty(later) {
-			t.Error("nothing was lost")
-		}
-		w.Files.Remove(home, ids[0])
-		before := revision()
-		w.Settle(t)
-		if !dirty(soon) {
-			t.Error("a loss is not known")
-		}
-		if err := w.Records.DestroyLater(t.Context(), c.ID, before, later); err != nil || !dirty(soon) {
-			t.Errorf("put off by who did not see it: %v", err)
-		}
-		if err := w.Records.DestroyLater(t.Context(), c.ID, revision(), later); err != nil || dirty(soon) || !dirty(later.Add(time.Minute)) {
-			t.Errorf("not put off: %v", err)
-		}
-		w.Files.Remove(home, ids[1])
-		w.Settle(t)
-		if !dirty(soon) {
-			t.Error("a later loss waits for the first")
 		}
 	})
 }

@@ -25,7 +25,8 @@ func TestDelegatesChooseNoReaders(t *testing.T) {
 	proof := identitytest.Delegation(t, owner, delegate.DID, everything)
 	managed := func(from identitytest.Actor, options ...identitytest.Option) knowledge.Manager {
 		t.Helper()
-		m, err := knowledge.ManagedBy(identitytest.FilesPrincipal(t, id, identitytest.Files(t, from, id.DID(), "", options...)))
+		m, err := knowledge.ManagedBy(identitytest.FilesPrincipal(t, id,
+			identitytest.Files(t, from, id.DID(), "", options...)))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -57,10 +58,12 @@ func TestDelegatesChooseNoReaders(t *testing.T) {
 	refused("open it to everybody", err)
 	_, err = w.Change(t.Context(), by, c.ID, knowledge.Changes{DIDs: []string{delegate.DID}})
 	refused("name readers", err)
-	if c, err = w.Change(t.Context(), by, c.ID, knowledge.Changes{Name: new("Group")}); err != nil || c.Name != "Group" || c.Readers != knowledge.Delegates {
+	if c, err = w.Change(t.Context(), by, c.ID, knowledge.Changes{Name: new("Group")}); err != nil || c.Name != "Group" ||
+		c.Readers != knowledge.Delegates {
 		t.Errorf("rename: %+v, %v", c, err)
 	}
-	c, err = w.Change(t.Context(), owners, c.ID, knowledge.Changes{Readers: new(knowledge.Named), DIDs: []string{delegate.DID}})
+	c, err = w.Change(t.Context(), owners, c.ID,
+		knowledge.Changes{Readers: new(knowledge.Named), DIDs: []string{delegate.DID}})
 	if err != nil || !slices.Equal(c.DIDs, []string{delegate.DID}) {
 		t.Errorf("the owner names readers: %+v, %v", c, err)
 	}
@@ -75,16 +78,19 @@ func TestChangesKeepWhatTheyDoNotName(t *testing.T) {
 		if err != nil || !slices.Equal(c.DIDs, []string{alice}) {
 			t.Fatalf("take one reader out: %+v, %v", c, err)
 		}
-		if c, err = w.Change(t.Context(), knowledgetest.OwnerOf(home), c.ID, knowledge.Changes{Readers: new(knowledge.Delegates)}); err != nil || len(c.DIDs) > 0 {
+		if c, err = w.Change(t.Context(), knowledgetest.OwnerOf(home), c.ID,
+			knowledge.Changes{Readers: new(knowledge.Delegates)}); err != nil || len(c.DIDs) > 0 {
 			t.Fatalf("close it: %+v, %v", c, err)
 		}
-		for _, wrong := range []knowledge.Changes{{DIDs: []string{alice}}, {Readers: new(knowledge.Named)}, {Readers: new(knowledge.Named), DIDs: []string{}}} {
+		for _, wrong := range []knowledge.Changes{{DIDs: []string{alice}}, {Readers: new(knowledge.Named)},
+			{Readers: new(knowledge.Named), DIDs: []string{}}} {
 			if _, err := w.Change(t.Context(), knowledgetest.OwnerOf(home), c.ID, wrong); !fault.Is(err, fault.Invalid) {
 				t.Errorf("%+v: %v", wrong, err)
 			}
 		}
 		for i := range 20 {
-			if _, err := w.Change(t.Context(), knowledgetest.OwnerOf(home), c.ID, knowledge.Changes{Readers: new(knowledge.Everybody)}); err != nil {
+			if _, err := w.Change(t.Context(), knowledgetest.OwnerOf(home), c.ID,
+				knowledge.Changes{Readers: new(knowledge.Everybody)}); err != nil {
 				t.Fatal(err)
 			}
 			var both sync.WaitGroup
@@ -97,7 +103,8 @@ func TestChangesKeepWhatTheyDoNotName(t *testing.T) {
 				})
 			}
 			both.Wait()
-			if now, err := w.Records.Collection(t.Context(), knowledge.Whole(home), c.ID); err != nil || now.Name != name || now.Readers != knowledge.Delegates {
+			if now, err := w.Records.Collection(t.Context(), knowledge.Whole(home), c.ID); err != nil || now.Name != name ||
+				now.Readers != knowledge.Delegates {
 				t.Fatalf("%d: %+v, %v", i, now, err)
 			}
 		}

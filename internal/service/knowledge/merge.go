@@ -64,7 +64,8 @@ func (s *Service) TidyOnce(ctx context.Context) (int, error) {
 func (s *Service) nextDirty(ctx context.Context) (dirty []Collection, err error) {
 	after, _ := s.tidied.Load().(string)
 	for {
-		dirty, err = s.Store.Dirty(ctx, segmentsize.Many, segmentsize.Tiers(s.vectors != nil), s.Now().Add(-lostFor), after, tidyPage)
+		dirty, err = s.Store.Dirty(ctx, segmentsize.Many, segmentsize.Tiers(s.vectors != nil), s.Now().Add(-lostFor), after,
+			tidyPage)
 		if err != nil || len(dirty) > 0 || after == "" {
 			break
 		}

@@ -133,8 +133,9 @@ func (s *Service) embedQuestion(ctx context.Context, text string) ([]float32, er
 }
 
 // likeness compares a passage with the nearest of as many that have nothing to do
-// with the question: 0.25 is as near as that, and 1 is three deviations nearer. What a cosine means differs from model to model;
-// this does so less. It is reasoned, not fitted.
+// with the question: 0.25 is as near as that, and 1 is three deviations nearer.
+// What a cosine means differs from model to model; this does so less. It is
+// reasoned, not fitted.
 func (a *alike) likeness(key textindex.Key) (float64, bool) {
 	n := float64(a.usual.N)
 	if a.usual.N < fewVectors {

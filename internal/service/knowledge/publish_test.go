@@ -19,7 +19,8 @@ func TestAnOperatorPublishes(t *testing.T) {
 		stranger, member := knowledge.Caller{}, knowledge.Caller{DID: bob, Member: true}
 		found := func(who knowledge.Caller) bool { return len(ask(t, w, who, question).Hits) > 0 }
 		w.Files.Put(home, "/k/a.txt", "# Clinic\nThe clinic is paid at the counter.")
-		c, err := w.Create(t.Context(), knowledgetest.OwnerOf(home), knowledge.NewCollection{Name: "K", Folder: "/k", Readers: knowledge.Members})
+		c, err := w.Create(t.Context(), knowledgetest.OwnerOf(home),
+			knowledge.NewCollection{Name: "K", Folder: "/k", Readers: knowledge.Members})
 		if err != nil || c.Published() {
 			t.Fatalf("%+v, %v", c, err)
 		}
@@ -35,7 +36,8 @@ func TestAnOperatorPublishes(t *testing.T) {
 			id      string
 			readers knowledge.Readers
 			kind    fault.Kind
-		}{{"none", knowledge.Members, fault.NotFound}, {c.ID, knowledge.Everybody, fault.Conflict}, {c.ID, knowledge.Named, fault.Invalid}} {
+		}{{"none", knowledge.Members, fault.NotFound}, {c.ID, knowledge.Everybody, fault.Conflict}, {c.ID, knowledge.Named,
+			fault.Invalid}} {
 			if _, err := w.Publish(t.Context(), wrong.id, wrong.readers); !fault.Is(err, wrong.kind) {
 				t.Errorf("publish %q to %q: %v", wrong.id, wrong.readers, err)
 			}
@@ -84,7 +86,8 @@ func TestNestedCollectionsCountOnce(t *testing.T) {
 			w.MustCreate(t, home, fmt.Sprint("N", i), folder, knowledge.Everybody)
 		}
 		for name, deeper := range map[string]string{"one more below": folder + "/x", "one more above": "/n0/n1x"} {
-			_, err := w.Create(t.Context(), knowledgetest.OwnerOf(home), knowledge.NewCollection{Name: name, Folder: deeper, Readers: knowledge.Everybody})
+			_, err := w.Create(t.Context(), knowledgetest.OwnerOf(home),
+				knowledge.NewCollection{Name: name, Folder: deeper, Readers: knowledge.Everybody})
 			if below := name == "one more below"; below != fault.Is(err, fault.Conflict) {
 				t.Errorf("%s: %v", name, err)
 			}

@@ -147,7 +147,8 @@ func ManagedBy(p identity.Principal) (Manager, error) {
 		}
 		all = all.both(r)
 	}
-	return Manager{all, p.Kind == identity.ByInvocation && p.Root == p.DID && all.Namespace == identity.NamespaceOf(p.DID)}, nil
+	return Manager{all, p.Kind == identity.ByInvocation && p.Root == p.DID &&
+		all.Namespace == identity.NamespaceOf(p.DID)}, nil
 }
 
 // ListedBy is where a token gives an ability, such as to list files.
@@ -183,7 +184,8 @@ func (s *Service) reading(ctx context.Context, who Caller, only []string) (*read
 	if err != nil {
 		return nil, err
 	}
-	r := &reading{collections: readable, synonyms: s.synonyms(), scope: textindex.Scope{}, names: map[string]string{}, owners: map[string]string{}, open: map[string]*opened{}}
+	r := &reading{collections: readable, synonyms: s.synonyms(), scope: textindex.Scope{}, names: map[string]string{},
+		owners: map[string]string{}, open: map[string]*opened{}}
 	var views []*textindex.View
 	for _, c := range readable {
 		o, err := s.shelf.collection(ctx, c)
@@ -225,7 +227,8 @@ func (s *Service) Search(ctx context.Context, who Caller, q Question) (Answer, e
 	if err != nil {
 		return Answer{}, err
 	}
-	asked := textindex.Query{Text: q.Text, Language: analyse.Language(q.Language), Scope: r.scope, Limit: spare * min(q.Limit, MaxHits)}
+	asked := textindex.Query{Text: q.Text, Language: analyse.Language(q.Language), Scope: r.scope,
+		Limit: spare * min(q.Limit, MaxHits)}
 	if like := s.alike(ctx, r, q.Text); like != nil {
 		asked.Near, asked.Likeness = like.near, like.likeness
 	}
@@ -239,7 +242,8 @@ func (s *Service) Search(ctx context.Context, who Caller, q Question) (Answer, e
 		if !ok {
 			continue
 		}
-		a.Hits = append(a.Hits, Hit{Source: source, Sentences: h.Sentences(), Text: h.Text, Score: h.Score, Confidence: h.Confidence})
+		a.Hits = append(a.Hits, Hit{Source: source, Sentences: h.Sentences(), Text: h.Text, Score: h.Score,
+			Confidence: h.Confidence})
 	}
 	asked.Near, asked.Likeness = nil, nil // pairs have no vectors
 	if err := r.preferPair(ctx, asked, &a); err != nil {
@@ -269,7 +273,8 @@ func (r *reading) source(collection, generation string, number int, title string
 	var at place
 	_ = json.Unmarshal(meta, &at) // our own; without it only the place is unknown
 	return Source{
-		Collection: collection, CollectionName: r.names[collection], Document: d.FileID, Name: vfspath.BaseName(d.Path), Title: title,
+		Collection: collection, CollectionName: r.names[collection], Document: d.FileID, Name: vfspath.BaseName(d.Path),
+		Title:  title,
 		Number: number, Page: at.Page, Part: at.Part, Anchor: at.Anchor, Line: at.Line, Headings: at.Headings, Pair: at.Pair,
 	}, true
 }
@@ -285,7 +290,8 @@ const maxAround = 3
 
 // ReadPassages reads a passage and those around it, of a document that the caller
 // may read. What is not there and what may not be read are the same.
-func (s *Service) ReadPassages(ctx context.Context, who Caller, collection, file string, number, around int) ([]PassageText, error) {
+func (s *Service) ReadPassages(ctx context.Context, who Caller, collection, file string, number,
+	around int) ([]PassageText, error) {
 	r, err := s.reading(ctx, who, []string{collection})
 	if err != nil {
 		return nil, err
@@ -303,7 +309,8 @@ func (s *Service) ReadPassages(ctx context.Context, who Caller, collection, file
 	var out []PassageText
 	met := false
 	for n := max(number-around, 0); n <= number+around; n++ {
-		p, ok, err := r.searcher.Read(ctx, r.scope, textindex.Key{Collection: collection, Document: d.Generation, Number: uint32(n)})
+		p, ok, err := r.searcher.Read(ctx, r.scope,
+			textindex.Key{Collection: collection, Document: d.Generation, Number: uint32(n)})
 		if err != nil {
 			return nil, err
 		}

@@ -38,7 +38,8 @@ type Collections interface {
 	CreateCollection(ctx context.Context, c Collection, feed int64, most int) error
 	// ChangeCollection gives the collection within reach the name and the readers that
 	// change returns for it as it is; nobody else changes it meanwhile.
-	ChangeCollection(ctx context.Context, r Reach, id string, change func(Collection) (Collection, error)) (Collection, error)
+	ChangeCollection(ctx context.Context, r Reach, id string,
+		change func(Collection) (Collection, error)) (Collection, error)
 	// DeleteCollection forgets a collection, its documents and keys.
 	DeleteCollection(ctx context.Context, namespace, id string, now time.Time) error
 	// Collection is one within reach.
@@ -137,13 +138,15 @@ type Segments interface {
 	// time. DestroyLater says that what one lost stays until a later time, unless the
 	// collection is at another revision.
 	// They come in the order of their ids, after one.
-	Dirty(ctx context.Context, many int, tiers []int64, lostBefore time.Time, after string, limit int) ([]Collection, error)
+	Dirty(ctx context.Context, many int, tiers []int64, lostBefore time.Time, after string,
+		limit int) ([]Collection, error)
 	DestroyLater(ctx context.Context, collection string, revision int64, until time.Time) error
 	// Replace puts one segment, or none, in place of others, and marks those dead.
 	// Conflict when one of them is gone already. If settled, and the collection is still
 	// at the revision, nothing that was lost is in it any more.
 	// by may come with its vectors.
-	Replace(ctx context.Context, collection string, old []shelf.Held, by *Segment, vectors *VectorSet, revision int64, settled bool, now time.Time) error
+	Replace(ctx context.Context, collection string, old []shelf.Held, by *Segment, vectors *VectorSet, revision int64,
+		settled bool, now time.Time) error
 	shelf.Graves
 }
 

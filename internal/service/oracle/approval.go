@@ -107,7 +107,8 @@ type ApprovalBody struct {
 // Body is the approval as pages see it.
 func (a Approval) Body() ApprovalBody {
 	b := ApprovalBody{
-		ID: a.ID, RunID: a.RunID, SessionID: a.SessionID, ToolCallID: a.CallID, ToolName: a.Tool, Args: a.Args, Reason: a.Reason,
+		ID: a.ID, RunID: a.RunID, SessionID: a.SessionID, ToolCallID: a.CallID, ToolName: a.Tool, Args: a.Args,
+		Reason: a.Reason,
 		Schema: AnswerSchema(), CreatedAt: Timestamp(a.CreatedAt), ExpiresAt: Timestamp(a.ExpiresAt), Decision: a.Decision,
 	}
 	if !a.AnsweredAt.IsZero() {

@@ -53,7 +53,8 @@ func ServerEvents() []EventName {
 	return []EventName{
 		EventConnected, EventPong, EventStatus, EventSubscribed, EventAvailableEvents, EventRenderComponent,
 		EventToolCall, EventActionCall, EventBrowserToolCall, EventRouterUpdate, EventMessageCacheInvalidation,
-		EventCallICE, EventCallEnd, EventCallMoved, EventCallState, EventRunStarted, EventApprovalRequired, EventApprovalAnswered, EventCitations,
+		EventCallICE, EventCallEnd, EventCallMoved, EventCallState, EventRunStarted, EventApprovalRequired,
+		EventApprovalAnswered, EventCitations,
 	}
 }
 
@@ -78,7 +79,8 @@ type Event struct {
 
 // Wire is the event as it goes to sockets: bare, or in the hybrid form.
 func (e Event) Wire() (json.RawMessage, error) {
-	if e.Bare || e.Name == EventRunStarted || e.Name == EventApprovalRequired || e.Name == EventApprovalAnswered || e.Name == EventCitations {
+	if e.Bare || e.Name == EventRunStarted || e.Name == EventApprovalRequired || e.Name == EventApprovalAnswered ||
+		e.Name == EventCitations {
 		return e.Payload, nil
 	}
 	return e.Hybrid()

@@ -46,20 +46,29 @@ type (
 )
 
 var frames = map[string]any{
-	oracle.FrameRun: oracle.RunFrame{}, oracle.FrameReasoning: oracle.ReasoningFrame{}, oracle.FrameMessage: oracle.MessageFrame{},
-	oracle.FrameToolCall: oracle.ToolCallPayload{}, oracle.FrameActionCall: oracle.ActionCallPayload{}, oracle.FrameError: oracle.ErrorFrame{},
-	oracle.FrameDone: oracle.DoneFrame{}, oracle.FrameRouterUpdate: oracle.RouterUpdate{}, oracle.FrameRenderComponent: oracle.RenderComponentPayload{},
+	oracle.FrameRun: oracle.RunFrame{}, oracle.FrameReasoning: oracle.ReasoningFrame{},
+	oracle.FrameMessage:  oracle.MessageFrame{},
+	oracle.FrameToolCall: oracle.ToolCallPayload{}, oracle.FrameActionCall: oracle.ActionCallPayload{},
+	oracle.FrameError: oracle.ErrorFrame{},
+	oracle.FrameDone:  oracle.DoneFrame{}, oracle.FrameRouterUpdate: oracle.RouterUpdate{},
+	oracle.FrameRenderComponent:    oracle.RenderComponentPayload{},
 	oracle.FrameDelegationRequired: oracle.DelegationRequired{}, oracle.FrameApprovalRequired: oracle.ApprovalRequired{},
 	oracle.FrameApprovalAnswered: oracle.ApprovalAnswered{}, oracle.FrameCitations: oracle.CitationsPayload{},
 }
 
 var events = map[oracle.EventName]any{
-	oracle.EventConnected: connected{}, oracle.EventPong: stamped{}, oracle.EventStatus: status{}, oracle.EventSubscribed: stamped{},
-	oracle.EventAvailableEvents: catalogue{}, oracle.EventToolCall: oracle.ToolCallPayload{}, oracle.EventActionCall: oracle.ActionCallPayload{},
-	oracle.EventRenderComponent: oracle.RenderComponentPayload{}, oracle.EventBrowserToolCall: oracle.BrowserToolCallPayload{},
-	oracle.EventRouterUpdate: oracle.RouterUpdate{}, oracle.EventMessageCacheInvalidation: oracle.MessageCacheInvalidation{},
-	oracle.EventCallICE: oracle.CallICEPayload{}, oracle.EventCallEnd: oracle.CallEndPayload{}, oracle.EventCallMoved: oracle.CallEndPayload{},
-	oracle.EventCallState: oracle.CallStatePayload{}, oracle.EventApprovalRequired: oracle.ApprovalRequired{}, oracle.EventRunStarted: oracle.RunStarted{},
+	oracle.EventConnected: connected{}, oracle.EventPong: stamped{}, oracle.EventStatus: status{},
+	oracle.EventSubscribed:      stamped{},
+	oracle.EventAvailableEvents: catalogue{}, oracle.EventToolCall: oracle.ToolCallPayload{},
+	oracle.EventActionCall:               oracle.ActionCallPayload{},
+	oracle.EventRenderComponent:          oracle.RenderComponentPayload{},
+	oracle.EventBrowserToolCall:          oracle.BrowserToolCallPayload{},
+	oracle.EventRouterUpdate:             oracle.RouterUpdate{},
+	oracle.EventMessageCacheInvalidation: oracle.MessageCacheInvalidation{},
+	oracle.EventCallICE:                  oracle.CallICEPayload{}, oracle.EventCallEnd: oracle.CallEndPayload{},
+	oracle.EventCallMoved: oracle.CallEndPayload{},
+	oracle.EventCallState: oracle.CallStatePayload{}, oracle.EventApprovalRequired: oracle.ApprovalRequired{},
+	oracle.EventRunStarted:       oracle.RunStarted{},
 	oracle.EventApprovalAnswered: oracle.ApprovalAnswered{}, oracle.EventCitations: oracle.CitationsPayload{},
 }
 
@@ -67,12 +76,13 @@ var events = map[oracle.EventName]any{
 func schema(t *testing.T, title string, payload any) []byte {
 	t.Helper()
 	words := func(list ...any) *jsonschema.Schema { return &jsonschema.Schema{Type: "string", Enum: list} }
-	s, err := jsonschema.ForType(reflect.TypeOf(payload), &jsonschema.ForOptions{TypeSchemas: map[reflect.Type]*jsonschema.Schema{
-		reflect.TypeFor[json.RawMessage]():  {Type: "object"},
-		reflect.TypeFor[plugin.Status]():    words("isRunning", "done", "error"),
-		reflect.TypeFor[oracle.RunStatus](): words("finished", "aborted", "interrupted", "failed"),
-		reflect.TypeFor[oracle.Decision]():  words("approve", "deny", "expired", "withdrawn"),
-	}})
+	s, err := jsonschema.ForType(reflect.TypeOf(payload),
+		&jsonschema.ForOptions{TypeSchemas: map[reflect.Type]*jsonschema.Schema{
+			reflect.TypeFor[json.RawMessage]():  {Type: "object"},
+			reflect.TypeFor[plugin.Status]():    words("isRunning", "done", "error"),
+			reflect.TypeFor[oracle.RunStatus](): words("finished", "aborted", "interrupted", "failed"),
+			reflect.TypeFor[oracle.Decision]():  words("approve", "deny", "expired", "withdrawn"),
+		}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -29,7 +29,8 @@ const (
 func FrameNames() []string {
 	return []string{
 		FrameRun, FrameReasoning, FrameMessage, FrameToolCall, FrameActionCall, FrameError, FrameDone,
-		FrameRouterUpdate, FrameRenderComponent, FrameDelegationRequired, FrameApprovalRequired, FrameApprovalAnswered, FrameCitations,
+		FrameRouterUpdate, FrameRenderComponent, FrameDelegationRequired, FrameApprovalRequired, FrameApprovalAnswered,
+		FrameCitations,
 	}
 }
 

@@ -31,7 +31,8 @@ func TestBeyondAMeasure(t *testing.T) {
 			}
 			continue
 		}
-		if !fault.Is(err, fault.RateLimited) || fault.From(err).Message != c.want || fault.From(err).RetryAfter != 5*time.Hour+30*time.Minute {
+		if !fault.Is(err, fault.RateLimited) || fault.From(err).Message != c.want ||
+			fault.From(err).RetryAfter != 5*time.Hour+30*time.Minute {
 			t.Errorf("%s: %v", c.name, err)
 		}
 	}

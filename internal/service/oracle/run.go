@@ -221,4 +221,5 @@ type Carried struct {
 }
 
 // Spans begins a span, and returns what ends it.
-type Spans = func(ctx context.Context, name string, attrs ...slog.Attr) (context.Context, func(err error, attrs ...slog.Attr))
+type Spans = func(ctx context.Context, name string,
+	attrs ...slog.Attr) (context.Context, func(err error, attrs ...slog.Attr))

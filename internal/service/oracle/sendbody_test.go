@@ -38,11 +38,13 @@ func TestWhatIsDocumentedIsRead(t *testing.T) {
 	if len(problems) > 0 {
 		t.Errorf("problems: %q", problems)
 	}
-	if q := sent.Request; !sent.Stream || !sent.ReturnAllMessages || sent.RequestID != "r" || sent.Multitask != oracle.Reject ||
+	if q := sent.Request; !sent.Stream || !sent.ReturnAllMessages || sent.RequestID != "r" ||
+		sent.Multitask != oracle.Reject ||
 		q.Message != "hello" || q.Model != "m" || q.Tab != "t" || q.Timezone == "" || q.HomeServer == "" {
 		t.Errorf("lost on the way: %+v", sent)
 	}
-	if q := sent.Request; len(q.BrowserTools) != 1 || len(q.Actions) != 1 || !q.Actions[0].HasRender || len(q.Attachments) != 1 ||
+	if q := sent.Request; len(q.BrowserTools) != 1 || len(q.Actions) != 1 || !q.Actions[0].HasRender ||
+		len(q.Attachments) != 1 ||
 		q.Attachments[0].File == nil || q.Attachments[0].CID == "" || q.Metadata["a"] != true || q.Invocations["a"] != "b" {
 		t.Errorf("lost on the way: %+v", q)
 	}

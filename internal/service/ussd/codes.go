@@ -84,7 +84,8 @@ func (h *hop) checkCode(ctx context.Context, account Account, purpose string) (s
 		}
 		return h.wrongPIN(lock)
 	}
-	h.next.Memory.Proof, h.proved = &Proof{Purpose: purpose, Account: account.ID, Issuer: given.Issuer, MAC: given.MAC}, true
+	h.proved = true
+	h.next.Memory.Proof = &Proof{Purpose: purpose, Account: account.ID, Issuer: given.Issuer, MAC: given.MAC}
 	return "ok", map[string]string{"account": account.ID}, nil
 }
 

@@ -28,8 +28,10 @@ func (h *hop) storeForm(call string) (string, map[string]string, error) {
 	var b [8]byte
 	_, _ = rand.Read(b[:]) // never fails, by its contract
 	h.effects = append(h.effects, AddSubmission{ussdform.Submission{
-		ID: fmt.Sprintf("%012x%s", h.now.UnixMilli(), hex.EncodeToString(b[:])), Form: name, Menu: h.menu.Version(), Account: h.next.Account,
-		Phone: h.req.Phone, Language: h.next.State.Lang, At: h.now, Values: values, Notify: form.Notify, Receipt: form.Receipt,
+		ID: fmt.Sprintf("%012x%s", h.now.UnixMilli(), hex.EncodeToString(b[:])), Form: name, Menu: h.menu.Version(),
+		Account: h.next.Account,
+		Phone:   h.req.Phone, Language: h.next.State.Lang, At: h.now, Values: values, Notify: form.Notify,
+		Receipt: form.Receipt,
 	}})
 	return "ok", nil, nil
 }

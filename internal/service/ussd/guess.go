@@ -70,7 +70,8 @@ func (h *hop) verifyPIN(ctx context.Context) (string, map[string]string, error) 
 // not exist has none. It has begun durably before the PIN is looked at, and does not
 // begin before it is certain that it will be looked at now: what begins and does
 // not end keeps others waiting.
-func (h *hop) guess(ctx context.Context, account Account, counters []ussdpin.Counter, compare func() (bool, error)) (*guess, error) {
+func (h *hop) guess(ctx context.Context, account Account, counters []ussdpin.Counter,
+	compare func() (bool, error)) (*guess, error) {
 	prior := Prior{Rev: h.cur.Rev, Hop: h.cur.Hop}
 	if g := h.req.guessed; g != nil && g.prior == prior && g.account == account.ID {
 		h.claimed = true
@@ -101,7 +102,8 @@ func (h *hop) guess(ctx context.Context, account Account, counters []ussdpin.Cou
 // do not begin so.
 const guessQueue = "\x1fpin\x1f"
 
-func (h *hop) try(ctx context.Context, account Account, counters []ussdpin.Counter, compare func() (bool, error)) (*guess, error) {
+func (h *hop) try(ctx context.Context, account Account, counters []ussdpin.Counter,
+	compare func() (bool, error)) (*guess, error) {
 	done, err := h.svc.vault.Turn(ctx)
 	if err != nil {
 		return nil, err
@@ -109,7 +111,8 @@ func (h *hop) try(ctx context.Context, account Account, counters []ussdpin.Count
 	defer done()
 	// No request lives longer than its deadline: a check that is older is one
 	// whose node died or whose database stood still.
-	attempt, err := h.reserve(ctx, Claim{For: claimTime, Counters: counters, Token: rand.Text(), CheckFor: h.svc.cfg.Deadline})
+	attempt, err := h.reserve(ctx,
+		Claim{For: claimTime, Counters: counters, Token: rand.Text(), CheckFor: h.svc.cfg.Deadline})
 	if err != nil {
 		return nil, err
 	}

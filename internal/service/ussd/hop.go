@@ -180,7 +180,8 @@ func (h *hop) begin(ctx context.Context, prior *Prior) error {
 	}
 	h.menu = m
 	n := &Session{
-		ID: h.id, Rev: rand.Int64(), Phone: h.req.Phone, ServiceCode: ussdnumber.KeptCode(h.req.ServiceCode), //nolint:gosec // tells incarnations apart, no secret
+		//nolint:gosec // tells incarnations apart, no secret
+		ID: h.id, Rev: rand.Int64(), Phone: h.req.Phone, ServiceCode: ussdnumber.KeptCode(h.req.ServiceCode),
 		Dialect: h.req.Dialect, Menu: m.Version(), Created: h.now,
 	}
 	h.next = n
@@ -244,7 +245,8 @@ func (h *hop) offer(ctx context.Context) error {
 	if h.svc.cfg.ResumeWindow <= 0 || screen == "" {
 		return nil
 	}
-	last, err := h.svc.store.LastOfPhone(ctx, h.req.Phone, ussdnumber.KeptCode(h.req.ServiceCode), h.now.Add(-h.svc.cfg.ResumeWindow))
+	last, err := h.svc.store.LastOfPhone(ctx, h.req.Phone, ussdnumber.KeptCode(h.req.ServiceCode),
+		h.now.Add(-h.svc.cfg.ResumeWindow))
 	if errors.Is(err, ErrNoSession) {
 		return nil
 	}
@@ -368,7 +370,8 @@ func (h *hop) resume(ctx context.Context) error {
 			h.next.Memory.Saved = nil
 			return nil
 		}
-		h.next.State = ussdmenu.State{Screen: m.LoginScreen(), Lang: saved.State.Lang, Limit: h.next.State.Limit, Vars: map[string]string{"account": saved.Account}}
+		h.next.State = ussdmenu.State{Screen: m.LoginScreen(), Lang: saved.State.Lang, Limit: h.next.State.Limit,
+			Vars: map[string]string{"account": saved.Account}}
 		h.menu, h.next.Menu = m, saved.Menu
 	default:
 		limit := h.next.State.Limit

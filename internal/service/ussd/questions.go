@@ -41,7 +41,8 @@ func (h *hop) askOracle(ctx context.Context) (string, map[string]string, error) 
 	// The hop's own name: a gateway that sends it again asks nothing twice.
 	name := h.svc.cfg.Keys.Digest("question", h.id, fmt.Sprint(h.next.Rev, "/", h.next.Hop), text)
 	return h.hear(ctx, ussdquestion.Question{
-		ID: hex.EncodeToString(name), Account: h.next.Account, Phone: h.req.Phone, Language: h.next.State.Lang, Text: text, Created: h.now,
+		ID: hex.EncodeToString(name), Account: h.next.Account, Phone: h.req.Phone, Language: h.next.State.Lang, Text: text,
+		Created: h.now,
 	})
 }
 

@@ -62,10 +62,12 @@ func TestTheEditorsSchemaAgreesWithTheProgram(t *testing.T) {
 		slices.Sort(out)
 		return out
 	}
-	if diff := cmp.Diff(slices.Sorted(maps.Keys(ussd.ActionSpecs())), names(schema.Defs["action"].Properties["run"].Enum)); diff != "" {
+	if diff := cmp.Diff(slices.Sorted(maps.Keys(ussd.ActionSpecs())),
+		names(schema.Defs["action"].Properties["run"].Enum)); diff != "" {
 		t.Errorf("actions: %s", diff)
 	}
-	if diff := cmp.Diff(slices.Sorted(slices.Values(ussdmenu.Kinds())), names(schema.Defs["input"].Properties["kind"].Enum)); diff != "" {
+	if diff := cmp.Diff(slices.Sorted(slices.Values(ussdmenu.Kinds())),
+		names(schema.Defs["input"].Properties["kind"].Enum)); diff != "" {
 		t.Errorf("kinds: %s", diff)
 	}
 }

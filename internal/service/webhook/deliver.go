@@ -48,8 +48,9 @@ func (s *Service) attempt(ctx context.Context, d Due, read int) (Result, []byte,
 	began := time.Now()
 	at := s.Now()
 	answer, err := s.Sender.Send(ctx, Request{URL: d.Endpoint.URL, Body: d.Body, Read: read, Header: map[string]string{
-		HeaderID: d.Event, HeaderTimestamp: strconv.FormatInt(at.Unix(), 10), HeaderSignature: Sign(secrets, d.Event, at, d.Body),
-		"Content-Type": "application/json",
+		HeaderID: d.Event, HeaderTimestamp: strconv.FormatInt(at.Unix(), 10),
+		HeaderSignature: Sign(secrets, d.Event, at, d.Body),
+		"Content-Type":  "application/json",
 	}})
 	r := Result{At: at, Took: time.Since(began), Status: answer.Status, Answer: answer.First}
 	switch {

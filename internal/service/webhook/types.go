@@ -70,7 +70,9 @@ func ParseEvents(chosen []string) ([]string, error) {
 			continue
 		}
 		group, ok := strings.CutSuffix(name, "*")
-		if !ok || !strings.HasSuffix(group, ".") || !slices.ContainsFunc(Types(), func(t Type) bool { return strings.HasPrefix(t.Name, group) }) {
+		if !ok || !strings.HasSuffix(group, ".") || !slices.ContainsFunc(Types(), func(t Type) bool {
+			return strings.HasPrefix(t.Name, group)
+		}) {
 			return nil, fault.Newf(fault.Invalid, "events: there is no event %.60q", name)
 		}
 	}

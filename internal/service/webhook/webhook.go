@@ -5,8 +5,9 @@
 // sent at least once, under one id, until the receiver takes it or has refused it
 // for more than a day; that owners hear of what is theirs alone; that events name
 // things by ids and CIDs, and never carry content, paths, titles, telephone
-// numbers or tokens, but for the values that telephone callers send on purpose; that secrets are shown once and sealed at rest; and that an
-// owner whose receiver hangs slows nobody else. It does not promise order.
+// numbers or tokens, but for the values that telephone callers send on purpose;
+// that secrets are shown once and sealed at rest; and that an owner whose
+// receiver hangs slows nobody else. It does not promise order.
 //
 // It refuses addresses that are not public, when an endpoint is made and at each
 // connection, and follows no redirects.
@@ -299,7 +300,8 @@ func (s *Service) Add(ctx context.Context, owner string, n NewEndpoint) (Endpoin
 		return Endpoint{}, Secret{}, err
 	}
 	e := Endpoint{
-		ID: EndpointPrefix + rand.Text(), Owner: owner, URL: address, Description: n.Description, Events: events, Created: s.Now(),
+		ID: EndpointPrefix + rand.Text(), Owner: owner, URL: address, Description: n.Description, Events: events,
+		Created: s.Now(),
 	}
 	secret := newSecret()
 	sealed, err := s.vault.seal(e.ID, secret)

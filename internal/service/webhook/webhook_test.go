@@ -36,7 +36,8 @@ func TestAddresses(t *testing.T) {
 
 func TestChosenEvents(t *testing.T) {
 	t.Parallel()
-	for _, bad := range [][]string{nil, {""}, {"run"}, {"run."}, {"r*"}, {"nothing.*"}, {"run.finished "}, {"**"}, {"Run.finished"}, make([]string, 33)} {
+	for _, bad := range [][]string{nil, {""}, {"run"}, {"run."}, {"r*"}, {"nothing.*"}, {"run.finished "}, {"**"},
+		{"Run.finished"}, make([]string, 33)} {
 		if _, err := webhook.ParseEvents(bad); !fault.Is(err, fault.Invalid) {
 			t.Errorf("%q were taken: %v", bad, err)
 		}
@@ -47,7 +48,8 @@ func TestChosenEvents(t *testing.T) {
 		}
 	}
 	for _, one := range webhook.Types() {
-		if got, err := webhook.ParseEvents([]string{one.Name}); err != nil || !webhook.Chosen(got, one.Name) || !webhook.Chosen([]string{"*"}, one.Name) {
+		if got, err := webhook.ParseEvents([]string{one.Name}); err != nil || !webhook.Chosen(got, one.Name) ||
+			!webhook.Chosen([]string{"*"}, one.Name) {
 			t.Errorf("%s: %v %v", one.Name, got, err)
 		}
 	}
@@ -67,7 +69,8 @@ func TestPrivateHostsAreRefusedAtOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	address := "https://example.org/"
-	if _, _, err := s.Add(t.Context(), "did:x", webhook.NewEndpoint{URL: address, Events: []string{"*"}}); !fault.Is(err, fault.Invalid) {
+	if _, _, err := s.Add(t.Context(), "did:x", webhook.NewEndpoint{URL: address, Events: []string{"*"}}); !fault.Is(err,
+		fault.Invalid) {
 		t.Errorf("made: %v", err)
 	}
 	if _, err := s.Change(t.Context(), "did:x", "ep_1", webhook.Change{URL: &address}); !fault.Is(err, fault.Invalid) {
@@ -84,7 +87,8 @@ func TestIDsHaveOneSpelling(t *testing.T) {
 	if err != nil || !webhook.PlausibleID(webhook.EventPrefix, e.ID) {
 		t.Fatalf("%q %v", e.ID, err)
 	}
-	for _, other := range []string{strings.ToLower(e.ID), e.ID + "=", e.ID[1:], " " + e.ID, e.ID + "\x00", strings.Replace(e.ID, "evt_", "ep_", 1), "", "evt_"} {
+	for _, other := range []string{strings.ToLower(e.ID), e.ID + "=", e.ID[1:], " " + e.ID, e.ID + "\x00",
+		strings.Replace(e.ID, "evt_", "ep_", 1), "", "evt_"} {
 		if webhook.PlausibleID(webhook.EventPrefix, other) {
 			t.Errorf("%q is an id too", other)
 		}

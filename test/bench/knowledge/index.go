@@ -89,7 +89,8 @@ func buildIndex(ctx context.Context, stdout io.Writer, c *corpus, passages int, 
 	}
 	rate := func(d time.Duration) float64 { return float64(text) / 1e6 / d.Seconds() }
 	_, err = fmt.Fprintf(stdout, "BenchmarkIngest/passages=%d 1 %.2f MB/cpu-s %.2f index-MB/cpu-s %.2f join-MB/cpu-s %.2f seal-MB/cpu-s %.3f index-x-text %d segments\n", passages,
-		rate(spent.index+spent.join+spent.seal), rate(spent.index), rate(spent.join), rate(spent.seal), float64(size)/float64(text), len(list))
+		rate(spent.index+spent.join+
+			spent.seal), rate(spent.index), rate(spent.join), rate(spent.seal), float64(size)/float64(text), len(list))
 	return err
 }
 
@@ -122,7 +123,8 @@ func sealPart(ctx context.Context, objects blob.Store, name string, plain []byte
 }
 
 // joinSegments puts one segment in place of others.
-func joinSegments(ctx context.Context, objects blob.Store, name string, old []sealedSegment, spent *costs) (sealedSegment, error) {
+func joinSegments(ctx context.Context, objects blob.Store, name string, old []sealedSegment,
+	spent *costs) (sealedSegment, error) {
 	begin := processCPU()
 	views, err := openSegments(objects, old, textindex.NewJoinCache(joinCache))
 	if err != nil {
@@ -168,9 +170,10 @@ func openSegments(objects blob.Store, list []sealedSegment, cache *textindex.Cac
 		if err != nil {
 			return nil, err
 		}
-		s, err := textindex.Open(&sealedread.Reader{Blobs: objects, Name: one.Name, Size: one.Size, Open: func(fetch func(off, n int64) (io.ReadCloser, error), off, n int64, scratch []byte) (io.ReadCloser, error) {
-			return opener.RangeWith(fetch, off, n, scratch)
-		}}, one.Size, cache)
+		s, err := textindex.Open(&sealedread.Reader{Blobs: objects, Name: one.Name, Size: one.Size,
+			Open: func(fetch func(off, n int64) (io.ReadCloser, error), off, n int64, scratch []byte) (io.ReadCloser, error) {
+				return opener.RangeWith(fetch, off, n, scratch)
+			}}, one.Size, cache)
 		if err != nil {
 			return nil, err
 		}

@@ -194,7 +194,8 @@ func measureQueries(ctx context.Context, stdin io.Reader, stdout io.Writer, fold
 	}
 	slices.Sort(costs)
 	_, err = fmt.Fprintf(stdout, "BenchmarkAsk/passages=%s %d %.3f cpu-ms/op %.3f median-cpu-ms %.3f worst-cpu-ms %.1f rss-MB %d found\n", passages, len(costs),
-		sum.Seconds()*1e3/float64(len(costs)), costs[len(costs)/2].Seconds()*1e3, costs[len(costs)-1].Seconds()*1e3, residentMB(), found)
+		sum.Seconds()*1e3/float64(len(costs)), costs[len(costs)/2].Seconds()*1e3, costs[len(costs)-1].Seconds()*1e3,
+		residentMB(), found)
 	return err
 }
 

@@ -54,7 +54,8 @@ func everyNameIsHere(t *testing.T) string {
 	server := &dns.Server{Listener: port, Handler: dns.HandlerFunc(func(w dns.ResponseWriter, r *dns.Msg) {
 		reply := new(dns.Msg).SetReply(r)
 		if q := r.Question[0]; q.Qtype == dns.TypeA {
-			reply.Answer = append(reply.Answer, &dns.A{Hdr: dns.RR_Header{Name: q.Name, Rrtype: dns.TypeA, Class: dns.ClassINET}, A: net.IPv4(127, 0, 0, 1)})
+			reply.Answer = append(reply.Answer, &dns.A{Hdr: dns.RR_Header{Name: q.Name, Rrtype: dns.TypeA, Class: dns.ClassINET},
+				A: net.IPv4(127, 0, 0, 1)})
 		}
 		_ = w.WriteMsg(reply)
 	})}
@@ -68,8 +69,10 @@ func newAuthority(t *testing.T, httpPort, tlsPort int) authority {
 	quiet := log.New(io.Discard, "", 0)
 	store := db.NewMemoryStore()
 	issuer := ca.New(quiet, store, "", "ecdsa", 0, 1, map[string]ca.Profile{"default": {Description: "default"}})
-	front := wfe.New(quiet, store, va.New(quiet, httpPort, tlsPort, false, everyNameIsHere(t), store), issuer, []string{"pebble.letsencrypt.org"}, false, false, 1, 1)
-	a := authority{server: httptest.NewTLSServer(front.Handler()), file: filepath.Join(t.TempDir(), "authority.pem"), roots: x509.NewCertPool()}
+	front := wfe.New(quiet, store, va.New(quiet, httpPort, tlsPort, false, everyNameIsHere(t), store), issuer,
+		[]string{"pebble.letsencrypt.org"}, false, false, 1, 1)
+	a := authority{server: httptest.NewTLSServer(front.Handler()), file: filepath.Join(t.TempDir(), "authority.pem"),
+		roots: x509.NewCertPool()}
 	t.Cleanup(a.server.Close)
 	text := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: a.server.Certificate().Raw})
 	if err := os.WriteFile(a.file, text, 0o600); err != nil {
@@ -150,7 +153,8 @@ func client(a authority, n node) *http.Client {
 			return (&net.Dialer{}).DialContext(ctx, network, fmt.Sprintf("127.0.0.1:%d", port))
 		}
 	}
-	secure := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: a.roots}, ForceAttemptHTTP2: true, DialContext: to(n.port)}
+	secure := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: a.roots}, ForceAttemptHTTP2: true,
+		DialContext: to(n.port)}
 	plain := &http.Transport{DialContext: to(n.plain)}
 	return &http.Client{
 		Transport: byScheme{"https": secure, "http": plain}, Timeout: 20 * time.Second,
@@ -228,7 +232,8 @@ func TestAFleetGetsItsCertificate(t *testing.T) {
 		}
 		// A connection that requests share outlives the time in which each must progress.
 		big := strings.Repeat("x", 1<<20)
-		if resp, err := client(a, third).Post(fmt.Sprintf("https://%s/echo", domain), "text/plain", strings.NewReader(big)); err != nil || resp.ContentLength == 0 {
+		if resp, err := client(a, third).Post(fmt.Sprintf("https://%s/echo", domain), "text/plain",
+			strings.NewReader(big)); err != nil || resp.ContentLength == 0 {
 			t.Errorf("a large body: %v %v", resp, err)
 		}
 	})
@@ -245,7 +250,8 @@ func checkPlain(t *testing.T, c *http.Client, port int) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := fmt.Sprintf("https://%s:%d/echo?a=b", domain, port); resp.StatusCode != http.StatusPermanentRedirect || resp.Header.Get("Location") != want {
+	if want := fmt.Sprintf("https://%s:%d/echo?a=b", domain, port); resp.StatusCode != http.StatusPermanentRedirect ||
+		resp.Header.Get("Location") != want {
 		t.Errorf("%d %q, want %q", resp.StatusCode, resp.Header.Get("Location"), want)
 	}
 }

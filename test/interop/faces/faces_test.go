@@ -81,7 +81,8 @@ func connect(t *testing.T, model string) openai.Client {
 	}
 	mine := filepath.Join(folder, "me.key")
 	program(t, "key", "new", "--out", mine)
-	key := regexp.MustCompile(`cak_[a-z0-9]+`).FindString(program(t, "key", "app", "--for", "tests", "--days", "1", "--key", mine, "--server", url))
+	key := regexp.MustCompile(`cak_[a-z0-9]+`).FindString(program(t, "key", "app", "--for", "tests", "--days", "1",
+		"--key", mine, "--server", url))
 	return openai.NewClient(option.WithBaseURL(url+"/v1"), option.WithAPIKey(key))
 }
 
@@ -99,8 +100,11 @@ func TestOpenAI(t *testing.T) {
 	})
 	t.Run("chat", func(t *testing.T) {
 		ask := openai.ChatCompletionNewParams{
-			Model: "oracle", Messages: []openai.ChatCompletionMessageParamUnion{openai.SystemMessage("Be good."), openai.UserMessage("How is the zoo?")},
-			Tools: []openai.ChatCompletionToolUnionParam{openai.ChatCompletionFunctionTool(shared.FunctionDefinitionParam{Name: "zoo_count", Parameters: schema})},
+			Model: "oracle", Messages: []openai.ChatCompletionMessageParamUnion{openai.SystemMessage("Be good."),
+				openai.UserMessage("How is the zoo?")},
+			Tools: []openai.ChatCompletionToolUnionParam{
+				openai.ChatCompletionFunctionTool(shared.FunctionDefinitionParam{Name: "zoo_count", Parameters: schema}),
+			},
 		}
 		first, err := client.Chat.Completions.New(t.Context(), ask)
 		if err != nil {
@@ -122,7 +126,8 @@ func TestOpenAI(t *testing.T) {
 				t.Errorf("the client does not understand %s", stream.Current().RawJSON())
 			}
 		}
-		if err := stream.Err(); err != nil || all.Choices[0].Message.Content != zoo.Answer || all.Choices[0].FinishReason != "stop" || all.Usage.TotalTokens == 0 {
+		if err := stream.Err(); err != nil || all.Choices[0].Message.Content != zoo.Answer ||
+			all.Choices[0].FinishReason != "stop" || all.Usage.TotalTokens == 0 {
 			told, _ := json.Marshal(all)
 			t.Errorf("%s, %v", told, err)
 		}

@@ -10,5 +10,6 @@ func archive(block string) string {
 	leaf := ipld.SumDagCBOR(block)
 	variant := string(ipld.AppendCBOR(nil, ipld.MapNode(ipld.Entry{Key: "ucan@0.9.1", Value: ipld.LinkNode(leaf)})))
 	root := ipld.SumDagCBOR(variant)
-	return string(car.Append(nil, car.Archive{Roots: []string{root}, Blocks: []car.Block{{CID: leaf, Data: block}, {CID: root, Data: variant}}}))
+	return string(car.Append(nil,
+		car.Archive{Roots: []string{root}, Blocks: []car.Block{{CID: leaf, Data: block}, {CID: root, Data: variant}}}))
 }

@@ -72,7 +72,8 @@ func TestTheirTokensHold(t *testing.T) {
 	}
 	leaf, err := delegation.Delegate(bob.theirs, service.theirs,
 		[]theirs.Capability[theirs.NoCaveats]{theirs.NewCapability("fs/read", home+"/x", theirs.NoCaveats{})},
-		delegation.WithExpiration(int(time.Now().Add(time.Minute).Unix())), delegation.WithProof(delegation.FromDelegation(grant)))
+		delegation.WithExpiration(int(time.Now().Add(time.Minute).Unix())),
+		delegation.WithProof(delegation.FromDelegation(grant)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -100,8 +101,9 @@ func TestOurTokensHoldThere(t *testing.T) {
 		t.Fatal(err)
 	}
 	leaf, err := ucan.Issue(bob.ours, ucan.Statement{
-		Audience: service.ours.DID(), Capabilities: capability, Expires: time.Now().Add(time.Minute), Proofs: []*ucan.Token{grant},
-		Facts: []ipld.Node{ipld.MapNode(ipld.Entry{Key: "nonce", Value: ipld.TextNode("f")})},
+		Audience: service.ours.DID(), Capabilities: capability, Expires: time.Now().Add(time.Minute),
+		Proofs: []*ucan.Token{grant},
+		Facts:  []ipld.Node{ipld.MapNode(ipld.Entry{Key: "nonce", Value: ipld.TextNode("f")})},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -116,7 +118,8 @@ func TestOurTokensHoldThere(t *testing.T) {
 	if _, err := claim(t.Context(), service.theirs.Verifier(), read); err != nil {
 		t.Errorf("their validator refuses our token: %v", err)
 	}
-	forged, err := ucan.Issue(bob.ours, ucan.Statement{Audience: service.ours.DID(), Capabilities: capability, Expires: time.Now().Add(time.Minute)})
+	forged, err := ucan.Issue(bob.ours, ucan.Statement{Audience: service.ours.DID(), Capabilities: capability,
+		Expires: time.Now().Add(time.Minute)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -133,14 +136,16 @@ func claim(ctx context.Context, authority principal.Verifier, d delegation.Deleg
 	if err != nil {
 		return "", err
 	}
-	parser := validator.NewCapability("fs/read", schema.DIDString(), schema.Struct[theirs.NoCaveats](types.TypeByName("Caveats"), nil), nil)
-	authorization, failed := validator.Claim(ctx, parser, []delegation.Proof{delegation.FromDelegation(d)}, validator.NewClaimContext(
-		authority, validator.IsSelfIssued,
-		func(context.Context, validator.Authorization[any]) validator.Revoked { return nil },
-		validator.ProofUnavailable,
-		func(text string) (principal.Verifier, error) { return verifier.Parse(text) },
-		validator.FailDIDKeyResolution, validator.NotExpiredNotTooEarly,
-	))
+	parser := validator.NewCapability("fs/read", schema.DIDString(),
+		schema.Struct[theirs.NoCaveats](types.TypeByName("Caveats"), nil), nil)
+	authorization, failed := validator.Claim(ctx, parser, []delegation.Proof{delegation.FromDelegation(d)},
+		validator.NewClaimContext(
+			authority, validator.IsSelfIssued,
+			func(context.Context, validator.Authorization[any]) validator.Revoked { return nil },
+			validator.ProofUnavailable,
+			func(text string) (principal.Verifier, error) { return verifier.Parse(text) },
+			validator.FailDIDKeyResolution, validator.NotExpiredNotTooEarly,
+		))
 	if failed != nil {
 		return "", failed
 	}

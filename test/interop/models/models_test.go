@@ -44,8 +44,11 @@ func TestChat(t *testing.T) {
 			s := open(t, name)
 			client := openai.NewClient(option.WithBaseURL(s.URL()), option.WithAPIKey("k"))
 			ask := openai.ChatCompletionNewParams{
-				Model: s.Model, Messages: []openai.ChatCompletionMessageParamUnion{openai.SystemMessage("Be good."), openai.UserMessage("How is the zoo?")},
-				Tools: []openai.ChatCompletionToolUnionParam{openai.ChatCompletionFunctionTool(shared.FunctionDefinitionParam{Name: "zoo_count", Parameters: schema})},
+				Model: s.Model, Messages: []openai.ChatCompletionMessageParamUnion{openai.SystemMessage("Be good."),
+					openai.UserMessage("How is the zoo?")},
+				Tools: []openai.ChatCompletionToolUnionParam{
+					openai.ChatCompletionFunctionTool(shared.FunctionDefinitionParam{Name: "zoo_count", Parameters: schema}),
+				},
 			}
 			first := chat(t, client, ask)
 			calls := first.Choices[0].Message.ToolCalls
@@ -57,7 +60,8 @@ func TestChat(t *testing.T) {
 				ask.Messages = append(ask.Messages, openai.ToolMessage("1", c.ID))
 			}
 			whole, err := client.Chat.Completions.New(t.Context(), ask)
-			if err != nil || whole.Choices[0].Message.Content != zoo.Answer || whole.Usage.PromptTokensDetails.CachedTokens == 0 {
+			if err != nil || whole.Choices[0].Message.Content != zoo.Answer ||
+				whole.Usage.PromptTokensDetails.CachedTokens == 0 {
 				t.Errorf("%+v, %v", whole, err)
 			}
 		})
@@ -82,7 +86,8 @@ func TestResponses(t *testing.T) {
 	s := open(t, "openai responses")
 	client := openai.NewClient(option.WithBaseURL(s.URL()), option.WithAPIKey("k"))
 	ask := responses.ResponseNewParams{
-		Model: s.Model, Store: param.NewOpt(false), Include: []responses.ResponseIncludable{responses.ResponseIncludableReasoningEncryptedContent},
+		Model: s.Model, Store: param.NewOpt(false),
+		Include: []responses.ResponseIncludable{responses.ResponseIncludableReasoningEncryptedContent},
 		Input: responses.ResponseNewParamsInputUnion{OfInputItemList: responses.ResponseInputParam{
 			responses.ResponseInputItemParamOfMessage("How is the zoo?", responses.EasyInputMessageRoleUser),
 		}},
@@ -133,8 +138,10 @@ func TestMessages(t *testing.T) {
 			s := open(t, name)
 			client := anthropic.NewClient(anthropicoption.WithBaseURL(s.URL()), anthropicoption.WithAPIKey("k"))
 			ask := anthropic.MessageNewParams{
-				Model: anthropic.Model(s.Model), MaxTokens: 1000, Messages: []anthropic.MessageParam{anthropic.NewUserMessage(anthropic.NewTextBlock("How is the zoo?"))},
-				Tools: []anthropic.ToolUnionParam{{OfTool: &anthropic.ToolParam{Name: "zoo_count", InputSchema: anthropic.ToolInputSchemaParam{Properties: schema["properties"]}}}},
+				Model: anthropic.Model(s.Model), MaxTokens: 1000,
+				Messages: []anthropic.MessageParam{anthropic.NewUserMessage(anthropic.NewTextBlock("How is the zoo?"))},
+				Tools: []anthropic.ToolUnionParam{{OfTool: &anthropic.ToolParam{Name: "zoo_count",
+					InputSchema: anthropic.ToolInputSchemaParam{Properties: schema["properties"]}}}},
 			}
 			first := messages(t, client, ask)
 			ask.Messages = append(ask.Messages, first.ToParam())

@@ -45,11 +45,13 @@ func (n *node) Entity(ctx context.Context, _ *entity.QueryEntityRequest) (*entit
 	return n.one, withHeight(ctx)
 }
 
-func (n *node) GetSyncing(ctx context.Context, _ *tendermint.GetSyncingRequest) (*tendermint.GetSyncingResponse, error) {
+func (n *node) GetSyncing(ctx context.Context,
+	_ *tendermint.GetSyncingRequest) (*tendermint.GetSyncingResponse, error) {
 	return &tendermint.GetSyncingResponse{}, withHeight(ctx)
 }
 
-func (n *claimsNode) ClaimList(ctx context.Context, _ *claims.QueryClaimListRequest) (*claims.QueryClaimListResponse, error) {
+func (n *claimsNode) ClaimList(ctx context.Context,
+	_ *claims.QueryClaimListRequest) (*claims.QueryClaimListResponse, error) {
 	return n.list, withHeight(ctx)
 }
 
@@ -76,7 +78,8 @@ func runNode(ctx context.Context) error {
 // runGenerated is the gateway that grpc-gateway generates, with its usual
 // settings but the names of the .proto files.
 func runGenerated(ctx context.Context, target string) error {
-	conn, err := grpc.NewClient(target, grpc.WithTransportCredentials(insecure.NewCredentials()), grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(16<<20)))
+	conn, err := grpc.NewClient(target, grpc.WithTransportCredentials(insecure.NewCredentials()),
+		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(16<<20)))
 	if err != nil {
 		return err
 	}
@@ -176,8 +179,9 @@ func sampleClaims() *claims.QueryClaimListResponse {
 				VerificationProof: "bafkreiproof" + strconv.Itoa(i), EvaluationDate: at,
 				Amount: []*coin.Coin{{Denom: "uixo", Amount: "1000000"}},
 			},
-			PaymentsStatus: &claims.ClaimPayments{Submission: claims.PaymentStatus_PAID, Approval: claims.PaymentStatus_AUTHORIZED},
-			Amount:         []*coin.Coin{{Denom: "uixo", Amount: "5000000"}},
+			PaymentsStatus: &claims.ClaimPayments{Submission: claims.PaymentStatus_PAID,
+				Approval: claims.PaymentStatus_AUTHORIZED},
+			Amount: []*coin.Coin{{Denom: "uixo", Amount: "5000000"}},
 		})
 	}
 	return list

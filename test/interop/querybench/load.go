@@ -101,7 +101,8 @@ func loadGRPC(ctx context.Context, node string, which, clients int, length time.
 	return load(clients, length, func() (func() error, func(), error) { return ask, func() {}, nil })
 }
 
-func load(clients int, length time.Duration, connect func() (ask func() error, done func(), err error)) (sample, int, error) {
+func load(clients int, length time.Duration,
+	connect func() (ask func() error, done func(), err error)) (sample, int, error) {
 	var group sync.WaitGroup
 	took := make([][]time.Duration, clients)
 	errs := make([]error, clients)

@@ -262,7 +262,9 @@ func report(name string, samples map[string][]sample) bool {
 		}
 		rate, cpu := median(rates), median(cpus)
 		fmt.Printf("%-12s %10.0f %7.2fx %10s %10s %12s %7.2fx\n", arm, medianOf(s, func(s sample) float64 { return s.rate }), rate,
-			durationOf(s, func(s sample) time.Duration { return s.p50 }), durationOf(s, func(s sample) time.Duration { return s.p99 }),
+			durationOf(s, func(s sample) time.Duration {
+				return s.p50
+			}), durationOf(s, func(s sample) time.Duration { return s.p99 }),
 			durationOf(s, func(s sample) time.Duration { return s.cpu }), cpu)
 		slices.Sort(rates)
 		fmt.Printf("  half of the rounds between %.2fx and %.2fx; client and node used %s per request\n",

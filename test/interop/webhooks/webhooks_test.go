@@ -28,7 +28,8 @@ func TestTheLibraryTakesOurs(t *testing.T) {
 	db := webhooktest.Migrated(t, sqldbtest.SQLite(t))
 	store := webhooksql.New(db, queue.Config{})
 	svc, err := webhook.New(webhook.Deps{
-		Store: store, Sender: webhooksend.New(webhooksend.Config{Client: &http.Client{}}), Key: bytes.Repeat([]byte{9}, 32), Plain: true,
+		Store: store, Sender: webhooksend.New(webhooksend.Config{Client: &http.Client{}}), Key: bytes.Repeat([]byte{9}, 32),
+		Plain: true,
 	})
 	if err != nil {
 		t.Fatal(err)

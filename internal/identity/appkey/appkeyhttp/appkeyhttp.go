@@ -228,8 +228,10 @@ func (a api) self(w http.ResponseWriter, r *http.Request) error {
 
 func (a api) body(k appkey.Key) Key {
 	out := Key{
-		ID: k.ID, Name: k.Name, Maker: k.Maker, DID: k.DID, Scopes: k.Scopes, Capabilities: []Capability{}, Spent: amount(k.Spent),
-		Created: stamp(k.Created), Expires: stamp(k.Expires), LastUsed: stamp(k.Used), Revoked: stamp(k.Revoked), State: k.State(a.keys.Now()),
+		ID: k.ID, Name: k.Name, Maker: k.Maker, DID: k.DID, Scopes: k.Scopes, Capabilities: []Capability{},
+		Spent:   amount(k.Spent),
+		Created: stamp(k.Created), Expires: stamp(k.Expires), LastUsed: stamp(k.Used), Revoked: stamp(k.Revoked),
+		State: k.State(a.keys.Now()),
 	}
 	for _, c := range k.Capabilities() {
 		out.Capabilities = append(out.Capabilities, Capability{Can: c.Can, With: c.With})

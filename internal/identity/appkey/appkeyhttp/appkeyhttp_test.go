@@ -39,13 +39,15 @@ func open(t *testing.T) *site {
 	face := appkeyhttp.Face{Keys: s, Identity: who, Limits: identityhttp.Limits{
 		Principals: ratelimit.NewLimiter(ratelimit.LimiterConfig{Name: "principal", PerMinute: 5}),
 	}}
-	surfaces := appkeyhttp.Surfaces(appkeyhttp.Deps{Service: s.Service, Face: face, Authenticate: identityhttp.Wrap(who, identity.Oracle)})
+	surfaces := appkeyhttp.Surfaces(appkeyhttp.Deps{Service: s.Service, Face: face,
+		Authenticate: identityhttp.Wrap(who, identity.Oracle)})
 	for _, scope := range []appkey.Scope{appkey.Oracle, appkey.Files, appkey.Knowledge} {
 		surfaces = append(surfaces, httpserver.Surface{
 			Name: string(scope), Authenticate: face.Wrap(scope),
 			Routes: []httpserver.Route{
 				{Method: http.MethodGet, Pattern: "/" + string(scope), Auth: httpserver.Principal, Handler: tell},
-				{Method: http.MethodGet, Pattern: "/" + string(scope) + "/stream", Auth: httpserver.Principal, Stream: true, Handler: s.stream},
+				{Method: http.MethodGet, Pattern: "/" + string(scope) + "/stream", Auth: httpserver.Principal, Stream: true,
+					Handler: s.stream},
 			},
 		})
 	}
@@ -92,7 +94,8 @@ func (s *site) get(t *testing.T, path, user, secret string) *httptest.ResponseRe
 func TestAFaceKnowsWhoCame(t *testing.T) {
 	t.Parallel()
 	s := open(t)
-	k, text := appkeytest.Make(t, s.Service, alice, "one", appkeytest.For(alice, appkey.Oracle), appkeytest.For(alice, appkey.Files), appkeytest.For(alice, appkey.Knowledge))
+	k, text := appkeytest.Make(t, s.Service, alice, "one", appkeytest.For(alice, appkey.Oracle),
+		appkeytest.For(alice, appkey.Files), appkeytest.For(alice, appkey.Knowledge))
 	invocation := identitytest.Invocation(t, alice, identitytest.Oracle.DID)
 	files := identitytest.Files(t, alice, identitytest.Oracle.DID, "fs/*")
 	for name, c := range map[string]struct {
@@ -202,10 +205,12 @@ func TestMakingOverHTTP(t *testing.T) {
 	body := fmt.Sprintf(`{"id":%q,"name":"phone","delegation":%q,"budget":{"tokens":10,"costMicros":20}}`, offer.ID, identitytest.UserToOracle(t, alice, offer.Holder))
 	var made appkeyhttp.MadeKey
 	got := do(http.MethodPost, "/api/keys", body, &made)
-	if got.Code != http.StatusCreated || got.Header().Get("Cache-Control") != "no-store" || made.ID != offer.ID || made.DID != offer.Holder || made.State != "active" {
+	if got.Code != http.StatusCreated || got.Header().Get("Cache-Control") != "no-store" || made.ID != offer.ID ||
+		made.DID != offer.Holder || made.State != "active" {
 		t.Errorf("made: %d %v %s", got.Code, got.Header(), got.Body)
 	}
-	if got := do(http.MethodPost, "/api/keys", body, nil); got.Code != http.StatusConflict || strings.Contains(got.Body.String(), identity.AppKeyPrefix) {
+	if got := do(http.MethodPost, "/api/keys", body, nil); got.Code != http.StatusConflict ||
+		strings.Contains(got.Body.String(), identity.AppKeyPrefix) {
 		t.Errorf("the same again: %d %s", got.Code, got.Body)
 	}
 	for what, bad := range map[string]string{
@@ -216,7 +221,8 @@ func TestMakingOverHTTP(t *testing.T) {
 		}
 	}
 	var list appkeyhttp.KeyList
-	if got := do(http.MethodGet, "/api/keys", "", &list); len(list.Keys) != 1 || list.Keys[0].Name != "phone" || *list.Keys[0].Left != (appkeyhttp.Amount{Tokens: 10, CostMicros: 20}) ||
+	if got := do(http.MethodGet, "/api/keys", "", &list); len(list.Keys) != 1 || list.Keys[0].Name != "phone" ||
+		*list.Keys[0].Left != (appkeyhttp.Amount{Tokens: 10, CostMicros: 20}) ||
 		strings.Contains(got.Body.String(), made.Text) {
 		t.Errorf("listed: %s", got.Body)
 	}

@@ -33,17 +33,20 @@ func New(tb testing.TB, store appkey.Store, who *identity.Service, change ...fun
 
 // Request returns what the actor sends to make an app key. By default it is for the
 // oracle, for an hour; options change the delegation.
-func Request(tb testing.TB, s *appkey.Service, from identitytest.Actor, name string, options ...identitytest.Option) appkey.NewKey {
+func Request(tb testing.TB, s *appkey.Service, from identitytest.Actor, name string,
+	options ...identitytest.Option) appkey.NewKey {
 	tb.Helper()
 	offer, err := s.Offer()
 	if err != nil {
 		tb.Fatalf("appkeytest: %v", err)
 	}
-	return appkey.NewKey{ID: offer.ID, Name: name, Delegation: identitytest.UserToOracle(tb, from, offer.Holder, options...)}
+	return appkey.NewKey{ID: offer.ID, Name: name,
+		Delegation: identitytest.UserToOracle(tb, from, offer.Holder, options...)}
 }
 
 // Make returns an app key of the actor, and its text.
-func Make(tb testing.TB, s *appkey.Service, from identitytest.Actor, name string, options ...identitytest.Option) (appkey.Key, string) {
+func Make(tb testing.TB, s *appkey.Service, from identitytest.Actor, name string,
+	options ...identitytest.Option) (appkey.Key, string) {
 	tb.Helper()
 	k, text, err := s.Make(tb.Context(), identity.Principal{DID: from.DID}, Request(tb, s, from, name, options...))
 	if err != nil {
@@ -65,6 +68,7 @@ func For(from identitytest.Actor, scope appkey.Scope) identitytest.Option {
 func Record(id, maker, name string, created time.Time) appkey.Key {
 	return appkey.Key{
 		ID: id, Maker: maker, Name: name, DID: "did:key:z" + id, Scopes: []appkey.Scope{appkey.Files, appkey.Oracle},
-		Budget: appkey.Amount{Tokens: 1000, Micros: 2000}, Created: created, Expires: created.Add(time.Hour), Delegation: "delegation " + id, Proof: "proof " + id,
+		Budget: appkey.Amount{Tokens: 1000, Micros: 2000}, Created: created, Expires: created.Add(time.Hour),
+		Delegation: "delegation " + id, Proof: "proof " + id,
 	}
 }

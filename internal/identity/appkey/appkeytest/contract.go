@@ -113,7 +113,8 @@ func testBound(t *testing.T, here, there appkey.Store) {
 	for i := range appkey.MaxMadePerDay - appkey.MaxActive { // when the first have expired
 		add(t, here, Record(fmt.Sprint("second", i), "did:x:alice", fmt.Sprint("key", i), at.Add(2*time.Hour)))
 	}
-	if err := there.AddKey(t.Context(), Record("more", "did:x:alice", "more", at.Add(4*time.Hour)), "digest more"); !errors.Is(err, appkey.ErrTooMany) {
+	if err := there.AddKey(t.Context(), Record("more", "did:x:alice", "more", at.Add(4*time.Hour)),
+		"digest more"); !errors.Is(err, appkey.ErrTooMany) {
 		t.Errorf("one more in a day: %v", err)
 	}
 	add(t, there, Record("more", "did:x:alice", "more", at.Add(25*time.Hour)))
@@ -216,7 +217,8 @@ func testReserved(t *testing.T, here, there appkey.Store) {
 	if err := here.ChargeKey(t.Context(), "a", appkey.Amount{Tokens: -250}); err != nil {
 		t.Fatal(err)
 	}
-	if held, ok, err := there.ReserveKey(t.Context(), "did:x:alice", "a", appkey.Amount{Tokens: 300}); err != nil || !ok || held.Tokens != 250 {
+	if held, ok, err := there.ReserveKey(t.Context(), "did:x:alice", "a", appkey.Amount{Tokens: 300}); err != nil || !ok ||
+		held.Tokens != 250 {
 		t.Errorf("what was taken back is not there: %+v %v %v", held, ok, err)
 	}
 	for _, id := range [][2]string{{"did:x:bob", "a"}, {"did:x:alice", "none"}} {

@@ -140,15 +140,19 @@ func Surface(d Deps) httpserver.Surface {
 				Replies: []httpserver.Reply{{Status: http.StatusOK, Body: MemberList{}}}, Handler: a.members,
 			},
 			{
-				Method: http.MethodPut, Pattern: "/operator/members/{did}", Auth: httpserver.Operator, Tags: operators, Params: []httpserver.Param{did},
+				Method: http.MethodPut, Pattern: "/operator/members/{did}", Auth: httpserver.Operator, Tags: operators,
+				Params:  []httpserver.Param{did},
 				Summary: "Add a member", Doc: "Whoever is a member already stays as they are.",
-				Body: NewMember{}, Replies: []httpserver.Reply{{Status: http.StatusOK, Body: Member{}}, {Status: http.StatusCreated, Body: Member{}}}, Handler: a.addMember,
+				Body: NewMember{}, Replies: []httpserver.Reply{{Status: http.StatusOK, Body: Member{}},
+					{Status: http.StatusCreated, Body: Member{}}}, Handler: a.addMember,
 			},
 			{
-				Method: http.MethodDelete, Pattern: "/operator/members/{did}", Auth: httpserver.Operator, Tags: operators, Params: []httpserver.Param{did},
+				Method: http.MethodDelete, Pattern: "/operator/members/{did}", Auth: httpserver.Operator, Tags: operators,
+				Params:  []httpserver.Param{did},
 				Summary: "Remove a member",
 				Doc:     "Every node refuses them, and what they delegated, within a second; open streams and sockets end. What they stored stays.",
-				Replies: []httpserver.Reply{{Status: http.StatusNoContent}, {Status: http.StatusConflict, Doc: "ACCESS_DIDS names the DID."}}, Handler: a.removeMember,
+				Replies: []httpserver.Reply{{Status: http.StatusNoContent},
+					{Status: http.StatusConflict, Doc: "ACCESS_DIDS names the DID."}}, Handler: a.removeMember,
 			},
 			{
 				Method: http.MethodGet, Pattern: "/operator/invitations", Auth: httpserver.Operator, Tags: operators,
@@ -159,7 +163,8 @@ func Surface(d Deps) httpserver.Surface {
 			{
 				Method: http.MethodPost, Pattern: "/operator/invitations", Auth: httpserver.Operator, Tags: operators,
 				Summary: "Make an invitation", Doc: "maxUses is 1 to 10000 (usually 1), expiresIn is seconds up to 90 days (usually 7 days). The code is shown once.",
-				Body: NewInvitation{}, Replies: []httpserver.Reply{{Status: http.StatusCreated, Body: MadeInvitation{}}}, Handler: a.invite,
+				Body: NewInvitation{}, Replies: []httpserver.Reply{{Status: http.StatusCreated, Body: MadeInvitation{}}},
+				Handler: a.invite,
 			},
 			{
 				Method: http.MethodDelete, Pattern: "/operator/invitations/{id}", Auth: httpserver.Operator, Tags: operators,
@@ -305,7 +310,8 @@ func memberBody(m membership.Member) Member {
 
 func invitationBody(i membership.Invitation, now time.Time) Invitation {
 	return Invitation{
-		ID: i.ID, Note: i.Note, Uses: i.Uses, MaxUses: i.MaxUses, Created: timestamp(i.Created), Expires: timestamp(i.Expires), Over: i.Over(now),
+		ID: i.ID, Note: i.Note, Uses: i.Uses, MaxUses: i.MaxUses, Created: timestamp(i.Created),
+		Expires: timestamp(i.Expires), Over: i.Over(now),
 	}
 }
 

@@ -37,7 +37,8 @@ func serve(t *testing.T, failures *tries) *httpserver.Server {
 
 func serveWith(t *testing.T, mode membership.Mode, failures *tries) *httpserver.Server {
 	t.Helper()
-	book, err := membership.NewBook(membershipsql.New(sqldbtest.Migrate(t, sqldbtest.SQLite(t), membershipsql.Migrations())), []string{identitytest.Carol.DID}, nil)
+	book, err := membership.NewBook(membershipsql.New(sqldbtest.Migrate(t, sqldbtest.SQLite(t),
+		membershipsql.Migrations())), []string{identitytest.Carol.DID}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -114,7 +115,8 @@ func TestRedeeming(t *testing.T) {
 	if err := json.Unmarshal(ask(t, server, "POST", "/operator/invitations", `{}`).Body.Bytes(), &made); err != nil {
 		t.Fatal(err)
 	}
-	if list := ask(t, server, "GET", "/operator/invitations", "").Body.String(); strings.Contains(list, made.Code) || !strings.Contains(list, made.ID) {
+	if list := ask(t, server, "GET", "/operator/invitations", "").Body.String(); strings.Contains(list, made.Code) ||
+		!strings.Contains(list, made.ID) {
 		t.Errorf("the list of invitations: %s", list)
 	}
 	bob := []string{"X-Auth-Type", "ucan", "Authorization", "Bearer " + identitytest.Invocation(t, identitytest.Bob, identitytest.Oracle.DID)}
@@ -135,7 +137,8 @@ func TestRedeeming(t *testing.T) {
 		{`{"code":"` + made.Code[1:] + `"}`, bob, 429, ""},               // enough wrong ones
 		{`{"code":"` + made.Code + `"}`, bob, 200, identitytest.Bob.DID}, // the right one is served
 	} {
-		if w := ask(t, server, "POST", "/api/invitations/redeem", c.body, c.header...); w.Code != c.status || !strings.Contains(w.Body.String(), c.says) {
+		if w := ask(t, server, "POST", "/api/invitations/redeem", c.body, c.header...); w.Code != c.status ||
+			!strings.Contains(w.Body.String(), c.says) {
 			t.Errorf("%s: %d %s; want %d with %s", c.body, w.Code, w.Body, c.status, c.says)
 		}
 	}
@@ -155,7 +158,8 @@ func TestNobodyComesToAClosedDoorByInvitation(t *testing.T) {
 		return ask(t, server, "POST", "/api/invitations/redeem", `{"code":"`+made.Code+`"}`,
 			"X-Auth-Type", "ucan", "Authorization", "Bearer "+identitytest.Invocation(t, who, identitytest.Oracle.DID))
 	}
-	if w := redeem(identitytest.Bob); w.Code != http.StatusForbidden || !strings.Contains(w.Body.String(), membership.CodeNotMember) {
+	if w := redeem(identitytest.Bob); w.Code != http.StatusForbidden ||
+		!strings.Contains(w.Body.String(), membership.CodeNotMember) {
 		t.Errorf("a stranger: %d %s", w.Code, w.Body)
 	}
 	if w := redeem(identitytest.Carol); w.Code != http.StatusOK {

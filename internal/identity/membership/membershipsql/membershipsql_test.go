@@ -34,7 +34,8 @@ func TestMembersComeAndGo(t *testing.T) {
 		ctx := t.Context()
 		for i, did := range []string{"did:x:b", "did:x:a", "did:x:A"} {
 			for _, want := range []bool{true, false} {
-				if added, err := s.AddMember(ctx, membership.Member{DID: did, Note: fmt.Sprint(i), Added: at}); err != nil || added != want {
+				if added, err := s.AddMember(ctx, membership.Member{DID: did, Note: fmt.Sprint(i), Added: at}); err != nil ||
+					added != want {
 					t.Fatalf("add %s: %t, %v", did, added, err)
 				}
 			}
@@ -43,7 +44,8 @@ func TestMembersComeAndGo(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff([]membership.Member{{DID: "did:x:a", Note: "1", Added: at}, {DID: "did:x:b", Note: "0", Added: at}}, list); diff != "" {
+		if diff := cmp.Diff([]membership.Member{{DID: "did:x:a", Note: "1", Added: at},
+			{DID: "did:x:b", Note: "0", Added: at}}, list); diff != "" {
 			t.Errorf("members (-want +got):\n%s", diff)
 		}
 		for _, did := range []string{"did:x:b", "did:x:a"} {
@@ -212,7 +214,8 @@ func TestInvitationsThatDoNotCount(t *testing.T) {
 			t.Errorf("a member redeems again: %v", err)
 		}
 		for what, n := range map[string]membership.NewInvitation{
-			"too many uses": {Uses: membership.MaxUses + 1}, "less than no use": {Uses: -1}, "too long": {Life: 91 * 24 * time.Hour}, "too short": {Life: time.Second},
+			"too many uses": {Uses: membership.MaxUses + 1}, "less than no use": {Uses: -1},
+			"too long": {Life: 91 * 24 * time.Hour}, "too short": {Life: time.Second},
 			"a long note": {Note: string(make([]byte, 300))},
 		} {
 			if _, _, err := nodes[0].Invite(ctx, n); !fault.Is(err, fault.Invalid) {

@@ -36,7 +36,8 @@ func newDesk(t *testing.T, token string) *desk {
 	book := operators.NewBook(operatorssql.New(sqldbtest.Migrate(t, sqldbtest.SQLite(t), identitysql.Migrations())), nil)
 	d := &desk{book: book, identity: identitytest.New(t)}
 	var err error
-	if d.Server, err = httpserver.New(httpserver.Config{OperatorToken: token, SignedOperator: operatorshttp.Signed(d.identity, book)}); err != nil {
+	if d.Server, err = httpserver.New(httpserver.Config{OperatorToken: token,
+		SignedOperator: operatorshttp.Signed(d.identity, book)}); err != nil {
 		t.Fatal(err)
 	}
 	nothing := func(w http.ResponseWriter, _ *http.Request) error {
@@ -45,7 +46,9 @@ func newDesk(t *testing.T, token string) *desk {
 	}
 	for _, s := range []httpserver.Surface{
 		operatorshttp.Surface(operatorshttp.Deps{
-			Book: book, Authenticate: identityhttp.Wrap(d.identity, identity.Entrance), Guessed: func(context.Context) error { return nil },
+			Book: book, Authenticate: identityhttp.Wrap(d.identity, identity.Entrance), Guessed: func(context.Context) error {
+				return nil
+			},
 			Welcome: func(_ context.Context, did string) error { d.welcomed = append(d.welcomed, did); return nil },
 		}),
 		{Name: "test", Routes: []httpserver.Route{
@@ -99,16 +102,28 @@ func TestARoleOpensItsRoutes(t *testing.T) {
 		token           func(t *testing.T, d *desk) string
 		look, chg, owns int
 	}{
-		"an owner":                {operators.Owner, func(t *testing.T, d *desk) string { return sign(t, d, alice, can("operator/*")) }, 204, 204, 204},
-		"an operator":             {operators.Operator, func(t *testing.T, d *desk) string { return sign(t, d, alice, can("operator/*")) }, 204, 204, low},
-		"a viewer":                {operators.Viewer, func(t *testing.T, d *desk) string { return sign(t, d, alice, can("*")) }, 204, low, low},
-		"no role":                 {operators.None, func(t *testing.T, d *desk) string { return sign(t, d, alice, can("operator/*")) }, nobody, nobody, nobody},
+		"an owner": {operators.Owner, func(t *testing.T, d *desk) string {
+			return sign(t, d, alice, can("operator/*"))
+		}, 204, 204, 204},
+		"an operator": {operators.Operator, func(t *testing.T, d *desk) string {
+			return sign(t, d, alice, can("operator/*"))
+		}, 204, 204, low},
+		"a viewer": {operators.Viewer, func(t *testing.T, d *desk) string {
+			return sign(t, d, alice, can("*"))
+		}, 204, low, low},
+		"no role": {operators.None, func(t *testing.T, d *desk) string {
+			return sign(t, d, alice, can("operator/*"))
+		}, nobody, nobody, nobody},
 		"an owner who only chats": {operators.Owner, func(t *testing.T, d *desk) string { return sign(t, d, alice) }, nobody, nobody, nobody},
-		"an owner who looks":      {operators.Owner, func(t *testing.T, d *desk) string { return sign(t, d, alice, can("operator/view")) }, 204, low, low},
+		"an owner who looks": {operators.Owner, func(t *testing.T, d *desk) string {
+			return sign(t, d, alice, can("operator/view"))
+		}, 204, low, low},
 		"too long a token": {operators.Owner, func(t *testing.T, d *desk) string {
 			return sign(t, d, alice, can("operator/*"), identitytest.TTL(time.Hour))
 		}, nobody, nobody, nobody},
-		"another key": {operators.Owner, func(t *testing.T, d *desk) string { return sign(t, d, carol.As(alice.DID), can("operator/*")) }, nobody, nobody, nobody},
+		"another key": {operators.Owner, func(t *testing.T, d *desk) string {
+			return sign(t, d, carol.As(alice.DID), can("operator/*"))
+		}, nobody, nobody, nobody},
 		"a helper of an owner": {operators.Owner, func(t *testing.T, d *desk) string {
 			return sign(t, d, bob, can("operator/change"), identitytest.Proof(identitytest.Delegation(t, alice, bob.DID, can("operator/change"))))
 		}, 204, 204, low},
@@ -119,7 +134,8 @@ func TestARoleOpensItsRoutes(t *testing.T) {
 			return sign(t, d, bob, can("operator/*"), identitytest.Proof(identitytest.Delegation(t, alice, bob.DID, can("operator/view"))))
 		}, nobody, nobody, nobody},
 		"a delegation of everything": {operators.Owner, func(t *testing.T, d *desk) string {
-			return sign(t, d, bob, can("operator/*"), identitytest.Proof(identitytest.Delegation(t, alice, bob.DID, identitytest.Can("*", "ixo:*"))))
+			return sign(t, d, bob, can("operator/*"),
+				identitytest.Proof(identitytest.Delegation(t, alice, bob.DID, identitytest.Can("*", "ixo:*"))))
 		}, nobody, nobody, nobody},
 		"an owner who asks for everything": {operators.Owner, func(t *testing.T, d *desk) string {
 			return sign(t, d, alice, identitytest.Can("*", "ixo:*"))
@@ -246,7 +262,8 @@ func TestLentOwnershipMakesNothingThatStays(t *testing.T) {
 		t.Helper()
 		for _, who := range []string{alice.DID, carol.DID} {
 			for method, body := range map[string]string{http.MethodPut: `{"role":"owner"}`, http.MethodDelete: ""} {
-				if w := d.ask(t, method, "/operator/operators/"+who, body, lent); w.Code != http.StatusForbidden || !strings.Contains(w.Body.String(), "in person") {
+				if w := d.ask(t, method, "/operator/operators/"+who, body, lent); w.Code != http.StatusForbidden ||
+					!strings.Contains(w.Body.String(), "in person") {
 					t.Errorf("%s: %d %s", method, w.Code, w.Body)
 				}
 			}
@@ -279,7 +296,8 @@ func TestASetupLinkMakesItsOpenerTheOwner(t *testing.T) {
 	open := func(who, code string) int {
 		return d.ask(t, http.MethodPost, "/api/setup", `{"code":"`+code+`"}`, who).Code
 	}
-	lent := sign(t, d, carol, identitytest.Proof(identitytest.Delegation(t, alice, carol.DID, identitytest.Can("*", identity.OracleResource))))
+	lent := sign(t, d, carol,
+		identitytest.Proof(identitytest.Delegation(t, alice, carol.DID, identitytest.Can("*", identity.OracleResource))))
 	for _, c := range []struct {
 		what, who, code string
 		want            int

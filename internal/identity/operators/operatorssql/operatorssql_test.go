@@ -31,7 +31,8 @@ func TestRolesAreGivenAndTaken(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, here, there *operatorssql.Store, _ *sqldb.DB) {
 		for i, role := range []operators.Role{operators.Viewer, operators.Operator} {
-			if err := here.PutOperator(t.Context(), operators.Record{DID: fmt.Sprint("did:x:", i), Role: role, Note: "n", By: "did:x:o", Added: at}); err != nil {
+			if err := here.PutOperator(t.Context(), operators.Record{DID: fmt.Sprint("did:x:", i), Role: role, Note: "n",
+				By: "did:x:o", Added: at}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -48,7 +49,8 @@ func TestRolesAreGivenAndTaken(t *testing.T) {
 			t.Errorf("no owner: %v, %v", has, err)
 		}
 		list, err := there.Operators(t.Context(), "did:x:0", 10)
-		if err != nil || len(list) != 1 || list[0] != (operators.Record{DID: "did:x:1", Role: operators.Operator, Note: "n", By: "did:x:o", Added: at}) {
+		if err != nil || len(list) != 1 ||
+			list[0] != (operators.Record{DID: "did:x:1", Role: operators.Operator, Note: "n", By: "did:x:o", Added: at}) {
 			t.Errorf("%+v, %v", list, err)
 		}
 		for _, want := range []bool{true, false} {
@@ -67,7 +69,8 @@ func TestALinkIsOpenedOnce(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, here, there *operatorssql.Store, _ *sqldb.DB) {
 		for _, digest := range []string{"one", "two"} {
-			if err := here.AddLink(t.Context(), operators.Link{Digest: digest, Created: at, Expires: at.Add(time.Hour)}); err != nil {
+			if err := here.AddLink(t.Context(),
+				operators.Link{Digest: digest, Created: at, Expires: at.Add(time.Hour)}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -89,7 +92,8 @@ func TestALinkIsOpenedOnce(t *testing.T) {
 		}
 		running.Wait()
 		list, err := there.Operators(t.Context(), "", 20)
-		if err != nil || won.Load() != 1 || len(list) != 1 || list[0].Role != operators.Owner || list[0].By != operators.BySetupLink {
+		if err != nil || won.Load() != 1 || len(list) != 1 || list[0].Role != operators.Owner ||
+			list[0].By != operators.BySetupLink {
 			t.Errorf("%d won, %+v, %v", won.Load(), list, err)
 		}
 	})
@@ -99,7 +103,8 @@ func TestLinksThatDoNotCount(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, here, there *operatorssql.Store, db *sqldb.DB) {
 		for _, digest := range []string{"late", "good"} {
-			if err := here.AddLink(t.Context(), operators.Link{Digest: digest, Created: at, Expires: at.Add(time.Hour)}); err != nil {
+			if err := here.AddLink(t.Context(),
+				operators.Link{Digest: digest, Created: at, Expires: at.Add(time.Hour)}); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -242,7 +242,8 @@ func (w walker) folder(base string) bool {
 			w.yield(blob.Info{}, fmt.Errorf("list %s: %w", key, err))
 			return false
 		}
-		if strings.HasPrefix(key, w.prefix) && !w.yield(blob.Info{Key: key, Size: info.Size(), ModTime: info.ModTime()}, nil) {
+		if strings.HasPrefix(key, w.prefix) && !w.yield(blob.Info{Key: key, Size: info.Size(), ModTime: info.ModTime()},
+			nil) {
 			return false
 		}
 	}

@@ -25,7 +25,8 @@ const (
 // pieces are aligned and shared by all writers.
 var pieces = sync.Pool{New: func() any {
 	b := make([]byte, pieceSize+alignment)
-	skip := (alignment - int(uintptr(unsafe.Pointer(&b[0]))%alignment)) % alignment //nolint:gosec // an address is read, none is made
+	//nolint:gosec // an address is read, none is made
+	skip := (alignment - int(uintptr(unsafe.Pointer(&b[0]))%alignment)) % alignment
 	b = b[skip : skip+pieceSize]
 	return &b
 }}

@@ -82,7 +82,8 @@ func conditions(opt blob.PutOptions) minio.PutObjectOptions {
 
 // putParts stores the full part in buf and what follows in body. The client's
 // own multipart upload drops the condition, so this is done here.
-func (s *Store) putParts(ctx context.Context, name string, buf []byte, body io.Reader, opt blob.PutOptions) (size int64, err error) {
+func (s *Store) putParts(ctx context.Context, name string, buf []byte, body io.Reader,
+	opt blob.PutOptions) (size int64, err error) {
 	id, err := s.core.NewMultipartUpload(ctx, s.bucket, name, minio.PutObjectOptions{ContentType: "application/octet-stream"})
 	if err != nil {
 		return 0, err
@@ -97,7 +98,8 @@ func (s *Store) putParts(ctx context.Context, name string, buf []byte, body io.R
 		if len(done) == maxParts {
 			return 0, fmt.Errorf("object of more than %d parts", maxParts)
 		}
-		p, err := s.core.PutObjectPart(ctx, s.bucket, name, id, len(done)+1, bytes.NewReader(buf[:n]), int64(n), minio.PutObjectPartOptions{})
+		p, err := s.core.PutObjectPart(ctx, s.bucket, name, id, len(done)+1, bytes.NewReader(buf[:n]), int64(n),
+			minio.PutObjectPartOptions{})
 		if err != nil {
 			return 0, err
 		}

@@ -97,7 +97,8 @@ func (b *Bus) Request(ctx context.Context, subject string, data []byte) ([]byte,
 		err  error
 	}
 	got := make(chan answer, 1)
-	desk.Serve(bytes.Clone(data), func(out []byte, err error) { //nolint:contextcheck // a responder's context is its own node's, as over a network
+	//nolint:contextcheck // a responder's context is its own node's, as over a network
+	desk.Serve(bytes.Clone(data), func(out []byte, err error) {
 		got <- answer{bytes.Clone(out), err}
 	})
 	select {

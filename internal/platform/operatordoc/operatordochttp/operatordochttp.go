@@ -128,24 +128,29 @@ func Surface(d Deps) httpserver.Surface {
 				Replies: []httpserver.Reply{{Status: http.StatusOK, Body: DocumentList{}}}, Handler: a.list,
 			},
 			{
-				Method: http.MethodGet, Pattern: "/operator/documents/{name}", Auth: httpserver.Operator, Tags: operators, Params: []httpserver.Param{name},
+				Method: http.MethodGet, Pattern: "/operator/documents/{name}", Auth: httpserver.Operator, Tags: operators,
+				Params:  []httpserver.Param{name},
 				Summary: "A document", Doc: "With its newest text. ETag is the newest stored version. Secrets in it are sealed.",
 				Replies: []httpserver.Reply{{Status: http.StatusOK, Body: Document{}}}, Handler: a.get,
 			},
 			{
-				Method: http.MethodPut, Pattern: "/operator/documents/{name}", Auth: httpserver.Operator, Tags: operators, Params: []httpserver.Param{name, match},
+				Method: http.MethodPut, Pattern: "/operator/documents/{name}", Auth: httpserver.Operator, Tags: operators,
+				Params:  []httpserver.Param{name, match},
 				Summary: "Replace a document", Doc: "The text is checked before it is stored, and in force on every node within a second.",
-				Body: NewText{}, MaxBody: maxBody, Replies: append([]httpserver.Reply{{Status: http.StatusOK, Body: Version{}}}, refusals...), Handler: a.put,
+				Body: NewText{}, MaxBody: maxBody, Replies: append([]httpserver.Reply{{Status: http.StatusOK, Body: Version{}}},
+					refusals...), Handler: a.put,
 			},
 			{
-				Method: http.MethodDelete, Pattern: "/operator/documents/{name}", Auth: httpserver.Operator, Tags: operators, Params: []httpserver.Param{name, match},
+				Method: http.MethodDelete, Pattern: "/operator/documents/{name}", Auth: httpserver.Operator, Tags: operators,
+				Params:  []httpserver.Param{name, match},
 				Summary: "Remove a document", Doc: "Goes back to what the program has built in. The history stays.",
 				Replies: append([]httpserver.Reply{{Status: http.StatusOK, Body: Version{}}}, refusals...), Handler: a.remove,
 			},
 			{
 				Method: http.MethodGet, Pattern: "/operator/documents/{name}/versions", Auth: httpserver.Operator, Tags: operators,
 				Summary: "History of a document", Doc: "The newest first. The last 100 versions are kept.",
-				Params:  []httpserver.Param{name, {Name: "before", In: "query", Schema: int64(0), Doc: "The version below which to go on."}, {Name: "limit", In: "query", Schema: 0, Doc: "At most 100, usually 20."}},
+				Params: []httpserver.Param{name,
+					{Name: "before", In: "query", Schema: int64(0), Doc: "The version below which to go on."}, {Name: "limit", In: "query", Schema: 0, Doc: "At most 100, usually 20."}},
 				Replies: []httpserver.Reply{{Status: http.StatusOK, Body: History{}}}, Handler: a.history,
 			},
 			{
@@ -156,7 +161,8 @@ func Surface(d Deps) httpserver.Surface {
 			{
 				Method: http.MethodPost, Pattern: "/operator/documents/{name}/versions/{version}/restore", Auth: httpserver.Operator, Tags: operators,
 				Summary: "Restore a version of a document", Doc: "Stores its text as the newest version.", Params: []httpserver.Param{name, number, match},
-				Body: Restoration{}, MaxBody: 4 << 10, Replies: append([]httpserver.Reply{{Status: http.StatusOK, Body: Version{}}}, refusals...), Handler: a.restore,
+				Body: Restoration{}, MaxBody: 4 << 10, Replies: append([]httpserver.Reply{{Status: http.StatusOK, Body: Version{}}},
+					refusals...), Handler: a.restore,
 			},
 		},
 	}
@@ -177,7 +183,8 @@ func (a api) get(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	w.Header().Set("ETag", etag(c.Newest))
-	return httpserver.WriteJSON(w, http.StatusOK, Document{DocumentState: stateBody(c.State), Text: string(c.Text), Newest: c.Newest})
+	return httpserver.WriteJSON(w, http.StatusOK,
+		Document{DocumentState: stateBody(c.State), Text: string(c.Text), Newest: c.Newest})
 }
 
 func (a api) put(w http.ResponseWriter, r *http.Request) error {
@@ -213,7 +220,8 @@ func (a api) restore(w http.ResponseWriter, r *http.Request) error {
 }
 
 // change does what stores a version and answers with it.
-func (a api) change(w http.ResponseWriter, r *http.Request, note string, do func(operatordoc.Change) (operatordoc.Version, error)) error {
+func (a api) change(w http.ResponseWriter, r *http.Request, note string,
+	do func(operatordoc.Change) (operatordoc.Version, error)) error {
 	after, err := matchOf(r)
 	if err != nil {
 		return err
@@ -263,14 +271,17 @@ func (a api) version(w http.ResponseWriter, r *http.Request) error {
 
 func stateBody(s operatordoc.State) DocumentState {
 	return DocumentState{
-		Name: s.Name, Title: s.Title, Media: s.Media, Source: string(s.Source), Where: s.Where, ReadOnly: s.ReadOnly(), Version: s.Number, Author: s.Author,
-		Digest: s.Digest, Since: timestamp(s.Since), Problem: s.Problem, Variable: s.Variable, FileVariable: s.FileVariable, MaxBytes: s.MaxBytes,
+		Name: s.Name, Title: s.Title, Media: s.Media, Source: string(s.Source), Where: s.Where, ReadOnly: s.ReadOnly(),
+		Version: s.Number, Author: s.Author,
+		Digest: s.Digest, Since: timestamp(s.Since), Problem: s.Problem, Variable: s.Variable, FileVariable: s.FileVariable,
+		MaxBytes: s.MaxBytes,
 	}
 }
 
 func versionBody(v operatordoc.Version) Version {
 	return Version{
-		Version: v.Number, Author: v.Author, Note: v.Note, Written: timestamp(v.Written), Size: v.Size, Removed: v.Removed, Restores: v.Restores,
+		Version: v.Number, Author: v.Author, Note: v.Note, Written: timestamp(v.Written), Size: v.Size, Removed: v.Removed,
+		Restores: v.Restores,
 	}
 }
 

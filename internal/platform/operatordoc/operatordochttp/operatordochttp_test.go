@@ -17,7 +17,8 @@ import (
 
 func serve(t *testing.T) *httpserver.Server {
 	t.Helper()
-	shelf := operatordoc.NewShelf(operatordocsql.New(sqldbtest.Migrate(t, sqldbtest.SQLite(t), operatordocsql.Migrations())), operatordoc.Config{})
+	shelf := operatordoc.NewShelf(operatordocsql.New(sqldbtest.Migrate(t, sqldbtest.SQLite(t),
+		operatordocsql.Migrations())), operatordoc.Config{})
 	for name, text := range map[string]string{"poem": "", "ruled": "set outside"} {
 		_, err := operatordoc.Put(shelf, operatordoc.Definition[string]{
 			Name: name, Title: "The " + name, Media: "text/plain", Variable: strings.ToUpper(name), MaxBytes: 64, Text: text,
@@ -36,7 +37,9 @@ func serve(t *testing.T) *httpserver.Server {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := server.Mount(operatordochttp.Surface(operatordochttp.Deps{Shelf: shelf, Author: func(*http.Request) string { return "Ada" }})); err != nil {
+	if err := server.Mount(operatordochttp.Surface(operatordochttp.Deps{Shelf: shelf, Author: func(*http.Request) string {
+		return "Ada"
+	}})); err != nil {
 		t.Fatal(err)
 	}
 	return server
@@ -81,16 +84,19 @@ func TestDocumentsAreChangedAndRestored(t *testing.T) {
 		{"POST", poem + "/versions/1/restore", `{"note":"back"}`, `"3"`, `"4"`},
 		{"POST", poem + "/versions/2/restore", "", `"4"`, `"5"`},
 	} {
-		if w := ask(t, server, c.method, c.path, c.body, c.match); w.Code != http.StatusOK || w.Header().Get("ETag") != c.etag {
+		if w := ask(t, server, c.method, c.path, c.body, c.match); w.Code != http.StatusOK ||
+			w.Header().Get("ETag") != c.etag {
 			t.Errorf("%s %s: %d %s", c.method, c.path, w.Code, w.Body)
 		}
 	}
-	if h := read(poem, &doc); h.Get("ETag") != `"5"` || doc.Text != "violets" || doc.Version != 5 || doc.Author != "Ada" || doc.Source != "database" {
+	if h := read(poem, &doc); h.Get("ETag") != `"5"` || doc.Text != "violets" || doc.Version != 5 || doc.Author != "Ada" ||
+		doc.Source != "database" {
 		t.Errorf("%v %+v", h, doc)
 	}
 	var history operatordochttp.History
 	read(poem+"/versions?limit=2", &history)
-	if len(history.Versions) != 2 || history.Next != 4 || history.Versions[1].Note != "back" || history.Versions[1].Restores != 1 {
+	if len(history.Versions) != 2 || history.Next != 4 || history.Versions[1].Note != "back" ||
+		history.Versions[1].Restores != 1 {
 		t.Errorf("history: %+v", history)
 	}
 	read(poem+"/versions?before=4", &history)
@@ -138,7 +144,8 @@ func TestBadRequests(t *testing.T) {
 		{"a bad limit", "GET", "poem/versions?limit=101", "", "", 400, "limit must be a whole number from 1 to 100"},
 		{"a bad place", "GET", "poem/versions?before=x", "", "", 400, "before must be a whole number"},
 	} {
-		if w := ask(t, server, c.method, "/operator/documents/"+c.path, c.body, c.match); w.Code != c.status || !strings.Contains(w.Body.String(), c.says) {
+		if w := ask(t, server, c.method, "/operator/documents/"+c.path, c.body, c.match); w.Code != c.status ||
+			!strings.Contains(w.Body.String(), c.says) {
 			t.Errorf("%s: %d %s", c.name, w.Code, w.Body)
 		}
 	}

@@ -78,7 +78,8 @@ func (s *Store) AddVersion(ctx context.Context, v operatordoc.Version, after int
 			v.Text = []byte{}
 		}
 		if _, err := tx.ExecContext(ctx, `INSERT INTO operatordoc_versions (`+allColumns+`) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
-			v.Document, v.Number, v.Feed, v.Size, removed, v.Restores, v.Author, v.Note, sqldb.MS(v.Written), v.Text); err != nil {
+			v.Document, v.Number, v.Feed, v.Size, removed, v.Restores, v.Author, v.Note,
+			sqldb.MS(v.Written), v.Text); err != nil {
 			return fmt.Errorf("insert version: %w", err)
 		}
 		if _, err := tx.ExecContext(ctx, `DELETE FROM operatordoc_versions WHERE document = $1 AND number <= $2`,

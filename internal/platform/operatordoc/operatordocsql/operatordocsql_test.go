@@ -44,7 +44,8 @@ func TestVersionsAreKeptInOrder(t *testing.T) {
 		first := add(t, s, "one", "a", 0)
 		other := add(t, s, "two", "x", 0)
 		second := add(t, s, "one", "b", 1)
-		if first.Number != 1 || second.Number != 2 || other.Number != 1 || first.Feed >= other.Feed || other.Feed >= second.Feed {
+		if first.Number != 1 || second.Number != 2 || other.Number != 1 || first.Feed >= other.Feed ||
+			other.Feed >= second.Feed {
 			t.Errorf("numbers: %+v %+v %+v", first, other, second)
 		}
 		newest, err := s.NewestVersion(ctx, "one")
@@ -59,7 +60,8 @@ func TestVersionsAreKeptInOrder(t *testing.T) {
 			t.Errorf("a version that is not there: %+v, %v", none, err)
 		}
 		list, err := s.Versions(ctx, "one", 0, 10)
-		if err != nil || len(list) != 2 || list[0].Number != 2 || list[0].Text != nil || list[1].Author != "Ada" || list[1].Note != "because" {
+		if err != nil || len(list) != 2 || list[0].Number != 2 || list[0].Text != nil || list[1].Author != "Ada" ||
+			list[1].Note != "because" {
 			t.Errorf("history: %+v, %v", list, err)
 		}
 		if list, err = s.Versions(ctx, "one", 2, 10); err != nil || len(list) != 1 || list[0].Number != 1 {

@@ -33,7 +33,8 @@ type Patience struct {
 // NewPatience returns the context of a statement, which ends with the caller's and
 // with the patience. Forever has none. Lives says whether the server answers
 // anybody.
-func NewPatience(ctx context.Context, limit time.Duration, forever bool, lives func() bool) (context.Context, *Patience) {
+func NewPatience(ctx context.Context, limit time.Duration, forever bool,
+	lives func() bool) (context.Context, *Patience) {
 	p := &Patience{lives: lives, limit: limit}
 	ctx, p.cancel = context.WithCancel(ctx)
 	if !forever {

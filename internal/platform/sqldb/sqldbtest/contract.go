@@ -118,7 +118,8 @@ func texts(t *testing.T, db *sqldb.DB, query string, args ...any) []string {
 }
 
 func byteOrder(t *testing.T, db *sqldb.DB) {
-	want := []string{"", " ", "-", "10", "9", "A", "B", "Z", "_", "a", "a b", "a-b", "aB", "ab", "b", "ä", "é", "ﬀ", "\U0001F600"}
+	want := []string{"", " ", "-", "10", "9", "A", "B", "Z", "_", "a", "a b", "a-b", "aB", "ab", "b", "ä", "é", "ﬀ",
+		"\U0001F600"}
 	for i := range want {
 		put(t, db, want[(i*7)%len(want)], nil, nil, nil, nil, nil)
 	}
@@ -179,7 +180,8 @@ func goodText(t *testing.T, db *sqldb.DB) {
 func times(t *testing.T, db *sqldb.DB) {
 	for i, at := range []time.Time{
 		time.UnixMilli(0), time.UnixMilli(-1), time.Date(1, 1, 1, 0, 0, 0, 0, time.UTC),
-		time.Date(9999, 12, 31, 23, 59, 59, 999_000_000, time.UTC), time.Date(2026, 11, 15, 1, 2, 3, 4_999_999, time.FixedZone("x", 3600)),
+		time.Date(9999, 12, 31, 23, 59, 59, 999_000_000, time.UTC),
+		time.Date(2026, 11, 15, 1, 2, 3, 4_999_999, time.FixedZone("x", 3600)),
 	} {
 		id := fmt.Sprint(i)
 		put(t, db, id, sqldb.MS(at), nil, nil, nil, nil)

@@ -145,7 +145,8 @@ func TestEverydayWordsAreWellFormed(t *testing.T) {
 			t.Errorf("%s: %q has %v in another language", language, ask, got)
 		}
 	}
-	if own, _ := ParseSynonyms(strings.NewReader("jab, tonic\n")); len(own.With(s).Find(a.Words([]Language{English}, "jab"), []Language{English})) < 2 {
+	if own, _ := ParseSynonyms(strings.NewReader("jab, tonic\n")); len(own.With(s).Find(a.Words([]Language{English},
+		"jab"), []Language{English})) < 2 {
 		t.Error("a community's words do not stand beside the everyday ones")
 	}
 }

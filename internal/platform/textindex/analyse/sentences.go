@@ -82,7 +82,8 @@ func isFullStop(text string, start, point, after int) bool {
 		return false // the initial of a name
 	}
 	switch strings.ToLower(last) {
-	case "dr", "mr", "mrs", "ms", "prof", "st", "no", "nr", "vs", "etc", "e.g", "i.e", "art", "sr", "sra", "dra", "núm", "mme", "m", "bw", "bi", "fig", "p":
+	case "dr", "mr", "mrs", "ms", "prof", "st", "no", "nr", "vs", "etc", "e.g", "i.e", "art", "sr", "sra", "dra", "núm",
+		"mme", "m", "bw", "bi", "fig", "p":
 		return false
 	}
 	if strings.Trim(last, "0123456789") == "" && strings.TrimSpace(text[start:point]) == last {
@@ -112,5 +113,6 @@ func isItem(line string) bool {
 		return true
 	}
 	digits := len(line) - len(strings.TrimLeft(line, "0123456789"))
-	return digits > 0 && digits < 4 && len(line) > digits+1 && (line[digits] == '.' || line[digits] == ')') && line[digits+1] == ' '
+	return digits > 0 && digits < 4 && len(line) > digits+1 && (line[digits] == '.' || line[digits] == ')') &&
+		line[digits+1] == ' '
 }

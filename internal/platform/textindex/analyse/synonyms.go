@@ -175,7 +175,8 @@ func (s *Synonyms) Find(words []Word, readings []Language) []Match {
 		for _, form := range w.Forms {
 			for _, rule := range s.rules[form] {
 				everyday := rule.language != Undetermined
-				if seen[&rule.phrase[0]] || everyday && !slices.Contains(readings, rule.language) || !beginsWith(words[i:], rule.phrase) {
+				if seen[&rule.phrase[0]] || everyday && !slices.Contains(readings, rule.language) ||
+					!beginsWith(words[i:], rule.phrase) {
 					continue
 				}
 				seen[&rule.phrase[0]] = true

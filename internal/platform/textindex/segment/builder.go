@@ -35,7 +35,8 @@ type buildList struct {
 
 // NewBuilder begins a segment of a collection.
 func NewBuilder(collection string) *Builder {
-	return &Builder{collection: collection, keys: make(map[Key]bool), analyser: analyse.NewAnalyser(), terms: make(map[string]uint32)}
+	return &Builder{collection: collection, keys: make(map[Key]bool), analyser: analyse.NewAnalyser(),
+		terms: make(map[string]uint32)}
 }
 
 // Size is how many bytes of text the builder holds.
@@ -164,7 +165,8 @@ func (b *Builder) WriteTo(out io.Writer) (int64, error) {
 		order[i] = uint32(i)
 	}
 	slices.SortFunc(order, func(x, y uint32) int {
-		return cmp.Or(cmp.Compare(b.passages[x].Document, b.passages[y].Document), cmp.Compare(b.passages[x].Number, b.passages[y].Number))
+		return cmp.Or(cmp.Compare(b.passages[x].Document, b.passages[y].Document),
+			cmp.Compare(b.passages[x].Number, b.passages[y].Number))
 	})
 	rank := make([]uint32, len(order))
 	for at, from := range order {

@@ -88,7 +88,8 @@ func (s *Segment) termBlock(block int, out []TermEntry) ([]TermEntry, error) {
 		e.offset = within.offset + offset
 		total := e.directory + e.docs + e.positions
 		switch {
-		case d.failed || len(term) > analyse.MaxTerm || i > 0 && bytes.Compare(term, last) <= 0 || i == 0 && string(term) != s.terms.firsts[block]:
+		case d.failed || len(term) > analyse.MaxTerm || i > 0 && bytes.Compare(term, last) <= 0 ||
+			i == 0 && string(term) != s.terms.firsts[block]:
 			return out[:first], corrupt("a block of the dictionary is wrong")
 		case df == 0 || df > s.contents.passages || offset > within.length ||
 			max(e.directory, e.docs, e.positions) > 1<<32-1 || total > within.length-offset:
@@ -123,7 +124,9 @@ func (s *Segment) Find(term string) (TermEntry, bool, error) {
 	if err != nil {
 		return TermEntry{}, false, err
 	}
-	at, ok := slices.BinarySearchFunc(entries, term, func(e TermEntry, term string) int { return cmp.Compare(e.Term, term) })
+	at, ok := slices.BinarySearchFunc(entries, term, func(e TermEntry, term string) int {
+		return cmp.Compare(e.Term, term)
+	})
 	if !ok {
 		return TermEntry{}, false, nil
 	}

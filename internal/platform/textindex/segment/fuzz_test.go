@@ -38,8 +38,10 @@ func reseal(data []byte) []byte {
 		return data
 	}
 	end := data[len(data)-footerSize:]
-	pages, tail, about := binary.LittleEndian.Uint64(end), uint64(binary.LittleEndian.Uint32(end[8:])), uint64(binary.LittleEndian.Uint32(end[12:]))
-	if pages > uint64(len(data)) || tail > uint64(len(data)) || pages+tail+uint64(footerSize) != uint64(len(data)) || about > tail {
+	pages, tail, about := binary.LittleEndian.Uint64(end), uint64(binary.LittleEndian.Uint32(end[8:])),
+		uint64(binary.LittleEndian.Uint32(end[12:]))
+	if pages > uint64(len(data)) || tail > uint64(len(data)) || pages+tail+uint64(footerSize) != uint64(len(data)) ||
+		about > tail {
 		return data
 	}
 	sums := data[pages+about : pages+tail]
@@ -193,7 +195,8 @@ func TestPagesAreHeldToTheirChecksums(t *testing.T) {
 		t.Fatal(err)
 	}
 	data[100] ^= 1
-	cold := &pagedSource{from: bytes.NewReader(data), size: fresh.from.(*pagedSource).size, sums: fresh.from.(*pagedSource).sums, cache: NewCache(0)}
+	cold := &pagedSource{from: bytes.NewReader(data), size: fresh.from.(*pagedSource).size,
+		sums: fresh.from.(*pagedSource).sums, cache: NewCache(0)}
 	if _, err := cold.slice(50, 100); !errors.Is(err, ErrCorrupt) {
 		t.Fatalf("a changed page gave %v", err)
 	}

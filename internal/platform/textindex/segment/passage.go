@@ -57,7 +57,8 @@ type Key struct {
 
 // Compare is the order of passages with equal scores.
 func (k Key) Compare(other Key) int {
-	return cmp.Or(cmp.Compare(k.Collection, other.Collection), cmp.Compare(k.Document, other.Document), cmp.Compare(k.Number, other.Number))
+	return cmp.Or(cmp.Compare(k.Collection, other.Collection), cmp.Compare(k.Document, other.Document),
+		cmp.Compare(k.Number, other.Number))
 }
 
 // tie is a number by which passages with equal scores are told apart where

@@ -184,7 +184,8 @@ func (s *Segment) Memory() int64 {
 	}
 	// Decoded, names have headers, and trigrams are in a map.
 	at := s.contents.sections
-	return int64(n) + int64(at[documentsSection].length)*4 + int64(at[gramIndexSection].length)*12 //nolint:gosec // lengths within a file
+	//nolint:gosec // lengths within a file
+	return int64(n) + int64(at[documentsSection].length)*4 + int64(at[gramIndexSection].length)*12
 }
 
 // Documents names the documents in the segment, in order.
@@ -197,7 +198,9 @@ func (s *Segment) Documents() ([]string, error) {
 }
 
 // CountDocuments counts the documents in the segment.
-func (s *Segment) CountDocuments() int { return int(s.contents.documents) } //nolint:gosec // at most as many as passages
+//
+//nolint:gosec // at most as many as passages
+func (s *Segment) CountDocuments() int { return int(s.contents.documents) }
 
 // EachDocument calls visit for the documents in the segment, in order, with where their
 // passages are: the first, and the one after the last. It ends with the first error.

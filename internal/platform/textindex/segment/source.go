@@ -43,7 +43,8 @@ const joinUnit = 4
 func NewJoinCache(bytes int) *Cache { return newCache(bytes, joinUnit) }
 
 func newCache(bytes int, unit uint64) *Cache {
-	return &Cache{unit: unit, most: max(bytes, 1<<20) / (int(unit) * pageSize), pages: make(map[pageName]*page)} //nolint:gosec // a few
+	//nolint:gosec // a few
+	return &Cache{unit: unit, most: max(bytes, 1<<20) / (int(unit) * pageSize), pages: make(map[pageName]*page)}
 }
 
 func (c *Cache) get(name pageName) []byte {

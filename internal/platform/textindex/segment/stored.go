@@ -186,13 +186,15 @@ func decodeDocuments(data []byte, documents, passages uint64) (*documentTable, e
 	if documents > uint64(len(data)) {
 		return nil, corrupt("the table of documents is too short")
 	}
-	t := &documentTable{names: make([]string, documents), firsts: make([]uint32, documents), total: uint32(passages)} //nolint:gosec // at most 2^31
+	//nolint:gosec // at most 2^31
+	t := &documentTable{names: make([]string, documents), firsts: make([]uint32, documents), total: uint32(passages)}
 	d := decoder{data: data}
 	last, before := "", uint64(0)
 	for i := range t.names {
 		name := last[:d.count(len(last))] + d.text(MaxName)
 		first := d.number()
-		if d.failed || len(name) > MaxName || i > 0 && (name <= last || first <= before) || i == 0 && first != 0 || first >= passages {
+		if d.failed || len(name) > MaxName || i > 0 && (name <= last || first <= before) || i == 0 && first != 0 ||
+			first >= passages {
 			return nil, corrupt("the table of documents is wrong")
 		}
 		t.names[i], t.firsts[i] = strings.Clone(name), uint32(first) //nolint:gosec // checked above

@@ -67,7 +67,8 @@ func (s Shelf) Object(id string) string { return s.Prefix + id[:2] + "/" + id }
 // Vault seals what a shelf stores. It is bound to the collection, to what kind of thing
 // it is, and to its id, under a key of its own; protocol/seal has one.
 type Vault interface {
-	SealFrom(kind, collection, id string, plain io.Reader) (sealed io.Reader, wrapped []byte, done func() (header []byte, size, sealedSize int64), err error)
+	SealFrom(kind, collection, id string,
+		plain io.Reader) (sealed io.Reader, wrapped []byte, done func() (header []byte, size, sealedSize int64), err error)
 	SealBytes(kind, collection, id string, plain []byte) (sealed, wrapped, header []byte, err error)
 	OpenBytes(kind, collection, id string, wrapped, sealed []byte, size int64) ([]byte, error)
 	OpenRanges(kind, collection, id string, wrapped, header []byte, size, sealed int64) (
@@ -94,7 +95,8 @@ func (s Shelf) Store(ctx context.Context, vault Vault, kind string, r *Record, p
 
 // Put seals a segment and stores its object. The object counts once a record
 // names it; until then it is an orphan, which is swept after a while.
-func (s Shelf) Put(ctx context.Context, vault Vault, collection string, plain io.Reader, passages int, now time.Time) (*Record, error) {
+func (s Shelf) Put(ctx context.Context, vault Vault, collection string, plain io.Reader, passages int,
+	now time.Time) (*Record, error) {
 	r := &Record{ID: NewID(), Collection: collection, Passages: passages, Created: now}
 	if s.Inline > 0 {
 		head, err := io.ReadAll(io.LimitReader(plain, int64(s.Inline)+1))
@@ -125,7 +127,8 @@ func (s Shelf) Open(vault Vault, r Record, pages *textindex.Cache) (*textindex.S
 	if err != nil {
 		return nil, fmt.Errorf("open segment: %w", err)
 	}
-	segment, err := textindex.Open(&sealedread.Reader{Blobs: s.Blobs, Name: s.Object(r.ID), Size: r.Size, Open: ranges}, r.Size, pages)
+	segment, err := textindex.Open(&sealedread.Reader{Blobs: s.Blobs, Name: s.Object(r.ID), Size: r.Size, Open: ranges},
+		r.Size, pages)
 	if err != nil {
 		return nil, fmt.Errorf("open segment: %w", err)
 	}

@@ -14,7 +14,8 @@ func TestEverybodyHasATurn(t *testing.T) {
 	t.Parallel()
 	for _, limit := range []int{1, 2, 3, 4, 7, 8} {
 		names := strings.Split("abcdefg", "")
-		list := func(_ context.Context, after string, limit int) (page []string, _ error) { //nolint:unparam // as the store says it
+		//nolint:unparam // as the store says it
+		list := func(_ context.Context, after string, limit int) (page []string, _ error) {
 			for _, name := range names {
 				if name > after && len(page) < limit {
 					page = append(page, name)
@@ -24,7 +25,8 @@ func TestEverybodyHasATurn(t *testing.T) {
 		}
 		next := func(at *shelf.Turns) []string {
 			page, err := shelf.NextTurn(t.Context(), at, limit, func(name string) string { return name }, list)
-			if err != nil || len(page) != min(limit, len(names)) || len(slices.Compact(slices.Sorted(slices.Values(page)))) != len(page) {
+			if err != nil || len(page) != min(limit, len(names)) ||
+				len(slices.Compact(slices.Sorted(slices.Values(page)))) != len(page) {
 				t.Fatalf("%q, %v", page, err)
 			}
 			return page

@@ -43,7 +43,8 @@ func (t Tables) records(ctx context.Context, db sqldb.Querier, where string, arg
 	for rows.Next() {
 		var r shelf.Record
 		var created int64
-		if err := rows.Scan(&r.ID, &r.Collection, &r.WrappedKey, &r.Header, &r.Size, &r.Sealed, &r.Passages, &created, &r.Inline); err != nil {
+		if err := rows.Scan(&r.ID, &r.Collection, &r.WrappedKey, &r.Header, &r.Size, &r.Sealed, &r.Passages, &created,
+			&r.Inline); err != nil {
 			return nil, err
 		}
 		r.Created = sqldb.Time(created)
@@ -105,7 +106,8 @@ func (t Tables) DestroyLater(ctx context.Context, collection string, revision in
 // Replace puts one segment, or none, in place of others, marks those dead and destroys
 // their keys; Conflict when one of them is gone already. If settled, nothing that was lost is in the
 // collection any more, as long as it is still at the revision.
-func (t Tables) Replace(ctx context.Context, tx sqldb.Querier, collection string, old []shelf.Held, by *shelf.Record, revision int64, settled bool, now time.Time) error {
+func (t Tables) Replace(ctx context.Context, tx sqldb.Querier, collection string, old []shelf.Held, by *shelf.Record,
+	revision int64, settled bool, now time.Time) error {
 	destroy := `wrapped_key = $4` // whoever reads it has its key in memory
 	if t.Inline {
 		destroy += `, inline = NULL`

@@ -242,7 +242,9 @@ func TestTooManySessions(t *testing.T) {
 // nobody who shares the address is kept out by who leaves sessions waiting.
 func TestAnOriginsOldestSessionMakesRoom(t *testing.T) {
 	t.Parallel()
-	a := serve(t, engineio.Config{MaxUnproven: 2, Origin: func(r *http.Request) string { return r.URL.Query().Get("from") }})
+	a := serve(t, engineio.Config{MaxUnproven: 2, Origin: func(r *http.Request) string {
+		return r.URL.Query().Get("from")
+	}})
 	open := func(from string) (sid string) {
 		t.Helper()
 		status, body := socketiotest.Do(t, http.MethodGet, a.url+"?EIO=4&transport=polling&from="+from, "")
@@ -260,8 +262,10 @@ func TestAnOriginsOldestSessionMakesRoom(t *testing.T) {
 	a.session(t).Prove()
 	a.session(t).Prove() // once is enough, and twice is once
 	elsewhere, first, second, third := open("y"), open("x"), open("x"), open("x")
-	got := map[string]bool{"proven": known(proven), "elsewhere": known(elsewhere), "first": known(first), "second": known(second), "third": known(third)}
-	if want := map[string]bool{"proven": true, "elsewhere": true, "first": false, "second": true, "third": true}; !cmp.Equal(got, want) {
+	got := map[string]bool{"proven": known(proven), "elsewhere": known(elsewhere), "first": known(first),
+		"second": known(second), "third": known(third)}
+	if want := map[string]bool{"proven": true, "elsewhere": true, "first": false, "second": true,
+		"third": true}; !cmp.Equal(got, want) {
 		t.Errorf("what is left: %v, want %v", got, want)
 	}
 	for range 10 { // the honest neighbour is let in, however many are left waiting
@@ -355,7 +359,8 @@ func TestShutdown(t *testing.T) {
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if diff := cmp.Diff([]engineio.Reason{engineio.ServerShutdown, engineio.ServerShutdown, engineio.ServerShutdown}, a.reasons); diff != "" {
+	if diff := cmp.Diff([]engineio.Reason{engineio.ServerShutdown, engineio.ServerShutdown, engineio.ServerShutdown},
+		a.reasons); diff != "" {
 		t.Errorf("reasons (-want +got):\n%s", diff)
 	}
 }

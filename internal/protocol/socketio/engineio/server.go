@@ -302,7 +302,8 @@ func (e *Server) openPacket(s *Session, upgrades string) []byte {
 }
 
 func (e *Server) firstPing() time.Duration {
-	return e.cfg.PingInterval - time.Duration(mathrand.Float64()*e.cfg.Jitter*float64(e.cfg.PingInterval)) //nolint:gosec // spreads timers, guards nothing
+	//nolint:gosec // spreads timers, guards nothing
+	return e.cfg.PingInterval - time.Duration(mathrand.Float64()*e.cfg.Jitter*float64(e.cfg.PingInterval))
 }
 
 // Unknown answers that a session is not known, for whoever looked for it

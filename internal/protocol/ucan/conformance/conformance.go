@@ -90,7 +90,8 @@ func (v Vector) Agrees(r Result) (bool, string) {
 		return true, ""
 	case r.Valid != (stated == valid):
 		return false, fmt.Sprintf("stated %s, got %s", stated, r.Reason)
-	case r.Valid && !v.Ambiguous && (!slices.Equal(r.CIDs, v.EffectiveCIDs) || (r.CIDs == nil) != (v.EffectiveCIDs == nil)):
+	case r.Valid && !v.Ambiguous &&
+		(!slices.Equal(r.CIDs, v.EffectiveCIDs) || (r.CIDs == nil) != (v.EffectiveCIDs == nil)):
 		return false, fmt.Sprintf("stated CIDs %v, got %v", v.EffectiveCIDs, r.CIDs)
 	}
 	return true, ""

@@ -97,7 +97,8 @@ func TestServiceSpeaksOfItself(t *testing.T) {
 				t.Fatal(err)
 			}
 			v := conformance.Vector{
-				Name: "itself", Token: token.Encode(), Service: string(service), ServiceKey: string(signer.DID()), Now: 1_800_000_000, Owners: owners,
+				Name: "itself", Token: token.Encode(), Service: string(service), ServiceKey: string(signer.DID()),
+				Now: 1_800_000_000, Owners: owners,
 			}
 			for _, request := range []*conformance.Request{nil, {Can: "fs/read", With: with}} {
 				v.Request = request

@@ -5,11 +5,13 @@
 // and that memory holds one block and the list of their places, whatever the archive's
 // size. As files, UnixFS files and folders (sharded ones too) become files below a
 // path: the archive is kept sealed while it is unpacked, everything is looked through
-// before the first file is written, and an import that was cut short is finished by
-// repeating it. The work grows with what was sent and what becomes of it, however its
-// blocks are linked, and together the files are no larger than one upload may be. As blocks, the archive is one file, and the IPFS gateway serves what
-// is in it, whatever it is. It refuses archives of version 2, hashes other than
-// SHA-256 and SHA-512, blocks beyond 4 MiB, symbolic links as files, and what is not whole.
+// before the first file is written, and an import that was cut short is finished
+// by repeating it. The work grows with what was sent and what becomes of it,
+// however its blocks are linked, and together the files are no larger than one
+// upload may be. As blocks, the archive is one file, and the IPFS gateway serves
+// what is in it, whatever it is. It refuses archives of version 2, hashes other
+// than SHA-256 and SHA-512, blocks beyond 4 MiB, symbolic links as files, and
+// what is not whole.
 package carimport
 
 import (
@@ -143,7 +145,8 @@ func archiveError(err error) error {
 // Keep stores an archive as it is, and notes where its blocks are.
 func (s *Service) Keep(ctx context.Context, a filestore.Access, in Archive) (Imported, error) {
 	stream, blocks := in.stream()
-	r, err := s.files.Put(ctx, a, filestore.Put{Path: in.Path, Mode: in.mode(), MimeType: MediaType, Body: checked{stream}, Size: in.Size})
+	r, err := s.files.Put(ctx, a, filestore.Put{Path: in.Path, Mode: in.mode(), MimeType: MediaType, Body: checked{stream},
+		Size: in.Size})
 	if err != nil {
 		return Imported{}, err
 	}
@@ -163,7 +166,8 @@ func (s *Service) Keep(ctx context.Context, a filestore.Access, in Archive) (Imp
 	if err := save(true); err != nil {
 		return Imported{}, err
 	}
-	return Imported{Root: ipld.CIDText(stream.Roots()[0]), Files: []File{{File: r.File, From: r.File.CID}}, Bytes: r.File.Size}, nil
+	return Imported{Root: ipld.CIDText(stream.Roots()[0]), Files: []File{{File: r.File, From: r.File.CID}},
+		Bytes: r.File.Size}, nil
 }
 
 // Unpack stores the files of an archive with one root.
@@ -221,9 +225,13 @@ func (s *Service) write(ctx context.Context, a filestore.Access, in Archive, p *
 	if err != nil {
 		return File{}, err
 	}
-	size := content.Size()                                                                                                                                 // which the plan found small enough
-	p.left += 2 * int64(size)                                                                                                                              //nolint:gosec // see addFile
-	r, err := s.files.Put(ctx, a, filestore.Put{Path: e.path, Mode: in.mode(), MimeType: filestore.MediaTypeOf(e.path), Body: content, Size: int64(size)}) //nolint:gosec // see addFile
+	// which the plan found small enough
+	size := content.Size()
+	//nolint:gosec // see addFile
+	p.left += 2 * int64(size)
+	//nolint:gosec // see addFile
+	r, err := s.files.Put(ctx, a, filestore.Put{Path: e.path, Mode: in.mode(), MimeType: filestore.MediaTypeOf(e.path),
+		Body: content, Size: int64(size)})
 	return File{File: r.File, From: from}, err
 }
 

@@ -76,7 +76,8 @@ func TestAnExportComesBack(t *testing.T) {
 			t.Error("the copy's export is another one")
 		}
 		one := export(t, w, "/d/deep/er/b.bin")
-		if done, err := importer(w).Unpack(t.Context(), owner, archive("/one.bin", one)); err != nil || done.Files[0].Path != "/one.bin" {
+		if done, err := importer(w).Unpack(t.Context(), owner, archive("/one.bin", one)); err != nil ||
+			done.Files[0].Path != "/one.bin" {
 			t.Errorf("%+v, %v", done, err)
 		}
 		w.MustPut(t, alice, "/copy/a.txt", "changed")
@@ -106,22 +107,27 @@ func TestDamagedArchivesLeaveNothing(t *testing.T) {
 		}
 		lacking := car.Append(nil, car.Archive{Roots: read.Roots, Blocks: read.Blocks[:len(read.Blocks)-1]})
 		cbor := string(ipld.AppendCBOR(nil, ipld.TextNode("no file")))
-		foreign := car.Append(nil, car.Archive{Roots: []string{ipld.SumDagCBOR(cbor)}, Blocks: []car.Block{{CID: ipld.SumDagCBOR(cbor), Data: cbor}}})
+		foreign := car.Append(nil,
+			car.Archive{Roots: []string{ipld.SumDagCBOR(cbor)}, Blocks: []car.Block{{CID: ipld.SumDagCBOR(cbor), Data: cbor}}})
 		leaf := cid.New(cid.Raw, sha256.Sum256([]byte("x")))
 		folder, _ := cid.Directory([]cid.Link{{CID: leaf, Name: "..", Bytes: 1, Cumulative: 1}})
 		root := string(folder.CID.Bytes())
-		climbing := car.Append(nil, car.Archive{Roots: []string{root}, Blocks: []car.Block{{CID: root, Data: string(folder.Data)}, {CID: string(leaf.Bytes()), Data: "x"}}})
+		climbing := car.Append(nil,
+			car.Archive{Roots: []string{root},
+				Blocks: []car.Block{{CID: root, Data: string(folder.Data)}, {CID: string(leaf.Bytes()), Data: "x"}}})
 		for name, b := range map[string][]byte{
 			"flipped": flipped, "cut": good[:len(good)-5], "lacking": lacking, "foreign": foreign, "climbing": climbing,
 			"empty": nil, "nonsense": []byte("nonsense"), "version 2": []byte("\x0a\xa1gversion\x02"), "endless": []byte(strings.Repeat("\xff", 100)),
 		} {
-			if _, err := importer(w).Unpack(t.Context(), filestore.Owner(alice), archive("/copy", b)); !fault.Is(err, fault.Invalid) {
+			if _, err := importer(w).Unpack(t.Context(), filestore.Owner(alice), archive("/copy", b)); !fault.Is(err,
+				fault.Invalid) {
 				t.Errorf("%s: %v", name, err)
 			}
 			if name == "lacking" || name == "foreign" || name == "climbing" {
 				continue
 			}
-			if _, err := importer(w).Keep(t.Context(), filestore.Owner(alice), archive("/copy/a.car", b)); !fault.Is(err, fault.Invalid) {
+			if _, err := importer(w).Keep(t.Context(), filestore.Owner(alice), archive("/copy/a.car", b)); !fault.Is(err,
+				fault.Invalid) {
 				t.Errorf("%s kept: %v", name, err)
 			}
 		}
@@ -207,12 +213,14 @@ func TestArchivesThatMultiply(t *testing.T) {
 	leaf := random(1 << 20)
 	named := cid.New(cid.Raw, sha256.Sum256([]byte(leaf)))
 	vast := dagPB(strings.Repeat(pbBytes(2, pbBytes(1, string(named.Bytes()))+pbBytes(2, "")), 6000) +
-		pbBytes(1, "\x08\x02"+"\x18"+string(binary.AppendUvarint(nil, 6000<<20))+strings.Repeat("\x20"+string(binary.AppendUvarint(nil, 1<<20)), 6000)))
+		pbBytes(1, "\x08\x02"+"\x18"+string(binary.AppendUvarint(nil, 6000<<20))+
+			strings.Repeat("\x20"+string(binary.AppendUvarint(nil, 1<<20)), 6000)))
 	filestoretest.Each(t, func(t *testing.T, w *filestoretest.World) {
 		for name, b := range map[string][]byte{
 			"folders": doubling(pbBytes(1, "\x08\x01"), linked("a", "b")),
 			"shards":  doubling(shard(""), shard),
-			"vast":    car.Append(nil, car.Archive{Roots: []string{vast.CID}, Blocks: []car.Block{vast, {CID: string(named.Bytes()), Data: leaf}}}),
+			"vast": car.Append(nil,
+				car.Archive{Roots: []string{vast.CID}, Blocks: []car.Block{vast, {CID: string(named.Bytes()), Data: leaf}}}),
 		} {
 			_, err := importer(w).Unpack(t.Context(), filestore.Owner(alice), archive("/copy", b))
 			if !fault.Is(err, fault.TooLarge) && !fault.Is(err, fault.Invalid) {

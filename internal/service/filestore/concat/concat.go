@@ -94,8 +94,9 @@ func Join(ctx context.Context, s Uploads, a filestore.Access, f Final) (filestor
 		return filestore.Upload{}, filestore.Receipt{}, err
 	}
 	u, err = s.KeepJoined(ctx, filestore.Upload{
-		ID: id, Namespace: a.Namespace, Path: f.Path, MimeType: f.MimeType, Mode: f.mode(), Length: body.size, Offset: body.size,
-		Blob: r.File.Blob, Joined: f.Parts,
+		ID: id, Namespace: a.Namespace, Path: f.Path, MimeType: f.MimeType, Mode: f.mode(), Length: body.size,
+		Offset: body.size,
+		Blob:   r.File.Blob, Joined: f.Parts,
 	})
 	if err != nil {
 		return filestore.Upload{}, filestore.Receipt{}, err

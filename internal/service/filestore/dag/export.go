@@ -184,7 +184,8 @@ func (x exportFile) leafLen(i int) int {
 
 // section is the length of a block in the archive.
 func section(data int) int64 {
-	return int64(len(binary.AppendUvarint(nil, uint64(cid.Size+data))) + cid.Size + data) //nolint:gosec // a length is not negative
+	//nolint:gosec // a length is not negative
+	return int64(len(binary.AppendUvarint(nil, uint64(cid.Size+data))) + cid.Size + data)
 }
 
 func (e *Export) header() []byte { return car.AppendHeader(nil, string(e.root.Bytes())) }

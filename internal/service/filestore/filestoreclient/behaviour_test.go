@@ -22,7 +22,8 @@ func TestBehaviour(t *testing.T) {
 		}
 		who := identitytest.New(t)
 		for _, surface := range []httpserver.Surface{
-			filestorehttp.Surface(w.Service, filestorehttp.Deps{Folders: w.Folders, Authenticate: identityhttp.Wrap(who, identity.Files)}),
+			filestorehttp.Surface(w.Service,
+				filestorehttp.Deps{Folders: w.Folders, Authenticate: identityhttp.Wrap(who, identity.Files)}),
 			identityhttp.Surface(who, httpserver.CORSPolicy{}, nil),
 		} {
 			if err := server.Mount(surface); err != nil {

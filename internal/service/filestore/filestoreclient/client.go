@@ -57,7 +57,8 @@ func New(cfg Config) (*Client, error) {
 	if cfg.HTTP == nil {
 		cfg.HTTP = &http.Client{}
 	}
-	c := &Client{cfg: cfg, caps: []ucan.Capability{ucan.NewCapability("*", identity.FileResource(string(cfg.Signer.DID()), "/"), ipld.Node{})}}
+	c := &Client{cfg: cfg,
+		caps: []ucan.Capability{ucan.NewCapability("*", identity.FileResource(string(cfg.Signer.DID()), "/"), ipld.Node{})}}
 	if cfg.Proof != nil {
 		c.caps = cfg.Proof.Leaf.Capabilities
 	}
@@ -98,7 +99,8 @@ func (c *Client) audience(ctx context.Context) (did.DID, error) {
 	}
 	defer func() { _ = res.Body.Close() }()
 	var doc struct{ ID string }
-	if err := json.NewDecoder(io.LimitReader(res.Body, 1<<20)).Decode(&doc); err != nil || res.StatusCode != http.StatusOK {
+	if err := json.NewDecoder(io.LimitReader(res.Body, 1<<20)).Decode(&doc); err != nil ||
+		res.StatusCode != http.StatusOK {
 		return "", fmt.Errorf("the server does not say its DID (status %d)", res.StatusCode)
 	}
 	d, err := did.Parse(doc.ID)
@@ -202,6 +204,7 @@ func (c *Client) post(ctx context.Context, path string, body, out any) error {
 		return err
 	}
 	return c.call(ctx, request{
-		method: http.MethodPost, path: path, body: strings.NewReader(string(b)), length: int64(len(b)), header: map[string]string{"Content-Type": "application/json"},
+		method: http.MethodPost, path: path, body: strings.NewReader(string(b)), length: int64(len(b)),
+		header: map[string]string{"Content-Type": "application/json"},
 	}, out)
 }

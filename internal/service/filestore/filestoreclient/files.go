@@ -176,7 +176,8 @@ func (c *counting) Write(p []byte) (int, error) {
 func (c *Client) Put(ctx context.Context, path, mime string, body io.Reader, size int64, want cid.CID) (File, error) {
 	var f File
 	err := c.call(ctx, request{
-		method: http.MethodPut, path: api + "/content", query: at(path), body: body, length: size, header: map[string]string{"Content-Type": mime},
+		method: http.MethodPut, path: api + "/content", query: at(path), body: body, length: size,
+		header: map[string]string{"Content-Type": mime},
 	}, &f)
 	if err != nil {
 		return File{}, err
@@ -195,7 +196,8 @@ func check(got string, want cid.CID, path string) error {
 func (c *Client) Create(ctx context.Context, path, mime string, body io.Reader, size int64) (File, error) {
 	var f File
 	err := c.call(ctx, request{
-		method: http.MethodPost, path: api + "/files", query: at(path), body: body, length: size, header: map[string]string{"Content-Type": mime},
+		method: http.MethodPost, path: api + "/files", query: at(path), body: body, length: size,
+		header: map[string]string{"Content-Type": mime},
 	}, &f)
 	return f, err
 }
@@ -212,7 +214,8 @@ func (c *Client) patch(ctx context.Context, path string, body, out any) error {
 	if err != nil {
 		return err
 	}
-	return c.call(ctx, request{method: http.MethodPatch, path: path, body: b, length: int64(b.Len()), header: map[string]string{"Content-Type": "application/json"}}, out)
+	return c.call(ctx, request{method: http.MethodPatch, path: path, body: b, length: int64(b.Len()),
+		header: map[string]string{"Content-Type": "application/json"}}, out)
 }
 
 // Remove moves the file at a path to the trash.
@@ -293,7 +296,8 @@ func (c *Client) Share(ctx context.Context, path, resource string, expires time.
 		return Link{}, err
 	}
 	s := ucan.Statement{
-		Audience: key.DID(), Capabilities: []ucan.Capability{ucan.NewCapability("fs/read", resource, ipld.Node{})}, Expires: expires,
+		Audience: key.DID(), Capabilities: []ucan.Capability{ucan.NewCapability("fs/read", resource, ipld.Node{})},
+		Expires: expires,
 	}
 	if c.cfg.Proof != nil {
 		s.Proofs = []*ucan.Token{c.cfg.Proof}
@@ -308,7 +312,8 @@ func (c *Client) Share(ctx context.Context, path, resource string, expires time.
 }
 
 // SharePlainly makes a link whose address is all that it takes to read a path.
-func (c *Client) SharePlainly(ctx context.Context, path string, expires time.Time, maxUses int64) (filestorehttp.PlainLink, error) {
+func (c *Client) SharePlainly(ctx context.Context, path string, expires time.Time,
+	maxUses int64) (filestorehttp.PlainLink, error) {
 	body := filestorehttp.PlainBody{Path: path, MaxUses: maxUses}
 	if !expires.IsZero() {
 		body.ExpiresAt = expires.UTC().Format(time.RFC3339)
@@ -317,7 +322,8 @@ func (c *Client) SharePlainly(ctx context.Context, path string, expires time.Tim
 }
 
 // ShareForUploads makes a link by which everybody who has it sends files to a folder.
-func (c *Client) ShareForUploads(ctx context.Context, path string, expires time.Time, maxBytes, maxFiles int64) (filestorehttp.PlainLink, error) {
+func (c *Client) ShareForUploads(ctx context.Context, path string, expires time.Time, maxBytes,
+	maxFiles int64) (filestorehttp.PlainLink, error) {
 	body := filestorehttp.UploadLinkBody{Path: path, MaxBytes: maxBytes, MaxFiles: maxFiles}
 	if !expires.IsZero() {
 		body.ExpiresAt = expires.UTC().Format(time.RFC3339)
@@ -365,12 +371,14 @@ func (c *Client) CIDs(ctx context.Context) (filestorehttp.CIDList, error) {
 // Search finds text files by words.
 func (c *Client) Search(ctx context.Context, words, folder string) (filestorehttp.SearchResult, error) {
 	var out filestorehttp.SearchResult
-	err := c.call(ctx, request{method: http.MethodGet, path: api + "/search", query: url.Values{"q": {words}, "path": {folder}}}, &out)
+	err := c.call(ctx,
+		request{method: http.MethodGet, path: api + "/search", query: url.Values{"q": {words}, "path": {folder}}}, &out)
 	return out, err
 }
 
 // Import sends a CAR, which becomes files below a path, or as blocks one file at it.
-func (c *Client) Import(ctx context.Context, path string, archive io.Reader, size int64, asBlocks, overwrite bool) (filestorehttp.ImportResult, error) {
+func (c *Client) Import(ctx context.Context, path string, archive io.Reader, size int64, asBlocks,
+	overwrite bool) (filestorehttp.ImportResult, error) {
 	var out filestorehttp.ImportResult
 	q := at(path)
 	if asBlocks {

@@ -87,12 +87,14 @@ func (c *Client) tus(ctx context.Context, q request) (http.Header, error) {
 }
 
 func (c *Client) begin(ctx context.Context, u Upload) (string, error) {
-	meta := "path " + base64.StdEncoding.EncodeToString([]byte(u.Path)) + ",contentType " + base64.StdEncoding.EncodeToString([]byte(u.MimeType))
+	meta := "path " + base64.StdEncoding.EncodeToString([]byte(u.Path)) + ",contentType " +
+		base64.StdEncoding.EncodeToString([]byte(u.MimeType))
 	if !u.New {
 		meta += ",overwrite " + base64.StdEncoding.EncodeToString([]byte("true"))
 	}
 	res, err := c.tus(ctx, request{
-		method: http.MethodPost, path: api + "/upload", header: map[string]string{"Upload-Length": strconv.FormatInt(u.Size, 10), "Upload-Metadata": meta},
+		method: http.MethodPost, path: api + "/upload",
+		header: map[string]string{"Upload-Length": strconv.FormatInt(u.Size, 10), "Upload-Metadata": meta},
 	})
 	if err != nil {
 		return "", err
@@ -147,7 +149,8 @@ func (c *Client) part(ctx context.Context, u Upload, location string, offset int
 // again reports whether a failure may pass: everything but a refusal.
 func again(err error) bool {
 	e, ok := errors.AsType[*StatusError](err)
-	return !ok || e.Status >= 500 || e.Status == http.StatusConflict || e.Status == http.StatusLocked || e.Status == http.StatusTooManyRequests
+	return !ok || e.Status >= 500 || e.Status == http.StatusConflict || e.Status == http.StatusLocked ||
+		e.Status == http.StatusTooManyRequests
 }
 
 func offsetOf(h http.Header) (int64, error) {

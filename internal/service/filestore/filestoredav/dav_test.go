@@ -127,7 +127,8 @@ func TestABrokenPutLeavesNothing(t *testing.T) {
 				if err := conn.(*net.TCPConn).CloseWrite(); err != nil {
 					t.Fatal(err)
 				}
-				if res, err := http.ReadResponse(bufio.NewReader(conn), nil); err != nil || res.StatusCode != http.StatusBadRequest {
+				if res, err := http.ReadResponse(bufio.NewReader(conn), nil); err != nil ||
+					res.StatusCode != http.StatusBadRequest {
 					t.Errorf("%s of %s: %v, %v", what, path, res, err)
 				} else {
 					_ = res.Body.Close()
@@ -207,7 +208,8 @@ func TestAKeyReachesItsScope(t *testing.T) {
 			t.Errorf("wrote elsewhere: %d", got)
 		}
 		for _, c := range [][]string{
-			{"PUT", "/dav/a/y"}, {"DELETE", "/dav/a/x"}, {"MKCOL", "/dav/a/d"}, {"LOCK", "/dav/a/x"}, {"PROPPATCH", "/dav/a/x"}, {"MOVE", "/dav/a/x"}, {"COPY", "/dav/a/x"},
+			{"PUT", "/dav/a/y"}, {"DELETE", "/dav/a/x"}, {"MKCOL", "/dav/a/d"}, {"LOCK", "/dav/a/x"}, {"PROPPATCH", "/dav/a/x"},
+			{"MOVE", "/dav/a/x"}, {"COPY", "/dav/a/x"},
 		} {
 			body := ""
 			switch c[0] {
@@ -295,7 +297,9 @@ func TestALockBindsWhatIsUnderWay(t *testing.T) {
 			if strings.HasSuffix(path, "there") {
 				s.want(201, s.do("PUT", path, "mine"))
 			}
-			r := httptest.NewRequest(http.MethodPut, path, &during{strings.NewReader("theirs"), func() { s.do("LOCK", path, body) }})
+			r := httptest.NewRequest(http.MethodPut, path, &during{strings.NewReader("theirs"), func() {
+				s.do("LOCK", path, body)
+			}})
 			r.SetBasicAuth("me", other)
 			got := httptest.NewRecorder()
 			s.server.ServeHTTP(got, r)
@@ -380,7 +384,8 @@ func TestTheQuotaHolds(t *testing.T) {
 	s.want(507, s.do("COPY", "/dav/a", "", "Destination: "+s.url+"/dav/b"))
 	s.want(404, s.do("GET", "/dav/b", ""))
 	ask := `<propfind xmlns="DAV:"><prop><quota-available-bytes/><quota-used-bytes/></prop></propfind>`
-	if text := s.do("PROPFIND", "/dav/", ask, "Depth: 0").body; !strings.Contains(text, "<D:quota-available-bytes>4<") || !strings.Contains(text, "<D:quota-used-bytes>6<") {
+	if text := s.do("PROPFIND", "/dav/", ask, "Depth: 0").body; !strings.Contains(text, "<D:quota-available-bytes>4<") ||
+		!strings.Contains(text, "<D:quota-used-bytes>6<") {
 		t.Errorf("told %s", text)
 	}
 }
@@ -395,7 +400,8 @@ func TestPropertiesHaveABound(t *testing.T) {
 		for _, c := range []struct {
 			change, name string
 			status       int
-		}{{"set", "one", 207}, {"set", "two", 207}, {"set", "three", 409}, {"set", "one", 207}, {"remove", "two", 207}, {"set", "three", 207}} {
+		}{{"set", "one", 207}, {"set", "two", 207}, {"set", "three", 409}, {"set", "one", 207}, {"remove", "two",
+			207}, {"set", "three", 207}} {
 			s.want(c.status, s.do("PROPPATCH", "/dav/a",
 				`<propertyupdate xmlns="DAV:"><`+c.change+`><prop><`+c.name+` xmlns="u:">`+long+`</`+c.name+`></prop></`+c.change+`></propertyupdate>`))
 		}
@@ -408,7 +414,8 @@ func TestABrowserSeesFolders(t *testing.T) {
 	s.want(201, s.do("MKCOL", "/dav/d", ""))
 	s.want(201, s.do("PUT", "/dav/d/%3Cb%3E&.html", "<script>alert(1)</script>"))
 	got := s.want(200, s.do("GET", "/dav/d", ""))
-	if strings.Contains(got.body, "<b>") || !strings.Contains(got.body, `href="/dav/d/%3Cb%3E&amp;.html"`) || !strings.Contains(got.Header.Get("Content-Security-Policy"), "sandbox") {
+	if strings.Contains(got.body, "<b>") || !strings.Contains(got.body, `href="/dav/d/%3Cb%3E&amp;.html"`) ||
+		!strings.Contains(got.Header.Get("Content-Security-Policy"), "sandbox") {
 		t.Errorf("%v %s", got.Header, got.body)
 	}
 	if got := s.want(200, s.do("GET", "/dav/d/%3Cb%3E&.html", "")); !strings.HasPrefix(got.Header.Get("Content-Disposition"), "attachment") {

@@ -78,7 +78,8 @@ func Surface(s *filestore.Service, d Deps) httpserver.Surface {
 		{"UNLOCK", "Unlock", a.unlock},
 	} {
 		route := httpserver.Route{
-			Method: r.method, Pattern: prefix + "/{path...}", Summary: r.summary, Tags: []string{"webdav"}, Auth: httpserver.Principal, Security: d.Security,
+			Method: r.method, Pattern: prefix + "/{path...}", Summary: r.summary, Tags: []string{"webdav"},
+			Auth: httpserver.Principal, Security: d.Security,
 			Params:  []httpserver.Param{{Name: "path", In: "path", Required: true, Doc: "Path of the file."}},
 			Replies: []httpserver.Reply{{Status: 200}}, Handler: a.handle(r.h),
 		}

@@ -157,7 +157,8 @@ func (a *api) lock(c *call) error {
 	}
 	now := a.svc.Now()
 	l := davstate.Lock{
-		Namespace: c.access.Namespace, Path: c.path, Token: lockScheme + filestore.NewID(), Deep: depth != "0", Shared: info.Shared,
+		Namespace: c.access.Namespace, Path: c.path, Token: lockScheme + filestore.NewID(), Deep: depth != "0",
+		Shared:   info.Shared,
 		OwnerXML: info.Owner, Holder: c.access.Invoker, Timeout: timeout(c.Header().Get("Timeout")),
 	}
 	l.Expires = now.Add(l.Timeout)
@@ -173,7 +174,9 @@ func (a *api) lock(c *call) error {
 	if !there { // a lock on nothing makes an empty file
 		access := c.access
 		access.Claims = filestore.LockClaims{} // the place is its own by now
-		_, err := a.svc.Put(c.Context(), access, filestore.Put{Path: c.path, Mode: filestore.Upsert, Body: strings.NewReader(""), If: filestore.Condition{None: true}})
+		_, err := a.svc.Put(c.Context(), access,
+			filestore.Put{Path: c.path, Mode: filestore.Upsert, Body: strings.NewReader(""),
+				If: filestore.Condition{None: true}})
 		if err != nil && !fault.Is(err, fault.Precondition) {
 			_ = a.State.RemoveLock(c.Context(), l) // it ends by itself too
 			return err

@@ -43,7 +43,8 @@ func newSite(t testing.TB, w *filestoretest.World) *site {
 		t.Fatal(err)
 	}
 	face := appkeyhttp.Face{Keys: s.keys, Identity: who}
-	if err := server.Mount(filestoredav.Surface(w.Service, filestoredav.Deps{Authenticate: face.Wrap(appkey.Files), Folders: w.Folders, State: w.Store})); err != nil {
+	if err := server.Mount(filestoredav.Surface(w.Service,
+		filestoredav.Deps{Authenticate: face.Wrap(appkey.Files), Folders: w.Folders, State: w.Store})); err != nil {
 		t.Fatal(err)
 	}
 	ts := httptest.NewServer(server)

@@ -41,7 +41,8 @@ func (a *api) put(c *call) error {
 		return err
 	}
 	receipt, err := a.svc.Put(c.Context(), c.access, filestore.Put{
-		Path: c.path, Mode: filestore.Upsert, MimeType: c.Header().Get("Content-Type"), Body: body, Size: max(c.ContentLength, 0), If: condition, Mark: mark,
+		Path: c.path, Mode: filestore.Upsert, MimeType: c.Header().Get("Content-Type"), Body: body,
+		Size: max(c.ContentLength, 0), If: condition, Mark: mark,
 	})
 	if err != nil {
 		if fault.From(err).Code == "name_taken" {
@@ -207,7 +208,8 @@ func (a *api) moveTo(c *call) error {
 	if err := a.keepParent(c, c.path); err != nil {
 		return err
 	}
-	if _, err := a.Folders.Move(c.Context(), c.access, folder.Ends{From: c.path, To: to, Onto: folder.Replace}); err != nil {
+	if _, err := a.Folders.Move(c.Context(), c.access,
+		folder.Ends{From: c.path, To: to, Onto: folder.Replace}); err != nil {
 		return into(err)
 	}
 	if err := a.State.RemoveLocks(c.Context(), c.access.Namespace, c.path); err != nil { // they do not move along

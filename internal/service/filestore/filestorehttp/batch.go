@@ -45,7 +45,8 @@ type ItemResult struct {
 func (a *api) batchRoutes() []httpserver.Route {
 	route := func(pattern, summary string, body any, h handler) httpserver.Route {
 		return httpserver.Route{
-			Method: http.MethodPost, Pattern: prefix + pattern, Summary: summary, Tags: []string{"files"}, Auth: httpserver.Principal,
+			Method: http.MethodPost, Pattern: prefix + pattern, Summary: summary, Tags: []string{"files"},
+			Auth: httpserver.Principal,
 			Body: body, Params: []httpserver.Param{onceParam}, Handler: a.with(h), MaxBody: 4 << 20,
 			Replies: []httpserver.Reply{{Status: 200, Body: BatchResult{}, Doc: "What became of each item; at most 1000."}},
 		}
@@ -54,9 +55,11 @@ func (a *api) batchRoutes() []httpserver.Route {
 		route("/batch/move", "Move files", MoveItems{}, a.batchMove),
 		route("/batch/delete", "Move files to the trash", IDList{}, a.batchIDs(filestore.Delete, a.svc.Trash)),
 		route("/batch/purge", "Destroy files that are in the trash", IDList{}, a.batchIDs(filestore.Delete, a.svc.Purge)),
-		route("/batch/restore", "Take files out of the trash", IDList{}, a.batchIDs(filestore.Write, func(ctx context.Context, access filestore.Access, t filestore.Target) (filestore.Receipt, error) {
-			return a.svc.Restore(ctx, access, t, "")
-		})),
+		route("/batch/restore", "Take files out of the trash", IDList{},
+			a.batchIDs(filestore.Write,
+				func(ctx context.Context, access filestore.Access, t filestore.Target) (filestore.Receipt, error) {
+					return a.svc.Restore(ctx, access, t, "")
+				})),
 	}
 }
 
@@ -115,12 +118,14 @@ func (a *api) batchMove(w http.ResponseWriter, r *http.Request, access filestore
 		if err != nil {
 			return filestore.File{}, err
 		}
-		receipt, err := a.svc.Move(r.Context(), access, filestore.Target{ID: item.ID, Once: once}, item.DestinationPath, item.Overwrite)
+		receipt, err := a.svc.Move(r.Context(), access, filestore.Target{ID: item.ID, Once: once}, item.DestinationPath,
+			item.Overwrite)
 		return receipt.File, err
 	})
 }
 
-func (a *api) batchIDs(need filestore.Ability, do func(context.Context, filestore.Access, filestore.Target) (filestore.Receipt, error)) handler {
+func (a *api) batchIDs(need filestore.Ability,
+	do func(context.Context, filestore.Access, filestore.Target) (filestore.Receipt, error)) handler {
 	return func(w http.ResponseWriter, r *http.Request, access filestore.Access) error {
 		if err := may(access, need); err != nil {
 			return err

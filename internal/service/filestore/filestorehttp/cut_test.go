@@ -75,7 +75,8 @@ func TestCutBodyIsNoVersion(t *testing.T) {
 				}
 			}
 		}
-		if f := decode[filestorehttp.FileMetadata](s.own("GET", "/api/fs/stat?path=/cut", "").want(200)); f.Version != was.Version || f.CID != was.CID {
+		if f := decode[filestorehttp.FileMetadata](s.own("GET", "/api/fs/stat?path=/cut",
+			"").want(200)); f.Version != was.Version || f.CID != was.CID {
 			t.Errorf("version %d of %d bytes is there", f.Version, f.Size)
 		}
 		s.own("GET", "/api/fs/stat?path=/new", "").want(404)

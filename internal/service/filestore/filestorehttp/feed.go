@@ -78,7 +78,8 @@ func (a *api) feedRoutes() []httpserver.Route {
 	since := httpserver.Param{Name: "since", In: "query", Schema: 0, Doc: "Number after which to begin; 0 is the beginning."}
 	get := func(pattern, summary string, body any, h handler, params ...httpserver.Param) httpserver.Route {
 		return httpserver.Route{
-			Method: http.MethodGet, Pattern: prefix + pattern, Summary: summary, Tags: []string{"files"}, Auth: httpserver.Principal,
+			Method: http.MethodGet, Pattern: prefix + pattern, Summary: summary, Tags: []string{"files"},
+			Auth:   httpserver.Principal,
 			Params: params, Replies: []httpserver.Reply{{Status: 200, Body: body}}, Handler: a.with(h),
 		}
 	}
@@ -175,7 +176,8 @@ func (a *api) streamChanges(w http.ResponseWriter, r *http.Request, access files
 }
 
 // waitChanges waits for changes, or for the time of the next heartbeat.
-func (a *api) waitChanges(ctx context.Context, s *httpserver.StreamWriter, access filestore.Access, after int64) ([]filestore.Event, int64, error) {
+func (a *api) waitChanges(ctx context.Context, s *httpserver.StreamWriter, access filestore.Access,
+	after int64) ([]filestore.Event, int64, error) {
 	ctx, cancel := context.WithTimeout(ctx, heartbeat)
 	defer cancel()
 	over := make(chan struct{})
@@ -217,7 +219,8 @@ func (a *api) usage(w http.ResponseWriter, r *http.Request, access filestore.Acc
 		return err
 	}
 	return httpserver.WriteJSON(w, http.StatusOK, UsageBody{
-		access.Namespace, u.Files, u.Bytes, u.TrashFiles, u.TrashBytes, u.Versions, u.VersionBytes, a.svc.MaxUpload(), a.svc.Quota(), u.Last, u.IndexedThrough,
+		access.Namespace, u.Files, u.Bytes, u.TrashFiles, u.TrashBytes, u.Versions, u.VersionBytes, a.svc.MaxUpload(),
+		a.svc.Quota(), u.Last, u.IndexedThrough,
 	})
 }
 

@@ -48,7 +48,8 @@ func Surface(s *filestore.Service, d Deps) httpserver.Surface {
 	a.uploads = newUploads(a)
 	var routes []httpserver.Route
 	for _, group := range [][]httpserver.Route{
-		a.readRoutes(), a.writeRoutes(), a.folderRoutes(), a.listRoutes(), a.batchRoutes(), a.versionRoutes(), a.feedRoutes(), a.importRoutes(), a.uploadRoutes(), a.shareRoutes(), a.publicRoutes(),
+		a.readRoutes(), a.writeRoutes(), a.folderRoutes(), a.listRoutes(), a.batchRoutes(), a.versionRoutes(), a.feedRoutes(),
+		a.importRoutes(), a.uploadRoutes(), a.shareRoutes(), a.publicRoutes(),
 	} {
 		routes = append(routes, group...)
 	}

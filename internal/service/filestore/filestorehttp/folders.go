@@ -36,7 +36,8 @@ type FolderMade struct {
 }
 
 func (a *api) folderRoutes() []httpserver.Route {
-	route := func(method, pattern, summary string, h handler, body, reply any, params ...httpserver.Param) httpserver.Route {
+	route := func(method, pattern, summary string, h handler, body, reply any,
+		params ...httpserver.Param) httpserver.Route {
 		return httpserver.Route{
 			Method: method, Pattern: prefix + pattern, Summary: summary, Tags: []string{"files"}, Auth: httpserver.Principal,
 			Body: body, Params: params, Handler: a.with(h),
@@ -79,7 +80,8 @@ func (a *api) movePath(w http.ResponseWriter, r *http.Request, access filestore.
 	if err != nil {
 		return err
 	}
-	receipt, err := a.svc.Move(r.Context(), access, filestore.Target{Path: e.From, If: c, Once: e.Once}, e.To, e.Onto == folder.Overwrite)
+	receipt, err := a.svc.Move(r.Context(), access, filestore.Target{Path: e.From, If: c, Once: e.Once}, e.To,
+		e.Onto == folder.Overwrite)
 	if fault.Is(err, fault.NotFound) {
 		receipt, err = a.deps.Folders.Move(r.Context(), access, e)
 	}

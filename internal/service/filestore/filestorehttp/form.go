@@ -122,7 +122,8 @@ func (a *api) storeForm(w http.ResponseWriter, r *http.Request, access filestore
 	return httpserver.WriteJSON(w, status, FileList{Files: stored})
 }
 
-func (a *api) storePart(r *http.Request, access filestore.Access, p filestore.Put, form *uploadForm, part *multipart.Part) (filestore.Receipt, error) {
+func (a *api) storePart(r *http.Request, access filestore.Access, p filestore.Put, form *uploadForm,
+	part *multipart.Part) (filestore.Receipt, error) {
 	var err error
 	if p.Path, err = form.at(part); err != nil {
 		return filestore.Receipt{}, err

@@ -82,7 +82,8 @@ func TestForms(t *testing.T) {
 		}
 		s.own(formRequest(s, "POST", "/api/fs/files", png)).want(409)
 		body, header := form(t, formPart{"f", "empty.txt", "", ""})
-		if f := decode[filestorehttp.FileMetadata](s.own("POST", "/api/fs/files", body, header).want(201)); f.Size != 0 || f.MimeType != "text/plain; charset=utf-8" {
+		if f := decode[filestorehttp.FileMetadata](s.own("POST", "/api/fs/files", body, header).want(201)); f.Size != 0 ||
+			f.MimeType != "text/plain; charset=utf-8" {
 			t.Errorf("an empty file: %+v", f)
 		}
 	})
@@ -98,7 +99,8 @@ func TestFormsOfSeveralFiles(t *testing.T) {
 	t.Parallel()
 	filestoretest.Each(t, func(t *testing.T, w *filestoretest.World) {
 		s := newSite(t, w)
-		one, two, three := formPart{"files", "1.txt", "text/plain", "one"}, formPart{"files", "2.txt", "text/plain", "two"}, formPart{"files", "3.txt", "", "three"}
+		one, two, three := formPart{"files", "1.txt", "text/plain", "one"}, formPart{"files", "2.txt", "text/plain", "two"},
+			formPart{"files", "3.txt", "", "three"}
 		list := decode[filestorehttp.FileList](s.own(formRequest(s, "POST", "/api/fs/files?path=/d/", one, two, three)).want(201))
 		if got := paths(list.Files); got != "/d/1.txt /d/2.txt /d/3.txt" {
 			t.Errorf("stored %q", got)
@@ -190,7 +192,8 @@ func TestFormsAreRefused(t *testing.T) {
 	if got := paths(decode[filestorehttp.FileList](s.own("GET", "/api/fs/files", "").want(200)).Files); got != "" {
 		t.Errorf("stored %q", got)
 	}
-	s.own(formRequest(s, "POST", "/api/fs/files?path=/q/", formPart{"f", "1", "", strings.Repeat("x", 49_000)}, formPart{"f", "2", "", strings.Repeat("y", 49_000)}, formPart{"f", "3", "", strings.Repeat("z", 3000)})).want(507)
+	s.own(formRequest(s, "POST", "/api/fs/files?path=/q/", formPart{"f", "1", "", strings.Repeat("x", 49_000)},
+		formPart{"f", "2", "", strings.Repeat("y", 49_000)}, formPart{"f", "3", "", strings.Repeat("z", 3000)})).want(507)
 	if got := paths(decode[filestorehttp.FileList](s.own("GET", "/api/fs/files", "").want(200)).Files); got != "/q/1 /q/2" {
 		t.Errorf("stored beyond the quota: %q", got)
 	}

@@ -14,7 +14,8 @@ func (a *api) listRoutes() []httpserver.Route {
 	term := httpserver.Param{Name: "q", In: "query", Required: true, Doc: "At most 512 characters."}
 	get := func(pattern, summary string, h httpserver.Handler, body any, params ...httpserver.Param) httpserver.Route {
 		return httpserver.Route{
-			Method: http.MethodGet, Pattern: prefix + pattern, Summary: summary, Tags: []string{"files"}, Auth: httpserver.Principal,
+			Method: http.MethodGet, Pattern: prefix + pattern, Summary: summary, Tags: []string{"files"},
+			Auth:   httpserver.Principal,
 			Params: params, Replies: []httpserver.Reply{{Status: 200, Body: body}}, Handler: h,
 		}
 	}
@@ -44,7 +45,8 @@ func (a *api) tree(w http.ResponseWriter, r *http.Request, access filestore.Acce
 			continue
 		}
 		f := n.File
-		out.Nodes = append(out.Nodes, Node{n.Path, n.Name, "file", f.ID, f.MimeType, &f.Size, f.CID, f.Version, stamp(f.Updated)})
+		out.Nodes = append(out.Nodes, Node{n.Path, n.Name, "file", f.ID, f.MimeType, &f.Size, f.CID, f.Version,
+			stamp(f.Updated)})
 	}
 	return httpserver.WriteJSON(w, http.StatusOK, out)
 }
@@ -135,7 +137,8 @@ func (a *api) search(w http.ResponseWriter, r *http.Request, access filestore.Ac
 	if err != nil {
 		return err
 	}
-	out := SearchResult{Hits: make([]SearchHit, 0, len(found.Hits)), IndexedThrough: found.IndexedThrough, Behind: found.Behind, Cut: found.Cut}
+	out := SearchResult{Hits: make([]SearchHit, 0, len(found.Hits)), IndexedThrough: found.IndexedThrough,
+		Behind: found.Behind, Cut: found.Cut}
 	for _, h := range found.Hits {
 		out.Hits = append(out.Hits, SearchHit{h.File.Path, h.File.ID, h.LineStart, h.LineEnd, h.Preview, h.Score, h.File.CID})
 	}

@@ -203,7 +203,8 @@ func TestAbilities(t *testing.T) {
 func TestBadPathsAreRefused(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, filestoretest.Embedded(t))
-	for _, p := range []string{"", "a", "/", "//a", "/a/", "/a//b", "/./a", "/a/../b", "/a%00b", "/a%0Ab", "/%ff", "/a%E2%80%AEb", "/" + strings.Repeat("a", 1024)} {
+	for _, p := range []string{"", "a", "/", "//a", "/a/", "/a//b", "/./a", "/a/../b", "/a%00b", "/a%0Ab", "/%ff",
+		"/a%E2%80%AEb", "/" + strings.Repeat("a", 1024)} {
 		s.own("PUT", "/api/fs/content?path="+p, "x").want(400)
 		s.own("GET", "/api/fs/content?path="+p, "").want(400)
 	}
@@ -241,7 +242,8 @@ func TestChangesAndAudit(t *testing.T) {
 			t.Error(diff)
 		}
 		audit := decode[filestorehttp.AuditList](s.own("GET", "/api/fs/audit?since=1&limit=1", "").want(200))
-		if e := audit.Entries[0]; e.Invoker != alice.DID || e.Actor != alice.DID || e.Proof == "" || e.Before != f.CID || audit.Next != 2 {
+		if e := audit.Entries[0]; e.Invoker != alice.DID || e.Actor != alice.DID || e.Proof == "" || e.Before != f.CID ||
+			audit.Next != 2 {
 			t.Errorf("audit %+v", audit)
 		}
 	})

@@ -32,7 +32,8 @@ func TestContentThatTheOwnerNames(t *testing.T) {
 		plain := identitytest.Delegation(t, alice, bob.DID, read)
 		below := identitytest.Delegation(t, alice, bob.DID, identitytest.CanNB("fs/read", alice.Home("/elsewhere"), cids(secret.CID)))
 		again := identitytest.Delegation(t, bob, identitytest.Carol.DID, read, identitytest.Proof(named))
-		added := identitytest.Delegation(t, bob, identitytest.Carol.DID, identitytest.CanNB("fs/read", home, cids(secret.CID)), identitytest.Proof(plain))
+		added := identitytest.Delegation(t, bob, identitytest.Carol.DID,
+			identitytest.CanNB("fs/read", home, cids(secret.CID)), identitytest.Proof(plain))
 		for name, c := range map[string]struct {
 			token  func() string
 			status map[string]int

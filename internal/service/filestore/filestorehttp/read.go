@@ -36,7 +36,8 @@ var contentReplies = []httpserver.Reply{
 func (a *api) readRoutes() []httpserver.Route {
 	get := func(pattern, summary string, h httpserver.Handler, params ...httpserver.Param) httpserver.Route {
 		return httpserver.Route{
-			Method: http.MethodGet, Pattern: prefix + pattern, Summary: summary, Tags: []string{"files"}, Auth: httpserver.Principal,
+			Method: http.MethodGet, Pattern: prefix + pattern, Summary: summary, Tags: []string{"files"},
+			Auth:   httpserver.Principal,
 			Params: append(params, rangeParam), Stream: true, Replies: contentReplies, Handler: h,
 		}
 	}
@@ -47,14 +48,17 @@ func (a *api) readRoutes() []httpserver.Route {
 	lines.Replies = []httpserver.Reply{{Status: 200, Body: LineWindow{}}, {Status: 415, Doc: "The file is not text."}}
 	stat := httpserver.Route{
 		Method: http.MethodGet, Pattern: prefix + "/stat", Summary: "Describe the file at a path", Tags: []string{"files"}, Auth: httpserver.Principal,
-		Params: []httpserver.Param{pathParam}, Replies: []httpserver.Reply{{Status: 200, Body: FileMetadata{}}, {Status: 404}}, Handler: a.with(a.stat),
+		Params:  []httpserver.Param{pathParam},
+		Replies: []httpserver.Reply{{Status: 200, Body: FileMetadata{}}, {Status: 404}}, Handler: a.with(a.stat),
 	}
 	byID := stat
-	byID.Pattern, byID.Summary, byID.Params, byID.Handler = prefix+"/files/{id}", "Describe a file", []httpserver.Param{idParam}, a.with(a.statID)
+	byID.Pattern, byID.Summary, byID.Params, byID.Handler = prefix+"/files/{id}", "Describe a file",
+		[]httpserver.Param{idParam}, a.with(a.statID)
 	return []httpserver.Route{
 		get("/files/{id}/content", "Read a file", a.with(a.contentByID), idParam),
 		get("/content", "Read the file at a path", a.with(a.contentByPath), pathParam),
-		get("/cid/{cid}", "Read a file by its CID", a.withCID(a.contentByCID), httpserver.Param{Name: "cid", In: "path", Required: true, Doc: "CID of the content."}),
+		get("/cid/{cid}", "Read a file by its CID", a.withCID(a.contentByCID),
+			httpserver.Param{Name: "cid", In: "path", Required: true, Doc: "CID of the content."}),
 		lines, stat, byID,
 	}
 }
@@ -133,8 +137,10 @@ func (a *api) file(w http.ResponseWriter, r *http.Request, f filestore.File, err
 
 func (a *api) publicRoutes() []httpserver.Route {
 	return []httpserver.Route{{
-		Method: http.MethodGet, Pattern: "/public/id/{id}", Summary: "Read a public file", Tags: []string{"files"}, Auth: httpserver.Public, Limit: httpserver.LimitContent,
-		Params: []httpserver.Param{{Name: "id", In: "path", Required: true, Doc: "Public identifier."}}, Stream: true, Replies: contentReplies,
+		Method: http.MethodGet, Pattern: "/public/id/{id}", Summary: "Read a public file", Tags: []string{"files"},
+		Auth: httpserver.Public, Limit: httpserver.LimitContent,
+		Params: []httpserver.Param{{Name: "id", In: "path", Required: true, Doc: "Public identifier."}}, Stream: true,
+		Replies: contentReplies,
 		Handler: func(w http.ResponseWriter, r *http.Request) error {
 			f, o, err := a.svc.OpenPublic(r.Context(), r.PathValue("id"))
 			if err != nil {

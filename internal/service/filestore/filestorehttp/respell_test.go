@@ -13,7 +13,8 @@ import (
 // misspelt are texts that a careless reader would take for the id.
 func misspelt(id string) []string {
 	all := []string{
-		strings.ToUpper(id), strings.ReplaceAll(id, "-", ""), "{" + id + "}", "urn:uuid:" + id, " " + id, id + " ", id + "\x00", id + "%", id[:len(id)-1],
+		strings.ToUpper(id), strings.ReplaceAll(id, "-", ""), "{" + id + "}", "urn:uuid:" + id, " " + id, id + " ",
+		id + "\x00", id + "%", id[:len(id)-1],
 	}
 	return slices.DeleteFunc(all, func(s string) bool { return s == id })
 }
@@ -41,7 +42,8 @@ func TestFileIDsHaveOneSpelling(t *testing.T) {
 		at := s.begin("/up", "Upload-Length: 4")
 		id := at[strings.LastIndex(at, "/")+1:]
 		for _, other := range misspelt(id) {
-			if got := s.own("HEAD", strings.TrimSuffix(at, id)+url.PathEscape(other), "", "Tus-Resumable: 1.0.0"); got.status != 404 && got.status != 400 {
+			if got := s.own("HEAD", strings.TrimSuffix(at, id)+url.PathEscape(other), "",
+				"Tus-Resumable: 1.0.0"); got.status != 404 && got.status != 400 {
 				t.Errorf("upload %q: %d %s", other, got.status, got.body)
 			}
 		}

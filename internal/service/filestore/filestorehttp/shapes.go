@@ -34,7 +34,8 @@ func stamp(t time.Time) string {
 
 func (a *api) metadata(r *http.Request, f filestore.File) FileMetadata {
 	m := FileMetadata{
-		ID: f.ID, Path: f.Path, Name: f.Name, MimeType: f.MimeType, Size: f.Size, Version: f.Version, ContentHash: f.Hash, CID: f.CID,
+		ID: f.ID, Path: f.Path, Name: f.Name, MimeType: f.MimeType, Size: f.Size, Version: f.Version, ContentHash: f.Hash,
+		CID:    f.CID,
 		Hidden: f.Hidden, CreatedAt: stamp(f.Created), UpdatedAt: stamp(f.Updated), TrashedAt: stamp(f.Trashed),
 	}
 	if f.PublicID != "" {

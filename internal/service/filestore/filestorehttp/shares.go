@@ -73,33 +73,41 @@ func (a *api) shareRoutes() []httpserver.Route {
 	return []httpserver.Route{
 		{
 			Method: http.MethodPost, Pattern: prefix + "/shares", Summary: "Register a share link, so that it is counted and can be ended", Tags: []string{"files"},
-			Auth: httpserver.Principal, Body: ShareBody{}, Replies: []httpserver.Reply{{Status: 201, Body: ShareEntry{}}}, Handler: a.with(a.share),
+			Auth: httpserver.Principal, Body: ShareBody{}, Replies: []httpserver.Reply{{Status: 201, Body: ShareEntry{}}},
+			Handler: a.with(a.share),
 		},
 		{
 			Method: http.MethodPost, Pattern: prefix + "/shares/plain", Summary: "Make a link that any browser and any program can open", Tags: []string{"files"},
 			Doc:  "The address itself is the secret: everybody who gets it reads the file or folder, until the link ends. Only the owner makes such links. They are listed, counted and ended like others; the address is told this once.",
-			Auth: httpserver.Principal, Body: PlainBody{}, Replies: []httpserver.Reply{{Status: 201, Body: PlainLink{}}}, Handler: a.with(a.sharePlainly),
+			Auth: httpserver.Principal, Body: PlainBody{}, Replies: []httpserver.Reply{{Status: 201, Body: PlainLink{}}},
+			Handler: a.with(a.sharePlainly),
 		},
 		{
 			Method: http.MethodPost, Pattern: prefix + "/shares/upload", Summary: "Make a link by which files are sent to a folder", Tags: []string{"files"},
 			Doc: "Everybody who gets the address sends files, from any browser or by `curl -T`, until it is over: by time, by bytes, or by files (1000 unless maxFiles says). " +
 				"They see nothing of the folder and replace nothing. Only the owner makes such links. They are listed and ended like others; the address is told this once.",
-			Auth: httpserver.Principal, Body: UploadLinkBody{}, Replies: []httpserver.Reply{{Status: 201, Body: PlainLink{}}}, Handler: a.with(a.shareForUploads),
+			Auth: httpserver.Principal, Body: UploadLinkBody{}, Replies: []httpserver.Reply{{Status: 201, Body: PlainLink{}}},
+			Handler: a.with(a.shareForUploads),
 		},
 		{
-			Method: http.MethodGet, Pattern: prefix + "/shares", Summary: "List share links, newest first", Tags: []string{"files"}, Auth: httpserver.Principal,
-			Params: []httpserver.Param{limitParam, fromParam}, Replies: []httpserver.Reply{{Status: 200, Body: ShareList{}}}, Handler: a.with(a.shares),
+			Method: http.MethodGet, Pattern: prefix + "/shares", Summary: "List share links, newest first",
+			Tags: []string{"files"}, Auth: httpserver.Principal,
+			Params: []httpserver.Param{limitParam, fromParam}, Replies: []httpserver.Reply{{Status: 200, Body: ShareList{}}},
+			Handler: a.with(a.shares),
 		},
 		{
-			Method: http.MethodDelete, Pattern: prefix + "/shares/{id}", Summary: "End a share link at once", Tags: []string{"files"}, Auth: httpserver.Principal,
-			Params: []httpserver.Param{{Name: "id", In: "path", Required: true}}, Replies: []httpserver.Reply{{Status: 204}}, Handler: a.with(a.endShare),
+			Method: http.MethodDelete, Pattern: prefix + "/shares/{id}", Summary: "End a share link at once",
+			Tags: []string{"files"}, Auth: httpserver.Principal,
+			Params: []httpserver.Param{{Name: "id", In: "path", Required: true}}, Replies: []httpserver.Reply{{Status: 204}},
+			Handler: a.with(a.endShare),
 		},
 	}
 }
 
 func (a *api) shareEntry(s filestore.Share) ShareEntry {
 	return ShareEntry{
-		s.ID, s.Path, s.TokenCID, stamp(s.Created), stamp(s.Expires), s.MaxUses, s.Uses, stamp(s.Revoked), s.State(a.svc.Now()),
+		s.ID, s.Path, s.TokenCID, stamp(s.Created), stamp(s.Expires), s.MaxUses, s.Uses, stamp(s.Revoked),
+		s.State(a.svc.Now()),
 		plainlink.IsPlain(s), plainlink.TakesUploads(s), s.MaxBytes, s.Bytes,
 	}
 }
@@ -137,7 +145,8 @@ func (a *api) sharePlainly(w http.ResponseWriter, r *http.Request, access filest
 	if err != nil {
 		return err
 	}
-	secret, made, err := a.plain.Make(r.Context(), access, plainlink.Wanted{Path: body.Path, MaxUses: body.MaxUses, Expires: expires})
+	secret, made, err := a.plain.Make(r.Context(), access,
+		plainlink.Wanted{Path: body.Path, MaxUses: body.MaxUses, Expires: expires})
 	if err != nil {
 		return err
 	}
@@ -172,7 +181,8 @@ func (a *api) shareForUploads(w http.ResponseWriter, r *http.Request, access fil
 	if err != nil {
 		return err
 	}
-	secret, made, err := a.plain.MakeForUploads(r.Context(), access, plainlink.WantedUploads{Path: body.Path, Expires: expires, MaxBytes: body.MaxBytes, MaxFiles: body.MaxFiles})
+	secret, made, err := a.plain.MakeForUploads(r.Context(), access,
+		plainlink.WantedUploads{Path: body.Path, Expires: expires, MaxBytes: body.MaxBytes, MaxFiles: body.MaxFiles})
 	if err != nil {
 		return err
 	}

@@ -206,7 +206,8 @@ func TestLinksAreTheirMakers(t *testing.T) {
 			t.Fatal(err)
 		}
 		made := decode[filestorehttp.ShareEntry](s.do(l.bearer(), "POST", "/api/fs/shares", string(body)).want(201))
-		if got := decode[filestorehttp.ShareList](s.do(l.bearer(), "GET", "/api/fs/shares", "").want(200)).Shares; len(got) != 1 || got[0].ID != made.ID {
+		if got := decode[filestorehttp.ShareList](s.do(l.bearer(), "GET", "/api/fs/shares",
+			"").want(200)).Shares; len(got) != 1 || got[0].ID != made.ID {
 			t.Errorf("its own link: %+v", got)
 		}
 		s.do(l.bearer(), "DELETE", "/api/fs/shares/"+made.ID, "").want(204)

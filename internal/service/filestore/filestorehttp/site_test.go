@@ -49,7 +49,8 @@ var nonce atomic.Int64
 // token makes a fresh token: those of REST are used once.
 func token(t testing.TB, a identitytest.Actor, can string, options ...identitytest.Option) string {
 	t.Helper()
-	return identitytest.Files(t, a, identitytest.Oracle.DID, can, append(options, identitytest.Nonce(fmt.Sprint(nonce.Add(1))))...)
+	return identitytest.Files(t, a, identitytest.Oracle.DID, can,
+		append(options, identitytest.Nonce(fmt.Sprint(nonce.Add(1))))...)
 }
 
 // owner is a token for everything in Alice's namespace.

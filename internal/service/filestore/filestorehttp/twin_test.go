@@ -25,14 +25,16 @@ func TestTheTwinOfALinkIsThatLink(t *testing.T) {
 		home := identity.FileResource(string(w.DID()), "/")
 		own := func() string {
 			return w.Issue(ucan.Statement{
-				Audience: did.DID(identitytest.Oracle.DID), Capabilities: []ucan.Capability{ucan.NewCapability("*", home, ipld.Node{})},
-				Expires: time.Now().Add(time.Minute), Nonce: rand.Text(),
+				Audience:     did.DID(identitytest.Oracle.DID),
+				Capabilities: []ucan.Capability{ucan.NewCapability("*", home, ipld.Node{})},
+				Expires:      time.Now().Add(time.Minute), Nonce: rand.Text(),
 			}).Encode()
 		}
 		s.do(own(), "PUT", "/api/fs/content?path=/f", "content").want(201)
 		holder := identitytest.NewActor("holder of a twin")
 		reach := ucan.NewCapability("fs/read", home, ipld.Node{})
-		statement := ucan.Statement{Audience: did.DID(holder.DID), Capabilities: []ucan.Capability{reach}, Expires: time.Now().Add(time.Hour), Nonce: rand.Text()}
+		statement := ucan.Statement{Audience: did.DID(holder.DID), Capabilities: []ucan.Capability{reach},
+			Expires: time.Now().Add(time.Hour), Nonce: rand.Text()}
 		made := w.Issue(statement)
 		w.Mirror = true
 		twin := w.Issue(statement)

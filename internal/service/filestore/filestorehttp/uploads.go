@@ -43,8 +43,10 @@ func (a *api) uploadRoutes() []httpserver.Route {
 	id := httpserver.Param{Name: "id", In: "path", Required: true, Doc: "The upload."}
 	route := func(method, pattern, summary string, h handler, params ...httpserver.Param) httpserver.Route {
 		return httpserver.Route{
-			Method: method, Pattern: prefix + "/upload" + pattern, Summary: summary, Tags: []string{"uploads"}, Auth: httpserver.Principal,
-			Params: append(params, httpserver.Param{Name: "Tus-Resumable", In: "header", Required: true, Doc: tusVersion}), Handler: a.with(u.tus(h)),
+			Method: method, Pattern: prefix + "/upload" + pattern, Summary: summary, Tags: []string{"uploads"},
+			Auth:    httpserver.Principal,
+			Params:  append(params, httpserver.Param{Name: "Tus-Resumable", In: "header", Required: true, Doc: tusVersion}),
+			Handler: a.with(u.tus(h)),
 		}
 	}
 	create := route(http.MethodPost, "", "Begin a resumable upload (tus 1.0.0)", u.create,
@@ -54,7 +56,8 @@ func (a *api) uploadRoutes() []httpserver.Route {
 		httpserver.Param{Name: "Upload-Concat", In: "header", Doc: "partial begins a piece of a file; final; with the addresses of complete pieces makes the file."})
 	create.BodyMedia, create.MaxBody, create.Stream = []string{offsetMedia}, -1, true
 	create.Replies = []httpserver.Reply{{Status: 201, Doc: "Location is the upload."}, {Status: 409, Doc: "A file is there, or a piece is not complete."}}
-	patch := route(http.MethodPatch, "/{id}", "Add bytes to an upload", u.patch, id, httpserver.Param{Name: "Upload-Offset", In: "header", Required: true, Schema: 0})
+	patch := route(http.MethodPatch, "/{id}", "Add bytes to an upload", u.patch, id,
+		httpserver.Param{Name: "Upload-Offset", In: "header", Required: true, Schema: 0})
 	patch.BodyMedia, patch.MaxBody, patch.Stream = []string{offsetMedia}, -1, true
 	patch.Replies = []httpserver.Reply{
 		{Status: 204, Doc: "Upload-Offset is where to go on."},
@@ -78,7 +81,8 @@ func (u *uploads) optionsRoutes() []httpserver.Route {
 	var routes []httpserver.Route
 	for pattern, allow := range map[string]string{"/upload": "OPTIONS, POST", "/upload/{id}": "DELETE, HEAD, OPTIONS, PATCH"} {
 		routes = append(routes, httpserver.Route{
-			Method: http.MethodOptions, Pattern: prefix + pattern, Summary: "What is offered of tus", Tags: []string{"uploads"}, Auth: httpserver.Public, Limit: httpserver.LimitPages,
+			Method: http.MethodOptions, Pattern: prefix + pattern, Summary: "What is offered of tus", Tags: []string{"uploads"},
+			Auth: httpserver.Public, Limit: httpserver.LimitPages,
 			Replies: []httpserver.Reply{{Status: 204, Doc: "Tus-Version, Tus-Extension, Tus-Checksum-Algorithm and Tus-Max-Size."}},
 			Handler: func(w http.ResponseWriter, _ *http.Request) error {
 				w.Header().Set("Allow", allow)

@@ -13,20 +13,24 @@ func (a *api) versionRoutes() []httpserver.Route {
 	return []httpserver.Route{
 		{
 			Method: http.MethodGet, Pattern: prefix + "/files/{id}/versions", Summary: "List a file's versions, newest first", Tags: []string{"files"},
-			Auth: httpserver.Principal, Params: []httpserver.Param{idParam}, Replies: []httpserver.Reply{{Status: 200, Body: VersionList{}}}, Handler: a.with(a.versions),
+			Auth: httpserver.Principal, Params: []httpserver.Param{idParam},
+			Replies: []httpserver.Reply{{Status: 200, Body: VersionList{}}}, Handler: a.with(a.versions),
 		},
 		{
 			Method: http.MethodGet, Pattern: prefix + "/files/{id}/versions/{n}/content", Summary: "Read a version", Tags: []string{"files"},
-			Auth: httpserver.Principal, Params: []httpserver.Param{idParam, number, rangeParam}, Stream: true, Replies: contentReplies, Handler: a.with(a.versionContent),
+			Auth: httpserver.Principal, Params: []httpserver.Param{idParam, number, rangeParam}, Stream: true,
+			Replies: contentReplies, Handler: a.with(a.versionContent),
 		},
 		{
 			Method: http.MethodPost, Pattern: prefix + "/files/{id}/versions/{n}/restore", Summary: "Make a version's content the newest version", Tags: []string{"files"},
-			Auth: httpserver.Principal, Params: []httpserver.Param{idParam, number, onceParam, matchParam}, Replies: []httpserver.Reply{{Status: 200, Body: FileMetadata{}}}, Handler: a.with(a.restoreVersion),
+			Auth: httpserver.Principal, Params: []httpserver.Param{idParam, number, onceParam, matchParam},
+			Replies: []httpserver.Reply{{Status: 200, Body: FileMetadata{}}}, Handler: a.with(a.restoreVersion),
 		},
 		{
 			Method: http.MethodPost, Pattern: prefix + "/files/{id}/restore", Summary: "Take a file out of the trash", Tags: []string{"files"},
 			Auth: httpserver.Principal, Params: []httpserver.Param{idParam, {Name: "path", In: "query", Doc: "Where to; its old path unless given."}, onceParam},
-			Replies: []httpserver.Reply{{Status: 200, Body: FileMetadata{}}, {Status: 409, Doc: "The path is taken."}}, Handler: a.with(a.restore),
+			Replies: []httpserver.Reply{{Status: 200, Body: FileMetadata{}}, {Status: 409, Doc: "The path is taken."}},
+			Handler: a.with(a.restore),
 		},
 	}
 }
@@ -38,7 +42,8 @@ func (a *api) versions(w http.ResponseWriter, r *http.Request, access filestore.
 	}
 	out := VersionList{Versions: make([]VersionEntry, 0, len(all))}
 	for _, v := range all {
-		out.Versions = append(out.Versions, VersionEntry{v.Number, v.CID, v.Hash, v.Size, v.MimeType, stamp(v.Created), v.Invoker, v.Actor})
+		out.Versions = append(out.Versions, VersionEntry{v.Number, v.CID, v.Hash, v.Size, v.MimeType, stamp(v.Created),
+			v.Invoker, v.Actor})
 	}
 	return httpserver.WriteJSON(w, http.StatusOK, out)
 }

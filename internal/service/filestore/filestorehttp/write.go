@@ -26,7 +26,8 @@ func (a *api) writeRoutes() []httpserver.Route {
 		return httpserver.Route{
 			Method: method, Pattern: prefix + pattern, Summary: summary, Tags: []string{"files"}, Auth: httpserver.Principal,
 			Params: append(params, onceParam, matchParam), Handler: a.with(h),
-			Replies: []httpserver.Reply{{Status: 200, Body: FileMetadata{}}, {Status: 409, Doc: "Conflict; the body names the current cid and version."}, {Status: 412, Doc: "If-Match or If-None-Match does not hold."}},
+			Replies: []httpserver.Reply{{Status: 200, Body: FileMetadata{}},
+				{Status: 409, Doc: "Conflict; the body names the current cid and version."}, {Status: 412, Doc: "If-Match or If-None-Match does not hold."}},
 		}
 	}
 	upload := func(rt httpserver.Route) httpserver.Route {
@@ -34,7 +35,8 @@ func (a *api) writeRoutes() []httpserver.Route {
 		rt.Params = append(rt.Params, httpserver.Param{Name: "Content-Digest", In: "header", Doc: "Or Repr-Digest (RFC 9530, sha-256 and sha-512), or Content-MD5: bytes that do not match are 400 digest_mismatch, and nothing is stored."})
 		rt.Doc = "The body is the file. Of a form (multipart/form-data) the parts with a filename are the files: with a path that ends in a slash, or none, " +
 			"each goes by its filename, and several answer as a list; a field path before them says the same as the parameter. The first that cannot be stored ends it, and the error lists what was stored."
-		rt.Replies = append(rt.Replies, httpserver.Reply{Status: 201, Body: FileMetadata{}}, httpserver.Reply{Status: 413, Doc: "The file is too large."},
+		rt.Replies = append(rt.Replies, httpserver.Reply{Status: 201, Body: FileMetadata{}},
+			httpserver.Reply{Status: 413, Doc: "The file is too large."},
 			httpserver.Reply{Status: 507, Doc: "The namespace's quota is used up (`quota_exceeded`), or the store is full."})
 		return rt
 	}
@@ -134,7 +136,8 @@ func (a *api) edit(w http.ResponseWriter, r *http.Request, access filestore.Acce
 		return err
 	}
 	e, err := a.text.Edit(r.Context(), access, filetext.Edit{
-		FileID: r.PathValue("id"), Old: body.OldString, New: body.NewString, All: body.ReplaceAll, DryRun: body.DryRun, If: c, Once: o,
+		FileID: r.PathValue("id"), Old: body.OldString, New: body.NewString, All: body.ReplaceAll, DryRun: body.DryRun, If: c,
+		Once: o,
 	})
 	if err != nil {
 		return err
@@ -181,5 +184,6 @@ func (a *api) publish(w http.ResponseWriter, r *http.Request, access filestore.A
 	if err != nil {
 		return err
 	}
-	return httpserver.WriteJSON(w, http.StatusOK, PublicState{Public: public, PublicURL: a.metadata(r, receipt.File).PublicURL})
+	return httpserver.WriteJSON(w, http.StatusOK,
+		PublicState{Public: public, PublicURL: a.metadata(r, receipt.File).PublicURL})
 }

@@ -59,7 +59,8 @@ func TestBatchesAreRefusedBeforeTheyAreDecoded(t *testing.T) {
 					Message string
 				}
 			}
-			if err := json.Unmarshal([]byte(answer), &got); err != nil || status != http.StatusBadRequest || got.JSONRPC != "2.0" || got.ID != nil ||
+			if err := json.Unmarshal([]byte(answer), &got); err != nil || status != http.StatusBadRequest ||
+				got.JSONRPC != "2.0" || got.ID != nil ||
 				got.Error.Code != -32600 || !strings.Contains(got.Error.Message, "batches") {
 				t.Errorf("%q, %.60s: %d %.200s", version, body, status, answer)
 			}
@@ -67,7 +68,8 @@ func TestBatchesAreRefusedBeforeTheyAreDecoded(t *testing.T) {
 		if version == "2026-07-28" {
 			continue // a single message of that version needs more than this
 		}
-		if status, answer, err := post(t.Context(), t, base, version, "\n "+one); err != nil || status != http.StatusOK || !strings.Contains(answer, "vfs_read") {
+		if status, answer, err := post(t.Context(), t, base, version, "\n "+one); err != nil || status != http.StatusOK ||
+			!strings.Contains(answer, "vfs_read") {
 			t.Errorf("%q, one message: %d %.200s, %v", version, status, answer, err)
 		}
 	}
@@ -83,7 +85,8 @@ func TestARequestSaysOneThing(t *testing.T) {
 		`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"vfs_write","arguments":{"path":"/a","content":"x"},"arguments":{"path":"/b","content":"x"}}}`,
 	} {
 		status, answer, err := post(t.Context(), t, base, "2025-06-18", body)
-		if err != nil || status != http.StatusBadRequest || !strings.Contains(answer, `"code":-32600`) || !strings.Contains(answer, "comes twice") {
+		if err != nil || status != http.StatusBadRequest || !strings.Contains(answer, `"code":-32600`) ||
+			!strings.Contains(answer, "comes twice") {
 			t.Errorf("%s: %d %.200s, %v", body, status, answer, err)
 		}
 	}

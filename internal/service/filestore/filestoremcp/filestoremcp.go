@@ -98,13 +98,15 @@ func Surface(s *filestore.Service, d Deps) httpserver.Surface {
 	}
 	metadata := func(pattern string) httpserver.Route {
 		return httpserver.Route{
-			Method: http.MethodGet, Pattern: pattern, Summary: "What tokens /mcp takes (RFC 9728)", Tags: []string{"mcp"}, Auth: httpserver.Public, Limit: httpserver.LimitPages,
+			Method: http.MethodGet, Pattern: pattern, Summary: "What tokens /mcp takes (RFC 9728)", Tags: []string{"mcp"},
+			Auth: httpserver.Public, Limit: httpserver.LimitPages,
 			Replies: []httpserver.Reply{{Status: 200, Body: Metadata{}}}, Handler: h.metadata,
 		}
 	}
 	return httpserver.Surface{
 		Name: "mcp", Doc: "Tools for agents: files, knowledge and the oracle.",
-		Routes:   []httpserver.Route{route(http.MethodPost), route(http.MethodGet), route(http.MethodDelete), metadata(metadataPath), metadata(metadataPath + "/mcp")},
+		Routes: []httpserver.Route{route(http.MethodPost), route(http.MethodGet), route(http.MethodDelete),
+			metadata(metadataPath), metadata(metadataPath + "/mcp")},
 		Prefixes: []string{"/mcp"}, Errors: h.writeError, CORS: d.CORS, Authenticate: d.Authenticate,
 	}
 }
@@ -156,12 +158,14 @@ func (h *handler) serving(whole bool) httpserver.Handler {
 		DisableLocalhostProtection: h.deps.BehindProxy,
 	})
 	// The token is verified already; this hands the access to the tools.
-	return httpserver.FromHTTP(auth.RequireBearerToken(func(ctx context.Context, _ string, r *http.Request) (*auth.TokenInfo, error) {
+	return httpserver.FromHTTP(auth.RequireBearerToken(func(ctx context.Context, _ string,
+		r *http.Request) (*auth.TokenInfo, error) {
 		c, ok := ctx.Value(callerKey{}).(caller)
 		if !ok {
 			return nil, auth.ErrInvalidToken
 		}
-		return &auth.TokenInfo{Extra: map[string]any{extraAccess: c.access, extraBase: h.base(r), extraRequest: ctx}, UserID: c.access.Invoker}, nil
+		return &auth.TokenInfo{Extra: map[string]any{extraAccess: c.access, extraBase: h.base(r), extraRequest: ctx},
+			UserID: c.access.Invoker}, nil
 	}, &auth.RequireBearerTokenOptions{AllowMissingExpiration: true})(stream))
 }
 

@@ -171,7 +171,8 @@ func (h *handler) search(ctx context.Context, a filestore.Access, in searchIn) (
 
 func (h *handler) grep(ctx context.Context, a filestore.Access, in grepIn) (string, countOut, error) {
 	r, err := h.find.Grep(ctx, a, search.GrepQuery{
-		Term: in.Q, Path: in.Path, Limit: filestore.DefaultPage, Regexp: in.Regex, IgnoreCase: in.IgnoreCase, Context: in.Context,
+		Term: in.Q, Path: in.Path, Limit: filestore.DefaultPage, Regexp: in.Regex, IgnoreCase: in.IgnoreCase,
+		Context: in.Context,
 	})
 	if err != nil {
 		return "", countOut{}, err
@@ -209,7 +210,8 @@ func (h *handler) listCIDs(ctx context.Context, a filestore.Access, in cidsIn) (
 	if limit <= 0 {
 		limit = filestore.DefaultPage
 	}
-	files, total, err := h.svc.CIDs(ctx, a, filestore.Page{Limit: min(limit, filestore.MaxPage), Offset: max(in.Offset, 0)})
+	files, total, err := h.svc.CIDs(ctx, a,
+		filestore.Page{Limit: min(limit, filestore.MaxPage), Offset: max(in.Offset, 0)})
 	if err != nil {
 		return "", cidsOut{}, err
 	}

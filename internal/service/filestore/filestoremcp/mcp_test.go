@@ -61,7 +61,8 @@ var nonce atomic.Int64
 
 func token(t *testing.T, can string, options ...identitytest.Option) string {
 	t.Helper()
-	return identitytest.Files(t, alice, identitytest.Oracle.DID, can, append(options, identitytest.Nonce(fmt.Sprint(nonce.Add(1))))...)
+	return identitytest.Files(t, alice, identitytest.Oracle.DID, can,
+		append(options, identitytest.Nonce(fmt.Sprint(nonce.Add(1))))...)
 }
 
 // agent is a connected client.
@@ -192,7 +193,8 @@ func TestToolsWork(t *testing.T) {
 	}
 	a.must("vfs_edit", m{"path": "/notes/a.md", "oldString": "two", "newString": "2", "ifVersion": 1})
 	a.must("vfs_append", m{"path": "/notes/a.md", "content": "four\n"})
-	if got := a.must("vfs_diff", m{"path": "/notes/a.md", "from": 1}); !strings.Contains(got, "+four") || !strings.Contains(got, "-two") {
+	if got := a.must("vfs_diff", m{"path": "/notes/a.md", "from": 1}); !strings.Contains(got, "+four") ||
+		!strings.Contains(got, "-two") {
 		t.Errorf("diff: %q", got)
 	}
 	if got := a.must("vfs_glob", m{"pattern": "/**/*.md"}); got != "1 match(es):\n/notes/a.md\n" {
@@ -236,7 +238,8 @@ func TestCIDTokenReachesNothingElse(t *testing.T) {
 	}
 	a.refused("vfs_read_cid", m{"cid": out.CID}, "does not reach this CID")
 	for _, hidden := range []string{"vfs_read", "vfs_list", "vfs_write", "vfs_search"} {
-		if _, err := a.CallTool(t.Context(), &mcp.CallToolParams{Name: hidden, Arguments: m{"path": "/in", "q": "x", "content": "x"}}); err == nil {
+		if _, err := a.CallTool(t.Context(),
+			&mcp.CallToolParams{Name: hidden, Arguments: m{"path": "/in", "q": "x", "content": "x"}}); err == nil {
 			t.Errorf("%s could be called", hidden)
 		}
 	}
@@ -391,7 +394,8 @@ func TestTextsNameToolsThatTheTokenHas(t *testing.T) {
 	home := alice.Home("")
 	named := regexp.MustCompile(`vfs_[a-z_]+`)
 	for name, bearer := range map[string]string{
-		"owner": token(t, "*"), "list": token(t, "", identitytest.Can("fs/list", home)), "read": token(t, "", identitytest.Can("fs/read", home)),
+		"owner": token(t, "*"), "list": token(t, "", identitytest.Can("fs/list", home)),
+		"read":  token(t, "", identitytest.Can("fs/read", home)),
 		"write": token(t, "", identitytest.Can("fs/write", home)), "delete": token(t, "", identitytest.Can("fs/delete", home)),
 		"cids": token(t, "", identitytest.CanNB("fs/read", home, fmt.Sprintf(`{"cids":[%q,%q]}`, f.CID, absent))),
 	} {
@@ -417,7 +421,8 @@ func TestTextsNameToolsThatTheTokenHas(t *testing.T) {
 				{"pattern": "/*"},
 				{},
 			} {
-				if r, err := a.CallTool(t.Context(), &mcp.CallToolParams{Name: tool.Name, Arguments: args}); err == nil && len(r.Content) > 0 {
+				if r, err := a.CallTool(t.Context(), &mcp.CallToolParams{Name: tool.Name, Arguments: args}); err == nil &&
+					len(r.Content) > 0 {
 					texts = append(texts, r.Content[0].(*mcp.TextContent).Text)
 				}
 			}

@@ -49,7 +49,8 @@ type refusal struct {
 const textBatch = "batches are not supported: MCP has none since 2025-06-18; send each message in a request of its own"
 
 func refuseRequest(w http.ResponseWriter, why string) error {
-	return httpserver.WriteJSON(w, http.StatusBadRequest, refusal{Version: "2.0", Error: jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: why}})
+	return httpserver.WriteJSON(w, http.StatusBadRequest,
+		refusal{Version: "2.0", Error: jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: why}})
 }
 
 // ambiguity says what of a request could be read in two ways, and leaves the body

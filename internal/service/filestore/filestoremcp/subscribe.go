@@ -33,7 +33,8 @@ func withoutSubscriptions(r mcp.Result, err error) (mcp.Result, error) {
 // token or its share link ends or this node stops. A URI that ends in a slash is a folder with all
 // that lies below. What is out of the token's reach is left out of what the
 // acknowledgement names, whether or not it exists.
-func (h *handler) listen(ctx context.Context, req mcp.Request, serve func(context.Context) (mcp.Result, error)) (mcp.Result, error) {
+func (h *handler) listen(ctx context.Context, req mcp.Request,
+	serve func(context.Context) (mcp.Result, error)) (mcp.Result, error) {
 	info := req.GetExtra().TokenInfo
 	a, err := accessFrom(info)
 	if err != nil {
@@ -122,7 +123,8 @@ func (h *handler) updated(ctx context.Context, uri string) {
 	all := slices.Collect(maps.Values(h.servers))
 	h.mu.Unlock()
 	for _, s := range all {
-		_ = s.ResourceUpdated(ctx, &mcp.ResourceUpdatedNotificationParams{URI: uri}) // listeners that left are not there to be told
+		// listeners that left are not there to be told
+		_ = s.ResourceUpdated(ctx, &mcp.ResourceUpdatedNotificationParams{URI: uri})
 	}
 }
 

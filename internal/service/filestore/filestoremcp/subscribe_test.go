@@ -90,7 +90,8 @@ func TestListenersAreToldOfChanges(t *testing.T) {
 	one, folder := alice.Home("/watched"), alice.Home("/folder")+"/"
 	s := listen(t, base, token(t, "*"), one, folder, identitytest.Bob.Home("/theirs"), "file:///etc/passwd")
 	ack := s.next()
-	if diff := cmp.Diff([]string{one, folder}, ack.Params.Notifications.ResourceSubscriptions); ack.Method != "notifications/subscriptions/acknowledged" || diff != "" {
+	if diff := cmp.Diff([]string{one, folder},
+		ack.Params.Notifications.ResourceSubscriptions); ack.Method != "notifications/subscriptions/acknowledged" || diff != "" {
 		t.Fatalf("%s: %s", ack.Method, diff)
 	}
 	w.MustPut(t, alice.DID, "/other", "x")
@@ -188,7 +189,8 @@ func TestListeningEndsWithTheLink(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	bearer := identitytest.Files(t, holder, identitytest.Oracle.DID, "fs/read", identitytest.Can("fs/read", alice.Home("/a")), identitytest.Proof(delegation), identitytest.TTL(30*time.Minute))
+	bearer := identitytest.Files(t, holder, identitytest.Oracle.DID, "fs/read",
+		identitytest.Can("fs/read", alice.Home("/a")), identitytest.Proof(delegation), identitytest.TTL(30*time.Minute))
 	s := listen(t, base, bearer, alice.Home("/a"))
 	if ack := s.next(); len(ack.Params.Notifications.ResourceSubscriptions) != 1 {
 		t.Fatalf("acknowledged %+v", ack)

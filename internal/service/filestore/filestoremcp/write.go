@@ -101,7 +101,8 @@ func (h *handler) write(ctx context.Context, a filestore.Access, in writeIn) (st
 		mime = "text/plain; charset=utf-8"
 	}
 	r, err := h.svc.Put(ctx, a, filestore.Put{
-		Path: in.Path, Mode: mode, MimeType: mime, Body: strings.NewReader(in.Content), Size: int64(len(in.Content)), If: in.of(),
+		Path: in.Path, Mode: mode, MimeType: mime, Body: strings.NewReader(in.Content), Size: int64(len(in.Content)),
+		If: in.of(),
 	})
 	if fault.Is(err, fault.Conflict) && mode == filestore.CreateOnly {
 		e := fault.From(err)
@@ -133,7 +134,8 @@ type editOut struct {
 }
 
 func (h *handler) edit(ctx context.Context, a filestore.Access, in editIn) (string, editOut, error) {
-	e, err := h.text.Edit(ctx, a, filetext.Edit{Path: in.Path, Old: in.OldString, New: in.NewString, All: in.ReplaceAll, DryRun: in.DryRun, If: in.of()})
+	e, err := h.text.Edit(ctx, a, filetext.Edit{Path: in.Path, Old: in.OldString, New: in.NewString, All: in.ReplaceAll,
+		DryRun: in.DryRun, If: in.of()})
 	if err != nil {
 		return "", editOut{}, err
 	}

@@ -115,7 +115,9 @@ func (s *Store) RenewBlob(ctx context.Context, id string, until time.Time) error
 
 // Abandon implements filestore.Blobs.
 func (s *Store) Abandon(ctx context.Context, id string, now time.Time) error {
-	return s.db.Write(diskroom.Freeing(ctx), func(ctx context.Context, tx sqldb.Querier) error { return abandon(ctx, tx, id, now) })
+	return s.db.Write(diskroom.Freeing(ctx), func(ctx context.Context, tx sqldb.Querier) error {
+		return abandon(ctx, tx, id, now)
+	})
 }
 
 func abandon(ctx context.Context, tx sqldb.Querier, id string, now time.Time) error {
@@ -155,7 +157,8 @@ func (s *Store) Blob(ctx context.Context, id string) (filestore.Blob, error) {
 		var seq, size, sealed sql.NullInt64
 		var object sql.NullString
 		var e filestore.Extent
-		if err := rows.Scan(&b.ID, &b.Namespace, &state, &b.WrappedKey, &b.Size, &b.Leaves, &seq, &object, &e.Inline, &e.Header, &size, &sealed); err != nil {
+		if err := rows.Scan(&b.ID, &b.Namespace, &state, &b.WrappedKey, &b.Size, &b.Leaves, &seq, &object, &e.Inline,
+			&e.Header, &size, &sealed); err != nil {
 			return filestore.Blob{}, err
 		}
 		b.State = filestore.BlobState(state)
@@ -194,7 +197,8 @@ func scanNamespace(r scanner) (filestore.Namespace, error) {
 }
 
 // CreateNamespace implements filestore.Blobs.
-func (s *Store) CreateNamespace(ctx context.Context, n filestore.Namespace, now time.Time) (filestore.Namespace, error) {
+func (s *Store) CreateNamespace(ctx context.Context, n filestore.Namespace,
+	now time.Time) (filestore.Namespace, error) {
 	var stored filestore.Namespace
 	err := s.db.Write(ctx, func(ctx context.Context, tx sqldb.Querier) error {
 		_, err := tx.ExecContext(ctx, `INSERT INTO filestore_namespaces (ns, wrapped_key, master_id, index_key, keep_versions, created_ms)

@@ -34,7 +34,8 @@ func (s *Store) recordAll(ctx context.Context, tx sqldb.Querier, ns string, even
 		len(events), func(i int) []any {
 			e := events[i]
 			return []any{
-				ns, last - int64(len(events)-1-i), sqldb.MS(e.At), string(e.Op), e.FileID, e.Path, flag(vfspath.IsHidden(e.Path)), e.From, flag(vfspath.IsHidden(e.From)),
+				ns, last - int64(len(events)-1-i), sqldb.MS(e.At), string(e.Op), e.FileID, e.Path, flag(vfspath.IsHidden(e.Path)),
+				e.From, flag(vfspath.IsHidden(e.From)),
 				e.Version, e.CID, e.Before, e.Size, e.MimeType, e.By.Invoker, e.By.Actor, e.By.Proof,
 			}
 		})
@@ -72,7 +73,8 @@ func insertAll(ctx context.Context, tx sqldb.Querier, into string, n int, row fu
 
 // Events implements filestore.Records. A move that leaves or enters the scope
 // tells only the path inside.
-func (s *Store) Events(ctx context.Context, scope filestore.Scope, after int64, limit int) ([]filestore.Event, int64, error) {
+func (s *Store) Events(ctx context.Context, scope filestore.Scope, after int64,
+	limit int) ([]filestore.Event, int64, error) {
 	var events []filestore.Event
 	var newest int64
 	err := s.db.Snapshot(ctx, func(ctx context.Context, tx sqldb.Querier) error {
@@ -145,7 +147,8 @@ func (s *Store) Usage(ctx context.Context, scope filestore.Scope) (filestore.Usa
 	}
 	err := s.db.Snapshot(ctx, func(ctx context.Context, tx sqldb.Querier) error {
 		row := tx.QueryRowContext(ctx, `SELECT files, bytes, trash_files, trash_bytes, versions, version_bytes FROM filestore_usage WHERE ns = $1`, ns)
-		if err := row.Scan(&u.Files, &u.Bytes, &u.TrashFiles, &u.TrashBytes, &u.Versions, &u.VersionBytes); err != nil && !errors.Is(err, sql.ErrNoRows) {
+		if err := row.Scan(&u.Files, &u.Bytes, &u.TrashFiles, &u.TrashBytes, &u.Versions, &u.VersionBytes); err != nil &&
+			!errors.Is(err, sql.ErrNoRows) {
 			return err
 		}
 		for _, c := range []struct {

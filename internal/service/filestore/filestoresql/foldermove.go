@@ -101,7 +101,8 @@ func (l *landing) sort(there subtree) (stay, gone subtree, err error) {
 	for _, f := range there.files {
 		meets := l.files[f.Path] || f.Path == l.to
 		switch {
-		case l.onto == folder.Replace && l.discard.Allows(f.Path), meets && l.onto == folder.Overwrite && l.discard.Allows(f.Path):
+		case l.onto == folder.Replace && l.discard.Allows(f.Path), meets && l.onto == folder.Overwrite &&
+			l.discard.Allows(f.Path):
 			gone.files = append(gone.files, f)
 		case meets && l.onto == folder.Overwrite:
 			return stay, gone, fault.New(fault.Forbidden, "the token does not reach the destination")
@@ -203,7 +204,8 @@ func (s *Store) MoveTo(ctx context.Context, m folder.Moving) (filestore.Receipt,
 }
 
 // moveFile moves one file to where a file or a folder may be.
-func (s *Store) moveFile(ctx context.Context, tx sqldb.Querier, m folder.Moving, f filestore.File) (filestore.Receipt, error) {
+func (s *Store) moveFile(ctx context.Context, tx sqldb.Querier, m folder.Moving,
+	f filestore.File) (filestore.Receipt, error) {
 	if err := m.Scope.Writable(m.To); err != nil {
 		return filestore.Receipt{}, err
 	}
@@ -215,7 +217,8 @@ func (s *Store) moveFile(ctx context.Context, tx sqldb.Querier, m folder.Moving,
 	return s.rename(ctx, tx, m.Change, f, m.To)
 }
 
-func (s *Store) moveFiles(ctx context.Context, tx sqldb.Querier, m folder.Moving, files []filestore.File) (int64, error) {
+func (s *Store) moveFiles(ctx context.Context, tx sqldb.Querier, m folder.Moving,
+	files []filestore.File) (int64, error) {
 	if len(files) == 0 {
 		return 0, nil
 	}
@@ -275,7 +278,8 @@ func (s *Store) Copy(ctx context.Context, c folder.Copying) (filestore.Receipt, 
 
 // copyFile makes the content of a file the newest version of the one at the
 // destination, or a new file.
-func (s *Store) copyFile(ctx context.Context, tx sqldb.Querier, c folder.Copying, f filestore.File) (filestore.Receipt, error) {
+func (s *Store) copyFile(ctx context.Context, tx sqldb.Querier, c folder.Copying,
+	f filestore.File) (filestore.Receipt, error) {
 	ns := c.Scope.Namespace
 	if err := c.Scope.Writable(c.To); err != nil {
 		return filestore.Receipt{}, err
@@ -285,7 +289,8 @@ func (s *Store) copyFile(ctx context.Context, tx sqldb.Querier, c folder.Copying
 		return filestore.Receipt{}, err
 	}
 	if occupied && c.Onto == folder.Merge {
-		return filestore.Receipt{}, fault.New(fault.Conflict, "Destination occupied: "+c.To).WithField("cid", there.CID).WithField("version", there.Version)
+		return filestore.Receipt{}, fault.New(fault.Conflict, "Destination occupied: "+c.To).WithField("cid",
+			there.CID).WithField("version", there.Version)
 	}
 	if !occupied && c.Onto == folder.Replace {
 		old, err := s.readSubtree(ctx, tx, c.Discard, c.To)
@@ -346,7 +351,8 @@ func (s *Store) copyFolder(ctx context.Context, tx sqldb.Querier, c folder.Copyi
 }
 
 // copyFiles makes new files of old ones, with the same contents.
-func (s *Store) copyFiles(ctx context.Context, tx sqldb.Querier, c folder.Copying, old []filestore.File) (int64, error) {
+func (s *Store) copyFiles(ctx context.Context, tx sqldb.Querier, c folder.Copying,
+	old []filestore.File) (int64, error) {
 	ns := c.Scope.Namespace
 	files := make([]filestore.File, len(old))
 	originals, copies := make([]string, len(old)), make([]string, len(old))
@@ -354,7 +360,8 @@ func (s *Store) copyFiles(ctx context.Context, tx sqldb.Querier, c folder.Copyin
 	var d delta
 	for i, f := range old {
 		originals[i] = f.ID
-		f.ID, f.Path, f.Version, f.PublicID, f.Created, f.Updated = filestore.NewID(), c.To+f.Path[len(c.From):], 1, "", c.Now, c.Now
+		f.ID, f.Path, f.Version, f.PublicID, f.Created, f.Updated = filestore.NewID(), c.To+f.Path[len(c.From):], 1, "",
+			c.Now, c.Now
 		files[i], events[i] = f, eventOf(c.Change, f, filestore.OpCreate, "")
 		events[i].Before = ""
 		copies[i] = f.ID
@@ -363,7 +370,8 @@ func (s *Store) copyFiles(ctx context.Context, tx sqldb.Querier, c folder.Copyin
 	err := insertAll(ctx, tx, `filestore_files (id, ns, path, hidden, version, blob_id, cid, hash, size, mime, public_id, created_ms, updated_ms, trashed_ms)`,
 		len(files), func(i int) []any {
 			f := files[i]
-			return []any{f.ID, ns, f.Path, flag(vfspath.IsHidden(f.Path)), f.Version, f.Blob, f.CID, f.Hash, f.Size, f.MimeType, "", sqldb.MS(f.Created), sqldb.MS(f.Updated), 0}
+			return []any{f.ID, ns, f.Path, flag(vfspath.IsHidden(f.Path)), f.Version, f.Blob, f.CID, f.Hash, f.Size, f.MimeType,
+				"", sqldb.MS(f.Created), sqldb.MS(f.Updated), 0}
 		})
 	if err != nil {
 		return 0, fmt.Errorf("copy files: %w", err)

@@ -49,7 +49,8 @@ func scanEntry(r scanner) (folder.Entry, error) {
 	var id, ns string
 	var hidden, created, updated, modified int64
 	f := &e.File
-	err := r.Scan(&e.Path, &id, &ns, &hidden, &f.Version, &f.Blob, &f.CID, &f.Hash, &f.Size, &f.MimeType, &f.PublicID, &created, &updated,
+	err := r.Scan(&e.Path, &id, &ns, &hidden, &f.Version, &f.Blob, &f.CID, &f.Hash, &f.Size, &f.MimeType, &f.PublicID,
+		&created, &updated,
 		&modified, &e.Mark.SHA1, &e.Mark.MD5)
 	if err != nil {
 		return e, err
@@ -136,13 +137,15 @@ type subtree struct {
 
 func (t subtree) count() int { return len(t.files) + len(t.folders) }
 
-func (s *Store) readSubtree(ctx context.Context, tx sqldb.Querier, scope filestore.Scope, root string) (t subtree, err error) {
+func (s *Store) readSubtree(ctx context.Context, tx sqldb.Querier, scope filestore.Scope,
+	root string) (t subtree, err error) {
 	q := newQuery(fileFields).scope(scope, fileColumns).add(" AND f.trashed_ms = 0 AND ").under("f.path", vfspath.Below(root)).
 		add(" ORDER BY f.path LIMIT ?", folder.MaxEntries+1)
 	if t.files, err = collect(ctx, tx, q, scanFile); err != nil {
 		return t, err
 	}
-	q = newQuery(folderFields).scope(scope, folderColumns).add(" AND ").under("d.path", vfspath.Root(root)).add(" ORDER BY d.path LIMIT ?", folder.MaxEntries+1)
+	q = newQuery(folderFields).scope(scope, folderColumns).add(" AND ").under("d.path",
+		vfspath.Root(root)).add(" ORDER BY d.path LIMIT ?", folder.MaxEntries+1)
 	if t.folders, err = collect(ctx, tx, q, scanFolder); err != nil {
 		return t, err
 	}
@@ -153,7 +156,8 @@ func (s *Store) readSubtree(ctx context.Context, tx sqldb.Querier, scope filesto
 }
 
 // must is readSubtree of a folder that has to be there.
-func (s *Store) mustSubtree(ctx context.Context, tx sqldb.Querier, scope filestore.Scope, root string) (subtree, error) {
+func (s *Store) mustSubtree(ctx context.Context, tx sqldb.Querier, scope filestore.Scope,
+	root string) (subtree, error) {
 	t, err := s.readSubtree(ctx, tx, scope, root)
 	if err == nil && t.count() == 0 {
 		err = fault.New(fault.NotFound, "no such folder")
@@ -224,6 +228,7 @@ func (s *Store) trashSubtree(ctx context.Context, tx sqldb.Querier, c filestore.
 // eventOf is the event of a change that leaves a file's content as it is.
 func eventOf(c filestore.Change, f filestore.File, op filestore.Op, from string) filestore.Event {
 	return filestore.Event{
-		At: c.Now, Op: op, FileID: f.ID, Path: f.Path, From: from, Version: f.Version, CID: f.CID, Before: f.CID, Size: f.Size, MimeType: f.MimeType, By: c.By,
+		At: c.Now, Op: op, FileID: f.ID, Path: f.Path, From: from, Version: f.Version, CID: f.CID, Before: f.CID,
+		Size: f.Size, MimeType: f.MimeType, By: c.By,
 	}
 }

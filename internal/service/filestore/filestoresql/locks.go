@@ -83,7 +83,8 @@ func (s *Store) AddLock(ctx context.Context, l davstate.Lock, now time.Time) err
 		}
 		_, err = tx.ExecContext(ctx, `INSERT INTO filestore_locks (ns, path, token, deep, shared, owner_xml, holder, timeout_ms, expires_ms)
 			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
-			l.Namespace, l.Path, l.Token, flag(l.Deep), flag(l.Shared), l.OwnerXML, l.Holder, l.Timeout.Milliseconds(), sqldb.MS(l.Expires))
+			l.Namespace, l.Path, l.Token, flag(l.Deep), flag(l.Shared), l.OwnerXML, l.Holder,
+			l.Timeout.Milliseconds(), sqldb.MS(l.Expires))
 		if err != nil {
 			return fmt.Errorf("add lock: %w", err)
 		}

@@ -15,7 +15,8 @@ const fileFields = `SELECT f.id, f.ns, f.path, f.hidden, f.version, f.blob_id, f
 func scanFile(r scanner) (filestore.File, error) {
 	var f filestore.File
 	var hidden, created, updated, trashed int64
-	err := r.Scan(&f.ID, &f.Namespace, &f.Path, &hidden, &f.Version, &f.Blob, &f.CID, &f.Hash, &f.Size, &f.MimeType, &f.PublicID,
+	err := r.Scan(&f.ID, &f.Namespace, &f.Path, &hidden, &f.Version, &f.Blob, &f.CID, &f.Hash, &f.Size, &f.MimeType,
+		&f.PublicID,
 		&created, &updated, &trashed)
 	f.Name = vfspath.BaseName(f.Path)
 	f.Hidden = hidden != 0
@@ -134,7 +135,8 @@ func (s *Store) Versions(ctx context.Context, scope filestore.Scope, fileID stri
 }
 
 // Version implements filestore.Records.
-func (s *Store) Version(ctx context.Context, scope filestore.Scope, fileID string, number int64) (filestore.Version, error) {
+func (s *Store) Version(ctx context.Context, scope filestore.Scope, fileID string,
+	number int64) (filestore.Version, error) {
 	q := newQuery(versionFields+" JOIN filestore_files f ON f.id = v.file_id WHERE ").
 		add("v.file_id = ? AND v.version = ? AND f.trashed_ms = 0 AND ", fileID, number).scope(scope, fileColumns)
 	return one(ctx, s.db.Read(), q, scanVersion)

@@ -48,7 +48,8 @@ func (s *Store) report(ctx context.Context, tx sqldb.Querier, ns string, e files
 		kind = eventDeleted
 	}
 	return s.outbox.EmitIn(ctx, tx, ns, kind, e.At, changeReport{
-		FileID: e.FileID, Version: e.Version, CID: e.CID, PreviousCID: e.Before, Size: e.Size, MimeType: e.MimeType, Change: e.Op,
+		FileID: e.FileID, Version: e.Version, CID: e.CID, PreviousCID: e.Before, Size: e.Size, MimeType: e.MimeType,
+		Change: e.Op,
 	})
 }
 

@@ -41,7 +41,8 @@ func (s *Store) CreateShare(ctx context.Context, sh filestore.Share) error {
 		_, err := tx.ExecContext(ctx, `INSERT INTO filestore_shares
 			(id, ns, path, hidden, token_cid, twin_cid, created_ms, expires_ms, max_uses, uses, revoked_ms, invoker, actor, proof)
 			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, 0, 0, $10, $11, $12)`,
-			sh.ID, sh.Namespace, sh.Path, flag(vfspath.IsHidden(sh.Path)), sh.TokenCID, sh.TwinCID, sqldb.MS(sh.Created), expires, sh.MaxUses,
+			sh.ID, sh.Namespace, sh.Path, flag(vfspath.IsHidden(sh.Path)), sh.TokenCID, sh.TwinCID, sqldb.MS(sh.Created),
+			expires, sh.MaxUses,
 			sh.By.Invoker, sh.By.Actor, sh.By.Proof)
 		if err == nil && sh.MaxBytes > 0 {
 			_, err = tx.ExecContext(ctx, `INSERT INTO filestore_drops (share_id, max_bytes, bytes) VALUES ($1, $2, 0)`, sh.ID, sh.MaxBytes)

@@ -32,7 +32,8 @@ func insertUpload(ctx context.Context, tx sqldb.Querier, u filestore.Upload) err
 	_, err := tx.ExecContext(ctx, `INSERT INTO filestore_uploads
 		(id, ns, path, hidden, mime, mode, length, offset_bytes, blob_id, state, extents, holder, held_until_ms, expires_ms, concat)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, 0, '', 0, $11, $12) ON CONFLICT (id) DO NOTHING`,
-		u.ID, u.Namespace, u.Path, flag(vfspath.IsHidden(u.Path)), u.MimeType, int64(u.Mode), u.Length, u.Offset, u.Blob, notNil(u.State), sqldb.MS(u.Expires), concat(u))
+		u.ID, u.Namespace, u.Path, flag(vfspath.IsHidden(u.Path)), u.MimeType, int64(u.Mode), u.Length, u.Offset, u.Blob,
+		notNil(u.State), sqldb.MS(u.Expires), concat(u))
 	if err != nil {
 		return fmt.Errorf("insert upload: %w", err)
 	}
@@ -69,7 +70,8 @@ func (s *Store) Upload(ctx context.Context, scope filestore.Scope, id string) (f
 		var u filestore.Upload
 		var mode, expires int64
 		var related string
-		err := r.Scan(&u.ID, &u.Namespace, &u.Path, &u.MimeType, &mode, &u.Length, &u.Offset, &u.Blob, &u.State, &u.Extents, &expires, &related)
+		err := r.Scan(&u.ID, &u.Namespace, &u.Path, &u.MimeType, &mode, &u.Length, &u.Offset, &u.Blob, &u.State, &u.Extents,
+			&expires, &related)
 		unconcat(&u, related)
 		u.Mode, u.Expires = filestore.Mode(mode), sqldb.Time(expires)
 		return u, absent(err, "upload")
@@ -105,7 +107,8 @@ func (s *Store) UnlockUpload(ctx context.Context, id, holder string) error {
 }
 
 // AdvanceUpload implements filestore.Uploads.
-func (s *Store) AdvanceUpload(ctx context.Context, u filestore.Upload, holder string, from int64, e filestore.Extent) error {
+func (s *Store) AdvanceUpload(ctx context.Context, u filestore.Upload, holder string, from int64,
+	e filestore.Extent) error {
 	return s.db.Write(ctx, func(ctx context.Context, tx sqldb.Querier) error {
 		r, err := tx.ExecContext(ctx, `UPDATE filestore_uploads SET offset_bytes = $1, state = $2, extents = $3, expires_ms = $4
 			WHERE id = $5 AND holder = $6 AND offset_bytes = $7`,
@@ -140,7 +143,9 @@ func (s *Store) SetUploadLength(ctx context.Context, id string, length int64) er
 
 // DeleteUpload implements filestore.Uploads. Content that became a version stays.
 func (s *Store) DeleteUpload(ctx context.Context, id string, now time.Time) error {
-	return s.db.Write(diskroom.Freeing(ctx), func(ctx context.Context, tx sqldb.Querier) error { return deleteUpload(ctx, tx, id, now) })
+	return s.db.Write(diskroom.Freeing(ctx), func(ctx context.Context, tx sqldb.Querier) error {
+		return deleteUpload(ctx, tx, id, now)
+	})
 }
 
 func deleteUpload(ctx context.Context, tx sqldb.Querier, id string, now time.Time) error {

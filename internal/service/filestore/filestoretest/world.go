@@ -86,7 +86,8 @@ func New(t testing.TB, db *sqldb.DB, objects blob.Store, change ...func(*filesto
 	w := &World{DB: db, Store: filestoresql.New(db), Blobs: blobtest.NewFaulty(objects), Clock: &Clock{now: time.Now()}}
 	w.Service = w.Node(change...)
 	w.Folders = folder.New(w.Service, w.Store)
-	w.Find, w.Text, w.Upkeep, w.DAG = search.New(w.Service), filetext.New(w.Service), upkeep.New(w.Service), dag.New(w.Service)
+	w.Find, w.Text, w.Upkeep, w.DAG = search.New(w.Service), filetext.New(w.Service), upkeep.New(w.Service),
+		dag.New(w.Service)
 	return w
 }
 

@@ -32,7 +32,8 @@ func TestADiffEndsWithItsRequest(t *testing.T) {
 		fmt.Fprintf(&b, "b %d\n", i)
 	}
 	ctx := &ending{Context: t.Context(), left: 10}
-	if text, err := unifiedDiff(ctx, "/f", a.String(), b.String()); !errors.Is(err, context.Canceled) || text != "" || ctx.after > 1 {
+	if text, err := unifiedDiff(ctx, "/f", a.String(), b.String()); !errors.Is(err, context.Canceled) || text != "" ||
+		ctx.after > 1 {
 		t.Errorf("%d units after the end, %v, %.40q", ctx.after, err, text)
 	}
 }

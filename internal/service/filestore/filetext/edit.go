@@ -98,7 +98,8 @@ func nearMiss(text, old string) string {
 }
 
 // readForEdit returns the text of a file that the caller may write.
-func (s *Service) readForEdit(ctx context.Context, a filestore.Access, path, id string, c filestore.Condition) (filestore.File, string, error) {
+func (s *Service) readForEdit(ctx context.Context, a filestore.Access, path, id string,
+	c filestore.Condition) (filestore.File, string, error) {
 	scope, err := a.Scope(filestore.Write)
 	if err != nil {
 		return filestore.File{}, "", err
@@ -130,10 +131,12 @@ func (s *Service) readForEdit(ctx context.Context, a filestore.Access, path, id 
 }
 
 // rewrite stores text, in which n places changed, as the version after f.
-func (s *Service) rewrite(ctx context.Context, a filestore.Access, f filestore.File, text string, n int, once filestore.Once) (filestore.Receipt, error) {
+func (s *Service) rewrite(ctx context.Context, a filestore.Access, f filestore.File, text string, n int,
+	once filestore.Once) (filestore.Receipt, error) {
 	r, err := s.files.Write(ctx, a, filestore.Put{
-		FileID: f.ID, Mode: filestore.ReplaceOnly, MimeType: f.MimeType, Body: strings.NewReader(text), Size: int64(len(text)),
-		If: filestore.Condition{Version: f.Version}, Once: once, Count: n,
+		FileID: f.ID, Mode: filestore.ReplaceOnly, MimeType: f.MimeType, Body: strings.NewReader(text),
+		Size: int64(len(text)),
+		If:   filestore.Condition{Version: f.Version}, Once: once, Count: n,
 	})
 	if fault.Is(err, fault.Precondition) {
 		return filestore.Receipt{}, fault.Wrap(fault.Conflict, "the file was modified concurrently: read it again", err)
@@ -164,7 +167,8 @@ func (s *Service) append(ctx context.Context, a filestore.Access, p Append) (fil
 	f, err := s.files.At(ctx, scope, p.Path)
 	if fault.Is(err, fault.NotFound) {
 		r, err := s.files.Write(ctx, a, filestore.Put{
-			Path: p.Path, Mode: filestore.CreateOnly, MimeType: p.MimeType, Body: strings.NewReader(p.Text), Size: int64(len(p.Text)), If: p.If, Once: p.Once,
+			Path: p.Path, Mode: filestore.CreateOnly, MimeType: p.MimeType, Body: strings.NewReader(p.Text),
+			Size: int64(len(p.Text)), If: p.If, Once: p.Once,
 		})
 		return r, err
 	}

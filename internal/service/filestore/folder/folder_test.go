@@ -86,7 +86,8 @@ func TestAnEmptyFolderStays(t *testing.T) {
 			t.Errorf("left are %s", got)
 		}
 		for path, there := range map[string]bool{"/": true, "/a": true, "/a/b": true, "/a/c": false, "/a/bb": false} {
-			if f, err := w.Folders.At(t.Context(), owner, path); (err == nil) != there || !there && !fault.Is(err, fault.NotFound) {
+			if f, err := w.Folders.At(t.Context(), owner, path); (err == nil) != there ||
+				!there && !fault.Is(err, fault.NotFound) {
 				t.Errorf("%s: %+v, %v", path, f, err)
 			}
 		}
@@ -156,7 +157,8 @@ func TestMovesAndCopiesMeetWhatIsThere(t *testing.T) {
 	filestoretest.Each(t, func(t *testing.T, w *filestoretest.World) {
 		put(t, w, "/a/1", "/a/2", "/b/2", "/b/3")
 		before := all(t, w)
-		for name, do := range map[string]func(context.Context, filestore.Access, folder.Ends) (filestore.Receipt, error){"move": w.Folders.Move, "copy": w.Folders.Copy} {
+		for name, do := range map[string]func(context.Context, filestore.Access,
+			folder.Ends) (filestore.Receipt, error){"move": w.Folders.Move, "copy": w.Folders.Copy} {
 			for what, e := range map[string]folder.Ends{
 				"a taken name":      {From: "/a", To: "/b"},
 				"a file":            {From: "/a", To: "/b/2"},
@@ -167,7 +169,8 @@ func TestMovesAndCopiesMeetWhatIsThere(t *testing.T) {
 				"a folder of none":  {From: "/c", To: "/d"},
 				"a sibling by text": {From: "/a/", To: "/d"},
 			} {
-				if _, err := do(t.Context(), owner, e); !fault.Is(err, fault.Conflict) && !fault.Is(err, fault.Invalid) && !fault.Is(err, fault.NotFound) {
+				if _, err := do(t.Context(), owner, e); !fault.Is(err, fault.Conflict) && !fault.Is(err, fault.Invalid) &&
+					!fault.Is(err, fault.NotFound) {
 					t.Errorf("%s onto %s: %v", name, what, err)
 				}
 			}
@@ -175,7 +178,8 @@ func TestMovesAndCopiesMeetWhatIsThere(t *testing.T) {
 		if got := all(t, w); got != before {
 			t.Fatalf("refused acts left %s", got)
 		}
-		if _, err := w.Folders.Copy(t.Context(), owner, folder.Ends{From: "/a", To: "/b", Onto: folder.Overwrite}); err != nil {
+		if _, err := w.Folders.Copy(t.Context(), owner,
+			folder.Ends{From: "/a", To: "/b", Onto: folder.Overwrite}); err != nil {
 			t.Fatal(err)
 		}
 		if got := all(t, w); got != "/a/ /a/1 /a/2 /b/ /b/1 /b/2 /b/3" {
@@ -227,7 +231,8 @@ func TestACopyIsAFileOfItsOwn(t *testing.T) {
 		if err != nil || r.File.Version != 2 || r.Created {
 			t.Errorf("a copy over a file is version %d, %v", r.File.Version, err)
 		}
-		if _, err := w.Folders.Copy(t.Context(), owner, folder.Ends{From: "/n/m/1", To: "/n/m/b/2"}); !fault.Is(err, fault.Conflict) {
+		if _, err := w.Folders.Copy(t.Context(), owner, folder.Ends{From: "/n/m/1", To: "/n/m/b/2"}); !fault.Is(err,
+			fault.Conflict) {
 			t.Errorf("without overwrite: %v", err)
 		}
 		usage, err := w.Usage(t.Context(), owner)
@@ -261,7 +266,8 @@ func TestNamesAreOfOneKind(t *testing.T) {
 		put(t, w, "/g/below")
 		before := all(t, w)
 		store := func(path string) error {
-			_, err := w.Put(t.Context(), owner, filestore.Put{Path: path, Mode: filestore.Upsert, Body: strings.NewReader("x"), Size: 1})
+			_, err := w.Put(t.Context(), owner, filestore.Put{Path: path, Mode: filestore.Upsert, Body: strings.NewReader("x"),
+				Size: 1})
 			return err
 		}
 		move := func(to string) error {
@@ -332,8 +338,9 @@ func TestAnActReachesWhatItsScopeDoes(t *testing.T) {
 			"copy without reading":       second(w.Folders.Copy(ctx, below("/a", filestore.Write), folder.Ends{From: "/a", To: "/a2"})),
 			"copy from elsewhere":        second(w.Folders.Copy(ctx, below("/a", filestore.All), folder.Ends{From: "/b", To: "/a/b"})),
 			"move from elsewhere":        second(w.Folders.Move(ctx, below("/a", filestore.All), folder.Ends{From: "/b", To: "/a/b"})),
-			"replace without deleting":   second(w.Folders.Move(ctx, below("/", filestore.Write|filestore.Read), folder.Ends{From: "/b", To: "/a", Onto: folder.Replace})),
-			"a hidden destination":       second(w.Folders.Move(ctx, below("/", filestore.All), folder.Ends{From: "/b", To: "/.c"})),
+			"replace without deleting": second(w.Folders.Move(ctx, below("/", filestore.Write|filestore.Read),
+				folder.Ends{From: "/b", To: "/a", Onto: folder.Replace})),
+			"a hidden destination": second(w.Folders.Move(ctx, below("/", filestore.All), folder.Ends{From: "/b", To: "/.c"})),
 		} {
 			if !fault.Is(err, fault.Forbidden) && !fault.Is(err, fault.NotFound) {
 				t.Errorf("%s: %v", what, err)
@@ -346,7 +353,8 @@ func TestAnActReachesWhatItsScopeDoes(t *testing.T) {
 		if got := all(t, w); got != "/a/ /a/.d/ /a/.h /b/ /b/.h /b/1" {
 			t.Errorf("left are %s", got)
 		}
-		if _, err := w.Folders.Trash(ctx, below("/a", filestore.All), "/a", filestore.Once{}); !fault.Is(err, fault.NotFound) {
+		if _, err := w.Folders.Trash(ctx, below("/a", filestore.All), "/a", filestore.Once{}); !fault.Is(err,
+			fault.NotFound) {
 			t.Errorf("what is hidden shows: %v", err)
 		}
 	})

@@ -50,7 +50,8 @@ func TestALargeFolderIsListedToItsEnd(t *testing.T) {
 		if _, _, err := w.Folders.Tree(t.Context(), owner, "/large", "/other/x"); !fault.Is(err, fault.Invalid) {
 			t.Errorf("after an entry of another folder: %v", err)
 		}
-		if nodes, next, err := w.Folders.Tree(t.Context(), filestore.Owner("did:key:zNobody"), "/large", ""); err != nil || len(nodes) != 0 || next != "" {
+		if nodes, next, err := w.Folders.Tree(t.Context(), filestore.Owner("did:key:zNobody"), "/large", ""); err != nil ||
+			len(nodes) != 0 || next != "" {
 			t.Errorf("an empty folder: %v, %q, %v", nodes, next, err)
 		}
 	})

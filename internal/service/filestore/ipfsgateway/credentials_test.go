@@ -96,10 +96,12 @@ func TestTokensForCIDsReachTheirBlocks(t *testing.T) {
 		other := w.MustPut(t, alice.DID, "/other.bin", random(cid.LeafSize+5))
 		w.MustPut(t, alice.DID, "/leaf.bin", text[:cid.LeafSize]) // the same bytes as a leaf of it
 
-		delegation := identitytest.Delegation(t, alice, bob.DID, identitytest.CIDs("fs/read", alice.Home(""), granted.CID), identitytest.Expires(w.Clock.Now().Add(time.Hour)))
+		delegation := identitytest.Delegation(t, alice, bob.DID, identitytest.CIDs("fs/read", alice.Home(""), granted.CID),
+			identitytest.Expires(w.Clock.Now().Add(time.Hour)))
 		token := func() string {
 			once := identitytest.Nonce(strconv.FormatInt(nonce.Add(1), 10))
-			return identitytest.Files(t, bob, identitytest.Oracle.DID, "fs/read", identitytest.CIDs("fs/read", alice.Home(""), granted.CID), identitytest.Proof(delegation), once,
+			return identitytest.Files(t, bob, identitytest.Oracle.DID, "fs/read",
+				identitytest.CIDs("fs/read", alice.Home(""), granted.CID), identitytest.Proof(delegation), once,
 				identitytest.Expires(w.Clock.Now().Add(10*time.Minute)))
 		}
 		body := d.by(200, token(), "/ipfs/"+granted.CID+"?format=car")

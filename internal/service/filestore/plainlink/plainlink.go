@@ -65,7 +65,8 @@ type Link struct {
 }
 
 // Make makes a link for reading. The secret is told this once.
-func (s *Service) Make(ctx context.Context, a filestore.Access, w Wanted) (secret string, made filestore.Share, err error) {
+func (s *Service) Make(ctx context.Context, a filestore.Access,
+	w Wanted) (secret string, made filestore.Share, err error) {
 	if err := s.allowed(a, w.Expires); err != nil {
 		return "", filestore.Share{}, err
 	}
@@ -73,7 +74,8 @@ func (s *Service) Make(ctx context.Context, a filestore.Access, w Wanted) (secre
 		return "", filestore.Share{}, err
 	}
 	secret = newSecret()
-	made, err = s.files.Share(ctx, a, filestore.NewShare{TokenCID: tokenOf(forReading, secret), Path: w.Path, Expires: w.Expires, MaxUses: w.MaxUses})
+	made, err = s.files.Share(ctx, a, filestore.NewShare{TokenCID: tokenOf(forReading, secret), Path: w.Path,
+		Expires: w.Expires, MaxUses: w.MaxUses})
 	if err != nil {
 		return "", filestore.Share{}, err
 	}
@@ -157,7 +159,8 @@ func (s *Service) Open(ctx context.Context, secret string) (Link, error) {
 		abilities = filestore.Write
 	}
 	return Link{sh, filestore.Access{
-		Namespace: sh.Namespace, Invoker: "link:" + sh.ID, Actor: sh.By.Actor, Proof: sh.TokenCID, Chain: []string{sh.TokenCID},
+		Namespace: sh.Namespace, Invoker: "link:" + sh.ID, Actor: sh.By.Actor, Proof: sh.TokenCID,
+		Chain:  []string{sh.TokenCID},
 		Grants: []filestore.Grant{{Abilities: abilities, Area: area}},
 	}}, nil
 }

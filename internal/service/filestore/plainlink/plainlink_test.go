@@ -28,7 +28,8 @@ func TestOnlyTheOwnerMakesPlainLinks(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if l, err := links.Open(t.Context(), secret); err != nil || l.Access.Has(filestore.Write) || l.Access.Has(filestore.Delete) {
+	if l, err := links.Open(t.Context(), secret); err != nil || l.Access.Has(filestore.Write) ||
+		l.Access.Has(filestore.Delete) {
 		t.Errorf("it opens for %+v, %v", l.Access, err)
 	}
 }
@@ -56,7 +57,8 @@ func TestALinkEndsWithItsOwner(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	takes, _, err := links.MakeForUploads(t.Context(), filestore.Owner(alice), plainlink.WantedUploads{Path: "/in", MaxBytes: 10, Expires: w.Service.Now().Add(time.Hour)})
+	takes, _, err := links.MakeForUploads(t.Context(), filestore.Owner(alice),
+		plainlink.WantedUploads{Path: "/in", MaxBytes: 10, Expires: w.Service.Now().Add(time.Hour)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -86,7 +88,8 @@ func TestWhoOnlyReadsPublishesNothing(t *testing.T) {
 	links := plainlink.New(w.Service, everybody)
 	narrow := func(abilities filestore.Ability, root vfspath.Root) filestore.Access {
 		a := filestore.Owner(alice)
-		a.Grants = []filestore.Grant{{Abilities: filestore.List | filestore.Read, Area: vfspath.Area{Root: vfspath.Everything}}, {Abilities: abilities, Area: vfspath.Area{Root: root}}}
+		a.Grants = []filestore.Grant{{Abilities: filestore.List | filestore.Read,
+			Area: vfspath.Area{Root: vfspath.Everything}}, {Abilities: abilities, Area: vfspath.Area{Root: root}}}
 		return a
 	}
 	for _, c := range []struct {

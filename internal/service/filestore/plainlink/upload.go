@@ -36,7 +36,8 @@ type WantedUploads struct {
 
 // MakeForUploads makes a link by which files are sent to a folder. The secret is told
 // this once.
-func (s *Service) MakeForUploads(ctx context.Context, a filestore.Access, w WantedUploads) (secret string, made filestore.Share, err error) {
+func (s *Service) MakeForUploads(ctx context.Context, a filestore.Access,
+	w WantedUploads) (secret string, made filestore.Share, err error) {
 	if err := s.allowed(a, w.Expires); err != nil {
 		return "", filestore.Share{}, err
 	}
@@ -56,7 +57,8 @@ func (s *Service) MakeForUploads(ctx context.Context, a filestore.Access, w Want
 	}
 	secret = newSecret()
 	made = filestore.Share{
-		ID: filestore.NewID(), Namespace: a.Namespace, Path: at, TokenCID: tokenOf(forUploads, secret), Created: s.files.Now(),
+		ID: filestore.NewID(), Namespace: a.Namespace, Path: at, TokenCID: tokenOf(forUploads, secret),
+		Created: s.files.Now(),
 		Expires: w.Expires, MaxUses: w.MaxFiles, MaxBytes: w.MaxBytes, By: a.By(),
 	}
 	return secret, made, s.store.CreateShare(ctx, made)

@@ -24,7 +24,8 @@ func TestGrepHasABudgetAndSaysWhereItEnded(t *testing.T) {
 	w.MustPut(t, asker, "/b.txt", "find b\n")
 	owner := filestore.Owner(asker)
 	for _, expr := range []string{"(a?){480}(a?){480}b", strings.Repeat(".{1000}", 70)} {
-		if _, err := w.Find.Grep(t.Context(), owner, search.GrepQuery{Term: expr, Regexp: true, Limit: 10}); !fault.Is(err, fault.Invalid) || !strings.Contains(fault.From(err).Message, "too large") {
+		if _, err := w.Find.Grep(t.Context(), owner, search.GrepQuery{Term: expr, Regexp: true, Limit: 10}); !fault.Is(err,
+			fault.Invalid) || !strings.Contains(fault.From(err).Message, "too large") {
 			t.Errorf("%.40s: %v", expr, err)
 		}
 	}
@@ -78,10 +79,12 @@ func TestGlobHasABudgetAndSaysWhereItEnded(t *testing.T) {
 	// which may come as late as it likes.
 	ctx := &pacetest.Looks{Context: t.Context()}
 	ctx.Left.Store(20)
-	if _, _, err := w.Find.Glob(ctx, owner, "/**x", filestore.Page{Limit: 100}); !errors.Is(err, context.Canceled) || ctx.After.Load() > 2 {
+	if _, _, err := w.Find.Glob(ctx, owner, "/**x", filestore.Page{Limit: 100}); !errors.Is(err, context.Canceled) ||
+		ctx.After.Load() > 2 {
 		t.Errorf("%d looks after the end, %v", ctx.After.Load(), err)
 	}
-	if files, cut, err := w.Find.Glob(t.Context(), owner, "/*7", filestore.Page{Limit: 100}); err != nil || len(files) != 20 || cut != "" {
+	if files, cut, err := w.Find.Glob(t.Context(), owner, "/*7", filestore.Page{Limit: 100}); err != nil ||
+		len(files) != 20 || cut != "" {
 		t.Errorf("%d files, cut %q, %v", len(files), cut, err)
 	}
 }

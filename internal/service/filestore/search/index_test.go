@@ -60,7 +60,8 @@ func TestSearchKnowsWhatTheScopeHas(t *testing.T) {
 		w.MustPut(t, asker, "/open/a.txt", "the harvest was good\n")
 		w.MustPut(t, asker, "/open/b.txt", "pears and plums\n")
 		w.Index(context.Background(), t)
-		narrow := filestore.Access{Namespace: asker, Grants: []filestore.Grant{{Abilities: filestore.Read | filestore.List, Area: vfspath.Area{Root: "/open"}}}}
+		narrow := filestore.Access{Namespace: asker,
+			Grants: []filestore.Grant{{Abilities: filestore.Read | filestore.List, Area: vfspath.Area{Root: "/open"}}}}
 		alone, err := w.Find.Search(t.Context(), narrow, "harvest", "/", 10)
 		if err != nil {
 			t.Fatal(err)
@@ -99,7 +100,8 @@ func TestPurgedTextIsDestroyed(t *testing.T) {
 			t.Fatal(err)
 		}
 		want(t, "harvest", found(t, w.Find, owner, "harvest"), "/keep.txt")
-		trashed, err := w.Store.Trash(t.Context(), filestore.Scope{Namespace: asker, Areas: []vfspath.Area{vfspath.Whole()}}, 10, 0)
+		trashed, err := w.Store.Trash(t.Context(), filestore.Scope{Namespace: asker, Areas: []vfspath.Area{vfspath.Whole()}},
+			10, 0)
 		if err != nil || len(trashed) != 1 {
 			t.Fatalf("%v, %v", trashed, err)
 		}
@@ -137,7 +139,8 @@ func TestPurgedTextIsDestroyed(t *testing.T) {
 // segments are those of the asker.
 func segments(t *testing.T, w *filestoretest.World) (ids []string) {
 	t.Helper()
-	_, _, all, err := w.Store.IndexedFiles(t.Context(), filestore.Scope{Namespace: asker, Areas: []vfspath.Area{vfspath.Whole()}}, "/")
+	_, _, all, err := w.Store.IndexedFiles(t.Context(),
+		filestore.Scope{Namespace: asker, Areas: []vfspath.Area{vfspath.Whole()}}, "/")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -193,7 +196,8 @@ func TestSegmentsOfFilesAreJoined(t *testing.T) {
 	filestoretest.Each(t, func(t *testing.T, w *filestoretest.World) {
 		for i := range 4 {
 			for n := range 3 {
-				w.MustPut(t, asker, fmt.Sprintf("/%d-%d.txt", i, n), fmt.Sprintf("harvest number%d\n", i)+strings.Repeat(fmt.Sprintf("filler%d some%d more%d\n", n*i, n, i), 2000))
+				w.MustPut(t, asker, fmt.Sprintf("/%d-%d.txt", i, n),
+					fmt.Sprintf("harvest number%d\n", i)+strings.Repeat(fmt.Sprintf("filler%d some%d more%d\n", n*i, n, i), 2000))
 			}
 			w.Index(context.Background(), t)
 		}

@@ -63,7 +63,9 @@ func (s *Service) RunIndexer(ctx context.Context) error {
 // whether there may be more. What cannot be read for now keeps its place; it
 // does not hold up the other namespaces.
 func (s *Service) IndexOnce(ctx context.Context) (more bool, err error) {
-	behind, err := shelf.NextTurn(ctx, &s.indexing, indexPage, func(c filestore.IndexCursor) string { return c.Namespace }, s.store.IndexBehind)
+	behind, err := shelf.NextTurn(ctx, &s.indexing, indexPage, func(c filestore.IndexCursor) string {
+		return c.Namespace
+	}, s.store.IndexBehind)
 	if err != nil {
 		return false, fmt.Errorf("find changes to index: %w", err)
 	}
@@ -171,7 +173,8 @@ func (s *Service) addFile(ctx context.Context, b *textindex.Builder, f filestore
 	for i, p := range pieces {
 		if err := b.Add(textindex.Passage{
 			Document: documentName(f.ID, seq), Number: uint32(i),
-			Title: lastPart(f.Path, textindex.MaxHead), Text: p.text, Meta: binary.AppendUvarint(nil, uint64(p.line)), //nolint:gosec // lines are positive
+			//nolint:gosec // lines are positive
+			Title: lastPart(f.Path, textindex.MaxHead), Text: p.text, Meta: binary.AppendUvarint(nil, uint64(p.line)),
 		}); err != nil {
 			return fmt.Errorf("index passage: %w", err)
 		}

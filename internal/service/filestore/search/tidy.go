@@ -29,7 +29,9 @@ const (
 // taken out of the index.
 func (s *Service) TidyOnce(ctx context.Context) error {
 	lostBefore := s.files.Now().Add(-lostFor)
-	dirty, err := shelf.NextTurn(ctx, &s.tidying, tidyPage, func(ns string) string { return ns }, func(ctx context.Context, after string, limit int) ([]string, error) {
+	dirty, err := shelf.NextTurn(ctx, &s.tidying, tidyPage, func(ns string) string {
+		return ns
+	}, func(ctx context.Context, after string, limit int) ([]string, error) {
 		return s.store.IndexDirty(ctx, segmentsize.Many, segmentsize.Tiers(false), lostBefore, after, limit)
 	})
 	if err != nil {

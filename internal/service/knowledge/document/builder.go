@@ -90,7 +90,9 @@ func (b *Builder) Title(title string) {
 func (b *Builder) Language(tag string) {
 	tag = strings.ReplaceAll(strings.TrimSpace(tag), "_", "-")
 	plausible := func(r rune) bool { return r == '-' || r < utf8.RuneSelf && (unicode.IsLetter(r) || unicode.IsDigit(r)) }
-	if b.doc.Language == "" && len(tag) >= 2 && len(tag) <= 35 && strings.IndexFunc(tag, func(r rune) bool { return !plausible(r) }) < 0 {
+	if b.doc.Language == "" && len(tag) >= 2 && len(tag) <= 35 && strings.IndexFunc(tag, func(r rune) bool {
+		return !plausible(r)
+	}) < 0 {
 		b.doc.Language = tag
 	}
 }
@@ -253,7 +255,8 @@ func Clean(text string) string {
 	space := false
 	for _, r := range text {
 		switch {
-		case r == '\u00ad' || r == '\ufeff' || r == '\u200b' || r == utf8.RuneError || r >= '\ufdd0' && r <= '\ufdef' || r&0xfffe == 0xfffe:
+		case r == '\u00ad' || r == '\ufeff' || r == '\u200b' || r == utf8.RuneError || r >= '\ufdd0' && r <= '\ufdef' ||
+			r&0xfffe == 0xfffe:
 			continue
 		case unicode.IsSpace(r):
 			space = b.Len() > 0

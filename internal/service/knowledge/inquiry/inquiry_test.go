@@ -85,7 +85,8 @@ func TestStaffSeesQuestionsAndNotAskers(t *testing.T) {
 		p.Clock.Add(time.Second)
 		p.must(t, carol, inquiry.Asking{Text: "Who mends the bridge?", Asker: hidden})
 		all := p.waiting(t, staff())
-		if len(all) != 3 || all[0].Text != unanswered || all[0].From != "" || all[0].Collection.Name != "Clinic" || all[0].Channel != inquiry.Web {
+		if len(all) != 3 || all[0].Text != unanswered || all[0].From != "" || all[0].Collection.Name != "Clinic" ||
+			all[0].Channel != inquiry.Web {
 			t.Fatalf("%+v", all)
 		}
 		if all[1].From != "Carol of the mill" || all[2].From != "" {
@@ -97,7 +98,8 @@ func TestStaffSeesQuestionsAndNotAskers(t *testing.T) {
 			}
 		}
 		// Others see nothing, and operators all.
-		for name, s := range map[string]inquiry.Scope{"nobody": {}, "another namespace": {Reach: knowledge.Whole(identity.NamespaceOf(bob))}} {
+		for name, s := range map[string]inquiry.Scope{"nobody": {},
+			"another namespace": {Reach: knowledge.Whole(identity.NamespaceOf(bob))}} {
 			if got := p.waiting(t, s); len(got) != 0 {
 				t.Errorf("%s sees %d", name, len(got))
 			}
@@ -114,7 +116,8 @@ func TestStaffSeesQuestionsAndNotAskers(t *testing.T) {
 		if got := p.waiting(t, inquiry.Scope{All: true}); len(got) != 3 {
 			t.Errorf("operators see %d", len(got))
 		}
-		if _, err := p.Answer(t.Context(), staff(), strings.ToUpper(all[0].ID), inquiry.Answering{Text: "x"}); !fault.Is(err, fault.NotFound) && strings.ToUpper(all[0].ID) != all[0].ID {
+		if _, err := p.Answer(t.Context(), staff(), strings.ToUpper(all[0].ID), inquiry.Answering{Text: "x"}); !fault.Is(err,
+			fault.NotFound) && strings.ToUpper(all[0].ID) != all[0].ID {
 			t.Errorf("another spelling of an id: %v", err)
 		}
 		// Pages go on where they ended.
@@ -161,7 +164,8 @@ func TestALinkedTelephoneAsksAsThePerson(t *testing.T) {
 		for range inquiry.MaxWaiting - 1 {
 			p.must(t, bob, inquiry.Asking{Text: "And?"})
 		}
-		if _, err := p.Ask(t.Context(), knowledge.Caller{DID: bob}, inquiry.Asking{Text: "And?", Asker: byPhone}); !fault.Is(err, fault.Conflict) {
+		if _, err := p.Ask(t.Context(), knowledge.Caller{DID: bob},
+			inquiry.Asking{Text: "And?", Asker: byPhone}); !fault.Is(err, fault.Conflict) {
 			t.Errorf("one too many: %v", err)
 		}
 		if _, err := p.Answer(t.Context(), staff(), q.ID, inquiry.Answering{Text: "None.", By: alice}); err != nil {
@@ -207,7 +211,8 @@ func TestQuestionsAreSealed(t *testing.T) {
 func TestAnswersArriveAndWin(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, p place) {
-		q := p.must(t, bob, inquiry.Asking{Text: unanswered, Asker: inquiry.Asker{Channel: inquiry.Web, ID: bob, Session: "s1"}})
+		q := p.must(t, bob,
+			inquiry.Asking{Text: unanswered, Asker: inquiry.Asker{Channel: inquiry.Web, ID: bob, Session: "s1"}})
 		before, err := p.Search(t.Context(), knowledge.Caller{}, knowledge.Question{Text: unanswered})
 		if err != nil || before.Answered {
 			t.Fatalf("%+v, %v", before, err)
@@ -217,7 +222,8 @@ func TestAnswersArriveAndWin(t *testing.T) {
 		if err != nil || done.State != inquiry.Answered || !done.Kept || done.Answer != answer {
 			t.Fatalf("%+v, %v", done, err)
 		}
-		if last := done.Events[len(done.Events)-1]; last.By != alice || last.What != "kept" || len(done.Events) != 2 || done.Events[0].By != "" {
+		if last := done.Events[len(done.Events)-1]; last.By != alice || last.What != "kept" || len(done.Events) != 2 ||
+			done.Events[0].By != "" {
 			t.Errorf("events %+v", done.Events)
 		}
 		for name, settle := range map[string]func() error{
@@ -258,7 +264,8 @@ func TestAnswersArriveAndWin(t *testing.T) {
 		}
 		for _, text := range []string{unanswered, "which vaccines do newborn goats need"} {
 			a, err := p.Search(t.Context(), knowledge.Caller{}, knowledge.Question{Text: text})
-			if err != nil || !a.Answered || !a.Hits[0].Pair || a.Hits[0].Sentences[0] != answer || a.Hits[0].CollectionName != "Clinic" {
+			if err != nil || !a.Answered || !a.Hits[0].Pair || a.Hits[0].Sentences[0] != answer ||
+				a.Hits[0].CollectionName != "Clinic" {
 				t.Fatalf("%s: %+v, %v", text, a, err)
 			}
 			around, err := p.ReadPassages(t.Context(), knowledge.Caller{}, a.Hits[0].Collection, a.Hits[0].Document, 0, 1)
@@ -271,16 +278,19 @@ func TestAnswersArriveAndWin(t *testing.T) {
 			t.Errorf("another question: %+v, %v", other, err)
 		}
 		// A collection that is not for everybody does not show its pairs to them either.
-		if _, err := p.Change(t.Context(), knowledgetest.OwnerOf(home), p.clinic.ID, knowledge.Changes{Readers: new(knowledge.Delegates)}); err != nil {
+		if _, err := p.Change(t.Context(), knowledgetest.OwnerOf(home), p.clinic.ID,
+			knowledge.Changes{Readers: new(knowledge.Delegates)}); err != nil {
 			t.Fatal(err)
 		}
-		if a, err := p.Search(t.Context(), knowledge.Caller{}, knowledge.Question{Text: unanswered}); err != nil || a.Answered || len(a.Hits) != 0 {
+		if a, err := p.Search(t.Context(), knowledge.Caller{}, knowledge.Question{Text: unanswered}); err != nil ||
+			a.Answered || len(a.Hits) != 0 {
 			t.Errorf("a stranger: %+v, %v", a, err)
 		}
 		if err := p.Remove(t.Context(), staff(), q.ID, alice); err != nil {
 			t.Fatal(err)
 		}
-		if a, err := p.Search(t.Context(), knowledge.Caller{DID: alice}, knowledge.Question{Text: unanswered}); err != nil || a.Answered {
+		if a, err := p.Search(t.Context(), knowledge.Caller{DID: alice}, knowledge.Question{Text: unanswered}); err != nil ||
+			a.Answered {
 			t.Errorf("after it was removed: %+v, %v", a, err)
 		}
 	})
@@ -296,7 +306,8 @@ func TestPairsWin(t *testing.T) {
 		p.Settle(t)
 		const text = "When does the dispensary open on weekdays?"
 		q := p.must(t, bob, inquiry.Asking{Text: text})
-		if _, err := p.Answer(t.Context(), staff(), q.ID, inquiry.Answering{Text: "At half past seven, since May.", Keep: true, By: alice}); err != nil {
+		if _, err := p.Answer(t.Context(), staff(), q.ID,
+			inquiry.Answering{Text: "At half past seven, since May.", Keep: true, By: alice}); err != nil {
 			t.Fatal(err)
 		}
 		a, err := p.Search(t.Context(), knowledge.Caller{}, knowledge.Question{Text: text, Limit: 3})
@@ -305,7 +316,8 @@ func TestPairsWin(t *testing.T) {
 		}
 		// What is asked of another time, or of a place, is another question.
 		for _, text := range []string{"When does the dispensary open on Sundays?", "Who does open the dispensary on weekdays?"} {
-			if a, err := p.Search(t.Context(), knowledge.Caller{}, knowledge.Question{Text: text}); err != nil || len(a.Hits) > 0 && a.Hits[0].Sentences[0] == "At half past seven, since May." {
+			if a, err := p.Search(t.Context(), knowledge.Caller{}, knowledge.Question{Text: text}); err != nil ||
+				len(a.Hits) > 0 && a.Hits[0].Sentences[0] == "At half past seven, since May." {
 				t.Errorf("%s: %+v, %v", text, a, err)
 			}
 		}
@@ -326,12 +338,15 @@ func TestWhoMayAskWhom(t *testing.T) {
 		if q := p.must(t, alice, inquiry.Asking{Text: unanswered}); q.Collection.ID != secret.ID {
 			t.Errorf("alice's went to %+v", q.Collection)
 		}
-		if _, err := p.Ask(t.Context(), knowledge.Caller{DID: bob}, inquiry.Asking{Text: "x", Collection: secret.ID, Asker: from(bob)}); !fault.Is(err, fault.NotFound) {
+		if _, err := p.Ask(t.Context(), knowledge.Caller{DID: bob},
+			inquiry.Asking{Text: "x", Collection: secret.ID, Asker: from(bob)}); !fault.Is(err, fault.NotFound) {
 			t.Errorf("bob asks the staff of what he may not read: %v", err)
 		}
 		for name, a := range map[string]inquiry.Asking{
-			"nothing": {Text: " ", Asker: from(bob)}, "too much": {Text: strings.Repeat("x", 1001), Asker: from(bob)}, "nobody": {Text: "x"},
-			"a long name": {Text: "x", Asker: inquiry.Asker{Channel: inquiry.Web, ID: bob, Shown: true, Name: strings.Repeat("n", 121)}},
+			"nothing": {Text: " ", Asker: from(bob)}, "too much": {Text: strings.Repeat("x", 1001), Asker: from(bob)},
+			"nobody": {Text: "x"},
+			"a long name": {Text: "x",
+				Asker: inquiry.Asker{Channel: inquiry.Web, ID: bob, Shown: true, Name: strings.Repeat("n", 121)}},
 		} {
 			if _, err := p.Ask(t.Context(), knowledge.Caller{DID: bob}, a); !fault.Is(err, fault.Invalid) {
 				t.Errorf("%s: %v", name, err)
@@ -344,13 +359,15 @@ func TestWhoMayAskWhom(t *testing.T) {
 		if mine, err := p.Mine(t.Context(), from(carol)); err != nil || len(mine) != 1 {
 			t.Errorf("carol's: %d, %v", len(mine), err)
 		}
-		if _, err := p.Ask(t.Context(), knowledge.Caller{DID: bob}, inquiry.Asking{ID: "same", Text: "x", Asker: from(bob)}); !fault.Is(err, fault.Conflict) {
+		if _, err := p.Ask(t.Context(), knowledge.Caller{DID: bob},
+			inquiry.Asking{ID: "same", Text: "x", Asker: from(bob)}); !fault.Is(err, fault.Conflict) {
 			t.Errorf("bob asks under carol's id: %v", err)
 		}
 		for range inquiry.MaxWaiting - 1 {
 			p.must(t, carol, inquiry.Asking{Text: "And?"})
 		}
-		if _, err := p.Ask(t.Context(), knowledge.Caller{DID: carol}, inquiry.Asking{Text: "And?", Asker: from(carol)}); !fault.Is(err, fault.Conflict) {
+		if _, err := p.Ask(t.Context(), knowledge.Caller{DID: carol},
+			inquiry.Asking{Text: "And?", Asker: from(carol)}); !fault.Is(err, fault.Conflict) {
 			t.Errorf("one too many: %v", err)
 		}
 		p.must(t, bob, inquiry.Asking{Text: "And I?"})
@@ -358,7 +375,8 @@ func TestWhoMayAskWhom(t *testing.T) {
 		if d, err := p.Dismiss(t.Context(), staff(), q.ID, "operator"); err != nil || d.State != inquiry.Dismissed {
 			t.Errorf("%+v, %v", d, err)
 		}
-		if done, err := p.List(t.Context(), staff(), inquiry.Page{State: inquiry.Dismissed}); err != nil || len(done) != 1 || done[0].Events[1].By != "operator" {
+		if done, err := p.List(t.Context(), staff(), inquiry.Page{State: inquiry.Dismissed}); err != nil || len(done) != 1 ||
+			done[0].Events[1].By != "operator" {
 			t.Errorf("dismissed: %+v, %v", done, err)
 		}
 		// With a collection its questions go.

@@ -40,7 +40,8 @@ func (s *Service) Answer(ctx context.Context, scope Scope, id string, a Answerin
 	}
 	now := s.Now()
 	in.Answer = a.Text
-	settling := Settling{ID: r.ID, State: Answered, Deliver: true, MaxPairs: knowledge.MaxPairs, Event: Event{At: now, By: a.By, What: didAnswer}}
+	settling := Settling{ID: r.ID, State: Answered, Deliver: true, MaxPairs: knowledge.MaxPairs,
+		Event: Event{At: now, By: a.By, What: didAnswer}}
 	if settling.Sealed, err = s.seal(r.Collection, r.ID, in); err != nil {
 		return Inquiry{}, err
 	}
@@ -50,7 +51,8 @@ func (s *Service) Answer(ctx context.Context, scope Scope, id string, a Answerin
 		if a.Question != "" {
 			question = a.Question
 		}
-		pair, err := s.Knowledge.SealPair(r.Collection, knowledge.Pair{ID: r.ID, Question: question, Answer: a.Text, Language: in.Language, Answered: now})
+		pair, err := s.Knowledge.SealPair(r.Collection,
+			knowledge.Pair{ID: r.ID, Question: question, Answer: a.Text, Language: in.Language, Answered: now})
 		if err != nil {
 			return Inquiry{}, err
 		}
@@ -87,7 +89,8 @@ func (s *Service) settle(ctx context.Context, settling Settling) error {
 	if err := s.Store.SettleInquiry(ctx, settling); err != nil {
 		return err
 	}
-	s.Logger.InfoContext(ctx, "inquiry settled", slog.String("event", "inquiry.settled"), slog.String("inquiry", settling.ID), slog.String("what", settling.Event.What), slog.String("by", settling.Event.By))
+	s.Logger.InfoContext(ctx, "inquiry settled", slog.String("event", "inquiry.settled"),
+		slog.String("inquiry", settling.ID), slog.String("what", settling.Event.What), slog.String("by", settling.Event.By))
 	select {
 	case s.wake <- struct{}{}:
 	default:
@@ -105,7 +108,8 @@ func (s *Service) Remove(ctx context.Context, scope Scope, id, by string) error 
 	if err := s.Store.RemoveInquiry(ctx, r.ID, e); err != nil {
 		return err
 	}
-	s.Logger.InfoContext(ctx, "inquiry settled", slog.String("event", "inquiry.settled"), slog.String("inquiry", r.ID), slog.String("what", e.What), slog.String("by", by))
+	s.Logger.InfoContext(ctx, "inquiry settled", slog.String("event", "inquiry.settled"), slog.String("inquiry", r.ID),
+		slog.String("what", e.What), slog.String("by", by))
 	return nil
 }
 

@@ -69,7 +69,8 @@ func New(ctx context.Context, cfg Config) (*Client, error) {
 	}
 	defer func() { _ = resp.Body.Close() }()
 	var doc struct{ ID string }
-	if err := json.NewDecoder(io.LimitReader(resp.Body, 1<<20)).Decode(&doc); err != nil || resp.StatusCode != http.StatusOK {
+	if err := json.NewDecoder(io.LimitReader(resp.Body, 1<<20)).Decode(&doc); err != nil ||
+		resp.StatusCode != http.StatusOK {
 		return nil, fmt.Errorf("the server does not say its DID (status %d)", resp.StatusCode)
 	}
 	if c.aud, err = did.Parse(doc.ID); err != nil {
@@ -160,7 +161,8 @@ func (c *Client) Ask(ctx context.Context, question string) (Answer, error) {
 }
 
 // Passages reads a passage and those around it.
-func (c *Client) Passages(ctx context.Context, collection, document string, number, around int) ([]knowledgehttp.PassageEntry, error) {
+func (c *Client) Passages(ctx context.Context, collection, document string, number,
+	around int) ([]knowledgehttp.PassageEntry, error) {
 	var l knowledgehttp.PassageList
 	path := fmt.Sprintf("/knowledge/passages/%s/%s/%d?around=%d", url.PathEscape(collection), url.PathEscape(document), number, around)
 	err := c.call(ctx, http.MethodGet, path, nil, &l)
@@ -230,7 +232,8 @@ func (c *Client) Offered(ctx context.Context) ([]knowledgehttp.OfferedEntry, err
 
 // Publish lets, as an operator, a collection be read by everybody or members.
 func (c *Client) Publish(ctx context.Context, id, readers string) error {
-	return c.call(ctx, http.MethodPut, offeredPath+"/"+url.PathEscape(id)+"/published", knowledgehttp.PublishBody{Readers: readers}, nil)
+	return c.call(ctx, http.MethodPut, offeredPath+"/"+url.PathEscape(id)+"/published",
+		knowledgehttp.PublishBody{Readers: readers}, nil)
 }
 
 // Unpublish takes that back.

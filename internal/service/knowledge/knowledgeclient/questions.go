@@ -35,7 +35,8 @@ func (c *Client) Questions(ctx context.Context, state string) ([]Question, error
 	var all []Question
 	for after := ""; ; {
 		var l knowledgehttp.QuestionList
-		if err := c.call(ctx, http.MethodGet, staffPath+"?state="+url.QueryEscape(state)+"&after="+url.QueryEscape(after), nil, &l); err != nil {
+		if err := c.call(ctx, http.MethodGet, staffPath+"?state="+url.QueryEscape(state)+"&after="+url.QueryEscape(after),
+			nil, &l); err != nil {
 			return nil, err
 		}
 		all = append(all, l.Questions...)

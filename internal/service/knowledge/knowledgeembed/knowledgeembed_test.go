@@ -82,7 +82,8 @@ func TestWhatIsNoAnswer(t *testing.T) {
 				_, _ = w.Write([]byte(c.body))
 			})
 			_, err := s.Embed(t.Context(), []string{"secret words"})
-			if err == nil || errors.Is(err, knowledge.ErrRefusedText) != c.refused || strings.Contains(err.Error(), "secret") || strings.Contains(err.Error(), "sesame") {
+			if err == nil || errors.Is(err, knowledge.ErrRefusedText) != c.refused || strings.Contains(err.Error(), "secret") ||
+				strings.Contains(err.Error(), "sesame") {
 				t.Errorf("%v", err)
 			}
 		})

@@ -82,7 +82,8 @@ func sourceEntry(s knowledge.Source) SourceEntry {
 	if headings == nil {
 		headings = []string{}
 	}
-	return SourceEntry{s.Collection, s.CollectionName, s.Document, s.Name, s.Title, s.Number, s.Page, s.Part, s.Anchor, s.Line, headings, s.Pair}
+	return SourceEntry{s.Collection, s.CollectionName, s.Document, s.Name, s.Title, s.Number, s.Page, s.Part, s.Anchor,
+		s.Line, headings, s.Pair}
 }
 
 func (a *api) search(w http.ResponseWriter, r *http.Request, who knowledge.Caller) error {
@@ -90,11 +91,13 @@ func (a *api) search(w http.ResponseWriter, r *http.Request, who knowledge.Calle
 	if err := httpserver.ReadJSON(w, r, &body, httpserver.Strict); err != nil {
 		return err
 	}
-	found, err := a.svc.Search(r.Context(), who, knowledge.Question{Text: body.Query, Language: body.Language, Collections: body.Collections, Limit: body.Limit})
+	found, err := a.svc.Search(r.Context(), who,
+		knowledge.Question{Text: body.Query, Language: body.Language, Collections: body.Collections, Limit: body.Limit})
 	if err != nil {
 		return err
 	}
-	out := AnswerBody{Answered: found.Answered, Confidence: found.Confidence, Hits: []HitEntry{}, Nearest: append([]string{}, found.Nearest...)}
+	out := AnswerBody{Answered: found.Answered, Confidence: found.Confidence, Hits: []HitEntry{},
+		Nearest: append([]string{}, found.Nearest...)}
 	for _, h := range found.Hits {
 		out.Hits = append(out.Hits, HitEntry{sourceEntry(h.Source), h.Sentences, h.Text, h.Score})
 	}

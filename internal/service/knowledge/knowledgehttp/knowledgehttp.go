@@ -53,11 +53,13 @@ func Surfaces(s *knowledge.Service, d Deps) []httpserver.Surface {
 	return []httpserver.Surface{
 		{
 			Name: "knowledge", Doc: "Answers from the community's own documents, with their sources, as far as the caller may read them.",
-			Routes: append(a.askRoutes(), a.askPeopleRoutes()...), Prefixes: []string{askPrefix}, CORS: d.Open, Authenticate: d.Identified,
+			Routes: append(a.askRoutes(), a.askPeopleRoutes()...), Prefixes: []string{askPrefix}, CORS: d.Open,
+			Authenticate: d.Identified,
 		},
 		{
 			Name: "collections", Doc: "Folders of the file store whose documents answer questions, and who may read them.",
-			Routes: append(a.manageRoutes(), a.staffRoutes(managePrefix, httpserver.Principal, tags, a.staffed)...), Prefixes: []string{managePrefix}, Errors: d.FileErrors, CORS: d.File, Authenticate: d.Bearing,
+			Routes:   append(a.manageRoutes(), a.staffRoutes(managePrefix, httpserver.Principal, tags, a.staffed)...),
+			Prefixes: []string{managePrefix}, Errors: d.FileErrors, CORS: d.File, Authenticate: d.Bearing,
 		},
 		operatorSurface(d.Inquiries),
 		a.publishSurface(),
@@ -97,21 +99,25 @@ func (a *api) manageRoutes() []httpserver.Route {
 		{
 			Method: http.MethodPost, Pattern: managePrefix + "/collections", Summary: "Make a folder a collection", Tags: tags, Auth: httpserver.Principal,
 			Doc:  "Needs everything (fs/*) in the folder, and other readers than delegates a token of the folder's owner. Documents are added, changed and removed as files of the folder.",
-			Body: CollectionBody{}, Replies: []httpserver.Reply{{Status: 201, Body: CollectionEntry{}}}, Handler: a.bearing(a.create),
+			Body: CollectionBody{}, Replies: []httpserver.Reply{{Status: 201, Body: CollectionEntry{}}},
+			Handler: a.bearing(a.create),
 		},
 		{
 			Method: http.MethodGet, Pattern: managePrefix + "/collections", Summary: "List collections whose folders the token may list, with their progress", Tags: tags,
-			Auth: httpserver.Principal, Replies: []httpserver.Reply{{Status: 200, Body: CollectionList{}}}, Handler: a.bearing(a.list),
+			Auth: httpserver.Principal, Replies: []httpserver.Reply{{Status: 200, Body: CollectionList{}}},
+			Handler: a.bearing(a.list),
 		},
 		{
 			Method: http.MethodPatch, Pattern: managePrefix + "/collections/{id}", Summary: "Rename a collection, or choose its readers", Tags: tags,
 			Doc:  "What is not given stays. Readers are chosen with a token of the folder's owner, not with a delegation.",
-			Auth: httpserver.Principal, Params: []httpserver.Param{idParam}, Body: ChangeBody{}, Replies: []httpserver.Reply{{Status: 200, Body: CollectionEntry{}}},
+			Auth: httpserver.Principal, Params: []httpserver.Param{idParam}, Body: ChangeBody{},
+			Replies: []httpserver.Reply{{Status: 200, Body: CollectionEntry{}}},
 			Handler: a.bearing(a.change),
 		},
 		{
 			Method: http.MethodDelete, Pattern: managePrefix + "/collections/{id}", Summary: "Forget a collection; its files stay", Tags: tags,
-			Auth: httpserver.Principal, Params: []httpserver.Param{idParam}, Replies: []httpserver.Reply{{Status: 204}}, Handler: a.bearing(a.remove),
+			Auth: httpserver.Principal, Params: []httpserver.Param{idParam}, Replies: []httpserver.Reply{{Status: 204}},
+			Handler: a.bearing(a.remove),
 		},
 		{
 			Method: http.MethodGet, Pattern: managePrefix + "/collections/{id}/documents", Summary: "List documents and how far they are read", Tags: tags,
@@ -123,13 +129,15 @@ func (a *api) manageRoutes() []httpserver.Route {
 		{
 			Method: http.MethodPost, Pattern: managePrefix + "/search", Summary: "Ask the collections whose folders the token may read", Tags: tags,
 			Doc:  "For holders of a delegation: fs/read or knowledge/read on the folder.",
-			Auth: httpserver.Principal, Body: AskBody{}, Replies: []httpserver.Reply{{Status: 200, Body: AnswerBody{}}}, Handler: a.bearing(a.searchBearing),
+			Auth: httpserver.Principal, Body: AskBody{}, Replies: []httpserver.Reply{{Status: 200, Body: AnswerBody{}}},
+			Handler: a.bearing(a.searchBearing),
 		},
 	}
 }
 
 // identified is for those who prove who they are.
-func (a *api) identified(h func(w http.ResponseWriter, r *http.Request, who knowledge.Caller) error) httpserver.Handler {
+func (a *api) identified(h func(w http.ResponseWriter, r *http.Request,
+	who knowledge.Caller) error) httpserver.Handler {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		p, ok := identity.FromContext(r.Context())
 		if !ok {

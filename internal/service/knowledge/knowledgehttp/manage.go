@@ -193,7 +193,8 @@ func (a *api) documents(w http.ResponseWriter, r *http.Request, p identity.Princ
 	out := DocumentList{Documents: make([]DocumentEntry, 0, len(all))}
 	for _, d := range all {
 		out.Documents = append(out.Documents, DocumentEntry{
-			ID: d.FileID, Path: d.Path, State: d.State.String(), Why: d.Why, Pages: d.Pages, Language: d.Language, Passages: d.Passages, Size: d.Size,
+			ID: d.FileID, Path: d.Path, State: d.State.String(), Why: d.Why, Pages: d.Pages, Language: d.Language,
+			Passages: d.Passages, Size: d.Size,
 			Version: d.Version, ChangedAt: stamp(d.Changed), ReadAt: stamp(d.Read),
 		})
 	}

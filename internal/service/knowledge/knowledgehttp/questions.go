@@ -70,8 +70,10 @@ type QuestionList struct {
 
 func questionEntry(q inquiry.Inquiry) QuestionEntry {
 	e := QuestionEntry{
-		ID: q.ID, Collection: q.Collection.ID, CollectionName: q.Collection.Name, Question: q.Text, Language: q.Language, Channel: string(q.Channel),
-		From: q.From, State: q.State.String(), Answer: q.Answer, Kept: q.Kept, AskedAt: stamp(q.Created), SettledAt: stamp(q.Settled),
+		ID: q.ID, Collection: q.Collection.ID, CollectionName: q.Collection.Name, Question: q.Text, Language: q.Language,
+		Channel: string(q.Channel),
+		From:    q.From, State: q.State.String(), Answer: q.Answer, Kept: q.Kept, AskedAt: stamp(q.Created),
+		SettledAt: stamp(q.Settled),
 	}
 	for _, ev := range q.Events {
 		e.Events = append(e.Events, EventEntry{stamp(ev.At), ev.By, ev.What})
@@ -103,7 +105,8 @@ func operatorSurface(q *inquiry.Service) httpserver.Surface {
 // staffHandler serves somebody who may answer the questions of a scope.
 type staffHandler func(w http.ResponseWriter, r *http.Request, s inquiry.Scope, by string) error
 
-func (a *api) staffRoutes(prefix string, auth httpserver.Auth, tags []string, serve func(staffHandler) httpserver.Handler) []httpserver.Route {
+func (a *api) staffRoutes(prefix string, auth httpserver.Auth, tags []string,
+	serve func(staffHandler) httpserver.Handler) []httpserver.Route {
 	id := []httpserver.Param{{Name: "id", In: "path", Required: true, Doc: "Id of the question."}}
 	return []httpserver.Route{
 		{
@@ -118,7 +121,8 @@ func (a *api) staffRoutes(prefix string, auth httpserver.Auth, tags []string, se
 		{
 			Method: http.MethodPost, Pattern: prefix + "/questions/{id}/answer", Summary: "Answer a question that waits", Tags: tags, Auth: auth, Params: id,
 			Doc:  "The answer reaches the asker's own channel. With keep it becomes a pair that wins where the same is asked again.",
-			Body: ReplyBody{}, Replies: []httpserver.Reply{{Status: 200, Body: QuestionEntry{}}}, Handler: serve(a.answerQuestion),
+			Body: ReplyBody{}, Replies: []httpserver.Reply{{Status: 200, Body: QuestionEntry{}}},
+			Handler: serve(a.answerQuestion),
 		},
 		{
 			Method: http.MethodPost, Pattern: prefix + "/questions/{id}/dismiss", Summary: "Dismiss a question that waits", Tags: tags, Auth: auth, Params: id,
@@ -153,7 +157,8 @@ func (a *api) askPeopleRoutes() []httpserver.Route {
 		{
 			Method: http.MethodPost, Pattern: askPrefix + "/questions", Summary: "Send a question that no document answers to people", Tags: tags, Auth: httpserver.Principal,
 			Doc:  "Staff see the question, and who asks only with showMe.",
-			Body: QuestionBody{}, Replies: []httpserver.Reply{{Status: 201, Body: QuestionEntry{}}}, Handler: a.byPerson(a.askPeople),
+			Body: QuestionBody{}, Replies: []httpserver.Reply{{Status: 201, Body: QuestionEntry{}}},
+			Handler: a.byPerson(a.askPeople),
 		},
 		{
 			Method: http.MethodGet, Pattern: askPrefix + "/questions", Summary: "List what you have asked people, with their answers", Tags: tags, Auth: httpserver.Principal,
@@ -232,7 +237,8 @@ func (a *api) answerQuestion(w http.ResponseWriter, r *http.Request, s inquiry.S
 	if err := httpserver.ReadJSON(w, r, &body, httpserver.Strict); err != nil {
 		return err
 	}
-	q, err := a.deps.Inquiries.Answer(r.Context(), s, r.PathValue("id"), inquiry.Answering{Text: body.Answer, Keep: body.Keep, Question: body.Question, By: by})
+	q, err := a.deps.Inquiries.Answer(r.Context(), s, r.PathValue("id"),
+		inquiry.Answering{Text: body.Answer, Keep: body.Keep, Question: body.Question, By: by})
 	if err != nil {
 		return err
 	}

@@ -20,7 +20,8 @@ func scanCollection(r scanner) (knowledge.Collection, error) {
 	var c knowledge.Collection
 	var scanned int
 	var created, updated int64
-	err := r.Scan(&c.ID, &c.Namespace, &c.Name, &c.Folder, &c.Readers, &c.WrappedKey, &c.MasterID, &c.Revision, &scanned, &created, &updated, &c.Consent)
+	err := r.Scan(&c.ID, &c.Namespace, &c.Name, &c.Folder, &c.Readers, &c.WrappedKey, &c.MasterID, &c.Revision, &scanned,
+		&created, &updated, &c.Consent)
 	c.Scanned, c.Created, c.Updated = scanned != 0, sqldb.Time(created), sqldb.Time(updated)
 	return c, err
 }
@@ -127,7 +128,8 @@ func (s *Store) Collection(ctx context.Context, r knowledge.Reach, id string) (k
 	return oneCollection(ctx, s.db.Read(), r, id, "")
 }
 
-func oneCollection(ctx context.Context, db sqldb.Querier, r knowledge.Reach, id, lock string) (knowledge.Collection, error) {
+func oneCollection(ctx context.Context, db sqldb.Querier, r knowledge.Reach, id,
+	lock string) (knowledge.Collection, error) {
 	q := within(new(query).add(collectionFields+` WHERE c.id = ? AND `, id), r).add(lock)
 	c, err := scanCollection(db.QueryRowContext(ctx, q.b.String(), q.args...))
 	if err != nil {
@@ -143,9 +145,11 @@ func (s *Store) FoldersOf(ctx context.Context, ns string) ([]knowledge.Collectio
 }
 
 // CollectionsOf implements knowledge.Collections.
-func (s *Store) CollectionsOf(ctx context.Context, r knowledge.Reach) (all []knowledge.Collection, counts []knowledge.Counts, err error) {
+func (s *Store) CollectionsOf(ctx context.Context,
+	r knowledge.Reach) (all []knowledge.Collection, counts []knowledge.Counts, err error) {
 	err = s.db.Snapshot(ctx, func(ctx context.Context, tx sqldb.Querier) error {
-		if all, err = collect(ctx, tx, within(new(query).add(collectionFields+` WHERE `), r).add(` ORDER BY c.name`), scanCollection); err != nil {
+		if all, err = collect(ctx, tx, within(new(query).add(collectionFields+` WHERE `), r).add(` ORDER BY c.name`),
+			scanCollection); err != nil {
 			return err
 		}
 		counts = make([]knowledge.Counts, len(all))
@@ -219,7 +223,8 @@ func reaches(who knowledge.Caller) []knowledge.Reach {
 
 // Searchable implements knowledge.Collections. The revision of a collection in which
 // there never was anything is still the first.
-func (s *Store) Searchable(ctx context.Context, who knowledge.Caller, ids []string, most int) ([]knowledge.Collection, error) {
+func (s *Store) Searchable(ctx context.Context, who knowledge.Caller, ids []string,
+	most int) ([]knowledge.Collection, error) {
 	q := readable(who).add(` AND c.revision > 1`)
 	if len(ids) > 0 {
 		q.add(` AND c.id IN (`)
@@ -274,7 +279,8 @@ const documentFields = `SELECT d.collection, d.file_id, d.ns, d.path, d.mime, d.
 func scanDocument(r scanner) (knowledge.Document, error) {
 	var d knowledge.Document
 	var changed, read int64
-	err := r.Scan(&d.Collection, &d.FileID, &d.Namespace, &d.Path, &d.MimeType, &d.Size, &d.Version, &changed, &d.State, &d.Why, &d.Attempts,
+	err := r.Scan(&d.Collection, &d.FileID, &d.Namespace, &d.Path, &d.MimeType, &d.Size, &d.Version, &changed, &d.State,
+		&d.Why, &d.Attempts,
 		&d.Generation, &d.ReadVersion, &read, &d.Pages, &d.Language, &d.Passages)
 	d.Changed = sqldb.Time(changed)
 	if read > 0 {
@@ -290,7 +296,8 @@ func (s *Store) Documents(ctx context.Context, ns, collection, after string, lim
 }
 
 // Rewrap implements knowledge.Collections.
-func (s *Store) Rewrap(ctx context.Context, masterID string, wrap func(knowledge.Collection) ([]byte, error)) (int, error) {
+func (s *Store) Rewrap(ctx context.Context, masterID string,
+	wrap func(knowledge.Collection) ([]byte, error)) (int, error) {
 	n := 0
 	for {
 		old, err := collect(ctx, s.db.Read(), new(query).add(collectionFields+` WHERE c.master_id <> ? LIMIT 100`, masterID), scanCollection)

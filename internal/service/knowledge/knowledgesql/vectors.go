@@ -16,7 +16,8 @@ func scanVectors(r scanner) (knowledge.VectorSet, error) {
 	var v knowledge.VectorSet
 	var complete int
 	var created int64
-	err := r.Scan(&v.Of, &v.Model, &v.Collection, &v.ID, &v.WrappedKey, &v.Header, &v.Size, &v.Sealed, &v.Passages, &complete, &created)
+	err := r.Scan(&v.Of, &v.Model, &v.Collection, &v.ID, &v.WrappedKey, &v.Header, &v.Size, &v.Sealed, &v.Passages,
+		&complete, &created)
 	v.Complete, v.Created = complete != 0, sqldb.Time(created)
 	return v, err
 }
@@ -34,7 +35,8 @@ const unembedded = ` FROM knowledge_segments s JOIN knowledge_collections c ON c
 
 // TakeSegment implements knowledge.Vectors. The namespace that waited longest for
 // its turn comes first.
-func (s *Store) TakeSegment(ctx context.Context, model, holder string, lease time.Duration) (w knowledge.EmbedWork, ok bool, err error) {
+func (s *Store) TakeSegment(ctx context.Context, model, holder string,
+	lease time.Duration) (w knowledge.EmbedWork, ok bool, err error) {
 	now := s.db.Dialect().NowMS()
 	next := `SELECT c.ns, s.collection, s.id` + unembedded + ` AND COALESCE(v.due_ms, 0) <= ` + now + ` ORDER BY COALESCE(t.served, 0), s.created_ms, s.id LIMIT 1`
 	look := func(ctx context.Context, db sqldb.Querier) error {
@@ -84,7 +86,8 @@ func (s *Store) KeepSegment(ctx context.Context, w knowledge.EmbedWork, lease ti
 }
 
 // SaveVectors implements knowledge.Vectors.
-func (s *Store) SaveVectors(ctx context.Context, w knowledge.EmbedWork, set *knowledge.VectorSet, pause time.Duration) error {
+func (s *Store) SaveVectors(ctx context.Context, w knowledge.EmbedWork, set *knowledge.VectorSet,
+	pause time.Duration) error {
 	return s.db.Write(ctx, func(ctx context.Context, tx sqldb.Querier) error {
 		var alive int
 		err := tx.QueryRowContext(ctx, `SELECT COUNT(*) FROM knowledge_segments WHERE id = $1 AND dead_ms = 0`, w.Segment).Scan(&alive)
@@ -102,7 +105,8 @@ func (s *Store) SaveVectors(ctx context.Context, w knowledge.EmbedWork, set *kno
 		}
 		r, err := tx.ExecContext(ctx, `UPDATE knowledge_vectors SET holder = '', due_ms = `+due+`, id = $5, wrapped_key = $6, header = $7, size = $8, sealed = $9,
 			vectors = $10, complete = $11, created_ms = $12 WHERE segment = $1 AND model = $2 AND holder = $3`,
-			w.Segment, w.Model, w.Holder, pause.Milliseconds(), set.ID, set.WrappedKey, set.Header, set.Size, set.Sealed, set.Passages, flag(set.Complete), sqldb.MS(set.Created))
+			w.Segment, w.Model, w.Holder, pause.Milliseconds(), set.ID, set.WrappedKey, set.Header,
+			set.Size, set.Sealed, set.Passages, flag(set.Complete), sqldb.MS(set.Created))
 		if err := one(r, err, moved("the segment")); err != nil {
 			return err
 		}
@@ -115,7 +119,8 @@ func addVectors(ctx context.Context, tx sqldb.Querier, v knowledge.VectorSet) er
 	_, err := tx.ExecContext(ctx, `INSERT INTO knowledge_vectors
 		(segment, model, collection, id, wrapped_key, header, size, sealed, vectors, complete, holder, due_ms, created_ms)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, '', 0, $11)`,
-		v.Of, v.Model, v.Collection, v.ID, v.WrappedKey, v.Header, v.Size, v.Sealed, v.Passages, flag(v.Complete), sqldb.MS(v.Created))
+		v.Of, v.Model, v.Collection, v.ID, v.WrappedKey, v.Header, v.Size, v.Sealed, v.Passages, flag(v.Complete),
+		sqldb.MS(v.Created))
 	return err
 }
 

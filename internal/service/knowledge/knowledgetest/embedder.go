@@ -67,7 +67,9 @@ func (e *Embedder) Embed(ctx context.Context, texts []string) ([][]float32, erro
 
 func (e *Embedder) embed(text string) []float32 {
 	out := make([]float32, dimensions)
-	for _, w := range strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }) {
+	for _, w := range strings.FieldsFunc(strings.ToLower(text), func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsDigit(r)
+	}) {
 		if other, ok := e.Same[w]; ok {
 			w = other
 		}

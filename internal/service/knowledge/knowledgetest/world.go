@@ -74,7 +74,8 @@ func newWorld(t testing.TB, db *sqldb.DB, objects blob.Store) *World {
 		}
 	}
 	w := &World{
-		DB: db, Records: knowledgesql.New(db), Objects: objects, Files: NewFiles(), Clock: &Clock{now: time.Now()}, Members: map[string]bool{},
+		DB: db, Records: knowledgesql.New(db), Objects: objects, Files: NewFiles(), Clock: &Clock{now: time.Now()},
+		Members: map[string]bool{},
 	}
 	w.Service = w.Node(nil)
 	return w
@@ -129,9 +130,11 @@ func (w *World) Settle(t testing.TB) {
 }
 
 // MustCreate makes a collection of a folder, and publishes it where that is needed.
-func (w *World) MustCreate(t testing.TB, namespace, name, folder string, readers knowledge.Readers, dids ...string) knowledge.Collection {
+func (w *World) MustCreate(t testing.TB, namespace, name, folder string, readers knowledge.Readers,
+	dids ...string) knowledge.Collection {
 	t.Helper()
-	c, err := w.Create(t.Context(), OwnerOf(namespace), knowledge.NewCollection{Name: name, Folder: folder, Readers: readers, DIDs: dids})
+	c, err := w.Create(t.Context(), OwnerOf(namespace),
+		knowledge.NewCollection{Name: name, Folder: folder, Readers: readers, DIDs: dids})
 	if err != nil {
 		t.Fatal(err)
 	}

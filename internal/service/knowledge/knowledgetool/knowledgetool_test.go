@@ -30,7 +30,8 @@ func TestDocumentsDoNotLeaveTheirQuotation(t *testing.T) {
 	}
 	w.MustCreate(t, home, "Evil", "/evil", knowledge.Everybody)
 	w.Settle(t)
-	reply, err := knowledgetool.Call(t.Context(), w.Service, knowledge.Caller{}, knowledgetool.Search, json.RawMessage(`{"query":"what does the turbine engineer say","limit":20}`), knowledgetool.FromOne)
+	reply, err := knowledgetool.Call(t.Context(), w.Service, knowledge.Caller{}, knowledgetool.Search,
+		json.RawMessage(`{"query":"what does the turbine engineer say","limit":20}`), knowledgetool.FromOne)
 	if err != nil || !reply.Facts.Answered {
 		t.Fatalf("%+v, %v", reply, err)
 	}
@@ -51,11 +52,13 @@ func TestDocumentsDoNotLeaveTheirQuotation(t *testing.T) {
 	if strings.Contains(outside, "EVIL") || strings.Contains(outside, "root") || strings.Contains(outside, "delete") {
 		t.Errorf("outside of the marks stands\n%s", outside)
 	}
-	again, err := knowledgetool.Call(t.Context(), w.Service, knowledge.Caller{}, knowledgetool.Search, json.RawMessage(`{"query":"what does the turbine engineer say","limit":20}`), knowledgetool.FromOne)
+	again, err := knowledgetool.Call(t.Context(), w.Service, knowledge.Caller{}, knowledgetool.Search,
+		json.RawMessage(`{"query":"what does the turbine engineer say","limit":20}`), knowledgetool.FromOne)
 	if err != nil || strings.Contains(again.Text, mark) {
 		t.Errorf("the marks are the same twice: %v", err)
 	}
-	read, err := knowledgetool.Call(t.Context(), w.Service, knowledge.Caller{}, knowledgetool.Read, json.RawMessage(`{"passage":"`+reply.Facts.Sources[0].Passage+`"}`), knowledgetool.FromOne)
+	read, err := knowledgetool.Call(t.Context(), w.Service, knowledge.Caller{}, knowledgetool.Read,
+		json.RawMessage(`{"passage":"`+reply.Facts.Sources[0].Passage+`"}`), knowledgetool.FromOne)
 	if err != nil || !strings.Contains(read.Text, "turbine engineer") {
 		t.Errorf("%+v, %v", read, err)
 	}
@@ -76,11 +79,13 @@ func TestBadCalls(t *testing.T) {
 		{"knowledge_read", `{"passage":"a/b/1"}`, fault.NotFound},
 		{"knowledge_write", `{}`, fault.NotFound},
 	} {
-		if _, err := knowledgetool.Call(t.Context(), w.Service, knowledge.Caller{}, c.tool, json.RawMessage(c.args), knowledgetool.FromOne); !fault.Is(err, c.kind) {
+		if _, err := knowledgetool.Call(t.Context(), w.Service, knowledge.Caller{}, c.tool, json.RawMessage(c.args),
+			knowledgetool.FromOne); !fault.Is(err, c.kind) {
 			t.Errorf("%s %s: %v", c.tool, c.args, err)
 		}
 	}
-	reply, err := knowledgetool.Call(t.Context(), w.Service, knowledge.Caller{}, "knowledge_search", json.RawMessage(`{"query":"anything"}`), knowledgetool.FromOne)
+	reply, err := knowledgetool.Call(t.Context(), w.Service, knowledge.Caller{}, "knowledge_search",
+		json.RawMessage(`{"query":"anything"}`), knowledgetool.FromOne)
 	if err != nil || reply.Facts.Answered || !strings.HasPrefix(reply.Text, "Answered: no.") {
 		t.Errorf("%+v, %v", reply, err)
 	}

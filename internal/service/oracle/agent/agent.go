@@ -280,7 +280,8 @@ func (l *loop) think(ctx context.Context, last bool) (Step, error) {
 	}
 	resp, err := l.Model(ctx, l.Runtime, req, sink)
 	guessed := false
-	for try := 0; err != nil && text.Len() == 0 && model.From(err).Kind == model.TooLong && try < 3 && l.Trim != nil; try++ {
+	for try := 0; err != nil && text.Len() == 0 && model.From(err).Kind == model.TooLong && try < 3 &&
+		l.Trim != nil; try++ {
 		if guessed && model.From(err).Guessed || !l.Trim(ctx, &req) {
 			break
 		}
@@ -359,7 +360,8 @@ func (l *loop) accept(asked []plugin.ModelToolCall, tools []Tool) []Call {
 		default:
 			args = AsStored(args)
 		}
-		calls = append(calls, Call{ID: id, Name: Cap(c.Name, maxName), Args: args, Action: byName[c.Name].Action, Caller: byName[c.Name].Caller})
+		calls = append(calls, Call{ID: id, Name: Cap(c.Name, maxName), Args: args, Action: byName[c.Name].Action,
+			Caller: byName[c.Name].Caller})
 	}
 	return calls
 }

@@ -54,7 +54,8 @@ func call(name, args string) plugin.ModelToolCall {
 func task(sink agent.Sink, tools []agent.Tool, replies ...scripted.Reply) agent.Task {
 	p := scripted.Sequence(replies...)
 	return agent.Task{
-		Model: func(ctx context.Context, _ *plugin.Runtime, req plugin.ModelRequest, out func(plugin.Chunk)) (plugin.ModelResponse, error) {
+		Model: func(ctx context.Context, _ *plugin.Runtime, req plugin.ModelRequest,
+			out func(plugin.Chunk)) (plugin.ModelResponse, error) {
 			return p.Stream(ctx, req, out)
 		},
 		Request: plugin.ModelRequest{Purpose: "turn", Messages: []plugin.ModelMessage{{Role: plugin.RoleUser, Text: "go"}}},
@@ -62,7 +63,8 @@ func task(sink agent.Sink, tools []agent.Tool, replies ...scripted.Reply) agent.
 	}
 }
 
-func tool(name string, safe bool, run func(ctx context.Context, args json.RawMessage) (plugin.Result, error)) agent.Tool {
+func tool(name string, safe bool,
+	run func(ctx context.Context, args json.RawMessage) (plugin.Result, error)) agent.Tool {
 	return agent.Tool{Tool: plugin.Tool{
 		Name: name, Description: name, Safe: safe, Schema: json.RawMessage(`{"type":"object","properties":{"n":{"type":"integer"}},"required":["n"]}`),
 		Run: func(ctx context.Context, _ *plugin.Runtime, args json.RawMessage) (plugin.Result, error) {
@@ -148,10 +150,14 @@ func TestWhatToolsMayDoWrong(t *testing.T) {
 func TestRepeatsAndSteps(t *testing.T) {
 	t.Parallel()
 	runs := 0
-	counted := tool("again", true, func(context.Context, json.RawMessage) (plugin.Result, error) { runs++; return plugin.Text("x"), nil })
+	counted := tool("again", true, func(context.Context, json.RawMessage) (plugin.Result, error) {
+		runs++
+		return plugin.Text("x"), nil
+	})
 	asked := 0
 	tk := task(&notes{}, []agent.Tool{counted})
-	tk.Model = func(_ context.Context, _ *plugin.Runtime, req plugin.ModelRequest, out func(plugin.Chunk)) (plugin.ModelResponse, error) {
+	tk.Model = func(_ context.Context, _ *plugin.Runtime, req plugin.ModelRequest,
+		out func(plugin.Chunk)) (plugin.ModelResponse, error) {
 		asked++
 		if req.NoCalls && len(req.Tools) == 1 && strings.Contains(req.Messages[len(req.Messages)-1].Note, "Answer now") {
 			out(plugin.Chunk{Text: "enough"})
@@ -165,7 +171,8 @@ func TestRepeatsAndSteps(t *testing.T) {
 	}
 	runs, n := 0, 0
 	tk.Limits.MaxSteps = 5
-	tk.Model = func(_ context.Context, _ *plugin.Runtime, req plugin.ModelRequest, _ func(plugin.Chunk)) (plugin.ModelResponse, error) {
+	tk.Model = func(_ context.Context, _ *plugin.Runtime, req plugin.ModelRequest,
+		_ func(plugin.Chunk)) (plugin.ModelResponse, error) {
 		if req.NoCalls && len(req.Tools) == 1 && strings.Contains(req.Messages[len(req.Messages)-1].Note, "Answer now") {
 			return plugin.ModelResponse{Text: "enough"}, nil
 		}
@@ -190,10 +197,12 @@ func TestResume(t *testing.T) {
 		}
 	}
 	n := &notes{}
-	tk := task(n, []agent.Tool{tool("safe", true, count("safe")), tool("unsafe", false, count("unsafe")), tool("done", false, count("done"))}, scripted.Text("end"))
+	tk := task(n, []agent.Tool{tool("safe", true, count("safe")), tool("unsafe", false, count("unsafe")),
+		tool("done", false, count("done"))}, scripted.Text("end"))
 	args := json.RawMessage(`{"n":1}`)
 	tk.State = agent.State{Usage: plugin.Usage{InputTokens: 7}, Steps: []agent.Step{{Text: "I start. ", Calls: []agent.Call{
-		{ID: "1", Name: "safe", Args: args}, {ID: "2", Name: "unsafe", Args: args}, {ID: "3", Name: "done", Args: args, Status: plugin.Done, Output: "yes"},
+		{ID: "1", Name: "safe", Args: args}, {ID: "2", Name: "unsafe", Args: args},
+		{ID: "3", Name: "done", Args: args, Status: plugin.Done, Output: "yes"},
 	}}}}
 	state, err := agent.Run(t.Context(), tk)
 	if err != nil {
@@ -218,7 +227,8 @@ func TestUnsafeToolsAreSavedFirst(t *testing.T) {
 		n.add("runs")
 		return plugin.Text("x"), nil
 	})
-	if _, err := agent.Run(t.Context(), task(n, []agent.Tool{unsafe}, scripted.Calls(call("unsafe", `{"n":1}`)), scripted.Text("end"))); err != nil {
+	if _, err := agent.Run(t.Context(), task(n, []agent.Tool{unsafe}, scripted.Calls(call("unsafe", `{"n":1}`)),
+		scripted.Text("end"))); err != nil {
 		t.Fatal(err)
 	}
 	if d := cmp.Diff([]string{"durable", "start unsafe", "runs", "end unsafe done x", "say end"}, n.lines); d != "" {
@@ -248,7 +258,8 @@ func TestTooLongIsTrimmed(t *testing.T) {
 	for range 9 {
 		tk.Request.Messages = append(tk.Request.Messages, plugin.ModelMessage{Role: plugin.RoleUser, Text: "more"})
 	}
-	tk.Model = func(_ context.Context, _ *plugin.Runtime, req plugin.ModelRequest, _ func(plugin.Chunk)) (plugin.ModelResponse, error) {
+	tk.Model = func(_ context.Context, _ *plugin.Runtime, req plugin.ModelRequest,
+		_ func(plugin.Chunk)) (plugin.ModelResponse, error) {
 		if len(req.Messages) > 3 {
 			return plugin.ModelResponse{}, &model.Error{Kind: model.TooLong}
 		}
@@ -268,7 +279,8 @@ func TestTooLongIsTrimmed(t *testing.T) {
 func TestAGuessIsTriedOnce(t *testing.T) {
 	t.Parallel()
 	tk, asked := task(&notes{}, nil), 0
-	tk.Model = func(context.Context, *plugin.Runtime, plugin.ModelRequest, func(plugin.Chunk)) (plugin.ModelResponse, error) {
+	tk.Model = func(context.Context, *plugin.Runtime, plugin.ModelRequest,
+		func(plugin.Chunk)) (plugin.ModelResponse, error) {
 		asked++
 		return plugin.ModelResponse{}, &model.Error{Kind: model.TooLong, Guessed: true}
 	}
@@ -283,7 +295,8 @@ func FuzzArguments(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, args string) {
-		state, err := agent.Run(t.Context(), task(&notes{}, []agent.Tool{tool("a", true, echo)}, scripted.Calls(call("a", args)), scripted.Text("x")))
+		state, err := agent.Run(t.Context(),
+			task(&notes{}, []agent.Tool{tool("a", true, echo)}, scripted.Calls(call("a", args)), scripted.Text("x")))
 		if err != nil || state.Steps[0].Calls[0].Status == "" {
 			t.Errorf("%q: %+v %v", args, state, err)
 		}
@@ -315,7 +328,8 @@ func TestCallsAreBounded(t *testing.T) {
 			t.Errorf("a call of %d bytes is kept", size)
 		}
 	}
-	if len(calls) != 4 || len(ids) != 4 || calls[0].ID != "call_0_1" || calls[0].Status != plugin.Done || calls[1].Status != plugin.Done {
+	if len(calls) != 4 || len(ids) != 4 || calls[0].ID != "call_0_1" || calls[0].Status != plugin.Done ||
+		calls[1].Status != plugin.Done {
 		t.Errorf("%d calls, ids %v", len(calls), ids)
 	}
 	if !strings.Contains(calls[3].Error, "bytes") || calls[3].Status != plugin.Failed {

@@ -67,7 +67,8 @@ func TestSchemasThatTakeForEver(t *testing.T) {
 	} {
 		tool := tool("a", true, echo)
 		tool.Schema = json.RawMessage(c.schema)
-		state, err := agent.Run(t.Context(), task(&notes{}, []agent.Tool{tool}, scripted.Calls(call("a", c.args)), scripted.Text("done")))
+		state, err := agent.Run(t.Context(), task(&notes{}, []agent.Tool{tool}, scripted.Calls(call("a", c.args)),
+			scripted.Text("done")))
 		if err != nil {
 			t.Fatal(err)
 		}

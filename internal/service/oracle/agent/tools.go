@@ -202,14 +202,16 @@ func (l *loop) call(ctx context.Context, tools map[string]Tool, c Call, resumed 
 		rt = *l.Runtime
 	}
 	rt.ToolCallID = c.ID
-	result, err := l.guarded(ctx, limit, run, &rt, plugin.ToolInvocation{ID: c.ID, Name: c.Name, Plugin: t.Plugin, Args: c.Args})
+	result, err := l.guarded(ctx, limit, run, &rt,
+		plugin.ToolInvocation{ID: c.ID, Name: c.Name, Plugin: t.Plugin, Args: c.Args})
 	result.Untrusted = result.Untrusted || t.Foreign
 	return result, err
 }
 
 // guarded runs a tool that may panic, and does not wait for one that ignores
 // its context.
-func (l *loop) guarded(ctx context.Context, limit time.Duration, run plugin.ToolFunc, rt *plugin.Runtime, call plugin.ToolInvocation) (plugin.Result, error) {
+func (l *loop) guarded(ctx context.Context, limit time.Duration, run plugin.ToolFunc, rt *plugin.Runtime,
+	call plugin.ToolInvocation) (plugin.Result, error) {
 	type answer struct {
 		result plugin.Result
 		err    error
@@ -218,7 +220,8 @@ func (l *loop) guarded(ctx context.Context, limit time.Duration, run plugin.Tool
 	go func() {
 		defer func() {
 			if p := recover(); p != nil {
-				l.Log.Error("a tool panicked", slog.String("event", "tool.panicked"), slog.String("tool", call.Name), slog.Any("panic", p), slog.String("stack", string(debug.Stack())))
+				l.Log.Error("a tool panicked", slog.String("event", "tool.panicked"), slog.String("tool", call.Name),
+					slog.Any("panic", p), slog.String("stack", string(debug.Stack())))
 				got <- answer{err: errors.New("the tool panicked")}
 			}
 		}()

@@ -229,7 +229,8 @@ func (t *talk) understand(s said) string {
 
 // transcribe asks the speech service.
 func (t *talk) transcribe(ctx context.Context, sound []int16) (string, error) {
-	text, err := t.l.s.deps.Hearing.Transcribe(ctx, Speech{WAV: callsound.WAV(sound, callsound.HeardRate), Language: t.l.rec.Language})
+	text, err := t.l.s.deps.Hearing.Transcribe(ctx,
+		Speech{WAV: callsound.WAV(sound, callsound.HeardRate), Language: t.l.rec.Language})
 	if err != nil {
 		return "", err
 	}

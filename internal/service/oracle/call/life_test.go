@@ -54,7 +54,8 @@ func told(t *testing.T, p *calltest.Page, event string, reason call.Reason) {
 	if err := json.Unmarshal(p.Socket.Await(t, event), &got); err != nil {
 		t.Fatal(err)
 	}
-	if got.CallID != p.Call.CallID || got.SessionID != p.Session || got.Reason != string(reason) || got.EventName != event {
+	if got.CallID != p.Call.CallID || got.SessionID != p.Session || got.Reason != string(reason) ||
+		got.EventName != event {
 		t.Errorf("%s says %+v, want %s", event, got, reason)
 	}
 }
@@ -79,7 +80,8 @@ func TestALifeOfACall(t *testing.T) {
 			t.Errorf("made %+v", p.Call)
 		}
 		var state struct{ CallStatus, ExpiresAt string }
-		if err := json.Unmarshal(p.Socket.Await(t, "call_state"), &state); err != nil || state.CallStatus != "active" || state.ExpiresAt != p.Call.ExpiresAt {
+		if err := json.Unmarshal(p.Socket.Await(t, "call_state"), &state); err != nil || state.CallStatus != "active" ||
+			state.ExpiresAt != p.Call.ExpiresAt {
 			t.Errorf("state %+v, %v", state, err)
 		}
 		p.Hear(100 * time.Millisecond)
@@ -268,7 +270,8 @@ func TestACallEndsWithItsCredential(t *testing.T) {
 		}
 		p.Await("bye", "reason", "token_revoked")
 		r, err := n.Store.Call(t.Context(), identitytest.Alice.DID, p.Call.CallID)
-		for ; err == nil && r.Status != call.Ended; r, err = n.Store.Call(t.Context(), identitytest.Alice.DID, p.Call.CallID) {
+		for ; err == nil && r.Status != call.Ended; r, err = n.Store.Call(t.Context(), identitytest.Alice.DID,
+			p.Call.CallID) {
 			time.Sleep(5 * time.Millisecond)
 		}
 		if err != nil || r.Reason != call.TokenRevoked {
@@ -332,7 +335,8 @@ func TestACallOfSomebodyElseIsNotThere(t *testing.T) {
 	if status, body := bob.Do("GET", "/calls?sessionId="+alice.Session, nil); status != http.StatusNotFound {
 		t.Errorf("calls of another's session: %d %s", status, body)
 	}
-	if status, body := bob.Do("POST", "/calls", callhttp.CreateBody{SessionID: alice.Session, CallType: "audio"}); status != http.StatusNotFound {
+	if status, body := bob.Do("POST", "/calls",
+		callhttp.CreateBody{SessionID: alice.Session, CallType: "audio"}); status != http.StatusNotFound {
 		t.Errorf("a call in another's session: %d %s", status, body)
 	}
 	alice.NewPeer()
@@ -368,7 +372,8 @@ func TestCallsAreLimited(t *testing.T) {
 		p.Create(call.Audio, false)
 		for _, n := range []*calltest.Node{a, b} {
 			p.Base = n.URL
-			if status, body := p.Do("POST", "/calls", callhttp.CreateBody{SessionID: p.Session, CallType: "audio"}); status != http.StatusTooManyRequests {
+			if status, body := p.Do("POST", "/calls",
+				callhttp.CreateBody{SessionID: p.Session, CallType: "audio"}); status != http.StatusTooManyRequests {
 				t.Errorf("a third call: %d %s", status, body)
 			}
 		}
@@ -378,7 +383,8 @@ func TestCallsAreLimited(t *testing.T) {
 		for _, who := range []identitytest.Actor{identitytest.Bob, identitytest.Mallory} {
 			q := calltest.NewPage(t, b, who)
 			status, body := q.Do("POST", "/calls", callhttp.CreateBody{SessionID: q.Session, CallType: "audio"})
-			if want := map[string]int{identitytest.Bob.DID: http.StatusCreated, identitytest.Mallory.DID: http.StatusServiceUnavailable}[who.DID]; status != want {
+			if want := map[string]int{identitytest.Bob.DID: http.StatusCreated,
+				identitytest.Mallory.DID: http.StatusServiceUnavailable}[who.DID]; status != want {
 				t.Errorf("on a full node: %d %s, want %d", status, body, want)
 			}
 		}
@@ -436,11 +442,13 @@ func TestADeadNodesCallsAreInterrupted(t *testing.T) {
 	t.Parallel()
 	sqldbtest.Each(t, func(t *testing.T, open func(*testing.T) *sqldb.DB) {
 		db := oracletest.Migrated(t, open(t))
-		n := calltest.Start(t, calltest.Setup{DB: db, Call: call.Config{Lease: 3 * time.Second, Look: 100 * time.Millisecond}})
+		n := calltest.Start(t,
+			calltest.Setup{DB: db, Call: call.Config{Lease: 3 * time.Second, Look: 100 * time.Millisecond}})
 		p := calltest.NewPage(t, n, identitytest.Alice)
 		p.Create(call.Audio, false) // one that lives, and is renewed
 		dead := call.Record{
-			ID: "dead", SessionID: p.Session, Owner: identitytest.Alice.DID, Node: "gone", Type: call.Audio, CreatedAt: time.Now(), ExpiresAt: time.Now().Add(time.Hour),
+			ID: "dead", SessionID: p.Session, Owner: identitytest.Alice.DID, Node: "gone", Type: call.Audio,
+			CreatedAt: time.Now(), ExpiresAt: time.Now().Add(time.Hour),
 		}
 		if err := n.Store.CreateCall(t.Context(), dead, call.Claim{PerUser: 10, TTL: 200 * time.Millisecond}); err != nil {
 			t.Fatal(err)
@@ -482,7 +490,8 @@ func TestAnotherCertificateThanSaidIsRefused(t *testing.T) {
 	}
 	// Both say so, and the page's transport is another: nothing flows.
 	sdp, _ := offer["sdp"].(string)
-	offer["sdp"] = strings.ReplaceAll(sdp, "a=fingerprint:"+strings.ReplaceAll(calltest.RawFingerprint(sdp), "\r", ""), "a=fingerprint:"+fmt.Sprint(offer["fingerprint"]))
+	offer["sdp"] = strings.ReplaceAll(sdp, "a=fingerprint:"+strings.ReplaceAll(calltest.RawFingerprint(sdp), "\r", ""),
+		"a=fingerprint:"+fmt.Sprint(offer["fingerprint"]))
 	var a calltest.Answer
 	if err := json.Unmarshal(p.Socket.Ask(t, "call_offer", offer), &a); err != nil || !a.OK {
 		t.Fatalf("%+v, %v", a, err)

@@ -121,7 +121,8 @@ func (l *live) expire() {
 }
 
 // signal takes one event of a page.
-func (l *live) signal(ctx context.Context, from oracle.PageRef, name oracle.EventName, data json.RawMessage) (json.RawMessage, error) {
+func (l *live) signal(ctx context.Context, from oracle.PageRef, name oracle.EventName,
+	data json.RawMessage) (json.RawMessage, error) {
 	if from.Owner != l.rec.Owner || from.SessionID != l.rec.SessionID {
 		return nil, ErrNotFound
 	}
@@ -238,7 +239,8 @@ func (l *live) replacePeer(remote string, frames *callframe.Keys) (Peer, error) 
 	}
 	l.mu.Unlock()
 	hears := &ear{l: l}
-	peer, err := l.s.deps.Endpoint.Open(PeerSpec{Key: l.key, Remote: remote, Video: l.rec.Type == Video, Frames: frames, Listener: hears})
+	peer, err := l.s.deps.Endpoint.Open(PeerSpec{Key: l.key, Remote: remote, Video: l.rec.Type == Video, Frames: frames,
+		Listener: hears})
 	if err != nil {
 		return nil, err
 	}
@@ -410,7 +412,8 @@ func (l *live) end(reason Reason) {
 		if peer != nil {
 			l.close(peer)
 		}
-		if _, _, err := l.s.deps.Store.AdvanceCall(ctx, l.rec.Owner, l.rec.ID, Ended, reason, time.Now()); err != nil && !fault.Is(err, fault.NotFound) {
+		if _, _, err := l.s.deps.Store.AdvanceCall(ctx, l.rec.Owner, l.rec.ID, Ended, reason, time.Now()); err != nil &&
+			!fault.Is(err, fault.NotFound) {
 			l.log.Warn("the end of a call could not be stored; it is swept", slog.String("event", "call.end_failed"), slog.Any("error", err))
 		}
 		l.keepRecording()
@@ -471,7 +474,8 @@ func (e *ear) current() (*live, Peer) {
 // Candidate implements Listener.
 func (e *ear) Candidate(c *Candidate) {
 	if l, _ := e.current(); l != nil {
-		l.emit(l.s.base, oracle.EventCallICE, oracle.CallICEPayload{SessionID: l.rec.SessionID, CallID: l.rec.ID, Candidate: c})
+		l.emit(l.s.base, oracle.EventCallICE, oracle.CallICEPayload{SessionID: l.rec.SessionID, CallID: l.rec.ID,
+			Candidate: c})
 	}
 }
 

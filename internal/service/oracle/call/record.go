@@ -101,7 +101,8 @@ type Store interface {
 	Calls(ctx context.Context, owner, sessionID string, limit int) ([]Record, error)
 	// AdvanceCall moves a call on; changed is false when it was there already. It
 	// fails with ErrNotFound and ErrBackwards.
-	AdvanceCall(ctx context.Context, owner, id string, to Status, why Reason, at time.Time) (r Record, changed bool, err error)
+	AdvanceCall(ctx context.Context, owner, id string, to Status, why Reason,
+		at time.Time) (r Record, changed bool, err error)
 	// ExtendCall says that a call of the node goes on until later.
 	ExtendCall(ctx context.Context, node, id string, until time.Time) error
 	// HeldCalls names the calls of the node that have not ended.

@@ -58,7 +58,8 @@ func recorderOf(l *live, delegation string) (*recorder, error) {
 		return nil, err
 	}
 	return &recorder{
-		archive: l.s.deps.Archive, place: Place{Owner: r.Owner, Delegation: delegation, Path: r.Recording.Path}, ref: r.Recording.Ref,
+		archive: l.s.deps.Archive, place: Place{Owner: r.Owner, Delegation: delegation, Path: r.Recording.Path},
+		ref:  r.Recording.Ref,
 		part: l.s.cfg.Part, log: l.log, mix: callsound.NewMixer(), file: file, broken: l.notRecorded,
 	}, nil
 }

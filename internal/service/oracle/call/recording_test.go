@@ -33,7 +33,8 @@ func recorded(t *testing.T, p *calltest.Page, format ...call.RecordingFormat) {
 		body.RecordFormat = string(f)
 	}
 	p.Must(http.StatusCreated, "POST", "/calls", body, &p.Call)
-	if p.Call.Recording == nil || !p.Call.Record || p.Call.Recording.State != call.RecordingOn || !strings.HasPrefix(p.Call.Recording.Path, "/recordings/") {
+	if p.Call.Recording == nil || !p.Call.Record || p.Call.Recording.State != call.RecordingOn ||
+		!strings.HasPrefix(p.Call.Recording.Path, "/recordings/") {
 		t.Fatalf("recording: %+v", p.Call.Recording)
 	}
 }
@@ -162,7 +163,11 @@ func TestWithoutLeaveOrFilesNothingIsRecorded(t *testing.T) {
 		status  int
 		says    string
 	}{
-		"no leave": {func() call.Archive { a := calltest.NewArchive(); a.Fail(call.ErrNoGrant); return a }, http.StatusForbidden, "POST /delegation"},
+		"no leave": {func() call.Archive {
+			a := calltest.NewArchive()
+			a.Fail(call.ErrNoGrant)
+			return a
+		}, http.StatusForbidden, "POST /delegation"},
 		"no files": {func() call.Archive { return nil }, http.StatusBadRequest, "record must be false"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -182,7 +187,8 @@ func TestACallThatWasNotMadeOrConnectedLeavesNoRecording(t *testing.T) {
 	n := calltest.Start(t, calltest.Setup{Archive: archive, Call: call.Config{PerUser: 1}})
 	p := calltest.NewPage(t, n, identitytest.Alice)
 	recorded(t, p)
-	p.Must(http.StatusTooManyRequests, "POST", "/calls", callhttp.CreateBody{SessionID: p.Session, CallType: "audio", Record: true}, nil)
+	p.Must(http.StatusTooManyRequests, "POST", "/calls",
+		callhttp.CreateBody{SessionID: p.Session, CallType: "audio", Record: true}, nil)
 	if archive.Open() != 1 {
 		t.Errorf("%d recordings are open, want that of the one call", archive.Open())
 	}
@@ -231,7 +237,9 @@ func TestARecordingOutlivesItsNode(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, open func(*testing.T) *sqldb.DB) {
 		db := oracletest.Migrated(t, open(t))
 		archive := calltest.NewArchive()
-		n := calltest.Start(t, calltest.Setup{DB: db, Archive: archive, Call: call.Config{Lease: 300 * time.Millisecond, Look: 50 * time.Millisecond}})
+		n := calltest.Start(t,
+			calltest.Setup{DB: db, Archive: archive,
+				Call: call.Config{Lease: 300 * time.Millisecond, Look: 50 * time.Millisecond}})
 		p := calltest.NewPage(t, n, identitytest.Alice)
 		alice := identitytest.Alice.DID
 		place := call.Place{Owner: alice, Path: "/recordings/dead.wav"}
@@ -240,7 +248,8 @@ func TestARecordingOutlivesItsNode(t *testing.T) {
 			err = archive.Append(t.Context(), place, ref, 0, []byte("RIFF and so on"))
 		}
 		dead := call.Record{
-			ID: "dead", SessionID: p.Session, Owner: alice, Node: "gone", Type: call.Audio, CreatedAt: time.Now(), ExpiresAt: time.Now().Add(time.Hour),
+			ID: "dead", SessionID: p.Session, Owner: alice, Node: "gone", Type: call.Audio, CreatedAt: time.Now(),
+			ExpiresAt: time.Now().Add(time.Hour),
 			Recording: call.Recording{State: call.RecordingOn, Path: place.Path, Ref: ref},
 		}
 		if err == nil {

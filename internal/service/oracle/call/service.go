@@ -106,7 +106,8 @@ func New(d Deps, cfg Config) *Service {
 	if d.Log == nil {
 		d.Log = slog.New(slog.DiscardHandler)
 	}
-	return &Service{deps: d, cfg: cfg.withDefaults(), log: d.Log, base: context.Background(), lives: make(map[string]*live)}
+	return &Service{deps: d, cfg: cfg.withDefaults(), log: d.Log, base: context.Background(),
+		lives: make(map[string]*live)}
 }
 
 // Request asks for a call.
@@ -368,7 +369,8 @@ const forwardTime = 10 * time.Second
 
 // Signal implements oracle.CallDesk: here when the call is on this node, and
 // otherwise at the node that has it.
-func (s *Service) Signal(ctx context.Context, from oracle.PageRef, name oracle.EventName, data json.RawMessage) (json.RawMessage, error) {
+func (s *Service) Signal(ctx context.Context, from oracle.PageRef, name oracle.EventName,
+	data json.RawMessage) (json.RawMessage, error) {
 	if len(data) > maxSignal {
 		return nil, invalid("the event must have at most %d bytes", maxSignal)
 	}
@@ -516,7 +518,8 @@ func (s *Service) renew(ctx context.Context) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, s.cfg.Lease/3) // then the next one tries
 	defer cancel()
-	if err := s.deps.Store.RenewCalls(ctx, s.cfg.Node, s.cfg.Lease); err != nil && !errors.Is(ctx.Err(), context.Canceled) {
+	if err := s.deps.Store.RenewCalls(ctx, s.cfg.Node, s.cfg.Lease); err != nil &&
+		!errors.Is(ctx.Err(), context.Canceled) {
 		s.log.Warn("the calls of this node could not be renewed", slog.String("event", "call.renew_failed"), slog.Any("error", err))
 	}
 }

@@ -78,10 +78,12 @@ func FuzzSignal(f *testing.F) {
 	f.Add([]byte(`{"callId":"c","reason":"hangup"}`))
 	f.Add([]byte(`{"callId":"c","invocation":"x"}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		if o, err := parseOffer(data); err == nil && (len(o.SDP) > maxSDP || !fingerprintForm.MatchString(o.Fingerprint) || !strings.Contains(o.SDP, "a=fingerprint:")) {
+		if o, err := parseOffer(data); err == nil && (len(o.SDP) > maxSDP || !fingerprintForm.MatchString(o.Fingerprint) ||
+			!strings.Contains(o.SDP, "a=fingerprint:")) {
 			t.Errorf("%q is an offer", data)
 		}
-		if c, err := parseTrickle(data); err == nil && c.Candidate != nil && (len(c.Candidate.Candidate) > maxCandidate || strings.Contains(c.Candidate.Candidate, "\n")) {
+		if c, err := parseTrickle(data); err == nil && c.Candidate != nil &&
+			(len(c.Candidate.Candidate) > maxCandidate || strings.Contains(c.Candidate.Candidate, "\n")) {
 			t.Errorf("%q is a candidate", data)
 		}
 		if e, err := parseFarewell(data); err == nil && len(e.Reason) > maxReason {

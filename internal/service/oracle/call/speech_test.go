@@ -138,7 +138,8 @@ func newEndless() *endless {
 	return &endless{Provider: scripted.Sequence(reply), stopped: make(chan error, 8)}
 }
 
-func (e *endless) Stream(ctx context.Context, req plugin.ModelRequest, sink func(plugin.Chunk)) (plugin.ModelResponse, error) {
+func (e *endless) Stream(ctx context.Context, req plugin.ModelRequest,
+	sink func(plugin.Chunk)) (plugin.ModelResponse, error) {
 	resp, err := e.Provider.Stream(ctx, req, sink)
 	if req.Purpose == "turn" {
 		e.stopped <- err
@@ -180,7 +181,8 @@ func TestAnAsideDoesNotStopTheVoice(t *testing.T) {
 		const length = 3 * time.Second
 		speech.Long(length)
 		service := speech.Client(t)
-		n := calltest.Start(t, calltest.Setup{Hearing: service, Voice: service, Provider: scripted.Sequence(scripted.Text("Once upon a time."))})
+		n := calltest.Start(t,
+			calltest.Setup{Hearing: service, Voice: service, Provider: scripted.Sequence(scripted.Text("Once upon a time."))})
 		p := calltest.NewPage(t, n, identitytest.Alice)
 		p.Ring(call.Audio, false)
 		p.Talk(1)
@@ -334,7 +336,9 @@ func TestACoughDoesNotSwallowASentence(t *testing.T) {
 			t.Parallel()
 			speech := calltest.NewSpeech(t, "one sentence")
 			slow := &slowHearing{inner: speech.Client(t), release: make(chan struct{}), asked: make(chan struct{}, 4)}
-			n := calltest.Start(t, calltest.Setup{Hearing: slow, Call: call.Config{Detector: callsound.DetectorConfig{Shortest: 800 * time.Millisecond}}})
+			n := calltest.Start(t,
+				calltest.Setup{Hearing: slow,
+					Call: call.Config{Detector: callsound.DetectorConfig{Shortest: 800 * time.Millisecond}}})
 			p := calltest.NewPage(t, n, identitytest.Alice)
 			p.Ring(call.Audio, false)
 			p.Talk(3)
@@ -354,7 +358,8 @@ func TestACoughDoesNotSwallowASentence(t *testing.T) {
 
 func TestBadSpeechServicesCostASentenceAndNotTheCall(t *testing.T) {
 	t.Parallel()
-	for _, mood := range []calltest.Mood{calltest.Limited, calltest.Broken, calltest.Cut, calltest.Silent, calltest.Garbage, calltest.Empty} {
+	for _, mood := range []calltest.Mood{calltest.Limited, calltest.Broken, calltest.Cut, calltest.Silent,
+		calltest.Garbage, calltest.Empty} {
 		t.Run(string(mood), func(t *testing.T) {
 			t.Parallel()
 			speech := calltest.NewSpeech(t, slices.Repeat([]string{"are you there"}, 5)...)

@@ -212,7 +212,8 @@ func sessionKey(conversation string) string { return "face/" + conversation }
 func fingerprint(a Ask) string {
 	h := sha256.New()
 	q := a.Request
-	_ = json.NewEncoder(h).Encode([]any{a.Conversation, q.Model, q.Plain, q.Message, q.Results, q.CallerTools, a.Said}) // hashes take everything
+	// hashes take everything
+	_ = json.NewEncoder(h).Encode([]any{a.Conversation, q.Model, q.Plain, q.Message, q.Results, q.CallerTools, a.Said})
 	if a.Named {
 		_ = json.NewEncoder(h).Encode(a.Names)
 	}
@@ -260,7 +261,8 @@ func (f *Faces) answer(r oracle.Run, reader *run.Reader, began bool) *Answer {
 	f.serving[r.ID]++
 	f.mu.Unlock()
 	return &Answer{
-		RunID: r.ID, SessionID: r.SessionID, Created: r.CreatedAt, faces: f, owner: r.Owner, attempt: r.Attempt, known: r.NextSeq - 1, reader: reader, began: began,
+		RunID: r.ID, SessionID: r.SessionID, Created: r.CreatedAt, faces: f, owner: r.Owner, attempt: r.Attempt,
+		known: r.NextSeq - 1, reader: reader, began: began,
 	}
 }
 

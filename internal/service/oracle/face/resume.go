@@ -22,7 +22,8 @@ type Decided struct {
 const maxDecided = 100
 
 // Resume answers calls that wait, and reads on behind them.
-func (f *Faces) Resume(ctx context.Context, who identity.Principal, conversation string, list []Decided) (*Answer, error) {
+func (f *Faces) Resume(ctx context.Context, who identity.Principal, conversation string,
+	list []Decided) (*Answer, error) {
 	session, err := f.session(ctx, who.DID, conversation)
 	if err != nil {
 		return nil, err
@@ -54,7 +55,8 @@ func (f *Faces) Decide(ctx context.Context, who identity.Principal, list []Decid
 // decide answers calls that wait, of one session unless that is empty. Whoever may send messages may
 // deny: a message would withdraw the question as well. To approve is the person's own. fresh says that
 // one of them waited until now.
-func (f *Faces) decide(ctx context.Context, who identity.Principal, sessionID string, list []Decided) (runID string, fresh bool, err error) {
+func (f *Faces) decide(ctx context.Context, who identity.Principal, sessionID string,
+	list []Decided) (runID string, fresh bool, err error) {
 	if len(list) == 0 || len(list) > maxDecided {
 		return "", false, oracle.ErrNoDecision
 	}
@@ -73,7 +75,8 @@ func (f *Faces) decide(ctx context.Context, who identity.Principal, sessionID st
 	}
 	for _, d := range list {
 		a, err := f.deps.Engine.Answer(ctx, oracle.Answer{
-			ApprovalID: d.ApprovalID, Owner: who.DID, By: who.TokenCID, SessionID: sessionID, Via: oracle.ViaHTTP, Decision: d.Decision, InPerson: who.InPerson(),
+			ApprovalID: d.ApprovalID, Owner: who.DID, By: who.TokenCID, SessionID: sessionID, Via: oracle.ViaHTTP,
+			Decision: d.Decision, InPerson: who.InPerson(),
 		}, oracle.Carried{Delegation: who.Delegation})
 		if err != nil {
 			return "", false, err

@@ -151,7 +151,8 @@ func TestInstructionsReachTheModelBehindTheRules(t *testing.T) {
 	}
 	defer func() { _ = resp.Body.Close() }()
 	var body struct{ Openings []instructions.Opening }
-	if err := json.NewDecoder(resp.Body).Decode(&body); err != nil || len(body.Openings) != 2 || body.Openings[1].Title != "Prices" {
+	if err := json.NewDecoder(resp.Body).Decode(&body); err != nil || len(body.Openings) != 2 ||
+		body.Openings[1].Title != "Prices" {
 		t.Errorf("openings: %+v, %v", body, err)
 	}
 }
@@ -160,7 +161,8 @@ func TestInstructionsReachTheModelBehindTheRules(t *testing.T) {
 type helper struct{}
 
 func (helper) Describe() plugin.Description {
-	return plugin.Description{Name: "helper", Manifest: plugin.Manifest{Title: "Helper", Summary: "Helps.", WhenToUse: []string{"help"}, Visibility: plugin.Always}}
+	return plugin.Description{Name: "helper",
+		Manifest: plugin.Manifest{Title: "Helper", Summary: "Helps.", WhenToUse: []string{"help"}, Visibility: plugin.Always}}
 }
 
 func (helper) SubAgents() []plugin.SubAgent {
@@ -177,7 +179,9 @@ func TestInstructionsReachSubAgents(t *testing.T) {
 		}
 		return scripted.Text("dug")
 	})
-	alice := oracletest.Start(t, p, doc.hand, func(d *oraclekit.Deps) { d.Plugins = []plugin.Plugin{helper{}} }).As(t, identitytest.Alice)
+	alice := oracletest.Start(t, p, doc.hand, func(d *oraclekit.Deps) {
+		d.Plugins = []plugin.Plugin{helper{}}
+	}).As(t, identitytest.Alice)
 	alice.Say(alice.Session(), "dig")
 	for _, r := range p.Requests() {
 		if r.Messages[0].Text == "dig" && r.Purpose != "turn" {

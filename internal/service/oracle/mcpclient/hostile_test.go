@@ -74,12 +74,15 @@ func TestALongListIsCut(t *testing.T) {
 			return nil, nil, nil
 		})
 	}
-	h := mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return s }, &mcp.StreamableHTTPOptions{Stateless: true})
+	h := mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server {
+		return s
+	}, &mcp.StreamableHTTPOptions{Stateless: true})
 	web := httptest.NewServer(h)
 	t.Cleanup(web.Close)
 	e := mcpclient.New(nil, nil, mcpclient.Config{})
 	for range 2 { // asked, and remembered
-		tools, closeAll := e.Tools(t.Context(), []plugin.MCPServer{{Name: "long", URL: web.URL, AllowPrivate: true}}, turn.MCPUser{})
+		tools, closeAll := e.Tools(t.Context(), []plugin.MCPServer{{Name: "long", URL: web.URL, AllowPrivate: true}},
+			turn.MCPUser{})
 		closeAll()
 		size := 0
 		for _, tool := range tools {
@@ -141,7 +144,8 @@ func TestNonsenseIsSurvived(t *testing.T) {
 		{"tools/call", `{"content":[{"type":"no"}]}`},
 	} {
 		e := mcpclient.New(nil, nil, mcpclient.Config{})
-		tools, closeAll := e.Tools(t.Context(), []plugin.MCPServer{{Name: "liar", URL: liar(t, c[0], c[1]), AllowPrivate: true}}, turn.MCPUser{})
+		tools, closeAll := e.Tools(t.Context(),
+			[]plugin.MCPServer{{Name: "liar", URL: liar(t, c[0], c[1]), AllowPrivate: true}}, turn.MCPUser{})
 		if c[0] == "tools/call" && len(tools) != 1 {
 			t.Errorf("%s: %d tools", c, len(tools))
 		}

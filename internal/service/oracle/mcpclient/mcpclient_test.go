@@ -28,12 +28,14 @@ type echoIn struct {
 func server(t *testing.T, lists *atomic.Int64) string {
 	t.Helper()
 	s := mcp.NewServer(&mcp.Implementation{Name: "test", Version: "1"}, nil)
-	mcp.AddTool(s, &mcp.Tool{Name: "echo", Description: "Say it back."}, func(_ context.Context, _ *mcp.CallToolRequest, in echoIn) (*mcp.CallToolResult, any, error) {
-		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: "you said " + in.Text}}}, nil, nil
-	})
-	mcp.AddTool(s, &mcp.Tool{Name: "fail", Description: "Fail."}, func(context.Context, *mcp.CallToolRequest, struct{}) (*mcp.CallToolResult, any, error) {
-		return nil, nil, errors.New("no luck")
-	})
+	mcp.AddTool(s, &mcp.Tool{Name: "echo", Description: "Say it back."},
+		func(_ context.Context, _ *mcp.CallToolRequest, in echoIn) (*mcp.CallToolResult, any, error) {
+			return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: "you said " + in.Text}}}, nil, nil
+		})
+	mcp.AddTool(s, &mcp.Tool{Name: "fail", Description: "Fail."},
+		func(context.Context, *mcp.CallToolRequest, struct{}) (*mcp.CallToolResult, any, error) {
+			return nil, nil, errors.New("no luck")
+		})
 	s.AddReceivingMiddleware(func(next mcp.MethodHandler) mcp.MethodHandler {
 		return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
 			if method == "tools/list" {
@@ -42,7 +44,9 @@ func server(t *testing.T, lists *atomic.Int64) string {
 			return next(ctx, method, req)
 		}
 	})
-	h := mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return s }, &mcp.StreamableHTTPOptions{Stateless: true})
+	h := mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server {
+		return s
+	}, &mcp.StreamableHTTPOptions{Stateless: true})
 	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Header.Get("X-Operator") != "yes" || r.Header.Get("Authorization") != "" {
 			http.Error(w, "no", http.StatusForbidden)
@@ -81,7 +85,8 @@ func TestTools(t *testing.T) {
 	private.Name, private.AllowPrivate = "private", false
 	alice := identitytest.Alice
 	token := func(tool string) string {
-		return identitytest.Invocation(t, alice, id.DID(), identitytest.Can("mcp/call", id.MCPResource("guarded", tool)), identitytest.Nonce(tool))
+		return identitytest.Invocation(t, alice, id.DID(), identitytest.Can("mcp/call", id.MCPResource("guarded", tool)),
+			identitytest.Nonce(tool))
 	}
 	user := turn.MCPUser{DID: alice.DID, Invocations: map[string]string{"guarded__echo": token("echo"), "guarded__fail": token("echo")}}
 	tools, done := e.Tools(t.Context(), []plugin.MCPServer{open, guarded, away, private}, user)
@@ -122,7 +127,8 @@ func TestTools(t *testing.T) {
 func TestAServerThatMayNotBePrivateIsKnownApart(t *testing.T) {
 	t.Parallel()
 	var lists atomic.Int64
-	open := plugin.MCPServer{Name: "open", URL: server(t, &lists), Headers: map[string]string{"X-Operator": "yes"}, AllowPrivate: true}
+	open := plugin.MCPServer{Name: "open", URL: server(t, &lists), Headers: map[string]string{"X-Operator": "yes"},
+		AllowPrivate: true}
 	private := open
 	private.AllowPrivate = false
 	e := mcpclient.New(nil, nil, mcpclient.Config{})

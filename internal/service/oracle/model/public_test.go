@@ -11,7 +11,8 @@ import (
 func TestTextAndRetryableAgree(t *testing.T) {
 	t.Parallel()
 	for _, kind := range []model.Kind{
-		model.RateLimit, model.Billing, model.Auth, model.Timeout, model.Server, model.Network, model.Unknown, model.Filter, model.TooLong, "",
+		model.RateLimit, model.Billing, model.Auth, model.Timeout, model.Server, model.Network, model.Unknown, model.Filter,
+		model.TooLong, "",
 	} {
 		p := (&model.Error{Kind: kind, Detail: "said by the provider"}).Public()
 		if asks := strings.Contains(p.Text, "Please try again"); asks != p.Retryable || p.Retryable != p.Kind.Retryable() {

@@ -62,7 +62,8 @@ func New(ctx context.Context, cfg Config) (*Client, error) {
 	}
 	defer func() { _ = resp.Body.Close() }()
 	var doc struct{ ID string }
-	if err := json.NewDecoder(io.LimitReader(resp.Body, 1<<20)).Decode(&doc); err != nil || resp.StatusCode != http.StatusOK {
+	if err := json.NewDecoder(io.LimitReader(resp.Body, 1<<20)).Decode(&doc); err != nil ||
+		resp.StatusCode != http.StatusOK {
 		return nil, fmt.Errorf("the server does not say its DID (status %d)", resp.StatusCode)
 	}
 	if c.aud, err = did.Parse(doc.ID); err != nil {
@@ -174,7 +175,9 @@ const rejoins = 8
 // Ask sends a message and hands each frame of the answer to show. When the line
 // drops it goes on where it broke.
 func (c *Client) Ask(ctx context.Context, session, text, timezone string, show func(f oracle.Frame)) error {
-	resp, err := c.open(ctx, http.MethodPost, "/messages/"+escape(session), map[string]any{"message": text, "stream": true, "timezone": timezone}) //nolint:bodyclose // read closes it
+	//nolint:bodyclose // read closes it
+	resp, err := c.open(ctx, http.MethodPost, "/messages/"+escape(session),
+		map[string]any{"message": text, "stream": true, "timezone": timezone})
 	if err != nil {
 		return err
 	}

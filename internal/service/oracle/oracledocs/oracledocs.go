@@ -47,20 +47,23 @@ type Documents struct {
 func Put(shelf *operatordoc.Shelf, d Deps) (*Documents, error) {
 	s, out := d.Settings, &Documents{log: d.Log}
 	var err error
-	if out.Instructions, err = operatordoc.Put(shelf, instructions.Definition(s.Instructions, s.InstructionsFile)); err != nil {
+	if out.Instructions, err = operatordoc.Put(shelf,
+		instructions.Definition(s.Instructions, s.InstructionsFile)); err != nil {
 		return nil, err
 	}
 	builtIn, err := guide.New(guide.Config{Docs: d.Guides, Home: strings.TrimRight(d.Home, "/") + guidebook.Home})
 	if err != nil {
 		return nil, err
 	}
-	v := endpoints.Variables{Provider: s.Provider, Model: s.Model, Prices: s.Prices, Wires: s.Wires, HasBase: s.OpenAIBase.Given(), HasKey: s.OpenAIKey.Reveal() != ""}
+	v := endpoints.Variables{Provider: s.Provider, Model: s.Model, Prices: s.Prices, Wires: s.Wires,
+		HasBase: s.OpenAIBase.Given(), HasKey: s.OpenAIKey.Reveal() != ""}
 	if s.Provider == "anthropic" {
 		v.HasBase, v.HasKey = s.AnthropicBase.Given(), s.AnthropicKey.Reveal() != ""
 	}
 	def, err := endpoints.Definition(endpoints.Config{
 		Guide: builtIn, Getenv: d.variable, Seal: sealing.Sealer{Key: d.SealKey, Purpose: endpoints.Purpose},
-		Wire: wire.Config{Connect: s.ConnectTimeout, FirstChunk: s.FirstToken, Idle: s.IdleTimeout}, Log: d.Log.With(slog.String("part", "model")), Now: d.Now,
+		Wire: wire.Config{Connect: s.ConnectTimeout, FirstChunk: s.FirstToken, Idle: s.IdleTimeout},
+		Log:  d.Log.With(slog.String("part", "model")), Now: d.Now,
 	}, v, s.Models, s.ModelsFile)
 	if err != nil {
 		return nil, err

@@ -77,7 +77,8 @@ func (a *api) answerApproval(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	answered, err := a.deps.Engine.Answer(r.Context(), oracle.Answer{
-		ApprovalID: r.PathValue("approvalId"), Owner: who.DID, By: who.TokenCID, Via: oracle.ViaHTTP, Decision: body.Decision, InPerson: true,
+		ApprovalID: r.PathValue("approvalId"), Owner: who.DID, By: who.TokenCID, Via: oracle.ViaHTTP, Decision: body.Decision,
+		InPerson: true,
 	}, oracle.Carried{MatrixToken: r.Header.Get("X-Matrix-Access-Token"), Delegation: who.Delegation, Invocations: body.Invocations})
 	if err != nil {
 		return err

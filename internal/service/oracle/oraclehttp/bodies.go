@@ -206,7 +206,8 @@ type Pricing struct {
 func (a *api) sessionBody(s oracle.Session) SessionBody {
 	id := a.deps.Service.Identity()
 	return SessionBody{
-		SessionID: s.ID, Title: s.Title, LastUpdatedAt: oracle.Timestamp(s.UpdatedAt), CreatedAt: oracle.Timestamp(s.CreatedAt),
+		SessionID: s.ID, Title: s.Title, LastUpdatedAt: oracle.Timestamp(s.UpdatedAt),
+		CreatedAt:  oracle.Timestamp(s.CreatedAt),
 		OracleName: id.Name, OracleDID: id.DID, OracleEntityDID: id.EntityDID, RoomID: s.RoomID,
 	}
 }
@@ -216,8 +217,9 @@ func messageBodies(list []oracle.Message) []MessageBody {
 	cited := oracle.CitedIn(list)
 	for i, m := range list {
 		b := MessageBody{
-			Type: m.Role, Content: m.Content, ID: m.ID, Reasoning: m.Reasoning, IsComplete: true, CreatedAt: oracle.Timestamp(m.CreatedAt),
-			Error: m.Failure, Citations: cited[i],
+			Type: m.Role, Content: m.Content, ID: m.ID, Reasoning: m.Reasoning, IsComplete: true,
+			CreatedAt: oracle.Timestamp(m.CreatedAt),
+			Error:     m.Failure, Citations: cited[i],
 		}
 		b.Version, b.Feedback = versionPlace(m.Version), feedbackBody(m.Feedback)
 		for _, c := range m.ToolCalls {
@@ -231,7 +233,8 @@ func messageBodies(list []oracle.Message) []MessageBody {
 		}
 		for _, f := range m.Attachments {
 			b.Attachments = append(b.Attachments, AttachmentBody{
-				Filename: f.Filename, Mimetype: f.Mimetype, Size: f.Size, MxcURI: f.MxcURI, EventID: f.EventID, CID: f.CID, Category: f.Category,
+				Filename: f.Filename, Mimetype: f.Mimetype, Size: f.Size, MxcURI: f.MxcURI, EventID: f.EventID, CID: f.CID,
+				Category: f.Category,
 			})
 		}
 		if len(b.Attachments) > 0 {

@@ -138,7 +138,8 @@ func (a *api) sessionRun(w http.ResponseWriter, r *http.Request) error {
 	body := RunBody{}
 	if ok {
 		body.Run = &RunState{
-			RunID: found.ID, SessionID: found.SessionID, RequestID: found.RequestID, Status: found.Status, Attempt: found.Attempt,
+			RunID: found.ID, SessionID: found.SessionID, RequestID: found.RequestID, Status: found.Status,
+			Attempt: found.Attempt,
 			LastSeq: found.NextSeq - 1, CreatedAt: oracle.Timestamp(found.CreatedAt),
 		}
 	}
@@ -244,8 +245,10 @@ func (a *api) models(w http.ResponseWriter, _ *http.Request) error {
 	body := ModelList{Default: all[0].ID}
 	for i, m := range all {
 		body.Models = append(body.Models, ModelBody{
-			ID: m.ID, Label: m.Label, Family: m.Family, Tier: m.Tier, CostLabel: m.CostLabel, Badge: m.Badge, Blurb: m.Blurb, Vision: m.Vision,
-			Pricing:   Pricing{InputPerMillion: m.InputPerMillion, OutputPerMillion: m.OutputPerMillion, Currency: "USD", Unit: "per_million_tokens"},
+			ID: m.ID, Label: m.Label, Family: m.Family, Tier: m.Tier, CostLabel: m.CostLabel, Badge: m.Badge, Blurb: m.Blurb,
+			Vision: m.Vision,
+			Pricing: Pricing{InputPerMillion: m.InputPerMillion, OutputPerMillion: m.OutputPerMillion, Currency: "USD",
+				Unit: "per_million_tokens"},
 			IsDefault: i == 0,
 		})
 	}

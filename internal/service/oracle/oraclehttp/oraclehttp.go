@@ -163,7 +163,8 @@ func (a *api) routes() []httpserver.Route {
 			Replies: []httpserver.Reply{{Status: 200, Body: RunBody{}}, unknown},
 		},
 		{
-			Method: "POST", Pattern: "/messages/{sessionId}", Summary: "Send a message", Tags: chat, Body: oracle.SendBody{}, MaxBody: maxMessage, Stream: true,
+			Method: "POST", Pattern: "/messages/{sessionId}", Summary: "Send a message", Tags: chat, Body: oracle.SendBody{},
+			MaxBody: maxMessage, Stream: true,
 			Doc: "With stream true the answer is an event stream that can be resumed at /runs/{runId}; otherwise one JSON reply. " +
 				"An X-Request-Id that begins with once- names one message: when it comes again, the run that it started answers; with another message it is refused.",
 			Params: []httpserver.Param{session}, Handler: a.send,
@@ -182,7 +183,8 @@ func (a *api) routes() []httpserver.Route {
 			Handler: a.abort, Replies: []httpserver.Reply{{Status: 200, Body: Aborted{}}, bad},
 		},
 		{
-			Method: "GET", Pattern: "/runs/{runId}", Summary: "Follow a run", Tags: runs, Params: resume, Stream: true, Handler: a.followRun, Began: a.beganRun,
+			Method: "GET", Pattern: "/runs/{runId}", Summary: "Follow a run", Tags: runs, Params: resume, Stream: true,
+			Handler: a.followRun, Began: a.beganRun,
 			Doc: "The invocation that began the run is taken here until a minute after the run's end, also when it has expired.",
 			Replies: []httpserver.Reply{
 				stream, {Status: 404, Body: ErrorBody{}, Doc: "No such run of yours."}, {Status: 410, Body: ErrorBody{}, Doc: "Its frames were deleted."},
@@ -208,7 +210,8 @@ func (a *api) routes() []httpserver.Route {
 		list[i].Replies = append(list[i].Replies, httpserver.Reply{Status: 401, Body: ErrorBody{}, Doc: "No valid UCAN."})
 	}
 	return append(list, httpserver.Route{
-		Method: "GET", Pattern: "/models", Summary: "Models that can be chosen", Tags: chat, Auth: httpserver.Public, Limit: httpserver.LimitPages, Handler: a.models,
+		Method: "GET", Pattern: "/models", Summary: "Models that can be chosen", Tags: chat, Auth: httpserver.Public,
+		Limit: httpserver.LimitPages, Handler: a.models,
 		Replies: []httpserver.Reply{{Status: 200, Body: ModelList{}}},
 	}, httpserver.Route{
 		Method: "GET", Pattern: "/openings", Summary: "Questions that the operator suggests", Tags: chat, Auth: httpserver.Public, Limit: httpserver.LimitPages,

@@ -87,7 +87,8 @@ func TestSearchSessions(t *testing.T) {
 		return list
 	}
 	list := search(alice, "search=Days+WARM")
-	if list.Total != 1 || len(list.Sessions) != 1 || list.Sessions[0].SessionID != first || list.Sessions[0].Excerpt != "They fly on warm days." {
+	if list.Total != 1 || len(list.Sessions) != 1 || list.Sessions[0].SessionID != first ||
+		list.Sessions[0].Excerpt != "They fly on warm days." {
 		t.Errorf("found: %+v", list)
 	}
 	if list = search(alice, "search=insects&limit=1&offset=1"); list.Total != 2 || len(list.Sessions) != 1 {
@@ -146,11 +147,13 @@ func TestForeignSessionsDoNotExist(t *testing.T) {
 
 func TestStream(t *testing.T) {
 	t.Parallel()
-	n := oracletest.Start(t, scripted.Sequence(scripted.Reply{Chunks: []plugin.Chunk{{Reasoning: "hm"}, {Text: "Hello"}, {Text: " you"}}}))
+	n := oracletest.Start(t,
+		scripted.Sequence(scripted.Reply{Chunks: []plugin.Chunk{{Reasoning: "hm"}, {Text: "Hello"}, {Text: " you"}}}))
 	alice := n.As(t, identitytest.Alice)
 	alice.Header.Set("X-Request-Id", "turn-1")
 	session := alice.Session()
-	resp, err := alice.Open(t.Context(), "POST", "/messages/"+session, map[string]any{"message": "hi", "stream": true, "timezone": "Europe/Zurich", "model": "scripted"})
+	resp, err := alice.Open(t.Context(), "POST", "/messages/"+session,
+		map[string]any{"message": "hi", "stream": true, "timezone": "Europe/Zurich", "model": "scripted"})
 	must(t, err)
 	defer func() { _ = resp.Body.Close() }()
 	h := resp.Header
@@ -175,7 +178,8 @@ func TestStream(t *testing.T) {
 	must(t, json.Unmarshal(frames[len(frames)-1].Data, &done))
 	var list struct{ Messages []map[string]any }
 	alice.Do("GET", "/messages/"+session, nil).JSON(t, &list)
-	if len(list.Messages) != 2 || list.Messages[1]["content"] != "Hello you" || list.Messages[1]["id"] != done.MessageID || list.Messages[0]["type"] != "human" {
+	if len(list.Messages) != 2 || list.Messages[1]["content"] != "Hello you" || list.Messages[1]["id"] != done.MessageID ||
+		list.Messages[0]["type"] != "human" {
 		t.Errorf("transcript: %v", list.Messages)
 	}
 	if turn.TextOf(frames) != "Hello you" {
@@ -186,7 +190,9 @@ func TestStream(t *testing.T) {
 		resp, err := alice.Open(t.Context(), "GET", fmt.Sprintf("/runs/%s?after=%d", done.RunID, after), nil)
 		must(t, err)
 		defer func() { _ = resp.Body.Close() }()
-		if d := cmp.Diff(frames[after:], oracletest.Stream(t, resp), cmp.Transformer("text", func(b json.RawMessage) string { return string(b) })); d != "" && after < 8 {
+		if d := cmp.Diff(frames[after:], oracletest.Stream(t, resp), cmp.Transformer("text", func(b json.RawMessage) string {
+			return string(b)
+		})); d != "" && after < 8 {
 			t.Errorf("after %d: %s", after, d)
 		}
 	}
@@ -207,7 +213,8 @@ func TestReplyWithoutStream(t *testing.T) {
 	}
 	r := alice.Do("POST", "/messages/"+session, map[string]any{"message": "hi"})
 	r.JSON(t, &reply)
-	if r.Status != 200 || reply.Message.Content != "Hello, world" || reply.Message.Type != "ai" || reply.SessionID != session || reply.Messages != nil {
+	if r.Status != 200 || reply.Message.Content != "Hello, world" || reply.Message.Type != "ai" ||
+		reply.SessionID != session || reply.Messages != nil {
 		t.Errorf("reply: %d %s", r.Status, r.Body)
 	}
 	if r.Header.Get("X-Delegation-Required") != "1" {
@@ -274,7 +281,8 @@ func TestValidation(t *testing.T) {
 			Message    []string
 		}
 		r.JSON(t, &got)
-		if d := cmp.Diff(c.want, got.Message); d != "" || r.Status != 400 || got.StatusCode != r.Status || got.Error != "Bad Request" {
+		if d := cmp.Diff(c.want, got.Message); d != "" || r.Status != 400 || got.StatusCode != r.Status ||
+			got.Error != "Bad Request" {
 			t.Errorf("%v: %d %s", c.body, r.Status, r.Body)
 		}
 	}
@@ -294,7 +302,8 @@ func TestValidation(t *testing.T) {
 
 func TestAbortKeepsWhatWasSaid(t *testing.T) {
 	t.Parallel()
-	n := oracletest.Start(t, scripted.Sequence(scripted.Reply{Chunks: []plugin.Chunk{{Text: "Once upon"}}, Wait: make(chan struct{})}))
+	n := oracletest.Start(t,
+		scripted.Sequence(scripted.Reply{Chunks: []plugin.Chunk{{Text: "Once upon"}}, Wait: make(chan struct{})}))
 	alice := n.As(t, identitytest.Alice)
 	session := alice.Session()
 	resp, err := alice.Open(t.Context(), "POST", "/messages/"+session, map[string]any{"message": "tell", "stream": true})
@@ -333,7 +342,8 @@ func TestAbortKeepsWhatWasSaid(t *testing.T) {
 // The published client reads the answer to its abort, and then touches the stream.
 func TestAnAbortIsAnsweredBeforeItsStreamEnds(t *testing.T) {
 	t.Parallel()
-	n := oracletest.Start(t, scripted.Sequence(scripted.Reply{Chunks: []plugin.Chunk{{Text: "Once upon"}}, Wait: make(chan struct{})}),
+	n := oracletest.Start(t,
+		scripted.Sequence(scripted.Reply{Chunks: []plugin.Chunk{{Text: "Once upon"}}, Wait: make(chan struct{})}),
 		func(d *oraclekit.Deps) { d.Parting = 5 * time.Second })
 	alice := n.As(t, identitytest.Alice)
 	session := alice.Session()
@@ -360,7 +370,8 @@ func TestAMessageWhoseAnswerWasLostIsFoundByItsRequest(t *testing.T) {
 	alice := n.As(t, identitytest.Alice)
 	session, other := alice.Session(), alice.Session()
 	alice.Header.Set("X-Request-Id", "page-1")
-	resp, err := alice.Open(t.Context(), "POST", "/messages/"+session, map[string]any{"message": "hi", "stream": true}) //nolint:bodyclose // Stream does
+	//nolint:bodyclose // Stream does
+	resp, err := alice.Open(t.Context(), "POST", "/messages/"+session, map[string]any{"message": "hi", "stream": true})
 	must(t, err)
 	oracletest.Stream(t, resp)
 	alice.Header.Del("X-Request-Id")
@@ -401,10 +412,12 @@ func TestAMessageThatIsRepeatedOnItsWayIsTakenOnce(t *testing.T) {
 		alice.Header.Set("X-Request-Id", c.request)
 		runs := map[string]bool{}
 		for range 2 {
-			resp, err := alice.Open(t.Context(), "POST", "/messages/"+session, map[string]any{"message": "hi", "stream": true}) //nolint:bodyclose // Stream does
+			//nolint:bodyclose // Stream does
+			resp, err := alice.Open(t.Context(), "POST", "/messages/"+session, map[string]any{"message": "hi", "stream": true})
 			must(t, err)
 			runs[resp.Header.Get("X-Run-Id")] = true
-			if events := oracletest.Events(oracletest.Stream(t, resp)); resp.Header.Get("X-Request-Id") != c.request || events[len(events)-1] != "done" {
+			if events := oracletest.Events(oracletest.Stream(t, resp)); resp.Header.Get("X-Request-Id") != c.request ||
+				events[len(events)-1] != "done" {
 				t.Errorf("%s: %s, %v", c.request, resp.Header.Get("X-Request-Id"), events)
 			}
 		}
@@ -426,7 +439,8 @@ func TestARequestIDNamesOneMessage(t *testing.T) {
 	if r := alice.Do("POST", "/messages/"+session, map[string]any{"message": "hi"}); r.Status != 200 {
 		t.Fatalf("%d %s", r.Status, r.Body)
 	}
-	if r := alice.Do("POST", "/messages/"+session, map[string]any{"message": "hi", "stream": true, "timezone": "UTC"}); r.Status != 200 {
+	if r := alice.Do("POST", "/messages/"+session,
+		map[string]any{"message": "hi", "stream": true, "timezone": "UTC"}); r.Status != 200 {
 		t.Errorf("the same message: %d %s", r.Status, r.Body)
 	}
 	for name, other := range map[string]map[string]any{
@@ -486,7 +500,8 @@ func TestModelFailures(t *testing.T) {
 		}
 		var e oracle.ErrorFrame
 		must(t, json.Unmarshal(frames[len(frames)-2].Data, &e))
-		if e.Kind != c.kind || strings.Contains(string(frames[len(frames)-2].Data), "sk-") || strings.Contains(e.Detail, "org-") {
+		if e.Kind != c.kind || strings.Contains(string(frames[len(frames)-2].Data), "sk-") ||
+			strings.Contains(e.Detail, "org-") {
 			t.Errorf("error frame: %s", frames[len(frames)-2].Data)
 		}
 		if r := alice.Do("POST", "/messages/"+session, map[string]any{"message": "x"}); r.Status < 500 {
@@ -509,7 +524,8 @@ func TestPagesOverHTTP(t *testing.T) {
 		HasOlder, HasNewer     bool
 	}
 	alice.Do("GET", "/sessions/"+session+"/messages?limit=1", nil).JSON(t, &page)
-	if len(page.Messages) != 2 || page.Messages[0].Content != "q2" || !page.HasOlder || page.HasNewer || *page.PrevCursor != page.Messages[0].ID {
+	if len(page.Messages) != 2 || page.Messages[0].Content != "q2" || !page.HasOlder || page.HasNewer ||
+		*page.PrevCursor != page.Messages[0].ID {
 		t.Fatalf("newest: %+v", page)
 	}
 	alice.Do("GET", "/sessions/"+session+"/messages?limit=1&before="+*page.PrevCursor, nil).JSON(t, &page)
@@ -540,17 +556,20 @@ func TestDelegation(t *testing.T) {
 		"empty": "", "garbage": "AAAA",
 		"somebody else's": identitytest.Delegation(t, identitytest.Bob, identitytest.Oracle.DID),
 		"other audience":  identitytest.Delegation(t, identitytest.Alice, identitytest.Bob.DID),
-		"expired":         identitytest.Delegation(t, identitytest.Alice, identitytest.Oracle.DID, identitytest.TTL(-time.Minute)),
+		"expired": identitytest.Delegation(t, identitytest.Alice, identitytest.Oracle.DID,
+			identitytest.TTL(-time.Minute)),
 	} {
 		if r := alice.Do("POST", "/delegation", map[string]any{"raw": raw}); r.Status != 400 {
 			t.Errorf("%s: %d %s", name, r.Status, r.Body)
 		}
 	}
-	if r := alice.Do("POST", "/delegation", map[string]any{"raw": "x", "bogus": 1}); r.Status != 400 || !strings.Contains(string(r.Body), "bogus") {
+	if r := alice.Do("POST", "/delegation", map[string]any{"raw": "x", "bogus": 1}); r.Status != 400 ||
+		!strings.Contains(string(r.Body), "bogus") {
 		t.Errorf("unknown field: %d %s", r.Status, r.Body)
 	}
 	check(false)
-	r := alice.Do("POST", "/delegation", map[string]any{"raw": identitytest.Delegation(t, identitytest.Alice, identitytest.Oracle.DID)})
+	r := alice.Do("POST", "/delegation",
+		map[string]any{"raw": identitytest.Delegation(t, identitytest.Alice, identitytest.Oracle.DID)})
 	if r.Status != 200 || !strings.Contains(string(r.Body), `"ok":true`) || !strings.Contains(string(r.Body), `"expiration":`) {
 		t.Errorf("store: %d %s", r.Status, r.Body)
 	}

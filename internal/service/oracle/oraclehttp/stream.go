@@ -59,7 +59,8 @@ func (a *api) send(w http.ResponseWriter, r *http.Request) error {
 
 // start begins a turn and answers with its stream or its reply. read is what was
 // read from its files before, if anything was.
-func (a *api) start(w http.ResponseWriter, r *http.Request, who identity.Principal, body oracle.Send, read []oracle.Attachment) error {
+func (a *api) start(w http.ResponseWriter, r *http.Request, who identity.Principal, body oracle.Send,
+	read []oracle.Attachment) error {
 	q := body.Request
 	if err := a.checkModel(q.Model); err != nil {
 		return err
@@ -84,7 +85,8 @@ func (a *api) start(w http.ResponseWriter, r *http.Request, who identity.Princip
 	carried.Attachments, q.Attachments = q.Attachments, withoutKeys(q.Attachments)
 	id, minted := requestID(r, body.RequestID)
 	started, err := a.deps.Turns.Start(r.Context(), run.Start{
-		Owner: who.DID, SessionID: sessionID, RequestID: id, Minted: minted, Once: !minted && strings.HasPrefix(id, oncePrefix),
+		Owner: who.DID, SessionID: sessionID, RequestID: id, Minted: minted, Once: !minted &&
+			strings.HasPrefix(id, oncePrefix),
 		Multitask: body.Multitask, Request: q, Carried: carried, BeganBy: invocationOf(who), Read: read,
 	})
 	if err != nil {
@@ -150,7 +152,9 @@ const oncePrefix = "once-"
 // requestID is the id of the turn: the body's, else the request's own. minted
 // says that the server has just made it.
 func requestID(r *http.Request, wanted string) (id string, minted bool) {
-	if wanted == "" || len(wanted) > 128 || strings.ContainsFunc(wanted, func(c rune) bool { return c <= ' ' || c > '~' }) {
+	if wanted == "" || len(wanted) > 128 || strings.ContainsFunc(wanted, func(c rune) bool {
+		return c <= ' ' || c > '~'
+	}) {
 		id = httpserver.RequestID(r.Context())
 		return id, r.Header.Get(httpserver.HeaderRequestID) != id
 	}

@@ -126,13 +126,15 @@ func TestVersions(t *testing.T) {
 	again("last", nil)
 	expect("the last again", read().texts(), "one", "answer 1", "two", "answer 2", "three", "answer 4")
 	expect("what the model was sent", lastAsked(provider), "one", "answer 1 1", "two", "answer 2 2", "three")
-	if frames := oracletest.Frames(t, again(first.Messages[3].ID, map[string]any{"message": "TWO", "stream": true}).Body); oracletest.Text(t, frames) != "answer 5" {
+	if frames := oracletest.Frames(t,
+		again(first.Messages[3].ID, map[string]any{"message": "TWO", "stream": true}).Body); oracletest.Text(t, frames) != "answer 5" {
 		t.Errorf("streamed: %v", frames)
 	}
 	l := read()
 	expect("an edit", l.texts(), "one", "answer 1", "TWO", "answer 5")
 	expect("what the model was sent of an edit", lastAsked(provider), "one", "answer 1 1", "TWO")
-	if v := l.Messages[2].Version; v == nil || v.Number != 2 || v.Count != 2 || v.Kind != "edited" || v.MessageIDs[0] != first.Messages[2].ID || v.MessageIDs[1] != l.Messages[2].ID {
+	if v := l.Messages[2].Version; v == nil || v.Number != 2 || v.Count != 2 || v.Kind != "edited" ||
+		v.MessageIDs[0] != first.Messages[2].ID || v.MessageIDs[1] != l.Messages[2].ID {
 		t.Errorf("version: %+v", v)
 	}
 	if l.Messages[0].Version != nil || l.Messages[3].Version != nil {
@@ -140,7 +142,8 @@ func TestVersions(t *testing.T) {
 	}
 	alice.Say(session, "four")
 	expect("what the model was sent behind it", lastAsked(provider), "one", "answer 1 1", "TWO", "answer 5 5", "four")
-	if r := alice.Do("POST", at(first.Messages[2].ID, "choose"), nil); r.Status != 200 || !strings.Contains(string(r.Body), `"kind":"original","chosen":true`) {
+	if r := alice.Do("POST", at(first.Messages[2].ID, "choose"), nil); r.Status != 200 ||
+		!strings.Contains(string(r.Body), `"kind":"original","chosen":true`) {
 		t.Errorf("choose: %d %s", r.Status, r.Body)
 	}
 	expect("the first chosen again", read().texts(), "one", "answer 1", "two", "answer 2", "three", "answer 4")
@@ -186,7 +189,8 @@ func TestAFailedTurnIsAskedAgain(t *testing.T) {
 	}
 	alice.Header.Set("X-Request-Id", "once-edit")
 	for range 2 {
-		if r := alice.Do("POST", path, map[string]any{"message": "another"}); r.Status != 200 || !strings.Contains(string(r.Body), "answer 3") {
+		if r := alice.Do("POST", path, map[string]any{"message": "another"}); r.Status != 200 ||
+			!strings.Contains(string(r.Body), "answer 3") {
 			t.Errorf("an edit of the last, twice: %d %s", r.Status, r.Body)
 		}
 	}

@@ -27,7 +27,9 @@ func TestSessionIDsRawOrEncoded(t *testing.T) {
 	db := oracletest.Migrated(t, sqldbtest.SQLite(t))
 	now := time.Now()
 	for _, id := range []string{"$raw:example.org", "$coded:example.org"} {
-		must(t, oraclesql.New(db).CreateSession(t.Context(), oracle.Session{ID: id, Owner: identitytest.Alice.DID, Title: "x", CreatedAt: now, UpdatedAt: now}))
+		must(t,
+			oraclesql.New(db).CreateSession(t.Context(),
+				oracle.Session{ID: id, Owner: identitytest.Alice.DID, Title: "x", CreatedAt: now, UpdatedAt: now}))
 	}
 	alice := oracletest.Start(t, nil, func(d *oraclekit.Deps) { d.DB = db }).As(t, identitytest.Alice)
 	for _, id := range []string{"$raw:example.org", "%24coded%3Aexample.org"} {
@@ -77,7 +79,9 @@ func TestASilentStreamBeats(t *testing.T) {
 	t.Parallel()
 	hold := make(chan struct{})
 	provider := scripted.Sequence(scripted.Reply{Chunks: []plugin.Chunk{{Text: "so"}}, Wait: hold})
-	alice := oracletest.Start(t, provider, func(d *oraclekit.Deps) { d.Heartbeat = 10 * time.Millisecond }).As(t, identitytest.Alice)
+	alice := oracletest.Start(t, provider, func(d *oraclekit.Deps) {
+		d.Heartbeat = 10 * time.Millisecond
+	}).As(t, identitytest.Alice)
 	resp, err := alice.Open(t.Context(), "POST", "/messages/"+alice.Session(), map[string]any{"message": "hi", "stream": true})
 	must(t, err)
 	defer func() { _ = resp.Body.Close() }()
@@ -100,7 +104,8 @@ func TestASilentStreamBeats(t *testing.T) {
 // read it, and the reader finds all of it when it looks.
 func TestASlowReaderSlowsNobody(t *testing.T) {
 	t.Parallel()
-	reply := scripted.Reply{Chunks: slices.Repeat([]plugin.Chunk{{Text: strings.Repeat("x", 64<<10)}}, 100)} // 6 MB: no buffer takes that
+	// 6 MB: no buffer takes that
+	reply := scripted.Reply{Chunks: slices.Repeat([]plugin.Chunk{{Text: strings.Repeat("x", 64<<10)}}, 100)}
 	alice := oracletest.Start(t, scripted.Sequence(reply)).As(t, identitytest.Alice)
 	session := alice.Session()
 	slow, err := alice.Open(t.Context(), "POST", "/messages/"+session, map[string]any{"message": "hi", "stream": true})
@@ -114,7 +119,8 @@ func TestASlowReaderSlowsNobody(t *testing.T) {
 	}
 	got := oracletest.Stream(t, slow)
 	for len(got) > 0 && got[len(got)-1].Event != oracle.FrameDone { // it was too slow for its connection, and resumes
-		rest, err := alice.Open(t.Context(), "GET", fmt.Sprintf("/runs/%s?after=%d", slow.Header.Get("X-Run-Id"), got[len(got)-1].Seq), nil) //nolint:bodyclose // Stream does
+		//nolint:bodyclose // Stream does
+		rest, err := alice.Open(t.Context(), "GET", fmt.Sprintf("/runs/%s?after=%d", slow.Header.Get("X-Run-Id"), got[len(got)-1].Seq), nil)
 		must(t, err)
 		got = append(got, oracletest.Stream(t, rest)...)
 	}

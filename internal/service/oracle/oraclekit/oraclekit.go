@@ -141,7 +141,8 @@ func New(d Deps) (*Oracle, error) {
 	if d.Log == nil {
 		d.Log = slog.New(slog.DiscardHandler)
 	}
-	o := &Oracle{Store: oraclesql.New(d.DB).WithOutbox(d.Outbox), leases: d.Leases, identity: d.Oracle, provider: d.Provider, sealKey: d.SealKey, log: d.Log}
+	o := &Oracle{Store: oraclesql.New(d.DB).WithOutbox(d.Outbox), leases: d.Leases, identity: d.Oracle,
+		provider: d.Provider, sealKey: d.SealKey, log: d.Log}
 	o.search = talksearch.New(talksearch.Deps{
 		Store: o.Store, Blobs: d.Blobs, Sealer: sealing.Sealer{Key: d.SealKey, Purpose: "castalia index of conversations"}, Log: d.Log, Now: d.Now,
 	})
@@ -169,7 +170,8 @@ func New(d Deps) (*Oracle, error) {
 	})
 	d.Turn.Measures, d.Run.Measures = d.Measures, d.Measures
 	td := turn.Deps{
-		Store: o.Store, Provider: d.Provider, Plugins: o.Plugins, Identity: d.Oracle, Access: d.Access, Attachments: d.Attachments, MCP: d.MCP,
+		Store: o.Store, Provider: d.Provider, Plugins: o.Plugins, Identity: d.Oracle, Access: d.Access,
+		Attachments: d.Attachments, MCP: d.MCP,
 		Ledger: o.Store, Budgets: d.Budgets, Meter: o.usage, Approvals: o.Store, Log: d.Log, Config: d.Turn,
 	}
 	var openings func() []instructions.Opening
@@ -202,8 +204,9 @@ func New(d Deps) (*Oracle, error) {
 	o.Turns = turn.NewTurns(o.Worker, o.Engine, o.Service)
 	o.Turns.Admit = d.Admit
 	hd := oraclehttp.Deps{
-		Service: o.Service, Search: o.search, Turns: o.Turns, Engine: o.Engine, Worker: o.Worker, Plugins: o.Plugins, Provider: d.Provider,
-		Nudges: o.Store.PluginStore("castalia.oracle"), Authenticate: d.Authenticate, CORS: d.CORS, Public: d.Public, Guesses: d.Guesses,
+		Service: o.Service, Search: o.search, Turns: o.Turns, Engine: o.Engine, Worker: o.Worker, Plugins: o.Plugins,
+		Provider: d.Provider,
+		Nudges:   o.Store.PluginStore("castalia.oracle"), Authenticate: d.Authenticate, CORS: d.CORS, Public: d.Public, Guesses: d.Guesses,
 		Heartbeat: d.Heartbeat, Parting: d.Parting, Openings: openings, Log: d.Log,
 	}
 	if d.Identity != nil {
@@ -211,7 +214,9 @@ func New(d Deps) (*Oracle, error) {
 	}
 	o.http = hd
 	o.Surface, err = oraclehttp.Surface(hd)
-	o.Faces = append(o.faces(d), reporthttp.Surface(reporthttp.Deps{Feedback: o.Service, Usage: o.Store, Authenticate: d.Authenticate, CORS: d.CORS, Now: d.Now}))
+	o.Faces = append(o.faces(d),
+		reporthttp.Surface(reporthttp.Deps{Feedback: o.Service, Usage: o.Store, Authenticate: d.Authenticate, CORS: d.CORS,
+			Now: d.Now}))
 	return o, err
 }
 
@@ -225,11 +230,13 @@ func (o *Oracle) faces(d Deps) []httpserver.Surface {
 		Heartbeat: d.Heartbeat, Log: d.Log,
 	})
 	o.Agents = mcpface.New(mcpface.Deps{
-		Faces: f, Service: o.Service, Gate: oraclehttp.Gate(o.http, httpserver.Route{Method: "POST", Pattern: "/mcp"}), Openings: o.http.Openings,
-		Wait: d.AgentWait, BaseURL: d.BaseURL, Log: d.Log,
+		Faces: f, Service: o.Service, Gate: oraclehttp.Gate(o.http, httpserver.Route{Method: "POST", Pattern: "/mcp"}),
+		Openings: o.http.Openings,
+		Wait:     d.AgentWait, BaseURL: d.BaseURL, Log: d.Log,
 	})
 	fd := facehttp.Deps{Faces: f, Authenticate: d.Face, CORS: d.CORS}
-	return []httpserver.Surface{o.Gated(openaiface.Surface(fd)), o.Gated(aguiface.Surface(fd)), o.Gated(uistreamface.Surface(fd))}
+	return []httpserver.Surface{o.Gated(openaiface.Surface(fd)), o.Gated(aguiface.Surface(fd)),
+		o.Gated(uistreamface.Surface(fd))}
 }
 
 // Gated puts the plugins' gates in front of another surface of the oracle's.
@@ -245,8 +252,9 @@ func (o *Oracle) StartPlugins(ctx context.Context) error {
 		sealed := sealing.Sealer{Key: o.sealKey, Purpose: "castalia plugin " + name}
 		return plugin.Host{
 			Store: o.Store.PluginStore(name), Log: o.log.With(slog.String("plugin", name)),
-			OracleDID: o.identity.DID, OracleName: o.identity.Name, Exclusive: o.exclusive(name), Conversations: o.Turns.Named(name),
-			Seal: sealed.Seal, Unseal: sealed.Unseal, Rank: rank,
+			OracleDID: o.identity.DID, OracleName: o.identity.Name, Exclusive: o.exclusive(name),
+			Conversations: o.Turns.Named(name),
+			Seal:          sealed.Seal, Unseal: sealed.Unseal, Rank: rank,
 			Shared: func(ctx context.Context, key string) (any, error) {
 				return o.Plugins.Shared(ctx, o.Worker.Runtime(ctx, turn.Scene{}), key)
 			},
@@ -255,7 +263,8 @@ func (o *Oracle) StartPlugins(ctx context.Context) error {
 }
 
 // exclusive is plugin.Host.Exclusive for one plugin.
-func (o *Oracle) exclusive(owner string) func(context.Context, string, time.Duration, func(context.Context) error) (bool, error) {
+func (o *Oracle) exclusive(owner string) func(context.Context, string, time.Duration,
+	func(context.Context) error) (bool, error) {
 	return func(ctx context.Context, name string, ttl time.Duration, fn func(context.Context) error) (bool, error) {
 		if o.leases == nil {
 			return true, fn(ctx)
@@ -309,7 +318,8 @@ func (o *Oracle) job(owner string, j plugin.Job) func(context.Context) error {
 	once := func(ctx context.Context) {
 		err := pace.Guard(func() error { return j.Run(ctx) })
 		if err != nil {
-			o.log.Warn("a plugin's job failed", slog.String("event", "plugin.job_failed"), slog.String("plugin", owner), slog.String("job", j.Name), slog.Any("error", err), pace.Stack(err))
+			o.log.Warn("a plugin's job failed", slog.String("event", "plugin.job_failed"), slog.String("plugin", owner),
+				slog.String("job", j.Name), slog.Any("error", err), pace.Stack(err))
 		}
 	}
 	return func(ctx context.Context) error {

@@ -30,7 +30,8 @@ func TestAPageAnswers(t *testing.T) {
 	n.TakeAnswers(desk)
 	page := n.connect(t)
 	page.Send(`427["approval_answer",{"approvalId":"a-1","decision":"approve"}]`)
-	if got := page.Packet(); !strings.HasPrefix(got, "437[") || !strings.Contains(got, `"ok":true`) || !strings.Contains(got, `"decision":"approve"`) {
+	if got := page.Packet(); !strings.HasPrefix(got, "437[") || !strings.Contains(got, `"ok":true`) ||
+		!strings.Contains(got, `"decision":"approve"`) {
 		t.Errorf("acknowledged with %s", got)
 	}
 	heard := <-desk.heard
@@ -38,7 +39,8 @@ func TestAPageAnswers(t *testing.T) {
 		t.Error("nobody knows by which token")
 	}
 	heard.By = ""
-	if d := cmp.Diff(oracle.Answer{ApprovalID: "a-1", Owner: identitytest.Alice.DID, Via: oracle.ViaSocket, Decision: oracle.Approve, InPerson: true}, heard); d != "" {
+	if d := cmp.Diff(oracle.Answer{ApprovalID: "a-1", Owner: identitytest.Alice.DID, Via: oracle.ViaSocket,
+		Decision: oracle.Approve, InPerson: true}, heard); d != "" {
 		t.Error(d)
 	}
 	page.Send(`428["approval_answer",{"approvalId":"a-1","decision":"deny"}]`)

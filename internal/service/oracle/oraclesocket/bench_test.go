@@ -26,7 +26,8 @@ func TestMain(m *testing.M) {
 		goleak.VerifyTestMain(m)
 		return
 	}
-	g := oraclesocket.New(oraclesocket.Deps{Guard: anybody{}, Sessions: anything{}, Bus: busmem.New()}, oraclesocket.Config{Node: "bench"})
+	g := oraclesocket.New(oraclesocket.Deps{Guard: anybody{}, Sessions: anything{}, Bus: busmem.New()},
+		oraclesocket.Config{Node: "bench"})
 	serve := g.Routes()[0].Handler
 	err := socketiotest.ServeForLoad(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { _ = serve(w, r) }))
 	if err != nil {

@@ -39,7 +39,8 @@ type presence struct {
 // nearer orders pages: those whose user signed for them, then the one that the call
 // names, then the one used last. Anybody can give a page the name of another.
 func nearer(a, b presence) int {
-	return cmp.Or(cmp.Compare(rank(b.Signed), rank(a.Signed)), cmp.Compare(rank(b.Named), rank(a.Named)), cmp.Compare(b.Active, a.Active))
+	return cmp.Or(cmp.Compare(rank(b.Signed), rank(a.Signed)), cmp.Compare(rank(b.Named), rank(a.Named)),
+		cmp.Compare(b.Active, a.Active))
 }
 
 func rank(first bool) int {
@@ -123,7 +124,8 @@ func (g *Gateway) here(session, owner, tab string) []presence {
 	for _, s := range g.all.Members(session) {
 		if p := pageOf(s); p.did == owner {
 			found = append(found, presence{
-				Node: g.tag, Socket: s.ID(), Active: p.active.Load(), Named: tab != "" && (tab == p.tab || tab == s.ID()), Signed: p.token != "",
+				Node: g.tag, Socket: s.ID(), Active: p.active.Load(), Named: tab != "" && (tab == p.tab || tab == s.ID()),
+				Signed: p.token != "",
 			})
 		}
 	}
@@ -248,7 +250,8 @@ func (g *Gateway) sendHere(c oracle.Call, socket string, done func(oracle.Outcom
 	if wait <= 0 {
 		return false
 	}
-	if !g.calls.expect(c.ID, &pending{socket: socket, session: c.SessionID, kind: c.Kind, until: c.Deadline, done: done}, wait) {
+	if !g.calls.expect(c.ID, &pending{socket: socket, session: c.SessionID, kind: c.Kind, until: c.Deadline, done: done},
+		wait) {
 		return true // it was sent before
 	}
 	if err := s.Emit(string(c.Kind.Event()), c.Payload()); err != nil {
@@ -270,7 +273,8 @@ func (g *Gateway) answer(_ context.Context, data []byte) ([]byte, error) {
 	switch {
 	case o.Call != nil:
 		id, reply := o.Call.ID, o.Reply
-		s.Sent = g.sendHere(*o.Call, o.Socket, func(out oracle.Outcome) { //nolint:contextcheck // the answer comes long after the order
+		//nolint:contextcheck // the answer comes long after the order
+		s.Sent = g.sendHere(*o.Call, o.Socket, func(out oracle.Outcome) {
 			g.tell(reply, id, out)
 		})
 	case o.About != "":
@@ -349,7 +353,8 @@ func (g *Gateway) settle(s *socketio.Socket, e *socketio.Event, kind oracle.Call
 	accepted := false
 	if err := e.Decode(0, &r); err == nil && r.ToolCallID != "" {
 		accepted = g.calls.settle(r.ToolCallID, r.outcome(kind), func(p *pending) bool {
-			return p.socket == s.ID() && p.kind == kind && (r.SessionID == nil || *r.SessionID == p.session) && g.deps.Now().Before(p.until)
+			return p.socket == s.ID() && p.kind == kind && (r.SessionID == nil || *r.SessionID == p.session) &&
+				g.deps.Now().Before(p.until)
 		})
 	}
 	if e.WantsAck() {

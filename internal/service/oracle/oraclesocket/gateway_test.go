@@ -58,7 +58,8 @@ func fleet(t *testing.T, n int, change ...func(*oraclesocket.Deps, *oraclesocket
 	return nodes
 }
 
-func start(t *testing.T, hints bus.Bus, ids *identity.Service, name string, alone bool, change ...func(*oraclesocket.Deps, *oraclesocket.Config)) *node {
+func start(t *testing.T, hints bus.Bus, ids *identity.Service, name string, alone bool,
+	change ...func(*oraclesocket.Deps, *oraclesocket.Config)) *node {
 	t.Helper()
 	var serve http.Handler
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { serve.ServeHTTP(w, r) }))
@@ -196,14 +197,17 @@ func TestRefusals(t *testing.T) {
 		auth  any
 		want  string
 	}{
-		"no session":          {"", good, `{"message":"Missing sessionId","data":{"statusCode":400}}`},
-		"no credential":       {"sessionId=" + alices, nil, "401"},
-		"empty credentials":   {"sessionId=" + alices, map[string]any{"invocation": "", "ucanDelegation": ""}, "401"},
-		"malformed":           {"sessionId=" + alices, map[string]any{"invocation": "nonsense"}, "Invalid UCAN invocation"},
-		"not even a string":   {"sessionId=" + alices, map[string]any{"invocation": 7}, "Invalid UCAN invocation"},
-		"expired":             {"sessionId=" + alices, n.auth(t, identitytest.Alice, identitytest.Expires(time.Now().Add(-time.Minute))), "Invalid UCAN invocation"},
-		"bad delegation":      {"sessionId=" + alices, map[string]any{"ucanDelegation": "nonsense"}, "401"},
-		"not rescued":         {"sessionId=" + alices, map[string]any{"invocation": "nonsense", "ucanDelegation": identitytest.UserToOracle(t, identitytest.Alice, n.identity.DID())}, "Invalid UCAN invocation"},
+		"no session":        {"", good, `{"message":"Missing sessionId","data":{"statusCode":400}}`},
+		"no credential":     {"sessionId=" + alices, nil, "401"},
+		"empty credentials": {"sessionId=" + alices, map[string]any{"invocation": "", "ucanDelegation": ""}, "401"},
+		"malformed":         {"sessionId=" + alices, map[string]any{"invocation": "nonsense"}, "Invalid UCAN invocation"},
+		"not even a string": {"sessionId=" + alices, map[string]any{"invocation": 7}, "Invalid UCAN invocation"},
+		"expired": {"sessionId=" + alices,
+			n.auth(t, identitytest.Alice, identitytest.Expires(time.Now().Add(-time.Minute))), "Invalid UCAN invocation"},
+		"bad delegation": {"sessionId=" + alices, map[string]any{"ucanDelegation": "nonsense"}, "401"},
+		"not rescued": {"sessionId=" + alices,
+			map[string]any{"invocation": "nonsense", "ucanDelegation": identitytest.UserToOracle(t, identitytest.Alice,
+				n.identity.DID())}, "Invalid UCAN invocation"},
 		"for files":           {"sessionId=" + alices, narrow(identitytest.Can("*", identitytest.Alice.Home(""))), "401"},
 		"for no CID":          {"sessionId=" + alices, narrow(identitytest.CIDs("fs/list", identitytest.Alice.Home(""))), "401"},
 		"for queries":         {"sessionId=" + alices, narrow(identitytest.Can(identity.QueryAbility, identity.QueryResource)), "401"},
@@ -242,7 +246,8 @@ func TestTooManySocketsOfOneUser(t *testing.T) {
 	n := fleet(t, 1, func(_ *oraclesocket.Deps, c *oraclesocket.Config) { c.MaxPerUser = 2 })[0]
 	n.connect(t)
 	n.connect(t)
-	if c, why := socketiotest.TryConnect(t, n.url, "sessionId="+alices, n.auth(t, identitytest.Alice)); c != nil || !strings.Contains(why, "429") {
+	if c, why := socketiotest.TryConnect(t, n.url, "sessionId="+alices, n.auth(t, identitytest.Alice)); c != nil ||
+		!strings.Contains(why, "429") {
 		t.Errorf("a third socket: %s", why)
 	}
 	socketiotest.Connect(t, n.url, "sessionId=bobs", n.auth(t, identitytest.Bob))
@@ -252,7 +257,8 @@ func TestWrongCredentialsAreCounted(t *testing.T) {
 	t.Parallel()
 	n := fleet(t, 1)[0]
 	for range 3 {
-		if c, why := socketiotest.TryConnect(t, n.url, "sessionId="+alices, map[string]any{"invocation": "bad"}); c != nil || !strings.Contains(why, "401") {
+		if c, why := socketiotest.TryConnect(t, n.url, "sessionId="+alices, map[string]any{"invocation": "bad"}); c != nil ||
+			!strings.Contains(why, "401") {
 			t.Errorf("a bad token: %s", why)
 		}
 	}

@@ -86,7 +86,8 @@ func (g *Gateway) refreshAll(ctx context.Context) {
 // refresh tells the pages of a session on this node to read again.
 func (g *Gateway) refresh(session string) {
 	to := oracle.Address{SessionID: session}
-	e, err := oracle.NewEvent(oracle.EventMessageCacheInvalidation, to, oracle.MessageCacheInvalidation{Address: to, Status: plugin.Done})
+	e, err := oracle.NewEvent(oracle.EventMessageCacheInvalidation, to,
+		oracle.MessageCacheInvalidation{Address: to, Status: plugin.Done})
 	if err == nil { // bare, since no turn ended: see oracle.Event
 		err = g.broadcast(session, e.Name, e.Payload)
 	}

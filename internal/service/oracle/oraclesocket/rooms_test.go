@@ -21,7 +21,8 @@ import (
 func event(t *testing.T, name oracle.EventName) oracle.Event {
 	t.Helper()
 	to := oracle.Address{SessionID: alices, RequestID: "r"}
-	e, err := oracle.NewEvent(name, to, oracle.RenderComponentPayload{Address: to, ComponentName: "Widget", Args: json.RawMessage(`{"a":1}`), EventID: "e1"})
+	e, err := oracle.NewEvent(name, to, oracle.RenderComponentPayload{Address: to, ComponentName: "Widget",
+		Args: json.RawMessage(`{"a":1}`), EventID: "e1"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -128,7 +129,8 @@ func answered(t *testing.T, page *socketiotest.Client, from *node, id string) {
 	got := dispatch(t.Context(), from, call(id, oracle.BrowserTool))
 	page.Expect(`42["browser_tool_call",{"sessionId":"$alice:1","requestId":"r","toolCallId":"` + id + `","toolName":"tool","args":{"x":1}}]`)
 	page.Emit("tool_result", map[string]any{"toolCallId": id, "sessionId": alices, "result": map[string]any{"ok": true}})
-	if d := await(t, got); d.err != nil || string(d.outcome.Result) != `{"ok":true}` || d.outcome.Unknown || d.outcome.Error != "" {
+	if d := await(t, got); d.err != nil || string(d.outcome.Result) != `{"ok":true}` || d.outcome.Unknown ||
+		d.outcome.Error != "" {
 		t.Errorf("outcome: %+v %v", d.outcome, d.err)
 	}
 }
@@ -161,8 +163,9 @@ func TestAnActionCall(t *testing.T) {
 		result map[string]any
 		want   oracle.Outcome
 	}{
-		"ok":      {map[string]any{"result": "done"}, oracle.Outcome{Result: json.RawMessage(`"done"`)}},
-		"error":   {map[string]any{"result": map[string]any{"success": false, "error": "inner"}, "error": "outer"}, oracle.Outcome{Error: "outer"}},
+		"ok": {map[string]any{"result": "done"}, oracle.Outcome{Result: json.RawMessage(`"done"`)}},
+		"error": {map[string]any{"result": map[string]any{"success": false, "error": "inner"}, "error": "outer"},
+			oracle.Outcome{Error: "outer"}},
 		"failed":  {map[string]any{"result": map[string]any{"success": false, "error": "inner"}}, oracle.Outcome{Error: "inner"}},
 		"nothing": {map[string]any{}, oracle.Outcome{}},
 		"object":  {map[string]any{"result": nil, "error": map[string]any{"issue": 1}}, oracle.Outcome{Error: `{"issue":1}`}},
@@ -172,7 +175,8 @@ func TestAnActionCall(t *testing.T) {
 		test.result["toolCallId"], test.result["sessionId"] = id, alices
 		c.Emit("action_call_result", test.result)
 		d := await(t, got)
-		if d.err != nil || d.outcome.Error != test.want.Error || test.want.Result != nil && string(d.outcome.Result) != string(test.want.Result) {
+		if d.err != nil || d.outcome.Error != test.want.Error || test.want.Result != nil &&
+			string(d.outcome.Result) != string(test.want.Result) {
 			t.Errorf("%s: %+v %v", id, d.outcome, d.err)
 		}
 	}
@@ -335,7 +339,8 @@ func TestPollingReachesItsNodeThroughAnyOther(t *testing.T) {
 		other.Base = nodes[i].url
 		return &other
 	}
-	if status, answer := at(1).Post("40" + socketiotest.JSON(t, nodes[0].auth(t, identitytest.Alice))); status != 200 || answer != "ok" {
+	if status, answer := at(1).Post("40" + socketiotest.JSON(t, nodes[0].auth(t, identitytest.Alice))); status != 200 ||
+		answer != "ok" {
 		t.Fatalf("a push to another node: %d %s", status, answer)
 	}
 	if _, body := at(2).Get(); !strings.HasPrefix(body, `40{"sid":"`) {
@@ -357,11 +362,13 @@ func TestPollingReachesItsNodeThroughAnyOther(t *testing.T) {
 		t.Errorf("a node that never was: %d %s", status, body)
 	}
 	gone, _ := socketiotest.OpenPolling(t, nodes[2].url, "sessionId="+alices)
-	if status, _ := socketiotest.Do(t, http.MethodPost, nodes[1].url+"?"+gone.Query, "4x"); status != 400 && status != 200 {
+	if status, _ := socketiotest.Do(t, http.MethodPost, nodes[1].url+"?"+gone.Query, "4x"); status != 400 &&
+		status != 200 {
 		t.Errorf("before it goes: %d", status)
 	}
 	nodes[2].stop()
-	if status, body := socketiotest.Do(t, http.MethodGet, nodes[1].url+"?"+gone.Query, ""); status != 400 || body != `{"code":1,"message":"Session ID unknown"}` {
+	if status, body := socketiotest.Do(t, http.MethodGet, nodes[1].url+"?"+gone.Query, ""); status != 400 ||
+		body != `{"code":1,"message":"Session ID unknown"}` {
 		t.Errorf("a node that is gone: %d %s", status, body)
 	}
 }

@@ -104,7 +104,8 @@ func TestEventVectors(t *testing.T) {
 func expectFrame(t *testing.T, got, want string) {
 	t.Helper()
 	var a, b []any
-	if json.Unmarshal([]byte(strings.TrimPrefix(got, "42")), &a) != nil || json.Unmarshal([]byte(strings.TrimPrefix(want, "42")), &b) != nil {
+	if json.Unmarshal([]byte(strings.TrimPrefix(got, "42")), &a) != nil ||
+		json.Unmarshal([]byte(strings.TrimPrefix(want, "42")), &b) != nil {
 		t.Fatalf("received %s, want %s", got, want)
 	}
 	if diff := cmp.Diff(b, a); diff != "" {

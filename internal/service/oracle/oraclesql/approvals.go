@@ -25,7 +25,8 @@ func scanApproval(row scanner) (oracle.Approval, error) {
 		args, decision             string
 		created, expires, answered int64
 	)
-	err := row.Scan(&a.ID, &a.RunID, &a.SessionID, &a.Owner, &a.CallID, &a.Tool, &args, &a.Reason, &created, &expires, &decision, &answered, &a.AnsweredBy, &a.Via)
+	err := row.Scan(&a.ID, &a.RunID, &a.SessionID, &a.Owner, &a.CallID, &a.Tool, &args, &a.Reason, &created, &expires,
+		&decision, &answered, &a.AnsweredBy, &a.Via)
 	if errors.Is(err, sql.ErrNoRows) {
 		return a, oracle.ErrApprovalNotFound
 	}
@@ -63,7 +64,8 @@ func (st *Store) Pause(ctx context.Context, p run.Pausing) error {
 			_, err := tx.ExecContext(ctx, `INSERT INTO oracle_approvals
 				(id, run_id, session_id, owner, call_id, tool, args, reason, created_ms, expires_ms)
 				VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, `+now+` + $10)`,
-				a.ID, a.RunID, a.SessionID, a.Owner, a.CallID, a.Tool, string(a.Args), a.Reason, sqldb.MS(a.CreatedAt), p.For.Milliseconds())
+				a.ID, a.RunID, a.SessionID, a.Owner, a.CallID, a.Tool, string(a.Args), a.Reason,
+				sqldb.MS(a.CreatedAt), p.For.Milliseconds())
 			if err != nil {
 				return fmt.Errorf("insert approval: %w", err)
 			}

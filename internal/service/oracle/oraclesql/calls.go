@@ -23,7 +23,8 @@ func scanCall(row scanner) (call.Record, error) {
 		framed                          int64
 		created, started, ended, expiry int64
 	)
-	err := row.Scan(&r.ID, &r.SessionID, &r.Owner, &r.Node, &r.Type, &r.Status, &r.Reason, &r.Voice, &r.Language, &framed, &r.Fingerprint, &r.Agreement,
+	err := row.Scan(&r.ID, &r.SessionID, &r.Owner, &r.Node, &r.Type, &r.Status, &r.Reason, &r.Voice, &r.Language, &framed,
+		&r.Fingerprint, &r.Agreement,
 		&created, &started, &ended, &expiry, &r.Recording.State, &r.Recording.Path, &r.Recording.Ref)
 	if errors.Is(err, sql.ErrNoRows) {
 		return r, call.ErrNotFound
@@ -58,7 +59,8 @@ func (st *Store) CreateCall(ctx context.Context, r call.Record, c call.Claim) er
 			 recording_state, recording_path, recording_ref)
 			SELECT $1, s.id, s.owner, $2, $3, 'pending', $4, $5, $6, $7, $8, $9, $10, `+st.db.Dialect().NowMS()+` + $11, $12, $13, $14
 			FROM oracle_sessions s WHERE s.id = $15 AND s.owner = $16`,
-			r.ID, r.Node, string(r.Type), r.Voice, r.Language, framed, r.Fingerprint, r.Agreement, sqldb.MS(r.CreatedAt), sqldb.MS(r.ExpiresAt),
+			r.ID, r.Node, string(r.Type), r.Voice, r.Language, framed, r.Fingerprint, r.Agreement, sqldb.MS(r.CreatedAt),
+			sqldb.MS(r.ExpiresAt),
 			c.TTL.Milliseconds(), string(r.Recording.State), r.Recording.Path, r.Recording.Ref, r.SessionID, r.Owner)
 		if err != nil {
 			return fmt.Errorf("insert call: %w", err)
@@ -97,7 +99,8 @@ func (st *Store) Calls(ctx context.Context, owner, sessionID string, limit int) 
 }
 
 // AdvanceCall moves a call on.
-func (st *Store) AdvanceCall(ctx context.Context, owner, id string, to call.Status, why call.Reason, at time.Time) (call.Record, bool, error) {
+func (st *Store) AdvanceCall(ctx context.Context, owner, id string, to call.Status, why call.Reason,
+	at time.Time) (call.Record, bool, error) {
 	var (
 		out     call.Record
 		changed bool
@@ -197,7 +200,8 @@ func (st *Store) SetRecording(ctx context.Context, id string, to call.RecordingS
 }
 
 // ClaimRecordings finds recordings that nobody has finished.
-func (st *Store) ClaimRecordings(ctx context.Context, due call.Due, while time.Duration, limit int) ([]call.Record, error) {
+func (st *Store) ClaimRecordings(ctx context.Context, due call.Due, while time.Duration,
+	limit int) ([]call.Record, error) {
 	const open = `status = 'ended' AND recording_state = 'on' AND (ended_ms <= $1 OR reason = $2 AND ended_ms <= $3) AND recording_due_ms <= `
 	now := st.db.Dialect().NowMS()
 	ended, lost := sqldb.MS(due.Ended), sqldb.MS(due.Lost)

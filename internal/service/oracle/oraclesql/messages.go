@@ -28,7 +28,8 @@ func scanMessage(row scanner) (oracle.Message, error) {
 		state, failure     string
 		created            int64
 	)
-	if err := row.Scan(&m.SessionID, &m.Turn, &m.Seq, &m.ID, &m.RunID, &role, &m.Content, &m.Reasoning, &calls, &files, &created, &m.Note, &state, &failure); err != nil {
+	if err := row.Scan(&m.SessionID, &m.Turn, &m.Seq, &m.ID, &m.RunID, &role, &m.Content, &m.Reasoning, &calls, &files,
+		&created, &m.Note, &state, &failure); err != nil {
 		return m, fmt.Errorf("read message: %w", err)
 	}
 	m.Role, m.CreatedAt = oracle.Role(role), sqldb.Time(created)
@@ -90,7 +91,8 @@ func insertMessage(ctx context.Context, tx sqldb.Querier, m oracle.Message) erro
 	_, err = tx.ExecContext(ctx, `INSERT INTO oracle_messages
 		(session_id, turn, seq, id, run_id, role, content, reasoning, tool_calls, attachments, created_ms, note, model_state, failure)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)`,
-		m.SessionID, m.Turn, m.Seq, m.ID, m.RunID, string(m.Role), m.Content, m.Reasoning, calls, files, sqldb.MS(m.CreatedAt), m.Note, string(state), string(failure))
+		m.SessionID, m.Turn, m.Seq, m.ID, m.RunID, string(m.Role), m.Content, m.Reasoning, calls, files,
+		sqldb.MS(m.CreatedAt), m.Note, string(state), string(failure))
 	if err != nil {
 		return fmt.Errorf("insert message: %w", err)
 	}
@@ -171,7 +173,8 @@ func exists(ctx context.Context, tx sqldb.Querier, text string, args ...any) (bo
 }
 
 // turnRange finds the first and last turn of a page; (0, 0) when it is empty.
-func turnRange(ctx context.Context, tx sqldb.Querier, owner, sessionID string, q oracle.PageQuery) (low, high int64, err error) {
+func turnRange(ctx context.Context, tx sqldb.Querier, owner, sessionID string,
+	q oracle.PageQuery) (low, high int64, err error) {
 	const turns = `SELECT DISTINCT m.turn` + ofOwner + isShown
 	text, bound, order := turns+` AND m.turn > $3`, int64(0), ` DESC`
 	cursor := q.Before + q.After
@@ -205,7 +208,8 @@ func turnRange(ctx context.Context, tx sqldb.Querier, owner, sessionID string, q
 }
 
 // findCursor returns the turn of a message, and whether the turn goes on after it.
-func findCursor(ctx context.Context, tx sqldb.Querier, owner, sessionID, id string) (turn int64, split bool, err error) {
+func findCursor(ctx context.Context, tx sqldb.Querier, owner, sessionID,
+	id string) (turn int64, split bool, err error) {
 	var seq int64
 	err = tx.QueryRowContext(ctx, `SELECT m.turn, m.seq`+ofOwner+` AND m.id = $3`, sessionID, owner, id).Scan(&turn, &seq)
 	if errors.Is(err, sql.ErrNoRows) {

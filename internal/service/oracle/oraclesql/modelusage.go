@@ -25,7 +25,8 @@ func (st *Store) AddUsage(ctx context.Context, rows []usage.Row) error {
 		}
 		values = append(values, "("+strings.Join(marks, ", ")+")")
 		u := r.Usage
-		args = append(args, r.Day, r.Owner, r.Model, r.Source, r.Calls, r.Failed, u.InputTokens, u.CachedTokens, u.OutputTokens, u.ReasoningTokens, u.CostMicros, r.FirstMS, r.Firsts)
+		args = append(args, r.Day, r.Owner, r.Model, r.Source, r.Calls, r.Failed, u.InputTokens, u.CachedTokens,
+			u.OutputTokens, u.ReasoningTokens, u.CostMicros, r.FirstMS, r.Firsts)
 	}
 	_, err := st.db.WriteOne(sqldb.Later(ctx), `INSERT INTO oracle_model_usage
 		(day, owner, model, source, calls, failed, input, cached, output, reasoning, cost_micros, first_ms, firsts) VALUES `+strings.Join(values, ", ")+`
@@ -91,7 +92,8 @@ func (st *Store) Usage(ctx context.Context, q usage.Query) ([]usage.Row, error) 
 	return collect(rows, func(row scanner) (usage.Row, error) {
 		var r usage.Row
 		u := &r.Usage
-		err := row.Scan(&r.Day, &r.Owner, &r.Model, &r.Source, &r.Calls, &r.Failed, &u.InputTokens, &u.CachedTokens, &u.OutputTokens, &u.ReasoningTokens, &u.CostMicros, &r.FirstMS, &r.Firsts)
+		err := row.Scan(&r.Day, &r.Owner, &r.Model, &r.Source, &r.Calls, &r.Failed, &u.InputTokens, &u.CachedTokens,
+			&u.OutputTokens, &u.ReasoningTokens, &u.CostMicros, &r.FirstMS, &r.Firsts)
 		return r, err
 	})
 }

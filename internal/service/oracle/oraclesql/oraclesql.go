@@ -54,7 +54,8 @@ func scanSession(row scanner, more ...any) (oracle.Session, error) {
 		loaded           string
 	)
 	err := row.Scan(append([]any{
-		&s.ID, &s.Owner, &s.Title, &s.Key, &s.RoomID, &created, &updated, &s.Messages, &s.Summary, &s.SummaryThrough, &loaded, &expires, &s.Branch,
+		&s.ID, &s.Owner, &s.Title, &s.Key, &s.RoomID, &created, &updated, &s.Messages, &s.Summary, &s.SummaryThrough, &loaded,
+		&expires, &s.Branch,
 	}, more...)...)
 	if errors.Is(err, sql.ErrNoRows) {
 		return s, oracle.ErrSessionNotFound

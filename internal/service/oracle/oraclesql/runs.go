@@ -34,7 +34,8 @@ func scanRun(row scanner) (oracle.Run, error) {
 		abort, created, ended      int64
 		pauseEpoch                 int64
 	)
-	err := row.Scan(&r.ID, &r.SessionID, &r.Owner, &r.RequestID, &r.MessageID, &r.Turn, &status, &r.Epoch, &r.Attempt, &r.NextSeq, &abort,
+	err := row.Scan(&r.ID, &r.SessionID, &r.Owner, &r.RequestID, &r.MessageID, &r.Turn, &status, &r.Epoch, &r.Attempt,
+		&r.NextSeq, &abort,
 		&request, &checkpoint, &r.ErrorKind, &r.Model, &usage, &r.Steps, &created, &ended, &r.BeganBy,
 		&pauseEpoch, &r.Pauses)
 	if errors.Is(err, sql.ErrNoRows) {
@@ -116,7 +117,8 @@ func (st *Store) Begin(ctx context.Context, b run.Begin) (run.Begun, error) {
 		_, err = tx.ExecContext(ctx, `INSERT INTO oracle_runs
 			(id, session_id, owner, request_id, message_id, turn, status, node, epoch, lease_ms, attempt, next_seq, request, created_ms, opening, began_by)
 			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, `+lease+`, $10, $11, $12, $13, $14, $15)`,
-			r.ID, r.SessionID, r.Owner, r.RequestID, r.MessageID, r.Turn, string(r.Status), b.Node, r.Epoch, r.Attempt, r.NextSeq,
+			r.ID, r.SessionID, r.Owner, r.RequestID, r.MessageID, r.Turn, string(r.Status), b.Node, r.Epoch, r.Attempt,
+			r.NextSeq,
 			string(request), sqldb.MS(r.CreatedAt), encodeFrames(frames), r.BeganBy)
 		if err != nil {
 			return fmt.Errorf("insert run: %w", err)
@@ -158,7 +160,8 @@ func sameRequest(ctx context.Context, tx sqldb.Querier, b run.Begin, out *run.Be
 // It also locks the session, so that what follows sees its runs at rest. The
 // session was used at began, and is again: within a second that is the same to
 // those who list sessions, and the index of that list is left alone.
-func nextMessage(ctx context.Context, tx sqldb.Querier, owner, sessionID string, n int, began int64, at time.Time) (int64, error) {
+func nextMessage(ctx context.Context, tx sqldb.Querier, owner, sessionID string, n int, began int64,
+	at time.Time) (int64, error) {
 	text, args := `UPDATE oracle_sessions SET next_seq = next_seq + $1, messages = messages + $1, unread = 1
 		WHERE id = $2 AND owner = $3 RETURNING next_seq`, []any{n, sessionID, owner}
 	if now := sqldb.MS(at); now-began >= 1000 {
@@ -179,7 +182,8 @@ func nextMessage(ctx context.Context, tx sqldb.Querier, owner, sessionID string,
 
 // enterSession is nextMessage for a new turn: it also returns the session, and
 // how many of its runs are live.
-func enterSession(ctx context.Context, tx sqldb.Querier, owner, id string, at time.Time) (s oracle.Session, seq, live int64, err error) {
+func enterSession(ctx context.Context, tx sqldb.Querier, owner, id string,
+	at time.Time) (s oracle.Session, seq, live int64, err error) {
 	s, err = scanSession(tx.QueryRowContext(ctx, `UPDATE oracle_sessions
 		SET next_seq = next_seq + 1, messages = messages + 1, unread = 1, updated_ms = CASE WHEN updated_ms > $1 THEN updated_ms ELSE $1 END
 		WHERE id = $2 AND owner = $3 RETURNING `+sessionColumns+`, next_seq,

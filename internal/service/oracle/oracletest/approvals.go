@@ -24,7 +24,8 @@ func Rest(t testing.TB, st run.Store, r oracle.Run, lasts time.Duration, calls .
 	}
 	for _, id := range calls {
 		p.Approvals = append(p.Approvals, oracle.Approval{
-			ID: oracle.NewID(), RunID: r.ID, SessionID: r.SessionID, Owner: r.Owner, CallID: id, Tool: "send", Args: json.RawMessage(`{"to":"bob"}`),
+			ID: oracle.NewID(), RunID: r.ID, SessionID: r.SessionID, Owner: r.Owner, CallID: id, Tool: "send",
+			Args:   json.RawMessage(`{"to":"bob"}`),
 			Reason: oracle.AsksConfirm, CreatedAt: time.Now(),
 		})
 	}
@@ -77,7 +78,8 @@ func testApprovals(t *testing.T, st Store) {
 		t.Errorf("it was approved by way of another session: %v", err)
 	}
 	got, ready, err := st.Answer(ctx, answerTo(c1, Owner, oracle.Approve))
-	if err != nil || ready || got.Decision != oracle.Approve || got.AnsweredBy != "token" || got.Via != oracle.ViaHTTP || got.AnsweredAt.IsZero() {
+	if err != nil || ready || got.Decision != oracle.Approve || got.AnsweredBy != "token" || got.Via != oracle.ViaHTTP ||
+		got.AnsweredAt.IsZero() {
 		t.Errorf("first answer: %+v %v %v", got, ready, err)
 	}
 	if _, ready, err = st.Answer(ctx, answerTo(c1, Owner, oracle.Approve)); err != nil || ready {
@@ -145,7 +147,8 @@ func testApprovalsEnd(t *testing.T, st Store) {
 			r := Say(t, st, s.ID, "send it", oracle.Interrupt).Run
 			p := Rest(t, st, r, end.lasts, "c1")
 			end.stop(t, r)
-			if _, _, err := st.Answer(t.Context(), answerTo(p.Approvals[0], Owner, oracle.Approve)); !errors.Is(err, oracle.ErrApprovalOver) {
+			if _, _, err := st.Answer(t.Context(), answerTo(p.Approvals[0], Owner, oracle.Approve)); !errors.Is(err,
+				oracle.ErrApprovalOver) {
 				t.Errorf("answered too late: %v", err)
 			}
 			ids, err := st.Claimable(t.Context(), 0, 10)

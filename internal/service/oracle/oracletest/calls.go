@@ -26,7 +26,8 @@ func TestCalls(t *testing.T, open func(t *testing.T) CallStore) {
 	now := time.UnixMilli(1_800_000_000_000).UTC()
 	record := func(id, owner string) call.Record {
 		return call.Record{
-			ID: id, SessionID: "s-" + owner, Owner: owner, Node: "n1", Type: call.Video, Status: call.Pending, Voice: "v", Language: "en", Framed: true,
+			ID: id, SessionID: "s-" + owner, Owner: owner, Node: "n1", Type: call.Video, Status: call.Pending, Voice: "v",
+			Language: "en", Framed: true,
 			Fingerprint: "sha-256 AB", Agreement: "key", CreatedAt: now, ExpiresAt: now.Add(time.Hour),
 		}
 	}
@@ -51,7 +52,8 @@ func TestCalls(t *testing.T, open func(t *testing.T) CallStore) {
 		if _, err := s.Call(t.Context(), "bob", "a"); !errors.Is(err, call.ErrNotFound) {
 			t.Errorf("another's call: %v", err)
 		}
-		if _, _, err := s.AdvanceCall(t.Context(), "bob", "a", call.Ended, call.Hangup, now); !errors.Is(err, call.ErrNotFound) {
+		if _, _, err := s.AdvanceCall(t.Context(), "bob", "a", call.Ended, call.Hangup, now); !errors.Is(err,
+			call.ErrNotFound) {
 			t.Errorf("ending another's call: %v", err)
 		}
 		if _, err := s.Calls(t.Context(), "bob", "s-alice", 10); !errors.Is(err, oracle.ErrSessionNotFound) {
@@ -74,16 +76,19 @@ func TestCalls(t *testing.T, open func(t *testing.T) CallStore) {
 		if err != nil || !changed || r.Status != call.Active || !r.StartedAt.Equal(now.Add(time.Second)) {
 			t.Errorf("%+v %v %v", r, changed, err)
 		}
-		if r, changed, err = step(call.Active, "", now.Add(time.Minute)); err != nil || changed || !r.StartedAt.Equal(now.Add(time.Second)) {
+		if r, changed, err = step(call.Active, "", now.Add(time.Minute)); err != nil || changed ||
+			!r.StartedAt.Equal(now.Add(time.Second)) {
 			t.Errorf("again: %+v %v %v", r, changed, err)
 		}
 		if _, _, err = step(call.Pending, "", now); !errors.Is(err, call.ErrBackwards) {
 			t.Errorf("back: %v", err)
 		}
-		if r, changed, err = step(call.Ended, call.Hangup, now.Add(2*time.Second)); err != nil || !changed || r.Reason != call.Hangup || !r.EndedAt.Equal(now.Add(2*time.Second)) {
+		if r, changed, err = step(call.Ended, call.Hangup, now.Add(2*time.Second)); err != nil || !changed ||
+			r.Reason != call.Hangup || !r.EndedAt.Equal(now.Add(2*time.Second)) {
 			t.Errorf("%+v %v %v", r, changed, err)
 		}
-		if r, changed, err = step(call.Ended, call.Timeout, now.Add(time.Hour)); err != nil || changed || r.Reason != call.Hangup {
+		if r, changed, err = step(call.Ended, call.Timeout, now.Add(time.Hour)); err != nil || changed ||
+			r.Reason != call.Hangup {
 			t.Errorf("ended again: %+v %v %v", r, changed, err)
 		}
 		if _, _, err = step(call.Active, "", now); !errors.Is(err, call.ErrBackwards) {
@@ -155,7 +160,8 @@ func TestCalls(t *testing.T, open func(t *testing.T) CallStore) {
 	t.Run("an unfinished recording is somebody's to finish", func(t *testing.T) {
 		t.Parallel()
 		s := fresh(t)
-		for id, why := range map[string]call.Reason{"plain": call.Hangup, "on": call.Hangup, "lost": call.Interrupted, "talking": ""} {
+		for id, why := range map[string]call.Reason{"plain": call.Hangup, "on": call.Hangup, "lost": call.Interrupted,
+			"talking": ""} {
 			r := record(id, "alice")
 			if id != "plain" {
 				r.Recording = call.Recording{State: call.RecordingOn, Path: "/recordings/" + id, Ref: "u-" + id}

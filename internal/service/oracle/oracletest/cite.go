@@ -27,18 +27,20 @@ type library struct{}
 
 // Describe implements plugin.Plugin.
 func (library) Describe() plugin.Description {
-	return plugin.Description{Name: "library", Manifest: plugin.Manifest{Title: "Library", Summary: "Looks up.", WhenToUse: []string{"looking up"}, Visibility: plugin.Always}}
+	return plugin.Description{Name: "library",
+		Manifest: plugin.Manifest{Title: "Library", Summary: "Looks up.", WhenToUse: []string{"looking up"}, Visibility: plugin.Always}}
 }
 
 // Tools implements plugin.ToolProvider.
 func (library) Tools() []plugin.Tool {
-	return []plugin.Tool{{Name: "look_up", Description: "Look up.", ReadOnly: true, Run: func(context.Context, *plugin.Runtime, json.RawMessage) (plugin.Result, error) {
-		r := plugin.Text("passages")
-		r.Citations = []plugin.Citation{
-			{Number: 1, Collection: "c", Document: "mill", Passage: "c/mill/0", Title: "Mill", Name: "mill.pdf", Page: 3, Text: "The mill grinds on Fridays."},
-			{Number: 2, Collection: "c", Document: "clinic", Passage: "c/clinic/1", Name: "clinic.txt", Text: "The clinic opens at eight."},
-			{Number: 3, Collection: "c", Document: "other", Passage: "c/other/0", Title: "Other", Text: "Nobody cites this."},
-		}
-		return r, nil
-	}}}
+	return []plugin.Tool{{Name: "look_up", Description: "Look up.", ReadOnly: true,
+		Run: func(context.Context, *plugin.Runtime, json.RawMessage) (plugin.Result, error) {
+			r := plugin.Text("passages")
+			r.Citations = []plugin.Citation{
+				{Number: 1, Collection: "c", Document: "mill", Passage: "c/mill/0", Title: "Mill", Name: "mill.pdf", Page: 3, Text: "The mill grinds on Fridays."},
+				{Number: 2, Collection: "c", Document: "clinic", Passage: "c/clinic/1", Name: "clinic.txt", Text: "The clinic opens at eight."},
+				{Number: 3, Collection: "c", Document: "other", Passage: "c/other/0", Title: "Other", Text: "Nobody cites this."},
+			}
+			return r, nil
+		}}}
 }

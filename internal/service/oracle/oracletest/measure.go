@@ -16,12 +16,15 @@ func testMeasure(t *testing.T, st Store) {
 	const limit, tries = 4, 10
 	now := time.Now()
 	send := func(session, request, sponsor string, once bool, m oracle.Measure) error {
-		r := oracle.Run{ID: oracle.NewID(), SessionID: session, Owner: Owner, RequestID: request, MessageID: oracle.NewID(), CreatedAt: now}
+		r := oracle.Run{ID: oracle.NewID(), SessionID: session, Owner: Owner, RequestID: request, MessageID: oracle.NewID(),
+			CreatedAt: now}
 		r.Request.Sponsor = sponsor
 		_, err := st.Begin(t.Context(), run.Begin{
-			Run: r, Once: once, OtherRequestID: oracle.NewID(), MaxQueue: 16, Node: "node", TTL: time.Minute, Multitask: oracle.Enqueue, Measure: m,
-			Message: oracle.Message{ID: r.MessageID, SessionID: session, RunID: r.ID, Role: oracle.Human, Content: "hello", CreatedAt: now},
-			Frames:  func(oracle.Run) ([]oracle.Frame, error) { return nil, nil },
+			Run: r, Once: once, OtherRequestID: oracle.NewID(), MaxQueue: 16, Node: "node", TTL: time.Minute,
+			Multitask: oracle.Enqueue, Measure: m,
+			Message: oracle.Message{ID: r.MessageID, SessionID: session, RunID: r.ID, Role: oracle.Human, Content: "hello",
+				CreatedAt: now},
+			Frames: func(oracle.Run) ([]oracle.Frame, error) { return nil, nil },
 		})
 		return err
 	}
@@ -49,7 +52,8 @@ func testMeasure(t *testing.T, st Store) {
 	// What was sent before is not counted again, and nobody pays for another.
 	must(t, send(first.ID, "once-1", "", true, oracle.Measure{Messages: limit}))
 	must(t, send(first.ID, oracle.NewID(), Stranger, false, oracle.Measure{Messages: 1}))
-	if err := send(first.ID, oracle.NewID(), Stranger, false, oracle.Measure{Messages: 1}); fault.From(err).Code != oracle.CodeMessages {
+	if err := send(first.ID, oracle.NewID(), Stranger, false,
+		oracle.Measure{Messages: 1}); fault.From(err).Code != oracle.CodeMessages {
 		t.Errorf("the sponsor's second message: %v", err)
 	}
 	// A refused message leaves nothing behind: one more fits when there is room for it.
@@ -66,7 +70,8 @@ func testMeasure(t *testing.T, st Store) {
 	if got, err := st.Cost(t.Context(), "nobody", now); err != nil || got != 0 {
 		t.Errorf("cost of nobody %d, %v", got, err)
 	}
-	if err := send(first.ID, oracle.NewID(), "", false, oracle.Measure{CostMicros: 100}); fault.From(err).Code != oracle.CodeCost {
+	if err := send(first.ID, oracle.NewID(), "", false,
+		oracle.Measure{CostMicros: 100}); fault.From(err).Code != oracle.CodeCost {
 		t.Errorf("a day that is spent: %v", err)
 	}
 	must(t, send(first.ID, oracle.NewID(), "", false, oracle.Measure{CostMicros: 101}))

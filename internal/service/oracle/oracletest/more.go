@@ -69,7 +69,8 @@ func testWhole(t *testing.T, st Store) {
 		done := end.Frames[0]
 		end.Frames = nil
 		for i := range 3 {
-			f, err := oracle.NewFrame(oracle.FrameMessage, oracle.MessageFrame{Content: strings.Repeat("x", size) + "\n" + fmt.Sprint(i)})
+			f, err := oracle.NewFrame(oracle.FrameMessage,
+				oracle.MessageFrame{Content: strings.Repeat("x", size) + "\n" + fmt.Sprint(i)})
 			must(t, err)
 			f.Seq = r.NextSeq + int64(i)
 			end.Frames = append(end.Frames, f)

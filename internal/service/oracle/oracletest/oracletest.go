@@ -107,7 +107,8 @@ func testSessions(t *testing.T, st Store) {
 	got, err := st.Session(ctx, Owner, made[0].ID)
 	must(t, err)
 	want := made[0]
-	want.Title, want.Summary, want.SummaryThrough, want.Loaded, want.UpdatedAt = "Bees", "about bees", 4, []string{"files"}, got.UpdatedAt
+	want.Title, want.Summary, want.SummaryThrough, want.Loaded, want.UpdatedAt = "Bees", "about bees", 4,
+		[]string{"files"}, got.UpdatedAt
 	if d := cmp.Diff(want, got); d != "" {
 		t.Error(d)
 	}
@@ -122,7 +123,8 @@ func testSessions(t *testing.T, st Store) {
 
 func testThreads(t *testing.T, st Store) {
 	open := func(owner, key string) string {
-		s, err := st.OpenSession(t.Context(), oracle.Session{ID: oracle.NewID(), Owner: owner, Title: "x", Key: key, CreatedAt: time.Now(), UpdatedAt: time.Now()})
+		s, err := st.OpenSession(t.Context(), oracle.Session{ID: oracle.NewID(), Owner: owner, Title: "x", Key: key,
+			CreatedAt: time.Now(), UpdatedAt: time.Now()})
 		must(t, err)
 		return s.ID
 	}
@@ -140,12 +142,14 @@ func Say(t testing.TB, st run.Store, session, text string, how oracle.Multitask)
 	return b
 }
 
-func say(t testing.TB, st run.Store, session, text string, how oracle.Multitask, request string, once bool) (run.Begun, error) {
+func say(t testing.TB, st run.Store, session, text string, how oracle.Multitask, request string,
+	once bool) (run.Begun, error) {
 	t.Helper()
 	return ask(t, st, session, oracle.TurnRequest{Message: text}, how, request, once)
 }
 
-func ask(t testing.TB, st run.Store, session string, q oracle.TurnRequest, how oracle.Multitask, request string, once bool) (run.Begun, error) {
+func ask(t testing.TB, st run.Store, session string, q oracle.TurnRequest, how oracle.Multitask, request string,
+	once bool) (run.Begun, error) {
 	t.Helper()
 	now := time.Now()
 	r := oracle.Run{
@@ -153,8 +157,9 @@ func ask(t testing.TB, st run.Store, session string, q oracle.TurnRequest, how o
 		Request: q, BeganBy: "token of " + q.Message,
 	}
 	return st.Begin(t.Context(), run.Begin{
-		Run:            r,
-		Message:        oracle.Message{ID: r.MessageID, SessionID: session, RunID: r.ID, Role: oracle.Human, Content: q.Message, CreatedAt: now},
+		Run: r,
+		Message: oracle.Message{ID: r.MessageID, SessionID: session, RunID: r.ID, Role: oracle.Human,
+			Content: q.Message, CreatedAt: now},
 		OtherRequestID: oracle.NewID(), Once: once, Multitask: how, MaxQueue: 2, Node: "n1", TTL: time.Minute,
 		Frames: func(r oracle.Run) ([]oracle.Frame, error) {
 			f, err := oracle.NewFrame(oracle.FrameRun, oracle.RunFrame{RunID: r.ID})
@@ -189,7 +194,8 @@ func testModelSide(t *testing.T, st Store) {
 	s := NewSession(t, st)
 	m := oracle.Message{
 		ID: oracle.NewID(), Role: oracle.AI, Content: "x", CreatedAt: time.Now(), Note: "It is noon.",
-		State: &oracle.ModelState{Through: 7, ModelState: plugin.ModelState{Provider: "p", Model: "m", Data: json.RawMessage(`{"a":"\u003c"}`)}},
+		State: &oracle.ModelState{Through: 7,
+			ModelState: plugin.ModelState{Provider: "p", Model: "m", Data: json.RawMessage(`{"a":"\u003c"}`)}},
 	}
 	must(t, st.Finish(t.Context(), ending(t, Say(t, st, s.ID, "hi", oracle.Interrupt).Run, m)))
 	got, err := st.Messages(t.Context(), s.Owner, s.ID, 0)
@@ -228,7 +234,8 @@ func testPages(t *testing.T, st Store) {
 		{"before the first", oracle.PageQuery{Limit: 2, Before: human[0]}, nil, false, false},
 		{"after a whole turn", oracle.PageQuery{Limit: 2, After: ai[1]}, []string{"q2", "a2", "q3", "a3"}, true, true},
 		{"after a split turn", oracle.PageQuery{Limit: 1, After: human[1]}, []string{"q1", "a1"}, true, true},
-		{"all", oracle.PageQuery{Limit: 100}, []string{"q0", "a0", "q1", "a1", "q2", "a2", "q3", "a3", "q4", "a4"}, false, false},
+		{"all", oracle.PageQuery{Limit: 100}, []string{"q0", "a0", "q1", "a1", "q2", "a2", "q3", "a3", "q4", "a4"}, false,
+			false},
 	} {
 		p, err := st.Page(ctx, Owner, s.ID, c.q)
 		must(t, err)
@@ -239,7 +246,8 @@ func testPages(t *testing.T, st Store) {
 			t.Errorf("%s: older %v newer %v", c.name, p.HasOlder, p.HasNewer)
 		}
 	}
-	if _, err := st.Page(ctx, Owner, s.ID, oracle.PageQuery{Limit: 1, Before: "nobody"}); !errors.Is(err, oracle.ErrUnknownCursor) {
+	if _, err := st.Page(ctx, Owner, s.ID, oracle.PageQuery{Limit: 1, Before: "nobody"}); !errors.Is(err,
+		oracle.ErrUnknownCursor) {
 		t.Errorf("unknown cursor: %v", err)
 	}
 	if p, err := st.Page(ctx, Stranger, s.ID, oracle.PageQuery{Limit: 1}); err != nil || len(p.Messages) != 0 {
@@ -318,13 +326,15 @@ func testFencing(t *testing.T, st Store) {
 	}
 	taken, err := st.Claim(ctx, r.ID, "n2", time.Minute)
 	must(t, err)
-	if taken.Epoch != 2 || taken.Attempt != 2 || taken.Status != oracle.Recovering || taken.NextSeq != 1<<oracle.AttemptShift {
+	if taken.Epoch != 2 || taken.Attempt != 2 || taken.Status != oracle.Recovering ||
+		taken.NextSeq != 1<<oracle.AttemptShift {
 		t.Fatalf("taken over: %+v", taken)
 	}
 	f, err := oracle.NewFrame(oracle.FrameMessage, oracle.MessageFrame{Content: "late"})
 	must(t, err)
 	f.Seq = r.NextSeq
-	if _, err := st.Append(ctx, run.Batch{RunID: r.ID, Epoch: 1, Frames: []oracle.Frame{f}}); !errors.Is(err, run.ErrLost) {
+	if _, err := st.Append(ctx, run.Batch{RunID: r.ID, Epoch: 1, Frames: []oracle.Frame{f}}); !errors.Is(err,
+		run.ErrLost) {
 		t.Errorf("the old node wrote: %v", err)
 	}
 	if err := st.Finish(ctx, ending(t, r)); !errors.Is(err, run.ErrLost) {

@@ -30,16 +30,17 @@ func searches(t *testing.T, st Store) []func(text string, limit, offset int) tal
 		}
 		return r
 	}
-	return []func(text string, limit, offset int) talksearch.Result{find, func(text string, limit, offset int) talksearch.Result {
-		t.Helper()
-		for more := true; more; {
-			var err error
-			more, err = s.IndexOnce(t.Context())
-			must(t, err)
-		}
-		must(t, s.TidyOnce(t.Context()))
-		return find(text, limit, offset)
-	}}
+	return []func(text string, limit, offset int) talksearch.Result{find,
+		func(text string, limit, offset int) talksearch.Result {
+			t.Helper()
+			for more := true; more; {
+				var err error
+				more, err = s.IndexOnce(t.Context())
+				must(t, err)
+			}
+			must(t, s.TidyOnce(t.Context()))
+			return find(text, limit, offset)
+		}}
 }
 
 func testSearch(t *testing.T, st Store) {
@@ -52,7 +53,8 @@ func testSearch(t *testing.T, st Store) {
 	}
 	bees := talk("Bees in spring", "When do they fly?", "On warm days, above 10 °C.")
 	apples := talk("Äpfel und Birnen", "What grows here?", "Plums, 100% of them; a_b \\ c. Bees help.")
-	foreign := oracle.Session{ID: oracle.NewID(), Owner: Stranger, Title: "Bees elsewhere", CreatedAt: time.Now(), UpdatedAt: time.Now()}
+	foreign := oracle.Session{ID: oracle.NewID(), Owner: Stranger, Title: "Bees elsewhere", CreatedAt: time.Now(),
+		UpdatedAt: time.Now()}
 	must(t, st.CreateSession(t.Context(), foreign))
 
 	for i, find := range searches(t, st) {
@@ -89,7 +91,8 @@ func testSearch(t *testing.T, st Store) {
 		if found := find("bees", 1, 1); found.Total != 2 || len(found.Hits) != 1 {
 			t.Fatalf("%d: second page: %+v", i, found)
 		}
-		if found := find("grows plums bees", 1, 0); len(found.Hits) != 1 || found.Hits[0].Title != "Äpfel und Birnen" || found.Hits[0].Excerpt != "Plums, 100% of them; a_b \\ c. Bees help." {
+		if found := find("grows plums bees", 1, 0); len(found.Hits) != 1 || found.Hits[0].Title != "Äpfel und Birnen" ||
+			found.Hits[0].Excerpt != "Plums, 100% of them; a_b \\ c. Bees help." {
 			t.Fatalf("%d: the message with most of the words: %+v", i, found)
 		}
 		if found := find("spring", 1, 0); len(found.Hits) != 1 || found.Hits[0].Excerpt != "" {

@@ -85,13 +85,15 @@ func testVersions(t *testing.T, st Store) {
 	if err != nil || len(page.Messages) != 4 || page.Messages[3].Content != "on c" || !page.HasOlder || page.HasNewer {
 		t.Errorf("the newest turns: %+v %v", page, err)
 	}
-	if page, err = st.Page(ctx, Owner, s.ID, oracle.PageQuery{Limit: 9, Before: edited}); err != nil || len(page.Messages) != 6 {
+	if page, err = st.Page(ctx, Owner, s.ID, oracle.PageQuery{Limit: 9, Before: edited}); err != nil ||
+		len(page.Messages) != 6 {
 		t.Errorf("before a message that is not shown: %d %v", len(page.Messages), err)
 	}
 	choose(edited)
 	expect("and forth", "a", "on a", "B", "again on B", "d", "on d")
 	versions, err := st.Versions(ctx, Owner, s.ID, 3)
-	if err != nil || len(versions) != 2 || versions[0].MessageID != b || versions[1].MessageID != edited || versions[0].Chosen || !versions[1].Chosen ||
+	if err != nil || len(versions) != 2 || versions[0].MessageID != b || versions[1].MessageID != edited ||
+		versions[0].Chosen || !versions[1].Chosen ||
 		versions[1].Kind != oracle.Edited || versions[0].Kind != oracle.Original || versions[1].Content != "B" {
 		t.Errorf("versions: %+v %v", versions, err)
 	}
@@ -127,7 +129,9 @@ func testVersionsRefused(t *testing.T, st Store, s oracle.Session, message strin
 		t.Errorf("a stranger saw versions: %+v %v", list, err)
 	}
 	once := func(text string) (bool, error) {
-		b, err := ask(t, st, s.ID, oracle.TurnRequest{Message: text, Version: &oracle.VersionOf{Root: 1, Kind: oracle.Edited}}, oracle.Interrupt, "once-1", true)
+		b, err := ask(t, st, s.ID,
+			oracle.TurnRequest{Message: text,
+				Version: &oracle.VersionOf{Root: 1, Kind: oracle.Edited}}, oracle.Interrupt, "once-1", true)
 		return b.Repeat, err
 	}
 	if repeat, err := once("A"); err != nil || repeat {
@@ -142,7 +146,8 @@ func testVersionsRefused(t *testing.T, st Store, s oracle.Session, message strin
 	if err := st.Choose(ctx, Owner, s.ID, message); !errors.Is(err, oracle.ErrChoosing) {
 		t.Errorf("chosen while a run is live: %v", err)
 	}
-	if _, err := ask(t, st, s.ID, oracle.TurnRequest{Message: "x", Version: &oracle.VersionOf{Root: 99}}, oracle.Interrupt, oracle.NewID(), false); !errors.Is(err, oracle.ErrMessageNotFound) {
+	if _, err := ask(t, st, s.ID, oracle.TurnRequest{Message: "x", Version: &oracle.VersionOf{Root: 99}}, oracle.Interrupt,
+		oracle.NewID(), false); !errors.Is(err, oracle.ErrMessageNotFound) {
 		t.Errorf("a version of nothing: %v", err)
 	}
 }
@@ -160,7 +165,8 @@ func testFeedback(t *testing.T, st Store) {
 	must(t, give(Owner, m.ID, oracle.RatingUp, "thanks"))
 	must(t, give(Owner, m.ID, oracle.RatingDown, "no, wrong"))
 	got, err := st.Feedback(ctx, Owner, s.ID)
-	if err != nil || len(got) != 1 || got[m.ID].Rating != oracle.RatingDown || got[m.ID].Text != "no, wrong" || !got[m.ID].At.Equal(now) {
+	if err != nil || len(got) != 1 || got[m.ID].Rating != oracle.RatingDown || got[m.ID].Text != "no, wrong" ||
+		!got[m.ID].At.Equal(now) {
 		t.Errorf("feedback: %+v %v", got, err)
 	}
 	if got, err = st.Feedback(ctx, Stranger, s.ID); err != nil || len(got) != 0 {

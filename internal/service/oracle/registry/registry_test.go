@@ -25,7 +25,8 @@ type fake struct {
 }
 
 func named(name string, needs ...string) fake {
-	return fake{Description: plugin.Description{Name: name, DependsOn: needs, Manifest: plugin.Manifest{Title: "T", Summary: "S", WhenToUse: []string{"w"}}}}
+	return fake{Description: plugin.Description{Name: name, DependsOn: needs,
+		Manifest: plugin.Manifest{Title: "T", Summary: "S", WhenToUse: []string{"w"}}}}
 }
 
 func (f fake) Describe() plugin.Description { return f.Description }
@@ -47,9 +48,10 @@ func (f fake) AutoDetect() (bool, string) {
 }
 
 func tool(name string) plugin.Tool {
-	return plugin.Tool{Name: name, Description: "d", Run: func(context.Context, *plugin.Runtime, json.RawMessage) (plugin.Result, error) {
-		return plugin.Result{}, nil
-	}}
+	return plugin.Tool{Name: name, Description: "d",
+		Run: func(context.Context, *plugin.Runtime, json.RawMessage) (plugin.Result, error) {
+			return plugin.Result{}, nil
+		}}
 }
 
 func with(f fake, change func(*fake)) fake {
@@ -65,19 +67,30 @@ func TestBootRefuses(t *testing.T) {
 		features map[string]registry.Feature
 		want     string
 	}{
-		"bad name":        {[]plugin.Plugin{named("Bad Name")}, nil, "kebab case"},
-		"twice":           {[]plugin.Plugin{named("a"), named("a")}, nil, "two plugins have this name"},
-		"no manifest":     {[]plugin.Plugin{fake{Description: plugin.Description{Name: "a"}}}, nil, "title and a summary"},
-		"no use":          {[]plugin.Plugin{with(named("a"), func(f *fake) { f.Manifest.WhenToUse = nil })}, nil, "when to use"},
-		"missing":         {[]plugin.Plugin{named("a", "b")}, nil, "needs plugin b"},
-		"off":             {[]plugin.Plugin{named("a", "b"), named("b")}, map[string]registry.Feature{"b": registry.Off}, "needs plugin b"},
-		"circle":          {[]plugin.Plugin{named("a", "b"), named("b", "c"), named("c", "a")}, nil, "a -> b -> c -> a"},
-		"same tool":       {[]plugin.Plugin{with(named("a"), func(f *fake) { f.tools = []plugin.Tool{tool("x")} }), with(named("b"), func(f *fake) { f.tools = []plugin.Tool{tool("x")} })}, nil, "tool x is already a's"},
-		"reserved tool":   {[]plugin.Plugin{with(named("a"), func(f *fake) { f.tools = []plugin.Tool{tool("load_capability")} })}, nil, "the oracle's"},
-		"bad schema":      {[]plugin.Plugin{with(named("a"), func(f *fake) { f.tools = []plugin.Tool{with2(tool("x"))} })}, nil, "tool x"},
-		"same state":      {[]plugin.Plugin{with(named("a"), func(f *fake) { f.state = "k" }), with(named("b"), func(f *fake) { f.state = "k" })}, nil, "state k is already a's"},
-		"bad job":         {[]plugin.Plugin{with(named("a"), func(f *fake) { f.jobs = []plugin.Job{{Name: "j", Every: time.Second}} })}, nil, "job \"j\""},
-		"on but useless":  {[]plugin.Plugin{with(named("a"), func(f *fake) { f.detect = &no })}, map[string]registry.Feature{"a": registry.On}, "no key is set"},
+		"bad name":    {[]plugin.Plugin{named("Bad Name")}, nil, "kebab case"},
+		"twice":       {[]plugin.Plugin{named("a"), named("a")}, nil, "two plugins have this name"},
+		"no manifest": {[]plugin.Plugin{fake{Description: plugin.Description{Name: "a"}}}, nil, "title and a summary"},
+		"no use":      {[]plugin.Plugin{with(named("a"), func(f *fake) { f.Manifest.WhenToUse = nil })}, nil, "when to use"},
+		"missing":     {[]plugin.Plugin{named("a", "b")}, nil, "needs plugin b"},
+		"off": {[]plugin.Plugin{named("a", "b"), named("b")}, map[string]registry.Feature{"b": registry.Off},
+			"needs plugin b"},
+		"circle": {[]plugin.Plugin{named("a", "b"), named("b", "c"), named("c", "a")}, nil, "a -> b -> c -> a"},
+		"same tool": {[]plugin.Plugin{with(named("a"), func(f *fake) {
+			f.tools = []plugin.Tool{tool("x")}
+		}), with(named("b"), func(f *fake) { f.tools = []plugin.Tool{tool("x")} })}, nil, "tool x is already a's"},
+		"reserved tool": {[]plugin.Plugin{with(named("a"), func(f *fake) { f.tools = []plugin.Tool{tool("load_capability")} })}, nil, "the oracle's"},
+		"bad schema": {[]plugin.Plugin{with(named("a"), func(f *fake) {
+			f.tools = []plugin.Tool{with2(tool("x"))}
+		})}, nil, "tool x"},
+		"same state": {[]plugin.Plugin{with(named("a"), func(f *fake) {
+			f.state = "k"
+		}), with(named("b"), func(f *fake) { f.state = "k" })}, nil, "state k is already a's"},
+		"bad job": {[]plugin.Plugin{with(named("a"), func(f *fake) {
+			f.jobs = []plugin.Job{{Name: "j", Every: time.Second}}
+		})}, nil, "job \"j\""},
+		"on but useless": {[]plugin.Plugin{with(named("a"), func(f *fake) {
+			f.detect = &no
+		})}, map[string]registry.Feature{"a": registry.On}, "no key is set"},
 		"unknown feature": {nil, map[string]registry.Feature{"z": registry.On}, "no plugin of this name"},
 	} {
 		_, err := registry.New(registry.Config{Plugins: c.plugins, Features: c.features, ReservedTools: []string{"load_capability"}})
@@ -97,7 +110,9 @@ func TestOrderSwitchesAndConfig(t *testing.T) {
 	no := false
 	filled := map[string]bool{}
 	r, err := registry.New(registry.Config{
-		Plugins:  []plugin.Plugin{named("c", "b"), with(named("quiet"), func(f *fake) { f.detect = &no }), with(named("b"), func(f *fake) { f.After = []string{"a", "gone"} }), named("a"), named("off"), &hello.Hello{}},
+		Plugins: []plugin.Plugin{named("c", "b"), with(named("quiet"), func(f *fake) {
+			f.detect = &no
+		}), with(named("b"), func(f *fake) { f.After = []string{"a", "gone"} }), named("a"), named("off"), &hello.Hello{}},
 		Features: map[string]registry.Feature{"off": registry.Off},
 		Fill:     func(name string, _ any) error { filled[name] = true; return nil },
 	})

@@ -191,7 +191,8 @@ func chaos(t *testing.T, st *oraclesql.Store, b *sqldbtest.Breaker) {
 				text := fmt.Sprintf("message %d of %d", k, i)
 				n.mu.RLock()
 				started, err := n.engine.Start(t.Context(), run.Start{
-					Owner: oracletest.Owner, SessionID: sessions[i].ID, RequestID: oracle.NewID(), Multitask: oracle.Enqueue, Request: oracle.TurnRequest{Message: text},
+					Owner: oracletest.Owner, SessionID: sessions[i].ID, RequestID: oracle.NewID(), Multitask: oracle.Enqueue,
+					Request: oracle.TurnRequest{Message: text},
 				})
 				n.mu.RUnlock()
 				switch {

@@ -29,7 +29,8 @@ func TestFlushWaitsForACheckpointOnItsWay(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		st := slow{began: make(chan struct{}), goOn: make(chan struct{})}
-		l := newLog(st, oracle.Run{ID: "r", Epoch: 1, NextSeq: 3}, time.Second, time.Millisecond, func([]oracle.Frame) {}, func(error) {})
+		l := newLog(st, oracle.Run{ID: "r", Epoch: 1, NextSeq: 3}, time.Second, time.Millisecond, func([]oracle.Frame) {},
+			func(error) {})
 		quit := make(chan struct{})
 		go l.flushLoop(t.Context(), quit)
 		if err := l.Checkpoint("state"); err != nil {
@@ -59,7 +60,8 @@ func TestFlushWaitsForACheckpointOnItsWay(t *testing.T) {
 func TestAFullLogEndsTheWork(t *testing.T) {
 	t.Parallel()
 	var why error
-	l := newLog(nil, oracle.Run{ID: "r", NextSeq: 1}, time.Second, time.Millisecond, func([]oracle.Frame) {}, func(cause error) { why = cause })
+	l := newLog(nil, oracle.Run{ID: "r", NextSeq: 1}, time.Second, time.Millisecond, func([]oracle.Frame) {},
+		func(cause error) { why = cause })
 	long := oracle.MessageFrame{Content: strings.Repeat("long ", 200_000)}
 	var err error
 	for i := 0; i < 1000 && err == nil; i++ {
@@ -68,7 +70,8 @@ func TestAFullLogEndsTheWork(t *testing.T) {
 	if !errors.Is(err, errLogFull) || !errors.Is(why, errLogFull) {
 		t.Errorf("refused with %v, the work was stopped with %v", err, why)
 	}
-	short := newLog(nil, oracle.Run{ID: "r", NextSeq: 1}, time.Second, time.Millisecond, func([]oracle.Frame) {}, func(error) { t.Error("stopped") })
+	short := newLog(nil, oracle.Run{ID: "r", NextSeq: 1}, time.Second, time.Millisecond, func([]oracle.Frame) {},
+		func(error) { t.Error("stopped") })
 	for range 100_000 { // a fast model, and a database that is away for a minute
 		if err := short.Emit(oracle.FrameMessage, oracle.MessageFrame{Content: "word "}); err != nil {
 			t.Fatal(err)

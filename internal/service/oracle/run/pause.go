@@ -78,7 +78,8 @@ func (e *Engine) Delegated(ctx context.Context, by oracle.Answer, carried oracle
 		}
 		by.ApprovalID = a.ID
 		_, err := e.Answer(ctx, by, carried)
-		if err != nil && !errors.Is(err, oracle.ErrAnswered) && !errors.Is(err, oracle.ErrApprovalOver) && !errors.Is(err, oracle.ErrApprovalNotFound) {
+		if err != nil && !errors.Is(err, oracle.ErrAnswered) && !errors.Is(err, oracle.ErrApprovalOver) &&
+			!errors.Is(err, oracle.ErrApprovalNotFound) {
 			return fmt.Errorf("go on with what waited for a delegation: %w", err)
 		}
 	}

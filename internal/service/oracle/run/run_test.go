@@ -52,7 +52,8 @@ func say(job run.Job, text string) {
 func answered(texts ...string) run.Result {
 	r := run.Result{Status: oracle.Finished}
 	for _, t := range texts {
-		r.Messages = append(r.Messages, oracle.Message{ID: oracle.NewID(), Role: oracle.AI, Content: t, CreatedAt: time.Now()})
+		r.Messages = append(r.Messages,
+			oracle.Message{ID: oracle.NewID(), Role: oracle.AI, Content: t, CreatedAt: time.Now()})
 		r.Text += t
 	}
 	return r
@@ -74,7 +75,8 @@ func node(t testing.TB, st run.Store, b bus.Bus, w run.Worker) (e *run.Engine, s
 // patientNode is a node that gives a run up after so many attempts.
 func patientNode(t testing.TB, st run.Store, b bus.Bus, w run.Worker, attempts int) (e *run.Engine, stop func()) {
 	t.Helper()
-	e = run.New(st, b, w, run.Config{LeaseTTL: 500 * time.Millisecond, Drain: 10 * time.Millisecond, MaxAttempts: attempts})
+	e = run.New(st, b, w, run.Config{LeaseTTL: 500 * time.Millisecond, Drain: 10 * time.Millisecond,
+		MaxAttempts: attempts})
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	go func() { done <- e.Run(ctx) }()
@@ -98,7 +100,8 @@ func memory(t testing.TB) bus.Bus {
 func start(t testing.TB, e *run.Engine, session, text string, how oracle.Multitask) run.Started {
 	t.Helper()
 	s, err := e.Start(t.Context(), run.Start{
-		Owner: oracletest.Owner, SessionID: session, RequestID: oracle.NewID(), Multitask: how, Request: oracle.TurnRequest{Message: text},
+		Owner: oracletest.Owner, SessionID: session, RequestID: oracle.NewID(), Multitask: how,
+		Request: oracle.TurnRequest{Message: text},
 	})
 	must(t, err)
 	t.Cleanup(s.Reader.Close)
@@ -277,7 +280,8 @@ func TestOneRunAtATime(t *testing.T) {
 		b, _ := node(t, st, hints, w)
 		s := oracletest.NewSession(t, st)
 		slow := start(t, a, s.ID, "slow", "")
-		if _, err := b.Start(t.Context(), run.Start{Owner: oracletest.Owner, SessionID: s.ID, RequestID: "x", Multitask: oracle.Reject}); !fault.Is(err, fault.Conflict) {
+		if _, err := b.Start(t.Context(), run.Start{Owner: oracletest.Owner, SessionID: s.ID, RequestID: "x",
+			Multitask: oracle.Reject}); !fault.Is(err, fault.Conflict) {
 			t.Errorf("reject: %v", err)
 		}
 		waits := start(t, b, s.ID, "waits", oracle.Enqueue)

@@ -167,7 +167,8 @@ func (e *Engine) takeOver(ctx context.Context) {
 		if err != nil {
 			continue // somebody was faster
 		}
-		e.launch(r, e.dequeue(r.SessionID, r.ID)) //nolint:contextcheck // a run ends by itself, not with the scheduler's context
+		//nolint:contextcheck // a run ends by itself, not with the scheduler's context
+		e.launch(r, e.dequeue(r.SessionID, r.ID))
 	}
 }
 

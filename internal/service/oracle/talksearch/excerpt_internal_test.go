@@ -23,7 +23,8 @@ func TestExcerptShowsTheWordOnOneLine(t *testing.T) {
 			hit.Words = []textindex.Place{{Span: analyse.Span{Start: at, End: at + len(c.word)}}}
 		}
 		got := excerpt(hit)
-		if !strings.HasPrefix(got, c.want) || strings.HasSuffix(got, "…") != (c.text == long) || len([]rune(got)) > excerptBefore+excerptAfter+2 {
+		if !strings.HasPrefix(got, c.want) || strings.HasSuffix(got, "…") != (c.text == long) ||
+			len([]rune(got)) > excerptBefore+excerptAfter+2 {
 			t.Errorf("%.20q for %q: %q", c.text, c.word, got)
 		}
 	}

@@ -112,7 +112,8 @@ func (s *Service) Search(ctx context.Context, owner, text string, limit, offset 
 
 // look reads how things stand, and opens the index with what it does not have yet.
 func (s *Service) look(ctx context.Context, owner string) (Stand, []*textindex.View, error) {
-	at, err := s.store.Stand(ctx, owner, Look{Messages: besideMessages, Bytes: besideBytes, Segments: true, Known: s.known(owner)})
+	at, err := s.store.Stand(ctx, owner, Look{Messages: besideMessages, Bytes: besideBytes, Segments: true,
+		Known: s.known(owner)})
 	if err != nil {
 		return at, nil, err
 	}
@@ -161,7 +162,8 @@ func gather(talks []Talk, places map[string]int, matches *textindex.Matches) (fo
 			continue
 		}
 		earlier, earlierSeq, _ := parseName(best[at].Document)
-		if cmp.Or(cmp.Compare(best[at].Most, m.Most), cmp.Compare(turn.Turn, earlier.Turn), cmp.Compare(seq, earlierSeq)) < 0 {
+		if cmp.Or(cmp.Compare(best[at].Most, m.Most), cmp.Compare(turn.Turn, earlier.Turn),
+			cmp.Compare(seq, earlierSeq)) < 0 {
 			best[at] = m
 		}
 	}

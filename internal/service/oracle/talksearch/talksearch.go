@@ -103,9 +103,11 @@ type Store interface {
 	// ForgetIndex destroys an index, so that it is made anew.
 	ForgetIndex(ctx context.Context, owner string, now time.Time) error
 	// DirtyIndexes, DestroyLater and ReplaceSegments are as files have them.
-	DirtyIndexes(ctx context.Context, many int, tiers []int64, lostBefore time.Time, after string, limit int) ([]string, error)
+	DirtyIndexes(ctx context.Context, many int, tiers []int64, lostBefore time.Time, after string,
+		limit int) ([]string, error)
 	DestroyLater(ctx context.Context, owner string, revision int64, until time.Time) error
-	ReplaceSegments(ctx context.Context, owner string, old []shelf.Held, by *shelf.Record, revision int64, settled bool, now time.Time) error
+	ReplaceSegments(ctx context.Context, owner string, old []shelf.Held, by *shelf.Record, revision int64, settled bool,
+		now time.Time) error
 	IndexGraves() shelf.Graves
 }
 

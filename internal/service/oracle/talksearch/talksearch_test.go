@@ -40,7 +40,8 @@ func each(t *testing.T, body func(t *testing.T, w *world)) {
 
 func (w *world) node(st talksearch.Store, key byte) *talksearch.Service {
 	return talksearch.New(talksearch.Deps{
-		Store: st, Blobs: w.blobs, Sealer: sealing.Sealer{Key: bytes.Repeat([]byte{key}, 32), Purpose: "search"}, Now: func() time.Time { return w.now },
+		Store: st, Blobs: w.blobs, Sealer: sealing.Sealer{Key: bytes.Repeat([]byte{key}, 32), Purpose: "search"},
+		Now: func() time.Time { return w.now },
 	})
 }
 
@@ -158,7 +159,8 @@ func TestDeletedConversationsLeaveTheIndex(t *testing.T) {
 			t.Fatal(err)
 		}
 		after, err := w.st.Stand(t.Context(), oracletest.Owner, talksearch.Look{Segments: true})
-		if err != nil || len(after.Segments) != 1 || after.Segments[0].ID == before.Segments[0].ID || after.Segments[0].Passages != 2 {
+		if err != nil || len(after.Segments) != 1 || after.Segments[0].ID == before.Segments[0].ID ||
+			after.Segments[0].Passages != 2 {
 			t.Errorf("its segment stayed: %+v, %v", after.Segments, err)
 		}
 		if total(t, s, "pump") != 1 {
@@ -194,7 +196,8 @@ type meddler struct {
 	before func() error
 }
 
-func (m *meddler) SaveIndex(ctx context.Context, owner string, key []byte, read []talksearch.Advance, segment *shelf.Record, now time.Time) error {
+func (m *meddler) SaveIndex(ctx context.Context, owner string, key []byte, read []talksearch.Advance,
+	segment *shelf.Record, now time.Time) error {
 	if before := m.before; before != nil {
 		m.before = nil
 		if err := before(); err != nil {

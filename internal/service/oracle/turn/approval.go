@@ -58,7 +58,8 @@ func (t *turn) pauseFor(state agent.State, result *run.Result) {
 	for _, step := range state.Steps {
 		for _, c := range step.Calls {
 			if c.Waits() {
-				result.Approvals = append(result.Approvals, oracle.Approval{CallID: c.ID, Tool: c.Name, Args: agent.AsStored(c.Arguments()), Reason: c.Asks})
+				result.Approvals = append(result.Approvals,
+					oracle.Approval{CallID: c.ID, Tool: c.Name, Args: agent.AsStored(c.Arguments()), Reason: c.Asks})
 				if c.Asks == oracle.AsksDelegation {
 					result.Granted = t.granted(c.Name)
 				}
@@ -73,7 +74,8 @@ func (t *turn) pauseFor(state agent.State, result *run.Result) {
 // askDelegation asks the user's page for a delegation.
 func (t *turn) askDelegation() {
 	t.emit(oracle.FrameDelegationRequired, oracle.DelegationRequired{
-		Address: t.to, OracleDID: t.deps.Identity.DID, OracleEntityDID: t.deps.Identity.EntityDID, Timestamp: oracle.Timestamp(time.Now()),
+		Address: t.to, OracleDID: t.deps.Identity.DID, OracleEntityDID: t.deps.Identity.EntityDID,
+		Timestamp: oracle.Timestamp(time.Now()),
 	})
 }
 

@@ -33,7 +33,8 @@ type asking struct {
 
 // ask sends a request to its model, and sees to it that it is paid for, counted
 // and traced. All requests to models go this way.
-func (w *Worker) ask(ctx context.Context, by asking, req plugin.ModelRequest, out func(plugin.Chunk)) (plugin.ModelResponse, error) {
+func (w *Worker) ask(ctx context.Context, by asking, req plugin.ModelRequest,
+	out func(plugin.Chunk)) (plugin.ModelResponse, error) {
 	r := by.run
 	offered := model.Find(w.deps.Provider, req.Model)
 	ctx, end := w.traced(ctx, r, by.spans, req, offered)
@@ -56,7 +57,8 @@ func (w *Worker) ask(ctx context.Context, by asking, req plugin.ModelRequest, ou
 	w.charge(ctx, by, resp.Usage)
 	if w.deps.Meter != nil {
 		w.deps.Meter.Add(usage.Call{
-			At: began, Owner: r.Owner, Model: offered.ID, Source: cmp.Or(by.plugin, r.Request.Origin), Usage: resp.Usage, First: first,
+			At: began, Owner: r.Owner, Model: offered.ID, Source: cmp.Or(by.plugin, r.Request.Origin), Usage: resp.Usage,
+			First:  first,
 			Failed: err != nil && !run.IsAbort(context.Cause(ctx)), // who stops an answer has not seen it fail
 		})
 	}

@@ -89,7 +89,8 @@ func (b *toolbox) addCallers() {
 		if !agent.IsObjectSchema(schema) {
 			schema = json.RawMessage(`{"type":"object"}`)
 		}
-		g.tools = append(g.tools, agent.Tool{Caller: true, Tool: plugin.Tool{Name: d.Name, Description: d.Description, Schema: schema}})
+		g.tools = append(g.tools,
+			agent.Tool{Caller: true, Tool: plugin.Tool{Name: d.Name, Description: d.Description, Schema: schema}})
 	}
 	if len(g.tools) > 0 {
 		b.groups = append(b.groups, g)

@@ -32,7 +32,8 @@ const usualAnswer = 4096
 // estimate is what a model call may take of an app key's budget.
 func (w *Worker) estimate(req plugin.ModelRequest) appkey.Amount {
 	offered := model.Find(w.deps.Provider, req.Model)
-	u := plugin.Usage{InputTokens: int64(model.RequestTokens(req)), OutputTokens: int64(cmp.Or(req.MaxTokens, offered.MaxTokens, usualAnswer))}
+	u := plugin.Usage{InputTokens: int64(model.RequestTokens(req)),
+		OutputTokens: int64(cmp.Or(req.MaxTokens, offered.MaxTokens, usualAnswer))}
 	return appkey.Amount{Tokens: u.InputTokens + u.OutputTokens, Micros: offered.Cost(u)}
 }
 
@@ -45,7 +46,9 @@ func (w *Worker) reserve(ctx context.Context, r oracle.Run, req plugin.ModelRequ
 	}
 	want := w.estimate(req)
 	// A hold whose acknowledgement got lost is held twice: better than given away.
-	held, err = patiently(ctx, func() (appkey.Amount, error) { return w.deps.Budgets.Reserve(ctx, r.Owner, r.Request.AppKey, want) })
+	held, err = patiently(ctx, func() (appkey.Amount, error) {
+		return w.deps.Budgets.Reserve(ctx, r.Owner, r.Request.AppKey, want)
+	})
 	if fault.Is(err, fault.PaymentRequired) {
 		return held, plugin.Errorf(http.StatusPaymentRequired, "%s", fault.From(err).Message)
 	}
@@ -75,7 +78,8 @@ func (w *Worker) charge(ctx context.Context, by asking, u plugin.Usage) {
 	r := by.run
 	if w.budgeted(r) {
 		w.writeDown(ctx, r, func(ctx context.Context) error {
-			return w.deps.Budgets.Settle(ctx, r.Request.AppKey, by.held, appkey.Amount{Tokens: u.InputTokens + u.OutputTokens, Micros: u.CostMicros})
+			return w.deps.Budgets.Settle(ctx, r.Request.AppKey, by.held,
+				appkey.Amount{Tokens: u.InputTokens + u.OutputTokens, Micros: u.CostMicros})
 		})
 	}
 	if u.CostMicros > 0 && w.costLimited(r) {

@@ -73,7 +73,8 @@ func TestPluginsSpeakForMembers(t *testing.T) {
 			t.Fatal(err)
 		}
 		q := plugin.Question{UserDID: user, SessionID: session, RequestID: oracle.NewID(), Message: "hello"}
-		if _, err := n.Turns.Ask(t.Context(), q); (err == nil) != (user == identitytest.Alice.DID) || err != nil && !errors.Is(err, no) {
+		if _, err := n.Turns.Ask(t.Context(), q); (err == nil) != (user == identitytest.Alice.DID) ||
+			err != nil && !errors.Is(err, no) {
 			t.Errorf("%s: %v", user, err)
 		}
 		q.RequestID = oracle.NewID()
@@ -122,7 +123,9 @@ func TestATurnTakesTheBudgetOfItsAppKey(t *testing.T) {
 	dear := calls("lab_add", `{"a":1}`)
 	dear.Usage = plugin.Usage{InputTokens: 90, OutputTokens: 20, CostMicros: 7}
 	p, budget := scripted.Sequence(scripted.Text("It is 2."), dear, scripted.Text("It is 3.")), &purse{left: 100}
-	n := oracletest.Start(t, p, with(lab{name: "lab", visibility: plugin.Always}), func(d *oraclekit.Deps) { d.Budgets = budget })
+	n := oracletest.Start(t, p, with(lab{name: "lab", visibility: plugin.Always}), func(d *oraclekit.Deps) {
+		d.Budgets = budget
+	})
 	alice := n.As(t, identitytest.Alice)
 	say := func(key string) string {
 		started, err := n.Turns.Start(t.Context(), run.Start{
@@ -187,7 +190,8 @@ func TestABudgetHoldsSideBySide(t *testing.T) {
 			t.Fatal(err)
 		}
 		started, err := n.Engine.Start(t.Context(), run.Start{
-			Owner: identitytest.Alice.DID, SessionID: session.ID, RequestID: oracle.NewID(), Request: oracle.TurnRequest{Message: "go", AppKey: "the key"},
+			Owner: identitytest.Alice.DID, SessionID: session.ID, RequestID: oracle.NewID(),
+			Request: oracle.TurnRequest{Message: "go", AppKey: "the key"},
 		})
 		if err != nil {
 			t.Fatal(err)

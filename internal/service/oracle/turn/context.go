@@ -32,7 +32,8 @@ func (t *turn) runtime(_ context.Context, session oracle.Session) *plugin.Runtim
 		Authority: t.deps.Access.Authority(t.run.Owner, t.carried.Delegation),
 	}
 	for _, d := range q.BrowserTools {
-		rt.Declared.BrowserTools = append(rt.Declared.BrowserTools, plugin.ToolSpec{Name: d.Name, Description: d.Description, Schema: d.Schema})
+		rt.Declared.BrowserTools = append(rt.Declared.BrowserTools,
+			plugin.ToolSpec{Name: d.Name, Description: d.Description, Schema: d.Schema})
 	}
 	for _, a := range q.Actions {
 		rt.Declared.Actions = append(rt.Declared.Actions, plugin.ActionSpec{
@@ -324,7 +325,8 @@ func toModel(m oracle.Message) []plugin.ModelMessage {
 		if len(args) == 0 {
 			args = json.RawMessage(`{}`)
 		}
-		step.Calls = append(step.Calls, agent.Call{ID: c.ID, Name: c.Name, Args: args, Status: c.Status, Output: c.Output, Error: c.Error, Caller: c.Caller})
+		step.Calls = append(step.Calls, agent.Call{ID: c.ID, Name: c.Name, Args: args, Status: c.Status, Output: c.Output,
+			Error: c.Error, Caller: c.Caller})
 	}
 	return agent.Conversation([]agent.Step{step})
 }

@@ -24,7 +24,8 @@ import (
 // panicking is a model that breaks in the middle of its answer.
 type panicking struct{ *scripted.Provider }
 
-func (p panicking) Stream(ctx context.Context, req plugin.ModelRequest, sink func(plugin.Chunk)) (plugin.ModelResponse, error) {
+func (p panicking) Stream(ctx context.Context, req plugin.ModelRequest,
+	sink func(plugin.Chunk)) (plugin.ModelResponse, error) {
 	if _, err := p.Provider.Stream(ctx, req, sink); err != nil {
 		return plugin.ModelResponse{}, err
 	}
@@ -33,7 +34,8 @@ func (p panicking) Stream(ctx context.Context, req plugin.ModelRequest, sink fun
 
 // ended checks that a turn's frames, their end and the transcript tell the same,
 // and returns the frame that tells what went wrong, and the end.
-func ended(t *testing.T, alice *oracletest.Client, session string, frames []oracle.Frame) (oracle.ErrorFrame, oracle.DoneFrame) {
+func ended(t *testing.T, alice *oracletest.Client, session string,
+	frames []oracle.Frame) (oracle.ErrorFrame, oracle.DoneFrame) {
 	t.Helper()
 	var failed oracle.ErrorFrame
 	var done oracle.DoneFrame
@@ -63,7 +65,8 @@ func ended(t *testing.T, alice *oracletest.Client, session string, frames []orac
 			t.Errorf("%q is shown of %+v", m.Content, kept)
 		}
 	}
-	if kept == nil || !done.Interrupted && (kept.Text != failed.Error || kept.Kind != failed.Kind || kept.Retryable != failed.Retryable) {
+	if kept == nil || !done.Interrupted && (kept.Text != failed.Error || kept.Kind != failed.Kind ||
+		kept.Retryable != failed.Retryable) {
 		t.Errorf("readers were told %+v, the transcript has %+v", failed, kept)
 	}
 	if shown := turn.TextOf(frames); text != shown || done.PartialText != shown || done.MessageID != id {
@@ -122,7 +125,8 @@ func TestARunThatIsGivenUpKeepsItsText(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		before = append(before, oracle.Frame{Seq: int64(len(before)) + 1, Event: cmp.Or(e.Name, oracle.FrameMessage), Data: slices.Clone(e.Data)})
+		before = append(before, oracle.Frame{Seq: int64(len(before)) + 1, Event: cmp.Or(e.Name, oracle.FrameMessage),
+			Data: slices.Clone(e.Data)})
 	}
 	a.Stop()
 	b := oracletest.Start(t, scripted.Sequence(scripted.Text("never asked")), on)

@@ -30,7 +30,9 @@ func (s *seen) reply(req plugin.ModelRequest) scripted.Reply {
 		return scripted.Text(req.Purpose)
 	}
 	last := req.Messages[len(req.Messages)-1]
-	own := slices.IndexFunc(req.Messages, func(m plugin.ModelMessage) bool { return m.Role == plugin.RoleUser && m.Text == lastUser(req.Messages) })
+	own := slices.IndexFunc(req.Messages, func(m plugin.ModelMessage) bool {
+		return m.Role == plugin.RoleUser && m.Text == lastUser(req.Messages)
+	})
 	s.mu.Lock()
 	s.turns[lastUser(req.Messages)] = slices.Clone(req.Messages[:own+1])
 	s.mu.Unlock()
@@ -58,7 +60,8 @@ func TestNodesRememberOnlyWhatIsStored(t *testing.T) {
 	t.Cleanup(func() { _ = hints.Close() })
 	shown := &seen{turns: map[string][]plugin.ModelMessage{}}
 	node := func() *oracletest.Node {
-		return oracletest.Start(t, scripted.New(shown.reply), with(lab{name: "lab", visibility: plugin.Always}), func(d *oraclekit.Deps) { d.DB, d.Bus = db, hints })
+		return oracletest.Start(t, scripted.New(shown.reply), with(lab{name: "lab", visibility: plugin.Always}),
+			func(d *oraclekit.Deps) { d.DB, d.Bus = db, hints })
 	}
 	a, b := node(), node()
 	alice := a.As(t, identitytest.Alice)

@@ -37,7 +37,9 @@ func (a album) tokens(turn int) int {
 
 // pictures are the files of a message that a model was shown.
 func pictures(files []oracle.Attachment) []oracle.Attachment {
-	return slices.DeleteFunc(slices.Clone(files), func(f oracle.Attachment) bool { return f.Category != "image" || f.Note != "[picture]" })
+	return slices.DeleteFunc(slices.Clone(files), func(f oracle.Attachment) bool {
+		return f.Category != "image" || f.Note != "[picture]"
+	})
 }
 
 // blind is what a model is told that does not see the pictures of a message.

@@ -61,7 +61,8 @@ func TestPicturesStay(t *testing.T) {
 			session := alice.Session()
 			cid := strings.Repeat("b", 59)
 			file := map[string]any{"filename": "cat.png", "mimetype": "image/png", "cid": cid}
-			if r := alice.Do(http.MethodPost, "/messages/"+session, map[string]any{"message": "what is it?", "attachments": []any{file}}); r.Status != 200 {
+			if r := alice.Do(http.MethodPost, "/messages/"+session,
+				map[string]any{"message": "what is it?", "attachments": []any{file}}); r.Status != 200 {
 				t.Fatalf("%d %s", r.Status, r.Body)
 			}
 			turns := func() [][]plugin.ModelMessage {
@@ -76,7 +77,8 @@ func TestPicturesStay(t *testing.T) {
 			first := turns()[0][0]
 			alice.Say(session, "and its colour?")
 			later := turns()[1][0]
-			if later.Text != first.Text || len(later.Images) != len(first.Images) || sees != (len(later.Images) == 1) || sees == strings.Contains(later.Text, "cannot see") {
+			if later.Text != first.Text || len(later.Images) != len(first.Images) || sees != (len(later.Images) == 1) ||
+				sees == strings.Contains(later.Text, "cannot see") {
 				t.Errorf("first %q %d, later %q %d", first.Text, len(first.Images), later.Text, len(later.Images))
 			}
 			if r := alice.Do(http.MethodPost, "/sessions/"+session+"/messages/last/versions", nil); r.Status != 200 {

@@ -75,7 +75,8 @@ func (s *pluginSet) wrapModel(call plugin.ModelFunc) plugin.ModelFunc {
 			continue
 		}
 		inner := call
-		call = func(ctx context.Context, rt *plugin.Runtime, req plugin.ModelRequest, out func(plugin.Chunk)) (plugin.ModelResponse, error) {
+		call = func(ctx context.Context, rt *plugin.Runtime, req plugin.ModelRequest,
+			out func(plugin.Chunk)) (plugin.ModelResponse, error) {
 			if s.isDown(l.Name) {
 				return inner(ctx, rt, req, out)
 			}
@@ -83,7 +84,8 @@ func (s *pluginSet) wrapModel(call plugin.ModelFunc) plugin.ModelFunc {
 			var resp plugin.ModelResponse
 			err := pace.Guard(func() error {
 				var err error
-				resp, err = m.WrapModel(func(ctx context.Context, rt *plugin.Runtime, req plugin.ModelRequest, out func(plugin.Chunk)) (plugin.ModelResponse, error) {
+				resp, err = m.WrapModel(func(ctx context.Context, rt *plugin.Runtime, req plugin.ModelRequest,
+					out func(plugin.Chunk)) (plugin.ModelResponse, error) {
 					reached.Store(true)
 					return inner(ctx, rt, req, out)
 				})(ctx, rt, req, out)
@@ -115,7 +117,8 @@ func (s *pluginSet) wrapTool(call plugin.ToolFunc) plugin.ToolFunc {
 			var result plugin.Result
 			err := pace.Guard(func() error {
 				var err error
-				result, err = m.WrapTool(func(ctx context.Context, rt *plugin.Runtime, c plugin.ToolInvocation) (plugin.Result, error) {
+				result, err = m.WrapTool(func(ctx context.Context, rt *plugin.Runtime,
+					c plugin.ToolInvocation) (plugin.Result, error) {
 					reached.Store(true)
 					return inner(ctx, rt, c)
 				})(ctx, rt, c)

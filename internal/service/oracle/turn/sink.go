@@ -55,7 +55,8 @@ func (s *sink) Chunk(c plugin.Chunk) {
 func (s *sink) Retract(kept string) {
 	t := (*turn)(s)
 	length := len(utf16.Encode([]rune(kept)))
-	t.emit(oracle.FrameRun, oracle.RunFrame{RunID: t.run.ID, Address: t.to, Resumed: true, Attempt: t.run.Attempt, PartialLength: &length})
+	t.emit(oracle.FrameRun, oracle.RunFrame{RunID: t.run.ID, Address: t.to, Resumed: true, Attempt: t.run.Attempt,
+		PartialLength: &length})
 }
 
 // ToolStarted tells that a call began.
@@ -91,7 +92,8 @@ func (t *turn) tellCall(c agent.Call) {
 	}
 	if c.Action { // on the stream only: pages run every action_call of the socket
 		t.emit(oracle.FrameActionCall, oracle.ActionCallPayload{
-			Address: t.to, ToolCallID: c.ID, ToolName: c.Name, Args: c.Arguments(), Status: c.Status, Output: output, Error: c.Error,
+			Address: t.to, ToolCallID: c.ID, ToolName: c.Name, Args: c.Arguments(), Status: c.Status, Output: output,
+			Error: c.Error,
 		})
 		return
 	}
@@ -123,7 +125,8 @@ func (t *turn) publish(ctx context.Context, name oracle.EventName, payload any) 
 	tell(ctx, t.deps.Publisher, t.log, name, t.to, payload)
 }
 
-func tell(ctx context.Context, p oracle.Publisher, log *slog.Logger, name oracle.EventName, to oracle.Address, payload any) {
+func tell(ctx context.Context, p oracle.Publisher, log *slog.Logger, name oracle.EventName, to oracle.Address,
+	payload any) {
 	e, err := oracle.NewEvent(name, to, payload)
 	publish(ctx, p, log, e, err)
 }
@@ -149,7 +152,8 @@ var _ plugin.Emitter = emitter{}
 // ToolCall tells pages about a call.
 func (e emitter) ToolCall(ctx context.Context, ev plugin.ToolCallEvent) error {
 	p := oracle.ToolCallPayload{
-		Address: e.t.to, ToolName: ev.ToolName, Args: oracle.WithToolName(ev.Args, ev.ToolName), Status: ev.Status, EventID: orNew(ev.EventID), Error: ev.Error,
+		Address: e.t.to, ToolName: ev.ToolName, Args: oracle.WithToolName(ev.Args, ev.ToolName), Status: ev.Status,
+		EventID: orNew(ev.EventID), Error: ev.Error,
 	}
 	if ev.Output != "" {
 		p.Output = &ev.Output
@@ -180,7 +184,8 @@ func (e emitter) Reasoning(_ context.Context, text string) error {
 
 // MessageCacheInvalidation tells pages to fetch again.
 func (e emitter) MessageCacheInvalidation(ctx context.Context) error {
-	e.t.publish(ctx, oracle.EventMessageCacheInvalidation, oracle.MessageCacheInvalidation{Address: e.t.to, Status: plugin.Done})
+	e.t.publish(ctx, oracle.EventMessageCacheInvalidation,
+		oracle.MessageCacheInvalidation{Address: e.t.to, Status: plugin.Done})
 	return nil
 }
 

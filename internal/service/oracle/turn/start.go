@@ -52,7 +52,8 @@ func (s *Turns) Start(ctx context.Context, q run.Start) (run.Started, error) {
 	}
 	q.RunID = oracle.NewID()
 	rt := s.worker.Runtime(ctx, Scene{
-		Owner: q.Owner, SessionID: q.SessionID, RequestID: q.RequestID, RunID: q.RunID, Delegation: q.Carried.Delegation, Request: q.Request,
+		Owner: q.Owner, SessionID: q.SessionID, RequestID: q.RequestID, RunID: q.RunID, Delegation: q.Carried.Delegation,
+		Request: q.Request,
 	})
 	set := newPluginSet(s.worker.deps.Plugins, rt, s.worker.deps.Log)
 	agreed := map[string]bool{}
@@ -80,7 +81,8 @@ func (s *Turns) Start(ctx context.Context, q run.Start) (run.Started, error) {
 func (s *Turns) begin(ctx context.Context, q run.Start) (run.Started, error) {
 	started, err := s.engine.Start(ctx, q)
 	if err == nil && !started.Repeat && q.Request.Version != nil {
-		s.worker.tellChanged(ctx, oracle.Address{SessionID: q.SessionID, RequestID: started.Run.RequestID}, oracle.ReasonVersion)
+		s.worker.tellChanged(ctx, oracle.Address{SessionID: q.SessionID, RequestID: started.Run.RequestID},
+			oracle.ReasonVersion)
 	}
 	return started, err
 }
@@ -114,7 +116,8 @@ func (s *Turns) ForgetFeedback(ctx context.Context, owner, sessionID, messageID 
 
 // tellChanged tells open pages that the transcript changed otherwise than by a turn.
 func (w *Worker) tellChanged(ctx context.Context, to oracle.Address, reason string) {
-	e, err := oracle.NewEvent(oracle.EventMessageCacheInvalidation, to, oracle.MessageCacheInvalidation{Address: to, Status: plugin.Done, Reason: reason})
+	e, err := oracle.NewEvent(oracle.EventMessageCacheInvalidation, to,
+		oracle.MessageCacheInvalidation{Address: to, Status: plugin.Done, Reason: reason})
 	e.Bare = true // it is no step of a turn
 	publish(ctx, w.deps.Publisher, w.deps.Log, e, err)
 }
@@ -155,10 +158,12 @@ func (w *Worker) Runtime(ctx context.Context, s Scene) *plugin.Runtime {
 func (w *Worker) Ended(ctx context.Context, r oracle.Run, result run.Result) {
 	w.remember(r, result)
 	to := oracle.Address{SessionID: r.SessionID, RequestID: r.RequestID}
-	tell(ctx, w.deps.Publisher, w.deps.Log, oracle.EventMessageCacheInvalidation, to, oracle.MessageCacheInvalidation{Address: to, Status: plugin.Done, Ended: true})
+	tell(ctx, w.deps.Publisher, w.deps.Log, oracle.EventMessageCacheInvalidation, to,
+		oracle.MessageCacheInvalidation{Address: to, Status: plugin.Done, Ended: true})
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
-	rt := w.Runtime(ctx, Scene{Owner: r.Owner, SessionID: r.SessionID, RequestID: r.RequestID, RunID: r.ID, Request: r.Request})
+	rt := w.Runtime(ctx, Scene{Owner: r.Owner, SessionID: r.SessionID, RequestID: r.RequestID, RunID: r.ID,
+		Request: r.Request})
 	set := newPluginSet(w.deps.Plugins, rt, w.deps.Log)
 	_ = set.each("turn ended", nil, func(l registry.Loaded) error {
 		if o, ok := l.Plugin.(plugin.TurnObserver); ok {
@@ -310,7 +315,8 @@ func (n *Titler) name(ctx context.Context, r oracle.Run) error {
 		return err
 	}
 	to := oracle.Address{SessionID: r.SessionID, RequestID: r.RequestID}
-	e, err := oracle.NewEvent(oracle.EventMessageCacheInvalidation, to, oracle.MessageCacheInvalidation{Address: to, Status: plugin.Done, Title: title})
+	e, err := oracle.NewEvent(oracle.EventMessageCacheInvalidation, to,
+		oracle.MessageCacheInvalidation{Address: to, Status: plugin.Done, Title: title})
 	e.Bare = true // the transcript is what it was
 	publish(ctx, w.deps.Publisher, w.deps.Log, e, err)
 	return nil

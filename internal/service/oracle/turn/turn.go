@@ -184,7 +184,8 @@ func New(d Deps) (*Worker, error) {
 	}
 	d.Config = d.Config.withDefaults()
 	return &Worker{
-		deps: d, reading: make(chan struct{}, d.Config.Readers), transcripts: recent.New[string, oracle.Transcript](rememberedBytes),
+		deps: d, reading: make(chan struct{}, d.Config.Readers),
+		transcripts: recent.New[string, oracle.Transcript](rememberedBytes),
 	}, nil
 }
 
@@ -228,7 +229,8 @@ func (w *Worker) Work(ctx context.Context, job run.Job) run.Result {
 	}
 	if r.Attempt > 1 {
 		length := len(utf16.Encode([]rune(state.Text())))
-		t.emit(oracle.FrameRun, oracle.RunFrame{RunID: r.ID, Address: t.to, Resumed: true, Attempt: r.Attempt, PartialLength: &length})
+		t.emit(oracle.FrameRun, oracle.RunFrame{RunID: r.ID, Address: t.to, Resumed: true, Attempt: r.Attempt,
+			PartialLength: &length})
 	}
 	if r.Attempt == 1 {
 		t.publish(ctx, oracle.EventRunStarted, oracle.RunStarted{Address: t.to, RunID: r.ID, TabID: r.Request.Tab})
@@ -279,7 +281,8 @@ func (t *turn) think(ctx context.Context, state agent.State) (agent.State, error
 		Request: plugin.ModelRequest{
 			Model: t.model.ID, System: t.systemPrompt(ctx, tools), Messages: history, Purpose: "turn", Session: session.ID,
 		},
-		Tools: tools.list, CallTool: t.plugins.wrapTool, Limits: t.deps.Config.Limits, Sink: (*sink)(t), State: state, Log: t.log,
+		Tools: tools.list, CallTool: t.plugins.wrapTool, Limits: t.deps.Config.Limits, Sink: (*sink)(t), State: state,
+		Log:       t.log,
 		Untrusted: attached,
 		Trim: func(_ context.Context, req *plugin.ModelRequest) bool {
 			t.through = passing
@@ -305,12 +308,15 @@ func (t *turn) session(ctx context.Context) (oracle.Session, error) {
 	if t.job.Session != nil {
 		return *t.job.Session, nil
 	}
-	return patiently(ctx, func() (oracle.Session, error) { return t.deps.Store.Session(ctx, t.run.Owner, t.run.SessionID) })
+	return patiently(ctx, func() (oracle.Session, error) {
+		return t.deps.Store.Session(ctx, t.run.Owner, t.run.SessionID)
+	})
 }
 
 // callModel is the innermost model call, in the name of a plugin or of the turn.
 func (t *turn) callModel(owner string) plugin.ModelFunc {
-	return func(ctx context.Context, _ *plugin.Runtime, req plugin.ModelRequest, out func(plugin.Chunk)) (plugin.ModelResponse, error) {
+	return func(ctx context.Context, _ *plugin.Runtime, req plugin.ModelRequest,
+		out func(plugin.Chunk)) (plugin.ModelResponse, error) {
 		held, err := t.reserve(ctx, t.run, req)
 		if err != nil {
 			return plugin.ModelResponse{}, err
@@ -387,7 +393,8 @@ func (t *turn) conclude(ctx context.Context, state agent.State, err error) run.R
 	}
 	t.tellCitations(ctx, steps)
 	if !waits {
-		t.emit(oracle.FrameReasoning, oracle.ReasoningFrame{Address: t.to, IsComplete: true, Timestamp: oracle.Timestamp(time.Now())})
+		t.emit(oracle.FrameReasoning,
+			oracle.ReasoningFrame{Address: t.to, IsComplete: true, Timestamp: oracle.Timestamp(time.Now())})
 	}
 	var failure *model.Error
 	switch cause := context.Cause(ctx); {
@@ -461,7 +468,8 @@ func (t *turn) fail(e *model.Error) {
 	p := e.Public()
 	t.emit(oracle.FrameError, oracle.ErrorFrame{
 		Error: p.Text, Kind: string(p.Kind), Source: "platform", Provider: t.deps.Provider.Name(), ProviderLabel: t.model.Label,
-		Status: p.Status, Retryable: p.Retryable, Detail: p.Detail, RunID: t.run.ID, Address: t.to, Timestamp: oracle.Timestamp(time.Now()),
+		Status: p.Status, Retryable: p.Retryable, Detail: p.Detail, RunID: t.run.ID, Address: t.to,
+		Timestamp: oracle.Timestamp(time.Now()),
 	})
 }
 
@@ -496,9 +504,11 @@ func messages(steps []agent.Step) []oracle.Message {
 		if s.Text == "" && len(s.Calls) == 0 {
 			continue
 		}
-		m := oracle.Message{ID: oracle.NewID(), Role: oracle.AI, Content: model.Storable(s.Text), Reasoning: model.Storable(s.Reasoning), CreatedAt: time.Now()}
+		m := oracle.Message{ID: oracle.NewID(), Role: oracle.AI, Content: model.Storable(s.Text),
+			Reasoning: model.Storable(s.Reasoning), CreatedAt: time.Now()}
 		for _, c := range s.Calls {
-			call := oracle.ToolCall{ID: c.ID, Name: c.Name, Args: agent.AsStored(c.Arguments()), Status: c.Status, Output: c.Output, Error: c.Error, Action: c.Action, Component: c.Component, Citations: c.Citations}
+			call := oracle.ToolCall{ID: c.ID, Name: c.Name, Args: agent.AsStored(c.Arguments()), Status: c.Status,
+				Output: c.Output, Error: c.Error, Action: c.Action, Component: c.Component, Citations: c.Citations}
 			if call.Caller = c.Caller; c.Caller {
 				call.Status = plugin.Done
 			}
@@ -521,7 +531,8 @@ func messages(steps []agent.Step) []oracle.Message {
 // GiveUp ends a run whose nodes died too often: see run.Worker.
 func (w *Worker) GiveUp(_ context.Context, r oracle.Run, frames []oracle.Frame) run.Result {
 	text := TextOf(frames)
-	result := run.Result{Status: oracle.Interrupted, ErrorKind: "interrupted", Text: text, Model: model.Find(w.deps.Provider, r.Request.Model).ID}
+	result := run.Result{Status: oracle.Interrupted, ErrorKind: "interrupted", Text: text,
+		Model: model.Find(w.deps.Provider, r.Request.Model).ID}
 	var state agent.State
 	if json.Unmarshal(r.Checkpoint, &state) == nil && len(state.Steps) > 0 {
 		kept := state.Text()

@@ -81,14 +81,16 @@ type lab struct {
 }
 
 func (l lab) Describe() plugin.Description {
-	return plugin.Description{Name: l.name, Manifest: plugin.Manifest{Title: l.name, Summary: "Sums.", WhenToUse: []string{"adding"}, Visibility: l.visibility}}
+	return plugin.Description{Name: l.name,
+		Manifest: plugin.Manifest{Title: l.name, Summary: "Sums.", WhenToUse: []string{"adding"}, Visibility: l.visibility}}
 }
 
 func (l lab) Tools() []plugin.Tool {
 	return []plugin.Tool{{
 		Name: l.name + "_add", Description: "Add.", Safe: true,
 		Run: func(ctx context.Context, rt *plugin.Runtime, _ json.RawMessage) (plugin.Result, error) {
-			if err := rt.Emit.RenderComponent(ctx, plugin.RenderComponentEvent{ComponentName: "Sum", Status: plugin.Done}); err != nil {
+			if err := rt.Emit.RenderComponent(ctx,
+				plugin.RenderComponentEvent{ComponentName: "Sum", Status: plugin.Done}); err != nil {
 				return plugin.Result{}, err
 			}
 			return plugin.Text("sum for " + rt.User.Timezone), nil
@@ -108,7 +110,8 @@ func (l lab) Prompt(context.Context, *plugin.Runtime) (string, error) {
 }
 
 func (l lab) WrapModel(next plugin.ModelFunc) plugin.ModelFunc {
-	return func(ctx context.Context, rt *plugin.Runtime, req plugin.ModelRequest, out func(plugin.Chunk)) (plugin.ModelResponse, error) {
+	return func(ctx context.Context, rt *plugin.Runtime, req plugin.ModelRequest,
+		out func(plugin.Chunk)) (plugin.ModelResponse, error) {
 		if l.broken {
 			return plugin.ModelResponse{}, errors.New("middleware")
 		}
@@ -132,7 +135,8 @@ func (l lab) Routes() []pluginhttp.Route {
 func TestToolCall(t *testing.T) {
 	t.Parallel()
 	r := &room{}
-	n := oracletest.Start(t, scripted.Sequence(calls("lab_add", `{"a":1}`), scripted.Text("It is 2.")), in(r), with(lab{name: "lab", visibility: plugin.Always}))
+	n := oracletest.Start(t, scripted.Sequence(calls("lab_add", `{"a":1}`), scripted.Text("It is 2.")), in(r),
+		with(lab{name: "lab", visibility: plugin.Always}))
 	alice := n.As(t, identitytest.Alice)
 	alice.Header.Set("X-Timezone", "Europe/Zurich")
 	session := alice.Session()
@@ -142,7 +146,8 @@ func TestToolCall(t *testing.T) {
 		t.Fatal(d)
 	}
 	var call oracle.ToolCallPayload
-	if err := json.Unmarshal(frames[5].Data, &call); err != nil || call.Status != plugin.Done || *call.Output != "sum for Europe/Zurich" || string(call.Args) != `{"a":1,"toolName":"lab_add"}` {
+	if err := json.Unmarshal(frames[5].Data, &call); err != nil || call.Status != plugin.Done ||
+		*call.Output != "sum for Europe/Zurich" || string(call.Args) != `{"a":1,"toolName":"lab_add"}` {
 		t.Errorf("tool call: %s", frames[5].Data)
 	}
 	var list struct {
@@ -180,7 +185,8 @@ func TestAFailureIsKeptAndNoModelIsToldOfIt(t *testing.T) {
 		}
 	}
 	alice.Do("GET", "/messages/"+session, nil).JSON(t, &list)
-	if len(list.Messages) != 4 || list.Messages[1].Error == nil || !list.Messages[1].Error.Retryable || list.Messages[3].Error != nil {
+	if len(list.Messages) != 4 || list.Messages[1].Error == nil || !list.Messages[1].Error.Retryable ||
+		list.Messages[3].Error != nil {
 		t.Fatalf("transcript: %+v", list)
 	}
 	for _, req := range p.Requests() {
@@ -221,7 +227,8 @@ func TestCapabilitiesAreLoadedAndRemembered(t *testing.T) {
 func TestBrokenPluginIsLeftOut(t *testing.T) {
 	t.Parallel()
 	p := scripted.Sequence(scripted.Text("fine"))
-	n := oracletest.Start(t, p, with(lab{name: "bad", visibility: plugin.Always, broken: true}, lab{name: "good", visibility: plugin.Always}))
+	n := oracletest.Start(t, p,
+		with(lab{name: "bad", visibility: plugin.Always, broken: true}, lab{name: "good", visibility: plugin.Always}))
 	alice := n.As(t, identitytest.Alice)
 	if frames := alice.Say(alice.Session(), "hi"); turn.TextOf(frames) != "fine" {
 		t.Errorf("frames: %v", oracletest.Events(frames))
@@ -276,7 +283,8 @@ func TestPageTools(t *testing.T) {
 	t.Parallel()
 	declared := map[string]any{
 		"message": "go", "stream": true,
-		"tools":     []any{map[string]any{"name": "scroll", "description": "Scroll.", "schema": map[string]any{"type": "object", "properties": map[string]any{"by": map[string]any{"type": "number"}}}}},
+		"tools": []any{map[string]any{"name": "scroll", "description": "Scroll.",
+			"schema": map[string]any{"type": "object", "properties": map[string]any{"by": map[string]any{"type": "number"}}}}},
 		"agActions": []any{map[string]any{"name": "paint", "description": "Paint.", "schema": map[string]any{"type": "string"}, "hasRender": true}},
 	}
 	for name, c := range map[string]struct {
@@ -291,9 +299,13 @@ func TestPageTools(t *testing.T) {
 		"shown": {"paint", func(oracle.Call) (oracle.Outcome, error) {
 			return oracle.Outcome{Result: json.RawMessage(`{"component":{"name":"Canvas","args":{"at":5}}}`)}, nil
 		}, `"Canvas"`, plugin.Done},
-		"error":   {"scroll", func(oracle.Call) (oracle.Outcome, error) { return oracle.Outcome{Error: "Tool nope not found"}, nil }, "Tool nope not found", plugin.Failed},
-		"no tab":  {"scroll", nil, "no browser is connected", plugin.Failed},
-		"unknown": {"paint", func(oracle.Call) (oracle.Outcome, error) { return oracle.Outcome{Unknown: true}, nil }, "FRONTEND_OUTCOME_UNKNOWN", plugin.Done},
+		"error": {"scroll", func(oracle.Call) (oracle.Outcome, error) {
+			return oracle.Outcome{Error: "Tool nope not found"}, nil
+		}, "Tool nope not found", plugin.Failed},
+		"no tab": {"scroll", nil, "no browser is connected", plugin.Failed},
+		"unknown": {"paint", func(oracle.Call) (oracle.Outcome, error) {
+			return oracle.Outcome{Unknown: true}, nil
+		}, "FRONTEND_OUTCOME_UNKNOWN", plugin.Done},
 		"failed": {"paint", func(oracle.Call) (oracle.Outcome, error) {
 			return oracle.Outcome{Result: json.RawMessage(`{"success":false,"error":"no brush"}`)}, nil
 		}, "no brush", plugin.Failed},
@@ -315,18 +327,22 @@ func TestPageTools(t *testing.T) {
 				last = f
 			}
 		}
-		if drawn := slices.ContainsFunc(frames, func(f oracle.Frame) bool { return f.Event == "render_component" }); drawn != (name == "shown") {
+		if drawn := slices.ContainsFunc(frames, func(f oracle.Frame) bool {
+			return f.Event == "render_component"
+		}); drawn != (name == "shown") {
 			t.Errorf("%s: %v", name, oracletest.Events(frames))
 		}
 		var p struct {
 			Status        plugin.Status
 			Output, Error string
 		}
-		if err := json.Unmarshal(last.Data, &p); err != nil || p.Status != c.status || !strings.Contains(p.Output+p.Error, c.want) {
+		if err := json.Unmarshal(last.Data, &p); err != nil || p.Status != c.status ||
+			!strings.Contains(p.Output+p.Error, c.want) {
 			t.Errorf("%s: %s", name, last.Data)
 		}
 		n.Stop()
-		if got := r.calls[0]; len(r.calls) != 1 || got.SessionID != session || got.Owner != identitytest.Alice.DID || string(got.Args) != `{"by":5}` || !strings.HasPrefix(got.ID, "c1:") {
+		if got := r.calls[0]; len(r.calls) != 1 || got.SessionID != session || got.Owner != identitytest.Alice.DID ||
+			string(got.Args) != `{"by":5}` || !strings.HasPrefix(got.ID, "c1:") {
 			t.Errorf("%s: %+v", name, r.calls)
 		}
 		for _, e := range r.events {

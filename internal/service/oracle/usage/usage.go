@@ -61,7 +61,8 @@ type Row struct {
 // Add returns the sum of two rows, without their fields to group by.
 func (r Row) Add(o Row) Row {
 	return Row{
-		Calls: r.Calls + o.Calls, Failed: r.Failed + o.Failed, Usage: r.Usage.Add(o.Usage), FirstMS: r.FirstMS + o.FirstMS, Firsts: r.Firsts + o.Firsts,
+		Calls: r.Calls + o.Calls, Failed: r.Failed + o.Failed, Usage: r.Usage.Add(o.Usage), FirstMS: r.FirstMS + o.FirstMS,
+		Firsts: r.Firsts + o.Firsts,
 	}
 }
 
@@ -144,7 +145,8 @@ func NewRecorder(store Store, log *slog.Logger) *Recorder {
 // Add counts a call.
 func (r *Recorder) Add(c Call) {
 	row := Row{
-		Day: oracle.DayOf(c.At), Owner: c.Owner, Model: c.Model, Source: cmp.Or(c.Source, SourceOracle), Calls: 1, Usage: c.Usage,
+		Day: oracle.DayOf(c.At), Owner: c.Owner, Model: c.Model, Source: cmp.Or(c.Source, SourceOracle), Calls: 1,
+		Usage: c.Usage,
 	}
 	if c.Failed {
 		row.Failed = 1
@@ -205,7 +207,8 @@ func (r *Recorder) Flush(ctx context.Context) error {
 	}
 	// One order for all nodes, so that none waits for another in a circle.
 	slices.SortFunc(rows, func(a, b Row) int {
-		return cmp.Or(cmp.Compare(a.Day, b.Day), cmp.Compare(a.Owner, b.Owner), cmp.Compare(a.Model, b.Model), cmp.Compare(a.Source, b.Source))
+		return cmp.Or(cmp.Compare(a.Day, b.Day), cmp.Compare(a.Owner, b.Owner), cmp.Compare(a.Model, b.Model),
+			cmp.Compare(a.Source, b.Source))
 	})
 	var failed error
 	for some := range slices.Chunk(rows, batch) {

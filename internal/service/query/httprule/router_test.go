@@ -129,7 +129,8 @@ func FuzzTemplate(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if again, err := httprule.ParseTemplate(tmpl.String()); err != nil || !cmp.Equal(again.Variables(), tmpl.Variables()) {
+		if again, err := httprule.ParseTemplate(tmpl.String()); err != nil ||
+			!cmp.Equal(again.Variables(), tmpl.Variables()) {
 			t.Errorf("%q does not survive: %v", source, err)
 		}
 	})

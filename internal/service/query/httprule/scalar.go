@@ -36,7 +36,8 @@ func (v scalarValue) append(dst []byte, kind protoreflect.Kind) []byte {
 	}
 }
 
-func parseScalar(fd protoreflect.FieldDescriptor, kind protoreflect.Kind, text string, fromPath bool) (scalarValue, error) {
+func parseScalar(fd protoreflect.FieldDescriptor, kind protoreflect.Kind, text string,
+	fromPath bool) (scalarValue, error) {
 	switch kind {
 	case protoreflect.StringKind:
 		if !utf8.ValidString(text) {
@@ -64,7 +65,8 @@ func parseScalar(fd protoreflect.FieldDescriptor, kind protoreflect.Kind, text s
 func parseInteger(kind protoreflect.Kind, text string) (scalarValue, error) {
 	bits := 64
 	switch kind {
-	case protoreflect.Int32Kind, protoreflect.Sint32Kind, protoreflect.Sfixed32Kind, protoreflect.Uint32Kind, protoreflect.Fixed32Kind:
+	case protoreflect.Int32Kind, protoreflect.Sint32Kind, protoreflect.Sfixed32Kind, protoreflect.Uint32Kind,
+		protoreflect.Fixed32Kind:
 		bits = 32
 	default:
 	}

@@ -74,7 +74,8 @@ func start(t *testing.T, seed string) *world {
 	if err != nil {
 		t.Fatal(err)
 	}
-	surface, err := queryhttp.Surface(query.New([]query.Chain{w.pool}, query.Config{Prefixes: prefixes}), queryhttp.Options{})
+	surface, err := queryhttp.Surface(query.New([]query.Chain{w.pool}, query.Config{Prefixes: prefixes}),
+		queryhttp.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -106,7 +106,8 @@ type state struct {
 // does not know comes back as warnings and is left out.
 func (s *schema) state(seed Seed) (*state, []string, error) {
 	st := &state{
-		tables: make(map[string][]record), params: make(map[string]protoreflect.Message), metadata: make(map[string]protoreflect.Message),
+		tables: make(map[string][]record), params: make(map[string]protoreflect.Message),
+		metadata: make(map[string]protoreflect.Message),
 	}
 	var warnings []string
 	decode := func(where string, name protoreflect.FullName, raw any) (protoreflect.Message, error) {
@@ -225,7 +226,8 @@ func fieldText(m protoreflect.Message, path string) string {
 func scaleDecimals(m protoreflect.Message) {
 	for i := range m.Descriptor().Fields().Len() {
 		// A chain always writes its decimals, zero too.
-		if fd := m.Descriptor().Fields().Get(i); fd.Kind() == protoreflect.StringKind && !m.Has(fd) && !fd.IsList() && isDecimal(fd) {
+		if fd := m.Descriptor().Fields().Get(i); fd.Kind() == protoreflect.StringKind && !m.Has(fd) && !fd.IsList() &&
+			isDecimal(fd) {
 			m.Set(fd, protoreflect.ValueOfString("0"))
 		}
 	}

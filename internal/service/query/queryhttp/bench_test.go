@@ -24,8 +24,10 @@ func (n nowhere) WriteHeader(int)             {}
 func BenchmarkServe(b *testing.B) {
 	for name, bytes := range map[string]int64{"cached": 1 << 20, "uncached": -1} {
 		b.Run(name, func(b *testing.B) {
-			pool := querytest.StartPool(b, upstream.Config{}, querytest.StartNode(b, querytest.NodeConfig{Files: querytest.ChainFiles(b), Height: 100}))
-			surface, err := queryhttp.Surface(query.New([]query.Chain{pool}, query.Config{CacheBytes: bytes}), queryhttp.Options{})
+			pool := querytest.StartPool(b, upstream.Config{},
+				querytest.StartNode(b, querytest.NodeConfig{Files: querytest.ChainFiles(b), Height: 100}))
+			surface, err := queryhttp.Surface(query.New([]query.Chain{pool}, query.Config{CacheBytes: bytes}),
+				queryhttp.Options{})
 			if err != nil {
 				b.Fatal(err)
 			}

@@ -40,7 +40,8 @@ func chainNode(t *testing.T, height int64, answer answers) *querytest.Node {
 func TestKilledNode(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, queryhttp.Options{})
-	l.handler = serve(t, query.New([]query.Chain{l.pool}, query.Config{HeadTrust: 100 * time.Millisecond}), queryhttp.Options{})
+	l.handler = serve(t, query.New([]query.Chain{l.pool}, query.Config{HeadTrust: 100 * time.Millisecond}),
+		queryhttp.Options{})
 	addr := l.node.Addr
 	if got := get(t, l.handler, "/ixo/token/params"); got.Status != http.StatusOK {
 		t.Fatalf("before: %d", got.Status)
@@ -88,7 +89,8 @@ func TestNodeThatWasNeverReached(t *testing.T) {
 func TestStaleRepliesEnd(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, queryhttp.Options{})
-	h := serve(t, query.New([]query.Chain{l.pool}, query.Config{HeadTrust: time.Millisecond, StaleFor: time.Millisecond}), queryhttp.Options{})
+	h := serve(t, query.New([]query.Chain{l.pool}, query.Config{HeadTrust: time.Millisecond, StaleFor: time.Millisecond}),
+		queryhttp.Options{})
 	if got := get(t, h, "/ixo/token/params"); got.Status != http.StatusOK {
 		t.Fatalf("before: %d", got.Status)
 	}

@@ -26,7 +26,8 @@ func TestGate(t *testing.T) {
 	auth := identitytest.New(t)
 	l := newLab(t, queryhttp.Options{})
 	alice := identitytest.Invocation(t, identitytest.Alice, auth.DID())
-	asked := identitytest.Invocation(t, identitytest.Alice, auth.DID(), identitytest.Can(identity.QueryAbility, identity.QueryResource))
+	asked := identitytest.Invocation(t, identitytest.Alice, auth.DID(),
+		identitytest.Can(identity.QueryAbility, identity.QueryResource))
 	narrow := identitytest.Invocation(t, identitytest.Alice, auth.DID(), identitytest.Can("store/add", "ixo:other"))
 	bearer := func(token string) []string { return []string{"Authorization", "Bearer " + token} }
 	key := func(k string) []string { return []string{"X-API-Key", k} }

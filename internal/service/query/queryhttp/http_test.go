@@ -54,7 +54,8 @@ func labAnswer(n *querytest.Node) func(context.Context, querytest.Call) (queryte
 		switch call.Method {
 		case tokenParams:
 			code := protowire.AppendVarint(protowire.AppendTag(nil, 1, protowire.VarintType), uint64(at))
-			return querytest.Answer{Wire: protowire.AppendBytes(protowire.AppendTag(nil, 1, protowire.BytesType), code), Height: at}, nil
+			return querytest.Answer{Wire: protowire.AppendBytes(protowire.AppendTag(nil, 1, protowire.BytesType), code),
+				Height: at}, nil
 		case claimList:
 			var wire []byte
 			for i := range 50 {
@@ -179,7 +180,8 @@ func TestConditionalAndCompressed(t *testing.T) {
 	if plain.Header.Get("Etag") == packed.Header.Get("Etag") {
 		t.Error("two encodings share a strong tag")
 	}
-	for _, tag := range []string{plain.Header.Get("Etag"), packed.Header.Get("Etag"), "W/" + plain.Header.Get("Etag"), `"x", ` + plain.Header.Get("Etag"), "*"} {
+	for _, tag := range []string{plain.Header.Get("Etag"), packed.Header.Get("Etag"), "W/" + plain.Header.Get("Etag"),
+		`"x", ` + plain.Header.Get("Etag"), "*"} {
 		if got := get(t, l.handler, "/ixo/claims/claims", "If-None-Match", tag); got.Status != http.StatusNotModified || got.Body != "" {
 			t.Errorf("If-None-Match %s: %d", tag, got.Status)
 		}
@@ -224,12 +226,14 @@ func TestErrors(t *testing.T) {
 			t.Errorf("%.60s: %v: %s", tt.target, err, got.Body)
 			continue
 		}
-		if got.Status != tt.status || body.Code != tt.code || !strings.Contains(body.Message, tt.text) || body.Details == nil {
+		if got.Status != tt.status || body.Code != tt.code || !strings.Contains(body.Message, tt.text) ||
+			body.Details == nil {
 			t.Errorf("%s %.60s: %d %s", tt.method, tt.target, got.Status, got.Body)
 		}
 	}
 	wantHeaders(t, do(t, l.handler, http.MethodPost, "/ixo/claims/claims", ""), "Allow", "GET, HEAD, OPTIONS")
-	if got := do(t, l.handler, http.MethodOptions, "/ixo/claims/claims", ""); got.Status != http.StatusNoContent || got.Header.Get("Allow") != "GET, HEAD, OPTIONS" {
+	if got := do(t, l.handler, http.MethodOptions, "/ixo/claims/claims", ""); got.Status != http.StatusNoContent ||
+		got.Header.Get("Allow") != "GET, HEAD, OPTIONS" {
 		t.Errorf("OPTIONS: %d, Allow %q", got.Status, got.Header.Get("Allow"))
 	}
 	if got := do(t, l.handler, http.MethodOptions, "/ixo/nowhere", ""); got.Status != http.StatusNotFound {
@@ -351,7 +355,8 @@ func TestOperatorView(t *testing.T) {
 	if err := json.Unmarshal([]byte(got.Body), &view); err != nil {
 		t.Fatalf("%v: %s", err, got.Body)
 	}
-	if len(view.Chains) != 1 || view.Chains[0].Nodes[0].State != "in step" || view.Cache.Entries != 1 || view.Chains[0].Height != 100 {
+	if len(view.Chains) != 1 || view.Chains[0].Nodes[0].State != "in step" || view.Cache.Entries != 1 ||
+		view.Chains[0].Height != 100 {
 		t.Errorf("%s", got.Body)
 	}
 	routes := get(t, l.handler, "/query/routes", "Authorization", "Bearer operator")

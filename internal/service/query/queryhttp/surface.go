@@ -168,7 +168,8 @@ func grpcTimeout(text string) time.Duration {
 		return 0
 	}
 	units := map[byte]time.Duration{
-		'H': time.Hour, 'M': time.Minute, 'S': time.Second, 'm': time.Millisecond, 'u': time.Microsecond, 'n': time.Nanosecond,
+		'H': time.Hour, 'M': time.Minute, 'S': time.Second, 'm': time.Millisecond, 'u': time.Microsecond,
+		'n': time.Nanosecond,
 	}
 	n, err := strconv.ParseUint(text[:len(text)-1], 10, 32)
 	unit := units[text[len(text)-1]]
@@ -186,7 +187,8 @@ var (
 	varyGated   = append(slices.Clip(varyOpen), "Authorization", "X-Api-Key", "X-Ucan-Delegation", "X-Auth-Type")
 	noCache     = []string{"no-cache"}
 	states      = map[query.CacheState][]string{
-		query.Bypass: {string(query.Bypass)}, query.Miss: {string(query.Miss)}, query.Hit: {string(query.Hit)}, query.Stale: {string(query.Stale)},
+		query.Bypass: {string(query.Bypass)}, query.Miss: {string(query.Miss)}, query.Hit: {string(query.Hit)},
+		query.Stale: {string(query.Stale)},
 	}
 )
 

@@ -86,7 +86,8 @@ func (n *Node) Start(t testing.TB, addr string) {
 		t.Fatal(err)
 	}
 	n.Addr = listener.Addr().String()
-	n.server = grpc.NewServer(grpc.ForceServerCodecV2(serverCodec{}), grpc.UnknownServiceHandler(n.serve), grpc.MaxSendMsgSize(128<<20))
+	n.server = grpc.NewServer(grpc.ForceServerCodecV2(serverCodec{}), grpc.UnknownServiceHandler(n.serve),
+		grpc.MaxSendMsgSize(128<<20))
 	options := reflection.ServerOptions{Services: n, DescriptorResolver: n, ExtensionResolver: protoregistry.GlobalTypes}
 	if !n.cfg.NoReflection {
 		if !n.cfg.OldReflection {

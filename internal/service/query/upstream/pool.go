@@ -209,11 +209,13 @@ func (p *Pool) pick(height int64, visited []*node) *node {
 			rank = 0
 		case s.probed && !s.alive:
 			rank = 1
-		case s.lagging, height > 0 && s.height > 0 && s.height < height, height > 0 && height <= n.dropped.Load(), n.breaker.poor(now):
+		case s.lagging, height > 0 && s.height > 0 && s.height < height, height > 0 && height <= n.dropped.Load(),
+			n.breaker.poor(now):
 			rank = 2
 		}
 		load, latency := n.load()
-		if best == nil || rank > bestRank || rank == bestRank && (load < bestLoad || load == bestLoad && latency < bestLatency) {
+		if best == nil || rank > bestRank || rank == bestRank &&
+			(load < bestLoad || load == bestLoad && latency < bestLatency) {
 			best, bestRank, bestLoad, bestLatency = n, rank, load, latency
 		}
 	}

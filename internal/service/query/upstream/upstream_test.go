@@ -82,7 +82,8 @@ func TestParseTargets(t *testing.T) {
 			t.Errorf("%q was accepted", bad)
 		}
 	}
-	if _, err := upstream.New(t.Context(), upstream.Config{Name: "x", Targets: []upstream.Target{{Address: "a:1", TLS: true, CA: "missing.pem"}}}); err == nil {
+	if _, err := upstream.New(t.Context(),
+		upstream.Config{Name: "x", Targets: []upstream.Target{{Address: "a:1", TLS: true, CA: "missing.pem"}}}); err == nil {
 		t.Error("a missing CA file was accepted")
 	}
 }
@@ -123,7 +124,8 @@ func TestDescriptorFile(t *testing.T) {
 		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		_, err := upstream.New(t.Context(), upstream.Config{Name: "x", Targets: []upstream.Target{{Address: node.Addr}}, Descriptors: path})
+		_, err := upstream.New(t.Context(), upstream.Config{Name: "x", Targets: []upstream.Target{{Address: node.Addr}},
+			Descriptors: path})
 		if err == nil {
 			t.Errorf("descriptors %q were accepted", content)
 		}
@@ -134,11 +136,13 @@ func TestDescriptorFile(t *testing.T) {
 // one whose height nobody else has seen.
 func TestNodesOutOfStep(t *testing.T) {
 	t.Parallel()
-	good, other, lagging, syncing, liar := named(t, 1000, nil), named(t, 1001, nil), named(t, 900, nil), named(t, 1000, nil), named(t, 1<<40, nil)
+	good, other, lagging, syncing, liar := named(t, 1000, nil), named(t, 1001, nil), named(t, 900, nil),
+		named(t, 1000, nil), named(t, 1<<40, nil)
 	syncing.SetSyncing(true)
 	pool := querytest.StartPool(t, upstream.Config{}, good, other, lagging, syncing, liar)
 	querytest.WaitFor(t, "all nodes to be judged", func() bool {
-		return stateOf(pool, good.Addr) == "in step" && stateOf(pool, other.Addr) == "in step" && stateOf(pool, lagging.Addr) == "lagging" &&
+		return stateOf(pool, good.Addr) == "in step" && stateOf(pool, other.Addr) == "in step" &&
+			stateOf(pool, lagging.Addr) == "lagging" &&
 			stateOf(pool, syncing.Addr) == "catching up" && stateOf(pool, liar.Addr) == "not believed"
 	})
 	if h := pool.Head().Height; h != 1001 {
@@ -163,7 +167,9 @@ func TestFailover(t *testing.T) {
 	failing.Store(true)
 	bad, good := named(t, 10, &failing), named(t, 10, nil)
 	pool := querytest.StartPool(t, upstream.Config{Probe: time.Hour}, bad, good)
-	querytest.WaitFor(t, "both to be known", func() bool { return stateOf(pool, bad.Addr) == "in step" && stateOf(pool, good.Addr) == "in step" })
+	querytest.WaitFor(t, "both to be known", func() bool {
+		return stateOf(pool, bad.Addr) == "in step" && stateOf(pool, good.Addr) == "in step"
+	})
 	for range 200 {
 		if _, err := invoke(t, pool, 0); err != nil {
 			t.Fatal(err)
@@ -185,7 +191,9 @@ func TestFailingNodeWithGoodProbes(t *testing.T) {
 	failing.Store(true)
 	bad, good := named(t, 10, &failing), named(t, 10, nil)
 	pool := querytest.StartPool(t, upstream.Config{Probe: time.Millisecond}, bad, good)
-	querytest.WaitFor(t, "both to be known", func() bool { return stateOf(pool, bad.Addr) == "in step" && stateOf(pool, good.Addr) == "in step" })
+	querytest.WaitFor(t, "both to be known", func() bool {
+		return stateOf(pool, bad.Addr) == "in step" && stateOf(pool, good.Addr) == "in step"
+	})
 	for i := range 60 {
 		if _, err := invoke(t, pool, 0); err != nil {
 			t.Fatalf("call %d: %v", i, err)

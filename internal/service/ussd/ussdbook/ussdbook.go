@@ -55,7 +55,9 @@ func (b *Book) For(code string) *ussdmenu.Menu {
 // Same reports whether every code has the same menu in both books.
 func (b *Book) Same(other *Book) bool {
 	return b.fallback.Version() == other.fallback.Version() &&
-		slices.EqualFunc(b.routes, other.routes, func(x, y route) bool { return x.code == y.code && x.menu.Version() == y.menu.Version() })
+		slices.EqualFunc(b.routes, other.routes, func(x, y route) bool {
+			return x.code == y.code && x.menu.Version() == y.menu.Version()
+		})
 }
 
 // Menus lists the menus, the default first.

@@ -72,10 +72,12 @@ func TestCodesLeadToTheirMenus(t *testing.T) {
 	}
 	// A change to one leaves the other as it was.
 	other, err := parse(t, strings.Replace(book, "Ushirika", "Chama", 1), "160")
-	if err != nil || other.Default().Version() == b.Default().Version() || other.For("*385#").Version() != clinic.Version() {
+	if err != nil || other.Default().Version() == b.Default().Version() ||
+		other.For("*385#").Version() != clinic.Version() {
 		t.Errorf("versions after a change: %v", err)
 	}
-	if same, err := parse(t, book, "160"); err != nil || !same.Same(b) || other.Same(b) || b.Same(ussdbook.Of(b.Default())) {
+	if same, err := parse(t, book, "160"); err != nil || !same.Same(b) || other.Same(b) ||
+		b.Same(ussdbook.Of(b.Default())) {
 		t.Errorf("books are told apart wrongly: %v", err)
 	}
 }
@@ -96,7 +98,8 @@ func TestOneMenuIsABook(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if m, err := ussdmenu.Parse("one", []byte(one), nil, ussdmenu.Limit{}); err != nil || m.Version() != b.Default().Version() || string(m.Source()) != one {
+	if m, err := ussdmenu.Parse("one", []byte(one), nil, ussdmenu.Limit{}); err != nil ||
+		m.Version() != b.Default().Version() || string(m.Source()) != one {
 		t.Errorf("%v, %v", m, err)
 	}
 }

@@ -105,7 +105,9 @@ func Sum(counts map[Count]int64) Figures {
 	for screen, n := range left {
 		f.Drops = append(f.Drops, Drop{screen, n})
 	}
-	slices.SortFunc(f.Drops, func(a, b Drop) int { return cmp.Or(cmp.Compare(b.Left, a.Left), cmp.Compare(a.Screen, b.Screen)) })
+	slices.SortFunc(f.Drops, func(a, b Drop) int {
+		return cmp.Or(cmp.Compare(b.Left, a.Left), cmp.Compare(a.Screen, b.Screen))
+	})
 	f.Drops = f.Drops[:min(len(f.Drops), maxDrops)]
 	for dialect, g := range gateways {
 		g.P95 = percentile(times[dialect], g.Requests)

@@ -14,8 +14,10 @@ func TestFiguresAddUp(t *testing.T) {
 	counts := map[ussdcount.Count]int64{
 		{Kind: ussdcount.CountBegun}: 10, {Menu: "hubtel", Kind: ussdcount.CountBegun}: 2,
 		{Menu: "v1", Kind: ussdcount.CountEnded, From: "bye"}: 6, {Menu: "v2", Kind: ussdcount.CountEnded, From: "bye"}: 3,
-		{Menu: "v1", Kind: ussdcount.CountLeft, From: "pin"}: 2, {Menu: "v2", Kind: ussdcount.CountLeft, From: "pin"}: 1, {Menu: "v1", Kind: ussdcount.CountLeft, From: "name"}: 3,
-		{Menu: "v1", Kind: ussdcount.CountShown, From: "pin"}: 50, {Menu: "hubtel", Kind: ussdcount.CountRefused, From: "Mobile", To: "must be E.164"}: 4,
+		{Menu: "v1", Kind: ussdcount.CountLeft, From: "pin"}: 2, {Menu: "v2", Kind: ussdcount.CountLeft, From: "pin"}: 1,
+		{Menu: "v1", Kind: ussdcount.CountLeft, From: "name"}:                               3,
+		{Menu: "v1", Kind: ussdcount.CountShown, From: "pin"}:                               50,
+		{Menu: "hubtel", Kind: ussdcount.CountRefused, From: "Mobile", To: "must be E.164"}: 4,
 	}
 	took := func(dialect, result string, d time.Duration, n int64) {
 		counts[ussdcount.Took(dialect, result, d)] += n
@@ -36,7 +38,8 @@ func TestFiguresAddUp(t *testing.T) {
 	if d := cmp.Diff(want, ussdcount.Sum(counts)); d != "" {
 		t.Error(d)
 	}
-	if got := ussdcount.Sum(nil); got.Sessions.Completion != 0 || got.Drops == nil || got.Gateways == nil || got.Refusals == nil {
+	if got := ussdcount.Sum(nil); got.Sessions.Completion != 0 || got.Drops == nil || got.Gateways == nil ||
+		got.Refusals == nil {
 		t.Errorf("%+v", got)
 	}
 }
@@ -44,7 +47,8 @@ func TestFiguresAddUp(t *testing.T) {
 func TestTimesAreSorted(t *testing.T) {
 	t.Parallel()
 	for d, want := range map[time.Duration]string{
-		0: "1", time.Millisecond: "1", time.Millisecond + 1: "2", 7 * time.Millisecond: "10", 10 * time.Millisecond: "10", 9 * time.Second: "10000", time.Hour: "10000",
+		0: "1", time.Millisecond: "1", time.Millisecond + 1: "2", 7 * time.Millisecond: "10", 10 * time.Millisecond: "10",
+		9 * time.Second: "10000", time.Hour: "10000",
 	} {
 		if got := ussdcount.Took("x", "moved", d); got.From != want || got.Menu != "x" || got.To != "moved" {
 			t.Errorf("%v: %+v", d, got)

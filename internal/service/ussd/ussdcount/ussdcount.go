@@ -111,7 +111,8 @@ func Refusals(counts map[Count]int64) []Refusal {
 		}
 	}
 	slices.SortFunc(out, func(a, b Refusal) int {
-		return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.Dialect, b.Dialect), cmp.Compare(a.Field, b.Field), cmp.Compare(a.Rule, b.Rule))
+		return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.Dialect, b.Dialect), cmp.Compare(a.Field, b.Field),
+			cmp.Compare(a.Rule, b.Rule))
 	})
 	return out
 }

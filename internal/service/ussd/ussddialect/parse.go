@@ -227,7 +227,9 @@ func (c *checker) checkRequest(d *Dialect) error {
 }
 
 func (c *checker) checkPath(key, path string) error {
-	if path == "" || len(path) > maxPath || strings.ContainsFunc(path, func(r rune) bool { return r <= ' ' || r == '{' || r == '}' }) {
+	if path == "" || len(path) > maxPath || strings.ContainsFunc(path, func(r rune) bool {
+		return r <= ' ' || r == '{' || r == '}'
+	}) {
 		return c.refuse(key, "write a field's name without spaces; a field inside another one as payload.response")
 	}
 	return nil

@@ -114,7 +114,8 @@ func (d *Dialect) typed(q *ussd.Request, input string) (string, error) {
 	r := &d.src.Request
 	if r.Dialled {
 		inner := strings.TrimSuffix(input, "#")
-		if rest, ok := strings.CutPrefix(inner, strings.TrimSuffix(q.ServiceCode, "#")); ok && (rest == "" || rest[0] == '*') {
+		if rest, ok := strings.CutPrefix(inner, strings.TrimSuffix(q.ServiceCode, "#")); ok &&
+			(rest == "" || rest[0] == '*') {
 			input = strings.TrimPrefix(rest, "*")
 		}
 	}
@@ -140,7 +141,9 @@ func (d *Dialect) Answer(call Call, a ussd.Answer) []byte {
 // fields reads those fields that the dialect knows.
 func (d *Dialect) fields(in Incoming) (map[string]value, error) {
 	wrong := func(rule string) error { return &ussd.InvalidError{Field: "body", Rule: rule} }
-	found := collector{want: func(path string) bool { return d.wanted[path] || d.echoed[path] }, values: map[string]value{}}
+	found := collector{want: func(path string) bool {
+		return d.wanted[path] || d.echoed[path]
+	}, values: map[string]value{}}
 	if media := d.BodyMedia(); media != "" {
 		given, _, _ := strings.Cut(in.Media, ";")
 		given = strings.ToLower(strings.TrimSpace(given))

@@ -119,7 +119,8 @@ func TestANewestInputIsRead(t *testing.T) {
 	} {
 		call, err := d.Read(ussddialect.Incoming{Media: "application/json; charset=utf-8", Body: []byte(tc.body)})
 		if tc.rule != "" {
-			if why, ok := errors.AsType[*ussd.InvalidError](err); !ok || !strings.HasPrefix(why.Error(), tc.rule) || !fault.Is(err, fault.Invalid) {
+			if why, ok := errors.AsType[*ussd.InvalidError](err); !ok || !strings.HasPrefix(why.Error(), tc.rule) ||
+				!fault.Is(err, fault.Invalid) {
 				t.Errorf("%s: %v, want %s", tc.body, err, tc.rule)
 			}
 			continue
@@ -129,7 +130,8 @@ func TestANewestInputIsRead(t *testing.T) {
 			t.Errorf("%s: %+v, %v, want %+v", tc.body, call, err, tc.want)
 		}
 	}
-	if _, err := d.Read(ussddialect.Incoming{Media: "text/plain", Body: []byte(`{}`)}); err == nil || !strings.Contains(err.Error(), "Content-Type must be application/json") {
+	if _, err := d.Read(ussddialect.Incoming{Media: "text/plain", Body: []byte(`{}`)}); err == nil ||
+		!strings.Contains(err.Error(), "Content-Type must be application/json") {
 		t.Error(err)
 	}
 	// What the request had goes back as it came: a number as a number.
@@ -183,7 +185,9 @@ func TestXMLIsRead(t *testing.T) {
 	t.Parallel()
 	d := parse(t, goodXML)
 	call, err := d.Read(ussddialect.Incoming{Media: "text/xml", Body: []byte("<?xml version=\"1.0\"?>\n<ussd><msisdn>26481</msisdn>\n<sessionid>9&amp;</sessionid><type>1</type><msg>*5*7#</msg></ussd>")})
-	if err != nil || call.Request != (ussd.Request{Dialect: "wasp", SessionID: "9&", Phone: "+26481", ServiceCode: "*5#", Newest: true, Start: true}) {
+	if err != nil ||
+		call.Request != (ussd.Request{Dialect: "wasp", SessionID: "9&", Phone: "+26481", ServiceCode: "*5#", Newest: true,
+			Start: true}) {
 		t.Errorf("%+v %v", call, err)
 	}
 	if got := string(d.Answer(call, ussd.Answer{Text: "a<b"})); got != "<ussd><type>2</type><msg>a&lt;b</msg><id>9&amp;</id></ussd>" {

@@ -201,7 +201,9 @@ func (g *Gate) Admit(name string, c Caller) error {
 	switch {
 	case !listed:
 		return &ussd.InvalidError{Field: "gateway", Rule: "must be on the list of gateways"}
-	case len(one.networks) > 0 && !slices.ContainsFunc(one.networks, func(p netip.Prefix) bool { return p.Contains(c.Addr.Unmap()) }):
+	case len(one.networks) > 0 && !slices.ContainsFunc(one.networks, func(p netip.Prefix) bool {
+		return p.Contains(c.Addr.Unmap())
+	}):
 		return &ussd.InvalidError{Field: "address", Rule: "must be one of the gateway's"}
 	case len(one.secrets) > 0 && !one.knows(c):
 		return &ussd.InvalidError{Field: "secret", Rule: "must be the gateway's"}

@@ -64,7 +64,8 @@ func TestOnlyWhoIsListedMayCall(t *testing.T) {
 		{"own", "203.0.113.1", "sha256=zz", "body", "signature"},
 	} {
 		shown := func(string) string { return tc.shown }
-		err := gate.Admit(tc.name, ussdgate.Caller{Addr: netip.MustParseAddr(tc.addr), Header: shown, Query: shown, Signed: func() ([]byte, error) { return []byte(tc.body), nil }})
+		err := gate.Admit(tc.name, ussdgate.Caller{Addr: netip.MustParseAddr(tc.addr), Header: shown, Query: shown,
+			Signed: func() ([]byte, error) { return []byte(tc.body), nil }})
 		if (err == nil) != (tc.field == "") || err != nil && !strings.HasPrefix(err.Error(), tc.field+" ") {
 			t.Errorf("%+v: %v", tc, err)
 		}
@@ -95,7 +96,8 @@ func TestAListThatWouldNotHoldIsRefused(t *testing.T) {
 		"gateways: {nalo: {signature: {header: X, algorithm: sha256, file: " + key + "}}}":     "signature.encoding: write hex or base64",
 		"gateways: {nalo: {signature: {algorithm: sha256, encoding: hex, file: " + key + "}}}": "signature.header: write",
 	} {
-		if _, err := ussdgate.Read(write(t, "g.yaml", text), []string{"nalo"}); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := ussdgate.Read(write(t, "g.yaml", text), []string{"nalo"}); err == nil ||
+			!strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %s", text, err, want)
 		}
 	}

@@ -34,7 +34,8 @@ func TestAnswersAreReadWholeOrNotAtAll(t *testing.T) {
 
 func TestWhatAStatusMeans(t *testing.T) {
 	t.Parallel()
-	for status, want := range map[int][2]bool{0: {}, 200: {true}, 204: {true}, 302: {}, 400: {false, true}, 404: {false, true}, 422: {false, true}, 408: {}, 410: {}, 429: {}, 500: {}, 503: {}} {
+	for status, want := range map[int][2]bool{0: {}, 200: {true}, 204: {true}, 302: {}, 400: {false, true},
+		404: {false, true}, 422: {false, true}, 408: {}, 410: {}, 429: {}, 500: {}, 503: {}} {
 		r := ussdhook.Reply{Status: status}
 		if r.Answered() != want[0] || r.Refused() != want[1] {
 			t.Errorf("%d: %t %t", status, r.Answered(), r.Refused())
@@ -60,7 +61,8 @@ func TestWhatACallComesTo(t *testing.T) {
 		{410, ``, false, "failed"},
 	} {
 		h := ussdhook.Hook{Take: []string{"a"}, Once: c.once}
-		if got, _, err := h.Settle(ussdhook.Reply{Status: c.status, Body: []byte(c.body)}, short); got != c.want || (err != nil) != (c.body == "{}") {
+		if got, _, err := h.Settle(ussdhook.Reply{Status: c.status, Body: []byte(c.body)}, short); got != c.want ||
+			(err != nil) != (c.body == "{}") {
 			t.Errorf("%+v: %s %v", c, got, err)
 		}
 	}

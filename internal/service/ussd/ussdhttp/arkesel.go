@@ -32,8 +32,9 @@ func (a *api) arkesel(w http.ResponseWriter, r *http.Request) error {
 		return writeDialect(w, in.reply(a.refuse(r, err)))
 	}
 	req := ussd.Request{
-		Dialect: ussd.DialectArkesel, SessionID: in.SessionID, Phone: ussdnumber.E164(in.MSISDN), ServiceCode: ussdnumber.NoCode,
-		Newest: true, Start: in.NewSession, Text: in.UserData,
+		Dialect: ussd.DialectArkesel, SessionID: in.SessionID, Phone: ussdnumber.E164(in.MSISDN),
+		ServiceCode: ussdnumber.NoCode,
+		Newest:      true, Start: in.NewSession, Text: in.UserData,
 	}
 	if in.NewSession {
 		req.ServiceCode, req.Text = ussdnumber.Dialled(in.UserData, "")
@@ -42,5 +43,6 @@ func (a *api) arkesel(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (in ArkeselRequest) reply(answer ussd.Answer) ArkeselReply {
-	return ArkeselReply{SessionID: in.SessionID, UserID: in.UserID, MSISDN: in.MSISDN, Message: answer.Text, ContinueSession: !answer.End}
+	return ArkeselReply{SessionID: in.SessionID, UserID: in.UserID, MSISDN: in.MSISDN, Message: answer.Text,
+		ContinueSession: !answer.End}
 }

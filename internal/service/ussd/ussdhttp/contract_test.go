@@ -82,18 +82,23 @@ func newGateway(t testing.TB, o options) *gateway {
 		o.level = slog.LevelDebug
 	}
 	log := slog.New(slog.NewJSONHandler(g.log, &slog.HandlerOptions{Level: o.level}))
-	g.db = sqldbtest.Migrate(t, sqldbtest.Open(t, sqldbtest.SQLiteURL(t), sqldb.Options{Fault: o.fault, Logger: log}), ussdsql.Migrations())
+	g.db = sqldbtest.Migrate(t, sqldbtest.Open(t, sqldbtest.SQLiteURL(t), sqldb.Options{Fault: o.fault, Logger: log}),
+		ussdsql.Migrations())
 	dialects, err := ussddialect.Load(o.files)
 	if err != nil {
 		t.Fatal(err)
 	}
-	g.svc = ussdtest.Service(t, ussdsql.New(g.db), append(o.change, func(c *ussd.Config) { c.Logger, c.Dialects = log, ussddialect.Names(dialects) })...)
-	server, err := httpserver.New(httpserver.Config{Logger: log, OperatorToken: operator, Proxies: o.proxies, Metrics: o.metrics})
+	g.svc = ussdtest.Service(t, ussdsql.New(g.db), append(o.change, func(c *ussd.Config) {
+		c.Logger, c.Dialects = log, ussddialect.Names(dialects)
+	})...)
+	server, err := httpserver.New(httpserver.Config{Logger: log, OperatorToken: operator, Proxies: o.proxies,
+		Metrics: o.metrics})
 	if err != nil {
 		t.Fatal(err)
 	}
 	limiter := ratelimit.NewLimiter(ratelimit.LimiterConfig{Name: "telephone", PerMinute: o.limit, Exempt: o.exempt})
-	for _, s := range []httpserver.Surface{ussdhttp.Surface(g.svc, ussdhttp.Deps{Limiter: limiter, Logger: log, Dialects: dialects, Gate: o.gate}), ussdhttp.Operators(g.svc, log)} {
+	for _, s := range []httpserver.Surface{ussdhttp.Surface(g.svc,
+		ussdhttp.Deps{Limiter: limiter, Logger: log, Dialects: dialects, Gate: o.gate}), ussdhttp.Operators(g.svc, log)} {
 		if err := server.Mount(s); err != nil {
 			t.Fatal(err)
 		}
@@ -236,14 +241,16 @@ func TestTheHundredAndFirstRequestOfAMinuteIsRefused(t *testing.T) {
 	}
 	r = g.get("/api/ussd/sessions")
 	var body map[string]any
-	if err := json.Unmarshal([]byte(r.body), &body); err != nil || r.status != 429 || body["retryAfter"] == nil || r.header.Get("Retry-After") == "" {
+	if err := json.Unmarshal([]byte(r.body), &body); err != nil || r.status != 429 || body["retryAfter"] == nil ||
+		r.header.Get("Retry-After") == "" {
 		t.Errorf("%+v", r)
 	}
 }
 
 func TestGatewaysAreExemptFromTheLimit(t *testing.T) {
 	t.Parallel()
-	g := newGateway(t, options{limit: 1, proxies: []netip.Prefix{netip.MustParsePrefix("192.0.2.0/24")}, exempt: []netip.Prefix{netip.MustParsePrefix("203.0.113.0/24")}})
+	g := newGateway(t, options{limit: 1, proxies: []netip.Prefix{netip.MustParsePrefix("192.0.2.0/24")},
+		exempt: []netip.Prefix{netip.MustParsePrefix("203.0.113.0/24")}})
 	body := `{"sessionId":"s1","serviceCode":"*1#","phoneNumber":"+260971230001","text":""}`
 	for range 5 {
 		if r := g.do(http.MethodPost, "/api/ussd", "application/json", body, "X-Forwarded-For", "203.0.113.9"); r.status != 200 {
@@ -271,8 +278,10 @@ func TestOperatorsSeeSessions(t *testing.T) {
 	}
 	decode(g.get("/api/ussd/debug/s1"), 200, &debug)
 	c := debug.DebugInfo.Context
-	if debug.SessionID != "s1" || debug.DebugInfo.State != "preMenu" || debug.DebugInfo.Status != "active" || c.SessionID != "s1" ||
-		c.Phone != alice || "CON "+c.Message != welcome || c.Authenticated || !cmp.Equal(debug.ActiveSessions, []string{"s1"}) {
+	if debug.SessionID != "s1" || debug.DebugInfo.State != "preMenu" || debug.DebugInfo.Status != "active" ||
+		c.SessionID != "s1" ||
+		c.Phone != alice || "CON "+c.Message != welcome || c.Authenticated ||
+		!cmp.Equal(debug.ActiveSessions, []string{"s1"}) {
 		t.Errorf("%+v", debug)
 	}
 	g.send("s1", alice, "1")
@@ -313,7 +322,9 @@ func TestOperatorsSeeSessions(t *testing.T) {
 func TestOperatorsSeeHowTheMenuIsUsed(t *testing.T) {
 	t.Parallel()
 	metrics := telemetry.NewMetrics()
-	g := newGateway(t, options{metrics: metrics, change: []func(*ussd.Config){func(c *ussd.Config) { c.Observer = ussdhttp.NewMetrics(metrics) }}})
+	g := newGateway(t, options{metrics: metrics, change: []func(*ussd.Config){func(c *ussd.Config) {
+		c.Observer = ussdhttp.NewMetrics(metrics)
+	}}})
 	for i, text := range []string{"", "1", "1", "1*2", "1*2**"} {
 		g.send("s1", alice, text)
 		if i < 2 {

@@ -68,7 +68,8 @@ func readData(d *ussddialect.Dialect, r *http.Request) (ussddialect.Call, error)
 	return d.Read(in)
 }
 
-func writeData(w http.ResponseWriter, status int, d *ussddialect.Dialect, call ussddialect.Call, answer ussd.Answer) error {
+func writeData(w http.ResponseWriter, status int, d *ussddialect.Dialect, call ussddialect.Call,
+	answer ussd.Answer) error {
 	body := d.Answer(call, answer)
 	h := w.Header()
 	h.Set("Content-Type", d.Media()+"; charset=utf-8")
@@ -95,6 +96,7 @@ func (a *api) dataError(w http.ResponseWriter, r *http.Request, e *fault.Error) 
 		status = http.StatusTooManyRequests
 		httpserver.SetRetryAfter(w.Header(), e)
 	}
-	_ = writeData(w, status, d, ussddialect.Call{}, ussd.Answer{Text: text, End: true}) // the client may be gone; there is nobody left to tell
+	// the client may be gone; there is nobody left to tell
+	_ = writeData(w, status, d, ussddialect.Call{}, ussd.Answer{Text: text, End: true})
 	return true
 }

@@ -26,7 +26,8 @@ func TestAGatewayThatCallsWithGET(t *testing.T) {
 			q := url.Values{names[0]: {"233443"}, names[1]: {"254726770792"}, names[2]: {"*415#"}, names[3]: {text}}
 			return g.do(method, path+"?"+q.Encode(), "", "")
 		}
-		if r := send(http.MethodGet, ""); r.status != 200 || r.body != welcome || r.header.Get("Content-Type") != "text/plain; charset=utf-8" || r.header.Get("Cache-Control") != "no-store" {
+		if r := send(http.MethodGet, ""); r.status != 200 || r.body != welcome ||
+			r.header.Get("Content-Type") != "text/plain; charset=utf-8" || r.header.Get("Cache-Control") != "no-store" {
 			t.Errorf("%+v", r)
 		}
 		if r := send(http.MethodHead, "2"); r.status != 200 {
@@ -63,7 +64,8 @@ func TestHollatags(t *testing.T) {
 	clock := ussdtest.NewClock()
 	g := newGateway(t, options{change: []func(*ussd.Config){clock.Set}})
 	send := func(operation, text string) string {
-		q := url.Values{"session_msisdn": {"2347000000000"}, "session_operation": {operation}, "session_msg": {text}, "session_id": {"5456"}, "session_from": {"*7006#"}, "session_type": {"1"}}
+		q := url.Values{"session_msisdn": {"2347000000000"}, "session_operation": {operation}, "session_msg": {text},
+			"session_id": {"5456"}, "session_from": {"*7006#"}, "session_type": {"1"}}
 		r := g.do(http.MethodGet, "/api/ussd/hollatags?"+q.Encode(), "", "")
 		if r.status != 200 {
 			t.Errorf("%+v", r)
@@ -117,7 +119,8 @@ func TestADialectOfOnesOwn(t *testing.T) {
 	t.Parallel()
 	g := newGateway(t, options{files: ownDialects(t), limit: 30})
 	send := func(said string) string {
-		body, err := json.Marshal(map[string]any{"id": 7, "user": map[string]string{"number": "+255700000001"}, "code": "*149#", "said": said, "trace": 12})
+		body, err := json.Marshal(map[string]any{"id": 7, "user": map[string]string{"number": "+255700000001"},
+			"code": "*149#", "said": said, "trace": 12})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -130,8 +133,10 @@ func TestADialectOfOnesOwn(t *testing.T) {
 		t.Error(got)
 	}
 	const sorry = `{"go":false,"say":"Invalid input. Please try again.","trace":"%s"}`
-	for body, trace := range map[string]string{`{"trace":"x"}`: "x", "[]": "", "": "", `{"a":"` + strings.Repeat("x", 20<<10) + `"}`: ""} {
-		if r := g.do(http.MethodPost, "/api/ussd/own", "application/json", body); r.status != 200 || r.body != strings.Replace(sorry, "%s", trace, 1) {
+	for body, trace := range map[string]string{`{"trace":"x"}`: "x", "[]": "", "": "",
+		`{"a":"` + strings.Repeat("x", 20<<10) + `"}`: ""} {
+		if r := g.do(http.MethodPost, "/api/ussd/own", "application/json", body); r.status != 200 ||
+			r.body != strings.Replace(sorry, "%s", trace, 1) {
 			t.Errorf("%.40s: %+v", body, r)
 		}
 	}
@@ -142,7 +147,8 @@ func TestADialectOfOnesOwn(t *testing.T) {
 	for range 40 {
 		send("")
 	}
-	if r := g.do(http.MethodPost, "/api/ussd/own", "application/json", "{}"); r.status != http.StatusTooManyRequests || !strings.HasPrefix(r.body, `{"go":false,"say":"Service temporarily`) || r.header.Get("Retry-After") == "" {
+	if r := g.do(http.MethodPost, "/api/ussd/own", "application/json", "{}"); r.status != http.StatusTooManyRequests ||
+		!strings.HasPrefix(r.body, `{"go":false,"say":"Service temporarily`) || r.header.Get("Retry-After") == "" {
 		t.Errorf("%+v", r)
 	}
 }

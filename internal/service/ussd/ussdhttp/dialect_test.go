@@ -66,7 +66,8 @@ func TestHubtel(t *testing.T) {
 		return out
 	}
 	first := send("Initiation", "*714#", "1")
-	if first.Type != "Response" || first.SessionID != "h1" || !strings.HasPrefix(first.Message, "Welcome") || first.DataType != "input" || first.ClientState != "c" {
+	if first.Type != "Response" || first.SessionID != "h1" || !strings.HasPrefix(first.Message, "Welcome") ||
+		first.DataType != "input" || first.ClientState != "c" {
 		t.Errorf("%+v", first)
 	}
 	one := send("Response", "1", "2")
@@ -140,7 +141,8 @@ func TestInfobip(t *testing.T) {
 		return out
 	}
 	for range 2 {
-		if r := send(http.MethodPost, "start", "*120*11#"); r.ShouldClose || r.ResponseExitCode != 200 || !strings.HasPrefix(r.USSDMenu, "Welcome") {
+		if r := send(http.MethodPost, "start", "*120*11#"); r.ShouldClose || r.ResponseExitCode != 200 ||
+			!strings.HasPrefix(r.USSDMenu, "Welcome") {
 			t.Errorf("%+v", r)
 		}
 	}
@@ -176,7 +178,8 @@ func TestArkesel(t *testing.T) {
 			"userData":"`+data+`","network":"MTN"}`, &out)
 		return out
 	}
-	if r := send("true", "*928*99#"); !r.ContinueSession || r.SessionID != "a1" || r.UserID != "U" || r.MSISDN != "233544919953" || !strings.HasPrefix(r.Message, "Welcome") {
+	if r := send("true", "*928*99#"); !r.ContinueSession || r.SessionID != "a1" || r.UserID != "U" ||
+		r.MSISDN != "233544919953" || !strings.HasPrefix(r.Message, "Welcome") {
 		t.Errorf("%+v", r)
 	}
 	one := send("false", "1")
@@ -227,7 +230,8 @@ func TestNalo(t *testing.T) {
 	}
 	// Its number is no id: lists and logs would show it.
 	var list ussdhttp.ActiveList
-	if r := g.get("/api/ussd/sessions"); json.Unmarshal([]byte(r.body), &list) != nil || list.Count != 1 || strings.Contains(r.body, "233201234567") {
+	if r := g.get("/api/ussd/sessions"); json.Unmarshal([]byte(r.body), &list) != nil || list.Count != 1 ||
+		strings.Contains(r.body, "233201234567") {
 		t.Fatalf("%+v", r)
 	}
 	if r := g.get("/api/ussd/live"); r.status != http.StatusOK || strings.Contains(r.body, "233201234567") {

@@ -133,7 +133,8 @@ func TestAPINIsWrittenNowhere(t *testing.T) {
 			}
 		}
 	}
-	walk("s1", step{"2", ""}, step{"2", ""}, step{"Ann", ""}, step{"00", ""}, step{pin, "again"}, step{"99998", "differ"}, step{pin, "again"}, step{pin, "account ID is"},
+	walk("s1", step{"2", ""}, step{"2", ""}, step{"Ann", ""}, step{"00", ""}, step{pin, "again"}, step{"99998", "differ"},
+		step{pin, "again"}, step{pin, "account ID is"},
 		step{"1", "My account"}, step{"2", "present"}, step{pin, "new PIN"}, step{next, "again"}, step{next, "changed"})
 	walk("s2", step{"2", ""}, step{"1", "Enter your PIN"}, step{pin, "Wrong"}, step{next + "1", "Wrong"}, step{next, "Welcome Ann"})
 	g.send("s3", alice, "2*1*"+next)      // walked, up to the PIN

@@ -47,14 +47,16 @@ func TestOnlyListedGatewaysReachTheMenu(t *testing.T) {
 		{http.MethodPut, "/api/ussd/infobip/session/1/end", "203.0.113.9"},
 		{http.MethodGet, "/api/ussd/advanta?key=wrong&SESSIONID=1&MSISDN=254700000001&USSDCODE=*1%23&INPUT=", "203.0.113.9"},
 	} {
-		if r := g.do(tc.method, tc.path, "application/json", body, "X-Forwarded-For", tc.from); r.status != http.StatusForbidden || strings.Contains(r.body, "END") || strings.Contains(r.body, "Welcome") {
+		if r := g.do(tc.method, tc.path, "application/json", body, "X-Forwarded-For",
+			tc.from); r.status != http.StatusForbidden || strings.Contains(r.body, "END") || strings.Contains(r.body, "Welcome") {
 			t.Errorf("%+v: %+v", tc, r)
 		}
 	}
 	if r := g.do(http.MethodGet, "/api/ussd/advanta?key=a-word-that-both-know&SESSIONID=1&MSISDN=254700000001&USSDCODE=*1%23&INPUT=", "", ""); r.status != 200 || r.body != welcome {
 		t.Errorf("%+v", r)
 	}
-	if r := g.get("/operator/ussd/refusals"); !strings.Contains(r.body, `"field":"address"`) || !strings.Contains(r.body, `"field":"secret"`) || !strings.Contains(r.body, `"field":"gateway"`) {
+	if r := g.get("/operator/ussd/refusals"); !strings.Contains(r.body, `"field":"address"`) ||
+		!strings.Contains(r.body, `"field":"secret"`) || !strings.Contains(r.body, `"field":"gateway"`) {
 		t.Errorf("%+v", r)
 	}
 	if r := g.get("/operator/ussd/sessions"); !strings.Contains(r.body, `"count":2`) {
@@ -92,7 +94,8 @@ func TestSignaturesCoverTheFields(t *testing.T) {
 		return hex.EncodeToString(h.Sum(nil))
 	}
 	const query = "s=1&p=254700000001&i="
-	for signature, status := range map[string]int{sign(query): http.StatusOK, sign(""): http.StatusForbidden, sign("s=1&p=254700000002&i="): http.StatusForbidden} {
+	for signature, status := range map[string]int{sign(query): http.StatusOK, sign(""): http.StatusForbidden,
+		sign("s=1&p=254700000002&i="): http.StatusForbidden} {
 		if r := g.do(http.MethodPost, "/api/ussd/ours?"+query, "", "", "X-Signature", signature); r.status != status {
 			t.Errorf("%d instead of %d: %s", r.status, status, r.body)
 		}

@@ -175,7 +175,8 @@ func TestANodeWithoutItsDatabaseAnswersGateways(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := server.Mount(ussdhttp.Away(ussdhttp.Deps{Limiter: ratelimit.NewLimiter(ratelimit.LimiterConfig{Name: "telephone", PerMinute: 8})})); err != nil {
+	if err := server.Mount(ussdhttp.Away(ussdhttp.Deps{Limiter: ratelimit.NewLimiter(ratelimit.LimiterConfig{Name: "telephone",
+		PerMinute: 8})})); err != nil {
 		t.Fatal(err)
 	}
 	g := &gateway{t: t, server: server}
@@ -198,7 +199,8 @@ func TestANodeWithoutItsDatabaseAnswersGateways(t *testing.T) {
 			t.Errorf("%s: %+v", path, r)
 		}
 	}
-	if r := g.do(http.MethodPost, "/api/ussd/africastalking/events", "application/x-www-form-urlencoded", "sessionId=s1"); r.status != http.StatusServiceUnavailable || r.header.Get("Retry-After") == "" {
+	if r := g.do(http.MethodPost, "/api/ussd/africastalking/events", "application/x-www-form-urlencoded",
+		"sessionId=s1"); r.status != http.StatusServiceUnavailable || r.header.Get("Retry-After") == "" {
 		t.Errorf("%+v", r)
 	}
 	g.post("{")

@@ -67,12 +67,15 @@ func TestARefusalIsExplained(t *testing.T) {
 			Days     int
 			Refusals []ussdcount.Refusal
 		}
-		if err := json.Unmarshal([]byte(list.body), &told); err != nil || told.Days != 7 || len(told.Refusals) != 1 || told.Refusals[0].Count != 1 ||
-			told.Refusals[0].Dialect != dialect || told.Refusals[0].Field != tc.field || !strings.Contains(told.Refusals[0].Rule, tc.rule) ||
+		if err := json.Unmarshal([]byte(list.body), &told); err != nil || told.Days != 7 || len(told.Refusals) != 1 ||
+			told.Refusals[0].Count != 1 ||
+			told.Refusals[0].Dialect != dialect || told.Refusals[0].Field != tc.field ||
+			!strings.Contains(told.Refusals[0].Rule, tc.rule) ||
 			strings.Contains(list.body, "70382") || strings.Contains(list.body, "97123") {
 			t.Errorf("%s %s: the operator reads %s", tc.path, tc.body, list.body)
 		}
-		if !strings.Contains(found, `"level":"INFO"`) || !strings.Contains(found, `"field":"`+tc.field+`"`) || !strings.Contains(found, tc.rule) {
+		if !strings.Contains(found, `"level":"INFO"`) || !strings.Contains(found, `"field":"`+tc.field+`"`) ||
+			!strings.Contains(found, tc.rule) {
 			t.Errorf("%s %s is explained by %q", tc.path, tc.body, found)
 		}
 	}

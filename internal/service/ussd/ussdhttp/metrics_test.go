@@ -18,7 +18,9 @@ import (
 func TestLocksAndExpiredSessionsAreCounted(t *testing.T) {
 	t.Parallel()
 	metrics, clock := telemetry.NewMetrics(), ussdtest.NewClock()
-	g := newGateway(t, options{metrics: metrics, change: []func(*ussd.Config){clock.Set, func(c *ussd.Config) { c.Observer = ussdhttp.NewMetrics(metrics) }}})
+	g := newGateway(t, options{metrics: metrics, change: []func(*ussd.Config){clock.Set, func(c *ussd.Config) {
+		c.Observer = ussdhttp.NewMetrics(metrics)
+	}}})
 	walk := func(id string, inputs ...string) (answer string) {
 		g.send(id, alice, "")
 		for i := range inputs {

@@ -54,7 +54,8 @@ func TestTheProxyOfTheGuide(t *testing.T) {
 	}
 
 	body := fmt.Sprintf(`{"sessionId":"s1","serviceCode":"*2233#","phoneNumber":%q,"text":""}`, alice)
-	if status, text := ask(theGateway, http.MethodPost, "/api/ussd", body, ""); status != http.StatusOK || !strings.HasPrefix(text, "CON Welcome") {
+	if status, text := ask(theGateway, http.MethodPost, "/api/ussd", body, ""); status != http.StatusOK ||
+		!strings.HasPrefix(text, "CON Welcome") {
 		t.Errorf("the gateway hears %d %q", status, text)
 	}
 	for _, path := range []string{"/api/ussd", "/api/ussd/africastalking", "/api/ussd/hubtel", "/api/ussd/nalo", "/api/ussd/debug/s1"} {

@@ -46,7 +46,8 @@ func (a *api) gatewayRoutes() []httpserver.Route {
 		},
 		{
 			Method: http.MethodPost, Pattern: pathAfricasTalking + "/events", Summary: "Africa's Talking: a session is over",
-			Body: AfricasTalkingNotice{}, BodyMedia: []string{mediaForm}, Replies: []httpserver.Reply{{Status: http.StatusOK}}, Handler: a.africasTalkingEnded,
+			Body: AfricasTalkingNotice{}, BodyMedia: []string{mediaForm}, Replies: []httpserver.Reply{{Status: http.StatusOK}},
+			Handler: a.africasTalkingEnded,
 		},
 		{
 			Method: http.MethodPost, Pattern: "/api/ussd/hubtel", Summary: "Hubtel: one input",
@@ -54,19 +55,23 @@ func (a *api) gatewayRoutes() []httpserver.Route {
 		},
 		{
 			Method: http.MethodPost, Pattern: "/api/ussd/infobip/session/{sessionId}/start", Summary: "Infobip: a session begins",
-			Params: id, Body: InfobipRequest{}, Replies: []httpserver.Reply{{Status: http.StatusOK, Body: InfobipReply{}}}, Handler: a.infobip(true),
+			Params: id, Body: InfobipRequest{}, Replies: []httpserver.Reply{{Status: http.StatusOK, Body: InfobipReply{}}},
+			Handler: a.infobip(true),
 		},
 		{
 			Method: http.MethodPut, Pattern: "/api/ussd/infobip/session/{sessionId}/response", Summary: "Infobip: one input",
-			Params: id, Body: InfobipRequest{}, Replies: []httpserver.Reply{{Status: http.StatusOK, Body: InfobipReply{}}}, Handler: a.infobip(false),
+			Params: id, Body: InfobipRequest{}, Replies: []httpserver.Reply{{Status: http.StatusOK, Body: InfobipReply{}}},
+			Handler: a.infobip(false),
 		},
 		{
 			Method: http.MethodPut, Pattern: "/api/ussd/infobip/session/{sessionId}/end", Summary: "Infobip: a session is over",
-			Params: id, Body: InfobipEnd{}, Replies: []httpserver.Reply{{Status: http.StatusOK, Body: InfobipReply{}}}, Handler: a.infobipEnd,
+			Params: id, Body: InfobipEnd{}, Replies: []httpserver.Reply{{Status: http.StatusOK, Body: InfobipReply{}}},
+			Handler: a.infobipEnd,
 		},
 		{
 			Method: http.MethodPost, Pattern: "/api/ussd/arkesel", Summary: "Arkesel: one input",
-			Body: ArkeselRequest{}, Replies: []httpserver.Reply{{Status: http.StatusOK, Body: ArkeselReply{}}}, Handler: a.arkesel,
+			Body: ArkeselRequest{}, Replies: []httpserver.Reply{{Status: http.StatusOK, Body: ArkeselReply{}}},
+			Handler: a.arkesel,
 		},
 		{
 			Method: http.MethodPost, Pattern: "/api/ussd/nalo", Summary: "Nalo: one input",
@@ -105,7 +110,8 @@ func (a *api) operatorRoutes() []httpserver.Route {
 			Method: http.MethodGet, Pattern: pathOperator + "/debug/{sessionId}", Summary: "One session", Params: id,
 			Replies: ok(DebugRecord{}), Handler: a.debug,
 		},
-		{Method: http.MethodGet, Pattern: pathOperator + "/sessions", Summary: "Active sessions", Replies: ok(ActiveList{}), Handler: a.sessions},
+		{Method: http.MethodGet, Pattern: pathOperator + "/sessions", Summary: "Active sessions", Replies: ok(ActiveList{}),
+			Handler: a.sessions},
 		{
 			Method: http.MethodGet, Pattern: pathOperator + "/live", Summary: "Sessions that were used last",
 			Params:  []httpserver.Param{{Name: "limit", In: "query", Schema: 0, Doc: "1 to 500; 50 when not given"}},
@@ -115,8 +121,10 @@ func (a *api) operatorRoutes() []httpserver.Route {
 			Method: http.MethodGet, Pattern: pathOperator + "/timeline/{sessionId}", Summary: "One session's history, masked", Params: id,
 			Replies: ok(ussd.View{}), Handler: a.timeline,
 		},
-		{Method: http.MethodGet, Pattern: pathOperator + "/funnel", Summary: "Screens shown and left", Params: days, Replies: ok(Funnel{}), Handler: a.funnel},
-		{Method: http.MethodGet, Pattern: pathOperator + "/graph", Summary: "The menu as a graph, with counts", Params: days, Replies: ok(ussdmenu.Graph{}), Handler: a.graph},
+		{Method: http.MethodGet, Pattern: pathOperator + "/funnel", Summary: "Screens shown and left", Params: days,
+			Replies: ok(Funnel{}), Handler: a.funnel},
+		{Method: http.MethodGet, Pattern: pathOperator + "/graph", Summary: "The menu as a graph, with counts", Params: days,
+			Replies: ok(ussdmenu.Graph{}), Handler: a.graph},
 		{
 			Method: http.MethodGet, Pattern: pathOperator + pathRefusals, Summary: "What gateways' requests were refused for", Params: days,
 			Doc:     "Counts by dialect, field and rule. What was sent is kept nowhere.",

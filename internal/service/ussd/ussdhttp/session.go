@@ -64,7 +64,8 @@ func readSession(r *http.Request) (ussd.Request, error) {
 			return ussd.Request{}, &ussd.InvalidError{Field: members[i], Rule: "must be there, once"}
 		}
 	}
-	return ussd.Request{SessionID: *in.SessionID, ServiceCode: *in.ServiceCode, Phone: *in.PhoneNumber, Text: *in.Text}, nil
+	return ussd.Request{SessionID: *in.SessionID, ServiceCode: *in.ServiceCode, Phone: *in.PhoneNumber, Text: *in.Text},
+		nil
 }
 
 // members are the names that the document gives to the four fields.

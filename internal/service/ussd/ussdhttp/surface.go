@@ -86,7 +86,8 @@ func Surface(svc *ussd.Service, deps Deps) httpserver.Surface {
 // their limit: a console that looks on uses up no telephone's requests.
 func Operators(svc *ussd.Service, logger *slog.Logger) httpserver.Surface {
 	a := &api{svc: svc, log: logger}
-	return httpserver.Surface{Name: "ussd operator", Prefixes: []string{pathOperator}, Errors: a.writeError, Routes: a.operatorRoutes()}
+	return httpserver.Surface{Name: "ussd operator", Prefixes: []string{pathOperator}, Errors: a.writeError,
+		Routes: a.operatorRoutes()}
 }
 
 // Away returns the routes that gateways call, for a node that is still waiting
@@ -126,7 +127,8 @@ func (a *api) inTime(r *http.Request, work func(context.Context) (ussd.Answer, e
 	go func() {
 		defer func() {
 			if v := recover(); v != nil {
-				a.log.ErrorContext(ctx, "hop panicked", slog.String("event", "ussd.panicked"), slog.Any("panic", v), slog.String("stack", string(debug.Stack())))
+				a.log.ErrorContext(ctx, "hop panicked", slog.String("event", "ussd.panicked"), slog.Any("panic", v),
+					slog.String("stack", string(debug.Stack())))
 				got <- outcome{err: fault.New(fault.Internal, "Internal server error")}
 			}
 			cancel()
@@ -163,7 +165,8 @@ func (a *api) settled(r *http.Request, answer ussd.Answer, err error) ussd.Answe
 		a.refused(r, err)
 		return ussd.Answer{Text: textInvalid, End: true}
 	}
-	a.log.ErrorContext(r.Context(), "ussd request failed", slog.String("event", "ussd.request_failed"), slog.String("request_id", httpserver.RequestID(r.Context())), slog.Any("error", err))
+	a.log.ErrorContext(r.Context(), "ussd request failed", slog.String("event", "ussd.request_failed"),
+		slog.String("request_id", httpserver.RequestID(r.Context())), slog.Any("error", err))
 	return ussd.Answer{Text: textUnavailable, End: true}
 }
 
@@ -175,7 +178,8 @@ func (a *api) refused(r *http.Request, err error) {
 		return
 	}
 	dialect := a.dialectOf(r.URL.Path)
-	a.log.InfoContext(r.Context(), "ussd request refused", slog.String("event", "ussd.request_refused"), slog.String("request_id", httpserver.RequestID(r.Context())),
+	a.log.InfoContext(r.Context(), "ussd request refused", slog.String("event", "ussd.request_refused"),
+		slog.String("request_id", httpserver.RequestID(r.Context())),
 		slog.String("dialect", dialect), slog.String("field", why.Field), slog.String("rule", why.Rule))
 	if a.svc != nil {
 		a.svc.CountRefusal(dialect, why)
@@ -202,7 +206,8 @@ func (a *api) writeError(w http.ResponseWriter, r *http.Request, err error) {
 		return
 	}
 	status := httpserver.Status(e.Kind)
-	if r.Method == http.MethodPost && (r.URL.Path == pathSession || r.URL.Path == pathAfricasTalking) && e.Kind != fault.NotFound && e.Kind != fault.Forbidden {
+	if r.Method == http.MethodPost && (r.URL.Path == pathSession || r.URL.Path == pathAfricasTalking) &&
+		e.Kind != fault.NotFound && e.Kind != fault.Forbidden {
 		answer := ussd.Answer{Text: textUnavailable, End: true}
 		switch e.Kind {
 		case fault.Invalid, fault.TooLarge, fault.UnsupportedMedia:

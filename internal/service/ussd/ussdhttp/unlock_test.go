@@ -43,7 +43,8 @@ func TestOperatorsUnlockATelephone(t *testing.T) {
 		}
 		var list ussdhttp.LockList
 		r := g.get("/api/ussd/locks")
-		if err := json.Unmarshal([]byte(r.body), &list); err != nil || len(list.Locks) != 1 || list.Locks[0].Origin != ussdpin.OriginCaller {
+		if err := json.Unmarshal([]byte(r.body), &list); err != nil || len(list.Locks) != 1 ||
+			list.Locks[0].Origin != ussdpin.OriginCaller {
 			t.Fatalf("%+v (%v)", r, err)
 		}
 		if strings.Contains(r.body, number[1:]) {

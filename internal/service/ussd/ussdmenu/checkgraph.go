@@ -78,7 +78,9 @@ func (c *checker) checkGraph() {
 			}
 		}
 	}
-	reached := c.closure([]string{c.src.Start, c.src.Exit, c.src.Resume, c.src.Language}, func(id string) []string { return c.ways(id, callers) })
+	reached := c.closure([]string{c.src.Start, c.src.Exit, c.src.Resume, c.src.Language}, func(id string) []string {
+		return c.ways(id, callers)
+	})
 	back := map[string][]string{}
 	var ends []string
 	for _, id := range ids {

@@ -50,7 +50,8 @@ func TestListsAreChecked(t *testing.T) {
 
 func TestOnlyWholeRowsFit(t *testing.T) {
 	t.Parallel()
-	m, err := ussdmenu.Parse("lists.yaml", []byte(listMenu), map[string]ussdmenu.ActionSpec{"readList": {Outcomes: []string{"ok"}, List: true}}, ussdmenu.Limit{})
+	m, err := ussdmenu.Parse("lists.yaml", []byte(listMenu),
+		map[string]ussdmenu.ActionSpec{"readList": {Outcomes: []string{"ok"}, List: true}}, ussdmenu.Limit{})
 	if err != nil {
 		t.Fatal(err)
 	}

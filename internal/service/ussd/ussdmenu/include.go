@@ -134,7 +134,8 @@ func (c *checker) prune() {
 		return
 	}
 	callers := c.callers()
-	reached := c.closure([]string{c.src.Start, c.src.Exit, c.src.Resume, c.src.Login, c.src.Language}, func(id string) []string { return c.ways(id, callers) })
+	reached := c.closure([]string{c.src.Start, c.src.Exit, c.src.Resume, c.src.Login, c.src.Language},
+		func(id string) []string { return c.ways(id, callers) })
 	maps.DeleteFunc(c.src.Screens, func(id string, _ *Screen) bool { return c.shared["screens."+id] && !reached[id] })
 	maps.DeleteFunc(c.src.Actions, func(id string, _ *Action) bool { return c.shared["actions."+id] && !reached[id] })
 }

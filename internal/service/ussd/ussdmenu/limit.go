@@ -190,7 +190,9 @@ func (ls Limits) LeastOf(codes []string) Limit {
 		}
 	}
 	for _, c := range ls.codes {
-		if len(codes) == 0 || slices.ContainsFunc(codes, func(code string) bool { return under(c.code, code) || CodeUnder(code, c.code+"#") }) {
+		if len(codes) == 0 || slices.ContainsFunc(codes, func(code string) bool {
+			return under(c.code, code) || CodeUnder(code, c.code+"#")
+		}) {
 			shrink(c.limit)
 		}
 	}

@@ -72,7 +72,8 @@ func FuzzParseLimits(f *testing.F) {
 			return
 		}
 		least, got := ls.Least(), ls.Of("hubtel", code).OrDefault()
-		if got.Septets < least.Septets || got.Units < least.Units || least.Units < 52 || got.Septets > 182 || 2*got.Units > got.Septets {
+		if got.Septets < least.Septets || got.Units < least.Units || least.Units < 52 || got.Septets > 182 ||
+			2*got.Units > got.Septets {
 			t.Fatalf("%q: %+v, the least is %+v", text, got, least)
 		}
 	})
@@ -111,7 +112,8 @@ func TestTheCheckGoesByTheSmallestScreen(t *testing.T) {
 	for _, tc := range []struct {
 		text string
 		fits int // septets of the smallest limit that takes it
-	}{{strings.Repeat("x", 143), 160}, {strings.Repeat("x", 144), 182}, {strings.Repeat("\u0436", 53), 160}, {strings.Repeat("\u0436", 54), 182}} {
+	}{{strings.Repeat("x", 143), 160}, {strings.Repeat("x", 144), 182}, {strings.Repeat("\u0436", 53),
+		160}, {strings.Repeat("\u0436", 54), 182}} {
 		for _, limit := range []ussdmenu.Limit{{}, ussdmenu.Message()} {
 			_, err := ussdmenu.Parse("m.yaml", []byte(header+"  home: {text: {en: \""+tc.text+"\", sw: Habari}, exit: true}\n"), specs, limit)
 			if (err == nil) != (limit.OrDefault().Septets >= tc.fits) {

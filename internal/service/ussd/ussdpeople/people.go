@@ -219,7 +219,8 @@ func (s *Service) ResetCode(ctx context.Context, account, operator string) (Told
 // use without the message, and the message none without what is told: a PIN is never
 // reset by whoever holds the telephone alone.
 func (s *Service) SendResetCode(ctx context.Context, account, operator string) (Told, error) {
-	return s.code(ctx, ussdpin.PurposeReset, ussd.IssuerOperator, ResetTime, SentDigits, s.act(operator, ActResetCode, account, "in part by text message"))
+	return s.code(ctx, ussdpin.PurposeReset, ussd.IssuerOperator, ResetTime, SentDigits,
+		s.act(operator, ActResetCode, account, "in part by text message"))
 }
 
 // code makes a code, and sends so many of its digits instead of telling them.

@@ -66,7 +66,9 @@ func newKey(raw []byte) (key, error) {
 		return key{}, fmt.Errorf("make cipher: %w", err)
 	}
 	one := key{aead: aead, mac: derive(raw, "castalia/ussd/mac")}
-	one.hashers = &sync.Pool{New: func() any { return &hasher{mac: hmac.New(sha256.New, one.mac), buf: make([]byte, 0, 256)} }}
+	one.hashers = &sync.Pool{New: func() any {
+		return &hasher{mac: hmac.New(sha256.New, one.mac), buf: make([]byte, 0, 256)}
+	}}
 	copy(one.id[:], derive(raw, "castalia/ussd/key-id"))
 	return one, nil
 }

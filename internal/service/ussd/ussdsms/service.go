@@ -104,7 +104,8 @@ func (s *Service) send(ctx context.Context, m Message) (Sent, error) {
 		return Sent{}, ctx.Err()
 	case final:
 		s.Observer.Sent(m.Kind, "refused", 0, Cost{}, took)
-		s.Log.WarnContext(ctx, "a text message was refused", slog.String("event", "sms.send_refused"), slog.String("kind", string(m.Kind)), slog.String("reason", refused.Reason))
+		s.Log.WarnContext(ctx, "a text message was refused", slog.String("event", "sms.send_refused"),
+			slog.String("kind", string(m.Kind)), slog.String("reason", refused.Reason))
 	default:
 		s.Observer.Sent(m.Kind, "failed", 0, Cost{}, took)
 		s.Log.WarnContext(ctx, "a text message was not sent", slog.String("event", "sms.send_failed"), slog.String("kind", string(m.Kind)), slog.Any("error", err))
@@ -131,7 +132,8 @@ func (s *Service) Ask(ctx context.Context, oracle ussdquestion.Oracle) error {
 		}
 		wait, cancel := context.WithTimeout(ctx, askTime)
 		defer cancel()
-		answer, err := asker.Ask(wait, ussdquestion.Question{ID: questionID(in.ID), Phone: in.Phone, Language: language, Text: in.Text, Created: in.At})
+		answer, err := asker.Ask(wait, ussdquestion.Question{ID: questionID(in.ID), Phone: in.Phone, Language: language,
+			Text: in.Text, Created: in.At})
 		enough, limited := errors.AsType[*ussdquestion.EnoughError](err)
 		_, undecided := errors.AsType[*ussdquestion.ApprovalError](err)
 		switch {

@@ -123,13 +123,15 @@ func TestFiveWrongPINsLockForAGrowingTime(t *testing.T) {
 			t.Errorf("a stranger whose telephone is locked: %q", got)
 		}
 		locks, err := other.Locks(t.Context())
-		if err != nil || len(locks) != 1 || locks[0].Origin != ussdpin.OriginCaller || locks[0].Telephone == "" || strings.Contains(locks[0].Telephone, bob[1:]) {
+		if err != nil || len(locks) != 1 || locks[0].Origin != ussdpin.OriginCaller || locks[0].Telephone == "" ||
+			strings.Contains(locks[0].Telephone, bob[1:]) {
 			t.Fatalf("locks: %+v %v", locks, err)
 		}
 		if _, _, err := svc.UnlockTelephone(t.Context(), svc.Alias("+254700000003")); !errors.Is(err, ussd.ErrNoAccount) {
 			t.Errorf("a telephone that is not locked: %v", err)
 		}
-		if alias, ok, err := svc.UnlockTelephone(t.Context(), locks[0].Telephone); err != nil || !ok || alias != locks[0].Telephone {
+		if alias, ok, err := svc.UnlockTelephone(t.Context(), locks[0].Telephone); err != nil || !ok ||
+			alias != locks[0].Telephone {
 			t.Errorf("unlock: %q %v %v", alias, ok, err)
 		}
 		if got := try(svc, bob, pin); !strings.Contains(got, "Welcome Ann") {
@@ -234,7 +236,8 @@ func TestALoginDoesNotOutliveItsPIN(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, open func(*testing.T) *sqldb.DB) {
 		db := sqldbtest.Migrate(t, open(t), ussdsql.Migrations())
 		old := ussdtest.Service(t, ussdsql.New(db), func(c *ussd.Config) { c.Keys = ussdtest.Keys(t, ussdtest.OldKey) })
-		for i, keys := range []*ussdpin.Keys{ussdtest.Keys(t, ussdtest.OldKey), ussdtest.Keys(t, ussdtest.Key, ussdtest.OldKey)} {
+		for i, keys := range []*ussdpin.Keys{ussdtest.Keys(t, ussdtest.OldKey),
+			ussdtest.Keys(t, ussdtest.Key, ussdtest.OldKey)} {
 			number, session := "+25470000001"+string(rune('0'+i)), "s"+string(rune('0'+i))
 			p := ussdtest.NewPhone(old, number, session+"-owner")
 			register(t, p, pin)

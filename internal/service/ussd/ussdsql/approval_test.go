@@ -185,7 +185,9 @@ func TestMenusWithoutApprovalsReadTheQuestionOut(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		p := ussdtest.NewPhone(node(approving(&careful{wants: []string{"a"}}), func(c *ussd.Config) { c.Menus = ussdbook.Of(menu) }), alice, "s0")
+		p := ussdtest.NewPhone(node(approving(&careful{wants: []string{"a"}}), func(c *ussd.Config) {
+			c.Menus = ussdbook.Of(menu)
+		}), alice, "s0")
 		register(t, p, pin)
 		p.Expect(t, "1", "", "5", "", "Send it", "post__send: a\n1. Ask again")
 	})

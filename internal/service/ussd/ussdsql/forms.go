@@ -59,7 +59,8 @@ func (s *Store) addSubmission(ctx context.Context, tx sqldb.Querier, f ussdform.
 	if s.outbox == nil || f.Notify == "" {
 		return nil
 	}
-	return s.outbox.EmitIn(ctx, tx, f.Notify, eventSubmitted, f.At, submitted{Form: f.Form, Submission: f.ID, Account: f.Account, Language: f.Language, Values: f.Values})
+	return s.outbox.EmitIn(ctx, tx, f.Notify, eventSubmitted, f.At,
+		submitted{Form: f.Form, Submission: f.ID, Account: f.Account, Language: f.Language, Values: f.Values})
 }
 
 // Forms implements ussdform.Store.
@@ -97,7 +98,8 @@ func (s *Store) Submissions(ctx context.Context, form, after string, limit int) 
 		var one ussdform.Submission
 		var v ussdform.Value
 		var at int64
-		if err := rows.Scan(&one.ID, &one.Form, &one.Menu, &one.Account, &one.Phone, &one.Language, &at, &v.Field, &v.Kind, &v.Text); err != nil {
+		if err := rows.Scan(&one.ID, &one.Form, &one.Menu, &one.Account, &one.Phone, &one.Language, &at, &v.Field, &v.Kind,
+			&v.Text); err != nil {
 			return nil, fmt.Errorf("read submission: %w", err)
 		}
 		if n := len(all); n == 0 || all[n-1].ID != one.ID {

@@ -87,10 +87,12 @@ func TestAFormIsKeptOnce(t *testing.T) {
 		if err != nil || string(values) != `[{"field":"name","kind":"text","value":"Ann"},{"field":"acres","kind":"number","value":"12.5"},{"field":"born","kind":"date","value":"1990-02-03"},{"field":"crop","kind":"choice","value":"beans"}]` {
 			t.Errorf("%s %v", values, err)
 		}
-		if one.Phone != "+260971230001" || one.Form != "farm" || one.Language != "en" || one.Menu != menu.Version() || !one.At.Equal(clock.Now().Truncate(time.Millisecond)) {
+		if one.Phone != "+260971230001" || one.Form != "farm" || one.Language != "en" || one.Menu != menu.Version() ||
+			!one.At.Equal(clock.Now().Truncate(time.Millisecond)) {
 			t.Errorf("%+v", one)
 		}
-		if len(out.owners) != 1 || out.owners[0] != "did:key:zowner form.submitted" || strings.Contains(out.bodies[0], "260971230001") || !strings.Contains(out.bodies[0], `"value":"beans"`) {
+		if len(out.owners) != 1 || out.owners[0] != "did:key:zowner form.submitted" ||
+			strings.Contains(out.bodies[0], "260971230001") || !strings.Contains(out.bodies[0], `"value":"beans"`) {
 			t.Errorf("%v %v", out.owners, out.bodies)
 		}
 		// An event that cannot be written keeps the form away too, and the caller
@@ -111,10 +113,13 @@ func TestAFormIsKeptOnce(t *testing.T) {
 			t.Fatalf("%+v %v", counts, err)
 		}
 		var csv strings.Builder
-		if err := ussdform.Export(t.Context(), store, "farm", &csv, func(string) string { return "x" }); err != nil || strings.Count(csv.String(), "\n") != 3 || !strings.Contains(csv.String(), ",Ann,12.5,1990-02-03,beans\n") {
+		if err := ussdform.Export(t.Context(), store, "farm", &csv, func(string) string {
+			return "x"
+		}); err != nil || strings.Count(csv.String(), "\n") != 3 || !strings.Contains(csv.String(), ",Ann,12.5,1990-02-03,beans\n") {
 			t.Errorf("%q %v", csv.String(), err)
 		}
-		if next, err := store.Submissions(t.Context(), "farm", one.ID, 10); err != nil || len(next) != 1 || next[0].Values[0].Text != "Dan" {
+		if next, err := store.Submissions(t.Context(), "farm", one.ID, 10); err != nil || len(next) != 1 ||
+			next[0].Values[0].Text != "Dan" {
 			t.Errorf("%+v %v", next, err)
 		}
 		for _, want := range []bool{true, false} {

@@ -197,7 +197,9 @@ func TestAtMostFiveWrongPINsAreAnswered(t *testing.T) {
 		clock := ussdtest.NewClock()
 		var nodes []*ussd.Service
 		for range 2 {
-			nodes = append(nodes, ussdtest.Service(t, unsure{ussdsql.New(db)}, short, clock.Set, func(c *ussd.Config) { c.PINSlots = 8 }))
+			nodes = append(nodes, ussdtest.Service(t, unsure{ussdsql.New(db)}, short, clock.Set, func(c *ussd.Config) {
+				c.PINSlots = 8
+			}))
 		}
 		calm := ussdtest.Service(t, ussdsql.New(db), short, clock.Set)
 		id := register(t, ussdtest.NewPhone(calm, alice, "s0"), pin)
@@ -224,7 +226,8 @@ func TestAtMostFiveWrongPINsAreAnswered(t *testing.T) {
 				t.Errorf("period %d: %d guesses were answered, and %d times that it is locked", period, wrong.Load(), locked.Load())
 			}
 			var failures int
-			if err := db.Read().QueryRowContext(t.Context(), `SELECT failures FROM ussd_attempts WHERE subject = $1`, id).Scan(&failures); err != nil || failures != 5*(period+1) {
+			if err := db.Read().QueryRowContext(t.Context(), `SELECT failures FROM ussd_attempts WHERE subject = $1`,
+				id).Scan(&failures); err != nil || failures != 5*(period+1) {
 				t.Errorf("period %d: %d failures %v", period, failures, err)
 			}
 			clock.Jump(25 * time.Hour)

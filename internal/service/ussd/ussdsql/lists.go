@@ -155,7 +155,8 @@ func (s *Store) Prune(ctx context.Context, before time.Time, limit int) (more bo
 func (s *Store) AddCounts(ctx context.Context, day string, counts map[ussdcount.Count]int64) error {
 	// Every node locks the rows in the same order.
 	order := slices.SortedFunc(maps.Keys(counts), func(a, b ussdcount.Count) int {
-		return cmp.Or(strings.Compare(a.Menu, b.Menu), strings.Compare(a.Kind, b.Kind), strings.Compare(a.From, b.From), strings.Compare(a.To, b.To))
+		return cmp.Or(strings.Compare(a.Menu, b.Menu), strings.Compare(a.Kind, b.Kind), strings.Compare(a.From, b.From),
+			strings.Compare(a.To, b.To))
 	})
 	return s.db.Write(ctx, func(ctx context.Context, tx sqldb.Querier) error {
 		for _, c := range order {

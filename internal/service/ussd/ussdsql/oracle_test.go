@@ -235,7 +235,8 @@ func TestAGatewayThatTellsOfTheEndLeavesItToBeContinued(t *testing.T) {
 func TestSessionsFinishOnTheMenuTheyBegan(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, node func(...func(*ussd.Config)) *ussd.Service) {
-		newer, err := ussd.ParseMenu("new.yaml", []byte(strings.ReplaceAll(string(ussd.DefaultMenuSource()), "What would you like to know?", "Ask away.")), ussdmenu.Limit{})
+		newer, err := ussd.ParseMenu("new.yaml",
+			[]byte(strings.ReplaceAll(string(ussd.DefaultMenuSource()), "What would you like to know?", "Ask away.")), ussdmenu.Limit{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -258,7 +259,8 @@ func TestMenusAreFollowed(t *testing.T) {
 	t.Parallel()
 	db := sqldbtest.Migrate(t, sqldbtest.SQLite(t), ussdsql.Migrations())
 	svc := ussdtest.Service(t, ussdsql.New(db))
-	other, err := ussd.ParseMenu("menu.yaml", []byte(strings.ReplaceAll(string(ussd.DefaultMenuSource()), "Welcome to Castalia\n", "Welcome to our cooperative\n")), ussdmenu.Limit{})
+	other, err := ussd.ParseMenu("menu.yaml",
+		[]byte(strings.ReplaceAll(string(ussd.DefaultMenuSource()), "Welcome to Castalia\n", "Welcome to our cooperative\n")), ussdmenu.Limit{})
 	if err != nil {
 		t.Fatal(err)
 	}

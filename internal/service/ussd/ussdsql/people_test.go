@@ -80,8 +80,12 @@ func TestAnOperatorsCodeResetsThePIN(t *testing.T) {
 		p.Expect(t, "2", "", "1", "Enter your PIN", "01", "8 digits", code, "Wrong account or code")
 
 		acts, err := c.people.Acts(t.Context(), id, 10)
-		if err != nil || len(acts) != 2 || !slices.ContainsFunc(acts, func(a ussdpeople.Act) bool { return a.Act == ussdpeople.ActPINReset }) ||
-			!slices.ContainsFunc(acts, func(a ussdpeople.Act) bool { return a.Act == ussdpeople.ActResetCode && a.Actor == "operator" }) {
+		if err != nil || len(acts) != 2 || !slices.ContainsFunc(acts, func(a ussdpeople.Act) bool {
+			return a.Act == ussdpeople.ActPINReset
+		}) ||
+			!slices.ContainsFunc(acts, func(a ussdpeople.Act) bool {
+				return a.Act == ussdpeople.ActResetCode && a.Actor == "operator"
+			}) {
 			t.Errorf("%+v %v", acts, err)
 		}
 	})

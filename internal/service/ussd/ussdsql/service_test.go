@@ -304,7 +304,8 @@ func TestTwoDeliveriesAtTwoNodesMoveOnce(t *testing.T) {
 		send := func(svc *ussd.Service, input string) string {
 			t.Helper()
 			a, err := svc.Handle(t.Context(), ussd.Request{
-				Dialect: ussd.DialectNalo, SessionID: "n1", Phone: alice, ServiceCode: "*1#", Newest: true, Start: input == "", Text: input,
+				Dialect: ussd.DialectNalo, SessionID: "n1", Phone: alice, ServiceCode: "*1#", Newest: true, Start: input == "",
+				Text: input,
 			})
 			if err != nil {
 				t.Fatal(err)

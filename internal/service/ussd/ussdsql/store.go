@@ -57,7 +57,8 @@ func scanSession(row scanner) (*ussd.Session, error) {
 	s := &ussd.Session{}
 	var packed []byte
 	var claim, created, updated, expires int64
-	err := row.Scan(&s.ID, &s.Rev, &s.Hop, &s.Phone, &s.ServiceCode, &s.Dialect, &s.Menu, &s.Status, &s.Account, &s.TextLen,
+	err := row.Scan(&s.ID, &s.Rev, &s.Hop, &s.Phone, &s.ServiceCode, &s.Dialect, &s.Menu, &s.Status, &s.Account,
+		&s.TextLen,
 		&s.TextMAC, &s.Answer, &packed, &claim, &created, &updated, &expires)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, ussd.ErrNoSession

@@ -16,7 +16,8 @@ import (
 // committed. Each is named by what it is about: the same again is no second message.
 type Texts interface {
 	// CodeIn tells the beginning of a code, or says why the number gets none.
-	CodeIn(ctx context.Context, tx sqldb.Querier, id, phone, begin, language string, at time.Time) (refused string, err error)
+	CodeIn(ctx context.Context, tx sqldb.Querier, id, phone, begin, language string,
+		at time.Time) (refused string, err error)
 	// AnswerIn says that the answer to a question is there.
 	AnswerIn(ctx context.Context, tx sqldb.Querier, question, phone, language string, at time.Time) error
 	// ReceiptIn says that a form arrived.
@@ -47,7 +48,8 @@ func (s *Store) sendCode(ctx context.Context, tx sqldb.Querier, c ussd.Code, beg
 }
 
 // tellAnswer says that a promised answer is there, to the telephone that asked.
-func (s *Store) tellAnswer(ctx context.Context, tx sqldb.Querier, id string, state ussdquestion.State, now time.Time) error {
+func (s *Store) tellAnswer(ctx context.Context, tx sqldb.Querier, id string, state ussdquestion.State,
+	now time.Time) error {
 	if s.texts == nil || state != ussdquestion.Answered && state != ussdquestion.Undecided {
 		return nil
 	}

@@ -29,7 +29,8 @@ type texts struct {
 	refused string
 }
 
-func (x *texts) CodeIn(_ context.Context, _ sqldb.Querier, id, phone, code, language string, _ time.Time) (string, error) {
+func (x *texts) CodeIn(_ context.Context, _ sqldb.Querier, id, phone, code, language string,
+	_ time.Time) (string, error) {
 	if id == "" {
 		return "", errors.New("a code needs a name")
 	}
@@ -85,7 +86,8 @@ func TestMessagesBelongToWhatHappened(t *testing.T) {
 		}
 		first := x.code + told.Code
 		x.refused = "the number wants no messages"
-		if _, err := people(store).SendResetCode(t.Context(), id, "operator"); !fault.Is(err, fault.Conflict) || !strings.Contains(fault.From(err).Message, x.refused) {
+		if _, err := people(store).SendResetCode(t.Context(), id, "operator"); !fault.Is(err, fault.Conflict) ||
+			!strings.Contains(fault.From(err).Message, x.refused) {
 			t.Errorf("a refused message: %v", err)
 		}
 		if _, err := people(plain).SendResetCode(t.Context(), id, "operator"); !fault.Is(err, fault.Conflict) {

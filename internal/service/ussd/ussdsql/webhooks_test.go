@@ -57,7 +57,9 @@ func hookService(t *testing.T, db *sqldb.DB, change ...func(*ussd.Config)) (*uss
 	}
 	out, p := &told{}, &programs{reply: says(200, `{"price":"40"}`)}
 	store := ussdsql.New(sqldbtest.Migrate(t, db, ussdsql.Migrations())).WithOutbox(out)
-	return ussdtest.Service(t, store, append(change, func(c *ussd.Config) { c.Menus, c.Webhooks = ussdbook.Of(menu), p })...), p, out
+	return ussdtest.Service(t, store, append(change, func(c *ussd.Config) {
+		c.Menus, c.Webhooks = ussdbook.Of(menu), p
+	})...), p, out
 }
 
 // What a program says is shown, whole or not at all; what it did not answer is kept to
@@ -86,8 +88,10 @@ func TestMenusCallWebhooks(t *testing.T) {
 		}
 		order(says(200, `{"why":""}`), "Ordered", "order false")
 		last := p.calls[len(p.calls)-1]
-		if last.Data.Values["crop"] != "maize" || last.Data.Values["bags"] != "7" || len(last.Data.Values) != 2 || last.Data.Language != "en" ||
-			strings.Contains(fmt.Sprint(last), "0971230001") || len(last.ID) != 30 || !strings.HasPrefix(last.ID, "evt_") || last.Data.Caller == "" {
+		if last.Data.Values["crop"] != "maize" || last.Data.Values["bags"] != "7" || len(last.Data.Values) != 2 ||
+			last.Data.Language != "en" ||
+			strings.Contains(fmt.Sprint(last), "0971230001") || len(last.ID) != 30 || !strings.HasPrefix(last.ID, "evt_") ||
+			last.Data.Caller == "" {
 			t.Errorf("%+v", last)
 		}
 		order(says(422, `{"why":"sold out"}`), "Refused: sold out", "order false")

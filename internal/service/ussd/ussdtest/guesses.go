@@ -32,7 +32,8 @@ func (g *guesser) begin(at time.Time, lapses time.Duration, counters ...ussdpin.
 }
 
 // again begins a check in a session.
-func (g *guesser) again(s *ussd.Session, at time.Time, lapses time.Duration, counters ...ussdpin.Counter) (tried, error) {
+func (g *guesser) again(s *ussd.Session, at time.Time, lapses time.Duration,
+	counters ...ussdpin.Counter) (tried, error) {
 	g.t.Helper()
 	g.n++
 	a, err := g.store.Claim(g.t.Context(), ussd.Claim{
@@ -162,7 +163,8 @@ func checksHavePlaces(t *testing.T, s ussd.Store) {
 		t.Errorf("who is asked to wait has claimed its hop: %v %v", got.Claimed, err)
 	}
 	g.locks(0)
-	other, err := g.begin(noon, time.Hour, ussdpin.Counter{Subject: "C1", Origin: ussdpin.OriginOther}) // not the same counter
+	// not the same counter
+	other, err := g.begin(noon, time.Hour, ussdpin.Counter{Subject: "C1", Origin: ussdpin.OriginOther})
 	must(t, err)
 	must(t, g.settle(other, noon, true))
 	must(t, g.settle(open[0], noon, false)) // a place becomes a failure
@@ -247,7 +249,8 @@ func failuresByAccount(t *testing.T, s ussd.Store) {
 	g.try(noon, true, caller("C2"))
 	g.locks(0)
 	g.wrong(2, caller("C3"))
-	if _, until := g.try(noon, false, caller("")); !until.Equal(noon.Add(15 * time.Minute)) { // an account that does not exist
+	// an account that does not exist
+	if _, until := g.try(noon, false, caller("")); !until.Equal(noon.Add(15 * time.Minute)) {
 		t.Fatalf("the fifth wrong one: %v", until)
 	}
 	g.locks(1)

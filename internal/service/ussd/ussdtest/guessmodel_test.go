@@ -66,7 +66,9 @@ func (w world) next(sessions, each int) (out []world, err error) {
 			n := w.clone()
 			// A token that no check of the session has.
 			token := 1
-			for slices.ContainsFunc(n.running[s], func(r runner) bool { return r.token == token }) || n.model.places[s].token == token {
+			for slices.ContainsFunc(n.running[s], func(r runner) bool {
+				return r.token == token
+			}) || n.model.places[s].token == token {
 				token++
 			}
 			refused, err := n.model.begin(s, token)

@@ -191,7 +191,8 @@ func claimHolds(t *testing.T, s ussd.Store) {
 }
 
 func account(id, phone string) ussd.Account {
-	return ussd.Account{ID: id, Phone: phone, Name: "Ann", Email: "a@b.org", Language: "sw", PIN: []byte{0, 1, 255}, Created: noon, Updated: noon}
+	return ussd.Account{ID: id, Phone: phone, Name: "Ann", Email: "a@b.org", Language: "sw", PIN: []byte{0, 1, 255},
+		Created: noon, Updated: noon}
 }
 
 func hopIsAtomic(t *testing.T, s ussd.Store) {
@@ -229,14 +230,16 @@ func accountsOfPhones(t *testing.T, s ussd.Store) {
 	if diff := cmp.Diff(account("C1", "+1222"), a); diff != "" {
 		t.Error(diff)
 	}
-	if info, err = s.Phone(t.Context(), "+1222"); err != nil || info != (ussd.PhoneInfo{Language: "sw", Accounts: 1, Account: "C1"}) {
+	if info, err = s.Phone(t.Context(), "+1222"); err != nil ||
+		info != (ussd.PhoneInfo{Language: "sw", Accounts: 1, Account: "C1"}) {
 		t.Errorf("one account: %+v %v", info, err)
 	}
 	must(t, commit(t, s, NewSession("s2"), nil, ussd.CreateAccount{Account: account("C2", "+1222"), Limit: 2}))
 	if info, err = s.Phone(t.Context(), "+1222"); err != nil || info != (ussd.PhoneInfo{Language: "sw", Accounts: 2}) {
 		t.Errorf("two accounts: %+v %v", info, err)
 	}
-	wantErr(t, commit(t, s, NewSession("s3"), nil, ussd.CreateAccount{Account: account("C3", "+1222"), Limit: 2}), ussd.ErrTooMany)
+	wantErr(t, commit(t, s, NewSession("s3"), nil, ussd.CreateAccount{Account: account("C3", "+1222"), Limit: 2}),
+		ussd.ErrTooMany)
 	var phones []string
 	newest, err := s.KnownPhones(t.Context(), time.Time{}, func(p string) { phones = append(phones, p) })
 	if err != nil || len(phones) != 1 || phones[0] != "+1222" {
@@ -256,7 +259,9 @@ func accountsOfPhones(t *testing.T, s ussd.Store) {
 		t.Errorf("since %v: %v %v %v", newest, phones, again, err)
 	}
 	phones = nil
-	if _, err := s.KnownPhones(t.Context(), again.Add(time.Millisecond), func(p string) { phones = append(phones, p) }); err != nil || len(phones) != 0 {
+	if _, err := s.KnownPhones(t.Context(), again.Add(time.Millisecond), func(p string) {
+		phones = append(phones, p)
+	}); err != nil || len(phones) != 0 {
 		t.Errorf("nothing is new: %v %v", phones, err)
 	}
 	list, err := s.SealedPINs(t.Context(), "C1", 10)
@@ -281,7 +286,8 @@ func endSessions(t *testing.T, s ussd.Store) {
 	n := NewSession("mine")
 	n.Account, n.Hop = "C1", 2
 	must(t, commit(t, s, n, &ussd.Prior{Rev: 7, Hop: 1}, ussd.EndSessions{Account: "C1", Except: "mine"}))
-	for id, want := range map[string]ussd.Status{"mine": ussd.Active, "other": ussd.Done, "foreign": ussd.Active, "nobody": ussd.Active} {
+	for id, want := range map[string]ussd.Status{"mine": ussd.Active, "other": ussd.Done, "foreign": ussd.Active,
+		"nobody": ussd.Active} {
 		got, err := s.Session(t.Context(), id)
 		if err != nil || got.Status != want {
 			t.Errorf("%s: %v %v", id, got.Status, err)

@@ -139,9 +139,11 @@ func Surface(d Deps) httpserver.Surface {
 	a := api{d.Service}
 	id := httpserver.Param{Name: "id", In: "path", Required: true, Doc: "The webhook's id."}
 	event := httpserver.Param{Name: "event", In: "path", Required: true, Doc: "The event's id, which is also its webhook-id."}
-	route := func(method, pattern, summary, doc string, body any, status int, reply any, handler func(http.ResponseWriter, *http.Request, string) error, params ...httpserver.Param) httpserver.Route {
+	route := func(method, pattern, summary, doc string, body any, status int, reply any,
+		handler func(http.ResponseWriter, *http.Request, string) error, params ...httpserver.Param) httpserver.Route {
 		return httpserver.Route{
-			Method: method, Pattern: "/api/webhooks" + pattern, Auth: httpserver.Principal, Tags: []string{"Webhooks"}, Summary: summary, Doc: doc, Params: params,
+			Method: method, Pattern: "/api/webhooks" + pattern, Auth: httpserver.Principal, Tags: []string{"Webhooks"},
+			Summary: summary, Doc: doc, Params: params,
 			Body: body, MaxBody: maxBody, Replies: []httpserver.Reply{{Status: status, Body: reply}}, Handler: owned(handler),
 		}
 	}
@@ -209,7 +211,8 @@ func (a api) add(w http.ResponseWriter, r *http.Request, owner string) error {
 	if err := httpserver.ReadJSON(w, r, &body, httpserver.Strict); err != nil {
 		return err
 	}
-	e, secret, err := a.Add(r.Context(), owner, webhook.NewEndpoint{URL: body.URL, Events: body.Events, Description: body.Description})
+	e, secret, err := a.Add(r.Context(), owner,
+		webhook.NewEndpoint{URL: body.URL, Events: body.Events, Description: body.Description})
 	if err != nil {
 		return err
 	}
@@ -268,7 +271,8 @@ func (a api) rotate(w http.ResponseWriter, r *http.Request, owner string) error 
 		return err
 	}
 	w.Header().Set("Cache-Control", "no-store")
-	return httpserver.WriteJSON(w, http.StatusCreated, Secret{Secret: secret.Reveal(), OthersUntil: timestamp(a.Now().Add(webhook.SecretOverlap))})
+	return httpserver.WriteJSON(w, http.StatusCreated,
+		Secret{Secret: secret.Reveal(), OthersUntil: timestamp(a.Now().Add(webhook.SecretOverlap))})
 }
 
 func (a api) test(w http.ResponseWriter, r *http.Request, owner string) error {
@@ -280,7 +284,8 @@ func (a api) test(w http.ResponseWriter, r *http.Request, owner string) error {
 }
 
 func (a api) deliveries(w http.ResponseWriter, r *http.Request, owner string) error {
-	q := webhook.DeliveryQuery{State: webhook.State(r.URL.Query().Get("state")), Before: r.URL.Query().Get("before"), Limit: listLimit}
+	q := webhook.DeliveryQuery{State: webhook.State(r.URL.Query().Get("state")), Before: r.URL.Query().Get("before"),
+		Limit: listLimit}
 	switch q.State {
 	case "", webhook.Waiting, webhook.Delivered, webhook.Failed, webhook.Held:
 	default:
@@ -346,15 +351,17 @@ func (a api) replaySince(w http.ResponseWriter, r *http.Request, owner string) e
 
 func endpointBody(e webhook.Endpoint) Endpoint {
 	return Endpoint{
-		ID: e.ID, URL: e.URL, Description: e.Description, Events: e.Events, Status: e.Status(), Reason: e.Reason, Created: timestamp(e.Created),
+		ID: e.ID, URL: e.URL, Description: e.Description, Events: e.Events, Status: e.Status(), Reason: e.Reason,
+		Created:     timestamp(e.Created),
 		LastSuccess: timestamp(e.LastSuccess), FailingSince: timestamp(e.FailingSince), Disabled: timestamp(e.Disabled),
 	}
 }
 
 func deliveryBody(d webhook.Delivery) Delivery {
 	return Delivery{
-		Event: d.Event, Type: d.Type, Created: timestamp(d.Created), State: string(d.State), Attempts: d.Attempts, Tried: timestamp(d.Tried),
-		Next: timestamp(d.Next), Status: d.Status, TookMS: d.Took.Milliseconds(), Error: d.Error, Answer: d.Answer,
+		Event: d.Event, Type: d.Type, Created: timestamp(d.Created), State: string(d.State), Attempts: d.Attempts,
+		Tried: timestamp(d.Tried),
+		Next:  timestamp(d.Next), Status: d.Status, TookMS: d.Took.Milliseconds(), Error: d.Error, Answer: d.Answer,
 	}
 }
 

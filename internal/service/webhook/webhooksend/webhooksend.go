@@ -81,7 +81,9 @@ func (s *Sender) CheckHost(ctx context.Context, host string) error {
 	ctx, cancel := context.WithTimeout(ctx, resolving)
 	defer cancel()
 	addresses, err := s.cfg.LookUp(ctx, host)
-	if err != nil || len(addresses) == 0 || slices.ContainsFunc(addresses, func(a netip.Addr) bool { return !s.cfg.Public(a) }) {
+	if err != nil || len(addresses) == 0 || slices.ContainsFunc(addresses, func(a netip.Addr) bool {
+		return !s.cfg.Public(a)
+	}) {
 		return errors.New(errPrivate)
 	}
 	return nil
@@ -103,7 +105,8 @@ func (s *Sender) Send(ctx context.Context, r webhook.Request) (webhook.Answer, e
 	}
 	defer func() { _ = resp.Body.Close() }()
 	body, err := io.ReadAll(io.LimitReader(resp.Body, int64(max(maxAnswer, r.Read+1))))
-	answer := webhook.Answer{Status: resp.StatusCode, First: printable(body[:min(len(body), maxAnswer)])} // the status is what counts
+	// the status is what counts
+	answer := webhook.Answer{Status: resp.StatusCode, First: printable(body[:min(len(body), maxAnswer)])}
 	if err == nil && len(body) <= r.Read {
 		answer.Body = body
 	}

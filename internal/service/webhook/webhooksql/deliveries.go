@@ -36,7 +36,8 @@ func scanDelivery(row scanner) (d webhook.Delivery, err error) {
 }
 
 // Deliveries implements webhook.Store.
-func (s *Store) Deliveries(ctx context.Context, owner, id string, q webhook.DeliveryQuery) (list []webhook.Delivery, err error) {
+func (s *Store) Deliveries(ctx context.Context, owner, id string,
+	q webhook.DeliveryQuery) (list []webhook.Delivery, err error) {
 	err = s.db.Snapshot(ctx, func(ctx context.Context, tx sqldb.Querier) error {
 		if _, err := endpointIn(ctx, tx, owner, id); err != nil {
 			return err
@@ -72,7 +73,8 @@ func (s *Store) Deliveries(ctx context.Context, owner, id string, q webhook.Deli
 func (s *Store) Replay(ctx context.Context, owner, id, event string) error {
 	defer s.poke()
 	return s.db.Write(ctx, func(ctx context.Context, tx sqldb.Querier) error {
-		if _, err := scanDelivery(tx.QueryRowContext(ctx, `SELECT `+deliveryColumns+ownDeliveries+`AND d.event = $3`, owner, id, event)); err != nil {
+		if _, err := scanDelivery(tx.QueryRowContext(ctx, `SELECT `+deliveryColumns+ownDeliveries+`AND d.event = $3`, owner,
+			id, event)); err != nil {
 			return err
 		}
 		return s.again(ctx, tx, owner, id, event)
@@ -102,7 +104,8 @@ func (s *Store) again(ctx context.Context, tx sqldb.Querier, owner, id, event st
 }
 
 // ReplaySince implements webhook.Store.
-func (s *Store) ReplaySince(ctx context.Context, owner, id string, r webhook.ReplayQuery, limit int) (page []webhook.Delivery, err error) {
+func (s *Store) ReplaySince(ctx context.Context, owner, id string, r webhook.ReplayQuery,
+	limit int) (page []webhook.Delivery, err error) {
 	defer s.poke()
 	err = s.db.Write(ctx, func(ctx context.Context, tx sqldb.Querier) error {
 		at := int64(0)
@@ -138,24 +141,26 @@ const (
 )
 
 // Work implements webhook.Store.
-func (s *Store) Work(ctx context.Context, now func() time.Time, do func(ctx context.Context, d webhook.Due) (webhook.Result, error)) error {
-	return s.queue.Work(ctx, queue.Crew{Parallel: parallel, PerLane: perOwner, Every: look, Wake: s.wake}, func(ctx context.Context, it queue.Item) (queue.Outcome, error) {
-		endpoint, event, _ := strings.Cut(it.ID, "/")
-		due, err := s.due(ctx, endpoint, event, now())
-		if err != nil {
-			return queue.Outcome{}, err
-		}
-		due.Last = it.Last
-		result, err := do(ctx, due)
-		if err != nil {
-			return queue.Outcome{}, err
-		}
-		failed := !result.Gone && !result.Held && !result.Delivered && result.Disable == "" && !it.Last
-		pause := s.cfg.Pause(it.Attempt)
-		return queue.Outcome{Failed: failed, Pause: pause, Write: func(ctx context.Context, tx sqldb.Querier) error {
-			return s.settle(ctx, tx, due, result, failed, pause)
-		}}, nil
-	})
+func (s *Store) Work(ctx context.Context, now func() time.Time,
+	do func(ctx context.Context, d webhook.Due) (webhook.Result, error)) error {
+	return s.queue.Work(ctx, queue.Crew{Parallel: parallel, PerLane: perOwner, Every: look, Wake: s.wake},
+		func(ctx context.Context, it queue.Item) (queue.Outcome, error) {
+			endpoint, event, _ := strings.Cut(it.ID, "/")
+			due, err := s.due(ctx, endpoint, event, now())
+			if err != nil {
+				return queue.Outcome{}, err
+			}
+			due.Last = it.Last
+			result, err := do(ctx, due)
+			if err != nil {
+				return queue.Outcome{}, err
+			}
+			failed := !result.Gone && !result.Held && !result.Delivered && result.Disable == "" && !it.Last
+			pause := s.cfg.Pause(it.Attempt)
+			return queue.Outcome{Failed: failed, Pause: pause, Write: func(ctx context.Context, tx sqldb.Querier) error {
+				return s.settle(ctx, tx, due, result, failed, pause)
+			}}, nil
+		})
 }
 
 // due reads a delivery. Its endpoint is empty when one of the two is gone.
@@ -180,7 +185,8 @@ func (s *Store) due(ctx context.Context, endpoint, event string, now time.Time) 
 }
 
 // Callee implements webhook.Store.
-func (s *Store) Callee(ctx context.Context, id string, now time.Time) (e webhook.Endpoint, secrets [][]byte, err error) {
+func (s *Store) Callee(ctx context.Context, id string,
+	now time.Time) (e webhook.Endpoint, secrets [][]byte, err error) {
 	err = s.db.Snapshot(ctx, func(ctx context.Context, tx sqldb.Querier) error {
 		e, secrets, err = callee(ctx, tx, id, now)
 		return err
@@ -200,7 +206,8 @@ func callee(ctx context.Context, tx sqldb.Querier, id string, now time.Time) (we
 }
 
 // settle writes down what an attempt came to.
-func (s *Store) settle(ctx context.Context, tx sqldb.Querier, d webhook.Due, r webhook.Result, again bool, pause time.Duration) error {
+func (s *Store) settle(ctx context.Context, tx sqldb.Querier, d webhook.Due, r webhook.Result, again bool,
+	pause time.Duration) error {
 	if r.Gone {
 		return nil
 	}
@@ -221,7 +228,8 @@ func (s *Store) settle(ctx context.Context, tx sqldb.Querier, d webhook.Due, r w
 	var created int64
 	err := tx.QueryRowContext(ctx, `UPDATE webhook_deliveries SET state = $1, attempts = attempts + 1, tried_ms = $2, next_ms = $3, status = $4,
 		took_ms = $5, error = $6, answer = $7 WHERE endpoint = $8 AND event = $9 RETURNING created_ms`,
-		string(state), sqldb.MS(r.At), next, r.Status, r.Took.Milliseconds(), r.Error, r.Answer, d.Endpoint.ID, d.Event).Scan(&created)
+		string(state), sqldb.MS(r.At), next, r.Status, r.Took.Milliseconds(), r.Error, r.Answer,
+		d.Endpoint.ID, d.Event).Scan(&created)
 	if errors.Is(err, sql.ErrNoRows) { // pruned meanwhile
 		return nil
 	}

@@ -40,7 +40,8 @@ func newWorld(t *testing.T, db *sqldb.DB, cfg queue.Config) *world {
 	t.Helper()
 	store := webhooksql.New(db, cfg)
 	s, err := webhook.New(webhook.Deps{
-		Store: store, Sender: webhooksend.New(webhooksend.Config{Client: &http.Client{}}), Key: bytes.Repeat([]byte{3}, 32), Plain: true,
+		Store: store, Sender: webhooksend.New(webhooksend.Config{Client: &http.Client{}}), Key: bytes.Repeat([]byte{3}, 32),
+		Plain: true,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -139,8 +140,10 @@ func TestEndpointsAreTheirOwners(t *testing.T) {
 			}
 		}
 		text, url := "mine", "https://example.org/other?x=1"
-		e, err = w.Change(ctx, alice, e.ID, webhook.Change{URL: &url, Description: &text, Events: []string{"*"}, Paused: &yes})
-		if err != nil || e.URL != url || e.Description != text || e.Status() != "paused" || !slices.Equal(e.Events, []string{"*"}) {
+		e, err = w.Change(ctx, alice, e.ID, webhook.Change{URL: &url, Description: &text, Events: []string{"*"},
+			Paused: &yes})
+		if err != nil || e.URL != url || e.Description != text || e.Status() != "paused" ||
+			!slices.Equal(e.Events, []string{"*"}) {
 			t.Errorf("%+v %v", e, err)
 		}
 		if _, err := w.Test(ctx, alice, e.ID); !fault.Is(err, fault.Conflict) {
@@ -149,7 +152,8 @@ func TestEndpointsAreTheirOwners(t *testing.T) {
 		for range webhook.MaxEndpoints - 1 {
 			w.add(t, alice, "https://example.org/", "*")
 		}
-		if _, _, err := w.Add(ctx, alice, webhook.NewEndpoint{URL: "https://example.org/", Events: []string{"*"}}); !fault.Is(err, fault.Conflict) {
+		if _, _, err := w.Add(ctx, alice,
+			webhook.NewEndpoint{URL: "https://example.org/", Events: []string{"*"}}); !fault.Is(err, fault.Conflict) {
 			t.Errorf("one too many: %v", err)
 		}
 		if err := w.Store.Delete(ctx, alice, e.ID); err != nil {
@@ -182,14 +186,16 @@ func TestEventsArriveSigned(t *testing.T) {
 		w.run(t)
 		got := <-to.Got
 		done := w.until(t, e.ID, inState(webhook.Delivered, 1))
-		if len(to.Got) != 0 || done[0].Event != got.Header.Get("Webhook-Id") || done[0].Status != 204 || done[0].Attempts != 1 || done[0].Tried.IsZero() {
+		if len(to.Got) != 0 || done[0].Event != got.Header.Get("Webhook-Id") || done[0].Status != 204 ||
+			done[0].Attempts != 1 || done[0].Tried.IsZero() {
 			t.Errorf("%+v, and %d more requests", done, len(to.Got))
 		}
 		var body struct {
 			Type, Timestamp string
 			Data            map[string]string
 		}
-		if err := json.Unmarshal(got.Body, &body); err != nil || body.Type != "session.created" || body.Data["sessionId"] != "s1" || body.Timestamp == "" {
+		if err := json.Unmarshal(got.Body, &body); err != nil || body.Type != "session.created" ||
+			body.Data["sessionId"] != "s1" || body.Timestamp == "" {
 			t.Errorf("%s %v", got.Body, err)
 		}
 		var seconds int64
@@ -208,66 +214,69 @@ func TestEventsArriveSigned(t *testing.T) {
 // missed can be sent when it is back.
 func TestFailingReceivers(t *testing.T) {
 	t.Parallel()
-	each(t, queue.Config{Attempts: 3, Backoff: time.Millisecond, MaxBackoff: time.Millisecond}, func(t *testing.T, w *world) {
-		bad, other := webhooktest.NewReceiver(t), webhooktest.NewReceiver(t)
-		bad.Answer(http.StatusInternalServerError, nil)
-		e, _ := w.add(t, alice, bad.URL, "run.*")
-		w.add(t, alice, other.URL, "webhook.*")
-		since := time.Now().Add(-time.Minute)
-		w.emit(t, alice, "run.finished", nil)
-		w.run(t)
-		var ids []string
-		for range 3 {
-			ids = append(ids, (<-bad.Got).Header.Get("Webhook-Id"))
-		}
-		if ids = slices.Compact(ids); len(ids) != 1 {
-			t.Errorf("one delivery under %v", ids)
-		}
-		gone := w.until(t, e.ID, inState(webhook.Failed, 1))
-		if gone[0].Attempts != 3 || gone[0].Status != 500 || gone[0].Answer != "Internal Server Error" || gone[0].Error == "" {
-			t.Errorf("%+v", gone)
-		}
-		told := <-other.Got
-		if !bytes.Contains(told.Body, []byte(webhook.TypeDisabled)) || !bytes.Contains(told.Body, []byte(e.ID)) {
-			t.Errorf("the owner was told %s", told.Body)
-		}
-		now, err := w.Store.Endpoint(t.Context(), alice, e.ID)
-		if err != nil || now.Status() != "disabled" || now.Reason == "" {
-			t.Fatalf("%+v %v", now, err)
-		}
-		w.emit(t, alice, "run.failed", nil) // kept for later
-		w.until(t, e.ID, func(list []webhook.Delivery) bool { return len(list) == 2 && list[0].State == webhook.Held })
-		if _, _, err := w.ReplaySince(t.Context(), alice, e.ID, webhook.ReplayQuery{Since: since}); !fault.Is(err, fault.Conflict) {
-			t.Errorf("replayed while disabled: %v", err)
-		}
-		no := false
-		if now, err = w.Change(t.Context(), alice, e.ID, webhook.Change{Paused: &no}); err != nil || now.Status() != "active" || now.Reason != "" {
-			t.Fatalf("%+v %v", now, err)
-		}
-		bad.Answer(http.StatusOK, nil)
-		if n, _, err := w.ReplaySince(t.Context(), alice, e.ID, webhook.ReplayQuery{Since: since}); n != 2 || err != nil {
-			t.Fatalf("%d %v", n, err)
-		}
-		w.until(t, e.ID, inState(webhook.Delivered, 2))
-		if n, _, err := w.ReplaySince(t.Context(), alice, e.ID, webhook.ReplayQuery{Since: since}); n != 0 || err != nil {
-			t.Errorf("%d were left, %v", n, err)
-		}
-		<-bad.Got
-		<-bad.Got
-		if err := w.Replay(t.Context(), alice, e.ID, ids[0]); err != nil {
-			t.Fatal(err)
-		}
-		if again := <-bad.Got; again.Header.Get("Webhook-Id") != ids[0] {
-			t.Errorf("replayed as %s", again.Header.Get("Webhook-Id"))
-		}
-		bad.Answer(http.StatusGone, nil)
-		w.emit(t, alice, "run.failed", nil)
-		for now.Status() != "disabled" {
-			if now, err = w.Store.Endpoint(t.Context(), alice, e.ID); err != nil {
+	each(t, queue.Config{Attempts: 3, Backoff: time.Millisecond, MaxBackoff: time.Millisecond},
+		func(t *testing.T, w *world) {
+			bad, other := webhooktest.NewReceiver(t), webhooktest.NewReceiver(t)
+			bad.Answer(http.StatusInternalServerError, nil)
+			e, _ := w.add(t, alice, bad.URL, "run.*")
+			w.add(t, alice, other.URL, "webhook.*")
+			since := time.Now().Add(-time.Minute)
+			w.emit(t, alice, "run.finished", nil)
+			w.run(t)
+			var ids []string
+			for range 3 {
+				ids = append(ids, (<-bad.Got).Header.Get("Webhook-Id"))
+			}
+			if ids = slices.Compact(ids); len(ids) != 1 {
+				t.Errorf("one delivery under %v", ids)
+			}
+			gone := w.until(t, e.ID, inState(webhook.Failed, 1))
+			if gone[0].Attempts != 3 || gone[0].Status != 500 || gone[0].Answer != "Internal Server Error" || gone[0].Error == "" {
+				t.Errorf("%+v", gone)
+			}
+			told := <-other.Got
+			if !bytes.Contains(told.Body, []byte(webhook.TypeDisabled)) || !bytes.Contains(told.Body, []byte(e.ID)) {
+				t.Errorf("the owner was told %s", told.Body)
+			}
+			now, err := w.Store.Endpoint(t.Context(), alice, e.ID)
+			if err != nil || now.Status() != "disabled" || now.Reason == "" {
+				t.Fatalf("%+v %v", now, err)
+			}
+			w.emit(t, alice, "run.failed", nil) // kept for later
+			w.until(t, e.ID, func(list []webhook.Delivery) bool { return len(list) == 2 && list[0].State == webhook.Held })
+			if _, _, err := w.ReplaySince(t.Context(), alice, e.ID, webhook.ReplayQuery{Since: since}); !fault.Is(err,
+				fault.Conflict) {
+				t.Errorf("replayed while disabled: %v", err)
+			}
+			no := false
+			if now, err = w.Change(t.Context(), alice, e.ID, webhook.Change{Paused: &no}); err != nil ||
+				now.Status() != "active" || now.Reason != "" {
+				t.Fatalf("%+v %v", now, err)
+			}
+			bad.Answer(http.StatusOK, nil)
+			if n, _, err := w.ReplaySince(t.Context(), alice, e.ID, webhook.ReplayQuery{Since: since}); n != 2 || err != nil {
+				t.Fatalf("%d %v", n, err)
+			}
+			w.until(t, e.ID, inState(webhook.Delivered, 2))
+			if n, _, err := w.ReplaySince(t.Context(), alice, e.ID, webhook.ReplayQuery{Since: since}); n != 0 || err != nil {
+				t.Errorf("%d were left, %v", n, err)
+			}
+			<-bad.Got
+			<-bad.Got
+			if err := w.Replay(t.Context(), alice, e.ID, ids[0]); err != nil {
 				t.Fatal(err)
 			}
-		}
-	})
+			if again := <-bad.Got; again.Header.Get("Webhook-Id") != ids[0] {
+				t.Errorf("replayed as %s", again.Header.Get("Webhook-Id"))
+			}
+			bad.Answer(http.StatusGone, nil)
+			w.emit(t, alice, "run.failed", nil)
+			for now.Status() != "disabled" {
+				if now, err = w.Store.Endpoint(t.Context(), alice, e.ID); err != nil {
+					t.Fatal(err)
+				}
+			}
+		})
 }
 
 // A node that stops in the middle of a delivery, or loses it, is followed by
@@ -305,11 +314,13 @@ func TestSecretsAndAge(t *testing.T) {
 	each(t, queue.Config{}, func(t *testing.T, w *world) {
 		e, secret := w.add(t, alice, "https://example.org/", "*")
 		plain, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(secret.Reveal(), webhook.SecretPrefix))
-		if err != nil || len(plain) != 32 || fmt.Sprintf("%v %#v", secret, secret) == "" || strings.Contains(fmt.Sprintf("%v %+v %#v", secret, secret, secret), secret.Reveal()) {
+		if err != nil || len(plain) != 32 || fmt.Sprintf("%v %#v", secret, secret) == "" ||
+			strings.Contains(fmt.Sprintf("%v %+v %#v", secret, secret, secret), secret.Reveal()) {
 			t.Fatalf("%v %v", secret, err)
 		}
 		var sealed []byte
-		if err := w.db.Read().QueryRowContext(t.Context(), `SELECT sealed FROM webhook_secrets WHERE endpoint = $1`, e.ID).Scan(&sealed); err != nil || bytes.Contains(sealed, plain) {
+		if err := w.db.Read().QueryRowContext(t.Context(), `SELECT sealed FROM webhook_secrets WHERE endpoint = $1`,
+			e.ID).Scan(&sealed); err != nil || bytes.Contains(sealed, plain) {
 			t.Errorf("the secret is kept as %x, %v", sealed, err)
 		}
 		for range 4 {
@@ -353,7 +364,8 @@ func TestPagesOfTheLog(t *testing.T) {
 		}
 		var seen []string
 		for before := ""; ; {
-			page, err := w.Store.Deliveries(t.Context(), alice, e.ID, webhook.DeliveryQuery{State: webhook.Waiting, Before: before, Limit: 2})
+			page, err := w.Store.Deliveries(t.Context(), alice, e.ID,
+				webhook.DeliveryQuery{State: webhook.Waiting, Before: before, Limit: 2})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -374,7 +386,8 @@ func TestPagesOfTheLog(t *testing.T) {
 		if err != nil || n != webhook.MaxReplay || next == "" {
 			t.Fatalf("the first page: %d %q %v", n, next, err)
 		}
-		if n, next, err = w.ReplaySince(t.Context(), alice, e.ID, webhook.ReplayQuery{After: next}); err != nil || n != 1 || next != "" {
+		if n, next, err = w.ReplaySince(t.Context(), alice, e.ID, webhook.ReplayQuery{After: next}); err != nil || n != 1 ||
+			next != "" {
 			t.Errorf("the last page: %d %q %v", n, next, err)
 		}
 	})
@@ -403,7 +416,8 @@ func TestCalls(t *testing.T) {
 		got := <-to.Got
 		stamp, err := strconv.ParseInt(got.Header.Get(webhook.HeaderTimestamp), 10, 64)
 		if err != nil || got.Header.Get(webhook.HeaderID) != callID || !strings.Contains(string(got.Body), `"type":"menu.called"`) ||
-			got.Header.Get(webhook.HeaderSignature) != webhook.Sign([]webhook.Secret{secret}, callID, time.Unix(stamp, 0), got.Body) {
+			got.Header.Get(webhook.HeaderSignature) != webhook.Sign([]webhook.Secret{secret}, callID, time.Unix(stamp, 0),
+				got.Body) {
 			t.Errorf("%v %s", got.Header, got.Body)
 		}
 		to.Answer(http.StatusServiceUnavailable, nil)
@@ -412,12 +426,15 @@ func TestCalls(t *testing.T) {
 			t.Fatalf("%+v %v", c, err)
 		}
 		<-to.Got
-		if err := w.db.Write(t.Context(), func(ctx context.Context, tx sqldb.Querier) error { return w.store.KeepCall(ctx, tx, c, true) }); err != nil {
+		if err := w.db.Write(t.Context(), func(ctx context.Context, tx sqldb.Querier) error {
+			return w.store.KeepCall(ctx, tx, c, true)
+		}); err != nil {
 			t.Fatal(err)
 		}
 		to.Answer(http.StatusNoContent, nil)
 		w.run(t)
-		if again := <-to.Got; again.Header.Get(webhook.HeaderID) != callID || !bytes.Equal(again.Body, got.Body) && !strings.Contains(string(again.Body), `{"a":"b"}`) {
+		if again := <-to.Got; again.Header.Get(webhook.HeaderID) != callID || !bytes.Equal(again.Body, got.Body) &&
+			!strings.Contains(string(again.Body), `{"a":"b"}`) {
 			t.Errorf("%v %s", again.Header, again.Body)
 		}
 		list := w.until(t, e.ID, inState(webhook.Delivered, 1))
@@ -445,7 +462,8 @@ func TestCallsAreCounted(t *testing.T) {
 		for range 32 {
 			<-hang.Got
 		}
-		if c, err := w.Call(t.Context(), slow.ID, callID, time.Now(), nil); err != nil || c.Result.Status != 0 || c.Result.Error != "too many calls wait for its answer" {
+		if c, err := w.Call(t.Context(), slow.ID, callID, time.Now(), nil); err != nil || c.Result.Status != 0 ||
+			c.Result.Error != "too many calls wait for its answer" {
 			t.Errorf("%+v %v", c, err)
 		}
 		if c, err := w.Call(t.Context(), quick.ID, callID, time.Now(), nil); err != nil || !c.Result.Delivered {

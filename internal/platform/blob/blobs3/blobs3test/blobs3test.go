@@ -13,7 +13,8 @@ func Config(t testing.TB) blobs3.Config {
 	t.Helper()
 	b := testenv.S3(t)
 	return blobs3.Config{
-		Bucket: b.Name, Prefix: "some/prefix/", Endpoint: b.Endpoint, Region: b.Region, PathStyle: b.PathStyle, AccessKey: b.AccessKey, SecretKey: b.SecretKey,
+		Bucket: b.Name, Prefix: "some/prefix/", Endpoint: b.Endpoint, Region: b.Region, PathStyle: b.PathStyle,
+		AccessKey: b.AccessKey, SecretKey: b.SecretKey,
 	}
 }
 

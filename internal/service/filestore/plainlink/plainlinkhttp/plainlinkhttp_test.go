@@ -38,8 +38,11 @@ func newSite(t *testing.T, w *filestoretest.World) *site {
 		t.Fatal(err)
 	}
 	for _, surface := range []httpserver.Surface{
-		filestorehttp.Surface(w.Service, filestorehttp.Deps{Folders: w.Folders, Authenticate: identityhttp.Wrap(identitytest.New(t), identity.Files)}),
-		plainlinkhttp.Surface(w.Service, plainlinkhttp.Deps{Folders: w.Folders, Admit: func(context.Context, string) error { return nil }}),
+		filestorehttp.Surface(w.Service,
+			filestorehttp.Deps{Folders: w.Folders, Authenticate: identityhttp.Wrap(identitytest.New(t), identity.Files)}),
+		plainlinkhttp.Surface(w.Service, plainlinkhttp.Deps{Folders: w.Folders, Admit: func(context.Context, string) error {
+			return nil
+		}}),
 	} {
 		if err := server.Mount(surface); err != nil {
 			t.Fatal(err)
@@ -137,11 +140,13 @@ func TestALinkToAFolder(t *testing.T) {
 		w.MustPut(t, alice, "/dd/other", "no")
 		l := s.link(`{"path":"/d"}`)
 		page, _ := s.do(200, "GET", l.URL, browser, "")
-		if !strings.Contains(page, "one.txt") || !strings.Contains(page, "/sub/") || strings.Contains(page, "hidden") || strings.Contains(page, "other") {
+		if !strings.Contains(page, "one.txt") || !strings.Contains(page, "/sub/") || strings.Contains(page, "hidden") ||
+			strings.Contains(page, "other") {
 			t.Errorf("\n%s", page)
 		}
 		base := l.URL
-		if page, _ := s.do(200, "GET", base+"/sub/", browser, ""); !strings.Contains(page, `href="`+base[strings.Index(base, "/s/"):]+`/">↑ d</a>`) {
+		if page, _ := s.do(200, "GET", base+"/sub/", browser, ""); !strings.Contains(page,
+			`href="`+base[strings.Index(base, "/s/"):]+`/">↑ d</a>`) {
 			t.Errorf("no way back:\n%s", page)
 		}
 		if text, _ := s.do(200, "GET", base+"/sub/two.txt", "*/*", ""); text != "22" {
@@ -160,7 +165,8 @@ func TestBadLinks(t *testing.T) {
 	s := newSite(t, filestoretest.Embedded(t))
 	alice := identitytest.Alice.DID
 	s.w.MustPut(t, alice, "/f", "text")
-	for _, bad := range []string{"x", strings.Repeat("a", 32), strings.Repeat("A", 32), strings.Repeat("a", 33), strings.Repeat("1", 32)} {
+	for _, bad := range []string{"x", strings.Repeat("a", 32), strings.Repeat("A", 32), strings.Repeat("a", 33),
+		strings.Repeat("1", 32)} {
 		s.do(404, "GET", "/s/"+bad, "*/*", "")
 		s.do(404, "GET", "/s/"+bad+"/f", browser, "")
 	}

@@ -35,7 +35,8 @@ func (a *api) uploadRoutes() []httpserver.Route {
 	path := httpserver.Param{Name: "path", In: "path", Required: true, Doc: "The file's name."}
 	route := func(method, pattern, summary string, h httpserver.Handler, params ...httpserver.Param) httpserver.Route {
 		return httpserver.Route{
-			Method: method, Pattern: Prefix + pattern, Summary: summary, Tags: []string{"files"}, Auth: httpserver.Public, Limit: httpserver.LimitContent,
+			Method: method, Pattern: Prefix + pattern, Summary: summary, Tags: []string{"files"}, Auth: httpserver.Public,
+			Limit:  httpserver.LimitContent,
 			Params: append(params, secretParam), MaxBody: -1, Stream: true, // the link bounds the body
 			Replies: []httpserver.Reply{{Status: 201, Body: Arrivals{}}, {Status: 410, Doc: "The link is over."}, {Status: 413, Doc: "The link does not take that many bytes (`link_full`)."}},
 			Handler: func(w http.ResponseWriter, r *http.Request) error { return a.answer(w, r, h) },
@@ -77,12 +78,14 @@ func (a *api) takeBody(w http.ResponseWriter, r *http.Request) error {
 }
 
 // take stores one file.
-func (a *api) take(r *http.Request, link plainlink.Link, name string, h textproto.MIMEHeader, body io.Reader, size int64) (Arrived, error) {
+func (a *api) take(r *http.Request, link plainlink.Link, name string, h textproto.MIMEHeader, body io.Reader,
+	size int64) (Arrived, error) {
 	body, err := contenthttp.Digested(h, body)
 	if err != nil {
 		return Arrived{}, err
 	}
-	f, err := a.links.Take(r.Context(), link, plainlink.Upload{Name: name, MimeType: h.Get("Content-Type"), Size: size, Body: body})
+	f, err := a.links.Take(r.Context(), link, plainlink.Upload{Name: name, MimeType: h.Get("Content-Type"), Size: size,
+		Body: body})
 	if err != nil {
 		return Arrived{}, err
 	}
@@ -158,7 +161,8 @@ func nextFile(form *contenthttp.Form) (*multipart.Part, error) {
 }
 
 // tellOfForm answers a form: with a page for people, else with what arrived.
-func (a *api) tellOfForm(w http.ResponseWriter, r *http.Request, link plainlink.Link, all []Arrived, failed error) error {
+func (a *api) tellOfForm(w http.ResponseWriter, r *http.Request, link plainlink.Link, all []Arrived,
+	failed error) error {
 	if !forPeople(r) {
 		if failed == nil {
 			return httpserver.WriteJSON(w, http.StatusCreated, Arrivals{all})

@@ -24,7 +24,8 @@ func (s *site) dropBox(path string, maxBytes, maxFiles int) filestorehttp.PlainL
 	text, _ := s.do(201, "POST", "/api/fs/shares/upload", "", fmt.Sprintf(`{"path":%q,"maxBytes":%d,"maxFiles":%d,"expiresAt":%q}`,
 		path, maxBytes, maxFiles, s.w.Clock.Now().Add(time.Hour).UTC().Format(time.RFC3339)))
 	var made filestorehttp.PlainLink
-	if err := json.Unmarshal([]byte(text), &made); err != nil || !made.Plain || !made.Upload || !strings.HasSuffix(made.URL, "/") {
+	if err := json.Unmarshal([]byte(text), &made); err != nil || !made.Plain || !made.Upload ||
+		!strings.HasSuffix(made.URL, "/") {
 		s.t.Fatalf("%s: %v", text, err)
 	}
 	return made

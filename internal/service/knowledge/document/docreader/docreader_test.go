@@ -104,7 +104,8 @@ func TestADocumentHarmsNobody(t *testing.T) {
 		{"a.bin", []byte{0, 1}, "files of this kind cannot be read as text"},
 		{"a.txt", make([]byte, docreader.MaxDocument+1), "the document is larger than 64 MB"},
 	} {
-		_, err := reader().ReadWithin(t.Context(), document.Source{Name: c.name, Data: c.data}, document.Limits{Text: 100 << 20})
+		_, err := reader().ReadWithin(t.Context(), document.Source{Name: c.name, Data: c.data},
+			document.Limits{Text: 100 << 20})
 		if !errors.Is(err, c.want) {
 			t.Errorf("%s %.10q: %v, want %v", c.name, c.data, err, c.want)
 		}

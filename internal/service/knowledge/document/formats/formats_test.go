@@ -88,10 +88,13 @@ func TestFormats(t *testing.T) {
 	pdf := documenttest.PDF(
 		documenttest.Line("F2", 20, 72, 750, "Health post")+documenttest.Line("F1", 11, 72, 700, "The post opens at eight and closes at four. It is far from the hos-")+
 			documenttest.Line("F1", 11, 72, 686, "pital, and near the school.")+documenttest.Line("F2", 11, 72, 650, "Prices")+
-			documenttest.Line("F1", 11, 72, 630, "Visit")+documenttest.Line("F1", 11, 200, 630, "Price")+documenttest.Line("F1", 11, 300, 630, "Days")+
-			documenttest.Line("F1", 11, 72, 616, "Adult")+documenttest.Line("F1", 11, 200, 616, "50")+documenttest.Line("F1", 11, 300, 616, "Monday")+
+			documenttest.Line("F1", 11, 72, 630, "Visit")+documenttest.Line("F1", 11, 200, 630, "Price")+
+			documenttest.Line("F1", 11, 300, 630, "Days")+
+			documenttest.Line("F1", 11, 72, 616, "Adult")+documenttest.Line("F1", 11, 200, 616, "50")+documenttest.Line("F1", 11,
+			300, 616, "Monday")+
 			documenttest.Line("F1", 11, 72, 40, "1"),
-		documenttest.Line("F1", 11, 72, 700, "\\225 a card")+documenttest.Line("F1", 11, 72, 686, "\\225 a cup")+documenttest.Line("F1", 11, 72, 640, "All are welcome.")+documenttest.Line("F1", 11, 72, 40, "2"),
+		documenttest.Line("F1", 11, 72, 700, "\\225 a card")+documenttest.Line("F1", 11, 72, 686, "\\225 a cup")+
+			documenttest.Line("F1", 11, 72, 640, "All are welcome.")+documenttest.Line("F1", 11, 72, 40, "2"),
 	)
 	for _, c := range []struct {
 		name string
@@ -105,7 +108,8 @@ func TestFormats(t *testing.T) {
 		{"a.odt", documenttest.OpenText(openBody), []string{
 			`odt "Bulletin" "fr-FR" 2`, "h1 p1 Le puits", "h2 p1 Décision", "p p1 La pompe est réparée.", "p p2 Selon Awa.", "l p2 - vis /   - petite", "t1 p2 Nom | Prix / 5 | 5",
 		}},
-		{"a.xlsx", documenttest.Excel([]string{"Price list", "Crop", "Maize"}, documenttest.Sheet{Name: "Prices", Rows: rows}, documenttest.Sheet{Name: "Salaries", State: "hidden", Rows: rows}), []string{
+		{"a.xlsx", documenttest.Excel([]string{"Price list", "Crop", "Maize"}, documenttest.Sheet{Name: "Prices", Rows: rows},
+			documenttest.Sheet{Name: "Salaries", State: "hidden", Rows: rows}), []string{
 			`xlsx "" "" 0`, "h1 Prices Prices", "p Prices :1 Price list", "t1 Prices :3 Crop | When |  | Share / Maize | 2026-11-16 | 0.3 | 15.5% / TRUE | 12:00", `note the sheet "Salaries" is hidden: it was not read`,
 		}},
 		{"a.ods", documenttest.OpenSheet(ods), []string{

@@ -45,11 +45,14 @@ func hold(t *testing.T, name string, data []byte) {
 	if len(doc.Blocks) > limits.Blocks || len(text) > limits.Text+2*limits.Blocks || doc.Pages > limits.Pages {
 		t.Fatalf("%d blocks, %d bytes, %d pages", len(doc.Blocks), len(text), doc.Pages)
 	}
-	if !utf8.ValidString(text) || strings.ContainsFunc(text, func(r rune) bool { return r != '\n' && unicode.IsControl(r) }) {
+	if !utf8.ValidString(text) || strings.ContainsFunc(text, func(r rune) bool {
+		return r != '\n' && unicode.IsControl(r)
+	}) {
 		t.Fatalf("it is not clean: %q", text)
 	}
 	for _, b := range doc.Blocks {
-		if len(b.Rows) > limits.Rows || b.Header > len(b.Rows) || (b.Kind == document.Heading) != (b.Level > 0) || b.Level > 6 {
+		if len(b.Rows) > limits.Rows || b.Header > len(b.Rows) || (b.Kind == document.Heading) != (b.Level > 0) ||
+			b.Level > 6 {
 			t.Fatalf("a block is %+v", b)
 		}
 	}
@@ -117,7 +120,8 @@ func FuzzBook(f *testing.F) {
 
 // FuzzArchive breaks the archives themselves.
 func FuzzArchive(f *testing.F) {
-	for _, data := range [][]byte{documenttest.Word(wordBody), documenttest.OpenText(openBody), documenttest.Book("x"), documenttest.Excel([]string{"x"}, documenttest.Sheet{Name: "S"})} {
+	for _, data := range [][]byte{documenttest.Word(wordBody), documenttest.OpenText(openBody), documenttest.Book("x"),
+		documenttest.Excel([]string{"x"}, documenttest.Sheet{Name: "S"})} {
 		f.Add(data)
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {

@@ -139,7 +139,8 @@ func TestListsAndTablesStayWholeWhereTheyFit(t *testing.T) {
 		items[i] = document.Item{Depth: i % 2, Text: sentence(10, "bring")}
 	}
 	doc := build(t, func(b *document.Builder) error {
-		return first(b.Paragraph(sentence(40, "take"), at(0)), b.Paragraph(sentence(60, "give"), at(0)), b.List(items, at(0)), b.Paragraph("The end.", at(0)))
+		return first(b.Paragraph(sentence(40, "take"), at(0)), b.Paragraph(sentence(60, "give"), at(0)), b.List(items, at(0)),
+			b.Paragraph("The end.", at(0)))
 	})
 	got := passage.Split(doc, passage.Config{})
 	if len(got) != 2 || strings.Count(got[1].Text, "- Bring") != len(items) || !strings.HasSuffix(got[1].Text, "The end.") {
@@ -150,7 +151,8 @@ func TestListsAndTablesStayWholeWhereTheyFit(t *testing.T) {
 func TestScriptsWithoutSpacesAreCutToo(t *testing.T) {
 	t.Parallel()
 	doc := build(t, func(b *document.Builder) error {
-		return first(b.Paragraph(strings.Repeat("診療所は八時に開きます。", 100), at(0)), b.Paragraph(strings.Repeat("คลินิก", 500), at(0)), b.Paragraph(strings.Repeat("x", 50_000), at(0)))
+		return first(b.Paragraph(strings.Repeat("診療所は八時に開きます。", 100), at(0)),
+			b.Paragraph(strings.Repeat("คลินิก", 500), at(0)), b.Paragraph(strings.Repeat("x", 50_000), at(0)))
 	})
 	got := passage.Split(doc, passage.Config{})
 	if len(got) < 12 {
@@ -166,7 +168,8 @@ func TestScriptsWithoutSpacesAreCutToo(t *testing.T) {
 // Nothing is lost, doubled or reordered, whatever the document.
 func TestPassagesCoverTheText(t *testing.T) {
 	t.Parallel()
-	words := rapid.SampledFrom([]string{"a", "Dr.", "end.", "What?", "maji", "है।", "診療所。", "\u00e9", strings.Repeat("long", 60)})
+	words := rapid.SampledFrom([]string{"a", "Dr.", "end.", "What?", "maji", "है।", "診療所。", "\u00e9",
+		strings.Repeat("long", 60)})
 	line := rapid.Custom(func(t *rapid.T) string {
 		return strings.Join(rapid.SliceOfN(words, 0, 60).Draw(t, "words"), " ")
 	})

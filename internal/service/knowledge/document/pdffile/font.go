@@ -66,7 +66,8 @@ func loadFont(v pdf.Value, read func(pdf.Value) []byte) *font {
 		}
 	}
 	for i := range min(widths.Len(), 256) {
-		f.widths[uint32(first)+uint32(i)] = widths.Index(i).Float64() * scale //nolint:gosec // codes beyond a byte are never asked for
+		//nolint:gosec // codes beyond a byte are never asked for
+		f.widths[uint32(first)+uint32(i)] = widths.Index(i).Float64() * scale
 	}
 	if w := v.Key("FontDescriptor").Key("MissingWidth").Float64(); w > 0 {
 		f.missing = w

@@ -43,7 +43,8 @@ func (l *line) left() float64  { return l.cells[0].start }
 func (l *line) right() float64 { return l.cells[len(l.cells)-1].end }
 
 // ligatures are letters that fonts draw as one.
-var ligatures = strings.NewReplacer("ﬀ", "ff", "ﬁ", "fi", "ﬂ", "fl", "ﬃ", "ffi", "ﬄ", "ffl", "ﬅ", "st", "ﬆ", "st", "\u00a0", " ")
+var ligatures = strings.NewReplacer("ﬀ", "ff", "ﬁ", "fi", "ﬂ", "fl", "ﬃ", "ffi", "ﬄ", "ffl", "ﬅ", "st",
+	"ﬆ", "st", "\u00a0", " ")
 
 // makeLines joins the runs of a page into lines, in the order in which they came.
 func makeLines(runs []run) []line {
@@ -259,7 +260,8 @@ func tableLength(lines []line) int {
 		return 0
 	}
 	n := 1
-	for n < len(lines) && len(lines[n].cells) == len(first.cells) && lines[n].page == first.page && aligned(&lines[n-1], &lines[n]) {
+	for n < len(lines) && len(lines[n].cells) == len(first.cells) && lines[n].page == first.page &&
+		aligned(&lines[n-1], &lines[n]) {
 		n++
 	}
 	if n < 2 || n < 3 && len(first.cells) < 3 {

@@ -303,7 +303,8 @@ func (l *lexer) dictionary() {
 // skipImage leaves an inline picture out: everything up to EI between spaces.
 func (l *lexer) skipImage() {
 	for ; l.at+2 < len(l.data); l.at++ {
-		if isSpace(l.data[l.at]) && l.data[l.at+1] == 'E' && l.data[l.at+2] == 'I' && (l.at+3 == len(l.data) || isSpace(l.data[l.at+3])) {
+		if isSpace(l.data[l.at]) && l.data[l.at+1] == 'E' && l.data[l.at+2] == 'I' &&
+			(l.at+3 == len(l.data) || isSpace(l.data[l.at+3])) {
 			l.at += 3
 			return
 		}

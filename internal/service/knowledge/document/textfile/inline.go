@@ -128,7 +128,8 @@ func tagText(body string) string {
 	switch {
 	case strings.Contains(body, "://") && !strings.ContainsAny(body, " \""):
 		return body
-	case strings.HasPrefix(body, "br"), strings.HasPrefix(body, "/td"), strings.HasPrefix(body, "/p"), strings.HasPrefix(body, "/li"):
+	case strings.HasPrefix(body, "br"), strings.HasPrefix(body, "/td"), strings.HasPrefix(body, "/p"),
+		strings.HasPrefix(body, "/li"):
 		return " "
 	}
 	return ""

@@ -40,7 +40,8 @@ func looksLikePage(data []byte) bool {
 
 // Parse reads a page in the encoding that it names.
 func (Page) Parse(src document.Source, to *document.Builder) error {
-	if bytes.IndexByte(src.Data[:min(len(src.Data), 512)], 0) >= 0 && !bytes.HasPrefix(src.Data, []byte{0xff, 0xfe}) && !bytes.HasPrefix(src.Data, []byte{0xfe, 0xff}) {
+	if bytes.IndexByte(src.Data[:min(len(src.Data), 512)], 0) >= 0 && !bytes.HasPrefix(src.Data, []byte{0xff, 0xfe}) &&
+		!bytes.HasPrefix(src.Data, []byte{0xfe, 0xff}) {
 		return document.ErrUnknown
 	}
 	encoding, _, _ := charset.DetermineEncoding(src.Data[:min(len(src.Data), 1024)], src.MediaType)
@@ -134,7 +135,8 @@ func (r *reader) token(kind html.TokenType, z *html.Tokenizer) error {
 // isLeftOut are elements whose content is not the page's text.
 func isLeftOut(tag atom.Atom) bool {
 	switch tag {
-	case atom.Script, atom.Style, atom.Noscript, atom.Template, atom.Svg, atom.Math, atom.Nav, atom.Form, atom.Select, atom.Button,
+	case atom.Script, atom.Style, atom.Noscript, atom.Template, atom.Svg, atom.Math, atom.Nav, atom.Form, atom.Select,
+		atom.Button,
 		atom.Iframe, atom.Object, atom.Textarea, atom.Rp, atom.Rt:
 		return true
 	}
@@ -143,7 +145,8 @@ func isLeftOut(tag atom.Atom) bool {
 
 func isVoid(tag atom.Atom) bool {
 	switch tag {
-	case atom.Br, atom.Hr, atom.Img, atom.Input, atom.Meta, atom.Link, atom.Col, atom.Wbr, atom.Source, atom.Area, atom.Base, atom.Embed, atom.Track:
+	case atom.Br, atom.Hr, atom.Img, atom.Input, atom.Meta, atom.Link, atom.Col, atom.Wbr, atom.Source, atom.Area,
+		atom.Base, atom.Embed, atom.Track:
 		return true
 	}
 	return false
@@ -404,8 +407,10 @@ func level(tag atom.Atom) int { return int(tag.String()[1] - '0') }
 // isBlock are elements that stand on lines of their own.
 func isBlock(tag atom.Atom) bool {
 	switch tag {
-	case atom.P, atom.Div, atom.Section, atom.Article, atom.Main, atom.Header, atom.Footer, atom.Aside, atom.Blockquote, atom.Figure,
-		atom.Figcaption, atom.Address, atom.Details, atom.Summary, atom.Hr, atom.Body, atom.Html, atom.Head, atom.Fieldset, atom.Dd, atom.Dt,
+	case atom.P, atom.Div, atom.Section, atom.Article, atom.Main, atom.Header, atom.Footer, atom.Aside, atom.Blockquote,
+		atom.Figure,
+		atom.Figcaption, atom.Address, atom.Details, atom.Summary, atom.Hr, atom.Body, atom.Html, atom.Head, atom.Fieldset,
+		atom.Dd, atom.Dt,
 		atom.Center, atom.Hgroup, atom.Legend, atom.Option:
 		return true
 	}

@@ -43,7 +43,8 @@ func PageKeys(callID string, mine *ecdh.PrivateKey, oracle *ecdh.PublicKey) (*Ke
 	return deriveKeys(callID, mine, oracle, mine.PublicKey().Bytes(), oracle.Bytes(), "tab", "oracle")
 }
 
-func deriveKeys(callID string, mine *ecdh.PrivateKey, theirs *ecdh.PublicKey, page, oracle []byte, we, they string) (*Keys, error) {
+func deriveKeys(callID string, mine *ecdh.PrivateKey, theirs *ecdh.PublicKey, page, oracle []byte, we,
+	they string) (*Keys, error) {
 	shared, err := mine.ECDH(theirs) // refuses points of low order
 	if err != nil {
 		return nil, errAgreementKey

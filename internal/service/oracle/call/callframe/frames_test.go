@@ -35,7 +35,8 @@ func TestWhatOneEndSealsOnlyTheOtherOpens(t *testing.T) {
 	oracle, page := pair(t)
 	frame := []byte("\x00header and a picture")
 	sealed := page.SealVideo.Seal(frame, 10)
-	if !bytes.Equal(sealed[:10], frame[:10]) || bytes.Contains(sealed, []byte("picture")) || len(sealed) != len(frame)+FrameOverhead {
+	if !bytes.Equal(sealed[:10], frame[:10]) || bytes.Contains(sealed, []byte("picture")) ||
+		len(sealed) != len(frame)+FrameOverhead {
 		t.Errorf("sealed as %q", sealed)
 	}
 	if got, err := oracle.OpenVideo.Open(sealed, 10); err != nil || !bytes.Equal(got, frame) {
@@ -136,10 +137,12 @@ func TestFrameVectors(t *testing.T) {
 		iv := unhex(t, f.IV)
 		copy(keys.SealAudio.prefix[:], iv)
 		keys.SealAudio.counter.Store(binary.BigEndian.Uint64(iv[4:]) - 1)
-		if got := keys.SealAudio.Seal(unhex(t, f.Frame), ClearSpoken); hex.EncodeToString(got) != f.Sealed || f.Clear != ClearSpoken {
+		if got := keys.SealAudio.Seal(unhex(t, f.Frame), ClearSpoken); hex.EncodeToString(got) != f.Sealed ||
+			f.Clear != ClearSpoken {
 			t.Errorf("what the oracle says is sealed as %x", got)
 		}
-		if got, err := page.OpenAudio.Open(unhex(t, f.Sealed), ClearSpoken); err != nil || hex.EncodeToString(got) != f.Frame {
+		if got, err := page.OpenAudio.Open(unhex(t, f.Sealed), ClearSpoken); err != nil ||
+			hex.EncodeToString(got) != f.Frame {
 			t.Errorf("what the oracle says opens as %x, %v", got, err)
 		}
 	}

@@ -71,8 +71,9 @@ func Surface(d Deps) httpserver.Surface {
 		{
 			Method: "PATCH", Pattern: "/calls/{callId}", Summary: "Move a call on", Tags: tags, Params: []httpserver.Param{id},
 			Body: PatchBody{}, MaxBody: maxBody, Handler: a.patch,
-			Doc:     "From pending to active to ended, and not back. Repeating the last step changes nothing.",
-			Replies: []httpserver.Reply{{Status: 200, Body: Body{}}, bad, unknown, {Status: 409, Body: ErrorBody{}, Doc: "The call is further already."}},
+			Doc: "From pending to active to ended, and not back. Repeating the last step changes nothing.",
+			Replies: []httpserver.Reply{{Status: 200, Body: Body{}}, bad, unknown,
+				{Status: 409, Body: ErrorBody{}, Doc: "The call is further already."}},
 		},
 	}
 	for i := range routes {
@@ -153,7 +154,8 @@ type List struct {
 
 func bodyOf(v call.View) Body {
 	b := Body{
-		CallID: v.ID, SessionID: v.SessionID, CallType: v.Type, CallStatus: v.Status, CreatedAt: oracle.Timestamp(v.CreatedAt),
+		CallID: v.ID, SessionID: v.SessionID, CallType: v.Type, CallStatus: v.Status,
+		CreatedAt: oracle.Timestamp(v.CreatedAt),
 		ExpiresAt: oracle.Timestamp(v.ExpiresAt), Reason: v.Reason, AgentVoice: v.Voice, Language: v.Language, E2EE: v.Framed,
 		ICEServers: v.Servers, Identity: v.Identity, Limits: Limits{MaxSeconds: int(v.MaxLength / time.Second)},
 		Speech: call.SpeechState{STT: v.Hearing, TTS: v.Speaks},
@@ -229,7 +231,8 @@ func (a *api) create(w http.ResponseWriter, r *http.Request) error {
 		return oracle.ErrSessionNotFound
 	}
 	v, err := a.deps.Calls.Create(r.Context(), who, call.Request{
-		SessionID: body.SessionID, Type: call.Type(body.CallType), Voice: body.AgentVoice, Language: body.Language, Framed: body.E2EE,
+		SessionID: body.SessionID, Type: call.Type(body.CallType), Voice: body.AgentVoice, Language: body.Language,
+		Framed: body.E2EE,
 		Record: body.Record, RecordFormat: call.RecordingFormat(body.RecordFormat),
 	})
 	if err != nil {
@@ -311,7 +314,8 @@ func (a *api) patch(w http.ResponseWriter, r *http.Request) error {
 	if list := body.problems(); len(list) > 0 {
 		return invalid(list)
 	}
-	v, err := a.deps.Calls.Advance(r.Context(), who.DID, r.PathValue("callId"), call.Status(body.CallStatus), call.Reason(body.Reason))
+	v, err := a.deps.Calls.Advance(r.Context(), who.DID, r.PathValue("callId"), call.Status(body.CallStatus),
+		call.Reason(body.Reason))
 	if err != nil {
 		return err
 	}

@@ -52,13 +52,15 @@ func NewEncoder() (*Encoder, error) {
 
 // renew begins with a fresh state of the library.
 func (e *Encoder) renew() error {
-	enc, err := gopus.NewEncoder(gopus.EncoderConfig{SampleRate: callsound.SpokenRate, Channels: 1, Application: gopus.ApplicationVoIP})
+	enc, err := gopus.NewEncoder(gopus.EncoderConfig{SampleRate: callsound.SpokenRate, Channels: 1,
+		Application: gopus.ApplicationVoIP})
 	if err != nil {
 		return fmt.Errorf("make Opus encoder: %w", err)
 	}
 	enc.SetDTX(true)
 	enc.SetFEC(true)
-	if err := errors.Join(enc.SetFrameSize(callsound.SpokenFrame), enc.SetComplexity(complexity), enc.SetSignal(gopus.SignalVoice)); err != nil {
+	if err := errors.Join(enc.SetFrameSize(callsound.SpokenFrame), enc.SetComplexity(complexity),
+		enc.SetSignal(gopus.SignalVoice)); err != nil {
 		return fmt.Errorf("set up Opus encoder: %w", err)
 	}
 	e.enc = enc

@@ -53,14 +53,17 @@ type Ogg struct {
 
 // NewOgg returns a file without sound.
 func NewOgg() (*Ogg, error) {
-	enc, err := gopus.NewEncoder(gopus.EncoderConfig{SampleRate: callsound.RecordedRate, Channels: 2, Application: gopus.ApplicationVoIP})
+	enc, err := gopus.NewEncoder(gopus.EncoderConfig{SampleRate: callsound.RecordedRate, Channels: 2,
+		Application: gopus.ApplicationVoIP})
 	if err != nil {
 		return nil, fmt.Errorf("make Opus encoder: %w", err)
 	}
-	if err := errors.Join(enc.SetFrameSize(recordedFrame), enc.SetComplexity(complexity), enc.SetSignal(gopus.SignalVoice), enc.SetBitrate(recordedBits)); err != nil {
+	if err := errors.Join(enc.SetFrameSize(recordedFrame), enc.SetComplexity(complexity), enc.SetSignal(gopus.SignalVoice),
+		enc.SetBitrate(recordedBits)); err != nil {
 		return nil, fmt.Errorf("set up Opus encoder: %w", err)
 	}
-	return &Ogg{enc: enc, serial: rand.Uint32(), skip: int64(enc.Lookahead()) * granules}, nil //nolint:gosec // a number of a stream is no secret
+	//nolint:gosec // a number of a stream is no secret
+	return &Ogg{enc: enc, serial: rand.Uint32(), skip: int64(enc.Lookahead()) * granules}, nil
 }
 
 // Add appends pages with the packets that sound makes whole: the samples of two

@@ -100,7 +100,8 @@ func loudness(pcm []int16) float64 {
 
 func TestPlayersHearARecordingAndKnowItsLength(t *testing.T) {
 	t.Parallel()
-	for _, length := range []time.Duration{time.Millisecond, 20 * time.Millisecond, 990 * time.Millisecond, time.Second, 4321 * time.Millisecond} {
+	for _, length := range []time.Duration{time.Millisecond, 20 * time.Millisecond, 990 * time.Millisecond, time.Second,
+		4321 * time.Millisecond} {
 		o, err := NewOgg()
 		if err != nil {
 			t.Fatal(err)
@@ -157,7 +158,8 @@ func TestARecordingIsAWholeFileAtEveryMoment(t *testing.T) {
 			continue // the first second is on its way
 		}
 		left, _, length, ended := listen(t, file)
-		if want := time.Duration(i) * time.Second; length < want-20*time.Millisecond || length > want+time.Second || len(left) == 0 || ended {
+		if want := time.Duration(i) * time.Second; length < want-20*time.Millisecond || length > want+time.Second ||
+			len(left) == 0 || ended {
 			t.Errorf("after %d s the file has %v", i+1, length)
 		}
 	}

@@ -92,7 +92,8 @@ func New(cfg Config) (*Endpoint, error) {
 	if err := webrtc.ConfigureRTCPReports(chain); err != nil {
 		return nil, fmt.Errorf("configure reports: %w", err)
 	}
-	e.api = webrtc.NewAPI(webrtc.WithMediaEngine(media), webrtc.WithInterceptorRegistry(chain), webrtc.WithSettingEngine(settings))
+	e.api = webrtc.NewAPI(webrtc.WithMediaEngine(media), webrtc.WithInterceptorRegistry(chain),
+		webrtc.WithSettingEngine(settings))
 	if cfg.Relay != nil {
 		cfg.Relay.only(e.own.has)
 	}
@@ -106,17 +107,20 @@ type codec struct {
 
 // understood are the codecs we speak and understand, the page's first choice first.
 func understood() []codec {
-	one := func(mime string, clock uint32, channels uint16, fmtp string, pt webrtc.PayloadType, kind webrtc.RTPCodecType, feedback ...webrtc.RTCPFeedback) codec {
+	one := func(mime string, clock uint32, channels uint16, fmtp string, pt webrtc.PayloadType, kind webrtc.RTPCodecType,
+		feedback ...webrtc.RTCPFeedback) codec {
 		return codec{webrtc.RTPCodecParameters{
-			RTPCodecCapability: webrtc.RTPCodecCapability{MimeType: mime, ClockRate: clock, Channels: channels, SDPFmtpLine: fmtp, RTCPFeedback: feedback},
-			PayloadType:        pt,
+			RTPCodecCapability: webrtc.RTPCodecCapability{MimeType: mime, ClockRate: clock, Channels: channels,
+				SDPFmtpLine: fmtp, RTCPFeedback: feedback},
+			PayloadType: pt,
 		}, kind}
 	}
 	return []codec{
 		one(webrtc.MimeTypeOpus, 48000, 2, "minptime=10;useinbandfec=1", 111, webrtc.RTPCodecTypeAudio),
 		one(webrtc.MimeTypePCMU, 8000, 0, "", 0, webrtc.RTPCodecTypeAudio),
 		one(webrtc.MimeTypeVP8, 90000, 0, "", 96, webrtc.RTPCodecTypeVideo,
-			webrtc.RTCPFeedback{Type: "nack"}, webrtc.RTCPFeedback{Type: "nack", Parameter: "pli"}, webrtc.RTCPFeedback{Type: "ccm", Parameter: "fir"}),
+			webrtc.RTCPFeedback{Type: "nack"}, webrtc.RTCPFeedback{Type: "nack", Parameter: "pli"},
+			webrtc.RTCPFeedback{Type: "ccm", Parameter: "fir"}),
 	}
 }
 
@@ -161,7 +165,8 @@ func (e *Endpoint) settings() (webrtc.SettingEngine, error) {
 // this node knock at its own doors.
 func (e *Endpoint) mayReach(ip net.IP) bool {
 	switch {
-	case ip.IsUnspecified(), ip.IsMulticast(), ip.IsLinkLocalUnicast(), ip.IsInterfaceLocalMulticast(), ip.Equal(net.IPv4bcast):
+	case ip.IsUnspecified(), ip.IsMulticast(), ip.IsLinkLocalUnicast(), ip.IsInterfaceLocalMulticast(),
+		ip.Equal(net.IPv4bcast):
 		return false
 	case ip.IsLoopback():
 		return e.cfg.Loopback

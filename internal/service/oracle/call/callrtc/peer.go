@@ -205,7 +205,8 @@ func (p *peer) AddCandidate(c call.Candidate) error {
 	if c.Candidate == "" || strings.Contains(c.Candidate, ".local ") {
 		return nil // the end of candidates, or a name that only the page's own network knows
 	}
-	given := webrtc.ICECandidateInit{Candidate: c.Candidate, SDPMid: c.SDPMid, SDPMLineIndex: c.SDPMLineIndex, UsernameFragment: c.UsernameFragment}
+	given := webrtc.ICECandidateInit{Candidate: c.Candidate, SDPMid: c.SDPMid, SDPMLineIndex: c.SDPMLineIndex,
+		UsernameFragment: c.UsernameFragment}
 	p.mu.Lock()
 	if p.taken++; p.taken > maxCandidates {
 		p.mu.Unlock()
@@ -243,7 +244,8 @@ func (p *peer) candidate(c *webrtc.ICECandidate) {
 		return
 	}
 	init := c.ToJSON()
-	p.spec.Listener.Candidate(&call.Candidate{Candidate: init.Candidate, SDPMid: init.SDPMid, SDPMLineIndex: init.SDPMLineIndex, UsernameFragment: init.UsernameFragment})
+	p.spec.Listener.Candidate(&call.Candidate{Candidate: init.Candidate, SDPMid: init.SDPMid,
+		SDPMLineIndex: init.SDPMLineIndex, UsernameFragment: init.UsernameFragment})
 }
 
 // stateChanged tells the call how the way to the page is.
@@ -402,7 +404,8 @@ func (p *peer) decode(d decoder, payload []byte) ([]int16, error) {
 func (p *peer) lastWords(c *webrtc.DataChannel) {
 	look := time.NewTicker(lastWordsLook)
 	defer look.Stop()
-	for until := time.Now().Add(lastWordsTime); c.ReadyState() == webrtc.DataChannelStateOpen && c.BufferedAmount() > 0 && time.Now().Before(until); {
+	for until := time.Now().Add(lastWordsTime); c.ReadyState() == webrtc.DataChannelStateOpen && c.BufferedAmount() > 0 &&
+		time.Now().Before(until); {
 		<-look.C
 	}
 }

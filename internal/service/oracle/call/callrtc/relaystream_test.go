@@ -63,7 +63,8 @@ func TestWaysAreMadeByTCP(t *testing.T) {
 		t.Fatal(err)
 	}
 	c, err := turn.NewClient(&turn.ClientConfig{
-		STUNServerAddr: at, TURNServerAddr: at, Username: s.Username, Password: s.Credential, Realm: realm, Conn: turn.NewSTUNConn(conn),
+		STUNServerAddr: at, TURNServerAddr: at, Username: s.Username, Password: s.Credential, Realm: realm,
+		Conn: turn.NewSTUNConn(conn),
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -35,7 +35,8 @@ func newVoiceTrack(frames *callframe.Keys) *voiceTrack {
 		v.seal = frames.SealAudio
 	}
 	v.out.Version = 2
-	v.out.SequenceNumber, v.out.Timestamp = uint16(rand.Uint32()), rand.Uint32() //nolint:gosec // where the numbers begin is no secret
+	//nolint:gosec // where the numbers begin is no secret
+	v.out.SequenceNumber, v.out.Timestamp = uint16(rand.Uint32()), rand.Uint32()
 	return v
 }
 
@@ -89,7 +90,8 @@ func (v *voiceTrack) say(pcm []int16, first bool) error {
 	}
 	now := time.Now()
 	if silence := now.Sub(v.ends); first && !v.ends.IsZero() && silence > 0 { // it takes its time
-		v.out.Timestamp += uint32(silence * time.Duration(v.coder.clock()) / time.Second) //nolint:gosec // wraps around by design
+		//nolint:gosec // wraps around by design
+		v.out.Timestamp += uint32(silence * time.Duration(v.coder.clock()) / time.Second)
 	}
 	v.ends = now.Add(callsound.FrameTime)
 	v.out.Marker = v.out.Marker || first

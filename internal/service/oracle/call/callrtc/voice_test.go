@@ -24,7 +24,8 @@ type line struct {
 
 func (l *line) CodecParameters() (out []webrtc.RTPCodecParameters) {
 	for i, mime := range l.codecs {
-		out = append(out, webrtc.RTPCodecParameters{RTPCodecCapability: webrtc.RTPCodecCapability{MimeType: mime}, PayloadType: webrtc.PayloadType(100 + i)})
+		out = append(out, webrtc.RTPCodecParameters{RTPCodecCapability: webrtc.RTPCodecCapability{MimeType: mime},
+			PayloadType: webrtc.PayloadType(100 + i)})
 	}
 	return out
 }
@@ -119,7 +120,8 @@ func TestPausesAreNotSentAndTakeTheirTime(t *testing.T) {
 				}
 			}
 			again := l.headers[len(l.headers)-5]
-			if gap := time.Duration(again.Timestamp-first.Timestamp) * time.Second / clock; !again.Marker || gap < 7900*time.Millisecond || gap > 8100*time.Millisecond {
+			if gap := time.Duration(again.Timestamp-first.Timestamp) * time.Second / clock; !again.Marker ||
+				gap < 7900*time.Millisecond || gap > 8100*time.Millisecond {
 				t.Errorf("%s: marker %t after %v", mime, again.Marker, gap)
 			}
 		})
@@ -131,7 +133,8 @@ func TestAVoiceHeedsWhatIsReportedAboutIt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &line{codecs: []string{"audio/opus"}}
 		v := newVoiceTrack(nil)
-		v.heed([]rtcp.Packet{&rtcp.ReceiverReport{Reports: []rtcp.ReceptionReport{{SSRC: 7, FractionLost: 99}}}}) // before anything is agreed on
+		// before anything is agreed on
+		v.heed([]rtcp.Packet{&rtcp.ReceiverReport{Reports: []rtcp.ReceptionReport{{SSRC: 7, FractionLost: 99}}}})
 		if _, err := v.Bind(l); err != nil {
 			t.Fatal(err)
 		}

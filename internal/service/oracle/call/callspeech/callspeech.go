@@ -74,11 +74,13 @@ func New(cfg Config) (*Service, error) {
 	cfg.Idle = cmp.Or(cfg.Idle, 10*time.Second)
 	cfg.Pause = cmp.Or(cfg.Pause, 300*time.Millisecond)
 	if cfg.Transport == nil {
-		cfg.Transport = &http.Transport{Proxy: http.ProxyFromEnvironment, MaxIdleConnsPerHost: 16, IdleConnTimeout: time.Minute, ForceAttemptHTTP2: true}
+		cfg.Transport = &http.Transport{Proxy: http.ProxyFromEnvironment, MaxIdleConnsPerHost: 16,
+			IdleConnTimeout: time.Minute, ForceAttemptHTTP2: true}
 	}
 	return &Service{cfg: cfg, http: &http.Client{
-		Transport:     cfg.Transport,
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }, // the key stays where it belongs
+		Transport: cfg.Transport,
+		// the key stays where it belongs
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}}, nil
 }
 
@@ -142,7 +144,8 @@ func (s *Service) form(speech call.Speech) (body []byte, media string, err error
 }
 
 // transcribe asks once. pause is negative when asking again would not help.
-func (s *Service) transcribe(ctx context.Context, body []byte, media string) (text string, pause time.Duration, err error) {
+func (s *Service) transcribe(ctx context.Context, body []byte,
+	media string) (text string, pause time.Duration, err error) {
 	resp, err := s.post(ctx, "/audio/transcriptions", media, body)
 	if err != nil {
 		if ctx.Err() != nil {
@@ -252,7 +255,8 @@ func (s *Service) post(ctx context.Context, path, media string, body []byte) (*r
 		return fail(err)
 	}
 	watch.Reset(s.cfg.Idle)
-	return &response{status: resp.StatusCode, header: resp.Header, body: resp.Body, cancel: cancel, watch: watch, idle: s.cfg.Idle, ctx: ctx}, nil
+	return &response{status: resp.StatusCode, header: resp.Header, body: resp.Body, cancel: cancel, watch: watch,
+		idle: s.cfg.Idle, ctx: ctx}, nil
 }
 
 // Read reads, and starts the watch again.
@@ -330,7 +334,8 @@ func (s *sound) wave() error {
 				return broken("the WAVE file ends early")
 			}
 			s.channels, s.rate = int(le.Uint16(format[2:])), int(le.Uint32(format[4:]))
-			if bits := le.Uint16(format[14:]); bits != 16 || s.channels < 1 || s.channels > 2 || s.rate < 8000 || s.rate > 96000 {
+			if bits := le.Uint16(format[14:]); bits != 16 || s.channels < 1 || s.channels > 2 || s.rate < 8000 ||
+				s.rate > 96000 {
 				return broken("the WAVE file has %d bits, %d channels, %d Hz", bits, s.channels, s.rate)
 			}
 		default:

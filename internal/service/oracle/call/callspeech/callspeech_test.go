@@ -31,7 +31,8 @@ type answers struct {
 
 // RoundTrip implements http.RoundTripper.
 func (a answers) RoundTrip(*http.Request) (*http.Response, error) {
-	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {a.media}}, Body: io.NopCloser(bytes.NewReader(a.body))}, nil
+	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {a.media}},
+		Body: io.NopCloser(bytes.NewReader(a.body))}, nil
 }
 
 func speaking(t testing.TB, a answers) *callspeech.Service {
@@ -149,7 +150,8 @@ func TestTheKeyStaysWithItsHost(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	if _, err := s.Transcribe(t.Context(), call.Speech{WAV: []byte("RIFF")}); !fault.Is(err, fault.Unavailable) || strings.Contains(err.Error(), "a key") {
+	if _, err := s.Transcribe(t.Context(), call.Speech{WAV: []byte("RIFF")}); !fault.Is(err, fault.Unavailable) ||
+		strings.Contains(err.Error(), "a key") {
 		t.Errorf("%v", err)
 	}
 }

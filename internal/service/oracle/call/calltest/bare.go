@@ -23,14 +23,16 @@ func Bare(t testing.TB, kind call.Type) *Page {
 	settings.SetNetworkTypes([]webrtc.NetworkType{webrtc.NetworkTypeUDP4})
 	media := &webrtc.MediaEngine{}
 	must(t, media.RegisterDefaultCodecs())
-	other, err := webrtc.NewAPI(webrtc.WithSettingEngine(settings), webrtc.WithMediaEngine(media)).NewPeerConnection(webrtc.Configuration{})
+	other, err := webrtc.NewAPI(webrtc.WithSettingEngine(settings),
+		webrtc.WithMediaEngine(media)).NewPeerConnection(webrtc.Configuration{})
 	must(t, err)
 	t.Cleanup(func() {
 		_ = other.GracefulClose()
 		p.work.Wait()
 	})
 	tracks := map[webrtc.RTPCodecType]*webrtc.TrackLocalStaticRTP{}
-	for codec, mime := range map[webrtc.RTPCodecType]string{webrtc.RTPCodecTypeAudio: webrtc.MimeTypeOpus, webrtc.RTPCodecTypeVideo: webrtc.MimeTypeVP8} {
+	for codec, mime := range map[webrtc.RTPCodecType]string{webrtc.RTPCodecTypeAudio: webrtc.MimeTypeOpus,
+		webrtc.RTPCodecTypeVideo: webrtc.MimeTypeVP8} {
 		track, err := webrtc.NewTrackLocalStaticRTP(webrtc.RTPCodecCapability{MimeType: mime}, codec.String(), "echo")
 		must(t, err)
 		tracks[codec] = track

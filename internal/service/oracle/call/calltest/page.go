@@ -122,7 +122,8 @@ func (p *Page) Must(status int, method, path string, body, into any) {
 // Create makes the record of a call.
 func (p *Page) Create(kind call.Type, framed bool) {
 	p.t.Helper()
-	p.Must(http.StatusCreated, "POST", "/calls", callhttp.CreateBody{SessionID: p.Session, CallType: string(kind), E2EE: framed}, &p.Call)
+	p.Must(http.StatusCreated, "POST", "/calls",
+		callhttp.CreateBody{SessionID: p.Session, CallType: string(kind), E2EE: framed}, &p.Call)
 	p.Verify()
 	if !framed {
 		return
@@ -204,7 +205,8 @@ func (p *Page) NewPeer(change ...func(*webrtc.Configuration)) {
 	_, err = pc.AddTrack(p.mic)
 	must(p.t, err)
 	if p.Call.CallType == call.Video {
-		p.camera, err = webrtc.NewTrackLocalStaticRTP(webrtc.RTPCodecCapability{MimeType: webrtc.MimeTypeVP8, ClockRate: 90000}, "camera", "page")
+		p.camera, err = webrtc.NewTrackLocalStaticRTP(webrtc.RTPCodecCapability{MimeType: webrtc.MimeTypeVP8,
+			ClockRate: 90000}, "camera", "page")
 		must(p.t, err)
 		_, err = pc.AddTrack(p.camera)
 		must(p.t, err)
@@ -457,7 +459,9 @@ func (p *Page) Opus(payload []byte) {
 	}
 	p.said.SequenceNumber++
 	p.said.Timestamp += 960
-	must(p.t, p.mic.WriteRTP(&rtp.Packet{Header: rtp.Header{Version: 2, SequenceNumber: p.said.SequenceNumber, Timestamp: p.said.Timestamp}, Payload: payload}))
+	must(p.t,
+		p.mic.WriteRTP(&rtp.Packet{Header: rtp.Header{Version: 2, SequenceNumber: p.said.SequenceNumber,
+			Timestamp: p.said.Timestamp}, Payload: payload}))
 }
 
 //go:embed testdata/opus.txt

@@ -88,14 +88,17 @@ func Start(t testing.TB, s Setup) *Node {
 	must(t, err)
 	n := &Node{Name: s.Call.Node, Identity: s.Identity, Signer: identitytest.Oracle.Signer, Endpoint: endpoint}
 	n.Oracle, err = oraclekit.New(oraclekit.Deps{
-		DB: s.DB, Bus: s.Bus, Identity: s.Identity, Provider: s.Provider, Oracle: oracle.Identity{Name: "Testa", DID: identitytest.Oracle.DID},
+		DB: s.DB, Bus: s.Bus, Identity: s.Identity, Provider: s.Provider,
+		Oracle: oracle.Identity{Name: "Testa", DID: identitytest.Oracle.DID},
 		Socket: func(owners oracle.SessionChecker) (oracle.Publisher, oracle.Dispatcher, error) {
-			n.Gateway = oraclesocket.New(oraclesocket.Deps{Guard: oraclesocket.NewGuard(s.Identity), Sessions: owners, Bus: s.Bus},
+			n.Gateway = oraclesocket.New(oraclesocket.Deps{Guard: oraclesocket.NewGuard(s.Identity), Sessions: owners,
+				Bus: s.Bus},
 				oraclesocket.Config{Node: s.Call.Node})
 			return n.Gateway, n.Gateway, nil
 		},
 		SessionGone:  func(ctx context.Context, id string) { n.Calls.SessionDeleted(ctx, id) },
-		Authenticate: identityhttp.Wrap(s.Identity, identity.Oracle), CORS: httpserver.OpenCORS("*"), Run: run.Config{Node: s.Call.Node},
+		Authenticate: identityhttp.Wrap(s.Identity, identity.Oracle), CORS: httpserver.OpenCORS("*"),
+		Run: run.Config{Node: s.Call.Node},
 	})
 	must(t, err)
 	n.Calls = call.New(call.Deps{
@@ -107,7 +110,8 @@ func Start(t testing.TB, s Setup) *Node {
 	must(t, err)
 	for _, surface := range []httpserver.Surface{
 		n.Surface, n.Gateway.Surface(httpserver.OpenCORS("*")),
-		callhttp.Surface(callhttp.Deps{Calls: n.Calls, Authenticate: identityhttp.Wrap(s.Identity, identity.Oracle), CORS: httpserver.OpenCORS("*")}),
+		callhttp.Surface(callhttp.Deps{Calls: n.Calls, Authenticate: identityhttp.Wrap(s.Identity, identity.Oracle),
+			CORS: httpserver.OpenCORS("*")}),
 	} {
 		must(t, server.Mount(surface))
 	}

@@ -129,7 +129,8 @@ func TestTheSameRunAgain(t *testing.T) {
 			}
 		}
 	}
-	if got := said(run(t, alice, input("r", user("m1", "count"), object{"id": "a", "role": "assistant", "content": "one"}, user("m2", "on")))); got != "two" {
+	if got := said(run(t, alice, input("r", user("m1", "count"), object{"id": "a", "role": "assistant", "content": "one"},
+		user("m2", "on")))); got != "two" {
 		t.Errorf("something new under an old name: %q", got)
 	}
 	if got := said(run(t, n.As(t, identitytest.Bob), input("r", user("m1", "count")))); got != "three" {
@@ -222,7 +223,8 @@ func TestHangingUpStopsTheTurn(t *testing.T) {
 func TestInterrupts(t *testing.T) {
 	t.Parallel()
 	p := &oracletest.Post{}
-	model := scripted.Sequence(scripted.Calls(plugin.ModelToolCall{ID: "c", Name: "send", Args: json.RawMessage(`{}`)}), scripted.Text("Done."))
+	model := scripted.Sequence(scripted.Calls(plugin.ModelToolCall{ID: "c", Name: "send", Args: json.RawMessage(`{}`)}),
+		scripted.Text("Done."))
 	n := oracletest.Start(t, model, func(d *oraclekit.Deps) { d.Plugins = append(d.Plugins, p) })
 	alice := n.As(t, identitytest.Alice)
 	first := run(t, alice, input("r", user("m", "send it")))
@@ -256,7 +258,8 @@ func TestADelegationApprovesNowhere(t *testing.T) {
 	t.Parallel()
 	p := &oracletest.Post{}
 	send := scripted.Calls(plugin.ModelToolCall{ID: "c", Name: "send", Args: json.RawMessage(`{}`)})
-	n := oracletest.Start(t, scripted.Sequence(send, scripted.Text("Hello."), scripted.Text("Done.")), func(d *oraclekit.Deps) { d.Plugins = append(d.Plugins, p) })
+	n := oracletest.Start(t, scripted.Sequence(send, scripted.Text("Hello."), scripted.Text("Done.")),
+		func(d *oraclekit.Deps) { d.Plugins = append(d.Plugins, p) })
 	alice, program := n.As(t, identitytest.Alice), n.As(t, identitytest.Alice)
 	program.Delegation(identitytest.UserToOracle(t, identitytest.Alice, identitytest.Oracle.DID))
 	first := run(t, alice, input("r", user("m", "send it")))

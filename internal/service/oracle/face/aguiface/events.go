@@ -74,7 +74,8 @@ type stream struct {
 }
 
 func newStream(answer *face.Answer, body RunAgentInput) *stream {
-	s := &stream{threadID: body.ThreadID, runID: body.RunID, released: body.ProtocolVersion != "", prefix: answer.RunID + ".", told: map[string]bool{}}
+	s := &stream{threadID: body.ThreadID, runID: body.RunID, released: body.ProtocolVersion != "",
+		prefix: answer.RunID + ".", told: map[string]bool{}}
 	if behind := answer.Behind(); behind != "" { // another reading of the run than the one from its beginning
 		s.prefix += behind + "."
 	}
@@ -207,7 +208,8 @@ func (s *stream) finish(end face.End) {
 	s.close()
 	u := end.Usage
 	last := event{Type: "RUN_FINISHED", ThreadID: s.threadID, RunID: s.runID, Usage: []usage{{
-		Input: u.InputTokens, Output: u.OutputTokens, Total: u.InputTokens + u.OutputTokens, Reasoning: u.ReasoningTokens, Cached: u.CachedTokens,
+		Input: u.InputTokens, Output: u.OutputTokens, Total: u.InputTokens + u.OutputTokens, Reasoning: u.ReasoningTokens,
+		Cached: u.CachedTokens,
 	}}}
 	switch {
 	case end.Reason == face.Rests:
@@ -215,7 +217,8 @@ func (s *stream) finish(end face.End) {
 		for _, a := range end.Waiting {
 			last.Outcome.Interrupts = append(last.Outcome.Interrupts, interrupt{
 				ID: a.ID, Reason: "tool_call", Message: "Approve the call of " + a.ToolName + "?", ToolCallID: a.ToolCallID,
-				ResponseSchema: json.RawMessage(answerSchema), ExpiresAt: a.ExpiresAt, Metadata: map[string]any{"toolName": a.ToolName, "args": a.Args, "asks": a.Reason},
+				ResponseSchema: json.RawMessage(answerSchema), ExpiresAt: a.ExpiresAt,
+				Metadata: map[string]any{"toolName": a.ToolName, "args": a.Args, "asks": a.Reason},
 			})
 		}
 	case !s.released: // earlier clients refuse what follows

@@ -108,7 +108,8 @@ func runOf(id string) string {
 // read checks the request and puts it into the oracle's terms.
 func (q RunAgentInput) read() (input, error) {
 	in := input{ask: face.Ask{Conversation: q.ThreadID, Named: true}}
-	if !oracle.PlausibleID(q.ThreadID) || !oracle.PlausibleID(q.RunID) || len(q.ThreadID) > face.MaxConversation || len(q.RunID) > face.MaxConversation {
+	if !oracle.PlausibleID(q.ThreadID) || !oracle.PlausibleID(q.RunID) || len(q.ThreadID) > face.MaxConversation ||
+		len(q.RunID) > face.MaxConversation {
 		return in, invalid("threadId and runId have 1 to %d bytes and no control characters", face.MaxConversation)
 	}
 	if len(q.Messages) > face.MaxMessages {
@@ -147,7 +148,8 @@ func (q RunAgentInput) read() (input, error) {
 			return in, err
 		}
 	}
-	if state := bytes.TrimSpace(q.State); len(state) > 0 && !bytes.Equal(state, []byte("null")) && !bytes.Equal(state, []byte("{}")) {
+	if state := bytes.TrimSpace(q.State); len(state) > 0 && !bytes.Equal(state, []byte("null")) &&
+		!bytes.Equal(state, []byte("{}")) {
 		in.state = state
 	}
 	in.ask.Request.Instructions = q.instructions(in)
@@ -210,7 +212,8 @@ func (m message) read() (face.Entry, error) {
 			if !json.Valid(args) {
 				args = json.RawMessage(`{}`)
 			}
-			out.Calls = append(out.Calls, plugin.ModelToolCall{ID: face.Storable(c.ID), Name: face.Storable(c.Function.Name), Args: args})
+			out.Calls = append(out.Calls, plugin.ModelToolCall{ID: face.Storable(c.ID), Name: face.Storable(c.Function.Name),
+				Args: args})
 		}
 	case "tool":
 		out.Role, out.CallID = plugin.RoleTool, face.Storable(m.ToolCallID)

@@ -14,9 +14,10 @@ import (
 // that one can have is a prompt, which looks up what stands there when it is asked for.
 func (f *Face) addPrompts(s *mcp.Server) {
 	for i := range instructions.MaxOpenings {
-		s.AddPrompt(&mcp.Prompt{Name: promptName(i)}, func(context.Context, *mcp.GetPromptRequest) (*mcp.GetPromptResult, error) {
-			return f.prompt(i)
-		})
+		s.AddPrompt(&mcp.Prompt{Name: promptName(i)},
+			func(context.Context, *mcp.GetPromptRequest) (*mcp.GetPromptResult, error) {
+				return f.prompt(i)
+			})
 	}
 }
 

@@ -113,7 +113,8 @@ func (f *Face) complete(ctx context.Context, p *mcp.CompleteParams) (*mcp.Comple
 		return nil, f.tellable(ctx, err)
 	}
 	for _, s := range list {
-		if strings.HasPrefix(s.ID, p.Argument.Value) || strings.Contains(strings.ToLower(s.Title), strings.ToLower(p.Argument.Value)) {
+		if strings.HasPrefix(s.ID, p.Argument.Value) ||
+			strings.Contains(strings.ToLower(s.Title), strings.ToLower(p.Argument.Value)) {
 			out.Completion.Values = append(out.Completion.Values, s.ID)
 		}
 	}

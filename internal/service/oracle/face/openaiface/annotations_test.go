@@ -42,7 +42,8 @@ func checkAnnotations(t *testing.T, all []openaiface.Annotation) {
 		t.Error(d)
 	}
 	for _, c := range got {
-		if mark := string([]rune(oracletest.CitingText)[c.StartIndex:c.EndIndex]); !strings.HasPrefix(mark, "[") || !strings.HasSuffix(mark, "]") {
+		if mark := string([]rune(oracletest.CitingText)[c.StartIndex:c.EndIndex]); !strings.HasPrefix(mark, "[") ||
+			!strings.HasSuffix(mark, "]") {
 			t.Errorf("%+v points from %q", c, mark)
 		}
 	}
@@ -89,7 +90,8 @@ func TestResponsesAreAnnotated(t *testing.T) {
 	alice := oracletest.Start(t, model, with).As(t, identitytest.Alice)
 	var told []openaiface.URLCitation
 	var last openaiface.Response
-	for line := range strings.SplitSeq(string(alice.Do("POST", "/v1/responses", object{"model": "oracle", "input": "when?", "stream": true}).Body), "\n") {
+	for line := range strings.SplitSeq(string(alice.Do("POST", "/v1/responses",
+		object{"model": "oracle", "input": "when?", "stream": true}).Body), "\n") {
 		data, ok := strings.CutPrefix(line, "data: ")
 		if !ok {
 			continue
@@ -115,7 +117,8 @@ func TestResponsesAreAnnotated(t *testing.T) {
 	if d := cmp.Diff(cited, told); d != "" {
 		t.Error(d)
 	}
-	if n := len(last.Output); n != 1 || len(last.Output[0].Content[0].Annotations) != 2 || last.Output[0].Content[0].Text != oracletest.CitingText {
+	if n := len(last.Output); n != 1 || len(last.Output[0].Content[0].Annotations) != 2 ||
+		last.Output[0].Content[0].Text != oracletest.CitingText {
 		t.Errorf("%+v", last.Output)
 	}
 }

@@ -114,7 +114,8 @@ func (a *api) begin(w http.ResponseWriter, r *http.Request) (*face.Answer, manne
 	if err := facehttp.ReadBody(w, r, &body); err != nil {
 		return nil, how, err
 	}
-	how = manner{model: body.Model, stream: body.Stream, usage: body.StreamOptions != nil && body.StreamOptions.IncludeUsage}
+	how = manner{model: body.Model, stream: body.Stream,
+		usage: body.StreamOptions != nil && body.StreamOptions.IncludeUsage}
 	ask, err := body.read(r.Header)
 	if err != nil {
 		return nil, how, err
@@ -151,7 +152,8 @@ func (g *gathered) Tool(c oracle.ToolCallPayload) {}
 func (g *gathered) Flush(bool) error              { return nil }
 func (g *gathered) Cite(list []plugin.Citation)   { g.cited = list }
 func (g *gathered) Call(c face.Call) {
-	g.calls = append(g.calls, ToolCall{ID: c.ID, Type: "function", Function: FunctionCall{Name: c.Name, Arguments: string(c.Args)}})
+	g.calls = append(g.calls,
+		ToolCall{ID: c.ID, Type: "function", Function: FunctionCall{Name: c.Name, Arguments: string(c.Args)}})
 }
 
 // whole answers with one JSON body.

@@ -118,7 +118,8 @@ func TestAHistoryIsAnsweredUnseen(t *testing.T) {
 		says("system", "Speak like a farmer."), says("user", "What is a bee?"), says("assistant", "An insect."),
 		object{"role": "user", "content": []any{object{"type": "text", "text": "What does it do?"}, object{"type": "video", "video": 1}}},
 	}})
-	if textOf(got) != "It flies." || got.Choices[0].FinishReason != "stop" || got.Model != "oracle" || got.Usage.TotalTokens != 3 {
+	if textOf(got) != "It flies." || got.Choices[0].FinishReason != "stop" || got.Model != "oracle" ||
+		got.Usage.TotalTokens != 3 {
 		t.Errorf("%+v", got)
 	}
 	req := turns(model)[0]
@@ -211,13 +212,16 @@ func TestToolsOfTheCaller(t *testing.T) {
 				t.Fatalf("%+v", got)
 			}
 			call := m.ToolCalls[0]
-			want := openaiface.ToolCall{ID: "call_w", Type: "function", Function: openaiface.FunctionCall{Name: "get_weather", Arguments: `{"place":"Riga"}`}}
+			want := openaiface.ToolCall{ID: "call_w", Type: "function",
+				Function: openaiface.FunctionCall{Name: "get_weather", Arguments: `{"place":"Riga"}`}}
 			if d := cmp.Diff(want, call); d != "" {
 				t.Error(d)
 			}
 			history = append(history, object{"role": "assistant", "content": nil, "tool_calls": []any{call}},
 				object{"role": "tool", "tool_call_id": call.ID, "content": "21 degrees"})
-			if got = ask(t, alice, object{"model": "oracle", "tools": weather, "messages": history}); textOf(got) != "It is warm." || got.Choices[0].FinishReason != "stop" {
+			if got = ask(t, alice,
+				object{"model": "oracle", "tools": weather, "messages": history}); textOf(got) != "It is warm." ||
+				got.Choices[0].FinishReason != "stop" {
 				t.Errorf("%+v", got)
 			}
 			soFar := []string{"user: How is the weather in Riga?", `assistant:  get_weather{"place":"Riga"}`, "tool: 21 degrees"}
@@ -275,7 +279,8 @@ func chunks(t *testing.T, body io.Reader) []string {
 
 func TestStream(t *testing.T) {
 	t.Parallel()
-	thinks := scripted.Reply{Chunks: []plugin.Chunk{{Reasoning: "hm"}, {Text: "Hello"}, {Text: " <you>"}}, Usage: plugin.Usage{InputTokens: 5, OutputTokens: 2, CachedTokens: 4, ReasoningTokens: 1}}
+	thinks := scripted.Reply{Chunks: []plugin.Chunk{{Reasoning: "hm"}, {Text: "Hello"}, {Text: " <you>"}},
+		Usage: plugin.Usage{InputTokens: 5, OutputTokens: 2, CachedTokens: 4, ReasoningTokens: 1}}
 	cut := scripted.Reply{Chunks: []plugin.Chunk{{Text: "Too"}}, Finish: "length"}
 	n := oracletest.Start(t, scripted.Sequence(thinks, wantsWeather(), cut))
 	alice := n.As(t, identitytest.Alice)
@@ -363,16 +368,24 @@ func TestRefusals(t *testing.T) {
 		status int
 		want   openaiface.Error
 	}{
-		"no JSON":       {`{`, 400, openaiface.Error{Type: "invalid_request_error"}},
-		"no messages":   {object{"model": "oracle"}, 400, openaiface.Error{Type: "invalid_request_error", Param: new("messages")}},
-		"no text":       {object{"model": "oracle", "messages": []any{says("user", "")}}, 400, openaiface.Error{Type: "invalid_request_error", Param: new("messages")}},
-		"a role":        {object{"model": "oracle", "messages": []any{says("king", "hi")}}, 400, openaiface.Error{Type: "invalid_request_error", Param: new("messages")}},
-		"content":       {object{"model": "oracle", "messages": []any{object{"role": "user", "content": 7}}}, 400, openaiface.Error{Type: "invalid_request_error", Param: new("messages")}},
-		"a lost result": {object{"model": "oracle", "messages": []any{says("tool", "hi")}}, 400, openaiface.Error{Type: "invalid_request_error", Param: new("messages")}},
-		"two answers":   {object{"model": "oracle", "n": 2, "messages": hi}, 400, openaiface.Error{Type: "invalid_request_error", Param: new("n")}},
-		"a tool's name": {object{"model": "oracle", "messages": hi, "tools": []any{object{"type": "function", "function": object{"name": "load_capability"}}}}, 400, openaiface.Error{Type: "invalid_request_error", Param: new("tools")}},
-		"a model":       {object{"model": "gpt-9", "messages": hi}, 404, openaiface.Error{Type: "invalid_request_error", Param: new("model"), Code: new("model_not_found")}},
-		"a crowd":       {`{"model":"oracle","messages":[` + strings.Repeat(`{},`, 200_000) + `{}]}`, 400, openaiface.Error{Type: "invalid_request_error", Code: new("context_length_exceeded")}},
+		"no JSON":     {`{`, 400, openaiface.Error{Type: "invalid_request_error"}},
+		"no messages": {object{"model": "oracle"}, 400, openaiface.Error{Type: "invalid_request_error", Param: new("messages")}},
+		"no text": {object{"model": "oracle", "messages": []any{says("user", "")}}, 400,
+			openaiface.Error{Type: "invalid_request_error", Param: new("messages")}},
+		"a role": {object{"model": "oracle", "messages": []any{says("king", "hi")}}, 400,
+			openaiface.Error{Type: "invalid_request_error", Param: new("messages")}},
+		"content": {object{"model": "oracle", "messages": []any{object{"role": "user", "content": 7}}}, 400,
+			openaiface.Error{Type: "invalid_request_error", Param: new("messages")}},
+		"a lost result": {object{"model": "oracle", "messages": []any{says("tool", "hi")}}, 400,
+			openaiface.Error{Type: "invalid_request_error", Param: new("messages")}},
+		"two answers": {object{"model": "oracle", "n": 2, "messages": hi}, 400, openaiface.Error{Type: "invalid_request_error", Param: new("n")}},
+		"a tool's name": {object{"model": "oracle", "messages": hi,
+			"tools": []any{object{"type": "function", "function": object{"name": "load_capability"}}}}, 400,
+			openaiface.Error{Type: "invalid_request_error", Param: new("tools")}},
+		"a model": {object{"model": "gpt-9", "messages": hi}, 404,
+			openaiface.Error{Type: "invalid_request_error", Param: new("model"), Code: new("model_not_found")}},
+		"a crowd": {`{"model":"oracle","messages":[` + strings.Repeat(`{},`, 200_000) + `{}]}`, 400,
+			openaiface.Error{Type: "invalid_request_error", Code: new("context_length_exceeded")}},
 		"a crowd of parts": {
 			`{"model":"oracle","messages":[{"role":"user","content":[` + strings.Repeat(`0,`, 200_000) + `0]}]}`, 400,
 			openaiface.Error{Type: "invalid_request_error", Code: new("context_length_exceeded")},
@@ -382,8 +395,10 @@ func TestRefusals(t *testing.T) {
 			object{"role": "assistant", "tool_calls": []any{calling("a", strings.Repeat("x", 300))}},
 			object{"role": "tool", "tool_call_id": "a", "content": "1"},
 		}}, 400, openaiface.Error{Type: "invalid_request_error", Param: new("messages")}},
-		"many names": {object{"model": "oracle", "messages": manyCalls()}, 400, openaiface.Error{Type: "invalid_request_error", Param: new("messages"), Code: new("context_length_exceeded")}},
-		"too long":   {object{"model": "oracle", "messages": []any{says("user", strings.Repeat("x", 1<<20+1))}}, 400, openaiface.Error{Type: "invalid_request_error", Param: new("messages"), Code: new("context_length_exceeded")}},
+		"many names": {object{"model": "oracle", "messages": manyCalls()}, 400,
+			openaiface.Error{Type: "invalid_request_error", Param: new("messages"), Code: new("context_length_exceeded")}},
+		"too long": {object{"model": "oracle", "messages": []any{says("user", strings.Repeat("x", 1<<20+1))}}, 400,
+			openaiface.Error{Type: "invalid_request_error", Param: new("messages"), Code: new("context_length_exceeded")}},
 	} {
 		r := alice.Do("POST", chatPath, c.body)
 		var got openaiface.ErrorBody
@@ -466,7 +481,8 @@ func TestHangingUpStopsTheTurn(t *testing.T) {
 	alice := n.As(t, identitytest.Alice)
 	alice.Header.Set("X-Conversation-Id", "c")
 	ctx, cancel := context.WithCancel(t.Context())
-	resp, err := alice.Open(ctx, "POST", chatPath, object{"model": "oracle", "stream": true, "messages": []any{says("user", "hi")}})
+	resp, err := alice.Open(ctx, "POST", chatPath,
+		object{"model": "oracle", "stream": true, "messages": []any{says("user", "hi")}})
 	must(t, err)
 	runID := resp.Header.Get("X-Run-Id")
 	go func() {

@@ -82,7 +82,8 @@ func (q ResponseRequest) read(h http.Header, before face.Prior) (face.Ask, error
 	tools := ChatRequest{ToolChoice: q.ToolChoice}
 	for _, t := range q.Tools {
 		if t.Type == "function" {
-			tools.Tools = append(tools.Tools, Tool{Type: t.Type, Function: &Function{Name: t.Name, Description: t.Description, Parameters: t.Parameters}})
+			tools.Tools = append(tools.Tools,
+				Tool{Type: t.Type, Function: &Function{Name: t.Name, Description: t.Description, Parameters: t.Parameters}})
 		}
 	}
 	return ask, tools.tools(&ask.Request)
@@ -106,7 +107,8 @@ func (q ResponseRequest) items(list []face.Entry) ([]face.Entry, error) {
 	raw := bytes.TrimSpace(q.Input)
 	var text string
 	if json.Unmarshal(raw, &text) == nil {
-		return append(list, face.Entry{GivenMessage: oracle.GivenMessage{Role: plugin.RoleUser, Text: face.Storable(text)}}), nil
+		return append(list, face.Entry{GivenMessage: oracle.GivenMessage{Role: plugin.RoleUser, Text: face.Storable(text)}}),
+			nil
 	}
 	var items []inputItem
 	if strictjson.Unmarshal(raw, &items) != nil {
@@ -121,7 +123,9 @@ func (q ResponseRequest) items(list []face.Entry) ([]face.Entry, error) {
 			}
 			list = append(list, m)
 		case "function_call":
-			m, err := (ChatMessage{Role: "assistant", ToolCalls: []ToolCall{{ID: item.CallID, Function: FunctionCall{Name: item.Name, Arguments: item.Arguments}}}}).read()
+			m, err := (ChatMessage{Role: "assistant",
+				ToolCalls: []ToolCall{{ID: item.CallID,
+					Function: FunctionCall{Name: item.Name, Arguments: item.Arguments}}}}).read()
 			if err != nil {
 				return nil, err
 			}
@@ -257,8 +261,10 @@ func (a *api) beginResponse(w http.ResponseWriter, r *http.Request) (*face.Answe
 		return nil, nil, false, err
 	}
 	b := &response{base: httpserver.AbsoluteBase(r), Response: Response{
-		ID: responsePrefix + answer.RunID, Object: "response", CreatedAt: answer.Created.Unix(), Status: "in_progress", Model: body.Model,
-		Metadata: map[string]string{}, Output: []OutputItem{}, ParallelToolCalls: true, ToolChoice: "auto", Tools: []ResponseTool{},
+		ID: responsePrefix + answer.RunID, Object: "response", CreatedAt: answer.Created.Unix(), Status: "in_progress",
+		Model:    body.Model,
+		Metadata: map[string]string{}, Output: []OutputItem{}, ParallelToolCalls: true, ToolChoice: "auto",
+		Tools: []ResponseTool{},
 	}}
 	if body.PreviousResponseID != "" {
 		b.PreviousResponse = &body.PreviousResponseID

@@ -181,7 +181,8 @@ func (m Message) results(said *face.Entry) ([]face.Entry, error) {
 			text = output(p.Output)
 		}
 		said.Calls = append(said.Calls, plugin.ModelToolCall{ID: id, Name: face.Storable(name), Args: json.RawMessage(`{}`)})
-		out = append(out, face.Entry{GivenMessage: oracle.GivenMessage{Role: plugin.RoleTool, CallID: id, Text: face.Storable(text)}})
+		out = append(out,
+			face.Entry{GivenMessage: oracle.GivenMessage{Role: plugin.RoleTool, CallID: id, Text: face.Storable(text)}})
 	}
 	return out, nil
 }

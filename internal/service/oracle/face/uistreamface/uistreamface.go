@@ -75,7 +75,8 @@ type ErrorBody struct {
 func Errors(w http.ResponseWriter, _ *http.Request, err error) {
 	e := fault.From(err)
 	facehttp.SetErrorHeaders(w.Header(), e)
-	_ = httpserver.WriteJSON(w, httpserver.Status(e.Kind), ErrorBody{e.Message, cmp.Or(e.Code, e.Kind.String())}) // the client may be gone
+	// the client may be gone
+	_ = httpserver.WriteJSON(w, httpserver.Status(e.Kind), ErrorBody{e.Message, cmp.Or(e.Code, e.Kind.String())})
 }
 
 // chat answers what a page says.

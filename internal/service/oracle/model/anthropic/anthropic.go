@@ -65,7 +65,8 @@ func (p *Provider) Name() string { return "anthropic" }
 func (p *Provider) Models() []model.Info { return p.windows.Of(p.cfg.Models) }
 
 // Stream asks the endpoint.
-func (p *Provider) Stream(ctx context.Context, req plugin.ModelRequest, sink func(plugin.Chunk)) (plugin.ModelResponse, error) {
+func (p *Provider) Stream(ctx context.Context, req plugin.ModelRequest,
+	sink func(plugin.Chunk)) (plugin.ModelResponse, error) {
 	info := model.Find(p, req.Model)
 	req = p.client.Fit(wire.Asked(req, info))
 	asked := req
@@ -88,19 +89,21 @@ func (p *Provider) Stream(ctx context.Context, req plugin.ModelRequest, sink fun
 }
 
 // ask makes one request, in the manners that its endpoint wants.
-func (p *Provider) ask(ctx context.Context, req plugin.ModelRequest, info model.Info, sink func(plugin.Chunk)) (plugin.ModelResponse, error) {
+func (p *Provider) ask(ctx context.Context, req plugin.ModelRequest, info model.Info,
+	sink func(plugin.Chunk)) (plugin.ModelResponse, error) {
 	tag := p.cfg.Tag("anthropic", info.ID)
-	return p.learned.Adapt(ctx, info.ID, sink, func(ctx context.Context, m manners, sink func(plugin.Chunk)) (plugin.ModelResponse, error) {
-		header := http.Header{"X-Api-Key": {p.cfg.Key}, "Anthropic-Version": {"2023-06-01"}}
-		if _, bound := thinks(info.ID); bound && !m.unbound && !m.plain {
-			header.Set("Anthropic-Beta", bindingBeta)
-		}
-		return p.client.Ask(ctx, wire.Question{
-			URL: p.cfg.BaseURL + "/v1/messages", Header: header, Tag: tag, Tools: req.Tools, Sink: sink,
-			Request: func(names *wire.Names) any { return newRequest(req, info, tag, m, names) },
-			Read:    func(a *wire.Answer) wire.Handler { return &answer{Answer: a, client: p.client} },
-		})
-	}, manners.after)
+	return p.learned.Adapt(ctx, info.ID, sink,
+		func(ctx context.Context, m manners, sink func(plugin.Chunk)) (plugin.ModelResponse, error) {
+			header := http.Header{"X-Api-Key": {p.cfg.Key}, "Anthropic-Version": {"2023-06-01"}}
+			if _, bound := thinks(info.ID); bound && !m.unbound && !m.plain {
+				header.Set("Anthropic-Beta", bindingBeta)
+			}
+			return p.client.Ask(ctx, wire.Question{
+				URL: p.cfg.BaseURL + "/v1/messages", Header: header, Tag: tag, Tools: req.Tools, Sink: sink,
+				Request: func(names *wire.Names) any { return newRequest(req, info, tag, m, names) },
+				Read:    func(a *wire.Answer) wire.Handler { return &answer{Answer: a, client: p.client} },
+			})
+		}, manners.after)
 }
 
 type (
@@ -131,7 +134,8 @@ type (
 )
 
 func newRequest(req plugin.ModelRequest, info model.Info, tag wire.Tag, m manners, names *wire.Names) request {
-	out := request{Model: tag.Model, MaxTokens: cmp.Or(req.MaxTokens, maxTokens), Stream: true, Temperature: info.Temperature}
+	out := request{Model: tag.Model, MaxTokens: cmp.Or(req.MaxTokens, maxTokens), Stream: true,
+		Temperature: info.Temperature}
 	if m.most > 0 {
 		out.MaxTokens = min(out.MaxTokens, m.most)
 	}
@@ -159,7 +163,8 @@ func newRequest(req plugin.ModelRequest, info model.Info, tag wire.Tag, m manner
 		out.Messages = append(out.Messages, message{Role: role, Content: blocks})
 	}
 	for _, t := range req.Tools {
-		out.Tools = append(out.Tools, tool{Name: names.Wire(t.Name), Description: t.Description, InputSchema: wire.Schema(t.Schema)})
+		out.Tools = append(out.Tools,
+			tool{Name: names.Wire(t.Name), Description: t.Description, InputSchema: wire.Schema(t.Schema)})
 	}
 	if req.NoCalls && len(req.Tools) > 0 {
 		out.ToolChoice = map[string]string{"type": "none"}
@@ -338,7 +343,8 @@ func (a *answer) Whole(body []byte) error {
 }
 
 func (a *answer) count(u usage) {
-	a.Usage = plugin.Usage{InputTokens: u.Input + u.CacheRead + u.CacheCreate, OutputTokens: u.Output, CachedTokens: u.CacheRead}
+	a.Usage = plugin.Usage{InputTokens: u.Input + u.CacheRead + u.CacheCreate, OutputTokens: u.Output,
+		CachedTokens: u.CacheRead}
 }
 
 func (a *answer) begin(index int, b block) {

@@ -34,7 +34,8 @@ func (b *budget) begin() (done func(), ok bool) {
 	if minute := b.now().Unix() / 60; minute != b.minute {
 		b.minute, b.begun = minute, 0
 	}
-	if b.limits.Concurrent > 0 && b.running >= b.limits.Concurrent || b.limits.RequestsPerMinute > 0 && b.begun >= b.limits.RequestsPerMinute {
+	if b.limits.Concurrent > 0 && b.running >= b.limits.Concurrent || b.limits.RequestsPerMinute > 0 &&
+		b.begun >= b.limits.RequestsPerMinute {
 		return nil, false
 	}
 	b.running++

@@ -255,7 +255,8 @@ func (m *Model) check(endpoints map[string]Endpoint) error {
 		return errors.New("effort is none, minimal, low, medium, high, xhigh or max")
 	case m.Temperature != nil && !(*m.Temperature >= 0 && *m.Temperature <= 2):
 		return errors.New("temperature is a number from 0 to 2")
-	case m.Limits != nil && (m.Limits.Concurrent < 0 || m.Limits.RequestsPerMinute < 0 || m.Limits.Concurrent > 1_000_000 || m.Limits.RequestsPerMinute > 1_000_000):
+	case m.Limits != nil && (m.Limits.Concurrent < 0 || m.Limits.RequestsPerMinute < 0 ||
+		m.Limits.Concurrent > 1_000_000 || m.Limits.RequestsPerMinute > 1_000_000):
 		return errors.New("limits: concurrent and requests_per_minute are whole numbers up to 1000000; 0 is no limit")
 	}
 	if p := m.Prices; p != nil {
@@ -270,7 +271,9 @@ func (m *Model) check(endpoints map[string]Endpoint) error {
 
 // isName takes what may stand in lists and logs.
 func isName(s string) bool {
-	return s != "" && len(s) <= maxName && !strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r == ',' || r == 0x7f || r > 0x7e && r < 0xa1 })
+	return s != "" && len(s) <= maxName && !strings.ContainsFunc(s, func(r rune) bool {
+		return r <= ' ' || r == ',' || r == 0x7f || r > 0x7e && r < 0xa1
+	})
 }
 
 // asked is the name by which the endpoint knows the model.
@@ -285,7 +288,8 @@ func (m *Model) asked() string {
 // the vendor's, so that what is known of its models holds.
 func (m *Model) info(kind string, own bool) model.Info {
 	out := model.Info{
-		ID: m.asked(), Label: m.Label, Blurb: m.Blurb, Family: "custom", Tier: m.Tier, Vision: m.Vision == nil || *m.Vision, Window: m.Window,
+		ID: m.asked(), Label: m.Label, Blurb: m.Blurb, Family: "custom", Tier: m.Tier, Vision: m.Vision == nil ||
+			*m.Vision, Window: m.Window,
 		NoTools: m.Tools != nil && !*m.Tools, Temperature: m.Temperature, Effort: m.Effort, MaxTokens: m.MaxTokens,
 	}
 	if out.Label == "" {
@@ -314,7 +318,8 @@ func (m *Model) info(kind string, own bool) model.Info {
 		out.Wire = m.Wire
 	}
 	if p := m.Prices; p != nil {
-		out.InputPerMillion, out.OutputPerMillion, out.CachedPerMillion, out.ReasoningPerMillion = p.Input, p.Output, p.Cached, p.Reasoning
+		out.InputPerMillion, out.OutputPerMillion, out.CachedPerMillion, out.ReasoningPerMillion = p.Input, p.Output,
+			p.Cached, p.Reasoning
 	}
 	return out
 }

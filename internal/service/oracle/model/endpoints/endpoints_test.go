@@ -70,8 +70,10 @@ func TestDocumentsAreRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	all := s.Models()
-	if m := all[0]; len(all) != 2 || m.ID != "luna" || m.Label != "Luna" || m.Window != 9000 || m.Vision || !m.NoTools || m.Wire != "responses" ||
-		m.InputPerMillion != 1 || *m.CachedPerMillion != 0.5 || *m.Temperature != 0.2 || m.Effort != "low" || m.MaxTokens != 4000 {
+	if m := all[0]; len(all) != 2 || m.ID != "luna" || m.Label != "Luna" || m.Window != 9000 || m.Vision || !m.NoTools ||
+		m.Wire != "responses" ||
+		m.InputPerMillion != 1 || *m.CachedPerMillion != 0.5 || *m.Temperature != 0.2 || m.Effort != "low" ||
+		m.MaxTokens != 4000 {
 		t.Errorf("%+v", all)
 	}
 	if all[1].ID != "plan-b" || s.Name() != "openai" || s.GuideOnly() {
@@ -183,13 +185,15 @@ models:
 		t.Fatal(err)
 	}
 	for _, id := range []string{"cool", "warm", "m", ""} {
-		if _, resp, err := ask(t, s, id, plugin.ToolSpec{Name: "t", Schema: json.RawMessage(`{}`)}); err != nil || resp.Text != "from afar" {
+		if _, resp, err := ask(t, s, id, plugin.ToolSpec{Name: "t", Schema: json.RawMessage(`{}`)}); err != nil ||
+			resp.Text != "from afar" {
 			t.Fatalf("%s: %+v, %v", id, resp, err)
 		} else if id == "cool" && (resp.Usage.CostMicros != 20 || resp.Model != "cool") {
 			t.Errorf("usage %+v of %s", resp.Usage, resp.Model)
 		}
 	}
-	if b := one.bodies[0]; b["model"] != "m" || b["temperature"] != 0.1 || b["reasoning_effort"] != "low" || b["max_tokens"] != 99.0 || b["tools"] != nil || one.keys[0] != "Bearer sk-far" {
+	if b := one.bodies[0]; b["model"] != "m" || b["temperature"] != 0.1 || b["reasoning_effort"] != "low" ||
+		b["max_tokens"] != 99.0 || b["tools"] != nil || one.keys[0] != "Bearer sk-far" {
 		t.Errorf("cool: %v with %s", b, one.keys[0])
 	}
 	if b := one.bodies[1]; b["temperature"] != 1.5 || b["reasoning_effort"] != nil || b["tools"] == nil {
@@ -257,7 +261,8 @@ models: [{id: g, endpoint: guide, limits: {requests_per_minute: 2}}]
 func TestKeysAreSealedWhenTheyAreStored(t *testing.T) {
 	t.Parallel()
 	there := newFar(t, http.StatusOK)
-	shelf := operatordoc.NewShelf(operatordocsql.New(sqldbtest.Migrate(t, sqldbtest.SQLite(t), operatordocsql.Migrations())), operatordoc.Config{})
+	shelf := operatordoc.NewShelf(operatordocsql.New(sqldbtest.Migrate(t, sqldbtest.SQLite(t),
+		operatordocsql.Migrations())), operatordoc.Config{})
 	def, err := endpoints.Definition(config(), endpoints.Variables{}, "", "")
 	if err != nil {
 		t.Fatal(err)
@@ -271,19 +276,23 @@ func TestKeysAreSealedWhenTheyAreStored(t *testing.T) {
 		t.Fatal(err)
 	}
 	c, err := shelf.Contents(t.Context(), "models")
-	if err != nil || bytes.Contains(c.Text, []byte("sk-very-secret")) || !bytes.Contains(c.Text, []byte("key: sealed:")) || !bytes.Contains(c.Text, []byte("# the key")) || !bytes.HasPrefix(c.Text, []byte("# ours\n")) {
+	if err != nil || bytes.Contains(c.Text, []byte("sk-very-secret")) || !bytes.Contains(c.Text, []byte("key: sealed:")) ||
+		!bytes.Contains(c.Text, []byte("# the key")) || !bytes.HasPrefix(c.Text, []byte("# ours\n")) {
 		t.Fatalf("stored is %s, %v", c.Text, err)
 	}
-	if _, resp, err := ask(t, endpoints.InForce{Document: doc}, "m"); err != nil || resp.Text != "from afar" || there.keys[0] != "Bearer sk-very-secret" {
+	if _, resp, err := ask(t, endpoints.InForce{Document: doc}, "m"); err != nil || resp.Text != "from afar" ||
+		there.keys[0] != "Bearer sk-very-secret" {
 		t.Errorf("%+v with %v, %v", resp, there.keys, err)
 	}
 	// What was read can be changed and stored; the key opens the same address alone.
 	again := bytes.Replace(c.Text, []byte("id: m"), []byte("id: n"), 1)
-	if _, err := shelf.Store(t.Context(), "models", again, operatordoc.Change{Author: "Ada", After: 1}); err != nil || doc.Value().Models()[0].ID != "n" {
+	if _, err := shelf.Store(t.Context(), "models", again, operatordoc.Change{Author: "Ada", After: 1}); err != nil ||
+		doc.Value().Models()[0].ID != "n" {
 		t.Errorf("changed: %v", err)
 	}
 	stolen := bytes.Replace(again, []byte(there.URL), []byte("http://elsewhere.example"), 1)
-	if _, err := shelf.Store(t.Context(), "models", stolen, operatordoc.Change{Author: "Eve", After: 2}); !fault.Is(err, fault.Invalid) || !strings.Contains(err.Error(), "another address") {
+	if _, err := shelf.Store(t.Context(), "models", stolen, operatordoc.Change{Author: "Eve", After: 2}); !fault.Is(err,
+		fault.Invalid) || !strings.Contains(err.Error(), "another address") {
 		t.Errorf("the key at another address: %v", err)
 	}
 	for name, text := range map[string]string{
@@ -292,7 +301,8 @@ func TestKeysAreSealedWhenTheyAreStored(t *testing.T) {
 		"with a space":  "endpoints:\n  far: {kind: openai, key: 'sk very'}\nmodels: [{id: m, endpoint: far}]\n",
 		"twice in line": "endpoints:\n  far: {key: openai, kind: openai}\nmodels: [{id: m, endpoint: far}]\n",
 	} {
-		if _, err := shelf.Store(t.Context(), "models", []byte(text), operatordoc.Change{After: 2}); !fault.Is(err, fault.Invalid) || strings.Contains(fault.From(err).Message, "sk-very") {
+		if _, err := shelf.Store(t.Context(), "models", []byte(text), operatordoc.Change{After: 2}); !fault.Is(err,
+			fault.Invalid) || strings.Contains(fault.From(err).Message, "sk-very") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -305,9 +315,10 @@ func TestVariablesStandForADocument(t *testing.T) {
 		want      string // ids with their wires
 		fails     string
 	}{
-		"a default that is known":   {endpoints.Variables{Provider: "openai"}, "gpt-6-luna responses 1050000", ""},
-		"another's default":         {endpoints.Variables{Provider: "anthropic"}, "claude-sonnet-5-5  200000", ""},
-		"chosen":                    {endpoints.Variables{Provider: "openai", Model: "a, b", Wires: []string{"b=responses"}}, "a  128000,b responses 128000", ""},
+		"a default that is known": {endpoints.Variables{Provider: "openai"}, "gpt-6-luna responses 1050000", ""},
+		"another's default":       {endpoints.Variables{Provider: "anthropic"}, "claude-sonnet-5-5  200000", ""},
+		"chosen": {endpoints.Variables{Provider: "openai", Model: "a, b", Wires: []string{"b=responses"}},
+			"a  128000,b responses 128000", ""},
 		"at another address":        {endpoints.Variables{Provider: "openai", HasBase: true}, "gpt-6-luna  1050000", ""},
 		"against the table":         {endpoints.Variables{Provider: "openai", Wires: []string{"gpt-6-luna=chat"}}, "gpt-6-luna  1050000", ""},
 		"the guide":                 {endpoints.Variables{Provider: "guide"}, "guide  100000", ""},
@@ -329,14 +340,17 @@ func TestVariablesStandForADocument(t *testing.T) {
 				}
 			}
 		}
-		if c.fails != "" && (err == nil || !strings.Contains(err.Error(), c.fails)) || c.fails == "" && (err != nil || strings.Join(got, ",") != c.want) {
+		if c.fails != "" && (err == nil || !strings.Contains(err.Error(), c.fails)) || c.fails == "" &&
+			(err != nil || strings.Join(got, ",") != c.want) {
 			t.Errorf("%s: %v, %v", name, got, err)
 		}
 	}
-	if _, err := endpoints.Definition(config(), endpoints.Variables{Provider: "openai"}, "models: []", ""); err == nil || err.Error() != "MODEL_PROVIDER is given beside MODELS: keep one" {
+	if _, err := endpoints.Definition(config(), endpoints.Variables{Provider: "openai"}, "models: []", ""); err == nil ||
+		err.Error() != "MODEL_PROVIDER is given beside MODELS: keep one" {
 		t.Errorf("both: %v", err)
 	}
-	if d, err := endpoints.Definition(config(), endpoints.Variables{Provider: "openai"}, "", "models.yaml"); err != nil || d.Variable != "MODEL_PROVIDER" || d.Text == "" {
+	if d, err := endpoints.Definition(config(), endpoints.Variables{Provider: "openai"}, "", "models.yaml"); err != nil ||
+		d.Variable != "MODEL_PROVIDER" || d.Text == "" {
 		t.Errorf("beside a file: %+v, %v", d, err)
 	}
 }
@@ -352,7 +366,8 @@ func TestOperatorsAreWarnedOfTheirModels(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if w := s.Warnings(at); len(w) != 2 || !strings.Contains(w[0].Error(), "ended on 2026-11-30") || !strings.Contains(w[1].Error(), "ANTHROPIC_API_KEY") {
+	if w := s.Warnings(at); len(w) != 2 || !strings.Contains(w[0].Error(), "ended on 2026-11-30") ||
+		!strings.Contains(w[1].Error(), "ANTHROPIC_API_KEY") {
 		t.Errorf("%v", w)
 	}
 	if s, err = config().Parse([]byte(two), operatordoc.FromFile); err != nil || len(s.Warnings(at)) != 0 {

@@ -22,6 +22,7 @@ func (p InForce) Name() string { return p.Document.Value().Name() }
 func (p InForce) Models() []model.Info { return p.Document.Value().Models() }
 
 // Stream asks the set.
-func (p InForce) Stream(ctx context.Context, req plugin.ModelRequest, sink func(plugin.Chunk)) (plugin.ModelResponse, error) {
+func (p InForce) Stream(ctx context.Context, req plugin.ModelRequest,
+	sink func(plugin.Chunk)) (plugin.ModelResponse, error) {
 	return p.Document.Value().Stream(ctx, req, sink)
 }

@@ -114,7 +114,9 @@ func (p *place) list(ctx context.Context) (names []string, problem string) {
 		req.Header.Set("Authorization", "Bearer "+p.key)
 		req.Header.Set("Api-Key", p.key) // Azure
 	}
-	client := &http.Client{Transport: p.transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	client := &http.Client{Transport: p.transport, CheckRedirect: func(*http.Request, []*http.Request) error {
+		return http.ErrUseLastResponse
+	}}
 	resp, err := client.Do(req)
 	if err != nil {
 		return nil, unreachable(err, listLimit)
@@ -189,7 +191,8 @@ func (o *offer) ask(ctx context.Context, keyGiven bool) string {
 	ctx, cancel := context.WithTimeout(ctx, askLimit)
 	defer cancel()
 	_, err := o.provider.Stream(ctx, plugin.ModelRequest{
-		Model: o.name(), Purpose: "check", MaxTokens: askedWords, Messages: []plugin.ModelMessage{{Role: plugin.RoleUser, Text: "Say ok."}},
+		Model: o.name(), Purpose: "check", MaxTokens: askedWords,
+		Messages: []plugin.ModelMessage{{Role: plugin.RoleUser, Text: "Say ok."}},
 	}, func(plugin.Chunk) {})
 	if err == nil {
 		return ""
@@ -203,7 +206,8 @@ func (o *offer) ask(ctx context.Context, keyGiven bool) string {
 		return keyRefused(e.Status, keyGiven)
 	case e.Kind == model.RateLimit:
 		return fmt.Sprintf("it has too many requests at the moment (status %d)", e.Status)
-	case e.Status == http.StatusNotFound || strings.Contains(said, "model") && (strings.Contains(said, "not found") || strings.Contains(said, "not exist") || strings.Contains(said, "not a valid")):
+	case e.Status == http.StatusNotFound || strings.Contains(said, "model") &&
+		(strings.Contains(said, "not found") || strings.Contains(said, "not exist") || strings.Contains(said, "not a valid")):
 		return fmt.Sprintf("the endpoint knows no model %q", o.name())
 	case e.Kind == model.Network || e.Kind == model.Timeout:
 		return unreachable(err, askLimit)

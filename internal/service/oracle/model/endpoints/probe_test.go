@@ -67,7 +67,9 @@ func TestEndpointsThatWorkAreFoundToWork(t *testing.T) {
 				how = ", wire: responses"
 			}
 			set, err := endpoints.Config{
-				Getenv: func(string) string { return "sk-some" }, Wire: wire.Config{Transport: s.Transport(), Backoff: time.Millisecond},
+				Getenv: func(string) string {
+					return "sk-some"
+				}, Wire: wire.Config{Transport: s.Transport(), Backoff: time.Millisecond},
 			}.Parse(fmt.Appendf(nil, "endpoints:\n  e: {kind: %s, base_url: %q, key: {env: KEY}}\nmodels:\n  - {id: m, name: %q, endpoint: e%s}\n", kind, c.Base, c.Model, how), operatordoc.FromFile)
 			if err != nil {
 				t.Fatal(err)
@@ -89,7 +91,11 @@ func TestAnswersAreRemembered(t *testing.T) {
 	defer s.Close()
 	set, now := troubled(t, s), time.Unix(1_800_000_000, 0)
 	var mu sync.Mutex
-	check := endpoints.NewChecker(func() *endpoints.Set { mu.Lock(); defer mu.Unlock(); return set }, func() time.Time { mu.Lock(); defer mu.Unlock(); return now })
+	check := endpoints.NewChecker(func() *endpoints.Set {
+		mu.Lock()
+		defer mu.Unlock()
+		return set
+	}, func() time.Time { mu.Lock(); defer mu.Unlock(); return now })
 	var all sync.WaitGroup
 	for range 20 {
 		all.Go(func() {

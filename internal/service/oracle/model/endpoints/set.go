@@ -132,7 +132,8 @@ func (c Config) offer(m *Model, p *place, e Endpoint) (*offer, error) {
 	o := &offer{id: m.ID, place: p.name, kind: p.kind, own: p.own, budget: newBudget(m.Limits, c.Now)}
 	how := c.Wire
 	how.Transport, how.Log = p.transport, c.Log
-	how.Connect, how.FirstChunk, how.Idle = orElse(e.ConnectTimeout, how.Connect), orElse(e.FirstTokenTimeout, how.FirstChunk), orElse(e.IdleTimeout, how.Idle)
+	how.Connect, how.FirstChunk, how.Idle = orElse(e.ConnectTimeout, how.Connect),
+		orElse(e.FirstTokenTimeout, how.FirstChunk), orElse(e.IdleTimeout, how.Idle)
 	to := wire.Endpoint{BaseURL: p.base, Key: p.key, Models: []model.Info{m.info(p.kind, p.own)}, Wire: how}
 	var err error
 	switch p.kind {
@@ -183,7 +184,8 @@ func (o *offer) name() string { return o.provider.Models()[0].ID }
 
 // Stream asks the chosen model, and those that stand in for it while nothing of
 // an answer was heard.
-func (s *Set) Stream(ctx context.Context, req plugin.ModelRequest, sink func(plugin.Chunk)) (plugin.ModelResponse, error) {
+func (s *Set) Stream(ctx context.Context, req plugin.ModelRequest,
+	sink func(plugin.Chunk)) (plugin.ModelResponse, error) {
 	order := s.order(req)
 	for i, o := range order {
 		said := false
@@ -202,10 +204,12 @@ func (s *Set) Stream(ctx context.Context, req plugin.ModelRequest, sink func(plu
 			return resp, err
 		}
 		next := order[i+1]
-		s.log.Warn("a model does not answer; another one is asked", slog.String("event", "model.fallback"), slog.String("model", o.id), slog.String("instead", next.id), slog.Any("error", err))
+		s.log.Warn("a model does not answer; another one is asked", slog.String("event", "model.fallback"),
+			slog.String("model", o.id), slog.String("instead", next.id), slog.Any("error", err))
 		sink(plugin.Chunk{Reasoning: fmt.Sprintf("The model %s does not answer at the moment; %s is asked instead.\n", o.info().Label, next.info().Label)})
 	}
-	return plugin.ModelResponse{}, &model.Error{Kind: model.Unknown, Provider: s.Name(), Cause: errors.New("there is no model")} // the order is never empty
+	// the order is never empty
+	return plugin.ModelResponse{}, &model.Error{Kind: model.Unknown, Provider: s.Name(), Cause: errors.New("there is no model")}
 }
 
 // standsInFor reports whether another model may help. A request that is wrong, or
@@ -256,7 +260,8 @@ func (o *offer) can(req plugin.ModelRequest) bool {
 	return info.Vision || !slices.ContainsFunc(req.Messages, func(m plugin.ModelMessage) bool { return len(m.Images) > 0 })
 }
 
-func (o *offer) stream(ctx context.Context, req plugin.ModelRequest, sink func(plugin.Chunk)) (plugin.ModelResponse, error) {
+func (o *offer) stream(ctx context.Context, req plugin.ModelRequest,
+	sink func(plugin.Chunk)) (plugin.ModelResponse, error) {
 	done, ok := o.budget.begin()
 	if !ok {
 		return plugin.ModelResponse{}, &model.Error{Kind: model.RateLimit, Provider: o.kind, Detail: "the operator's limit for this model is reached"}

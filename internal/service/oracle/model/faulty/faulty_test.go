@@ -136,7 +136,8 @@ var request = plugin.ModelRequest{
 func TestFaults(t *testing.T) {
 	t.Parallel()
 	want := map[string]model.Kind{
-		"429": model.RateLimit, "500": model.Server, "401": model.Auth, "quota": model.Billing, "toolong": model.TooLong, "html": model.Server,
+		"429": model.RateLimit, "500": model.Server, "401": model.Auth, "quota": model.Billing, "toolong": model.TooLong,
+		"html":    model.Server,
 		"html200": model.Server, "redirect": model.Unknown, "garbage": model.Server, "eof": model.Network, "error": model.Server,
 		"cut-before": model.Network, "cut": model.Network, "stall-before": model.Timeout, "stall": model.Timeout,
 	}
@@ -163,7 +164,8 @@ func TestFaults(t *testing.T) {
 						t.Fatalf("%v, want %s", err, kind)
 					}
 					shown := e.Public()
-					if all := shown.Text + shown.Detail; strings.Contains(all, "sk-") || strings.Contains(all, "org-") || strings.Contains(all, "internal-host") {
+					if all := shown.Text + shown.Detail; strings.Contains(all, "sk-") || strings.Contains(all, "org-") ||
+						strings.Contains(all, "internal-host") {
 						t.Errorf("users see %q", all)
 					}
 					return
@@ -173,8 +175,9 @@ func TestFaults(t *testing.T) {
 				}
 				good := plugin.ModelResponse{
 					Text: "Let me look.", Reasoning: "hm", Finish: "tool_calls", Model: "m-1",
-					ToolCalls: []plugin.ModelToolCall{{ID: "c1", Name: "a.b", Args: json.RawMessage(`{"q":1}`)}, {ID: "c2", Name: "other", Args: json.RawMessage(`{"x":2}`)}},
-					Usage:     plugin.Usage{InputTokens: 10, OutputTokens: 5, CachedTokens: 4},
+					ToolCalls: []plugin.ModelToolCall{{ID: "c1", Name: "a.b", Args: json.RawMessage(`{"q":1}`)},
+						{ID: "c2", Name: "other", Args: json.RawMessage(`{"x":2}`)}},
+					Usage: plugin.Usage{InputTokens: 10, OutputTokens: 5, CachedTokens: 4},
 				}
 				if name == "openai" { // which may be asked to send its thoughts back
 					good.State = &plugin.ModelState{Provider: resp.State.Provider, Model: mode, Data: json.RawMessage(`{"thoughts":"hm"}`)}
@@ -216,7 +219,8 @@ data: [DONE]
 
 `, plugin.ModelResponse{
 			Text: "Hi", Reasoning: "so", Finish: "tool_calls", Usage: plugin.Usage{InputTokens: 1, OutputTokens: 2},
-			ToolCalls: []plugin.ModelToolCall{{ID: "x", Name: "f", Args: json.RawMessage(`{}`)}, {ID: "y", Name: "f", Args: json.RawMessage(`{"a":1}`)}},
+			ToolCalls: []plugin.ModelToolCall{{ID: "x", Name: "f", Args: json.RawMessage(`{}`)},
+				{ID: "y", Name: "f", Args: json.RawMessage(`{"a":1}`)}},
 		}},
 		"usage beside, no DONE": {"text/event-stream", `data: {"choices":[{"index":0,"delta":{"reasoning":"so","content":"Hi"}}]}
 

@@ -2,11 +2,12 @@
 // what it is.
 //
 // It is no language model. It answers from the community's documents by quoting
-// them with their source, about Castalia from the documentation that is built in, greets, tells the time, does sums, and drives
-// whatever tools a turn offers by plain rules, so that files, queries, browser
-// tools and actions can be tried without any account. When it has nothing to
-// say it says so, and how a language model is connected. It shows nobody what was
-// written for models, and loads no capability that the question does not name.
+// them with their source, about Castalia from the documentation that is built in,
+// greets, tells the time, does sums, and drives whatever tools a turn offers by
+// plain rules, so that files, queries, browser tools and actions can be tried
+// without any account. When it has nothing to say it says so, and how a language
+// model is connected. It shows nobody what was written for models, and loads no
+// capability that the question does not name.
 package guide
 
 import (
@@ -73,7 +74,8 @@ func (p *Provider) Models() []model.Info {
 }
 
 // Stream answers.
-func (p *Provider) Stream(ctx context.Context, req plugin.ModelRequest, sink func(plugin.Chunk)) (plugin.ModelResponse, error) {
+func (p *Provider) Stream(ctx context.Context, req plugin.ModelRequest,
+	sink func(plugin.Chunk)) (plugin.ModelResponse, error) {
 	if req.NoCalls {
 		req.Tools = nil
 	}
@@ -144,7 +146,8 @@ func (p *Provider) think(ctx context.Context, req plugin.ModelRequest) answer {
 		return next
 	}
 	for _, rule := range []func(plugin.ModelRequest, string) (answer, bool){
-		explicit, continued, attached, smallTalk, p.whatCanYouDo, sums, clock, p.aboutItself, useTool, askDocuments(ignorant), inFiles,
+		explicit, continued, attached, smallTalk, p.whatCanYouDo, sums, clock, p.aboutItself, useTool, askDocuments(ignorant),
+		inFiles,
 		p.frequent, loadCapability(done), p.quote(ctx),
 	} {
 		if a, ok := rule(req, question); ok {

@@ -111,7 +111,8 @@ func TestDrivesTools(t *testing.T) {
 		"recall what I told you to remember": `recall {}`,
 		"forget mem_1 that you remember":     "nothing: To use `forget` I still need `id`.",
 	} {
-		resp := ask(t, p, plugin.ModelRequest{Messages: []plugin.ModelMessage{says(plugin.RoleUser, question)}, Tools: slices.Concat(tools, memory)})
+		resp := ask(t, p, plugin.ModelRequest{Messages: []plugin.ModelMessage{says(plugin.RoleUser, question)},
+			Tools: slices.Concat(tools, memory)})
 		got := "nothing: " + resp.Text
 		if len(resp.ToolCalls) == 1 {
 			got = resp.ToolCalls[0].Name + " " + string(resp.ToolCalls[0].Args)
@@ -241,7 +242,9 @@ func TestRepeatsSentences(t *testing.T) {
 
 func TestTitle(t *testing.T) {
 	t.Parallel()
-	resp := ask(t, newGuide(t), plugin.ModelRequest{Purpose: "title", Messages: []plugin.ModelMessage{says(plugin.RoleUser, "human: How do bees make their honey in winter\nai: slowly")}})
+	resp := ask(t, newGuide(t), plugin.ModelRequest{
+		Purpose: "title", Messages: []plugin.ModelMessage{says(plugin.RoleUser, "human: How do bees make their honey in winter\nai: slowly")},
+	})
 	if resp.Text != "How do bees make their honey …" {
 		t.Errorf("title: %q", resp.Text)
 	}
@@ -259,7 +262,8 @@ func FuzzAnswers(f *testing.F) {
 	f.Fuzz(func(t *testing.T, question string) {
 		talk := []plugin.ModelMessage{says(plugin.RoleUser, question)}
 		if reply, ok := strings.CutPrefix(question, "\x00"); ok {
-			talk = append(talk, plugin.ModelMessage{Role: plugin.RoleAssistant, ToolCalls: []plugin.ModelToolCall{{ID: "1", Name: "vfs_list"}}},
+			talk = append(talk,
+				plugin.ModelMessage{Role: plugin.RoleAssistant, ToolCalls: []plugin.ModelToolCall{{ID: "1", Name: "vfs_list"}}},
 				plugin.ModelMessage{Role: plugin.RoleTool, ToolCallID: "1", Text: reply})
 		}
 		resp, err := p.Stream(t.Context(), plugin.ModelRequest{Messages: talk, Tools: tools}, func(plugin.Chunk) {})

@@ -65,7 +65,8 @@ func (p *Provider) frequent(_ plugin.ModelRequest, question string) (answer, boo
 			best, most = h, share
 		}
 	}
-	if most < 0.5 || !asksAbout(question) && !strings.HasSuffix(strings.TrimSpace(question), "?") && strings.Contains(best.Title, "?") {
+	if most < 0.5 || !asksAbout(question) && !strings.HasSuffix(strings.TrimSpace(question), "?") &&
+		strings.Contains(best.Title, "?") {
 		return answer{}, false
 	}
 	return answer{text: p.asQuoted(best)}, true
@@ -73,7 +74,8 @@ func (p *Provider) frequent(_ plugin.ModelRequest, question string) (answer, boo
 
 // asQuoted is a passage as people read it, with the page that it is from.
 func (p *Provider) asQuoted(h textindex.Passage) string {
-	return fmt.Sprintf("**%s**\n\n%s\n\n([%s](%s))", h.Title, p.readable(h), strings.TrimSuffix(path.Base(h.Document), ".md"), p.address(h.Document, "#"+string(h.Meta)))
+	return fmt.Sprintf("**%s**\n\n%s\n\n([%s](%s))", h.Title, p.readable(h),
+		strings.TrimSuffix(path.Base(h.Document), ".md"), p.address(h.Document, "#"+string(h.Meta)))
 }
 
 func (p *Provider) address(page, target string) string {

@@ -23,7 +23,9 @@ const (
 
 // mayUseFiles reports whether the turn has tools for files beside the one that asks.
 func mayUseFiles(tools []plugin.ToolSpec) bool {
-	return slices.ContainsFunc(tools, func(t plugin.ToolSpec) bool { return strings.HasPrefix(t.Name, "vfs_") && t.Name != accessTool })
+	return slices.ContainsFunc(tools, func(t plugin.ToolSpec) bool {
+		return strings.HasPrefix(t.Name, "vfs_") && t.Name != accessTool
+	})
 }
 
 // afterTools answers with what the tools of this turn returned. A capability
@@ -39,7 +41,8 @@ func afterTools(req plugin.ModelRequest, question string, done []result) (answer
 		if a, ok := matchTool(req, question); ok {
 			return a, true
 		}
-		if t, ok := find(req.Tools, accessTool); ok && last.call.Name == loadTool && loadsFiles(last.call) && !mayUseFiles(req.Tools) {
+		if t, ok := find(req.Tools, accessTool); ok && last.call.Name == loadTool && loadsFiles(last.call) &&
+			!mayUseFiles(req.Tools) {
 			return call(t, json.RawMessage(`{}`)), true
 		}
 	}
@@ -235,7 +238,8 @@ func matchTool(req plugin.ModelRequest, question string) (answer, bool) {
 	}
 	var best []candidate
 	for _, t := range req.Tools {
-		if t.Name == loadTool || t.Name == accessTool || t.Name == "list_capabilities" || isDocumentTool(t.Name) || t.Name == "remember" && asked.MatchString(question) {
+		if t.Name == loadTool || t.Name == accessTool || t.Name == "list_capabilities" || isDocumentTool(t.Name) ||
+			t.Name == "remember" && asked.MatchString(question) {
 			continue
 		}
 		if s := toolScore(t, question, said); s >= 1 {
@@ -288,7 +292,8 @@ func toolScore(t plugin.ToolSpec, question string, said map[string]bool) float64
 // synonyms are other words for the verbs of tools.
 var synonyms = map[string][]string{
 	"list": {"show", "ls", "browse"}, "read": {"open", "cat", "view", "show"}, "write": {"save", "create", "store", "put"},
-	"delete": {"remove", "erase", "rm"}, "search": {"find", "look", "grep"}, "get": {"show", "fetch", "look", "lookup", "find", "query", "read"},
+	"delete": {"remove", "erase", "rm"}, "search": {"find", "look", "grep"},
+	"get":      {"show", "fetch", "look", "lookup", "find", "query", "read"},
 	"remember": {"note", "memorize"}, "recall": {"remember", "know"}, "forget": {"erase"}, "set": {"change", "make", "switch", "turn"},
 	"query": {"ask", "lookup"}, "entity": {"entity", "entities"},
 }
@@ -325,7 +330,9 @@ func loadCapability(done []result) func(plugin.ModelRequest, string) (answer, bo
 	return func(req plugin.ModelRequest, question string) (answer, bool) {
 		t, ok := find(req.Tools, loadTool)
 		inFile := openForm.MatchString(question) || saysAbout.MatchString(question)
-		if !ok || asksAbout(question) && !inFile || slices.ContainsFunc(done, func(r result) bool { return r.call.Name == loadTool }) {
+		if !ok || asksAbout(question) && !inFile || slices.ContainsFunc(done, func(r result) bool {
+			return r.call.Name == loadTool
+		}) {
 			return answer{}, false
 		}
 		said := terms(question)
@@ -360,7 +367,8 @@ func (p *Provider) quote(ctx context.Context) func(plugin.ModelRequest, string) 
 			if i > 0 && h.Score < hits[0].Score*0.7 {
 				break
 			}
-			b.WriteString(p.asQuoted(textindex.Passage{Document: h.Document, Title: h.Title, Text: h.Text, Meta: h.Meta}) + "\n\n")
+			b.WriteString(p.asQuoted(textindex.Passage{Document: h.Document, Title: h.Title, Text: h.Text, Meta: h.Meta}) +
+				"\n\n")
 		}
 		return answer{text: strings.TrimSpace(b.String())}, true
 	}
@@ -376,7 +384,9 @@ func (p *Provider) whatCanYouDo(req plugin.ModelRequest, question string) (answe
 	var b strings.Builder
 	b.WriteString("I am the built-in guide. I can\n\n- answer questions about Castalia from its documentation\n- list, read and search your files, once you allow it" +
 		"\n- do sums and tell the time\n\nI cannot write, translate or know what goes on in the world. " + p.howToConnect())
-	tools := slices.DeleteFunc(slices.Clone(req.Tools), func(t plugin.ToolSpec) bool { return t.Name == loadTool || t.Name == "list_capabilities" })
+	tools := slices.DeleteFunc(slices.Clone(req.Tools), func(t plugin.ToolSpec) bool {
+		return t.Name == loadTool || t.Name == "list_capabilities"
+	})
 	if len(tools) > 0 {
 		b.WriteString("\n\nThese tools are here; name one, or write `/tool name {\"key\": \"value\"}`: " + toolNames(tools) + ".")
 	}

@@ -66,9 +66,11 @@ type chatState struct {
 // unsigned is the extra_content of a call that Gemini has not made.
 var unsigned = json.RawMessage(`{"google":{"thought_signature":"skip_thought_signature_validator"}}`)
 
-func (p *Provider) chat(req plugin.ModelRequest, info model.Info, tag wire.Tag, m manners, names *wire.Names) chatRequest {
+func (p *Provider) chat(req plugin.ModelRequest, info model.Info, tag wire.Tag, m manners,
+	names *wire.Names) chatRequest {
 	out := chatRequest{
-		Model: tag.Model, Stream: true, StreamOptions: map[string]any{"include_usage": true}, Temperature: info.Temperature, ReasoningEffort: info.Effort,
+		Model: tag.Model, Stream: true, StreamOptions: map[string]any{"include_usage": true}, Temperature: info.Temperature,
+		ReasoningEffort: info.Effort,
 	}
 	if m.completionTokens {
 		out.MaxCompletionTokens = req.MaxTokens

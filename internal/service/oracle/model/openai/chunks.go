@@ -197,7 +197,8 @@ func (a *chatAnswer) count(u usage) {
 		CachedTokens: max(u.PromptDetails.Cached, u.CacheHitTokens), ReasoningTokens: u.CompletionDetails.Reasoning,
 	}
 	reasoning := u.CompletionDetails.Reasoning
-	if reasoning > 0 && u.TotalTokens == u.PromptTokens+u.CompletionTokens+reasoning { // xAI counts it beside the completion
+	// xAI counts it beside the completion
+	if reasoning > 0 && u.TotalTokens == u.PromptTokens+u.CompletionTokens+reasoning {
 		a.Usage.OutputTokens += reasoning
 	}
 }
@@ -236,7 +237,8 @@ func (a *chatAnswer) delta(d delta) {
 	for _, c := range d.ToolCalls {
 		a.calls.take(c)
 	}
-	if n := len(a.Calls); n > 0 && len(d.ExtraContent) > 0 && string(d.ExtraContent) != "null" && len(a.Calls[0].Extra) == 0 {
+	if n := len(a.Calls); n > 0 && len(d.ExtraContent) > 0 && string(d.ExtraContent) != "null" &&
+		len(a.Calls[0].Extra) == 0 {
 		a.Calls[0].Extra = d.ExtraContent // signed as a whole
 	}
 }
@@ -277,11 +279,13 @@ func (d *details) take(raw json.RawMessage) {
 	if json.Unmarshal(raw, &now) != nil || now == nil {
 		return
 	}
-	if n := len(*d); n > 0 && string((*d)[n-1]["type"]) == string(now["type"]) && string((*d)[n-1]["index"]) == string(now["index"]) {
+	if n := len(*d); n > 0 && string((*d)[n-1]["type"]) == string(now["type"]) &&
+		string((*d)[n-1]["index"]) == string(now["index"]) {
 		last := (*d)[n-1]
 		for name, value := range now {
 			var before, after string
-			if slices.Contains(joined, name) && json.Unmarshal(last[name], &before) == nil && json.Unmarshal(value, &after) == nil {
+			if slices.Contains(joined, name) && json.Unmarshal(last[name], &before) == nil &&
+				json.Unmarshal(value, &after) == nil {
 				value, _ = json.Marshal(before + after) // a text
 			}
 			if string(value) != "null" {

@@ -60,7 +60,8 @@ func (p *Provider) Name() string { return "openai" }
 func (p *Provider) Models() []model.Info { return p.windows.Of(p.cfg.Models) }
 
 // Stream asks the endpoint.
-func (p *Provider) Stream(ctx context.Context, req plugin.ModelRequest, sink func(plugin.Chunk)) (plugin.ModelResponse, error) {
+func (p *Provider) Stream(ctx context.Context, req plugin.ModelRequest,
+	sink func(plugin.Chunk)) (plugin.ModelResponse, error) {
 	info := model.Find(p, req.Model)
 	req = p.client.Fit(wire.Asked(req, info))
 	q := wire.Question{URL: p.cfg.BaseURL + "/chat/completions", Header: p.header(), Tag: p.cfg.Tag("openai", info.ID), Tools: req.Tools}
@@ -68,20 +69,21 @@ func (p *Provider) Stream(ctx context.Context, req plugin.ModelRequest, sink fun
 	if responses {
 		q.URL = p.cfg.BaseURL + "/responses"
 	}
-	resp, err := p.learned.Adapt(ctx, info.ID, sink, func(ctx context.Context, m manners, sink func(plugin.Chunk)) (plugin.ModelResponse, error) {
-		q, m := q, m.at(p.host)
-		q.Sink = sink
-		if responses {
-			q.Request = func(names *wire.Names) any { return p.items(req, info, q.Tag, m, names) }
-			q.Read = func(a *wire.Answer) wire.Handler { return &itemAnswer{Answer: a, client: p.client} }
+	resp, err := p.learned.Adapt(ctx, info.ID, sink,
+		func(ctx context.Context, m manners, sink func(plugin.Chunk)) (plugin.ModelResponse, error) {
+			q, m := q, m.at(p.host)
+			q.Sink = sink
+			if responses {
+				q.Request = func(names *wire.Names) any { return p.items(req, info, q.Tag, m, names) }
+				q.Read = func(a *wire.Answer) wire.Handler { return &itemAnswer{Answer: a, client: p.client} }
+				return p.client.Ask(ctx, q)
+			}
+			q.Request = func(names *wire.Names) any { return p.chat(req, info, q.Tag, m, names) }
+			q.Read = func(a *wire.Answer) wire.Handler {
+				return newChatAnswer(a, p.client, m, func() { p.learned.Teach(info.ID, manners.prefilled) })
+			}
 			return p.client.Ask(ctx, q)
-		}
-		q.Request = func(names *wire.Names) any { return p.chat(req, info, q.Tag, m, names) }
-		q.Read = func(a *wire.Answer) wire.Handler {
-			return newChatAnswer(a, p.client, m, func() { p.learned.Teach(info.ID, manners.prefilled) })
-		}
-		return p.client.Ask(ctx, q)
-	}, manners.after)
+		}, manners.after)
 	return resp, p.windows.Watch(req, info, resp, err)
 }
 

@@ -27,7 +27,8 @@ type itemRequest struct {
 	Reasoning map[string]string `json:"reasoning,omitempty"`
 }
 
-func (p *Provider) items(req plugin.ModelRequest, info model.Info, tag wire.Tag, m manners, names *wire.Names) itemRequest {
+func (p *Provider) items(req plugin.ModelRequest, info model.Info, tag wire.Tag, m manners,
+	names *wire.Names) itemRequest {
 	out := itemRequest{
 		Model: tag.Model, Instructions: req.System, Input: []map[string]any{}, Stream: true,
 		MaxOutputTokens: req.MaxTokens, PromptCacheKey: req.Session, Temperature: info.Temperature,
@@ -83,7 +84,8 @@ func saidItems(m plugin.ModelMessage, tag wire.Tag, names *wire.Names) []map[str
 			continue
 		case part.Call != nil:
 			item = map[string]any{
-				"type": "function_call", "call_id": wire.CallID(part.Call.ID), "name": names.Wire(part.Call.Name), "arguments": string(part.Call.Args),
+				"type": "function_call", "call_id": wire.CallID(part.Call.ID), "name": names.Wire(part.Call.Name),
+				"arguments": string(part.Call.Args),
 			}
 		case part.Text == "":
 			continue

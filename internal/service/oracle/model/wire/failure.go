@@ -86,7 +86,8 @@ func kindOf(status int, code, detail string) model.Kind {
 // filtered reports whether a refusal is a filter's: the prompt is at fault, and
 // neither the account nor the server.
 func filtered(status int, text string) bool {
-	if status != http.StatusBadRequest && status != http.StatusForbidden && status != http.StatusUnprocessableEntity && status != 0 {
+	if status != http.StatusBadRequest && status != http.StatusForbidden && status != http.StatusUnprocessableEntity &&
+		status != 0 {
 		return false
 	}
 	for _, words := range []string{
@@ -144,7 +145,8 @@ func readFailure(body []byte) said {
 		} `json:"metadata"`
 	}
 	if json.Unmarshal(e.Error, &inner) == nil && (inner.Message != "" || inner.Type != "") {
-		out := said{detail: inner.Message, code: fmt.Sprint(inner.Type, " ", inner.Code, " ", inner.Status), raw: textOf(inner.Metadata.Raw)}
+		out := said{detail: inner.Message, code: fmt.Sprint(inner.Type, " ", inner.Code, " ", inner.Status),
+			raw: textOf(inner.Metadata.Raw)}
 		if inner.NCtx > 0 { // llama.cpp
 			out.raw += fmt.Sprintf(" n_ctx: %d", inner.NCtx)
 		}

@@ -138,7 +138,8 @@ func (w *Windows) Watch(req plugin.ModelRequest, info model.Info, resp plugin.Mo
 }
 
 func unclear(status int) bool {
-	return status == http.StatusBadRequest || status == http.StatusRequestEntityTooLarge || status == http.StatusUnprocessableEntity
+	return status == http.StatusBadRequest || status == http.StatusRequestEntityTooLarge ||
+		status == http.StatusUnprocessableEntity
 }
 
 // leastCut is the size of a request from which a smaller count of tokens is a
@@ -148,7 +149,9 @@ const leastCut = 3000
 // watchAnswer notices endpoints that cut a request silently: their count of its
 // tokens is the only trace.
 func (w *Windows) watchAnswer(req plugin.ModelRequest, info model.Info, resp plugin.ModelResponse) error {
-	if empty := resp.Text == "" && len(resp.ToolCalls) == 0; empty && (resp.Finish == FinishWindow || resp.Finish == FinishLength && resp.Usage.OutputTokens == 0 && resp.Usage.InputTokens > 0) {
+	if empty := resp.Text == "" && len(resp.ToolCalls) == 0; empty &&
+		(resp.Finish == FinishWindow || resp.Finish == FinishLength && resp.Usage.OutputTokens == 0 &&
+			resp.Usage.InputTokens > 0) {
 		return &model.Error{Kind: model.TooLong, Detail: "the answer has no room in the model's window"}
 	}
 	asked, read := model.RequestTokens(req), int(resp.Usage.InputTokens)

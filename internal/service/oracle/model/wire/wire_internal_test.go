@@ -48,7 +48,8 @@ func TestWindowsAreLearned(t *testing.T) {
 	long := plugin.ModelRequest{System: string(make([]byte, 24_000))} // 6000 tokens
 	window := func() int { return w.Of([]model.Info{info})[0].Window }
 	refusal := &model.Error{Kind: model.Unknown, Status: 400}
-	if e := model.From(w.Watch(long, info, plugin.ModelResponse{}, refusal)); e.Kind != model.TooLong || !e.Guessed || window() != 10_000 {
+	if e := model.From(w.Watch(long, info, plugin.ModelResponse{}, refusal)); e.Kind != model.TooLong || !e.Guessed ||
+		window() != 10_000 {
 		t.Errorf("an unclear refusal of a long request: %+v", e)
 	}
 	if e := model.From(w.Watch(plugin.ModelRequest{}, info, plugin.ModelResponse{}, refusal)); e.Kind != model.Unknown {

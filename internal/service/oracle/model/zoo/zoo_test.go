@@ -32,7 +32,8 @@ func open(t *testing.T, c zoo.Case) *zoo.Server {
 func provider(t *testing.T, s *zoo.Server, proxied bool, window int) model.Provider {
 	t.Helper()
 	info := model.Info{ID: s.Model, Window: window}
-	cfg := wire.Endpoint{BaseURL: s.Base, Key: "sk-zoo", Models: []model.Info{info}, Wire: wire.Config{Backoff: time.Millisecond, Transport: s.Transport()}}
+	cfg := wire.Endpoint{BaseURL: s.Base, Key: "sk-zoo", Models: []model.Info{info},
+		Wire: wire.Config{Backoff: time.Millisecond, Transport: s.Transport()}}
 	if proxied {
 		cfg.BaseURL = "http://proxy.example/v1"
 	}
@@ -126,7 +127,9 @@ func TestProvidersAnswer(t *testing.T) {
 		foreign := &plugin.ModelState{Provider: "other@host", Model: "m", Data: json.RawMessage(`{"signature":"x"}`)}
 		req.Messages = append([]plugin.ModelMessage{
 			{Role: plugin.RoleUser, Text: "before"},
-			{Role: plugin.RoleAssistant, ToolCalls: []plugin.ModelToolCall{{ID: strings.Repeat("id", 40), Name: "gone", Args: json.RawMessage(`{}`)}}, State: foreign},
+			{Role: plugin.RoleAssistant,
+				ToolCalls: []plugin.ModelToolCall{{ID: strings.Repeat("id", 40), Name: "gone", Args: json.RawMessage(`{}`)}},
+				State:     foreign},
 			{Role: plugin.RoleTool, ToolCallID: strings.Repeat("id", 40), Text: "ok"},
 		}, req.Messages...)
 		for len(req.Tools) < 140 {
@@ -143,7 +146,8 @@ func TestProvidersAnswer(t *testing.T) {
 type keeper struct{}
 
 func (keeper) Describe() plugin.Description {
-	return plugin.Description{Name: "zoo", Manifest: plugin.Manifest{Title: "Zoo", Summary: "Animals.", WhenToUse: []string{"counting"}, Visibility: plugin.Always}}
+	return plugin.Description{Name: "zoo",
+		Manifest: plugin.Manifest{Title: "Zoo", Summary: "Animals.", WhenToUse: []string{"counting"}, Visibility: plugin.Always}}
 }
 
 func (keeper) Tools() []plugin.Tool {
@@ -160,7 +164,9 @@ func (keeper) Tools() []plugin.Tool {
 func TestTurns(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, s *zoo.Server, proxied bool) {
-		n := oracletest.Start(t, provider(t, s, proxied, 1_000_000), func(d *oraclekit.Deps) { d.Plugins = []plugin.Plugin{keeper{}} })
+		n := oracletest.Start(t, provider(t, s, proxied, 1_000_000), func(d *oraclekit.Deps) {
+			d.Plugins = []plugin.Plugin{keeper{}}
+		})
 		alice := n.As(t, identitytest.Alice)
 		session := alice.Session()
 		for i := range 10 {
@@ -255,7 +261,8 @@ func TestFilters(t *testing.T) {
 				}
 			}
 			alice.Do("GET", "/messages/"+session, nil).JSON(t, &list)
-			if len(list.Messages) != 2 || list.Messages[1].Error == nil || list.Messages[1].Error.Kind != live.Kind || list.Messages[1].Error.Message != live.Error || list.Messages[1].Content != live.Error {
+			if len(list.Messages) != 2 || list.Messages[1].Error == nil || list.Messages[1].Error.Kind != live.Kind ||
+				list.Messages[1].Error.Message != live.Error || list.Messages[1].Content != live.Error {
 				t.Errorf("after a reload: %+v", list)
 			}
 			if n := len(s.Refused()); n != 1 {

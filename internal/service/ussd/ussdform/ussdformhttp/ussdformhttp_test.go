@@ -24,7 +24,8 @@ func (s *shelf) Submissions(_ context.Context, form, after string, limit int) ([
 	if form != "harvest" || after != "" || limit < 1 {
 		return nil, nil
 	}
-	return []ussdform.Submission{{ID: "1", Form: "harvest", Phone: "+254700000001", At: time.Unix(0, 0), Values: []ussdform.Value{{Field: "name", Kind: ussdform.Text, Text: "=Ann"}}}}, nil
+	return []ussdform.Submission{{ID: "1", Form: "harvest", Phone: "+254700000001", At: time.Unix(0, 0),
+		Values: []ussdform.Value{{Field: "name", Kind: ussdform.Text, Text: "=Ann"}}}}, nil
 }
 
 func (s *shelf) Fields(context.Context, string) ([]string, error) { return []string{"name"}, nil }
@@ -73,7 +74,8 @@ func TestOperatorsReadForms(t *testing.T) {
 			switch {
 			case !operator && (w.Code == 200 || strings.Contains(body, "Ann")):
 				t.Errorf("%s %s: a stranger gets %d %s", tc.method, tc.path, w.Code, body)
-			case operator && (w.Code != tc.status || !strings.Contains(body, tc.has) || tc.hasNot != "" && strings.Contains(body, tc.hasNot)):
+			case operator && (w.Code != tc.status || !strings.Contains(body, tc.has) ||
+				tc.hasNot != "" && strings.Contains(body, tc.hasNot)):
 				t.Errorf("%s %s: %d %s", tc.method, tc.path, w.Code, body)
 			}
 		}

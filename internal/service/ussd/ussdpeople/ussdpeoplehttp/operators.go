@@ -97,7 +97,8 @@ func Operators(people *ussdpeople.Service) httpserver.Surface {
 			Method: http.MethodPost, Pattern: pathAccounts + "/{account}/reset-pin/sms", Summary: "Make a code that resets a PIN, and send its beginning", Params: account,
 			Doc: "The same code. Its first three digits go to the account's own telephone by a text message and are shown to nobody; the other five are the answer. " +
 				"Find out who asks and tell them those: neither the telephone nor what you tell is enough alone.",
-			Replies: append(reply(ussdpeople.Told{}), httpserver.Reply{Status: http.StatusConflict, Doc: "there is no gateway for text messages, or the number gets none now"}), Handler: a.sendResetPIN,
+			Replies: append(reply(ussdpeople.Told{}),
+				httpserver.Reply{Status: http.StatusConflict, Doc: "there is no gateway for text messages, or the number gets none now"}), Handler: a.sendResetPIN,
 		},
 		{
 			Method: http.MethodPost, Pattern: pathAccounts + "/{account}/close", Summary: "Close an account", Params: account,
@@ -110,7 +111,8 @@ func Operators(people *ussdpeople.Service) httpserver.Surface {
 		{
 			Method: http.MethodPost, Pattern: pathAccounts + "/{account}/move", Summary: "Move an account to another telephone", Params: account,
 			Doc:  "Its PIN stays. Its sessions and its link with a person end.",
-			Body: Destination{}, MaxBody: maxBody, Replies: append(reply(Done{}), httpserver.Reply{Status: http.StatusConflict, Doc: "the telephone has enough accounts"}), Handler: a.move,
+			Body: Destination{}, MaxBody: maxBody,
+			Replies: append(reply(Done{}), httpserver.Reply{Status: http.StatusConflict, Doc: "the telephone has enough accounts"}), Handler: a.move,
 		},
 		{
 			Method: http.MethodGet, Pattern: "/operator/ussd/acts", Summary: "What was done to accounts", Replies: reply(ActList{}), Handler: a.acts,
@@ -153,7 +155,8 @@ func (a operators) page(w http.ResponseWriter, r *http.Request, q ussdpeople.Sea
 	out := AccountList{Accounts: make([]Account, len(found))}
 	for i, one := range found {
 		out.Accounts[i] = Account{
-			Account: one.ID, Phone: telemetry.MaskPhone(one.Phone), Name: one.Name, Email: one.Email, Language: one.Language, Created: one.Created, DID: one.DID,
+			Account: one.ID, Phone: telemetry.MaskPhone(one.Phone), Name: one.Name, Email: one.Email, Language: one.Language,
+			Created: one.Created, DID: one.DID,
 		}
 		if !one.Closed.IsZero() {
 			out.Accounts[i].Closed = &one.Closed
@@ -204,7 +207,8 @@ func (a operators) move(w http.ResponseWriter, r *http.Request) error {
 	if err := httpserver.ReadJSON(w, r, &in, httpserver.Strict); err != nil {
 		return err
 	}
-	if err := a.people.Move(r.Context(), r.PathValue("account"), in.PhoneNumber, httpserver.OperatorOf(r.Context()).Name); err != nil {
+	if err := a.people.Move(r.Context(), r.PathValue("account"), in.PhoneNumber,
+		httpserver.OperatorOf(r.Context()).Name); err != nil {
 		return err
 	}
 	return answer(w, Done{Account: r.PathValue("account")})

@@ -47,7 +47,8 @@ func Persons(d PersonDeps) httpserver.Surface {
 			Method: http.MethodPost, Pattern: pathLinks, Summary: "Make a code that links a telephone",
 			Doc: "Type the code at the telephone within ten minutes: log in to the account, choose My profile, Link web, and give the PIN. " +
 				"From then on the account asks the oracle and the documents as the caller.",
-			Body: NewLink{}, MaxBody: maxBody, Replies: []httpserver.Reply{{Status: http.StatusOK, Body: ussdpeople.Told{}}}, Handler: a.begin,
+			Body: NewLink{}, MaxBody: maxBody, Replies: []httpserver.Reply{{Status: http.StatusOK, Body: ussdpeople.Told{}}},
+			Handler: a.begin,
 		},
 		{
 			Method: http.MethodGet, Pattern: pathLinks, Summary: "The caller's telephones",

@@ -78,13 +78,15 @@ func Surface(d Deps) httpserver.Surface {
 		},
 		{
 			Method: http.MethodPost, Pattern: "/api/sms/twilio", Summary: "Twilio: a text message came in", Body: TwilioMessage{},
-			Doc:     "The message asks the oracle; the reply is a message. Sent again it asks nothing.",
-			Params:  []httpserver.Param{{Name: "X-Twilio-Signature", In: "header", Required: true, Doc: "the gateway's signature"}},
-			Replies: append([]httpserver.Reply{{Status: http.StatusOK, Body: "", Media: "text/xml", Doc: "an empty TwiML document"}}, refusals...), Handler: a.twilio,
+			Doc:    "The message asks the oracle; the reply is a message. Sent again it asks nothing.",
+			Params: []httpserver.Param{{Name: "X-Twilio-Signature", In: "header", Required: true, Doc: "the gateway's signature"}},
+			Replies: append([]httpserver.Reply{{Status: http.StatusOK, Body: "", Media: "text/xml",
+				Doc: "an empty TwiML document"}}, refusals...), Handler: a.twilio,
 		},
 	}
 	for i := range routes {
-		routes[i].Auth, routes[i].Tags, routes[i].MaxBody, routes[i].BodyMedia = httpserver.Public, []string{"ussd"}, maxBody, []string{mediaForm}
+		routes[i].Auth, routes[i].Tags, routes[i].MaxBody, routes[i].BodyMedia = httpserver.Public, []string{"ussd"}, maxBody,
+			[]string{mediaForm}
 		routes[i].Limiter = d.Limiter
 	}
 	return httpserver.Surface{Name: "sms", Doc: "Text messages of telephones.", Routes: routes}

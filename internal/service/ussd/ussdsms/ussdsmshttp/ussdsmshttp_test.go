@@ -47,7 +47,8 @@ func newDoor(t *testing.T, d ussdsmshttp.Deps) door {
 	t.Helper()
 	out := door{box: &box{}, log: &bytes.Buffer{}}
 	if d.Gateway != "" {
-		d.Service = ussdsms.New(ussdsms.Deps{Store: out.box, Observer: nobody{}, Log: slog.New(slog.DiscardHandler), Now: time.Now})
+		d.Service = ussdsms.New(ussdsms.Deps{Store: out.box, Observer: nobody{}, Log: slog.New(slog.DiscardHandler),
+			Now: time.Now})
 	}
 	var err error
 	out.Server, err = httpserver.New(httpserver.Config{
@@ -94,7 +95,8 @@ func TestTwilioProvesItself(t *testing.T) {
 	form := url.Values{"MessageSid": {"SM1"}, "From": {"+254700000001"}, "To": {"+15005550006"}, "Body": {"When to plant maize?"}, "NumMedia": {"0"}, "FromCity": {""}}
 	const path, address = "/api/sms/twilio", "https://castalia.example/api/sms/twilio"
 	status, body := d.post(t, path, form.Encode(), "X-Twilio-Signature", sign("12345", address, form))
-	if status != http.StatusOK || !strings.Contains(body, "<Response>") || len(d.box.got) != 1 || d.box.got[0].ID != "twilio:SM1" || d.box.got[0].Text != "When to plant maize?" {
+	if status != http.StatusOK || !strings.Contains(body, "<Response>") || len(d.box.got) != 1 ||
+		d.box.got[0].ID != "twilio:SM1" || d.box.got[0].Text != "When to plant maize?" {
 		t.Fatalf("%d %s %+v", status, body, d.box.got)
 	}
 	good := sign("12345", address, form)
@@ -118,7 +120,8 @@ func TestTwilioProvesItself(t *testing.T) {
 	if status, _ := d.post(t, path, twice, "X-Twilio-Signature", good); status != http.StatusBadRequest {
 		t.Errorf("a field twice: %d", status)
 	}
-	if status, _ := d.post(t, path, form.Encode(), "X-Twilio-Signature", good, "Content-Type", "application/json"); status != http.StatusUnsupportedMediaType {
+	if status, _ := d.post(t, path, form.Encode(), "X-Twilio-Signature", good, "Content-Type",
+		"application/json"); status != http.StatusUnsupportedMediaType {
 		t.Errorf("JSON: %d", status)
 	}
 	if status, _ := d.post(t, "/api/sms/africastalking?secret=", "id=1&from=%2B254700000001&text=x"); status != http.StatusNotFound {
@@ -147,10 +150,12 @@ func TestAfricasTalkingKnowsTheSecret(t *testing.T) {
 			t.Errorf("%s: %d", query, status)
 		}
 	}
-	if status, text := d.post(t, path+"?secret=a-word-that-both-know", body); status != http.StatusOK || len(d.box.got) != 1 || d.box.got[0].Text != "Habari?" {
+	if status, text := d.post(t, path+"?secret=a-word-that-both-know", body); status != http.StatusOK ||
+		len(d.box.got) != 1 || d.box.got[0].Text != "Habari?" {
 		t.Errorf("%d %s %+v", status, text, d.box.got)
 	}
-	if log := d.log.String(); strings.Contains(log, "2547") || strings.Contains(log, "a-word") || strings.Contains(log, "Habari") {
+	if log := d.log.String(); strings.Contains(log, "2547") || strings.Contains(log, "a-word") ||
+		strings.Contains(log, "Habari") {
 		t.Error(log)
 	}
 	// Without a secret nobody could prove anything, and without a gateway nobody is there.

@@ -80,7 +80,8 @@ func New(cfg Config) (*Sender, error) {
 		cfg.Base = own
 	}
 	base, err := url.Parse(cfg.Base)
-	if err != nil || base.Host == "" || base.User != nil || base.RawQuery != "" || base.Fragment != "" || base.Scheme != "https" && (!cfg.Plain || base.Scheme != "http") {
+	if err != nil || base.Host == "" || base.User != nil || base.RawQuery != "" || base.Fragment != "" ||
+		base.Scheme != "https" && (!cfg.Plain || base.Scheme != "http") {
 		return nil, errors.New("SMS_URL: give an address such as https://sms.example.org (http:// only with SMS_ALLOW_PRIVATE)")
 	}
 	client := *cfg.Client
@@ -152,7 +153,8 @@ func (s *Sender) twilio(m ussdsms.Message) url.Values {
 func refusedStatus(status int, code string) error {
 	text := fmt.Sprintf("the gateway answered %d%s", status, code)
 	switch status {
-	case http.StatusUnauthorized, http.StatusPaymentRequired, http.StatusForbidden, http.StatusNotFound, http.StatusRequestTimeout, http.StatusTooEarly, http.StatusTooManyRequests:
+	case http.StatusUnauthorized, http.StatusPaymentRequired, http.StatusForbidden, http.StatusNotFound,
+		http.StatusRequestTimeout, http.StatusTooEarly, http.StatusTooManyRequests:
 		return errors.New(text) // ours to mend, or it passes
 	}
 	if status >= 400 && status < 500 {
@@ -182,7 +184,8 @@ func readTwilio(status int, body []byte) (ussdsms.Sent, error) {
 	}
 	parts, _ := strconv.Atoi(answer.Segments)
 	return ussdsms.Sent{
-		Reference: short(answer.SID), Parts: plausibleParts(parts), Cost: cost(answer.Unit + " " + strings.TrimPrefix(answer.Price, "-")),
+		Reference: short(answer.SID), Parts: plausibleParts(parts),
+		Cost: cost(answer.Unit + " " + strings.TrimPrefix(answer.Price, "-")),
 	}, nil
 }
 
@@ -248,7 +251,8 @@ const maxCost = 1_000_000
 func ParseCost(text string) (ussdsms.Cost, error) {
 	bad := errors.New("write a currency of three letters and an amount, such as KES 0.80")
 	currency, amount, ok := strings.Cut(strings.TrimSpace(text), " ")
-	if !ok || len(currency) != 3 || strings.Trim(currency, "ABCDEFGHIJKLMNOPQRSTUVWXYZ") != "" || amount == "" || strings.Trim(amount, "0123456789.") != "" {
+	if !ok || len(currency) != 3 || strings.Trim(currency, "ABCDEFGHIJKLMNOPQRSTUVWXYZ") != "" || amount == "" ||
+		strings.Trim(amount, "0123456789.") != "" {
 		return ussdsms.Cost{}, bad
 	}
 	whole, fraction, _ := strings.Cut(amount, ".")

@@ -62,7 +62,8 @@ func TestTwilioIsAskedInItsForm(t *testing.T) {
 	t.Parallel()
 	web, seen := gateway(t, http.StatusCreated, `{"sid":"SM1","status":"queued","num_segments":"2","price":"-0.0150","price_unit":"USD","error_code":null}`)
 	sent, err := sender(t, ussdsmssend.Twilio, web.URL, "+15005550006").Send(t.Context(), message)
-	if err != nil || sent != (ussdsms.Sent{Reference: "SM1", Parts: 2, Cost: ussdsms.Cost{Micros: 15_000, Currency: "USD"}}) {
+	if err != nil ||
+		sent != (ussdsms.Sent{Reference: "SM1", Parts: 2, Cost: ussdsms.Cost{Micros: 15_000, Currency: "USD"}}) {
 		t.Errorf("%+v %v", sent, err)
 	}
 	user, token, _ := seen.BasicAuth()
@@ -72,7 +73,8 @@ func TestTwilioIsAskedInItsForm(t *testing.T) {
 	}
 	web, seen = gateway(t, http.StatusCreated, `{"sid":"SM2","num_segments":"1","price":null}`)
 	sent, err = sender(t, ussdsmssend.Twilio, web.URL, "MG1").Send(t.Context(), message)
-	if err != nil || sent != (ussdsms.Sent{Reference: "SM2", Parts: 1}) || seen.Form.Get("MessagingServiceSid") != "MG1" || seen.Form.Has("From") {
+	if err != nil || sent != (ussdsms.Sent{Reference: "SM2", Parts: 1}) || seen.Form.Get("MessagingServiceSid") != "MG1" ||
+		seen.Form.Has("From") {
 		t.Errorf("%+v %v %v", sent, err, seen.Form)
 	}
 }
@@ -81,7 +83,8 @@ func TestTwilioIsAskedInItsForm(t *testing.T) {
 func TestWhatAnAnswerMeans(t *testing.T) {
 	t.Parallel()
 	at := func(code int) string {
-		b, _ := json.Marshal(map[string]any{"SMSMessageData": map[string]any{"Recipients": []any{map[string]any{"statusCode": code, "number": message.Phone}}}})
+		b, _ := json.Marshal(map[string]any{"SMSMessageData": map[string]any{"Recipients": []any{map[string]any{"statusCode": code,
+			"number": message.Phone}}}})
 		return string(b)
 	}
 	for _, c := range []struct {
@@ -124,17 +127,21 @@ func TestPrivateGatewaysAndBadSettings(t *testing.T) {
 	errPrivate := errors.New("refused")
 	dialer := &net.Dialer{Control: func(string, string, syscall.RawConn) error { return errPrivate }}
 	guarded := &http.Client{Transport: &http.Transport{DialContext: dialer.DialContext}}
-	s, err := ussdsmssend.New(ussdsmssend.Config{Gateway: ussdsmssend.Twilio, Base: web.URL, Account: "a", Key: "k", From: "1", Plain: true, Client: guarded, Refused: errPrivate})
+	s, err := ussdsmssend.New(ussdsmssend.Config{Gateway: ussdsmssend.Twilio, Base: web.URL, Account: "a", Key: "k",
+		From: "1", Plain: true, Client: guarded, Refused: errPrivate})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.Send(t.Context(), message); err == nil || !strings.Contains(err.Error(), "private") || strings.Contains(err.Error(), "127.0.0.1") {
+	if _, err := s.Send(t.Context(), message); err == nil || !strings.Contains(err.Error(), "private") ||
+		strings.Contains(err.Error(), "127.0.0.1") {
 		t.Errorf("a private address: %v", err)
 	}
 	good := ussdsmssend.Config{Gateway: ussdsmssend.Twilio, Account: "a", Key: "k", From: "1", Client: http.DefaultClient}
 	for name, change := range map[string]func(*ussdsmssend.Config){
 		"plain HTTP": func(c *ussdsmssend.Config) { c.Base = "http://sms.example" }, "a user": func(c *ussdsmssend.Config) { c.Base = "https://user@sms.example" },
-		"no key": func(c *ussdsmssend.Config) { c.Key = "" }, "no account": func(c *ussdsmssend.Config) { c.Account = "" }, "no sender": func(c *ussdsmssend.Config) { c.From = "" },
+		"no key": func(c *ussdsmssend.Config) {
+			c.Key = ""
+		}, "no account": func(c *ussdsmssend.Config) { c.Account = "" }, "no sender": func(c *ussdsmssend.Config) { c.From = "" },
 	} {
 		cfg := good
 		change(&cfg)
@@ -162,9 +169,11 @@ func FuzzAnswers(f *testing.F) {
 	f.Add(201, `{"sid":"SM1","num_segments":"2"}`)
 	f.Add(201, `{"SMSMessageData":{"Recipients":[{"statusCode":101,"cost":"KES 0.8000"}]}}`)
 	f.Fuzz(func(t *testing.T, status int, body string) {
-		for _, read := range []func(int, []byte) (ussdsms.Sent, error){ussdsmssend.ReadTwilio, ussdsmssend.ReadAfricasTalking} {
+		for _, read := range []func(int, []byte) (ussdsms.Sent, error){ussdsmssend.ReadTwilio,
+			ussdsmssend.ReadAfricasTalking} {
 			sent, err := read(status, []byte(body))
-			if err == nil && status != 200 && status != 201 || sent.Parts < 0 || sent.Parts > 100 || sent.Cost.Micros < 0 || len(sent.Reference) > 100 {
+			if err == nil && status != 200 && status != 201 || sent.Parts < 0 || sent.Parts > 100 || sent.Cost.Micros < 0 ||
+				len(sent.Reference) > 100 {
 				t.Errorf("%+v %v", sent, err)
 			}
 		}

@@ -57,7 +57,8 @@ func New(db *sqldb.DB, cfg Config) *Store {
 		return queue.New(db, queue.Config{Name: name, Backoff: cfg.Backoff, MaxBackoff: longest, Attempts: tries})
 	}
 	return &Store{
-		db: db, cfg: cfg, out: open("sms", sendTries), in: open("sms received", askTries), wakeOut: make(chan struct{}, 1), wakeIn: make(chan struct{}, 1),
+		db: db, cfg: cfg, out: open("sms", sendTries), in: open("sms received", askTries), wakeOut: make(chan struct{}, 1),
+		wakeIn: make(chan struct{}, 1),
 	}
 }
 
@@ -146,7 +147,8 @@ func (s *Store) silent(ctx context.Context, phone string, now time.Time) (why st
 	for _, one := range []struct {
 		phone, why string
 		limit      int
-	}{{phone, ussdsms.RefusedNumber, s.cfg.Limits.Number}, {everybody, ussdsms.RefusedDay, s.cfg.Limits.DayFor(ussdsms.KindReply)}} {
+	}{{phone, ussdsms.RefusedNumber, s.cfg.Limits.Number}, {everybody, ussdsms.RefusedDay,
+		s.cfg.Limits.DayFor(ussdsms.KindReply)}} {
 		var parts int
 		err := s.db.Read().QueryRowContext(ctx, `SELECT parts FROM ussd_sms_days WHERE day = $1 AND phone = $2`, dayOf(now), one.phone).Scan(&parts)
 		if err != nil && !errors.Is(err, sql.ErrNoRows) {
@@ -176,7 +178,8 @@ func count(ctx context.Context, tx sqldb.Querier, day, phone string, parts, limi
 }
 
 // settle writes down what became of a message, and forgets its text.
-func (s *Store) settle(ctx context.Context, tx sqldb.Querier, id string, state ussdsms.State, sent ussdsms.Sent, why string, now time.Time) error {
+func (s *Store) settle(ctx context.Context, tx sqldb.Querier, id string, state ussdsms.State, sent ussdsms.Sent,
+	why string, now time.Time) error {
 	_, err := tx.ExecContext(ctx, `UPDATE ussd_sms SET state = $1, sealed = $2, reference = $3, cost_micros = $4, currency = $5, error = $6, settled_ms = $7,
 		parts = CASE WHEN $8 > 0 THEN $8 ELSE parts END WHERE id = $9`,
 		string(state), []byte{}, sent.Reference, sent.Cost.Micros, sent.Cost.Currency, why, sqldb.MS(now), sent.Parts, id)
@@ -184,7 +187,8 @@ func (s *Store) settle(ctx context.Context, tx sqldb.Querier, id string, state u
 }
 
 // SendDue implements ussdsms.Store.
-func (s *Store) SendDue(ctx context.Context, send func(ctx context.Context, m ussdsms.Message) (ussdsms.Sent, error)) error {
+func (s *Store) SendDue(ctx context.Context,
+	send func(ctx context.Context, m ussdsms.Message) (ussdsms.Sent, error)) error {
 	crew := queue.Crew{Parallel: sendAtOnce, PerLane: sendAtOnce / 2, Every: look, Wake: s.wakeOut}
 	return s.out.Work(ctx, crew, func(ctx context.Context, it queue.Item) (queue.Outcome, error) {
 		m, sealed, err := s.message(ctx, it.ID)
@@ -271,53 +275,54 @@ func (s *Store) Receive(ctx context.Context, in ussdsms.Incoming) (fresh bool, e
 
 // AskDue implements ussdsms.Store.
 func (s *Store) AskDue(ctx context.Context, ask func(ctx context.Context, in ussdsms.Incoming) (string, error)) error {
-	return s.in.Work(ctx, queue.Crew{Parallel: askAtOnce, PerLane: 1, Every: look, Wake: s.wakeIn}, func(ctx context.Context, it queue.Item) (queue.Outcome, error) {
-		in := ussdsms.Incoming{ID: it.ID, Last: it.Last}
-		var sealed []byte
-		var at int64
-		err := s.db.Read().QueryRowContext(ctx, `SELECT phone, sealed, at_ms FROM ussd_sms_received WHERE id = $1`, it.ID).Scan(&in.Phone, &sealed, &at)
-		if errors.Is(err, sql.ErrNoRows) {
-			return queue.Outcome{}, nil
-		}
-		if err != nil {
-			return queue.Outcome{}, fmt.Errorf("read received message: %w", err)
-		}
-		in.At = sqldb.Time(at)
-		if in.Text, err = s.cfg.Keys.OpenText(it.ID, sealed); err != nil {
-			if it.Last { // nobody has the key any more
+	return s.in.Work(ctx, queue.Crew{Parallel: askAtOnce, PerLane: 1, Every: look, Wake: s.wakeIn},
+		func(ctx context.Context, it queue.Item) (queue.Outcome, error) {
+			in := ussdsms.Incoming{ID: it.ID, Last: it.Last}
+			var sealed []byte
+			var at int64
+			err := s.db.Read().QueryRowContext(ctx, `SELECT phone, sealed, at_ms FROM ussd_sms_received WHERE id = $1`, it.ID).Scan(&in.Phone, &sealed, &at)
+			if errors.Is(err, sql.ErrNoRows) {
 				return queue.Outcome{}, nil
 			}
-			return queue.Outcome{}, err
-		}
-		silent, err := s.silent(ctx, in.Phone, s.cfg.Now())
-		if err != nil {
-			return queue.Outcome{}, err
-		}
-		reply := ""
-		if silent == "" { // what nobody may be told need not be asked: that costs too
-			if reply, err = ask(ctx, in); err != nil {
+			if err != nil {
+				return queue.Outcome{}, fmt.Errorf("read received message: %w", err)
+			}
+			in.At = sqldb.Time(at)
+			if in.Text, err = s.cfg.Keys.OpenText(it.ID, sealed); err != nil {
+				if it.Last { // nobody has the key any more
+					return queue.Outcome{}, nil
+				}
 				return queue.Outcome{}, err
 			}
-		}
-		return queue.Outcome{Write: func(ctx context.Context, tx sqldb.Querier) error {
-			res, err := tx.ExecContext(ctx, `UPDATE ussd_sms_received SET sealed = $1 WHERE id = $2`, []byte{}, in.ID)
+			silent, err := s.silent(ctx, in.Phone, s.cfg.Now())
 			if err != nil {
-				return fmt.Errorf("forget received text: %w", err)
+				return queue.Outcome{}, err
 			}
-			if n, err := res.RowsAffected(); err != nil || n == 0 { // erased meanwhile
-				return err
+			reply := ""
+			if silent == "" { // what nobody may be told need not be asked: that costs too
+				if reply, err = ask(ctx, in); err != nil {
+					return queue.Outcome{}, err
+				}
 			}
-			m := ussdsms.Message{ID: "reply/" + in.ID, Kind: ussdsms.KindReply, Phone: in.Phone, Text: reply, At: s.cfg.Now()}
-			if silent == "" {
-				_, err = s.TellIn(ctx, tx, m)
-				return err
-			}
-			if fresh, err := s.add(ctx, tx, m, 1); err != nil || !fresh {
-				return err
-			}
-			return s.settle(ctx, tx, m.ID, ussdsms.Refused, ussdsms.Sent{}, silent, m.At)
-		}}, nil
-	})
+			return queue.Outcome{Write: func(ctx context.Context, tx sqldb.Querier) error {
+				res, err := tx.ExecContext(ctx, `UPDATE ussd_sms_received SET sealed = $1 WHERE id = $2`, []byte{}, in.ID)
+				if err != nil {
+					return fmt.Errorf("forget received text: %w", err)
+				}
+				if n, err := res.RowsAffected(); err != nil || n == 0 { // erased meanwhile
+					return err
+				}
+				m := ussdsms.Message{ID: "reply/" + in.ID, Kind: ussdsms.KindReply, Phone: in.Phone, Text: reply, At: s.cfg.Now()}
+				if silent == "" {
+					_, err = s.TellIn(ctx, tx, m)
+					return err
+				}
+				if fresh, err := s.add(ctx, tx, m, 1); err != nil || !fresh {
+					return err
+				}
+				return s.settle(ctx, tx, m.ID, ussdsms.Refused, ussdsms.Sent{}, silent, m.At)
+			}}, nil
+		})
 }
 
 // Trouble says why messages wait that the gateway did not take twice, or "".

@@ -1,4 +1,6 @@
-package cli
+// Package hookcli has the commands of who lets a program be told what happens
+// here: webhooks and their deliveries, over the routes of their owner.
+package hookcli
 
 import (
 	"cmp"
@@ -15,13 +17,11 @@ import (
 	"github.com/castalia-org/castalia/internal/service/webhook/webhookhttp"
 )
 
-func webhookCommand() command {
-	return command{
-		name:    "webhook",
-		args:    "add URL EVENT… | ls | test ID | log ID | replay ID EVENT | replay ID --since TIME | rotate ID | pause ID | resume ID | rm ID … [--server URL] [--key FILE]",
-		summary: "tell your own program what happens here", run: runWebhook,
-	}
-}
+// How the command is described.
+const (
+	Usage   = "add URL EVENT… | ls | test ID | log ID | replay ID EVENT | replay ID --since TIME | rotate ID | pause ID | resume ID | rm ID … [--server URL] [--key FILE]"
+	Summary = "tell your own program what happens here"
+)
 
 // webhookVerbs are the subcommands, with how many arguments each takes.
 var webhookVerbs = shell.Verbs[*hooks]{
@@ -36,7 +36,8 @@ var webhookVerbs = shell.Verbs[*hooks]{
 	"resume": {Least: 1, Most: 1, Run: (*hooks).resume},
 }
 
-func runWebhook(ctx context.Context, args []string, s shell.IO) error {
+// Run does what the arguments say.
+func Run(ctx context.Context, args []string, s shell.IO) error {
 	verb, err := webhookVerbs.Find(args)
 	if err != nil {
 		return err
@@ -81,7 +82,8 @@ func (h *hooks) say(format string, args ...any) { _, _ = fmt.Fprintf(h.io.Out, f
 
 func (h *hooks) add(ctx context.Context, args []string) error {
 	var made webhookhttp.MadeEndpoint
-	err := h.client.Do(ctx, http.MethodPost, webhookPath, webhookhttp.NewEndpoint{URL: args[0], Events: args[1:], Description: h.note}, &made)
+	err := h.client.Do(ctx, http.MethodPost, webhookPath,
+		webhookhttp.NewEndpoint{URL: args[0], Events: args[1:], Description: h.note}, &made)
 	if err != nil {
 		return err
 	}
@@ -97,20 +99,21 @@ func (h *hooks) list(ctx context.Context, _ []string) error {
 	}
 	w := tabwriter.NewWriter(h.io.Out, 0, 0, 2, ' ', 0)
 	for _, e := range all.Webhooks {
-		_, _ = fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", e.ID, e.Status, e.URL, strings.Join(e.Events, ","), printable(cmp.Or(e.Reason, e.Description)))
+		_, _ = fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", e.ID, e.Status, e.URL, strings.Join(e.Events, ","),
+			shell.Printable(cmp.Or(e.Reason, e.Description)))
 	}
 	return w.Flush()
 }
 
-// patience is how long test waits for the answer of the receiver.
-const patience = 15 * time.Second
+// answerLimit is how long test waits for the answer of the receiver.
+const answerLimit = 15 * time.Second
 
 func (h *hooks) test(ctx context.Context, args []string) error {
 	var on webhookhttp.Queued
 	if err := h.client.Do(ctx, http.MethodPost, webhookAt(args[0], "/test"), nil, &on); err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := context.WithTimeout(ctx, answerLimit)
 	defer cancel()
 	for {
 		page, err := h.page(ctx, args[0])
@@ -124,7 +127,7 @@ func (h *hooks) test(ctx context.Context, args []string) error {
 				h.say("%s: it answered %d after %d ms", d.Event, d.Status, d.TookMS)
 				return nil
 			default:
-				return fmt.Errorf("%s: %s; it is tried again", d.Event, printable(d.Error))
+				return fmt.Errorf("%s: %s; it is tried again", d.Event, shell.Printable(d.Error))
 			}
 		}
 		select {
@@ -145,7 +148,7 @@ func (h *hooks) log(ctx context.Context, args []string) error {
 	page, err := h.page(ctx, args[0])
 	w := tabwriter.NewWriter(h.io.Out, 0, 0, 2, ' ', 0)
 	for _, d := range page {
-		_, _ = fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%d tries\t%s\n", d.Created, d.Event, d.Type, d.State, d.Attempts, printable(d.Error))
+		_, _ = fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%d tries\t%s\n", d.Created, d.Event, d.Type, d.State, d.Attempts, shell.Printable(d.Error))
 	}
 	if err := w.Flush(); err != nil {
 		return err
