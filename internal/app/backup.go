@@ -29,8 +29,10 @@ func Backup(ctx context.Context, opt Options, to io.Writer, withKeys bool) (_ ar
 	if err := r.openBlobsBeside(ctx, s); err != nil {
 		return archive.Summary{}, err
 	}
-	place := archive.Place{DB: r.db, Blobs: r.blobs, Migrations: allMigrations(), Program: opt.Version,
-		Keys: map[string][]byte{}}
+	place := archive.Place{
+		DB: r.db, Blobs: r.blobs, Migrations: allMigrations(), Program: opt.Version,
+		Keys: map[string][]byte{},
+	}
 	if withKeys {
 		for _, secret := range keyring.SecretsOf(s) {
 			text, err := os.ReadFile(keyring.File(s, secret.Name))

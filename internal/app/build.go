@@ -40,8 +40,10 @@ func (a *App) build(ctx context.Context) error {
 	measure.Writes(a.res.metrics, a.pulse.Trouble)
 	a.parts = append(a.parts, part{
 		name: "app",
-		surfaces: []httpserver.Surface{a.healthSurface(), a.operatorSurface(),
-			profile.Surface(a.opt.Settings.Server.Profiling), console.Surface(a.getFeatures), pages},
+		surfaces: []httpserver.Surface{
+			a.healthSurface(), a.operatorSurface(),
+			profile.Surface(a.opt.Settings.Server.Profiling), console.Surface(a.getFeatures), pages,
+		},
 		workers: map[string]func(context.Context) error{
 			"limits": func(ctx context.Context) error { return a.limits.share(ctx, a.res.node, a.res.bus) },
 			"pulse":  a.pulse.Run,
@@ -65,8 +67,10 @@ func (a *App) build(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("build webhooks: %w", err)
 	}
-	a.parts = append(a.parts, part{name: "webhooks", writes: true, surfaces: []httpserver.Surface{hooks.Surface},
-		workers: hooks.Workers})
+	a.parts = append(a.parts, part{
+		name: "webhooks", writes: true, surfaces: []httpserver.Surface{hooks.Surface},
+		workers: hooks.Workers,
+	})
 	if err := a.buildServices(ctx, hooks); err != nil {
 		return err
 	}
@@ -96,8 +100,10 @@ func (a *App) buildServices(ctx context.Context, hooks *webhooks.Webhooks) (err 
 		if files, err = a.buildFiles(ctx); err != nil {
 			return fmt.Errorf("build filestore: %w", err)
 		}
-		a.parts = append(a.parts, files.part, part{name: "knowledge", writes: true, surfaces: files.knowledge.Surfaces,
-			workers: files.knowledge.Workers})
+		a.parts = append(a.parts, files.part, part{
+			name: "knowledge", writes: true, surfaces: files.knowledge.Surfaces,
+			workers: files.knowledge.Workers,
+		})
 	}
 	if a.serves("oracle") {
 		if talking, err = a.buildOracle(ctx, files, queries); err != nil {

@@ -331,8 +331,10 @@ func (w *world) many(t *testing.T) (folder string, ids []string) {
 
 // owners is a request of Alice for her files.
 func (w *world) owners(method, target, body string, header ...string) request {
-	return request{method: method, target: target,
-		body: body}.with(append(headers(identity.Files, w.tokens["alice files"]), header...)...)
+	return request{
+		method: method, target: target,
+		body: body,
+	}.with(append(headers(identity.Files, w.tokens["alice files"]), header...)...)
 }
 
 func quoted(ids []string) string { return `"` + strings.Join(ids, `","`) + `"` }
@@ -467,8 +469,10 @@ var longRows = []longRow{
 	}),
 	byTool("vfs_diff", 50, func(t *testing.T, w *world) map[string]any {
 		f := w.big(t)
-		w.alices(t, request{method: http.MethodPut, target: "/api/fs/files/" + f.ID, body: bigText + "oats\n",
-			header: []string{"Content-Type", "text/plain"}}, nil)
+		w.alices(t, request{
+			method: http.MethodPut, target: "/api/fs/files/" + f.ID, body: bigText + "oats\n",
+			header: []string{"Content-Type", "text/plain"},
+		}, nil)
 		return map[string]any{"path": f.Path}
 	}),
 	byTool("vfs_glob", 1, func(t *testing.T, w *world) map[string]any {

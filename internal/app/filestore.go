@@ -77,15 +77,19 @@ func (a *App) buildFiles(ctx context.Context) (*filesPart, error) {
 	}
 	p.part = part{
 		name: "filestore", writes: true,
-		surfaces: []httpserver.Surface{p.http, filestoredav.Surface(svc, filestoredav.Deps{
-			Authenticate: a.faces.Wrap(appkey.Files), Folders: folders, State: records,
-			Security: []string{appkeyhttp.SchemeBasic, appkeyhttp.SchemeKey},
-		}),
-			plainlinkhttp.Surface(svc, plainlinkhttp.Deps{Folders: folders, BaseURL: a.opt.Settings.Server.PublicURL.Reveal(),
-				Admit: a.standing}), ipfsgateway.Surface(svc, ipfsgateway.Deps{
+		surfaces: []httpserver.Surface{
+			p.http, filestoredav.Surface(svc, filestoredav.Deps{
+				Authenticate: a.faces.Wrap(appkey.Files), Folders: folders, State: records,
+				Security: []string{appkeyhttp.SchemeBasic, appkeyhttp.SchemeKey},
+			}),
+			plainlinkhttp.Surface(svc, plainlinkhttp.Deps{
+				Folders: folders, BaseURL: a.opt.Settings.Server.PublicURL.Reveal(),
+				Admit: a.standing,
+			}), ipfsgateway.Surface(svc, ipfsgateway.Deps{
 				Blocks: blockstore.New(svc, records), Authenticate: a.faces.WrapKeys(appkey.Files, a.authenticated(identity.Files)),
 				CORS: contenthttp.CORS(a.origins()),
-			})},
+			}),
+		},
 		workers: map[string]func(context.Context) error{
 			"index": search.New(svc).RunIndexer, "sweep": upkeep.New(svc).RunSweeper,
 			"wake": func(ctx context.Context) error { return wakeFiles(ctx, a.res.bus, svc) },

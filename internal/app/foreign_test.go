@@ -53,8 +53,10 @@ func TestEveryToolSaysWhoseWordsItReturns(t *testing.T) {
 		documents.specs = append(documents.specs, plugin.ToolSpec{Name: one.Name})
 	}
 	var all []plugin.Tool
-	for _, rt := range []*plugin.Runtime{{Files: files, Knowledge: documents},
-		{Files: offer{err: plugin.ErrNoDelegation}, Knowledge: offer{}}} {
+	for _, rt := range []*plugin.Runtime{
+		{Files: files, Knowledge: documents},
+		{Files: offer{err: plugin.ErrNoDelegation}, Knowledge: offer{}},
+	} {
 		for _, p := range ShippedPlugins() {
 			if has, ok := p.(plugin.ToolProvider); ok {
 				all = append(all, has.Tools()...)

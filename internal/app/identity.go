@@ -32,8 +32,10 @@ func (a *App) buildIdentity(ctx context.Context) (part, error) {
 		return part{}, err
 	}
 	a.identity, err = identity.New(
-		identity.Deps{Store: identitysql.New(a.res.db), Resolver: resolves, Hints: a.res.bus, Gate: a.limits.verify,
-			Door: a.access.door, Logger: a.opt.Log, Now: a.res.now},
+		identity.Deps{
+			Store: identitysql.New(a.res.db), Resolver: resolves, Hints: a.res.bus, Gate: a.limits.verify,
+			Door: a.access.door, Logger: a.opt.Log, Now: a.res.now,
+		},
 		identity.Config{
 			Signer: signer, EntityDID: s.OracleEntityDID, AuthMaxTTL: time.Duration(s.AuthMaxTTL) * time.Second,
 			MCPMaxTTL: s.MCPMaxTTL, RefuseBareDelegation: !s.BareDelegation,

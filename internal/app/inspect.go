@@ -20,6 +20,7 @@ func (a *App) buildInspect() part {
 // recordAct is asked by the server, which is made before there is a trail and answers
 // after it.
 func (a *App) recordAct(ctx context.Context, who httpserver.OperatorIdentity, act,
-	target string) (func(status int), error) {
+	target string,
+) (func(status int), error) {
 	return a.inspected.Record(ctx, who, act, target)
 }

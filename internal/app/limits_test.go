@@ -24,8 +24,12 @@ func TestOneCounterForTelephonesAndHealth(t *testing.T) {
 		got := w.send(t, request{method: method, target: target, from: from, may: []string{"text"}})
 		return got.Code, got.Header(), got.Body.String()
 	}
-	routes := [][2]string{{http.MethodGet, "/health"}, {http.MethodGet, "/"}, {http.MethodPost, "/api/ussd"},
-		{http.MethodGet, "/api/ussd/sessions"}}
+	routes := [][2]string{
+		{http.MethodGet, "/health"},
+		{http.MethodGet, "/"},
+		{http.MethodPost, "/api/ussd"},
+		{http.MethodGet, "/api/ussd/sessions"},
+	}
 	for i := range 100 {
 		if code, _, body := ask(routes[i%len(routes)][0], routes[i%len(routes)][1]); code == http.StatusTooManyRequests {
 			t.Fatalf("request %d: %s", i+1, body)
@@ -119,11 +123,18 @@ func TestLimitsOfAnonymousRoutes(t *testing.T) {
 		allowed int
 		asks    []request
 	}{
-		{5,
-			[]request{{method: http.MethodGet, target: "/public/id/x"},
-				{method: http.MethodHead, target: "/public/id/y", may: []string{"text"}}}},
-		{6, []request{{method: http.MethodGet, target: "/docs-json"}, {method: http.MethodGet, target: "/docs"},
-			{method: http.MethodGet, target: "/console/share", may: []string{"text"}}}},
+		{
+			5,
+			[]request{
+				{method: http.MethodGet, target: "/public/id/x"},
+				{method: http.MethodHead, target: "/public/id/y", may: []string{"text"}},
+			},
+		},
+		{6, []request{
+			{method: http.MethodGet, target: "/docs-json"},
+			{method: http.MethodGet, target: "/docs"},
+			{method: http.MethodGet, target: "/console/share", may: []string{"text"}},
+		}},
 		{4, []request{{method: http.MethodPost, target: "/api/revocations", body: `{"revocation":"x"}`}}},
 	} {
 		for i := range class.allowed + 4 {

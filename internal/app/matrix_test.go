@@ -257,8 +257,10 @@ func (w *world) worthless(t *testing.T, surface identity.Surface) []state {
 		{"another scheme", []string{"Authorization", "Basic YWxpY2U6cHc=", "X-Auth-Type", "ucan"}, missing},
 		{"garbage", headers(surface, "garbage"), says(ucan.Malformed)},
 		{"expired", headers(surface, mint(alice, w.DID(), identitytest.TTL(-time.Minute))), says(ucan.Expired)},
-		{"not yet valid", headers(surface, mint(alice, w.DID(), identitytest.NotBefore(time.Now().Add(time.Minute)))),
-			says(ucan.NotYetValid)},
+		{
+			"not yet valid", headers(surface, mint(alice, w.DID(), identitytest.NotBefore(time.Now().Add(time.Minute)))),
+			says(ucan.NotYetValid),
+		},
 		{"for another audience", headers(surface, mint(alice, mallory.DID)), says(ucan.WrongAudience)},
 		{"signed by another key", headers(surface, mint(mallory.As(alice.DID), w.DID())), says(ucan.InvalidSignature)},
 		{"revoked", headers(surface, good), says(ucan.Revoked)},
@@ -422,8 +424,10 @@ func (w *world) foreign(t *testing.T, row row, name string, r request, status in
 
 // A token for files opens what it names, and nothing beside.
 func (w *world) testFiles(t *testing.T) {
-	states := map[identity.Surface][]state{identity.Files: w.worthless(t, identity.Files),
-		identity.MCP: w.worthless(t, identity.MCP)}
+	states := map[identity.Surface][]state{
+		identity.Files: w.worthless(t, identity.Files),
+		identity.MCP:   w.worthless(t, identity.MCP),
+	}
 	files := func(from identitytest.Actor, can, home string) []string {
 		return headers(identity.Files, identitytest.Files(t, from, w.DID(), "", identitytest.Can(can, home)))
 	}

@@ -423,8 +423,10 @@ var (
 const readTool = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"vfs_read","arguments":{"path":"{path}"}}}`
 
 var fileRows = underFiles([]row{
-	{route: "POST /import", target: "/import?path=/none", body: "no archive",
-		header: []string{"Content-Type", "application/vnd.ipld.car"}, needs: "fs/write", owner: 400, other: 400, elsewhere: 400},
+	{
+		route: "POST /import", target: "/import?path=/none", body: "no archive",
+		header: []string{"Content-Type", "application/vnd.ipld.car"}, needs: "fs/write", owner: 400, other: 400, elsewhere: 400,
+	},
 	{route: "GET /files/{id}", target: "/files/{file}", needs: "fs/list", owner: 200, other: 404, elsewhere: 404},
 	{route: "GET /files/{id}/content", target: "/files/{file}/content", needs: "fs/read", owner: 200, other: 404, elsewhere: 404},
 	{route: "HEAD /files/{id}/content", target: "/files/{file}/content", needs: "fs/read", owner: 200, other: 404, elsewhere: 404},
@@ -478,8 +480,10 @@ var fileRows = underFiles([]row{
 	{route: "DELETE /upload/{id}", target: "/upload/{upload}", header: tus, needs: "fs/write", owner: 204, other: 404, elsewhere: 404},
 }, []row{
 	// A tool answers with 200 and says in the result what was refused.
-	{route: "POST /mcp", header: rpc, body: readTool, needs: "fs/list", owner: 200, other: 200, elsewhere: 200, cid: 200,
-		refusal: `"isError":true`},
+	{
+		route: "POST /mcp", header: rpc, body: readTool, needs: "fs/list", owner: 200, other: 200, elsewhere: 200, cid: 200,
+		refusal: `"isError":true`,
+	},
 	{route: "POST /mcp", header: rpc, body: "no JSON", needs: "fs/list", owner: 400, other: 400, elsewhere: 400, cid: 400},
 	{route: "POST /api/knowledge/collections", body: `{"name":"{new}","folder":"{new}","readers":"delegates"}`, needs: "fs/*", owner: 201, other: 201, elsewhere: 403},
 	{route: "GET /api/knowledge/collections", needs: "fs/list", owner: 200, other: 200, elsewhere: 200},

@@ -59,8 +59,10 @@ func (a *App) buildOracle(ctx context.Context, files *filesPart, queries *queryP
 		DB: a.res.db, Blobs: a.res.blobs, Outbox: a.res.outbox, Bus: a.res.bus, Leases: a.res.leases, Identity: a.identity,
 		Provider:     endpoints.InForce{Document: a.documents.Models},
 		Instructions: a.documents.Instructions.Value,
-		Oracle: oracle.Identity{Name: a.opt.Settings.Oracle.Name, DID: a.identity.DID(),
-			EntityDID: a.opt.Settings.Identity.OracleEntityDID},
+		Oracle: oracle.Identity{
+			Name: a.opt.Settings.Oracle.Name, DID: a.identity.DID(),
+			EntityDID: a.opt.Settings.Identity.OracleEntityDID,
+		},
 		Plugins: a.opt.Plugins, Features: features(a.opt.Settings),
 		Socket: func(owners oracle.SessionChecker) (oracle.Publisher, oracle.Dispatcher, error) {
 			gateway = oraclesocket.New(oraclesocket.Deps{
@@ -81,8 +83,10 @@ func (a *App) buildOracle(ctx context.Context, files *filesPart, queries *queryP
 		Measures: a.measures(), Budgets: a.keys, Admit: a.standing, Guesses: a.callerLimits(),
 		SealKey:     a.opt.Settings.Identity.OracleKey,
 		SessionGone: func(ctx context.Context, id string) { calls.SessionDeleted(ctx, id) },
-		Run: run.Config{Node: a.res.node, Retention: a.opt.Settings.Oracle.FrameRetention,
-			MaxRun: a.opt.Settings.Oracle.TurnTimeout, Patience: a.opt.Settings.Oracle.ApprovalTime},
+		Run: run.Config{
+			Node: a.res.node, Retention: a.opt.Settings.Oracle.FrameRetention,
+			MaxRun: a.opt.Settings.Oracle.TurnTimeout, Patience: a.opt.Settings.Oracle.ApprovalTime,
+		},
 		Turn: turn.Config{ApproveMCP: a.opt.Settings.Oracle.ApproveMCP}, Log: a.opt.Log, Metrics: a.res.metrics,
 		Now: a.res.now,
 	})

@@ -26,7 +26,8 @@ import (
 // buildUSSD makes the telephone gateway. Its menu asks the others, where this
 // node has them.
 func (a *App) buildUSSD(talking *oraclePart, queries *queryPart, files *filesPart,
-	hooks *webhooks.Webhooks) (part, error) {
+	hooks *webhooks.Webhooks,
+) (part, error) {
 	s := a.opt.Settings.USSD
 	keys, err := pinKeys(s)
 	if err != nil {
@@ -58,8 +59,10 @@ func (a *App) buildUSSD(talking *oraclePart, queries *queryPart, files *filesPar
 		cfg.GuideOnly = a.documents.Models.Value().GuideOnly()
 	}
 	if queries != nil {
-		cfg.LookUp = telephonekit.LookUp{Queries: queries.gateway,
-			Prefix: telephonekit.OwnPrefix(a.opt.Settings.Query.Prefixes)}
+		cfg.LookUp = telephonekit.LookUp{
+			Queries: queries.gateway,
+			Prefix:  telephonekit.OwnPrefix(a.opt.Settings.Query.Prefixes),
+		}
 	}
 	if files != nil {
 		cfg.Knowledge = telephonekit.NewKnowledge(files.knowledge.Service, files.knowledge.Inquiries, persons, a.opt.Log)
@@ -80,8 +83,10 @@ func (a *App) buildUSSD(talking *oraclePart, queries *queryPart, files *filesPar
 			ussdformhttp.Surface(store), texts.Surface,
 			ussdcounthttp.Surface(ussdcounthttp.Deps{Counts: svc.Counts, Totals: texts.Totals, Now: a.res.now}),
 			ussdpeoplehttp.Operators(people),
-			ussdpeoplehttp.Persons(ussdpeoplehttp.PersonDeps{People: people, Authenticate: a.authenticated(identity.Oracle),
-				CORS: a.openCORS()}),
+			ussdpeoplehttp.Persons(ussdpeoplehttp.PersonDeps{
+				People: people, Authenticate: a.authenticated(identity.Oracle),
+				CORS: a.openCORS(),
+			}),
 		},
 		workers: workers,
 		causes:  texts.Causes(),

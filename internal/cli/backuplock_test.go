@@ -56,10 +56,14 @@ func TestABackupIsEncryptedUnlessToldOtherwise(t *testing.T) {
 		wrong                 []string
 		wrongSays             string
 	}{
-		"recipient": {backup: []string{"--to", recipient}, restore: []string{"--identity", file("backup.key")},
-			wrong: []string{"--identity", file("other.key")}, wrongSays: "not encrypted for this key"},
-		"file": {backup: []string{"--to", "@" + file("recipients")},
-			restore: []string{"--identity", file("other.key"), "--identity", file("backup.key")}, wrongSays: "--identity"},
+		"recipient": {
+			backup: []string{"--to", recipient}, restore: []string{"--identity", file("backup.key")},
+			wrong: []string{"--identity", file("other.key")}, wrongSays: "not encrypted for this key",
+		},
+		"file": {
+			backup:  []string{"--to", "@" + file("recipients")},
+			restore: []string{"--identity", file("other.key"), "--identity", file("backup.key")}, wrongSays: "--identity",
+		},
 		"passphrase": {backupEnv: passphrase, restoreEnv: passphrase, wrongSays: "no terminal"},
 		"flag wins":  {backupEnv: passphrase, backup: []string{"--plain"}, wrongSays: ""},
 	} {

@@ -46,8 +46,12 @@ func TestConfigShowsWhereValuesComeFromAndHidesSecrets(t *testing.T) {
 	if code != 0 || strings.Contains(out, "hush") {
 		t.Fatalf("exit %d:\n%s", code, out)
 	}
-	for _, want := range [][]string{{"PORT", "4000", "environment"}, {"ORACLE_NAME", "Delphi", "flag"},
-		{"OPERATOR_TOKEN", "********", "environment"}, {"HOST", "default"}} {
+	for _, want := range [][]string{
+		{"PORT", "4000", "environment"},
+		{"ORACLE_NAME", "Delphi", "flag"},
+		{"OPERATOR_TOKEN", "********", "environment"},
+		{"HOST", "default"},
+	} {
 		found := false
 		for line := range strings.Lines(out) {
 			found = found || strings.Join(strings.Fields(line), " ") == strings.Join(want, " ")

@@ -200,8 +200,10 @@ func TestAnOpenDataFolderIsTightenedAtTheStart(t *testing.T) {
 	t.Parallel()
 	data := deployed(t)
 	key := filepath.Join(data, "keys", "FILES_MASTER_KEY")
-	for path, mode := range map[string]os.FileMode{data: 0o777, filepath.Join(data, "keys"): 0o755, key: 0o644,
-		filepath.Join(data, sqldb.FileName): 0o666} {
+	for path, mode := range map[string]os.FileMode{
+		data: 0o777, filepath.Join(data, "keys"): 0o755, key: 0o644,
+		filepath.Join(data, sqldb.FileName): 0o666,
+	} {
 		if err := os.Chmod(path, mode); err != nil {
 			t.Fatal(err)
 		}
@@ -210,8 +212,10 @@ func TestAnOpenDataFolderIsTightenedAtTheStart(t *testing.T) {
 	if !strings.Contains(s.err.String(), "others could reach the data folder") {
 		t.Errorf("nobody is told: %s", s.err)
 	}
-	for path, mode := range map[string]os.FileMode{data: 0o700, filepath.Join(data, "keys"): 0o700, key: 0o600,
-		filepath.Join(data, sqldb.FileName): 0o600} {
+	for path, mode := range map[string]os.FileMode{
+		data: 0o700, filepath.Join(data, "keys"): 0o700, key: 0o600,
+		filepath.Join(data, sqldb.FileName): 0o600,
+	} {
 		if info, err := os.Stat(path); err != nil || info.Mode().Perm() != mode {
 			t.Errorf("%s: %v, %v", path, info.Mode(), err)
 		}

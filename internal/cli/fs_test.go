@@ -63,8 +63,10 @@ func newShell(t *testing.T) shell {
 	w, who := filestoretest.Embedded(t), identitytest.New(t)
 	for _, surface := range []httpserver.Surface{
 		filestorehttp.Surface(w.Service,
-			filestorehttp.Deps{Folders: w.Folders, Import: carimport.New(w.Service, w.Folders, w.Store),
-				Authenticate: identityhttp.Wrap(who, identity.Files)}),
+			filestorehttp.Deps{
+				Folders: w.Folders, Import: carimport.New(w.Service, w.Folders, w.Store),
+				Authenticate: identityhttp.Wrap(who, identity.Files),
+			}),
 		filestoremcp.Surface(w.Service,
 			filestoremcp.Deps{Folders: w.Folders, Authenticate: identityhttp.Wrap(who, identity.MCP)}),
 		identityhttp.Surface(who, httpserver.CORSPolicy{}, nil),

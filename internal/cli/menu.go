@@ -199,7 +199,8 @@ func menuTest(ctx context.Context, files []string, menu string, limits ussdmenu.
 
 // playLocal plays one flow on a fresh service.
 func playLocal(ctx context.Context, file *ussdscript.File, flow ussdscript.Flow, menuFile, lists string,
-	limits ussdmenu.Limits) (err error) {
+	limits ussdmenu.Limits,
+) (err error) {
 	menus, err := readMenus(menuFile, limits)
 	if err != nil {
 		return err
@@ -223,8 +224,10 @@ func playLocal(ctx context.Context, file *ussdscript.File, flow ussdscript.Flow,
 	if err != nil {
 		return err
 	}
-	cfg := ussd.Config{Keys: keys, Menus: menus, Limits: limits, PINCost: ussdpin.Cost{Time: 1, MemoryKiB: 64},
-		Lists: ussdlist.NewFolder(lists, time.Now)}
+	cfg := ussd.Config{
+		Keys: keys, Menus: menus, Limits: limits, PINCost: ussdpin.Cost{Time: 1, MemoryKiB: 64},
+		Lists: ussdlist.NewFolder(lists, time.Now),
+	}
 	flow.Configure(&cfg)
 	svc, err := ussd.New(ussdsql.New(db), cfg)
 	if err != nil {

@@ -146,7 +146,8 @@ func (c operatorCall) remove(ctx context.Context, shelf *operatordoc.Shelf) erro
 
 // change makes a version that follows the newest.
 func (c operatorCall) change(ctx context.Context, shelf *operatordoc.Shelf,
-	do func(operatordoc.Change) (operatordoc.Version, error)) error {
+	do func(operatordoc.Change) (operatordoc.Version, error),
+) error {
 	now, err := shelf.Contents(ctx, c.rest[0])
 	if err != nil {
 		return err

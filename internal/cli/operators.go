@@ -90,7 +90,8 @@ func listOperators(ctx context.Context, b *operators.Book, s IO) error {
 }
 
 func changeOperators(ctx context.Context, b *operators.Book, s IO, verb string, dids []string,
-	as operators.Record) error {
+	as operators.Record,
+) error {
 	var errs []error
 	for _, did := range dids {
 		word := "has no role any more"

@@ -61,14 +61,18 @@ func runServe(ctx context.Context, args []string, s shell.IO) error {
 		runtime.GOMAXPROCS(runtime.GOMAXPROCS(0) + diskThreads)
 	}
 	recent := &telemetry.Recent{}
-	log := telemetry.NewLogger(s.Err, telemetry.Config{Level: settings.Server.LogLevel, Format: settings.Server.LogFormat,
-		Recent: recent})
+	log := telemetry.NewLogger(s.Err, telemetry.Config{
+		Level: settings.Server.LogLevel, Format: settings.Server.LogFormat,
+		Recent: recent,
+	})
 	var services []string
 	if *selected != "" {
 		services = strings.Split(*selected, ",")
 	}
-	program, err := app.New(ctx, app.Options{Settings: settings, Given: given, Services: services, Plugins: from.plugins,
-		Log: log, Recent: recent, Version: Version(), Getenv: s.Getenv, Documents: readsDocuments()})
+	program, err := app.New(ctx, app.Options{
+		Settings: settings, Given: given, Services: services, Plugins: from.plugins,
+		Log: log, Recent: recent, Version: Version(), Getenv: s.Getenv, Documents: readsDocuments(),
+	})
 	if err != nil {
 		if ctx.Err() != nil {
 			log.Info("stopped before it was up", slog.String("event", "serve.stopped_early"), slog.Any("reason", err))

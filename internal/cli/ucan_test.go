@@ -88,8 +88,11 @@ func TestTokenRoundTrip(t *testing.T) {
 		want verdict
 	}{
 		{"own statement", nil, verdict{Valid: true, Root: alice, CIDs: []string{"a", "b"}}},
-		{"asked below", []string{"--can", "fs/list", "--with", home + "/reports/x"},
-			verdict{Valid: true, Root: alice, CIDs: []string{"a", "b"}}},
+		{
+			"asked below",
+			[]string{"--can", "fs/list", "--with", home + "/reports/x"},
+			verdict{Valid: true, Root: alice, CIDs: []string{"a", "b"}},
+		},
 		{"asked beside", []string{"--can", "fs/read", "--with", home + "/secret"}, verdict{Reason: "resource_mismatch"}},
 		{"asked more", []string{"--can", "fs/write", "--with", home + "/reports"}, verdict{Reason: "ability_mismatch"}},
 		{"too late", []string{"--at", "4102444800"}, verdict{Reason: "expired"}},

@@ -49,10 +49,14 @@ func TestWhatADelegationHolds(t *testing.T) {
 		"a part of what was lent": {[]identitytest.Option{can("fs/read", clinic), proof(lent())}, []string{"alice/clinic fs/read false"}},
 		"passages alone":          {[]identitytest.Option{can("knowledge/read", clinic), proof(lent(can("knowledge/read", clinic)))}, []string{"alice/clinic knowledge/read false"}},
 		"more rights than lent":   {[]identitytest.Option{can("*", clinic), proof(lent(can("knowledge/read", clinic)))}, nil},
-		"one of two": {[]identitytest.Option{can("fs/read", all), can("fs/read", clinic),
-			proof(lent(can("fs/read", clinic)))}, []string{"alice/clinic fs/read false"}},
-		"some contents": {[]identitytest.Option{can("fs/read", clinic),
-			proof(lent(identitytest.CIDs("fs/read", clinic, "bafkreigh2akiscaildcqabsyg3dfr6chu3fgpregiymsck7e7aqa4s52zy")))}, []string{"alice/clinic fs/read true"}},
+		"one of two": {[]identitytest.Option{
+			can("fs/read", all), can("fs/read", clinic),
+			proof(lent(can("fs/read", clinic))),
+		}, []string{"alice/clinic fs/read false"}},
+		"some contents": {[]identitytest.Option{
+			can("fs/read", clinic),
+			proof(lent(identitytest.CIDs("fs/read", clinic, "bafkreigh2akiscaildcqabsyg3dfr6chu3fgpregiymsck7e7aqa4s52zy"))),
+		}, []string{"alice/clinic fs/read true"}},
 		"another ability":       {[]identitytest.Option{can("fs/list", clinic), proof(lent())}, nil},
 		"more than was lent":    {[]identitytest.Option{can("fs/read", all), proof(lent(can("fs/read", clinic)))}, nil},
 		"what nobody lent":      {[]identitytest.Option{can("fs/read", clinic)}, nil},

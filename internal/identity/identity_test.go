@@ -95,8 +95,10 @@ func TestOracleRefusesOtherStatements(t *testing.T) {
 		"other audience": {identitytest.Invocation(t, alice, bob.DID), "wrong_audience"},
 		"lives too long": {identitytest.Invocation(t, alice, s.DID(), identitytest.TTL(time.Hour)), "ttl_exceeds_max"},
 		"lives for ever": {identitytest.Invocation(t, alice, s.DID(), identitytest.Expires(time.Time{})), "no_expiry"},
-		"not yet": {identitytest.Invocation(t, alice, s.DID(), identitytest.NotBefore(time.Now().Add(time.Minute))),
-			"not_yet_valid"},
+		"not yet": {
+			identitytest.Invocation(t, alice, s.DID(), identitytest.NotBefore(time.Now().Add(time.Minute))),
+			"not_yet_valid",
+		},
 		"stapled nothing": {identitytest.Invocation(t, alice, s.DID(),
 			identitytest.Proof(identitytest.Delegation(t, bob, mallory.DID))), "broken_chain"},
 	}

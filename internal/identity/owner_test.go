@@ -148,12 +148,18 @@ func TestFilesRefusals(t *testing.T) {
 		"nothing":        {identity.Files, "", fault.Unauthenticated},
 		"garbage":        {identity.Files, "x", fault.Unauthenticated},
 		"other audience": {identity.Files, identitytest.Files(t, alice, bob.DID, "fs/read"), fault.Unauthenticated},
-		"expired": {identity.Files, identitytest.Files(t, alice, s.DID(), "fs/read", identitytest.TTL(-1)),
-			fault.Unauthenticated},
-		"two namespaces, none owned": {identity.Files,
-			identitytest.Files(t, alice, s.DID(), "", identitytest.Can("fs/read", bob.Home(""))), fault.Forbidden},
-		"mcp for a week": {identity.MCP,
-			identitytest.Files(t, alice, s.DID(), "fs/read", identitytest.TTL(7*24*3600e9)), fault.Unauthenticated},
+		"expired": {
+			identity.Files, identitytest.Files(t, alice, s.DID(), "fs/read", identitytest.TTL(-1)),
+			fault.Unauthenticated,
+		},
+		"two namespaces, none owned": {
+			identity.Files,
+			identitytest.Files(t, alice, s.DID(), "", identitytest.Can("fs/read", bob.Home(""))), fault.Forbidden,
+		},
+		"mcp for a week": {
+			identity.MCP,
+			identitytest.Files(t, alice, s.DID(), "fs/read", identitytest.TTL(7*24*3600e9)), fault.Unauthenticated,
+		},
 		"query for files only": {identity.Query, identitytest.Files(t, alice, s.DID(), "fs/read"), fault.Forbidden},
 	}
 	for name, test := range tests {

@@ -145,8 +145,10 @@ func TestInvocationIsUsedOnceInAnySpelling(t *testing.T) {
 	if err := s.UseInvocation(t.Context(), me, "files", "read", token); err != nil {
 		t.Fatal(err)
 	}
-	spellings := []string{token, strings.TrimRight(token, "="), " " + token,
-		strings.NewReplacer("+", "-", "/", "_").Replace(token)}
+	spellings := []string{
+		token, strings.TrimRight(token, "="), " " + token,
+		strings.NewReplacer("+", "-", "/", "_").Replace(token),
+	}
 	for _, label := range identitytest.Labels() {
 		spellings = append(spellings, identitytest.Relabel(t, token, label))
 	}

@@ -39,8 +39,10 @@ func TestRemote(t *testing.T) {
 		seen.URL.EscapedPath() != "/base/a%2Fb" || seen.Header.Get("Authorization") != "Bearer x" {
 		t.Errorf("%v %q %s", err, out, seen.URL)
 	}
-	for do, status := range map[string]int{"redirect": http.StatusFound, "busy": http.StatusTooManyRequests, "large": 0,
-		"nonsense": 0} {
+	for do, status := range map[string]int{
+		"redirect": http.StatusFound, "busy": http.StatusTooManyRequests, "large": 0,
+		"nonsense": 0,
+	} {
 		err := r.Do(t.Context(), Call{Method: http.MethodGet, Query: url.Values{"do": {do}}}, &out)
 		e, ok := errors.AsType[*StatusError](err)
 		if err == nil || ok != (status != 0) || ok && e.Status != status || do == "busy" && e.RetryAfter != 7*time.Second ||

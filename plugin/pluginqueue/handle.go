@@ -53,7 +53,8 @@ type Finish func(ctx context.Context, tx plugin.Tx) error
 // buries it, any other counts as a failed try. Handle's own error is trouble with
 // the store; the item then comes back by itself.
 func (q *Queue) Handle(ctx context.Context, it Item,
-	fn func(ctx context.Context, it Item) (Finish, error)) (Outcome, error) {
+	fn func(ctx context.Context, it Item) (Finish, error),
+) (Outcome, error) {
 	finish, err := q.renewing(ctx, it, fn)
 	if ctx.Err() != nil { // the program stops: the next worker need not wait for the lease
 		last, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
@@ -97,7 +98,8 @@ func ignoreLost(err error) error {
 
 // renewing runs fn while the item is renewed in time.
 func (q *Queue) renewing(ctx context.Context, it Item,
-	fn func(ctx context.Context, it Item) (Finish, error)) (Finish, error) {
+	fn func(ctx context.Context, it Item) (Finish, error),
+) (Finish, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	var renewal sync.WaitGroup
 	defer renewal.Wait()
@@ -134,7 +136,8 @@ func (q *Queue) renewing(ctx context.Context, it Item,
 // safely makes a panic of fn a failed try: the goroutines of Work are nobody
 // else's to guard.
 func safely(ctx context.Context, it Item,
-	fn func(ctx context.Context, it Item) (Finish, error)) (finish Finish, err error) {
+	fn func(ctx context.Context, it Item) (Finish, error),
+) (finish Finish, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			finish, err = nil, fmt.Errorf("panic: %v", p)

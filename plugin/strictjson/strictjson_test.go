@@ -194,8 +194,10 @@ func slowDuplicate(t *testing.T, text []byte) bool {
 		}
 		switch token {
 		case json.Delim('{'), json.Delim('['):
-			stack = append(stack, &open{object: token == json.Delim('{'), name: token == json.Delim('{'),
-				seen: map[string]bool{}})
+			stack = append(stack, &open{
+				object: token == json.Delim('{'), name: token == json.Delim('{'),
+				seen: map[string]bool{},
+			})
 			continue
 		case json.Delim('}'), json.Delim(']'):
 			stack = stack[:len(stack)-1]

@@ -132,8 +132,10 @@ type counted struct{ writes, reads, accounts, attempts, turns, grants, notes, th
 
 func (b *book) count() (n counted) {
 	b.write(func(e *Evidence) {
-		n = counted{len(e.Writes), len(e.Reads), len(e.Accounts), len(e.Attempts), len(e.Turns), len(e.Grants), len(e.Notes),
-			len(e.Things), len(b.lent)}
+		n = counted{
+			len(e.Writes), len(e.Reads), len(e.Accounts), len(e.Attempts), len(e.Turns), len(e.Grants), len(e.Notes),
+			len(e.Things), len(b.lent),
+		}
 	})
 	return n
 }

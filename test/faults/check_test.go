@@ -24,8 +24,10 @@ func sound() Evidence {
 			{Path: "/a", Versions: []Version{{"three", "three"}, {"one", "one"}}},
 			{Path: "/b", Versions: []Version{{"y", "y"}, {"x", "x"}}},
 		},
-		Accounts: []Account{{ID: "C1", Told: Acknowledged, There: true, Failures: 2},
-			{ID: "C2", Told: Acknowledged, There: true, Failures: 5, Locked: true}},
+		Accounts: []Account{
+			{ID: "C1", Told: Acknowledged, There: true, Failures: 2},
+			{ID: "C2", Told: Acknowledged, There: true, Failures: 5, Locked: true},
+		},
 		Attempts: []Attempt{
 			{Account: "C1", Told: Acknowledged},
 			{Account: "C1", Right: true, Told: Acknowledged},
@@ -42,34 +44,53 @@ func sound() Evidence {
 			{Session: "s", Message: "lost", Told: Unknown},
 			{Session: "s", Message: "again", Run: "r2", Told: Acknowledged, Frames: slices.Clone(frames[:2])},
 		},
-		Runs: []Run{{ID: "r1", Session: "s", Status: "finished", Frames: frames},
-			{ID: "r2", Session: "s", Status: "aborted", Frames: frames}},
+		Runs: []Run{
+			{ID: "r1", Session: "s", Status: "finished", Frames: frames},
+			{ID: "r2", Session: "s", Status: "aborted", Frames: frames},
+		},
 		Talks: []Talk{{Session: "s", Messages: []Message{
 			{"human", "hello"}, {"ai", Answer("hello")}, {"human", "again"},
 		}}},
-		Calls: []Call{{Session: "s", ID: "c1", Page: "p", Number: "1"}, {Session: "s", ID: "c2", Page: "p", Number: "2"},
-			{Session: "t", ID: "c3", Page: "q", Number: "1"}},
+		Calls: []Call{
+			{Session: "s", ID: "c1", Page: "p", Number: "1"},
+			{Session: "s", ID: "c2", Page: "p", Number: "2"},
+			{Session: "t", ID: "c3", Page: "q", Number: "1"},
+		},
 		Grants: []Grant{{"did:a", 100, Acknowledged}, {"did:a", 50, Unknown}, {"did:a", 10, Refused}},
-		Ledger: []Balance{{DID: "did:a", Granted: 150, Available: 90, Held: 20, Spent: 40, Owed: 3, EntriesGranted: 150,
-			EntriesSpent: 43, Holds: 20, Uses: 2, Settled: 2}},
+		Ledger: []Balance{{
+			DID: "did:a", Granted: 150, Available: 90, Held: 20, Spent: 40, Owed: 3, EntriesGranted: 150,
+			EntriesSpent: 43, Holds: 20, Uses: 2, Settled: 2,
+		}},
 		Notes: []Note{{"did:a", "it rains", Acknowledged}, {"did:a", "it snows", Unknown}, {"did:a", "it hails", Refused}},
 		Kept:  map[string][]string{"did:a": {"it rains"}},
 		Things: []Thing{
-			{CID: "k", Path: "/1", Changes: []Change{{To: "/2", Told: Acknowledged}, {To: "", Told: Acknowledged},
-				{To: "/3", Told: Refused}}, Found: []Place{{"", "k"}}},
-			{CID: "l", Path: "/4", Changes: []Change{{To: "/5", Told: Refused, Status: 423}, {To: "/6", Told: Acknowledged},
-				{To: "/7", Told: Unknown}}, Found: []Place{{"/6", "l"}}},
+			{CID: "k", Path: "/1", Changes: []Change{
+				{To: "/2", Told: Acknowledged},
+				{To: "", Told: Acknowledged},
+				{To: "/3", Told: Refused},
+			}, Found: []Place{{"", "k"}}},
+			{CID: "l", Path: "/4", Changes: []Change{
+				{To: "/5", Told: Refused, Status: 423},
+				{To: "/6", Told: Acknowledged},
+				{To: "/7", Told: Unknown},
+			}, Found: []Place{{"/6", "l"}}},
 		},
 		Loans: []Loan{
 			{Name: "token", Back: Acknowledged, Uses: []Use{
-				{Lent, Acknowledged, 200}, {Lent, Refused, 0}, {Lent, Unknown, 503}, {TakenBack, Refused, 401},
-				{TakenBack, Unknown, 503}, {Healed, Refused, 401},
+				{Lent, Acknowledged, 200},
+				{Lent, Refused, 0},
+				{Lent, Unknown, 503},
+				{TakenBack, Refused, 401},
+				{TakenBack, Unknown, 503},
+				{Healed, Refused, 401},
 			}},
 			{Name: "link", Most: 3, Counted: 2, Back: Refused, Uses: []Use{
 				{Lent, Acknowledged, 200}, {Lent, Unknown, 0}, {Healed, Acknowledged, 200},
 			}},
-			{Name: "used up", Most: 1, Counted: 1, Back: Unknown,
-				Uses: []Use{{Lent, Acknowledged, 200}, {Lent, Refused, 403}, {Healed, Refused, 403}}},
+			{
+				Name: "used up", Most: 1, Counted: 1, Back: Unknown,
+				Uses: []Use{{Lent, Acknowledged, 200}, {Lent, Refused, 403}, {Healed, Refused, 403}},
+			},
 		},
 	}
 }

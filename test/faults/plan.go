@@ -35,8 +35,10 @@ const (
 )
 
 // ofNode are the faults that strike one node.
-var ofNode = []Fault{Kill, Pause, CutDatabase, CutObjects, CutBus, CutPeers, CutClients, Unplug, SlowLine, Clock,
-	FullNode}
+var ofNode = []Fault{
+	Kill, Pause, CutDatabase, CutObjects, CutBus, CutPeers, CutClients, Unplug, SlowLine, Clock,
+	FullNode,
+}
 
 // Lonely are the faults of a node that is alone.
 var Lonely = []Fault{Kill, Pause, CutClients, Unplug, SlowLine, Clock, FullNode}

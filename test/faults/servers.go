@@ -64,8 +64,10 @@ func (w *World) newCluster(host string) (*cluster, error) {
 	if err := w.stage.disk(w.disks[host], diskSize); err != nil {
 		return nil, err
 	}
-	c := &cluster{bin: bin, host: host, data: filepath.Join(w.disks[host], "cluster"),
-		sockets: filepath.Join(w.dir, "sockets-"+host)}
+	c := &cluster{
+		bin: bin, host: host, data: filepath.Join(w.disks[host], "cluster"),
+		sockets: filepath.Join(w.dir, "sockets-"+host),
+	}
 	return c, w.stage.do(host, func() error {
 		for _, dir := range []string{c.data, c.sockets} {
 			if err := os.Mkdir(dir, 0o700); err != nil {
@@ -177,8 +179,10 @@ func (w *World) s3(ctx context.Context) (*process, error) {
 		return nil, err
 	}
 	root := filepath.Join(w.disks[objects], "root")
-	args := []string{"--port", net.JoinHostPort(w.stage.hosts[objects], objectPort), "--iam-dir",
-		filepath.Join(w.disks[objects], "iam"), "--quiet", "posix"}
+	args := []string{
+		"--port", net.JoinHostPort(w.stage.hosts[objects], objectPort), "--iam-dir",
+		filepath.Join(w.disks[objects], "iam"), "--quiet", "posix",
+	}
 	err = w.stage.do(objects, func() error {
 		for _, dir := range []string{"root", "root/" + bucket, "iam", "attributes"} {
 			if err := os.Mkdir(filepath.Join(w.disks[objects], dir), 0o700); err != nil {

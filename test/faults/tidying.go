@@ -100,7 +100,8 @@ func (d *tidier) finish() {
 // repeat sends a request that has a key until somebody answers: the key makes
 // sure that it counts once, however often it arrives.
 func (c *crowd) repeat(ctx context.Context, who, what string,
-	send func(node int) (reply, Told, error)) (r reply, fate Told, status int) {
+	send func(node int) (reply, Told, error),
+) (r reply, fate Told, status int) {
 	fate = Refused
 	for try := 0; try < 5 && ctx.Err() == nil; try++ {
 		var told Told

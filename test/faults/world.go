@@ -215,7 +215,8 @@ type reply struct {
 // success is a promise, one of refusal too; all else is unknown, unless the
 // request never left.
 func (w *World) ask(ctx context.Context, node int, method, path string, header http.Header,
-	body io.Reader) (reply, Told, error) {
+	body io.Reader,
+) (reply, Told, error) {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
 	request, err := http.NewRequestWithContext(ctx, method, w.url(node)+path, body)

@@ -57,8 +57,10 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	}
 	var embedder knowledge.Embedder
 	if *address != "" {
-		if embedder, err = knowledgeembed.New(knowledgeembed.Config{BaseURL: *address, Model: *model,
-			Key: os.Getenv("EMBEDDINGS_KEY")}); err != nil {
+		if embedder, err = knowledgeembed.New(knowledgeembed.Config{
+			BaseURL: *address, Model: *model,
+			Key: os.Getenv("EMBEDDINGS_KEY"),
+		}); err != nil {
 			return err
 		}
 	}

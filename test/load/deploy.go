@@ -218,8 +218,10 @@ func (p *place) node(ctx context.Context, i int, binary string, env []string) er
 	if _, err := localchain.Import(ctx, filepath.Join(data, localchain.SeedFile), seed); err != nil {
 		return fmt.Errorf("seed the chain: %w", err)
 	}
-	n := &node{name: fmt.Sprintf("node %d", i), binary: binary, env: env, dir: p.dir,
-		log: filepath.Join(p.dir, fmt.Sprintf("node-%d.log", i))}
+	n := &node{
+		name: fmt.Sprintf("node %d", i), binary: binary, env: env, dir: p.dir,
+		log: filepath.Join(p.dir, fmt.Sprintf("node-%d.log", i)),
+	}
 	if err := n.begin(ctx); err != nil {
 		return err
 	}

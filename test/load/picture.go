@@ -152,8 +152,10 @@ func drawRun(r *results) []byte {
 	for _, p := range r.Processes {
 		y += 20
 		c.text(20, y, "", "%s", p.Name)
-		for i, text := range []string{fmt.Sprintf("%.1f", p.CPU), fmt.Sprintf("%.2f", p.Cores),
-			fmt.Sprintf("%.0f", float64(p.PeakRSS)/(1<<20))} {
+		for i, text := range []string{
+			fmt.Sprintf("%.1f", p.CPU), fmt.Sprintf("%.2f", p.Cores),
+			fmt.Sprintf("%.0f", float64(p.PeakRSS)/(1<<20)),
+		} {
 			c.text(float64(left+120+i*80), y, "small num", "%s", text)
 		}
 	}

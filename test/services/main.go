@@ -112,7 +112,8 @@ type server struct {
 
 // launch starts the process and waits until ready says so.
 func launch(ctx context.Context, cmd *exec.Cmd, ask os.Signal, log string,
-	ready func(context.Context) error) (*server, error) {
+	ready func(context.Context) error,
+) (*server, error) {
 	out, err := os.Create(log)
 	if err != nil {
 		return nil, err

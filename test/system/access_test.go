@@ -78,8 +78,10 @@ func (g guest) inside(t *testing.T, w *World) {
 }
 
 func asGatekeeper(method, path, body string) Call {
-	return Call{Method: method, Path: path, Body: body,
-		Header: http.Header{"Authorization": {"Bearer " + gatekeeper}, "Content-Type": {"application/json"}}}
+	return Call{
+		Method: method, Path: path, Body: body,
+		Header: http.Header{"Authorization": {"Bearer " + gatekeeper}, "Content-Type": {"application/json"}},
+	}
 }
 
 type invitation struct {

@@ -44,15 +44,19 @@ func TestArchivesAndBlocksOnAnyNode(t *testing.T) {
 		key := davKey.FindString(castalia(w.Node(0), "key", "app", "--for", "ipfs", "--can", "files:/b", "--days", "1"))
 		block := func(n *system.Node) system.Reply {
 			second := cidOf(t, content[cid.LeafSize:2*cid.LeafSize])
-			return n.Do(t, system.Call{Method: http.MethodGet, Path: "/ipfs/" + second.String() + "?format=raw",
-				Header: http.Header{"Authorization": {"Bearer " + key}}})
+			return n.Do(t, system.Call{
+				Method: http.MethodGet, Path: "/ipfs/" + second.String() + "?format=raw",
+				Header: http.Header{"Authorization": {"Bearer " + key}},
+			})
 		}
 		for i, n := range w.Nodes {
 			if got := block(n); got.Status != http.StatusOK || !bytes.Equal(got.Body, content[cid.LeafSize:2*cid.LeafSize]) {
 				t.Errorf("a leaf at node %d: %d", i, got.Status)
 			}
-			whole := n.Do(t, system.Call{Method: http.MethodGet, Path: "/ipfs/" + cidOf(t, content).String() + "?format=car",
-				Header: http.Header{"Authorization": {"Bearer " + key}}})
+			whole := n.Do(t, system.Call{
+				Method: http.MethodGet, Path: "/ipfs/" + cidOf(t, content).String() + "?format=car",
+				Header: http.Header{"Authorization": {"Bearer " + key}},
+			})
 			if a, err := car.Read(string(whole.Body), 100); err != nil || len(a.Blocks) != 4 {
 				t.Errorf("the file at node %d: %d %v", i, whole.Status, err)
 			}

@@ -20,8 +20,10 @@ import (
 // files is a client of one node, as somebody with a key.
 func files(t testing.TB, n *system.Node, who did.Signer) *filestoreclient.Client {
 	t.Helper()
-	c, err := filestoreclient.New(filestoreclient.Config{Server: n.URL, Signer: who,
-		HTTP: &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}})
+	c, err := filestoreclient.New(filestoreclient.Config{
+		Server: n.URL, Signer: who,
+		HTTP: &http.Client{Transport: &http.Transport{DisableKeepAlives: true}},
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -54,8 +56,10 @@ func TestFilesOnAnyNode(t *testing.T) {
 		large := randomBytes(9<<20, 1)
 		want := cidOf(t, large)
 		if _, err := files(t, w.Node(0), who).Upload(t.Context(),
-			filestoreclient.Upload{Path: "/big", Size: int64(len(large)), Source: bytes.NewReader(large),
-				Want: want}); err != nil {
+			filestoreclient.Upload{
+				Path: "/big", Size: int64(len(large)), Source: bytes.NewReader(large),
+				Want: want,
+			}); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := files(t, w.Node(1), who).Put(t.Context(), "/small", "text/plain", strings.NewReader("small"), 5,

@@ -65,8 +65,10 @@ func TestSuggestionsOfTheFirstScreen(t *testing.T) {
 				case "action_call":
 					e.page.Emit("action_call_result", map[string]any{"toolCallId": e.arg["toolCallId"], "sessionId": c.session, "result": "The chart is on the page, with 2 values."})
 				case "browser_tool_call":
-					e.page.Emit("tool_result", map[string]any{"toolCallId": e.arg["toolCallId"], "sessionId": c.session,
-						"result": map[string]string{"before": "auto", "now": "dark"}})
+					e.page.Emit("tool_result", map[string]any{
+						"toolCallId": e.arg["toolCallId"], "sessionId": c.session,
+						"result": map[string]string{"before": "auto", "now": "dark"},
+					})
 				default:
 					continue
 				}
@@ -76,8 +78,10 @@ func TestSuggestionsOfTheFirstScreen(t *testing.T) {
 				t.Errorf("%s: %s", text, said)
 			}
 		}
-		for name, test := range map[string]func(*testing.T, *World){"Allow": allowed, "Not now": declined,
-			"without a page": unasked, "the delegation is there first": overtaken} {
+		for name, test := range map[string]func(*testing.T, *World){
+			"Allow": allowed, "Not now": declined,
+			"without a page": unasked, "the delegation is there first": overtaken,
+		} {
 			t.Run(name, func(t *testing.T) { test(t, w) })
 		}
 	})

@@ -181,7 +181,8 @@ type stream struct {
 
 // openStream sends a request whose answer is read as it comes.
 func (c *chatter) openStream(ctx context.Context, n *Node, method, path, body string,
-	header ...string) (*stream, error) {
+	header ...string,
+) (*stream, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	request, err := http.NewRequestWithContext(ctx, method, n.URL+path, strings.NewReader(body))
 	if err != nil {

@@ -192,8 +192,10 @@ func pageComponents(t *testing.T, w *World) {
 			case kind.call:
 				e.page.Emit(kind.result, map[string]any{
 					"toolCallId": e.arg["toolCallId"], "sessionId": c.session,
-					"result": map[string]any{"component": map[string]any{"name": "Chart", "args": map[string]any{"bars": []int{3, 4}}},
-						"said": "drawn"},
+					"result": map[string]any{
+						"component": map[string]any{"name": "Chart", "args": map[string]any{"bars": []int{3, 4}}},
+						"said":      "drawn",
+					},
 				})
 			case "render_component":
 				if e.arg["componentName"] != "Chart" || e.arg["sessionId"] != c.session || e.arg["eventId"] == nil {

@@ -108,8 +108,10 @@ func TestAPageFollowsItsSessionOnAnyNode(t *testing.T) {
 						if diff := cmp.Diff(map[string]any{"n": 21.0}, e.arg["args"]); diff != "" {
 							t.Errorf("args (-want +got):\n%s", diff)
 						}
-						e.page.Emit(kind.result, map[string]any{"toolCallId": e.arg["toolCallId"], "sessionId": alice.session,
-							"result": map[string]any{"doubled": 42}})
+						e.page.Emit(kind.result, map[string]any{
+							"toolCallId": e.arg["toolCallId"], "sessionId": alice.session,
+							"result": map[string]any{"doubled": 42},
+						})
 					case e.name == "message_cache_invalidation" && e.arg["title"] != nil:
 						if e.arg["eventName"] != nil || e.arg["sessionId"] != alice.session {
 							t.Errorf("a title is not told bare: %v", e.arg)

@@ -97,8 +97,10 @@ var gateways = []gateway{
 			map[string]any{"sessionId": session, "serviceCode": "*2233*" + pinSecond + "#", "phoneNumber": phone, "text": text})
 	}},
 	{"africastalking", true, func(n *system.Node, session, phone, _, text string, _ int) (string, error) {
-		v := url.Values{"sessionId": {session}, "serviceCode": {"*2233*2*1*" + pinFirst + "#"}, "phoneNumber": {phone},
-			"networkCode": {"63902"}, "text": {text}}
+		v := url.Values{
+			"sessionId": {session}, "serviceCode": {"*2233*2*1*" + pinFirst + "#"}, "phoneNumber": {phone},
+			"networkCode": {"63902"}, "text": {text},
+		}
 		return post(n, http.MethodPost, "/api/ussd/africastalking", form, v.Encode())
 	}},
 	{"hubtel", true, func(n *system.Node, session, phone, input, _ string, hop int) (string, error) {

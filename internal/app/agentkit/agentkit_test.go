@@ -464,7 +464,8 @@ func TestApprovalsElsewhere(t *testing.T) {
 	s, p := posting(t, func(d *oraclekit.Deps) { d.AgentWait, d.BaseURL = 100*time.Millisecond, "https://oracle.example/" })
 	_, key := appkeytest.Make(t, s.keys, alice, "agent", appkeytest.For(alice, appkey.Oracle))
 	asked := &mcp.ClientOptions{ElicitationHandler: func(_ context.Context,
-		r *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+		r *mcp.ElicitRequest,
+	) (*mcp.ElicitResult, error) {
 		t.Errorf("asked: %s", r.Params.Message)
 		return &mcp.ElicitResult{Action: "accept", Content: map[string]any{"decision": "approve"}}, nil
 	}}

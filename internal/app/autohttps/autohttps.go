@@ -98,8 +98,10 @@ func New(cfg Config) (*HTTPS, error) {
 	h.cache = &cache{seal: sealing.Sealer{Key: cfg.Key, Purpose: "https"}, held: h.holds}
 	h.manager = &autocert.Manager{
 		Prompt: autocert.AcceptTOS, Cache: h.cache, HostPolicy: autocert.HostWhitelist(cfg.Domains...), Email: cfg.Email,
-		Client: &acme.Client{DirectoryURL: cfg.Directory,
-			HTTPClient: &http.Client{Transport: transport, Timeout: requestLimit}, UserAgent: "castalia"},
+		Client: &acme.Client{
+			DirectoryURL: cfg.Directory,
+			HTTPClient:   &http.Client{Transport: transport, Timeout: requestLimit}, UserAgent: "castalia",
+		},
 	}
 	h.challenge = h.manager.HTTPHandler(http.NotFoundHandler())
 	return h, nil
@@ -171,8 +173,10 @@ func (h *HTTPS) isKnown(name string) bool {
 
 // transport carries requests to the authority, while this node has the lease.
 func (h *HTTPS) transport() (http.RoundTripper, error) {
-	base := &http.Transport{Proxy: http.ProxyFromEnvironment, TLSHandshakeTimeout: 10 * time.Second,
-		ForceAttemptHTTP2: true, IdleConnTimeout: time.Minute}
+	base := &http.Transport{
+		Proxy: http.ProxyFromEnvironment, TLSHandshakeTimeout: 10 * time.Second,
+		ForceAttemptHTTP2: true, IdleConnTimeout: time.Minute,
+	}
 	if h.cfg.CAFile != "" {
 		pem, err := os.ReadFile(h.cfg.CAFile)
 		if err != nil {

@@ -29,8 +29,10 @@ import (
 
 func newHTTPS(t *testing.T) *HTTPS {
 	t.Helper()
-	h, err := New(Config{Domains: []string{"a.example", "b.example"}, Port: 443, Key: bytes.Repeat([]byte{1}, 32),
-		Log: slog.New(slog.DiscardHandler)})
+	h, err := New(Config{
+		Domains: []string{"a.example", "b.example"}, Port: 443, Key: bytes.Repeat([]byte{1}, 32),
+		Log: slog.New(slog.DiscardHandler),
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -187,8 +189,10 @@ func TestStrangersOrderNothing(t *testing.T) {
 		}))
 		t.Cleanup(authority.Close)
 		db := sqldbtest.Migrate(t, open(t), Migrations())
-		h, err := New(Config{Domains: []string{"a.example"}, Directory: authority.URL, Key: bytes.Repeat([]byte{1}, 32),
-			Log: slog.New(slog.DiscardHandler)})
+		h, err := New(Config{
+			Domains: []string{"a.example"}, Directory: authority.URL, Key: bytes.Repeat([]byte{1}, 32),
+			Log: slog.New(slog.DiscardHandler),
+		})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -226,8 +230,10 @@ func TestClientsOfOldGetTheOneCertificate(t *testing.T) {
 		if err := h.cache.Put(t.Context(), "a.example", certificateUntil(t, time.Now().Add(90*24*time.Hour))); err != nil {
 			t.Fatal(err)
 		}
-		got, err := h.certificate(&tls.ClientHelloInfo{ServerName: "a.example",
-			CipherSuites: []uint16{tls.TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256}})
+		got, err := h.certificate(&tls.ClientHelloInfo{
+			ServerName:   "a.example",
+			CipherSuites: []uint16{tls.TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256},
+		})
 		if err != nil || got.Leaf == nil || got.Leaf.DNSNames[0] != "a.example" {
 			t.Errorf("%+v %v", got, err)
 		}
@@ -241,8 +247,10 @@ func certificateUntil(t *testing.T, end time.Time) []byte {
 	if err != nil {
 		t.Fatal(err)
 	}
-	form := &x509.Certificate{SerialNumber: big.NewInt(1), DNSNames: []string{"a.example"},
-		NotBefore: end.Add(-365 * 24 * time.Hour), NotAfter: end}
+	form := &x509.Certificate{
+		SerialNumber: big.NewInt(1), DNSNames: []string{"a.example"},
+		NotBefore: end.Add(-365 * 24 * time.Hour), NotAfter: end,
+	}
 	certificate, err := x509.CreateCertificate(rand.Reader, form, form, key.Public(), key)
 	if err != nil {
 		t.Fatal(err)

@@ -111,8 +111,10 @@ func New(ctx context.Context, d Deps) (_ *Lines, err error) {
 		Node: d.Node, OracleName: d.OracleName, MaxLength: s.MaxLength, PerUser: s.PerUser, PerNode: s.PerNode,
 	})
 	d.Gateway.TakeCalls(l.Service)
-	l.Surface = d.Oracle.Gated(callhttp.Surface(callhttp.Deps{Calls: l.Service, Authenticate: d.Authenticate,
-		CORS: d.CORS}))
+	l.Surface = d.Oracle.Gated(callhttp.Surface(callhttp.Deps{
+		Calls: l.Service, Authenticate: d.Authenticate,
+		CORS: d.CORS,
+	}))
 	m := d.Metrics
 	m.GaugeFunc("calls", "Live calls on this node.", func() float64 { return float64(l.Stats().Live) })
 	m.CounterFunc("call_utterances_total", "Times that callers said something.", func() float64 { return float64(l.Stats().Utterances) })
@@ -123,16 +125,20 @@ func New(ctx context.Context, d Deps) (_ *Lines, err error) {
 // speech adds the services that understand and speak, where they are given.
 func speech(d *call.Deps, s config.Calls) error {
 	if s.HearURL.Given() {
-		hearing, err := callspeech.New(callspeech.Config{BaseURL: s.HearURL.Reveal(), Key: s.SpeechKey.Reveal(),
-			Model: s.HearModel})
+		hearing, err := callspeech.New(callspeech.Config{
+			BaseURL: s.HearURL.Reveal(), Key: s.SpeechKey.Reveal(),
+			Model: s.HearModel,
+		})
 		if err != nil {
 			return fmt.Errorf("SPEECH_TO_TEXT_URL: %w", err)
 		}
 		d.Hearing = hearing
 	}
 	if s.VoiceURL.Given() {
-		voice, err := callspeech.New(callspeech.Config{BaseURL: s.VoiceURL.Reveal(), Key: s.SpeechKey.Reveal(),
-			Model: s.VoiceModel, Voice: s.Voice})
+		voice, err := callspeech.New(callspeech.Config{
+			BaseURL: s.VoiceURL.Reveal(), Key: s.SpeechKey.Reveal(),
+			Model: s.VoiceModel, Voice: s.Voice,
+		})
 		if err != nil {
 			return fmt.Errorf("TEXT_TO_SPEECH_URL: %w", err)
 		}

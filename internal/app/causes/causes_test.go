@@ -48,8 +48,10 @@ func TestACauseIsKnownSinceItBegan(t *testing.T) {
 			t.Errorf("%+v, want since about %s", got, began.UTC())
 		}
 		away.Store(false)
-		want := causes.Report{OK: true, Parts: []causes.PartBody{{Name: "chain", OK: true, Causes: []causes.Cause{}},
-			{Name: "models", OK: true, Causes: []causes.Cause{}}}}
+		want := causes.Report{OK: true, Parts: []causes.PartBody{
+			{Name: "chain", OK: true, Causes: []causes.Cause{}},
+			{Name: "models", OK: true, Causes: []causes.Cause{}},
+		}}
 		if diff := cmp.Diff(want, watch.Report(ctx)); diff != "" {
 			t.Errorf("after it came back (- want):\n%s", diff)
 		}

@@ -39,8 +39,10 @@ func Surface(features httpserver.Handler) httpserver.Surface {
 		return serveConsole(w, r, files)
 	}
 	route := func(pattern string, handler httpserver.Handler) httpserver.Route {
-		return httpserver.Route{Method: http.MethodGet, Pattern: pattern, Auth: httpserver.Public,
-			Limit: httpserver.LimitPages, Hidden: true, Quiet: true, Handler: handler}
+		return httpserver.Route{
+			Method: http.MethodGet, Pattern: pattern, Auth: httpserver.Public,
+			Limit: httpserver.LimitPages, Hidden: true, Quiet: true, Handler: handler,
+		}
 	}
 	return httpserver.Surface{Name: "console", Routes: []httpserver.Route{
 		route("/console", func(w http.ResponseWriter, r *http.Request) error {

@@ -96,7 +96,8 @@ func Surface(d Deps) httpserver.Surface {
 		query("since", "A time such as 2026-11-17T10:00:00Z; from then on."), query("until", "A time; before it."),
 	}
 	route := func(pattern, summary, doc string, body any, handler httpserver.Handler,
-		params ...httpserver.Param) httpserver.Route {
+		params ...httpserver.Param,
+	) httpserver.Route {
 		return httpserver.Route{
 			Method: http.MethodGet, Pattern: pattern, Auth: httpserver.Operator, Tags: []string{"Operators"}, Summary: summary,
 			Doc:    doc,
@@ -119,7 +120,8 @@ func Surface(d Deps) httpserver.Surface {
 
 // Record is the server's hook: it writes acts down.
 func (d Deps) Record(ctx context.Context, who httpserver.OperatorIdentity, act,
-	target string) (func(status int), error) {
+	target string,
+) (func(status int), error) {
 	id, err := d.Trail.Begin(ctx,
 		audit.Act{Actor: who.Name, Role: who.Role.String(), Act: act, Target: maskNumbers(telemetry.Redact(target))})
 	if err != nil {
@@ -154,12 +156,16 @@ func maskNumbers(path string) string {
 func (d Deps) settings(w http.ResponseWriter, _ *http.Request) error {
 	body := Settings{Node: d.Node, Settings: make([]Setting, len(d.Settings)), Documents: []Document{}}
 	for i, s := range d.Settings {
-		body.Settings[i] = Setting{Part: s.Part, Name: s.Name, Value: s.Value, Source: string(s.Source), Default: s.Default,
-			Secret: s.Secret, Restart: true, Doc: s.Doc}
+		body.Settings[i] = Setting{
+			Part: s.Part, Name: s.Name, Value: s.Value, Source: string(s.Source), Default: s.Default,
+			Secret: s.Secret, Restart: true, Doc: s.Doc,
+		}
 	}
 	for _, doc := range d.Documents() {
-		body.Documents = append(body.Documents, Document{Name: doc.Name, Source: string(doc.Source), Where: doc.Where,
-			Restart: doc.ReadOnly()})
+		body.Documents = append(body.Documents, Document{
+			Name: doc.Name, Source: string(doc.Source), Where: doc.Where,
+			Restart: doc.ReadOnly(),
+		})
 	}
 	return httpserver.WriteJSON(w, http.StatusOK, body)
 }
@@ -253,8 +259,10 @@ func (d Deps) export(w http.ResponseWriter, r *http.Request) error {
 	}
 	for written := 0; len(acts) > 0 && written < maxExport; written += len(acts) {
 		for _, a := range acts {
-			row := []string{a.ID, a.At.UTC().Format(time.RFC3339Nano), inert(a.Actor), a.Role, inert(a.Act), inert(a.Target),
-				strconv.Itoa(a.Status)}
+			row := []string{
+				a.ID, a.At.UTC().Format(time.RFC3339Nano), inert(a.Actor), a.Role, inert(a.Act), inert(a.Target),
+				strconv.Itoa(a.Status),
+			}
 			if err := out.Write(row); err != nil {
 				return err
 			}

@@ -111,8 +111,11 @@ func TestChangesAreInTheTrail(t *testing.T) {
 		if len(said.Acts) != 3 || n.changed != 3 {
 			t.Fatalf("%d changes, %+v", n.changed, said.Acts)
 		}
-		for i, want := range []audit.Act{{Actor: "operator", Role: "owner", Status: 204},
-			{Actor: "did:key:zAda", Role: "operator", Status: 409}, {Actor: "operator", Role: "owner", Status: 204}} {
+		for i, want := range []audit.Act{
+			{Actor: "operator", Role: "owner", Status: 204},
+			{Actor: "did:key:zAda", Role: "operator", Status: 409},
+			{Actor: "operator", Role: "owner", Status: 204},
+		} {
 			if got := said.Acts[i]; got.Actor != want.Actor || got.Role != want.Role || got.Status != want.Status ||
 				got.Act != "POST /operator/things/{name}" {
 				t.Errorf("act %d: %+v", i, got)
@@ -168,10 +171,12 @@ func TestNumbersAreNotInTheTrail(t *testing.T) {
 func TestNothingIsChangedUnseen(t *testing.T) {
 	t.Parallel()
 	broken := errors.New("away")
-	server, err := httpserver.New(httpserver.Config{OperatorToken: token,
+	server, err := httpserver.New(httpserver.Config{
+		OperatorToken: token,
 		Audit: func(_ context.Context, _ httpserver.OperatorIdentity, _, _ string) (func(int), error) {
 			return nil, broken
-		}})
+		},
+	})
 	if err != nil {
 		t.Fatal(err)
 	}

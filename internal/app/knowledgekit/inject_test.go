@@ -59,16 +59,20 @@ var orders = []string{
 type bank struct{ moved atomic.Int64 }
 
 func (*bank) Describe() plugin.Description {
-	return plugin.Description{Name: "bank",
-		Manifest: plugin.Manifest{Title: "Bank", Summary: "Moves.", WhenToUse: []string{"moving"}, Visibility: plugin.Always}}
+	return plugin.Description{
+		Name:     "bank",
+		Manifest: plugin.Manifest{Title: "Bank", Summary: "Moves.", WhenToUse: []string{"moving"}, Visibility: plugin.Always},
+	}
 }
 
 func (b *bank) Tools() []plugin.Tool {
-	return []plugin.Tool{{Name: "transfer", Description: "Transfer.",
+	return []plugin.Tool{{
+		Name: "transfer", Description: "Transfer.",
 		Run: func(context.Context, *plugin.Runtime, json.RawMessage) (plugin.Result, error) {
 			b.moved.Add(1)
 			return plugin.Text("moved"), nil
-		}}}
+		},
+	}}
 }
 
 // obedient reads what a question finds and then does what was read, the worst that

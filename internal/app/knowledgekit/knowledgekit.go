@@ -107,8 +107,10 @@ func New(ctx context.Context, d Deps) *Kit {
 	surface.Admit = files{d.Files}.admit
 	holders := holders{svc: svc, held: d.Held, admit: surface.Admit, log: d.Log}
 	surface.CallerOf = holders.callerOf
-	k := &Kit{Service: svc, Inquiries: asked, CallerOf: holders.callerOf, Tools: knowledgemcp.NewAdder(svc),
-		Surfaces: knowledgehttp.Surfaces(svc, surface)}
+	k := &Kit{
+		Service: svc, Inquiries: asked, CallerOf: holders.callerOf, Tools: knowledgemcp.NewAdder(svc),
+		Surfaces: knowledgehttp.Surfaces(svc, surface),
+	}
 	k.Workers = map[string]func(context.Context) error{
 		"follow": svc.RunFollower, "read": svc.RunReaders, "tidy": svc.RunTidier, "replies": asked.RunReplies,
 		"wake": func(ctx context.Context) error { return wake(ctx, d.Bus, svc, hint, d.Changed) },

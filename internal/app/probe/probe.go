@@ -81,8 +81,11 @@ func (n Node) Surface() httpserver.Surface {
 				Method: http.MethodGet, Pattern: "/ready/{part}", Auth: httpserver.Public, Tags: tags, Quiet: true,
 				Summary: "Readiness of a part", Doc: "Whether this node should get requests for one of the parts that `checks` of `/ready` names, such as `query`: also a part that fails alone has its own answer.",
 				Params: []httpserver.Param{{Name: "part", In: "path", Required: true, Doc: "Its name in `checks`."}},
-				Replies: []httpserver.Reply{{Status: 200, Body: Readiness{}}, {Status: 503, Body: Readiness{}},
-					{Status: 404, Doc: "This node has no such part."}}, Handler: n.readyPart,
+				Replies: []httpserver.Reply{
+					{Status: 200, Body: Readiness{}},
+					{Status: 503, Body: Readiness{}},
+					{Status: 404, Doc: "This node has no such part."},
+				}, Handler: n.readyPart,
 			},
 		},
 	}

@@ -30,8 +30,10 @@ func (o Oracle) Decide(ctx context.Context, q ussdquestion.Question, approval st
 	if err != nil {
 		return err
 	}
-	a := oracle.Answer{ApprovalID: approval, Owner: user, By: User + q.Account, Via: oracle.ViaTelephone,
-		Decision: oracle.Deny, InPerson: true}
+	a := oracle.Answer{
+		ApprovalID: approval, Owner: user, By: User + q.Account, Via: oracle.ViaTelephone,
+		Decision: oracle.Deny, InPerson: true,
+	}
 	if approve {
 		a.Decision = oracle.Approve
 	}

@@ -34,7 +34,8 @@ var _ ussd.AskKnowledge = (*Knowledge)(nil)
 
 // NewKnowledge returns a Knowledge.
 func NewKnowledge(svc *knowledge.Service, people *inquiry.Service, persons ussdpeople.Persons,
-	log *slog.Logger) *Knowledge {
+	log *slog.Logger,
+) *Knowledge {
 	return &Knowledge{svc: svc, people: people, persons: persons, log: log}
 }
 

@@ -75,8 +75,10 @@ func NewTexts(d TextDeps) (*Texts, error) {
 		}
 	}
 	t.store = ussdsmssql.New(d.DB,
-		ussdsmssql.Config{Keys: d.Keys, Limits: ussdsms.Limits{Number: s.NumberParts, Day: s.DayParts}, Price: price,
-			Now: d.Now})
+		ussdsmssql.Config{
+			Keys: d.Keys, Limits: ussdsms.Limits{Number: s.NumberParts, Day: s.DayParts}, Price: price,
+			Now: d.Now,
+		})
 	known := ussdsql.New(d.DB)
 	t.service = ussdsms.New(ussdsms.Deps{
 		Store: t.store, Gateway: gateway, Words: t.words, Observer: observer, Log: d.Log, Now: d.Now,
@@ -142,27 +144,36 @@ type outgoing struct{ *Texts }
 
 // CodeIn implements ussdsql.Texts.
 func (o outgoing) CodeIn(ctx context.Context, tx sqldb.Querier, id, phone, begin, language string,
-	at time.Time) (string, error) {
-	return o.store.TellIn(ctx, tx, ussdsms.Message{ID: "code/" + id, Kind: ussdsms.KindCode, Phone: phone,
-		Text: o.words.Code(begin, language), At: at})
+	at time.Time,
+) (string, error) {
+	return o.store.TellIn(ctx, tx, ussdsms.Message{
+		ID: "code/" + id, Kind: ussdsms.KindCode, Phone: phone,
+		Text: o.words.Code(begin, language), At: at,
+	})
 }
 
 // AnswerIn implements ussdsql.Texts.
 func (o outgoing) AnswerIn(ctx context.Context, tx sqldb.Querier, question, phone, language string,
-	at time.Time) error {
+	at time.Time,
+) error {
 	if !o.answers {
 		return nil
 	}
-	_, err := o.store.TellIn(ctx, tx, ussdsms.Message{ID: "answer/" + question, Kind: ussdsms.KindAnswer, Phone: phone,
-		Text: o.words.Answer(language), At: at})
+	_, err := o.store.TellIn(ctx, tx, ussdsms.Message{
+		ID: "answer/" + question, Kind: ussdsms.KindAnswer, Phone: phone,
+		Text: o.words.Answer(language), At: at,
+	})
 	return err
 }
 
 // ReceiptIn implements ussdsql.Texts.
 func (o outgoing) ReceiptIn(ctx context.Context, tx sqldb.Querier, submission, form, phone, language string,
-	at time.Time) error {
-	_, err := o.store.TellIn(ctx, tx, ussdsms.Message{ID: "receipt/" + submission, Kind: ussdsms.KindReceipt, Phone: phone,
-		Text: o.words.Receipt(form, submission, language), At: at})
+	at time.Time,
+) error {
+	_, err := o.store.TellIn(ctx, tx, ussdsms.Message{
+		ID: "receipt/" + submission, Kind: ussdsms.KindReceipt, Phone: phone,
+		Text: o.words.Receipt(form, submission, language), At: at,
+	})
 	return err
 }
 

@@ -11,8 +11,10 @@ import (
 // What is all that proves a gateway is not guessed.
 func TestSecretsOfGatewaysAreLong(t *testing.T) {
 	t.Parallel()
-	for secret, good := range map[string]bool{"": true, "short": false, strings.Repeat("x", 15): false,
-		strings.Repeat("x", 16): true} {
+	for secret, good := range map[string]bool{
+		"": true, "short": false, strings.Repeat("x", 15): false,
+		strings.Repeat("x", 16): true,
+	} {
 		_, err := telephonekit.NewTexts(telephonekit.TextDeps{Settings: config.SMS{Secret: config.Secret(secret)}})
 		if (err == nil) != good {
 			t.Errorf("%d characters: %v", len(secret), err)

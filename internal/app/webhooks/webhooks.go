@@ -51,8 +51,10 @@ type Webhooks struct {
 // New makes them. The outbox is made apart, because services that this one knows
 // nothing of report to it.
 func New(d Deps, out *Outbox) (*Webhooks, error) {
-	sending := webhooksend.Config{Client: outbound.Client(outbound.Config{AllowPrivate: d.AllowPrivate}),
-		Refused: outbound.ErrPrivate}
+	sending := webhooksend.Config{
+		Client:  outbound.Client(outbound.Config{AllowPrivate: d.AllowPrivate}),
+		Refused: outbound.ErrPrivate,
+	}
 	if !d.AllowPrivate {
 		sending.Public = publicaddr.Public
 	}

@@ -291,7 +291,8 @@ func (y *syncing) act(ctx context.Context, verb, name string, do func() error) e
 
 // drop deletes what the source does not have, when that was asked for.
 func (y *syncing) drop(ctx context.Context, extra map[string]filestoreclient.File,
-	remove func(name string) error) error {
+	remove func(name string) error,
+) error {
 	if !y.delete {
 		return nil
 	}

@@ -215,7 +215,8 @@ func get(ctx context.Context, r remote, s shell.IO, asked, local string, version
 // getFile fetches into a file beside the target, which replaces it only when the
 // CID is right. When a large one is cut, the same command goes on where it was.
 func getFile(ctx context.Context, r remote, s shell.IO, from, local string, version int64,
-	known filestoreclient.File) error {
+	known filestoreclient.File,
+) error {
 	if err := os.MkdirAll(filepath.Dir(local), 0o755); err != nil { //nolint:gosec // the user's own folder
 		return err
 	}
@@ -249,7 +250,8 @@ func getFile(ctx context.Context, r remote, s shell.IO, from, local string, vers
 // fetchWhole fetches a file from its beginning into a new one, and returns its
 // name and the CID.
 func fetchWhole(ctx context.Context, r remote, bar *shell.Progress, _ filestoreclient.File, from, local string,
-	version int64) (name, c string, err error) {
+	version int64,
+) (name, c string, err error) {
 	temp, err := os.CreateTemp(filepath.Dir(local), "."+filepath.Base(local)+".part-*")
 	if err != nil {
 		return "", "", err
@@ -264,7 +266,8 @@ func fetchWhole(ctx context.Context, r remote, bar *shell.Progress, _ filestorec
 // fetchOn goes on with what an earlier call left. The name of that has the CID,
 // so the rest of another content is never added to it.
 func fetchOn(ctx context.Context, r remote, bar *shell.Progress, f filestoreclient.File, _, local string,
-	_ int64) (name, c string, err error) {
+	_ int64,
+) (name, c string, err error) {
 	name = filepath.Join(filepath.Dir(local), "."+filepath.Base(local)+"."+f.CID+".part")
 	part, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o600)
 	if err != nil {

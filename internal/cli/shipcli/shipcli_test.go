@@ -122,8 +122,10 @@ func TestADownloadThatSomebodyChangedIsRefused(t *testing.T) {
 func TestSumsWithAnotherMeaningAreRefused(t *testing.T) {
 	t.Parallel()
 	good := strings.Repeat("ab", 32) + "  x"
-	for _, sums := range []string{"", "\n", good + "\n" + good + "\n", strings.Repeat("ab", 32) + "  ../x\n",
-		strings.Repeat("AB", 32) + "  x\n", "abcd  x\n", strings.Repeat("ab", 32) + " *x\n"} {
+	for _, sums := range []string{
+		"", "\n", good + "\n" + good + "\n", strings.Repeat("ab", 32) + "  ../x\n",
+		strings.Repeat("AB", 32) + "  x\n", "abcd  x\n", strings.Repeat("ab", 32) + " *x\n",
+	} {
 		folder := t.TempDir()
 		write(t, folder, "SHA256SUMS", sums)
 		write(t, folder, "x", "x")

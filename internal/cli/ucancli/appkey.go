@@ -89,7 +89,8 @@ func runAppKeyMake(ctx context.Context, args []string, s shell.IO) error {
 }
 
 func (m maker) make(ctx context.Context, name string, cans []string, days int,
-	budget appkeyhttp.Amount) (made appkeyhttp.MadeKey, err error) {
+	budget appkeyhttp.Amount,
+) (made appkeyhttp.MadeKey, err error) {
 	var offer appkeyhttp.Offer
 	if err := m.Do(ctx, http.MethodPost, "/api/keys/offer", nil, &offer); err != nil {
 		return made, err
@@ -107,8 +108,10 @@ func (m maker) make(ctx context.Context, name string, cans []string, days int,
 	if err != nil {
 		return made, err
 	}
-	err = m.Do(ctx, http.MethodPost, "/api/keys", appkeyhttp.NewKey{ID: offer.ID, Name: name, Delegation: token.Encode(),
-		Budget: budget}, &made)
+	err = m.Do(ctx, http.MethodPost, "/api/keys", appkeyhttp.NewKey{
+		ID: offer.ID, Name: name, Delegation: token.Encode(),
+		Budget: budget,
+	}, &made)
 	return made, err
 }
 

@@ -188,8 +188,10 @@ func TestTheKeyEndsWithWhatItStandsOn(t *testing.T) {
 		if err != nil || a.Principal.Root != bob.DID {
 			t.Fatalf("on Bob's word: %+v, %v", a, err)
 		}
-		for what, c := range map[string]struct{ token, text string }{"the maker's delegation": {k.Delegation, direct},
-			"a proof": {proof, through}} {
+		for what, c := range map[string]struct{ token, text string }{
+			"the maker's delegation": {k.Delegation, direct},
+			"a proof":                {proof, through},
+		} {
 			token, err := ucan.Parse(c.token)
 			if err != nil {
 				t.Fatal(err)
@@ -221,19 +223,29 @@ func TestNoKeyIsWiderThanItsMaker(t *testing.T) {
 			change  func(*appkey.NewKey)
 			kind    fault.Kind
 		}{
-			"Bob's files": {options: []identitytest.Option{identitytest.Can("fs/read", bob.Home(""))},
-				kind: fault.Forbidden},
-			"some of it Bob's": {options: []identitytest.Option{identitytest.Can("fs/read", alice.Home("")),
-				identitytest.Can("fs/read", bob.Home(""))}, kind: fault.Forbidden},
-			"more than Bob's word": {options: []identitytest.Option{identitytest.Can("fs/write", bob.Home("/shared")),
-				identitytest.Proof(proof)}, kind: fault.Forbidden},
-			"beside Bob's word": {options: []identitytest.Option{identitytest.Can("fs/read", bob.Home("/other")),
-				identitytest.Proof(proof)}, kind: fault.Forbidden},
+			"Bob's files": {
+				options: []identitytest.Option{identitytest.Can("fs/read", bob.Home(""))},
+				kind:    fault.Forbidden,
+			},
+			"some of it Bob's": {options: []identitytest.Option{
+				identitytest.Can("fs/read", alice.Home("")),
+				identitytest.Can("fs/read", bob.Home("")),
+			}, kind: fault.Forbidden},
+			"more than Bob's word": {options: []identitytest.Option{
+				identitytest.Can("fs/write", bob.Home("/shared")),
+				identitytest.Proof(proof),
+			}, kind: fault.Forbidden},
+			"beside Bob's word": {options: []identitytest.Option{
+				identitytest.Can("fs/read", bob.Home("/other")),
+				identitytest.Proof(proof),
+			}, kind: fault.Forbidden},
 			"restricted to CIDs": {options: []identitytest.Option{identitytest.CIDs("fs/read", alice.Home(""))}, kind: fault.Forbidden},
 			"for ever":           {options: []identitytest.Option{identitytest.Expires(time.Time{})}, kind: fault.Invalid},
 			"for too long":       {options: []identitytest.Option{identitytest.TTL(368 * 24 * time.Hour)}, kind: fault.Invalid},
-			"expired": {options: []identitytest.Option{identitytest.TTL(-time.Minute)},
-				kind: fault.Unauthenticated},
+			"expired": {
+				options: []identitytest.Option{identitytest.TTL(-time.Minute)},
+				kind:    fault.Unauthenticated,
+			},
 			"everything":              {options: []identitytest.Option{identitytest.Can("*", "ucan:*")}, kind: fault.Invalid},
 			"everything in the files": {options: []identitytest.Option{identitytest.Can("*", alice.Home(""))}, kind: fault.Invalid},
 			"a tool":                  {options: []identitytest.Option{identitytest.Can("mcp/call", "ixo:oracle:x:mcp/db/query")}, kind: fault.Invalid},
@@ -294,8 +306,10 @@ func TestAKeyExpiresAndIsSpent(t *testing.T) {
 		if err := s.Settle(t.Context(), k.ID, appkey.Amount{}, appkey.Amount{Tokens: 1}); err != nil {
 			t.Fatal(err)
 		}
-		for scope, want := range map[appkey.Scope]string{appkey.Oracle: appkey.CodeBudget,
-			appkey.Knowledge: appkey.CodeBudget, appkey.Files: "", appkey.Any: ""} {
+		for scope, want := range map[appkey.Scope]string{
+			appkey.Oracle:    appkey.CodeBudget,
+			appkey.Knowledge: appkey.CodeBudget, appkey.Files: "", appkey.Any: "",
+		} {
 			if code := opens(t, s.Service, scope, text); code != want {
 				t.Errorf("spent, for %q: %q", scope, code)
 			}
@@ -329,15 +343,19 @@ func TestNothingAtRestOpensAnything(t *testing.T) {
 			t.Errorf("the text is stored: %d, %v", found, err)
 		}
 		for _, c := range []identity.Credentials{{Delegation: k.Delegation}, {Bearer: k.Delegation, AuthType: "ucan"}} {
-			for _, surface := range []identity.Surface{identity.Oracle, identity.Files, identity.MCP, identity.Query,
-				identity.Entrance} {
+			for _, surface := range []identity.Surface{
+				identity.Oracle, identity.Files, identity.MCP, identity.Query,
+				identity.Entrance,
+			} {
 				if p, err := s.who.Authenticate(t.Context(), surface, c); err == nil {
 					t.Errorf("the stored delegation opens %v as %v", surface, p)
 				}
 			}
 		}
-		for _, surface := range []identity.Surface{identity.Oracle, identity.Files, identity.MCP, identity.Query,
-			identity.Entrance} {
+		for _, surface := range []identity.Surface{
+			identity.Oracle, identity.Files, identity.MCP, identity.Query,
+			identity.Entrance,
+		} {
 			_, err := s.who.Authenticate(t.Context(), surface, identity.Credentials{Bearer: text, AuthType: "ucan"})
 			if !fault.Is(err, fault.Unauthenticated) || fault.From(err).Code != identity.CodeAppKey {
 				t.Errorf("%v to an app key: %v", surface, err)

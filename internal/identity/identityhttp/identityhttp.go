@@ -46,7 +46,8 @@ func Wrap(s *identity.Service, surface identity.Surface) func(httpserver.Handler
 // is served without a principal when no credentials came; bad ones are refused
 // there too.
 func WrapLimited(s *identity.Service, surface identity.Surface,
-	limits Limits) func(httpserver.Handler) httpserver.Handler {
+	limits Limits,
+) func(httpserver.Handler) httpserver.Handler {
 	g := guard{service: s, surface: surface, limits: limits}
 	return func(next httpserver.Handler) httpserver.Handler {
 		return func(w http.ResponseWriter, r *http.Request) error { return g.serve(w, r, next) }

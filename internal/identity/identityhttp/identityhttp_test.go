@@ -39,12 +39,15 @@ func serve(t *testing.T, s *identity.Service, limits identityhttp.Limits) *https
 
 // serveLimited also limits revocations, by address and in all.
 func serveLimited(t *testing.T, s *identity.Service, limits identityhttp.Limits, byAddress,
-	all *ratelimit.Limiter) *httpserver.Server {
+	all *ratelimit.Limiter,
+) *httpserver.Server {
 	t.Helper()
 	var config httpserver.Config
 	if byAddress != nil {
-		config.Limits = map[httpserver.LimitClass]*ratelimit.Limiter{httpserver.LimitRevocations: byAddress,
-			httpserver.LimitPages: nil}
+		config.Limits = map[httpserver.LimitClass]*ratelimit.Limiter{
+			httpserver.LimitRevocations: byAddress,
+			httpserver.LimitPages:       nil,
+		}
 	}
 	server, err := httpserver.New(config)
 	if err != nil {
@@ -120,12 +123,16 @@ func TestRequestsByTheRules(t *testing.T) {
 	}{
 		{name: "nothing", path: "/oracle", status: 401, body: `{"message":"` + identity.TextMissing + `","statusCode":401}`},
 		{name: "invocation", path: "/oracle", headers: []string{"Authorization", good, "X-Auth-Type", "ucan"}, status: 200, body: me},
-		{name: "without type", path: "/oracle", headers: []string{"Authorization", good}, status: 401,
-			body: `{"message":"` + identity.TextMissing + `","statusCode":401}`},
+		{
+			name: "without type", path: "/oracle", headers: []string{"Authorization", good}, status: 401,
+			body: `{"message":"` + identity.TextMissing + `","statusCode":401}`,
+		},
 		{name: "garbage", path: "/oracle", headers: []string{"Authorization", "Bearer x", "X-Auth-Type", "ucan"}, status: 401, body: `{"message":"Invalid UCAN invocation","statusCode":401}`},
 		{name: "delegation", path: "/oracle", headers: []string{"x-ucan-delegation", delegation}, status: 200, body: me},
-		{name: "x-did alone", path: "/oracle", headers: []string{"x-did", alice.DID}, status: 401,
-			body: `{"message":"` + identity.TextMissing + `","statusCode":401}`},
+		{
+			name: "x-did alone", path: "/oracle", headers: []string{"x-did", alice.DID}, status: 401,
+			body: `{"message":"` + identity.TextMissing + `","statusCode":401}`,
+		},
 		{name: "x-did of another", path: "/oracle", headers: []string{"x-did", "did:x:y", "Authorization", good, "X-Auth-Type", "ucan"}, status: 200, body: me},
 		{name: "public with garbage", path: "/oracle/open", headers: []string{"Authorization", "Bearer x", "X-Auth-Type", "ucan"}, status: 200, body: `"nobody"`},
 		{name: "optional without", path: "/oracle/either", status: 200, body: `"nobody"`},

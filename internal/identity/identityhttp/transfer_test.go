@@ -49,8 +49,10 @@ func TestATransferEndsWithItsToken(t *testing.T) {
 				Handler: taker(&taken, begun),
 			})
 		}
-		if err := server.Mount(httpserver.Surface{Name: name, Routes: routes,
-			Authenticate: identityhttp.Wrap(s, surface)}); err != nil {
+		if err := server.Mount(httpserver.Surface{
+			Name: name, Routes: routes,
+			Authenticate: identityhttp.Wrap(s, surface),
+		}); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -194,7 +194,8 @@ func (s *Store) Sweep(ctx context.Context, before time.Time, limit int) (int, er
 
 // SweepRevocations implements identity.Store.
 func (s *Store) SweepRevocations(ctx context.Context, before time.Time,
-	limit int) (forgotten int, applied time.Time, err error) {
+	limit int,
+) (forgotten int, applied time.Time, err error) {
 	err = s.db.Write(ctx, func(ctx context.Context, tx sqldb.Querier) error {
 		now, err := s.db.NowIn(ctx, tx)
 		if err != nil {

@@ -21,8 +21,10 @@ func TestStore(t *testing.T, open func(t *testing.T) identity.Store) {
 		s := open(t)
 		first := addRevocation(t, s, identity.RevokedToken, "bafyone", at)
 		second := addRevocation(t, s, identity.RevokedIssuer, "did:key:zOne", at)
-		feed, added, err := s.AddRevocation(t.Context(), identity.Revocation{Kind: identity.RevokedToken, Target: "bafyone",
-			By: "did:x:y", At: at})
+		feed, added, err := s.AddRevocation(t.Context(), identity.Revocation{
+			Kind: identity.RevokedToken, Target: "bafyone",
+			By: "did:x:y", At: at,
+		})
 		if err != nil || added || feed != first.Feed {
 			t.Errorf("second revocation of one target: feed %d, added %t, %v", feed, added, err)
 		}
@@ -85,7 +87,8 @@ func TestStore(t *testing.T, open func(t *testing.T) identity.Store) {
 }
 
 func addRevocation(t *testing.T, s identity.Store, kind identity.RevocationKind, target string,
-	at time.Time) identity.Revocation {
+	at time.Time,
+) identity.Revocation {
 	t.Helper()
 	r := identity.Revocation{Kind: kind, Target: target, By: Alice.DID, At: at}
 	feed, added, err := s.AddRevocation(t.Context(), r)
@@ -136,10 +139,14 @@ func testSweep(t *testing.T, s identity.Store, at time.Time) {
 	if _, err := s.UseOnce(t.Context(), "live", at.Add(time.Second)); err != nil {
 		t.Fatal(err)
 	}
-	for user, expires := range map[string]time.Time{"did:x:old": at.Add(-time.Second), "did:x:live": at.Add(time.Second),
-		"did:x:never": {}} {
-		if err := s.PutDelegation(t.Context(), identity.StoredDelegation{User: user, Raw: "r", CID: "c", Expires: expires,
-			UpdatedAt: at}); err != nil {
+	for user, expires := range map[string]time.Time{
+		"did:x:old": at.Add(-time.Second), "did:x:live": at.Add(time.Second),
+		"did:x:never": {},
+	} {
+		if err := s.PutDelegation(t.Context(), identity.StoredDelegation{
+			User: user, Raw: "r", CID: "c", Expires: expires,
+			UpdatedAt: at,
+		}); err != nil {
 			t.Fatal(err)
 		}
 	}

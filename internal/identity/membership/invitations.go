@@ -129,8 +129,10 @@ func (b *Book) Invite(ctx context.Context, n NewInvitation) (i Invitation, code 
 	}
 	code = rand.Text()
 	now := b.now()
-	i = Invitation{ID: strings.ToLower(rand.Text()[:12]), Note: n.Note, Hash: hashOf(code), MaxUses: n.Uses, Created: now,
-		Expires: now.Add(n.Life)}
+	i = Invitation{
+		ID: strings.ToLower(rand.Text()[:12]), Note: n.Note, Hash: hashOf(code), MaxUses: n.Uses, Created: now,
+		Expires: now.Add(n.Life),
+	}
 	if err := b.store.AddInvitation(ctx, i); err != nil {
 		return Invitation{}, "", fmt.Errorf("store invitation: %w", err)
 	}

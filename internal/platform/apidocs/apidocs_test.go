@@ -88,11 +88,16 @@ func TestOpenAPI(t *testing.T) {
 			{
 				Method: "POST", Pattern: "/sessions/{id}/{rest...}", Auth: httpserver.Principal, Handler: nothing, Summary: "Say", Body: session{},
 				Params: []httpserver.Param{{Name: "limit", In: "query", Schema: 0, Doc: "how many"}},
-				Replies: []httpserver.Reply{{Status: 200, Body: []session{}}, {Status: 200, Media: "text/event-stream"},
-					{Status: 404, Doc: "None"}},
+				Replies: []httpserver.Reply{
+					{Status: 200, Body: []session{}},
+					{Status: 200, Media: "text/event-stream"},
+					{Status: 404, Doc: "None"},
+				},
 			},
-			{Method: "GET", Pattern: "/tree", Auth: httpserver.Public, Handler: nothing,
-				Replies: []httpserver.Reply{{Status: 200, Body: node{}}}},
+			{
+				Method: "GET", Pattern: "/tree", Auth: httpserver.Public, Handler: nothing,
+				Replies: []httpserver.Reply{{Status: 200, Body: node{}}},
+			},
 			{Method: "GET", Pattern: "/hidden", Auth: httpserver.Public, Handler: nothing, Hidden: true},
 		},
 	}, httpserver.Surface{Name: "query", Dynamic: &httpserver.Dynamic{

@@ -38,8 +38,10 @@ func TestFlagsBeatEnvironmentBeatsFileBeatsDefault(t *testing.T) {
 	if s.Server.Port != 3 || s.Server.Host != "env" || s.Oracle.Name != "file" || s.Server.LogLevel != "info" {
 		t.Fatalf("got %+v", s.Server)
 	}
-	want := map[string]config.Source{"PORT": config.FromFlag, "HOST": config.FromEnvironment,
-		"ORACLE_NAME": config.FromFile, "LOG_LEVEL": config.FromDefault}
+	want := map[string]config.Source{
+		"PORT": config.FromFlag, "HOST": config.FromEnvironment,
+		"ORACLE_NAME": config.FromFile, "LOG_LEVEL": config.FromDefault,
+	}
 	for _, set := range all {
 		if w, ok := want[set.Name]; ok && set.Source != w {
 			t.Errorf("%s comes from %s, want %s", set.Name, set.Source, w)

@@ -9,8 +9,10 @@ import (
 func TestLimits(t *testing.T) {
 	t.Parallel()
 	const auto = 77
-	for text, want := range map[string]int64{"": auto, "auto": auto, "off": 0, "0": 0, "1": 1_000_000, "0.5": 500_000,
-		"2.000001": 2_000_001, "1000000": 1e12} {
+	for text, want := range map[string]int64{
+		"": auto, "auto": auto, "off": 0, "0": 0, "1": 1_000_000, "0.5": 500_000,
+		"2.000001": 2_000_001, "1000000": 1e12,
+	} {
 		s, _ := load(t, config.Input{Env: []string{"MODEL_COST_PER_DAY=" + text}})
 		if got := s.Access.Cost.Or(auto); got != want {
 			t.Errorf("MODEL_COST_PER_DAY=%s is %d, want %d", text, got, want)

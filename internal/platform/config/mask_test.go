@@ -77,8 +77,10 @@ func TestNoCredentialOfAnAddressIsEverShown(t *testing.T) {
 			scheme + "://host/path;" + name + "=" + url.QueryEscape(raw) + "/in",
 			scheme + "://host#" + name + "=" + url.QueryEscape(raw),
 		}).Draw(t, "address")
-		quoted, err := json.Marshal(map[string]any{"servers": []any{address,
-			map[string]string{"url": address, name + "token": raw}}})
+		quoted, err := json.Marshal(map[string]any{"servers": []any{
+			address,
+			map[string]string{"url": address, name + "token": raw},
+		}})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -37,8 +37,10 @@ func TestAKindSurvivesWrapping(t *testing.T) {
 
 func TestEndedContextsAreTheirOwnKinds(t *testing.T) {
 	t.Parallel()
-	for err, want := range map[error]fault.Kind{context.Canceled: fault.Canceled,
-		context.DeadlineExceeded: fault.Timeout} {
+	for err, want := range map[error]fault.Kind{
+		context.Canceled:         fault.Canceled,
+		context.DeadlineExceeded: fault.Timeout,
+	} {
 		if got := fault.KindOf(fmt.Errorf("read: %w", err)); got != want {
 			t.Errorf("%v is %v, want %v", err, got, want)
 		}

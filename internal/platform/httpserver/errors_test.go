@@ -52,12 +52,14 @@ func wordErrors(w http.ResponseWriter, _ *http.Request, err error) {
 func TestWorkThatIsCutShortIsNotTheClientsDeparture(t *testing.T) {
 	t.Parallel()
 	server := newServer(t, httpserver.Config{},
-		httpserver.Surface{Name: "x",
+		httpserver.Surface{
+			Name: "x",
 			Routes: []httpserver.Route{get("/x", func(_ http.ResponseWriter, r *http.Request) error {
 				ctx, cancel := context.WithCancel(r.Context())
 				cancel()
 				return fmt.Errorf("work: %w", ctx.Err())
-			})}})
+			})},
+		})
 	if a := do(t, server, "GET", "/x"); a.StatusCode != http.StatusServiceUnavailable {
 		t.Errorf("%d %s", a.StatusCode, a.body)
 	}

@@ -86,8 +86,10 @@ func TestKindsAndStatuses(t *testing.T) {
 			t.Errorf("the kind of %d is %s, want %s", httpserver.Status(kind), got, kind)
 		}
 	}
-	for status, want := range map[int]fault.Kind{418: fault.Invalid, 422: fault.Invalid, 502: fault.Unavailable,
-		599: fault.Internal, 200: fault.Internal} {
+	for status, want := range map[int]fault.Kind{
+		418: fault.Invalid, 422: fault.Invalid, 502: fault.Unavailable,
+		599: fault.Internal, 200: fault.Internal,
+	} {
 		if got := httpserver.KindOf(status); got != want {
 			t.Errorf("the kind of %d is %s, want %s", status, got, want)
 		}

@@ -52,8 +52,10 @@ func TestReadJSON(t *testing.T) {
 		"twice inside":    {body: `{"list":[{"count":1,"count":1}]}`, kind: fault.Invalid, want: "property count must be there once"},
 		"twice, unknown":  {body: `{"other":{"a":{"b":1,"b":2}}}`, kind: fault.Invalid, want: "property b must be there once"},
 		"two in a map":    {body: `{"other":{"a":1,"A":2}}`},
-		"too deep": {body: `{"other":` + strings.Repeat("[", 2000) + strings.Repeat("]", 2000) + `}`,
-			kind: fault.Invalid, want: "nest"},
+		"too deep": {
+			body: `{"other":` + strings.Repeat("[", 2000) + strings.Repeat("]", 2000) + `}`,
+			kind: fault.Invalid, want: "nest",
+		},
 		"deep": {body: strings.Repeat("[", 100_000), kind: fault.Invalid, want: ""},
 	} {
 		r := httptest.NewRequestWithContext(t.Context(), "POST", "/", strings.NewReader(tc.body))

@@ -17,11 +17,13 @@ func TestOpenCORS(t *testing.T) {
 		return func(http.ResponseWriter, *http.Request) error { panic("preflights need no credential") }
 	}
 	surface := func(origins string) httpserver.Surface {
-		return httpserver.Surface{Name: "oracle", CORS: httpserver.OpenCORS(origins), Prefixes: []string{"/sessions"},
+		return httpserver.Surface{
+			Name: "oracle", CORS: httpserver.OpenCORS(origins), Prefixes: []string{"/sessions"},
 			Authenticate: deny, Routes: []httpserver.Route{
 				{Method: "DELETE", Pattern: "/sessions/{id}", Auth: httpserver.Principal, Handler: echo()},
 				get("/public", echo()),
-			}}
+			},
+		}
 	}
 	const origin, credentials = "Access-Control-Allow-Origin", "Access-Control-Allow-Credentials"
 	preflight := []string{"Origin: https://a.example", "Access-Control-Request-Method: DELETE", "Access-Control-Request-Headers: authorization"}
@@ -100,8 +102,10 @@ func TestClosedCORS(t *testing.T) {
 
 func TestOperatorRoutes(t *testing.T) {
 	t.Parallel()
-	surface := httpserver.Surface{Name: "op",
-		Routes: []httpserver.Route{{Method: "GET", Pattern: "/metrics", Auth: httpserver.Operator, Handler: echo()}}}
+	surface := httpserver.Surface{
+		Name:   "op",
+		Routes: []httpserver.Route{{Method: "GET", Pattern: "/metrics", Auth: httpserver.Operator, Handler: echo()}},
+	}
 	const here, there = "127.0.0.1:5", "203.0.113.9:5"
 	for name, tc := range map[string]struct {
 		token, peer string
@@ -167,8 +171,10 @@ func TestGuessingTheOperatorTokenIsLimited(t *testing.T) {
 	s := newServer(t, httpserver.Config{
 		OperatorToken: "s3cret", FailedAuth: ratelimit.NewLimiter(ratelimit.LimiterConfig{PerMinute: 3}),
 	},
-		httpserver.Surface{Name: "op",
-			Routes: []httpserver.Route{{Method: "GET", Pattern: "/metrics", Auth: httpserver.Operator, Handler: echo()}}})
+		httpserver.Surface{
+			Name:   "op",
+			Routes: []httpserver.Route{{Method: "GET", Pattern: "/metrics", Auth: httpserver.Operator, Handler: echo()}},
+		})
 	for i, want := range []int{401, 401, 401, 429, 429} {
 		a := do(t, s, "GET", "/metrics", "Authorization: Bearer guess")
 		if a.StatusCode != want || (want == 429) != (a.Header.Get("Retry-After") != "") {

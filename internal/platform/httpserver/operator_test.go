@@ -32,10 +32,12 @@ func TestARoleCountsWhenTheBodyIsWhole(t *testing.T) {
 	for _, keeps := range []bool{true, false} {
 		var role atomic.Int32
 		role.Store(int32(httpserver.Changer))
-		server, err := httpserver.New(httpserver.Config{OperatorToken: "hush",
+		server, err := httpserver.New(httpserver.Config{
+			OperatorToken: "hush",
 			SignedOperator: func(*http.Request) (httpserver.OperatorIdentity, error) {
 				return httpserver.OperatorIdentity{Name: "did:key:z", Role: httpserver.Role(role.Load())}, nil
-			}})
+			},
+		})
 		if err != nil {
 			t.Fatal(err)
 		}

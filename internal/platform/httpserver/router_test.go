@@ -98,20 +98,28 @@ func TestMountRefuses(t *testing.T) {
 			"GET /a/{y} of late is already served by early as /a/{x}",
 		},
 		"twice in one surface": {httpserver.Surface{Name: "s", Routes: []httpserver.Route{get("/b", ok), get("/b", ok)}}, "already served by s"},
-		"no auth": {httpserver.Surface{Name: "s",
-			Routes: []httpserver.Route{{Method: "GET", Pattern: "/c", Handler: ok}}}, "who may call it"},
+		"no auth": {httpserver.Surface{
+			Name:   "s",
+			Routes: []httpserver.Route{{Method: "GET", Pattern: "/c", Handler: ok}},
+		}, "who may call it"},
 		"no handler": {httpserver.Surface{Name: "s", Routes: []httpserver.Route{get("/c", nil)}}, "no handler"},
-		"nobody authenticates": {httpserver.Surface{Name: "s",
-			Routes: []httpserver.Route{{Method: "GET", Pattern: "/c", Auth: httpserver.Principal, Handler: ok}}}, "nothing on its surface authenticates"},
+		"nobody authenticates": {httpserver.Surface{
+			Name:   "s",
+			Routes: []httpserver.Route{{Method: "GET", Pattern: "/c", Auth: httpserver.Principal, Handler: ok}},
+		}, "nothing on its surface authenticates"},
 		"rest in the middle": {httpserver.Surface{Name: "s", Routes: []httpserver.Route{get("/c/{a...}/d", ok)}}, "not the last"},
 		"same name twice":    {httpserver.Surface{Name: "s", Routes: []httpserver.Route{get("/c/{a}/{a}", ok)}}, "occurs twice"},
 		"half a name":        {httpserver.Surface{Name: "s", Routes: []httpserver.Route{get("/c/x{a}", ok)}}, "neither literal nor"},
 		"no slash":           {httpserver.Surface{Name: "s", Routes: []httpserver.Route{get("c", ok)}}, "slash"},
 		"lower-case method":  {httpserver.Surface{Name: "s", Routes: []httpserver.Route{route("get", "/c", ok)}}, "upper-case"},
 		"unnamed surface":    {httpserver.Surface{Routes: []httpserver.Route{get("/c", ok)}}, "no name"},
-		"parameter of elsewhere": {httpserver.Surface{Name: "s",
-			Routes: []httpserver.Route{{Method: "GET", Pattern: "/c", Auth: httpserver.Public, Handler: ok,
-				Params: []httpserver.Param{{Name: "id", In: "path"}}}}}, `"id" is not in the pattern`},
+		"parameter of elsewhere": {httpserver.Surface{
+			Name: "s",
+			Routes: []httpserver.Route{{
+				Method: "GET", Pattern: "/c", Auth: httpserver.Public, Handler: ok,
+				Params: []httpserver.Param{{Name: "id", In: "path"}},
+			}},
+		}, `"id" is not in the pattern`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

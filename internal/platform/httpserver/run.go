@@ -45,7 +45,8 @@ func (s *Server) refusePlain(w http.ResponseWriter, r *http.Request) {
 
 // serveOn serves on every port; each that ends is told.
 func (s *Server) serveOn(hs *http.Server, plain,
-	secure *listener.Listener) (served chan error, ports []*listener.Listener) {
+	secure *listener.Listener,
+) (served chan error, ports []*listener.Listener) {
 	served, ports = make(chan error, 2), []*listener.Listener{plain}
 	go func() { served <- hs.Serve(plain) }()
 	if secure != nil {

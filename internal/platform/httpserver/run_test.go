@@ -174,7 +174,8 @@ func TestDrainOrder(t *testing.T) {
 				<-release
 				return httpserver.WriteJSON(w, http.StatusOK, "done")
 			}),
-			{Method: "GET", Pattern: "/stream", Auth: httpserver.Public, Stream: true,
+			{
+				Method: "GET", Pattern: "/stream", Auth: httpserver.Public, Stream: true,
 				Handler: func(w http.ResponseWriter, r *http.Request) error {
 					st := httpserver.Stream(w, r)
 					if err := st.Send([]byte("first ")); err != nil {
@@ -186,7 +187,8 @@ func TestDrainOrder(t *testing.T) {
 						return errors.New("the client left")
 					}
 					return st.Send([]byte("goodbye"))
-				}},
+				},
+			},
 		}})
 	c := client(t)
 	type result struct {
@@ -330,8 +332,10 @@ func TestServedRequestsAreNeverGivenUp(t *testing.T) {
 
 func TestSlowHeadersAndBodiesEnd(t *testing.T) {
 	t.Parallel()
-	surface := httpserver.Surface{Name: "a",
-		Routes: []httpserver.Route{route("POST", "/upload", readAll), get("/ok", echo())}}
+	surface := httpserver.Surface{
+		Name:   "a",
+		Routes: []httpserver.Route{route("POST", "/upload", readAll), get("/ok", echo())},
+	}
 	hasty := start(t, httpserver.Config{HeaderTimeout: 50 * time.Millisecond}, surface)
 	s := start(t, httpserver.Config{StallTimeout: time.Second}, surface)
 	for name, text := range map[string]string{

@@ -16,7 +16,8 @@ import (
 // startSecure runs a server with TLS and returns a client that speaks HTTP/2 with it,
 // and where.
 func startSecure(t *testing.T, cfg httpserver.Config,
-	surface httpserver.Surface) (s *running, c *http.Client, url string) {
+	surface httpserver.Surface,
+) (s *running, c *http.Client, url string) {
 	t.Helper()
 	lender := httptest.NewTLSServer(http.NotFoundHandler()) // has a certificate for 127.0.0.1
 	defer lender.Close()

@@ -204,8 +204,10 @@ func (s *Server) prepareRoute(sf *surface, route Route) (*mounted, error) {
 	for _, wrap := range slices.Backward(sf.Wrap) {
 		h = wrap(h)
 	}
-	return &mounted{route: route, surface: sf, class: class, handler: h,
-		meter: s.meter.route(sf.Name, route.Method, route.Pattern)}, nil
+	return &mounted{
+		route: route, surface: sf, class: class, handler: h,
+		meter: s.meter.route(sf.Name, route.Method, route.Pattern),
+	}, nil
 }
 
 // Routes lists the fixed routes, in order of mounting.

@@ -121,11 +121,13 @@ func TestErrorsAreWrittenByTheSurface(t *testing.T) {
 func TestMetrics(t *testing.T) {
 	t.Parallel()
 	m := telemetry.NewMetrics()
-	s := newServer(t, httpserver.Config{Metrics: m}, httpserver.Surface{Name: "oracle", CORS: httpserver.OpenCORS("*"),
+	s := newServer(t, httpserver.Config{Metrics: m}, httpserver.Surface{
+		Name: "oracle", CORS: httpserver.OpenCORS("*"),
 		Routes: []httpserver.Route{
 			get("/sessions/{id}", echo("id")),
 			get("/metrics", func(w http.ResponseWriter, r *http.Request) error { m.Handler().ServeHTTP(w, r); return nil }),
-		}})
+		},
+	})
 	do(t, s, "GET", "/sessions/1")
 	do(t, s, "GET", "/sessions/2")
 	do(t, s, "BREW", "/some/strange/path")

@@ -419,7 +419,8 @@ func TestEveryPeriodRunsOnceOnBothEngines(t *testing.T) {
 // schedule runs one task on several nodes until ctx ends and returns how often
 // each period was begun. It fails the test when a period runs twice or two overlap.
 func schedule(ctx context.Context, t *testing.T, nodes []*sqldb.DB, interval time.Duration,
-	work func()) map[time.Time]int {
+	work func(),
+) map[time.Time]int {
 	t.Helper()
 	var mu sync.Mutex
 	var running atomic.Int32

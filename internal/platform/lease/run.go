@@ -111,7 +111,8 @@ type periodKey struct{}
 // same period, or fn waits for the next one. An error of fn is logged, and the
 // period counts as done. Periods that nobody was there for are not made up for.
 func (k *Keeper) Every(ctx context.Context, name string, interval time.Duration,
-	fn func(context.Context, Lease) error) error {
+	fn func(context.Context, Lease) error,
+) error {
 	if interval < time.Millisecond {
 		return fmt.Errorf("schedule %s: interval %s is too short", name, interval)
 	}
@@ -132,7 +133,8 @@ func (k *Keeper) Every(ctx context.Context, name string, interval time.Duration,
 // period runs the current period's task if nobody has, and returns how long to
 // wait before looking again.
 func (k *Keeper) period(ctx context.Context, name string, interval time.Duration,
-	fn func(context.Context, Lease) error) (time.Duration, error) {
+	fn func(context.Context, Lease) error,
+) (time.Duration, error) {
 	retry := min(interval, periodTTL/3)
 	now, err := k.db.Now(ctx)
 	if err != nil {
@@ -169,7 +171,8 @@ func (k *Keeper) period(ctx context.Context, name string, interval time.Duration
 // clock that was set back a little has been there before; what is done far in
 // the future, a clock has done that was wrong.
 func (k *Keeper) periodDone(ctx context.Context, tx sqldb.Querier, name string, n int64,
-	interval time.Duration) (bool, error) {
+	interval time.Duration,
+) (bool, error) {
 	latest := n + max(1, int64(farAhead/interval))
 	var count int
 	err := tx.QueryRowContext(ctx, `SELECT COUNT(*) FROM platform_slots WHERE name = $1 AND slot >= $2 AND slot <= $3`, name, n, latest).Scan(&count)

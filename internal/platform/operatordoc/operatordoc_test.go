@@ -45,7 +45,8 @@ type node struct {
 }
 
 func newNode(t *testing.T, store operatordoc.Store, hints feed.Hints,
-	change ...func(*operatordoc.Definition[string])) node {
+	change ...func(*operatordoc.Definition[string]),
+) node {
 	t.Helper()
 	s := operatordoc.NewShelf(store, operatordoc.Config{Hints: hints})
 	poem, err := operatordoc.Put(s, definition(change...))

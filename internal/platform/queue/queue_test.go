@@ -85,8 +85,12 @@ func TestItemsBelongToTheirTransaction(t *testing.T) {
 		if n, oldest, err := q.Waiting(t.Context()); err != nil || n != 1 || oldest.IsZero() {
 			t.Errorf("waiting %d since %v, %v", n, oldest, err)
 		}
-		for _, bad := range []queue.Item{{Lane: "x"}, {ID: "b"}, {ID: string(make([]byte, 256)), Lane: "x"},
-			{ID: "b", Lane: "x", Payload: make([]byte, 64<<10+1)}} {
+		for _, bad := range []queue.Item{
+			{Lane: "x"},
+			{ID: "b"},
+			{ID: string(make([]byte, 256)), Lane: "x"},
+			{ID: "b", Lane: "x", Payload: make([]byte, 64<<10+1)},
+		} {
 			if err := db.Write(t.Context(), func(ctx context.Context, tx sqldb.Querier) error {
 				_, err := q.Add(ctx, tx, bad, 0)
 				return err

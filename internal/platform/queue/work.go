@@ -141,7 +141,8 @@ func (q *Queue) handle(ctx context.Context, it Item, do func(context.Context, It
 
 // renewing does an item while its lease is renewed, and stops when it was lost.
 func (q *Queue) renewing(ctx context.Context, it Item,
-	do func(context.Context, Item) (Outcome, error)) (Outcome, error) {
+	do func(context.Context, Item) (Outcome, error),
+) (Outcome, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	var renewal sync.WaitGroup
 	defer renewal.Wait()

@@ -105,8 +105,10 @@ func postgresPool(url string, opt Options, servers *pgline.Hosts, readOnly bool)
 	delete(cfg.RuntimeParams, pgIdleInTx)
 	cfg.ValidateConnect = servers.Validate(session)
 	p := &pgline.Pool{}
-	p.DB = sql.OpenDB(postgresConnector{Connector: stdlib.GetConnector(*cfg), hosts: servers, pool: p, fault: opt.Fault,
-		seen: opt.Seen, readOnly: readOnly})
+	p.DB = sql.OpenDB(postgresConnector{
+		Connector: stdlib.GetConnector(*cfg), hosts: servers, pool: p, fault: opt.Fault,
+		seen: opt.Seen, readOnly: readOnly,
+	})
 	return p, nil
 }
 
@@ -194,7 +196,8 @@ func fleetLanes(ctx context.Context, conn *sql.Conn, names []string) (release fu
 
 // transact runs fn in one transaction and commits it.
 func (e *postgresEngine) transact(ctx context.Context, conn *sql.Conn, level sql.IsolationLevel, p *pgline.Pass,
-	fn writeFunc) (err error) {
+	fn writeFunc,
+) (err error) {
 	// The transaction outlives the caller's context: whether a commit under way
 	// succeeded must be known. Its beginning and the statements inside it do not.
 	tx, err := conn.BeginTx(onBehalf(ctx), &sql.TxOptions{Isolation: level})

@@ -136,8 +136,10 @@ func TestLoggerKeepsWhatIsNotSecret(t *testing.T) {
 	if err := json.Unmarshal(out.Bytes(), &got); err != nil {
 		t.Fatalf("not one JSON line: %v: %s", err, out.String())
 	}
-	for k, want := range map[string]any{"msg": "hello", "level": "INFO", "pin_attempts": 2.0, "token_cid": "bafy",
-		"key": "k", "ok": true, "empty_token": "", "took_ms": 1.5} {
+	for k, want := range map[string]any{
+		"msg": "hello", "level": "INFO", "pin_attempts": 2.0, "token_cid": "bafy",
+		"key": "k", "ok": true, "empty_token": "", "took_ms": 1.5,
+	} {
 		if got[k] != want {
 			t.Errorf("%s is %v, want %v", k, got[k], want)
 		}
@@ -188,8 +190,10 @@ func TestEventsAreForMachines(t *testing.T) {
 
 func TestParseLevel(t *testing.T) {
 	t.Parallel()
-	for name, want := range map[string]slog.Level{"": slog.LevelInfo, "debug": slog.LevelDebug, "WARN": slog.LevelWarn,
-		"error": slog.LevelError} {
+	for name, want := range map[string]slog.Level{
+		"": slog.LevelInfo, "debug": slog.LevelDebug, "WARN": slog.LevelWarn,
+		"error": slog.LevelError,
+	} {
 		if got, err := telemetry.ParseLevel(name); got != want || err != nil {
 			t.Errorf("%q: got %v %v", name, got, err)
 		}

@@ -24,8 +24,10 @@ func TestTracesAreExported(t *testing.T) {
 		w.Header().Set("Content-Type", "application/x-protobuf")
 	}))
 	defer collector.Close()
-	traces, err := telemetry.StartTraces(t.Context(), telemetry.TraceConfig{Endpoint: collector.URL, Service: "castalia",
-		Node: "n1"})
+	traces, err := telemetry.StartTraces(t.Context(), telemetry.TraceConfig{
+		Endpoint: collector.URL, Service: "castalia",
+		Node: "n1",
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -88,8 +90,10 @@ func TestClientSpansOutliveTheirRequest(t *testing.T) {
 		w.Header().Set("Content-Type", "application/x-protobuf")
 	}))
 	defer collector.Close()
-	traces, err := telemetry.StartTraces(t.Context(), telemetry.TraceConfig{Endpoint: collector.URL, Service: "castalia",
-		Node: "n1"})
+	traces, err := telemetry.StartTraces(t.Context(), telemetry.TraceConfig{
+		Endpoint: collector.URL, Service: "castalia",
+		Node: "n1",
+	})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -116,8 +116,10 @@ func TestAHitSaysWhereTheWordsAre(t *testing.T) {
 	view := open(t, build(t, "village", village))
 	for question, want := range map[string]string{"Brunnenordnung": "", "Gebühr Familie": "1 Familien 0 Gebühren "} {
 		found := search(t,
-			textindex.Query{Text: question, All: true, Part: true,
-				Scope: textindex.Scope{"village": textindex.AllDocuments()}}, view)
+			textindex.Query{
+				Text: question, All: true, Part: true,
+				Scope: textindex.Scope{"village": textindex.AllDocuments()},
+			}, view)
 		if len(found.Hits) != 1 {
 			t.Fatalf("%q: %+v", question, found.Hits)
 		}
@@ -172,8 +174,10 @@ func FuzzQuery(f *testing.F) {
 	f.Add(strings.Repeat("a ", 2000), true, false)
 	f.Fuzz(func(t *testing.T, text string, all, part bool) {
 		found := search(t,
-			textindex.Query{Text: text, All: all, Part: part,
-				Scope: textindex.Scope{"village": textindex.OnlyDocuments("clinic", "zh", "ar")}, Limit: 5}, view)
+			textindex.Query{
+				Text: text, All: all, Part: part,
+				Scope: textindex.Scope{"village": textindex.OnlyDocuments("clinic", "zh", "ar")}, Limit: 5,
+			}, view)
 		if len(found.Hits) > 5 {
 			t.Fatalf("%d hits", len(found.Hits))
 		}

@@ -107,8 +107,10 @@ func BenchmarkSearch(b *testing.B) {
 	i := 0
 	for b.Loop() {
 		if _, err := s.Search(b.Context(),
-			textindex.Query{Text: questions[i%len(questions)], Scope: textindex.Scope{"c": textindex.AllDocuments()},
-				Limit: 5}); err != nil {
+			textindex.Query{
+				Text: questions[i%len(questions)], Scope: textindex.Scope{"c": textindex.AllDocuments()},
+				Limit: 5,
+			}); err != nil {
 			b.Fatal(err)
 		}
 		i++

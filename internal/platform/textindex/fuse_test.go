@@ -11,9 +11,12 @@ func TestNearPassagesJoinByRank(t *testing.T) {
 	t.Parallel()
 	view := open(t, build(t, "village", village))
 	scope := textindex.Scope{"village": textindex.AllDocuments()}
-	near := []textindex.Key{{Collection: "village", Document: "minutes"},
-		{Collection: "village", Document: "clinic", Number: 1}, {Collection: "village", Document: "minutes"},
-		{Collection: "village", Document: "nowhere"}}
+	near := []textindex.Key{
+		{Collection: "village", Document: "minutes"},
+		{Collection: "village", Document: "clinic", Number: 1},
+		{Collection: "village", Document: "minutes"},
+		{Collection: "village", Document: "nowhere"},
+	}
 	found := search(t, textindex.Query{Text: "clinic visit", Scope: scope, Near: near}, view)
 	if len(found.Hits) < 3 || found.Hits[0].Document != "clinic" || found.Hits[0].Number != 1 {
 		t.Fatalf("what both found is not first: %+v", found.Hits)

@@ -33,8 +33,10 @@ func TestMatchesAreWhatAllFinds(t *testing.T) {
 			for without := range len(names) + 1 { // the last leaves nothing out
 				left := func(name string) bool { return without == len(names) || name != names[without] }
 				only := slices.DeleteFunc(slices.Clone(names), func(name string) bool { return !left(name) })
-				q := textindex.Query{Text: question, All: true, Part: true, Limit: 100,
-					Scope: textindex.Scope{"village": textindex.OnlyDocuments(only...)}}
+				q := textindex.Query{
+					Text: question, All: true, Part: true, Limit: 100,
+					Scope: textindex.Scope{"village": textindex.OnlyDocuments(only...)},
+				}
 				var want []string
 				for _, h := range search(t, q, views...).Hits {
 					want = append(want, h.Document)

@@ -79,7 +79,8 @@ func (p *planner) addParts(ctx context.Context, g *group) (bool, error) {
 // termsBy returns the terms of all views that most passages of the scope have, without
 // those of the group. When the work is spent, these are the best of those before.
 func (p *planner) termsBy(g *group, spend segment.Spend,
-	walk func(*Segment) (*segment.Terms, error)) ([]variant, error) {
+	walk func(*Segment) (*segment.Terms, error),
+) ([]variant, error) {
 	var best commonest
 	err := p.eachTerm(walk, func(entries []segment.TermEntry, term string) error {
 		if slices.ContainsFunc(g.variants, func(v variant) bool { return v.term == term }) {
@@ -109,7 +110,8 @@ func (p *planner) termsBy(g *group, spend segment.Spend,
 // eachTerm joins the walks over the views' dictionaries: each term comes once, in
 // order, with its entry in each view. The entries are those of the next term later.
 func (p *planner) eachTerm(walk func(*Segment) (*segment.Terms, error),
-	yield func(entries []segment.TermEntry, term string) error) error {
+	yield func(entries []segment.TermEntry, term string) error,
+) error {
 	var heads termHeads
 	for i, view := range p.views {
 		terms, err := walk(view.view.Segment())

@@ -146,8 +146,10 @@ func TestSegmentsAnswerAsOne(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		passages := drawPassages(t)
-		q := textindex.Query{Text: drawText(t, "question", 6), Scope: textindex.Scope{"c": textindex.AllDocuments()},
-			Limit: 5, Part: rapid.Bool().Draw(t, "part")}
+		q := textindex.Query{
+			Text: drawText(t, "question", 6), Scope: textindex.Scope{"c": textindex.AllDocuments()},
+			Limit: 5, Part: rapid.Bool().Draw(t, "part"),
+		}
 		by := func(i int) int { return i * 17 / 5 }
 		if q.All = rapid.Bool().Draw(t, "all"); q.All {
 			by = func(i int) int { return i % 7 } // documents are whole
@@ -171,8 +173,10 @@ func TestScopeIsAllThatThereIs(t *testing.T) {
 		allowed := rapid.SliceOfDistinct(rapid.SampledFrom([]string{"document-0", "document-1", "document-2", "document-9"}),
 			rapid.ID).Draw(t, "allowed")
 		gone := rapid.SampledFrom([]string{"document-0", "document-3"}).Draw(t, "gone")
-		q := textindex.Query{Text: drawText(t, "question", 6),
-			Scope: textindex.Scope{"c": textindex.OnlyDocuments(allowed...)}, Limit: 5}
+		q := textindex.Query{
+			Text:  drawText(t, "question", 6),
+			Scope: textindex.Scope{"c": textindex.OnlyDocuments(allowed...)}, Limit: 5,
+		}
 		q.All, q.Part = rapid.Bool().Draw(t, "all"), rapid.Bool().Draw(t, "part")
 		var left []textindex.Passage
 		for _, p := range passages {
@@ -193,8 +197,13 @@ func TestScopeIsAllThatThereIs(t *testing.T) {
 func TestEmptyScopeFindsNothing(t *testing.T) {
 	t.Parallel()
 	view := open(t, build(t, "c", []textindex.Passage{{Document: "d", Text: "The clinic is open."}}))
-	for _, scope := range []textindex.Scope{nil, {}, {"other": textindex.AllDocuments()}, {"c": {}},
-		{"c": textindex.OnlyDocuments()}} {
+	for _, scope := range []textindex.Scope{
+		nil,
+		{},
+		{"other": textindex.AllDocuments()},
+		{"c": {}},
+		{"c": textindex.OnlyDocuments()},
+	} {
 		got := search(t, textindex.Query{Text: "clinic", Scope: scope}, view)
 		if len(got.Hits) > 0 || got.Confidence > 0 || got.Answered {
 			t.Errorf("scope %v found %+v", scope, got)

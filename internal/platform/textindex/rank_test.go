@@ -26,8 +26,10 @@ func randomViews(t *testing.T, random *rand.Rand, passages int) []*View {
 			for range 5 + random.IntN(40) {
 				fmt.Fprintf(&text, "term%d ", zipf.Uint64())
 			}
-			p := Passage{Document: fmt.Sprintf("d%d-%d", part, i/5), Number: uint32(i % 5),
-				Title: fmt.Sprintf("term%d", zipf.Uint64()), Text: text.String()}
+			p := Passage{
+				Document: fmt.Sprintf("d%d-%d", part, i/5), Number: uint32(i % 5),
+				Title: fmt.Sprintf("term%d", zipf.Uint64()), Text: text.String(),
+			}
 			if err := b.Add(p); err != nil {
 				t.Fatal(err)
 			}

@@ -87,8 +87,10 @@ func (p *Plugin) Start(_ context.Context, host plugin.Host) error {
 		}
 		return ledger, nil
 	}
-	cfg := pluginqueue.Config{Lease: time.Minute, Attempts: p.cfg.Attempts, Backoff: cmp.Or(p.cfg.Backoff, 30*time.Second),
-		Remember: remember}
+	cfg := pluginqueue.Config{
+		Lease: time.Minute, Attempts: p.cfg.Attempts, Backoff: cmp.Or(p.cfg.Backoff, 30*time.Second),
+		Remember: remember,
+	}
 	cfg.Name = "submit"
 	p.submit = pluginqueue.New(host.Store, cfg)
 	cfg.Name = "settle"
@@ -291,7 +293,8 @@ func owed(ctx context.Context, ledger plugin.ClaimLedger, rec record) (int64, er
 
 // submitOne submits a claim, unless it was paid in the meantime.
 func (p *Plugin) submitOne(ctx context.Context, ledger plugin.ClaimLedger,
-	it pluginqueue.Item) (pluginqueue.Finish, error) {
+	it pluginqueue.Item,
+) (pluginqueue.Finish, error) {
 	var rec record
 	if err := it.Decode(&rec); err != nil {
 		return nil, pluginqueue.Hopeless(err)
@@ -336,7 +339,8 @@ func (p *Plugin) settleBatch(ctx context.Context) (Report, error) {
 
 // settleOne books a payment, or withdraws a claim that was paid here.
 func (p *Plugin) settleOne(ctx context.Context, ledger plugin.ClaimLedger,
-	it pluginqueue.Item) (pluginqueue.Finish, error) {
+	it pluginqueue.Item,
+) (pluginqueue.Finish, error) {
 	var rec record
 	if err := it.Decode(&rec); err != nil {
 		return nil, pluginqueue.Hopeless(err)

@@ -339,12 +339,16 @@ func TestGoesWithCredits(t *testing.T) {
 	if err != nil || r.Has("claims") || !strings.Contains(r.Verdicts()[1].Why, "goes with plugin credits") {
 		t.Errorf("%v %+v", err, r.Verdicts())
 	}
-	if _, err := registry.New(registry.Config{Plugins: plugins,
-		Features: map[string]registry.Feature{"claims": registry.On}}); err == nil {
+	if _, err := registry.New(registry.Config{
+		Plugins:  plugins,
+		Features: map[string]registry.Feature{"claims": registry.On},
+	}); err == nil {
 		t.Error("claims without credits")
 	}
-	if r, err = registry.New(registry.Config{Plugins: plugins,
-		Features: map[string]registry.Feature{"credits": registry.On}}); err != nil || !r.Has("claims") {
+	if r, err = registry.New(registry.Config{
+		Plugins:  plugins,
+		Features: map[string]registry.Feature{"credits": registry.On},
+	}); err != nil || !r.Has("claims") {
 		t.Errorf("with credits: %v", err)
 	}
 }

@@ -107,8 +107,11 @@ func (p *Plugin) Routes() []pluginhttp.Route {
 			Method: http.MethodPost, Pattern: "/claims/cron/dead/{id}", Summary: "Try a claim again (operators)",
 			Doc:    "Gives a claim that was put aside all its tries again. Needs Authorization: Bearer with CRON_SECRET.",
 			Params: []pluginhttp.Param{{Name: "id", In: "path", Required: true, Schema: "", Doc: "The claim."}},
-			Replies: []pluginhttp.Reply{{Status: http.StatusOK, Body: Requeued{}}, refused,
-				{Status: http.StatusNotFound, Doc: "It was not put aside."}},
+			Replies: []pluginhttp.Reply{
+				{Status: http.StatusOK, Body: Requeued{}},
+				refused,
+				{Status: http.StatusNotFound, Doc: "It was not put aside."},
+			},
 			Handler: p.guarded(p.requeue),
 		},
 	}
@@ -158,8 +161,10 @@ func (p *Plugin) list(w http.ResponseWriter, r *http.Request, rt *plugin.Runtime
 	}
 	for _, c := range owing {
 		if _, fresh := left[c.ID]; fresh && len(out.Claims) < maxListed {
-			out.Claims = append(out.Claims, Standing{ID: c.ID, Amount: c.Amount, Owed: c.Amount, State: Outstanding,
-				At: stamp(c.At)})
+			out.Claims = append(out.Claims, Standing{
+				ID: c.ID, Amount: c.Amount, Owed: c.Amount, State: Outstanding,
+				At: stamp(c.At),
+			})
 		}
 	}
 	slices.SortStableFunc(out.Claims, func(a, b Standing) int { return strings.Compare(a.At, b.At) })

@@ -23,8 +23,10 @@ import (
 	"github.com/castalia-org/castalia/plugin"
 )
 
-var config = credits.Config{Minimum: 10, Estimate: 50, HoldFor: time.Minute, Markup: 160, Fallback: 750_000,
-	Secret: "hush"}
+var config = credits.Config{
+	Minimum: 10, Estimate: 50, HoldFor: time.Minute, Markup: 160, Fallback: 750_000,
+	Secret: "hush",
+}
 
 func start(t testing.TB, db *sqldb.DB, on registry.Feature) *oracletest.Node {
 	t.Helper()
@@ -190,8 +192,10 @@ const refuseThis = "refuse this"
 type refuser struct{}
 
 func (refuser) Describe() plugin.Description {
-	return plugin.Description{Name: "refuser", After: []string{"credits"},
-		Manifest: plugin.Manifest{Title: "R", Summary: "R", Visibility: plugin.Silent}}
+	return plugin.Description{
+		Name: "refuser", After: []string{"credits"},
+		Manifest: plugin.Manifest{Title: "R", Summary: "R", Visibility: plugin.Silent},
+	}
 }
 
 func (refuser) TurnStarts(_ context.Context, rt *plugin.Runtime) error {
@@ -215,8 +219,10 @@ func TestOnlyOperatorsGrant(t *testing.T) {
 		did    string
 		amount int
 		key    string
-	}{{"alice", 5, "k"}, {identitytest.Alice.DID, 0, "k"}, {identitytest.Alice.DID, -5, "k"}, {identitytest.Alice.DID, 5,
-		""}} {
+	}{{"alice", 5, "k"}, {identitytest.Alice.DID, 0, "k"}, {identitytest.Alice.DID, -5, "k"}, {
+		identitytest.Alice.DID, 5,
+		"",
+	}} {
 		if status := grant(t, n, c.did, c.amount, c.key); status != 400 {
 			t.Errorf("%+v: %d", c, status)
 		}

@@ -168,7 +168,8 @@ func (l *Ledger) change(ctx context.Context, did string, fn func(ctx context.Con
 // changeAs is change for an account whose user's DID may be unknown (""): nobody
 // is told of it then.
 func (l *Ledger) changeAs(ctx context.Context, did, user string,
-	fn func(ctx context.Context, b *book) error) (Account, error) {
+	fn func(ctx context.Context, b *book) error,
+) (Account, error) {
 	var out Account
 	err := l.store.Update(ctx, func(ctx context.Context, tx plugin.Tx) error {
 		b := &book{tx: tx, user: user}

@@ -146,6 +146,8 @@ func (s *service) ask(ctx context.Context, rt *plugin.Runtime) (Subscription, er
 	if math.IsNaN(body.TotalCredits) || body.TotalCredits < 0 {
 		body.TotalCredits = 0
 	}
-	return Subscription{Status: strings.ToLower(body.Status), Total: int64(min(body.TotalCredits, MaxAmount)),
-		Asked: asked}, nil
+	return Subscription{
+		Status: strings.ToLower(body.Status), Total: int64(min(body.TotalCredits, MaxAmount)),
+		Asked: asked,
+	}, nil
 }

@@ -49,13 +49,21 @@ func TestSubscriptionService(t *testing.T) {
 	}{
 		"none":     {404, nil, "No subscription found, please subscribe to continue", credits.Account{}},
 		"inactive": {200, map[string]any{"status": "expired", "totalCredits": 500}, "User has inactive subscription, please subscribe to continue", credits.Account{}},
-		"short": {200, map[string]any{"status": "trial", "totalCredits": 9.9},
-			"User has less than 10 credits, please top up to continue", credits.Account{Granted: 9, Available: 9, Subscribed: 9}},
+		"short": {
+			200,
+			map[string]any{"status": "trial", "totalCredits": 9.9},
+			"User has less than 10 credits, please top up to continue",
+			credits.Account{Granted: 9, Available: 9, Subscribed: 9},
+		},
 		"broken":   {500, nil, "Subscription validation failed", credits.Account{}},
 		"nonsense": {200, map[string]any{"status": 7}, "Subscription validation failed", credits.Account{}},
 		"negative": {200, map[string]any{"status": "active", "totalCredits": -3}, "User has less than 10 credits, please top up to continue", credits.Account{}},
-		"active": {200, map[string]any{"status": "active", "totalCredits": 100}, "",
-			credits.Account{Granted: 100, Available: 100, Subscribed: 100}},
+		"active": {
+			200,
+			map[string]any{"status": "active", "totalCredits": 100},
+			"",
+			credits.Account{Granted: 100, Available: 100, Subscribed: 100},
+		},
 	} {
 		service := &desk{status: c.status, body: c.body}
 		web := httptest.NewServer(service)

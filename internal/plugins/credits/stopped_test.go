@@ -73,15 +73,19 @@ func TestWhatWaitedHoldsNothing(t *testing.T) {
 type bell struct{}
 
 func (bell) Describe() plugin.Description {
-	return plugin.Description{Name: "bell",
-		Manifest: plugin.Manifest{Title: "B", Summary: "B", WhenToUse: []string{"ringing"}, Visibility: plugin.Always}}
+	return plugin.Description{
+		Name:     "bell",
+		Manifest: plugin.Manifest{Title: "B", Summary: "B", WhenToUse: []string{"ringing"}, Visibility: plugin.Always},
+	}
 }
 
 func (bell) Tools() []plugin.Tool {
-	return []plugin.Tool{{Name: "ring", Description: "Ring.",
+	return []plugin.Tool{{
+		Name: "ring", Description: "Ring.",
 		Run: func(context.Context, *plugin.Runtime, json.RawMessage) (plugin.Result, error) {
 			return plugin.Text("rang"), nil
-		}}}
+		},
+	}}
 }
 
 // Who deletes a session in the middle of its turn pays for what the turn used.

@@ -106,8 +106,10 @@ func TestBadMemories(t *testing.T) {
 	t.Parallel()
 	n, _ := start(t, sqldbtest.SQLite(t), nil)
 	alice := n.As(t, identitytest.Alice)
-	for _, body := range []string{``, `{}`, `{"text":"  "}`, `{"text":1}`, `{"text":"a\u0000b"}`, `{"text":"a","id":"b"}`,
-		`{"text":"` + strings.Repeat("x", memory.MaxText+1) + `"}`} {
+	for _, body := range []string{
+		``, `{}`, `{"text":"  "}`, `{"text":1}`, `{"text":"a\u0000b"}`, `{"text":"a","id":"b"}`,
+		`{"text":"` + strings.Repeat("x", memory.MaxText+1) + `"}`,
+	} {
 		if r := alice.Do("POST", "/memory", body); r.Status != 400 {
 			t.Errorf("%.40s: %d %s", body, r.Status, r.Body)
 		}

@@ -173,8 +173,10 @@ func (p *Preferences) check() error {
 	if len(wrong) == 0 {
 		return nil
 	}
-	return &plugin.Error{Status: http.StatusBadRequest, Message: strings.Join(wrong, "; "),
-		Fields: map[string]any{"message": wrong}}
+	return &plugin.Error{
+		Status: http.StatusBadRequest, Message: strings.Join(wrong, "; "),
+		Fields: map[string]any{"message": wrong},
+	}
 }
 
 // apply takes over what a change says.

@@ -201,7 +201,8 @@ func (p *Plugin) SubAgents() []plugin.SubAgent {
 // own asks for a path of the protocol's own, under its prefix. An operator may
 // have renamed that: a gateway that does not know the path is asked for its list.
 func (p *Plugin) own(ctx context.Context, q plugin.Query, pattern, id string,
-	values url.Values) (json.RawMessage, error) {
+	values url.Values,
+) (json.RawMessage, error) {
 	at := strings.Replace(pattern, "{id}", id, 1)
 	body, err := get(ctx, q, "/"+p.cfg.Prefix+at, values)
 	if e, ok := errors.AsType[*plugin.Error](err); !ok || e.Status != http.StatusNotFound {

@@ -51,8 +51,11 @@ func (p *Plugin) deadRoutes() []pluginhttp.Route {
 			Method: http.MethodPost, Pattern: "/teamchat/dead/{id}", Summary: "Answer an event after all (operators)",
 			Doc:    "Gives an event that was put aside all its tries again. What was posted already is not posted twice." + how,
 			Params: []pluginhttp.Param{{Name: "id", In: "path", Required: true, Schema: "", Doc: "The event."}},
-			Replies: []pluginhttp.Reply{{Status: http.StatusOK, Body: Requeued{}}, refused,
-				{Status: http.StatusNotFound, Doc: "It was not put aside."}},
+			Replies: []pluginhttp.Reply{
+				{Status: http.StatusOK, Body: Requeued{}},
+				refused,
+				{Status: http.StatusNotFound, Doc: "It was not put aside."},
+			},
 			Handler: p.guarded(p.requeue),
 		},
 	}

@@ -73,8 +73,10 @@ func (p *Plugin) Routes() []pluginhttp.Route {
 		},
 		{
 			Method: http.MethodDelete, Pattern: "/teamchat/links/{team}/{user}", Summary: "End a link",
-			Params: []pluginhttp.Param{{Name: "team", In: "path", Required: true, Schema: ""},
-				{Name: "user", In: "path", Required: true, Schema: ""}},
+			Params: []pluginhttp.Param{
+				{Name: "team", In: "path", Required: true, Schema: ""},
+				{Name: "user", In: "path", Required: true, Schema: ""},
+			},
 			Replies: []pluginhttp.Reply{
 				{Status: http.StatusOK, Body: Done{}}, {Status: http.StatusNotFound, Doc: "Nobody of that name speaks as you."},
 			},
@@ -85,7 +87,8 @@ func (p *Plugin) Routes() []pluginhttp.Route {
 
 // signed serves what the chat signed.
 func (p *Plugin) signed(next func(ctx context.Context, w http.ResponseWriter, r *http.Request,
-	body []byte) error) func(http.ResponseWriter, *http.Request, *plugin.Runtime) error {
+	body []byte) error,
+) func(http.ResponseWriter, *http.Request, *plugin.Runtime) error {
 	return func(w http.ResponseWriter, r *http.Request, _ *plugin.Runtime) error {
 		body, err := io.ReadAll(r.Body)
 		if err != nil {

@@ -373,8 +373,12 @@ func TestOwnWords(t *testing.T) {
 	if got := c.await(t, before+2); !strings.Contains(got.Text, "/console/link#") {
 		t.Errorf("after the end of the link: %+v", got)
 	}
-	for _, body := range []any{map[string]any{}, map[string]any{"code": strings.Repeat("A", 65)},
-		map[string]any{"code": "A", "did": "x"}, []int{1}} {
+	for _, body := range []any{
+		map[string]any{},
+		map[string]any{"code": strings.Repeat("A", 65)},
+		map[string]any{"code": "A", "did": "x"},
+		[]int{1},
+	} {
 		if r := alice.Do("POST", "/teamchat/link", body); r.Status != 400 {
 			t.Errorf("%v: %d %s", body, r.Status, r.Body)
 		}

@@ -117,8 +117,10 @@ func (a *webAPI) nameOf(ctx context.Context, user string) string {
 			RealName string `json:"real_name"`
 		}
 	}
-	if err := a.call(ctx, pluginhttp.Call{Method: http.MethodGet, Path: []string{"users.info"},
-		Query: url.Values{"user": {user}}}, &out); err != nil {
+	if err := a.call(ctx, pluginhttp.Call{
+		Method: http.MethodGet, Path: []string{"users.info"},
+		Query: url.Values{"user": {user}},
+	}, &out); err != nil {
 		return ""
 	}
 	if out.User.RealName != "" {

@@ -76,12 +76,21 @@ func TestParseEvent(t *testing.T) {
 	}{
 		"challenge":    {`{"type":"url_verification","challenge":"abc"}`, event{Challenge: "abc"}, false},
 		"no challenge": {`{"type":"url_verification"}`, event{}, true},
-		"mention": {callback(`{"type":"app_mention","user":"U1","channel":"C1","ts":"1.2","text":"<@UBOT> what &lt;is&gt; <https://a.b|this>?"}`),
-			event{ID: "Ev1", Job: &job{Team: "T1", User: "U1", Channel: "C1", TS: "1.2", Thread: "1.2", Text: "what <is> https://a.b?"}}, false},
-		"in a thread": {callback(`{"type":"app_mention","user":"U1","channel":"C1","ts":"3.4","thread_ts":"1.2","text":"and?"}`),
-			event{ID: "Ev1", Job: &job{Team: "T1", User: "U1", Channel: "C1", TS: "3.4", Thread: "1.2", Text: "and?"}}, false},
-		"direct": {callback(`{"type":"message","channel_type":"im","user":"U1","channel":"D1","ts":"1.2","text":"hi"}`),
-			event{ID: "Ev1", Job: &job{Team: "T1", User: "U1", Channel: "D1", TS: "1.2", Text: "hi"}}, false},
+		"mention": {
+			callback(`{"type":"app_mention","user":"U1","channel":"C1","ts":"1.2","text":"<@UBOT> what &lt;is&gt; <https://a.b|this>?"}`),
+			event{ID: "Ev1", Job: &job{Team: "T1", User: "U1", Channel: "C1", TS: "1.2", Thread: "1.2", Text: "what <is> https://a.b?"}},
+			false,
+		},
+		"in a thread": {
+			callback(`{"type":"app_mention","user":"U1","channel":"C1","ts":"3.4","thread_ts":"1.2","text":"and?"}`),
+			event{ID: "Ev1", Job: &job{Team: "T1", User: "U1", Channel: "C1", TS: "3.4", Thread: "1.2", Text: "and?"}},
+			false,
+		},
+		"direct": {
+			callback(`{"type":"message","channel_type":"im","user":"U1","channel":"D1","ts":"1.2","text":"hi"}`),
+			event{ID: "Ev1", Job: &job{Team: "T1", User: "U1", Channel: "D1", TS: "1.2", Text: "hi"}},
+			false,
+		},
 		"in a channel":   {callback(`{"type":"message","channel_type":"channel","user":"U1","channel":"C1","ts":"1.2","text":"hi"}`), event{ID: "Ev1"}, false},
 		"by a bot":       {callback(`{"type":"message","channel_type":"im","bot_id":"B1","user":"U1","channel":"D1","ts":"1.2"}`), event{ID: "Ev1"}, false},
 		"changed":        {callback(`{"type":"message","subtype":"message_changed","channel_type":"im","channel":"D1","ts":"1.2"}`), event{ID: "Ev1"}, false},

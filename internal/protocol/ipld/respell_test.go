@@ -59,8 +59,10 @@ func FuzzCIDSpellings(f *testing.F) {
 
 func TestLongCIDsAreNotRead(t *testing.T) {
 	t.Parallel()
-	for _, text := range []string{"", "b", "z" + strings.Repeat("2", 1<<20), "Qm" + strings.Repeat("2", 1<<20),
-		"b" + strings.Repeat("a", 1<<20)} {
+	for _, text := range []string{
+		"", "b", "z" + strings.Repeat("2", 1<<20), "Qm" + strings.Repeat("2", 1<<20),
+		"b" + strings.Repeat("a", 1<<20),
+	} {
 		if _, err := ipld.Digest(text); err == nil {
 			t.Errorf("%d characters are read", len(text))
 		}

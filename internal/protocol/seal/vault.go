@@ -39,7 +39,8 @@ func (v Vault) openKey(collection, id string, wrapped []byte) (Key, error) {
 // SealFrom returns the sealed bytes of what it reads. Once they are read to their end,
 // done says their header and how long they were before and are now.
 func (v Vault) SealFrom(kind, collection, id string,
-	plain io.Reader) (sealed io.Reader, wrapped []byte, done func() (header []byte, size, sealedSize int64), err error) {
+	plain io.Reader,
+) (sealed io.Reader, wrapped []byte, done func() (header []byte, size, sealedSize int64), err error) {
 	key, wrapped, err := v.newKey(collection, id)
 	if err != nil {
 		return nil, nil, nil, err

@@ -65,8 +65,10 @@ func (c packetCase) messages(t testing.TB) []engineio.Message {
 
 func (c packetCase) want(t testing.TB) socketio.Packet {
 	t.Helper()
-	p := socketio.Packet{Type: socketio.PacketType(c.Packet.Type[0]), Namespace: c.Packet.Namespace,
-		Data: json.RawMessage(c.Packet.Data)}
+	p := socketio.Packet{
+		Type: socketio.PacketType(c.Packet.Type[0]), Namespace: c.Packet.Namespace,
+		Data: json.RawMessage(c.Packet.Data),
+	}
 	if c.Packet.ID != nil {
 		p.ID, p.HasID = *c.Packet.ID, true
 	}
@@ -172,8 +174,10 @@ func TestBounds(t *testing.T) {
 	if _, _, err := d.Decode(engineio.Message{Data: make([]byte, 11), Binary: true}); !errors.Is(err, socketio.ErrPacket) {
 		t.Errorf("attachments over the limit: %v", err)
 	}
-	if _, err := socketio.Encode(socketio.Packet{Type: socketio.EventPacket,
-		Attachments: make([][]byte, 11)}); !errors.Is(err, socketio.ErrAttachments) {
+	if _, err := socketio.Encode(socketio.Packet{
+		Type:        socketio.EventPacket,
+		Attachments: make([][]byte, 11),
+	}); !errors.Is(err, socketio.ErrAttachments) {
 		t.Errorf("encoding 11 attachments: %v", err)
 	}
 }

@@ -161,8 +161,10 @@ func TestWhatIsWrittenIsRead(t *testing.T) {
 		want := []event{}
 		id := ""
 		for range rapid.IntRange(0, 5).Draw(t, "events") {
-			e := sse.Event{Name: field.Draw(t, "name"), ID: field.Draw(t, "id"),
-				Data: []byte(rapid.StringMatching(`[^\r]{0,40}`).Draw(t, "data"))}
+			e := sse.Event{
+				Name: field.Draw(t, "name"), ID: field.Draw(t, "id"),
+				Data: []byte(rapid.StringMatching(`[^\r]{0,40}`).Draw(t, "data")),
+			}
 			var err error
 			if stream, err = sse.Append(stream, e); err != nil {
 				t.Fatal(err)

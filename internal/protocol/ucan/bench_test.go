@@ -50,8 +50,10 @@ func benchmarkVerify(b *testing.B, hops int) {
 	service := signerOf(b, 200).DID()
 	text := chain(b, hops, service)
 	owner := func(root did.DID, r ucan.Resource) (bool, error) { return string(root) == r.Namespace, nil }
-	q := ucan.Query{Audience: service, Now: time.Now(),
-		Want: &ucan.Want{Can: "fs/read", With: "vfs:///" + string(signerOf(b, 1).DID())}, Owner: owner}
+	q := ucan.Query{
+		Audience: service, Now: time.Now(),
+		Want: &ucan.Want{Can: "fs/read", With: "vfs:///" + string(signerOf(b, 1).DID())}, Owner: owner,
+	}
 	public, private, err := ed25519.GenerateKey(nil)
 	if err != nil {
 		b.Fatal(err)

@@ -179,8 +179,10 @@ func TestLookUpsAreBounded(t *testing.T) {
 // once per token, and questions about owners asked once per claim.
 func TestBranchingCostsLittle(t *testing.T) {
 	t.Parallel()
-	row := []*ucan.Token{issue(t, 9, signerOf(t, 10).DID(), nil),
-		issue(t, 9, signerOf(t, 10).DID(), func(s *ucan.Statement) { s.Nonce = "b" })}
+	row := []*ucan.Token{
+		issue(t, 9, signerOf(t, 10).DID(), nil),
+		issue(t, 9, signerOf(t, 10).DID(), func(s *ucan.Statement) { s.Nonce = "b" }),
+	}
 	for range 11 {
 		a := issue(t, 10, signerOf(t, 10).DID(), nil, row...)
 		b := issue(t, 10, signerOf(t, 10).DID(), func(s *ucan.Statement) { s.Nonce = "b" }, row...)
@@ -223,8 +225,10 @@ func TestFailedProofIsOneOfMany(t *testing.T) {
 
 func issueAs(tb testing.TB, issuer, to did.DID) *ucan.Token {
 	tb.Helper()
-	t, err := ucan.Issue(signerOf(tb, 1).As(issuer), ucan.Statement{Audience: to, Capabilities: []ucan.Capability{read},
-		Expires: noon.Add(time.Hour)})
+	t, err := ucan.Issue(signerOf(tb, 1).As(issuer), ucan.Statement{
+		Audience: to, Capabilities: []ucan.Capability{read},
+		Expires: noon.Add(time.Hour),
+	})
 	if err != nil {
 		tb.Fatal(err)
 	}

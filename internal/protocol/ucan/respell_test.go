@@ -76,8 +76,10 @@ func TestMapsThatReadAsLinksAreRefused(t *testing.T) {
 	inBlock := func(n ipld.Node) string { return string(ipld.AppendCBOR(nil, n)) }
 	for name, twins := range map[string][2]ipld.Node{
 		"link": {ipld.LinkNode(id), ipld.MapNode(ipld.Entry{Key: "/", Value: ipld.TextNode(ipld.CIDText(id))})},
-		"bytes": {ipld.BytesNode("\x01\x02"),
-			ipld.MapNode(ipld.Entry{Key: "/", Value: ipld.MapNode(ipld.Entry{Key: "bytes", Value: ipld.TextNode("AQI")})})},
+		"bytes": {
+			ipld.BytesNode("\x01\x02"),
+			ipld.MapNode(ipld.Entry{Key: "/", Value: ipld.MapNode(ipld.Entry{Key: "bytes", Value: ipld.TextNode("AQI")})}),
+		},
 	} {
 		caveat := ucan.NewCapability(read.Can, read.With, ipld.MapNode(ipld.Entry{Key: "what", Value: twins[0]}))
 		token := issue(t, 1, "did:web:s.test", func(s *ucan.Statement) { s.Capabilities = []ucan.Capability{caveat} })

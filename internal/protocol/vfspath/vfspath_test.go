@@ -27,8 +27,10 @@ func TestPathHasOneSpelling(t *testing.T) {
 				t.Fatalf("%q is %q, and in another form %q, %v", path, clean, same, err)
 			}
 		}
-		for _, other := range []string{clean[1:], "/" + clean, clean + "/", clean + "/.", clean + "/x/..", "/." + clean,
-			clean + "\x00", clean + "\u202e", "\ufeff" + clean} {
+		for _, other := range []string{
+			clean[1:], "/" + clean, clean + "/", clean + "/.", clean + "/x/..", "/." + clean,
+			clean + "\x00", clean + "\u202e", "\ufeff" + clean,
+		} {
 			if got, err := vfspath.Clean(other); err == nil {
 				t.Fatalf("%q is read as %q", other, got)
 			}
@@ -84,8 +86,15 @@ func contains(root vfspath.Root, path string) bool {
 }
 
 func FuzzContains(f *testing.F) {
-	for _, s := range [][2]string{{"/a", "/a/b"}, {"/a/", "/a"}, {"/a", "/ab"}, {"", "/a"}, {"/", "/a"},
-		{"/a/.x", "/a/.x/y"}, {"/é", "/e\u0301"}} {
+	for _, s := range [][2]string{
+		{"/a", "/a/b"},
+		{"/a/", "/a"},
+		{"/a", "/ab"},
+		{"", "/a"},
+		{"/", "/a"},
+		{"/a/.x", "/a/.x/y"},
+		{"/é", "/e\u0301"},
+	} {
 		f.Add(s[0], s[1])
 	}
 	f.Fuzz(func(t *testing.T, folder, path string) {

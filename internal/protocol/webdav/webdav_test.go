@@ -76,8 +76,10 @@ func TestIfHeaders(t *testing.T) {
 	for text, want := range map[string]webdav.If{
 		``:        nil,
 		`(<a:b>)`: {{Conditions: []webdav.Condition{{Token: "a:b"}}}},
-		`(<a:b> ["e]"]) (Not <DAV:x>)`: {{Conditions: []webdav.Condition{{Token: "a:b"}, {Tag: `"e]"`}}},
-			{Conditions: []webdav.Condition{{Not: true, Token: "DAV:x"}}}},
+		`(<a:b> ["e]"]) (Not <DAV:x>)`: {
+			{Conditions: []webdav.Condition{{Token: "a:b"}, {Tag: `"e]"`}}},
+			{Conditions: []webdav.Condition{{Not: true, Token: "DAV:x"}}},
+		},
 		`</p> (not [W/"e"])(<c>)`:       {{"/p", []webdav.Condition{{Not: true, Tag: `W/"e"`}}}, {"/p", []webdav.Condition{{Token: "c"}}}},
 		`<http://h/p> (<c>) </q> (<d>)`: {{"http://h/p", []webdav.Condition{{Token: "c"}}}, {"/q", []webdav.Condition{{Token: "d"}}}},
 	} {
@@ -85,8 +87,10 @@ func TestIfHeaders(t *testing.T) {
 			t.Errorf("%s: %+v, %v", text, got, err)
 		}
 	}
-	for _, text := range []string{"x", "()", "(<a>", "(<a)", "([e])", `(["e")`, "<a>", "(<a>) <b> (<c>)", "(<>)", "(Not)",
-		strings.Repeat("(<a>)", 300)} {
+	for _, text := range []string{
+		"x", "()", "(<a>", "(<a)", "([e])", `(["e")`, "<a>", "(<a>) <b> (<c>)", "(<>)", "(Not)",
+		strings.Repeat("(<a>)", 300),
+	} {
 		if got, err := webdav.ParseIf(text); !errors.Is(err, webdav.ErrIf) {
 			t.Errorf("%s: %+v, %v", text, got, err)
 		}

@@ -235,8 +235,10 @@ func TestTwoWritersOfOnePath(t *testing.T) {
 			t.Fatal(err)
 		}
 		won, errs = race(func(i int) filestore.Put {
-			return filestore.Put{Path: "/new", Mode: filestore.Upsert, Body: bytes.NewReader(blobtest.Bytes(1000 + i)),
-				If: filestore.Condition{Match: []string{f.CID}}}
+			return filestore.Put{
+				Path: "/new", Mode: filestore.Upsert, Body: bytes.NewReader(blobtest.Bytes(1000 + i)),
+				If: filestore.Condition{Match: []string{f.CID}},
+			}
 		})
 		for _, err := range errs {
 			if !fault.Is(err, fault.Precondition) {

@@ -119,7 +119,8 @@ func (s *Service) sealObject(ctx context.Context, b *Blob, key seal.Key, body io
 
 // putExtent seals body into an object while hashing it.
 func (s *Service) putExtent(ctx context.Context, b *Blob, e Extent, key seal.Key, body io.Reader,
-	state *cid.State) (Extent, error) {
+	state *cid.State,
+) (Extent, error) {
 	var sealer *seal.Sealer
 	var storeErr error
 	err := state.Scan(body, cid.Options{Follow: func(next cid.Next) (err error) {

@@ -34,13 +34,17 @@ func TestARepeatedRequestMeetsTheFirst(t *testing.T) {
 	at := filestore.Target{Path: "/f", Once: once}
 	for name, do := range map[string]func(ctx context.Context, s *filestore.Service) (filestore.Receipt, error){
 		"create": func(ctx context.Context, s *filestore.Service) (filestore.Receipt, error) {
-			return s.Put(ctx, owner, filestore.Put{Path: "/new", Mode: filestore.CreateOnly, Body: strings.NewReader("x"),
-				Once: once})
+			return s.Put(ctx, owner, filestore.Put{
+				Path: "/new", Mode: filestore.CreateOnly, Body: strings.NewReader("x"),
+				Once: once,
+			})
 		},
 		"create large": func(ctx context.Context, s *filestore.Service) (filestore.Receipt, error) {
 			return s.Put(ctx, owner,
-				filestore.Put{Path: "/new", Mode: filestore.CreateOnly, Body: strings.NewReader(strings.Repeat("x", 100_000)),
-					Once: once})
+				filestore.Put{
+					Path: "/new", Mode: filestore.CreateOnly, Body: strings.NewReader(strings.Repeat("x", 100_000)),
+					Once: once,
+				})
 		},
 		"move": func(ctx context.Context, s *filestore.Service) (filestore.Receipt, error) {
 			return s.Move(ctx, owner, at, "/g", false)

@@ -146,8 +146,10 @@ func TestSearch(t *testing.T) {
 		if got := find("quick", "/b"); got != "/b/celery.md:1-1" {
 			t.Errorf("below /b: %q", got)
 		}
-		narrow := filestore.Access{Namespace: ns,
-			Grants: []filestore.Grant{{Abilities: filestore.Read | filestore.List, Area: vfspath.Area{Root: "/b"}}}}
+		narrow := filestore.Access{
+			Namespace: ns,
+			Grants:    []filestore.Grant{{Abilities: filestore.Read | filestore.List, Area: vfspath.Area{Root: "/b"}}},
+		}
 		r, err := w.Find.Search(t.Context(), narrow, "quick", "/", 10)
 		if err != nil || len(r.Hits) != 1 {
 			t.Errorf("a scoped search: %+v, %v", r, err)

@@ -141,7 +141,8 @@ func (s *Service) LockUpload(ctx context.Context, id, holder string) (release fu
 // verify, when set, judges the bytes once all were read; what it refuses is
 // dropped, and a body that failed is refused too.
 func (s *Service) WriteUpload(ctx context.Context, a Access, id, holder string, offset int64, body io.Reader,
-	verify func() error) (int64, error) {
+	verify func() error,
+) (int64, error) {
 	u, err := s.Upload(ctx, a, id)
 	if err != nil {
 		return 0, err

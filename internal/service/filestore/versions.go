@@ -41,8 +41,10 @@ func (s *Service) RestoreVersion(ctx context.Context, a Access, t Target, number
 		if err != nil {
 			return Receipt{}, err
 		}
-		r, err := s.store.Commit(ctx, Commit{Change: c, Mode: ReplaceOnly, Content: v.Content, Op: OpRestore,
-			Quota: s.cfg.Quota})
+		r, err := s.store.Commit(ctx, Commit{
+			Change: c, Mode: ReplaceOnly, Content: v.Content, Op: OpRestore,
+			Quota: s.cfg.Quota,
+		})
 		return s.done(a, r, err)
 	})
 }

@@ -52,13 +52,16 @@ type shelved struct {
 }
 
 func newBookcase(store Store, blobs blob.Store, keys *keyring, cache int, model string) *bookcase {
-	return &bookcase{model: model, store: store, segments: segmentsOf(blobs), keys: keys, pages: textindex.NewCache(cache),
-		open: map[string]*opened{}}
+	return &bookcase{
+		model: model, store: store, segments: segmentsOf(blobs), keys: keys, pages: textindex.NewCache(cache),
+		open: map[string]*opened{},
+	}
 }
 
 // put seals a segment and stores its object, which counts once a record names it.
 func (s *bookcase) put(ctx context.Context, c Collection, plain io.Reader, passages int,
-	now time.Time) (*Segment, error) {
+	now time.Time,
+) (*Segment, error) {
 	vault, err := s.keys.vault(c)
 	if err != nil {
 		return nil, err

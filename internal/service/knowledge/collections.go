@@ -37,8 +37,10 @@ func FolderFor(name string) string {
 
 // Create makes a folder a collection.
 func (s *Service) Create(ctx context.Context, m Manager, n NewCollection) (Collection, error) {
-	c := Collection{ID: NewID(), Namespace: m.Namespace, Name: n.Name, Folder: n.Folder, Readers: n.Readers, DIDs: n.DIDs,
-		Created: s.Now()}
+	c := Collection{
+		ID: NewID(), Namespace: m.Namespace, Name: n.Name, Folder: n.Folder, Readers: n.Readers, DIDs: n.DIDs,
+		Created: s.Now(),
+	}
 	if c.Folder == "" {
 		c.Folder = FolderFor(n.Name)
 	}

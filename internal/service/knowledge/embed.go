@@ -207,7 +207,8 @@ func textOf(p textindex.Passage) string {
 // segment whose documents all changed nothing is left. A nil vector is of a passage that
 // the embedder does not take.
 func (s *Service) storeVectors(ctx context.Context, c Collection, at *opened, w EmbedWork, before *vector.Set,
-	passages []textindex.Passage, vectors [][]float32) (*VectorSet, error) {
+	passages []textindex.Passage, vectors [][]float32,
+) (*VectorSet, error) {
 	dimensions := 1
 	if before != nil {
 		dimensions = before.Dimensions()
@@ -289,7 +290,8 @@ func (s *Service) embedTexts(ctx context.Context, texts []string) ([][]float32, 
 // joinVectors stores the vectors of segments that become one, as far as they are
 // there; nil when there are none. The rest is embedded later.
 func (s *Service) joinVectors(ctx context.Context, c Collection, at *opened, old []shelf.Held,
-	by string) (*VectorSet, error) {
+	by string,
+) (*VectorSet, error) {
 	if s.vectors == nil {
 		return nil, nil //nolint:nilnil // there are no vectors
 	}

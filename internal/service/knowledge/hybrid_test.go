@@ -77,8 +77,10 @@ func TestPassagesAreFoundByMeaning(t *testing.T) {
 		if segments, passages, err := node.Unembedded(t.Context()); err != nil || segments+passages != 0 {
 			t.Errorf("%d segments and %d passages wait, %v", segments, passages, err)
 		}
-		for name, node := range map[string]*knowledge.Service{"this": node,
-			"another": withEmbedder(w, knowledgetest.VillageEmbedder("one"))} {
+		for name, node := range map[string]*knowledge.Service{
+			"this":    node,
+			"another": withEmbedder(w, knowledgetest.VillageEmbedder("one")),
+		} {
 			a := askNode(t, node, owner(), knowledgetest.VillageWords)
 			if len(a.Hits) == 0 || a.Hits[0].Document != wanted || !strings.Contains(a.Hits[0].Text, "dispensary") {
 				t.Fatalf("%s node: %+v", name, a)

@@ -228,8 +228,10 @@ func (s *Service) show(ctx context.Context, w Work, doc *document.Document) erro
 	passages := passage.Split(doc, passage.Config{})
 	b := textindex.NewBuilder(w.Collection)
 	for i, p := range passages {
-		meta, err := json.Marshal(place{Page: p.Place.Page, Part: p.Place.Part, Anchor: p.Place.Anchor, Line: p.Place.Line,
-			Headings: p.Headings})
+		meta, err := json.Marshal(place{
+			Page: p.Place.Page, Part: p.Place.Part, Anchor: p.Place.Anchor, Line: p.Place.Line,
+			Headings: p.Headings,
+		})
 		if err != nil {
 			return fmt.Errorf("encode place: %w", err)
 		}

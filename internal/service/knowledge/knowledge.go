@@ -129,8 +129,10 @@ func New(d Deps, cfg Config) *Service {
 	if d.Member == nil {
 		d.Member = func(context.Context, string) (bool, error) { return false, nil }
 	}
-	s := &Service{Deps: d, cfg: cfg, keys: newKeyring(cfg.MasterKey, cfg.OldKeys), wake: newAlarm(),
-		words: sync.OnceValue(analyse.Everyday)}
+	s := &Service{
+		Deps: d, cfg: cfg, keys: newKeyring(cfg.MasterKey, cfg.OldKeys), wake: newAlarm(),
+		words: sync.OnceValue(analyse.Everyday),
+	}
 	model := ""
 	if d.Embedder != nil {
 		model = d.Embedder.Model()

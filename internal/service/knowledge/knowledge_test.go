@@ -91,8 +91,10 @@ func TestReaders(t *testing.T) {
 	knowledgetest.Each(t, func(t *testing.T, w *knowledgetest.World) {
 		carol := "did:key:z6MkhaXgBZDvotDkL5257faiztiGiC2QtKLGpbnnEGta2doK"
 		w.Members[bob] = true
-		for name, readers := range map[string]knowledge.Readers{"all": knowledge.Everybody, "members": knowledge.Members,
-			"named": knowledge.Named, "delegates": knowledge.Delegates} {
+		for name, readers := range map[string]knowledge.Readers{
+			"all": knowledge.Everybody, "members": knowledge.Members,
+			"named": knowledge.Named, "delegates": knowledge.Delegates,
+		} {
 			w.Files.Put(home, "/"+name+"/a.txt", "# About "+name+"\nThe password of the pumphouse is kept by "+name+".")
 			var dids []string
 			if readers == knowledge.Named {
@@ -116,10 +118,14 @@ func TestReaders(t *testing.T) {
 			"a holder of one file":      {knowledge.Caller{Reach: knowledge.Reach{Namespace: home, Areas: area("/delegates/a.txt")}}, "all"},
 			"a holder of another name":  {knowledge.Caller{Reach: knowledge.Reach{Namespace: home, Areas: area("/delegate")}}, "all"},
 			"a holder of everything":    {knowledge.Caller{Reach: knowledge.Reach{Namespace: home, Areas: area("/")}}, "all delegates members named"},
-			"a holder in person": {knowledge.Caller{DID: bob,
-				Held: []knowledge.Reach{{Namespace: carol, Areas: area("/")}, {Namespace: home, Areas: area("/delegates")}}}, "all delegates"},
-			"a holder of two": {knowledge.Caller{DID: bob,
-				Held: []knowledge.Reach{{Namespace: home, Areas: area("/named")}, {Namespace: home, Areas: area("/members")}}}, "all members named"},
+			"a holder in person": {knowledge.Caller{
+				DID:  bob,
+				Held: []knowledge.Reach{{Namespace: carol, Areas: area("/")}, {Namespace: home, Areas: area("/delegates")}},
+			}, "all delegates"},
+			"a holder of two": {knowledge.Caller{
+				DID:  bob,
+				Held: []knowledge.Reach{{Namespace: home, Areas: area("/named")}, {Namespace: home, Areas: area("/members")}},
+			}, "all members named"},
 			"of another's everything": {knowledge.Caller{Reach: knowledge.Reach{Namespace: identity.NamespaceOf(bob), Areas: area("/")}}, "all"},
 		} {
 			got := map[string]bool{}
@@ -489,8 +495,10 @@ func TestWhatIsNoCollection(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, n := range []knowledge.NewCollection{{Name: "A", Folder: "/b", Readers: knowledge.Everybody},
-		{Name: "B", Folder: "/a", Readers: knowledge.Everybody}} {
+	for _, n := range []knowledge.NewCollection{
+		{Name: "A", Folder: "/b", Readers: knowledge.Everybody},
+		{Name: "B", Folder: "/a", Readers: knowledge.Everybody},
+	} {
 		if _, err := w.Create(t.Context(), knowledgetest.OwnerOf(home), n); !fault.Is(err, fault.Conflict) {
 			t.Errorf("%+v: %v", n, err)
 		}

@@ -82,8 +82,11 @@ func TestChangesKeepWhatTheyDoNotName(t *testing.T) {
 			knowledge.Changes{Readers: new(knowledge.Delegates)}); err != nil || len(c.DIDs) > 0 {
 			t.Fatalf("close it: %+v, %v", c, err)
 		}
-		for _, wrong := range []knowledge.Changes{{DIDs: []string{alice}}, {Readers: new(knowledge.Named)},
-			{Readers: new(knowledge.Named), DIDs: []string{}}} {
+		for _, wrong := range []knowledge.Changes{
+			{DIDs: []string{alice}},
+			{Readers: new(knowledge.Named)},
+			{Readers: new(knowledge.Named), DIDs: []string{}},
+		} {
 			if _, err := w.Change(t.Context(), knowledgetest.OwnerOf(home), c.ID, wrong); !fault.Is(err, fault.Invalid) {
 				t.Errorf("%+v: %v", wrong, err)
 			}

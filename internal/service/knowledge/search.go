@@ -184,8 +184,10 @@ func (s *Service) reading(ctx context.Context, who Caller, only []string) (*read
 	if err != nil {
 		return nil, err
 	}
-	r := &reading{collections: readable, synonyms: s.synonyms(), scope: textindex.Scope{}, names: map[string]string{},
-		owners: map[string]string{}, open: map[string]*opened{}}
+	r := &reading{
+		collections: readable, synonyms: s.synonyms(), scope: textindex.Scope{}, names: map[string]string{},
+		owners: map[string]string{}, open: map[string]*opened{},
+	}
 	var views []*textindex.View
 	for _, c := range readable {
 		o, err := s.shelf.collection(ctx, c)
@@ -227,8 +229,10 @@ func (s *Service) Search(ctx context.Context, who Caller, q Question) (Answer, e
 	if err != nil {
 		return Answer{}, err
 	}
-	asked := textindex.Query{Text: q.Text, Language: analyse.Language(q.Language), Scope: r.scope,
-		Limit: spare * min(q.Limit, MaxHits)}
+	asked := textindex.Query{
+		Text: q.Text, Language: analyse.Language(q.Language), Scope: r.scope,
+		Limit: spare * min(q.Limit, MaxHits),
+	}
 	if like := s.alike(ctx, r, q.Text); like != nil {
 		asked.Near, asked.Likeness = like.near, like.likeness
 	}
@@ -242,8 +246,10 @@ func (s *Service) Search(ctx context.Context, who Caller, q Question) (Answer, e
 		if !ok {
 			continue
 		}
-		a.Hits = append(a.Hits, Hit{Source: source, Sentences: h.Sentences(), Text: h.Text, Score: h.Score,
-			Confidence: h.Confidence})
+		a.Hits = append(a.Hits, Hit{
+			Source: source, Sentences: h.Sentences(), Text: h.Text, Score: h.Score,
+			Confidence: h.Confidence,
+		})
 	}
 	asked.Near, asked.Likeness = nil, nil // pairs have no vectors
 	if err := r.preferPair(ctx, asked, &a); err != nil {
@@ -291,7 +297,8 @@ const maxAround = 3
 // ReadPassages reads a passage and those around it, of a document that the caller
 // may read. What is not there and what may not be read are the same.
 func (s *Service) ReadPassages(ctx context.Context, who Caller, collection, file string, number,
-	around int) ([]PassageText, error) {
+	around int,
+) ([]PassageText, error) {
 	r, err := s.reading(ctx, who, []string{collection})
 	if err != nil {
 		return nil, err

@@ -82,7 +82,8 @@ func newVectorShelf(blobs blob.Store, keys *keyring, most int) *vectorShelf {
 
 // put seals a set and stores its object, which counts once a record names it.
 func (s *vectorShelf) put(ctx context.Context, c Collection, of string, b *vector.Builder, model string,
-	now time.Time) (*VectorSet, error) {
+	now time.Time,
+) (*VectorSet, error) {
 	var plain bytes.Buffer
 	if _, err := b.WriteTo(&plain); err != nil {
 		return nil, fmt.Errorf("build vectors: %w", err)

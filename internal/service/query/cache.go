@@ -224,7 +224,8 @@ const joinable = 3 * time.Second
 // once runs fetch for the key unless it is under way already, and waits. The
 // call goes on while anybody waits; the one who started it may leave.
 func (c *cache) once(ctx context.Context, key []byte, timeout time.Duration,
-	fetch func(context.Context) (*Entry, error)) (*Entry, error) {
+	fetch func(context.Context) (*Entry, error),
+) (*Entry, error) {
 	s := c.shard(key)
 	s.mu.Lock()
 	f := s.flights[string(key)]

@@ -15,8 +15,10 @@ const maxParamDepth = 3
 // OpenAPI describes what is served at this moment: path items and the schemas
 // that they refer to, as OpenAPI 3.1 wants them.
 func (g *Gateway) OpenAPI() (paths, schemas map[string]any) {
-	d := document{table: g.current(), paths: make(map[string]any), schemas: wirejson.Schemas{Named: make(map[string]any)},
-		shapes: make(map[string]bool)}
+	d := document{
+		table: g.current(), paths: make(map[string]any), schemas: wirejson.Schemas{Named: make(map[string]any)},
+		shapes: make(map[string]bool),
+	}
 	for _, r := range d.table.router.Routes() {
 		if !r.Disabled {
 			d.add(r)
@@ -130,7 +132,8 @@ func (d *document) parameters(r *httprule.Route) []any {
 }
 
 func (d *document) queryParameters(params []any, r *httprule.Route, md protoreflect.MessageDescriptor, prefix string,
-	bound map[string]bool, depth int) []any {
+	bound map[string]bool, depth int,
+) []any {
 	for i := range md.Fields().Len() {
 		fd := md.Fields().Get(i)
 		name := prefix + r.Dialect().FieldName(fd)

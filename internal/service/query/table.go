@@ -47,8 +47,10 @@ type table struct {
 // newTable joins the catalogues; where two chains have the same route, the
 // earlier one is asked.
 func newTable(catalogs []*httprule.Catalog, prefixes []Prefix, version uint64) *table {
-	t := &table{router: new(httprule.Router), catalogs: catalogs, prefixes: prefixes, claims: make(map[string]bool),
-		version: version}
+	t := &table{
+		router: new(httprule.Router), catalogs: catalogs, prefixes: prefixes, claims: make(map[string]bool),
+		version: version,
+	}
 	for _, p := range prefixes { // also before a chain was reached: its queries are away, not unknown
 		t.claims[p.New] = true
 	}

@@ -259,8 +259,10 @@ func (h *hop) askPeople(ctx context.Context) (string, map[string]string, error) 
 		return "failed", nil, nil
 	}
 	// The hop's own name: a gateway that sends it again asks nothing twice.
-	q := PeopleQuestion{ID: fmt.Sprint(h.next.ID, "/", h.next.Rev, "/", h.next.Hop), Account: h.next.Account,
-		Text: h.next.State.Vars["question"], Language: h.next.State.Lang}
+	q := PeopleQuestion{
+		ID: fmt.Sprint(h.next.ID, "/", h.next.Rev, "/", h.next.Hop), Account: h.next.Account,
+		Text: h.next.State.Vars["question"], Language: h.next.State.Lang,
+	}
 	if h.next.State.Vars["show_name"] == "yes" {
 		account, err := h.svc.store.Account(ctx, h.next.Account)
 		if err != nil {

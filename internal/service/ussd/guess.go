@@ -71,7 +71,8 @@ func (h *hop) verifyPIN(ctx context.Context) (string, map[string]string, error) 
 // begin before it is certain that it will be looked at now: what begins and does
 // not end keeps others waiting.
 func (h *hop) guess(ctx context.Context, account Account, counters []ussdpin.Counter,
-	compare func() (bool, error)) (*guess, error) {
+	compare func() (bool, error),
+) (*guess, error) {
 	prior := Prior{Rev: h.cur.Rev, Hop: h.cur.Hop}
 	if g := h.req.guessed; g != nil && g.prior == prior && g.account == account.ID {
 		h.claimed = true
@@ -103,7 +104,8 @@ func (h *hop) guess(ctx context.Context, account Account, counters []ussdpin.Cou
 const guessQueue = "\x1fpin\x1f"
 
 func (h *hop) try(ctx context.Context, account Account, counters []ussdpin.Counter,
-	compare func() (bool, error)) (*guess, error) {
+	compare func() (bool, error),
+) (*guess, error) {
 	done, err := h.svc.vault.Turn(ctx)
 	if err != nil {
 		return nil, err

@@ -370,8 +370,10 @@ func (h *hop) resume(ctx context.Context) error {
 			h.next.Memory.Saved = nil
 			return nil
 		}
-		h.next.State = ussdmenu.State{Screen: m.LoginScreen(), Lang: saved.State.Lang, Limit: h.next.State.Limit,
-			Vars: map[string]string{"account": saved.Account}}
+		h.next.State = ussdmenu.State{
+			Screen: m.LoginScreen(), Lang: saved.State.Lang, Limit: h.next.State.Limit,
+			Vars: map[string]string{"account": saved.Account},
+		}
 		h.menu, h.next.Menu = m, saved.Menu
 	default:
 		limit := h.next.State.Limit

@@ -36,8 +36,18 @@ func TestAddresses(t *testing.T) {
 
 func TestChosenEvents(t *testing.T) {
 	t.Parallel()
-	for _, bad := range [][]string{nil, {""}, {"run"}, {"run."}, {"r*"}, {"nothing.*"}, {"run.finished "}, {"**"},
-		{"Run.finished"}, make([]string, 33)} {
+	for _, bad := range [][]string{
+		nil,
+		{""},
+		{"run"},
+		{"run."},
+		{"r*"},
+		{"nothing.*"},
+		{"run.finished "},
+		{"**"},
+		{"Run.finished"},
+		make([]string, 33),
+	} {
 		if _, err := webhook.ParseEvents(bad); !fault.Is(err, fault.Invalid) {
 			t.Errorf("%q were taken: %v", bad, err)
 		}
@@ -87,8 +97,10 @@ func TestIDsHaveOneSpelling(t *testing.T) {
 	if err != nil || !webhook.PlausibleID(webhook.EventPrefix, e.ID) {
 		t.Fatalf("%q %v", e.ID, err)
 	}
-	for _, other := range []string{strings.ToLower(e.ID), e.ID + "=", e.ID[1:], " " + e.ID, e.ID + "\x00",
-		strings.Replace(e.ID, "evt_", "ep_", 1), "", "evt_"} {
+	for _, other := range []string{
+		strings.ToLower(e.ID), e.ID + "=", e.ID[1:], " " + e.ID, e.ID + "\x00",
+		strings.Replace(e.ID, "evt_", "ep_", 1), "", "evt_",
+	} {
 		if webhook.PlausibleID(webhook.EventPrefix, other) {
 			t.Errorf("%q is an id too", other)
 		}

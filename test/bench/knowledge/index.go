@@ -124,7 +124,8 @@ func sealPart(ctx context.Context, objects blob.Store, name string, plain []byte
 
 // joinSegments puts one segment in place of others.
 func joinSegments(ctx context.Context, objects blob.Store, name string, old []sealedSegment,
-	spent *costs) (sealedSegment, error) {
+	spent *costs,
+) (sealedSegment, error) {
 	begin := processCPU()
 	views, err := openSegments(objects, old, textindex.NewJoinCache(joinCache))
 	if err != nil {
@@ -170,10 +171,12 @@ func openSegments(objects blob.Store, list []sealedSegment, cache *textindex.Cac
 		if err != nil {
 			return nil, err
 		}
-		s, err := textindex.Open(&sealedread.Reader{Blobs: objects, Name: one.Name, Size: one.Size,
+		s, err := textindex.Open(&sealedread.Reader{
+			Blobs: objects, Name: one.Name, Size: one.Size,
 			Open: func(fetch func(off, n int64) (io.ReadCloser, error), off, n int64, scratch []byte) (io.ReadCloser, error) {
 				return opener.RangeWith(fetch, off, n, scratch)
-			}}, one.Size, cache)
+			},
+		}, one.Size, cache)
 		if err != nil {
 			return nil, err
 		}

@@ -54,8 +54,10 @@ func everyNameIsHere(t *testing.T) string {
 	server := &dns.Server{Listener: port, Handler: dns.HandlerFunc(func(w dns.ResponseWriter, r *dns.Msg) {
 		reply := new(dns.Msg).SetReply(r)
 		if q := r.Question[0]; q.Qtype == dns.TypeA {
-			reply.Answer = append(reply.Answer, &dns.A{Hdr: dns.RR_Header{Name: q.Name, Rrtype: dns.TypeA, Class: dns.ClassINET},
-				A: net.IPv4(127, 0, 0, 1)})
+			reply.Answer = append(reply.Answer, &dns.A{
+				Hdr: dns.RR_Header{Name: q.Name, Rrtype: dns.TypeA, Class: dns.ClassINET},
+				A:   net.IPv4(127, 0, 0, 1),
+			})
 		}
 		_ = w.WriteMsg(reply)
 	})}
@@ -71,8 +73,10 @@ func newAuthority(t *testing.T, httpPort, tlsPort int) authority {
 	issuer := ca.New(quiet, store, "", "ecdsa", 0, 1, map[string]ca.Profile{"default": {Description: "default"}})
 	front := wfe.New(quiet, store, va.New(quiet, httpPort, tlsPort, false, everyNameIsHere(t), store), issuer,
 		[]string{"pebble.letsencrypt.org"}, false, false, 1, 1)
-	a := authority{server: httptest.NewTLSServer(front.Handler()), file: filepath.Join(t.TempDir(), "authority.pem"),
-		roots: x509.NewCertPool()}
+	a := authority{
+		server: httptest.NewTLSServer(front.Handler()), file: filepath.Join(t.TempDir(), "authority.pem"),
+		roots: x509.NewCertPool(),
+	}
 	t.Cleanup(a.server.Close)
 	text := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: a.server.Certificate().Raw})
 	if err := os.WriteFile(a.file, text, 0o600); err != nil {
@@ -153,8 +157,10 @@ func client(a authority, n node) *http.Client {
 			return (&net.Dialer{}).DialContext(ctx, network, fmt.Sprintf("127.0.0.1:%d", port))
 		}
 	}
-	secure := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: a.roots}, ForceAttemptHTTP2: true,
-		DialContext: to(n.port)}
+	secure := &http.Transport{
+		TLSClientConfig: &tls.Config{RootCAs: a.roots}, ForceAttemptHTTP2: true,
+		DialContext: to(n.port),
+	}
 	plain := &http.Transport{DialContext: to(n.plain)}
 	return &http.Client{
 		Transport: byScheme{"https": secure, "http": plain}, Timeout: 20 * time.Second,

@@ -100,8 +100,10 @@ func TestOpenAI(t *testing.T) {
 	})
 	t.Run("chat", func(t *testing.T) {
 		ask := openai.ChatCompletionNewParams{
-			Model: "oracle", Messages: []openai.ChatCompletionMessageParamUnion{openai.SystemMessage("Be good."),
-				openai.UserMessage("How is the zoo?")},
+			Model: "oracle", Messages: []openai.ChatCompletionMessageParamUnion{
+				openai.SystemMessage("Be good."),
+				openai.UserMessage("How is the zoo?"),
+			},
 			Tools: []openai.ChatCompletionToolUnionParam{
 				openai.ChatCompletionFunctionTool(shared.FunctionDefinitionParam{Name: "zoo_count", Parameters: schema}),
 			},

@@ -118,8 +118,10 @@ func TestOurTokensHoldThere(t *testing.T) {
 	if _, err := claim(t.Context(), service.theirs.Verifier(), read); err != nil {
 		t.Errorf("their validator refuses our token: %v", err)
 	}
-	forged, err := ucan.Issue(bob.ours, ucan.Statement{Audience: service.ours.DID(), Capabilities: capability,
-		Expires: time.Now().Add(time.Minute)})
+	forged, err := ucan.Issue(bob.ours, ucan.Statement{
+		Audience: service.ours.DID(), Capabilities: capability,
+		Expires: time.Now().Add(time.Minute),
+	})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -44,8 +44,10 @@ func TestChat(t *testing.T) {
 			s := open(t, name)
 			client := openai.NewClient(option.WithBaseURL(s.URL()), option.WithAPIKey("k"))
 			ask := openai.ChatCompletionNewParams{
-				Model: s.Model, Messages: []openai.ChatCompletionMessageParamUnion{openai.SystemMessage("Be good."),
-					openai.UserMessage("How is the zoo?")},
+				Model: s.Model, Messages: []openai.ChatCompletionMessageParamUnion{
+					openai.SystemMessage("Be good."),
+					openai.UserMessage("How is the zoo?"),
+				},
 				Tools: []openai.ChatCompletionToolUnionParam{
 					openai.ChatCompletionFunctionTool(shared.FunctionDefinitionParam{Name: "zoo_count", Parameters: schema}),
 				},
@@ -140,8 +142,10 @@ func TestMessages(t *testing.T) {
 			ask := anthropic.MessageNewParams{
 				Model: anthropic.Model(s.Model), MaxTokens: 1000,
 				Messages: []anthropic.MessageParam{anthropic.NewUserMessage(anthropic.NewTextBlock("How is the zoo?"))},
-				Tools: []anthropic.ToolUnionParam{{OfTool: &anthropic.ToolParam{Name: "zoo_count",
-					InputSchema: anthropic.ToolInputSchemaParam{Properties: schema["properties"]}}}},
+				Tools: []anthropic.ToolUnionParam{{OfTool: &anthropic.ToolParam{
+					Name:        "zoo_count",
+					InputSchema: anthropic.ToolInputSchemaParam{Properties: schema["properties"]},
+				}}},
 			}
 			first := messages(t, client, ask)
 			ask.Messages = append(ask.Messages, first.ToParam())

@@ -46,12 +46,14 @@ func (n *node) Entity(ctx context.Context, _ *entity.QueryEntityRequest) (*entit
 }
 
 func (n *node) GetSyncing(ctx context.Context,
-	_ *tendermint.GetSyncingRequest) (*tendermint.GetSyncingResponse, error) {
+	_ *tendermint.GetSyncingRequest,
+) (*tendermint.GetSyncingResponse, error) {
 	return &tendermint.GetSyncingResponse{}, withHeight(ctx)
 }
 
 func (n *claimsNode) ClaimList(ctx context.Context,
-	_ *claims.QueryClaimListRequest) (*claims.QueryClaimListResponse, error) {
+	_ *claims.QueryClaimListRequest,
+) (*claims.QueryClaimListResponse, error) {
 	return n.list, withHeight(ctx)
 }
 
@@ -179,8 +181,10 @@ func sampleClaims() *claims.QueryClaimListResponse {
 				VerificationProof: "bafkreiproof" + strconv.Itoa(i), EvaluationDate: at,
 				Amount: []*coin.Coin{{Denom: "uixo", Amount: "1000000"}},
 			},
-			PaymentsStatus: &claims.ClaimPayments{Submission: claims.PaymentStatus_PAID,
-				Approval: claims.PaymentStatus_AUTHORIZED},
+			PaymentsStatus: &claims.ClaimPayments{
+				Submission: claims.PaymentStatus_PAID,
+				Approval:   claims.PaymentStatus_AUTHORIZED,
+			},
 			Amount: []*coin.Coin{{Denom: "uixo", Amount: "5000000"}},
 		})
 	}

@@ -102,7 +102,8 @@ func loadGRPC(ctx context.Context, node string, which, clients int, length time.
 }
 
 func load(clients int, length time.Duration,
-	connect func() (ask func() error, done func(), err error)) (sample, int, error) {
+	connect func() (ask func() error, done func(), err error),
+) (sample, int, error) {
 	var group sync.WaitGroup
 	took := make([][]time.Duration, clients)
 	errs := make([]error, clients)

@@ -39,15 +39,19 @@ func open(t *testing.T) *site {
 	face := appkeyhttp.Face{Keys: s, Identity: who, Limits: identityhttp.Limits{
 		Principals: ratelimit.NewLimiter(ratelimit.LimiterConfig{Name: "principal", PerMinute: 5}),
 	}}
-	surfaces := appkeyhttp.Surfaces(appkeyhttp.Deps{Service: s.Service, Face: face,
-		Authenticate: identityhttp.Wrap(who, identity.Oracle)})
+	surfaces := appkeyhttp.Surfaces(appkeyhttp.Deps{
+		Service: s.Service, Face: face,
+		Authenticate: identityhttp.Wrap(who, identity.Oracle),
+	})
 	for _, scope := range []appkey.Scope{appkey.Oracle, appkey.Files, appkey.Knowledge} {
 		surfaces = append(surfaces, httpserver.Surface{
 			Name: string(scope), Authenticate: face.Wrap(scope),
 			Routes: []httpserver.Route{
 				{Method: http.MethodGet, Pattern: "/" + string(scope), Auth: httpserver.Principal, Handler: tell},
-				{Method: http.MethodGet, Pattern: "/" + string(scope) + "/stream", Auth: httpserver.Principal, Stream: true,
-					Handler: s.stream},
+				{
+					Method: http.MethodGet, Pattern: "/" + string(scope) + "/stream", Auth: httpserver.Principal, Stream: true,
+					Handler: s.stream,
+				},
 			},
 		})
 	}

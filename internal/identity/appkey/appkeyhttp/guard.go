@@ -61,7 +61,8 @@ func (f Face) Wrap(scope appkey.Scope) func(httpserver.Handler) httpserver.Handl
 
 // WrapKeys takes app keys with the scope, and leaves requests without one to others.
 func (f Face) WrapKeys(scope appkey.Scope,
-	others func(httpserver.Handler) httpserver.Handler) func(httpserver.Handler) httpserver.Handler {
+	others func(httpserver.Handler) httpserver.Handler,
+) func(httpserver.Handler) httpserver.Handler {
 	byKey := f.Wrap(scope)
 	return func(next httpserver.Handler) httpserver.Handler {
 		keys, rest := byKey(next), others(next)

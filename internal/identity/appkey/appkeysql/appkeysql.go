@@ -156,7 +156,8 @@ func (s *Store) TouchKey(ctx context.Context, id string, at, after time.Time) er
 
 // ReserveKey implements appkey.Store.
 func (s *Store) ReserveKey(ctx context.Context, maker, id string,
-	want appkey.Amount) (held appkey.Amount, ok bool, err error) {
+	want appkey.Amount,
+) (held appkey.Amount, ok bool, err error) {
 	err = s.db.Write(ctx, func(ctx context.Context, tx sqldb.Querier) error {
 		held, ok = appkey.Amount{}, false
 		var budget, spent appkey.Amount
@@ -173,8 +174,10 @@ func (s *Store) ReserveKey(ctx context.Context, maker, id string,
 		for _, part := range []struct {
 			held                *int64
 			want, budget, spent int64
-		}{{&held.Tokens, want.Tokens, budget.Tokens, spent.Tokens}, {&held.Micros, want.Micros, budget.Micros,
-			spent.Micros}} {
+		}{{&held.Tokens, want.Tokens, budget.Tokens, spent.Tokens}, {
+			&held.Micros, want.Micros, budget.Micros,
+			spent.Micros,
+		}} {
 			if *part.held = part.want; part.budget == 0 {
 				continue
 			}

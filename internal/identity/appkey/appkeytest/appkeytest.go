@@ -34,19 +34,23 @@ func New(tb testing.TB, store appkey.Store, who *identity.Service, change ...fun
 // Request returns what the actor sends to make an app key. By default it is for the
 // oracle, for an hour; options change the delegation.
 func Request(tb testing.TB, s *appkey.Service, from identitytest.Actor, name string,
-	options ...identitytest.Option) appkey.NewKey {
+	options ...identitytest.Option,
+) appkey.NewKey {
 	tb.Helper()
 	offer, err := s.Offer()
 	if err != nil {
 		tb.Fatalf("appkeytest: %v", err)
 	}
-	return appkey.NewKey{ID: offer.ID, Name: name,
-		Delegation: identitytest.UserToOracle(tb, from, offer.Holder, options...)}
+	return appkey.NewKey{
+		ID: offer.ID, Name: name,
+		Delegation: identitytest.UserToOracle(tb, from, offer.Holder, options...),
+	}
 }
 
 // Make returns an app key of the actor, and its text.
 func Make(tb testing.TB, s *appkey.Service, from identitytest.Actor, name string,
-	options ...identitytest.Option) (appkey.Key, string) {
+	options ...identitytest.Option,
+) (appkey.Key, string) {
 	tb.Helper()
 	k, text, err := s.Make(tb.Context(), identity.Principal{DID: from.DID}, Request(tb, s, from, name, options...))
 	if err != nil {

@@ -143,16 +143,20 @@ func Surface(d Deps) httpserver.Surface {
 				Method: http.MethodPut, Pattern: "/operator/members/{did}", Auth: httpserver.Operator, Tags: operators,
 				Params:  []httpserver.Param{did},
 				Summary: "Add a member", Doc: "Whoever is a member already stays as they are.",
-				Body: NewMember{}, Replies: []httpserver.Reply{{Status: http.StatusOK, Body: Member{}},
-					{Status: http.StatusCreated, Body: Member{}}}, Handler: a.addMember,
+				Body: NewMember{}, Replies: []httpserver.Reply{
+					{Status: http.StatusOK, Body: Member{}},
+					{Status: http.StatusCreated, Body: Member{}},
+				}, Handler: a.addMember,
 			},
 			{
 				Method: http.MethodDelete, Pattern: "/operator/members/{did}", Auth: httpserver.Operator, Tags: operators,
 				Params:  []httpserver.Param{did},
 				Summary: "Remove a member",
 				Doc:     "Every node refuses them, and what they delegated, within a second; open streams and sockets end. What they stored stays.",
-				Replies: []httpserver.Reply{{Status: http.StatusNoContent},
-					{Status: http.StatusConflict, Doc: "ACCESS_DIDS names the DID."}}, Handler: a.removeMember,
+				Replies: []httpserver.Reply{
+					{Status: http.StatusNoContent},
+					{Status: http.StatusConflict, Doc: "ACCESS_DIDS names the DID."},
+				}, Handler: a.removeMember,
 			},
 			{
 				Method: http.MethodGet, Pattern: "/operator/invitations", Auth: httpserver.Operator, Tags: operators,

@@ -44,8 +44,10 @@ func TestMembersComeAndGo(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff([]membership.Member{{DID: "did:x:a", Note: "1", Added: at},
-			{DID: "did:x:b", Note: "0", Added: at}}, list); diff != "" {
+		if diff := cmp.Diff([]membership.Member{
+			{DID: "did:x:a", Note: "1", Added: at},
+			{DID: "did:x:b", Note: "0", Added: at},
+		}, list); diff != "" {
 			t.Errorf("members (-want +got):\n%s", diff)
 		}
 		for _, did := range []string{"did:x:b", "did:x:a"} {

@@ -86,8 +86,10 @@ func Surface(d Deps) httpserver.Surface {
 				Summary: "Open a setup link",
 				Doc: "Makes the DID that signed the request an owner, by the code of a link that `castalia serve` or `castalia setup-link` " +
 					"printed. Needs an invocation as for the oracle, with X-Auth-Type: ucan. A link is good for an hour and for one DID; asking again with the same DID is fine.",
-				Body: Open{}, Replies: []httpserver.Reply{{Status: http.StatusOK, Body: Record{}},
-					{Status: http.StatusGone, Doc: "It was used or has expired."}}, Handler: a.open,
+				Body: Open{}, Replies: []httpserver.Reply{
+					{Status: http.StatusOK, Body: Record{}},
+					{Status: http.StatusGone, Doc: "It was used or has expired."},
+				}, Handler: a.open,
 			},
 			{
 				Method: http.MethodGet, Pattern: "/operator/me", Auth: httpserver.Operator, Tags: tags,

@@ -36,8 +36,10 @@ func newDesk(t *testing.T, token string) *desk {
 	book := operators.NewBook(operatorssql.New(sqldbtest.Migrate(t, sqldbtest.SQLite(t), identitysql.Migrations())), nil)
 	d := &desk{book: book, identity: identitytest.New(t)}
 	var err error
-	if d.Server, err = httpserver.New(httpserver.Config{OperatorToken: token,
-		SignedOperator: operatorshttp.Signed(d.identity, book)}); err != nil {
+	if d.Server, err = httpserver.New(httpserver.Config{
+		OperatorToken:  token,
+		SignedOperator: operatorshttp.Signed(d.identity, book),
+	}); err != nil {
 		t.Fatal(err)
 	}
 	nothing := func(w http.ResponseWriter, _ *http.Request) error {

@@ -31,8 +31,10 @@ func TestRolesAreGivenAndTaken(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, here, there *operatorssql.Store, _ *sqldb.DB) {
 		for i, role := range []operators.Role{operators.Viewer, operators.Operator} {
-			if err := here.PutOperator(t.Context(), operators.Record{DID: fmt.Sprint("did:x:", i), Role: role, Note: "n",
-				By: "did:x:o", Added: at}); err != nil {
+			if err := here.PutOperator(t.Context(), operators.Record{
+				DID: fmt.Sprint("did:x:", i), Role: role, Note: "n",
+				By: "did:x:o", Added: at,
+			}); err != nil {
 				t.Fatal(err)
 			}
 		}

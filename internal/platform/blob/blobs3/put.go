@@ -83,7 +83,8 @@ func conditions(opt blob.PutOptions) minio.PutObjectOptions {
 // putParts stores the full part in buf and what follows in body. The client's
 // own multipart upload drops the condition, so this is done here.
 func (s *Store) putParts(ctx context.Context, name string, buf []byte, body io.Reader,
-	opt blob.PutOptions) (size int64, err error) {
+	opt blob.PutOptions,
+) (size int64, err error) {
 	id, err := s.core.NewMultipartUpload(ctx, s.bucket, name, minio.PutObjectOptions{ContentType: "application/octet-stream"})
 	if err != nil {
 		return 0, err

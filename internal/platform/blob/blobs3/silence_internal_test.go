@@ -31,8 +31,10 @@ func over(t *testing.T, serve func(ctx context.Context, line net.Conn)) *Store {
 		t.Fatal(err)
 	}
 	t.Cleanup(tr.CloseIdleConnections)
-	s, err := New(Config{Bucket: "bucket", Endpoint: "http://127.0.0.1:1", PathStyle: true, Region: "r", AccessKey: "a",
-		SecretKey: "s", Transport: tr})
+	s, err := New(Config{
+		Bucket: "bucket", Endpoint: "http://127.0.0.1:1", PathStyle: true, Region: "r", AccessKey: "a",
+		SecretKey: "s", Transport: tr,
+	})
 	if err != nil {
 		t.Fatal(err)
 	}

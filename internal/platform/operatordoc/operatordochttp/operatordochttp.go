@@ -149,8 +149,11 @@ func Surface(d Deps) httpserver.Surface {
 			{
 				Method: http.MethodGet, Pattern: "/operator/documents/{name}/versions", Auth: httpserver.Operator, Tags: operators,
 				Summary: "History of a document", Doc: "The newest first. The last 100 versions are kept.",
-				Params: []httpserver.Param{name,
-					{Name: "before", In: "query", Schema: int64(0), Doc: "The version below which to go on."}, {Name: "limit", In: "query", Schema: 0, Doc: "At most 100, usually 20."}},
+				Params: []httpserver.Param{
+					name,
+					{Name: "before", In: "query", Schema: int64(0), Doc: "The version below which to go on."},
+					{Name: "limit", In: "query", Schema: 0, Doc: "At most 100, usually 20."},
+				},
 				Replies: []httpserver.Reply{{Status: http.StatusOK, Body: History{}}}, Handler: a.history,
 			},
 			{
@@ -221,7 +224,8 @@ func (a api) restore(w http.ResponseWriter, r *http.Request) error {
 
 // change does what stores a version and answers with it.
 func (a api) change(w http.ResponseWriter, r *http.Request, note string,
-	do func(operatordoc.Change) (operatordoc.Version, error)) error {
+	do func(operatordoc.Change) (operatordoc.Version, error),
+) error {
 	after, err := matchOf(r)
 	if err != nil {
 		return err

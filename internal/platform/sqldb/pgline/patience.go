@@ -34,7 +34,8 @@ type Patience struct {
 // with the patience. Forever has none. Lives says whether the server answers
 // anybody.
 func NewPatience(ctx context.Context, limit time.Duration, forever bool,
-	lives func() bool) (context.Context, *Patience) {
+	lives func() bool,
+) (context.Context, *Patience) {
 	p := &Patience{lives: lives, limit: limit}
 	ctx, p.cancel = context.WithCancel(ctx)
 	if !forever {

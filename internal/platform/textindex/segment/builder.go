@@ -35,8 +35,10 @@ type buildList struct {
 
 // NewBuilder begins a segment of a collection.
 func NewBuilder(collection string) *Builder {
-	return &Builder{collection: collection, keys: make(map[Key]bool), analyser: analyse.NewAnalyser(),
-		terms: make(map[string]uint32)}
+	return &Builder{
+		collection: collection, keys: make(map[Key]bool), analyser: analyse.NewAnalyser(),
+		terms: make(map[string]uint32),
+	}
 }
 
 // Size is how many bytes of text the builder holds.

@@ -195,8 +195,10 @@ func TestPagesAreHeldToTheirChecksums(t *testing.T) {
 		t.Fatal(err)
 	}
 	data[100] ^= 1
-	cold := &pagedSource{from: bytes.NewReader(data), size: fresh.from.(*pagedSource).size,
-		sums: fresh.from.(*pagedSource).sums, cache: NewCache(0)}
+	cold := &pagedSource{
+		from: bytes.NewReader(data), size: fresh.from.(*pagedSource).size,
+		sums: fresh.from.(*pagedSource).sums, cache: NewCache(0),
+	}
 	if _, err := cold.slice(50, 100); !errors.Is(err, ErrCorrupt) {
 		t.Fatalf("a changed page gave %v", err)
 	}

@@ -96,7 +96,8 @@ func (s Shelf) Store(ctx context.Context, vault Vault, kind string, r *Record, p
 // Put seals a segment and stores its object. The object counts once a record
 // names it; until then it is an orphan, which is swept after a while.
 func (s Shelf) Put(ctx context.Context, vault Vault, collection string, plain io.Reader, passages int,
-	now time.Time) (*Record, error) {
+	now time.Time,
+) (*Record, error) {
 	r := &Record{ID: NewID(), Collection: collection, Passages: passages, Created: now}
 	if s.Inline > 0 {
 		head, err := io.ReadAll(io.LimitReader(plain, int64(s.Inline)+1))

@@ -27,7 +27,8 @@ type Keeper interface {
 // Tidy writes what a collection has to join or to destroy as one segment, and
 // returns how many that were.
 func (s Shelf) Tidy(ctx context.Context, vault Vault, collection string, held []Held, tiers []int64, now time.Time,
-	k Keeper) (int, error) {
+	k Keeper,
+) (int, error) {
 	var all []segmentsize.Segment
 	byID := map[string]Held{}
 	for _, h := range held {
@@ -96,7 +97,8 @@ func (s Shelf) Sweep(ctx context.Context, records Graves, before time.Time) erro
 
 // SweepOrphans deletes objects from before a time that no record names.
 func (s Shelf) SweepOrphans(ctx context.Context, prefix string, before time.Time,
-	knows func(ctx context.Context, id string) (bool, error)) error {
+	knows func(ctx context.Context, id string) (bool, error),
+) error {
 	for info, err := range s.Blobs.List(ctx, prefix) {
 		if err != nil {
 			return fmt.Errorf("list segments: %w", err)

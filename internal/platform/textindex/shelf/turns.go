@@ -16,7 +16,8 @@ type Turns struct {
 // NextTurn is the next page of a round. It lists what is after a name, in order, and
 // begins again at the first.
 func NextTurn[T any](ctx context.Context, t *Turns, limit int, name func(T) string,
-	list func(ctx context.Context, after string, limit int) ([]T, error)) ([]T, error) {
+	list func(ctx context.Context, after string, limit int) ([]T, error),
+) ([]T, error) {
 	t.mu.Lock()
 	after := t.after
 	t.mu.Unlock()

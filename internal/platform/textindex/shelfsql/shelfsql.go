@@ -107,7 +107,8 @@ func (t Tables) DestroyLater(ctx context.Context, collection string, revision in
 // their keys; Conflict when one of them is gone already. If settled, nothing that was lost is in the
 // collection any more, as long as it is still at the revision.
 func (t Tables) Replace(ctx context.Context, tx sqldb.Querier, collection string, old []shelf.Held, by *shelf.Record,
-	revision int64, settled bool, now time.Time) error {
+	revision int64, settled bool, now time.Time,
+) error {
 	destroy := `wrapped_key = $4` // whoever reads it has its key in memory
 	if t.Inline {
 		destroy += `, inline = NULL`

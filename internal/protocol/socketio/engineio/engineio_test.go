@@ -262,10 +262,14 @@ func TestAnOriginsOldestSessionMakesRoom(t *testing.T) {
 	a.session(t).Prove()
 	a.session(t).Prove() // once is enough, and twice is once
 	elsewhere, first, second, third := open("y"), open("x"), open("x"), open("x")
-	got := map[string]bool{"proven": known(proven), "elsewhere": known(elsewhere), "first": known(first),
-		"second": known(second), "third": known(third)}
-	if want := map[string]bool{"proven": true, "elsewhere": true, "first": false, "second": true,
-		"third": true}; !cmp.Equal(got, want) {
+	got := map[string]bool{
+		"proven": known(proven), "elsewhere": known(elsewhere), "first": known(first),
+		"second": known(second), "third": known(third),
+	}
+	if want := map[string]bool{
+		"proven": true, "elsewhere": true, "first": false, "second": true,
+		"third": true,
+	}; !cmp.Equal(got, want) {
 		t.Errorf("what is left: %v, want %v", got, want)
 	}
 	for range 10 { // the honest neighbour is let in, however many are left waiting

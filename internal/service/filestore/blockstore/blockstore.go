@@ -83,8 +83,10 @@ func (s *Service) For(ctx context.Context, a filestore.Access) (*Reader, error) 
 }
 
 func (s *Service) reader(ctx context.Context, a filestore.Access, where ...Where) *Reader {
-	return &Reader{ctx: ctx, svc: s, access: a, where: where, contents: map[string]*filestore.Opened{},
-		near: map[string]spot{}}
+	return &Reader{
+		ctx: ctx, svc: s, access: a, where: where, contents: map[string]*filestore.Opened{},
+		near: map[string]spot{},
+	}
 }
 
 // Reader reads blocks for one request. It is for one goroutine.

@@ -145,8 +145,10 @@ func archiveError(err error) error {
 // Keep stores an archive as it is, and notes where its blocks are.
 func (s *Service) Keep(ctx context.Context, a filestore.Access, in Archive) (Imported, error) {
 	stream, blocks := in.stream()
-	r, err := s.files.Put(ctx, a, filestore.Put{Path: in.Path, Mode: in.mode(), MimeType: MediaType, Body: checked{stream},
-		Size: in.Size})
+	r, err := s.files.Put(ctx, a, filestore.Put{
+		Path: in.Path, Mode: in.mode(), MimeType: MediaType, Body: checked{stream},
+		Size: in.Size,
+	})
 	if err != nil {
 		return Imported{}, err
 	}
@@ -166,8 +168,10 @@ func (s *Service) Keep(ctx context.Context, a filestore.Access, in Archive) (Imp
 	if err := save(true); err != nil {
 		return Imported{}, err
 	}
-	return Imported{Root: ipld.CIDText(stream.Roots()[0]), Files: []File{{File: r.File, From: r.File.CID}},
-		Bytes: r.File.Size}, nil
+	return Imported{
+		Root: ipld.CIDText(stream.Roots()[0]), Files: []File{{File: r.File, From: r.File.CID}},
+		Bytes: r.File.Size,
+	}, nil
 }
 
 // Unpack stores the files of an archive with one root.
@@ -230,8 +234,10 @@ func (s *Service) write(ctx context.Context, a filestore.Access, in Archive, p *
 	//nolint:gosec // see addFile
 	p.left += 2 * int64(size)
 	//nolint:gosec // see addFile
-	r, err := s.files.Put(ctx, a, filestore.Put{Path: e.path, Mode: in.mode(), MimeType: filestore.MediaTypeOf(e.path),
-		Body: content, Size: int64(size)})
+	r, err := s.files.Put(ctx, a, filestore.Put{
+		Path: e.path, Mode: in.mode(), MimeType: filestore.MediaTypeOf(e.path),
+		Body: content, Size: int64(size),
+	})
 	return File{File: r.File, From: from}, err
 }
 

@@ -113,8 +113,10 @@ func TestDamagedArchivesLeaveNothing(t *testing.T) {
 		folder, _ := cid.Directory([]cid.Link{{CID: leaf, Name: "..", Bytes: 1, Cumulative: 1}})
 		root := string(folder.CID.Bytes())
 		climbing := car.Append(nil,
-			car.Archive{Roots: []string{root},
-				Blocks: []car.Block{{CID: root, Data: string(folder.Data)}, {CID: string(leaf.Bytes()), Data: "x"}}})
+			car.Archive{
+				Roots:  []string{root},
+				Blocks: []car.Block{{CID: root, Data: string(folder.Data)}, {CID: string(leaf.Bytes()), Data: "x"}},
+			})
 		for name, b := range map[string][]byte{
 			"flipped": flipped, "cut": good[:len(good)-5], "lacking": lacking, "foreign": foreign, "climbing": climbing,
 			"empty": nil, "nonsense": []byte("nonsense"), "version 2": []byte("\x0a\xa1gversion\x02"), "endless": []byte(strings.Repeat("\xff", 100)),

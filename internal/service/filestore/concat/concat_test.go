@@ -74,8 +74,10 @@ func TestJoiningOutlivesANode(t *testing.T) {
 			"before the pieces are let go":        {w.Service, false, false, true},
 			"not at all, and the answer was lost": {w.Service, false, false, false},
 		} {
-			f := concat.Final{Path: "/" + name, MimeType: "text/plain",
-				Parts: []string{begun(t, w, content[:1<<20+5]), begun(t, w, content[1<<20+5:])}}
+			f := concat.Final{
+				Path: "/" + name, MimeType: "text/plain",
+				Parts: []string{begun(t, w, content[:1<<20+5]), begun(t, w, content[1<<20+5:])},
+			}
 			if _, _, err := concat.Join(t.Context(), node, owner, f); (err != nil) != (node.put || node.keep) {
 				t.Fatalf("%s: %v", name, err)
 			}

@@ -57,8 +57,10 @@ func New(cfg Config) (*Client, error) {
 	if cfg.HTTP == nil {
 		cfg.HTTP = &http.Client{}
 	}
-	c := &Client{cfg: cfg,
-		caps: []ucan.Capability{ucan.NewCapability("*", identity.FileResource(string(cfg.Signer.DID()), "/"), ipld.Node{})}}
+	c := &Client{
+		cfg:  cfg,
+		caps: []ucan.Capability{ucan.NewCapability("*", identity.FileResource(string(cfg.Signer.DID()), "/"), ipld.Node{})},
+	}
 	if cfg.Proof != nil {
 		c.caps = cfg.Proof.Leaf.Capabilities
 	}

@@ -214,8 +214,10 @@ func (c *Client) patch(ctx context.Context, path string, body, out any) error {
 	if err != nil {
 		return err
 	}
-	return c.call(ctx, request{method: http.MethodPatch, path: path, body: b, length: int64(b.Len()),
-		header: map[string]string{"Content-Type": "application/json"}}, out)
+	return c.call(ctx, request{
+		method: http.MethodPatch, path: path, body: b, length: int64(b.Len()),
+		header: map[string]string{"Content-Type": "application/json"},
+	}, out)
 }
 
 // Remove moves the file at a path to the trash.
@@ -313,7 +315,8 @@ func (c *Client) Share(ctx context.Context, path, resource string, expires time.
 
 // SharePlainly makes a link whose address is all that it takes to read a path.
 func (c *Client) SharePlainly(ctx context.Context, path string, expires time.Time,
-	maxUses int64) (filestorehttp.PlainLink, error) {
+	maxUses int64,
+) (filestorehttp.PlainLink, error) {
 	body := filestorehttp.PlainBody{Path: path, MaxUses: maxUses}
 	if !expires.IsZero() {
 		body.ExpiresAt = expires.UTC().Format(time.RFC3339)
@@ -323,7 +326,8 @@ func (c *Client) SharePlainly(ctx context.Context, path string, expires time.Tim
 
 // ShareForUploads makes a link by which everybody who has it sends files to a folder.
 func (c *Client) ShareForUploads(ctx context.Context, path string, expires time.Time, maxBytes,
-	maxFiles int64) (filestorehttp.PlainLink, error) {
+	maxFiles int64,
+) (filestorehttp.PlainLink, error) {
 	body := filestorehttp.UploadLinkBody{Path: path, MaxBytes: maxBytes, MaxFiles: maxFiles}
 	if !expires.IsZero() {
 		body.ExpiresAt = expires.UTC().Format(time.RFC3339)
@@ -378,7 +382,8 @@ func (c *Client) Search(ctx context.Context, words, folder string) (filestorehtt
 
 // Import sends a CAR, which becomes files below a path, or as blocks one file at it.
 func (c *Client) Import(ctx context.Context, path string, archive io.Reader, size int64, asBlocks,
-	overwrite bool) (filestorehttp.ImportResult, error) {
+	overwrite bool,
+) (filestorehttp.ImportResult, error) {
 	var out filestorehttp.ImportResult
 	q := at(path)
 	if asBlocks {

@@ -208,8 +208,13 @@ func TestAKeyReachesItsScope(t *testing.T) {
 			t.Errorf("wrote elsewhere: %d", got)
 		}
 		for _, c := range [][]string{
-			{"PUT", "/dav/a/y"}, {"DELETE", "/dav/a/x"}, {"MKCOL", "/dav/a/d"}, {"LOCK", "/dav/a/x"}, {"PROPPATCH", "/dav/a/x"},
-			{"MOVE", "/dav/a/x"}, {"COPY", "/dav/a/x"},
+			{"PUT", "/dav/a/y"},
+			{"DELETE", "/dav/a/x"},
+			{"MKCOL", "/dav/a/d"},
+			{"LOCK", "/dav/a/x"},
+			{"PROPPATCH", "/dav/a/x"},
+			{"MOVE", "/dav/a/x"},
+			{"COPY", "/dav/a/x"},
 		} {
 			body := ""
 			switch c[0] {
@@ -400,8 +405,10 @@ func TestPropertiesHaveABound(t *testing.T) {
 		for _, c := range []struct {
 			change, name string
 			status       int
-		}{{"set", "one", 207}, {"set", "two", 207}, {"set", "three", 409}, {"set", "one", 207}, {"remove", "two",
-			207}, {"set", "three", 207}} {
+		}{{"set", "one", 207}, {"set", "two", 207}, {"set", "three", 409}, {"set", "one", 207}, {
+			"remove", "two",
+			207,
+		}, {"set", "three", 207}} {
 			s.want(c.status, s.do("PROPPATCH", "/dav/a",
 				`<propertyupdate xmlns="DAV:"><`+c.change+`><prop><`+c.name+` xmlns="u:">`+long+`</`+c.name+`></prop></`+c.change+`></propertyupdate>`))
 		}

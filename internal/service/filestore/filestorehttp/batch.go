@@ -125,7 +125,8 @@ func (a *api) batchMove(w http.ResponseWriter, r *http.Request, access filestore
 }
 
 func (a *api) batchIDs(need filestore.Ability,
-	do func(context.Context, filestore.Access, filestore.Target) (filestore.Receipt, error)) handler {
+	do func(context.Context, filestore.Access, filestore.Target) (filestore.Receipt, error),
+) handler {
 	return func(w http.ResponseWriter, r *http.Request, access filestore.Access) error {
 		if err := may(access, need); err != nil {
 			return err

@@ -94,7 +94,8 @@ func place(path, name string) (string, error) {
 
 // join answers a final upload: the file is there, or nothing has changed.
 func (u *uploads) join(w http.ResponseWriter, r *http.Request, a filestore.Access, n filestore.NewUpload,
-	parts []string) error {
+	parts []string,
+) error {
 	up, receipt, err := concat.Join(r.Context(), u.svc, a,
 		concat.Final{Path: n.Path, MimeType: n.MimeType, Replace: n.Replace, Parts: parts})
 	if err != nil {

@@ -177,7 +177,8 @@ func (a *api) streamChanges(w http.ResponseWriter, r *http.Request, access files
 
 // waitChanges waits for changes, or for the time of the next heartbeat.
 func (a *api) waitChanges(ctx context.Context, s *httpserver.StreamWriter, access filestore.Access,
-	after int64) ([]filestore.Event, int64, error) {
+	after int64,
+) ([]filestore.Event, int64, error) {
 	ctx, cancel := context.WithTimeout(ctx, heartbeat)
 	defer cancel()
 	over := make(chan struct{})

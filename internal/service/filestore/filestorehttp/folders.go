@@ -37,7 +37,8 @@ type FolderMade struct {
 
 func (a *api) folderRoutes() []httpserver.Route {
 	route := func(method, pattern, summary string, h handler, body, reply any,
-		params ...httpserver.Param) httpserver.Route {
+		params ...httpserver.Param,
+	) httpserver.Route {
 		return httpserver.Route{
 			Method: method, Pattern: prefix + pattern, Summary: summary, Tags: []string{"files"}, Auth: httpserver.Principal,
 			Body: body, Params: params, Handler: a.with(h),

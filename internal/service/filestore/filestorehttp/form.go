@@ -123,7 +123,8 @@ func (a *api) storeForm(w http.ResponseWriter, r *http.Request, access filestore
 }
 
 func (a *api) storePart(r *http.Request, access filestore.Access, p filestore.Put, form *uploadForm,
-	part *multipart.Part) (filestore.Receipt, error) {
+	part *multipart.Part,
+) (filestore.Receipt, error) {
 	var err error
 	if p.Path, err = form.at(part); err != nil {
 		return filestore.Receipt{}, err

@@ -45,8 +45,10 @@ func (a *api) tree(w http.ResponseWriter, r *http.Request, access filestore.Acce
 			continue
 		}
 		f := n.File
-		out.Nodes = append(out.Nodes, Node{n.Path, n.Name, "file", f.ID, f.MimeType, &f.Size, f.CID, f.Version,
-			stamp(f.Updated)})
+		out.Nodes = append(out.Nodes, Node{
+			n.Path, n.Name, "file", f.ID, f.MimeType, &f.Size, f.CID, f.Version,
+			stamp(f.Updated),
+		})
 	}
 	return httpserver.WriteJSON(w, http.StatusOK, out)
 }
@@ -137,8 +139,10 @@ func (a *api) search(w http.ResponseWriter, r *http.Request, access filestore.Ac
 	if err != nil {
 		return err
 	}
-	out := SearchResult{Hits: make([]SearchHit, 0, len(found.Hits)), IndexedThrough: found.IndexedThrough,
-		Behind: found.Behind, Cut: found.Cut}
+	out := SearchResult{
+		Hits: make([]SearchHit, 0, len(found.Hits)), IndexedThrough: found.IndexedThrough,
+		Behind: found.Behind, Cut: found.Cut,
+	}
 	for _, h := range found.Hits {
 		out.Hits = append(out.Hits, SearchHit{h.File.Path, h.File.ID, h.LineStart, h.LineEnd, h.Preview, h.Score, h.File.CID})
 	}

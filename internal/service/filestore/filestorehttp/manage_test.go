@@ -203,8 +203,10 @@ func TestAbilities(t *testing.T) {
 func TestBadPathsAreRefused(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, filestoretest.Embedded(t))
-	for _, p := range []string{"", "a", "/", "//a", "/a/", "/a//b", "/./a", "/a/../b", "/a%00b", "/a%0Ab", "/%ff",
-		"/a%E2%80%AEb", "/" + strings.Repeat("a", 1024)} {
+	for _, p := range []string{
+		"", "a", "/", "//a", "/a/", "/a//b", "/./a", "/a/../b", "/a%00b", "/a%0Ab", "/%ff",
+		"/a%E2%80%AEb", "/" + strings.Repeat("a", 1024),
+	} {
 		s.own("PUT", "/api/fs/content?path="+p, "x").want(400)
 		s.own("GET", "/api/fs/content?path="+p, "").want(400)
 	}

@@ -33,8 +33,10 @@ func TestTheTwinOfALinkIsThatLink(t *testing.T) {
 		s.do(own(), "PUT", "/api/fs/content?path=/f", "content").want(201)
 		holder := identitytest.NewActor("holder of a twin")
 		reach := ucan.NewCapability("fs/read", home, ipld.Node{})
-		statement := ucan.Statement{Audience: did.DID(holder.DID), Capabilities: []ucan.Capability{reach},
-			Expires: time.Now().Add(time.Hour), Nonce: rand.Text()}
+		statement := ucan.Statement{
+			Audience: did.DID(holder.DID), Capabilities: []ucan.Capability{reach},
+			Expires: time.Now().Add(time.Hour), Nonce: rand.Text(),
+		}
 		made := w.Issue(statement)
 		w.Mirror = true
 		twin := w.Issue(statement)

@@ -26,8 +26,11 @@ func (a *api) writeRoutes() []httpserver.Route {
 		return httpserver.Route{
 			Method: method, Pattern: prefix + pattern, Summary: summary, Tags: []string{"files"}, Auth: httpserver.Principal,
 			Params: append(params, onceParam, matchParam), Handler: a.with(h),
-			Replies: []httpserver.Reply{{Status: 200, Body: FileMetadata{}},
-				{Status: 409, Doc: "Conflict; the body names the current cid and version."}, {Status: 412, Doc: "If-Match or If-None-Match does not hold."}},
+			Replies: []httpserver.Reply{
+				{Status: 200, Body: FileMetadata{}},
+				{Status: 409, Doc: "Conflict; the body names the current cid and version."},
+				{Status: 412, Doc: "If-Match or If-None-Match does not hold."},
+			},
 		}
 	}
 	upload := func(rt httpserver.Route) httpserver.Route {

@@ -105,8 +105,10 @@ func Surface(s *filestore.Service, d Deps) httpserver.Surface {
 	}
 	return httpserver.Surface{
 		Name: "mcp", Doc: "Tools for agents: files, knowledge and the oracle.",
-		Routes: []httpserver.Route{route(http.MethodPost), route(http.MethodGet), route(http.MethodDelete),
-			metadata(metadataPath), metadata(metadataPath + "/mcp")},
+		Routes: []httpserver.Route{
+			route(http.MethodPost), route(http.MethodGet), route(http.MethodDelete),
+			metadata(metadataPath), metadata(metadataPath + "/mcp"),
+		},
 		Prefixes: []string{"/mcp"}, Errors: h.writeError, CORS: d.CORS, Authenticate: d.Authenticate,
 	}
 }
@@ -159,13 +161,16 @@ func (h *handler) serving(whole bool) httpserver.Handler {
 	})
 	// The token is verified already; this hands the access to the tools.
 	return httpserver.FromHTTP(auth.RequireBearerToken(func(ctx context.Context, _ string,
-		r *http.Request) (*auth.TokenInfo, error) {
+		r *http.Request,
+	) (*auth.TokenInfo, error) {
 		c, ok := ctx.Value(callerKey{}).(caller)
 		if !ok {
 			return nil, auth.ErrInvalidToken
 		}
-		return &auth.TokenInfo{Extra: map[string]any{extraAccess: c.access, extraBase: h.base(r), extraRequest: ctx},
-			UserID: c.access.Invoker}, nil
+		return &auth.TokenInfo{
+			Extra:  map[string]any{extraAccess: c.access, extraBase: h.base(r), extraRequest: ctx},
+			UserID: c.access.Invoker,
+		}, nil
 	}, &auth.RequireBearerTokenOptions{AllowMissingExpiration: true})(stream))
 }
 

@@ -34,7 +34,8 @@ func withoutSubscriptions(r mcp.Result, err error) (mcp.Result, error) {
 // that lies below. What is out of the token's reach is left out of what the
 // acknowledgement names, whether or not it exists.
 func (h *handler) listen(ctx context.Context, req mcp.Request,
-	serve func(context.Context) (mcp.Result, error)) (mcp.Result, error) {
+	serve func(context.Context) (mcp.Result, error),
+) (mcp.Result, error) {
 	info := req.GetExtra().TokenInfo
 	a, err := accessFrom(info)
 	if err != nil {

@@ -34,8 +34,10 @@ func add[In, Out any](s *mcp.Server, shown filestore.Ability, cidsOnly bool, t t
 	mcp.AddTool(s, &mcp.Tool{
 		InputSchema: toolschema.Of[In](), OutputSchema: toolschema.Of[Out](), Name: t.name, Title: t.title,
 		Description: t.description,
-		Annotations: &mcp.ToolAnnotations{ReadOnlyHint: t.readOnly, DestructiveHint: &t.destructive,
-			IdempotentHint: t.idempotent || t.readOnly, OpenWorldHint: &closed},
+		Annotations: &mcp.ToolAnnotations{
+			ReadOnlyHint: t.readOnly, DestructiveHint: &t.destructive,
+			IdempotentHint: t.idempotent || t.readOnly, OpenWorldHint: &closed,
+		},
 	}, func(ctx context.Context, req *mcp.CallToolRequest, in In) (*mcp.CallToolResult, Out, error) {
 		var none Out
 		a, err := accessFrom(req.Extra.TokenInfo)

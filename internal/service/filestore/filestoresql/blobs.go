@@ -198,7 +198,8 @@ func scanNamespace(r scanner) (filestore.Namespace, error) {
 
 // CreateNamespace implements filestore.Blobs.
 func (s *Store) CreateNamespace(ctx context.Context, n filestore.Namespace,
-	now time.Time) (filestore.Namespace, error) {
+	now time.Time,
+) (filestore.Namespace, error) {
 	var stored filestore.Namespace
 	err := s.db.Write(ctx, func(ctx context.Context, tx sqldb.Querier) error {
 		_, err := tx.ExecContext(ctx, `INSERT INTO filestore_namespaces (ns, wrapped_key, master_id, index_key, keep_versions, created_ms)

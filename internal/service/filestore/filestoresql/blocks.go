@@ -33,7 +33,8 @@ func (s *Store) FileOfContent(ctx context.Context, w blockstore.Where, content s
 
 // FindBlock implements blockstore.Store.
 func (s *Store) FindBlock(ctx context.Context, w blockstore.Where,
-	hash string) (filestore.File, blockstore.Place, error) {
+	hash string,
+) (filestore.File, blockstore.Place, error) {
 	const from = `SELECT b.blob_id, b.at, b.size, f.id FROM filestore_blocks b
 		JOIN filestore_versions v ON v.blob_id = b.blob_id
 		JOIN filestore_files f ON f.id = v.file_id AND f.version = v.version WHERE b.hash = ?`
@@ -58,7 +59,8 @@ func (s *Store) Unplaced(ctx context.Context, w blockstore.Where, limit int) ([]
 
 // SavePlaces implements blockstore.Store.
 func (s *Store) SavePlaces(ctx context.Context, blob string, kind blockstore.Kind, places []blockstore.Place,
-	done bool) error {
+	done bool,
+) error {
 	return s.db.Write(ctx, func(ctx context.Context, tx sqldb.Querier) error {
 		for rest := places; len(rest) > 0; {
 			n := min(len(rest), placesAtOnce)

@@ -15,7 +15,8 @@ import (
 // change runs fn in one transaction, with the promise of the idempotency key
 // around it.
 func (s *Store) change(ctx context.Context, c filestore.Change,
-	fn func(ctx context.Context, tx sqldb.Querier) (filestore.Receipt, error)) (filestore.Receipt, error) {
+	fn func(ctx context.Context, tx sqldb.Querier) (filestore.Receipt, error),
+) (filestore.Receipt, error) {
 	var out filestore.Receipt
 	err := s.db.Write(ctx, func(ctx context.Context, tx sqldb.Querier) error {
 		ns := c.Scope.Namespace
@@ -162,12 +163,15 @@ func (s *Store) Commit(ctx context.Context, c filestore.Commit) (filestore.Recei
 
 // showVersion makes the content the file's newest version.
 func (s *Store) showVersion(ctx context.Context, tx sqldb.Querier, c filestore.Commit, f filestore.File,
-	exists bool) (filestore.Receipt, error) {
+	exists bool,
+) (filestore.Receipt, error) {
 	d := delta{bytes: c.Content.Size - f.Size, versions: 1, versionBytes: c.Content.Size}
 	e := filestore.Event{At: c.Now, Op: c.Op, Before: f.CID, By: c.By}
 	if !exists {
-		f = filestore.File{ID: c.NewID, Namespace: c.Scope.Namespace, Path: c.Path, Name: vfspath.BaseName(c.Path),
-			Hidden: vfspath.IsHidden(c.Path), Created: c.Now}
+		f = filestore.File{
+			ID: c.NewID, Namespace: c.Scope.Namespace, Path: c.Path, Name: vfspath.BaseName(c.Path),
+			Hidden: vfspath.IsHidden(c.Path), Created: c.Now,
+		}
 		d.bytes, d.files = c.Content.Size, 1
 		e.Op = filestore.OpCreate
 	}
@@ -240,7 +244,8 @@ func (s *Store) prune(ctx context.Context, tx sqldb.Querier, c filestore.Commit,
 
 // dropVersions removes the versions of a file up to a number.
 func dropVersions(ctx context.Context, tx sqldb.Querier, fileID string, upTo int64, c filestore.Change,
-	d *delta) error {
+	d *delta,
+) error {
 	old, err := collect(ctx, tx, newQuery(versionFields+" WHERE ").add("v.file_id = ? AND v.version <= ?", fileID, upTo), scanVersion)
 	if err != nil || len(old) == 0 {
 		return err

@@ -74,7 +74,8 @@ func insertAll(ctx context.Context, tx sqldb.Querier, into string, n int, row fu
 // Events implements filestore.Records. A move that leaves or enters the scope
 // tells only the path inside.
 func (s *Store) Events(ctx context.Context, scope filestore.Scope, after int64,
-	limit int) ([]filestore.Event, int64, error) {
+	limit int,
+) ([]filestore.Event, int64, error) {
 	var events []filestore.Event
 	var newest int64
 	err := s.db.Snapshot(ctx, func(ctx context.Context, tx sqldb.Querier) error {

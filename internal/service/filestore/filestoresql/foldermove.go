@@ -205,7 +205,8 @@ func (s *Store) MoveTo(ctx context.Context, m folder.Moving) (filestore.Receipt,
 
 // moveFile moves one file to where a file or a folder may be.
 func (s *Store) moveFile(ctx context.Context, tx sqldb.Querier, m folder.Moving,
-	f filestore.File) (filestore.Receipt, error) {
+	f filestore.File,
+) (filestore.Receipt, error) {
 	if err := m.Scope.Writable(m.To); err != nil {
 		return filestore.Receipt{}, err
 	}
@@ -218,7 +219,8 @@ func (s *Store) moveFile(ctx context.Context, tx sqldb.Querier, m folder.Moving,
 }
 
 func (s *Store) moveFiles(ctx context.Context, tx sqldb.Querier, m folder.Moving,
-	files []filestore.File) (int64, error) {
+	files []filestore.File,
+) (int64, error) {
 	if len(files) == 0 {
 		return 0, nil
 	}
@@ -279,7 +281,8 @@ func (s *Store) Copy(ctx context.Context, c folder.Copying) (filestore.Receipt, 
 // copyFile makes the content of a file the newest version of the one at the
 // destination, or a new file.
 func (s *Store) copyFile(ctx context.Context, tx sqldb.Querier, c folder.Copying,
-	f filestore.File) (filestore.Receipt, error) {
+	f filestore.File,
+) (filestore.Receipt, error) {
 	ns := c.Scope.Namespace
 	if err := c.Scope.Writable(c.To); err != nil {
 		return filestore.Receipt{}, err
@@ -352,7 +355,8 @@ func (s *Store) copyFolder(ctx context.Context, tx sqldb.Querier, c folder.Copyi
 
 // copyFiles makes new files of old ones, with the same contents.
 func (s *Store) copyFiles(ctx context.Context, tx sqldb.Querier, c folder.Copying,
-	old []filestore.File) (int64, error) {
+	old []filestore.File,
+) (int64, error) {
 	ns := c.Scope.Namespace
 	files := make([]filestore.File, len(old))
 	originals, copies := make([]string, len(old)), make([]string, len(old))
@@ -370,8 +374,10 @@ func (s *Store) copyFiles(ctx context.Context, tx sqldb.Querier, c folder.Copyin
 	err := insertAll(ctx, tx, `filestore_files (id, ns, path, hidden, version, blob_id, cid, hash, size, mime, public_id, created_ms, updated_ms, trashed_ms)`,
 		len(files), func(i int) []any {
 			f := files[i]
-			return []any{f.ID, ns, f.Path, flag(vfspath.IsHidden(f.Path)), f.Version, f.Blob, f.CID, f.Hash, f.Size, f.MimeType,
-				"", sqldb.MS(f.Created), sqldb.MS(f.Updated), 0}
+			return []any{
+				f.ID, ns, f.Path, flag(vfspath.IsHidden(f.Path)), f.Version, f.Blob, f.CID, f.Hash, f.Size, f.MimeType,
+				"", sqldb.MS(f.Created), sqldb.MS(f.Updated), 0,
+			}
 		})
 	if err != nil {
 		return 0, fmt.Errorf("copy files: %w", err)

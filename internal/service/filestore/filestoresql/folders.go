@@ -138,7 +138,8 @@ type subtree struct {
 func (t subtree) count() int { return len(t.files) + len(t.folders) }
 
 func (s *Store) readSubtree(ctx context.Context, tx sqldb.Querier, scope filestore.Scope,
-	root string) (t subtree, err error) {
+	root string,
+) (t subtree, err error) {
 	q := newQuery(fileFields).scope(scope, fileColumns).add(" AND f.trashed_ms = 0 AND ").under("f.path", vfspath.Below(root)).
 		add(" ORDER BY f.path LIMIT ?", folder.MaxEntries+1)
 	if t.files, err = collect(ctx, tx, q, scanFile); err != nil {
@@ -157,7 +158,8 @@ func (s *Store) readSubtree(ctx context.Context, tx sqldb.Querier, scope filesto
 
 // must is readSubtree of a folder that has to be there.
 func (s *Store) mustSubtree(ctx context.Context, tx sqldb.Querier, scope filestore.Scope,
-	root string) (subtree, error) {
+	root string,
+) (subtree, error) {
 	t, err := s.readSubtree(ctx, tx, scope, root)
 	if err == nil && t.count() == 0 {
 		err = fault.New(fault.NotFound, "no such folder")

@@ -32,7 +32,8 @@ func (s *Store) IndexBehind(ctx context.Context, after string, limit int) ([]fil
 // SaveIndex implements filestore.Index. Two indexers cannot harm each other:
 // the cursor moves only from where the work began.
 func (s *Store) SaveIndex(ctx context.Context, at filestore.IndexCursor, to int64, files []filestore.Indexed,
-	gone []string, segment *shelf.Record, now time.Time) error {
+	gone []string, segment *shelf.Record, now time.Time,
+) error {
 	return s.db.Write(ctx, func(ctx context.Context, tx sqldb.Querier) error {
 		if _, err := tx.ExecContext(ctx, `INSERT INTO filestore_text_indexes (id, seq, revision, dirty_ms) VALUES ($1, 0, 0, 0) ON CONFLICT (id) DO NOTHING`, at.Namespace); err != nil {
 			return err
@@ -111,7 +112,8 @@ func standOf(ctx context.Context, tx sqldb.Querier, ns string) (at filestore.Ind
 
 // IndexedFiles implements filestore.Index.
 func (s *Store) IndexedFiles(ctx context.Context, scope filestore.Scope,
-	under string) (at filestore.IndexStand, files []filestore.Indexed, segments []shelf.Record, err error) {
+	under string,
+) (at filestore.IndexStand, files []filestore.Indexed, segments []shelf.Record, err error) {
 	err = s.db.Snapshot(ctx, func(ctx context.Context, tx sqldb.Querier) error {
 		if at, err = standOf(ctx, tx, scope.Namespace); err != nil {
 			return err
@@ -137,7 +139,8 @@ func (s *Store) IndexedFiles(ctx context.Context, scope filestore.Scope,
 
 // IndexDirty implements filestore.Index.
 func (s *Store) IndexDirty(ctx context.Context, many int, tiers []int64, lostBefore time.Time, after string,
-	limit int) ([]string, error) {
+	limit int,
+) ([]string, error) {
 	dirty, args := textTables(s.db).Dirty(many, tiers, lostBefore, 1)
 	q := &query{args: args}
 	q.sql.WriteString(`SELECT id FROM filestore_text_indexes WHERE (` + dirty + `)`)
@@ -152,7 +155,8 @@ func (s *Store) DestroyIndexedLater(ctx context.Context, ns string, revision int
 
 // ReplaceSegments implements filestore.Index.
 func (s *Store) ReplaceSegments(ctx context.Context, ns string, old []shelf.Held, by *shelf.Record, revision int64,
-	settled bool, now time.Time) error {
+	settled bool, now time.Time,
+) error {
 	return s.db.Write(ctx, func(ctx context.Context, tx sqldb.Querier) error {
 		return textTables(s.db).Replace(ctx, tx, ns, old, by, revision, settled, now)
 	})

@@ -14,7 +14,8 @@ import (
 
 // current locks a file inside the scope and checks the condition.
 func (s *Store) current(ctx context.Context, tx sqldb.Querier, c filestore.Change,
-	trashed bool) (filestore.File, error) {
+	trashed bool,
+) (filestore.File, error) {
 	f, exists, err := s.lockFile(ctx, tx, byID(c.Scope, c.FileID, trashed))
 	if err != nil {
 		return filestore.File{}, err
@@ -27,7 +28,8 @@ func (s *Store) current(ctx context.Context, tx sqldb.Querier, c filestore.Chang
 
 // finish applies the counters and records the event.
 func (s *Store) finish(ctx context.Context, tx sqldb.Querier, c filestore.Change, f filestore.File, op filestore.Op,
-	from string, d delta) (filestore.Receipt, error) {
+	from string, d delta,
+) (filestore.Receipt, error) {
 	if err := d.apply(ctx, tx, f.Namespace); err != nil {
 		return filestore.Receipt{}, err
 	}
@@ -71,7 +73,8 @@ func (s *Store) Move(ctx context.Context, m filestore.Move) (filestore.Receipt, 
 
 // rename gives a file another path, which must be free.
 func (s *Store) rename(ctx context.Context, tx sqldb.Querier, c filestore.Change, f filestore.File,
-	to string) (filestore.Receipt, error) {
+	to string,
+) (filestore.Receipt, error) {
 	from := f.Path
 	f.Path, f.Name, f.Hidden, f.Updated = to, vfspath.BaseName(to), vfspath.IsHidden(to), c.Now
 	_, err := tx.ExecContext(ctx, `UPDATE filestore_files SET path = $1, hidden = $2, updated_ms = $3 WHERE id = $4`, f.Path, flag(f.Hidden), sqldb.MS(c.Now), f.ID)
@@ -93,7 +96,8 @@ func (s *Store) ToTrash(ctx context.Context, c filestore.Change) (filestore.Rece
 }
 
 func (s *Store) trash(ctx context.Context, tx sqldb.Querier, c filestore.Change,
-	f filestore.File) (filestore.Receipt, error) {
+	f filestore.File,
+) (filestore.Receipt, error) {
 	_, err := tx.ExecContext(ctx, `UPDATE filestore_files SET trashed_ms = $1, public_id = '' WHERE id = $2`, sqldb.MS(c.Now), f.ID)
 	if err != nil {
 		return filestore.Receipt{}, fmt.Errorf("trash file: %w", err)

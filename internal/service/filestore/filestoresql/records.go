@@ -136,7 +136,8 @@ func (s *Store) Versions(ctx context.Context, scope filestore.Scope, fileID stri
 
 // Version implements filestore.Records.
 func (s *Store) Version(ctx context.Context, scope filestore.Scope, fileID string,
-	number int64) (filestore.Version, error) {
+	number int64,
+) (filestore.Version, error) {
 	q := newQuery(versionFields+" JOIN filestore_files f ON f.id = v.file_id WHERE ").
 		add("v.file_id = ? AND v.version = ? AND f.trashed_ms = 0 AND ", fileID, number).scope(scope, fileColumns)
 	return one(ctx, s.db.Read(), q, scanVersion)

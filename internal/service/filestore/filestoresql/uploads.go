@@ -108,7 +108,8 @@ func (s *Store) UnlockUpload(ctx context.Context, id, holder string) error {
 
 // AdvanceUpload implements filestore.Uploads.
 func (s *Store) AdvanceUpload(ctx context.Context, u filestore.Upload, holder string, from int64,
-	e filestore.Extent) error {
+	e filestore.Extent,
+) error {
 	return s.db.Write(ctx, func(ctx context.Context, tx sqldb.Querier) error {
 		r, err := tx.ExecContext(ctx, `UPDATE filestore_uploads SET offset_bytes = $1, state = $2, extents = $3, expires_ms = $4
 			WHERE id = $5 AND holder = $6 AND offset_bytes = $7`,

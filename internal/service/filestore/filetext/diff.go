@@ -195,7 +195,8 @@ func hunkEnd(all []lineOp, at int) int {
 // Diff compares two versions of a text file; to 0 is the current one, from 0 the
 // one before to.
 func (s *Service) Diff(ctx context.Context, a filestore.Access, path string, from,
-	to int64) (string, filestore.File, error) {
+	to int64,
+) (string, filestore.File, error) {
 	scope, err := a.Scope(filestore.Read)
 	if err != nil {
 		return "", filestore.File{}, err

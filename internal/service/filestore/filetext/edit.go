@@ -99,7 +99,8 @@ func nearMiss(text, old string) string {
 
 // readForEdit returns the text of a file that the caller may write.
 func (s *Service) readForEdit(ctx context.Context, a filestore.Access, path, id string,
-	c filestore.Condition) (filestore.File, string, error) {
+	c filestore.Condition,
+) (filestore.File, string, error) {
 	scope, err := a.Scope(filestore.Write)
 	if err != nil {
 		return filestore.File{}, "", err
@@ -132,7 +133,8 @@ func (s *Service) readForEdit(ctx context.Context, a filestore.Access, path, id 
 
 // rewrite stores text, in which n places changed, as the version after f.
 func (s *Service) rewrite(ctx context.Context, a filestore.Access, f filestore.File, text string, n int,
-	once filestore.Once) (filestore.Receipt, error) {
+	once filestore.Once,
+) (filestore.Receipt, error) {
 	r, err := s.files.Write(ctx, a, filestore.Put{
 		FileID: f.ID, Mode: filestore.ReplaceOnly, MimeType: f.MimeType, Body: strings.NewReader(text),
 		Size: int64(len(text)),

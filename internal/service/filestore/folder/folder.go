@@ -175,7 +175,8 @@ func (s *Service) Make(ctx context.Context, a filestore.Access, path string) (Fo
 // Trash puts every file of a folder into the trash and forgets the folder. The
 // receipt counts what went.
 func (s *Service) Trash(ctx context.Context, a filestore.Access, path string,
-	once filestore.Once) (filestore.Receipt, error) {
+	once filestore.Once,
+) (filestore.Receipt, error) {
 	scope, err := a.Scope(filestore.Delete)
 	if err != nil {
 		return filestore.Receipt{}, err
@@ -238,8 +239,10 @@ func (s *Service) Move(ctx context.Context, a filestore.Access, e Ends) (filesto
 		return filestore.Receipt{}, err
 	}
 	return s.act(ctx, a, e.Once, func() (filestore.Receipt, error) {
-		return s.store.MoveTo(ctx, Moving{Change: s.change(a, scope, e.Once), From: e.From, To: e.To, Onto: e.Onto,
-			Discard: discard})
+		return s.store.MoveTo(ctx, Moving{
+			Change: s.change(a, scope, e.Once), From: e.From, To: e.To, Onto: e.Onto,
+			Discard: discard,
+		})
 	})
 }
 
@@ -275,7 +278,8 @@ func (s *Service) change(a filestore.Access, scope filestore.Scope, once filesto
 }
 
 func (s *Service) act(ctx context.Context, a filestore.Access, once filestore.Once,
-	do func() (filestore.Receipt, error)) (filestore.Receipt, error) {
+	do func() (filestore.Receipt, error),
+) (filestore.Receipt, error) {
 	r, err := s.files.Once(ctx, a, once, do)
 	if err == nil && !r.Replayed && r.Seq != 0 {
 		s.files.Changed(a.Namespace)

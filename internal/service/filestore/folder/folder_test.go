@@ -266,8 +266,10 @@ func TestNamesAreOfOneKind(t *testing.T) {
 		put(t, w, "/g/below")
 		before := all(t, w)
 		store := func(path string) error {
-			_, err := w.Put(t.Context(), owner, filestore.Put{Path: path, Mode: filestore.Upsert, Body: strings.NewReader("x"),
-				Size: 1})
+			_, err := w.Put(t.Context(), owner, filestore.Put{
+				Path: path, Mode: filestore.Upsert, Body: strings.NewReader("x"),
+				Size: 1,
+			})
 			return err
 		}
 		move := func(to string) error {

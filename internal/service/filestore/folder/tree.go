@@ -33,19 +33,22 @@ type Node struct {
 // absent is empty. A subfolder costs one look at the index, however much it holds.
 // When there are more, next is what to give as after; it says nothing else.
 func (s *Service) Tree(ctx context.Context, a filestore.Access, folder,
-	after string) (nodes []Node, next string, err error) {
+	after string,
+) (nodes []Node, next string, err error) {
 	return s.list(ctx, a, folder, after, treeStep)
 }
 
 // Page is Tree for whoever reads a folder whole: up to ten thousand files cost one
 // query.
 func (s *Service) Page(ctx context.Context, a filestore.Access, folder,
-	after string) (nodes []Node, next string, err error) {
+	after string,
+) (nodes []Node, next string, err error) {
 	return s.list(ctx, a, folder, after, pageStep)
 }
 
 func (s *Service) list(ctx context.Context, a filestore.Access, folder, after string,
-	step int) ([]Node, string, error) {
+	step int,
+) ([]Node, string, error) {
 	scope, err := a.Scope(filestore.List)
 	if err != nil {
 		return nil, "", err

@@ -66,7 +66,8 @@ type Link struct {
 
 // Make makes a link for reading. The secret is told this once.
 func (s *Service) Make(ctx context.Context, a filestore.Access,
-	w Wanted) (secret string, made filestore.Share, err error) {
+	w Wanted,
+) (secret string, made filestore.Share, err error) {
 	if err := s.allowed(a, w.Expires); err != nil {
 		return "", filestore.Share{}, err
 	}
@@ -74,8 +75,10 @@ func (s *Service) Make(ctx context.Context, a filestore.Access,
 		return "", filestore.Share{}, err
 	}
 	secret = newSecret()
-	made, err = s.files.Share(ctx, a, filestore.NewShare{TokenCID: tokenOf(forReading, secret), Path: w.Path,
-		Expires: w.Expires, MaxUses: w.MaxUses})
+	made, err = s.files.Share(ctx, a, filestore.NewShare{
+		TokenCID: tokenOf(forReading, secret), Path: w.Path,
+		Expires: w.Expires, MaxUses: w.MaxUses,
+	})
 	if err != nil {
 		return "", filestore.Share{}, err
 	}

@@ -88,8 +88,10 @@ func TestWhoOnlyReadsPublishesNothing(t *testing.T) {
 	links := plainlink.New(w.Service, everybody)
 	narrow := func(abilities filestore.Ability, root vfspath.Root) filestore.Access {
 		a := filestore.Owner(alice)
-		a.Grants = []filestore.Grant{{Abilities: filestore.List | filestore.Read,
-			Area: vfspath.Area{Root: vfspath.Everything}}, {Abilities: abilities, Area: vfspath.Area{Root: root}}}
+		a.Grants = []filestore.Grant{{
+			Abilities: filestore.List | filestore.Read,
+			Area:      vfspath.Area{Root: vfspath.Everything},
+		}, {Abilities: abilities, Area: vfspath.Area{Root: root}}}
 		return a
 	}
 	for _, c := range []struct {

@@ -37,7 +37,8 @@ type WantedUploads struct {
 // MakeForUploads makes a link by which files are sent to a folder. The secret is told
 // this once.
 func (s *Service) MakeForUploads(ctx context.Context, a filestore.Access,
-	w WantedUploads) (secret string, made filestore.Share, err error) {
+	w WantedUploads,
+) (secret string, made filestore.Share, err error) {
 	if err := s.allowed(a, w.Expires); err != nil {
 		return "", filestore.Share{}, err
 	}

@@ -29,8 +29,10 @@ func BenchmarkSearch(b *testing.B) {
 	}
 	w.Index(context.Background(), b)
 	owner := filestore.Owner(asker)
-	narrow := filestore.Access{Namespace: asker,
-		Grants: []filestore.Grant{{Abilities: filestore.Read | filestore.List, Area: vfspath.Area{Root: "/f3"}}}}
+	narrow := filestore.Access{
+		Namespace: asker,
+		Grants:    []filestore.Grant{{Abilities: filestore.Read | filestore.List, Area: vfspath.Area{Root: "/f3"}}},
+	}
 	for _, c := range []struct {
 		name string
 		who  filestore.Access

@@ -24,7 +24,8 @@ const (
 // a segment, ** crosses them. Only files below the pattern's literal beginning
 // are looked at. cut says what was not, and why; it is empty when all were.
 func (s *Service) Glob(ctx context.Context, a filestore.Access, pattern string,
-	p filestore.Page) (files []filestore.File, cut string, err error) {
+	p filestore.Page,
+) (files []filestore.File, cut string, err error) {
 	scope, err := a.Scope(filestore.List)
 	if err != nil {
 		return nil, "", err

@@ -84,8 +84,10 @@ func (s *Service) Grep(ctx context.Context, a filestore.Access, q GrepQuery) (Gr
 	if err := s.files.CountUse(ctx, a); err != nil {
 		return GrepResult{}, err
 	}
-	run := grepRun{svc: s, match: match, work: budget{grepWork}, around: min(max(q.Context, 0), grepContext),
-		limit: q.Limit}
+	run := grepRun{
+		svc: s, match: match, work: budget{grepWork}, around: min(max(q.Context, 0), grepContext),
+		limit: q.Limit,
+	}
 	list := filestore.ListQuery{Under: q.Path, Limit: filestore.MaxPage}
 	for {
 		files, err := s.store.Files(ctx, scope, list)

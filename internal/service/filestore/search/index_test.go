@@ -60,8 +60,10 @@ func TestSearchKnowsWhatTheScopeHas(t *testing.T) {
 		w.MustPut(t, asker, "/open/a.txt", "the harvest was good\n")
 		w.MustPut(t, asker, "/open/b.txt", "pears and plums\n")
 		w.Index(context.Background(), t)
-		narrow := filestore.Access{Namespace: asker,
-			Grants: []filestore.Grant{{Abilities: filestore.Read | filestore.List, Area: vfspath.Area{Root: "/open"}}}}
+		narrow := filestore.Access{
+			Namespace: asker,
+			Grants:    []filestore.Grant{{Abilities: filestore.Read | filestore.List, Area: vfspath.Area{Root: "/open"}}},
+		}
 		alone, err := w.Find.Search(t.Context(), narrow, "harvest", "/", 10)
 		if err != nil {
 			t.Fatal(err)

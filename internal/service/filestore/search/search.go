@@ -184,8 +184,10 @@ func (s *Service) reading(ctx context.Context, scope filestore.Scope, under stri
 	for i, f := range files {
 		names[i] = documentName(f.FileID, f.Seq)
 	}
-	now := &reading{namespace: scope.Namespace, stand: stand, documents: textindex.OnlyDocuments(names...),
-		size: len(names)}
+	now := &reading{
+		namespace: scope.Namespace, stand: stand, documents: textindex.OnlyDocuments(names...),
+		size: len(names),
+	}
 	if len(segments) == 0 {
 		return now, nil
 	}

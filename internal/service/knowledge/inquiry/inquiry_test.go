@@ -98,8 +98,10 @@ func TestStaffSeesQuestionsAndNotAskers(t *testing.T) {
 			}
 		}
 		// Others see nothing, and operators all.
-		for name, s := range map[string]inquiry.Scope{"nobody": {},
-			"another namespace": {Reach: knowledge.Whole(identity.NamespaceOf(bob))}} {
+		for name, s := range map[string]inquiry.Scope{
+			"nobody":            {},
+			"another namespace": {Reach: knowledge.Whole(identity.NamespaceOf(bob))},
+		} {
 			if got := p.waiting(t, s); len(got) != 0 {
 				t.Errorf("%s sees %d", name, len(got))
 			}
@@ -345,8 +347,10 @@ func TestWhoMayAskWhom(t *testing.T) {
 		for name, a := range map[string]inquiry.Asking{
 			"nothing": {Text: " ", Asker: from(bob)}, "too much": {Text: strings.Repeat("x", 1001), Asker: from(bob)},
 			"nobody": {Text: "x"},
-			"a long name": {Text: "x",
-				Asker: inquiry.Asker{Channel: inquiry.Web, ID: bob, Shown: true, Name: strings.Repeat("n", 121)}},
+			"a long name": {
+				Text:  "x",
+				Asker: inquiry.Asker{Channel: inquiry.Web, ID: bob, Shown: true, Name: strings.Repeat("n", 121)},
+			},
 		} {
 			if _, err := p.Ask(t.Context(), knowledge.Caller{DID: bob}, a); !fault.Is(err, fault.Invalid) {
 				t.Errorf("%s: %v", name, err)

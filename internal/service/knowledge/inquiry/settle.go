@@ -40,8 +40,10 @@ func (s *Service) Answer(ctx context.Context, scope Scope, id string, a Answerin
 	}
 	now := s.Now()
 	in.Answer = a.Text
-	settling := Settling{ID: r.ID, State: Answered, Deliver: true, MaxPairs: knowledge.MaxPairs,
-		Event: Event{At: now, By: a.By, What: didAnswer}}
+	settling := Settling{
+		ID: r.ID, State: Answered, Deliver: true, MaxPairs: knowledge.MaxPairs,
+		Event: Event{At: now, By: a.By, What: didAnswer},
+	}
 	if settling.Sealed, err = s.seal(r.Collection, r.ID, in); err != nil {
 		return Inquiry{}, err
 	}

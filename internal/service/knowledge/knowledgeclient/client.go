@@ -162,7 +162,8 @@ func (c *Client) Ask(ctx context.Context, question string) (Answer, error) {
 
 // Passages reads a passage and those around it.
 func (c *Client) Passages(ctx context.Context, collection, document string, number,
-	around int) ([]knowledgehttp.PassageEntry, error) {
+	around int,
+) ([]knowledgehttp.PassageEntry, error) {
 	var l knowledgehttp.PassageList
 	path := fmt.Sprintf("/knowledge/passages/%s/%s/%d?around=%d", url.PathEscape(collection), url.PathEscape(document), number, around)
 	err := c.call(ctx, http.MethodGet, path, nil, &l)

@@ -50,8 +50,10 @@ func New(cfg Config) (*Service, error) {
 		return nil, errors.New("an embeddings service needs the name of a model")
 	}
 	return &Service{cfg: cfg, http: &http.Client{
-		Transport: &http.Transport{Proxy: http.ProxyFromEnvironment, MaxIdleConnsPerHost: 8, IdleConnTimeout: time.Minute,
-			ForceAttemptHTTP2: true},
+		Transport: &http.Transport{
+			Proxy: http.ProxyFromEnvironment, MaxIdleConnsPerHost: 8, IdleConnTimeout: time.Minute,
+			ForceAttemptHTTP2: true,
+		},
 		// the key stays where it belongs
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}}, nil

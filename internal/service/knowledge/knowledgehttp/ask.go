@@ -82,8 +82,10 @@ func sourceEntry(s knowledge.Source) SourceEntry {
 	if headings == nil {
 		headings = []string{}
 	}
-	return SourceEntry{s.Collection, s.CollectionName, s.Document, s.Name, s.Title, s.Number, s.Page, s.Part, s.Anchor,
-		s.Line, headings, s.Pair}
+	return SourceEntry{
+		s.Collection, s.CollectionName, s.Document, s.Name, s.Title, s.Number, s.Page, s.Part, s.Anchor,
+		s.Line, headings, s.Pair,
+	}
 }
 
 func (a *api) search(w http.ResponseWriter, r *http.Request, who knowledge.Caller) error {
@@ -96,8 +98,10 @@ func (a *api) search(w http.ResponseWriter, r *http.Request, who knowledge.Calle
 	if err != nil {
 		return err
 	}
-	out := AnswerBody{Answered: found.Answered, Confidence: found.Confidence, Hits: []HitEntry{},
-		Nearest: append([]string{}, found.Nearest...)}
+	out := AnswerBody{
+		Answered: found.Answered, Confidence: found.Confidence, Hits: []HitEntry{},
+		Nearest: append([]string{}, found.Nearest...),
+	}
 	for _, h := range found.Hits {
 		out.Hits = append(out.Hits, HitEntry{sourceEntry(h.Source), h.Sentences, h.Text, h.Score})
 	}

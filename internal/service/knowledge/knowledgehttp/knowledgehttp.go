@@ -137,7 +137,8 @@ func (a *api) manageRoutes() []httpserver.Route {
 
 // identified is for those who prove who they are.
 func (a *api) identified(h func(w http.ResponseWriter, r *http.Request,
-	who knowledge.Caller) error) httpserver.Handler {
+	who knowledge.Caller) error,
+) httpserver.Handler {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		p, ok := identity.FromContext(r.Context())
 		if !ok {

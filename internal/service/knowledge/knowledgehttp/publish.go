@@ -36,8 +36,10 @@ type PublishBody struct {
 }
 
 func offeredEntry(c knowledge.Collection) OfferedEntry {
-	return OfferedEntry{c.ID, c.Namespace, c.Name, c.Folder, string(c.Readers), c.Published(), stamp(c.Created),
-		stamp(c.Updated)}
+	return OfferedEntry{
+		c.ID, c.Namespace, c.Name, c.Folder, string(c.Readers), c.Published(), stamp(c.Created),
+		stamp(c.Updated),
+	}
 }
 
 func (a *api) publishSurface() httpserver.Surface {
@@ -48,16 +50,20 @@ func (a *api) publishSurface() httpserver.Surface {
 			{
 				Method: http.MethodGet, Pattern: publishPath, Auth: httpserver.Operator, Tags: operators, Summary: "Collections for everybody or members",
 				Doc: "By id. Those that are not published wait for an operator.",
-				Params: []httpserver.Param{{Name: "after", In: "query", Doc: "The id after which to go on."},
-					{Name: "limit", In: "query", Schema: 0, Doc: "At most 200."}},
+				Params: []httpserver.Param{
+					{Name: "after", In: "query", Doc: "The id after which to go on."},
+					{Name: "limit", In: "query", Schema: 0, Doc: "At most 200."},
+				},
 				Replies: []httpserver.Reply{{Status: http.StatusOK, Body: OfferedList{}}}, Handler: a.offered,
 			},
 			{
 				Method: http.MethodPut, Pattern: publishPath + "/{id}/published", Auth: httpserver.Operator, Tags: operators, Summary: "Publish a collection",
 				Doc:    "readers is whom its owner chose, so that nothing is published to more than you saw. What is added later is published too.",
 				Params: []httpserver.Param{idParam}, Body: PublishBody{}, MaxBody: 4 << 10,
-				Replies: []httpserver.Reply{{Status: http.StatusOK, Body: OfferedEntry{}},
-					{Status: http.StatusConflict, Doc: "The owner chose other readers meanwhile."}},
+				Replies: []httpserver.Reply{
+					{Status: http.StatusOK, Body: OfferedEntry{}},
+					{Status: http.StatusConflict, Doc: "The owner chose other readers meanwhile."},
+				},
 				Handler: a.publish,
 			},
 			{

@@ -106,7 +106,8 @@ func operatorSurface(q *inquiry.Service) httpserver.Surface {
 type staffHandler func(w http.ResponseWriter, r *http.Request, s inquiry.Scope, by string) error
 
 func (a *api) staffRoutes(prefix string, auth httpserver.Auth, tags []string,
-	serve func(staffHandler) httpserver.Handler) []httpserver.Route {
+	serve func(staffHandler) httpserver.Handler,
+) []httpserver.Route {
 	id := []httpserver.Param{{Name: "id", In: "path", Required: true, Doc: "Id of the question."}}
 	return []httpserver.Route{
 		{

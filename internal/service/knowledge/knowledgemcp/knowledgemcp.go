@@ -32,8 +32,10 @@ func addTools(s *mcp.Server, svc *knowledge.Service) {
 	for _, spec := range knowledgetool.Specs() {
 		s.AddTool(&mcp.Tool{
 			Name: spec.Name, Title: spec.Title, Description: spec.Description, InputSchema: spec.Schema,
-			Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true, IdempotentHint: true, DestructiveHint: &closed,
-				OpenWorldHint: &closed},
+			Annotations: &mcp.ToolAnnotations{
+				ReadOnlyHint: true, IdempotentHint: true, DestructiveHint: &closed,
+				OpenWorldHint: &closed,
+			},
 		}, func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 			p, ok := identity.FromContext(ctx)
 			if !ok {
@@ -44,14 +46,17 @@ func addTools(s *mcp.Server, svc *knowledge.Service) {
 				e := fault.From(err)
 				return &mcp.CallToolResult{IsError: true, Content: []mcp.Content{&mcp.TextContent{Text: e.Message}}}, nil
 			}
-			return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: reply.Text}},
-				StructuredContent: reply.Facts}, nil
+			return &mcp.CallToolResult{
+				Content:           []mcp.Content{&mcp.TextContent{Text: reply.Text}},
+				StructuredContent: reply.Facts,
+			}, nil
 		})
 	}
 }
 
 func call(ctx context.Context, svc *knowledge.Service, p identity.Principal,
-	req *mcp.CallToolRequest) (knowledgetool.Reply, error) {
+	req *mcp.CallToolRequest,
+) (knowledgetool.Reply, error) {
 	who, err := svc.BearerOf(ctx, p)
 	if err != nil {
 		return knowledgetool.Reply{}, err

@@ -129,7 +129,8 @@ func (s *Store) Collection(ctx context.Context, r knowledge.Reach, id string) (k
 }
 
 func oneCollection(ctx context.Context, db sqldb.Querier, r knowledge.Reach, id,
-	lock string) (knowledge.Collection, error) {
+	lock string,
+) (knowledge.Collection, error) {
 	q := within(new(query).add(collectionFields+` WHERE c.id = ? AND `, id), r).add(lock)
 	c, err := scanCollection(db.QueryRowContext(ctx, q.b.String(), q.args...))
 	if err != nil {
@@ -146,7 +147,8 @@ func (s *Store) FoldersOf(ctx context.Context, ns string) ([]knowledge.Collectio
 
 // CollectionsOf implements knowledge.Collections.
 func (s *Store) CollectionsOf(ctx context.Context,
-	r knowledge.Reach) (all []knowledge.Collection, counts []knowledge.Counts, err error) {
+	r knowledge.Reach,
+) (all []knowledge.Collection, counts []knowledge.Counts, err error) {
 	err = s.db.Snapshot(ctx, func(ctx context.Context, tx sqldb.Querier) error {
 		if all, err = collect(ctx, tx, within(new(query).add(collectionFields+` WHERE `), r).add(` ORDER BY c.name`),
 			scanCollection); err != nil {
@@ -224,7 +226,8 @@ func reaches(who knowledge.Caller) []knowledge.Reach {
 // Searchable implements knowledge.Collections. The revision of a collection in which
 // there never was anything is still the first.
 func (s *Store) Searchable(ctx context.Context, who knowledge.Caller, ids []string,
-	most int) ([]knowledge.Collection, error) {
+	most int,
+) ([]knowledge.Collection, error) {
 	q := readable(who).add(` AND c.revision > 1`)
 	if len(ids) > 0 {
 		q.add(` AND c.id IN (`)
@@ -297,7 +300,8 @@ func (s *Store) Documents(ctx context.Context, ns, collection, after string, lim
 
 // Rewrap implements knowledge.Collections.
 func (s *Store) Rewrap(ctx context.Context, masterID string,
-	wrap func(knowledge.Collection) ([]byte, error)) (int, error) {
+	wrap func(knowledge.Collection) ([]byte, error),
+) (int, error) {
 	n := 0
 	for {
 		old, err := collect(ctx, s.db.Read(), new(query).add(collectionFields+` WHERE c.master_id <> ? LIMIT 100`, masterID), scanCollection)

@@ -29,7 +29,8 @@ func (s *Store) Unscanned(ctx context.Context, limit int) ([]knowledge.Scan, err
 
 // SaveScan implements knowledge.Following.
 func (s *Store) SaveScan(ctx context.Context, at knowledge.Scan, files []knowledge.File, through string,
-	done bool) error {
+	done bool,
+) error {
 	return s.db.Write(sqldb.Later(ctx), func(ctx context.Context, tx sqldb.Querier) error {
 		var seq int64
 		err := tx.QueryRowContext(ctx, `SELECT seq FROM knowledge_owners WHERE ns = $1`+s.db.Dialect().ForShare(), at.Collection.Namespace).Scan(&seq)
@@ -79,7 +80,8 @@ func (s *Store) want(ctx context.Context, tx sqldb.Querier, collection, ns strin
 
 // SaveChanges implements knowledge.Following.
 func (s *Store) SaveChanges(ctx context.Context, at knowledge.Owner, to int64, changes []knowledge.FileChange,
-	now time.Time) error {
+	now time.Time,
+) error {
 	return s.db.Write(ctx, func(ctx context.Context, tx sqldb.Querier) error {
 		r, err := tx.ExecContext(ctx, `UPDATE knowledge_owners SET seq = $1 WHERE ns = $2 AND seq = $3`, to, at.Namespace, at.Seq)
 		if err := one(r, err, moved("the feed")); err != nil {

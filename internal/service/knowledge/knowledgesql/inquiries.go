@@ -17,8 +17,10 @@ var _ inquiry.Store = (*Store)(nil)
 
 // replies is the queue of answers on their way.
 func replies(db *sqldb.DB) *queue.Queue {
-	return queue.New(db, queue.Config{Name: "knowledge replies", Backoff: 2 * time.Second, MaxBackoff: 10 * time.Minute,
-		Attempts: 1 << 30})
+	return queue.New(db, queue.Config{
+		Name: "knowledge replies", Backoff: 2 * time.Second, MaxBackoff: 10 * time.Minute,
+		Attempts: 1 << 30,
+	})
 }
 
 // Pairs implements knowledge.Segments.
@@ -86,7 +88,8 @@ func among(q *query, values []string) *query {
 
 // AddInquiry implements inquiry.Store.
 func (s *Store) AddInquiry(ctx context.Context, r inquiry.Row, askers []string, mostOfAsker,
-	mostOfCollection int) error {
+	mostOfCollection int,
+) error {
 	return s.db.Write(ctx, func(ctx context.Context, tx sqldb.Querier) error {
 		// The collection's row is changed first, so that two who ask at once are counted one
 		// after the other, and one that is deleted meanwhile gets no question.
@@ -238,7 +241,8 @@ const repliesEvery = time.Second
 
 // WorkReplies implements inquiry.Store.
 func (s *Store) WorkReplies(ctx context.Context, wake <-chan struct{},
-	deliver func(ctx context.Context, id string) error) error {
+	deliver func(ctx context.Context, id string) error,
+) error {
 	q := replies(s.db)
 	err := q.Work(ctx, queue.Crew{Parallel: 4, PerLane: 2, Every: repliesEvery, Wake: wake},
 		func(ctx context.Context, it queue.Item) (queue.Outcome, error) {

@@ -17,7 +17,8 @@ func (s *Store) ForMany(ctx context.Context, after string, limit int) ([]knowled
 
 // Publish implements knowledge.Publishing.
 func (s *Store) Publish(ctx context.Context, id string, readers knowledge.Readers,
-	now time.Time) (c knowledge.Collection, err error) {
+	now time.Time,
+) (c knowledge.Collection, err error) {
 	err = s.db.Write(ctx, func(ctx context.Context, tx sqldb.Querier) error {
 		q := new(query).add(collectionFields+` WHERE c.id = ?`+s.db.Dialect().ForUpdate(), id)
 		if c, err = scanCollection(tx.QueryRowContext(ctx, q.b.String(), q.args...)); err != nil {

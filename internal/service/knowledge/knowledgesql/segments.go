@@ -11,7 +11,8 @@ import (
 
 // State implements knowledge.Segments.
 func (s *Store) State(ctx context.Context,
-	collection string) (revision int64, docs []knowledge.Live, segments []knowledge.Segment, err error) {
+	collection string,
+) (revision int64, docs []knowledge.Live, segments []knowledge.Segment, err error) {
 	err = s.db.Snapshot(ctx, func(ctx context.Context, tx sqldb.Querier) error {
 		if err := tx.QueryRowContext(ctx, `SELECT revision FROM knowledge_collections WHERE id = $1`, collection).Scan(&revision); err != nil {
 			return absent(err, "collection")
@@ -32,7 +33,8 @@ func (s *Store) State(ctx context.Context,
 
 // Dirty implements knowledge.Segments.
 func (s *Store) Dirty(ctx context.Context, many int, tiers []int64, lostBefore time.Time, after string,
-	limit int) ([]knowledge.Collection, error) {
+	limit int,
+) ([]knowledge.Collection, error) {
 	dirty, args := s.shelf.Dirty(many, tiers, lostBefore, 1)
 	q := &query{args: args}
 	q.b.WriteString(collectionFields + ` WHERE (` + dirty + `)`)
@@ -46,7 +48,8 @@ func (s *Store) DestroyLater(ctx context.Context, collection string, revision in
 
 // Replace implements knowledge.Segments.
 func (s *Store) Replace(ctx context.Context, collection string, old []shelf.Held, by *knowledge.Segment,
-	vectors *knowledge.VectorSet, revision int64, settled bool, now time.Time) error {
+	vectors *knowledge.VectorSet, revision int64, settled bool, now time.Time,
+) error {
 	return s.db.Write(ctx, func(ctx context.Context, tx sqldb.Querier) error {
 		if vectors != nil {
 			if err := addVectors(ctx, tx, *vectors); err != nil {

@@ -36,7 +36,8 @@ const unembedded = ` FROM knowledge_segments s JOIN knowledge_collections c ON c
 // TakeSegment implements knowledge.Vectors. The namespace that waited longest for
 // its turn comes first.
 func (s *Store) TakeSegment(ctx context.Context, model, holder string,
-	lease time.Duration) (w knowledge.EmbedWork, ok bool, err error) {
+	lease time.Duration,
+) (w knowledge.EmbedWork, ok bool, err error) {
 	now := s.db.Dialect().NowMS()
 	next := `SELECT c.ns, s.collection, s.id` + unembedded + ` AND COALESCE(v.due_ms, 0) <= ` + now + ` ORDER BY COALESCE(t.served, 0), s.created_ms, s.id LIMIT 1`
 	look := func(ctx context.Context, db sqldb.Querier) error {
@@ -87,7 +88,8 @@ func (s *Store) KeepSegment(ctx context.Context, w knowledge.EmbedWork, lease ti
 
 // SaveVectors implements knowledge.Vectors.
 func (s *Store) SaveVectors(ctx context.Context, w knowledge.EmbedWork, set *knowledge.VectorSet,
-	pause time.Duration) error {
+	pause time.Duration,
+) error {
 	return s.db.Write(ctx, func(ctx context.Context, tx sqldb.Querier) error {
 		var alive int
 		err := tx.QueryRowContext(ctx, `SELECT COUNT(*) FROM knowledge_segments WHERE id = $1 AND dead_ms = 0`, w.Segment).Scan(&alive)

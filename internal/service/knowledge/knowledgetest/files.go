@@ -53,8 +53,10 @@ func (f *Files) Put(namespace, path, text string) string {
 	f.made++
 	id := fmt.Sprintf("file-%d", f.made)
 	f.files[namespace][id] = &stored{
-		File: knowledge.File{ID: id, Path: path, MimeType: "text/plain", Size: int64(len(text)), Version: 1,
-			Updated: time.UnixMilli(int64(f.made))}, text: text,
+		File: knowledge.File{
+			ID: id, Path: path, MimeType: "text/plain", Size: int64(len(text)), Version: 1,
+			Updated: time.UnixMilli(int64(f.made)),
+		}, text: text,
 	}
 	f.feeds[namespace] = append(f.feeds[namespace], id)
 	return id

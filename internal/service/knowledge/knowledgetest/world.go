@@ -131,7 +131,8 @@ func (w *World) Settle(t testing.TB) {
 
 // MustCreate makes a collection of a folder, and publishes it where that is needed.
 func (w *World) MustCreate(t testing.TB, namespace, name, folder string, readers knowledge.Readers,
-	dids ...string) knowledge.Collection {
+	dids ...string,
+) knowledge.Collection {
 	t.Helper()
 	c, err := w.Create(t.Context(), OwnerOf(namespace),
 		knowledge.NewCollection{Name: name, Folder: folder, Readers: readers, DIDs: dids})

@@ -360,8 +360,10 @@ func (l *loop) accept(asked []plugin.ModelToolCall, tools []Tool) []Call {
 		default:
 			args = AsStored(args)
 		}
-		calls = append(calls, Call{ID: id, Name: Cap(c.Name, maxName), Args: args, Action: byName[c.Name].Action,
-			Caller: byName[c.Name].Caller})
+		calls = append(calls, Call{
+			ID: id, Name: Cap(c.Name, maxName), Args: args, Action: byName[c.Name].Action,
+			Caller: byName[c.Name].Caller,
+		})
 	}
 	return calls
 }

@@ -55,7 +55,8 @@ func task(sink agent.Sink, tools []agent.Tool, replies ...scripted.Reply) agent.
 	p := scripted.Sequence(replies...)
 	return agent.Task{
 		Model: func(ctx context.Context, _ *plugin.Runtime, req plugin.ModelRequest,
-			out func(plugin.Chunk)) (plugin.ModelResponse, error) {
+			out func(plugin.Chunk),
+		) (plugin.ModelResponse, error) {
 			return p.Stream(ctx, req, out)
 		},
 		Request: plugin.ModelRequest{Purpose: "turn", Messages: []plugin.ModelMessage{{Role: plugin.RoleUser, Text: "go"}}},
@@ -64,7 +65,8 @@ func task(sink agent.Sink, tools []agent.Tool, replies ...scripted.Reply) agent.
 }
 
 func tool(name string, safe bool,
-	run func(ctx context.Context, args json.RawMessage) (plugin.Result, error)) agent.Tool {
+	run func(ctx context.Context, args json.RawMessage) (plugin.Result, error),
+) agent.Tool {
 	return agent.Tool{Tool: plugin.Tool{
 		Name: name, Description: name, Safe: safe, Schema: json.RawMessage(`{"type":"object","properties":{"n":{"type":"integer"}},"required":["n"]}`),
 		Run: func(ctx context.Context, _ *plugin.Runtime, args json.RawMessage) (plugin.Result, error) {
@@ -157,7 +159,8 @@ func TestRepeatsAndSteps(t *testing.T) {
 	asked := 0
 	tk := task(&notes{}, []agent.Tool{counted})
 	tk.Model = func(_ context.Context, _ *plugin.Runtime, req plugin.ModelRequest,
-		out func(plugin.Chunk)) (plugin.ModelResponse, error) {
+		out func(plugin.Chunk),
+	) (plugin.ModelResponse, error) {
 		asked++
 		if req.NoCalls && len(req.Tools) == 1 && strings.Contains(req.Messages[len(req.Messages)-1].Note, "Answer now") {
 			out(plugin.Chunk{Text: "enough"})
@@ -172,7 +175,8 @@ func TestRepeatsAndSteps(t *testing.T) {
 	runs, n := 0, 0
 	tk.Limits.MaxSteps = 5
 	tk.Model = func(_ context.Context, _ *plugin.Runtime, req plugin.ModelRequest,
-		_ func(plugin.Chunk)) (plugin.ModelResponse, error) {
+		_ func(plugin.Chunk),
+	) (plugin.ModelResponse, error) {
 		if req.NoCalls && len(req.Tools) == 1 && strings.Contains(req.Messages[len(req.Messages)-1].Note, "Answer now") {
 			return plugin.ModelResponse{Text: "enough"}, nil
 		}
@@ -197,11 +201,14 @@ func TestResume(t *testing.T) {
 		}
 	}
 	n := &notes{}
-	tk := task(n, []agent.Tool{tool("safe", true, count("safe")), tool("unsafe", false, count("unsafe")),
-		tool("done", false, count("done"))}, scripted.Text("end"))
+	tk := task(n, []agent.Tool{
+		tool("safe", true, count("safe")), tool("unsafe", false, count("unsafe")),
+		tool("done", false, count("done")),
+	}, scripted.Text("end"))
 	args := json.RawMessage(`{"n":1}`)
 	tk.State = agent.State{Usage: plugin.Usage{InputTokens: 7}, Steps: []agent.Step{{Text: "I start. ", Calls: []agent.Call{
-		{ID: "1", Name: "safe", Args: args}, {ID: "2", Name: "unsafe", Args: args},
+		{ID: "1", Name: "safe", Args: args},
+		{ID: "2", Name: "unsafe", Args: args},
 		{ID: "3", Name: "done", Args: args, Status: plugin.Done, Output: "yes"},
 	}}}}
 	state, err := agent.Run(t.Context(), tk)
@@ -259,7 +266,8 @@ func TestTooLongIsTrimmed(t *testing.T) {
 		tk.Request.Messages = append(tk.Request.Messages, plugin.ModelMessage{Role: plugin.RoleUser, Text: "more"})
 	}
 	tk.Model = func(_ context.Context, _ *plugin.Runtime, req plugin.ModelRequest,
-		_ func(plugin.Chunk)) (plugin.ModelResponse, error) {
+		_ func(plugin.Chunk),
+	) (plugin.ModelResponse, error) {
 		if len(req.Messages) > 3 {
 			return plugin.ModelResponse{}, &model.Error{Kind: model.TooLong}
 		}
@@ -280,7 +288,8 @@ func TestAGuessIsTriedOnce(t *testing.T) {
 	t.Parallel()
 	tk, asked := task(&notes{}, nil), 0
 	tk.Model = func(context.Context, *plugin.Runtime, plugin.ModelRequest,
-		func(plugin.Chunk)) (plugin.ModelResponse, error) {
+		func(plugin.Chunk),
+	) (plugin.ModelResponse, error) {
 		asked++
 		return plugin.ModelResponse{}, &model.Error{Kind: model.TooLong, Guessed: true}
 	}

@@ -211,7 +211,8 @@ func (l *loop) call(ctx context.Context, tools map[string]Tool, c Call, resumed 
 // guarded runs a tool that may panic, and does not wait for one that ignores
 // its context.
 func (l *loop) guarded(ctx context.Context, limit time.Duration, run plugin.ToolFunc, rt *plugin.Runtime,
-	call plugin.ToolInvocation) (plugin.Result, error) {
+	call plugin.ToolInvocation,
+) (plugin.Result, error) {
 	type answer struct {
 		result plugin.Result
 		err    error

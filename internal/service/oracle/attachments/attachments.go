@@ -89,8 +89,10 @@ func New(cfg Config) *Fetcher {
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
-	return &Fetcher{cfg: cfg,
-		client: outbound.Client(outbound.Config{AllowPrivate: cfg.AllowPrivate, MaxRedirects: 5, Timeout: cfg.Timeout})}
+	return &Fetcher{
+		cfg:    cfg,
+		client: outbound.Client(outbound.Config{AllowPrivate: cfg.AllowPrivate, MaxRedirects: 5, Timeout: cfg.Timeout}),
+	}
 }
 
 // maxAnswer bounds what a homeserver says besides the files themselves.
@@ -145,7 +147,8 @@ func (f *Fetcher) Fetch(ctx context.Context, q turn.AttachmentQuery) ([]oracle.A
 
 // stored reads a file of the user's own store.
 func (f *Fetcher) stored(ctx context.Context, q turn.AttachmentQuery, a *oracle.Attachment,
-	limit int64) ([]byte, error) {
+	limit int64,
+) ([]byte, error) {
 	if f.cfg.Store == nil {
 		return nil, problem("this server has no file store")
 	}
@@ -253,7 +256,8 @@ func (f *Fetcher) owns(base *url.URL, name string) bool {
 
 // read fetches one file and decrypts it if need be.
 func (f *Fetcher) read(ctx context.Context, m *mautrix.Client, matrixErr error, room string, a *oracle.Attachment,
-	limit int64) ([]byte, error) {
+	limit int64,
+) ([]byte, error) {
 	if limit <= 0 || a.Size > limit {
 		return nil, problem("it is too large")
 	}
@@ -338,7 +342,8 @@ func (f *Fetcher) explain(err error) error {
 
 // resolve finds the file of an event.
 func (f *Fetcher) resolve(ctx context.Context, m *mautrix.Client, room,
-	eventID string) (string, *oracle.EncryptedFile, error) {
+	eventID string,
+) (string, *oracle.EncryptedFile, error) {
 	if room == "" {
 		return "", nil, problem("an eventId needs the room's id (metadata.editorRoomId)")
 	}
@@ -356,8 +361,10 @@ func (f *Fetcher) resolve(ctx context.Context, m *mautrix.Client, room,
 	if content.File != nil {
 		return string(content.File.URL), &oracle.EncryptedFile{
 			Version: content.File.Version, URL: string(content.File.URL), IV: content.File.InitVector,
-			Key: oracle.EncryptedFileKey{KeyType: content.File.Key.KeyType, Algorithm: content.File.Key.Algorithm,
-				Ext: content.File.Key.Extractable, Key: content.File.Key.Key, KeyOps: content.File.Key.KeyOps},
+			Key: oracle.EncryptedFileKey{
+				KeyType: content.File.Key.KeyType, Algorithm: content.File.Key.Algorithm,
+				Ext: content.File.Key.Extractable, Key: content.File.Key.Key, KeyOps: content.File.Key.KeyOps,
+			},
 			Hashes: map[string]string{"sha256": content.File.Hashes.SHA256},
 		}, nil
 	}
@@ -371,8 +378,10 @@ func (f *Fetcher) resolve(ctx context.Context, m *mautrix.Client, room,
 func decrypt(file *oracle.EncryptedFile, data []byte) ([]byte, error) {
 	e := attachment.EncryptedFile{
 		Version: file.Version, InitVector: file.IV, Hashes: attachment.EncryptedFileHashes{SHA256: file.Hashes["sha256"]},
-		Key: attachment.JSONWebKey{Key: file.Key.Key, Algorithm: file.Key.Algorithm, Extractable: file.Key.Ext,
-			KeyType: file.Key.KeyType, KeyOps: file.Key.KeyOps},
+		Key: attachment.JSONWebKey{
+			Key: file.Key.Key, Algorithm: file.Key.Algorithm, Extractable: file.Key.Ext,
+			KeyType: file.Key.KeyType, KeyOps: file.Key.KeyOps,
+		},
 	}
 	if err := e.PrepareForDecryption(); err != nil {
 		return nil, problem("its encryption is not understood")

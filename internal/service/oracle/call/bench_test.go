@@ -98,8 +98,10 @@ func (t *trip) once() time.Duration {
 		payload[0] = 0x10
 		binary.BigEndian.PutUint32(payload[4:], uint32(t.seq))
 		began := time.Now()
-		t.p.Camera(&rtp.Packet{Header: rtp.Header{Version: 2, Marker: true, SequenceNumber: t.seq,
-			Timestamp: 3000 * uint32(t.seq)}, Payload: payload})
+		t.p.Camera(&rtp.Packet{Header: rtp.Header{
+			Version: 2, Marker: true, SequenceNumber: t.seq,
+			Timestamp: 3000 * uint32(t.seq),
+		}, Payload: payload})
 		lost := time.After(time.Second)
 		for {
 			select {

@@ -22,7 +22,8 @@ const (
 
 // beginRecording opens the recording of a call that does not exist yet.
 func (s *Service) beginRecording(ctx context.Context, r Record, f RecordingFormat,
-	delegation string) (Recording, error) {
+	delegation string,
+) (Recording, error) {
 	if s.deps.Archive == nil {
 		return Recording{}, errNoArchive
 	}

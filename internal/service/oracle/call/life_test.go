@@ -383,8 +383,10 @@ func TestCallsAreLimited(t *testing.T) {
 		for _, who := range []identitytest.Actor{identitytest.Bob, identitytest.Mallory} {
 			q := calltest.NewPage(t, b, who)
 			status, body := q.Do("POST", "/calls", callhttp.CreateBody{SessionID: q.Session, CallType: "audio"})
-			if want := map[string]int{identitytest.Bob.DID: http.StatusCreated,
-				identitytest.Mallory.DID: http.StatusServiceUnavailable}[who.DID]; status != want {
+			if want := map[string]int{
+				identitytest.Bob.DID:     http.StatusCreated,
+				identitytest.Mallory.DID: http.StatusServiceUnavailable,
+			}[who.DID]; status != want {
 				t.Errorf("on a full node: %d %s, want %d", status, body, want)
 			}
 		}

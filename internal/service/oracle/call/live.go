@@ -122,7 +122,8 @@ func (l *live) expire() {
 
 // signal takes one event of a page.
 func (l *live) signal(ctx context.Context, from oracle.PageRef, name oracle.EventName,
-	data json.RawMessage) (json.RawMessage, error) {
+	data json.RawMessage,
+) (json.RawMessage, error) {
 	if from.Owner != l.rec.Owner || from.SessionID != l.rec.SessionID {
 		return nil, ErrNotFound
 	}
@@ -239,8 +240,10 @@ func (l *live) replacePeer(remote string, frames *callframe.Keys) (Peer, error) 
 	}
 	l.mu.Unlock()
 	hears := &ear{l: l}
-	peer, err := l.s.deps.Endpoint.Open(PeerSpec{Key: l.key, Remote: remote, Video: l.rec.Type == Video, Frames: frames,
-		Listener: hears})
+	peer, err := l.s.deps.Endpoint.Open(PeerSpec{
+		Key: l.key, Remote: remote, Video: l.rec.Type == Video, Frames: frames,
+		Listener: hears,
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -474,8 +477,10 @@ func (e *ear) current() (*live, Peer) {
 // Candidate implements Listener.
 func (e *ear) Candidate(c *Candidate) {
 	if l, _ := e.current(); l != nil {
-		l.emit(l.s.base, oracle.EventCallICE, oracle.CallICEPayload{SessionID: l.rec.SessionID, CallID: l.rec.ID,
-			Candidate: c})
+		l.emit(l.s.base, oracle.EventCallICE, oracle.CallICEPayload{
+			SessionID: l.rec.SessionID, CallID: l.rec.ID,
+			Candidate: c,
+		})
 	}
 }
 

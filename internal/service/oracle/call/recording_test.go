@@ -238,8 +238,10 @@ func TestARecordingOutlivesItsNode(t *testing.T) {
 		db := oracletest.Migrated(t, open(t))
 		archive := calltest.NewArchive()
 		n := calltest.Start(t,
-			calltest.Setup{DB: db, Archive: archive,
-				Call: call.Config{Lease: 300 * time.Millisecond, Look: 50 * time.Millisecond}})
+			calltest.Setup{
+				DB: db, Archive: archive,
+				Call: call.Config{Lease: 300 * time.Millisecond, Look: 50 * time.Millisecond},
+			})
 		p := calltest.NewPage(t, n, identitytest.Alice)
 		alice := identitytest.Alice.DID
 		place := call.Place{Owner: alice, Path: "/recordings/dead.wav"}

@@ -106,8 +106,10 @@ func New(d Deps, cfg Config) *Service {
 	if d.Log == nil {
 		d.Log = slog.New(slog.DiscardHandler)
 	}
-	return &Service{deps: d, cfg: cfg.withDefaults(), log: d.Log, base: context.Background(),
-		lives: make(map[string]*live)}
+	return &Service{
+		deps: d, cfg: cfg.withDefaults(), log: d.Log, base: context.Background(),
+		lives: make(map[string]*live),
+	}
 }
 
 // Request asks for a call.
@@ -370,7 +372,8 @@ const forwardTime = 10 * time.Second
 // Signal implements oracle.CallDesk: here when the call is on this node, and
 // otherwise at the node that has it.
 func (s *Service) Signal(ctx context.Context, from oracle.PageRef, name oracle.EventName,
-	data json.RawMessage) (json.RawMessage, error) {
+	data json.RawMessage,
+) (json.RawMessage, error) {
 	if len(data) > maxSignal {
 		return nil, invalid("the event must have at most %d bytes", maxSignal)
 	}

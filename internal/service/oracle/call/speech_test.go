@@ -139,7 +139,8 @@ func newEndless() *endless {
 }
 
 func (e *endless) Stream(ctx context.Context, req plugin.ModelRequest,
-	sink func(plugin.Chunk)) (plugin.ModelResponse, error) {
+	sink func(plugin.Chunk),
+) (plugin.ModelResponse, error) {
 	resp, err := e.Provider.Stream(ctx, req, sink)
 	if req.Purpose == "turn" {
 		e.stopped <- err
@@ -337,8 +338,10 @@ func TestACoughDoesNotSwallowASentence(t *testing.T) {
 			speech := calltest.NewSpeech(t, "one sentence")
 			slow := &slowHearing{inner: speech.Client(t), release: make(chan struct{}), asked: make(chan struct{}, 4)}
 			n := calltest.Start(t,
-				calltest.Setup{Hearing: slow,
-					Call: call.Config{Detector: callsound.DetectorConfig{Shortest: 800 * time.Millisecond}}})
+				calltest.Setup{
+					Hearing: slow,
+					Call:    call.Config{Detector: callsound.DetectorConfig{Shortest: 800 * time.Millisecond}},
+				})
 			p := calltest.NewPage(t, n, identitytest.Alice)
 			p.Ring(call.Audio, false)
 			p.Talk(3)
@@ -358,8 +361,10 @@ func TestACoughDoesNotSwallowASentence(t *testing.T) {
 
 func TestBadSpeechServicesCostASentenceAndNotTheCall(t *testing.T) {
 	t.Parallel()
-	for _, mood := range []calltest.Mood{calltest.Limited, calltest.Broken, calltest.Cut, calltest.Silent,
-		calltest.Garbage, calltest.Empty} {
+	for _, mood := range []calltest.Mood{
+		calltest.Limited, calltest.Broken, calltest.Cut, calltest.Silent,
+		calltest.Garbage, calltest.Empty,
+	} {
 		t.Run(string(mood), func(t *testing.T) {
 			t.Parallel()
 			speech := calltest.NewSpeech(t, slices.Repeat([]string{"are you there"}, 5)...)

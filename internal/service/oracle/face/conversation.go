@@ -59,8 +59,10 @@ func (a *Ask) Converse(list []Entry) {
 	var texts []string
 	for _, m := range list[last+1:] {
 		if m.Role == plugin.RoleTool {
-			q.Results = append(q.Results, oracle.ToolCall{ID: m.CallID, Name: names[m.CallID], Status: plugin.Done,
-				Output: m.Text})
+			q.Results = append(q.Results, oracle.ToolCall{
+				ID: m.CallID, Name: names[m.CallID], Status: plugin.Done,
+				Output: m.Text,
+			})
 			continue
 		}
 		if m.Text != "" {

@@ -23,7 +23,8 @@ const maxDecided = 100
 
 // Resume answers calls that wait, and reads on behind them.
 func (f *Faces) Resume(ctx context.Context, who identity.Principal, conversation string,
-	list []Decided) (*Answer, error) {
+	list []Decided,
+) (*Answer, error) {
 	session, err := f.session(ctx, who.DID, conversation)
 	if err != nil {
 		return nil, err
@@ -56,7 +57,8 @@ func (f *Faces) Decide(ctx context.Context, who identity.Principal, list []Decid
 // deny: a message would withdraw the question as well. To approve is the person's own. fresh says that
 // one of them waited until now.
 func (f *Faces) decide(ctx context.Context, who identity.Principal, sessionID string,
-	list []Decided) (runID string, fresh bool, err error) {
+	list []Decided,
+) (runID string, fresh bool, err error) {
 	if len(list) == 0 || len(list) > maxDecided {
 		return "", false, oracle.ErrNoDecision
 	}

@@ -161,8 +161,10 @@ func TestInstructionsReachTheModelBehindTheRules(t *testing.T) {
 type helper struct{}
 
 func (helper) Describe() plugin.Description {
-	return plugin.Description{Name: "helper",
-		Manifest: plugin.Manifest{Title: "Helper", Summary: "Helps.", WhenToUse: []string{"help"}, Visibility: plugin.Always}}
+	return plugin.Description{
+		Name:     "helper",
+		Manifest: plugin.Manifest{Title: "Helper", Summary: "Helps.", WhenToUse: []string{"help"}, Visibility: plugin.Always},
+	}
 }
 
 func (helper) SubAgents() []plugin.SubAgent {

@@ -135,7 +135,8 @@ func (e *Engine) Tools(ctx context.Context, servers []plugin.MCPServer, u turn.M
 
 // Call runs one tool of one server without a turn.
 func (e *Engine) Call(ctx context.Context, s plugin.MCPServer, tool string,
-	args json.RawMessage) (plugin.Result, error) {
+	args json.RawMessage,
+) (plugin.Result, error) {
 	l := &line{engine: e, server: s}
 	defer l.close()
 	return l.call(ctx, tool, args)
@@ -233,8 +234,10 @@ func (l *line) ask(ctx context.Context) ([]offered, error) {
 		if err != nil {
 			schema = nil
 		}
-		o := offered{name: t.Name, description: agent.Cap(t.Description, 2000), schema: schema,
-			readOnly: t.Annotations != nil && t.Annotations.ReadOnlyHint}
+		o := offered{
+			name: t.Name, description: agent.Cap(t.Description, 2000), schema: schema,
+			readOnly: t.Annotations != nil && t.Annotations.ReadOnlyHint,
+		}
 		if size += o.size(); len(tools) == maxTools || size > maxList {
 			l.engine.log.Info("an MCP server offers more than is kept; the rest of its tools is left out", slog.String("event", "mcp.tools_cut"), slog.String("server", l.server.Name))
 			break

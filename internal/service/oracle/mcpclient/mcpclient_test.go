@@ -127,8 +127,10 @@ func TestTools(t *testing.T) {
 func TestAServerThatMayNotBePrivateIsKnownApart(t *testing.T) {
 	t.Parallel()
 	var lists atomic.Int64
-	open := plugin.MCPServer{Name: "open", URL: server(t, &lists), Headers: map[string]string{"X-Operator": "yes"},
-		AllowPrivate: true}
+	open := plugin.MCPServer{
+		Name: "open", URL: server(t, &lists), Headers: map[string]string{"X-Operator": "yes"},
+		AllowPrivate: true,
+	}
 	private := open
 	private.AllowPrivate = false
 	e := mcpclient.New(nil, nil, mcpclient.Config{})

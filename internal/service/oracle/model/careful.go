@@ -21,7 +21,8 @@ type careful struct {
 
 // Stream answers a request: see Provider.
 func (c careful) Stream(ctx context.Context, req plugin.ModelRequest,
-	sink func(plugin.Chunk)) (resp plugin.ModelResponse, err error) {
+	sink func(plugin.Chunk),
+) (resp plugin.ModelResponse, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			c.log.Error("a model panicked", slog.String("event", "model.panicked"), slog.Any("panic", p), slog.String("stack", string(debug.Stack())))

@@ -55,8 +55,10 @@ func Put(shelf *operatordoc.Shelf, d Deps) (*Documents, error) {
 	if err != nil {
 		return nil, err
 	}
-	v := endpoints.Variables{Provider: s.Provider, Model: s.Model, Prices: s.Prices, Wires: s.Wires,
-		HasBase: s.OpenAIBase.Given(), HasKey: s.OpenAIKey.Reveal() != ""}
+	v := endpoints.Variables{
+		Provider: s.Provider, Model: s.Model, Prices: s.Prices, Wires: s.Wires,
+		HasBase: s.OpenAIBase.Given(), HasKey: s.OpenAIKey.Reveal() != "",
+	}
 	if s.Provider == "anthropic" {
 		v.HasBase, v.HasKey = s.AnthropicBase.Given(), s.AnthropicKey.Reveal() != ""
 	}

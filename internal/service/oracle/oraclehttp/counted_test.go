@@ -27,20 +27,24 @@ func (c *tally) Guessed(context.Context) error {
 type door struct{}
 
 func (door) Describe() plugin.Description {
-	return plugin.Description{Name: "door",
-		Manifest: plugin.Manifest{Title: "Door", Summary: "Door.", Visibility: plugin.Silent}}
+	return plugin.Description{
+		Name:     "door",
+		Manifest: plugin.Manifest{Title: "Door", Summary: "Door.", Visibility: plugin.Silent},
+	}
 }
 
 func (door) PublicRoutes() []plugin.RoutePattern { return []plugin.RoutePattern{{Path: "/door"}} }
 
 func (door) Routes() []pluginhttp.Route {
-	return []pluginhttp.Route{{Method: "POST", Pattern: "/door",
+	return []pluginhttp.Route{{
+		Method: "POST", Pattern: "/door",
 		Handler: func(w http.ResponseWriter, r *http.Request, _ *plugin.Runtime) error {
 			if err := pluginhttp.CheckBearer(r, "sesame", "closed"); err != nil {
 				return err
 			}
 			return pluginhttp.WriteJSON(w, 200, "open")
-		}}}
+		},
+	}}
 }
 
 // Wrong secrets at a plugin's route count as failed authentications.

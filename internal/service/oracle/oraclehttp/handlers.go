@@ -247,8 +247,10 @@ func (a *api) models(w http.ResponseWriter, _ *http.Request) error {
 		body.Models = append(body.Models, ModelBody{
 			ID: m.ID, Label: m.Label, Family: m.Family, Tier: m.Tier, CostLabel: m.CostLabel, Badge: m.Badge, Blurb: m.Blurb,
 			Vision: m.Vision,
-			Pricing: Pricing{InputPerMillion: m.InputPerMillion, OutputPerMillion: m.OutputPerMillion, Currency: "USD",
-				Unit: "per_million_tokens"},
+			Pricing: Pricing{
+				InputPerMillion: m.InputPerMillion, OutputPerMillion: m.OutputPerMillion, Currency: "USD",
+				Unit: "per_million_tokens",
+			},
 			IsDefault: i == 0,
 		})
 	}

@@ -100,7 +100,8 @@ func (l *lasting) brief(t *testing.T, who identitytest.Actor, nonce string) *ora
 // begin sends a message in the last moment of its token, and returns what it
 // answers once the model has spoken and the token has expired.
 func (l *lasting) begin(t *testing.T, c *oracletest.Client,
-	stream bool) (run string, answer func() oracletest.Response) {
+	stream bool,
+) (run string, answer func() oracletest.Response) {
 	t.Helper()
 	session := c.Session()
 	l.clock.set(l.expires.Add(-time.Millisecond))

@@ -68,8 +68,10 @@ func (a *api) pluginRoute(owner, title string, r pluginhttp.Route) httpserver.Ro
 		out.MaxBody = maxPluginBody
 	}
 	for _, p := range r.Params {
-		out.Params = append(out.Params, httpserver.Param{Name: p.Name, In: p.In, Required: p.Required, Schema: p.Schema,
-			Doc: p.Doc})
+		out.Params = append(out.Params, httpserver.Param{
+			Name: p.Name, In: p.In, Required: p.Required, Schema: p.Schema,
+			Doc: p.Doc,
+		})
 	}
 	for _, p := range r.Replies {
 		out.Replies = append(out.Replies, httpserver.Reply{Status: p.Status, Body: p.Body, Doc: p.Doc})
@@ -162,8 +164,10 @@ func (a *api) gate(route httpserver.Route, owner string) func(r *http.Request) e
 		if !ok || len(gates) == 0 {
 			return nil
 		}
-		g := plugin.GateRequest{UserDID: who.DID, Method: r.Method, Pattern: route.Pattern, Path: r.URL.Path, Plugin: owner,
-			Runtime: a.runtime(r)}
+		g := plugin.GateRequest{
+			UserDID: who.DID, Method: r.Method, Pattern: route.Pattern, Path: r.URL.Path, Plugin: owner,
+			Runtime: a.runtime(r),
+		}
 		for _, gate := range gates {
 			err := pace.Guard(func() error { return gate.Gate(r.Context(), g) }) //nolint:contextcheck // the request has it
 			if err == nil {

@@ -60,7 +60,8 @@ func (a *api) send(w http.ResponseWriter, r *http.Request) error {
 // start begins a turn and answers with its stream or its reply. read is what was
 // read from its files before, if anything was.
 func (a *api) start(w http.ResponseWriter, r *http.Request, who identity.Principal, body oracle.Send,
-	read []oracle.Attachment) error {
+	read []oracle.Attachment,
+) error {
 	q := body.Request
 	if err := a.checkModel(q.Model); err != nil {
 		return err

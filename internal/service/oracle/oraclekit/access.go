@@ -74,7 +74,8 @@ type authority struct {
 
 // Invoke mints a token for another service.
 func (a authority) Invoke(ctx context.Context, audience string, c plugin.Capability,
-	ttl time.Duration) (string, error) {
+	ttl time.Duration,
+) (string, error) {
 	call := identity.Downstream{Audience: audience, Can: c.Can, With: c.With, TTL: ttl}
 	if len(c.NB) > 0 {
 		nb, err := ipld.DecodeJSON(c.NB)

@@ -14,7 +14,8 @@ import (
 // BytesOverHTTP makes Access.BytesFor of the file store's HTTP surface, with
 // the same kind of token as the store's tools get.
 func BytesOverHTTP(surface httpserver.Surface, serviceDID string) (func(context.Context, plugin.Authority, string,
-	int64) ([]byte, error), error) {
+	int64) ([]byte, error), error,
+) {
 	handler, err := alone(surface, "/api/fs/cid/{cid}")
 	if err != nil {
 		return nil, err

@@ -94,7 +94,8 @@ func alone(s httpserver.Surface, needed ...string) (http.Handler, error) {
 // oracle calls it with an invocation of its own that has the user's delegation
 // as proof, so that the store itself decides what may be done.
 func FilesOverMCP(surface httpserver.Surface,
-	serviceDID string) (func(userDID string, authority plugin.Authority) plugin.Files, error) {
+	serviceDID string,
+) (func(userDID string, authority plugin.Authority) plugin.Files, error) {
 	handler, err := alone(surface, "/mcp")
 	if err != nil {
 		return nil, err
@@ -163,8 +164,10 @@ func (f *files) Tools(ctx context.Context) ([]plugin.ToolSpec, error) {
 	defer done()
 	var out []plugin.ToolSpec
 	for _, t := range list {
-		out = append(out, plugin.ToolSpec{Name: strings.TrimPrefix(t.Name, "files__"), Description: t.Description,
-			Schema: t.Schema})
+		out = append(out, plugin.ToolSpec{
+			Name: strings.TrimPrefix(t.Name, "files__"), Description: t.Description,
+			Schema: t.Schema,
+		})
 	}
 	return out, nil
 }
@@ -184,8 +187,10 @@ func QueryOverHTTP(surface httpserver.Surface) (func(userDID string) plugin.Quer
 	if err != nil {
 		return nil, err
 	}
-	q := query{client: &http.Client{Transport: inProcess{handler}, Timeout: 30 * time.Second},
-		surfaces: handler.(*httpserver.Server).Surfaces}
+	q := query{
+		client:   &http.Client{Transport: inProcess{handler}, Timeout: 30 * time.Second},
+		surfaces: handler.(*httpserver.Server).Surfaces,
+	}
 	return func(string) plugin.Query { return q }, nil
 }
 

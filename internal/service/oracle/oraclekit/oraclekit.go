@@ -141,8 +141,10 @@ func New(d Deps) (*Oracle, error) {
 	if d.Log == nil {
 		d.Log = slog.New(slog.DiscardHandler)
 	}
-	o := &Oracle{Store: oraclesql.New(d.DB).WithOutbox(d.Outbox), leases: d.Leases, identity: d.Oracle,
-		provider: d.Provider, sealKey: d.SealKey, log: d.Log}
+	o := &Oracle{
+		Store: oraclesql.New(d.DB).WithOutbox(d.Outbox), leases: d.Leases, identity: d.Oracle,
+		provider: d.Provider, sealKey: d.SealKey, log: d.Log,
+	}
 	o.search = talksearch.New(talksearch.Deps{
 		Store: o.Store, Blobs: d.Blobs, Sealer: sealing.Sealer{Key: d.SealKey, Purpose: "castalia index of conversations"}, Log: d.Log, Now: d.Now,
 	})
@@ -215,8 +217,10 @@ func New(d Deps) (*Oracle, error) {
 	o.http = hd
 	o.Surface, err = oraclehttp.Surface(hd)
 	o.Faces = append(o.faces(d),
-		reporthttp.Surface(reporthttp.Deps{Feedback: o.Service, Usage: o.Store, Authenticate: d.Authenticate, CORS: d.CORS,
-			Now: d.Now}))
+		reporthttp.Surface(reporthttp.Deps{
+			Feedback: o.Service, Usage: o.Store, Authenticate: d.Authenticate, CORS: d.CORS,
+			Now: d.Now,
+		}))
 	return o, err
 }
 
@@ -235,8 +239,10 @@ func (o *Oracle) faces(d Deps) []httpserver.Surface {
 		Wait:     d.AgentWait, BaseURL: d.BaseURL, Log: d.Log,
 	})
 	fd := facehttp.Deps{Faces: f, Authenticate: d.Face, CORS: d.CORS}
-	return []httpserver.Surface{o.Gated(openaiface.Surface(fd)), o.Gated(aguiface.Surface(fd)),
-		o.Gated(uistreamface.Surface(fd))}
+	return []httpserver.Surface{
+		o.Gated(openaiface.Surface(fd)), o.Gated(aguiface.Surface(fd)),
+		o.Gated(uistreamface.Surface(fd)),
+	}
 }
 
 // Gated puts the plugins' gates in front of another surface of the oracle's.

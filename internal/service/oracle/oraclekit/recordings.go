@@ -44,7 +44,8 @@ const (
 
 // ask does one step of an upload.
 func (r recordings) ask(ctx context.Context, p call.Place, method, ref string, body []byte,
-	headers map[string]string) (http.Header, error) {
+	headers map[string]string,
+) (http.Header, error) {
 	token, err := r.access.Authority(p.Owner, p.Delegation).Invoke(ctx, r.access.Identity.DID(),
 		plugin.Capability{Can: "fs/write", With: identity.FileResource(p.Owner, recordingFolder)}, tokenTTL)
 	if errors.Is(err, plugin.ErrNoDelegation) {

@@ -39,8 +39,10 @@ func TestAPageAnswers(t *testing.T) {
 		t.Error("nobody knows by which token")
 	}
 	heard.By = ""
-	if d := cmp.Diff(oracle.Answer{ApprovalID: "a-1", Owner: identitytest.Alice.DID, Via: oracle.ViaSocket,
-		Decision: oracle.Approve, InPerson: true}, heard); d != "" {
+	if d := cmp.Diff(oracle.Answer{
+		ApprovalID: "a-1", Owner: identitytest.Alice.DID, Via: oracle.ViaSocket,
+		Decision: oracle.Approve, InPerson: true,
+	}, heard); d != "" {
 		t.Error(d)
 	}
 	page.Send(`428["approval_answer",{"approvalId":"a-1","decision":"deny"}]`)

@@ -59,7 +59,8 @@ func fleet(t *testing.T, n int, change ...func(*oraclesocket.Deps, *oraclesocket
 }
 
 func start(t *testing.T, hints bus.Bus, ids *identity.Service, name string, alone bool,
-	change ...func(*oraclesocket.Deps, *oraclesocket.Config)) *node {
+	change ...func(*oraclesocket.Deps, *oraclesocket.Config),
+) *node {
 	t.Helper()
 	var serve http.Handler
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { serve.ServeHTTP(w, r) }))
@@ -202,12 +203,17 @@ func TestRefusals(t *testing.T) {
 		"empty credentials": {"sessionId=" + alices, map[string]any{"invocation": "", "ucanDelegation": ""}, "401"},
 		"malformed":         {"sessionId=" + alices, map[string]any{"invocation": "nonsense"}, "Invalid UCAN invocation"},
 		"not even a string": {"sessionId=" + alices, map[string]any{"invocation": 7}, "Invalid UCAN invocation"},
-		"expired": {"sessionId=" + alices,
-			n.auth(t, identitytest.Alice, identitytest.Expires(time.Now().Add(-time.Minute))), "Invalid UCAN invocation"},
+		"expired": {
+			"sessionId=" + alices,
+			n.auth(t, identitytest.Alice, identitytest.Expires(time.Now().Add(-time.Minute))), "Invalid UCAN invocation",
+		},
 		"bad delegation": {"sessionId=" + alices, map[string]any{"ucanDelegation": "nonsense"}, "401"},
-		"not rescued": {"sessionId=" + alices,
+		"not rescued": {
+			"sessionId=" + alices,
 			map[string]any{"invocation": "nonsense", "ucanDelegation": identitytest.UserToOracle(t, identitytest.Alice,
-				n.identity.DID())}, "Invalid UCAN invocation"},
+				n.identity.DID())},
+			"Invalid UCAN invocation",
+		},
 		"for files":           {"sessionId=" + alices, narrow(identitytest.Can("*", identitytest.Alice.Home(""))), "401"},
 		"for no CID":          {"sessionId=" + alices, narrow(identitytest.CIDs("fs/list", identitytest.Alice.Home(""))), "401"},
 		"for queries":         {"sessionId=" + alices, narrow(identitytest.Can(identity.QueryAbility, identity.QueryResource)), "401"},

@@ -21,8 +21,10 @@ import (
 func event(t *testing.T, name oracle.EventName) oracle.Event {
 	t.Helper()
 	to := oracle.Address{SessionID: alices, RequestID: "r"}
-	e, err := oracle.NewEvent(name, to, oracle.RenderComponentPayload{Address: to, ComponentName: "Widget",
-		Args: json.RawMessage(`{"a":1}`), EventID: "e1"})
+	e, err := oracle.NewEvent(name, to, oracle.RenderComponentPayload{
+		Address: to, ComponentName: "Widget",
+		Args: json.RawMessage(`{"a":1}`), EventID: "e1",
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -164,8 +166,10 @@ func TestAnActionCall(t *testing.T) {
 		want   oracle.Outcome
 	}{
 		"ok": {map[string]any{"result": "done"}, oracle.Outcome{Result: json.RawMessage(`"done"`)}},
-		"error": {map[string]any{"result": map[string]any{"success": false, "error": "inner"}, "error": "outer"},
-			oracle.Outcome{Error: "outer"}},
+		"error": {
+			map[string]any{"result": map[string]any{"success": false, "error": "inner"}, "error": "outer"},
+			oracle.Outcome{Error: "outer"},
+		},
 		"failed":  {map[string]any{"result": map[string]any{"success": false, "error": "inner"}}, oracle.Outcome{Error: "inner"}},
 		"nothing": {map[string]any{}, oracle.Outcome{}},
 		"object":  {map[string]any{"result": nil, "error": map[string]any{"issue": 1}}, oracle.Outcome{Error: `{"issue":1}`}},

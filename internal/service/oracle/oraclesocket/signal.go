@@ -49,7 +49,8 @@ func (g *Gateway) signal(s *socketio.Socket, p *page, name oracle.EventName, e *
 }
 
 func (g *Gateway) askDesk(s *socketio.Socket, p *page, name oracle.EventName,
-	e *socketio.Event) (json.RawMessage, error) {
+	e *socketio.Event,
+) (json.RawMessage, error) {
 	desk := g.desk.Load()
 	if desk == nil {
 		return nil, errNoCalls

@@ -100,7 +100,8 @@ func (st *Store) Calls(ctx context.Context, owner, sessionID string, limit int) 
 
 // AdvanceCall moves a call on.
 func (st *Store) AdvanceCall(ctx context.Context, owner, id string, to call.Status, why call.Reason,
-	at time.Time) (call.Record, bool, error) {
+	at time.Time,
+) (call.Record, bool, error) {
 	var (
 		out     call.Record
 		changed bool
@@ -201,7 +202,8 @@ func (st *Store) SetRecording(ctx context.Context, id string, to call.RecordingS
 
 // ClaimRecordings finds recordings that nobody has finished.
 func (st *Store) ClaimRecordings(ctx context.Context, due call.Due, while time.Duration,
-	limit int) ([]call.Record, error) {
+	limit int,
+) ([]call.Record, error) {
 	const open = `status = 'ended' AND recording_state = 'on' AND (ended_ms <= $1 OR reason = $2 AND ended_ms <= $3) AND recording_due_ms <= `
 	now := st.db.Dialect().NowMS()
 	ended, lost := sqldb.MS(due.Ended), sqldb.MS(due.Lost)

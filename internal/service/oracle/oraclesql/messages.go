@@ -174,7 +174,8 @@ func exists(ctx context.Context, tx sqldb.Querier, text string, args ...any) (bo
 
 // turnRange finds the first and last turn of a page; (0, 0) when it is empty.
 func turnRange(ctx context.Context, tx sqldb.Querier, owner, sessionID string,
-	q oracle.PageQuery) (low, high int64, err error) {
+	q oracle.PageQuery,
+) (low, high int64, err error) {
 	const turns = `SELECT DISTINCT m.turn` + ofOwner + isShown
 	text, bound, order := turns+` AND m.turn > $3`, int64(0), ` DESC`
 	cursor := q.Before + q.After
@@ -209,7 +210,8 @@ func turnRange(ctx context.Context, tx sqldb.Querier, owner, sessionID string,
 
 // findCursor returns the turn of a message, and whether the turn goes on after it.
 func findCursor(ctx context.Context, tx sqldb.Querier, owner, sessionID,
-	id string) (turn int64, split bool, err error) {
+	id string,
+) (turn int64, split bool, err error) {
 	var seq int64
 	err = tx.QueryRowContext(ctx, `SELECT m.turn, m.seq`+ofOwner+` AND m.id = $3`, sessionID, owner, id).Scan(&turn, &seq)
 	if errors.Is(err, sql.ErrNoRows) {

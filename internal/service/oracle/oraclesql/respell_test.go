@@ -56,6 +56,8 @@ func TestIDsHaveOneSpelling(t *testing.T) {
 }
 
 func misspelt(id string) []string {
-	return []string{strings.ToUpper(id), strings.ToUpper(id[:1]) + id[1:] + " ", " " + id, id + " ", id + "\n",
-		"{" + id + "}", id[:len(id)-1], ""}
+	return []string{
+		strings.ToUpper(id), strings.ToUpper(id[:1]) + id[1:] + " ", " " + id, id + " ", id + "\n",
+		"{" + id + "}", id[:len(id)-1], "",
+	}
 }

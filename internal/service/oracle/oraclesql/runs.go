@@ -161,7 +161,8 @@ func sameRequest(ctx context.Context, tx sqldb.Querier, b run.Begin, out *run.Be
 // session was used at began, and is again: within a second that is the same to
 // those who list sessions, and the index of that list is left alone.
 func nextMessage(ctx context.Context, tx sqldb.Querier, owner, sessionID string, n int, began int64,
-	at time.Time) (int64, error) {
+	at time.Time,
+) (int64, error) {
 	text, args := `UPDATE oracle_sessions SET next_seq = next_seq + $1, messages = messages + $1, unread = 1
 		WHERE id = $2 AND owner = $3 RETURNING next_seq`, []any{n, sessionID, owner}
 	if now := sqldb.MS(at); now-began >= 1000 {
@@ -183,7 +184,8 @@ func nextMessage(ctx context.Context, tx sqldb.Querier, owner, sessionID string,
 // enterSession is nextMessage for a new turn: it also returns the session, and
 // how many of its runs are live.
 func enterSession(ctx context.Context, tx sqldb.Querier, owner, id string,
-	at time.Time) (s oracle.Session, seq, live int64, err error) {
+	at time.Time,
+) (s oracle.Session, seq, live int64, err error) {
 	s, err = scanSession(tx.QueryRowContext(ctx, `UPDATE oracle_sessions
 		SET next_seq = next_seq + 1, messages = messages + 1, unread = 1, updated_ms = CASE WHEN updated_ms > $1 THEN updated_ms ELSE $1 END
 		WHERE id = $2 AND owner = $3 RETURNING `+sessionColumns+`, next_seq,

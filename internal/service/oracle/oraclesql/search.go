@@ -61,7 +61,8 @@ func (st *Store) Stand(ctx context.Context, owner string, l talksearch.Look) (at
 // readTalks reads the sessions that people see, whether some have branches, and how many
 // messages the index has not read.
 func readTalks(ctx context.Context, tx sqldb.Querier, owner string,
-	at *talksearch.Stand) (branched bool, waiting int64, err error) {
+	at *talksearch.Stand,
+) (branched bool, waiting int64, err error) {
 	rows, err := tx.QueryContext(ctx, `SELECT id, title, next_seq, indexed_seq, indexed_title, unread, branch FROM oracle_sessions
 		WHERE owner = $1 AND expires_ms = 0 ORDER BY updated_ms DESC, id`, owner)
 	if err != nil {
@@ -97,7 +98,8 @@ func hiddenTurns(ctx context.Context, tx sqldb.Querier, owner string) (map[talks
 
 // unreadMessages reads what the index has not read, and whether that is all.
 func unreadMessages(ctx context.Context, tx sqldb.Querier, owner string,
-	l talksearch.Look) (list []talksearch.Message, all bool, err error) {
+	l talksearch.Look,
+) (list []talksearch.Message, all bool, err error) {
 	rows, err := tx.QueryContext(ctx, `SELECT m.session_id, m.turn, m.seq, m.content FROM oracle_sessions s JOIN oracle_messages m ON m.session_id = s.id
 		WHERE s.owner = $1 AND s.expires_ms = 0 AND s.next_seq > s.indexed_seq AND m.seq >= s.indexed_seq
 		ORDER BY s.updated_ms DESC, s.id, m.seq LIMIT $2`, owner, l.Messages+1)
@@ -151,7 +153,8 @@ func (st *Store) Unread(ctx context.Context, before time.Time, many int, after s
 // SaveIndex implements talksearch.Store. Two indexers cannot harm each other: a session
 // moves only from where the work began. What was deleted meanwhile does not come back.
 func (st *Store) SaveIndex(ctx context.Context, owner string, key []byte, read []talksearch.Advance,
-	segment *shelf.Record, now time.Time) error {
+	segment *shelf.Record, now time.Time,
+) error {
 	return st.db.Write(ctx, func(ctx context.Context, tx sqldb.Querier) error {
 		if segment != nil {
 			// Revisions of an index that was destroyed do not come again.
@@ -230,7 +233,8 @@ func (st *Store) dropIndexed(ctx context.Context, tx sqldb.Querier, owner string
 
 // DirtyIndexes implements talksearch.Store.
 func (st *Store) DirtyIndexes(ctx context.Context, many int, tiers []int64, lostBefore time.Time, after string,
-	limit int) ([]string, error) {
+	limit int,
+) ([]string, error) {
 	dirty, args := textTables(st.db).Dirty(many, tiers, lostBefore, 3)
 	return sqldb.Strings(ctx, st.db.Read(), `SELECT id FROM oracle_text_indexes WHERE id > $1 AND (`+dirty+`) ORDER BY id LIMIT $2`,
 		append([]any{after, limit}, args...)...)
@@ -243,7 +247,8 @@ func (st *Store) DestroyLater(ctx context.Context, owner string, revision int64,
 
 // ReplaceSegments implements talksearch.Store.
 func (st *Store) ReplaceSegments(ctx context.Context, owner string, old []shelf.Held, by *shelf.Record, revision int64,
-	settled bool, now time.Time) error {
+	settled bool, now time.Time,
+) error {
 	return st.db.Write(ctx, func(ctx context.Context, tx sqldb.Querier) error {
 		return textTables(st.db).Replace(ctx, tx, owner, old, by, revision, settled, now)
 	})

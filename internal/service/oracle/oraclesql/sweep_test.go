@@ -21,8 +21,10 @@ func TestSweepsGoOnUntilNothingIsLeft(t *testing.T) {
 		const slice, all = 10, 25
 		now := time.Now().Truncate(time.Millisecond)
 		for i := range all {
-			err := st.CreateSession(t.Context(), oracle.Session{ID: oracle.NewID(), Owner: "did:key:zAda", Title: "Hidden",
-				CreatedAt: now, UpdatedAt: now, Expires: now.Add(-time.Hour)})
+			err := st.CreateSession(t.Context(), oracle.Session{
+				ID: oracle.NewID(), Owner: "did:key:zAda", Title: "Hidden",
+				CreatedAt: now, UpdatedAt: now, Expires: now.Add(-time.Hour),
+			})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -160,8 +160,10 @@ func TestCalls(t *testing.T, open func(t *testing.T) CallStore) {
 	t.Run("an unfinished recording is somebody's to finish", func(t *testing.T) {
 		t.Parallel()
 		s := fresh(t)
-		for id, why := range map[string]call.Reason{"plain": call.Hangup, "on": call.Hangup, "lost": call.Interrupted,
-			"talking": ""} {
+		for id, why := range map[string]call.Reason{
+			"plain": call.Hangup, "on": call.Hangup, "lost": call.Interrupted,
+			"talking": "",
+		} {
 			r := record(id, "alice")
 			if id != "plain" {
 				r.Recording = call.Recording{State: call.RecordingOn, Path: "/recordings/" + id, Ref: "u-" + id}

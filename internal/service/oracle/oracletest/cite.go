@@ -27,13 +27,16 @@ type library struct{}
 
 // Describe implements plugin.Plugin.
 func (library) Describe() plugin.Description {
-	return plugin.Description{Name: "library",
-		Manifest: plugin.Manifest{Title: "Library", Summary: "Looks up.", WhenToUse: []string{"looking up"}, Visibility: plugin.Always}}
+	return plugin.Description{
+		Name:     "library",
+		Manifest: plugin.Manifest{Title: "Library", Summary: "Looks up.", WhenToUse: []string{"looking up"}, Visibility: plugin.Always},
+	}
 }
 
 // Tools implements plugin.ToolProvider.
 func (library) Tools() []plugin.Tool {
-	return []plugin.Tool{{Name: "look_up", Description: "Look up.", ReadOnly: true,
+	return []plugin.Tool{{
+		Name: "look_up", Description: "Look up.", ReadOnly: true,
 		Run: func(context.Context, *plugin.Runtime, json.RawMessage) (plugin.Result, error) {
 			r := plugin.Text("passages")
 			r.Citations = []plugin.Citation{
@@ -42,5 +45,6 @@ func (library) Tools() []plugin.Tool {
 				{Number: 3, Collection: "c", Document: "other", Passage: "c/other/0", Title: "Other", Text: "Nobody cites this."},
 			}
 			return r, nil
-		}}}
+		},
+	}}
 }

@@ -15,13 +15,19 @@ func testHidden(t *testing.T, st Store) {
 	ctx := t.Context()
 	shown := NewSession(t, st)
 	now := time.Now().Truncate(time.Millisecond)
-	hidden := oracle.Session{ID: oracle.NewID(), Owner: Owner, Title: "Hidden", CreatedAt: now, UpdatedAt: now,
-		Expires: now.Add(time.Hour)}
-	r := oracle.Run{ID: oracle.NewID(), SessionID: hidden.ID, Owner: Owner, RequestID: "same", MessageID: oracle.NewID(),
-		CreatedAt: now}
+	hidden := oracle.Session{
+		ID: oracle.NewID(), Owner: Owner, Title: "Hidden", CreatedAt: now, UpdatedAt: now,
+		Expires: now.Add(time.Hour),
+	}
+	r := oracle.Run{
+		ID: oracle.NewID(), SessionID: hidden.ID, Owner: Owner, RequestID: "same", MessageID: oracle.NewID(),
+		CreatedAt: now,
+	}
 	begun, err := st.Begin(ctx, run.Begin{
-		Run: r, NewSession: &hidden, Message: oracle.Message{ID: r.MessageID, SessionID: hidden.ID, RunID: r.ID,
-			Role: oracle.Human, Content: "otters", CreatedAt: now},
+		Run: r, NewSession: &hidden, Message: oracle.Message{
+			ID: r.MessageID, SessionID: hidden.ID, RunID: r.ID,
+			Role: oracle.Human, Content: "otters", CreatedAt: now,
+		},
 		TTL: time.Minute, Frames: func(oracle.Run) ([]oracle.Frame, error) { return nil, nil },
 	})
 	must(t, err)

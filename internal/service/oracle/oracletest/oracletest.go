@@ -123,8 +123,10 @@ func testSessions(t *testing.T, st Store) {
 
 func testThreads(t *testing.T, st Store) {
 	open := func(owner, key string) string {
-		s, err := st.OpenSession(t.Context(), oracle.Session{ID: oracle.NewID(), Owner: owner, Title: "x", Key: key,
-			CreatedAt: time.Now(), UpdatedAt: time.Now()})
+		s, err := st.OpenSession(t.Context(), oracle.Session{
+			ID: oracle.NewID(), Owner: owner, Title: "x", Key: key,
+			CreatedAt: time.Now(), UpdatedAt: time.Now(),
+		})
 		must(t, err)
 		return s.ID
 	}
@@ -143,13 +145,15 @@ func Say(t testing.TB, st run.Store, session, text string, how oracle.Multitask)
 }
 
 func say(t testing.TB, st run.Store, session, text string, how oracle.Multitask, request string,
-	once bool) (run.Begun, error) {
+	once bool,
+) (run.Begun, error) {
 	t.Helper()
 	return ask(t, st, session, oracle.TurnRequest{Message: text}, how, request, once)
 }
 
 func ask(t testing.TB, st run.Store, session string, q oracle.TurnRequest, how oracle.Multitask, request string,
-	once bool) (run.Begun, error) {
+	once bool,
+) (run.Begun, error) {
 	t.Helper()
 	now := time.Now()
 	r := oracle.Run{
@@ -158,8 +162,10 @@ func ask(t testing.TB, st run.Store, session string, q oracle.TurnRequest, how o
 	}
 	return st.Begin(t.Context(), run.Begin{
 		Run: r,
-		Message: oracle.Message{ID: r.MessageID, SessionID: session, RunID: r.ID, Role: oracle.Human,
-			Content: q.Message, CreatedAt: now},
+		Message: oracle.Message{
+			ID: r.MessageID, SessionID: session, RunID: r.ID, Role: oracle.Human,
+			Content: q.Message, CreatedAt: now,
+		},
 		OtherRequestID: oracle.NewID(), Once: once, Multitask: how, MaxQueue: 2, Node: "n1", TTL: time.Minute,
 		Frames: func(r oracle.Run) ([]oracle.Frame, error) {
 			f, err := oracle.NewFrame(oracle.FrameRun, oracle.RunFrame{RunID: r.ID})
@@ -194,8 +200,10 @@ func testModelSide(t *testing.T, st Store) {
 	s := NewSession(t, st)
 	m := oracle.Message{
 		ID: oracle.NewID(), Role: oracle.AI, Content: "x", CreatedAt: time.Now(), Note: "It is noon.",
-		State: &oracle.ModelState{Through: 7,
-			ModelState: plugin.ModelState{Provider: "p", Model: "m", Data: json.RawMessage(`{"a":"\u003c"}`)}},
+		State: &oracle.ModelState{
+			Through:    7,
+			ModelState: plugin.ModelState{Provider: "p", Model: "m", Data: json.RawMessage(`{"a":"\u003c"}`)},
+		},
 	}
 	must(t, st.Finish(t.Context(), ending(t, Say(t, st, s.ID, "hi", oracle.Interrupt).Run, m)))
 	got, err := st.Messages(t.Context(), s.Owner, s.ID, 0)
@@ -234,8 +242,13 @@ func testPages(t *testing.T, st Store) {
 		{"before the first", oracle.PageQuery{Limit: 2, Before: human[0]}, nil, false, false},
 		{"after a whole turn", oracle.PageQuery{Limit: 2, After: ai[1]}, []string{"q2", "a2", "q3", "a3"}, true, true},
 		{"after a split turn", oracle.PageQuery{Limit: 1, After: human[1]}, []string{"q1", "a1"}, true, true},
-		{"all", oracle.PageQuery{Limit: 100}, []string{"q0", "a0", "q1", "a1", "q2", "a2", "q3", "a3", "q4", "a4"}, false,
-			false},
+		{
+			"all",
+			oracle.PageQuery{Limit: 100},
+			[]string{"q0", "a0", "q1", "a1", "q2", "a2", "q3", "a3", "q4", "a4"},
+			false,
+			false,
+		},
 	} {
 		p, err := st.Page(ctx, Owner, s.ID, c.q)
 		must(t, err)

@@ -30,7 +30,8 @@ func searches(t *testing.T, st Store) []func(text string, limit, offset int) tal
 		}
 		return r
 	}
-	return []func(text string, limit, offset int) talksearch.Result{find,
+	return []func(text string, limit, offset int) talksearch.Result{
+		find,
 		func(text string, limit, offset int) talksearch.Result {
 			t.Helper()
 			for more := true; more; {
@@ -40,7 +41,8 @@ func searches(t *testing.T, st Store) []func(text string, limit, offset int) tal
 			}
 			must(t, s.TidyOnce(t.Context()))
 			return find(text, limit, offset)
-		}}
+		},
+	}
 }
 
 func testSearch(t *testing.T, st Store) {
@@ -53,8 +55,10 @@ func testSearch(t *testing.T, st Store) {
 	}
 	bees := talk("Bees in spring", "When do they fly?", "On warm days, above 10 °C.")
 	apples := talk("Äpfel und Birnen", "What grows here?", "Plums, 100% of them; a_b \\ c. Bees help.")
-	foreign := oracle.Session{ID: oracle.NewID(), Owner: Stranger, Title: "Bees elsewhere", CreatedAt: time.Now(),
-		UpdatedAt: time.Now()}
+	foreign := oracle.Session{
+		ID: oracle.NewID(), Owner: Stranger, Title: "Bees elsewhere", CreatedAt: time.Now(),
+		UpdatedAt: time.Now(),
+	}
 	must(t, st.CreateSession(t.Context(), foreign))
 
 	for i, find := range searches(t, st) {

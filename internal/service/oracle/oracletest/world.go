@@ -113,8 +113,10 @@ type Client struct {
 // As returns a client with a fresh invocation of the actor.
 func (n *Node) As(t testing.TB, who identitytest.Actor, options ...identitytest.Option) *Client {
 	t.Helper()
-	return &Client{t: t, node: n, token: identitytest.Invocation(t, who, identitytest.Oracle.DID, options...),
-		Header: http.Header{}}
+	return &Client{
+		t: t, node: n, token: identitytest.Invocation(t, who, identitytest.Oracle.DID, options...),
+		Header: http.Header{},
+	}
 }
 
 // Token is the client's invocation.

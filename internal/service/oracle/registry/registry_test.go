@@ -25,8 +25,10 @@ type fake struct {
 }
 
 func named(name string, needs ...string) fake {
-	return fake{Description: plugin.Description{Name: name, DependsOn: needs,
-		Manifest: plugin.Manifest{Title: "T", Summary: "S", WhenToUse: []string{"w"}}}}
+	return fake{Description: plugin.Description{
+		Name: name, DependsOn: needs,
+		Manifest: plugin.Manifest{Title: "T", Summary: "S", WhenToUse: []string{"w"}},
+	}}
 }
 
 func (f fake) Describe() plugin.Description { return f.Description }
@@ -48,10 +50,12 @@ func (f fake) AutoDetect() (bool, string) {
 }
 
 func tool(name string) plugin.Tool {
-	return plugin.Tool{Name: name, Description: "d",
+	return plugin.Tool{
+		Name: name, Description: "d",
 		Run: func(context.Context, *plugin.Runtime, json.RawMessage) (plugin.Result, error) {
 			return plugin.Result{}, nil
-		}}
+		},
+	}
 }
 
 func with(f fake, change func(*fake)) fake {
@@ -72,8 +76,11 @@ func TestBootRefuses(t *testing.T) {
 		"no manifest": {[]plugin.Plugin{fake{Description: plugin.Description{Name: "a"}}}, nil, "title and a summary"},
 		"no use":      {[]plugin.Plugin{with(named("a"), func(f *fake) { f.Manifest.WhenToUse = nil })}, nil, "when to use"},
 		"missing":     {[]plugin.Plugin{named("a", "b")}, nil, "needs plugin b"},
-		"off": {[]plugin.Plugin{named("a", "b"), named("b")}, map[string]registry.Feature{"b": registry.Off},
-			"needs plugin b"},
+		"off": {
+			[]plugin.Plugin{named("a", "b"), named("b")},
+			map[string]registry.Feature{"b": registry.Off},
+			"needs plugin b",
+		},
 		"circle": {[]plugin.Plugin{named("a", "b"), named("b", "c"), named("c", "a")}, nil, "a -> b -> c -> a"},
 		"same tool": {[]plugin.Plugin{with(named("a"), func(f *fake) {
 			f.tools = []plugin.Tool{tool("x")}

@@ -91,8 +91,10 @@ func (a api) writeUsage(w http.ResponseWriter, r *http.Request, owner string, al
 	if err != nil {
 		return err
 	}
-	body := UsageList{From: dayText(from), To: dayText(to), By: make([]string, 0, len(q.By)),
-		Usage: make([]UsageBody, 0, len(rows))}
+	body := UsageList{
+		From: dayText(from), To: dayText(to), By: make([]string, 0, len(q.By)),
+		Usage: make([]UsageBody, 0, len(rows)),
+	}
 	for _, d := range q.By {
 		body.By = append(body.By, string(d))
 	}

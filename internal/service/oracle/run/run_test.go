@@ -75,8 +75,10 @@ func node(t testing.TB, st run.Store, b bus.Bus, w run.Worker) (e *run.Engine, s
 // patientNode is a node that gives a run up after so many attempts.
 func patientNode(t testing.TB, st run.Store, b bus.Bus, w run.Worker, attempts int) (e *run.Engine, stop func()) {
 	t.Helper()
-	e = run.New(st, b, w, run.Config{LeaseTTL: 500 * time.Millisecond, Drain: 10 * time.Millisecond,
-		MaxAttempts: attempts})
+	e = run.New(st, b, w, run.Config{
+		LeaseTTL: 500 * time.Millisecond, Drain: 10 * time.Millisecond,
+		MaxAttempts: attempts,
+	})
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	go func() { done <- e.Run(ctx) }()
@@ -280,8 +282,10 @@ func TestOneRunAtATime(t *testing.T) {
 		b, _ := node(t, st, hints, w)
 		s := oracletest.NewSession(t, st)
 		slow := start(t, a, s.ID, "slow", "")
-		if _, err := b.Start(t.Context(), run.Start{Owner: oracletest.Owner, SessionID: s.ID, RequestID: "x",
-			Multitask: oracle.Reject}); !fault.Is(err, fault.Conflict) {
+		if _, err := b.Start(t.Context(), run.Start{
+			Owner: oracletest.Owner, SessionID: s.ID, RequestID: "x",
+			Multitask: oracle.Reject,
+		}); !fault.Is(err, fault.Conflict) {
 			t.Errorf("reject: %v", err)
 		}
 		waits := start(t, b, s.ID, "waits", oracle.Enqueue)

@@ -86,7 +86,8 @@ func (s *Service) IndexOnce(ctx context.Context) (more bool, err error) {
 // each does something for owners. Somebody else who was faster is no failure, but a
 // reason to wait.
 func (s *Service) each(ctx context.Context, owners []string, more bool,
-	do func(ctx context.Context, owner string) error) (bool, error) {
+	do func(ctx context.Context, owner string) error,
+) (bool, error) {
 	var errs []error
 	for _, owner := range owners {
 		err := do(ctx, owner)

@@ -197,7 +197,8 @@ type meddler struct {
 }
 
 func (m *meddler) SaveIndex(ctx context.Context, owner string, key []byte, read []talksearch.Advance,
-	segment *shelf.Record, now time.Time) error {
+	segment *shelf.Record, now time.Time,
+) error {
 	if before := m.before; before != nil {
 		m.before = nil
 		if err := before(); err != nil {

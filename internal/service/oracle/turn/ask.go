@@ -34,7 +34,8 @@ type asking struct {
 // ask sends a request to its model, and sees to it that it is paid for, counted
 // and traced. All requests to models go this way.
 func (w *Worker) ask(ctx context.Context, by asking, req plugin.ModelRequest,
-	out func(plugin.Chunk)) (plugin.ModelResponse, error) {
+	out func(plugin.Chunk),
+) (plugin.ModelResponse, error) {
 	r := by.run
 	offered := model.Find(w.deps.Provider, req.Model)
 	ctx, end := w.traced(ctx, r, by.spans, req, offered)

@@ -27,8 +27,10 @@ func TestEachCallHasOneResult(t *testing.T) {
 	}
 	type list = []plugin.ModelMessage
 	for name, c := range map[string]struct{ in, want list }{
-		"whole": {list{user, asks("a", "b"), result("b"), result("a"), user},
-			list{user, asks("a", "b"), result("b"), result("a"), user}},
+		"whole": {
+			list{user, asks("a", "b"), result("b"), result("a"), user},
+			list{user, asks("a", "b"), result("b"), result("a"), user},
+		},
 		"one is missing":  {list{asks("a", "b"), result("a"), user}, list{asks("a", "b"), result("a"), missing("b"), user}},
 		"none at the end": {list{user, asks("a")}, list{user, asks("a"), missing("a")}},
 		"without a call":  {list{result("z"), user, result("a")}, list{user}},

@@ -32,8 +32,10 @@ const usualAnswer = 4096
 // estimate is what a model call may take of an app key's budget.
 func (w *Worker) estimate(req plugin.ModelRequest) appkey.Amount {
 	offered := model.Find(w.deps.Provider, req.Model)
-	u := plugin.Usage{InputTokens: int64(model.RequestTokens(req)),
-		OutputTokens: int64(cmp.Or(req.MaxTokens, offered.MaxTokens, usualAnswer))}
+	u := plugin.Usage{
+		InputTokens:  int64(model.RequestTokens(req)),
+		OutputTokens: int64(cmp.Or(req.MaxTokens, offered.MaxTokens, usualAnswer)),
+	}
 	return appkey.Amount{Tokens: u.InputTokens + u.OutputTokens, Micros: offered.Cost(u)}
 }
 

@@ -325,8 +325,10 @@ func toModel(m oracle.Message) []plugin.ModelMessage {
 		if len(args) == 0 {
 			args = json.RawMessage(`{}`)
 		}
-		step.Calls = append(step.Calls, agent.Call{ID: c.ID, Name: c.Name, Args: args, Status: c.Status, Output: c.Output,
-			Error: c.Error, Caller: c.Caller})
+		step.Calls = append(step.Calls, agent.Call{
+			ID: c.ID, Name: c.Name, Args: args, Status: c.Status, Output: c.Output,
+			Error: c.Error, Caller: c.Caller,
+		})
 	}
 	return agent.Conversation([]agent.Step{step})
 }

@@ -25,7 +25,8 @@ import (
 type panicking struct{ *scripted.Provider }
 
 func (p panicking) Stream(ctx context.Context, req plugin.ModelRequest,
-	sink func(plugin.Chunk)) (plugin.ModelResponse, error) {
+	sink func(plugin.Chunk),
+) (plugin.ModelResponse, error) {
 	if _, err := p.Provider.Stream(ctx, req, sink); err != nil {
 		return plugin.ModelResponse{}, err
 	}
@@ -35,7 +36,8 @@ func (p panicking) Stream(ctx context.Context, req plugin.ModelRequest,
 // ended checks that a turn's frames, their end and the transcript tell the same,
 // and returns the frame that tells what went wrong, and the end.
 func ended(t *testing.T, alice *oracletest.Client, session string,
-	frames []oracle.Frame) (oracle.ErrorFrame, oracle.DoneFrame) {
+	frames []oracle.Frame,
+) (oracle.ErrorFrame, oracle.DoneFrame) {
 	t.Helper()
 	var failed oracle.ErrorFrame
 	var done oracle.DoneFrame
@@ -125,8 +127,10 @@ func TestARunThatIsGivenUpKeepsItsText(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		before = append(before, oracle.Frame{Seq: int64(len(before)) + 1, Event: cmp.Or(e.Name, oracle.FrameMessage),
-			Data: slices.Clone(e.Data)})
+		before = append(before, oracle.Frame{
+			Seq: int64(len(before)) + 1, Event: cmp.Or(e.Name, oracle.FrameMessage),
+			Data: slices.Clone(e.Data),
+		})
 	}
 	a.Stop()
 	b := oracletest.Start(t, scripted.Sequence(scripted.Text("never asked")), on)

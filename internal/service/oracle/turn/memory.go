@@ -53,8 +53,10 @@ func (w *Worker) remember(r oracle.Run, result run.Result) {
 	if known == nil || len(r.Request.Attachments) > 0 {
 		return
 	}
-	own := oracle.Message{SessionID: r.SessionID, Turn: r.Turn, Seq: known.Next, ID: r.MessageID, RunID: r.ID,
-		Role: oracle.Human, Content: r.Request.Shown(), ToolCalls: r.Request.Results}
+	own := oracle.Message{
+		SessionID: r.SessionID, Turn: r.Turn, Seq: known.Next, ID: r.MessageID, RunID: r.ID,
+		Role: oracle.Human, Content: r.Request.Shown(), ToolCalls: r.Request.Results,
+	}
 	now := oracle.Transcript{
 		Through: known.Through, Next: known.Next + 1 + int64(len(result.Messages)), Branch: known.Branch,
 		Messages: make([]oracle.Message, 0, len(known.Messages)+1+len(result.Messages)),

@@ -49,8 +49,10 @@ func TestRequestsToModelsAreCounted(t *testing.T) {
 		map[string]any{"messages": []any{map[string]any{"role": "user", "content": "two"}}}); r.Status != 200 {
 		t.Fatalf("by a face: %d %s", r.Status, r.Body)
 	}
-	if _, err := n.Turns.AskFor(t.Context(), plugin.Question{UserDID: identitytest.Alice.DID, SessionID: session,
-		RequestID: "q1", Message: "three"}, ""); err != nil {
+	if _, err := n.Turns.AskFor(t.Context(), plugin.Question{
+		UserDID: identitytest.Alice.DID, SessionID: session,
+		RequestID: "q1", Message: "three",
+	}, ""); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := n.Turns.Named("team").Ask(t.Context(),
@@ -59,8 +61,10 @@ func TestRequestsToModelsAreCounted(t *testing.T) {
 	}
 	n.Stop() // it writes what was counted
 	today := oracle.DayOf(time.Now())
-	rows, err := n.Store.Usage(t.Context(), usage.Query{From: today - 1, To: today, By: []usage.Dimension{usage.BySource},
-		Owner: identitytest.Alice.DID})
+	rows, err := n.Store.Usage(t.Context(), usage.Query{
+		From: today - 1, To: today, By: []usage.Dimension{usage.BySource},
+		Owner: identitytest.Alice.DID,
+	})
 	if err != nil {
 		t.Fatal(err)
 	}

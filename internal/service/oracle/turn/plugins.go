@@ -76,7 +76,8 @@ func (s *pluginSet) wrapModel(call plugin.ModelFunc) plugin.ModelFunc {
 		}
 		inner := call
 		call = func(ctx context.Context, rt *plugin.Runtime, req plugin.ModelRequest,
-			out func(plugin.Chunk)) (plugin.ModelResponse, error) {
+			out func(plugin.Chunk),
+		) (plugin.ModelResponse, error) {
 			if s.isDown(l.Name) {
 				return inner(ctx, rt, req, out)
 			}
@@ -85,7 +86,8 @@ func (s *pluginSet) wrapModel(call plugin.ModelFunc) plugin.ModelFunc {
 			err := pace.Guard(func() error {
 				var err error
 				resp, err = m.WrapModel(func(ctx context.Context, rt *plugin.Runtime, req plugin.ModelRequest,
-					out func(plugin.Chunk)) (plugin.ModelResponse, error) {
+					out func(plugin.Chunk),
+				) (plugin.ModelResponse, error) {
 					reached.Store(true)
 					return inner(ctx, rt, req, out)
 				})(ctx, rt, req, out)
@@ -118,7 +120,8 @@ func (s *pluginSet) wrapTool(call plugin.ToolFunc) plugin.ToolFunc {
 			err := pace.Guard(func() error {
 				var err error
 				result, err = m.WrapTool(func(ctx context.Context, rt *plugin.Runtime,
-					c plugin.ToolInvocation) (plugin.Result, error) {
+					c plugin.ToolInvocation,
+				) (plugin.Result, error) {
 					reached.Store(true)
 					return inner(ctx, rt, c)
 				})(ctx, rt, c)

@@ -55,8 +55,10 @@ func (s *sink) Chunk(c plugin.Chunk) {
 func (s *sink) Retract(kept string) {
 	t := (*turn)(s)
 	length := len(utf16.Encode([]rune(kept)))
-	t.emit(oracle.FrameRun, oracle.RunFrame{RunID: t.run.ID, Address: t.to, Resumed: true, Attempt: t.run.Attempt,
-		PartialLength: &length})
+	t.emit(oracle.FrameRun, oracle.RunFrame{
+		RunID: t.run.ID, Address: t.to, Resumed: true, Attempt: t.run.Attempt,
+		PartialLength: &length,
+	})
 }
 
 // ToolStarted tells that a call began.
@@ -126,7 +128,8 @@ func (t *turn) publish(ctx context.Context, name oracle.EventName, payload any) 
 }
 
 func tell(ctx context.Context, p oracle.Publisher, log *slog.Logger, name oracle.EventName, to oracle.Address,
-	payload any) {
+	payload any,
+) {
 	e, err := oracle.NewEvent(name, to, payload)
 	publish(ctx, p, log, e, err)
 }

@@ -162,8 +162,10 @@ func (w *Worker) Ended(ctx context.Context, r oracle.Run, result run.Result) {
 		oracle.MessageCacheInvalidation{Address: to, Status: plugin.Done, Ended: true})
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
-	rt := w.Runtime(ctx, Scene{Owner: r.Owner, SessionID: r.SessionID, RequestID: r.RequestID, RunID: r.ID,
-		Request: r.Request})
+	rt := w.Runtime(ctx, Scene{
+		Owner: r.Owner, SessionID: r.SessionID, RequestID: r.RequestID, RunID: r.ID,
+		Request: r.Request,
+	})
 	set := newPluginSet(w.deps.Plugins, rt, w.deps.Log)
 	_ = set.each("turn ended", nil, func(l registry.Loaded) error {
 		if o, ok := l.Plugin.(plugin.TurnObserver); ok {

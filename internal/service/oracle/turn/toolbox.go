@@ -285,7 +285,8 @@ func (f frontend) CallAction(ctx context.Context, name string, args json.RawMess
 
 // dispatch sends a call to one tab and turns what comes back into a result.
 func (t *turn) dispatch(ctx context.Context, caller string, kind oracle.CallKind, name string, args json.RawMessage,
-	limit time.Duration) (plugin.Result, error) {
+	limit time.Duration,
+) (plugin.Result, error) {
 	call := oracle.Call{
 		ID: caller + ":" + oracle.NewID(), Kind: kind, SessionID: t.run.SessionID, RequestID: t.run.RequestID,
 		Owner: t.run.Owner, Tab: t.run.Request.Tab,

@@ -229,8 +229,10 @@ func (w *Worker) Work(ctx context.Context, job run.Job) run.Result {
 	}
 	if r.Attempt > 1 {
 		length := len(utf16.Encode([]rune(state.Text())))
-		t.emit(oracle.FrameRun, oracle.RunFrame{RunID: r.ID, Address: t.to, Resumed: true, Attempt: r.Attempt,
-			PartialLength: &length})
+		t.emit(oracle.FrameRun, oracle.RunFrame{
+			RunID: r.ID, Address: t.to, Resumed: true, Attempt: r.Attempt,
+			PartialLength: &length,
+		})
 	}
 	if r.Attempt == 1 {
 		t.publish(ctx, oracle.EventRunStarted, oracle.RunStarted{Address: t.to, RunID: r.ID, TabID: r.Request.Tab})
@@ -316,7 +318,8 @@ func (t *turn) session(ctx context.Context) (oracle.Session, error) {
 // callModel is the innermost model call, in the name of a plugin or of the turn.
 func (t *turn) callModel(owner string) plugin.ModelFunc {
 	return func(ctx context.Context, _ *plugin.Runtime, req plugin.ModelRequest,
-		out func(plugin.Chunk)) (plugin.ModelResponse, error) {
+		out func(plugin.Chunk),
+	) (plugin.ModelResponse, error) {
 		held, err := t.reserve(ctx, t.run, req)
 		if err != nil {
 			return plugin.ModelResponse{}, err
@@ -504,11 +507,15 @@ func messages(steps []agent.Step) []oracle.Message {
 		if s.Text == "" && len(s.Calls) == 0 {
 			continue
 		}
-		m := oracle.Message{ID: oracle.NewID(), Role: oracle.AI, Content: model.Storable(s.Text),
-			Reasoning: model.Storable(s.Reasoning), CreatedAt: time.Now()}
+		m := oracle.Message{
+			ID: oracle.NewID(), Role: oracle.AI, Content: model.Storable(s.Text),
+			Reasoning: model.Storable(s.Reasoning), CreatedAt: time.Now(),
+		}
 		for _, c := range s.Calls {
-			call := oracle.ToolCall{ID: c.ID, Name: c.Name, Args: agent.AsStored(c.Arguments()), Status: c.Status,
-				Output: c.Output, Error: c.Error, Action: c.Action, Component: c.Component, Citations: c.Citations}
+			call := oracle.ToolCall{
+				ID: c.ID, Name: c.Name, Args: agent.AsStored(c.Arguments()), Status: c.Status,
+				Output: c.Output, Error: c.Error, Action: c.Action, Component: c.Component, Citations: c.Citations,
+			}
 			if call.Caller = c.Caller; c.Caller {
 				call.Status = plugin.Done
 			}
@@ -531,8 +538,10 @@ func messages(steps []agent.Step) []oracle.Message {
 // GiveUp ends a run whose nodes died too often: see run.Worker.
 func (w *Worker) GiveUp(_ context.Context, r oracle.Run, frames []oracle.Frame) run.Result {
 	text := TextOf(frames)
-	result := run.Result{Status: oracle.Interrupted, ErrorKind: "interrupted", Text: text,
-		Model: model.Find(w.deps.Provider, r.Request.Model).ID}
+	result := run.Result{
+		Status: oracle.Interrupted, ErrorKind: "interrupted", Text: text,
+		Model: model.Find(w.deps.Provider, r.Request.Model).ID,
+	}
 	var state agent.State
 	if json.Unmarshal(r.Checkpoint, &state) == nil && len(state.Steps) > 0 {
 		kept := state.Text()

@@ -81,8 +81,10 @@ type lab struct {
 }
 
 func (l lab) Describe() plugin.Description {
-	return plugin.Description{Name: l.name,
-		Manifest: plugin.Manifest{Title: l.name, Summary: "Sums.", WhenToUse: []string{"adding"}, Visibility: l.visibility}}
+	return plugin.Description{
+		Name:     l.name,
+		Manifest: plugin.Manifest{Title: l.name, Summary: "Sums.", WhenToUse: []string{"adding"}, Visibility: l.visibility},
+	}
 }
 
 func (l lab) Tools() []plugin.Tool {
@@ -111,7 +113,8 @@ func (l lab) Prompt(context.Context, *plugin.Runtime) (string, error) {
 
 func (l lab) WrapModel(next plugin.ModelFunc) plugin.ModelFunc {
 	return func(ctx context.Context, rt *plugin.Runtime, req plugin.ModelRequest,
-		out func(plugin.Chunk)) (plugin.ModelResponse, error) {
+		out func(plugin.Chunk),
+	) (plugin.ModelResponse, error) {
 		if l.broken {
 			return plugin.ModelResponse{}, errors.New("middleware")
 		}
@@ -283,8 +286,10 @@ func TestPageTools(t *testing.T) {
 	t.Parallel()
 	declared := map[string]any{
 		"message": "go", "stream": true,
-		"tools": []any{map[string]any{"name": "scroll", "description": "Scroll.",
-			"schema": map[string]any{"type": "object", "properties": map[string]any{"by": map[string]any{"type": "number"}}}}},
+		"tools": []any{map[string]any{
+			"name": "scroll", "description": "Scroll.",
+			"schema": map[string]any{"type": "object", "properties": map[string]any{"by": map[string]any{"type": "number"}}},
+		}},
 		"agActions": []any{map[string]any{"name": "paint", "description": "Paint.", "schema": map[string]any{"type": "string"}, "hasRender": true}},
 	}
 	for name, c := range map[string]struct {

@@ -38,10 +38,14 @@ func TestACutAnswerCounts(t *testing.T) {
 		in, atOut int64
 	}{
 		"nothing told": {scripted.Reply{Chunks: long, Err: broken}, -1, said},
-		"the question's": {scripted.Reply{Chunks: long, Err: broken,
-			Usage: plugin.Usage{InputTokens: 77, OutputTokens: 1}}, 77, said},
-		"everything told": {scripted.Reply{Chunks: long, Err: broken,
-			Usage: plugin.Usage{InputTokens: 77, OutputTokens: 2222}}, 77, 2222},
+		"the question's": {scripted.Reply{
+			Chunks: long, Err: broken,
+			Usage: plugin.Usage{InputTokens: 77, OutputTokens: 1},
+		}, 77, said},
+		"everything told": {scripted.Reply{
+			Chunks: long, Err: broken,
+			Usage: plugin.Usage{InputTokens: 77, OutputTokens: 2222},
+		}, 77, 2222},
 		"nothing was said":   {scripted.Reply{Err: broken}, 0, 0},
 		"a whole answer's":   {scripted.Reply{Chunks: long, Usage: plugin.Usage{InputTokens: 77, OutputTokens: 5}}, 77, 5},
 		"told, nothing said": {scripted.Reply{Err: broken, Usage: plugin.Usage{InputTokens: 77}}, 77, 0},

@@ -286,7 +286,8 @@ func (m *boundMessage) checkOneof(fd protoreflect.FieldDescriptor, name string) 
 // set binds the values to the field. The path wins over the query, and the
 // first value of a singular field wins over the others.
 func (b *binder) set(root *boundMessage, fields []protoreflect.FieldDescriptor, name string, values []string,
-	fromPath bool) error {
+	fromPath bool,
+) error {
 	m, err := b.holder(root, fields, name)
 	if err != nil {
 		return err
@@ -350,7 +351,8 @@ const pageLimit = "cosmos.base.query.v1beta1.PageRequest.limit"
 
 // value appends one value with its tag, and reports whether it is the default.
 func (b *binder) value(dst []byte, fd protoreflect.FieldDescriptor, text string,
-	fromPath bool) (data []byte, zero bool, err error) {
+	fromPath bool,
+) (data []byte, zero bool, err error) {
 	kind := fd.Kind()
 	if dst == nil {
 		dst = make([]byte, 0, len(text)+8)

@@ -37,7 +37,8 @@ func (v scalarValue) append(dst []byte, kind protoreflect.Kind) []byte {
 }
 
 func parseScalar(fd protoreflect.FieldDescriptor, kind protoreflect.Kind, text string,
-	fromPath bool) (scalarValue, error) {
+	fromPath bool,
+) (scalarValue, error) {
 	switch kind {
 	case protoreflect.StringKind:
 		if !utf8.ValidString(text) {

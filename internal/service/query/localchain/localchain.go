@@ -87,8 +87,10 @@ func New(ctx context.Context, cfg Config) (*Chain, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &Chain{cfg: cfg, schema: s, listener: bufconn.Listen(1 << 20),
-		server: grpc.NewServer(grpc.ForceServerCodecV2(orderedCodec{}))}
+	c := &Chain{
+		cfg: cfg, schema: s, listener: bufconn.Listen(1 << 20),
+		server: grpc.NewServer(grpc.ForceServerCodecV2(orderedCodec{})),
+	}
 	if err := c.reload(ctx); err != nil {
 		return nil, err
 	}
@@ -226,8 +228,10 @@ func (c *Chain) register() {
 		}
 		return true
 	})
-	options := reflection.ServerOptions{Services: c.server, DescriptorResolver: c.schema.files,
-		ExtensionResolver: protoregistry.GlobalTypes}
+	options := reflection.ServerOptions{
+		Services: c.server, DescriptorResolver: c.schema.files,
+		ExtensionResolver: protoregistry.GlobalTypes,
+	}
 	reflectionv1.RegisterServerReflectionServer(c.server, reflection.NewServerV1(options))
 	reflectionv1alpha.RegisterServerReflectionServer(c.server, reflection.NewServer(options))
 }
@@ -248,7 +252,8 @@ func (c *Chain) method(md protoreflect.MethodDescriptor) grpc.MethodDesc {
 }
 
 func (c *Chain) answer(ctx context.Context, md protoreflect.MethodDescriptor,
-	request protoreflect.Message) (proto.Message, error) {
+	request protoreflect.Message,
+) (proto.Message, error) {
 	wanted := int64(0)
 	incoming, _ := metadata.FromIncomingContext(ctx)
 	if v := incoming.Get(heightHeader); len(v) > 0 {

@@ -54,8 +54,10 @@ func labAnswer(n *querytest.Node) func(context.Context, querytest.Call) (queryte
 		switch call.Method {
 		case tokenParams:
 			code := protowire.AppendVarint(protowire.AppendTag(nil, 1, protowire.VarintType), uint64(at))
-			return querytest.Answer{Wire: protowire.AppendBytes(protowire.AppendTag(nil, 1, protowire.BytesType), code),
-				Height: at}, nil
+			return querytest.Answer{
+				Wire:   protowire.AppendBytes(protowire.AppendTag(nil, 1, protowire.BytesType), code),
+				Height: at,
+			}, nil
 		case claimList:
 			var wire []byte
 			for i := range 50 {
@@ -180,8 +182,10 @@ func TestConditionalAndCompressed(t *testing.T) {
 	if plain.Header.Get("Etag") == packed.Header.Get("Etag") {
 		t.Error("two encodings share a strong tag")
 	}
-	for _, tag := range []string{plain.Header.Get("Etag"), packed.Header.Get("Etag"), "W/" + plain.Header.Get("Etag"),
-		`"x", ` + plain.Header.Get("Etag"), "*"} {
+	for _, tag := range []string{
+		plain.Header.Get("Etag"), packed.Header.Get("Etag"), "W/" + plain.Header.Get("Etag"),
+		`"x", ` + plain.Header.Get("Etag"), "*",
+	} {
 		if got := get(t, l.handler, "/ixo/claims/claims", "If-None-Match", tag); got.Status != http.StatusNotModified || got.Body != "" {
 			t.Errorf("If-None-Match %s: %d", tag, got.Status)
 		}

@@ -14,7 +14,8 @@ import (
 // special numbers, odd strings, empty and full lists, maps, and messages inside
 // Any of the given types.
 func RandomMessage(r *rand.Rand, md protoreflect.MessageDescriptor,
-	inAny []protoreflect.MessageDescriptor) *dynamicpb.Message {
+	inAny []protoreflect.MessageDescriptor,
+) *dynamicpb.Message {
 	g := generator{Rand: r, inAny: inAny, budget: 40}
 	m := dynamicpb.NewMessage(md)
 	g.fill(m.ProtoReflect(), 0)
@@ -148,8 +149,10 @@ func (g *generator) set(m protoreflect.Message, fd protoreflect.FieldDescriptor,
 
 var (
 	oddStrings = []string{"", "a", "did:ixo:entity:1", "\"\\/\b\f\n\r\t\x00\x1f\x7f", "<&>\u2028\u2029", "ж語🎈", strings.Repeat("long ", 40)}
-	oddFloats  = []float64{0, 1, -1, 0.1, 1e-7, 1e-10, 1e20, 1e21, 1e300, math.MaxFloat64, math.SmallestNonzeroFloat64,
-		math.Inf(1), math.Inf(-1), math.NaN(), 16777216, 3.4e38}
+	oddFloats  = []float64{
+		0, 1, -1, 0.1, 1e-7, 1e-10, 1e20, 1e21, 1e300, math.MaxFloat64, math.SmallestNonzeroFloat64,
+		math.Inf(1), math.Inf(-1), math.NaN(), 16777216, 3.4e38,
+	}
 	oddInts = []int64{0, 1, -1, 127, 128, 1 << 31, -1 << 31, 1 << 53, math.MaxInt64, math.MinInt64}
 )
 

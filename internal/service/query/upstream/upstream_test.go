@@ -124,8 +124,10 @@ func TestDescriptorFile(t *testing.T) {
 		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		_, err := upstream.New(t.Context(), upstream.Config{Name: "x", Targets: []upstream.Target{{Address: node.Addr}},
-			Descriptors: path})
+		_, err := upstream.New(t.Context(), upstream.Config{
+			Name: "x", Targets: []upstream.Target{{Address: node.Addr}},
+			Descriptors: path,
+		})
 		if err == nil {
 			t.Errorf("descriptors %q were accepted", content)
 		}

@@ -64,8 +64,10 @@ func TestOnlyWhoIsListedMayCall(t *testing.T) {
 		{"own", "203.0.113.1", "sha256=zz", "body", "signature"},
 	} {
 		shown := func(string) string { return tc.shown }
-		err := gate.Admit(tc.name, ussdgate.Caller{Addr: netip.MustParseAddr(tc.addr), Header: shown, Query: shown,
-			Signed: func() ([]byte, error) { return []byte(tc.body), nil }})
+		err := gate.Admit(tc.name, ussdgate.Caller{
+			Addr: netip.MustParseAddr(tc.addr), Header: shown, Query: shown,
+			Signed: func() ([]byte, error) { return []byte(tc.body), nil },
+		})
 		if (err == nil) != (tc.field == "") || err != nil && !strings.HasPrefix(err.Error(), tc.field+" ") {
 			t.Errorf("%+v: %v", tc, err)
 		}

@@ -107,7 +107,8 @@ func Outcomes() []string { return []string{OK, Refused, Promised, Failed} }
 // Settle says what a call came to, and which variables the answer fills. The error
 // says why an answer was of no use.
 func (h Hook) Settle(r Reply,
-	fits func(variable, value string) bool) (outcome string, set map[string]string, err error) {
+	fits func(variable, value string) bool,
+) (outcome string, set map[string]string, err error) {
 	switch {
 	case r.Refused():
 		set, _ = h.Read(r.Body, fits) // a refusal may say why, and need not

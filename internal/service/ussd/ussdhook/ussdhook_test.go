@@ -34,8 +34,10 @@ func TestAnswersAreReadWholeOrNotAtAll(t *testing.T) {
 
 func TestWhatAStatusMeans(t *testing.T) {
 	t.Parallel()
-	for status, want := range map[int][2]bool{0: {}, 200: {true}, 204: {true}, 302: {}, 400: {false, true},
-		404: {false, true}, 422: {false, true}, 408: {}, 410: {}, 429: {}, 500: {}, 503: {}} {
+	for status, want := range map[int][2]bool{
+		0: {}, 200: {true}, 204: {true}, 302: {}, 400: {false, true},
+		404: {false, true}, 422: {false, true}, 408: {}, 410: {}, 429: {}, 500: {}, 503: {},
+	} {
 		r := ussdhook.Reply{Status: status}
 		if r.Answered() != want[0] || r.Refused() != want[1] {
 			t.Errorf("%d: %t %t", status, r.Answered(), r.Refused())

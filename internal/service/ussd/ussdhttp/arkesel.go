@@ -43,6 +43,8 @@ func (a *api) arkesel(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (in ArkeselRequest) reply(answer ussd.Answer) ArkeselReply {
-	return ArkeselReply{SessionID: in.SessionID, UserID: in.UserID, MSISDN: in.MSISDN, Message: answer.Text,
-		ContinueSession: !answer.End}
+	return ArkeselReply{
+		SessionID: in.SessionID, UserID: in.UserID, MSISDN: in.MSISDN, Message: answer.Text,
+		ContinueSession: !answer.End,
+	}
 }

@@ -151,7 +151,8 @@ func sessionBody(id string) string {
 // load sends b.N units of work over n connections and reports rates, quantiles
 // and what the server's process spent.
 func load(b *testing.B, c *child, backends func() time.Duration, n int,
-	unit func(l *line, i int64) (requests int, err error)) {
+	unit func(l *line, i int64) (requests int, err error),
+) {
 	lines := make([]*line, n)
 	for i := range lines {
 		lines[i] = dialLine(b, c.addr)

@@ -91,8 +91,10 @@ func newGateway(t testing.TB, o options) *gateway {
 	g.svc = ussdtest.Service(t, ussdsql.New(g.db), append(o.change, func(c *ussd.Config) {
 		c.Logger, c.Dialects = log, ussddialect.Names(dialects)
 	})...)
-	server, err := httpserver.New(httpserver.Config{Logger: log, OperatorToken: operator, Proxies: o.proxies,
-		Metrics: o.metrics})
+	server, err := httpserver.New(httpserver.Config{
+		Logger: log, OperatorToken: operator, Proxies: o.proxies,
+		Metrics: o.metrics,
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -249,8 +251,10 @@ func TestTheHundredAndFirstRequestOfAMinuteIsRefused(t *testing.T) {
 
 func TestGatewaysAreExemptFromTheLimit(t *testing.T) {
 	t.Parallel()
-	g := newGateway(t, options{limit: 1, proxies: []netip.Prefix{netip.MustParsePrefix("192.0.2.0/24")},
-		exempt: []netip.Prefix{netip.MustParsePrefix("203.0.113.0/24")}})
+	g := newGateway(t, options{
+		limit: 1, proxies: []netip.Prefix{netip.MustParsePrefix("192.0.2.0/24")},
+		exempt: []netip.Prefix{netip.MustParsePrefix("203.0.113.0/24")},
+	})
 	body := `{"sessionId":"s1","serviceCode":"*1#","phoneNumber":"+260971230001","text":""}`
 	for range 5 {
 		if r := g.do(http.MethodPost, "/api/ussd", "application/json", body, "X-Forwarded-For", "203.0.113.9"); r.status != 200 {

@@ -69,7 +69,8 @@ func readData(d *ussddialect.Dialect, r *http.Request) (ussddialect.Call, error)
 }
 
 func writeData(w http.ResponseWriter, status int, d *ussddialect.Dialect, call ussddialect.Call,
-	answer ussd.Answer) error {
+	answer ussd.Answer,
+) error {
 	body := d.Answer(call, answer)
 	h := w.Header()
 	h.Set("Content-Type", d.Media()+"; charset=utf-8")

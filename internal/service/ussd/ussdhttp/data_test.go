@@ -64,8 +64,10 @@ func TestHollatags(t *testing.T) {
 	clock := ussdtest.NewClock()
 	g := newGateway(t, options{change: []func(*ussd.Config){clock.Set}})
 	send := func(operation, text string) string {
-		q := url.Values{"session_msisdn": {"2347000000000"}, "session_operation": {operation}, "session_msg": {text},
-			"session_id": {"5456"}, "session_from": {"*7006#"}, "session_type": {"1"}}
+		q := url.Values{
+			"session_msisdn": {"2347000000000"}, "session_operation": {operation}, "session_msg": {text},
+			"session_id": {"5456"}, "session_from": {"*7006#"}, "session_type": {"1"},
+		}
 		r := g.do(http.MethodGet, "/api/ussd/hollatags?"+q.Encode(), "", "")
 		if r.status != 200 {
 			t.Errorf("%+v", r)
@@ -119,8 +121,10 @@ func TestADialectOfOnesOwn(t *testing.T) {
 	t.Parallel()
 	g := newGateway(t, options{files: ownDialects(t), limit: 30})
 	send := func(said string) string {
-		body, err := json.Marshal(map[string]any{"id": 7, "user": map[string]string{"number": "+255700000001"},
-			"code": "*149#", "said": said, "trace": 12})
+		body, err := json.Marshal(map[string]any{
+			"id": 7, "user": map[string]string{"number": "+255700000001"},
+			"code": "*149#", "said": said, "trace": 12,
+		})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -133,8 +137,10 @@ func TestADialectOfOnesOwn(t *testing.T) {
 		t.Error(got)
 	}
 	const sorry = `{"go":false,"say":"Invalid input. Please try again.","trace":"%s"}`
-	for body, trace := range map[string]string{`{"trace":"x"}`: "x", "[]": "", "": "",
-		`{"a":"` + strings.Repeat("x", 20<<10) + `"}`: ""} {
+	for body, trace := range map[string]string{
+		`{"trace":"x"}`: "x", "[]": "", "": "",
+		`{"a":"` + strings.Repeat("x", 20<<10) + `"}`: "",
+	} {
 		if r := g.do(http.MethodPost, "/api/ussd/own", "application/json", body); r.status != 200 ||
 			r.body != strings.Replace(sorry, "%s", trace, 1) {
 			t.Errorf("%.40s: %+v", body, r)

@@ -94,8 +94,10 @@ func TestSignaturesCoverTheFields(t *testing.T) {
 		return hex.EncodeToString(h.Sum(nil))
 	}
 	const query = "s=1&p=254700000001&i="
-	for signature, status := range map[string]int{sign(query): http.StatusOK, sign(""): http.StatusForbidden,
-		sign("s=1&p=254700000002&i="): http.StatusForbidden} {
+	for signature, status := range map[string]int{
+		sign(query): http.StatusOK, sign(""): http.StatusForbidden,
+		sign("s=1&p=254700000002&i="): http.StatusForbidden,
+	} {
 		if r := g.do(http.MethodPost, "/api/ussd/ours?"+query, "", "", "X-Signature", signature); r.status != status {
 			t.Errorf("%d instead of %d: %s", r.status, status, r.body)
 		}

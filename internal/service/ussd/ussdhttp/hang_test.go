@@ -175,8 +175,10 @@ func TestANodeWithoutItsDatabaseAnswersGateways(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := server.Mount(ussdhttp.Away(ussdhttp.Deps{Limiter: ratelimit.NewLimiter(ratelimit.LimiterConfig{Name: "telephone",
-		PerMinute: 8})})); err != nil {
+	if err := server.Mount(ussdhttp.Away(ussdhttp.Deps{Limiter: ratelimit.NewLimiter(ratelimit.LimiterConfig{
+		Name:      "telephone",
+		PerMinute: 8,
+	})})); err != nil {
 		t.Fatal(err)
 	}
 	g := &gateway{t: t, server: server}

@@ -15,8 +15,10 @@ import (
 // The body says what the header says: who comes back earlier is refused again.
 func TestTheBodyAndTheHeaderNameTheSameWait(t *testing.T) {
 	t.Parallel()
-	for wait, want := range map[time.Duration]int{time.Millisecond: 1, 400 * time.Millisecond: 1, time.Second: 1,
-		1400 * time.Millisecond: 2, time.Minute: 60} {
+	for wait, want := range map[time.Duration]int{
+		time.Millisecond: 1, 400 * time.Millisecond: 1, time.Second: 1,
+		1400 * time.Millisecond: 2, time.Minute: 60,
+	} {
 		w := httptest.NewRecorder()
 		(&api{log: slog.New(slog.DiscardHandler)}).writeError(w,
 			httptest.NewRequest(http.MethodGet, "/api/ussd/sessions", nil), fault.New(fault.RateLimited, "Too many requests").WithRetryAfter(wait))

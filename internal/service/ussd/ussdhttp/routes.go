@@ -110,8 +110,10 @@ func (a *api) operatorRoutes() []httpserver.Route {
 			Method: http.MethodGet, Pattern: pathOperator + "/debug/{sessionId}", Summary: "One session", Params: id,
 			Replies: ok(DebugRecord{}), Handler: a.debug,
 		},
-		{Method: http.MethodGet, Pattern: pathOperator + "/sessions", Summary: "Active sessions", Replies: ok(ActiveList{}),
-			Handler: a.sessions},
+		{
+			Method: http.MethodGet, Pattern: pathOperator + "/sessions", Summary: "Active sessions", Replies: ok(ActiveList{}),
+			Handler: a.sessions,
+		},
 		{
 			Method: http.MethodGet, Pattern: pathOperator + "/live", Summary: "Sessions that were used last",
 			Params:  []httpserver.Param{{Name: "limit", In: "query", Schema: 0, Doc: "1 to 500; 50 when not given"}},
@@ -121,10 +123,14 @@ func (a *api) operatorRoutes() []httpserver.Route {
 			Method: http.MethodGet, Pattern: pathOperator + "/timeline/{sessionId}", Summary: "One session's history, masked", Params: id,
 			Replies: ok(ussd.View{}), Handler: a.timeline,
 		},
-		{Method: http.MethodGet, Pattern: pathOperator + "/funnel", Summary: "Screens shown and left", Params: days,
-			Replies: ok(Funnel{}), Handler: a.funnel},
-		{Method: http.MethodGet, Pattern: pathOperator + "/graph", Summary: "The menu as a graph, with counts", Params: days,
-			Replies: ok(ussdmenu.Graph{}), Handler: a.graph},
+		{
+			Method: http.MethodGet, Pattern: pathOperator + "/funnel", Summary: "Screens shown and left", Params: days,
+			Replies: ok(Funnel{}), Handler: a.funnel,
+		},
+		{
+			Method: http.MethodGet, Pattern: pathOperator + "/graph", Summary: "The menu as a graph, with counts", Params: days,
+			Replies: ok(ussdmenu.Graph{}), Handler: a.graph,
+		},
 		{
 			Method: http.MethodGet, Pattern: pathOperator + pathRefusals, Summary: "What gateways' requests were refused for", Params: days,
 			Doc:     "Counts by dialect, field and rule. What was sent is kept nowhere.",

@@ -86,8 +86,10 @@ func Surface(svc *ussd.Service, deps Deps) httpserver.Surface {
 // their limit: a console that looks on uses up no telephone's requests.
 func Operators(svc *ussd.Service, logger *slog.Logger) httpserver.Surface {
 	a := &api{svc: svc, log: logger}
-	return httpserver.Surface{Name: "ussd operator", Prefixes: []string{pathOperator}, Errors: a.writeError,
-		Routes: a.operatorRoutes()}
+	return httpserver.Surface{
+		Name: "ussd operator", Prefixes: []string{pathOperator}, Errors: a.writeError,
+		Routes: a.operatorRoutes(),
+	}
 }
 
 // Away returns the routes that gateways call, for a node that is still waiting

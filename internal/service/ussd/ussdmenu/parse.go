@@ -52,8 +52,10 @@ func Parse(name string, source []byte, actions map[string]ActionSpec, least Limi
 
 // ParseParts reads a menu and the shared parts that belong to it.
 func ParseParts(name string, parts []Part, actions map[string]ActionSpec, least Limit) (*Menu, error) {
-	c := &checker{file: name, src: &Source{}, actions: actions, limit: least.OrDefault(), lines: map[string]int{},
-		shared: map[string]bool{}}
+	c := &checker{
+		file: name, src: &Source{}, actions: actions, limit: least.OrDefault(), lines: map[string]int{},
+		shared: map[string]bool{},
+	}
 	for i, p := range parts {
 		src := &Source{}
 		if err := yamlfile.Unmarshal(p.Text, src, maxSource, yaml.Strict()); err != nil {

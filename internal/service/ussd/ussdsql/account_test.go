@@ -236,8 +236,10 @@ func TestALoginDoesNotOutliveItsPIN(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, open func(*testing.T) *sqldb.DB) {
 		db := sqldbtest.Migrate(t, open(t), ussdsql.Migrations())
 		old := ussdtest.Service(t, ussdsql.New(db), func(c *ussd.Config) { c.Keys = ussdtest.Keys(t, ussdtest.OldKey) })
-		for i, keys := range []*ussdpin.Keys{ussdtest.Keys(t, ussdtest.OldKey),
-			ussdtest.Keys(t, ussdtest.Key, ussdtest.OldKey)} {
+		for i, keys := range []*ussdpin.Keys{
+			ussdtest.Keys(t, ussdtest.OldKey),
+			ussdtest.Keys(t, ussdtest.Key, ussdtest.OldKey),
+		} {
 			number, session := "+25470000001"+string(rune('0'+i)), "s"+string(rune('0'+i))
 			p := ussdtest.NewPhone(old, number, session+"-owner")
 			register(t, p, pin)

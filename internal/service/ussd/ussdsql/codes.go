@@ -63,8 +63,10 @@ func resetPIN(ctx context.Context, tx sqldb.Querier, e ussd.ResetPIN, now time.T
 			return err
 		}
 	}
-	return addAct(ctx, tx, ussdpeople.Act{At: now, Actor: ussdpeople.ActorCaller, Act: ussdpeople.ActPINReset,
-		Account: account, Detail: "code of " + e.Proof.Issuer})
+	return addAct(ctx, tx, ussdpeople.Act{
+		At: now, Actor: ussdpeople.ActorCaller, Act: ussdpeople.ActPINReset,
+		Account: account, Detail: "code of " + e.Proof.Issuer,
+	})
 }
 
 // addAct notes who did what to an account, together with the deed.
@@ -89,8 +91,10 @@ func linkAccount(ctx context.Context, tx sqldb.Querier, e ussd.LinkAccount, now 
 		account, ussdpin.PurposeReset, ussd.IssuerOperator, did); err != nil {
 		return fmt.Errorf("forget codes: %w", err)
 	}
-	return addAct(ctx, tx, ussdpeople.Act{At: now, Actor: ussdpeople.ActorCaller, Act: ussdpeople.ActLink,
-		Account: account, Detail: did})
+	return addAct(ctx, tx, ussdpeople.Act{
+		At: now, Actor: ussdpeople.ActorCaller, Act: ussdpeople.ActLink,
+		Account: account, Detail: did,
+	})
 }
 
 // unlinkAccount ends an account's link, with the codes that it let its person make. To
@@ -107,6 +111,8 @@ func unlinkAccount(ctx context.Context, tx sqldb.Querier, e ussd.UnlinkAccount, 
 	if _, err := tx.ExecContext(ctx, `DELETE FROM ussd_codes WHERE account = $1 AND issuer = $2`, e.Account, did); err != nil {
 		return fmt.Errorf("forget codes: %w", err)
 	}
-	return addAct(ctx, tx, ussdpeople.Act{At: now, Actor: ussdpeople.ActorCaller, Act: ussdpeople.ActUnlink,
-		Account: e.Account, Detail: did})
+	return addAct(ctx, tx, ussdpeople.Act{
+		At: now, Actor: ussdpeople.ActorCaller, Act: ussdpeople.ActUnlink,
+		Account: e.Account, Detail: did,
+	})
 }

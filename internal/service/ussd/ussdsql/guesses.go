@@ -55,7 +55,8 @@ func (s *Store) beginCheck(ctx context.Context, tx sqldb.Querier, c ussd.Claim) 
 // record reads a counter after removing what has lapsed, and what an earlier
 // check of the session left: one that this node or another gave up.
 func (s *Store) record(ctx context.Context, tx sqldb.Querier, c ussdpin.Counter,
-	session string) (ussdpin.Record, error) {
+	session string,
+) (ussdpin.Record, error) {
 	r, err := s.failures(ctx, tx, c)
 	if err != nil {
 		return r, err

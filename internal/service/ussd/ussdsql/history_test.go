@@ -61,8 +61,10 @@ func TestLongSessions(t *testing.T) {
 	each(t, func(t *testing.T, node func(...func(*ussd.Config)) *ussd.Service) {
 		svc := node()
 		send := func(dialect, session, text string) (ussd.Answer, error) {
-			return svc.Handle(t.Context(), ussd.Request{Dialect: dialect, SessionID: session, ServiceCode: "*384*123#",
-				Phone: alice, Text: text})
+			return svc.Handle(t.Context(), ussd.Request{
+				Dialect: dialect, SessionID: session, ServiceCode: "*384*123#",
+				Phone: alice, Text: text,
+			})
 		}
 		text := "1"
 		for len(text) < ussd.MaxText {

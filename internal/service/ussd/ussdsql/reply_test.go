@@ -19,15 +19,19 @@ func TestAnswersOfPeople(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, open func(*testing.T) *sqldb.DB) {
 		st := ussdsql.New(sqldbtest.Migrate(t, open(t), ussdsql.Migrations()))
 		now := time.Now().Truncate(time.Millisecond)
-		q := ussdquestion.Question{ID: "people:1", Account: "C1", Language: "sw", Text: "Nani?", Answer: "Grace.",
-			State: ussdquestion.Answered, Created: now}
+		q := ussdquestion.Question{
+			ID: "people:1", Account: "C1", Language: "sw", Text: "Nani?", Answer: "Grace.",
+			State: ussdquestion.Answered, Created: now,
+		}
 		if err := st.LeaveAnswer(t.Context(), q); !errors.Is(err, ussd.ErrNoAccount) {
 			t.Errorf("for nobody: %v", err)
 		}
 		err := st.Commit(t.Context(), ussd.Change{
 			Session: ussdtest.NewSession("s1"), Now: now,
-			Effects: []ussd.Effect{ussd.CreateAccount{Account: ussd.Account{ID: "C1", Phone: "+1", PIN: []byte("sealed"),
-				Created: now}, Limit: 5}},
+			Effects: []ussd.Effect{ussd.CreateAccount{Account: ussd.Account{
+				ID: "C1", Phone: "+1", PIN: []byte("sealed"),
+				Created: now,
+			}, Limit: 5}},
 		})
 		if err != nil {
 			t.Fatal(err)

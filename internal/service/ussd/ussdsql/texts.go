@@ -49,7 +49,8 @@ func (s *Store) sendCode(ctx context.Context, tx sqldb.Querier, c ussd.Code, beg
 
 // tellAnswer says that a promised answer is there, to the telephone that asked.
 func (s *Store) tellAnswer(ctx context.Context, tx sqldb.Querier, id string, state ussdquestion.State,
-	now time.Time) error {
+	now time.Time,
+) error {
 	if s.texts == nil || state != ussdquestion.Answered && state != ussdquestion.Undecided {
 		return nil
 	}

@@ -30,7 +30,8 @@ type texts struct {
 }
 
 func (x *texts) CodeIn(_ context.Context, _ sqldb.Querier, id, phone, code, language string,
-	_ time.Time) (string, error) {
+	_ time.Time,
+) (string, error) {
 	if id == "" {
 		return "", errors.New("a code needs a name")
 	}

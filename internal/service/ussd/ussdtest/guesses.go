@@ -33,7 +33,8 @@ func (g *guesser) begin(at time.Time, lapses time.Duration, counters ...ussdpin.
 
 // again begins a check in a session.
 func (g *guesser) again(s *ussd.Session, at time.Time, lapses time.Duration,
-	counters ...ussdpin.Counter) (tried, error) {
+	counters ...ussdpin.Counter,
+) (tried, error) {
 	g.t.Helper()
 	g.n++
 	a, err := g.store.Claim(g.t.Context(), ussd.Claim{

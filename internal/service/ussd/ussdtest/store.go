@@ -191,8 +191,10 @@ func claimHolds(t *testing.T, s ussd.Store) {
 }
 
 func account(id, phone string) ussd.Account {
-	return ussd.Account{ID: id, Phone: phone, Name: "Ann", Email: "a@b.org", Language: "sw", PIN: []byte{0, 1, 255},
-		Created: noon, Updated: noon}
+	return ussd.Account{
+		ID: id, Phone: phone, Name: "Ann", Email: "a@b.org", Language: "sw", PIN: []byte{0, 1, 255},
+		Created: noon, Updated: noon,
+	}
 }
 
 func hopIsAtomic(t *testing.T, s ussd.Store) {
@@ -286,8 +288,10 @@ func endSessions(t *testing.T, s ussd.Store) {
 	n := NewSession("mine")
 	n.Account, n.Hop = "C1", 2
 	must(t, commit(t, s, n, &ussd.Prior{Rev: 7, Hop: 1}, ussd.EndSessions{Account: "C1", Except: "mine"}))
-	for id, want := range map[string]ussd.Status{"mine": ussd.Active, "other": ussd.Done, "foreign": ussd.Active,
-		"nobody": ussd.Active} {
+	for id, want := range map[string]ussd.Status{
+		"mine": ussd.Active, "other": ussd.Done, "foreign": ussd.Active,
+		"nobody": ussd.Active,
+	} {
 		got, err := s.Session(t.Context(), id)
 		if err != nil || got.Status != want {
 			t.Errorf("%s: %v %v", id, got.Status, err)

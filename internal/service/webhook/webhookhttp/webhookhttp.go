@@ -140,7 +140,8 @@ func Surface(d Deps) httpserver.Surface {
 	id := httpserver.Param{Name: "id", In: "path", Required: true, Doc: "The webhook's id."}
 	event := httpserver.Param{Name: "event", In: "path", Required: true, Doc: "The event's id, which is also its webhook-id."}
 	route := func(method, pattern, summary, doc string, body any, status int, reply any,
-		handler func(http.ResponseWriter, *http.Request, string) error, params ...httpserver.Param) httpserver.Route {
+		handler func(http.ResponseWriter, *http.Request, string) error, params ...httpserver.Param,
+	) httpserver.Route {
 		return httpserver.Route{
 			Method: method, Pattern: "/api/webhooks" + pattern, Auth: httpserver.Principal, Tags: []string{"Webhooks"},
 			Summary: summary, Doc: doc, Params: params,
@@ -284,8 +285,10 @@ func (a api) test(w http.ResponseWriter, r *http.Request, owner string) error {
 }
 
 func (a api) deliveries(w http.ResponseWriter, r *http.Request, owner string) error {
-	q := webhook.DeliveryQuery{State: webhook.State(r.URL.Query().Get("state")), Before: r.URL.Query().Get("before"),
-		Limit: listLimit}
+	q := webhook.DeliveryQuery{
+		State: webhook.State(r.URL.Query().Get("state")), Before: r.URL.Query().Get("before"),
+		Limit: listLimit,
+	}
 	switch q.State {
 	case "", webhook.Waiting, webhook.Delivered, webhook.Failed, webhook.Held:
 	default:

@@ -37,7 +37,8 @@ func scanDelivery(row scanner) (d webhook.Delivery, err error) {
 
 // Deliveries implements webhook.Store.
 func (s *Store) Deliveries(ctx context.Context, owner, id string,
-	q webhook.DeliveryQuery) (list []webhook.Delivery, err error) {
+	q webhook.DeliveryQuery,
+) (list []webhook.Delivery, err error) {
 	err = s.db.Snapshot(ctx, func(ctx context.Context, tx sqldb.Querier) error {
 		if _, err := endpointIn(ctx, tx, owner, id); err != nil {
 			return err
@@ -105,7 +106,8 @@ func (s *Store) again(ctx context.Context, tx sqldb.Querier, owner, id, event st
 
 // ReplaySince implements webhook.Store.
 func (s *Store) ReplaySince(ctx context.Context, owner, id string, r webhook.ReplayQuery,
-	limit int) (page []webhook.Delivery, err error) {
+	limit int,
+) (page []webhook.Delivery, err error) {
 	defer s.poke()
 	err = s.db.Write(ctx, func(ctx context.Context, tx sqldb.Querier) error {
 		at := int64(0)
@@ -142,7 +144,8 @@ const (
 
 // Work implements webhook.Store.
 func (s *Store) Work(ctx context.Context, now func() time.Time,
-	do func(ctx context.Context, d webhook.Due) (webhook.Result, error)) error {
+	do func(ctx context.Context, d webhook.Due) (webhook.Result, error),
+) error {
 	return s.queue.Work(ctx, queue.Crew{Parallel: parallel, PerLane: perOwner, Every: look, Wake: s.wake},
 		func(ctx context.Context, it queue.Item) (queue.Outcome, error) {
 			endpoint, event, _ := strings.Cut(it.ID, "/")
@@ -186,7 +189,8 @@ func (s *Store) due(ctx context.Context, endpoint, event string, now time.Time) 
 
 // Callee implements webhook.Store.
 func (s *Store) Callee(ctx context.Context, id string,
-	now time.Time) (e webhook.Endpoint, secrets [][]byte, err error) {
+	now time.Time,
+) (e webhook.Endpoint, secrets [][]byte, err error) {
 	err = s.db.Snapshot(ctx, func(ctx context.Context, tx sqldb.Querier) error {
 		e, secrets, err = callee(ctx, tx, id, now)
 		return err
@@ -207,7 +211,8 @@ func callee(ctx context.Context, tx sqldb.Querier, id string, now time.Time) (we
 
 // settle writes down what an attempt came to.
 func (s *Store) settle(ctx context.Context, tx sqldb.Querier, d webhook.Due, r webhook.Result, again bool,
-	pause time.Duration) error {
+	pause time.Duration,
+) error {
 	if r.Gone {
 		return nil
 	}

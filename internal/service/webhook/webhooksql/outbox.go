@@ -113,8 +113,10 @@ func msOrZero(t time.Time) int64 {
 // who answered is noted, and who did not is sent the same again when again says so.
 func (s *Store) KeepCall(ctx context.Context, tx sqldb.Querier, c webhook.Called, again bool) error {
 	r := c.Result
-	d := webhook.Delivery{State: webhook.Failed, Attempts: 1, Tried: r.At, Status: r.Status, Took: r.Took, Error: r.Error,
-		Answer: r.Answer}
+	d := webhook.Delivery{
+		State: webhook.Failed, Attempts: 1, Tried: r.At, Status: r.Status, Took: r.Took, Error: r.Error,
+		Answer: r.Answer,
+	}
 	switch {
 	case r.Delivered:
 		d.State = webhook.Delivered
@@ -139,7 +141,8 @@ func (s *Store) KeepCall(ctx context.Context, tx sqldb.Querier, c webhook.Called
 
 // enqueue promises a delivery. Lanes are owners, by a hash of bounded length.
 func (s *Store) enqueue(ctx context.Context, tx sqldb.Querier, owner, endpoint, event string,
-	pause time.Duration) error {
+	pause time.Duration,
+) error {
 	sum := sha256.Sum256([]byte(owner))
 	_, err := s.queue.Add(ctx, tx,
 		queue.Item{ID: endpoint + "/" + event, Lane: base64.RawURLEncoding.EncodeToString(sum[:])}, pause)

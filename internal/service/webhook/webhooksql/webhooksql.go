@@ -212,7 +212,8 @@ func (s *Store) Delete(ctx context.Context, owner, id string) error {
 
 // AddSecret implements webhook.Store.
 func (s *Store) AddSecret(ctx context.Context, owner, id string, secret []byte, at, othersUntil time.Time,
-	limit int) error {
+	limit int,
+) error {
 	return s.db.Write(ctx, func(ctx context.Context, tx sqldb.Querier) error {
 		if _, err := endpointIn(ctx, tx, owner, id); err != nil {
 			return err

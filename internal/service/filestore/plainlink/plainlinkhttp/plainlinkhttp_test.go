@@ -165,8 +165,10 @@ func TestBadLinks(t *testing.T) {
 	s := newSite(t, filestoretest.Embedded(t))
 	alice := identitytest.Alice.DID
 	s.w.MustPut(t, alice, "/f", "text")
-	for _, bad := range []string{"x", strings.Repeat("a", 32), strings.Repeat("A", 32), strings.Repeat("a", 33),
-		strings.Repeat("1", 32)} {
+	for _, bad := range []string{
+		"x", strings.Repeat("a", 32), strings.Repeat("A", 32), strings.Repeat("a", 33),
+		strings.Repeat("1", 32),
+	} {
 		s.do(404, "GET", "/s/"+bad, "*/*", "")
 		s.do(404, "GET", "/s/"+bad+"/f", browser, "")
 	}

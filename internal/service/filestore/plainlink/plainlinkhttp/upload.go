@@ -79,13 +79,16 @@ func (a *api) takeBody(w http.ResponseWriter, r *http.Request) error {
 
 // take stores one file.
 func (a *api) take(r *http.Request, link plainlink.Link, name string, h textproto.MIMEHeader, body io.Reader,
-	size int64) (Arrived, error) {
+	size int64,
+) (Arrived, error) {
 	body, err := contenthttp.Digested(h, body)
 	if err != nil {
 		return Arrived{}, err
 	}
-	f, err := a.links.Take(r.Context(), link, plainlink.Upload{Name: name, MimeType: h.Get("Content-Type"), Size: size,
-		Body: body})
+	f, err := a.links.Take(r.Context(), link, plainlink.Upload{
+		Name: name, MimeType: h.Get("Content-Type"), Size: size,
+		Body: body,
+	})
 	if err != nil {
 		return Arrived{}, err
 	}
@@ -162,7 +165,8 @@ func nextFile(form *contenthttp.Form) (*multipart.Part, error) {
 
 // tellOfForm answers a form: with a page for people, else with what arrived.
 func (a *api) tellOfForm(w http.ResponseWriter, r *http.Request, link plainlink.Link, all []Arrived,
-	failed error) error {
+	failed error,
+) error {
 	if !forPeople(r) {
 		if failed == nil {
 			return httpserver.WriteJSON(w, http.StatusCreated, Arrivals{all})

@@ -63,12 +63,14 @@ func (a *Apart) Read(ctx context.Context, src document.Source) (*document.Docume
 
 // ReadWithin reads a document within other limits.
 func (a *Apart) ReadWithin(ctx context.Context, src document.Source,
-	within document.Limits) (*document.Document, error) {
+	within document.Limits,
+) (*document.Document, error) {
 	return read(ctx, a.queued, apart.Job{}, src, within)
 }
 
 func read(ctx context.Context, runner *apart.Runner, j apart.Job, src document.Source,
-	within document.Limits) (*document.Document, error) {
+	within document.Limits,
+) (*document.Document, error) {
 	if len(src.Data) > MaxDocument {
 		return nil, errTooLarge
 	}

@@ -120,8 +120,10 @@ func FuzzBook(f *testing.F) {
 
 // FuzzArchive breaks the archives themselves.
 func FuzzArchive(f *testing.F) {
-	for _, data := range [][]byte{documenttest.Word(wordBody), documenttest.OpenText(openBody), documenttest.Book("x"),
-		documenttest.Excel([]string{"x"}, documenttest.Sheet{Name: "S"})} {
+	for _, data := range [][]byte{
+		documenttest.Word(wordBody), documenttest.OpenText(openBody), documenttest.Book("x"),
+		documenttest.Excel([]string{"x"}, documenttest.Sheet{Name: "S"}),
+	} {
 		f.Add(data)
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {

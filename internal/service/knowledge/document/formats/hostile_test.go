@@ -46,11 +46,15 @@ func TestHostileDocumentsCostTheirBudget(t *testing.T) {
 	}{
 		{"zip bomb beside the text", "a.docx", documenttest.Word(paragraph("Fine."), documenttest.Part{Name: "word/media/x", Text: zeros}), ""},
 		{"zip bomb as the text", "a.docx", documenttest.Word(strings.Repeat(paragraph("x"), 20_000)), "the document unpacks to more than may be read"},
-		{"zip bomb as the styles", "a.docx",
+		{
+			"zip bomb as the styles", "a.docx",
 			documenttest.Zip(documenttest.Part{Name: "[Content_Types].xml"},
-				documenttest.Part{Name: "word/styles.xml", Text: zeros}, documenttest.Part{Name: "word/document.xml", Text: paragraph("x")}), ""},
-		{"deep elements", "a.docx",
-			documenttest.Word(paragraph("Fine.") + strings.Repeat("<w:x>", 100) + strings.Repeat("</w:x>", 100)), "the document's elements stand too deep inside each other: what could be read before is here"},
+				documenttest.Part{Name: "word/styles.xml", Text: zeros}, documenttest.Part{Name: "word/document.xml", Text: paragraph("x")}), "",
+		},
+		{
+			"deep elements", "a.docx",
+			documenttest.Word(paragraph("Fine.") + strings.Repeat("<w:x>", 100) + strings.Repeat("</w:x>", 100)), "the document's elements stand too deep inside each other: what could be read before is here",
+		},
 		{"deep tables", "a.docx", documenttest.Word(paragraph("Fine.") + strings.Repeat("<w:tbl><w:tr><w:tc>", 100)), "the document's elements stand too deep inside each other: what could be read before is here"},
 		{"entities", "a.docx", documenttest.Zip(documenttest.Part{Name: "[Content_Types].xml"}, documenttest.Part{
 			Name: "word/document.xml", Text: `<!DOCTYPE x [<!ENTITY a "aaaa"><!ENTITY b "&a;&a;&a;">]><w:document>` + paragraph("Fine.") + paragraph("&b;") + `</w:document>`,
@@ -59,22 +63,32 @@ func TestHostileDocumentsCostTheirBudget(t *testing.T) {
 		{"too much text", "a.docx", documenttest.Word(paragraph(strings.Repeat("word ", 1000))), "the document has more than 2000 bytes of text: the rest was left out"},
 		{"too many paragraphs", "a.docx", documenttest.Word(strings.Repeat(paragraph("x"), 100)), "the document has more than 40 paragraphs: the first 40 were read"},
 		{"many pages", "a.docx", documenttest.Word(strings.Repeat("<w:p><w:r><w:lastRenderedPageBreak/><w:t>x</w:t></w:r></w:p>", 30)), "the document has more than 3 pages: the first 3 were read"},
-		{"no XML", "a.docx",
-			documenttest.Zip(documenttest.Part{Name: "[Content_Types].xml"}, documenttest.Part{Name: "word/document.xml", Text: "<w:document <<"}), "the document is damaged"},
+		{
+			"no XML", "a.docx",
+			documenttest.Zip(documenttest.Part{Name: "[Content_Types].xml"}, documenttest.Part{Name: "word/document.xml", Text: "<w:document <<"}), "the document is damaged",
+		},
 		{"no parts", "a.docx", documenttest.Zip(documenttest.Part{Name: "a"}), "the document lacks a part that it must have"},
 		{"no archive", "a.docx", []byte("PK\x03\x04 and no more"), "the document is damaged"},
 		{"locked", "a.docx", []byte("\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1 EncryptedPackage"), "the document is locked with a password"},
 
-		{"rows", "a.xlsx",
-			documenttest.Excel([]string{"x"}, documenttest.Sheet{Name: "Prices", Rows: strings.Repeat(row, 1000)}), `the sheet "Prices" has more than 10 rows: the first 10 were read`},
-		{"shared text", "a.xlsx",
+		{
+			"rows", "a.xlsx",
+			documenttest.Excel([]string{"x"}, documenttest.Sheet{Name: "Prices", Rows: strings.Repeat(row, 1000)}), `the sheet "Prices" has more than 10 rows: the first 10 were read`,
+		},
+		{
+			"shared text", "a.xlsx",
 			documenttest.Excel([]string{strings.Repeat("x ", 900)}, documenttest.Sheet{Name: "P", Rows: strings.Repeat(row, 8)}),
-			"the document has more than 2000 bytes of text: the rest was left out"},
-		{"many shared texts", "a.xlsx",
-			documenttest.Excel(slices.Repeat([]string{"some text"}, 5000), documenttest.Sheet{Name: "P", Rows: row}), "the texts that the sheets share could not all be read: the document unpacks to more than may be read"},
+			"the document has more than 2000 bytes of text: the rest was left out",
+		},
+		{
+			"many shared texts", "a.xlsx",
+			documenttest.Excel(slices.Repeat([]string{"some text"}, 5000), documenttest.Sheet{Name: "P", Rows: row}), "the texts that the sheets share could not all be read: the document unpacks to more than may be read",
+		},
 		{"far cells", "a.xlsx", documenttest.Excel([]string{"x"}, documenttest.Sheet{Name: "P", Rows: `<row r="1048576"><c r="A1048576" t="s"><v>0</v></c><c r="XFDZZZZZZZZ1"><v>7</v></c><c r="B1"><v>2</v></c></row>`}), ""},
-		{"sheets", "a.xlsx",
-			documenttest.Excel([]string{"x"}, slices.Repeat([]documenttest.Sheet{{Name: "P", Rows: row}}, 600)...), "the document has more than 500 sheets: the first 500 were read"},
+		{
+			"sheets", "a.xlsx",
+			documenttest.Excel([]string{"x"}, slices.Repeat([]documenttest.Sheet{{Name: "P", Rows: row}}, 600)...), "the document has more than 500 sheets: the first 500 were read",
+		},
 		{"repeated rows", "a.ods", documenttest.OpenSheet(`<table:table table:name="S"><table:table-row table:number-rows-repeated="1000000000"><table:table-cell table:number-columns-repeated="1000000000"><text:p>x</text:p></table:table-cell></table:table-row></table:table>`), `the sheet "S" has more than 10 rows: the first 10 were read`},
 		{"repeated cells", "a.odt", documenttest.OpenText(`<table:table><table:table-row><table:table-cell table:number-columns-repeated="1000000000"><text:p>x</text:p></table:table-cell></table:table-row></table:table>`), "a table has more than 5 columns: the first 5 were read"},
 		{"deep lists", "a.odt", documenttest.OpenText(`<text:p>Fine.</text:p>` + strings.Repeat(`<text:list><text:list-item>`, 100)), "the document's elements stand too deep inside each other: what could be read before is here"},

@@ -168,8 +168,10 @@ func TestScriptsWithoutSpacesAreCutToo(t *testing.T) {
 // Nothing is lost, doubled or reordered, whatever the document.
 func TestPassagesCoverTheText(t *testing.T) {
 	t.Parallel()
-	words := rapid.SampledFrom([]string{"a", "Dr.", "end.", "What?", "maji", "है।", "診療所。", "\u00e9",
-		strings.Repeat("long", 60)})
+	words := rapid.SampledFrom([]string{
+		"a", "Dr.", "end.", "What?", "maji", "है।", "診療所。", "\u00e9",
+		strings.Repeat("long", 60),
+	})
 	line := rapid.Custom(func(t *rapid.T) string {
 		return strings.Join(rapid.SliceOfN(words, 0, 60).Draw(t, "words"), " ")
 	})

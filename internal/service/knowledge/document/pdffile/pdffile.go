@@ -42,8 +42,10 @@ func (File) Parse(src document.Source, to *document.Builder) error {
 	if err != nil {
 		return err
 	}
-	d := reader{to: to, left: to.Limits().Unpacked, budget: maxOperators, fonts: map[string]*font{},
-		tables: map[string]map[string]*font{}}
+	d := reader{
+		to: to, left: to.Limits().Unpacked, budget: maxOperators, fonts: map[string]*font{},
+		tables: map[string]map[string]*font{},
+	}
 	root := r.Trailer().Key("Root")
 	try(func() {
 		to.Title(plausibleTitle(r.Trailer().Key("Info").Key("Title").Text()))

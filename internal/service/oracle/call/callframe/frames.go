@@ -44,7 +44,8 @@ func PageKeys(callID string, mine *ecdh.PrivateKey, oracle *ecdh.PublicKey) (*Ke
 }
 
 func deriveKeys(callID string, mine *ecdh.PrivateKey, theirs *ecdh.PublicKey, page, oracle []byte, we,
-	they string) (*Keys, error) {
+	they string,
+) (*Keys, error) {
 	shared, err := mine.ECDH(theirs) // refuses points of low order
 	if err != nil {
 		return nil, errAgreementKey

@@ -72,8 +72,11 @@ func Surface(d Deps) httpserver.Surface {
 			Method: "PATCH", Pattern: "/calls/{callId}", Summary: "Move a call on", Tags: tags, Params: []httpserver.Param{id},
 			Body: PatchBody{}, MaxBody: maxBody, Handler: a.patch,
 			Doc: "From pending to active to ended, and not back. Repeating the last step changes nothing.",
-			Replies: []httpserver.Reply{{Status: 200, Body: Body{}}, bad, unknown,
-				{Status: 409, Body: ErrorBody{}, Doc: "The call is further already."}},
+			Replies: []httpserver.Reply{
+				{Status: 200, Body: Body{}},
+				bad, unknown,
+				{Status: 409, Body: ErrorBody{}, Doc: "The call is further already."},
+			},
 		},
 	}
 	for i := range routes {

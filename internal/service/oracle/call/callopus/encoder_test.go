@@ -19,8 +19,12 @@ const lateness = 312
 // hiss now and then, and a pause after each sentence.
 func speech(length time.Duration) []int16 {
 	const rate = callsound.SpokenRate
-	vowels := [][4]float64{{700, 1200, 2600, 3500}, {300, 2300, 3000, 3700}, {500, 900, 2500, 3400},
-		{400, 1700, 2500, 3600}}
+	vowels := [][4]float64{
+		{700, 1200, 2600, 3500},
+		{300, 2300, 3000, 3700},
+		{500, 900, 2500, 3400},
+		{400, 1700, 2500, 3600},
+	}
 	rnd := rand.New(rand.NewPCG(1, 2))
 	out := make([]int16, int(length.Seconds()*rate))
 	var was [4][2]float64

@@ -100,8 +100,10 @@ func loudness(pcm []int16) float64 {
 
 func TestPlayersHearARecordingAndKnowItsLength(t *testing.T) {
 	t.Parallel()
-	for _, length := range []time.Duration{time.Millisecond, 20 * time.Millisecond, 990 * time.Millisecond, time.Second,
-		4321 * time.Millisecond} {
+	for _, length := range []time.Duration{
+		time.Millisecond, 20 * time.Millisecond, 990 * time.Millisecond, time.Second,
+		4321 * time.Millisecond,
+	} {
 		o, err := NewOgg()
 		if err != nil {
 			t.Fatal(err)

@@ -108,10 +108,13 @@ type codec struct {
 // understood are the codecs we speak and understand, the page's first choice first.
 func understood() []codec {
 	one := func(mime string, clock uint32, channels uint16, fmtp string, pt webrtc.PayloadType, kind webrtc.RTPCodecType,
-		feedback ...webrtc.RTCPFeedback) codec {
+		feedback ...webrtc.RTCPFeedback,
+	) codec {
 		return codec{webrtc.RTPCodecParameters{
-			RTPCodecCapability: webrtc.RTPCodecCapability{MimeType: mime, ClockRate: clock, Channels: channels,
-				SDPFmtpLine: fmtp, RTCPFeedback: feedback},
+			RTPCodecCapability: webrtc.RTPCodecCapability{
+				MimeType: mime, ClockRate: clock, Channels: channels,
+				SDPFmtpLine: fmtp, RTCPFeedback: feedback,
+			},
 			PayloadType: pt,
 		}, kind}
 	}

@@ -205,8 +205,10 @@ func (p *peer) AddCandidate(c call.Candidate) error {
 	if c.Candidate == "" || strings.Contains(c.Candidate, ".local ") {
 		return nil // the end of candidates, or a name that only the page's own network knows
 	}
-	given := webrtc.ICECandidateInit{Candidate: c.Candidate, SDPMid: c.SDPMid, SDPMLineIndex: c.SDPMLineIndex,
-		UsernameFragment: c.UsernameFragment}
+	given := webrtc.ICECandidateInit{
+		Candidate: c.Candidate, SDPMid: c.SDPMid, SDPMLineIndex: c.SDPMLineIndex,
+		UsernameFragment: c.UsernameFragment,
+	}
 	p.mu.Lock()
 	if p.taken++; p.taken > maxCandidates {
 		p.mu.Unlock()
@@ -244,8 +246,10 @@ func (p *peer) candidate(c *webrtc.ICECandidate) {
 		return
 	}
 	init := c.ToJSON()
-	p.spec.Listener.Candidate(&call.Candidate{Candidate: init.Candidate, SDPMid: init.SDPMid,
-		SDPMLineIndex: init.SDPMLineIndex, UsernameFragment: init.UsernameFragment})
+	p.spec.Listener.Candidate(&call.Candidate{
+		Candidate: init.Candidate, SDPMid: init.SDPMid,
+		SDPMLineIndex: init.SDPMLineIndex, UsernameFragment: init.UsernameFragment,
+	})
 }
 
 // stateChanged tells the call how the way to the page is.

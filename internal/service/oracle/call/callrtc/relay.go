@@ -139,8 +139,10 @@ func NewRelay(ctx context.Context, cfg RelayConfig) (_ *Relay, err error) {
 		quota:   newQuota(cfg.PerUser),
 	}
 	r.only(func(netip.AddrPort) bool { return false })
-	ways := &generator{relay: r, inner: &turn.RelayAddressGeneratorStatic{RelayAddress: net.IP(public.AsSlice()),
-		Address: wildcard(public)}}
+	ways := &generator{relay: r, inner: &turn.RelayAddressGeneratorStatic{
+		RelayAddress: net.IP(public.AsSlice()),
+		Address:      wildcard(public),
+	}}
 	log := quiet{cfg.Log}
 	r.server, err = turn.NewServer(turn.ServerConfig{
 		Realm: realm, LoggerFactory: log, AuthHandler: turn.LongTermTURNRESTAuthHandler(cfg.Secret, log.NewLogger("turn")),

@@ -32,8 +32,10 @@ func dial(t *testing.T, r *Relay, name, password string) *turn.Client {
 		t.Fatal(err)
 	}
 	at := strings.TrimSuffix(strings.TrimPrefix(r.URLs()[0], "turn:"), "?transport=udp")
-	c, err := turn.NewClient(&turn.ClientConfig{STUNServerAddr: at, TURNServerAddr: at, Username: name, Password: password,
-		Realm: realm, Conn: conn, RTO: 100 * time.Millisecond})
+	c, err := turn.NewClient(&turn.ClientConfig{
+		STUNServerAddr: at, TURNServerAddr: at, Username: name, Password: password,
+		Realm: realm, Conn: conn, RTO: 100 * time.Millisecond,
+	})
 	if err != nil {
 		t.Fatal(err)
 	}

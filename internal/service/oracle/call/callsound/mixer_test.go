@@ -121,8 +121,10 @@ func TestAnOpenWAVEFileSaysWhatItIs(t *testing.T) {
 	if len(h) != 46 || string(h[:4]) != "RIFF" || string(h[8:16]) != "WAVEfmt " || string(h[38:42]) != "data" {
 		t.Fatalf("% x", h)
 	}
-	got := []uint32{le.Uint32(h[16:]), uint32(le.Uint16(h[20:])), uint32(le.Uint16(h[22:])), le.Uint32(h[24:]),
-		le.Uint32(h[28:]), uint32(le.Uint16(h[32:])), uint32(le.Uint16(h[34:])), le.Uint32(h[42:])}
+	got := []uint32{
+		le.Uint32(h[16:]), uint32(le.Uint16(h[20:])), uint32(le.Uint16(h[22:])), le.Uint32(h[24:]),
+		le.Uint32(h[28:]), uint32(le.Uint16(h[32:])), uint32(le.Uint16(h[34:])), le.Uint32(h[42:]),
+	}
 	if want := []uint32{18, 7, 2, 16000, 32000, 2, 8, 0xffffffff}; !slices.Equal(got, want) {
 		t.Errorf("%v, want %v", got, want)
 	}

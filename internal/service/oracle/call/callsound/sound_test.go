@@ -144,14 +144,19 @@ func TestTheDetectorFindsUtterances(t *testing.T) {
 		"a sentence":               {0.001, []part{{0, s}, {0.1, 2 * s}, {0, s}}, []time.Duration{2 * s}},
 		"quietly, in a quiet room": {0.0002, []part{{0, s}, {0.01, s}, {0, s}}, []time.Duration{s}},
 		"in a loud room":           {0.02, []part{{0, 10 * s}, {0.3, 2 * s}, {0, 2 * s}}, []time.Duration{2 * s}},
-		"words with short gaps": {0.001, []part{{0, s}, {0.1, 400 * ms}, {0, 300 * ms}, {0.1, 400 * ms}, {0, s}},
-			[]time.Duration{1100 * ms}},
+		"words with short gaps": {
+			0.001,
+			[]part{{0, s}, {0.1, 400 * ms}, {0, 300 * ms}, {0.1, 400 * ms}, {0, s}},
+			[]time.Duration{1100 * ms},
+		},
 		"two sentences":             {0.001, []part{{0, s}, {0.1, s}, {0, s}, {0.1, s}, {0, s}}, []time.Duration{s, s}},
 		"a click":                   {0.001, []part{{0, s}, {0.5, 40 * ms}, {0, 2 * s}}, nil},
 		"a cough":                   {0.001, []part{{0, s}, {0.5, 100 * ms}, {0, 2 * s}}, nil},
 		"a fan that is switched on": {0.0005, []part{{0, s}, {0.05, 20 * s}}, []time.Duration{3 * s}},
-		"without an end": {0.001, slices.Repeat([]part{{0.1, 900 * ms}, {0, 100 * ms}}, 70),
-			[]time.Duration{30 * s, 30 * s}},
+		"without an end": {
+			0.001, slices.Repeat([]part{{0.1, 900 * ms}, {0, 100 * ms}}, 70),
+			[]time.Duration{30 * s, 30 * s},
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -74,8 +74,10 @@ func New(cfg Config) (*Service, error) {
 	cfg.Idle = cmp.Or(cfg.Idle, 10*time.Second)
 	cfg.Pause = cmp.Or(cfg.Pause, 300*time.Millisecond)
 	if cfg.Transport == nil {
-		cfg.Transport = &http.Transport{Proxy: http.ProxyFromEnvironment, MaxIdleConnsPerHost: 16,
-			IdleConnTimeout: time.Minute, ForceAttemptHTTP2: true}
+		cfg.Transport = &http.Transport{
+			Proxy: http.ProxyFromEnvironment, MaxIdleConnsPerHost: 16,
+			IdleConnTimeout: time.Minute, ForceAttemptHTTP2: true,
+		}
 	}
 	return &Service{cfg: cfg, http: &http.Client{
 		Transport: cfg.Transport,
@@ -145,7 +147,8 @@ func (s *Service) form(speech call.Speech) (body []byte, media string, err error
 
 // transcribe asks once. pause is negative when asking again would not help.
 func (s *Service) transcribe(ctx context.Context, body []byte,
-	media string) (text string, pause time.Duration, err error) {
+	media string,
+) (text string, pause time.Duration, err error) {
 	resp, err := s.post(ctx, "/audio/transcriptions", media, body)
 	if err != nil {
 		if ctx.Err() != nil {
@@ -255,8 +258,10 @@ func (s *Service) post(ctx context.Context, path, media string, body []byte) (*r
 		return fail(err)
 	}
 	watch.Reset(s.cfg.Idle)
-	return &response{status: resp.StatusCode, header: resp.Header, body: resp.Body, cancel: cancel, watch: watch,
-		idle: s.cfg.Idle, ctx: ctx}, nil
+	return &response{
+		status: resp.StatusCode, header: resp.Header, body: resp.Body, cancel: cancel, watch: watch,
+		idle: s.cfg.Idle, ctx: ctx,
+	}, nil
 }
 
 // Read reads, and starts the watch again.

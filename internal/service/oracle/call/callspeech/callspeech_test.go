@@ -31,8 +31,10 @@ type answers struct {
 
 // RoundTrip implements http.RoundTripper.
 func (a answers) RoundTrip(*http.Request) (*http.Response, error) {
-	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {a.media}},
-		Body: io.NopCloser(bytes.NewReader(a.body))}, nil
+	return &http.Response{
+		StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {a.media}},
+		Body: io.NopCloser(bytes.NewReader(a.body)),
+	}, nil
 }
 
 func speaking(t testing.TB, a answers) *callspeech.Service {

@@ -26,8 +26,10 @@ var _ call.Archive = (*Archive)(nil)
 
 // NewArchive makes an empty one.
 func NewArchive() *Archive {
-	return &Archive{open: map[string]*bytes.Buffer{}, places: map[string]call.Place{}, files: map[string][]byte{},
-		news: make(chan struct{})}
+	return &Archive{
+		open: map[string]*bytes.Buffer{}, places: map[string]call.Place{}, files: map[string][]byte{},
+		news: make(chan struct{}),
+	}
 }
 
 // Fail makes every step fail from now on; nil ends that.

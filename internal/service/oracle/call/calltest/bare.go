@@ -31,8 +31,10 @@ func Bare(t testing.TB, kind call.Type) *Page {
 		p.work.Wait()
 	})
 	tracks := map[webrtc.RTPCodecType]*webrtc.TrackLocalStaticRTP{}
-	for codec, mime := range map[webrtc.RTPCodecType]string{webrtc.RTPCodecTypeAudio: webrtc.MimeTypeOpus,
-		webrtc.RTPCodecTypeVideo: webrtc.MimeTypeVP8} {
+	for codec, mime := range map[webrtc.RTPCodecType]string{
+		webrtc.RTPCodecTypeAudio: webrtc.MimeTypeOpus,
+		webrtc.RTPCodecTypeVideo: webrtc.MimeTypeVP8,
+	} {
 		track, err := webrtc.NewTrackLocalStaticRTP(webrtc.RTPCodecCapability{MimeType: mime}, codec.String(), "echo")
 		must(t, err)
 		tracks[codec] = track

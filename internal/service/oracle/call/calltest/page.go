@@ -205,8 +205,10 @@ func (p *Page) NewPeer(change ...func(*webrtc.Configuration)) {
 	_, err = pc.AddTrack(p.mic)
 	must(p.t, err)
 	if p.Call.CallType == call.Video {
-		p.camera, err = webrtc.NewTrackLocalStaticRTP(webrtc.RTPCodecCapability{MimeType: webrtc.MimeTypeVP8,
-			ClockRate: 90000}, "camera", "page")
+		p.camera, err = webrtc.NewTrackLocalStaticRTP(webrtc.RTPCodecCapability{
+			MimeType:  webrtc.MimeTypeVP8,
+			ClockRate: 90000,
+		}, "camera", "page")
 		must(p.t, err)
 		_, err = pc.AddTrack(p.camera)
 		must(p.t, err)
@@ -460,8 +462,10 @@ func (p *Page) Opus(payload []byte) {
 	p.said.SequenceNumber++
 	p.said.Timestamp += 960
 	must(p.t,
-		p.mic.WriteRTP(&rtp.Packet{Header: rtp.Header{Version: 2, SequenceNumber: p.said.SequenceNumber,
-			Timestamp: p.said.Timestamp}, Payload: payload}))
+		p.mic.WriteRTP(&rtp.Packet{Header: rtp.Header{
+			Version: 2, SequenceNumber: p.said.SequenceNumber,
+			Timestamp: p.said.Timestamp,
+		}, Payload: payload}))
 }
 
 //go:embed testdata/opus.txt

@@ -129,7 +129,8 @@ func (a *api) begin(w http.ResponseWriter, r *http.Request) (*face.Answer, *stre
 // find is the run that the request is about: the one that it goes on with, the one that it asks
 // for again, or else a new one.
 func (a *api) find(ctx context.Context, who identity.Principal, body RunAgentInput,
-	in input) (answer *face.Answer, noted bool, err error) {
+	in input,
+) (answer *face.Answer, noted bool, err error) {
 	f := a.deps.Faces
 	if len(in.decided) > 0 {
 		answer, err = f.Resume(ctx, who, body.ThreadID, in.decided)

@@ -74,8 +74,10 @@ type stream struct {
 }
 
 func newStream(answer *face.Answer, body RunAgentInput) *stream {
-	s := &stream{threadID: body.ThreadID, runID: body.RunID, released: body.ProtocolVersion != "",
-		prefix: answer.RunID + ".", told: map[string]bool{}}
+	s := &stream{
+		threadID: body.ThreadID, runID: body.RunID, released: body.ProtocolVersion != "",
+		prefix: answer.RunID + ".", told: map[string]bool{},
+	}
 	if behind := answer.Behind(); behind != "" { // another reading of the run than the one from its beginning
 		s.prefix += behind + "."
 	}

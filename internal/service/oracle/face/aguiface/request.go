@@ -212,8 +212,10 @@ func (m message) read() (face.Entry, error) {
 			if !json.Valid(args) {
 				args = json.RawMessage(`{}`)
 			}
-			out.Calls = append(out.Calls, plugin.ModelToolCall{ID: face.Storable(c.ID), Name: face.Storable(c.Function.Name),
-				Args: args})
+			out.Calls = append(out.Calls, plugin.ModelToolCall{
+				ID: face.Storable(c.ID), Name: face.Storable(c.Function.Name),
+				Args: args,
+			})
 		}
 	case "tool":
 		out.Role, out.CallID = plugin.RoleTool, face.Storable(m.ToolCallID)

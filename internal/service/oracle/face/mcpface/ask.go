@@ -88,7 +88,8 @@ func (f *Face) addTools(s *mcp.Server) {
 
 // tool serves a call of either tool: open finds the run that it is about.
 func (f *Face) tool(ctx context.Context, req *mcp.CallToolRequest,
-	open func(context.Context, call) (*face.Answer, error)) (*mcp.CallToolResult, Facts, error) {
+	open func(context.Context, call) (*face.Answer, error),
+) (*mcp.CallToolResult, Facts, error) {
 	c, ok := callOf(ctx)
 	if !ok {
 		return nil, Facts{}, errors.New("no token")
@@ -158,7 +159,8 @@ func (f *Face) tellable(ctx context.Context, err error) error {
 
 // follow waits for the end of a run, or as long as clients wait.
 func (f *Face) follow(ctx context.Context, c call, req *mcp.CallToolRequest,
-	answer *face.Answer) (*mcp.CallToolResult, Facts, error) {
+	answer *face.Answer,
+) (*mcp.CallToolResult, Facts, error) {
 	facts := Facts{RunID: answer.RunID, SessionID: answer.SessionID}
 	leave, release := f.leaving(c) //nolint:contextcheck // the request has it
 	defer release()
@@ -219,7 +221,8 @@ func (f *Face) leaving(c call) (leave <-chan struct{}, release func()) {
 
 // later says how to come back for an answer.
 func (f *Face) later(ctx context.Context, c call, answer *face.Answer,
-	facts Facts) (*mcp.CallToolResult, Facts, error) {
+	facts Facts,
+) (*mcp.CallToolResult, Facts, error) {
 	if c.name != "" { // who cancels from now on does not mean the run
 		if err := f.deps.Faces.ForgetCall(ctx, c.who.DID, c.name); err != nil {
 			return nil, Facts{}, f.tellable(ctx, err)

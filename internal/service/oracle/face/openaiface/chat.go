@@ -114,8 +114,10 @@ func (a *api) begin(w http.ResponseWriter, r *http.Request) (*face.Answer, manne
 	if err := facehttp.ReadBody(w, r, &body); err != nil {
 		return nil, how, err
 	}
-	how = manner{model: body.Model, stream: body.Stream,
-		usage: body.StreamOptions != nil && body.StreamOptions.IncludeUsage}
+	how = manner{
+		model: body.Model, stream: body.Stream,
+		usage: body.StreamOptions != nil && body.StreamOptions.IncludeUsage,
+	}
 	ask, err := body.read(r.Header)
 	if err != nil {
 		return nil, how, err

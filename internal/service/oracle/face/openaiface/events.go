@@ -70,8 +70,10 @@ func (b *response) Text(text string) {
 	if !b.open {
 		b.open = true
 		b.text.Reset()
-		b.Output = append(b.Output, OutputItem{ID: b.itemID("msg_"), Type: "message", Status: "in_progress",
-			Role: "assistant", Content: []OutputText{}})
+		b.Output = append(b.Output, OutputItem{
+			ID: b.itemID("msg_"), Type: "message", Status: "in_progress",
+			Role: "assistant", Content: []OutputText{},
+		})
 		item := b.Output[len(b.Output)-1]
 		b.send("response.output_item.added", event{OutputIndex: b.place(), Item: &item})
 		b.send("response.content_part.added", event{ItemID: item.ID, OutputIndex: b.place(), ContentIndex: first, Part: new(outputText(""))})
@@ -93,12 +95,16 @@ func (b *response) closeMessage() {
 	part := outputText(b.text.String())
 	for i, a := range urlCitations(b.base, part.Text, b.cited) {
 		part.Annotations = append(part.Annotations, a)
-		b.send("response.output_text.annotation.added", event{ItemID: item.ID, OutputIndex: b.place(), ContentIndex: first,
-			Annotation: &a, AnnotationIndex: &i})
+		b.send("response.output_text.annotation.added", event{
+			ItemID: item.ID, OutputIndex: b.place(), ContentIndex: first,
+			Annotation: &a, AnnotationIndex: &i,
+		})
 	}
 	item.Status, item.Content = "completed", []OutputText{part}
-	b.send("response.output_text.done", event{ItemID: item.ID, OutputIndex: b.place(), ContentIndex: first,
-		Text: &part.Text, Logprobs: []struct{}{}})
+	b.send("response.output_text.done", event{
+		ItemID: item.ID, OutputIndex: b.place(), ContentIndex: first,
+		Text: &part.Text, Logprobs: []struct{}{},
+	})
 	b.send("response.content_part.done", event{ItemID: item.ID, OutputIndex: b.place(), ContentIndex: first, Part: &part})
 	b.send("response.output_item.done", event{OutputIndex: b.place(), Item: item})
 }

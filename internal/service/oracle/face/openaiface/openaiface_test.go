@@ -212,8 +212,10 @@ func TestToolsOfTheCaller(t *testing.T) {
 				t.Fatalf("%+v", got)
 			}
 			call := m.ToolCalls[0]
-			want := openaiface.ToolCall{ID: "call_w", Type: "function",
-				Function: openaiface.FunctionCall{Name: "get_weather", Arguments: `{"place":"Riga"}`}}
+			want := openaiface.ToolCall{
+				ID: "call_w", Type: "function",
+				Function: openaiface.FunctionCall{Name: "get_weather", Arguments: `{"place":"Riga"}`},
+			}
 			if d := cmp.Diff(want, call); d != "" {
 				t.Error(d)
 			}
@@ -279,8 +281,10 @@ func chunks(t *testing.T, body io.Reader) []string {
 
 func TestStream(t *testing.T) {
 	t.Parallel()
-	thinks := scripted.Reply{Chunks: []plugin.Chunk{{Reasoning: "hm"}, {Text: "Hello"}, {Text: " <you>"}},
-		Usage: plugin.Usage{InputTokens: 5, OutputTokens: 2, CachedTokens: 4, ReasoningTokens: 1}}
+	thinks := scripted.Reply{
+		Chunks: []plugin.Chunk{{Reasoning: "hm"}, {Text: "Hello"}, {Text: " <you>"}},
+		Usage:  plugin.Usage{InputTokens: 5, OutputTokens: 2, CachedTokens: 4, ReasoningTokens: 1},
+	}
 	cut := scripted.Reply{Chunks: []plugin.Chunk{{Text: "Too"}}, Finish: "length"}
 	n := oracletest.Start(t, scripted.Sequence(thinks, wantsWeather(), cut))
 	alice := n.As(t, identitytest.Alice)
@@ -370,22 +374,44 @@ func TestRefusals(t *testing.T) {
 	}{
 		"no JSON":     {`{`, 400, openaiface.Error{Type: "invalid_request_error"}},
 		"no messages": {object{"model": "oracle"}, 400, openaiface.Error{Type: "invalid_request_error", Param: new("messages")}},
-		"no text": {object{"model": "oracle", "messages": []any{says("user", "")}}, 400,
-			openaiface.Error{Type: "invalid_request_error", Param: new("messages")}},
-		"a role": {object{"model": "oracle", "messages": []any{says("king", "hi")}}, 400,
-			openaiface.Error{Type: "invalid_request_error", Param: new("messages")}},
-		"content": {object{"model": "oracle", "messages": []any{object{"role": "user", "content": 7}}}, 400,
-			openaiface.Error{Type: "invalid_request_error", Param: new("messages")}},
-		"a lost result": {object{"model": "oracle", "messages": []any{says("tool", "hi")}}, 400,
-			openaiface.Error{Type: "invalid_request_error", Param: new("messages")}},
+		"no text": {
+			object{"model": "oracle", "messages": []any{says("user", "")}},
+			400,
+			openaiface.Error{Type: "invalid_request_error", Param: new("messages")},
+		},
+		"a role": {
+			object{"model": "oracle", "messages": []any{says("king", "hi")}},
+			400,
+			openaiface.Error{Type: "invalid_request_error", Param: new("messages")},
+		},
+		"content": {
+			object{"model": "oracle", "messages": []any{object{"role": "user", "content": 7}}},
+			400,
+			openaiface.Error{Type: "invalid_request_error", Param: new("messages")},
+		},
+		"a lost result": {
+			object{"model": "oracle", "messages": []any{says("tool", "hi")}},
+			400,
+			openaiface.Error{Type: "invalid_request_error", Param: new("messages")},
+		},
 		"two answers": {object{"model": "oracle", "n": 2, "messages": hi}, 400, openaiface.Error{Type: "invalid_request_error", Param: new("n")}},
-		"a tool's name": {object{"model": "oracle", "messages": hi,
-			"tools": []any{object{"type": "function", "function": object{"name": "load_capability"}}}}, 400,
-			openaiface.Error{Type: "invalid_request_error", Param: new("tools")}},
-		"a model": {object{"model": "gpt-9", "messages": hi}, 404,
-			openaiface.Error{Type: "invalid_request_error", Param: new("model"), Code: new("model_not_found")}},
-		"a crowd": {`{"model":"oracle","messages":[` + strings.Repeat(`{},`, 200_000) + `{}]}`, 400,
-			openaiface.Error{Type: "invalid_request_error", Code: new("context_length_exceeded")}},
+		"a tool's name": {
+			object{
+				"model": "oracle", "messages": hi,
+				"tools": []any{object{"type": "function", "function": object{"name": "load_capability"}}},
+			},
+			400,
+			openaiface.Error{Type: "invalid_request_error", Param: new("tools")},
+		},
+		"a model": {
+			object{"model": "gpt-9", "messages": hi},
+			404,
+			openaiface.Error{Type: "invalid_request_error", Param: new("model"), Code: new("model_not_found")},
+		},
+		"a crowd": {
+			`{"model":"oracle","messages":[` + strings.Repeat(`{},`, 200_000) + `{}]}`, 400,
+			openaiface.Error{Type: "invalid_request_error", Code: new("context_length_exceeded")},
+		},
 		"a crowd of parts": {
 			`{"model":"oracle","messages":[{"role":"user","content":[` + strings.Repeat(`0,`, 200_000) + `0]}]}`, 400,
 			openaiface.Error{Type: "invalid_request_error", Code: new("context_length_exceeded")},
@@ -395,10 +421,16 @@ func TestRefusals(t *testing.T) {
 			object{"role": "assistant", "tool_calls": []any{calling("a", strings.Repeat("x", 300))}},
 			object{"role": "tool", "tool_call_id": "a", "content": "1"},
 		}}, 400, openaiface.Error{Type: "invalid_request_error", Param: new("messages")}},
-		"many names": {object{"model": "oracle", "messages": manyCalls()}, 400,
-			openaiface.Error{Type: "invalid_request_error", Param: new("messages"), Code: new("context_length_exceeded")}},
-		"too long": {object{"model": "oracle", "messages": []any{says("user", strings.Repeat("x", 1<<20+1))}}, 400,
-			openaiface.Error{Type: "invalid_request_error", Param: new("messages"), Code: new("context_length_exceeded")}},
+		"many names": {
+			object{"model": "oracle", "messages": manyCalls()},
+			400,
+			openaiface.Error{Type: "invalid_request_error", Param: new("messages"), Code: new("context_length_exceeded")},
+		},
+		"too long": {
+			object{"model": "oracle", "messages": []any{says("user", strings.Repeat("x", 1<<20+1))}},
+			400,
+			openaiface.Error{Type: "invalid_request_error", Param: new("messages"), Code: new("context_length_exceeded")},
+		},
 	} {
 		r := alice.Do("POST", chatPath, c.body)
 		var got openaiface.ErrorBody

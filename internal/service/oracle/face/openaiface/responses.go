@@ -123,9 +123,13 @@ func (q ResponseRequest) items(list []face.Entry) ([]face.Entry, error) {
 			}
 			list = append(list, m)
 		case "function_call":
-			m, err := (ChatMessage{Role: "assistant",
-				ToolCalls: []ToolCall{{ID: item.CallID,
-					Function: FunctionCall{Name: item.Name, Arguments: item.Arguments}}}}).read()
+			m, err := (ChatMessage{
+				Role: "assistant",
+				ToolCalls: []ToolCall{{
+					ID:       item.CallID,
+					Function: FunctionCall{Name: item.Name, Arguments: item.Arguments},
+				}},
+			}).read()
 			if err != nil {
 				return nil, err
 			}

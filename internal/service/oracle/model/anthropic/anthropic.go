@@ -66,7 +66,8 @@ func (p *Provider) Models() []model.Info { return p.windows.Of(p.cfg.Models) }
 
 // Stream asks the endpoint.
 func (p *Provider) Stream(ctx context.Context, req plugin.ModelRequest,
-	sink func(plugin.Chunk)) (plugin.ModelResponse, error) {
+	sink func(plugin.Chunk),
+) (plugin.ModelResponse, error) {
 	info := model.Find(p, req.Model)
 	req = p.client.Fit(wire.Asked(req, info))
 	asked := req
@@ -90,7 +91,8 @@ func (p *Provider) Stream(ctx context.Context, req plugin.ModelRequest,
 
 // ask makes one request, in the manners that its endpoint wants.
 func (p *Provider) ask(ctx context.Context, req plugin.ModelRequest, info model.Info,
-	sink func(plugin.Chunk)) (plugin.ModelResponse, error) {
+	sink func(plugin.Chunk),
+) (plugin.ModelResponse, error) {
 	tag := p.cfg.Tag("anthropic", info.ID)
 	return p.learned.Adapt(ctx, info.ID, sink,
 		func(ctx context.Context, m manners, sink func(plugin.Chunk)) (plugin.ModelResponse, error) {
@@ -134,8 +136,10 @@ type (
 )
 
 func newRequest(req plugin.ModelRequest, info model.Info, tag wire.Tag, m manners, names *wire.Names) request {
-	out := request{Model: tag.Model, MaxTokens: cmp.Or(req.MaxTokens, maxTokens), Stream: true,
-		Temperature: info.Temperature}
+	out := request{
+		Model: tag.Model, MaxTokens: cmp.Or(req.MaxTokens, maxTokens), Stream: true,
+		Temperature: info.Temperature,
+	}
 	if m.most > 0 {
 		out.MaxTokens = min(out.MaxTokens, m.most)
 	}
@@ -343,8 +347,10 @@ func (a *answer) Whole(body []byte) error {
 }
 
 func (a *answer) count(u usage) {
-	a.Usage = plugin.Usage{InputTokens: u.Input + u.CacheRead + u.CacheCreate, OutputTokens: u.Output,
-		CachedTokens: u.CacheRead}
+	a.Usage = plugin.Usage{
+		InputTokens: u.Input + u.CacheRead + u.CacheCreate, OutputTokens: u.Output,
+		CachedTokens: u.CacheRead,
+	}
 }
 
 func (a *answer) begin(index int, b block) {

@@ -317,8 +317,10 @@ func TestVariablesStandForADocument(t *testing.T) {
 	}{
 		"a default that is known": {endpoints.Variables{Provider: "openai"}, "gpt-6-luna responses 1050000", ""},
 		"another's default":       {endpoints.Variables{Provider: "anthropic"}, "claude-sonnet-5-5  200000", ""},
-		"chosen": {endpoints.Variables{Provider: "openai", Model: "a, b", Wires: []string{"b=responses"}},
-			"a  128000,b responses 128000", ""},
+		"chosen": {
+			endpoints.Variables{Provider: "openai", Model: "a, b", Wires: []string{"b=responses"}},
+			"a  128000,b responses 128000", "",
+		},
 		"at another address":        {endpoints.Variables{Provider: "openai", HasBase: true}, "gpt-6-luna  1050000", ""},
 		"against the table":         {endpoints.Variables{Provider: "openai", Wires: []string{"gpt-6-luna=chat"}}, "gpt-6-luna  1050000", ""},
 		"the guide":                 {endpoints.Variables{Provider: "guide"}, "guide  100000", ""},

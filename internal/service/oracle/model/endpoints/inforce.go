@@ -23,6 +23,7 @@ func (p InForce) Models() []model.Info { return p.Document.Value().Models() }
 
 // Stream asks the set.
 func (p InForce) Stream(ctx context.Context, req plugin.ModelRequest,
-	sink func(plugin.Chunk)) (plugin.ModelResponse, error) {
+	sink func(plugin.Chunk),
+) (plugin.ModelResponse, error) {
 	return p.Document.Value().Stream(ctx, req, sink)
 }

@@ -185,7 +185,8 @@ func (o *offer) name() string { return o.provider.Models()[0].ID }
 // Stream asks the chosen model, and those that stand in for it while nothing of
 // an answer was heard.
 func (s *Set) Stream(ctx context.Context, req plugin.ModelRequest,
-	sink func(plugin.Chunk)) (plugin.ModelResponse, error) {
+	sink func(plugin.Chunk),
+) (plugin.ModelResponse, error) {
 	order := s.order(req)
 	for i, o := range order {
 		said := false
@@ -261,7 +262,8 @@ func (o *offer) can(req plugin.ModelRequest) bool {
 }
 
 func (o *offer) stream(ctx context.Context, req plugin.ModelRequest,
-	sink func(plugin.Chunk)) (plugin.ModelResponse, error) {
+	sink func(plugin.Chunk),
+) (plugin.ModelResponse, error) {
 	done, ok := o.budget.begin()
 	if !ok {
 		return plugin.ModelResponse{}, &model.Error{Kind: model.RateLimit, Provider: o.kind, Detail: "the operator's limit for this model is reached"}

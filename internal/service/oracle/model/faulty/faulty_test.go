@@ -175,8 +175,10 @@ func TestFaults(t *testing.T) {
 				}
 				good := plugin.ModelResponse{
 					Text: "Let me look.", Reasoning: "hm", Finish: "tool_calls", Model: "m-1",
-					ToolCalls: []plugin.ModelToolCall{{ID: "c1", Name: "a.b", Args: json.RawMessage(`{"q":1}`)},
-						{ID: "c2", Name: "other", Args: json.RawMessage(`{"x":2}`)}},
+					ToolCalls: []plugin.ModelToolCall{
+						{ID: "c1", Name: "a.b", Args: json.RawMessage(`{"q":1}`)},
+						{ID: "c2", Name: "other", Args: json.RawMessage(`{"x":2}`)},
+					},
 					Usage: plugin.Usage{InputTokens: 10, OutputTokens: 5, CachedTokens: 4},
 				}
 				if name == "openai" { // which may be asked to send its thoughts back
@@ -219,8 +221,10 @@ data: [DONE]
 
 `, plugin.ModelResponse{
 			Text: "Hi", Reasoning: "so", Finish: "tool_calls", Usage: plugin.Usage{InputTokens: 1, OutputTokens: 2},
-			ToolCalls: []plugin.ModelToolCall{{ID: "x", Name: "f", Args: json.RawMessage(`{}`)},
-				{ID: "y", Name: "f", Args: json.RawMessage(`{"a":1}`)}},
+			ToolCalls: []plugin.ModelToolCall{
+				{ID: "x", Name: "f", Args: json.RawMessage(`{}`)},
+				{ID: "y", Name: "f", Args: json.RawMessage(`{"a":1}`)},
+			},
 		}},
 		"usage beside, no DONE": {"text/event-stream", `data: {"choices":[{"index":0,"delta":{"reasoning":"so","content":"Hi"}}]}
 

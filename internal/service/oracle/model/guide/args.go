@@ -199,8 +199,10 @@ func byForm(question, name string, p property) (any, bool) {
 
 // isQuery reports whether a property takes free text.
 func isQuery(name string) bool {
-	return slices.Contains([]string{"q", "query", "text", "message", "content", "question", "task", "topic", "search",
-		"term", "terms", "fact", "value", "pattern"}, strings.ToLower(name))
+	return slices.Contains([]string{
+		"q", "query", "text", "message", "content", "question", "task", "topic", "search",
+		"term", "terms", "fact", "value", "pattern",
+	}, strings.ToLower(name))
 }
 
 // lookFor names what is looked for behind where.
@@ -208,8 +210,10 @@ var lookFor = regexp.MustCompile(`(?i)\b(?:search|look|grep|find)\b.*?\bfor\s+(.
 
 // subject is the text without the words that chose the tool.
 func subject(question, tool string) string {
-	drop := map[string]bool{"please": true, "can": true, "could": true, "you": true, "that": true, "for": true,
-		"about": true, "the": true, "my": true, "me": true, "in": true}
+	drop := map[string]bool{
+		"please": true, "can": true, "could": true, "you": true, "that": true, "for": true,
+		"about": true, "the": true, "my": true, "me": true, "in": true,
+	}
 	for _, w := range words(tool) {
 		drop[stem(w)] = true
 		for _, s := range synonyms[stem(w)] {

@@ -15,8 +15,10 @@ func TestTheGuideAsksTheDocuments(t *testing.T) {
 	tools := []plugin.ToolSpec{{Name: "knowledge_search", Schema: json.RawMessage(`{"type":"object"}`)}, {Name: "knowledge_read"}}
 	const question = "When does the ferry of Mbita leave?"
 	first := ask(t, newGuide(t),
-		plugin.ModelRequest{Purpose: "turn", Tools: tools,
-			Messages: []plugin.ModelMessage{{Role: plugin.RoleUser, Text: question}}})
+		plugin.ModelRequest{
+			Purpose: "turn", Tools: tools,
+			Messages: []plugin.ModelMessage{{Role: plugin.RoleUser, Text: question}},
+		})
 	if len(first.ToolCalls) != 1 || first.ToolCalls[0].Name != "knowledge_search" ||
 		!strings.Contains(string(first.ToolCalls[0].Args), "ferry of Mbita") {
 		t.Fatalf("%+v", first)

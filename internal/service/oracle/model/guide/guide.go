@@ -75,7 +75,8 @@ func (p *Provider) Models() []model.Info {
 
 // Stream answers.
 func (p *Provider) Stream(ctx context.Context, req plugin.ModelRequest,
-	sink func(plugin.Chunk)) (plugin.ModelResponse, error) {
+	sink func(plugin.Chunk),
+) (plugin.ModelResponse, error) {
 	if req.NoCalls {
 		req.Tools = nil
 	}

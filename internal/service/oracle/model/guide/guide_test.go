@@ -111,8 +111,10 @@ func TestDrivesTools(t *testing.T) {
 		"recall what I told you to remember": `recall {}`,
 		"forget mem_1 that you remember":     "nothing: To use `forget` I still need `id`.",
 	} {
-		resp := ask(t, p, plugin.ModelRequest{Messages: []plugin.ModelMessage{says(plugin.RoleUser, question)},
-			Tools: slices.Concat(tools, memory)})
+		resp := ask(t, p, plugin.ModelRequest{
+			Messages: []plugin.ModelMessage{says(plugin.RoleUser, question)},
+			Tools:    slices.Concat(tools, memory),
+		})
 		got := "nothing: " + resp.Text
 		if len(resp.ToolCalls) == 1 {
 			got = resp.ToolCalls[0].Name + " " + string(resp.ToolCalls[0].Args)

@@ -67,7 +67,8 @@ type chatState struct {
 var unsigned = json.RawMessage(`{"google":{"thought_signature":"skip_thought_signature_validator"}}`)
 
 func (p *Provider) chat(req plugin.ModelRequest, info model.Info, tag wire.Tag, m manners,
-	names *wire.Names) chatRequest {
+	names *wire.Names,
+) chatRequest {
 	out := chatRequest{
 		Model: tag.Model, Stream: true, StreamOptions: map[string]any{"include_usage": true}, Temperature: info.Temperature,
 		ReasoningEffort: info.Effort,

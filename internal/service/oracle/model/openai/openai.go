@@ -61,7 +61,8 @@ func (p *Provider) Models() []model.Info { return p.windows.Of(p.cfg.Models) }
 
 // Stream asks the endpoint.
 func (p *Provider) Stream(ctx context.Context, req plugin.ModelRequest,
-	sink func(plugin.Chunk)) (plugin.ModelResponse, error) {
+	sink func(plugin.Chunk),
+) (plugin.ModelResponse, error) {
 	info := model.Find(p, req.Model)
 	req = p.client.Fit(wire.Asked(req, info))
 	q := wire.Question{URL: p.cfg.BaseURL + "/chat/completions", Header: p.header(), Tag: p.cfg.Tag("openai", info.ID), Tools: req.Tools}

@@ -28,7 +28,8 @@ type itemRequest struct {
 }
 
 func (p *Provider) items(req plugin.ModelRequest, info model.Info, tag wire.Tag, m manners,
-	names *wire.Names) itemRequest {
+	names *wire.Names,
+) itemRequest {
 	out := itemRequest{
 		Model: tag.Model, Instructions: req.System, Input: []map[string]any{}, Stream: true,
 		MaxOutputTokens: req.MaxTokens, PromptCacheKey: req.Session, Temperature: info.Temperature,

@@ -90,13 +90,16 @@ func (p *Provider) Requests() []plugin.ModelRequest {
 
 // Stream plays the next reply.
 func (p *Provider) Stream(ctx context.Context, req plugin.ModelRequest,
-	sink func(plugin.Chunk)) (plugin.ModelResponse, error) {
+	sink func(plugin.Chunk),
+) (plugin.ModelResponse, error) {
 	p.mu.Lock()
 	p.requests = append(p.requests, req)
 	p.mu.Unlock()
 	reply := p.script(req)
-	resp := plugin.ModelResponse{ToolCalls: reply.Calls, Usage: reply.Usage, Finish: cmp.Or(reply.Finish, "stop"),
-		Model: "scripted", State: reply.State}
+	resp := plugin.ModelResponse{
+		ToolCalls: reply.Calls, Usage: reply.Usage, Finish: cmp.Or(reply.Finish, "stop"),
+		Model: "scripted", State: reply.State,
+	}
 	for _, c := range reply.Chunks {
 		if reply.Delay > 0 {
 			timer := time.NewTimer(reply.Delay)

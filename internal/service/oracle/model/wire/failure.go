@@ -145,8 +145,10 @@ func readFailure(body []byte) said {
 		} `json:"metadata"`
 	}
 	if json.Unmarshal(e.Error, &inner) == nil && (inner.Message != "" || inner.Type != "") {
-		out := said{detail: inner.Message, code: fmt.Sprint(inner.Type, " ", inner.Code, " ", inner.Status),
-			raw: textOf(inner.Metadata.Raw)}
+		out := said{
+			detail: inner.Message, code: fmt.Sprint(inner.Type, " ", inner.Code, " ", inner.Status),
+			raw: textOf(inner.Metadata.Raw),
+		}
 		if inner.NCtx > 0 { // llama.cpp
 			out.raw += fmt.Sprintf(" n_ctx: %d", inner.NCtx)
 		}

@@ -167,7 +167,8 @@ func again(failure *model.Error, asked patience) bool {
 
 // once makes one try. seen says that something of the answer was handed on.
 func (c *Client) once(ctx context.Context, url string, header http.Header, body []byte,
-	h Handler) (seen bool, asked patience, err error) {
+	h Handler,
+) (seen bool, asked patience, err error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	began := time.Now()
@@ -198,8 +199,10 @@ func (c *Client) once(ctx context.Context, url string, header http.Header, body 
 		}
 		return true, asked, h.Whole(data)
 	case "text/html":
-		return false, asked, &model.Error{Kind: model.Server, Provider: c.cfg.Provider, Status: resp.StatusCode,
-			Detail: "the endpoint sent a web page"}
+		return false, asked, &model.Error{
+			Kind: model.Server, Provider: c.cfg.Provider, Status: resp.StatusCode,
+			Detail: "the endpoint sent a web page",
+		}
 	}
 	alive := reader{resp.Body, func() {
 		if left := c.cfg.Queue - time.Since(began); !seen && left > 0 {

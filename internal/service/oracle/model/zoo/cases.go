@@ -80,13 +80,17 @@ func Cases() []Case {
 		},
 		{
 			Name: "gemini without numbers", Source: facts + " 3: index absent", Base: "https://generativelanguage.googleapis.com/v1beta/openai", Model: "gemini-3-flash",
-			Wire: Chat, chat: chatManners{index: "none", wholeCalls: true, signed: true, callsStop: true,
-				failure: geminiFailure},
+			Wire: Chat, chat: chatManners{
+				index: "none", wholeCalls: true, signed: true, callsStop: true,
+				failure: geminiFailure,
+			},
 		},
 		{
 			Name: "mistral", Source: facts + " 3: ids of nine, thinking parts, 422 with a list", Base: "https://api.mistral.ai/v1", Model: "magistral-medium",
-			Wire: Chat, chat: chatManners{nine: true, wholeCalls: true, thoughts: "parts", usage: "finish",
-				failure: mistralFailure},
+			Wire: Chat, chat: chatManners{
+				nine: true, wholeCalls: true, thoughts: "parts", usage: "finish",
+				failure: mistralFailure,
+			},
 		},
 		{
 			Name: "deepseek", Source: "api-docs.deepseek.com; AI SDK 3.0.56; LiteLLM: reasoning_content with calls comes back",
@@ -129,10 +133,14 @@ func Cases() []Case {
 			Name: "lm studio", Source: "lmstudio-bug-tracker: errors as text", Base: "http://lmstudio.example:1234/v1", Model: "local", Wire: Chat,
 			chat: chatManners{thoughts: "tags", failure: textFailure},
 		},
-		{Name: "calls without ids", Source: facts + " 5", Base: "http://any.example/v1", Model: "m", Wire: Chat,
-			chat: chatManners{noID: true, index: "none", noDone: true}},
-		{Name: "calls joined", Source: "hermes-agent#62937, lens#49", Base: "http://any.example/v1", Model: "m", Wire: Chat,
-			chat: chatManners{joined: true, index: "zero"}},
+		{
+			Name: "calls without ids", Source: facts + " 5", Base: "http://any.example/v1", Model: "m", Wire: Chat,
+			chat: chatManners{noID: true, index: "none", noDone: true},
+		},
+		{
+			Name: "calls joined", Source: "hermes-agent#62937, lens#49", Base: "http://any.example/v1", Model: "m", Wire: Chat,
+			chat: chatManners{joined: true, index: "zero"},
+		},
 	}
 }
 

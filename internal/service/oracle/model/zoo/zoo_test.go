@@ -32,8 +32,10 @@ func open(t *testing.T, c zoo.Case) *zoo.Server {
 func provider(t *testing.T, s *zoo.Server, proxied bool, window int) model.Provider {
 	t.Helper()
 	info := model.Info{ID: s.Model, Window: window}
-	cfg := wire.Endpoint{BaseURL: s.Base, Key: "sk-zoo", Models: []model.Info{info},
-		Wire: wire.Config{Backoff: time.Millisecond, Transport: s.Transport()}}
+	cfg := wire.Endpoint{
+		BaseURL: s.Base, Key: "sk-zoo", Models: []model.Info{info},
+		Wire: wire.Config{Backoff: time.Millisecond, Transport: s.Transport()},
+	}
 	if proxied {
 		cfg.BaseURL = "http://proxy.example/v1"
 	}
@@ -127,9 +129,11 @@ func TestProvidersAnswer(t *testing.T) {
 		foreign := &plugin.ModelState{Provider: "other@host", Model: "m", Data: json.RawMessage(`{"signature":"x"}`)}
 		req.Messages = append([]plugin.ModelMessage{
 			{Role: plugin.RoleUser, Text: "before"},
-			{Role: plugin.RoleAssistant,
+			{
+				Role:      plugin.RoleAssistant,
 				ToolCalls: []plugin.ModelToolCall{{ID: strings.Repeat("id", 40), Name: "gone", Args: json.RawMessage(`{}`)}},
-				State:     foreign},
+				State:     foreign,
+			},
 			{Role: plugin.RoleTool, ToolCallID: strings.Repeat("id", 40), Text: "ok"},
 		}, req.Messages...)
 		for len(req.Tools) < 140 {
@@ -146,8 +150,10 @@ func TestProvidersAnswer(t *testing.T) {
 type keeper struct{}
 
 func (keeper) Describe() plugin.Description {
-	return plugin.Description{Name: "zoo",
-		Manifest: plugin.Manifest{Title: "Zoo", Summary: "Animals.", WhenToUse: []string{"counting"}, Visibility: plugin.Always}}
+	return plugin.Description{
+		Name:     "zoo",
+		Manifest: plugin.Manifest{Title: "Zoo", Summary: "Animals.", WhenToUse: []string{"counting"}, Visibility: plugin.Always},
+	}
 }
 
 func (keeper) Tools() []plugin.Tool {

@@ -89,8 +89,10 @@ func (d Deps) figures(w http.ResponseWriter, r *http.Request) error {
 	out := Report{Days: days, Figures: ussdcount.Sum(counts), Messages: []Messages{}, Spend: []Spend{}}
 	spend := map[string]int64{}
 	for _, t := range totals {
-		m := Messages{Kind: string(t.Kind), State: string(t.State), Messages: t.Messages, Parts: t.Parts,
-			Currency: t.Currency}
+		m := Messages{
+			Kind: string(t.Kind), State: string(t.State), Messages: t.Messages, Parts: t.Parts,
+			Currency: t.Currency,
+		}
 		if t.Currency != "" {
 			m.Cost = decimal(t.Micros)
 			spend[t.Currency] += t.Micros

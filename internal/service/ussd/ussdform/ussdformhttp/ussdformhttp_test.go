@@ -24,8 +24,10 @@ func (s *shelf) Submissions(_ context.Context, form, after string, limit int) ([
 	if form != "harvest" || after != "" || limit < 1 {
 		return nil, nil
 	}
-	return []ussdform.Submission{{ID: "1", Form: "harvest", Phone: "+254700000001", At: time.Unix(0, 0),
-		Values: []ussdform.Value{{Field: "name", Kind: ussdform.Text, Text: "=Ann"}}}}, nil
+	return []ussdform.Submission{{
+		ID: "1", Form: "harvest", Phone: "+254700000001", At: time.Unix(0, 0),
+		Values: []ussdform.Value{{Field: "name", Kind: ussdform.Text, Text: "=Ann"}},
+	}}, nil
 }
 
 func (s *shelf) Fields(context.Context, string) ([]string, error) { return []string{"name"}, nil }

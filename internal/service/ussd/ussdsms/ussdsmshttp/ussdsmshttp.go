@@ -80,8 +80,10 @@ func Surface(d Deps) httpserver.Surface {
 			Method: http.MethodPost, Pattern: "/api/sms/twilio", Summary: "Twilio: a text message came in", Body: TwilioMessage{},
 			Doc:    "The message asks the oracle; the reply is a message. Sent again it asks nothing.",
 			Params: []httpserver.Param{{Name: "X-Twilio-Signature", In: "header", Required: true, Doc: "the gateway's signature"}},
-			Replies: append([]httpserver.Reply{{Status: http.StatusOK, Body: "", Media: "text/xml",
-				Doc: "an empty TwiML document"}}, refusals...), Handler: a.twilio,
+			Replies: append([]httpserver.Reply{{
+				Status: http.StatusOK, Body: "", Media: "text/xml",
+				Doc: "an empty TwiML document",
+			}}, refusals...), Handler: a.twilio,
 		},
 	}
 	for i := range routes {

@@ -47,8 +47,10 @@ func newDoor(t *testing.T, d ussdsmshttp.Deps) door {
 	t.Helper()
 	out := door{box: &box{}, log: &bytes.Buffer{}}
 	if d.Gateway != "" {
-		d.Service = ussdsms.New(ussdsms.Deps{Store: out.box, Observer: nobody{}, Log: slog.New(slog.DiscardHandler),
-			Now: time.Now})
+		d.Service = ussdsms.New(ussdsms.Deps{
+			Store: out.box, Observer: nobody{}, Log: slog.New(slog.DiscardHandler),
+			Now: time.Now,
+		})
 	}
 	var err error
 	out.Server, err = httpserver.New(httpserver.Config{

@@ -83,8 +83,10 @@ func TestTwilioIsAskedInItsForm(t *testing.T) {
 func TestWhatAnAnswerMeans(t *testing.T) {
 	t.Parallel()
 	at := func(code int) string {
-		b, _ := json.Marshal(map[string]any{"SMSMessageData": map[string]any{"Recipients": []any{map[string]any{"statusCode": code,
-			"number": message.Phone}}}})
+		b, _ := json.Marshal(map[string]any{"SMSMessageData": map[string]any{"Recipients": []any{map[string]any{
+			"statusCode": code,
+			"number":     message.Phone,
+		}}}})
 		return string(b)
 	}
 	for _, c := range []struct {
@@ -127,8 +129,10 @@ func TestPrivateGatewaysAndBadSettings(t *testing.T) {
 	errPrivate := errors.New("refused")
 	dialer := &net.Dialer{Control: func(string, string, syscall.RawConn) error { return errPrivate }}
 	guarded := &http.Client{Transport: &http.Transport{DialContext: dialer.DialContext}}
-	s, err := ussdsmssend.New(ussdsmssend.Config{Gateway: ussdsmssend.Twilio, Base: web.URL, Account: "a", Key: "k",
-		From: "1", Plain: true, Client: guarded, Refused: errPrivate})
+	s, err := ussdsmssend.New(ussdsmssend.Config{
+		Gateway: ussdsmssend.Twilio, Base: web.URL, Account: "a", Key: "k",
+		From: "1", Plain: true, Client: guarded, Refused: errPrivate,
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -169,8 +173,10 @@ func FuzzAnswers(f *testing.F) {
 	f.Add(201, `{"sid":"SM1","num_segments":"2"}`)
 	f.Add(201, `{"SMSMessageData":{"Recipients":[{"statusCode":101,"cost":"KES 0.8000"}]}}`)
 	f.Fuzz(func(t *testing.T, status int, body string) {
-		for _, read := range []func(int, []byte) (ussdsms.Sent, error){ussdsmssend.ReadTwilio,
-			ussdsmssend.ReadAfricasTalking} {
+		for _, read := range []func(int, []byte) (ussdsms.Sent, error){
+			ussdsmssend.ReadTwilio,
+			ussdsmssend.ReadAfricasTalking,
+		} {
 			sent, err := read(status, []byte(body))
 			if err == nil && status != 200 && status != 201 || sent.Parts < 0 || sent.Parts > 100 || sent.Cost.Micros < 0 ||
 				len(sent.Reference) > 100 {

@@ -147,8 +147,10 @@ func (s *Store) silent(ctx context.Context, phone string, now time.Time) (why st
 	for _, one := range []struct {
 		phone, why string
 		limit      int
-	}{{phone, ussdsms.RefusedNumber, s.cfg.Limits.Number}, {everybody, ussdsms.RefusedDay,
-		s.cfg.Limits.DayFor(ussdsms.KindReply)}} {
+	}{{phone, ussdsms.RefusedNumber, s.cfg.Limits.Number}, {
+		everybody, ussdsms.RefusedDay,
+		s.cfg.Limits.DayFor(ussdsms.KindReply),
+	}} {
 		var parts int
 		err := s.db.Read().QueryRowContext(ctx, `SELECT parts FROM ussd_sms_days WHERE day = $1 AND phone = $2`, dayOf(now), one.phone).Scan(&parts)
 		if err != nil && !errors.Is(err, sql.ErrNoRows) {
@@ -179,7 +181,8 @@ func count(ctx context.Context, tx sqldb.Querier, day, phone string, parts, limi
 
 // settle writes down what became of a message, and forgets its text.
 func (s *Store) settle(ctx context.Context, tx sqldb.Querier, id string, state ussdsms.State, sent ussdsms.Sent,
-	why string, now time.Time) error {
+	why string, now time.Time,
+) error {
 	_, err := tx.ExecContext(ctx, `UPDATE ussd_sms SET state = $1, sealed = $2, reference = $3, cost_micros = $4, currency = $5, error = $6, settled_ms = $7,
 		parts = CASE WHEN $8 > 0 THEN $8 ELSE parts END WHERE id = $9`,
 		string(state), []byte{}, sent.Reference, sent.Cost.Micros, sent.Cost.Currency, why, sqldb.MS(now), sent.Parts, id)
@@ -188,7 +191,8 @@ func (s *Store) settle(ctx context.Context, tx sqldb.Querier, id string, state u
 
 // SendDue implements ussdsms.Store.
 func (s *Store) SendDue(ctx context.Context,
-	send func(ctx context.Context, m ussdsms.Message) (ussdsms.Sent, error)) error {
+	send func(ctx context.Context, m ussdsms.Message) (ussdsms.Sent, error),
+) error {
 	crew := queue.Crew{Parallel: sendAtOnce, PerLane: sendAtOnce / 2, Every: look, Wake: s.wakeOut}
 	return s.out.Work(ctx, crew, func(ctx context.Context, it queue.Item) (queue.Outcome, error) {
 		m, sealed, err := s.message(ctx, it.ID)

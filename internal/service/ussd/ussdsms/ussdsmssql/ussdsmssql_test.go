@@ -122,8 +122,10 @@ func TestMessagesAreSentOnce(t *testing.T) {
 		if d := cmp.Diff([]string{"a " + number + " the code is 48217"}, sent); d != "" {
 			f.t.Error(d)
 		}
-		want := []ussdsms.Total{{Kind: ussdsms.KindReply, State: ussdsms.Delivered, Currency: "KES", Messages: 1, Parts: 2,
-			Micros: 800_000}}
+		want := []ussdsms.Total{{
+			Kind: ussdsms.KindReply, State: ussdsms.Delivered, Currency: "KES", Messages: 1, Parts: 2,
+			Micros: 800_000,
+		}}
 		if d := cmp.Diff(want, f.totals()); d != "" {
 			f.t.Error(d)
 		}
@@ -255,8 +257,12 @@ func TestNobodyIsAskedInVain(t *testing.T) {
 	each(t, func(f fixture) {
 		const stopped, full, other = "+254700000002", "+254700000003", "+254700000004"
 		f.tell(message("all of the day", full, strings.Repeat("x", 200)))
-		for i, in := range []ussdsms.Incoming{{Phone: stopped, Text: "STOP"}, {Phone: stopped, Text: "Why?"},
-			{Phone: full, Text: "Why?"}, {Phone: other, Text: "Why?"}} {
+		for i, in := range []ussdsms.Incoming{
+			{Phone: stopped, Text: "STOP"},
+			{Phone: stopped, Text: "Why?"},
+			{Phone: full, Text: "Why?"},
+			{Phone: other, Text: "Why?"},
+		} {
 			in.ID, in.At = fmt.Sprint("g:", i), noon
 			if _, err := f.Receive(f.t.Context(), in); err != nil {
 				f.t.Fatal(err)
@@ -325,8 +331,10 @@ func TestLostKeys(t *testing.T) {
 	t.Parallel()
 	each(t, func(f fixture) {
 		f.tell(message("a", number, "x"))
-		f.Store = ussdsmssql.New(f.db, ussdsmssql.Config{Keys: ussdtest.Keys(f.t, ussdtest.OldKey), Backoff: time.Millisecond,
-			Now: time.Now})
+		f.Store = ussdsmssql.New(f.db, ussdsmssql.Config{
+			Keys: ussdtest.Keys(f.t, ussdtest.OldKey), Backoff: time.Millisecond,
+			Now: time.Now,
+		})
 		if sent := f.drain(func(ussdsms.Message) (ussdsms.Sent, error) { return ussdsms.Sent{}, nil }); len(sent) != 0 {
 			f.t.Errorf("%q", sent)
 		}

@@ -42,11 +42,15 @@ func Surface(c *endpoints.Checker) httpserver.Surface {
 				if err != nil {
 					return err
 				}
-				body := CheckBody{CheckedAt: check.At.UTC().Format("2006-01-02T15:04:05.000Z"), OK: true,
-					Findings: make([]FindingBody, len(check.Findings))}
+				body := CheckBody{
+					CheckedAt: check.At.UTC().Format("2006-01-02T15:04:05.000Z"), OK: true,
+					Findings: make([]FindingBody, len(check.Findings)),
+				}
 				for i, f := range check.Findings {
-					body.Findings[i] = FindingBody{Endpoint: f.Endpoint, Host: f.Host, Model: f.Model, OK: f.Problem == "",
-						Problem: f.Problem}
+					body.Findings[i] = FindingBody{
+						Endpoint: f.Endpoint, Host: f.Host, Model: f.Model, OK: f.Problem == "",
+						Problem: f.Problem,
+					}
 					body.OK = body.OK && f.Problem == ""
 				}
 				return httpserver.WriteJSON(w, http.StatusOK, body)
