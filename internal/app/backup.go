@@ -30,8 +30,7 @@ func Backup(ctx context.Context, opt Options, to io.Writer, withKeys bool) (_ ar
 		return archive.Summary{}, err
 	}
 	place := archive.Place{
-		DB: r.db, Blobs: r.blobs, Migrations: allMigrations(), Program: opt.Version,
-		Keys: map[string][]byte{},
+		DB: r.db, Blobs: r.blobs, Migrations: allMigrations(), Program: opt.Version, Keys: map[string][]byte{},
 	}
 	if withKeys {
 		for _, secret := range keyring.SecretsOf(s) {

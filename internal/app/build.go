@@ -68,8 +68,7 @@ func (a *App) build(ctx context.Context) error {
 		return fmt.Errorf("build webhooks: %w", err)
 	}
 	a.parts = append(a.parts, part{
-		name: "webhooks", writes: true, surfaces: []httpserver.Surface{hooks.Surface},
-		workers: hooks.Workers,
+		name: "webhooks", writes: true, surfaces: []httpserver.Surface{hooks.Surface}, workers: hooks.Workers,
 	})
 	if err := a.buildServices(ctx, hooks); err != nil {
 		return err
@@ -101,8 +100,7 @@ func (a *App) buildServices(ctx context.Context, hooks *webhooks.Webhooks) (err 
 			return fmt.Errorf("build filestore: %w", err)
 		}
 		a.parts = append(a.parts, files.part, part{
-			name: "knowledge", writes: true, surfaces: files.knowledge.Surfaces,
-			workers: files.knowledge.Workers,
+			name: "knowledge", writes: true, surfaces: files.knowledge.Surfaces, workers: files.knowledge.Workers,
 		})
 	}
 	if a.serves("oracle") {

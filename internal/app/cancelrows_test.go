@@ -332,8 +332,7 @@ func (w *world) many(t *testing.T) (folder string, ids []string) {
 // owners is a request of Alice for her files.
 func (w *world) owners(method, target, body string, header ...string) request {
 	return request{
-		method: method, target: target,
-		body: body,
+		method: method, target: target, body: body,
 	}.with(append(headers(identity.Files, w.tokens["alice files"]), header...)...)
 }
 

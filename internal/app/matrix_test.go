@@ -425,8 +425,7 @@ func (w *world) foreign(t *testing.T, row row, name string, r request, status in
 // A token for files opens what it names, and nothing beside.
 func (w *world) testFiles(t *testing.T) {
 	states := map[identity.Surface][]state{
-		identity.Files: w.worthless(t, identity.Files),
-		identity.MCP:   w.worthless(t, identity.MCP),
+		identity.Files: w.worthless(t, identity.Files), identity.MCP: w.worthless(t, identity.MCP),
 	}
 	files := func(from identitytest.Actor, can, home string) []string {
 		return headers(identity.Files, identitytest.Files(t, from, w.DID(), "", identitytest.Can(can, home)))

@@ -60,8 +60,7 @@ func (a *App) buildOracle(ctx context.Context, files *filesPart, queries *queryP
 		Provider:     endpoints.InForce{Document: a.documents.Models},
 		Instructions: a.documents.Instructions.Value,
 		Oracle: oracle.Identity{
-			Name: a.opt.Settings.Oracle.Name, DID: a.identity.DID(),
-			EntityDID: a.opt.Settings.Identity.OracleEntityDID,
+			Name: a.opt.Settings.Oracle.Name, DID: a.identity.DID(), EntityDID: a.opt.Settings.Identity.OracleEntityDID,
 		},
 		Plugins: a.opt.Plugins, Features: features(a.opt.Settings),
 		Socket: func(owners oracle.SessionChecker) (oracle.Publisher, oracle.Dispatcher, error) {

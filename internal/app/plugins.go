@@ -50,8 +50,7 @@ func PluginSettings(plugins []plugin.Plugin) []config.Part {
 // PluginVerdicts says of each plugin whether it is on with these settings, and why.
 func PluginVerdicts(settings config.Settings, plugins []plugin.Plugin) ([]registry.Verdict, error) {
 	r, err := registry.New(registry.Config{
-		Plugins: plugins, Features: features(settings),
-		ReservedTools: turn.ReservedTools(),
+		Plugins: plugins, Features: features(settings), ReservedTools: turn.ReservedTools(),
 	})
 	if err != nil {
 		return nil, err

@@ -60,8 +60,7 @@ func (a *App) buildUSSD(talking *oraclePart, queries *queryPart, files *filesPar
 	}
 	if queries != nil {
 		cfg.LookUp = telephonekit.LookUp{
-			Queries: queries.gateway,
-			Prefix:  telephonekit.OwnPrefix(a.opt.Settings.Query.Prefixes),
+			Queries: queries.gateway, Prefix: telephonekit.OwnPrefix(a.opt.Settings.Query.Prefixes),
 		}
 	}
 	if files != nil {
@@ -84,8 +83,7 @@ func (a *App) buildUSSD(talking *oraclePart, queries *queryPart, files *filesPar
 			ussdcounthttp.Surface(ussdcounthttp.Deps{Counts: svc.Counts, Totals: texts.Totals, Now: a.res.now}),
 			ussdpeoplehttp.Operators(people),
 			ussdpeoplehttp.Persons(ussdpeoplehttp.PersonDeps{
-				People: people, Authenticate: a.authenticated(identity.Oracle),
-				CORS: a.openCORS(),
+				People: people, Authenticate: a.authenticated(identity.Oracle), CORS: a.openCORS(),
 			}),
 		},
 		workers: workers,

@@ -152,8 +152,7 @@ func (w *world) stuck(t *testing.T, why string) {
 func (w *world) metrics(t *testing.T) string {
 	t.Helper()
 	return w.send(t, request{
-		method: http.MethodGet, target: "/metrics", from: "127.0.0.1:4000", host: "localhost",
-		may: []string{"see"},
+		method: http.MethodGet, target: "/metrics", from: "127.0.0.1:4000", host: "localhost", may: []string{"see"},
 	}).Body.String()
 }
 

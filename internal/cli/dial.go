@@ -43,8 +43,7 @@ func runDial(ctx context.Context, args []string, s shell.IO) error {
 		return shell.Usagef("--phone: %q is not a telephone number: it begins with + and the country code, such as +254700000001", *phone)
 	}
 	line := &remoteLine{
-		base: strings.TrimRight(*base, "/"), token: *token,
-		client: &http.Client{Timeout: 15 * time.Second}, err: s.Err,
+		base: strings.TrimRight(*base, "/"), token: *token, client: &http.Client{Timeout: 15 * time.Second}, err: s.Err,
 	}
 	if *script != "" {
 		return dialScript(ctx, *script, line, s)

@@ -62,8 +62,7 @@ func runServe(ctx context.Context, args []string, s shell.IO) error {
 	}
 	recent := &telemetry.Recent{}
 	log := telemetry.NewLogger(s.Err, telemetry.Config{
-		Level: settings.Server.LogLevel, Format: settings.Server.LogFormat,
-		Recent: recent,
+		Level: settings.Server.LogLevel, Format: settings.Server.LogFormat, Recent: recent,
 	})
 	var services []string
 	if *selected != "" {

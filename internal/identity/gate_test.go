@@ -170,8 +170,7 @@ func TestLookupsHoldNobodyUp(t *testing.T) {
 		began := time.Now()
 		if _, err := s.Authenticate(t.Context(), identity.Oracle,
 			identity.Credentials{
-				Bearer: identitytest.Invocation(t, bob, s.DID()), AuthType: "ucan",
-				From: office,
+				Bearer: identitytest.Invocation(t, bob, s.DID()), AuthType: "ucan", From: office,
 			}); err != nil || time.Since(began) != 0 {
 			t.Errorf("after %s: %v", time.Since(began), err)
 		}

@@ -50,8 +50,7 @@ func TestWhatADelegationHolds(t *testing.T) {
 		"passages alone":          {[]identitytest.Option{can("knowledge/read", clinic), proof(lent(can("knowledge/read", clinic)))}, []string{"alice/clinic knowledge/read false"}},
 		"more rights than lent":   {[]identitytest.Option{can("*", clinic), proof(lent(can("knowledge/read", clinic)))}, nil},
 		"one of two": {[]identitytest.Option{
-			can("fs/read", all), can("fs/read", clinic),
-			proof(lent(can("fs/read", clinic))),
+			can("fs/read", all), can("fs/read", clinic), proof(lent(can("fs/read", clinic))),
 		}, []string{"alice/clinic fs/read false"}},
 		"some contents": {[]identitytest.Option{
 			can("fs/read", clinic),

@@ -96,8 +96,7 @@ func TestOracleRefusesOtherStatements(t *testing.T) {
 		"lives too long": {identitytest.Invocation(t, alice, s.DID(), identitytest.TTL(time.Hour)), "ttl_exceeds_max"},
 		"lives for ever": {identitytest.Invocation(t, alice, s.DID(), identitytest.Expires(time.Time{})), "no_expiry"},
 		"not yet": {
-			identitytest.Invocation(t, alice, s.DID(), identitytest.NotBefore(time.Now().Add(time.Minute))),
-			"not_yet_valid",
+			identitytest.Invocation(t, alice, s.DID(), identitytest.NotBefore(time.Now().Add(time.Minute))), "not_yet_valid",
 		},
 		"stapled nothing": {identitytest.Invocation(t, alice, s.DID(),
 			identitytest.Proof(identitytest.Delegation(t, bob, mallory.DID))), "broken_chain"},

@@ -149,8 +149,7 @@ func TestFilesRefusals(t *testing.T) {
 		"garbage":        {identity.Files, "x", fault.Unauthenticated},
 		"other audience": {identity.Files, identitytest.Files(t, alice, bob.DID, "fs/read"), fault.Unauthenticated},
 		"expired": {
-			identity.Files, identitytest.Files(t, alice, s.DID(), "fs/read", identitytest.TTL(-1)),
-			fault.Unauthenticated,
+			identity.Files, identitytest.Files(t, alice, s.DID(), "fs/read", identitytest.TTL(-1)), fault.Unauthenticated,
 		},
 		"two namespaces, none owned": {
 			identity.Files,

@@ -195,8 +195,7 @@ func slowDuplicate(t *testing.T, text []byte) bool {
 		switch token {
 		case json.Delim('{'), json.Delim('['):
 			stack = append(stack, &open{
-				object: token == json.Delim('{'), name: token == json.Delim('{'),
-				seen: map[string]bool{},
+				object: token == json.Delim('{'), name: token == json.Delim('{'), seen: map[string]bool{},
 			})
 			continue
 		case json.Delim('}'), json.Delim(']'):

@@ -49,8 +49,7 @@ func TestVerdicts(t *testing.T) {
 		got  float64
 		want string
 	}{{low, 2, "met"}, {low, 1.9, "MISSED"}, {high, 2, "met"}, {high, 2.1, "MISSED"}, {bar{}, 7, ""}, {
-		low, math.NaN(),
-		"?",
+		low, math.NaN(), "?",
 	}, {high, math.NaN(), "?"}} {
 		if got := (outcome{bar: c.bar, got: c.got}).verdict(); got != c.want {
 			t.Errorf("%+v, %v: %q", c.bar, c.got, got)

@@ -141,8 +141,7 @@ func (c *chatter) open(ctx context.Context, node int, method, path, body, after 
 		return nil, err
 	}
 	l := &line{
-		status: response.StatusCode, header: response.Header, decoder: sse.NewDecoder(response.Body, 0),
-		alive: alive,
+		status: response.StatusCode, header: response.Header, decoder: sse.NewDecoder(response.Body, 0), alive: alive,
 	}
 	l.hangUp = func() { alive.Stop(); cancel(); _ = response.Body.Close() }
 	if l.status != http.StatusOK || !strings.HasPrefix(l.header.Get("Content-Type"), "text/event-stream") {

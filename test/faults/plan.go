@@ -36,8 +36,7 @@ const (
 
 // ofNode are the faults that strike one node.
 var ofNode = []Fault{
-	Kill, Pause, CutDatabase, CutObjects, CutBus, CutPeers, CutClients, Unplug, SlowLine, Clock,
-	FullNode,
+	Kill, Pause, CutDatabase, CutObjects, CutBus, CutPeers, CutClients, Unplug, SlowLine, Clock, FullNode,
 }
 
 // Lonely are the faults of a node that is alone.

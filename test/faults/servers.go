@@ -65,8 +65,7 @@ func (w *World) newCluster(host string) (*cluster, error) {
 		return nil, err
 	}
 	c := &cluster{
-		bin: bin, host: host, data: filepath.Join(w.disks[host], "cluster"),
-		sockets: filepath.Join(w.dir, "sockets-"+host),
+		bin: bin, host: host, data: filepath.Join(w.disks[host], "cluster"), sockets: filepath.Join(w.dir, "sockets-"+host),
 	}
 	return c, w.stage.do(host, func() error {
 		for _, dir := range []string{c.data, c.sockets} {

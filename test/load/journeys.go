@@ -116,8 +116,7 @@ func questions() []string {
 func (w *world) createSession(ctx context.Context, node int, p *person) (string, error) {
 	var made struct{ SessionID string }
 	_, err := w.get(ctx, request{
-		method: http.MethodPost, path: "/sessions", node: node, body: []byte("{}"),
-		media: "application/json", oracle: p,
+		method: http.MethodPost, path: "/sessions", node: node, body: []byte("{}"), media: "application/json", oracle: p,
 	}, &made)
 	p.sessions.settle(err)
 	if err == nil && made.SessionID == "" {

@@ -21,8 +21,7 @@ import (
 func files(t testing.TB, n *system.Node, who did.Signer) *filestoreclient.Client {
 	t.Helper()
 	c, err := filestoreclient.New(filestoreclient.Config{
-		Server: n.URL, Signer: who,
-		HTTP: &http.Client{Transport: &http.Transport{DisableKeepAlives: true}},
+		Server: n.URL, Signer: who, HTTP: &http.Client{Transport: &http.Transport{DisableKeepAlives: true}},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -57,8 +56,7 @@ func TestFilesOnAnyNode(t *testing.T) {
 		want := cidOf(t, large)
 		if _, err := files(t, w.Node(0), who).Upload(t.Context(),
 			filestoreclient.Upload{
-				Path: "/big", Size: int64(len(large)), Source: bytes.NewReader(large),
-				Want: want,
+				Path: "/big", Size: int64(len(large)), Source: bytes.NewReader(large), Want: want,
 			}); err != nil {
 			t.Fatal(err)
 		}

@@ -193,8 +193,7 @@ func pageComponents(t *testing.T, w *World) {
 				e.page.Emit(kind.result, map[string]any{
 					"toolCallId": e.arg["toolCallId"], "sessionId": c.session,
 					"result": map[string]any{
-						"component": map[string]any{"name": "Chart", "args": map[string]any{"bars": []int{3, 4}}},
-						"said":      "drawn",
+						"component": map[string]any{"name": "Chart", "args": map[string]any{"bars": []int{3, 4}}}, "said": "drawn",
 					},
 				})
 			case "render_component":

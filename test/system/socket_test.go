@@ -109,8 +109,7 @@ func TestAPageFollowsItsSessionOnAnyNode(t *testing.T) {
 							t.Errorf("args (-want +got):\n%s", diff)
 						}
 						e.page.Emit(kind.result, map[string]any{
-							"toolCallId": e.arg["toolCallId"], "sessionId": alice.session,
-							"result": map[string]any{"doubled": 42},
+							"toolCallId": e.arg["toolCallId"], "sessionId": alice.session, "result": map[string]any{"doubled": 42},
 						})
 					case e.name == "message_cache_invalidation" && e.arg["title"] != nil:
 						if e.arg["eventName"] != nil || e.arg["sessionId"] != alice.session {

@@ -231,8 +231,7 @@ func TestClientsOfOldGetTheOneCertificate(t *testing.T) {
 			t.Fatal(err)
 		}
 		got, err := h.certificate(&tls.ClientHelloInfo{
-			ServerName:   "a.example",
-			CipherSuites: []uint16{tls.TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256},
+			ServerName: "a.example", CipherSuites: []uint16{tls.TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256},
 		})
 		if err != nil || got.Leaf == nil || got.Leaf.DNSNames[0] != "a.example" {
 			t.Errorf("%+v %v", got, err)

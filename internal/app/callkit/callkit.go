@@ -112,8 +112,7 @@ func New(ctx context.Context, d Deps) (_ *Lines, err error) {
 	})
 	d.Gateway.TakeCalls(l.Service)
 	l.Surface = d.Oracle.Gated(callhttp.Surface(callhttp.Deps{
-		Calls: l.Service, Authenticate: d.Authenticate,
-		CORS: d.CORS,
+		Calls: l.Service, Authenticate: d.Authenticate, CORS: d.CORS,
 	}))
 	m := d.Metrics
 	m.GaugeFunc("calls", "Live calls on this node.", func() float64 { return float64(l.Stats().Live) })
@@ -126,8 +125,7 @@ func New(ctx context.Context, d Deps) (_ *Lines, err error) {
 func speech(d *call.Deps, s config.Calls) error {
 	if s.HearURL.Given() {
 		hearing, err := callspeech.New(callspeech.Config{
-			BaseURL: s.HearURL.Reveal(), Key: s.SpeechKey.Reveal(),
-			Model: s.HearModel,
+			BaseURL: s.HearURL.Reveal(), Key: s.SpeechKey.Reveal(), Model: s.HearModel,
 		})
 		if err != nil {
 			return fmt.Errorf("SPEECH_TO_TEXT_URL: %w", err)
@@ -136,8 +134,7 @@ func speech(d *call.Deps, s config.Calls) error {
 	}
 	if s.VoiceURL.Given() {
 		voice, err := callspeech.New(callspeech.Config{
-			BaseURL: s.VoiceURL.Reveal(), Key: s.SpeechKey.Reveal(),
-			Model: s.VoiceModel, Voice: s.Voice,
+			BaseURL: s.VoiceURL.Reveal(), Key: s.SpeechKey.Reveal(), Model: s.VoiceModel, Voice: s.Voice,
 		})
 		if err != nil {
 			return fmt.Errorf("TEXT_TO_SPEECH_URL: %w", err)

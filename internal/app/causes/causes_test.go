@@ -49,8 +49,7 @@ func TestACauseIsKnownSinceItBegan(t *testing.T) {
 		}
 		away.Store(false)
 		want := causes.Report{OK: true, Parts: []causes.PartBody{
-			{Name: "chain", OK: true, Causes: []causes.Cause{}},
-			{Name: "models", OK: true, Causes: []causes.Cause{}},
+			{Name: "chain", OK: true, Causes: []causes.Cause{}}, {Name: "models", OK: true, Causes: []causes.Cause{}},
 		}}
 		if diff := cmp.Diff(want, watch.Report(ctx)); diff != "" {
 			t.Errorf("after it came back (- want):\n%s", diff)

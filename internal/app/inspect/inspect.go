@@ -163,8 +163,7 @@ func (d Deps) settings(w http.ResponseWriter, _ *http.Request) error {
 	}
 	for _, doc := range d.Documents() {
 		body.Documents = append(body.Documents, Document{
-			Name: doc.Name, Source: string(doc.Source), Where: doc.Where,
-			Restart: doc.ReadOnly(),
+			Name: doc.Name, Source: string(doc.Source), Where: doc.Where, Restart: doc.ReadOnly(),
 		})
 	}
 	return httpserver.WriteJSON(w, http.StatusOK, body)

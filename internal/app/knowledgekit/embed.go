@@ -27,8 +27,7 @@ func NewEmbedder(s config.Knowledge) (knowledge.Embedder, error) {
 
 func newService(s config.Knowledge) (*knowledgeembed.Service, error) {
 	e, err := knowledgeembed.New(knowledgeembed.Config{
-		BaseURL: s.EmbeddingsURL.Reveal(), Key: s.EmbeddingsKey.Reveal(),
-		Model: s.EmbeddingsModel,
+		BaseURL: s.EmbeddingsURL.Reveal(), Key: s.EmbeddingsKey.Reveal(), Model: s.EmbeddingsModel,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("EMBEDDINGS_URL: %w", err)

@@ -40,8 +40,7 @@ func (f files) LastChange(ctx context.Context, namespace string) (int64, error) 
 
 func fileOf(f filestore.File) knowledge.File {
 	return knowledge.File{
-		ID: f.ID, Path: f.Path, MimeType: f.MimeType, Size: f.Size, Version: f.Version,
-		Updated: f.Updated,
+		ID: f.ID, Path: f.Path, MimeType: f.MimeType, Size: f.Size, Version: f.Version, Updated: f.Updated,
 	}
 }
 

@@ -24,8 +24,7 @@ func toSession(store *oraclesql.Store, now func() time.Time, tell oracle.Publish
 			return nil // the asker looks for it
 		}
 		m := oracle.Message{
-			ID: messageID(r.ID), SessionID: r.Asker.Session, Role: oracle.AI, Content: said(r),
-			CreatedAt: now(),
+			ID: messageID(r.ID), SessionID: r.Asker.Session, Role: oracle.AI, Content: said(r), CreatedAt: now(),
 		}
 		if err := store.AddReply(ctx, r.Asker.ID, m); err != nil {
 			return err

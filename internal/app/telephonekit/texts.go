@@ -76,8 +76,7 @@ func NewTexts(d TextDeps) (*Texts, error) {
 	}
 	t.store = ussdsmssql.New(d.DB,
 		ussdsmssql.Config{
-			Keys: d.Keys, Limits: ussdsms.Limits{Number: s.NumberParts, Day: s.DayParts}, Price: price,
-			Now: d.Now,
+			Keys: d.Keys, Limits: ussdsms.Limits{Number: s.NumberParts, Day: s.DayParts}, Price: price, Now: d.Now,
 		})
 	known := ussdsql.New(d.DB)
 	t.service = ussdsms.New(ussdsms.Deps{
@@ -147,8 +146,7 @@ func (o outgoing) CodeIn(ctx context.Context, tx sqldb.Querier, id, phone, begin
 	at time.Time,
 ) (string, error) {
 	return o.store.TellIn(ctx, tx, ussdsms.Message{
-		ID: "code/" + id, Kind: ussdsms.KindCode, Phone: phone,
-		Text: o.words.Code(begin, language), At: at,
+		ID: "code/" + id, Kind: ussdsms.KindCode, Phone: phone, Text: o.words.Code(begin, language), At: at,
 	})
 }
 
@@ -160,8 +158,7 @@ func (o outgoing) AnswerIn(ctx context.Context, tx sqldb.Querier, question, phon
 		return nil
 	}
 	_, err := o.store.TellIn(ctx, tx, ussdsms.Message{
-		ID: "answer/" + question, Kind: ussdsms.KindAnswer, Phone: phone,
-		Text: o.words.Answer(language), At: at,
+		ID: "answer/" + question, Kind: ussdsms.KindAnswer, Phone: phone, Text: o.words.Answer(language), At: at,
 	})
 	return err
 }

@@ -52,8 +52,7 @@ type Webhooks struct {
 // nothing of report to it.
 func New(d Deps, out *Outbox) (*Webhooks, error) {
 	sending := webhooksend.Config{
-		Client:  outbound.Client(outbound.Config{AllowPrivate: d.AllowPrivate}),
-		Refused: outbound.ErrPrivate,
+		Client: outbound.Client(outbound.Config{AllowPrivate: d.AllowPrivate}), Refused: outbound.ErrPrivate,
 	}
 	if !d.AllowPrivate {
 		sending.Public = publicaddr.Public

@@ -175,8 +175,7 @@ func readIncoming(w http.ResponseWriter, req *http.Request) (ussddialect.Incomin
 
 func (r *recorder) recorded(req *http.Request, in ussddialect.Incoming) Recorded {
 	one := Recorded{
-		At: time.Now().UTC(), Method: req.Method, Query: r.mask.form(in.Query), Media: in.Media,
-		Body: r.mask.body(in),
+		At: time.Now().UTC(), Method: req.Method, Query: r.mask.form(in.Query), Media: in.Media, Body: r.mask.body(in),
 	}
 	for name := range req.Header {
 		one.Headers = append(one.Headers, name)

@@ -109,8 +109,7 @@ func (m maker) make(ctx context.Context, name string, cans []string, days int,
 		return made, err
 	}
 	err = m.Do(ctx, http.MethodPost, "/api/keys", appkeyhttp.NewKey{
-		ID: offer.ID, Name: name, Delegation: token.Encode(),
-		Budget: budget,
+		ID: offer.ID, Name: name, Delegation: token.Encode(), Budget: budget,
 	}, &made)
 	return made, err
 }

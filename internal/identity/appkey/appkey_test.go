@@ -224,27 +224,22 @@ func TestNoKeyIsWiderThanItsMaker(t *testing.T) {
 			kind    fault.Kind
 		}{
 			"Bob's files": {
-				options: []identitytest.Option{identitytest.Can("fs/read", bob.Home(""))},
-				kind:    fault.Forbidden,
+				options: []identitytest.Option{identitytest.Can("fs/read", bob.Home(""))}, kind: fault.Forbidden,
 			},
 			"some of it Bob's": {options: []identitytest.Option{
-				identitytest.Can("fs/read", alice.Home("")),
-				identitytest.Can("fs/read", bob.Home("")),
+				identitytest.Can("fs/read", alice.Home("")), identitytest.Can("fs/read", bob.Home("")),
 			}, kind: fault.Forbidden},
 			"more than Bob's word": {options: []identitytest.Option{
-				identitytest.Can("fs/write", bob.Home("/shared")),
-				identitytest.Proof(proof),
+				identitytest.Can("fs/write", bob.Home("/shared")), identitytest.Proof(proof),
 			}, kind: fault.Forbidden},
 			"beside Bob's word": {options: []identitytest.Option{
-				identitytest.Can("fs/read", bob.Home("/other")),
-				identitytest.Proof(proof),
+				identitytest.Can("fs/read", bob.Home("/other")), identitytest.Proof(proof),
 			}, kind: fault.Forbidden},
 			"restricted to CIDs": {options: []identitytest.Option{identitytest.CIDs("fs/read", alice.Home(""))}, kind: fault.Forbidden},
 			"for ever":           {options: []identitytest.Option{identitytest.Expires(time.Time{})}, kind: fault.Invalid},
 			"for too long":       {options: []identitytest.Option{identitytest.TTL(368 * 24 * time.Hour)}, kind: fault.Invalid},
 			"expired": {
-				options: []identitytest.Option{identitytest.TTL(-time.Minute)},
-				kind:    fault.Unauthenticated,
+				options: []identitytest.Option{identitytest.TTL(-time.Minute)}, kind: fault.Unauthenticated,
 			},
 			"everything":              {options: []identitytest.Option{identitytest.Can("*", "ucan:*")}, kind: fault.Invalid},
 			"everything in the files": {options: []identitytest.Option{identitytest.Can("*", alice.Home(""))}, kind: fault.Invalid},

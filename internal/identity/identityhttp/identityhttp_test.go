@@ -45,8 +45,7 @@ func serveLimited(t *testing.T, s *identity.Service, limits identityhttp.Limits,
 	var config httpserver.Config
 	if byAddress != nil {
 		config.Limits = map[httpserver.LimitClass]*ratelimit.Limiter{
-			httpserver.LimitRevocations: byAddress,
-			httpserver.LimitPages:       nil,
+			httpserver.LimitRevocations: byAddress, httpserver.LimitPages: nil,
 		}
 	}
 	server, err := httpserver.New(config)

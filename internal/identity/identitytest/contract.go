@@ -22,8 +22,7 @@ func TestStore(t *testing.T, open func(t *testing.T) identity.Store) {
 		first := addRevocation(t, s, identity.RevokedToken, "bafyone", at)
 		second := addRevocation(t, s, identity.RevokedIssuer, "did:key:zOne", at)
 		feed, added, err := s.AddRevocation(t.Context(), identity.Revocation{
-			Kind: identity.RevokedToken, Target: "bafyone",
-			By: "did:x:y", At: at,
+			Kind: identity.RevokedToken, Target: "bafyone", By: "did:x:y", At: at,
 		})
 		if err != nil || added || feed != first.Feed {
 			t.Errorf("second revocation of one target: feed %d, added %t, %v", feed, added, err)

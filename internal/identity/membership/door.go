@@ -77,8 +77,7 @@ func NewDoor(book *Book, cfg Config) (*Door, error) {
 	d := &Door{cfg: cfg, book: book, watches: make(map[*watch]struct{})}
 	d.members.Store(recent.New[string, struct{}](rememberedMembers))
 	d.news = feed.New(feed.Config{
-		Subject: hintLeft, Read: d.read, Unknown: textUnknown, Hints: cfg.Hints,
-		Logger: cfg.Logger,
+		Subject: hintLeft, Read: d.read, Unknown: textUnknown, Hints: cfg.Hints, Logger: cfg.Logger,
 	})
 	return d, nil
 }

@@ -18,8 +18,7 @@ const work = "work-apart"
 
 func limits() apart.Limits {
 	return apart.Limits{
-		Time: time.Minute, CPU: time.Second, Memory: 256 << 20, Stack: 16 << 20, Input: 1 << 20,
-		Output: 1000,
+		Time: time.Minute, CPU: time.Second, Memory: 256 << 20, Stack: 16 << 20, Input: 1 << 20, Output: 1000,
 	}
 }
 

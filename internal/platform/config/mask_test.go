@@ -78,8 +78,7 @@ func TestNoCredentialOfAnAddressIsEverShown(t *testing.T) {
 			scheme + "://host#" + name + "=" + url.QueryEscape(raw),
 		}).Draw(t, "address")
 		quoted, err := json.Marshal(map[string]any{"servers": []any{
-			address,
-			map[string]string{"url": address, name + "token": raw},
+			address, map[string]string{"url": address, name + "token": raw},
 		}})
 		if err != nil {
 			t.Fatal(err)

@@ -53,8 +53,7 @@ func TestReadJSON(t *testing.T) {
 		"twice, unknown":  {body: `{"other":{"a":{"b":1,"b":2}}}`, kind: fault.Invalid, want: "property b must be there once"},
 		"two in a map":    {body: `{"other":{"a":1,"A":2}}`},
 		"too deep": {
-			body: `{"other":` + strings.Repeat("[", 2000) + strings.Repeat("]", 2000) + `}`,
-			kind: fault.Invalid, want: "nest",
+			body: `{"other":` + strings.Repeat("[", 2000) + strings.Repeat("]", 2000) + `}`, kind: fault.Invalid, want: "nest",
 		},
 		"deep": {body: strings.Repeat("[", 100_000), kind: fault.Invalid, want: ""},
 	} {

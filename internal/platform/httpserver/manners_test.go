@@ -20,8 +20,7 @@ func TestOpenCORS(t *testing.T) {
 		return httpserver.Surface{
 			Name: "oracle", CORS: httpserver.OpenCORS(origins), Prefixes: []string{"/sessions"},
 			Authenticate: deny, Routes: []httpserver.Route{
-				{Method: "DELETE", Pattern: "/sessions/{id}", Auth: httpserver.Principal, Handler: echo()},
-				get("/public", echo()),
+				{Method: "DELETE", Pattern: "/sessions/{id}", Auth: httpserver.Principal, Handler: echo()}, get("/public", echo()),
 			},
 		}
 	}

@@ -99,13 +99,11 @@ func TestMountRefuses(t *testing.T) {
 		},
 		"twice in one surface": {httpserver.Surface{Name: "s", Routes: []httpserver.Route{get("/b", ok), get("/b", ok)}}, "already served by s"},
 		"no auth": {httpserver.Surface{
-			Name:   "s",
-			Routes: []httpserver.Route{{Method: "GET", Pattern: "/c", Handler: ok}},
+			Name: "s", Routes: []httpserver.Route{{Method: "GET", Pattern: "/c", Handler: ok}},
 		}, "who may call it"},
 		"no handler": {httpserver.Surface{Name: "s", Routes: []httpserver.Route{get("/c", nil)}}, "no handler"},
 		"nobody authenticates": {httpserver.Surface{
-			Name:   "s",
-			Routes: []httpserver.Route{{Method: "GET", Pattern: "/c", Auth: httpserver.Principal, Handler: ok}},
+			Name: "s", Routes: []httpserver.Route{{Method: "GET", Pattern: "/c", Auth: httpserver.Principal, Handler: ok}},
 		}, "nothing on its surface authenticates"},
 		"rest in the middle": {httpserver.Surface{Name: "s", Routes: []httpserver.Route{get("/c/{a...}/d", ok)}}, "not the last"},
 		"same name twice":    {httpserver.Surface{Name: "s", Routes: []httpserver.Route{get("/c/{a}/{a}", ok)}}, "occurs twice"},

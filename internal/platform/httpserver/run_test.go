@@ -333,8 +333,7 @@ func TestServedRequestsAreNeverGivenUp(t *testing.T) {
 func TestSlowHeadersAndBodiesEnd(t *testing.T) {
 	t.Parallel()
 	surface := httpserver.Surface{
-		Name:   "a",
-		Routes: []httpserver.Route{route("POST", "/upload", readAll), get("/ok", echo())},
+		Name: "a", Routes: []httpserver.Route{route("POST", "/upload", readAll), get("/ok", echo())},
 	}
 	hasty := start(t, httpserver.Config{HeaderTimeout: 50 * time.Millisecond}, surface)
 	s := start(t, httpserver.Config{StallTimeout: time.Second}, surface)

@@ -205,8 +205,7 @@ func (s *Server) prepareRoute(sf *surface, route Route) (*mounted, error) {
 		h = wrap(h)
 	}
 	return &mounted{
-		route: route, surface: sf, class: class, handler: h,
-		meter: s.meter.route(sf.Name, route.Method, route.Pattern),
+		route: route, surface: sf, class: class, handler: h, meter: s.meter.route(sf.Name, route.Method, route.Pattern),
 	}, nil
 }
 

@@ -329,8 +329,7 @@ func TestGateUnderRandomLoad(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				dice := rand.New(rand.NewPCG(seed, 1))
 				g := NewGate(GateConfig{
-					Budget: 200 * time.Millisecond, Slots: 2 + dice.IntN(4), MaxWaiting: 20 + dice.IntN(200),
-					MaxNetworks: 5,
+					Budget: 200 * time.Millisecond, Slots: 2 + dice.IntN(4), MaxWaiting: 20 + dice.IntN(200), MaxNetworks: 5,
 				})
 				var all sync.WaitGroup
 				for range 1500 {

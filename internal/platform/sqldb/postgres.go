@@ -106,8 +106,7 @@ func postgresPool(url string, opt Options, servers *pgline.Hosts, readOnly bool)
 	cfg.ValidateConnect = servers.Validate(session)
 	p := &pgline.Pool{}
 	p.DB = sql.OpenDB(postgresConnector{
-		Connector: stdlib.GetConnector(*cfg), hosts: servers, pool: p, fault: opt.Fault,
-		seen: opt.Seen, readOnly: readOnly,
+		Connector: stdlib.GetConnector(*cfg), hosts: servers, pool: p, fault: opt.Fault, seen: opt.Seen, readOnly: readOnly,
 	})
 	return p, nil
 }

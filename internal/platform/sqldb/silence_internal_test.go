@@ -101,8 +101,7 @@ func (s *server) serve(line net.Conn) {
 
 func sendFlag(b *pgproto3.Backend, is bool) {
 	b.Send(&pgproto3.RowDescription{Fields: []pgproto3.FieldDescription{{
-		Name: []byte("b"), DataTypeOID: 16,
-		DataTypeSize: 1, TypeModifier: -1,
+		Name: []byte("b"), DataTypeOID: 16, DataTypeSize: 1, TypeModifier: -1,
 	}}})
 	b.Send(&pgproto3.DataRow{Values: [][]byte{[]byte(map[bool]string{true: "t", false: "f"}[is])}})
 	b.Send(&pgproto3.CommandComplete{CommandTag: []byte("SELECT 1")})
@@ -110,8 +109,7 @@ func sendFlag(b *pgproto3.Backend, is bool) {
 
 func sendRows(b *pgproto3.Backend, n int) {
 	b.Send(&pgproto3.RowDescription{Fields: []pgproto3.FieldDescription{{
-		Name: []byte("n"), DataTypeOID: 23,
-		DataTypeSize: 4, TypeModifier: -1,
+		Name: []byte("n"), DataTypeOID: 23, DataTypeSize: 4, TypeModifier: -1,
 	}}})
 	for range n {
 		b.Send(&pgproto3.DataRow{Values: [][]byte{[]byte("1")}})

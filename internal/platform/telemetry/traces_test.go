@@ -25,8 +25,7 @@ func TestTracesAreExported(t *testing.T) {
 	}))
 	defer collector.Close()
 	traces, err := telemetry.StartTraces(t.Context(), telemetry.TraceConfig{
-		Endpoint: collector.URL, Service: "castalia",
-		Node: "n1",
+		Endpoint: collector.URL, Service: "castalia", Node: "n1",
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -91,8 +90,7 @@ func TestClientSpansOutliveTheirRequest(t *testing.T) {
 	}))
 	defer collector.Close()
 	traces, err := telemetry.StartTraces(t.Context(), telemetry.TraceConfig{
-		Endpoint: collector.URL, Service: "castalia",
-		Node: "n1",
+		Endpoint: collector.URL, Service: "castalia", Node: "n1",
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -117,8 +117,7 @@ func TestAHitSaysWhereTheWordsAre(t *testing.T) {
 	for question, want := range map[string]string{"Brunnenordnung": "", "Gebühr Familie": "1 Familien 0 Gebühren "} {
 		found := search(t,
 			textindex.Query{
-				Text: question, All: true, Part: true,
-				Scope: textindex.Scope{"village": textindex.AllDocuments()},
+				Text: question, All: true, Part: true, Scope: textindex.Scope{"village": textindex.AllDocuments()},
 			}, view)
 		if len(found.Hits) != 1 {
 			t.Fatalf("%q: %+v", question, found.Hits)

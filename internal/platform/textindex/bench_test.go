@@ -108,8 +108,7 @@ func BenchmarkSearch(b *testing.B) {
 	for b.Loop() {
 		if _, err := s.Search(b.Context(),
 			textindex.Query{
-				Text: questions[i%len(questions)], Scope: textindex.Scope{"c": textindex.AllDocuments()},
-				Limit: 5,
+				Text: questions[i%len(questions)], Scope: textindex.Scope{"c": textindex.AllDocuments()}, Limit: 5,
 			}); err != nil {
 			b.Fatal(err)
 		}

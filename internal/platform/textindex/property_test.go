@@ -174,8 +174,7 @@ func TestScopeIsAllThatThereIs(t *testing.T) {
 			rapid.ID).Draw(t, "allowed")
 		gone := rapid.SampledFrom([]string{"document-0", "document-3"}).Draw(t, "gone")
 		q := textindex.Query{
-			Text:  drawText(t, "question", 6),
-			Scope: textindex.Scope{"c": textindex.OnlyDocuments(allowed...)}, Limit: 5,
+			Text: drawText(t, "question", 6), Scope: textindex.Scope{"c": textindex.OnlyDocuments(allowed...)}, Limit: 5,
 		}
 		q.All, q.Part = rapid.Bool().Draw(t, "all"), rapid.Bool().Draw(t, "part")
 		var left []textindex.Passage

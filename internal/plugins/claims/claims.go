@@ -88,8 +88,7 @@ func (p *Plugin) Start(_ context.Context, host plugin.Host) error {
 		return ledger, nil
 	}
 	cfg := pluginqueue.Config{
-		Lease: time.Minute, Attempts: p.cfg.Attempts, Backoff: cmp.Or(p.cfg.Backoff, 30*time.Second),
-		Remember: remember,
+		Lease: time.Minute, Attempts: p.cfg.Attempts, Backoff: cmp.Or(p.cfg.Backoff, 30*time.Second), Remember: remember,
 	}
 	cfg.Name = "submit"
 	p.submit = pluginqueue.New(host.Store, cfg)

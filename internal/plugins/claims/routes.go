@@ -162,8 +162,7 @@ func (p *Plugin) list(w http.ResponseWriter, r *http.Request, rt *plugin.Runtime
 	for _, c := range owing {
 		if _, fresh := left[c.ID]; fresh && len(out.Claims) < maxListed {
 			out.Claims = append(out.Claims, Standing{
-				ID: c.ID, Amount: c.Amount, Owed: c.Amount, State: Outstanding,
-				At: stamp(c.At),
+				ID: c.ID, Amount: c.Amount, Owed: c.Amount, State: Outstanding, At: stamp(c.At),
 			})
 		}
 	}

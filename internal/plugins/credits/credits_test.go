@@ -24,8 +24,7 @@ import (
 )
 
 var config = credits.Config{
-	Minimum: 10, Estimate: 50, HoldFor: time.Minute, Markup: 160, Fallback: 750_000,
-	Secret: "hush",
+	Minimum: 10, Estimate: 50, HoldFor: time.Minute, Markup: 160, Fallback: 750_000, Secret: "hush",
 }
 
 func start(t testing.TB, db *sqldb.DB, on registry.Feature) *oracletest.Node {
@@ -220,8 +219,7 @@ func TestOnlyOperatorsGrant(t *testing.T) {
 		amount int
 		key    string
 	}{{"alice", 5, "k"}, {identitytest.Alice.DID, 0, "k"}, {identitytest.Alice.DID, -5, "k"}, {
-		identitytest.Alice.DID, 5,
-		"",
+		identitytest.Alice.DID, 5, "",
 	}} {
 		if status := grant(t, n, c.did, c.amount, c.key); status != 400 {
 			t.Errorf("%+v: %d", c, status)

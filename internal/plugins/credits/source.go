@@ -147,7 +147,6 @@ func (s *service) ask(ctx context.Context, rt *plugin.Runtime) (Subscription, er
 		body.TotalCredits = 0
 	}
 	return Subscription{
-		Status: strings.ToLower(body.Status), Total: int64(min(body.TotalCredits, MaxAmount)),
-		Asked: asked,
+		Status: strings.ToLower(body.Status), Total: int64(min(body.TotalCredits, MaxAmount)), Asked: asked,
 	}, nil
 }

@@ -174,8 +174,7 @@ func (p *Preferences) check() error {
 		return nil
 	}
 	return &plugin.Error{
-		Status: http.StatusBadRequest, Message: strings.Join(wrong, "; "),
-		Fields: map[string]any{"message": wrong},
+		Status: http.StatusBadRequest, Message: strings.Join(wrong, "; "), Fields: map[string]any{"message": wrong},
 	}
 }
 

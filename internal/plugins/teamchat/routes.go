@@ -74,8 +74,7 @@ func (p *Plugin) Routes() []pluginhttp.Route {
 		{
 			Method: http.MethodDelete, Pattern: "/teamchat/links/{team}/{user}", Summary: "End a link",
 			Params: []pluginhttp.Param{
-				{Name: "team", In: "path", Required: true, Schema: ""},
-				{Name: "user", In: "path", Required: true, Schema: ""},
+				{Name: "team", In: "path", Required: true, Schema: ""}, {Name: "user", In: "path", Required: true, Schema: ""},
 			},
 			Replies: []pluginhttp.Reply{
 				{Status: http.StatusOK, Body: Done{}}, {Status: http.StatusNotFound, Doc: "Nobody of that name speaks as you."},

@@ -97,8 +97,7 @@ func (p *Plugin) Start(_ context.Context, host plugin.Host) error {
 	}
 	p.store, p.log, p.talk, p.name, p.api = host.Store, host.Log, host.Conversations, host.OracleName, &webAPI{api}
 	p.queue = pluginqueue.New(host.Store, pluginqueue.Config{
-		Name: "work", Lease: 20 * time.Second, Attempts: 10,
-		Backoff: 2 * time.Second, Remember: remember,
+		Name: "work", Lease: 20 * time.Second, Attempts: 10, Backoff: 2 * time.Second, Remember: remember,
 	})
 	return nil
 }

@@ -66,8 +66,7 @@ func (c packetCase) messages(t testing.TB) []engineio.Message {
 func (c packetCase) want(t testing.TB) socketio.Packet {
 	t.Helper()
 	p := socketio.Packet{
-		Type: socketio.PacketType(c.Packet.Type[0]), Namespace: c.Packet.Namespace,
-		Data: json.RawMessage(c.Packet.Data),
+		Type: socketio.PacketType(c.Packet.Type[0]), Namespace: c.Packet.Namespace, Data: json.RawMessage(c.Packet.Data),
 	}
 	if c.Packet.ID != nil {
 		p.ID, p.HasID = *c.Packet.ID, true

@@ -95,8 +95,7 @@ func (c *client) Message(m engineio.Message) []engineio.Frame {
 	switch p.Type {
 	case EventPacket, BinaryEvent:
 		e := &Event{
-			Name: unquote(p.Args[0]), Args: p.Args[1:], Attachments: p.Attachments, socket: s, id: p.ID,
-			hasID: p.HasID,
+			Name: unquote(p.Args[0]), Args: p.Args[1:], Attachments: p.Attachments, socket: s, id: p.ID, hasID: p.HasID,
 		}
 		return e.run()
 	case Ack, BinaryAck:

@@ -89,8 +89,7 @@ func (a *app) Disconnect(_ *socketio.Socket, reason socketio.Reason) { a.ended <
 func serve(t *testing.T, cfg socketio.Config) *app {
 	t.Helper()
 	a := &app{
-		server: socketio.New(cfg), connected: make(chan *socketio.Socket, 100),
-		ended: make(chan socketio.Reason, 100),
+		server: socketio.New(cfg), connected: make(chan *socketio.Socket, 100), ended: make(chan socketio.Reason, 100),
 	}
 	a.main = a.server.Of("/", a)
 	a.server.Of("/custom", a)

@@ -226,8 +226,7 @@ func TestFailedProofIsOneOfMany(t *testing.T) {
 func issueAs(tb testing.TB, issuer, to did.DID) *ucan.Token {
 	tb.Helper()
 	t, err := ucan.Issue(signerOf(tb, 1).As(issuer), ucan.Statement{
-		Audience: to, Capabilities: []ucan.Capability{read},
-		Expires: noon.Add(time.Hour),
+		Audience: to, Capabilities: []ucan.Capability{read}, Expires: noon.Add(time.Hour),
 	})
 	if err != nil {
 		tb.Fatal(err)

@@ -67,8 +67,7 @@ func BenchmarkSmallFiles(b *testing.B) {
 		path := func(i int) string { return fmt.Sprintf("/%d/%d/%d", run, i%50, i) }
 		write += together(b, n, func(i int) error {
 			_, err := w.Put(ctx, owner, filestore.Put{
-				Path: path(i), Mode: filestore.CreateOnly, Body: bytes.NewReader(data),
-				Size: int64(len(data)),
+				Path: path(i), Mode: filestore.CreateOnly, Body: bytes.NewReader(data), Size: int64(len(data)),
 			})
 			return err
 		})

@@ -39,8 +39,7 @@ func masterID(k seal.Key) string {
 
 func newKeyring(store Blobs, now clock, current seal.Key, old []seal.Key) *keyring {
 	k := &keyring{
-		store: store, now: now, current: masterID(current), master: map[string]seal.Key{},
-		cache: map[string]namespaceKeys{},
+		store: store, now: now, current: masterID(current), master: map[string]seal.Key{}, cache: map[string]namespaceKeys{},
 	}
 	for _, key := range append(old, current) {
 		k.master[masterID(key)] = key

@@ -35,15 +35,13 @@ func TestARepeatedRequestMeetsTheFirst(t *testing.T) {
 	for name, do := range map[string]func(ctx context.Context, s *filestore.Service) (filestore.Receipt, error){
 		"create": func(ctx context.Context, s *filestore.Service) (filestore.Receipt, error) {
 			return s.Put(ctx, owner, filestore.Put{
-				Path: "/new", Mode: filestore.CreateOnly, Body: strings.NewReader("x"),
-				Once: once,
+				Path: "/new", Mode: filestore.CreateOnly, Body: strings.NewReader("x"), Once: once,
 			})
 		},
 		"create large": func(ctx context.Context, s *filestore.Service) (filestore.Receipt, error) {
 			return s.Put(ctx, owner,
 				filestore.Put{
-					Path: "/new", Mode: filestore.CreateOnly, Body: strings.NewReader(strings.Repeat("x", 100_000)),
-					Once: once,
+					Path: "/new", Mode: filestore.CreateOnly, Body: strings.NewReader(strings.Repeat("x", 100_000)), Once: once,
 				})
 		},
 		"move": func(ctx context.Context, s *filestore.Service) (filestore.Receipt, error) {

@@ -229,8 +229,7 @@ func (s *Service) show(ctx context.Context, w Work, doc *document.Document) erro
 	b := textindex.NewBuilder(w.Collection)
 	for i, p := range passages {
 		meta, err := json.Marshal(place{
-			Page: p.Place.Page, Part: p.Place.Part, Anchor: p.Place.Anchor, Line: p.Place.Line,
-			Headings: p.Headings,
+			Page: p.Place.Page, Part: p.Place.Part, Anchor: p.Place.Anchor, Line: p.Place.Line, Headings: p.Headings,
 		})
 		if err != nil {
 			return fmt.Errorf("encode place: %w", err)

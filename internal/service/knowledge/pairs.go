@@ -78,8 +78,7 @@ func (s *bookcase) pairs(ctx context.Context, c Collection, before openedPairs) 
 			return openedPairs{}, fmt.Errorf("encode place: %w", err)
 		}
 		err = b.Add(textindex.Passage{
-			Document: sealed.ID, Language: analyse.Language(p.Language), Title: p.Question,
-			Text: p.Answer, Meta: meta,
+			Document: sealed.ID, Language: analyse.Language(p.Language), Title: p.Question, Text: p.Answer, Meta: meta,
 		})
 		if err != nil {
 			return openedPairs{}, fmt.Errorf("index pair: %w", err)

@@ -37,8 +37,7 @@ func TestAnOperatorPublishes(t *testing.T) {
 			readers knowledge.Readers
 			kind    fault.Kind
 		}{{"none", knowledge.Members, fault.NotFound}, {c.ID, knowledge.Everybody, fault.Conflict}, {
-			c.ID, knowledge.Named,
-			fault.Invalid,
+			c.ID, knowledge.Named, fault.Invalid,
 		}} {
 			if _, err := w.Publish(t.Context(), wrong.id, wrong.readers); !fault.Is(err, wrong.kind) {
 				t.Errorf("publish %q to %q: %v", wrong.id, wrong.readers, err)

@@ -230,8 +230,7 @@ func (s *Service) Search(ctx context.Context, who Caller, q Question) (Answer, e
 		return Answer{}, err
 	}
 	asked := textindex.Query{
-		Text: q.Text, Language: analyse.Language(q.Language), Scope: r.scope,
-		Limit: spare * min(q.Limit, MaxHits),
+		Text: q.Text, Language: analyse.Language(q.Language), Scope: r.scope, Limit: spare * min(q.Limit, MaxHits),
 	}
 	if like := s.alike(ctx, r, q.Text); like != nil {
 		asked.Near, asked.Likeness = like.near, like.likeness
@@ -247,8 +246,7 @@ func (s *Service) Search(ctx context.Context, who Caller, q Question) (Answer, e
 			continue
 		}
 		a.Hits = append(a.Hits, Hit{
-			Source: source, Sentences: h.Sentences(), Text: h.Text, Score: h.Score,
-			Confidence: h.Confidence,
+			Source: source, Sentences: h.Sentences(), Text: h.Text, Score: h.Score, Confidence: h.Confidence,
 		})
 	}
 	asked.Near, asked.Likeness = nil, nil // pairs have no vectors

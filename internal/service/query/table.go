@@ -48,8 +48,7 @@ type table struct {
 // earlier one is asked.
 func newTable(catalogs []*httprule.Catalog, prefixes []Prefix, version uint64) *table {
 	t := &table{
-		router: new(httprule.Router), catalogs: catalogs, prefixes: prefixes, claims: make(map[string]bool),
-		version: version,
+		router: new(httprule.Router), catalogs: catalogs, prefixes: prefixes, claims: make(map[string]bool), version: version,
 	}
 	for _, p := range prefixes { // also before a chain was reached: its queries are away, not unknown
 		t.claims[p.New] = true

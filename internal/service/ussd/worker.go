@@ -7,6 +7,8 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/castalia-org/castalia/internal/platform/pace"
+	"github.com/castalia-org/castalia/internal/service/ussd/ussdbook"
 	"github.com/castalia-org/castalia/internal/service/ussd/ussdcount"
 )
 
@@ -17,6 +19,7 @@ const (
 	flushEvery = 3 * time.Second
 	phonesPoll = time.Second
 	pruneEvery = time.Hour
+	menusEvery = 250 * time.Millisecond
 	pruneSlice = 2000 // every sweepEvery, until nothing is left
 	keepCounts = 90 * 24 * time.Hour
 )
@@ -163,4 +166,17 @@ func (s *Service) Rekey(ctx context.Context) (int, error) {
 			changed++
 		}
 	}
+}
+
+// FollowMenus looks at what now returns until ctx ends, and makes it the menus of the
+// sessions that begin from then on.
+func (s *Service) FollowMenus(ctx context.Context, now func() *ussdbook.Book) error {
+	pace.Every(ctx, menusEvery, func() bool {
+		if menus := now(); !menus.Same(s.menus.Book()) {
+			s.Reload(menus)
+			s.cfg.Logger.InfoContext(ctx, "menu reloaded", slog.String("event", "ussd.menu_reloaded"), slog.String("version", menus.Default().Version()))
+		}
+		return true
+	})
+	return nil
 }

@@ -55,8 +55,7 @@ func everyNameIsHere(t *testing.T) string {
 		reply := new(dns.Msg).SetReply(r)
 		if q := r.Question[0]; q.Qtype == dns.TypeA {
 			reply.Answer = append(reply.Answer, &dns.A{
-				Hdr: dns.RR_Header{Name: q.Name, Rrtype: dns.TypeA, Class: dns.ClassINET},
-				A:   net.IPv4(127, 0, 0, 1),
+				Hdr: dns.RR_Header{Name: q.Name, Rrtype: dns.TypeA, Class: dns.ClassINET}, A: net.IPv4(127, 0, 0, 1),
 			})
 		}
 		_ = w.WriteMsg(reply)
@@ -158,8 +157,7 @@ func client(a authority, n node) *http.Client {
 		}
 	}
 	secure := &http.Transport{
-		TLSClientConfig: &tls.Config{RootCAs: a.roots}, ForceAttemptHTTP2: true,
-		DialContext: to(n.port),
+		TLSClientConfig: &tls.Config{RootCAs: a.roots}, ForceAttemptHTTP2: true, DialContext: to(n.port),
 	}
 	plain := &http.Transport{DialContext: to(n.plain)}
 	return &http.Client{

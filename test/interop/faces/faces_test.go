@@ -101,8 +101,7 @@ func TestOpenAI(t *testing.T) {
 	t.Run("chat", func(t *testing.T) {
 		ask := openai.ChatCompletionNewParams{
 			Model: "oracle", Messages: []openai.ChatCompletionMessageParamUnion{
-				openai.SystemMessage("Be good."),
-				openai.UserMessage("How is the zoo?"),
+				openai.SystemMessage("Be good."), openai.UserMessage("How is the zoo?"),
 			},
 			Tools: []openai.ChatCompletionToolUnionParam{
 				openai.ChatCompletionFunctionTool(shared.FunctionDefinitionParam{Name: "zoo_count", Parameters: schema}),

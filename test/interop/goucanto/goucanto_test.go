@@ -119,8 +119,7 @@ func TestOurTokensHoldThere(t *testing.T) {
 		t.Errorf("their validator refuses our token: %v", err)
 	}
 	forged, err := ucan.Issue(bob.ours, ucan.Statement{
-		Audience: service.ours.DID(), Capabilities: capability,
-		Expires: time.Now().Add(time.Minute),
+		Audience: service.ours.DID(), Capabilities: capability, Expires: time.Now().Add(time.Minute),
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -45,8 +45,7 @@ func TestChat(t *testing.T) {
 			client := openai.NewClient(option.WithBaseURL(s.URL()), option.WithAPIKey("k"))
 			ask := openai.ChatCompletionNewParams{
 				Model: s.Model, Messages: []openai.ChatCompletionMessageParamUnion{
-					openai.SystemMessage("Be good."),
-					openai.UserMessage("How is the zoo?"),
+					openai.SystemMessage("Be good."), openai.UserMessage("How is the zoo?"),
 				},
 				Tools: []openai.ChatCompletionToolUnionParam{
 					openai.ChatCompletionFunctionTool(shared.FunctionDefinitionParam{Name: "zoo_count", Parameters: schema}),
@@ -143,8 +142,7 @@ func TestMessages(t *testing.T) {
 				Model: anthropic.Model(s.Model), MaxTokens: 1000,
 				Messages: []anthropic.MessageParam{anthropic.NewUserMessage(anthropic.NewTextBlock("How is the zoo?"))},
 				Tools: []anthropic.ToolUnionParam{{OfTool: &anthropic.ToolParam{
-					Name:        "zoo_count",
-					InputSchema: anthropic.ToolInputSchemaParam{Properties: schema["properties"]},
+					Name: "zoo_count", InputSchema: anthropic.ToolInputSchemaParam{Properties: schema["properties"]},
 				}}},
 			}
 			first := messages(t, client, ask)

@@ -182,8 +182,7 @@ func sampleClaims() *claims.QueryClaimListResponse {
 				Amount: []*coin.Coin{{Denom: "uixo", Amount: "1000000"}},
 			},
 			PaymentsStatus: &claims.ClaimPayments{
-				Submission: claims.PaymentStatus_PAID,
-				Approval:   claims.PaymentStatus_AUTHORIZED,
+				Submission: claims.PaymentStatus_PAID, Approval: claims.PaymentStatus_AUTHORIZED,
 			},
 			Amount: []*coin.Coin{{Denom: "uixo", Amount: "5000000"}},
 		})

@@ -40,8 +40,7 @@ func open(t *testing.T) *site {
 		Principals: ratelimit.NewLimiter(ratelimit.LimiterConfig{Name: "principal", PerMinute: 5}),
 	}}
 	surfaces := appkeyhttp.Surfaces(appkeyhttp.Deps{
-		Service: s.Service, Face: face,
-		Authenticate: identityhttp.Wrap(who, identity.Oracle),
+		Service: s.Service, Face: face, Authenticate: identityhttp.Wrap(who, identity.Oracle),
 	})
 	for _, scope := range []appkey.Scope{appkey.Oracle, appkey.Files, appkey.Knowledge} {
 		surfaces = append(surfaces, httpserver.Surface{

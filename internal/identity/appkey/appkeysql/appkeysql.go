@@ -175,8 +175,7 @@ func (s *Store) ReserveKey(ctx context.Context, maker, id string,
 			held                *int64
 			want, budget, spent int64
 		}{{&held.Tokens, want.Tokens, budget.Tokens, spent.Tokens}, {
-			&held.Micros, want.Micros, budget.Micros,
-			spent.Micros,
+			&held.Micros, want.Micros, budget.Micros, spent.Micros,
 		}} {
 			if *part.held = part.want; part.budget == 0 {
 				continue

@@ -42,8 +42,7 @@ func Request(tb testing.TB, s *appkey.Service, from identitytest.Actor, name str
 		tb.Fatalf("appkeytest: %v", err)
 	}
 	return appkey.NewKey{
-		ID: offer.ID, Name: name,
-		Delegation: identitytest.UserToOracle(tb, from, offer.Holder, options...),
+		ID: offer.ID, Name: name, Delegation: identitytest.UserToOracle(tb, from, offer.Holder, options...),
 	}
 }
 

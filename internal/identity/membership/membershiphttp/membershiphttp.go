@@ -144,8 +144,7 @@ func Surface(d Deps) httpserver.Surface {
 				Params:  []httpserver.Param{did},
 				Summary: "Add a member", Doc: "Whoever is a member already stays as they are.",
 				Body: NewMember{}, Replies: []httpserver.Reply{
-					{Status: http.StatusOK, Body: Member{}},
-					{Status: http.StatusCreated, Body: Member{}},
+					{Status: http.StatusOK, Body: Member{}}, {Status: http.StatusCreated, Body: Member{}},
 				}, Handler: a.addMember,
 			},
 			{
@@ -154,8 +153,7 @@ func Surface(d Deps) httpserver.Surface {
 				Summary: "Remove a member",
 				Doc:     "Every node refuses them, and what they delegated, within a second; open streams and sockets end. What they stored stays.",
 				Replies: []httpserver.Reply{
-					{Status: http.StatusNoContent},
-					{Status: http.StatusConflict, Doc: "ACCESS_DIDS names the DID."},
+					{Status: http.StatusNoContent}, {Status: http.StatusConflict, Doc: "ACCESS_DIDS names the DID."},
 				}, Handler: a.removeMember,
 			},
 			{

@@ -87,8 +87,7 @@ func Surface(d Deps) httpserver.Surface {
 				Doc: "Makes the DID that signed the request an owner, by the code of a link that `castalia serve` or `castalia setup-link` " +
 					"printed. Needs an invocation as for the oracle, with X-Auth-Type: ucan. A link is good for an hour and for one DID; asking again with the same DID is fine.",
 				Body: Open{}, Replies: []httpserver.Reply{
-					{Status: http.StatusOK, Body: Record{}},
-					{Status: http.StatusGone, Doc: "It was used or has expired."},
+					{Status: http.StatusOK, Body: Record{}}, {Status: http.StatusGone, Doc: "It was used or has expired."},
 				}, Handler: a.open,
 			},
 			{

@@ -72,8 +72,7 @@ func (a *Analyser) Tokens(out []Token, language Language, text string) []Token {
 		}
 		if known.term != "" {
 			out = append(out, Token{
-				Term: known.term, Start: w.start, End: w.end, Position: position, Stop: known.stop,
-				Note: &known.note,
+				Term: known.term, Start: w.start, End: w.end, Position: position, Stop: known.stop, Note: &known.note,
 			})
 		}
 		position++

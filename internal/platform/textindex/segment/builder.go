@@ -36,8 +36,7 @@ type buildList struct {
 // NewBuilder begins a segment of a collection.
 func NewBuilder(collection string) *Builder {
 	return &Builder{
-		collection: collection, keys: make(map[Key]bool), analyser: analyse.NewAnalyser(),
-		terms: make(map[string]uint32),
+		collection: collection, keys: make(map[Key]bool), analyser: analyse.NewAnalyser(), terms: make(map[string]uint32),
 	}
 }
 

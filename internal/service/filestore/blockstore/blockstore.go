@@ -84,8 +84,7 @@ func (s *Service) For(ctx context.Context, a filestore.Access) (*Reader, error) 
 
 func (s *Service) reader(ctx context.Context, a filestore.Access, where ...Where) *Reader {
 	return &Reader{
-		ctx: ctx, svc: s, access: a, where: where, contents: map[string]*filestore.Opened{},
-		near: map[string]spot{},
+		ctx: ctx, svc: s, access: a, where: where, contents: map[string]*filestore.Opened{}, near: map[string]spot{},
 	}
 }
 

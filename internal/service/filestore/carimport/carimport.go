@@ -146,8 +146,7 @@ func archiveError(err error) error {
 func (s *Service) Keep(ctx context.Context, a filestore.Access, in Archive) (Imported, error) {
 	stream, blocks := in.stream()
 	r, err := s.files.Put(ctx, a, filestore.Put{
-		Path: in.Path, Mode: in.mode(), MimeType: MediaType, Body: checked{stream},
-		Size: in.Size,
+		Path: in.Path, Mode: in.mode(), MimeType: MediaType, Body: checked{stream}, Size: in.Size,
 	})
 	if err != nil {
 		return Imported{}, err
@@ -169,8 +168,7 @@ func (s *Service) Keep(ctx context.Context, a filestore.Access, in Archive) (Imp
 		return Imported{}, err
 	}
 	return Imported{
-		Root: ipld.CIDText(stream.Roots()[0]), Files: []File{{File: r.File, From: r.File.CID}},
-		Bytes: r.File.Size,
+		Root: ipld.CIDText(stream.Roots()[0]), Files: []File{{File: r.File, From: r.File.CID}}, Bytes: r.File.Size,
 	}, nil
 }
 
@@ -235,8 +233,7 @@ func (s *Service) write(ctx context.Context, a filestore.Access, in Archive, p *
 	p.left += 2 * int64(size)
 	//nolint:gosec // see addFile
 	r, err := s.files.Put(ctx, a, filestore.Put{
-		Path: e.path, Mode: in.mode(), MimeType: filestore.MediaTypeOf(e.path),
-		Body: content, Size: int64(size),
+		Path: e.path, Mode: in.mode(), MimeType: filestore.MediaTypeOf(e.path), Body: content, Size: int64(size),
 	})
 	return File{File: r.File, From: from}, err
 }

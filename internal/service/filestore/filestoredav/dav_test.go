@@ -406,8 +406,7 @@ func TestPropertiesHaveABound(t *testing.T) {
 			change, name string
 			status       int
 		}{{"set", "one", 207}, {"set", "two", 207}, {"set", "three", 409}, {"set", "one", 207}, {
-			"remove", "two",
-			207,
+			"remove", "two", 207,
 		}, {"set", "three", 207}} {
 			s.want(c.status, s.do("PROPPATCH", "/dav/a",
 				`<propertyupdate xmlns="DAV:"><`+c.change+`><prop><`+c.name+` xmlns="u:">`+long+`</`+c.name+`></prop></`+c.change+`></propertyupdate>`))

@@ -176,8 +176,7 @@ func (a *api) lock(c *call) error {
 		access.Claims = filestore.LockClaims{} // the place is its own by now
 		_, err := a.svc.Put(c.Context(), access,
 			filestore.Put{
-				Path: c.path, Mode: filestore.Upsert, Body: strings.NewReader(""),
-				If: filestore.Condition{None: true},
+				Path: c.path, Mode: filestore.Upsert, Body: strings.NewReader(""), If: filestore.Condition{None: true},
 			})
 		if err != nil && !fault.Is(err, fault.Precondition) {
 			_ = a.State.RemoveLock(c.Context(), l) // it ends by itself too

@@ -46,8 +46,7 @@ func (a *api) tree(w http.ResponseWriter, r *http.Request, access filestore.Acce
 		}
 		f := n.File
 		out.Nodes = append(out.Nodes, Node{
-			n.Path, n.Name, "file", f.ID, f.MimeType, &f.Size, f.CID, f.Version,
-			stamp(f.Updated),
+			n.Path, n.Name, "file", f.ID, f.MimeType, &f.Size, f.CID, f.Version, stamp(f.Updated),
 		})
 	}
 	return httpserver.WriteJSON(w, http.StatusOK, out)

@@ -43,8 +43,7 @@ func (a *api) versions(w http.ResponseWriter, r *http.Request, access filestore.
 	out := VersionList{Versions: make([]VersionEntry, 0, len(all))}
 	for _, v := range all {
 		out.Versions = append(out.Versions, VersionEntry{
-			v.Number, v.CID, v.Hash, v.Size, v.MimeType, stamp(v.Created),
-			v.Invoker, v.Actor,
+			v.Number, v.CID, v.Hash, v.Size, v.MimeType, stamp(v.Created), v.Invoker, v.Actor,
 		})
 	}
 	return httpserver.WriteJSON(w, http.StatusOK, out)

@@ -168,8 +168,7 @@ func (h *handler) serving(whole bool) httpserver.Handler {
 			return nil, auth.ErrInvalidToken
 		}
 		return &auth.TokenInfo{
-			Extra:  map[string]any{extraAccess: c.access, extraBase: h.base(r), extraRequest: ctx},
-			UserID: c.access.Invoker,
+			Extra: map[string]any{extraAccess: c.access, extraBase: h.base(r), extraRequest: ctx}, UserID: c.access.Invoker,
 		}, nil
 	}, &auth.RequireBearerTokenOptions{AllowMissingExpiration: true})(stream))
 }

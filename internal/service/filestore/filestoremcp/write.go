@@ -135,8 +135,7 @@ type editOut struct {
 
 func (h *handler) edit(ctx context.Context, a filestore.Access, in editIn) (string, editOut, error) {
 	e, err := h.text.Edit(ctx, a, filetext.Edit{
-		Path: in.Path, Old: in.OldString, New: in.NewString, All: in.ReplaceAll,
-		DryRun: in.DryRun, If: in.of(),
+		Path: in.Path, Old: in.OldString, New: in.NewString, All: in.ReplaceAll, DryRun: in.DryRun, If: in.of(),
 	})
 	if err != nil {
 		return "", editOut{}, err

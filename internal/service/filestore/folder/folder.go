@@ -240,8 +240,7 @@ func (s *Service) Move(ctx context.Context, a filestore.Access, e Ends) (filesto
 	}
 	return s.act(ctx, a, e.Once, func() (filestore.Receipt, error) {
 		return s.store.MoveTo(ctx, Moving{
-			Change: s.change(a, scope, e.Once), From: e.From, To: e.To, Onto: e.Onto,
-			Discard: discard,
+			Change: s.change(a, scope, e.Once), From: e.From, To: e.To, Onto: e.Onto, Discard: discard,
 		})
 	})
 }

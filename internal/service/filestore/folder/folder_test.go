@@ -267,8 +267,7 @@ func TestNamesAreOfOneKind(t *testing.T) {
 		before := all(t, w)
 		store := func(path string) error {
 			_, err := w.Put(t.Context(), owner, filestore.Put{
-				Path: path, Mode: filestore.Upsert, Body: strings.NewReader("x"),
-				Size: 1,
+				Path: path, Mode: filestore.Upsert, Body: strings.NewReader("x"), Size: 1,
 			})
 			return err
 		}

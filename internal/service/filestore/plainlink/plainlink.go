@@ -76,8 +76,7 @@ func (s *Service) Make(ctx context.Context, a filestore.Access,
 	}
 	secret = newSecret()
 	made, err = s.files.Share(ctx, a, filestore.NewShare{
-		TokenCID: tokenOf(forReading, secret), Path: w.Path,
-		Expires: w.Expires, MaxUses: w.MaxUses,
+		TokenCID: tokenOf(forReading, secret), Path: w.Path, Expires: w.Expires, MaxUses: w.MaxUses,
 	})
 	if err != nil {
 		return "", filestore.Share{}, err

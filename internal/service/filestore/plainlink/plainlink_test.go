@@ -89,8 +89,7 @@ func TestWhoOnlyReadsPublishesNothing(t *testing.T) {
 	narrow := func(abilities filestore.Ability, root vfspath.Root) filestore.Access {
 		a := filestore.Owner(alice)
 		a.Grants = []filestore.Grant{{
-			Abilities: filestore.List | filestore.Read,
-			Area:      vfspath.Area{Root: vfspath.Everything},
+			Abilities: filestore.List | filestore.Read, Area: vfspath.Area{Root: vfspath.Everything},
 		}, {Abilities: abilities, Area: vfspath.Area{Root: root}}}
 		return a
 	}

@@ -85,8 +85,7 @@ func (s *Service) Grep(ctx context.Context, a filestore.Access, q GrepQuery) (Gr
 		return GrepResult{}, err
 	}
 	run := grepRun{
-		svc: s, match: match, work: budget{grepWork}, around: min(max(q.Context, 0), grepContext),
-		limit: q.Limit,
+		svc: s, match: match, work: budget{grepWork}, around: min(max(q.Context, 0), grepContext), limit: q.Limit,
 	}
 	list := filestore.ListQuery{Under: q.Path, Limit: filestore.MaxPage}
 	for {

@@ -185,8 +185,7 @@ func (s *Service) reading(ctx context.Context, scope filestore.Scope, under stri
 		names[i] = documentName(f.FileID, f.Seq)
 	}
 	now := &reading{
-		namespace: scope.Namespace, stand: stand, documents: textindex.OnlyDocuments(names...),
-		size: len(names),
+		namespace: scope.Namespace, stand: stand, documents: textindex.OnlyDocuments(names...), size: len(names),
 	}
 	if len(segments) == 0 {
 		return now, nil

@@ -266,8 +266,7 @@ func (s *Service) Ask(ctx context.Context, who knowledge.Caller, a Asking) (Inqu
 	}
 	askers := s.Knowledge.Pseudonyms(nameOf(a.Asker))
 	r := Row{
-		ID: a.ID, Collection: c, Asker: askers[0], Sealed: sealed, Created: now,
-		Events: []Event{{At: now, What: didAsk}},
+		ID: a.ID, Collection: c, Asker: askers[0], Sealed: sealed, Created: now, Events: []Event{{At: now, What: didAsk}},
 	}
 	if err := s.Store.AddInquiry(ctx, r, askers, MaxWaiting, MaxHeld); err != nil {
 		return Inquiry{}, err

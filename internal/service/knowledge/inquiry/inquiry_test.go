@@ -348,8 +348,7 @@ func TestWhoMayAskWhom(t *testing.T) {
 			"nothing": {Text: " ", Asker: from(bob)}, "too much": {Text: strings.Repeat("x", 1001), Asker: from(bob)},
 			"nobody": {Text: "x"},
 			"a long name": {
-				Text:  "x",
-				Asker: inquiry.Asker{Channel: inquiry.Web, ID: bob, Shown: true, Name: strings.Repeat("n", 121)},
+				Text: "x", Asker: inquiry.Asker{Channel: inquiry.Web, ID: bob, Shown: true, Name: strings.Repeat("n", 121)},
 			},
 		} {
 			if _, err := p.Ask(t.Context(), knowledge.Caller{DID: bob}, a); !fault.Is(err, fault.Invalid) {

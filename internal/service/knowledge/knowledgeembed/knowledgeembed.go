@@ -51,8 +51,7 @@ func New(cfg Config) (*Service, error) {
 	}
 	return &Service{cfg: cfg, http: &http.Client{
 		Transport: &http.Transport{
-			Proxy: http.ProxyFromEnvironment, MaxIdleConnsPerHost: 8, IdleConnTimeout: time.Minute,
-			ForceAttemptHTTP2: true,
+			Proxy: http.ProxyFromEnvironment, MaxIdleConnsPerHost: 8, IdleConnTimeout: time.Minute, ForceAttemptHTTP2: true,
 		},
 		// the key stays where it belongs
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },

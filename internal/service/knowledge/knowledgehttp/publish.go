@@ -37,8 +37,7 @@ type PublishBody struct {
 
 func offeredEntry(c knowledge.Collection) OfferedEntry {
 	return OfferedEntry{
-		c.ID, c.Namespace, c.Name, c.Folder, string(c.Readers), c.Published(), stamp(c.Created),
-		stamp(c.Updated),
+		c.ID, c.Namespace, c.Name, c.Folder, string(c.Readers), c.Published(), stamp(c.Created), stamp(c.Updated),
 	}
 }
 

@@ -33,8 +33,7 @@ func addTools(s *mcp.Server, svc *knowledge.Service) {
 		s.AddTool(&mcp.Tool{
 			Name: spec.Name, Title: spec.Title, Description: spec.Description, InputSchema: spec.Schema,
 			Annotations: &mcp.ToolAnnotations{
-				ReadOnlyHint: true, IdempotentHint: true, DestructiveHint: &closed,
-				OpenWorldHint: &closed,
+				ReadOnlyHint: true, IdempotentHint: true, DestructiveHint: &closed, OpenWorldHint: &closed,
 			},
 		}, func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 			p, ok := identity.FromContext(ctx)
@@ -47,8 +46,7 @@ func addTools(s *mcp.Server, svc *knowledge.Service) {
 				return &mcp.CallToolResult{IsError: true, Content: []mcp.Content{&mcp.TextContent{Text: e.Message}}}, nil
 			}
 			return &mcp.CallToolResult{
-				Content:           []mcp.Content{&mcp.TextContent{Text: reply.Text}},
-				StructuredContent: reply.Facts,
+				Content: []mcp.Content{&mcp.TextContent{Text: reply.Text}}, StructuredContent: reply.Facts,
 			}, nil
 		})
 	}

@@ -18,8 +18,7 @@ var _ inquiry.Store = (*Store)(nil)
 // replies is the queue of answers on their way.
 func replies(db *sqldb.DB) *queue.Queue {
 	return queue.New(db, queue.Config{
-		Name: "knowledge replies", Backoff: 2 * time.Second, MaxBackoff: 10 * time.Minute,
-		Attempts: 1 << 30,
+		Name: "knowledge replies", Backoff: 2 * time.Second, MaxBackoff: 10 * time.Minute, Attempts: 1 << 30,
 	})
 }
 

@@ -361,8 +361,7 @@ func (l *loop) accept(asked []plugin.ModelToolCall, tools []Tool) []Call {
 			args = AsStored(args)
 		}
 		calls = append(calls, Call{
-			ID: id, Name: Cap(c.Name, maxName), Args: args, Action: byName[c.Name].Action,
-			Caller: byName[c.Name].Caller,
+			ID: id, Name: Cap(c.Name, maxName), Args: args, Action: byName[c.Name].Action, Caller: byName[c.Name].Caller,
 		})
 	}
 	return calls

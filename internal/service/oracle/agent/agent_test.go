@@ -202,8 +202,7 @@ func TestResume(t *testing.T) {
 	}
 	n := &notes{}
 	tk := task(n, []agent.Tool{
-		tool("safe", true, count("safe")), tool("unsafe", false, count("unsafe")),
-		tool("done", false, count("done")),
+		tool("safe", true, count("safe")), tool("unsafe", false, count("unsafe")), tool("done", false, count("done")),
 	}, scripted.Text("end"))
 	args := json.RawMessage(`{"n":1}`)
 	tk.State = agent.State{Usage: plugin.Usage{InputTokens: 7}, Steps: []agent.Step{{Text: "I start. ", Calls: []agent.Call{

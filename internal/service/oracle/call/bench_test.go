@@ -99,8 +99,7 @@ func (t *trip) once() time.Duration {
 		binary.BigEndian.PutUint32(payload[4:], uint32(t.seq))
 		began := time.Now()
 		t.p.Camera(&rtp.Packet{Header: rtp.Header{
-			Version: 2, Marker: true, SequenceNumber: t.seq,
-			Timestamp: 3000 * uint32(t.seq),
+			Version: 2, Marker: true, SequenceNumber: t.seq, Timestamp: 3000 * uint32(t.seq),
 		}, Payload: payload})
 		lost := time.After(time.Second)
 		for {

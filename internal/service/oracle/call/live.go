@@ -241,8 +241,7 @@ func (l *live) replacePeer(remote string, frames *callframe.Keys) (Peer, error) 
 	l.mu.Unlock()
 	hears := &ear{l: l}
 	peer, err := l.s.deps.Endpoint.Open(PeerSpec{
-		Key: l.key, Remote: remote, Video: l.rec.Type == Video, Frames: frames,
-		Listener: hears,
+		Key: l.key, Remote: remote, Video: l.rec.Type == Video, Frames: frames, Listener: hears,
 	})
 	if err != nil {
 		return nil, err
@@ -478,8 +477,7 @@ func (e *ear) current() (*live, Peer) {
 func (e *ear) Candidate(c *Candidate) {
 	if l, _ := e.current(); l != nil {
 		l.emit(l.s.base, oracle.EventCallICE, oracle.CallICEPayload{
-			SessionID: l.rec.SessionID, CallID: l.rec.ID,
-			Candidate: c,
+			SessionID: l.rec.SessionID, CallID: l.rec.ID, Candidate: c,
 		})
 	}
 }

@@ -239,8 +239,7 @@ func TestARecordingOutlivesItsNode(t *testing.T) {
 		archive := calltest.NewArchive()
 		n := calltest.Start(t,
 			calltest.Setup{
-				DB: db, Archive: archive,
-				Call: call.Config{Lease: 300 * time.Millisecond, Look: 50 * time.Millisecond},
+				DB: db, Archive: archive, Call: call.Config{Lease: 300 * time.Millisecond, Look: 50 * time.Millisecond},
 			})
 		p := calltest.NewPage(t, n, identitytest.Alice)
 		alice := identitytest.Alice.DID

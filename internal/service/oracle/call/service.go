@@ -107,8 +107,7 @@ func New(d Deps, cfg Config) *Service {
 		d.Log = slog.New(slog.DiscardHandler)
 	}
 	return &Service{
-		deps: d, cfg: cfg.withDefaults(), log: d.Log, base: context.Background(),
-		lives: make(map[string]*live),
+		deps: d, cfg: cfg.withDefaults(), log: d.Log, base: context.Background(), lives: make(map[string]*live),
 	}
 }
 

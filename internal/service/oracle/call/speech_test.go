@@ -339,8 +339,7 @@ func TestACoughDoesNotSwallowASentence(t *testing.T) {
 			slow := &slowHearing{inner: speech.Client(t), release: make(chan struct{}), asked: make(chan struct{}, 4)}
 			n := calltest.Start(t,
 				calltest.Setup{
-					Hearing: slow,
-					Call:    call.Config{Detector: callsound.DetectorConfig{Shortest: 800 * time.Millisecond}},
+					Hearing: slow, Call: call.Config{Detector: callsound.DetectorConfig{Shortest: 800 * time.Millisecond}},
 				})
 			p := calltest.NewPage(t, n, identitytest.Alice)
 			p.Ring(call.Audio, false)

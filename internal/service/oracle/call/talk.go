@@ -156,8 +156,7 @@ func (t *talk) attach(peer Peer) {
 	state := t.state
 	t.mu.Unlock()
 	t.send(helloFrame{
-		Type: "hello", CallID: t.l.rec.ID,
-		Speech: SpeechState{STT: t.l.s.deps.Hearing != nil, TTS: t.l.s.deps.Voice != nil},
+		Type: "hello", CallID: t.l.rec.ID, Speech: SpeechState{STT: t.l.s.deps.Hearing != nil, TTS: t.l.s.deps.Voice != nil},
 	})
 	t.send(stateFrame{Type: "state", State: state})
 	if r := t.l.recorder; r.on() {
@@ -338,8 +337,7 @@ func (t *talk) answer(text string) {
 	reply, err := t.ask(ctx, Question{Text: text, Picture: picture})
 	// Shown once it is kept: who hangs up then finds it in the session.
 	t.send(captionFrame{
-		Type: "caption", ID: oracle.NewID(), Role: "user", Text: captionText(text), Final: true,
-		Seen: picture != nil,
+		Type: "caption", ID: oracle.NewID(), Role: "user", Text: captionText(text), Final: true, Seen: picture != nil,
 	})
 	if err != nil {
 		t.log.Warn("a spoken message was not taken", slog.String("event", "call.message_refused"), slog.Any("error", err))

@@ -60,8 +60,7 @@ func (a *Ask) Converse(list []Entry) {
 	for _, m := range list[last+1:] {
 		if m.Role == plugin.RoleTool {
 			q.Results = append(q.Results, oracle.ToolCall{
-				ID: m.CallID, Name: names[m.CallID], Status: plugin.Done,
-				Output: m.Text,
+				ID: m.CallID, Name: names[m.CallID], Status: plugin.Done, Output: m.Text,
 			})
 			continue
 		}

@@ -128,8 +128,7 @@ func TestAServerThatMayNotBePrivateIsKnownApart(t *testing.T) {
 	t.Parallel()
 	var lists atomic.Int64
 	open := plugin.MCPServer{
-		Name: "open", URL: server(t, &lists), Headers: map[string]string{"X-Operator": "yes"},
-		AllowPrivate: true,
+		Name: "open", URL: server(t, &lists), Headers: map[string]string{"X-Operator": "yes"}, AllowPrivate: true,
 	}
 	private := open
 	private.AllowPrivate = false

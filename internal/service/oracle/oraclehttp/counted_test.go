@@ -28,8 +28,7 @@ type door struct{}
 
 func (door) Describe() plugin.Description {
 	return plugin.Description{
-		Name:     "door",
-		Manifest: plugin.Manifest{Title: "Door", Summary: "Door.", Visibility: plugin.Silent},
+		Name: "door", Manifest: plugin.Manifest{Title: "Door", Summary: "Door.", Visibility: plugin.Silent},
 	}
 }
 

@@ -69,8 +69,7 @@ func (a *api) pluginRoute(owner, title string, r pluginhttp.Route) httpserver.Ro
 	}
 	for _, p := range r.Params {
 		out.Params = append(out.Params, httpserver.Param{
-			Name: p.Name, In: p.In, Required: p.Required, Schema: p.Schema,
-			Doc: p.Doc,
+			Name: p.Name, In: p.In, Required: p.Required, Schema: p.Schema, Doc: p.Doc,
 		})
 	}
 	for _, p := range r.Replies {
@@ -165,8 +164,7 @@ func (a *api) gate(route httpserver.Route, owner string) func(r *http.Request) e
 			return nil
 		}
 		g := plugin.GateRequest{
-			UserDID: who.DID, Method: r.Method, Pattern: route.Pattern, Path: r.URL.Path, Plugin: owner,
-			Runtime: a.runtime(r),
+			UserDID: who.DID, Method: r.Method, Pattern: route.Pattern, Path: r.URL.Path, Plugin: owner, Runtime: a.runtime(r),
 		}
 		for _, gate := range gates {
 			err := pace.Guard(func() error { return gate.Gate(r.Context(), g) }) //nolint:contextcheck // the request has it

@@ -165,8 +165,7 @@ func (f *files) Tools(ctx context.Context) ([]plugin.ToolSpec, error) {
 	var out []plugin.ToolSpec
 	for _, t := range list {
 		out = append(out, plugin.ToolSpec{
-			Name: strings.TrimPrefix(t.Name, "files__"), Description: t.Description,
-			Schema: t.Schema,
+			Name: strings.TrimPrefix(t.Name, "files__"), Description: t.Description, Schema: t.Schema,
 		})
 	}
 	return out, nil

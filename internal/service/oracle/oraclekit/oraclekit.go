@@ -218,8 +218,7 @@ func New(d Deps) (*Oracle, error) {
 	o.Surface, err = oraclehttp.Surface(hd)
 	o.Faces = append(o.faces(d),
 		reporthttp.Surface(reporthttp.Deps{
-			Feedback: o.Service, Usage: o.Store, Authenticate: d.Authenticate, CORS: d.CORS,
-			Now: d.Now,
+			Feedback: o.Service, Usage: o.Store, Authenticate: d.Authenticate, CORS: d.CORS, Now: d.Now,
 		}))
 	return o, err
 }
@@ -240,8 +239,7 @@ func (o *Oracle) faces(d Deps) []httpserver.Surface {
 	})
 	fd := facehttp.Deps{Faces: f, Authenticate: d.Face, CORS: d.CORS}
 	return []httpserver.Surface{
-		o.Gated(openaiface.Surface(fd)), o.Gated(aguiface.Surface(fd)),
-		o.Gated(uistreamface.Surface(fd)),
+		o.Gated(openaiface.Surface(fd)), o.Gated(aguiface.Surface(fd)), o.Gated(uistreamface.Surface(fd)),
 	}
 }
 

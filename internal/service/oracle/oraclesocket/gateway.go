@@ -151,8 +151,7 @@ func New(d Deps, cfg Config) *Gateway {
 	engine.Foreign = g.foreign
 	engine.Logger = d.Logger
 	g.server = socketio.New(socketio.Config{
-		Engine: engine, ConnectTimeout: 20 * time.Second, MaxNamespaces: 1,
-		Logger: d.Logger,
+		Engine: engine, ConnectTimeout: 20 * time.Second, MaxNamespaces: 1, Logger: d.Logger,
 	})
 	g.all = g.server.Of("/", (*handler)(g))
 	return g

@@ -22,8 +22,7 @@ func event(t *testing.T, name oracle.EventName) oracle.Event {
 	t.Helper()
 	to := oracle.Address{SessionID: alices, RequestID: "r"}
 	e, err := oracle.NewEvent(name, to, oracle.RenderComponentPayload{
-		Address: to, ComponentName: "Widget",
-		Args: json.RawMessage(`{"a":1}`), EventID: "e1",
+		Address: to, ComponentName: "Widget", Args: json.RawMessage(`{"a":1}`), EventID: "e1",
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -16,17 +16,14 @@ func testHidden(t *testing.T, st Store) {
 	shown := NewSession(t, st)
 	now := time.Now().Truncate(time.Millisecond)
 	hidden := oracle.Session{
-		ID: oracle.NewID(), Owner: Owner, Title: "Hidden", CreatedAt: now, UpdatedAt: now,
-		Expires: now.Add(time.Hour),
+		ID: oracle.NewID(), Owner: Owner, Title: "Hidden", CreatedAt: now, UpdatedAt: now, Expires: now.Add(time.Hour),
 	}
 	r := oracle.Run{
-		ID: oracle.NewID(), SessionID: hidden.ID, Owner: Owner, RequestID: "same", MessageID: oracle.NewID(),
-		CreatedAt: now,
+		ID: oracle.NewID(), SessionID: hidden.ID, Owner: Owner, RequestID: "same", MessageID: oracle.NewID(), CreatedAt: now,
 	}
 	begun, err := st.Begin(ctx, run.Begin{
 		Run: r, NewSession: &hidden, Message: oracle.Message{
-			ID: r.MessageID, SessionID: hidden.ID, RunID: r.ID,
-			Role: oracle.Human, Content: "otters", CreatedAt: now,
+			ID: r.MessageID, SessionID: hidden.ID, RunID: r.ID, Role: oracle.Human, Content: "otters", CreatedAt: now,
 		},
 		TTL: time.Minute, Frames: func(oracle.Run) ([]oracle.Frame, error) { return nil, nil },
 	})

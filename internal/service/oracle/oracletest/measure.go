@@ -17,16 +17,14 @@ func testMeasure(t *testing.T, st Store) {
 	now := time.Now()
 	send := func(session, request, sponsor string, once bool, m oracle.Measure) error {
 		r := oracle.Run{
-			ID: oracle.NewID(), SessionID: session, Owner: Owner, RequestID: request, MessageID: oracle.NewID(),
-			CreatedAt: now,
+			ID: oracle.NewID(), SessionID: session, Owner: Owner, RequestID: request, MessageID: oracle.NewID(), CreatedAt: now,
 		}
 		r.Request.Sponsor = sponsor
 		_, err := st.Begin(t.Context(), run.Begin{
 			Run: r, Once: once, OtherRequestID: oracle.NewID(), MaxQueue: 16, Node: "node", TTL: time.Minute,
 			Multitask: oracle.Enqueue, Measure: m,
 			Message: oracle.Message{
-				ID: r.MessageID, SessionID: session, RunID: r.ID, Role: oracle.Human, Content: "hello",
-				CreatedAt: now,
+				ID: r.MessageID, SessionID: session, RunID: r.ID, Role: oracle.Human, Content: "hello", CreatedAt: now,
 			},
 			Frames: func(oracle.Run) ([]oracle.Frame, error) { return nil, nil },
 		})

@@ -124,8 +124,7 @@ func testSessions(t *testing.T, st Store) {
 func testThreads(t *testing.T, st Store) {
 	open := func(owner, key string) string {
 		s, err := st.OpenSession(t.Context(), oracle.Session{
-			ID: oracle.NewID(), Owner: owner, Title: "x", Key: key,
-			CreatedAt: time.Now(), UpdatedAt: time.Now(),
+			ID: oracle.NewID(), Owner: owner, Title: "x", Key: key, CreatedAt: time.Now(), UpdatedAt: time.Now(),
 		})
 		must(t, err)
 		return s.ID
@@ -163,8 +162,7 @@ func ask(t testing.TB, st run.Store, session string, q oracle.TurnRequest, how o
 	return st.Begin(t.Context(), run.Begin{
 		Run: r,
 		Message: oracle.Message{
-			ID: r.MessageID, SessionID: session, RunID: r.ID, Role: oracle.Human,
-			Content: q.Message, CreatedAt: now,
+			ID: r.MessageID, SessionID: session, RunID: r.ID, Role: oracle.Human, Content: q.Message, CreatedAt: now,
 		},
 		OtherRequestID: oracle.NewID(), Once: once, Multitask: how, MaxQueue: 2, Node: "n1", TTL: time.Minute,
 		Frames: func(r oracle.Run) ([]oracle.Frame, error) {
@@ -201,8 +199,7 @@ func testModelSide(t *testing.T, st Store) {
 	m := oracle.Message{
 		ID: oracle.NewID(), Role: oracle.AI, Content: "x", CreatedAt: time.Now(), Note: "It is noon.",
 		State: &oracle.ModelState{
-			Through:    7,
-			ModelState: plugin.ModelState{Provider: "p", Model: "m", Data: json.RawMessage(`{"a":"\u003c"}`)},
+			Through: 7, ModelState: plugin.ModelState{Provider: "p", Model: "m", Data: json.RawMessage(`{"a":"\u003c"}`)},
 		},
 	}
 	must(t, st.Finish(t.Context(), ending(t, Say(t, st, s.ID, "hi", oracle.Interrupt).Run, m)))

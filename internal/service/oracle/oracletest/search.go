@@ -56,8 +56,7 @@ func testSearch(t *testing.T, st Store) {
 	bees := talk("Bees in spring", "When do they fly?", "On warm days, above 10 °C.")
 	apples := talk("Äpfel und Birnen", "What grows here?", "Plums, 100% of them; a_b \\ c. Bees help.")
 	foreign := oracle.Session{
-		ID: oracle.NewID(), Owner: Stranger, Title: "Bees elsewhere", CreatedAt: time.Now(),
-		UpdatedAt: time.Now(),
+		ID: oracle.NewID(), Owner: Stranger, Title: "Bees elsewhere", CreatedAt: time.Now(), UpdatedAt: time.Now(),
 	}
 	must(t, st.CreateSession(t.Context(), foreign))
 

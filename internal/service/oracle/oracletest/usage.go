@@ -14,8 +14,7 @@ func testUsage(t *testing.T, st Store) {
 	one := plugin.Usage{InputTokens: 10, CachedTokens: 4, OutputTokens: 3, ReasoningTokens: 1, CostMicros: 7}
 	row := func(day int64, owner, model, source string, n int64) usage.Row {
 		r := usage.Row{
-			Day: day, Owner: owner, Model: model, Source: source, Calls: n, Failed: n / 2, FirstMS: 100 * n,
-			Firsts: n,
+			Day: day, Owner: owner, Model: model, Source: source, Calls: n, Failed: n / 2, FirstMS: 100 * n, Firsts: n,
 		}
 		for range n {
 			r.Usage = r.Usage.Add(one)
@@ -25,8 +24,7 @@ func testUsage(t *testing.T, st Store) {
 	must(t, st.AddUsage(ctx, nil))
 	must(t,
 		st.AddUsage(ctx, []usage.Row{
-			row(1, Owner, "m", "oracle", 1), row(1, Owner, "m", "face", 2),
-			row(2, Stranger, "n", "oracle", 4),
+			row(1, Owner, "m", "oracle", 1), row(1, Owner, "m", "face", 2), row(2, Stranger, "n", "oracle", 4),
 		}))
 	must(t, st.AddUsage(ctx, []usage.Row{row(1, Owner, "m", "oracle", 1), row(3, Owner, "n", "oracle", 2)}))
 	for name, c := range map[string]struct {

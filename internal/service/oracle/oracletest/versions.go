@@ -131,8 +131,7 @@ func testVersionsRefused(t *testing.T, st Store, s oracle.Session, message strin
 	once := func(text string) (bool, error) {
 		b, err := ask(t, st, s.ID,
 			oracle.TurnRequest{
-				Message: text,
-				Version: &oracle.VersionOf{Root: 1, Kind: oracle.Edited},
+				Message: text, Version: &oracle.VersionOf{Root: 1, Kind: oracle.Edited},
 			}, oracle.Interrupt, "once-1", true)
 		return b.Repeat, err
 	}

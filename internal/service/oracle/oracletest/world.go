@@ -114,8 +114,7 @@ type Client struct {
 func (n *Node) As(t testing.TB, who identitytest.Actor, options ...identitytest.Option) *Client {
 	t.Helper()
 	return &Client{
-		t: t, node: n, token: identitytest.Invocation(t, who, identitytest.Oracle.DID, options...),
-		Header: http.Header{},
+		t: t, node: n, token: identitytest.Invocation(t, who, identitytest.Oracle.DID, options...), Header: http.Header{},
 	}
 }
 

@@ -26,8 +26,7 @@ type fake struct {
 
 func named(name string, needs ...string) fake {
 	return fake{Description: plugin.Description{
-		Name: name, DependsOn: needs,
-		Manifest: plugin.Manifest{Title: "T", Summary: "S", WhenToUse: []string{"w"}},
+		Name: name, DependsOn: needs, Manifest: plugin.Manifest{Title: "T", Summary: "S", WhenToUse: []string{"w"}},
 	}}
 }
 

@@ -92,8 +92,7 @@ func (a api) writeUsage(w http.ResponseWriter, r *http.Request, owner string, al
 		return err
 	}
 	body := UsageList{
-		From: dayText(from), To: dayText(to), By: make([]string, 0, len(q.By)),
-		Usage: make([]UsageBody, 0, len(rows)),
+		From: dayText(from), To: dayText(to), By: make([]string, 0, len(q.By)), Usage: make([]UsageBody, 0, len(rows)),
 	}
 	for _, d := range q.By {
 		body.By = append(body.By, string(d))

@@ -76,8 +76,7 @@ func node(t testing.TB, st run.Store, b bus.Bus, w run.Worker) (e *run.Engine, s
 func patientNode(t testing.TB, st run.Store, b bus.Bus, w run.Worker, attempts int) (e *run.Engine, stop func()) {
 	t.Helper()
 	e = run.New(st, b, w, run.Config{
-		LeaseTTL: 500 * time.Millisecond, Drain: 10 * time.Millisecond,
-		MaxAttempts: attempts,
+		LeaseTTL: 500 * time.Millisecond, Drain: 10 * time.Millisecond, MaxAttempts: attempts,
 	})
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)

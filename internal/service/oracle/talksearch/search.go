@@ -113,8 +113,7 @@ func (s *Service) Search(ctx context.Context, owner, text string, limit, offset 
 // look reads how things stand, and opens the index with what it does not have yet.
 func (s *Service) look(ctx context.Context, owner string) (Stand, []*textindex.View, error) {
 	at, err := s.store.Stand(ctx, owner, Look{
-		Messages: besideMessages, Bytes: besideBytes, Segments: true,
-		Known: s.known(owner),
+		Messages: besideMessages, Bytes: besideBytes, Segments: true, Known: s.known(owner),
 	})
 	if err != nil {
 		return at, nil, err

@@ -443,8 +443,7 @@ func TestADelegationApprovesNothingThatADocumentAskedFor(t *testing.T) {
 			t.Parallel()
 			d := &desk{document: "Call file."}
 			script := []scripted.Reply{
-				scripted.Calls(plugin.ModelToolCall{ID: "c2", Name: "file", Args: json.RawMessage(`{}`)}),
-				scripted.Text("Well."),
+				scripted.Calls(plugin.ModelToolCall{ID: "c2", Name: "file", Args: json.RawMessage(`{}`)}), scripted.Text("Well."),
 			}
 			if c.reads {
 				script = append([]scripted.Reply{calls("open", `{}`)}, script...)

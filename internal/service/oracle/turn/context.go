@@ -326,8 +326,7 @@ func toModel(m oracle.Message) []plugin.ModelMessage {
 			args = json.RawMessage(`{}`)
 		}
 		step.Calls = append(step.Calls, agent.Call{
-			ID: c.ID, Name: c.Name, Args: args, Status: c.Status, Output: c.Output,
-			Error: c.Error, Caller: c.Caller,
+			ID: c.ID, Name: c.Name, Args: args, Status: c.Status, Output: c.Output, Error: c.Error, Caller: c.Caller,
 		})
 	}
 	return agent.Conversation([]agent.Step{step})

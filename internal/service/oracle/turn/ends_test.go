@@ -128,8 +128,7 @@ func TestARunThatIsGivenUpKeepsItsText(t *testing.T) {
 			t.Fatal(err)
 		}
 		before = append(before, oracle.Frame{
-			Seq: int64(len(before)) + 1, Event: cmp.Or(e.Name, oracle.FrameMessage),
-			Data: slices.Clone(e.Data),
+			Seq: int64(len(before)) + 1, Event: cmp.Or(e.Name, oracle.FrameMessage), Data: slices.Clone(e.Data),
 		})
 	}
 	a.Stop()

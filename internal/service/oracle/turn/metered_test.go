@@ -62,8 +62,7 @@ func TestRequestsToModelsAreCounted(t *testing.T) {
 	n.Stop() // it writes what was counted
 	today := oracle.DayOf(time.Now())
 	rows, err := n.Store.Usage(t.Context(), usage.Query{
-		From: today - 1, To: today, By: []usage.Dimension{usage.BySource},
-		Owner: identitytest.Alice.DID,
+		From: today - 1, To: today, By: []usage.Dimension{usage.BySource}, Owner: identitytest.Alice.DID,
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -56,8 +56,7 @@ func (s *sink) Retract(kept string) {
 	t := (*turn)(s)
 	length := len(utf16.Encode([]rune(kept)))
 	t.emit(oracle.FrameRun, oracle.RunFrame{
-		RunID: t.run.ID, Address: t.to, Resumed: true, Attempt: t.run.Attempt,
-		PartialLength: &length,
+		RunID: t.run.ID, Address: t.to, Resumed: true, Attempt: t.run.Attempt, PartialLength: &length,
 	})
 }
 

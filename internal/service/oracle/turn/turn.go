@@ -230,8 +230,7 @@ func (w *Worker) Work(ctx context.Context, job run.Job) run.Result {
 	if r.Attempt > 1 {
 		length := len(utf16.Encode([]rune(state.Text())))
 		t.emit(oracle.FrameRun, oracle.RunFrame{
-			RunID: r.ID, Address: t.to, Resumed: true, Attempt: r.Attempt,
-			PartialLength: &length,
+			RunID: r.ID, Address: t.to, Resumed: true, Attempt: r.Attempt, PartialLength: &length,
 		})
 	}
 	if r.Attempt == 1 {

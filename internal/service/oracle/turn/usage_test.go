@@ -39,12 +39,10 @@ func TestACutAnswerCounts(t *testing.T) {
 	}{
 		"nothing told": {scripted.Reply{Chunks: long, Err: broken}, -1, said},
 		"the question's": {scripted.Reply{
-			Chunks: long, Err: broken,
-			Usage: plugin.Usage{InputTokens: 77, OutputTokens: 1},
+			Chunks: long, Err: broken, Usage: plugin.Usage{InputTokens: 77, OutputTokens: 1},
 		}, 77, said},
 		"everything told": {scripted.Reply{
-			Chunks: long, Err: broken,
-			Usage: plugin.Usage{InputTokens: 77, OutputTokens: 2222},
+			Chunks: long, Err: broken, Usage: plugin.Usage{InputTokens: 77, OutputTokens: 2222},
 		}, 77, 2222},
 		"nothing was said":   {scripted.Reply{Err: broken}, 0, 0},
 		"a whole answer's":   {scripted.Reply{Chunks: long, Usage: plugin.Usage{InputTokens: 77, OutputTokens: 5}}, 77, 5},

@@ -229,8 +229,7 @@ func (c *Chain) register() {
 		return true
 	})
 	options := reflection.ServerOptions{
-		Services: c.server, DescriptorResolver: c.schema.files,
-		ExtensionResolver: protoregistry.GlobalTypes,
+		Services: c.server, DescriptorResolver: c.schema.files, ExtensionResolver: protoregistry.GlobalTypes,
 	}
 	reflectionv1.RegisterServerReflectionServer(c.server, reflection.NewServerV1(options))
 	reflectionv1alpha.RegisterServerReflectionServer(c.server, reflection.NewServer(options))

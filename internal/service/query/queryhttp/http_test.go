@@ -55,8 +55,7 @@ func labAnswer(n *querytest.Node) func(context.Context, querytest.Call) (queryte
 		case tokenParams:
 			code := protowire.AppendVarint(protowire.AppendTag(nil, 1, protowire.VarintType), uint64(at))
 			return querytest.Answer{
-				Wire:   protowire.AppendBytes(protowire.AppendTag(nil, 1, protowire.BytesType), code),
-				Height: at,
+				Wire: protowire.AppendBytes(protowire.AppendTag(nil, 1, protowire.BytesType), code), Height: at,
 			}, nil
 		case claimList:
 			var wire []byte

@@ -76,8 +76,7 @@ func newNode(t Target, maxReply int, options ...grpc.DialOption) (*node, error) 
 		grpc.WithInitialConnWindowSize(4 << 20),
 		grpc.WithConnectParams(grpc.ConnectParams{
 			Backoff: backoff.Config{
-				BaseDelay: 200 * time.Millisecond, Multiplier: 1.6, Jitter: 0.2,
-				MaxDelay: 5 * time.Second,
+				BaseDelay: 200 * time.Millisecond, Multiplier: 1.6, Jitter: 0.2, MaxDelay: 5 * time.Second,
 			},
 			MinConnectTimeout: 5 * time.Second,
 		}),

@@ -125,8 +125,7 @@ func TestDescriptorFile(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, err := upstream.New(t.Context(), upstream.Config{
-			Name: "x", Targets: []upstream.Target{{Address: node.Addr}},
-			Descriptors: path,
+			Name: "x", Targets: []upstream.Target{{Address: node.Addr}}, Descriptors: path,
 		})
 		if err == nil {
 			t.Errorf("descriptors %q were accepted", content)

@@ -187,8 +187,7 @@ func TestXMLIsRead(t *testing.T) {
 	call, err := d.Read(ussddialect.Incoming{Media: "text/xml", Body: []byte("<?xml version=\"1.0\"?>\n<ussd><msisdn>26481</msisdn>\n<sessionid>9&amp;</sessionid><type>1</type><msg>*5*7#</msg></ussd>")})
 	if err != nil ||
 		call.Request != (ussd.Request{
-			Dialect: "wasp", SessionID: "9&", Phone: "+26481", ServiceCode: "*5#", Newest: true,
-			Start: true,
+			Dialect: "wasp", SessionID: "9&", Phone: "+26481", ServiceCode: "*5#", Newest: true, Start: true,
 		}) {
 		t.Errorf("%+v %v", call, err)
 	}

@@ -31,8 +31,7 @@ func TestAValueIsOfItsKind(t *testing.T) {
 		{ussdform.Choice, "Maize", ""},
 	} {
 		form := ussdform.Form{Fields: []ussdform.Field{{
-			Name: "f", Var: "v", Kind: tc.kind,
-			Choices: []string{"maize", "beans"},
+			Name: "f", Var: "v", Kind: tc.kind, Choices: []string{"maize", "beans"},
 		}}}
 		values, ok := form.Read(map[string]string{"v": tc.typed})
 		if ok != (tc.kept != "") || ok && values[0].Text != tc.kept {
@@ -40,8 +39,7 @@ func TestAValueIsOfItsKind(t *testing.T) {
 		}
 	}
 	form := ussdform.Form{
-		Fields:  []ussdform.Field{{Name: "a", Var: "a", Kind: ussdform.Text, Optional: true}},
-		Consent: "agreed",
+		Fields: []ussdform.Field{{Name: "a", Var: "a", Kind: ussdform.Text, Optional: true}}, Consent: "agreed",
 	}
 	if values, ok := form.Read(nil); !ok || len(values) != 0 {
 		t.Errorf("%+v %v", values, ok)
@@ -75,8 +73,7 @@ func TestAnExportHasNoFormulas(t *testing.T) {
 	for _, typed := range []string{"=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1", "\n=1", "|calc", "%0", "=cmd|' /C calc'!A0", `",=1`} {
 		var b strings.Builder
 		store := one{values: []ussdform.Value{
-			{Field: "=name", Kind: ussdform.Text, Text: typed},
-			{Field: "n", Kind: ussdform.Number, Text: "-1"},
+			{Field: "=name", Kind: ussdform.Text, Text: typed}, {Field: "n", Kind: ussdform.Number, Text: "-1"},
 		}}
 		if err := ussdform.Export(t.Context(), store, "f", &b, func(p string) string { return p }); err != nil {
 			t.Fatal(err)

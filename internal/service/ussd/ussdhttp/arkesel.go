@@ -44,7 +44,6 @@ func (a *api) arkesel(w http.ResponseWriter, r *http.Request) error {
 
 func (in ArkeselRequest) reply(answer ussd.Answer) ArkeselReply {
 	return ArkeselReply{
-		SessionID: in.SessionID, UserID: in.UserID, MSISDN: in.MSISDN, Message: answer.Text,
-		ContinueSession: !answer.End,
+		SessionID: in.SessionID, UserID: in.UserID, MSISDN: in.MSISDN, Message: answer.Text, ContinueSession: !answer.End,
 	}
 }

@@ -92,8 +92,7 @@ func newGateway(t testing.TB, o options) *gateway {
 		c.Logger, c.Dialects = log, ussddialect.Names(dialects)
 	})...)
 	server, err := httpserver.New(httpserver.Config{
-		Logger: log, OperatorToken: operator, Proxies: o.proxies,
-		Metrics: o.metrics,
+		Logger: log, OperatorToken: operator, Proxies: o.proxies, Metrics: o.metrics,
 	})
 	if err != nil {
 		t.Fatal(err)

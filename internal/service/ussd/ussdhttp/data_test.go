@@ -122,8 +122,7 @@ func TestADialectOfOnesOwn(t *testing.T) {
 	g := newGateway(t, options{files: ownDialects(t), limit: 30})
 	send := func(said string) string {
 		body, err := json.Marshal(map[string]any{
-			"id": 7, "user": map[string]string{"number": "+255700000001"},
-			"code": "*149#", "said": said, "trace": 12,
+			"id": 7, "user": map[string]string{"number": "+255700000001"}, "code": "*149#", "said": said, "trace": 12,
 		})
 		if err != nil {
 			t.Fatal(err)

@@ -87,8 +87,7 @@ func Surface(svc *ussd.Service, deps Deps) httpserver.Surface {
 func Operators(svc *ussd.Service, logger *slog.Logger) httpserver.Surface {
 	a := &api{svc: svc, log: logger}
 	return httpserver.Surface{
-		Name: "ussd operator", Prefixes: []string{pathOperator}, Errors: a.writeError,
-		Routes: a.operatorRoutes(),
+		Name: "ussd operator", Prefixes: []string{pathOperator}, Errors: a.writeError, Routes: a.operatorRoutes(),
 	}
 }
 

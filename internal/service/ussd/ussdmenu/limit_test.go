@@ -113,8 +113,7 @@ func TestTheCheckGoesByTheSmallestScreen(t *testing.T) {
 		text string
 		fits int // septets of the smallest limit that takes it
 	}{{strings.Repeat("x", 143), 160}, {strings.Repeat("x", 144), 182}, {
-		strings.Repeat("\u0436", 53),
-		160,
+		strings.Repeat("\u0436", 53), 160,
 	}, {strings.Repeat("\u0436", 54), 182}} {
 		for _, limit := range []ussdmenu.Limit{{}, ussdmenu.Message()} {
 			_, err := ussdmenu.Parse("m.yaml", []byte(header+"  home: {text: {en: \""+tc.text+"\", sw: Habari}, exit: true}\n"), specs, limit)

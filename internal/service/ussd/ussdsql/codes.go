@@ -92,8 +92,7 @@ func linkAccount(ctx context.Context, tx sqldb.Querier, e ussd.LinkAccount, now 
 		return fmt.Errorf("forget codes: %w", err)
 	}
 	return addAct(ctx, tx, ussdpeople.Act{
-		At: now, Actor: ussdpeople.ActorCaller, Act: ussdpeople.ActLink,
-		Account: account, Detail: did,
+		At: now, Actor: ussdpeople.ActorCaller, Act: ussdpeople.ActLink, Account: account, Detail: did,
 	})
 }
 
@@ -112,7 +111,6 @@ func unlinkAccount(ctx context.Context, tx sqldb.Querier, e ussd.UnlinkAccount, 
 		return fmt.Errorf("forget codes: %w", err)
 	}
 	return addAct(ctx, tx, ussdpeople.Act{
-		At: now, Actor: ussdpeople.ActorCaller, Act: ussdpeople.ActUnlink,
-		Account: e.Account, Detail: did,
+		At: now, Actor: ussdpeople.ActorCaller, Act: ussdpeople.ActUnlink, Account: e.Account, Detail: did,
 	})
 }

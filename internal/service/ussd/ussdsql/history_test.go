@@ -62,8 +62,7 @@ func TestLongSessions(t *testing.T) {
 		svc := node()
 		send := func(dialect, session, text string) (ussd.Answer, error) {
 			return svc.Handle(t.Context(), ussd.Request{
-				Dialect: dialect, SessionID: session, ServiceCode: "*384*123#",
-				Phone: alice, Text: text,
+				Dialect: dialect, SessionID: session, ServiceCode: "*384*123#", Phone: alice, Text: text,
 			})
 		}
 		text := "1"

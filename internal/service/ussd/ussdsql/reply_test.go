@@ -29,8 +29,7 @@ func TestAnswersOfPeople(t *testing.T) {
 		err := st.Commit(t.Context(), ussd.Change{
 			Session: ussdtest.NewSession("s1"), Now: now,
 			Effects: []ussd.Effect{ussd.CreateAccount{Account: ussd.Account{
-				ID: "C1", Phone: "+1", PIN: []byte("sealed"),
-				Created: now,
+				ID: "C1", Phone: "+1", PIN: []byte("sealed"), Created: now,
 			}, Limit: 5}},
 		})
 		if err != nil {

@@ -286,8 +286,7 @@ func (a api) test(w http.ResponseWriter, r *http.Request, owner string) error {
 
 func (a api) deliveries(w http.ResponseWriter, r *http.Request, owner string) error {
 	q := webhook.DeliveryQuery{
-		State: webhook.State(r.URL.Query().Get("state")), Before: r.URL.Query().Get("before"),
-		Limit: listLimit,
+		State: webhook.State(r.URL.Query().Get("state")), Before: r.URL.Query().Get("before"), Limit: listLimit,
 	}
 	switch q.State {
 	case "", webhook.Waiting, webhook.Delivered, webhook.Failed, webhook.Held:

@@ -114,8 +114,7 @@ func msOrZero(t time.Time) int64 {
 func (s *Store) KeepCall(ctx context.Context, tx sqldb.Querier, c webhook.Called, again bool) error {
 	r := c.Result
 	d := webhook.Delivery{
-		State: webhook.Failed, Attempts: 1, Tried: r.At, Status: r.Status, Took: r.Took, Error: r.Error,
-		Answer: r.Answer,
+		State: webhook.Failed, Attempts: 1, Tried: r.At, Status: r.Status, Took: r.Took, Error: r.Error, Answer: r.Answer,
 	}
 	switch {
 	case r.Delivered:

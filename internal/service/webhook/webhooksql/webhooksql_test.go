@@ -141,8 +141,7 @@ func TestEndpointsAreTheirOwners(t *testing.T) {
 		}
 		text, url := "mine", "https://example.org/other?x=1"
 		e, err = w.Change(ctx, alice, e.ID, webhook.Change{
-			URL: &url, Description: &text, Events: []string{"*"},
-			Paused: &yes,
+			URL: &url, Description: &text, Events: []string{"*"}, Paused: &yes,
 		})
 		if err != nil || e.URL != url || e.Description != text || e.Status() != "paused" ||
 			!slices.Equal(e.Events, []string{"*"}) {

@@ -86,8 +86,7 @@ func (a *api) take(r *http.Request, link plainlink.Link, name string, h textprot
 		return Arrived{}, err
 	}
 	f, err := a.links.Take(r.Context(), link, plainlink.Upload{
-		Name: name, MimeType: h.Get("Content-Type"), Size: size,
-		Body: body,
+		Name: name, MimeType: h.Get("Content-Type"), Size: size, Body: body,
 	})
 	if err != nil {
 		return Arrived{}, err

@@ -205,8 +205,7 @@ func (p *page) show(g state, text matrix, parts []token) matrix {
 		to := matrix{1, 0, 0, 1, 0, g.rise}.over(text).over(g.ctm)
 		size := math.Abs(g.size) * math.Hypot(from[2], from[3])
 		p.runs = append(p.runs, run{
-			text: b.String(), x: from[4], y: from[5], end: to[4], size: size, bold: g.font.bold,
-			spoiled: spoiled,
+			text: b.String(), x: from[4], y: from[5], end: to[4], size: size, bold: g.font.bold, spoiled: spoiled,
 		})
 		b.Reset()
 		begin = text

@@ -53,8 +53,7 @@ func NewEncoder() (*Encoder, error) {
 // renew begins with a fresh state of the library.
 func (e *Encoder) renew() error {
 	enc, err := gopus.NewEncoder(gopus.EncoderConfig{
-		SampleRate: callsound.SpokenRate, Channels: 1,
-		Application: gopus.ApplicationVoIP,
+		SampleRate: callsound.SpokenRate, Channels: 1, Application: gopus.ApplicationVoIP,
 	})
 	if err != nil {
 		return fmt.Errorf("make Opus encoder: %w", err)

@@ -54,8 +54,7 @@ type Ogg struct {
 // NewOgg returns a file without sound.
 func NewOgg() (*Ogg, error) {
 	enc, err := gopus.NewEncoder(gopus.EncoderConfig{
-		SampleRate: callsound.RecordedRate, Channels: 2,
-		Application: gopus.ApplicationVoIP,
+		SampleRate: callsound.RecordedRate, Channels: 2, Application: gopus.ApplicationVoIP,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("make Opus encoder: %w", err)

@@ -112,8 +112,7 @@ func understood() []codec {
 	) codec {
 		return codec{webrtc.RTPCodecParameters{
 			RTPCodecCapability: webrtc.RTPCodecCapability{
-				MimeType: mime, ClockRate: clock, Channels: channels,
-				SDPFmtpLine: fmtp, RTCPFeedback: feedback,
+				MimeType: mime, ClockRate: clock, Channels: channels, SDPFmtpLine: fmtp, RTCPFeedback: feedback,
 			},
 			PayloadType: pt,
 		}, kind}

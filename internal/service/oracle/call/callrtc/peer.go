@@ -206,8 +206,7 @@ func (p *peer) AddCandidate(c call.Candidate) error {
 		return nil // the end of candidates, or a name that only the page's own network knows
 	}
 	given := webrtc.ICECandidateInit{
-		Candidate: c.Candidate, SDPMid: c.SDPMid, SDPMLineIndex: c.SDPMLineIndex,
-		UsernameFragment: c.UsernameFragment,
+		Candidate: c.Candidate, SDPMid: c.SDPMid, SDPMLineIndex: c.SDPMLineIndex, UsernameFragment: c.UsernameFragment,
 	}
 	p.mu.Lock()
 	if p.taken++; p.taken > maxCandidates {

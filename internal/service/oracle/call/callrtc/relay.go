@@ -140,8 +140,7 @@ func NewRelay(ctx context.Context, cfg RelayConfig) (_ *Relay, err error) {
 	}
 	r.only(func(netip.AddrPort) bool { return false })
 	ways := &generator{relay: r, inner: &turn.RelayAddressGeneratorStatic{
-		RelayAddress: net.IP(public.AsSlice()),
-		Address:      wildcard(public),
+		RelayAddress: net.IP(public.AsSlice()), Address: wildcard(public),
 	}}
 	log := quiet{cfg.Log}
 	r.server, err = turn.NewServer(turn.ServerConfig{

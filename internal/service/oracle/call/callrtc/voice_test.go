@@ -25,8 +25,7 @@ type line struct {
 func (l *line) CodecParameters() (out []webrtc.RTPCodecParameters) {
 	for i, mime := range l.codecs {
 		out = append(out, webrtc.RTPCodecParameters{
-			RTPCodecCapability: webrtc.RTPCodecCapability{MimeType: mime},
-			PayloadType:        webrtc.PayloadType(100 + i),
+			RTPCodecCapability: webrtc.RTPCodecCapability{MimeType: mime}, PayloadType: webrtc.PayloadType(100 + i),
 		})
 	}
 	return out

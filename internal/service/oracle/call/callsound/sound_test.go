@@ -154,8 +154,7 @@ func TestTheDetectorFindsUtterances(t *testing.T) {
 		"a cough":                   {0.001, []part{{0, s}, {0.5, 100 * ms}, {0, 2 * s}}, nil},
 		"a fan that is switched on": {0.0005, []part{{0, s}, {0.05, 20 * s}}, []time.Duration{3 * s}},
 		"without an end": {
-			0.001, slices.Repeat([]part{{0.1, 900 * ms}, {0, 100 * ms}}, 70),
-			[]time.Duration{30 * s, 30 * s},
+			0.001, slices.Repeat([]part{{0.1, 900 * ms}, {0, 100 * ms}}, 70), []time.Duration{30 * s, 30 * s},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -75,8 +75,7 @@ func New(cfg Config) (*Service, error) {
 	cfg.Pause = cmp.Or(cfg.Pause, 300*time.Millisecond)
 	if cfg.Transport == nil {
 		cfg.Transport = &http.Transport{
-			Proxy: http.ProxyFromEnvironment, MaxIdleConnsPerHost: 16,
-			IdleConnTimeout: time.Minute, ForceAttemptHTTP2: true,
+			Proxy: http.ProxyFromEnvironment, MaxIdleConnsPerHost: 16, IdleConnTimeout: time.Minute, ForceAttemptHTTP2: true,
 		}
 	}
 	return &Service{cfg: cfg, http: &http.Client{

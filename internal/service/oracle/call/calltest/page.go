@@ -206,8 +206,7 @@ func (p *Page) NewPeer(change ...func(*webrtc.Configuration)) {
 	must(p.t, err)
 	if p.Call.CallType == call.Video {
 		p.camera, err = webrtc.NewTrackLocalStaticRTP(webrtc.RTPCodecCapability{
-			MimeType:  webrtc.MimeTypeVP8,
-			ClockRate: 90000,
+			MimeType: webrtc.MimeTypeVP8, ClockRate: 90000,
 		}, "camera", "page")
 		must(p.t, err)
 		_, err = pc.AddTrack(p.camera)
@@ -463,8 +462,7 @@ func (p *Page) Opus(payload []byte) {
 	p.said.Timestamp += 960
 	must(p.t,
 		p.mic.WriteRTP(&rtp.Packet{Header: rtp.Header{
-			Version: 2, SequenceNumber: p.said.SequenceNumber,
-			Timestamp: p.said.Timestamp,
+			Version: 2, SequenceNumber: p.said.SequenceNumber, Timestamp: p.said.Timestamp,
 		}, Payload: payload}))
 }
 

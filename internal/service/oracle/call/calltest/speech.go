@@ -57,8 +57,7 @@ type Heard struct {
 // NewSpeech starts a service that hears these sentences, one after the other.
 func NewSpeech(t testing.TB, hears ...string) *Speech {
 	s := &Speech{
-		hears: hears, hertz: 600, length: 300 * time.Millisecond, begun: make(chan string, 64),
-		stop: make(chan struct{}),
+		hears: hears, hertz: 600, length: 300 * time.Millisecond, begun: make(chan string, 64), stop: make(chan struct{}),
 	}
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /v1/audio/transcriptions", s.transcribe)
@@ -76,8 +75,7 @@ func NewSpeech(t testing.TB, hears ...string) *Speech {
 func (s *Speech) Client(t testing.TB, change ...func(*callspeech.Config)) *callspeech.Service {
 	t.Helper()
 	cfg := callspeech.Config{
-		BaseURL: s.URL + "/v1", Key: "a key", Model: "m", Voice: "v", Pause: time.Millisecond,
-		Transport: &http.Transport{},
+		BaseURL: s.URL + "/v1", Key: "a key", Model: "m", Voice: "v", Pause: time.Millisecond, Transport: &http.Transport{},
 	}
 	for _, f := range change {
 		f(&cfg)
@@ -175,8 +173,7 @@ func (s *Speech) transcribe(w http.ResponseWriter, r *http.Request) {
 	seconds := float64(len(data)-44) / 2 / float64(binary.LittleEndian.Uint32(data[24:]))
 	s.mu.Lock()
 	s.asked = append(s.asked, Heard{
-		Model: r.FormValue("model"), Language: r.FormValue("language"),
-		Seconds: math.Round(seconds*10) / 10,
+		Model: r.FormValue("model"), Language: r.FormValue("language"), Seconds: math.Round(seconds*10) / 10,
 	})
 	s.mu.Unlock()
 	if s.trouble(w, r) {

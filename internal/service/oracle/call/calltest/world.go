@@ -92,8 +92,7 @@ func Start(t testing.TB, s Setup) *Node {
 		Oracle: oracle.Identity{Name: "Testa", DID: identitytest.Oracle.DID},
 		Socket: func(owners oracle.SessionChecker) (oracle.Publisher, oracle.Dispatcher, error) {
 			n.Gateway = oraclesocket.New(oraclesocket.Deps{
-				Guard: oraclesocket.NewGuard(s.Identity), Sessions: owners,
-				Bus: s.Bus,
+				Guard: oraclesocket.NewGuard(s.Identity), Sessions: owners, Bus: s.Bus,
 			},
 				oraclesocket.Config{Node: s.Call.Node})
 			return n.Gateway, n.Gateway, nil
@@ -113,8 +112,7 @@ func Start(t testing.TB, s Setup) *Node {
 	for _, surface := range []httpserver.Surface{
 		n.Surface, n.Gateway.Surface(httpserver.OpenCORS("*")),
 		callhttp.Surface(callhttp.Deps{
-			Calls: n.Calls, Authenticate: identityhttp.Wrap(s.Identity, identity.Oracle),
-			CORS: httpserver.OpenCORS("*"),
+			Calls: n.Calls, Authenticate: identityhttp.Wrap(s.Identity, identity.Oracle), CORS: httpserver.OpenCORS("*"),
 		}),
 	} {
 		must(t, server.Mount(surface))

@@ -74,8 +74,7 @@ func waitings(c call, list []oracle.ApprovalBody) []Waiting {
 	out := make([]Waiting, 0, len(list))
 	for _, a := range list {
 		out = append(out, Waiting{
-			ID: a.ID, Tool: a.ToolName, Arguments: shortened(a.Args), ExpiresAt: a.ExpiresAt,
-			URL: c.console(a.SessionID),
+			ID: a.ID, Tool: a.ToolName, Arguments: shortened(a.Args), ExpiresAt: a.ExpiresAt, URL: c.console(a.SessionID),
 		})
 	}
 	return out

@@ -155,8 +155,7 @@ func (f *Face) Enter(w http.ResponseWriter, r *http.Request) (Entered, error) {
 		}
 		c.out = &stream{under: httpserver.Stream(w, r), ResponseWriter: w}
 		return Entered{
-			Writer: c.out, Request: r.WithContext(context.WithValue(r.Context(), callKey{}, c)), Open: true,
-			Stream: true,
+			Writer: c.out, Request: r.WithContext(context.WithValue(r.Context(), callKey{}, c)), Open: true, Stream: true,
 		}, nil
 	}
 	return Entered{Writer: w, Request: r.WithContext(context.WithValue(r.Context(), callKey{}, c)), Open: true}, nil

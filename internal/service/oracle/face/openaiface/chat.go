@@ -115,8 +115,7 @@ func (a *api) begin(w http.ResponseWriter, r *http.Request) (*face.Answer, manne
 		return nil, how, err
 	}
 	how = manner{
-		model: body.Model, stream: body.Stream,
-		usage: body.StreamOptions != nil && body.StreamOptions.IncludeUsage,
+		model: body.Model, stream: body.Stream, usage: body.StreamOptions != nil && body.StreamOptions.IncludeUsage,
 	}
 	ask, err := body.read(r.Header)
 	if err != nil {

@@ -71,8 +71,7 @@ func (b *response) Text(text string) {
 		b.open = true
 		b.text.Reset()
 		b.Output = append(b.Output, OutputItem{
-			ID: b.itemID("msg_"), Type: "message", Status: "in_progress",
-			Role: "assistant", Content: []OutputText{},
+			ID: b.itemID("msg_"), Type: "message", Status: "in_progress", Role: "assistant", Content: []OutputText{},
 		})
 		item := b.Output[len(b.Output)-1]
 		b.send("response.output_item.added", event{OutputIndex: b.place(), Item: &item})
@@ -96,14 +95,12 @@ func (b *response) closeMessage() {
 	for i, a := range urlCitations(b.base, part.Text, b.cited) {
 		part.Annotations = append(part.Annotations, a)
 		b.send("response.output_text.annotation.added", event{
-			ItemID: item.ID, OutputIndex: b.place(), ContentIndex: first,
-			Annotation: &a, AnnotationIndex: &i,
+			ItemID: item.ID, OutputIndex: b.place(), ContentIndex: first, Annotation: &a, AnnotationIndex: &i,
 		})
 	}
 	item.Status, item.Content = "completed", []OutputText{part}
 	b.send("response.output_text.done", event{
-		ItemID: item.ID, OutputIndex: b.place(), ContentIndex: first,
-		Text: &part.Text, Logprobs: []struct{}{},
+		ItemID: item.ID, OutputIndex: b.place(), ContentIndex: first, Text: &part.Text, Logprobs: []struct{}{},
 	})
 	b.send("response.content_part.done", event{ItemID: item.ID, OutputIndex: b.place(), ContentIndex: first, Part: &part})
 	b.send("response.output_item.done", event{OutputIndex: b.place(), Item: item})

@@ -146,8 +146,7 @@ func (m ChatMessage) read() (face.Entry, error) {
 				args = json.RawMessage(`{}`)
 			}
 			out.Calls = append(out.Calls, plugin.ModelToolCall{
-				ID: face.Storable(c.ID), Name: face.Storable(c.Function.Name),
-				Args: args,
+				ID: face.Storable(c.ID), Name: face.Storable(c.Function.Name), Args: args,
 			})
 		}
 	case "tool":

@@ -126,8 +126,7 @@ func (q ResponseRequest) items(list []face.Entry) ([]face.Entry, error) {
 			m, err := (ChatMessage{
 				Role: "assistant",
 				ToolCalls: []ToolCall{{
-					ID:       item.CallID,
-					Function: FunctionCall{Name: item.Name, Arguments: item.Arguments},
+					ID: item.CallID, Function: FunctionCall{Name: item.Name, Arguments: item.Arguments},
 				}},
 			}).read()
 			if err != nil {

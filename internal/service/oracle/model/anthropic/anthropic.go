@@ -137,8 +137,7 @@ type (
 
 func newRequest(req plugin.ModelRequest, info model.Info, tag wire.Tag, m manners, names *wire.Names) request {
 	out := request{
-		Model: tag.Model, MaxTokens: cmp.Or(req.MaxTokens, maxTokens), Stream: true,
-		Temperature: info.Temperature,
+		Model: tag.Model, MaxTokens: cmp.Or(req.MaxTokens, maxTokens), Stream: true, Temperature: info.Temperature,
 	}
 	if m.most > 0 {
 		out.MaxTokens = min(out.MaxTokens, m.most)
@@ -348,8 +347,7 @@ func (a *answer) Whole(body []byte) error {
 
 func (a *answer) count(u usage) {
 	a.Usage = plugin.Usage{
-		InputTokens: u.Input + u.CacheRead + u.CacheCreate, OutputTokens: u.Output,
-		CachedTokens: u.CacheRead,
+		InputTokens: u.Input + u.CacheRead + u.CacheCreate, OutputTokens: u.Output, CachedTokens: u.CacheRead,
 	}
 }
 

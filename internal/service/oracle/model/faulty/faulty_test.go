@@ -222,8 +222,7 @@ data: [DONE]
 `, plugin.ModelResponse{
 			Text: "Hi", Reasoning: "so", Finish: "tool_calls", Usage: plugin.Usage{InputTokens: 1, OutputTokens: 2},
 			ToolCalls: []plugin.ModelToolCall{
-				{ID: "x", Name: "f", Args: json.RawMessage(`{}`)},
-				{ID: "y", Name: "f", Args: json.RawMessage(`{"a":1}`)},
+				{ID: "x", Name: "f", Args: json.RawMessage(`{}`)}, {ID: "y", Name: "f", Args: json.RawMessage(`{"a":1}`)},
 			},
 		}},
 		"usage beside, no DONE": {"text/event-stream", `data: {"choices":[{"index":0,"delta":{"reasoning":"so","content":"Hi"}}]}

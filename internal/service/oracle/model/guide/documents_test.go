@@ -16,8 +16,7 @@ func TestTheGuideAsksTheDocuments(t *testing.T) {
 	const question = "When does the ferry of Mbita leave?"
 	first := ask(t, newGuide(t),
 		plugin.ModelRequest{
-			Purpose: "turn", Tools: tools,
-			Messages: []plugin.ModelMessage{{Role: plugin.RoleUser, Text: question}},
+			Purpose: "turn", Tools: tools, Messages: []plugin.ModelMessage{{Role: plugin.RoleUser, Text: question}},
 		})
 	if len(first.ToolCalls) != 1 || first.ToolCalls[0].Name != "knowledge_search" ||
 		!strings.Contains(string(first.ToolCalls[0].Args), "ferry of Mbita") {

@@ -112,8 +112,7 @@ func TestDrivesTools(t *testing.T) {
 		"forget mem_1 that you remember":     "nothing: To use `forget` I still need `id`.",
 	} {
 		resp := ask(t, p, plugin.ModelRequest{
-			Messages: []plugin.ModelMessage{says(plugin.RoleUser, question)},
-			Tools:    slices.Concat(tools, memory),
+			Messages: []plugin.ModelMessage{says(plugin.RoleUser, question)}, Tools: slices.Concat(tools, memory),
 		})
 		got := "nothing: " + resp.Text
 		if len(resp.ToolCalls) == 1 {

@@ -111,8 +111,7 @@ func (a *Answer) Empty() bool { return a.text.Len() == 0 && len(a.Calls) == 0 }
 // response is the answer as the oracle knows it.
 func (a *Answer) response(names *Names, tag Tag) plugin.ModelResponse {
 	out := plugin.ModelResponse{
-		Text: a.text.String(), Reasoning: a.reasoning.String(), Usage: a.Usage, Finish: a.Finish,
-		Model: a.Model,
+		Text: a.text.String(), Reasoning: a.reasoning.String(), Usage: a.Usage, Finish: a.Finish, Model: a.Model,
 	}
 	for _, c := range a.Calls {
 		args := json.RawMessage(c.Args.String())

@@ -200,8 +200,7 @@ func (c *Client) once(ctx context.Context, url string, header http.Header, body 
 		return true, asked, h.Whole(data)
 	case "text/html":
 		return false, asked, &model.Error{
-			Kind: model.Server, Provider: c.cfg.Provider, Status: resp.StatusCode,
-			Detail: "the endpoint sent a web page",
+			Kind: model.Server, Provider: c.cfg.Provider, Status: resp.StatusCode, Detail: "the endpoint sent a web page",
 		}
 	}
 	alive := reader{resp.Body, func() {

@@ -81,15 +81,13 @@ func Cases() []Case {
 		{
 			Name: "gemini without numbers", Source: facts + " 3: index absent", Base: "https://generativelanguage.googleapis.com/v1beta/openai", Model: "gemini-3-flash",
 			Wire: Chat, chat: chatManners{
-				index: "none", wholeCalls: true, signed: true, callsStop: true,
-				failure: geminiFailure,
+				index: "none", wholeCalls: true, signed: true, callsStop: true, failure: geminiFailure,
 			},
 		},
 		{
 			Name: "mistral", Source: facts + " 3: ids of nine, thinking parts, 422 with a list", Base: "https://api.mistral.ai/v1", Model: "magistral-medium",
 			Wire: Chat, chat: chatManners{
-				nine: true, wholeCalls: true, thoughts: "parts", usage: "finish",
-				failure: mistralFailure,
+				nine: true, wholeCalls: true, thoughts: "parts", usage: "finish", failure: mistralFailure,
 			},
 		},
 		{

@@ -90,8 +90,7 @@ func (d Deps) figures(w http.ResponseWriter, r *http.Request) error {
 	spend := map[string]int64{}
 	for _, t := range totals {
 		m := Messages{
-			Kind: string(t.Kind), State: string(t.State), Messages: t.Messages, Parts: t.Parts,
-			Currency: t.Currency,
+			Kind: string(t.Kind), State: string(t.State), Messages: t.Messages, Parts: t.Parts, Currency: t.Currency,
 		}
 		if t.Currency != "" {
 			m.Cost = decimal(t.Micros)

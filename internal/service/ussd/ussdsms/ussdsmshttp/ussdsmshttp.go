@@ -81,8 +81,7 @@ func Surface(d Deps) httpserver.Surface {
 			Doc:    "The message asks the oracle; the reply is a message. Sent again it asks nothing.",
 			Params: []httpserver.Param{{Name: "X-Twilio-Signature", In: "header", Required: true, Doc: "the gateway's signature"}},
 			Replies: append([]httpserver.Reply{{
-				Status: http.StatusOK, Body: "", Media: "text/xml",
-				Doc: "an empty TwiML document",
+				Status: http.StatusOK, Body: "", Media: "text/xml", Doc: "an empty TwiML document",
 			}}, refusals...), Handler: a.twilio,
 		},
 	}

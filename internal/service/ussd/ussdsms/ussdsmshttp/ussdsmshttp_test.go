@@ -48,8 +48,7 @@ func newDoor(t *testing.T, d ussdsmshttp.Deps) door {
 	out := door{box: &box{}, log: &bytes.Buffer{}}
 	if d.Gateway != "" {
 		d.Service = ussdsms.New(ussdsms.Deps{
-			Store: out.box, Observer: nobody{}, Log: slog.New(slog.DiscardHandler),
-			Now: time.Now,
+			Store: out.box, Observer: nobody{}, Log: slog.New(slog.DiscardHandler), Now: time.Now,
 		})
 	}
 	var err error

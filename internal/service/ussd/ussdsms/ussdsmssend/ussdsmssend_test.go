@@ -84,8 +84,7 @@ func TestWhatAnAnswerMeans(t *testing.T) {
 	t.Parallel()
 	at := func(code int) string {
 		b, _ := json.Marshal(map[string]any{"SMSMessageData": map[string]any{"Recipients": []any{map[string]any{
-			"statusCode": code,
-			"number":     message.Phone,
+			"statusCode": code, "number": message.Phone,
 		}}}})
 		return string(b)
 	}

@@ -148,8 +148,7 @@ func (s *Store) silent(ctx context.Context, phone string, now time.Time) (why st
 		phone, why string
 		limit      int
 	}{{phone, ussdsms.RefusedNumber, s.cfg.Limits.Number}, {
-		everybody, ussdsms.RefusedDay,
-		s.cfg.Limits.DayFor(ussdsms.KindReply),
+		everybody, ussdsms.RefusedDay, s.cfg.Limits.DayFor(ussdsms.KindReply),
 	}} {
 		var parts int
 		err := s.db.Read().QueryRowContext(ctx, `SELECT parts FROM ussd_sms_days WHERE day = $1 AND phone = $2`, dayOf(now), one.phone).Scan(&parts)

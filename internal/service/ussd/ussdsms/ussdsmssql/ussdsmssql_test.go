@@ -123,8 +123,7 @@ func TestMessagesAreSentOnce(t *testing.T) {
 			f.t.Error(d)
 		}
 		want := []ussdsms.Total{{
-			Kind: ussdsms.KindReply, State: ussdsms.Delivered, Currency: "KES", Messages: 1, Parts: 2,
-			Micros: 800_000,
+			Kind: ussdsms.KindReply, State: ussdsms.Delivered, Currency: "KES", Messages: 1, Parts: 2, Micros: 800_000,
 		}}
 		if d := cmp.Diff(want, f.totals()); d != "" {
 			f.t.Error(d)
@@ -332,8 +331,7 @@ func TestLostKeys(t *testing.T) {
 	each(t, func(f fixture) {
 		f.tell(message("a", number, "x"))
 		f.Store = ussdsmssql.New(f.db, ussdsmssql.Config{
-			Keys: ussdtest.Keys(f.t, ussdtest.OldKey), Backoff: time.Millisecond,
-			Now: time.Now,
+			Keys: ussdtest.Keys(f.t, ussdtest.OldKey), Backoff: time.Millisecond, Now: time.Now,
 		})
 		if sent := f.drain(func(ussdsms.Message) (ussdsms.Sent, error) { return ussdsms.Sent{}, nil }); len(sent) != 0 {
 			f.t.Errorf("%q", sent)

@@ -48,8 +48,7 @@ func Surface(c *endpoints.Checker) httpserver.Surface {
 				}
 				for i, f := range check.Findings {
 					body.Findings[i] = FindingBody{
-						Endpoint: f.Endpoint, Host: f.Host, Model: f.Model, OK: f.Problem == "",
-						Problem: f.Problem,
+						Endpoint: f.Endpoint, Host: f.Host, Model: f.Model, OK: f.Problem == "", Problem: f.Problem,
 					}
 					body.OK = body.OK && f.Problem == ""
 				}
