@@ -39,8 +39,10 @@ func writeTar(w io.Writer, when time.Time, entries []entry) error {
 		if err != nil {
 			return err
 		}
-		h := &tar.Header{Name: e.name, Mode: e.mode, Size: int64(len(content)), ModTime: when.UTC(), Uid: e.owner,
-			Gid: e.owner, Typeflag: tar.TypeReg, Format: tar.FormatUSTAR}
+		h := &tar.Header{
+			Name: e.name, Mode: e.mode, Size: int64(len(content)), ModTime: when.UTC(), Uid: e.owner,
+			Gid: e.owner, Typeflag: tar.TypeReg, Format: tar.FormatUSTAR,
+		}
 		if e.folder() {
 			h.Typeflag = tar.TypeDir
 		}

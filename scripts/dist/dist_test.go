@@ -145,8 +145,10 @@ func TestNobodySigns(t *testing.T) {
 func install(t *testing.T, m made, from string, without ...string) (string, string, error) {
 	t.Helper()
 	home, tools := t.TempDir(), t.TempDir()
-	for _, name := range []string{"sh", "uname", "mktemp", "rm", "cp", "mv", "chmod", "mkdir", "tar", "gzip", "sed", "tr",
-		"head", "tail", "wc", "cat", "cmp", "sha256sum", "curl", "openssl", "minisign"} {
+	for _, name := range []string{
+		"sh", "uname", "mktemp", "rm", "cp", "mv", "chmod", "mkdir", "tar", "gzip", "sed", "tr",
+		"head", "tail", "wc", "cat", "cmp", "sha256sum", "curl", "openssl", "minisign",
+	} {
 		if path, err := exec.LookPath(name); err == nil && !slices.Contains(without, name) {
 			if err := os.Symlink(path, filepath.Join(tools, name)); err != nil {
 				t.Fatal(err)
@@ -266,8 +268,10 @@ func TestNPXRunsTheProgramOfThePlatform(t *testing.T) {
 		return string(out), 0
 	}
 	// As optional ones, as a registry would give them: those of other platforms are left out.
-	manifest := map[string]any{"name": "page", "version": "1.0.0",
-		"dependencies": map[string]string{"castalia": "file:" + filepath.Join(m.folder, "npm-castalia-1.2.3.tgz")}, "optionalDependencies": map[string]string{}}
+	manifest := map[string]any{
+		"name": "page", "version": "1.0.0",
+		"dependencies": map[string]string{"castalia": "file:" + filepath.Join(m.folder, "npm-castalia-1.2.3.tgz")}, "optionalDependencies": map[string]string{},
+	}
 	for _, tarball := range ours {
 		if name, ok := strings.CutPrefix(strings.TrimSuffix(filepath.Base(tarball), "-1.2.3.tgz"), "npm-castalia-"); ok {
 			manifest["optionalDependencies"].(map[string]string)["@castalia/"+name] = "file:" + tarball

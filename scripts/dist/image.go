@@ -121,8 +121,10 @@ func (r *release) writeImage(t target, roots string) error {
 				"org.opencontainers.image.title": "castalia", "org.opencontainers.image.version": r.version,
 				"org.opencontainers.image.revision": r.commit, "org.opencontainers.image.created": created, "org.opencontainers.image.licenses": "Apache-2.0",
 			},
-			Healthcheck: healthcheck{Test: []string{"CMD", "/castalia", "health"}, Interval: 10 * time.Second,
-				Timeout: 6 * time.Second, StartPeriod: 30 * time.Second, Retries: 3},
+			Healthcheck: healthcheck{
+				Test: []string{"CMD", "/castalia", "health"}, Interval: 10 * time.Second,
+				Timeout: 6 * time.Second, StartPeriod: 30 * time.Second, Retries: 3,
+			},
 		},
 		RootFS:  rootFS{Type: "layers", DiffIDs: []string{digest(plain.Bytes())}},
 		History: []history{{Created: created, CreatedBy: "castalia " + r.version}},
@@ -137,8 +139,10 @@ func (r *release) writeImage(t target, roots string) error {
 		blobs = append(blobs, entry{name: blobPath(d), mode: 0o644, text: string(content)})
 		return &descriptor{MediaType: media + kind, Digest: d, Size: len(content)}
 	}
-	body := manifest{SchemaVersion: 2, MediaType: media + "manifest.v1+json", Config: blob("config.v1+json", config),
-		Layers: []descriptor{*blob("layer.v1.tar+gzip", packed)}}
+	body := manifest{
+		SchemaVersion: 2, MediaType: media + "manifest.v1+json", Config: blob("config.v1+json", config),
+		Layers: []descriptor{*blob("layer.v1.tar+gzip", packed)},
+	}
 	text, err := json.Marshal(body)
 	if err != nil {
 		return err
@@ -151,8 +155,10 @@ func (r *release) writeImage(t target, roots string) error {
 	if err != nil {
 		return err
 	}
-	docker, err := json.Marshal([]dockerManifest{{Config: blobPath(body.Config.Digest), RepoTags: []string{name},
-		Layers: []string{blobPath(body.Layers[0].Digest)}}})
+	docker, err := json.Marshal([]dockerManifest{{
+		Config: blobPath(body.Config.Digest), RepoTags: []string{name},
+		Layers: []string{blobPath(body.Layers[0].Digest)},
+	}})
 	if err != nil {
 		return err
 	}
