@@ -37,17 +37,8 @@ type Index interface {
 	// IndexedFiles lists what the scope may find below a folder, which is what the index
 	// has of files as they are, and all segments of the namespace.
 	IndexedFiles(ctx context.Context, s Scope, under string) (IndexStand, []Indexed, []shelf.Record, error)
-	// IndexDirty lists namespaces after one, in order, with something to join or to
-	// destroy: many segments of about one size, as bounded by tiers, or text that was lost before a time.
-	// DestroyIndexedLater says that what was lost stays until a later time.
-	IndexDirty(ctx context.Context, many int, tiers []int64, lostBefore time.Time, after string,
-		limit int) ([]string, error)
-	DestroyIndexedLater(ctx context.Context, namespace string, revision int64, until time.Time) error
-	// ReplaceSegments puts one segment, or none, in place of others; Conflict when one
-	// of them is gone already.
-	ReplaceSegments(ctx context.Context, namespace string, old []shelf.Held, by *shelf.Record, revision int64,
-		settled bool, now time.Time) error
-	IndexGraves() shelf.Graves
+	// IndexShelf are the records of the segments, whose collections are namespaces.
+	IndexShelf() shelf.Records
 }
 
 // IndexCursor is how far the index of a namespace has come.

@@ -30,25 +30,25 @@ func TestOpenSegmentsHaveABoundInBytes(t *testing.T) {
 		return s
 	}
 	one := segment("the harvest was good")
-	o := NewOpened(3 * one.Memory())
+	o := NewOpened(Shelf{}, nil, 3*one.Memory(), nil)
 	for _, ns := range []string{"a", "b", "c"} {
-		if gone := o.Add(ns, "1", one); len(gone) > 0 {
+		if gone := o.add(ns, "1", one); len(gone) > 0 {
 			t.Fatalf("%q are gone", gone)
 		}
 	}
-	if o.Find("a", "1") == nil {
+	if o.find("a", "1") == nil {
 		t.Fatal("it is not open")
 	}
-	if gone := o.Add("a", "2", one); len(gone) != 1 || gone[0] != "b" || o.Find("b", "1") != nil || o.Find("c", "1") == nil {
+	if gone := o.add("a", "2", one); len(gone) != 1 || gone[0] != "b" || o.find("b", "1") != nil || o.find("c", "1") == nil {
 		t.Errorf("%q are gone", gone)
 	}
 	for _, id := range []string{"2", "3", "4", "5"} {
-		o.Add("a", id, one)
+		o.add("a", id, one)
 	}
-	if o.Find("c", "1") != nil || o.Find("a", "1") == nil || o.bytes != 5*one.Memory() {
+	if o.find("c", "1") != nil || o.find("a", "1") == nil || o.bytes != 5*one.Memory() {
 		t.Errorf("%d bytes of %d spaces", o.bytes, len(o.spaces))
 	}
-	if o.Keep("a", []string{"4"}); o.bytes != one.Memory() || o.Find("a", "4") == nil {
+	if o.Keep("a", []string{"4"}); o.bytes != one.Memory() || o.find("a", "4") == nil {
 		t.Errorf("%d bytes", o.bytes)
 	}
 	if o.Drop("a", "4"); o.bytes != 0 || len(o.spaces) != 0 {

@@ -27,7 +27,7 @@ type Tables struct {
 	Inline bool
 }
 
-var _ shelf.Graves = Tables{}
+var _ shelf.Records = Tables{}
 
 func (t Tables) records(ctx context.Context, db sqldb.Querier, where string, args ...any) ([]shelf.Record, error) {
 	inline := "NULL"
@@ -78,10 +78,16 @@ func (t Tables) Touch(ctx context.Context, tx sqldb.Querier, collection string, 
 	return err
 }
 
-// Dirty is the condition that a collection has something to join or to destroy: many
+// Dirty implements shelf.Records.
+func (t Tables) Dirty(ctx context.Context, many int, tiers []int64, lostBefore time.Time, after string, limit int) ([]string, error) {
+	text, args := t.WhereDirty(many, tiers, lostBefore, 3)
+	return sqldb.Strings(ctx, t.DB.Read(), `SELECT id FROM `+t.Collections+` WHERE id > $1 AND (`+text+`) ORDER BY id LIMIT $2`, append([]any{after, limit}, args...)...)
+}
+
+// WhereDirty is the condition that a collection has something to join or to destroy: many
 // segments of about one size, as bounded by tiers, or documents that were lost before
 // a time. Arguments are numbered from first on.
-func (t Tables) Dirty(many int, tiers []int64, lostBefore time.Time, first int) (text string, args []any) {
+func (t Tables) WhereDirty(many int, tiers []int64, lostBefore time.Time, first int) (text string, args []any) {
 	arg := func(v any) string {
 		args = append(args, v)
 		return "$" + strconv.Itoa(first+len(args)-1)
@@ -96,19 +102,22 @@ func (t Tables) Dirty(many int, tiers []int64, lostBefore time.Time, first int) 
 	return text, args
 }
 
-// DestroyLater says that what a collection lost stays until a later time, unless it
-// is at another revision.
+// DestroyLater implements shelf.Records.
 func (t Tables) DestroyLater(ctx context.Context, collection string, revision int64, until time.Time) error {
 	_, err := t.DB.WriteOne(ctx, `UPDATE `+t.Collections+` SET dirty_ms = $1 WHERE id = $2 AND revision = $3 AND dirty_ms > 0`, sqldb.MS(until), collection, revision)
 	return err
 }
 
-// Replace puts one segment, or none, in place of others, marks those dead and destroys
-// their keys; Conflict when one of them is gone already. If settled, nothing that was lost is in the
-// collection any more, as long as it is still at the revision.
-func (t Tables) Replace(ctx context.Context, tx sqldb.Querier, collection string, old []shelf.Held, by *shelf.Record,
-	revision int64, settled bool, now time.Time,
-) error {
+// Replace implements shelf.Records.
+func (t Tables) Replace(ctx context.Context, collection string, old []shelf.Held, by *shelf.Record, revision int64, settled bool, now time.Time) error {
+	return t.DB.Write(ctx, func(ctx context.Context, tx sqldb.Querier) error {
+		return t.ReplaceIn(ctx, tx, collection, old, by, revision, settled, now)
+	})
+}
+
+// ReplaceIn is Replace in a transaction. Those that are replaced are dead then, and their
+// keys are destroyed.
+func (t Tables) ReplaceIn(ctx context.Context, tx sqldb.Querier, collection string, old []shelf.Held, by *shelf.Record, revision int64, settled bool, now time.Time) error {
 	destroy := `wrapped_key = $4` // whoever reads it has its key in memory
 	if t.Inline {
 		destroy += `, inline = NULL`

@@ -137,30 +137,5 @@ func (s *Store) IndexedFiles(ctx context.Context, scope filestore.Scope,
 	return at, files, segments, err
 }
 
-// IndexDirty implements filestore.Index.
-func (s *Store) IndexDirty(ctx context.Context, many int, tiers []int64, lostBefore time.Time, after string,
-	limit int,
-) ([]string, error) {
-	dirty, args := textTables(s.db).Dirty(many, tiers, lostBefore, 1)
-	q := &query{args: args}
-	q.sql.WriteString(`SELECT id FROM filestore_text_indexes WHERE (` + dirty + `)`)
-	q.add(" AND id > ? ORDER BY id", after).add(" LIMIT ?", limit)
-	return collect(ctx, s.db.Read(), q, func(r scanner) (ns string, err error) { return ns, r.Scan(&ns) })
-}
-
-// DestroyIndexedLater implements filestore.Index.
-func (s *Store) DestroyIndexedLater(ctx context.Context, ns string, revision int64, until time.Time) error {
-	return textTables(s.db).DestroyLater(ctx, ns, revision, until)
-}
-
-// ReplaceSegments implements filestore.Index.
-func (s *Store) ReplaceSegments(ctx context.Context, ns string, old []shelf.Held, by *shelf.Record, revision int64,
-	settled bool, now time.Time,
-) error {
-	return s.db.Write(ctx, func(ctx context.Context, tx sqldb.Querier) error {
-		return textTables(s.db).Replace(ctx, tx, ns, old, by, revision, settled, now)
-	})
-}
-
-// IndexGraves implements filestore.Index.
-func (s *Store) IndexGraves() shelf.Graves { return textTables(s.db) }
+// IndexShelf implements filestore.Index.
+func (s *Store) IndexShelf() shelf.Records { return textTables(s.db) }

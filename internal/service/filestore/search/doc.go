@@ -10,6 +10,7 @@ package search
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 
 	"github.com/castalia-org/castalia/internal/platform/textindex"
@@ -26,24 +27,29 @@ type Service struct {
 	files *filestore.Service
 	store filestore.Store
 	shelf shelf.Shelf
-	pages *textindex.Cache
+	// opened has a lock of its own, which is taken after mu.
+	opened *shelf.Opened
 
 	// whose turn it is to be indexed, and to be tidied
 	indexing, tidying shelf.Turns
 
 	mu         sync.Mutex
-	opened     *shelf.Opened
 	readings   map[string]*reading
 	remembered int // documents of all readings
 }
 
 // New returns a Service.
 func New(files *filestore.Service) *Service {
-	return &Service{
-		files: files, store: files.Records(), pages: textindex.NewCache(pageCache),
-		shelf:  shelf.Shelf{Blobs: files.Objects(), Prefix: "files-index/", Inline: inlineSegment},
-		opened: shelf.NewOpened(maxOpened), readings: map[string]*reading{},
+	s := &Service{
+		files: files, store: files.Records(), readings: map[string]*reading{},
+		shelf: shelf.Shelf{Blobs: files.Objects(), Prefix: "files-index/", Inline: inlineSegment},
 	}
+	s.opened = shelf.NewOpened(s.shelf, textindex.NewCache(pageCache), maxOpened, func(namespaces []string) {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.forget(func(_ string, r *reading) bool { return slices.Contains(namespaces, r.namespace) })
+	})
+	return s
 }
 
 // inlineSegment is up to how many bytes a segment lives in the database.

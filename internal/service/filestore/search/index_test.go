@@ -177,7 +177,7 @@ func TestIndexesAreListedInOrder(t *testing.T) {
 		}
 		w.Index(context.Background(), t)
 		for after := ""; ; after = dirty[len(dirty)-1] {
-			page, err := w.Store.IndexDirty(t.Context(), 100, []int64{1 << 20}, w.Clock.Now().Add(time.Minute), after, 2)
+			page, err := w.Store.IndexShelf().Dirty(t.Context(), 100, []int64{1 << 20}, w.Clock.Now().Add(time.Minute), after, 2)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -32,31 +32,12 @@ const (
 // RunIndexer keeps the search index up to date until ctx ends. Several may run:
 // the cursor lets only one of them write.
 func (s *Service) RunIndexer(ctx context.Context) error {
-	tick := time.NewTicker(indexPause)
-	defer tick.Stop()
-	tidied, swept := time.Time{}, time.Time{}
-	for {
-		more, err := s.IndexOnce(ctx)
-		if now := s.files.Now(); now.Sub(tidied) >= tidyPause {
-			tidied = now
-			err = errors.Join(err, s.TidyOnce(ctx))
-			if now.Sub(swept) >= deadFor/2 {
-				swept = now
-				err = errors.Join(err, s.Sweep(ctx))
-			}
-		}
-		if err != nil && ctx.Err() == nil {
+	return shelf.Work{
+		Index: s.IndexOnce, Pause: indexPause, Tidy: s.TidyOnce, Sweep: s.Sweep, Now: s.files.Now,
+		Failed: func(err error) {
 			s.files.Log().Warn("index files", slog.String("event", "index.failed"), slog.Any("error", err))
-		}
-		if more && err == nil {
-			continue
-		}
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-tick.C:
-		}
-	}
+		},
+	}.Run(ctx)
 }
 
 // IndexOnce reads one slice of every namespace that has changes, and reports
@@ -69,20 +50,13 @@ func (s *Service) IndexOnce(ctx context.Context) (more bool, err error) {
 	if err != nil {
 		return false, fmt.Errorf("find changes to index: %w", err)
 	}
-	more = len(behind) > 0
-	var errs []error
-	for _, at := range behind {
-		err := s.readSlice(ctx, at)
-		switch {
-		case ctx.Err() != nil:
-			return false, ctx.Err()
-		case fault.Is(err, fault.Conflict):
-			more = false // another node was faster, and may be at the next slice
-		case err != nil:
-			errs = append(errs, fmt.Errorf("index changes of %s: %w", at.Namespace, err))
+	outrun, err := shelf.Each(ctx, behind, func(ctx context.Context, at filestore.IndexCursor) error {
+		if err := s.readSlice(ctx, at); err != nil {
+			return fmt.Errorf("index changes of %s: %w", at.Namespace, err)
 		}
-	}
-	return more, errors.Join(errs...)
+		return nil
+	})
+	return len(behind) > 0 && !outrun && ctx.Err() == nil, err
 }
 
 // readSlice reads a few changes and stores what the files say now as a segment.

@@ -195,7 +195,7 @@ func (s *Service) reading(ctx context.Context, scope filestore.Scope, under stri
 		return nil, err
 	}
 	for _, g := range segments {
-		segment, err := s.open(vault, g)
+		segment, err := s.opened.Open(vault, g)
 		if err != nil {
 			return nil, err
 		}
@@ -214,10 +214,8 @@ func (s *Service) reading(ctx context.Context, scope filestore.Scope, under stri
 func (s *Service) remember(key string, now *reading, segments []shelf.Record) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, g := range segments {
-		if s.opened.Find(now.namespace, g.ID) == nil {
-			return
-		}
+	if !s.opened.Has(now.namespace, idsOf(segments)) {
+		return
 	}
 	s.forget(func(k string, _ *reading) bool { return k == key })
 	if len(s.readings) >= maxReadings || s.remembered+now.size > maxRemembered {
@@ -243,14 +241,18 @@ func (s *Service) forget(which func(key string, r *reading) bool) {
 // closeOthers closes what is open of a namespace beside the segments that it has, and
 // drops what was read at another stand: it may have text that was taken back.
 func (s *Service) closeOthers(ns string, segments []shelf.Record, at filestore.IndexStand) {
-	live := make([]string, len(segments))
-	for i, g := range segments {
-		live[i] = g.ID
-	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.opened.Keep(ns, live)
+	s.opened.Keep(ns, idsOf(segments))
 	s.forget(func(_ string, r *reading) bool { return r.namespace == ns && r.stand != at })
+}
+
+func idsOf(segments []shelf.Record) []string {
+	ids := make([]string, len(segments))
+	for i, g := range segments {
+		ids[i] = g.ID
+	}
+	return ids
 }
 
 // readingKey is one text for one scope. Paths have no NUL.

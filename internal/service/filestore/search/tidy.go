@@ -2,57 +2,28 @@ package search
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"slices"
-	"time"
 
-	"github.com/castalia-org/castalia/internal/platform/fault"
-	"github.com/castalia-org/castalia/internal/platform/textindex"
 	"github.com/castalia-org/castalia/internal/platform/textindex/segmentsize"
 	"github.com/castalia-org/castalia/internal/platform/textindex/shelf"
-	"github.com/castalia-org/castalia/internal/protocol/seal"
 	"github.com/castalia-org/castalia/internal/protocol/vfspath"
 	"github.com/castalia-org/castalia/internal/service/filestore"
-)
-
-const (
-	tidyPause = 15 * time.Second
-	tidyPage  = 16
-	// lostFor is how long text that nobody may find stays in a segment.
-	lostFor = time.Minute
-	// deadFor is how long the object of a segment stays for those who read it.
-	deadFor = time.Hour
 )
 
 // TidyOnce joins segments of the namespaces that have many, and destroys what was
 // taken out of the index.
 func (s *Service) TidyOnce(ctx context.Context) error {
-	lostBefore := s.files.Now().Add(-lostFor)
-	dirty, err := shelf.NextTurn(ctx, &s.tidying, tidyPage, func(ns string) string {
-		return ns
-	}, func(ctx context.Context, after string, limit int) ([]string, error) {
-		return s.store.IndexDirty(ctx, segmentsize.Many, segmentsize.Tiers(false), lostBefore, after, limit)
+	return shelf.TidyOnce(ctx, &s.tidying, s.store.IndexShelf(), s.files.Now(), func(ctx context.Context, ns string) error {
+		if err := s.tidy(ctx, ns); err != nil {
+			return fmt.Errorf("tidy index of %s: %w", ns, err)
+		}
+		return nil
 	})
-	if err != nil {
-		return fmt.Errorf("find indexes to tidy: %w", err)
-	}
-	var errs []error
-	for _, ns := range dirty {
-		err := s.tidy(ctx, ns)
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
-		if err != nil && !fault.Is(err, fault.Conflict) {
-			errs = append(errs, fmt.Errorf("tidy index of %s: %w", ns, err))
-		}
-	}
-	return errors.Join(errs...)
 }
 
 // Sweep deletes the objects of segments that nobody needs any more.
 func (s *Service) Sweep(ctx context.Context) error {
-	return s.shelf.Sweep(ctx, s.store.IndexGraves(), s.files.Now().Add(-deadFor))
+	return s.shelf.SweepDead(ctx, s.store.IndexShelf(), s.files.Now())
 }
 
 func (s *Service) tidy(ctx context.Context, ns string) error {
@@ -72,7 +43,7 @@ func (s *Service) tidy(ctx context.Context, ns string) error {
 	}
 	var held []shelf.Held
 	for _, g := range segments {
-		segment, err := s.open(vault, g)
+		segment, err := s.opened.Open(vault, g)
 		if err != nil {
 			return err
 		}
@@ -88,49 +59,14 @@ func (s *Service) tidy(ctx context.Context, ns string) error {
 		}
 		held = append(held, h)
 	}
-	_, err = s.shelf.Tidy(ctx, vault, ns, held, segmentsize.Tiers(false), s.files.Now(), keeper{s, ns, at.Revision})
+	kept := shelf.Kept{Records: s.store.IndexShelf(), Collection: ns, Revision: at.Revision, Now: s.files.Now, Replaced: func(old []shelf.Held) {
+		for _, h := range old {
+			s.opened.Drop(ns, h.ID)
+		}
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.forget(func(_ string, r *reading) bool { return r.namespace == ns })
+	}}
+	_, err = s.shelf.Tidy(ctx, vault, ns, held, segmentsize.Tiers(false), s.files.Now(), kept)
 	return err
-}
-
-// keeper keeps the segments of a namespace as they were at a revision.
-type keeper struct {
-	*Service
-	ns       string
-	revision int64
-}
-
-func (k keeper) DestroyLater(ctx context.Context, until time.Time) error {
-	return k.store.DestroyIndexedLater(ctx, k.ns, k.revision, until)
-}
-
-func (k keeper) Replace(ctx context.Context, old []shelf.Held, by *shelf.Record, settled bool) error {
-	if err := k.store.ReplaceSegments(ctx, k.ns, old, by, k.revision, settled, k.files.Now()); err != nil {
-		return err
-	}
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	for _, h := range old {
-		k.opened.Drop(k.ns, h.ID)
-	}
-	k.forget(func(_ string, r *reading) bool { return r.namespace == k.ns })
-	return nil
-}
-
-// open opens a segment, unless it is open.
-func (s *Service) open(vault seal.Vault, g shelf.Record) (*textindex.Segment, error) {
-	s.mu.Lock()
-	segment := s.opened.Find(g.Collection, g.ID)
-	s.mu.Unlock()
-	if segment != nil {
-		return segment, nil
-	}
-	segment, err := s.shelf.Open(vault, g, s.pages)
-	if err != nil {
-		return nil, err
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	gone := s.opened.Add(g.Collection, g.ID, segment)
-	s.forget(func(_ string, r *reading) bool { return slices.Contains(gone, r.namespace) })
-	return segment, nil
 }

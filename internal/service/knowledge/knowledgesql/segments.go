@@ -32,10 +32,8 @@ func (s *Store) State(ctx context.Context,
 }
 
 // Dirty implements knowledge.Segments.
-func (s *Store) Dirty(ctx context.Context, many int, tiers []int64, lostBefore time.Time, after string,
-	limit int,
-) ([]knowledge.Collection, error) {
-	dirty, args := s.shelf.Dirty(many, tiers, lostBefore, 1)
+func (s *Store) Dirty(ctx context.Context, many int, tiers []int64, lostBefore time.Time, after string, limit int) ([]knowledge.Collection, error) {
+	dirty, args := s.shelf.WhereDirty(many, tiers, lostBefore, 1)
 	q := &query{args: args}
 	q.b.WriteString(collectionFields + ` WHERE (` + dirty + `)`)
 	return collect(ctx, s.db.Read(), q.add(` AND id > ? ORDER BY id`, after).add(` LIMIT ?`, limit), scanCollection)
@@ -56,7 +54,7 @@ func (s *Store) Replace(ctx context.Context, collection string, old []shelf.Held
 				return err
 			}
 		}
-		return s.shelf.Replace(ctx, tx, collection, old, by, revision, settled, now)
+		return s.shelf.ReplaceIn(ctx, tx, collection, old, by, revision, settled, now)
 	})
 }
 

@@ -231,28 +231,5 @@ func (st *Store) dropIndexed(ctx context.Context, tx sqldb.Querier, owner string
 	return textTables(st.db).Touch(ctx, tx, owner, now)
 }
 
-// DirtyIndexes implements talksearch.Store.
-func (st *Store) DirtyIndexes(ctx context.Context, many int, tiers []int64, lostBefore time.Time, after string,
-	limit int,
-) ([]string, error) {
-	dirty, args := textTables(st.db).Dirty(many, tiers, lostBefore, 3)
-	return sqldb.Strings(ctx, st.db.Read(), `SELECT id FROM oracle_text_indexes WHERE id > $1 AND (`+dirty+`) ORDER BY id LIMIT $2`,
-		append([]any{after, limit}, args...)...)
-}
-
-// DestroyLater implements talksearch.Store.
-func (st *Store) DestroyLater(ctx context.Context, owner string, revision int64, until time.Time) error {
-	return textTables(st.db).DestroyLater(ctx, owner, revision, until)
-}
-
-// ReplaceSegments implements talksearch.Store.
-func (st *Store) ReplaceSegments(ctx context.Context, owner string, old []shelf.Held, by *shelf.Record, revision int64,
-	settled bool, now time.Time,
-) error {
-	return st.db.Write(ctx, func(ctx context.Context, tx sqldb.Querier) error {
-		return textTables(st.db).Replace(ctx, tx, owner, old, by, revision, settled, now)
-	})
-}
-
-// IndexGraves implements talksearch.Store.
-func (st *Store) IndexGraves() shelf.Graves { return textTables(st.db) }
+// IndexShelf implements talksearch.Store.
+func (st *Store) IndexShelf() shelf.Records { return textTables(st.db) }

@@ -3,7 +3,6 @@ package talksearch
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"time"
@@ -25,13 +24,6 @@ const (
 	sliceTalks    = 256
 	sliceMessages = 2000
 	sliceBytes    = 4 << 20
-
-	tidyPause = 15 * time.Second
-	tidyPage  = 16
-	// lostFor is how long text that nobody may find stays in a segment.
-	lostFor = time.Minute
-	// deadFor is how long the object of a segment stays for those who read it.
-	deadFor = time.Hour
 )
 
 // RunIndexer keeps indexes up to date until ctx ends. Several may run: what one has
@@ -41,31 +33,13 @@ func (s *Service) RunIndexer(ctx context.Context) error {
 		<-ctx.Done()
 		return nil
 	}
-	tick := time.NewTicker(indexPause)
-	defer tick.Stop()
-	tidied, swept := time.Time{}, time.Time{}
-	for {
-		more, err := s.IndexOnce(ctx)
-		if now := s.now(); now.Sub(tidied) >= tidyPause {
-			tidied = now
-			err = errors.Join(err, s.TidyOnce(ctx))
-			if now.Sub(swept) >= deadFor/2 {
-				swept = now
-				err = errors.Join(err, s.shelf.Sweep(ctx, s.store.IndexGraves(), now.Add(-deadFor)))
-			}
-		}
-		if err != nil && ctx.Err() == nil {
+	return shelf.Work{
+		Index: s.IndexOnce, Pause: indexPause, Tidy: s.TidyOnce, Now: s.now,
+		Sweep: func(ctx context.Context) error { return s.shelf.SweepDead(ctx, s.store.IndexShelf(), s.now()) },
+		Failed: func(err error) {
 			s.log.Warn("index conversations", slog.String("event", "talks.index_failed"), slog.Any("error", err))
-		}
-		if more && err == nil {
-			continue
-		}
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-tick.C:
-		}
-	}
+		},
+	}.Run(ctx)
 }
 
 // IndexOnce reads one slice of every owner whose sessions wait, and reports whether there
@@ -79,28 +53,19 @@ func (s *Service) IndexOnce(ctx context.Context) (more bool, err error) {
 	if err != nil {
 		return false, fmt.Errorf("find conversations to index: %w", err)
 	}
-	more = len(owners) > 0
-	return s.each(ctx, owners, more, s.indexSlice)
+	outrun, err := shelf.Each(ctx, owners, s.mending(s.indexSlice))
+	return len(owners) > 0 && !outrun && ctx.Err() == nil, err
 }
 
-// each does something for owners. Somebody else who was faster is no failure, but a
-// reason to wait.
-func (s *Service) each(ctx context.Context, owners []string, more bool,
-	do func(ctx context.Context, owner string) error,
-) (bool, error) {
-	var errs []error
-	for _, owner := range owners {
+// mending does something for an owner, whose index is made anew if it cannot be opened.
+func (s *Service) mending(do func(ctx context.Context, owner string) error) func(ctx context.Context, owner string) error {
+	return func(ctx context.Context, owner string) error {
 		err := do(ctx, owner)
-		switch {
-		case ctx.Err() != nil:
-			return false, ctx.Err()
-		case fault.Is(err, fault.Conflict):
-			more = false
-		case err != nil && !s.mend(ctx, owner, err):
-			errs = append(errs, err)
+		if err != nil && ctx.Err() == nil && !fault.Is(err, fault.Conflict) && s.mend(ctx, owner, err) {
+			return nil
 		}
+		return err
 	}
-	return more, errors.Join(errs...)
 }
 
 func (s *Service) indexSlice(ctx context.Context, owner string) error {
@@ -131,16 +96,7 @@ func (s *Service) indexSlice(ctx context.Context, owner string) error {
 
 // TidyOnce joins segments of owners who have many, and destroys what was deleted.
 func (s *Service) TidyOnce(ctx context.Context) error {
-	lostBefore := s.now().Add(-lostFor)
-	owners, err := shelf.NextTurn(ctx, &s.tidying, tidyPage, func(owner string) string { return owner },
-		func(ctx context.Context, after string, limit int) ([]string, error) {
-			return s.store.DirtyIndexes(ctx, segmentsize.Many, segmentsize.Tiers(false), lostBefore, after, limit)
-		})
-	if err != nil {
-		return fmt.Errorf("find indexes of conversations to tidy: %w", err)
-	}
-	_, err = s.each(ctx, owners, false, s.tidy)
-	return err
+	return shelf.TidyOnce(ctx, &s.tidying, s.store.IndexShelf(), s.now(), s.mending(s.tidy))
 }
 
 func (s *Service) tidy(ctx context.Context, owner string) error {
@@ -158,7 +114,7 @@ func (s *Service) tidy(ctx context.Context, owner string) error {
 	}
 	var held []shelf.Held
 	for _, g := range at.Segments {
-		segment, err := s.openSegment(vault, g)
+		segment, err := s.opened.Open(vault, g)
 		if err != nil {
 			return err
 		}
@@ -173,25 +129,7 @@ func (s *Service) tidy(ctx context.Context, owner string) error {
 		}
 		held = append(held, h)
 	}
-	_, err = s.shelf.Tidy(ctx, vault, owner, held, segmentsize.Tiers(false), s.now(), keeper{s, owner, at.Index.Revision})
-	return err
-}
-
-// keeper keeps the segments of an owner as they were at a revision.
-type keeper struct {
-	*Service
-	owner    string
-	revision int64
-}
-
-func (k keeper) DestroyLater(ctx context.Context, until time.Time) error {
-	return k.store.DestroyLater(ctx, k.owner, k.revision, until)
-}
-
-func (k keeper) Replace(ctx context.Context, old []shelf.Held, by *shelf.Record, settled bool) error {
-	err := k.store.ReplaceSegments(ctx, k.owner, old, by, k.revision, settled, k.now())
-	if err == nil {
-		k.close(k.owner)
-	}
+	kept := shelf.Kept{Records: s.store.IndexShelf(), Collection: owner, Revision: at.Index.Revision, Now: s.now, Replaced: func([]shelf.Held) { s.close(owner) }}
+	_, err = s.shelf.Tidy(ctx, vault, owner, held, segmentsize.Tiers(false), s.now(), kept)
 	return err
 }

@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"github.com/castalia-org/castalia/internal/platform/textindex"
-	"github.com/castalia-org/castalia/internal/platform/textindex/shelf"
 	"github.com/castalia-org/castalia/internal/protocol/seal"
 )
 
@@ -58,11 +57,9 @@ func (s *Service) open(owner string, at Stand) ([]*textindex.View, error) {
 	for i, g := range at.Segments {
 		live[i] = g.ID
 	}
-	s.mu.Lock()
 	s.opened.Keep(owner, live)
-	s.mu.Unlock()
 	for _, g := range at.Segments {
-		segment, err := s.openSegment(vault, g)
+		segment, err := s.opened.Open(vault, g)
 		if err != nil {
 			return nil, err
 		}
@@ -74,43 +71,25 @@ func (s *Service) open(owner string, at Stand) ([]*textindex.View, error) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, id := range live {
-		if s.opened.Find(owner, id) == nil { // closed meanwhile
-			return now.views, nil
-		}
-	}
-	if len(live) > 0 { // others are not worth a place
+	if len(live) > 0 && s.opened.Has(owner, live) { // none is not worth a place, and some may be closed by now
 		s.views[owner] = now
 	}
 	return now.views, nil
 }
 
-// openSegment opens a segment, unless it is open.
-func (s *Service) openSegment(vault seal.Vault, g shelf.Record) (*textindex.Segment, error) {
-	s.mu.Lock()
-	segment := s.opened.Find(g.Collection, g.ID)
-	s.mu.Unlock()
-	if segment != nil {
-		return segment, nil
-	}
-	segment, err := s.shelf.Open(vault, g, s.pages)
-	if err != nil {
-		return nil, err
-	}
+// dropViews forgets views of segments that were closed.
+func (s *Service) dropViews(owners []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, other := range s.opened.Add(g.Collection, g.ID, segment) {
-		delete(s.views, other)
+	for _, owner := range owners {
+		delete(s.views, owner)
 	}
-	return segment, nil
 }
 
 // close closes what is open of an owner, but some.
 func (s *Service) close(owner string, keep ...string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	s.opened.Keep(owner, keep)
-	delete(s.views, owner)
+	s.dropViews([]string{owner})
 }
 
 // mend destroys an index that cannot be opened, so that it is made anew, and reports

@@ -102,13 +102,8 @@ type Store interface {
 	SaveIndex(ctx context.Context, owner string, key []byte, read []Advance, segment *shelf.Record, now time.Time) error
 	// ForgetIndex destroys an index, so that it is made anew.
 	ForgetIndex(ctx context.Context, owner string, now time.Time) error
-	// DirtyIndexes, DestroyLater and ReplaceSegments are as files have them.
-	DirtyIndexes(ctx context.Context, many int, tiers []int64, lostBefore time.Time, after string,
-		limit int) ([]string, error)
-	DestroyLater(ctx context.Context, owner string, revision int64, until time.Time) error
-	ReplaceSegments(ctx context.Context, owner string, old []shelf.Held, by *shelf.Record, revision int64, settled bool,
-		now time.Time) error
-	IndexGraves() shelf.Graves
+	// IndexShelf are the records of the segments, whose collections are owners.
+	IndexShelf() shelf.Records
 }
 
 // Sealer wraps the keys of indexes.
@@ -133,16 +128,15 @@ type Service struct {
 	store  Store
 	sealer Sealer
 	shelf  shelf.Shelf
-	pages  *textindex.Cache
+	opened *shelf.Opened
 	log    *slog.Logger
 	now    func() time.Time
 
 	// whose turn it is to be indexed, and to be tidied
 	indexing, tidying shelf.Turns
 
-	mu     sync.Mutex
-	opened *shelf.Opened
-	views  map[string]viewsAt // by owner
+	mu    sync.Mutex
+	views map[string]viewsAt // by owner
 }
 
 // viewsAt are the segments of an index as they were at a revision.
@@ -165,8 +159,9 @@ func New(d Deps) *Service {
 	s := &Service{
 		store: d.Store, sealer: d.Sealer, log: d.Log, now: d.Now,
 		shelf: shelf.Shelf{Blobs: d.Blobs, Prefix: "talks-index/", Inline: inlineSegment},
-		pages: textindex.NewCache(pageCache), opened: shelf.NewOpened(maxOpened), views: map[string]viewsAt{},
+		views: map[string]viewsAt{},
 	}
+	s.opened = shelf.NewOpened(s.shelf, textindex.NewCache(pageCache), maxOpened, s.dropViews)
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
 	}

@@ -173,7 +173,7 @@ func TestDeletedConversationsLeaveTheIndex(t *testing.T) {
 		if err != nil || after.Index.WrappedKey != nil || after.Segments != nil {
 			t.Errorf("the index outlived its conversations: %+v, %v", after, err)
 		}
-		dead, err := w.st.IndexGraves().DeadSegments(t.Context(), w.now.Add(time.Hour), 10)
+		dead, err := w.st.IndexShelf().DeadSegments(t.Context(), w.now.Add(time.Hour), 10)
 		if err != nil || len(dead) != 2 {
 			t.Fatalf("%d dead segments, %v", len(dead), err)
 		}
