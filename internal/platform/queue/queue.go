@@ -258,7 +258,9 @@ func (q *Queue) lanes(ctx context.Context, after string, now int64) (list []lane
 }
 
 func (q *Queue) heldBy(ctx context.Context, holder string, until time.Time) (items []Item, err error) {
-	rows, err := q.db.Read().QueryContext(ctx, `SELECT id, lane, payload, added_ms, attempt, taken FROM queue_items WHERE holder = $1`, holder)
+	// Its index has only those that somebody holds, and the engine wants to be told so.
+	rows, err := q.db.Read().QueryContext(ctx, `SELECT id, lane, payload, added_ms, attempt, taken FROM queue_items
+		WHERE holder = $1 AND holder <> ''`, holder)
 	if err != nil {
 		return nil, fmt.Errorf("read taken items: %w", err)
 	}

@@ -18,21 +18,26 @@ var _ ussdpeople.Store = (*Store)(nil)
 
 // containing is the pattern of what contains the text, whatever signs are in it.
 func containing(text string) string {
-	if text == "" {
-		return ""
-	}
 	return "%" + strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`).Replace(strings.ToLower(text)) + "%"
 }
 
-// Accounts implements ussdpeople.Store.
+// Accounts implements ussdpeople.Store. A page is read along the ids of either table.
 func (s *Store) Accounts(ctx context.Context, q ussdpeople.Search) (_ []ussdpeople.Account, err error) {
+	where, args := `id > $1`, []any{q.After, q.Limit}
+	if q.Phone != "" {
+		args = append(args, q.Phone)
+		where += fmt.Sprintf(` AND phone = $%d`, len(args))
+	}
+	if q.Text != "" {
+		args = append(args, containing(q.Text))
+		where += fmt.Sprintf(` AND (LOWER(name) LIKE $%d ESCAPE '\' OR LOWER(email) LIKE $%[1]d ESCAPE '\')`, len(args))
+	}
+	page := func(closed, table string) string {
+		return `SELECT * FROM (SELECT id, phone, name, email, language, created_ms, ` + closed + ` AS closed_ms FROM ` + table + ` WHERE ` + where + ` ORDER BY id LIMIT $2) page_of_` + table
+	}
 	rows, err := s.db.Read().QueryContext(ctx, `SELECT a.id, a.phone, a.name, a.email, a.language, a.created_ms, a.closed_ms, COALESCE(l.did, '')
-		FROM (SELECT id, phone, name, email, language, created_ms, 0 AS closed_ms FROM ussd_accounts
-			UNION ALL SELECT id, phone, name, email, language, created_ms, closed_ms FROM ussd_closed_accounts) a
-		LEFT JOIN ussd_links l ON l.account = a.id
-		WHERE a.id > $1 AND ($2 = '' OR a.phone = $2)
-			AND ($3 = '' OR LOWER(a.name) LIKE $3 ESCAPE '\' OR LOWER(a.email) LIKE $3 ESCAPE '\')
-		ORDER BY a.id LIMIT $4`, q.After, q.Phone, containing(q.Text), q.Limit)
+		FROM (`+page("0", "ussd_accounts")+` UNION ALL `+page("closed_ms", "ussd_closed_accounts")+`) a
+		LEFT JOIN ussd_links l ON l.account = a.id ORDER BY a.id LIMIT $2`, args...)
 	if err != nil {
 		return nil, fmt.Errorf("list accounts: %w", err)
 	}

@@ -206,6 +206,9 @@ func (s *Store) Delete(ctx context.Context, owner, id string) error {
 				return fmt.Errorf("delete from %s: %w", table, err)
 			}
 		}
+		if _, err := tx.ExecContext(ctx, `INSERT INTO webhook_deleted (endpoint, at_ms) VALUES ($1, `+s.db.Dialect().NowMS()+`)`, id); err != nil {
+			return fmt.Errorf("note what is left of a webhook: %w", err)
+		}
 		return nil
 	})
 }
@@ -238,12 +241,14 @@ func (s *Store) AddSecret(ctx context.Context, owner, id string, secret []byte, 
 // Prune implements webhook.Store.
 func (s *Store) Prune(ctx context.Context, before time.Time, limit int) (more bool, err error) {
 	for _, text := range []string{
-		`DELETE FROM webhook_health WHERE success_ms < $1 AND endpoint IN (SELECT h.endpoint FROM webhook_health h
-			WHERE NOT EXISTS (SELECT 1 FROM webhook_endpoints e WHERE e.id = h.endpoint) LIMIT $2)`,
 		`DELETE FROM webhook_events WHERE id IN (SELECT id FROM webhook_events WHERE at_ms < $1 LIMIT $2)`,
 		`DELETE FROM webhook_deliveries WHERE (endpoint, event) IN (SELECT endpoint, event FROM webhook_deliveries WHERE created_ms < $1 LIMIT $2)`,
-		`DELETE FROM webhook_deliveries WHERE (endpoint, event) IN (SELECT d.endpoint, d.event FROM webhook_deliveries d
-			WHERE NOT EXISTS (SELECT 1 FROM webhook_endpoints e WHERE e.id = d.endpoint) AND d.created_ms >= $1 LIMIT $2)`,
+		`DELETE FROM webhook_deliveries WHERE (endpoint, event) IN (SELECT d.endpoint, d.event FROM webhook_deleted x
+			JOIN webhook_deliveries d ON d.endpoint = x.endpoint WHERE d.created_ms >= $1 LIMIT $2)`,
+		`DELETE FROM webhook_health WHERE endpoint IN (SELECT h.endpoint FROM webhook_deleted x
+			JOIN webhook_health h ON h.endpoint = x.endpoint WHERE h.success_ms < $1 LIMIT $2)`,
+		// A day later nobody notes anything of them any more.
+		`DELETE FROM webhook_deleted WHERE endpoint IN (SELECT endpoint FROM webhook_deleted WHERE at_ms < CAST($1 AS BIGINT) - 86400000 LIMIT $2)`,
 	} {
 		n, err := s.db.WriteOne(ctx, text, sqldb.MS(before), limit)
 		if err != nil {

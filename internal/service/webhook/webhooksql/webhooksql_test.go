@@ -356,6 +356,48 @@ func TestSecretsAndAge(t *testing.T) {
 	})
 }
 
+// What is left of a webhook that was deleted goes, that of others stays, and a day after
+// its time nothing tells of it.
+func TestWhatIsLeftOfADeletedWebhookGoes(t *testing.T) {
+	t.Parallel()
+	each(t, queue.Config{}, func(t *testing.T, w *world) {
+		gone, _ := w.add(t, alice, "https://example.org/", "*")
+		kept, _ := w.add(t, alice, "https://example.org/", "*")
+		for range 3 {
+			w.emit(t, alice, "run.finished", nil)
+		}
+		if err := w.Store.Delete(t.Context(), alice, gone.ID); err != nil {
+			t.Fatal(err)
+		}
+		rows := func(table, endpoint string) (n int) {
+			t.Helper()
+			if err := w.db.Read().QueryRowContext(t.Context(), `SELECT COUNT(*) FROM `+table+` WHERE endpoint = $1`, endpoint).Scan(&n); err != nil {
+				t.Fatal(err)
+			}
+			return n
+		}
+		prune := func(before time.Time) {
+			t.Helper()
+			for more, err := true, error(nil); more; {
+				if more, err = w.Store.Prune(t.Context(), before, 2); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		prune(time.Now().Add(-time.Hour))
+		if a, b := rows("webhook_deliveries", gone.ID), rows("webhook_deliveries", kept.ID); a != 0 || b != 3 {
+			t.Errorf("%d deliveries of the one that is gone, %d of the other", a, b)
+		}
+		if rows("webhook_deleted", gone.ID) != 1 {
+			t.Error("what comes late would stay")
+		}
+		prune(time.Now().Add(25 * time.Hour))
+		if rows("webhook_deleted", gone.ID) != 0 {
+			t.Error("it is remembered for ever")
+		}
+	})
+}
+
 func TestPagesOfTheLog(t *testing.T) {
 	t.Parallel()
 	each(t, queue.Config{}, func(t *testing.T, w *world) {
