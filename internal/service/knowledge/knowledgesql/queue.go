@@ -10,6 +10,11 @@ import (
 	"github.com/castalia-org/castalia/internal/service/knowledge"
 )
 
+// waiting are the namespaces that have something in the queue: neither all owners, nor
+// all that is in the queue, is read for it.
+const waiting = `WITH RECURSIVE waiting (ns) AS (SELECT MIN(ns) FROM knowledge_documents WHERE state < 2
+	UNION ALL SELECT (SELECT MIN(d.ns) FROM knowledge_documents d WHERE d.state < 2 AND d.ns > w.ns) FROM waiting w WHERE w.ns IS NOT NULL) `
+
 // Take implements knowledge.Queue. The namespace that waited longest for its turn
 // comes first, so that a large upload of one holds up nobody else.
 func (s *Store) Take(ctx context.Context, holder string, lease time.Duration) (w knowledge.Work, ok bool, err error) {
@@ -26,8 +31,8 @@ func (s *Store) Take(ctx context.Context, holder string, lease time.Duration) (w
 	err = s.db.Write(ctx, func(ctx context.Context, tx sqldb.Querier) error {
 		w, ok = knowledge.Work{}, false
 		var ns string
-		err := tx.QueryRowContext(ctx, `SELECT o.ns FROM knowledge_owners o WHERE EXISTS
-			(SELECT 1 FROM knowledge_documents d WHERE d.ns = o.ns AND d.state < 2 AND d.due_ms <= `+now+`) ORDER BY o.served, o.ns LIMIT 1`).Scan(&ns)
+		err := tx.QueryRowContext(ctx, waiting+`SELECT o.ns FROM waiting w JOIN knowledge_owners o ON o.ns = w.ns WHERE EXISTS
+			(SELECT 1 FROM knowledge_documents d WHERE d.ns = w.ns AND d.state < 2 AND d.due_ms <= `+now+`) ORDER BY o.served, o.ns LIMIT 1`).Scan(&ns)
 		if errors.Is(err, sql.ErrNoRows) {
 			return nil
 		}
