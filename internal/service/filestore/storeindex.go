@@ -26,9 +26,16 @@ type IndexStand struct {
 
 // Index keeps the segments of the search index, and what in them is to be found.
 type Index interface {
-	// IndexBehind lists namespaces after one, in order, whose index has changes to read,
-	// with its cursor.
+	// IndexBehind lists namespaces after one, in order, whose index may have changes to
+	// read, with its cursor: each with a change that was stored since IndexRead.
 	IndexBehind(ctx context.Context, after string, limit int) ([]IndexCursor, error)
+	// IndexRead says that the index has read all changes up to the cursor. With a newer
+	// one the namespace stays behind.
+	IndexRead(ctx context.Context, at IndexCursor) error
+	// IndexMissed looks at namespaces after one, in order, for changes that were stored
+	// without a word to the indexer, by a node of the release before, and returns after
+	// which to go on; at the end none.
+	IndexMissed(ctx context.Context, after string, limit int) (next string, err error)
 	// SaveIndex shows files as they are in a new segment instead of as they were, and
 	// moves the cursor, if it is still at from. Files that are gone are not shown.
 	SaveIndex(ctx context.Context, at IndexCursor, to int64, files []Indexed, gone []string, segment *shelf.Record,

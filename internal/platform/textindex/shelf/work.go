@@ -26,8 +26,9 @@ type Work struct {
 	// else it is called after a Pause.
 	Index func(ctx context.Context) (more bool, err error)
 	Pause time.Duration
-	// Tidy joins and destroys segments, and Sweep deletes what is dead.
-	Tidy, Sweep func(ctx context.Context) error
+	// Tidy joins and destroys segments, and Sweep deletes what is dead. Patrol, if there
+	// is one, looks for what Index was not told of.
+	Tidy, Sweep, Patrol func(ctx context.Context) error
 	// Failed is told what went wrong, and that it is tried again.
 	Failed func(err error)
 	Now    func() time.Time
@@ -43,6 +44,9 @@ func (w Work) Run(ctx context.Context) error {
 		if now := w.Now(); now.Sub(tidied) >= tidyPause {
 			tidied = now
 			err = errors.Join(err, w.Tidy(ctx))
+			if w.Patrol != nil {
+				err = errors.Join(err, w.Patrol(ctx))
+			}
 			if now.Sub(swept) >= deadFor/2 {
 				swept = now
 				err = errors.Join(err, w.Sweep(ctx))
@@ -92,12 +96,16 @@ type Records interface {
 	// Replace puts one segment, or none, in place of others; Conflict when one of them is
 	// gone already. If settled, nothing that was lost is left, unless the collection is at
 	// another revision.
-	Replace(ctx context.Context, collection string, old []Held, by *Record, revision int64, settled bool, now time.Time) error
+	Replace(
+		ctx context.Context, collection string, old []Held, by *Record, revision int64, settled bool, now time.Time,
+	) error
 	Graves
 }
 
 // TidyOnce has the next page of a round over the dirty collections tidied.
-func TidyOnce(ctx context.Context, t *Turns, records Records, now time.Time, tidy func(ctx context.Context, collection string) error) error {
+func TidyOnce(
+	ctx context.Context, t *Turns, records Records, now time.Time, tidy func(ctx context.Context, collection string) error,
+) error {
 	list := func(ctx context.Context, after string, limit int) ([]string, error) {
 		return records.Dirty(ctx, segmentsize.Many, segmentsize.Tiers(false), now.Add(-lostFor), after, limit)
 	}

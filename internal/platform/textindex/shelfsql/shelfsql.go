@@ -4,17 +4,18 @@
 // It promises that a segment takes the place of others only while all of them are
 // there, and that whatever was lost meanwhile stays noted. Tables of segments have the
 // columns id, collection, wrapped_key, header, size, sealed, passages, dead_ms and
-// created_ms; those of collections id, revision and dirty_ms, besides others.
+// created_ms; those of collections id, revision, dirty_ms and crowded, besides others.
 package shelfsql
 
 import (
 	"context"
 	"fmt"
-	"strconv"
+	"strings"
 	"time"
 
 	"github.com/castalia-org/castalia/internal/platform/fault"
 	"github.com/castalia-org/castalia/internal/platform/sqldb"
+	"github.com/castalia-org/castalia/internal/platform/textindex/segmentsize"
 	"github.com/castalia-org/castalia/internal/platform/textindex/shelf"
 )
 
@@ -55,12 +56,40 @@ func (t Tables) records(ctx context.Context, db sqldb.Querier, where string, arg
 
 // Add stores the record of a segment.
 func (t Tables) Add(ctx context.Context, tx sqldb.Querier, r shelf.Record) error {
+	if err := t.add(ctx, tx, r); err != nil {
+		return err
+	}
+	return t.count(ctx, tx, r.Collection)
+}
+
+func (t Tables) add(ctx context.Context, tx sqldb.Querier, r shelf.Record) error {
 	_, err := tx.ExecContext(ctx, `INSERT INTO `+t.Segments+` (id, collection, wrapped_key, header, size, sealed, passages, dead_ms, created_ms)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, 0, $8)`, r.ID, r.Collection, r.WrappedKey, r.Header, r.Size, r.Sealed, r.Passages, sqldb.MS(r.Created))
 	if err == nil && r.Inline != nil {
 		_, err = tx.ExecContext(ctx, `UPDATE `+t.Segments+` SET inline = $1 WHERE id = $2`, r.Inline, r.ID)
 	}
 	return err
+}
+
+// count notes whether a collection is crowded, so that it is found among others. It
+// counts as if there were no vectors: who has them looks at some in vain.
+func (t Tables) count(ctx context.Context, tx sqldb.Querier, collection string) error {
+	_, err := tx.ExecContext(ctx, `UPDATE `+t.Collections+` SET crowded = 1 - crowded WHERE id = $1
+		AND crowded <> CASE WHEN `+t.many("$1", segmentsize.Many, segmentsize.Tiers(false))+` THEN 1 ELSE 0 END`, collection)
+	if err != nil {
+		return fmt.Errorf("count segments: %w", err)
+	}
+	return nil
+}
+
+// many is the condition that a collection has many segments of about one size.
+func (t Tables) many(collection string, many int, tiers []int64) string {
+	var tier strings.Builder
+	for i, below := range tiers {
+		_, _ = fmt.Fprintf(&tier, " WHEN size < %d THEN %d", below, i)
+	}
+	return fmt.Sprintf(`EXISTS (SELECT 1 FROM %s WHERE collection = %s AND dead_ms = 0 AND size < %d GROUP BY CASE%s END HAVING COUNT(*) >= %d)`,
+		t.Segments, collection, tiers[len(tiers)-1], tier.String(), many)
 }
 
 // Of lists the segments of a collection by id.
@@ -79,27 +108,21 @@ func (t Tables) Touch(ctx context.Context, tx sqldb.Querier, collection string, 
 }
 
 // Dirty implements shelf.Records.
-func (t Tables) Dirty(ctx context.Context, many int, tiers []int64, lostBefore time.Time, after string, limit int) ([]string, error) {
-	text, args := t.WhereDirty(many, tiers, lostBefore, 3)
-	return sqldb.Strings(ctx, t.DB.Read(), `SELECT id FROM `+t.Collections+` WHERE id > $1 AND (`+text+`) ORDER BY id LIMIT $2`, append([]any{after, limit}, args...)...)
+func (t Tables) Dirty(
+	ctx context.Context, many int, tiers []int64, lostBefore time.Time, after string, limit int,
+) ([]string, error) {
+	text, args := t.DirtyIDs(many, tiers, lostBefore, after, limit)
+	return sqldb.Strings(ctx, t.DB.Read(), text, args...)
 }
 
-// WhereDirty is the condition that a collection has something to join or to destroy: many
-// segments of about one size, as bounded by tiers, or documents that were lost before
-// a time. Arguments are numbered from first on.
-func (t Tables) WhereDirty(many int, tiers []int64, lostBefore time.Time, first int) (text string, args []any) {
-	arg := func(v any) string {
-		args = append(args, v)
-		return "$" + strconv.Itoa(first+len(args)-1)
-	}
-	text = `(dirty_ms > 0 AND dirty_ms < ` + arg(sqldb.MS(lostBefore)) + `)`
-	above := int64(0)
-	for _, below := range tiers {
-		text += ` OR id IN (SELECT collection FROM ` + t.Segments + ` WHERE dead_ms = 0 AND size >= ` + arg(above) + ` AND size < ` + arg(below) +
-			` GROUP BY collection HAVING COUNT(*) >= ` + arg(many) + `)`
-		above = below
-	}
-	return text, args
+// DirtyIDs is the query for what Dirty lists. Each half reads an index that has only
+// what may be dirty.
+func (t Tables) DirtyIDs(
+	many int, tiers []int64, lostBefore time.Time, after string, limit int,
+) (text string, args []any) {
+	return `SELECT id FROM (SELECT c.id FROM ` + t.Collections + ` c WHERE c.crowded = 1 AND c.id > $1 AND ` + t.many("c.id", many, tiers) + ` ORDER BY c.id LIMIT $2) crowded
+		UNION SELECT id FROM (SELECT id FROM ` + t.Collections + ` WHERE dirty_ms > 0 AND id > $1 AND dirty_ms < $3 ORDER BY id LIMIT $2) lost
+		ORDER BY id LIMIT $2`, []any{after, limit, sqldb.MS(lostBefore)}
 }
 
 // DestroyLater implements shelf.Records.
@@ -109,7 +132,9 @@ func (t Tables) DestroyLater(ctx context.Context, collection string, revision in
 }
 
 // Replace implements shelf.Records.
-func (t Tables) Replace(ctx context.Context, collection string, old []shelf.Held, by *shelf.Record, revision int64, settled bool, now time.Time) error {
+func (t Tables) Replace(
+	ctx context.Context, collection string, old []shelf.Held, by *shelf.Record, revision int64, settled bool, now time.Time,
+) error {
 	return t.DB.Write(ctx, func(ctx context.Context, tx sqldb.Querier) error {
 		return t.ReplaceIn(ctx, tx, collection, old, by, revision, settled, now)
 	})
@@ -117,7 +142,10 @@ func (t Tables) Replace(ctx context.Context, collection string, old []shelf.Held
 
 // ReplaceIn is Replace in a transaction. Those that are replaced are dead then, and their
 // keys are destroyed.
-func (t Tables) ReplaceIn(ctx context.Context, tx sqldb.Querier, collection string, old []shelf.Held, by *shelf.Record, revision int64, settled bool, now time.Time) error {
+func (t Tables) ReplaceIn(
+	ctx context.Context, tx sqldb.Querier, collection string, old []shelf.Held, by *shelf.Record, revision int64, settled bool,
+	now time.Time,
+) error {
 	destroy := `wrapped_key = $4` // whoever reads it has its key in memory
 	if t.Inline {
 		destroy += `, inline = NULL`
@@ -129,9 +157,12 @@ func (t Tables) ReplaceIn(ctx context.Context, tx sqldb.Querier, collection stri
 		}
 	}
 	if by != nil {
-		if err := t.Add(ctx, tx, *by); err != nil {
+		if err := t.add(ctx, tx, *by); err != nil {
 			return err
 		}
+	}
+	if err := t.count(ctx, tx, collection); err != nil {
+		return err
 	}
 	if settled { // what was lost since the segments were read is lost still
 		if _, err := tx.ExecContext(ctx, `UPDATE `+t.Collections+` SET dirty_ms = 0 WHERE id = $1 AND revision = $2`, collection, revision); err != nil {

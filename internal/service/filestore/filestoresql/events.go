@@ -42,6 +42,9 @@ func (s *Store) recordAll(ctx context.Context, tx sqldb.Querier, ns string, even
 	if err != nil {
 		return 0, fmt.Errorf("record events: %w", err)
 	}
+	if _, err := tx.ExecContext(ctx, putUnread, ns, last); err != nil {
+		return 0, fmt.Errorf("tell the indexer: %w", err)
+	}
 	for _, e := range events {
 		if err := s.report(ctx, tx, ns, e); err != nil {
 			return 0, err

@@ -19,14 +19,55 @@ func textTables(db *sqldb.DB) shelfsql.Tables {
 
 // IndexBehind implements filestore.Index.
 func (s *Store) IndexBehind(ctx context.Context, after string, limit int) ([]filestore.IndexCursor, error) {
-	q := newQuery(`SELECT n.ns, COALESCE(i.seq, 0) FROM filestore_namespaces n
-		JOIN platform_feeds p ON p.name = 'filestore/' || n.ns
-		LEFT JOIN filestore_text_indexes i ON i.id = n.ns WHERE p.last > COALESCE(i.seq, 0)`)
-	q.add(" AND n.ns > ? ORDER BY n.ns", after).add(" LIMIT ?", limit)
+	q := newQuery(`SELECT u.ns, COALESCE(i.seq, 0) FROM filestore_unread u LEFT JOIN filestore_text_indexes i ON i.id = u.ns`)
+	q.add(" WHERE u.ns > ? ORDER BY u.ns", after).add(" LIMIT ?", limit)
 	return collect(ctx, s.db.Read(), q, func(r scanner) (filestore.IndexCursor, error) {
 		var c filestore.IndexCursor
 		return c, r.Scan(&c.Namespace, &c.Seq)
 	})
+}
+
+// putUnread puts a namespace into the queue of the indexer, up to a change. In the
+// transaction of that change, it is there if and only if the change is.
+const putUnread = `INSERT INTO filestore_unread (ns, last) VALUES ($1, $2)
+	ON CONFLICT (ns) DO UPDATE SET last = CASE WHEN filestore_unread.last < excluded.last THEN excluded.last ELSE filestore_unread.last END`
+
+// IndexRead implements filestore.Index. It compares what it deletes: a change that is
+// being committed holds the row, and leaves a greater number in it.
+func (s *Store) IndexRead(ctx context.Context, at filestore.IndexCursor) error {
+	_, err := s.db.WriteOne(ctx, `DELETE FROM filestore_unread WHERE ns = $1 AND last <= $2`, at.Namespace, at.Seq)
+	if err != nil {
+		return fmt.Errorf("take namespace out of the queue: %w", err)
+	}
+	return nil
+}
+
+// IndexMissed implements filestore.Index.
+func (s *Store) IndexMissed(ctx context.Context, after string, limit int) (next string, err error) {
+	page, err := sqldb.Strings(ctx, s.db.Read(), `SELECT ns FROM filestore_namespaces WHERE ns > $1 ORDER BY ns LIMIT $2`, after, limit)
+	if err != nil || len(page) == 0 {
+		return "", err
+	}
+	through := page[len(page)-1]
+	q := newQuery(`SELECT n.ns, p.last FROM filestore_namespaces n JOIN platform_feeds p ON p.name = 'filestore/' || n.ns
+		LEFT JOIN filestore_text_indexes i ON i.id = n.ns LEFT JOIN filestore_unread u ON u.ns = n.ns`)
+	q.add(" WHERE n.ns > ? AND n.ns <= ? AND p.last > COALESCE(i.seq, 0) AND u.ns IS NULL", after, through)
+	missed, err := collect(ctx, s.db.Read(), q, func(r scanner) (filestore.IndexCursor, error) {
+		var c filestore.IndexCursor
+		return c, r.Scan(&c.Namespace, &c.Seq)
+	})
+	if err != nil {
+		return "", err
+	}
+	for _, m := range missed {
+		if _, err := s.db.WriteOne(ctx, putUnread, m.Namespace, m.Seq); err != nil {
+			return "", err
+		}
+	}
+	if len(page) < limit {
+		return "", nil
+	}
+	return through, nil
 }
 
 // SaveIndex implements filestore.Index. Two indexers cannot harm each other:

@@ -32,6 +32,7 @@ type Service struct {
 
 	// whose turn it is to be indexed, and to be tidied
 	indexing, tidying shelf.Turns
+	patrolled         string // the namespace after which the patrol goes on
 
 	mu         sync.Mutex
 	readings   map[string]*reading

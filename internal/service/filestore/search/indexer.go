@@ -24,6 +24,9 @@ const (
 	// sliceText ends a slice early: bytes of text.
 	sliceText  = 8 << 20
 	indexPause = time.Second
+	// patrolPage is how many namespaces are looked at for what was missed, each
+	// quarter of a minute.
+	patrolPage = 256
 	// maxIndexed is the largest file whose text is found by search; others are found
 	// by their names, and by grep.
 	maxIndexed = 4 << 20
@@ -33,7 +36,7 @@ const (
 // the cursor lets only one of them write.
 func (s *Service) RunIndexer(ctx context.Context) error {
 	return shelf.Work{
-		Index: s.IndexOnce, Pause: indexPause, Tidy: s.TidyOnce, Sweep: s.Sweep, Now: s.files.Now,
+		Index: s.IndexOnce, Pause: indexPause, Tidy: s.TidyOnce, Patrol: s.PatrolOnce, Sweep: s.Sweep, Now: s.files.Now,
 		Failed: func(err error) {
 			s.files.Log().Warn("index files", slog.String("event", "index.failed"), slog.Any("error", err))
 		},
@@ -59,6 +62,17 @@ func (s *Service) IndexOnce(ctx context.Context) (more bool, err error) {
 	return len(behind) > 0 && !outrun && ctx.Err() == nil, err
 }
 
+// PatrolOnce goes on with a slow round over all namespaces, for changes of which nobody
+// told the indexer.
+func (s *Service) PatrolOnce(ctx context.Context) error {
+	next, err := s.store.IndexMissed(ctx, s.patrolled, patrolPage)
+	if err != nil {
+		return fmt.Errorf("look for changes that were missed: %w", err)
+	}
+	s.patrolled = next
+	return nil
+}
+
 // readSlice reads a few changes and stores what the files say now as a segment.
 func (s *Service) readSlice(ctx context.Context, at filestore.IndexCursor) error {
 	scope := filestore.Scope{Namespace: at.Namespace, Areas: []vfspath.Area{vfspath.Whole()}}
@@ -71,7 +85,7 @@ func (s *Service) readSlice(ctx context.Context, at filestore.IndexCursor) error
 		to = events[len(events)-1].Seq
 	}
 	if to <= at.Seq {
-		return nil
+		return s.store.IndexRead(ctx, at) // whoever read it died before that, or it is being read
 	}
 	b := textindex.NewBuilder(at.Namespace)
 	var files []filestore.Indexed
@@ -103,7 +117,11 @@ func (s *Service) readSlice(ctx context.Context, at filestore.IndexCursor) error
 	if err != nil {
 		return err
 	}
-	return s.store.SaveIndex(ctx, at, to, files, gone, segment, s.files.Now())
+	if err := s.store.SaveIndex(ctx, at, to, files, gone, segment, s.files.Now()); err != nil || to < newest {
+		return err
+	}
+	// Not in that transaction, which whoever writes to the namespace would defeat.
+	return s.store.IndexRead(ctx, filestore.IndexCursor{Namespace: at.Namespace, Seq: to})
 }
 
 // storeSegment stores what a builder has; nil when it has nothing.

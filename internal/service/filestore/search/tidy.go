@@ -59,14 +59,15 @@ func (s *Service) tidy(ctx context.Context, ns string) error {
 		}
 		held = append(held, h)
 	}
-	kept := shelf.Kept{Records: s.store.IndexShelf(), Collection: ns, Revision: at.Revision, Now: s.files.Now, Replaced: func(old []shelf.Held) {
+	kept := shelf.Kept{Records: s.store.IndexShelf(), Collection: ns, Revision: at.Revision, Now: s.files.Now}
+	kept.Replaced = func(old []shelf.Held) {
 		for _, h := range old {
 			s.opened.Drop(ns, h.ID)
 		}
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		s.forget(func(_ string, r *reading) bool { return r.namespace == ns })
-	}}
+	}
 	_, err = s.shelf.Tidy(ctx, vault, ns, held, segmentsize.Tiers(false), s.files.Now(), kept)
 	return err
 }

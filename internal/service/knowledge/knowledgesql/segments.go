@@ -33,10 +33,9 @@ func (s *Store) State(ctx context.Context,
 
 // Dirty implements knowledge.Segments.
 func (s *Store) Dirty(ctx context.Context, many int, tiers []int64, lostBefore time.Time, after string, limit int) ([]knowledge.Collection, error) {
-	dirty, args := s.shelf.WhereDirty(many, tiers, lostBefore, 1)
+	dirty, args := s.shelf.DirtyIDs(many, tiers, lostBefore, after, limit)
 	q := &query{args: args}
-	q.b.WriteString(collectionFields + ` WHERE (` + dirty + `)`)
-	return collect(ctx, s.db.Read(), q.add(` AND id > ? ORDER BY id`, after).add(` LIMIT ?`, limit), scanCollection)
+	return collect(ctx, s.db.Read(), q.add(collectionFields+` WHERE id IN (`+dirty+`) ORDER BY id`), scanCollection)
 }
 
 // DestroyLater implements knowledge.Segments.

@@ -58,7 +58,7 @@ func (s *Service) IndexOnce(ctx context.Context) (more bool, err error) {
 }
 
 // mending does something for an owner, whose index is made anew if it cannot be opened.
-func (s *Service) mending(do func(ctx context.Context, owner string) error) func(ctx context.Context, owner string) error {
+func (s *Service) mending(do func(context.Context, string) error) func(ctx context.Context, owner string) error {
 	return func(ctx context.Context, owner string) error {
 		err := do(ctx, owner)
 		if err != nil && ctx.Err() == nil && !fault.Is(err, fault.Conflict) && s.mend(ctx, owner, err) {
@@ -129,7 +129,10 @@ func (s *Service) tidy(ctx context.Context, owner string) error {
 		}
 		held = append(held, h)
 	}
-	kept := shelf.Kept{Records: s.store.IndexShelf(), Collection: owner, Revision: at.Index.Revision, Now: s.now, Replaced: func([]shelf.Held) { s.close(owner) }}
+	kept := shelf.Kept{
+		Records: s.store.IndexShelf(), Collection: owner, Revision: at.Index.Revision, Now: s.now,
+		Replaced: func([]shelf.Held) { s.close(owner) },
+	}
 	_, err = s.shelf.Tidy(ctx, vault, owner, held, segmentsize.Tiers(false), s.now(), kept)
 	return err
 }
