@@ -8,14 +8,21 @@ import (
 	"time"
 
 	"github.com/castalia-org/castalia/internal/identity/identitysql"
+	"github.com/castalia-org/castalia/internal/platform/audit"
 	"github.com/castalia-org/castalia/internal/platform/lease"
+	"github.com/castalia-org/castalia/internal/platform/queue"
 	"github.com/castalia-org/castalia/internal/platform/sqldb"
 	"github.com/castalia-org/castalia/internal/platform/sqldb/sqldbtest"
+	"github.com/castalia-org/castalia/internal/platform/textindex/segmentsize"
+	"github.com/castalia-org/castalia/internal/platform/textindex/shelf"
 	"github.com/castalia-org/castalia/internal/service/filestore/filestoresql"
 	"github.com/castalia-org/castalia/internal/service/knowledge/knowledgesql"
 	"github.com/castalia-org/castalia/internal/service/oracle/call"
 	"github.com/castalia-org/castalia/internal/service/oracle/oraclesql"
+	"github.com/castalia-org/castalia/internal/service/oracle/usage"
+	"github.com/castalia-org/castalia/internal/service/ussd/ussdpeople"
 	"github.com/castalia-org/castalia/internal/service/ussd/ussdsql"
+	"github.com/castalia-org/castalia/internal/service/webhook/webhooksql"
 )
 
 // slice is what sweepers take at once here.
@@ -52,8 +59,8 @@ func TestWorkReadsWhatItIsAbout(t *testing.T) {
 }
 
 func works(db *sqldb.DB) []work {
-	phones, people, files, books, talks := ussdsql.New(db), identitysql.New(db), filestoresql.New(db),
-		knowledgesql.New(db), oraclesql.New(db)
+	phones, people, files, books, talks := ussdsql.New(db), identitysql.New(db), filestoresql.New(db), knowledgesql.New(db), oraclesql.New(db)
+	hooks, items := webhooksql.New(db, queue.Config{}), queue.New(db, queue.Config{Name: "plans"})
 	return []work{
 		{"identity sweep", 10 * slice, func(ctx context.Context) error { return second(people.Sweep(ctx, now, slice)) }},
 		{"identity revocations sweep", 4 * slice, func(ctx context.Context) error {
@@ -90,7 +97,39 @@ func works(db *sqldb.DB) []work {
 		{"filestore dead blobs", 4 * slice, func(ctx context.Context) error { return second(files.DeadBlobs(ctx, now, 10)) }},
 		{"filestore trash", 4 * slice, func(ctx context.Context) error { return second(files.ExpiredTrash(ctx, now, slice)) }},
 		{"knowledge dead segments", slice, func(ctx context.Context) error { return second(books.DeadSegments(ctx, now, 16)) }},
+		{"filestore indexer", 3 * slice, func(ctx context.Context) error { return second(files.IndexBehind(ctx, "", slice)) }},
+		{"filestore indexer's patrol", 8 * slice, func(ctx context.Context) error { return second(files.IndexMissed(ctx, "", slice)) }},
+		{"filestore tidier", 2 * slice, dirty(files.IndexShelf())},
+		{"oracle indexer", 4 * old, func(ctx context.Context) error { return second(talks.Unread(ctx, now, 64, "", slice)) }},
+		{"oracle tidier", 2 * slice, dirty(talks.IndexShelf())},
+		{"oracle usage report", 2 * slice, func(ctx context.Context) error {
+			return second(talks.Usage(ctx, usage.Query{From: 1, To: slice, By: []usage.Dimension{usage.ByDay}}))
+		}},
+		{"knowledge tidier", 3 * slice, func(ctx context.Context) error {
+			return second(books.Dirty(ctx, segmentsize.Many, segmentsize.Tiers(false), now, "", 16))
+		}},
+		// A namespace is looked at for its turn, 600 of them, and not each document.
+		{"knowledge reader", 10 * old, func(ctx context.Context) error { _, _, err := books.Take(ctx, "me", time.Minute); return err }},
+		{"webhooks prune", 12 * old, func(ctx context.Context) error { return second(hooks.Prune(ctx, now, slice)) }},
+		{"queue", 20 * slice, func(ctx context.Context) error { return second(items.Take(ctx, 10, nil)) }},
+		{"audit page", slice, func(ctx context.Context) error { return second(audit.New(db).List(ctx, audit.Filter{Limit: 50})) }},
+		{"audit page of an actor", slice, func(ctx context.Context) error {
+			return second(audit.New(db).List(ctx, audit.Filter{Limit: 50, Actor: "x7"}))
+		}},
+		{"ussd accounts page", 4 * slice, func(ctx context.Context) error {
+			return second(phones.Accounts(ctx, ussdpeople.Search{Limit: slice, After: "x5"}))
+		}},
+		{"ussd accounts of a telephone", slice, func(ctx context.Context) error {
+			return second(phones.Accounts(ctx, ussdpeople.Search{Limit: slice, Phone: "x7"}))
+		}},
 		{"knowledge unscanned", slice, func(ctx context.Context) error { return second(books.Unscanned(ctx, 16)) }},
+	}
+}
+
+// dirty asks what is to be tidied.
+func dirty(records shelf.Records) func(ctx context.Context) error {
+	return func(ctx context.Context) error {
+		return second(records.Dirty(ctx, segmentsize.Many, segmentsize.Tiers(false), now, "", 16))
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"github.com/castalia-org/castalia/internal/identity/identitysql"
 	"github.com/castalia-org/castalia/internal/platform/audit"
+	"github.com/castalia-org/castalia/internal/platform/queue"
 	"github.com/castalia-org/castalia/internal/platform/sqldb"
 	"github.com/castalia-org/castalia/internal/platform/sqldb/sqldbtest"
 	"github.com/castalia-org/castalia/internal/service/filestore/filestoresql"
@@ -44,9 +45,13 @@ var special = map[string]string{
 	"filestore_text_indexes.id":          "'n' || i",
 	"filestore_text_indexes.seq":         "CASE WHEN i % 1000 = 0 THEN i - 1 ELSE i END",
 	"filestore_text_segments.collection": "'n' || i",
-	"filestore_text_segments.dead_ms":    "0", "filestore_text_indexes.dirty_ms": "0",
+	"filestore_text_segments.dead_ms":    "0", "filestore_text_indexes.dirty_ms": "CASE WHEN i <= 40 THEN i ELSE 0 END",
+	"filestore_text_indexes.crowded": "CASE WHEN i <= 40 THEN 1 ELSE 0 END", "knowledge_collections.crowded": "CASE WHEN i <= 40 THEN 1 ELSE 0 END",
+	"oracle_text_indexes.crowded": "CASE WHEN i <= 40 THEN 1 ELSE 0 END", "oracle_text_indexes.dirty_ms": "CASE WHEN i <= 40 THEN i ELSE 0 END",
+	"oracle_text_segments.dead_ms": "0", "oracle_sessions.unread": "CASE WHEN i > 600 AND i <= 1200 THEN 1 ELSE 0 END",
+	"audit_acts.id": "'0000' || (1000000000 + i) || '-x'", "filestore_unread.ns": "'n' || i", "queue_items.queue": "'plans'", "queue_items.lane": "'x' || (i % 10)", "queue_items.holder": "''",
 	"platform_feeds.name": "'filestore/n' || i", "platform_feeds.last": "i",
-	"knowledge_collections.dirty_ms": "0", "knowledge_segments.dead_ms": "0", "knowledge_collections.scanned": "1",
+	"knowledge_collections.dirty_ms": "CASE WHEN i <= 40 THEN i ELSE 0 END", "knowledge_segments.dead_ms": "0", "knowledge_collections.scanned": "1",
 	"oracle_runs.status": "CASE WHEN i <= 10 THEN 'running' ELSE 'done' END", "oracle_runs.pruned": "CASE WHEN i <= 600 THEN 0 ELSE 1 END",
 	"oracle_calls.status": "CASE WHEN i <= 10 THEN 'ringing' ELSE 'ended' END", "oracle_calls.recording_state": "''", "oracle_calls.ended_ms": "1",
 	"oracle_sessions.expires_ms":    "CASE WHEN i <= 600 THEN 1 ELSE 0 END",
@@ -58,8 +63,12 @@ var special = map[string]string{
 	"platform_leases.expires_ms":  "CASE WHEN i <= 2500 THEN 0 ELSE 4000000000000 + i END",
 	"webhook_deliveries.endpoint": "'x' || i",
 	"oracle_sessions.loaded":      "'[]'",
-	"knowledge_documents.state":   "2",
+	"knowledge_documents.state":   "CASE WHEN i <= 600 THEN 0 ELSE 2 END",
+	"knowledge_documents.ns":      "'x' || (i % 1000)",
 }
+
+// Tables that have a row only while there is something to do.
+var few = map[string]int64{"filestore_unread": old, "webhook_deleted": old}
 
 type column struct{ name, kind string }
 
@@ -68,8 +77,7 @@ func seeded(t *testing.T, url string, reads *sqldbtest.Reads) *sqldb.DB {
 	t.Helper()
 	db := sqldbtest.Open(t, url, sqldb.Options{Seen: reads.Seen})
 	for _, m := range []sqldb.Migrations{
-		audit.Migrations(), identitysql.Migrations(), ussdsql.Migrations(), filestoresql.Migrations(),
-		knowledgesql.Migrations(), oraclesql.Migrations(), webhooksql.Migrations(),
+		audit.Migrations(), identitysql.Migrations(), ussdsql.Migrations(), filestoresql.Migrations(), knowledgesql.Migrations(), oraclesql.Migrations(), webhooksql.Migrations(), queue.Migrations(),
 	} {
 		if err := db.Migrate(t.Context(), m); err != nil {
 			t.Fatal(err)
@@ -111,9 +119,13 @@ func fill(t *testing.T, db *sqldb.DB, table string, columns []column) {
 	for _, c := range columns {
 		names, values = append(names, c.name), append(values, value(table, c))
 	}
-	for from := int64(0); from < rows(); from += step {
+	most := rows()
+	if n, ok := few[table]; ok {
+		most = n
+	}
+	for from := int64(0); from < most; from += step {
 		text := fmt.Sprintf(`INSERT INTO %s (%s) SELECT %s FROM (WITH RECURSIVE n(i) AS (SELECT %d UNION ALL SELECT i + 1 FROM n WHERE i < %d) SELECT i FROM n) s`,
-			table, strings.Join(names, ", "), strings.Join(values, ", "), from+1, min(from+step, rows()))
+			table, strings.Join(names, ", "), strings.Join(values, ", "), from+1, min(from+step, most))
 		err := db.Write(t.Context(), func(ctx context.Context, tx sqldb.Querier) error {
 			_, err := tx.ExecContext(ctx, text)
 			return err
