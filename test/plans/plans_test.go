@@ -59,7 +59,8 @@ func TestWorkReadsWhatItIsAbout(t *testing.T) {
 }
 
 func works(db *sqldb.DB) []work {
-	phones, people, files, books, talks := ussdsql.New(db), identitysql.New(db), filestoresql.New(db), knowledgesql.New(db), oraclesql.New(db)
+	phones, people, files, books, talks := ussdsql.New(db), identitysql.New(db), filestoresql.New(db),
+		knowledgesql.New(db), oraclesql.New(db)
 	hooks, items := webhooksql.New(db, queue.Config{}), queue.New(db, queue.Config{Name: "plans"})
 	return []work{
 		{"identity sweep", 10 * slice, func(ctx context.Context) error { return second(people.Sweep(ctx, now, slice)) }},

@@ -77,7 +77,8 @@ func seeded(t *testing.T, url string, reads *sqldbtest.Reads) *sqldb.DB {
 	t.Helper()
 	db := sqldbtest.Open(t, url, sqldb.Options{Seen: reads.Seen})
 	for _, m := range []sqldb.Migrations{
-		audit.Migrations(), identitysql.Migrations(), ussdsql.Migrations(), filestoresql.Migrations(), knowledgesql.Migrations(), oraclesql.Migrations(), webhooksql.Migrations(), queue.Migrations(),
+		audit.Migrations(), identitysql.Migrations(), ussdsql.Migrations(), filestoresql.Migrations(),
+		knowledgesql.Migrations(), oraclesql.Migrations(), webhooksql.Migrations(), queue.Migrations(),
 	} {
 		if err := db.Migrate(t.Context(), m); err != nil {
 			t.Fatal(err)

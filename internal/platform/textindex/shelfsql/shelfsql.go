@@ -133,7 +133,8 @@ func (t Tables) DestroyLater(ctx context.Context, collection string, revision in
 
 // Replace implements shelf.Records.
 func (t Tables) Replace(
-	ctx context.Context, collection string, old []shelf.Held, by *shelf.Record, revision int64, settled bool, now time.Time,
+	ctx context.Context, collection string, old []shelf.Held, by *shelf.Record, revision int64, settled bool,
+	now time.Time,
 ) error {
 	return t.DB.Write(ctx, func(ctx context.Context, tx sqldb.Querier) error {
 		return t.ReplaceIn(ctx, tx, collection, old, by, revision, settled, now)
@@ -143,7 +144,8 @@ func (t Tables) Replace(
 // ReplaceIn is Replace in a transaction. Those that are replaced are dead then, and their
 // keys are destroyed.
 func (t Tables) ReplaceIn(
-	ctx context.Context, tx sqldb.Querier, collection string, old []shelf.Held, by *shelf.Record, revision int64, settled bool,
+	ctx context.Context, tx sqldb.Querier, collection string, old []shelf.Held, by *shelf.Record, revision int64,
+	settled bool,
 	now time.Time,
 ) error {
 	destroy := `wrapped_key = $4` // whoever reads it has its key in memory

@@ -56,7 +56,8 @@ func TestOnlyWhatChangedIsQueued(t *testing.T) {
 			t.Errorf("queued are %q", got)
 		}
 		// A change that is not committed is not queued, and what is newer than what was read stays.
-		_, err := w.Put(t.Context(), filestore.Owner("did:key:zA"), filestore.Put{Path: "/a.txt", Mode: filestore.CreateOnly, Body: strings.NewReader("x"), Size: 1})
+		_, err := w.Put(t.Context(), filestore.Owner("did:key:zA"),
+			filestore.Put{Path: "/a.txt", Mode: filestore.CreateOnly, Body: strings.NewReader("x"), Size: 1})
 		if err == nil {
 			t.Fatal("a file was made over another")
 		}
@@ -231,7 +232,8 @@ func putUntilKilled(dir string) {
 		fmt.Println("open:", err)
 		return
 	}
-	files := filestore.New(filestore.Deps{Store: filestoresql.New(db), Blobs: disk}, filestore.Config{MasterKey: filestoretest.MasterKey})
+	files := filestore.New(filestore.Deps{Store: filestoresql.New(db), Blobs: disk},
+		filestore.Config{MasterKey: filestoretest.MasterKey})
 	find := search.New(files)
 	go func() {
 		for {
@@ -240,7 +242,8 @@ func putUntilKilled(dir string) {
 	}()
 	for i := 0; ; i++ {
 		_, err := files.Put(ctx, filestore.Owner(fmt.Sprintf("did:key:z%d", i%5)), filestore.Put{
-			Path: fmt.Sprintf("/%d-%d.txt", os.Getpid(), i), Mode: filestore.CreateOnly, MimeType: "text/plain", Body: strings.NewReader("apples\n"), Size: 7,
+			Path: fmt.Sprintf("/%d-%d.txt", os.Getpid(), i), Mode: filestore.CreateOnly, MimeType: "text/plain",
+			Body: strings.NewReader("apples\n"), Size: 7,
 		})
 		if err != nil {
 			fmt.Println("put:", err)

@@ -13,12 +13,13 @@ import (
 // TidyOnce joins segments of the namespaces that have many, and destroys what was
 // taken out of the index.
 func (s *Service) TidyOnce(ctx context.Context) error {
-	return shelf.TidyOnce(ctx, &s.tidying, s.store.IndexShelf(), s.files.Now(), func(ctx context.Context, ns string) error {
-		if err := s.tidy(ctx, ns); err != nil {
-			return fmt.Errorf("tidy index of %s: %w", ns, err)
-		}
-		return nil
-	})
+	return shelf.TidyOnce(ctx, &s.tidying, s.store.IndexShelf(), s.files.Now(),
+		func(ctx context.Context, ns string) error {
+			if err := s.tidy(ctx, ns); err != nil {
+				return fmt.Errorf("tidy index of %s: %w", ns, err)
+			}
+			return nil
+		})
 }
 
 // Sweep deletes the objects of segments that nobody needs any more.

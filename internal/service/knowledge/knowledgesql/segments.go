@@ -32,7 +32,9 @@ func (s *Store) State(ctx context.Context,
 }
 
 // Dirty implements knowledge.Segments.
-func (s *Store) Dirty(ctx context.Context, many int, tiers []int64, lostBefore time.Time, after string, limit int) ([]knowledge.Collection, error) {
+func (s *Store) Dirty(ctx context.Context, many int, tiers []int64, lostBefore time.Time, after string,
+	limit int,
+) ([]knowledge.Collection, error) {
 	dirty, args := s.shelf.DirtyIDs(many, tiers, lostBefore, after, limit)
 	q := &query{args: args}
 	return collect(ctx, s.db.Read(), q.add(collectionFields+` WHERE id IN (`+dirty+`) ORDER BY id`), scanCollection)
