@@ -22,8 +22,8 @@ import (
 // process may sleep and still believe to hold it.
 const staleLease = 7 * 24 * time.Hour
 
-// tend does the hourly upkeep of the database, on one node.
-func (a *App) tend(ctx context.Context) error {
+// tidyHourly does the hourly upkeep of the database, on one node.
+func (a *App) tidyHourly(ctx context.Context) error {
 	return a.res.leases.Every(ctx, "tend", time.Hour, func(ctx context.Context, _ lease.Lease) error {
 		_, err := a.res.leases.Sweep(ctx, staleLease)
 		return errors.Join(err, a.res.db.Tend(ctx))
@@ -47,7 +47,7 @@ func (a *App) build(ctx context.Context) error {
 		workers: map[string]func(context.Context) error{
 			"limits": func(ctx context.Context) error { return a.limits.share(ctx, a.res.node, a.res.bus) },
 			"pulse":  a.pulse.Run,
-			"upkeep": a.tend,
+			"upkeep": a.tidyHourly,
 		},
 	})
 	who, err := a.buildIdentity(ctx)

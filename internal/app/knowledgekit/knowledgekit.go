@@ -33,9 +33,9 @@ import (
 	"github.com/castalia-org/castalia/plugin"
 )
 
-// hint is the subject on which nodes tell each other that there is something to
+// changedSubject is the subject on which nodes tell each other that there is something to
 // read, or something new to find.
-const hint = "knowledge.changed"
+const changedSubject = "knowledge.changed"
 
 // Deps are what the kit needs of the program.
 type Deps struct {
@@ -94,7 +94,7 @@ func New(ctx context.Context, d Deps) *Kit {
 		Store:    records, Files: files{d.Files}, Blobs: d.Blobs, Reader: d.Reader, Member: d.Member, Synonyms: d.Synonyms,
 		Counted: files{d.Files}.counted, Logger: d.Log, Now: d.Now,
 		Hint: func() {
-			if err := d.Bus.Publish(told, hint, nil); err != nil {
+			if err := d.Bus.Publish(told, changedSubject, nil); err != nil {
 				d.Log.Debug("other nodes were not told of knowledge", slog.Any("error", err))
 			}
 		},
@@ -113,7 +113,7 @@ func New(ctx context.Context, d Deps) *Kit {
 	}
 	k.Workers = map[string]func(context.Context) error{
 		"follow": svc.RunFollower, "read": svc.RunReaders, "tidy": svc.RunTidier, "replies": asked.RunReplies,
-		"wake": func(ctx context.Context) error { return wake(ctx, d.Bus, svc, hint, d.Changed) },
+		"wake": func(ctx context.Context) error { return wake(ctx, d.Bus, svc, changedSubject, d.Changed) },
 	}
 	if d.Embedder != nil {
 		k.Workers["embed"] = svc.RunEmbedder

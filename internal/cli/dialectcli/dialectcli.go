@@ -74,9 +74,9 @@ type Recorded struct {
 }
 
 const (
-	maxBody     = 16 << 10
-	maxRecorded = 1000
-	patience    = 30 * time.Second
+	maxBody      = 16 << 10
+	maxRecorded  = 1000
+	requestLimit = 30 * time.Second
 )
 
 func runRecord(ctx context.Context, args []string, s shell.IO) error {
@@ -123,7 +123,7 @@ func (r *recorder) serve(ctx context.Context, l net.Listener) error {
 	defer cancel()
 	got := make(chan Recorded)
 	server := &http.Server{
-		ReadTimeout: patience, WriteTimeout: patience, MaxHeaderBytes: 2 * maxBody,
+		ReadTimeout: requestLimit, WriteTimeout: requestLimit, MaxHeaderBytes: 2 * maxBody,
 		Handler: http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 			in, err := readIncoming(w, req)
 			if err != nil {
@@ -268,7 +268,7 @@ func replayed(w io.Writer, n int, d *ussddialect.Dialect, one Recorded) bool {
 }
 
 func send(ctx context.Context, w io.Writer, server string, d *ussddialect.Dialect, one Recorded) error {
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := context.WithTimeout(ctx, requestLimit)
 	defer cancel()
 	address := server + "/api/ussd/" + d.Name()
 	if one.Query != "" {

@@ -64,7 +64,7 @@ func (*Plugin) Describe() plugin.Description {
 func (p *Plugin) Config() any { return &p.cfg }
 
 // AutoDetect is on when there is a server, or may be one.
-func (p *Plugin) AutoDetect() (on bool, hint string) {
+func (p *Plugin) AutoDetect() (on bool, why string) {
 	switch {
 	case len(p.cfg.Servers) > 0:
 		return true, "MCP_SERVERS names a server"

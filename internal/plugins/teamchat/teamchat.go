@@ -67,7 +67,7 @@ func (*Plugin) Describe() plugin.Description {
 func (p *Plugin) Config() any { return &p.cfg }
 
 // AutoDetect is on when the chat can be heard and answered.
-func (p *Plugin) AutoDetect() (on bool, hint string) {
+func (p *Plugin) AutoDetect() (on bool, why string) {
 	switch {
 	case p.cfg.Secret == "":
 		return false, "SLACK_SIGNING_SECRET is not set"

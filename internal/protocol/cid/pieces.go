@@ -65,7 +65,7 @@ func (s *State) scanPieces(r io.Reader, opt Options) error {
 
 // read fills pieces up to leaf borders. The first leaf is hashed here, once for
 // both the CID and the whole; after it each hash has its own stage.
-func (l *line) read(r io.Reader, hint int64) error {
+func (l *line) read(r io.Reader, expected int64) error {
 	s := l.s
 	at, hashed := s.tail(), len(s.leaves) > 0
 	if hashed {
@@ -77,8 +77,8 @@ func (l *line) read(r io.Reader, hint int64) error {
 			return errFollow
 		default:
 		}
-		p := l.next(hint)
-		hint = 0 // whoever said less than there is gets the usual pieces
+		p := l.next(expected)
+		expected = 0 // whoever said less than there is gets the usual pieces
 		n, err := fill(r, p.buf[:min(len(p.buf), s.leaf-at)])
 		p.n = n
 		at = (at + n) % s.leaf
@@ -99,9 +99,9 @@ func (l *line) read(r io.Reader, hint int64) error {
 }
 
 // next returns a free piece, waiting for the oldest one when all are in flight.
-func (l *line) next(hint int64) *piece {
-	if hint > 0 && hint+1 < pieceSize {
-		return &piece{buf: make([]byte, hint+1)} // one more, to see the end
+func (l *line) next(expected int64) *piece {
+	if expected > 0 && expected+1 < pieceSize {
+		return &piece{buf: make([]byte, expected+1)} // one more, to see the end
 	}
 	if len(l.flight) == inFlight {
 		l.settle()

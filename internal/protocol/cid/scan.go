@@ -87,8 +87,8 @@ func (s *State) fillOpen(r io.Reader, opt Options) (eof bool, err error) {
 }
 
 // buffer returns a leaf's buffer, or a smaller one when the content is known to be small.
-func (s *State) buffer(hint int64) ([]byte, func()) {
-	if small := hint + 1; hint > 0 && small < int64(s.leaf)/4 {
+func (s *State) buffer(expected int64) ([]byte, func()) {
+	if small := expected + 1; expected > 0 && small < int64(s.leaf)/4 {
 		return make([]byte, small), func() {}
 	}
 	if s.leaf != LeafSize {

@@ -18,8 +18,8 @@ import (
 	"github.com/castalia-org/castalia/internal/platform/fault"
 )
 
-// patience bounds waiting for what must happen; it is no measure of speed.
-const patience = 20 * time.Second
+// deliveryLimit bounds waiting for what must happen; it is no measure of speed.
+const deliveryLimit = 20 * time.Second
 
 // Open returns two nodes' views of one bus and closes them after the test. An
 // in-process bus returns itself twice.
@@ -97,7 +97,7 @@ func receive[T any](t *testing.T, ch <-chan T) T {
 	select {
 	case v := <-ch:
 		return v
-	case <-time.After(patience):
+	case <-time.After(deliveryLimit):
 		t.Fatal("nothing arrived")
 		panic("unreachable")
 	}

@@ -112,7 +112,7 @@ func gatherSigns(sure map[Language]string) map[string][len(latin)]uint8 {
 // Readings returns the languages in which a query may be meant, likeliest first.
 // Few words rarely say enough, and a stem too many costs little; so what is not
 // sure is read in every language that has the script.
-func Readings(text string, hint Language) []Language {
+func Readings(text string, expected Language) []Language {
 	best, sure := guess(text)
 	var out []Language
 	add := func(languages ...Language) {
@@ -126,7 +126,7 @@ func Readings(text string, hint Language) []Language {
 			}
 		}
 	}
-	add(hint.Known())
+	add(expected.Known())
 	if sure {
 		add(best)
 		return out

@@ -132,8 +132,8 @@ func (g *Gateway) here(session, owner, tab string) []presence {
 	return found
 }
 
-// patience is how many windows a node waits for the first page of all.
-const patience = 5
+// firstPageWindows is how many windows a node waits for the first page of all.
+const firstPageWindows = 5
 
 // ask asks the other nodes, and waits a moment for their answers: longer while
 // there is no page at all, because a busy node is better than none.
@@ -162,7 +162,7 @@ func (g *Gateway) ask(ctx context.Context, c oracle.Call, some bool) []presence 
 				return found
 			}
 		case <-window.C:
-			if some || len(found) > 0 || windows >= patience {
+			if some || len(found) > 0 || windows >= firstPageWindows {
 				return found
 			}
 			windows++

@@ -288,14 +288,14 @@ func (st *Store) Claim(ctx context.Context, id, node string, ttl time.Duration) 
 // Claimable names runs that nobody works on. The node that accepted a queued run
 // hears at once when its session is free, so that a second later the run counts
 // as left alone.
-func (st *Store) Claimable(ctx context.Context, patience time.Duration, limit int) ([]string, error) {
+func (st *Store) Claimable(ctx context.Context, age time.Duration, limit int) ([]string, error) {
 	now := st.db.Dialect().NowMS()
 	rows, err := st.db.Read().QueryContext(ctx, `SELECT id FROM oracle_runs r WHERE r.`+isLive+` AND (
 		(r.status IN ('running', 'recovering') AND (r.lease_ms <= `+now+` OR `+stopped+`))
 		OR (r.status = 'queued' AND r.created_ms <= `+now+` - $1 AND NOT EXISTS (
 			SELECT 1 FROM oracle_runs o WHERE o.session_id = r.session_id AND o.id <> r.id
 			AND (o.status IN ('running', 'recovering') OR (o.status = 'queued' AND o.turn < r.turn) OR o.ended_ms > `+now+` - $2))))
-		LIMIT $3`, patience.Milliseconds(), min(patience, time.Second).Milliseconds(), limit)
+		LIMIT $3`, age.Milliseconds(), min(age, time.Second).Milliseconds(), limit)
 	if err != nil {
 		return nil, fmt.Errorf("look for runs: %w", err)
 	}

@@ -145,20 +145,20 @@ func decide(l Loaded, cfg Config) (Verdict, error) {
 			return Verdict{}, fmt.Errorf("plugin %s: %w", l.Name, err)
 		}
 	}
-	detected, hint := true, "on by default"
+	detected, why := true, "on by default"
 	if len(l.AutoWith) > 0 {
-		hint = "it comes with plugin " + strings.Join(l.AutoWith, " and ")
+		why = "it comes with plugin " + strings.Join(l.AutoWith, " and ")
 	}
 	if a, ok := l.Plugin.(plugin.AutoDetector); ok {
-		detected, hint = a.AutoDetect()
+		detected, why = a.AutoDetect()
 	}
 	switch {
 	case feature == On && !detected:
-		return Verdict{}, fmt.Errorf("plugin %s: switched on, but it cannot work: %s", l.Name, hint)
+		return Verdict{}, fmt.Errorf("plugin %s: switched on, but it cannot work: %s", l.Name, why)
 	case feature == On:
 		return Verdict{l.Name, true, "switched on"}, nil
 	}
-	return Verdict{l.Name, detected, hint}, nil
+	return Verdict{l.Name, detected, why}, nil
 }
 
 // leaveOut switches off plugins that nobody asked for by name and that go only

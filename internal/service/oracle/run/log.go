@@ -82,7 +82,7 @@ func (l *Log) append(f oracle.Frame) error {
 	f.Seq = l.next
 	l.next++
 	l.pending = append(l.pending, f)
-	l.poke()
+	l.wakeWriter()
 	return nil
 }
 
@@ -99,7 +99,7 @@ func (l *Log) Checkpoint(state any) error {
 		return l.failed
 	}
 	l.checkpoint = data
-	l.poke()
+	l.wakeWriter()
 	return nil
 }
 
@@ -109,7 +109,7 @@ func (l *Log) Flush(ctx context.Context) error {
 	l.mu.Lock()
 	target := l.next - 1
 	l.urgent = true
-	l.poke()
+	l.wakeWriter()
 	for {
 		if l.failed != nil {
 			defer l.mu.Unlock()
@@ -131,7 +131,7 @@ func (l *Log) Flush(ctx context.Context) error {
 	}
 }
 
-func (l *Log) poke() {
+func (l *Log) wakeWriter() {
 	select {
 	case l.kick <- struct{}{}:
 	default:

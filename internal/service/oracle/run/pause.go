@@ -20,15 +20,15 @@ func (e *Engine) pause(log *Log, r oracle.Run, result Result) error {
 	if err != nil {
 		return fmt.Errorf("encode checkpoint: %w", err)
 	}
-	now, patience := time.Now(), e.cfg.Patience
+	now, limit := time.Now(), e.cfg.Patience
 	asked := slices.Clone(result.Approvals)
 	if !slices.ContainsFunc(asked, func(a oracle.Approval) bool { return a.Reason != oracle.AsksDelegation }) {
-		patience = e.cfg.Delegation
+		limit = e.cfg.Delegation
 	}
 	for i := range asked {
 		a := &asked[i]
 		a.ID, a.RunID, a.SessionID, a.Owner = oracle.NewID(), r.ID, r.SessionID, r.Owner
-		a.CreatedAt, a.ExpiresAt = now, now.Add(patience)
+		a.CreatedAt, a.ExpiresAt = now, now.Add(limit)
 	}
 	required := oracle.ApprovalRequired{
 		Address: oracle.Address{SessionID: r.SessionID, RequestID: r.RequestID}, RunID: r.ID,
@@ -38,7 +38,7 @@ func (e *Engine) pause(log *Log, r oracle.Run, result Result) error {
 		return err
 	}
 	p := Pausing{
-		Batch: log.take(), Approvals: asked, For: patience, Model: result.Model, Usage: result.Usage, Steps: result.Steps,
+		Batch: log.take(), Approvals: asked, For: limit, Model: result.Model, Usage: result.Usage, Steps: result.Steps,
 	}
 	p.Checkpoint = checkpoint
 	if err := retry(e.base, func() error { return e.store.Pause(e.base, p) }); err != nil {

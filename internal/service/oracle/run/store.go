@@ -36,8 +36,8 @@ type Store interface {
 	// or a run whose lease ran out. It returns ErrLost when there is nothing to take.
 	Claim(ctx context.Context, id, node string, ttl time.Duration) (oracle.Run, error)
 	// Claimable names runs that nobody works on: expired ones, and queued ones
-	// at least as old as patience whose session has been free for a moment.
-	Claimable(ctx context.Context, patience time.Duration, limit int) ([]string, error)
+	// at least of that age whose session has been free for a moment.
+	Claimable(ctx context.Context, age time.Duration, limit int) ([]string, error)
 	// Append adds frames under the epoch, renews the lease, and tells whether
 	// somebody asked for an abort.
 	Append(ctx context.Context, b Batch) (abort bool, err error)

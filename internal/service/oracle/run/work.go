@@ -17,9 +17,9 @@ import (
 // nobody works on.
 const tick = time.Second
 
-// patience is how long a queued run that could start is left to the node that
+// leftToItsNode is how long a queued run that could start is left to the node that
 // accepted it, which alone holds the request's credentials.
-const patience = 3 * time.Second
+const leftToItsNode = 3 * time.Second
 
 // Run keeps leases, takes over runs of dead nodes, and reconciles readers until
 // ctx ends; then it lets runs finish for a while and gives the rest back.
@@ -29,7 +29,7 @@ func (e *Engine) Run(ctx context.Context) error {
 		return fmt.Errorf("subscribe to aborts: %w", err)
 	}
 	defer func() { _ = abort.Unsubscribe() }()
-	free, err := e.bus.Subscribe(subjectFree, func(bus.Message) { e.poke() })
+	free, err := e.bus.Subscribe(subjectFree, func(bus.Message) { e.wakeQueue() })
 	if err != nil {
 		return fmt.Errorf("subscribe to free sessions: %w", err)
 	}
@@ -75,7 +75,7 @@ func (e *Engine) prune(ctx context.Context) bool {
 	return false
 }
 
-func (e *Engine) poke() {
+func (e *Engine) wakeQueue() {
 	select {
 	case e.nudge <- struct{}{}:
 	default:
@@ -121,7 +121,7 @@ func (e *Engine) startWaiting(ctx context.Context) {
 			if head, err := e.store.Heads(ctx, []string{w.id}); err == nil && head[w.id].Status != oracle.Queued {
 				e.dequeue(sessions[i], w.id) // ended, or another node has it
 				e.hub.lost(w.id)
-				e.poke()
+				e.wakeQueue()
 			}
 		default:
 			e.log.Warn("a waiting run could not be started", slog.String("event", "run.start_failed"), slog.Any("error", err))
@@ -152,7 +152,7 @@ func (e *Engine) dequeue(session, id string) (carried oracle.Carried) {
 
 // takeOver claims runs whose node died and queued runs that were left alone.
 func (e *Engine) takeOver(ctx context.Context) {
-	ids, err := e.store.Claimable(ctx, patience, 16)
+	ids, err := e.store.Claimable(ctx, leftToItsNode, 16)
 	if err != nil {
 		if ctx.Err() == nil {
 			e.log.Warn("runs could not be looked for", slog.String("event", "run.find_failed"), slog.Any("error", err))
@@ -344,7 +344,7 @@ func (e *Engine) finish(log *Log, r oracle.Run, result Result) error {
 	}
 	log.landed(ending.Batch)
 	e.hint(e.base, subjectFree, []byte(r.SessionID))
-	e.poke()
+	e.wakeQueue()
 	r.Status = result.Status
 	e.cfg.Ended(e.base, r, result)
 	return nil

@@ -25,7 +25,7 @@ import (
 )
 
 const (
-	patience    = 10 * time.Second
+	answerLimit = 10 * time.Second
 	resolving   = 5 * time.Second
 	maxAnswer   = 512
 	maxHeaders  = 16 << 10
@@ -63,7 +63,7 @@ func New(cfg Config) *Sender {
 		}
 	}
 	client := *cfg.Client
-	client.Timeout = patience
+	client.Timeout = answerLimit
 	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	if t, ok := client.Transport.(*http.Transport); ok {
 		t = t.Clone()

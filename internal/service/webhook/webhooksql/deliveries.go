@@ -72,7 +72,7 @@ func (s *Store) Deliveries(ctx context.Context, owner, id string,
 
 // Replay implements webhook.Store.
 func (s *Store) Replay(ctx context.Context, owner, id, event string) error {
-	defer s.poke()
+	defer s.wakeSender()
 	return s.db.Write(ctx, func(ctx context.Context, tx sqldb.Querier) error {
 		if _, err := scanDelivery(tx.QueryRowContext(ctx, `SELECT `+deliveryColumns+ownDeliveries+`AND d.event = $3`, owner,
 			id, event)); err != nil {
@@ -108,7 +108,7 @@ func (s *Store) again(ctx context.Context, tx sqldb.Querier, owner, id, event st
 func (s *Store) ReplaySince(ctx context.Context, owner, id string, r webhook.ReplayQuery,
 	limit int,
 ) (page []webhook.Delivery, err error) {
-	defer s.poke()
+	defer s.wakeSender()
 	err = s.db.Write(ctx, func(ctx context.Context, tx sqldb.Querier) error {
 		at := int64(0)
 		if r.After != "" {

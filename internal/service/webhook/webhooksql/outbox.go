@@ -150,7 +150,7 @@ func (s *Store) enqueue(ctx context.Context, tx sqldb.Querier, owner, endpoint, 
 
 // Send implements webhook.Store.
 func (s *Store) Send(ctx context.Context, endpoint string, e webhook.Event) error {
-	defer s.poke()
+	defer s.wakeSender()
 	return s.db.Write(ctx, func(ctx context.Context, tx sqldb.Querier) error {
 		if _, err := endpointIn(ctx, tx, e.Owner, endpoint); err != nil {
 			return err
@@ -159,7 +159,7 @@ func (s *Store) Send(ctx context.Context, endpoint string, e webhook.Event) erro
 	})
 }
 
-func (s *Store) poke() {
+func (s *Store) wakeSender() {
 	select {
 	case s.wake <- struct{}{}:
 	default:

@@ -296,8 +296,8 @@ func (s *Set) Warnings(now time.Time) []error {
 	}
 	for _, p := range s.places {
 		if p.own && p.key == "" {
-			hint := map[string]string{kindOpenAI: "OPENAI_API_KEY", kindAnthropic: "ANTHROPIC_API_KEY"}[p.kind]
-			out = append(out, fmt.Errorf("the endpoint %s has no key (%s is not set)", p.name, hint))
+			variable := map[string]string{kindOpenAI: "OPENAI_API_KEY", kindAnthropic: "ANTHROPIC_API_KEY"}[p.kind]
+			out = append(out, fmt.Errorf("the endpoint %s has no key (%s is not set)", p.name, variable))
 		}
 	}
 	return out

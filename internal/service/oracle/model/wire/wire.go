@@ -155,7 +155,7 @@ func (c *Client) Post(ctx context.Context, url string, header http.Header, body 
 
 // again reports whether a request is worth another try. A model that thought for
 // as long as it may would do so again.
-func again(failure *model.Error, asked patience) bool {
+func again(failure *model.Error, asked retryAdvice) bool {
 	switch {
 	case errors.Is(failure, errSilent), asked.verdict == "false":
 		return false
@@ -168,7 +168,7 @@ func again(failure *model.Error, asked patience) bool {
 // once makes one try. seen says that something of the answer was handed on.
 func (c *Client) once(ctx context.Context, url string, header http.Header, body []byte,
 	h Handler,
-) (seen bool, asked patience, err error) {
+) (seen bool, asked retryAdvice, err error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	began := time.Now()
@@ -188,7 +188,7 @@ func (c *Client) once(ctx context.Context, url string, header http.Header, body 
 	defer func() { _ = resp.Body.Close() }()
 	if resp.StatusCode != http.StatusOK {
 		data, _ := io.ReadAll(io.LimitReader(resp.Body, maxErrorBody))
-		return false, patienceOf(resp.Header, time.Now()), c.refused(resp, data)
+		return false, retryAdviceOf(resp.Header, time.Now()), c.refused(resp, data)
 	}
 	media, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
 	switch media {
@@ -252,17 +252,17 @@ func cause(ctx context.Context, err error) error {
 	return err
 }
 
-// patience is what an endpoint says about asking again.
-type patience struct {
+// retryAdvice is what an endpoint says about asking again.
+type retryAdvice struct {
 	after time.Duration
 	// verdict is whether it wants to be asked again, if it says so.
 	verdict string
 }
 
-// patienceOf reads retry headers in all their forms: milliseconds or seconds, with
+// retryAdviceOf reads retry headers in all their forms: milliseconds or seconds, with
 // fractions, or a date.
-func patienceOf(h http.Header, now time.Time) patience {
-	out := patience{verdict: strings.ToLower(strings.TrimSpace(h.Get("X-Should-Retry")))}
+func retryAdviceOf(h http.Header, now time.Time) retryAdvice {
+	out := retryAdvice{verdict: strings.ToLower(strings.TrimSpace(h.Get("X-Should-Retry")))}
 	number := func(name string, unit time.Duration) bool {
 		n, err := strconv.ParseFloat(strings.TrimSpace(h.Get(name)), 64)
 		if err != nil || !(n >= 0 && n < maxRetryHeader) {

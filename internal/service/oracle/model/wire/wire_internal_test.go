@@ -74,17 +74,17 @@ func TestRetryHeaders(t *testing.T) {
 	now := time.Date(2026, 11, 16, 12, 0, 0, 0, time.UTC)
 	for _, c := range []struct {
 		header http.Header
-		want   patience
+		want   retryAdvice
 	}{
-		{http.Header{}, patience{}},
-		{http.Header{"Retry-After-Ms": {"250.5"}, "Retry-After": {"9"}}, patience{after: 250500 * time.Microsecond}},
-		{http.Header{"Retry-After": {"1.5"}}, patience{after: 1500 * time.Millisecond}},
-		{http.Header{"Retry-After": {"Mon, 16 Nov 2026 12:00:30 GMT"}}, patience{after: 30 * time.Second}},
-		{http.Header{"Retry-After": {"Mon, 16 Nov 2026 11:00:00 GMT"}}, patience{}},
-		{http.Header{"Retry-After": {"-4"}, "X-Should-Retry": {"False"}}, patience{verdict: "false"}},
-		{http.Header{"Retry-After": {"NaN"}}, patience{}},
+		{http.Header{}, retryAdvice{}},
+		{http.Header{"Retry-After-Ms": {"250.5"}, "Retry-After": {"9"}}, retryAdvice{after: 250500 * time.Microsecond}},
+		{http.Header{"Retry-After": {"1.5"}}, retryAdvice{after: 1500 * time.Millisecond}},
+		{http.Header{"Retry-After": {"Mon, 16 Nov 2026 12:00:30 GMT"}}, retryAdvice{after: 30 * time.Second}},
+		{http.Header{"Retry-After": {"Mon, 16 Nov 2026 11:00:00 GMT"}}, retryAdvice{}},
+		{http.Header{"Retry-After": {"-4"}, "X-Should-Retry": {"False"}}, retryAdvice{verdict: "false"}},
+		{http.Header{"Retry-After": {"NaN"}}, retryAdvice{}},
 	} {
-		if got := patienceOf(c.header, now); got != c.want {
+		if got := retryAdviceOf(c.header, now); got != c.want {
 			t.Errorf("%v: %+v", c.header, got)
 		}
 	}

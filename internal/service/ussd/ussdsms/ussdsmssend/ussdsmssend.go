@@ -31,8 +31,8 @@ const (
 )
 
 const (
-	patience  = 10 * time.Second
-	maxAnswer = 64 << 10
+	answerLimit = 10 * time.Second
+	maxAnswer   = 64 << 10
 
 	baseAfricasTalking = "https://api.africastalking.com"
 	baseTwilio         = "https://api.twilio.com"
@@ -85,7 +85,7 @@ func New(cfg Config) (*Sender, error) {
 		return nil, errors.New("SMS_URL: give an address such as https://sms.example.org (http:// only with SMS_ALLOW_PRIVATE)")
 	}
 	client := *cfg.Client
-	client.Timeout = patience
+	client.Timeout = answerLimit
 	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	return &Sender{cfg: cfg, client: &client, target: strings.TrimRight(cfg.Base, "/") + path}, nil
 }

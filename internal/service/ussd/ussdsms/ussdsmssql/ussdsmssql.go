@@ -69,7 +69,7 @@ func wrap(what string, err error) error {
 	return nil
 }
 
-func poke(wake chan struct{}) {
+func wakeOne(wake chan struct{}) {
 	select {
 	case wake <- struct{}{}:
 	default:
@@ -92,7 +92,7 @@ func (s *Store) TellIn(ctx context.Context, tx sqldb.Querier, m ussdsms.Message)
 	}
 	// Lanes are kinds: a code does not wait for a hundred answers.
 	_, err = s.out.Add(ctx, tx, queue.Item{ID: m.ID, Lane: string(m.Kind)}, 0)
-	poke(s.wakeOut) // too early by a commit, and then seen at the next look
+	wakeOne(s.wakeOut) // too early by a commit, and then seen at the next look
 	return "", err
 }
 
@@ -243,7 +243,7 @@ func (s *Store) message(ctx context.Context, id string) (m ussdsms.Message, seal
 
 // Receive implements ussdsms.Store.
 func (s *Store) Receive(ctx context.Context, in ussdsms.Incoming) (fresh bool, err error) {
-	defer poke(s.wakeIn)
+	defer wakeOne(s.wakeIn)
 	err = s.db.Write(ctx, func(ctx context.Context, tx sqldb.Querier) error {
 		fresh = false
 		wish := ussdsms.WishOf(in.Text)
