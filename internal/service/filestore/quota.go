@@ -14,8 +14,8 @@ func OverQuota(quota int64) error {
 		WithCode("quota_exceeded")
 }
 
-// partsOverQuota says that what was uploaded and not finished takes too much room.
-func partsOverQuota(quota int64) error {
+// PartsOverQuota says that what was uploaded and not finished takes too much room.
+func PartsOverQuota(quota int64) error {
 	return fault.Newf(fault.StorageFull, "the namespace may hold %d bytes of unfinished uploads: finish or end one first", quota).
 		WithCode("quota_exceeded")
 }
@@ -29,7 +29,7 @@ func (s *Service) roomForParts(ctx context.Context, namespace string) (int64, er
 	}
 	held, err := s.store.UploadBytes(ctx, namespace)
 	if err == nil && held >= s.cfg.Quota {
-		err = partsOverQuota(s.cfg.Quota)
+		err = PartsOverQuota(s.cfg.Quota)
 	}
 	return s.cfg.Quota - held, err
 }

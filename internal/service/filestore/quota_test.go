@@ -3,7 +3,11 @@ package filestore_test
 import (
 	"bytes"
 	"errors"
+	"io"
+	"strconv"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/castalia-org/castalia/internal/platform/fault"
@@ -104,6 +108,53 @@ func TestUnfinishedUploadsKeepToTheQuota(t *testing.T) {
 		}
 		if _, err := s.FinishUpload(t.Context(), owner, four.ID); !fault.Is(err, fault.StorageFull) {
 			t.Errorf("a file beyond the quota: %v", err)
+		}
+	})
+}
+
+// meeting is a body whose bytes come when those of all the others do.
+type meeting struct {
+	all  *sync.WaitGroup
+	body io.Reader
+	once sync.Once
+}
+
+func (m *meeting) Read(p []byte) (int, error) {
+	m.once.Do(func() { m.all.Done(); m.all.Wait() })
+	return m.body.Read(p)
+}
+
+// The same when all of them are sent at once, to two nodes: each saw room when it began.
+func TestUploadsSideBySideKeepToTheQuota(t *testing.T) {
+	t.Parallel()
+	small := func(c *filestore.Config) { c.Quota = 1000 }
+	filestoretest.Each(t, func(t *testing.T, w *filestoretest.World) {
+		nodes := []*filestore.Service{w.Node(small), w.Node(small)}
+		var all, done sync.WaitGroup
+		var kept atomic.Int64
+		all.Add(8)
+		for i := range 8 {
+			s := nodes[i%2]
+			u, err := s.CreateUpload(t.Context(), owner, filestore.NewUpload{Path: "/" + strconv.Itoa(i), Length: 600})
+			if err != nil {
+				t.Fatal(err)
+			}
+			release, _, err := s.LockUpload(t.Context(), u.ID, "me")
+			if err != nil {
+				t.Fatal(err)
+			}
+			done.Go(func() {
+				defer release()
+				n, err := s.WriteUpload(t.Context(), owner, u.ID, "me", 0, &meeting{all: &all, body: bytes.NewReader(make([]byte, 300))}, nil)
+				kept.Add(n)
+				if err != nil && fault.From(err).Code != "quota_exceeded" {
+					t.Errorf("part %d: %v", i, err)
+				}
+			})
+		}
+		done.Wait()
+		if n := kept.Load(); n != 900 {
+			t.Errorf("%d bytes were taken of 900 that fit into 1000", n)
 		}
 	})
 }

@@ -177,7 +177,7 @@ func (s *Service) WriteUpload(ctx context.Context, a Access, id, holder string, 
 		return 0, err
 	}
 	if room < left {
-		left, beyond = room, partsOverQuota(s.cfg.Quota)
+		left, beyond = room, PartsOverQuota(s.cfg.Quota)
 	}
 	// What was received is kept even when the client has left, which ends ctx: the
 	// end of the body ends the writing, and keepTime what hangs.
@@ -206,7 +206,10 @@ func (s *Service) WriteUpload(ctx context.Context, a Access, id, holder string, 
 	if u.State, err = state.MarshalBinary(); err != nil {
 		return 0, err
 	}
-	if err := s.store.AdvanceUpload(ctx, u, holder, offset, e); err != nil {
+	if err := s.store.AdvanceUpload(ctx, u, holder, offset, e, s.cfg.Quota); err != nil {
+		if fault.Is(err, fault.StorageFull) { // others, side by side, took the room
+			_ = s.blobs.Delete(ctx, e.Object)
+		}
 		return 0, err
 	}
 	return e.Size, src.err
@@ -407,8 +410,9 @@ type Uploads interface {
 	// false: somebody else has it.
 	LockUpload(ctx context.Context, id, holder string, d time.Duration) (bool, error)
 	UnlockUpload(ctx context.Context, id, holder string) error
-	// AdvanceUpload adds an extent when the holder has the lock and the offset is still the old one.
-	AdvanceUpload(ctx context.Context, u Upload, holder string, from int64, e Extent) error
+	// AdvanceUpload adds an extent when the holder has the lock and the offset is still the old one,
+	// and the unfinished uploads of the namespace hold no more than the quota then; 0 is no limit.
+	AdvanceUpload(ctx context.Context, u Upload, holder string, from int64, e Extent, quota int64) error
 	// UploadBytes adds up what the unfinished uploads of a namespace hold.
 	UploadBytes(ctx context.Context, namespace string) (int64, error)
 	SetUploadLength(ctx context.Context, id string, length int64) error

@@ -2,6 +2,7 @@ package filestoresql
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -108,9 +109,14 @@ func (s *Store) UnlockUpload(ctx context.Context, id, holder string) error {
 
 // AdvanceUpload implements filestore.Uploads.
 func (s *Store) AdvanceUpload(ctx context.Context, u filestore.Upload, holder string, from int64,
-	e filestore.Extent,
+	e filestore.Extent, quota int64,
 ) error {
-	return s.db.Write(ctx, func(ctx context.Context, tx sqldb.Querier) error {
+	err := s.db.Write(ctx, func(ctx context.Context, tx sqldb.Querier) error {
+		if quota > 0 { // those who count the same namespace wait for each other
+			if err := (delta{}).add(ctx, tx, u.Namespace); err != nil {
+				return err
+			}
+		}
 		r, err := tx.ExecContext(ctx, `UPDATE filestore_uploads SET offset_bytes = $1, state = $2, extents = $3, expires_ms = $4
 			WHERE id = $5 AND holder = $6 AND offset_bytes = $7`,
 			u.Offset, u.State, u.Extents, sqldb.MS(u.Expires), u.ID, holder, from)
@@ -121,15 +127,38 @@ func (s *Store) AdvanceUpload(ctx context.Context, u filestore.Upload, holder st
 		if err := affectedOne(r, err, errSwept()); err != nil {
 			return err
 		}
+		if quota > 0 {
+			if err := partsWithinQuota(ctx, tx, u.Namespace, quota); err != nil {
+				return err
+			}
+		}
 		return putExtents(ctx, tx, filestore.Blob{ID: u.Blob, Extents: []filestore.Extent{e}})
 	})
+	if over, ok := errors.AsType[quotaError](err); ok {
+		return filestore.PartsOverQuota(int64(over))
+	}
+	return err
+}
+
+// partsWithinQuota fails when the unfinished uploads of a namespace, whose counters this
+// transaction has locked, hold more than the quota.
+func partsWithinQuota(ctx context.Context, tx sqldb.Querier, ns string, quota int64) error {
+	held, err := uploadBytes(ctx, tx, ns)
+	if err == nil && held > quota {
+		err = quotaError(quota)
+	}
+	return err
 }
 
 // UploadBytes implements filestore.Uploads. Content that became a version is no
 // longer pending.
 func (s *Store) UploadBytes(ctx context.Context, ns string) (int64, error) {
+	return uploadBytes(ctx, s.db.Read(), ns)
+}
+
+func uploadBytes(ctx context.Context, q sqldb.Querier, ns string) (int64, error) {
 	var n int64
-	err := s.db.Read().QueryRowContext(ctx, `SELECT COALESCE(SUM(u.offset_bytes), 0) FROM filestore_uploads u
+	err := q.QueryRowContext(ctx, `SELECT COALESCE(SUM(u.offset_bytes), 0) FROM filestore_uploads u
 		JOIN filestore_blobs b ON b.id = u.blob_id WHERE u.ns = $1 AND b.state = 0`, ns).Scan(&n)
 	return n, err
 }
