@@ -72,6 +72,15 @@ type ReasoningDetail struct {
 type MessageFrame struct {
 	Content   string `json:"content"`
 	Timestamp string `json:"timestamp"`
+	// Refused is set when the text is no answer, but says why there is none, or no more of it.
+	Refused *Refused `json:"refused,omitempty"`
+}
+
+// Refused says in a program's words why a turn was refused in its course.
+type Refused struct {
+	// Status is the HTTP status that the same refusal has before a turn.
+	Status int    `json:"status"`
+	Code   string `json:"code,omitempty"`
 }
 
 // ErrorFrame says what went wrong; the turn may go on.

@@ -262,6 +262,10 @@ func (a *Answer) end(ctx context.Context, v view) (End, error) {
 	if err != nil && !errors.Is(err, oracle.ErrRunNotFound) {
 		return End{}, err
 	}
+	if v.refused != nil { // who repeats the request wants to be asked about again
+		a.Arrived(ctx)
+		return End{}, v.refused
+	}
 	switch v.done.Status {
 	case oracle.Failed:
 		return End{}, failure(v.failed)

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/castalia-org/castalia/internal/platform/fault"
+	"github.com/castalia-org/castalia/internal/platform/httpserver"
 	"github.com/castalia-org/castalia/internal/service/oracle"
 	"github.com/castalia-org/castalia/plugin"
 )
@@ -34,7 +36,9 @@ type view struct {
 	// cited is the last frame that says which passages the answer points to.
 	cited  *oracle.Frame
 	failed *oracle.ErrorFrame
-	done   *oracle.DoneFrame
+	// refused is what the run said in place of an answer, or of the rest of one.
+	refused *fault.Error
+	done    *oracle.DoneFrame
 }
 
 // piece is something that is held back: a part of the shown text, or one of the others.
@@ -54,6 +58,12 @@ func (v *view) frame(f oracle.Frame) error {
 		var m oracle.MessageFrame
 		if err := json.Unmarshal(f.Data, &m); err != nil {
 			return err
+		}
+		if m.Refused != nil {
+			v.refused = fault.New(httpserver.KindOf(m.Refused.Status), m.Content).WithCode(m.Refused.Code)
+		}
+		if v.refused != nil { // what follows explains it
+			return nil
 		}
 		return v.text(m.Content)
 	case oracle.FrameReasoning:
@@ -75,6 +85,7 @@ func (v *view) frame(f oracle.Frame) error {
 			return err
 		}
 		if r.Resumed && r.PartialLength != nil {
+			v.refused = nil // the new attempt asks again
 			v.rewind(*r.PartialLength, r.Attempt)
 		}
 	case oracle.FrameToolCall:

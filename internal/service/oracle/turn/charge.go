@@ -52,7 +52,7 @@ func (w *Worker) reserve(ctx context.Context, r oracle.Run, req plugin.ModelRequ
 		return w.deps.Budgets.Reserve(ctx, r.Owner, r.Request.AppKey, want)
 	})
 	if fault.Is(err, fault.PaymentRequired) {
-		return held, plugin.Errorf(http.StatusPaymentRequired, "%s", fault.From(err).Message)
+		return held, refusal(http.StatusPaymentRequired, err)
 	}
 	return held, err
 }
@@ -69,9 +69,14 @@ func (w *Worker) affordable(ctx context.Context, r oracle.Run) error {
 	}
 	limit := oracle.Measure{CostMicros: w.deps.Config.Measures.Of(r.Sponsor()).CostMicros}
 	if err := limit.Exceeded(0, spent, now); err != nil {
-		return plugin.Errorf(http.StatusTooManyRequests, "%s", fault.From(err).Message)
+		return refusal(http.StatusTooManyRequests, err)
 	}
 	return nil
+}
+
+// refusal ends a turn as that of a plugin does, and keeps the code of what it is made of.
+func refusal(status int, err error) *plugin.Error {
+	return &plugin.Error{Status: status, Message: fault.From(err).Message, Cause: err}
 }
 
 // charge writes down what a model call cost, also when the turn was stopped: it

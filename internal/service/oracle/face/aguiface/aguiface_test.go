@@ -297,3 +297,20 @@ func TestCitations(t *testing.T) {
 		t.Errorf("%v", cited)
 	}
 }
+
+// A turn that is refused in its course ends with an error, and nobody said so.
+func TestWhatIsRefusedIsAnError(t *testing.T) {
+	t.Parallel()
+	till := &oracletest.Till{}
+	alice := oracletest.Start(t, nil, till.With).As(t, identitytest.Alice)
+	list := run(t, alice, input("r", user("m", "hi")))
+	last := list[len(list)-1]
+	if last["type"] != "RUN_ERROR" || last["message"] != oracletest.SpentText || last["code"] != "payment_required" {
+		t.Errorf("%v", last)
+	}
+	for _, e := range list {
+		if e["type"] == "TEXT_MESSAGE_CONTENT" || e["type"] == "RUN_FINISHED" {
+			t.Errorf("%v", e)
+		}
+	}
+}

@@ -44,6 +44,9 @@ func Caller(r *http.Request) (identity.Principal, error) {
 type Events struct {
 	out *httpserver.StreamWriter
 	buf []byte
+	// head is how much of buf waits for what follows, until something was sent.
+	head int
+	sent bool
 }
 
 // Open begins the answer.
@@ -54,6 +57,13 @@ func (e *Events) Open(w http.ResponseWriter, r *http.Request) {
 
 // Opened reports whether anybody reads.
 func (e *Events) Opened() bool { return e.out != nil }
+
+// Wait holds what was written so far back until something follows it, or a while has
+// passed: until then the answer can still become an error with a status of its own.
+func (e *Events) Wait() { e.head = len(e.buf) }
+
+// Sent reports whether anything went out, so that it is too late for another status.
+func (e *Events) Sent() bool { return e.sent }
 
 // Data writes an event without a name.
 func (e *Events) Data(text string) {
@@ -88,9 +98,10 @@ func (e *Events) Flush(beat bool) error {
 	if beat {
 		e.buf = sse.AppendComment(e.buf, "heartbeat")
 	}
-	if len(e.buf) == 0 {
+	if len(e.buf) == 0 || !e.sent && len(e.buf) == e.head {
 		return nil
 	}
+	e.sent = true
 	err := e.out.Send(e.buf)
 	e.buf = e.buf[:0]
 	return err

@@ -199,6 +199,7 @@ func (a *api) stream(w http.ResponseWriter, r *http.Request, answer *face.Answer
 	c := &chunks{base: httpserver.AbsoluteBase(r), head: common + `,"choices":[{"index":0,"delta":`, tail: `,"finish_reason":null}]}`}
 	c.Open(w, r)
 	c.delta(`{"role":"assistant","content":""}`)
+	c.Wait()
 	end, err := answer.Follow(r.Context(), httpserver.Draining(r.Context()), false, c)
 	if err != nil {
 		return c.fail(err)
@@ -220,11 +221,14 @@ func (a *api) stream(w http.ResponseWriter, r *http.Request, answer *face.Answer
 	return nil
 }
 
-// fail ends a stream with what went wrong: its status has been sent.
+// fail ends a stream with what went wrong, where its status has been sent.
 func (c *chunks) fail(err error) error {
 	e := fault.From(err)
 	if e.Kind == fault.Canceled {
 		return nil
+	}
+	if !c.Sent() {
+		return err
 	}
 	_, body := errorOf(e)
 	c.JSON(body)

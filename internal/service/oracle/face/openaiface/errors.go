@@ -70,6 +70,15 @@ func errorOf(e *fault.Error) (status int, body ErrorBody) {
 	return status, ErrorBody{out}
 }
 
+// codeOf is the code of a response that failed in its course. Those that OpenAI's API has not are
+// the server's failures.
+func codeOf(e Error) string {
+	if e.Type == "insufficient_quota" || e.Type == "rate_limit_error" {
+		return *e.Code
+	}
+	return "server_error"
+}
+
 // Errors writes failures as OpenAI does: see httpserver.Surface.
 func Errors(w http.ResponseWriter, _ *http.Request, err error) {
 	e := fault.From(err)

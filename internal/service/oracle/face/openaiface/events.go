@@ -151,14 +151,18 @@ func (b *response) stream(w http.ResponseWriter, r *http.Request, answer *face.A
 	b.Open(w, r)
 	b.send("response.created", event{Response: &b.Response})
 	b.send("response.in_progress", event{Response: &b.Response})
+	b.Wait()
 	end, err := answer.Follow(r.Context(), httpserver.Draining(r.Context()), false, b)
 	if err != nil {
 		e := fault.From(err)
 		if e.Kind == fault.Canceled {
 			return nil
 		}
+		if !b.Sent() {
+			return err
+		}
 		_, body := errorOf(e)
-		b.Status, b.Error = "failed", &ResponseError{Code: "server_error", Message: body.Error.Message}
+		b.Status, b.Error = "failed", &ResponseError{Code: codeOf(body.Error), Message: body.Error.Message}
 		b.send("response.failed", event{Response: &b.Response})
 		_ = b.Flush(false) // nobody is left to tell
 		return nil

@@ -192,3 +192,19 @@ func TestSources(t *testing.T) {
 		t.Errorf("ends with %v", tail)
 	}
 }
+
+// A turn that is refused in its course ends with an error, and nobody said so.
+func TestWhatIsRefusedIsAnError(t *testing.T) {
+	t.Parallel()
+	till := &oracletest.Till{}
+	alice := oracletest.Start(t, nil, till.With).As(t, identitytest.Alice)
+	list := chunks(t, string(alice.Do("POST", path, chat(says("m", "user", text("hi")))).Body))
+	if last := list[len(list)-1]; last["type"] != "error" || last["errorText"] != oracletest.SpentText {
+		t.Errorf("%v", list)
+	}
+	for _, kind := range types(list) {
+		if kind == "text-delta" || kind == "finish" {
+			t.Errorf("%v", list)
+		}
+	}
+}
