@@ -38,6 +38,31 @@ func (st *Store) AddCost(ctx context.Context, sponsor string, micros int64, now 
 	return nil
 }
 
+// ReserveCost implements turn.Ledger. Who wants the same day waits for the row.
+func (st *Store) ReserveCost(ctx context.Context, sponsor string, limit, want int64, now time.Time) (held, spent int64, err error) {
+	if want <= 0 {
+		spent, err = st.Cost(ctx, sponsor, now)
+		return 0, spent, err
+	}
+	err = st.db.Write(ctx, func(ctx context.Context, tx sqldb.Querier) error {
+		err := tx.QueryRowContext(ctx, `INSERT INTO oracle_usage (sponsor, day, messages, cost_micros) VALUES ($1, $2, 0, 0)
+			ON CONFLICT (sponsor, day) DO UPDATE SET messages = oracle_usage.messages RETURNING cost_micros`,
+			sponsor, oracle.DayOf(now)).Scan(&spent)
+		if err != nil {
+			return fmt.Errorf("read cost: %w", err)
+		}
+		if held = max(min(want, limit-spent), 0); held == 0 {
+			return nil
+		}
+		if _, err = tx.ExecContext(ctx, `UPDATE oracle_usage SET cost_micros = cost_micros + $1 WHERE sponsor = $2 AND day = $3`,
+			held, sponsor, oracle.DayOf(now)); err != nil {
+			return fmt.Errorf("hold cost: %w", err)
+		}
+		return nil
+	})
+	return held, spent, err
+}
+
 // Cost returns what the model cost for a sponsor on the day.
 func (st *Store) Cost(ctx context.Context, sponsor string, now time.Time) (micros int64, err error) {
 	err = st.db.Read().QueryRowContext(ctx, `SELECT cost_micros FROM oracle_usage WHERE sponsor = $1 AND day = $2`,

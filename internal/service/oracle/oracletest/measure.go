@@ -72,9 +72,40 @@ func testMeasure(t *testing.T, st Store) {
 	if got, err := st.Cost(t.Context(), "nobody", now); err != nil || got != 0 {
 		t.Errorf("cost of nobody %d, %v", got, err)
 	}
+	reserveSideBySide(t, st, now)
 	if err := send(first.ID, oracle.NewID(), "", false,
 		oracle.Measure{CostMicros: 100}); fault.From(err).Code != oracle.CodeCost {
 		t.Errorf("a day that is spent: %v", err)
 	}
 	must(t, send(first.ID, oracle.NewID(), "", false, oracle.Measure{CostMicros: 101}))
+}
+
+// reserveSideBySide has twenty callers want more of a day than there is.
+func reserveSideBySide(t *testing.T, st Store, now time.Time) {
+	t.Helper()
+	const payer = "did:key:zPayer"
+	var all sync.WaitGroup
+	var held, none atomic.Int64
+	for range 20 {
+		all.Go(func() {
+			n, spent, err := st.ReserveCost(t.Context(), payer, 100, 30, now)
+			if held.Add(n); err != nil || spent+n > 100 {
+				t.Errorf("%d are held where %d of 100 were spent: %v", n, spent, err)
+			}
+			if n == 0 {
+				none.Add(1)
+			}
+		})
+	}
+	all.Wait()
+	if held.Load() != 100 || none.Load() != 16 {
+		t.Errorf("%d of 100 are held, and %d got nothing, want 16", held.Load(), none.Load())
+	}
+	must(t, st.AddCost(t.Context(), payer, -30, now))
+	if n, spent, err := st.ReserveCost(t.Context(), payer, 100, 0, now); n != 0 || spent != 70 || err != nil {
+		t.Errorf("who wants nothing holds %d and hears of %d: %v", n, spent, err)
+	}
+	if n, spent, err := st.ReserveCost(t.Context(), payer, 100, 50, now); n != 30 || spent != 70 || err != nil {
+		t.Errorf("of the rest %d are held, and %d were spent: %v", n, spent, err)
+	}
 }

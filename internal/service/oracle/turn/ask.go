@@ -7,7 +7,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/castalia-org/castalia/internal/identity/appkey"
 	"github.com/castalia-org/castalia/internal/service/oracle"
 	"github.com/castalia-org/castalia/internal/service/oracle/model"
 	"github.com/castalia-org/castalia/internal/service/oracle/run"
@@ -25,8 +24,7 @@ const purposeSubAgent = "sub-agent"
 type asking struct {
 	run   oracle.Run
 	spans oracle.Spans
-	// held is what was set aside of an app key's budget.
-	held appkey.Amount
+	held  held
 	// plugin is whose sub-agent asks; empty when the turn itself does.
 	plugin string
 }

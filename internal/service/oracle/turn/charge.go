@@ -39,39 +39,74 @@ func (w *Worker) estimate(req plugin.ModelRequest) appkey.Amount {
 	return appkey.Amount{Tokens: u.InputTokens + u.OutputTokens, Micros: offered.Cost(u)}
 }
 
+// held is what was set aside for a model call.
+type held struct {
+	key appkey.Amount // of an app key's budget
+	// micros are of the sponsor's day at this time.
+	micros int64
+	at     time.Time
+}
+
 // reserve refuses a model call when the sponsor's day or the app key's budget is
-// spent, and holds what it may take of the latter. The refusal ends the turn with its
-// own text, as that of a plugin does.
-func (w *Worker) reserve(ctx context.Context, r oracle.Run, req plugin.ModelRequest) (held appkey.Amount, err error) {
-	if err := w.affordable(ctx, r); err != nil || !w.budgeted(r) {
-		return held, err
+// spent, and sets aside what it may take of them, so that calls side by side do not
+// overspend together. The refusal ends the turn with its own text, as that of a plugin does.
+func (w *Worker) reserve(ctx context.Context, r oracle.Run, req plugin.ModelRequest) (held, error) {
+	h, err := w.reserveDay(ctx, r, req)
+	if err != nil || !w.budgeted(r) {
+		return h, err
 	}
 	want := w.estimate(req)
 	// A hold whose acknowledgement got lost is held twice: better than given away.
-	held, err = patiently(ctx, func() (appkey.Amount, error) {
+	h.key, err = patiently(ctx, func() (appkey.Amount, error) {
 		return w.deps.Budgets.Reserve(ctx, r.Owner, r.Request.AppKey, want)
 	})
-	if fault.Is(err, fault.PaymentRequired) {
-		return held, refusal(http.StatusPaymentRequired, err)
+	if err == nil {
+		return h, nil
 	}
-	return held, err
+	w.settleDay(ctx, r, h, 0)
+	if fault.Is(err, fault.PaymentRequired) {
+		err = refusal(http.StatusPaymentRequired, err)
+	}
+	return held{}, err
 }
 
-// affordable refuses a model call when the sponsor's day is spent.
-func (w *Worker) affordable(ctx context.Context, r oracle.Run) error {
+// reserveDay sets aside what a model call usually costs of the sponsor's day. Answers that may
+// be long do not hold the whole of it: others of the same user, such as sub-agents, go on meanwhile.
+func (w *Worker) reserveDay(ctx context.Context, r oracle.Run, req plugin.ModelRequest) (h held, err error) {
 	if !w.costLimited(r) {
-		return nil
+		return h, nil
 	}
-	now := time.Now()
-	spent, err := patiently(ctx, func() (int64, error) { return w.deps.Ledger.Cost(ctx, r.Sponsor(), now) })
-	if err != nil {
-		return err
+	h.at = time.Now()
+	measure := oracle.Measure{CostMicros: w.deps.Config.Measures.Of(r.Sponsor()).CostMicros}
+	offered := model.Find(w.deps.Provider, req.Model)
+	want := offered.Cost(plugin.Usage{
+		InputTokens:  int64(model.RequestTokens(req)),
+		OutputTokens: int64(min(cmp.Or(req.MaxTokens, offered.MaxTokens, usualAnswer), usualAnswer)),
+	})
+	_, err = patiently(ctx, func() (spent int64, err error) {
+		h.micros, spent, err = w.deps.Ledger.ReserveCost(ctx, r.Sponsor(), measure.CostMicros, want, h.at)
+		if err != nil {
+			return 0, err
+		}
+		return spent, measure.Exceeded(0, spent, h.at)
+	})
+	if err != nil && fault.From(err).Code == oracle.CodeCost {
+		err = refusal(http.StatusTooManyRequests, err)
 	}
-	limit := oracle.Measure{CostMicros: w.deps.Config.Measures.Of(r.Sponsor()).CostMicros}
-	if err := limit.Exceeded(0, spent, now); err != nil {
-		return refusal(http.StatusTooManyRequests, err)
+	return h, err
+}
+
+// settleDay counts what a call cost of the sponsor's day in place of what was set aside.
+func (w *Worker) settleDay(ctx context.Context, r oracle.Run, h held, micros int64) {
+	if rest := micros - h.micros; rest != 0 && w.costLimited(r) {
+		at := h.at
+		if at.IsZero() { // it was not asked for before, such as a title
+			at = time.Now()
+		}
+		w.writeDown(ctx, r, func(ctx context.Context) error {
+			return w.deps.Ledger.AddCost(ctx, r.Sponsor(), rest, at)
+		})
 	}
-	return nil
 }
 
 // refusal ends a turn as that of a plugin does, and keeps the code of what it is made of.
@@ -85,15 +120,11 @@ func (w *Worker) charge(ctx context.Context, by asking, u plugin.Usage) {
 	r := by.run
 	if w.budgeted(r) {
 		w.writeDown(ctx, r, func(ctx context.Context) error {
-			return w.deps.Budgets.Settle(ctx, r.Request.AppKey, by.held,
+			return w.deps.Budgets.Settle(ctx, r.Request.AppKey, by.held.key,
 				appkey.Amount{Tokens: u.InputTokens + u.OutputTokens, Micros: u.CostMicros})
 		})
 	}
-	if u.CostMicros > 0 && w.costLimited(r) {
-		w.writeDown(ctx, r, func(ctx context.Context) error {
-			return w.deps.Ledger.AddCost(ctx, r.Sponsor(), u.CostMicros, time.Now())
-		})
-	}
+	w.settleDay(ctx, r, by.held, u.CostMicros)
 }
 
 func (w *Worker) writeDown(ctx context.Context, r oracle.Run, add func(context.Context) error) {

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -15,6 +16,7 @@ import (
 	"github.com/castalia-org/castalia/internal/identity/identitytest"
 	"github.com/castalia-org/castalia/internal/platform/fault"
 	"github.com/castalia-org/castalia/internal/service/oracle"
+	"github.com/castalia-org/castalia/internal/service/oracle/model"
 	"github.com/castalia-org/castalia/internal/service/oracle/model/scripted"
 	"github.com/castalia-org/castalia/internal/service/oracle/oraclekit"
 	"github.com/castalia-org/castalia/internal/service/oracle/oracletest"
@@ -219,5 +221,68 @@ func TestABudgetHoldsSideBySide(t *testing.T) {
 	defer purse.mu.Unlock()
 	if purse.left != budget-3*each {
 		t.Errorf("%d of %d are left", purse.left, budget)
+	}
+}
+
+// dear is a script whose words have a price.
+type dear struct{ *scripted.Provider }
+
+func (dear) Models() []model.Info {
+	return []model.Info{{ID: "scripted", Label: "Scripted", Window: 100_000, InputPerMillion: 1, OutputPerMillion: 1}}
+}
+
+// Forty messages of one user side by side do not cost more together than their day allows,
+// but for the last of them.
+func TestADayHoldsSideBySide(t *testing.T) {
+	t.Parallel()
+	const limit, each = 10_000, 900
+	var asked atomic.Int64
+	waiting := make(chan struct{})
+	p := dear{scripted.New(func(req plugin.ModelRequest) scripted.Reply {
+		if req.Purpose != "turn" {
+			return scripted.Reply{}
+		}
+		asked.Add(1)
+		r := scripted.Text("well")
+		r.Usage, r.Wait = plugin.Usage{InputTokens: each / 2, OutputTokens: each / 2}, waiting
+		return r
+	})}
+	n := oracletest.Start(t, p, func(d *oraclekit.Deps) { d.Measures.User = oracle.Measure{CostMicros: limit} })
+	var all sync.WaitGroup
+	ended := make(chan struct{}, 40)
+	for range 40 {
+		session, err := n.Service.CreateSession(t.Context(), identitytest.Alice.DID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		started, err := n.Engine.Start(t.Context(), run.Start{
+			Owner: identitytest.Alice.DID, SessionID: session.ID, RequestID: oracle.NewID(), Request: oracle.TurnRequest{Message: "go"},
+		})
+		if err != nil { // the day may be held already
+			if fault.From(err).Code != oracle.CodeCost {
+				t.Fatal(err)
+			}
+			ended <- struct{}{}
+			continue
+		}
+		all.Go(func() {
+			defer started.Reader.Close()
+			if _, err := n.Engine.Await(t.Context(), started); err != nil {
+				t.Error(err)
+			}
+			ended <- struct{}{}
+		})
+	}
+	for range 40 - 3 { // those that were refused end at once, the others wait
+		<-ended
+	}
+	close(waiting)
+	all.Wait()
+	if asked.Load() != 3 { // two with room for a usual answer, and one with the rest
+		t.Errorf("the model was asked %d times", asked.Load())
+	}
+	spent, err := n.Store.Cost(t.Context(), identitytest.Alice.DID, time.Now())
+	if err != nil || spent != 3*each {
+		t.Errorf("%d were spent, want %d: %v", spent, 3*each, err)
 	}
 }

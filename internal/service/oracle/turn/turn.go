@@ -118,7 +118,11 @@ type Approvals interface {
 
 // Ledger counts what the model costs, by who answers for it and by day.
 type Ledger interface {
+	// AddCost counts what was spent, or takes back what was held beyond it.
 	AddCost(ctx context.Context, sponsor string, micros int64, now time.Time) error
+	// ReserveCost adds as much of what is wanted as the limit leaves of the day, and says how
+	// much that is and what was spent before.
+	ReserveCost(ctx context.Context, sponsor string, limit, want int64, now time.Time) (held, spent int64, err error)
 	Cost(ctx context.Context, sponsor string, now time.Time) (micros int64, err error)
 }
 
