@@ -47,6 +47,9 @@ func (s *Service) ingest(ctx context.Context, ns string, body io.Reader, hint in
 		err = s.sealInline(b, key, head, state)
 	} else {
 		rest := &limited{r: io.MultiReader(bytes.NewReader(head), body), left: s.cfg.MaxUpload, err: s.tooLarge()}
+		if s.cfg.Quota > 0 && s.cfg.Quota < rest.left { // its size may be known at its end alone
+			rest.left, rest.err = s.cfg.Quota, OverQuota(s.cfg.Quota)
+		}
 		err = s.sealObject(ctx, b, key, rest, state)
 	}
 	if err != nil {
@@ -110,7 +113,7 @@ func (s *Service) sealObject(ctx context.Context, b *Blob, key seal.Key, body io
 	defer stop()
 	e, err := s.putExtent(ctx, b, b.Extents[0], key, body, state)
 	if err != nil {
-		s.abandon(ctx, b.ID)
+		s.abandon(ctx, b.ID, s.now()) // the object may still arrive
 		return err
 	}
 	b.Extents[0] = e
@@ -161,12 +164,12 @@ func (s *Service) keepReserved(ctx context.Context, id string) (stop func()) {
 	return func() { cancel(); <-done }
 }
 
-// abandon gives a pending blob to the sweeper at once. When that fails, the
-// lease's end does it.
-func (s *Service) abandon(ctx context.Context, id string) {
+// abandon gives a pending blob to the sweeper, as dead since then; what is stored whole has no
+// readers that need time, and was never alive (zero). When that fails, the lease's end does it.
+func (s *Service) abandon(ctx context.Context, id string, since time.Time) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 	defer cancel()
-	_ = s.store.Abandon(ctx, id, s.now())
+	_ = s.store.Abandon(ctx, id, since)
 }
 
 func (s *Service) tooLarge() error {

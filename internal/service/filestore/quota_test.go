@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"math/rand/v2"
 	"strconv"
 	"strings"
 	"sync"
@@ -156,5 +157,46 @@ func TestUploadsSideBySideKeepToTheQuota(t *testing.T) {
 		if n := kept.Load(); n != 900 {
 			t.Errorf("%d bytes were taken of 900 that fit into 1000", n)
 		}
+	})
+}
+
+// counted counts the bytes that were read of a body.
+type counted struct {
+	r    io.Reader
+	read int64
+}
+
+func (c *counted) Read(p []byte) (int, error) {
+	n, err := c.r.Read(p)
+	c.read += int64(n)
+	return n, err
+}
+
+// A body that does not say how long it is, is read no further than the quota goes, and
+// nothing of it is left after the next sweep.
+func TestABodyOfUnknownLengthKeepsToTheQuota(t *testing.T) {
+	t.Parallel()
+	const quota = 1 << 20
+	filestoretest.Each(t, func(t *testing.T, w *filestoretest.World) {
+		s := w.Node(func(c *filestore.Config) { c.Quota = quota })
+		put := func(path string, size int64) (read int64, err error) {
+			body := &counted{r: io.LimitReader(rand.NewChaCha8([32]byte{}), size)}
+			_, err = s.Put(t.Context(), owner, filestore.Put{Path: path, Mode: filestore.Upsert, Body: body})
+			return body.read, err
+		}
+		read, err := put("/long", 16*quota)
+		if fault.From(err).Code != "quota_exceeded" || read > 2*quota {
+			t.Errorf("%d bytes were read of a long body: %v", read, err)
+		}
+		if _, err := put("/fits", quota/2); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := put("/fits-no-more", quota); fault.From(err).Code != "quota_exceeded" {
+			t.Errorf("beside another: %v", err)
+		}
+		if n, err := w.Upkeep.Sweep(t.Context()); err != nil || n.Deleted != 1 {
+			t.Errorf("what was stored whole and refused waits for the sweeper: %+v, %v", n, err)
+		}
+		sweep(t, w, 1)
 	})
 }

@@ -3,6 +3,7 @@ package filestore
 import (
 	"context"
 	"io"
+	"time"
 )
 
 // Spooled is content that is no file yet: sealed like one, read in any order, and gone
@@ -27,7 +28,7 @@ func (s *Service) Spool(ctx context.Context, a Access, body io.Reader, size int6
 	release := func() {}
 	if b.State == Pending {
 		stop := s.keepReserved(ctx, b.ID)
-		release = func() { stop(); s.abandon(ctx, b.ID) }
+		release = func() { stop(); s.abandon(ctx, b.ID, time.Time{}) }
 	}
 	o, err := s.OpenBlob(ctx, *b, content.Size)
 	if err != nil {

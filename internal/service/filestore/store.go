@@ -164,8 +164,8 @@ type Blobs interface {
 	// Reserve stores a pending blob under a lease.
 	Reserve(ctx context.Context, b Blob, until time.Time) error
 	RenewBlob(ctx context.Context, id string, until time.Time) error
-	// Abandon turns a pending blob dead.
-	Abandon(ctx context.Context, id string, now time.Time) error
+	// Abandon turns a pending blob dead, as of that time.
+	Abandon(ctx context.Context, id string, since time.Time) error
 }
 
 // Upkeep is for the sweeper, the doctor and the rotation of keys.

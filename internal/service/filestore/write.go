@@ -6,6 +6,7 @@ import (
 	"mime"
 	"path"
 	"strings"
+	"time"
 
 	"github.com/castalia-org/castalia/internal/platform/fault"
 )
@@ -103,7 +104,7 @@ func (s *Service) put(ctx context.Context, a Access, p Put) (Receipt, Content, e
 	}
 	if err != nil || r.Replayed {
 		if b.State == Pending {
-			s.abandon(ctx, b.ID)
+			s.abandon(ctx, b.ID, time.Time{})
 		}
 		return r, content, err
 	}
