@@ -59,13 +59,12 @@ func (v *view) frame(f oracle.Frame) error {
 		if err := json.Unmarshal(f.Data, &m); err != nil {
 			return err
 		}
-		if m.Refused != nil {
+		switch {
+		case m.Refused != nil:
 			v.refused = fault.New(httpserver.KindOf(m.Refused.Status), m.Content).WithCode(m.Refused.Code)
+		case v.refused == nil: // what follows a refusal explains it
+			return v.text(m.Content)
 		}
-		if v.refused != nil { // what follows explains it
-			return nil
-		}
-		return v.text(m.Content)
 	case oracle.FrameReasoning:
 		// The first thought of a run is a phrase for pages.
 		if first := !v.thinks; first {

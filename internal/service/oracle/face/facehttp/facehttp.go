@@ -42,8 +42,9 @@ func Caller(r *http.Request) (identity.Principal, error) {
 
 // Events is a stream that is being written, or nothing when it was not opened.
 type Events struct {
-	out *httpserver.StreamWriter
-	buf []byte
+	out    *httpserver.StreamWriter
+	header http.Header
+	buf    []byte
 	// head is how much of buf waits for what follows, until something was sent.
 	head int
 	sent bool
@@ -51,8 +52,7 @@ type Events struct {
 
 // Open begins the answer.
 func (e *Events) Open(w http.ResponseWriter, r *http.Request) {
-	e.out = httpserver.Stream(w, r)
-	w.Header().Set("Content-Type", "text/event-stream; charset=utf-8")
+	e.out, e.header = httpserver.Stream(w, r), w.Header()
 }
 
 // Opened reports whether anybody reads.
@@ -101,7 +101,10 @@ func (e *Events) Flush(beat bool) error {
 	if len(e.buf) == 0 || !e.sent && len(e.buf) == e.head {
 		return nil
 	}
-	e.sent = true
+	if !e.sent { // until now it could become an error
+		e.sent = true
+		e.header.Set("Content-Type", "text/event-stream; charset=utf-8")
+	}
 	err := e.out.Send(e.buf)
 	e.buf = e.buf[:0]
 	return err

@@ -38,7 +38,8 @@ func TestWhatIsRefusedIsAnError(t *testing.T) {
 			}
 			must(t, json.Unmarshal(r.Body, &got))
 			if r.Status != http.StatusPaymentRequired || got.Error.Code != "insufficient_quota" || got.Error.Type != "insufficient_quota" ||
-				got.Error.Message != oracletest.SpentText || r.Header.Get("X-Should-Retry") != "false" {
+				got.Error.Message != oracletest.SpentText || r.Header.Get("X-Should-Retry") != "false" ||
+				!strings.HasPrefix(r.Header.Get("Content-Type"), "application/json") {
 				t.Errorf("%d %s %v", r.Status, r.Body, r.Header)
 			}
 			till.Left.Store(1)
@@ -53,7 +54,8 @@ func TestWhatIsRefusedIsAnError(t *testing.T) {
 // it goes on.
 func begun(t *testing.T, c *oracletest.Client, path string, goOn chan struct{}) string {
 	t.Helper()
-	resp, err := c.Open(t.Context(), "POST", path, object{"model": "oracle", "stream": true, "input": "hi", "messages": []any{says("user", "hi")}})
+	body := object{"model": "oracle", "stream": true, "input": "hi", "messages": []any{says("user", "hi")}}
+	resp, err := c.Open(t.Context(), "POST", path, body)
 	must(t, err)
 	defer func() { _ = resp.Body.Close() }()
 	lines := bufio.NewReader(resp.Body)
