@@ -11,7 +11,8 @@ func TestARefusedTurnIsAnError(t *testing.T) {
 	t.Parallel()
 	till := &oracletest.Till{}
 	s := start(t, nil, till.With)
-	if text, got := call(t, connect(t, s, talks(t, alice), nil), "ask_oracle", map[string]any{"question": "hi"}); got.Status != "error" || text != oracletest.SpentText {
+	text, got := call(t, connect(t, s, talks(t, alice), nil), "ask_oracle", map[string]any{"question": "hi"})
+	if got.Status != "error" || text != oracletest.SpentText {
 		t.Errorf("%q %+v", text, got)
 	}
 }

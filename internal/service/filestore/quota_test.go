@@ -146,7 +146,8 @@ func TestUploadsSideBySideKeepToTheQuota(t *testing.T) {
 			}
 			done.Go(func() {
 				defer release()
-				n, err := s.WriteUpload(t.Context(), owner, u.ID, "me", 0, &meeting{all: &all, body: bytes.NewReader(make([]byte, 300))}, nil)
+				body := &meeting{all: &all, body: bytes.NewReader(make([]byte, 300))}
+				n, err := s.WriteUpload(t.Context(), owner, u.ID, "me", 0, body, nil)
 				kept.Add(n)
 				if err != nil && fault.From(err).Code != "quota_exceeded" {
 					t.Errorf("part %d: %v", i, err)

@@ -129,11 +129,6 @@ func (d delta) apply(ctx context.Context, tx sqldb.Querier, ns string) error {
 	if d == (delta{}) {
 		return nil
 	}
-	return d.add(ctx, tx, ns)
-}
-
-// add moves the counters, and locks them.
-func (d delta) add(ctx context.Context, tx sqldb.Querier, ns string) error {
 	_, err := tx.ExecContext(ctx, `INSERT INTO filestore_usage (ns, files, bytes, trash_files, trash_bytes, versions, version_bytes)
 		VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT (ns) DO UPDATE SET files = filestore_usage.files + excluded.files,
 		bytes = filestore_usage.bytes + excluded.bytes, trash_files = filestore_usage.trash_files + excluded.trash_files,

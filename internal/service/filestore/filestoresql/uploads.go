@@ -1,6 +1,7 @@
 package filestoresql
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -50,9 +51,8 @@ func concat(u filestore.Upload) string {
 		return concatPartial
 	case len(u.Joined) > 0:
 		return "final " + strings.Join(u.Joined, " ")
-	default:
-		return ""
 	}
+	return ""
 }
 
 // unconcat reads what concat wrote.
@@ -101,20 +101,19 @@ func (s *Store) LockUpload(ctx context.Context, id, holder string, d time.Durati
 
 // UnlockUpload implements filestore.Uploads.
 func (s *Store) UnlockUpload(ctx context.Context, id, holder string) error {
-	return s.db.Write(ctx, func(ctx context.Context, tx sqldb.Querier) error {
-		_, err := tx.ExecContext(ctx, `UPDATE filestore_uploads SET holder = '', held_until_ms = 0 WHERE id = $1 AND holder = $2`, id, holder)
-		return err
-	})
+	_, err := s.db.WriteOne(ctx, `UPDATE filestore_uploads SET holder = '', held_until_ms = 0
+		WHERE id = $1 AND holder = $2`, id, holder)
+	return err
 }
 
-// AdvanceUpload implements filestore.Uploads.
+// AdvanceUpload implements filestore.Uploads. Of those who count a namespace at once, all but one begin again.
 func (s *Store) AdvanceUpload(ctx context.Context, u filestore.Upload, holder string, from int64,
 	e filestore.Extent, quota int64,
 ) error {
 	err := s.db.Write(ctx, func(ctx context.Context, tx sqldb.Querier) error {
-		if quota > 0 { // those who count the same namespace wait for each other
-			if err := (delta{}).add(ctx, tx, u.Namespace); err != nil {
-				return err
+		if quota > 0 {
+			if held, err := uploadBytes(ctx, tx, u.Namespace); err != nil || held+e.Size > quota {
+				return cmp.Or(err, error(quotaError(quota)))
 			}
 		}
 		r, err := tx.ExecContext(ctx, `UPDATE filestore_uploads SET offset_bytes = $1, state = $2, extents = $3, expires_ms = $4
@@ -127,11 +126,6 @@ func (s *Store) AdvanceUpload(ctx context.Context, u filestore.Upload, holder st
 		if err := affectedOne(r, err, errSwept()); err != nil {
 			return err
 		}
-		if quota > 0 {
-			if err := partsWithinQuota(ctx, tx, u.Namespace, quota); err != nil {
-				return err
-			}
-		}
 		return putExtents(ctx, tx, filestore.Blob{ID: u.Blob, Extents: []filestore.Extent{e}})
 	})
 	if over, ok := errors.AsType[quotaError](err); ok {
@@ -140,25 +134,13 @@ func (s *Store) AdvanceUpload(ctx context.Context, u filestore.Upload, holder st
 	return err
 }
 
-// partsWithinQuota fails when the unfinished uploads of a namespace, whose counters this
-// transaction has locked, hold more than the quota.
-func partsWithinQuota(ctx context.Context, tx sqldb.Querier, ns string, quota int64) error {
-	held, err := uploadBytes(ctx, tx, ns)
-	if err == nil && held > quota {
-		err = quotaError(quota)
-	}
-	return err
-}
-
-// UploadBytes implements filestore.Uploads. Content that became a version is no
-// longer pending.
+// UploadBytes implements filestore.Uploads. Content that became a version is not pending any more.
 func (s *Store) UploadBytes(ctx context.Context, ns string) (int64, error) {
 	return uploadBytes(ctx, s.db.Read(), ns)
 }
 
-func uploadBytes(ctx context.Context, q sqldb.Querier, ns string) (int64, error) {
-	var n int64
-	err := q.QueryRowContext(ctx, `SELECT COALESCE(SUM(u.offset_bytes), 0) FROM filestore_uploads u
+func uploadBytes(ctx context.Context, q sqldb.Querier, ns string) (n int64, err error) {
+	err = q.QueryRowContext(ctx, `SELECT COALESCE(SUM(u.offset_bytes), 0) FROM filestore_uploads u
 		JOIN filestore_blobs b ON b.id = u.blob_id WHERE u.ns = $1 AND b.state = 0`, ns).Scan(&n)
 	return n, err
 }
@@ -180,8 +162,8 @@ func (s *Store) DeleteUpload(ctx context.Context, id string, now time.Time) erro
 
 func deleteUpload(ctx context.Context, tx sqldb.Querier, id string, now time.Time) error {
 	var blob string
-	err := tx.QueryRowContext(ctx, `DELETE FROM filestore_uploads WHERE id = $1 RETURNING blob_id`, id).Scan(&blob)
-	if err = absent(err, "upload"); err != nil {
+	row := tx.QueryRowContext(ctx, `DELETE FROM filestore_uploads WHERE id = $1 RETURNING blob_id`, id)
+	if err := absent(row.Scan(&blob), "upload"); err != nil {
 		return err
 	}
 	return abandon(ctx, tx, blob, now)

@@ -39,7 +39,9 @@ func (st *Store) AddCost(ctx context.Context, sponsor string, micros int64, now 
 }
 
 // ReserveCost implements turn.Ledger. Who wants the same day waits for the row.
-func (st *Store) ReserveCost(ctx context.Context, sponsor string, limit, want int64, now time.Time) (held, spent int64, err error) {
+func (st *Store) ReserveCost(ctx context.Context, sponsor string, limit, want int64,
+	now time.Time,
+) (held, spent int64, err error) {
 	if want <= 0 {
 		spent, err = st.Cost(ctx, sponsor, now)
 		return 0, spent, err
@@ -54,8 +56,9 @@ func (st *Store) ReserveCost(ctx context.Context, sponsor string, limit, want in
 		if held = max(min(want, limit-spent), 0); held == 0 {
 			return nil
 		}
-		if _, err = tx.ExecContext(ctx, `UPDATE oracle_usage SET cost_micros = cost_micros + $1 WHERE sponsor = $2 AND day = $3`,
-			held, sponsor, oracle.DayOf(now)); err != nil {
+		_, err = tx.ExecContext(ctx, `UPDATE oracle_usage SET cost_micros = cost_micros + $1
+			WHERE sponsor = $2 AND day = $3`, held, sponsor, oracle.DayOf(now))
+		if err != nil {
 			return fmt.Errorf("hold cost: %w", err)
 		}
 		return nil

@@ -20,12 +20,16 @@ func (c *Till) With(d *oraclekit.Deps) { d.Plugins = append(d.Plugins, c) }
 
 // Describe names it.
 func (*Till) Describe() plugin.Description {
-	return plugin.Description{Name: "till", Manifest: plugin.Manifest{Title: "Till", Summary: "Counts.", WhenToUse: []string{"paying"}, Visibility: plugin.Silent}}
+	return plugin.Description{Name: "till", Manifest: plugin.Manifest{
+		Title: "Till", Summary: "Counts.", WhenToUse: []string{"paying"}, Visibility: plugin.Silent,
+	}}
 }
 
 // WrapModel takes one for each call of a turn.
 func (c *Till) WrapModel(next plugin.ModelFunc) plugin.ModelFunc {
-	return func(ctx context.Context, rt *plugin.Runtime, req plugin.ModelRequest, out func(plugin.Chunk)) (plugin.ModelResponse, error) {
+	return func(ctx context.Context, rt *plugin.Runtime, req plugin.ModelRequest,
+		out func(plugin.Chunk),
+	) (plugin.ModelResponse, error) {
 		if c.Left.Add(-1) < 0 {
 			return plugin.ModelResponse{}, plugin.Errorf(http.StatusPaymentRequired, SpentText)
 		}

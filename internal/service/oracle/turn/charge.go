@@ -3,6 +3,7 @@ package turn
 import (
 	"cmp"
 	"context"
+	"errors"
 	"log/slog"
 	"net/http"
 	"time"
@@ -112,6 +113,23 @@ func (w *Worker) settleDay(ctx context.Context, r oracle.Run, h held, micros int
 // refusal ends a turn as that of a plugin does, and keeps the code of what it is made of.
 func refusal(status int, err error) *plugin.Error {
 	return &plugin.Error{Status: status, Message: fault.From(err).Message, Cause: err}
+}
+
+// refused finds the refusal of a plugin's model middleware.
+func refused(err error) (*plugin.Error, bool) {
+	if err == nil {
+		return nil, false
+	}
+	return errors.AsType[*plugin.Error](err)
+}
+
+// inWords is a refusal for programs.
+func inWords(e *plugin.Error) *oracle.Refused {
+	out := &oracle.Refused{Status: e.Status}
+	if cause, ok := errors.AsType[*fault.Error](e.Cause); ok {
+		out.Code = cause.Code
+	}
+	return out
 }
 
 // charge writes down what a model call cost, also when the turn was stopped: it

@@ -256,7 +256,8 @@ func TestADayHoldsSideBySide(t *testing.T) {
 			t.Fatal(err)
 		}
 		started, err := n.Engine.Start(t.Context(), run.Start{
-			Owner: identitytest.Alice.DID, SessionID: session.ID, RequestID: oracle.NewID(), Request: oracle.TurnRequest{Message: "go"},
+			Owner: identitytest.Alice.DID, SessionID: session.ID, RequestID: oracle.NewID(),
+			Request: oracle.TurnRequest{Message: "go"},
 		})
 		if err != nil { // the day may be held already
 			if fault.From(err).Code != oracle.CodeCost {

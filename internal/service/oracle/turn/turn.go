@@ -22,7 +22,6 @@ import (
 
 	"github.com/castalia-org/castalia/internal/identity/appkey"
 	"github.com/castalia-org/castalia/internal/identity/recent"
-	"github.com/castalia-org/castalia/internal/platform/fault"
 	"github.com/castalia-org/castalia/internal/service/oracle"
 	"github.com/castalia-org/castalia/internal/service/oracle/agent"
 	"github.com/castalia-org/castalia/internal/service/oracle/model"
@@ -382,7 +381,9 @@ func (t *turn) conclude(ctx context.Context, state agent.State, err error) run.R
 		}
 	}
 	if refusal, ok := refused(err); ok { // a plugin ends the turn with a text of its own
-		t.emit(oracle.FrameMessage, oracle.MessageFrame{Content: refusal.Message, Timestamp: oracle.Timestamp(time.Now()), Refused: inWords(refusal)})
+		t.emit(oracle.FrameMessage, oracle.MessageFrame{
+			Content: refusal.Message, Timestamp: oracle.Timestamp(time.Now()), Refused: inWords(refusal),
+		})
 		steps = append(slices.Clip(steps), agent.Step{Text: refusal.Message})
 		err = nil
 	} else if text := notice(state); err == nil && text != "" && !state.HandedOut() {
@@ -442,23 +443,6 @@ func (t *turn) tellCitations(ctx context.Context, steps []agent.Step) {
 	p := oracle.CitationsPayload{Address: t.to, Citations: cited, Timestamp: oracle.Timestamp(time.Now())}
 	t.emit(oracle.FrameCitations, p)
 	t.publish(ctx, oracle.EventCitations, p)
-}
-
-// refused finds the refusal of a plugin's model middleware.
-func refused(err error) (*plugin.Error, bool) {
-	if err == nil {
-		return nil, false
-	}
-	return errors.AsType[*plugin.Error](err)
-}
-
-// inWords is a refusal for programs.
-func inWords(e *plugin.Error) *oracle.Refused {
-	out := &oracle.Refused{Status: e.Status}
-	if cause, ok := errors.AsType[*fault.Error](e.Cause); ok {
-		out.Code = cause.Code
-	}
-	return out
 }
 
 // logFailure notes a failure once. What a user asked for and a filter refused is

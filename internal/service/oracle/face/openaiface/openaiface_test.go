@@ -465,7 +465,8 @@ func TestFailures(t *testing.T) {
 	alice := n.As(t, identitytest.Alice)
 	for _, stream := range []bool{false, true} {
 		r := alice.Do("POST", chatPath, object{"model": "oracle", "stream": stream, "messages": []any{says("user", "hi")}})
-		if r.Status < 500 || !strings.HasPrefix(string(r.Body), "{") || !strings.Contains(string(r.Body), `"type":"server_error"`) {
+		if r.Status < 500 || !strings.HasPrefix(string(r.Body), "{") ||
+			!strings.Contains(string(r.Body), `"type":"server_error"`) {
 			t.Errorf("%d %s", r.Status, r.Body)
 		}
 	}

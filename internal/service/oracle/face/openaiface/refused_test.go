@@ -37,7 +37,8 @@ func TestWhatIsRefusedIsAnError(t *testing.T) {
 				Error struct{ Message, Type, Code string }
 			}
 			must(t, json.Unmarshal(r.Body, &got))
-			if r.Status != http.StatusPaymentRequired || got.Error.Code != "insufficient_quota" || got.Error.Type != "insufficient_quota" ||
+			if r.Status != http.StatusPaymentRequired ||
+				got.Error.Code != "insufficient_quota" || got.Error.Type != "insufficient_quota" ||
 				got.Error.Message != oracletest.SpentText || r.Header.Get("X-Should-Retry") != "false" ||
 				!strings.HasPrefix(r.Header.Get("Content-Type"), "application/json") {
 				t.Errorf("%d %s %v", r.Status, r.Body, r.Header)
@@ -82,7 +83,8 @@ func TestWhatIsRefusedInTheMiddle(t *testing.T) {
 			{ID: "c1", Name: "load_capability", Args: json.RawMessage(`{"name":"none"}`)},
 		}}
 		rest := begun(t, oracletest.Start(t, scripted.Sequence(looks), till.With).As(t, identitytest.Alice), path, goOn)
-		if !strings.Contains(rest, want) || strings.Contains(rest, "[DONE]") || strings.Contains(rest, "response.completed") ||
+		if !strings.Contains(rest, want) || strings.Contains(rest, "[DONE]") ||
+			strings.Contains(rest, "response.completed") ||
 			strings.Count(rest, oracletest.SpentText) != 1 {
 			t.Errorf("%s: %s", path, rest)
 		}
@@ -96,7 +98,8 @@ func TestAFailureInTheMiddle(t *testing.T) {
 		goOn := make(chan struct{})
 		fails := scripted.Reply{Chunks: []plugin.Chunk{{Text: "Let me see."}}, Wait: goOn, Err: io.ErrUnexpectedEOF}
 		rest := begun(t, oracletest.Start(t, scripted.Sequence(fails)).As(t, identitytest.Alice), path, goOn)
-		if !strings.Contains(rest, "server_error") || strings.Contains(rest, "[DONE]") || strings.Contains(rest, "response.completed") {
+		if !strings.Contains(rest, "server_error") || strings.Contains(rest, "[DONE]") ||
+			strings.Contains(rest, "response.completed") {
 			t.Errorf("%s: %s", path, rest)
 		}
 	}
