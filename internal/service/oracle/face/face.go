@@ -214,8 +214,11 @@ func fingerprint(a Ask) string {
 	q := a.Request
 	// hashes take everything
 	_ = json.NewEncoder(h).Encode([]any{a.Conversation, q.Model, q.Plain, q.Message, q.Results, q.CallerTools, a.Said})
-	if a.Named {
+	switch {
+	case a.Named: // whatever the page shows meanwhile
 		_ = json.NewEncoder(h).Encode(a.Names)
+	case q.Instructions != "":
+		_ = json.NewEncoder(h).Encode(q.Instructions)
 	}
 	for _, image := range a.Images {
 		sum := sha256.Sum256(image.Data)
