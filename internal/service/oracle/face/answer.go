@@ -207,6 +207,9 @@ func (a *Answer) Follow(ctx context.Context, leave <-chan struct{}, whole bool, 
 			}
 			if v.done != nil {
 				a.over = true
+				if err := sink.Flush(false); err != nil { // a short answer does not wait for what it cost
+					return End{}, fault.Wrap(fault.Canceled, "The request was cancelled.", err)
+				}
 				return a.end(ctx, v)
 			}
 			if v.asked {

@@ -43,6 +43,9 @@ const (
 	Small = "oracle-small"
 )
 
+// Store is the name of the plugin.Store in which faces keep their marks.
+const Store = "castalia.faces"
+
 // MaxConversation bounds the name of a conversation, in bytes.
 const MaxConversation = 200
 
@@ -57,7 +60,7 @@ type Deps struct {
 	Turns    Turns
 	Engine   *run.Engine
 	Provider model.Provider
-	// Marks remembers which answers arrived.
+	// Marks remembers which answers arrived: the plugin.Store of that name.
 	Marks plugin.Store
 	// Heartbeat is how often a silent stream says that it is alive.
 	Heartbeat time.Duration
@@ -148,7 +151,14 @@ func cheapest(all []model.Info) string {
 
 // Begin stores the message and begins to answer, or finds the answer that the
 // same request began earlier and that did not arrive.
-func (f *Faces) Begin(ctx context.Context, a Ask) (*Answer, error) {
+func (f *Faces) Begin(ctx context.Context, a Ask) (*Answer, error) { return f.begin(ctx, a, nil) }
+
+// marker makes what is remembered of a run that begins.
+type marker func(runID string) (run.Mark, error)
+
+// begin is Begin. What is made of the run that it starts is stored with it: the first
+// token waits for no second write.
+func (f *Faces) begin(ctx context.Context, a Ask, mark marker) (*Answer, error) {
 	q := a.Request
 	q.Origin = usage.SourceFace
 	if a.Who.Sponsor != a.Who.DID {
@@ -184,6 +194,14 @@ func (f *Faces) Begin(ctx context.Context, a Ask) (*Answer, error) {
 	if start.SessionID == "" {
 		hidden := f.deps.Service.HiddenSession(start.Owner)
 		start.SessionID, start.NewSession = hidden.ID, &hidden
+	}
+	if mark != nil {
+		start.RunID = oracle.NewID()
+		m, err := mark(start.RunID)
+		if err != nil {
+			return nil, err
+		}
+		start.Marks = []run.Mark{m}
 	}
 	started, err := f.deps.Turns.Start(ctx, start)
 	if err != nil {

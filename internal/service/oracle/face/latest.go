@@ -7,7 +7,6 @@ import (
 
 	"github.com/castalia-org/castalia/internal/service/oracle"
 	"github.com/castalia-org/castalia/internal/service/oracle/run"
-	"github.com/castalia-org/castalia/plugin"
 )
 
 // maxChain bounds how many runs one message of a program is made of.
@@ -40,20 +39,46 @@ func (f *Faces) NoteLatest(ctx context.Context, a *Answer, conversation string, 
 	if err != nil {
 		return "", err
 	}
-	switch n := len(l.Runs); {
-	case n > 0 && l.Runs[n-1] == a.RunID:
+	if n := len(l.Runs); n > 0 && l.Runs[n-1] == a.RunID {
 		return l.Runs[0], nil
-	case !continues || n == maxChain:
-		l.Runs = nil
 	}
-	l.Runs = append(l.Runs, a.RunID)
-	value, err := json.Marshal(l)
+	l.add(a.RunID, continues)
+	m, err := marked(latestKey(a.owner, conversation), l)
 	if err != nil {
 		return "", err
 	}
-	return l.Runs[0], f.deps.Marks.Update(ctx, func(ctx context.Context, tx plugin.Tx) error {
-		return tx.Put(ctx, latestKey(a.owner, conversation), value, oracle.HiddenFor)
+	return l.Runs[0], f.mark(ctx, m)
+}
+
+// add makes the run the last of the message, or the first of a new one.
+func (l *latest) add(runID string, continues bool) {
+	if !continues || len(l.Runs) == maxChain {
+		l.Runs = nil
+	}
+	l.Runs = append(l.Runs, runID)
+}
+
+// BeginLatest is Begin and NoteLatest in one: a run that begins is stored as the latest.
+func (f *Faces) BeginLatest(ctx context.Context, ask Ask, continues bool) (answer *Answer, message string, err error) {
+	l, err := f.latest(ctx, ask.Who.DID, ask.Conversation)
+	if err != nil {
+		return nil, "", err
+	}
+	answer, err = f.begin(ctx, ask, func(runID string) (run.Mark, error) {
+		l.add(runID, continues)
+		return marked(latestKey(ask.Who.DID, ask.Conversation), l)
 	})
+	if err != nil {
+		return nil, "", err
+	}
+	if !answer.Repeats() {
+		return answer, l.Runs[0], nil
+	}
+	if message, err = f.NoteLatest(ctx, answer, ask.Conversation, continues); err != nil {
+		answer.Close()
+		return nil, "", err
+	}
+	return answer, message, nil
 }
 
 // Latest reads the last message of a conversation from its beginning, run by run; there is none when its

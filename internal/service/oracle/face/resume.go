@@ -9,6 +9,7 @@ import (
 
 	"github.com/castalia-org/castalia/internal/identity"
 	"github.com/castalia-org/castalia/internal/service/oracle"
+	"github.com/castalia-org/castalia/internal/service/oracle/run"
 	"github.com/castalia-org/castalia/plugin"
 )
 
@@ -145,12 +146,38 @@ func (f *Faces) Note(ctx context.Context, a *Answer, ask Ask, name string) error
 	for id := range a.skip {
 		n.Skip = append(n.Skip, id)
 	}
-	value, err := json.Marshal(n)
+	m, err := marked(noteKey(a.owner, ask.Conversation, name), n)
 	if err != nil {
 		return err
 	}
+	return f.mark(ctx, m)
+}
+
+// BeginNamed is Begin and Note in one: a run that begins is stored with its name.
+func (f *Faces) BeginNamed(ctx context.Context, ask Ask, name string) (*Answer, error) {
+	answer, err := f.begin(ctx, ask, func(runID string) (run.Mark, error) {
+		return marked(noteKey(ask.Who.DID, ask.Conversation, name), noted{RunID: runID, Request: fingerprint(ask)})
+	})
+	if err != nil || !answer.Repeats() {
+		return answer, err
+	}
+	if err := f.Note(ctx, answer, ask, name); err != nil {
+		answer.Close()
+		return nil, err
+	}
+	return answer, nil
+}
+
+// marked is what is remembered under a key, for a day.
+func marked(key string, value any) (run.Mark, error) {
+	data, err := json.Marshal(value)
+	return run.Mark{Store: Store, Key: key, Value: data, For: oracle.HiddenFor}, err
+}
+
+// mark remembers something of a run that has begun.
+func (f *Faces) mark(ctx context.Context, m run.Mark) error {
 	return f.deps.Marks.Update(ctx, func(ctx context.Context, tx plugin.Tx) error {
-		return tx.Put(ctx, noteKey(a.owner, ask.Conversation, name), value, oracle.HiddenFor)
+		return tx.Put(ctx, m.Key, m.Value, m.For)
 	})
 }
 

@@ -229,7 +229,7 @@ func (o *Oracle) faces(d Deps) []httpserver.Surface {
 		d.Face = d.Authenticate
 	}
 	f := face.New(face.Deps{
-		Service: o.Service, Turns: o.Turns, Engine: o.Engine, Provider: d.Provider, Marks: o.Store.PluginStore("castalia.faces"),
+		Service: o.Service, Turns: o.Turns, Engine: o.Engine, Provider: d.Provider, Marks: o.Store.PluginStore(face.Store),
 		Heartbeat: d.Heartbeat, Log: d.Log,
 	})
 	o.Agents = mcpface.New(mcpface.Deps{

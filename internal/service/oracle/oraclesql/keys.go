@@ -12,6 +12,7 @@ import (
 	"github.com/castalia-org/castalia/internal/platform/fault"
 	"github.com/castalia-org/castalia/internal/platform/sqldb"
 	"github.com/castalia-org/castalia/internal/service/oracle"
+	"github.com/castalia-org/castalia/internal/service/oracle/run"
 	"github.com/castalia-org/castalia/plugin"
 )
 
@@ -60,6 +61,24 @@ func (k *keys) Update(ctx context.Context, fn func(ctx context.Context, tx plugi
 		}
 		return fn(ctx, &keysTx{keys: k, tx: tx, now: now})
 	})
+}
+
+// mark stores records in a transaction of the caller's.
+func (st *Store) mark(ctx context.Context, tx sqldb.Querier, marks []run.Mark) error {
+	if len(marks) == 0 {
+		return nil
+	}
+	now, err := st.db.NowIn(ctx, tx)
+	if err != nil {
+		return err
+	}
+	for _, m := range marks {
+		k := keysTx{keys: &keys{st: st, plugin: m.Store}, tx: tx, now: now}
+		if err := k.Put(ctx, m.Key, m.Value, m.For); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 type keysTx struct {

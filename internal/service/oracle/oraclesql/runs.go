@@ -123,7 +123,7 @@ func (st *Store) Begin(ctx context.Context, b run.Begin) (run.Begun, error) {
 		if err != nil {
 			return fmt.Errorf("insert run: %w", err)
 		}
-		return nil
+		return st.mark(ctx, tx, b.Marks)
 	})
 	if err != nil {
 		return run.Begun{}, err

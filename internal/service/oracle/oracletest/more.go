@@ -57,6 +57,58 @@ func testRequestIDs(t *testing.T, st Store) {
 	}
 }
 
+// testManyOfOneRequest: whoever says the same again and again gets the id each time,
+// unless it is being answered.
+func testManyOfOneRequest(t *testing.T, st Store) {
+	s := NewSession(t, st)
+	for i := range 20 {
+		begun, err := say(t, st, s.ID, "hi", oracle.Enqueue, "same", false)
+		must(t, err)
+		if begun.Run.RequestID != "same" {
+			t.Fatalf("number %d has another id", i)
+		}
+		other, err := say(t, st, NewSession(t, st).ID, "hi", oracle.Enqueue, "same", false)
+		must(t, err)
+		if other.Run.RequestID == "same" {
+			t.Fatalf("number %d shares its id", i)
+		}
+		Answer(t, st, begun.Run, "hello")
+	}
+}
+
+// testMarks: what is remembered of a run is stored with it, or not at all.
+func testMarks(t *testing.T, st Store) {
+	ctx, now := t.Context(), time.Now()
+	begin := func(session, key string) error {
+		r := oracle.Run{
+			ID: oracle.NewID(), SessionID: session, Owner: Owner, RequestID: key, MessageID: oracle.NewID(), CreatedAt: now,
+		}
+		_, err := st.Begin(ctx, run.Begin{
+			Run: r, TTL: time.Minute, Minted: true,
+			Message: oracle.Message{
+				ID: r.MessageID, SessionID: session, RunID: r.ID, Role: oracle.Human, Content: "hi", CreatedAt: now,
+			},
+			Marks:  []run.Mark{{Store: "marks", Key: key, Value: []byte("is there"), For: time.Hour}},
+			Frames: func(oracle.Run) ([]oracle.Frame, error) { return nil, nil },
+		})
+		return err
+	}
+	must(t, begin(NewSession(t, st).ID, "kept"))
+	if err := begin("nowhere", "lost"); !errors.Is(err, oracle.ErrSessionNotFound) {
+		t.Errorf("a run of no session: %v", err)
+	}
+	marks := st.PluginStore("marks")
+	if value, ok, err := marks.Get(ctx, "kept"); err != nil || !ok || string(value) != "is there" {
+		t.Errorf("%q %v %v", value, ok, err)
+	}
+	if _, ok, err := marks.Get(ctx, "lost"); err != nil || ok {
+		t.Errorf("a mark without its run: %v %v", ok, err)
+	}
+	if _, ok, err := st.PluginStore("others").Get(ctx, "kept"); err != nil || ok {
+		t.Errorf("in the store of another: %v %v", ok, err)
+	}
+}
+
 // testWhole ends runs with all their frames at once, short ones and long ones:
 // however a store keeps them, they read the same.
 func testWhole(t *testing.T, st Store) {

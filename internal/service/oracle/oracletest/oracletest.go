@@ -47,6 +47,8 @@ func TestStore(t *testing.T, open func(t *testing.T) Store) {
 	t.Run("one run at a time", func(t *testing.T) { t.Parallel(); testMultitask(t, open(t)) })
 	t.Run("epochs fence", func(t *testing.T) { t.Parallel(); testFencing(t, open(t)) })
 	t.Run("request ids", func(t *testing.T) { t.Parallel(); testRequestIDs(t, open(t)) })
+	t.Run("many of one request id", func(t *testing.T) { t.Parallel(); testManyOfOneRequest(t, open(t)) })
+	t.Run("marks", func(t *testing.T) { t.Parallel(); testMarks(t, open(t)) })
 	t.Run("a run that is stored whole", func(t *testing.T) { t.Parallel(); testWhole(t, open(t)) })
 	t.Run("a day's measure", func(t *testing.T) { t.Parallel(); testMeasure(t, open(t)) })
 	t.Run("approvals", func(t *testing.T) { t.Parallel(); testApprovals(t, open(t)) })

@@ -218,6 +218,8 @@ type Start struct {
 	Carried oracle.Carried
 	// Read, when set, is what was read before from the files of the message.
 	Read []oracle.Attachment
+	// Marks are stored with the run.
+	Marks []Mark
 }
 
 // Started is an accepted message.
@@ -249,6 +251,7 @@ func (e *Engine) Start(ctx context.Context, s Start) (Started, error) {
 		NewSession:     s.NewSession,
 		OtherRequestID: oracle.NewID(), Minted: s.Minted, Once: s.Once, Multitask: s.Multitask, MaxQueue: e.cfg.MaxQueue,
 		Measure: e.cfg.Measures.Of(r.Sponsor()), Node: e.cfg.Node, TTL: e.cfg.LeaseTTL,
+		Marks:  s.Marks,
 		Frames: func(r oracle.Run) ([]oracle.Frame, error) { return openingFrames(r, now) },
 	})
 	if err != nil {

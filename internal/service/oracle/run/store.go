@@ -100,8 +100,18 @@ type Begin struct {
 	Measure oracle.Measure
 	Node    string
 	TTL     time.Duration
+	// Marks are stored with the run, unless the request had been seen.
+	Marks []Mark
 	// Frames are made when the request id is settled.
 	Frames func(r oracle.Run) ([]oracle.Frame, error)
+}
+
+// Mark is a record of a plugin.Store that is stored with a run, or not at all.
+type Mark struct {
+	// Store is the name of the plugin.Store.
+	Store, Key string
+	Value      []byte
+	For        time.Duration
 }
 
 // Begun is what Begin did.

@@ -1,6 +1,7 @@
 package turn
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -50,7 +51,7 @@ func (s *Turns) Start(ctx context.Context, q run.Start) (run.Started, error) {
 			return run.Started{}, err
 		}
 	}
-	q.RunID = oracle.NewID()
+	q.RunID = cmp.Or(q.RunID, oracle.NewID())
 	rt := s.worker.Runtime(ctx, Scene{
 		Owner: q.Owner, SessionID: q.SessionID, RequestID: q.RequestID, RunID: q.RunID, Delegation: q.Carried.Delegation,
 		Request: q.Request,

@@ -153,6 +153,6 @@ func (a *api) find(ctx context.Context, who identity.Principal, body RunAgentInp
 	if err := face.CheckSize(in.ask.Request); err != nil {
 		return nil, false, err
 	}
-	answer, err = f.Begin(ctx, in.ask)
-	return answer, false, err
+	answer, err = f.BeginNamed(ctx, in.ask, body.RunID)
+	return answer, true, err
 }

@@ -104,33 +104,39 @@ func (a *api) begin(w http.ResponseWriter, r *http.Request) (*face.Answer, *stre
 		return nil, nil, err
 	}
 	in.ask.Who = who
-	answer, err := a.find(r.Context(), who, in)
+	answer, message, err := a.find(r.Context(), who, in)
 	if err != nil {
 		return nil, nil, err
 	}
 	answer.Stay()
-	message, err := a.deps.Faces.NoteLatest(r.Context(), answer, body.ID, in.continues)
-	if err != nil {
-		answer.Close()
-		return nil, nil, err
-	}
 	return answer, newStream(message), nil
 }
 
-func (a *api) find(ctx context.Context, who identity.Principal, in input) (*face.Answer, error) {
+// find is the run that the request is about, and the name of its message.
+func (a *api) find(
+	ctx context.Context, who identity.Principal, in input,
+) (answer *face.Answer, message string, err error) {
+	f := a.deps.Faces
 	if len(in.decided) > 0 {
-		return a.deps.Faces.Resume(ctx, who, in.ask.Conversation, in.decided)
+		if answer, err = f.Resume(ctx, who, in.ask.Conversation, in.decided); err != nil {
+			return nil, "", err
+		}
+		if message, err = f.NoteLatest(ctx, answer, in.ask.Conversation, in.continues); err != nil {
+			answer.Close()
+			return nil, "", err
+		}
+		return answer, message, nil
 	}
 	if in.ask.Empty() {
-		return nil, invalid("the last message has no text")
+		return nil, "", invalid("the last message has no text")
 	}
-	if err := a.deps.Faces.Choose("", &in.ask.Request); err != nil {
-		return nil, err
+	if err := f.Choose("", &in.ask.Request); err != nil {
+		return nil, "", err
 	}
 	if err := face.CheckSize(in.ask.Request); err != nil {
-		return nil, err
+		return nil, "", err
 	}
-	return a.deps.Faces.Begin(ctx, in.ask)
+	return f.BeginLatest(ctx, in.ask, in.continues)
 }
 
 // resume replays the last message of a chat.
