@@ -100,23 +100,28 @@ func (st *Store) insertSession(ctx context.Context, tx sqldb.Querier, s oracle.S
 	return st.report(ctx, tx, s.Owner, eventSessionCreated, s.CreatedAt, sessionReport{SessionID: s.ID})
 }
 
-// OpenSession returns the owner's session of a thread, or stores s.
+// OpenSession returns the owner's session of a thread, or stores s. All messages of a
+// thread but the first find it, and take no turn of the writer.
 func (st *Store) OpenSession(ctx context.Context, s oracle.Session) (oracle.Session, error) {
-	out := s
-	err := st.db.Write(ctx, func(ctx context.Context, tx sqldb.Querier) error {
-		row := tx.QueryRowContext(ctx, `SELECT `+sessionColumns+` FROM oracle_sessions WHERE owner = $1 AND thread = $2`, s.Owner, s.Key)
-		found, err := scanSession(row)
-		if err == nil {
-			out = found
-			return nil
-		}
+	out, err := sessionOfThread(ctx, st.db.Read(), s)
+	if !errors.Is(err, oracle.ErrSessionNotFound) {
+		return out, err
+	}
+	err = st.db.Write(ctx, func(ctx context.Context, tx sqldb.Querier) error {
+		found, err := sessionOfThread(ctx, tx, s)
 		if !errors.Is(err, oracle.ErrSessionNotFound) {
+			out = found
 			return err
 		}
 		out = s
 		return st.insertSession(ctx, tx, s)
 	})
 	return out, err
+}
+
+func sessionOfThread(ctx context.Context, q sqldb.Querier, s oracle.Session) (oracle.Session, error) {
+	return scanSession(q.QueryRowContext(ctx,
+		`SELECT `+sessionColumns+` FROM oracle_sessions WHERE owner = $1 AND thread = $2`, s.Owner, s.Key))
 }
 
 // Session returns one of the owner's sessions.
