@@ -280,6 +280,45 @@ func TestLaterWritesLetOthersGoFirst(t *testing.T) {
 	}
 }
 
+// TestLaterWritesKeepCommitsShort: behind a batch in which somebody waited, what is not
+// urgent is committed a few at a time, since the next who waits may come at any moment.
+func TestLaterWritesKeepCommitsShort(t *testing.T) {
+	t.Parallel()
+	db := sqliteThings(t, sqldb.Options{})
+	var wg sync.WaitGroup
+	release := hold(t, db, &wg)
+	const n, least = 32, 4
+	var commits []int64 // before each, written by the writer alone
+	for i := range n {
+		wg.Go(func() {
+			if err := db.Write(sqldb.Later(t.Context()), func(ctx context.Context, tx sqldb.Querier) error {
+				commits = append(commits, db.Stats().Commits)
+				for began := time.Now(); time.Since(began) < 400*time.Microsecond; { // so that few of them are a batch
+					runtime.Gosched()
+				}
+				return insert(fmt.Sprint(i))(ctx, tx)
+			}); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	for db.Stats().Waiting < n {
+		runtime.Gosched()
+	}
+	time.Sleep(5 * time.Millisecond) // longer than a batch lasts: the next has none who waits
+	release()
+	wg.Wait()
+	together := 0
+	for _, c := range commits {
+		if c == commits[0] {
+			together++
+		}
+	}
+	if together > least {
+		t.Errorf("the batch behind took %d of them, want at most %d: %v", together, least, commits)
+	}
+}
+
 // TestLaterWritesDoNotStarve: urgent writes that never cease, and of which each
 // fills a batch, let those that are not urgent through all the same.
 func TestLaterWritesDoNotStarve(t *testing.T) {

@@ -22,7 +22,9 @@ const (
 	queueSize  = 1024
 	// laterTime is how old a batch may be in which somebody waits for an answer
 	// and that still takes in writes that are not urgent; laterLeast of those are
-	// taken whatever its age, when nothing urgent waits any more.
+	// taken whatever its age, when nothing urgent waits any more. The batch behind
+	// one in which somebody waited is as short: whoever comes now waits for its
+	// commit, which takes longer the more is in it.
 	laterTime  = time.Millisecond
 	laterLeast = 4
 	// When urgent writes never cease, no batch gets that far. After so many in a
@@ -69,6 +71,8 @@ type groupWriter struct {
 	// passed counts batches in a row that were full of urgent writes while others
 	// waited.
 	passed int
+	// awaited tells that somebody waited for an answer in the batch before.
+	awaited bool
 }
 
 // job states.
@@ -225,8 +229,9 @@ func (w *groupWriter) batch(first *job) {
 		if w.poisoned != nil || len(ran) >= batchCount || age > batchTime {
 			break
 		}
-		j = w.next(len(ran) > 1, !urgent || later < laterLeast || age < laterTime)
+		j = w.next(len(ran) > 1, !urgent && !w.awaited || later < laterLeast || age < laterTime)
 	}
+	w.awaited = urgent
 	w.relieve(&ran, later > 0)
 	err := w.commit(len(ran))
 	returned = true
