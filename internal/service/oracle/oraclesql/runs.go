@@ -131,16 +131,16 @@ func (st *Store) Begin(ctx context.Context, b run.Begin) (run.Begun, error) {
 	return out, nil
 }
 
-// newest is how many runs of a request id are looked at for a live one. Others get
-// another id while it lives, so that it is the newest, but for the clocks of nodes; programs
-// say the same thousands of times a day.
-const newest = 8
+// isUsed finds a live run with a request id among the newest of those that had it. Others get another
+// id while it lives, so that it is the newest, but for the clocks of nodes; programs say the same
+// thousands of times a day. The limit is no parameter: SQLite prepares a statement anew when one is bound.
+const isUsed = `SELECT 1 FROM (SELECT status FROM oracle_runs WHERE owner = $1 AND request_id = $2
+	ORDER BY created_ms DESC LIMIT 8) r WHERE ` + isLive
 
 // sameRequest looks for runs that a request id has started already.
 func sameRequest(ctx context.Context, tx sqldb.Querier, b run.Begin, out *run.Begun) error {
 	if !b.Once {
-		live, err := exists(ctx, tx, `SELECT 1 FROM (SELECT status FROM oracle_runs WHERE owner = $1 AND request_id = $2
-			ORDER BY created_ms DESC LIMIT $3) r WHERE `+isLive, b.Run.Owner, b.Run.RequestID, newest)
+		live, err := exists(ctx, tx, isUsed, b.Run.Owner, b.Run.RequestID)
 		if live {
 			out.Run.RequestID = b.OtherRequestID
 		}
