@@ -1,5 +1,13 @@
 import { OraclesProvider } from "@castalia/oracles-client";
-import { lazy, Suspense, useEffect, useMemo, useState, type ReactNode } from "react";
+import {
+  lazy,
+  Suspense,
+  useEffect,
+  useMemo,
+  useState,
+  type ComponentType,
+  type ReactNode,
+} from "react";
 import { mintDelegation } from "./identity/consent";
 import { fetchServiceDid, mintInvocation, SessionProvider, type Session } from "./identity/session";
 import { SignIn } from "./identity/SignIn";
@@ -12,22 +20,36 @@ import { go, usePath } from "./shell/router";
 import { Mark, Shell, type PageInfo } from "./shell/Shell";
 import { useShortcuts, type Shortcut } from "./shell/shortcuts";
 
+/** A page that asks the server through TanStack Query, which comes with it: the chat does without. */
+function asking<P extends object>(load: () => Promise<{ default: ComponentType<P> }>) {
+  return lazy(async () => {
+    const [{ Asking }, { default: Page }] = await Promise.all([import("./shell/Asking"), load()]);
+    return {
+      default: (props: P) => (
+        <Asking>
+          <Page {...props} />
+        </Asking>
+      ),
+    };
+  });
+}
+
 // Each page is loaded when it is opened.
-const AboutPage = lazy(() => import("./pages/about/AboutPage"));
+const AboutPage = asking(() => import("./pages/about/AboutPage"));
 const CallPage = lazy(() => import("./pages/call/CallPage"));
 const CallProvider = lazy(() => import("./pages/call/CallProvider"));
 const ChatPage = lazy(() => import("./pages/chat/ChatPage"));
-const ConnectPage = lazy(() => import("./pages/connect/ConnectPage"));
-const FilesPage = lazy(() => import("./pages/files/FilesPage"));
-const InvitePage = lazy(() => import("./pages/invite/InvitePage"));
-const KnowledgePage = lazy(() => import("./pages/knowledge/KnowledgePage"));
-const LinkPage = lazy(() => import("./pages/link/LinkPage"));
-const OperatorPage = lazy(() => import("./pages/operator/OperatorPage"));
-const QueryPage = lazy(() => import("./pages/query/QueryPage"));
-const SetupPage = lazy(() => import("./pages/setup/SetupPage"));
-const SharePage = lazy(() => import("./pages/share/SharePage"));
+const ConnectPage = asking(() => import("./pages/connect/ConnectPage"));
+const FilesPage = asking(() => import("./pages/files/FilesPage"));
+const InvitePage = asking(() => import("./pages/invite/InvitePage"));
+const KnowledgePage = asking(() => import("./pages/knowledge/KnowledgePage"));
+const LinkPage = asking(() => import("./pages/link/LinkPage"));
+const OperatorPage = asking(() => import("./pages/operator/OperatorPage"));
+const QueryPage = asking(() => import("./pages/query/QueryPage"));
+const SetupPage = asking(() => import("./pages/setup/SetupPage"));
+const SharePage = asking(() => import("./pages/share/SharePage"));
 const ShortcutList = lazy(() => import("./shell/ShortcutList"));
-const TelephonePage = lazy(() => import("./pages/telephone/TelephonePage"));
+const TelephonePage = asking(() => import("./pages/telephone/TelephonePage"));
 
 interface Page extends PageInfo {
   /** The service that it needs. */

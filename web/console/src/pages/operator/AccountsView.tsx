@@ -1,11 +1,12 @@
 import { useState, type FormEvent } from "react";
 import { useSession } from "../../identity/session";
-import { ago, messageOf, plural } from "../../shell/format";
+import { useDoing } from "../../shell/asked";
+import { ago, plural } from "../../shell/format";
 import { Icon } from "../../shell/icons";
 import { useKeptFocus } from "../../shell/keptFocus";
+import { Problem } from "../../shell/Problem";
 import { Skeleton } from "../../shell/Skeleton";
 import { ask, useLook } from "./api";
-import { Problem } from "./parts";
 
 interface Lock {
   account: string;
@@ -23,35 +24,36 @@ const guesses: Record<string, string> = {
   caller: "by this telephone",
 };
 
+const locksPath = "/operator/ussd/locks";
+
 /** Accounts and telephones that wrong PINs locked, and how to open them again. */
 export function AccountsView() {
-  const { data, error, again } = useLook<{ locks: Lock[] }>("/operator/ussd/locks");
+  const { data, error } = useLook<{ locks: Lock[] }>(locksPath);
   const session = useSession();
+  const { run, error: refusal } = useDoing([locksPath]);
   const [account, setAccount] = useState("");
+  const [opened, setOpened] = useState("");
   const list = useKeptFocus<HTMLElement>();
-  const [said, setSaid] = useState<{ good: boolean; text: string }>();
-  async function unlock(name: string, telephone?: string) {
-    try {
+  const unlock = (name: string, telephone?: string) =>
+    run(async () => {
+      setOpened("");
       if (telephone) {
         await ask(session, "/operator/ussd/telephones/unlock", "POST", { telephone });
-      } else
+      } else {
         await ask(session, `/operator/ussd/accounts/${encodeURIComponent(name)}/unlock`, "POST");
-      setSaid({ good: true, text: `${name} can try again.` });
+      }
+      setOpened(name);
       setAccount("");
-    } catch (cause) {
-      setSaid({ good: false, text: messageOf(cause) });
-    }
-    again();
-  }
+    });
   function submit(event: FormEvent) {
     event.preventDefault();
-    if (account.trim()) void unlock(account.trim());
+    if (account.trim()) unlock(account.trim());
   }
   return (
     <div className="stack">
-      {said && (
-        <p role="status" className={said.good ? "notice good" : "notice bad"}>
-          {said.text}
+      {(refusal || opened) && (
+        <p role="status" className={refusal ? "notice bad" : "notice good"}>
+          {refusal || `${opened} can try again.`}
         </p>
       )}
       <div className="grid">
@@ -87,7 +89,7 @@ export function AccountsView() {
                 <button
                   type="button"
                   aria-label={`Unlock ${lock.account}`}
-                  onClick={() => void unlock(lock.account, lock.telephone)}
+                  onClick={() => unlock(lock.account, lock.telephone)}
                 >
                   Unlock
                 </button>

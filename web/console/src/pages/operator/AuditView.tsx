@@ -1,74 +1,52 @@
-import { useDeferredValue, useEffect, useState } from "react";
+import { keepPreviousData, useInfiniteQuery } from "@tanstack/react-query";
+import { useDeferredValue, useState } from "react";
 import { useSession } from "../../identity/session";
+import { useDoing } from "../../shell/asked";
 import { messageOf, plural, short } from "../../shell/format";
 import { Icon } from "../../shell/icons";
-import { unlessGone } from "../../shell/late";
 import { saveAs } from "../../shell/save";
+import { Problem } from "../../shell/Problem";
 import { Skeleton } from "../../shell/Skeleton";
 import { ask, askBlob } from "./api";
 import { auditQuery, ending, everything, type Act, type Acts, type Wanted } from "./audit";
-import { Problem } from "./parts";
-
-interface Page extends Acts {
-  /** The query that it answers. */
-  query: string;
-}
 
 /** What operators changed: who, what, when and how it ended. */
 export function AuditView() {
   const session = useSession();
   const [wanted, setWanted] = useState(everything);
-  const query = useDeferredValue(auditQuery(wanted));
-  const [page, setPage] = useState<Page>();
-  const [error, setError] = useState("");
-  const [isBusy, setBusy] = useState(false);
-  useEffect(
-    () =>
-      unlessGone(
-        ask<Acts>(session, `/operator/audit${query}`),
-        (found) => {
-          setPage({ ...found, query });
-          setError("");
-        },
-        (cause) => setError(messageOf(cause)),
-      ),
-    [session, query],
-  );
-  async function run(work: () => Promise<void>) {
-    setBusy(true);
-    try {
-      await work();
-      setError("");
-    } catch (cause) {
-      setError(messageOf(cause));
-    } finally {
-      setBusy(false);
-    }
-  }
-  const earlier = () =>
-    run(async () => {
-      const more = await ask<Acts>(session, `/operator/audit${auditQuery(wanted, page?.next)}`);
-      // Whoever chose something else in between does not want these.
-      setPage((now) =>
-        now?.query === query ? { ...more, query, acts: [...now.acts, ...more.acts] } : now,
-      );
-    });
+  const asked = useDeferredValue(wanted);
+  const trail = useInfiniteQuery({
+    queryKey: ["audit", auditQuery(asked)],
+    queryFn: ({ pageParam }) =>
+      ask<Acts>(session, `/operator/audit${auditQuery(asked, pageParam)}`),
+    initialPageParam: "",
+    getNextPageParam: ({ next }) => next,
+    placeholderData: keepPreviousData,
+    // Whoever reads far down does not lose the place.
+    refetchOnWindowFocus: false,
+  });
+  const saving = useDoing();
   const save = () =>
-    run(async () => saveAs(await askBlob(session, `/operator/audit/export${query}`), "audit.csv"));
-  const acts = page?.acts ?? [];
+    saving.run(async () =>
+      saveAs(await askBlob(session, `/operator/audit/export${auditQuery(asked)}`), "audit.csv"),
+    );
+  const { data } = trail;
+  const error = trail.error ? messageOf(trail.error) : saving.error;
+  const isBusy = saving.isBusy || trail.isFetchingNextPage;
+  const acts = data?.pages.flatMap((page) => page.acts) ?? [];
   return (
-    <div className="stack" aria-busy={isBusy || (!page && !error)}>
+    <div className="stack" aria-busy={isBusy || (!data && !error)}>
       <Problem error={error} />
       <Filter wanted={wanted} acts={acts} onChange={setWanted} />
-      {!page && !error && <Skeleton lines={6} label="Reading the audit trail" />}
-      {page && (
+      {!data && !error && <Skeleton lines={6} label="Reading the audit trail" />}
+      {data && (
         <div className="row spread">
           <p className="soft small" role="status">
             {acts.length === 0
               ? "Nothing like that was asked for."
               : `${plural(acts.length, "act")}, the newest first.`}
           </p>
-          <button type="button" disabled={isBusy || acts.length === 0} onClick={() => void save()}>
+          <button type="button" disabled={isBusy || acts.length === 0} onClick={() => save()}>
             <Icon name="download" /> Export as CSV
           </button>
         </div>
@@ -80,9 +58,9 @@ export function AuditView() {
           ))}
         </ol>
       )}
-      {page?.next && (
+      {trail.hasNextPage && (
         <p>
-          <button type="button" disabled={isBusy} onClick={() => void earlier()}>
+          <button type="button" disabled={isBusy} onClick={() => void trail.fetchNextPage()}>
             Show earlier ones
           </button>
         </p>

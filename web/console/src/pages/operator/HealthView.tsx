@@ -1,11 +1,12 @@
-import { useEffect, useState } from "react";
-import { ago, duration, messageOf } from "../../shell/format";
+import { useAsked } from "../../shell/asked";
+import { ago, duration } from "../../shell/format";
+import { Problem } from "../../shell/Problem";
 import { Skeleton } from "../../shell/Skeleton";
 import { useSession, type Session } from "../../identity/session";
 import { ask, authorisation } from "./api";
 import { partsOf, wholeOf, type Part, type Ready, type Report } from "./health";
 import { chosenMetrics, parseMetrics, type Metric } from "./metrics";
-import { Figure, Problem } from "./parts";
+import { Figure } from "./parts";
 
 interface Health {
   status: string;
@@ -42,31 +43,11 @@ async function askText(session: Session, path: string): Promise<string> {
 /** Whether it is well, what is wrong with which part since when, and how much it does. */
 export function HealthView() {
   const session = useSession();
-  const [seen, setSeen] = useState<Seen>();
-  const [error, setError] = useState("");
-  useEffect(() => {
-    let gone = false;
-    const run = () =>
-      void look(session).then(
-        (found) => {
-          if (!gone) {
-            setSeen(found);
-            setError("");
-          }
-        },
-        (cause: unknown) => {
-          if (!gone) setError(messageOf(cause));
-        },
-      );
-    run();
-    const timer = setInterval(() => {
-      if (!document.hidden) run();
-    }, 5000);
-    return () => {
-      gone = true;
-      clearInterval(timer);
-    };
-  }, [session]);
+  const { data: seen, error } = useAsked({
+    queryKey: ["health"],
+    queryFn: () => look(session),
+    refetchInterval: 5000,
+  });
   return (
     <div className="stack" aria-busy={!seen && !error}>
       <Problem error={error} />

@@ -1,9 +1,9 @@
 import { useDeferredValue, useState } from "react";
 import { plural } from "../../shell/format";
+import { Problem } from "../../shell/Problem";
 import { Skeleton } from "../../shell/Skeleton";
 import { useLook } from "./api";
 import { linesOf, logsPath, type LogLine, type LogRecord } from "./logs";
-import { Problem } from "./parts";
 
 /** What this node logged in the last hour; the server leaves secrets and numbers out. */
 export function LogsView() {

@@ -1,10 +1,10 @@
 import { useEffect, useMemo, useRef, useState, type KeyboardEvent } from "react";
 import { plural } from "../../shell/format";
+import { Problem } from "../../shell/Problem";
 import { Skeleton } from "../../shell/Skeleton";
 import { useLook } from "./api";
 import { Funnel, type Step } from "./Funnel";
 import { box, layout, neighbour, type MenuGraph, type MenuNode, type PlacedEdge } from "./layout";
-import { Problem } from "./parts";
 
 /** The menu as a drawing with counts, and where callers leave it. */
 export function MenuView() {

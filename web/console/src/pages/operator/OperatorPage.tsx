@@ -1,9 +1,10 @@
-import { useCallback, useEffect, useRef, useState, type FormEvent, type ReactNode } from "react";
+import { useEffect, useRef, useState, type FormEvent, type ReactNode } from "react";
 import { useSession } from "../../identity/session";
+import { useAsked } from "../../shell/asked";
 import { useFeatures } from "../../shell/features";
-import { messageOf } from "../../shell/format";
 import { Icon } from "../../shell/icons";
 import { Link } from "../../shell/Link";
+import { Problem } from "../../shell/Problem";
 import { Skeleton } from "../../shell/Skeleton";
 import { ask, enteredToken, keepOperatorToken, NotOperator } from "./api";
 import { AccountsView } from "./AccountsView";
@@ -13,7 +14,6 @@ import { LogsView } from "./LogsView";
 import { MenuView } from "./MenuView";
 import "./operator.css";
 import { PluginsView } from "./PluginsView";
-import { Problem } from "./parts";
 import { QueryView } from "./QueryView";
 import { SessionsView } from "./SessionsView";
 import { SettingsView } from "./SettingsView";
@@ -46,16 +46,17 @@ const views: View[] = [
 export default function OperatorPage({ view }: { view: string }) {
   const { services } = useFeatures();
   const session = useSession();
-  const [state, setState] = useState<"asking" | "in" | "out" | string>("asking");
-  const knock = useCallback(
-    () =>
+  const door = useAsked({
+    queryKey: ["door"],
+    queryFn: () =>
       ask(session, "/operator/plugins").then(
-        () => setState("in"),
-        (cause: unknown) => setState(cause instanceof NotOperator ? "out" : messageOf(cause)),
+        () => "open",
+        (cause: unknown) => {
+          if (cause instanceof NotOperator) return "shut";
+          throw cause;
+        },
       ),
-    [session],
-  );
-  useEffect(() => void knock(), [knock]);
+  });
 
   // On a narrow screen the tabs scroll; the one that is shown is in sight.
   const tabs = useRef<HTMLElement>(null);
@@ -63,7 +64,7 @@ export default function OperatorPage({ view }: { view: string }) {
     const bar = tabs.current;
     const now = bar?.querySelector<HTMLElement>('[aria-current="page"]');
     if (bar && now) bar.scrollLeft = now.offsetLeft - bar.offsetLeft - 40;
-  }, [state, view]);
+  }, [door.data, view]);
 
   const [name = "", ...rest] = view.split("/");
   const offered = views.filter((v) => !v.service || services.includes(v.service));
@@ -76,7 +77,7 @@ export default function OperatorPage({ view }: { view: string }) {
           <p className="soft">How this server does, and how people walk through its menu.</p>
         </div>
       </header>
-      {state === "in" ? (
+      {door.data === "open" ? (
         <>
           <nav className="tabs" aria-label="Operator" ref={tabs}>
             {offered.map((v) => (
@@ -91,27 +92,23 @@ export default function OperatorPage({ view }: { view: string }) {
           </nav>
           {shown?.page(rest.join("/"))}
         </>
-      ) : state === "out" ? (
-        <TokenForm onToken={knock} />
+      ) : door.data === "shut" ? (
+        <TokenForm onToken={door.again} />
+      ) : door.error ? (
+        <div className="stack no-entry">
+          <Problem error={door.error} />
+          <button type="button" onClick={() => void door.again()}>
+            <Icon name="restore" /> Try again
+          </button>
+        </div>
       ) : (
-        <>
-          {state === "asking" ? (
-            <Skeleton lines={5} label="Asking the server" />
-          ) : (
-            <div className="stack no-entry">
-              <Problem error={state} />
-              <button type="button" onClick={() => void knock()}>
-                <Icon name="restore" /> Try again
-              </button>
-            </div>
-          )}
-        </>
+        <Skeleton lines={5} label="Asking the server" />
       )}
     </div>
   );
 }
 
-function TokenForm({ onToken }: { onToken: () => Promise<void> }) {
+function TokenForm({ onToken }: { onToken: () => Promise<unknown> }) {
   const [token, setToken] = useState(enteredToken);
   const [tried, setTried] = useState(false);
   function enter(event: FormEvent) {

@@ -1,7 +1,7 @@
 import { Icon } from "../../shell/icons";
+import { Problem } from "../../shell/Problem";
 import { Skeleton } from "../../shell/Skeleton";
 import { useLook } from "./api";
-import { Problem } from "./parts";
 
 interface PluginState {
   name: string;

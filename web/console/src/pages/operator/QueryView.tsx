@@ -1,7 +1,8 @@
 import { ago, bytes, plural } from "../../shell/format";
+import { Problem } from "../../shell/Problem";
 import { Skeleton } from "../../shell/Skeleton";
 import { useLook } from "./api";
-import { Figure, Problem } from "./parts";
+import { Figure } from "./parts";
 
 interface Status {
   chains: {

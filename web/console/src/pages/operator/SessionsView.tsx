@@ -1,9 +1,9 @@
 import { ago, plural, short } from "../../shell/format";
 import { Icon } from "../../shell/icons";
 import { Link } from "../../shell/Link";
+import { Problem } from "../../shell/Problem";
 import { Skeleton } from "../../shell/Skeleton";
 import { useLook } from "./api";
-import { Problem } from "./parts";
 
 interface Live {
   sessionId: string;

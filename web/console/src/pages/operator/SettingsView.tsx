@@ -1,8 +1,8 @@
 import { useState } from "react";
 import { plural } from "../../shell/format";
+import { Problem } from "../../shell/Problem";
 import { Skeleton } from "../../shell/Skeleton";
 import { useLook } from "./api";
-import { Problem } from "./parts";
 import { grouped, sourceOf, type Setting, type Settings } from "./settings";
 
 /** What is set on this node, from where, and what each setting is for. */

@@ -1,6 +1,5 @@
-import { useCallback, useEffect, useState } from "react";
 import { operatorToken, useSession, type Session } from "../../identity/session";
-import { messageOf } from "../../shell/format";
+import { useAsked, type Asked } from "../../shell/asked";
 
 const tokenKey = "castalia-operator-token";
 
@@ -59,38 +58,12 @@ async function refusal(reply: Response): Promise<Error> {
   return new Error(message);
 }
 
-export interface Looked<T> {
-  data: T | undefined;
-  error: string;
-  again: () => void;
-}
-
 /** Asks now, and every few seconds while the page is in sight. */
-export function useLook<T>(path: string, every = 5000): Looked<T> {
-  const [state, setState] = useState<{ path: string; data?: T; error: string }>({
-    path,
-    error: "",
-  });
+export function useLook<T>(path: string, every = 5000): Asked<T> {
   const session = useSession();
-  const again = useCallback(() => {
-    ask<T>(session, path).then(
-      (data) => setState({ path, data, error: "" }),
-      // What was seen last stays in sight, with what went wrong above it.
-      (cause: unknown) =>
-        setState((last) => ({
-          ...(last.path === path ? last : {}),
-          path,
-          error: messageOf(cause),
-        })),
-    );
-  }, [session, path]);
-  useEffect(() => {
-    again();
-    const timer = setInterval(() => {
-      if (!document.hidden) again();
-    }, every);
-    return () => clearInterval(timer);
-  }, [again, every]);
-  const { data, error } = state.path === path ? state : { data: undefined, error: "" };
-  return { data, error, again };
+  return useAsked<T>({
+    queryKey: [path],
+    queryFn: () => ask<T>(session, path),
+    refetchInterval: every,
+  });
 }

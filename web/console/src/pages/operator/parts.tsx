@@ -9,11 +9,3 @@ export function Figure(props: { label: string; value: ReactNode; mood?: "good" |
     </div>
   );
 }
-
-export function Problem({ error }: { error: string }) {
-  return error ? (
-    <p role="alert" className="notice bad">
-      {error}
-    </p>
-  ) : null;
-}
