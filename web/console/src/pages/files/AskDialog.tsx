@@ -1,6 +1,7 @@
 import { useEffect, useRef, useState, type FormEvent } from "react";
+import { useDoing } from "../../shell/asked";
 import { Dialog } from "../../shell/Dialog";
-import { messageOf } from "../../shell/format";
+import { Problem } from "../../shell/Problem";
 
 /** Asks for a name, and stays until what is done with it has worked. */
 export function AskDialog(props: {
@@ -11,8 +12,7 @@ export function AskDialog(props: {
   onClose: () => void;
 }) {
   const [text, setText] = useState(props.field.value);
-  const [error, setError] = useState("");
-  const [busy, setBusy] = useState(false);
+  const { run, isBusy, error } = useDoing([]);
   const field = useRef<HTMLInputElement>(null);
   // The end of a name, ".txt" or so, mostly stays.
   useEffect(() => {
@@ -23,20 +23,16 @@ export function AskDialog(props: {
     const from = input.value.lastIndexOf("/") + 1;
     input.setSelectionRange(from, dot > from ? dot : input.value.length);
   }, []);
-  async function act(event: FormEvent) {
+  function act(event: FormEvent) {
     event.preventDefault();
-    setBusy(true);
-    try {
+    run(async () => {
       await props.onAct(text.trim());
       props.onClose();
-    } catch (cause) {
-      setError(messageOf(cause));
-      setBusy(false);
-    }
+    });
   }
   return (
     <Dialog title={props.title} onClose={props.onClose}>
-      <form className="stack" onSubmit={(event) => void act(event)}>
+      <form className="stack" onSubmit={act}>
         <label>
           {props.field.label}
           <input
@@ -46,16 +42,12 @@ export function AskDialog(props: {
             onChange={(event) => setText(event.target.value)}
           />
         </label>
-        {error && (
-          <p role="alert" className="notice bad">
-            {error}
-          </p>
-        )}
+        <Problem error={error} />
         <div className="row end">
           <button type="button" onClick={props.onClose}>
             Cancel
           </button>
-          <button type="submit" className="primary" disabled={busy || text.trim() === ""}>
+          <button type="submit" className="primary" disabled={isBusy || text.trim() === ""}>
             {props.act}
           </button>
         </div>

@@ -1,13 +1,14 @@
-import { useEffect, useState } from "react";
+import { useState } from "react";
+import { useAsked, useDoing } from "../../shell/asked";
 import { CopyButton } from "../../shell/CopyButton";
 import { Dialog } from "../../shell/Dialog";
-import { ago, bytes, messageOf, short } from "../../shell/format";
+import { ago, bytes, short } from "../../shell/format";
 import { Icon } from "../../shell/icons";
-import { unlessGone } from "../../shell/late";
+import { Problem } from "../../shell/Problem";
 import { saveAs } from "../../shell/save";
 import { Skeleton } from "../../shell/Skeleton";
 import { AskDialog } from "./AskDialog";
-import type { FileRecord, Files, VersionRecord } from "./api";
+import type { FileRecord, Files } from "./api";
 import { Preview } from "./Preview";
 import type { Chosen } from "./ShareDialog";
 
@@ -16,39 +17,40 @@ export function FileDetails(props: {
   file: FileRecord;
   files: Files;
   onClose: () => void;
-  onChanged: () => void;
   onShare: (chosen: Chosen) => void;
 }) {
   const { files } = props;
-  const [file, setFile] = useState(props.file);
+  const { id } = props.file;
+  const { data: file = props.file } = useAsked({
+    queryKey: ["file", id],
+    queryFn: () => files.file(id),
+    initialData: props.file,
+    staleTime: Infinity,
+  });
+  const { data: versions, error } = useAsked({
+    queryKey: ["versions", id],
+    queryFn: () => files.versions(id),
+  });
+  const restoring = useDoing([]);
+  const saving = useDoing();
   const [shown, setShown] = useState<number>();
-  const [versions, setVersions] = useState<VersionRecord[]>();
   const [moving, setMoving] = useState(false);
-  const [error, setError] = useState("");
-  const fail = (cause: unknown) => setError(messageOf(cause));
-  useEffect(() => unlessGone(files.versions(file.id), setVersions, fail), [file, files]);
   const version = versions?.find((v) => v.version === (shown ?? file.version));
 
-  async function restore(number: number) {
-    await files.restoreVersion(file.id, number);
-    setFile(await files.file(file.id));
-    setShown(undefined);
-    props.onChanged();
-  }
+  const restore = (number: number) =>
+    restoring.run(async () => {
+      await files.restoreVersion(id, number);
+      setShown(undefined);
+    });
   async function move(to: string) {
-    if (to === file.path) return;
-    await files.move(file.path, to);
-    setFile(await files.file(file.id));
-    props.onChanged();
+    if (to !== file.path) await files.move(file.path, to);
   }
   return (
     <Dialog title={file.name} size="wide" onClose={props.onClose}>
       <div className="row file-acts">
         <button
           type="button"
-          onClick={() =>
-            void files.content(file.id, shown).then((blob) => saveAs(blob, file.name), fail)
-          }
+          onClick={() => saving.run(async () => saveAs(await files.content(id, shown), file.name))}
         >
           <Icon name="download" /> Download
         </button>
@@ -75,11 +77,7 @@ export function FileDetails(props: {
           <Icon name="folder" /> Move
         </button>
       </div>
-      {error && (
-        <p role="alert" className="notice bad">
-          {error}
-        </p>
-      )}
+      <Problem error={restoring.error || saving.error || error} />
       <dl className="facts">
         <dt>Folder</dt>
         <dd>{file.path.slice(1, -file.name.length - 1) || "All files"}</dd>
@@ -98,10 +96,10 @@ export function FileDetails(props: {
         name={file.name}
         mimeType={file.mimeType}
         size={version?.size ?? file.size}
-        load={() => files.content(file.id, shown)}
+        load={() => files.content(id, shown)}
       />
       <h3>Versions</h3>
-      {!versions && <Skeleton lines={2} label="Reading the versions" />}
+      {!versions && !error && <Skeleton lines={2} label="Reading the versions" />}
       <ul className="plain versions">
         {versions?.map((v) => (
           <li key={v.version} className={v.version === (shown ?? file.version) ? "current" : ""}>
@@ -125,7 +123,7 @@ export function FileDetails(props: {
               <button
                 type="button"
                 aria-label={`Restore version ${v.version}`}
-                onClick={() => void restore(v.version).catch(fail)}
+                onClick={() => restore(v.version)}
               >
                 <Icon name="restore" /> <span className="wide-only">Restore</span>
               </button>

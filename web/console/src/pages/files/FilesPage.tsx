@@ -1,7 +1,9 @@
+import { useQueryClient } from "@tanstack/react-query";
 import { useCallback, useEffect, useMemo, useRef, useState, type KeyboardEvent } from "react";
 import { useSession } from "../../identity/session";
+import { useDoing } from "../../shell/asked";
 import { Icon } from "../../shell/icons";
-import { messageOf } from "../../shell/format";
+import { Problem } from "../../shell/Problem";
 import { go } from "../../shell/router";
 import { useDrop } from "../../shell/useDrop";
 import { Files, type FileRecord } from "./api";
@@ -31,14 +33,13 @@ export default function FilesPage({ folder }: { folder: string }) {
   const files = useMemo(() => new Files(session), [session]);
   const here = folder ? `/${folder.replace(/\/+$/, "")}` : "/";
   const [view, setView] = useState<View>("Files");
-  const [round, setRound] = useState(0);
-  const [error, setError] = useState("");
+  const queries = useQueryClient();
+  const opening = useDoing();
+  const undoing = useDoing([]);
   const [selected, setSelected] = useState<FileRecord>();
   const [sharing, setSharing] = useState<Chosen>();
   const [query, setQuery] = useState("");
   const [search, setSearch] = useState("");
-  // Who asks again for the same words wants to know what is there now.
-  const [asked, setAsked] = useState(0);
   const [trashed, setTrashed] = useState<Trashed[]>([]);
   // Who stops writing for a moment has written enough to look for.
   useEffect(() => {
@@ -49,25 +50,23 @@ export default function FilesPage({ folder }: { folder: string }) {
   }, [query, search]);
   const picker = useRef<HTMLInputElement>(null);
 
-  const fail = useCallback((cause: unknown) => setError(messageOf(cause)), []);
-  const changed = useCallback(() => {
-    setError("");
-    setRound((n) => n + 1);
-  }, []);
-  const { uploads, waiting, add } = useUploads(files, changed);
+  const stored = useCallback(() => void queries.invalidateQueries(), [queries]);
+  const { uploads, waiting, add } = useUploads(files, stored);
+  const { run } = opening;
   const drop = useCallback(
     (transfer: DataTransfer) =>
-      void droppedFiles(transfer).then((found) => {
+      run(async () => {
+        const found = await droppedFiles(transfer);
         setView("Files");
         setSearch("");
         add(found, here);
-      }, fail),
-    [add, here, fail],
+      }),
+    [run, add, here],
   );
   const dragging = useDrop(drop);
   const open = useCallback(
-    (path: string) => void files.stat(path).then(setSelected, fail),
-    [files, fail],
+    (path: string) => run(async () => setSelected(await files.stat(path))),
+    [run, files],
   );
   useEffect(() => {
     const wanted = new URLSearchParams(location.search).get("open");
@@ -79,8 +78,14 @@ export default function FilesPage({ folder }: { folder: string }) {
     setView(name);
     setSearch("");
     setQuery("");
-    setError("");
+    opening.forget();
+    undoing.forget();
   }
+  const undo = () =>
+    undoing.run(async () => {
+      for (const { id } of trashed) await files.restore(id);
+      setTrashed([]);
+    });
   function walkTabs(event: KeyboardEvent<HTMLElement>) {
     const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
     if (!step) return;
@@ -137,7 +142,8 @@ export default function FilesPage({ folder }: { folder: string }) {
           onSubmit={(event) => {
             event.preventDefault();
             setSearch(query.trim());
-            setAsked((n) => n + 1);
+            // Who asks again for the same words wants to know what is there now.
+            void queries.invalidateQueries({ queryKey: ["search"] });
           }}
         >
           <label className="field-icon">
@@ -156,31 +162,24 @@ export default function FilesPage({ folder }: { folder: string }) {
           </label>
         </form>
       </div>
-      {error && (
-        <p role="alert" className="notice bad">
-          {error}
-        </p>
-      )}
+      <Problem error={opening.error || undoing.error} />
       <UploadList uploads={uploads} waiting={waiting} />
       <div id="files-panel" role="tabpanel" aria-labelledby={`tab-${view}`}>
         {search ? (
-          <SearchView key={asked} files={files} text={search} onOpen={open} />
+          <SearchView files={files} text={search} onOpen={open} />
         ) : view === "Trash" ? (
-          <TrashView files={files} round={round} onChanged={changed} onError={fail} />
+          <TrashView files={files} />
         ) : view === "Links" ? (
-          <LinksView files={files} round={round} onChanged={changed} onError={fail} />
+          <LinksView files={files} />
         ) : (
           <FolderView
             key={here}
             folder={here}
             files={files}
-            round={round}
             onOpen={setSelected}
             onFolder={(path) => go(`files${path.split("/").map(encodeURIComponent).join("/")}`)}
             onShare={setSharing}
-            onChanged={changed}
             onTrashed={setTrashed}
-            onError={fail}
           />
         )}
       </div>
@@ -188,13 +187,9 @@ export default function FilesPage({ folder }: { folder: string }) {
         <UndoTrash
           key={trashed[0]?.id}
           trashed={trashed}
-          files={files}
-          onUndone={() => {
-            setTrashed([]);
-            changed();
-          }}
+          isBusy={undoing.isBusy}
+          onUndo={undo}
           onClose={() => setTrashed([])}
-          onError={fail}
         />
       )}
       {selected && (
@@ -203,7 +198,6 @@ export default function FilesPage({ folder }: { folder: string }) {
           file={selected}
           files={files}
           onClose={() => setSelected(undefined)}
-          onChanged={changed}
           onShare={(chosen) => {
             setSelected(undefined);
             setSharing(chosen);
@@ -211,14 +205,7 @@ export default function FilesPage({ folder }: { folder: string }) {
         />
       )}
       {sharing && (
-        <ShareDialog
-          chosen={sharing}
-          files={files}
-          onClose={() => {
-            setSharing(undefined);
-            changed();
-          }}
-        />
+        <ShareDialog chosen={sharing} files={files} onClose={() => setSharing(undefined)} />
       )}
       {dragging && (
         <div className="drop-here">

@@ -1,10 +1,11 @@
-import { useEffect, useState, type KeyboardEvent } from "react";
+import { useState, type KeyboardEvent } from "react";
+import { useAsked, useDoing } from "../../shell/asked";
 import { CopyButton } from "../../shell/CopyButton";
 import { ago, bytes, plural, short } from "../../shell/format";
 import { Icon } from "../../shell/icons";
 import { useKeptFocus } from "../../shell/keptFocus";
-import { unlessGone } from "../../shell/late";
 import { Link } from "../../shell/Link";
+import { Problem } from "../../shell/Problem";
 import { Skeleton } from "../../shell/Skeleton";
 import type { FileRecord, Files, TreeNode } from "./api";
 import { AskDialog } from "./AskDialog";
@@ -24,30 +25,23 @@ function inOrder(a: TreeNode, b: TreeNode): number {
 export function FolderView(props: {
   folder: string;
   files: Files;
-  round: number;
   onOpen: (file: FileRecord) => void;
   onFolder: (path: string) => void;
   onShare: (chosen: Chosen) => void;
-  onChanged: () => void;
   onTrashed: (files: Trashed[]) => void;
-  onError: (cause: unknown) => void;
 }) {
-  const { folder, files, round, onError } = props;
-  const [list, setList] = useState<TreeNode[]>();
+  const { folder, files } = props;
+  const { data: list, error } = useAsked({
+    queryKey: ["folder", folder],
+    queryFn: async () => {
+      const nodes = await files.tree(folder);
+      return [...named(files.owner, folder, nodes), ...nodes].sort(inOrder);
+    },
+  });
+  const { run, error: refusal } = useDoing([]);
   const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
   const [naming, setNaming] = useState(false);
   const table = useKeptFocus<HTMLElement>();
-  useEffect(() => {
-    return unlessGone(
-      files.tree(folder),
-      (nodes) => {
-        setList([...named(files.owner, folder, nodes), ...nodes].sort(inOrder));
-        const there = new Set(nodes.map((n) => n.id));
-        setChosen((before) => new Set([...before].filter((id) => there.has(id))));
-      },
-      onError,
-    );
-  }, [files, folder, round, onError]);
 
   const picked = (list ?? []).filter((n) => n.id && chosen.has(n.id));
   const toggle = (id: string) => {
@@ -57,17 +51,19 @@ export function FolderView(props: {
   };
   function trash(nodes: TreeNode[]) {
     const gone: Trashed[] = [];
-    const all = async () => {
-      for (const { id, name } of nodes) {
-        if (!id) continue;
-        await files.remove(id);
-        gone.push({ id, name });
+    run(async () => {
+      try {
+        for (const { id, name } of nodes) {
+          if (!id) continue;
+          await files.remove(id);
+          gone.push({ id, name });
+        }
+      } finally {
+        // What is gone can come back, also when the rest could not go.
+        props.onTrashed(gone);
+        setChosen((before) => new Set([...before].filter((id) => !gone.some((g) => g.id === id))));
       }
-    };
-    // What is gone can come back, also when the rest could not go.
-    void all()
-      .then(props.onChanged, onError)
-      .then(() => props.onTrashed(gone));
+    });
   }
   function clear() {
     setChosen(new Set());
@@ -149,12 +145,13 @@ export function FolderView(props: {
       <section
         {...table}
         className="card table"
-        aria-busy={!list}
+        aria-busy={!list && !error}
         aria-label={`Files in ${folder}`}
         onKeyDown={walk}
       >
+        <Problem error={refusal || error} />
         {!list ? (
-          <Skeleton lines={4} label="Reading the folder" />
+          !error && <Skeleton lines={4} label="Reading the folder" />
         ) : list.length === 0 ? (
           <div className="nothing">
             <Icon name="folder" />

@@ -1,8 +1,8 @@
-import { useEffect, useState } from "react";
+import { useAsked, useDoing } from "../../shell/asked";
 import { ago, bytes, plural } from "../../shell/format";
 import { Icon } from "../../shell/icons";
 import { useKeptFocus } from "../../shell/keptFocus";
-import { unlessGone } from "../../shell/late";
+import { Problem } from "../../shell/Problem";
 import { Skeleton } from "../../shell/Skeleton";
 import type { Files, ShareRecord } from "./api";
 import { namesOf } from "./links";
@@ -34,19 +34,14 @@ function endOf(share: ShareRecord): string {
 }
 
 /** Links that were given away, how often they were used, and a way to end them. */
-export function LinksView(props: {
-  files: Files;
-  round: number;
-  onChanged: () => void;
-  onError: (cause: unknown) => void;
-}) {
-  const { files, round, onChanged, onError } = props;
-  const [list, setList] = useState<ShareRecord[]>();
+export function LinksView({ files }: { files: Files }) {
+  const { data: list, error } = useAsked({ queryKey: ["links"], queryFn: () => files.shares() });
+  const { run, error: refusal } = useDoing(["links"]);
   const table = useKeptFocus<HTMLElement>();
-  useEffect(() => unlessGone(files.shares(), setList, onError), [files, round, onError]);
   return (
-    <section {...table} className="card table" aria-busy={!list} aria-label="Links">
-      {!list && <Skeleton lines={4} label="Reading the links" />}
+    <section {...table} className="card table" aria-busy={!list && !error} aria-label="Links">
+      <Problem error={refusal || error} />
+      {!list && !error && <Skeleton lines={4} label="Reading the links" />}
       {list?.length === 0 && (
         <div className="nothing">
           <Icon name="share" />
@@ -99,7 +94,7 @@ export function LinksView(props: {
                       type="button"
                       className="danger"
                       aria-label={`End the link to ${whatOf(share, files.owner)}`}
-                      onClick={() => void files.endShare(share.id).then(onChanged, onError)}
+                      onClick={() => run(() => files.endShare(share.id))}
                     >
                       End
                     </button>

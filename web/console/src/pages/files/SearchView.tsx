@@ -1,8 +1,9 @@
-import { useEffect, useState } from "react";
-import { messageOf, plural, short } from "../../shell/format";
+import { keepPreviousData } from "@tanstack/react-query";
+import { useAsked } from "../../shell/asked";
+import { plural, short } from "../../shell/format";
 import { Icon } from "../../shell/icons";
-import { unlessGone } from "../../shell/late";
 import { markedAnywhere } from "../../shell/marked";
+import { Problem } from "../../shell/Problem";
 import type { Files } from "./api";
 import { places, type Place } from "./found";
 
@@ -14,41 +15,29 @@ interface Found {
   newest: Map<string, { cid: string; version: number }>;
 }
 
+async function look(files: Files, text: string): Promise<Found> {
+  const [names, { hits, behind }, matches] = await Promise.all([
+    files.byName(text),
+    files.search(text),
+    files.containing(text),
+  ]);
+  const newest = new Map<string, { cid: string; version: number }>();
+  for (const file of [...names, ...matches]) newest.set(file.path, file);
+  const rest = [...new Set(hits.map((hit) => hit.path))].filter((path) => !newest.has(path));
+  const asked = await Promise.all(rest.map((path) => files.stat(path).catch(() => undefined)));
+  for (const file of asked) if (file) newest.set(file.path, file);
+  return { text, places: places(names, hits, matches), behind, newest };
+}
+
 /** Where words, or parts of them, were found: file, lines, and which version that is. */
 export function SearchView(props: { files: Files; text: string; onOpen: (path: string) => void }) {
   const { files, text } = props;
-  const [found, setFound] = useState<Found>();
-  const [error, setError] = useState("");
-  useEffect(() => {
-    async function run(): Promise<Found> {
-      const [names, { hits, behind }, matches] = await Promise.all([
-        files.byName(text),
-        files.search(text),
-        files.containing(text),
-      ]);
-      const newest = new Map<string, { cid: string; version: number }>();
-      for (const file of [...names, ...matches]) newest.set(file.path, file);
-      const rest = [...new Set(hits.map((hit) => hit.path))].filter((path) => !newest.has(path));
-      const asked = await Promise.all(rest.map((path) => files.stat(path).catch(() => undefined)));
-      for (const file of asked) if (file) newest.set(file.path, file);
-      return { text, places: places(names, hits, matches), behind, newest };
-    }
-    return unlessGone(
-      run(),
-      (result) => {
-        setFound(result);
-        setError("");
-      },
-      (cause) => setError(messageOf(cause)),
-    );
-  }, [files, text]);
-  if (error) {
-    return (
-      <p role="alert" className="notice bad">
-        {error}
-      </p>
-    );
-  }
+  const { data: found, error } = useAsked({
+    queryKey: ["search", text],
+    queryFn: () => look(files, text),
+    placeholderData: keepPreviousData,
+  });
+  if (error) return <Problem error={error} />;
   return (
     <section
       className="card hits"

@@ -1,9 +1,11 @@
 import { useState, type FormEvent } from "react";
 import { useSession } from "../../identity/session";
+import { useDoing } from "../../shell/asked";
 import { CopyButton } from "../../shell/CopyButton";
 import { Dialog } from "../../shell/Dialog";
-import { bytes, messageOf } from "../../shell/format";
+import { bytes } from "../../shell/format";
 import { Icon } from "../../shell/icons";
+import { Problem } from "../../shell/Problem";
 import type { Files } from "./api";
 import { codeOf, linkAddress, rememberLink } from "./links";
 import { inWords, makeShare, plainPath, type MadeShare, type Offer } from "./grant";
@@ -21,8 +23,7 @@ export function ShareDialog(props: { chosen: Chosen; files: Files; onClose: () =
   const [maxBytes, setMaxBytes] = useState(1 << 30);
   const [maxFiles, setMaxFiles] = useState(100);
   const [made, setMade] = useState<Pick<MadeShare, "link"> & Partial<MadeShare>>();
-  const [error, setError] = useState("");
-  const [busy, setBusy] = useState(false);
+  const { run, isBusy, error } = useDoing(["links"]);
   const offer: Offer = {
     what: chosen,
     hours,
@@ -35,32 +36,22 @@ export function ShareDialog(props: { chosen: Chosen; files: Files; onClose: () =
   const words = inWords(offer);
   const ready = who !== "did" || /^did:[a-z0-9]+:.{4,}/.test(did.trim());
 
-  async function make(event: FormEvent) {
+  function make(event: FormEvent) {
     event.preventDefault();
-    setBusy(true);
-    try {
+    run(async () => {
       if (who === "plain" && plain !== undefined) {
         const { url } = await files.sharePlainly(plain, hours, maxUses);
-        setMade({ link: linkAddress(url, location.origin) });
-        setError("");
-        return;
+        return setMade({ link: linkAddress(url, location.origin) });
       }
       if (offer.takes && chosen.kind === "folder") {
         const { url } = await files.takeUploads(chosen.path, hours, offer.takes);
-        setMade({ link: linkAddress(url, location.origin) });
-        setError("");
-        return;
+        return setMade({ link: linkAddress(url, location.origin) });
       }
       const share = await makeShare(session, offer, location.origin);
       const { id } = await files.registerShare(share.delegation, share.path, maxUses);
       if (chosen.kind === "files") rememberLink(files.owner, id, chosen.names);
       setMade(share);
-      setError("");
-    } catch (cause) {
-      setError(messageOf(cause));
-    } finally {
-      setBusy(false);
-    }
+    });
   }
   const code = made && codeOf(made.link);
   const title =
@@ -69,7 +60,7 @@ export function ShareDialog(props: { chosen: Chosen; files: Files; onClose: () =
       : `Share ${chosen.names.length === 1 ? chosen.names[0] : `${chosen.names.length} files`}`;
   return (
     <Dialog title={title} onClose={props.onClose}>
-      <form className="stack" onSubmit={(event) => void make(event)}>
+      <form className="stack" onSubmit={make}>
         {made ? (
           <p className="made-note">
             <Icon name="check" />{" "}
@@ -203,11 +194,7 @@ export function ShareDialog(props: { chosen: Chosen; files: Files; onClose: () =
             ))}
           </ul>
         </section>
-        {error && (
-          <p role="alert" className="notice bad">
-            {error}
-          </p>
-        )}
+        <Problem error={error} />
         {made ? (
           <div className="made" role="status">
             <label htmlFor="made-link">
@@ -246,7 +233,7 @@ export function ShareDialog(props: { chosen: Chosen; files: Files; onClose: () =
             )}
           </div>
         ) : (
-          <button type="submit" className="primary wide" disabled={!ready || busy}>
+          <button type="submit" className="primary wide" disabled={!ready || isBusy}>
             <Icon name="share" /> Make the link
           </button>
         )}

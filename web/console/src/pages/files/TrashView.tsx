@@ -1,27 +1,23 @@
-import { useEffect, useState } from "react";
+import { useState } from "react";
+import { useAsked, useDoing } from "../../shell/asked";
 import Confirm from "../../shell/Confirm";
 import { bytes, plural } from "../../shell/format";
 import { Icon } from "../../shell/icons";
 import { useKeptFocus } from "../../shell/keptFocus";
-import { unlessGone } from "../../shell/late";
+import { Problem } from "../../shell/Problem";
 import { Skeleton } from "../../shell/Skeleton";
 import type { FileRecord, Files } from "./api";
 
 /** What was thrown away and can come back, or be destroyed. */
-export function TrashView(props: {
-  files: Files;
-  round: number;
-  onChanged: () => void;
-  onError: (cause: unknown) => void;
-}) {
-  const { files, round, onChanged, onError } = props;
-  const [list, setList] = useState<FileRecord[]>();
+export function TrashView({ files }: { files: Files }) {
+  const { data: list, error } = useAsked({ queryKey: ["trash"], queryFn: () => files.trash() });
+  const { run, error: refusal } = useDoing([]);
   const [doomed, setDoomed] = useState<FileRecord[]>();
   const table = useKeptFocus<HTMLElement>();
-  useEffect(() => unlessGone(files.trash(), setList, onError), [files, round, onError]);
   return (
-    <section {...table} className="card table" aria-busy={!list} aria-label="Trash">
-      {!list && <Skeleton lines={4} label="Reading the trash" />}
+    <section {...table} className="card table" aria-busy={!list && !error} aria-label="Trash">
+      <Problem error={refusal || error} />
+      {!list && !error && <Skeleton lines={4} label="Reading the trash" />}
       {list?.length === 0 && (
         <div className="nothing">
           <Icon name="trash" />
@@ -57,7 +53,7 @@ export function TrashView(props: {
                         type="button"
                         aria-label={`Restore ${file.name}`}
                         title="Restore"
-                        onClick={() => void files.restore(file.id).then(onChanged, onError)}
+                        onClick={() => run(() => files.restore(file.id))}
                       >
                         <Icon name="restore" /> <span className="wide-only">Restore</span>
                       </button>
@@ -82,7 +78,7 @@ export function TrashView(props: {
         <Confirm
           title={doomed.length === 1 ? "Destroy this file?" : "Empty the trash?"}
           action="Destroy"
-          onConfirm={() => void files.purge(doomed.map((f) => f.id)).then(onChanged, onError)}
+          onConfirm={() => run(() => files.purge(doomed.map((f) => f.id)))}
           onClose={() => setDoomed(undefined)}
         >
           <span className="path-cell">
