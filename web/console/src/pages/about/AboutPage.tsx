@@ -1,12 +1,13 @@
-import { useEffect, useState } from "react";
+import { useState } from "react";
 import { useOraclesContext } from "@castalia/oracles-client";
 import { useConsent, withdraw } from "../../identity/consent";
 import { useSession } from "../../identity/session";
 import { forgetKey, type KeptKey } from "../../identity/vault";
+import { useAsked, useDoing } from "../../shell/asked";
 import Confirm from "../../shell/Confirm";
 import { CopyButton } from "../../shell/CopyButton";
-import { ago, duration, messageOf } from "../../shell/format";
-import { unlessGone } from "../../shell/late";
+import { ago, duration } from "../../shell/format";
+import { Problem } from "../../shell/Problem";
 import { KeyCopy } from "./KeyCopy";
 
 interface Health {
@@ -20,12 +21,11 @@ interface Health {
 /** Who you are, what you talk to, and how it is. */
 export default function AboutPage(props: { onKey: (key: KeptKey) => void; onSignOut: () => void }) {
   const { key, serviceDid } = useSession();
-  const [health, setHealth] = useState<Health>();
+  const { data: health } = useAsked({
+    queryKey: ["health"],
+    queryFn: async () => (await (await fetch("/health")).json()) as Health,
+  });
   const [leaving, setLeaving] = useState(false);
-  useEffect(() => {
-    const asked = fetch("/health").then((reply) => reply.json() as Promise<Health>);
-    return unlessGone(asked, setHealth, () => undefined);
-  }, []);
   return (
     <div className="page">
       <h1>About</h1>
@@ -99,19 +99,16 @@ function Allowed() {
   const session = useSession();
   const { authedRequest } = useOraclesContext();
   const { consent } = useConsent(session);
-  const [error, setError] = useState("");
-  async function takeBack() {
-    try {
+  const { run, error } = useDoing();
+  const takeBack = () =>
+    run(async () => {
       await authedRequest(`${location.origin}/delegation`, "DELETE", {
         oracleDid: session.serviceDid,
       });
       withdraw(session);
       // What the page still holds of the old delegation goes with it.
       location.reload();
-    } catch (cause) {
-      setError(messageOf(cause));
-    }
-  }
+    });
   return (
     <section className="card">
       <h2>What the oracle may do</h2>
@@ -121,7 +118,7 @@ function Allowed() {
             It may {consent.grant === "read" ? "read" : "read and change"} your files in your name.
             This ends {ago(consent.until)}.
           </p>
-          <button type="button" className="danger" onClick={() => void takeBack()}>
+          <button type="button" className="danger" onClick={() => takeBack()}>
             Take it back
           </button>
         </>
@@ -131,11 +128,7 @@ function Allowed() {
           them.
         </p>
       )}
-      {error && (
-        <p role="alert" className="notice bad">
-          {error}
-        </p>
-      )}
+      <Problem error={error} />
     </section>
   );
 }

@@ -1,8 +1,10 @@
-import { useCallback, useEffect, useState, type FormEvent } from "react";
+import { useState, type FormEvent } from "react";
 import { useSession } from "../../identity/session";
+import { useAsked, useDoing } from "../../shell/asked";
 import { CopyButton } from "../../shell/CopyButton";
-import { ago, messageOf } from "../../shell/format";
-import { listKeys, makeKey, revokeKey, type AppKey } from "./keys";
+import { ago } from "../../shell/format";
+import { Problem } from "../../shell/Problem";
+import { listKeys, makeKey, revokeKey } from "./keys";
 import { programs } from "./programs";
 import "./connect.css";
 
@@ -13,37 +15,18 @@ const placeholder = "YOUR_APP_KEY";
 export default function ConnectPage() {
   const session = useSession();
   const origin = location.origin;
-  const [keys, setKeys] = useState<AppKey[]>([]);
+  const { data: keys = [], error } = useAsked({
+    queryKey: ["keys"],
+    queryFn: () => listKeys(session),
+  });
+  const doing = useDoing(["keys"]);
   const [made, setMade] = useState("");
   const [name, setName] = useState("my-program");
   const [days, setDays] = useState(90);
-  const [error, setError] = useState("");
-  const [isBusy, setBusy] = useState(false);
 
-  const reload = useCallback(
-    () =>
-      listKeys(session).then(setKeys, (cause: unknown) => {
-        setError(messageOf(cause));
-      }),
-    [session],
-  );
-  useEffect(() => void reload(), [reload]);
-
-  async function doing(work: () => Promise<void>) {
-    setBusy(true);
-    setError("");
-    try {
-      await work();
-      await reload();
-    } catch (cause) {
-      setError(messageOf(cause));
-    } finally {
-      setBusy(false);
-    }
-  }
   function make(event: FormEvent) {
     event.preventDefault();
-    void doing(async () => setMade(await makeKey(session, name.trim(), days)));
+    doing.run(async () => setMade(await makeKey(session, name.trim(), days)));
   }
   const live = keys.filter((key) => ["active", "spent"].includes(key.state));
   return (
@@ -56,11 +39,7 @@ export default function ConnectPage() {
           </p>
         </div>
       </header>
-      {error && (
-        <p role="alert" className="notice bad">
-          {error}
-        </p>
-      )}
+      <Problem error={doing.error || error} />
       <section className="card" aria-label="Address and key">
         <h2>Address</h2>
         <p className="with-copy">
@@ -92,7 +71,7 @@ export default function ConnectPage() {
               <option value={365}>in a year</option>
             </select>
           </label>
-          <button type="submit" className="primary" disabled={isBusy}>
+          <button type="submit" className="primary" disabled={doing.isBusy}>
             Make a key
           </button>
         </form>
@@ -118,9 +97,9 @@ export default function ConnectPage() {
                 </span>
                 <button
                   type="button"
-                  disabled={isBusy}
+                  disabled={doing.isBusy}
                   aria-label={`Revoke ${key.name}`}
-                  onClick={() => void doing(() => revokeKey(session, key.id))}
+                  onClick={() => doing.run(() => revokeKey(session, key.id))}
                 >
                   Revoke
                 </button>

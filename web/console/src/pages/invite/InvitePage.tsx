@@ -1,7 +1,6 @@
-import { useEffect, useState } from "react";
+import { useState } from "react";
 import type { Session } from "../../identity/session";
-import { messageOf } from "../../shell/format";
-import { unlessGone } from "../../shell/late";
+import { useAsked } from "../../shell/asked";
 import { go } from "../../shell/router";
 import { Mark } from "../../shell/Shell";
 import { codeOf, redeem } from "./redeem";
@@ -9,16 +8,16 @@ import { codeOf, redeem } from "./redeem";
 /** Redeems the invitation in the address, then opens the console. */
 export default function InvitePage({ session }: { session: Session }) {
   const [code] = useState(() => codeOf(location.hash));
-  const [attempt, setAttempt] = useState(0);
-  const [error, setError] = useState("");
-  useEffect(() => {
-    if (!code) return;
-    return unlessGone(
-      redeem(session, code),
-      () => go("chat"),
-      (cause) => setError(messageOf(cause)),
-    );
-  }, [session, code, attempt]);
+  const { error, again } = useAsked({
+    queryKey: ["redeem", code],
+    queryFn: async ({ signal }) => {
+      await redeem(session, code);
+      if (!signal.aborted) go("chat");
+      return true;
+    },
+    enabled: code !== "",
+    staleTime: Infinity,
+  });
   const problem = code ? error : "Copy it again, with everything that follows the # sign.";
   return (
     <main className="sign-in" id="main">
@@ -29,14 +28,7 @@ export default function InvitePage({ session }: { session: Session }) {
         <h1>{code ? "Your invitation" : "This link is not complete"}</h1>
         {problem ? <p role="alert">{problem}</p> : <p role="status">One moment…</p>}
         {code && error && (
-          <button
-            className="primary wide"
-            type="button"
-            onClick={() => {
-              setError("");
-              setAttempt(attempt + 1);
-            }}
-          >
+          <button className="primary wide" type="button" onClick={() => void again()}>
             Try again
           </button>
         )}

@@ -1,6 +1,6 @@
 import { useEffect, useState } from "react";
+import { useAsked, useDoing } from "../../shell/asked";
 import { Icon } from "../../shell/icons";
-import { unlessGone } from "../../shell/late";
 import { Skeleton } from "../../shell/Skeleton";
 import { postSigned, useSession, type Session } from "../../identity/session";
 
@@ -26,16 +26,16 @@ const noCode =
 export default function LinkPage() {
   const session = useSession();
   const [code] = useState(() => location.hash.slice(1));
-  const [link, setLink] = useState<TeamLink>();
-  const [state, setState] = useState<"asking" | "linking" | "linked">("asking");
-  const [error, setError] = useState(code ? "" : noCode);
-  const failed = (cause: unknown) =>
-    setError(cause instanceof Error ? cause.message : String(cause));
-  useEffect(() => {
-    if (!code) return;
-    history.replaceState(null, "", location.pathname); // the code is nobody else's
-    return unlessGone(follow(session, code, false), setLink, failed);
-  }, [session, code]);
+  useEffect(() => history.replaceState(null, "", location.pathname), []); // the code is nobody else's
+  const { data: link, error: problem } = useAsked({
+    queryKey: ["link", code],
+    queryFn: () => follow(session, code, false),
+    enabled: code !== "",
+    staleTime: Infinity,
+  });
+  const linking = useDoing();
+  const [isLinked, setLinked] = useState(false);
+  const error = code ? linking.error || problem : noCode;
   const who = link ? (link.name ? `${link.name} (${link.user})` : link.user) : "";
   return (
     <div className="page">
@@ -51,7 +51,7 @@ export default function LinkPage() {
         </section>
       )}
       {!link && !error && <Skeleton lines={3} label="Looking at the link" />}
-      {link && state !== "linked" && !error && (
+      {link && !isLinked && !error && (
         <section className="card">
           <p>
             <strong>{who}</strong> of team {link.team} will speak to the oracle as you. Go on only
@@ -66,18 +66,20 @@ export default function LinkPage() {
             <button
               type="button"
               className="primary"
-              disabled={state === "linking"}
-              onClick={() => {
-                setState("linking");
-                follow(session, code, true).then(() => setState("linked"), failed);
-              }}
+              disabled={linking.isBusy}
+              onClick={() =>
+                linking.run(async () => {
+                  await follow(session, code, true);
+                  setLinked(true);
+                })
+              }
             >
               That is me, link it
             </button>
           </div>
         </section>
       )}
-      {state === "linked" && (
+      {isLinked && (
         <p role="status" className="card">
           {who} is linked. The answer to your message is on its way in the chat.
         </p>

@@ -1,7 +1,9 @@
 import { Fragment, useEffect, useMemo, useRef, useState, type FormEvent } from "react";
+import { useAsked, useDoing } from "../../shell/asked";
 import { CopyButton } from "../../shell/CopyButton";
-import { messageOf, plural } from "../../shell/format";
+import { plural } from "../../shell/format";
 import { Icon } from "../../shell/icons";
+import { Problem } from "../../shell/Problem";
 import { Skeleton } from "../../shell/Skeleton";
 import "./query.css";
 import {
@@ -25,24 +27,20 @@ interface Reply {
 
 /** Protocol queries: pick a route, fill it in, see the reply. */
 export default function QueryPage() {
-  const [routes, setRoutes] = useState<Route[]>();
+  const { data: routes, error } = useAsked({
+    queryKey: ["routes"],
+    queryFn: async () => {
+      const reply = await fetch("/docs-json");
+      return queryRoutes((await reply.json()) as OpenApi);
+    },
+    staleTime: Infinity,
+  });
   const [search, setSearch] = useState("");
-  const [path, setPath] = useState("");
-  const [filled, setFilled] = useState<ReturnType<typeof linked>>();
-  const [error, setError] = useState("");
-  useEffect(() => {
-    fetch("/docs-json")
-      .then((r) => r.json() as Promise<OpenApi>)
-      .then((doc) => {
-        const found = queryRoutes(doc);
-        setRoutes(found);
-        const link = linked(found, location.search);
-        const first = found.find((r) => r.path.endsWith("/token/params")) ?? found[0];
-        setFilled(link);
-        setPath(link?.path ?? first?.path ?? "");
-      })
-      .catch((cause: unknown) => setError(messageOf(cause)));
-  }, []);
+  const [picked, setPicked] = useState<string>();
+  const [asked] = useState(location.search);
+  const filled = useMemo(() => linked(routes ?? [], asked), [routes, asked]);
+  const first = routes?.find((r) => r.path.endsWith("/token/params")) ?? routes?.[0];
+  const path = picked ?? filled?.path ?? first?.path ?? "";
   const shown = useMemo(() => findRoutes(routes ?? [], search), [routes, search]);
   const route = routes?.find((r) => r.path === path);
   return (
@@ -56,11 +54,7 @@ export default function QueryPage() {
           </p>
         </div>
       </header>
-      {error && (
-        <p role="alert" className="notice bad">
-          {error}
-        </p>
-      )}
+      <Problem error={error} />
       <div className="query-layout">
         <section className="card routes" aria-label="Routes" aria-busy={!routes && !error}>
           <label className="field-icon">
@@ -82,7 +76,7 @@ export default function QueryPage() {
           {!routes && !error ? (
             <Skeleton lines={8} label="Reading the routes" />
           ) : (
-            <RouteList routes={shown} current={path} onPick={setPath} />
+            <RouteList routes={shown} current={path} onPick={setPicked} />
           )}
         </section>
         {route && (
@@ -183,8 +177,7 @@ function PathText({ path }: { path: string }) {
 function Explorer({ route, filled }: { route: Route; filled: Record<string, string> }) {
   const [values, setValues] = useState(filled);
   const [reply, setReply] = useState<Reply>();
-  const [error, setError] = useState("");
-  const [busy, setBusy] = useState(false);
+  const { run, isBusy, error } = useDoing();
   const answer = useRef<HTMLElement>(null);
   // On a narrow screen the reply is below the form: its beginning comes into sight.
   useEffect(() => {
@@ -195,18 +188,16 @@ function Explorer({ route, filled }: { route: Route; filled: Record<string, stri
   const main = route.fields.filter((f) => f.in === "path");
   const more = route.fields.filter((f) => f.in !== "path");
 
-  async function ask(event: FormEvent) {
+  function ask(event: FormEvent) {
     event.preventDefault();
-    setBusy(true);
-    setError("");
-    try {
-      setReply(await send(request));
-    } catch (cause) {
-      setReply(undefined);
-      setError(messageOf(cause));
-    } finally {
-      setBusy(false);
-    }
+    run(async () => {
+      try {
+        setReply(await send(request));
+      } catch (cause) {
+        setReply(undefined);
+        throw cause;
+      }
+    });
   }
   const field = (f: Route["fields"][number]) => (
     <label key={f.name}>
@@ -232,7 +223,7 @@ function Explorer({ route, filled }: { route: Route; filled: Record<string, stri
   );
   return (
     <div className="stack explorer">
-      <form className="card stack" onSubmit={(event) => void ask(event)}>
+      <form className="card stack" onSubmit={ask}>
         <div>
           <h2>{route.title}</h2>
           <p className="mono route-line">
@@ -255,19 +246,15 @@ function Explorer({ route, filled }: { route: Route; filled: Record<string, stri
           <CopyButton text={curl} label="Copy the curl line" />
         </div>
         <div className="row">
-          <button className="primary" type="submit" disabled={busy || request.missing.length > 0}>
-            {busy ? "Asking…" : "Ask"}
+          <button className="primary" type="submit" disabled={isBusy || request.missing.length > 0}>
+            {isBusy ? "Asking…" : "Ask"}
           </button>
           {request.missing.length > 0 && (
             <span className="soft small">Needs {request.missing.join(", ")}.</span>
           )}
         </div>
       </form>
-      {error && (
-        <p role="alert" className="notice bad">
-          {error}
-        </p>
-      )}
+      <Problem error={error} />
       {!reply && !error && (
         <p className="soft small centre hint">The reply is shown here, with its height and time.</p>
       )}

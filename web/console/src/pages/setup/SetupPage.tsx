@@ -1,9 +1,10 @@
-import { useEffect, useState, type FormEvent } from "react";
+import { useState, type FormEvent } from "react";
 import type { Session } from "../../identity/session";
+import { useAsked, useDoing } from "../../shell/asked";
 import { CopyButton } from "../../shell/CopyButton";
-import { messageOf, plural } from "../../shell/format";
-import { unlessGone } from "../../shell/late";
+import { plural } from "../../shell/format";
 import { Link } from "../../shell/Link";
+import { Problem } from "../../shell/Problem";
 import { Mark } from "../../shell/Shell";
 import { codeOf } from "../invite/redeem";
 import {
@@ -16,7 +17,6 @@ import {
   writeInstructions,
   type Access,
   type Character,
-  type Instructions,
   type ModelCheck,
 } from "./setup";
 import "./setup.css";
@@ -24,21 +24,21 @@ import "./setup.css";
 /** Opens the setup link in the address: whoever comes first is the owner, and says what is served here. */
 export default function SetupPage({ session }: { session: Session }) {
   const [code] = useState(() => codeOf(location.hash));
-  const [attempt, setAttempt] = useState(0);
-  const [error, setError] = useState("");
-  const [isOwner, setOwner] = useState(false);
-  useEffect(() => {
-    if (!code) return;
-    return unlessGone(
-      becomeOwner(session, code),
-      () => {
-        // The code is used up: it has no more business in the address or its history.
-        history.replaceState(null, "", location.pathname);
-        setOwner(true);
-      },
-      (cause) => setError(messageOf(cause)),
-    );
-  }, [session, code, attempt]);
+  const {
+    data: isOwner,
+    error,
+    again,
+  } = useAsked({
+    queryKey: ["owner", code],
+    queryFn: async () => {
+      await becomeOwner(session, code);
+      // The code is used up: it has no more business in the address or its history.
+      history.replaceState(null, "", location.pathname);
+      return true;
+    },
+    enabled: code !== "",
+    staleTime: Infinity,
+  });
   if (isOwner) return <Questions session={session} />;
   const problem = code ? error : "Copy it again, with everything that follows the # sign.";
   return (
@@ -50,14 +50,7 @@ export default function SetupPage({ session }: { session: Session }) {
         <h1>{code ? "Your own oracle" : "This link is not complete"}</h1>
         {problem ? <p role="alert">{problem}</p> : <p role="status">One moment…</p>}
         {code && error && (
-          <button
-            className="primary wide"
-            type="button"
-            onClick={() => {
-              setError("");
-              setAttempt(attempt + 1);
-            }}
-          >
+          <button className="primary wide" type="button" onClick={() => void again()}>
             Try again
           </button>
         )}
@@ -93,34 +86,23 @@ function Questions({ session }: { session: Session }) {
   );
 }
 
-function Failed({ error }: { error: string }) {
-  return error ? (
-    <p role="alert" className="notice bad">
-      {error}
-    </p>
-  ) : null;
-}
-
 /** Who the oracle is and how it speaks: the first words of its instructions. */
 function CharacterCard({ session }: { session: Session }) {
-  const [known, setKnown] = useState<Instructions>();
+  const { data: known, error } = useAsked({
+    queryKey: ["instructions"],
+    queryFn: () => readInstructions(session),
+    refetchOnWindowFocus: false,
+  });
   const [said, setSaid] = useState<Character>({ name: "", language: "", about: "" });
-  const [error, setError] = useState("");
+  const keeping = useDoing();
   const [isKept, setKept] = useState(false);
-  useEffect(
-    () => unlessGone(readInstructions(session), setKnown, (cause) => setError(messageOf(cause))),
-    [session],
-  );
-  async function keep(event: FormEvent) {
+  function keep(event: FormEvent) {
     event.preventDefault();
     if (!known) return;
-    setError("");
-    try {
+    keeping.run(async () => {
       await writeInstructions(session, instructionsOf(said), known.newest);
       setKept(true);
-    } catch (cause) {
-      setError(messageOf(cause));
-    }
+    });
   }
   const field = (name: keyof Character) => ({
     value: said[name],
@@ -131,7 +113,7 @@ function CharacterCard({ session }: { session: Session }) {
   return (
     <section className="card stack" aria-label="Who it is">
       <h2>Who it is</h2>
-      <Failed error={error} />
+      <Problem error={keeping.error || error} />
       {isKept ? (
         <p role="status">The oracle knows it. New conversations begin with it.</p>
       ) : isTold ? (
@@ -140,7 +122,7 @@ function CharacterCard({ session }: { session: Session }) {
           are.
         </p>
       ) : (
-        <form className="stack" onSubmit={(event) => void keep(event)}>
+        <form className="stack" onSubmit={keep}>
           <label>
             Its name
             <input required maxLength={80} autoComplete="off" {...field("name")} />
@@ -171,21 +153,17 @@ const doors: Record<Access["access"], string> = {
 };
 
 function AccessCard({ session }: { session: Session }) {
-  const [access, setAccess] = useState<Access>();
+  const { data: access, error } = useAsked({
+    queryKey: ["access"],
+    queryFn: () => readAccess(session),
+  });
+  const inviting = useDoing(["access"]);
   const [link, setLink] = useState("");
-  const [error, setError] = useState("");
-  useEffect(
-    () => unlessGone(readAccess(session), setAccess, (cause) => setError(messageOf(cause))),
-    [session],
-  );
-  function make() {
-    setError("");
-    invite(session, location.origin).then(setLink, (cause: unknown) => setError(messageOf(cause)));
-  }
+  const make = () => inviting.run(async () => setLink(await invite(session, location.origin)));
   return (
     <section className="card stack" aria-label="Who may come">
       <h2>Who may come</h2>
-      <Failed error={error} />
+      <Problem error={inviting.error || error} />
       {access && (
         <p>
           {doors[access.access]} There {access.members === 1 ? "is" : "are"}{" "}
@@ -213,15 +191,8 @@ function AccessCard({ session }: { session: Session }) {
 
 function ModelCard({ session }: { session: Session }) {
   const [check, setCheck] = useState<ModelCheck>();
-  const [isTesting, setTesting] = useState(false);
-  const [error, setError] = useState("");
-  function test() {
-    setTesting(true);
-    setError("");
-    testModels(session)
-      .then(setCheck, (cause: unknown) => setError(messageOf(cause)))
-      .finally(() => setTesting(false));
-  }
+  const { run, isBusy, error } = useDoing();
+  const test = () => run(async () => setCheck(await testModels(session)));
   return (
     <section className="card stack" aria-label="Its model">
       <h2>Its model</h2>
@@ -229,7 +200,7 @@ function ModelCard({ session }: { session: Session }) {
         Without another one, the built-in guide answers. <code>MODEL</code> and its siblings in the
         server&apos;s settings, or the document of models, connect one.
       </p>
-      <Failed error={error} />
+      <Problem error={error} />
       {check && (
         <div role="status">
           <ul>
@@ -243,8 +214,8 @@ function ModelCard({ session }: { session: Session }) {
         </div>
       )}
       <p>
-        <button type="button" disabled={isTesting} onClick={test}>
-          {isTesting ? "Testing…" : "Test it"}
+        <button type="button" disabled={isBusy} onClick={test}>
+          {isBusy ? "Testing…" : "Test it"}
         </button>
       </p>
     </section>

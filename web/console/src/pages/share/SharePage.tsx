@@ -1,8 +1,9 @@
-import { useEffect, useMemo, useState } from "react";
+import { useState } from "react";
 import { loadKey } from "../../identity/vault";
+import { useAsked, useDoing } from "../../shell/asked";
 import { messageOf, plural, short, ago, bytes } from "../../shell/format";
 import { Icon } from "../../shell/icons";
-import { unlessGone } from "../../shell/late";
+import { Problem } from "../../shell/Problem";
 import { Mark } from "../../shell/Shell";
 import { saveAs } from "../../shell/save";
 import { Skeleton } from "../../shell/Skeleton";
@@ -40,46 +41,49 @@ export default function SharePage({ serviceDid }: { serviceDid: string }) {
   );
 }
 
-function explain(cause: unknown): string {
+function explained(cause: unknown): unknown {
   if (cause instanceof FilesError && (cause.status === 401 || cause.status === 403)) {
-    return "This link is over: it has expired, was ended by whoever made it, or was used up.";
+    return new Error(
+      "This link is over: it has expired, was ended by whoever made it, or was used up.",
+    );
   }
-  return messageOf(cause);
+  return cause;
+}
+
+/** What the link leads to, with the way to read it. */
+async function open(link: SharedLink, serviceDid: string) {
+  const key = link.key ?? (await loadKey());
+  if (!key || key.did !== link.token.audience) {
+    throw new Error(
+      `This link is for ${short(link.token.audience, 20, 6)} alone. Sign in with that key in this browser, then open it again.`,
+    );
+  }
+  const files = new Files({ owner: key.did, token: bearerOf(link, key, serviceDid) });
+  try {
+    const list: CidRecord[] = link.cids ? await files.cids() : await files.list(link.folder);
+    return { files, list };
+  } catch (cause) {
+    throw explained(cause);
+  }
 }
 
 function Shared({ link, serviceDid }: { link: SharedLink; serviceDid: string }) {
-  const [files, setFiles] = useState<Files>();
-  const [list, setList] = useState<CidRecord[]>();
-  const [error, setError] = useState("");
-  const [shown, setShown] = useState<CidRecord>();
-  useEffect(() => {
-    async function open() {
-      const key = link.key ?? (await loadKey());
-      if (!key || key.did !== link.token.audience) {
-        throw new Error(
-          `This link is for ${short(link.token.audience, 20, 6)} alone. Sign in with that key in this browser, then open it again.`,
-        );
-      }
-      const store = new Files({ owner: key.did, token: bearerOf(link, key, serviceDid) });
-      const all = link.cids
-        ? await store.cids()
-        : (await store.list(link.folder)).map((f) => ({ ...f }));
-      return { store, all };
-    }
-    return unlessGone(
-      open(),
-      ({ store, all }) => {
-        setFiles(store);
-        setList(all);
-        if (all.length === 1) setShown(all[0]);
-      },
-      (cause) => setError(explain(cause)),
-    );
-  }, [link, serviceDid]);
-  const load = useMemo(
-    () => (file: CidRecord) => (link.cids ? files?.byCid(file.cid) : files?.content(file.id)),
-    [files, link],
-  );
+  const { data: opened, error: problem } = useAsked({
+    queryKey: ["shared"],
+    queryFn: () => open(link, serviceDid),
+    // A link may be read a few times only.
+    staleTime: Infinity,
+  });
+  const saving = useDoing();
+  const [picked, setPicked] = useState<CidRecord | null>();
+  const error = problem || saving.error;
+  const list = opened?.list;
+  // The only file is shown at once.
+  const shown = picked === undefined && list?.length === 1 ? list[0] : picked;
+  const load = async (file: CidRecord) => {
+    if (!opened) throw new Error("not open");
+    return link.cids ? opened.files.byCid(file.cid) : opened.files.content(file.id);
+  };
   return (
     <section className="card stack" aria-busy={!list && !error}>
       <h1>
@@ -92,11 +96,7 @@ function Shared({ link, serviceDid }: { link: SharedLink; serviceDid: string }) 
         {link.token.expires !== null && !error && `, ends ${ago(link.token.expires * 1000)}`}.
         {!error && " You can read this and nothing else."}
       </p>
-      {error && (
-        <p role="alert" className="notice bad">
-          {error}
-        </p>
-      )}
+      <Problem error={error} />
       {!list && !error && <Skeleton lines={3} label="Opening the link" />}
       {list?.length === 0 && (
         <div className="nothing">
@@ -117,7 +117,7 @@ function Shared({ link, serviceDid }: { link: SharedLink; serviceDid: string }) 
               type="button"
               className="quiet name grow"
               aria-expanded={shown === file}
-              onClick={() => setShown(shown === file ? undefined : file)}
+              onClick={() => setPicked(shown === file ? null : file)}
             >
               <Icon name={file.mimeType.startsWith("image/") ? "image" : "file"} />
               <span>{link.cids ? file.name : file.path.slice(1)}</span>
@@ -127,9 +127,11 @@ function Shared({ link, serviceDid }: { link: SharedLink; serviceDid: string }) 
               type="button"
               aria-label={`Download ${file.name}`}
               onClick={() =>
-                void load(file)?.then(
-                  (blob) => saveAs(blob, file.name),
-                  (cause: unknown) => setError(explain(cause)),
+                saving.run(() =>
+                  load(file).then(
+                    (blob) => saveAs(blob, file.name),
+                    (cause: unknown) => Promise.reject(explained(cause)),
+                  ),
                 )
               }
             >
@@ -140,7 +142,7 @@ function Shared({ link, serviceDid }: { link: SharedLink; serviceDid: string }) 
                 name={file.name}
                 mimeType={file.mimeType}
                 size={file.size}
-                load={() => load(file) ?? Promise.reject(new Error("not open"))}
+                load={() => load(file)}
               />
             )}
           </li>
