@@ -6,9 +6,10 @@ import {
 } from "@castalia/oracles-client/knowledge";
 import { useState, type FormEvent } from "react";
 import { useSession } from "../../identity/session";
-import { messageOf } from "../../shell/format";
+import { useDoing } from "../../shell/asked";
 import { Icon } from "../../shell/icons";
 import { Link } from "../../shell/Link";
+import { Problem } from "../../shell/Problem";
 import { here } from "../chat/here";
 
 /** Asks the documents, and shows what they say and where. */
@@ -17,26 +18,23 @@ export function AskBox({ documents }: { documents: Record<string, IDocument[]> }
   const { ask } = useKnowledge({ oracleDid: serviceDid, overrides: here });
   const [question, setQuestion] = useState("");
   const [answer, setAnswer] = useState<IAnswer>();
-  const [error, setError] = useState("");
-  const [isAsking, setAsking] = useState(false);
+  const { run, isBusy, error } = useDoing();
 
-  async function submit(event: FormEvent) {
+  function submit(event: FormEvent) {
     event.preventDefault();
-    if (question.trim() === "" || isAsking) return;
-    setAsking(true);
-    setError("");
-    try {
-      setAnswer(await ask(question.trim(), { limit: 3 }));
-    } catch (cause) {
-      setAnswer(undefined);
-      setError(messageOf(cause));
-    } finally {
-      setAsking(false);
-    }
+    if (question.trim() === "" || isBusy) return;
+    run(async () => {
+      try {
+        setAnswer(await ask(question.trim(), { limit: 3 }));
+      } catch (cause) {
+        setAnswer(undefined);
+        throw cause;
+      }
+    });
   }
   return (
     <section className="card ask" aria-label="Ask the documents">
-      <form className="row" onSubmit={(event) => void submit(event)}>
+      <form className="row" onSubmit={submit}>
         <label className="field-icon grow">
           <span className="visually-hidden">Ask the documents</span>
           <Icon name="search" />
@@ -48,7 +46,7 @@ export function AskBox({ documents }: { documents: Record<string, IDocument[]> }
             onChange={(event) => setQuestion(event.target.value)}
           />
         </label>
-        <button className="primary" type="submit" disabled={question.trim() === "" || isAsking}>
+        <button className="primary" type="submit" disabled={question.trim() === "" || isBusy}>
           Ask
         </button>
       </form>
@@ -69,11 +67,7 @@ export function AskBox({ documents }: { documents: Record<string, IDocument[]> }
           </ol>
         )}
       </div>
-      {error && (
-        <p role="alert" className="notice bad">
-          {error}
-        </p>
-      )}
+      <Problem error={error} />
     </section>
   );
 }

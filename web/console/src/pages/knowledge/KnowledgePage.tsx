@@ -1,8 +1,10 @@
 import { useCollections, type ICollection } from "@castalia/oracles-client/knowledge";
 import { useCallback, useMemo, useRef, useState } from "react";
 import { fileToken, useSession } from "../../identity/session";
+import { useDoing } from "../../shell/asked";
 import { messageOf } from "../../shell/format";
 import { Icon } from "../../shell/icons";
+import { Problem } from "../../shell/Problem";
 import { Skeleton } from "../../shell/Skeleton";
 import { useDrop } from "../../shell/useDrop";
 import { here } from "../chat/here";
@@ -30,12 +32,12 @@ export default function KnowledgePage() {
     fileToken: () => fileToken(session),
   });
   const { collections, documents, create, refetch } = list;
-  const [error, setError] = useState("");
-  const [isBusy, setBusy] = useState(false);
+  // The library asks for the collections again by itself.
+  const { run, isBusy, error } = useDoing();
+  const adding = useDoing();
   const [gone, setGone] = useState<ReadonlySet<string>>(new Set());
-  const [adding, setAdding] = useState<string>();
+  const [target, setTarget] = useState<string>();
   const picker = useRef<HTMLInputElement>(null);
-  const fail = useCallback((cause: unknown) => setError(messageOf(cause)), []);
   const stored = useCallback(() => void refetch(), [refetch]);
   const { uploads, waiting, add } = useUploads(files, stored);
 
@@ -43,39 +45,25 @@ export default function KnowledgePage() {
   const addTo = useCallback(
     async (chosen: Dropped[], folder?: string) => {
       if (chosen.length === 0) return;
-      setError("");
       const to =
         folder ?? first?.folder ?? (await create({ name: firstName, readers: "everybody" })).folder;
       add(chosen, to);
     },
     [first?.folder, create, add],
   );
+  const { run: addThem } = adding;
   const drop = useCallback(
-    (transfer: DataTransfer) =>
-      void droppedFiles(transfer)
-        .then((found) => addTo(found))
-        .catch(fail),
-    [addTo, fail],
+    (transfer: DataTransfer) => addThem(async () => addTo(await droppedFiles(transfer))),
+    [addThem, addTo],
   );
   const dragging = useDrop(drop);
 
   function choose(folder?: string) {
-    setAdding(folder);
+    setTarget(folder);
     picker.current?.click();
   }
-  async function doing(work: () => Promise<unknown>) {
-    setBusy(true);
-    setError("");
-    try {
-      await work();
-    } catch (cause) {
-      fail(cause);
-    } finally {
-      setBusy(false);
-    }
-  }
   const loadSample = () =>
-    doing(async () => {
+    run(async () => {
       const { folder } =
         collections.find((c) => c.name === sampleName) ??
         (await create({ name: sampleName, readers: "everybody" }));
@@ -85,7 +73,7 @@ export default function KnowledgePage() {
       );
     });
   const remove = (ids: string[]) =>
-    doing(async () => {
+    run(async () => {
       for (const id of ids) await files.remove(id);
       // Knowledge follows the files within seconds.
       setGone((known) => new Set([...known, ...ids]));
@@ -118,18 +106,12 @@ export default function KnowledgePage() {
           onChange={(event) => {
             const chosen = [...(event.target.files ?? [])];
             event.target.value = "";
-            addTo(
-              chosen.map((file) => ({ path: file.name, file })),
-              adding,
-            ).catch(fail);
+            const dropped = chosen.map((file) => ({ path: file.name, file }));
+            addThem(() => addTo(dropped, target));
           }}
         />
       </header>
-      {(error || list.error) && (
-        <p role="alert" className="notice bad">
-          {error || messageOf(list.error)}
-        </p>
-      )}
+      <Problem error={error || adding.error || (list.error ? messageOf(list.error) : "")} />
       <UploadList uploads={uploads} waiting={waiting} />
       {!isEmpty && <AskBox documents={documents} />}
       {list.isLoading && <Skeleton lines={4} label="Reading the collections" />}
@@ -145,7 +127,7 @@ export default function KnowledgePage() {
             <button type="button" onClick={() => choose()}>
               Choose files
             </button>
-            <button type="button" disabled={isBusy} onClick={() => void loadSample()}>
+            <button type="button" disabled={isBusy} onClick={() => loadSample()}>
               Load a sample community
             </button>
           </div>
@@ -158,11 +140,11 @@ export default function KnowledgePage() {
           documents={(documents[collection.id] ?? []).filter((d) => !gone.has(d.id))}
           isBusy={isBusy}
           onAdd={() => choose(collection.folder)}
-          onChange={(change) => void doing(() => list.change(collection.id, change))}
-          onForget={() => void doing(() => list.forget(collection.id))}
-          onRemove={(ids) => void remove(ids)}
+          onChange={(change) => run(() => list.change(collection.id, change))}
+          onForget={() => run(() => list.forget(collection.id))}
+          onRemove={(ids) => remove(ids)}
           onRemoveAll={(ids) =>
-            void doing(async () => {
+            run(async () => {
               for (const id of ids) await files.remove(id);
               await list.forget(collection.id);
             })

@@ -1,7 +1,8 @@
 import { useEffect, useRef, useState, type FormEvent, type KeyboardEvent } from "react";
-import { messageOf } from "../../shell/format";
+import { useDoing } from "../../shell/asked";
 import { useFeatures } from "../../shell/features";
 import { Icon } from "../../shell/icons";
+import { Problem } from "../../shell/Problem";
 import { airTime } from "./septets";
 import "./telephone.css";
 
@@ -43,15 +44,12 @@ export default function TelephonePage() {
   const [code, setCode] = useState("*2233#");
   const [call, setCall] = useState<Call>();
   const [input, setInput] = useState("");
-  const [busy, setBusy] = useState(false);
-  const [error, setError] = useState("");
+  const { run, isBusy: busy, error } = useDoing();
   const isOpen = call?.open === true;
   const size = useFeatures().screen;
 
-  async function ask(id: string, text: string, path: Call["path"]) {
-    setBusy(true);
-    setError("");
-    try {
+  function ask(id: string, text: string, path: Call["path"]) {
+    run(async () => {
       const reply = await fetch("/api/ussd", {
         method: "POST",
         headers: { "Content-Type": "application/json" },
@@ -70,20 +68,16 @@ export default function TelephonePage() {
         path: last ? [...path.slice(0, -1), { ...last, screen }] : path,
       });
       setInput("");
-    } catch (cause) {
-      setError(messageOf(cause));
-    } finally {
-      setBusy(false);
-    }
+    });
   }
   function dial() {
-    void ask(newId(), "", []);
+    ask(newId(), "", []);
   }
   function send(event?: FormEvent) {
     event?.preventDefault();
     if (!call?.open || input === "" || busy) return;
     const path = [...call.path, { input: shown(input, call.screen), screen: "" }];
-    void ask(call.id, call.text ? `${call.text}*${input}` : input, path);
+    ask(call.id, call.text ? `${call.text}*${input}` : input, path);
   }
   function onKey(event: KeyboardEvent) {
     if (event.target instanceof HTMLInputElement || event.ctrlKey || event.metaKey) return;
@@ -115,11 +109,7 @@ export default function TelephonePage() {
           </p>
         </div>
       </header>
-      {error && (
-        <p role="alert" className="notice bad">
-          {error}
-        </p>
-      )}
+      <Problem error={error} />
       <div className="phone-layout">
         <div className="phone">
           <div className="phone-ear" aria-hidden="true" />
