@@ -10,6 +10,7 @@ import { keyTests } from "./keys.mjs";
 import { lineTests } from "./line.mjs";
 import { startModel } from "./model.mjs";
 import { pageTests } from "./pages.mjs";
+import { peopleTests } from "./people.mjs";
 import { vaultTests } from "./vault.mjs";
 import { served, setupTests } from "./setup.mjs";
 import { answered, visitors } from "./visitor.mjs";
@@ -85,3 +86,4 @@ test("the theme is changed by the page itself, and said in a sentence", async ()
 setupTests(owned);
 creditTests(plain);
 inviteTests(invited);
+peopleTests(invited);

@@ -13,6 +13,7 @@ import { HealthView } from "./HealthView";
 import { LogsView } from "./LogsView";
 import { MenuView } from "./MenuView";
 import "./operator.css";
+import { PeopleView } from "./PeopleView";
 import { PluginsView } from "./PluginsView";
 import { QueryView } from "./QueryView";
 import { SessionsView } from "./SessionsView";
@@ -36,6 +37,7 @@ const views: View[] = [
   { path: "menu", title: "Menu", service: "ussd", page: () => <MenuView /> },
   { path: "accounts", title: "Accounts", service: "ussd", page: () => <AccountsView /> },
   { path: "nodes", title: "Query nodes", service: "query", page: () => <QueryView /> },
+  { path: "people", title: "People", page: () => <PeopleView /> },
   { path: "plugins", title: "Plugins", page: () => <PluginsView /> },
   { path: "settings", title: "Settings", page: () => <SettingsView /> },
   { path: "logs", title: "Logs", page: () => <LogsView /> },

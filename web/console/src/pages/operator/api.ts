@@ -39,7 +39,7 @@ export async function ask<T>(
     },
     body: body ? JSON.stringify(body) : null,
   });
-  if (reply.ok) return (await reply.json()) as T;
+  if (reply.ok) return (reply.status === 204 ? undefined : await reply.json()) as T;
   throw await refusal(reply);
 }
 

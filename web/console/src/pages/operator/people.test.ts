@@ -1,0 +1,30 @@
+import { expect, test } from "vitest";
+import { doorOf, membersAfter, usageOf, usesOf } from "./people";
+
+test("members are read page by page", () => {
+  expect(membersAfter("")).toBe("/operator/members?limit=50");
+  expect(membersAfter("did:key:z6Mk")).toBe("/operator/members?limit=50&after=did%3Akey%3Az6Mk");
+});
+
+test("the door is told in words", () => {
+  expect(doorOf({ access: "open", members: 0, named: 0 })).toContain("Everybody");
+  expect(doorOf({ access: "invite", members: 3, named: 0 })).not.toContain("ACCESS_DIDS");
+  expect(doorOf({ access: "closed", members: 3, named: 1200 })).toContain("names 1,200 more");
+});
+
+test("usage is told in words, and only what there was", () => {
+  const none = { calls: 0, failed: 0, inputTokens: 0, outputTokens: 0, costMicros: 0 };
+  expect(usageOf({ total: none })).toBe("No model was asked in the last 30 days.");
+  expect(usageOf({ total: { ...none, calls: 1, inputTokens: 1200, outputTokens: 30 } })).toBe(
+    "In the last 30 days: 1 request to models, 1,200 tokens read, 30 written.",
+  );
+  expect(usageOf({ total: { ...none, calls: 4, failed: 1, costMicros: 5100 } })).toBe(
+    "In the last 30 days: 4 requests to models, 1 failed, 0 tokens read, 0 written, cost 0.0051.",
+  );
+});
+
+test("an invitation says how far it is used", () => {
+  const made = { id: "i", uses: 1, maxUses: 5, expires: "2026-11-24T00:00:00.000Z" };
+  expect(usesOf(made)).toBe("1 of 5 used");
+  expect(usesOf({ ...made, over: "was withdrawn" })).toBe("1 of 5 used; it was withdrawn");
+});
