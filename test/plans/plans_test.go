@@ -76,8 +76,8 @@ func works(db *sqldb.DB) []work {
 			}
 			return err
 		}},
-		{"ussd sweep", 4 * slice, func(ctx context.Context) error { return second(phones.Sweep(ctx, now, now, slice)) }},
-		{"ussd prune", 7 * 4 * slice, func(ctx context.Context) error { return second(phones.Prune(ctx, now, slice)) }},
+		{"ussd sweep", 2*slice + old, func(ctx context.Context) error { return second(phones.Sweep(ctx, now, now, slice)) }},
+		{"ussd prune", 7 * (2*slice + old), func(ctx context.Context) error { return second(phones.Prune(ctx, now, slice)) }},
 		{"ussd new telephones", slice, func(ctx context.Context) error {
 			return second(phones.KnownPhones(ctx, sqldb.Time(4000000000000+rows()), func(string) {}))
 		}},
@@ -111,7 +111,7 @@ func works(db *sqldb.DB) []work {
 		}},
 		// A namespace is looked at for its turn, 600 of them, and not each document.
 		{"knowledge reader", 10 * old, func(ctx context.Context) error { _, _, err := books.Take(ctx, "me", time.Minute); return err }},
-		{"webhooks prune", 12 * old, func(ctx context.Context) error { return second(hooks.Prune(ctx, now, slice)) }},
+		{"webhooks prune", 10 * slice, func(ctx context.Context) error { return second(hooks.Prune(ctx, now, slice)) }},
 		{"queue", 20 * slice, func(ctx context.Context) error { return second(items.Take(ctx, 10, nil)) }},
 		{"audit page", slice, func(ctx context.Context) error { return second(audit.New(db).List(ctx, audit.Filter{Limit: 50})) }},
 		{"audit page of an actor", slice, func(ctx context.Context) error {

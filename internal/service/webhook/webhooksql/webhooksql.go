@@ -243,18 +243,44 @@ func (s *Store) Prune(ctx context.Context, before time.Time, limit int) (more bo
 	for _, text := range []string{
 		`DELETE FROM webhook_events WHERE id IN (SELECT id FROM webhook_events WHERE at_ms < $1 LIMIT $2)`,
 		`DELETE FROM webhook_deliveries WHERE (endpoint, event) IN (SELECT endpoint, event FROM webhook_deliveries WHERE created_ms < $1 LIMIT $2)`,
-		`DELETE FROM webhook_deliveries WHERE (endpoint, event) IN (SELECT d.endpoint, d.event FROM webhook_deleted x
-			JOIN webhook_deliveries d ON d.endpoint = x.endpoint WHERE d.created_ms >= $1 LIMIT $2)`,
-		`DELETE FROM webhook_health WHERE endpoint IN (SELECT h.endpoint FROM webhook_deleted x
-			JOIN webhook_health h ON h.endpoint = x.endpoint WHERE h.success_ms < $1 LIMIT $2)`,
-		// A day later nobody notes anything of them any more.
-		`DELETE FROM webhook_deleted WHERE endpoint IN (SELECT endpoint FROM webhook_deleted WHERE at_ms < CAST($1 AS BIGINT) - 86400000 LIMIT $2)`,
 	} {
 		n, err := s.db.WriteOne(ctx, text, sqldb.MS(before), limit)
 		if err != nil {
 			return false, fmt.Errorf("prune webhooks: %w", err)
 		}
 		more = more || n == int64(limit)
+	}
+	left, err := s.pruneDeleted(ctx, limit)
+	if err != nil {
+		return false, fmt.Errorf("prune deleted webhooks: %w", err)
+	}
+	return more || left, nil
+}
+
+// pruneDeleted forgets what is left of webhooks that were deleted, the first ones first:
+// one by one, since a join may be made by reading all deliveries. A day later nobody notes
+// anything of them any more.
+func (s *Store) pruneDeleted(ctx context.Context, limit int) (more bool, err error) {
+	gone, err := sqldb.Strings(ctx, s.db.Read(), `SELECT endpoint FROM webhook_deleted ORDER BY at_ms LIMIT $1`, limit)
+	if err != nil {
+		return false, err
+	}
+	for _, id := range gone {
+		n, err := s.db.WriteOne(ctx, `DELETE FROM webhook_deliveries WHERE endpoint = $1
+			AND event IN (SELECT event FROM webhook_deliveries WHERE endpoint = $1 LIMIT $2)`, id, limit)
+		if err != nil {
+			return false, err
+		}
+		if n == int64(limit) {
+			more = true
+			continue
+		}
+		if _, err := s.db.WriteOne(ctx, `DELETE FROM webhook_health WHERE endpoint = $1`, id); err != nil {
+			return false, err
+		}
+		if _, err := s.db.WriteOne(ctx, `DELETE FROM webhook_deleted WHERE endpoint = $1 AND at_ms < `+s.db.Dialect().NowMS()+` - 86400000`, id); err != nil {
+			return false, err
+		}
 	}
 	return more, nil
 }
