@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/netip"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -52,7 +53,8 @@ type peer struct {
 	closed   bool
 	answered bool
 	early    []webrtc.ICECandidateInit // of the page, before its offer was taken
-	taken    int
+	taken    int                       // candidates since the page began, or began anew
+	names    []string                  // the ice-ufrags of the last offer that was taken
 	mine     []netip.AddrPort
 	channel  *webrtc.DataChannel
 }
@@ -111,51 +113,75 @@ func (p *peer) send(track webrtc.TrackLocal, heed func([]rtcp.Packet)) error {
 	return nil
 }
 
-// checkOffer refuses what is no offer of a browser before the library parses it, and
-// counts its candidates. The library takes a lone carriage return for the end of a line
-// as well; here each line is seen, or the offer is none.
-func checkOffer(sdp string) (candidates int, err error) {
+// checkOffer refuses what is no offer of a browser before the library parses it, counts
+// its candidates and lists its ice-ufrags. The library takes a lone carriage return for
+// the end of a line as well; here each line is seen, or the offer is none.
+func checkOffer(sdp string) (candidates int, names []string, err error) {
 	if !strings.HasPrefix(sdp, "v=0") {
-		return 0, fault.New(fault.Invalid, "sdp is not a session description").WithCode("invalid")
+		return 0, nil, fault.New(fault.Invalid, "sdp is not a session description").WithCode("invalid")
 	}
 	media := 0
 	for line := range strings.Lines(sdp) {
 		line = strings.TrimSuffix(strings.TrimSuffix(line, "\n"), "\r")
 		switch {
 		case len(line) < 2 || line[0] < 'a' || line[0] > 'z' || line[1] != '=' || strings.ContainsAny(line, "\r\x00"):
-			return 0, fault.New(fault.Invalid, "sdp has a line that does not begin with a letter and =").WithCode("invalid")
+			return 0, nil, fault.New(fault.Invalid, "sdp has a line that does not begin with a letter and =").WithCode("invalid")
 		case strings.HasPrefix(line, "m="):
 			media++
 		case strings.HasPrefix(line, "a=candidate:"):
 			candidates++
 		case (strings.HasPrefix(line, "a=ice-ufrag:") || strings.HasPrefix(line, "a=ice-pwd:")) && len(line) > maxSecret:
-			return 0, fault.New(fault.Invalid, "sdp has an ice-ufrag or ice-pwd that is too long").WithCode("invalid")
+			return 0, nil, fault.New(fault.Invalid, "sdp has an ice-ufrag or ice-pwd that is too long").WithCode("invalid")
+		case strings.HasPrefix(line, "a=ice-ufrag:"):
+			names = append(names, strings.TrimPrefix(line, "a=ice-ufrag:"))
 		}
 	}
 	switch {
 	case media == 0 || media > maxMedia:
-		return 0, fault.Newf(fault.Invalid, "sdp must describe 1 to %d media", maxMedia).WithCode("invalid")
+		return 0, nil, fault.Newf(fault.Invalid, "sdp must describe 1 to %d media", maxMedia).WithCode("invalid")
 	case candidates > maxCandidates:
-		return 0, fault.Newf(fault.Invalid, "sdp must have at most %d candidates", maxCandidates).WithCode("invalid")
+		return 0, nil, fault.Newf(fault.Invalid, "sdp must have at most %d candidates", maxCandidates).WithCode("invalid")
 	}
-	return candidates, nil
+	return candidates, names, nil
+}
+
+var errCandidates = fault.New(fault.RateLimited, "Too many candidates").WithCode("rate_limited")
+
+// take counts the candidates of an offer. The library keeps them, and knocks at each,
+// until the page begins anew: it does when none of its ice-ufrags was there before,
+// whichever of them the library goes by.
+func (p *peer) take(candidates int, names []string) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	taken := p.taken
+	if !slices.ContainsFunc(names, func(name string) bool { return slices.Contains(p.names, name) }) {
+		taken = len(p.early) // those that came before the offer
+	}
+	if taken+candidates > maxCandidates {
+		return errCandidates
+	}
+	p.taken = taken + candidates
+	return nil
 }
 
 // Answer implements call.Peer.
 func (p *peer) Answer(ctx context.Context, offer string) (string, error) {
-	candidates, err := checkOffer(offer)
+	candidates, names, err := checkOffer(offer)
 	if err != nil {
 		return "", err
 	}
 	if len(p.pc.GetTransceivers()) > 2*maxMedia { // the library forgets none
 		return "", fault.Newf(fault.Invalid, "a call must describe at most %d media in all its offers", 2*maxMedia).WithCode("invalid")
 	}
-	p.mu.Lock()
-	p.taken = candidates + len(p.early) // an offer begins anew, with those that came before it
-	p.mu.Unlock()
+	if err := p.take(candidates, names); err != nil {
+		return "", err
+	}
 	if err := p.describe(offer); err != nil {
 		return "", err
 	}
+	p.mu.Lock()
+	p.names = names
+	p.mu.Unlock()
 	answer, err := p.pc.CreateAnswer(nil)
 	if err != nil {
 		return "", fault.Wrap(fault.Invalid, "The offer cannot be answered", err).WithCode("invalid")
@@ -211,7 +237,7 @@ func (p *peer) AddCandidate(c call.Candidate) error {
 	p.mu.Lock()
 	if p.taken++; p.taken > maxCandidates {
 		p.mu.Unlock()
-		return fault.New(fault.RateLimited, "Too many candidates").WithCode("rate_limited")
+		return errCandidates
 	}
 	if p.pc.RemoteDescription() == nil {
 		p.early = append(p.early, given)

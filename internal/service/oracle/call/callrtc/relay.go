@@ -1,6 +1,7 @@
 package callrtc
 
 import (
+	"cmp"
 	"context"
 	"crypto/hmac"
 	"crypto/sha1" //nolint:gosec // the scheme that relays understand
@@ -63,9 +64,11 @@ type RelayConfig struct {
 	// PublicIP is where pages reach it.
 	PublicIP string
 	Secret   string
-	// PerUser bounds the relayed ways of one user: 8.
-	PerUser int
-	Log     *slog.Logger
+	// PerUser bounds the relayed ways of one user: 8. PerHost bounds those of one
+	// address, whoever its users say to be, and All those of everybody: each has a
+	// socket, and where strangers may come a user costs nothing. 128 and 1024.
+	PerUser, PerHost, All int
+	Log                   *slog.Logger
 }
 
 // Relay is a small TURN server for one machine. It relays to the peers of this
@@ -110,9 +113,7 @@ func NewRelay(ctx context.Context, cfg RelayConfig) (_ *Relay, err error) {
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
-	if cfg.PerUser == 0 {
-		cfg.PerUser = 8
-	}
+	cfg.PerUser, cfg.PerHost, cfg.All = cmp.Or(cfg.PerUser, 8), cmp.Or(cfg.PerHost, 128), cmp.Or(cfg.All, 1024)
 	public, err := netip.ParseAddr(cfg.PublicIP)
 	if err != nil {
 		return nil, fmt.Errorf("public address of the relay: %w", err)
@@ -136,7 +137,7 @@ func NewRelay(ctx context.Context, cfg RelayConfig) (_ *Relay, err error) {
 	at := net.JoinHostPort(public.String(), port)
 	r := &Relay{
 		servers: &RelayServers{Secret: cfg.Secret, URLs: []string{"turn:" + at + "?transport=udp", "turn:" + at + "?transport=tcp"}},
-		quota:   newQuota(cfg.PerUser),
+		quota:   newQuota(cfg),
 	}
 	r.only(func(netip.AddrPort) bool { return false })
 	ways := &generator{relay: r, inner: &turn.RelayAddressGeneratorStatic{
@@ -225,14 +226,22 @@ func (g *guarded) WriteTo(p []byte, addr net.Addr) (int, error) {
 	return g.PacketConn.WriteTo(p, addr)
 }
 
-// quota counts the relayed ways of each user.
+// quota counts the relayed ways: of each user, of each address, and all.
 type quota struct {
-	limit int
+	perUser, perHost, most int
+
 	mu    sync.Mutex
+	all   int
 	users map[string]int
+	hosts map[netip.Addr]int
 }
 
-func newQuota(limit int) *quota { return &quota{limit: limit, users: make(map[string]int)} }
+func newQuota(cfg RelayConfig) *quota {
+	return &quota{
+		perUser: cfg.PerUser, perHost: cfg.PerHost, most: cfg.All,
+		users: make(map[string]int), hosts: make(map[netip.Addr]int),
+	}
+}
 
 // userOf is the part of a user name that stays when it is renewed.
 func userOf(username string) string {
@@ -242,22 +251,31 @@ func userOf(username string) string {
 	return username
 }
 
-func (q *quota) allow(username, _ string, _ net.Addr) bool {
+func (q *quota) allow(username, _ string, from net.Addr) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	return q.users[userOf(username)] < q.limit
+	return q.all < q.most && q.hosts[hostOf(from)] < q.perHost && q.users[userOf(username)] < q.perUser
 }
 
-func (q *quota) created(_, _ net.Addr, _, userID, _ string, _ net.Addr, _ int) {
+func (q *quota) created(from, _ net.Addr, _, userID, _ string, _ net.Addr, _ int) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
+	q.all++
+	q.hosts[hostOf(from)]++
 	q.users[userOf(userID)]++
 }
 
-func (q *quota) deleted(_, _ net.Addr, _, userID, _ string) {
+func (q *quota) deleted(from, _ net.Addr, _, userID, _ string) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if q.users[userOf(userID)]--; q.users[userOf(userID)] <= 0 {
-		delete(q.users, userOf(userID))
+	q.all--
+	lower(q.hosts, hostOf(from))
+	lower(q.users, userOf(userID))
+}
+
+// lower counts one less, and forgets who has none.
+func lower[K comparable](counts map[K]int, of K) {
+	if counts[of]--; counts[of] <= 0 {
+		delete(counts, of)
 	}
 }

@@ -3,6 +3,8 @@ package callrtc
 import (
 	"net"
 	"net/netip"
+	"runtime"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -12,7 +14,12 @@ import (
 
 func relay(t *testing.T, perUser int) *Relay {
 	t.Helper()
-	r, err := NewRelay(t.Context(), RelayConfig{Listen: "127.0.0.1:0", PublicIP: "127.0.0.1", Secret: "a secret", PerUser: perUser})
+	return relayOf(t, RelayConfig{Listen: "127.0.0.1:0", PublicIP: "127.0.0.1", Secret: "a secret", PerUser: perUser})
+}
+
+func relayOf(t *testing.T, cfg RelayConfig) *Relay {
+	t.Helper()
+	r, err := NewRelay(t.Context(), cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -77,6 +84,48 @@ func TestTheRelayTakesOnlyItsOwnCredentials(t *testing.T) {
 		if _, err := dial(t, r, given[0], given[1]).Allocate(); err == nil {
 			t.Errorf("%s: a way was opened", what)
 		}
+	}
+}
+
+// TestManyUsersOfOneAddressDoNotTakeAllWays makes a user for each way, as whoever makes
+// keys does where everybody may come.
+func TestManyUsersOfOneAddressDoNotTakeAllWays(t *testing.T) {
+	t.Parallel()
+	for name, cfg := range map[string]RelayConfig{"of one address": {PerHost: 3}, "of all": {All: 3}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			cfg.Listen, cfg.PublicIP, cfg.Secret = "127.0.0.1:0", "127.0.0.1", "a secret"
+			r := relayOf(t, cfg)
+			allocate := func(user string) (net.PacketConn, error) {
+				s := r.servers.offer(user, time.Now().Add(time.Minute))[0]
+				return dial(t, r, s.Username, s.Credential).Allocate()
+			}
+			var ways []net.PacketConn
+			for i := range 3 {
+				way, err := allocate("did:key:user" + strconv.Itoa(i))
+				if err != nil {
+					t.Fatal(err)
+				}
+				ways = append(ways, way)
+			}
+			if _, err := allocate("did:key:another"); err == nil || r.Allocations() != 3 {
+				t.Errorf("another user got a way, and there are %d: %v", r.Allocations(), err)
+			}
+			for _, way := range ways {
+				if err := way.Close(); err != nil {
+					t.Error(err)
+				}
+			}
+			deadline := time.Now().Add(10 * time.Second)
+			for r.Allocations() > 0 && time.Now().Before(deadline) {
+				runtime.Gosched()
+			}
+			way, err := allocate("did:key:another")
+			if err != nil {
+				t.Fatalf("nothing is open, and another user gets no way: %v", err)
+			}
+			_ = way.Close()
+		})
 	}
 }
 

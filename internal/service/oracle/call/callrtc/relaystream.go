@@ -73,18 +73,16 @@ func (l *relayListener) left(host netip.Addr) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.all--
-	if l.hosts[host]--; l.hosts[host] == 0 {
-		delete(l.hosts, host)
-	}
+	lower(l.hosts, host)
 }
 
 // hostOf is who connects: an address, or the network that one customer has.
 func hostOf(a net.Addr) netip.Addr {
-	tcp, ok := a.(*net.TCPAddr)
+	at, ok := a.(interface{ AddrPort() netip.AddrPort })
 	if !ok {
 		return netip.Addr{}
 	}
-	return ratelimit.NetworkOf(tcp.AddrPort().Addr())
+	return ratelimit.NetworkOf(at.AddrPort().Addr())
 }
 
 // relayConn hands on whole messages, one at each reading.
