@@ -10,14 +10,18 @@ import (
 	"context"
 	"encoding/csv"
 	"encoding/json"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/castalia-org/castalia/internal/platform/audit"
 	"github.com/castalia-org/castalia/internal/platform/config"
+	"github.com/castalia-org/castalia/internal/platform/csvcell"
 	"github.com/castalia-org/castalia/internal/platform/fault"
 	"github.com/castalia-org/castalia/internal/platform/httpserver"
 	"github.com/castalia-org/castalia/internal/platform/operatordoc"
@@ -119,11 +123,8 @@ func Surface(d Deps) httpserver.Surface {
 }
 
 // Record is the server's hook: it writes acts down.
-func (d Deps) Record(ctx context.Context, who httpserver.OperatorIdentity, act,
-	target string,
-) (func(status int), error) {
-	id, err := d.Trail.Begin(ctx,
-		audit.Act{Actor: who.Name, Role: who.Role.String(), Act: act, Target: maskNumbers(telemetry.Redact(target))})
+func (d Deps) Record(ctx context.Context, who httpserver.OperatorIdentity, act, target string) (func(status int), error) {
+	id, err := d.Trail.Begin(ctx, audit.Act{Actor: who.Name, Role: who.Role.String(), Act: act, Target: visible(maskNumbers(telemetry.Redact(target)))})
 	if err != nil {
 		return nil, err
 	}
@@ -151,6 +152,24 @@ func maskNumbers(path string) string {
 		}
 	}
 	return strings.Join(segments, "/")
+}
+
+// visible writes the signs of a path that nobody sees as addresses do. The trail is read
+// in terminals and lists, where they would hide what stands around them.
+func visible(path string) string {
+	var b strings.Builder
+	for len(path) > 0 {
+		r, size := utf8.DecodeRuneInString(path)
+		if unicode.IsPrint(r) && (r != utf8.RuneError || size > 1) {
+			b.WriteString(path[:size])
+		} else {
+			for _, c := range []byte(path[:size]) {
+				fmt.Fprintf(&b, "%%%02X", c)
+			}
+		}
+		path = path[size:]
+	}
+	return b.String()
 }
 
 func (d Deps) settings(w http.ResponseWriter, _ *http.Request) error {
@@ -258,10 +277,7 @@ func (d Deps) export(w http.ResponseWriter, r *http.Request) error {
 	}
 	for written := 0; len(acts) > 0 && written < maxExport; written += len(acts) {
 		for _, a := range acts {
-			row := []string{
-				a.ID, a.At.UTC().Format(time.RFC3339Nano), inert(a.Actor), a.Role, inert(a.Act), inert(a.Target),
-				strconv.Itoa(a.Status),
-			}
+			row := []string{a.ID, a.At.UTC().Format(time.RFC3339Nano), csvcell.Inert(a.Actor), a.Role, csvcell.Inert(a.Act), csvcell.Inert(a.Target), strconv.Itoa(a.Status)}
 			if err := out.Write(row); err != nil {
 				return err
 			}
@@ -276,12 +292,4 @@ func (d Deps) export(w http.ResponseWriter, r *http.Request) error {
 	}
 	out.Flush()
 	return out.Error()
-}
-
-// inert keeps a spreadsheet from taking a text for a formula.
-func inert(text string) string {
-	if text != "" && strings.ContainsRune("=+-@\t\r", rune(text[0])) {
-		return "'" + text
-	}
-	return text
 }

@@ -16,6 +16,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/castalia-org/castalia/internal/platform/csvcell"
 )
 
 // Form is a form as a menu declares it.
@@ -198,10 +200,10 @@ func Export(ctx context.Context, store Store, form string, w io.Writer, show fun
 	}
 }
 
-// cell is a text that no spreadsheet takes for a formula.
+// cell is a value as a spreadsheet shows it.
 func cell(kind, text string) string {
-	if kind == Number || text == "" || !strings.ContainsRune("=+-@\t\r\n|%", rune(text[0])) {
+	if kind == Number {
 		return text
 	}
-	return "'" + text
+	return csvcell.Inert(text)
 }
