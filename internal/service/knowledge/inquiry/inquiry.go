@@ -17,6 +17,7 @@ import (
 	"log/slog"
 	"strings"
 	"time"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/castalia-org/castalia/internal/platform/fault"
@@ -251,6 +252,9 @@ func (s *Service) Ask(ctx context.Context, who knowledge.Caller, a Asking) (Inqu
 	if !a.Asker.Shown {
 		a.Asker.Name = "" // it is not even kept
 	}
+	if posing(a.Asker) {
+		return Inquiry{}, fault.New(fault.Invalid, "A name is what you are called: no DID, and nothing that cannot be seen.")
+	}
 	c, err := s.responsible(ctx, who, a)
 	if err != nil {
 		return Inquiry{}, err
@@ -272,6 +276,13 @@ func (s *Service) Ask(ctx context.Context, who knowledge.Caller, a Asking) (Inqu
 		return Inquiry{}, err
 	}
 	return show(r, kept), nil
+}
+
+// posing reports a name that staff would take for somebody's DID, which is proved where
+// it is shown, or that is not what they see.
+func posing(a Asker) bool {
+	unseen := func(r rune) bool { return !unicode.IsPrint(r) }
+	return a.Name != a.ID && (strings.Contains(strings.ToLower(a.Name), "did:") || strings.ContainsFunc(a.Name, unseen))
 }
 
 // nameOf tells askers of different channels apart, unless they are one person.
