@@ -167,6 +167,30 @@ func TestNumbersAreNotInTheTrail(t *testing.T) {
 	})
 }
 
+// TestTheTrailIsWhatIsSeen: who may little must not hide from who reads it in a terminal.
+func TestTheTrailIsWhatIsSeen(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, db *sqldb.DB) {
+		n := newNode(t, db, httpserver.Changer)
+		for typed, want := range map[string]string{
+			"%1b%5b1A%1b%5b2K":      "%1B[1A%1B[2K", // up, and erase the line
+			"a%0a2026-11-17%09ada":  "a%0A2026-11-17%09ada",
+			"%e2%80%aegnp.exe":      "%E2%80%AEgnp.exe", // the rest from right to left
+			"a%00b":                 "a%00b",
+			"%ff":                   "%FF",
+			"%c2%9b31m":             "%C2%9B31m",
+			"caf%c3%a9%20au%20lait": "café au lait",
+		} {
+			n.send(t, http.MethodPost, "/operator/things/"+typed, token)
+			var said inspect.Acts
+			n.read(t, "/operator/audit?limit=1", &said)
+			if len(said.Acts) != 1 || said.Acts[0].Target != "/operator/things/"+want {
+				t.Errorf("%s: %+v", typed, said.Acts)
+			}
+		}
+	})
+}
+
 // TestNothingIsChangedUnseen: what cannot be written down is not done.
 func TestNothingIsChangedUnseen(t *testing.T) {
 	t.Parallel()

@@ -99,8 +99,7 @@ func (h *hooks) list(ctx context.Context, _ []string) error {
 	}
 	w := tabwriter.NewWriter(h.io.Out, 0, 0, 2, ' ', 0)
 	for _, e := range all.Webhooks {
-		_, _ = fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", e.ID, e.Status, e.URL, strings.Join(e.Events, ","),
-			shell.Printable(cmp.Or(e.Reason, e.Description)))
+		_, _ = fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", e.ID, e.Status, e.URL, strings.Join(e.Events, ","), shell.OneLine(cmp.Or(e.Reason, e.Description)))
 	}
 	return w.Flush()
 }
@@ -127,7 +126,7 @@ func (h *hooks) test(ctx context.Context, args []string) error {
 				h.say("%s: it answered %d after %d ms", d.Event, d.Status, d.TookMS)
 				return nil
 			default:
-				return fmt.Errorf("%s: %s; it is tried again", d.Event, shell.Printable(d.Error))
+				return fmt.Errorf("%s: %s; it is tried again", d.Event, shell.OneLine(d.Error))
 			}
 		}
 		select {
@@ -148,7 +147,7 @@ func (h *hooks) log(ctx context.Context, args []string) error {
 	page, err := h.page(ctx, args[0])
 	w := tabwriter.NewWriter(h.io.Out, 0, 0, 2, ' ', 0)
 	for _, d := range page {
-		_, _ = fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%d tries\t%s\n", d.Created, d.Event, d.Type, d.State, d.Attempts, shell.Printable(d.Error))
+		_, _ = fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%d tries\t%s\n", d.Created, d.Event, d.Type, d.State, d.Attempts, shell.OneLine(d.Error))
 	}
 	if err := w.Flush(); err != nil {
 		return err

@@ -27,8 +27,7 @@ func runPublish(ctx context.Context, args []string, s shell.IO) error {
 			if c.Published {
 				state = "published"
 			}
-			_, _ = fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\n", c.ID, state, c.Readers, shell.Printable(c.Name),
-				shell.Printable(c.Folder), c.Namespace)
+			_, _ = fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\n", c.ID, state, c.Readers, shell.OneLine(c.Name), shell.OneLine(c.Folder), c.Namespace)
 		}
 		return table.Flush()
 	}
@@ -40,7 +39,7 @@ func runPublish(ctx context.Context, args []string, s shell.IO) error {
 		if err := r.Publish(ctx, id, all[i].Readers); err != nil {
 			return err
 		}
-		_, _ = fmt.Fprintf(s.Out, "%s: published to %s\n", shell.Printable(all[i].Name), all[i].Readers)
+		_, _ = fmt.Fprintf(s.Out, "%s: published to %s\n", shell.OneLine(all[i].Name), all[i].Readers)
 	}
 	return nil
 }

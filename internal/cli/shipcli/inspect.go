@@ -166,7 +166,8 @@ func RunAudit(ctx context.Context, args []string, s shell.IO) error {
 	}
 	w := tabwriter.NewWriter(s.Out, 0, 0, 2, ' ', 0)
 	for _, a := range said.Acts {
-		_, _ = fmt.Fprintf(w, "%s\t%s (%s)\t%s\t%s\t%d\n", a.At.Local().Format(time.DateTime), a.Actor, a.Role, a.Act, a.Target, a.Status)
+		_, _ = fmt.Fprintf(w, "%s\t%s (%s)\t%s\t%s\t%d\n", a.At.Local().Format(time.DateTime),
+			shell.OneLine(a.Actor), shell.OneLine(a.Role), shell.OneLine(a.Act), shell.OneLine(a.Target), a.Status)
 	}
 	return w.Flush()
 }
