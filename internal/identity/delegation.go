@@ -54,7 +54,7 @@ func (s *Service) StoreDelegation(ctx context.Context, caller Principal, d Depos
 		return DelegationStatus{}, fault.New(fault.Invalid, "Invalid delegation: expiration contradicts the token")
 	}
 	stored := StoredDelegation{
-		User: caller.DID, Raw: token.Encode(), CID: token.CID(),
+		User: caller.DID, Raw: s.sealRaw(caller.DID, token.Encode()), CID: token.CID(),
 		Expires: expiry(v.Expires, v.NoExpiry), UpdatedAt: s.now(),
 	}
 	if err := s.store.PutDelegation(ctx, stored); err != nil {
@@ -104,6 +104,9 @@ func (s *Service) delegation(ctx context.Context, user string) (*ucan.Token, Sto
 	}
 	if err := s.current(ctx); err != nil {
 		return nil, StoredDelegation{}, false, err
+	}
+	if stored.Raw, err = s.openRaw(user, stored.Raw); err != nil {
+		return nil, StoredDelegation{}, false, nil //nolint:nilerr // an unreadable record is no delegation
 	}
 	token, err := ucan.Parse(stored.Raw)
 	if err != nil || s.revokedAnywhere(token) {

@@ -1,6 +1,7 @@
 package identity_test
 
 import (
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -43,6 +44,48 @@ func TestStoredDelegation(t *testing.T) {
 			t.Error("expired, and still there")
 		}
 	})
+}
+
+// TestACopyOfTheDatabaseIsNoLogin: a delegation that comes alone is one.
+func TestACopyOfTheDatabaseIsNoLogin(t *testing.T) {
+	t.Parallel()
+	store := identitytest.NewStore()
+	s := identitytest.New(t, func(d *identity.Deps, _ *identity.Config) { d.Store = store })
+	p := identitytest.Principal(t, s, alice)
+	raw := identitytest.UserToOracle(t, alice, s.DID())
+	logIn := func(delegation string) error {
+		_, err := s.Authenticate(t.Context(), identity.Oracle, identity.Credentials{Delegation: delegation})
+		return err
+	}
+	if err := logIn(raw); err != nil {
+		t.Fatalf("the delegation itself: %v", err)
+	}
+	if _, err := s.StoreDelegation(t.Context(), p, identity.Deposit{Raw: raw}); err != nil {
+		t.Fatal(err)
+	}
+	kept, _, err := store.Delegation(t.Context(), alice.DID)
+	if err != nil || strings.Contains(kept.Raw, raw) || logIn(kept.Raw) == nil {
+		t.Errorf("what is stored logs in: %.40s, %v", kept.Raw, err)
+	}
+	// Another user's row is no delegation of Bob's, nor is what another service sealed.
+	kept.User = bob.DID
+	if err := store.PutDelegation(t.Context(), kept); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := s.DelegationOf(t.Context(), bob.DID); err != nil || got.Authorized {
+		t.Errorf("a row that was copied to another user: %+v, %v", got, err)
+	}
+	other := identitytest.New(t, func(d *identity.Deps, c *identity.Config) { d.Store, c.Signer = store, bob.Signer })
+	if got, err := other.DelegationOf(t.Context(), alice.DID); err != nil || got.Authorized {
+		t.Errorf("another service opens it: %+v, %v", got, err)
+	}
+	// The release before kept them in clear.
+	if err := store.PutDelegation(t.Context(), identity.StoredDelegation{User: alice.DID, Raw: raw, CID: kept.CID, Expires: kept.Expires}); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := s.DelegationOf(t.Context(), alice.DID); err != nil || !got.Authorized {
+		t.Errorf("one in clear: %+v, %v", got, err)
+	}
 }
 
 func TestStoreDelegationRefuses(t *testing.T) {

@@ -2,6 +2,7 @@ package identity
 
 import (
 	"context"
+	"crypto/cipher"
 	"errors"
 	"log/slog"
 	"sync/atomic"
@@ -66,6 +67,7 @@ type Service struct {
 	log      *slog.Logger
 	now      func() time.Time
 
+	rest    cipher.AEAD // of delegations in the database
 	cache   *recent.Map[tokenHash, Principal]
 	past    *recent.Map[tokenHash, struct{}] // tokens that were good once
 	over    *recent.Map[tokenHash, error]    // tokens that will never be good again
@@ -107,8 +109,12 @@ func New(d Deps, cfg Config) (*Service, error) {
 	if d.Now == nil {
 		d.Now = time.Now
 	}
+	rest, err := restKey(cfg.Signer)
+	if err != nil {
+		return nil, err
+	}
 	return &Service{
-		cfg: cfg, store: d.Store, resolver: d.Resolver, hints: d.Hints, log: d.Logger, now: d.Now, gate: d.Gate, door: d.Door,
+		rest: rest, cfg: cfg, store: d.Store, resolver: d.Resolver, hints: d.Hints, log: d.Logger, now: d.Now, gate: d.Gate, door: d.Door,
 		cache: recent.New[tokenHash, Principal](cfg.CacheBytes), past: recent.New[tokenHash, struct{}](maxPast),
 		over: recent.New[tokenHash, error](maxOver), revoked: newRevocations(),
 	}, nil

@@ -44,7 +44,8 @@ type Hints interface {
 	Subscribe(subject string, fn func(bus.Message)) (bus.Subscription, error)
 }
 
-// StoredDelegation is a user's deposited delegation. Raw is a secret.
+// StoredDelegation is a user's deposited delegation. Raw is sealed for the user, or of a
+// release that kept it in clear.
 type StoredDelegation struct {
 	User      string
 	Raw       string
