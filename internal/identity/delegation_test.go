@@ -80,7 +80,10 @@ func TestACopyOfTheDatabaseIsNoLogin(t *testing.T) {
 		t.Errorf("another service opens it: %+v, %v", got, err)
 	}
 	// The release before kept them in clear.
-	if err := store.PutDelegation(t.Context(), identity.StoredDelegation{User: alice.DID, Raw: raw, CID: kept.CID, Expires: kept.Expires}); err != nil {
+	if err := store.PutDelegation(t.Context(), identity.StoredDelegation{
+		User: alice.DID, Raw: raw, CID: kept.CID,
+		Expires: kept.Expires,
+	}); err != nil {
 		t.Fatal(err)
 	}
 	if got, err := s.DelegationOf(t.Context(), alice.DID); err != nil || !got.Authorized {

@@ -114,7 +114,8 @@ func New(d Deps, cfg Config) (*Service, error) {
 		return nil, err
 	}
 	return &Service{
-		rest: rest, cfg: cfg, store: d.Store, resolver: d.Resolver, hints: d.Hints, log: d.Logger, now: d.Now, gate: d.Gate, door: d.Door,
+		rest: rest, cfg: cfg, store: d.Store, resolver: d.Resolver, hints: d.Hints, log: d.Logger, now: d.Now, gate: d.Gate,
+		door:  d.Door,
 		cache: recent.New[tokenHash, Principal](cfg.CacheBytes), past: recent.New[tokenHash, struct{}](maxPast),
 		over: recent.New[tokenHash, error](maxOver), revoked: newRevocations(),
 	}, nil

@@ -123,8 +123,11 @@ func Surface(d Deps) httpserver.Surface {
 }
 
 // Record is the server's hook: it writes acts down.
-func (d Deps) Record(ctx context.Context, who httpserver.OperatorIdentity, act, target string) (func(status int), error) {
-	id, err := d.Trail.Begin(ctx, audit.Act{Actor: who.Name, Role: who.Role.String(), Act: act, Target: visible(maskNumbers(telemetry.Redact(target)))})
+func (d Deps) Record(ctx context.Context, who httpserver.OperatorIdentity, act,
+	target string,
+) (func(status int), error) {
+	id, err := d.Trail.Begin(ctx,
+		audit.Act{Actor: who.Name, Role: who.Role.String(), Act: act, Target: visible(maskNumbers(telemetry.Redact(target)))})
 	if err != nil {
 		return nil, err
 	}
@@ -277,7 +280,10 @@ func (d Deps) export(w http.ResponseWriter, r *http.Request) error {
 	}
 	for written := 0; len(acts) > 0 && written < maxExport; written += len(acts) {
 		for _, a := range acts {
-			row := []string{a.ID, a.At.UTC().Format(time.RFC3339Nano), csvcell.Inert(a.Actor), a.Role, csvcell.Inert(a.Act), csvcell.Inert(a.Target), strconv.Itoa(a.Status)}
+			row := []string{
+				a.ID, a.At.UTC().Format(time.RFC3339Nano), csvcell.Inert(a.Actor), a.Role, csvcell.Inert(a.Act),
+				csvcell.Inert(a.Target), strconv.Itoa(a.Status),
+			}
 			if err := out.Write(row); err != nil {
 				return err
 			}

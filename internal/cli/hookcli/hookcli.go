@@ -99,7 +99,8 @@ func (h *hooks) list(ctx context.Context, _ []string) error {
 	}
 	w := tabwriter.NewWriter(h.io.Out, 0, 0, 2, ' ', 0)
 	for _, e := range all.Webhooks {
-		_, _ = fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", e.ID, e.Status, e.URL, strings.Join(e.Events, ","), shell.OneLine(cmp.Or(e.Reason, e.Description)))
+		_, _ = fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", e.ID, e.Status, e.URL, strings.Join(e.Events, ","),
+			shell.OneLine(cmp.Or(e.Reason, e.Description)))
 	}
 	return w.Flush()
 }

@@ -327,7 +327,8 @@ func printAnswer(w io.Writer, a knowledgeclient.Answer) error {
 		if n := len(h.Headings); n > 0 && h.Headings[n-1] != h.Title {
 			source += ", " + h.Headings[n-1]
 		}
-		if _, err := fmt.Fprintf(w, "%s\n  [%d] %s (%s)\n", shell.Printable(strings.Join(h.Sentences, " ")), i+1, shell.Printable(source), shell.Printable(h.Name)); err != nil {
+		if _, err := fmt.Fprintf(w, "%s\n  [%d] %s (%s)\n", shell.Printable(strings.Join(h.Sentences, " ")), i+1,
+			shell.Printable(source), shell.Printable(h.Name)); err != nil {
 			return err
 		}
 	}

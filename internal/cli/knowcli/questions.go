@@ -50,7 +50,8 @@ func printQuestion(w io.Writer, q knowledgeclient.Question) error {
 	if q.From != "" {
 		from = ", from " + q.From
 	}
-	_, err := fmt.Fprintf(w, "%s  %s\n  %s, %s, %s%s\n", q.ID, shell.Printable(q.Question), q.State, shell.Printable(q.CollectionName), q.AskedAt, shell.Printable(from))
+	_, err := fmt.Fprintf(w, "%s  %s\n  %s, %s, %s%s\n", q.ID, shell.Printable(q.Question), q.State,
+		shell.Printable(q.CollectionName), q.AskedAt, shell.Printable(from))
 	if q.Answer != "" && err == nil {
 		_, err = fmt.Fprintf(w, "  answer: %s\n", shell.Printable(q.Answer))
 	}

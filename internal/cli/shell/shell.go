@@ -100,14 +100,3 @@ func NoSubcommand(args []string, names ...string) error {
 	}
 	return Usagef("no subcommand %q; there are %s", args[0], strings.Join(names, ", "))
 }
-
-// Printable drops control characters, so that what others wrote cannot play with
-// the terminal.
-func Printable(s string) string {
-	return strings.Map(func(r rune) rune {
-		if r < ' ' && r != '\n' && r != '\t' || r >= 0x7f && r < 0xa0 {
-			return -1
-		}
-		return r
-	}, s)
-}

@@ -182,7 +182,8 @@ func (d *desk) accounts(ctx context.Context, args []string) error {
 			if a.Closed != nil {
 				state = "closed " + a.Closed.Local().Format(time.DateOnly)
 			}
-			_, _ = fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", a.Account, a.Phone, shell.OneLine(a.Name), a.Created.Local().Format(time.DateOnly), state, a.DID)
+			_, _ = fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", a.Account, a.Phone, shell.OneLine(a.Name),
+				a.Created.Local().Format(time.DateOnly), state, a.DID)
 			q.After = a.Account
 		}
 		if len(list.Accounts) < q.Limit {
@@ -246,7 +247,8 @@ func (d *desk) acts(ctx context.Context, args []string) error {
 	}
 	w := tabwriter.NewWriter(d.out, 0, 0, 2, ' ', 0)
 	for _, a := range list.Acts {
-		_, _ = fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", a.At.Local().Format(time.DateTime), a.Account, a.Act, shell.OneLine(a.Actor), shell.OneLine(a.Detail))
+		_, _ = fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", a.At.Local().Format(time.DateTime), a.Account, a.Act,
+			shell.OneLine(a.Actor), shell.OneLine(a.Detail))
 	}
 	return w.Flush()
 }

@@ -345,8 +345,12 @@ func TestWhoMayAskWhom(t *testing.T) {
 			t.Errorf("bob asks the staff of what he may not read: %v", err)
 		}
 		for name, a := range map[string]inquiry.Asking{
-			"nothing": {Text: " ", Asker: from(bob)}, "too much": {Text: strings.Repeat("x", 1001), Asker: from(bob)}, "nobody": {Text: "x"},
-			"a long name":              {Text: "x", Asker: inquiry.Asker{Channel: inquiry.Web, ID: bob, Shown: true, Name: strings.Repeat("n", 121)}},
+			"nothing": {Text: " ", Asker: from(bob)}, "too much": {Text: strings.Repeat("x", 1001), Asker: from(bob)},
+			"nobody": {Text: "x"},
+			"a long name": {
+				Text:  "x",
+				Asker: inquiry.Asker{Channel: inquiry.Web, ID: bob, Shown: true, Name: strings.Repeat("n", 121)},
+			},
 			"another's DID for a name": {Text: "x", Asker: inquiry.Asker{Channel: inquiry.Web, ID: bob, Shown: true, Name: alice}},
 			"one in other letters":     {Text: "x", Asker: inquiry.Asker{Channel: inquiry.Web, ID: bob, Shown: true, Name: "Asha (DID:key:z6Mk)"}},
 			"a name that turns round":  {Text: "x", Asker: inquiry.Asker{Channel: inquiry.Web, ID: bob, Shown: true, Name: "Asha\u202e"}},
