@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"github.com/castalia-org/castalia/internal/cli/shell"
+	"github.com/castalia-org/castalia/internal/cli/termmark"
+	"github.com/castalia-org/castalia/internal/protocol/did"
 	"github.com/castalia-org/castalia/internal/service/oracle"
 	"github.com/castalia-org/castalia/internal/service/oracle/oracleclient"
 )
@@ -37,15 +39,20 @@ func runChat(ctx context.Context, args []string, s shell.IO) error {
 	if len(rest) > 1 {
 		return shell.Usagef("name at most one session")
 	}
-	signer, err := shell.ReadSigner(*key, s)
+	signer, err := ownSigner(*key, s)
 	if err != nil {
-		return fmt.Errorf("%w; make one with `castalia key new --out %s`", err, *key)
+		return err
 	}
 	client, err := oracleclient.New(ctx, oracleclient.Config{Server: *server, Signer: signer})
 	if err != nil {
 		return err
 	}
-	c := &chat{client: client, io: s}
+	c := &chat{client: client, io: s, shows: func(text string) { _, _ = io.WriteString(s.Out, text) }, ends: func() {}}
+	if s.Terminal() {
+		marks := termmark.New(s.Out)
+		c.shows = func(text string) { _ = marks.WriteString(text) }
+		c.ends = func() { _ = marks.Close() }
+	}
 	if len(rest) == 1 {
 		c.session = rest[0]
 		err = c.showHistory(ctx)
@@ -62,11 +69,35 @@ func runChat(ctx context.Context, args []string, s shell.IO) error {
 	return c.loop(ctx)
 }
 
+// ownSigner reads somebody's key. Who names none and has none gets one: a
+// newcomer has nothing to lose yet. A key that was named and is not there is a
+// mistake, and nobody becomes another person by a mistake.
+func ownSigner(name string, s shell.IO) (did.Signer, error) {
+	signer, err := shell.ReadSigner(name, s)
+	switch {
+	case err == nil:
+		return signer, nil
+	case name != shell.DefaultKeyFile || !errors.Is(err, os.ErrNotExist):
+		return did.Signer{}, fmt.Errorf("%w; make one with `castalia key new --out %s`", err, name)
+	}
+	if signer, err = did.NewSigner(); err != nil {
+		return did.Signer{}, err
+	}
+	if err := shell.WriteNew(name, signer.PrivateText()+"\n"); err != nil {
+		return did.Signer{}, fmt.Errorf("write key: %w", err)
+	}
+	_, _ = fmt.Fprintf(s.Err, "You had no key yet: yours is in %s. Whoever has this file is you: keep it secret and back it up.\n", name)
+	return signer, nil
+}
+
 // chat is one conversation in a terminal.
 type chat struct {
 	client  *oracleclient.Client
 	session string
 	io      shell.IO
+	// shows prints what the oracle writes, and ends what it began.
+	shows func(string)
+	ends  func()
 	// bare is set while the answer's line has no text yet.
 	bare bool
 }
@@ -74,11 +105,13 @@ type chat struct {
 func (c *chat) showHistory(ctx context.Context) error {
 	list, err := c.client.History(ctx, c.session)
 	for _, m := range list {
-		prefix := ""
 		if m.Type == string(oracle.Human) {
-			prefix = "> "
+			_, _ = fmt.Fprintf(c.io.Out, "> %s\n", shell.Printable(m.Content))
+			continue
 		}
-		_, _ = fmt.Fprintf(c.io.Out, "%s%s\n", prefix, shell.Printable(m.Content))
+		c.shows(shell.Printable(m.Content))
+		c.ends()
+		_, _ = io.WriteString(c.io.Out, "\n")
 	}
 	return err
 }
@@ -132,6 +165,7 @@ func (c *chat) ask(ctx context.Context, text string) error {
 			failure = err
 		}
 	})
+	c.ends()
 	_, _ = io.WriteString(c.io.Out, "\n")
 	return errors.Join(err, failure)
 }
@@ -145,7 +179,7 @@ func (c *chat) show(f oracle.Frame) error {
 			return fmt.Errorf("read answer: %w", err)
 		}
 		c.bare = false
-		_, _ = io.WriteString(c.io.Out, shell.Printable(m.Content))
+		c.shows(shell.Printable(m.Content))
 	case oracle.FrameToolCall, oracle.FrameActionCall:
 		var t oracle.ToolCallPayload
 		if json.Unmarshal(f.Data, &t) == nil && c.io.ErrTerminal() {
@@ -154,6 +188,7 @@ func (c *chat) show(f oracle.Frame) error {
 	case oracle.FrameRun:
 		var r oracle.RunFrame
 		if json.Unmarshal(f.Data, &r) == nil && r.Resumed && !c.bare {
+			c.ends()
 			_, _ = io.WriteString(c.io.Out, "\n[the server was restarted; the answer goes on]\n")
 		}
 	case oracle.FrameError:
@@ -164,6 +199,7 @@ func (c *chat) show(f oracle.Frame) error {
 	case oracle.FrameDone:
 		var d oracle.DoneFrame
 		if json.Unmarshal(f.Data, &d) == nil && d.Aborted {
+			c.ends()
 			_, _ = io.WriteString(c.io.Out, " [stopped]")
 		}
 	}

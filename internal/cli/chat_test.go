@@ -6,6 +6,7 @@ import (
 	"net/http/httptest"
 	"net/http/httputil"
 	"net/url"
+	"os"
 	"path/filepath"
 	"strings"
 	"sync/atomic"
@@ -93,6 +94,32 @@ func TestChat(t *testing.T) {
 	}
 	if _, errs, code := run(t, nil, "chat", "--server", server, "--key", key, "nobody"); code != 1 ||
 		!strings.Contains(errs, "Session not found") {
+		t.Errorf("exit %d: %s", code, errs)
+	}
+}
+
+// A newcomer who has no key gets one, once; whoever names a file that is not there
+// is told so.
+func TestChatMakesTheFirstKey(t *testing.T) {
+	t.Chdir(t.TempDir())
+	n := oracletest.Start(t, scripted.Sequence(scripted.Text("Hello."), scripted.Text("Again.")))
+	server, _ := cutter(t, n.URL, 0)
+	out, errs, code := run(t, nil, "chat", "--server", server, "--message", "hi")
+	if code != 0 || out != "Hello.\n" || !strings.Contains(errs, "castalia.key") {
+		t.Fatalf("exit %d: %q %s", code, out, errs)
+	}
+	before, err := os.ReadFile("castalia.key")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, errs, code := run(t, nil, "chat", "--server", server, "--message", "hi again"); code != 0 || errs != "" {
+		t.Errorf("exit %d: %s", code, errs)
+	}
+	if after, err := os.ReadFile("castalia.key"); err != nil || !bytes.Equal(after, before) {
+		t.Errorf("the key was written again: %v", err)
+	}
+	if _, errs, code := run(t, []string{"CASTALIA_KEY=mine.key"}, "chat", "--server", server); code != 1 ||
+		!strings.Contains(errs, "castalia key new --out mine.key") {
 		t.Errorf("exit %d: %s", code, errs)
 	}
 }
