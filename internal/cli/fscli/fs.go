@@ -15,6 +15,7 @@ import (
 
 	"github.com/castalia-org/castalia/internal/cli/shell"
 	"github.com/castalia-org/castalia/internal/identity"
+	"github.com/castalia-org/castalia/internal/platform/bytesize"
 	"github.com/castalia-org/castalia/internal/platform/config"
 	"github.com/castalia-org/castalia/internal/protocol/qrcode"
 	"github.com/castalia-org/castalia/internal/protocol/ucan"
@@ -165,7 +166,7 @@ func listVersions(_ *flag.FlagSet, s shell.IO) fsWork {
 		}
 		table := tabwriter.NewWriter(s.Out, 0, 4, 2, ' ', 0)
 		for _, v := range versions {
-			_, _ = fmt.Fprintf(table, "%d\t%s\t%s\t%s\t%s\n", v.Version, v.CreatedAt, shell.HumanBytes(v.Size), v.CID, v.Invoker)
+			_, _ = fmt.Fprintf(table, "%d\t%s\t%s\t%s\t%s\n", v.Version, v.CreatedAt, bytesize.Text(v.Size), v.CID, v.Invoker)
 		}
 		return table.Flush()
 	}

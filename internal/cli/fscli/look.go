@@ -12,6 +12,7 @@ import (
 	"text/tabwriter"
 
 	"github.com/castalia-org/castalia/internal/cli/shell"
+	"github.com/castalia-org/castalia/internal/platform/bytesize"
 	"github.com/castalia-org/castalia/internal/protocol/cid"
 	"github.com/castalia-org/castalia/internal/service/filestore/filestoreclient"
 )
@@ -56,7 +57,7 @@ func listFiles(fs *flag.FlagSet, s shell.IO) fsWork {
 			if *asJSON {
 				return printJSON(s, f)
 			}
-			_, err = fmt.Fprintf(s.Out, "%s  %s  %s\n", f.CID, shell.HumanBytes(f.Size), f.Path)
+			_, err = fmt.Fprintf(s.Out, "%s  %s  %s\n", f.CID, bytesize.Text(f.Size), f.Path)
 			return err
 		}
 		if *asJSON {
@@ -68,7 +69,7 @@ func listFiles(fs *flag.FlagSet, s shell.IO) fsWork {
 				_, _ = fmt.Fprintf(table, "%s/\t\t\n", n.Name)
 				continue
 			}
-			_, _ = fmt.Fprintf(table, "%s\t%s\t%s\n", n.Name, shell.HumanBytes(*n.Size), n.CID)
+			_, _ = fmt.Fprintf(table, "%s\t%s\t%s\n", n.Name, bytesize.Text(*n.Size), n.CID)
 		}
 		return table.Flush()
 	}
@@ -93,9 +94,9 @@ func listDeep(ctx context.Context, r remote, s shell.IO, folder string, long, de
 				return err
 			}
 		case long:
-			_, _ = fmt.Fprintf(table, "%s\t%s\t%d\t%s\t%s\t%s\n", f.UpdatedAt, shell.HumanBytes(f.Size), f.Version, f.MimeType, f.CID, name)
+			_, _ = fmt.Fprintf(table, "%s\t%s\t%d\t%s\t%s\t%s\n", f.UpdatedAt, bytesize.Text(f.Size), f.Version, f.MimeType, f.CID, name)
 		default:
-			_, _ = fmt.Fprintf(table, "%s\t%s\t%s\n", name, shell.HumanBytes(f.Size), f.CID)
+			_, _ = fmt.Fprintf(table, "%s\t%s\t%s\n", name, bytesize.Text(f.Size), f.CID)
 		}
 	}
 	return table.Flush()
@@ -144,7 +145,7 @@ func listCIDs(fs *flag.FlagSet, s shell.IO) fsWork {
 		}
 		table := tabwriter.NewWriter(s.Out, 0, 4, 2, ' ', 0)
 		for _, c := range list.CIDs {
-			_, _ = fmt.Fprintf(table, "%s\t%s\t%s\n", c.CID, shell.HumanBytes(c.Size), c.Path)
+			_, _ = fmt.Fprintf(table, "%s\t%s\t%s\n", c.CID, bytesize.Text(c.Size), c.Path)
 		}
 		return table.Flush()
 	}

@@ -7,6 +7,7 @@ import (
 	"text/tabwriter"
 
 	"github.com/castalia-org/castalia/internal/cli/shell"
+	"github.com/castalia-org/castalia/internal/platform/bytesize"
 	"github.com/castalia-org/castalia/internal/service/filestore/filestoreclient"
 )
 
@@ -44,7 +45,7 @@ func listTrash(fs *flag.FlagSet, s shell.IO) fsWork {
 		}
 		table := tabwriter.NewWriter(s.Out, 0, 4, 2, ' ', 0)
 		for _, f := range files {
-			_, _ = fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", f.TrashedAt, shell.HumanBytes(f.Size), f.CID, f.Path)
+			_, _ = fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", f.TrashedAt, bytesize.Text(f.Size), f.CID, f.Path)
 		}
 		return table.Flush()
 	}

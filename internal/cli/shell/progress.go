@@ -5,6 +5,8 @@ import (
 	"io"
 	"strings"
 	"time"
+
+	"github.com/castalia-org/castalia/internal/platform/bytesize"
 )
 
 // progressEvery is how often a bar is drawn again.
@@ -38,14 +40,14 @@ func (p *Progress) At(n int64) {
 	p.drawn = time.Now()
 	rate := float64(n) / max(time.Since(p.begun).Seconds(), 0.001)
 	if p.total <= 0 {
-		_, _ = fmt.Fprintf(p.w, "\r\x1b[K%s  %s  %s/s", p.name, HumanBytes(n), HumanBytes(int64(rate)))
+		_, _ = fmt.Fprintf(p.w, "\r\x1b[K%s  %s  %s/s", p.name, bytesize.Text(n), bytesize.Text(int64(rate)))
 		return
 	}
 	const width = 24
 	full := int(min(width, n*width/p.total))
 	left := time.Duration(float64(p.total-n) / max(rate, 1) * float64(time.Second)).Round(time.Second)
 	_, _ = fmt.Fprintf(p.w, "\r\x1b[K%s  [%s%s] %3d%%  %s/s  %s left", p.name, strings.Repeat("█", full), strings.Repeat("·", width-full), n*100/p.total,
-		HumanBytes(int64(rate)), left)
+		bytesize.Text(int64(rate)), left)
 }
 
 // Add says that n more bytes are done.
@@ -75,20 +77,6 @@ func (r *progressReader) Read(b []byte) (int, error) {
 	n, err := r.Reader.Read(b)
 	r.p.Add(int64(n))
 	return n, err
-}
-
-// HumanBytes writes a size for people.
-func HumanBytes(n int64) string {
-	switch {
-	case n < 1<<10:
-		return fmt.Sprintf("%d B", n)
-	case n < 1<<20:
-		return fmt.Sprintf("%.1f KiB", float64(n)/(1<<10))
-	case n < 1<<30:
-		return fmt.Sprintf("%.1f MiB", float64(n)/(1<<20))
-	default:
-		return fmt.Sprintf("%.2f GiB", float64(n)/(1<<30))
-	}
 }
 
 // Count writes a number of things: "1 problem", "2 problems".

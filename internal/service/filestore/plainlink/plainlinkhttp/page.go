@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/castalia-org/castalia/internal/platform/bytesize"
 	"github.com/castalia-org/castalia/internal/service/filestore"
 	"github.com/castalia-org/castalia/internal/service/filestore/plainlink"
 )
@@ -68,7 +69,7 @@ func filePage(link plainlink.Link, f filestore.File, secret string, now time.Tim
 	if f.Path != link.Path {
 		below = f.Path[len(path.Clean(link.Path+"/")):]
 	}
-	return page{Title: f.Name, Text: bytesOf(f.Size), Download: address(secret, below) + "?dl=1", Note: until(link, now)}
+	return page{Title: f.Name, Text: bytesize.Text(f.Size), Download: address(secret, below) + "?dl=1", Note: until(link, now)}
 }
 
 // until says what having the link means, and how long it is good.
@@ -81,20 +82,6 @@ func until(link plainlink.Link, now time.Time) string {
 		text += " It ends on " + link.Expires.UTC().Format("2 January 2006 at 15:04 UTC") + "."
 	}
 	return text
-}
-
-// bytesOf writes a size for people.
-func bytesOf(n int64) string {
-	if n < 1000 {
-		return strconv.FormatInt(n, 10) + " bytes"
-	}
-	size, unit := float64(n), ""
-	for _, unit = range []string{"kB", "MB", "GB", "TB"} {
-		if size /= 1000; size < 999.5 {
-			break
-		}
-	}
-	return strconv.FormatFloat(size, 'f', 1, 64) + " " + unit
 }
 
 func writePage(w http.ResponseWriter, r *http.Request, status int, p page) error {

@@ -15,6 +15,7 @@ import (
 	"path"
 	"strings"
 
+	"github.com/castalia-org/castalia/internal/platform/bytesize"
 	"github.com/castalia-org/castalia/internal/platform/fault"
 	"github.com/castalia-org/castalia/internal/platform/httpserver"
 	"github.com/castalia-org/castalia/internal/service/filestore"
@@ -186,7 +187,7 @@ func (a *api) showFolder(w http.ResponseWriter, r *http.Request, link plainlink.
 		if n.IsFolder {
 			e.Name, e.Href = e.Name+"/", e.Href+"/"
 		} else {
-			e.Size = bytesOf(n.File.Size)
+			e.Size = bytesize.Text(n.File.Size)
 		}
 		p.Entries = append(p.Entries, e)
 	}

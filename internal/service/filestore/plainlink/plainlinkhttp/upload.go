@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/castalia-org/castalia/internal/platform/bytesize"
 	"github.com/castalia-org/castalia/internal/platform/fault"
 	"github.com/castalia-org/castalia/internal/platform/httpserver"
 	"github.com/castalia-org/castalia/internal/protocol/qrcode"
@@ -178,7 +179,7 @@ func (a *api) tellOfForm(w http.ResponseWriter, r *http.Request, link plainlink.
 	}
 	var p uploadPage
 	for _, one := range all {
-		p.Arrived = append(p.Arrived, entry{Name: one.Name, Size: bytesOf(one.Size)})
+		p.Arrived = append(p.Arrived, entry{Name: one.Name, Size: bytesize.Text(one.Size)})
 	}
 	status := http.StatusOK
 	if failed != nil {
@@ -209,7 +210,7 @@ func (a *api) showForm(w http.ResponseWriter, r *http.Request, status int, link 
 
 // mayTake says who may use a link for uploads, and how much it takes.
 func mayTake(link plainlink.Link, now time.Time) string {
-	text := fmt.Sprintf("Everybody who has this address can send files. It takes %d more, of %s altogether", link.MaxUses-link.Uses, bytesOf(link.MaxBytes-link.Bytes))
+	text := fmt.Sprintf("Everybody who has this address can send files. It takes %d more, of %s altogether", link.MaxUses-link.Uses, bytesize.Text(link.MaxBytes-link.Bytes))
 	if !link.Expires.IsZero() && link.Expires.After(now) {
 		text += ", until " + link.Expires.UTC().Format("2 January 2006 at 15:04 UTC")
 	}

@@ -84,7 +84,7 @@ func TestALinkForUploads(t *testing.T) {
 		w.MustPut(t, identitytest.Alice.DID, "/in/a.txt", "owner's own")
 		l := s.dropBox("/in", 100, 4)
 		page, h := s.do(200, "GET", l.URL, browser, "")
-		if !strings.Contains(page, `<form method="post" enctype="multipart/form-data">`) || !strings.Contains(page, "4 more, of 100 bytes") || strings.Contains(page, "a.txt") ||
+		if !strings.Contains(page, `<form method="post" enctype="multipart/form-data">`) || !strings.Contains(page, "4 more, of 100 B") || strings.Contains(page, "a.txt") ||
 			strings.Contains(page, "<script") || !strings.Contains(h.Get("Content-Security-Policy"), "form-action 'self'") {
 			t.Errorf("%v\n%s", h, page)
 		}
@@ -94,7 +94,7 @@ func TestALinkForUploads(t *testing.T) {
 			t.Errorf("curl -T is told %s", text)
 		}
 		page = s.sendForm(200, l.URL, browser, `C:\pictures\a.txt`, "second", ".profile", "third")
-		if !strings.Contains(page, "Arrived") || !strings.Contains(page, "1 more, of 84 bytes") {
+		if !strings.Contains(page, "Arrived") || !strings.Contains(page, "1 more, of 84 B") {
 			t.Errorf("the form shows\n%s", page)
 		}
 		s.holds("/in/a.txt", "owner's own", "/in/a (2).txt", "first", "/in/a (3).txt", "second", "/in/_.profile", "third")
