@@ -15,7 +15,8 @@ import (
 
 // A delegation to this service is a login when it comes alone, so that a copy of the
 // database must not be a bunch of them: each is sealed for its user under a key that
-// only the service's own key derives. Who changes that key has no use for them either.
+// only the service's own key derives. Under another key they are unreadable, and have to
+// be given anew; those to a DID that goes with the old key are void then anyway.
 
 const (
 	// sealedMark begins what is sealed; no token begins so. Without it a row is of a

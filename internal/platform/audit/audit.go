@@ -10,10 +10,10 @@ import (
 	"context"
 	"crypto/rand"
 	"embed"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/castalia-org/castalia/internal/platform/fault"
@@ -56,7 +56,10 @@ type Filter struct {
 }
 
 // Trail is the acts of a deployment, in a database whose migrations were applied.
-type Trail struct{ db *sqldb.DB }
+type Trail struct {
+	db    *sqldb.DB
+	count atomic.Uint32 // of this node: acts of one millisecond stay in their order
+}
 
 // New returns the trail.
 func New(db *sqldb.DB) *Trail { return &Trail{db: db} }
@@ -68,6 +71,7 @@ func place(at time.Time) string { return fmt.Sprintf("%014d", max(at.UnixMilli()
 func (t *Trail) Begin(ctx context.Context, a Act) (string, error) {
 	var nonce [6]byte
 	_, _ = rand.Read(nonce[:]) // never fails
+	end := fmt.Sprintf("-%08x%x", t.count.Add(1), nonce)
 	if len(a.Target) > maxTarget {
 		a.Target = strings.ToValidUTF8(a.Target[:maxTarget], "") // not half a letter
 	}
@@ -76,7 +80,7 @@ func (t *Trail) Begin(ctx context.Context, a Act) (string, error) {
 		if err != nil {
 			return err
 		}
-		a.ID = place(now) + "-" + hex.EncodeToString(nonce[:])
+		a.ID = place(now) + end
 		_, err = tx.ExecContext(ctx, `INSERT INTO audit_acts (id, actor, role, act, target, status) VALUES ($1, $2, $3, $4, $5, 0)`,
 			a.ID, a.Actor, a.Role, a.Act, a.Target)
 		return err

@@ -1,6 +1,7 @@
 package audit_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -59,6 +60,16 @@ func TestTheTrailIsFilteredAndPaged(t *testing.T) {
 		}
 		if got := list(audit.Filter{Until: time.Now().Add(time.Hour), Limit: 9}); len(got) != 6 {
 			t.Errorf("until later: %d", len(got))
+		}
+		var quick []string
+		for range 50 { // several in a millisecond
+			quick = append(quick, begin("zoe", "PUT /b"))
+		}
+		slices.Reverse(quick)
+		for i, a := range list(audit.Filter{Actor: "zoe", Limit: 50}) {
+			if a.ID != quick[i] {
+				t.Fatalf("the act that is listed as number %d is %s, want %s", i, a.ID, quick[i])
+			}
 		}
 		if _, err := trail.Begin(ctx, audit.Act{Actor: "eve", Target: "/" + strings.Repeat("ü", 400)}); err != nil {
 			t.Errorf("a long path: %v", err)

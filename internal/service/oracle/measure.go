@@ -53,7 +53,7 @@ func (m Measure) Exceeded(messages, micros int64, now time.Time) error {
 		return beyond(CodeMessages, fmt.Sprintf("You may send %d messages a day here.", m.Messages), m.Messages, now)
 	case m.CostMicros > 0 && micros >= m.CostMicros:
 		limit := float64(m.CostMicros) / 1e6
-		return beyond(CodeCost, fmt.Sprintf("Your answers may cost %s US dollars a day here, and have.", dollars(m.CostMicros)), limit, now)
+		return beyond(CodeCost, fmt.Sprintf("Your answers may cost %s US dollars a day here, and that is spent, or set aside for answers under way.", dollars(m.CostMicros)), limit, now)
 	}
 	return nil
 }

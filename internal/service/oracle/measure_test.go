@@ -21,8 +21,8 @@ func TestBeyondAMeasure(t *testing.T) {
 		{"the last message", oracle.Measure{Messages: 3}, 3, 1 << 40, ""},
 		{"one more", oracle.Measure{Messages: 3}, 4, 0, "You may send 3 messages a day here. You can go on after 2026-11-17T00:00:00Z."},
 		{"nearly spent", oracle.Measure{CostMicros: 250_000}, 9, 249_999, ""},
-		{"spent", oracle.Measure{CostMicros: 250_000}, 9, 250_000, "Your answers may cost 0.25 US dollars a day here, and have. You can go on after 2026-11-17T00:00:00Z."},
-		{"overspent", oracle.Measure{CostMicros: 2_000_000}, 9, 1 << 40, "Your answers may cost 2.00 US dollars a day here, and have. You can go on after 2026-11-17T00:00:00Z."},
+		{"spent", oracle.Measure{CostMicros: 250_000}, 9, 250_000, "Your answers may cost 0.25 US dollars a day here, and that is spent, or set aside for answers under way. You can go on after 2026-11-17T00:00:00Z."},
+		{"overspent", oracle.Measure{CostMicros: 2_000_000}, 9, 1 << 40, "Your answers may cost 2.00 US dollars a day here, and that is spent, or set aside for answers under way. You can go on after 2026-11-17T00:00:00Z."},
 	} {
 		err := c.measure.Exceeded(c.messages, c.micros, now)
 		if c.want == "" {

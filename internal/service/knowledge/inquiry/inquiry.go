@@ -20,6 +20,8 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"golang.org/x/text/unicode/norm"
+
 	"github.com/castalia-org/castalia/internal/platform/fault"
 	"github.com/castalia-org/castalia/internal/service/knowledge"
 )
@@ -281,8 +283,11 @@ func (s *Service) Ask(ctx context.Context, who knowledge.Caller, a Asking) (Inqu
 // posing reports a name that staff would take for somebody's DID, which is proved where
 // it is shown, or that is not what they see.
 func posing(a Asker) bool {
-	unseen := func(r rune) bool { return !unicode.IsPrint(r) }
-	return a.Name != a.ID && (strings.Contains(strings.ToLower(a.Name), "did:") || strings.ContainsFunc(a.Name, unseen))
+	misleads := func(r rune) bool { // joiners do not: names in several scripts need them
+		return unicode.IsControl(r) || unicode.In(r, unicode.Bidi_Control, unicode.Zl, unicode.Zp)
+	}
+	folded := strings.ToLower(norm.NFKC.String(a.Name))
+	return a.Name != a.ID && (strings.Contains(folded, "did:") || strings.ContainsFunc(a.Name, misleads))
 }
 
 // nameOf tells askers of different channels apart, unless they are one person.

@@ -353,12 +353,17 @@ func TestWhoMayAskWhom(t *testing.T) {
 			},
 			"another's DID for a name": {Text: "x", Asker: inquiry.Asker{Channel: inquiry.Web, ID: bob, Shown: true, Name: alice}},
 			"one in other letters":     {Text: "x", Asker: inquiry.Asker{Channel: inquiry.Web, ID: bob, Shown: true, Name: "Asha (DID:key:z6Mk)"}},
+			"one in wide letters":      {Text: "x", Asker: inquiry.Asker{Channel: inquiry.Web, ID: bob, Shown: true, Name: "ｄｉｄ：key:z6Mk"}},
 			"a name that turns round":  {Text: "x", Asker: inquiry.Asker{Channel: inquiry.Web, ID: bob, Shown: true, Name: "Asha\u202e"}},
 			"a name of two lines":      {Text: "x", Asker: inquiry.Asker{Channel: inquiry.Web, ID: bob, Shown: true, Name: "Asha\nOperator"}},
 		} {
 			if _, err := p.Ask(t.Context(), knowledge.Caller{DID: bob}, a); !fault.Is(err, fault.Invalid) {
 				t.Errorf("%s: %v", name, err)
 			}
+		}
+		for _, name := range []string{"علی\u200cرضا", "ශ්\u200dරී", "Jean\u00a0Paul", "O’Neill"} {
+			named := inquiry.Asker{Channel: inquiry.Web, ID: identitytest.Mallory.DID, Shown: true, Name: name}
+			p.must(t, named.ID, inquiry.Asking{Text: "And me?", Asker: named})
 		}
 		// Sent twice is sent once, and nobody takes another's.
 		for range 2 {

@@ -15,9 +15,6 @@ import (
 	"github.com/castalia-org/castalia/plugin"
 )
 
-// chargeTime bounds how long a cost is being written down.
-const chargeTime = 5 * time.Second
-
 // costLimited reports whether what the run costs is counted.
 func (w *Worker) costLimited(r oracle.Run) bool {
 	return w.deps.Ledger != nil && w.deps.Config.Measures.Of(r.Sponsor()).CostMicros > 0
@@ -146,9 +143,9 @@ func (w *Worker) charge(ctx context.Context, by asking, u plugin.Usage) {
 }
 
 func (w *Worker) writeDown(ctx context.Context, r oracle.Run, add func(context.Context) error) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), chargeTime)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeWait)
 	defer cancel()
 	if _, err := patiently(ctx, func() (struct{}, error) { return struct{}{}, add(ctx) }); err != nil {
-		w.deps.Log.Error("what the model cost was not counted", slog.String("event", "turn.charge_failed"), slog.String("run_id", r.ID), slog.Any("error", err))
+		w.deps.Log.Error("what a model call cost was not settled: what was set aside for it stays spent", slog.String("event", "turn.charge_failed"), slog.String("run_id", r.ID), slog.Any("error", err))
 	}
 }

@@ -39,7 +39,7 @@ func TestATurnEndsWhenTheDayIsSpent(t *testing.T) {
 	alice := n.As(t, identitytest.Alice)
 	session := alice.Session()
 	frames := alice.Say(session, "1+1")
-	if text := turn.TextOf(frames); !strings.Contains(text, "may cost 0.0001 US dollars a day here, and have") {
+	if text := turn.TextOf(frames); !strings.Contains(text, "may cost 0.0001 US dollars a day here, and that is spent") {
 		t.Errorf("the answer is %q", text)
 	}
 	if got := alice.Do("POST", "/messages/"+session, map[string]any{"message": "and 2+2"}); got.Status != http.StatusTooManyRequests {
@@ -285,5 +285,44 @@ func TestADayHoldsSideBySide(t *testing.T) {
 	spent, err := n.Store.Cost(t.Context(), identitytest.Alice.DID, time.Now())
 	if err != nil || spent != 3*each {
 		t.Errorf("%d were spent, want %d: %v", spent, 3*each, err)
+	}
+}
+
+// TestASummaryTakesTheBudgetToo: what a long conversation needs before its answer is
+// not paid for when the answer is refused.
+func TestASummaryTakesTheBudgetToo(t *testing.T) {
+	t.Parallel()
+	var summaries atomic.Int64
+	p := scripted.New(func(req plugin.ModelRequest) scripted.Reply {
+		if req.Purpose == "summary" {
+			summaries.Add(1)
+		}
+		return scripted.Text("ok")
+	})
+	budget := &purse{}
+	n := oracletest.Start(t, p, func(d *oraclekit.Deps) { d.Budgets = budget })
+	alice := n.As(t, identitytest.Alice)
+	session := alice.Session()
+	long := strings.Repeat("bees and honey ", 9000) // about a third of the window
+	alice.Say(session, long)
+	alice.Say(session, long)
+	before := summaries.Load()
+	for range 2 {
+		started, err := n.Turns.Start(t.Context(), run.Start{
+			Owner: identitytest.Alice.DID, SessionID: session, RequestID: oracle.NewID(), Minted: true,
+			Request: oracle.TurnRequest{Message: long, AppKey: "the key"},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for {
+			if _, err := started.Reader.Next(t.Context(), time.Minute); err != nil {
+				break
+			}
+		}
+		started.Reader.Close()
+	}
+	if got := summaries.Load() - before; got != 0 {
+		t.Errorf("%d summaries were made for answers that nobody pays", got)
 	}
 }

@@ -352,11 +352,16 @@ func (t *turn) summarise(
 			}
 		}
 	}
-	resp, err := t.ask(ctx, asking{run: t.run, spans: t.carried.Spans}, plugin.ModelRequest{
+	req := plugin.ModelRequest{
 		Model: t.model.ID, Purpose: "summary", MaxTokens: 800,
 		System:   "Summarise the conversation for yourself in at most 300 words: facts about the user, decisions, open questions. No preamble.",
 		Messages: []plugin.ModelMessage{{Role: plugin.RoleUser, Text: agent.Cap(b.String(), t.model.Window)}},
-	}, func(plugin.Chunk) {})
+	}
+	held, err := t.reserve(ctx, t.run, req)
+	if err != nil {
+		return session.Summary, passing // the answer itself is refused likewise
+	}
+	resp, err := t.ask(ctx, asking{run: t.run, spans: t.carried.Spans, held: held}, req, func(plugin.Chunk) {})
 	t.usage.add(resp.Usage)
 	if err != nil || strings.TrimSpace(resp.Text) == "" {
 		t.log.Warn("the conversation could not be summarised", slog.String("event", "turn.summary_failed"), slog.Any("error", err))

@@ -250,11 +250,13 @@ func (s *Store) Prune(ctx context.Context, before time.Time, limit int) (more bo
 		}
 		more = more || n == int64(limit)
 	}
-	left, err := s.pruneDeleted(ctx, limit)
-	if err != nil {
+	if more { // what is deleted is looked at once, when the rest is done
+		return true, nil
+	}
+	if more, err = s.pruneDeleted(ctx, limit); err != nil {
 		return false, fmt.Errorf("prune deleted webhooks: %w", err)
 	}
-	return more || left, nil
+	return more, nil
 }
 
 // pruneDeleted forgets what is left of webhooks that were deleted, the first ones first:

@@ -1,7 +1,7 @@
 // @vitest-environment jsdom
 import { act, cleanup, render, screen } from "@testing-library/react";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { useAsked, useDoing } from "./asked";
+import { once, useAsked, useDoing } from "./asked";
 import { Asking } from "./Asking";
 import { Problem } from "./Problem";
 
@@ -89,4 +89,38 @@ test.each([
   expect(ask).toHaveBeenCalledTimes(2);
   expect(screen.queryByRole("alert")?.textContent ?? "").toBe(said);
   expect(screen.getByRole("button").hasAttribute("disabled")).toBe(false);
+});
+
+test("what is done by asking is not done again when the window is looked at", async () => {
+  const ask = vi.fn(() => Promise.reject(new Error("used up")));
+  function Redeem() {
+    return <Problem error={useAsked({ queryKey: ["redeem"], queryFn: ask, ...once }).error} />;
+  }
+  render(<Redeem />, { wrapper: Asking });
+  await pass(0);
+  expect(screen.getByRole("alert").textContent).toBe("used up");
+  document.dispatchEvent(new Event("visibilitychange"));
+  window.dispatchEvent(new Event("online"));
+  await pass(0);
+  expect(ask).toHaveBeenCalledTimes(1);
+});
+
+test("a failure is told also when the next thing was begun before it", async () => {
+  let fail: (cause: Error) => void = () => undefined;
+  const works = [() => new Promise<void>((_, reject) => (fail = reject)), () => Promise.resolve()];
+  function Two() {
+    const { run, error } = useDoing();
+    return (
+      <>
+        <Problem error={error} />
+        <button type="button" onClick={() => works.forEach((work) => run(work))} />
+      </>
+    );
+  }
+  render(<Two />, { wrapper: Asking });
+  screen.getByRole("button").click();
+  await pass(0);
+  await act(async () => fail(new Error("refused")));
+  await pass(0);
+  expect(screen.getByRole("alert").textContent).toBe("refused");
 });

@@ -16,6 +16,13 @@ export interface Asked<T> {
   again: () => Promise<unknown>;
 }
 
+/** For what is done or counted by asking: nobody asks again but the person, also after a failure. */
+export const once = {
+  staleTime: Infinity,
+  refetchOnWindowFocus: false,
+  refetchOnReconnect: false,
+} as const;
+
 /** Asks the server, and says how that went. */
 export function useAsked<T>(options: UseQueryOptions<T, DefaultError, T, QueryKey>): Asked<T> {
   const { data, error, isFetching, refetch } = useQuery(options);
@@ -36,10 +43,20 @@ export function useAsked<T>(options: UseQueryOptions<T, DefaultError, T, QueryKe
 export function useDoing(key?: QueryKey) {
   const queries = useQueryClient();
   const again = async () => key && queries.invalidateQueries({ queryKey: key });
-  const { mutate, isPending, error, reset } = useMutation({
+  // Kept here: the library forgets what failed when the next thing was begun before that.
+  const [error, setError] = useState("");
+  const { mutate, isPending, reset } = useMutation({
     mutationFn: async (work: () => unknown) => await work(),
+    onMutate: () => setError(""),
     onSuccess: again,
-    onError: () => void again(),
+    onError: (cause) => {
+      setError(messageOf(cause));
+      void again();
+    },
   });
-  return { run: mutate, isBusy: isPending, error: error ? messageOf(error) : "", forget: reset };
+  const forget = () => {
+    setError("");
+    reset();
+  };
+  return { run: mutate, isBusy: isPending, error, forget };
 }

@@ -63,3 +63,29 @@ func TestOffersWithoutARestartShareOneMeasureOfCandidates(t *testing.T) {
 		t.Errorf("after a restart the peer keeps %d addresses, want at most %d", got, maxCandidates)
 	}
 }
+
+// TestAnOfferThatCannotBeReadForgetsNoCandidates: the library keeps those that it has.
+func TestAnOfferThatCannotBeReadForgetsNoCandidates(t *testing.T) {
+	t.Parallel()
+	p := open(t, endpoint(t, Config{})).(*peer)
+	defer func() { _ = p.Close() }()
+	if _, err := p.Answer(t.Context(), offerOf(0, maxCandidates/2)); err != nil {
+		t.Fatal(err)
+	}
+	for round := range 4 * maxMisread {
+		if _, err := p.Answer(t.Context(), "v=0\r\nm=x\r\n"); err == nil {
+			t.Fatal("an offer that is none was answered")
+		}
+		for i := range maxCandidates / 2 {
+			_ = p.AddCandidate(call.Candidate{
+				Candidate: fmt.Sprintf("candidate:1 1 udp 1 203.0.113.%d %d typ host", round, 9+i), SDPMid: new("0"),
+			})
+		}
+	}
+	if got := remoteCandidates(p); got > maxCandidates {
+		t.Errorf("the peer keeps %d addresses of the page, want at most %d", got, maxCandidates)
+	}
+	if _, err := p.Answer(t.Context(), offerOf(1, 1)); !fault.Is(err, fault.RateLimited) {
+		t.Errorf("an offer after very many that could not be read: %v", err)
+	}
+}

@@ -25,6 +25,7 @@ import (
 const (
 	maxMedia      = 8
 	maxCandidates = 128
+	maxMisread    = 8
 	maxSecret     = 128 // of ICE: browsers send 4 and 24 letters, and every ping repeats one
 	maxBuffered   = 1 << 20
 	// gatherTime is how long an answer waits for our own addresses.
@@ -54,7 +55,8 @@ type peer struct {
 	answered bool
 	early    []webrtc.ICECandidateInit // of the page, before its offer was taken
 	taken    int                       // candidates since the page began, or began anew
-	names    []string                  // the ice-ufrags of the last offer that was taken
+	names    []string                  // the ice-ufrags that the library may go by
+	misread  int                       // offers that the library could not read
 	mine     []netip.AddrPort
 	channel  *webrtc.DataChannel
 }
@@ -137,6 +139,8 @@ func checkOffer(sdp string) (candidates int, names []string, err error) {
 		}
 	}
 	switch {
+	case len(names) > maxMedia+1: // of the session, and of each medium
+		return 0, nil, fault.New(fault.Invalid, "sdp has more than one ice-ufrag for a medium").WithCode("invalid")
 	case media == 0 || media > maxMedia:
 		return 0, nil, fault.Newf(fault.Invalid, "sdp must describe 1 to %d media", maxMedia).WithCode("invalid")
 	case candidates > maxCandidates:
@@ -149,19 +153,31 @@ var errCandidates = fault.New(fault.RateLimited, "Too many candidates").WithCode
 
 // take counts the candidates of an offer. The library keeps them, and knocks at each,
 // until the page begins anew: it does when none of its ice-ufrags was there before,
-// whichever of them the library goes by.
-func (p *peer) take(candidates int, names []string) error {
+// whichever of them the library goes by. What came before is forgotten only when the
+// library has taken the offer, which done says.
+func (p *peer) take(candidates int, names []string) (done func(error), err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	taken := p.taken
+	before := p.taken
 	if !slices.ContainsFunc(names, func(name string) bool { return slices.Contains(p.names, name) }) {
-		taken = len(p.early) // those that came before the offer
+		before = len(p.early) // those that came before the offer
 	}
-	if taken+candidates > maxCandidates {
-		return errCandidates
+	if before+candidates > maxCandidates || p.misread >= maxMisread {
+		return nil, errCandidates
 	}
-	p.taken = taken + candidates
-	return nil
+	forgotten := p.taken - before
+	p.taken += candidates
+	return func(err error) {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		if err == nil {
+			p.taken -= forgotten
+			p.names = names
+			return
+		}
+		p.misread++
+		p.names = append(p.names, names...) // the library may go by them already
+	}, nil
 }
 
 // Answer implements call.Peer.
@@ -173,15 +189,14 @@ func (p *peer) Answer(ctx context.Context, offer string) (string, error) {
 	if len(p.pc.GetTransceivers()) > 2*maxMedia { // the library forgets none
 		return "", fault.Newf(fault.Invalid, "a call must describe at most %d media in all its offers", 2*maxMedia).WithCode("invalid")
 	}
-	if err := p.take(candidates, names); err != nil {
+	done, err := p.take(candidates, names)
+	if err != nil {
 		return "", err
 	}
-	if err := p.describe(offer); err != nil {
+	err = p.describe(offer)
+	if done(err); err != nil {
 		return "", err
 	}
-	p.mu.Lock()
-	p.names = names
-	p.mu.Unlock()
 	answer, err := p.pc.CreateAnswer(nil)
 	if err != nil {
 		return "", fault.Wrap(fault.Invalid, "The offer cannot be answered", err).WithCode("invalid")

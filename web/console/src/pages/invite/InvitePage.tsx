@@ -1,6 +1,6 @@
 import { useState } from "react";
 import type { Session } from "../../identity/session";
-import { useAsked } from "../../shell/asked";
+import { once, useAsked } from "../../shell/asked";
 import { go } from "../../shell/router";
 import { Mark } from "../../shell/Shell";
 import { codeOf, redeem } from "./redeem";
@@ -16,7 +16,7 @@ export default function InvitePage({ session }: { session: Session }) {
       return true;
     },
     enabled: code !== "",
-    staleTime: Infinity,
+    ...once,
   });
   const problem = code ? error : "Copy it again, with everything that follows the # sign.";
   return (

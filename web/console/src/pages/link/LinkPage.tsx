@@ -1,5 +1,5 @@
 import { useEffect, useState } from "react";
-import { useAsked, useDoing } from "../../shell/asked";
+import { once, useAsked, useDoing } from "../../shell/asked";
 import { Icon } from "../../shell/icons";
 import { Skeleton } from "../../shell/Skeleton";
 import { postSigned, useSession, type Session } from "../../identity/session";
@@ -31,7 +31,7 @@ export default function LinkPage() {
     queryKey: ["link", code],
     queryFn: () => follow(session, code, false),
     enabled: code !== "",
-    staleTime: Infinity,
+    ...once,
   });
   const linking = useDoing();
   const [isLinked, setLinked] = useState(false);

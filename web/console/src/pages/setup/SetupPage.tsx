@@ -1,6 +1,6 @@
 import { useState, type FormEvent } from "react";
 import type { Session } from "../../identity/session";
-import { useAsked, useDoing } from "../../shell/asked";
+import { once, useAsked, useDoing } from "../../shell/asked";
 import { CopyButton } from "../../shell/CopyButton";
 import { plural } from "../../shell/format";
 import { Link } from "../../shell/Link";
@@ -37,7 +37,7 @@ export default function SetupPage({ session }: { session: Session }) {
       return true;
     },
     enabled: code !== "",
-    staleTime: Infinity,
+    ...once,
   });
   if (isOwner) return <Questions session={session} />;
   const problem = code ? error : "Copy it again, with everything that follows the # sign.";

@@ -1,6 +1,6 @@
 import { useState } from "react";
 import { loadKey } from "../../identity/vault";
-import { useAsked, useDoing } from "../../shell/asked";
+import { once, useAsked, useDoing } from "../../shell/asked";
 import { messageOf, plural, short, ago, bytes } from "../../shell/format";
 import { Icon } from "../../shell/icons";
 import { Problem } from "../../shell/Problem";
@@ -72,7 +72,7 @@ function Shared({ link, serviceDid }: { link: SharedLink; serviceDid: string }) 
     queryKey: ["shared"],
     queryFn: () => open(link, serviceDid),
     // A link may be read a few times only.
-    staleTime: Infinity,
+    ...once,
   });
   const saving = useDoing();
   const [picked, setPicked] = useState<CidRecord | null>();
