@@ -108,7 +108,7 @@ func (h *hop) confirmed() bool {
 
 // weak reports a PIN that is easy to guess for who knows the telephone number.
 func (h *hop) weak() bool {
-	return ussdmenu.WeakPIN(h.secret) || strings.Contains(h.req.Phone, h.secret)
+	return ussdpin.Weak(h.secret) || strings.Contains(h.req.Phone, h.secret)
 }
 
 func (h *hop) createAccount(ctx context.Context) (string, map[string]string, error) {

@@ -67,20 +67,6 @@ func TestCleanAndTransliterateHoldTheirPromises(t *testing.T) {
 	})
 }
 
-func TestWeakPIN(t *testing.T) {
-	t.Parallel()
-	for _, pin := range []string{"11111", "12345", "54321", "90123", "12121", "12312", "11222", "12321", "98765", "123"} {
-		if !ussdmenu.WeakPIN(pin) {
-			t.Errorf("%s passes", pin)
-		}
-	}
-	for _, pin := range []string{"43219", "70382", "19485", "2748", "604815"} {
-		if ussdmenu.WeakPIN(pin) {
-			t.Errorf("%s is refused", pin)
-		}
-	}
-}
-
 // TestANameIsShownInItsOwnScript where the GSM alphabet lacks it, and in the GSM
 // alphabet, which has more room, where that says the same.
 func TestANameIsShownInItsOwnScript(t *testing.T) {
