@@ -168,6 +168,47 @@ func TestAFrozenPrimaryCostsTenSeconds(t *testing.T) {
 	}
 }
 
+// A server that stood still, was left, and goes on knows nothing of what happened
+// elsewhere meanwhile: what it says to those who still wait does not count.
+func TestAServerThatWasLeftHasNoSay(t *testing.T) {
+	t.Parallel()
+	leave := func(ctx context.Context, db *DB) error { // as who finds it frozen does
+		conn, err := db.writers.Conn(ctx)
+		if err != nil {
+			return err
+		}
+		return errors.Join(conn.Raw(func(c any) error {
+			c.(*postgresConn).hosts.Leave(c.(*postgresConn).epoch)
+			return nil
+		}), conn.Close())
+	}
+	synctest.Test(t, func(t *testing.T) {
+		c := newCluster()
+		c.two.fenced.Store(true)
+		db := openCluster(t, c, "primary")
+		tries := 0
+		err := db.Write(t.Context(), func(ctx context.Context, tx Querier) error {
+			if tries++; tries == 1 {
+				if err := leave(ctx, db); err != nil {
+					return err
+				}
+			}
+			return update(ctx, tx)
+		})
+		if err != nil || tries != 2 {
+			t.Errorf("a statement that was answered after: %d tries, %v", tries, err)
+		}
+		tries = 0
+		err = db.Write(t.Context(), func(ctx context.Context, tx Querier) error {
+			tries++
+			return errors.Join(update(ctx, tx), leave(ctx, db))
+		})
+		if !IsUnavailable(err) || tries != 1 {
+			t.Errorf("a commit after: %d tries, %v", tries, err)
+		}
+	})
+}
+
 // refuse is what a fenced server says to a statement.
 func refuse(b *pgproto3.Backend) {
 	b.Send(&pgproto3.ErrorResponse{Severity: "ERROR", Code: "25006", Message: "cannot execute UPDATE in a read-only transaction"})

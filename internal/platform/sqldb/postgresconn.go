@@ -61,8 +61,12 @@ type postgresConn struct {
 
 // IsValid implements driver.Validator: whether the pool keeps the connection.
 func (c *postgresConn) IsValid() bool {
-	return c.hosts.Epoch.Load() == c.epoch && !c.Conn.Conn().IsClosed()
+	return !c.isLeft() && !c.Conn.Conn().IsClosed()
 }
+
+// isLeft reports whether the server of the connection was found frozen or fenced
+// after it was opened. Its word does not count any more.
+func (c *postgresConn) isLeft() bool { return c.hosts.Epoch.Load() != c.epoch }
 
 // lives asks whether the server of the connection still answers anybody.
 func (c *postgresConn) lives() bool {
@@ -197,6 +201,9 @@ func (t postgresTx) Commit() error {
 	if err := t.conn.ask(StageCommit); err != nil {
 		return errors.Join(err, t.Rollback())
 	}
+	if t.conn.isLeft() {
+		return errors.Join(unavailable(errLeft), t.Rollback())
+	}
 	ctx, p := t.conn.newPatience(context.Background(), pgCommitLimit)
 	defer p.End()
 	return p.explain(t.tx.Commit(ctx))
@@ -237,7 +244,12 @@ func unhurried(ctx context.Context) context.Context {
 	return context.WithValue(ctx, unhurriedKey{}, true)
 }
 
-var errSilent = errors.New("no answer from the server")
+var (
+	errSilent = errors.New("no answer from the server")
+	// errLeft is what a server says that others were promoted over: it stood still,
+	// goes on, and knows nothing of what happened meanwhile.
+	errLeft = errors.New("the server was found frozen or fenced while it was asked")
+)
 
 // patience bounds how long the server of a connection is waited for in vain.
 type patience struct {
@@ -253,6 +265,9 @@ func (c *postgresConn) newPatience(ctx context.Context, limit time.Duration) (co
 // explain is the connection's for an error that may be the end of the patience.
 func (p patience) explain(err error) error {
 	if err == nil || err == io.EOF { //nolint:errorlint // the driver's own end of rows
+		if p.conn.isLeft() {
+			return unavailable(errLeft)
+		}
 		return err
 	}
 	if p.Over() {
