@@ -1,19 +1,18 @@
 // The client library in a real page, on an origin of its own, against the real
 // program: web/example is the page, behind a wire that a test can cut.
 import assert from "node:assert/strict";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { createServer } from "node:http";
+import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { extname, join, resolve } from "node:path";
+import { join, resolve } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { minting } from "../../web/example/mint.mjs";
+import { answerFile, startSite } from "./site.mjs";
 import { endedToken } from "./tokens.mjs";
 import { eventually, startWire } from "./world.mjs";
 
 const root = resolve(fileURLToPath(import.meta.url), "../../..");
 const built = join(root, "web/example/dist");
-const media = { ".html": "text/html", ".js": "text/javascript", ".css": "text/css" };
 
 /** The example's page and its server, with a user of its own. */
 async function startPage(world) {
@@ -22,19 +21,10 @@ async function startPage(world) {
   const wire = await startWire(world.url);
   const mints = [];
   const host = minting({ server: wire.url, binary, keyFile: join(folder, "user.key") });
-  const server = createServer((request, reply) => {
+  const server = await startSite((request, reply) => {
     if (request.url.startsWith("/mint/")) mints.push(request.url);
-    host(request, reply, () => {
-      const file = new URL(request.url, "http://page").pathname.replace(/\/$/, "/index.html");
-      try {
-        reply.setHeader("Content-Type", media[extname(file)] ?? "application/octet-stream");
-        reply.end(readFileSync(join(built, file)));
-      } catch {
-        reply.writeHead(404).end();
-      }
-    });
+    host(request, reply, () => answerFile(built, request, reply));
   });
-  await new Promise((done) => server.listen(0, "127.0.0.1", done));
   const context = await world.browser.newContext();
   return {
     wire,
@@ -49,22 +39,21 @@ async function startPage(world) {
       page.on("request", (r) => seen.requests.push(`${r.method()} ${new URL(r.url()).pathname}`));
       page.on("websocket", () => seen.sockets++);
       page.on("pageerror", (error) => seen.errors.push(error.message));
-      await page.goto(`http://127.0.0.1:${server.address().port}/${hash}`);
+      await page.goto(`${server.url}/${hash}`);
       return { page, seen };
     },
     async stop() {
       await context.close();
       wire.stop();
-      server.closeAllConnections();
-      server.close();
+      server.stop();
       rmSync(folder, { recursive: true });
     },
   };
 }
 
 /** A homeserver that proves who its users are, to pages of any origin. */
-async function startMatrix() {
-  const server = createServer((request, reply) => {
+function startMatrix() {
+  return startSite((request, reply) => {
     reply.setHeader("Access-Control-Allow-Origin", "*");
     reply.setHeader("Access-Control-Allow-Headers", "Authorization, Content-Type");
     const asked = request.method === "POST" && /\/openid\/request_token$/.test(request.url);
@@ -72,8 +61,6 @@ async function startMatrix() {
     const token = { access_token: "openid", token_type: "Bearer", matrix_server_name: "m", expires_in: 60 };
     reply.end(JSON.stringify(token));
   });
-  await new Promise((done) => server.listen(0, "127.0.0.1", done));
-  return { url: `http://127.0.0.1:${server.address().port}`, stop: () => server.close() };
 }
 
 /** A tab in a conversation of its own whose live channel is up. */

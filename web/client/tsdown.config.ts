@@ -13,6 +13,7 @@ const entry: Record<string, string> = {
   index: "src/index.ts",
   approvals: "src/approvals/index.ts",
   attachments: "src/attachments/index.ts",
+  core: "src/core/index.ts",
   files: "src/files/index.ts",
   knowledge: "src/knowledge/index.ts",
   "live-agent": "src/live-agent/index.ts",

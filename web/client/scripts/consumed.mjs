@@ -1,6 +1,7 @@
 // Uses the packed package as a page of somebody else's would: unpacked beside
-// React 18 and React 19, imported and required, with a turn to its end; and reads
-// the pages of the guide and the README as a strict compiler does. Needs a build.
+// React 18 and React 19, imported and required, with a turn to its end; its core
+// where there is no React; and reads the pages of the guide and the README as a
+// strict compiler does. Needs a build.
 import { execFileSync } from "node:child_process";
 import {
   mkdirSync,
@@ -72,6 +73,38 @@ const programs = {
     ([what, from]) => `const ${what.replace("* as ", "")} = require("${from}");`,
   ),
 };
+const guide = "../../docs/guides/client.md";
+const withoutReact = {
+  "bare.mjs":
+    'import { createOracles } from "@castalia/oracles-client/core"; import { newKey } from "@castalia/oracles-client/wallet";',
+  "bare.cjs":
+    'const { createOracles } = require("@castalia/oracles-client/core"); const { newKey } = require("@castalia/oracles-client/wallet");',
+};
+
+/** Puts the package alone into a site's node_modules. */
+function unpack(packed, site) {
+  const modules = join(site, "node_modules");
+  const to = join(modules, "@castalia/oracles-client");
+  mkdirSync(to, { recursive: true });
+  run("tar", ["xzf", packed, "--strip-components=1", "-C", to]);
+  return modules;
+}
+
+/** What a page tells its readers to write. */
+function toldIn(page, where) {
+  return where.exec(readFileSync(join(client, page), "utf8"))[1];
+}
+
+/** Reads a file as a strict compiler does, declarations of the package included. */
+function compile(file, site, ...more) {
+  const how = ["--strict", "--noEmit", "--jsx", "react-jsx", "--target", "es2022"];
+  const where = ["--module", "esnext", "--moduleResolution", "bundler", ...more];
+  run(
+    process.execPath,
+    [join(home("typescript", client), "bin/tsc"), ...how, ...where, file],
+    site,
+  );
+}
 
 try {
   run("npm", ["pack", "--ignore-scripts", "--pack-destination", folder]);
@@ -81,15 +114,7 @@ try {
   );
   for (const [version, from] of Object.entries({ 18: join(client, "../react18"), 19: client })) {
     const site = join(folder, `react-${version}`);
-    const modules = join(site, "node_modules");
-    mkdirSync(join(modules, "@castalia/oracles-client"), { recursive: true });
-    run("tar", [
-      "xzf",
-      packed,
-      "--strip-components=1",
-      "-C",
-      join(modules, "@castalia/oracles-client"),
-    ]);
+    const modules = unpack(packed, site);
     for (const name of ["react", "react-dom"]) symlinkSync(home(name, from), join(modules, name));
     symlinkSync(home("zod", client), join(modules, "zod"));
     symlinkSync(home("jsdom", client), join(modules, "jsdom"));
@@ -102,25 +127,28 @@ try {
       }
     }
   }
+  const bare = join(folder, "bare");
+  unpack(packed, bare);
+  for (const [name, head] of Object.entries(withoutReact)) {
+    writeFileSync(join(bare, name), `${head} console.log(typeof createOracles, typeof newKey);`);
+    const said = run(process.execPath, [name], bare).trim();
+    if (said !== "function function") throw new Error(`${name} without React said ${said}`);
+  }
+  writeFileSync(join(bare, "told.ts"), toldIn(guide, /## Without React\n.*?```ts\n(.*?)```/s));
+  compile("told.ts", bare);
   const site = join(folder, "react-19");
   const types = join(site, "node_modules/@types");
   mkdirSync(types);
   for (const name of ["react", "react-dom"])
     symlinkSync(home(`@types/${name}`, client), join(types, name));
   symlinkSync(home("csstype", client), join(site, "node_modules/csstype"));
-  for (const page of ["../../docs/guides/client.md", "README.md"]) {
-    const [, code] = /```tsx\n(.*?)```/s.exec(readFileSync(join(client, page), "utf8"));
+  for (const page of [guide, "README.md"]) {
+    const code = toldIn(page, /```tsx\n(.*?)```/s);
     writeFileSync(join(site, "told.tsx"), `${code}\nexport { Chat, OraclesProvider };\n`);
-    const how = ["--strict", "--noEmit", "--jsx", "react-jsx", "--target", "es2022"];
-    const where = ["--module", "esnext", "--moduleResolution", "bundler", "--types", "react"];
-    run(
-      process.execPath,
-      [join(home("typescript", client), "bin/tsc"), ...how, ...where, "told.tsx"],
-      site,
-    );
+    compile("told.tsx", site, "--types", "react");
   }
   process.stdout.write(
-    "the package works in a page with React 18 and 19, imported and required, as it is told\n",
+    "the package works in a page with React 18, 19 and without, imported and required, as it is told\n",
   );
 } catch (error) {
   process.stderr.write(`${error.stdout ?? ""}${error.stderr ?? ""}${error}\n`);

@@ -15,6 +15,12 @@ const ofLines = /socket\.io/;
 const modules = [
   { file: "index.js", what: "main entry", limit: 20_480, without: ofCalls },
   {
+    file: "core.js",
+    what: "core entry",
+    limit: 20_480,
+    without: new RegExp(`${ofCalls.source}|["'\`]react`),
+  },
+  {
     file: "live-agent.js",
     what: "live-agent entry",
     limit: 10_240,

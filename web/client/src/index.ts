@@ -10,7 +10,9 @@ export type { MintedToken } from "./core/credentials";
 export type { OracleEvent, OracleEventName, OracleEventPayloads } from "./core/events";
 export type { StreamingMode } from "./core/flush";
 export { getOpenIdToken, type OpenIdRequest, type OpenIdToken } from "./core/openid";
+export type { TransactSignX } from "./core/options";
 export type { SchemaOutput, StandardLike } from "./core/schema";
+export type { IChatSession } from "./core/sessions";
 export {
   defineTool,
   type BrowserTool,
@@ -38,7 +40,6 @@ export {
   useOraclesContext,
   type OraclesContextValue,
   type OraclesProviderProps,
-  type TransactSignX,
 } from "./react/context";
 export { OraclesProvider } from "./react/provider";
 export { renderMessageContent } from "./react/render";
@@ -53,10 +54,6 @@ export { useContractOracle, type ContractOracleParams } from "./react/useContrac
 export { useGetOpenIdToken } from "./react/useGetOpenIdToken";
 export { useMemoryEngine, type IMemory } from "./react/useMemoryEngine";
 export { useModels, type IModel } from "./react/useModels";
-export {
-  useOracleSessions,
-  type IChatSession,
-  type UseOracleSessionsOptions,
-} from "./react/useOracleSessions";
+export { useOracleSessions, type UseOracleSessionsOptions } from "./react/useOracleSessions";
 export { useOraclesConfig, type UseOraclesConfigResult } from "./react/useOraclesConfig";
 export { version } from "./version";

@@ -1,6 +1,6 @@
 import { Again, mayPass } from "./again";
 import type { OracleApi } from "./api";
-import { nextTurn, runningTurn, stateOf, unopened, type ChatState } from "./chatModel";
+import { closedState, nextTurn, runningTurn, stateOf, unopened, type ChatState } from "./chatModel";
 import { reduce, type ChatAction } from "./chatReducer";
 import { questionOf, storedId } from "./conversation";
 import { humanMessage, isoNow } from "./entries";
@@ -73,7 +73,7 @@ export class Chat {
       () => this.#publish(),
       () => host.streamingMode(),
     );
-    this.state = new Cell<ChatState>(stateOf(unopened));
+    this.state = new Cell(closedState);
   }
 
   /** Loads the newest history and joins a turn that is under way. */

@@ -148,3 +148,6 @@ export function stateOf(model: ChatModel, before?: ChatState): ChatState {
   const keys = Object.keys(next) as (keyof ChatState)[];
   return before && keys.every((key) => next[key] === before[key]) ? before : next;
 }
+
+/** What a page sees of a chat that is not open yet. */
+export const closedState: ChatState = /* @__PURE__ */ stateOf(unopened);

@@ -1,4 +1,5 @@
 import { errorFrom } from "./errors";
+import type { Loaded } from "./resource";
 
 /** Where an oracle lives and what it costs. */
 export interface OracleConfig {
@@ -122,4 +123,34 @@ export async function resolveOracle(
   );
   if (!response.ok) throw await errorFrom(response);
   return readEntity(await response.json());
+}
+
+/** Where an oracle is asked, as far as it is known. */
+export interface Address {
+  apiUrl: string | null;
+  socketUrl: string | null;
+  isReady: boolean;
+  error: Error | undefined;
+}
+
+const unresolved = new Error("No query gateway is configured, and no overrides are given");
+
+/** What the page says comes before what the gateway told. */
+export function addressOf(
+  gateway: string | undefined,
+  found: Loaded<OracleConfig> | undefined,
+  overrides: OracleOverrides | undefined,
+): Address {
+  const apiUrl = overrides?.baseUrl ?? found?.data?.apiUrl ?? null;
+  return {
+    apiUrl,
+    socketUrl: overrides?.wsUrl ?? found?.data?.socketUrl ?? apiUrl,
+    isReady: apiUrl !== null && (overrides?.baseUrl !== undefined || !found?.isLoading),
+    error: apiUrl !== null ? undefined : gateway ? found?.error : unresolved,
+  };
+}
+
+/** The name under which a client keeps what the gateway told of an oracle. */
+export function configKey(oracleDid: string): string {
+  return `config ${oracleDid}`;
 }

@@ -1,35 +1,17 @@
 import { createContext, useContext, type ReactNode } from "react";
 import type { OraclesClient } from "../core/client";
-import type { MintedToken } from "../core/credentials";
+import type { OraclesOptions, TransactSignX } from "../core/options";
+import type { Requests } from "../core/requests";
 import type { IWallet } from "../core/types";
 
-export type TransactSignX = (
-  messages: readonly { typeUrl: string; value: unknown }[],
-  memo?: string,
-) => Promise<unknown>;
-
-export interface OraclesProviderProps {
-  initialWallet: IWallet;
+export interface OraclesProviderProps extends OraclesOptions {
   transactSignX: TransactSignX;
-  createDelegation: (oracleDid: string) => Promise<MintedToken>;
-  createInvocation?: (oracleDid: string) => Promise<MintedToken>;
-  /** Base address of the protocol's query gateway with its prefix. */
-  queryGateway?: string;
   children?: ReactNode;
 }
 
-export interface OraclesContextValue {
+export interface OraclesContextValue extends Requests {
   wallet: IWallet;
   transactSignX: TransactSignX;
-  /** A token that is good for now. A wallet that refused is asked once more. */
-  getDelegation: (oracleDid: string) => Promise<string | undefined>;
-  getInvocation: (oracleDid: string) => Promise<string | undefined>;
-  /** Sends a request to an oracle in the user's name and returns its JSON. */
-  authedRequest: <T>(
-    url: string,
-    method: string,
-    options: { oracleDid: string; body?: unknown },
-  ) => Promise<T>;
   /** @internal */
   client: OraclesClient;
 }

@@ -1,6 +1,7 @@
 import { useMemo, useRef } from "react";
 import { OraclesClient, type Network } from "../core/client";
 import type { Mint } from "../core/credentials";
+import { requestsOf } from "../core/requests";
 import type { IWallet } from "../core/types";
 import { Context, type OraclesContextValue, type OraclesProviderProps } from "./context";
 import { useLatest } from "./latest";
@@ -43,18 +44,9 @@ export function useProvided(
       wallet,
       client,
       transactSignX: (messages, memo) => callbacks.current.transactSignX(messages, memo),
-      getDelegation: (did) => asked(client).get("delegation", did),
-      getInvocation: (did) => asked(client).get("invocation", did),
-      authedRequest: (url, method, { oracleDid, body }) =>
-        client.api("", oracleDid).json(url, { method, ...(body === undefined ? {} : { body }) }),
+      ...requestsOf(client),
     };
   }, [callbacks, wallet, invokes, queryGateway, network]);
-}
-
-/** Whoever asks for a token by name wants the wallet to be asked. */
-function asked({ credentials }: OraclesClient) {
-  credentials.askAgain();
-  return credentials;
 }
 
 /** The same object for the same wallet, however often the host makes a new one. */

@@ -1,7 +1,7 @@
-import { useCallback, useState } from "react";
-import { asError } from "../core/errors";
+import { useCallback } from "react";
 import { packClaimApproval, packClaimGrant, type PackedMessage } from "../core/protocol";
 import { useOraclesContext } from "./context";
+import { useTask } from "./useTask";
 
 export interface ContractOracleParams {
   oracleDid: string;
@@ -22,31 +22,14 @@ export function useContractOracle(options: { params?: ContractOracleParams } = {
   const { wallet, transactSignX } = useOraclesContext();
   const { params } = options;
   const { address, did } = wallet;
-  const [state, set] = useState<{ isPending: boolean; error: Error | undefined }>({
-    isPending: false,
-    error: undefined,
-  });
+  const { run, running, error } = useTask();
   const sign = useCallback(
-    async (build: () => PackedMessage, memo: string) => {
-      set({ isPending: true, error: undefined });
-      try {
-        const result = await transactSignX(
-          [
-            {
-              typeUrl: "/cosmos.authz.v1beta1.MsgExec",
-              value: { grantee: address, msgs: [build()] },
-            },
-          ],
-          memo,
-        );
-        set({ isPending: false, error: undefined });
-        return result;
-      } catch (cause) {
-        set({ isPending: false, error: asError(cause) });
-        throw cause;
-      }
-    },
-    [transactSignX, address],
+    (build: () => PackedMessage, memo: string) =>
+      run(async () => {
+        const value = { grantee: address, msgs: [build()] };
+        return transactSignX([{ typeUrl: "/cosmos.authz.v1beta1.MsgExec", value }], memo);
+      }),
+    [run, transactSignX, address],
   );
 
   const contractOracle = useCallback(
@@ -87,7 +70,7 @@ export function useContractOracle(options: { params?: ContractOracleParams } = {
     [params, sign, address, did],
   );
 
-  return { contractOracle, payClaim, ...state };
+  return { contractOracle, payClaim, isPending: running, error };
 }
 
 type Named = "adminAddress" | "claimId" | "granteeAddress" | "userClaimCollectionId";

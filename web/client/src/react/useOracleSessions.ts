@@ -1,22 +1,9 @@
-import { useCallback, useState } from "react";
-import { asError } from "../core/errors";
+import type { OracleApi } from "../core/api";
+import { createSession, deleteSession, readSessions, type SessionPage } from "../core/sessions";
 import { useOraclesContext } from "./context";
 import { useOraclesConfig } from "./useOraclesConfig";
 import { useResource } from "./useResource";
-
-export interface IChatSession {
-  sessionId: string;
-  title?: string;
-  lastUpdatedAt: string;
-  createdAt: string;
-  oracleName: string;
-  roomId?: string;
-}
-
-interface SessionPage {
-  sessions: IChatSession[];
-  total: number;
-}
+import { useTask } from "./useTask";
 
 export interface UseOracleSessionsOptions {
   baseUrl?: string;
@@ -30,10 +17,9 @@ export function useOracleSessions(oracleDid: string, options: UseOracleSessionsO
   const config = useOraclesConfig(oracleDid, baseUrl ? { baseUrl } : undefined);
   const apiUrl = config.isReady ? config.apiUrl : null;
   const api = apiUrl ? client.api(apiUrl, oracleDid) : undefined;
-  const page = (offset: number) =>
-    api
-      ? api.json<SessionPage>(`/sessions?limit=${limit}&offset=${offset}`)
-      : Promise.reject(new Error("The oracle's configuration is not resolved yet"));
+  const ask = <T>(run: (api: OracleApi) => Promise<T>) =>
+    api ? run(api) : Promise.reject(new Error("The oracle's configuration is not resolved yet"));
+  const page = (offset: number) => ask((api) => readSessions(api, limit, offset));
   const key = apiUrl ? ["sessions", apiUrl, oracleDid, limit].join(" ") : null;
   // What was opened page by page stays open when it is read again. Unless sessions
   // went away elsewhere, the first page tells all that has changed.
@@ -72,8 +58,7 @@ export function useOracleSessions(oracleDid: string, options: UseOracleSessionsO
       }),
     createSession: () =>
       creating.run(async () => {
-        if (!api) throw new Error("The oracle's configuration is not resolved yet");
-        const session = await api.json<IChatSession>("/sessions", { method: "POST" });
+        const session = await ask(createSession);
         list.update((data) => ({
           total: (data?.total ?? 0) + 1,
           sessions: [session, ...(data?.sessions ?? [])],
@@ -84,8 +69,7 @@ export function useOracleSessions(oracleDid: string, options: UseOracleSessionsO
     isCreateSessionError: creating.error !== undefined,
     deleteSession: (sessionId: string) =>
       deleting.run(async () => {
-        if (!api) throw new Error("The oracle's configuration is not resolved yet");
-        await api.json(`/sessions/${encodeURIComponent(sessionId)}`, { method: "DELETE" });
+        await ask((api) => deleteSession(api, sessionId));
         list.update((data) => ({
           total: Math.max(0, (data?.total ?? 1) - 1),
           sessions: (data?.sessions ?? []).filter((s) => s.sessionId !== sessionId),
@@ -104,24 +88,4 @@ function joined(before: SessionPage | undefined, next: SessionPage): SessionPage
     total: next.total,
     sessions: [...sessions, ...next.sessions.filter((s) => !known.has(s.sessionId))],
   };
-}
-
-/** Something that the user starts and that may fail. */
-function useTask() {
-  const [state, set] = useState<{ running: boolean; error: Error | undefined }>({
-    running: false,
-    error: undefined,
-  });
-  const run = useCallback(async <T>(work: () => Promise<T>): Promise<T> => {
-    set({ running: true, error: undefined });
-    try {
-      const result = await work();
-      set({ running: false, error: undefined });
-      return result;
-    } catch (cause) {
-      set({ running: false, error: asError(cause) });
-      throw cause;
-    }
-  }, []);
-  return { ...state, run };
 }

@@ -1,4 +1,11 @@
-import { resolveOracle, type OracleConfig, type OracleOverrides } from "../core/config";
+import {
+  addressOf,
+  configKey,
+  readEntity,
+  resolveOracle,
+  type OracleConfig,
+  type OracleOverrides,
+} from "../core/config";
 import { useOraclesContext } from "./context";
 import { useResource } from "./useResource";
 
@@ -16,15 +23,7 @@ export interface UseOraclesConfigResult {
   refetch: () => Promise<void>;
 }
 
-const unresolved = new Error("No query gateway is configured, and no overrides are given");
-
-const unknown: OracleConfig = {
-  apiUrl: null,
-  socketUrl: null,
-  model: null,
-  price: null,
-  name: null,
-};
+const unknown = /* @__PURE__ */ readEntity(undefined);
 
 /** The public configuration of an oracle: API URL, model, price. */
 export function useOraclesConfig(
@@ -33,21 +32,16 @@ export function useOraclesConfig(
 ): UseOraclesConfigResult {
   const { client } = useOraclesContext();
   const gateway = client.gateway ?? "";
-  const found = useResource(gateway && oracleDid ? `config ${oracleDid}` : null, () =>
+  const found = useResource(gateway && oracleDid ? configKey(oracleDid) : null, () =>
     resolveOracle(gateway, oracleDid, client.fetch),
   );
   const config = found.data ?? unknown;
-  const apiUrl = overrides?.baseUrl ?? config.apiUrl;
-  const socketUrl = overrides?.wsUrl ?? config.socketUrl ?? overrides?.baseUrl ?? apiUrl;
   return {
+    ...addressOf(gateway, found, overrides),
     config,
-    apiUrl,
-    socketUrl,
     model: config.model,
     price: config.price,
     isLoading: found.isLoading,
-    isReady: apiUrl !== null && (overrides?.baseUrl !== undefined || !found.isLoading),
-    error: apiUrl !== null ? undefined : gateway ? found.error : unresolved,
     refetch: found.refetch,
   };
 }

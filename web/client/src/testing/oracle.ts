@@ -3,7 +3,7 @@ import type { OracleEventName, OracleEventPayloads } from "../core/events";
 import type { IFeedback, StoredMessage } from "../core/types";
 import type { IMemory } from "../react/useMemoryEngine";
 import type { IModel } from "../react/useModels";
-import type { IChatSession } from "../react/useOracleSessions";
+import type { IChatSession } from "../core/sessions";
 import { FakeSocket } from "./socket";
 import { FakeVersions } from "./versions";
 import { FakeNetwork, FakeStream, json, type SeenRequest } from "./wire";

@@ -1,8 +1,8 @@
 import type { MintedToken } from "../core/credentials";
-import type { IWallet } from "../core/types";
 import { errorFrom } from "../core/errors";
+import type { OraclesOptions, TransactSignX } from "../core/options";
+import type { IWallet } from "../core/types";
 import type { FileToken } from "../files/bearer";
-import type { OraclesProviderProps } from "../react/context";
 import type { Signer } from "./key";
 import { filesOf, mintToken, namespace, talking } from "./rights";
 import { browserKeyStore } from "./store";
@@ -23,7 +23,7 @@ export interface WalletOptions {
   /** The user's Matrix session, if there is one. */
   matrix?: IWallet["matrix"];
   /** Signs and broadcasts chain transactions; this wallet has no account on a chain. */
-  transactSignX?: OraclesProviderProps["transactSignX"];
+  transactSignX?: TransactSignX;
 }
 
 /** A key that signs what an oracle's pages need. */
@@ -32,8 +32,8 @@ export interface Wallet {
   readonly did: string;
   /** The oracle at the server. */
   readonly oracleDid: string;
-  /** What `OraclesProvider` needs: `<OraclesProvider {...wallet.provider}>`. */
-  readonly provider: OraclesProviderProps;
+  /** What `OraclesProvider` needs, `<OraclesProvider {...wallet.provider}>`, and `createOracles` too. */
+  readonly provider: OraclesOptions & { transactSignX: TransactSignX };
   /** A token for all of the user's files, as `useFiles` and `useAttachments` want it. */
   readonly fileToken: FileToken;
   /** Lets the oracle read this content beside what it may do, as `useAttachments` wants it. */
