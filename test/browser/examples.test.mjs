@@ -1,29 +1,56 @@
-// What people start from, as they get it: the examples without React, each in a real page against the real program.
+// What people start from, as they get it: the examples without React, and the template, which is installed by npm
+// from the packed library, each in a real page against the real program.
 import assert from "node:assert/strict";
-import { execFile } from "node:child_process";
-import { join, resolve } from "node:path";
+import { execFile, spawn } from "node:child_process";
+import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { basename, join, resolve } from "node:path";
 import { after, before, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { startModel } from "./model.mjs";
+import { startRegistry } from "./registry.mjs";
 import { answerFile, startSite } from "./site.mjs";
-import { eventually, startBrowser, startProgram } from "./world.mjs";
+import { eventually, freePort, startBrowser, startProgram, startWire } from "./world.mjs";
 
 const web = resolve(fileURLToPath(import.meta.url), "../../../web");
 const run = promisify(execFile);
 const world = {};
+const folder = mkdtempSync(join(tmpdir(), "castalia-examples-"));
+const app = join(folder, "my-app");
 
 before(async () => {
   world.model = await startModel();
   world.browser = await startBrowser();
   world.program = await startProgram({ MODEL_PROVIDER: "openai", OPENAI_BASE_URL: world.model.url, OPENAI_API_KEY: "x" });
-  await run("npm", ["run", "build", "-w", "example-core"], { cwd: web });
+  world.wire = await startWire(world.program.url);
+  await Promise.all([run("npm", ["run", "build", "-w", "example-core"], { cwd: web }), install()]);
 });
 after(async () => {
   await world.browser?.close();
+  world.wire?.stop();
   await world.program?.stop();
   await world.model?.stop();
+  rmSync(folder, { recursive: true, force: true });
 });
+
+/** Copies the template and does what its README says, but for the last command; then builds it. */
+async function install() {
+  cpSync(join(web, "template"), app, { recursive: true, filter: (path) => !/^(node_modules|dist)$/.test(basename(path)) });
+  const packed = join(folder, "packed");
+  mkdirSync(packed);
+  await run("npm", ["pack", "--ignore-scripts", "--pack-destination", packed], { cwd: join(web, "client") });
+  const registry = await startRegistry(web, join(packed, readdirSync(packed)[0]));
+  try {
+    const told = /```sh\n(.*?)```/s.exec(readFileSync(join(app, "README.md"), "utf8"))[1].trim();
+    assert.deepEqual(told.split("\n"), ["npm install", "npm run dev"], "two commands");
+    const settings = { npm_config_registry: registry.url, npm_config_cache: join(folder, "cache"), npm_config_audit: "false" };
+    await run("npm", ["install"], { cwd: app, env: { ...process.env, ...settings } });
+  } finally {
+    registry.stop();
+  }
+  await run("npm", ["run", "build"], { cwd: app, env: { ...process.env, VITE_ORACLE: world.wire.url } });
+}
 
 /** A tab of a visitor of their own, and what went wrong in it. */
 async function visit(url) {
@@ -81,3 +108,54 @@ for (const name of ["plain", "vue", "svelte"]) {
     site.stop();
   });
 }
+
+test("the template, installed and built, shows order, recovery, errors, attachments and another answer", async () => {
+  const site = await startSite((request, reply) => answerFile(join(app, "dist"), request, reply));
+  world.wire.cut();
+  const { page, errors, leave } = await visit(site.url);
+  await page.getByRole("alert").getByText("does not answer").waitFor();
+  world.wire.mend();
+  await page.getByRole("button", { name: "New conversation" }).click();
+  await talk(page);
+
+  await page.getByRole("button", { name: "Answer again" }).click();
+  await page.getByText("Version 2 of 2").waitFor();
+  await said(page, "You said: water");
+
+  await send(page, "steps with load_capability");
+  const order = /^Text 0\.\s+load_capability.*Text 1\.\s+load_capability.*Text 2\.\s*$/s;
+  await eventually("the parts are in order", async () => order.test((await answer(page).innerText()).trim()));
+  await page.reload();
+  await eventually("they are after a reload", async () => order.test((await answer(page).innerText()).trim()));
+
+  await page.getByLabel("Files").setInputFiles({ name: "well.txt", mimeType: "text/plain", buffer: Buffer.from("nine metres deep") });
+  await page.getByText("well.txt").waitFor();
+  await page.getByRole("button", { name: "Send" }).and(page.locator(":enabled")).waitFor();
+  await send(page, "How deep is it?");
+  await answer(page).getByText("nine metres deep").waitFor();
+
+  await page.getByRole("button", { name: "All conversations" }).click();
+  await page.getByRole("listitem").first().waitFor();
+  assert.deepEqual(errors, []);
+  await leave();
+  site.stop();
+});
+
+test("the template's second command serves a page that answers", async () => {
+  const port = await freePort();
+  const args = ["run", "dev", "--", "--host", "127.0.0.1", "--port", String(port), "--strictPort"];
+  const dev = spawn("npm", args, { cwd: app, env: { ...process.env, VITE_ORACLE: world.program.url }, detached: true, stdio: "ignore" });
+  const ended = new Promise((done) => dev.once("exit", done));
+  try {
+    const url = `http://127.0.0.1:${port}/`;
+    await eventually("it serves", async () => (await fetch(url)).ok);
+    const { page, leave } = await visit(url);
+    await page.getByRole("button", { name: "New conversation" }).click();
+    await send(page, "water");
+    await said(page, "You said: water");
+    await leave();
+  } finally {
+    process.kill(-dev.pid, "SIGTERM");
+    await ended;
+  }
+});

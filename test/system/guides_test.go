@@ -29,7 +29,7 @@ type walk struct {
 
 var (
 	goesOn    = regexp.MustCompile(`\\\n\s*`)
-	isCommand = regexp.MustCompile(`^(castalia |curl |make |go |printf |tar |export |deploy/|cp |\./|[A-Za-z_]+=\$\(|([A-Z_]+=\S+ )+castalia )`)
+	isCommand = regexp.MustCompile(`^(castalia |curl |make |go |npm |printf |tar |export |deploy/|cp |\./|[A-Za-z_]+=\$\(|([A-Z_]+=\S+ )+castalia )`)
 	isSetting = regexp.MustCompile(`^(export |[A-Za-z_]+=\$\()`)
 	remark    = regexp.MustCompile(`\s+#\s.*$|\s{3,}.*$`)
 )
