@@ -3,6 +3,7 @@ package plugin
 import (
 	"context"
 	"log/slog"
+	"net"
 	"time"
 )
 
@@ -29,6 +30,16 @@ type Host struct {
 	// earlier one, at most limit: by the means with which the oracle's documents are
 	// found, in many languages and forgiving typing mistakes. It keeps nothing.
 	Rank func(ctx context.Context, query string, texts []string, limit int) ([]int, error)
+	// BaseURL is the address under which people reach the deployment, as the operator
+	// set it, without a slash at its end; empty when nobody said. In a route,
+	// pluginhttp.BaseURL knows more.
+	BaseURL string
+	// DialPublic connects to an address that a stranger named, and refuses private,
+	// loopback and otherwise special ones.
+	DialPublic func(ctx context.Context, network, address string) (net.Conn, error)
+	// MCPTools asks a server what it offers, or says what it said a moment ago. Its
+	// error is an *MCPRefusedError, or an *Error whose Message may be shown.
+	MCPTools func(ctx context.Context, s MCPServer) ([]MCPTool, error)
 	// Conversations lets a plugin talk to the oracle in a user's name, as a team-chat bridge does.
 	Conversations Conversations
 }

@@ -188,28 +188,3 @@ type Worker struct {
 	Name string // unique within the plugin
 	Run  func(ctx context.Context) error
 }
-
-// MCPProvider names MCP servers whose tools become the agent's for this
-// request, under names "<server>__<tool>".
-type MCPProvider interface {
-	MCPServers(ctx context.Context, rt *Runtime) ([]MCPServer, error)
-}
-
-// MCPServer is one streamable-HTTP MCP server.
-type MCPServer struct {
-	// Name is [a-z0-9-]+ and prefixes the tools' names.
-	Name string
-	URL  string
-	// Headers are sent with every request, such as the operator's own credential.
-	Headers map[string]string
-	// Protected servers need a single-use invocation from the user for each
-	// call (the request's mcpInvocations).
-	Protected bool
-	// Visibility of the tools; the zero value counts as OnDemand.
-	Visibility Visibility
-	// Summary tells the agent what the server is for.
-	Summary string
-	Timeout time.Duration
-	// AllowPrivate lets the server live on a loopback or private address.
-	AllowPrivate bool
-}

@@ -27,6 +27,10 @@ type Route struct {
 	Body    any
 	MaxBody int64
 	Replies []Reply
+	// Page says that people open it in a browser: its requests are counted by their
+	// address, together with those for other pages. Public routes that check no
+	// secret of their own need that.
+	Page bool
 	// Handler serves the request. rt.User is empty on public routes. A returned
 	// *plugin.Error becomes the response; any other error a 500 without details.
 	Handler func(w http.ResponseWriter, r *http.Request, rt *plugin.Runtime) error

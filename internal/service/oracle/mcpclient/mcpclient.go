@@ -4,11 +4,12 @@
 // It promises that a server which is slow or away costs a turn a few seconds
 // and its own tools, nothing else; that a protected tool runs only with the
 // user's own single-use invocation for that very tool, which is used up before
-// the call is made; and that a user's credentials never reach a server: only the
-// headers that the operator configured do; and that memory is bounded, whatever
-// a server sends. What servers say of their own tools (idempotent) is not
-// believed, so none is run twice; that a tool is read only is, as far as it
-// spares the user a question.
+// the call is made; that a user's credentials here never reach a server: only the
+// headers that the operator configured do, or the token that the user has for that
+// very server, which goes to its origin alone and with no redirect; and that memory
+// is bounded, whatever a server sends. What servers say of their own tools
+// (idempotent) is not believed, so none is run twice; that a tool is read only is, as
+// far as it spares the user a question.
 package mcpclient
 
 import (
@@ -18,13 +19,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"maps"
 	"net/http"
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -116,6 +117,10 @@ func (e *Engine) Tools(ctx context.Context, servers []plugin.MCPServer, u turn.M
 		lines[i] = &line{engine: e, server: s}
 		all.Go(func() {
 			tools, err := lines[i].list(ctx)
+			if _, refused := errors.AsType[*plugin.MCPRefusedError](err); refused {
+				e.log.Debug("an MCP server wants an authorization; its tools are left out", slog.String("event", "mcp.server_refuses"), slog.String("server", s.Name))
+				return
+			}
 			if err != nil {
 				e.log.Warn("an MCP server does not answer; its tools are left out", slog.String("event", "mcp.server_away"), slog.String("server", s.Name), slog.Any("error", err))
 				return
@@ -131,6 +136,38 @@ func (e *Engine) Tools(ctx context.Context, servers []plugin.MCPServer, u turn.M
 			l.close()
 		}
 	}
+}
+
+// Offers is what a server offers, by what it said a moment ago or says now: see
+// oraclekit.MCP.
+func (e *Engine) Offers(ctx context.Context, s plugin.MCPServer) ([]plugin.MCPTool, error) {
+	l := &line{engine: e, server: s}
+	defer l.close()
+	tools, err := l.list(ctx)
+	if err != nil {
+		return nil, shown(err)
+	}
+	out := make([]plugin.MCPTool, len(tools))
+	for i, t := range tools {
+		out[i] = plugin.MCPTool{Name: t.name, Description: t.description, ReadOnly: t.readOnly}
+	}
+	return out, nil
+}
+
+// shown is what people may read of a server that cannot be used. Of what is wrong
+// inside the network of the deployment it says nothing.
+func shown(err error) error {
+	if refusal, ok := errors.AsType[*plugin.MCPRefusedError](err); ok {
+		return refusal
+	}
+	text := "It cannot be reached, or does not speak MCP."
+	switch {
+	case errors.Is(err, outbound.ErrPrivate):
+		text = "Its address is private."
+	case errors.Is(err, context.DeadlineExceeded):
+		text = "It did not answer in time."
+	}
+	return &plugin.Error{Status: http.StatusBadGateway, Message: text, Cause: err}
 }
 
 // Call runs one tool of one server without a turn.
@@ -187,6 +224,8 @@ func (e *Engine) permit(ctx context.Context, server, tool, name string, u turn.M
 type line struct {
 	engine *Engine
 	server plugin.MCPServer
+	// refusal is what the server said when it last refused; nil when it did not.
+	refusal atomic.Pointer[plugin.MCPRefusedError]
 
 	mu      sync.Mutex
 	session *mcp.ClientSession
@@ -198,9 +237,18 @@ func (l *line) list(ctx context.Context) ([]offered, error) {
 	e := l.engine
 	key := l.key()
 	if known, ok := e.lists.Get(key, time.Now()); ok {
+		if refusal, refused := errors.AsType[*plugin.MCPRefusedError](known.err); refused && l.server.Access != nil {
+			// It was somebody else who was refused; this user's access has not heard of it.
+			if _, err := l.server.Access.Refused(ctx, "", refusal.Challenges); err != nil {
+				return nil, err
+			}
+		}
 		return known.tools, known.err
 	}
 	tools, err := l.ask(ctx)
+	if refusal := l.refusal.Load(); err != nil && refusal != nil {
+		err = refusal
+	}
 	if ctx.Err() != nil {
 		return tools, err
 	}
@@ -253,6 +301,9 @@ func (l *line) ask(ctx context.Context) ([]offered, error) {
 func (l *line) key() [32]byte {
 	h := sha256.New()
 	_, _ = fmt.Fprintf(h, "%s\x00%t\x00", l.server.URL, l.server.AllowPrivate)
+	if l.server.Access != nil {
+		_, _ = fmt.Fprintf(h, "%s\x00", l.server.Access.Holder())
+	}
 	for _, name := range slices.Sorted(maps.Keys(l.server.Headers)) {
 		_, _ = fmt.Fprintf(h, "%s\x00%s\x00", name, l.server.Headers[name])
 	}
@@ -265,13 +316,17 @@ func (l *line) connect(ctx context.Context) (*mcp.ClientSession, error) {
 	if l.session != nil {
 		return l.session, nil
 	}
-	client := outbound.Client(outbound.Config{AllowPrivate: l.server.AllowPrivate, MaxRedirects: 3})
-	transport := client.Transport
-	l.idle = closeIdle(transport)
-	if l.engine.cfg.Transport != nil {
-		transport = l.engine.cfg.Transport
+	redirects := 3
+	if holds(l.server) {
+		redirects = 0
 	}
-	client.Transport = withHeaders{next: transport, headers: l.server.Headers}
+	client := outbound.Client(outbound.Config{AllowPrivate: l.server.AllowPrivate, MaxRedirects: redirects})
+	next := client.Transport
+	l.idle = closeIdle(next)
+	if l.engine.cfg.Transport != nil {
+		next = l.engine.cfg.Transport
+	}
+	client.Transport = transport{next: next, server: l.server, refused: l.refusal.Store}
 	c := mcp.NewClient(&mcp.Implementation{Name: "castalia", Version: l.engine.cfg.Version},
 		&mcp.ClientOptions{Capabilities: &mcp.ClientCapabilities{}})
 	session, err := c.Connect(ctx, &mcp.StreamableClientTransport{
@@ -298,7 +353,11 @@ func (l *line) close() {
 
 // call runs a tool. What the server reports as an error is told to the model.
 func (l *line) call(ctx context.Context, tool string, args json.RawMessage) (plugin.Result, error) {
+	l.refusal.Store(nil)
 	session, err := l.connect(ctx)
+	if refusal := l.refusal.Load(); err != nil && refusal != nil {
+		return plugin.Result{}, plugin.Errorf(http.StatusUnauthorized, "%s", refusal.Error())
+	}
 	if err != nil {
 		return plugin.Result{}, plugin.Errorf(http.StatusBadGateway, "The MCP server %s does not answer.", l.server.Name)
 	}
@@ -308,6 +367,9 @@ func (l *line) call(ctx context.Context, tool string, args json.RawMessage) (plu
 			return plugin.Result{}, err
 		}
 		l.close() // the next call connects anew
+		if refusal := l.refusal.Load(); refusal != nil {
+			return plugin.Result{}, plugin.Errorf(http.StatusUnauthorized, "%s", refusal.Error())
+		}
 		return plugin.Result{}, fmt.Errorf("call %s: %w", tool, err)
 	}
 	text := textOf(result)
@@ -340,49 +402,4 @@ func textOf(r *mcp.CallToolResult) string {
 		}
 	}
 	return strings.Join(parts, "\n")
-}
-
-// withHeaders adds the operator's headers, and reads no answer without end.
-type withHeaders struct {
-	next    http.RoundTripper
-	headers map[string]string
-}
-
-// RoundTrip sends the request with the headers.
-func (w withHeaders) RoundTrip(r *http.Request) (*http.Response, error) {
-	r = r.Clone(r.Context())
-	for name, value := range w.headers {
-		r.Header.Set(name, value)
-	}
-	resp, err := w.next.RoundTrip(r)
-	if err == nil {
-		resp.Body = &bounded{ReadCloser: resp.Body, left: maxReply}
-	}
-	return resp, err
-}
-
-// bounded is the body of an answer. A body that is longer fails.
-type bounded struct {
-	io.ReadCloser
-	left int64
-}
-
-// Read reads what is allowed.
-func (b *bounded) Read(p []byte) (int, error) {
-	if b.left <= 0 {
-		return 0, fmt.Errorf("the server sent more than %d bytes", maxReply)
-	}
-	n, err := b.ReadCloser.Read(p[:min(int64(len(p)), b.left)])
-	b.left -= int64(n)
-	return n, err
-}
-
-// CloseIdleConnections closes what the inner transport keeps open.
-func (w withHeaders) CloseIdleConnections() { closeIdle(w.next)() }
-
-func closeIdle(t http.RoundTripper) func() {
-	if c, ok := t.(interface{ CloseIdleConnections() }); ok {
-		return c.CloseIdleConnections
-	}
-	return func() {}
 }

@@ -144,3 +144,82 @@ func TestAServerThatMayNotBePrivateIsKnownApart(t *testing.T) {
 		}
 	}
 }
+
+// pass is an access with one token.
+type pass struct {
+	holder  string
+	refused atomic.Int64
+}
+
+func (p *pass) Holder() string                      { return p.holder }
+func (*pass) Token(context.Context) (string, error) { return "secret", nil }
+func (p *pass) Refused(context.Context, string, []string) (bool, error) {
+	p.refused.Add(1)
+	return false, nil
+}
+
+// A server without an authorization may lead to another path of its own, as
+// many do with a slash; a token goes nowhere but where it was meant to.
+func TestRedirectsWithAndWithoutToken(t *testing.T) {
+	t.Parallel()
+	s := mcp.NewServer(&mcp.Implementation{Name: "test", Version: "1"}, nil)
+	mcp.AddTool(s, &mcp.Tool{Name: "echo"},
+		func(context.Context, *mcp.CallToolRequest, struct{}) (*mcp.CallToolResult, any, error) {
+			return nil, nil, nil
+		})
+	h := mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server {
+		return s
+	}, &mcp.StreamableHTTPOptions{Stateless: true})
+	var tokens atomic.Int64
+	mux := http.NewServeMux()
+	mux.Handle("/mcp", http.RedirectHandler("/mcp/", http.StatusTemporaryRedirect))
+	mux.HandleFunc("/mcp/", func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("Authorization") != "" {
+			tokens.Add(1)
+		}
+		h.ServeHTTP(w, r)
+	})
+	web := httptest.NewServer(mux)
+	t.Cleanup(web.Close)
+	e := mcpclient.New(nil, nil, mcpclient.Config{})
+	for holder, want := range map[string]int{"": 1, "alice": 0} {
+		tools, done := e.Tools(t.Context(), []plugin.MCPServer{
+			{Name: "x", URL: web.URL + "/mcp", AllowPrivate: true, Access: &pass{holder: holder}},
+		}, turn.MCPUser{})
+		done()
+		if len(tools) != want {
+			t.Errorf("%q: %d tools", holder, len(tools))
+		}
+	}
+	if n := tokens.Load(); n != 0 {
+		t.Errorf("%d tokens followed", n)
+	}
+}
+
+// What one user was refused is told to the next one's access as well.
+func TestRefusalsReachEverybody(t *testing.T) {
+	t.Parallel()
+	var asked atomic.Int64
+	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		asked.Add(1)
+		w.Header().Set("WWW-Authenticate", `Bearer scope="a"`)
+		w.WriteHeader(http.StatusUnauthorized)
+	}))
+	t.Cleanup(web.Close)
+	e := mcpclient.New(nil, nil, mcpclient.Config{})
+	first := int64(0)
+	for range 3 {
+		p := &pass{}
+		_, err := e.Offers(t.Context(), plugin.MCPServer{Name: "x", URL: web.URL, AllowPrivate: true, Access: p})
+		refusal, ok := errors.AsType[*plugin.MCPRefusedError](err)
+		if !ok || len(refusal.Challenges) != 1 || p.refused.Load() == 0 {
+			t.Errorf("%v, told %d times", err, p.refused.Load())
+		}
+		if first == 0 {
+			first = asked.Load()
+		}
+	}
+	if asked.Load() != first {
+		t.Errorf("asked %d times", asked.Load())
+	}
+}

@@ -67,6 +67,9 @@ func (a *api) pluginRoute(owner, title string, r pluginhttp.Route) httpserver.Ro
 	if out.MaxBody == 0 {
 		out.MaxBody = maxPluginBody
 	}
+	if r.Page {
+		out.Limit = httpserver.LimitPages
+	}
 	for _, p := range r.Params {
 		out.Params = append(out.Params, httpserver.Param{
 			Name: p.Name, In: p.In, Required: p.Required, Schema: p.Schema, Doc: p.Doc,

@@ -36,6 +36,7 @@ import (
 	"github.com/castalia-org/castalia/internal/service/oracle/model"
 	"github.com/castalia-org/castalia/internal/service/oracle/oraclehttp"
 	"github.com/castalia-org/castalia/internal/service/oracle/oraclesql"
+	"github.com/castalia-org/castalia/internal/service/oracle/outbound"
 	"github.com/castalia-org/castalia/internal/service/oracle/registry"
 	"github.com/castalia-org/castalia/internal/service/oracle/reporthttp"
 	"github.com/castalia-org/castalia/internal/service/oracle/run"
@@ -81,7 +82,7 @@ type Deps struct {
 	Socket      func(owners oracle.SessionChecker) (oracle.Publisher, oracle.Dispatcher, error)
 	Access      turn.Access
 	Attachments turn.Attachments
-	MCP         turn.MCP
+	MCP         MCP
 	// SessionGone, when set, is told of a session that was deleted.
 	SessionGone func(ctx context.Context, sessionID string)
 
@@ -110,6 +111,13 @@ type Deps struct {
 	Now func() time.Time
 }
 
+// MCP is what turns and plugins use of MCP servers; *mcpclient.Engine is one.
+type MCP interface {
+	turn.MCP
+	// Offers is what plugin.Host.MCPTools promises, but for Asks.
+	Offers(ctx context.Context, s plugin.MCPServer) ([]plugin.MCPTool, error)
+}
+
 // Oracle is the parts, put together.
 type Oracle struct {
 	Store   *oraclesql.Store
@@ -132,6 +140,9 @@ type Oracle struct {
 	identity oracle.Identity
 	provider model.Provider
 	sealKey  []byte
+	mcp      MCP // nil without MCP servers
+	asks     bool
+	baseURL  string
 	log      *slog.Logger
 }
 
@@ -144,6 +155,7 @@ func New(d Deps) (*Oracle, error) {
 	o := &Oracle{
 		Store: oraclesql.New(d.DB).WithOutbox(d.Outbox), leases: d.Leases, identity: d.Oracle,
 		provider: d.Provider, sealKey: d.SealKey, log: d.Log,
+		mcp: d.MCP, asks: d.Turn.ApproveMCP, baseURL: strings.TrimSuffix(d.BaseURL, "/"),
 	}
 	o.search = talksearch.New(talksearch.Deps{
 		Store: o.Store, Blobs: d.Blobs, Sealer: sealing.Sealer{Key: d.SealKey, Purpose: "castalia index of conversations"}, Log: d.Log, Now: d.Now,
@@ -173,8 +185,11 @@ func New(d Deps) (*Oracle, error) {
 	d.Turn.Measures, d.Run.Measures = d.Measures, d.Measures
 	td := turn.Deps{
 		Store: o.Store, Provider: d.Provider, Plugins: o.Plugins, Identity: d.Oracle, Access: d.Access,
-		Attachments: d.Attachments, MCP: d.MCP,
-		Ledger: o.Store, Budgets: d.Budgets, Meter: o.usage, Approvals: o.Store, Log: d.Log, Config: d.Turn,
+		Attachments: d.Attachments,
+		Ledger:      o.Store, Budgets: d.Budgets, Meter: o.usage, Approvals: o.Store, Log: d.Log, Config: d.Turn,
+	}
+	if d.MCP != nil {
+		td.MCP = d.MCP
 	}
 	var openings func() []instructions.Opening
 	if d.Instructions != nil {
@@ -257,13 +272,26 @@ func (o *Oracle) StartPlugins(ctx context.Context) error {
 		return plugin.Host{
 			Store: o.Store.PluginStore(name), Log: o.log.With(slog.String("plugin", name)),
 			OracleDID: o.identity.DID, OracleName: o.identity.Name, Exclusive: o.exclusive(name),
-			Conversations: o.Turns.Named(name),
-			Seal:          sealed.Seal, Unseal: sealed.Unseal, Rank: rank,
+			Conversations: o.Turns.Named(name), BaseURL: o.baseURL,
+			DialPublic: outbound.Dialer(false).DialContext, MCPTools: o.mcpTools,
+			Seal: sealed.Seal, Unseal: sealed.Unseal, Rank: rank,
 			Shared: func(ctx context.Context, key string) (any, error) {
 				return o.Plugins.Shared(ctx, o.Worker.Runtime(ctx, turn.Scene{}), key)
 			},
 		}
 	})
+}
+
+// mcpTools is plugin.Host.MCPTools.
+func (o *Oracle) mcpTools(ctx context.Context, s plugin.MCPServer) ([]plugin.MCPTool, error) {
+	if o.mcp == nil {
+		return nil, plugin.Errorf(503, "This oracle does not use MCP servers.")
+	}
+	tools, err := o.mcp.Offers(ctx, s)
+	for i := range tools {
+		tools[i].Asks = o.asks && !tools[i].ReadOnly
+	}
+	return tools, err
 }
 
 // exclusive is plugin.Host.Exclusive for one plugin.

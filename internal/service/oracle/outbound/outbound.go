@@ -30,10 +30,11 @@ type Config struct {
 // ErrPrivate is the refusal of an address.
 var ErrPrivate = errors.New("the address is private")
 
-// Client makes a client.
-func Client(cfg Config) *http.Client {
-	dialer := &net.Dialer{Timeout: 10 * time.Second, Control: func(_, address string, _ syscall.RawConn) error {
-		if cfg.AllowPrivate {
+// Dialer makes a dialer that refuses addresses which are not public, unless
+// those are allowed.
+func Dialer(allowPrivate bool) *net.Dialer {
+	return &net.Dialer{Timeout: 10 * time.Second, Control: func(_, address string, _ syscall.RawConn) error {
+		if allowPrivate {
 			return nil
 		}
 		at, err := netip.ParseAddrPort(address)
@@ -45,10 +46,15 @@ func Client(cfg Config) *http.Client {
 		}
 		return nil
 	}}
+}
+
+// Client makes a client.
+func Client(cfg Config) *http.Client {
 	return &http.Client{
 		Timeout: cfg.Timeout,
 		Transport: &http.Transport{
-			DialContext: dialer.DialContext, ForceAttemptHTTP2: true, MaxIdleConnsPerHost: 4, IdleConnTimeout: time.Minute,
+			DialContext: Dialer(cfg.AllowPrivate).DialContext, ForceAttemptHTTP2: true,
+			MaxIdleConnsPerHost: 4, IdleConnTimeout: time.Minute,
 			TLSHandshakeTimeout: 10 * time.Second, ResponseHeaderTimeout: time.Minute,
 		},
 		CheckRedirect: func(req *http.Request, via []*http.Request) error {
