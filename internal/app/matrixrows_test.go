@@ -210,6 +210,10 @@ var publicRows = []row{
 	{route: "GET /teamchat/dead", header: cron, owner: 200},
 	{route: "POST /teamchat/dead/{id}", target: "/teamchat/dead/Ev1", owner: 401},
 	{route: "POST /teamchat/dead/{id}", target: "/teamchat/dead/Ev1", header: cron, owner: 404},
+	// The state is the secret of these, and nobody has this one.
+	{route: "GET /mcp-servers/authorize/{state}", target: "/mcp-servers/authorize/NOPE", owner: 410, may: []string{"text"}},
+	{route: "GET /mcp-servers/callback", target: "/mcp-servers/callback?state=NOPE&code=x", owner: 410, may: []string{"text"}},
+	{route: "GET /mcp-servers/client.json", owner: 404},
 	// The chat signs these.
 	{route: "POST /teamchat/slack/events", body: `{}`, owner: 401},
 	{route: "POST /teamchat/slack/commands", body: `{}`, owner: 401},
@@ -394,6 +398,9 @@ var oracleRows = []row{
 	{route: "GET /mcp-servers", owner: 200, other: 200},
 	{route: "POST /mcp-servers", body: `{"name":"x","url":"http://x"}`, owner: 400, other: 400},
 	{route: "DELETE /mcp-servers/{name}", target: "/mcp-servers/x", owner: 404, other: 404},
+	{route: "POST /mcp-servers/{name}/authorize", target: "/mcp-servers/x/authorize", owner: 404, other: 404},
+	{route: "POST /mcp-servers/{name}/confirm", target: "/mcp-servers/x/confirm", body: `{"code":"x"}`, owner: 404, other: 404},
+	{route: "DELETE /mcp-servers/{name}/authorization", target: "/mcp-servers/x/authorization", owner: 404, other: 404},
 	{route: "DELETE /teamchat/links/{team}/{user}", target: "/teamchat/links/T1/U1", owner: 404, other: 404},
 	{route: "GET /api/webhooks", owner: 200, other: 200, grant: 403, signed: true},
 	{route: "POST /api/webhooks", body: `{"url":"http://127.0.0.1:9/","events":["webhook.*"]}`, owner: 201, other: 201, grant: 403, signed: true},

@@ -22,7 +22,7 @@ func TestServers(t *testing.T) {
 	if err := p.Start(t.Context(), plugin.Host{}); err != nil {
 		t.Fatal(err)
 	}
-	got, err := p.MCPServers(t.Context(), &plugin.Runtime{User: plugin.User{DID: "did:key:a"}})
+	got, err := p.MCPServers(t.Context(), &plugin.Runtime{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -58,6 +58,8 @@ func TestBadListsStopTheStart(t *testing.T) {
 		"is not in MCP_SERVERS":    {Servers: good, Protected: []string{"bank"}},
 		"not name=token":           {Servers: good, Bearers: "bank=s3cret"},
 		"with a name of MCP_SERVE": {Servers: good, Bearers: "maps=s3cret x"},
+		"a client id and perhaps":  {Clients: "https://a.example id"},
+		"begin with two addresses": {Clients: "https://a.example s3cret s3cret"},
 	} {
 		err := mcp.New(cfg).Start(t.Context(), plugin.Host{})
 		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "s3cret") {

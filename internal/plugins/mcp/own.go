@@ -12,22 +12,7 @@ import (
 	"time"
 
 	"github.com/castalia-org/castalia/plugin"
-	"github.com/castalia-org/castalia/plugin/pluginhttp"
 )
-
-// Server is one of a user's own servers. Its token is never shown.
-type Server struct {
-	Name     string `json:"name"`
-	URL      string `json:"url"`
-	Summary  string `json:"summary,omitempty"`
-	HasToken bool   `json:"hasToken"`
-	At       string `json:"at"`
-}
-
-// ServerList is the reply of GET /mcp-servers.
-type ServerList struct {
-	Servers []Server `json:"servers"`
-}
 
 // Addition is a server that a user adds.
 type Addition struct {
@@ -36,11 +21,6 @@ type Addition struct {
 	// Token is the user's credential at that server, sent as a bearer.
 	Token   string `json:"token,omitempty"`
 	Summary string `json:"summary,omitempty"`
-}
-
-// Removed confirms.
-type Removed struct {
-	OK bool `json:"ok"`
 }
 
 // own is a user's server as it is kept, under s/user/name. The token is sealed
@@ -92,35 +72,6 @@ func (p *Plugin) check(a Addition) error {
 	return nil
 }
 
-// Routes are /mcp-servers.
-func (p *Plugin) Routes() []pluginhttp.Route {
-	if p.cfg.UserServers <= 0 {
-		return nil
-	}
-	return []pluginhttp.Route{
-		{
-			Method: http.MethodGet, Pattern: "/mcp-servers", Summary: "Your own MCP servers", Doc: "Tokens are not shown.",
-			Replies: []pluginhttp.Reply{{Status: http.StatusOK, Body: ServerList{}}}, Handler: p.list,
-		},
-		{
-			Method: http.MethodPost, Pattern: "/mcp-servers", Summary: "Add an MCP server", Body: Addition{}, MaxBody: 32 << 10,
-			Doc: "The agent may then load its tools in your turns, and in nobody else's. One of the same name is replaced.",
-			Replies: []pluginhttp.Reply{
-				{Status: http.StatusCreated, Body: Server{}},
-				{Status: http.StatusBadRequest, Doc: "What is wrong with it."},
-				{Status: http.StatusConflict, Doc: "The operator has a server of this name, or you have too many."},
-			},
-			Handler: p.add,
-		},
-		{
-			Method: http.MethodDelete, Pattern: "/mcp-servers/{name}", Summary: "Remove an MCP server",
-			Params:  []pluginhttp.Param{{Name: "name", In: "path", Required: true, Schema: ""}},
-			Replies: []pluginhttp.Reply{{Status: http.StatusOK, Body: Removed{}}, {Status: http.StatusNotFound, Doc: "You have none of this name."}},
-			Handler: p.remove,
-		},
-	}
-}
-
 // mine reads a user's servers, in the order of their names.
 func (p *Plugin) mine(ctx context.Context, did string) ([]string, []own, error) {
 	found, err := p.host.Store.Scan(ctx, plugin.Range{Prefix: ownKey(did, ""), Limit: maxServers})
@@ -137,39 +88,17 @@ func (p *Plugin) mine(ctx context.Context, did string) ([]string, []own, error) 
 	return names, list, nil
 }
 
-func (o own) shown(name string) Server {
-	return Server{Name: name, URL: o.URL, Summary: o.Summary, HasToken: len(o.Token) > 0, At: o.At}
-}
-
-func (p *Plugin) list(w http.ResponseWriter, r *http.Request, rt *plugin.Runtime) error {
-	names, list, err := p.mine(r.Context(), rt.User.DID)
-	if err != nil {
-		return err
-	}
-	out := ServerList{Servers: make([]Server, len(list))}
-	for i, o := range list {
-		out.Servers[i] = o.shown(names[i])
-	}
-	return pluginhttp.WriteJSON(w, http.StatusOK, out)
-}
-
-func (p *Plugin) add(w http.ResponseWriter, r *http.Request, rt *plugin.Runtime) error {
-	var in Addition
-	if err := pluginhttp.ReadJSON(r, &in); err != nil {
-		return err
-	}
-	if err := p.check(in); err != nil {
-		return err
-	}
-	did := rt.User.DID
-	o := own{URL: in.URL, Summary: in.Summary}
+// keep stores an addition. What the user had authorized at another address of that
+// name is returned, and is forgotten here.
+func (p *Plugin) keep(ctx context.Context, did string, in Addition) (o own, old grant, err error) {
+	o = own{URL: in.URL, Summary: in.Summary}
 	if in.Token != "" {
-		var err error
 		if o.Token, err = p.host.Seal([]byte(in.Token), binding(did, in.Name, in.URL)); err != nil {
-			return fmt.Errorf("seal token: %w", err)
+			return o, old, fmt.Errorf("seal token: %w", err)
 		}
 	}
-	err := p.host.Store.Update(r.Context(), func(ctx context.Context, tx plugin.Tx) error {
+	err = p.host.Store.Update(ctx, func(ctx context.Context, tx plugin.Tx) error {
+		old = grant{}
 		all, err := tx.Scan(ctx, plugin.Range{Prefix: ownKey(did, ""), Limit: maxServers + 1})
 		if err != nil {
 			return err
@@ -181,36 +110,34 @@ func (p *Plugin) add(w http.ResponseWriter, r *http.Request, rt *plugin.Runtime)
 		if !replaced && len(all) >= p.cfg.UserServers {
 			return plugin.Errorf(http.StatusConflict, "you have %d servers already; remove one first", len(all))
 		}
-		o.At = tx.Now().UTC().Format(time.RFC3339)
-		value, err := json.Marshal(o)
-		if err != nil {
+		if _, same, err := loadGrant(ctx, tx, did, in.Name, in.URL); err != nil {
 			return err
-		}
-		return tx.Put(ctx, ownKey(did, in.Name), value, 0)
-	})
-	if err != nil {
-		return err
-	}
-	return pluginhttp.WriteJSON(w, http.StatusCreated, o.shown(in.Name))
-}
-
-func (p *Plugin) remove(w http.ResponseWriter, r *http.Request, rt *plugin.Runtime) error {
-	found := false
-	if name := r.PathValue("name"); nameForm.MatchString(name) {
-		err := p.host.Store.Update(r.Context(), func(ctx context.Context, tx plugin.Tx) (err error) {
-			if _, found, err = tx.Get(ctx, ownKey(rt.User.DID, name)); err != nil || !found {
+		} else if !same || in.Token != "" {
+			if old, err = forget(ctx, tx, did, in.Name); err != nil {
 				return err
 			}
-			return tx.Delete(ctx, ownKey(rt.User.DID, name))
-		})
-		if err != nil {
+		}
+		o.At = tx.Now().UTC().Format(time.RFC3339)
+		return putJSON(ctx, tx, ownKey(did, in.Name), o, 0)
+	})
+	return o, old, err
+}
+
+// discard removes a user's server, and what he had authorized there.
+func (p *Plugin) discard(ctx context.Context, did, name string) (found bool, old grant, err error) {
+	if !nameForm.MatchString(name) {
+		return false, old, nil
+	}
+	err = p.host.Store.Update(ctx, func(ctx context.Context, tx plugin.Tx) (err error) {
+		if _, found, err = tx.Get(ctx, ownKey(did, name)); err != nil || !found {
 			return err
 		}
-	}
-	if !found {
-		return plugin.Errorf(http.StatusNotFound, "You have no server of this name")
-	}
-	return pluginhttp.WriteJSON(w, http.StatusOK, Removed{true})
+		if old, err = forget(ctx, tx, did, name); err != nil {
+			return err
+		}
+		return tx.Delete(ctx, ownKey(did, name))
+	})
+	return found, old, err
 }
 
 // ownServers are what the agent may use in this user's turns. A name that the
@@ -242,6 +169,8 @@ func (p *Plugin) ownServers(ctx context.Context, did string) ([]plugin.MCPServer
 				continue
 			}
 			s.Headers = map[string]string{"Authorization": "Bearer " + string(token)}
+		} else if s.Access, err = p.accessTo(ctx, did, s); err != nil {
+			return nil, err
 		}
 		out = append(out, s)
 	}

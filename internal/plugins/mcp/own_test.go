@@ -118,7 +118,13 @@ func TestUsersOwnServers(t *testing.T) {
 func TestOwnServersCanBeSwitchedOff(t *testing.T) {
 	t.Parallel()
 	n, _ := serving(t, mcp.Config{Servers: []string{"wiki=https://wiki.example/mcp"}})
-	if r := n.As(t, identitytest.Alice).Do("GET", "/mcp-servers", nil); r.Status != http.StatusNotFound {
+	alice := n.As(t, identitytest.Alice)
+	if r := alice.Do("POST", "/mcp-servers", mcp.Addition{Name: "x", URL: "https://x.example"}); r.Status < 404 || r.Status > 405 {
 		t.Errorf("%d %s", r.Status, r.Body)
+	}
+	var list mcp.ServerList
+	alice.Do("GET", "/mcp-servers", nil).JSON(t, &list)
+	if len(list.Servers) != 0 || len(list.Shared) != 1 || list.Shared[0].Name != "wiki" {
+		t.Errorf("%+v", list)
 	}
 }

@@ -1,0 +1,353 @@
+package mcp
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/castalia-org/castalia/internal/plugins/mcp/oauth"
+	"github.com/castalia-org/castalia/plugin"
+)
+
+// flow is an authorization that has begun, under f/ and the hash of its state. It
+// is the user's who began it, good for one answer and for ten minutes.
+type flow struct {
+	DID      string      `json:"did"`
+	Name     string      `json:"name"`
+	URL      string      `json:"url"`
+	Private  bool        `json:"private,omitempty"`
+	Redirect string      `json:"redirect"`
+	Verifier string      `json:"verifier"`
+	Link     string      `json:"link"`
+	Grant    oauth.Grant `json:"grant"`
+}
+
+// answered is an authorization that waits for its user to say that it was his
+// own, under a/user/name. Whoever opened the link is not known here: without this, a
+// link that somebody else was made to open would put that person's tokens into
+// the account of whoever sent it.
+type answered struct {
+	Grant grant `json:"grant"`
+	// Code is the hash of what the page showed.
+	Code  []byte `json:"code"`
+	Tries int    `json:"tries"`
+}
+
+const (
+	flowTime  = 10 * time.Minute
+	maxTries  = 5
+	codeChars = 8
+	// clientTime is how long a registration is used for new authorizations.
+	clientTime = 30 * 24 * time.Hour
+	// discoverTime bounds all requests of a beginning together.
+	discoverTime = 20 * time.Second
+)
+
+func hashed(secret string) string {
+	sum := sha256.Sum256([]byte(secret))
+	return base64.RawURLEncoding.EncodeToString(sum[:])
+}
+
+func flowKey(state string) string { return "f/" + hashed(state) }
+
+func answeredKey(did, name string) string { return "a/" + plugin.UserKey(did) + "/" + name }
+
+// Authorization is a link for the user to open.
+type Authorization struct {
+	Server string `json:"server"`
+	URL    string `json:"url"`
+	// Issuer is who asks the user there.
+	Issuer    string `json:"issuer"`
+	ExpiresAt string `json:"expiresAt"`
+}
+
+// Places of the routes that browsers and authorization servers use.
+const (
+	linkPath     = "/mcp-servers/authorize/"
+	callbackPath = "/mcp-servers/callback"
+	documentPath = "/mcp-servers/client.json"
+)
+
+// begin makes a link by which the user authorizes us at a server. base is where
+// people reach this deployment.
+func (p *Plugin) begin(ctx context.Context, did, base string, s plugin.MCPServer) (Authorization, error) {
+	if base == "" {
+		return Authorization{}, plugin.Errorf(http.StatusConflict, "Nobody knows the address of this deployment: its operator has to set PUBLIC_URL.")
+	}
+	if s.Access == nil {
+		return Authorization{}, plugin.Errorf(http.StatusConflict, "The server %s has a token of its own and needs no authorization.", s.Name)
+	}
+	ctx, cancel := context.WithTimeout(ctx, discoverTime)
+	defer cancel()
+	_, err := p.host.MCPTools(ctx, s)
+	refusal, refused := errors.AsType[*plugin.MCPRefusedError](err)
+	if err != nil && !refused {
+		return Authorization{}, err
+	}
+	var challenges []string
+	if refused {
+		challenges = refusal.Challenges
+	}
+	f := flow{
+		DID: did, Name: s.Name, URL: s.URL, Private: s.AllowPrivate, Redirect: base + callbackPath,
+		Verifier: rand.Text() + rand.Text(),
+	}
+	found, err := p.client(s.AllowPrivate).Discover(ctx, s.URL, challenges)
+	if err == nil {
+		found.Scope, err = p.scope(ctx, did, s, found.Scope)
+	}
+	if err == nil {
+		f.Grant = found.Grant
+		f.Grant.Client, err = p.registration(ctx, base, s, found)
+	}
+	if err != nil {
+		p.host.Log.Info("a user cannot authorize at an MCP server", slog.String("event", "mcp.authorization_impossible"), slog.String("server", s.Name), slog.Any("error", err))
+		return Authorization{}, unauthorizable(err)
+	}
+	state := rand.Text()
+	if f.Link, err = f.Grant.Link(f.Redirect, state, f.Verifier); err != nil {
+		return Authorization{}, unauthorizable(err)
+	}
+	plain, err := json.Marshal(f)
+	if err != nil {
+		return Authorization{}, fmt.Errorf("encode flow: %w", err)
+	}
+	sealed, err := p.host.Seal(plain, flowKey(state))
+	if err != nil {
+		return Authorization{}, fmt.Errorf("seal flow: %w", err)
+	}
+	out := Authorization{Server: s.Name, URL: base + linkPath + state, Issuer: found.Issuer}
+	return out, p.host.Store.Update(ctx, func(ctx context.Context, tx plugin.Tx) error {
+		out.ExpiresAt = tx.Now().Add(flowTime).UTC().Format(time.RFC3339)
+		return tx.Put(ctx, flowKey(state), sealed, flowTime)
+	})
+}
+
+// unauthorizable is what people read when a server and we cannot agree.
+func unauthorizable(err error) error {
+	if e, ok := errors.AsType[*plugin.Error](err); ok {
+		return e
+	}
+	if e, ok := errors.AsType[*oauth.Error](err); ok {
+		return &plugin.Error{Status: http.StatusConflict, Message: "It refused: " + e.Error() + ".", Cause: err}
+	}
+	return &plugin.Error{
+		Status: http.StatusConflict, Cause: err,
+		Message: "The server wants an authorization, but does not say how to get one in a way that is supported.",
+	}
+}
+
+// scope adds to what a server asks for what the user's token has, and what it
+// lacked.
+func (p *Plugin) scope(ctx context.Context, did string, s plugin.MCPServer, asked string) (string, error) {
+	value, ok, err := p.host.Store.Get(ctx, wantKey(did, s.Name))
+	if err != nil || !ok {
+		return asked, err
+	}
+	var w want
+	if err := json.Unmarshal(value, &w); err != nil || w.Scope == "" {
+		return asked, nil //nolint:nilerr // it is a hint
+	}
+	if g, ok, err := loadGrant(ctx, p.host.Store, did, s.Name, s.URL); err == nil && ok {
+		if kept, err := p.open(g, did, s.Name); err == nil {
+			asked = oauth.Scopes(kept.Grant.Scope, asked)
+		}
+	}
+	return oauth.Scopes(asked, w.Scope), nil
+}
+
+// registration is who we are to an authorization server: the client that the
+// operator registered for this very server, else one that we register ourselves,
+// else the address of our document.
+func (p *Plugin) registration(ctx context.Context, base string, s plugin.MCPServer,
+	f oauth.Found,
+) (oauth.Registration, error) {
+	if known, ok := p.known[originOf(s.URL)]; ok {
+		if strings.TrimSuffix(known.issuer, "/") != strings.TrimSuffix(f.Issuer, "/") {
+			return oauth.Registration{}, plugin.Errorf(http.StatusConflict, "The server names another authorization server than the operator expects.")
+		}
+		return f.Known(known.id, known.secret), nil
+	}
+	if f.Register == "" {
+		if f.Documents && strings.HasPrefix(base, "https://") {
+			return oauth.Registration{ID: base + documentPath}, nil
+		}
+		return oauth.Registration{}, plugin.Errorf(http.StatusConflict, "The authorization server knows no way to register. The operator can register the oracle there and set MCP_OAUTH_CLIENTS.")
+	}
+	key := "c/" + hashed(f.Issuer+" "+f.Register+" "+base)
+	sealed, ok, err := p.host.Store.Get(ctx, key)
+	if err != nil {
+		return oauth.Registration{}, err
+	}
+	var r oauth.Registration
+	if ok {
+		plain, err := p.host.Unseal(sealed, key)
+		soon := time.Now().Add(time.Hour).Unix()
+		if err == nil && json.Unmarshal(plain, &r) == nil && (r.Expires == 0 || soon < r.Expires) {
+			return r, nil
+		}
+	}
+	if r, err = p.client(s.AllowPrivate).Register(ctx, f, p.host.OracleName, base, base+callbackPath); err != nil {
+		return r, err
+	}
+	plain, err := json.Marshal(r) //nolint:gosec // it is sealed at once
+	if err != nil {
+		return r, fmt.Errorf("encode registration: %w", err)
+	}
+	if sealed, err = p.host.Seal(plain, key); err != nil {
+		return r, fmt.Errorf("seal registration: %w", err)
+	}
+	return r, p.host.Store.Update(ctx, func(ctx context.Context, tx plugin.Tx) error {
+		return tx.Put(ctx, key, sealed, clientTime)
+	})
+}
+
+func originOf(address string) string {
+	u, err := url.Parse(address)
+	if err != nil {
+		return ""
+	}
+	return u.Scheme + "://" + strings.ToLower(u.Host)
+}
+
+// errOver is for links and answers that are of no use.
+var errOver = plugin.Errorf(http.StatusGone, "This link was used before, or its ten minutes are over. Ask the oracle for a new one.")
+
+// peek reads a flow; take takes it away as well.
+func (p *Plugin) peek(ctx context.Context, state string) (flow, error) {
+	sealed, ok, err := p.host.Store.Get(ctx, flowKey(state))
+	if err != nil {
+		return flow{}, err
+	}
+	if !ok {
+		return flow{}, errOver
+	}
+	return p.openFlow(state, sealed)
+}
+
+func (p *Plugin) take(ctx context.Context, state string) (flow, error) {
+	var (
+		sealed []byte
+		ok     bool
+	)
+	err := p.host.Store.Update(ctx, func(ctx context.Context, tx plugin.Tx) (err error) {
+		if sealed, ok, err = tx.Get(ctx, flowKey(state)); err != nil || !ok {
+			return err
+		}
+		return tx.Delete(ctx, flowKey(state))
+	})
+	if err != nil {
+		return flow{}, err
+	}
+	if !ok {
+		return flow{}, errOver
+	}
+	return p.openFlow(state, sealed)
+}
+
+func (p *Plugin) openFlow(state string, sealed []byte) (flow, error) {
+	var f flow
+	plain, err := p.host.Unseal(sealed, flowKey(state))
+	if err != nil {
+		return f, fmt.Errorf("unseal flow: %w", err)
+	}
+	if err := json.Unmarshal(plain, &f); err != nil {
+		return f, fmt.Errorf("decode flow: %w", err)
+	}
+	return f, nil
+}
+
+// finish turns the answer of an authorization server into tokens that wait for
+// their user, and returns the code by which he tells that they are his.
+func (p *Plugin) finish(ctx context.Context, q url.Values) (f flow, code string, err error) {
+	state := q.Get("state")
+	if state == "" || len(state) > 64 {
+		return f, "", errOver
+	}
+	if f, err = p.take(ctx, state); err != nil {
+		return f, "", err
+	}
+	if err := f.Grant.CheckIssuer(q.Get("iss")); err != nil {
+		return f, "", &plugin.Error{Status: http.StatusBadRequest, Message: "The answer does not come from the authorization server that was asked.", Cause: err}
+	}
+	if q.Has("error") {
+		return f, "", plugin.Errorf(http.StatusForbidden, "The authorization was not given.")
+	}
+	answer := q.Get("code")
+	if answer == "" || len(answer) > maxToken {
+		return f, "", plugin.Errorf(http.StatusBadRequest, "The answer of the authorization server has no code.")
+	}
+	tokens, err := p.client(f.Private).Exchange(ctx, f.Grant, f.Redirect, answer, f.Verifier)
+	if err != nil {
+		return f, "", &plugin.Error{Status: http.StatusBadGateway, Message: "The authorization server gave no token.", Cause: err}
+	}
+	if tokens.Scope != "" {
+		f.Grant.Scope = tokens.Scope
+	}
+	code, err = p.keepAnswered(ctx, f, tokens)
+	return f, code, err
+}
+
+func (p *Plugin) keepAnswered(ctx context.Context, f flow, tokens oauth.Tokens) (code string, err error) {
+	code = rand.Text()[:codeChars]
+	a := answered{Grant: grant{URL: f.URL, Holder: rand.Text()}, Code: []byte(hashed(code))}
+	return code, p.host.Store.Update(ctx, func(ctx context.Context, tx plugin.Tx) error {
+		a.Grant.At = tx.Now().UTC().Format(time.RFC3339)
+		if err := p.fill(&a.Grant, f.DID, f.Name, secrets{Grant: f.Grant, Tokens: tokens}, tx.Now()); err != nil {
+			return err
+		}
+		return putJSON(ctx, tx, answeredKey(f.DID, f.Name), a, flowTime)
+	})
+}
+
+// confirm puts an authorization into force, for the user who began it and has the
+// code that its page showed.
+func (p *Plugin) confirm(ctx context.Context, did string, s plugin.MCPServer, code string) error {
+	code = strings.ToUpper(strings.NewReplacer(" ", "", "-", "").Replace(code))
+	var outcome error
+	err := p.host.Store.Update(ctx, func(ctx context.Context, tx plugin.Tx) error {
+		outcome = nil
+		value, ok, err := tx.Get(ctx, answeredKey(did, s.Name))
+		if err != nil {
+			return err
+		}
+		var a answered
+		if ok {
+			if err := json.Unmarshal(value, &a); err != nil {
+				return fmt.Errorf("decode answer: %w", err)
+			}
+		}
+		if !ok || a.Grant.URL != s.URL {
+			outcome = plugin.Errorf(http.StatusNotFound, "No authorization at this server waits to be confirmed.")
+			return nil
+		}
+		if subtle.ConstantTimeCompare(a.Code, []byte(hashed(code))) != 1 {
+			outcome = plugin.Errorf(http.StatusForbidden, "This is not the code of the page.")
+			if a.Tries++; a.Tries >= maxTries {
+				return tx.Delete(ctx, answeredKey(did, s.Name))
+			}
+			return putJSON(ctx, tx, answeredKey(did, s.Name), a, flowTime)
+		}
+		if err := tx.Delete(ctx, answeredKey(did, s.Name)); err != nil {
+			return err
+		}
+		if err := tx.Delete(ctx, wantKey(did, s.Name)); err != nil {
+			return err
+		}
+		return putJSON(ctx, tx, grantKey(did, s.Name), a.Grant, 0)
+	})
+	if err != nil {
+		return err
+	}
+	return outcome
+}

@@ -1,0 +1,266 @@
+package mcp_test
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/castalia-org/castalia/internal/identity/identitytest"
+	"github.com/castalia-org/castalia/internal/plugins/mcp"
+)
+
+// trap is another origin that counts who comes.
+func trap(t *testing.T) (address string, hits *atomic.Int64) {
+	t.Helper()
+	hits = new(atomic.Int64)
+	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		hits.Add(1)
+		writeJSON(w, 200, map[string]any{"access_token": "evil", "token_type": "bearer"})
+	}))
+	t.Cleanup(web.Close)
+	return web.URL, hits
+}
+
+// Metadata counts for the server and the issuer that were asked, and for no other.
+func TestMetadataOfOthersDoesNotCount(t *testing.T) {
+	t.Parallel()
+	elsewhere, hits := trap(t)
+	for name, c := range map[string]struct {
+		change func(a *issuer, s *protected)
+		works  bool
+	}{
+		"it is said to be at another origin": {func(_ *issuer, s *protected) { s.opts.ResourceMetadataURL = elsewhere + "/meta" }, true},
+		"nobody says where it is":            {func(_ *issuer, s *protected) { s.opts.ResourceMetadataURL = "" }, true},
+		"by OpenID Connect, below a path": {func(a *issuer, s *protected) {
+			s.meta.AuthorizationServers = []string{a.web.URL + "/tenant"}
+			a.meta["issuer"], a.iss = a.web.URL+"/tenant", a.web.URL+"/tenant"
+		}, true},
+		"it is for another resource":      {func(_ *issuer, s *protected) { s.meta.Resource = elsewhere + "/mcp" }, false},
+		"it names no issuer":              {func(_ *issuer, s *protected) { s.meta.AuthorizationServers = nil }, false},
+		"it wants bound tokens":           {func(_ *issuer, s *protected) { s.meta.DPOPBoundAccessTokensRequired = true }, false},
+		"the issuer is another":           {func(a *issuer, _ *protected) { a.meta["issuer"] = elsewhere }, false},
+		"there is no PKCE":                {func(a *issuer, _ *protected) { delete(a.meta, "code_challenge_methods_supported") }, false},
+		"there is only plain PKCE":        {func(a *issuer, _ *protected) { a.meta["code_challenge_methods_supported"] = []string{"plain"} }, false},
+		"a script in place of a page":     {func(a *issuer, _ *protected) { a.meta["authorization_endpoint"] = "javascript:alert(1)" }, false},
+		"a page with a password":          {func(a *issuer, _ *protected) { a.meta["token_endpoint"] = "http://u:p@127.0.0.1/token" }, false},
+		"a document without end":          {func(a *issuer, _ *protected) { a.meta["padding"] = strings.Repeat("x", 300<<10) }, false},
+		"nobody can register":             {func(a *issuer, _ *protected) { delete(a.meta, "registration_endpoint") }, false},
+		"scopes that are not any":         {func(_ *issuer, s *protected) { s.meta.ScopesSupported = []string{"a\"b"} }, false},
+		"so many scopes":                  {func(_ *issuer, s *protected) { s.opts.Scopes = []string{strings.Repeat("s", 3000)} }, false},
+		"the registration is no document": {func(a *issuer, _ *protected) { a.meta["registration_endpoint"] = elsewhere + "/register" }, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			a := newIssuer(t)
+			server := newProtected(t, a)
+			c.change(a, server)
+			w := open(t, private)
+			alice := w.As(t, identitytest.Alice)
+			if c.works {
+				authorized(t, alice, "notes", server.URL+"/mcp")
+				return
+			}
+			if s := add(t, alice, "notes", server.URL+"/mcp"); s.State != mcp.WantsUser || s.Authorization != nil || s.Error == "" {
+				t.Errorf("%+v", s)
+			}
+			if r := alice.Do("POST", "/mcp-servers/notes/authorize", nil); r.Status != http.StatusConflict {
+				t.Errorf("%d %s", r.Status, r.Body)
+			}
+		})
+	}
+	t.Cleanup(func() {
+		if n := hits.Load(); n > 2 { // the registration that the issuer itself named, twice
+			t.Errorf("another origin was asked %d times", n)
+		}
+	})
+}
+
+// What comes back to the callback is believed only as far as it fits the link.
+func TestHostileAnswers(t *testing.T) {
+	t.Parallel()
+	with := func(t *testing.T, back, name, value string) string {
+		t.Helper()
+		u, err := url.Parse(back)
+		if err != nil {
+			t.Fatal(err)
+		}
+		q := u.Query()
+		q.Del(name)
+		if value != "" {
+			q.Set(name, value)
+		}
+		u.RawQuery = q.Encode()
+		return u.String()
+	}
+	for name, c := range map[string]struct {
+		change func(t *testing.T, back, others string) string
+		status int
+	}{
+		"from another issuer": {func(t *testing.T, back, _ string) string { return with(t, back, "iss", "https://evil.example") }, 400},
+		"from nobody":         {func(t *testing.T, back, _ string) string { return with(t, back, "iss", "") }, 400},
+		"another's code": {func(t *testing.T, back, others string) string {
+			u, err := url.Parse(others)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return with(t, back, "code", u.Query().Get("code"))
+		}, 502},
+		"a made-up code":   {func(t *testing.T, back, _ string) string { return with(t, back, "code", "MADEUP") }, 502},
+		"no code":          {func(t *testing.T, back, _ string) string { return with(t, back, "code", "") }, 400},
+		"a made-up state":  {func(t *testing.T, back, _ string) string { return with(t, back, "state", "MADEUP") }, 410},
+		"no state":         {func(t *testing.T, back, _ string) string { return with(t, back, "state", "") }, 410},
+		"two states":       {func(_ *testing.T, back, _ string) string { return back + "&state=x" }, 400},
+		"the user refused": {func(t *testing.T, back, _ string) string { return with(t, back, "error", "<script>alert(1)</script>") }, 403},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			a := newIssuer(t)
+			server := newProtected(t, a)
+			w := open(t, private)
+			alice, bob := w.As(t, identitytest.Alice), w.As(t, identitytest.Bob)
+			back := agree(t, add(t, alice, "notes", server.URL+"/mcp").Authorization.URL)
+			others := agree(t, add(t, bob, "notes", server.URL+"/mcp").Authorization.URL)
+			status, _, body := visit(t, c.change(t, back, others))
+			if status != c.status || strings.Contains(body, "<code>") || strings.Contains(body, "<script>") {
+				t.Errorf("%d %s", status, body)
+			}
+			if kept := w.kept(t); kept["a"].Value != nil || kept["g"].Value != nil {
+				t.Errorf("something was kept: %v", kept)
+			}
+			w.holdsNoSecret(t, a.secrets()...)
+		})
+	}
+}
+
+// Somebody makes another person open his link: without the code that the page
+// shows to that person he gets nothing, and cannot guess it.
+func TestALinkThatSomebodyElseOpens(t *testing.T) {
+	t.Parallel()
+	a := newIssuer(t)
+	server := newProtected(t, a)
+	w := open(t, private)
+	mallory := w.As(t, identitytest.Bob)
+	link := add(t, mallory, "notes", server.URL+"/mcp").Authorization.URL
+	code := codeOf(t, agree(t, link)) // it is Alice who sees it
+	for i, want := range []int{403, 403, 403, 403, 403, 404} {
+		if r := mallory.Do("POST", "/mcp-servers/notes/confirm", mcp.Confirmation{Code: "AAAA-AAAA"}); r.Status != want {
+			t.Errorf("guess %d: %d %s", i, r.Status, r.Body)
+		}
+	}
+	if r := mallory.Do("POST", "/mcp-servers/notes/confirm", mcp.Confirmation{Code: code}); r.Status != http.StatusNotFound {
+		t.Errorf("after too many guesses: %d %s", r.Status, r.Body)
+	}
+	if got := stateOf(t, mallory, "notes"); got.State != mcp.WantsUser || len(server.seen.all()) != 0 {
+		t.Errorf("%+v, tokens %v", got, server.seen.all())
+	}
+}
+
+// A server whose address was changed after the link was made gets no token.
+func TestTokensStayWithTheirAddress(t *testing.T) {
+	t.Parallel()
+	a := newIssuer(t)
+	server, elsewhere := newProtected(t, a), newProtected(t, newIssuer(t))
+	w := open(t, private)
+	alice := w.As(t, identitytest.Alice)
+	authorized(t, alice, "notes", server.URL+"/mcp")
+	link := alice.Do("POST", "/mcp-servers/notes/authorize", nil)
+	var begun mcp.Authorization
+	link.JSON(t, &begun)
+	code := codeOf(t, agree(t, begun.URL))
+	if s := add(t, alice, "notes", elsewhere.URL+"/mcp"); s.State != mcp.WantsUser {
+		t.Errorf("moved: %+v", s)
+	}
+	if r := alice.Do("POST", "/mcp-servers/notes/confirm", mcp.Confirmation{Code: code}); r.Status != http.StatusNotFound {
+		t.Errorf("%d %s", r.Status, r.Body)
+	}
+	stateOf(t, alice, "notes")
+	if seen := elsewhere.seen.all(); len(seen) != 0 {
+		t.Errorf("another server saw %v", seen)
+	}
+	if a.revoked == 0 {
+		t.Error("what was authorized at the old address was not revoked")
+	}
+}
+
+// Neither codes nor tokens follow a redirect, and an answer of a token endpoint
+// is bounded and checked.
+func TestHostileTokenEndpoint(t *testing.T) {
+	t.Parallel()
+	elsewhere, hits := trap(t)
+	for name, answer := range map[string]func(w http.ResponseWriter, r *http.Request) bool{
+		"it leads elsewhere": func(w http.ResponseWriter, r *http.Request) bool {
+			http.Redirect(w, r, elsewhere, http.StatusTemporaryRedirect)
+			return true
+		},
+		"it never ends": func(w http.ResponseWriter, _ *http.Request) bool {
+			writeJSON(w, 200, map[string]string{"access_token": strings.Repeat("x", 100<<10), "token_type": "bearer"})
+			return true
+		},
+		"a token that breaks headers": func(w http.ResponseWriter, _ *http.Request) bool {
+			writeJSON(w, 200, map[string]string{"access_token": "a\r\nX: y", "token_type": "bearer"})
+			return true
+		},
+		"a token that is not a bearer": func(w http.ResponseWriter, _ *http.Request) bool {
+			writeJSON(w, 200, map[string]string{"access_token": "a", "token_type": "DPoP"})
+			return true
+		},
+		"a token twice": func(w http.ResponseWriter, _ *http.Request) bool {
+			_, _ = w.Write([]byte(`{"access_token":"a","access_token":"b","token_type":"bearer"}`))
+			return true
+		},
+		"nonsense": func(w http.ResponseWriter, _ *http.Request) bool {
+			_, _ = w.Write([]byte(`<html>`))
+			return true
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			a := newIssuer(t)
+			a.answer = answer
+			server := newProtected(t, a)
+			w := open(t, private)
+			back := agree(t, add(t, w.As(t, identitytest.Alice), "notes", server.URL+"/mcp").Authorization.URL)
+			if status, _, body := visit(t, back); status != http.StatusBadGateway || strings.Contains(body, "<code>") {
+				t.Errorf("%d %s", status, body)
+			}
+		})
+	}
+	t.Cleanup(func() {
+		if n := hits.Load(); n != 0 {
+			t.Errorf("another origin was asked %d times", n)
+		}
+	})
+}
+
+// An MCP server that leads elsewhere does not take the token with it.
+func TestTokensDoNotFollowRedirects(t *testing.T) {
+	t.Parallel()
+	elsewhere, hits := trap(t)
+	a := newIssuer(t)
+	server := newProtected(t, a)
+	w := open(t, private)
+	alice := w.As(t, identitytest.Alice)
+	authorized(t, alice, "notes", server.URL+"/mcp")
+	for _, to := range []string{elsewhere + "/mcp", "/mcp2"} {
+		server.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.URL.Path == "/mcp2" {
+				hits.Add(1)
+			}
+			http.Redirect(w, r, to, http.StatusTemporaryRedirect)
+		})
+		alice.Do("POST", "/mcp-servers", mcp.Addition{Name: "notes", URL: server.URL + "/mcp"})
+		list, err := w.plugin.MCPServers(t.Context(), runtimeOf(identitytest.Alice))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := w.engine.Call(t.Context(), list[0], "echo", nil); err == nil {
+			t.Error("it answered")
+		}
+	}
+	if n := hits.Load(); n != 0 {
+		t.Errorf("%d requests went on", n)
+	}
+}
