@@ -4,6 +4,7 @@ import (
 	"github.com/castalia-org/castalia/internal/cli/fscli"
 	"github.com/castalia-org/castalia/internal/cli/hookcli"
 	"github.com/castalia-org/castalia/internal/cli/knowcli"
+	"github.com/castalia-org/castalia/internal/cli/mcpcli"
 	"github.com/castalia-org/castalia/internal/cli/shipcli"
 	"github.com/castalia-org/castalia/internal/cli/ucancli"
 	"github.com/castalia-org/castalia/internal/cli/ussdcli"
@@ -22,6 +23,7 @@ func commands() []command {
 		{name: "demo", args: knowcli.DemoUsage, summary: knowcli.DemoSummary, run: knowcli.RunDemo},
 		chatCommand(),
 		{name: "webhook", args: hookcli.Usage, summary: hookcli.Summary, run: hookcli.Run},
+		{name: "mcp-server", args: mcpcli.Usage, summary: mcpcli.Summary, run: mcpcli.Run},
 		{name: "mcp", args: fscli.MCPUsage, summary: fscli.MCPSummary, run: fscli.RunMCP},
 		chainCommand(),
 		dialCommand(),

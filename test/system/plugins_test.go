@@ -4,11 +4,13 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/castalia-org/castalia/internal/identity/identitytest"
+	"github.com/castalia-org/castalia/internal/plugins/mcp/mcptest"
 	"github.com/castalia-org/castalia/internal/protocol/socketio/socketiotest"
 )
 
@@ -48,6 +50,7 @@ func TestPlugins(t *testing.T) {
 			{"components of the page's own tools", pageComponents},
 			{"protected MCP tool", protectedTool},
 			{"own MCP server", func(t *testing.T, w *World) { ownServer(t, w, vault.URL, key) }},
+			{"MCP server that wants an authorization", authorizedServer},
 			{"team chat", func(t *testing.T, w *World) { teamPlugin(t, w, team) }},
 		} {
 			t.Run(part.name, func(t *testing.T) { part.test(t, w) })
@@ -251,5 +254,50 @@ func ownServer(t *testing.T, w *World, address, token string) {
 	}
 	if r := c.do(t, w.Node(1), http.MethodDelete, "/mcp-servers/mine", ""); r.Status != http.StatusOK {
 		t.Errorf("remove: %d %s", r.Status, r.Body)
+	}
+}
+
+// A user authorizes at a server of his own, each step on another node, and the
+// token is renewed wherever it is found to be over.
+func authorizedServer(t *testing.T, w *World) {
+	a := mcptest.NewIssuer(t)
+	server := mcptest.NewProtected(t, a)
+	c := newChatter(t, w, identitytest.NewActor("plugin-oauth"+string(w.Shape)))
+	body, _ := json.Marshal(map[string]string{"name": "notes", "url": server.URL + "/mcp"})
+	var added struct {
+		State         string
+		Authorization struct{ URL string }
+	}
+	c.do(t, w.Node(0), http.MethodPost, "/mcp-servers", string(body)).JSON(t, &added)
+	if added.State != "authorization" {
+		t.Fatalf("added: %+v", added)
+	}
+	elsewhere := func(address string, n *Node) string {
+		u, err := url.Parse(address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return n.URL + u.RequestURI()
+	}
+	back := mcptest.Agree(t, elsewhere(added.Authorization.URL, w.Node(1)))
+	code := mcptest.Code(t, elsewhere(back, w.Node(2)))
+	if r := c.do(t, w.Node(1), http.MethodPost, "/mcp-servers/notes/confirm", fmt.Sprintf(`{"code":%q}`, code)); r.Status != http.StatusOK {
+		t.Fatalf("confirm: %d %s", r.Status, r.Body)
+	}
+	for i := range 3 {
+		if _, said := c.use(t, w.Node(i), "mcp-notes", "notes__echo", fmt.Sprintf(`{"text":"node %d"}`, i)); !strings.Contains(said, fmt.Sprintf("you said node %d", i)) {
+			t.Errorf("node %d: %s", i, said)
+		}
+		a.Spoil(false)
+	}
+	a.Locked(func() {
+		if a.Renewed == 0 || a.Reused != 0 {
+			t.Errorf("renewed %d times, reused %d times", a.Renewed, a.Reused)
+		}
+	})
+	var gone struct{ Revoked bool }
+	c.do(t, w.Node(0), http.MethodDelete, "/mcp-servers/notes", "").JSON(t, &gone)
+	if !gone.Revoked {
+		t.Error("the tokens were not revoked")
 	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/castalia-org/castalia/internal/identity/identitytest"
 	"github.com/castalia-org/castalia/internal/plugins/mcp"
+	"github.com/castalia-org/castalia/internal/plugins/mcp/mcptest"
 )
 
 // trap is another origin that counts who comes.
@@ -18,7 +19,7 @@ func trap(t *testing.T) (address string, hits *atomic.Int64) {
 	hits = new(atomic.Int64)
 	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		hits.Add(1)
-		writeJSON(w, 200, map[string]any{"access_token": "evil", "token_type": "bearer"})
+		mcptest.WriteJSON(w, 200, map[string]any{"access_token": "evil", "token_type": "bearer"})
 	}))
 	t.Cleanup(web.Close)
 	return web.URL, hits
@@ -29,33 +30,41 @@ func TestMetadataOfOthersDoesNotCount(t *testing.T) {
 	t.Parallel()
 	elsewhere, hits := trap(t)
 	for name, c := range map[string]struct {
-		change func(a *issuer, s *protected)
+		change func(a *mcptest.Issuer, s *mcptest.Protected)
 		works  bool
 	}{
-		"it is said to be at another origin": {func(_ *issuer, s *protected) { s.opts.ResourceMetadataURL = elsewhere + "/meta" }, true},
-		"nobody says where it is":            {func(_ *issuer, s *protected) { s.opts.ResourceMetadataURL = "" }, true},
-		"by OpenID Connect, below a path": {func(a *issuer, s *protected) {
-			s.meta.AuthorizationServers = []string{a.web.URL + "/tenant"}
-			a.meta["issuer"], a.iss = a.web.URL+"/tenant", a.web.URL+"/tenant"
+		"it is said to be at another origin": {func(_ *mcptest.Issuer, s *mcptest.Protected) { s.Options.ResourceMetadataURL = elsewhere + "/meta" }, true},
+		"nobody says where it is":            {func(_ *mcptest.Issuer, s *mcptest.Protected) { s.Options.ResourceMetadataURL = "" }, true},
+		"by OpenID Connect, below a path": {func(a *mcptest.Issuer, s *mcptest.Protected) {
+			s.Meta.AuthorizationServers = []string{a.Web.URL + "/tenant"}
+			a.Meta["issuer"], a.Name = a.Web.URL+"/tenant", a.Web.URL+"/tenant"
 		}, true},
-		"it is for another resource":      {func(_ *issuer, s *protected) { s.meta.Resource = elsewhere + "/mcp" }, false},
-		"it names no issuer":              {func(_ *issuer, s *protected) { s.meta.AuthorizationServers = nil }, false},
-		"it wants bound tokens":           {func(_ *issuer, s *protected) { s.meta.DPOPBoundAccessTokensRequired = true }, false},
-		"the issuer is another":           {func(a *issuer, _ *protected) { a.meta["issuer"] = elsewhere }, false},
-		"there is no PKCE":                {func(a *issuer, _ *protected) { delete(a.meta, "code_challenge_methods_supported") }, false},
-		"there is only plain PKCE":        {func(a *issuer, _ *protected) { a.meta["code_challenge_methods_supported"] = []string{"plain"} }, false},
-		"a script in place of a page":     {func(a *issuer, _ *protected) { a.meta["authorization_endpoint"] = "javascript:alert(1)" }, false},
-		"a page with a password":          {func(a *issuer, _ *protected) { a.meta["token_endpoint"] = "http://u:p@127.0.0.1/token" }, false},
-		"a document without end":          {func(a *issuer, _ *protected) { a.meta["padding"] = strings.Repeat("x", 300<<10) }, false},
-		"nobody can register":             {func(a *issuer, _ *protected) { delete(a.meta, "registration_endpoint") }, false},
-		"scopes that are not any":         {func(_ *issuer, s *protected) { s.meta.ScopesSupported = []string{"a\"b"} }, false},
-		"so many scopes":                  {func(_ *issuer, s *protected) { s.opts.Scopes = []string{strings.Repeat("s", 3000)} }, false},
-		"the registration is no document": {func(a *issuer, _ *protected) { a.meta["registration_endpoint"] = elsewhere + "/register" }, false},
+		"it is for another resource": {func(_ *mcptest.Issuer, s *mcptest.Protected) { s.Meta.Resource = elsewhere + "/mcp" }, false},
+		"it names no issuer":         {func(_ *mcptest.Issuer, s *mcptest.Protected) { s.Meta.AuthorizationServers = nil }, false},
+		"it wants bound tokens":      {func(_ *mcptest.Issuer, s *mcptest.Protected) { s.Meta.DPOPBoundAccessTokensRequired = true }, false},
+		"the issuer is another":      {func(a *mcptest.Issuer, _ *mcptest.Protected) { a.Meta["issuer"] = elsewhere }, false},
+		"there is no PKCE":           {func(a *mcptest.Issuer, _ *mcptest.Protected) { delete(a.Meta, "code_challenge_methods_supported") }, false},
+		"there is only plain PKCE": {func(a *mcptest.Issuer, _ *mcptest.Protected) {
+			a.Meta["code_challenge_methods_supported"] = []string{"plain"}
+		}, false},
+		"a script in place of a page": {func(a *mcptest.Issuer, _ *mcptest.Protected) {
+			a.Meta["authorization_endpoint"] = "javascript:alert(1)"
+		}, false},
+		"a page with a password":  {func(a *mcptest.Issuer, _ *mcptest.Protected) { a.Meta["token_endpoint"] = "http://u:p@127.0.0.1/token" }, false},
+		"a document without end":  {func(a *mcptest.Issuer, _ *mcptest.Protected) { a.Meta["padding"] = strings.Repeat("x", 300<<10) }, false},
+		"nobody can register":     {func(a *mcptest.Issuer, _ *mcptest.Protected) { delete(a.Meta, "registration_endpoint") }, false},
+		"scopes that are not any": {func(_ *mcptest.Issuer, s *mcptest.Protected) { s.Meta.ScopesSupported = []string{"a\"b"} }, false},
+		"so many scopes": {func(_ *mcptest.Issuer, s *mcptest.Protected) {
+			s.Options.Scopes = []string{strings.Repeat("s", 3000)}
+		}, false},
+		"the registration is no document": {func(a *mcptest.Issuer, _ *mcptest.Protected) {
+			a.Meta["registration_endpoint"] = elsewhere + "/register"
+		}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			a := newIssuer(t)
-			server := newProtected(t, a)
+			a := mcptest.NewIssuer(t)
+			server := mcptest.NewProtected(t, a)
 			c.change(a, server)
 			w := open(t, private)
 			alice := w.As(t, identitytest.Alice)
@@ -117,20 +126,20 @@ func TestHostileAnswers(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			a := newIssuer(t)
-			server := newProtected(t, a)
+			a := mcptest.NewIssuer(t)
+			server := mcptest.NewProtected(t, a)
 			w := open(t, private)
 			alice, bob := w.As(t, identitytest.Alice), w.As(t, identitytest.Bob)
-			back := agree(t, add(t, alice, "notes", server.URL+"/mcp").Authorization.URL)
-			others := agree(t, add(t, bob, "notes", server.URL+"/mcp").Authorization.URL)
-			status, _, body := visit(t, c.change(t, back, others))
+			back := mcptest.Agree(t, add(t, alice, "notes", server.URL+"/mcp").Authorization.URL)
+			others := mcptest.Agree(t, add(t, bob, "notes", server.URL+"/mcp").Authorization.URL)
+			status, _, body := mcptest.Visit(t, c.change(t, back, others))
 			if status != c.status || strings.Contains(body, "<code>") || strings.Contains(body, "<script>") {
 				t.Errorf("%d %s", status, body)
 			}
 			if kept := w.kept(t); kept["a"].Value != nil || kept["g"].Value != nil {
 				t.Errorf("something was kept: %v", kept)
 			}
-			w.holdsNoSecret(t, a.secrets()...)
+			w.holdsNoSecret(t, a.Secrets()...)
 		})
 	}
 }
@@ -139,12 +148,12 @@ func TestHostileAnswers(t *testing.T) {
 // shows to that person he gets nothing, and cannot guess it.
 func TestALinkThatSomebodyElseOpens(t *testing.T) {
 	t.Parallel()
-	a := newIssuer(t)
-	server := newProtected(t, a)
+	a := mcptest.NewIssuer(t)
+	server := mcptest.NewProtected(t, a)
 	w := open(t, private)
 	mallory := w.As(t, identitytest.Bob)
 	link := add(t, mallory, "notes", server.URL+"/mcp").Authorization.URL
-	code := codeOf(t, agree(t, link)) // it is Alice who sees it
+	code := mcptest.Code(t, mcptest.Agree(t, link)) // it is Alice who sees it
 	for i, want := range []int{403, 403, 403, 403, 403, 404} {
 		if r := mallory.Do("POST", "/mcp-servers/notes/confirm", mcp.Confirmation{Code: "AAAA-AAAA"}); r.Status != want {
 			t.Errorf("guess %d: %d %s", i, r.Status, r.Body)
@@ -153,23 +162,23 @@ func TestALinkThatSomebodyElseOpens(t *testing.T) {
 	if r := mallory.Do("POST", "/mcp-servers/notes/confirm", mcp.Confirmation{Code: code}); r.Status != http.StatusNotFound {
 		t.Errorf("after too many guesses: %d %s", r.Status, r.Body)
 	}
-	if got := stateOf(t, mallory, "notes"); got.State != mcp.WantsUser || len(server.seen.all()) != 0 {
-		t.Errorf("%+v, tokens %v", got, server.seen.all())
+	if got := stateOf(t, mallory, "notes"); got.State != mcp.WantsUser || len(server.Seen()) != 0 {
+		t.Errorf("%+v, tokens %v", got, server.Seen())
 	}
 }
 
 // A server whose address was changed after the link was made gets no token.
 func TestTokensStayWithTheirAddress(t *testing.T) {
 	t.Parallel()
-	a := newIssuer(t)
-	server, elsewhere := newProtected(t, a), newProtected(t, newIssuer(t))
+	a := mcptest.NewIssuer(t)
+	server, elsewhere := mcptest.NewProtected(t, a), mcptest.NewProtected(t, mcptest.NewIssuer(t))
 	w := open(t, private)
 	alice := w.As(t, identitytest.Alice)
 	authorized(t, alice, "notes", server.URL+"/mcp")
 	link := alice.Do("POST", "/mcp-servers/notes/authorize", nil)
 	var begun mcp.Authorization
 	link.JSON(t, &begun)
-	code := codeOf(t, agree(t, begun.URL))
+	code := mcptest.Code(t, mcptest.Agree(t, begun.URL))
 	if s := add(t, alice, "notes", elsewhere.URL+"/mcp"); s.State != mcp.WantsUser {
 		t.Errorf("moved: %+v", s)
 	}
@@ -177,10 +186,10 @@ func TestTokensStayWithTheirAddress(t *testing.T) {
 		t.Errorf("%d %s", r.Status, r.Body)
 	}
 	stateOf(t, alice, "notes")
-	if seen := elsewhere.seen.all(); len(seen) != 0 {
+	if seen := elsewhere.Seen(); len(seen) != 0 {
 		t.Errorf("another server saw %v", seen)
 	}
-	if a.revoked == 0 {
+	if a.Revoked == 0 {
 		t.Error("what was authorized at the old address was not revoked")
 	}
 }
@@ -196,15 +205,15 @@ func TestHostileTokenEndpoint(t *testing.T) {
 			return true
 		},
 		"it never ends": func(w http.ResponseWriter, _ *http.Request) bool {
-			writeJSON(w, 200, map[string]string{"access_token": strings.Repeat("x", 100<<10), "token_type": "bearer"})
+			mcptest.WriteJSON(w, 200, map[string]string{"access_token": strings.Repeat("x", 100<<10), "token_type": "bearer"})
 			return true
 		},
 		"a token that breaks headers": func(w http.ResponseWriter, _ *http.Request) bool {
-			writeJSON(w, 200, map[string]string{"access_token": "a\r\nX: y", "token_type": "bearer"})
+			mcptest.WriteJSON(w, 200, map[string]string{"access_token": "a\r\nX: y", "token_type": "bearer"})
 			return true
 		},
 		"a token that is not a bearer": func(w http.ResponseWriter, _ *http.Request) bool {
-			writeJSON(w, 200, map[string]string{"access_token": "a", "token_type": "DPoP"})
+			mcptest.WriteJSON(w, 200, map[string]string{"access_token": "a", "token_type": "DPoP"})
 			return true
 		},
 		"a token twice": func(w http.ResponseWriter, _ *http.Request) bool {
@@ -218,12 +227,12 @@ func TestHostileTokenEndpoint(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			a := newIssuer(t)
-			a.answer = answer
-			server := newProtected(t, a)
+			a := mcptest.NewIssuer(t)
+			a.Answer = answer
+			server := mcptest.NewProtected(t, a)
 			w := open(t, private)
-			back := agree(t, add(t, w.As(t, identitytest.Alice), "notes", server.URL+"/mcp").Authorization.URL)
-			if status, _, body := visit(t, back); status != http.StatusBadGateway || strings.Contains(body, "<code>") {
+			back := mcptest.Agree(t, add(t, w.As(t, identitytest.Alice), "notes", server.URL+"/mcp").Authorization.URL)
+			if status, _, body := mcptest.Visit(t, back); status != http.StatusBadGateway || strings.Contains(body, "<code>") {
 				t.Errorf("%d %s", status, body)
 			}
 		})
@@ -239,8 +248,8 @@ func TestHostileTokenEndpoint(t *testing.T) {
 func TestTokensDoNotFollowRedirects(t *testing.T) {
 	t.Parallel()
 	elsewhere, hits := trap(t)
-	a := newIssuer(t)
-	server := newProtected(t, a)
+	a := mcptest.NewIssuer(t)
+	server := mcptest.NewProtected(t, a)
 	w := open(t, private)
 	alice := w.As(t, identitytest.Alice)
 	authorized(t, alice, "notes", server.URL+"/mcp")

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"io"
 	"log/slog"
 	"net/http"
 	"net/url"
@@ -19,6 +18,7 @@ import (
 	"github.com/castalia-org/castalia/internal/platform/sqldb"
 	"github.com/castalia-org/castalia/internal/platform/sqldb/sqldbtest"
 	"github.com/castalia-org/castalia/internal/plugins/mcp"
+	"github.com/castalia-org/castalia/internal/plugins/mcp/mcptest"
 	"github.com/castalia-org/castalia/internal/service/oracle/mcpclient"
 	"github.com/castalia-org/castalia/internal/service/oracle/model/scripted"
 	"github.com/castalia-org/castalia/internal/service/oracle/oraclekit"
@@ -67,50 +67,6 @@ func open(t *testing.T, cfg mcp.Config, change ...func(*oraclekit.Deps)) *world 
 
 var private = mcp.Config{UserServers: 3, UserPrivate: true, Private: true, Timeout: 20 * time.Second}
 
-var pageCode = regexp.MustCompile(`<code>([A-Z0-9]{4}-[A-Z0-9]{4})</code>`)
-
-// visit is what a browser gets from an address, without following redirects.
-func visit(t *testing.T, address string) (status int, location, body string) {
-	t.Helper()
-	c := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
-	resp, err := c.Get(address)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = resp.Body.Close() }()
-	data, err := io.ReadAll(resp.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return resp.StatusCode, resp.Header.Get("Location"), string(data)
-}
-
-// agree opens a link and agrees to what the issuer asks. It returns the address
-// to which the issuer leads back.
-func agree(t *testing.T, link string) string {
-	t.Helper()
-	status, there, body := visit(t, link)
-	if status != http.StatusSeeOther {
-		t.Fatalf("the link: %d %s", status, body)
-	}
-	status, back, body := visit(t, there)
-	if status != http.StatusFound {
-		t.Fatalf("the issuer: %d %s", status, body)
-	}
-	return back
-}
-
-// codeOf is the code that the page at the end shows.
-func codeOf(t *testing.T, back string) string {
-	t.Helper()
-	status, _, body := visit(t, back)
-	found := pageCode.FindStringSubmatch(body)
-	if status != http.StatusOK || found == nil {
-		t.Fatalf("the page: %d %s", status, body)
-	}
-	return found[1]
-}
-
 func add(t *testing.T, c *oracletest.Client, name, address string) mcp.Server {
 	t.Helper()
 	r := c.Do("POST", "/mcp-servers", mcp.Addition{Name: name, URL: address})
@@ -129,7 +85,7 @@ func authorized(t *testing.T, c *oracletest.Client, name, address string) {
 	if s.State != mcp.WantsUser || s.Authorization == nil {
 		t.Fatalf("added: %+v", s)
 	}
-	code := codeOf(t, agree(t, s.Authorization.URL))
+	code := mcptest.Code(t, mcptest.Agree(t, s.Authorization.URL))
 	r := c.Do("POST", "/mcp-servers/"+name+"/confirm", mcp.Confirmation{Code: code})
 	r.JSON(t, &s)
 	if r.Status != http.StatusOK || s.State != mcp.Ready || len(s.Tools) != 1 || s.Tools[0].Name != "echo" {
@@ -170,8 +126,8 @@ func (w *world) kept(t *testing.T) map[string]plugin.Entry {
 func TestAuthorizeUseAndRemove(t *testing.T) {
 	t.Parallel()
 	sqldbtest.Each(t, func(t *testing.T, fresh func(t *testing.T) *sqldb.DB) {
-		a := newIssuer(t)
-		server := newProtected(t, a)
+		a := mcptest.NewIssuer(t)
+		server := mcptest.NewProtected(t, a)
 		w := open(t, private, func(d *oraclekit.Deps) {
 			d.DB = oracletest.Migrated(t, fresh(t))
 			d.Provider = scripted.Sequence(
@@ -181,19 +137,19 @@ func TestAuthorizeUseAndRemove(t *testing.T) {
 		})
 		alice, bob := w.As(t, identitytest.Alice), w.As(t, identitytest.Bob)
 		s := add(t, alice, "notes", server.URL+"/mcp")
-		if s.State != mcp.WantsUser || s.Authorization == nil || s.Authorization.Issuer != a.web.URL || len(s.Tools) != 0 {
+		if s.State != mcp.WantsUser || s.Authorization == nil || s.Authorization.Issuer != a.Web.URL || len(s.Tools) != 0 {
 			t.Fatalf("added: %+v", s)
 		}
 		state := s.Authorization.URL[strings.LastIndexByte(s.Authorization.URL, '/')+1:]
-		back := agree(t, s.Authorization.URL)
-		code := codeOf(t, back)
+		back := mcptest.Agree(t, s.Authorization.URL)
+		code := mcptest.Code(t, back)
 		if got := stateOf(t, alice, "notes"); got.State != mcp.WantsUser {
 			t.Errorf("before it is confirmed: %+v", got)
 		}
-		if status, _, body := visit(t, back); status != http.StatusGone || strings.Contains(body, "<code>") {
+		if status, _, body := mcptest.Visit(t, back); status != http.StatusGone || strings.Contains(body, "<code>") {
 			t.Errorf("the callback again: %d %s", status, body)
 		}
-		if status, _, _ := visit(t, s.Authorization.URL); status != http.StatusGone {
+		if status, _, _ := mcptest.Visit(t, s.Authorization.URL); status != http.StatusGone {
 			t.Errorf("the link again: %d", status)
 		}
 		if r := bob.Do("POST", "/mcp-servers/notes/confirm", mcp.Confirmation{Code: code}); r.Status != http.StatusNotFound {
@@ -202,7 +158,7 @@ func TestAuthorizeUseAndRemove(t *testing.T) {
 		if r := alice.Do("POST", "/mcp-servers/notes/confirm", mcp.Confirmation{Code: strings.ToLower(code)}); r.Status != http.StatusOK {
 			t.Fatalf("confirm: %d %s", r.Status, r.Body)
 		}
-		if got := stateOf(t, alice, "notes"); got.State != mcp.Ready || got.Issuer != a.web.URL || len(got.Tools) != 1 ||
+		if got := stateOf(t, alice, "notes"); got.State != mcp.Ready || got.Issuer != a.Web.URL || len(got.Tools) != 1 ||
 			!got.Tools[0].ReadOnly {
 			t.Errorf("confirmed: %+v", got)
 		}
@@ -211,16 +167,16 @@ func TestAuthorizeUseAndRemove(t *testing.T) {
 		if err != nil || !strings.Contains(string(all), "you said hello") {
 			t.Errorf("the turn: %v %s", err, all)
 		}
-		w.holdsNoSecret(t, append(a.secrets(), state, code)...)
+		w.holdsNoSecret(t, append(a.Secrets(), state, code)...)
 		var gone mcp.Removed
 		alice.Do("DELETE", "/mcp-servers/notes", nil).JSON(t, &gone)
-		if kept := w.kept(t); !gone.OK || !gone.Revoked || a.revoked == 0 || len(kept["g"].Value)+len(kept["s"].Value) != 0 {
-			t.Errorf("removed: %+v, %d revoked, kept %v", gone, a.revoked, kept)
+		if kept := w.kept(t); !gone.OK || !gone.Revoked || a.Revoked == 0 || len(kept["g"].Value)+len(kept["s"].Value) != 0 {
+			t.Errorf("removed: %+v, %d revoked, kept %v", gone, a.Revoked, kept)
 		}
 		// Another server of this deployment at the same issuer needs no other registration.
 		authorized(t, bob, "mine", server.URL+"/mcp")
-		if a.registered != 1 {
-			t.Errorf("%d registrations", a.registered)
+		if a.Registered != 1 {
+			t.Errorf("%d registrations", a.Registered)
 		}
 	})
 }
@@ -246,8 +202,8 @@ func (w *world) holdsNoSecret(t *testing.T, secrets ...string) {
 // A server of the operator's is authorized by each user for himself.
 func TestOperatorsServer(t *testing.T) {
 	t.Parallel()
-	a := newIssuer(t)
-	server := newProtected(t, a)
+	a := mcptest.NewIssuer(t)
+	server := mcptest.NewProtected(t, a)
 	cfg := private
 	cfg.Servers = []string{"wiki=" + server.URL + "/mcp"}
 	w := open(t, cfg)
@@ -257,7 +213,7 @@ func TestOperatorsServer(t *testing.T) {
 	}
 	var link mcp.Authorization
 	alice.Do("POST", "/mcp-servers/wiki/authorize", nil).JSON(t, &link)
-	code := codeOf(t, agree(t, link.URL))
+	code := mcptest.Code(t, mcptest.Agree(t, link.URL))
 	if r := alice.Do("POST", "/mcp-servers/wiki/confirm", mcp.Confirmation{Code: code}); r.Status != http.StatusOK {
 		t.Fatalf("%d %s", r.Status, r.Body)
 	}
@@ -324,8 +280,8 @@ func TestRenewedOnceOnTwoNodes(t *testing.T) {
 	t.Parallel()
 	test := func(t *testing.T, db, same *sqldb.DB) {
 		t.Helper()
-		a := newIssuer(t)
-		server := newProtected(t, a)
+		a := mcptest.NewIssuer(t)
+		server := mcptest.NewProtected(t, a)
 		one := open(t, private, func(d *oraclekit.Deps) { d.DB = oracletest.Migrated(t, db) })
 		two := open(t, private, func(d *oraclekit.Deps) { d.DB = same })
 		authorized(t, one.As(t, identitytest.Alice), "notes", server.URL+"/mcp")
@@ -353,9 +309,9 @@ func TestRenewedOnceOnTwoNodes(t *testing.T) {
 				}
 			}
 			before = tokens[0]
-			a.locked(func() {
-				if a.renewed != round || a.reused != 0 {
-					t.Errorf("round %d: renewed %d times, reused %d times", round, a.renewed, a.reused)
+			a.Locked(func() {
+				if a.Renewed != round || a.Reused != 0 {
+					t.Errorf("round %d: renewed %d times, reused %d times", round, a.Renewed, a.Reused)
 				}
 			})
 		}
@@ -380,8 +336,8 @@ func TestRenewedOnceOnTwoNodes(t *testing.T) {
 // the user is asked again, also in a conversation.
 func TestRefusedTokens(t *testing.T) {
 	t.Parallel()
-	a := newIssuer(t)
-	server := newProtected(t, a)
+	a := mcptest.NewIssuer(t)
+	server := mcptest.NewProtected(t, a)
 	w := open(t, private)
 	alice := w.As(t, identitytest.Alice)
 	authorized(t, alice, "notes", server.URL+"/mcp")
@@ -393,11 +349,11 @@ func TestRefusedTokens(t *testing.T) {
 		r, err := w.engine.Call(t.Context(), list[0], "echo", json.RawMessage(`{"text":"x"}`))
 		return r.Text, err
 	}
-	a.spoil(false)
-	if got, err := call(); err != nil || got != "you said x" || a.renewed != 1 {
-		t.Errorf("%q %v, renewed %d times", got, err, a.renewed)
+	a.Spoil(false)
+	if got, err := call(); err != nil || got != "you said x" || a.Renewed != 1 {
+		t.Errorf("%q %v, renewed %d times", got, err, a.Renewed)
 	}
-	a.spoil(true)
+	a.Spoil(true)
 	if _, err := call(); err == nil || !strings.Contains(err.Error(), "wants the user's authorization") {
 		t.Errorf("%v", err)
 	}
@@ -412,8 +368,8 @@ func TestRefusedTokens(t *testing.T) {
 // The agent gets a link in a conversation, and puts in the code.
 func TestInAConversation(t *testing.T) {
 	t.Parallel()
-	a := newIssuer(t)
-	server := newProtected(t, a)
+	a := mcptest.NewIssuer(t)
+	server := mcptest.NewProtected(t, a)
 	say := make(chan scripted.Reply, 4)
 	w := open(t, private, func(d *oraclekit.Deps) {
 		d.BaseURL = "https://oracle.example/"
@@ -436,16 +392,16 @@ func TestInAConversation(t *testing.T) {
 	if found == nil || !strings.Contains(string(all), "mcp_authorization") {
 		t.Fatalf("no link in %s", all)
 	}
-	status, there, _ := visit(t, w.URL+found[1])
+	status, there, _ := mcptest.Visit(t, w.URL+found[1])
 	if status != http.StatusSeeOther {
 		t.Fatalf("the link: %d", status)
 	}
-	_, back, _ := visit(t, there)
+	_, back, _ := mcptest.Visit(t, there)
 	u, err := url.Parse(back)
 	if err != nil || u.Host != "oracle.example" {
 		t.Fatalf("leads back to %s", back)
 	}
-	code := codeOf(t, w.URL+u.Path+"?"+u.RawQuery)
+	code := mcptest.Code(t, w.URL+u.Path+"?"+u.RawQuery)
 	say <- scripted.Calls(plugin.ModelToolCall{ID: "2", Name: "mcp_confirm", Args: json.RawMessage(`{"server":"notes","code":"` + code + `"}`)})
 	alice.Say(session, "the code is "+code)
 	if got := stateOf(t, alice, "notes"); got.State != mcp.Ready {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/castalia-org/castalia/internal/identity/identitytest"
 	"github.com/castalia-org/castalia/internal/plugins/mcp"
+	"github.com/castalia-org/castalia/internal/plugins/mcp/mcptest"
 	"github.com/castalia-org/castalia/internal/service/oracle/model/scripted"
 	"github.com/castalia-org/castalia/internal/service/oracle/oraclekit"
 	"github.com/castalia-org/castalia/plugin"
@@ -18,8 +19,8 @@ import (
 // An issuer that is away costs nobody the authorization.
 func TestAnIssuerThatIsAway(t *testing.T) {
 	t.Parallel()
-	a := newIssuer(t)
-	server := newProtected(t, a)
+	a := mcptest.NewIssuer(t)
+	server := mcptest.NewProtected(t, a)
 	w := open(t, private)
 	alice := w.As(t, identitytest.Alice)
 	authorized(t, alice, "notes", server.URL+"/mcp")
@@ -27,7 +28,7 @@ func TestAnIssuerThatIsAway(t *testing.T) {
 		w.WriteHeader(http.StatusServiceUnavailable)
 		return true
 	}
-	a.locked(func() { a.answer = away })
+	a.Locked(func() { a.Answer = away })
 	before, err := accessOf(t, w.plugin).Token(t.Context())
 	if err != nil || before == "" {
 		t.Fatal(before, err)
@@ -40,9 +41,9 @@ func TestAnIssuerThatIsAway(t *testing.T) {
 	if got, err := accessOf(t, w.plugin).Token(t.Context()); err == nil || got != "" {
 		t.Errorf("a token that is over: %q", got)
 	}
-	a.locked(func() { a.answer = nil })
+	a.Locked(func() { a.Answer = nil })
 	got, err := accessOf(t, w.plugin).Token(t.Context())
-	if err != nil || got == "" || got == before || a.reused != 0 {
+	if err != nil || got == "" || got == before || a.Reused != 0 {
 		t.Errorf("afterwards: %q %v", got, err)
 	}
 }
@@ -50,16 +51,16 @@ func TestAnIssuerThatIsAway(t *testing.T) {
 // What is removed while it is renewed stays removed.
 func TestRemovedWhileRenewed(t *testing.T) {
 	t.Parallel()
-	a := newIssuer(t)
-	server := newProtected(t, a)
+	a := mcptest.NewIssuer(t)
+	server := mcptest.NewProtected(t, a)
 	w := open(t, private)
 	alice := w.As(t, identitytest.Alice)
 	authorized(t, alice, "notes", server.URL+"/mcp")
 	access := accessOf(t, w.plugin)
 	w.age(t, 2)
 	store, key := w.Store.PluginStore("mcp"), w.kept(t)["g"].Key
-	a.locked(func() {
-		a.answer = func(http.ResponseWriter, *http.Request) bool {
+	a.Locked(func() {
+		a.Answer = func(http.ResponseWriter, *http.Request) bool {
 			if err := store.Update(t.Context(), func(ctx context.Context, tx plugin.Tx) error {
 				return tx.Delete(ctx, key)
 			}); err != nil {
@@ -71,43 +72,43 @@ func TestRemovedWhileRenewed(t *testing.T) {
 	if got, err := access.Token(t.Context()); err != nil || got != "" {
 		t.Errorf("%q %v", got, err)
 	}
-	if kept := w.kept(t); kept["g"].Value != nil || a.renewed != 1 {
-		t.Errorf("renewed %d times, kept %s", a.renewed, kept["g"].Value)
+	if kept := w.kept(t); kept["g"].Value != nil || a.Renewed != 1 {
+		t.Errorf("renewed %d times, kept %s", a.Renewed, kept["g"].Value)
 	}
 }
 
 // A turn that ends while it renews does not lose the new refresh token.
 func TestATurnThatEndsWhileItRenews(t *testing.T) {
 	t.Parallel()
-	a := newIssuer(t)
-	server := newProtected(t, a)
+	a := mcptest.NewIssuer(t)
+	server := mcptest.NewProtected(t, a)
 	w := open(t, private)
 	authorized(t, w.As(t, identitytest.Alice), "notes", server.URL+"/mcp")
 	w.age(t, 2)
 	ctx, cancel := context.WithCancel(t.Context())
-	a.locked(func() {
-		a.answer = func(http.ResponseWriter, *http.Request) bool {
+	a.Locked(func() {
+		a.Answer = func(http.ResponseWriter, *http.Request) bool {
 			cancel()
 			return false
 		}
 	})
 	_, _ = accessOf(t, w.plugin).Token(ctx)
 	got, err := accessOf(t, w.plugin).Token(t.Context())
-	if err != nil || got == "" || a.renewed != 1 || a.reused != 0 {
-		t.Errorf("%q %v, renewed %d times, reused %d times", got, err, a.renewed, a.reused)
+	if err != nil || got == "" || a.Renewed != 1 || a.Reused != 0 {
+		t.Errorf("%q %v, renewed %d times, reused %d times", got, err, a.Renewed, a.Reused)
 	}
 }
 
 // A token whose scope is too small is asked for again, with more.
 func TestMoreScope(t *testing.T) {
 	t.Parallel()
-	a := newIssuer(t)
-	server := newProtected(t, a)
+	a := mcptest.NewIssuer(t)
+	server := mcptest.NewProtected(t, a)
 	w := open(t, private)
 	alice := w.As(t, identitytest.Alice)
-	server.opts.Scopes = []string{"read"}
+	server.Options.Scopes = []string{"read"}
 	authorized(t, alice, "notes", server.URL+"/mcp")
-	server.opts.Scopes = []string{"read", "write"}
+	server.Options.Scopes = []string{"read", "write"}
 	list, err := w.plugin.MCPServers(t.Context(), runtimeOf(identitytest.Alice))
 	if err != nil {
 		t.Fatal(err)
@@ -122,7 +123,7 @@ func TestMoreScope(t *testing.T) {
 	}
 	var link mcp.Authorization
 	alice.Do("POST", "/mcp-servers/notes/authorize", nil).JSON(t, &link)
-	code := codeOf(t, agree(t, link.URL))
+	code := mcptest.Code(t, mcptest.Agree(t, link.URL))
 	var s mcp.Server
 	alice.Do("POST", "/mcp-servers/notes/confirm", mcp.Confirmation{Code: code}).JSON(t, &s)
 	if s.State != mcp.Ready {
@@ -133,18 +134,20 @@ func TestMoreScope(t *testing.T) {
 // The operator's own client is used at the issuer that it is for, and nowhere else.
 func TestKnownClient(t *testing.T) {
 	t.Parallel()
-	a := newIssuer(t)
-	server := newProtected(t, a)
-	delete(a.meta, "registration_endpoint")
-	for issuer, status := range map[string]int{a.web.URL: http.StatusOK, "https://other.example": http.StatusConflict} {
+	a := mcptest.NewIssuer(t)
+	server := mcptest.NewProtected(t, a)
+	delete(a.Meta, "registration_endpoint")
+	for issuer, status := range map[string]int{a.Web.URL: http.StatusOK, "https://other.example": http.StatusConflict} {
 		cfg := private
 		cfg.Clients = server.URL + " " + issuer + " our-id our-secret"
 		w := open(t, cfg)
-		a.locked(func() { a.clients["our-id"] = client{"our-secret", w.URL + "/mcp-servers/callback"} })
+		a.Locked(func() {
+			a.Clients["our-id"] = mcptest.Client{Secret: "our-secret", Redirect: w.URL + "/mcp-servers/callback"}
+		})
 		alice := w.As(t, identitytest.Alice)
 		if status == http.StatusOK {
 			authorized(t, alice, "notes", server.URL+"/mcp")
-			w.holdsNoSecret(t, a.secrets()...)
+			w.holdsNoSecret(t, a.Secrets()...)
 			continue
 		}
 		add(t, alice, "notes", server.URL+"/mcp")
@@ -157,11 +160,11 @@ func TestKnownClient(t *testing.T) {
 // Where nobody registers, the address of a document says who we are.
 func TestKnownByADocument(t *testing.T) {
 	t.Parallel()
-	a := newIssuer(t)
-	server := newProtected(t, a)
-	delete(a.meta, "registration_endpoint")
-	a.meta["client_id_metadata_document_supported"] = true
-	a.clients["https://oracle.example/mcp-servers/client.json"] = client{redirect: "https://oracle.example/mcp-servers/callback"}
+	a := mcptest.NewIssuer(t)
+	server := mcptest.NewProtected(t, a)
+	delete(a.Meta, "registration_endpoint")
+	a.Meta["client_id_metadata_document_supported"] = true
+	a.Clients["https://oracle.example/mcp-servers/client.json"] = mcptest.Client{Redirect: "https://oracle.example/mcp-servers/callback"}
 	w := open(t, private, func(d *oraclekit.Deps) {
 		d.BaseURL = "https://oracle.example"
 		d.Provider = scripted.Sequence(scripted.Calls(plugin.ModelToolCall{
@@ -175,8 +178,8 @@ func TestKnownByADocument(t *testing.T) {
 		t.Fatal(err)
 	}
 	link := regexp.MustCompile(`/mcp-servers/authorize/[A-Z0-9]+`).FindString(string(said))
-	back := strings.TrimPrefix(agree(t, w.URL+link), "https://oracle.example")
-	code := codeOf(t, w.URL+back)
+	back := strings.TrimPrefix(mcptest.Agree(t, w.URL+link), "https://oracle.example")
+	code := mcptest.Code(t, w.URL+back)
 	if r := alice.Do("POST", "/mcp-servers/notes/confirm", mcp.Confirmation{Code: code}); r.Status != http.StatusOK {
 		t.Errorf("%d %s", r.Status, r.Body)
 	}
@@ -185,14 +188,14 @@ func TestKnownByADocument(t *testing.T) {
 // A node that was slow, and whose claim went to another meanwhile, writes nothing.
 func TestALateNodeDoesNotWrite(t *testing.T) {
 	t.Parallel()
-	a := newIssuer(t)
-	server := newProtected(t, a)
+	a := mcptest.NewIssuer(t)
+	server := mcptest.NewProtected(t, a)
 	w := open(t, private)
 	authorized(t, w.As(t, identitytest.Alice), "notes", server.URL+"/mcp")
 	w.age(t, 2)
 	ctx, cancel := context.WithCancel(t.Context())
-	a.locked(func() {
-		a.answer = func(http.ResponseWriter, *http.Request) bool {
+	a.Locked(func() {
+		a.Answer = func(http.ResponseWriter, *http.Request) bool {
 			w.change(t, func(g map[string]any) { g["claim"] = "another" })
 			cancel()
 			return false
@@ -204,16 +207,16 @@ func TestALateNodeDoesNotWrite(t *testing.T) {
 	}
 	var was, is map[string]any
 	if json.Unmarshal(before, &was) != nil || json.Unmarshal(w.kept(t)["g"].Value, &is) != nil || is["claim"] != "another" ||
-		is["sealed"] != was["sealed"] || a.renewed != 1 {
-		t.Errorf("renewed %d times, kept %v", a.renewed, is)
+		is["sealed"] != was["sealed"] || a.Renewed != 1 {
+		t.Errorf("renewed %d times, kept %v", a.Renewed, is)
 	}
 }
 
 // An issuer that gives the same token again is not asked without end.
 func TestTheSameTokenAgain(t *testing.T) {
 	t.Parallel()
-	a := newIssuer(t)
-	server := newProtected(t, a)
+	a := mcptest.NewIssuer(t)
+	server := mcptest.NewProtected(t, a)
 	w := open(t, private)
 	alice := w.As(t, identitytest.Alice)
 	authorized(t, alice, "notes", server.URL+"/mcp")
@@ -223,10 +226,10 @@ func TestTheSameTokenAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	asked := 0
-	a.locked(func() {
-		a.answer = func(w http.ResponseWriter, _ *http.Request) bool {
+	a.Locked(func() {
+		a.Answer = func(w http.ResponseWriter, _ *http.Request) bool {
 			asked++
-			writeJSON(w, 200, map[string]any{"access_token": token, "token_type": "Bearer", "expires_in": 1, "refresh_token": "r"})
+			mcptest.WriteJSON(w, 200, map[string]any{"access_token": token, "token_type": "Bearer", "expires_in": 1, "refresh_token": "r"})
 			return true
 		}
 	})

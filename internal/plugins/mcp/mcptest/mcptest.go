@@ -1,4 +1,9 @@
-package mcp_test
+// Package mcptest has MCP servers that want an authorization, and who gives it, for
+// tests of those who use them.
+//
+// The authorization server is strict: whatever a client does that the protocol
+// does not allow fails.
+package mcptest
 
 import (
 	"context"
@@ -21,30 +26,31 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/oauthex"
 )
 
-// issuer is a strict authorization server: it wants PKCE with S256, the resource,
+// Issuer is a strict authorization server: it wants PKCE with S256, the resource,
 // the redirect that was registered and the client's secret; a code is good once,
 // and a refresh token that comes twice costs the whole grant.
-type issuer struct {
-	t   *testing.T
-	web *httptest.Server
+type Issuer struct {
+	Web *httptest.Server
+
+	// Meta is what its metadata says; tests may change it, as all that follows.
+	Meta    map[string]any
+	Name    string // what it says of itself in answers
+	Clients map[string]Client
+	// Registered, Renewed, Reused and Revoked count what clients did.
+	Registered, Renewed, Reused, Revoked int
+	// Answer, when it returns true, has answered in place of the token endpoint.
+	Answer func(w http.ResponseWriter, r *http.Request) bool
 
 	mu       sync.Mutex
-	meta     map[string]any // what its metadata says; tests may change it
-	resource string         // the only one it knows
-	iss      string         // what it says of itself in answers
-	scope    string         // what it gives, if not what was asked for
-	lifetime int
-	clients  map[string]client
+	resource string // the only one it knows
 	codes    map[string]code
 	access   map[string]*family
 	refresh  map[string]*family
 	used     map[string]*family
-
-	registered, renewed, reused, revoked int
-	answer                               func(w http.ResponseWriter, r *http.Request) bool // takes the token endpoint over
 }
 
-type client struct{ secret, redirect string }
+// Client is somebody whom an Issuer knows.
+type Client struct{ Secret, Redirect string }
 
 type code struct{ client, redirect, challenge, resource, scope string }
 
@@ -54,26 +60,27 @@ type family struct {
 	dead                    bool
 }
 
-func newIssuer(t *testing.T) *issuer {
+// NewIssuer starts one, which ends with the test.
+func NewIssuer(t *testing.T) *Issuer {
 	t.Helper()
-	a := &issuer{
-		t: t, lifetime: 3600, clients: map[string]client{}, codes: map[string]code{}, access: map[string]*family{},
+	a := &Issuer{
+		Clients: map[string]Client{}, codes: map[string]code{}, access: map[string]*family{},
 		refresh: map[string]*family{}, used: map[string]*family{},
 	}
 	mux := http.NewServeMux()
-	metadata := func(w http.ResponseWriter, _ *http.Request) { a.locked(func() { writeJSON(w, 200, a.meta) }) }
+	metadata := func(w http.ResponseWriter, _ *http.Request) { a.Locked(func() { WriteJSON(w, 200, a.Meta) }) }
 	mux.HandleFunc("GET /.well-known/oauth-authorization-server", metadata)
 	mux.HandleFunc("GET /.well-known/openid-configuration/tenant", metadata)
 	mux.HandleFunc("POST /register", a.register)
 	mux.HandleFunc("GET /authorize", a.authorize)
 	mux.HandleFunc("POST /token", a.token)
 	mux.HandleFunc("POST /revoke", a.revoke)
-	a.web = httptest.NewServer(mux)
-	t.Cleanup(a.web.Close)
-	a.iss = a.web.URL
-	a.meta = map[string]any{
-		"issuer": a.web.URL, "authorization_endpoint": a.web.URL + "/authorize", "token_endpoint": a.web.URL + "/token",
-		"registration_endpoint": a.web.URL + "/register", "revocation_endpoint": a.web.URL + "/revoke",
+	a.Web = httptest.NewServer(mux)
+	t.Cleanup(a.Web.Close)
+	a.Name = a.Web.URL
+	a.Meta = map[string]any{
+		"issuer": a.Web.URL, "authorization_endpoint": a.Web.URL + "/authorize", "token_endpoint": a.Web.URL + "/token",
+		"registration_endpoint": a.Web.URL + "/register", "revocation_endpoint": a.Web.URL + "/revoke",
 		"response_types_supported": []string{"code"}, "code_challenge_methods_supported": []string{"S256"},
 		"token_endpoint_auth_methods_supported":          []string{"client_secret_basic"},
 		"authorization_response_iss_parameter_supported": true,
@@ -81,21 +88,23 @@ func newIssuer(t *testing.T) *issuer {
 	return a
 }
 
-func (a *issuer) locked(do func()) {
+// Locked lets a test look while nobody else changes anything.
+func (a *Issuer) Locked(do func()) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	do()
 }
 
-func writeJSON(w http.ResponseWriter, status int, v any) {
+// WriteJSON answers as authorization servers do.
+func WriteJSON(w http.ResponseWriter, status int, v any) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
 	_ = json.NewEncoder(w).Encode(v)
 }
 
-func refuse(w http.ResponseWriter, code string) { writeJSON(w, 400, map[string]string{"error": code}) }
+func refuse(w http.ResponseWriter, code string) { WriteJSON(w, 400, map[string]string{"error": code}) }
 
-func (a *issuer) register(w http.ResponseWriter, r *http.Request) {
+func (a *Issuer) register(w http.ResponseWriter, r *http.Request) {
 	var in oauthex.ClientRegistrationMetadata
 	if err := json.NewDecoder(r.Body).Decode(&in); err != nil || len(in.RedirectURIs) != 1 || in.ClientName == "" ||
 		!slices.Contains(in.GrantTypes, "refresh_token") || in.TokenEndpointAuthMethod != "client_secret_basic" {
@@ -103,23 +112,23 @@ func (a *issuer) register(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	id, secret := rand.Text(), rand.Text()
-	a.locked(func() {
-		a.registered++
-		a.clients[id] = client{secret, in.RedirectURIs[0]}
+	a.Locked(func() {
+		a.Registered++
+		a.Clients[id] = Client{secret, in.RedirectURIs[0]}
 	})
-	writeJSON(w, 201, map[string]any{
+	WriteJSON(w, 201, map[string]any{
 		"client_id": id, "client_secret": secret, "client_secret_expires_at": 0,
 		"redirect_uris": in.RedirectURIs, "token_endpoint_auth_method": "client_secret_basic",
 	})
 }
 
 // authorize asks nobody: whoever comes agrees.
-func (a *issuer) authorize(w http.ResponseWriter, r *http.Request) {
+func (a *Issuer) authorize(w http.ResponseWriter, r *http.Request) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	q := r.URL.Query()
-	known, ok := a.clients[q.Get("client_id")]
-	if !ok || q.Get("redirect_uri") != known.redirect || q.Get("response_type") != "code" || q.Get("state") == "" ||
+	known, ok := a.Clients[q.Get("client_id")]
+	if !ok || q.Get("redirect_uri") != known.Redirect || q.Get("response_type") != "code" || q.Get("state") == "" ||
 		q.Get("code_challenge_method") != "S256" || len(q.Get("code_challenge")) != 43 || q.Get("resource") != a.resource {
 		http.Error(w, "bad request "+r.URL.RawQuery, http.StatusBadRequest)
 		return
@@ -127,31 +136,31 @@ func (a *issuer) authorize(w http.ResponseWriter, r *http.Request) {
 	c := rand.Text()
 	a.codes[c] = code{q.Get("client_id"), q.Get("redirect_uri"), q.Get("code_challenge"), q.Get("resource"), q.Get("scope")}
 	back := url.Values{"code": {c}, "state": {q.Get("state")}}
-	if a.iss != "" {
-		back.Set("iss", a.iss)
+	if a.Name != "" {
+		back.Set("iss", a.Name)
 	}
-	http.Redirect(w, r, known.redirect+"?"+back.Encode(), http.StatusFound)
+	http.Redirect(w, r, known.Redirect+"?"+back.Encode(), http.StatusFound)
 }
 
-func (a *issuer) who(r *http.Request) (string, bool) {
+func (a *Issuer) who(r *http.Request) (string, bool) {
 	id, secret, ok := r.BasicAuth()
 	if !ok {
-		known, listed := a.clients[r.PostFormValue("client_id")]
-		return r.PostFormValue("client_id"), listed && known.secret == r.PostFormValue("client_secret")
+		known, listed := a.Clients[r.PostFormValue("client_id")]
+		return r.PostFormValue("client_id"), listed && known.Secret == r.PostFormValue("client_secret")
 	}
-	known, listed := a.clients[id]
-	return id, listed && secret != "" && known.secret == secret
+	known, listed := a.Clients[id]
+	return id, listed && secret != "" && known.Secret == secret
 }
 
-func (a *issuer) token(w http.ResponseWriter, r *http.Request) {
+func (a *Issuer) token(w http.ResponseWriter, r *http.Request) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.answer != nil && a.answer(w, r) {
+	if a.Answer != nil && a.Answer(w, r) {
 		return
 	}
 	id, ok := a.who(r)
 	if !ok {
-		writeJSON(w, 401, map[string]string{"error": "invalid_client"})
+		WriteJSON(w, 401, map[string]string{"error": "invalid_client"})
 		return
 	}
 	var f *family
@@ -169,31 +178,28 @@ func (a *issuer) token(w http.ResponseWriter, r *http.Request) {
 	case "refresh_token":
 		old := r.PostFormValue("refresh_token")
 		if again := a.used[old]; again != nil {
-			a.reused++
+			a.Reused++
 			again.dead = true
 		}
 		if f = a.refresh[old]; f == nil || f.dead || f.client != id || f.resource != r.PostFormValue("resource") {
 			refuse(w, "invalid_grant")
 			return
 		}
-		a.renewed++
+		a.Renewed++
 		delete(a.refresh, old)
 		a.used[old] = f
 	default:
 		refuse(w, "unsupported_grant_type")
 		return
 	}
-	if a.scope != "" {
-		f.scope = a.scope
-	}
 	access, refresh := "access-"+rand.Text(), "refresh-"+rand.Text()
 	a.access[access], a.refresh[refresh] = f, f
-	writeJSON(w, 200, map[string]any{
-		"access_token": access, "token_type": "bearer", "expires_in": a.lifetime, "refresh_token": refresh, "scope": f.scope,
+	WriteJSON(w, 200, map[string]any{
+		"access_token": access, "token_type": "bearer", "expires_in": 3600, "refresh_token": refresh, "scope": f.scope,
 	})
 }
 
-func (a *issuer) revoke(w http.ResponseWriter, r *http.Request) {
+func (a *Issuer) revoke(w http.ResponseWriter, r *http.Request) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if _, ok := a.who(r); !ok {
@@ -203,14 +209,14 @@ func (a *issuer) revoke(w http.ResponseWriter, r *http.Request) {
 	for _, all := range []map[string]*family{a.access, a.refresh} {
 		if f := all[r.PostFormValue("token")]; f != nil {
 			f.dead = true
-			a.revoked++
+			a.Revoked++
 		}
 	}
 }
 
-// spoil makes all access tokens worthless, and the refresh tokens too.
-func (a *issuer) spoil(all bool) {
-	a.locked(func() {
+// Spoil makes all access tokens worthless, and the refresh tokens too.
+func (a *Issuer) Spoil(all bool) {
+	a.Locked(func() {
 		clear(a.access)
 		if all {
 			clear(a.refresh)
@@ -218,8 +224,8 @@ func (a *issuer) spoil(all bool) {
 	})
 }
 
-// secrets is everything that must not be seen in a log or in the store.
-func (a *issuer) secrets() []string {
+// Secrets is everything that must not be seen in a log or in the store.
+func (a *Issuer) Secrets() []string {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	var out []string
@@ -228,54 +234,45 @@ func (a *issuer) secrets() []string {
 			out = append(out, token)
 		}
 	}
-	for _, c := range a.clients {
-		out = append(out, c.secret)
+	for _, c := range a.Clients {
+		out = append(out, c.Secret)
 	}
 	return out
 }
 
-// protected is an MCP server behind the SDK's own middleware, which takes the
+// Protected is an MCP server behind the SDK's own middleware, which takes the
 // issuer's tokens for itself alone.
-type protected struct {
+type Protected struct {
 	*httptest.Server
-	// meta is what it says of itself; tests may change it before it is asked.
-	meta *oauthex.ProtectedResourceMetadata
-	opts *auth.RequireBearerTokenOptions
-	seen *seen
-}
+	// Meta is what it says of itself, Options what it wants of tokens; tests may change
+	// them while nobody asks.
+	Meta    *oauthex.ProtectedResourceMetadata
+	Options *auth.RequireBearerTokenOptions
 
-// seen are the bearers that came.
-type seen struct {
 	mu      sync.Mutex
 	bearers []string
 }
 
-func (s *seen) add(r *http.Request) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if b := r.Header.Get("Authorization"); b != "" {
-		s.bearers = append(s.bearers, b)
-	}
-}
-
-func (s *seen) all() []string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return slices.Clone(s.bearers)
+// Seen are the bearers that came.
+func (p *Protected) Seen() []string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return slices.Clone(p.bearers)
 }
 
 type echoIn struct {
 	Text string `json:"text"`
 }
 
-func newProtected(t *testing.T, a *issuer) *protected {
+// NewProtected starts one, at /mcp, with one tool.
+func NewProtected(t *testing.T, a *Issuer) *Protected {
 	t.Helper()
 	s := sdk.NewServer(&sdk.Implementation{Name: "notes", Version: "1"}, nil)
 	sdk.AddTool(s, &sdk.Tool{Name: "echo", Description: "Say it back.", Annotations: &sdk.ToolAnnotations{ReadOnlyHint: true}},
 		func(_ context.Context, _ *sdk.CallToolRequest, in echoIn) (*sdk.CallToolResult, any, error) {
 			return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: "you said " + in.Text}}}, nil, nil
 		})
-	p := &protected{meta: &oauthex.ProtectedResourceMetadata{}, opts: &auth.RequireBearerTokenOptions{}, seen: &seen{}}
+	p := &Protected{Meta: &oauthex.ProtectedResourceMetadata{}, Options: &auth.RequireBearerTokenOptions{}}
 	verify := func(_ context.Context, token string, _ *http.Request) (*auth.TokenInfo, error) {
 		a.mu.Lock()
 		defer a.mu.Unlock()
@@ -290,16 +287,20 @@ func newProtected(t *testing.T, a *issuer) *protected {
 	}, &sdk.StreamableHTTPOptions{Stateless: true})
 	mux := http.NewServeMux()
 	mux.HandleFunc("/mcp", func(w http.ResponseWriter, r *http.Request) {
-		p.seen.add(r)
-		auth.RequireBearerToken(verify, p.opts)(h).ServeHTTP(w, r)
+		p.mu.Lock()
+		if b := r.Header.Get("Authorization"); b != "" {
+			p.bearers = append(p.bearers, b)
+		}
+		p.mu.Unlock()
+		auth.RequireBearerToken(verify, p.Options)(h).ServeHTTP(w, r)
 	})
 	mux.HandleFunc("/.well-known/oauth-protected-resource/mcp", func(w http.ResponseWriter, r *http.Request) {
-		auth.ProtectedResourceMetadataHandler(p.meta).ServeHTTP(w, r)
+		auth.ProtectedResourceMetadataHandler(p.Meta).ServeHTTP(w, r)
 	})
 	p.Server = httptest.NewServer(mux)
 	t.Cleanup(p.Close)
-	a.locked(func() { a.resource = p.URL + "/mcp" })
-	*p.meta = oauthex.ProtectedResourceMetadata{Resource: p.URL + "/mcp", AuthorizationServers: []string{a.web.URL}}
-	p.opts.ResourceMetadataURL = p.URL + "/.well-known/oauth-protected-resource/mcp"
+	a.Locked(func() { a.resource = p.URL + "/mcp" })
+	*p.Meta = oauthex.ProtectedResourceMetadata{Resource: p.URL + "/mcp", AuthorizationServers: []string{a.Web.URL}}
+	p.Options.ResourceMetadataURL = p.URL + "/.well-known/oauth-protected-resource/mcp"
 	return p
 }
