@@ -1,10 +1,13 @@
 package mcpclient_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -153,5 +156,25 @@ func TestNonsenseIsSurvived(t *testing.T) {
 			_, _ = tool.Run(t.Context(), &plugin.Runtime{}, json.RawMessage(`{}`)) // an error is as good as a text
 		}
 		closeAll()
+	}
+}
+
+// Some addresses hold a key in their query: no error repeats it, and why a server
+// was not asked is told all the same.
+func TestErrorsDoNotRepeatAddresses(t *testing.T) {
+	t.Parallel()
+	var log bytes.Buffer
+	e := mcpclient.New(nil, slog.New(slog.NewTextHandler(&log, nil)), mcpclient.Config{})
+	s := plugin.MCPServer{Name: "near", URL: "http://127.0.0.1:1/mcp?key=s3cret"}
+	_, err := e.Offers(t.Context(), s)
+	refusal, ok := errors.AsType[*plugin.Error](err)
+	if !ok || refusal.Message != "Its address is private." || strings.Contains(err.Error(), "s3cret") {
+		t.Errorf("%v", err)
+	}
+	_, closeAll := e.Tools(t.Context(), []plugin.MCPServer{s}, turn.MCPUser{})
+	closeAll()
+	_, called := e.Call(t.Context(), s, "echo", nil)
+	if said := log.String(); !strings.Contains(said, "mcp.server_away") || strings.Contains(said+called.Error(), "s3cret") {
+		t.Errorf("%s %v", said, called)
 	}
 }

@@ -6,7 +6,8 @@
 // user's own single-use invocation for that very tool, which is used up before
 // the call is made; that a user's credentials here never reach a server: only the
 // headers that the operator configured do, or the token that the user has for that
-// very server, which goes to its origin alone and with no redirect; and that memory
+// very server, which goes to its origin alone and with no redirect; that no error
+// repeats a server's address, which may hold a key; and that memory
 // is bounded, whatever a server sends. What servers say of their own tools
 // (idempotent) is not believed, so none is run twice; that a tool is read only is, as
 // far as it spares the user a question.
@@ -276,7 +277,7 @@ func (l *line) ask(ctx context.Context) ([]offered, error) {
 	size := 0
 	for t, err := range session.Tools(ctx, nil) {
 		if err != nil {
-			return nil, fmt.Errorf("list tools: %w", err)
+			return nil, fmt.Errorf("list tools: %w", withoutAddress(err))
 		}
 		schema, err := json.Marshal(t.InputSchema)
 		if err != nil {
@@ -333,7 +334,7 @@ func (l *line) connect(ctx context.Context) (*mcp.ClientSession, error) {
 		Endpoint: l.server.URL, HTTPClient: client, MaxRetries: -1, DisableStandaloneSSE: true,
 	}, nil)
 	if err != nil {
-		return nil, fmt.Errorf("connect: %w", err)
+		return nil, fmt.Errorf("connect: %w", withoutAddress(err))
 	}
 	l.session = session
 	return session, nil
@@ -370,7 +371,7 @@ func (l *line) call(ctx context.Context, tool string, args json.RawMessage) (plu
 		if refusal := l.refusal.Load(); refusal != nil {
 			return plugin.Result{}, plugin.Errorf(http.StatusUnauthorized, "%s", refusal.Error())
 		}
-		return plugin.Result{}, fmt.Errorf("call %s: %w", tool, err)
+		return plugin.Result{}, fmt.Errorf("call %s: %w", tool, withoutAddress(err))
 	}
 	text := textOf(result)
 	if result.IsError {

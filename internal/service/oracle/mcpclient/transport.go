@@ -2,6 +2,7 @@ package mcpclient
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -124,6 +125,14 @@ func challengesOf(resp *http.Response) []string {
 		}
 	}
 	return out
+}
+
+// withoutAddress drops the address from an error of the HTTP client.
+func withoutAddress(err error) error {
+	if e, ok := errors.AsType[*url.Error](err); ok {
+		return fmt.Errorf("%s: %w", strings.ToLower(e.Op), e.Err)
+	}
+	return err
 }
 
 // bounded is the body of an answer. A body that is longer fails.
