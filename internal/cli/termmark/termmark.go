@@ -8,6 +8,7 @@ package termmark
 
 import (
 	"io"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -114,14 +115,7 @@ func (w *Writer) endStyles() {
 }
 
 // on reports whether a style is in force.
-func (w *Writer) on(style string) bool {
-	for _, s := range w.styles {
-		if s == style {
-			return true
-		}
-	}
-	return false
-}
+func (w *Writer) on(style string) bool { return slices.Contains(w.styles, style) }
 
 // toggle begins a style, or ends it and begins the others again.
 func (w *Writer) toggle(style string) {
@@ -130,14 +124,8 @@ func (w *Writer) toggle(style string) {
 		w.out.WriteString(style)
 		return
 	}
-	rest := w.styles[:0]
-	for _, s := range w.styles {
-		if s != style {
-			rest = append(rest, s)
-		}
-	}
-	w.styles = rest
-	w.out.WriteString(plain + strings.Join(rest, ""))
+	w.styles = slices.DeleteFunc(w.styles, func(s string) bool { return s == style })
+	w.out.WriteString(plain + strings.Join(w.styles, ""))
 }
 
 // lineStart looks at what a line begins with; false when that is not there yet.
