@@ -32,7 +32,7 @@ type flow struct {
 	Grant    oauth.Grant `json:"grant"`
 }
 
-// answered is an authorization that waits for its user to say that it was his
+// answered is an authorization that waits for its user to say that it was their
 // own, under a/user/name. Whoever opened the link is not known here: without this, a
 // link that somebody else was made to open would put that person's tokens into
 // the account of whoever sent it.
@@ -268,7 +268,7 @@ func (p *Plugin) openFlow(state string, sealed []byte) (flow, error) {
 }
 
 // finish turns the answer of an authorization server into tokens that wait for
-// their user, and returns the code by which he tells that they are his.
+// their user, and returns the code by which they tell that it was them.
 func (p *Plugin) finish(ctx context.Context, q url.Values) (f flow, code string, err error) {
 	state := q.Get("state")
 	if state == "" || len(state) > 64 {

@@ -144,8 +144,8 @@ func TestHostileAnswers(t *testing.T) {
 	}
 }
 
-// Somebody makes another person open his link: without the code that the page
-// shows to that person he gets nothing, and cannot guess it.
+// Somebody makes another person open a link: without the code that the page
+// shows to that person nobody gets anything, or can guess it.
 func TestALinkThatSomebodyElseOpens(t *testing.T) {
 	t.Parallel()
 	a := mcptest.NewIssuer(t)

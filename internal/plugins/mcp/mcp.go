@@ -6,7 +6,7 @@
 // other token, no delegation. A user's servers serve that user alone; their tokens are
 // sealed at rest, and their addresses, and those of who authorizes for them, must be
 // public ones unless the operator allows others. An authorization is in force when the
-// user who began it has said that it was he who finished it; it is renewed by one node
+// user who began it has said that it was them who finished it; it is renewed by one node
 // at a time. Servers
 // that the operator protects take a call only with the user's own single-use
 // invocation. A bad list stops the start with a line that says what is wrong.

@@ -123,7 +123,7 @@ func (p *Plugin) keep(ctx context.Context, did string, in Addition) (o own, old 
 	return o, old, err
 }
 
-// discard removes a user's server, and what he had authorized there.
+// discard removes a server of a user, and what was authorized there.
 func (p *Plugin) discard(ctx context.Context, did, name string) (found bool, old grant, err error) {
 	if !nameForm.MatchString(name) {
 		return false, old, nil
