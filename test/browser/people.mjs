@@ -23,7 +23,8 @@ export function peopleTests(world) {
     await invitations.getByLabel("For whom").fill("The water committee");
     await page.keyboard.press("Enter");
     const link = await invitations.locator(".invitation-link").innerText();
-    await invitations.getByText("0 of 1 used, ends in 7 days").waitFor();
+    const own = invitations.getByRole("listitem").filter({ hasText: "The water committee" });
+    await own.getByText("0 of 1 used, ends in 7 days").waitFor();
 
     const guest = await stranger();
     await guest.page.goto(link);
@@ -34,7 +35,7 @@ export function peopleTests(world) {
     const did = await guest.page.locator(".with-copy .mono, .mono.with-copy span").first().innerText();
 
     await page.reload();
-    await invitations.getByText("1 of 1 used; it has been used up").waitFor();
+    await own.getByText("1 of 1 used; it has been used up").waitFor();
     const name = `The water committee, ${did.slice(0, 16)}…${did.slice(-6)}`;
     await members.getByRole("button", { name: `Usage of ${name}` }).click();
     await members.getByText(/^(In the last 30 days: |No model was asked)/).waitFor();
