@@ -2,7 +2,6 @@ package cli
 
 import (
 	"bufio"
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -30,7 +29,7 @@ func chatCommand() command {
 func runChat(ctx context.Context, args []string, s shell.IO) error {
 	fs := shell.NewFlags("chat", s)
 	server := shell.ServerFlag(fs, s)
-	key := fs.String("key", cmp.Or(s.Getenv("CASTALIA_KEY"), shell.DefaultKeyFile), "key `FILE` that says who you are (CASTALIA_KEY)")
+	key := shell.KeyFlag(fs, s)
 	one := fs.String("message", "", "send one `TEXT`, print the answer and end")
 	rest, err := shell.ParseMixed(fs, args)
 	if err != nil {
@@ -39,7 +38,7 @@ func runChat(ctx context.Context, args []string, s shell.IO) error {
 	if len(rest) > 1 {
 		return shell.Usagef("name at most one session")
 	}
-	signer, err := ownSigner(*key, s)
+	signer, err := firstSigner(*key, s)
 	if err != nil {
 		return err
 	}
@@ -69,16 +68,13 @@ func runChat(ctx context.Context, args []string, s shell.IO) error {
 	return c.loop(ctx)
 }
 
-// ownSigner reads somebody's key. Who names none and has none gets one: a
+// firstSigner reads somebody's key. Who names none and has none gets one: a
 // newcomer has nothing to lose yet. A key that was named and is not there is a
 // mistake, and nobody becomes another person by a mistake.
-func ownSigner(name string, s shell.IO) (did.Signer, error) {
-	signer, err := shell.ReadSigner(name, s)
-	switch {
-	case err == nil:
-		return signer, nil
-	case name != shell.DefaultKeyFile || !errors.Is(err, os.ErrNotExist):
-		return did.Signer{}, fmt.Errorf("%w; make one with `castalia key new --out %s`", err, name)
+func firstSigner(name string, s shell.IO) (did.Signer, error) {
+	signer, err := shell.OwnSigner(name, s)
+	if err == nil || name != shell.DefaultKeyFile || !errors.Is(err, os.ErrNotExist) {
+		return signer, err
 	}
 	if signer, err = did.NewSigner(); err != nil {
 		return did.Signer{}, err

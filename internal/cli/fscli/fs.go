@@ -50,9 +50,9 @@ func remoteFlags(fs *flag.FlagSet, s shell.IO) func() (remote, error) {
 	keyFlag := fs.String("key", key, "key `FILE` that says who you are (CASTALIA_KEY)")
 	proof := fs.String("proof", "", "delegation to you, as `TOKEN` or @FILE, to reach somebody else's files")
 	return func() (remote, error) {
-		signer, err := shell.ReadSigner(*keyFlag, s)
+		signer, err := shell.OwnSigner(*keyFlag, s)
 		if err != nil {
-			return remote{}, fmt.Errorf("%w; make one with `castalia key new --out %s`", err, *keyFlag)
+			return remote{}, err
 		}
 		cfg := filestoreclient.Config{Server: *server, Signer: signer}
 		if *proof != "" {

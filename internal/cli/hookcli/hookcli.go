@@ -45,7 +45,7 @@ func Run(ctx context.Context, args []string, s shell.IO) error {
 	fs := shell.NewFlags("webhook "+args[0], s)
 	h := &hooks{io: s}
 	server := shell.ServerFlag(fs, s)
-	key := fs.String("key", cmp.Or(s.Getenv("CASTALIA_KEY"), shell.DefaultKeyFile), "key `FILE` that says who you are (CASTALIA_KEY)")
+	key := shell.KeyFlag(fs, s)
 	fs.StringVar(&h.note, "note", "", "`TEXT` that reminds you what it is for")
 	fs.StringVar(&h.since, "since", "", "send what was created since a `TIME` such as 2026-11-16T12:00:00Z, or so long ago, such as 2h")
 	fs.BoolVar(&h.delivered, "delivered", false, "send again also what has arrived")
@@ -56,9 +56,9 @@ func Run(ctx context.Context, args []string, s shell.IO) error {
 	if err := verb.Check("webhook "+args[0], rest); err != nil {
 		return err
 	}
-	signer, err := shell.ReadSigner(*key, s)
+	signer, err := shell.OwnSigner(*key, s)
 	if err != nil {
-		return fmt.Errorf("%w; make one with `castalia key new --out %s`", err, *key)
+		return err
 	}
 	if h.client, err = oracleclient.New(ctx, oracleclient.Config{Server: *server, Signer: signer}); err != nil {
 		return err

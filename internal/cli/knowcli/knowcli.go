@@ -54,9 +54,9 @@ func remoteFlags(fs *flag.FlagSet, s shell.IO) func(ctx context.Context) (remote
 	keyFlag := fs.String("key", key, "key `FILE` that says who you are (CASTALIA_KEY)")
 	token := fs.String("token", s.Getenv("OPERATOR_TOKEN"), "operator `TOKEN`, to publish with (OPERATOR_TOKEN)")
 	return func(ctx context.Context) (remote, error) {
-		signer, err := shell.ReadSigner(*keyFlag, s)
+		signer, err := shell.OwnSigner(*keyFlag, s)
 		if err != nil {
-			return remote{}, fmt.Errorf("%w; make one with `castalia key new --out %s`", err, *keyFlag)
+			return remote{}, err
 		}
 		return connect(ctx, *server, *token, signer, s)
 	}

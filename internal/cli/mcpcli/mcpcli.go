@@ -3,7 +3,6 @@
 package mcpcli
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"net/http"
@@ -41,7 +40,7 @@ func Run(ctx context.Context, args []string, s shell.IO) error {
 	fs := shell.NewFlags("mcp-server "+args[0], s)
 	c := &servers{io: s}
 	server := shell.ServerFlag(fs, s)
-	key := fs.String("key", cmp.Or(s.Getenv("CASTALIA_KEY"), shell.DefaultKeyFile), "key `FILE` that says who you are (CASTALIA_KEY)")
+	key := shell.KeyFlag(fs, s)
 	fs.StringVar(&c.note, "note", "", "`TEXT` that tells the oracle what the server is for")
 	rest, err := shell.ParseMixed(fs, args[1:])
 	if err != nil {
@@ -50,9 +49,9 @@ func Run(ctx context.Context, args []string, s shell.IO) error {
 	if err := verb.Check("mcp-server "+args[0], rest); err != nil {
 		return err
 	}
-	signer, err := shell.ReadSigner(*key, s)
+	signer, err := shell.OwnSigner(*key, s)
 	if err != nil {
-		return fmt.Errorf("%w; make one with `castalia key new --out %s`", err, *key)
+		return err
 	}
 	if c.client, err = oracleclient.New(ctx, oracleclient.Config{Server: *server, Signer: signer}); err != nil {
 		return err

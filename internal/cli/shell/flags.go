@@ -21,6 +21,12 @@ func ServerFlag(fs *flag.FlagSet, s IO) *string {
 	return fs.String("server", cmp.Or(s.Getenv("CASTALIA_URL"), local), "`URL` of the server (CASTALIA_URL)")
 }
 
+// KeyFlag is how a command that signs is told with which key: by --key, else
+// CASTALIA_KEY, else the one in this folder.
+func KeyFlag(fs *flag.FlagSet, s IO) *string {
+	return fs.String("key", cmp.Or(s.Getenv("CASTALIA_KEY"), DefaultKeyFile), "key `FILE` that says who you are (CASTALIA_KEY)")
+}
+
 // NewFlags returns a flag set that reports mistakes as usage errors.
 func NewFlags(c string, s IO) *flag.FlagSet {
 	fs := flag.NewFlagSet("castalia "+c, flag.ContinueOnError)

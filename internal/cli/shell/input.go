@@ -48,6 +48,15 @@ func ReadSigner(name string, s IO) (did.Signer, error) {
 	return signer, nil
 }
 
+// OwnSigner is ReadSigner for somebody's own key, and says how to make one.
+func OwnSigner(name string, s IO) (did.Signer, error) {
+	signer, err := ReadSigner(name, s)
+	if err != nil {
+		return did.Signer{}, fmt.Errorf("%w; make one with `castalia key new --out %s`", err, name)
+	}
+	return signer, nil
+}
+
 // MaxInput bounds what is read from a file or standard input for a token or key.
 const MaxInput = 1 << 20
 

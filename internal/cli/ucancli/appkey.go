@@ -33,11 +33,11 @@ type maker struct {
 // makerFlags declares the flags of somebody at a server.
 func makerFlags(fs *flag.FlagSet, s shell.IO) func(context.Context) (maker, error) {
 	server := shell.ServerFlag(fs, s)
-	key := fs.String("key", cmp.Or(s.Getenv("CASTALIA_KEY"), shell.DefaultKeyFile), "key `FILE` that says who you are (CASTALIA_KEY)")
+	key := shell.KeyFlag(fs, s)
 	return func(ctx context.Context) (maker, error) {
-		signer, err := shell.ReadSigner(*key, s)
+		signer, err := shell.OwnSigner(*key, s)
 		if err != nil {
-			return maker{}, fmt.Errorf("%w; make one with `castalia key new --out %s`", err, *key)
+			return maker{}, err
 		}
 		client, err := oracleclient.New(ctx, oracleclient.Config{Server: *server, Signer: signer})
 		return maker{client, signer, strings.TrimRight(*server, "/")}, err
