@@ -1,15 +1,11 @@
 package identity
 
 import (
-	"crypto/aes"
-	"crypto/cipher"
-	"crypto/hkdf"
-	"crypto/sha256"
 	"encoding/base64"
-	"errors"
 	"fmt"
 	"strings"
 
+	"github.com/castalia-org/castalia/internal/platform/sealing"
 	"github.com/castalia-org/castalia/internal/protocol/did"
 )
 
@@ -25,24 +21,19 @@ const (
 	sealLabel  = "castalia delegations at rest v1"
 )
 
-// restKey derives the key: the signature is made again by who has the service's key,
-// and nobody is ever given one over this label.
-func restKey(s did.Signer) (cipher.AEAD, error) {
-	key, err := hkdf.Key(sha256.New, s.Sign([]byte(sealLabel)), nil, sealLabel, 32)
-	if err != nil {
-		return nil, fmt.Errorf("derive key of delegations: %w", err)
-	}
-	block, err := aes.NewCipher(key)
-	if err != nil {
-		return nil, fmt.Errorf("make cipher of delegations: %w", err)
-	}
-	return cipher.NewGCMWithRandomNonce(block)
+// sealerOf seals delegations: the signature is made again by who has the service's
+// key, and nobody is ever given one over this label.
+func sealerOf(s did.Signer) sealing.Sealer {
+	return sealing.Sealer{Key: s.Sign([]byte(sealLabel)), Purpose: sealLabel}
 }
 
 // sealRaw hides a token that the database keeps for a user.
-func (s *Service) sealRaw(user, raw string) string {
-	sealed := s.rest.Seal(nil, nil, []byte(raw), []byte(user)) //nolint:gosec // this AEAD makes its own random nonce
-	return sealedMark + base64.RawURLEncoding.EncodeToString(sealed)
+func (s *Service) sealRaw(user, raw string) (string, error) {
+	sealed, err := s.sealer.Seal([]byte(raw), user)
+	if err != nil {
+		return "", fmt.Errorf("seal delegation: %w", err)
+	}
+	return sealedMark + base64.RawURLEncoding.EncodeToString(sealed), nil
 }
 
 // openRaw returns the token that was kept for a user.
@@ -55,9 +46,9 @@ func (s *Service) openRaw(user, kept string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("decode delegation: %w", err)
 	}
-	raw, err := s.rest.Open(nil, nil, data, []byte(user))
+	raw, err := s.sealer.Unseal(data, user)
 	if err != nil {
-		return "", errors.New("the delegation was not sealed here, or not for this user")
+		return "", fmt.Errorf("open delegation: %w", err)
 	}
 	return string(raw), nil
 }

@@ -53,8 +53,12 @@ func (s *Service) StoreDelegation(ctx context.Context, caller Principal, d Depos
 	case d.Expiration != nil && !saysExpiry(leaf, v, *d.Expiration):
 		return DelegationStatus{}, fault.New(fault.Invalid, "Invalid delegation: expiration contradicts the token")
 	}
+	raw, err := s.sealRaw(caller.DID, token.Encode())
+	if err != nil {
+		return DelegationStatus{}, err
+	}
 	stored := StoredDelegation{
-		User: caller.DID, Raw: s.sealRaw(caller.DID, token.Encode()), CID: token.CID(),
+		User: caller.DID, Raw: raw, CID: token.CID(),
 		Expires: expiry(v.Expires, v.NoExpiry), UpdatedAt: s.now(),
 	}
 	if err := s.store.PutDelegation(ctx, stored); err != nil {

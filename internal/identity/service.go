@@ -2,7 +2,6 @@ package identity
 
 import (
 	"context"
-	"crypto/cipher"
 	"errors"
 	"log/slog"
 	"sync/atomic"
@@ -12,6 +11,7 @@ import (
 
 	"github.com/castalia-org/castalia/internal/identity/recent"
 	"github.com/castalia-org/castalia/internal/platform/ratelimit"
+	"github.com/castalia-org/castalia/internal/platform/sealing"
 	"github.com/castalia-org/castalia/internal/protocol/did"
 )
 
@@ -67,7 +67,7 @@ type Service struct {
 	log      *slog.Logger
 	now      func() time.Time
 
-	rest    cipher.AEAD // of delegations in the database
+	sealer  sealing.Sealer // of delegations in the database
 	cache   *recent.Map[tokenHash, Principal]
 	past    *recent.Map[tokenHash, struct{}] // tokens that were good once
 	over    *recent.Map[tokenHash, error]    // tokens that will never be good again
@@ -109,12 +109,9 @@ func New(d Deps, cfg Config) (*Service, error) {
 	if d.Now == nil {
 		d.Now = time.Now
 	}
-	rest, err := restKey(cfg.Signer)
-	if err != nil {
-		return nil, err
-	}
 	return &Service{
-		rest: rest, cfg: cfg, store: d.Store, resolver: d.Resolver, hints: d.Hints, log: d.Logger, now: d.Now, gate: d.Gate,
+		sealer: sealerOf(cfg.Signer),
+		cfg:    cfg, store: d.Store, resolver: d.Resolver, hints: d.Hints, log: d.Logger, now: d.Now, gate: d.Gate,
 		door:  d.Door,
 		cache: recent.New[tokenHash, Principal](cfg.CacheBytes), past: recent.New[tokenHash, struct{}](maxPast),
 		over: recent.New[tokenHash, error](maxOver), revoked: newRevocations(),

@@ -13,8 +13,8 @@ import (
 	"golang.org/x/crypto/acme/autocert"
 
 	"github.com/castalia-org/castalia/internal/platform/lease"
+	"github.com/castalia-org/castalia/internal/platform/sealing"
 	"github.com/castalia-org/castalia/internal/platform/sqldb"
-	"github.com/castalia-org/castalia/internal/service/oracle/sealing"
 )
 
 //go:embed migrations/*.sql

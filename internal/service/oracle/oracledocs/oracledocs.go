@@ -13,11 +13,11 @@ import (
 	"github.com/castalia-org/castalia/internal/platform/config"
 	"github.com/castalia-org/castalia/internal/platform/guidebook"
 	"github.com/castalia-org/castalia/internal/platform/operatordoc"
+	"github.com/castalia-org/castalia/internal/platform/sealing"
 	"github.com/castalia-org/castalia/internal/service/oracle/instructions"
 	"github.com/castalia-org/castalia/internal/service/oracle/model/endpoints"
 	"github.com/castalia-org/castalia/internal/service/oracle/model/guide"
 	"github.com/castalia-org/castalia/internal/service/oracle/model/wire"
-	"github.com/castalia-org/castalia/internal/service/oracle/sealing"
 )
 
 // Deps is what a deployment has.

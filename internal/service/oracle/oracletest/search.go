@@ -9,8 +9,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/castalia-org/castalia/internal/platform/blob/blobmem"
+	"github.com/castalia-org/castalia/internal/platform/sealing"
 	"github.com/castalia-org/castalia/internal/service/oracle"
-	"github.com/castalia-org/castalia/internal/service/oracle/sealing"
 	"github.com/castalia-org/castalia/internal/service/oracle/talksearch"
 )
 

@@ -12,10 +12,10 @@ import (
 	"github.com/goccy/go-yaml/ast"
 
 	"github.com/castalia-org/castalia/internal/platform/operatordoc"
+	"github.com/castalia-org/castalia/internal/platform/sealing"
 	"github.com/castalia-org/castalia/internal/platform/yamlfile"
 	"github.com/castalia-org/castalia/internal/service/oracle/model/anthropic"
 	"github.com/castalia-org/castalia/internal/service/oracle/model/openai"
-	"github.com/castalia-org/castalia/internal/service/oracle/sealing"
 )
 
 const (

@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"testing"
 
-	"github.com/castalia-org/castalia/internal/service/oracle/sealing"
+	"github.com/castalia-org/castalia/internal/platform/sealing"
 )
 
 func TestSealedSecretsStayWhereTheyBelong(t *testing.T) {
