@@ -166,7 +166,8 @@ type Public struct {
 	Retryable bool
 }
 
-const generic = "Something went wrong while generating the reply. Trying again will hardly help."
+// generic names who can help, since the one who reads it cannot.
+const generic = "Something went wrong while generating the reply. Trying again will hardly help; tell whoever runs this oracle."
 
 // Public hides what is the operator's business: trouble with the operator's
 // account or key looks like any unknown failure, and texts lose their keys.
