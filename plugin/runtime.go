@@ -32,6 +32,9 @@ type Runtime struct {
 	Log    *slog.Logger
 	// ToolCallID is the id of the call being served, inside a tool.
 	ToolCallID string
+	// Answered is what the person said to the AskError of the same call; nil when
+	// the tool has not asked.
+	Answered *Answered
 }
 
 // User is who asks.

@@ -48,7 +48,9 @@ func (o Oracle) asks(ctx context.Context, user, session, run, language string) e
 	if err != nil {
 		return fmt.Errorf("look for what waits: %w", err)
 	}
-	list = slices.DeleteFunc(list, func(a oracle.Approval) bool { return a.RunID != run })
+	list = slices.DeleteFunc(list, func(a oracle.Approval) bool {
+		return a.RunID != run || a.Question != nil // forms are filled in on a page
+	})
 	if len(list) == 0 {
 		return nil
 	}

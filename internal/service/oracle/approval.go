@@ -2,9 +2,11 @@ package oracle
 
 import (
 	"encoding/json"
+	"fmt"
 	"time"
 
 	"github.com/castalia-org/castalia/internal/platform/fault"
+	"github.com/castalia-org/castalia/internal/service/oracle/form"
 )
 
 // Decision is what became of a call that waited for a person's approval; it is
@@ -28,7 +30,18 @@ const (
 	// AsksDelegation: it needs what the user has not delegated. POST /delegation is
 	// the answer; an approval makes the call look again.
 	AsksDelegation = "delegation"
+	// AsksInput: its tool has begun, and asks for something that only the person knows.
+	AsksInput = "input"
 )
+
+// AskedFor is what a call asks its person for, beside the approval.
+type AskedFor struct {
+	// From names who asks; Message is in their words, not ours.
+	From    string `json:"from,omitempty"`
+	Message string `json:"message"`
+	// Form is a JSON Schema: see package form.
+	Form json.RawMessage `json:"form"`
+}
 
 // Approval is a tool call that waits, or waited, for the person whose run it is.
 type Approval struct {
@@ -49,6 +62,11 @@ type Approval struct {
 	AnsweredAt time.Time
 	AnsweredBy string
 	Via        string
+	// Round is how often the call had asked before; Question is what it asks for, when
+	// it asks for more than a yes, and Content what the person said to that.
+	Round    int
+	Question *AskedFor
+	Content  json.RawMessage
 }
 
 // The ways by which an answer comes.
@@ -68,6 +86,8 @@ type Answer struct {
 	SessionID string
 	Via       string
 	Decision  Decision
+	// Content is what is said to a question; empty for a plain approval.
+	Content json.RawMessage
 	// InPerson says that the owner speaks. Without it nothing that waits is approved:
 	// others may deny, and repeat what was decided.
 	InPerson bool
@@ -82,10 +102,39 @@ var (
 	ErrNoDecision       = fault.New(fault.Invalid, "decision must be one of the following values: approve, deny")
 )
 
+// Fits refuses an answer that is none to the approval: content where nothing was asked
+// for, or other content than what was.
+func (a Answer) Fits(to Approval) error {
+	if to.Question == nil {
+		if len(a.Content) > 0 {
+			return fault.New(fault.Invalid, "content must be left out: this call asks for a decision alone")
+		}
+		return nil
+	}
+	if a.Decision != Approve {
+		return nil
+	}
+	if len(a.Content) == 0 {
+		return fault.New(fault.Invalid, "content must have what the call asks for, as its form says; deny to give nothing").WithCode("approval_needs_content")
+	}
+	asked, err := form.Parse(to.Question.Form)
+	if err != nil {
+		return fmt.Errorf("read the form of an approval: %w", err)
+	}
+	if err := asked.Check(a.Content); err != nil {
+		return fault.New(fault.Invalid, err.Error())
+	}
+	return nil
+}
+
 // AnswerSchema is the JSON Schema of an answer. Arguments cannot be changed: who
 // wants others denies the call, and says so.
-func AnswerSchema() json.RawMessage {
-	return json.RawMessage(`{"type":"object","properties":{"decision":{"type":"string","enum":["approve","deny"]}},"required":["decision"]}`)
+func (a Approval) AnswerSchema() json.RawMessage {
+	content := ""
+	if a.Question != nil {
+		content = `,"content":` + string(a.Question.Form)
+	}
+	return json.RawMessage(`{"type":"object","properties":{"decision":{"type":"string","enum":["approve","deny"]}` + content + `},"required":["decision"]}`)
 }
 
 // ApprovalBody is an approval as pages see it.
@@ -98,18 +147,20 @@ type ApprovalBody struct {
 	Args       json.RawMessage `json:"args"`
 	Reason     string          `json:"reason"`
 	Schema     json.RawMessage `json:"schema"`
-	CreatedAt  string          `json:"createdAt"`
-	ExpiresAt  string          `json:"expiresAt"`
-	Decision   Decision        `json:"decision,omitempty"`
-	AnsweredAt string          `json:"answeredAt,omitempty"`
+	// Question is what is asked for; absent when a decision is enough.
+	Question   *AskedFor `json:"question,omitempty"`
+	CreatedAt  string    `json:"createdAt"`
+	ExpiresAt  string    `json:"expiresAt"`
+	Decision   Decision  `json:"decision,omitempty"`
+	AnsweredAt string    `json:"answeredAt,omitempty"`
 }
 
 // Body is the approval as pages see it.
 func (a Approval) Body() ApprovalBody {
 	b := ApprovalBody{
 		ID: a.ID, RunID: a.RunID, SessionID: a.SessionID, ToolCallID: a.CallID, ToolName: a.Tool, Args: a.Args,
-		Reason: a.Reason,
-		Schema: AnswerSchema(), CreatedAt: Timestamp(a.CreatedAt), ExpiresAt: Timestamp(a.ExpiresAt), Decision: a.Decision,
+		Reason: a.Reason, Question: a.Question,
+		Schema: a.AnswerSchema(), CreatedAt: Timestamp(a.CreatedAt), ExpiresAt: Timestamp(a.ExpiresAt), Decision: a.Decision,
 	}
 	if !a.AnsweredAt.IsZero() {
 		b.AnsweredAt = Timestamp(a.AnsweredAt)

@@ -79,10 +79,12 @@ type Task struct {
 	// Answers returns what became of the calls that were put to the person, by
 	// their ids. Nil means that nobody can be asked: calls that need an approval
 	// are then refused.
-	Answers func(ctx context.Context) (map[string]oracle.Decision, error)
+	Answers func(ctx context.Context) (map[string]oracle.Approval, error)
 	// Unasked is what the model reads of a call that is refused so; nil is what is
 	// said to sub-agents.
 	Unasked error
+	// Fills says that the person can fill in a form, where they are.
+	Fills bool
 	// Delegates says that the person's page can be asked for a delegation.
 	Delegates bool
 	// Untrusted says that the task itself is somebody else's text.
@@ -137,6 +139,11 @@ type Call struct {
 	Asks string `json:"asks,omitempty"`
 	// Approved says that it was approved, so that it may have begun.
 	Approved bool `json:"approved,omitempty"`
+	// Question is what its tool asks the person for, Given what the person said, and
+	// Round how often it has asked.
+	Question *plugin.Ask     `json:"question,omitempty"`
+	Given    json.RawMessage `json:"given,omitempty"`
+	Round    int             `json:"round,omitempty"`
 	// Untrusted says that the result is somebody else's text.
 	Untrusted bool `json:"untrusted,omitempty"`
 	// Citations are the passages that the result quotes.

@@ -1,11 +1,15 @@
 package agent
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 
 	"github.com/castalia-org/castalia/internal/service/oracle"
+	"github.com/castalia-org/castalia/internal/service/oracle/form"
 	"github.com/castalia-org/castalia/plugin"
 )
 
@@ -18,6 +22,7 @@ var (
 	errDenied  = plugin.Errorf(403, "The user did not approve this call. It was not run. Do not try it again unless the user asks for it.")
 	errExpired = plugin.Errorf(403, "Nobody approved this call in time. It was not run. Tell the user, who can ask for it again.")
 	errNobody  = plugin.Errorf(403, "This call needs the user's approval, for which a sub-agent cannot ask. It was not run.")
+	errUntold  = plugin.Errorf(403, "The user did not tell what the tool asked for, so that it did not go on. Do not try it again unless the user asks for it.")
 	// ErrNotThere is for turns that came by a program which cannot ask its user.
 	ErrNotThere = plugin.Errorf(403, "This call needs the user's approval, which cannot be given by the program through which the user speaks. It was not run. Tell the user to ask for it on the oracle's own page.")
 )
@@ -27,7 +32,7 @@ var (
 // before it is run, so that whoever finds it approved later knows that it may
 // have begun.
 func (l *loop) consult(ctx context.Context, calls []Call, tools map[string]Tool, resumed bool) error {
-	var answers map[string]oracle.Decision
+	var answers map[string]oracle.Approval
 	for i := range calls {
 		c := &calls[i]
 		if c.Status != "" || c.Caller {
@@ -46,12 +51,14 @@ func (l *loop) consult(ctx context.Context, calls []Call, tools map[string]Tool,
 				return fmt.Errorf("read approvals: %w", err)
 			}
 		}
-		decision, asked := answers[c.ID]
+		answer, asked := answers[c.ID]
 		switch {
-		case !asked: // the node died before it could ask
-		case decision == oracle.Approve:
-			c.Approved, l.fresh[c.ID] = true, true
-		case decision == oracle.Deny:
+		case !asked || answer.Round != c.Round: // the node died before it could ask
+		case answer.Decision == oracle.Approve:
+			c.Approved, c.Given, l.fresh[c.ID] = true, answer.Content, true
+		case answer.Decision == oracle.Deny && c.Question != nil:
+			l.settle(i, plugin.Result{}, errUntold)
+		case answer.Decision == oracle.Deny:
 			l.settle(i, plugin.Result{}, errDenied)
 		default:
 			l.settle(i, plugin.Result{}, errExpired)
@@ -60,9 +67,9 @@ func (l *loop) consult(ctx context.Context, calls []Call, tools map[string]Tool,
 	return nil
 }
 
-func (l *loop) answers(ctx context.Context) (map[string]oracle.Decision, error) {
+func (l *loop) answers(ctx context.Context) (map[string]oracle.Approval, error) {
 	if l.Answers == nil {
-		return map[string]oracle.Decision{}, nil
+		return map[string]oracle.Approval{}, nil
 	}
 	return l.Answers(ctx)
 }
@@ -76,11 +83,7 @@ func (l *loop) ask(i int, c *Call, tools map[string]Tool, resumed bool) {
 		return
 	}
 	if l.Answers == nil {
-		refusal := l.Unasked
-		if refusal == nil {
-			refusal = errNobody
-		}
-		l.settle(i, plugin.Result{}, refusal)
+		l.settle(i, plugin.Result{}, cmp.Or(l.Unasked, error(errNobody)))
 		return
 	}
 	if _, err := l.check(tools, *c, resumed); err != nil {
@@ -88,6 +91,49 @@ func (l *loop) ask(i int, c *Call, tools map[string]Tool, resumed bool) {
 		return
 	}
 	c.Asks = reason
+}
+
+// Bounds of what one call asks a person: how often, and in how many words.
+const (
+	maxRounds   = 5
+	maxQuestion = 2 << 10
+)
+
+// question lets a call rest that cannot go on before its person has answered, or says
+// why it cannot ask.
+func (l *loop) question(i int, q plugin.Ask) error {
+	asked, err := form.Parse(q.Form)
+	if err != nil {
+		l.Log.Info("a tool asks in a way that cannot be shown", slog.String("event", "tool.question_refused"), slog.Any("error", err))
+		return plugin.Errorf(422, "The tool asks the user for something that cannot be shown as a form. It did not go on.")
+	}
+	if q.Form, err = json.Marshal(asked); err != nil {
+		return fmt.Errorf("encode form: %w", err)
+	}
+	q.Message = Cap(q.Message, maxQuestion)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	c := &l.state.Steps[len(l.state.Steps)-1].Calls[i]
+	switch {
+	case l.Answers == nil:
+		return cmp.Or(l.Unasked, error(errNobody))
+	case !l.Fills:
+		return plugin.Errorf(422, "The tool asks the user for something (%s), which cannot be given where the user is. It did not go on. "+
+			"Tell the user to ask for it on the oracle's own page.", q.Message)
+	case c.Round == maxRounds:
+		return plugin.Errorf(422, "The tool asked the user %d times, and asks again. It was stopped.", maxRounds)
+	}
+	c.Question, c.Given, c.Asks, c.Approved = &q, nil, oracle.AsksInput, false
+	c.Round++
+	return nil
+}
+
+// answered is what the person said to the call's last question.
+func (c Call) answered() *plugin.Answered {
+	if c.Question == nil || c.Given == nil {
+		return nil
+	}
+	return &plugin.Answered{Ask: *c.Question, Content: c.Given}
 }
 
 // reason is why calls of a tool need an approval in this step. What the step

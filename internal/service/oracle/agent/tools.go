@@ -62,6 +62,11 @@ func (l *loop) runTools(ctx context.Context, resumed bool) error {
 			places <- struct{}{}
 			defer func() { <-places }()
 			result, err := l.call(ctx, tools, call, resumed)
+			if asks, ok := errors.AsType[*plugin.AskError](err); ok {
+				if err = l.question(i, asks.Ask); err == nil {
+					return
+				}
+			}
 			l.settle(i, result, err)
 		})
 	}
@@ -69,7 +74,7 @@ func (l *loop) runTools(ctx context.Context, resumed bool) error {
 	switch {
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
-	case waits:
+	case waits || slices.ContainsFunc(step.Calls, Call.Waits):
 		return ErrWaits
 	}
 	// What a person approved is worth a moment: its result is not to become unknown.
@@ -201,7 +206,7 @@ func (l *loop) call(ctx context.Context, tools map[string]Tool, c Call, resumed 
 	if l.Runtime != nil {
 		rt = *l.Runtime
 	}
-	rt.ToolCallID = c.ID
+	rt.ToolCallID, rt.Answered = c.ID, c.answered()
 	result, err := l.guarded(ctx, limit, run, &rt,
 		plugin.ToolInvocation{ID: c.ID, Name: c.Name, Plugin: t.Plugin, Args: c.Args})
 	result.Untrusted = result.Untrusted || t.Foreign

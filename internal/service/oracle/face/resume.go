@@ -17,6 +17,8 @@ import (
 type Decided struct {
 	ApprovalID string
 	Decision   oracle.Decision
+	// Content is what the call asks for, where it asks for more than a decision.
+	Content json.RawMessage
 }
 
 // maxDecided bounds the answers of one request.
@@ -79,7 +81,7 @@ func (f *Faces) decide(ctx context.Context, who identity.Principal, sessionID st
 	for _, d := range list {
 		a, err := f.deps.Engine.Answer(ctx, oracle.Answer{
 			ApprovalID: d.ApprovalID, Owner: who.DID, By: who.TokenCID, SessionID: sessionID, Via: oracle.ViaHTTP,
-			Decision: d.Decision, InPerson: who.InPerson(),
+			Decision: d.Decision, Content: d.Content, InPerson: who.InPerson(),
 		}, oracle.Carried{Delegation: who.Delegation})
 		if err != nil {
 			return "", false, err

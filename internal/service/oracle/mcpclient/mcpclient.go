@@ -16,6 +16,7 @@ package mcpclient
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
 	"crypto/sha256"
 	"encoding/json"
 	"errors"
@@ -66,6 +67,8 @@ type Engine struct {
 	cfg         Config
 
 	lists *recent.Map[[32]byte, listed]
+	// elicits are the servers that put questions in the course of a call.
+	elicits *recent.Map[[32]byte, struct{}]
 }
 
 // listed is what a server said of its tools, or that it did not answer.
@@ -90,6 +93,8 @@ const (
 	maxTools = 256
 	maxList  = 512 << 10
 	maxLists = 16 << 20
+	// maxElicits bounds the servers that are known to ask.
+	maxElicits = 10_000
 )
 
 // sulk is how long a server that did not answer is not asked again, so that one
@@ -106,7 +111,10 @@ func New(invocations Invocations, log *slog.Logger, cfg Config) *Engine {
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
 	}
-	return &Engine{invocations: invocations, log: log, cfg: cfg, lists: recent.New[[32]byte, listed](maxLists)}
+	return &Engine{
+		invocations: invocations, log: log, cfg: cfg, lists: recent.New[[32]byte, listed](maxLists),
+		elicits: recent.New[[32]byte, struct{}](maxElicits),
+	}
 }
 
 // Tools lists the tools of the servers: see turn.MCP.
@@ -177,7 +185,7 @@ func (e *Engine) Call(ctx context.Context, s plugin.MCPServer, tool string,
 ) (plugin.Result, error) {
 	l := &line{engine: e, server: s}
 	defer l.close()
-	return l.call(ctx, tool, args)
+	return l.call(ctx, tool, args, watch{limit: cmp.Or(s.Timeout, e.cfg.CallTimeout)})
 }
 
 // tool is a server's tool as the agent sees it.
@@ -188,14 +196,16 @@ func (e *Engine) tool(l *line, t offered, u turn.MCPUser) agent.Tool {
 	}
 	name := l.server.Name + "__" + t.name
 	return agent.Tool{Tool: plugin.Tool{
-		Name: name, Description: t.description, Schema: t.schema, Timeout: limit, ReadOnly: t.readOnly, Foreign: true,
-		Run: func(ctx context.Context, _ *plugin.Runtime, args json.RawMessage) (plugin.Result, error) {
-			if l.server.Protected {
+		Name: name, Description: t.description, Schema: t.schema,
+		Timeout: min(patience*limit, max(limit, longest)), ReadOnly: t.readOnly, Foreign: true,
+		Run: func(ctx context.Context, rt *plugin.Runtime, args json.RawMessage) (plugin.Result, error) {
+			w := watching(ctx, rt, limit)
+			if l.server.Protected && w.answered == nil { // who asks again was let in before
 				if err := e.permit(ctx, l.server.Name, t.name, name, u); err != nil {
 					return plugin.Result{}, err
 				}
 			}
-			return l.call(ctx, t.name, args)
+			return l.call(ctx, t.name, args, w)
 		},
 	}}
 }
@@ -230,7 +240,11 @@ type line struct {
 
 	mu      sync.Mutex
 	session *mcp.ClientSession
-	idle    func() // closes connections that nobody uses any more
+	talks   map[string]*talk           // the calls under way
+	given   map[string]json.RawMessage // what the person said, by its question
+	open    *asked                     // what the server asked in the course of the only call
+	told    chan struct{}              // hears that the server was told that a call is stopped
+	idle    func()                     // closes connections that nobody uses any more
 }
 
 // list returns the server's tools, from memory when they are fresh.
@@ -327,9 +341,16 @@ func (l *line) connect(ctx context.Context) (*mcp.ClientSession, error) {
 	if l.engine.cfg.Transport != nil {
 		next = l.engine.cfg.Transport
 	}
-	client.Transport = transport{next: next, server: l.server, refused: l.refusal.Store}
+	l.told = make(chan struct{}, 1)
+	client.Transport = transport{next: next, server: l.server, refused: l.refusal.Store, stopped: l.told}
 	c := mcp.NewClient(&mcp.Implementation{Name: "castalia", Version: l.engine.cfg.Version},
-		&mcp.ClientOptions{Capabilities: &mcp.ClientCapabilities{}})
+		&mcp.ClientOptions{
+			Capabilities: &mcp.ClientCapabilities{
+				Elicitation: &mcp.ElicitationCapabilities{Form: &mcp.FormElicitationCapabilities{}},
+			},
+			ElicitationHandler: l.elicit, ProgressNotificationHandler: l.progress,
+			MultiRoundTrip: &mcp.MultiRoundTripOptions{Disabled: true}, // the person takes longer than a request
+		})
 	session, err := c.Connect(ctx, &mcp.StreamableClientTransport{
 		Endpoint: l.server.URL, HTTPClient: client, MaxRetries: -1, DisableStandaloneSSE: true,
 	}, nil)
@@ -340,20 +361,34 @@ func (l *line) connect(ctx context.Context) (*mcp.ClientSession, error) {
 	return session, nil
 }
 
+// close ends the connection, without the lock: it waits for what the server still tells.
 func (l *line) close() {
 	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.session != nil {
-		_ = l.session.Close()
-		l.session = nil
+	session, idle := l.session, l.idle
+	l.session = nil
+	l.mu.Unlock()
+	if session != nil {
+		_ = session.Close()
 	}
-	if l.idle != nil {
-		l.idle()
+	if idle != nil {
+		idle()
 	}
 }
 
-// call runs a tool. What the server reports as an error is told to the model.
-func (l *line) call(ctx context.Context, tool string, args json.RawMessage) (plugin.Result, error) {
+// call runs a tool. What the server reports as an error is told to the model. A call to
+// a server that asks has a connection of its own: questions do not say whose they are.
+func (l *line) call(ctx context.Context, tool string, args json.RawMessage, w watch) (plugin.Result, error) {
+	if _, asks := l.engine.elicits.Get(l.key(), time.Now()); asks || w.answered != nil {
+		own := &line{engine: l.engine, server: l.server}
+		defer own.close()
+		l = own
+	}
+	params := &mcp.CallToolParams{Name: tool, Arguments: args}
+	if w.answered != nil {
+		if err := l.resume(w.answered, params); err != nil {
+			return plugin.Result{}, err
+		}
+	}
 	l.refusal.Store(nil)
 	session, err := l.connect(ctx)
 	if refusal := l.refusal.Load(); err != nil && refusal != nil {
@@ -362,16 +397,29 @@ func (l *line) call(ctx context.Context, tool string, args json.RawMessage) (plu
 	if err != nil {
 		return plugin.Result{}, plugin.Errorf(http.StatusBadGateway, "The MCP server %s does not answer.", l.server.Name)
 	}
-	result, err := session.CallTool(ctx, &mcp.CallToolParams{Name: tool, Arguments: args})
+	token := cmp.Or(w.id, "call") + "-" + rand.Text()
+	params.SetProgressToken(token)
+	ctx, end := l.begin(ctx, token, w.limit, w.show)
+	defer end()
+	result, err := session.CallTool(ctx, params)
+	if open := l.takeOpen(); open != nil {
+		return plugin.Result{}, l.put(*open, questions{Key: open.key(), Given: l.given})
+	}
 	if err != nil {
-		if errors.Is(err, context.DeadlineExceeded) {
-			return plugin.Result{}, err
+		if ctx.Err() != nil {
+			l.awaitTold()
 		}
 		l.close() // the next call connects anew
 		if refusal := l.refusal.Load(); refusal != nil {
 			return plugin.Result{}, plugin.Errorf(http.StatusUnauthorized, "%s", refusal.Error())
 		}
+		if errors.Is(err, context.DeadlineExceeded) || errors.Is(context.Cause(ctx), context.DeadlineExceeded) {
+			return plugin.Result{}, context.DeadlineExceeded
+		}
 		return plugin.Result{}, fmt.Errorf("call %s: %w", tool, withoutAddress(err))
+	}
+	if result.NeedsInput() {
+		return plugin.Result{}, l.askedBy(result)
 	}
 	text := textOf(result)
 	if result.IsError {

@@ -2,6 +2,7 @@ package mcpclient
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -19,11 +20,21 @@ type transport struct {
 	server plugin.MCPServer
 	// refused hears that the server wants an authorization.
 	refused func(*plugin.MCPRefusedError)
+	// stopped hears that the server was told that a call is stopped.
+	stopped chan<- struct{}
 }
 
 // RoundTrip sends the request, and once more with another token where the server
 // refused the first one: what it refused it has not done.
 func (t transport) RoundTrip(r *http.Request) (*http.Response, error) {
+	if isStop(r) {
+		defer func() {
+			select {
+			case t.stopped <- struct{}{}:
+			default:
+			}
+		}()
+	}
 	resp, sent, err := t.send(r.Context(), r)
 	if err != nil || t.server.Access == nil || !wantsAuthorization(resp) {
 		return resp, err
@@ -48,6 +59,23 @@ func (t transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	t.refused(refusal)
 	return resp, nil
+}
+
+// maxStop bounds the message that stops a call.
+const maxStop = 4 << 10
+
+// isStop reports whether the request tells that a call is stopped.
+func isStop(r *http.Request) bool {
+	if r.ContentLength <= 0 || r.ContentLength > maxStop || r.GetBody == nil {
+		return false
+	}
+	body, err := r.GetBody()
+	if err != nil {
+		return false
+	}
+	defer func() { _ = body.Close() }()
+	var m struct{ Method string }
+	return json.NewDecoder(body).Decode(&m) == nil && m.Method == "notifications/cancelled"
 }
 
 // send sends the request once.

@@ -1,6 +1,7 @@
 package oraclehttp
 
 import (
+	"encoding/json"
 	"net/http"
 
 	"github.com/castalia-org/castalia/internal/identity"
@@ -18,6 +19,8 @@ type ApprovalList struct {
 // AnswerBody is the caller's word on one of them.
 type AnswerBody struct {
 	Decision oracle.Decision `json:"decision"`
+	// Content is what the call asks for, as its question's form says.
+	Content json.RawMessage `json:"content,omitempty"`
 	// Invocations are fresh ones for protected MCP tools: those of the message
 	// are not kept while a run rests.
 	Invocations map[string]string `json:"mcpInvocations,omitempty"`
@@ -38,7 +41,7 @@ func (a *api) approvalRoutes() []httpserver.Route {
 			Params: []httpserver.Param{{Name: "approvalId", In: "path", Required: true}},
 			Replies: []httpserver.Reply{
 				{Status: 200, Body: oracle.ApprovalBody{}},
-				{Status: 400, Body: ErrorBody{}, Doc: "The decision is neither approve nor deny, or there are other fields."},
+				{Status: 400, Body: ErrorBody{}, Doc: "The decision is neither approve nor deny, the content does not fit the form, or there are other fields."},
 				{Status: 403, Body: ErrorBody{}, Doc: "The credential is not the user's own invocation."},
 				{Status: 404, Body: ErrorBody{}, Doc: "No such approval of yours."},
 				{Status: 409, Body: ErrorBody{}, Doc: "It was answered otherwise before."},
@@ -78,7 +81,7 @@ func (a *api) answerApproval(w http.ResponseWriter, r *http.Request) error {
 	}
 	answered, err := a.deps.Engine.Answer(r.Context(), oracle.Answer{
 		ApprovalID: r.PathValue("approvalId"), Owner: who.DID, By: who.TokenCID, Via: oracle.ViaHTTP, Decision: body.Decision,
-		InPerson: true,
+		Content: body.Content, InPerson: true,
 	}, oracle.Carried{MatrixToken: r.Header.Get("X-Matrix-Access-Token"), Delegation: who.Delegation, Invocations: body.Invocations})
 	if err != nil {
 		return err

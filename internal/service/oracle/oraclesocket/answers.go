@@ -23,6 +23,7 @@ var (
 type answer struct {
 	ApprovalID string          `json:"approvalId"`
 	Decision   oracle.Decision `json:"decision"`
+	Content    json.RawMessage `json:"content,omitempty"`
 }
 
 // takenAnswer is the acknowledgement of an answer that counts.
@@ -60,7 +61,8 @@ func (g *Gateway) askAnswers(s *socketio.Socket, p *page, e *socketio.Event) (js
 	ctx, cancel := context.WithTimeout(s.Context(), signalTime)
 	defer cancel()
 	got, err := (*desk).Answer(ctx, oracle.Answer{
-		ApprovalID: a.ApprovalID, Owner: p.did, By: p.token, Via: oracle.ViaSocket, Decision: a.Decision, InPerson: true,
+		ApprovalID: a.ApprovalID, Owner: p.did, By: p.token, Via: oracle.ViaSocket, Decision: a.Decision,
+		Content: a.Content, InPerson: true,
 	}, oracle.Carried{})
 	if err != nil {
 		return nil, err

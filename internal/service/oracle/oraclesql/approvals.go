@@ -17,16 +17,17 @@ import (
 // person, and nobody has asked it to stop.
 const rests = `pause_epoch = epoch AND pauses > 0 AND abort_ms = 0 AND ` + isAtWork
 
-const approvalColumns = `id, run_id, session_id, owner, call_id, tool, args, reason, created_ms, expires_ms, decision, answered_ms, answered_by, via`
+const approvalColumns = `id, run_id, session_id, owner, call_id, tool, args, reason, created_ms, expires_ms, decision, answered_ms, answered_by, via, round, question, content`
 
 func scanApproval(row scanner) (oracle.Approval, error) {
 	var (
 		a                          oracle.Approval
 		args, decision             string
+		question, content          string
 		created, expires, answered int64
 	)
 	err := row.Scan(&a.ID, &a.RunID, &a.SessionID, &a.Owner, &a.CallID, &a.Tool, &args, &a.Reason, &created, &expires,
-		&decision, &answered, &a.AnsweredBy, &a.Via)
+		&decision, &answered, &a.AnsweredBy, &a.Via, &a.Round, &question, &content)
 	if errors.Is(err, sql.ErrNoRows) {
 		return a, oracle.ErrApprovalNotFound
 	}
@@ -37,6 +38,14 @@ func scanApproval(row scanner) (oracle.Approval, error) {
 	a.CreatedAt, a.ExpiresAt = sqldb.Time(created), sqldb.Time(expires)
 	if answered > 0 {
 		a.AnsweredAt = sqldb.Time(answered)
+	}
+	if content != "" {
+		a.Content = json.RawMessage(content)
+	}
+	if question != "" {
+		if err := json.Unmarshal([]byte(question), &a.Question); err != nil {
+			return a, fmt.Errorf("decode question: %w", err)
+		}
 	}
 	return a, nil
 }
@@ -61,11 +70,19 @@ func (st *Store) Pause(ctx context.Context, p run.Pausing) error {
 			return errors.Join(err, alreadyPaused(ctx, tx, p))
 		}
 		for _, a := range p.Approvals {
+			question := ""
+			if a.Question != nil {
+				raw, err := json.Marshal(a.Question)
+				if err != nil {
+					return fmt.Errorf("encode question: %w", err)
+				}
+				question = string(raw)
+			}
 			_, err := tx.ExecContext(ctx, `INSERT INTO oracle_approvals
-				(id, run_id, session_id, owner, call_id, tool, args, reason, created_ms, expires_ms)
-				VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, `+now+` + $10)`,
+				(id, run_id, session_id, owner, call_id, tool, args, reason, created_ms, expires_ms, round, question)
+				VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, `+now+` + $10, $11, $12)`,
 				a.ID, a.RunID, a.SessionID, a.Owner, a.CallID, a.Tool, string(a.Args), a.Reason,
-				sqldb.MS(a.CreatedAt), p.For.Milliseconds())
+				sqldb.MS(a.CreatedAt), p.For.Milliseconds(), a.Round, question)
 			if err != nil {
 				return fmt.Errorf("insert approval: %w", err)
 			}
@@ -122,15 +139,20 @@ func (st *Store) Answer(ctx context.Context, a oracle.Answer) (oracle.Approval, 
 		if a.Decision == oracle.Approve && out.Decision == "" && !a.InPerson {
 			return oracle.ErrNotInPerson
 		}
+		if out.Decision == "" {
+			if err := a.Fits(out); err != nil {
+				return err
+			}
+		}
 		// The run is locked first: of two answers at once one is the last.
 		if _, err := tx.ExecContext(ctx, `UPDATE oracle_runs SET pauses = pauses WHERE id = $1`, out.RunID); err != nil {
 			return fmt.Errorf("lock run: %w", err)
 		}
-		answered, err := scanApproval(tx.QueryRowContext(ctx, `UPDATE oracle_approvals SET decision = $1, answered_ms = $2, answered_by = $3, via = $4
-			WHERE id = $5 AND owner = $6 AND decision = '' AND expires_ms > `+st.db.Dialect().NowMS()+`
+		answered, err := scanApproval(tx.QueryRowContext(ctx, `UPDATE oracle_approvals SET decision = $1, answered_ms = $2, answered_by = $3, via = $4, content = $5
+			WHERE id = $6 AND owner = $7 AND decision = '' AND expires_ms > `+st.db.Dialect().NowMS()+`
 			AND EXISTS (SELECT 1 FROM oracle_runs r WHERE r.id = oracle_approvals.run_id AND `+rests+`)
 			RETURNING `+approvalColumns,
-			string(a.Decision), sqldb.MS(time.Now()), a.By, a.Via, a.ApprovalID, a.Owner))
+			string(a.Decision), sqldb.MS(time.Now()), a.By, a.Via, kept(a), a.ApprovalID, a.Owner))
 		if errors.Is(err, oracle.ErrApprovalNotFound) {
 			out, err = answeredBefore(ctx, tx, a)
 			return err
@@ -153,6 +175,14 @@ func (st *Store) Answer(ctx context.Context, a oracle.Answer) (oracle.Approval, 
 		return oracle.Approval{}, false, err
 	}
 	return out, ready, nil
+}
+
+// kept is what of an answer's content is stored: who denies has said nothing.
+func kept(a oracle.Answer) string {
+	if a.Decision != oracle.Approve {
+		return ""
+	}
+	return string(a.Content)
 }
 
 // answeredBefore says why an approval could not be answered, or that it was

@@ -246,6 +246,8 @@ type Waiting struct {
 	oracle.ApprovalRequired
 	// Rest reads the frames that follow, to the end.
 	Rest func() []oracle.Frame
+	// Next returns when the turn waits again.
+	Next func() Waiting
 }
 
 // Ask sends a message, and returns when its turn waits for its user.
@@ -254,8 +256,13 @@ func (c *Client) Ask(session, text string) Waiting {
 	resp, err := c.Open(c.t.Context(), "POST", "/messages/"+session, map[string]any{"message": text, "stream": true})
 	must(c.t, err)
 	c.t.Cleanup(func() { _ = resp.Body.Close() })
+	return c.waits(sse.NewDecoder(resp.Body, 0))
+}
+
+// waits reads frames until the turn waits.
+func (c *Client) waits(d *sse.Decoder) Waiting {
+	c.t.Helper()
 	var w Waiting
-	d := sse.NewDecoder(resp.Body, 0)
 	for {
 		e, err := d.Next()
 		if err != nil {
@@ -269,6 +276,10 @@ func (c *Client) Ask(session, text string) Waiting {
 	w.Rest = func() []oracle.Frame {
 		c.t.Helper()
 		return collectFrames(c.t, d)
+	}
+	w.Next = func() Waiting {
+		c.t.Helper()
+		return c.waits(d)
 	}
 	return w
 }

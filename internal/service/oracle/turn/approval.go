@@ -17,17 +17,19 @@ const unapproved = "It was not run: it was not approved."
 
 // answers reads what became of the calls that the turn asked for. A call that
 // nobody answered has expired: only then is a run taken up that waits.
-func (t *turn) answers(ctx context.Context) (map[string]oracle.Decision, error) {
+func (t *turn) answers(ctx context.Context) (map[string]oracle.Approval, error) {
 	list, err := patiently(ctx, func() ([]oracle.Approval, error) { return t.deps.Approvals.Approvals(ctx, t.run.ID) })
 	if err != nil {
 		return nil, err
 	}
-	out := make(map[string]oracle.Decision, len(list))
+	out := make(map[string]oracle.Approval, len(list))
 	for _, a := range list {
 		if a.Decision == "" {
 			a.Decision = oracle.Expired
 		}
-		out[a.CallID] = a.Decision
+		if a.Round >= out[a.CallID].Round {
+			out[a.CallID] = a
+		}
 		t.tellAnswer(ctx, a)
 	}
 	return out, nil
@@ -58,8 +60,13 @@ func (t *turn) pauseFor(state agent.State, result *run.Result) {
 	for _, step := range state.Steps {
 		for _, c := range step.Calls {
 			if c.Waits() {
-				result.Approvals = append(result.Approvals,
-					oracle.Approval{CallID: c.ID, Tool: c.Name, Args: agent.AsStored(c.Arguments()), Reason: c.Asks})
+				asked := oracle.Approval{
+					CallID: c.ID, Tool: c.Name, Args: agent.AsStored(c.Arguments()), Reason: c.Asks, Round: c.Round,
+				}
+				if q := c.Question; q != nil {
+					asked.Question = &oracle.AskedFor{From: q.From, Message: q.Message, Form: q.Form}
+				}
+				result.Approvals = append(result.Approvals, asked)
 				if c.Asks == oracle.AsksDelegation {
 					result.Granted = t.granted(c.Name)
 				}
@@ -100,6 +107,9 @@ func Question(list []oracle.Approval) string {
 	b.WriteString("This needs your approval before it is done:")
 	for _, a := range list {
 		fmt.Fprintf(&b, "\n- %s %s", a.Tool, agent.Cap(string(a.Args), 300))
+		if q := a.Question; q != nil {
+			fmt.Fprintf(&b, "; %s asks you: %s", q.From, q.Message)
+		}
 	}
 	return b.String()
 }

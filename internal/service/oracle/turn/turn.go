@@ -303,6 +303,7 @@ func (t *turn) think(ctx context.Context, state agent.State) (agent.State, error
 		task.Unasked = agent.ErrNotThere // programs would wait in silence
 	case t.deps.Approvals != nil:
 		task.Answers = t.answers
+		task.Fills = t.run.Request.Origin != usage.SourceTelephone && t.run.Request.Origin != usage.SourceCall
 		task.Delegates = t.run.Request.Tab != "" // a page is there
 	}
 	return agent.Run(ctx, task)

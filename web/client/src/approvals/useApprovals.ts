@@ -7,6 +7,34 @@ import { useLoaded } from "../react/useLoaded";
 import { useOraclesConfig } from "../react/useOraclesConfig";
 import { useResource } from "../react/useResource";
 
+/** What a tool asks the user for, in the course of its call. */
+export interface IApprovalQuestion {
+  /** Who asks; the message is in their words. */
+  from?: string;
+  message: string;
+  /** A JSON Schema of an object: texts, numbers, yes or no, and choices. */
+  form: { type: "object"; properties: Record<string, IFormField>; required?: string[] };
+}
+
+/** One thing that is asked for. */
+export interface IFormField {
+  type: "string" | "number" | "integer" | "boolean" | "array";
+  title?: string;
+  description?: string;
+  format?: string;
+  minLength?: number;
+  maxLength?: number;
+  minimum?: number;
+  maximum?: number;
+  enum?: string[];
+  enumNames?: string[];
+  oneOf?: { const: string; title?: string }[];
+  items?: { enum?: string[]; anyOf?: { const: string; title?: string }[] };
+  minItems?: number;
+  maxItems?: number;
+  default?: unknown;
+}
+
 /** A call that waits for the user. */
 export interface IApproval {
   id: string;
@@ -18,9 +46,12 @@ export interface IApproval {
   /**
    * Why it waits: its tool is marked so, the operator wants people to be asked, the
    * turn has read text of strangers that may give orders, or it needs a delegation.
-   * The answer to the last is POST /delegation, or to deny it.
+   * The answer to that is POST /delegation, or to deny it. "input" asks for more than a
+   * yes: see question.
    */
-  reason: "confirm" | "operator" | "untrusted" | "delegation";
+  reason: "confirm" | "operator" | "untrusted" | "delegation" | "input";
+  /** What the tool asks the user for; approve with what fits its form. */
+  question?: IApprovalQuestion;
   createdAt: string;
   expiresAt: string;
   /** An expired one was not run. It is shown until the next turn begins. */
@@ -35,8 +66,8 @@ export interface UseApprovalsOptions {
 
 export interface UseApprovalsResult {
   approvals: IApproval[];
-  /** Lets the call run. Rejects when the answer did not arrive; then it waits as before. */
-  approve: (id: string) => Promise<void>;
+  /** Lets the call run, with what its question asks for. Rejects when the answer did not arrive; then it waits as before. */
+  approve: (id: string, content?: Record<string, unknown>) => Promise<void>;
   /** Refuses the call; the oracle is told so and goes on. */
   deny: (id: string) => Promise<void>;
   isLoading: boolean;
@@ -105,14 +136,14 @@ export function useApprovals(options: UseApprovalsOptions): UseApprovalsResult {
   }, [client, isLoaded, oracleDid, sessionId, baseUrl, wsUrl, reload, update]);
 
   const answer = useCallback(
-    async (id: string, decision: "approve" | "deny") => {
+    async (id: string, decision: "approve" | "deny", content?: Record<string, unknown>) => {
       const become = (state: IApproval["state"]) =>
         update((known) => known?.map((a) => (a.id === id ? { ...a, state } : a)));
       become("answering");
       try {
         await client.api(baseUrl ?? "", oracleDid).json(`/approvals/${encodeURIComponent(id)}`, {
           method: "POST",
-          body: { decision },
+          body: { decision, content },
         });
         update((known) => known && settled(known, id, decision));
       } catch (cause) {
@@ -129,7 +160,7 @@ export function useApprovals(options: UseApprovalsOptions): UseApprovalsResult {
   return useMemo(
     () => ({
       approvals: data ?? none,
-      approve: (id) => answer(id, "approve"),
+      approve: (id, content) => answer(id, "approve", content),
       deny: (id) => answer(id, "deny"),
       isLoading: isLoading || config.isLoading,
       error: error ?? config.error,

@@ -58,7 +58,13 @@ type usage struct {
 }
 
 // answerSchema is the form of an interrupt's answer.
-const answerSchema = `{"type":"object","properties":{"approved":{"type":"boolean"}},"required":["approved"]}`
+func answerSchema(a oracle.ApprovalBody) json.RawMessage {
+	content := ""
+	if a.Question != nil {
+		content = `,"content":` + string(a.Question.Form)
+	}
+	return json.RawMessage(`{"type":"object","properties":{"approved":{"type":"boolean"}` + content + `},"required":["approved"]}`)
+}
 
 // stream writes a run as events.
 type stream struct {
@@ -217,9 +223,13 @@ func (s *stream) finish(end face.End) {
 	case end.Reason == face.Rests:
 		last.Outcome = &outcome{Type: "interrupt"}
 		for _, a := range end.Waiting {
+			message := "Approve the call of " + a.ToolName + "?"
+			if q := a.Question; q != nil {
+				message = q.From + " asks: " + q.Message
+			}
 			last.Outcome.Interrupts = append(last.Outcome.Interrupts, interrupt{
-				ID: a.ID, Reason: "tool_call", Message: "Approve the call of " + a.ToolName + "?", ToolCallID: a.ToolCallID,
-				ResponseSchema: json.RawMessage(answerSchema), ExpiresAt: a.ExpiresAt,
+				ID: a.ID, Reason: "tool_call", Message: message, ToolCallID: a.ToolCallID,
+				ResponseSchema: answerSchema(a), ExpiresAt: a.ExpiresAt,
 				Metadata: map[string]any{"toolName": a.ToolName, "args": a.Args, "asks": a.Reason},
 			})
 		}

@@ -39,7 +39,8 @@ type Context struct {
 	Value       string `json:"value"`
 }
 
-// ResumeEntry answers an interrupt. Its payload is {"approved": true} or {"approved": false}.
+// ResumeEntry answers an interrupt. Its payload is {"approved": true} or {"approved": false},
+// with a "content" where the interrupt asks for one.
 type ResumeEntry struct {
 	InterruptID string          `json:"interruptId"`
 	Status      string          `json:"status"`
@@ -179,13 +180,14 @@ func (q RunAgentInput) decided() ([]face.Decided, error) {
 		case "cancelled":
 		case "resolved":
 			var payload struct {
-				Approved *bool `json:"approved"`
+				Approved *bool           `json:"approved"`
+				Content  json.RawMessage `json:"content"`
 			}
 			if strictjson.Unmarshal(r.Payload, &payload) != nil || payload.Approved == nil {
 				return nil, invalid(`the payload of a resolved interrupt must be {"approved": true} or {"approved": false}`)
 			}
 			if *payload.Approved {
-				d.Decision = oracle.Approve
+				d.Decision, d.Content = oracle.Approve, payload.Content
 			}
 		default:
 			return nil, invalid("the status of a resume entry must be resolved or cancelled")

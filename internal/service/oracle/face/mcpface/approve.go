@@ -82,6 +82,12 @@ func waitings(c call, list []oracle.ApprovalBody) []Waiting {
 
 // decision is the form by which a user answers.
 func decision(a oracle.ApprovalBody) *mcp.ElicitParams {
+	if q := a.Question; q != nil { // asked on as it was asked, and said by whom
+		return &mcp.ElicitParams{
+			Mode: "form", Message: fmt.Sprintf("%s asks, for the oracle's call of %s: %s", q.From, a.ToolName, q.Message),
+			RequestedSchema: q.Form,
+		}
+	}
 	return &mcp.ElicitParams{
 		Mode: "form", Message: fmt.Sprintf("The oracle wants to call %s with %s. Allow it?", a.ToolName, shortened(a.Args)),
 		RequestedSchema: map[string]any{
@@ -100,7 +106,7 @@ func question(list []oracle.ApprovalBody) (*mcp.CallToolResult, bool) {
 		if !shownWhole(a) {
 			return nil, false
 		}
-		out.InputRequests[a.ID] = decision(a)
+		out.InputRequests[labelled(a)] = decision(a)
 	}
 	return out, true
 }
@@ -110,7 +116,7 @@ func (f *Face) resumed(ctx context.Context, c call, req *mcp.CallToolRequest) (*
 	var list []face.Decided
 	for id, r := range req.Params.InputResponses {
 		if said, ok := r.(*mcp.ElicitResult); ok {
-			list = append(list, face.Decided{ApprovalID: id, Decision: decided(said.Action, said.Content)})
+			list = append(list, decided(id, said.Action, said.Content))
 		}
 	}
 	if len(list) == 0 {
@@ -119,12 +125,32 @@ func (f *Face) resumed(ctx context.Context, c call, req *mcp.CallToolRequest) (*
 	return f.deps.Faces.Decide(ctx, c.who, list)
 }
 
-// decided reads an answer. Whatever is no approval denies: nothing runs by mistake.
-func decided(action string, content map[string]any) oracle.Decision {
-	if said, _ := content["decision"].(string); action == "accept" && said == string(oracle.Approve) {
-		return oracle.Approve
+// forms begins the names of questions that ask for more than a decision.
+const forms = "form:"
+
+// labelled is an approval's name in a question.
+func labelled(a oracle.ApprovalBody) string {
+	if a.Question != nil {
+		return forms + a.ID
 	}
-	return oracle.Deny
+	return a.ID
+}
+
+// decided reads an answer. Whatever is no approval denies: nothing runs by mistake.
+func decided(label, action string, content map[string]any) face.Decided {
+	id, form := strings.CutPrefix(label, forms)
+	d := face.Decided{ApprovalID: id, Decision: oracle.Deny}
+	said, _ := content["decision"].(string)
+	switch {
+	case action != "accept":
+	case form:
+		if raw, err := json.Marshal(content); err == nil {
+			d.Decision, d.Content = oracle.Approve, raw
+		}
+	case said == string(oracle.Approve):
+		d.Decision = oracle.Approve
+	}
+	return d
 }
 
 // elicited begins the ids of questions that are asked on a stream. What follows is the
@@ -147,7 +173,7 @@ func (c call) elicit(list []oracle.ApprovalBody, told map[string]bool) {
 		}
 		told[a.ID] = true
 		// A client that has left is noticed by its request.
-		_ = c.out.send(request{Version: "2.0", ID: elicited + a.ID, Method: "elicitation/create", Params: decision(a)})
+		_ = c.out.send(request{Version: "2.0", ID: elicited + labelled(a), Method: "elicitation/create", Params: decision(a)})
 	}
 }
 
@@ -158,7 +184,7 @@ func (f *Face) answered(ctx context.Context, c call, m message) bool {
 	if json.Unmarshal(m.ID, &id) != nil {
 		return false
 	}
-	approval, ok := strings.CutPrefix(id, elicited)
+	label, ok := strings.CutPrefix(id, elicited)
 	if !ok {
 		return false
 	}
@@ -166,12 +192,11 @@ func (f *Face) answered(ctx context.Context, c call, m message) bool {
 		Action  string         `json:"action"`
 		Content map[string]any `json:"content"`
 	}
-	_ = json.Unmarshal(m.Result, &said) // what cannot be read denies
-	decision := oracle.Deny
-	if strictjson.Check(m.Result, &said) == nil { // nor does it say one thing to us and another to who looked at it
-		decision = decided(said.Action, said.Content)
+	_ = json.Unmarshal(m.Result, &said)           // what cannot be read denies
+	if strictjson.Check(m.Result, &said) != nil { // nor does it say one thing to us and another to who looked at it
+		said.Action = ""
 	}
-	answer, err := f.deps.Faces.Decide(ctx, c.who, []face.Decided{{ApprovalID: approval, Decision: decision}})
+	answer, err := f.deps.Faces.Decide(ctx, c.who, []face.Decided{decided(label, said.Action, said.Content)})
 	if err != nil {
 		f.deps.Log.InfoContext(ctx, "an agent's answer to a question was refused", slog.String("event", "mcp.answer_refused"), slog.Any("error", err))
 		return true
