@@ -6,6 +6,8 @@
 export {
   useApprovals,
   type IApproval,
+  type IApprovalQuestion,
+  type IFormField,
   type UseApprovalsOptions,
   type UseApprovalsResult,
 } from "./useApprovals";
