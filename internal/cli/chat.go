@@ -53,6 +53,9 @@ func runChat(ctx context.Context, args []string, s shell.IO) error {
 		c.ends = func() { _ = marks.Close() }
 	}
 	if len(rest) == 1 {
+		if strings.ContainsAny(rest[0], " ?") {
+			return shell.Usagef("%q is no session; send a text with --message", rest[0])
+		}
 		c.session = rest[0]
 		err = c.showHistory(ctx)
 	} else {

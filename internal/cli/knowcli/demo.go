@@ -39,7 +39,7 @@ func RunDemo(ctx context.Context, args []string, s shell.IO) error {
 	if *remove {
 		return r.removeDemo(ctx)
 	}
-	c, err := r.ensure(ctx, DemoCollection, "everybody", nil)
+	c, err := r.ensure(ctx, DemoCollection, "", nil)
 	if err != nil {
 		return err
 	}

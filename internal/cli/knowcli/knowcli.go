@@ -3,6 +3,7 @@
 package knowcli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"flag"
@@ -36,6 +37,9 @@ const (
 
 // DefaultCollection is where documents go whose adder names no collection.
 const DefaultCollection = "Documents"
+
+// everybody are the readers of a collection whose adder names none.
+const everybody = "everybody"
 
 // remote is who a command talks to, and as whom.
 type remote struct {
@@ -101,9 +105,16 @@ func (r remote) find(ctx context.Context, name string) (knowledgeclient.Collecti
 // operator's own needs no second step.
 func (r remote) ensure(ctx context.Context, name, readers string, dids []string) (knowledgeclient.Collection, error) {
 	c, found, err := r.find(ctx, name)
-	if err != nil || found {
+	if err != nil {
 		return c, err
 	}
+	if found {
+		if readers != "" && readers != c.Readers || len(dids) > 0 {
+			return c, shell.Usagef("the collection %s is there already, for %s; leave --readers and --did out, or name another --collection", c.Name, c.Readers)
+		}
+		return c, nil
+	}
+	readers = cmp.Or(readers, everybody)
 	if c, err = r.Create(ctx, knowledgehttp.CollectionBody{Name: name, Readers: readers, DIDs: dids}); err != nil ||
 		c.Published {
 		return c, err
@@ -119,7 +130,7 @@ func (r remote) ensure(ctx context.Context, name, readers string, dids []string)
 func runAdd(ctx context.Context, args []string, s shell.IO) error {
 	fs := shell.NewFlags("knowledge add", s)
 	name := fs.String("collection", DefaultCollection, "`NAME` of the collection, which is made when there is none")
-	readers := fs.String("readers", "everybody", "`WHO` may ask a collection that is made: everybody, members, named or delegates")
+	readers := fs.String("readers", "", "`WHO` may ask a collection that is made: everybody (the default), members, named or delegates")
 	var dids shell.List
 	fs.Var(&dids, "did", "a named reader, as `DID`; may be repeated")
 	open := remoteFlags(fs, s)
@@ -129,6 +140,11 @@ func runAdd(ctx context.Context, args []string, s shell.IO) error {
 	}
 	if len(rest) == 0 {
 		return shell.Usagef("expected files to add")
+	}
+	for _, local := range rest {
+		if shell.IsKey(local) {
+			return shell.Usagef("%s is a key: whoever reads it is you. It is not added", local)
+		}
 	}
 	r, err := open(ctx)
 	if err != nil {
@@ -149,7 +165,11 @@ func runAdd(ctx context.Context, args []string, s shell.IO) error {
 		}
 		paths = append(paths, to)
 	}
-	return r.await(ctx, c, paths)
+	if err := r.await(ctx, c, paths); err != nil || c.Readers != everybody {
+		return err
+	}
+	_, err = fmt.Fprintf(s.Out, "Everybody who may come in can ask %s. For fewer: `castalia knowledge add --collection NAME --readers members FILE`.\n", c.Name)
+	return err
 }
 
 // put stores a file, in parts when it is large.

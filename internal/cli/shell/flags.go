@@ -18,7 +18,25 @@ const DefaultPort = "3000"
 // --server, else CASTALIA_URL, else the one on this machine.
 func ServerFlag(fs *flag.FlagSet, s IO) *string {
 	local := "http://127.0.0.1:" + cmp.Or(s.Getenv("PORT"), DefaultPort)
-	return fs.String("server", cmp.Or(s.Getenv("CASTALIA_URL"), local), "`URL` of the server (CASTALIA_URL)")
+	url := address(cmp.Or(s.Getenv("CASTALIA_URL"), local))
+	fs.Var(&url, "server", "`URL` of the server (CASTALIA_URL)")
+	return (*string)(&url)
+}
+
+// address is a server's. Who names a host alone means http: that is how a server on
+// this machine is reached.
+type address string
+
+// String returns the address.
+func (a *address) String() string { return string(*a) }
+
+// Set takes an address.
+func (a *address) Set(s string) error {
+	if s != "" && !strings.Contains(s, "://") {
+		s = "http://" + s
+	}
+	*a = address(s)
+	return nil
 }
 
 // KeyFlag is how a command that signs is told with which key: by --key, else

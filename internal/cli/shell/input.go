@@ -57,6 +57,19 @@ func OwnSigner(name string, s IO) (did.Signer, error) {
 	return signer, nil
 }
 
+// maxKeyFile is longer than any key file.
+const maxKeyFile = 1 << 10
+
+// IsKey reports whether a file is somebody's key, which must not be given away.
+func IsKey(name string) bool {
+	about, err := os.Stat(name)
+	if err != nil || !about.Mode().IsRegular() || about.Size() > maxKeyFile {
+		return false
+	}
+	_, err = ReadSigner(name, IO{})
+	return err == nil
+}
+
 // MaxInput bounds what is read from a file or standard input for a token or key.
 const MaxInput = 1 << 20
 
