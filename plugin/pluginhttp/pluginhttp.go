@@ -31,6 +31,11 @@ type Route struct {
 	// address, together with those for other pages. Public routes that check no
 	// secret of their own need that.
 	Page bool
+	// InPerson says that it takes an invocation that the user signed, and no delegation
+	// alone: others may hold one, and what is made here would outlast it. Routes that
+	// make something speak as the user, or send to an address what the user says, need
+	// that.
+	InPerson bool
 	// Handler serves the request. rt.User is empty on public routes. A returned
 	// *plugin.Error becomes the response; any other error a 500 without details.
 	Handler func(w http.ResponseWriter, r *http.Request, rt *plugin.Runtime) error

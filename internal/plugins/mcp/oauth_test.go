@@ -365,7 +365,7 @@ func TestRefusedTokens(t *testing.T) {
 	}
 }
 
-// The agent gets a link in a conversation, and puts in the code.
+// The agent gets a link in a conversation, and puts in the code when its user agrees.
 func TestInAConversation(t *testing.T) {
 	t.Parallel()
 	a := mcptest.NewIssuer(t)
@@ -403,7 +403,16 @@ func TestInAConversation(t *testing.T) {
 	}
 	code := mcptest.Code(t, w.URL+u.Path+"?"+u.RawQuery)
 	say <- scripted.Calls(plugin.ModelToolCall{ID: "2", Name: "mcp_confirm", Args: json.RawMessage(`{"server":"notes","code":"` + code + `"}`)})
-	alice.Say(session, "the code is "+code)
+	// Whoever holds a delegation or an app key of hers could say so too, and would have
+	// her send what she says to an account of theirs: she is asked herself.
+	waits := alice.Ask(session, "the code is "+code)
+	if got := stateOf(t, alice, "notes"); got.State != mcp.WantsUser {
+		t.Errorf("before she approves: %+v", got)
+	}
+	if r := alice.Do("POST", "/approvals/"+waits.Approvals[0].ID, `{"decision":"approve"}`); r.Status != http.StatusOK {
+		t.Fatalf("approve: %d %s", r.Status, r.Body)
+	}
+	waits.Rest()
 	if got := stateOf(t, alice, "notes"); got.State != mcp.Ready {
 		t.Errorf("%+v", got)
 	}

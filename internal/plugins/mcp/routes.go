@@ -80,7 +80,7 @@ func (p *Plugin) Routes() []pluginhttp.Route {
 				{Status: http.StatusConflict, Doc: "It needs no authorization, does not say how to get one, or nobody knows the address of this deployment."},
 				{Status: http.StatusServiceUnavailable, Doc: "The server cannot be asked now."},
 			},
-			Handler: p.authorize,
+			InPerson: true, Handler: p.authorize,
 		},
 		{
 			Method: http.MethodPost, Pattern: "/mcp-servers/{name}/confirm", Summary: "Say that it was you who authorized", Params: name,
@@ -89,12 +89,12 @@ func (p *Plugin) Routes() []pluginhttp.Route {
 			Replies: []pluginhttp.Reply{
 				{Status: http.StatusOK, Body: Server{}}, {Status: http.StatusForbidden, Doc: "It is not the code of the page."}, none,
 			},
-			Handler: p.confirmed,
+			InPerson: true, Handler: p.confirmed,
 		},
 		{
 			Method: http.MethodDelete, Pattern: "/mcp-servers/{name}/authorization", Summary: "Forget an authorization at an MCP server", Params: name,
 			Doc: "Its tokens are deleted, and revoked where the authorization server offers that.", Replies: []pluginhttp.Reply{{Status: http.StatusOK, Body: Removed{}}, none},
-			Handler: p.signOut,
+			InPerson: true, Handler: p.signOut,
 		},
 		{
 			Method: http.MethodGet, Pattern: linkPath + "{state}", Summary: "Go to an authorization server", Page: true,
@@ -124,13 +124,13 @@ func (p *Plugin) Routes() []pluginhttp.Route {
 				{Status: http.StatusBadRequest, Doc: "What is wrong with it."},
 				{Status: http.StatusConflict, Doc: "The operator has a server of this name, or you have too many."},
 			},
-			Handler: p.add,
+			InPerson: true, Handler: p.add,
 		},
 		pluginhttp.Route{
 			Method: http.MethodDelete, Pattern: "/mcp-servers/{name}", Summary: "Remove an MCP server", Params: name,
-			Doc:     "Its tokens are deleted, and revoked where the authorization server offers that.",
-			Replies: []pluginhttp.Reply{{Status: http.StatusOK, Body: Removed{}}, none},
-			Handler: p.remove,
+			Doc:      "Its tokens are deleted, and revoked where the authorization server offers that.",
+			Replies:  []pluginhttp.Reply{{Status: http.StatusOK, Body: Removed{}}, none},
+			InPerson: true, Handler: p.remove,
 		})
 }
 

@@ -57,7 +57,9 @@ func (p *Plugin) RequestTools(ctx context.Context, rt *plugin.Runtime) ([]plugin
 			Run:    p.linkForAgent, Timeout: discoverTime,
 		},
 		{
-			Name: confirmTool, Description: "Finish an authorization at an MCP server with the code that its page showed to the user.",
+			// The turn may be one of a program that holds a delegation or an app key, and the
+			// authorization one at an account of its own: it outlasts both. The user is asked.
+			Name: confirmTool, Description: "Finish an authorization at an MCP server with the code that its page showed to the user.", Confirm: true,
 			Schema: json.RawMessage(`{"type":"object","properties":{"server":{"type":"string"},"code":{"type":"string"}},"required":["server","code"]}`),
 			Run:    p.confirmForAgent,
 		},

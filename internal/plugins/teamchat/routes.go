@@ -64,8 +64,8 @@ func (p *Plugin) Routes() []pluginhttp.Route {
 		{
 			Method: http.MethodPost, Pattern: "/teamchat/link", Summary: "Link a member of the team to yourself",
 			Doc: "Uses a one-time code up. From then on this member of the team speaks as you.", Body: LinkRequest{}, MaxBody: 4 << 10,
-			Replies: []pluginhttp.Reply{{Status: http.StatusOK, Body: Link{}}, {Status: http.StatusNotFound, Doc: "The code does not work, or not any more."}},
-			Handler: p.link,
+			Replies:  []pluginhttp.Reply{{Status: http.StatusOK, Body: Link{}}, {Status: http.StatusNotFound, Doc: "The code does not work, or not any more."}},
+			InPerson: true, Handler: p.link,
 		},
 		{
 			Method: http.MethodGet, Pattern: "/teamchat/links", Summary: "Members of teams who speak as you",
@@ -79,7 +79,7 @@ func (p *Plugin) Routes() []pluginhttp.Route {
 			Replies: []pluginhttp.Reply{
 				{Status: http.StatusOK, Body: Done{}}, {Status: http.StatusNotFound, Doc: "Nobody of that name speaks as you."},
 			},
-			Handler: p.endLink,
+			InPerson: true, Handler: p.endLink,
 		},
 	}...)
 }

@@ -82,8 +82,22 @@ func (a *api) pluginRoute(owner, title string, r pluginhttp.Route) httpserver.Ro
 		return r.Handler(w, pluginhttp.WithBaseURL(req, httpserver.PublicBase(req)), a.runtime(req))
 	}
 	out.Handler = a.gated(out, owner)
+	if r.InPerson {
+		out.Handler = personally(out.Handler)
+	}
 	out.Handler = a.counted(out.Handler)
 	return out
+}
+
+// personally serves those who signed the request's own token. A delegation alone may be in
+// other hands, and ends; what such a route makes does not end with it.
+func personally(next httpserver.Handler) httpserver.Handler {
+	return func(w http.ResponseWriter, r *http.Request) error {
+		if who, ok := identity.FromContext(r.Context()); !ok || !who.InPerson() {
+			return fault.New(fault.Forbidden, "This needs an invocation that you sign; a delegation alone does not do.").WithCode("invocation_needed")
+		}
+		return next(w, r)
+	}
 }
 
 // counted bounds how many wrong secrets one address may try at routes that
