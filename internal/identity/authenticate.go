@@ -188,7 +188,7 @@ func (s *Service) once(
 		defer turn.Leave()
 		limited, cancel := context.WithTimeout(ctx, verifyLimit)
 		defer cancel()
-		asks := &lookups{Resolver: s.resolver, turn: turn}
+		asks := &lookups{Resolver: s.resolver, turn: turn, gate: s.asking, from: from}
 		p, lasting, err := verify(limited, asks)
 		if err != nil {
 			s.counts.refused.Add(1)
@@ -249,38 +249,6 @@ func (s *Service) keepUntil(p Principal, lasting bool) time.Time {
 		until = limit
 	}
 	return until
-}
-
-// lookups is a resolver for one verification. It remembers that it was asked: a
-// verdict that depends on somebody else's records does not last. And it answers
-// only so many questions: a stranger's token must not send us all over the world.
-// While it waits for an answer others have their turn.
-type lookups struct {
-	Resolver
-	turn  *ratelimit.Turn
-	asked int
-}
-
-const maxLookups = 32
-
-var errTooManyLookups = errors.New("the token needs too many look-ups")
-
-func (l *lookups) Keys(ctx context.Context, d did.DID) ([]did.Key, error) {
-	if l.asked++; l.asked > maxLookups {
-		return nil, errTooManyLookups
-	}
-	l.turn.Pause()
-	defer l.turn.Resume()
-	return l.Resolver.Keys(ctx, d)
-}
-
-func (l *lookups) Controllers(ctx context.Context, entity did.DID) ([]did.DID, error) {
-	if l.asked++; l.asked > maxLookups {
-		return nil, errTooManyLookups
-	}
-	l.turn.Pause()
-	defer l.turn.Resume()
-	return l.Resolver.Controllers(ctx, entity)
 }
 
 // query returns what every verification has in common.
@@ -389,6 +357,9 @@ func expiry(unix int64, none bool) time.Time {
 // refusal gives a verdict the fault of its surface. A token that is good but
 // not good enough is Forbidden on surfaces where the resource decides.
 func refusal(surface Surface, err error) *fault.Error {
+	if e, ok := waited(err); ok {
+		return e
+	}
 	reason := ucan.ReasonOf(err)
 	if surface == Oracle || surface == Entrance {
 		return fault.Wrap(fault.Unauthenticated, TextInvalid, err).WithCode(string(reason))

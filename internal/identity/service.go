@@ -72,6 +72,7 @@ type Service struct {
 	past    *recent.Map[tokenHash, struct{}] // tokens that were good once
 	over    *recent.Map[tokenHash, error]    // tokens that will never be good again
 	gate    *ratelimit.Gate
+	asking  *ratelimit.Gate // of look-ups
 	flights singleflight.Group
 	revoked *revocations
 	counts  counts
@@ -112,7 +113,10 @@ func New(d Deps, cfg Config) (*Service, error) {
 	return &Service{
 		sealer: sealerOf(cfg.Signer),
 		cfg:    cfg, store: d.Store, resolver: d.Resolver, hints: d.Hints, log: d.Logger, now: d.Now, gate: d.Gate,
-		door:  d.Door,
+		door: d.Door,
+		asking: ratelimit.NewGate(ratelimit.GateConfig{
+			Budget: lookupBudget, Ahead: lookupAhead, Slots: lookupSlots,
+		}),
 		cache: recent.New[tokenHash, Principal](cfg.CacheBytes), past: recent.New[tokenHash, struct{}](maxPast),
 		over: recent.New[tokenHash, error](maxOver), revoked: newRevocations(),
 	}, nil

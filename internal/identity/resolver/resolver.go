@@ -4,8 +4,10 @@
 // A did:web comes from a stranger's token, so fetching it is bounded in time
 // and size, follows no redirect, uses no proxy, and never connects to a private
 // address unless the operator allows it; the check is made on the address that
-// is dialled, not on the name. Answers are remembered for a minute, failures
-// for a few seconds, and concurrent questions are asked once.
+// is dialled, not on the name. A host that fails several times in a row is left
+// alone for a few seconds, but for DIDs that it had not long ago: strangers make up as
+// many as they like, and could have us ask somebody else's host about each. Answers are
+// remembered for a minute, failures for a few seconds, and concurrent questions are asked once.
 package resolver
 
 import (
@@ -62,6 +64,7 @@ type Resolver struct {
 	own     *http.Client // for the operator's resolver
 	known   *recent.Map[did.DID, answer]
 	flights singleflight.Group
+	hosts   *hosts
 }
 
 type answer struct {
@@ -91,6 +94,7 @@ func New(cfg Config) (*Resolver, error) {
 	}
 	return &Resolver{
 		cfg: cfg, web: client(control), own: client(nil), known: recent.New[did.DID, answer](defaultEntries),
+		hosts: newHosts(),
 	}, nil
 }
 
@@ -129,6 +133,12 @@ func (r *Resolver) Keys(ctx context.Context, d did.DID) ([]did.Key, error) {
 func (r *Resolver) Controllers(ctx context.Context, entity did.DID) ([]did.DID, error) {
 	document, err := r.resolve(ctx, entity)
 	return document.Controllers, err
+}
+
+// Remembers reports whether a question about the DID is answered without asking.
+func (r *Resolver) Remembers(d did.DID) bool {
+	_, ok := r.known.Get(d, time.Now())
+	return ok || d.Method() == "key"
 }
 
 func (r *Resolver) resolve(ctx context.Context, d did.DID) (did.Document, error) {
@@ -173,7 +183,7 @@ func (r *Resolver) fetch(ctx context.Context, d did.DID) (did.Document, error) {
 		if err != nil {
 			return did.Document{}, err
 		}
-		return r.get(ctx, r.web, address, d)
+		return r.hosts.ask(ctx, d, func() (did.Document, error) { return r.get(ctx, r.web, address, d) })
 	case r.cfg.URL == "":
 		return did.Document{}, identity.ErrNoResolver
 	case strings.HasSuffix(strings.TrimSuffix(r.cfg.URL, "/"), "/graphql"):

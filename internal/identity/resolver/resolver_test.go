@@ -194,3 +194,37 @@ func TestLookUpsEnd(t *testing.T) {
 		}
 	}
 }
+
+// TestAHostIsLeftAlone has strangers make up DIDs of a host that has none of them.
+func TestAHostIsLeftAlone(t *testing.T) {
+	t.Parallel()
+	var asked atomic.Int32
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/ann/did.json" {
+			_, _ = w.Write([]byte(document("did:web:" + strings.ReplaceAll(r.Host, ":", "%3A") + ":ann")))
+			return
+		}
+		asked.Add(1)
+		http.NotFound(w, r)
+	}))
+	t.Cleanup(server.Close)
+	r := open(t, resolver.Config{AllowPrivate: true, TTL: time.Nanosecond})
+	if _, err := r.Keys(t.Context(), webDID(server, ":ann")); err != nil {
+		t.Fatal(err)
+	}
+	var all sync.WaitGroup
+	for i := range 200 {
+		all.Go(func() {
+			if _, err := r.Keys(t.Context(), webDID(server, fmt.Sprintf(":made-up-%d", i))); err == nil {
+				t.Error("a made-up DID has keys")
+			}
+		})
+	}
+	all.Wait()
+	if n := asked.Load(); n > 11 { // eight, and who was asking with the eighth
+		t.Errorf("the host was asked %d times", n)
+	}
+	if _, err := r.Keys(t.Context(), webDID(server, ":ann")); err != nil {
+		t.Errorf("one that it had: %v", err)
+	}
+}

@@ -15,6 +15,9 @@ type GateConfig struct {
 	// Budget is the time a minute that one network may take before its further
 	// turns have to queue; 0 or less: no gate.
 	Budget time.Duration
+	// Ahead is set aside of the budget while a turn runs, and 0 for turns so short that
+	// one network cannot take all slots before the first of them has ended.
+	Ahead time.Duration
 	// Wait is how long somebody queues before the refusal; 0 is two seconds.
 	Wait time.Duration
 	// Slots is how many turns run at a time; 0 is twice the processors. Networks
@@ -56,6 +59,7 @@ type Gate struct {
 type network struct {
 	addr  netip.Addr
 	left  time.Duration // of the budget, at the time; may be owed
+	ahead time.Duration // set aside of it for those who run
 	at    time.Time
 	here  int // waiting, running or paused
 	queue ring[*waiter]
@@ -237,7 +241,7 @@ func (g *Gate) refill(n *network, now time.Time) time.Duration {
 		n.left = min(g.cfg.Budget, n.left+back)
 		n.at = now
 	}
-	return n.left
+	return n.left - n.ahead
 }
 
 // dispatch gives turns to those who wait, as far as there are slots.
@@ -250,7 +254,7 @@ func (g *Gate) dispatch(now time.Time) {
 		w := n.queue.first.value
 		w.place.leave()
 		g.waiting--
-		w.turn = &Turn{gate: g, of: n, over: n.left <= 0}
+		w.turn = &Turn{gate: g, of: n, over: n.left <= n.ahead}
 		g.start(w.turn, now)
 		close(w.ready)
 		if n.queue.len > 0 {
@@ -312,6 +316,7 @@ type Turn struct {
 
 func (g *Gate) start(t *Turn, now time.Time) {
 	t.began, t.runs = now, true
+	t.of.ahead += g.cfg.Ahead
 	g.running++
 	if t.over {
 		g.beyond++
@@ -324,6 +329,7 @@ func (g *Gate) stop(t *Turn, now time.Time) {
 		return
 	}
 	t.runs = false
+	t.of.ahead -= g.cfg.Ahead
 	g.running--
 	if t.over {
 		g.beyond--
