@@ -100,7 +100,7 @@ func changeOperators(ctx context.Context, b *operators.Book, s IO, verb string, 
 			word = "is " + string(as.Role) + " now"
 			_, err = b.Give(ctx, did, as.Role, as.Note, as.By)
 		} else {
-			err = b.Take(ctx, did)
+			err = b.Take(ctx, did, as.By)
 		}
 		if err != nil {
 			errs = append(errs, fmt.Errorf("%.80s: %w", did, public(err)))

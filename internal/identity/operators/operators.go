@@ -86,16 +86,25 @@ type Store interface {
 	Operators(ctx context.Context, after string, limit int) ([]Record, error)
 	// HasOwner reports whether anybody is an owner.
 	HasOwner(ctx context.Context) (bool, error)
-	// PutOperator adds a record, or changes it.
+	// PutOperator adds a record, or changes it. By a DID that is no owner, in the same
+	// transaction, it is ErrNoOwner.
 	PutOperator(ctx context.Context, r Record) error
-	// RemoveOperator takes a role away; false says that there was none.
-	RemoveOperator(ctx context.Context, who string) (bool, error)
+	// RemoveOperator takes a role away, by the same rule; false says that there was none.
+	RemoveOperator(ctx context.Context, who, by string) (bool, error)
 	// AddLink stores a link.
 	AddLink(ctx context.Context, l Link) error
 	// OpenLink makes the DID an owner if the link counts, and ends all links, both
 	// or neither. Who opened it before and still is an owner gets the same answer.
 	OpenLink(ctx context.Context, digest, who string, at time.Time) (Record, error)
 }
+
+// ErrNoOwner is for who gives or takes roles, and lost their own meanwhile: two owners who
+// remove each other at the same time leave one.
+var ErrNoOwner = fault.New(fault.Forbidden, "Roles are given and taken by owners, and you are none any more.").WithCode("role_too_low")
+
+// ByRole reports whether somebody who gives or takes a role does so by a role of their
+// own, and not by OPERATOR_TOKEN, on the command line or by a setup link.
+func ByRole(by string) bool { return strings.HasPrefix(by, "did:") }
 
 // The refusals of OpenLink.
 var (
@@ -211,12 +220,12 @@ func (b *Book) Give(ctx context.Context, who string, role Role, note, by string)
 }
 
 // Take takes a role away.
-func (b *Book) Take(ctx context.Context, who string) error {
+func (b *Book) Take(ctx context.Context, who, by string) error {
 	d, err := parseDID(who)
 	if err != nil {
 		return err
 	}
-	removed, err := b.store.RemoveOperator(ctx, d)
+	removed, err := b.store.RemoveOperator(ctx, d, by)
 	if err != nil {
 		return fmt.Errorf("remove operator: %w", err)
 	}

@@ -200,7 +200,7 @@ func (a api) take(w http.ResponseWriter, r *http.Request) error {
 	if err := mayChange(r); err != nil {
 		return err
 	}
-	if err := a.Book.Take(r.Context(), r.PathValue("did")); err != nil {
+	if err := a.Book.Take(r.Context(), r.PathValue("did"), httpserver.OperatorOf(r.Context()).Name); err != nil {
 		return err
 	}
 	w.WriteHeader(http.StatusNoContent)

@@ -192,7 +192,7 @@ func TestWithdrawnMeansNo(t *testing.T) {
 	if w := d.ask(t, http.MethodGet, "/look", "", lent); w.Code != http.StatusNotFound {
 		t.Errorf("a delegation that was revoked: %d", w.Code)
 	}
-	if err := d.book.Take(t.Context(), alice.DID); err != nil {
+	if err := d.book.Take(t.Context(), alice.DID, "test"); err != nil {
 		t.Fatal(err)
 	}
 	if w := d.ask(t, http.MethodGet, "/look", "", own); w.Code != http.StatusNotFound {

@@ -71,7 +71,28 @@ func (s *Store) HasOwner(ctx context.Context) (bool, error) {
 
 // PutOperator implements operators.Store.
 func (s *Store) PutOperator(ctx context.Context, r operators.Record) error {
-	return s.db.Write(ctx, func(ctx context.Context, tx sqldb.Querier) error { return put(ctx, tx, r) })
+	return s.db.Write(ctx, func(ctx context.Context, tx sqldb.Querier) error {
+		if err := mayChange(ctx, tx, r.By); err != nil {
+			return err
+		}
+		return put(ctx, tx, r)
+	})
+}
+
+// mayChange fails unless somebody who acts by a role is still an owner.
+func mayChange(ctx context.Context, tx sqldb.Querier, by string) error {
+	if !operators.ByRole(by) {
+		return nil
+	}
+	var n int
+	err := tx.QueryRowContext(ctx, `SELECT COUNT(*) FROM identity_operators WHERE did = $1 AND role = $2`, by, string(operators.Owner)).Scan(&n)
+	if err != nil {
+		return fmt.Errorf("look for the owner who acts: %w", err)
+	}
+	if n == 0 {
+		return operators.ErrNoOwner
+	}
+	return nil
 }
 
 func put(ctx context.Context, tx sqldb.Querier, r operators.Record) error {
@@ -85,12 +106,20 @@ func put(ctx context.Context, tx sqldb.Querier, r operators.Record) error {
 }
 
 // RemoveOperator implements operators.Store.
-func (s *Store) RemoveOperator(ctx context.Context, did string) (bool, error) {
-	n, err := s.db.WriteOne(ctx, `DELETE FROM identity_operators WHERE did = $1`, did)
-	if err != nil {
-		return false, fmt.Errorf("delete operator: %w", err)
-	}
-	return n > 0, nil
+func (s *Store) RemoveOperator(ctx context.Context, did, by string) (removed bool, err error) {
+	err = s.db.Write(ctx, func(ctx context.Context, tx sqldb.Querier) error {
+		if err := mayChange(ctx, tx, by); err != nil {
+			return err
+		}
+		res, err := tx.ExecContext(ctx, `DELETE FROM identity_operators WHERE did = $1`, did)
+		if err != nil {
+			return fmt.Errorf("delete operator: %w", err)
+		}
+		n, err := res.RowsAffected()
+		removed = n > 0
+		return err
+	})
+	return removed && err == nil, err
 }
 
 // AddLink implements operators.Store.

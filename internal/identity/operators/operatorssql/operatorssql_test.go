@@ -33,7 +33,7 @@ func TestRolesAreGivenAndTaken(t *testing.T) {
 		for i, role := range []operators.Role{operators.Viewer, operators.Operator} {
 			if err := here.PutOperator(t.Context(), operators.Record{
 				DID: fmt.Sprint("did:x:", i), Role: role, Note: "n",
-				By: "did:x:o", Added: at,
+				By: "the command line", Added: at,
 			}); err != nil {
 				t.Fatal(err)
 			}
@@ -52,16 +52,44 @@ func TestRolesAreGivenAndTaken(t *testing.T) {
 		}
 		list, err := there.Operators(t.Context(), "did:x:0", 10)
 		if err != nil || len(list) != 1 ||
-			list[0] != (operators.Record{DID: "did:x:1", Role: operators.Operator, Note: "n", By: "did:x:o", Added: at}) {
+			list[0] != (operators.Record{DID: "did:x:1", Role: operators.Operator, Note: "n", By: "the command line", Added: at}) {
 			t.Errorf("%+v, %v", list, err)
 		}
 		for _, want := range []bool{true, false} {
-			if removed, err := here.RemoveOperator(t.Context(), "did:x:1"); err != nil || removed != want {
+			if removed, err := here.RemoveOperator(t.Context(), "did:x:1", "did:x:0"); err != nil || removed != want {
 				t.Errorf("removed %v, %v, want %v", removed, err, want)
 			}
 		}
 		if role, err := there.RoleOf(t.Context(), "did:x:1"); err != nil || role != operators.None {
 			t.Errorf("removed: %q, %v", role, err)
+		}
+	})
+}
+
+// TestOwnersRemoveEachOther on two nodes at once: one of them is left, and who was
+// removed gives no role any more.
+func TestOwnersRemoveEachOther(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, here, there *operatorssql.Store, _ *sqldb.DB) {
+		for range 20 {
+			for _, did := range []string{"did:x:a", "did:x:b"} {
+				if err := here.PutOperator(t.Context(), operators.Record{DID: did, Role: operators.Owner, Added: at}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			var both sync.WaitGroup
+			both.Go(func() { _, _ = here.RemoveOperator(t.Context(), "did:x:a", "did:x:b") })
+			both.Go(func() { _, _ = there.RemoveOperator(t.Context(), "did:x:b", "did:x:a") })
+			both.Wait()
+			left, err := here.Operators(t.Context(), "", 10)
+			if err != nil || len(left) != 1 {
+				t.Fatalf("left are %+v, %v", left, err)
+			}
+			gone := map[string]string{"did:x:a": "did:x:b", "did:x:b": "did:x:a"}[left[0].DID]
+			err = there.PutOperator(t.Context(), operators.Record{DID: "did:x:c", Role: operators.Owner, By: gone, Added: at})
+			if !errors.Is(err, operators.ErrNoOwner) {
+				t.Errorf("somebody who was removed gives a role: %v", err)
+			}
 		}
 	})
 }
@@ -126,7 +154,7 @@ func TestLinksThatDoNotCount(t *testing.T) {
 		if _, err := there.OpenLink(t.Context(), "late", "did:x:b", at); !fault.Is(err, fault.Gone) {
 			t.Errorf("a link beside one that was opened: %v", err)
 		}
-		if _, err := here.RemoveOperator(t.Context(), "did:x:a"); err != nil {
+		if _, err := here.RemoveOperator(t.Context(), "did:x:a", ""); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := there.OpenLink(t.Context(), "good", "did:x:a", at); !fault.Is(err, fault.Gone) {
