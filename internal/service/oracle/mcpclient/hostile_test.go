@@ -168,8 +168,13 @@ func TestErrorsDoNotRepeatAddresses(t *testing.T) {
 	s := plugin.MCPServer{Name: "near", URL: "http://127.0.0.1:1/mcp?key=s3cret"}
 	_, err := e.Offers(t.Context(), s)
 	refusal, ok := errors.AsType[*plugin.Error](err)
-	if !ok || refusal.Message != "Its address is private." || strings.Contains(err.Error(), "s3cret") {
+	if !ok || refusal.Message != "It cannot be reached on the public internet." || strings.Contains(err.Error(), "s3cret") {
 		t.Errorf("%v", err)
+	}
+	// A name that means nothing is told as one that means something in our network.
+	_, err = e.Offers(t.Context(), plugin.MCPServer{Name: "none", URL: "http://" + strings.Repeat("x", 64) + "/mcp"})
+	if none, ok := errors.AsType[*plugin.Error](err); !ok || none.Message != refusal.Message {
+		t.Errorf("a name that means nothing: %v", err)
 	}
 	_, closeAll := e.Tools(t.Context(), []plugin.MCPServer{s}, turn.MCPUser{})
 	closeAll()

@@ -23,6 +23,7 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
+	"net"
 	"net/http"
 	"slices"
 	"strings"
@@ -170,9 +171,10 @@ func shown(err error) error {
 		return refusal
 	}
 	text := "It cannot be reached, or does not speak MCP."
+	_, nameless := errors.AsType[*net.DNSError](err)
 	switch {
-	case errors.Is(err, outbound.ErrPrivate):
-		text = "Its address is private."
+	case nameless || errors.Is(err, outbound.ErrPrivate): // one text: which names mean something here is nobody's business
+		text = "It cannot be reached on the public internet."
 	case errors.Is(err, context.DeadlineExceeded):
 		text = "It did not answer in time."
 	}
