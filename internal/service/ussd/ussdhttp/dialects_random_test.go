@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -83,13 +84,17 @@ func wires() map[string]wire {
 const perGateway = 100_000
 
 // TestRandomBodiesOfEveryDialect: a valid continue or end, with 200, whatever was
-// sent. CASTALIA_LONG sends ten million to each dialect; a part can be sent again by
-// its name, which is the seed.
+// sent. CASTALIA_BODIES says how many each dialect gets; a part can be sent again by its
+// name, which is the seed.
 func TestRandomBodiesOfEveryDialect(t *testing.T) {
 	t.Parallel()
 	parts, bodies := 1, 3000
-	if os.Getenv("CASTALIA_LONG") != "" {
-		parts, bodies = 10_000_000/perGateway, perGateway
+	if text := os.Getenv("CASTALIA_BODIES"); text != "" {
+		n, err := strconv.Atoi(text)
+		if err != nil || n < perGateway {
+			t.Fatalf("CASTALIA_BODIES=%s: want a number from %d on", text, perGateway)
+		}
+		parts, bodies = n/perGateway, perGateway
 	}
 	for name, w := range wires() {
 		t.Run(name, func(t *testing.T) {
