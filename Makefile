@@ -114,6 +114,12 @@ load: build .bin/versitygw ## Mixed traffic on both shapes against a budget; LOA
 	bin/load -binary bin/castalia -shape embedded -rate 50 -budget test/load/budgets/embedded.yaml -out bin/load-embedded.json -picture docs/images/load-embedded.svg $(LOAD)
 	$(SERVICES) bin/load -binary bin/castalia -shape fleet -rate 30 -budget test/load/budgets/fleet.yaml -out bin/load-fleet.json -picture docs/images/load-fleet.svg $(LOAD)
 
+.PHONY: load-hole
+load-hole: build .bin/versitygw ## The same while a program of menus and a gateway of text messages never answer: what others wait for, before and beside
+	$(GO) build -o bin/load ./test/load
+	bin/load -binary bin/castalia -shape embedded -rate 50 -hole 10 -budget test/load/budgets/embedded.yaml -out bin/load-hole-embedded.json $(LOAD)
+	$(SERVICES) bin/load -binary bin/castalia -shape fleet -rate 30 -hole 10 -budget test/load/budgets/fleet.yaml -out bin/load-hole-fleet.json $(LOAD)
+
 .PHONY: load-growth
 load-growth: build .bin/versitygw ## How cost grows: 1, 10, 100 thousand records (GROWTH), and 1, 2, 3 nodes
 	$(GO) build -o bin/load ./test/load

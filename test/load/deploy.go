@@ -210,7 +210,7 @@ func (p *place) node(ctx context.Context, i int, binary string, env []string) er
 	port := strconv.Itoa(number)
 	address := "http://127.0.0.1:" + port
 	p.urls = append(p.urls, address)
-	env = append(env, "CASTALIA_DATA="+data, "PORT="+port, "NODE_URL="+address)
+	env = append(slices.Clip(env), "CASTALIA_DATA="+data, "PORT="+port, "NODE_URL="+address) // each node has its own
 	seed, err := json.Marshal(map[string]any{"claims": claimRecords()})
 	if err != nil {
 		return err

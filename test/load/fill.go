@@ -104,7 +104,7 @@ func (w *world) preloadFile(ctx context.Context, i int) error {
 }
 
 func (w *world) preloadCall(ctx context.Context, i int) error {
-	err := w.hop(ctx, i, fmt.Sprintf("pre-%d", i), fmt.Sprintf("+2561%09d", i), "", "CON Welcome")
+	err := w.hop(ctx, i, "*2233#", fmt.Sprintf("pre-%d", i), fmt.Sprintf("+2561%09d", i), "", "CON Welcome")
 	w.calls.settle(err)
 	return err
 }

@@ -58,6 +58,7 @@ func (j *journey) step(ctx context.Context, name string, do func(context.Context
 	}
 	ctx, cancel := context.WithTimeout(ctx, stepLimit)
 	defer cancel()
+	name = j.w.hole.beside(name)
 	err := do(ctx)
 	j.w.rec.done(name, j.due, err)
 	j.due = time.Now().Add(think)
@@ -86,7 +87,7 @@ func (j *journey) call(ctx context.Context) {
 		{"ussd.end", "1*2**", "END Thank you"},
 	} {
 		ok := j.step(ctx, hop.name, func(ctx context.Context) error {
-			return j.w.hop(ctx, j.node, session, phone, hop.text, hop.want)
+			return j.w.hop(ctx, j.node, "*2233#", session, phone, hop.text, hop.want)
 		})
 		if !ok {
 			// Whether the session is there, or ended, nobody said.
@@ -97,8 +98,8 @@ func (j *journey) call(ctx context.Context) {
 }
 
 // hop sends one input and wants the answer to begin as it should.
-func (w *world) hop(ctx context.Context, node int, session, phone, text, want string) error {
-	body, err := json.Marshal(map[string]string{"sessionId": session, "serviceCode": "*2233#", "phoneNumber": phone, "text": text})
+func (w *world) hop(ctx context.Context, node int, code, session, phone, text, want string) error {
+	body, err := json.Marshal(map[string]string{"sessionId": session, "serviceCode": code, "phoneNumber": phone, "text": text})
 	if err != nil {
 		return err
 	}
@@ -193,7 +194,7 @@ func (j *journey) stream(ctx context.Context, session, text string) error {
 			return wrong("cut stream", "after %d frames: %v", n, err)
 		}
 		if n == 0 {
-			j.w.rec.done("chat.first frame", j.due, nil)
+			j.w.rec.done(j.w.hole.beside(firstFrame), j.due, nil)
 		}
 		switch e.Name {
 		case "error":

@@ -38,7 +38,8 @@ func TestSmoke(t *testing.T) {
 	for _, shape := range []string{"embedded", "fleet"} {
 		t.Run(shape, func(t *testing.T) {
 			t.Parallel()
-			args := []string{"-shape", shape, "-rate", "12", "-duration", "10s", "-warmup", "0s", "-users", "10", "-idle", "6", "-preload", "20", "-seed", "7"}
+			args := []string{"-shape", shape, "-rate", "12", "-duration", "10s", "-warmup", "0s", "-users", "10", "-idle", "6", "-preload", "20", "-seed", "7",
+				"-hole", "8"}
 			if shape == "fleet" {
 				testenv.Need(t, "postgres", "s3")
 				args = append(args, "-nodes", "2")
@@ -60,11 +61,21 @@ func TestSmoke(t *testing.T) {
 			for a := range plan(s.rate, s.duration, s.mix, s.seed) {
 				want[a.kind]++
 			}
+			count := func(names ...string) (n int64) {
+				for _, name := range names {
+					n += r.step(name).Count + r.step(name+besideHole).Count
+				}
+				return n
+			}
 			got := map[string]int64{
-				"ussd": r.step("ussd.end").Count, "chat": r.step("chat.transcript").Count, "socket": r.step("socket.event").Count,
-				"download": r.step("files.download").Count,
-				"upload":   r.step("files.upload 4 KiB").Count + r.step("files.upload 64 KiB").Count + r.step("files.upload 1 MiB").Count,
-				"query":    r.step("query.claim").Count + r.step("query.list of 100").Count + r.step("query.params").Count,
+				"ussd": count("ussd.end"), "chat": count("chat.transcript"), "socket": count("socket.event"),
+				"download": count("files.download"),
+				"upload":   count("files.upload 4 KiB", "files.upload 64 KiB", "files.upload 1 MiB"),
+				"query":    count("query.claim", "query.list of 100", "query.params"),
+			}
+			// Callers fell into the hole, their program and their gateway both, and the others went on.
+			if r.Swallowed < 2 || count("hole.ask") == 0 || count("hole.ask") != count("hole.message") || r.step("ussd.end"+besideHole).Count == 0 {
+				t.Errorf("%d connections, %d asked, %d wrote", r.Swallowed, count("hole.ask"), count("hole.message"))
 			}
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Errorf("journeys that came to their end (-planned +made):\n%s", diff)

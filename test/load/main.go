@@ -12,6 +12,10 @@
 // counts from the moment at which the request was meant to start, so that a
 // server that stalls is charged for everybody who had to wait.
 //
+// With -hole, callers fall into a black hole from the middle of the run on: a program that
+// their menu asks, and a gateway of text messages, that take everything and answer nothing.
+// What the others wait for, before and beside that, stands in one table.
+//
 // Every answer is checked, and after the run what the deployment holds is
 // compared with what it acknowledged. The results are a table, a JSON file, a
 // picture and a verdict against a budget file; the exit code is 1 when the
@@ -63,6 +67,7 @@ type settings struct {
 	users    int
 	idle     int
 	preload  int
+	hole     float64
 	budget   string
 	out      string
 	picture  string
@@ -119,6 +124,7 @@ func parse(args []string, stderr io.Writer) (settings, error) {
 	fs.IntVar(&s.users, "users", 100, "people with keys of their own")
 	fs.IntVar(&s.idle, "idle", 50, "pages that are open all the time")
 	fs.IntVar(&s.preload, "preload", 0, "telephone sessions, files and chat messages that are there before the run")
+	fs.Float64Var(&s.hole, "hole", 0, "callers a second, from the middle of the run on, whose program and text gateway never answer")
 	fs.StringVar(&s.budget, "budget", "", "budget `FILE` (YAML) that the results are held against")
 	fs.StringVar(&s.out, "out", "", "write the results to this JSON `FILE`")
 	fs.StringVar(&s.picture, "picture", "", "draw them into this SVG `FILE`")
@@ -139,6 +145,8 @@ func parse(args []string, stderr io.Writer) (settings, error) {
 		return s, fmt.Errorf("no shape %q: embedded or fleet", s.shape)
 	case s.shape == "embedded" && s.nodes > 1:
 		return s, errors.New("the embedded shape is one process")
+	case s.hole < 0:
+		return s, errors.New("hole must not be negative")
 	case s.rate <= 0 || s.duration <= 0 || s.users < 1:
 		return s, errors.New("rate, duration and users must be positive")
 	}
@@ -161,6 +169,13 @@ func run(ctx context.Context, s settings, progress io.Writer) (*results, error) 
 		_, _ = fmt.Fprintf(progress, "load: "+format+"\n", args...)
 	}
 	before := loadAverage()
+	var black *hole
+	if s.hole > 0 {
+		if black, err = dig(ctx, &s); err != nil {
+			return nil, err
+		}
+		defer black.close()
+	}
 	place, err := deploy(ctx, s, say)
 	if err != nil {
 		return nil, err
@@ -170,6 +185,7 @@ func run(ctx context.Context, s settings, progress io.Writer) (*results, error) 
 	if err != nil {
 		return nil, err
 	}
+	w.hole = black
 	if err := w.prepare(ctx, place, say); err != nil {
 		return nil, fmt.Errorf("prepare: %w", err)
 	}

@@ -24,6 +24,8 @@ type results struct {
 	Users      int     `json:"users"`
 	Idle       int     `json:"idlePages"`
 	Preload    int     `json:"preload"`
+	Hole       float64 `json:"holeCallersPerSecond,omitempty"`
+	Swallowed  int64   `json:"holeConnections,omitempty"`
 	Machine    string  `json:"machine"`
 	LoadBefore string  `json:"loadBefore"` // the machine's load average, which says how quiet it was
 
@@ -55,6 +57,9 @@ type result struct {
 	Errors map[string]int64 `json:"errors,omitempty"`
 }
 
+// firstFrame is the step that belongs to a request which is counted by another.
+const firstFrame = "chat.first frame"
+
 func ms(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
 
 func (p process) isNode() bool { return strings.HasPrefix(p.Name, "node ") }
@@ -69,6 +74,9 @@ func collect(s settings, w *world, processes []process) *results {
 		Users: s.users, Idle: s.idle, Preload: s.preload, Machine: machine(),
 		Journeys: w.begun.Load(), Processes: processes, Skipped: w.rec.skipped, LagP99: ms(w.rec.lag.At(0.99)),
 	}
+	if w.hole != nil {
+		r.Hole, r.Swallowed = s.hole, w.hole.taken.Load()
+	}
 	for _, name := range slices.Sorted(maps.Keys(w.rec.steps)) {
 		st := w.rec.steps[name]
 		h := &st.latency
@@ -79,7 +87,7 @@ func collect(s settings, w *world, processes []process) *results {
 		for _, n := range st.errors {
 			r.Failed += n
 		}
-		if name != "chat.first frame" { // it belongs to a request that is counted
+		if !strings.HasPrefix(name, firstFrame) { // it belongs to a request that is counted
 			r.Requests += h.Count()
 		}
 		r.Steps = append(r.Steps, x)
@@ -148,6 +156,10 @@ func (r *results) print(out io.Writer) {
 	}
 	_ = t.Flush()
 	_, _ = fmt.Fprintf(out, "\nCPU of the nodes per request %.3f ms; the generator was at most %.2f ms late (p99)\n", r.CPUPerRequest, r.LagP99)
+	if r.Hole > 0 {
+		_, _ = fmt.Fprintf(out, "from the middle on %g callers a second fell into a black hole, which took %d connections and answered none\n",
+			r.Hole, r.Swallowed)
+	}
 	for _, d := range r.Differences {
 		_, _ = fmt.Fprintln(out, "DIFFERENT:", d)
 	}

@@ -45,6 +45,7 @@ type world struct {
 	stored []storedFile
 
 	calls balance // telephone sessions that should be alive
+	hole  *hole   // nil where nobody falls into one
 }
 
 // storedFile is a file that the deployment acknowledged.
@@ -144,6 +145,7 @@ type request struct {
 	node         int
 	body         []byte
 	media        string
+	match        string  // If-Match
 	oracle       *person // whose oracle token goes with it
 	files        *person // whose file token does
 }
@@ -161,6 +163,9 @@ func (w *world) open(ctx context.Context, q request) (*http.Response, error) {
 	}
 	if q.body != nil {
 		r.Header.Set("Content-Type", q.media)
+	}
+	if q.match != "" {
+		r.Header.Set("If-Match", q.match)
 	}
 	if who := cmpOr(q.oracle, q.files); who != nil {
 		oracle, files, err := who.tokens()
@@ -229,6 +234,11 @@ func (w *world) prepare(ctx context.Context, on *place, say func(string, ...any)
 			return err
 		}
 	}
+	if w.hole != nil {
+		if err := w.hole.publish(ctx, w); err != nil {
+			return fmt.Errorf("publish the menu of the black hole: %w", err)
+		}
+	}
 	for i := range w.s.idle {
 		p := w.people[i%len(w.people)]
 		pg, err := w.openPage(ctx, i, p, p.home)
@@ -246,6 +256,7 @@ func (w *world) drive(ctx context.Context) {
 	start := time.Now()
 	w.rec = newRecorder(start.Add(w.s.warmup))
 	var wait sync.WaitGroup
+	wait.Go(func() { w.fall(ctx, start) })
 	var under atomic.Int64
 	timer := time.NewTimer(0)
 	defer timer.Stop()
