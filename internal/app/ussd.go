@@ -47,8 +47,9 @@ func (a *App) buildUSSD(talking *oraclePart, queries *queryPart, files *filesPar
 		TTL: s.SessionTTL, ResumeWindow: s.ResumeWindow, LanguageFirst: s.AskLanguage,
 		Observer: ussdhttp.NewMetrics(a.res.metrics), Logger: a.opt.Log, Now: a.res.now, Webhooks: hooks,
 	}
+	var lists ussdlist.Lists
 	if s.Lists != "" {
-		cfg.Lists = ussdlist.NewFolder(s.Lists, a.res.now)
+		lists.Folder = ussdlist.NewFolder(s.Lists, a.res.now)
 	}
 	if talking != nil {
 		asked := telephonekit.Oracle{
@@ -64,8 +65,10 @@ func (a *App) buildUSSD(talking *oraclePart, queries *queryPart, files *filesPar
 		}
 	}
 	if files != nil {
+		lists.Documents = ussdlist.NewDocuments(telephonekit.NewTables(files.knowledge.Service), a.res.now, a.opt.Log)
 		cfg.Knowledge = telephonekit.NewKnowledge(files.knowledge.Service, files.knowledge.Inquiries, persons, a.opt.Log)
 	}
+	cfg.Lists = lists
 	svc, err := ussd.New(store, cfg)
 	if err != nil {
 		return part{}, err

@@ -9,9 +9,9 @@ import (
 	"github.com/castalia-org/castalia/internal/service/ussd/ussdlist"
 )
 
-// Lists finds rows of lists. It is asked within a hop, and must not wait for others.
+// Lists finds rows of lists. It is asked within a hop, and must not wait for long.
 type Lists interface {
-	FindRows(l ussdlist.List, language, text string) (rows []string, found int, err error)
+	FindRows(ctx context.Context, l ussdlist.List, language, text string) (rows []string, found int, err error)
 }
 
 // readList finds the rows of a list that have the word that the caller typed. They are
@@ -20,7 +20,7 @@ func (h *hop) readList(ctx context.Context, call string) (string, map[string]str
 	if h.svc.cfg.Lists == nil {
 		return "failed", nil, nil
 	}
-	rows, found, err := h.svc.cfg.Lists.FindRows(h.menu.List(call), h.next.State.Lang, h.next.State.Vars["word"])
+	rows, found, err := h.svc.cfg.Lists.FindRows(ctx, h.menu.List(call), h.next.State.Lang, h.next.State.Vars["word"])
 	switch {
 	case err != nil:
 		h.svc.cfg.Logger.WarnContext(ctx, "a list was not read for a telephone", slog.String("event", "ussd.list_failed"), slog.Any("error", err))

@@ -45,6 +45,7 @@ func TestTheEditorsSchemaAgreesWithTheProgram(t *testing.T) {
 	}
 	for name, source := range map[string][]byte{
 		"built-in": ussd.DefaultMenuSource(), "of forms": []byte(ussdtest.FormMenu), "of webhooks": ussdtest.HookMenu(ussdtest.HookEndpoint),
+		"of lists": []byte(listsOfBoth),
 	} {
 		if err := resolved.Validate(read(source)); err != nil {
 			t.Errorf("the menu %s: %v", name, err)
@@ -71,3 +72,16 @@ func TestTheEditorsSchemaAgreesWithTheProgram(t *testing.T) {
 		t.Errorf("kinds: %s", diff)
 	}
 }
+
+const listsOfBoth = `name: Lists
+languages: [en]
+start: home
+exit: bye
+labels: {back: {en: Back}, exit: {en: Exit}, next: {en: More}, previous: {en: Previous}, invalid: {en: Invalid.}}
+lists:
+  hours: {file: hours.csv, show: {en: "{{Place}}"}}
+  prices: {document: a/prices.xlsx, collection: 0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f, sheet: May, show: {en: "{{Crop}}"}}
+screens:
+  home: {text: {en: Home}, exit: true}
+  bye: {end: true, text: {en: Bye}}
+`

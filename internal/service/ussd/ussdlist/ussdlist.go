@@ -1,20 +1,24 @@
 // Package ussdlist reads the lists that telephone menus show, such as prices and
-// opening hours, from CSV files in one folder.
+// opening hours, from CSV files in one folder, or from spreadsheets among the documents
+// that everybody may read.
 //
-// It promises that a file is read again within a second of its change, that the last
-// good one stays while the newer one cannot be read, and that rows are found by the
-// beginnings of words in any case. It refuses files outside of the folder, files that
-// are no CSV in UTF-8 with a line of column names, and larger ones than a menu has
-// use for.
+// It promises that a file is read again within a second of its change, a document within
+// two, that the last good one stays while the newer one cannot be read, and that rows are
+// found by the beginnings of words in any case. It refuses files outside of the folder,
+// files that are no CSV in UTF-8 with a line of column names, and larger tables than a
+// menu has use for. A document that is gone, or not for everybody any more, is shown to
+// nobody: for that the last good one does not count.
 package ussdlist
 
 import (
 	"bytes"
+	"context"
 	"encoding/csv"
 	"errors"
 	"fmt"
 	"io"
 	"os"
+	"path"
 	"slices"
 	"strings"
 	"sync"
@@ -36,6 +40,12 @@ const (
 type List struct {
 	// File is the name of the CSV file in the folder of lists.
 	File string `yaml:"file"`
+	// Document is, in the place of a file, the path of a spreadsheet below the folder of
+	// a collection, Collection the id of that, and Sheet one of the spreadsheet's sheets;
+	// none is the first that holds a table.
+	Document   string `yaml:"document"`
+	Collection string `yaml:"collection"`
+	Sheet      string `yaml:"sheet"`
 	// Show is how a row looks in each language, with {{column}} in it.
 	Show map[string]string `yaml:"show"`
 	// Search names the columns in which a word is looked for; none are all.
@@ -68,16 +78,31 @@ type Folder struct {
 
 // file is the last good table of a file, and what is known of its newest state.
 type file struct {
-	table   *table
+	table   *Table
 	err     error // of the newest state
 	size    int64
 	changed time.Time
 	looked  time.Time
 }
 
-type table struct {
-	columns []string
-	rows    [][]string
+// Table is what a list reads: rows of texts under names.
+type Table struct {
+	Columns []string
+	Rows    [][]string
+}
+
+// NewTable returns the table of a first row, which names the columns, and the others.
+func NewTable(columns []string, rows [][]string) (*Table, error) {
+	t := &Table{Columns: columns, Rows: rows}
+	switch {
+	case len(columns) == 0:
+		return nil, errors.New("there is no line of column names")
+	case len(columns) > maxColumns:
+		return nil, fmt.Errorf("there are more than %d columns", maxColumns)
+	case len(rows) > maxRows:
+		return nil, fmt.Errorf("there are more than %d rows", maxRows)
+	}
+	return t, nil
 }
 
 // NewFolder returns the folder at a path. now is the clock.
@@ -89,25 +114,35 @@ func NewFolder(dir string, now func() time.Time) *Folder {
 const lookEvery = time.Second
 
 // FindRows returns the rows of a list that have every word of the text, as they are
-// shown in the language, at most MaxShown of them, and how many there are.
-func (f *Folder) FindRows(l List, language, text string) (rows []string, found int, err error) {
-	t, err := f.table(l.File)
-	if err != nil {
-		return nil, 0, fmt.Errorf("list %s: %w", l.File, err)
+// shown in the language, at most MaxShown of them, and how many there are. The rows of
+// a document are those of a file of its name: so a menu is tried without a server.
+func (f *Folder) FindRows(_ context.Context, l List, language, text string) (rows []string, found int, err error) {
+	name := l.File
+	if l.Document != "" {
+		name = strings.TrimSuffix(path.Base(l.Document), path.Ext(l.Document)) + ".csv"
 	}
+	t, err := f.table(name)
+	if err != nil {
+		return nil, 0, fmt.Errorf("list %s: %w", name, err)
+	}
+	return t.find(l, language, text)
+}
+
+// find looks for the rows of a list in its table.
+func (t *Table) find(l List, language, text string) (rows []string, found int, err error) {
 	search, err := t.indexes(l.Search)
 	if err != nil {
-		return nil, 0, fmt.Errorf("list %s: %w", l.File, err)
+		return nil, 0, fmt.Errorf("list %s%s: %w", l.File, l.Document, err)
 	}
 	names, err := Columns(l.Show[language])
 	if err != nil {
 		return nil, 0, err
 	}
 	if _, err := t.indexes(names); err != nil {
-		return nil, 0, fmt.Errorf("list %s: %w", l.File, err)
+		return nil, 0, fmt.Errorf("list %s%s: %w", l.File, l.Document, err)
 	}
 	wanted := words(text)
-	for _, row := range t.rows {
+	for _, row := range t.Rows {
 		if !matches(row, search, wanted) {
 			continue
 		}
@@ -119,7 +154,7 @@ func (f *Folder) FindRows(l List, language, text string) (rows []string, found i
 }
 
 // table returns the last good state of a file.
-func (f *Folder) table(name string) (*table, error) {
+func (f *Folder) table(name string) (*Table, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	now := f.now()
@@ -167,7 +202,7 @@ func (f *Folder) look(name string, known *file) {
 	}
 }
 
-func readTable(in io.Reader) (*table, error) {
+func readTable(in io.Reader) (*Table, error) {
 	text, err := io.ReadAll(io.LimitReader(in, maxFile+1))
 	switch {
 	case err != nil:
@@ -185,11 +220,12 @@ func readTable(in io.Reader) (*table, error) {
 	}
 	r.FieldsPerRecord = -1
 	r.TrimLeadingSpace = true
-	t := &table{}
+	var columns []string
+	var rows [][]string
 	for {
 		row, err := r.Read()
 		if errors.Is(err, io.EOF) {
-			break
+			return NewTable(columns, rows)
 		}
 		if err != nil {
 			return nil, err
@@ -198,29 +234,23 @@ func readTable(in io.Reader) (*table, error) {
 			row[i] = strings.TrimSpace(row[i])
 		}
 		switch {
-		case len(row) > maxColumns:
-			return nil, fmt.Errorf("the file has more than %d columns", maxColumns)
-		case t.columns == nil:
-			t.columns = row
-		case len(t.rows) == maxRows:
-			return nil, fmt.Errorf("the file has more than %d rows", maxRows)
+		case columns == nil:
+			columns = row
+		case len(rows) > maxRows || len(row) > maxColumns:
+			return nil, fmt.Errorf("the file has more than %d rows, or a row of more than %d cells", maxRows, maxColumns)
 		default:
-			t.rows = append(t.rows, row)
+			rows = append(rows, row)
 		}
 	}
-	if t.columns == nil {
-		return nil, errors.New("the file has no line of column names")
-	}
-	return t, nil
 }
 
 // indexes finds columns by their names.
-func (t *table) indexes(names []string) ([]int, error) {
+func (t *Table) indexes(names []string) ([]int, error) {
 	out := make([]int, 0, len(names))
 	for _, name := range names {
-		i := slices.Index(t.columns, name)
+		i := slices.Index(t.Columns, name)
 		if i < 0 {
-			return nil, fmt.Errorf("the file has no column %q", name)
+			return nil, fmt.Errorf("there is no column %q", name)
 		}
 		out = append(out, i)
 	}
@@ -228,7 +258,7 @@ func (t *table) indexes(names []string) ([]int, error) {
 }
 
 // show writes a row. What is in a cell is data, and never read as a column's name.
-func (t *table) show(row []string, text string) string {
+func (t *Table) show(row []string, text string) string {
 	var b strings.Builder
 	for {
 		before, rest, open := strings.Cut(text, "{{")
@@ -237,7 +267,7 @@ func (t *table) show(row []string, text string) string {
 			return b.String()
 		}
 		name, after, _ := strings.Cut(rest, "}}")
-		if i := slices.Index(t.columns, strings.TrimSpace(name)); i >= 0 && i < len(row) {
+		if i := slices.Index(t.Columns, strings.TrimSpace(name)); i >= 0 && i < len(row) {
 			b.WriteString(strings.Join(strings.Fields(row[i]), " "))
 		}
 		text = after

@@ -1,6 +1,7 @@
 package ussdmenu
 
 import (
+	"io/fs"
 	"maps"
 	"regexp"
 	"slices"
@@ -8,7 +9,12 @@ import (
 	"github.com/castalia-org/castalia/internal/service/ussd/ussdlist"
 )
 
-var listFile = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}\.csv$`)
+const maxDocumentPath = 512
+
+var (
+	listFile       = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}\.csv$`)
+	listCollection = regexp.MustCompile(`^[0-9a-f]{32}$`)
+)
 
 // checkLists checks the lists that the menu declares. What is in their files is not
 // the menu's: it changes by itself.
@@ -18,8 +24,17 @@ func (c *checker) checkLists() {
 		if !formName.MatchString(name) {
 			c.report(path, "a list's name has 1 to 40 of a-z, 0-9, - and _, and begins with a letter")
 		}
-		if !listFile.MatchString(l.File) {
-			c.report(path+".file", "write the name of a file in the folder of lists, such as prices.csv")
+		switch {
+		case l.Document == "" && l.Collection == "" && l.Sheet == "":
+			if !listFile.MatchString(l.File) {
+				c.report(path+".file", "write the name of a file in the folder of lists, such as prices.csv, or a document and its collection")
+			}
+		case l.File != "":
+			c.report(path+".file", "a list is a file or a document, not both")
+		case !listCollection.MatchString(l.Collection):
+			c.report(path+".collection", "write the id of a collection, as castalia knowledge shows it")
+		case !fs.ValidPath(l.Document) || len(l.Document) > maxDocumentPath:
+			c.report(path+".document", "write the path of a spreadsheet below the folder of the collection, such as prices/maize.xlsx")
 		}
 		c.checkText(path+".show", l.Show)
 		for _, lang := range slices.Sorted(maps.Keys(l.Show)) {
