@@ -149,10 +149,11 @@ func sessionBody(id string) string {
 }
 
 // load sends b.N units of work over n connections and reports rates, quantiles
-// and what the server's process spent.
-func load(b *testing.B, c *child, backends func() time.Duration, n int,
+// and what the server's process spent, which it also returns for one request; beside
+// what a bare handler spent, if that is known.
+func load(b *testing.B, c *child, backends func() time.Duration, n int, bare float64,
 	unit func(l *line, i int64) (requests int, err error),
-) {
+) (spentMS float64) {
 	lines := make([]*line, n)
 	for i := range lines {
 		lines[i] = dialLine(b, c.addr)
@@ -197,6 +198,10 @@ func load(b *testing.B, c *child, backends func() time.Duration, n int,
 	if spentDB > 0 {
 		b.ReportMetric(ms(spentDB)/done, "database-cpu-ms/req")
 	}
+	if bare > 0 {
+		b.ReportMetric(ms(spent)/done/bare, "x-bare")
+	}
+	return ms(spent) / done
 }
 
 // BenchmarkSession measures the session endpoint over real connections, with
@@ -216,19 +221,20 @@ func BenchmarkSession(b *testing.B) {
 			}
 			run := strconv.FormatInt(time.Now().UnixNano(), 36)
 			for _, n := range []int{1, 64} {
+				bare := 0.0 // of the last and longest run
 				b.Run(fmt.Sprintf("bare/%d", n), func(b *testing.B) {
-					load(b, c, backends, n, func(l *line, _ int64) (int, error) {
+					bare = load(b, c, backends, n, 0, func(l *line, _ int64) (int, error) {
 						_, err := l.post("/bare", "{}")
 						return 1, err
 					})
 				})
 				b.Run(fmt.Sprintf("dial/%d", n), func(b *testing.B) {
-					load(b, c, backends, n, func(l *line, i int64) (int, error) {
+					load(b, c, backends, n, bare, func(l *line, i int64) (int, error) {
 						return 1, expect(l, sessionBody(fmt.Sprintf("d%s-%d-%d-%d", run, n, b.N, i)))
 					})
 				})
 				b.Run(fmt.Sprintf("dial-then-1/%d", n), func(b *testing.B) {
-					load(b, c, backends, n, func(l *line, i int64) (int, error) {
+					load(b, c, backends, n, bare, func(l *line, i int64) (int, error) {
 						body := sessionBody(fmt.Sprintf("e%s-%d-%d-%d", run, n, b.N, i))
 						if err := expect(l, body); err != nil {
 							return 1, err
