@@ -138,13 +138,13 @@ func groups() []group {
 		},
 		{
 			name: "ussd", about: "telephone sessions, beside a bare handler with one durable write", limit: 4 * time.Minute,
-			commands: [][]string{gotest("Session|LiveSessions", "./internal/service/ussd/ussdhttp")},
+			commands: [][]string{gotest("Session|LiveSessions|BesideBare", "./internal/service/ussd/ussdhttp")},
 			bars: []bar{
 				{"dial, 64 lines, SQLite: server CPU", atMost, 0.12, "ms", "BenchmarkSession/sqlite/dial/64", []string{"server-cpu-ms/req"}},
 				{"dial then 1, 64 lines, SQLite: server CPU", atMost, 0.12, "ms", "BenchmarkSession/sqlite/dial-then-1/64", []string{"server-cpu-ms/req"}},
 				{"the bare handler beside it", reported, 0, "ms", "BenchmarkSession/sqlite/bare/64", []string{"server-cpu-ms/req"}},
-				{"dial, 64 lines, SQLite: server CPU, times bare", atMost, 1.8, "x", "BenchmarkSession/sqlite/dial/64", []string{"x-bare"}},
-				{"dial then 1, 64 lines, SQLite: server CPU, times bare", atMost, 1.8, "x", "BenchmarkSession/sqlite/dial-then-1/64", []string{"x-bare"}},
+				{"dial, 64 lines, SQLite: server CPU, times bare", atMost, 1.8, "x", "BenchmarkBesideBare", []string{"dial-x-bare"}},
+				{"dial then 1, 64 lines, SQLite: server CPU, times bare", atMost, 1.8, "x", "BenchmarkBesideBare", []string{"hop-x-bare"}},
 				{"dial, 64 lines, SQLite: p50", reported, 0, "ms", "BenchmarkSession/sqlite/dial/64", []string{"p50-ms"}},
 				{"dial, 64 lines, SQLite: p99", atMost, 50, "ms", "BenchmarkSession/sqlite/dial/64", []string{"p99-ms"}},
 				{"dial, one line, SQLite: p99", reported, 0, "ms", "BenchmarkSession/sqlite/dial/1", []string{"p99-ms"}},

@@ -149,11 +149,10 @@ func sessionBody(id string) string {
 }
 
 // load sends b.N units of work over n connections and reports rates, quantiles
-// and what the server's process spent, which it also returns for one request; beside
-// what a bare handler spent, if that is known.
-func load(b *testing.B, c *child, backends func() time.Duration, n int, bare float64,
+// and what the server's process spent.
+func load(b *testing.B, c *child, backends func() time.Duration, n int,
 	unit func(l *line, i int64) (requests int, err error),
-) (spentMS float64) {
+) {
 	lines := make([]*line, n)
 	for i := range lines {
 		lines[i] = dialLine(b, c.addr)
@@ -198,10 +197,6 @@ func load(b *testing.B, c *child, backends func() time.Duration, n int, bare flo
 	if spentDB > 0 {
 		b.ReportMetric(ms(spentDB)/done, "database-cpu-ms/req")
 	}
-	if bare > 0 {
-		b.ReportMetric(ms(spent)/done/bare, "x-bare")
-	}
-	return ms(spent) / done
 }
 
 // BenchmarkSession measures the session endpoint over real connections, with
@@ -221,20 +216,19 @@ func BenchmarkSession(b *testing.B) {
 			}
 			run := strconv.FormatInt(time.Now().UnixNano(), 36)
 			for _, n := range []int{1, 64} {
-				bare := 0.0 // of the last and longest run
 				b.Run(fmt.Sprintf("bare/%d", n), func(b *testing.B) {
-					bare = load(b, c, backends, n, 0, func(l *line, _ int64) (int, error) {
+					load(b, c, backends, n, func(l *line, _ int64) (int, error) {
 						_, err := l.post("/bare", "{}")
 						return 1, err
 					})
 				})
 				b.Run(fmt.Sprintf("dial/%d", n), func(b *testing.B) {
-					load(b, c, backends, n, bare, func(l *line, i int64) (int, error) {
+					load(b, c, backends, n, func(l *line, i int64) (int, error) {
 						return 1, expect(l, sessionBody(fmt.Sprintf("d%s-%d-%d-%d", run, n, b.N, i)))
 					})
 				})
 				b.Run(fmt.Sprintf("dial-then-1/%d", n), func(b *testing.B) {
-					load(b, c, backends, n, bare, func(l *line, i int64) (int, error) {
+					load(b, c, backends, n, func(l *line, i int64) (int, error) {
 						body := sessionBody(fmt.Sprintf("e%s-%d-%d-%d", run, n, b.N, i))
 						if err := expect(l, body); err != nil {
 							return 1, err
@@ -245,6 +239,60 @@ func BenchmarkSession(b *testing.B) {
 			}
 		})
 	}
+}
+
+// BenchmarkBesideBare says how many times the processor time of a bare handler with one
+// group-committed write a dial takes, and a dial with one input, on SQLite. The three take
+// turns and the middle ratio counts: what else the machine does meets all of them.
+func BenchmarkBesideBare(b *testing.B) {
+	const rounds, requests, connections = 9, 8000, 64
+	c := startChild(b, sqldbtest.SQLiteURL(b))
+	lines := make([]*line, connections)
+	for i := range lines {
+		lines[i] = dialLine(b, c.addr)
+	}
+	run, made := strconv.FormatInt(time.Now().UnixNano(), 36), atomic.Int64{}
+	// spent is what so many requests cost the server, of a unit that is one of them or two.
+	spent := func(each int, unit func(l *line) error) float64 {
+		before := cpu(b, c.cmd.Process.Pid)
+		var left atomic.Int64
+		left.Store(requests / int64(each))
+		var wg sync.WaitGroup
+		for _, l := range lines {
+			wg.Go(func() {
+				for left.Add(-1) >= 0 {
+					if err := unit(l); err != nil {
+						b.Error(err)
+						return
+					}
+				}
+			})
+		}
+		wg.Wait()
+		return float64(cpu(b, c.cmd.Process.Pid) - before)
+	}
+	body := func() string { return sessionBody(fmt.Sprintf("b%s-%d", run, made.Add(1))) }
+	var dials, hops []float64
+	for b.Loop() {
+		for range rounds {
+			bare := spent(1, func(l *line) error {
+				_, err := l.post("/bare", "{}")
+				return err
+			})
+			dials = append(dials, spent(1, func(l *line) error { return expect(l, body()) })/bare)
+			hops = append(hops, spent(2, func(l *line) error {
+				first := body()
+				if err := expect(l, first); err != nil {
+					return err
+				}
+				return expect(l, strings.Replace(first, `"text":""`, `"text":"1"`, 1))
+			})/bare)
+		}
+	}
+	slices.Sort(dials)
+	slices.Sort(hops)
+	b.ReportMetric(dials[len(dials)/2], "dial-x-bare")
+	b.ReportMetric(hops[len(hops)/2], "hop-x-bare")
 }
 
 func expect(l *line, body string) error {
