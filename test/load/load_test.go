@@ -38,8 +38,10 @@ func TestSmoke(t *testing.T) {
 	for _, shape := range []string{"embedded", "fleet"} {
 		t.Run(shape, func(t *testing.T) {
 			t.Parallel()
-			args := []string{"-shape", shape, "-rate", "12", "-duration", "10s", "-warmup", "0s", "-users", "10", "-idle", "6", "-preload", "20", "-seed", "7",
-				"-hole", "8"}
+			args := []string{
+				"-shape", shape, "-rate", "12", "-duration", "10s", "-warmup", "0s", "-users", "10", "-idle", "6", "-preload", "20", "-seed", "7",
+				"-hole", "8",
+			}
 			if shape == "fleet" {
 				testenv.Need(t, "postgres", "s3")
 				args = append(args, "-nodes", "2")
