@@ -179,7 +179,7 @@ vuln: ## Known vulnerabilities of what our sources call; needs vuln.go.dev, or V
 ##@ Web
 
 .PHONY: web
-web: web/node_modules ## Build the client library and the console
+web: web/node_modules ## Build the client library, its components and the console
 	cd web && npm run build
 
 .PHONY: web-docs
@@ -196,7 +196,7 @@ web/node_modules: web/package-lock.json
 
 .PHONY: clean
 clean: ## Remove what was built
-	rm -rf bin .bin dist web/node_modules web/client/dist
+	rm -rf bin .bin dist web/node_modules web/client/dist web/ui/dist
 	find web/console/dist -mindepth 1 ! -name .gitkeep -delete 2>/dev/null || true
 
 # Tools are built once per version into a cache folder and linked from here, so

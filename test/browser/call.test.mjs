@@ -62,8 +62,8 @@ function calls(start) {
       await tab.page.getByText("The call has ended.").waitFor();
       assert.deepEqual(await tab.devices(), ["ended", "ended"]);
       await tab.page.getByRole("link", { name: "Read the conversation" }).click();
-      await tab.page.locator("article.message.human", { hasText: "What is Castalia?" }).waitFor();
-      await tab.page.locator("article.message.ai").first().waitFor();
+      await tab.page.locator("article.castalia-message.human", { hasText: "What is Castalia?" }).waitFor();
+      await tab.page.locator("article.castalia-message.ai").first().waitFor();
       assert.deepEqual(tab.faults, []);
       await tab.close();
     },

@@ -22,14 +22,14 @@ export function chatTests(world) {
     await page.getByText("Live", { exact: true }).waitFor();
     await page.reload();
     await answered(page, "onerror");
-    assert.equal(await page.locator("article.message.human").count(), 1);
+    assert.equal(await page.locator("article.castalia-message.human").count(), 1);
     await close();
   });
 
   test("that the oracle thinks is said once, and not kept", async () => {
     const { page, close } = await newcomer();
     await say(page, "wait before water");
-    const answer = page.locator("article.message.ai").last();
+    const answer = page.locator("article.castalia-message.ai").last();
     await answer.getByText("Thinking").waitFor();
     assert.equal((await page.getByRole("log").textContent()).match(/thinking/gi).length, 1);
     assert.equal(await answer.locator("details").count(), 0, "there is nothing to unfold");
@@ -42,23 +42,23 @@ export function chatTests(world) {
   test("a reload in the middle of an answer loses nothing and doubles nothing", async () => {
     const { page, close } = await newcomer();
     await say(page, "count to 60 every 5 hold at 20");
-    const answer = page.locator("article.message.ai").last();
+    const answer = page.locator("article.castalia-message.ai").last();
     await eventually("the answer has begun", async () => (await answer.textContent()).includes("n8 "));
     await page.reload();
     await eventually("it is joined", async () => (await answer.textContent()).includes("n20 "));
     await page.getByRole("button", { name: "Stop the answer" }).waitFor();
     world.model.release();
     await answered(page, "n60");
-    const numbers = (await answer.locator(".markdown").textContent()).match(/n\d+/g);
+    const numbers = (await answer.locator(".castalia-markdown").textContent()).match(/n\d+/g);
     assert.deepEqual(numbers, Array.from({ length: 60 }, (_, i) => `n${i + 1}`));
-    assert.equal(await page.locator("article.message").count(), 2);
+    assert.equal(await page.locator("article.castalia-message").count(), 2);
     await close();
   });
 
   test("an answer can be stopped, and what was said stays", async () => {
     const { page, close } = await newcomer();
     await say(page, "count to 500 every 5 hold at 20");
-    const answer = page.locator("article.message.ai").last();
+    const answer = page.locator("article.castalia-message.ai").last();
     await eventually("the answer has begun", async () => (await answer.textContent()).includes("n20 "));
     await page.getByRole("button", { name: "Stop the answer" }).click();
     await page.getByRole("button", { name: "Send" }).waitFor();
@@ -74,7 +74,7 @@ export function chatTests(world) {
     await say(page, 'call set_theme {"theme":"dark"}');
     await answered(page, "The tool said");
     assert.equal(await page.evaluate(() => document.documentElement.dataset.theme), "dark");
-    await page.locator("details.tool summary", { hasText: "set_theme" }).click();
+    await page.locator("details.castalia-tool summary", { hasText: "set_theme" }).click();
     await page.getByText('"before": "auto"').waitFor();
     await say(page, "call device_facts {}");
     await answered(page, "timeZone");
@@ -104,7 +104,7 @@ export function chatTests(world) {
     const chart = { title: "Litres", labels: ["Mon", "Tue"], values: [3, 5] };
     await say(page, `call show_chart ${JSON.stringify(chart)}`);
     await answered(page, "The tool said");
-    const end = page.locator("article.message.ai").last().getByText("The tool said");
+    const end = page.locator("article.castalia-message.ai").last().getByText("The tool said");
     const isInSight = () => end.evaluate((e) => e.getBoundingClientRect().bottom <= document.querySelector(".below").getBoundingClientRect().top);
     await eventually("the end is in sight", isInSight);
     await page.setViewportSize({ width: 360, height: 480 });
@@ -148,7 +148,7 @@ export function chatTests(world) {
       await answered(page, "The tool said");
     }
     await page.reload();
-    await page.locator("article.message.ai", { hasText: "You said: hello" }).waitFor();
+    await page.locator("article.castalia-message.ai", { hasText: "You said: hello" }).waitFor();
     await page.locator(".notice.bad").nth(2).waitFor();
     await close();
   });
@@ -158,7 +158,7 @@ export function chatTests(world) {
     await page.getByLabel("Your first message").fill("good morning");
     await page.keyboard.press("Enter");
     await answered(page, "You said: good morning");
-    assert.equal(await page.locator("article.message.human").count(), 1);
+    assert.equal(await page.locator("article.castalia-message.human").count(), 1);
     await close();
   });
 
@@ -175,7 +175,7 @@ export function chatTests(world) {
     await say(other, "third");
     await answered(page, "You said: third");
     // The words come before the end of the turn does, which settles what is shown.
-    for (const tab of [page, other]) await tab.waitForFunction(() => document.querySelectorAll("article.message").length === 6);
+    for (const tab of [page, other]) await tab.waitForFunction(() => document.querySelectorAll("article.castalia-message").length === 6);
     await close();
   });
 
@@ -204,13 +204,13 @@ export function chatTests(world) {
     await page.getByText("The oracle may read your files").waitFor();
     await say(page, "what is this?");
     await answered(page, "The spring rises at Delphi.");
-    await page.locator("article.message.human .chip", { hasText: "spring.txt" }).waitFor();
+    await page.locator("article.castalia-message.human .castalia-chip", { hasText: "spring.txt" }).waitFor();
     // From the store, by the picker.
     await page.getByRole("button", { name: "Attach files" }).click();
     await page.getByRole("button", { name: /^spring.txt .Attachments/ }).click();
     await say(page, "again");
     await eventually("both answers quote it", async () =>
-      (await page.locator("article.message.ai", { hasText: "rises at Delphi" }).count()) === 2,
+      (await page.locator("article.castalia-message.ai", { hasText: "rises at Delphi" }).count()) === 2,
     );
     await page.getByRole("link", { name: "About" }).click();
     await page.getByText("It may read your files in your name.").waitFor();
@@ -254,7 +254,7 @@ export function chatTests(world) {
     await page.getByLabel("Your message").fill("look");
     await page.keyboard.press("Enter");
     await answered(page, "look");
-    const mine = page.locator("article.message.human").last();
+    const mine = page.locator("article.castalia-message.human").last();
     for (const name of ["pasted.txt", "dropped.txt"]) await mine.getByText(name).waitFor();
     assert.equal(await mine.getByText("slow.txt").count(), 0);
     await close();
@@ -270,7 +270,7 @@ export function chatTests(world) {
     const used = world.model.requests.filter((r) => JSON.stringify(r.messages).includes("which model?") && r.tools);
     assert.equal(used.at(-1).model, "large");
     await page.getByRole("button", { name: "New conversation" }).click();
-    await eventually("the page is new", async () => (await page.locator("article.message").count()) === 0);
+    await eventually("the page is new", async () => (await page.locator("article.castalia-message").count()) === 0);
     await say(page, "second pears");
     await answered(page, "You said: second pears");
     const list = page.getByRole("complementary", { name: "Conversations" });
@@ -307,7 +307,7 @@ export function chatTests(world) {
     await list.getByRole("button", { name: "Older conversations" }).waitFor();
     assert.equal(await heron.count(), 0);
     await page.getByLabel("Search conversations").fill("REEDS said");
-    const excerpt = list.locator(".excerpt");
+    const excerpt = list.locator(".castalia-excerpt");
     await excerpt.locator("mark", { hasText: "reeds" }).waitFor();
     assert.equal(await list.getByRole("link").count(), 1);
     await page.getByLabel("Search conversations").fill("reeds zebra");

@@ -20,9 +20,9 @@ export function creditTests(world) {
     await visit("chat");
     const told = page.getByText("Your credits are used up.");
     await eventually("the credits end", async () => {
-      const said = await page.locator("article.message.ai").count();
+      const said = await page.locator("article.castalia-message.ai").count();
       await say(page, `What is Castalia? ${"Tell me everything about it. ".repeat(200)}`);
-      await told.or(page.locator("article.message.ai").nth(said)).first().waitFor();
+      await told.or(page.locator("article.castalia-message.ai").nth(said)).first().waitFor();
       await page.getByRole("button", { name: "Stop the answer" }).waitFor({ state: "hidden" });
       return told.isVisible();
     });

@@ -70,7 +70,7 @@ test("who lists their files at once is asked, and sees them as soon as they allo
   await asked.getByRole("button", { name: "Allow" }).click();
   await answered(page, "Your files:");
   await page.getByText("The oracle may read your files").waitFor();
-  assert.equal(await page.locator("article.message.human").count(), 1, "nobody has to ask twice");
+  assert.equal(await page.locator("article.castalia-message.human").count(), 1, "nobody has to ask twice");
   await close();
 });
 
@@ -79,7 +79,7 @@ test("the theme is changed by the page itself, and said in a sentence", async ()
   await page.getByRole("button", { name: /Set the theme to dark/ }).click();
   const answer = await answered(page, "The page is dark now.");
   assert.equal(await page.evaluate(() => document.documentElement.dataset.theme), "dark");
-  assert.doesNotMatch(await answer.locator(".markdown").textContent(), /answered|[{}]/);
+  assert.doesNotMatch(await answer.locator(".castalia-markdown").textContent(), /answered|[{}]/);
   await close();
 });
 

@@ -8,7 +8,7 @@ import { eventually } from "./world.mjs";
 function focus(page) {
   return page.evaluate(() => {
     const element = document.activeElement;
-    const around = element.closest(".composer") ?? element;
+    const around = element.closest(".castalia-composer") ?? element;
     const { outlineStyle, outlineWidth } = getComputedStyle(element);
     const isOutlined = outlineStyle !== "none" && parseFloat(outlineWidth) >= 2;
     return {
@@ -50,7 +50,7 @@ export function keyboardTests(world) {
     await keys.type("count to 500 every 5 hold at 20");
     await keys.press("Enter");
     await expectFocus(page, /^Your message$/);
-    await page.locator("article.message.ai").getByText("n20").waitFor();
+    await page.locator("article.castalia-message.ai").getByText("n20").waitFor();
     await keys.press("Escape");
     await page.getByRole("button", { name: "Send" }).waitFor();
     world.model.release();
@@ -62,7 +62,7 @@ export function keyboardTests(world) {
 
     await reach(page, /^Messages$/);
     await keys.press("n");
-    await eventually("the conversation is new", async () => (await page.locator("article.message").count()) === 0);
+    await eventually("the conversation is new", async () => (await page.locator("article.castalia-message").count()) === 0);
     await expectFocus(page, /^Your message$/);
     await page.getByText("Live", { exact: true }).waitFor();
     await keys.type("which model?");
@@ -75,10 +75,10 @@ export function keyboardTests(world) {
     await keys.press("s");
     await expectFocus(page, /^Search conversations$/);
     await keys.type("n20");
-    await page.locator(".sessions mark", { hasText: "n20" }).waitFor();
+    await page.locator(".castalia-sessions mark", { hasText: "n20" }).waitFor();
     await reach(page, /n20/);
     await keys.press("Enter");
-    await page.locator("article.message.ai").getByText("n20").waitFor();
+    await page.locator("article.castalia-message.ai").getByText("n20").waitFor();
     await expectFocus(page, /^Your message$/);
     await close();
   });
@@ -157,7 +157,7 @@ export function keyboardTests(world) {
     });
     const heard = () => page.evaluate(() => globalThis.heard);
     await say(page, "count to 40 every 5 hold at 20");
-    await page.locator("article.message.ai").getByText("n20").waitFor();
+    await page.locator("article.castalia-message.ai").getByText("n20").waitFor();
     assert.ok((await heard()).includes("The oracle is answering."), JSON.stringify(await heard()));
     assert.ok(!(await heard()).some((text) => text.includes("n1 ")), "it was read out before it was whole");
     world.model.release();

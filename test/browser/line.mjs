@@ -28,7 +28,7 @@ export function lineTests(world) {
   test("a line that breaks in the middle of an answer is told of, and the answer goes on", () =>
     wired(async (wire, { page, close }) => {
       await say(page, "count to 60 every 5 hold at 20");
-      const answer = page.locator("article.message.ai").last();
+      const answer = page.locator("article.castalia-message.ai").last();
       await answer.getByText("n20").waitFor();
       wire.cut();
       await lost(page).waitFor();
@@ -40,12 +40,12 @@ export function lineTests(world) {
       await answered(page, "n60");
       await live(page).waitFor();
       await lost(page).waitFor({ state: "detached" });
-      const numbers = (await answer.locator(".markdown").textContent()).match(/n\d+/g);
+      const numbers = (await answer.locator(".castalia-markdown").textContent()).match(/n\d+/g);
       assert.deepEqual(
         numbers,
         Array.from({ length: 60 }, (_, i) => `n${i + 1}`),
       );
-      assert.equal(await page.locator("article.message").count(), 2);
+      assert.equal(await page.locator("article.castalia-message").count(), 2);
       await close(away);
     }));
 
@@ -63,14 +63,14 @@ export function lineTests(world) {
       wire.mend();
       await live(page).waitFor();
       await eventually("only what the oracle has is shown", async () => {
-        return (await page.locator("article.message.human").count()) === 1;
+        return (await page.locator("article.castalia-message.human").count()) === 1;
       });
       await entry.focus();
       await page.keyboard.press("Enter");
       await answered(page, "You said: what is water?");
       assert.equal(await page.getByRole("alert").count(), 0);
       assert.equal(await entry.inputValue(), "");
-      assert.equal(await page.locator("article.message").count(), 4);
+      assert.equal(await page.locator("article.castalia-message").count(), 4);
       await close(away);
     }));
 
@@ -95,7 +95,7 @@ export function lineTests(world) {
     await answered(page, "You said: after");
     assert.ok(refused > 0, "the old token was never sent");
     assert.equal(await page.getByRole("alert").count(), 0);
-    assert.deepEqual(await page.locator("article.message.human").allTextContents(), [
+    assert.deepEqual(await page.locator("article.castalia-message.human").allTextContents(), [
       "Youbefore",
       "Youafter",
     ]);

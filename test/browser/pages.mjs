@@ -369,7 +369,7 @@ export function pageTests(world) {
       await page.getByText("How it thought").click();
       await say(page, "call list_capabilities {}");
       await answered(page, "The tool said");
-      await page.locator("details.tool summary").last().click();
+      await page.locator("details.castalia-tool summary").last().click();
       await checkBoth("a conversation");
       await page.getByRole("button", { name: "Not now" }).click();
       await say(page, long);
@@ -381,7 +381,7 @@ export function pageTests(world) {
       await page.keyboard.press("Escape");
       await visit("chat");
       await page.getByLabel("Search conversations").fill("water");
-      await page.locator(".sessions mark").first().waitFor();
+      await page.locator(".castalia-sessions mark").first().waitFor();
       await checkBoth("a search");
       await page.getByRole("button", { name: /^Delete/ }).click();
       await checkBoth("a question before deleting");

@@ -125,7 +125,7 @@ test("the agent draws a component of the console, also after a reload", async ()
   const { page, close } = await visitors(world).newcomer();
   const chart = { title: "Rain at the spring", labels: ["May", "June"], values: [3, 5] };
   await say(page, `call show_component ${JSON.stringify({ name: "Chart", args: chart })}`);
-  await page.locator("article.message.ai").getByText("The tool said: The page shows Chart.").waitFor();
+  await page.locator("article.castalia-message.ai").getByText("The tool said: The page shows Chart.").waitFor();
   const drawn = page.getByRole("img", { name: "Rain at the spring: May 3, June 5" });
   await drawn.waitFor();
   await page.getByRole("button", { name: "Stop the answer" }).waitFor({ state: "hidden" });

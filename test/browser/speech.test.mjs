@@ -58,8 +58,8 @@ function speech(start) {
     assert.ok(service.seen.spoken.join(" ").includes("sunny in London"));
     await tab.page.getByRole("button", { name: "Hang up" }).click();
     await tab.page.getByRole("link", { name: "Read the conversation" }).click();
-    await tab.page.locator("article.message.human", { hasText: sentence }).first().waitFor();
-    await tab.page.locator("article.message.ai", { hasText: answer.text }).first().waitFor();
+    await tab.page.locator("article.castalia-message.human", { hasText: sentence }).first().waitFor();
+    await tab.page.locator("article.castalia-message.ai", { hasText: answer.text }).first().waitFor();
     assert.deepEqual(tab.faults, []);
     await tab.close();
   });
@@ -90,8 +90,8 @@ function speech(start) {
       assert.ok(byPixel < 20 && ofBlack > 40, `unlike by ${byPixel}, black would be by ${ofBlack}`);
       await tab.page.getByRole("button", { name: "Hang up" }).click();
       await tab.page.getByRole("link", { name: "Read the conversation" }).click();
-      await tab.page.locator("article.message.human", { hasText: question }).waitFor();
-      assert.equal(await tab.page.locator("article.message.human img").count(), 0);
+      await tab.page.locator("article.castalia-message.human", { hasText: question }).waitFor();
+      assert.equal(await tab.page.locator("article.castalia-message.human img").count(), 0);
       assert.deepEqual(tab.faults, []);
       await tab.close();
     });

@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { answered, check, say, tooSmall, visitors } from "./visitor.mjs";
 import { eventually } from "./world.mjs";
 
-const texts = (page, kind) => page.locator(`article.message.${kind} ${kind === "human" ? ".bubble" : ".markdown"}`).allTextContents();
+const texts = (page, kind) => page.locator(`article.castalia-message.${kind} ${kind === "human" ? ".castalia-bubble" : ".castalia-markdown"}`).allTextContents();
 
 export function versionTests(world) {
   const { newcomer } = visitors(world);

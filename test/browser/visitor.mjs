@@ -56,7 +56,7 @@ export async function say(page, text) {
 }
 
 export async function answered(page, want) {
-  const answer = page.locator("article.message.ai").last();
+  const answer = page.locator("article.castalia-message.ai").last();
   await eventually(`the oracle has answered ${want}`, async () => {
     const text = await answer.textContent();
     return text.includes(want) && !(await page.getByRole("button", { name: "Stop the answer" }).isVisible());
@@ -69,7 +69,7 @@ function cutOff() {
   const fits = (e) => e.getBoundingClientRect().right <= innerWidth + 1;
   const ends = (e) => {
     const { overflowX, textOverflow } = getComputedStyle(e);
-    return fits(e) && (overflowX === "auto" || overflowX === "scroll" || textOverflow === "ellipsis" || e.matches(".visually-hidden"));
+    return fits(e) && (overflowX === "auto" || overflowX === "scroll" || textOverflow === "ellipsis" || e.matches(".visually-hidden, .castalia-hidden"));
   };
   const inside = (e) => e !== document.body && (ends(e) || inside(e.parentElement));
   return [...document.body.querySelectorAll("*")]
@@ -86,7 +86,7 @@ function sticksOut() {
     .flatMap((card) => {
       const edge = card.getBoundingClientRect().right + 1;
       return [...card.querySelectorAll("*")].filter(
-        (e) => e.getBoundingClientRect().right > edge && !e.matches(".visually-hidden") && !bounded(e.parentElement, card),
+        (e) => e.getBoundingClientRect().right > edge && !e.matches(".visually-hidden, .castalia-hidden") && !bounded(e.parentElement, card),
       );
     })
     .map((e) => e.outerHTML.slice(0, 200));
@@ -97,7 +97,7 @@ export function tooSmall(page) {
   return page.evaluate(() => {
     const around = (e) => e.closest("label:has(> :is([type=checkbox], [type=radio]))") ?? (e.matches("td a") ? e.closest("tr") : e);
     return [...document.querySelectorAll("main :is(button, a, select, input, textarea, summary), header :is(button, a)")]
-      .filter((e) => !e.closest("p, .markdown li, .visually-hidden"))
+      .filter((e) => !e.closest("p, .castalia-markdown li, .visually-hidden, .castalia-hidden"))
       .map((e) => ({ box: around(e).getBoundingClientRect(), html: e.outerHTML.slice(0, 120) }))
       .filter(({ box }) => box.width > 1 && (box.width < 39.5 || box.height < 39.5))
       .map(({ box, html }) => `${Math.round(box.width)} × ${Math.round(box.height)}: ${html}`);

@@ -8,7 +8,7 @@ const common: UserConfig = {
   external: [/^react/, "zod"],
 };
 
-/** What can be imported; package.json and scripts/entries.mjs name the same. */
+/** What can be imported; package.json names the same. */
 const entry: Record<string, string> = {
   index: "src/index.ts",
   approvals: "src/approvals/index.ts",

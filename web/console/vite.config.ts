@@ -31,14 +31,15 @@ const compressed: Plugin = {
  */
 const ground = {
   name: "ground",
-  test: /node_modules\/(react|react-dom|scheduler)\/|src\/shell\/(icons|format)\./,
+  test: /node_modules\/(react|react-dom|scheduler)\/|src\/shell\/(icons|format)\.|ui\/src\/(labels|parts\/Icon)\./,
 };
 
 /**
- * The library's sources: a page takes of them what it needs, module by module. Of its build
+ * The libraries' sources: a page takes of them what it needs, module by module. Of its build
  * the first page would take whole entries. The worker is one file in both.
  */
 const library = fileURLToPath(new URL("../client/src/", import.meta.url));
+const components = fileURLToPath(new URL("../ui/src/", import.meta.url));
 const entries = ["approvals", "attachments", "knowledge", "live-agent", "wallet"];
 const sources = [
   { find: /^@castalia\/oracles-client$/, replacement: `${library}index.ts` },
@@ -46,6 +47,8 @@ const sources = [
     find: `@castalia/oracles-client/${entry}`,
     replacement: `${library}${entry}/index.ts`,
   })),
+  { find: /^@castalia\/oracles-ui$/, replacement: `${components}index.ts` },
+  { find: "@castalia/oracles-ui/parts", replacement: `${components}parts/index.ts` },
 ];
 
 export default defineConfig({

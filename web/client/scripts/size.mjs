@@ -2,9 +2,9 @@
 // that has grown over its limit. The main entry has nothing of the live agent in
 // it. Needs a build.
 import process from "node:process";
-import { fileURLToPath, URL } from "node:url";
+import { URL } from "node:url";
 import { gzipSync } from "node:zlib";
-import { build } from "vite";
+import { bundled } from "../../scripts/bundled.mjs";
 
 /** What only calls need; a main entry that knows of it carries the live agent. */
 const ofCalls = /RTCPeerConnection|call_offer|castalia-call|getUserMedia|onrtctransform/;
@@ -49,23 +49,7 @@ const required = modules.map((entry) => ({
 }));
 
 for (const { file, what, limit, without } of [...modules, ...required]) {
-  const made = await build({
-    configFile: false,
-    logLevel: "error",
-    build: {
-      write: false,
-      minify: true,
-      target: "es2022",
-      modulePreload: { polyfill: false },
-      rollupOptions: {
-        input: fileURLToPath(new URL(`../dist/${file}`, import.meta.url)),
-        external: [/^react/, /^zod/],
-        preserveEntrySignatures: "strict",
-        output: { format: "es" },
-      },
-    },
-  });
-  const code = made.output.map((chunk) => chunk.code ?? "").join("");
+  const code = await bundled(new URL(`../dist/${file}`, import.meta.url), [/^react/, /^zod/]);
   const size = gzipSync(code, { level: 9 }).length;
   process.stdout.write(`${what}: ${size} bytes gzip, limit ${limit}\n`);
   const stray = without.exec(code);

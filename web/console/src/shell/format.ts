@@ -1,14 +1,9 @@
+import { english } from "@castalia/oracles-ui";
+import { messageOf as inWords } from "@castalia/oracles-ui/parts";
+
 /** Sizes and times as people say them. */
 
-export function bytes(n: number): string {
-  const units = ["B", "KiB", "MiB", "GiB", "TiB"];
-  let i = 0;
-  while (n >= 1024 && i < units.length - 1) {
-    n /= 1024;
-    i++;
-  }
-  return `${n < 10 && i > 0 ? n.toFixed(1) : Math.round(n)} ${units[i]}`;
-}
+export const bytes = english.size;
 
 const steps: [Intl.RelativeTimeFormatUnit, number][] = [
   ["year", 365 * 86_400],
@@ -59,10 +54,7 @@ export function short(id: string, head = 10, tail = 4): string {
   return id.length <= head + tail + 1 ? id : `${id.slice(0, head)}…${id.slice(-tail)}`;
 }
 
-/** What went wrong, in words. Browsers say of a server that is away that a fetch failed. */
+/** What went wrong, in words. */
 export function messageOf(cause: unknown): string {
-  if (cause instanceof TypeError && /fetch|network|load failed/i.test(cause.message)) {
-    return "The server cannot be reached.";
-  }
-  return cause instanceof Error ? cause.message : String(cause);
+  return inWords(cause, english);
 }

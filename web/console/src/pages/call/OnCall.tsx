@@ -1,6 +1,6 @@
 import { useEffect, useRef, useState, type FormEvent } from "react";
 import { Icon } from "../../shell/icons";
-import { Markdown } from "../chat/Markdown";
+import { Markdown } from "@castalia/oracles-ui/parts";
 import { useCall } from "./CallProvider";
 import { Picture, useLevel } from "./media";
 import { clock, goingOn } from "./words";

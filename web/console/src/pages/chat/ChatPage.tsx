@@ -1,22 +1,24 @@
 import { useOracleSessions } from "@castalia/oracles-client";
+import { SessionList, titleOf } from "@castalia/oracles-ui";
 import { lazy, Suspense, useEffect, useRef, useState } from "react";
 import { useSession } from "../../identity/session";
 import { useFeatures } from "../../shell/features";
 import { messageOf } from "../../shell/format";
 import { Icon } from "../../shell/icons";
-import { go } from "../../shell/router";
+import { go, href } from "../../shell/router";
 // What a narrow window changes is in the last.
 import "./sessions.css";
-import "./messages.css";
+import "./cards.css";
 import "./chat.css";
 import { here } from "./here";
-import { SessionList } from "./SessionList";
-import { titleOf } from "./sessions";
 import { Opening } from "./Opening";
 import { suggestions } from "./suggestions";
 
 const loadConversation = () => import("./Conversation");
 const Conversation = lazy(loadConversation);
+const Confirm = lazy(() => import("../../shell/Confirm"));
+
+const addressOf = (sessionId: string) => `chat/${encodeURIComponent(sessionId)}`;
 
 /** Conversations with the oracle. */
 export default function ChatPage({ sessionId }: { sessionId: string }) {
@@ -34,16 +36,19 @@ export default function ChatPage({ sessionId }: { sessionId: string }) {
   // It comes while the first page is read, and is there when it is wanted.
   useEffect(() => void loadConversation().catch(() => undefined), []);
 
-  async function start(text = "") {
-    if (starting.current) return;
+  /** Begins a conversation, and tells whether there is one. */
+  async function start(text = ""): Promise<boolean> {
+    if (starting.current) return false;
     starting.current = true;
     try {
       const session = await createSession();
       if (text) setOpening({ sessionId: session.sessionId, text });
-      go(`chat/${encodeURIComponent(session.sessionId)}`);
+      go(addressOf(session.sessionId));
       setError("");
+      return true;
     } catch (cause) {
       setError(messageOf(cause));
+      return false;
     } finally {
       starting.current = false;
     }
@@ -52,6 +57,15 @@ export default function ChatPage({ sessionId }: { sessionId: string }) {
   useEffect(() => {
     begin.current = start;
   });
+  // A question to the user, and who waits for the answer.
+  const [doomed, setDoomed] = useState<{ title: string; answer: (isMeant: boolean) => void }>();
+  async function remove(session: { sessionId: string }, title: string): Promise<boolean> {
+    const isMeant = await new Promise<boolean>((answer) => setDoomed({ title, answer }));
+    if (!isMeant) return false;
+    await list.deleteSession(session.sessionId);
+    if (session.sessionId === sessionId) go("chat");
+    return true;
+  }
   const isNew = sessionId === "new";
   const known = list.sessions.find((s) => s.sessionId === sessionId);
   // The title of an old conversation is further down in the list.
@@ -71,13 +85,38 @@ export default function ChatPage({ sessionId }: { sessionId: string }) {
   if (list.sessions.length > 0) classes.push("with-history");
   return (
     <div className={classes.join(" ")}>
-      <SessionList list={list} current={sessionId} onNew={() => void start()} />
+      <SessionList
+        list={list}
+        oracleDid={serviceDid}
+        overrides={here}
+        current={sessionId}
+        onNew={() => void start()}
+        onOpen={(id) => go(addressOf(id))}
+        hrefOf={(id) => href(addressOf(id))}
+        onDelete={remove}
+      />
+      {doomed && (
+        <Suspense>
+          <Confirm
+            title="Delete this conversation?"
+            action="Delete"
+            onConfirm={() => doomed.answer(true)}
+            onClose={() => {
+              setDoomed(undefined);
+              // What is meant is said after the dialog is closed.
+              queueMicrotask(() => doomed.answer(false));
+            }}
+          >
+            “{doomed.title}” is deleted for good, with all that was said in it.
+          </Confirm>
+        </Suspense>
+      )}
       {sessionId && !isNew ? (
         <Suspense fallback={<section className="conversation" aria-busy="true" />}>
           <Conversation
             key={sessionId}
             sessionId={sessionId}
-            title={known || list.isLoading ? titleOf(known) : "Conversation"}
+            title={known || list.isLoading ? titleOf(known, "New conversation") : "Conversation"}
             opening={opening?.sessionId === sessionId ? opening.text : ""}
             isOpened={isMoved}
             onOpened={() => setOpening(undefined)}
@@ -96,7 +135,7 @@ export default function ChatPage({ sessionId }: { sessionId: string }) {
               {error || messageOf(list.error)}
             </p>
           )}
-          <Opening onSay={(text) => void start(text)} />
+          <Opening onSay={start} />
           <ul className="suggestions" aria-label="Suggestions">
             {suggestions.map((s) => (
               <li key={s.title}>

@@ -1,25 +1,19 @@
-import { TurnError, useChat, useModels } from "@castalia/oracles-client";
+import { useChat, useModels } from "@castalia/oracles-client";
 import { useApprovals } from "@castalia/oracles-client/approvals";
 import { useAttachments } from "@castalia/oracles-client/attachments";
-import { useEffect, useMemo, useRef, useState, type DragEvent } from "react";
+import { Approvals, CallButton, Composer, Thread, useFileDrop } from "@castalia/oracles-ui";
+import { useEffect, useRef, useState } from "react";
 import { fileToken, useSession } from "../../identity/session";
 import { useFeatures } from "../../shell/features";
-import { messageOf } from "../../shell/format";
 import { Icon } from "../../shell/icons";
 import { Link } from "../../shell/Link";
-import { Skeleton } from "../../shell/Skeleton";
-import { CallLink } from "../call/CallLink";
+import { go, href } from "../../shell/router";
 import { useShipped } from "./actions";
-import { Announcer } from "./Announcer";
-import { Approvals } from "./Approvals";
 import { browserTools } from "./browserTools";
-import { Dots } from "./Dots";
-import { Composer } from "./Composer";
 import { CreditsBadge, Payment, useCredits } from "./Credits";
+import { FilePicker } from "./FilePicker";
 import { here } from "./here";
-import { MessageLog } from "./MessageLog";
-import type { MessageActs } from "./MessageTools";
-import { drawable, MessageView, uiComponents } from "./MessageView";
+import { drawable, uiComponents } from "./uiComponents";
 import { Permission } from "./Permission";
 
 const modelKey = "castalia-model";
@@ -50,7 +44,9 @@ export default function Conversation(props: {
     overrides: here,
     fileToken: () => fileToken(session),
   });
-  const [dragging, setDragging] = useState(false);
+  const drop = useFileDrop(attachments.upload);
+  // Opens the device's own chooser, while the user's files are shown.
+  const [fromDevice, setFromDevice] = useState<{ choose: () => void }>();
   const chat = useChat({
     oracleDid: serviceDid,
     sessionId,
@@ -66,30 +62,6 @@ export default function Conversation(props: {
       if (event.eventName === "message_cache_invalidation") props.onTurn();
     },
   });
-  const [sent, setSent] = useState(0);
-  const [problem, setProblem] = useState("");
-  const { regenerate, editMessage, chooseVersion, sendFeedback } = chat;
-  // The same for every message until another conversation is open: none is drawn anew.
-  const acts = useMemo<MessageActs>(() => {
-    const told = (doing: Promise<void>) => {
-      setProblem("");
-      return doing.catch((cause: unknown) => setProblem(messageOf(cause)));
-    };
-    // The button goes with the answer; what is next is written below.
-    const anew = (doing: Promise<void>) => {
-      setProblem("");
-      setSent((n) => n + 1);
-      document.getElementById("message")?.focus({ preventScroll: true });
-      // What is wrong with it is an error of the conversation.
-      doing.catch(() => undefined);
-    };
-    return {
-      regenerate: (id) => anew(regenerate(id)),
-      edit: (id, text) => anew(editMessage(id, text)),
-      choose: (id) => told(chooseVersion(id)),
-      rate: (id, rating) => void told(sendFeedback(id, rating)),
-    };
-  }, [regenerate, editMessage, chooseVersion, sendFeedback]);
   const waiting = useApprovals({ oracleDid: serviceDid, sessionId, overrides: here });
   const forFiles = waiting.approvals.find(
     (a) => a.reason === "delegation" && a.state === "waiting",
@@ -109,7 +81,6 @@ export default function Conversation(props: {
     setClaims(undefined);
     isUnpaid.current = false;
     const files = await attachments.take();
-    setSent((n) => n + 1);
     return chat.sendMessage(text, drawable, files.length ? files : undefined).then(
       () => {
         if (isUnpaid.current) attachments.giveBack(files);
@@ -141,42 +112,19 @@ export default function Conversation(props: {
     void sendNow.current(opening);
   }, [opening, onOpened, isConfigReady, isLoading, isReachable]);
 
-  function drop(event: DragEvent) {
-    event.preventDefault();
-    setDragging(false);
-    attachments.upload(event.dataTransfer.files);
-  }
-  // Wherever the focus is: who wants it to stop does not look for it first.
-  const { abortStream } = chat;
-  useEffect(() => {
-    if (!isSending) return;
-    const onKey = (event: KeyboardEvent) => {
-      if (event.key !== "Escape" || event.isComposing) return;
-      if (!document.querySelector("dialog[open]")) void abortStream();
-    };
-    addEventListener("keydown", onKey);
-    return () => removeEventListener("keydown", onKey);
-  }, [isSending, abortStream]);
-
-  // What is wrong with a turn stands in the conversation.
-  const error = chat.sendMessageError ?? (chat.error instanceof TurnError ? undefined : chat.error);
+  const callPage = `call/${encodeURIComponent(sessionId)}`;
   return (
     <section
-      className={dragging ? "conversation dragging" : "conversation"}
+      className={drop.isDragging ? "conversation dragging" : "conversation"}
       aria-label="Conversation"
-      onDragOver={(event) => {
-        event.preventDefault();
-        setDragging(true);
-      }}
-      onDragLeave={() => setDragging(false)}
-      onDrop={drop}
+      {...drop.area}
     >
       <header className="conversation-head">
         <Link to="chat" className="button quiet narrow-only" label="All conversations">
           <Icon name="back" />
         </Link>
         <h1 title={props.title}>{props.title}</h1>
-        <CallLink sessionId={sessionId} />
+        <CallButton href={href(callPage)} onOpen={() => go(callPage)} />
         <CreditsBadge credits={credits} />
         <ModelChoice
           models={models}
@@ -187,47 +135,14 @@ export default function Conversation(props: {
           }}
         />
       </header>
-      <MessageLog messages={chat.messages} busy={isSending} sent={sent}>
-        {chat.hasEarlier && (
-          <p className="centre">
-            <button
-              type="button"
-              disabled={chat.isLoadingEarlier}
-              onClick={() => void chat.loadEarlier()}
-            >
-              Earlier messages
-            </button>
-          </p>
-        )}
-        {isLoading && <Skeleton lines={5} label="Reading the conversation" />}
-        {!isLoading && chat.messages.length === 0 && !isSending && (
-          <p className="soft centre nothing-said">
-            Ask anything. Say “help” to see what this oracle can do here.
-          </p>
-        )}
-        {chat.messages.map((message) => (
-          <MessageView key={message.id} message={message} acts={acts} />
-        ))}
-        {chat.status === "submitted" && (
-          <p className="soft waiting" role="status">
-            <Dots />
-            <span className="visually-hidden">Sending</span>
-          </p>
-        )}
+      <Thread
+        chat={chat}
+        components={uiComponents}
+        empty="Ask anything. Say “help” to see what this oracle can do here."
+      >
         <Approvals waiting={waiting} />
         {claims && <Payment claims={claims} credits={credits} />}
-        {(error || problem) && (
-          <p role="alert" className="notice bad">
-            {error ? messageOf(error) : problem}
-          </p>
-        )}
-        {chat.status === "error" && (
-          <button className="secondary" onClick={() => void chat.retry().catch(() => undefined)}>
-            Try again
-          </button>
-        )}
-      </MessageLog>
-      <Announcer messages={chat.messages} busy={isSending} isLoading={isLoading} />
+      </Thread>
       <div className="below">
         {/* One question at a time. */}
         {waiting.approvals.every((a) => a.reason === "delegation") && (
@@ -238,12 +153,20 @@ export default function Conversation(props: {
           />
         )}
         <Composer
-          busy={isSending}
+          chat={chat}
           attachments={attachments}
           onSend={send}
-          onStop={() => void abortStream()}
+          onAttach={(choose) => setFromDevice({ choose })}
           isOpened={props.isOpened}
+          entryId="message"
         />
+        {fromDevice && (
+          <FilePicker
+            onClose={() => setFromDevice(undefined)}
+            onUpload={fromDevice.choose}
+            onPick={(file) => attachments.add(file)}
+          />
+        )}
         <p className="soft small status" role="status">
           <span className={isRealTimeConnected ? "dot good" : "dot busy"} />
           {isRealTimeConnected

@@ -2,7 +2,7 @@ import { keepPreviousData } from "@tanstack/react-query";
 import { useAsked } from "../../shell/asked";
 import { plural, short } from "../../shell/format";
 import { Icon } from "../../shell/icons";
-import { markedAnywhere } from "../../shell/marked";
+import { markedAnywhere } from "@castalia/oracles-ui/parts";
 import { Problem } from "../../shell/Problem";
 import type { Files } from "./api";
 import { places, type Place } from "./found";

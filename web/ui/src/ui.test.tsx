@@ -1,0 +1,274 @@
+// @vitest-environment jsdom
+import type { IChatResult, IChatSession, IMessage } from "@castalia/oracles-client";
+import { useChat, useOracleSessions } from "@castalia/oracles-client";
+import type { IApproval } from "@castalia/oracles-client/approvals";
+import type { UseAttachmentsResult } from "@castalia/oracles-client/attachments";
+import { FakeOracle, FakeOraclesProvider } from "@castalia/oracles-client/testing";
+import { cleanup, configure, fireEvent, render, screen, waitFor } from "@testing-library/react";
+import axe from "axe-core";
+import type { ReactNode } from "react";
+import { afterEach, beforeAll, expect, test, vi } from "vitest";
+import {
+  Approvals,
+  CallButton,
+  Citation,
+  Composer,
+  english,
+  LabelsProvider,
+  SessionList,
+  Thread,
+  ToolCard,
+  type Labels,
+  type ThreadProps,
+} from ".";
+
+configure({ asyncUtilTimeout: 15_000 });
+beforeAll(() => {
+  // The page of these tests has no sizes.
+  vi.stubGlobal(
+    "ResizeObserver",
+    class {
+      observe() {}
+      disconnect() {}
+    },
+  );
+});
+afterEach(cleanup);
+
+const done = () => Promise.resolve();
+
+function chatOf(messages: IMessage[], more: Partial<IChatResult> = {}): ThreadProps["chat"] {
+  return {
+    messages,
+    status: "ready",
+    isSending: false,
+    isLoading: false,
+    error: undefined,
+    sendMessageError: undefined,
+    hasEarlier: true,
+    isLoadingEarlier: false,
+    loadEarlier: done,
+    retry: done,
+    regenerate: done,
+    editMessage: done,
+    chooseVersion: done,
+    sendFeedback: done,
+    ...more,
+  };
+}
+
+const said: IMessage[] = [
+  {
+    id: "q",
+    type: "human",
+    content: "12",
+    attachments: [{ filename: "3.pdf", mimetype: "application/pdf", size: 28 }],
+    version: { number: 1, count: 2, kind: "original", messageIds: ["q", "r"] },
+  },
+  {
+    id: "a",
+    type: "ai",
+    reasoning: "45",
+    content: [
+      "| 1 | 2 |\n|--:|---|\n| 3 | 4 |\n\n```\n6\n```\n\n- 7",
+      { name: "8", props: { id: "c", args: { 9: 10 }, toolName: "8", isToolCall: true } },
+    ],
+  },
+];
+
+const approval: IApproval = {
+  id: "p",
+  runId: "r",
+  sessionId: "s",
+  toolCallId: "t",
+  toolName: "1__2",
+  args: { 3: true, 4: null },
+  reason: "untrusted",
+  createdAt: "",
+  expiresAt: "",
+  state: "waiting",
+};
+
+const attachments: UseAttachmentsResult = {
+  list: [{ key: "k", filename: "5.png", mimetype: "image/png", size: 6, progress: 0.5 }],
+  error: undefined,
+  isStoring: false,
+  upload: () => undefined,
+  add: () => undefined,
+  remove: () => undefined,
+  take: () => Promise.resolve([]),
+  giveBack: () => undefined,
+};
+
+const session = (id: string): IChatSession => ({
+  sessionId: id,
+  title: id,
+  lastUpdatedAt: "2026-01-01T00:00:00Z",
+  createdAt: "2026-01-01T00:00:00Z",
+  oracleName: "",
+});
+
+function listOf(sessions: IChatSession[]) {
+  const nothing = { isLoading: false, error: undefined, refetch: done, isConfigReady: true };
+  return {
+    ...nothing,
+    sessions,
+    total: sessions.length,
+    hasNextPage: true,
+    isFetchingNextPage: false,
+    fetchNextPage: done,
+    createSession: () => Promise.reject(new Error("none")),
+    isCreatingSession: false,
+    isCreateSessionError: false,
+    deleteSession: done,
+    isDeletingSession: false,
+    isDeleteSessionError: false,
+  } satisfies ReturnType<typeof useOracleSessions>;
+}
+
+/** Every component at once. */
+function All({ dir = "ltr" }: { dir?: "ltr" | "rtl" }) {
+  const chat = chatOf(said, { status: "error", sendMessageError: new Error("11") });
+  const waiting = {
+    approvals: [approval, { ...approval, id: "late", state: "expired" as const }],
+    approve: done,
+    deny: done,
+  };
+  const agent = { phase: "connected" as const, callAgent: done, endCall: done };
+  return (
+    <FakeOraclesProvider oracle={new FakeOracle()}>
+      <main dir={dir} lang="en">
+        <h1>12</h1>
+        <SessionList
+          list={listOf([session("13"), session("14")])}
+          oracleDid="did:o"
+          current="13"
+          onNew={() => undefined}
+          onOpen={() => undefined}
+          onDelete={() => Promise.resolve(true)}
+        />
+        <CallButton href="/15" />
+        <CallButton agent={agent} sessionId="s" />
+        <Thread chat={chat}>
+          <Approvals waiting={waiting} />
+          <Citation title="16" text="17" passage="17 18" page={19} number={1} href="/20" />
+          <ToolCard toolName="21" status="error" error="22" args={{ 23: 24 }} />
+        </Thread>
+        <Thread chat={chatOf([], { hasEarlier: false })} />
+        <Thread chat={chatOf([], { isLoading: true, status: "submitted", isSending: true })} />
+        <Composer
+          chat={{ isSending: false, sendMessage: done, abortStream: done }}
+          attachments={attachments}
+        />
+        <Composer chat={{ isSending: true, sendMessage: done, abortStream: done }} />
+      </main>
+    </FakeOraclesProvider>
+  );
+}
+
+test.each(["ltr", "rtl"] as const)("axe finds no fault in any of them, %s", async (dir) => {
+  const { container } = render(<All dir={dir} />);
+  const rules = { "color-contrast": { enabled: false } }; // Nothing has a colour here.
+  const { violations } = await axe.run(container, { rules });
+  expect(violations.map((v) => `${v.id}: ${v.nodes.map((n) => n.html).join(" ")}`)).toEqual([]);
+});
+
+test("everything that they say can be said otherwise", () => {
+  const mark = (said: unknown) => (typeof said === "function" ? () => "§" : "§");
+  const marked = Object.fromEntries(Object.entries(english).map(([k, v]) => [k, mark(v)]));
+  const { container } = render(
+    <LabelsProvider labels={marked as unknown as Labels}>
+      <All />
+    </LabelsProvider>,
+  );
+  const attributes = [...container.querySelectorAll("*")].flatMap((e) =>
+    ["aria-label", "title", "placeholder"].map((name) => e.getAttribute(name) ?? ""),
+  );
+  // What the tests say is numbers; file names have endings.
+  const told = [container.textContent ?? "", ...attributes].join(" ").replace(/\.(pdf|png)/g, "");
+  expect(told.match(/[A-Za-z]+/g)).toBeNull();
+  expect(told).toContain("§");
+});
+
+function Page({ oracle, children }: { oracle: FakeOracle; children?: ReactNode }) {
+  const options = { oracleDid: oracle.did, sessionId: "$s", onPaymentRequiredError: () => {} };
+  const chat = useChat(options);
+  return (
+    <>
+      <Thread chat={chat} />
+      <Composer chat={chat} />
+      {children}
+    </>
+  );
+}
+
+test("a page of two components talks, rates, edits and copies", async () => {
+  const oracle = new FakeOracle();
+  oracle.respond = (message) => `About *${message}*.`;
+  render(
+    <FakeOraclesProvider oracle={oracle}>
+      <Page oracle={oracle} />
+    </FakeOraclesProvider>,
+  );
+  await screen.findByText(english.nothingSaid);
+  const field = screen.getByLabelText(english.entry);
+  fireEvent.change(field, { target: { value: "rain" } });
+  fireEvent.keyDown(field, { key: "Enter" });
+  await waitFor(() => screen.getByText("rain", { selector: "em" }));
+  expect((field as HTMLTextAreaElement).value).toBe("");
+  fireEvent.click(await screen.findByLabelText(english.goodAnswer));
+  await waitFor(() =>
+    expect(screen.getByLabelText(english.goodAnswer).getAttribute("aria-pressed")).toBe("true"),
+  );
+  fireEvent.click(screen.getByLabelText(english.editQuestion));
+  const question = screen.getByLabelText(english.question);
+  expect(document.activeElement).toBe(question);
+  fireEvent.change(question, { target: { value: "snow" } });
+  fireEvent.keyDown(question, { key: "Enter" });
+  expect(document.activeElement).toBe(field);
+  await waitFor(() => screen.getByText("snow", { selector: "em" }));
+  await screen.findByRole("group", { name: english.version(2, 2) });
+});
+
+test("a message that was not sent is given back, and Escape stops an answer", async () => {
+  const stop = vi.fn(done);
+  const chat = {
+    isSending: false,
+    sendMessage: () => Promise.reject(new Error()),
+    abortStream: stop,
+  };
+  const { rerender } = render(<Composer chat={chat} />);
+  const field = screen.getByLabelText<HTMLTextAreaElement>(english.entry);
+  fireEvent.change(field, { target: { value: "rain" } });
+  fireEvent.click(screen.getByLabelText(english.send));
+  await waitFor(() => expect(field.value).toBe("rain"));
+  fireEvent.keyDown(window, { key: "Escape" });
+  expect(stop).not.toHaveBeenCalled();
+  rerender(<Composer chat={{ ...chat, isSending: true }} />);
+  fireEvent.keyDown(window, { key: "Escape" });
+  expect(stop).toHaveBeenCalledOnce();
+});
+
+test("a source is opened at an address, and at nothing else", () => {
+  for (const href of ["javascript:alert(1)", "//elsewhere.test", "/\\elsewhere.test", "data:,x"]) {
+    render(<Citation title="Water" text="It is wet." href={href} />);
+    expect(screen.queryByRole("link")).toBeNull();
+    cleanup();
+  }
+  render(<Citation title="Water" text="It is wet." href="/files/water" />);
+  expect(screen.getByRole("link").getAttribute("href")).toBe("/files/water");
+});
+
+test("who answers the only question writes on below", async () => {
+  const approve = vi.fn(done);
+  render(
+    <>
+      <Approvals waiting={{ approvals: [approval], approve, deny: done }} />
+      <Composer chat={{ isSending: false, sendMessage: done, abortStream: done }} />
+    </>,
+  );
+  expect(screen.getByRole("group", { name: english.mayUse("2") }).textContent).toContain("1");
+  fireEvent.click(screen.getByText(english.allow));
+  expect(approve).toHaveBeenCalledWith("p");
+  expect(document.activeElement).toBe(screen.getByLabelText(english.entry));
+});
