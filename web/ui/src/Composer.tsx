@@ -122,7 +122,7 @@ export function Composer(props: ComposerProps) {
           ref={entry}
           id={id}
           {...entryMark}
-          dir="auto"
+          dir={text ? "auto" : undefined}
           rows={1}
           value={text}
           placeholder={labels.placeholder}
