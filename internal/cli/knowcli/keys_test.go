@@ -25,7 +25,7 @@ func TestKeysAreNotAdded(t *testing.T) {
 		t.Fatal(err)
 	}
 	var out bytes.Buffer
-	s := shell.IO{Out: &out, Err: &out, Getenv: func(string) string { return "" }}
+	s := shell.IO{Out: &out, Err: &out}
 	err = knowcli.Run(t.Context(), []string{"add", "--key", key, key}, s)
 	if err == nil || !strings.Contains(err.Error(), "is a key") || errors.Is(err, os.ErrNotExist) {
 		t.Errorf("a key was added: %v", err)
