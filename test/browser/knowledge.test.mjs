@@ -53,11 +53,12 @@ async function pictures(page, name) {
   }
 }
 
-test("a PDF that is dropped answers, with its page", async () => {
+test("a PDF that is dropped answers, with its page", async (t) => {
   const { page, close } = await reader();
   await pictures(page, "knowledge-empty");
   const rules = (what) => Array.from({ length: 30 }, (_, i) => `Rule ${i + 1} of the ${what}: whoever draws water leaves the place clean.`);
   const pdf = pdfOf(rules("well"), [...rules("tap"), "The key of the pump house is kept by Peter Wafula."]);
+  const dropped = performance.now();
   await drop(page, "pump.pdf", "application/pdf", pdf);
   const row = page.getByRole("row", { name: /pump\.pdf/ });
   await row.getByText("read", { exact: true }).waitFor();
@@ -66,6 +67,7 @@ test("a PDF that is dropped answers, with its page", async () => {
   const passage = page.locator(".passages li").first();
   await passage.locator("blockquote", { hasText: "kept by Peter Wafula" }).waitFor();
   await passage.getByText(/page 2/).waitFor();
+  t.diagnostic(`answered ${Math.round(performance.now() - dropped)} ms after it was dropped`);
   await pictures(page, "knowledge-answer");
   await ask(page, "what does a helicopter licence cost in Norway?");
   await page.getByText("No document answers that.").waitFor();
@@ -103,4 +105,68 @@ test("the sample community is there in one click, and gone in another", async ()
   await page.getByRole("link", { name: "Files" }).click();
   await page.getByText("No files yet.").waitFor();
   await close();
+});
+
+test("people answer what no document does, and see who asked only if the asker agreed", async () => {
+  const owner = await reader();
+  await drop(owner.page, "tank.md", "text/markdown", Buffer.from("# The tank\n\nThe tank of the village holds 20,000 litres of water.\n"));
+  const row = owner.page.getByRole("row", { name: /tank\.md/ });
+  await row.getByText("read", { exact: true }).waitFor();
+  await owner.page.getByText("This collection is waiting for an operator").waitFor();
+  await owner.visit("operator/knowledge");
+  await owner.page.getByRole("button", { name: "Publish documents" }).click();
+  await owner.page.getByRole("button", { name: "Take back documents" }).waitFor();
+  await pictures(owner.page, "operator-knowledge");
+
+  // Somebody without documents asks those of others.
+  const asker = await visitors(world).newcomer();
+  await asker.visit("knowledge");
+  await asker.page.getByRole("heading", { name: "No documents of yours yet" }).waitFor();
+  const askPeople = async (question, name) => {
+    await ask(asker.page, question);
+    await asker.page.getByText("No document answers that.").waitFor();
+    const form = asker.page.getByRole("form", { name: "Ask people" });
+    const agree = form.getByLabel("Those who answer may see who I am");
+    assert.equal(await agree.isChecked(), false, "nobody has agreed yet");
+    if (name) {
+      await agree.check();
+      await form.getByLabel(/Your name/).fill(name);
+      await pictures(asker.page, "knowledge-consent");
+    }
+    await form.getByRole("button", { name: "Ask people" }).click();
+    await asker.page.getByText("The people of documents were asked").waitFor();
+  };
+  const colour = "which colour will the roof get next spring?";
+  await askPeople(colour);
+  await asker.page.getByText("and do not see who you are").waitFor();
+  const who = "when does the plumber Joram come?";
+  await askPeople(who, "Amina");
+  await asker.page.getByText("see that you are Amina", { exact: false }).first().waitFor();
+
+  // The owner of the folder answers one, an operator the other.
+  await owner.visit("knowledge");
+  const silent = owner.page.getByRole("form", { name: colour });
+  await silent.getByText(/^somebody · web · documents/).waitFor();
+  await owner.page.getByRole("form", { name: who }).getByText(/^Amina · web · documents/).waitFor();
+  assert.doesNotMatch(await silent.textContent(), /did:/);
+  await pictures(owner.page, "knowledge-desk");
+  await silent.getByLabel("Answer").fill("The roof stays green.");
+  await silent.getByLabel("Keep it for whoever asks the same").check();
+  await silent.getByRole("button", { name: "Send the answer" }).click();
+  await silent.waitFor({ state: "detached" });
+  await owner.visit("operator/knowledge");
+  const named = owner.page.getByRole("form", { name: who });
+  await named.getByRole("button", { name: "Dismiss" }).click();
+  await named.waitFor({ state: "detached" });
+  await owner.page.getByText("No question waits.").waitFor();
+
+  // The asker hears of both, and the pair that was kept answers from now on.
+  const mine = asker.page.getByRole("region", { name: "What you asked people" });
+  await mine.getByText("The roof stays green.").waitFor();
+  await mine.getByText(/dismissed/).waitFor();
+  await pictures(asker.page, "knowledge-mine");
+  await ask(asker.page, colour);
+  await asker.page.locator(".passages blockquote", { hasText: "The roof stays green." }).first().waitFor();
+  await asker.close();
+  await owner.close();
 });

@@ -23,6 +23,7 @@ const paths = [
   "operator/menu",
   "operator/accounts",
   "operator/nodes",
+  "operator/knowledge",
   "operator/plugins",
   "operator/settings",
   "operator/logs",

@@ -5,7 +5,16 @@
  * @packageDocumentation
  */
 export type { FileToken } from "../files/bearer";
-export type { IAnswer, ICollection, IDocument, IHit, IPassage, ISource, Readers } from "./types";
+export type {
+  IAnswer,
+  ICollection,
+  IDocument,
+  IHit,
+  IPassage,
+  IQuestion,
+  ISource,
+  Readers,
+} from "./types";
 export {
   useCollections,
   type NewCollection,
@@ -18,3 +27,9 @@ export {
   type UseKnowledgeOptions,
   type UseKnowledgeResult,
 } from "./useKnowledge";
+export {
+  useQuestions,
+  type SendOptions,
+  type UseQuestionsOptions,
+  type UseQuestionsResult,
+} from "./useQuestions";

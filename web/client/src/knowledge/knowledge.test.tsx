@@ -6,6 +6,7 @@ import { json } from "../testkit/oracle";
 import type { ICollection } from "./types";
 import { useCollections } from "./useCollections";
 import { useKnowledge } from "./useKnowledge";
+import { useQuestions } from "./useQuestions";
 
 vi.mock("../core/line", () => import("../testkit/socket"));
 beforeEach(() => localStorage.clear());
@@ -47,6 +48,7 @@ test("useCollections keeps up with documents that are read, with a token for fil
     createdAt: "",
     updatedAt: "",
     documents: { waiting: 0, reading, read: 1 - reading, failed: 0 },
+    published: true,
     complete: true,
   });
   let shelf = [clinic(1)];
@@ -80,4 +82,33 @@ test("useCollections keeps up with documents that are read, with a token for fil
   });
   await act(() => result.current.forget("c1"));
   expect(result.current.collections).toEqual([]);
+});
+
+test("useQuestions sends what the user agreed to, and waits for the answer", async () => {
+  const { oracle, Page } = page();
+  const asked = { id: "q1", question: "which colour?", state: "waiting" };
+  let questions: object[] = [];
+  const bodies: unknown[] = [];
+  oracle.on("GET", /^\/knowledge\/questions$/, () => json({ questions }));
+  oracle.on("POST", /^\/knowledge\/questions$/, ({ body }) => {
+    bodies.push(body);
+    questions = [asked];
+    return json(asked);
+  });
+  const { result } = renderHook(() => useQuestions({ oracleDid: "did:o", overrides }), {
+    wrapper: Page,
+  });
+  await waitFor(() => expect(result.current.isLoading).toBe(false));
+  await act(async () => {
+    await result.current.send("which colour?");
+  });
+  expect(bodies).toEqual([{ question: "which colour?" }]);
+  expect(result.current.questions).toEqual([asked]);
+  await act(async () => {
+    await result.current.send("who?", { showMe: true, name: "Amina" });
+  });
+  expect(bodies[1]).toEqual({ question: "who?", showMe: true, name: "Amina" });
+  questions = [{ ...asked, state: "answered", answer: "green" }];
+  act(() => void dispatchEvent(new Event("focus")));
+  await waitFor(() => expect(result.current.questions[0]?.answer).toBe("green"));
 });

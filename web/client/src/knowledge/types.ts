@@ -49,6 +49,9 @@ export interface ICollection {
   createdAt: string;
   updatedAt: string;
   documents: { waiting: number; reading: number; read: number; failed: number };
+  /** Whether the chosen readers may ask; `waiting` says what is missing. */
+  published: boolean;
+  waiting?: string;
   /** Whether all files of the folder are in the list of documents. */
   complete: boolean;
 }
@@ -67,4 +70,23 @@ export interface IDocument {
   version: number;
   changedAt: string;
   readAt?: string;
+}
+
+/** A question that people answer. */
+export interface IQuestion {
+  id: string;
+  collection: string;
+  collectionName: string;
+  question: string;
+  language?: string;
+  /** Where it was asked: web or telephone. */
+  channel: string;
+  /** Who asked, if they agreed to be shown. */
+  from?: string;
+  state: "waiting" | "answered" | "dismissed";
+  answer?: string;
+  /** It wins from now on where the same is asked. */
+  kept?: boolean;
+  askedAt: string;
+  settledAt?: string;
 }

@@ -11,13 +11,14 @@ import { Icon } from "../../shell/icons";
 import { Link } from "../../shell/Link";
 import { Problem } from "../../shell/Problem";
 import { here } from "../chat/here";
+import { AskPeople } from "./AskPeople";
 
 /** Asks the documents, and shows what they say and where. */
 export function AskBox({ documents }: { documents: Record<string, IDocument[]> }) {
   const { serviceDid } = useSession();
   const { ask } = useKnowledge({ oracleDid: serviceDid, overrides: here });
   const [question, setQuestion] = useState("");
-  const [answer, setAnswer] = useState<IAnswer>();
+  const [answer, setAnswer] = useState<IAnswer & { asked: string }>();
   const { run, isBusy, error } = useDoing();
 
   function submit(event: FormEvent) {
@@ -25,7 +26,8 @@ export function AskBox({ documents }: { documents: Record<string, IDocument[]> }
     if (question.trim() === "" || isBusy) return;
     run(async () => {
       try {
-        setAnswer(await ask(question.trim(), { limit: 3 }));
+        const asked = question.trim();
+        setAnswer({ ...(await ask(asked, { limit: 3 })), asked });
       } catch (cause) {
         setAnswer(undefined);
         throw cause;
@@ -67,6 +69,12 @@ export function AskBox({ documents }: { documents: Record<string, IDocument[]> }
           </ol>
         )}
       </div>
+      {answer && (
+        <details key={answer.asked} open={!answer.answered}>
+          <summary className="soft small">Ask people</summary>
+          <AskPeople question={answer.asked} />
+        </details>
+      )}
       <Problem error={error} />
     </section>
   );

@@ -93,6 +93,7 @@ export function CollectionCard(props: {
         isBusy={isBusy}
         onChange={props.onChange}
       />
+      {collection.waiting && <p className="soft small">{collection.waiting}</p>}
       {documents.length > 0 && (
         <div
           className="table"

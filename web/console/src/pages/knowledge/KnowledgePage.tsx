@@ -1,6 +1,6 @@
-import { useCollections, type ICollection } from "@castalia/oracles-client/knowledge";
+import { useCollections, useKnowledge, type ICollection } from "@castalia/oracles-client/knowledge";
 import { useCallback, useMemo, useRef, useState } from "react";
-import { fileToken, useSession } from "../../identity/session";
+import { fileToken, useSession, type Session } from "../../identity/session";
 import { useDoing } from "../../shell/asked";
 import { messageOf } from "../../shell/format";
 import { Icon } from "../../shell/icons";
@@ -13,7 +13,9 @@ import { droppedFiles, type Dropped } from "../files/dropped";
 import { UploadList } from "../files/UploadList";
 import { useUploads } from "../files/uploads";
 import { AskBox } from "./AskBox";
+import { MyQuestions } from "./AskPeople";
 import { CollectionCard } from "./CollectionCard";
+import { QuestionDesk, type StaffAsk } from "./QuestionDesk";
 import { sampleFiles, sampleName } from "./sample";
 import "./knowledge.css";
 
@@ -21,6 +23,26 @@ import "./knowledge.css";
 const firstName = "documents";
 
 const kinds = ".pdf,.docx,.odt,.xlsx,.csv,.html,.htm,.md,.txt,.epub";
+
+/** Asks a route for whoever has every right in the folders of the collections. */
+async function askAsOwner<T>(
+  session: Session,
+  path: string,
+  method = "GET",
+  body?: object,
+): Promise<T> {
+  const reply = await fetch(`/api/knowledge${path}`, {
+    method,
+    headers: {
+      Authorization: `Bearer ${await fileToken(session)}`,
+      ...(body && { "Content-Type": "application/json" }),
+    },
+    body: body ? JSON.stringify(body) : null,
+  });
+  const said = (await reply.json().catch(() => ({}))) as T & { message?: string };
+  if (!reply.ok) throw new Error(said.message ?? `The server answered ${reply.status}`);
+  return said;
+}
 
 /** The community's documents: what is known, who may ask, and what it answers. */
 export default function KnowledgePage() {
@@ -32,6 +54,15 @@ export default function KnowledgePage() {
     fileToken: () => fileToken(session),
   });
   const { collections, documents, create, refetch } = list;
+  // What others let one ask.
+  const { collections: askable, refetch: lookAgain } = useKnowledge({
+    oracleDid: session.serviceDid,
+    overrides: here,
+  });
+  const asStaff: StaffAsk = useCallback(
+    (path, method, body) => askAsOwner(session, path, method, body),
+    [session],
+  );
   // The library asks for the collections again by itself.
   const { run, isBusy, error } = useDoing();
   const adding = useDoing();
@@ -78,6 +109,12 @@ export default function KnowledgePage() {
       // Knowledge follows the files within seconds.
       setGone((known) => new Set([...known, ...ids]));
     });
+  const forget = (collection: string, documents: string[]) =>
+    run(async () => {
+      for (const id of documents) await files.remove(id);
+      await list.forget(collection);
+      await lookAgain();
+    });
   const isEmpty = !list.isLoading && !list.error && collections.length === 0;
   return (
     <div className="page knowledge">
@@ -113,12 +150,14 @@ export default function KnowledgePage() {
       </header>
       <Problem error={error || adding.error || (list.error ? messageOf(list.error) : "")} />
       <UploadList uploads={uploads} waiting={waiting} />
-      {!isEmpty && <AskBox documents={documents} />}
+      {(!isEmpty || askable.length > 0) && <AskBox documents={documents} />}
+      <MyQuestions />
+      {collections.length > 0 && <QuestionDesk staff={session.key.did} ask={asStaff} />}
       {list.isLoading && <Skeleton lines={4} label="Reading the collections" />}
       {isEmpty && (
         <section className="card nothing">
           <Icon name="book" />
-          <h2>No documents yet</h2>
+          <h2>{askable.length > 0 ? "No documents of yours yet" : "No documents yet"}</h2>
           <p className="soft">
             Drop PDF, Word, OpenDocument, spreadsheet, web, EPUB or text files anywhere on this
             page.
@@ -141,14 +180,9 @@ export default function KnowledgePage() {
           isBusy={isBusy}
           onAdd={() => choose(collection.folder)}
           onChange={(change) => run(() => list.change(collection.id, change))}
-          onForget={() => run(() => list.forget(collection.id))}
+          onForget={() => forget(collection.id, [])}
           onRemove={(ids) => remove(ids)}
-          onRemoveAll={(ids) =>
-            run(async () => {
-              for (const id of ids) await files.remove(id);
-              await list.forget(collection.id);
-            })
-          }
+          onRemoveAll={(ids) => forget(collection.id, ids)}
         />
       ))}
       {dragging && (

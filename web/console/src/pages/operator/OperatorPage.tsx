@@ -10,6 +10,7 @@ import { ask, enteredToken, keepOperatorToken, NotOperator } from "./api";
 import { AccountsView } from "./AccountsView";
 import { AuditView } from "./AuditView";
 import { HealthView } from "./HealthView";
+import { KnowledgeView } from "./KnowledgeView";
 import { LogsView } from "./LogsView";
 import { MenuView } from "./MenuView";
 import "./operator.css";
@@ -37,6 +38,7 @@ const views: View[] = [
   { path: "menu", title: "Menu", service: "ussd", page: () => <MenuView /> },
   { path: "accounts", title: "Accounts", service: "ussd", page: () => <AccountsView /> },
   { path: "nodes", title: "Query nodes", service: "query", page: () => <QueryView /> },
+  { path: "knowledge", title: "Knowledge", service: "filestore", page: () => <KnowledgeView /> },
   { path: "people", title: "People", page: () => <PeopleView /> },
   { path: "plugins", title: "Plugins", page: () => <PluginsView /> },
   { path: "settings", title: "Settings", page: () => <SettingsView /> },
