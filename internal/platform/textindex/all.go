@@ -8,25 +8,22 @@ import (
 
 // gatherAll finds the best documents of one view that have every needed word, and
 // offers the best passage of each.
-func gatherAll(ctx context.Context, view int, s scoped, groups []group, into *best) error {
-	var needed, lanes []*lane
-	for _, g := range groups {
-		l, err := newLane(s.view.Segment(), view, g)
-		if err != nil {
-			return err
+func gatherAll(ctx context.Context, view int, s scoped, lanes []*lane, into *best) error {
+	var needed []*lane
+	for _, l := range lanes {
+		if !l.needed {
+			continue
 		}
-		if len(l.terms) == 0 && g.needed {
+		if len(l.entries) == 0 {
 			return nil
 		}
-		if err := l.seek(0); err != nil {
-			return err
-		}
-		if lanes = append(lanes, l); g.needed {
-			needed = append(needed, l)
-		}
+		needed = append(needed, l)
 	}
 	if len(needed) == 0 {
 		return nil
+	}
+	if err := seekAll(lanes, 0); err != nil {
+		return err
 	}
 	for steps := 0; ; steps++ {
 		if steps%1024 == 0 && ctx.Err() != nil {
@@ -79,7 +76,7 @@ func meetIn(lanes []*lane, from, to uint32) (bool, error) {
 
 func seekAll(lanes []*lane, doc uint32) error {
 	for _, l := range lanes {
-		if l.doc < doc {
+		if !l.moved || l.doc < doc {
 			if err := l.seek(doc); err != nil {
 				return err
 			}
@@ -95,7 +92,7 @@ func offerDocument(view int, s scoped, lanes []*lane, from, to uint32, into *bes
 		return err
 	}
 	anywhere := make([]int32, len(lanes))
-	top, where := int32(-1), from
+	top, where, words := int32(-1), from, wordSet(0)
 	for {
 		at := to
 		for _, l := range lanes {
@@ -104,11 +101,12 @@ func offerDocument(view int, s scoped, lanes []*lane, from, to uint32, into *bes
 		if at == to {
 			break
 		}
-		sum := int32(0)
+		sum, met := int32(0), wordSet(0)
 		for i, l := range lanes {
 			if l.doc != at {
 				continue
 			}
+			met |= 1 << l.group
 			score := l.score()
 			sum += score
 			anywhere[i] = max(anywhere[i], score)
@@ -117,7 +115,7 @@ func offerDocument(view int, s scoped, lanes []*lane, from, to uint32, into *bes
 			}
 		}
 		if sum > top {
-			top, where = sum, at
+			top, where, words = sum, at, met
 		}
 	}
 	total := int32(0)
@@ -133,6 +131,6 @@ func offerDocument(view int, s scoped, lanes []*lane, from, to uint32, into *bes
 	if err != nil {
 		return err
 	}
-	into.offer(candidate{score, tie, view, where})
+	into.offer(candidate{score, tie, view, where, words})
 	return nil
 }

@@ -22,33 +22,57 @@ type rescored struct {
 
 func (r rescored) score() float64 { return r.lexical + float64(nearShare*r.near) }
 
+// compare puts the best first.
+func (r rescored) compare(other rescored) int {
+	return cmp.Or(cmp.Compare(other.score(), r.score()), cmp.Compare(r.tie, other.tie))
+}
+
+// lexical is the score of the terms in units of rarity.
+func (c candidate) lexical() float64 { return float64(c.score) / (255 * rarityUnit) }
+
+// atBest is the score of a candidate whose words are as near each other as can be.
+func (c candidate) atBest(groups []group) float64 {
+	near := 0.0
+	last := -1
+	for i := range groups {
+		if !c.words.has(i) {
+			continue
+		}
+		if last >= 0 {
+			near += neighbours(groups, last, i)
+		}
+		last = i
+	}
+	return rescored{lexical: c.lexical(), near: near}.score()
+}
+
+// neighbours is what two words of a question are worth where they are neighbours.
+func neighbours(groups []group, a, b int) float64 {
+	return float64(min(groups[a].rarity, groups[b].rarity)) / rarityUnit
+}
+
 // nearShare is what nearness may add, next to the terms themselves.
 const nearShare = 0.35
 
-// rescore reads the positions of the candidates of one view.
-func rescore(view int, s scoped, groups []group, found []candidate) ([]rescored, error) {
+// rescore reads the positions of the candidates of one view, whose lanes it moves.
+func rescore(lanes []*lane, groups []group, found []candidate) ([]rescored, error) {
 	slices.SortFunc(found, func(a, b candidate) int { return cmp.Compare(a.doc, b.doc) })
-	lanes := make([]*lane, len(groups))
-	for i, g := range groups {
-		l, err := newLane(s.view.Segment(), view, g)
-		if err != nil {
-			return nil, err
-		}
-		lanes[i] = l
+	for _, l := range lanes {
+		l.rewind()
 	}
 	out := make([]rescored, len(found))
 	places := make([][segment.Fields][]uint32, len(groups))
 	for n, c := range found {
-		out[n] = rescored{candidate: c, lexical: float64(c.score) / (255 * rarityUnit), matched: make([]int32, len(groups))}
+		out[n] = rescored{candidate: c, lexical: c.lexical(), matched: make([]int32, len(groups))}
 		for i, l := range lanes {
 			for f := range places[i] {
 				places[i][f] = places[i][f][:0]
 			}
+			if !c.words.has(i) {
+				continue
+			}
 			if err := l.seek(c.doc); err != nil {
 				return nil, err
-			}
-			if l.doc != c.doc {
-				continue
 			}
 			if err := readLane(l, groups[i], &places[i], &out[n].matched[i]); err != nil {
 				return nil, err
@@ -95,7 +119,7 @@ func nearness(groups []group, places [][segment.Fields][]uint32) float64 {
 			for f := range places[i] {
 				pair = max(pair, closeness(places[last][f], places[i][f], apart))
 			}
-			sum += pair * float64(min(groups[i].rarity, groups[last].rarity)) / rarityUnit
+			sum += pair * neighbours(groups, last, i)
 		}
 		last = i
 	}

@@ -14,7 +14,16 @@ type candidate struct {
 	tie   uint32
 	view  int
 	doc   uint32
+	words wordSet
 }
+
+// wordSet is which groups of a query a passage has, a bit for each.
+type wordSet uint32
+
+// A group has a bit.
+var _ = [1]struct{}{}[MaxWords/32]
+
+func (w wordSet) has(group int) bool { return w>>group&1 == 1 }
 
 // less orders candidates, worst first. It does not depend on how passages are
 // spread over segments.
@@ -75,34 +84,58 @@ func (b *best) offer(c candidate) {
 	}
 }
 
-// lane reads all terms that stand for one word of the query in one segment.
+// lane reads all terms that stand for one word of the query in one segment. What it
+// can give is known before anything is read; its postings are opened when it is
+// first moved or asked for a bound.
 type lane struct {
-	terms []*segment.Postings
-	worth []int32
-	doc   uint32 // the least passage of all terms
-	most  int32  // the best score that the word can give
+	group  int
+	needed bool
+	most   int32  // the best score that the word can give
+	doc    uint32 // the least passage of all terms, once it was moved
+	moved  bool
+
+	from    *Segment
+	entries []segment.TermEntry
+	worth   []int32
+	terms   []*segment.Postings // none before it is opened
 }
 
-func newLane(s *Segment, view int, g group) (*lane, error) {
-	l := &lane{}
-	for _, v := range g.variants {
-		if v.entries[view].DF == 0 {
-			continue
+// newLanes are the lanes of a view, one for each group.
+func newLanes(s *Segment, view int, groups []group) []*lane {
+	lanes := make([]*lane, len(groups))
+	for i, g := range groups {
+		l := &lane{group: i, needed: g.needed, from: s}
+		for _, v := range g.variants {
+			if e := v.entries[view]; e.DF > 0 {
+				l.entries, l.worth = append(l.entries, e), append(l.worth, v.worth)
+				l.most = max(l.most, v.worth*int32(e.Best))
+			}
 		}
-		p, err := s.Postings(v.entries[view])
+		lanes[i] = l
+	}
+	return lanes
+}
+
+func (l *lane) open() error {
+	if len(l.terms) == len(l.entries) {
+		return nil
+	}
+	for _, e := range l.entries {
+		p, err := l.from.Postings(e)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		l.terms = append(l.terms, p)
-		l.worth = append(l.worth, v.worth)
-		l.most = max(l.most, v.worth*int32(v.entries[view].Best))
 	}
-	return l, nil
+	return nil
 }
 
 // seek moves every term to a passage or beyond it.
 func (l *lane) seek(doc uint32) error {
-	l.doc = segment.NoPassage
+	if err := l.open(); err != nil {
+		return err
+	}
+	l.doc, l.moved = segment.NoPassage, true
 	for _, p := range l.terms {
 		if err := p.Seek(doc); err != nil {
 			return err
@@ -112,12 +145,12 @@ func (l *lane) seek(doc uint32) error {
 	return nil
 }
 
-// rewind goes back to the first passage.
-func (l *lane) rewind() error {
+// rewind goes back before the first passage.
+func (l *lane) rewind() {
 	for _, p := range l.terms {
 		p.Rewind()
 	}
-	return l.seek(0)
+	l.doc, l.moved = 0, false
 }
 
 // score is what the word is worth in the passage where the lane stands: the best
@@ -147,20 +180,12 @@ func (l *lane) bound(doc uint32) (int32, uint32) {
 // gather finds the best passages of one view (block-max MaxScore): lanes whose
 // words together cannot reach the bar are only looked into for passages that
 // another lane has, and blocks that cannot reach it are not read.
-func gather(ctx context.Context, view int, s scoped, groups []group, into *best) error {
+func gather(ctx context.Context, view int, s scoped, all []*lane, into *best) error {
 	var lanes []*lane
-	for _, g := range groups {
-		l, err := newLane(s.view.Segment(), view, g)
-		if err != nil {
-			return err
+	for _, l := range all {
+		if len(l.entries) > 0 {
+			lanes = append(lanes, l)
 		}
-		if len(l.terms) == 0 {
-			continue
-		}
-		if err := l.seek(0); err != nil {
-			return err
-		}
-		lanes = append(lanes, l)
 	}
 	slices.SortStableFunc(lanes, func(a, b *lane) int { return cmp.Compare(a.most, b.most) })
 	upTo := make([]int32, len(lanes)+1) // what the first lanes can give together
@@ -172,27 +197,32 @@ func gather(ctx context.Context, view int, s scoped, groups []group, into *best)
 			return err
 		}
 	}
-	essential := 0 // the first lane that a passage must have, or a later one
+	walk := walk{view: view, s: s, lanes: lanes, upTo: upTo, into: into}
 	for steps := 0; ; steps++ {
 		if steps%4096 == 0 && ctx.Err() != nil {
 			return ctx.Err()
 		}
 		bar := into.bar()
-		for essential < len(lanes) && upTo[essential+1] < bar {
-			essential++
+		for walk.essential < len(lanes) && upTo[walk.essential+1] < bar {
+			walk.essential, walk.known = walk.essential+1, false
+		}
+		if steps == 0 {
+			if err := seekAll(lanes[walk.essential:], 0); err != nil {
+				return err
+			}
 		}
 		doc := segment.NoPassage
-		for _, l := range lanes[essential:] {
+		for _, l := range lanes[walk.essential:] {
 			doc = min(doc, l.doc)
 		}
 		if doc == segment.NoPassage {
 			return nil
 		}
-		next, err := evaluate(view, s, lanes, essential, upTo, doc, into)
+		next, err := walk.evaluate(doc)
 		if err != nil {
 			return err
 		}
-		for _, l := range lanes[essential:] {
+		for _, l := range lanes[walk.essential:] {
 			if l.doc < next {
 				if err := l.seek(next); err != nil {
 					return err
@@ -200,6 +230,21 @@ func gather(ctx context.Context, view int, s scoped, groups []group, into *best)
 			}
 		}
 	}
+}
+
+// walk is a way through the passages of one view.
+type walk struct {
+	view  int
+	s     scoped
+	lanes []*lane
+	upTo  []int32
+	into  *best
+	// essential is the first lane that a passage must have, or a later one.
+	essential int
+	// bound is the best score up to a passage, which is in the same blocks, if known.
+	known bool
+	bound int32
+	until uint32
 }
 
 // floorPassages is how many passages are scored to find a floor.
@@ -210,6 +255,9 @@ const floorPassages = 1024
 // enough good passages were met by chance. It leaves the lanes at their start.
 func raiseFloor(ctx context.Context, s scoped, lanes []*lane, into *best) error {
 	top := &best{most: into.most}
+	if err := seekAll(lanes, 0); err != nil {
+		return err
+	}
 	left := floorPassages
 	for at := len(lanes) - 1; at >= 0 && left > 0 && len(top.heap) < top.most; at-- {
 		for lanes[at].doc != segment.NoPassage && left > 0 {
@@ -236,8 +284,10 @@ func raiseFloor(ctx context.Context, s scoped, lanes []*lane, into *best) error 
 			}
 		}
 		for _, l := range lanes {
-			if err := l.rewind(); err != nil {
-				return err
+			if l.rewind(); at > 0 {
+				if err := l.seek(0); err != nil {
+					return err
+				}
 			}
 		}
 	}
@@ -247,37 +297,49 @@ func raiseFloor(ctx context.Context, s scoped, lanes []*lane, into *best) error 
 	return nil
 }
 
+// bounds is the best score that a passage and those after it can have, up to the
+// first end of a block. Passages come in order.
+func (w *walk) bounds(doc uint32) (int32, uint32) {
+	if !w.known || doc > w.until {
+		w.bound, w.until, w.known = w.upTo[w.essential], segment.NoPassage-1, true
+		for _, l := range w.lanes[w.essential:] {
+			score, last := l.bound(doc)
+			w.bound += score
+			w.until = min(w.until, last)
+		}
+	}
+	return w.bound, w.until
+}
+
 // evaluate scores a passage if its blocks can reach the bar, and returns where
 // to go on.
-func evaluate(view int, s scoped, lanes []*lane, essential int, upTo []int32, doc uint32, into *best) (uint32, error) {
-	bar := into.bar()
+func (w *walk) evaluate(doc uint32) (uint32, error) {
+	bar := w.into.bar()
 	if bar > 1 {
-		bound, end := upTo[essential], segment.NoPassage-1
-		for _, l := range lanes[essential:] {
-			score, last := l.bound(doc)
-			bound += score
-			end = min(end, last)
-		}
-		if bound < bar {
+		if bound, end := w.bounds(doc); bound < bar {
 			return end + 1, nil
 		}
 	}
-	if s.hidden.Has(doc) {
+	if w.s.hidden.Has(doc) {
 		return doc + 1, nil
 	}
-	score := int32(0)
-	for _, l := range lanes[essential:] {
+	score, words := int32(0), wordSet(0)
+	for _, l := range w.lanes[w.essential:] {
 		if l.doc == doc {
 			score += l.score()
+			words |= 1 << l.group
 		}
 	}
-	for i := essential - 1; i >= 0; i-- {
-		if score+upTo[i+1] < bar {
+	for i := w.essential - 1; i >= 0; i-- {
+		if score+w.upTo[i+1] < bar {
 			return doc + 1, nil
 		}
-		l := lanes[i]
-		if l.doc < doc {
-			if bound, _ := l.bound(doc); score+upTo[i]+bound < bar {
+		l := w.lanes[i]
+		if !l.moved || l.doc < doc {
+			if err := l.open(); err != nil {
+				return 0, err
+			}
+			if bound, _ := l.bound(doc); score+w.upTo[i]+bound < bar {
 				return doc + 1, nil
 			}
 			if err := l.seek(doc); err != nil {
@@ -286,15 +348,16 @@ func evaluate(view int, s scoped, lanes []*lane, essential int, upTo []int32, do
 		}
 		if l.doc == doc {
 			score += l.score()
+			words |= 1 << l.group
 		}
 	}
 	if score < bar {
 		return doc + 1, nil
 	}
-	tie, err := s.view.Segment().Tie(doc)
+	tie, err := w.s.view.Segment().Tie(doc)
 	if err != nil {
 		return 0, err
 	}
-	into.offer(candidate{score, tie, view, doc})
+	w.into.offer(candidate{score, tie, w.view, doc, words})
 	return doc + 1, nil
 }

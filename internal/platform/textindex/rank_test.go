@@ -2,6 +2,7 @@ package textindex
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -76,7 +77,8 @@ func TestNothingGoodIsPassedOver(t *testing.T) {
 		gathered := func(most int) []candidate {
 			top := &best{most: most}
 			for i, v := range views {
-				if err := gather(t.Context(), i, v, made.groups, top); err != nil {
+				lanes := newLanes(v.view.Segment(), i, made.groups)
+				if err := gather(t.Context(), i, v, lanes, top); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -92,6 +94,43 @@ func TestNothingGoodIsPassedOver(t *testing.T) {
 		for _, most := range []int{1, 10, 64} {
 			if diff := cmp.Diff(all[:min(most, len(all))], gathered(most), cmp.AllowUnexported(candidate{})); diff != "" {
 				t.Fatalf("%q, the best %d (-of all +found):\n%s", question, most, diff)
+			}
+		}
+	}
+}
+
+// Candidates whose positions are not read could not have been kept.
+func TestPositionsAreReadWhereTheyDecide(t *testing.T) {
+	t.Parallel()
+	random := rand.New(rand.NewPCG(8, 8))
+	views, err := applyScope(t.Context(), randomViews(t, random, 1500), Scope{"c": AllDocuments()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := planner{analyser: analyse.NewAnalyser(), views: views, left: maxWork}
+	for _, v := range views {
+		p.passages += v.visible
+	}
+	for range 100 {
+		question := ""
+		for range 2 + random.IntN(5) {
+			question += fmt.Sprintf("term%d ", random.IntN(1+random.IntN(300)))
+		}
+		made, err := p.plan(t.Context(), Query{Text: question})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, collect := range []func(context.Context, int, scoped, []*lane, *best) error{gather, gatherAll} {
+			all, err := rank(t.Context(), views, made.groups, 64, 64, collect)
+			if err != nil {
+				t.Fatal(err)
+			}
+			kept, err := rank(t.Context(), views, made.groups, 64, 5, collect)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(all[:min(5, len(all))], kept, cmp.AllowUnexported(candidate{}, rescored{})); diff != "" {
+				t.Fatalf("%q, the best five (-of all +kept):\n%s", question, diff)
 			}
 		}
 	}

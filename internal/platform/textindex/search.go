@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	// candidates are rescored by their positions, and readCandidates of them are
+	// candidates are compared by their positions, and readCandidates of them are
 	// read and judged by their sentences.
 	candidates     = 64
 	readCandidates = 16
@@ -53,11 +53,12 @@ func (s *Searcher) Search(ctx context.Context, q Query) (Result, error) {
 	if q.All {
 		collect, q.Near = gatherAll, nil
 	}
-	found, err := s.rank(ctx, views, made.groups, max(candidates, 2*q.Limit), collect)
+	keep := max(readCandidates, q.Limit)
+	found, err := rank(ctx, views, made.groups, max(candidates, 2*q.Limit), keep, collect)
 	if err != nil {
 		return Result{}, err
 	}
-	hits, err := readHits(views, found, newReader(analyser, made), max(readCandidates, q.Limit))
+	hits, err := readHits(views, found, newReader(analyser, made))
 	if err != nil {
 		return Result{}, err
 	}
@@ -95,42 +96,76 @@ func (s *Searcher) prepare(ctx context.Context, q Query, analyser *analyse.Analy
 	return views, made, err
 }
 
-// rank returns the best candidates of all views, best first.
-func (s *Searcher) rank(ctx context.Context, views []scoped, groups []group, most int,
-	collect func(ctx context.Context, view int, s scoped, groups []group, into *best) error,
+// rank returns the best candidates of all views, best first. Most of them are
+// compared by their positions, as far as that can decide which are kept.
+func rank(ctx context.Context, views []scoped, groups []group, most, keep int,
+	collect func(ctx context.Context, view int, s scoped, lanes []*lane, into *best) error,
 ) ([]rescored, error) {
 	top := &best{most: most}
-	for i, v := range views {
-		if err := collect(ctx, i, v, groups, top); err != nil {
+	lanes := make([][]*lane, len(views))
+	for _, i := range largestFirst(views) {
+		lanes[i] = newLanes(views[i].view.Segment(), i, groups)
+		if err := collect(ctx, i, views[i], lanes[i], top); err != nil {
 			return nil, err
 		}
 	}
-	perView := make([][]candidate, len(views))
-	for _, c := range top.heap {
+	slices.SortFunc(top.heap, func(a, b candidate) int {
+		return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(a.tie, b.tie))
+	})
+	first, rest := top.heap[:min(keep, len(top.heap))], top.heap[min(keep, len(top.heap)):]
+	found, err := rescoreAll(lanes, groups, first)
+	if err != nil || len(rest) == 0 {
+		return found, err
+	}
+	// Positions are read from all over a segment: not for whom they cannot help.
+	least := found[len(found)-1].score()
+	rest = slices.DeleteFunc(rest, func(c candidate) bool { return c.atBest(groups) < least })
+	more, err := rescoreAll(lanes, groups, rest)
+	if err != nil {
+		return nil, err
+	}
+	found = append(found, more...)
+	slices.SortFunc(found, rescored.compare)
+	return found[:keep], nil
+}
+
+// largestFirst is the order in which views are asked. The best of a large one set a
+// bar that few passages of the others reach.
+func largestFirst(views []scoped) []int {
+	order := make([]int, len(views))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(views[b].visible, views[a].visible) })
+	return order
+}
+
+// rescoreAll reads the positions of candidates, and returns the best first.
+func rescoreAll(lanes [][]*lane, groups []group, all []candidate) ([]rescored, error) {
+	perView := make([][]candidate, len(lanes))
+	for _, c := range all {
 		perView[c.view] = append(perView[c.view], c)
 	}
-	var out []rescored
+	out := make([]rescored, 0, len(all))
 	for i, found := range perView {
 		if len(found) == 0 {
 			continue
 		}
-		more, err := rescore(i, views[i], groups, found)
+		more, err := rescore(lanes[i], groups, found)
 		if err != nil {
 			return nil, err
 		}
 		out = append(out, more...)
 	}
-	slices.SortFunc(out, func(a, b rescored) int {
-		return cmp.Or(cmp.Compare(b.score(), a.score()), cmp.Compare(a.tie, b.tie))
-	})
+	slices.SortFunc(out, rescored.compare)
 	return out, nil
 }
 
 // readHits reads the best candidates' passages, judges them by their sentences
 // and puts them in their last order.
-func readHits(views []scoped, found []rescored, r *reader, most int) ([]Hit, error) {
-	hits := make([]Hit, 0, min(len(found), most))
-	for _, c := range found[:min(len(found), most)] {
+func readHits(views []scoped, found []rescored, r *reader) ([]Hit, error) {
+	hits := make([]Hit, 0, len(found))
+	for _, c := range found {
 		from := views[c.view].view.Segment()
 		p, err := from.Passage(c.doc)
 		if err != nil {
