@@ -248,6 +248,7 @@ func groups() []group {
 				{"memory with 1,000,000 passages", atMost, 500, "MB", "BenchmarkAsk/passages=1000000", []string{"rss-MB"}},
 				{"index of 1,000,000 passages, times the text", atMost, 1.5, "x", "BenchmarkIngest/passages=1000000", []string{"index-x-text"}},
 				{"text indexed, joined and sealed in a CPU second", atLeast, 5, "MB", "BenchmarkIngest/passages=100000", []string{"MB/cpu-s"}},
+				{"the same with 1,000,000 passages", atLeast, 5, "MB", "BenchmarkIngest/passages=1000000", []string{"MB/cpu-s"}},
 			},
 		},
 		{

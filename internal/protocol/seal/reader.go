@@ -13,6 +13,7 @@ import (
 type Opener struct {
 	header Header
 	size   int64
+	cut    cut
 	// cipher is made by the first range, and copied by each.
 	cipher func() (*segmentCipher, error)
 }
@@ -23,11 +24,12 @@ type Fetch func(off, n int64) (io.ReadCloser, error)
 // NewOpener returns an Opener of content of size plaintext bytes whose header is
 // known, and whose sealed form is sealed bytes long.
 func NewOpener(key Key, aad []byte, header Header, size, sealed int64) (*Opener, error) {
-	if size < 0 || size > maxPlain || SealedSize(size) != sealed || header[0] != HeaderSize {
+	cut, ok := cutOf(size, sealed)
+	if !ok || header[0] != HeaderSize {
 		return nil, fmt.Errorf("%w: %d sealed bytes are not %d bytes of content", ErrCorrupt, sealed, size)
 	}
 	made := sync.OnceValues(func() (*segmentCipher, error) { return newCipher(key, aad, header) })
-	return &Opener{header, size, made}, nil
+	return &Opener{header, size, cut, made}, nil
 }
 
 // Size returns the length of the plaintext.
@@ -40,8 +42,9 @@ func (o *Opener) Range(fetch Fetch, off, n int64) (io.ReadCloser, error) {
 	return o.RangeWith(fetch, off, n, nil)
 }
 
-// RangeWith is Range for those who read many short ranges: segments are opened in
-// scratch if they fit into it, which is the caller's again once the reader is closed.
+// RangeWith is Range for those who read many short ranges: as many segments are
+// fetched at once and opened in scratch as fit into it, which is the caller's again
+// once the reader is closed.
 func (o *Opener) RangeWith(fetch Fetch, off, n int64, scratch []byte) (io.ReadCloser, error) {
 	if off < 0 || off > o.size {
 		return nil, fmt.Errorf("range from %d of %d bytes", off, o.size)
@@ -56,8 +59,8 @@ func (o *Opener) RangeWith(fetch Fetch, off, n int64, scratch []byte) (io.ReadCl
 	if err != nil {
 		return nil, err
 	}
-	first, last := segmentOf(off), segmentOf(max(off+n-1, 0))
-	start, end := sealedStart(first), o.sealedEnd(last)
+	first, last := o.cut.segmentOf(off), o.cut.segmentOf(max(off+n-1, 0))
+	start, end := o.cut.sealedStart(first), o.sealedEnd(last)
 	if first == 0 {
 		start = 0 // the header is read too, and must be ours
 	}
@@ -66,12 +69,13 @@ func (o *Opener) RangeWith(fetch Fetch, off, n int64, scratch []byte) (io.ReadCl
 		return nil, err
 	}
 	return &reader{
-		o: o, c: *c, src: src, sealed: scratch, segment: first, skip: int(off - plainStart(first)), left: n, fresh: true,
+		o: o, c: *c, src: src, scratch: scratch, segment: first, end: end, skip: int(off - o.cut.plainStart(first)), left: n,
+		fresh: true,
 	}, nil
 }
 
 func (o *Opener) sealedEnd(segment int64) int64 {
-	return min(sealedStart(segment+1), SealedSize(o.size))
+	return min(o.cut.sealedStart(segment+1), o.cut.sealedSize(o.size))
 }
 
 // reader decrypts the segments of a range one after the other.
@@ -80,9 +84,11 @@ type reader struct {
 	c       segmentCipher
 	src     io.ReadCloser
 	segment int64
+	end     int64 // where the sealed bytes of the range end
 	skip    int   // plaintext bytes of the first segment that were not asked for
 	left    int64 // plaintext bytes still to hand out
-	sealed  []byte
+	scratch []byte
+	sealed  []byte // what is left of the segments in scratch
 	plain   []byte
 	fresh   bool
 	err     error
@@ -140,16 +146,16 @@ func (r *reader) next() error {
 			return fmt.Errorf("%w: another header", ErrCorrupt)
 		}
 	}
-	length := int(r.o.sealedEnd(r.segment) - sealedStart(r.segment))
-	if cap(r.sealed) < length {
-		r.sealed = make([]byte, length)
+	length := int(r.o.sealedEnd(r.segment) - r.o.cut.sealedStart(r.segment))
+	if len(r.sealed) == 0 {
+		if err := r.load(length); err != nil {
+			return err
+		}
 	}
-	r.sealed = r.sealed[:length]
-	if err := r.fill(r.sealed); err != nil {
-		return err
-	}
-	last := r.segment == segments(r.o.size)-1
-	plain, err := r.c.aead.Open(r.sealed[:0], r.c.at(r.segment, last), r.sealed, nil)
+	sealed := r.sealed[:length]
+	r.sealed = r.sealed[length:]
+	last := r.segment == r.o.cut.segments(r.o.size)-1
+	plain, err := r.c.aead.Open(sealed[:0], r.c.at(r.segment, last), sealed, nil)
 	if err != nil {
 		return fmt.Errorf("%w: segment %d", ErrCorrupt, r.segment)
 	}
@@ -162,6 +168,18 @@ func (r *reader) next() error {
 	r.left -= int64(len(plain))
 	r.plain = plain
 	return nil
+}
+
+// load reads the next segment, and those after it that are wanted and fit into
+// scratch with it.
+func (r *reader) load(length int) error {
+	left := int(r.end - r.o.cut.sealedStart(r.segment))
+	if cap(r.scratch) < length {
+		r.scratch = make([]byte, max(length, min(left, int(coarse))))
+	}
+	more := (cap(r.scratch) - length) / int(r.o.cut) * int(r.o.cut)
+	r.sealed = r.scratch[:min(length+more, left)]
+	return r.fill(r.sealed)
 }
 
 func (r *reader) fill(p []byte) error {

@@ -1,5 +1,6 @@
 // Package seal encrypts content in segments, in the published AES-GCM-HKDF
-// streaming format of Tink (AES-256, SHA-256, ciphertext segments of 64 KiB).
+// streaming format of Tink (AES-256, SHA-256, ciphertext segments of 64 KiB, or of
+// 4 KiB for content that is read here and there).
 //
 // It promises that any Tink can open what it writes, that any range is read
 // without decrypting the rest, and that a flipped bit, a cut, a swapped or
@@ -10,7 +11,8 @@
 // Layout: a header (length 1, salt 32, nonce prefix 7), then segments. The key
 // of the content is HKDF-SHA256(key, salt, aad); the nonce of a segment is
 // prefix, big-endian 32-bit index, and 1 for the last segment, else 0. The first
-// segment is shorter by the header.
+// segment is shorter by the header. How long segments are is not written down: both
+// lengths, of the content and of its sealed form, say it.
 package seal
 
 import (
@@ -29,15 +31,14 @@ const (
 	KeySize = 32
 	// SegmentSize is the length of a sealed segment, header and tag included.
 	SegmentSize = 64 << 10
+	// FineSegmentSize is that of content that is read here and there.
+	FineSegmentSize = 4 << 10
 	// HeaderSize is the length of the header in front of the first segment.
 	HeaderSize = 1 + saltSize + prefixSize
 
 	saltSize   = 32
 	prefixSize = 7
 	tagSize    = 16
-	// firstPlain and nextPlain are the plaintext bytes of a full segment.
-	firstPlain = SegmentSize - HeaderSize - tagSize
-	nextPlain  = SegmentSize - tagSize
 	// maxPlain keeps the segment number inside 32 bits, and far below.
 	maxPlain = 1 << 46
 )
@@ -74,41 +75,72 @@ func ParseHeader(b []byte) (Header, error) {
 }
 
 // SealedSize returns the length of plain bytes once sealed.
-func SealedSize(plain int64) int64 {
-	return HeaderSize + plain + segments(plain)*tagSize
+func SealedSize(plain int64) int64 { return coarse.sealedSize(plain) }
+
+// cut is how long the segments are into which content is cut, header and tag included.
+type cut int64
+
+const (
+	coarse cut = SegmentSize
+	fine   cut = FineSegmentSize
+)
+
+// cutOf finds out how content was cut. Content of one segment is the same in both.
+func cutOf(plain, sealed int64) (cut, bool) {
+	if plain < 0 || plain > maxPlain {
+		return 0, false
+	}
+	for _, c := range []cut{coarse, fine} {
+		if c.sealedSize(plain) == sealed {
+			return c, true
+		}
+	}
+	return 0, false
+}
+
+// plainSize returns how much plaintext a full segment takes.
+func (c cut) plainSize(segment int64) int64 {
+	if segment == 0 {
+		return int64(c) - HeaderSize - tagSize
+	}
+	return int64(c) - tagSize
+}
+
+func (c cut) sealedSize(plain int64) int64 {
+	return HeaderSize + plain + c.segments(plain)*tagSize
 }
 
 // segments returns how many segments plain bytes take; nothing takes one.
-func segments(plain int64) int64 {
-	if plain <= firstPlain {
+func (c cut) segments(plain int64) int64 {
+	if plain <= c.plainSize(0) {
 		return 1
 	}
-	return 1 + (plain-firstPlain+nextPlain-1)/nextPlain
+	return 1 + (plain-c.plainSize(0)+c.plainSize(1)-1)/c.plainSize(1)
 }
 
 // segmentOf returns the segment that holds the plaintext byte at off.
-func segmentOf(off int64) int64 {
-	if off < firstPlain {
+func (c cut) segmentOf(off int64) int64 {
+	if off < c.plainSize(0) {
 		return 0
 	}
-	return 1 + (off-firstPlain)/nextPlain
+	return 1 + (off-c.plainSize(0))/c.plainSize(1)
 }
 
 // plainStart returns the plaintext offset of a segment.
-func plainStart(segment int64) int64 {
+func (c cut) plainStart(segment int64) int64 {
 	if segment == 0 {
 		return 0
 	}
-	return firstPlain + (segment-1)*nextPlain
+	return c.plainSize(0) + (segment-1)*c.plainSize(1)
 }
 
 // sealedStart returns the offset of a segment's ciphertext; the first one's
 // begins after the header.
-func sealedStart(segment int64) int64 {
+func (c cut) sealedStart(segment int64) int64 {
 	if segment == 0 {
 		return HeaderSize
 	}
-	return segment * SegmentSize
+	return segment * int64(c)
 }
 
 // segmentCipher is the AEAD and the nonces of one piece of content.

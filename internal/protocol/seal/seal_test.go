@@ -17,6 +17,11 @@ func content(n int) []byte {
 	return b
 }
 
+const (
+	firstPlain = int(coarse) - HeaderSize - tagSize
+	nextPlain  = int(coarse) - tagSize
+)
+
 // edges are sizes around the borders of segments.
 var edges = []int{
 	0, 1, 15, firstPlain - 1, firstPlain, firstPlain + 1, firstPlain + nextPlain - 1, firstPlain + nextPlain,
@@ -39,6 +44,87 @@ func TestRoundTrip(t *testing.T) {
 			t.Errorf("%d bytes: open: %v, equal %v", n, err, bytes.Equal(got, plain))
 		}
 	}
+}
+
+// Both cuts hold the same, and which it was shows in the lengths.
+func TestFineSegmentsOpen(t *testing.T) {
+	t.Parallel()
+	for _, n := range []int{0, 1, 4039, 4040, 4041, 8120, 8121, 100_000, 3*SegmentSize + 7} {
+		plain, key := content(n), NewKey()
+		s, err := NewFineSealer(pieces(plain, io.EOF, func(left int) int { return min(left, SegmentSize) }), key, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sealed, err := io.ReadAll(s)
+		if err != nil || int64(len(sealed)) != s.SealedSize() || s.Size() != int64(n) {
+			t.Fatalf("%d bytes: sealed %d of %d: %v", n, len(sealed), s.SealedSize(), err)
+		}
+		got, err := Open(sealed, key, nil, int64(n))
+		if err != nil || !bytes.Equal(got, plain) {
+			t.Errorf("%d bytes: open: %v, equal %v", n, err, bytes.Equal(got, plain))
+		}
+		if _, coarse, err := Bytes(plain, key, nil); err != nil || (len(coarse) == len(sealed)) != (n <= 4040) {
+			t.Errorf("%d bytes are %d in coarse and %d in fine segments: %v", n, len(coarse), len(sealed), err)
+		}
+		for _, at := range []int{0, len(sealed) / 2, len(sealed) - 1} {
+			sealed[at] ^= 4
+			if _, err := Open(sealed, key, nil, int64(n)); !errors.Is(err, ErrCorrupt) {
+				t.Errorf("%d bytes, bit flip at %d: %v", n, at, err)
+			}
+			sealed[at] ^= 4
+		}
+	}
+}
+
+// A short range of fine segments is fetched and opened in a few of them, at once.
+func TestFineRanges(t *testing.T) {
+	t.Parallel()
+	plain, key := content(3*SegmentSize+7), NewKey()
+	s, err := NewFineSealer(pieces(plain, io.EOF, func(left int) int { return left }), key, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sealed, err := io.ReadAll(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o, err := NewOpener(key, nil, s.Header(), s.Size(), int64(len(sealed)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		off := rapid.IntRange(0, len(plain)-1).Draw(t, "off")
+		n := rapid.IntRange(1, len(plain)-off).Draw(t, "n")
+		scratch := make([]byte, rapid.SampledFrom([]int{0, 100, 4 << 10, 10_000, SegmentSize}).Draw(t, "scratch"))
+		reads := 0
+		r, err := o.RangeWith(func(from, length int64) (io.ReadCloser, error) {
+			if length > int64(n)+2*FineSegmentSize+HeaderSize {
+				t.Errorf("%d bytes are fetched for %d", length, n)
+			}
+			return io.NopCloser(counted{bytes.NewReader(sealed[from : from+length]), &reads}), nil
+		}, int64(off), int64(n), scratch)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := io.ReadAll(r)
+		if err != nil || !bytes.Equal(got, plain[off:off+n]) {
+			t.Fatalf("range %d+%d: %v", off, n, err)
+		}
+		if len(scratch) == SegmentSize && n <= 16<<10 && reads > 2 { // one of them for the header
+			t.Fatalf("%d bytes from %d took %d reads", n, off, reads)
+		}
+	})
+}
+
+// counted counts the reads of a fetched range.
+type counted struct {
+	from  io.Reader
+	reads *int
+}
+
+func (c counted) Read(p []byte) (int, error) {
+	*c.reads++
+	return c.from.Read(p)
 }
 
 // pieces hands content out in pieces of the sizes that cut returns, each of which
@@ -188,7 +274,7 @@ func TestContentThatBreaksOffCanNotBeOpened(t *testing.T) {
 		if _, err := s.Read(make([]byte, SegmentSize)); !errors.Is(err, broken) {
 			t.Errorf("%d bytes: reads on after the failure: %v", size, err)
 		}
-		for _, said := range []int64{0, firstPlain, int64(size)} {
+		for _, said := range []int64{0, int64(firstPlain), int64(size)} {
 			if _, err := Open(sealed, key, nil, said); !errors.Is(err, ErrCorrupt) {
 				t.Errorf("%d bytes opened as %d: %v", size, said, err)
 			}

@@ -12,6 +12,7 @@ var errTooLong = errors.New("content too long to seal")
 // Sealer reads as the sealed form of content that it fetches piece by piece. It
 // seals straight into the reader's memory where a whole segment has room there.
 type Sealer struct {
+	cut     cut
 	next    func() ([]byte, error)
 	cipher  *segmentCipher
 	header  Header
@@ -28,11 +29,21 @@ type Sealer struct {
 // which must stay as it is until the following call, and io.EOF at the end. aad
 // binds the content to its place: opening needs the same.
 func NewSealer(next func() ([]byte, error), key Key, aad []byte) (*Sealer, error) {
+	return newSealer(coarse, next, key, aad)
+}
+
+// NewFineSealer is NewSealer for content that is read here and there: whoever wants
+// a few bytes of it opens a few kilobytes.
+func NewFineSealer(next func() ([]byte, error), key Key, aad []byte) (*Sealer, error) {
+	return newSealer(fine, next, key, aad)
+}
+
+func newSealer(cut cut, next func() ([]byte, error), key Key, aad []byte) (*Sealer, error) {
 	h, c, err := begin(key, aad)
 	if err != nil {
 		return nil, err
 	}
-	return &Sealer{next: next, cipher: c, header: h}, nil
+	return &Sealer{cut: cut, next: next, cipher: c, header: h}, nil
 }
 
 // begin draws a header and makes its cipher.
@@ -50,13 +61,8 @@ func (s *Sealer) Header() Header { return s.header }
 // Size returns how many plaintext bytes were sealed.
 func (s *Sealer) Size() int64 { return s.plain }
 
-// capacity is how much plaintext a segment takes.
-func capacity(segment int64) int {
-	if segment == 0 {
-		return firstPlain
-	}
-	return nextPlain
-}
+// SealedSize returns how long they are now.
+func (s *Sealer) SealedSize() int64 { return s.cut.sealedSize(s.plain) }
 
 // Read implements io.Reader. Only a Sealer that was read to io.EOF has written
 // its last segment; what was cut before cannot be opened.
@@ -66,11 +72,11 @@ func (s *Sealer) Read(p []byte) (int, error) {
 		s.out = s.out[n:]
 		return n, nil
 	}
-	if len(p) < SegmentSize {
+	if len(p) < int(s.cut) {
 		return s.readSmall(p)
 	}
 	n := 0
-	for len(p)-n >= SegmentSize && s.err == nil {
+	for len(p)-n >= int(s.cut) && s.err == nil {
 		var sealed []byte
 		sealed, s.err = s.seal(p[n:n])
 		n += len(sealed)
@@ -123,7 +129,7 @@ func (s *Sealer) seal(dst []byte) ([]byte, error) {
 // nothing follows it. A segment inside a piece is not copied.
 func (s *Sealer) gather() (plain []byte, last bool, err error) {
 	for {
-		room := capacity(s.segment) - len(s.carry)
+		room := int(s.cut.plainSize(s.segment)) - len(s.carry)
 		if len(s.piece) > room {
 			plain, s.piece = s.piece[:room], s.piece[room:]
 			if len(s.carry) > 0 {
@@ -151,7 +157,7 @@ func Bytes(plain []byte, key Key, aad []byte) (Header, []byte, error) {
 	}
 	out := append(make([]byte, 0, SealedSize(int64(len(plain)))), h[:]...)
 	for segment := int64(0); ; segment++ {
-		n := min(len(plain), capacity(segment))
+		n := min(len(plain), int(coarse.plainSize(segment)))
 		last := n == len(plain)
 		out = c.aead.Seal(out, c.at(segment, last), plain[:n], nil)
 		if last {

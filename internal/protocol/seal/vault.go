@@ -36,17 +36,21 @@ func (v Vault) openKey(collection, id string, wrapped []byte) (Key, error) {
 	return key, nil
 }
 
-// SealFrom returns the sealed bytes of what it reads. Once they are read to their end,
-// done says their header and how long they were before and are now.
-func (v Vault) SealFrom(kind, collection, id string,
-	plain io.Reader,
+// SealFrom returns the sealed bytes of what it reads, in fine segments if they are to
+// be read here and there. Once they are read to their end, done says their header and
+// how long they were before and are now.
+func (v Vault) SealFrom(kind, collection, id string, plain io.Reader, fine bool,
 ) (sealed io.Reader, wrapped []byte, done func() (header []byte, size, sealedSize int64), err error) {
 	key, wrapped, err := v.newKey(collection, id)
 	if err != nil {
 		return nil, nil, nil, err
 	}
 	piece := make([]byte, SegmentSize)
-	s, err := NewSealer(func() ([]byte, error) {
+	begin := NewSealer
+	if fine {
+		begin = NewFineSealer
+	}
+	s, err := begin(func() ([]byte, error) {
 		n, err := io.ReadFull(plain, piece)
 		if errors.Is(err, io.ErrUnexpectedEOF) {
 			err = nil // the next piece is the end
@@ -58,7 +62,7 @@ func (v Vault) SealFrom(kind, collection, id string,
 	}
 	return s, wrapped, func() ([]byte, int64, int64) {
 		header := s.Header()
-		return header[:], s.Size(), SealedSize(s.Size())
+		return header[:], s.Size(), s.SealedSize()
 	}, nil
 }
 

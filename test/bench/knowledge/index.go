@@ -17,6 +17,7 @@ import (
 	"github.com/castalia-org/castalia/internal/platform/blob/blobdisk"
 	"github.com/castalia-org/castalia/internal/platform/textindex"
 	"github.com/castalia-org/castalia/internal/platform/textindex/sealedread"
+	"github.com/castalia-org/castalia/internal/platform/textindex/shelf"
 	"github.com/castalia-org/castalia/internal/protocol/seal"
 	"github.com/castalia-org/castalia/internal/service/knowledge"
 )
@@ -59,7 +60,7 @@ func buildIndex(ctx context.Context, stdout io.Writer, c *corpus, passages int, 
 			return err
 		}
 		text += n
-		part, err := sealPart(ctx, objects, name(), plain, &spent)
+		part, err := sealPart(ctx, objects, name(), plain, seal.NewSealer, &spent)
 		if err != nil {
 			return err
 		}
@@ -110,17 +111,29 @@ func buildPart(batch []textindex.Passage, spent *costs) ([]byte, int64, error) {
 }
 
 // sealPart stores a segment, sealed.
-func sealPart(ctx context.Context, objects blob.Store, name string, plain []byte, spent *costs) (sealedSegment, error) {
+func sealPart(ctx context.Context, objects blob.Store, name string, plain []byte, cut cutting,
+	spent *costs,
+) (sealedSegment, error) {
 	begin := processCPU()
 	key := seal.NewKey()
-	header, sealed, err := seal.Bytes(plain, key, []byte(name))
+	piece := bytes.NewBuffer(plain)
+	sealer, err := cut(func() ([]byte, error) {
+		if piece.Len() == 0 {
+			return nil, io.EOF
+		}
+		return piece.Next(seal.SegmentSize), nil
+	}, key, []byte(name))
 	if err != nil {
 		return sealedSegment{}, err
 	}
-	_, err = objects.Put(ctx, name, bytes.NewReader(sealed), blob.Sized(int64(len(sealed))))
+	_, err = objects.Put(ctx, name, sealer, blob.PutOptions{})
 	spent.seal += processCPU() - begin
-	return sealedSegment{name, key[:], header[:], int64(len(plain)), int64(len(sealed))}, err
+	header := sealer.Header()
+	return sealedSegment{name, key[:], header[:], sealer.Size(), sealer.SealedSize()}, err
 }
+
+// cutting begins to seal, in segments of one length or another.
+type cutting func(next func() ([]byte, error), key seal.Key, aad []byte) (*seal.Sealer, error)
 
 // joinSegments puts one segment in place of others.
 func joinSegments(ctx context.Context, objects blob.Store, name string, old []sealedSegment,
@@ -136,7 +149,11 @@ func joinSegments(ctx context.Context, objects blob.Store, name string, old []se
 		return sealedSegment{}, err
 	}
 	spent.join += processCPU() - begin
-	one, err := sealPart(ctx, objects, name, plain.Bytes(), spent)
+	cut := seal.NewSealer
+	if plain.Len() >= shelf.FineFrom {
+		cut = seal.NewFineSealer
+	}
+	one, err := sealPart(ctx, objects, name, plain.Bytes(), cut, spent)
 	for _, g := range old {
 		err = errors.Join(err, objects.Delete(ctx, g.Name))
 	}

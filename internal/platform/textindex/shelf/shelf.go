@@ -28,6 +28,10 @@ const (
 	joinCache = 8 << 20
 	// joinBuffer is what a join writes at once.
 	joinBuffer = 256 << 10
+	// FineFrom is the size from which on what a join makes is sealed in fine segments
+	// (ADR 229): a question reads some of its pages, and not so many that they stay in
+	// memory.
+	FineFrom = 4 << 20
 )
 
 // Record is what is kept of a sealed, immutable piece of a collection's index.
@@ -67,8 +71,8 @@ func (s Shelf) Object(id string) string { return s.Prefix + id[:2] + "/" + id }
 // Vault seals what a shelf stores. It is bound to the collection, to what kind of thing
 // it is, and to its id, under a key of its own; protocol/seal has one.
 type Vault interface {
-	SealFrom(kind, collection, id string,
-		plain io.Reader) (sealed io.Reader, wrapped []byte, done func() (header []byte, size, sealedSize int64), err error)
+	SealFrom(kind, collection, id string, plain io.Reader,
+		fine bool) (sealed io.Reader, wrapped []byte, done func() (header []byte, size, sealedSize int64), err error)
 	SealBytes(kind, collection, id string, plain []byte) (sealed, wrapped, header []byte, err error)
 	OpenBytes(kind, collection, id string, wrapped, sealed []byte, size int64) ([]byte, error)
 	OpenRanges(kind, collection, id string, wrapped, header []byte, size, sealed int64) (
@@ -81,7 +85,13 @@ const segmentKind = "segment"
 // Store seals bytes of a collection, stores them under a name, and notes in r what it
 // takes to open them.
 func (s Shelf) Store(ctx context.Context, vault Vault, kind string, r *Record, plain io.Reader, name string) error {
-	sealed, wrapped, done, err := vault.SealFrom(kind, r.Collection, r.ID, plain)
+	return s.store(ctx, vault, kind, r, plain, name, false)
+}
+
+func (s Shelf) store(ctx context.Context, vault Vault, kind string, r *Record, plain io.Reader, name string,
+	fine bool,
+) error {
+	sealed, wrapped, done, err := vault.SealFrom(kind, r.Collection, r.ID, plain, fine)
 	if err != nil {
 		return err
 	}
@@ -98,6 +108,12 @@ func (s Shelf) Store(ctx context.Context, vault Vault, kind string, r *Record, p
 func (s Shelf) Put(ctx context.Context, vault Vault, collection string, plain io.Reader, passages int,
 	now time.Time,
 ) (*Record, error) {
+	return s.put(ctx, vault, collection, plain, passages, now, false)
+}
+
+func (s Shelf) put(ctx context.Context, vault Vault, collection string, plain io.Reader, passages int,
+	now time.Time, fine bool,
+) (*Record, error) {
 	r := &Record{ID: NewID(), Collection: collection, Passages: passages, Created: now}
 	if s.Inline > 0 {
 		head, err := io.ReadAll(io.LimitReader(plain, int64(s.Inline)+1))
@@ -111,7 +127,7 @@ func (s Shelf) Put(ctx context.Context, vault Vault, collection string, plain io
 		}
 		plain = io.MultiReader(bytes.NewReader(head), plain)
 	}
-	return r, s.Store(ctx, vault, segmentKind, r, plain, s.Object(r.ID))
+	return r, s.store(ctx, vault, segmentKind, r, plain, s.Object(r.ID), fine)
 }
 
 // Open opens a segment; little is read yet. The pages that are opened later are
@@ -141,8 +157,9 @@ func (s Shelf) Open(vault Vault, r Record, pages *textindex.Cache) (*textindex.S
 func (s Shelf) Join(ctx context.Context, vault Vault, collection string, old []Held, now time.Time) (*Record, error) {
 	pages := textindex.NewJoinCache(joinCache)
 	var views []*textindex.View
-	passages := 0
+	passages, size := 0, int64(0)
 	for _, h := range old {
+		size += h.Size
 		segment, err := s.Open(vault, h.Record, pages)
 		if err != nil {
 			return nil, err
@@ -167,7 +184,7 @@ func (s Shelf) Join(ctx context.Context, vault Vault, collection string, old []H
 		}
 		_ = w.CloseWithError(err) // never fails
 	}()
-	by, err := s.Put(ctx, vault, collection, r, passages, now)
+	by, err := s.put(ctx, vault, collection, r, passages, now, size >= FineFrom)
 	_ = r.Close() // never fails; ends a writer that nobody listens to
 	<-written
 	if err != nil {
