@@ -51,6 +51,7 @@ func report(stdout io.Writer, all []outcome) (met bool) {
 			_, _ = fmt.Fprintf(w, "%s\t%.3f\t%.3f\t%.3f\t\n", cmp.Or(language, "all"), f.answered, f.refused, f.refusedAt)
 		}
 		_ = w.Flush()
+		printCurve(stdout, these)
 		f := sum(these)
 		_, _ = fmt.Fprintf(stdout, "BenchmarkKnowledge/%s 1 %.4f recall@5-words %.4f recall@5-paraphrase %.4f MRR %.4f answered %.4f refused %.4f refused-at-95\n\n",
 			name, f.words, f.paraphrase, f.reciprocal, f.answered, f.refused, f.refusedAt)
@@ -86,15 +87,32 @@ func sum(all []outcome) figures {
 	with := chosen(all, func(o outcome) bool { return o.Kind != unanswerable })
 	without := chosen(all, func(o outcome) bool { return o.Kind == unanswerable })
 	answered := func(o outcome) bool { return o.answered }
-	line := lineFor(with, barAnswered)
 	return figures{
 		words:      share(chosen(with, func(o outcome) bool { return o.Kind == inItsWords }), found),
 		paraphrase: share(chosen(with, func(o outcome) bool { return o.Kind == inOtherWords }), found),
 		reciprocal: meanReciprocal(with),
 		answered:   share(with, answered),
 		refused:    1 - share(without, answered),
-		refusedAt:  share(without, func(o outcome) bool { return o.confidence < line }),
+		refusedAt:  refusedAt(with, without, barAnswered),
 	}
+}
+
+// refusedAt is what would be refused of questions without an answer if the line were
+// where a share of those with one are answered.
+func refusedAt(with, without []outcome, answered float64) float64 {
+	line := lineFor(with, answered)
+	return share(without, func(o outcome) bool { return o.confidence < line })
+}
+
+// printCurve says what each place of the line would refuse.
+func printCurve(w io.Writer, all []outcome) {
+	with := chosen(all, func(o outcome) bool { return o.Kind != unanswerable })
+	without := chosen(all, func(o outcome) bool { return o.Kind == unanswerable })
+	_, _ = fmt.Fprint(w, "refused, if so many are answered:")
+	for _, answered := range []float64{0.5, 0.6, 0.7, 0.8, 0.9, barAnswered} {
+		_, _ = fmt.Fprintf(w, "  %.0f%%: %.3f", 100*answered, refusedAt(with, without, answered))
+	}
+	_, _ = fmt.Fprintln(w)
 }
 
 func found(o outcome) bool { return o.rank > 0 && o.rank <= firstHits }
