@@ -94,7 +94,7 @@ func (a *Anchors) Next(heading string) string {
 }
 
 // Passages reads all Markdown files of a tree. The meta of a passage is the anchor
-// of its heading.
+// of its heading, and its headings are other ways to ask for it.
 func Passages(docs fs.FS) ([]textindex.Passage, error) {
 	var all []textindex.Passage
 	if docs == nil {
@@ -117,6 +117,10 @@ func Passages(docs fs.FS) ([]textindex.Passage, error) {
 // most is how many bytes a passage should not exceed.
 const most = 900
 
+// alsoCalled is a remark of a page's source that readers do not see: other ways to
+// ask for its section, with ";" between them.
+var alsoCalled = regexp.MustCompile(`(?s)<!-- also: (.*?) -->\n*`)
+
 // split cuts a Markdown file at its headings, and long sections at blank lines.
 func split(name, text string) []textindex.Passage {
 	var (
@@ -128,7 +132,11 @@ func split(name, text string) []textindex.Passage {
 		inCode   bool
 	)
 	flush := func() {
-		whole := strings.Trim(strings.Join(body, "\n"), "\n") // the indent of code stays
+		whole, also := strings.Join(body, "\n"), ""
+		if m := alsoCalled.FindStringSubmatch(whole); m != nil {
+			whole, also = strings.Replace(whole, m[0], "", 1), m[1]
+		}
+		whole = strings.Trim(whole, "\n") // the indent of code stays
 		body = nil
 		if strings.TrimSpace(whole) == "" {
 			return
@@ -139,7 +147,7 @@ func split(name, text string) []textindex.Passage {
 			if piece = strings.Trim(piece, "\n"); strings.TrimSpace(piece) != "" {
 				out = append(out, textindex.Passage{
 					//nolint:gosec // few
-					Document: name, Number: uint32(len(out)), Language: analyse.English, Title: title, Text: piece,
+					Document: name, Number: uint32(len(out)), Language: analyse.English, Title: title, Headings: also, Text: piece,
 					Meta: []byte(anchor),
 				})
 			}

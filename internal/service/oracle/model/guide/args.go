@@ -214,6 +214,9 @@ func subject(question, tool string) string {
 		"please": true, "can": true, "could": true, "you": true, "that": true, "for": true,
 		"about": true, "the": true, "my": true, "me": true, "in": true,
 	}
+	if tool == rememberTool {
+		delete(drop, "my") // "my name is Amina" is remembered whole
+	}
 	for _, w := range words(tool) {
 		drop[stem(w)] = true
 		for _, s := range synonyms[stem(w)] {

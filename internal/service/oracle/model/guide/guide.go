@@ -39,9 +39,9 @@ type Config struct {
 
 // Provider is the guide.
 type Provider struct {
-	index *textindex.Small
-	// questions are the passages of questionsPage, one for each question.
-	questions []textindex.Passage
+	index     *textindex.Small
+	questions *frequent
+	books     []*book
 	pace      time.Duration
 	home      string
 }
@@ -58,8 +58,17 @@ func New(cfg Config) (*Provider, error) {
 	if err != nil {
 		return nil, fmt.Errorf("index documentation: %w", err)
 	}
-	questions := slices.DeleteFunc(all, func(h textindex.Passage) bool { return h.Document != questionsPage })
-	return &Provider{index: ix, questions: questions, pace: cfg.Pace, home: cmp.Or(cfg.Home, guidebook.Home)}, nil
+	questions, err := readFrequent(all)
+	if err != nil {
+		return nil, err
+	}
+	books, err := readTalk()
+	if err != nil {
+		return nil, err
+	}
+	return &Provider{
+		index: ix, questions: questions, books: books, pace: cfg.Pace, home: cmp.Or(cfg.Home, guidebook.Home),
+	}, nil
 }
 
 // Name is "guide".
@@ -135,30 +144,68 @@ func (p *Provider) think(ctx context.Context, req plugin.ModelRequest) answer {
 	case "summary":
 		return answer{text: summary(question)}
 	}
-	done := finished(req.Messages, asked)
-	nearest, ignorant := "", false
-	if said, ok := fromDocuments(done); ok {
-		if said.text != "" {
-			return answer{text: said.text}
+	var done, looked []result
+	for _, r := range finished(req.Messages, asked) {
+		if isDocumentTool(r.call.Name) {
+			looked = append(looked, r)
+		} else {
+			done = append(done, r)
 		}
-		nearest, ignorant, done = said.nearest, true, nil
 	}
-	if next, ok := afterTools(req, question, done); ok {
-		return next
+	if a, ok := p.remembers(req, question, done); ok {
+		return a
+	}
+	if !onlyRecalled(done) {
+		if a, ok := afterTools(req, question, done); ok {
+			return a
+		}
 	}
 	for _, rule := range []func(plugin.ModelRequest, string) (answer, bool){
-		explicit, continued, attached, smallTalk, p.whatCanYouDo, sums, clock, p.aboutItself, useTool, askDocuments(ignorant),
-		inFiles,
-		p.frequent, loadCapability(done), p.quote(ctx),
+		explicit, continued, attached, p.smallTalk, sums, useTool,
+	} {
+		if a, ok := rule(req, question); ok && !(onlyRecalled(done) && len(a.calls) > 0) {
+			return a
+		}
+	}
+	said, nearest, ok := p.askDocuments(req, question, looked)
+	urgent, _, _ := p.heard(question)
+	switch {
+	case ok && urgent.Look != "" && len(said.calls) == 0:
+		return answer{text: urgent.Says + "\n\n" + p.line(urgent.book, "documents") + "\n\n" + said.text}
+	case ok:
+		return said
+	case urgent.Look != "":
+		return answer{text: urgent.Says}
+	}
+	for _, rule := range []func(plugin.ModelRequest, string) (answer, bool){
+		inFiles, p.frequently(ctx), loadCapability(done), p.quote(ctx),
 	} {
 		if a, ok := rule(req, question); ok {
 			return a
 		}
 	}
-	if ignorant {
-		return text("I do not know: nothing in the community's documents answers this.%s", nearest)
+	return p.ignorant(question, len(looked) > 0, nearest)
+}
+
+// ignorant is the plain word where the guide knows nothing, in the language of the
+// question where it speaks that.
+func (p *Provider) ignorant(question string, looked bool, nearest []string) answer {
+	b, foreign := p.bookFor(question)
+	name, near := "cannot", ""
+	switch {
+	case looked:
+		name = "undocumented"
+	case isQuestion.MatchString(question), b != p.books[0] && strings.HasSuffix(question, "?"):
+		name = "unknown"
 	}
-	return p.cannot()
+	if len(nearest) > 0 {
+		near = p.line(b, "nearest", "titles", strings.Join(nearest, "; "))
+	}
+	said := p.line(b, name, "nearest", near)
+	if foreign {
+		said = p.line(b, "foreign") + " " + said
+	}
+	return answer{text: said}
 }
 
 // lastQuestion returns the user's last text and where it stands.

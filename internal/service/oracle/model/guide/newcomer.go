@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"path"
 	"regexp"
-	"slices"
 	"strings"
 
 	"github.com/castalia-org/castalia/internal/platform/guidebook"
@@ -13,68 +12,13 @@ import (
 	"github.com/castalia-org/castalia/plugin"
 )
 
-// questionsPage has short answers to what newcomers ask.
-const questionsPage = "guides/questions.md"
-
-// howToConnect ends every answer that a language model would give.
-func (p *Provider) howToConnect() string {
-	return "A language model could: whoever runs this server connects one with `MODEL_PROVIDER` and a key ([how](" + p.home + "oracle))."
-}
-
-// cannot is the plain word where the guide knows nothing.
-func (p *Provider) cannot() answer {
-	return text("I cannot help with that: I am the built-in guide, not a language model, and I found nothing about it in my documentation. %s "+
-		"Ask me about Castalia, or say \"help\" to see what I can do here.", p.howToConnect())
-}
-
-var (
-	modelAsked  = regexp.MustCompile(`(?i)\bare you (an? |the )?(real |true |large |proper )*(language model|llm|ai|bot|robot|human|person|chatgpt)\b`)
-	promptAsked = regexp.MustCompile(`(?i)\b(system prompt|your (prompt|instructions|rules)|ignore (all|your|previous))\b`)
-	swahili     = regexp.MustCompile(`(?i)\b(habari|hujambo|jambo|mambo|msaada|naomba|tafadhali|asante|samahani|karibu)\b`)
-)
-
-// aboutItself says what the guide is and is not.
-func (p *Provider) aboutItself(_ plugin.ModelRequest, question string) (answer, bool) {
-	switch {
-	case modelAsked.MatchString(question):
-		return text("No. I am the built-in guide: a small program with fixed rules that quotes documents and uses tools. %s", p.howToConnect()), true
-	case promptAsked.MatchString(question):
-		return text("I have no prompt to show: I am the built-in guide, a small program with fixed rules, not a language model."), true
-	case swahili.MatchString(question):
-		return text("Habari! Mimi ni mwongozo uliojengwa ndani ya Castalia, na kwa sasa najibu maswali kwa Kiingereza tu. Andika \"help\" kuona ninachoweza kufanya. "+
-			"Anayeendesha seva hii anaweza kuunganisha modeli ya lugha inayojua Kiswahili ([jinsi](%soracle)).", p.home), true
-	}
-	return answer{}, false
-}
-
-// frequent answers what newcomers ask from the page that has it.
-func (p *Provider) frequent(_ plugin.ModelRequest, question string) (answer, bool) {
-	said := slices.Compact(slices.Sorted(slices.Values(terms(question))))
-	var best textindex.Passage
-	most := 0.0
-	for _, h := range p.questions {
-		_, heading, _ := strings.Cut(h.Title, ": ")
-		wanted := slices.Compact(slices.Sorted(slices.Values(terms(heading))))
-		same := 0
-		for _, w := range wanted {
-			if slices.Contains(said, w) {
-				same++
-			}
-		}
-		if share := float64(same) / float64(len(wanted)+len(said)-same); same > 0 && share > most {
-			best, most = h, share
-		}
-	}
-	if most < 0.5 || !asksAbout(question) && !strings.HasSuffix(strings.TrimSpace(question), "?") &&
-		strings.Contains(best.Title, "?") {
-		return answer{}, false
-	}
-	return answer{text: p.asQuoted(best)}, true
-}
-
 // asQuoted is a passage as people read it, with the page that it is from.
 func (p *Provider) asQuoted(h textindex.Passage) string {
-	return fmt.Sprintf("**%s**\n\n%s\n\n([%s](%s))", h.Title, p.readable(h),
+	title := h.Title
+	if h.Document == questionsPage {
+		_, title, _ = strings.Cut(title, ": ")
+	}
+	return fmt.Sprintf("**%s**\n\n%s\n\n([%s](%s))", title, p.readable(h),
 		strings.TrimSuffix(path.Base(h.Document), ".md"), p.address(h.Document, "#"+string(h.Meta)))
 }
 
@@ -145,7 +89,7 @@ func openFound(req plugin.ModelRequest, question string, done []result) (answer,
 }
 
 // noAccess is what people hear who have not allowed the oracle to use their files.
-const noAccess = "I may not use your files yet. Allow it in the window that asks for it, or on the About page; you choose for how long, and can take it back."
+const noAccess = "I may not use your files yet. Allow it in the window that asks for it, or on the console's About page; you choose for how long, and can take it back."
 
 // report is what a tool returned, in words for people.
 func report(r result) string {

@@ -9,7 +9,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/castalia-org/castalia/internal/platform/textindex"
 	"github.com/castalia-org/castalia/plugin"
@@ -165,50 +164,11 @@ func continued(req plugin.ModelRequest, question string) (answer, bool) {
 }
 
 var (
-	greetings = regexp.MustCompile(`(?i)^(hi|hello|hey|hallo|good (morning|afternoon|evening)|greetings|salut|hola)\b[\s\pP]*(there|oracle|guide|castalia|everyone|all)?[\s\pP]*$`)
-	thanks    = regexp.MustCompile(`(?i)^(thanks|thank you|thx|cheers)\b.{0,30}$`)
-	who       = regexp.MustCompile(`(?i)\b(who|what) are you\b|\byour name\b`)
 	oracleIs  = regexp.MustCompile(`(?m)^You are (.+?), an oracle`)
+	clockLine = regexp.MustCompile(`(?m)^It is (.+) where the user is`)
+	// isQuestion is what wants to know rather than have something done.
+	isQuestion = regexp.MustCompile(`(?i)^\W*(what|which|who|whose|where|when|why|how|is|are|was|were|does|do|did|has|have)\b`)
 )
-
-// smallTalk greets.
-func smallTalk(req plugin.ModelRequest, question string) (answer, bool) {
-	name := "the oracle"
-	if m := oracleIs.FindStringSubmatch(req.System); m != nil {
-		name = m[1]
-	}
-	switch {
-	case question == "":
-		return text("I did not get a message. Ask me something about Castalia."), true
-	case greetings.MatchString(question):
-		return text("Hello! I am %s's built-in guide. I answer questions about Castalia from its documentation and can use the tools "+
-			"that this conversation has. Say \"help\" to see them.", name), true
-	case thanks.MatchString(question):
-		return text("You are welcome."), true
-	case who.MatchString(question):
-		return text("I am the built-in guide of %s: a small program with fixed rules, not a language model. I quote Castalia's documentation "+
-			"and drive tools. Whoever runs this oracle can connect a language model instead.", name), true
-	}
-	return answer{}, false
-}
-
-var (
-	clockAsked = regexp.MustCompile(`(?i)\bwhat('s| is)? (the )?(time|date|day)\b|\bwhat time is it\b`)
-	clockLine  = regexp.MustCompile(`(?m)^It is (.+) where the user is`)
-)
-
-// clock tells the time in the user's zone, which the note of the question knows.
-func clock(req plugin.ModelRequest, question string) (answer, bool) {
-	if !clockAsked.MatchString(question) {
-		return answer{}, false
-	}
-	for _, m := range slices.Backward(req.Messages) {
-		if said := clockLine.FindStringSubmatch(m.Note); said != nil {
-			return text("It is %s where you are.", said[1]), true
-		}
-	}
-	return text("It is %s UTC.", time.Now().UTC().Format("Monday, 2 January 2006, 15:04")), true
-}
 
 // useTool runs the tool that the question is about.
 func useTool(req plugin.ModelRequest, question string) (answer, bool) {
@@ -354,41 +314,25 @@ func loadCapability(done []result) func(plugin.ModelRequest, string) (answer, bo
 	}
 }
 
-// quote answers from the documentation.
+// quote answers from the documentation, where a section is about the question.
 func (p *Provider) quote(ctx context.Context) func(plugin.ModelRequest, string) (answer, bool) {
 	return func(_ plugin.ModelRequest, question string) (answer, bool) {
-		hits := p.search(ctx, question, 3)
-		if len(hits) == 0 || hits[0].Confidence < 0.34 {
+		h, ok := p.search(ctx, question)
+		if !ok {
 			return answer{}, false
 		}
-		var b strings.Builder
-		b.WriteString("From Castalia's documentation:\n\n")
-		for i, h := range hits {
-			if i > 0 && h.Score < hits[0].Score*0.7 {
-				break
-			}
-			b.WriteString(p.asQuoted(textindex.Passage{Document: h.Document, Title: h.Title, Text: h.Text, Meta: h.Meta}) +
-				"\n\n")
-		}
-		return answer{text: strings.TrimSpace(b.String())}, true
+		return answer{text: "From Castalia's documentation:\n\n" + p.asQuoted(
+			textindex.Passage{Document: h.Document, Title: h.Title, Text: h.Text, Meta: h.Meta})}, true
 	}
 }
 
-var helpForm = regexp.MustCompile(`(?i)^\W*(help( me)?|what can (you|i) (do|try|ask)( here)?|(list |show )?(the |your |all )?(tools|capabilities))\W*$`)
-
-// whatCanYouDo lists the tools of the turn.
-func (p *Provider) whatCanYouDo(req plugin.ModelRequest, question string) (answer, bool) {
-	if !helpForm.MatchString(question) {
-		return answer{}, false
-	}
-	var b strings.Builder
-	b.WriteString("I am the built-in guide. I can\n\n- answer questions about Castalia from its documentation\n- list, read and search your files, once you allow it" +
-		"\n- do sums and tell the time\n\nI cannot write, translate or know what goes on in the world. " + p.howToConnect())
-	tools := slices.DeleteFunc(slices.Clone(req.Tools), func(t plugin.ToolSpec) bool {
-		return t.Name == loadTool || t.Name == "list_capabilities"
+// toolsOf lists the tools of the turn.
+func (p *Provider) toolsOf(b *book, all []plugin.ToolSpec) string {
+	tools := slices.DeleteFunc(slices.Clone(all), func(t plugin.ToolSpec) bool {
+		return t.Name == loadTool || t.Name == "list_capabilities" || isDocumentTool(t.Name)
 	})
-	if len(tools) > 0 {
-		b.WriteString("\n\nThese tools are here; name one, or write `/tool name {\"key\": \"value\"}`: " + toolNames(tools) + ".")
+	if len(tools) == 0 {
+		return ""
 	}
-	return answer{text: b.String()}, true
+	return "\n\n" + p.line(b, "tools", "tools", toolNames(tools))
 }

@@ -10,7 +10,13 @@ import (
 	"github.com/castalia-org/castalia/plugin"
 )
 
-var sumForm = regexp.MustCompile(`^[\d\s.+\-*/()^%]+$`)
+var (
+	sumForm   = regexp.MustCompile(`^[\d\s.+\-*/()^%]+$`)
+	thousands = regexp.MustCompile(`(\d),(\d{3})\b`)
+	percentOf = regexp.MustCompile(`(\d)\s*(?:%|percent|per cent)\s+of\s+`)
+	// priced is so many of something at a price for each.
+	priced = regexp.MustCompile(`^(\d+(?:\.\d+)?) [\p{L} ]+? (?:at|for|cost|costing|@) (\d+(?:\.\d+)?)(?: [\p{L} ]+?)?(?: each| a piece| per [\p{L}]+)?$`)
+)
 
 // sums answers arithmetic.
 func sums(_ plugin.ModelRequest, question string) (answer, bool) {
@@ -19,6 +25,8 @@ func sums(_ plugin.ModelRequest, question string) (answer, bool) {
 		q = strings.TrimPrefix(q, start)
 	}
 	q = strings.NewReplacer("×", "*", "÷", "/", " plus ", "+", " minus ", "-", " times ", "*", " divided by ", "/").Replace(q)
+	q = percentOf.ReplaceAllString(thousands.ReplaceAllString(q, "$1$2"), "$1/100*")
+	q = priced.ReplaceAllString(q, "$1*$2")
 	if !sumForm.MatchString(q) || !strings.ContainsAny(q, "+-*/^%") || !strings.ContainsAny(q, "0123456789") || len(q) > 200 {
 		return answer{}, false
 	}
