@@ -13,6 +13,7 @@ import (
 	"github.com/castalia-org/castalia/internal/service/oracle"
 	"github.com/castalia-org/castalia/internal/service/oracle/attachments"
 	"github.com/castalia-org/castalia/internal/service/oracle/face/mcpface"
+	"github.com/castalia-org/castalia/internal/service/oracle/instructions"
 	"github.com/castalia-org/castalia/internal/service/oracle/mcpclient"
 	"github.com/castalia-org/castalia/internal/service/oracle/model/endpoints"
 	"github.com/castalia-org/castalia/internal/service/oracle/oraclekit"
@@ -48,8 +49,9 @@ func (a *App) buildOracle(ctx context.Context, files *filesPart, queries *queryP
 	if err != nil {
 		return nil, err
 	}
+	var suggest func(context.Context) ([]instructions.Opening, error)
 	if files != nil {
-		access.KnowledgeFor = files.knowledge.For
+		access.KnowledgeFor, suggest = files.knowledge.For, files.knowledge.Suggest
 	}
 	var (
 		gateway *oraclesocket.Gateway
@@ -58,7 +60,7 @@ func (a *App) buildOracle(ctx context.Context, files *filesPart, queries *queryP
 	o, err := oraclekit.New(oraclekit.Deps{
 		DB: a.res.db, Blobs: a.res.blobs, Outbox: a.res.outbox, Bus: a.res.bus, Leases: a.res.leases, Identity: a.identity,
 		Provider:     endpoints.InForce{Document: a.documents.Models},
-		Instructions: a.documents.Instructions.Value,
+		Instructions: a.documents.Instructions.Value, Suggest: suggest,
 		Oracle: oracle.Identity{
 			Name: a.opt.Settings.Oracle.Name, DID: a.identity.DID(), EntityDID: a.opt.Settings.Identity.OracleEntityDID,
 		},

@@ -10,6 +10,7 @@ import (
 	"github.com/castalia-org/castalia/internal/cli/shell"
 	"github.com/castalia-org/castalia/internal/protocol/cid"
 	"github.com/castalia-org/castalia/internal/service/filestore"
+	"github.com/castalia-org/castalia/internal/service/knowledge"
 )
 
 // How the command is called, and what it is for.
@@ -19,7 +20,7 @@ const (
 )
 
 // DemoCollection is the collection of the sample community.
-const DemoCollection = "Sample community"
+const DemoCollection = knowledge.SampleName
 
 //go:embed demo
 var demoFiles embed.FS

@@ -8,6 +8,10 @@ import (
 	"github.com/castalia-org/castalia/internal/protocol/vfspath"
 )
 
+// SampleName is the collection of the sample community, which whoever tries the
+// program can load and take away again.
+const SampleName = "Sample community"
+
 // Readers is who may read the passages of a collection, besides its owner and
 // whoever has proved a right to its folder.
 type Readers string

@@ -1,6 +1,7 @@
 package instructions_test
 
 import (
+	"context"
 	"encoding/json"
 	"net/http"
 	"strings"
@@ -141,6 +142,14 @@ func TestInstructionsReachTheModelBehindTheRules(t *testing.T) {
 	if rule < 0 || text < rule {
 		t.Errorf("the prompt is %q", got)
 	}
+	if all := openings(t, node); len(all) != 2 || all[1].Title != "Prices" {
+		t.Errorf("openings: %+v", all)
+	}
+}
+
+// openings are what a node suggests.
+func openings(t *testing.T, node *oracletest.Node) []instructions.Opening {
+	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, node.URL+"/openings", http.NoBody)
 	if err != nil {
 		t.Fatal(err)
@@ -151,9 +160,32 @@ func TestInstructionsReachTheModelBehindTheRules(t *testing.T) {
 	}
 	defer func() { _ = resp.Body.Close() }()
 	var body struct{ Openings []instructions.Opening }
-	if err := json.NewDecoder(resp.Body).Decode(&body); err != nil || len(body.Openings) != 2 ||
-		body.Openings[1].Title != "Prices" {
-		t.Errorf("openings: %+v, %v", body, err)
+	if err := json.NewDecoder(resp.Body).Decode(&body); err != nil {
+		t.Fatal(err)
+	}
+	return body.Openings
+}
+
+// Where the operator suggests nothing, what every oracle answers is suggested; what the
+// operator suggests stands alone.
+func TestSomethingIsAlwaysSuggested(t *testing.T) {
+	t.Parallel()
+	var doc changing
+	doc.set(t, "Be kind.")
+	sample := func(d *oraclekit.Deps) {
+		d.Suggest = func(context.Context) ([]instructions.Opening, error) { return instructions.Sample(), nil }
+	}
+	plain := oracletest.Start(t, scripted.Sequence(), doc.hand)
+	if diff := cmp.Diff(instructions.Everyday(), openings(t, plain)); diff != "" {
+		t.Error(diff)
+	}
+	node := oracletest.Start(t, scripted.Sequence(), doc.hand, sample)
+	if diff := cmp.Diff(instructions.Sample(), openings(t, node)); diff != "" {
+		t.Error(diff)
+	}
+	doc.set(t, mama)
+	if all := openings(t, node); len(all) != 2 {
+		t.Errorf("the operator's own are %+v", all)
 	}
 }
 

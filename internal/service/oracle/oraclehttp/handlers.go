@@ -2,6 +2,7 @@ package oraclehttp
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"strings"
 
@@ -9,6 +10,7 @@ import (
 	"github.com/castalia-org/castalia/internal/platform/fault"
 	"github.com/castalia-org/castalia/internal/platform/httpserver"
 	"github.com/castalia-org/castalia/internal/service/oracle"
+	"github.com/castalia-org/castalia/internal/service/oracle/instructions"
 	"github.com/castalia-org/castalia/internal/service/oracle/talksearch"
 )
 
@@ -257,12 +259,24 @@ func (a *api) models(w http.ResponseWriter, _ *http.Request) error {
 	return httpserver.WriteJSON(w, http.StatusOK, body)
 }
 
-func (a *api) openings(w http.ResponseWriter, _ *http.Request) error {
-	body := OpeningList{Openings: []OpeningBody{}}
+func (a *api) openings(w http.ResponseWriter, r *http.Request) error {
+	var all []instructions.Opening
 	if a.deps.Openings != nil {
-		for _, o := range a.deps.Openings() {
-			body.Openings = append(body.Openings, OpeningBody(o))
+		all = a.deps.Openings()
+	}
+	switch {
+	case len(all) > 0:
+	case a.deps.Suggest == nil:
+		all = instructions.Everyday()
+	default:
+		var err error
+		if all, err = a.deps.Suggest(r.Context()); err != nil {
+			return fmt.Errorf("suggest questions: %w", err)
 		}
+	}
+	body := OpeningList{Openings: []OpeningBody{}}
+	for _, o := range all {
+		body.Openings = append(body.Openings, OpeningBody(o))
 	}
 	return httpserver.WriteJSON(w, http.StatusOK, body)
 }

@@ -68,6 +68,9 @@ type Deps struct {
 	Guesses Guesses
 	// Openings are the questions that the operator suggests; nil suggests none.
 	Openings func() []instructions.Opening
+	// Suggest has questions where the operator suggests none; nil has those that
+	// every oracle answers.
+	Suggest func(ctx context.Context) ([]instructions.Opening, error)
 	// Heartbeat is how often a silent stream says that it is alive: 15s.
 	Heartbeat time.Duration
 	// Parting is how long the end of an aborted stream is held back: 250ms. The
@@ -214,8 +217,8 @@ func (a *api) routes() []httpserver.Route {
 		Limit: httpserver.LimitPages, Handler: a.models,
 		Replies: []httpserver.Reply{{Status: 200, Body: ModelList{}}},
 	}, httpserver.Route{
-		Method: "GET", Pattern: "/openings", Summary: "Questions that the operator suggests", Tags: chat, Auth: httpserver.Public, Limit: httpserver.LimitPages,
-		Doc: "For a page on which nobody has asked anything yet; from the front matter of the operator's instructions. Empty where there are none.", Handler: a.openings,
+		Method: "GET", Pattern: "/openings", Summary: "Questions to begin with", Tags: chat, Auth: httpserver.Public, Limit: httpserver.LimitPages,
+		Doc: "For a page on which nobody has asked anything yet; from the front matter of the operator's instructions. Without any, some about the sample community where it is loaded for everybody, and else some that every oracle answers.", Handler: a.openings,
 		Replies: []httpserver.Reply{{Status: 200, Body: OpeningList{}}},
 	})
 }

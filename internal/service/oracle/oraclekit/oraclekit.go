@@ -95,6 +95,9 @@ type Deps struct {
 
 	// Instructions are what the operator tells the oracle; nil tells nothing.
 	Instructions func() instructions.Instructions
+	// Suggest has questions to begin with, where the instructions have none; nil has
+	// those that every oracle answers.
+	Suggest func(ctx context.Context) ([]instructions.Opening, error)
 	// Measures are what people may have in a day.
 	Measures oracle.Measures
 	// Budgets are those of app keys; nil has none.
@@ -224,7 +227,7 @@ func New(d Deps) (*Oracle, error) {
 		Service: o.Service, Search: o.search, Turns: o.Turns, Engine: o.Engine, Worker: o.Worker, Plugins: o.Plugins,
 		Provider: d.Provider,
 		Nudges:   o.Store.PluginStore("castalia.oracle"), Authenticate: d.Authenticate, CORS: d.CORS, Public: d.Public, Guesses: d.Guesses,
-		Heartbeat: d.Heartbeat, Parting: d.Parting, Openings: openings, Log: d.Log,
+		Heartbeat: d.Heartbeat, Parting: d.Parting, Openings: openings, Suggest: d.Suggest, Log: d.Log,
 	}
 	if d.Identity != nil {
 		hd.Delegations = d.Identity
