@@ -38,18 +38,18 @@ func TestLinksLeadToWhatIsServed(t *testing.T) {
 
 func TestPassagesNameTheirAnchors(t *testing.T) {
 	t.Parallel()
-	all, err := guidebook.Passages(fstest.MapFS{"guides/a.md": {Data: []byte("# A `b`, c!\n\nfirst\n\n## Run it\n\nsecond\n\n```\n# no heading\n```\n\n## Run it\n\nthird\n")}})
+	all, err := guidebook.Passages(fstest.MapFS{"guides/a.md": {Data: []byte("# A `b`, c!\n\nfirst\n\n## Run it\n\n<!-- also: start it; begin -->\n\nsecond\n\n```\n# no heading\n```\n\n## Run it\n\nthird\n")}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	var got []string
 	for _, p := range all {
-		got = append(got, p.Document+"#"+string(p.Meta)+" "+p.Title+" | "+p.Text)
+		got = append(got, p.Document+"#"+string(p.Meta)+" "+p.Title+" | "+p.Headings+" | "+p.Text)
 	}
 	want := []string{
-		"guides/a.md#a-b-c A `b`, c! | first",
-		"guides/a.md#run-it A `b`, c!: Run it | second\n\n```\n# no heading\n```",
-		"guides/a.md#run-it-1 A `b`, c!: Run it | third",
+		"guides/a.md#a-b-c A `b`, c! |  | first",
+		"guides/a.md#run-it A `b`, c!: Run it | start it; begin | second\n\n```\n# no heading\n```",
+		"guides/a.md#run-it-1 A `b`, c!: Run it |  | third",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)

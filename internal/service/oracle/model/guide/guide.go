@@ -2,8 +2,9 @@
 // what it is.
 //
 // It is no language model. It answers from the community's documents by quoting
-// them with their source, about Castalia from the documentation that is built in,
-// greets, tells the time, does sums, and drives whatever tools a turn offers by
+// them with their source, and what these do not know from the documentation that is
+// built in, where one section is about the question. It talks a little, in the languages
+// of talk/*.yaml, tells the time, does sums, remembers what it is told, and drives whatever tools a turn offers by
 // plain rules, so that files, queries, browser tools and actions can be tried
 // without any account. When it has nothing to say it says so, and how a language
 // model is connected. It shows nobody what was written for models, and loads no
@@ -163,7 +164,7 @@ func (p *Provider) think(ctx context.Context, req plugin.ModelRequest) answer {
 	for _, rule := range []func(plugin.ModelRequest, string) (answer, bool){
 		explicit, continued, attached, p.smallTalk, sums, useTool,
 	} {
-		if a, ok := rule(req, question); ok && !(onlyRecalled(done) && len(a.calls) > 0) {
+		if a, ok := rule(req, question); ok && (!onlyRecalled(done) || len(a.calls) == 0) {
 			return a
 		}
 	}
