@@ -62,7 +62,7 @@ type Listener interface {
 	Heard(pcm []int16)
 	// ChannelOpened says that Send works.
 	ChannelOpened()
-	// Message is what the page sent over the data channel, at most MaxMessage bytes.
+	// Message is what the page sent over the data channel, at most callsignal.MaxMessage bytes.
 	Message(data []byte)
 	// MessageRefused says that the page sent too much, or no text.
 	MessageRefused()

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/castalia-org/castalia/internal/service/oracle/call/callsignal"
 	"github.com/castalia-org/castalia/internal/service/oracle/call/callsound"
 	"github.com/castalia-org/castalia/internal/service/oracle/call/calltext"
 )
@@ -234,8 +235,8 @@ func (t *talk) transcribe(ctx context.Context, sound []int16) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if r := []rune(text); len(r) > maxText {
-		text = string(r[:maxText])
+	if r := []rune(text); len(r) > callsignal.MaxText {
+		text = string(r[:callsignal.MaxText])
 	}
 	return text, nil
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/castalia-org/castalia/internal/platform/fault"
 	"github.com/castalia-org/castalia/internal/service/oracle"
 	"github.com/castalia-org/castalia/internal/service/oracle/call/callframe"
+	"github.com/castalia-org/castalia/internal/service/oracle/call/callsignal"
 )
 
 // maxPeers bounds how often one call may change its peer.
@@ -129,19 +130,19 @@ func (l *live) signal(ctx context.Context, from oracle.PageRef, name oracle.Even
 	}
 	switch name {
 	case oracle.ClientCallOffer:
-		o, err := parseOffer(data)
+		o, err := callsignal.ParseOffer(data)
 		if err != nil {
 			return nil, err
 		}
 		return l.offered(ctx, from, o)
 	case oracle.ClientCallICE:
-		t, err := parseTrickle(data)
+		t, err := callsignal.ParseTrickle(data)
 		if err != nil {
 			return nil, err
 		}
 		return okAck, l.trickled(t)
 	case oracle.ClientCallEnd:
-		f, err := parseFarewell(data)
+		f, err := callsignal.ParseFarewell(data)
 		if err != nil {
 			return nil, err
 		}
@@ -152,13 +153,13 @@ func (l *live) signal(ctx context.Context, from oracle.PageRef, name oracle.Even
 		l.end(reason) //nolint:contextcheck // a call outlives who signals
 		return okAck, nil
 	case oracle.ClientCallRenew:
-		r, err := parseRenewal(data)
+		r, err := callsignal.ParseRenewal(data)
 		if err != nil {
 			return nil, err
 		}
 		return l.renew(ctx, r)
 	}
-	return nil, invalid("the event %q is not about calls", name)
+	return nil, callsignal.Invalid("the event %q is not about calls", name)
 }
 
 type offerAck struct {
@@ -170,7 +171,7 @@ type offerAck struct {
 
 // offered answers an offer: with the peer that there is when the page is the
 // same, and with a new one when it is another.
-func (l *live) offered(ctx context.Context, from oracle.PageRef, o offer) (json.RawMessage, error) {
+func (l *live) offered(ctx context.Context, from oracle.PageRef, o callsignal.Offer) (json.RawMessage, error) {
 	l.offers.Lock()
 	defer l.offers.Unlock()
 	frames, err := l.frameKeys(o)
@@ -207,12 +208,12 @@ func (l *live) offered(ctx context.Context, from oracle.PageRef, o offer) (json.
 
 // frameKeys are those of the page's key. They stay while the key stays, because
 // a nonce must not come twice.
-func (l *live) frameKeys(o offer) (*callframe.Keys, error) {
+func (l *live) frameKeys(o callsignal.Offer) (*callframe.Keys, error) {
 	if !l.rec.Framed {
 		return nil, nil //nolint:nilnil // this call has no frame layer
 	}
 	if o.FrameKey == "" {
-		return nil, invalid("frameKey should not be empty: the call was made with e2ee")
+		return nil, callsignal.Invalid("frameKey should not be empty: the call was made with e2ee")
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -221,11 +222,11 @@ func (l *live) frameKeys(o offer) (*callframe.Keys, error) {
 	}
 	theirs, err := callframe.ParseAgreement(o.FrameKey)
 	if err != nil {
-		return nil, invalid("frameKey: %s", err)
+		return nil, callsignal.Invalid("frameKey: %s", err)
 	}
 	keys, err := callframe.OracleKeys(l.rec.ID, l.agreement, theirs)
 	if err != nil {
-		return nil, invalid("frameKey: %s", err)
+		return nil, callsignal.Invalid("frameKey: %s", err)
 	}
 	l.frames, l.frameOf = keys, o.FrameKey
 	return keys, nil
@@ -280,7 +281,7 @@ func (l *live) close(peer Peer) {
 	}
 }
 
-func (l *live) trickled(t trickle) error {
+func (l *live) trickled(t callsignal.Trickle) error {
 	l.mu.Lock()
 	peer, ended := l.peer, l.ended
 	l.mu.Unlock()
@@ -301,7 +302,7 @@ type renewAck struct {
 }
 
 // renew puts the call on a fresh credential of the same user.
-func (l *live) renew(ctx context.Context, r renewal) (json.RawMessage, error) {
+func (l *live) renew(ctx context.Context, r callsignal.Renewal) (json.RawMessage, error) {
 	who, err := l.s.deps.Guard.Authenticate(ctx, identity.Oracle, identity.Handshake(r.Invocation, r.UCANDelegation))
 	if err != nil {
 		return nil, err

@@ -43,9 +43,6 @@ const (
 	Failed       Reason = "failed"
 )
 
-// maxReason bounds the reason that a page gives.
-const maxReason = 64
-
 // Record is a call as it is stored.
 type Record struct {
 	ID        string

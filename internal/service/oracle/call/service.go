@@ -18,6 +18,7 @@ import (
 	"github.com/castalia-org/castalia/internal/protocol/did"
 	"github.com/castalia-org/castalia/internal/service/oracle"
 	"github.com/castalia-org/castalia/internal/service/oracle/call/callframe"
+	"github.com/castalia-org/castalia/internal/service/oracle/call/callsignal"
 	"github.com/castalia-org/castalia/internal/service/oracle/call/callsound"
 )
 
@@ -373,14 +374,14 @@ const forwardTime = 10 * time.Second
 func (s *Service) Signal(ctx context.Context, from oracle.PageRef, name oracle.EventName,
 	data json.RawMessage,
 ) (json.RawMessage, error) {
-	if len(data) > maxSignal {
-		return nil, invalid("the event must have at most %d bytes", maxSignal)
+	if len(data) > callsignal.MaxSignal {
+		return nil, callsignal.Invalid("the event must have at most %d bytes", callsignal.MaxSignal)
 	}
 	var about struct {
 		CallID string `json:"callId"`
 	}
 	if json.Unmarshal(data, &about) != nil || about.CallID == "" {
-		return nil, invalid("callId should not be empty")
+		return nil, callsignal.Invalid("callId should not be empty")
 	}
 	if !oracle.PlausibleID(about.CallID) {
 		return nil, ErrNotFound

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/castalia-org/castalia/internal/service/oracle"
+	"github.com/castalia-org/castalia/internal/service/oracle/call/callsignal"
 	"github.com/castalia-org/castalia/internal/service/oracle/call/callsound"
 	"github.com/castalia-org/castalia/internal/service/oracle/call/calltext"
 )
@@ -275,7 +276,7 @@ func (t *talk) message(data []byte) {
 		t.trouble("rate_limited", "Too many frames in a second.")
 		return
 	}
-	m, err := parseRemark(data)
+	m, err := callsignal.ParseRemark(data)
 	if err != nil {
 		t.trouble(err.Code, err.Message)
 		return
@@ -304,7 +305,7 @@ func (t *talk) message(data []byte) {
 // refused answers a frame that was too large, or no text.
 func (t *talk) refused() {
 	if t.allowed() {
-		t.trouble("invalid", fmt.Sprintf("A frame must be text of at most %d bytes.", MaxMessage))
+		t.trouble("invalid", fmt.Sprintf("A frame must be text of at most %d bytes.", callsignal.MaxMessage))
 	}
 }
 

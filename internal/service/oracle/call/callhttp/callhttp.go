@@ -20,6 +20,7 @@ import (
 	"github.com/castalia-org/castalia/internal/platform/httpserver"
 	"github.com/castalia-org/castalia/internal/service/oracle"
 	"github.com/castalia-org/castalia/internal/service/oracle/call"
+	"github.com/castalia-org/castalia/internal/service/oracle/call/callsignal"
 )
 
 // Deps is what the surface serves.
@@ -299,7 +300,7 @@ func (b PatchBody) problems() []string {
 			list = append(list, at.name+" must be a valid ISO 8601 date string")
 		}
 	}
-	if err := call.CheckReason(b.Reason); err != nil {
+	if err := callsignal.CheckReason(b.Reason); err != nil {
 		list = append(list, err.Message)
 	}
 	return list

@@ -29,6 +29,7 @@ import (
 	"github.com/pion/webrtc/v4"
 
 	"github.com/castalia-org/castalia/internal/service/oracle/call"
+	"github.com/castalia-org/castalia/internal/service/oracle/call/callsignal"
 )
 
 // Config says where media is reached. The zero value uses all addresses of the
@@ -135,7 +136,7 @@ func (e *Endpoint) settings() (webrtc.SettingEngine, error) {
 	s.SetICETimeouts(cfg.DisconnectedAfter, cfg.FailedAfter, time.Second)
 	s.SetIncludeLoopbackCandidate(cfg.Loopback)
 	s.SetRemoteIPFilter(e.mayReach)
-	s.SetSCTPMaxMessageSize(4 * call.MaxMessage)
+	s.SetSCTPMaxMessageSize(4 * callsignal.MaxMessage)
 	if len(cfg.PublicIPs) > 0 {
 		if err := s.SetICEAddressRewriteRules(webrtc.ICEAddressRewriteRule{
 			External: cfg.PublicIPs, AsCandidateType: webrtc.ICECandidateTypeHost,

@@ -18,6 +18,7 @@ import (
 	"github.com/castalia-org/castalia/internal/platform/fault"
 	"github.com/castalia-org/castalia/internal/service/oracle/call"
 	"github.com/castalia-org/castalia/internal/service/oracle/call/callframe"
+	"github.com/castalia-org/castalia/internal/service/oracle/call/callsignal"
 	"github.com/castalia-org/castalia/internal/service/oracle/call/callsound"
 )
 
@@ -334,7 +335,7 @@ func (p *peer) opened(c *webrtc.DataChannel) {
 		}
 	})
 	c.OnMessage(func(m webrtc.DataChannelMessage) {
-		if !m.IsString || len(m.Data) > call.MaxMessage {
+		if !m.IsString || len(m.Data) > callsignal.MaxMessage {
 			p.spec.Listener.MessageRefused()
 			return
 		}
