@@ -9,7 +9,8 @@
 // credential for its whole length and ends with it, that nobody learns whether
 // a call of somebody else exists, that what is said lands in the session as an
 // ordinary turn, and that a user who speaks is listened to: speech stops the
-// oracle's voice and its work on the answer. Sound is forgotten as soon as it was
+// oracle's voice and its work on the answer, of which the transcript keeps what was
+// heard. Sound is forgotten as soon as it was
 // understood, unless the caller asked for a recording: then both ends know, and
 // both voices go into the caller's own files with the caller's leave, part by
 // part, so that a node that dies costs the last part alone.

@@ -82,8 +82,6 @@ func (s *samplesOf) Close() error { return nil }
 type Oracle interface {
 	// Ask sends a message into the session.
 	Ask(ctx context.Context, q Question) (Answer, error)
-	// Abort stops a turn of the session, if it still goes on.
-	Abort(ctx context.Context, owner, sessionID, runID string) error
 	// Sees reports whether pictures are of use to it.
 	Sees() bool
 }
@@ -109,6 +107,9 @@ type Answer interface {
 	RunID() string
 	// Next returns more text, or io.EOF at the end of the turn.
 	Next(ctx context.Context) (string, error)
+	// Cut stops the turn, if it still goes on, and leaves of its answer what was
+	// heard: a beginning of what Next returned.
+	Cut(ctx context.Context, heard string) error
 	Close()
 }
 

@@ -2,6 +2,7 @@ package call_test
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -171,6 +172,64 @@ func TestBargeInStopsTheVoiceAndTheRun(t *testing.T) {
 	p.Await("state", "state", "listening")
 	if list := transcript(t, p); len(list) < 1 || list[0] != "human: tell me a story" {
 		t.Errorf("transcript: %q", list)
+	}
+}
+
+// Who interrupts leaves in the transcript, on the page and in what the model is told
+// next what was heard of the answer, and no more; whether it was written whole or not.
+func TestWhatWasHeardAndNoMoreIsKept(t *testing.T) {
+	t.Parallel()
+	words := make([]string, 100)
+	for i := range words {
+		words[i] = fmt.Sprintf("word%d", i)
+	}
+	answer := strings.Join(words, " ")
+	for name, goesOn := range map[string]bool{"written whole": false, "still being written": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			speech := calltest.NewSpeech(t)
+			speech.Long(60 * time.Second)
+			service := speech.Client(t)
+			told := make(chan []plugin.ModelMessage, 8)
+			n := calltest.Start(t, calltest.Setup{Hearing: service, Voice: service, Provider: scripted.New(func(req plugin.ModelRequest) scripted.Reply {
+				if req.Purpose != "turn" {
+					return scripted.Text("A title")
+				}
+				told <- req.Messages
+				if req.Messages[len(req.Messages)-1].Text != "tell me" {
+					return scripted.Text("Yes.")
+				}
+				reply := scripted.Text(answer + ". ")
+				if goesOn {
+					reply.Wait = make(chan struct{})
+				}
+				return reply
+			})})
+			p := calltest.NewPage(t, n, identitytest.Alice)
+			p.Ring(call.Audio, false)
+			p.Send(map[string]any{"type": "text", "text": "tell me"})
+			<-told
+			p.Await("state", "state", "speaking")
+			p.Hear(time.Second) // of a minute, in which it says some forty words
+			p.Send(map[string]any{"type": "interrupt"})
+			caption := p.Await("caption", "role", "assistant", "final", true)
+			p.Await("state", "state", "listening")
+			kept := transcript(t, p)
+			if len(kept) != 2 {
+				t.Fatalf("transcript: %q", kept)
+			}
+			heard, _ := strings.CutPrefix(kept[1], "ai: ")
+			if n := len(strings.Fields(heard)); !strings.HasPrefix(answer, heard) || n < 1 || n > 30 || !strings.HasPrefix(answer[len(heard):], " ") {
+				t.Errorf("of the answer is kept %q", heard)
+			}
+			if caption["text"] != heard {
+				t.Errorf("the page shows %q, and %q is kept", caption["text"], heard)
+			}
+			p.Send(map[string]any{"type": "text", "text": "go on"})
+			if next := <-told; len(next) != 3 || next[1].Text != heard {
+				t.Errorf("the model is told %+v", next)
+			}
+		})
 	}
 }
 

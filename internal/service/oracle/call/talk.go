@@ -179,7 +179,7 @@ func (t *talk) warn() {
 	t.caption("recording", text, true)
 	if t.l.s.deps.Voice != nil {
 		t.done.Go(func() {
-			if err := t.speak(t.ctx, text); err != nil && t.ctx.Err() == nil {
+			if err := t.speak(t.ctx, text, nil); err != nil && t.ctx.Err() == nil {
 				t.log.Warn("the notice of a recording was not spoken", slog.String("event", "recording.notice_failed"), slog.Any("error", err))
 			}
 		})
@@ -346,14 +346,15 @@ func (t *talk) answer(text string) {
 		return
 	}
 	defer reply.Close()
-	err = t.speakAll(ctx, reply)
+	told := &calltext.Told{}
+	err = t.speakAll(ctx, reply, told)
 	if err == nil {
 		err = t.speaker.Drained(ctx)
 	}
 	if cause := context.Cause(ctx); cause != nil {
 		t.speaker.Flush()
 		if errors.Is(cause, errInterrupted) { // who hung up reads the rest in the session
-			t.abort(reply.RunID())
+			t.cut(reply, told)
 		}
 		return
 	}
@@ -395,26 +396,33 @@ func (t *talk) look(ctx context.Context) []byte {
 	return picture
 }
 
-// abort stops the run that nobody listens to, and no other of the session.
-func (t *talk) abort(runID string) {
+// samplesPerRune is how long a letter takes to say, where that is not known yet.
+const samplesPerRune = 60 * callsound.SpokenRate / 1000
+
+// cut stops the answer that nobody listens to, and no other of the session. What
+// was heard of it, and no more, stays in the transcript and on the page.
+func (t *talk) cut(reply Answer, told *calltext.Told) {
+	heard := told.Heard(t.speaker.Said(), samplesPerRune)
+	t.caption(reply.RunID(), heard, true)
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.ctx), writeTime)
 	defer cancel()
-	if err := t.l.s.deps.Oracle.Abort(ctx, t.l.rec.Owner, t.l.rec.SessionID, runID); err != nil {
-		t.log.Warn("a run could not be aborted", slog.String("event", "call.abort_failed"), slog.Any("error", err))
+	if err := reply.Cut(ctx, heard); err != nil {
+		t.log.Warn("an answer could not be cut to what was heard", slog.String("event", "call.cut_failed"), slog.Any("error", err))
 	}
 }
 
 // speakAll speaks a reply sentence by sentence, while the next ones come.
-func (t *talk) speakAll(ctx context.Context, reply Answer) error {
+func (t *talk) speakAll(ctx context.Context, reply Answer, told *calltext.Told) error {
 	lines := make(chan string, 64)
 	var voice sync.WaitGroup
 	spokenID := reply.RunID()
-	voice.Go(func() { t.voice(ctx, spokenID, lines) })
+	voice.Go(func() { t.voice(ctx, spokenID, lines, told) })
 	defer voice.Wait()
 	defer close(lines)
 	var cut calltext.Sentences
 	for {
 		text, err := reply.Next(ctx)
+		told.Write(text)
 		for _, line := range cut.Add(text) {
 			if err := push(ctx, lines, line); err != nil {
 				return err
@@ -443,7 +451,7 @@ func push(ctx context.Context, lines chan<- string, line string) error {
 
 // voice speaks lines, with a caption for each as it begins. A voice that fails
 // once is left out for the rest of the reply.
-func (t *talk) voice(ctx context.Context, id string, lines <-chan string) {
+func (t *talk) voice(ctx context.Context, id string, lines <-chan string, told *calltext.Told) {
 	var (
 		all    string
 		broken bool
@@ -459,29 +467,47 @@ func (t *talk) voice(ctx context.Context, id string, lines <-chan string) {
 		t.enter(speaking)
 		t.caption(id, all, false)
 		if broken {
+			told.Shown(line)
 			continue
 		}
-		if err := t.speak(ctx, line); err != nil && ctx.Err() == nil {
+		if err := t.speakLine(ctx, line, told); err != nil && ctx.Err() == nil {
 			broken = true
+			told.Shown(line)
 			t.log.Warn("a sentence was not spoken", slog.String("event", "call.voice_failed"), slog.Any("error", err))
 			t.trouble("speech_failed", "My voice is away: please read on.")
 		}
 	}
-	if all != "" {
+	if all != "" && !errors.Is(context.Cause(ctx), errInterrupted) { // which says what was heard
 		t.caption(id, all, true)
 	}
 }
 
-// speak queues the sound of a line as it comes.
-func (t *talk) speak(ctx context.Context, line string) error {
+// speakLine speaks a line of an answer, and keeps account of it. What the built-in
+// voice would say can be read only.
+func (t *talk) speakLine(ctx context.Context, line string, told *calltext.Told) error {
+	if t.l.s.deps.Voice == nil {
+		told.Shown(line)
+		return t.speak(ctx, line, nil)
+	}
+	told.Begin(line, t.speaker.Ahead())
+	return t.speak(ctx, line, func(whole bool) { told.Sounds(t.speaker.Ahead(), whole) })
+}
+
+// speak queues the sound of a line as it comes, and says when some of it, or the
+// last of it, was queued.
+func (t *talk) speak(ctx context.Context, line string, queued func(whole bool)) error {
 	ctx, cancel := context.WithTimeout(ctx, speakTime)
 	defer cancel()
 	voice := t.l.s.deps.Voice
 	if voice == nil {
 		voice = Tone{}
 	}
+	if queued == nil {
+		queued = func(bool) {}
+	}
 	text := calltext.Spoken(line)
 	if text == "" {
+		queued(true)
 		return nil
 	}
 	sound, err := voice.Speak(ctx, Text{Text: text, Voice: t.l.rec.Voice, Language: t.l.rec.Language})
@@ -496,7 +522,11 @@ func (t *talk) speak(ctx context.Context, line string) error {
 		n, err := sound.Read(buf)
 		out = rate.Add(out[:0], buf[:n])
 		if errors.Is(err, io.EOF) {
-			return t.speaker.Add(ctx, rate.Flush(out))
+			if err := t.speaker.Add(ctx, rate.Flush(out)); err != nil {
+				return err
+			}
+			queued(true)
+			return nil
 		}
 		if err != nil {
 			return speechError("read speech", err)
@@ -504,5 +534,6 @@ func (t *talk) speak(ctx context.Context, line string) error {
 		if err := t.speaker.Add(ctx, out); err != nil {
 			return err
 		}
+		queued(false)
 	}
 }

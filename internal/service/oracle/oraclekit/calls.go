@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"time"
 
@@ -39,20 +40,15 @@ func (s spoken) Ask(ctx context.Context, q call.Question) (call.Answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &reply{started: started}, nil
+	return &reply{o: s.o, started: started}, nil
 }
 
 // Sees implements call.Oracle.
 func (s spoken) Sees() bool { return model.Find(s.o.provider, "").Vision }
 
-// Abort implements call.Oracle.
-func (s spoken) Abort(ctx context.Context, owner, sessionID, runID string) error {
-	_, err := s.o.Engine.AbortRun(ctx, owner, sessionID, runID)
-	return err
-}
-
 // reply reads the text of a run.
 type reply struct {
+	o       *Oracle
 	started run.Started
 	said    bool
 	failed  error
@@ -64,6 +60,32 @@ func (r *reply) RunID() string { return r.started.Run.ID }
 
 // Close implements call.Answer.
 func (r *reply) Close() { r.started.Reader.Close() }
+
+// Cut implements call.Answer. What was written may only be cut when it stands, so
+// the end of the turn is waited for.
+func (r *reply) Cut(ctx context.Context, heard string) error {
+	q := r.started.Run
+	if _, err := r.o.Engine.AbortRun(ctx, q.Owner, q.SessionID, q.ID); err != nil {
+		return err
+	}
+	for !r.ended {
+		switch _, err := r.Next(ctx); {
+		case err == nil, errors.Is(err, io.EOF), r.ended:
+		default:
+			return fmt.Errorf("wait for the end of the turn: %w", err)
+		}
+	}
+	changed, err := r.o.Store.CutReply(ctx, q.Owner, q.SessionID, q.ID, heard)
+	if err != nil || !changed || r.o.pages == nil {
+		return err
+	}
+	e, err := oracle.NewEvent(oracle.EventMessageCacheInvalidation, oracle.Address{SessionID: q.SessionID},
+		oracle.MessageCacheInvalidation{Address: oracle.Address{SessionID: q.SessionID}, Status: plugin.Done})
+	if err != nil {
+		return err
+	}
+	return r.o.pages.Publish(ctx, e)
+}
 
 // Next implements call.Answer.
 func (r *reply) Next(ctx context.Context) (string, error) {

@@ -116,6 +116,55 @@ func (st *Store) AddReply(ctx context.Context, owner string, m oracle.Message) e
 	})
 }
 
+// CutReply leaves of a run's answer what was heard of it, and reports whether that was
+// less. Messages of which nothing is left go, but those that called tools. The session
+// takes a number for the change, so that no node goes on from what it remembers.
+func (st *Store) CutReply(ctx context.Context, owner, sessionID, runID, heard string) (changed bool, err error) {
+	err = st.db.Write(ctx, func(ctx context.Context, tx sqldb.Querier) error {
+		changed = false
+		rows, err := tx.QueryContext(ctx, `SELECT `+messageColumns+ofOwner+` AND m.run_id = $3 AND m.role = 'ai' AND m.failure = ''
+			ORDER BY m.turn, m.seq`, sessionID, owner, runID)
+		if err != nil {
+			return fmt.Errorf("select answer: %w", err)
+		}
+		list, err := collect(rows, scanMessage)
+		if err != nil {
+			return err
+		}
+		parts := make([]string, len(list))
+		for i, m := range list {
+			parts[i] = m.Content
+		}
+		gone := 0
+		for i, left := range oracle.CutTo(parts, heard) {
+			m := list[i]
+			if left == m.Content {
+				continue
+			}
+			changed = true
+			text, args := `UPDATE oracle_messages SET content = $4, model_state = '' WHERE session_id = $1 AND turn = $2 AND seq = $3`,
+				[]any{sessionID, m.Turn, m.Seq, left}
+			if left == "" && len(m.ToolCalls) == 0 {
+				text, args = `DELETE FROM oracle_messages WHERE session_id = $1 AND turn = $2 AND seq = $3`, args[:3]
+				gone++
+			}
+			if _, err := tx.ExecContext(ctx, text, args...); err != nil {
+				return fmt.Errorf("cut message: %w", err)
+			}
+		}
+		if !changed {
+			return nil
+		}
+		_, err = tx.ExecContext(ctx, `UPDATE oracle_sessions SET next_seq = next_seq + 1, messages = messages - $1, unread = 1
+			WHERE id = $2 AND owner = $3`, gone, sessionID, owner)
+		if err != nil {
+			return fmt.Errorf("number the cut: %w", err)
+		}
+		return nil
+	})
+	return changed, err
+}
+
 // Messages returns the transcript after a turn.
 func (st *Store) Messages(ctx context.Context, owner, sessionID string, afterTurn int64) ([]oracle.Message, error) {
 	rows, err := st.db.Read().QueryContext(ctx,

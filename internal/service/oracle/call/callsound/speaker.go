@@ -20,6 +20,7 @@ type Speaker struct {
 
 	mu    sync.Mutex
 	queue []int16
+	said  int64 // samples
 	held  bool
 	more  chan struct{} // closed and replaced when there is sound
 	space chan struct{} // closed and replaced when sound was said
@@ -88,6 +89,7 @@ func (s *Speaker) take(frame []int16) bool {
 		return false
 	}
 	n := copy(frame, s.queue)
+	s.said += int64(n)
 	clear(frame[n:])
 	s.queue = append(s.queue[:0], s.queue[n:]...)
 	close(s.space)
@@ -118,6 +120,21 @@ func (s *Speaker) Add(ctx context.Context, pcm []int16) error {
 			return ctx.Err()
 		}
 	}
+}
+
+// Said is how many samples were said so far, and Ahead how many will have been when
+// what is queued now was said, too.
+func (s *Speaker) Said() int64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.said
+}
+
+// Ahead is where sound begins that is added now: see Said.
+func (s *Speaker) Ahead() int64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.said + int64(len(s.queue))
 }
 
 // Hold stops in the middle of what is said, and reports whether anything was.
