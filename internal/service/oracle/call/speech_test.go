@@ -191,7 +191,7 @@ func TestWhatWasHeardAndNoMoreIsKept(t *testing.T) {
 			speech.Long(60 * time.Second)
 			service := speech.Client(t)
 			told := make(chan []plugin.ModelMessage, 8)
-			n := calltest.Start(t, calltest.Setup{Hearing: service, Voice: service, Provider: scripted.New(func(req plugin.ModelRequest) scripted.Reply {
+			model := scripted.New(func(req plugin.ModelRequest) scripted.Reply {
 				if req.Purpose != "turn" {
 					return scripted.Text("A title")
 				}
@@ -204,7 +204,8 @@ func TestWhatWasHeardAndNoMoreIsKept(t *testing.T) {
 					reply.Wait = make(chan struct{})
 				}
 				return reply
-			})})
+			})
+			n := calltest.Start(t, calltest.Setup{Hearing: service, Voice: service, Provider: model})
 			p := calltest.NewPage(t, n, identitytest.Alice)
 			p.Ring(call.Audio, false)
 			p.Send(map[string]any{"type": "text", "text": "tell me"})
@@ -219,7 +220,8 @@ func TestWhatWasHeardAndNoMoreIsKept(t *testing.T) {
 				t.Fatalf("transcript: %q", kept)
 			}
 			heard, _ := strings.CutPrefix(kept[1], "ai: ")
-			if n := len(strings.Fields(heard)); !strings.HasPrefix(answer, heard) || n < 1 || n > 30 || !strings.HasPrefix(answer[len(heard):], " ") {
+			rest, begins := strings.CutPrefix(answer, heard)
+			if n := len(strings.Fields(heard)); !begins || n < 1 || n > 30 || !strings.HasPrefix(rest, " ") {
 				t.Errorf("of the answer is kept %q", heard)
 			}
 			if caption["text"] != heard {

@@ -51,9 +51,11 @@ func (t *Told) Shown(piece string) { t.add(piece, toldPiece{shown: true}) }
 func (t *Told) add(piece string, p toldPiece) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if n := len(t.pieces); n > 0 && t.text[t.pieces[n-1].begin:t.pieces[n-1].end] == piece && p.shown && !t.pieces[n-1].whole {
-		t.pieces[n-1].shown = true // its voice broke off
-		return
+	if n := len(t.pieces); n > 0 && p.shown {
+		if last := &t.pieces[n-1]; !last.whole && t.text[last.begin:last.end] == piece {
+			last.shown = true // its voice broke off
+			return
+		}
 	}
 	at := strings.Index(t.text[t.found:], piece)
 	if at < 0 {
