@@ -3,7 +3,7 @@ import { eventually } from "./world.mjs";
 
 /** Switches that give Chromium a camera and a microphone without asking. */
 export const devices = [
-  "--use-fake-device-for-media-stream",
+  "--use-fake-device-for-media-stream=device-count=2",
   "--use-fake-ui-for-media-stream",
   "--autoplay-policy=no-user-gesture-required",
 ];
@@ -40,22 +40,49 @@ function remember() {
 export async function caller(browser, url, { options = {}, prepare } = {}) {
   const context = await browser.newContext(options);
   context.setDefaultTimeout(60_000);
+  const tab = await opened(context, url, prepare);
+  await tab.page.getByRole("button", { name: "Make a key and enter" }).click();
+  await tab.page.getByRole("heading", { name: "Call your oracle" }).waitFor();
+  return tab;
+}
+
+/** A tab on the call page. */
+async function opened(context, url, prepare) {
   const page = await context.newPage();
   const faults = [];
+  /** How many calls were made here. */
+  const dialled = { count: 0 };
   page.on("pageerror", (error) => faults.push(error.message));
   page.on("console", (message) => {
     if (message.type() === "error") faults.push(message.text());
   });
+  page.on("request", (request) => {
+    if (request.method() === "POST" && new URL(request.url()).pathname === "/calls")
+      dialled.count++;
+  });
   await page.addInitScript(remember);
   await prepare?.(page);
   await page.goto(`${url}/console/call`);
-  await page.getByRole("button", { name: "Make a key and enter" }).click();
-  await page.getByRole("heading", { name: "Call your oracle" }).waitFor();
   const status = page.locator(".going-on [role=status]");
   return {
     page,
     faults,
     status,
+    dialled,
+    /** Another tab of the same person. */
+    another: () => opened(context, url),
+    /** What is sent of a kind: by which device, and how much of it so far. */
+    sends: (kind) =>
+      page.evaluate(async (kind) => {
+        const newest = globalThis.seen.connections.at(-1);
+        const sender = newest?.getSenders().find((s) => s.track?.kind === kind);
+        const stats = [...((await sender?.getStats()) ?? new Map()).values()];
+        return {
+          name: sender?.track.label,
+          track: sender?.track.id,
+          packets: stats.find((s) => s.type === "outbound-rtp")?.packetsSent ?? 0,
+        };
+      }, kind),
     close: () => context.close(),
     call: (name) => page.getByRole("button", { name }).click(),
     connected: () => status.filter({ hasText: /Listening|Thinking|Speaking|Connected/ }).waitFor(),

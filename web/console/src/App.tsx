@@ -36,7 +36,7 @@ function asking<P extends object>(load: () => Promise<{ default: ComponentType<P
 
 // Each page is loaded when it is opened.
 const AboutPage = asking(() => import("./pages/about/AboutPage"));
-const CallPage = lazy(() => import("./pages/call/CallPage"));
+const CallPage = asking(() => import("./pages/call/CallPage"));
 const CallProvider = lazy(() => import("./pages/call/CallProvider"));
 const ChatPage = lazy(() => import("./pages/chat/ChatPage"));
 const ConnectPage = asking(() => import("./pages/connect/ConnectPage"));
@@ -251,9 +251,14 @@ function SignedIn(props: {
   );
 }
 
+/** Whether the tab was reloaded in the middle of a call, which goes on: see useLiveAgent. */
+function isLeft(): boolean {
+  return Object.keys(sessionStorage).some((key) => key.startsWith("castalia-call:"));
+}
+
 /** A call goes on while other pages are read. Who never opens its page does not load it. */
 function Telephone({ isOpened, children }: { isOpened: boolean; children: ReactNode }) {
-  const [wasOpened, setOpened] = useState(isOpened);
+  const [wasOpened, setOpened] = useState(() => isOpened || isLeft());
   if (isOpened && !wasOpened) setOpened(true);
   if (!wasOpened && !isOpened) return children;
   return <Loaded page={<CallProvider>{children}</CallProvider>} />;

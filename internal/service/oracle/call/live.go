@@ -47,6 +47,7 @@ type live struct {
 	over    *time.Timer // at expires
 	absent  *time.Timer // while there is no media
 	page    oracle.PageRef
+	former  formerPages
 	peer    Peer
 	hears   *ear // what the peer tells; another peer has another
 	remote  string
@@ -140,11 +141,17 @@ func (l *live) signal(ctx context.Context, from oracle.PageRef, name oracle.Even
 		if err != nil {
 			return nil, err
 		}
+		if l.wasTaken(from) {
+			return nil, ErrTaken
+		}
 		return okAck, l.trickled(t)
 	case oracle.ClientCallEnd:
 		f, err := callsignal.ParseFarewell(data)
 		if err != nil {
 			return nil, err
+		}
+		if l.wasTaken(from) { // it ends there alone
+			return okAck, nil
 		}
 		reason := Reason(f.Reason)
 		if reason == "" {
@@ -187,11 +194,20 @@ func (l *live) offered(ctx context.Context, from oracle.PageRef, o callsignal.Of
 		l.mu.Unlock()
 		return nil, fault.New(fault.RateLimited, "The call was negotiated too often").WithCode("rate_limited")
 	}
+	if l.former.has(o.Fingerprint) {
+		l.mu.Unlock()
+		return nil, ErrTaken
+	}
+	before := l.page
 	l.page = from
 	peer := l.peer
 	same := peer != nil && l.remote == o.Fingerprint
+	if peer != nil && !same {
+		l.former.add(l.remote, before, from)
+	}
 	l.mu.Unlock()
 	if !same {
+		l.tellTaken(ctx, before, from)
 		if peer, err = l.replacePeer(o.Fingerprint, frames); err != nil { //nolint:contextcheck // a call outlives who signals
 			return nil, err
 		}

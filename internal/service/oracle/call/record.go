@@ -96,6 +96,8 @@ type Store interface {
 	Call(ctx context.Context, owner, id string) (Record, error)
 	// Calls lists the calls of the owner's session, newest first.
 	Calls(ctx context.Context, owner, sessionID string, limit int) ([]Record, error)
+	// OpenCalls lists the owner's calls that have not ended, of all sessions, newest first.
+	OpenCalls(ctx context.Context, owner string, limit int) ([]Record, error)
 	// AdvanceCall moves a call on; changed is false when it was there already. It
 	// fails with ErrNotFound and ErrBackwards.
 	AdvanceCall(ctx context.Context, owner, id string, to Status, why Reason,

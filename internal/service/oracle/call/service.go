@@ -236,12 +236,21 @@ func (s *Service) Call(ctx context.Context, owner, id string) (View, error) {
 // maxListed bounds a list of calls.
 const maxListed = 100
 
-// Calls lists the calls of one of the user's sessions, newest first.
+// Calls lists the calls of one of the user's sessions, or, when none is named, those of
+// all that have not ended; newest first.
 func (s *Service) Calls(ctx context.Context, owner, sessionID string) ([]View, error) {
-	if !oracle.PlausibleID(sessionID) {
-		return nil, oracle.ErrSessionNotFound
+	var (
+		list []Record
+		err  error
+	)
+	switch {
+	case sessionID == "":
+		list, err = s.deps.Store.OpenCalls(ctx, owner, maxListed)
+	case !oracle.PlausibleID(sessionID):
+		err = oracle.ErrSessionNotFound
+	default:
+		list, err = s.deps.Store.Calls(ctx, owner, sessionID, maxListed)
 	}
-	list, err := s.deps.Store.Calls(ctx, owner, sessionID, maxListed)
 	if err != nil {
 		return nil, err
 	}

@@ -152,6 +152,7 @@ type SpeechState struct {
 func (t *talk) attach(peer Peer) {
 	t.mu.Lock()
 	t.peer = peer
+	t.muted = false // another page begins with an open microphone, or says so
 	greet := !t.greeted
 	t.greeted = true
 	state := t.state

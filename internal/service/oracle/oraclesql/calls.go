@@ -98,6 +98,16 @@ func (st *Store) Calls(ctx context.Context, owner, sessionID string, limit int) 
 	return list, err
 }
 
+// OpenCalls lists the owner's calls that have not ended, newest first.
+func (st *Store) OpenCalls(ctx context.Context, owner string, limit int) ([]call.Record, error) {
+	rows, err := st.db.Read().QueryContext(ctx, `SELECT `+callColumns+` FROM oracle_calls
+		WHERE owner = $1 AND status <> 'ended' ORDER BY created_ms DESC, id LIMIT $2`, owner, limit)
+	if err != nil {
+		return nil, fmt.Errorf("select open calls: %w", err)
+	}
+	return collect(rows, scanCall)
+}
+
 // AdvanceCall moves a call on.
 func (st *Store) AdvanceCall(ctx context.Context, owner, id string, to call.Status, why call.Reason,
 	at time.Time,

@@ -59,6 +59,12 @@ func TestCalls(t *testing.T, open func(t *testing.T) CallStore) {
 		if _, err := s.Calls(t.Context(), "bob", "s-alice", 10); !errors.Is(err, oracle.ErrSessionNotFound) {
 			t.Errorf("another's calls: %v", err)
 		}
+		if open, err := s.OpenCalls(t.Context(), "alice", 10); err != nil || len(open) != 1 || open[0].ID != "a" {
+			t.Errorf("open calls: %+v, %v", open, err)
+		}
+		if open, err := s.OpenCalls(t.Context(), "bob", 10); err != nil || len(open) != 0 {
+			t.Errorf("another's open calls: %+v, %v", open, err)
+		}
 		foreign := record("b", "bob")
 		foreign.SessionID = "s-alice"
 		if err := s.CreateCall(t.Context(), foreign, claim); !errors.Is(err, oracle.ErrSessionNotFound) {
@@ -93,6 +99,9 @@ func TestCalls(t *testing.T, open func(t *testing.T) CallStore) {
 		}
 		if _, _, err = step(call.Active, "", now); !errors.Is(err, call.ErrBackwards) {
 			t.Errorf("alive again: %v", err)
+		}
+		if open, err := s.OpenCalls(t.Context(), "alice", 10); err != nil || len(open) != 0 {
+			t.Errorf("a call that has ended is open: %+v, %v", open, err)
 		}
 		if err := s.ExtendCall(t.Context(), "n1", "a", now); !errors.Is(err, call.ErrEnded) {
 			t.Errorf("extending an ended call: %v", err)

@@ -6,7 +6,7 @@
 export type { AgentState, CallOptions, CallPhase, Caption, LiveState } from "./core/agent";
 export { CallError, CallIdentityError } from "./core/errors";
 export type { CallType, DeviceChoice } from "./core/media";
-export type { CallRecording } from "./core/signals";
+export type { CallRecording, OpenCall } from "./core/signals";
 export {
   useLiveAgent,
   type ToastAlert,

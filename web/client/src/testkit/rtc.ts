@@ -44,6 +44,8 @@ export class FakePeer {
   readonly channel = new FakeChannel();
   readonly candidates: unknown[] = [];
   readonly offers: { iceRestart?: boolean }[] = [];
+  /** Tracks that took the place of others. */
+  readonly replaced: FakeTrack[] = [];
   readonly transceivers: { kind: string; direction: string }[] = [];
   onicecandidate: ((event: { candidate: unknown }) => void) | null = null;
   onconnectionstatechange: (() => void) | null = null;
@@ -58,7 +60,10 @@ export class FakePeer {
   addTransceiver(what: FakeTrack | string, init: { direction: string }) {
     const kind = typeof what === "string" ? what : what.kind;
     this.transceivers.push({ kind, direction: init.direction });
-    return { sender: {}, receiver: {}, setCodecPreferences: () => undefined };
+    const sender = {
+      replaceTrack: async (track: FakeTrack) => void this.replaced.push(track),
+    };
+    return { sender, receiver: {}, setCodecPreferences: () => undefined };
   }
   async createOffer(options: { iceRestart?: boolean }) {
     this.offers.push(options);
@@ -89,7 +94,7 @@ export function stubMedia() {
   const streams: FakeStream[] = [];
   const getUserMedia = vi.fn(async (wanted: MediaStreamConstraints) => {
     const stream = new FakeStream([
-      new FakeTrack("audio"),
+      ...(wanted.audio ? [new FakeTrack("audio")] : []),
       ...(wanted.video ? [new FakeTrack("video")] : []),
     ]);
     streams.push(stream);

@@ -62,7 +62,8 @@ func Surface(d Deps) httpserver.Surface {
 		},
 		{
 			Method: "GET", Pattern: "/calls", Summary: "The calls of a session", Tags: tags, Handler: a.list,
-			Params:  []httpserver.Param{{Name: "sessionId", In: "query", Required: true}},
+			Doc:     "Without sessionId: your calls that have not ended, of all sessions. A page can go on with one of them: see docs/guides/calls.md.",
+			Params:  []httpserver.Param{{Name: "sessionId", In: "query"}},
 			Replies: []httpserver.Reply{{Status: 200, Body: List{}}, bad, unknown},
 		},
 		{
@@ -151,7 +152,7 @@ type Limits struct {
 	MaxSeconds int `json:"maxSeconds"`
 }
 
-// List is the calls of a session, newest first.
+// List is calls, newest first.
 type List struct {
 	Calls []Body `json:"calls"`
 }
@@ -260,11 +261,7 @@ func (a *api) list(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	session := r.URL.Query().Get("sessionId")
-	if session == "" {
-		return invalid([]string{"sessionId should not be empty"})
-	}
-	all, err := a.deps.Calls.Calls(r.Context(), who.DID, session)
+	all, err := a.deps.Calls.Calls(r.Context(), who.DID, r.URL.Query().Get("sessionId"))
 	if err != nil {
 		return err
 	}

@@ -479,3 +479,87 @@ describe("the credential of a call", () => {
     expect(oracle.renewals).toBe(1);
   });
 });
+
+describe("a call that stays", () => {
+  test("goes on with another microphone and camera, muted as it was", async () => {
+    const { agent, oracle, state } = await talking({ callType: "video" });
+    agent.mute(true);
+    const [microphone, camera] = media.streams[0]?.getTracks() ?? [];
+    await agent.change({ microphoneId: "m2" });
+    expect(media.getUserMedia).toHaveBeenLastCalledWith({ audio: { deviceId: { exact: "m2" } } });
+    const [other] = media.streams[1]?.getTracks() ?? [];
+    expect(oracle.peer().replaced).toEqual([other]);
+    expect([microphone?.stopped, camera?.stopped, other?.stopped]).toEqual([true, false, false]);
+    expect(other?.enabled).toBe(false);
+    expect(state().localStream?.getTracks()).toEqual([camera, other]);
+    agent.mute(false);
+    expect(other?.enabled).toBe(true);
+    await agent.change({ cameraId: "" });
+    expect(media.getUserMedia).toHaveBeenLastCalledWith({ video: true });
+    expect(camera?.stopped).toBe(true);
+    expect(oracle.peer().offers).toHaveLength(1);
+    agent.end();
+    expectAllOff();
+  });
+
+  test("keeps the device that it has when another cannot be had", async () => {
+    const { agent, oracle, state } = await talking();
+    media.getUserMedia.mockRejectedValueOnce(new DOMException("", "NotReadableError"));
+    await agent.change({ microphoneId: "m2" });
+    expect(state()).toMatchObject({ phase: "connected", error: { code: "microphone_busy" } });
+    expect(media.streams[0]?.getTracks().map((track) => track.stopped)).toEqual([false]);
+    await agent.change({ cameraId: "c2" }); // a voice call
+    expect(state().error).toMatchObject({ code: "not_sent" });
+    expect(media.streams.at(-1)?.getTracks()[0]?.stopped).toBe(true);
+    expect(oracle.peer().replaced).toEqual([]);
+    agent.end();
+    await agent.change({ microphoneId: "m3" });
+    expectAllOff();
+  });
+
+  test("a device that is opened when the call has ended is let go", async () => {
+    const { agent } = await talking();
+    const changing = agent.change({ microphoneId: "m2" });
+    agent.end();
+    await changing;
+    expectAllOff();
+  });
+
+  test("is left as it is for the next page, which goes on with it", async () => {
+    const { agent, oracle, state } = await talking({ microphoneId: "m1" });
+    await agent.change({ microphoneId: "m2" });
+    const left = agent.leave();
+    expect(left).toMatchObject({ ...audio, callId: "c1", microphoneId: "m2" });
+    expect(state()).toMatchObject({ phase: "ended", endReason: "left" });
+    expect(oracle.socket.replies("call_end")).toEqual([]);
+    expectAllOff();
+    const next = new LiveAgent();
+    await next.call(oracle.host, left as CallOptions);
+    expect(oracle.requests.filter((r) => r.method === "POST")).toHaveLength(1);
+    expect(oracle.requests.at(-1)).toEqual({ path: "/calls/c1" });
+    expect(oracle.socket.replies("call_offer")).toHaveLength(2);
+    oracle.peer().becomes("connected");
+    expect(next.state.get()).toMatchObject({ phase: "connected", callId: "c1" });
+    expect(next.leave()?.callId).toBe("c1");
+    expect(new LiveAgent().leave()).toBeUndefined();
+  });
+
+  test("that has ended meanwhile is not made anew", async () => {
+    const oracle = await callee();
+    oracle.found = { callStatus: "ended" };
+    const agent = new LiveAgent();
+    await agent.call(oracle.host, { ...audio, callId: "c9" });
+    expect(agent.state.get()).toMatchObject({ phase: "ended", error: { code: "call_ended" } });
+    expect(oracle.requests).toEqual([{ path: "/calls/c9" }]);
+    expect(oracle.socket.replies("call_end")).toEqual([]);
+    expectAllOff();
+  });
+
+  test("that another tab took over ends here alone", async () => {
+    const { oracle, state } = await talking();
+    oracle.say("call_end", { reason: "taken" });
+    expect(state()).toMatchObject({ phase: "ended", endReason: "taken" });
+    expect(oracle.socket.replies("call_end")).toEqual([]);
+    expectAllOff();
+  });
+});

@@ -3,7 +3,7 @@ import { Cell } from "../../core/observable";
 import type { Bytes } from "./bytes";
 import { CallError } from "./errors";
 import { FrameLayer } from "./frames";
-import { openMedia, stopMedia, type CallType, type DeviceChoice } from "./media";
+import { openDevice, openMedia, stopMedia, type CallType, type DeviceChoice } from "./media";
 import { grace, Peer } from "./peer";
 import type { CallRecord, CallRecording, NewCall, Signals } from "./signals";
 
@@ -28,6 +28,8 @@ export type AgentState = "listening" | "thinking" | "speaking";
 export interface LiveState {
   phase: CallPhase;
   callId: string | undefined;
+  /** The session that the call is in. */
+  sessionId: string | undefined;
   callType: CallType | undefined;
   /** What the oracle does; undefined while there is no call. */
   state: AgentState | undefined;
@@ -49,6 +51,8 @@ export interface LiveState {
 
 /** What is asked for in a call. */
 export interface CallOptions extends NewCall, DeviceChoice {
+  /** Goes on with this call, of this tab before or of another, instead of making one. */
+  callId?: string;
   /** Of no effect: the oracle knows the caller by the credential. */
   userDid?: string;
 }
@@ -72,6 +76,8 @@ interface Run {
   stream: MediaStream | undefined;
   peer: Peer | undefined;
   callId: string;
+  /** The call to go on with; empty once that was tried. */
+  joins: string;
   renewing: ReturnType<typeof setTimeout> | undefined;
   /** Until when a call that lost its node may look for another. */
   until: number;
@@ -81,6 +87,7 @@ interface Run {
 const idle: LiveState = {
   phase: "idle",
   callId: undefined,
+  sessionId: undefined,
   callType: undefined,
   state: undefined,
   localStream: undefined,
@@ -118,7 +125,7 @@ export class LiveAgent {
     }
     if (ready) {
       const waiting = (this.#waiting = {});
-      this.state.set({ ...idle, phase: "connecting", callType: options.callType });
+      this.state.set(beginning(options));
       const failed = await ready.then(() => undefined, asError);
       if (this.#waiting !== waiting) return;
       this.#waiting = undefined;
@@ -137,12 +144,13 @@ export class LiveAgent {
       stream: undefined,
       peer: undefined,
       callId: "",
+      joins: options.callId ?? "",
       renewing: undefined,
       until: 0,
       over: false,
     };
     this.#run = run;
-    this.state.set({ ...idle, phase: "connecting", callType: options.callType });
+    this.state.set(beginning(options));
     try {
       const stream = await openMedia(options.callType, options);
       if (run.over) return stopMedia(stream);
@@ -159,6 +167,63 @@ export class LiveAgent {
     if (this.#waiting) this.#set({ phase: "ended" });
     this.#waiting = undefined;
     if (this.#run) this.#end(this.#run, reason);
+  }
+
+  /**
+   * Lets go of everything here and leaves the call itself as it is, for the next page
+   * of the tab. Returns what is needed to go on with it.
+   */
+  leave(): CallOptions | undefined {
+    const run = this.#run;
+    if (!run?.callId) {
+      this.end();
+      return undefined;
+    }
+    const left = { ...run.options, callId: run.callId };
+    run.callId = ""; // whoever ends it is not told
+    this.#end(run, "left");
+    return left;
+  }
+
+  /** Goes on with another microphone or camera. Failures are in the state, not thrown. */
+  async change(choice: DeviceChoice): Promise<void> {
+    const run = this.#run;
+    if (!run?.stream) return;
+    const wanted = [
+      ["audio", choice.microphoneId],
+      ["video", choice.cameraId],
+    ] as const;
+    for (const [kind, id] of wanted) {
+      if (id === undefined) continue;
+      try {
+        await this.#replace(run, kind, id);
+        run.options = {
+          ...run.options,
+          ...(kind === "audio" ? { microphoneId: id } : { cameraId: id }),
+        };
+      } catch (cause) {
+        if (!run.over) this.#set({ error: asError(cause) });
+      }
+    }
+  }
+
+  async #replace(run: Run, kind: "audio" | "video", id: string): Promise<void> {
+    const track = await openDevice(kind, id);
+    const old = run.stream?.getTracks().filter((one) => one.kind === kind) ?? [];
+    const { isMuted, isCameraOff } = this.state.get();
+    track.enabled = !(kind === "audio" ? isMuted : isCameraOff);
+    let taken = false;
+    try {
+      taken = !run.over && run.peer !== undefined && (await run.peer.replace(track));
+    } finally {
+      if (!taken || run.over) track.stop();
+    }
+    if (run.over) return;
+    if (!taken) throw new CallError("not_sent", `There is no ${kind} in this call.`);
+    const others = run.stream?.getTracks().filter((one) => one.kind !== kind) ?? [];
+    for (const one of old) one.stop();
+    run.stream = new MediaStream([...others, track]);
+    this.#set({ localStream: run.stream, error: undefined });
   }
 
   mute(muted: boolean): void {
@@ -184,16 +249,12 @@ export class LiveAgent {
 
   async #connect(run: Run): Promise<void> {
     const { host, options, signals } = run;
-    const { sessionId, callType, agentVoice, language, e2ee, record: recorded } = options;
     const keys = await host.keys();
-    const record = await signals.create({
-      sessionId,
-      callType,
-      ...(agentVoice ? { agentVoice } : {}),
-      ...(language ? { language } : {}),
-      ...(e2ee ? { e2ee } : {}),
-      ...(recorded ? { record: true } : {}),
-    });
+    const { joins } = run;
+    run.joins = "";
+    const record = joins ? await signals.find(joins) : await signals.create(asked(options));
+    const { callType = options.callType, e2ee = options.e2ee } = joins ? record : options;
+    if (run.over && joins) return; // it goes on where it was
     run.callId = record.callId;
     const agreement = record.identity?.agreement;
     const frames = e2ee
@@ -232,7 +293,12 @@ export class LiveAgent {
         },
       },
     );
-    this.#set({ callId: record.callId, recording: record.recording, ...speechOf(record) });
+    this.#set({
+      callId: record.callId,
+      callType,
+      recording: record.recording,
+      ...speechOf(record),
+    });
     this.#lasts(run, record.expiresAt);
     await run.peer.connect();
   }
@@ -269,7 +335,8 @@ export class LiveAgent {
     this.#run = undefined;
     clearTimeout(run.renewing);
     stopMedia(run.stream);
-    if (run.callId) run.signals.end(run.callId, reason);
+    // A call that was taken over goes on elsewhere.
+    if (run.callId && reason !== "taken") run.signals.end(run.callId, reason);
     run.peer?.close();
     run.release();
     this.#set({
@@ -361,6 +428,23 @@ export class LiveAgent {
   #set(change: Partial<LiveState>): void {
     this.state.set({ ...this.state.get(), ...change });
   }
+}
+
+function beginning({ callType, sessionId }: CallOptions): LiveState {
+  return { ...idle, phase: "connecting", callType, sessionId };
+}
+
+/** What is asked for, and nothing else. */
+function asked(options: CallOptions): NewCall {
+  const { sessionId, callType, agentVoice, language, e2ee, record } = options;
+  return {
+    sessionId,
+    callType,
+    ...(agentVoice ? { agentVoice } : {}),
+    ...(language ? { language } : {}),
+    ...(e2ee ? { e2ee } : {}),
+    ...(record ? { record: true } : {}),
+  };
 }
 
 function speechOf({ speech }: Pick<CallRecord, "speech">): Partial<LiveState> {

@@ -56,6 +56,8 @@ export async function callee() {
     renewals: 0,
     answerSdp: "v=0\r\na=fingerprint:SHA-256 ab:cd\r\n",
     expiresAt: undefined as number | undefined,
+    /** What is known of a call that was made before. */
+    found: { callStatus: "active", callType: "audio", e2ee: false } as object,
     /** What POST /calls does instead, once. */
     refuse: undefined as Error | undefined,
     identity: (callId: string): Promise<CallIdentity> | CallIdentity => oracle.sign(callId),
@@ -72,6 +74,10 @@ export async function callee() {
   const api = {
     async json<T>(path: string, options: { method?: string; body?: unknown } = {}): Promise<T> {
       requests.push({ path, ...options });
+      if (options.method === undefined && path.startsWith("/calls/")) {
+        const callId = path.slice("/calls/".length);
+        return { callId, identity: await callee.identity(callId), ...callee.found } as T;
+      }
       if (options.method !== "POST") return {} as T;
       const { refuse } = callee;
       callee.refuse = undefined;

@@ -47,6 +47,8 @@ export class Peer {
   readonly #pc: RTCPeerConnection;
   readonly #channel: RTCDataChannel;
   readonly #undo: (() => void)[] = [];
+  /** What carries sound and pictures from here, by kind. */
+  readonly #senders = new Map<string, RTCRtpSender>();
   /** Candidates that came before there was anybody to tell. */
   #early: (RTCIceCandidateInit | null)[] = [];
   #mine: (RTCIceCandidate | null)[] = [];
@@ -82,6 +84,7 @@ export class Peer {
         direction: track ? "sendrecv" : "recvonly",
         streams: [stream],
       });
+      if (track) this.#senders.set(kind, way.sender);
       // Before there is anything to receive: a browser may not look again later.
       frames?.attach(way.sender, kind, true);
       frames?.attach(way.receiver, kind, false);
@@ -113,6 +116,13 @@ export class Peer {
     if (this.#channel.readyState !== "open" || utf8(text).length > largest) return false;
     this.#channel.send(text);
     return true;
+  }
+
+  /** Sends another track in the place of the one of its kind; false when none is sent. */
+  async replace(track: MediaStreamTrack): Promise<boolean> {
+    const sender = this.#senders.get(track.kind);
+    await sender?.replaceTrack(track);
+    return sender !== undefined;
   }
 
   close(): void {

@@ -23,9 +23,20 @@ export interface CallRecording {
   path: string;
 }
 
-/** A call as the oracle keeps it. */
-export interface CallRecord {
+/** A call that is on, in this tab or elsewhere. */
+export interface OpenCall {
   callId: string;
+  sessionId: string;
+  callType: CallType;
+  /** When it began, as a date. */
+  createdAt: string;
+}
+
+/** A call as the oracle keeps it. */
+export interface CallRecord extends Partial<OpenCall> {
+  callId: string;
+  callStatus?: string;
+  e2ee?: boolean;
   /** When it ends unless its credential is renewed. */
   expiresAt?: string | number;
   iceServers?: RTCIceServer[];
@@ -56,6 +67,11 @@ export interface CallSignal {
 /** How long the oracle may take to answer on the socket. */
 const patience = 10_000;
 
+/** The user's calls that have not ended, wherever they are. */
+export async function openCalls(api: Pick<OracleApi, "json">): Promise<OpenCall[]> {
+  return (await api.json<{ calls?: OpenCall[] }>("/calls")).calls ?? [];
+}
+
 /** Speaks about calls: requests to begin and end, the session's socket in between. */
 export class Signals {
   constructor(
@@ -69,6 +85,13 @@ export class Signals {
 
   create(call: NewCall): Promise<CallRecord> {
     return this.api.json("/calls", { method: "POST", body: call });
+  }
+
+  /** A call that was made already. */
+  async find(callId: string): Promise<CallRecord> {
+    const record = await this.api.json<CallRecord>(`/calls/${encodeURIComponent(callId)}`);
+    if (record.callStatus !== "ended") return record;
+    throw new CallError("call_ended", "The call has ended.");
   }
 
   /** Says something and waits for the answer. A refusal is a CallError, silence another error. */

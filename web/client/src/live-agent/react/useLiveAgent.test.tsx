@@ -14,6 +14,7 @@ let media: ReturnType<typeof stubMedia>;
 beforeEach(() => {
   FakeSocket.all = [];
   localStorage.clear();
+  sessionStorage.clear();
   media = stubMedia();
 });
 afterEach(() => {
@@ -145,7 +146,7 @@ test("the form of older libraries works, and errors are shown to the user", asyn
   });
 });
 
-test.each(["the component goes", "the page goes", "another oracle is shown"])(
+test.each(["the component goes", "another oracle is shown"])(
   "when %s, the call ends and the microphone is let go",
   async (why) => {
     const { options, wrapper } = await setUp();
@@ -160,12 +161,59 @@ test.each(["the component goes", "the page goes", "another oracle is shown"])(
     const line = await socket();
     await act(() => calling);
     if (why === "the component goes") unmount();
-    else if (why === "the page goes") act(() => void dispatchEvent(new Event("pagehide")));
     else rerender({ did: "did:key:other" });
     expect(line.replies("call_end")).toHaveLength(1);
     expect(media.streams[0]?.getTracks().map((t) => t.stopped)).toEqual([true, true]);
   },
 );
+
+test.each([false, true])(
+  "a page that is reloaded goes on with its call, once (strict: %s)",
+  async (strict) => {
+    const { options, oracle, server, wrapper } = await setUp(strict);
+    server.on("GET", /^\/calls\/c1$/, async () =>
+      json({ callId: "c1", callStatus: "active", identity: await oracle.sign("c1") }),
+    );
+    const before = await shown(() => useLiveAgent(options), { wrapper });
+    let calling: Promise<void> = Promise.resolve();
+    act(() => {
+      calling = before.result.current.callAgent({ callType: "audio", sessionId: "$s" });
+    });
+    const line = await socket();
+    await act(() => calling);
+    act(() => void dispatchEvent(new Event("pagehide")));
+    expect(line.replies("call_end")).toEqual([]);
+    expect(media.streams[0]?.getTracks().map((t) => t.stopped)).toEqual([true]);
+    before.unmount();
+    const { result } = await shown(() => useLiveAgent(options), { wrapper });
+    await waitFor(() => expect(result.current.isCalling).toBe(true));
+    await socket();
+    await waitFor(() => expect(result.current.callId).toBe("c1"));
+    expect(server.requests("POST", /^\/calls$/)).toHaveLength(1);
+    const other = await shown(() => useLiveAgent(options), { wrapper });
+    await act(() => new Promise((done) => setTimeout(done)));
+    expect(other.result.current.isCalling).toBe(false);
+  },
+);
+
+test("calls that are on elsewhere are found", async () => {
+  const { options, server, wrapper } = await setUp();
+  const call = { callId: "c7", sessionId: "$s", callType: "audio", createdAt: "2026-11-17" };
+  server.on("GET", /^\/calls$/, () => json({ calls: [call] }));
+  const { result } = await shown(() => useLiveAgent(options), { wrapper });
+  expect(await result.current.findCalls()).toEqual([call]);
+  expect(result.current.canCall).toBe(true);
+});
+
+test("a browser without WebRTC is told what to do, and no microphone is asked for", async () => {
+  vi.stubGlobal("RTCPeerConnection", undefined);
+  const { options, wrapper } = await setUp();
+  const { result } = await shown(() => useLiveAgent(options), { wrapper });
+  expect(result.current.canCall).toBe(false);
+  await act(() => result.current.callAgent({ callType: "audio", sessionId: "$s" }));
+  expect(result.current.error).toMatchObject({ code: "unsupported" });
+  expect(media.getUserMedia).not.toHaveBeenCalled();
+});
 
 test("an oracle whose keys nobody knows can be named by its key", async () => {
   const { options, oracle, wrapper } = await setUp();

@@ -9,7 +9,9 @@ import { useOraclesConfig, type UseOraclesConfigResult } from "../../react/useOr
 import { LiveAgent, type AgentHost, type CallOptions, type LiveState } from "../core/agent";
 import { CallError } from "../core/errors";
 import { keyOf, oracleKeys } from "../core/identity";
-import { Signals } from "../core/signals";
+import { rememberLeft, takeLeft } from "../core/left";
+import { canCall, type DeviceChoice } from "../core/media";
+import { openCalls, Signals, type OpenCall } from "../core/signals";
 
 /** Shows a message to the user. */
 export type ToastAlert = (toast: { title: string; description: string }) => void;
@@ -23,6 +25,8 @@ export interface UseLiveAgentOptions {
   frameWorkerUrl?: string | URL;
   /** "relay" never shows the user's own address to the oracle. */
   iceTransportPolicy?: RTCIceTransportPolicy;
+  /** False leaves a call alone that the tab was in before it was reloaded. */
+  rejoin?: boolean;
   /** Told of every error, beside `error`. */
   toastAlert?: ToastAlert;
 }
@@ -42,6 +46,12 @@ export interface UseLiveAgentResult extends LiveState {
   sessionStarted: boolean;
   /** Whether to show the call. */
   sessionViewVisible: boolean;
+  /** Whether this browser can make calls at all. */
+  canCall: boolean;
+  /** Goes on with another microphone or camera; "" is the system's own choice. */
+  changeDevices: (choice: DeviceChoice) => Promise<void>;
+  /** The user's calls that are on, here or elsewhere; `callAgent` with a callId takes one over. */
+  findCalls: () => Promise<OpenCall[]>;
   /** Mutes or unmutes the microphone; without an argument it changes over. */
   mute: (muted?: boolean) => void;
   /** The same for the camera. */
@@ -54,7 +64,7 @@ export interface UseLiveAgentResult extends LiveState {
 
 /**
  * Encrypted voice and video calls with an oracle. The call ends when the
- * component goes.
+ * component goes. A page that is reloaded goes on with its call.
  *
  * The form with single arguments is that of older libraries; the Matrix client
  * and the OpenID token are not used.
@@ -91,13 +101,28 @@ export function useLiveAgent(
   const latest = useLatest({ options, config, client });
 
   useEffect(() => {
-    const leave = () => agent.end();
+    const leave = () => {
+      const left = agent.leave();
+      if (left) rememberLeft(oracleDid, left);
+    };
     addEventListener("pagehide", leave);
     return () => {
       removeEventListener("pagehide", leave);
-      leave();
+      agent.end();
     };
   }, [agent, client, oracleDid]);
+
+  const { isReady } = config;
+  useEffect(() => {
+    if (!isReady || latest.current.options.rejoin === false) return;
+    // A moment later: a component that is only tried out does not take it.
+    const soon = setTimeout(() => {
+      const left = takeLeft(oracleDid);
+      const given = latest.current;
+      if (left) void agent.call(hostOf(given), left, given.client.loading());
+    });
+    return () => clearTimeout(soon);
+  }, [agent, client, oracleDid, isReady, latest]);
 
   const { error } = state;
   useEffect(() => {
@@ -113,6 +138,11 @@ export function useLiveAgent(
         return agent.call(hostOf(given), request, given.client.loading());
       },
       endCall: async () => agent.end(),
+      changeDevices: (choice: DeviceChoice) => agent.change(choice),
+      findCalls: () => {
+        const { client: now, config: known, options: asked } = latest.current;
+        return openCalls(now.api(known.apiUrl ?? "", asked.oracleDid));
+      },
       mute: (muted = !agent.state.get().isMuted) => agent.mute(muted),
       hideCamera: (off = !agent.state.get().isCameraOff) => agent.hideCamera(off),
       sendText: (text: string) => agent.sendText(text),
@@ -132,6 +162,7 @@ export function useLiveAgent(
       isReady: config.isReady && !isCalling,
       isCalling,
       isConfigReady: config.isReady,
+      canCall: canCall(),
       sessionStarted: isCalling && state.startedAt !== undefined,
       sessionViewVisible: isCalling,
     }),

@@ -6,6 +6,8 @@ import { Icon } from "../../shell/icons";
 import { Link } from "../../shell/Link";
 import { useCall } from "./CallProvider";
 import { Choice } from "./Choice";
+import { Device } from "./Device";
+import { Elsewhere } from "./Elsewhere";
 import { OnCall } from "./OnCall";
 import { RecordChoice } from "./RecordChoice";
 import { useDevices } from "./useDevices";
@@ -61,16 +63,28 @@ function Dial(props: { sessionId: string }) {
           </p>
         )
       )}
+      {!call.canCall && (
+        <p role="status" className="notice">
+          This browser cannot make calls: it has no WebRTC, or the page is not secure (https or
+          localhost). Use a current Firefox, Chrome, Edge or Safari, or type in the{" "}
+          <Link to={chosen ? `chat/${encodeURIComponent(chosen)}` : "chat"}>conversation</Link>.
+        </p>
+      )}
+      <Elsewhere />
       <div className="row dial-buttons">
         <button
           className="primary"
           type="button"
-          disabled={!call.isReady}
+          disabled={!call.isReady || !call.canCall}
           onClick={() => void dial("audio")}
         >
           <Icon name="call" /> Voice call
         </button>
-        <button type="button" disabled={!call.isReady} onClick={() => void dial("video")}>
+        <button
+          type="button"
+          disabled={!call.isReady || !call.canCall}
+          onClick={() => void dial("video")}
+        >
           <Icon name="camera" /> Video call
         </button>
         {over && call.sessionId && (
@@ -134,29 +148,6 @@ function Dial(props: { sessionId: string }) {
         </span>
       </p>
     </div>
-  );
-}
-
-/** A choice of devices, where there is one. */
-function Device(props: {
-  title: string;
-  devices: MediaDeviceInfo[];
-  value: string;
-  onChange: (id: string) => void;
-}) {
-  if (props.devices.length < 2) return null;
-  return (
-    <label>
-      {props.title}
-      <select value={props.value} onChange={(event) => props.onChange(event.target.value)}>
-        <option value="">As the system chooses</option>
-        {props.devices.map((d) => (
-          <option key={d.deviceId} value={d.deviceId}>
-            {d.label}
-          </option>
-        ))}
-      </select>
-    </label>
   );
 }
 

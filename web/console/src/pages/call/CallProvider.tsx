@@ -17,7 +17,7 @@ interface Choices {
   cameraId: string;
 }
 
-interface Call extends UseLiveAgentResult {
+interface Call extends Omit<UseLiveAgentResult, "sessionId"> {
   /** The conversation that the call belongs to. */
   sessionId: string;
   setSessionId: (sessionId: string) => void;
@@ -43,7 +43,7 @@ const here = { baseUrl: location.origin, wsUrl: location.origin };
 /** Keeps the call while the user looks at other pages, and lets it be heard there. */
 export default function CallProvider({ children }: { children: ReactNode }) {
   const { serviceDid } = useSession();
-  const [sessionId, setSessionId] = useState("");
+  const [chosen, setSessionId] = useState("");
   const [relayOnly, setRelayOnly] = useState(false);
   const [choices, setChoices] = useState(unchosen);
   const agent = useLiveAgent({
@@ -52,6 +52,8 @@ export default function CallProvider({ children }: { children: ReactNode }) {
     frameWorkerUrl,
     iceTransportPolicy: relayOnly ? "relay" : "all",
   });
+  // A page that was reloaded knows the conversation by its call.
+  const sessionId = agent.sessionId ?? chosen;
   const call = useMemo(
     () => ({
       ...agent,

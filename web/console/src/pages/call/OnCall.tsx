@@ -2,7 +2,9 @@ import { useEffect, useRef, useState, type FormEvent } from "react";
 import { Icon } from "../../shell/icons";
 import { Markdown } from "@castalia/oracles-ui/parts";
 import { useCall } from "./CallProvider";
+import { Device } from "./Device";
 import { Picture, useLevel } from "./media";
+import { useDevices } from "./useDevices";
 import { clock, goingOn } from "./words";
 
 /** A call that is on: who is there, what was said, and what can be done. */
@@ -30,6 +32,7 @@ export function OnCall() {
           <Recorded />
         </p>
         <Controls />
+        <Devices />
       </section>
       <Captions />
     </div>
@@ -115,6 +118,37 @@ function Controls() {
         <Icon name="hangup" />
       </button>
     </div>
+  );
+}
+
+/** Another microphone or camera, while the call goes on. */
+function Devices() {
+  const { callType, choices, choose, changeDevices, localStream } = useCall();
+  const { microphones, cameras } = useDevices(localStream);
+  const change = (choice: { microphoneId: string } | { cameraId: string }) => {
+    choose(choice);
+    void changeDevices(choice);
+  };
+  const others = [microphones, callType === "video" ? cameras : []];
+  if (!others.some((devices) => devices.length > 1)) return null;
+  return (
+    <details className="other-devices">
+      <summary>Microphone and camera</summary>
+      <Device
+        title="Microphone"
+        devices={microphones}
+        value={choices.microphoneId}
+        onChange={(microphoneId) => change({ microphoneId })}
+      />
+      {callType === "video" && (
+        <Device
+          title="Camera"
+          devices={cameras}
+          value={choices.cameraId}
+          onChange={(cameraId) => change({ cameraId })}
+        />
+      )}
+    </details>
   );
 }
 

@@ -1,7 +1,13 @@
 import { useEffect, useState } from "react";
 
-/** The microphones and cameras whose names the browser tells: after the first call. */
-export function useDevices(): { microphones: MediaDeviceInfo[]; cameras: MediaDeviceInfo[] } {
+/**
+ * The microphones and cameras whose names the browser tells: once it has opened some, such as those
+ * of the stream.
+ */
+export function useDevices(stream?: MediaStream): {
+  microphones: MediaDeviceInfo[];
+  cameras: MediaDeviceInfo[];
+} {
   const [devices, setDevices] = useState<MediaDeviceInfo[]>([]);
   useEffect(() => {
     const media: MediaDevices | undefined = navigator.mediaDevices;
@@ -10,7 +16,7 @@ export function useDevices(): { microphones: MediaDeviceInfo[]; cameras: MediaDe
     read();
     media.addEventListener("devicechange", read);
     return () => media.removeEventListener("devicechange", read);
-  }, []);
+  }, [stream]);
   const named = (kind: MediaDeviceKind) => devices.filter((d) => d.kind === kind && d.label);
   return { microphones: named("audioinput"), cameras: named("videoinput") };
 }

@@ -21,5 +21,6 @@ test("the oracle's doings are told only while it is there", () => {
   expect(goingOn("connected", "speaking")).toBe("Speaking");
   expect(goingOn("reconnecting", "speaking")).toMatch(/Reconnecting/);
   expect(whyOver("token_revoked")).toMatch(/withdrawn/);
+  expect(whyOver("taken")).toMatch(/another tab/);
   expect(whyOver("something new")).toBe("The call could not go on.");
 });

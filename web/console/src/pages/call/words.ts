@@ -18,6 +18,9 @@ export function goingOn(phase: CallPhase, state: keyof typeof states | undefined
 const reasons: Record<string, string> = {
   hangup: "The call has ended.",
   ended: "The call has ended.",
+  taken: "The call goes on in another tab, or on another device.",
+  call_ended: "The call had ended already.",
+  left: "The call has ended.",
   limit: "The call has reached the longest time that this oracle allows.",
   timeout: "The connection was lost for too long.",
   token_expired: "Your permission to call ran out.",

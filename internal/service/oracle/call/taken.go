@@ -1,0 +1,59 @@
+package call
+
+import (
+	"context"
+	"log/slog"
+	"slices"
+
+	"github.com/castalia-org/castalia/internal/platform/fault"
+	"github.com/castalia-org/castalia/internal/service/oracle"
+)
+
+// Taken is why a call ends in one page alone: it goes on in another.
+const Taken Reason = "taken"
+
+// ErrTaken says to a page that its call goes on in another.
+var ErrTaken = fault.New(fault.Conflict, "The call goes on in another tab").WithCode(string(Taken))
+
+// formerPages are those that a call was in, by the transports that they had and by
+// their sockets: one that does not know yet that its call was taken over must not take it
+// back, nor end it. There are at most as many as a call may have peers.
+type formerPages struct {
+	transports []string
+	sockets    []oracle.PageRef
+}
+
+// add notes that a transport of a page gave way to another one. The page may be the same.
+func (f *formerPages) add(transport string, was, is oracle.PageRef) {
+	f.transports = append(f.transports, transport)
+	if was != is {
+		f.sockets = append(f.sockets, was)
+	}
+	f.sockets = slices.DeleteFunc(f.sockets, func(p oracle.PageRef) bool { return p == is }) // it took it back
+}
+
+func (f *formerPages) has(transport string) bool { return slices.Contains(f.transports, transport) }
+
+// wasTaken reports whether the call was taken from a page.
+func (l *live) wasTaken(from oracle.PageRef) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return slices.Contains(l.former.sockets, from)
+}
+
+// tellTaken tells a page that its call goes on in another. One that was reloaded is not
+// there to be told.
+func (l *live) tellTaken(ctx context.Context, was, is oracle.PageRef) {
+	if was.Socket == "" || was == is {
+		return
+	}
+	e, err := oracle.NewEvent(oracle.EventCallEnd, oracle.Address{SessionID: l.rec.SessionID}, oracle.CallEndPayload{
+		SessionID: l.rec.SessionID, CallID: l.rec.ID, Reason: string(Taken),
+	})
+	if err == nil {
+		err = l.s.deps.Pages.EmitTo(ctx, was, e)
+	}
+	if err != nil {
+		l.log.Debug("a page was not told that its call was taken over", slog.Any("error", err))
+	}
+}
