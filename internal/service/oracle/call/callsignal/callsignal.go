@@ -97,6 +97,7 @@ type Offer struct {
 	FrameKey    string `json:"frameKey"`
 }
 
+// ParseOffer reads call_offer.
 func ParseOffer(data []byte) (Offer, *fault.Error) {
 	var o Offer
 	if err := decodeStrict(data, &o); err != nil {
@@ -151,6 +152,7 @@ type Trickle struct {
 	Candidate *oracle.CallCandidate `json:"candidate"`
 }
 
+// ParseTrickle reads call_ice.
 func ParseTrickle(data []byte) (Trickle, *fault.Error) {
 	var t Trickle
 	if err := decodeStrict(data, &t); err != nil {
@@ -177,6 +179,7 @@ type Farewell struct {
 	Reason string `json:"reason"`
 }
 
+// ParseFarewell reads call_end.
 func ParseFarewell(data []byte) (Farewell, *fault.Error) {
 	var f Farewell
 	if err := decodeStrict(data, &f); err != nil {
@@ -202,6 +205,7 @@ type Renewal struct {
 	UCANDelegation string `json:"ucanDelegation"`
 }
 
+// ParseRenewal reads call_renew.
 func ParseRenewal(data []byte) (Renewal, *fault.Error) {
 	var r Renewal
 	if err := decodeStrict(data, &r); err != nil {
@@ -224,6 +228,7 @@ type Remark struct {
 	T     json.RawMessage `json:"t"`
 }
 
+// ParseRemark reads a frame of the data channel.
 func ParseRemark(data []byte) (Remark, *fault.Error) {
 	var m Remark
 	if len(data) > MaxMessage {
