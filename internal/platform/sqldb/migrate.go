@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
+	"math"
 	"regexp"
 	"slices"
 	"strconv"
@@ -66,7 +67,7 @@ var (
 // none. Several nodes may call it at once.
 func (db *DB) Migrate(ctx context.Context, m Migrations) error {
 	if !db.platformReady.Load() {
-		if err := db.migrate(ctx, Platform()); err != nil {
+		if err := db.MigrateTo(ctx, Platform(), math.MaxInt64); err != nil {
 			return err
 		}
 		db.platformReady.Store(true)
@@ -74,14 +75,17 @@ func (db *DB) Migrate(ctx context.Context, m Migrations) error {
 	if m.Service == Platform().Service {
 		return nil
 	}
-	return db.migrate(ctx, m)
+	return db.MigrateTo(ctx, m, math.MaxInt64)
 }
 
-func (db *DB) migrate(ctx context.Context, m Migrations) error {
+// MigrateTo brings one service's tables, or those of this package, to an older state:
+// that of an archive which is then read and brought up to date by Migrate.
+func (db *DB) MigrateTo(ctx context.Context, m Migrations, last int64) error {
 	files, err := m.read(db.dialect)
 	if err != nil {
 		return err
 	}
+	files = files[:min(last, int64(len(files)))]
 	err = db.engine.migrate(ctx, func(ctx context.Context, tx Querier) error {
 		return db.apply(ctx, tx, m.Service, files)
 	})

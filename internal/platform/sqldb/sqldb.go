@@ -60,6 +60,8 @@ type Options struct {
 	// MaxQueue bounds the writes that wait on SQLite; 0 chooses. A full queue
 	// makes writers wait until their context ends.
 	MaxQueue int
+	// KeepLog has SQLite's log begun anew by Log.Fold alone.
+	KeepLog bool
 	// Fault, when set, is asked before each trip to the database and may answer
 	// with an error instead. It exists for tests of outages: see sqldbtest.Breaker.
 	Fault func(Stage) error
@@ -99,6 +101,7 @@ type DB struct {
 	counts  counters
 	room    atomic.Pointer[func(context.Context) error] // see KeepRoom
 	guest   bool                                        // somebody else owns the file: see OpenReadOnly
+	log     *Log                                        // see Options.KeepLog
 	// platformReady is set once this process has seen the tables of this package.
 	platformReady atomic.Bool
 }
@@ -245,7 +248,7 @@ func (db *DB) Ping(ctx context.Context) error {
 // Close lets accepted writes finish and closes every connection.
 func (db *DB) Close() error {
 	db.engine.close()
-	return errors.Join(db.writers.Close(), db.readers.Close())
+	return errors.Join(db.log.release(), db.writers.Close(), db.readers.Close(), db.log.closeFile())
 }
 
 // Stats are counters since the database was opened.

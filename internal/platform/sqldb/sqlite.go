@@ -71,6 +71,11 @@ func openSQLite(ctx context.Context, path string, opt Options) (*DB, error) {
 	if err := e.ping(ctx); err != nil {
 		return nil, errors.Join(fmt.Errorf("open database %s: %w", path, err), db.Close())
 	}
+	if opt.KeepLog {
+		if err := e.keepLog(); err != nil {
+			return nil, errors.Join(fmt.Errorf("open database %s: %w", path, err), db.Close())
+		}
+	}
 	return db, nil
 }
 
@@ -94,6 +99,9 @@ func sqlitePool(path string, db *DB, readOnly bool) (*sql.DB, error) {
 		q.Set("_synchronous", "FULL") // acknowledged means durable
 		q.Add("_pragma", "journal_size_limit(67108864)")
 		q.Add("_pragma", "cache_size(-16384)")
+		if db.opt.KeepLog {
+			q.Add("_pragma", "wal_autocheckpoint(0)")
+		}
 	}
 	c, err := sqlite.NewConnector((&url.URL{Scheme: "file", Path: path, RawQuery: q.Encode()}).String())
 	if err != nil {

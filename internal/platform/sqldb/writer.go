@@ -53,6 +53,8 @@ type groupWriter struct {
 	count *counters
 	queue chan *job
 	later chan *job
+	// pauses run between two batches: see Log.Fold.
+	pauses chan func()
 	// stop is closed by close; the loop then finishes what was accepted.
 	stop chan struct{}
 	done chan struct{}
@@ -102,7 +104,8 @@ func newGroupWriter(db *DB) *groupWriter {
 	}
 	w := &groupWriter{
 		owner: db, pool: db.writers, fault: db.opt.Fault, count: &db.counts,
-		queue: make(chan *job, size), later: make(chan *job, size), stop: make(chan struct{}), done: make(chan struct{}),
+		queue: make(chan *job, size), later: make(chan *job, size), pauses: make(chan func()),
+		stop: make(chan struct{}), done: make(chan struct{}),
 	}
 	go w.loop()
 	return w
@@ -174,11 +177,18 @@ func (w *groupWriter) loop() {
 		close(w.done)
 	}()
 	for {
+		select {
+		case pause := <-w.pauses:
+			pause()
+		default:
+		}
 		if j := pick(w.queue, w.later); j != nil {
 			w.batch(j)
 			continue
 		}
 		select {
+		case pause := <-w.pauses:
+			pause()
 		case j := <-w.queue:
 			w.batch(j)
 		case j := <-w.later:
