@@ -197,7 +197,7 @@ func writeObjects(ctx context.Context, w *writer, from blob.Store, did *Summary)
 // schemaOf lists the migrations of a place, all of which must be applied and known.
 func schemaOf(ctx context.Context, p Place) ([]string, error) {
 	var all []string
-	for _, m := range append([]sqldb.Migrations{sqldb.Platform()}, p.Migrations...) {
+	for _, m := range p.sets() {
 		state, err := p.DB.MigrationStatus(ctx, m)
 		if err != nil {
 			return nil, err
@@ -209,7 +209,7 @@ func schemaOf(ctx context.Context, p Place) ([]string, error) {
 			case one.Unknown:
 				return nil, fmt.Errorf("migration %04d of %s is of a newer program: use that", one.Version, one.Service)
 			}
-			all = append(all, fmt.Sprintf("%s %04d %s", one.Service, one.Version, one.Sum()))
+			all = append(all, entryOf(one))
 		}
 	}
 	slices.Sort(all)

@@ -168,7 +168,7 @@ func TestAnArchiveOfOtherTablesIsRefused(t *testing.T) {
 	text := write(t, source)
 	other := tables(` CREATE TABLE demo_more (id {{int}} NOT NULL PRIMARY KEY) {{table}};`)
 	target, _ := place(t, sqldbtest.SQLiteURL(t))
-	target.DB = sqldbtest.Migrate(t, sqldbtest.SQLite(t), other...)
+	target.DB = sqldbtest.SQLite(t)
 	target.Migrations = other
 	if _, err := archive.Read(t.Context(), bytes.NewReader(text), target); err == nil ||
 		!strings.Contains(err.Error(), "other tables") {
@@ -178,6 +178,61 @@ func TestAnArchiveOfOtherTablesIsRefused(t *testing.T) {
 	unmigrated.DB = sqldbtest.SQLite(t)
 	if _, err := archive.Write(t.Context(), io.Discard, unmigrated); err == nil || !strings.Contains(err.Error(), "pending") {
 		t.Errorf("Write of a place without tables: %v", err)
+	}
+}
+
+// grown is the program after tables: it adds a column, filled from the rows, and a
+// service that was not there before.
+func grown() []sqldb.Migrations {
+	files := tables("")[0].FS.(fstest.MapFS)
+	files["0002_second.sql"] = &fstest.MapFile{Data: []byte(`ALTER TABLE demo_things ADD COLUMN size {{int}} NOT NULL DEFAULT 7;
+		UPDATE demo_things SET size = length(body);`)}
+	return []sqldb.Migrations{{Service: "demo", FS: files}, {Service: "later", FS: fstest.MapFS{"0001_first.sql": {Data: []byte(
+		`CREATE TABLE later_things (id {{int}} NOT NULL PRIMARY KEY) {{table}};`)}}}}
+}
+
+func TestAnOlderArchiveIsBroughtUpToDate(t *testing.T) {
+	t.Parallel()
+	for _, engine := range []string{"sqlite", "postgres"} {
+		t.Run(engine, func(t *testing.T) {
+			t.Parallel()
+			source, _ := place(t, sqldbtest.SQLiteURL(t))
+			fill(t, &source)
+			text := write(t, source)
+			address := sqldbtest.SQLiteURL(t)
+			if engine == "postgres" {
+				address = testenv.Postgres(t)
+			}
+			target := archive.Place{
+				DB: sqldbtest.Open(t, address, sqldb.Options{}), Blobs: blobmem.New(), Migrations: grown(), Program: "newer",
+				PutKey: func(string, []byte) error { return nil },
+			}
+			if _, err := archive.Read(t.Context(), bytes.NewReader(text), target); err != nil {
+				t.Fatal(err)
+			}
+			var rows, size int
+			err := target.DB.Read().QueryRowContext(t.Context(), `SELECT COUNT(*), SUM(size) FROM demo_things`).Scan(&rows, &size)
+			if err != nil || rows != 20 || size != 100*19*20/2 {
+				t.Errorf("%d rows of %d bytes, %v", rows, size, err)
+			}
+			if _, err := target.DB.Read().QueryContext(t.Context(), `SELECT id FROM later_things`); err != nil {
+				t.Errorf("what came later: %v", err)
+			}
+			var newer bytes.Buffer
+			if _, err := archive.Write(t.Context(), &newer, target); err != nil {
+				t.Fatal(err)
+			}
+			older, _ := place(t, sqldbtest.SQLiteURL(t))
+			older.DB = sqldbtest.SQLite(t)
+			if _, err := archive.Read(t.Context(), &newer, older); err == nil || !strings.Contains(err.Error(), "newer than this program") {
+				t.Errorf("a newer archive: %v", err)
+			}
+			ahead := older
+			ahead.DB, ahead.Migrations = sqldbtest.Migrate(t, sqldbtest.SQLite(t), grown()...), grown()
+			if _, err := archive.Read(t.Context(), bytes.NewReader(text), ahead); err == nil || !strings.Contains(err.Error(), "empty database only") {
+				t.Errorf("into tables that are ahead: %v", err)
+			}
+		})
 	}
 }
 

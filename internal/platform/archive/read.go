@@ -12,7 +12,6 @@ import (
 	"hash"
 	"io"
 	"regexp"
-	"slices"
 	"strings"
 
 	"github.com/castalia-org/castalia/internal/platform/blob"
@@ -159,9 +158,10 @@ func Verify(from io.Reader) (Manifest, error) {
 	}
 }
 
-// Read fills an empty, migrated place from an archive that a program with the
-// same schema made. When it fails the place is half full: throw it away. Verify
-// the archive first where that is possible.
+// Read fills an empty place from an archive that this program or an older one made:
+// its tables are made as they were then, filled, and brought up to date. When it
+// fails the place is half full: throw it away. Verify the archive first where that is
+// possible.
 func Read(ctx context.Context, from io.Reader, to Place) (Summary, error) {
 	var did Summary
 	r, m, err := begin(from)
@@ -174,7 +174,7 @@ func Read(ctx context.Context, from io.Reader, to Place) (Summary, error) {
 	for {
 		name, size, body, err := r.next()
 		if errors.Is(err, errEnd) {
-			return did, nil
+			return did, to.migrate(ctx)
 		}
 		if err != nil {
 			return did, err
@@ -185,14 +185,10 @@ func Read(ctx context.Context, from io.Reader, to Place) (Summary, error) {
 	}
 }
 
-// fits refuses a place that is not empty or has other tables.
+// fits refuses a place that is not empty, and makes the tables of the archive.
 func fits(ctx context.Context, m Manifest, to Place) error {
-	schema, err := schemaOf(ctx, to)
-	if err != nil {
+	if err := to.migrateAs(ctx, m); err != nil {
 		return err
-	}
-	if !slices.Equal(schema, m.Schema) {
-		return fmt.Errorf("the archive was made by %s with other tables: restore it with that program, then upgrade", m.Program)
 	}
 	empty, err := to.DB.Empty(ctx)
 	if err != nil {
