@@ -1,0 +1,183 @@
+package replica
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/castalia-org/castalia/internal/platform/blob"
+)
+
+const (
+	// copiers is how many objects are on their way at once.
+	copiers = 4
+	// mostWaiting bounds the list of new objects. Beyond it all are compared.
+	mostWaiting = 100_000
+)
+
+// Objects is an object store that remembers what was stored, for a Shipper.
+type Objects struct {
+	blob.Store
+	mu      sync.Mutex
+	waiting []string
+	all     bool // the list is not complete: compare everything
+}
+
+// Watch returns the store with a memory. Until a shipper has compared everything it
+// knows of nothing that is there.
+func Watch(store blob.Store) *Objects { return &Objects{Store: store, all: true} }
+
+// Put implements blob.Store.
+func (o *Objects) Put(ctx context.Context, key string, body io.Reader, opt blob.PutOptions) (blob.Info, error) {
+	info, err := o.Store.Put(ctx, key, body, opt)
+	if err == nil {
+		o.mu.Lock()
+		if o.waiting = append(o.waiting, key); len(o.waiting) > mostWaiting {
+			o.waiting, o.all = nil, true
+		}
+		o.mu.Unlock()
+	}
+	return info, err
+}
+
+// take returns what was stored since the last time, and whether that is all.
+func (o *Objects) take() (keys []string, complete bool) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	keys, complete = o.waiting, !o.all
+	o.waiting, o.all = nil, false
+	return keys, complete
+}
+
+// forget has the next one compare everything.
+func (o *Objects) forget() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.waiting, o.all = nil, true
+}
+
+// flush copies what was stored before it was called.
+func (o *Objects) flush(ctx context.Context, to blob.Store) (err error) {
+	keys, complete := o.take()
+	defer func() {
+		if err != nil {
+			o.forget()
+		}
+	}()
+	if !complete {
+		return o.compare(ctx, to, nil)
+	}
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(copiers)
+	for _, key := range keys {
+		group.Go(func() error { return copyObject(ctx, o.Store, key, to, objectFolder+key, false) })
+	}
+	return group.Wait()
+}
+
+// copyObject copies one object; one that is gone needs no copy.
+func copyObject(ctx context.Context, from blob.Store, key string, to blob.Store, name string, replace bool) error {
+	info, err := from.Stat(ctx, key)
+	if err == nil {
+		var body io.ReadCloser
+		if body, err = from.Get(ctx, key, 0, -1); err == nil {
+			opt := blob.Sized(info.Size)
+			opt.CreateOnly = !replace
+			_, err = to.Put(ctx, name, body, opt)
+			err = errors.Join(err, body.Close())
+		}
+	}
+	if errors.Is(err, blob.ErrNotFound) || errors.Is(err, blob.ErrExists) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("copy object %s: %w", key, err)
+	}
+	return nil
+}
+
+// compare copies every object that is missing in the replica, and tells gone of those
+// that are there alone.
+func (o *Objects) compare(ctx context.Context, to blob.Store, gone func(key string) error) error {
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(copiers)
+	there, stop := iter.Pull2(to.List(ctx, objectFolder))
+	defer stop()
+	theirs, err, more := there()
+	for mine, listErr := range o.List(ctx, "") {
+		if listErr != nil {
+			return errors.Join(fmt.Errorf("list objects: %w", listErr), group.Wait())
+		}
+		name := objectFolder + mine.Key
+		for more && err == nil && theirs.Key < name {
+			if gone != nil {
+				err = gone(theirs.Key[len(objectFolder):])
+			}
+			if err == nil {
+				theirs, err, more = there()
+			}
+		}
+		if err != nil {
+			return errors.Join(fmt.Errorf("compare objects: %w", err), group.Wait())
+		}
+		if more && theirs.Key == name && theirs.Size == mine.Size {
+			continue
+		}
+		replace := more && theirs.Key == name // cut off, by whatever
+		group.Go(func() error { return copyObject(ctx, o.Store, mine.Key, to, name, replace) })
+	}
+	for more && err == nil && gone != nil {
+		if err = gone(theirs.Key[len(objectFolder):]); err == nil {
+			theirs, err, more = there()
+		}
+	}
+	if err != nil {
+		err = fmt.Errorf("compare objects: %w", err)
+	}
+	return errors.Join(err, group.Wait())
+}
+
+// sweepObjects compares everything, and deletes objects from the replica that have
+// been gone here for longer than the retention. When an object was first seen to be
+// gone stands in the replica, so that it outlasts this process.
+func (o *Objects) sweepObjects(ctx context.Context, to blob.Store, cutoff time.Time) error {
+	err := o.compare(ctx, to, func(key string) error {
+		_, err := to.Put(ctx, goneFolder+key, bytes.NewReader(nil), blob.PutOptions{Known: true, CreateOnly: true})
+		if errors.Is(err, blob.ErrExists) {
+			return nil
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	for info, err := range to.List(ctx, goneFolder) {
+		if err != nil {
+			return fmt.Errorf("list deleted objects: %w", err)
+		}
+		key := info.Key[len(goneFolder):]
+		_, err := o.Stat(ctx, key)
+		switch {
+		case err == nil: // it is back
+			err = to.Delete(ctx, info.Key)
+		case !errors.Is(err, blob.ErrNotFound):
+		case info.ModTime.Before(cutoff):
+			if err = to.Delete(ctx, objectFolder+key); err == nil {
+				err = to.Delete(ctx, info.Key)
+			}
+		default:
+			err = nil
+		}
+		if err != nil {
+			return fmt.Errorf("sweep deleted objects: %w", err)
+		}
+	}
+	return nil
+}
