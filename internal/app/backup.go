@@ -3,14 +3,14 @@ package app
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
-	"io/fs"
-	"os"
 
 	"github.com/castalia-org/castalia/internal/app/keyring"
+	"github.com/castalia-org/castalia/internal/app/shipping"
+	"github.com/castalia-org/castalia/internal/app/stores"
 	"github.com/castalia-org/castalia/internal/platform/archive"
-	"github.com/castalia-org/castalia/internal/platform/datadir"
+	"github.com/castalia-org/castalia/internal/platform/config"
+	"github.com/castalia-org/castalia/internal/platform/replica"
 	"github.com/castalia-org/castalia/internal/platform/sqldb"
 	"github.com/castalia-org/castalia/internal/service/filestore/filestoresql"
 	"github.com/castalia-org/castalia/internal/service/filestore/upkeep"
@@ -29,18 +29,10 @@ func Backup(ctx context.Context, opt Options, to io.Writer, withKeys bool) (_ ar
 	if err := r.openBlobsBeside(ctx, s); err != nil {
 		return archive.Summary{}, err
 	}
-	place := archive.Place{
-		DB: r.db, Blobs: r.blobs, Migrations: allMigrations(), Program: opt.Version, Keys: map[string][]byte{},
-	}
+	place := archive.Place{DB: r.db, Blobs: r.blobs, Migrations: allMigrations(), Program: opt.Version}
 	if withKeys {
-		for _, secret := range keyring.SecretsOf(s) {
-			text, err := os.ReadFile(keyring.File(s, secret.Name))
-			switch {
-			case err == nil:
-				place.Keys[secret.Name] = text
-			case !errors.Is(err, fs.ErrNotExist):
-				return archive.Summary{}, fmt.Errorf("read key: %w", err)
-			}
+		if place.Keys, err = keyring.Kept(s); err != nil {
+			return archive.Summary{}, err
 		}
 	}
 	return archive.Write(ctx, to, place)
@@ -52,24 +44,11 @@ func Restore(ctx context.Context, opt Options, from io.Reader) (_ archive.Summar
 	s := &opt.Settings
 	r := &resources{log: opt.Log}
 	defer func() { err = errors.Join(err, r.close()) }()
-	if !s.Storage.Database.Given() || !s.Storage.Blobs.Given() {
-		lock, err := datadir.Lock(s.Storage.Data)
-		if err != nil {
-			return archive.Summary{}, err
-		}
-		r.closers = append(r.closers, lock.Release)
-		tightenFolder(s.Storage.Data, opt.Log)
+	if err := r.openToRestore(ctx, s); err != nil {
+		return archive.Summary{}, err
 	}
 	if err := r.openDatabase(ctx, s); err != nil {
 		return archive.Summary{}, err
-	}
-	if err := r.openBlobs(ctx, s); err != nil {
-		return archive.Summary{}, err
-	}
-	for _, m := range allMigrations() {
-		if err := r.db.Migrate(ctx, m); err != nil {
-			return archive.Summary{}, err
-		}
 	}
 	did, err := archive.Read(ctx, from, archive.Place{
 		DB: r.db, Blobs: r.blobs, Migrations: allMigrations(), Program: opt.Version,
@@ -78,9 +57,60 @@ func Restore(ctx context.Context, opt Options, from io.Reader) (_ archive.Summar
 	if err != nil {
 		return did, err
 	}
-	// Objects are copied after the tables: those of files that came in between
-	// belong to nothing here.
-	late, err := upkeep.DropOrphans(ctx, filestoresql.New(r.db), r.blobs)
+	late, err := r.dropLate(ctx)
 	did.Objects -= late
 	return did, err
+}
+
+// RestoreReplica fills an empty data folder from a replica.
+func RestoreReplica(ctx context.Context, opt Options, from config.URL,
+	want replica.Wanted,
+) (_ replica.Restored, err error) {
+	s := &opt.Settings
+	if s.Storage.Database.Given() {
+		return replica.Restored{}, errors.New("a replica is restored into a data folder: leave DATABASE_URL out; `castalia backup` and `castalia restore` move it to a fleet then")
+	}
+	if want.From, err = shipping.Place(from, s, false); err != nil {
+		return replica.Restored{}, err
+	}
+	r := &resources{log: opt.Log}
+	defer func() { err = errors.Join(err, r.close()) }()
+	if err := r.openToRestore(ctx, s); err != nil {
+		return replica.Restored{}, err
+	}
+	want.Database, want.Objects = stores.File(s), r.blobs
+	want.PutKey = func(name string, text []byte) error { return keyring.Restore(s, name, text) }
+	did, err := replica.Restore(ctx, want)
+	if err != nil {
+		return did, err
+	}
+	if err := r.openDatabase(ctx, s); err != nil {
+		return did, err
+	}
+	for _, m := range allMigrations() {
+		if err := r.db.Migrate(ctx, m); err != nil {
+			return did, err
+		}
+	}
+	late, err := r.dropLate(ctx)
+	did.Objects -= late
+	return did, err
+}
+
+// openToRestore takes the data folder, where there is one, and opens the objects.
+func (r *resources) openToRestore(ctx context.Context, s *config.Settings) error {
+	if !s.Storage.Database.Given() || !s.Storage.Blobs.Given() {
+		lock, err := stores.Take(s.Storage.Data, r.log)
+		if err != nil {
+			return err
+		}
+		r.closers = append(r.closers, lock.Release)
+	}
+	return r.openBlobs(ctx, s)
+}
+
+// dropLate deletes the objects of files that came after the tables were copied: they
+// belong to nothing here.
+func (r *resources) dropLate(ctx context.Context) (int, error) {
+	return upkeep.DropOrphans(ctx, filestoresql.New(r.db), r.blobs)
 }

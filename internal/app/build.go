@@ -59,6 +59,11 @@ func (a *App) build(ctx context.Context) error {
 		return err
 	}
 	a.parts = append(append(a.parts, who, documents, a.buildInspect()), a.httpsPart()...)
+	if ship := a.res.ship; ship != nil {
+		a.parts = append(a.parts, part{
+			name: "replica", workers: map[string]func(context.Context) error{"copy": ship.Run}, causes: ship.Causes(),
+		})
+	}
 	hooks, err := webhooks.New(webhooks.Deps{
 		DB: a.res.db, Leases: a.res.leases, Key: a.opt.Settings.Identity.OracleKey,
 		AllowPrivate: a.opt.Settings.Webhooks.AllowPrivate,

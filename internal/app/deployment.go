@@ -5,15 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"log/slog"
 	"os"
 	"path/filepath"
 
+	"github.com/castalia-org/castalia/internal/app/stores"
 	"github.com/castalia-org/castalia/internal/platform/blob/blobdisk"
 	"github.com/castalia-org/castalia/internal/platform/config"
-	"github.com/castalia-org/castalia/internal/platform/datadir"
 	"github.com/castalia-org/castalia/internal/platform/sqldb"
-	"github.com/castalia-org/castalia/internal/service/query/localchain"
 )
 
 // Only `serve` and `restore` make a deployment. Every other command looks at one
@@ -88,7 +86,7 @@ func (r *resources) openBlobsBeside(ctx context.Context, s *config.Settings) err
 	if s.Storage.Blobs.Given() {
 		return r.openBlobs(ctx, s)
 	}
-	r.blobs = blobdisk.Beside(objectFolder(s))
+	r.blobs = blobdisk.Beside(stores.ObjectFolder(s))
 	return nil
 }
 
@@ -98,24 +96,6 @@ func (r *resources) pingBlobs(ctx context.Context, s *config.Settings) error {
 	if s.Storage.Blobs.Given() {
 		return r.blobs.Ping(ctx)
 	}
-	_, err := os.ReadDir(objectFolder(s))
+	_, err := os.ReadDir(stores.ObjectFolder(s))
 	return err
 }
-
-// tightenFolder takes the data folder from other users of the machine, before a
-// key is written into it, and says so; it also says what it could not take.
-func tightenFolder(dir string, log *slog.Logger) {
-	changed, err := datadir.Tighten(dir, sqldb.FileName, objectsName, localchain.SeedFile)
-	if len(changed) > 0 {
-		log.Warn("others could reach the data folder: it was taken from them. Change keys that they may have read", slog.String("event", "data_folder.tightened"),
-			slog.String("folder", absolute(dir)), slog.Any("tightened", changed))
-	}
-	if err != nil {
-		log.Warn("others can reach what is in the data folder", slog.String("event", "data_folder.exposed"), slog.String("folder", absolute(dir)), slog.Any("error", err))
-	}
-}
-
-// objectsName is the folder of objects in the data folder.
-const objectsName = "objects"
-
-func objectFolder(s *config.Settings) string { return filepath.Join(s.Storage.Data, objectsName) }

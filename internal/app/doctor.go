@@ -8,6 +8,7 @@ import (
 
 	"github.com/castalia-org/castalia/internal/app/keyring"
 	"github.com/castalia-org/castalia/internal/app/knowledgekit"
+	"github.com/castalia-org/castalia/internal/app/shipping"
 	"github.com/castalia-org/castalia/internal/platform/config"
 	"github.com/castalia-org/castalia/internal/platform/datadir"
 	"github.com/castalia-org/castalia/internal/platform/sqldb"
@@ -42,6 +43,10 @@ func Doctor(ctx context.Context, opt Options, how DoctorOptions, tell func(Findi
 	e.tables(ctx, how.Deep)
 	e.keys(ctx)
 	e.report("objects", "the object store answers", r.pingBlobs(ctx, s), "check BLOB_URL and its credentials, or the folder objects")
+	if shipping.Given(s) && len(s.Identity.OracleKey) > 0 {
+		text, err := shipping.Examine(ctx, s)
+		e.report("replica", text, err, "check REPLICA_URL, its credentials, and that the server runs")
+	}
 	e.report("bus", "messages can be sent", r.bus.Ping(ctx), "check NATS_URL; without it nodes are slower to notice each other")
 	pending, err := pendingMigrations(ctx, r.db)
 	if err != nil {

@@ -65,6 +65,9 @@ func (a *App) readiness(ctx context.Context) probe.Readiness {
 			body.Ready, body.Checks["storage"] = false, "full"
 		}
 	}
+	if a.res.ship != nil {
+		body.Checks["replica"] = a.res.ship.Ready()
+	}
 	if a.res.db.Stats().Short { // slower, and still serving
 		body.Checks["connections"] = "PostgreSQL has no more of them"
 	}

@@ -10,21 +10,20 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
-	"path/filepath"
 	"slices"
 	"time"
 
 	"github.com/castalia-org/castalia/internal/app/keyring"
 	"github.com/castalia-org/castalia/internal/app/measure"
+	"github.com/castalia-org/castalia/internal/app/shipping"
+	"github.com/castalia-org/castalia/internal/app/stores"
 	"github.com/castalia-org/castalia/internal/app/webhooks"
 	"github.com/castalia-org/castalia/internal/platform/blob"
 	"github.com/castalia-org/castalia/internal/platform/blob/blobdisk"
-	"github.com/castalia-org/castalia/internal/platform/blob/blobs3"
 	"github.com/castalia-org/castalia/internal/platform/bus"
 	"github.com/castalia-org/castalia/internal/platform/bus/busmem"
 	"github.com/castalia-org/castalia/internal/platform/bus/busnats"
 	"github.com/castalia-org/castalia/internal/platform/config"
-	"github.com/castalia-org/castalia/internal/platform/datadir"
 	"github.com/castalia-org/castalia/internal/platform/diskroom"
 	"github.com/castalia-org/castalia/internal/platform/lease"
 	"github.com/castalia-org/castalia/internal/platform/sqldb"
@@ -42,6 +41,7 @@ type resources struct {
 	db     *sqldb.DB
 	blobs  blob.Store
 	room   *diskroom.Room // of the data folder's disk; nil where nothing is kept there
+	ship   *shipping.Ship // the replica; nil where there is none
 	bus    bus.Bus
 	leases *lease.Keeper
 	outbox *webhooks.Outbox // what services report to
@@ -70,15 +70,23 @@ func prepareResources(ctx context.Context, opt *Options, key keyring.Source) (_ 
 	}
 	embedded := !s.Storage.Database.Given()
 	if embedded || !s.Storage.Blobs.Given() {
-		lock, err := datadir.Lock(s.Storage.Data)
+		lock, err := stores.Take(s.Storage.Data, opt.Log)
 		if err != nil {
 			return nil, err
 		}
 		r.closers = append(r.closers, lock.Release)
-		tightenFolder(s.Storage.Data, opt.Log)
+	}
+	if err := shipping.Guard(ctx, s); err != nil {
+		return nil, err
 	}
 	if err := keyring.Load(s, embedded, key, opt.Log); err != nil {
 		return nil, err
+	}
+	if r.ship, err = shipping.Prepare(s, opt.Version, opt.Log); err != nil {
+		return nil, err
+	}
+	if r.ship != nil {
+		r.closers = append(r.closers, r.ship.Closed)
 	}
 	return r, r.startTraces(ctx, s, opt.Version)
 }
@@ -103,6 +111,9 @@ func (r *resources) openOthers(ctx context.Context, s *config.Settings) error {
 			return err
 		}
 	}
+	if r.ship != nil {
+		r.blobs = r.ship.Watch(r.db, r.blobs, r.metrics)
+	}
 	if r.objects != nil {
 		r.blobs = r.objects(r.blobs)
 	}
@@ -119,45 +130,34 @@ func (r *resources) openDatabaseBy(ctx context.Context, s *config.Settings, open
 	if r.db != nil {
 		return nil
 	}
-	url := cmp.Or(s.Storage.Database.Reveal(), "sqlite:"+filepath.Join(s.Storage.Data, sqldb.FileName))
-	opt, err := poolOptions(s, sqldb.Options{Logger: r.log, Fault: r.fault})
+	url := cmp.Or(s.Storage.Database.Reveal(), "sqlite:"+stores.File(s))
+	opt, err := stores.Pool(s, sqldb.Options{Logger: r.log, Fault: r.fault, KeepLog: r.ship != nil})
 	if err != nil {
 		return err
 	}
-	db, err := open(ctx, url, opt)
-	if err != nil {
+	if r.db, err = open(ctx, url, opt); err != nil {
 		return fmt.Errorf("DATABASE_URL: %w", err)
 	}
-	r.db = db
-	r.closers = append(r.closers, db.Close)
+	r.closers = append(r.closers, r.db.Close)
 	if r.metrics != nil {
-		measure.Database(r.metrics, db)
+		measure.Database(r.metrics, r.db)
 	}
 	return nil
 }
 
 func (r *resources) openBlobs(_ context.Context, s *config.Settings) error {
 	if !s.Storage.Blobs.Given() {
-		store, err := blobdisk.New(objectFolder(s))
+		store, err := blobdisk.New(stores.ObjectFolder(s))
 		if err != nil {
 			return err
 		}
-		r.room = diskroom.Of(objectFolder(s))
+		r.room = diskroom.Of(stores.ObjectFolder(s))
 		r.blobs = r.room.Guard(store)
 		return nil
 	}
-	cfg, err := blobs3.ParseURL(s.Storage.Blobs.Reveal())
-	if err != nil {
-		return fmt.Errorf("BLOB_URL: %w", err)
-	}
-	cfg.AccessKey, cfg.SecretKey = s.Storage.AccessKey.Reveal(), s.Storage.SecretKey.Reveal()
-	cfg.SessionToken = s.Storage.SessionToken.Reveal()
-	store, err := blobs3.New(cfg)
-	if err != nil {
-		return fmt.Errorf("BLOB_URL: %w", err)
-	}
-	r.blobs = store
-	return nil
+	var err error
+	r.blobs, err = stores.S3("BLOB_URL", s.Storage.Blobs, s)
+	return err
 }
 
 // short reports that this node's disk has, or lately had, no room for something.

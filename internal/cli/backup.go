@@ -24,8 +24,8 @@ func backupCommand() command {
 
 func restoreCommand() command {
 	return command{
-		name: "restore", args: "[--identity FILE] [--passphrase-file FILE] [--config FILE] [--set NAME=value] FILE|-",
-		summary: "fill an empty data folder or fleet from an archive", run: runRestore,
+		name: "restore", args: "[--identity FILE] [--passphrase-file FILE] [--config FILE] [--set NAME=value] FILE|-|--from URL [--at TIME]",
+		summary: "fill an empty data folder or fleet from an archive, or a folder from a replica", run: runRestore,
 	}
 }
 
@@ -36,7 +36,7 @@ func archiveOptions(fs *flag.FlagSet, args []string, s shell.IO) (app.Options, s
 	if err := shell.Parse(fs, args); err != nil {
 		return app.Options{}, "", err
 	}
-	if fs.NArg() != 1 {
+	if fs.NArg() != 1 && (fs.NArg() > 0 || !isSet(fs, "from")) {
 		return app.Options{}, "", shell.Usagef("%s needs the name of one archive, or - for the standard stream", fs.Name())
 	}
 	settings, _, err := from.load(s)
@@ -131,9 +131,14 @@ func runRestore(ctx context.Context, args []string, s shell.IO) error {
 	fs := shell.NewFlags("restore", s)
 	var how unlockFlags
 	how.register(fs)
+	var place replicaFlags
+	place.register(fs)
 	opt, path, err := archiveOptions(fs, args, s)
 	if err != nil {
 		return err
+	}
+	if place.given() {
+		return place.restore(ctx, opt, path, &how, s)
 	}
 	from := s.In
 	if path != "-" {

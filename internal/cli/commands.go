@@ -41,6 +41,7 @@ func commands() []command {
 		rotateCommand(),
 		backupCommand(),
 		restoreCommand(),
+		replicaCommand(),
 		{name: "health", args: shipcli.HealthUsage, summary: shipcli.HealthSummary, run: shipcli.RunHealth},
 		{name: "settings", args: shipcli.SettingsUsage, summary: shipcli.SettingsSummary, run: shipcli.RunSettings},
 		{name: "logs", args: shipcli.LogsUsage, summary: shipcli.LogsSummary, run: shipcli.RunLogs},

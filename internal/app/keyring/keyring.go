@@ -48,6 +48,22 @@ func File(s *config.Settings, name string) string {
 	return filepath.Join(s.Storage.Data, "keys", name)
 }
 
+// Kept returns the keys that the embedded shape made, as they are in their files, by
+// their names. Keys that were given to it are not among them.
+func Kept(s *config.Settings) (map[string][]byte, error) {
+	kept := map[string][]byte{}
+	for _, secret := range SecretsOf(s) {
+		text, err := os.ReadFile(File(s, secret.Name))
+		switch {
+		case err == nil:
+			kept[secret.Name] = text
+		case !errors.Is(err, fs.ErrNotExist):
+			return nil, fmt.Errorf("read key: %w", err)
+		}
+	}
+	return kept, nil
+}
+
 // Source reads the key in a file, and says whether it made it.
 type Source func(file string) (key config.Key, made bool, err error)
 

@@ -66,6 +66,12 @@ type Storage struct {
 	DatabasePool int           `env:"DATABASE_POOL" default:"32" doc:"How many connections a node opens to PostgreSQL, half of them for writes; at least 8. All nodes together, and one more while they are replaced, must fit its max_connections."`
 	DatabaseWait time.Duration `env:"DATABASE_WAIT" default:"10m" doc:"How long a starting node of a fleet waits for a database that is away, with /health at 503, before it gives up; off gives up at once."`
 
+	Replica           URL           `env:"REPLICA_URL" doc:"file:///folder or s3://bucket/prefix?endpoint=&region=&path_style= to which the embedded shape copies every change within a second, encrypted; empty copies nothing. Best on another machine."`
+	ReplicaRecipients string        `env:"REPLICA_RECIPIENTS" doc:"age recipients (age1…) for whom the replica is encrypted, separated by commas."`
+	ReplicaPassphrase Secret        `env:"REPLICA_PASSPHRASE" doc:"Passphrase under which the replica is encrypted, at least 12 characters, where there are no recipients."`
+	ReplicaRetention  time.Duration `env:"REPLICA_RETENTION" default:"168h" doc:"How far back a replica can be restored, and how long it keeps deleted objects."`
+	ReplicaInterval   time.Duration `env:"REPLICA_INTERVAL" default:"500ms" doc:"How long the replica may wait for more changes before it stores them."`
+
 	AccessKey    Secret `env:"AWS_ACCESS_KEY_ID" doc:"Access key of the object store."`
 	SecretKey    Secret `env:"AWS_SECRET_ACCESS_KEY" doc:"Secret key of the object store."`
 	SessionToken Secret `env:"AWS_SESSION_TOKEN" doc:"Session token of the object store, where it needs one."`

@@ -105,7 +105,8 @@ func (s *Shipper) claim(ctx context.Context) error {
 		return err
 	}
 	begins := start{
-		Format: format, Generation: newest + 1, Program: s.cfg.Program, Made: s.cfg.Now().UTC(), Identity: identity, Keys: s.cfg.Keys,
+		Format: format, Generation: newest + 1, Program: s.cfg.Program, Made: s.cfg.Now().UTC(),
+		Identity: identity, Keys: s.cfg.Keys,
 	}
 	if s.resume {
 		at := s.state.At

@@ -120,7 +120,9 @@ func (s *Shipper) startBase(ctx context.Context) {
 	s.base = run
 }
 
-func putBase(ctx context.Context, to blob.Store, name string, h head, file io.Reader, lock archive.Lock) (int64, error) {
+func putBase(ctx context.Context, to blob.Store, name string, h head, file io.Reader,
+	lock archive.Lock,
+) (int64, error) {
 	r, w := io.Pipe()
 	go func() {
 		out, err := seal(w, lock)
@@ -162,7 +164,9 @@ func (s *Shipper) reapBase() error {
 		return err
 	}
 	b := &s.state.Base
-	*b = baseState{There: true, Made: run.made, Bytes: run.bytes, Since: b.Since - run.since, Pieces: b.Pieces - run.pieces}
+	*b = baseState{
+		There: true, Made: run.made, Bytes: run.bytes, Since: b.Since - run.since, Pieces: b.Pieces - run.pieces,
+	}
 	s.cfg.Log.Info("the replica has a whole copy", slog.String("event", "replica.base"), slog.Int64("bytes", run.bytes))
 	return s.save()
 }

@@ -158,7 +158,8 @@ func (w *world) write(r *rand.Rand, rows int) {
 	name := ""
 	if r.IntN(4) == 0 {
 		name = fmt.Sprintf("files/%d", n)
-		if _, err := w.objects.Put(w.t.Context(), name, strings.NewReader(strings.Repeat("x", n)), blob.PutOptions{}); err != nil {
+		body := strings.NewReader(strings.Repeat("x", n))
+		if _, err := w.objects.Put(w.t.Context(), name, body, blob.PutOptions{}); err != nil {
 			w.t.Fatal(err)
 		}
 	}

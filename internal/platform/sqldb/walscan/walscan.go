@@ -76,7 +76,10 @@ func readHeader(log io.ReaderAt) (header, bool, error) {
 		return header{}, false, fmt.Errorf("read the database's log: %w", err)
 	}
 	word := func(at int) uint32 { return binary.BigEndian.Uint32(b[at:]) }
-	h := header{order: binary.LittleEndian, pageSize: word(8), salt1: word(16), salt2: word(20), sum1: word(24), sum2: word(28)}
+	h := header{
+		order: binary.LittleEndian, pageSize: word(8),
+		salt1: word(16), salt2: word(20), sum1: word(24), sum2: word(28),
+	}
 	if word(0)&^1 != magic || word(4) != version {
 		return header{}, false, nil // on its way
 	}

@@ -13,7 +13,10 @@ func FuzzScan(f *testing.F) {
 	f.Add([]byte{}, uint32(0))
 	f.Add(bytes.Repeat([]byte{0x37, 0x7f, 0x06, 0x82}, 40), uint32(1))
 	f.Fuzz(func(t *testing.T, log []byte, frames uint32) {
-		for _, from := range []walscan.Position{{}, {Known: true, Frames: frames}, {Known: true, Frames: frames, Over: true}} {
+		read := walscan.Position{Known: true, Frames: frames}
+		over := read
+		over.Over = true
+		for _, from := range []walscan.Position{{}, read, over} {
 			found, err := walscan.Scan(bytes.NewReader(log), from)
 			if err == nil && len(found.Pages) > len(log)/512 {
 				t.Errorf("%d pages in %d bytes", len(found.Pages), len(log))
