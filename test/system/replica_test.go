@@ -75,9 +75,9 @@ func replicaIsRestored(t *testing.T, place string, env []string) {
 	}
 	random := rand.New(rand.NewPCG(1, 2))
 	var acknowledged []stored
-	write := func(n int) {
+	write := func() {
 		t.Helper()
-		for range n {
+		for range 12 {
 			body := make([]byte, 1+random.IntN(300<<10)) // some in the row, some as objects
 			for i := range body {
 				body[i] = byte(random.Uint32())
@@ -94,17 +94,17 @@ func replicaIsRestored(t *testing.T, place string, env []string) {
 	alice.say(t, w.Node(0), "What are you?").rest(t)
 	talk := alice.texts(t, w.Node(0))
 
-	write(12)
+	write()
 	first := covered(t, w, time.Now())
 	early := len(acknowledged)
-	write(12)
+	write()
 	w.Node(0).Kill() // and on: the replica goes on where it was
 	w.Node(0).Start()
 	w.Node(0).WaitReady()
-	write(12)
+	write()
 	covered(t, w, time.Now())
 	sure := len(acknowledged)
-	write(12)
+	write()
 	w.Node(0).Kill()
 	if err := os.RemoveAll(w.Data); err != nil {
 		t.Fatal(err)

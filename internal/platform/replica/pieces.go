@@ -67,7 +67,7 @@ func (b *background) stop() {
 }
 
 // ended reports what became of the work, once it is over.
-func (b *background) ended() (err error, over bool) { //nolint:revive // the error is the outcome
+func (b *background) ended() (err error, over bool) {
 	select {
 	case err := <-b.done:
 		b.cancel()

@@ -154,14 +154,13 @@ func (s *Shipper) note(err error) {
 
 // Run copies until the context ends.
 func (s *Shipper) Run(ctx context.Context) error {
-	pause := s.cfg.Interval
 	for {
 		err := s.round(ctx)
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
 		s.note(err)
-		pause = s.cfg.Interval
+		pause := s.cfg.Interval
 		if err != nil {
 			pause = min(max(2*pause, time.Second), longestPause)
 		}

@@ -35,7 +35,7 @@ func (l *Log) Database() *os.File { return l.file }
 func (l *Log) AtEnd(fn func()) { l.end = fn }
 
 // keepLog begins to hold the log.
-func (e *sqliteEngine) keepLog() (err error) {
+func (e *sqliteEngine) keepLog(ctx context.Context) (err error) {
 	l := &Log{engine: e}
 	if l.file, err = os.Open(e.path); err != nil {
 		return err
@@ -44,15 +44,16 @@ func (e *sqliteEngine) keepLog() (err error) {
 	if l.pool, err = sqlitePool(e.path, e.db, true); err != nil {
 		return err
 	}
-	return l.take()
+	return l.take(context.WithoutCancel(ctx))
 }
 
-func (l *Log) take() (err error) {
-	if l.hold, err = l.pool.BeginTx(context.Background(), nil); err != nil {
+// take begins a transaction that lasts until drop: its context must not end.
+func (l *Log) take(ctx context.Context) (err error) {
+	if l.hold, err = l.pool.BeginTx(ctx, nil); err != nil {
 		return fmt.Errorf("hold the database's log: %w", err)
 	}
 	var n int64 // a transaction begins with its first look
-	if err := l.hold.QueryRow("SELECT COUNT(*) FROM sqlite_schema").Scan(&n); err != nil {
+	if err := l.hold.QueryRowContext(ctx, "SELECT COUNT(*) FROM sqlite_schema").Scan(&n); err != nil {
 		return fmt.Errorf("hold the database's log: %w", err)
 	}
 	return nil
@@ -79,11 +80,12 @@ func (l *Log) Fold(ctx context.Context, look func() error) (frames, folded int64
 		if err = protect(look); err != nil {
 			return
 		}
+		//nolint:contextcheck // the connection outlives this call
 		if err = errors.Join(w.connect(), l.drop()); err == nil {
 			var busy int64
 			err = w.conn.QueryRowContext(context.WithoutCancel(ctx), "PRAGMA wal_checkpoint(PASSIVE)").Scan(&busy, &frames, &folded)
 		}
-		err = errors.Join(err, l.take())
+		err = errors.Join(err, l.take(context.WithoutCancel(ctx)))
 	}
 	select {
 	case w.pauses <- turn:

@@ -72,7 +72,7 @@ func openSQLite(ctx context.Context, path string, opt Options) (*DB, error) {
 		return nil, errors.Join(fmt.Errorf("open database %s: %w", path, err), db.Close())
 	}
 	if opt.KeepLog {
-		if err := e.keepLog(); err != nil {
+		if err := e.keepLog(ctx); err != nil {
 			return nil, errors.Join(fmt.Errorf("open database %s: %w", path, err), db.Close())
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 )
 
 // The sizes of the format.
@@ -146,9 +147,7 @@ func Scan(log io.ReaderAt, from Position) (Found, error) {
 		if size == 0 {
 			continue
 		}
-		for page, where := range open {
-			found.Pages[page] = where
-		}
+		maps.Copy(found.Pages, open)
 		clear(open)
 		found.Next, found.Size = at, size
 	}
