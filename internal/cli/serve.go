@@ -27,13 +27,13 @@ func serveCommand() command {
 
 // collectAt lets the heap of a server grow to three times what is alive before
 // it is collected, instead of twice: what is alive is small beside what machines
-// have, and a request then costs a tenth less. GOGC says otherwise.
+// have, and a request then costs a tenth less (400 was no better). GOGC says otherwise.
 const collectAt = 200
 
 // diskThreads is how many threads more than processors may run Go code. One that
 // waits for the disk keeps its place until the runtime notices, which takes
 // longer than the wait: with two processors and an upload that was half of the
-// time. GOMAXPROCS says otherwise.
+// time (ADR 0092). GOMAXPROCS says otherwise.
 const diskThreads = 2
 
 func runServe(ctx context.Context, args []string, s shell.IO) error {
