@@ -4,7 +4,6 @@
 package main
 
 import (
-	"bufio"
 	"fmt"
 	"io"
 	"os"
@@ -29,41 +28,31 @@ func main() {
 type page struct{ file, number, area, title string }
 
 // The first line names the number and the subject, with its area before a
-// colon; the third says what became of the decision.
+// colon; the third says what became of the decision. What follows has the
+// sections of form, in their order; the last two may be missing.
 var (
-	heading = regexp.MustCompile(`^# (\d{4})\. (?:([A-Z][A-Za-z]+): )?(.+)$`)
-	status  = regexp.MustCompile(`^Status: (accepted|superseded|rejected)\. Date: \d{4}-\d\d-\d\d\b`)
+	heading = regexp.MustCompile(`^# (\d{4})\. ([A-Z][A-Za-z]+): (.+)$`)
+	status  = regexp.MustCompile(`^Status: accepted\. Date: \d{4}-\d\d-\d\d\.`)
+	section = regexp.MustCompile(`(?m)^## .+\n`)
+	form    = regexp.MustCompile(`^## Context\n## Decision\n(## Consequences\n)?(## Alternatives\n)?$`)
 )
 
-// general is the area of pages that name none.
-const general = "General"
-
 func readPage(path string) (page, error) {
-	f, err := os.Open(path)
+	text, err := os.ReadFile(path)
 	if err != nil {
 		return page{}, err
 	}
-	defer func() { _ = f.Close() }()
-	var lines [3]string
-	scanner := bufio.NewScanner(f)
-	for i := range lines {
-		if scanner.Scan() {
-			lines[i] = scanner.Text()
-		}
-	}
-	file := filepath.Base(path)
+	file, lines := filepath.Base(path), append(strings.Split(string(text), "\n"), "", "", "")
 	m := heading.FindStringSubmatch(lines[0])
 	switch {
 	case m == nil || !strings.HasPrefix(file, m[1]+"-"):
 		return page{}, fmt.Errorf("%s: the first line is not `# %.4s. Area: title`", file, file)
 	case lines[1] != "" || !status.MatchString(lines[2]):
 		return page{}, fmt.Errorf("%s: the third line is not `Status: accepted. Date: 2006-01-02.`", file)
+	case !form.MatchString(strings.Join(section.FindAllString(string(text), -1), "")):
+		return page{}, fmt.Errorf("%s: its sections are not Context, Decision, Consequences, Alternatives", file)
 	}
-	p := page{file: file, number: m[1], area: m[2], title: m[3]}
-	if p.area == "" {
-		p.area = general
-	}
-	return p, nil
+	return page{file: file, number: m[1], area: m[2], title: m[3]}, nil
 }
 
 func write(w io.Writer, folder string) error {
@@ -80,7 +69,7 @@ func write(w io.Writer, folder string) error {
 		areas[p.area] = append(areas[p.area], p)
 	}
 	var b strings.Builder
-	b.WriteString("# Decisions\n\nWhat the next person might undo by accident, and why it is so. Written by `make generate` from the\nheadings: `# 0000. Area: title`, a blank line, `Status: accepted. Date: 2006-01-02.`\n")
+	b.WriteString("# Decisions\n\nWhat the next person might undo by accident, and why it is so. A mend, a measurement or a detail belongs into\nthe package's own words; a change of a decision, into its page. Written by `make generate` from the headings:\n`# 0000. Area: title`, a blank line, `Status: accepted. Date: 2006-01-02.`, then the sections Context, Decision and,\nwhere there is something to say, Consequences and Alternatives.\n")
 	names := make([]string, 0, len(areas))
 	for name := range areas {
 		names = append(names, name)

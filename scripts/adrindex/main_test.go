@@ -31,6 +31,9 @@ func TestPagesInAnotherFormAreNamed(t *testing.T) {
 		"0002-number.md": "# 0003. Files: a title\n\nStatus: accepted. Date: 2026-11-15.\n",
 		"0004-status.md": "# 0004. Files: a title\n\nStatus: accepted · 2026-11-15\n",
 		"0005-empty.md":  "",
+		"0006-area.md":   "# 0006. a title\n\nStatus: accepted. Date: 2026-11-15.\n\n## Context\n\n## Decision\n",
+		"0007-order.md":  "# 0007. Files: a title\n\nStatus: accepted. Date: 2026-11-15.\n\n## Decision\n\n## Context\n",
+		"0008-more.md":   "# 0008. Files: a title\n\nStatus: accepted. Date: 2026-11-15.\n\n## Context\n\n## Decision\n\n## Price\n",
 	} {
 		dir := t.TempDir()
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
