@@ -1,6 +1,7 @@
 package internal
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"path"
@@ -69,7 +70,9 @@ func TestLinksBetweenDocumentsResolve(t *testing.T) {
 }
 
 var (
-	reference = regexp.MustCompile(`\b(?:ADR[ -]|docs/adr/)(\d{4})\b`)
+	reference = regexp.MustCompile(`\b(?:ADRs?[ -]|docs/adr/|\]\((?:\.\./)?adr/)(\d{1,4})\b`)
+	bare      = regexp.MustCompile(`\b(0[0-9]{3})\b`)                // how decisions name each other
+	span      = regexp.MustCompile(`\bADR (\d{4}) to ADR (\d{4})\b`) // and all between
 	fragment  = regexp.MustCompile(`^(Added|Changed|Fixed|Security|Removed): \S.*\n`)
 )
 
@@ -86,11 +89,28 @@ func TestDecisionsAreNumberedOnceAndExist(t *testing.T) {
 			t.Errorf("%s does not begin with its number, a title and a status", name)
 		}
 	}
+	named := make(map[string]bool)
 	for name, text := range tracked(t, "*.md", "*.go", "*.ts", "*.tsx") {
-		for _, m := range reference.FindAllStringSubmatch(text, -1) {
-			if numbers[m[1]] == "" {
-				t.Errorf("%s refers to decision %s, which is not there", name, m[1])
+		found := reference.FindAllStringSubmatch(text, -1)
+		if under(name, "docs/adr") && path.Base(name) != "README.md" {
+			found = append(found, bare.FindAllStringSubmatch(text, -1)...)
+		}
+		for _, m := range found {
+			number := fmt.Sprintf("%04s", m[1])
+			if numbers[number] == "" {
+				t.Errorf("%s refers to decision %s, which is not there", name, number)
 			}
+			named[number] = named[number] || !under(name, "docs/adr")
+		}
+		for _, m := range span.FindAllStringSubmatch(text, -1) {
+			for number := range numbers {
+				named[number] = named[number] || m[1] <= number && number <= m[2]
+			}
+		}
+	}
+	for number, name := range numbers {
+		if !named[number] {
+			t.Errorf("nothing says %s: name it where somebody would undo it", name)
 		}
 	}
 }

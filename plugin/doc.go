@@ -19,4 +19,6 @@
 //
 // HTTP routes are in pluginhttp. Both packages import only the standard
 // library, so that a plugin can be built and tested by itself.
+//
+// Decisions: ADR 0005, ADR 0042.
 package plugin

@@ -10,6 +10,8 @@
 //
 // The package does no HTTP and no SQL: identityhttp reads requests, identitysql
 // keeps the records, and resolver looks DIDs up.
+//
+// Decisions: ADR 0027, ADR 0028, ADR 0146.
 package identity
 
 import (

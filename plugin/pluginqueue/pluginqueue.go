@@ -11,6 +11,8 @@
 // It does not promise order, nor that the work itself happens once: a worker that
 // died after the effect and before the end is followed by another one. Effects
 // outside the store therefore need a key of their own.
+//
+// Decision: ADR 0066.
 package pluginqueue
 
 import (

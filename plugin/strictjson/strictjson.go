@@ -11,6 +11,8 @@
 // It refuses nothing else, but where CheckNames is asked: unknown members, and one
 // member in an unusual case, are left to who decodes. It stands with the public contract because plugins read
 // bodies by the same rule, and imports nothing.
+//
+// Decision: ADR 0196.
 package strictjson
 
 import (

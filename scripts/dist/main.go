@@ -11,6 +11,8 @@
 // the machine (-roots); they alone differ where those do.
 //
 // It refuses to write into a folder that has something in it.
+//
+// Decision: ADR 0225.
 package main
 
 import (

@@ -10,4 +10,6 @@
 // Namespaces and mounts belong to one thread of this process and go away with
 // it, also when it is killed. Nothing outside is touched, and nothing here works
 // without root on Linux.
+//
+// Decision: ADR 0070.
 package faults

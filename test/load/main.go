@@ -20,6 +20,8 @@
 // compared with what it acknowledged. The results are a table, a JSON file, a
 // picture and a verdict against a budget file; the exit code is 1 when the
 // budget, the check or the comparison failed.
+//
+// Decision: ADR 0073.
 package main
 
 import (

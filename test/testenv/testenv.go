@@ -9,6 +9,8 @@
 // there), netns (root, iproute2 and a kernel with network namespaces), history
 // (earlier commits), long (CASTALIA_LONG=1); a name in capitals is an environment variable;
 // any other name is a program on the PATH.
+//
+// Decision: ADR 0014.
 package testenv
 
 import (

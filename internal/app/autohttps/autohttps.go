@@ -6,6 +6,8 @@
 // writes are fenced by a lease, and answers to challenges are there too, so that any
 // node may be asked. It refuses names that it was not given: strangers who make up names would use up what
 // the authority allows.
+//
+// Decision: ADR 0246.
 package autohttps
 
 import (

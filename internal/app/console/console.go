@@ -1,5 +1,12 @@
 // Package console serves the web console, as it was built into the program,
 // under a policy that lets it load nothing from elsewhere.
+//
+// web/embed.go embeds web/console/dist, of which only .gitkeep is tracked: go build
+// works on a clean clone without Node, built files are in no commit, and there is
+// no build tag and so no second path. Without a build it serves a page that says how
+// to make one.
+//
+// Decision: ADR 0222.
 package console
 
 import (

@@ -4,6 +4,12 @@
 // Pages are made from Markdown whose raw HTML is left out, under a policy that runs no
 // script and loads nothing from elsewhere. A search is a form and needs no script
 // either. What there is to read says nothing about this deployment, so anybody may.
+//
+// They are of the release that runs, and in reach where a community has no way to
+// the internet: that is why they are built in (0.8 MB with pictures), and answers
+// link here. Pages are drawn, and the index is made, when somebody first asks.
+// Anchors are those of forges, so that a link works in both places. Decisions
+// (docs/adr) are not served: links to them lead to the repository.
 package guides
 
 import (

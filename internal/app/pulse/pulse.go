@@ -7,6 +7,8 @@
 //
 // There is at most one such write at a time. It does not notice a database that
 // cannot grow and still has room for what is there.
+//
+// Decision: ADR 0244.
 package pulse
 
 import (

@@ -1,6 +1,8 @@
 // Package telephonekit is what telephone menus use of the other services: the
 // oracle, the query gateway and knowledge. It is wiring, and holds no rules of its
 // own.
+//
+// Decision: ADR 0195.
 package telephonekit
 
 import (

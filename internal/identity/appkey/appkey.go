@@ -15,6 +15,8 @@
 // It refuses delegations that never end, that are restricted to CIDs, or that grant
 // anything but a Scope. App keys open faces: routes that ask for them by name. No
 // other route takes one (see identity.AppKeyPrefix).
+//
+// Decision: ADR 0160.
 package appkey
 
 import (

@@ -14,6 +14,8 @@
 //
 // The package does no HTTP and no SQL: membershiphttp has the routes,
 // membershipsql keeps the records.
+//
+// Decision: ADR 0150.
 package membership
 
 import (

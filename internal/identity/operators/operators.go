@@ -14,6 +14,8 @@
 //
 // The package does no HTTP and no SQL: operatorshttp has the routes, operatorssql
 // keeps the records.
+//
+// Decision: ADR 0243.
 package operators
 
 import (

@@ -8,6 +8,8 @@
 // however it ends, its parent goes on; and that whoever has much to be worked on keeps
 // nobody else waiting for more than one process of theirs. It does not promise a sandbox: the process
 // has the user and the network of its parent.
+//
+// Decision: ADR 0163.
 package apart
 
 import (

@@ -5,6 +5,11 @@
 // ones as they are at that moment, and that the page asks no other host for
 // anything. It refuses nobody: it says what can be asked, not what the answers
 // are.
+//
+// The page is three files of our own (under 25 KB), because the usual ones are over
+// a megabyte of somebody else's script and need inline styles. Text enters it as
+// text, never as HTML. What it does not know of OpenAPI (links, callbacks,
+// discriminators) is still in /docs-json.
 package apidocs
 
 import (

@@ -4,6 +4,8 @@
 // An act is written before it is done, so that none is done unseen; how it ended is
 // written after it. One whose end is unknown has status 0: its node died, or lost the database, in between. A page
 // of the trail reads as many rows as it shows, whatever else is there.
+//
+// Decision: ADR 0247.
 package audit
 
 import (

@@ -10,6 +10,8 @@
 //
 // Implementations: busmem (one process) and busnats (a fleet). Both pass the
 // contract in bustest.
+//
+// Decision: ADR 0015.
 package bus
 
 import (

@@ -5,6 +5,8 @@
 // free, other records while less than half of it is, and what deletes goes on to
 // the last byte. It promises nothing where the system does not tell what is free,
 // and does not keep other programs from filling the disk.
+//
+// Decision: ADR 0215.
 package diskroom
 
 import (

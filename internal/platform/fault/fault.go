@@ -6,6 +6,8 @@
 // Kind to status and body, so that no two handlers disagree. The package
 // refuses to carry secrets in its public text: what is private belongs in the
 // cause, which is logged once, at the edge.
+//
+// Decision: ADR 0004.
 package fault
 
 import (

@@ -12,4 +12,6 @@
 // from being served, and that a server told to stop answers what it accepted.
 // It refuses to clean or redirect paths: %2F, ':' and '$' inside a segment
 // reach the handler as they were meant.
+//
+// Decision: ADR 0020.
 package httpserver

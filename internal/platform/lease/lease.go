@@ -12,6 +12,8 @@
 //
 // The package promises no fairness and does not tell holders apart by name: a
 // name is one process's, made new at each start.
+//
+// Decision: ADR 0013.
 package lease
 
 import (

@@ -4,6 +4,8 @@
 //
 // It knows connections and not what is said on them; package httpserver tells it
 // when a request begins and ends.
+//
+// Decision: ADR 0021.
 package listener
 
 import (

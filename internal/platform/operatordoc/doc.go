@@ -14,6 +14,8 @@
 // limit, what was written over another version than the newest, and anything
 // while a variable or a file rules. It does not know what is in a document:
 // Definition.Parse does.
+//
+// Decision: ADR 0165.
 package operatordoc
 
 import (

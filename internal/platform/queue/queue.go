@@ -11,6 +11,8 @@
 // after the effect and before the end is followed by another one. Effects outside
 // the database therefore need a key of their own, for which the id is there.
 // Payloads are small; what is large belongs in a table of whoever adds the item.
+//
+// Decision: ADR 0167.
 package queue
 
 import (

@@ -12,6 +12,8 @@
 // of networks.
 //
 // Neither does I/O or knows what it counts; who measures them asks for Stats.
+//
+// Decisions: ADR 0022, ADR 0146.
 package ratelimit
 
 import (

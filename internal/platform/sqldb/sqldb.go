@@ -20,6 +20,8 @@
 // Time), and name every column: SELECT * breaks when a newer node adds one. What
 // differs between the engines is in dialect.go and, for tables, in the words
 // that Migrations may use.
+//
+// Decisions: ADR 0003, ADR 0010, ADR 0011, ADR 0012, ADR 0082.
 package sqldb
 
 import (

@@ -6,6 +6,8 @@
 // redactor. It keeps no global state: loggers, registries and tracers are
 // values that are handed to whoever needs them, and a nil *Metrics or *Traces
 // is switched off at no cost.
+//
+// Decision: ADR 0024.
 package telemetry
 
 import (

@@ -6,6 +6,8 @@
 // Pages that name components in the message's metadata (uiComponents) get a tool
 // with which the agent shows them; what was shown stays in the transcript. It
 // promises to say and offer nothing on pages that declare nothing.
+//
+// Decision: ADR 0068.
 package agui
 
 import (

@@ -6,6 +6,8 @@
 // ended; that accounts are exact and never negative, whatever happens at once
 // or twice; that what a dead node held comes back. It is off unless an operator
 // switches it on.
+//
+// Decision: ADR 0056.
 package credits
 
 import (

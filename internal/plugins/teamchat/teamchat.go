@@ -7,6 +7,8 @@
 // many nodes; that everybody speaks as himself: each member of the team links his
 // own DID by a one-time link, and whoever has not is asked to, never served under
 // another name; that a thread is a session.
+//
+// Decision: ADR 0067.
 package teamchat
 
 import (

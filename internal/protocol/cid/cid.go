@@ -7,6 +7,8 @@
 // in parallel and a state that can be saved and continued elsewhere. It refuses
 // every other setting: a CID of another codec or hash does not parse, because no
 // file here can have it.
+//
+// Decision: ADR 0092.
 package cid
 
 import (

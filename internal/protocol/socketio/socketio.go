@@ -9,6 +9,8 @@
 // of what the events mean, keeps no state across connections, and does not
 // offer connection state recovery: whoever needs to lose nothing keeps a log
 // and lets clients read it again.
+//
+// Decision: ADR 0016.
 package socketio
 
 import (

@@ -6,6 +6,8 @@
 //
 // The hashes are those of crypto/sha256, before and after; it refuses none, and
 // gives what it does not know how to speed up to their own Write.
+//
+// Decision: ADR 0092.
 package twinhash
 
 import (

@@ -9,6 +9,8 @@
 // raw for JWT text, sha2-256), each signature at most once, and the capability
 // that was authorised instead of the first one. Everything is bounded (size, blocks, depth,
 // capabilities, signature checks), and no input makes it panic.
+//
+// Decisions: ADR 0025, ADR 0026, ADR 0029.
 package ucan
 
 import (

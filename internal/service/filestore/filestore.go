@@ -132,7 +132,7 @@ func (s *Service) Short() bool { return s.short() }
 // Now is the time by which links and uploads end.
 func (s *Service) Now() time.Time { return s.now() }
 
-// Quota is how many bytes a namespace may hold; 0 is no limit.
+// Quota is how many bytes a namespace may hold; 0 is no limit (ADR 0080).
 func (s *Service) Quota() int64 { return s.cfg.Quota }
 
 // MaxUpload is the largest file.

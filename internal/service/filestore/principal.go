@@ -6,7 +6,7 @@ import (
 	"github.com/castalia-org/castalia/internal/protocol/vfspath"
 )
 
-// AccessOf reads what a verified caller may do.
+// AccessOf reads what a verified caller may do (ADR 0032).
 func AccessOf(p identity.Principal) (Access, error) {
 	a := Access{Invoker: p.DID, Actor: p.Root, Proof: p.TokenCID}
 	if p.CIDs != nil {

@@ -9,7 +9,7 @@ import (
 )
 
 // NewShare registers a link: a delegation that the caller has made and signed.
-// The store never sees the key that the link carries.
+// The store never sees the key that the link carries (ADR 0034).
 type NewShare struct {
 	TokenCID string
 	TwinCID  string // see ucan.UCAN.TwinCID

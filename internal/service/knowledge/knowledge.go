@@ -8,6 +8,8 @@
 // text of documents is in clear nowhere at rest. It refuses to open originals: that
 // is the file store's right to give. It knows no HTTP and no SQL, and of files,
 // parsers and who is a member only the interfaces that it declares.
+//
+// Decisions: ADR 0164, ADR 0224.
 package knowledge
 
 import (

@@ -12,4 +12,6 @@
 // It refuses to write: only methods reached by GET are served, unless the
 // operator lists others by name. It refuses to trust an upstream: replies,
 // descriptors and heights are checked and bounded like any other input.
+//
+// Decisions: ADR 0037, ADR 0039.
 package query

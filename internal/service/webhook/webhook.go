@@ -11,6 +11,8 @@
 //
 // It refuses addresses that are not public, when an endpoint is made and at each
 // connection, and follows no redirects.
+//
+// Decision: ADR 0167.
 package webhook
 
 import (

@@ -4,6 +4,8 @@
 // or the machine: bytes go to a temporary file, which is synced, renamed into
 // place, and its folder synced. It refuses to follow a key out of its folder,
 // and expects to be the folder's only user.
+//
+// Decision: ADR 0092.
 package blobdisk
 
 import (

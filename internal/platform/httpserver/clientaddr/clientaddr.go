@@ -2,6 +2,8 @@
 //
 // A proxy's word is believed only when the proxy's own address is in a network
 // that the operator named; everybody else is whoever their connection says.
+//
+// Decision: ADR 0147.
 package clientaddr
 
 import (

@@ -1,6 +1,8 @@
 // Package pgline knows the lines to PostgreSQL: which server of an address serves,
 // how long one that says nothing is waited for, how many connections it gives, and in
 // which lanes writers that collided take turns.
+//
+// Decision: ADR 0226.
 package pgline
 
 import (

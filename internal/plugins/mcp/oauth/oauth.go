@@ -7,6 +7,8 @@
 // that metadata counts only for the resource and the issuer that it was asked
 // for; that a code is bound to its link by PKCE (S256) and to its server by a
 // resource indicator; and that its errors hold no secret. It keeps nothing.
+//
+// Decision: ADR 0207.
 package oauth
 
 import (

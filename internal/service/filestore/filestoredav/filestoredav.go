@@ -10,6 +10,8 @@
 // It refuses a PROPFIND of everything below a folder (Depth: infinity), parts of
 // files (Content-Range) and destinations on other servers. Locks bind those who come
 // by WebDAV.
+//
+// Decision: ADR 0180.
 package filestoredav
 
 import (

@@ -5,6 +5,8 @@
 // that their clients work unchanged, and that a browser never runs a stored file
 // on our origin. It decides nothing: scopes, conditions and conflicts are the
 // service's.
+//
+// Decision: ADR 0031.
 package filestorehttp
 
 import (
@@ -126,7 +128,10 @@ func (a *api) accessOf(r *http.Request) (filestore.Access, error) {
 }
 
 // once reads the Idempotency-Key. It is bound to the caller and the request, so
-// that nobody gets another one's receipt.
+// that nobody gets another one's receipt. What a body says is part of the request
+// too: of JSON a digest of its meaning, since libraries write the same object in
+// another order; of a file its length and SHA-256. Another body is 400 key_reused,
+// as another address is (a draft of the IETF has 422).
 func once(r *http.Request, a filestore.Access) filestore.Once {
 	key := r.Header.Get("Idempotency-Key")
 	if key == "" {

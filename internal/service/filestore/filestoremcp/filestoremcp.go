@@ -8,6 +8,8 @@
 // other services offer agents stands beside its tools, for callers that may use it.
 // It refuses batches. It decides nothing: each tool asks the service with the
 // caller's access.
+//
+// Decision: ADR 0206.
 package filestoremcp
 
 import (

@@ -8,6 +8,8 @@
 // It refuses to move a folder into itself, to give a file and a folder the same
 // name, and acts on more than MaxEntries files: one act is one transaction, for
 // which other writers wait.
+//
+// Decision: ADR 0179.
 package folder
 
 import (

@@ -6,6 +6,8 @@
 // depth-first order, each checked against its hash before it leaves; a whole object is
 // never opened for a part of it. It is strictly trustless: it refuses to unpack files
 // (GET /api/fs/cid/{cid} does that), and it fetches nothing from elsewhere.
+//
+// Decision: ADR 0217.
 package ipfsgateway
 
 import (

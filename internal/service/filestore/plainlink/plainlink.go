@@ -8,6 +8,8 @@
 // for anybody but the owner of the namespace: a delegate's authority can be taken back,
 // and nothing would tell the address. A link ends with its owner's membership. To make
 // one is to publish: as for that, a token that only reads does not do.
+//
+// Decision: ADR 0216.
 package plainlink
 
 import (

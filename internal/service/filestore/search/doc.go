@@ -5,6 +5,8 @@
 // or how it is ranked, that the index is sealed wherever it is stored, and that
 // every search has a budget and says what it did not look at. It refuses work that
 // the asker's pattern would make unbounded.
+//
+// Decisions: ADR 0141, ADR 0252.
 package search
 
 import (

@@ -12,6 +12,8 @@
 // document. It refuses to guess: a file of no known kind is a Problem. Parsers use
 // libraries that are not made for hostile files, so servers call them apart from
 // themselves: see package docreader.
+//
+// Decision: ADR 0163.
 package document
 
 import (

@@ -8,6 +8,8 @@
 // askers are in clear at rest. An answer that staff choose to keep becomes a pair of
 // the collection, which wins where the same is asked again. It refuses to decide who
 // is staff: surfaces do, by what a token gives.
+//
+// Decision: ADR 0174.
 package inquiry
 
 import (

@@ -4,6 +4,8 @@
 // It promises a vector for each text, in order and all of one length, or an error
 // in which neither the key nor a text stands. The key goes to the configured host
 // alone. It refuses answers that are too long, too short or not numbers.
+//
+// Decision: ADR 0202.
 package knowledgeembed
 
 import (

@@ -4,6 +4,8 @@
 // It promises that everything which comes from a document, titles included, stands
 // between marks that no document can forge, and that a tool tells what its caller
 // may read and nothing else. It refuses to change anything.
+//
+// Decision: ADR 0175.
 package knowledgetool
 
 import (

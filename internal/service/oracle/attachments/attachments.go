@@ -7,6 +7,8 @@
 // used; that sizes, times and texts are bounded; and that documents are read apart
 // from the program, so that none can harm it. It never fails a turn: a file that
 // could not be read carries a note that says why.
+//
+// Decision: ADR 0044.
 package attachments
 
 import (

@@ -10,6 +10,8 @@
 // It refuses to guess which conversation is meant: without the name of one, the
 // request's own history is all there is, in a session that nobody sees and that is
 // deleted after a day.
+//
+// Decision: ADR 0161.
 package face
 
 import (

@@ -4,6 +4,8 @@
 // It promises that what it returns fits: one store under everything, one engine
 // per process, plugins started in order. It chooses nothing itself: what a
 // deployment has is handed in.
+//
+// Decisions: ADR 0155, ADR 0224.
 package oraclekit
 
 import (

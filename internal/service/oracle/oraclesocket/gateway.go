@@ -12,6 +12,8 @@
 //
 // The gateway stores nothing, runs nothing, and knows the oracle only by
 // the interfaces of its root package.
+//
+// Decision: ADR 0017.
 package oraclesocket
 
 import (

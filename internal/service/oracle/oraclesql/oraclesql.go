@@ -4,6 +4,8 @@
 // It promises what oracle.Store, run.Store and plugin.Store promise. Whose a
 // row is, and which epoch may write it, is part of the statements themselves:
 // no method reads first and checks afterwards.
+//
+// Decision: ADR 0170.
 package oraclesql
 
 import (

@@ -13,4 +13,6 @@
 // It promises that every run ends with a done frame, and that the turn is in
 // the transcript before that frame can be read. It refuses to start a second
 // turn beside a live one: a message waits, replaces it, or is refused.
+//
+// Decisions: ADR 0040, ADR 0166.
 package run

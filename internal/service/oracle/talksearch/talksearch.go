@@ -1,5 +1,5 @@
 // Package talksearch finds conversations by what was said in them, through the index of
-// text that files and knowledge have as well (ADR 265).
+// text that files and knowledge have as well (ADR 0265).
 //
 // It promises that a user finds their own sessions and nobody else's, as they are when
 // they ask: what was deleted, or is on a branch that is not shown, is not found from that

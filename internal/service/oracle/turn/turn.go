@@ -5,6 +5,8 @@
 // ends it, that nothing a sub-agent or a summary says reaches the reply, that
 // trouble with the operator's own account is not shown to users, and that what
 // it stores is what readers saw.
+//
+// Decisions: ADR 0140, ADR 0155, ADR 0171, ADR 0175.
 package turn
 
 import (

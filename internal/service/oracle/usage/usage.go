@@ -6,6 +6,8 @@
 // did not take is tried again. It refuses to be an account: a node that is killed
 // loses the counts of its last second, while budgets, credits and limits per day
 // are charged by themselves before an answer goes on.
+//
+// Decision: ADR 0171.
 package usage
 
 import (

@@ -8,4 +8,6 @@
 //
 // It refuses rules that it cannot serve, with a warning and without taking the
 // others away, and parameters that do not fit their fields, with ErrParameter.
+//
+// Decision: ADR 0035.
 package httprule

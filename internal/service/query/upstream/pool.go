@@ -6,6 +6,8 @@
 // lags, lies about its height or is still catching up does not answer while a
 // better one can. It refuses to show a node's address or transport errors to
 // clients.
+//
+// Decision: ADR 0038.
 package upstream
 
 import (

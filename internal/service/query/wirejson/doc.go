@@ -10,4 +10,6 @@
 // It refuses to trust its input: bytes that do not fit their descriptor are
 // ErrMalformed, nesting and the size of the output are bounded, and a descriptor
 // that only borrows a well-known name is an ordinary message.
+//
+// Decision: ADR 0035.
 package wirejson

@@ -6,6 +6,8 @@
 // call which waits for approval is an interrupt, and that a run which is asked for again is
 // replayed. Clients from before version 1.0 end at events and members that they do not know:
 // none is sent to them. It refuses to change the page's state, which the model only reads.
+//
+// Decision: ADR 0190.
 package aguiface
 
 import (

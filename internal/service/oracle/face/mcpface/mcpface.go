@@ -9,6 +9,8 @@
 // sessions of the protocol: what a later request needs is in the request.
 //
 // It refuses to let an app key approve, and to guess which conversation is meant.
+//
+// Decision: ADR 0206.
 package mcpface
 
 import (

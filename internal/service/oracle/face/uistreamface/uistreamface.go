@@ -5,6 +5,8 @@
 // page declares come back as calls, and that a page which comes back gets the last message whole, from
 // its beginning. A turn goes on when its page leaves, since pages come back: there is a route that stops it.
 // It refuses to take the page's history: the session has it.
+//
+// Decision: ADR 0190.
 package uistreamface
 
 import (

@@ -9,6 +9,8 @@
 // without any account. When it has nothing to say it says so, and how a language
 // model is connected. It shows nobody what was written for models, and loads no
 // capability that the question does not name.
+//
+// Decision: ADR 0043.
 package guide
 
 import (

@@ -7,6 +7,8 @@
 // do not extend; a stream that ends without saying so, or does
 // not end, is an error; the operator's key goes to the configured host alone. Failures come
 // back as *model.Error.
+//
+// Decision: ADR 0041.
 package wire
 
 import (
