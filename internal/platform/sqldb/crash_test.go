@@ -1,11 +1,9 @@
 package sqldb_test
 
 import (
-	"bufio"
 	"context"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"sync"
 	"testing"
@@ -14,6 +12,7 @@ import (
 
 	"github.com/castalia-org/castalia/internal/platform/sqldb"
 	"github.com/castalia-org/castalia/internal/platform/sqldb/sqldbtest"
+	"github.com/castalia-org/castalia/test/testenv"
 )
 
 // crashVariable makes this test binary the process that is killed.
@@ -66,25 +65,7 @@ func TestWhatWasAcknowledgedSurvivesAKill(t *testing.T) {
 	}
 	var acknowledged []string
 	for _, enough := range []int{1, 40, 333} {
-		cmd := exec.CommandContext(t.Context(), os.Args[0])
-		cmd.Env = append(os.Environ(), crashVariable+"="+path)
-		out, err := cmd.StdoutPipe()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
-		lines := 0
-		for said := bufio.NewScanner(out); said.Scan(); {
-			acknowledged = append(acknowledged, said.Text())
-			if lines++; lines == enough {
-				if err := cmd.Process.Kill(); err != nil {
-					t.Fatal(err)
-				}
-			} // what it printed before it died counts too
-		}
-		_ = cmd.Wait()
+		acknowledged = append(acknowledged, testenv.Killed(t, crashVariable, path, enough)...)
 	}
 	db := sqldbtest.Open(t, "sqlite:"+path, sqldb.Options{})
 	if problems, err := db.Check(t.Context(), true); err != nil || problems != nil {

@@ -248,11 +248,8 @@ func TestHostileTokenEndpoint(t *testing.T) {
 func TestTokensDoNotFollowRedirects(t *testing.T) {
 	t.Parallel()
 	elsewhere, hits := trap(t)
-	a := mcptest.NewIssuer(t)
-	server := mcptest.NewProtected(t, a)
-	w := open(t, private)
-	alice := w.As(t, identitytest.Alice)
-	authorized(t, alice, "notes", server.URL+"/mcp")
+	w, _ := opened(t)
+	server, alice := w.server, w.alice
 	for _, to := range []string{elsewhere + "/mcp", "/mcp2"} {
 		server.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			if r.URL.Path == "/mcp2" {

@@ -33,6 +33,9 @@ type world struct {
 	plugin *mcp.Plugin
 	engine *mcpclient.Engine
 	log    *journal
+	// server is notes, and alice its user, where they are there from the beginning.
+	server *mcptest.Protected
+	alice  *oracletest.Client
 }
 
 // journal is a log that can be read.
@@ -91,6 +94,19 @@ func authorized(t *testing.T, c *oracletest.Client, name, address string) {
 	if r.Status != http.StatusOK || s.State != mcp.Ready || len(s.Tools) != 1 || s.Tools[0].Name != "echo" {
 		t.Fatalf("confirm: %d %s", r.Status, r.Body)
 	}
+}
+
+// opened is a node at which Alice has the server notes and has authorized there, with
+// the issuer of its tokens.
+func opened(t *testing.T) (*world, *mcptest.Issuer) {
+	t.Helper()
+	a := mcptest.NewIssuer(t)
+	server := mcptest.NewProtected(t, a)
+	w := open(t, private)
+	alice := w.As(t, identitytest.Alice)
+	authorized(t, alice, "notes", server.URL+"/mcp")
+	w.server, w.alice = server, alice
+	return w, a
 }
 
 func stateOf(t *testing.T, c *oracletest.Client, name string) mcp.Server {
@@ -336,11 +352,7 @@ func TestRenewedOnceOnTwoNodes(t *testing.T) {
 // the user is asked again, also in a conversation.
 func TestRefusedTokens(t *testing.T) {
 	t.Parallel()
-	a := mcptest.NewIssuer(t)
-	server := mcptest.NewProtected(t, a)
-	w := open(t, private)
-	alice := w.As(t, identitytest.Alice)
-	authorized(t, alice, "notes", server.URL+"/mcp")
+	w, a := opened(t)
 	call := func() (string, error) {
 		list, err := w.plugin.MCPServers(t.Context(), runtimeOf(identitytest.Alice))
 		if err != nil {
@@ -357,7 +369,7 @@ func TestRefusedTokens(t *testing.T) {
 	if _, err := call(); err == nil || !strings.Contains(err.Error(), "wants the user's authorization") {
 		t.Errorf("%v", err)
 	}
-	if got := stateOf(t, alice, "notes"); got.State != mcp.WantsUser || got.Issuer != "" {
+	if got := stateOf(t, w.alice, "notes"); got.State != mcp.WantsUser || got.Issuer != "" {
 		t.Errorf("%+v", got)
 	}
 	if kept := w.kept(t); kept["g"].Value != nil {

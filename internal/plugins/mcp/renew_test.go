@@ -19,11 +19,7 @@ import (
 // An issuer that is away costs nobody the authorization.
 func TestAnIssuerThatIsAway(t *testing.T) {
 	t.Parallel()
-	a := mcptest.NewIssuer(t)
-	server := mcptest.NewProtected(t, a)
-	w := open(t, private)
-	alice := w.As(t, identitytest.Alice)
-	authorized(t, alice, "notes", server.URL+"/mcp")
+	w, a := opened(t)
 	away := func(w http.ResponseWriter, _ *http.Request) bool {
 		w.WriteHeader(http.StatusServiceUnavailable)
 		return true
@@ -51,11 +47,7 @@ func TestAnIssuerThatIsAway(t *testing.T) {
 // What is removed while it is renewed stays removed.
 func TestRemovedWhileRenewed(t *testing.T) {
 	t.Parallel()
-	a := mcptest.NewIssuer(t)
-	server := mcptest.NewProtected(t, a)
-	w := open(t, private)
-	alice := w.As(t, identitytest.Alice)
-	authorized(t, alice, "notes", server.URL+"/mcp")
+	w, a := opened(t)
 	access := accessOf(t, w.plugin)
 	w.age(t, 2)
 	store, key := w.Store.PluginStore("mcp"), w.kept(t)["g"].Key
@@ -80,10 +72,7 @@ func TestRemovedWhileRenewed(t *testing.T) {
 // A turn that ends while it renews does not lose the new refresh token.
 func TestATurnThatEndsWhileItRenews(t *testing.T) {
 	t.Parallel()
-	a := mcptest.NewIssuer(t)
-	server := mcptest.NewProtected(t, a)
-	w := open(t, private)
-	authorized(t, w.As(t, identitytest.Alice), "notes", server.URL+"/mcp")
+	w, a := opened(t)
 	w.age(t, 2)
 	ctx, cancel := context.WithCancel(t.Context())
 	a.Locked(func() {
@@ -188,10 +177,7 @@ func TestKnownByADocument(t *testing.T) {
 // A node that was slow, and whose claim went to another meanwhile, writes nothing.
 func TestALateNodeDoesNotWrite(t *testing.T) {
 	t.Parallel()
-	a := mcptest.NewIssuer(t)
-	server := mcptest.NewProtected(t, a)
-	w := open(t, private)
-	authorized(t, w.As(t, identitytest.Alice), "notes", server.URL+"/mcp")
+	w, a := opened(t)
 	w.age(t, 2)
 	ctx, cancel := context.WithCancel(t.Context())
 	a.Locked(func() {
@@ -215,11 +201,7 @@ func TestALateNodeDoesNotWrite(t *testing.T) {
 // An issuer that gives the same token again is not asked without end.
 func TestTheSameTokenAgain(t *testing.T) {
 	t.Parallel()
-	a := mcptest.NewIssuer(t)
-	server := mcptest.NewProtected(t, a)
-	w := open(t, private)
-	alice := w.As(t, identitytest.Alice)
-	authorized(t, alice, "notes", server.URL+"/mcp")
+	w, a := opened(t)
 	access := accessOf(t, w.plugin)
 	token, err := access.Token(t.Context())
 	if err != nil {

@@ -1,12 +1,10 @@
 package search_test
 
 import (
-	"bufio"
 	"context"
 	"fmt"
 	"io/fs"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -23,6 +21,7 @@ import (
 	"github.com/castalia-org/castalia/internal/service/filestore/filestoresql"
 	"github.com/castalia-org/castalia/internal/service/filestore/filestoretest"
 	"github.com/castalia-org/castalia/internal/service/filestore/search"
+	"github.com/castalia-org/castalia/test/testenv"
 )
 
 // unread are the namespaces that are queued for the indexer.
@@ -267,33 +266,18 @@ func TestAKilledProcessLeavesItsChangesQueued(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, enough := range []int{1, 7, 40} {
-		cmd := exec.CommandContext(t.Context(), os.Args[0])
-		cmd.Env = append(os.Environ(), crashVariable+"="+dir)
-		out, err := cmd.StdoutPipe()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
-		lines := 0
-		for said := bufio.NewScanner(out); said.Scan(); {
-			if said.Text() != "put" {
-				t.Fatal(said.Text())
-			}
-			if lines++; lines == enough {
-				if err := cmd.Process.Kill(); err != nil {
-					t.Fatal(err)
-				}
+		printed := testenv.Killed(t, crashVariable, dir, enough)
+		for _, line := range printed {
+			if line != "put" {
+				t.Fatal(line)
 			}
 		}
-		_ = cmd.Wait() // it was killed
 		db := sqldbtest.Open(t, url, sqldb.Options{})
 		lost, err := sqldb.Strings(t.Context(), db.Read(), `SELECT p.name FROM platform_feeds p
 			LEFT JOIN filestore_text_indexes i ON 'filestore/' || i.id = p.name LEFT JOIN filestore_unread u ON 'filestore/' || u.ns = p.name
 			WHERE p.last > COALESCE(i.seq, 0) AND COALESCE(u.last, 0) < p.last`)
 		if err != nil || len(lost) != 0 {
-			t.Errorf("after %d files, neither read nor queued are changes of %q, %v", lines, lost, err)
+			t.Errorf("after %d files, neither read nor queued are changes of %q, %v", len(printed), lost, err)
 		}
 		if err := db.Close(); err != nil {
 			t.Fatal(err)
