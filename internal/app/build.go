@@ -26,7 +26,7 @@ const staleLease = 7 * 24 * time.Hour
 func (a *App) tidyHourly(ctx context.Context) error {
 	return a.res.leases.Every(ctx, "tend", time.Hour, func(ctx context.Context, _ lease.Lease) error {
 		_, err := a.res.leases.Sweep(ctx, staleLease)
-		return errors.Join(err, a.res.db.Tend(ctx))
+		return errors.Join(err, a.res.db.Optimize(ctx))
 	})
 }
 

@@ -104,11 +104,11 @@ func newFiles(ctx context.Context, r *resources, opt Options, quota int64) (*fil
 	if err != nil {
 		return nil, err
 	}
-	told := context.WithoutCancel(ctx) // hints go out as long as the service lives
+	hintCtx := context.WithoutCancel(ctx) // hints go out as long as the service lives
 	return filestore.New(filestore.Deps{
 		Store: filestoresql.New(r.db).WithOutbox(r.outbox), Blobs: r.blobs, Logger: opt.Log, Now: r.now, Short: r.short,
 		Hint: func(namespace string) {
-			if err := r.bus.Publish(told, changedFiles, []byte(namespace)); err != nil {
+			if err := r.bus.Publish(hintCtx, changedFiles, []byte(namespace)); err != nil {
 				opt.Log.Debug("other nodes were not told of a change", slog.Any("error", err))
 			}
 		},

@@ -27,7 +27,7 @@ type Options struct {
 	// Getenv returns a variable that documents of operators refer to; nil knows none.
 	Getenv func(string) string
 	// Documents reads documents apart from the program; nil reads none.
-	Documents *docreader.Apart
+	Documents *docreader.Reader
 
 	hooks
 }

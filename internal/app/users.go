@@ -65,7 +65,7 @@ func KnownUsers(ctx context.Context, opt Options, tell func(did string) error) (
 	if err := r.openExisting(ctx, &opt.Settings, sqldb.Open); err != nil {
 		return err
 	}
-	told := map[string]bool{}
+	listed := map[string]bool{}
 	for _, l := range usersOf(r.db) {
 		is, err := migrated(ctx, r.db, l.tables)
 		if err != nil {
@@ -79,10 +79,10 @@ func KnownUsers(ctx context.Context, opt Options, tell func(did string) error) (
 			for _, name := range some {
 				after = name
 				did := userDID(name)
-				if did == "" || told[did] {
+				if did == "" || listed[did] {
 					continue
 				}
-				told[did] = true
+				listed[did] = true
 				if err := tell(did); err != nil {
 					return err
 				}

@@ -30,7 +30,7 @@ func documentCommand() command {
 
 // readsDocuments is this program as the reader of documents; nil when nobody
 // knows where it is.
-func readsDocuments() *docreader.Apart {
+func readsDocuments() *docreader.Reader {
 	program, err := os.Executable()
 	if err != nil {
 		return nil

@@ -160,11 +160,11 @@ func newRelay(ctx context.Context, d Deps) (*callrtc.Relay, error) {
 	return callrtc.NewRelay(ctx, callrtc.RelayConfig{Listen: s.TurnListen, PublicIP: public, Secret: secret, Log: d.Log})
 }
 
-// publicIP is where callers reach this machine: as told, or as it listens, or
+// publicIP is where callers reach this machine: as configured, or as it listens, or
 // its first address that others can reach.
-func publicIP(told []string, host string) (string, error) {
-	if len(told) > 0 {
-		return told[0], nil
+func publicIP(configured []string, host string) (string, error) {
+	if len(configured) > 0 {
+		return configured[0], nil
 	}
 	if host == "localhost" {
 		return "127.0.0.1", nil

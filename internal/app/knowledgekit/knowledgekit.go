@@ -87,14 +87,14 @@ func New(ctx context.Context, d Deps) *Kit {
 	if d.Reader == nil {
 		d.Reader = illiterate{}
 	}
-	told := context.WithoutCancel(ctx) // hints go out as long as the service lives
+	hintCtx := context.WithoutCancel(ctx) // hints go out as long as the service lives
 	records := knowledgesql.New(d.DB)
 	svc := knowledge.New(knowledge.Deps{
 		Embedder: d.Embedder,
 		Store:    records, Files: files{d.Files}, Blobs: d.Blobs, Reader: d.Reader, Member: d.Member, Synonyms: d.Synonyms,
 		Counted: files{d.Files}.counted, Logger: d.Log, Now: d.Now,
 		Hint: func() {
-			if err := d.Bus.Publish(told, changedSubject, nil); err != nil {
+			if err := d.Bus.Publish(hintCtx, changedSubject, nil); err != nil {
 				d.Log.Debug("other nodes were not told of knowledge", slog.Any("error", err))
 			}
 		},

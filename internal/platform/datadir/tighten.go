@@ -30,8 +30,8 @@ func Tighten(dir string, ours ...string) (changed []string, err error) {
 	}
 	var errs []error
 	note := func(path string) {
-		did, err := tighten(path)
-		if did {
+		tightened, err := tighten(path)
+		if tightened {
 			changed = append(changed, path)
 		}
 		errs = append(errs, err)

@@ -201,7 +201,7 @@ func TestTendingTeachesThePlanner(t *testing.T) {
 			}
 			return nil
 		})
-		if err := db.Tend(t.Context()); err != nil {
+		if err := db.Optimize(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		if db.Dialect() == sqldb.SQLite {

@@ -5,10 +5,10 @@ import (
 	"fmt"
 )
 
-// Tend does the small upkeep that a database wants now and then; call it about
+// Optimize does the small upkeep that a database wants now and then; call it about
 // once an hour. SQLite gathers what its planner should know of tables that have
 // grown, from a sample, in a few milliseconds. PostgreSQL looks after itself.
-func (db *DB) Tend(ctx context.Context) error {
+func (db *DB) Optimize(ctx context.Context) error {
 	if db.dialect != SQLite {
 		return nil
 	}
@@ -18,7 +18,7 @@ func (db *DB) Tend(ctx context.Context) error {
 			return err
 		})
 		if err != nil {
-			return fmt.Errorf("tend database: %w", err)
+			return fmt.Errorf("optimize database: %w", err)
 		}
 	}
 	return nil

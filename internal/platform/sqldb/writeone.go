@@ -21,7 +21,7 @@ func (db *DB) WriteOne(ctx context.Context, query string, args ...any) (changed 
 }
 
 func (w *groupWriter) writeOne(ctx context.Context, query string, args []any) (changed int64, err error) {
-	err = w.hand(&job{ctx: ctx, alone: true, done: make(chan error, 1), fn: func(ctx context.Context, tx Querier) error {
+	err = w.submit(&job{ctx: ctx, alone: true, done: make(chan error, 1), fn: func(ctx context.Context, tx Querier) error {
 		res, err := tx.ExecContext(ctx, query, args...)
 		if err != nil {
 			return err

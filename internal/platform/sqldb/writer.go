@@ -112,11 +112,11 @@ func newGroupWriter(db *DB) *groupWriter {
 }
 
 func (w *groupWriter) write(ctx context.Context, fn writeFunc) error {
-	return w.hand(&job{ctx: ctx, fn: fn, done: make(chan error, 1)})
+	return w.submit(&job{ctx: ctx, fn: fn, done: make(chan error, 1)})
 }
 
-// hand gives a job to the loop and waits for its outcome.
-func (w *groupWriter) hand(j *job) error {
+// submit gives a job to the loop and waits for its outcome.
+func (w *groupWriter) submit(j *job) error {
 	if err := w.enqueue(j.ctx, j); err != nil {
 		return err
 	}

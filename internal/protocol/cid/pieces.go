@@ -82,7 +82,7 @@ func (l *line) read(r io.Reader, expected int64) error {
 		n, err := fill(r, p.buf[:min(len(p.buf), s.leaf-at)])
 		p.n = n
 		at = (at + n) % s.leaf
-		l.hand(p)
+		l.toStages(p)
 		if !hashed {
 			s.write(p.bytes())
 			if hashed = len(s.leaves) > 0; hashed {
@@ -109,8 +109,8 @@ func (l *line) next(expected int64) *piece {
 	return pieces.Get().(*piece)
 }
 
-// hand gives p to every stage. Nobody keeps a piece without bytes.
-func (l *line) hand(p *piece) {
+// toStages gives p to every stage. Nobody keeps a piece without bytes.
+func (l *line) toStages(p *piece) {
 	if p.n > 0 {
 		p.busy.Add(len(l.stages))
 		for _, st := range l.stages {

@@ -82,7 +82,7 @@ func (c *client) Message(m engineio.Message) []engineio.Frame {
 		return nil
 	}
 	if p.Type == Connect {
-		apart(func() { c.connect(p) })
+		onOwnStack(func() { c.connect(p) })
 		return nil
 	}
 	s, known := c.socket(p.Namespace)
@@ -108,10 +108,10 @@ func (c *client) Message(m engineio.Message) []engineio.Frame {
 	return nil
 }
 
-// apart runs fn on a goroutine of its own and waits for it. Deciding about a
+// onOwnStack runs fn on a goroutine of its own and waits for it. Deciding about a
 // peer takes a deep stack, which the connection's goroutine would keep for as
 // long as the peer is idle; a panic stays with the caller all the same.
-func apart(fn func()) {
+func onOwnStack(fn func()) {
 	done := make(chan any, 1)
 	go func() {
 		defer func() { done <- recover() }()

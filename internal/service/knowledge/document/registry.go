@@ -88,12 +88,12 @@ func (r *Registry) Parse(src Source, limits Limits) (*Document, error) {
 	to := NewBuilder(limits)
 	to.doc.Format = format.Name
 	err = parse(format.Parser, src, to)
-	problem, told := errors.AsType[Problem](err)
+	problem, isProblem := errors.AsType[Problem](err)
 	switch {
 	case err == nil, errors.Is(err, ErrFull):
 	case to.Empty():
 		return nil, err
-	case told:
+	case isProblem:
 		to.Note("%s: what could be read before is here", problem)
 	default:
 		return nil, fmt.Errorf("parse %s: %w", format.Name, err)

@@ -195,7 +195,7 @@ func (t *turn) history(ctx context.Context, session oracle.Session) ([]plugin.Mo
 	}
 	summary := session.Summary
 	t.through = session.SummaryThrough
-	t.told = toldShortened(session, stored)
+	t.saidShort = toldShortened(session, stored)
 	if keep > 0 {
 		t.short = true
 		summary, t.through = t.summarise(ctx, session, turns[:keep], numbers[keep-1])

@@ -198,20 +198,20 @@ func New(d Deps) (*Worker, error) {
 // turn is one run being worked on.
 type turn struct {
 	*Worker
-	job     run.Job
-	run     oracle.Run
-	carried oracle.Carried
-	to      oracle.Address
-	rt      *plugin.Runtime
-	plugins *pluginSet
-	tools   *toolbox
-	model   model.Info
-	usage   *meter
-	titled  bool
-	short   bool               // older turns were left out of this one
-	told    bool               // an earlier turn said so
-	through int64              // the turn up to which a summary stands for the conversation
-	past    *oracle.Transcript // before this turn, when it is known to be whole
+	job       run.Job
+	run       oracle.Run
+	carried   oracle.Carried
+	to        oracle.Address
+	rt        *plugin.Runtime
+	plugins   *pluginSet
+	tools     *toolbox
+	model     model.Info
+	usage     *meter
+	titled    bool
+	short     bool               // older turns were left out of this one
+	saidShort bool               // an earlier turn said so
+	through   int64              // the turn up to which a summary stands for the conversation
+	past      *oracle.Transcript // before this turn, when it is known to be whole
 	// untrusted says that the turn has read somebody else's text.
 	untrusted atomic.Bool
 	log       *slog.Logger
@@ -282,7 +282,7 @@ func (t *turn) think(ctx context.Context, state agent.State) (agent.State, error
 		state.Note = t.noteOf(ctx)
 	}
 	history[len(history)-1].Note = state.Note
-	state.Shortened = state.Shortened || t.short && !t.told
+	state.Shortened = state.Shortened || t.short && !t.saidShort
 	task := agent.Task{
 		Model: t.plugins.wrapModel(t.callModel("")), Runtime: t.rt,
 		Request: plugin.ModelRequest{
@@ -394,7 +394,7 @@ func (t *turn) conclude(ctx context.Context, state agent.State, err error) run.R
 		steps = append(slices.Clip(steps), agent.Step{Text: text})
 	}
 	waits := errors.Is(err, agent.ErrWaits)
-	if !waits && !state.HandedOut() && (state.Shortened || t.short && !t.told) {
+	if !waits && !state.HandedOut() && (state.Shortened || t.short && !t.saidShort) {
 		text := shortened
 		if len(steps) > 0 {
 			text = "\n\n" + text
@@ -438,8 +438,8 @@ func (t *turn) conclude(ctx context.Context, state agent.State, err error) run.R
 
 // tellCitations tells which passages the answer points to, as the transcript will.
 func (t *turn) tellCitations(ctx context.Context, steps []agent.Step) {
-	told := agent.State{Steps: steps}
-	cited := oracle.Cited(told.Text(), told.Shown())
+	answer := agent.State{Steps: steps}
+	cited := oracle.Cited(answer.Text(), answer.Shown())
 	if len(cited) == 0 {
 		return
 	}

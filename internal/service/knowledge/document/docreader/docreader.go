@@ -37,17 +37,17 @@ func limits() apart.Limits {
 	}
 }
 
-// Apart reads documents in processes. Documents that nobody waits for and those that
+// Reader reads documents in processes. Documents that nobody waits for and those that
 // somebody waits for do not take each other's places.
-type Apart struct{ queued, waited *apart.Runner }
+type Reader struct{ queued, waited *apart.Runner }
 
-// New makes an Apart for a command of this program that calls Serve.
-func New(command ...string) *Apart {
-	return &Apart{queued: apart.New(limits(), command...), waited: apart.New(limits(), command...)}
+// New makes a Reader for a command of this program that calls Serve.
+func New(command ...string) *Reader {
+	return &Reader{queued: apart.New(limits(), command...), waited: apart.New(limits(), command...)}
 }
 
 // Places is how many documents Read reads at once.
-func (a *Apart) Places() int { return a.queued.Places() }
+func (a *Reader) Places() int { return a.queued.Places() }
 
 // request goes before the document, on a line of its own.
 type request struct {
@@ -57,12 +57,12 @@ type request struct {
 
 // Read reads a document within the standard limits. It fails with a
 // document.Problem when that is the document's fault.
-func (a *Apart) Read(ctx context.Context, src document.Source) (*document.Document, error) {
+func (a *Reader) Read(ctx context.Context, src document.Source) (*document.Document, error) {
 	return a.ReadWithin(ctx, src, document.Limits{})
 }
 
 // ReadWithin reads a document within other limits.
-func (a *Apart) ReadWithin(ctx context.Context, src document.Source,
+func (a *Reader) ReadWithin(ctx context.Context, src document.Source,
 	within document.Limits,
 ) (*document.Document, error) {
 	return read(ctx, a.queued, apart.Job{}, src, within)
@@ -121,8 +121,8 @@ func explain(err error) error {
 
 // Text reads the text of a document for somebody who waits: more than limit bytes
 // of it when there are more, so that whoever cuts it can say so. What is wrong with
-// the document is a fault of kind Invalid. Owners take turns. A nil Apart reads none.
-func (a *Apart) Text(ctx context.Context, owner string, data []byte, limit int) (string, error) {
+// the document is a fault of kind Invalid. Owners take turns. A nil Reader reads none.
+func (a *Reader) Text(ctx context.Context, owner string, data []byte, limit int) (string, error) {
 	if a == nil {
 		return "", fault.New(fault.Invalid, "this server reads no documents")
 	}
@@ -137,7 +137,7 @@ func (a *Apart) Text(ctx context.Context, owner string, data []byte, limit int) 
 	return doc.Text(), nil
 }
 
-// Serve is the other end of Apart: it reads one document and returns the exit code
+// Serve is the other end of Reader: it reads one document and returns the exit code
 // of the process, which it has for itself.
 func Serve(formats *document.Registry, in io.Reader, out io.Writer) int {
 	return apart.Serve(limits(), in, out, func(input []byte) ([]byte, error) {
@@ -165,7 +165,7 @@ func Serve(formats *document.Registry, in io.Reader, out io.Writer) int {
 // Here reads documents in this process, for tests and tools.
 type Here struct{ Formats *document.Registry }
 
-// Read reads a document: see Apart.Read.
+// Read reads a document: see Reader.Read.
 func (h Here) Read(_ context.Context, src document.Source) (*document.Document, error) {
 	return h.Formats.Parse(src, document.Limits{})
 }

@@ -61,7 +61,7 @@ func (evil) Parse(src document.Source, to *document.Builder) error {
 	return nil
 }
 
-func reader() *docreader.Apart { return docreader.New(os.Args[0], readDocument) }
+func reader() *docreader.Reader { return docreader.New(os.Args[0], readDocument) }
 
 // circular is a PDF whose pages are in an object stream that is in itself.
 func circular() []byte {
@@ -153,7 +153,7 @@ func TestText(t *testing.T) {
 	if e := fault.From(err); e.Kind != fault.Invalid || e.Message != "the document is damaged" {
 		t.Errorf("it failed with %v", err)
 	}
-	var none *docreader.Apart
+	var none *docreader.Reader
 	if _, err := none.Text(t.Context(), "alice", long, 100); fault.KindOf(err) != fault.Invalid {
 		t.Errorf("none failed with %v", err)
 	}

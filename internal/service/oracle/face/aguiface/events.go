@@ -75,14 +75,14 @@ type stream struct {
 	count           int
 	open, openID    string          // what is being said: "", "text" or "thought"
 	parent          string          // of calls for the page that follow each other
-	told            map[string]bool // the oracle's own calls that have begun
+	begunCalls      map[string]bool // the oracle's own calls that have begun
 	pending         []string        // calls for the page
 }
 
 func newStream(answer *face.Answer, body RunAgentInput) *stream {
 	s := &stream{
 		threadID: body.ThreadID, runID: body.RunID, released: body.ProtocolVersion != "",
-		prefix: answer.RunID + ".", told: map[string]bool{},
+		prefix: answer.RunID + ".", begunCalls: map[string]bool{},
 	}
 	if behind := answer.Behind(); behind != "" { // another reading of the run than the one from its beginning
 		s.prefix += behind + "."
@@ -183,8 +183,8 @@ func (s *stream) Call(c face.Call) {
 
 // Tool is a call that the oracle runs itself.
 func (s *stream) Tool(c oracle.ToolCallPayload) {
-	if !s.told[c.EventID] {
-		s.told[c.EventID] = true
+	if !s.begunCalls[c.EventID] {
+		s.begunCalls[c.EventID] = true
 		s.call(c.EventID, c.ToolName, face.OwnArgs(c))
 	}
 	if c.Status == plugin.Running {
@@ -200,10 +200,10 @@ func (s *stream) Tool(c oracle.ToolCallPayload) {
 
 // Asked tells of a call that waits, unless the program knows.
 func (s *stream) Asked(a oracle.ApprovalBody, answered bool) {
-	if !answered && !s.told[a.ToolCallID] {
+	if !answered && !s.begunCalls[a.ToolCallID] {
 		s.call(a.ToolCallID, a.ToolName, a.Args)
 	}
-	s.told[a.ToolCallID] = true
+	s.begunCalls[a.ToolCallID] = true
 }
 
 // Notice carries a frame of the oracle's own, by its name.

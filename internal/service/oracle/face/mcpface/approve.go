@@ -166,12 +166,12 @@ type request struct {
 }
 
 // elicit asks on the stream of the answer, each question once, and what cannot be shown whole not at all.
-func (c call) elicit(list []oracle.ApprovalBody, told map[string]bool) {
+func (c call) elicit(list []oracle.ApprovalBody, asked map[string]bool) {
 	for _, a := range list {
-		if told[a.ID] || !shownWhole(a) {
+		if asked[a.ID] || !shownWhole(a) {
 			continue
 		}
-		told[a.ID] = true
+		asked[a.ID] = true
 		// A client that has left is noticed by its request.
 		_ = c.out.send(request{Version: "2.0", ID: elicited + labelled(a), Method: "elicitation/create", Params: decision(a)})
 	}

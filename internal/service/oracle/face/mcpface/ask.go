@@ -170,10 +170,10 @@ func (f *Face) follow(ctx context.Context, c call, req *mcp.CallToolRequest,
 	case byResult:
 		into = asking{sink}
 	case byStream:
-		told := map[string]bool{}
+		asked := map[string]bool{}
 		sink.rests = func() {
 			if list, err := answer.Waiting(ctx); err == nil { // else it is asked for elsewhere
-				c.elicit(list, told)
+				c.elicit(list, asked)
 			}
 		}
 	}

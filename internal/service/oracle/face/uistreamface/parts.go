@@ -46,10 +46,12 @@ type stream struct {
 	message      string
 	count        int
 	open, openID string          // what is being said: "", "text" or "reasoning"
-	told         map[string]bool // the oracle's own calls that have begun
+	begunCalls   map[string]bool // the oracle's own calls that have begun
 }
 
-func newStream(message string) *stream { return &stream{message: message, told: map[string]bool{}} }
+func newStream(message string) *stream {
+	return &stream{message: message, begunCalls: map[string]bool{}}
+}
 
 // write answers with the runs of which the message is made.
 func (s *stream) write(w http.ResponseWriter, r *http.Request, list ...*face.Answer) error {
@@ -142,10 +144,10 @@ func (s *stream) Call(c face.Call) {
 
 // own tells of a call that the oracle runs itself, once.
 func (s *stream) own(id, name string, args json.RawMessage) {
-	if s.told[id] {
+	if s.begunCalls[id] {
 		return
 	}
-	s.told[id] = true
+	s.begunCalls[id] = true
 	s.close()
 	s.JSON(chunk{Type: "tool-input-available", ToolCallID: id, ToolName: name, Input: args, Dynamic: true, Ours: true})
 }
@@ -165,7 +167,7 @@ func (s *stream) Tool(c oracle.ToolCallPayload) {
 // Asked tells of a call that waits, unless the page knows.
 func (s *stream) Asked(a oracle.ApprovalBody, answered bool) {
 	if answered {
-		s.told[a.ToolCallID] = true
+		s.begunCalls[a.ToolCallID] = true
 		return
 	}
 	s.own(a.ToolCallID, a.ToolName, a.Args)

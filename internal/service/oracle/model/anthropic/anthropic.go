@@ -200,7 +200,7 @@ func blocksOf(m plugin.ModelMessage, tag wire.Tag, names *wire.Names) (role stri
 	switch m.Role {
 	case plugin.RoleTool:
 		return "user", []map[string]any{{
-			"type": "tool_result", "tool_use_id": wire.CallID(m.ToolCallID), "content": nonEmpty(wire.Told(m)), "is_error": m.Failed,
+			"type": "tool_result", "tool_use_id": wire.CallID(m.ToolCallID), "content": nonEmpty(wire.TextWithNote(m)), "is_error": m.Failed,
 		}}
 	case plugin.RoleAssistant:
 		for _, part := range tag.Parts(m) {
@@ -225,7 +225,7 @@ func blocksOf(m plugin.ModelMessage, tag wire.Tag, names *wire.Names) (role stri
 			"type": "base64", "media_type": img.MediaType, "data": base64.StdEncoding.EncodeToString(img.Data),
 		}})
 	}
-	return "user", append(blocks, map[string]any{"type": "text", "text": nonEmpty(wire.Told(m))})
+	return "user", append(blocks, map[string]any{"type": "text", "text": nonEmpty(wire.TextWithNote(m))})
 }
 
 func nonEmpty(s string) string {

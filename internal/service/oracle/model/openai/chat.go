@@ -109,7 +109,7 @@ func chatMessageOf(m plugin.ModelMessage, tag wire.Tag, how manners, names *wire
 	if how.strictIDs {
 		id = wire.StrictCallID
 	}
-	out := chatMessage{Role: string(m.Role), Content: wire.Told(m)}
+	out := chatMessage{Role: string(m.Role), Content: wire.TextWithNote(m)}
 	if m.ToolCallID != "" {
 		out.ToolCallID = id(m.ToolCallID)
 	}
@@ -137,7 +137,7 @@ func chatMessageOf(m plugin.ModelMessage, tag wire.Tag, how manners, names *wire
 		}
 	}
 	if len(m.Images) > 0 {
-		parts := []map[string]any{{"type": "text", "text": wire.Told(m)}}
+		parts := []map[string]any{{"type": "text", "text": wire.TextWithNote(m)}}
 		for _, img := range m.Images {
 			parts = append(parts, map[string]any{"type": "image_url", "image_url": map[string]string{"url": dataURL(img)}})
 		}

@@ -60,11 +60,11 @@ func (p *Provider) items(req plugin.ModelRequest, info model.Info, tag wire.Tag,
 func itemsOf(m plugin.ModelMessage, tag wire.Tag, names *wire.Names) []map[string]any {
 	switch m.Role {
 	case plugin.RoleTool:
-		return []map[string]any{{"type": "function_call_output", "call_id": wire.CallID(m.ToolCallID), "output": wire.Told(m)}}
+		return []map[string]any{{"type": "function_call_output", "call_id": wire.CallID(m.ToolCallID), "output": wire.TextWithNote(m)}}
 	case plugin.RoleAssistant:
 		return saidItems(m, tag, names)
 	}
-	content := []map[string]any{{"type": "input_text", "text": wire.Told(m)}}
+	content := []map[string]any{{"type": "input_text", "text": wire.TextWithNote(m)}}
 	for _, img := range m.Images {
 		content = append(content, map[string]any{"type": "input_image", "image_url": dataURL(img)})
 	}

@@ -88,8 +88,8 @@ func fingerprint(id string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// Told is a text with what the model is told beside it.
-func Told(m plugin.ModelMessage) string {
+// TextWithNote is a text with what the model is told beside it.
+func TextWithNote(m plugin.ModelMessage) string {
 	if m.Note == "" {
 		return m.Text
 	}

@@ -97,7 +97,7 @@ func Cases() []Case {
 		},
 		{
 			Name: "xai", Source: "AI SDK xai: completion tokens without reasoning; errors as text", Base: "https://api.x.ai/v1", Model: "grok-5", Wire: Chat,
-			chat: chatManners{thoughts: "reasoning_content", wholeCalls: true, apart: true, failure: textFailure},
+			chat: chatManners{thoughts: "reasoning_content", wholeCalls: true, reasoningBeside: true, failure: textFailure},
 		},
 		{
 			Name: "groq", Source: facts + " 3: usage in x_groq, tool_use_failed", Base: "https://api.groq.com/openai/v1", Model: "gpt-oss-120b", Wire: Chat,

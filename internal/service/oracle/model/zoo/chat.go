@@ -28,8 +28,8 @@ type chatManners struct {
 	// signed is Gemini, thinks DeepSeek, nine Mistral, effortful OpenAI's newest,
 	// details OpenRouter, completion those without max_tokens.
 	signed, thinks, nine, effortful, details, completion bool
-	// apart counts reasoning beside the completion.
-	apart bool
+	// reasoningBeside counts reasoning beside the completion.
+	reasoningBeside bool
 	// key is the header of the key.
 	key string
 	// failure is the shape of a refusal.
@@ -131,7 +131,7 @@ func (s *Server) answerChat(w http.ResponseWriter, r *http.Request, body []byte)
 		usage["prompt_cache_hit_tokens"] = cached
 		delete(usage, "prompt_tokens_details")
 	}
-	if s.chat.apart {
+	if s.chat.reasoningBeside {
 		usage["completion_tokens"] = 5 // and the total counts both
 	}
 	if !req.Stream {
