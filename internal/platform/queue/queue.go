@@ -44,10 +44,9 @@ type Config struct {
 	Name string
 	// Lease is how long an item belongs to a worker that does not renew it: 30s.
 	Lease time.Duration
-	// Backoff is the pause after the first failure, and grows by Factor up to
-	// MaxBackoff: 5s, 4 and 24h.
+	// Backoff is the pause after the first failure, and grows four times with each
+	// more, up to MaxBackoff: 5s and 24h.
 	Backoff, MaxBackoff time.Duration
-	Factor              float64
 	// Attempts is how often an item is tried before it counts as hopeless: 9.
 	Attempts int
 }
@@ -62,9 +61,6 @@ func (c Config) withDefaults() Config {
 	if c.MaxBackoff <= 0 {
 		c.MaxBackoff = 24 * time.Hour
 	}
-	if c.Factor < 1 {
-		c.Factor = 4
-	}
 	if c.Attempts <= 0 {
 		c.Attempts = 9
 	}
@@ -76,7 +72,7 @@ func (c Config) withDefaults() Config {
 // together does not come back together.
 func (c Config) Pause(n int) time.Duration {
 	c = c.withDefaults()
-	middle := float64(c.Backoff) * math.Pow(c.Factor, float64(min(max(n, 1), 60)-1))
+	middle := float64(c.Backoff) * math.Pow(4, float64(min(max(n, 1), 60)-1))
 	//nolint:gosec // spreads load, guards nothing
 	spread := time.Duration(math.Min(middle, float64(c.MaxBackoff)) * (0.5 + randv2.Float64()))
 	return min(spread, c.MaxBackoff)

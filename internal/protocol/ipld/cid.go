@@ -14,7 +14,6 @@ import (
 const (
 	CodecRaw     = 0x55
 	CodecDagCBOR = 0x71
-	CodecCAR     = 0x0202
 )
 
 // The binary beginnings of the two CIDs that tokens are made of: version 1,

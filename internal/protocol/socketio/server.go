@@ -52,7 +52,7 @@ func (s *Server) Stats() engineio.Stats { return s.engine.Stats() }
 func (s *Server) Shutdown(ctx context.Context) error { return s.engine.Shutdown(ctx) }
 
 func (s *Server) accept(session *engineio.Session) engineio.Receiver {
-	c := &client{server: s, session: session, decoder: Decoder{MaxBytes: s.cfg.MaxAttachmentBytes}}
+	c := &client{server: s, session: session, decoder: Decoder{MaxBytes: maxAttachmentBytes}}
 	c.timer = time.AfterFunc(s.cfg.ConnectTimeout, session.Close)
 	return c
 }

@@ -31,14 +31,15 @@ const (
 	ServerDisconnect Reason = "server namespace disconnect"
 )
 
+// maxAttachmentBytes bounds the attachments of one event.
+const maxAttachmentBytes = 4 << 20
+
 // Config says how a server behaves. Zero values mean the defaults.
 type Config struct {
 	Engine engineio.Config
 	// ConnectTimeout is how long a connection may go without joining a namespace,
 	// and how long a Handler may take to decide: 45 s.
 	ConnectTimeout time.Duration
-	// MaxAttachmentBytes bounds the attachments of one event: 4 MiB.
-	MaxAttachmentBytes int
 	// MaxNamespaces bounds what one connection may join: 16.
 	MaxNamespaces int
 	// MaxPendingAcks bounds the acknowledgements that one socket owes: 256.
@@ -49,9 +50,6 @@ type Config struct {
 func (c Config) withDefaults() Config {
 	if c.ConnectTimeout <= 0 {
 		c.ConnectTimeout = 45 * time.Second
-	}
-	if c.MaxAttachmentBytes <= 0 {
-		c.MaxAttachmentBytes = 4 << 20
 	}
 	if c.MaxNamespaces <= 0 {
 		c.MaxNamespaces = 16

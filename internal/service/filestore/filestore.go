@@ -45,13 +45,16 @@ type Config struct {
 	// Quota is how many bytes the versions of a namespace may have together, in the
 	// trash or not; 0 is no limit.
 	Quota int64
-	// TrashDays is how long a deleted file can be restored.
-	TrashDays int // 30
-	// Grace is how long dead objects stay for open readers.
-	Grace time.Duration // 1 h
-	// UploadTTL is how long a resumable upload may rest.
-	UploadTTL time.Duration // 24 h
 }
+
+const (
+	// trashDays is how long a deleted file can be restored.
+	trashDays = 30
+	// grace is how long dead objects stay for open readers.
+	grace = time.Hour
+	// uploadTTL is how long a resumable upload may rest.
+	uploadTTL = 24 * time.Hour
+)
 
 // Deps are what a Service works with.
 type Deps struct {
@@ -83,15 +86,6 @@ func New(d Deps, cfg Config) *Service {
 	if cfg.MaxUpload <= 0 {
 		cfg.MaxUpload = 5 << 30
 	}
-	if cfg.TrashDays <= 0 {
-		cfg.TrashDays = 30
-	}
-	if cfg.Grace <= 0 {
-		cfg.Grace = time.Hour
-	}
-	if cfg.UploadTTL <= 0 {
-		cfg.UploadTTL = 24 * time.Hour
-	}
 	if d.Now == nil {
 		d.Now = time.Now
 	}
@@ -122,9 +116,7 @@ func (s *Service) Log() *slog.Logger { return s.log }
 
 // Retention is how many days deleted files stay in the trash, and how long the
 // objects of dead content stay for open readers.
-func (s *Service) Retention() (trashDays int, grace time.Duration) {
-	return s.cfg.TrashDays, s.cfg.Grace
-}
+func (s *Service) Retention() (days int, forReaders time.Duration) { return trashDays, grace }
 
 // Short reports that there is, or lately was, no room for new content.
 func (s *Service) Short() bool { return s.short() }

@@ -78,7 +78,7 @@ func (s *Service) CreateUpload(ctx context.Context, a Access, n NewUpload) (Uplo
 	}
 	u := Upload{
 		ID: newBlobID(), Namespace: a.Namespace, Path: p.Path, MimeType: n.MimeType, Mode: mode, Length: n.Length, Blob: b.ID,
-		State: state, Expires: s.now().Add(s.cfg.UploadTTL), Partial: n.Partial,
+		State: state, Expires: s.now().Add(uploadTTL), Partial: n.Partial,
 	}
 	return u, s.store.CreateUpload(ctx, u, b)
 }
@@ -202,7 +202,7 @@ func (s *Service) WriteUpload(ctx context.Context, a Access, id, holder string, 
 	}
 	u.Offset += e.Size
 	u.Extents++
-	u.Expires = s.now().Add(s.cfg.UploadTTL)
+	u.Expires = s.now().Add(uploadTTL)
 	if u.State, err = state.MarshalBinary(); err != nil {
 		return 0, err
 	}
@@ -329,7 +329,7 @@ func (s *Service) OpenUpload(ctx context.Context, a Access, id string) (Upload, 
 // KeepJoined remembers an upload that was joined from others and is a file
 // already, as long as any upload is remembered.
 func (s *Service) KeepJoined(ctx context.Context, u Upload) (Upload, error) {
-	u.Expires = s.now().Add(s.cfg.UploadTTL)
+	u.Expires = s.now().Add(uploadTTL)
 	return u, s.store.KeepJoined(ctx, u)
 }
 

@@ -54,10 +54,11 @@ type Config struct {
 	MaxDocument int64
 	// CacheBytes bounds the opened pages of segments in memory; 0 is DefaultCache.
 	CacheBytes int
-	// VectorBytes bounds the vectors in memory; 0 is 256 MiB. What a question would
-	// need beyond that is found by words alone.
-	VectorBytes int
 }
+
+// vectorBytes bounds the vectors in memory. What a question would need beyond that is
+// found by words alone.
+const vectorBytes = 256 << 20
 
 // Deps are what a Service works with.
 type Deps struct {
@@ -110,9 +111,6 @@ func New(d Deps, cfg Config) *Service {
 	if cfg.CacheBytes <= 0 {
 		cfg.CacheBytes = DefaultCache
 	}
-	if cfg.VectorBytes <= 0 {
-		cfg.VectorBytes = 256 << 20
-	}
 	if d.Logger == nil {
 		d.Logger = slog.New(slog.DiscardHandler)
 	}
@@ -138,7 +136,7 @@ func New(d Deps, cfg Config) *Service {
 	model := ""
 	if d.Embedder != nil {
 		model = d.Embedder.Model()
-		s.vectors = newVectorShelf(d.Blobs, s.keys, cfg.VectorBytes)
+		s.vectors = newVectorShelf(d.Blobs, s.keys, vectorBytes)
 	}
 	s.shelf = newBookcase(d.Store, d.Blobs, s.keys, cfg.CacheBytes, model)
 	return s

@@ -65,7 +65,7 @@ func (s *Service) compare(ctx context.Context, r *reading, text string) (*alike,
 		cosine float64
 	}
 	var all []match
-	room := int64(s.cfg.VectorBytes)
+	room := int64(vectorBytes)
 	for _, c := range r.collections {
 		o := r.open[c.ID]
 		if o == nil {

@@ -32,21 +32,21 @@ type Tool struct {
 
 // Limits bound a turn. The zero value is what production uses.
 type Limits struct {
-	MaxSteps    int           // 20; then one last step without tools
-	ToolTimeout time.Duration // 60s, unless the tool says otherwise
-	OutputBytes int           // 32 KiB per tool result
-	Parallel    int           // 8 tools at once
-	MaxCalls    int           // 32 calls in one step
-	Repeats     int           // 2 identical calls are run, the next are refused
+	MaxSteps int // 20; then one last step without tools
+	Parallel int // 8 tools at once
+	MaxCalls int // 32 calls in one step
 }
+
+const (
+	toolTimeout = time.Minute // unless the tool says otherwise
+	outputBytes = 32 << 10    // of one tool's result
+	repeats     = 2           // so many identical calls are run, the next are refused
+)
 
 func (l Limits) withDefaults() Limits {
 	l.MaxSteps = cmp.Or(l.MaxSteps, 20)
-	l.OutputBytes = cmp.Or(l.OutputBytes, 32<<10)
 	l.Parallel = cmp.Or(l.Parallel, 8)
 	l.MaxCalls = cmp.Or(l.MaxCalls, 32)
-	l.Repeats = cmp.Or(l.Repeats, 2)
-	l.ToolTimeout = cmp.Or(l.ToolTimeout, time.Minute)
 	return l
 }
 
@@ -434,7 +434,7 @@ func (l *loop) stuck() bool {
 	}
 	calls := l.state.Steps[len(l.state.Steps)-1].Calls
 	for _, c := range calls {
-		if l.seen[fingerprint(c)] <= l.Limits.Repeats+1 {
+		if l.seen[fingerprint(c)] <= repeats+1 {
 			return false
 		}
 	}

@@ -103,7 +103,7 @@ func (l *loop) settle(i int, result plugin.Result, err error) {
 		c.Status, c.Error = plugin.Failed, l.explain(*c, err)
 		c.Unknown = errors.Is(err, errInterrupted)
 	} else {
-		c.Status, c.Output, c.Unknown = plugin.Done, Cap(result.Text, l.Limits.OutputBytes), result.Unknown
+		c.Status, c.Output, c.Unknown = plugin.Done, Cap(result.Text, outputBytes), result.Unknown
 		c.Component, c.Citations = drawable(result.Component), quotable(result.Citations)
 	}
 	c.Untrusted = result.Untrusted // what went wrong may be told in foreign words too
@@ -192,7 +192,7 @@ func (l *loop) call(ctx context.Context, tools map[string]Tool, c Call, resumed 
 	}
 	limit := t.Timeout
 	if limit == 0 {
-		limit = l.Limits.ToolTimeout
+		limit = toolTimeout
 	}
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
@@ -260,7 +260,7 @@ func (l *loop) repeated(c Call) bool {
 	defer l.mu.Unlock()
 	key := fingerprint(c)
 	l.seen[key]++
-	return l.seen[key] > l.Limits.Repeats
+	return l.seen[key] > repeats
 }
 
 func names(tools map[string]Tool) string {

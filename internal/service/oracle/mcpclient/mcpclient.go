@@ -48,15 +48,18 @@ type Invocations interface {
 	UseInvocation(ctx context.Context, caller identity.Principal, server, tool, token string) error
 }
 
+const (
+	// callTimeout bounds one call of a server that sets no time itself.
+	callTimeout = time.Minute
+	// listFresh is how long a list of tools is believed.
+	listFresh = 5 * time.Minute
+)
+
 // Config tunes an Engine. The zero value is what production uses.
 type Config struct {
 	// ListTimeout bounds finding out what a server offers: 5s.
 	ListTimeout time.Duration
-	// CallTimeout bounds one call of a server that sets no time itself: 60s.
-	CallTimeout time.Duration
-	// Fresh is how long a list of tools is believed: 5 min.
-	Fresh   time.Duration
-	Version string
+	Version     string
 	// Transport, when set, serves every server; for servers in this process.
 	Transport http.RoundTripper
 }
@@ -107,8 +110,6 @@ var _ turn.MCP = (*Engine)(nil)
 // New makes an engine.
 func New(invocations Invocations, log *slog.Logger, cfg Config) *Engine {
 	cfg.ListTimeout = cmp.Or(cfg.ListTimeout, 5*time.Second)
-	cfg.CallTimeout = cmp.Or(cfg.CallTimeout, time.Minute)
-	cfg.Fresh = cmp.Or(cfg.Fresh, 5*time.Minute)
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
 	}
@@ -194,7 +195,7 @@ func (e *Engine) Call(ctx context.Context, s plugin.MCPServer, tool string,
 func (e *Engine) tool(l *line, t offered, u turn.MCPUser) agent.Tool {
 	limit := l.server.Timeout
 	if limit == 0 {
-		limit = e.cfg.CallTimeout
+		limit = callTimeout
 	}
 	name := l.server.Name + "__" + t.name
 	return agent.Tool{Tool: plugin.Tool{
@@ -269,7 +270,7 @@ func (l *line) list(ctx context.Context) ([]offered, error) {
 	if ctx.Err() != nil {
 		return tools, err
 	}
-	until := time.Now().Add(e.cfg.Fresh)
+	until := time.Now().Add(listFresh)
 	if err != nil {
 		until = time.Now().Add(sulk)
 	}

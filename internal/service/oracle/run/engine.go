@@ -80,11 +80,13 @@ type Result struct {
 	Before *oracle.Transcript
 }
 
+// flushEvery is how long frames are gathered before they are stored.
+const flushEvery = 10 * time.Millisecond
+
 // Config tunes an Engine. The zero value is what production uses.
 type Config struct {
 	Node        string
 	LeaseTTL    time.Duration // 6s
-	FlushEvery  time.Duration // 10ms
 	Retention   time.Duration // 24h: how long frames of ended runs are kept
 	Lingering   time.Duration // 60s: how long after its end a run is read with the token that began it
 	MaxRun      time.Duration // 15m
@@ -104,7 +106,6 @@ type Config struct {
 
 func (c Config) withDefaults() Config {
 	c.LeaseTTL = cmp.Or(c.LeaseTTL, 6*time.Second)
-	c.FlushEvery = cmp.Or(c.FlushEvery, 10*time.Millisecond)
 	c.Retention = cmp.Or(c.Retention, 24*time.Hour)
 	c.Lingering = cmp.Or(c.Lingering, time.Minute)
 	c.MaxRun = cmp.Or(c.MaxRun, 15*time.Minute)

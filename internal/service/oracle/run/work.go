@@ -246,7 +246,7 @@ func (e *Engine) work(ctx context.Context, a *active, job Job) {
 	}()
 	ctx, cancel := context.WithTimeoutCause(ctx, e.cfg.MaxRun, errTooLong)
 	defer cancel()
-	log := newLog(e.store, r, e.cfg.LeaseTTL, e.cfg.FlushEvery, func(frames []oracle.Frame) {
+	log := newLog(e.store, r, e.cfg.LeaseTTL, flushEvery, func(frames []oracle.Frame) {
 		e.hub.push(r.ID, frames)
 		e.hint(e.base, subjectFrames+r.ID, nil)
 	}, func(cause error) { a.cancel(cause) })

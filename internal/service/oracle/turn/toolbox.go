@@ -254,7 +254,7 @@ func (b *toolbox) load(ctx context.Context, name string) (plugin.Result, error) 
 
 // frontendTool is a tool that runs on one of the user's tabs.
 func (t *turn) frontendTool(d oracle.DeclaredTool, kind oracle.CallKind) agent.Tool {
-	limit := t.deps.Config.BrowserTool
+	limit := browserTime
 	if kind == oracle.Action {
 		limit = t.deps.Config.Action
 	}
@@ -275,7 +275,7 @@ type frontend struct{ t *turn }
 
 // CallBrowserTool runs a declared browser tool.
 func (f frontend) CallBrowserTool(ctx context.Context, name string, args json.RawMessage) (plugin.Result, error) {
-	return f.t.dispatch(ctx, "plugin", oracle.BrowserTool, name, args, f.t.deps.Config.BrowserTool)
+	return f.t.dispatch(ctx, "plugin", oracle.BrowserTool, name, args, browserTime)
 }
 
 // CallAction runs a declared action.
@@ -351,7 +351,7 @@ func actionFailed(result json.RawMessage) (string, bool) {
 func (t *turn) subAgent(owner string, s plugin.SubAgent) agent.Tool {
 	steps := s.MaxSteps
 	if steps == 0 {
-		steps = t.deps.Config.SubAgentSteps
+		steps = subAgentSteps
 	}
 	changes := slices.ContainsFunc(s.Tools, func(tool plugin.Tool) bool { return !tool.ReadOnly })
 	return agent.Tool{Plugin: owner, Tool: plugin.Tool{

@@ -127,14 +127,17 @@ type Ledger interface {
 	Cost(ctx context.Context, sponsor string, now time.Time) (micros int64, err error)
 }
 
+const (
+	browserTime   = 30 * time.Second // for a browser tool
+	subAgentSteps = 8                // unless the plugin says otherwise
+)
+
 // Config tunes turns. The zero value is what production uses.
 type Config struct {
-	Limits        agent.Limits
-	BrowserTool   time.Duration // 30s for a browser tool
-	Action        time.Duration // 2m for an AG-UI action, which may ask a person
-	WindowShare   float64       // 0.6 of the model's window is for the history
-	SubAgentSteps int           // 8
-	Readers       int           // one per CPU: turns that read their history at the same time
+	Limits      agent.Limits
+	Action      time.Duration // 2m for an AG-UI action, which may ask a person
+	WindowShare float64       // 0.6 of the model's window is for the history
+	Readers     int           // one per CPU: turns that read their history at the same time
 	// ApproveMCP makes every tool of an MCP server that is not marked as read only
 	// wait for the person.
 	ApproveMCP bool
@@ -142,10 +145,8 @@ type Config struct {
 }
 
 func (c Config) withDefaults() Config {
-	c.BrowserTool = cmp.Or(c.BrowserTool, 30*time.Second)
 	c.Action = cmp.Or(c.Action, 2*time.Minute)
 	c.WindowShare = cmp.Or(c.WindowShare, 0.6)
-	c.SubAgentSteps = cmp.Or(c.SubAgentSteps, 8)
 	c.Readers = cmp.Or(c.Readers, runtime.GOMAXPROCS(0))
 	return c
 }

@@ -59,7 +59,7 @@ type nodeState struct {
 	problem string
 }
 
-func newNode(t Target, maxReply int, options ...grpc.DialOption) (*node, error) {
+func newNode(t Target, options ...grpc.DialOption) (*node, error) {
 	creds, err := t.credentials()
 	if err != nil {
 		return nil, err

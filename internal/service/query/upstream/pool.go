@@ -37,27 +37,24 @@ type Config struct {
 	Descriptors string   // file with a FileDescriptorSet; "" asks the nodes
 	Methods     []string // that may be called by another verb than GET
 
-	MaxReply   int           // 16 MiB on the wire
 	Probe      time.Duration // 1 s between looks at a node
 	Rediscover time.Duration // 5 min between looks at the descriptors
-	MaxLag     int64         // 10 blocks behind the others
 	Logger     *slog.Logger  // nil: silent
 	// Dial is added to the options of every connection.
 	Dial []grpc.DialOption
 }
 
+const (
+	maxReply = 16 << 20 // bytes on the wire
+	maxLag   = 10       // blocks behind the others
+)
+
 func (c Config) withDefaults() Config {
-	if c.MaxReply == 0 {
-		c.MaxReply = 16 << 20
-	}
 	if c.Probe == 0 {
 		c.Probe = time.Second
 	}
 	if c.Rediscover == 0 {
 		c.Rediscover = 5 * time.Minute
-	}
-	if c.MaxLag == 0 {
-		c.MaxLag = 10
 	}
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)
@@ -97,7 +94,7 @@ func New(ctx context.Context, cfg Config) (*Pool, error) {
 		return nil, errors.New("upstream: a chain needs a node")
 	}
 	for _, t := range cfg.Targets {
-		n, err := newNode(t, p.cfg.MaxReply, cfg.Dial...)
+		n, err := newNode(t, cfg.Dial...)
 		if err != nil {
 			return nil, errors.Join(err, p.Close())
 		}

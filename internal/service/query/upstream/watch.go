@@ -100,7 +100,7 @@ func (p *Pool) compare() {
 	case 1, 2:
 		ceiling = heights[len(heights)-1]
 	default:
-		ceiling = heights[len(heights)/2] + p.cfg.MaxLag
+		ceiling = heights[len(heights)/2] + maxLag
 	}
 	newest := int64(0)
 	for _, h := range heights {
@@ -111,7 +111,7 @@ func (p *Pool) compare() {
 	for _, n := range p.nodes {
 		n.mu.Lock()
 		n.state.outlier = n.state.height > ceiling && ceiling > 0
-		n.state.lagging = n.state.height > 0 && n.state.height+p.cfg.MaxLag < newest
+		n.state.lagging = n.state.height > 0 && n.state.height+maxLag < newest
 		n.mu.Unlock()
 	}
 	if newest > 0 {

@@ -20,7 +20,6 @@ import (
 	"io/fs"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/castalia-org/castalia/internal/platform/guidebook"
 	"github.com/castalia-org/castalia/internal/platform/textindex"
@@ -36,16 +35,13 @@ type Config struct {
 	// Home is the address below which people read those pages; guidebook.Home of the
 	// server that they talk with when empty.
 	Home string
-	// Pace is the pause between words; zero sends them as fast as they are read.
-	Pace time.Duration
 }
 
 // Provider is the guide.
 type Provider struct {
-	index     *textindex.Small
-	questions *frequent
-	books     []*book
-	pace      time.Duration
+	index *textindex.Small
+	// questions are the passages of questionsPage, one for each question.
+	questions []textindex.Passage
 	home      string
 }
 
@@ -61,17 +57,8 @@ func New(cfg Config) (*Provider, error) {
 	if err != nil {
 		return nil, fmt.Errorf("index documentation: %w", err)
 	}
-	questions, err := readFrequent(all)
-	if err != nil {
-		return nil, err
-	}
-	books, err := readTalk()
-	if err != nil {
-		return nil, err
-	}
-	return &Provider{
-		index: ix, questions: questions, books: books, pace: cfg.Pace, home: cmp.Or(cfg.Home, guidebook.Home),
-	}, nil
+	questions := slices.DeleteFunc(all, func(h textindex.Passage) bool { return h.Document != questionsPage })
+	return &Provider{index: ix, questions: questions, home: cmp.Or(cfg.Home, guidebook.Home)}, nil
 }
 
 // Name is "guide".
@@ -110,14 +97,6 @@ func (p *Provider) Stream(ctx context.Context, req plugin.ModelRequest,
 	for piece := range strings.SplitAfterSeq(said.text, " ") {
 		if piece == "" {
 			continue
-		}
-		if p.pace > 0 {
-			timer := time.NewTimer(p.pace)
-			select {
-			case <-timer.C:
-			case <-ctx.Done():
-				timer.Stop()
-			}
 		}
 		if ctx.Err() != nil {
 			return resp, context.Cause(ctx)
