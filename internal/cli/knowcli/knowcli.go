@@ -50,10 +50,7 @@ type remote struct {
 
 // remoteFlags adds the flags that say so.
 func remoteFlags(fs *flag.FlagSet, s shell.IO) func(ctx context.Context) (remote, error) {
-	key := s.Getenv("CASTALIA_KEY")
-	if key == "" {
-		key = shell.DefaultKeyFile
-	}
+	key := cmp.Or(s.Getenv("CASTALIA_KEY"), shell.DefaultKeyFile)
 	server := shell.ServerFlag(fs, s)
 	keyFlag := fs.String("key", key, "key `FILE` that says who you are (CASTALIA_KEY)")
 	token := fs.String("token", s.Getenv("OPERATOR_TOKEN"), "operator `TOKEN`, to publish with (OPERATOR_TOKEN)")
@@ -370,10 +367,7 @@ func runRemove(ctx context.Context, args []string, s shell.IO) error {
 	if err != nil {
 		return err
 	}
-	wanted := *name
-	if wanted == "" {
-		wanted = DefaultCollection
-	}
+	wanted := cmp.Or(*name, DefaultCollection)
 	c, found, err := r.find(ctx, wanted)
 	if err != nil {
 		return err

@@ -1,6 +1,7 @@
 package membership
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
@@ -112,12 +113,8 @@ func (b *Book) CountMembers(ctx context.Context) (int64, error) { return b.store
 
 // Invite makes an invitation. The code is told once: it is not kept.
 func (b *Book) Invite(ctx context.Context, n NewInvitation) (i Invitation, code string, err error) {
-	if n.Uses == 0 {
-		n.Uses = DefaultUses
-	}
-	if n.Life == 0 {
-		n.Life = DefaultLife
-	}
+	n.Uses = cmp.Or(n.Uses, DefaultUses)
+	n.Life = cmp.Or(n.Life, DefaultLife)
 	switch {
 	case n.Uses < 1 || n.Uses > MaxUses:
 		return Invitation{}, "", fault.Newf(fault.Invalid, "uses must be a whole number from 1 to %d", MaxUses)

@@ -85,9 +85,7 @@ func postgresPool(url string, opt Options, servers *pgline.Hosts, readOnly bool)
 		// pgx masks the password in what it says.
 		return nil, fmt.Errorf("open database: %w", err)
 	}
-	if cfg.ConnectTimeout == 0 {
-		cfg.ConnectTimeout = pgConnectTimeout
-	}
+	cfg.ConnectTimeout = cmp.Or(cfg.ConnectTimeout, pgConnectTimeout)
 	cfg.DialFunc = servers.Dial
 	if cfg.RuntimeParams["application_name"] == "" {
 		cfg.RuntimeParams["application_name"] = "castalia"

@@ -3,6 +3,7 @@ package filetext
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -45,12 +46,8 @@ func (w Window) check() (Window, error) {
 	if w.Offset < 0 || w.Limit < 0 {
 		return w, fault.New(fault.Invalid, "offset counts from 1, and limit is positive")
 	}
-	if w.Offset == 0 {
-		w.Offset = 1
-	}
-	if w.Limit == 0 {
-		w.Limit = DefaultLines
-	}
+	w.Offset = cmp.Or(w.Offset, 1)
+	w.Limit = cmp.Or(w.Limit, DefaultLines)
 	w.Limit = min(w.Limit, MaxLines)
 	return w, nil
 }

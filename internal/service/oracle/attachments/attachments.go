@@ -13,6 +13,7 @@ package attachments
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -76,18 +77,10 @@ var _ turn.Attachments = (*Fetcher)(nil)
 
 // New makes a Fetcher.
 func New(cfg Config) *Fetcher {
-	if cfg.MaxFile == 0 {
-		cfg.MaxFile = 25_000_000
-	}
-	if cfg.MaxTotal == 0 {
-		cfg.MaxTotal = 50_000_000
-	}
-	if cfg.MaxText == 0 {
-		cfg.MaxText = 50_000
-	}
-	if cfg.Timeout == 0 {
-		cfg.Timeout = time.Minute
-	}
+	cfg.MaxFile = cmp.Or(cfg.MaxFile, 25_000_000)
+	cfg.MaxTotal = cmp.Or(cfg.MaxTotal, 50_000_000)
+	cfg.MaxText = cmp.Or(cfg.MaxText, 50_000)
+	cfg.Timeout = cmp.Or(cfg.Timeout, time.Minute)
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
@@ -193,10 +186,7 @@ func (f *Fetcher) note(err error) string {
 // login checks that the homeserver is the user's own before it may see more of
 // the token's use.
 func (f *Fetcher) login(ctx context.Context, q turn.AttachmentQuery) (*mautrix.Client, error) {
-	server := q.HomeServer
-	if server == "" {
-		server = f.cfg.HomeServer
-	}
+	server := cmp.Or(q.HomeServer, f.cfg.HomeServer)
 	if server == "" || q.MatrixToken == "" {
 		return nil, problem("the request named no Matrix homeserver or carried no Matrix token")
 	}

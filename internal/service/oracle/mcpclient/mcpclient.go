@@ -193,10 +193,7 @@ func (e *Engine) Call(ctx context.Context, s plugin.MCPServer, tool string,
 
 // tool is a server's tool as the agent sees it.
 func (e *Engine) tool(l *line, t offered, u turn.MCPUser) agent.Tool {
-	limit := l.server.Timeout
-	if limit == 0 {
-		limit = callTimeout
-	}
+	limit := cmp.Or(l.server.Timeout, callTimeout)
 	name := l.server.Name + "__" + t.name
 	return agent.Tool{Tool: plugin.Tool{
 		Name: name, Description: t.description, Schema: t.schema,

@@ -2,6 +2,7 @@ package oraclekit
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -34,9 +35,7 @@ func (p inProcess) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	w := &buffer{header: http.Header{}}
 	p.handler.ServeHTTP(w, r)
-	if w.status == 0 {
-		w.status = http.StatusOK
-	}
+	w.status = cmp.Or(w.status, http.StatusOK)
 	return &http.Response{
 		StatusCode: w.status, Status: http.StatusText(w.status), Header: w.header, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
 		Body: io.NopCloser(&w.body), ContentLength: int64(w.body.Len()), Request: r,
@@ -55,9 +54,7 @@ func (b *buffer) Header() http.Header { return b.header }
 
 // WriteHeader keeps the first status.
 func (b *buffer) WriteHeader(status int) {
-	if b.status == 0 {
-		b.status = status
-	}
+	b.status = cmp.Or(b.status, status)
 }
 
 // Write keeps the body.

@@ -17,6 +17,7 @@
 package oraclesocket
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/base64"
@@ -136,9 +137,7 @@ func New(d Deps, cfg Config) *Gateway {
 	if cfg.MaxCalls <= 0 {
 		cfg.MaxCalls = 256
 	}
-	if cfg.Engine.Jitter == 0 {
-		cfg.Engine.Jitter = 0.2
-	}
+	cfg.Engine.Jitter = cmp.Or(cfg.Engine.Jitter, 0.2)
 	g := &Gateway{deps: d, cfg: cfg, tag: tagOf(cfg.Node), rooms: make(map[string]*room), users: make(map[string]*user)}
 	g.calls.init()
 	g.asks.waiting = make(map[string]chan<- presence)
@@ -147,9 +146,7 @@ func New(d Deps, cfg Config) *Gateway {
 	engine.SessionID = func() string { return g.tag + engineio.NewID() }
 	engine.Info = clientOf
 	engine.Origin = originOf
-	if engine.MaxUnproven == 0 {
-		engine.MaxUnproven = 1000
-	}
+	engine.MaxUnproven = cmp.Or(engine.MaxUnproven, 1000)
 	engine.Foreign = g.foreign
 	engine.Logger = d.Logger
 	g.server = socketio.New(socketio.Config{

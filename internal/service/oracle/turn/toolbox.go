@@ -1,6 +1,7 @@
 package turn
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -341,18 +342,13 @@ func actionFailed(result json.RawMessage) (string, bool) {
 	if json.Unmarshal(result, &r) != nil || r.Success == nil || *r.Success {
 		return "", false
 	}
-	if r.Error == "" {
-		r.Error = "The action failed."
-	}
+	r.Error = cmp.Or(r.Error, "The action failed.")
 	return agent.Cap(r.Error, 2000), true
 }
 
 // subAgent is a plugin's sub-agent as a tool.
 func (t *turn) subAgent(owner string, s plugin.SubAgent) agent.Tool {
-	steps := s.MaxSteps
-	if steps == 0 {
-		steps = subAgentSteps
-	}
+	steps := cmp.Or(s.MaxSteps, subAgentSteps)
 	changes := slices.ContainsFunc(s.Tools, func(tool plugin.Tool) bool { return !tool.ReadOnly })
 	return agent.Tool{Plugin: owner, Tool: plugin.Tool{
 		ReadOnly: !changes,
@@ -367,10 +363,7 @@ func (t *turn) subAgent(owner string, s plugin.SubAgent) agent.Tool {
 			defer t.route(ctx, "main")
 			limits := t.deps.Config.Limits
 			limits.MaxSteps = steps
-			name := s.Model
-			if name == "" {
-				name = t.model.ID
-			}
+			name := cmp.Or(s.Model, t.model.ID)
 			tools := owned(owner, s.Tools)
 			state, err := agent.Run(ctx, agent.Task{
 				Model: t.plugins.wrapModel(t.callModel(owner)), Runtime: rt, Limits: limits, Log: t.log, Sink: quiet{},

@@ -1,6 +1,7 @@
 package querytest
 
 import (
+	"cmp"
 	"context"
 	"testing"
 	"time"
@@ -17,12 +18,8 @@ import (
 // knows the services of the chain.
 func StartPool(t testing.TB, cfg upstream.Config, nodes ...*Node) *upstream.Pool {
 	t.Helper()
-	if cfg.Name == "" {
-		cfg.Name = "main"
-	}
-	if cfg.Probe == 0 {
-		cfg.Probe = 20 * time.Millisecond
-	}
+	cfg.Name = cmp.Or(cfg.Name, "main")
+	cfg.Probe = cmp.Or(cfg.Probe, 20*time.Millisecond)
 	for _, n := range nodes {
 		cfg.Targets = append(cfg.Targets, upstream.Target{Address: n.Addr})
 	}

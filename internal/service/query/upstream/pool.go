@@ -11,6 +11,7 @@
 package upstream
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -50,12 +51,8 @@ const (
 )
 
 func (c Config) withDefaults() Config {
-	if c.Probe == 0 {
-		c.Probe = time.Second
-	}
-	if c.Rediscover == 0 {
-		c.Rediscover = 5 * time.Minute
-	}
+	c.Probe = cmp.Or(c.Probe, time.Second)
+	c.Rediscover = cmp.Or(c.Rediscover, 5*time.Minute)
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)
 	}

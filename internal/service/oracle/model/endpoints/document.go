@@ -15,6 +15,7 @@
 package endpoints
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net/url"
@@ -292,12 +293,8 @@ func (m *Model) info(kind string, own bool) model.Info {
 			*m.Vision, Window: m.Window,
 		NoTools: m.Tools != nil && !*m.Tools, Temperature: m.Temperature, Effort: m.Effort, MaxTokens: m.MaxTokens,
 	}
-	if out.Label == "" {
-		out.Label = m.ID
-	}
-	if out.Tier == "" {
-		out.Tier = "balanced"
-	}
+	out.Label = cmp.Or(out.Label, m.ID)
+	out.Tier = cmp.Or(out.Tier, "balanced")
 	known, ok := model.Lookup(kind, out.ID)
 	if ok && own { // others may not have that wire
 		out.Wire = known.Wire

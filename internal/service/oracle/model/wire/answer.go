@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/json"
@@ -26,9 +27,7 @@ type Endpoint struct {
 
 // Connect fills in what is missing and makes the endpoint's client.
 func (e *Endpoint) Connect(provider, base string) (*Client, error) {
-	if e.BaseURL == "" {
-		e.BaseURL = base
-	}
+	e.BaseURL = cmp.Or(e.BaseURL, base)
 	e.BaseURL = strings.TrimRight(e.BaseURL, "/")
 	if len(e.Models) == 0 {
 		return nil, errors.New("no model is named")
@@ -171,9 +170,7 @@ func (c *Client) Garbage() error {
 
 // Asked is a request as the operator wants this model to be asked.
 func Asked(req plugin.ModelRequest, info model.Info) plugin.ModelRequest {
-	if req.MaxTokens == 0 {
-		req.MaxTokens = info.MaxTokens
-	}
+	req.MaxTokens = cmp.Or(req.MaxTokens, info.MaxTokens)
 	if info.NoTools {
 		req.Tools = nil
 	}

@@ -13,6 +13,7 @@ package wire
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -80,9 +81,7 @@ func New(cfg Config) *Client {
 	set(&cfg.Queue, max(10*time.Minute, cfg.FirstChunk))
 	set(&cfg.Idle, 120*time.Second)
 	set(&cfg.Backoff, 500*time.Millisecond)
-	if cfg.Retries == 0 {
-		cfg.Retries = 2
-	}
+	cfg.Retries = cmp.Or(cfg.Retries, 2)
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
@@ -102,9 +101,7 @@ func NewTransport(connect time.Duration) http.RoundTripper {
 	if !ok {
 		return http.DefaultTransport
 	}
-	if connect == 0 {
-		connect = 30 * time.Second
-	}
+	connect = cmp.Or(connect, 30*time.Second)
 	t := usual.Clone()
 	t.DialContext = (&net.Dialer{Timeout: connect, KeepAlive: 30 * time.Second}).DialContext
 	t.TLSHandshakeTimeout = connect
