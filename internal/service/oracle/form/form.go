@@ -6,6 +6,8 @@
 // Parse promises a form that is bounded, keeps the order of its fields and says
 // nothing but what pages know how to draw. What it does not know of a field it leaves
 // out; a field that it cannot draw refuses the form.
+//
+// Decision: ADR 0267.
 package form
 
 import (

@@ -48,17 +48,15 @@ type Invocations interface {
 	UseInvocation(ctx context.Context, caller identity.Principal, server, tool, token string) error
 }
 
-const (
-	// callTimeout bounds one call of a server that sets no time itself.
-	callTimeout = time.Minute
-	// listFresh is how long a list of tools is believed.
-	listFresh = 5 * time.Minute
-)
+// listFresh is how long a list of tools is believed.
+const listFresh = 5 * time.Minute
 
 // Config tunes an Engine. The zero value is what production uses.
 type Config struct {
 	// ListTimeout bounds finding out what a server offers: 5s.
 	ListTimeout time.Duration
+	// CallTimeout bounds one call of a server that sets no time itself: 60s.
+	CallTimeout time.Duration
 	Version     string
 	// Transport, when set, serves every server; for servers in this process.
 	Transport http.RoundTripper
@@ -110,6 +108,7 @@ var _ turn.MCP = (*Engine)(nil)
 // New makes an engine.
 func New(invocations Invocations, log *slog.Logger, cfg Config) *Engine {
 	cfg.ListTimeout = cmp.Or(cfg.ListTimeout, 5*time.Second)
+	cfg.CallTimeout = cmp.Or(cfg.CallTimeout, time.Minute)
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
 	}
@@ -193,7 +192,7 @@ func (e *Engine) Call(ctx context.Context, s plugin.MCPServer, tool string,
 
 // tool is a server's tool as the agent sees it.
 func (e *Engine) tool(l *line, t offered, u turn.MCPUser) agent.Tool {
-	limit := cmp.Or(l.server.Timeout, callTimeout)
+	limit := cmp.Or(l.server.Timeout, e.cfg.CallTimeout)
 	name := l.server.Name + "__" + t.name
 	return agent.Tool{Tool: plugin.Tool{
 		Name: name, Description: t.description, Schema: t.schema,
