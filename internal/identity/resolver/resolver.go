@@ -8,6 +8,8 @@
 // alone for a few seconds, but for DIDs that it had not long ago: strangers make up as
 // many as they like, and could have us ask somebody else's host about each. Answers are
 // remembered for a minute, failures for a few seconds, and concurrent questions are asked once.
+//
+// Decision: ADR 0248.
 package resolver
 
 import (

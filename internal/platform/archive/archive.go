@@ -12,6 +12,8 @@
 // secret as the deployment it came from. Encrypt and Decrypt put an age stream
 // around it (age-encryption.org/v1), 64 KiB at a time: who has the stream and
 // neither key nor passphrase learns its length and for how many keys it is.
+//
+// Decision: ADR 0258.
 package archive
 
 import (

@@ -24,4 +24,6 @@
 //
 // It refuses a place that holds another deployment. Times are those of the machine
 // that wrote, and always grow within a generation.
+//
+// Decision: ADR 0257.
 package replica

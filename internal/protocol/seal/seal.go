@@ -11,7 +11,8 @@
 // Layout: a header (length 1, salt 32, nonce prefix 7), then segments. The key
 // of the content is HKDF-SHA256(key, salt, aad); the nonce of a segment is
 // prefix, big-endian 32-bit index, and 1 for the last segment, else 0. The first
-// segment is shorter by the header.
+// segment is shorter by the header. How long segments are is not written down: both
+// lengths, of the content and of its sealed form, say it.
 //
 // Decision: ADR 0030.
 package seal

@@ -18,4 +18,6 @@
 // The package is pure. Media is an Endpoint (callrtc), records are a Store
 // (oraclesql), recordings go to an Archive (oraclekit), routes are callhttp, speech
 // over HTTP is callspeech.
+//
+// Decisions: ADR 0208, ADR 0209.
 package call

@@ -82,7 +82,7 @@ func (a *api) pluginRoute(owner, title string, r pluginhttp.Route) httpserver.Ro
 		return r.Handler(w, pluginhttp.WithBaseURL(req, httpserver.PublicBase(req)), a.runtime(req))
 	}
 	out.Handler = a.gated(out, owner)
-	if r.InPerson {
+	if r.InPerson { // ADR 0239
 		out.Handler = personally(out.Handler)
 	}
 	out.Handler = a.counted(out.Handler)

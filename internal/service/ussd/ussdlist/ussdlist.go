@@ -8,6 +8,8 @@
 // files that are no CSV in UTF-8 with a line of column names, and larger tables than a
 // menu has use for. A document that is gone, or not for everybody any more, is shown to
 // nobody: for that the last good one does not count.
+//
+// Decision: ADR 0255.
 package ussdlist
 
 import (

@@ -39,9 +39,9 @@ type Config struct {
 
 // Provider is the guide.
 type Provider struct {
-	index *textindex.Small
-	// questions are the passages of questionsPage, one for each question.
-	questions []textindex.Passage
+	index     *textindex.Small
+	questions *frequent
+	books     []*book
 	home      string
 }
 
@@ -57,8 +57,17 @@ func New(cfg Config) (*Provider, error) {
 	if err != nil {
 		return nil, fmt.Errorf("index documentation: %w", err)
 	}
-	questions := slices.DeleteFunc(all, func(h textindex.Passage) bool { return h.Document != questionsPage })
-	return &Provider{index: ix, questions: questions, home: cmp.Or(cfg.Home, guidebook.Home)}, nil
+	questions, err := readFrequent(all)
+	if err != nil {
+		return nil, err
+	}
+	books, err := readTalk()
+	if err != nil {
+		return nil, err
+	}
+	return &Provider{
+		index: ix, questions: questions, books: books, home: cmp.Or(cfg.Home, guidebook.Home),
+	}, nil
 }
 
 // Name is "guide".
