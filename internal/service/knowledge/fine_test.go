@@ -1,4 +1,4 @@
-package shelf_test
+package knowledge_test
 
 import (
 	"bytes"
