@@ -65,6 +65,33 @@ test("a call waits for a yes in the conversation, also after a reload", async ()
   await close();
 });
 
+test("a server asks for what only the person knows, also after a reload", async () => {
+  const { page, close } = await visitors(world).newcomer();
+  await say(page, "load mcp-post call post__book {}");
+  await page.getByRole("group", { name: "May the oracle use book?" }).getByRole("button", { name: "Allow" }).click();
+  const form = page.getByRole("form", { name: "post asks you, for book" });
+  await form.getByText("Which room do you want?").waitFor();
+  await page.reload();
+  await form.getByText("What you write goes to post.").waitFor();
+  for (const colorScheme of ["light", "dark"]) {
+    for (const width of [360, 1280]) {
+      await page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
+      await page.setViewportSize({ width, height: 800 });
+      await check(page, `a question, ${colorScheme}, ${width}`);
+      if (width === 360) assert.deepEqual(await tooSmall(page), []);
+      if (process.env.PICTURES) await page.screenshot({ path: `${process.env.PICTURES}/question-${colorScheme}-${width}.png` });
+    }
+  }
+  await form.getByRole("button", { name: "Answer", exact: true }).click(); // the browser wants a room first
+  assert.equal(await form.getByLabel("Room").evaluate((field) => field.validity.valueMissing), true);
+  await form.getByLabel("Room").selectOption("On the hill");
+  await form.getByLabel(/^Nights/).fill("3");
+  await form.getByRole("button", { name: "Answer", exact: true }).click();
+  await answered(page, "The tool said: booked hill for 3 at desk 7");
+  await form.waitFor({ state: "detached" });
+  await close();
+});
+
 test("what is answered in one tab is asked in no other, and a no is a no", async () => {
   const { page, context, close } = await visitors(world).newcomer();
   await say(page, asking("never"));

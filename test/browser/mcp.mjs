@@ -1,4 +1,4 @@
-// An MCP server with one tool that sends letters and remembers them.
+// An MCP server with a tool that sends letters and remembers them, and one that asks which room to book.
 import { createServer } from "node:http";
 
 const tool = {
@@ -7,12 +7,34 @@ const tool = {
   inputSchema: { type: "object", properties: { to: { type: "string" }, text: { type: "string" } }, required: ["text"] },
 };
 
+const book = { name: "book", description: "Book a room.", inputSchema: { type: "object", properties: {} } };
+const whichRoom = {
+  method: "elicitation/create",
+  params: {
+    mode: "form",
+    message: "Which room do you want?",
+    requestedSchema: {
+      type: "object",
+      required: ["room"],
+      properties: {
+        room: { type: "string", title: "Room", enum: ["sea", "hill"], enumNames: ["By the sea", "On the hill"] },
+        nights: { type: "integer", title: "Nights", minimum: 1 },
+      },
+    },
+  },
+};
+
 export async function startPost() {
   const letters = [];
   const results = {
     initialize: ({ protocolVersion }) => ({ protocolVersion, capabilities: { tools: {} }, serverInfo: { name: "post", version: "1" } }),
-    "tools/list": () => ({ tools: [tool] }),
-    "tools/call": ({ arguments: letter }) => {
+    "tools/list": () => ({ tools: [tool, book] }),
+    "tools/call": ({ name, arguments: letter, inputResponses, requestState }) => {
+      if (name === "book") {
+        if (!inputResponses) return { resultType: "input_required", inputRequests: { which: whichRoom }, requestState: "desk 7" };
+        const { room, nights } = inputResponses.which.content;
+        return { content: [{ type: "text", text: `booked ${room} for ${nights} at ${requestState}` }] };
+      }
       letters.push(letter);
       return { content: [{ type: "text", text: `sent ${letter.text}` }] };
     },

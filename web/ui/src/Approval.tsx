@@ -6,6 +6,7 @@ import { focusEntry } from "./parts/entry";
 import { Hidden } from "./parts/Hidden";
 import { Icon } from "./parts/Icon";
 import { Problem } from "./parts/Problem";
+import { Question } from "./Question";
 import { argumentsInWords, nameOf } from "./toolWords";
 
 function reasonOf(reason: string, labels: Labels): string {
@@ -19,6 +20,13 @@ function reasonOf(reason: string, labels: Labels): string {
     default:
       return labels.whyConfirm;
   }
+}
+
+function announced(a: IApproval, labels: Labels): string {
+  const { tool, server } = nameOf(a.toolName);
+  return a.question
+    ? labels.asksYou(a.question.from || server || tool, tool)
+    : labels.asksToUse(tool);
 }
 
 export interface ApprovalsProps {
@@ -44,17 +52,24 @@ export function Approvals({ waiting }: ApprovalsProps) {
   }
   return (
     <>
-      <Hidden isStatus>
-        {asked.map((a) => labels.asksToUse(nameOf(a.toolName).tool)).join(" ")}
-      </Hidden>
-      {asked.map((approval) => (
-        <Approval
-          key={approval.id}
-          approval={approval}
-          onAllow={() => answer(approval, waiting.approve)}
-          onDeny={() => answer(approval, waiting.deny)}
-        />
-      ))}
+      <Hidden isStatus>{asked.map((a) => announced(a, labels)).join(" ")}</Hidden>
+      {asked.map((approval) =>
+        approval.question ? (
+          <Question
+            key={approval.id}
+            approval={approval}
+            onAnswer={(content) => answer(approval, (id) => waiting.approve(id, content))}
+            onDeny={() => answer(approval, waiting.deny)}
+          />
+        ) : (
+          <Approval
+            key={approval.id}
+            approval={approval}
+            onAllow={() => answer(approval, waiting.approve)}
+            onDeny={() => answer(approval, waiting.deny)}
+          />
+        ),
+      )}
       {late.map((a) => (
         <p key={a.id} className="castalia-notice" role="status">
           {labels.tooLate(nameOf(a.toolName).tool)}

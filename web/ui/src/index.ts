@@ -4,6 +4,7 @@
  * @module
  */
 export { Approval, Approvals, type ApprovalProps, type ApprovalsProps } from "./Approval";
+export { Question, type QuestionProps } from "./Question";
 export { CallButton, type CallButtonProps } from "./CallButton";
 export { Composer, type ComposerProps } from "./Composer";
 export {

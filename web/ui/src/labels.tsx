@@ -80,6 +80,11 @@ export const english = {
   whyUntrusted:
     "The oracle has read text that others wrote, so it asks before it changes anything.",
   whyDelegation: "It needs your permission.",
+  asksYou: (from: string, tool: string) => `${from} asks you, for ${tool}`,
+  goesTo: (from: string) => `What you write goes to ${from}. Give no passwords or PINs.`,
+  giveAnswer: "Answer",
+  giveNone: "Do not answer",
+  optional: "(optional)",
   allow: "Allow",
   deny: "Deny",
   tooLate: (tool: string) => `Nobody answered in time, so ${tool} was not used.`,

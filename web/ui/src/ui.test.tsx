@@ -89,6 +89,27 @@ const approval: IApproval = {
   state: "waiting",
 };
 
+const question: IApproval = {
+  ...approval,
+  id: "q",
+  reason: "input",
+  question: {
+    from: "12",
+    message: "13",
+    form: {
+      type: "object",
+      required: ["room"],
+      properties: {
+        room: { type: "string", title: "14", enum: ["15", "16"] },
+        beds: { type: "integer", title: "17", minimum: 1, description: "18" },
+        late: { type: "boolean", title: "19" },
+        extras: { type: "array", title: "20", items: { anyOf: [{ const: "21", title: "22" }] } },
+        when: { type: "string", format: "date", title: "23", default: "2026-11-17" },
+      },
+    },
+  },
+};
+
 const attachments: UseAttachmentsResult = {
   list: [{ key: "k", filename: "5.png", mimetype: "image/png", size: 6, progress: 0.5 }],
   error: undefined,
@@ -130,7 +151,7 @@ function listOf(sessions: IChatSession[]) {
 function All({ dir = "ltr" }: { dir?: "ltr" | "rtl" }) {
   const chat = chatOf(said, { status: "error", sendMessageError: new Error("11") });
   const waiting = {
-    approvals: [approval, { ...approval, id: "late", state: "expired" as const }],
+    approvals: [approval, question, { ...approval, id: "late", state: "expired" as const }],
     approve: done,
     deny: done,
   };
@@ -257,6 +278,26 @@ test("a source is opened at an address, and at nothing else", () => {
   }
   render(<Citation title="Water" text="It is wet." href="/files/water" />);
   expect(screen.getByRole("link").getAttribute("href")).toBe("/files/water");
+});
+
+test("a tool is told what it asked for, in its own types", () => {
+  const approve = vi.fn(done);
+  const deny = vi.fn(done);
+  render(<Approvals waiting={{ approvals: [question], approve, deny }} />);
+  const form = screen.getByRole("form", { name: english.asksYou("12", "2") });
+  fireEvent.change(screen.getByLabelText("14"), { target: { value: "16" } });
+  fireEvent.change(screen.getByLabelText(/^17/), { target: { value: "3" } });
+  fireEvent.click(screen.getByLabelText("22"));
+  fireEvent.submit(form);
+  expect(approve).toHaveBeenCalledWith("q", {
+    room: "16",
+    beds: 3,
+    late: false,
+    extras: ["21"],
+    when: "2026-11-17",
+  });
+  fireEvent.click(screen.getByText(english.giveNone));
+  expect(deny).toHaveBeenCalledWith("q");
 });
 
 test("who answers the only question writes on below", async () => {
