@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
 	"os"
 	"os/signal"
 	"strings"
@@ -53,11 +54,11 @@ func runChat(ctx context.Context, args []string, s shell.IO) error {
 		c.ends = func() { _ = marks.Close() }
 	}
 	if len(rest) == 1 {
-		if strings.ContainsAny(rest[0], " ?") {
-			return shell.Usagef("%q is no session; send a text with --message", rest[0])
-		}
 		c.session = rest[0]
 		err = c.showHistory(ctx)
+		if refused, ok := errors.AsType[*oracleclient.StatusError](err); ok && refused.Status == http.StatusNotFound {
+			return shell.Usagef("there is no session %q of yours; a text is sent with --message", rest[0])
+		}
 	} else {
 		c.session, err = client.CreateSession(ctx)
 	}

@@ -27,7 +27,7 @@ func TestKeysAreNotAdded(t *testing.T) {
 	var out bytes.Buffer
 	s := shell.IO{Out: &out, Err: &out}
 	err = knowcli.Run(t.Context(), []string{"add", "--key", key, key}, s)
-	if err == nil || !strings.Contains(err.Error(), "is a key") || errors.Is(err, os.ErrNotExist) {
+	if err == nil || !strings.Contains(err.Error(), "holds a private key") || errors.Is(err, os.ErrNotExist) {
 		t.Errorf("a key was added: %v", err)
 	}
 }

@@ -139,8 +139,8 @@ func runAdd(ctx context.Context, args []string, s shell.IO) error {
 		return shell.Usagef("expected files to add")
 	}
 	for _, local := range rest {
-		if shell.IsKey(local) {
-			return shell.Usagef("%s is a key: whoever reads it is you. It is not added", local)
+		if shell.HoldsSecret(local) {
+			return shell.Usagef("%s holds a private key: whoever reads it is you. It is not added", local)
 		}
 	}
 	r, err := open(ctx)

@@ -57,17 +57,16 @@ func OwnSigner(name string, s IO) (did.Signer, error) {
 	return signer, nil
 }
 
-// maxKeyFile is longer than any key file.
-const maxKeyFile = 1 << 10
-
-// IsKey reports whether a file is somebody's key, which must not be given away.
-func IsKey(name string) bool {
-	about, err := os.Stat(name)
-	if err != nil || !about.Mode().IsRegular() || about.Size() > maxKeyFile {
+// HoldsSecret reports whether a file has somebody's private key in it, which must not be
+// given away.
+func HoldsSecret(name string) bool {
+	f, err := os.Open(name)
+	if err != nil {
 		return false
 	}
-	_, err = ReadSigner(name, IO{})
-	return err == nil
+	defer func() { _ = f.Close() }()
+	text, err := io.ReadAll(io.LimitReader(f, MaxInput))
+	return err == nil && did.HoldsSecret(string(text))
 }
 
 // MaxInput bounds what is read from a file or standard input for a token or key.

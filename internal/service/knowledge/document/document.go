@@ -152,4 +152,5 @@ const (
 	ErrDamaged Problem = "the document is damaged"
 	ErrLocked  Problem = "the document is locked with a password"
 	ErrNoText  Problem = "the document holds no text"
+	ErrSecret  Problem = "the document holds a private key: it is not read, and should not be here"
 )
