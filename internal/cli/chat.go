@@ -57,7 +57,7 @@ func runChat(ctx context.Context, args []string, s shell.IO) error {
 		c.session = rest[0]
 		err = c.showHistory(ctx)
 		if refused, ok := errors.AsType[*oracleclient.StatusError](err); ok && refused.Status == http.StatusNotFound {
-			return shell.Usagef("there is no session %q of yours; a text is sent with --message", rest[0])
+			return fmt.Errorf("there is no session %q of yours; a text is sent with --message: %w", rest[0], err)
 		}
 	} else {
 		c.session, err = client.CreateSession(ctx)

@@ -13,6 +13,8 @@ import (
 var (
 	sumForm   = regexp.MustCompile(`^[\d\s.+\-*/()^%]+$`)
 	thousands = regexp.MustCompile(`(\d),(\d{3})\b`)
+	// by is an x between numbers.
+	by        = regexp.MustCompile(`(\d)\s*x\s*(\d)`)
 	percentOf = regexp.MustCompile(`(\d)\s*(?:%|percent|per cent)\s+of\s+`)
 	// priced is so many of something at a price for each.
 	priced = regexp.MustCompile(`^(\d+(?:\.\d+)?) [\p{L} ]+? (?:at|for|cost|costing|@) (\d+(?:\.\d+)?)(?: [\p{L} ]+?)?(?: each| a piece| per [\p{L}]+)?$`)
@@ -21,10 +23,11 @@ var (
 // sums answers arithmetic.
 func sums(_ plugin.ModelRequest, question string) (answer, bool) {
 	q := strings.ToLower(strings.Trim(question, " ?=."))
-	for _, start := range []string{"what is ", "what's ", "calculate ", "compute ", "how much is "} {
+	for _, start := range []string{"what is ", "what's ", "whats ", "calculate ", "compute ", "how much is "} {
 		q = strings.TrimPrefix(q, start)
 	}
 	q = strings.NewReplacer("×", "*", "÷", "/", " plus ", "+", " minus ", "-", " times ", "*", " divided by ", "/").Replace(q)
+	q = by.ReplaceAllString(q, "$1*$2")
 	q = percentOf.ReplaceAllString(thousands.ReplaceAllString(q, "$1$2"), "$1/100*")
 	q = priced.ReplaceAllString(q, "$1*$2")
 	if !sumForm.MatchString(q) || !strings.ContainsAny(q, "+-*/^%") || !strings.ContainsAny(q, "0123456789") || len(q) > 200 {
