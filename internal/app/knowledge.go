@@ -35,7 +35,8 @@ func (a *App) buildKnowledge(ctx context.Context, files *filestore.Service) (*kn
 	}
 	return knowledgekit.New(ctx, knowledgekit.Deps{
 		Embedder: embedder, Metrics: a.res.metrics,
-		DB: a.res.db, Blobs: a.res.blobs, Bus: a.res.bus, Files: files, Reader: reader, Readers: readers,
+		DB: a.res.db, Outbox: a.res.outbox, Blobs: a.res.blobs, Bus: a.res.bus,
+		Files: files, Reader: reader, Readers: readers,
 		Member: a.access.door.IsMember, Held: a.identity.Held,
 		Key: key, OldKeys: old, Node: a.res.node, Log: a.opt.Log, Now: a.res.now, Synonyms: a.documents.synonyms.Value,
 		Changed: changedFiles,

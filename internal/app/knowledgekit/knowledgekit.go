@@ -39,7 +39,9 @@ const changedSubject = "knowledge.changed"
 
 // Deps are what the kit needs of the program.
 type Deps struct {
-	DB     *sqldb.DB
+	DB *sqldb.DB
+	// Outbox hears of documents that were read, or could not be.
+	Outbox knowledgesql.Outbox
 	Blobs  blob.Store
 	Bus    bus.Bus
 	Files  *filestore.Service
@@ -88,7 +90,7 @@ func New(ctx context.Context, d Deps) *Kit {
 		d.Reader = illiterate{}
 	}
 	hintCtx := context.WithoutCancel(ctx) // hints go out as long as the service lives
-	records := knowledgesql.New(d.DB)
+	records := knowledgesql.New(d.DB).WithOutbox(d.Outbox)
 	svc := knowledge.New(knowledge.Deps{
 		Embedder: d.Embedder,
 		Store:    records, Files: files{d.Files}, Blobs: d.Blobs, Reader: d.Reader, Member: d.Member, Synonyms: d.Synonyms,

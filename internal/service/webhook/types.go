@@ -13,9 +13,6 @@ type Type struct {
 	// Doc says when it is sent, and Data what its data holds.
 	Doc  string
 	Data string
-	// Reserved names are kept for services that do not send them yet. They can be
-	// chosen already.
-	Reserved bool
 }
 
 // The names that this package itself sends.
@@ -40,8 +37,8 @@ func Types() []Type {
 		{Name: "file.shared", Doc: "A share link was registered. It is named by its id, never by its token.", Data: "shareId, expires"},
 		{Name: "credits.low", Doc: "What is left fell below CREDITS_LOW.", Data: "available, held"},
 		{Name: "credits.exhausted", Doc: "Too little is left to be served: less than CREDITS_MINIMUM.", Data: "available, held"},
-		{Name: "knowledge.ingested", Doc: "A document was read into a knowledge base.", Reserved: true},
-		{Name: "knowledge.failed", Doc: "A document could not be read into a knowledge base.", Reserved: true},
+		{Name: "knowledge.ingested", Doc: "A document was read into a collection of knowledge.", Data: "collectionId, fileId, version, pages, passages, language"},
+		{Name: "knowledge.failed", Doc: "A document could not be read into a collection of knowledge; reason says why.", Data: "collectionId, fileId, version, reason"},
 		{Name: "form.submitted", Doc: "A telephone user sent a form whose menu names the owner. The telephone's number is not told.", Data: "form, submissionId, account, language, values"},
 		{Name: TypeCalled, Doc: "A telephone user came to an action of a menu that names this endpoint, which is told alone and may answer with values for the next screen. The telephone's number is not told; caller stands for it, always the same.", Data: "webhook, caller, account, language, values"},
 		{Name: TypeTest, Doc: "Asked for by the owner, at the endpoint that it is to test alone.", Data: "endpointId"},

@@ -29,15 +29,16 @@ func Migrations() sqldb.Migrations { return sqldb.Migrations{Service: "knowledge
 
 // Store implements knowledge.Store.
 type Store struct {
-	db    *sqldb.DB
-	shelf shelfsql.Tables
+	db     *sqldb.DB
+	shelf  shelfsql.Tables
+	outbox Outbox // nil when nobody hears
 }
 
 var _ knowledge.Store = (*Store)(nil)
 
 // New returns a Store on a database that has the migrations.
 func New(db *sqldb.DB) *Store {
-	return &Store{db, segmentTables(db)}
+	return &Store{db: db, shelf: segmentTables(db)}
 }
 
 func segmentTables(db *sqldb.DB) shelfsql.Tables {

@@ -136,6 +136,9 @@ func (s *Store) Finish(ctx context.Context, w knowledge.Work, segment *knowledge
 		if before != "" {
 			lost = w.Read
 		}
+		if err := s.report(ctx, tx, eventIngested, w); err != nil {
+			return err
+		}
 		return touch(ctx, tx, w.Collection, lost)
 	})
 }
@@ -147,6 +150,9 @@ func (s *Store) GiveUp(ctx context.Context, w knowledge.Work) error {
 		r, err := tx.ExecContext(ctx, `UPDATE knowledge_documents SET state = 3, why = $5, holder = '', generation = '', read_version = 0,
 			read_ms = $6, pages = 0, language = '', passages = 0 WHERE`+held, heldArgs(w, w.Why, sqldb.MS(w.Read))...)
 		if err := one(r, err, moved("the document")); err != nil {
+			return err
+		}
+		if err := s.report(ctx, tx, eventFailed, w); err != nil {
 			return err
 		}
 		return touch(ctx, tx, w.Collection, w.Read)

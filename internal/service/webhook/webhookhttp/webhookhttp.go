@@ -123,10 +123,9 @@ type Replayed struct {
 
 // Type is an event that can be chosen.
 type Type struct {
-	Name     string `json:"name"`
-	Doc      string `json:"doc"`
-	Data     string `json:"data,omitempty"`
-	Reserved bool   `json:"reserved,omitempty"`
+	Name string `json:"name"`
+	Doc  string `json:"doc"`
+	Data string `json:"data,omitempty"`
 }
 
 // TypeList is the body of GET /api/webhooks/types.
@@ -224,7 +223,7 @@ func (a api) add(w http.ResponseWriter, r *http.Request, owner string) error {
 func (api) types(w http.ResponseWriter, _ *http.Request, _ string) error {
 	var body TypeList
 	for _, t := range webhook.Types() {
-		body.Types = append(body.Types, Type{Name: t.Name, Doc: t.Doc, Data: t.Data, Reserved: t.Reserved})
+		body.Types = append(body.Types, Type{Name: t.Name, Doc: t.Doc, Data: t.Data})
 	}
 	return httpserver.WriteJSON(w, http.StatusOK, body)
 }
