@@ -48,7 +48,7 @@ func CheckFolder(s config.Settings) error {
 	_, err := os.Stat(name)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return fmt.Errorf("there is no deployment in %s: name its folder with --data or CASTALIA_DATA; %s", folder, howToName)
+		return fmt.Errorf("there is no deployment in %s: name its folder with --data or CASTALIA_DATA (`castalia settings` shows that of a running server); %s", folder, howToName)
 	case err != nil:
 		return fmt.Errorf("look at the data folder: %w", err)
 	}

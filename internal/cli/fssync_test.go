@@ -88,7 +88,7 @@ func TestFSChangesSeveral(t *testing.T) {
 	if code != 1 || !strings.Contains(text, "/e/none") || !strings.Contains(text, "1 of 3 failed") {
 		t.Errorf("rm of several: %d %s", code, text)
 	}
-	if _, text, code := s.said("fs", "rm", "/d"); code != 1 || !strings.Contains(text, "no such file") {
+	if _, text, code := s.said("fs", "rm", "/d"); code != 1 || !strings.Contains(text, "is a folder: -r") {
 		t.Errorf("rm of a folder: %d %s", code, text)
 	}
 	s.must("fs", "rm", "-r", "/d")

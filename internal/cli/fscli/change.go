@@ -46,7 +46,7 @@ func removeFiles(fs *flag.FlagSet, s shell.IO) fsWork {
 				return about(p, err)
 			}
 			if err != nil {
-				return about(p, err)
+				return orFolder(ctx, r, remotePath(p), err)
 			}
 			_, _ = fmt.Fprintf(s.Err, "%s is in the trash; `castalia fs restore %s` takes it out\n", f.Path, f.Path)
 			return nil

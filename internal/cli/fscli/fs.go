@@ -6,6 +6,7 @@ import (
 	"context"
 	"flag"
 	"fmt"
+	"net/http"
 	"net/url"
 	"path"
 	"slices"
@@ -156,6 +157,17 @@ func about(where string, err error) error {
 		return nil
 	}
 	return fmt.Errorf("%s: %w", where, err)
+}
+
+// orFolder says what went wrong with a path where a file is wanted: that it is a folder,
+// when it is one.
+func orFolder(ctx context.Context, r remote, path string, err error) error {
+	if filestoreclient.IsStatus(err, http.StatusNotFound) {
+		if nodes, listed := r.Tree(ctx, path); listed == nil && len(nodes) > 0 {
+			return fmt.Errorf("%s is a folder: -r takes all that is in it", path)
+		}
+	}
+	return about(path, err)
 }
 
 func listVersions(_ *flag.FlagSet, s shell.IO) fsWork {

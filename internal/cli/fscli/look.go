@@ -83,6 +83,17 @@ func listDeep(ctx context.Context, r remote, s shell.IO, folder string, long, de
 		return about(folder, err)
 	}
 	table := tabwriter.NewWriter(s.Out, 0, 4, 2, ' ', 0)
+	if long && !deep && !asJSON {
+		nodes, err := r.Tree(ctx, folder)
+		if err != nil {
+			return about(folder, err)
+		}
+		for _, n := range nodes {
+			if n.Type == "folder" {
+				_, _ = fmt.Fprintf(table, "\t\t\tfolder\t\t%s/\n", n.Name)
+			}
+		}
+	}
 	for _, f := range files {
 		name := strings.TrimPrefix(f.Path, base)
 		if !deep && strings.Contains(name, "/") {

@@ -223,7 +223,7 @@ func getFile(ctx context.Context, r remote, s shell.IO, from, local string, vers
 	if known.ID == "" && version == 0 {
 		var err error
 		if known, err = r.Stat(ctx, from); err != nil {
-			return about(from, err)
+			return orFolder(ctx, r, from, err)
 		}
 	}
 	bar := shell.NewProgress(s, from, known.Size)

@@ -14,6 +14,7 @@ import (
 
 	"github.com/castalia-org/castalia/internal/cli/shell"
 	"github.com/castalia-org/castalia/internal/service/oracle/oracleclient"
+	"github.com/castalia-org/castalia/internal/service/webhook"
 	"github.com/castalia-org/castalia/internal/service/webhook/webhookhttp"
 )
 
@@ -53,6 +54,9 @@ func Run(ctx context.Context, args []string, s shell.IO) error {
 	if err != nil {
 		return err
 	}
+	if args[0] == "add" && len(rest) == 1 {
+		return shell.Usagef("name the events after the address, or * for all: %s", strings.Join(eventNames(), ", "))
+	}
 	if err := verb.Check("webhook "+args[0], rest); err != nil {
 		return err
 	}
@@ -64,6 +68,15 @@ func Run(ctx context.Context, args []string, s shell.IO) error {
 		return err
 	}
 	return verb.Run(h, ctx, rest)
+}
+
+// eventNames are the events that somebody can be told of.
+func eventNames() []string {
+	var names []string
+	for _, t := range webhook.Types() {
+		names = append(names, t.Name)
+	}
+	return names
 }
 
 // hooks is one person's webhooks at one server.

@@ -2,6 +2,7 @@ package shell
 
 import (
 	"context"
+	"fmt"
 	"maps"
 	"slices"
 )
@@ -32,7 +33,20 @@ func (v Verbs[T]) Find(args []string, others ...string) (Verb[T], error) {
 // Check refuses too few and too many arguments.
 func (v Verb[T]) Check(name string, args []string) error {
 	if len(args) < v.Least || len(args) > v.Most {
-		return Usagef("%s: %d arguments are too few or too many", name, len(args))
+		return Usagef("%s takes %s, not %d", name, v.takes(), len(args))
 	}
 	return nil
+}
+
+// takes says how many arguments.
+func (v Verb[T]) takes() string {
+	switch {
+	case v.Most == 0:
+		return "no arguments"
+	case v.Least == v.Most && v.Most == 1:
+		return "one argument"
+	case v.Least == v.Most:
+		return fmt.Sprintf("%d arguments", v.Most)
+	}
+	return fmt.Sprintf("%d to %d arguments", v.Least, v.Most)
 }
