@@ -172,7 +172,7 @@ func TestTheLogIsBoundedWhileThePlaceIsAway(t *testing.T) {
 	t.Parallel()
 	w, r := filled(t)
 	w.ship.mostLog = 1 << 20
-	w.remote.gone = true
+	w.remote.gone.Store(true)
 	for range 60 {
 		w.write(r, 60)
 		_ = w.ship.round(t.Context())
@@ -187,7 +187,7 @@ func TestTheLogIsBoundedWhileThePlaceIsAway(t *testing.T) {
 		t.Error("nothing tells that the replica is behind")
 	}
 	w.expectAll()
-	w.remote.gone = false
+	w.remote.gone.Store(false)
 	w.round()
 	if n, did := w.restore(time.Time{}); n != len(w.sums)-1 || did.Generation != 2 {
 		t.Errorf("write %d of %d, %+v", n, len(w.sums)-1, did)

@@ -13,6 +13,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/fstest"
 	"time"
@@ -27,17 +28,17 @@ import (
 // away is a place that can go away, before or after it did what it was asked.
 type away struct {
 	blob.Store
-	gone, late bool
+	gone, late atomic.Bool // read by what is copied in the background too
 }
 
 var errAway = errors.New("the place is away")
 
 func (a *away) Put(ctx context.Context, key string, body io.Reader, opt blob.PutOptions) (blob.Info, error) {
-	if a.gone && !a.late {
+	if a.gone.Load() && !a.late.Load() {
 		return blob.Info{}, errAway
 	}
 	info, err := a.Store.Put(ctx, key, body, opt)
-	if a.gone {
+	if a.gone.Load() {
 		return blob.Info{}, errAway
 	}
 	return info, err
@@ -312,11 +313,12 @@ func TestKilledAtAnyPoint(t *testing.T) {
 					w.covered = max(w.covered, 0)
 					w.open()
 				case 2:
-					w.remote.gone, w.remote.late = true, r.IntN(2) == 0
+					w.remote.late.Store(r.IntN(2) == 0)
+					w.remote.gone.Store(true)
 				case 3:
 					w.expectAll()
 				case 4, 5:
-					w.remote.gone = false
+					w.remote.gone.Store(false)
 					w.round()
 					generations = max(generations, w.ship.generation.number)
 				case 6:
@@ -329,7 +331,7 @@ func TestKilledAtAnyPoint(t *testing.T) {
 					w.write(r, 1+r.IntN(80))
 				}
 			}
-			w.remote.gone = false
+			w.remote.gone.Store(false)
 			w.round()
 			w.expectAll()
 		})
