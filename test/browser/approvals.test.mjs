@@ -20,6 +20,7 @@ before(async () => {
     MCP_SERVERS: `post=${world.post.url}`,
     MCP_PRIVATE: "true",
     APPROVE_MCP_TOOLS: "true",
+    ORACLE_INSTRUCTIONS: "---\nopenings:\n  - {title: Letters, text: tell me of the letters}\n---\nBe brief.",
   };
   programs = await Promise.all([startProgram(settings), startProgram({ ...settings, APPROVAL_TIMEOUT: "3s" })]);
   [world.url, hasty.url] = programs.map((p) => p.url);
@@ -32,6 +33,16 @@ after(async () => {
 
 const asking = (text) => `load mcp-post call post__send ${JSON.stringify({ to: "Amina", text })}`;
 const sent = (text) => world.post.letters.filter((letter) => letter.text === text).length;
+
+test("the first screen has what the operator suggests", async () => {
+  const { page, close } = await visitors(world).newcomer();
+  const list = page.getByRole("list", { name: "Suggestions" });
+  await list.getByText("Suggested here").waitFor();
+  assert.equal(await list.getByRole("button").count(), 4);
+  await list.getByRole("button", { name: /^Letters/ }).click();
+  await answered(page, "You said: tell me of the letters");
+  await close();
+});
 
 test("a call waits for a yes in the conversation, also after a reload", async () => {
   const { page, close } = await visitors(world).newcomer();

@@ -247,8 +247,18 @@ func messageBodies(list []oracle.Message) []MessageBody {
 
 // OpeningList is the body of GET /openings.
 type OpeningList struct {
+	// From says who suggests them: the operator, the sample community that is loaded, or
+	// the program, which has the same for everybody.
+	From     string        `json:"from"`
 	Openings []OpeningBody `json:"openings"`
 }
+
+// Who suggests questions.
+const (
+	FromOperator = "operator"
+	FromSample   = "sample"
+	FromProgram  = "program"
+)
 
 // OpeningBody is a question that the operator suggests: what is shown, and what
 // is asked.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/castalia-org/castalia/internal/identity"
@@ -264,6 +265,7 @@ func (a *api) openings(w http.ResponseWriter, r *http.Request) error {
 	if a.deps.Openings != nil {
 		all = a.deps.Openings()
 	}
+	from := FromOperator
 	switch {
 	case len(all) > 0:
 	case a.deps.Suggest == nil:
@@ -273,8 +275,12 @@ func (a *api) openings(w http.ResponseWriter, r *http.Request) error {
 		if all, err = a.deps.Suggest(r.Context()); err != nil {
 			return fmt.Errorf("suggest questions: %w", err)
 		}
+		from = FromSample
 	}
-	body := OpeningList{Openings: []OpeningBody{}}
+	if slices.Equal(all, instructions.Everyday()) {
+		from = FromProgram
+	}
+	body := OpeningList{From: from, Openings: []OpeningBody{}}
 	for _, o := range all {
 		body.Openings = append(body.Openings, OpeningBody(o))
 	}

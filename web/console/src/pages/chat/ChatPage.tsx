@@ -12,7 +12,7 @@ import "./cards.css";
 import "./chat.css";
 import { here } from "./here";
 import { Opening } from "./Opening";
-import { suggestions } from "./suggestions";
+import { useSuggestions } from "./suggestions";
 
 const loadConversation = () => import("./Conversation");
 const Conversation = lazy(loadConversation);
@@ -30,6 +30,7 @@ export default function ChatPage({ sessionId }: { sessionId: string }) {
   // What a suggestion says is the first message of the conversation that it starts.
   const [opening, setOpening] = useState<{ sessionId: string; text: string }>();
   const starting = useRef(false);
+  const suggestions = useSuggestions();
   const [arrived] = useState(sessionId);
   const [isMoved, setMoved] = useState(false);
   if (!isMoved && sessionId !== arrived) setMoved(true);

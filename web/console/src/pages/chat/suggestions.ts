@@ -1,4 +1,6 @@
+import { useEffect, useState } from "react";
 import type { IconName } from "../../shell/icons";
+import { here } from "./here";
 
 const chart = {
   title: "Litres drawn at the spring",
@@ -6,8 +8,47 @@ const chart = {
   values: [420, 388, 512, 475, 610, 702, 655],
 };
 
+interface Suggestion {
+  title: string;
+  about: string;
+  icon: IconName;
+  text: string;
+}
+
+/** How many are shown, where this oracle's own are not more. */
+const shown = 4;
+
+/** This oracle's own first questions, and behind them some of those that every oracle has. */
+export function useSuggestions(): Suggestion[] {
+  const [own, setOwn] = useState<Suggestion[]>([]);
+  useEffect(() => {
+    const leaving = new AbortController();
+    ownSuggestions(leaving.signal)
+      .then(setOwn)
+      .catch(() => undefined); // there are others
+    return () => leaving.abort();
+  }, []);
+  return [...own, ...suggestions.slice(0, Math.max(0, shown - own.length))];
+}
+
+async function ownSuggestions(signal: AbortSignal): Promise<Suggestion[]> {
+  const reply = await fetch(`${here.baseUrl}/openings`, { signal });
+  if (!reply.ok) return [];
+  const { from, openings } = (await reply.json()) as {
+    from: string;
+    openings: { title: string; text: string }[];
+  };
+  if (from === "program") return [];
+  return openings.map(({ title, text }) => ({
+    title,
+    text,
+    about: from === "sample" ? "About the sample community" : "Suggested here",
+    icon: "book" as const,
+  }));
+}
+
 /** First questions that every oracle can answer, also the built-in guide. */
-export const suggestions: { title: string; about: string; icon: IconName; text: string }[] = [
+const suggestions: Suggestion[] = [
   {
     title: "What is Castalia?",
     about: "Quotes its own documentation",
