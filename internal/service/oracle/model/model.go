@@ -84,6 +84,15 @@ func Find(p Provider, id string) Info {
 	return all[0]
 }
 
+// Answered is the model that answered when another was asked for: one of the provider's
+// that stood in for it, or itself under whatever name its endpoint says.
+func Answered(p Provider, asked Info, said string) Info {
+	if found := Find(p, said); found.ID == said {
+		return found
+	}
+	return asked
+}
+
 // Kind is a way in which a model call fails, as users see it.
 type Kind string
 

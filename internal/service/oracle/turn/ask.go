@@ -49,6 +49,7 @@ func (w *Worker) ask(ctx context.Context, by asking, req plugin.ModelRequest,
 	if err != nil {
 		resp.Usage = model.Cut(req, resp)
 	}
+	offered = model.Answered(w.deps.Provider, offered, resp.Model) // who stood in is who is paid and counted
 	if resp.Usage.CostMicros == 0 {
 		resp.Usage.CostMicros = offered.Cost(resp.Usage)
 	}
