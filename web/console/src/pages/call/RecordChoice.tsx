@@ -13,9 +13,12 @@ export function RecordChoice(props: { checked: boolean; onChange: (checked: bool
   const { authedRequest } = useOraclesContext();
   const { consent } = useConsent(session);
   const [error, setError] = useState("");
-  const may = consent?.grant === "write";
+  const [isGiving, setGiving] = useState(false);
+  // Allowed is what the oracle has heard of: a call that is quicker would be refused.
+  const may = consent?.grant === "write" && !isGiving;
 
   async function yes() {
+    setGiving(true);
     allow(session, "write", 24);
     try {
       const raw = (await mintDelegation(session)).serialized;
@@ -26,6 +29,8 @@ export function RecordChoice(props: { checked: boolean; onChange: (checked: bool
       setError("");
     } catch (cause) {
       setError(messageOf(cause));
+    } finally {
+      setGiving(false);
     }
   }
   return (
@@ -45,7 +50,7 @@ export function RecordChoice(props: { checked: boolean; onChange: (checked: bool
               the About page.
             </span>
           </p>
-          <button type="button" onClick={() => void yes()}>
+          <button type="button" disabled={isGiving} onClick={() => void yes()}>
             Allow for a day
           </button>
         </div>
