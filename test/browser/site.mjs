@@ -20,6 +20,7 @@ export function answerFile(folder, request, reply) {
 export async function startSite(answer) {
   const server = createServer(answer);
   await new Promise((done) => server.listen(0, "127.0.0.1", done));
+  server.unref(); // a test that fails does not keep the run open
   return {
     url: `http://127.0.0.1:${server.address().port}`,
     stop() {

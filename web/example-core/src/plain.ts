@@ -31,3 +31,4 @@ find<HTMLFormElement>("form").onsubmit = (event) => {
   chat.sendMessage(String(new FormData(form).get("draft"))).catch(quietly);
   form.reset();
 };
+find<HTMLFieldSetElement>("fieldset").disabled = false; // Before, the browser would send the form itself.
