@@ -139,22 +139,28 @@ func (s *Shipper) settle(ctx context.Context, newest int64) error {
 		s.lose()
 		return nil
 	}
-	next := s.state.Next
-	if next == nil {
+	if s.state.Next == nil {
 		return nil
 	}
-	body, err := get(ctx, s.cfg.To, next.Name, next.Bytes+1)
+	there, err := s.recognize(ctx)
 	switch {
 	case errors.Is(err, blob.ErrNotFound):
 		s.state.Next = nil
 		return s.save()
 	case err != nil:
 		return err
-	case sumOf(body) != next.At.Chain:
+	case !there:
 		s.lose()
 		return nil
 	}
 	return s.advance()
+}
+
+// recognize reports whether what has the name of the next piece is that piece.
+func (s *Shipper) recognize(ctx context.Context) (bool, error) {
+	next := s.state.Next
+	body, err := get(ctx, s.cfg.To, next.Name, next.Bytes+1)
+	return err == nil && sumOf(body) == next.At.Chain, err
 }
 
 // locate finds the place in the log behind which a new generation begins: where all

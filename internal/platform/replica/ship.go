@@ -43,7 +43,9 @@ const (
 var (
 	errOther  = errors.New("the replica holds another deployment: give this one an empty place (REPLICA_URL)")
 	errFenced = errors.New("another process writes to the same replica: only one of them may run; restart the one that is right")
-	errMore   = errors.New("there is more in the log than one piece takes")
+	// errForeign is met once: what follows is a new generation.
+	errForeign = errors.New("something else has its name")
+	errMore    = errors.New("there is more in the log than one piece takes")
 )
 
 // Config of a Shipper.
@@ -271,7 +273,15 @@ func (s *Shipper) store(ctx context.Context) error {
 			return err
 		}
 	}
-	if err := put(ctx, s.cfg.To, p.next.Name, p.body); err != nil {
+	err := put(ctx, s.cfg.To, p.next.Name, p.body)
+	if errors.Is(err, blob.ErrExists) { // it was stored before, and the answer was lost
+		var there bool
+		if there, err = s.recognize(ctx); err == nil && !there {
+			s.lose()
+			err = errForeign
+		}
+	}
+	if err != nil {
 		return fmt.Errorf("store a piece of the log: %w", err)
 	}
 	s.pending = nil
