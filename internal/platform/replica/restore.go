@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"time"
@@ -51,9 +52,12 @@ type path struct {
 }
 
 // Restore fills an empty place. When it fails the place is half full: throw it away.
-func Restore(ctx context.Context, w Wanted) (Restored, error) {
-	if _, err := os.Lstat(w.Database); err == nil {
-		return Restored{}, fmt.Errorf("%s exists: a replica is restored into an empty place only", w.Database)
+// The database is put there last, so that no server takes half a place for a whole one.
+func Restore(ctx context.Context, w Wanted) (_ Restored, err error) {
+	for _, end := range []string{"", "-wal", "-shm", "-journal"} { // SQLite would bring an old log into the new file
+		if _, err := os.Lstat(w.Database + end); !errors.Is(err, fs.ErrNotExist) {
+			return Restored{}, errors.Join(fmt.Errorf("%s exists: a replica is restored into an empty place only", w.Database+end), err)
+		}
 	}
 	for _, err := range w.Objects.List(ctx, "") {
 		return Restored{}, errors.Join(errors.New("the object store is not empty: a replica is restored into an empty place only"), err)
@@ -67,17 +71,36 @@ func Restore(ctx context.Context, w Wanted) (Restored, error) {
 	if n := len(way.pieces); n > 0 {
 		did.Moment = way.pieces[n-1].Made
 	}
-	if err := way.build(ctx, w); err != nil {
+	part := w.Database + ".part"
+	if err := way.build(ctx, w.From, part); err != nil {
 		return did, err
 	}
+	defer func() {
+		if err != nil {
+			_ = os.Remove(part)
+		}
+	}()
 	for name, key := range newest.Keys {
 		if err := w.PutKey(name, key); err != nil {
 			return did, fmt.Errorf("restore key %s: %w", name, err)
 		}
 		did.Keys++
 	}
-	did.Objects, err = fetchObjects(ctx, w.From, w.Objects)
-	return did, err
+	if did.Objects, err = fetchObjects(ctx, w.From, w.Objects); err != nil {
+		return did, err
+	}
+	return did, putInPlace(part, w.Database)
+}
+
+func putInPlace(part, path string) error {
+	if err := os.Rename(part, path); err != nil {
+		return fmt.Errorf("restore database: %w", err)
+	}
+	dir, err := os.Open(filepath.Dir(path))
+	if err != nil {
+		return fmt.Errorf("restore database: %w", err)
+	}
+	return errors.Join(dir.Sync(), dir.Close())
 }
 
 // choose finds the newest state, not after the wanted moment, that can be reached.
@@ -201,32 +224,24 @@ func readStart(ctx context.Context, w Wanted, generation int64) (start, error) {
 }
 
 // build writes the database file.
-func (p path) build(ctx context.Context, w Wanted) (err error) {
-	part := w.Database + ".part"
+func (p path) build(ctx context.Context, from blob.Store, part string) (err error) {
 	file, err := os.OpenFile(part, os.O_CREATE|os.O_TRUNC|os.O_RDWR, 0o600)
 	if err != nil {
 		return fmt.Errorf("restore database: %w", err)
 	}
 	defer func() {
-		if err != nil {
-			err = fmt.Errorf("restore database: %w", errors.Join(err, file.Close(), os.Remove(part)))
+		if err = errors.Join(err, file.Close()); err != nil {
+			err = fmt.Errorf("restore database: %w", errors.Join(err, os.Remove(part)))
 		}
 	}()
-	at, err := p.readBase(ctx, w.From, file)
+	at, err := p.readBase(ctx, from, file)
 	if err != nil {
 		return err
 	}
-	if err := p.replay(ctx, w.From, file, at); err != nil {
+	if err := p.replay(ctx, from, file, at); err != nil {
 		return err
 	}
-	if err := errors.Join(file.Sync(), os.Rename(part, w.Database)); err != nil {
-		return err
-	}
-	dir, err := os.Open(filepath.Dir(w.Database))
-	if err != nil {
-		return err
-	}
-	return errors.Join(file.Close(), dir.Sync(), dir.Close())
+	return file.Sync()
 }
 
 // opened opens a base or a piece with the key of its generation.
