@@ -136,8 +136,7 @@ func (s *Shipper) claim(ctx context.Context) error {
 // gives up what it left when another process has been here since.
 func (s *Shipper) settle(ctx context.Context, newest int64) error {
 	if newest > s.state.Generation {
-		s.lose()
-		return nil
+		return s.lose()
 	}
 	if s.state.Next == nil {
 		return nil
@@ -150,8 +149,7 @@ func (s *Shipper) settle(ctx context.Context, newest int64) error {
 	case err != nil:
 		return err
 	case !there:
-		s.lose()
-		return nil
+		return s.lose()
 	}
 	return s.advance()
 }

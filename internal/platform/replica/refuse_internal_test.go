@@ -63,7 +63,9 @@ func TestAMomentOfThePastIsRestored(t *testing.T) {
 		case 4:
 			w.crash()
 		case 8:
-			w.ship.lose()
+			if err := w.ship.lose(); err != nil {
+				t.Fatal(err)
+			}
 		}
 	}
 	for _, m := range moments {

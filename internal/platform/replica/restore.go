@@ -8,7 +8,6 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -89,18 +88,10 @@ func Restore(ctx context.Context, w Wanted) (_ Restored, err error) {
 	if did.Objects, err = fetchObjects(ctx, w.From, w.Objects); err != nil {
 		return did, err
 	}
-	return did, putInPlace(part, w.Database)
-}
-
-func putInPlace(part, path string) error {
-	if err := os.Rename(part, path); err != nil {
-		return fmt.Errorf("restore database: %w", err)
+	if err := os.Rename(part, w.Database); err != nil {
+		return did, fmt.Errorf("restore database: %w", err)
 	}
-	dir, err := os.Open(filepath.Dir(path))
-	if err != nil {
-		return fmt.Errorf("restore database: %w", err)
-	}
-	return errors.Join(dir.Sync(), dir.Close())
+	return did, syncFolder(w.Database)
 }
 
 // choose finds the newest state, not after the wanted moment, that can be reached.

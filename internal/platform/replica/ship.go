@@ -248,13 +248,16 @@ func (s *Shipper) scan() (more bool, err error) {
 	defer func() { _ = log.Close() }()
 	found, err := walscan.Scan(log, s.state.Position)
 	if errors.Is(err, walscan.ErrLost) {
-		s.lose()
+		err = errors.Join(err, s.lose())
 	}
 	if err != nil {
 		return false, err
 	}
 	if len(found.Pages) == 0 {
 		return false, nil
+	}
+	if found.Next.Salt1 == s.state.Position.Salt1 {
+		s.state.Position.Over = false // it goes on, so it was not begun anew
 	}
 	h := head{
 		Generation: s.generation.number, Seq: s.state.At.Seq + 1, Chain: s.state.At.Chain,
@@ -277,8 +280,7 @@ func (s *Shipper) store(ctx context.Context) error {
 	if errors.Is(err, blob.ErrExists) { // it was stored before, and the answer was lost
 		var there bool
 		if there, err = s.recognize(ctx); err == nil && !there {
-			s.lose()
-			err = errForeign
+			err = errors.Join(errForeign, s.lose())
 		}
 	}
 	if err != nil {
@@ -297,19 +299,26 @@ func (s *Shipper) advance() error {
 	return s.save()
 }
 
-func (s *Shipper) save() error {
-	if err := s.state.save(filepath.Join(s.cfg.Folder, StateFile)); err != nil {
+func (s *Shipper) save() error { return s.saveState(false) }
+
+func (s *Shipper) saveState(durable bool) error {
+	if err := s.state.save(filepath.Join(s.cfg.Folder, StateFile), durable); err != nil {
 		return fmt.Errorf("note the state of the replica: %w", err)
 	}
 	return nil
 }
 
-// lose gives the generation up: something of the log is missing in it.
-func (s *Shipper) lose() {
+// lose gives the generation up: something of the log is missing in it. What is noted of
+// it goes first: the log may be begun anew from now on, and would seem to go on there.
+func (s *Shipper) lose() error {
+	if err := forget(filepath.Join(s.cfg.Folder, StateFile)); err != nil {
+		return fmt.Errorf("forget the state of the replica: %w", err)
+	}
 	s.stopBase()
 	s.cfg.Log.Warn("the replica begins anew with a whole copy", slog.String("event", "replica.begun_anew"))
 	s.generation, s.placed, s.pending, s.resume = nil, false, nil, false
 	s.state = state{Deployment: s.cfg.Deployment}
+	return nil
 }
 
 // fold writes the log into the database file when it is long, or when a base is due,
@@ -331,12 +340,12 @@ func (s *Shipper) fold(ctx context.Context) error {
 			return err
 		case more:
 			return errMore
-		case s.pending != nil:
-			return nil
+		case s.pending == nil:
+			// Noted before it is so: as long as it is not, nobody begins the log anew.
+			s.state.Position.Over = s.state.Position.Known
 		}
-		// Noted before it is so: as long as it is not, nobody begins the log anew.
-		s.state.Position.Over = s.state.Position.Known
-		return s.save()
+		// On the disk too: an older note that it was over would hide what came behind that.
+		return s.saveState(true)
 	})
 	position := &s.state.Position
 	if s.pending != nil {
@@ -348,8 +357,7 @@ func (s *Shipper) fold(ctx context.Context) error {
 	case err != nil:
 		return fmt.Errorf("write the log into the database: %w", err)
 	case frames != int64(position.Frames):
-		s.lose() // another process wrote in between
-		return walscan.ErrLost
+		return errors.Join(walscan.ErrLost, s.lose()) // another process wrote in between
 	case frames != folded:
 		s.nextFold = now.Add(longestPause) // somebody reads an old state
 		return nil
@@ -376,7 +384,9 @@ func (s *Shipper) bound(ctx context.Context) error {
 	case kept && info.Size() < most:
 		return nil
 	case kept:
-		s.lose()
+		if err := s.lose(); err != nil {
+			return err
+		}
 	case info.Size() < int64(s.foldAt)*4096:
 		return nil
 	}

@@ -14,8 +14,9 @@ import (
 const StateFile = "replica.json"
 
 // state is what the next process has to know to go on where this one ended. It is
-// written without a sync: whatever the disk keeps of it is compared with the log and
-// with the replica, and when they do not fit a new generation is begun.
+// written without a sync, except before the log may be begun anew: whatever the disk
+// keeps of it is compared with the log and with the replica, and when they do not fit a
+// new generation is begun.
 type state struct {
 	Deployment string           `json:"deployment"`
 	Generation int64            `json:"generation"` // the last one that was claimed from here
@@ -59,16 +60,44 @@ func fileStateOf(path string) (fileState, error) {
 	return fileState{info.Size(), info.ModTime().UnixNano()}, nil
 }
 
-func (s state) save(path string) error {
+func (s state) save(path string, durable bool) error {
 	text, err := json.Marshal(s)
 	if err != nil {
 		return err
 	}
 	part := path + ".part"
-	if err := os.WriteFile(part, append(text, '\n'), 0o600); err != nil {
+	file, err := os.OpenFile(part, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
+	if err != nil {
 		return err
 	}
-	return os.Rename(part, path)
+	_, err = file.Write(append(text, '\n'))
+	if err == nil && durable {
+		err = file.Sync()
+	}
+	if err := errors.Join(err, file.Close()); err != nil {
+		return err
+	}
+	if err := os.Rename(part, path); err != nil || !durable {
+		return err
+	}
+	return syncFolder(path)
+}
+
+// forget deletes what save wrote.
+func forget(path string) error {
+	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return syncFolder(path)
+}
+
+// syncFolder has the folder of a file keep its names.
+func syncFolder(path string) error {
+	dir, err := os.Open(filepath.Dir(path))
+	if err != nil {
+		return err
+	}
+	return errors.Join(dir.Sync(), dir.Close())
 }
 
 // loadState returns what an earlier process left, if it fits what is in the folder.

@@ -1,7 +1,9 @@
 package replica
 
 import (
+	"context"
 	"errors"
+	"math/rand/v2"
 	"strings"
 	"testing"
 	"time"
@@ -52,5 +54,72 @@ func TestAPieceOfSomebodyElseIsNotTakenForOurs(t *testing.T) {
 	if w.ship.generation.number == generation {
 		t.Error("it went on behind a piece that is not its own")
 	}
+	w.expectAll()
+}
+
+// held is filled, with a reader that keeps the log from being begun anew, so that
+// changes follow in a log that was noted to be over.
+func held(t *testing.T) (*world, *rand.Rand, func()) {
+	t.Helper()
+	w, r := filled(t)
+	for range 4 {
+		w.write(r, 60)
+	}
+	rows, err := w.db.Read().QueryContext(context.WithoutCancel(t.Context()), `SELECT name FROM sqlite_schema`)
+	if err != nil || !rows.Next() {
+		t.Fatal(err)
+	}
+	release := func() { _ = errors.Join(rows.Err(), rows.Close()) }
+	t.Cleanup(release)
+	w.round()
+	if !w.ship.state.Position.Over {
+		t.Fatalf("the log was not folded: %+v", w.ship.state.Position)
+	}
+	return w, r, release
+}
+
+// What was given up is not continued, though the log looks as if it could be.
+func TestAGivenUpGenerationIsNotContinued(t *testing.T) {
+	t.Parallel()
+	w, r, release := held(t)
+	w.remote.gone.Store(true)
+	w.ship.mostLog = 1
+	for range 40 {
+		w.write(r, 60) // into the same log, and never copied
+	}
+	release()
+	_ = w.ship.round(t.Context())
+	if err := w.ship.bound(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if w.ship.generation != nil {
+		t.Fatal("the log did not reach its bound")
+	}
+	w.write(r, 1) // begins the log anew
+	w.remote.gone.Store(false)
+	w.crash()
+	w.write(r, 1)
+	w.round()
+	w.expectAll()
+}
+
+// The log was noted to be over, got more, and is folded again before that is stored.
+func TestAKillBetweenFoldAndPieceBeginsAnew(t *testing.T) {
+	t.Parallel()
+	w, r, release := held(t)
+	w.write(r, 60)
+	release()
+	w.tick(baseAge + time.Hour) // a base is due
+	if err := w.ship.fold(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if w.ship.pending == nil || w.ship.base == nil {
+		t.Fatal("the fold found nothing new")
+	}
+	w.write(r, 1) // begins the log anew
+	w.tick(-baseAge - time.Hour)
+	w.crash()
+	w.write(r, 1)
+	w.round()
 	w.expectAll()
 }
