@@ -166,7 +166,7 @@ func lockOf(s *config.Settings) (archive.Lock, error) {
 // Watch has the replica copy a database and its objects, shows its state as metrics,
 // and returns the objects as they are to be used.
 func (s *Ship) Watch(db *sqldb.DB, objects blob.Store, m *telemetry.Metrics) blob.Store {
-	watched := replica.Watch(objects)
+	watched := replica.Watch(objects, named(db))
 	s.Use(db.Log(), watched)
 	m.GaugeFunc("replica_lag_seconds", "How far the replica is behind the database.", func() float64 { return s.Lag().Seconds() })
 	return watched

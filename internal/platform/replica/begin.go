@@ -190,6 +190,9 @@ func (s *Shipper) locate(ctx context.Context) error {
 	if frames != int64(at.Frames) || frames != folded {
 		return errors.New("the database's log is still being read by somebody")
 	}
+	if err := s.objects.flush(ctx, s.cfg.To); err != nil { // before the base that names them
+		return err
+	}
 	at.Over = at.Known
 	s.state.Position, s.placed = at, true
 	s.startBase(ctx)

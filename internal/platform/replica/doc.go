@@ -13,14 +13,14 @@
 //
 // It promises:
 //
-//   - A piece is stored only after every object that was stored before its
-//     transactions were committed. So each piece is a state that can be restored.
+//   - A base or a piece is stored only after every object that was stored before its
+//     transactions were committed. So each is a state that can be restored.
 //   - The database never waits for the place. When it is away for so long that the
 //     log grows over a bound, the copy is given up and begun again with a new base.
 //   - Two processes cannot mix their copies: who finds a newer generation than its own
 //     stops and says so.
 //   - Nothing is deleted from the place that a restore to a moment within the
-//     retention needs.
+//     retention needs, nor an object that a record names.
 //
 // It refuses a place that holds another deployment. Times are those of the machine
 // that wrote, and always grow within a generation.

@@ -25,14 +25,18 @@ const (
 // Objects is an object store that remembers what was stored, for a Shipper.
 type Objects struct {
 	blob.Store
+	named   func(ctx context.Context, key string) (bool, error)
 	mu      sync.Mutex
 	waiting []string
 	all     bool // the list is not complete: compare everything
 }
 
 // Watch returns the store with a memory. Until a shipper has compared everything it
-// knows of nothing that is there.
-func Watch(store blob.Store) *Objects { return &Objects{Store: store, all: true} }
+// knows of nothing that is there. Named reports whether a record names an object: such
+// a one is kept in the replica, though it is gone here.
+func Watch(store blob.Store, named func(ctx context.Context, key string) (bool, error)) *Objects {
+	return &Objects{Store: store, named: named, all: true}
+}
 
 // Put implements blob.Store.
 func (o *Objects) Put(ctx context.Context, key string, body io.Reader, opt blob.PutOptions) (blob.Info, error) {
@@ -145,10 +149,15 @@ func (o *Objects) compare(ctx context.Context, to blob.Store, gone func(key stri
 }
 
 // sweepObjects compares everything, and deletes objects from the replica that have
-// been gone here for longer than the retention. When an object was first seen to be
-// gone stands in the replica, so that it outlasts this process.
-func (o *Objects) sweepObjects(ctx context.Context, to blob.Store, cutoff time.Time) error {
-	err := o.compare(ctx, to, func(key string) error {
+// been gone here, and named by no record, for longer than the retention. When that was
+// first seen stands in the replica, so that it outlasts this process. It counts the
+// objects that are missing here: whoever lost their folder still has the copies.
+func (o *Objects) sweepObjects(ctx context.Context, to blob.Store, cutoff time.Time) (missing int, err error) {
+	err = o.compare(ctx, to, func(key string) error {
+		if named, err := o.named(ctx, key); named || err != nil {
+			missing++
+			return err
+		}
 		_, err := to.Put(ctx, goneFolder+key, bytes.NewReader(nil), blob.PutOptions{Known: true, CreateOnly: true})
 		if errors.Is(err, blob.ErrExists) {
 			return nil
@@ -156,28 +165,35 @@ func (o *Objects) sweepObjects(ctx context.Context, to blob.Store, cutoff time.T
 		return err
 	})
 	if err != nil {
-		return err
+		return missing, err
 	}
 	for info, err := range to.List(ctx, goneFolder) {
 		if err != nil {
-			return fmt.Errorf("list deleted objects: %w", err)
+			return missing, fmt.Errorf("list deleted objects: %w", err)
 		}
 		key := info.Key[len(goneFolder):]
-		_, err := o.Stat(ctx, key)
+		wanted, err := o.wanted(ctx, key)
 		switch {
-		case err == nil: // it is back
+		case err != nil:
+		case wanted: // it is back
 			err = to.Delete(ctx, info.Key)
-		case !errors.Is(err, blob.ErrNotFound):
 		case info.ModTime.Before(cutoff):
 			if err = to.Delete(ctx, objectFolder+key); err == nil {
 				err = to.Delete(ctx, info.Key)
 			}
-		default:
-			err = nil
 		}
 		if err != nil {
-			return fmt.Errorf("sweep deleted objects: %w", err)
+			return missing, fmt.Errorf("sweep deleted objects: %w", err)
 		}
 	}
-	return nil
+	return missing, nil
+}
+
+// wanted reports whether an object is here, or named by a record.
+func (o *Objects) wanted(ctx context.Context, key string) (bool, error) {
+	_, err := o.Stat(ctx, key)
+	if errors.Is(err, blob.ErrNotFound) {
+		return o.named(ctx, key)
+	}
+	return err == nil, err
 }

@@ -208,7 +208,11 @@ func (s *Shipper) sweep(ctx context.Context) error {
 			err = sweepLog(ctx, s.cfg.To, cutoff)
 		}
 		if err == nil {
-			err = s.objects.sweepObjects(ctx, s.cfg.To, cutoff)
+			var missing int
+			if missing, err = s.objects.sweepObjects(ctx, s.cfg.To, cutoff); missing > 0 {
+				s.cfg.Log.Warn("objects are missing here that the replica has: `castalia doctor` tells more",
+					slog.String("event", "replica.objects_missing"), slog.Int("objects", missing))
+			}
 		}
 		return err
 	})

@@ -241,19 +241,7 @@ func TestWhatTheRetentionLetsGoIsDeleted(t *testing.T) {
 	if err := w.objects.Delete(t.Context(), key); err != nil {
 		t.Fatal(err)
 	}
-	sweep := func() {
-		t.Helper()
-		w.ship.nextSweep = w.now
-		w.round()
-		if w.ship.sweeper != nil {
-			err := <-w.ship.sweeper.done
-			w.ship.sweeper = nil
-			if err != nil {
-				t.Fatal(err)
-			}
-		}
-	}
-	sweep()
+	w.sweep()
 	if _, err := w.remote.Stat(t.Context(), objectFolder+key); err != nil {
 		t.Errorf("deleted at once: %v", err)
 	}
@@ -268,7 +256,7 @@ func TestWhatTheRetentionLetsGoIsDeleted(t *testing.T) {
 	w.tick(45 * time.Minute)
 	w.write(r, 10)
 	w.round()
-	sweep()
+	w.sweep()
 	if _, err := w.remote.Stat(t.Context(), objectFolder+key); !errors.Is(err, blob.ErrNotFound) {
 		t.Errorf("still there: %v", err)
 	}

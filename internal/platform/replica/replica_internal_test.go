@@ -59,6 +59,7 @@ type world struct {
 	sums    []uint64
 	covered int
 	objects *Objects
+	named   map[string]bool // objects that a record names
 }
 
 func newWorld(t *testing.T, remote blob.Store) *world {
@@ -104,7 +105,7 @@ func (w *world) open() {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	w.objects = Watch(store)
+	w.objects = Watch(store, func(_ context.Context, key string) (bool, error) { return w.named[key], nil })
 	w.ship.Use(w.db.Log(), w.objects)
 	if err := w.db.Migrate(w.t.Context(), demo); err != nil {
 		w.t.Fatal(err)

@@ -363,9 +363,13 @@ func (s *Shipper) fold(ctx context.Context) error {
 		return nil
 	}
 	position.Over = position.Known
-	if due {
-		s.startBase(ctx)
+	if !due {
+		return nil
 	}
+	if err := s.objects.flush(ctx, s.cfg.To); err != nil { // before the base that names them
+		return err
+	}
+	s.startBase(ctx)
 	return nil
 }
 

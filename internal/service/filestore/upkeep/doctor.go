@@ -144,7 +144,7 @@ func (s *Service) checkObjects(ctx context.Context, x Examine, tell func(Finding
 			return fmt.Errorf("list objects: %w", err)
 		}
 		total++
-		known, err := known(ctx, s.store, info)
+		known, err := Named(ctx, s.store, info.Key)
 		if err != nil {
 			return err
 		}
@@ -174,7 +174,7 @@ func DropOrphans(ctx context.Context, store filestore.Store, objects blob.Store)
 		if err != nil {
 			return n, fmt.Errorf("list objects: %w", err)
 		}
-		named, err := known(ctx, store, info)
+		named, err := Named(ctx, store, info.Key)
 		if err != nil {
 			return n, err
 		}
@@ -189,9 +189,9 @@ func DropOrphans(ctx context.Context, store filestore.Store, objects blob.Store)
 	return n, nil
 }
 
-// known reports whether a record names the object, or will have it swept.
-func known(ctx context.Context, store filestore.Store, info blob.Info) (bool, error) {
-	name := info.Key[strings.LastIndexByte(info.Key, '/')+1:]
+// Named reports whether a record names the object, or will have it swept.
+func Named(ctx context.Context, store filestore.Store, key string) (bool, error) {
+	name := key[strings.LastIndexByte(key, '/')+1:]
 	id, _, _ := strings.Cut(name, "-")
 	b, err := store.Blob(ctx, id)
 	if fault.Is(err, fault.NotFound) {
@@ -200,7 +200,7 @@ func known(ctx context.Context, store filestore.Store, info blob.Info) (bool, er
 	if err != nil || b.State != filestore.Live {
 		return true, err // dead and pending ones are the sweeper's
 	}
-	if b.Has(info.Key) {
+	if b.Has(key) {
 		return true, nil
 	}
 	// A part that was stored and never counted goes with its upload.
