@@ -58,6 +58,9 @@ func runReplica(ctx context.Context, args []string, s shell.IO) error {
 	_, err = fmt.Fprintf(s.Out, "restorable    %s to %s (%s ago)\ndatabase      %d whole copies, %d pieces of its log, %s\nobjects       %d, %s\ngenerations   %d\n",
 		seen.Oldest.Format(moment), seen.Newest.Format(moment), time.Since(seen.Newest).Round(time.Millisecond),
 		seen.Bases, seen.Pieces, bytesize.Text(seen.Bytes), seen.Objects, bytesize.Text(seen.ObjectBytes), seen.Generations)
+	for _, generation := range seen.Passed {
+		_, _ = fmt.Fprintf(s.Out, "Generation %d has no whole copy yet: what is newer cannot be restored.\n", generation)
+	}
 	return err
 }
 

@@ -211,6 +211,8 @@ func Examine(ctx context.Context, s *config.Settings) (string, error) {
 		return "", errors.New("it is of another deployment")
 	case seen.Newest.IsZero():
 		return "", errors.New("there is no whole copy yet")
+	case len(seen.Passed) > 0:
+		return "", fmt.Errorf("there is no whole copy of what is newer than %s yet", seen.Newest.Format(time.RFC3339))
 	}
 	return fmt.Sprintf("can be restored from %s to %s", seen.Oldest.Format(time.RFC3339), seen.Newest.Format(time.RFC3339)), nil
 }

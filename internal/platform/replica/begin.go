@@ -11,6 +11,7 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"time"
 
 	"github.com/castalia-org/castalia/internal/platform/archive"
 	"github.com/castalia-org/castalia/internal/platform/blob"
@@ -231,9 +232,9 @@ func newestStart(ctx context.Context, from blob.Store) (int64, error) {
 	return newest, nil
 }
 
-// put stores something small that must not be there yet.
+// put stores something that must not be there yet.
 func put(ctx context.Context, to blob.Store, name string, body []byte) error {
-	ctx, cancel := context.WithTimeout(ctx, putLimit)
+	ctx, cancel := context.WithTimeout(ctx, putLimit+time.Duration(len(body))*time.Second/leastRate)
 	defer cancel()
 	opt := blob.Sized(int64(len(body)))
 	opt.CreateOnly = true

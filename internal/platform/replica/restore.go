@@ -122,7 +122,7 @@ func choose(ctx context.Context, w Wanted) (path, Restored, error) {
 		if starts[g], err = readStart(ctx, w, g); err != nil {
 			return path{}, did, err
 		}
-		if !w.At.IsZero() && starts[g].Made.After(w.At) {
+		if !w.At.IsZero() && starts[g].Made.Truncate(time.Millisecond).After(w.At) { // as the names tell it
 			continue
 		}
 		way, ok, err := reach(ctx, w, starts, g, bases, log)

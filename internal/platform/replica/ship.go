@@ -34,8 +34,10 @@ const (
 	sweepEvery = 6 * time.Hour
 	// longestPause is between two tries while the replica is away.
 	longestPause = 5 * time.Second
-	// putLimit is how long one small request may take.
-	putLimit = 30 * time.Second
+	// putLimit is how long one small request may take; a larger one gets what it needs
+	// at leastRate, in bytes a second, besides.
+	putLimit  = 30 * time.Second
+	leastRate = 64 << 10
 	// closeLimit is how long the last piece may take when a server ends.
 	closeLimit = 10 * time.Second
 )

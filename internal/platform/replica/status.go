@@ -1,7 +1,10 @@
 package replica
 
 import (
+	"cmp"
 	"context"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/castalia-org/castalia/internal/platform/blob"
@@ -14,10 +17,12 @@ type Status struct {
 	// Oldest and Newest are the moments between which it can be restored. Both are zero
 	// while there is no whole copy.
 	Oldest, Newest time.Time
-	Bases, Pieces  int
-	Bytes          int64 // of bases and pieces
-	Objects        int
-	ObjectBytes    int64
+	// Passed are newer generations that cannot be restored, for want of a whole copy.
+	Passed        []int64
+	Bases, Pieces int
+	Bytes         int64 // of bases and pieces
+	Objects       int
+	ObjectBytes   int64
 }
 
 // Look reads the names in a replica.
@@ -44,15 +49,11 @@ func Look(ctx context.Context, from blob.Store) (Status, error) {
 		return s, err
 	}
 	s.Bases, s.Pieces = len(bases), len(log)
-	for i, p := range append(bases, log...) {
+	all := slices.Concat(bases, log)
+	for _, p := range all {
 		s.Bytes += p.Bytes
-		if i < len(bases) && (s.Oldest.IsZero() || p.Made.Before(s.Oldest)) {
-			s.Oldest = p.Made
-		}
-		if len(bases) > 0 && p.Made.After(s.Newest) {
-			s.Newest = p.Made
-		}
 	}
+	s.reach(all)
 	for info, err := range from.List(ctx, objectFolder) {
 		if err != nil {
 			return s, err
@@ -61,4 +62,35 @@ func Look(ctx context.Context, from blob.Store) (Status, error) {
 		s.ObjectBytes += info.Size
 	}
 	return s, nil
+}
+
+// reach finds between which moments it can be restored. What a generation continues is
+// in its start, which only a key opens, but numbers tell: one that continues nothing
+// counts from 1, any other from the piece or base behind which it goes on. One that goes
+// on behind a base without a piece looks like the first kind, and is counted from its
+// own base on.
+func (s *Status) reach(all []place) {
+	slices.SortFunc(all, func(a, b place) int {
+		return cmp.Or(cmp.Compare(a.Generation, b.Generation), cmp.Compare(a.Seq, b.Seq), strings.Compare(a.Name, b.Name))
+	})
+	var generation, newest int64
+	reached, ends := false, map[int64]bool{} // ends: numbers behind which a generation may go on
+	for _, p := range all {
+		base := strings.HasPrefix(p.Name, baseFolder)
+		if p.Generation != generation {
+			generation, reached = p.Generation, p.Seq > 1 && ends[p.Seq-1]
+		}
+		if base && (s.Oldest.IsZero() || p.Made.Before(s.Oldest)) {
+			s.Oldest = p.Made
+		}
+		if reached = reached || base; !reached {
+			s.Passed = append(s.Passed, generation)
+			continue
+		}
+		ends[p.Seq], newest = true, generation
+		if p.Made.After(s.Newest) {
+			s.Newest = p.Made
+		}
+	}
+	s.Passed = slices.DeleteFunc(slices.Compact(s.Passed), func(g int64) bool { return g <= newest })
 }

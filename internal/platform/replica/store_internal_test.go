@@ -3,12 +3,14 @@ package replica
 import (
 	"context"
 	"errors"
+	"io"
 	"math/rand/v2"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/castalia-org/castalia/internal/platform/blob"
+	"github.com/castalia-org/castalia/internal/platform/blob/blobmem"
 )
 
 // The place stores a piece, and the answer is lost on its way.
@@ -122,4 +124,29 @@ func TestAKillBetweenFoldAndPieceBeginsAnew(t *testing.T) {
 	w.write(r, 1)
 	w.round()
 	w.expectAll()
+}
+
+// patience notes how long each thing that is stored may take.
+type patience struct {
+	blob.Store
+	most time.Duration
+}
+
+func (p *patience) Put(ctx context.Context, key string, body io.Reader, opt blob.PutOptions) (blob.Info, error) {
+	if until, ok := ctx.Deadline(); ok {
+		p.most = time.Until(until)
+	}
+	return p.Store.Put(ctx, key, body, opt)
+}
+
+// A large piece is stored over a slow line, too.
+func TestALargePieceMayTakeLonger(t *testing.T) {
+	t.Parallel()
+	p := &patience{Store: blobmem.New()}
+	if err := put(t.Context(), p, "large", make([]byte, 64<<20)); err != nil {
+		t.Fatal(err)
+	}
+	if p.most < 10*time.Minute {
+		t.Errorf("64 MiB may take %s", p.most)
+	}
 }
