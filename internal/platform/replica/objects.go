@@ -20,6 +20,8 @@ const (
 	copiers = 4
 	// mostWaiting bounds the list of new objects. Beyond it all are compared.
 	mostWaiting = 100_000
+	// partsAge is how old an upload is that nobody finishes any more.
+	partsAge = 48 * time.Hour
 )
 
 // Objects is an object store that remembers what was stored, for a Shipper.
@@ -60,11 +62,28 @@ func (o *Objects) take() (keys []string, complete bool) {
 	return keys, complete
 }
 
-// forget has the next one compare everything.
-func (o *Objects) forget() {
+// giveBack returns what was taken and not copied.
+func (o *Objects) giveBack(keys []string, complete bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.waiting, o.all = nil, true
+	o.waiting, o.all = append(keys, o.waiting...), o.all || !complete
+	if len(o.waiting) > mostWaiting || o.all {
+		o.waiting, o.all = nil, true
+	}
+}
+
+// AbortStale drops what unfinished uploads left in the store, where it leaves something.
+func (o *Objects) AbortStale(ctx context.Context, before time.Time) error {
+	return abortStale(ctx, o.Store, before)
+}
+
+func abortStale(ctx context.Context, store blob.Store, before time.Time) error {
+	if parts, ok := store.(interface {
+		AbortStale(ctx context.Context, before time.Time) error
+	}); ok {
+		return parts.AbortStale(ctx, before)
+	}
+	return nil
 }
 
 // flush copies what was stored before it was called.
@@ -72,7 +91,7 @@ func (o *Objects) flush(ctx context.Context, to blob.Store) (err error) {
 	keys, complete := o.take()
 	defer func() {
 		if err != nil {
-			o.forget()
+			o.giveBack(keys, complete)
 		}
 	}()
 	if !complete {

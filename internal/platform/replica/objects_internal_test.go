@@ -1,7 +1,9 @@
 package replica
 
 import (
+	"context"
 	"errors"
+	"iter"
 	"strings"
 	"testing"
 	"time"
@@ -82,5 +84,74 @@ func TestObjectsThatAreNamedAreKept(t *testing.T) {
 	w.sweep()
 	if _, err := w.remote.Stat(t.Context(), objectFolder+"files/named"); err != nil {
 		t.Errorf("deleted at once: %v", err)
+	}
+}
+
+// One copy that fails costs that copy, not a comparison of everything.
+func TestAFailedCopyIsTriedAgainAlone(t *testing.T) {
+	t.Parallel()
+	w, _ := filled(t)
+	lists := 0
+	w.objects.Store = &lister{w.objects.Store, &lists}
+	for _, key := range []string{"files/a", "files/b"} {
+		if _, err := w.objects.Put(t.Context(), key, strings.NewReader("x"), blob.PutOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.remote.gone.Store(true)
+	if err := w.objects.flush(t.Context(), w.remote); !errors.Is(err, errAway) {
+		t.Fatal(err)
+	}
+	w.remote.gone.Store(false)
+	if err := w.objects.flush(t.Context(), w.remote); err != nil {
+		t.Fatal(err)
+	}
+	for _, key := range []string{"files/a", "files/b"} {
+		if _, err := w.remote.Stat(t.Context(), objectFolder+key); err != nil {
+			t.Error(err)
+		}
+	}
+	if lists > 0 {
+		t.Errorf("everything was listed %d times", lists)
+	}
+}
+
+// lister counts how often everything is listed.
+type lister struct {
+	blob.Store
+	lists *int
+}
+
+func (l *lister) List(ctx context.Context, prefix string) iter.Seq2[blob.Info, error] {
+	*l.lists++
+	return l.Store.List(ctx, prefix)
+}
+
+// bucket is a store in which unfinished uploads stay.
+type bucket struct {
+	blob.Store
+	tidied time.Time
+}
+
+func (b *bucket) AbortStale(_ context.Context, before time.Time) error {
+	b.tidied = before
+	return nil
+}
+
+func TestUnfinishedUploadsAreDropped(t *testing.T) {
+	t.Parallel()
+	w, _ := filled(t)
+	here, there := &bucket{Store: w.objects.Store}, &bucket{Store: w.remote}
+	w.objects.Store, w.ship.cfg.To = here, there
+	w.sweep()
+	if at := w.now.Add(-partsAge); there.tidied.After(at) || there.tidied.Before(at.Add(-time.Minute)) {
+		t.Errorf("the place was tidied to %s", there.tidied)
+	}
+	if err := w.objects.AbortStale(t.Context(), w.now); err != nil || !here.tidied.Equal(w.now) {
+		t.Errorf("the objects were tidied to %s: %v", here.tidied, err)
+	}
+	w.objects.Store = w.remote
+	if err := w.objects.AbortStale(t.Context(), w.now); err != nil {
+		t.Errorf("a store that leaves nothing: %v", err)
 	}
 }

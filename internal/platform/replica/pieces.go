@@ -198,7 +198,7 @@ func (s *Shipper) sweep(ctx context.Context) error {
 	if now.Before(s.nextSweep) || !s.state.Base.There {
 		return nil
 	}
-	cutoff, generation := now.Add(-s.cfg.Retention), s.generation.number
+	cutoff, generation, copying := now.Add(-s.cfg.Retention), s.generation.number, s.base != nil
 	s.sweeper = inBackground(ctx, func(ctx context.Context) error {
 		newest, err := newestStart(ctx, s.cfg.To)
 		if err == nil && newest > generation {
@@ -206,6 +206,9 @@ func (s *Shipper) sweep(ctx context.Context) error {
 		}
 		if err == nil {
 			err = sweepLog(ctx, s.cfg.To, cutoff)
+		}
+		if err == nil && !copying { // a whole copy may take that long
+			err = abortStale(ctx, s.cfg.To, now.Add(-partsAge))
 		}
 		if err == nil {
 			var missing int

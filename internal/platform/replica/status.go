@@ -66,19 +66,20 @@ func Look(ctx context.Context, from blob.Store) (Status, error) {
 
 // reach finds between which moments it can be restored. What a generation continues is
 // in its start, which only a key opens, but numbers tell: one that continues nothing
-// counts from 1, any other from the piece or base behind which it goes on. One that goes
-// on behind a base without a piece looks like the first kind, and is counted from its
-// own base on.
+// counts from 1, any other from the piece or base behind which it goes on. Behind a first
+// base without a piece both look the same, and it is taken to go on: to be lost it would
+// have had to change.
 func (s *Status) reach(all []place) {
 	slices.SortFunc(all, func(a, b place) int {
 		return cmp.Or(cmp.Compare(a.Generation, b.Generation), cmp.Compare(a.Seq, b.Seq), strings.Compare(a.Name, b.Name))
 	})
 	var generation, newest int64
-	reached, ends := false, map[int64]bool{} // ends: numbers behind which a generation may go on
+	reached, bare := false, false // bare: the last one reached is a first base without a piece
+	ends := map[int64]bool{}      // numbers behind which a generation may go on
 	for _, p := range all {
 		base := strings.HasPrefix(p.Name, baseFolder)
 		if p.Generation != generation {
-			generation, reached = p.Generation, p.Seq > 1 && ends[p.Seq-1]
+			generation, reached = p.Generation, p.Seq > 1 && ends[p.Seq-1] || p.Seq == 1 && bare
 		}
 		if base && (s.Oldest.IsZero() || p.Made.Before(s.Oldest)) {
 			s.Oldest = p.Made
@@ -87,7 +88,7 @@ func (s *Status) reach(all []place) {
 			s.Passed = append(s.Passed, generation)
 			continue
 		}
-		ends[p.Seq], newest = true, generation
+		ends[p.Seq], newest, bare = true, generation, base && p.Seq == 0
 		if p.Made.After(s.Newest) {
 			s.Newest = p.Made
 		}

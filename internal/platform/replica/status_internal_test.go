@@ -1,9 +1,12 @@
 package replica
 
 import (
+	"math/rand/v2"
 	"slices"
 	"testing"
 	"time"
+
+	"github.com/castalia-org/castalia/internal/platform/blob/blobmem"
 )
 
 // Pieces of a generation without a whole copy cannot be restored, and are not counted.
@@ -49,5 +52,20 @@ func TestTheStatusCountsWhatCanBeRestored(t *testing.T) {
 	}
 	if _, did := w.restore(after.Newest); !did.Moment.Equal(after.Newest) {
 		t.Errorf("restored %s, the status said %s", did.Moment, after.Newest)
+	}
+}
+
+// A server is started and stopped without a change, and started again.
+func TestTheStatusCountsWhatFollowsAWholeCopyAlone(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, blobmem.New())
+	w.round()
+	w.stop()
+	w.open()
+	w.write(rand.New(rand.NewPCG(8, 8)), 5)
+	w.round()
+	seen, err := Look(t.Context(), w.remote)
+	if err != nil || seen.Bases != 1 || seen.Newest.UnixMilli() != w.ship.state.Made || len(seen.Passed) > 0 {
+		t.Errorf("%+v %v, want %d", seen, err, w.ship.state.Made)
 	}
 }
