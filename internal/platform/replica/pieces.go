@@ -167,6 +167,7 @@ func (s *Shipper) reapBase() error {
 	*b = baseState{
 		There: true, Made: run.made, Bytes: run.bytes, Since: b.Since - run.since, Pieces: b.Pieces - run.pieces,
 	}
+	s.state.At.Generation = s.generation.number // who goes on from here finds the base on the way back
 	s.cfg.Log.Info("the replica has a whole copy", slog.String("event", "replica.base"), slog.Int64("bytes", run.bytes))
 	return s.save()
 }

@@ -1,6 +1,7 @@
 package replica
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -249,6 +250,12 @@ func (s *Shipper) scan() (more bool, err error) {
 	}
 	defer func() { _ = log.Close() }()
 	found, err := walscan.Scan(log, s.state.Position)
+	if err == nil && len(found.Pages) == 0 && s.state.Position.Frames > 0 && !s.state.Position.Over {
+		// A commit whose sync failed is written over by the next one, behind our back.
+		if holds, holdsErr := walscan.Holds(log, s.state.Position); holdsErr != nil || !holds {
+			err = cmp.Or(holdsErr, walscan.ErrLost)
+		}
+	}
 	if errors.Is(err, walscan.ErrLost) {
 		err = errors.Join(err, s.lose())
 	}
@@ -386,8 +393,15 @@ func (s *Shipper) bound(ctx context.Context) error {
 	if file, err := s.log.Database().Stat(); err == nil {
 		most = max(most, file.Size()) // a first copy takes its time
 	}
+	long := info.Size() >= most
+	if kept && long { // its file keeps its size when it is begun anew
+		length, err := s.logLength()
+		if long = length >= most; err != nil && !errors.Is(err, walscan.ErrLost) {
+			return err
+		}
+	}
 	switch {
-	case kept && info.Size() < most:
+	case kept && !long:
 		return nil
 	case kept:
 		if err := s.lose(); err != nil {
@@ -398,6 +412,29 @@ func (s *Shipper) bound(ctx context.Context) error {
 	}
 	_, _, err = s.log.Fold(ctx, func() error { return nil })
 	return err
+}
+
+// logLength is how many bytes of the log are not known to be in the database file.
+func (s *Shipper) logLength() (int64, error) {
+	log, err := os.Open(s.log.Path())
+	if err != nil {
+		return 0, err
+	}
+	defer func() { _ = log.Close() }()
+	at := s.state.Position
+	for {
+		found, err := walscan.Scan(log, at)
+		if err != nil {
+			return 0, err
+		}
+		if at = found.Next; found.More {
+			continue
+		}
+		if at.Over {
+			return 0, nil
+		}
+		return int64(at.Frames) * int64(found.PageSize), nil
+	}
 }
 
 // Close stores what is left, when nobody writes any more and the database is still

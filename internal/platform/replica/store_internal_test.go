@@ -5,12 +5,14 @@ import (
 	"errors"
 	"io"
 	"math/rand/v2"
+	"os"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/castalia-org/castalia/internal/platform/blob"
 	"github.com/castalia-org/castalia/internal/platform/blob/blobmem"
+	"github.com/castalia-org/castalia/internal/platform/sqldb/walscan"
 )
 
 // The place stores a piece, and the answer is lost on its way.
@@ -149,4 +151,79 @@ func TestALargePieceMayTakeLonger(t *testing.T) {
 	if p.most < 10*time.Minute {
 		t.Errorf("64 MiB may take %s", p.most)
 	}
+}
+
+// The log was long once, and all of it is copied and in the database file: that its file
+// keeps its size is no reason to begin anew.
+func TestALogThatWasLongOnceIsNotGivenUp(t *testing.T) {
+	t.Parallel()
+	w, r := filled(t)
+	w.ship.mostLog = 1
+	for range 60 {
+		w.write(r, 60)
+	}
+	w.round()
+	for range 3 {
+		if err := w.ship.bound(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		w.write(r, 1)
+		w.round()
+	}
+	log, err := os.Stat(w.db.Log().Path())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if file, err := w.db.Log().Database().Stat(); err != nil || log.Size() < file.Size() {
+		t.Fatalf("the log has %d bytes, the database %d: %v", log.Size(), file.Size(), err)
+	}
+	if w.ship.generation == nil || w.ship.generation.number != 1 {
+		t.Error("it was begun anew, though nothing was missing")
+	}
+	w.expectAll()
+}
+
+// A generation that has nothing but a base is what the next one goes on from: what lies
+// before that base may be swept.
+func TestABaseAloneIsContinued(t *testing.T) {
+	t.Parallel()
+	w, r := filled(t)
+	w.crash()
+	w.tick(baseAge + time.Hour)
+	w.round()
+	bases, err := list(t.Context(), w.remote, baseFolder)
+	if err != nil || len(bases) != 2 || bases[1].Generation != 2 {
+		t.Fatalf("%+v %v", bases, err)
+	}
+	w.crash()
+	w.write(r, 5)
+	w.round()
+	if err := sweepLog(t.Context(), w.remote, bases[1].Made); err != nil {
+		t.Fatal(err)
+	}
+	w.expectAll()
+}
+
+// SQLite's log was written back behind a piece: what is committed from then on is never
+// found behind the noted place.
+func TestALogThatGoesOnElsewhereIsNoticed(t *testing.T) {
+	t.Parallel()
+	w, r := filled(t)
+	w.write(r, 5)
+	w.round()
+	w.ship.state.Position.Frames += 2 // frames of a commit that failed and was overwritten
+	w.ship.foldAt = 1 << 20
+	generation := w.ship.generation.number
+	for range 100 {
+		w.write(r, 5)
+		w.tick(time.Second)
+		if err := w.ship.round(t.Context()); err != nil && !errors.Is(err, walscan.ErrLost) {
+			t.Fatal(err)
+		}
+	}
+	w.round()
+	if w.ship.generation.number == generation {
+		t.Error("nothing is copied, and nothing tells")
+	}
+	w.expectAll()
 }
