@@ -211,7 +211,11 @@ func (w *world) round() {
 	w.t.Helper()
 	for {
 		w.tick(time.Second)
-		if err := w.ship.round(w.t.Context()); err != nil {
+		err := w.ship.round(w.t.Context())
+		if errors.Is(err, errAway) && !w.remote.gone.Load() {
+			continue // a whole copy that began while the place was away says so now
+		}
+		if err != nil {
 			w.t.Fatal(err)
 		}
 		if w.ship.base != nil {

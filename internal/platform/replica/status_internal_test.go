@@ -47,7 +47,8 @@ func TestTheStatusCountsWhatCanBeRestored(t *testing.T) {
 		}
 	}
 	after, err := Look(t.Context(), w.remote)
-	if err != nil || after.Pieces <= before.Pieces || !after.Newest.Equal(before.Newest) || !slices.Equal(after.Passed, []int64{4}) {
+	if err != nil || after.Pieces <= before.Pieces || !after.Newest.Equal(before.Newest) ||
+		!slices.Equal(after.Passed, []int64{4}) {
 		t.Errorf("before %+v\nafter %+v %v", before, after, err)
 	}
 	if _, did := w.restore(after.Newest); !did.Moment.Equal(after.Newest) {

@@ -50,7 +50,8 @@ func TestAPieceOfSomebodyElseIsNotTakenForOurs(t *testing.T) {
 		w.remote.gone.Store(w.ship.pending != nil)
 	}
 	w.remote.gone.Store(false)
-	if _, err := w.remote.Put(t.Context(), w.ship.pending.next.Name, strings.NewReader("other"), blob.PutOptions{}); err != nil {
+	name := w.ship.pending.next.Name
+	if _, err := w.remote.Put(t.Context(), name, strings.NewReader("other"), blob.PutOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	_ = w.ship.round(t.Context())
