@@ -242,6 +242,7 @@ type line struct {
 	talks   map[string]*talk           // the calls under way
 	given   map[string]json.RawMessage // what the person said, by its question
 	open    *asked                     // what the server asked in the course of the only call
+	openFor string                     // which call that was
 	told    chan struct{}              // hears that the server was told that a call is stopped
 	idle    func()                     // closes connections that nobody uses any more
 }
@@ -374,6 +375,21 @@ func (l *line) close() {
 	}
 }
 
+// leave lets the next call connect anew. The connection ends when the calls have that are
+// still made by it, for which nobody waits here.
+func (l *line) leave(session *mcp.ClientSession) {
+	l.mu.Lock()
+	idle := l.idle
+	if l.session == session {
+		l.session = nil
+	}
+	l.mu.Unlock()
+	go func() {
+		_ = session.Close()
+		idle()
+	}()
+}
+
 // call runs a tool. What the server reports as an error is told to the model. A call to
 // a server that asks has a connection of its own: questions do not say whose they are.
 func (l *line) call(ctx context.Context, tool string, args json.RawMessage, w watch) (plugin.Result, error) {
@@ -401,14 +417,14 @@ func (l *line) call(ctx context.Context, tool string, args json.RawMessage, w wa
 	ctx, end := l.begin(ctx, token, w.limit, w.show)
 	defer end()
 	result, err := session.CallTool(ctx, params)
-	if open := l.takeOpen(); open != nil {
+	if open := l.takeOpen(token); open != nil {
 		return plugin.Result{}, l.put(*open, questions{Key: open.key(), Given: l.given})
 	}
 	if err != nil {
 		if ctx.Err() != nil {
 			l.awaitTold()
 		}
-		l.close() // the next call connects anew
+		l.leave(session)
 		if refusal := l.refusal.Load(); refusal != nil {
 			return plugin.Result{}, plugin.Errorf(http.StatusUnauthorized, "%s", refusal.Error())
 		}

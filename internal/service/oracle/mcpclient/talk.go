@@ -54,6 +54,9 @@ func (l *line) begin(ctx context.Context, token string, limit time.Duration, sho
 		l.mu.Lock()
 		defer l.mu.Unlock()
 		delete(l.talks, token)
+		if l.openFor == token {
+			l.open, l.openFor = nil, ""
+		}
 	}
 }
 
@@ -95,10 +98,13 @@ const toldFor = time.Second
 // awaitTold waits until the server was told that a call is stopped: who closes the
 // connection before leaves it at work.
 func (l *line) awaitTold() {
+	l.mu.Lock()
+	told := l.told
+	l.mu.Unlock()
 	enough := time.NewTimer(toldFor)
 	defer enough.Stop()
 	select {
-	case <-l.told:
+	case <-told:
 	case <-enough.C:
 	}
 }
@@ -160,8 +166,10 @@ func (l *line) elicit(_ context.Context, r *mcp.ElicitRequest) (*mcp.ElicitResul
 		content, err := object(raw)
 		return &mcp.ElicitResult{Action: "accept", Content: content}, err
 	}
-	if len(l.talks) == 1 && l.open == nil {
-		l.open = &a
+	if len(l.talks) == 1 && l.open == nil && r.Session == l.session {
+		for token := range l.talks {
+			l.open, l.openFor = &a, token
+		}
 	}
 	return later, nil
 }
@@ -181,11 +189,14 @@ func read(id string, p *mcp.ElicitParams) (asked, error) {
 }
 
 // takeOpen is the question that was put in the course of the call, if one was.
-func (l *line) takeOpen() *asked {
+func (l *line) takeOpen(token string) *asked {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if l.openFor != token {
+		return nil
+	}
 	open := l.open
-	l.open = nil
+	l.open, l.openFor = nil, ""
 	return open
 }
 

@@ -241,3 +241,42 @@ func TestAStoppedTurnStopsItsServer(t *testing.T) {
 		t.Error("the server went on")
 	}
 }
+
+// A call that is stopped waits for no other of its connection, and ends none.
+func TestAStoppedCallLeavesTheOthers(t *testing.T) {
+	t.Parallel()
+	i := inn{begun: make(chan struct{}), ended: make(chan struct{}), step: make(chan struct{}, 3)}
+	tools := i.start(t, nil)
+	out := &told{each: make(chan struct{}, 9)}
+	walked := make(chan error, 1)
+	go func() {
+		_, err := call(t.Context(), t, tools, "inn__walk", &plugin.Runtime{ToolCallID: "c", Emit: out})
+		walked <- err
+	}()
+	i.step <- struct{}{}
+	<-out.each
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	stopped := make(chan error, 1)
+	go func() {
+		_, err := call(ctx, t, tools, "inn__sleep", nil)
+		stopped <- err
+	}()
+	<-i.begun
+	stop()
+	select {
+	case err := <-stopped:
+		if err == nil {
+			t.Error("it did not stop")
+		}
+	case err := <-walked:
+		t.Errorf("the other call ended first: %v", err)
+	case <-time.After(10 * time.Second):
+		t.Error("it waits for the other call")
+	}
+	i.step <- struct{}{}
+	i.step <- struct{}{}
+	if err := <-walked; err != nil {
+		t.Errorf("the other call: %v", err)
+	}
+}
