@@ -3,7 +3,6 @@ package agent
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -23,6 +22,7 @@ var (
 	errExpired = plugin.Errorf(403, "Nobody approved this call in time. It was not run. Tell the user, who can ask for it again.")
 	errNobody  = plugin.Errorf(403, "This call needs the user's approval, for which a sub-agent cannot ask. It was not run.")
 	errUntold  = plugin.Errorf(403, "The user did not tell what the tool asked for, so that it did not go on. Do not try it again unless the user asks for it.")
+	errUnheard = plugin.Errorf(403, "Nobody told in time what the tool asked for, so that it did not go on. It had begun before it asked. Tell the user, who can ask for it again.")
 	// ErrNotThere is for turns that came by a program which cannot ask its user.
 	ErrNotThere = plugin.Errorf(403, "This call needs the user's approval, which cannot be given by the program through which the user speaks. It was not run. Tell the user to ask for it on the oracle's own page.")
 )
@@ -60,6 +60,8 @@ func (l *loop) consult(ctx context.Context, calls []Call, tools map[string]Tool,
 			l.settle(i, plugin.Result{}, errUntold)
 		case answer.Decision == oracle.Deny:
 			l.settle(i, plugin.Result{}, errDenied)
+		case c.Question != nil:
+			l.settle(i, plugin.Result{}, errUnheard)
 		default:
 			l.settle(i, plugin.Result{}, errExpired)
 		}
@@ -95,7 +97,7 @@ func (l *loop) ask(i int, c *Call, tools map[string]Tool, resumed bool) {
 
 // Bounds of what one call asks a person: how often, and in how many words.
 const (
-	maxRounds   = 5
+	MaxRounds   = 5
 	maxQuestion = 2 << 10
 )
 
@@ -103,12 +105,12 @@ const (
 // why it cannot ask.
 func (l *loop) question(i int, q plugin.Ask) error {
 	asked, err := form.Parse(q.Form)
+	if err == nil {
+		q.Form, err = asked.Encode()
+	}
 	if err != nil {
 		l.Log.Info("a tool asks in a way that cannot be shown", slog.String("event", "tool.question_refused"), slog.Any("error", err))
 		return plugin.Errorf(422, "The tool asks the user for something that cannot be shown as a form. It did not go on.")
-	}
-	if q.Form, err = json.Marshal(asked); err != nil {
-		return fmt.Errorf("encode form: %w", err)
 	}
 	q.Message = Cap(q.Message, maxQuestion)
 	l.mu.Lock()
@@ -120,8 +122,8 @@ func (l *loop) question(i int, q plugin.Ask) error {
 	case !l.Fills:
 		return plugin.Errorf(422, "The tool asks the user for something (%s), which cannot be given where the user is. It did not go on. "+
 			"Tell the user to ask for it on the oracle's own page.", q.Message)
-	case c.Round == maxRounds:
-		return plugin.Errorf(422, "The tool asked the user %d times, and asks again. It was stopped.", maxRounds)
+	case c.Round == MaxRounds:
+		return plugin.Errorf(422, "The tool asked the user %d times, and asks again. It was stopped.", MaxRounds)
 	}
 	c.Question, c.Given, c.Asks, c.Approved = &q, nil, oracle.AsksInput, false
 	c.Round++

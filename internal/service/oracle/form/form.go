@@ -213,6 +213,19 @@ func (f *Field) options() []string {
 	return out
 }
 
+// Encode writes the form so that Parse reads it again: one that is too long in the way
+// in which it is kept, where what looks like HTML takes more room, is refused.
+func (f Form) Encode() (json.RawMessage, error) {
+	out, err := json.Marshal(f)
+	if err != nil {
+		return nil, fmt.Errorf("encode form: %w", err)
+	}
+	if len(out) > MaxForm {
+		return nil, fmt.Errorf("the form has more than %d bytes when it is kept", MaxForm)
+	}
+	return out, nil
+}
+
 // MarshalJSON writes the form as a JSON Schema, its fields in their order.
 func (f Form) MarshalJSON() ([]byte, error) {
 	var b bytes.Buffer

@@ -2,6 +2,7 @@ package form_test
 
 import (
 	"encoding/json"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -120,4 +121,29 @@ func FuzzForm(f *testing.F) {
 			t.Errorf("%s is judged twice by %s", said, out)
 		}
 	})
+}
+
+// A form that is kept can be read: what it grows by counts.
+func TestFormsThatGrowAreRefused(t *testing.T) {
+	t.Parallel()
+	describe := func(n int) json.RawMessage {
+		list := make([]string, 150)
+		for i := range list {
+			list[i] = strconv.Quote(strconv.Itoa(i) + strings.Repeat("<", n))
+		}
+		return json.RawMessage(`{"type":"object","properties":{"a":{"type":"string","enum":[` + strings.Join(list, ",") + `]}}}`)
+	}
+	for n, kept := range map[int]bool{30: true, 200: false} {
+		f, err := form.Parse(describe(n))
+		if err != nil {
+			t.Fatal(err)
+		}
+		out, err := f.Encode()
+		if (err == nil) != kept {
+			t.Errorf("%d: %v", n, err)
+		}
+		if _, again := form.Parse(out); kept && again != nil {
+			t.Errorf("%d: %v", n, again)
+		}
+	}
 }

@@ -243,6 +243,7 @@ type line struct {
 	given   map[string]json.RawMessage // what the person said, by its question
 	open    *asked                     // what the server asked in the course of the only call
 	openFor string                     // which call that was
+	rounds  int                        // how many questions the call has put that is made again
 	told    chan struct{}              // hears that the server was told that a call is stopped
 	idle    func()                     // closes connections that nobody uses any more
 }

@@ -134,13 +134,13 @@ type questions struct {
 	Rest  []asked                    `json:"rest,omitempty"`
 	Got   map[string]json.RawMessage `json:"got,omitempty"`
 	State string                     `json:"state,omitempty"`
+	// Rounds is how many questions the call has put, this one among them.
+	Rounds int `json:"rounds,omitempty"`
 }
-
-// maxQuestions bounds what one result asks.
-const maxQuestions = 8
 
 // put asks the person: see plugin.AskError.
 func (l *line) put(a asked, q questions) error {
+	q.Rounds = l.rounds + 1
 	state, err := json.Marshal(q)
 	if err != nil {
 		return fmt.Errorf("encode question: %w", err)
@@ -207,6 +207,7 @@ func (l *line) resume(said *plugin.Answered, params *mcp.CallToolParams) error {
 	if err := json.Unmarshal(said.Ask.State, &q); err != nil {
 		return fmt.Errorf("decode question: %w", err)
 	}
+	l.rounds = q.Rounds
 	if q.Key != "" {
 		l.given = with(q.Given, q.Key, said.Content)
 		return nil
@@ -241,7 +242,8 @@ func object(raw json.RawMessage) (map[string]any, error) {
 	return out, nil
 }
 
-// askedBy puts the questions of a result.
+// askedBy puts the questions of a result. More than a call may ask are refused before the
+// first: what was said to the others would be lost.
 func (l *line) askedBy(result *mcp.CallToolResult) error {
 	var all []asked
 	for _, id := range slices.Sorted(maps.Keys(result.InputRequests)) {
@@ -250,13 +252,16 @@ func (l *line) askedBy(result *mcp.CallToolResult) error {
 			return plugin.Errorf(502, "The MCP server %s asks for something that is not known here.", l.server.Name)
 		}
 		a, err := read(id, p)
-		if err != nil || len(all) == maxQuestions {
+		if err != nil {
 			return plugin.Errorf(502, "The MCP server %s asks in a way that is not known here.", l.server.Name)
 		}
 		all = append(all, a)
 	}
 	if len(all) == 0 {
 		return plugin.Errorf(503, "The MCP server %s is busy.", l.server.Name)
+	}
+	if l.rounds+len(all) > agent.MaxRounds {
+		return plugin.Errorf(502, "The MCP server %s asks the user more than %d questions. None was put.", l.server.Name, agent.MaxRounds)
 	}
 	return l.put(all[0], questions{Asked: all[0].ID, Rest: all[1:], State: result.RequestState})
 }

@@ -61,6 +61,14 @@ func (i inn) start(t *testing.T, options *mcp.StreamableHTTPOptions) []agent.Too
 			}
 			return text(fmt.Sprint(r.Params.RequestState, " ", said("a"), " ", said("b"))), nil, nil
 		})
+	mcp.AddTool(s, &mcp.Tool{Name: "ask_much"},
+		func(context.Context, *mcp.CallToolRequest, struct{}) (*mcp.CallToolResult, any, error) {
+			all := mcp.InputRequestMap{}
+			for n := range agent.MaxRounds + 1 {
+				all[fmt.Sprint(n)] = &mcp.ElicitParams{Mode: "form", Message: "And?", RequestedSchema: sizeForm}
+			}
+			return &mcp.CallToolResult{InputRequests: all}, nil, nil
+		})
 	mcp.AddTool(s, &mcp.Tool{Name: "walk"},
 		func(ctx context.Context, r *mcp.CallToolRequest, _ struct{}) (*mcp.CallToolResult, any, error) {
 			for n := range 3 {
@@ -158,6 +166,16 @@ func TestServersAskByTheirResult(t *testing.T) {
 			t.Parallel()
 			answersBoth(t, inn{}.start(t, options))
 		})
+	}
+}
+
+// Nobody is asked for more than can be given: all answers would be lost.
+func TestServersThatAskTooMuchAskNothing(t *testing.T) {
+	t.Parallel()
+	tools := inn{}.start(t, &mcp.StreamableHTTPOptions{Stateless: true})
+	_, err := call(t.Context(), t, tools, "inn__ask_much", nil)
+	if _, asks := errors.AsType[*plugin.AskError](err); asks || err == nil || !strings.Contains(err.Error(), "more than 5 questions") {
+		t.Errorf("asked: %v", err)
 	}
 }
 
