@@ -113,6 +113,8 @@ type TurnRequest struct {
 	Plain bool `json:"plain,omitempty"`
 	// Asks says that the program through which the user speaks can put a question to them.
 	Asks bool `json:"asks,omitempty"`
+	// Fills says that it can show a form as well, and send what the user writes into it.
+	Fills bool `json:"fills,omitempty"`
 	// Version, when set, makes the turn stand in the place of another.
 	Version *VersionOf `json:"version,omitempty"`
 }

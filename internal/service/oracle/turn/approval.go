@@ -9,6 +9,7 @@ import (
 	"github.com/castalia-org/castalia/internal/service/oracle"
 	"github.com/castalia-org/castalia/internal/service/oracle/agent"
 	"github.com/castalia-org/castalia/internal/service/oracle/run"
+	"github.com/castalia-org/castalia/internal/service/oracle/usage"
 )
 
 // unapproved is what the transcript says of a call that still waited for the
@@ -112,4 +113,15 @@ func Question(list []oracle.Approval) string {
 		}
 	}
 	return b.String()
+}
+
+// fills reports whether the user can be shown a form, where they are.
+func fills(q oracle.TurnRequest) bool {
+	switch q.Origin {
+	case usage.SourceTelephone, usage.SourceCall:
+		return false
+	case usage.SourceFace:
+		return q.Fills
+	}
+	return true
 }

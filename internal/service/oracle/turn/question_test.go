@@ -7,9 +7,11 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/castalia-org/castalia/internal/identity/identitytest"
 	"github.com/castalia-org/castalia/internal/service/oracle/model/scripted"
+	"github.com/castalia-org/castalia/internal/service/oracle/oraclekit"
 	"github.com/castalia-org/castalia/internal/service/oracle/oracletest"
 	"github.com/castalia-org/castalia/plugin"
 )
@@ -19,12 +21,13 @@ type inn struct {
 	desk
 	asked, booked atomic.Int64
 	endless       bool
+	free          bool // it asks nobody whether it may book
 }
 
 func (i *inn) Tools() []plugin.Tool {
 	form := json.RawMessage(`{"type":"object","properties":{"room":{"type":"string","enum":["sea","hill"]}},"required":["room"]}`)
 	return []plugin.Tool{{
-		Name: "book", Description: "Book a room.", Confirm: true,
+		Name: "book", Description: "Book a room.", Confirm: !i.free,
 		Run: func(_ context.Context, rt *plugin.Runtime, _ json.RawMessage) (plugin.Result, error) {
 			if rt.Answered == nil || i.endless {
 				i.asked.Add(1)
@@ -115,5 +118,39 @@ func TestAToolAsksOnlySoOften(t *testing.T) {
 	}
 	if text := oracletest.Text(t, w.Rest()); text != "Enough." || i.asked.Load() != 6 {
 		t.Errorf("answer: %q, asked %d times", text, i.asked.Load())
+	}
+}
+
+// Somebody who was asked and did not say is not told that nothing was begun.
+func TestAQuestionExpires(t *testing.T) {
+	t.Parallel()
+	i := &inn{free: true}
+	p := scripted.Sequence(calls("book", `{}`), scripted.Text("Ask again."))
+	n := oracletest.Start(t, p, with(i), func(d *oraclekit.Deps) { d.Run.Patience = time.Millisecond })
+	alice := n.As(t, identitytest.Alice)
+	if text := oracletest.Text(t, alice.Say(alice.Session(), "book a room")); text != "Ask again." {
+		t.Errorf("answer: %q", text)
+	}
+	last := lastTurn(p)
+	if told := last.Messages[len(last.Messages)-1].Text; !strings.Contains(told, "in time") || strings.Contains(told, "was not run") {
+		t.Errorf("the model was told %q", told)
+	}
+}
+
+// A program that cannot show a form is not asked to.
+func TestAQuestionIsPutWhereItCanBeAnswered(t *testing.T) {
+	t.Parallel()
+	i := &inn{free: true}
+	p := scripted.Sequence(calls("book", `{}`), scripted.Text("On the page."))
+	n := oracletest.Start(t, p, with(i))
+	alice := n.As(t, identitytest.Alice)
+	said := map[string]any{"id": "m", "role": "user", "parts": []any{map[string]any{"type": "text", "text": "book a room"}}}
+	got := alice.Do("POST", "/ai-sdk/chat", map[string]any{"id": "c", "messages": []any{said}})
+	if body := string(got.Body); !strings.Contains(body, "On the page.") || strings.Contains(body, "tool-approval-request") {
+		t.Errorf("answer: %s", body)
+	}
+	last := lastTurn(p)
+	if told := last.Messages[len(last.Messages)-1].Text; !strings.Contains(told, "cannot be given where the user is") {
+		t.Errorf("the model was told %q", told)
 	}
 }

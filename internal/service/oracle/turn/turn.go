@@ -306,7 +306,7 @@ func (t *turn) think(ctx context.Context, state agent.State) (agent.State, error
 		task.Unasked = agent.ErrNotThere // programs would wait in silence
 	case t.deps.Approvals != nil:
 		task.Answers = t.answers
-		task.Fills = t.run.Request.Origin != usage.SourceTelephone && t.run.Request.Origin != usage.SourceCall
+		task.Fills = fills(t.run.Request)
 		task.Delegates = t.run.Request.Tab != "" // a page is there
 	}
 	return agent.Run(ctx, task)
@@ -522,7 +522,7 @@ func messages(steps []agent.Step) []oracle.Message {
 			}
 			if call.Status == "" {
 				call.Status, call.Error = plugin.Failed, "The tool did not complete."
-				if c.Waits() {
+				if c.Waits() && c.Question == nil { // who asks has begun
 					call.Error = unapproved
 				}
 			}

@@ -142,7 +142,7 @@ func (q RunAgentInput) read() (input, error) {
 		list = append(list, one)
 	}
 	in.ask.Converse(list)
-	in.ask.Request.Asks = true
+	in.ask.Request.Asks, in.ask.Request.Fills = true, true
 	in.ask.Said = nil // the session has the history, and names tell requests apart
 	for _, t := range q.Tools {
 		if err := face.DeclareTool(&in.ask.Request, t.Name, t.Description, t.Parameters); err != nil {

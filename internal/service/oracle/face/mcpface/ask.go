@@ -118,7 +118,7 @@ func (f *Face) gate(c call) error {
 func (f *Face) ask(ctx context.Context, c call, in Question) (*face.Answer, error) {
 	ask := face.Ask{Who: c.who, Conversation: in.SessionID}
 	ask.Request.Message = strings.TrimSpace(face.Storable(in.Question))
-	ask.Request.Asks = true
+	ask.Request.Asks, ask.Request.Fills = true, true
 	switch {
 	case ask.Request.Message == "":
 		return nil, fault.New(fault.Invalid, "The question is empty.")
