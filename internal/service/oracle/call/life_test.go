@@ -265,6 +265,33 @@ func TestAnotherTabTakesTheCallOver(t *testing.T) {
 	}
 }
 
+// A tab that cannot take the call over takes it from nobody.
+func TestATakeOverThatFailsLeavesTheCall(t *testing.T) {
+	t.Parallel()
+	n := calltest.Start(t, calltest.Setup{})
+	first := calltest.NewPage(t, n, identitytest.Alice)
+	first.Ring(call.Audio, false)
+	second := calltest.NewPage(t, n, identitytest.Alice)
+	second.Session, second.Call = first.Session, first.Call
+	second.Socket.Close()
+	second.Socket = calltest.Dial(t, n.URL, second.Session, second.Token)
+	second.NewPeer()
+	broken := second.OfferPayload(false)
+	broken["sdp"] = fmt.Sprint("a=fingerprint:", broken["fingerprint"], "\r\n")
+	if code := refusal(t, second.Socket.Ask(t, "call_offer", broken)); code == "" || code == "taken" {
+		t.Errorf("the offer is answered with %q", code)
+	}
+	first.Send(map[string]any{"type": "text", "text": "still here"})
+	first.Await("caption", "role", "assistant", "final", true, "text", "Hello. I am here.")
+	var ack calltest.Answer
+	said := first.Socket.Ask(t, "call_ice", map[string]any{"callId": first.Call.CallID, "candidate": nil})
+	if err := json.Unmarshal(said, &ack); err != nil || !ack.OK {
+		t.Errorf("the first page is told %s", said)
+	}
+	first.Socket.Ask(t, "call_end", map[string]any{"callId": first.Call.CallID})
+	ends(t, first, call.Hangup)
+}
+
 func TestCallsThatNobodyAnswersEnd(t *testing.T) {
 	t.Parallel()
 	t.Run("never connected", func(t *testing.T) {

@@ -46,16 +46,11 @@ type live struct {
 	unwatch func()
 	over    *time.Timer // at expires
 	absent  *time.Timer // while there is no media
-	page    oracle.PageRef
-	former  formerPages
-	peer    Peer
-	hears   *ear // what the peer tells; another peer has another
-	remote  string
-	peers   int
+	side
+	former formerPages
+	peers  int
 	// offersTaken counts all offers of the call.
 	offersTaken int
-	frames      *callframe.Keys
-	frameOf     string
 	talk        *talk
 
 	// recorder is nil for calls that are not recorded; unrecord stops it.
@@ -181,45 +176,46 @@ type offerAck struct {
 func (l *live) offered(ctx context.Context, from oracle.PageRef, o callsignal.Offer) (json.RawMessage, error) {
 	l.offers.Lock()
 	defer l.offers.Unlock()
+	l.mu.Lock()
+	before := l.side
+	l.mu.Unlock()
+	answer, err := l.answer(ctx, from, o)
+	if err != nil {
+		l.giveBack(before)
+		return nil, err
+	}
+	l.tookOver(ctx, before)
+	return raw(offerAck{OK: true, CallID: l.rec.ID, SDP: answer, Identity: identify(l.s.deps.Signer, l.rec)}), nil
+}
+
+func (l *live) answer(ctx context.Context, from oracle.PageRef, o callsignal.Offer) (sdp string, err error) {
 	frames, err := l.frameKeys(o)
 	if err != nil {
-		return nil, err
+		return "", err
 	}
 	l.mu.Lock()
 	if l.ended {
 		l.mu.Unlock()
-		return nil, ErrEnded
+		return "", ErrEnded
 	}
 	if l.offersTaken++; l.offersTaken > maxOffers {
 		l.mu.Unlock()
-		return nil, fault.New(fault.RateLimited, "The call was negotiated too often").WithCode("rate_limited")
+		return "", fault.New(fault.RateLimited, "The call was negotiated too often").WithCode("rate_limited")
 	}
 	if l.former.has(o.Fingerprint) {
 		l.mu.Unlock()
-		return nil, ErrTaken
+		return "", ErrTaken
 	}
-	before := l.page
 	l.page = from
 	peer := l.peer
 	same := peer != nil && l.remote == o.Fingerprint
-	if peer != nil && !same {
-		l.former.add(l.remote, before, from)
-	}
 	l.mu.Unlock()
 	if !same {
-		l.tellTaken(ctx, before, from)
 		if peer, err = l.replacePeer(o.Fingerprint, frames); err != nil { //nolint:contextcheck // a call outlives who signals
-			return nil, err
+			return "", err
 		}
 	}
-	answer, err := peer.Answer(ctx, o.SDP)
-	if err != nil {
-		if !same {
-			l.dropPeer(peer)
-		}
-		return nil, err
-	}
-	return raw(offerAck{OK: true, CallID: l.rec.ID, SDP: answer, Identity: identify(l.s.deps.Signer, l.rec)}), nil
+	return peer.Answer(ctx, o.SDP)
 }
 
 // frameKeys are those of the page's key. They stay while the key stays, because
@@ -248,7 +244,7 @@ func (l *live) frameKeys(o callsignal.Offer) (*callframe.Keys, error) {
 	return keys, nil
 }
 
-// replacePeer makes a new peer and closes the old one.
+// replacePeer makes a new peer; the old one is kept until the new one has answered.
 func (l *live) replacePeer(remote string, frames *callframe.Keys) (Peer, error) {
 	l.mu.Lock()
 	if l.peers++; l.peers > maxPeers {
@@ -269,26 +265,9 @@ func (l *live) replacePeer(remote string, frames *callframe.Keys) (Peer, error) 
 		_ = peer.Close()
 		return nil, ErrEnded
 	}
-	old := l.peer
 	l.peer, l.hears, l.remote = peer, hears, remote
-	if old != nil && l.absent == nil {
-		l.absent = time.AfterFunc(l.s.cfg.Reconnect, func() { l.end(Timeout) })
-	}
 	l.mu.Unlock()
-	if old != nil {
-		l.close(old)
-	}
 	return peer, nil
-}
-
-// dropPeer forgets a peer whose first offer was no good.
-func (l *live) dropPeer(peer Peer) {
-	l.mu.Lock()
-	if l.peer == peer {
-		l.peer, l.hears, l.remote = nil, nil, ""
-	}
-	l.mu.Unlock()
-	l.close(peer)
 }
 
 func (l *live) close(peer Peer) {

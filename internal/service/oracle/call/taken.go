@@ -4,9 +4,11 @@ import (
 	"context"
 	"log/slog"
 	"slices"
+	"time"
 
 	"github.com/castalia-org/castalia/internal/platform/fault"
 	"github.com/castalia-org/castalia/internal/service/oracle"
+	"github.com/castalia-org/castalia/internal/service/oracle/call/callframe"
 )
 
 // Taken is why a call ends in one page alone: it goes on in another.
@@ -14,6 +16,51 @@ const Taken Reason = "taken"
 
 // ErrTaken says to a page that its call goes on in another.
 var ErrTaken = fault.New(fault.Conflict, "The call goes on in another tab").WithCode(string(Taken))
+
+// side is the page's end of a call.
+type side struct {
+	page    oracle.PageRef
+	peer    Peer
+	hears   *ear // what the peer tells; another peer has another
+	remote  string
+	frames  *callframe.Keys
+	frameOf string
+}
+
+// giveBack undoes what an offer changed that came to nothing: the call goes on where it was.
+func (l *live) giveBack(before side) {
+	l.mu.Lock()
+	failed, ended := l.peer, l.ended
+	l.side = before
+	l.mu.Unlock()
+	if failed == before.peer {
+		return
+	}
+	l.close(failed)
+	if ended && before.peer != nil {
+		l.close(before.peer)
+	}
+}
+
+// tookOver ends the side that there was before an offer, if it is another one.
+func (l *live) tookOver(ctx context.Context, before side) {
+	l.mu.Lock()
+	is, other := l.page, l.peer != before.peer
+	if other && before.peer != nil {
+		l.former.add(before.remote, before.page, is)
+		if l.absent == nil && !l.ended {
+			l.absent = time.AfterFunc(l.s.cfg.Reconnect, func() { l.end(Timeout) })
+		}
+	}
+	l.mu.Unlock()
+	if !other {
+		return
+	}
+	l.tellTaken(ctx, before.page, is)
+	if before.peer != nil {
+		l.close(before.peer)
+	}
+}
 
 // formerPages are those that a call was in, by the transports that they had and by
 // their sockets: one that does not know yet that its call was taken over must not take it

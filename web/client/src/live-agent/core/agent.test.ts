@@ -555,6 +555,24 @@ describe("a call that stays", () => {
     expectAllOff();
   });
 
+  test("that cannot be taken over goes on where it is", async () => {
+    const oracle = await callee();
+    oracle.socket.answer = async () => ({ ok: false, error: { code: "invalid", message: "no" } });
+    const agent = new LiveAgent();
+    await agent.call(oracle.host, { ...audio, callId: "c9" });
+    expect(agent.state.get()).toMatchObject({ phase: "ended" });
+    expect(agent.state.get().error).toBeDefined();
+    expect(oracle.socket.replies("call_end")).toEqual([]);
+    expectAllOff();
+    oracle.socket.answer = async () => ({
+      ok: true,
+      sdp: "v=0\r\na=fingerprint:SHA-256 ab:cd\r\n",
+    });
+    await agent.call(oracle.host, { ...audio, callId: "c9" });
+    agent.end();
+    expect(oracle.socket.replies("call_end")).toEqual([{ callId: "c9", reason: "hangup" }]);
+  });
+
   test("that another tab took over ends here alone", async () => {
     const { oracle, state } = await talking();
     oracle.say("call_end", { reason: "taken" });

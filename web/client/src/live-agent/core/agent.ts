@@ -78,6 +78,8 @@ interface Run {
   callId: string;
   /** The call to go on with; empty once that was tried. */
   joins: string;
+  /** Whether the call is this page's to end: it made it, or has taken it over. */
+  holds: boolean;
   renewing: ReturnType<typeof setTimeout> | undefined;
   /** Until when a call that lost its node may look for another. */
   until: number;
@@ -145,6 +147,7 @@ export class LiveAgent {
       peer: undefined,
       callId: "",
       joins: options.callId ?? "",
+      holds: false,
       renewing: undefined,
       until: 0,
       over: false,
@@ -256,13 +259,14 @@ export class LiveAgent {
     const { callType = options.callType, e2ee = options.e2ee } = joins ? record : options;
     if (run.over && joins) return; // it goes on where it was
     run.callId = record.callId;
+    run.holds = !joins;
     const agreement = record.identity?.agreement;
     const frames = e2ee
       ? await FrameLayer.agree(record.callId, agreement, host.frameWorkerUrl)
       : undefined;
     if (run.over || !run.stream) {
       frames?.close();
-      return signals.end(record.callId, "hangup");
+      return joins ? undefined : signals.end(record.callId, "hangup");
     }
     const remoteStream = new MediaStream();
     const mine = () => !run.over && run.callId === record.callId;
@@ -301,6 +305,7 @@ export class LiveAgent {
     });
     this.#lasts(run, record.expiresAt);
     await run.peer.connect();
+    run.holds = true;
   }
 
   /** The connection is over: for good, or only here. */
@@ -335,8 +340,8 @@ export class LiveAgent {
     this.#run = undefined;
     clearTimeout(run.renewing);
     stopMedia(run.stream);
-    // A call that was taken over goes on elsewhere.
-    if (run.callId && reason !== "taken") run.signals.end(run.callId, reason);
+    // A call that was taken over, or could not be, goes on elsewhere.
+    if (run.callId && run.holds && reason !== "taken") run.signals.end(run.callId, reason);
     run.peer?.close();
     run.release();
     this.#set({
