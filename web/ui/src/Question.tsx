@@ -31,7 +31,7 @@ export function Question({ approval, onAnswer, onDeny }: QuestionProps) {
       aria-label={labels.asksYou(from, tool)}
       onSubmit={(event) => {
         event.preventDefault();
-        onAnswer(contentOf(fields, new FormData(event.currentTarget)));
+        onAnswer(contentOf(question.form, new FormData(event.currentTarget)));
       }}
     >
       <p className="castalia-approval-head">
@@ -140,7 +140,7 @@ function Field({ name, field, isRequired }: FieldProps) {
           {...entryOf(field)}
           className="castalia-field"
           dir="auto"
-          defaultValue={preset}
+          defaultValue={field.format === "date-time" ? localTime(preset) : preset}
         />
       )}
       {description}
@@ -174,14 +174,28 @@ function choicesOf(field: IFormField): [string, string][] {
   ];
 }
 
-/** What the reader wrote, as the form has it. What is empty is left out. */
-function contentOf(fields: [string, IFormField][], data: FormData): Content {
+/** A moment as a browser's own field has it: by the reader's clock. */
+function localTime(preset: string | number | undefined): string | undefined {
+  const at = new Date(preset ?? NaN);
+  if (Number.isNaN(at.getTime())) return undefined;
+  return new Date(at.getTime() - at.getTimezoneOffset() * 60_000).toISOString().slice(0, 19);
+}
+
+type Form = NonNullable<IApproval["question"]>["form"];
+
+/**
+ * What the reader wrote, as the form has it. What is empty is left out, but for a list of
+ * which nothing may be chosen: that is an answer.
+ */
+function contentOf({ properties, required = [] }: Form, data: FormData): Content {
   const content: Content = {};
-  for (const [name, field] of fields) {
+  for (const [name, field] of Object.entries(properties)) {
     const text = data.get(name);
     if (field.type === "boolean") content[name] = text !== null;
-    else if (field.type === "array") content[name] = data.getAll(name);
-    else if (typeof text === "string" && text !== "") content[name] = valueOf(field, text);
+    else if (field.type === "array") {
+      const chosen = data.getAll(name);
+      if (chosen.length > 0 || !field.minItems || required.includes(name)) content[name] = chosen;
+    } else if (typeof text === "string" && text !== "") content[name] = valueOf(field, text);
   }
   return content;
 }

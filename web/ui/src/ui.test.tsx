@@ -300,6 +300,33 @@ test("a tool is told what it asked for, in its own types", () => {
   expect(deny).toHaveBeenCalledWith("q");
 });
 
+test("a question shows its moments, and leaves out the lists that nobody chose from", () => {
+  const approve = vi.fn(done);
+  const moment = "2026-11-17T09:30:15.000Z";
+  const items = { enum: ["1", "2"] };
+  const asked: IApproval = {
+    ...question,
+    question: {
+      message: "13",
+      form: {
+        type: "object",
+        required: ["must"],
+        properties: {
+          at: { type: "string", format: "date-time", title: "14", default: moment },
+          none: { type: "array", title: "15", items },
+          some: { type: "array", title: "16", items, minItems: 1 },
+          must: { type: "array", title: "17", items, minItems: 1 },
+        },
+      },
+    },
+  };
+  render(<Approvals waiting={{ approvals: [asked], approve, deny: done }} />);
+  const field = screen.getByLabelText<HTMLInputElement>(/^14/);
+  expect(new Date(field.value).toISOString()).toBe(moment);
+  fireEvent.submit(screen.getByRole("form"));
+  expect(approve).toHaveBeenCalledWith("q", { at: moment, none: [], must: [] });
+});
+
 test("who answers the only question writes on below", async () => {
   const approve = vi.fn(done);
   render(
