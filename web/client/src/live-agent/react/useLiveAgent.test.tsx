@@ -196,6 +196,29 @@ test.each([false, true])(
   },
 );
 
+test("a page that the browser kept goes on with its call when it is shown again", async () => {
+  const { options, oracle, server, wrapper } = await setUp();
+  server.on("GET", /^\/calls\/c1$/, async () =>
+    json({ callId: "c1", callStatus: "active", identity: await oracle.sign("c1") }),
+  );
+  const { result } = await shown(() => useLiveAgent(options), { wrapper });
+  let calling: Promise<void> = Promise.resolve();
+  act(() => {
+    calling = result.current.callAgent({ callType: "audio", sessionId: "$s" });
+  });
+  await socket();
+  await act(() => calling);
+  act(() => void dispatchEvent(new Event("pagehide")));
+  expect(result.current.isCalling).toBe(false);
+  act(() => void dispatchEvent(Object.assign(new Event("pageshow"), { persisted: false })));
+  expect(result.current.isCalling).toBe(false);
+  act(() => void dispatchEvent(Object.assign(new Event("pageshow"), { persisted: true })));
+  expect(result.current.isCalling).toBe(true);
+  await socket();
+  await waitFor(() => expect(result.current.callId).toBe("c1"));
+  expect(server.requests("POST", /^\/calls$/)).toHaveLength(1);
+});
+
 test("calls that are on elsewhere are found", async () => {
   const { options, server, wrapper } = await setUp();
   const call = { callId: "c7", sessionId: "$s", callType: "audio", createdAt: "2026-11-17" };

@@ -115,13 +115,22 @@ export function useLiveAgent(
   const { isReady } = config;
   useEffect(() => {
     if (!isReady || latest.current.options.rejoin === false) return;
-    // A moment later: a component that is only tried out does not take it.
-    const soon = setTimeout(() => {
+    const rejoin = () => {
       const left = takeLeft(oracleDid);
       const given = latest.current;
       if (left) void agent.call(hostOf(given), left, given.client.loading());
-    });
-    return () => clearTimeout(soon);
+    };
+    // A moment later: a component that is only tried out does not take it.
+    const soon = setTimeout(rejoin);
+    // A page that the browser kept is shown again as it was left.
+    const back = (event: PageTransitionEvent) => {
+      if (event.persisted) rejoin();
+    };
+    addEventListener("pageshow", back);
+    return () => {
+      clearTimeout(soon);
+      removeEventListener("pageshow", back);
+    };
   }, [agent, client, oracleDid, isReady, latest]);
 
   const { error } = state;
