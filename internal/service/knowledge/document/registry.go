@@ -7,6 +7,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"github.com/castalia-org/castalia/internal/protocol/did"
 )
 
 // Source is a file to be read.
@@ -101,7 +103,11 @@ func (r *Registry) Parse(src Source, limits Limits) (*Document, error) {
 	if to.Empty() {
 		return nil, ErrNoText
 	}
-	return to.Document(), nil
+	doc := to.Document()
+	if did.HoldsSecret(doc.Text()) { // whatever it is written in: people may be shown it
+		return nil, ErrSecret
+	}
+	return doc, nil
 }
 
 // parse lets a parser fail in any way that can be caught.

@@ -103,6 +103,7 @@ func TestADocumentHarmsNobody(t *testing.T) {
 		{"a.evil", []byte("bug"), "the document is damaged"},
 		{"a.md", []byte("# Mine\n-----BEGIN PRIVATE KEY-----\nMC4C\n"), document.ErrSecret},
 		{"a.txt", []byte(strings.Repeat("0f", 32)), document.ErrSecret},
+		{"a.html", []byte("<html><body><p>Mine</p><pre>-----BEGIN PRIVATE KEY-----\nMC4C\n</pre></body></html>"), document.ErrSecret},
 		{"a.bin", []byte{0, 1}, "files of this kind cannot be read as text"},
 		{"a.txt", make([]byte, docreader.MaxDocument+1), "the document is larger than 64 MB"},
 	} {

@@ -22,7 +22,7 @@ func (c CSV) Format() document.Format {
 
 // Parse reads rows until the limit. Wrong quotes are taken as they stand.
 func (CSV) Parse(src document.Source, to *document.Builder) error {
-	text, err := textOf(src.Data)
+	text, err := Decode(src.Data)
 	if err != nil {
 		return err
 	}

@@ -7,22 +7,11 @@ import (
 	"golang.org/x/text/encoding/charmap"
 	"golang.org/x/text/encoding/unicode"
 
-	"github.com/castalia-org/castalia/internal/protocol/did"
 	"github.com/castalia-org/castalia/internal/service/knowledge/document"
 )
 
 // sniffed is how much of a file decides about its encoding when nothing else does.
 const sniffed = 64 << 10
-
-// textOf is the text of a file that people may be shown: one that holds a private key is
-// refused, however it came here.
-func textOf(data []byte) (string, error) {
-	text, err := Decode(data)
-	if err == nil && did.HoldsSecret(text) {
-		return "", document.ErrSecret
-	}
-	return text, err
-}
 
 // Decode makes UTF-8 of a text: by its byte order mark; UTF-8 if it is that; UTF-16
 // if every second byte of most characters is zero; else windows-1252, which is what

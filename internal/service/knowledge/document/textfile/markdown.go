@@ -19,7 +19,7 @@ func (m Markdown) Format() document.Format {
 
 // Parse goes over the lines once.
 func (Markdown) Parse(src document.Source, to *document.Builder) error {
-	text, err := textOf(src.Data)
+	text, err := Decode(src.Data)
 	if err != nil {
 		return err
 	}

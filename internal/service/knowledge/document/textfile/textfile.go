@@ -28,7 +28,7 @@ func (p Plain) Format() document.Format {
 // begin like items. A short line that is numbered like a section, or in capitals,
 // with empty lines around it is a heading.
 func (Plain) Parse(src document.Source, to *document.Builder) error {
-	text, err := textOf(src.Data)
+	text, err := Decode(src.Data)
 	if err != nil {
 		return err
 	}
