@@ -12,7 +12,7 @@ import (
 
 var (
 	sumForm   = regexp.MustCompile(`^[\d\s.+\-*/()^%]+$`)
-	thousands = regexp.MustCompile(`(\d),(\d{3})\b`)
+	thousands = regexp.MustCompile(`\d(?:,\d{3})+\b`)
 	// by is an x between numbers.
 	by        = regexp.MustCompile(`(\d)\s*x\s*(\d)`)
 	percentOf = regexp.MustCompile(`(\d)\s*(?:%|percent|per cent)\s+of\s+`)
@@ -28,7 +28,8 @@ func sums(_ plugin.ModelRequest, question string) (answer, bool) {
 	}
 	q = strings.NewReplacer("×", "*", "÷", "/", " plus ", "+", " minus ", "-", " times ", "*", " divided by ", "/").Replace(q)
 	q = by.ReplaceAllString(q, "$1*$2")
-	q = percentOf.ReplaceAllString(thousands.ReplaceAllString(q, "$1$2"), "$1/100*")
+	q = thousands.ReplaceAllStringFunc(q, func(n string) string { return strings.ReplaceAll(n, ",", "") })
+	q = percentOf.ReplaceAllString(q, "$1/100*")
 	q = priced.ReplaceAllString(q, "$1*$2")
 	if !sumForm.MatchString(q) || !strings.ContainsAny(q, "+-*/^%") || !strings.ContainsAny(q, "0123456789") || len(q) > 200 {
 		return answer{}, false
