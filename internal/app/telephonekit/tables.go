@@ -53,7 +53,7 @@ func (t *Tables) Table(ctx context.Context, l ussdlist.List, known string) (*uss
 	case version == known:
 		return nil, known, nil
 	case doc.Size > maxTable:
-		return nil, "", errors.New("the document is larger than 4 MiB")
+		return nil, version, errors.New("the document is larger than 4 MiB")
 	}
 	body, err := t.svc.Files.Open(ctx, doc.Namespace, doc.FileID, doc.Version)
 	if err != nil { // a newer version may be about to be known: that is no end of the list
@@ -64,6 +64,9 @@ func (t *Tables) Table(ctx context.Context, l ussdlist.List, known string) (*uss
 		return nil, "", fmt.Errorf("read document: %w", err)
 	}
 	read, err := t.svc.Reader.Read(ctx, document.Source{Name: doc.Name(), MediaType: doc.MimeType, Data: data})
+	if _, ok := errors.AsType[document.Problem](err); ok { // it will not be better until it is another
+		return nil, version, err
+	}
 	if err != nil {
 		return nil, "", err
 	}

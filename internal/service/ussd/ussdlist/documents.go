@@ -1,6 +1,7 @@
 package ussdlist
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -16,7 +17,8 @@ import (
 type Source interface {
 	// Table reads the table of a list's document, with a word that is another one when
 	// the document changes; nil when known is still that word. A document that is not
-	// there, or not for everybody, is NotFound.
+	// there, or not for everybody, is NotFound. One that cannot be read however often it is
+	// tried has a word beside its error.
 	Table(ctx context.Context, l List, known string) (t *Table, version string, err error)
 }
 
@@ -34,9 +36,11 @@ type Documents struct {
 // place is which table a list reads.
 type place struct{ collection, document, sheet string }
 
-// kept is the last good table of a document.
+// kept is the last good table of a document, or why there is none. The version is that
+// which was read last, good or not.
 type kept struct {
 	table   *Table
+	err     error
 	version string
 	looked  time.Time
 }
@@ -68,7 +72,7 @@ func (d *Documents) table(ctx context.Context, l List) (*Table, error) {
 	at := place{l.Collection, l.Document, l.Sheet}
 	known, fresh := d.known(at)
 	if fresh {
-		return known.table, nil
+		return known.table, known.err
 	}
 	flight := d.flights.DoChan(at.collection+"\x00"+at.document+"\x00"+at.sheet, func() (any, error) {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), documentLimit)
@@ -110,20 +114,22 @@ func (d *Documents) look(ctx context.Context, l List, at place) (*Table, error) 
 	t, version, err := d.source.Table(ctx, l, known.version)
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	now := &kept{table: t, version: version, looked: began}
 	switch {
 	case fault.Is(err, fault.NotFound):
-		delete(d.kept, at)
-		return nil, err
-	case err != nil && known.table == nil:
-		return nil, err
+		now = &kept{err: err, looked: began}
 	case err != nil:
+		now.table, now.version = known.table, cmp.Or(version, known.version)
+		if now.table == nil {
+			now.err = err
+			break
+		}
 		d.log.LogAttrs(ctx, slog.LevelWarn, "a list was not read anew for telephones", slog.String("event", "ussd.list_stale"), slog.Any("error", err))
-		t, version = known.table, known.version
 	case t == nil:
-		t = known.table
+		now.table, now.err = known.table, known.err
 	}
-	d.kept[at] = &kept{table: t, version: version, looked: began} // places are those of menus: there are few
-	return t, nil
+	d.kept[at] = now // places are those of menus: there are few
+	return now.table, now.err
 }
 
 // Lists are both kinds. One that is nil finds nothing.

@@ -92,6 +92,36 @@ func TestAListIsADocument(t *testing.T) {
 	})
 }
 
+// What cannot be read is not looked for at every hop, and a broken document is read once.
+func TestAListThatCannotBeReadIsRemembered(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := &shelf{is: state{err: fault.New(fault.NotFound, "no such document")}}
+		lists := ussdlist.Lists{Documents: ussdlist.NewDocuments(s, time.Now, slog.New(slog.DiscardHandler))}
+		l := ussdlist.List{Document: "prices.xlsx", Collection: "c", Show: map[string]string{"en": "{{Crop}} {{Price}}"}}
+		fails := func(asked int) {
+			t.Helper()
+			if rows, _, err := lists.FindRows(t.Context(), l, "en", "mai"); err == nil || s.asked != asked {
+				t.Errorf("%q, %v, asked %d times, want %d", rows, err, s.asked, asked)
+			}
+		}
+		fails(1)
+		fails(1)
+		time.Sleep(2 * time.Second)
+		s.set(state{err: errors.New("no table"), version: "1"})
+		fails(2)
+		fails(2)
+		time.Sleep(2 * time.Second)
+		s.set(state{version: "1"}) // as it was: it is not read again
+		fails(3)
+		time.Sleep(2 * time.Second)
+		s.set(state{price: "3200", version: "2"})
+		if rows, _, err := lists.FindRows(t.Context(), l, "en", "mai"); err != nil || len(rows) != 1 {
+			t.Errorf("%q, %v", rows, err)
+		}
+	})
+}
+
 // A node that lacks what a list reads says so.
 func TestAListWithoutItsPlace(t *testing.T) {
 	t.Parallel()
