@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/castalia-org/castalia/internal/platform/sqldb"
 	"github.com/castalia-org/castalia/internal/service/oracle"
@@ -118,7 +119,8 @@ func (st *Store) AddReply(ctx context.Context, owner string, m oracle.Message) e
 
 // CutReply leaves of a run's answer what was heard of it, and reports whether that was
 // less. Messages of which nothing is left go, but those that called tools. The session
-// takes a number for the change, so that no node goes on from what it remembers.
+// takes a number for the change, so that no node goes on from what it remembers. An index
+// that has read more than was heard is made anew.
 func (st *Store) CutReply(ctx context.Context, owner, sessionID, runID, heard string) (changed bool, err error) {
 	err = st.db.Write(ctx, func(ctx context.Context, tx sqldb.Querier) error {
 		changed = false
@@ -135,13 +137,15 @@ func (st *Store) CutReply(ctx context.Context, owner, sessionID, runID, heard st
 		for i, m := range list {
 			parts[i] = m.Content
 		}
-		gone := 0
+		gone, first := 0, int64(0)
 		for i, left := range oracle.CutTo(parts, heard) {
 			m := list[i]
 			if left == m.Content {
 				continue
 			}
-			changed = true
+			if !changed {
+				changed, first = true, m.Seq
+			}
 			text, args := `UPDATE oracle_messages SET content = $4, model_state = '' WHERE session_id = $1 AND turn = $2 AND seq = $3`,
 				[]any{sessionID, m.Turn, m.Seq, left}
 			if left == "" && len(m.ToolCalls) == 0 {
@@ -160,7 +164,11 @@ func (st *Store) CutReply(ctx context.Context, owner, sessionID, runID, heard st
 		if err != nil {
 			return fmt.Errorf("number the cut: %w", err)
 		}
-		return nil
+		read, err := exists(ctx, tx, `SELECT 1 FROM oracle_sessions WHERE id = $1 AND owner = $2 AND indexed_seq > $3`, sessionID, owner, first)
+		if err != nil || !read {
+			return err
+		}
+		return forgetIndex(ctx, tx, owner, time.Now())
 	})
 	return changed, err
 }

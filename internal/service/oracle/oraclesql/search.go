@@ -197,13 +197,18 @@ func changeOne(ctx context.Context, tx sqldb.Querier, text string, args ...any) 
 
 // ForgetIndex implements talksearch.Store.
 func (st *Store) ForgetIndex(ctx context.Context, owner string, now time.Time) error {
-	return st.db.Write(ctx, func(ctx context.Context, tx sqldb.Querier) error {
-		if err := destroyIndex(ctx, tx, owner, now); err != nil {
-			return err
-		}
-		_, err := tx.ExecContext(ctx, `UPDATE oracle_sessions SET indexed_seq = 1, indexed_title = 0, unread = 1 WHERE owner = $1 AND expires_ms = 0`, owner)
+	return st.db.Write(ctx, func(ctx context.Context, tx sqldb.Querier) error { return forgetIndex(ctx, tx, owner, now) })
+}
+
+func forgetIndex(ctx context.Context, tx sqldb.Querier, owner string, now time.Time) error {
+	if err := destroyIndex(ctx, tx, owner, now); err != nil {
 		return err
-	})
+	}
+	_, err := tx.ExecContext(ctx, `UPDATE oracle_sessions SET indexed_seq = 1, indexed_title = 0, unread = 1 WHERE owner = $1 AND expires_ms = 0`, owner)
+	if err != nil {
+		return fmt.Errorf("unread sessions: %w", err)
+	}
+	return nil
 }
 
 // destroyIndex destroys the keys of an index. Its objects are swept later.

@@ -190,6 +190,34 @@ func TestDeletedConversationsLeaveTheIndex(t *testing.T) {
 	})
 }
 
+// What nobody heard of an answer is not found, though the index had read it.
+func TestAnAnswerThatIsCutLeavesTheIndex(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, w *world) {
+		s := w.node(w.st, 1)
+		w.talk(t, "the pump", "was repaired")
+		session := oracletest.NewSession(t, w.st)
+		asked := oracletest.Say(t, w.st, session.ID, "the harvest", oracle.Interrupt).Run
+		oracletest.Answer(t, w.st, asked, "Maize was good, beans were not.")
+		index(t, s)
+		if total(t, s, "beans") != 1 {
+			t.Fatal("not found")
+		}
+		if _, err := w.st.CutReply(t.Context(), oracletest.Owner, session.ID, asked.ID, "Maize was good"); err != nil {
+			t.Fatal(err)
+		}
+		w.now = w.now.Add(time.Minute)
+		for _, when := range []string{"at once", "with a new index"} {
+			for text, want := range map[string]int64{"beans": 0, "maize": 1, "pump": 1} {
+				if got := total(t, s, text); got != want {
+					t.Errorf("%s: %s is found %d times, want %d", when, text, got, want)
+				}
+			}
+			index(t, s)
+		}
+	})
+}
+
 // meddler does something before an index is saved.
 type meddler struct {
 	talksearch.Store
