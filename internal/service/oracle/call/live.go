@@ -211,7 +211,7 @@ func (l *live) answer(ctx context.Context, from oracle.PageRef, o callsignal.Off
 	same := peer != nil && l.remote == o.Fingerprint
 	l.mu.Unlock()
 	if !same {
-		if peer, err = l.replacePeer(o.Fingerprint, frames); err != nil { //nolint:contextcheck // a call outlives who signals
+		if peer, err = l.replacePeer(o.Fingerprint, frames); err != nil {
 			return "", err
 		}
 	}

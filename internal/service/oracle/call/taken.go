@@ -49,6 +49,7 @@ func (l *live) tookOver(ctx context.Context, before side) {
 	if other && before.peer != nil {
 		l.former.add(before.remote, before.page, is)
 		if l.absent == nil && !l.ended {
+			//nolint:contextcheck // a call outlives who signals
 			l.absent = time.AfterFunc(l.s.cfg.Reconnect, func() { l.end(Timeout) })
 		}
 	}
