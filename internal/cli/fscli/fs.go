@@ -161,13 +161,13 @@ func about(where string, err error) error {
 
 // orFolder says what went wrong with a path where a file is wanted: that it is a folder,
 // when it is one.
-func orFolder(ctx context.Context, r remote, path string, err error) error {
+func orFolder(ctx context.Context, r remote, where string, err error) error {
 	if filestoreclient.IsStatus(err, http.StatusNotFound) {
-		if nodes, listed := r.Tree(ctx, path); listed == nil && len(nodes) > 0 {
-			return fmt.Errorf("%s is a folder: -r takes all that is in it", path)
+		if nodes, listed := r.Tree(ctx, where); listed == nil && len(nodes) > 0 {
+			return fmt.Errorf("%s is a folder: -r takes all that is in it", where)
 		}
 	}
-	return about(path, err)
+	return about(where, err)
 }
 
 func listVersions(_ *flag.FlagSet, s shell.IO) fsWork {
