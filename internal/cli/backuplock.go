@@ -6,17 +6,12 @@ import (
 	"fmt"
 	"os"
 	"strings"
-	"unicode/utf8"
 
 	"golang.org/x/term"
 
 	"github.com/castalia-org/castalia/internal/cli/shell"
 	"github.com/castalia-org/castalia/internal/platform/archive"
 )
-
-// minPassphrase is the least number of characters under which an archive with
-// keys in it is encrypted: whoever has the archive can try passphrases for ever.
-const minPassphrase = 12
 
 // passphraseEnv is for those who can neither be asked nor have a file.
 const passphraseEnv = "CASTALIA_PASSPHRASE" //nolint:gosec // the name of one, not one
@@ -25,6 +20,8 @@ const passphraseEnv = "CASTALIA_PASSPHRASE" //nolint:gosec // the name of one, n
 type passphraseFlags struct {
 	file string
 	ask  bool
+	// standing is what the deployment's own settings have, where they say it.
+	standing string
 }
 
 func (f *passphraseFlags) register(fs *flag.FlagSet) {
@@ -47,6 +44,8 @@ func (f *passphraseFlags) read(s shell.IO, fresh bool) (string, error) {
 		return strings.TrimRight(text, "\r\n"), nil
 	case !f.ask && s.Getenv(passphraseEnv) != "":
 		return s.Getenv(passphraseEnv), nil
+	case !f.ask && f.standing != "":
+		return f.standing, nil
 	}
 	text, err := askSecret(s, "Passphrase of the archive: ")
 	if err != nil || !fresh {
@@ -104,9 +103,6 @@ func (f *lockFlags) lock(s shell.IO) (*archive.Lock, error) {
 	text, err := f.passphrase.read(s, true)
 	if err != nil {
 		return nil, err
-	}
-	if n := utf8.RuneCountInString(text); n < minPassphrase {
-		return nil, fmt.Errorf("the passphrase has %d characters, at least %d are needed: whoever has the archive can try for ever", n, minPassphrase)
 	}
 	lock, err := archive.LockBy(text)
 	return &lock, err

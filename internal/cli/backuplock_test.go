@@ -118,3 +118,35 @@ func TestABackupIsEncryptedUnlessToldOtherwise(t *testing.T) {
 		})
 	}
 }
+
+// Who restores a replica with the settings that wrote it is not asked for its passphrase.
+func TestAReplicaIsRestoredByTheSettingsThatWroteIt(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	data, key := filepath.Join(dir, "data"), filepath.Join(dir, "me.key")
+	place := "file://" + filepath.Join(dir, "replica")
+	env := []string{"REPLICA_URL=" + place, "REPLICA_PASSPHRASE=correct horse battery staple"}
+	s := serve(t, data, env...)
+	mustRun(t, "key", "new", "--out", key)
+	note := filepath.Join(dir, "note.txt")
+	if err := os.WriteFile(note, []byte("kept"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	mustRun(t, "fs", "put", "--server", addressIn(t, s.out.String()), "--key", key, note, "/note.txt")
+	for t.Context().Err() == nil { // its first whole copy is made beside the start
+		out, _, code := run(t, append(env, "CASTALIA_DATA="+data), "replica", "status")
+		if code == 0 && strings.Contains(out, "restorable ") {
+			break
+		}
+	}
+	s.stop()
+	again := filepath.Join(dir, "again")
+	if _, errs, code := run(t, append(env, "CASTALIA_DATA="+again), "restore", "--from", place); code != 0 ||
+		!strings.Contains(errs, "Restored the state of") {
+		t.Fatalf("exit %d: %s", code, errs)
+	}
+	s = serve(t, again, env...)
+	if got := mustRun(t, "fs", "cat", "--server", addressIn(t, s.out.String()), "--key", key, "/note.txt"); got != "kept" {
+		t.Errorf("restored: %q", got)
+	}
+}

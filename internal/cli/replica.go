@@ -92,6 +92,7 @@ func (f *replicaFlags) restore(ctx context.Context, opt app.Options, path string
 	if path != "" || !f.from.Given() {
 		return shell.Usagef("give --from URL, with --at TIME or not, or the name of an archive")
 	}
+	how.passphrase.standing = opt.Settings.Storage.ReplicaPassphrase.Reveal()
 	_, _ = fmt.Fprintf(s.Err, "Restoring %s into %s.\n", f.from, app.Place(opt.Settings))
 	done, err := app.RestoreReplica(ctx, opt, f.from, replica.Wanted{Unlock: how.keys(s), At: f.at})
 	if err != nil {

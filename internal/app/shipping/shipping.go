@@ -16,7 +16,6 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/castalia-org/castalia/internal/app/causes"
 	"github.com/castalia-org/castalia/internal/app/keyring"
@@ -33,8 +32,6 @@ import (
 const (
 	// late is how far a replica may be behind before that is called trouble.
 	late = 10 * time.Second
-	// minPassphrase is as for archives: who has the replica can try for ever.
-	minPassphrase = 12
 	// The bounds of REPLICA_INTERVAL and REPLICA_RETENTION.
 	leastInterval, mostInterval = 50 * time.Millisecond, time.Minute
 	leastRetention              = time.Hour
@@ -157,10 +154,11 @@ func lockOf(s *config.Settings) (archive.Lock, error) {
 		}
 		return lock, nil
 	}
-	if n := utf8.RuneCountInString(passphrase); n < minPassphrase {
-		return archive.Lock{}, fmt.Errorf("REPLICA_PASSPHRASE: it has %d characters, at least %d are needed", n, minPassphrase)
+	lock, err := archive.LockBy(passphrase)
+	if err != nil {
+		return lock, fmt.Errorf("REPLICA_PASSPHRASE: %w", err)
 	}
-	return archive.LockBy(passphrase)
+	return lock, nil
 }
 
 // Watch has the replica copy a database and its objects, shows its state as metrics,

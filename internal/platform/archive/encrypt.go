@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"unicode/utf8"
 
 	"filippo.io/age"
 	"filippo.io/age/armor"
@@ -51,8 +52,15 @@ func LockTo(texts ...string) (Lock, error) {
 	return lock, nil
 }
 
+// minPassphrase is the least number of characters under which something with keys in it
+// is encrypted: whoever has it can try passphrases for ever.
+const minPassphrase = 12
+
 // LockBy encrypts under a passphrase.
 func LockBy(passphrase string) (Lock, error) {
+	if n := utf8.RuneCountInString(passphrase); n < minPassphrase {
+		return Lock{}, fmt.Errorf("the passphrase has %d characters, at least %d are needed: whoever has the archive can try for ever", n, minPassphrase)
+	}
 	r, err := age.NewScryptRecipient(passphrase)
 	if err != nil {
 		return Lock{}, err

@@ -139,6 +139,9 @@ func TestAPassphraseOpensAnArchive(t *testing.T) {
 			t.Errorf("%q: %v", passphrase, err)
 		}
 	}
+	if _, err := archive.LockBy("eleven char"); err == nil {
+		t.Error("a short passphrase is taken")
+	}
 	if _, err := archive.LockBy(""); err == nil {
 		t.Error("no passphrase is one")
 	}
