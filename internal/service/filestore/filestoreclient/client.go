@@ -8,20 +8,15 @@ package filestoreclient
 
 import (
 	"context"
-	"crypto/rand"
-	"encoding/json"
-	"errors"
-	"fmt"
 	"io"
 	"net/http"
 	"net/url"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/castalia-org/castalia/internal/identity"
+	"github.com/castalia-org/castalia/internal/identity/apiclient"
 	"github.com/castalia-org/castalia/internal/protocol/did"
-	"github.com/castalia-org/castalia/internal/protocol/ipld"
 	"github.com/castalia-org/castalia/internal/protocol/ucan"
 	"github.com/castalia-org/castalia/internal/service/filestore/filestorehttp"
 )
@@ -42,24 +37,19 @@ type Config struct {
 // Client is a caller of one store. It is safe for concurrent use.
 type Client struct {
 	cfg  Config
-	mu   sync.Mutex
-	aud  did.DID
+	api  *apiclient.Client
 	caps []ucan.Capability
 }
 
 // New returns a client. It asks nothing yet.
 func New(cfg Config) (*Client, error) {
-	u, err := url.Parse(cfg.Server)
-	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-		return nil, fmt.Errorf("server address %q: want http(s)://host[:port]", cfg.Server)
+	api, err := apiclient.New(apiclient.Config(cfg))
+	if err != nil {
+		return nil, err
 	}
-	cfg.Server = strings.TrimSuffix(cfg.Server, "/")
-	if cfg.HTTP == nil {
-		cfg.HTTP = &http.Client{}
-	}
+	cfg.Server = strings.TrimRight(cfg.Server, "/")
 	c := &Client{
-		cfg:  cfg,
-		caps: []ucan.Capability{ucan.NewCapability("*", identity.FileResource(string(cfg.Signer.DID()), "/"), ipld.Node{})},
+		cfg: cfg, api: api, caps: []ucan.Capability{apiclient.All(identity.FileResource(string(cfg.Signer.DID()), "/"))},
 	}
 	if cfg.Proof != nil {
 		c.caps = cfg.Proof.Leaf.Capabilities
@@ -69,144 +59,46 @@ func New(cfg Config) (*Client, error) {
 
 // Token makes a token of the caller for the store.
 func (c *Client) Token(ctx context.Context, ttl time.Duration) (string, error) {
-	aud, err := c.audience(ctx)
-	if err != nil {
-		return "", err
-	}
-	s := ucan.Statement{Audience: aud, Capabilities: c.caps, Expires: time.Now().Add(ttl), Nonce: rand.Text()}
-	if c.cfg.Proof != nil {
-		s.Proofs = []*ucan.Token{c.cfg.Proof}
-	}
-	t, err := ucan.Issue(c.cfg.Signer, s)
-	if err != nil {
-		return "", fmt.Errorf("make token: %w", err)
-	}
-	return t.Encode(), nil
-}
-
-// audience asks the server for its DID, once.
-func (c *Client) audience(ctx context.Context) (did.DID, error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.aud != "" {
-		return c.aud, nil
-	}
-	r, err := http.NewRequestWithContext(ctx, http.MethodGet, c.cfg.Server+"/.well-known/did.json", http.NoBody)
-	if err != nil {
-		return "", err
-	}
-	res, err := c.cfg.HTTP.Do(r)
-	if err != nil {
-		return "", fmt.Errorf("reach the server: %w", err)
-	}
-	defer func() { _ = res.Body.Close() }()
-	var doc struct{ ID string }
-	if err := json.NewDecoder(io.LimitReader(res.Body, 1<<20)).Decode(&doc); err != nil ||
-		res.StatusCode != http.StatusOK {
-		return "", fmt.Errorf("the server does not say its DID (status %d)", res.StatusCode)
-	}
-	d, err := did.Parse(doc.ID)
-	if err != nil {
-		return "", fmt.Errorf("the server's DID: %w", err)
-	}
-	c.aud = d
-	return d, nil
+	return c.api.Token(ctx, ttl, c.caps...)
 }
 
 // StatusError is an answer that is no success.
-type StatusError struct {
-	Status  int
-	Message string
-	Code    string
-}
-
-func (e *StatusError) Error() string {
-	return fmt.Sprintf("%s (status %d)", strings.TrimSuffix(e.Message, "."), e.Status)
-}
+type StatusError = apiclient.StatusError
 
 // IsStatus reports whether err is an answer with the status.
-func IsStatus(err error, status int) bool {
-	e, ok := errors.AsType[*StatusError](err)
-	return ok && e.Status == status
-}
+func IsStatus(err error, status int) bool { return apiclient.IsStatus(err, status) }
 
 // request is one call.
 type request struct {
 	method, path string
 	query        url.Values
+	json         any
 	body         io.Reader
 	length       int64 // -1: unknown
 	header       map[string]string
 }
 
-// do sends a request with a fresh token. The caller closes the body.
-func (c *Client) do(ctx context.Context, q request) (*http.Response, error) {
+// send is the request as the server gets it.
+func (c *Client) send(q request) apiclient.Request {
 	target := q.path
-	if !strings.HasPrefix(target, "http") {
-		target = c.cfg.Server + target
-	}
 	if len(q.query) > 0 {
 		target += "?" + q.query.Encode()
 	}
-	body := q.body
-	if body == nil {
-		body = http.NoBody
+	return apiclient.Request{
+		Method: q.method, Path: target, JSON: q.json, Body: q.body, Length: q.length, Header: q.header, Can: c.caps,
 	}
-	r, err := http.NewRequestWithContext(ctx, q.method, target, body)
-	if err != nil {
-		return nil, err
-	}
-	if q.body != nil {
-		r.ContentLength = q.length
-	}
-	token, err := c.Token(ctx, 5*time.Minute)
-	if err != nil {
-		return nil, err
-	}
-	r.Header.Set("Authorization", "Bearer "+token)
-	r.Header.Set("X-Auth-Type", "ucan")
-	for name, value := range q.header {
-		r.Header.Set(name, value)
-	}
-	res, err := c.cfg.HTTP.Do(r)
-	if err != nil {
-		return nil, fmt.Errorf("reach the server: %w", err)
-	}
-	if res.StatusCode < 400 {
-		return res, nil
-	}
-	defer func() { _ = res.Body.Close() }()
-	e := &StatusError{Status: res.StatusCode, Message: http.StatusText(res.StatusCode)}
-	var said struct{ Message, Error string }
-	if json.NewDecoder(io.LimitReader(res.Body, 1<<20)).Decode(&said) == nil && said.Message != "" {
-		e.Message, e.Code = said.Message, said.Error
-	}
-	return nil, e
+}
+
+// do sends a request with a fresh token. The caller closes the body.
+func (c *Client) do(ctx context.Context, q request) (*http.Response, error) {
+	return c.api.Send(ctx, c.send(q))
 }
 
 // call sends a request and decodes the JSON answer into out, which may be nil.
 func (c *Client) call(ctx context.Context, q request, out any) error {
-	res, err := c.do(ctx, q)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = res.Body.Close() }()
-	if out == nil {
-		return nil
-	}
-	if err := json.NewDecoder(res.Body).Decode(out); err != nil {
-		return fmt.Errorf("read answer: %w", err)
-	}
-	return nil
+	return c.api.Do(ctx, c.send(q), out)
 }
 
 func (c *Client) post(ctx context.Context, path string, body, out any) error {
-	b, err := json.Marshal(body)
-	if err != nil {
-		return err
-	}
-	return c.call(ctx, request{
-		method: http.MethodPost, path: path, body: strings.NewReader(string(b)), length: int64(len(b)),
-		header: map[string]string{"Content-Type": "application/json"},
-	}, out)
+	return c.call(ctx, request{method: http.MethodPost, path: path, json: body}, out)
 }

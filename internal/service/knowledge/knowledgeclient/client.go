@@ -4,20 +4,15 @@
 package knowledgeclient
 
 import (
-	"bytes"
 	"context"
-	"crypto/rand"
-	"encoding/json"
 	"fmt"
-	"io"
 	"net/http"
 	"net/url"
 	"strings"
-	"time"
 
 	"github.com/castalia-org/castalia/internal/identity"
+	"github.com/castalia-org/castalia/internal/identity/apiclient"
 	"github.com/castalia-org/castalia/internal/protocol/did"
-	"github.com/castalia-org/castalia/internal/protocol/ipld"
 	"github.com/castalia-org/castalia/internal/protocol/ucan"
 	"github.com/castalia-org/castalia/internal/service/knowledge/knowledgehttp"
 )
@@ -43,114 +38,37 @@ type Config struct {
 
 // Client is one person at one server.
 type Client struct {
-	cfg Config
-	aud did.DID
+	api      *apiclient.Client
+	operator string
 }
-
-const (
-	tokenTTL = 5 * time.Minute
-	maxReply = 16 << 20
-)
 
 // New asks the server for its DID and makes a client.
 func New(ctx context.Context, cfg Config) (*Client, error) {
-	cfg.Server = strings.TrimRight(cfg.Server, "/")
-	if cfg.HTTP == nil {
-		cfg.HTTP = http.DefaultClient
-	}
-	c := &Client{cfg: cfg}
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, cfg.Server+"/.well-known/did.json", http.NoBody)
+	api, err := apiclient.New(apiclient.Config{Server: cfg.Server, Signer: cfg.Signer, HTTP: cfg.HTTP})
 	if err != nil {
-		return nil, fmt.Errorf("server address: %w", err)
+		return nil, err
 	}
-	resp, err := cfg.HTTP.Do(req)
-	if err != nil {
-		return nil, fmt.Errorf("reach the server: %w", err)
+	if _, err := api.Audience(ctx); err != nil {
+		return nil, err
 	}
-	defer func() { _ = resp.Body.Close() }()
-	var doc struct{ ID string }
-	if err := json.NewDecoder(io.LimitReader(resp.Body, 1<<20)).Decode(&doc); err != nil ||
-		resp.StatusCode != http.StatusOK {
-		return nil, fmt.Errorf("the server does not say its DID (status %d)", resp.StatusCode)
-	}
-	if c.aud, err = did.Parse(doc.ID); err != nil {
-		return nil, fmt.Errorf("the server's DID: %w", err)
-	}
-	return c, nil
+	return &Client{api: api, operator: cfg.Operator}, nil
 }
 
 // StatusError is a refusal of the server.
-type StatusError struct {
-	Status  int
-	Message string
-}
+type StatusError = apiclient.StatusError
 
-// Error is the server's text.
-func (e *StatusError) Error() string {
-	return fmt.Sprintf("%s (status %d)", strings.TrimSuffix(e.Message, "."), e.Status)
-}
-
-// token is good for one request, and for nothing that the request does not need.
-func (c *Client) token(path string) (string, error) {
-	resource := identity.FileResource(string(c.cfg.Signer.DID()), "/")
-	if strings.HasPrefix(path, "/knowledge/") {
-		resource = identity.OracleResource
-	}
-	token, err := ucan.Issue(c.cfg.Signer, ucan.Statement{
-		Audience: c.aud, Capabilities: []ucan.Capability{ucan.NewCapability("*", resource, ipld.Node{})},
-		Expires: time.Now().Add(tokenTTL), Nonce: rand.Text(),
-	})
-	if err != nil {
-		return "", fmt.Errorf("make token: %w", err)
-	}
-	return token.Encode(), nil
-}
-
+// call sends a request. Its token is good for nothing that the request does not need.
 func (c *Client) call(ctx context.Context, method, path string, body, into any) error {
-	token, kind := c.cfg.Operator, ""
-	if !strings.HasPrefix(path, "/operator/") {
-		var err error
-		if token, err = c.token(path); err != nil {
-			return err
-		}
-		kind = "ucan"
+	q := apiclient.Request{Method: method, Path: path, JSON: body}
+	switch {
+	case strings.HasPrefix(path, "/operator/"):
+		q.Bearer = c.operator
+	case strings.HasPrefix(path, "/knowledge/"):
+		q.Can = []ucan.Capability{apiclient.All(identity.OracleResource)}
+	default:
+		q.Can = []ucan.Capability{apiclient.All(identity.FileResource(string(c.api.DID()), "/"))}
 	}
-	var in io.Reader = http.NoBody
-	if body != nil {
-		data, err := json.Marshal(body)
-		if err != nil {
-			return fmt.Errorf("encode request: %w", err)
-		}
-		in = bytes.NewReader(data)
-	}
-	req, err := http.NewRequestWithContext(ctx, method, c.cfg.Server+path, in)
-	if err != nil {
-		return fmt.Errorf("make request: %w", err)
-	}
-	req.Header.Set("Content-Type", "application/json")
-	if token != "" {
-		req.Header.Set("Authorization", "Bearer "+token)
-	}
-	if kind != "" {
-		req.Header.Set("X-Auth-Type", kind)
-	}
-	resp, err := c.cfg.HTTP.Do(req)
-	if err != nil {
-		return fmt.Errorf("reach the server: %w", err)
-	}
-	defer func() { _ = resp.Body.Close() }()
-	if resp.StatusCode >= http.StatusMultipleChoices {
-		var e struct{ Message any }
-		_ = json.NewDecoder(io.LimitReader(resp.Body, maxReply)).Decode(&e) // without a message the status must do
-		return &StatusError{Status: resp.StatusCode, Message: fmt.Sprint(e.Message)}
-	}
-	if into == nil {
-		return nil
-	}
-	if err := json.NewDecoder(io.LimitReader(resp.Body, maxReply)).Decode(into); err != nil {
-		return fmt.Errorf("read answer: %w", err)
-	}
-	return nil
+	return c.api.Do(ctx, q, into)
 }
 
 // Ask asks the documents that the caller may read.

@@ -6,21 +6,18 @@
 package oracleclient
 
 import (
-	"bytes"
 	"context"
-	"crypto/rand"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"strconv"
 	"strings"
 	"time"
 
+	"github.com/castalia-org/castalia/internal/identity"
+	"github.com/castalia-org/castalia/internal/identity/apiclient"
 	"github.com/castalia-org/castalia/internal/platform/pace"
 	"github.com/castalia-org/castalia/internal/protocol/did"
-	"github.com/castalia-org/castalia/internal/protocol/ipld"
 	"github.com/castalia-org/castalia/internal/protocol/sse"
 	"github.com/castalia-org/castalia/internal/protocol/ucan"
 	"github.com/castalia-org/castalia/internal/service/oracle"
@@ -34,104 +31,32 @@ type Config struct {
 }
 
 // Client is one user at one oracle.
-type Client struct {
-	cfg Config
-	aud did.DID
-}
-
-// maxReply bounds what is read of an answer that is no stream.
-const maxReply = 16 << 20
-
-// tokenTTL is how long a credential is good for: one request.
-const tokenTTL = 5 * time.Minute
+type Client struct{ api *apiclient.Client }
 
 // New asks the server for its DID and makes a client.
 func New(ctx context.Context, cfg Config) (*Client, error) {
-	cfg.Server = strings.TrimRight(cfg.Server, "/")
-	if cfg.HTTP == nil {
-		cfg.HTTP = http.DefaultClient
-	}
-	c := &Client{cfg: cfg}
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, cfg.Server+"/.well-known/did.json", http.NoBody)
+	api, err := apiclient.New(apiclient.Config{Server: cfg.Server, Signer: cfg.Signer, HTTP: cfg.HTTP})
 	if err != nil {
-		return nil, fmt.Errorf("server address: %w", err)
+		return nil, err
 	}
-	resp, err := cfg.HTTP.Do(req)
-	if err != nil {
-		return nil, fmt.Errorf("reach the server: %w", err)
+	if _, err := api.Audience(ctx); err != nil {
+		return nil, err
 	}
-	defer func() { _ = resp.Body.Close() }()
-	var doc struct{ ID string }
-	if err := json.NewDecoder(io.LimitReader(resp.Body, 1<<20)).Decode(&doc); err != nil ||
-		resp.StatusCode != http.StatusOK {
-		return nil, fmt.Errorf("the server does not say its DID (status %d)", resp.StatusCode)
-	}
-	if c.aud, err = did.Parse(doc.ID); err != nil {
-		return nil, fmt.Errorf("the server's DID: %w", err)
-	}
-	return c, nil
-}
-
-// open sends a request and returns a good response.
-func (c *Client) open(ctx context.Context, method, path string, body any) (*http.Response, error) {
-	token, err := ucan.Issue(c.cfg.Signer, ucan.Statement{
-		Audience: c.aud, Capabilities: []ucan.Capability{ucan.NewCapability("*", "ixo:oracle", ipld.Node{})},
-		Expires: time.Now().Add(tokenTTL), Nonce: rand.Text(),
-	})
-	if err != nil {
-		return nil, fmt.Errorf("make credential: %w", err)
-	}
-	var in io.Reader = http.NoBody
-	if body != nil {
-		data, err := json.Marshal(body)
-		if err != nil {
-			return nil, fmt.Errorf("encode request: %w", err)
-		}
-		in = bytes.NewReader(data)
-	}
-	req, err := http.NewRequestWithContext(ctx, method, c.cfg.Server+path, in)
-	if err != nil {
-		return nil, fmt.Errorf("make request: %w", err)
-	}
-	req.Header.Set("Content-Type", "application/json")
-	req.Header.Set("Authorization", "Bearer "+token.Encode())
-	req.Header.Set("X-Auth-Type", "ucan")
-	resp, err := c.cfg.HTTP.Do(req)
-	if err != nil {
-		return nil, fmt.Errorf("reach the server: %w", err)
-	}
-	if resp.StatusCode < 300 {
-		return resp, nil
-	}
-	defer func() { _ = resp.Body.Close() }()
-	var e struct{ Message any }
-	_ = json.NewDecoder(io.LimitReader(resp.Body, maxReply)).Decode(&e) // without a message the status must do
-	return nil, &StatusError{Status: resp.StatusCode, Message: fmt.Sprint(e.Message)}
+	return &Client{api}, nil
 }
 
 // StatusError is a refusal of the server.
-type StatusError struct {
-	Status  int
-	Message string
-}
+type StatusError = apiclient.StatusError
 
-// Error is the server's text.
-func (e *StatusError) Error() string { return fmt.Sprintf("%s (status %d)", e.Message, e.Status) }
+func request(method, path string, body any) apiclient.Request {
+	return apiclient.Request{
+		Method: method, Path: path, JSON: body, Can: []ucan.Capability{apiclient.All(identity.OracleResource)},
+	}
+}
 
 // Do sends a request as the user and reads the answer; body and into may be nil.
 func (c *Client) Do(ctx context.Context, method, path string, body, into any) error {
-	resp, err := c.open(ctx, method, path, body)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = resp.Body.Close() }()
-	if into == nil {
-		return nil
-	}
-	if err := json.NewDecoder(io.LimitReader(resp.Body, maxReply)).Decode(into); err != nil {
-		return fmt.Errorf("read answer: %w", err)
-	}
-	return nil
+	return c.api.Do(ctx, request(method, path, body), into)
 }
 
 // CreateSession makes a session and returns its id.
@@ -176,8 +101,8 @@ const rejoins = 8
 // drops it goes on where it broke.
 func (c *Client) Ask(ctx context.Context, session, text, timezone string, show func(f oracle.Frame)) error {
 	//nolint:bodyclose // read closes it
-	resp, err := c.open(ctx, http.MethodPost, "/messages/"+escape(session),
-		map[string]any{"message": text, "stream": true, "timezone": timezone})
+	resp, err := c.api.Send(ctx, request(http.MethodPost, "/messages/"+escape(session),
+		map[string]any{"message": text, "stream": true, "timezone": timezone}))
 	if err != nil {
 		return err
 	}
@@ -203,7 +128,7 @@ func (c *Client) Ask(ctx context.Context, session, text, timezone string, show f
 // rejoin opens the run again, with patience.
 func (c *Client) rejoin(ctx context.Context, run string, after int64, tries int) (*http.Response, error) {
 	for wait := 250 * time.Millisecond; ; wait = min(2*wait, 4*time.Second) {
-		resp, err := c.open(ctx, http.MethodGet, "/runs/"+escape(run)+"?after="+strconv.FormatInt(after, 10), nil)
+		resp, err := c.api.Send(ctx, request(http.MethodGet, "/runs/"+escape(run)+"?after="+strconv.FormatInt(after, 10), nil))
 		if err == nil {
 			return resp, nil
 		}
