@@ -28,6 +28,11 @@ func (a *App) buildIdentity(ctx context.Context) (part, error) {
 	if err != nil {
 		return part{}, fmt.Errorf("DID_RESOLVER_URL: %w", err)
 	}
+	for _, root := range s.RootIssuers {
+		if _, err := did.Parse(root); err != nil {
+			return part{}, fmt.Errorf("UCAN_ROOT_ISSUERS: %w", err)
+		}
+	}
 	if err := a.openDoor(string(signer.DID())); err != nil {
 		return part{}, err
 	}
@@ -38,7 +43,7 @@ func (a *App) buildIdentity(ctx context.Context) (part, error) {
 		},
 		identity.Config{
 			Signer: signer, EntityDID: s.OracleEntityDID, AuthMaxTTL: time.Duration(s.AuthMaxTTL) * time.Second,
-			MCPMaxTTL: s.MCPMaxTTL, RefuseBareDelegation: !s.BareDelegation,
+			MCPMaxTTL: s.MCPMaxTTL, MCPRoots: s.RootIssuers, RefuseBareDelegation: !s.BareDelegation,
 		})
 	if err != nil {
 		return part{}, err

@@ -247,7 +247,7 @@ func TestLongRunDoesNotOutliveItsDelegation(t *testing.T) {
 func TestInvocationOfAToolIsUsedOnce(t *testing.T) {
 	t.Parallel()
 	s := identitytest.New(t, func(_ *identity.Deps, c *identity.Config) {
-		c.EntityDID, c.MCPRoots = "did:ixo:entity:oracle", []string{identitytest.Carol.DID}
+		c.EntityDID = "did:ixo:entity:oracle"
 	})
 	p := identitytest.Principal(t, s, alice)
 	tool := s.MCPResource("postgres", "query")
@@ -280,9 +280,28 @@ func TestInvocationOfAToolIsUsedOnce(t *testing.T) {
 			t.Errorf("%s: %v, want %s", name, err, test.code)
 		}
 	}
-	delegated := identitytest.Invocation(t, alice, s.DID(), identitytest.Can("mcp/call", tool), identitytest.Proof(carols))
-	if err := s.UseInvocation(t.Context(), p, "postgres", "query", delegated); err != nil {
+}
+
+func TestConfiguredRootsAloneLetToolsBeCalled(t *testing.T) {
+	t.Parallel()
+	s := identitytest.New(t, func(_ *identity.Deps, c *identity.Config) {
+		c.EntityDID, c.MCPRoots = "did:ixo:entity:oracle", []string{identitytest.Carol.DID}
+	})
+	p := identitytest.Principal(t, s, alice)
+	tool := identitytest.Can("mcp/call", s.MCPResource("postgres", "query"))
+	use := func(proofs ...identitytest.Option) error {
+		return s.UseInvocation(t.Context(), p, "postgres", "query", identitytest.Invocation(t, alice, s.DID(), append(proofs, tool)...))
+	}
+	if err := use(identitytest.Proof(identitytest.Delegation(t, identitytest.Carol, alice.DID, tool))); err != nil {
 		t.Errorf("by a configured root: %v", err)
+	}
+	for name, err := range map[string]error{
+		"by the caller alone": use(),
+		"by somebody else":    use(identitytest.Proof(identitytest.Delegation(t, bob, alice.DID, tool))),
+	} {
+		if f := fault.From(err); f == nil || f.Kind != fault.Forbidden {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }
 

@@ -23,7 +23,7 @@ func (s *Service) MCPResource(server, tool string) string {
 
 // UseInvocation checks the invocation that a user sent along for a protected
 // MCP tool, and uses it up: a second use of the same statement is refused, on
-// any node. The root must be the caller or one of the configured roots.
+// any node. The root must be one of the configured roots; where there are none, the caller.
 func (s *Service) UseInvocation(ctx context.Context, caller Principal, server, tool, text string) error {
 	token, err := ucan.Parse(text)
 	if err != nil {
@@ -34,9 +34,11 @@ func (s *Service) UseInvocation(ctx context.Context, caller Principal, server, t
 	}
 	q := s.query(ctx, &lookups{Resolver: s.resolver})
 	q.Want = &ucan.Want{Can: MCPAbility, With: s.MCPResource(server, tool)}
-	q.Owner = func(root did.DID, _ ucan.Resource) (bool, error) {
-		return string(root) == caller.DID || slices.Contains(s.cfg.MCPRoots, string(root)), nil
+	roots := s.cfg.MCPRoots
+	if len(roots) == 0 {
+		roots = []string{caller.DID}
 	}
+	q.Owner = func(root did.DID, _ ucan.Resource) (bool, error) { return slices.Contains(roots, string(root)), nil }
 	q.MaxTTL = s.cfg.MCPMaxTTL + clockSkew
 	r, err := ucan.Verify(token, q)
 	if err != nil {

@@ -38,7 +38,7 @@ type Config struct {
 	MCPMaxTTL time.Duration
 	// RefuseBareDelegation turns the delegation fallback off.
 	RefuseBareDelegation bool
-	// MCPRoots are the DIDs that may be the root of mcp/call besides the caller.
+	// MCPRoots are the DIDs that may be the root of mcp/call. Without any, each caller is one.
 	MCPRoots []string
 	// CacheBytes bounds the memory of verified tokens; zero is 64 MiB.
 	CacheBytes int

@@ -35,7 +35,7 @@ func TestPlugins(t *testing.T) {
 	key := identitytest.Files(t, librarian, serviceDID(t, vault), "fs/*", identitytest.TTL(3600e9))
 	env := append(model.env(),
 		"ORACLE_ENTITY_DID="+entityDID, "MCP_SERVERS=vault="+vault.URL+"/mcp", "MCP_BEARERS=vault="+key, "MCP_PRIVATE=true",
-		"UCAN_PROTECTED_MCP_SERVERS=vault", "MCP_USER_PRIVATE=true",
+		"UCAN_PROTECTED_MCP_SERVERS=vault", "UCAN_ROOT_ISSUERS="+librarian.DID, "MCP_USER_PRIVATE=true",
 		"SLACK_SIGNING_SECRET="+teamSecret, "SLACK_BOT_TOKEN=xoxb-test", "TEAMCHAT_SECRET="+teamSecret, "SLACK_API_URL="+team.server.URL+"/api")
 	Each(t, func(t *testing.T, w *World) {
 		for _, part := range []struct {
@@ -222,15 +222,24 @@ func protectedTool(t *testing.T, w *World) {
 	if _, said := c.use(t, w.Node(0), "mcp-vault", "vault__vfs_list", `{}`); !strings.Contains(said, "protected") {
 		t.Errorf("without an invocation: %s", said)
 	}
-	token := identitytest.Invocation(t, who, serviceDID(t, w.Node(0)),
-		identitytest.Can("mcp/call", "ixo:oracle:"+entityDID+":mcp/vault/vfs_list"))
-	with := fmt.Sprintf(`,"mcpInvocations":{"vault__vfs_list":%q}`, token)
+	tool := identitytest.Can("mcp/call", "ixo:oracle:"+entityDID+":mcp/vault/vfs_list")
+	invocation := func(root identitytest.Actor) string {
+		token := identitytest.Invocation(t, who, serviceDID(t, w.Node(0)), tool,
+			identitytest.Proof(identitytest.Delegation(t, root, who.DID, tool)))
+		return fmt.Sprintf(`,"mcpInvocations":{"vault__vfs_list":%q}`, token)
+	}
+	// UCAN_ROOT_ISSUERS names the librarian.
+	with := invocation(identitytest.NewActor("librarian"))
 	if _, said := c.use(t, w.Node(1), "mcp-vault", "vault__vfs_list", `{}`, with); strings.Contains(said, "refused") ||
 		strings.Contains(said, "protected") {
 		t.Errorf("with one: %s", said)
 	}
 	if _, said := c.use(t, w.Node(2), "mcp-vault", "vault__vfs_list", `{"path":"/"}`, with); !strings.Contains(said, "refused") {
 		t.Errorf("with a used one: %s", said)
+	}
+	with = invocation(identitytest.NewActor("stranger"))
+	if _, said := c.use(t, w.Node(0), "mcp-vault", "vault__vfs_list", `{}`, with); !strings.Contains(said, "refused") {
+		t.Errorf("by a stranger: %s", said)
 	}
 }
 

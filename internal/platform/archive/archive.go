@@ -133,45 +133,45 @@ func (w *writer) json(name string, v any) error {
 
 // Write makes an archive of the place. Nodes may serve meanwhile.
 func Write(ctx context.Context, to io.Writer, from Place) (Summary, error) {
-	var did Summary
+	var done Summary
 	schema, err := schemaOf(ctx, from)
 	if err != nil {
-		return did, err
+		return done, err
 	}
 	w := &writer{tar: tar.NewWriter(to), sum: sha256.New(), made: time.Now().UTC().Truncate(time.Second)}
 	err = w.json(manifestName, Manifest{
 		Format: format, Program: from.Program, Made: w.made, Engine: from.DB.Dialect().String(), Schema: schema,
 	})
 	if err != nil {
-		return did, fmt.Errorf("write archive: %w", err)
+		return done, fmt.Errorf("write archive: %w", err)
 	}
 	for _, name := range slices.Sorted(maps.Keys(from.Keys)) {
 		if err := w.bytes(keyFolder+name, from.Keys[name]); err != nil {
-			return did, fmt.Errorf("write archive: %w", err)
+			return done, fmt.Errorf("write archive: %w", err)
 		}
-		did.Keys++
+		done.Keys++
 	}
 	err = from.DB.Export(ctx, func(table string, piece []byte) error {
-		did.Pieces++
-		did.Bytes += int64(len(piece))
-		return w.bytes(fmt.Sprintf("%s%s/%06d", tableFolder, table, did.Pieces), piece)
+		done.Pieces++
+		done.Bytes += int64(len(piece))
+		return w.bytes(fmt.Sprintf("%s%s/%06d", tableFolder, table, done.Pieces), piece)
 	})
 	if err != nil {
-		return did, fmt.Errorf("write archive: %w", err)
+		return done, fmt.Errorf("write archive: %w", err)
 	}
-	if err := writeObjects(ctx, w, from.Blobs, &did); err != nil {
-		return did, fmt.Errorf("write archive: %w", err)
+	if err := writeObjects(ctx, w, from.Blobs, &done); err != nil {
+		return done, fmt.Errorf("write archive: %w", err)
 	}
 	if err := w.json(endName, end{w.entries, hex.EncodeToString(w.sum.Sum(nil))}); err != nil {
-		return did, fmt.Errorf("write archive: %w", err)
+		return done, fmt.Errorf("write archive: %w", err)
 	}
 	if err := w.tar.Close(); err != nil {
-		return did, fmt.Errorf("write archive: %w", err)
+		return done, fmt.Errorf("write archive: %w", err)
 	}
-	return did, nil
+	return done, nil
 }
 
-func writeObjects(ctx context.Context, w *writer, from blob.Store, did *Summary) error {
+func writeObjects(ctx context.Context, w *writer, from blob.Store, done *Summary) error {
 	for info, err := range from.List(ctx, "") {
 		if err != nil {
 			return fmt.Errorf("list objects: %w", err)
@@ -190,8 +190,8 @@ func writeObjects(ctx context.Context, w *writer, from blob.Store, did *Summary)
 		if err = errors.Join(err, body.Close()); err != nil {
 			return fmt.Errorf("copy object %s: %w", info.Key, err)
 		}
-		did.Objects++
-		did.Bytes += info.Size
+		done.Objects++
+		done.Bytes += info.Size
 	}
 	return nil
 }

@@ -163,24 +163,24 @@ func Verify(from io.Reader) (Manifest, error) {
 // fails the place is half full: throw it away. Verify the archive first where that is
 // possible.
 func Read(ctx context.Context, from io.Reader, to Place) (Summary, error) {
-	var did Summary
+	var done Summary
 	r, m, err := begin(from)
 	if err != nil {
-		return did, err
+		return done, err
 	}
 	if err := fits(ctx, m, to); err != nil {
-		return did, err
+		return done, err
 	}
 	for {
 		name, size, body, err := r.next()
 		if errors.Is(err, errEnd) {
-			return did, to.migrate(ctx)
+			return done, to.migrate(ctx)
 		}
 		if err != nil {
-			return did, err
+			return done, err
 		}
-		if err := to.take(ctx, name, size, body, &did); err != nil {
-			return did, fmt.Errorf("restore %s: %w", name, err)
+		if err := to.take(ctx, name, size, body, &done); err != nil {
+			return done, fmt.Errorf("restore %s: %w", name, err)
 		}
 	}
 }
@@ -208,8 +208,8 @@ func fits(ctx context.Context, m Manifest, to Place) error {
 
 var keyName = regexp.MustCompile(`^[A-Z][A-Z0-9_]{0,63}$`)
 
-func (p Place) take(ctx context.Context, name string, size int64, body io.Reader, did *Summary) error {
-	did.Bytes += size
+func (p Place) take(ctx context.Context, name string, size int64, body io.Reader, done *Summary) error {
+	done.Bytes += size
 	if key, ok := trim(name, keyFolder); ok {
 		text, err := small(body, size)
 		switch {
@@ -220,7 +220,7 @@ func (p Place) take(ctx context.Context, name string, size int64, body io.Reader
 		case p.PutKey == nil:
 			return errors.New("the archive holds keys, which are not kept in files here")
 		}
-		did.Keys++
+		done.Keys++
 		return p.PutKey(key, text)
 	}
 	if rest, ok := trim(name, tableFolder); ok {
@@ -229,11 +229,11 @@ func (p Place) take(ctx context.Context, name string, size int64, body io.Reader
 		if err != nil {
 			return err
 		}
-		did.Pieces++
+		done.Pieces++
 		return p.DB.Import(ctx, table, piece)
 	}
 	if key, ok := trim(name, objectFolder); ok {
-		did.Objects++
+		done.Objects++
 		opt := blob.Sized(size)
 		opt.CreateOnly = true
 		_, err := p.Blobs.Put(ctx, key, body, opt)

@@ -84,6 +84,7 @@ type Identity struct {
 	OracleEntityDID string        `env:"ORACLE_ENTITY_DID" doc:"DID of the oracle's entity on the chain, accepted beside ORACLE_DID where tools name it."`
 	AuthMaxTTL      int           `env:"UCAN_AUTH_MAX_TTL_SECONDS" default:"900" min:"1" doc:"Longest lifetime of an oracle invocation, in seconds."`
 	BareDelegation  bool          `env:"UCAN_ALLOW_BARE_DELEGATION" default:"true" doc:"Whether x-ucan-delegation alone authenticates."`
+	RootIssuers     []string      `env:"UCAN_ROOT_ISSUERS" doc:"DIDs whose delegation a caller of UCAN_PROTECTED_MCP_SERVERS needs; without any, whoever signs the call may call."`
 	MCPMaxTTL       time.Duration `env:"MCP_TOKEN_MAX_TTL" default:"24h" doc:"Longest lifetime of a token for /mcp."`
 	ResolverURL     URL           `env:"DID_RESOLVER_URL" doc:"Resolver of did:ixo and of entity controllers."`
 	RevocationTotal int           `env:"REVOCATION_TOTAL_PER_MINUTE" default:"120" min:"0" doc:"New revocations a minute that the deployment takes of all callers together, but for those of its own key; 0 switches the limit off."`
