@@ -28,11 +28,6 @@ func (a *App) buildIdentity(ctx context.Context) (part, error) {
 	if err != nil {
 		return part{}, fmt.Errorf("DID_RESOLVER_URL: %w", err)
 	}
-	for _, root := range s.RootIssuers {
-		if _, err := did.Parse(root); err != nil {
-			return part{}, fmt.Errorf("UCAN_ROOT_ISSUERS: %w", err)
-		}
-	}
 	if err := a.openDoor(string(signer.DID())); err != nil {
 		return part{}, err
 	}

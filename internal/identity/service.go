@@ -3,6 +3,7 @@ package identity
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"sync/atomic"
 	"time"
@@ -85,6 +86,11 @@ func New(d Deps, cfg Config) (*Service, error) {
 	}
 	if d.Store == nil {
 		return nil, errors.New("identity: no store")
+	}
+	for _, root := range cfg.MCPRoots {
+		if _, err := did.Parse(root); err != nil {
+			return nil, fmt.Errorf("root of mcp/call (UCAN_ROOT_ISSUERS): %w", err)
+		}
 	}
 	if cfg.EntityDID == "" {
 		cfg.EntityDID = string(cfg.Signer.DID())
