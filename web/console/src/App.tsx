@@ -103,7 +103,7 @@ const pages: Page[] = [
     icon: "plug",
     key: "p",
     service: "oracle",
-    page: () => <ConnectPage />,
+    page: (rest) => <ConnectPage view={rest} />,
   },
   {
     path: "operator",
