@@ -22,7 +22,8 @@ const addressOf = (sessionId: string) => `chat/${encodeURIComponent(sessionId)}`
 
 /** Conversations with the oracle. */
 export default function ChatPage({ sessionId }: { sessionId: string }) {
-  const { serviceDid } = useSession();
+  const session = useSession();
+  const { serviceDid } = session;
   const { name } = useFeatures();
   const list = useOracleSessions(serviceDid, { baseUrl: here.baseUrl, limit: 50 });
   const { createSession, isConfigReady, refetch } = list;
@@ -30,7 +31,7 @@ export default function ChatPage({ sessionId }: { sessionId: string }) {
   // What a suggestion says is the first message of the conversation that it starts.
   const [opening, setOpening] = useState<{ sessionId: string; text: string }>();
   const starting = useRef(false);
-  const suggestions = useSuggestions();
+  const { suggestions, sample } = useSuggestions(session);
   const [arrived] = useState(sessionId);
   const [isMoved, setMoved] = useState(false);
   if (!isMoved && sessionId !== arrived) setMoved(true);
@@ -42,9 +43,9 @@ export default function ChatPage({ sessionId }: { sessionId: string }) {
     if (starting.current) return false;
     starting.current = true;
     try {
-      const session = await createSession();
-      if (text) setOpening({ sessionId: session.sessionId, text });
-      go(addressOf(session.sessionId));
+      const begun = await createSession();
+      if (text) setOpening({ sessionId: begun.sessionId, text });
+      go(addressOf(begun.sessionId));
       setError("");
       return true;
     } catch (cause) {
@@ -131,13 +132,31 @@ export default function ChatPage({ sessionId }: { sessionId: string }) {
             It answers from its documentation, looks things up on the chain, and works with your
             files when you let it.
           </p>
-          {(error || list.error) && (
+          {(error || list.error || sample?.error) && (
             <p role="alert" className="notice bad">
-              {error || messageOf(list.error)}
+              {error || sample?.error || messageOf(list.error)}
             </p>
           )}
           <Opening onSay={start} />
           <ul className="suggestions" aria-label="Suggestions">
+            {sample && (
+              <li>
+                <button
+                  type="button"
+                  disabled={sample.isLoading}
+                  aria-busy={sample.isLoading}
+                  onClick={() => void sample.load()}
+                >
+                  <Icon name="book" />
+                  <span>
+                    <strong>
+                      {sample.isLoading ? "Reading five documents…" : "Load a sample community"}
+                    </strong>
+                    <span className="soft">Opening hours, minutes and prices to ask about</span>
+                  </span>
+                </button>
+              </li>
+            )}
             {suggestions.map((s) => (
               <li key={s.title}>
                 <button type="button" onClick={() => void start(s.text)}>

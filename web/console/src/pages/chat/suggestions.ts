@@ -1,4 +1,6 @@
 import { useEffect, useState } from "react";
+import type { Session } from "../../identity/session";
+import { messageOf } from "../../shell/format";
 import type { IconName } from "../../shell/icons";
 import { here } from "./here";
 
@@ -18,9 +20,24 @@ interface Suggestion {
 /** How many are shown, where this oracle's own are not more. */
 const shown = 4;
 
-/** This oracle's own first questions, and behind them some of those that every oracle has. */
-export function useSuggestions(): Suggestion[] {
-  const [own, setOwn] = useState<Suggestion[]>([]);
+/** A click that gives the oracle documents to answer from, where it has none. */
+interface Sample {
+  isLoading: boolean;
+  error: string;
+  load: () => Promise<void>;
+}
+
+/** On one's own machine: who visits somebody else's oracle is not to furnish it. */
+const isOwnMachine = () => /^(localhost|127\.0\.0\.1|\[::1\])$/.test(location.hostname);
+
+/**
+ * This oracle's own first questions, and behind them some of those that every oracle has; and the sample community, as
+ * long as there are none of its own.
+ */
+export function useSuggestions(session: Session): { suggestions: Suggestion[]; sample?: Sample } {
+  const [own, setOwn] = useState<Suggestion[]>();
+  const [isLoading, setLoading] = useState(false);
+  const [error, setError] = useState("");
   useEffect(() => {
     const leaving = new AbortController();
     ownSuggestions(leaving.signal)
@@ -28,11 +45,30 @@ export function useSuggestions(): Suggestion[] {
       .catch(() => undefined); // there are others
     return () => leaving.abort();
   }, []);
-  return [...own, ...suggestions.slice(0, Math.max(0, shown - own.length))];
+  async function load() {
+    setLoading(true);
+    setError("");
+    try {
+      const { loadSample } = await import("../knowledge/loadSample");
+      await loadSample(session);
+      setOwn(await ownSuggestions());
+    } catch (cause) {
+      setError(messageOf(cause));
+    } finally {
+      setLoading(false);
+    }
+  }
+  const suggestions = [
+    ...(own ?? []),
+    ...everyday.slice(0, Math.max(0, shown - (own?.length ?? 0))),
+  ];
+  return own?.length === 0 && isOwnMachine()
+    ? { suggestions, sample: { isLoading, error, load } }
+    : { suggestions };
 }
 
-async function ownSuggestions(signal: AbortSignal): Promise<Suggestion[]> {
-  const reply = await fetch(`${here.baseUrl}/openings`, { signal });
+async function ownSuggestions(signal?: AbortSignal): Promise<Suggestion[]> {
+  const reply = await fetch(`${here.baseUrl}/openings`, signal ? { signal } : {});
   if (!reply.ok) return [];
   const { from, openings } = (await reply.json()) as {
     from: string;
@@ -48,7 +84,7 @@ async function ownSuggestions(signal: AbortSignal): Promise<Suggestion[]> {
 }
 
 /** First questions that every oracle can answer, also the built-in guide. */
-const suggestions: Suggestion[] = [
+const everyday: Suggestion[] = [
   {
     title: "What is Castalia?",
     about: "Quotes its own documentation",

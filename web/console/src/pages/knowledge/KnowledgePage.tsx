@@ -1,6 +1,6 @@
 import { useCollections, useKnowledge, type ICollection } from "@castalia/oracles-client/knowledge";
 import { useCallback, useMemo, useRef, useState } from "react";
-import { fileToken, useSession, type Session } from "../../identity/session";
+import { fileToken, useSession } from "../../identity/session";
 import { useDoing } from "../../shell/asked";
 import { messageOf } from "../../shell/format";
 import { Icon } from "../../shell/icons";
@@ -12,6 +12,7 @@ import { Files } from "../files/api";
 import { droppedFiles, type Dropped } from "../files/dropped";
 import { UploadList } from "../files/UploadList";
 import { useUploads } from "../files/uploads";
+import { askAsOwner } from "./asOwner";
 import { AskBox } from "./AskBox";
 import { MyQuestions } from "./AskPeople";
 import { CollectionCard } from "./CollectionCard";
@@ -23,26 +24,6 @@ import "./knowledge.css";
 const firstName = "documents";
 
 const kinds = ".pdf,.docx,.odt,.xlsx,.csv,.html,.htm,.md,.txt,.epub";
-
-/** Asks a route for whoever has every right in the folders of the collections. */
-async function askAsOwner<T>(
-  session: Session,
-  path: string,
-  method = "GET",
-  body?: object,
-): Promise<T> {
-  const reply = await fetch(`/api/knowledge${path}`, {
-    method,
-    headers: {
-      Authorization: `Bearer ${await fileToken(session)}`,
-      ...(body && { "Content-Type": "application/json" }),
-    },
-    body: body ? JSON.stringify(body) : null,
-  });
-  const said = (await reply.json().catch(() => ({}))) as T & { message?: string };
-  if (!reply.ok) throw new Error(said.message ?? `The server answered ${reply.status}`);
-  return said;
-}
 
 /** The community's documents: what is known, who may ask, and what it answers. */
 export default function KnowledgePage() {

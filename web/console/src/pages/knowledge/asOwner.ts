@@ -1,0 +1,21 @@
+import { fileToken, type Session } from "../../identity/session";
+
+/** Asks a route for whoever has every right in the folders of the collections. */
+export async function askAsOwner<T>(
+  session: Session,
+  path: string,
+  method = "GET",
+  body?: object,
+): Promise<T> {
+  const reply = await fetch(`/api/knowledge${path}`, {
+    method,
+    headers: {
+      Authorization: `Bearer ${await fileToken(session)}`,
+      ...(body && { "Content-Type": "application/json" }),
+    },
+    body: body ? JSON.stringify(body) : null,
+  });
+  const said = (await reply.json().catch(() => ({}))) as T & { message?: string };
+  if (!reply.ok) throw new Error(said.message ?? `The server answered ${reply.status}`);
+  return said;
+}
