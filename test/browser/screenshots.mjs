@@ -1,6 +1,8 @@
 // Draws the pictures of the documentation: the real program in a real browser.
 // Run it with make screenshots.
-import { mkdirSync, statSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import { mkdirSync, mkdtempSync, rmSync, statSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { startBrowser, startProgram } from "./world.mjs";
@@ -36,9 +38,7 @@ const chart = { title: "Litres drawn at the spring", labels: ["Mon", "Tue", "Wed
 
 async function converse(page) {
   await page.getByRole("button", { name: /What is Castalia/ }).click();
-  await page.getByText("guides/start.md").first().waitFor();
-  await page.getByRole("button", { name: "Allow" }).click();
-  await page.getByText("The oracle may read your files").waitFor();
+  await page.locator("article.castalia-message.ai", { hasText: "Castalia" }).first().waitFor();
   await page.getByLabel("Your message").fill(`/tool show_chart ${JSON.stringify(chart)}`);
   await page.keyboard.press("Enter");
   await page.locator(".chart svg").waitFor();
@@ -59,6 +59,36 @@ function call(session, number, ...texts) {
     Promise.resolve(),
   );
 }
+
+/** The first useful answer, as a moving picture: what a newcomer sees, click by click. */
+async function firstAnswer() {
+  const frames = mkdtempSync(join(tmpdir(), "castalia-movie-"));
+  const names = [];
+  const page = await (await browser.newContext({ viewport: { width: 960, height: 600 }, colorScheme: "light" })).newPage();
+  const frame = async () => {
+    await page.waitForTimeout(400);
+    names.push(join(frames, `${names.length}.png`));
+    await page.screenshot({ path: names.at(-1) });
+  };
+  const click = async (name) => {
+    await page.getByRole("button", { name }).hover();
+    await frame();
+    await page.getByRole("button", { name }).click();
+  };
+  await page.goto(`${program.url}/console/`);
+  await click("Make a key and enter");
+  await click(/Load a sample community/);
+  await click(/When is the clinic open/);
+  await page.getByText("[1] Mwangaza Clinic").first().waitFor();
+  await page.getByText("Live", { exact: true }).waitFor();
+  await frame();
+  const out = join(folder, "first-answer.gif");
+  const root = fileURLToPath(new URL("../..", import.meta.url));
+  execFileSync("go", ["run", "./scripts/movie", out, "1800", ...names], { cwd: root, stdio: "inherit" });
+  rmSync(frames, { recursive: true });
+  console.log(`first-answer.gif ${Math.round(statSync(out).size / 1024)} KiB`);
+}
+await firstAnswer();
 
 // Callers for the operator's pages.
 const walks = [[""], ["", "1"], ["", "1", "1*2"], ["", "1", "1*1"], ["", "2"], ["", "2", "2*2"], ["", "1", "1*3"], ["", "2", "2*1"]];

@@ -13,14 +13,12 @@ export interface Consent {
 
 interface State {
   consent: Consent | undefined;
-  /** The oracle wants a delegation that the user has not allowed. */
-  asked: boolean;
   /** The user said "not now", on this visit. */
   declined: boolean;
 }
 
 const listeners = new Set<() => void>();
-let state: State = { consent: undefined, asked: false, declined: false };
+let state: State = { consent: undefined, declined: false };
 let owner = "";
 
 function slot(session: Session): string {
@@ -35,7 +33,7 @@ function publish(next: Partial<State>): void {
 function current(session: Session): Consent | undefined {
   if (owner !== slot(session)) {
     owner = slot(session);
-    state = { consent: read(session), asked: false, declined: false };
+    state = { consent: read(session), declined: false };
   }
   const { consent } = state;
   return consent && consent.until > Date.now() ? consent : undefined;
@@ -55,11 +53,11 @@ function subscribe(listener: () => void): () => void {
   return () => listeners.delete(listener);
 }
 
-/** What is allowed now, and whether the oracle asked for more. */
+/** What is allowed now. */
 export function useConsent(session: Session): State {
   return useSyncExternalStore(subscribe, () => {
     const consent = current(session);
-    if (state.consent && !consent) state = { consent: undefined, asked: true, declined: false };
+    if (state.consent && !consent) state = { consent: undefined, declined: false };
     return state;
   });
 }
@@ -71,14 +69,11 @@ export function granted(did: string, grant: Grant): Capability[] {
 
 /**
  * Mints the delegation that the user allowed. Nothing is delegated that nobody
- * said yes to: without a consent it notes that the oracle asked, and fails.
+ * said yes to: without a consent it fails.
  */
 export async function mintDelegation(session: Session): Promise<Minted> {
   const consent = current(session);
-  if (!consent) {
-    if (!state.asked) publish({ asked: true });
-    throw new Error("you have not let the oracle use your files");
-  }
+  if (!consent) throw new Error("you have not let the oracle use your files");
   const seconds = Math.floor((consent.until - Date.now()) / 1000);
   return mint(session, granted(session.key.did, consent.grant), seconds);
 }
@@ -87,7 +82,7 @@ export function allow(session: Session, grant: Grant, hours: number): void {
   owner = slot(session);
   const consent = { grant, until: Date.now() + hours * 3600_000 };
   localStorage.setItem(slot(session), JSON.stringify(consent));
-  publish({ consent, asked: false, declined: false });
+  publish({ consent, declined: false });
 }
 
 /** Not now: who was asked once is not asked again with every message. */
@@ -104,5 +99,5 @@ export function reconsider(): void {
 export function withdraw(session: Session): void {
   localStorage.removeItem(slot(session));
   localStorage.removeItem("oracles_ucan_delegations");
-  publish({ consent: undefined, asked: false, declined: false });
+  publish({ consent: undefined, declined: false });
 }

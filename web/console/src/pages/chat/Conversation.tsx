@@ -148,7 +148,6 @@ export default function Conversation(props: {
         {waiting.approvals.every((a) => a.reason === "delegation") && (
           <Permission
             wanted={attachments.list.length > 0 || forFiles !== undefined}
-            early={chat.messages.length === 0}
             onDecline={() => forFiles && void waiting.deny(forFiles.id).catch(() => undefined)}
           />
         )}

@@ -7,16 +7,17 @@ import { Icon } from "../../shell/icons";
 import { here } from "./here";
 
 /**
- * Asks before the oracle may touch the user's files, and again when that has
- * run out. The oracle asks with X-Delegation-Required or a delegation_required
- * frame; the library then wants a delegation, and nothing is signed until the
- * user says yes here. A turn that waits for the answer goes on by itself.
+ * Asks before the oracle may touch the user's files, when they are needed: for
+ * what is attached, or by a turn that waits. Nothing is signed until the user says
+ * yes here, and the turn then goes on by itself. That the oracle would take a
+ * delegation (X-Delegation-Required) is no reason to ask: it says so every time.
  */
-export function Permission(props: { wanted: boolean; early: boolean; onDecline: () => void }) {
-  const { wanted, early, onDecline } = props;
+export function Permission(props: { wanted: boolean; onDecline: () => void }) {
+  const { wanted, onDecline } = props;
   const session = useSession();
   const { authedRequest, getDelegation } = useOraclesContext();
-  const { consent, asked, declined } = useConsent(session);
+  const { consent, declined } = useConsent(session);
+  const [isReconsidered, setReconsidered] = useState(false);
   useEffect(() => {
     if (wanted) reconsider(); // what is attached is a question anew
   }, [wanted]);
@@ -33,21 +34,28 @@ export function Permission(props: { wanted: boolean; early: boolean; onDecline: 
       </p>
     );
   }
-  // Before the first word nobody knows whether files will matter.
-  if (!wanted && (!asked || early)) return null;
   if (declined) {
     return (
       <p className="permission-given soft small">
         <Icon name="lock" />
         <span>
           The oracle may not use your files.{" "}
-          <button type="button" className="inline" onClick={reconsider}>
+          <button
+            type="button"
+            className="inline"
+            onClick={() => {
+              setReconsidered(true);
+              reconsider();
+            }}
+          >
             Change
           </button>
         </span>
       </p>
     );
   }
+
+  if (!wanted && !isReconsidered) return null;
 
   async function yes() {
     allow(session, grant, hours);
