@@ -6,11 +6,12 @@ import (
 	"github.com/castalia-org/castalia/internal/platform/fault"
 	"github.com/castalia-org/castalia/internal/platform/httpserver"
 	"github.com/castalia-org/castalia/internal/service/filestore"
+	"github.com/castalia-org/castalia/internal/service/filestore/folder"
 	"github.com/castalia-org/castalia/internal/service/filestore/search"
 )
 
 func (a *api) listRoutes() []httpserver.Route {
-	folder := httpserver.Param{Name: "path", In: "query", Doc: "Folder; / when absent."}
+	where := httpserver.Param{Name: "path", In: "query", Doc: "Folder; / when absent."}
 	term := httpserver.Param{Name: "q", In: "query", Required: true, Doc: "At most 512 characters."}
 	get := func(pattern, summary string, h httpserver.Handler, body any, params ...httpserver.Param) httpserver.Route {
 		return httpserver.Route{
@@ -20,21 +21,26 @@ func (a *api) listRoutes() []httpserver.Route {
 		}
 	}
 	return []httpserver.Route{
-		get("/tree", "List the direct children of a folder", a.with(a.tree), NodeList{}, folder,
-			httpserver.Param{Name: "after", In: "query", Doc: "The next of the page before: a page has some ten thousand entries."}),
-		get("/files", "List files by the beginning of their path", a.with(a.list), FileList{}, folder, limitParam, fromParam, afterParam),
+		get("/tree", "List the direct children of a folder", a.with(a.tree), NodeList{}, where,
+			httpserver.Param{Name: "limit", In: "query", Schema: 0, Doc: "About how many entries; ten thousand at most, and when absent."},
+			httpserver.Param{Name: "after", In: "query", Doc: "The next of the page before."}),
+		get("/files", "List files by the beginning of their path", a.with(a.list), FileList{}, where, limitParam, fromParam, afterParam),
 		get("/glob", "Find files by a pattern over their path", a.with(a.glob), FileList{},
 			httpserver.Param{Name: "pattern", In: "query", Required: true, Doc: "* and ? stay inside a segment, ** crosses them."}, limitParam, fromParam),
 		get("/cids", "List files that can be addressed by CID", a.withCID(a.cids), CIDList{}, limitParam, fromParam, afterParam),
-		get("/search", "Find text files by words, with line ranges", a.with(a.search), SearchResult{}, term, folder, limitParam),
-		get("/grep", "Find text files that contain a term", a.with(a.grep), GrepResult{}, term, folder, limitParam),
+		get("/search", "Find text files by words, with line ranges", a.with(a.search), SearchResult{}, term, where, limitParam),
+		get("/grep", "Find text files that contain a term", a.with(a.grep), GrepResult{}, term, where, limitParam),
 		get("/trash", "List deleted files", a.with(a.trash), FileList{}, limitParam, fromParam),
 	}
 }
 
 func (a *api) tree(w http.ResponseWriter, r *http.Request, access filestore.Access) error {
 	q := r.URL.Query()
-	nodes, next, err := a.deps.Folders.Tree(r.Context(), access, q.Get("path"), q.Get("after"))
+	limit, err := number(r, "limit", 1, folder.MaxNodes, folder.MaxNodes)
+	if err != nil {
+		return err
+	}
+	nodes, next, err := a.deps.Folders.Part(r.Context(), access, q.Get("path"), q.Get("after"), limit)
 	if err != nil {
 		return err
 	}

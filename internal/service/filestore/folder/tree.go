@@ -16,8 +16,8 @@ const (
 	pageStep = 10_001
 )
 
-// maxNodes is how many entries of a folder, or a few more, one listing gives.
-const maxNodes = 10_000
+// MaxNodes is how many entries of a folder, or a few more, one listing gives.
+const MaxNodes = 10_000
 
 // Node is an entry of a folder.
 type Node struct {
@@ -35,7 +35,16 @@ type Node struct {
 func (s *Service) Tree(ctx context.Context, a filestore.Access, folder,
 	after string,
 ) (nodes []Node, next string, err error) {
-	return s.list(ctx, a, folder, after, treeStep)
+	return s.list(ctx, a, folder, after, treeStep, MaxNodes)
+}
+
+// Part is Tree for whoever shows the first entries while the others are still read:
+// it gives about limit of them, at most as many as Tree.
+func (s *Service) Part(ctx context.Context, a filestore.Access, folder, after string,
+	limit int,
+) (nodes []Node, next string, err error) {
+	limit = min(max(limit, 1), MaxNodes)
+	return s.list(ctx, a, folder, after, min(limit, treeStep), limit)
 }
 
 // Page is Tree for whoever reads a folder whole: up to ten thousand files cost one
@@ -43,11 +52,11 @@ func (s *Service) Tree(ctx context.Context, a filestore.Access, folder,
 func (s *Service) Page(ctx context.Context, a filestore.Access, folder,
 	after string,
 ) (nodes []Node, next string, err error) {
-	return s.list(ctx, a, folder, after, pageStep)
+	return s.list(ctx, a, folder, after, pageStep, MaxNodes)
 }
 
 func (s *Service) list(ctx context.Context, a filestore.Access, folder, after string,
-	step int,
+	step, limit int,
 ) ([]Node, string, error) {
 	scope, err := a.Scope(filestore.List)
 	if err != nil {
@@ -61,14 +70,14 @@ func (s *Service) list(ctx context.Context, a filestore.Access, folder, after st
 		return nil, "", fault.New(fault.Invalid, "after must be the next of a listing of the same folder")
 	}
 	w := treeWalk{base: base, from: max(base, after), seen: map[string]int{}}
-	for !w.done && len(w.nodes) < maxNodes {
+	for !w.done && len(w.nodes) < limit {
 		entries, err := s.store.Entries(ctx, scope, EntryQuery{Prefix: base, From: w.from, Limit: step})
 		if err != nil {
 			return nil, "", err
 		}
 		w.done = len(entries) < step
 		w.take(entries)
-		step = treeStep // a first page was read in vain where a subfolder filled it
+		step = min(step, treeStep) // a first page was read in vain where a subfolder filled it
 	}
 	if w.done {
 		return w.nodes, "", nil

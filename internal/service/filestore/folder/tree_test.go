@@ -47,6 +47,14 @@ func TestALargeFolderIsListedToItsEnd(t *testing.T) {
 		if len(seen) != files+folders {
 			t.Errorf("%d entries, want %d", len(seen), files+folders)
 		}
+		few, next, err := w.Folders.Part(t.Context(), owner, "/large", "", 100)
+		if err != nil || len(few) < 100 || len(few) > 200 || next == "" {
+			t.Errorf("a hundred at once: %d, %q, %v", len(few), next, err)
+		}
+		if rest, _, err := w.Folders.Part(t.Context(), owner, "/large", next, 1); err != nil || len(rest) == 0 ||
+			rest[0].Path <= few[len(few)-1].Path {
+			t.Errorf("after a hundred: %v, %v", rest, err)
+		}
 		if _, _, err := w.Folders.Tree(t.Context(), owner, "/large", "/other/x"); !fault.Is(err, fault.Invalid) {
 			t.Errorf("after an entry of another folder: %v", err)
 		}
