@@ -14,7 +14,8 @@ import (
 	"github.com/castalia-org/castalia/internal/protocol/cid"
 )
 
-// briefRoutes do a bounded little: one record, one page, one hop, one profile.
+// briefRoutes do a bounded little: one record, one page, one hop, one profile, or have
+// one process work that ends with its request (package apart).
 var briefRoutes = []string{
 	"DELETE /ai-sdk/chat/{id}/stream",
 	"DELETE /api/fs/content",
@@ -56,6 +57,8 @@ var briefRoutes = []string{
 	"GET /api/fs/cids",
 	"GET /api/fs/files",
 	"GET /api/fs/files/{id}",
+	"GET /api/fs/files/{id}/document",
+	"GET /api/fs/files/{id}/thumbnail",
 	"GET /api/fs/files/{id}/versions",
 	"GET /api/fs/search",
 	"GET /api/fs/shares",

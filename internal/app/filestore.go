@@ -59,7 +59,7 @@ func (a *App) buildFiles(ctx context.Context) (*filesPart, error) {
 		knowledge: know,
 		http: filestorehttp.Surface(svc, filestorehttp.Deps{ //nolint:contextcheck // handlers use their request's own context
 			Folders: folders, Import: carimport.New(svc, folders, records), Authenticate: a.authenticated(identity.Files),
-			CORS: contenthttp.CORS(a.origins()), BaseURL: a.opt.Settings.Server.PublicURL.Reveal(),
+			CORS: contenthttp.CORS(a.origins()), BaseURL: a.opt.Settings.Server.PublicURL.Reveal(), Looks: a.opt.Documents,
 		}),
 	}
 	agents := filestoremcp.Deps{

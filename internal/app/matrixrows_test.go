@@ -438,6 +438,9 @@ var fileRows = underFiles([]row{
 	{route: "GET /files/{id}/content", target: "/files/{file}/content", needs: "fs/read", owner: 200, other: 404, elsewhere: 404},
 	{route: "HEAD /files/{id}/content", target: "/files/{file}/content", needs: "fs/read", owner: 200, other: 404, elsewhere: 404},
 	{route: "GET /files/{id}/read", target: "/files/{file}/read", needs: "fs/read", owner: 200, other: 404, elsewhere: 404},
+	// This world has no reader of documents, which is what whoever may read is told.
+	{route: "GET /files/{id}/document", target: "/files/{file}/document", needs: "fs/read", owner: 400, other: 404, elsewhere: 404},
+	{route: "GET /files/{id}/thumbnail", target: "/files/{file}/thumbnail", needs: "fs/read", owner: 400, other: 404, elsewhere: 404},
 	{route: "GET /content", target: "/content?path={path}", needs: "fs/read", owner: 200, other: 404, elsewhere: 404},
 	{route: "HEAD /content", target: "/content?path={path}", needs: "fs/read", owner: 200, other: 404, elsewhere: 404},
 	{route: "GET /cid/{cid}", target: "/cid/{cid}", needs: "fs/read", owner: 200, other: 404, elsewhere: 404},

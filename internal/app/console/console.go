@@ -23,9 +23,9 @@ import (
 
 // consolePolicy lets the console run its own scripts, wear its own style sheets
 // and talk to its own origin, and nothing else; blob: and data: are for previews
-// of the user's own files.
+// of the user's own files, frames of which are the browser's viewer of PDF (ADR 0264).
 const consolePolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob: data:; " +
-	"media-src 'self' blob:; font-src 'self'; connect-src 'self'; worker-src 'self'; manifest-src 'self'; " +
+	"media-src 'self' blob:; frame-src blob:; font-src 'self'; connect-src 'self'; worker-src 'self'; manifest-src 'self'; " +
 	"base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
 
 const consoleMissing = `<!doctype html><meta charset="utf-8"><title>Castalia</title><h1>The console was not built</h1>

@@ -96,24 +96,33 @@ type Job struct {
 	Time time.Duration
 	// Input is given to the process, in its pieces.
 	Input [][]byte
+	// Open gives more of it when its turn has come, so that what waits holds no memory.
+	Open func() ([]byte, error)
 }
 
 // Run has a process do a job and returns what that says. It waits for a place first; a
 // context that ends gives its own error.
 func (r *Runner) Run(ctx context.Context, j Job) ([]byte, error) {
-	var size int64
-	readers := make([]io.Reader, len(j.Input))
-	for i, piece := range j.Input {
-		size += int64(len(piece))
-		readers[i] = bytes.NewReader(piece)
-	}
-	if size > r.limits.Input {
+	if tooLarge(j.Input, r.limits.Input) {
 		return nil, ErrTooLarge
 	}
 	if err := r.place(ctx, j); err != nil {
 		return nil, err
 	}
 	defer r.places.leave()
+	if j.Open != nil {
+		piece, err := j.Open()
+		if err != nil {
+			return nil, err
+		}
+		if j.Input = append(j.Input, piece); tooLarge(j.Input, r.limits.Input) {
+			return nil, ErrTooLarge
+		}
+	}
+	readers := make([]io.Reader, len(j.Input))
+	for i, piece := range j.Input {
+		readers[i] = bytes.NewReader(piece)
+	}
 	limited, cancel := context.WithTimeout(ctx, min(r.limits.Time, cmp.Or(j.Time, r.limits.Time)))
 	defer cancel()
 	cmd := exec.CommandContext(limited, r.command[0], r.command[1:]...) //nolint:gosec // this program itself
@@ -143,6 +152,14 @@ func (r *Runner) Run(ctx context.Context, j Job) ([]byte, error) {
 		return nil, ErrDestroyed
 	}
 	return nil, fmt.Errorf("work apart: %w", err)
+}
+
+func tooLarge(pieces [][]byte, limit int64) bool {
+	var size int64
+	for _, piece := range pieces {
+		size += int64(len(piece))
+	}
+	return size > limit
 }
 
 // place waits for a place, as long as the job does.

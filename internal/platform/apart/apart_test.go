@@ -76,6 +76,15 @@ func TestRun(t *testing.T) {
 	if out, err := runner.Run(t.Context(), job("as ", "it is")); string(out) != "AS IT IS" || err != nil {
 		t.Errorf("it says %q, %v", out, err)
 	}
+	opened := job("as ")
+	opened.Open = func() ([]byte, error) { return []byte("opened"), nil }
+	if out, err := runner.Run(t.Context(), opened); string(out) != "AS OPENED" || err != nil {
+		t.Errorf("it says %q, %v", out, err)
+	}
+	opened.Open = func() ([]byte, error) { return make([]byte, 1<<20), nil }
+	if _, err := runner.Run(t.Context(), opened); !errors.Is(err, apart.ErrTooLarge) {
+		t.Errorf("too much that is opened: %v", err)
+	}
 }
 
 // A process that waits for ever is ended by the clock, whoever set it.

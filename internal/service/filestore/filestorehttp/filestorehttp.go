@@ -36,6 +36,7 @@ type Deps struct {
 	CORS         httpserver.CORSPolicy
 	Folders      *folder.Service
 	Import       *carimport.Service // nil offers no import
+	Looks        Looks              // nil shows nothing of files
 	// BaseURL is where clients reach this deployment; empty means as the server
 	// knows (httpserver.PublicBase).
 	BaseURL string
@@ -51,7 +52,7 @@ func Surface(s *filestore.Service, d Deps) httpserver.Surface {
 	var routes []httpserver.Route
 	for _, group := range [][]httpserver.Route{
 		a.readRoutes(), a.writeRoutes(), a.folderRoutes(), a.listRoutes(), a.batchRoutes(), a.versionRoutes(), a.feedRoutes(),
-		a.importRoutes(), a.uploadRoutes(), a.shareRoutes(), a.publicRoutes(),
+		a.importRoutes(), a.lookRoutes(), a.uploadRoutes(), a.shareRoutes(), a.publicRoutes(),
 	} {
 		routes = append(routes, group...)
 	}

@@ -33,7 +33,7 @@ func newSite(t *testing.T, w *filestoretest.World) *site {
 		t.Fatal(err)
 	}
 	surface := filestorehttp.Surface(w.Service, filestorehttp.Deps{
-		Folders:      w.Folders,
+		Folders: w.Folders, Looks: looks{},
 		Authenticate: identityhttp.Wrap(identitytest.New(t), identity.Files), CORS: contenthttp.CORS("*"),
 	})
 	if err := server.Mount(surface); err != nil {

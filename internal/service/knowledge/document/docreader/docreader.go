@@ -1,7 +1,7 @@
-// Package docreader reads documents apart from the server: each in a process of its
-// own, with limits of time, processor, memory and output, because no parser is safe
-// from every file. A document that is too much for its reader is a Problem, and
-// nothing more.
+// Package docreader reads documents and pictures apart from the server: each in a
+// process of its own, with limits of time, processor, memory and output, because no
+// parser is safe from every file. A file that is too much for its reader is a
+// Problem, and nothing more.
 package docreader
 
 import (
@@ -15,6 +15,7 @@ import (
 
 	"github.com/castalia-org/castalia/internal/platform/apart"
 	"github.com/castalia-org/castalia/internal/platform/fault"
+	"github.com/castalia-org/castalia/internal/protocol/picture"
 	"github.com/castalia-org/castalia/internal/service/knowledge/document"
 )
 
@@ -53,6 +54,8 @@ func (a *Reader) Places() int { return a.queued.Places() }
 type request struct {
 	Source document.Source `json:"source"`
 	Limits document.Limits `json:"limits"`
+	// Edge asks for a small picture, so long at its longer side, instead of the text.
+	Edge int `json:"edge,omitempty"`
 }
 
 // Read reads a document within the standard limits. It fails with a
@@ -74,7 +77,7 @@ func read(ctx context.Context, runner *apart.Runner, j apart.Job, src document.S
 	if len(src.Data) > MaxDocument {
 		return nil, errTooLarge
 	}
-	head, err := json.Marshal(request{src, within})
+	head, err := json.Marshal(request{Source: src, Limits: within})
 	if err != nil {
 		return nil, fmt.Errorf("encode request: %w", err)
 	}
@@ -137,6 +140,46 @@ func (a *Reader) Text(ctx context.Context, owner string, data []byte, limit int)
 	return doc.Text(), nil
 }
 
+// glance is what somebody sees of a document at once.
+func glance() document.Limits {
+	return document.Limits{Text: 256 << 10, Blocks: 2000, Rows: 500, Columns: 40, Pages: 50}
+}
+
+// Look reads the beginning of a document for somebody who waits, as the JSON of a
+// document.Document. The document is opened when its owner's turn has come. What is
+// wrong with it is a fault of kind Invalid.
+func (a *Reader) Look(ctx context.Context, owner, name, mediaType string,
+	open func() ([]byte, error),
+) (json.RawMessage, error) {
+	src := document.Source{Name: name, MediaType: mediaType}
+	return a.look(ctx, owner, request{Source: src, Limits: glance()}, open)
+}
+
+// Thumbnail makes a small picture of a picture, in the same way: see package picture.
+func (a *Reader) Thumbnail(ctx context.Context, owner string, edge int, open func() ([]byte, error)) ([]byte, error) {
+	return a.look(ctx, owner, request{Edge: edge}, open)
+}
+
+func (a *Reader) look(ctx context.Context, owner string, q request, open func() ([]byte, error)) ([]byte, error) {
+	if a == nil {
+		return nil, fault.New(fault.Invalid, "this server reads no documents")
+	}
+	head, err := json.Marshal(q)
+	if err != nil {
+		return nil, fmt.Errorf("encode request: %w", err)
+	}
+	out, err := a.waited.Run(ctx, apart.Job{
+		Lane: owner, Wait: textWait, Time: textTime, Input: [][]byte{append(head, '\n')}, Open: open,
+	})
+	if err == nil {
+		return out, nil
+	}
+	if problem, ok := errors.AsType[document.Problem](explain(err)); ok {
+		return nil, fault.New(fault.Invalid, string(problem))
+	}
+	return nil, err
+}
+
 // Serve is the other end of Reader: it reads one document and returns the exit code
 // of the process, which it has for itself.
 func Serve(formats *document.Registry, in io.Reader, out io.Writer) int {
@@ -145,6 +188,9 @@ func Serve(formats *document.Registry, in io.Reader, out io.Writer) int {
 		var q request
 		if err := json.Unmarshal(head, &q); err != nil || !ok {
 			return nil, fmt.Errorf("decode request: %w", err)
+		}
+		if q.Edge > 0 {
+			return shrink(data, q.Edge)
 		}
 		q.Source.Data = data
 		doc, err := formats.Parse(q.Source, q.Limits)
@@ -160,6 +206,14 @@ func Serve(formats *document.Registry, in io.Reader, out io.Writer) int {
 		err = encoder.Encode(doc)
 		return b.Bytes(), err
 	})
+}
+
+func shrink(data []byte, edge int) ([]byte, error) {
+	small, err := picture.Shrink(data, edge)
+	if err != nil {
+		return nil, apart.Refusal(err.Error())
+	}
+	return small, nil
 }
 
 // Here reads documents in this process, for tests and tools.

@@ -1,9 +1,14 @@
 package docreader_test
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"image"
+	"image/jpeg"
+	"image/png"
 	"os"
 	"reflect"
 	"strings"
@@ -195,4 +200,39 @@ func TestSlowDocumentsKeepNobodyWaiting(t *testing.T) {
 	}
 	cancel()
 	slow.Wait()
+}
+
+// Somebody looks at the beginning of a document, and at a picture made small.
+func TestLook(t *testing.T) {
+	t.Parallel()
+	r := reader()
+	with := func(data []byte) func() ([]byte, error) { return func() ([]byte, error) { return data, nil } }
+	rows := strings.Repeat("maize,12\n", 5000)
+	out, err := r.Look(t.Context(), "me", "prices.csv", "text/csv", with([]byte("crop,price\n"+rows)))
+	var doc document.Document
+	if err != nil || json.Unmarshal(out, &doc) != nil || len(doc.Blocks) == 0 || len(doc.Blocks[0].Rows) > 501 {
+		t.Errorf("a table: %.200s, %v", out, err)
+	}
+	var b bytes.Buffer
+	if err := png.Encode(&b, image.NewGray(image.Rect(0, 0, 300, 100))); err != nil {
+		t.Fatal(err)
+	}
+	small, err := r.Thumbnail(t.Context(), "me", 30, with(b.Bytes()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c, err := jpeg.DecodeConfig(bytes.NewReader(small)); err != nil || c.Width != 30 || c.Height != 10 {
+		t.Errorf("a picture: %v, %v", c, err)
+	}
+	for name, open := range map[string]func() ([]byte, error){
+		"no picture": with([]byte("<svg/>")), "half": with(b.Bytes()[:60]),
+		"refused": func() ([]byte, error) { return nil, fault.New(fault.Invalid, "it is closed") },
+	} {
+		if _, err := r.Thumbnail(t.Context(), "me", 30, open); !fault.Is(err, fault.Invalid) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if _, err := (*docreader.Reader)(nil).Look(t.Context(), "me", "", "", nil); !fault.Is(err, fault.Invalid) {
+		t.Errorf("no reader: %v", err)
+	}
 }
