@@ -53,6 +53,22 @@ vi.stubGlobal("localStorage", {
 });
 beforeEach(() => kept.clear());
 
+test("a file that is there gets a new version, unless that is not wanted", async () => {
+  for (const [options, said] of [
+    [{}, "true"],
+    [{ overwrite: false }, "false"],
+  ] as const) {
+    const { send } = server();
+    let meta = "";
+    const listening: Send = (request) => {
+      meta ||= request.headers["Upload-Metadata"] ?? "";
+      return send(request);
+    };
+    await uploadFile(files, "/a.txt", file(), { ...quick, ...options, send: listening });
+    expect(meta).toContain(`overwrite ${btoa(said)}`);
+  }
+});
+
 test("a file is stored in parts, with progress", async () => {
   const { state, send } = server();
   const shares: number[] = [];

@@ -43,6 +43,8 @@ export type Send = (request: {
 export interface UploadOptions {
   onProgress?: (share: number) => void;
   signal?: AbortSignal;
+  /** Whether a file that is there gets a new version, as it does unless told otherwise; else it is refused with 409. */
+  overwrite?: boolean;
   /** @internal */
   send?: Send;
   /** @internal */
@@ -97,7 +99,11 @@ export async function uploadFile(
     return answer.status === 200 && Number.isFinite(offset) ? offset : undefined;
   }
   async function create(): Promise<string> {
-    const meta = { path, contentType: file.type || "application/octet-stream", overwrite: "true" };
+    const meta = {
+      path,
+      contentType: file.type || "application/octet-stream",
+      overwrite: String(options.overwrite ?? true),
+    };
     const answer = await send({
       method: "POST",
       url: `${base}/api/fs/upload`,
