@@ -92,10 +92,14 @@ export function keyTests(world) {
     await page.getByText("No files yet.").waitFor();
     await store(page, ["april.txt", "April\n"], ["may.txt", "first\n"], ["june.txt", "June\n"]);
     await store(page, ["may.txt", "second\n"]);
-    await page.getByRole("cell", { name: /, v2$/ }).waitFor();
+    await enter(page, "Replace");
+    await page.getByRole("gridcell", { name: /, v2$/ }).waitFor();
 
-    // A file: an older version, and back to it.
-    await enter(page, "may.txt");
+    // A file, by the first letter of its name: an older version, and back to it.
+    await reach(page, "april.txt");
+    await press(page, "m");
+    await holds(page, "may.txt");
+    await press(page, "Enter");
     const file = page.getByRole("dialog", { name: "may.txt" });
     await file.getByText("second").waitFor();
     await enter(page, /^Version 1/);
@@ -130,13 +134,12 @@ export function keyTests(world) {
     await press(page, "ArrowUp", "Delete");
     await page.getByRole("button", { name: "april.txt", exact: true }).waitFor({ state: "detached" });
     await eventually("the list has the focus", async () => (await has(page)).name !== "");
-    await reach(page, "Choose may.txt");
-    await press(page, "Space");
-    await page.getByText("1 file chosen").waitFor();
-    await reach(page, "Clear", "Shift+Tab");
-    await press(page, "Enter");
-    await page.getByText("1 file chosen").waitFor({ state: "detached" });
-    await holds(page, "Files in /");
+    await holds(page, "june.txt");
+    await press(page, "Control+a");
+    await page.getByText("2 files chosen").waitFor();
+    await press(page, "Escape");
+    await page.getByText("2 files chosen").waitFor({ state: "detached" });
+    await holds(page, "june.txt");
 
     // The trash, by the arrows of its tabs.
     await reach(page, "Files", "Shift+Tab");
@@ -153,7 +156,10 @@ export function keyTests(world) {
     // A folder is named in a dialog, and moved into by a file's new path.
     await reach(page, "Trash", "Shift+Tab");
     await press(page, "ArrowRight");
-    await enter(page, "june.txt");
+    await reach(page, "april.txt");
+    await press(page, "j");
+    await holds(page, "june.txt");
+    await press(page, "Enter");
     await enter(page, "Move or rename");
     await holds(page, /^New path/);
     await page.keyboard.type("july");
@@ -164,7 +170,7 @@ export function keyTests(world) {
     await page.getByRole("button", { name: "july.txt", exact: true }).waitFor();
 
     // A search, from wherever the focus is, and from a hit to the file.
-    await reach(page, "Choose july.txt");
+    await reach(page, "july.txt");
     await eventually("the words are indexed", async () => {
       await press(page, "/");
       await press(page, "Control+a");
@@ -182,7 +188,7 @@ export function keyTests(world) {
     await page.getByRole("region", { name: "Preview of july.txt" }).waitFor();
     await dismiss(page);
     await holds(page, "july.txt");
-    await close();
+    await close(["409"]);
   });
 
   test("a query is found, filled in and sent with the keyboard alone", async () => {

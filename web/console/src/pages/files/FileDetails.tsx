@@ -9,6 +9,8 @@ import { saveAs } from "../../shell/save";
 import { Skeleton } from "../../shell/Skeleton";
 import { AskDialog } from "./AskDialog";
 import type { FileRecord, Files } from "./api";
+import { CompareDialog, compareLimit } from "./CompareDialog";
+import { kindOf } from "./kinds";
 import { Preview } from "./Preview";
 import type { Chosen } from "./ShareDialog";
 
@@ -35,6 +37,10 @@ export function FileDetails(props: {
   const saving = useDoing();
   const [shown, setShown] = useState<number>();
   const [moving, setMoving] = useState(false);
+  const [compared, setCompared] = useState<number>();
+  const kind = kindOf(file.mimeType, file.size, file.name);
+  const isCompared = (size: number) =>
+    (kind === "text" || kind === "table") && Math.max(size, file.size) <= compareLimit;
   const version = versions?.find((v) => v.version === (shown ?? file.version));
 
   const restore = (number: number) =>
@@ -96,7 +102,8 @@ export function FileDetails(props: {
         name={file.name}
         mimeType={file.mimeType}
         size={version?.size ?? file.size}
-        load={() => files.content(id, shown)}
+        load={(limit) => files.content(id, shown, limit)}
+        look={() => files.look(id, shown)}
       />
       <h3>Versions</h3>
       {!versions && !error && <Skeleton lines={2} label="Reading the versions" />}
@@ -119,6 +126,15 @@ export function FileDetails(props: {
                 </span>
               </span>
             </button>
+            {v.version !== file.version && isCompared(v.size) && (
+              <button
+                type="button"
+                aria-label={`Compare version ${v.version} with the newest`}
+                onClick={() => setCompared(v.version)}
+              >
+                <Icon name="copy" /> <span className="wide-only">Compare</span>
+              </button>
+            )}
             {v.version !== file.version && (
               <button
                 type="button"
@@ -131,6 +147,14 @@ export function FileDetails(props: {
           </li>
         ))}
       </ul>
+      {compared !== undefined && (
+        <CompareDialog
+          file={file}
+          version={compared}
+          files={files}
+          onClose={() => setCompared(undefined)}
+        />
+      )}
       {moving && (
         <AskDialog
           title="Move or rename"

@@ -2,22 +2,25 @@ import { useQueryClient } from "@tanstack/react-query";
 import { useCallback, useEffect, useMemo, useRef, useState, type KeyboardEvent } from "react";
 import { useSession } from "../../identity/session";
 import { useDoing } from "../../shell/asked";
+import { plural } from "../../shell/format";
 import { Icon } from "../../shell/icons";
 import { Problem } from "../../shell/Problem";
 import { go } from "../../shell/router";
 import { useDrop } from "../../shell/useDrop";
 import { Files, type FileRecord } from "./api";
-import { droppedFiles } from "./dropped";
+import { ConflictDialog } from "./ConflictDialog";
+import { chosenFiles, droppedFiles } from "./dropped";
 import { FileDetails } from "./FileDetails";
-import { FolderView } from "./FolderView";
+import { FolderView, type Arrival, type Clip } from "./FolderView";
 import "./files.css";
 import { LinksView } from "./LinksView";
+import { Notice, type Done } from "./Notice";
 import { SearchView } from "./SearchView";
 import { ShareDialog, type Chosen } from "./ShareDialog";
 import { TrashView } from "./TrashView";
-import { UndoTrash, type Trashed } from "./UndoTrash";
 import { UploadList } from "./UploadList";
-import { useUploads } from "./uploads";
+import { within, type Ask, type Policy } from "./transfer";
+import { useUploads, type Outcome } from "./uploads";
 
 const views = ["Files", "Links", "Trash"] as const;
 
@@ -36,11 +39,18 @@ export default function FilesPage({ folder }: { folder: string }) {
   const queries = useQueryClient();
   const opening = useDoing();
   const undoing = useDoing([]);
+  const { run: takeBack } = undoing;
   const [selected, setSelected] = useState<FileRecord>();
   const [sharing, setSharing] = useState<Chosen>();
   const [query, setQuery] = useState("");
   const [search, setSearch] = useState("");
-  const [trashed, setTrashed] = useState<Trashed[]>([]);
+  const [done, setDone] = useState<Done>();
+  const [clip, setClip] = useState<Clip>();
+  const [arrival, setArrival] = useState<Arrival>();
+  const [question, setQuestion] = useState<{
+    names: string[];
+    answer: (policy: Policy | undefined) => void;
+  }>();
   // Who stops writing for a moment has written enough to look for.
   useEffect(() => {
     const words = query.trim();
@@ -49,20 +59,33 @@ export default function FilesPage({ folder }: { folder: string }) {
     return () => clearTimeout(timer);
   }, [query, search]);
   const picker = useRef<HTMLInputElement>(null);
+  const folderPicker = useRef<HTMLInputElement>(null);
 
+  const ask = useCallback<Ask>(
+    (names) => new Promise((answer) => setQuestion({ names, answer })),
+    [],
+  );
   const stored = useCallback(() => void queries.invalidateQueries(), [queries]);
-  const { uploads, waiting, add } = useUploads(files, stored);
+  const asking = useMemo(
+    () => ({ ask, onEnd: (outcome: Outcome) => setDone({ text: inWords(outcome) }) }),
+    [ask],
+  );
+  const { add, ...underway } = useUploads(files, stored, asking);
   const { run } = opening;
-  const drop = useCallback(
-    (transfer: DataTransfer) =>
+  const take = useCallback(
+    (transfer: DataTransfer, folder: string) =>
       run(async () => {
-        const found = await droppedFiles(transfer);
+        const empty: string[] = [];
+        const found = await droppedFiles(transfer, (path) => empty.push(path));
         setView("Files");
         setSearch("");
-        add(found, here);
+        add(found, folder);
+        for (const path of empty) await files.makeFolder(within(folder, path));
+        if (empty.length > 0) stored();
       }),
-    [run, add, here],
+    [run, add, files, stored],
   );
+  const drop = useCallback((transfer: DataTransfer) => take(transfer, here), [take, here]);
   const dragging = useDrop(drop);
   const open = useCallback(
     (path: string) => run(async () => setSelected(await files.stat(path))),
@@ -74,18 +97,35 @@ export default function FilesPage({ folder }: { folder: string }) {
   }, [open]);
 
   function show(name: View) {
-    setTrashed([]);
+    setDone(undefined);
     setView(name);
     setSearch("");
     setQuery("");
     opening.forget();
     undoing.forget();
   }
-  const undo = () =>
-    undoing.run(async () => {
-      for (const { id } of trashed) await files.restore(id);
-      setTrashed([]);
-    });
+  const undo = useCallback(
+    () =>
+      done?.undo &&
+      takeBack(async () => {
+        await done.undo?.();
+        setDone(undefined);
+      }),
+    [done, takeBack],
+  );
+  // As anywhere, Ctrl+Z takes back what was done last.
+  useEffect(() => {
+    function onKey(event: globalThis.KeyboardEvent) {
+      const isWriting =
+        event.target instanceof HTMLInputElement && event.target.type !== "checkbox";
+      if (!(event.ctrlKey || event.metaKey) || event.key !== "z" || isWriting) return;
+      if (document.querySelector("dialog[open]")) return;
+      event.preventDefault();
+      undo();
+    }
+    addEventListener("keydown", onKey);
+    return () => removeEventListener("keydown", onKey);
+  }, [undo]);
   function walkTabs(event: KeyboardEvent<HTMLElement>) {
     const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
     if (!step) return;
@@ -101,9 +141,19 @@ export default function FilesPage({ folder }: { folder: string }) {
           <h1>Files</h1>
           <p className="soft">Encrypted before they are stored, addressed by their content.</p>
         </div>
-        <button className="primary" type="button" onClick={() => picker.current?.click()}>
-          <Icon name="upload" /> Upload
-        </button>
+        <div className="row nowrap upload-buttons">
+          <button
+            type="button"
+            aria-label="Upload a folder"
+            title="Upload a folder"
+            onClick={() => folderPicker.current?.click()}
+          >
+            <Icon name="folder" /> <span className="wide-only">Upload a folder</span>
+          </button>
+          <button className="primary" type="button" onClick={() => picker.current?.click()}>
+            <Icon name="upload" /> Upload
+          </button>
+        </div>
         <input
           ref={picker}
           type="file"
@@ -111,11 +161,20 @@ export default function FilesPage({ folder }: { folder: string }) {
           hidden
           aria-label="Files to upload"
           onChange={(event) => {
-            const chosen = [...(event.target.files ?? [])];
-            add(
-              chosen.map((file) => ({ path: file.name, file })),
-              here,
-            );
+            add(chosenFiles(event.target.files ?? []), here);
+            event.target.value = "";
+          }}
+        />
+        <input
+          ref={(input) => {
+            folderPicker.current = input;
+            if (input) input.webkitdirectory = true;
+          }}
+          type="file"
+          hidden
+          aria-label="Folder to upload"
+          onChange={(event) => {
+            add(chosenFiles(event.target.files ?? []), here);
             event.target.value = "";
           }}
         />
@@ -163,7 +222,7 @@ export default function FilesPage({ folder }: { folder: string }) {
         </form>
       </div>
       <Problem error={opening.error || undoing.error} />
-      <UploadList uploads={uploads} waiting={waiting} />
+      <UploadList {...underway} />
       <div id="files-panel" role="tabpanel" aria-labelledby={`tab-${view}`}>
         {search ? (
           <SearchView files={files} text={search} onOpen={open} />
@@ -176,20 +235,43 @@ export default function FilesPage({ folder }: { folder: string }) {
             key={here}
             folder={here}
             files={files}
+            arrival={arrival}
+            clip={clip}
+            ask={ask}
             onOpen={setSelected}
-            onFolder={(path) => go(`files${path.split("/").map(encodeURIComponent).join("/")}`)}
+            onFolder={(path, from) => {
+              setArrival(from);
+              go(
+                path === "/"
+                  ? "files"
+                  : `files${path.split("/").map(encodeURIComponent).join("/")}`,
+              );
+            }}
             onShare={setSharing}
-            onTrashed={setTrashed}
+            onClip={setClip}
+            onDone={setDone}
+            onFiles={take}
           />
         )}
       </div>
-      {trashed.length > 0 && (
-        <UndoTrash
-          key={trashed[0]?.id}
-          trashed={trashed}
-          isBusy={undoing.isBusy}
-          onUndo={undo}
-          onClose={() => setTrashed([])}
+      {/* It is always there: what comes into it is read out. */}
+      <div className="notice-place" role="status">
+        {done && (
+          <Notice
+            done={done}
+            isBusy={undoing.isBusy}
+            onUndo={undo}
+            onClose={() => setDone(undefined)}
+          />
+        )}
+      </div>
+      {question && (
+        <ConflictDialog
+          names={question.names}
+          onAnswer={(policy) => {
+            setQuestion(undefined);
+            question.answer(policy);
+          }}
         />
       )}
       {selected && (
@@ -216,4 +298,10 @@ export default function FilesPage({ folder }: { folder: string }) {
       )}
     </div>
   );
+}
+
+/** What became of uploads. */
+function inWords({ stored, skipped }: Outcome): string {
+  const left = skipped > 0 ? ` ${plural(skipped, "was", "were")} left out.` : "";
+  return `${plural(stored, "file")} stored.${left}`;
 }

@@ -1,103 +1,225 @@
-import { useState, type KeyboardEvent } from "react";
-import { useAsked, useDoing } from "../../shell/asked";
-import { CopyButton } from "../../shell/CopyButton";
-import { ago, bytes, plural, short } from "../../shell/format";
+import { useCallback, useMemo, useState, type DragEvent } from "react";
+import { useDoing } from "../../shell/asked";
+import { plural } from "../../shell/format";
 import { Icon } from "../../shell/icons";
-import { useKeptFocus } from "../../shell/keptFocus";
-import { Link } from "../../shell/Link";
 import { Problem } from "../../shell/Problem";
 import { Skeleton } from "../../shell/Skeleton";
 import type { FileRecord, Files, TreeNode } from "./api";
 import { AskDialog } from "./AskDialog";
-import { named, remember } from "./named";
+import { Crumbs } from "./Crumbs";
+import { FileGrid, type GridActs } from "./FileGrid";
+import { FolderChooser } from "./FolderChooser";
+import { keyOf, useListing } from "./listing";
+import type { Done } from "./Notice";
+import { nothing, pick, picked, type Selection } from "./selection";
 import type { Chosen } from "./ShareDialog";
-import type { Trashed } from "./UndoTrash";
+import { Thumbnails } from "./thumbnails";
+import { parentOf, transfer, within, type Ask } from "./transfer";
 
-const byName = new Intl.Collator("en", { numeric: true });
-
-/** Folders first, and what is numbered in the order of its numbers. */
-function inOrder(a: TreeNode, b: TreeNode): number {
-  if (a.type !== b.type) return a.type === "folder" ? -1 : 1;
-  return byName.compare(a.name, b.name);
+/** What was copied or cut, until it is pasted. */
+export interface Clip {
+  act: "copy" | "move";
+  nodes: TreeNode[];
 }
+
+/** Where somebody comes from who came by a key: the focus goes to that row, or to the first. */
+export interface Arrival {
+  from: string;
+}
+
+/** What rows carry while they are dragged: their paths, for this page alone. */
+const carried = "application/x-castalia-files";
 
 /** One folder: what is in it, what is chosen, and what can be done with that. */
 export function FolderView(props: {
   folder: string;
   files: Files;
+  arrival: Arrival | undefined;
+  clip: Clip | undefined;
+  ask: Ask;
   onOpen: (file: FileRecord) => void;
-  onFolder: (path: string) => void;
+  onFolder: (path: string, arrival?: Arrival) => void;
   onShare: (chosen: Chosen) => void;
-  onTrashed: (files: Trashed[]) => void;
+  onClip: (clip: Clip | undefined) => void;
+  onDone: (done: Done | undefined) => void;
+  /** Files from outside that were dropped on a folder. */
+  onFiles: (transfer: DataTransfer, folder: string) => void;
 }) {
-  const { folder, files } = props;
-  const { data: list, error } = useAsked({
-    queryKey: ["folder", folder],
-    queryFn: async () => {
-      const nodes = await files.tree(folder);
-      return [...named(files.owner, folder, nodes), ...nodes].sort(inOrder);
-    },
-  });
+  const { folder, files, arrival, clip, ask, onDone, onClip, onFolder } = props;
+  const { list, isPartial, isCut, error } = useListing(files, folder);
   const { run, error: refusal } = useDoing([]);
-  const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
-  const [naming, setNaming] = useState(false);
-  const table = useKeptFocus<HTMLElement>();
+  const [selection, setSelection] = useState<Selection>(() => ({
+    ...nothing,
+    active: arrival?.from ?? "",
+  }));
+  const [renamed, setRenamed] = useState("");
+  const [asking, setAsking] = useState<"folder" | "move" | "copy">();
+  const [dragged, setDragged] = useState<TreeNode[]>([]);
+  const thumbnails = useMemo(() => new Thumbnails(files), [files]);
+  const chosen = picked(selection, list ?? []);
 
-  const picked = (list ?? []).filter((n) => n.id && chosen.has(n.id));
-  const toggle = (id: string) => {
-    const next = new Set(chosen);
-    if (!next.delete(id)) next.add(id);
-    setChosen(next);
-  };
-  function trash(nodes: TreeNode[]) {
-    const gone: Trashed[] = [];
+  const clear = () => setSelection((was) => ({ ...was, anchor: "", chosen: new Set() }));
+  const said = (nodes: readonly TreeNode[]) =>
+    nodes.length === 1 ? (nodes[0]?.name ?? "") : plural(nodes.length, "entry", "entries");
+
+  const trash = (nodes: TreeNode[]) =>
     run(async () => {
+      const { done, failed } = await files.removeSome(nodes.flatMap((n) => n.id ?? []));
+      const ids = new Set(done);
+      const gone = nodes.filter((n) => n.id && ids.has(n.id));
       try {
-        for (const { id, name } of nodes) {
-          if (!id) continue;
-          await files.remove(id);
-          gone.push({ id, name });
+        for (const node of nodes) {
+          if (node.type !== "folder") continue;
+          await files.removeFolder(node.path);
+          gone.push(node);
         }
+        if (failed) throw failed;
       } finally {
         // What is gone can come back, also when the rest could not go.
-        props.onTrashed(gone);
-        setChosen((before) => new Set([...before].filter((id) => !gone.some((g) => g.id === id))));
+        onDone({
+          text: `${said(gone)} moved to the trash.`,
+          undo: async () => {
+            await files.restore(done);
+            for (const { type, path } of gone)
+              if (type === "folder") await files.restoreFolder(path);
+          },
+        });
+        clear();
       }
     });
-  }
-  function clear() {
-    setChosen(new Set());
-    table.ref.current?.focus();
-  }
-  function nameFolder(name: string) {
-    const path = `${folder === "/" ? "" : folder}/${name.replaceAll("/", " ").trim()}`;
-    remember(files.owner, path);
-    props.onFolder(path);
-  }
-  /** Up and down in a column, and away with the file that has the focus. */
-  function walk(event: KeyboardEvent<HTMLElement>) {
-    if (!(event.target instanceof HTMLElement)) return;
-    const row = event.target.closest("tr");
-    const cell = event.target.closest("td");
-    if (!row || !cell) return;
-    if (event.key === "Delete") {
-      const node = list?.find((n) => n.path === row.dataset["path"]);
-      if (node?.id) trash([node]);
-    }
-    if (event.key !== "ArrowDown" && event.key !== "ArrowUp") return;
-    event.preventDefault();
-    const next = event.key === "ArrowDown" ? row.nextElementSibling : row.previousElementSibling;
-    const same = next?.children[cell.cellIndex]?.querySelector<HTMLElement>("button, input");
-    (same ?? next?.querySelector<HTMLElement>(".name"))?.focus();
-  }
-  const entries = (list ?? []).filter((n) => n.id);
+
+  const send = useCallback(
+    (act: "move" | "copy", nodes: TreeNode[], to: string) =>
+      run(async () => {
+        const { done, skipped } = await transfer(files, act, nodes, to, ask);
+        const what =
+          done.length === 1 ? done[0]?.node.name : plural(done.length, "entry", "entries");
+        const verb = act === "move" ? "moved" : "copied";
+        const left = skipped > 0 ? ` ${plural(skipped, "was", "were")} left.` : "";
+        const undo = async () => {
+          for (const { node, to } of done) await files.move(to, node.path);
+        };
+        onDone({
+          text: `${what} ${verb} to ${to === "/" ? "all files" : to.slice(1)}.${left}`,
+          ...(act === "move" && done.length > 0 ? { undo } : {}),
+        });
+      }),
+    [run, files, ask, onDone],
+  );
+
+  const rename = (node: TreeNode, name?: string) => {
+    setRenamed("");
+    const wanted = name?.trim();
+    if (!wanted || wanted === node.name) return;
+    const to = within(folder, wanted.replaceAll("/", " "));
+    run(async () => {
+      await files.move(node.path, to);
+      setSelection((was) => ({ ...was, active: keyOf({ ...node, path: to }) }));
+      onDone({
+        text: `${node.name} is called ${wanted} now.`,
+        undo: () => files.move(to, node.path),
+      });
+    });
+  };
+  const toClip = (act: Clip["act"]) => {
+    const nodes =
+      chosen.length > 0 ? chosen : (list ?? []).filter((n) => keyOf(n) === selection.active);
+    if (nodes.length === 0) return;
+    onClip({ act, nodes });
+    onDone({ text: `${said(nodes)} ${act === "copy" ? "copied" : "cut"}: paste with Ctrl+V.` });
+  };
+  const paste = () => {
+    if (!clip) return;
+    send(clip.act, clip.nodes, folder);
+    if (clip.act === "move") onClip(undefined);
+  };
+  const up = () => folder !== "/" && onFolder(parentOf(folder), { from: `${folder}/` });
+  const open = (node: TreeNode) =>
+    isFile(node) ? props.onOpen(node) : onFolder(node.path, { from: "" });
+
+  const target = {
+    /** A folder takes files of other programs, and rows that are not itself. */
+    over: (to: string, event: DragEvent) => {
+      const { types } = event.dataTransfer;
+      if (types.includes("Files")) return true;
+      if (!types.includes(carried)) return false;
+      event.dataTransfer.dropEffect = event.ctrlKey || event.altKey ? "copy" : "move";
+      return !dragged.some((n) => n.path === to || parentOf(n.path) === to);
+    },
+    drop: (to: string, event: DragEvent) => {
+      event.preventDefault();
+      event.stopPropagation();
+      if (event.dataTransfer.types.includes("Files")) return props.onFiles(event.dataTransfer, to);
+      send(event.ctrlKey || event.altKey ? "copy" : "move", dragged, to);
+      setDragged([]);
+    },
+  };
+  const acts: GridActs = {
+    open,
+    trash: (nodes) => trash(nodes === "chosen" ? chosen : [nodes]),
+    startRename: (node) => setRenamed(keyOf(node)),
+    rename,
+    copy: () => toClip("copy"),
+    cut: () => toClip("move"),
+    paste,
+    up,
+    drag: (index, event) => {
+      const node = list?.[index];
+      if (!node) return;
+      const isChosen = selection.chosen.has(keyOf(node));
+      if (!isChosen) setSelection((was) => pick(was, list, index, "only"));
+      const nodes = isChosen ? chosen : [node];
+      setDragged(nodes);
+      event.dataTransfer.effectAllowed = "copyMove";
+      event.dataTransfer.setData(carried, String(nodes.length));
+    },
+    over: (node, event) => target.over(node.path, event),
+    drop: (node, event) => target.drop(node.path, event),
+  };
+  const cut = useMemo(() => new Set(clip?.act === "move" ? clip.nodes.map(keyOf) : []), [clip]);
+  const onlyFiles = chosen.every(isFile);
   return (
     <>
-      {picked.length === 0 ? (
-        <div className="folder-bar">
-          <Crumbs folder={folder} />
+      <div className={chosen.length > 0 ? "folder-bar selection" : "folder-bar"}>
+        <Crumbs folder={folder} target={target} />
+        {chosen.length > 0 ? (
+          // In the place of the others, so that nothing moves when a file is chosen.
+          <div className="row" role="region" aria-label="Chosen files">
+            <strong role="status">{chosenWords(chosen)}</strong>
+            {onlyFiles && (
+              <Act
+                icon="share"
+                name="Share"
+                onClick={() =>
+                  props.onShare({
+                    kind: "files",
+                    cids: chosen.map((n) => n.cid ?? ""),
+                    names: chosen.map((n) => n.name),
+                    paths: chosen.map((n) => n.path),
+                  })
+                }
+              />
+            )}
+            {chosen.length === 1 && (
+              <Act
+                icon="pencil"
+                name="Rename"
+                onClick={() => setRenamed(chosen[0] ? keyOf(chosen[0]) : "")}
+              />
+            )}
+            <Act icon="folder" name="Move" onClick={() => setAsking("move")} />
+            <Act icon="copy" name="Copy" onClick={() => setAsking("copy")} />
+            <Act icon="trash" name="Trash" isDanger onClick={() => trash(chosen)} />
+            <Act icon="close" name="Clear" onClick={clear} />
+          </div>
+        ) : (
           <div className="row">
-            <button type="button" className="quiet" onClick={() => setNaming(true)}>
+            {clip && (
+              <button type="button" className="quiet" title="Paste (Ctrl+V)" onClick={paste}>
+                <Icon name="clip" /> Paste {plural(clip.nodes.length, "entry", "entries")}
+              </button>
+            )}
+            <button type="button" className="quiet" onClick={() => setAsking("folder")}>
               <Icon name="plus" /> New folder
             </button>
             <button
@@ -108,46 +230,13 @@ export function FolderView(props: {
               <Icon name="share" /> Share this folder
             </button>
           </div>
-        </div>
-      ) : (
-        <div className="folder-bar selection" role="region" aria-label="Chosen files">
-          <strong role="status">{plural(picked.length, "file")} chosen</strong>
-          <div className="row">
-            <button
-              type="button"
-              onClick={() =>
-                props.onShare({
-                  kind: "files",
-                  cids: picked.map((n) => n.cid ?? ""),
-                  names: picked.map((n) => n.name),
-                  paths: picked.map((n) => n.path),
-                })
-              }
-            >
-              <Icon name="share" /> Share
-            </button>
-            <button
-              type="button"
-              className="danger"
-              onClick={() => {
-                trash(picked);
-                clear();
-              }}
-            >
-              <Icon name="trash" /> Trash
-            </button>
-            <button type="button" className="quiet" onClick={clear}>
-              Clear
-            </button>
-          </div>
-        </div>
-      )}
+        )}
+      </div>
       <section
-        {...table}
         className="card table"
+        tabIndex={-1}
         aria-busy={!list && !error}
         aria-label={`Files in ${folder}`}
-        onKeyDown={walk}
       >
         <Problem error={refusal || error} />
         {!list ? (
@@ -161,159 +250,84 @@ export function FolderView(props: {
             </p>
           </div>
         ) : (
-          <table>
-            <thead>
-              <tr>
-                <th className="check">
-                  {entries.length > 0 && (
-                    <label>
-                      <input
-                        type="checkbox"
-                        aria-label="Choose all files"
-                        checked={picked.length === entries.length}
-                        onChange={() =>
-                          setChosen(
-                            new Set(
-                              picked.length === entries.length
-                                ? []
-                                : entries.flatMap((n) => n.id ?? []),
-                            ),
-                          )
-                        }
-                      />
-                    </label>
-                  )}
-                </th>
-                <th className="name-cell">Name</th>
-                <th className="number wide-only">Size</th>
-                <th className="wide-only">Changed</th>
-                <th className="wide-only">CID</th>
-                <th>
-                  <span className="visually-hidden">Actions</span>
-                </th>
-              </tr>
-            </thead>
-            <tbody>
-              {list.map((node) => (
-                <tr
-                  key={node.path}
-                  data-path={node.path}
-                  className={node.id && chosen.has(node.id) ? "chosen" : ""}
-                >
-                  <td className="check">
-                    {node.id && (
-                      <label>
-                        <input
-                          type="checkbox"
-                          aria-label={`Choose ${node.name}`}
-                          checked={chosen.has(node.id)}
-                          onChange={() => node.id && toggle(node.id)}
-                        />
-                      </label>
-                    )}
-                  </td>
-                  <td>
-                    <button
-                      type="button"
-                      className="quiet name"
-                      title={node.type === "folder" ? "Open this folder" : undefined}
-                      onClick={() =>
-                        isFile(node) ? props.onOpen(node) : props.onFolder(node.path)
-                      }
-                    >
-                      <Icon name={iconOf(node)} />
-                      <span>{node.name}</span>
-                    </button>
-                    {node.size !== undefined && (
-                      <span className="narrow-only soft small under-name">
-                        {[bytes(node.size), changed(node)].filter(Boolean).join(" · ")}
-                      </span>
-                    )}
-                  </td>
-                  <td className="number wide-only">
-                    {node.size === undefined ? "" : bytes(node.size)}
-                  </td>
-                  <td className="wide-only soft nobreak">{changed(node)}</td>
-                  <td className="wide-only mono nobreak">
-                    {node.cid && (
-                      <span className="row tight nowrap">
-                        {short(node.cid)}
-                        <CopyButton text={node.cid} label={`Copy the CID of ${node.name}`} />
-                      </span>
-                    )}
-                  </td>
-                  <td className="number">
-                    {node.id && (
-                      <button
-                        type="button"
-                        className="quiet"
-                        aria-label={`Move ${node.name} to the trash`}
-                        title="Move to the trash"
-                        onClick={() => trash([node])}
-                      >
-                        <Icon name="trash" />
-                      </button>
-                    )}
-                  </td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
+          <FileGrid
+            label={`Files in ${folder}`}
+            list={list}
+            selection={selection}
+            onSelection={setSelection}
+            takesFocus={arrival !== undefined}
+            cut={cut}
+            renamed={renamed}
+            acts={acts}
+            thumbnails={thumbnails}
+          />
         )}
       </section>
-      {naming && (
+      {list && list.length > 100 && (
+        <p className="soft small" role="status">
+          {plural(list.length, "entry", "entries")}
+          {isPartial
+            ? ", and more are read."
+            : isCut
+              ? ". There are more, which are not shown."
+              : "."}
+        </p>
+      )}
+      {asking === "folder" && (
         <AskDialog
           title="New folder"
           act="Make it"
           field={{ label: "Name of the new folder", value: "" }}
-          onAct={nameFolder}
-          onClose={() => setNaming(false)}
+          onAct={async (name) => {
+            const path = within(folder, name.replaceAll("/", " ").trim());
+            await files.makeFolder(path);
+            onFolder(path);
+          }}
+          onClose={() => setAsking(undefined)}
+        />
+      )}
+      {(asking === "move" || asking === "copy") && (
+        <FolderChooser
+          files={files}
+          act={asking}
+          nodes={chosen}
+          start={folder}
+          onChoose={(to) => send(asking, chosen, to)}
+          onClose={() => setAsking(undefined)}
         />
       )}
     </>
   );
 }
 
+function Act(props: {
+  icon: "share" | "pencil" | "folder" | "copy" | "trash" | "close";
+  name: string;
+  isDanger?: boolean;
+  onClick: () => void;
+}) {
+  return (
+    <button
+      type="button"
+      className={props.isDanger ? "quiet danger" : "quiet"}
+      aria-label={props.name}
+      title={props.name}
+      onClick={props.onClick}
+    >
+      <Icon name={props.icon} /> <span className="wide-only">{props.name}</span>
+    </button>
+  );
+}
+
+/** "2 files chosen", "3 entries chosen". */
+function chosenWords(nodes: TreeNode[]): string {
+  const what = nodes.every(isFile)
+    ? plural(nodes.length, "file")
+    : plural(nodes.length, "entry", "entries");
+  return `${what} chosen`;
+}
+
 /** Whether all is known that a file's page needs. */
 function isFile(node: TreeNode): node is TreeNode & FileRecord {
   return node.type === "file" && node.id !== undefined;
-}
-
-/** When it was changed, and how often if more than once. */
-function changed({ updatedAt, version = 1 }: TreeNode): string {
-  if (!updatedAt) return "";
-  return version > 1 ? `${ago(updatedAt)}, v${version}` : ago(updatedAt);
-}
-
-function iconOf(node: TreeNode) {
-  if (node.type === "folder") return "folder";
-  return node.mimeType?.startsWith("image/") ? "image" : "file";
-}
-
-function Crumbs({ folder }: { folder: string }) {
-  const parts = folder.split("/").filter(Boolean);
-  return (
-    <nav aria-label="Folder" className="crumbs">
-      <ol>
-        <li>
-          <Link to="files" current={parts.length === 0}>
-            All files
-          </Link>
-        </li>
-        {parts.map((part, i) => (
-          <li key={i}>
-            <Link
-              to={`files/${parts
-                .slice(0, i + 1)
-                .map(encodeURIComponent)
-                .join("/")}`}
-              current={i === parts.length - 1}
-            >
-              {part}
-            </Link>
-          </li>
-        ))}
-      </ol>
-    </nav>
-  );
 }

@@ -53,7 +53,7 @@ export function TrashView({ files }: { files: Files }) {
                         type="button"
                         aria-label={`Restore ${file.name}`}
                         title="Restore"
-                        onClick={() => run(() => files.restore(file.id))}
+                        onClick={() => run(() => files.restore([file.id]))}
                       >
                         <Icon name="restore" /> <span className="wide-only">Restore</span>
                       </button>

@@ -85,14 +85,42 @@ export interface CidRecord {
   mimeType: string;
 }
 
+/** One piece of what a document says. */
+export interface Block {
+  kind: string;
+  text?: string;
+  items?: { text: string }[];
+  rows?: string[][];
+  header?: number;
+  place?: { page?: number; part?: string };
+}
+
+/** What a document says. */
+export interface DocumentLook {
+  blocks: Block[];
+  notes?: string[];
+}
+
 /** A refusal of the store, in its own words. */
 export class FilesError extends Error {
   constructor(
     readonly status: number,
     message: string,
+    readonly code = "",
   ) {
     super(message);
   }
+
+  /** Whether something else has the name. */
+  get isTaken(): boolean {
+    return this.status === 409 && this.code !== "folder_too_large";
+  }
+}
+
+/** What became of many files: those with which it was done, and the first refusal. */
+export interface BatchResult {
+  done: string[];
+  failed?: FilesError;
 }
 
 const at = encodeURIComponent;
@@ -100,6 +128,9 @@ const at = encodeURIComponent;
 /** Files in one answer, and in all answers to one question. */
 const page = 200;
 const most = 2000;
+
+/** Files in one request that does something with them. */
+const batch = 500;
 
 /** How many places a search shows of each kind. */
 const mostFound = 20;
@@ -122,8 +153,9 @@ export class Files {
     headers.set("Authorization", `Bearer ${await this.token()}`);
     const reply = await fetch(`/api/fs${path}`, { ...init, headers });
     if (!reply.ok) {
-      const body = (await reply.json().catch(() => ({}))) as { message?: string };
-      throw new FilesError(reply.status, body.message ?? `The server answered ${reply.status}`);
+      const body = (await reply.json().catch(() => ({}))) as { message?: string; error?: string };
+      const message = body.message ?? `The server answered ${reply.status}`;
+      throw new FilesError(reply.status, message, body.error);
     }
     return reply;
   }
@@ -154,16 +186,14 @@ export class Files {
     }
   }
 
-  async tree(folder: string): Promise<TreeNode[]> {
-    const all: TreeNode[] = [];
-    for (let after = ""; ;) {
-      const { nodes, next } = await this.#json<{ nodes: TreeNode[]; next?: string }>(
-        `/tree?path=${at(folder)}${after}`,
-      );
-      all.push(...nodes);
-      if (!next) return all;
-      after = `&after=${at(next)}`;
-    }
+  /** What is in a folder: some of it, and where the next part begins. */
+  page(
+    folder: string,
+    after: string,
+    limit: number,
+  ): Promise<{ nodes: TreeNode[]; next?: string }> {
+    const from = after ? `&after=${at(after)}` : "";
+    return this.#json(`/tree?path=${at(folder)}&limit=${limit}${from}`);
   }
 
   async trash(): Promise<FileRecord[]> {
@@ -213,12 +243,67 @@ export class Files {
     return this.#json("/usage");
   }
 
-  async remove(id: string): Promise<void> {
-    await this.#send("DELETE", `/files/${at(id)}`);
+  /** Does something with many files, a few hundred in one request. */
+  async #batch(act: string, ids: string[]): Promise<BatchResult> {
+    const out: BatchResult = { done: [] };
+    for (let from = 0; from < ids.length; from += batch) {
+      const body = { ids: ids.slice(from, from + batch) };
+      const reply = await this.#send("POST", `/batch/${act}`, body);
+      const { results } = (await reply.json()) as {
+        results: { id: string; ok: boolean; status: number; error?: string }[];
+      };
+      for (const { id, ok, status, error } of results) {
+        if (ok) out.done.push(id);
+        else out.failed ??= new FilesError(status, error ?? `The server answered ${status}`);
+      }
+    }
+    return out;
   }
 
-  async restore(id: string): Promise<void> {
-    await this.#send("POST", `/files/${at(id)}/restore`);
+  /** All of them, or the first failure. */
+  async #all(act: string, ids: string[]): Promise<void> {
+    const { failed } = await this.#batch(act, ids);
+    if (failed) throw failed;
+  }
+
+  /** Moves files to the trash. */
+  remove(ids: string[]): Promise<void> {
+    return this.#all("delete", ids);
+  }
+
+  /** Moves files to the trash, and says which of them went. */
+  removeSome(ids: string[]): Promise<BatchResult> {
+    return this.#batch("delete", ids);
+  }
+
+  async removeFolder(path: string): Promise<void> {
+    await this.#send("DELETE", `/folders?path=${at(path)}`);
+  }
+
+  async makeFolder(path: string): Promise<void> {
+    await this.#send("POST", "/folders", { path });
+  }
+
+  restore(ids: string[]): Promise<void> {
+    return this.#all("restore", ids);
+  }
+
+  /** Brings a folder back that was thrown away in one act: the newest of its name in the trash. */
+  async restoreFolder(path: string): Promise<void> {
+    const ids: string[] = [];
+    let when: string | undefined;
+    for (let offset = 0; ; offset += page) {
+      const { files } = await this.#json<{ files: (FileRecord & { trashedAt?: string })[] }>(
+        `/trash?limit=${page}&offset=${offset}`,
+      );
+      const below = files.filter((f) => f.path.startsWith(`${path}/`));
+      when ??= below[0]?.trashedAt;
+      ids.push(...below.filter((f) => f.trashedAt === when).map((f) => f.id));
+      const last = files.at(-1)?.trashedAt ?? "";
+      if (files.length < page || (when !== undefined && last < when)) break;
+    }
+    if (ids.length === 0) return this.makeFolder(path);
+    await this.restore(ids);
   }
 
   async restoreVersion(id: string, version: number): Promise<void> {
@@ -227,16 +312,34 @@ export class Files {
 
   /** Destroys files that are in the trash, with their keys. */
   async purge(ids: string[]): Promise<void> {
-    await this.#send("POST", "/batch/purge", { ids });
+    await this.#all("purge", ids);
   }
 
-  async move(from: string, to: string): Promise<void> {
-    await this.#send("POST", "/move", { from, to });
+  async move(from: string, to: string, overwrite = false): Promise<void> {
+    await this.#send("POST", "/move", { from, to, overwrite });
   }
 
-  async content(id: string, version?: number): Promise<Blob> {
+  async copy(from: string, to: string, overwrite = false): Promise<void> {
+    await this.#send("POST", "/copy", { from, to, overwrite });
+  }
+
+  /** The content of a file, or its first bytes. */
+  async content(id: string, version?: number, limit?: number): Promise<Blob> {
     const tail = version === undefined ? "content" : `versions/${version}/content`;
-    return (await this.request(`/files/${at(id)}/${tail}`)).blob();
+    const headers = limit === undefined ? {} : { Range: `bytes=0-${limit - 1}` };
+    return (await this.request(`/files/${at(id)}/${tail}`, { headers })).blob();
+  }
+
+  /** What a document says, read by the server. */
+  async look(id: string, version?: number): Promise<DocumentLook> {
+    const which = version === undefined ? "" : `?version=${version}`;
+    const look = await this.#json<DocumentLook>(`/files/${at(id)}/document${which}`);
+    return { ...look, blocks: look.blocks ?? [] };
+  }
+
+  /** A picture made small by the server. */
+  async thumbnail(id: string): Promise<Blob> {
+    return (await this.request(`/files/${at(id)}/thumbnail`)).blob();
   }
 
   async byCid(cid: string): Promise<Blob> {

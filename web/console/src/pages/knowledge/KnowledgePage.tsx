@@ -51,7 +51,7 @@ export default function KnowledgePage() {
   const [target, setTarget] = useState<string>();
   const picker = useRef<HTMLInputElement>(null);
   const stored = useCallback(() => void refetch(), [refetch]);
-  const { uploads, waiting, add } = useUploads(files, stored);
+  const { add, ...underway } = useUploads(files, stored);
 
   const first = collections.find((c) => c.name !== sampleName);
   const addTo = useCallback(
@@ -86,13 +86,13 @@ export default function KnowledgePage() {
     });
   const remove = (ids: string[]) =>
     run(async () => {
-      for (const id of ids) await files.remove(id);
+      await files.remove(ids);
       // Knowledge follows the files within seconds.
       setGone((known) => new Set([...known, ...ids]));
     });
   const forget = (collection: string, documents: string[]) =>
     run(async () => {
-      for (const id of documents) await files.remove(id);
+      await files.remove(documents);
       await list.forget(collection);
       await lookAgain();
     });
@@ -130,7 +130,7 @@ export default function KnowledgePage() {
         />
       </header>
       <Problem error={error || adding.error || (list.error ? messageOf(list.error) : "")} />
-      <UploadList uploads={uploads} waiting={waiting} />
+      <UploadList {...underway} />
       {(!isEmpty || askable.length > 0) && <AskBox documents={documents} />}
       <MyQuestions />
       {collections.length > 0 && <QuestionDesk staff={session.key.did} ask={asStaff} />}

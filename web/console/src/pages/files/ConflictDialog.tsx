@@ -1,0 +1,44 @@
+import { plural } from "../../shell/format";
+import { Dialog } from "../../shell/Dialog";
+import type { Policy } from "./transfer";
+
+/** Names in a question; the others are counted. */
+const shown = 5;
+
+/** Asks, once for all of them, what becomes of things whose names are taken. */
+export function ConflictDialog(props: {
+  names: string[];
+  onAnswer: (policy: Policy | undefined) => void;
+}) {
+  const { names, onAnswer } = props;
+  const rest = names.length - shown;
+  return (
+    <Dialog
+      title={
+        names.length === 1 ? "This name is taken" : `${plural(names.length, "name")} are taken`
+      }
+      onClose={() => onAnswer(undefined)}
+    >
+      <ul className="path-cell">
+        {names.slice(0, shown).map((name) => (
+          <li key={name}>{name}</li>
+        ))}
+        {rest > 0 && <li className="soft">and {plural(rest, "more", "more")}</li>}
+      </ul>
+      <p className="soft small">
+        What is replaced stays as an older version, or in the trash. The answer is for all of them.
+      </p>
+      <div className="row end">
+        <button type="button" onClick={() => onAnswer("skip")}>
+          Skip
+        </button>
+        <button type="button" onClick={() => onAnswer("replace")}>
+          Replace
+        </button>
+        <button type="button" className="primary" onClick={() => onAnswer("both")}>
+          Keep both
+        </button>
+      </div>
+    </Dialog>
+  );
+}

@@ -1,0 +1,43 @@
+import { useEffect, useRef } from "react";
+import { Icon } from "../../shell/icons";
+
+/** What cannot be taken back needs no longer to be read. */
+const pause = 10_000;
+
+/** Something that was done just now, and can be taken back. */
+export interface Done {
+  text: string;
+  undo?: () => Promise<unknown>;
+}
+
+/** Says what was done, and takes it back. What can be taken back stays until something else is done. */
+export function Notice(props: {
+  done: Done;
+  isBusy: boolean;
+  onUndo: () => void;
+  onClose: () => void;
+}) {
+  const { done, onClose } = props;
+  const close = useRef(onClose);
+  useEffect(() => {
+    close.current = onClose;
+  });
+  useEffect(() => {
+    if (done.undo) return;
+    const timer = setTimeout(() => close.current(), pause);
+    return () => clearTimeout(timer);
+  }, [done]);
+  return (
+    <div className="undo">
+      <span className="path-cell">{done.text}</span>
+      {done.undo && (
+        <button type="button" disabled={props.isBusy} title="Undo (Ctrl+Z)" onClick={props.onUndo}>
+          <Icon name="restore" /> Undo
+        </button>
+      )}
+      <button type="button" className="quiet" aria-label="Dismiss" onClick={onClose}>
+        <Icon name="close" />
+      </button>
+    </div>
+  );
+}

@@ -1,0 +1,57 @@
+import { expect, test } from "vitest";
+import { diff, hunks, pairs, type Line } from "./diff";
+
+const drawn = (lines: Line[]) =>
+  lines.map(({ kind, text }) => ({ same: " ", gone: "-", new: "+" })[kind] + text);
+
+test("lines that went and came are told from those that stayed", () => {
+  expect(drawn(diff("a\nb\nc\nd\n", "a\nx\nc\nd\ne\n"))).toEqual([
+    " a",
+    "-b",
+    "+x",
+    " c",
+    " d",
+    "+e",
+  ]);
+  expect(drawn(diff("", "a\n"))).toEqual(["+a"]);
+  expect(drawn(diff("a\n", ""))).toEqual(["-a"]);
+  expect(drawn(diff("a\r\nb", "a\nb\n"))).toEqual([" a", " b"]);
+  expect(diff("", "")).toEqual([]);
+});
+
+test("both texts can be put together from any comparison", () => {
+  let seed = 7;
+  const random = (n: number) => (seed = (seed * 1103515245 + 12345) % 2147483648) % n;
+  const text = () => Array.from({ length: random(40) }, () => "abc"[random(3)]).join("\n");
+  for (let i = 0; i < 300; i++) {
+    const [before, after] = [text(), text()];
+    const lines = diff(before, after);
+    const side = (without: string) => lines.filter((l) => l.kind !== without).map((l) => l.text);
+    expect(side("new").join("\n")).toBe(before);
+    expect(side("gone").join("\n")).toBe(after);
+  }
+});
+
+test("texts that have nothing in common are compared within the bound", () => {
+  const many = (word: string) => Array.from({ length: 20_000 }, (_, i) => word + i).join("\n");
+  expect(diff(many("a"), many("b"))).toHaveLength(40_000);
+});
+
+test("what went stands beside what came, with numbers", () => {
+  const rows = pairs(diff("a\nb\nc\n", "a\nx\ny\nc\n"));
+  expect(
+    rows.map(({ left, right }) => [left?.before, left?.text, right?.after, right?.text]),
+  ).toEqual([
+    [1, "a", 1, "a"],
+    [2, "b", 2, "x"],
+    [undefined, undefined, 3, "y"],
+    [3, "c", 4, "c"],
+  ]);
+});
+
+test("what is the same far from any difference is counted", () => {
+  const text = (middle: string) => [...Array(10).keys(), middle, ...Array(10).keys()].join("\n");
+  expect(
+    hunks(diff(text("x"), text("y")), 1).map((h) => (Array.isArray(h) ? drawn(h) : h)),
+  ).toEqual([9, [" 9", "-x", "+y", " 0"], 9]);
+});
