@@ -1,23 +1,26 @@
-import { plural } from "../../shell/format";
+import { useRef } from "react";
 import { Dialog } from "../../shell/Dialog";
+import { plural } from "../../shell/format";
 import type { Policy } from "./transfer";
 
 /** Names in a question; the others are counted. */
 const shown = 5;
 
-/** Asks, once for all of them, what becomes of things whose names are taken. */
+/** Asks, once for all of them, what becomes of things whose names are taken. Enter by habit changes nothing. */
 export function ConflictDialog(props: {
   names: string[];
   onAnswer: (policy: Policy | undefined) => void;
 }) {
   const { names, onAnswer } = props;
   const rest = names.length - shown;
+  const skip = useRef<HTMLButtonElement>(null);
   return (
     <Dialog
       title={
         names.length === 1 ? "This name is taken" : `${plural(names.length, "name")} are taken`
       }
       onClose={() => onAnswer(undefined)}
+      initial={skip}
     >
       <ul className="path-cell">
         {names.slice(0, shown).map((name) => (
@@ -29,7 +32,7 @@ export function ConflictDialog(props: {
         What is replaced stays as an older version, or in the trash. The answer is for all of them.
       </p>
       <div className="row end">
-        <button type="button" onClick={() => onAnswer("skip")}>
+        <button ref={skip} type="button" onClick={() => onAnswer("skip")}>
           Skip
         </button>
         <button type="button" onClick={() => onAnswer("replace")}>
