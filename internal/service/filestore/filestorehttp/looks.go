@@ -49,7 +49,8 @@ func (a *api) lookRoutes() []httpserver.Route {
 			Method: http.MethodGet, Pattern: prefix + pattern, Summary: summary, Tags: []string{"files"},
 			Auth: httpserver.Principal, Params: append([]httpserver.Param{idParam}, params...), Handler: a.with(h),
 			Replies: []httpserver.Reply{
-				reply, {Status: 304, Doc: "If-None-Match names the current CID."},
+				reply,
+				{Status: 304, Doc: "If-None-Match names the current CID."},
 				{Status: 400, Doc: "Nothing can be shown of the file; the message says why."},
 			},
 		}
@@ -64,19 +65,17 @@ func (a *api) lookRoutes() []httpserver.Route {
 }
 
 func (a *api) document(w http.ResponseWriter, r *http.Request, access filestore.Access) error {
-	version, err := number(r, "version", 1, 0, 1<<31)
+	version, err := number(r, "version", 1, 0, 1<<30)
 	if err != nil {
 		return err
 	}
-	open := func() (filestore.File, *filestore.Opened, error) {
-		return a.svc.OpenID(r.Context(), access, r.PathValue("id"))
-	}
+	var f filestore.File
+	var o *filestore.Opened
 	if version > 0 {
-		open = func() (filestore.File, *filestore.Opened, error) {
-			return a.svc.OpenVersion(r.Context(), access, r.PathValue("id"), int64(version))
-		}
+		f, o, err = a.svc.OpenVersion(r.Context(), access, r.PathValue("id"), int64(version))
+	} else {
+		f, o, err = a.svc.OpenID(r.Context(), access, r.PathValue("id"))
 	}
-	f, o, err := open()
 	if done, err := look(w, r, f, err); done || err != nil {
 		return err
 	}
