@@ -88,7 +88,8 @@ export function FileGrid(props: {
   const { renamed } = props;
   useEffect(() => {
     const { activeElement: has } = document;
-    const isLost = has === null || has === document.body;
+    // Or it is on what is around the list, which was empty until now.
+    const isLost = has === null || has.contains(grid.current);
     if (renamed || !isInside.current || !(isLost || grid.current?.contains(has))) return;
     if (has instanceof HTMLInputElement && has.type === "checkbox") return;
     const row = grid.current?.querySelector<HTMLElement>(`[data-index="${stop}"]`);

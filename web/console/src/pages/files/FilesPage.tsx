@@ -30,6 +30,12 @@ const pause = 300;
 
 type View = (typeof views)[number];
 
+/** What becomes of names that are taken? */
+interface Question {
+  names: string[];
+  answer: (policy: Policy | undefined) => void;
+}
+
 /** The user's files: encrypted at rest, addressed by content. */
 export default function FilesPage({ folder }: { folder: string }) {
   const session = useSession();
@@ -47,10 +53,9 @@ export default function FilesPage({ folder }: { folder: string }) {
   const [done, setDone] = useState<Done>();
   const [clip, setClip] = useState<Clip>();
   const [arrival, setArrival] = useState<Arrival>();
-  const [question, setQuestion] = useState<{
-    names: string[];
-    answer: (policy: Policy | undefined) => void;
-  }>();
+  // One after the other: uploads and a move may both have one.
+  const [questions, setQuestions] = useState<Question[]>([]);
+  const [question] = questions;
   // Who stops writing for a moment has written enough to look for.
   useEffect(() => {
     const words = query.trim();
@@ -62,7 +67,7 @@ export default function FilesPage({ folder }: { folder: string }) {
   const folderPicker = useRef<HTMLInputElement>(null);
 
   const ask = useCallback<Ask>(
-    (names) => new Promise((answer) => setQuestion({ names, answer })),
+    (names) => new Promise((answer) => setQuestions((others) => [...others, { names, answer }])),
     [],
   );
   const stored = useCallback(() => void queries.invalidateQueries(), [queries]);
@@ -267,9 +272,10 @@ export default function FilesPage({ folder }: { folder: string }) {
       </div>
       {question && (
         <ConflictDialog
+          key={question.names.join("/")}
           names={question.names}
           onAnswer={(policy) => {
-            setQuestion(undefined);
+            setQuestions((all) => all.filter((one) => one !== question));
             question.answer(policy);
           }}
         />

@@ -1,4 +1,4 @@
-import { useCallback, useMemo, useState, type DragEvent } from "react";
+import { useCallback, useEffect, useMemo, useRef, useState, type DragEvent } from "react";
 import { useDoing } from "../../shell/asked";
 import { plural } from "../../shell/format";
 import { Icon } from "../../shell/icons";
@@ -55,6 +55,14 @@ export function FolderView(props: {
   const [renamed, setRenamed] = useState("");
   const [asking, setAsking] = useState<"folder" | "move" | "copy">();
   const [dragged, setDragged] = useState<TreeNode[]>([]);
+  // Where nothing is left the list itself has the focus, and its keys.
+  const place = useRef<HTMLElement>(null);
+  const isUsed = useRef(arrival !== undefined);
+  const isEmpty = list?.length === 0;
+  useEffect(() => {
+    if (isEmpty && isUsed.current && document.activeElement === document.body)
+      place.current?.focus();
+  }, [isEmpty]);
   const thumbnails = useMemo(() => new Thumbnails(files), [files]);
   const chosen = picked(selection, list ?? []);
 
@@ -233,8 +241,17 @@ export function FolderView(props: {
         )}
       </div>
       <section
+        ref={place}
         className="card table"
         tabIndex={-1}
+        onFocus={() => {
+          isUsed.current = true;
+        }}
+        onKeyDown={(event) => {
+          if (!isEmpty) return;
+          if (event.key === "Backspace") up();
+          if (event.key === "v" && (event.ctrlKey || event.metaKey)) paste();
+        }}
         aria-busy={!list && !error}
         aria-label={`Files in ${folder}`}
       >
