@@ -6,14 +6,13 @@ import (
 	"log/slog"
 
 	"github.com/castalia-org/castalia/internal/app/agentkit"
+	"github.com/castalia-org/castalia/internal/app/keyring"
 	"github.com/castalia-org/castalia/internal/app/knowledgekit"
 	"github.com/castalia-org/castalia/internal/identity"
 	"github.com/castalia-org/castalia/internal/identity/appkey"
 	"github.com/castalia-org/castalia/internal/identity/appkey/appkeyhttp"
 	"github.com/castalia-org/castalia/internal/platform/bus"
-	"github.com/castalia-org/castalia/internal/platform/config"
 	"github.com/castalia-org/castalia/internal/platform/httpserver"
-	"github.com/castalia-org/castalia/internal/protocol/seal"
 	"github.com/castalia-org/castalia/internal/service/filestore"
 	"github.com/castalia-org/castalia/internal/service/filestore/blockstore"
 	"github.com/castalia-org/castalia/internal/service/filestore/carimport"
@@ -100,7 +99,7 @@ func (a *App) buildFiles(ctx context.Context) (*filesPart, error) {
 // newFiles makes the service alone, for the server and for maintenance. The
 // quota is what a namespace may hold; 0 is no limit.
 func newFiles(ctx context.Context, r *resources, opt Options, quota int64) (*filestore.Service, error) {
-	key, old, err := masterKeys(opt.Settings.Files)
+	keys, err := keyring.FilesOf(r.db, &opt.Settings)
 	if err != nil {
 		return nil, err
 	}
@@ -112,19 +111,10 @@ func newFiles(ctx context.Context, r *resources, opt Options, quota int64) (*fil
 				opt.Log.Debug("other nodes were not told of a change", slog.Any("error", err))
 			}
 		},
-	}, filestore.Config{MasterKey: key, OldKeys: old, MaxUpload: int64(opt.Settings.Files.MaxUpload), Quota: quota}), nil
-}
-
-// masterKeys are the keys that files and knowledge are under: the current one, and
-// others that are still read.
-func masterKeys(s config.Files) (current seal.Key, old []seal.Key, err error) {
-	if len(s.MasterKey) != seal.KeySize {
-		return current, nil, fmt.Errorf("FILES_MASTER_KEY: not given")
-	}
-	for _, key := range s.MasterKeysOld {
-		old = append(old, seal.Key(key))
-	}
-	return seal.Key(s.MasterKey), old, nil
+	}, filestore.Config{
+		MasterKey: keys.Current, OldKeys: keys.Old, InForce: keys.InForce,
+		MaxUpload: int64(opt.Settings.Files.MaxUpload), Quota: quota,
+	}), nil
 }
 
 // wakeFiles passes other nodes' hints on to those who wait for changes.

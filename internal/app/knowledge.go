@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 
+	"github.com/castalia-org/castalia/internal/app/keyring"
 	"github.com/castalia-org/castalia/internal/app/knowledgekit"
 	"github.com/castalia-org/castalia/internal/identity"
 	"github.com/castalia-org/castalia/internal/service/filestore"
@@ -17,7 +18,7 @@ const mostReaders = 2
 // buildKnowledge puts knowledge on the file store, whose folders are its
 // collections: a node that has one has the other.
 func (a *App) buildKnowledge(ctx context.Context, files *filestore.Service) (*knowledgekit.Kit, error) {
-	key, old, err := masterKeys(a.opt.Settings.Files)
+	keys, err := keyring.FilesOf(a.res.db, &a.opt.Settings)
 	if err != nil {
 		return nil, err
 	}
@@ -38,7 +39,7 @@ func (a *App) buildKnowledge(ctx context.Context, files *filestore.Service) (*kn
 		DB: a.res.db, Outbox: a.res.outbox, Blobs: a.res.blobs, Bus: a.res.bus,
 		Files: files, Reader: reader, Readers: readers,
 		Member: a.access.door.IsMember, Held: a.identity.Held,
-		Key: key, OldKeys: old, Node: a.res.node, Log: a.opt.Log, Now: a.res.now, Synonyms: a.documents.synonyms.Value,
+		Keys: keys, Node: a.res.node, Log: a.opt.Log, Now: a.res.now, Synonyms: a.documents.synonyms.Value,
 		Changed: changedFiles,
 		Surface: knowledgehttp.Deps{
 			Identified: a.authenticated(identity.Oracle), Bearing: a.authenticated(identity.Files),

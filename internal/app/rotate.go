@@ -27,7 +27,7 @@ func RotateKeys(ctx context.Context, opt Options, tell func(Finding)) (err error
 			return err
 		}
 	}
-	keys, err := pinKeys(opt.Settings.USSD)
+	keys, err := keyring.PINsOf(r.db, &opt.Settings)
 	if err != nil {
 		return err
 	}
@@ -35,7 +35,7 @@ func RotateKeys(ctx context.Context, opt Options, tell func(Finding)) (err error
 	if err != nil {
 		return err
 	}
-	pins, err := telephones.Rekey(ctx)
+	pins, err := untilNothing(ctx, telephones.Rekey)
 	if err != nil {
 		return fmt.Errorf("PIN_ENCRYPTION_KEY: %w", err)
 	}
@@ -44,21 +44,34 @@ func RotateKeys(ctx context.Context, opt Options, tell func(Finding)) (err error
 	if err != nil {
 		return err
 	}
-	namespaces, err := files.RotateKeys(ctx)
+	namespaces, err := untilNothing(ctx, files.RotateKeys)
 	if err != nil {
 		return fmt.Errorf("FILES_MASTER_KEY: %w", err)
 	}
-	key, old, err := masterKeys(opt.Settings.Files)
+	master, err := keyring.FilesOf(r.db, &opt.Settings)
 	if err != nil {
 		return err
 	}
-	collections, err := knowledgekit.RotateKeys(ctx, r.db, key, old)
+	knowledge, err := untilNothing(ctx, func(ctx context.Context) (int, error) {
+		return knowledgekit.RotateKeys(ctx, r.db, master)
+	})
 	if err != nil {
 		return fmt.Errorf("FILES_MASTER_KEY: %w", err)
 	}
-	tell(Finding{Part: "knowledge", Text: fmt.Sprintf("%d collection keys re-encrypted", collections)})
+	tell(Finding{Part: "knowledge", Text: fmt.Sprintf("%d keys of collections and names of askers re-encrypted", knowledge)})
 	tell(Finding{Part: "files", Text: fmt.Sprintf("%d namespace keys re-encrypted; FILES_MASTER_KEYS_OLD may be dropped", namespaces)})
 	return nil
+}
+
+// untilNothing repeats a pass until one finds nothing: a node that was sealing something
+// when the key was changed may have stored it behind the first one.
+func untilNothing(ctx context.Context, pass func(context.Context) (int, error)) (int, error) {
+	for all := 0; ; {
+		n, err := pass(ctx)
+		if all += n; err != nil || n == 0 {
+			return all, err
+		}
+	}
 }
 
 // openToRotate opens a deployment that is there already, with its keys, for one

@@ -2,12 +2,11 @@ package app
 
 import (
 	"context"
-	"fmt"
 
+	"github.com/castalia-org/castalia/internal/app/keyring"
 	"github.com/castalia-org/castalia/internal/app/telephonekit"
 	"github.com/castalia-org/castalia/internal/app/webhooks"
 	"github.com/castalia-org/castalia/internal/identity"
-	"github.com/castalia-org/castalia/internal/platform/config"
 	"github.com/castalia-org/castalia/internal/platform/httpserver"
 	"github.com/castalia-org/castalia/internal/service/oracle"
 	"github.com/castalia-org/castalia/internal/service/oracle/oraclesql"
@@ -19,7 +18,6 @@ import (
 	"github.com/castalia-org/castalia/internal/service/ussd/ussdlist"
 	"github.com/castalia-org/castalia/internal/service/ussd/ussdpeople"
 	"github.com/castalia-org/castalia/internal/service/ussd/ussdpeople/ussdpeoplehttp"
-	"github.com/castalia-org/castalia/internal/service/ussd/ussdpin"
 	"github.com/castalia-org/castalia/internal/service/ussd/ussdsql"
 )
 
@@ -29,7 +27,7 @@ func (a *App) buildUSSD(talking *oraclePart, queries *queryPart, files *filesPar
 	hooks *webhooks.Webhooks,
 ) (part, error) {
 	s := a.opt.Settings.USSD
-	keys, err := pinKeys(s)
+	keys, err := keyring.PINsOf(a.res.db, &a.opt.Settings)
 	if err != nil {
 		return part{}, err
 	}
@@ -112,16 +110,4 @@ func (a *App) conversations(talking *oraclePart) telephonekit.Conversations {
 			return err
 		},
 	}
-}
-
-func pinKeys(s config.USSD) (*ussdpin.Keys, error) {
-	old := make([][]byte, 0, len(s.PINKeysOld))
-	for _, key := range s.PINKeysOld {
-		old = append(old, key)
-	}
-	keys, err := ussdpin.NewKeys(s.PINKey, old...)
-	if err != nil {
-		return nil, fmt.Errorf("PIN_ENCRYPTION_KEY: %w", err)
-	}
-	return keys, nil
 }

@@ -22,7 +22,10 @@ import (
 	"strings"
 
 	"github.com/castalia-org/castalia/internal/platform/config"
+	"github.com/castalia-org/castalia/internal/platform/fault"
 	"github.com/castalia-org/castalia/internal/platform/sqldb"
+	"github.com/castalia-org/castalia/internal/protocol/seal"
+	"github.com/castalia-org/castalia/internal/service/ussd/ussdpin"
 )
 
 // Secret is one key of this deployment: its setting, earlier keys that are
@@ -34,12 +37,18 @@ type Secret struct {
 	Lost string
 }
 
+// The names of keys that can be changed.
+const (
+	pinKey   = "PIN_ENCRYPTION_KEY"
+	filesKey = "FILES_MASTER_KEY"
+)
+
 // SecretsOf lists the keys that every deployment has.
 func SecretsOf(s *config.Settings) []Secret {
 	return []Secret{
 		{"ORACLE_KEY", &s.Identity.OracleKey, nil, "the identity of this oracle"},
-		{"PIN_ENCRYPTION_KEY", &s.USSD.PINKey, s.USSD.PINKeysOld, "every PIN"},
-		{"FILES_MASTER_KEY", &s.Files.MasterKey, s.Files.MasterKeysOld, "every file"},
+		{pinKey, &s.USSD.PINKey, s.USSD.PINKeysOld, "every PIN"},
+		{filesKey, &s.Files.MasterKey, s.Files.MasterKeysOld, "every file"},
 	}
 }
 
@@ -223,6 +232,71 @@ func Compare(ctx context.Context, q sqldb.Querier, s *config.Settings) error {
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// InForce is the key of a name that every node is to seal under now: the one that a
+// node last began with. A node that has it as an earlier one only must not bring the
+// former key back while it is being changed, so it is looked up for each new secret;
+// one that does not have it seals nothing.
+//
+// Decision: ADR 0238.
+func InForce(ctx context.Context, q sqldb.Querier, s *config.Settings, name string) (config.Key, error) {
+	var stored string
+	if err := q.QueryRowContext(ctx, `SELECT check_value FROM app_keys WHERE name = $1`, name).Scan(&stored); err != nil {
+		return nil, fmt.Errorf("read key check: %w", err)
+	}
+	for _, secret := range SecretsOf(s) {
+		if secret.Name != name {
+			continue
+		}
+		for _, key := range append([]config.Key{*secret.Key}, secret.Old...) {
+			if hmac.Equal([]byte(stored), []byte(keyCheck(name, key))) {
+				return key, nil
+			}
+		}
+	}
+	return nil, fault.Wrap(fault.Unavailable, "This node cannot keep new secrets: it has another key than the others.",
+		fmt.Errorf("%s: the key that is in force was not given to this node", name))
+}
+
+// Files are the keys that files and knowledge are under: the current one, others that
+// are still read, and which of them is in force.
+type Files struct {
+	Current seal.Key
+	Old     []seal.Key
+	InForce func(context.Context) (seal.Key, error)
+}
+
+// FilesOf are those of the settings.
+func FilesOf(db *sqldb.DB, s *config.Settings) (Files, error) {
+	if len(s.Files.MasterKey) != seal.KeySize {
+		return Files{}, fmt.Errorf("%s: not given", filesKey)
+	}
+	f := Files{Current: seal.Key(s.Files.MasterKey), InForce: func(ctx context.Context) (seal.Key, error) {
+		key, err := InForce(ctx, db.Read(), s, filesKey)
+		if err != nil {
+			return seal.Key{}, err
+		}
+		return seal.Key(key), nil
+	}}
+	for _, key := range s.Files.MasterKeysOld {
+		f.Old = append(f.Old, seal.Key(key))
+	}
+	return f, nil
+}
+
+// PINsOf are the keys that PINs are under.
+func PINsOf(db *sqldb.DB, s *config.Settings) (*ussdpin.Keys, error) {
+	old := make([][]byte, 0, len(s.USSD.PINKeysOld))
+	for _, key := range s.USSD.PINKeysOld {
+		old = append(old, key)
+	}
+	keys, err := ussdpin.NewKeys(s.USSD.PINKey, old...)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", pinKey, err)
+	}
+	keys.Follow(func(ctx context.Context) ([]byte, error) { return InForce(ctx, db.Read(), s, pinKey) })
+	return keys, nil
 }
 
 func rotated(s Secret, stored string) bool {

@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/castalia-org/castalia/internal/app/keyring"
 	"github.com/castalia-org/castalia/internal/identity"
 	"github.com/castalia-org/castalia/internal/platform/blob"
 	"github.com/castalia-org/castalia/internal/platform/bus"
@@ -19,7 +20,6 @@ import (
 	"github.com/castalia-org/castalia/internal/platform/sqldb"
 	"github.com/castalia-org/castalia/internal/platform/telemetry"
 	"github.com/castalia-org/castalia/internal/platform/textindex/analyse"
-	"github.com/castalia-org/castalia/internal/protocol/seal"
 	"github.com/castalia-org/castalia/internal/service/filestore"
 	"github.com/castalia-org/castalia/internal/service/knowledge"
 	"github.com/castalia-org/castalia/internal/service/knowledge/document"
@@ -49,9 +49,7 @@ type Deps struct {
 	// Readers is how many documents Reader reads at once; 0 is as the service has it.
 	Readers int
 	Member  func(ctx context.Context, did string) (bool, error)
-	// Key is the master key of files, OldKeys others that are still read.
-	Key     seal.Key
-	OldKeys []seal.Key
+	Keys    keyring.Files
 	Node    string
 	Log     *slog.Logger
 	Now     func() time.Time
@@ -85,7 +83,9 @@ type Kit struct {
 
 // New puts it together.
 func New(ctx context.Context, d Deps) *Kit {
-	cfg := knowledge.Config{MasterKey: d.Key, OldKeys: d.OldKeys, Node: d.Node, Readers: d.Readers}
+	cfg := knowledge.Config{
+		MasterKey: d.Keys.Current, OldKeys: d.Keys.Old, InForce: d.Keys.InForce, Node: d.Node, Readers: d.Readers,
+	}
 	if d.Reader == nil {
 		d.Reader = illiterate{}
 	}
@@ -145,11 +145,17 @@ func (illiterate) Read(context.Context, document.Source) (*document.Document, er
 	return nil, document.Problem("documents are not read here")
 }
 
-// RotateKeys wraps the keys of collections under the current master key, and
-// returns how many there were.
-func RotateKeys(ctx context.Context, db *sqldb.DB, key seal.Key, old []seal.Key) (int, error) {
-	return knowledge.New(knowledge.Deps{Store: knowledgesql.New(db)},
-		knowledge.Config{MasterKey: key, OldKeys: old}).RotateKeys(ctx)
+// RotateKeys wraps the keys of collections under the current master key, keeps who asked
+// people something under it, and returns how many there were of both.
+func RotateKeys(ctx context.Context, db *sqldb.DB, keys keyring.Files) (int, error) {
+	records := knowledgesql.New(db)
+	svc := knowledge.New(knowledge.Deps{Store: records}, knowledge.Config{MasterKey: keys.Current, OldKeys: keys.Old})
+	collections, err := svc.RotateKeys(ctx)
+	if err != nil {
+		return collections, err
+	}
+	askers, err := inquiry.New(inquiry.Deps{Knowledge: svc, Store: records}).RotateKeys(ctx)
+	return collections + askers, err
 }
 
 // For is what the oracle's tools use of knowledge for a user, with the delegation that

@@ -488,6 +488,31 @@ func TestKeysRotateWithoutTouchingBytes(t *testing.T) {
 	})
 }
 
+// TestANodeThatWasForgottenDoesNotBringAFormerKeyBack makes a namespace on a node that
+// still has the former key first, after everything was wrapped under the new one.
+func TestANodeThatWasForgottenDoesNotBringAFormerKeyBack(t *testing.T) {
+	t.Parallel()
+	filestoretest.Each(t, func(t *testing.T, w *filestoretest.World) {
+		next := seal.NewKey()
+		inForce := func(context.Context) (seal.Key, error) { return next, nil }
+		w.Service = w.Node(func(c *filestore.Config) { c.OldKeys, c.InForce = []seal.Key{next}, inForce })
+		w.MustPut(t, ns, "/f", "s")
+		w.Service = w.Node(func(c *filestore.Config) { c.MasterKey = next })
+		if _, err := content(t, w, "/f"); err != nil {
+			t.Errorf("without the former key: %v", err)
+		}
+		away := fault.New(fault.Unavailable, "This node does not have the key that is in force.")
+		w.Service = w.Node(func(c *filestore.Config) {
+			c.InForce = func(context.Context) (seal.Key, error) { return seal.Key{}, away }
+		})
+		if _, err := w.Put(t.Context(), filestore.Owner("other"), filestore.Put{
+			Path: "/f", Mode: filestore.Upsert, Body: strings.NewReader("s"), Size: 1,
+		}); !fault.Is(err, fault.Unavailable) {
+			t.Errorf("a node without the key in force: %v", err)
+		}
+	})
+}
+
 func TestPurgeShredsAtOnce(t *testing.T) {
 	t.Parallel()
 	w := filestoretest.Embedded(t)

@@ -11,6 +11,7 @@
 package filestore
 
 import (
+	"context"
 	"log/slog"
 	"time"
 
@@ -40,7 +41,10 @@ type clock func() time.Time
 type Config struct {
 	MasterKey seal.Key
 	// OldKeys open namespaces that were not yet wrapped again.
-	OldKeys   []seal.Key
+	OldKeys []seal.Key
+	// InForce is the key to wrap new namespaces under, one of those: another node may
+	// have a newer one (ADR 0238). Nil is the master key.
+	InForce   func(context.Context) (seal.Key, error)
 	MaxUpload int64 // 5 GiB
 	// Quota is how many bytes the versions of a namespace may have together, in the
 	// trash or not; 0 is no limit.
@@ -100,7 +104,7 @@ func New(d Deps, cfg Config) *Service {
 	}
 	return &Service{
 		store: d.Store, blobs: d.Blobs, cfg: cfg, now: d.Now, log: d.Logger, hint: d.Hint, short: d.Short,
-		keys: newKeyring(d.Store, d.Now, cfg.MasterKey, cfg.OldKeys), waiters: waiters.New(),
+		keys: newKeyring(d.Store, d.Now, cfg), waiters: waiters.New(),
 	}
 }
 

@@ -22,6 +22,7 @@ type keyring struct {
 	store   Blobs
 	master  map[string]seal.Key // by id
 	current string
+	inForce func(context.Context) (seal.Key, error)
 	now     clock
 	mu      sync.Mutex
 	cache   map[string]namespaceKeys
@@ -37,12 +38,16 @@ func masterID(k seal.Key) string {
 	return hex.EncodeToString(m.Sum(nil)[:8])
 }
 
-func newKeyring(store Blobs, now clock, current seal.Key, old []seal.Key) *keyring {
+func newKeyring(store Blobs, now clock, cfg Config) *keyring {
 	k := &keyring{
-		store: store, now: now, current: masterID(current), master: map[string]seal.Key{}, cache: map[string]namespaceKeys{},
+		store: store, now: now, current: masterID(cfg.MasterKey), inForce: cfg.InForce, master: map[string]seal.Key{},
+		cache: map[string]namespaceKeys{},
 	}
-	for _, key := range append(old, current) {
+	for _, key := range append(cfg.OldKeys, cfg.MasterKey) {
 		k.master[masterID(key)] = key
+	}
+	if k.inForce == nil {
+		k.inForce = func(context.Context) (seal.Key, error) { return cfg.MasterKey, nil }
 	}
 	return k
 }
@@ -75,10 +80,13 @@ func (k *keyring) namespace(ctx context.Context, name string) (namespaceKeys, er
 }
 
 func (k *keyring) create(ctx context.Context, name string) (Namespace, error) {
+	master, err := k.inForce(ctx)
+	if err != nil {
+		return Namespace{}, err
+	}
 	content, index := seal.NewKey(), seal.NewKey()
-	row := Namespace{Name: name, MasterID: k.current, KeepVersions: DefaultKeep}
-	var err error
-	if row.WrappedKey, err = seal.Wrap(k.master[k.current], content, namespaceAAD(name)); err != nil {
+	row := Namespace{Name: name, MasterID: masterID(master), KeepVersions: DefaultKeep}
+	if row.WrappedKey, err = seal.Wrap(master, content, namespaceAAD(name)); err != nil {
 		return Namespace{}, fmt.Errorf("wrap namespace key: %w", err)
 	}
 	if row.IndexKey, err = seal.Wrap(content, index, indexAAD(name)); err != nil {

@@ -54,7 +54,7 @@ func (s *Service) Create(ctx context.Context, m Manager, n NewCollection) (Colle
 	if !m.Owner && c.Readers != Delegates { // whoever holds a delegation reads there as it is
 		return Collection{}, notTheOwner()
 	}
-	if c.WrappedKey, c.MasterID, err = s.keys.lock(c.ID, seal.NewKey()); err != nil {
+	if c.WrappedKey, c.MasterID, err = s.keys.lock(ctx, c.ID, seal.NewKey()); err != nil {
 		return Collection{}, err
 	}
 	feed, err := s.Files.LastChange(ctx, c.Namespace)

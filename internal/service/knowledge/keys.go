@@ -17,6 +17,7 @@ import (
 type keyring struct {
 	master  map[string]seal.Key // by id
 	current string
+	inForce func(context.Context) (seal.Key, error)
 }
 
 // masterID names a master key without telling anything about it.
@@ -26,18 +27,25 @@ func masterID(k seal.Key) string {
 	return hex.EncodeToString(m.Sum(nil)[:8])
 }
 
-func newKeyring(current seal.Key, old []seal.Key) *keyring {
-	k := &keyring{current: masterID(current), master: map[string]seal.Key{}}
-	for _, key := range append(old, current) {
+func newKeyring(cfg Config) *keyring {
+	k := &keyring{current: masterID(cfg.MasterKey), inForce: cfg.InForce, master: map[string]seal.Key{}}
+	for _, key := range append(cfg.OldKeys, cfg.MasterKey) {
 		k.master[masterID(key)] = key
+	}
+	if k.inForce == nil {
+		k.inForce = func(context.Context) (seal.Key, error) { return cfg.MasterKey, nil }
 	}
 	return k
 }
 
-// lock wraps a collection's key under the current master key.
-func (k *keyring) lock(collection string, key seal.Key) (wrapped []byte, id string, err error) {
-	wrapped, err = seal.Wrap(k.master[k.current], key, collectionAAD(collection))
-	return wrapped, k.current, err
+// lock wraps a new collection's key under the master key that is in force.
+func (k *keyring) lock(ctx context.Context, collection string, key seal.Key) (wrapped []byte, id string, err error) {
+	master, err := k.inForce(ctx)
+	if err != nil {
+		return nil, "", err
+	}
+	wrapped, err = seal.Wrap(master, key, collectionAAD(collection))
+	return wrapped, masterID(master), err
 }
 
 func (k *keyring) collection(c Collection) (seal.Key, error) {
@@ -74,7 +82,6 @@ func (s *Service) RotateKeys(ctx context.Context) (int, error) {
 		if err != nil {
 			return nil, err
 		}
-		wrapped, _, err := s.keys.lock(c.ID, key)
-		return wrapped, err
+		return seal.Wrap(s.keys.master[s.keys.current], key, collectionAAD(c.ID))
 	})
 }

@@ -46,6 +46,9 @@ type Config struct {
 	MasterKey seal.Key
 	// OldKeys open collections that were not wrapped again yet.
 	OldKeys []seal.Key
+	// InForce is the key to wrap new collections under, one of those: another node may
+	// have a newer one (ADR 0238). Nil is the master key.
+	InForce func(context.Context) (seal.Key, error)
 	// Node names this process in the queue.
 	Node string
 	// Readers is how many documents are read at once on this node; 0 is 2.
@@ -130,7 +133,7 @@ func New(d Deps, cfg Config) *Service {
 		d.Member = func(context.Context, string) (bool, error) { return false, nil }
 	}
 	s := &Service{
-		Deps: d, cfg: cfg, keys: newKeyring(cfg.MasterKey, cfg.OldKeys), wake: newAlarm(),
+		Deps: d, cfg: cfg, keys: newKeyring(cfg), wake: newAlarm(),
 		words: sync.OnceValue(analyse.Everyday),
 	}
 	model := ""

@@ -2,6 +2,7 @@ package knowledge_test
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"io/fs"
 	"os"
@@ -467,6 +468,24 @@ func TestRotateKeys(t *testing.T) {
 			t.Error("the old key still opens it")
 		}
 	})
+}
+
+// TestANodeThatWasForgottenDoesNotBringAFormerKeyBack makes a collection on a node that
+// still has the former key first.
+func TestANodeThatWasForgottenDoesNotBringAFormerKeyBack(t *testing.T) {
+	t.Parallel()
+	w := knowledgetest.Embedded(t)
+	fresh := seal.NewKey()
+	w.Files.Put(home, "/clinic/a.txt", clinic)
+	w.Service = w.Node(func(_ *knowledge.Deps, cfg *knowledge.Config) {
+		cfg.OldKeys, cfg.InForce = []seal.Key{fresh}, func(context.Context) (seal.Key, error) { return fresh, nil }
+	})
+	w.MustCreate(t, home, "Clinic", "/clinic", knowledge.Everybody)
+	w.Settle(t)
+	w.Service = w.Node(func(_ *knowledge.Deps, cfg *knowledge.Config) { cfg.MasterKey = fresh })
+	if a := ask(t, w, owner(), weekdays); !a.Answered {
+		t.Errorf("without the former key: %+v", a)
+	}
 }
 
 func TestWhatIsNoCollection(t *testing.T) {

@@ -1,6 +1,7 @@
 package knowledge
 
 import (
+	"context"
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/binary"
@@ -68,16 +69,24 @@ func (k *keyring) openText(c Collection, name string, sealed []byte) ([]byte, er
 }
 
 // Pseudonyms are the names under which records keep somebody without saying who it
-// is: the first is the current one, the others are under older master keys.
-func (s *Service) Pseudonyms(who string) []string {
+// is: the first is for new records, the others are under other master keys.
+func (s *Service) Pseudonyms(ctx context.Context, who string) ([]string, error) {
+	master, err := s.keys.inForce(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return s.keys.pseudonyms(master, who), nil
+}
+
+func (k *keyring) pseudonyms(first seal.Key, who string) []string {
 	name := func(key seal.Key) string {
 		m := hmac.New(sha256.New, key[:])
 		m.Write([]byte("castalia knowledge asker\x00" + who))
 		return hex.EncodeToString(m.Sum(nil)[:16])
 	}
-	out := []string{name(s.keys.master[s.keys.current])}
-	for id, key := range s.keys.master {
-		if id != s.keys.current {
+	out := []string{name(first)}
+	for _, key := range k.master {
+		if key != first {
 			out = append(out, name(key))
 		}
 	}

@@ -151,7 +151,7 @@ func (h *hop) sealPIN(ctx context.Context, account string) ([]byte, error) {
 	if err := h.claim(ctx, claimTime); err != nil {
 		return nil, err
 	}
-	return h.svc.vault.Seal(account, h.secret), nil
+	return h.svc.vault.Seal(ctx, account, h.secret)
 }
 
 func newAccountID() string {

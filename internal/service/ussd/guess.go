@@ -47,7 +47,7 @@ func (h *hop) verifyPIN(ctx context.Context) (string, map[string]string, error) 
 			counters = append(counters, ussdpin.Counter{Subject: account.ID, Origin: ussdpin.OriginOther})
 		}
 	}
-	g, err := h.guess(ctx, account, counters, func() (bool, error) { return h.comparePIN(account) })
+	g, err := h.guess(ctx, account, counters, func() (bool, error) { return h.comparePIN(ctx, account) })
 	switch {
 	case err != nil:
 		return "", nil, err
@@ -129,7 +129,7 @@ func (h *hop) try(ctx context.Context, account Account, counters []ussdpin.Count
 }
 
 // comparePIN compares the PIN just typed with the stored one, in a turn.
-func (h *hop) comparePIN(account Account) (bool, error) {
+func (h *hop) comparePIN(ctx context.Context, account Account) (bool, error) {
 	if account.ID == "" {
 		h.svc.vault.Waste(h.secret)
 		return false, nil
@@ -142,7 +142,9 @@ func (h *hop) comparePIN(account Account) (bool, error) {
 	// none of them, and must not undo the change either.
 	proof := ProvePIN{Account: account.ID, Sealed: account.PIN}
 	if renew {
-		proof.Renewed = h.svc.vault.Seal(account.ID, h.secret)
+		if proof.Renewed, err = h.svc.vault.Seal(ctx, account.ID, h.secret); err != nil {
+			proof.Renewed = nil // a node without the key in force leaves it to another
+		}
 	}
 	h.effects = append(h.effects, proof)
 	return true, nil

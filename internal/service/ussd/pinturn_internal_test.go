@@ -51,7 +51,9 @@ func inFrontOfPIN(t *testing.T) (*Service, *askedForPIN, Request) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	store.account.PIN = svc.vault.Seal(account, pin)
+	if store.account.PIN, err = svc.vault.Seal(t.Context(), account, pin); err != nil {
+		t.Fatal(err)
+	}
 	now := time.Now()
 	store.session = &Session{
 		ID: "s1", Rev: 1, Hop: 3, Phone: phone, ServiceCode: "*2233#", Menu: svc.Menu().Version(),

@@ -169,6 +169,8 @@ type Store interface {
 	InquiriesOf(ctx context.Context, askers []string, limit int) ([]Row, error)
 	// SettleInquiry changes one that waits; Conflict when it does not.
 	SettleInquiry(ctx context.Context, s Settling) error
+	// RenameAsker keeps an inquiry under another pseudonym.
+	RenameAsker(ctx context.Context, id, asker string) error
 	// RemoveInquiry forgets one, with its pair.
 	RemoveInquiry(ctx context.Context, id string, e Event) error
 	// WorkReplies hands the ids of answered inquiries to deliver until ctx ends, again
@@ -272,7 +274,10 @@ func (s *Service) Ask(ctx context.Context, who knowledge.Caller, a Asking) (Inqu
 	if err != nil {
 		return Inquiry{}, err
 	}
-	askers := s.Knowledge.Pseudonyms(nameOf(a.Asker))
+	askers, err := s.Knowledge.Pseudonyms(ctx, nameOf(a.Asker))
+	if err != nil {
+		return Inquiry{}, err
+	}
 	r := Row{
 		ID: a.ID, Collection: c, Asker: askers[0], Sealed: sealed, Created: now, Events: []Event{{At: now, What: didAsk}},
 	}
@@ -382,7 +387,11 @@ func (s *Service) List(ctx context.Context, scope Scope, p Page) ([]Inquiry, err
 
 // Mine lists what an asker has asked, the newest first, with the answers.
 func (s *Service) Mine(ctx context.Context, a Asker) ([]Inquiry, error) {
-	rows, err := s.Store.InquiriesOf(ctx, s.Knowledge.Pseudonyms(nameOf(a)), MaxPage)
+	askers, err := s.Knowledge.Pseudonyms(ctx, nameOf(a))
+	if err != nil {
+		return nil, err
+	}
+	rows, err := s.Store.InquiriesOf(ctx, askers, MaxPage)
 	if err != nil {
 		return nil, err
 	}

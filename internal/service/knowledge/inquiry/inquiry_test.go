@@ -12,6 +12,7 @@ import (
 	"github.com/castalia-org/castalia/internal/identity"
 	"github.com/castalia-org/castalia/internal/identity/identitytest"
 	"github.com/castalia-org/castalia/internal/platform/fault"
+	"github.com/castalia-org/castalia/internal/protocol/seal"
 	"github.com/castalia-org/castalia/internal/service/knowledge"
 	"github.com/castalia-org/castalia/internal/service/knowledge/inquiry"
 	"github.com/castalia-org/castalia/internal/service/knowledge/knowledgetest"
@@ -399,6 +400,38 @@ func TestWhoMayAskWhom(t *testing.T) {
 		for _, q := range p.waiting(t, inquiry.Scope{All: true}) {
 			if q.Collection.ID == p.clinic.ID {
 				t.Errorf("still there: %+v", q)
+			}
+		}
+	})
+}
+
+// TestAskersFindTheirQuestionsAfterARotation drops the former key, as guides say.
+func TestAskersFindTheirQuestionsAfterARotation(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, p place) {
+		waiting := p.must(t, bob, inquiry.Asking{Text: unanswered})
+		p.must(t, carol, inquiry.Asking{Text: "Who shears sheep?"})
+		if _, err := p.Answer(t.Context(), staff(), waiting.ID, inquiry.Answering{Text: "None.", By: alice}); err != nil {
+			t.Fatal(err)
+		}
+		fresh := seal.NewKey()
+		both := p.Node(func(_ *knowledge.Deps, cfg *knowledge.Config) {
+			cfg.OldKeys, cfg.MasterKey = []seal.Key{cfg.MasterKey}, fresh
+		})
+		rotating := inquiry.New(inquiry.Deps{Knowledge: both, Store: p.Records, Now: p.Clock.Now})
+		for _, want := range []int{2, 0} {
+			if _, err := both.RotateKeys(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if n, err := rotating.RotateKeys(t.Context()); err != nil || n != want {
+				t.Fatalf("renamed %d: %v, want %d", n, err, want)
+			}
+		}
+		p.World.Service = p.Node(func(_ *knowledge.Deps, cfg *knowledge.Config) { cfg.MasterKey = fresh })
+		for did, answer := range map[string]string{bob: "None.", carol: ""} {
+			mine, err := inquiries(p.World).Mine(t.Context(), from(did))
+			if err != nil || len(mine) != 1 || mine[0].Answer != answer {
+				t.Errorf("%s: %+v, %v", did, mine, err)
 			}
 		}
 	})

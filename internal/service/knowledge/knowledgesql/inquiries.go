@@ -174,6 +174,12 @@ func (s *Store) InquiriesOf(ctx context.Context, askers []string, limit int) ([]
 	return collect(ctx, s.db.Read(), q, scanInquiry)
 }
 
+// RenameAsker implements inquiry.Store.
+func (s *Store) RenameAsker(ctx context.Context, id, asker string) error {
+	_, err := s.db.WriteOne(ctx, `UPDATE knowledge_inquiries SET asker = $1 WHERE id = $2`, asker, id)
+	return err
+}
+
 // SettleInquiry implements inquiry.Store.
 func (s *Store) SettleInquiry(ctx context.Context, in inquiry.Settling) error {
 	return s.db.Write(ctx, func(ctx context.Context, tx sqldb.Querier) error {

@@ -1,6 +1,7 @@
 package ussdpin
 
 import (
+	"context"
 	"crypto/aes"
 	"crypto/cipher"
 	"crypto/hmac"
@@ -17,8 +18,12 @@ import (
 	"sync"
 )
 
-// Keys are the keys that protect PINs, the newest first. Old ones only open.
-type Keys struct{ ring []key }
+// Keys are the keys that protect PINs, the newest first. Old ones only open, but for
+// what Follow says.
+type Keys struct {
+	ring    []key
+	inForce func(context.Context) ([]byte, error)
+}
 
 type key struct {
 	id   [keyIDSize]byte
@@ -36,6 +41,7 @@ type hasher struct {
 }
 
 const (
+	idLabel   = "castalia/ussd/key-id"
 	keyIDSize = 4
 	macSize   = 16
 )
@@ -69,7 +75,7 @@ func newKey(raw []byte) (key, error) {
 	one.hashers = &sync.Pool{New: func() any {
 		return &hasher{mac: hmac.New(sha256.New, one.mac), buf: make([]byte, 0, 256)}
 	}}
-	copy(one.id[:], derive(raw, "castalia/ussd/key-id"))
+	copy(one.id[:], derive(raw, idLabel))
 	return one, nil
 }
 
@@ -77,6 +83,27 @@ func derive(raw []byte, label string) []byte {
 	h := hmac.New(sha256.New, raw)
 	h.Write([]byte(label))
 	return h.Sum(nil)
+}
+
+// Follow has PINs sealed under the key that is in force in the deployment, which this
+// node may know as an old one, and not at all where it does not know it: a node that
+// was forgotten when keys were changed would else bring the former key back (ADR 0238).
+func (k *Keys) Follow(inForce func(context.Context) ([]byte, error)) { k.inForce = inForce }
+
+// sealing is the key to seal a PIN under now.
+func (k *Keys) sealing(ctx context.Context) (key, error) {
+	if k.inForce == nil {
+		return k.ring[0], nil
+	}
+	raw, err := k.inForce(ctx)
+	if err != nil {
+		return key{}, err
+	}
+	one, ok := k.byID(derive(raw, idLabel)[:keyIDSize])
+	if !ok {
+		return key{}, errors.New("the PIN key that is in force is not configured")
+	}
+	return one, nil
 }
 
 // Check returns a value by which two nodes can see whether they have the same
@@ -92,14 +119,15 @@ func (k *Keys) byID(id []byte) (key, bool) {
 	return key{}, false
 }
 
-// seal encrypts plain for one owner: it opens for no other.
-func (k *Keys) seal(owner string, plain []byte) []byte {
-	one := k.ring[0]
-	out := make([]byte, keyIDSize+one.aead.NonceSize(), keyIDSize+one.aead.NonceSize()+len(plain)+one.aead.Overhead())
-	copy(out, one.id[:])
+// seal encrypts plain for one owner, under the newest key: it opens for no other.
+func (k *Keys) seal(owner string, plain []byte) []byte { return k.ring[0].seal(owner, plain) }
+
+func (o key) seal(owner string, plain []byte) []byte {
+	out := make([]byte, keyIDSize+o.aead.NonceSize(), keyIDSize+o.aead.NonceSize()+len(plain)+o.aead.Overhead())
+	copy(out, o.id[:])
 	nonce := out[keyIDSize:]
 	_, _ = rand.Read(nonce) // never fails, by its contract
-	return one.aead.Seal(out, nonce, plain, aad(owner))
+	return o.aead.Seal(out, nonce, plain, aad(owner))
 }
 
 // open decrypts what seal made. fresh is false when an old key opened it.

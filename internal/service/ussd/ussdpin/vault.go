@@ -61,12 +61,16 @@ func hashPIN(pin string, salt []byte, cost Cost) []byte {
 }
 
 // Seal makes the stored form of a PIN of an account, in a turn.
-func (v *Vault) Seal(account, pin string) []byte {
+func (v *Vault) Seal(ctx context.Context, account, pin string) ([]byte, error) {
+	key, err := v.keys.sealing(ctx)
+	if err != nil {
+		return nil, err
+	}
 	record := make([]byte, 8+pinSalt, pinRecord)
 	binary.BigEndian.PutUint32(record, v.cost.Time)
 	binary.BigEndian.PutUint32(record[4:], v.cost.MemoryKiB)
 	_, _ = rand.Read(record[8:]) // never fails, by its contract
-	return v.keys.seal(account, append(record, hashPIN(pin, record[8:8+pinSalt], v.cost)...))
+	return key.seal(account, append(record, hashPIN(pin, record[8:8+pinSalt], v.cost)...)), nil
 }
 
 // Check reports, in a turn, whether the PIN is right, and whether its stored

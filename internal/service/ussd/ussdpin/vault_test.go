@@ -14,7 +14,14 @@ func TestAStoredPINBelongsToItsAccount(t *testing.T) {
 		t.Fatal(err)
 	}
 	v := NewVault(keys, Cost{Time: 1, MemoryKiB: 8}, 1)
-	one, two := v.Seal("C00000001", "70382"), v.Seal("C00000001", "70382")
+	one, err := v.Seal(t.Context(), "C00000001", "70382")
+	if err != nil {
+		t.Fatal(err)
+	}
+	two, err := v.Seal(t.Context(), "C00000001", "70382")
+	if err != nil {
+		t.Fatal(err)
+	}
 	if bytes.Equal(one, two) {
 		t.Error("sealed twice, the PIN looks the same")
 	}

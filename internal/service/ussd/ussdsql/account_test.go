@@ -2,6 +2,7 @@ package ussdsql_test
 
 import (
 	"context"
+	"encoding/hex"
 	"errors"
 	"slices"
 	"strings"
@@ -292,6 +293,28 @@ func TestOldKeysOpenAndAreReplaced(t *testing.T) {
 		if n, err := both.Rekey(t.Context()); err != nil || n != 1 {
 			t.Errorf("rekey: %d %v, want the one account that has not logged in", n, err)
 		}
+		for _, number := range []string{alice, bob} {
+			q := ussdtest.NewPhone(node(), number, "")
+			q.Dial(t, "after"+number)
+			q.Expect(t, "2", "", "1", "Enter your PIN", pin, "Welcome Ann")
+		}
+	})
+}
+
+// TestANodeThatWasForgottenDoesNotBringAFormerKeyBack logs in, registers and changes a
+// PIN on a node that still has the former key first, after all PINs were sealed anew.
+func TestANodeThatWasForgottenDoesNotBringAFormerKeyBack(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, node func(...func(*ussd.Config)) *ussd.Service) {
+		register(t, ussdtest.NewPhone(node(), alice, "s0"), pin)
+		forgotten := node(func(c *ussd.Config) {
+			c.Keys = ussdtest.Keys(t, ussdtest.OldKey, ussdtest.Key)
+			c.Keys.Follow(func(context.Context) ([]byte, error) { return hex.DecodeString(ussdtest.Key) })
+		})
+		p := ussdtest.NewPhone(forgotten, alice, "")
+		p.Dial(t, "s1")
+		p.Expect(t, "2", "Account menu", "1", "Enter your PIN", pin, "Welcome Ann")
+		register(t, ussdtest.NewPhone(forgotten, bob, "s2"), pin)
 		for _, number := range []string{alice, bob} {
 			q := ussdtest.NewPhone(node(), number, "")
 			q.Dial(t, "after"+number)
