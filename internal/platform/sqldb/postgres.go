@@ -102,7 +102,7 @@ func postgresPool(url string, opt Options, servers *pgline.Hosts, readOnly bool)
 	}
 	delete(cfg.RuntimeParams, pgIdleInTx)
 	cfg.ValidateConnect = servers.Validate(session)
-	p := &pgline.Pool{}
+	p := &pgline.Pool{Hasty: readOnly} // writes are tried again, each with the whole time limit
 	p.DB = sql.OpenDB(postgresConnector{
 		Connector: stdlib.GetConnector(*cfg), hosts: servers, pool: p, fault: opt.Fault, seen: opt.Seen, readOnly: readOnly,
 	})

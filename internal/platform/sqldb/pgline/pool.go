@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"database/sql/driver"
+	"errors"
 	"sync"
 	"time"
 )
@@ -24,8 +25,14 @@ type Pool struct {
 	Other *Pool // to the same server
 	size  int
 
-	mu    sync.Mutex
-	short bool
+	// Hasty says that who waits for a connection is told at once that the server says
+	// nothing, when another has just found that out: see Connect.
+	Hasty bool
+
+	mu     sync.Mutex
+	short  bool
+	silent time.Time // until when the server is taken for one that says nothing
+	why    error     // what was found then
 }
 
 // Limit sets the size that the pool is to have.
@@ -81,10 +88,18 @@ func (p *Pool) Short() bool {
 // Connect opens a connection. When the server has none left, the pool asks again
 // and waits, since it is full now, for one that it holds; one that holds none gets
 // some of the other's.
+//
+// Those for whom a pool has no place are served by one attempt after the other. Beside a
+// server that says nothing each costs the whole time limit, and the twentieth would wait a
+// minute: in a hasty pool they hear what the first one found.
 func (p *Pool) Connect(ctx context.Context, to driver.Connector, exhausted func(error) bool) (driver.Conn, error) {
 	for end := time.Now().Add(shortFor); ; {
+		if err := p.isSilent(); err != nil {
+			return nil, err
+		}
 		conn, err := to.Connect(ctx)
 		if !exhausted(err) {
+			p.heard(ctx, err)
 			return conn, err
 		}
 		if p.refused() {
@@ -94,6 +109,32 @@ func (p *Pool) Connect(ctx context.Context, to driver.Connector, exhausted func(
 		if time.Now().After(end) || Pause(ctx, 100*time.Millisecond) != nil {
 			return nil, err
 		}
+	}
+}
+
+// silentFor is how long a server is taken for one that says nothing, after it said
+// nothing to somebody for the whole time limit.
+const silentFor = time.Second
+
+func (p *Pool) isSilent() error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if time.Now().Before(p.silent) {
+		return p.why
+	}
+	return nil
+}
+
+// heard notes what an attempt found out. Whoever gave up before the driver did says
+// nothing about the server.
+func (p *Pool) heard(ctx context.Context, err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	switch {
+	case err == nil:
+		p.silent = time.Time{}
+	case p.Hasty && ctx.Err() == nil && errors.Is(err, context.DeadlineExceeded):
+		p.silent, p.why = time.Now().Add(silentFor), err
 	}
 }
 
