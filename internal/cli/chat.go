@@ -183,7 +183,7 @@ func (c *chat) show(f oracle.Frame) error {
 	case oracle.FrameToolCall, oracle.FrameActionCall:
 		var t oracle.ToolCallPayload
 		if json.Unmarshal(f.Data, &t) == nil && c.io.ErrTerminal() {
-			_, _ = fmt.Fprintf(c.io.Err, "[%s %s]\n", t.ToolName, t.Status)
+			_, _ = fmt.Fprintf(c.io.Err, "[%s %s]\n", shell.OneLine(t.ToolName), shell.OneLine(string(t.Status)))
 		}
 	case oracle.FrameRun:
 		var r oracle.RunFrame

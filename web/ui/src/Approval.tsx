@@ -1,6 +1,7 @@
 import type { IApproval, UseApprovalsResult } from "@castalia/oracles-client/approvals";
 import { useState } from "react";
 import { messageOf, useLabels, type Labels } from "./labels";
+import { Boundary } from "./parts/Boundary";
 import { Button } from "./parts/Button";
 import { focusEntry } from "./parts/entry";
 import { Hidden } from "./parts/Hidden";
@@ -53,23 +54,24 @@ export function Approvals({ waiting }: ApprovalsProps) {
   return (
     <>
       <Hidden isStatus>{asked.map((a) => announced(a, labels)).join(" ")}</Hidden>
-      {asked.map((approval) =>
-        approval.question ? (
-          <Question
-            key={approval.id}
-            approval={approval}
-            onAnswer={(content) => answer(approval, (id) => waiting.approve(id, content))}
-            onDeny={() => answer(approval, waiting.deny)}
-          />
-        ) : (
-          <Approval
-            key={approval.id}
-            approval={approval}
-            onAllow={() => answer(approval, waiting.approve)}
-            onDeny={() => answer(approval, waiting.deny)}
-          />
-        ),
-      )}
+      {asked.map((approval) => (
+        // Strangers' servers wrote it: one that cannot be drawn leaves the chat there.
+        <Boundary key={approval.id}>
+          {approval.question ? (
+            <Question
+              approval={approval}
+              onAnswer={(content) => answer(approval, (id) => waiting.approve(id, content))}
+              onDeny={() => answer(approval, waiting.deny)}
+            />
+          ) : (
+            <Approval
+              approval={approval}
+              onAllow={() => answer(approval, waiting.approve)}
+              onDeny={() => answer(approval, waiting.deny)}
+            />
+          )}
+        </Boundary>
+      ))}
       {late.map((a) => (
         <p key={a.id} className="castalia-notice" role="status">
           {labels.tooLate(nameOf(a.toolName).tool)}

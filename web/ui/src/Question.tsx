@@ -177,8 +177,9 @@ function choicesOf(field: IFormField): [string, string][] {
 /** A moment as a browser's own field has it: by the reader's clock. */
 function localTime(preset: string | number | undefined): string | undefined {
   const at = new Date(preset ?? NaN);
-  if (Number.isNaN(at.getTime())) return undefined;
-  return new Date(at.getTime() - at.getTimezoneOffset() * 60_000).toISOString().slice(0, 19);
+  const here = new Date(at.getTime() - at.getTimezoneOffset() * 60_000);
+  // The last moments of time are over here already, and cannot be written.
+  return Number.isNaN(here.getTime()) ? undefined : here.toISOString().slice(0, 19);
 }
 
 type Form = NonNullable<IApproval["question"]>["form"];

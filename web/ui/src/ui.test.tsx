@@ -1,7 +1,7 @@
 // @vitest-environment jsdom
 import type { IChatResult, IChatSession, IMessage } from "@castalia/oracles-client";
 import { useChat, useOracleSessions } from "@castalia/oracles-client";
-import type { IApproval } from "@castalia/oracles-client/approvals";
+import type { IApproval, IFormField } from "@castalia/oracles-client/approvals";
 import type { UseAttachmentsResult } from "@castalia/oracles-client/attachments";
 import { FakeOracle, FakeOraclesProvider } from "@castalia/oracles-client/testing";
 import { cleanup, configure, fireEvent, render, screen, waitFor } from "@testing-library/react";
@@ -325,6 +325,26 @@ test("a question shows its moments, and leaves out the lists that nobody chose f
   expect(new Date(field.value).toISOString()).toBe(moment);
   fireEvent.submit(screen.getByRole("form"));
   expect(approve).toHaveBeenCalledWith("q", { at: moment, none: [], must: [] });
+});
+
+test("a question that cannot be drawn leaves the others there", () => {
+  vi.spyOn(Date.prototype, "getTimezoneOffset").mockReturnValue(-540);
+  vi.spyOn(console, "error").mockImplementation(() => undefined);
+  const asked = (id: string, properties: object): IApproval => ({
+    ...question,
+    id,
+    question: {
+      message: id,
+      form: { type: "object", properties: properties as Record<string, IFormField> },
+    },
+  });
+  const last = { type: "number", format: "date-time", default: 8.64e15, title: "last" };
+  const approvals = [asked("31", { last }), asked("32", { odd: null }), asked("33", {})];
+  render(<Approvals waiting={{ approvals, approve: done, deny: done }} />);
+  expect(screen.getByText("31")).toBeTruthy();
+  expect(screen.queryByText("32")).toBeNull();
+  expect(screen.getByText("33")).toBeTruthy();
+  vi.restoreAllMocks();
 });
 
 test("who answers the only question writes on below", async () => {

@@ -95,10 +95,12 @@ func (l *loop) ask(i int, c *Call, tools map[string]Tool, resumed bool) {
 	c.Asks = reason
 }
 
-// Bounds of what one call asks a person: how often, and in how many words.
+// Bounds of what one call asks a person: how often, in how many words, and how much its
+// tool has kept meanwhile, which is stored with the run.
 const (
 	MaxRounds   = 5
 	maxQuestion = 2 << 10
+	maxKept     = 64 << 10
 )
 
 // question lets a call rest that cannot go on before its person has answered, or says
@@ -111,6 +113,9 @@ func (l *loop) question(i int, q plugin.Ask) error {
 	if err != nil {
 		l.Log.Info("a tool asks in a way that cannot be shown", slog.String("event", "tool.question_refused"), slog.Any("error", err))
 		return plugin.Errorf(422, "The tool asks the user for something that cannot be shown as a form. It did not go on.")
+	}
+	if len(q.State) > maxKept {
+		return plugin.Errorf(422, "The tool wants more than %d bytes kept until the user has answered. It did not go on.", maxKept)
 	}
 	q.Message = Cap(q.Message, maxQuestion)
 	l.mu.Lock()

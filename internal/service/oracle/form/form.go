@@ -170,8 +170,10 @@ func (f *Field) bounded() error {
 		}
 	}
 	switch f.Type {
-	case "string", "number", "integer", "boolean":
+	case "string":
 		f.Items = nil
+	case "number", "integer", "boolean":
+		f.Items, f.Format = nil, "" // a number is no date, and pages would draw one
 	case "array":
 		if len(f.options()) == 0 {
 			return errors.New("a list needs choices")

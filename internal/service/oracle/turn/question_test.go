@@ -22,6 +22,7 @@ type inn struct {
 	asked, booked atomic.Int64
 	endless       bool
 	free          bool // it asks nobody whether it may book
+	keeps         int  // bytes that it wants kept until it is answered
 }
 
 func (i *inn) Tools() []plugin.Tool {
@@ -32,7 +33,7 @@ func (i *inn) Tools() []plugin.Tool {
 			if rt.Answered == nil || i.endless {
 				i.asked.Add(1)
 				return plugin.Result{}, &plugin.AskError{Ask: plugin.Ask{
-					From: "inn", Message: "Which room?", Form: form, State: json.RawMessage(`{"bed":7}`),
+					From: "inn", Message: "Which room?", Form: form, State: json.RawMessage(`{"bed":7` + strings.Repeat(" ", i.keeps) + `}`),
 				}}
 			}
 			i.booked.Add(1)
@@ -117,6 +118,17 @@ func TestAToolAsksOnlySoOften(t *testing.T) {
 		answerNext(t, alice, `{"decision":"approve","content":{"room":"sea"}}`, http.StatusOK)
 	}
 	if text := oracletest.Text(t, w.Rest()); text != "Enough." || i.asked.Load() != 6 {
+		t.Errorf("answer: %q, asked %d times", text, i.asked.Load())
+	}
+}
+
+// What a stranger's server wants kept is stored with the run, however long its user thinks.
+func TestAToolKeepsLittleWithItsQuestion(t *testing.T) {
+	t.Parallel()
+	i := &inn{free: true, keeps: 64 << 10}
+	p := scripted.Sequence(calls("book", `{}`), scripted.Text("Too much."))
+	alice := oracletest.Start(t, p, with(i)).As(t, identitytest.Alice)
+	if text := oracletest.Text(t, alice.Say(alice.Session(), "book a room")); text != "Too much." || i.asked.Load() != 1 {
 		t.Errorf("answer: %q, asked %d times", text, i.asked.Load())
 	}
 }
