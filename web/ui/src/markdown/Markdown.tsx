@@ -133,10 +133,14 @@ function drawInline(inline: Inline[]): ReactNode[] {
       case "struck":
         return <s key={key}>{drawInline(part.inline)}</s>;
       case "link":
+        // Marks of direction around a link do not turn its words round.
         return (
-          <a key={key} href={part.href} target="_blank" rel="noreferrer noopener">
-            {drawInline(part.inline)}
-          </a>
+          <Fragment key={key}>
+            <a href={part.href} target="_blank" rel="noreferrer noopener" dir="auto">
+              {drawInline(part.inline)}
+            </a>
+            {part.leads && <bdi className="castalia-soft"> ({part.leads})</bdi>}
+          </Fragment>
         );
       case "break":
         return <br key={key} />;

@@ -110,6 +110,39 @@ test("links lead somewhere and do nothing else", () => {
   }
 });
 
+test("a link whose words name another place says where it leads", () => {
+  const leads = (text: string) => spans(text).flatMap((p) => (p.kind === "link" ? [p.leads] : []));
+  for (const [text, where] of [
+    ["[https://bank.example](https://evil.example/)", "evil.example"],
+    ["[Log in at bank.example now](https://evil.example/x)", "evil.example"],
+    ["[**bank**.example](https://evil.example/)", "evil.example"],
+    ["[ba\u00adnk.exa\u200bmple](https://evil.example/)", "evil.example"],
+    ["[ｂａｎｋ．example](https://evil.example/)", "evil.example"],
+    ["[bank。example](https://evil.example/)", "evil.example"],
+    ["[10.0.0.1](https://evil.example/)", "evil.example"],
+    ["[bank.example](https://bank.example@evil.example/)", "evil.example"],
+    ["[bank.example](https://bank.example.evil.example/)", "bank.example.evil.example"],
+    ["[evilbank.example](https://bank.example/)", "bank.example"],
+    ["[bank.example](mailto:a@evil.example)", "evil.example"],
+    ["[bank.example](/console/link)", "/console/link"],
+    ["https://bank.example@evil.example/", "evil.example"],
+    ["![bank.example](https://evil.example/x.png)", "evil.example"],
+  ] as const) {
+    expect(leads(text), text).toEqual([where]);
+  }
+  for (const text of [
+    "[the bank](https://bank.example/)",
+    "[bank.example](https://bank.example/a/b.html)",
+    "[bank.example](https://www.bank.example/)",
+    "[BÜCHER.example](https://xn--bcher-kva.example/)",
+    "https://bank.example/a/b.html?x=evil.example",
+    "[write to a@bank.example](mailto:a@bank.example?subject=x)",
+    "[version 1.2, e.g. this](/docs)",
+  ]) {
+    expect(leads(text), text).toEqual([undefined]);
+  }
+});
+
 test("an address may hold brackets, and the sentence around it is no part of it", () => {
   expect(hrefs("see [a](https://a.example/b_(c)) (or https://a.example/b_(c)).")).toEqual([
     "https://a.example/b_(c)",

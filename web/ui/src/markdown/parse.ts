@@ -1,4 +1,5 @@
 import type { MarkedToken, Token } from "marked";
+import { leadsTo } from "./leads";
 import { lexMarkdown } from "./lexer";
 
 /** Markdown as data: nothing in it can run, and no HTML is made of it. */
@@ -27,7 +28,8 @@ export interface Item {
 export type Inline =
   | { kind: "text" | "code"; text: string }
   | { kind: "strong" | "em" | "struck"; inline: Inline[] }
-  | { kind: "link"; href: string; inline: Inline[] }
+  /** `leads` is where the link goes, if its words name another place. */
+  | { kind: "link"; href: string; inline: Inline[]; leads?: string }
   | { kind: "break" };
 
 /** Longer texts are Markdown up to here; the rest is shown as it is. */
@@ -109,18 +111,10 @@ function spanOf(generic: Token): Inline | undefined {
     case "br":
       return { kind: "break" };
     case "link":
-      return isSafe(token.href)
-        ? { kind: "link", href: token.href, inline: inlineOf(token.tokens) }
-        : { kind: "text", text: token.raw };
+      return linkTo(token.href, inlineOf(token.tokens), token.raw);
     case "image":
       // A picture from elsewhere would tell its host who reads this, and when.
-      return isSafe(token.href)
-        ? {
-            kind: "link",
-            href: token.href,
-            inline: [{ kind: "text", text: token.text || token.href }],
-          }
-        : { kind: "text", text: token.raw };
+      return linkTo(token.href, [{ kind: "text", text: token.text || token.href }], token.raw);
     case "escape":
       return { kind: "text", text: token.text };
     case "text":
@@ -128,6 +122,18 @@ function spanOf(generic: Token): Inline | undefined {
     default:
       return undefined;
   }
+}
+
+function linkTo(href: string, inline: Inline[], raw: string): Inline {
+  if (!isSafe(href)) return { kind: "text", text: raw };
+  const leads = leadsTo(wordsOf(inline), href);
+  return { kind: "link", href, inline, ...(leads === undefined ? {} : { leads }) };
+}
+
+function wordsOf(inline: Inline[]): string {
+  return inline
+    .map((part) => ("text" in part ? part.text : "inline" in part ? wordsOf(part.inline) : " "))
+    .join("");
 }
 
 const entities: Record<string, string> = {
