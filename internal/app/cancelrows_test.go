@@ -255,6 +255,8 @@ var briefRoutes = []string{
 	"POST /operator/ussd/accounts/{account}/reset-pin",
 	"POST /operator/ussd/accounts/{account}/reset-pin/sms",
 	"POST /operator/ussd/accounts/{account}/unlock",
+	"POST /operator/ussd/menu/draft",
+	"POST /operator/ussd/menu/try",
 	"POST /operator/ussd/telephones/unlock",
 	"POST /sessions",
 	"POST /sessions/{sessionId}/messages/{messageId}/choose",

@@ -323,6 +323,8 @@ var operatorRows = []row{
 	{route: "POST /operator/ussd/telephones/unlock", body: `{"telephone":"tel-1"}`, owner: 404},
 	{route: "GET /operator/ussd/refusals", owner: 200},
 	{route: "GET /operator/ussd/figures", owner: 200},
+	{route: "POST /operator/ussd/menu/draft", body: `{"text":"name: x"}`, owner: 200},
+	{route: "POST /operator/ussd/menu/try", body: `{"text":"name: x","inputs":[]}`, owner: 400},
 	{route: "GET /operator/ussd/forms", owner: 200},
 	{route: "GET /operator/ussd/forms/{form}", target: "/operator/ussd/forms/x", owner: 200},
 	{route: "GET /operator/ussd/forms/{form}/csv", target: "/operator/ussd/forms/x/csv", owner: 200},

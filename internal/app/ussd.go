@@ -80,7 +80,7 @@ func (a *App) buildUSSD(talking *oraclePart, queries *queryPart, files *filesPar
 		surfaces: []httpserver.Surface{
 			ussdhttp.Surface(svc, a.gatewayDeps()),
 			ussdhttp.Operators(svc, a.opt.Log),
-			ussdformhttp.Surface(store), texts.Surface,
+			ussdformhttp.Surface(store), texts.Surface, telephonekit.MenuEditor(a.screens),
 			ussdcounthttp.Surface(ussdcounthttp.Deps{Counts: svc.Counts, Totals: texts.Totals, Now: a.res.now}),
 			ussdpeoplehttp.Operators(people),
 			ussdpeoplehttp.Persons(ussdpeoplehttp.PersonDeps{

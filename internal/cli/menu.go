@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"crypto/rand"
@@ -19,6 +20,7 @@ import (
 	"github.com/castalia-org/castalia/internal/service/ussd"
 	"github.com/castalia-org/castalia/internal/service/ussd/ussdbook"
 	"github.com/castalia-org/castalia/internal/service/ussd/ussddialect"
+	"github.com/castalia-org/castalia/internal/service/ussd/ussdeditor"
 	"github.com/castalia-org/castalia/internal/service/ussd/ussdlist"
 	"github.com/castalia-org/castalia/internal/service/ussd/ussdmenu"
 	"github.com/castalia-org/castalia/internal/service/ussd/ussdpin"
@@ -28,8 +30,8 @@ import (
 
 func menuCommand() command {
 	return command{
-		name: "menu", args: "check|graph|test|show [--json] [--menu FILE] [--limit LIMIT] [--code CODE] FILE…",
-		summary: "validate, draw (Mermaid) and script-test a USSD menu", run: runMenu,
+		name: "menu", args: "check|format|graph|test|show [--json] [--write] [--menu FILE] [--limit LIMIT] [--code CODE] FILE…",
+		summary: "validate, format, draw (Mermaid) and script-test a USSD menu", run: runMenu,
 	}
 }
 
@@ -43,6 +45,7 @@ func runMenu(ctx context.Context, args []string, s shell.IO) error {
 	menu := fs.String("menu", "", "menu `FILE` that the flows are for; default is what each file names, or the built-in menu")
 	size := fs.String("limit", cmp.Or(s.Getenv("USSD_SCREEN_LIMIT"), "160"), "septets that networks show, as USSD_SCREEN_LIMIT has them: `LIMIT` such as 160,africastalking=182,*384#=140")
 	code := fs.String("code", "", "service `CODE` whose menu is drawn; default is the menu of codes that have none of their own")
+	write := fs.Bool("write", false, "write the formatted text back to its file")
 	files, err := shell.ParseMixed(fs, args[1:])
 	if err != nil {
 		return err
@@ -60,6 +63,8 @@ func runMenu(ctx context.Context, args []string, s shell.IO) error {
 	switch verb {
 	case "check":
 		return menuCheck(files, limits, *asJSON, s)
+	case "format":
+		return menuFormat(files, *write, s)
 	case "graph":
 		return menuGraph(files, *code, *asJSON, s)
 	case "test":
@@ -71,7 +76,7 @@ func runMenu(ctx context.Context, args []string, s shell.IO) error {
 	return shell.NoSubcommand(args, menuVerbs()...)
 }
 
-func menuVerbs() []string { return []string{"check", "graph", "test", "show"} }
+func menuVerbs() []string { return []string{"check", "format", "graph", "test", "show"} }
 
 // readMenus reads a menu file; "" is the built-in menu.
 func readMenus(file string, limits ussdmenu.Limits) (*ussdbook.Book, error) {
@@ -120,6 +125,32 @@ func menuCheck(files []string, limits ussdmenu.Limits, asJSON bool, s shell.IO) 
 	}
 	if len(issues) > 0 {
 		return shell.ExitError(1)
+	}
+	return nil
+}
+
+// menuFormat writes menus in the form in which the console's editor exports them.
+func menuFormat(files []string, write bool, s shell.IO) error {
+	if len(files) == 0 {
+		return shell.Usagef("name the menu files")
+	}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			return fmt.Errorf("read menu: %w", err)
+		}
+		formatted, err := ussdeditor.Format(text)
+		if err != nil {
+			return fmt.Errorf("%s: %w", file, err)
+		}
+		if !write {
+			_, err = s.Out.Write(formatted)
+		} else if !bytes.Equal(text, formatted) {
+			err = os.WriteFile(file, formatted, 0o600) // one that is there keeps its mode
+		}
+		if err != nil {
+			return err
+		}
 	}
 	return nil
 }

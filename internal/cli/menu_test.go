@@ -56,6 +56,30 @@ func TestMenuCheckNamesFileAndLine(t *testing.T) {
 	}
 }
 
+func TestMenuFormatWritesTheFormOfTheEditor(t *testing.T) {
+	t.Parallel()
+	_, source, _ := runTyped(t, "", "menu", "show")
+	file := writeFile(t, "menu.yaml", source)
+	code, formatted, _ := runTyped(t, "", "menu", "format", file)
+	if code != 0 || formatted == source || !strings.HasPrefix(formatted, "# yaml-language-server") {
+		t.Fatalf("%d %.200q", code, formatted)
+	}
+	for range 2 {
+		if code, out, errs := runTyped(t, "", "menu", "format", "--write", file); code != 0 || out != "" {
+			t.Fatalf("%d %q %q", code, out, errs)
+		}
+		if text, err := os.ReadFile(file); err != nil || string(text) != formatted {
+			t.Errorf("the file is %.200q, %v", text, err)
+		}
+	}
+	if code, out, _ := runTyped(t, "", "menu", "check", file); code != 0 || !strings.Contains(out, "44 screens") {
+		t.Errorf("formatted: %d %q", code, out)
+	}
+	if code, _, errs := runTyped(t, "", "menu", "format", writeFile(t, "none.yaml", "name: [")); code == 0 || errs == "" {
+		t.Errorf("no menu: %d %q", code, errs)
+	}
+}
+
 func TestMenuGraphDrawsMermaid(t *testing.T) {
 	t.Parallel()
 	code, out, _ := runTyped(t, "", "menu", "graph")

@@ -3,9 +3,12 @@ package telephonekit
 import (
 	"cmp"
 
+	"github.com/castalia-org/castalia/internal/platform/httpserver"
 	"github.com/castalia-org/castalia/internal/platform/operatordoc"
 	"github.com/castalia-org/castalia/internal/service/ussd"
 	"github.com/castalia-org/castalia/internal/service/ussd/ussdbook"
+	"github.com/castalia-org/castalia/internal/service/ussd/ussdeditor"
+	"github.com/castalia-org/castalia/internal/service/ussd/ussdeditor/ussdeditorhttp"
 	"github.com/castalia-org/castalia/internal/service/ussd/ussdmenu"
 )
 
@@ -34,4 +37,9 @@ func MenuDocument(text, file string, limits ussdmenu.Limits, served bool) operat
 			return ussd.ParseMenus(name, text, limits)
 		},
 	}
+}
+
+// MenuEditor has the routes of the editor of menus.
+func MenuEditor(limits ussdmenu.Limits) httpserver.Surface {
+	return ussdeditorhttp.Surface(ussdeditor.New(limits))
 }

@@ -70,7 +70,7 @@ func (r *Route) leastRole() Role {
 	switch {
 	case r.Role != 0:
 		return r.Role
-	case r.Method == http.MethodGet || r.Method == http.MethodHead:
+	case r.Asks || r.Method == http.MethodGet || r.Method == http.MethodHead:
 		return Viewer
 	}
 	return Changer

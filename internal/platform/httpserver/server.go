@@ -385,7 +385,8 @@ func (s *Server) serve(x *exchange, r *http.Request, m *mounted, allow string) (
 
 // audit tells of a change that an operator asks for.
 func (s *Server) audit(x *exchange, r *http.Request, m *mounted) (err error) {
-	if s.cfg.Audit == nil || m.handler == nil || r.Method == http.MethodGet || r.Method == http.MethodHead {
+	if s.cfg.Audit == nil || m.handler == nil || m.route.Asks || r.Method == http.MethodGet ||
+		r.Method == http.MethodHead {
 		return nil
 	}
 	x.audited, err = s.cfg.Audit(r.Context(), x.operator, m.route.Method+" "+m.route.Pattern, r.URL.Path)

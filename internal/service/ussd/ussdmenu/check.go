@@ -23,7 +23,7 @@ type checker struct {
 }
 
 func (c *checker) report(path, format string, args ...any) {
-	c.issues = append(c.issues, Issue{File: c.file, Line: c.line(path), Message: fmt.Sprintf(format, args...)})
+	c.issues = append(c.issues, Issue{File: c.file, Line: c.line(path), Path: path, Message: fmt.Sprintf(format, args...)})
 }
 
 func (c *checker) check() {

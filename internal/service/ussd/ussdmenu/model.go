@@ -200,10 +200,12 @@ const (
 	Approval            // what was just read out waits for the caller's approval
 )
 
-var factNames = []struct {
+type factName struct {
 	name string
 	fact Facts
-}{
+}
+
+var factNames = []factName{
 	{"authenticated", Authenticated},
 	{"has_account", HasAccount},
 	{"oracle", Oracle},
@@ -215,6 +217,29 @@ var factNames = []struct {
 	{"has_accounts", Several},
 	{"linked", Linked},
 	{"approval", Approval},
+}
+
+// FactsOf returns the facts of the names, or the first name that is none.
+func FactsOf(names []string) (all Facts, unknown string) {
+	for _, name := range names {
+		i := slices.IndexFunc(factNames, func(f factName) bool { return f.name == name })
+		if i < 0 {
+			return 0, name
+		}
+		all |= factNames[i].fact
+	}
+	return all, ""
+}
+
+// Names lists the names of the facts.
+func (f Facts) Names() []string {
+	names := []string{}
+	for _, known := range factNames {
+		if f&known.fact != 0 {
+			names = append(names, known.name)
+		}
+	}
+	return names
 }
 
 // Guard is a conjunction of facts, each plain or with ! in front.

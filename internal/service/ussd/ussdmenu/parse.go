@@ -20,8 +20,10 @@ const maxSource = 1 << 20
 
 // Issue is one thing that is wrong with a menu, and where.
 type Issue struct {
-	File    string `json:"file"`
-	Line    int    `json:"line"`
+	File string `json:"file"`
+	Line int    `json:"line"`
+	// Path is the field, such as screens.welcome.options[1].next; empty where it is not one field.
+	Path    string `json:"path,omitempty"`
 	Message string `json:"message"`
 }
 

@@ -102,6 +102,28 @@ func (m *Menu) pages(s *Screen, st State, f Facts) []string {
 	return p.finish()
 }
 
+// LongestPages returns the sizes of a screen's pages on a network, with every value as
+// long as it is declared, and every option that can be there beside the others.
+func (m *Menu) LongestPages(screen, lang string, limit Limit) []Size {
+	s := m.src.Screens[screen]
+	if s == nil {
+		return nil
+	}
+	st := State{Screen: screen, Lang: lang, Limit: limit, Vars: map[string]string{}}
+	for name, v := range m.src.Variables {
+		st.Vars[name] = strings.Repeat("x", v.Max)
+	}
+	var f Facts
+	for i := range s.Options {
+		f |= s.Options[i].When.must
+	}
+	var sizes []Size
+	for _, page := range m.pages(s, st, f) {
+		sizes = append(sizes, Measure(page))
+	}
+	return sizes
+}
+
 // words cuts text into pieces that keep the white space in front of them. Within the
 // spans a piece is a line.
 func words(s string, whole []span) []string {

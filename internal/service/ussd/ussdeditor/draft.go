@@ -1,0 +1,201 @@
+package ussdeditor
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"math"
+	"reflect"
+
+	"github.com/goccy/go-yaml"
+
+	"github.com/castalia-org/castalia/internal/platform/fault"
+	"github.com/castalia-org/castalia/internal/platform/yamlfile"
+	"github.com/castalia-org/castalia/internal/service/ussd"
+	"github.com/castalia-org/castalia/internal/service/ussd/ussdbook"
+	"github.com/castalia-org/castalia/internal/service/ussd/ussdmenu"
+)
+
+const (
+	// maxText bounds a draft, as the document of menus is bounded.
+	maxText  = 1 << 20
+	maxParts = 64
+)
+
+// Part is a menu of a draft, or a part that menus share.
+type Part struct {
+	// Line is where it begins in the text.
+	Line int `json:"line"`
+	Menu Map `json:"menu"`
+	// Comments are what stands above fields, by the path of each.
+	Comments map[string][]string `json:"comments,omitempty"`
+}
+
+// Size is how much of the air a page takes.
+type Size struct {
+	Used  int    `json:"used"`
+	Limit int    `json:"limit"`
+	Unit  string `json:"unit" jsonschema:"septets, or characters where the GSM alphabet does not suffice"`
+}
+
+// Measured is a menu that passed the check.
+type Measured struct {
+	Name  string   `json:"name"`
+	Codes []string `json:"codes,omitempty"`
+	// Pages has the size of each page of a screen, by screen and language, with every
+	// value as long as it may be.
+	Pages map[string]map[string][]Size `json:"pages"`
+}
+
+// Draft is a text of menus as an editor sees it.
+type Draft struct {
+	// Text is the draft, formatted when it came as parts.
+	Text string `json:"text"`
+	// Parts is the draft as trees; none when Plain says why it is edited as text alone.
+	Parts []Part `json:"parts"`
+	Plain string `json:"plain,omitempty"`
+	// Issues is what the check says; none: it may be published.
+	Issues []ussdmenu.Issue `json:"issues"`
+	Menus  []Measured       `json:"menus,omitempty"`
+	// Runs are the actions that a menu may run, with what each answers; Guards and Kinds
+	// the words for conditions and for what is typed.
+	Runs   map[string][]string `json:"runs"`
+	Guards []string            `json:"guards"`
+	Kinds  []string            `json:"kinds"`
+}
+
+// Editor reads drafts for the networks of a deployment.
+type Editor struct{ limits ussdmenu.Limits }
+
+// New returns an editor.
+func New(limits ussdmenu.Limits) Editor { return Editor{limits} }
+
+// Read is the draft of a text.
+func (e Editor) Read(text []byte) Draft {
+	parts, err := trees(text)
+	d := Draft{
+		Text: string(text), Parts: parts, Issues: []ussdmenu.Issue{}, Runs: map[string][]string{},
+		Guards: ussdmenu.Facts(math.MaxUint16).Names(), Kinds: ussdmenu.Kinds(),
+	}
+	for run, spec := range ussd.ActionSpecs() {
+		d.Runs[run] = spec.Outcomes
+	}
+	if err != nil {
+		d.Plain, d.Parts = err.Error(), []Part{}
+	}
+	book, err := ussd.ParseMenus("menu", text, e.limits)
+	if refused, ok := errors.AsType[*ussdmenu.CheckError](err); ok {
+		d.Issues = refused.Issues
+		return d
+	}
+	if err != nil {
+		d.Issues = []ussdmenu.Issue{{File: "menu", Line: 1, Message: err.Error()}}
+		return d
+	}
+	for _, m := range book.Menus() {
+		d.Menus = append(d.Menus, e.measure(m))
+	}
+	return d
+}
+
+// Write is the draft of trees.
+func (e Editor) Write(parts []Part) (Draft, error) {
+	text, err := join(parts)
+	if err != nil {
+		return Draft{}, err
+	}
+	return e.Read(text), nil
+}
+
+func join(parts []Part) ([]byte, error) {
+	if len(parts) == 0 || len(parts) > maxParts {
+		return nil, fault.Newf(fault.Invalid, "A draft has 1 to %d parts", maxParts)
+	}
+	texts := make([][]byte, len(parts))
+	for i, p := range parts {
+		texts[i] = writeTree(p.Menu, p.Comments)
+	}
+	text := bytes.Join(texts, []byte("---\n"))
+	if len(text) > maxText {
+		return nil, fault.New(fault.TooLarge, "A draft may have at most 1 MiB")
+	}
+	return text, nil
+}
+
+// Format returns a text in the one form that a tree is written in. The error says why
+// it is better left as it is.
+func Format(text []byte) ([]byte, error) {
+	parts, err := trees(text)
+	if err != nil {
+		return nil, err
+	}
+	return join(parts)
+}
+
+// trees reads the parts of a text, and makes sure that they say what it says.
+func trees(text []byte) ([]Part, error) {
+	if len(text) > maxText {
+		return nil, errors.New("the text is larger than 1 MiB")
+	}
+	split := ussdmenu.Split(text)
+	if len(split) > maxParts {
+		return nil, fmt.Errorf("the text has more than %d parts", maxParts)
+	}
+	parts := make([]Part, 0, len(split))
+	for _, p := range split {
+		if len(split) > 1 && len(bytes.TrimSpace(p.Text)) == 0 {
+			continue
+		}
+		tree, comments, err := readTree(p.Text)
+		if err != nil {
+			return nil, ussdmenu.SyntaxError("menu", p.Line, err)
+		}
+		if !same(p.Text, writeTree(tree, comments)) {
+			return nil, errors.New("something in it can be written as text alone")
+		}
+		parts = append(parts, Part{Line: p.Line, Menu: tree, Comments: comments})
+	}
+	return parts, nil
+}
+
+// same reports whether two texts are the same menu. Texts that are none are the same
+// when neither is one.
+func same(a, b []byte) bool {
+	var x, y ussdmenu.Source
+	errA := yamlfile.Unmarshal(a, &x, maxText, yaml.Strict())
+	errB := yamlfile.Unmarshal(b, &y, maxText, yaml.Strict())
+	if errA != nil || errB != nil {
+		return errA != nil && errB != nil
+	}
+	return reflect.DeepEqual(x, y)
+}
+
+func (e Editor) measure(m *ussdmenu.Menu) Measured {
+	limit := e.limits.LeastOf(m.Codes()).OrDefault()
+	out := Measured{Name: m.Name(), Codes: m.Codes(), Pages: map[string]map[string][]Size{}}
+	for _, id := range m.Screens() {
+		out.Pages[id] = map[string][]Size{}
+		for _, lang := range m.Languages() {
+			for _, z := range m.LongestPages(id, lang, limit) {
+				out.Pages[id][lang] = append(out.Pages[id][lang], sizeOf(z, limit))
+			}
+		}
+	}
+	return out
+}
+
+func sizeOf(z ussdmenu.Size, limit ussdmenu.Limit) Size {
+	if z.UCS2 {
+		return Size{z.Units, limit.Units, "characters"}
+	}
+	return Size{z.Septets, limit.Septets, "septets"}
+}
+
+// bookOf reads what is tried.
+func (e Editor) bookOf(text []byte) (*ussdbook.Book, error) {
+	book, err := ussd.ParseMenus("menu", text, e.limits)
+	if refused, ok := errors.AsType[*ussdmenu.CheckError](err); ok && len(refused.Issues) > 0 {
+		return nil, fault.Newf(fault.Invalid, "The draft has to pass the check before it is tried: %s", refused.Issues[0].Message)
+	}
+	return book, err
+}
