@@ -9,6 +9,7 @@ import { keyboardTests } from "./keyboard.mjs";
 import { keyTests } from "./keys.mjs";
 import { lineTests } from "./line.mjs";
 import { managerTests } from "./manager.mjs";
+import { menuTests } from "./menu.mjs";
 import { startModel } from "./model.mjs";
 import { pageTests } from "./pages.mjs";
 import { peopleTests } from "./people.mjs";
@@ -55,6 +56,7 @@ managerTests(world);
 pageTests(world);
 keyTests(world);
 vaultTests(world);
+menuTests(guided);
 
 test("the built-in guide draws a chart for a newcomer", async () => {
   const { page, close } = await visitors(plain).newcomer();

@@ -21,6 +21,7 @@ const paths = [
   "operator",
   "operator/sessions",
   "operator/menu",
+  "operator/menu/edit",
   "operator/accounts",
   "operator/nodes",
   "operator/knowledge",

@@ -1,4 +1,4 @@
-import { useEffect, useRef, useState, type FormEvent, type ReactNode } from "react";
+import { lazy, Suspense, useEffect, useRef, useState, type FormEvent, type ReactNode } from "react";
 import { useSession } from "../../identity/session";
 import { useAsked } from "../../shell/asked";
 import { useFeatures } from "../../shell/features";
@@ -20,6 +20,8 @@ import { QueryView } from "./QueryView";
 import { SessionsView } from "./SessionsView";
 import { SettingsView } from "./SettingsView";
 
+const MenuEditor = lazy(() => import("./menu/MenuEditor"));
+
 interface View {
   path: string;
   title: string;
@@ -35,7 +37,19 @@ const views: View[] = [
     service: "ussd",
     page: (rest) => <SessionsView selected={rest} />,
   },
-  { path: "menu", title: "Menu", service: "ussd", page: () => <MenuView /> },
+  {
+    path: "menu",
+    title: "Menu",
+    service: "ussd",
+    page: (rest) =>
+      rest === "edit" ? (
+        <Suspense fallback={<Skeleton lines={8} label="Opening the editor" />}>
+          <MenuEditor />
+        </Suspense>
+      ) : (
+        <MenuView />
+      ),
+  },
   { path: "accounts", title: "Accounts", service: "ussd", page: () => <AccountsView /> },
   { path: "nodes", title: "Query nodes", service: "query", page: () => <QueryView /> },
   { path: "knowledge", title: "Knowledge", service: "filestore", page: () => <KnowledgeView /> },

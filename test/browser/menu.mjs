@@ -1,0 +1,82 @@
+// The editor of the telephone's menus, as a community organiser uses it: no YAML.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { visitors } from "./visitor.mjs";
+import { eventually } from "./world.mjs";
+
+export function menuTests(world) {
+  const { newcomer } = visitors(world);
+  const dial = async (id, text) => {
+    const reply = await fetch(`${world.url}/api/ussd`, {
+      method: "POST",
+      headers: { "Content-Type": "application/json" },
+      body: JSON.stringify({ sessionId: id, serviceCode: "*2233#", phoneNumber: "+254700111333", text }),
+    });
+    return reply.text();
+  };
+
+  test("the menu is edited, tried, published and rolled back without YAML", async () => {
+    const { page, visit, close } = await newcomer();
+    await visit("operator/menu");
+    await page.getByRole("link", { name: "Edit the menu" }).click();
+    const screens = page.getByRole("navigation", { name: "Screens of the menu" });
+    await screens.getByRole("button", { name: /^preMenu/ }).press("Enter");
+    await page.keyboard.press("Tab"); // into the form, not through all the screens
+    assert.equal(await page.getByLabel("Name of the screen").evaluate((e) => e === document.activeElement), true);
+    const text = page.getByLabel("Text, en");
+    const phone = page.getByRole("log", { name: "Screen of the telephone" });
+    await phone.getByText("Welcome to Castalia").waitFor();
+
+    // What is typed is counted at once, and on the telephone beside it a moment later.
+    await text.fill("Welcome to the well");
+    await page.getByText("The whole screen: 77 of 160 septets").waitFor();
+    await phone.getByText("Welcome to the well").waitFor();
+
+    // A fault is told beside its field; what cannot be published is not.
+    await page.getByRole("button", { name: "Add a choice" }).click();
+    const added = page.getByRole("listitem", { name: "Choice 5" });
+    await added.getByText('missing translation "en"').waitFor();
+    await added.getByLabel("Says, en").fill("Water prices");
+    await added.getByLabel("Says, sw").fill("Bei ya maji");
+    await added.getByLabel("Goes to").selectOption("pricing");
+    await page.getByText("The check passes: this can be published.").waitFor();
+    await phone.getByText("4. Water prices").waitFor();
+    await page.getByLabel("Reply to the draft").fill("4");
+    await page.keyboard.press("Enter");
+    await phone.getByText("free of charge").waitFor();
+
+    // The drawing and the text have it too, and a reload keeps it.
+    await page.getByRole("tab", { name: "Text" }).click();
+    assert.match(await page.getByLabel("The menu as text (YAML)").inputValue(), /label: \{en: Water prices, sw: Bei ya maji\}/);
+    await page.reload();
+    await page.getByText("This is the draft that you left here before.").waitFor();
+    await page.getByRole("tab", { name: "Drawing" }).click();
+    await page.getByRole("button", { name: /^preMenu menu/ }).click();
+    await page.getByRole("button", { name: "Edit this screen" }).click();
+    assert.equal(await page.getByLabel("Text, en").inputValue(), "Welcome to the well");
+
+    // Published: new calls get it, one under way keeps what it has.
+    assert.match(await dial("under-way", ""), /Welcome to Castalia/);
+    await page.getByRole("tab", { name: "Changes" }).click();
+    await page.getByText("preMenu is changed").waitFor();
+    await page.getByLabel("Why (kept with the version)").fill("prices of the well");
+    await page.getByRole("button", { name: "Publish" }).click();
+    const first = page.getByRole("listitem").filter({ hasText: "prices of the well" });
+    await first.getByText("live", { exact: true }).waitFor();
+    await eventually("new calls get the menu", async () => /Welcome to the well/.test(await dial(`new-${Date.now()}`, "")));
+    assert.doesNotMatch(await dial("under-way", "4"), /free of charge/);
+
+    // A second version, and back to the first.
+    await page.getByRole("tab", { name: "Screens" }).click();
+    await screens.getByRole("button", { name: /^preMenu/ }).click();
+    await text.fill("Welcome to the other well");
+    await page.getByText("this can be published").waitFor();
+    await page.getByRole("tab", { name: "Changes" }).click();
+    await page.getByRole("button", { name: "Publish" }).click();
+    await page.getByRole("button", { name: "Roll back to version 1" }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Roll back" }).click();
+    await page.getByText("version 1 again").waitFor();
+    await eventually("new calls get the first menu", async () => /to the well/.test(await dial(`back-${Date.now()}`, "")));
+    await close();
+  });
+}

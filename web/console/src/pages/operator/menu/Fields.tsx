@@ -1,0 +1,259 @@
+import { useId } from "react";
+import { Icon } from "../../../shell/icons";
+import type { AirTime } from "../../telephone/septets";
+import {
+  findingsAt,
+  languagesOf,
+  nextOf,
+  specialTargets,
+  targetName,
+  targetsOf,
+  treeOf,
+  wordOf,
+  type Issue,
+  type Target,
+  type Tree,
+  type Value,
+} from "./draft";
+
+/** What every form needs of the draft. */
+export interface Editing {
+  menu: Tree;
+  issues: Issue[];
+  guards: string[];
+  kinds: string[];
+  runs: Record<string, string[]>;
+  /** Changes a field of the menu; undefined takes it away. */
+  change: (path: (string | number)[], value: Value | undefined) => void;
+  replace: (menu: Tree, selected?: string) => void;
+  size: (screen: string, language: string) => AirTime;
+  pages: (screen: string, language: string) => number;
+}
+
+/** What the check says at a field. */
+export function Findings({ issues, at, id }: { issues: Issue[]; at: string; id?: string }) {
+  const found = findingsAt(issues, at);
+  if (found.length === 0) return null;
+  return (
+    <ul className="plain small bad findings" id={id} role="alert">
+      {found.map((issue, i) => (
+        <li key={i}>{issue.message}</li>
+      ))}
+    </ul>
+  );
+}
+
+/** A text in every language. */
+export function TextFields(props: {
+  editing: Editing;
+  label: string;
+  path: (string | number)[];
+  at: string;
+  value: Value | undefined;
+  rows?: number;
+  counted?: string;
+}) {
+  const { editing, path, at, value, rows } = props;
+  const id = useId();
+  const languages = languagesOf(editing.menu);
+  return (
+    <div className="menu-texts">
+      {languages.map((language) => {
+        const text = wordOf(treeOf(value)[language]);
+        const change = (typed: string) => editing.change([...path, language], typed || undefined);
+        const field = {
+          "aria-label": `${props.label}, ${language}`,
+          "aria-describedby": id,
+          lang: language,
+          value: text,
+        };
+        const air = props.counted === undefined ? undefined : editing.size(props.counted, language);
+        const pages = props.counted === undefined ? 1 : editing.pages(props.counted, language);
+        return (
+          <div key={language} className="menu-text">
+            <span className="small soft" aria-hidden="true">
+              {`${props.label} (${language})`}
+            </span>
+            {rows ? (
+              <textarea {...field} rows={rows} onChange={(e) => change(e.target.value)} />
+            ) : (
+              <input {...field} autoComplete="off" onChange={(e) => change(e.target.value)} />
+            )}
+            {air && (
+              <span
+                className={`small counted ${air.used > air.limit && pages < 2 ? "bad" : "soft"}`}
+              >
+                {`The whole screen: ${air.used} of ${air.limit} ${air.unit}`}
+                {pages > 1 && `, on ${pages} pages`}
+              </span>
+            )}
+          </div>
+        );
+      })}
+      <Findings issues={editing.issues} at={at} id={id} />
+    </div>
+  );
+}
+
+/** Chooses a screen, an action, or a way that every menu has. */
+export function TargetSelect(props: {
+  editing: Editing;
+  label: string;
+  value: string;
+  onChange: (to: string) => void;
+  none?: string | undefined;
+}) {
+  const { menu } = props.editing;
+  const screens = Object.keys(treeOf(menu.screens));
+  const actions = Object.keys(treeOf(menu.actions));
+  const known = [...screens, ...actions, ...specialTargets];
+  return (
+    <label className="small">
+      {props.label}
+      <select value={props.value} onChange={(event) => props.onChange(event.target.value)}>
+        {(props.none !== undefined || props.value === "") && (
+          <option value="">{props.none ?? "choose…"}</option>
+        )}
+        {props.value && !known.includes(props.value) && (
+          <option value={props.value}>{props.value} – elsewhere</option>
+        )}
+        <optgroup label="Screens">
+          {screens.map((id) => (
+            <option key={id} value={id}>
+              {targetName(menu, id)}
+            </option>
+          ))}
+        </optgroup>
+        <optgroup label="Always there">
+          {specialTargets.map((id) => (
+            <option key={id} value={id}>
+              {targetName(menu, id)}
+            </option>
+          ))}
+        </optgroup>
+        {actions.length > 0 && (
+          <optgroup label="Does something first">
+            {actions.map((id) => (
+              <option key={id} value={id}>
+                {targetName(menu, id)}
+              </option>
+            ))}
+          </optgroup>
+        )}
+      </select>
+    </label>
+  );
+}
+
+const conditions: Record<string, string> = {
+  authenticated: "the caller is logged in",
+  has_account: "the telephone has one account",
+  has_accounts: "the telephone has several accounts",
+  oracle: "a model answers",
+  guide: "only the built-in guide answers",
+  query: "look-ups are served",
+  knowledge: "there are documents for everybody",
+  answer_waiting: "an answer is waiting",
+  resuming: "the last call was cut off",
+  linked: "the account is linked with a key",
+  approval: "something waits for approval",
+};
+
+export function conditionName(guard: string): string {
+  return conditions[guard] ?? guard;
+}
+
+/** Chooses a condition; those of several words are written in the text. */
+export function ConditionSelect(props: {
+  guards: string[];
+  label: string;
+  value: string;
+  onChange: (when: string) => void;
+}) {
+  const all = props.guards.flatMap((guard) => [guard, `!${guard}`]);
+  return (
+    <label className="small">
+      {props.label}
+      <select value={props.value} onChange={(event) => props.onChange(event.target.value)}>
+        <option value="">always</option>
+        {props.value && !all.includes(props.value) && (
+          <option value={props.value}>{props.value}</option>
+        )}
+        {props.guards.map((guard) => (
+          <option key={guard} value={guard}>{`if ${conditionName(guard)}`}</option>
+        ))}
+        {props.guards.map((guard) => (
+          <option key={`!${guard}`} value={`!${guard}`}>{`unless ${conditionName(guard)}`}</option>
+        ))}
+      </select>
+    </label>
+  );
+}
+
+/** Where something leads: one way, or several of which the first that may be is taken. */
+export function NextField(props: {
+  editing: Editing;
+  label: string;
+  path: (string | number)[];
+  at: string;
+  value: Value | undefined;
+  none?: string;
+}) {
+  const { editing } = props;
+  const targets = targetsOf(props.value);
+  const shown = targets.length > 0 ? targets : [{ when: "", to: "" }];
+  const write = (all: Target[]) =>
+    editing.change(props.path, nextOf(all.filter((t) => t.to !== "" || t.when !== "")));
+  const set = (i: number, target: Target) => write(shown.map((one, k) => (k === i ? target : one)));
+  return (
+    <div className="menu-next">
+      {shown.map((target, i) => (
+        <div key={i} className="row menu-way">
+          {(shown.length > 1 || target.when !== "") && (
+            <ConditionSelect
+              guards={editing.guards}
+              label={i === 0 ? "When" : "Else, when"}
+              value={target.when}
+              onChange={(when) => set(i, { ...target, when })}
+            />
+          )}
+          <TargetSelect
+            editing={editing}
+            label={i === 0 ? props.label : "goes to"}
+            value={target.to}
+            none={shown.length === 1 ? props.none : undefined}
+            onChange={(to) => set(i, { ...target, to })}
+          />
+          {target.notice && (
+            <span className="small soft">
+              {`after saying “${wordOf(target.notice[languagesOf(editing.menu)[0] ?? ""])}”`}
+            </span>
+          )}
+          {shown.length > 1 && (
+            <button
+              type="button"
+              className="quiet"
+              aria-label={`Remove way ${i + 1}`}
+              title="Remove this way"
+              onClick={() => write(shown.filter((_, k) => k !== i))}
+            >
+              <Icon name="close" />
+            </button>
+          )}
+        </div>
+      ))}
+      {targets.length > 0 && (
+        <button
+          type="button"
+          className="quiet small"
+          onClick={() =>
+            write([{ when: editing.guards[0] ?? "", to: shown[0]?.to ?? "" }, ...shown])
+          }
+        >
+          <Icon name="plus" /> Other way under a condition
+        </button>
+      )}
+      <Findings issues={editing.issues} at={props.at} />
+    </div>
+  );
+}

@@ -1,0 +1,186 @@
+import { useRef, useState } from "react";
+import { useSession } from "../../../identity/session";
+import { useAsked, useDoing } from "../../../shell/asked";
+import { messageOf } from "../../../shell/format";
+import { ask } from "../api";
+import type { Draft, Part } from "./draft";
+
+const path = "/operator/ussd/menu/draft";
+const document_ = "/operator/documents/menu";
+const keptAs = "castalia-menu-draft";
+
+/** The menu that callers get now. */
+export interface Live {
+  text: string;
+  /** The newest stored version, which a new one follows. */
+  newest: number;
+  source: string;
+  where?: string;
+  readOnly: boolean;
+  version?: number;
+  author?: string;
+  problem?: string;
+  fileVariable?: string;
+}
+
+interface Edited {
+  parts: Part[];
+  text: string;
+}
+
+/** How long the page waits for more to be typed before it asks the server. */
+const pause = 300;
+
+/** What was typed here before the page was left. */
+function kept(): string {
+  return localStorage.getItem(keptAs) ?? "";
+}
+
+/** A draft of the menus: what is edited, what the server says of it, and what is live. */
+export function useDraft() {
+  const session = useSession();
+  const live = useAsked<{ live: Live; form: Draft; begun: Draft; isKept: boolean }>({
+    queryKey: ["menu", "live"],
+    queryFn: async () => {
+      const now = await ask<Live>(session, document_);
+      const read = (text: string) => ask<Draft>(session, path, "POST", { text });
+      const form = await ask<Draft>(session, path, "POST", { text: now.text, format: true }).catch(
+        () => read(now.text),
+      );
+      const before = kept();
+      const isKept = before !== "" && before !== form.text && before !== now.text;
+      return { live: now, form, begun: isKept ? await read(before) : form, isKept };
+    },
+    staleTime: Infinity,
+    refetchOnWindowFocus: false,
+  });
+  const [edited, setDraft] = useState<Draft>();
+  const draft = edited ?? live.data?.begun;
+  const [past, setPast] = useState<Edited[]>([]);
+  const [isWaiting, setWaiting] = useState(false);
+  const [failed, setFailed] = useState("");
+  const turn = useRef(0);
+  const timer = useRef(0);
+  const doing = useDoing(["menu"]);
+
+  function look(body: { text?: string; parts?: Part[] }, wait: number) {
+    const mine = ++turn.current;
+    setWaiting(true);
+    clearTimeout(timer.current);
+    timer.current = window.setTimeout(() => {
+      ask<Draft>(session, path, "POST", body)
+        .then((answer) => {
+          if (mine !== turn.current) return; // something was typed since
+          setDraft((now) => {
+            // What is on the page stays the same things, or a field would lose its place.
+            const parts = body.parts
+              ? body.parts.map((part, i) => ({ ...part, line: answer.parts[i]?.line ?? part.line }))
+              : answer.parts;
+            return { ...now, ...answer, plain: answer.plain ?? "", parts };
+          });
+          localStorage.setItem(keptAs, answer.text);
+          setFailed("");
+          setWaiting(false);
+        })
+        .catch((cause: unknown) => {
+          if (mine !== turn.current) return;
+          setFailed(messageOf(cause));
+          setWaiting(false);
+        });
+    }, wait);
+  }
+
+  const form = live.data?.form;
+  /** One step back is what was typed without a pause. */
+  function remember() {
+    if (!draft || isWaiting) return;
+    setPast((all) => [...all.slice(-99), { parts: draft.parts, text: draft.text }]);
+  }
+  function setParts(parts: Part[]) {
+    if (!draft) return;
+    remember();
+    setDraft({ ...draft, parts });
+    look({ parts }, pause);
+  }
+  function setText(text: string) {
+    if (!draft) return;
+    remember();
+    setDraft({ ...draft, text });
+    if (text.trim() !== "") look({ text }, pause);
+  }
+  function undo() {
+    const last = past.at(-1);
+    if (!last || !draft) return;
+    setPast(past.slice(0, -1));
+    setDraft({ ...draft, ...last });
+    look(last.parts.length > 0 ? { parts: last.parts } : { text: last.text }, 0);
+  }
+  function discard() {
+    localStorage.removeItem(keptAs);
+    turn.current++;
+    setWaiting(false);
+    setPast([]);
+    setDraft(form);
+  }
+  function publish(note: string, then: () => void) {
+    doing.run(async () => {
+      if (!draft || !live.data) return;
+      await ask(
+        session,
+        document_,
+        "PUT",
+        { text: draft.text, note },
+        {
+          "If-Match": `"${live.data.live.newest}"`,
+        },
+      );
+      begin();
+      then();
+    });
+  }
+  function restore(version: number) {
+    doing.run(async () => {
+      if (!live.data) return;
+      await ask(
+        session,
+        `${document_}/versions/${version}/restore`,
+        "POST",
+        {},
+        {
+          "If-Match": `"${live.data.live.newest}"`,
+        },
+      );
+      begin();
+    });
+  }
+  /** What is live is another menu now: the draft begins there. */
+  function begin() {
+    localStorage.removeItem(keptAs);
+    turn.current++;
+    setPast([]);
+    setDraft(undefined);
+    void live.again();
+  }
+  const isChanged =
+    draft !== undefined && draft.text !== form?.text && draft.text !== live.data?.live.text;
+  return {
+    live: live.data?.live,
+    form,
+    draft,
+    error: live.error || failed,
+    isWaiting,
+    isChanged,
+    isKept: live.data?.isKept === true && edited === undefined,
+    canUndo: past.length > 0,
+    setParts,
+    setText,
+    undo,
+    discard,
+    publish,
+    restore,
+    again: live.again,
+    doing,
+  };
+}
+
+export type DraftWork = ReturnType<typeof useDraft>;
