@@ -1,6 +1,6 @@
-// Package cid computes and names content: the CID of a file as the IPFS
+// Package cid computes and names content: the CID of a file or folder as the IPFS
 // profile unixfs-v1-2025 defines it (CIDv1, raw leaves of 1 MiB, balanced
-// layout with a fan-out of 1024, sha2-256).
+// layout with a fan-out of 1024, sha2-256; folders beyond 256 KiB in shards).
 //
 // It promises the same CID for the same bytes as kubo and boxo, in one
 // streaming pass whose memory does not depend on the size, with leaves hashed

@@ -173,16 +173,6 @@ func TestInnerNodesAreEmittedChildrenFirst(t *testing.T) {
 	}
 }
 
-// The empty directory's CID is known to every IPFS node.
-func TestEmptyDirectory(t *testing.T) {
-	t.Parallel()
-	b, _ := Directory(nil)
-	const want = "bafybeiczsscdsbs7ffqz55asqdf3smv6klcw3gofszvwlyarci47bgf354"
-	if got := b.CID.String(); got != want {
-		t.Errorf("CID = %s, want %s", got, want)
-	}
-}
-
 func FuzzParse(f *testing.F) {
 	f.Add("bafkreihdwdcefgh4dqkjv67uzcmw7ojee6xedzdetojuzjevtenxquvyku")
 	f.Add("QmPbpjoVLmQRjNRbepMaJy7uWVFtpYEAYaUFx1eYrhv5L9")

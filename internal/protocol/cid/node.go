@@ -3,7 +3,6 @@ package cid
 import (
 	"crypto/sha256"
 	"encoding/binary"
-	"sort"
 )
 
 // Link is what a parent keeps of a child.
@@ -33,9 +32,13 @@ const (
 	tagType      = 0x08
 	tagFilesize  = 0x18
 	tagBlocksize = 0x20
+	tagData      = 0x12
+	tagHashType  = 0x28
+	tagFanout    = 0x30
 
 	typeDirectory = 1
 	typeFile      = 2
+	typeShard     = 5
 )
 
 // fileNode encodes an inner node of a file: all links, then the UnixFS data.
@@ -50,14 +53,6 @@ func fileNode(children []Link) (Block, Link) {
 		data = binary.AppendUvarint(append(data, tagBlocksize), c.Bytes)
 	}
 	return node(children, data, size)
-}
-
-// Directory encodes a UnixFS directory of the named entries, sorted by name as
-// dag-pb wants it.
-func Directory(entries []Link) (Block, Link) {
-	sorted := append([]Link(nil), entries...)
-	sort.Slice(sorted, func(i, j int) bool { return sorted[i].Name < sorted[j].Name })
-	return node(sorted, []byte{tagType, typeDirectory}, 0)
 }
 
 func node(children []Link, data []byte, size uint64) (Block, Link) {

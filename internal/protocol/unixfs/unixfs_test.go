@@ -44,11 +44,6 @@ func (g graph) get(id string) ([]byte, error) {
 	return b, nil
 }
 
-func (g graph) add(b cid.Block, l cid.Link) cid.Link {
-	g[string(b.CID.Bytes())] = b.Data
-	return l
-}
-
 func (g graph) leaf(text string) cid.Link {
 	c := cid.New(cid.Raw, sha256.Sum256([]byte(text)))
 	g[string(c.Bytes())] = []byte(text)
@@ -62,7 +57,7 @@ func (g graph) folder(names ...any) cid.Link {
 		l.Name = names[i].(string)
 		entries = append(entries, l)
 	}
-	return g.add(cid.Directory(entries))
+	return cid.Folder(entries, func(b cid.Block) { g[string(b.CID.Bytes())] = b.Data })
 }
 
 // A graph that doubles at each level ends: once where blocks are sent once, and with an

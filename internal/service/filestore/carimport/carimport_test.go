@@ -5,8 +5,10 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/binary"
+	"fmt"
 	"io"
 	"math/rand/v2"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -14,6 +16,7 @@ import (
 	"github.com/castalia-org/castalia/internal/protocol/car"
 	"github.com/castalia-org/castalia/internal/protocol/cid"
 	"github.com/castalia-org/castalia/internal/protocol/ipld"
+	"github.com/castalia-org/castalia/internal/protocol/unixfs"
 	"github.com/castalia-org/castalia/internal/service/filestore"
 	"github.com/castalia-org/castalia/internal/service/filestore/blockstore"
 	"github.com/castalia-org/castalia/internal/service/filestore/carimport"
@@ -92,6 +95,55 @@ func TestAnExportComesBack(t *testing.T) {
 	})
 }
 
+// A large folder is exported as shards, comes back from them, and has its shards served
+// where the archive is kept as it is.
+func TestShardedFoldersComeBack(t *testing.T) {
+	t.Parallel()
+	filestoretest.Each(t, func(t *testing.T, w *filestoretest.World) {
+		owner := filestore.Owner(alice)
+		const files = 960
+		long := strings.Repeat("n", 240)
+		for i := range files {
+			w.MustPut(t, alice, fmt.Sprintf("/d/large/%s-%04d", long, i), strconv.Itoa(i))
+		}
+		w.MustPut(t, alice, "/d/small.txt", "small")
+		b := export(t, w, "/d")
+		read, err := car.Read(string(b), 10_000)
+		if err != nil || len(read.Blocks) < files+100 {
+			t.Fatalf("%d blocks, %v", len(read.Blocks), err)
+		}
+		done, err := importer(w).Unpack(t.Context(), owner, archive("/copy", b))
+		if err != nil || len(done.Files) != files+1 {
+			t.Fatalf("%d files, %v", len(done.Files), err)
+		}
+		if again := export(t, w, "/copy"); !bytes.Equal(again, b) {
+			t.Error("the copy's export is another one")
+		}
+		if _, err := importer(w).Keep(t.Context(), owner, archive("/d.car", b)); err != nil {
+			t.Fatal(err)
+		}
+		blocks, err := blockstore.New(w.Service, w.Store).For(t.Context(), owner)
+		if err != nil {
+			t.Fatal(err)
+		}
+		at, err := unixfs.Resolve(blocks.Block, read.Roots[0], []string{"large", long + "-0777"})
+		if err != nil || len(at.Blocks) < 3 {
+			t.Fatalf("%d blocks lead there, %v", len(at.Blocks), err)
+		}
+		if got, err := blocks.Block(at.Last()); err != nil || string(got) != "777" {
+			t.Errorf("%q, %v", got, err)
+		}
+		if at, err = unixfs.Resolve(blocks.Block, read.Roots[0], []string{"large"}); err != nil {
+			t.Fatal(err)
+		}
+		shards := 0
+		walk := unixfs.Walk{Get: blocks.Block, Visit: func(string, []byte) error { shards++; return nil }}
+		if err := walk.Run(at, unixfs.ScopeEntity, unixfs.Whole()); err != nil || shards != len(read.Blocks)-files-1 {
+			t.Errorf("the folder as an entity has %d blocks of %d, %v", shards, len(read.Blocks), err)
+		}
+	})
+}
+
 // What is damaged, cut or not whole is refused, and leaves nothing.
 func TestDamagedArchivesLeaveNothing(t *testing.T) {
 	t.Parallel()
@@ -110,7 +162,8 @@ func TestDamagedArchivesLeaveNothing(t *testing.T) {
 		foreign := car.Append(nil,
 			car.Archive{Roots: []string{ipld.SumDagCBOR(cbor)}, Blocks: []car.Block{{CID: ipld.SumDagCBOR(cbor), Data: cbor}}})
 		leaf := cid.New(cid.Raw, sha256.Sum256([]byte("x")))
-		folder, _ := cid.Directory([]cid.Link{{CID: leaf, Name: "..", Bytes: 1, Cumulative: 1}})
+		var folder cid.Block
+		cid.Folder([]cid.Link{{CID: leaf, Name: "..", Bytes: 1, Cumulative: 1}}, func(b cid.Block) { folder = b })
 		root := string(folder.CID.Bytes())
 		climbing := car.Append(nil,
 			car.Archive{

@@ -153,7 +153,7 @@ func (e *Export) plan(path string) {
 	}
 }
 
-// folder makes the block of a folder whose files, in path order, are given.
+// folder makes the blocks of a folder whose files, in path order, are given.
 func (e *Export) folder(base string, files []exportFile) cid.Link {
 	var entries []cid.Link
 	for len(files) > 0 {
@@ -173,9 +173,7 @@ func (e *Export) folder(base string, files []exportFile) cid.Link {
 		link.Name = name
 		entries, files = append(entries, link), files[n:]
 	}
-	block, link := cid.Directory(entries)
-	e.folders = append(e.folders, block)
-	return link
+	return cid.Folder(entries, func(b cid.Block) { e.folders = append(e.folders, b) })
 }
 
 func (x exportFile) leafLen(i int) int {
