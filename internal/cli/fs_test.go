@@ -168,6 +168,64 @@ func TestFSBringsBackWhatWasRemoved(t *testing.T) {
 	}
 }
 
+// A folder comes out of the trash as it went in, and who forgets -r is told of it.
+func TestFSBringsBackFolders(t *testing.T) {
+	t.Parallel()
+	s := newShell(t)
+	s.file("d/1", "one")
+	s.file("d/sub/2", "two")
+	s.must("fs", "put", "-r", filepath.Join(s.dir, "d"), "/d")
+	s.must("fs", "put", s.file("d/1", "newer"), "/d/1")
+	s.must("fs", "rm", "/d/1")
+	s.must("fs", "put", s.file("d/1", "newest"), "/d/1")
+	s.must("fs", "rm", "-r", "/d")
+	if _, text, code := s.said("fs", "restore", "/d"); code != 1 || !strings.Contains(text, "2 files of this folder are in the trash: restore -r") {
+		t.Errorf("a folder without -r: exit %d: %s", code, text)
+	}
+	s.must("fs", "restore", "-r", "/d")
+	for path, want := range map[string]string{"/d/1": "newest", "/d/sub/2": "two"} {
+		if got := s.must("fs", "cat", path); got != want {
+			t.Errorf("%s is %q", path, got)
+		}
+	}
+	if _, text, code := s.said("fs", "restore", "-r", "/none"); code != 1 || !strings.Contains(text, "nothing in the trash was below it") {
+		t.Errorf("a folder that was never there: exit %d: %s", code, text)
+	}
+}
+
+// What is on the disk stays there, unless it is the same or was to be replaced.
+func TestFSGetLeavesLocalFilesAlone(t *testing.T) {
+	t.Parallel()
+	s := newShell(t)
+	stored, _, _ := strings.Cut(s.must("fs", "put", s.file("a", "stored"), "/d/a"), " ")
+	s.must("fs", "put", s.file("b", "also stored"), "/d/b")
+	local := s.file("here/a", "mine")
+	here := filepath.Join(s.dir, "here")
+	for _, args := range [][]string{
+		{"/d/a", local}, {"/d/a", here}, {stored, local}, {"--version", "1", "/d/a", local}, {"-r", "/d", here}, {"/d/a", "/d/b", here},
+	} {
+		if _, text, code := s.said(append([]string{"fs", "get"}, args...)...); code != 1 || !strings.Contains(text, "other content: --overwrite replaces it") {
+			t.Errorf("get %v: exit %d: %s", args, code, text)
+		}
+		if b, err := os.ReadFile(local); err != nil || string(b) != "mine" {
+			t.Errorf("get %v left %q, %v", args, b, err)
+		}
+	}
+	if b, err := os.ReadFile(filepath.Join(here, "b")); err != nil || string(b) != "also stored" {
+		t.Errorf("the other file of the folder: %q, %v", b, err)
+	}
+	s.must("fs", "get", "-r", "--overwrite", "/d", here)
+	if b, err := os.ReadFile(local); err != nil || string(b) != "stored" {
+		t.Errorf("after --overwrite: %q, %v", b, err)
+	}
+	if got := s.must("fs", "get", "/d/a", local); got != stored+"  "+local+"\n" {
+		t.Errorf("what is the same: %q", got)
+	}
+	if out, text, code := s.said("fs", "get", "-r", "/d", here); code != 0 || out != "" || !strings.Contains(text, "0 fetched, 2 equal") {
+		t.Errorf("a folder that is here: exit %d: %q, %s", code, out, text)
+	}
+}
+
 func TestFSGoesOnWithADownload(t *testing.T) {
 	t.Parallel()
 	s := newShell(t)
@@ -179,6 +237,7 @@ func TestFSGoesOnWithADownload(t *testing.T) {
 		if err := os.WriteFile(part, []byte(left), 0o600); err != nil {
 			t.Fatal(err)
 		}
+		_ = os.Remove(target)
 		s.must("fs", "get", "/large", target)
 		if b, err := os.ReadFile(target); err != nil || string(b) != content {
 			t.Errorf("%s was there: %d bytes came, %v", name, len(b), err)
@@ -190,6 +249,7 @@ func TestFSGoesOnWithADownload(t *testing.T) {
 	if err := os.WriteFile(part, []byte("other bytes"), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	_ = os.Remove(target)
 	if _, text, code := run(t, s.env, "fs", "get", "/large", target); code != 1 || !strings.Contains(text, "other content") {
 		t.Errorf("a spoiled part: exit %d: %s", code, text)
 	}
@@ -211,8 +271,14 @@ func TestFSPutsLargeFilesInPartsAndFoldersWhole(t *testing.T) {
 	s := newShell(t)
 	large := s.file("tree/deep/large.bin", strings.Repeat("0123456789abcdef", 600_000))
 	s.file("tree/x", "x")
+	if err := os.MkdirAll(filepath.Join(s.dir, "tree", "empty", "er"), 0o700); err != nil {
+		t.Fatal(err)
+	}
 	if out := s.must("fs", "put", "-r", filepath.Join(s.dir, "tree"), "/t"); strings.Count(out, "\n") != 2 {
 		t.Errorf("put -r: %q", out)
+	}
+	if got := s.must("fs", "ls", "/t/empty"); !strings.HasPrefix(got, "er/") {
+		t.Errorf("the empty folder: %q", got)
 	}
 	s.must("fs", "get", "-r", "/t", filepath.Join(s.dir, "copy"))
 	a, _ := os.ReadFile(large)

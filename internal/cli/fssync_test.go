@@ -56,7 +56,7 @@ func TestFSLooksAtFiles(t *testing.T) {
 	if b, err := os.ReadFile(back); err != nil || string(b) != "one\n" {
 		t.Errorf("get by CID: %q, %v", b, err)
 	}
-	if _, text, code := s.said("fs", "get", "bafkreihdwdcefgh4dqkjv67uzcmw7ojee6xedzdetojuzjevtenxquvyku", back); code != 1 || !strings.Contains(text, "no such file") {
+	if _, text, code := s.said("fs", "get", "--overwrite", "bafkreihdwdcefgh4dqkjv67uzcmw7ojee6xedzdetojuzjevtenxquvyku", back); code != 1 || !strings.Contains(text, "no such file") {
 		t.Errorf("a CID that nobody has: %d %s", code, text)
 	}
 	if b, err := os.ReadFile(back); err != nil || string(b) != "one\n" {

@@ -41,7 +41,7 @@ func removeFiles(fs *flag.FlagSet, s shell.IO) fsWork {
 			if filestoreclient.IsStatus(err, 404) && *recursive {
 				n, err := r.RemoveFolder(ctx, remotePath(p))
 				if err == nil {
-					_, _ = fmt.Fprintf(s.Err, "%s is in the trash: %d files and empty folders\n", p, n)
+					_, _ = fmt.Fprintf(s.Err, "%s is in the trash: %d files and empty folders; `castalia fs restore -r %s` takes the files out\n", p, n, p)
 				}
 				return about(p, err)
 			}

@@ -26,10 +26,10 @@ import (
 
 // How the command is called, and what it is for.
 const (
-	Usage = "put [-r] [--follow] [--new] LOCAL…|- REMOTE | get [-r] [--version N] REMOTE…|CID [LOCAL] | sync [--down] [--dry-run] [--delete] FROM TO | " +
+	Usage = "put [-r] [--follow] [--new] LOCAL…|- REMOTE | get [-r] [--overwrite] [--version N] REMOTE…|CID [LOCAL] | sync [--down] [--dry-run] [--delete] FROM TO | " +
 		"ls [-l] [-R] [--json] [PATH] | stat [--json] PATH | cids [--json] | search [--json] WORDS [PATH] | cat [--version N] PATH|CID | " +
 		"mkdir PATH… | rm [-r] PATH… | mv [--overwrite] FROM TO | cp [--overwrite] FROM TO | export PATH FILE|- | import [--blocks] [--overwrite] FILE|- PATH | " +
-		"versions PATH | restore [--version N] PATH | trash [--purge PATH] | " +
+		"versions PATH | restore [-r] [--version N] PATH | trash [--purge PATH] | " +
 		"share [--ttl D] [--uses N] [--qr] [--plain|--upload SIZE|--public|--private|--end ID|--list] [PATH] | … [--server URL] [--key FILE] [--proof T|@F]"
 	Summary = "the file store from a shell"
 )

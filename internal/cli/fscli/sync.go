@@ -126,6 +126,25 @@ func localFiles(s shell.IO, folder string, follow bool, ignored patterns) ([]str
 	return all, err
 }
 
+// emptyFolders lists the folders without anything in them at and below a folder, with
+// slashes.
+func emptyFolders(folder string) ([]string, error) {
+	var all []string
+	err := filepath.WalkDir(folder, func(name string, d fs.DirEntry, err error) error {
+		if err != nil || !d.IsDir() {
+			return err
+		}
+		entries, err := os.ReadDir(name)
+		if err != nil || len(entries) > 0 {
+			return err
+		}
+		below, err := filepath.Rel(folder, name)
+		all = append(all, filepath.ToSlash(below))
+		return err
+	})
+	return all, err
+}
+
 // remoteFiles lists the files below a remote folder by their names in it.
 func remoteFiles(ctx context.Context, r remote, folder string) (map[string]filestoreclient.File, error) {
 	base := strings.TrimSuffix(folder, "/") + "/"

@@ -8,6 +8,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"io/fs"
 	"mime"
 	"os"
 	"path"
@@ -57,6 +58,10 @@ func putFolder(ctx context.Context, r remote, s shell.IO, local, to string, foll
 	if err != nil {
 		return err
 	}
+	empty, err := emptyFolders(local)
+	if err != nil {
+		return err
+	}
 	there, err := remoteFiles(ctx, r, to)
 	if err != nil {
 		return err
@@ -77,6 +82,11 @@ func putFolder(ctx context.Context, r remote, s shell.IO, local, to string, foll
 		tally.did(s, putFile(ctx, r, s, from, target, create))
 		if ctx.Err() != nil {
 			return ctx.Err()
+		}
+	}
+	for _, name := range empty {
+		if err := r.MakeFolder(ctx, path.Join(to, name)); err != nil {
+			return about(name, err)
 		}
 	}
 	return tally.tell(s, "sent")
@@ -166,50 +176,118 @@ func remember(note, location string) {
 	}
 }
 
+// getting is one call of `fs get`.
+type getting struct {
+	r                    remote
+	s                    shell.IO
+	version              int64
+	recursive, overwrite bool
+}
+
 func getFiles(flags *flag.FlagSet, s shell.IO) fsWork {
-	recursive := flags.Bool("r", false, "get a folder with all it holds")
-	version := flags.Int64("version", 0, "`NUMBER` of an old version")
+	g := getting{s: s}
+	flags.BoolVar(&g.recursive, "r", false, "get a folder with all it holds; files that are here already are not fetched")
+	flags.Int64Var(&g.version, "version", 0, "`NUMBER` of an old version")
+	flags.BoolVar(&g.overwrite, "overwrite", false, "replace local files that have other content; else they stay, and are named")
 	return func(ctx context.Context, r remote, rest []string) error {
+		g.r = r
 		if len(rest) > 2 {
 			folder := rest[len(rest)-1]
 			return each(ctx, s, rest[:len(rest)-1], func(from string) error {
-				return get(ctx, r, s, from, filepath.Join(folder, path.Base(from)), *version, *recursive)
+				return g.get(ctx, from, filepath.Join(folder, path.Base(from)))
 			})
 		}
 		local := path.Base(remotePath(rest[0]))
 		if len(rest) == 2 {
 			local = rest[1]
-			if shell.IsFolder(local) && !*recursive {
+			if shell.IsFolder(local) && !g.recursive {
 				local = filepath.Join(local, path.Base(remotePath(rest[0])))
 			}
 		}
-		return get(ctx, r, s, rest[0], local, *version, *recursive)
+		return g.get(ctx, rest[0], local)
 	}
 }
 
 // get fetches a file, a folder or a CID.
-func get(ctx context.Context, r remote, s shell.IO, asked, local string, version int64, recursive bool) error {
+func (g getting) get(ctx context.Context, asked, local string) error {
 	if c, ok := isCID(asked); ok {
-		return getCID(ctx, r, s, c, local)
+		if here, err := g.here(local, c.String()); err != nil || here {
+			return err
+		}
+		return getCID(ctx, g.r, g.s, c, local)
 	}
 	from := remotePath(asked)
-	if !recursive {
-		return getFile(ctx, r, s, from, local, version, filestoreclient.File{})
+	if g.recursive {
+		return g.folder(ctx, strings.TrimSuffix(from, "/")+"/", local)
 	}
-	files, err := r.Under(ctx, strings.TrimSuffix(from, "/")+"/")
+	var known filestoreclient.File
+	if g.version == 0 {
+		var err error
+		if known, err = g.r.Stat(ctx, from); err != nil {
+			return orFolder(ctx, g.r, from, err)
+		}
+	}
+	if here, err := g.here(local, known.CID); err != nil || here {
+		return err
+	}
+	return getFile(ctx, g.r, g.s, from, local, g.version, known)
+}
+
+// folder fetches what is below a folder. A file that fails does not stop the others.
+func (g getting) folder(ctx context.Context, from, local string) error {
+	files, err := g.r.Under(ctx, from)
 	if err != nil {
 		return err
 	}
+	var tally tally
 	for _, f := range files {
-		below := filepath.FromSlash(strings.TrimPrefix(f.Path, strings.TrimSuffix(from, "/")+"/"))
+		below := filepath.FromSlash(strings.TrimPrefix(f.Path, from))
 		if !filepath.IsLocal(below) {
 			return fmt.Errorf("%s cannot be a local name", f.Path)
 		}
-		if err := getFile(ctx, r, s, f.Path, filepath.Join(local, below), 0, f); err != nil {
-			return err
+		here, err := g.here(filepath.Join(local, below), f.CID)
+		if here {
+			tally.equal++
+			continue
+		}
+		if err == nil {
+			err = getFile(ctx, g.r, g.s, f.Path, filepath.Join(local, below), 0, f)
+		}
+		if tally.did(g.s, err); ctx.Err() != nil {
+			return ctx.Err()
 		}
 	}
-	return nil
+	return tally.tell(g.s, "fetched")
+}
+
+// here reports whether a local file has a content already, and says so. It fails when
+// something else is there that was not to be replaced.
+func (g getting) here(local, want string) (bool, error) {
+	f, err := os.Open(local)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	defer func() { _ = f.Close() }()
+	info, err := f.Stat()
+	if err != nil {
+		return false, err
+	}
+	if !info.Mode().IsRegular() {
+		return false, fmt.Errorf("%s is there and is no file", local)
+	}
+	if c, _, err := cid.Sum(f, cid.Options{}); err != nil || c.String() == want {
+		if err == nil && !g.recursive {
+			_, err = fmt.Fprintf(g.s.Out, "%s  %s\n", want, local)
+		}
+		return err == nil, err
+	}
+	if !g.overwrite {
+		return false, fmt.Errorf("%s is there with other content: --overwrite replaces it", local)
+	}
+	return false, nil
 }
 
 // getFile fetches into a file beside the target, which replaces it only when the
@@ -219,12 +297,6 @@ func getFile(ctx context.Context, r remote, s shell.IO, from, local string, vers
 ) error {
 	if err := os.MkdirAll(filepath.Dir(local), 0o755); err != nil { //nolint:gosec // the user's own folder
 		return err
-	}
-	if known.ID == "" && version == 0 {
-		var err error
-		if known, err = r.Stat(ctx, from); err != nil {
-			return orFolder(ctx, r, from, err)
-		}
 	}
 	bar := shell.NewProgress(s, from, known.Size)
 	defer bar.Finish()

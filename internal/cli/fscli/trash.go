@@ -4,6 +4,8 @@ import (
 	"context"
 	"flag"
 	"fmt"
+	"net/http"
+	"strings"
 	"text/tabwriter"
 
 	"github.com/castalia-org/castalia/internal/cli/shell"
@@ -13,8 +15,12 @@ import (
 
 func restoreFile(fs *flag.FlagSet, s shell.IO) fsWork {
 	version := fs.Int64("version", 0, "make this `NUMBER` of a version the newest one, instead of taking the file out of the trash")
+	recursive := fs.Bool("r", false, "take all out of the trash that was below a folder")
 	return func(ctx context.Context, r remote, rest []string) error {
 		target := remotePath(rest[0])
+		if *recursive {
+			return restoreFolder(ctx, r, s, target)
+		}
 		var f filestoreclient.File
 		var err error
 		if *version > 0 {
@@ -31,6 +37,44 @@ func restoreFile(fs *flag.FlagSet, s shell.IO) fsWork {
 		_, err = fmt.Fprintf(s.Out, "%s  %s\n", f.CID, f.Path)
 		return err
 	}
+}
+
+// restoreFolder takes out of the trash what was below a folder. Of several files that
+// had one path it is the last.
+func restoreFolder(ctx context.Context, r remote, s shell.IO, folder string) error {
+	files, err := trashedBelow(ctx, r, folder)
+	if err != nil {
+		return err
+	}
+	if len(files) == 0 {
+		return about(folder, &filestoreclient.StatusError{Status: http.StatusNotFound, Message: "nothing in the trash was below it"})
+	}
+	var tally tally
+	for _, name := range sorted(files) {
+		f, err := r.Restore(ctx, files[name].ID)
+		if err == nil {
+			_, err = fmt.Fprintf(s.Out, "%s  %s\n", f.CID, f.Path)
+		}
+		if tally.did(s, about(name, err)); ctx.Err() != nil {
+			return ctx.Err()
+		}
+	}
+	return tally.tell(s, "taken out")
+}
+
+// trashedBelow are the files that went to the trash last from the paths below a folder.
+func trashedBelow(ctx context.Context, r remote, folder string) (map[string]filestoreclient.File, error) {
+	files, err := r.Trash(ctx)
+	if err != nil {
+		return nil, err
+	}
+	last := map[string]filestoreclient.File{}
+	for _, f := range files {
+		if strings.HasPrefix(f.Path, strings.TrimSuffix(folder, "/")+"/") && f.TrashedAt >= last[f.Path].TrashedAt {
+			last[f.Path] = f
+		}
+	}
+	return last, nil
 }
 
 func listTrash(fs *flag.FlagSet, s shell.IO) fsWork {
@@ -81,7 +125,11 @@ func trashedID(ctx context.Context, r remote, path string) (string, error) {
 		}
 	}
 	if found.ID == "" {
-		return "", &filestoreclient.StatusError{Status: 404, Message: "no such file in the trash"}
+		message := "no such file in the trash"
+		if below, err := trashedBelow(ctx, r, path); err == nil && len(below) > 0 {
+			message = fmt.Sprintf("%d files of this folder are in the trash: restore -r takes them out", len(below))
+		}
+		return "", &filestoreclient.StatusError{Status: http.StatusNotFound, Message: message}
 	}
 	return found.ID, nil
 }

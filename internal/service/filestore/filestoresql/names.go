@@ -76,7 +76,7 @@ func takenName(ctx context.Context, tx sqldb.Querier, q *query, path string) err
 
 // nameTaken says that a path cannot be used because of another one.
 func nameTaken(path, taken string) error {
-	text := "a folder has this name: " + path
+	text := "a file and a folder cannot have the same name: " + path
 	if !vfspath.Root(path).Contains(taken) {
 		text = taken + " is a file: nothing can be below it"
 	}
