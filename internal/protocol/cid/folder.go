@@ -86,7 +86,9 @@ func shard(sorted []hashed, depth int, give func(Block)) Link {
 	return link
 }
 
-func (h hashed) place(depth int) byte { return byte(h.hash >> (64 - shardBits*(depth+1))) }
+func (h hashed) place(depth int) byte {
+	return byte(h.hash >> (64 - shardBits*(depth+1))) //nolint:gosec // eight bits are meant
+}
 
 // shardData is the UnixFS message of a shard. Its bit field begins with the first byte
 // that says anything.
