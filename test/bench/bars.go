@@ -121,8 +121,11 @@ func groups() []group {
 			},
 		},
 		{
-			name: "files", about: "the file store, beside raw SHA-256 and bare inserts", limit: 7 * time.Minute,
-			commands: [][]string{append(gotest("BenchmarkTransfer", "./test/system"), "-benchtime", "3x"), gotest(".", "./internal/service/filestore")},
+			name: "files", about: "the file store, beside raw SHA-256, bare inserts, versitygw and a plain server", limit: 8 * time.Minute,
+			commands: [][]string{
+				append(gotest("BenchmarkTransfer|BenchmarkSmallFilesByHTTP", "./test/system"), "-benchtime", "3x"),
+				gotest(".", "./internal/service/filestore"),
+			},
 			bars: []bar{
 				{"upload of 1 GiB by HTTP, times SHA-256 on one core", atLeast, 0.5, "x", "BenchmarkTransfer", []string{"upload-x-sha256"}},
 				{"download of 1 GiB by HTTP, times SHA-256 on one core", atLeast, 0.5, "x", "BenchmarkTransfer", []string{"download-x-sha256"}},
@@ -131,6 +134,9 @@ func groups() []group {
 				{"CPU of an upload of 1 GiB, client and server", reported, 0, "s", "BenchmarkTransfer", []string{"upload-cpu-s/GiB"}},
 				{"durable writes of 4 KiB, 64 clients, SQLite", atLeast, 2000, "/s", "BenchmarkSmallFiles", []string{"writes/s"}},
 				{"reads of 4 KiB, 64 clients", atLeast, 10000, "/s", "BenchmarkSmallFiles", []string{"reads/s"}},
+				{"PUT of 4 KiB by HTTP, 64 clients, times versitygw", atLeast, 1.5, "x", "BenchmarkSmallFilesByHTTP", []string{"put-x-versitygw"}},
+				{"PUT of 4 KiB by HTTP, 64 clients, times a plain server that writes and syncs", atLeast, 0.6, "x", "BenchmarkSmallFilesByHTTP", []string{"put-x-plain"}},
+				{"GET of 4 KiB by HTTP, 64 clients, times versitygw", atLeast, 1.5, "x", "BenchmarkSmallFilesByHTTP", []string{"get-x-versitygw"}},
 				{"bare group-committed inserts in the same run", reported, 0, "/s", "BenchmarkSmallFiles", []string{"bare-inserts/s"}},
 				{"listing 1,000 files among 1,000,000, times among 1,000", atMost, 1.5, "x", "BenchmarkScale", []string{"list-ratio"}},
 				{"finding a CID among 1,000,000, times among 1,000", atMost, 1.5, "x", "BenchmarkScale", []string{"cid-ratio"}},
