@@ -14,9 +14,14 @@ import (
 	"github.com/castalia-org/castalia/internal/identity/identityhttp"
 	"github.com/castalia-org/castalia/internal/identity/identitytest"
 	"github.com/castalia-org/castalia/internal/platform/httpserver"
+	"github.com/castalia-org/castalia/internal/service/filestore"
+	"github.com/castalia-org/castalia/internal/service/filestore/filestorehttp"
 	"github.com/castalia-org/castalia/internal/service/filestore/filestoremcp"
 	"github.com/castalia-org/castalia/internal/service/filestore/filestoretest"
+	"github.com/castalia-org/castalia/internal/service/oracle/attachments"
+	"github.com/castalia-org/castalia/internal/service/oracle/model/scripted"
 	"github.com/castalia-org/castalia/internal/service/oracle/oraclekit"
+	"github.com/castalia-org/castalia/internal/service/oracle/oracletest"
 	"github.com/castalia-org/castalia/plugin"
 )
 
@@ -32,7 +37,7 @@ func TestFilesUnderTheUsersDelegation(t *testing.T) {
 		t.Fatal(err)
 	}
 	alice := identitytest.Alice
-	if _, err := access.Files(alice.DID, "").Tools(t.Context()); !errors.Is(err, plugin.ErrNoDelegation) {
+	if _, err := access.Files(alice.DID, identity.Brought{}).Tools(t.Context()); !errors.Is(err, plugin.ErrNoDelegation) {
 		t.Errorf("without a delegation: %v", err)
 	}
 	names := func(files plugin.Files) []string {
@@ -47,15 +52,16 @@ func TestFilesUnderTheUsersDelegation(t *testing.T) {
 		}
 		return out
 	}
-	all := access.Files(alice.DID, identitytest.Delegation(t, alice, id.DID()))
+	all := access.Files(alice.DID, identity.Brought{Delegation: identitytest.Delegation(t, alice, id.DID())})
 	if got := names(all); !slices.Contains(got, "vfs_write") || !slices.Contains(got, "vfs_read") {
 		t.Fatalf("tools: %v", got)
 	}
 	if _, err := all.Call(t.Context(), "vfs_write", json.RawMessage(`{"path":"/notes/a.md","content":"bees dance"}`)); err != nil {
 		t.Fatalf("write: %v", err)
 	}
-	read := access.Files(alice.DID,
-		identitytest.Delegation(t, alice, id.DID(), identitytest.Can("fs/read", alice.Home("/notes"))))
+	read := access.Files(alice.DID, identity.Brought{
+		Delegation: identitytest.Delegation(t, alice, id.DID(), identitytest.Can("fs/read", alice.Home("/notes"))),
+	})
 	if got := names(read); slices.Contains(got, "vfs_write") {
 		t.Errorf("a read-only grant shows %v", got)
 	}
@@ -66,9 +72,96 @@ func TestFilesUnderTheUsersDelegation(t *testing.T) {
 	if _, err := read.Call(t.Context(), "vfs_write", json.RawMessage(`{"path":"/notes/a.md","content":"x"}`)); err == nil {
 		t.Error("a read-only grant wrote")
 	}
-	bob := access.Files(identitytest.Bob.DID, identitytest.Delegation(t, alice, id.DID()))
+	bob := access.Files(identitytest.Bob.DID,
+		identity.Brought{Delegation: identitytest.Delegation(t, alice, id.DID()), InPerson: true})
 	if _, err := bob.Call(t.Context(), "vfs_read", json.RawMessage(`{"path":"/notes/a.md"}`)); err == nil {
 		t.Error("Bob read with a delegation of Alice")
+	}
+}
+
+// A page brings a delegation with each request, and has deposited another one for the file
+// that it attaches. In person both are tried; who holds one of them gets what that one says.
+func TestWhatIsBroughtDoesNotShadowWhatIsStored(t *testing.T) {
+	t.Parallel()
+	id, alice := identitytest.New(t), identitytest.Alice
+	world := filestoretest.Embedded(t)
+	chosen := world.MustPut(t, alice.DID, "/notes/chosen.txt", "bees dance")
+	other := world.MustPut(t, alice.DID, "/notes/other.txt", "wasps sting")
+	surface := filestorehttp.Surface(world.Service,
+		filestorehttp.Deps{Folders: world.Folders, Authenticate: identityhttp.Wrap(id, identity.Files)})
+	tools := filestoremcp.Surface(world.Service,
+		filestoremcp.Deps{Folders: world.Folders, Authenticate: identityhttp.Wrap(id, identity.MCP)})
+	access, err := oraclekit.NewAccess(id, oraclekit.Surfaces{Files: &surface, FilesMCP: &tools})
+	if err != nil {
+		t.Fatal(err)
+	}
+	provider := scripted.Sequence(scripted.Text("Well."))
+	n := oracletest.Start(t, provider, func(d *oraclekit.Deps) {
+		d.Identity, d.Access = id, access
+		d.Attachments = attachments.New(attachments.Config{Store: access.ReadFile})
+	})
+	store := func(raw string) {
+		t.Helper()
+		_, err := id.StoreDelegation(t.Context(), identitytest.Principal(t, id, alice), identity.Deposit{Raw: raw})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	store(identitytest.Delegation(t, alice, id.DID(), identitytest.CIDs("fs/read", alice.Home(""), chosen.CID)))
+	oracleAlone := identitytest.UserToOracle(t, alice, id.DID())
+	// As wallets make it: `*` on a folder of the oracle's own is wider than fs/read, and elsewhere.
+	narrow := identitytest.Delegation(t, alice, id.DID(), identitytest.Can("*", identity.OracleResource),
+		identitytest.Can("*", "ixo:filesystem/.oracles"))
+	const no = "you have not let the oracle read your files"
+	for name, c := range map[string]struct {
+		delegation string
+		inPerson   bool
+		file       filestore.File
+		want       string
+	}{
+		"in person, with nothing":            {"", true, chosen, "bees dance"},
+		"in person, for the oracle":          {oracleAlone, true, chosen, "bees dance"},
+		"in person, for another folder":      {narrow, true, chosen, "bees dance"},
+		"in person, a file that is not lent": {narrow, true, other, "could not be read"},
+		"a delegation alone, for the oracle": {oracleAlone, false, chosen, no},
+		"a delegation alone, another folder": {narrow, false, chosen, "could not be read"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			client := n.As(t, alice)
+			session := client.Session()
+			if c.inPerson && c.delegation != "" {
+				client.Header.Set("X-Ucan-Delegation", c.delegation)
+			} else if !c.inPerson {
+				client.Delegation(c.delegation)
+			}
+			r := client.Do("POST", "/messages/"+session, map[string]any{
+				"message": "What stands there?", "attachments": []map[string]any{{"filename": "f.txt", "mimetype": "text/plain", "cid": c.file.CID}},
+			})
+			if r.Status != http.StatusOK {
+				t.Fatalf("%d %s", r.Status, r.Body)
+			}
+			all := provider.Requests()
+			i := slices.IndexFunc(all, func(q plugin.ModelRequest) bool { return q.Session == session && q.Purpose == "turn" })
+			shown := all[i].Messages[len(all[i].Messages)-1].Text
+			if !strings.Contains(shown, c.want) || strings.Contains(shown, "bees") != (c.want == "bees dance") ||
+				strings.Contains(shown, "wasps") {
+				t.Errorf("the model was shown %q", shown)
+			}
+		})
+	}
+
+	// The tools of the file store do the same.
+	store(identitytest.Delegation(t, alice, id.DID(), identitytest.Can("fs/read", alice.Home("/notes"))))
+	for _, inPerson := range []bool{true, false} {
+		files := access.Files(alice.DID, identity.Brought{Delegation: narrow, InPerson: inPerson})
+		got, err := files.Call(t.Context(), "vfs_read", json.RawMessage(`{"path":"/notes/chosen.txt"}`))
+		if (err == nil && strings.Contains(got.Text, "bees")) != inPerson {
+			t.Errorf("in person %v: %q, %v", inPerson, got.Text, err)
+		}
+		write := json.RawMessage(`{"path":"/notes/chosen.txt","content":"x"}`)
+		if _, err := files.Call(t.Context(), "vfs_write", write); err == nil {
+			t.Errorf("in person %v: what is lent for reading was written", inPerson)
+		}
 	}
 }
 

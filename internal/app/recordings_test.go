@@ -36,14 +36,14 @@ func TestRecordingsUnderTheUsersDelegation(t *testing.T) {
 	must(err)
 	writes := identitytest.Delegation(t, alice, id.DID(), identitytest.Can("fs/write", alice.Home("/recordings")))
 	place := func(path, delegation string) call.Place {
-		return call.Place{Owner: alice.DID, Delegation: delegation, Path: path}
+		return call.Place{Owner: alice.DID, Brought: identity.Brought{Delegation: delegation}, Path: path}
 	}
 
 	for name, p := range map[string]call.Place{
 		"nothing granted": place("/recordings/a.wav", ""),
 		"only reading":    place("/recordings/a.wav", identitytest.Delegation(t, alice, id.DID(), identitytest.Can("fs/read", alice.Home("/")))),
 		"another folder":  place("/recordings/a.wav", identitytest.Delegation(t, alice, id.DID(), identitytest.Can("fs/*", alice.Home("/notes")))),
-		"somebody else's": {Owner: identitytest.Bob.DID, Delegation: writes, Path: "/recordings/a.wav"},
+		"somebody else's": {Owner: identitytest.Bob.DID, Brought: identity.Brought{Delegation: writes}, Path: "/recordings/a.wav"},
 	} {
 		if _, err := archive.Begin(t.Context(), p); !errors.Is(err, call.ErrNoGrant) {
 			t.Errorf("%s: %v", name, err)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/castalia-org/castalia/internal/platform/fault"
@@ -138,7 +139,7 @@ const (
 )
 
 // Mint returns an invocation of this service for a user, with the user's
-// delegation as proof: the one that came with the request, else the stored one.
+// delegation as proof: the one that came with the request, or the stored one.
 // Without a delegation that covers the call the fault is Forbidden with code
 // delegation_required.
 func (s *Service) Mint(ctx context.Context, user Principal, call Downstream) (string, error) {
@@ -194,21 +195,26 @@ func (s *Service) proofFor(ctx context.Context, user Principal, call Downstream)
 		return nil, fault.Wrap(fault.Unavailable, textUnavailable, err)
 	}
 	ours = ours && !want.Personal()
-	var candidates []*ucan.Token
-	if user.Delegation != "" {
-		// It was verified when it came in; a long run may have outlived it.
-		token, err := ucan.Parse(user.Delegation)
-		if err == nil && s.usable(token, user.DID) {
-			candidates = append(candidates, token)
-		}
-	}
-	stored, _, ok, err := s.delegation(ctx, user.DID)
+	candidates, err := s.delegations(ctx, user)
 	if err != nil {
 		return nil, err
 	}
-	if ok {
-		candidates = append(candidates, stored)
+	// Who was told what a delegation says, and claims that, means the delegation that says it:
+	// another one may cover the same by less content.
+	exact := func(t *ucan.Token) bool {
+		return slices.ContainsFunc(t.Leaf.Capabilities, func(c ucan.Capability) bool {
+			return c.Can == call.Can && c.With == call.With && ipld.Equal(c.NB, call.NB)
+		})
 	}
+	slices.SortStableFunc(candidates, func(a, b *ucan.Token) int {
+		switch {
+		case exact(a) && !exact(b):
+			return -1
+		case exact(b) && !exact(a):
+			return 1
+		}
+		return 0
+	})
 	for _, token := range candidates {
 		for _, c := range token.Leaf.Capabilities {
 			granted, err := ucan.ParseResource(c.With)
@@ -219,6 +225,49 @@ func (s *Service) proofFor(ctx context.Context, user Principal, call Downstream)
 		}
 	}
 	return nil, errNotDelegated
+}
+
+// delegations are those of a user that count, the request's own first. The stored one is
+// no part of what somebody gets who holds another one and nothing else (ADR 0270).
+func (s *Service) delegations(ctx context.Context, user Principal) ([]*ucan.Token, error) {
+	var out []*ucan.Token
+	if user.Delegation != "" {
+		if err := s.current(ctx); err != nil {
+			return nil, err
+		}
+		// It was verified when it came in; a long run may have outlived it.
+		token, err := ucan.Parse(user.Delegation)
+		if err != nil {
+			return nil, fmt.Errorf("read delegation: %w", err)
+		}
+		if s.usable(token, user.DID) {
+			out = append(out, token)
+		}
+		if !user.InPerson() {
+			return out, nil
+		}
+	}
+	stored, _, ok, err := s.delegation(ctx, user.DID)
+	if err != nil {
+		return nil, err
+	}
+	if ok {
+		out = append(out, stored)
+	}
+	return out, nil
+}
+
+// Granted returns what a user's delegations to this service say, the request's own first.
+func (s *Service) Granted(ctx context.Context, user Principal) ([]ucan.Capability, error) {
+	tokens, err := s.delegations(ctx, user)
+	if err != nil {
+		return nil, err
+	}
+	var out []ucan.Capability
+	for _, token := range tokens {
+		out = append(out, token.Leaf.Capabilities...)
+	}
+	return out, nil
 }
 
 // proves reports whether a delegation grants the call by the word of an owner of its files.

@@ -1,6 +1,7 @@
 package identity_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -316,5 +317,56 @@ func TestDocument(t *testing.T) {
 	}
 	if "did:key:"+d.VerificationMethod[0].PublicKeyMultibase != identitytest.Oracle.DID {
 		t.Errorf("key %s", d.VerificationMethod[0].PublicKeyMultibase)
+	}
+}
+
+// Who signs the request has what they stored beside what they bring; who only holds a
+// delegation has that (ADR 0270).
+func TestWhatIsStoredCountsBesideWhatIsBrought(t *testing.T) {
+	t.Parallel()
+	s := identitytest.New(t)
+	p := identitytest.Principal(t, s, alice)
+	stored := identitytest.Delegation(t, alice, s.DID(), identitytest.Can("memory/*", "ixo:memory"))
+	if _, err := s.StoreDelegation(t.Context(), p, identity.Deposit{Raw: stored}); err != nil {
+		t.Fatal(err)
+	}
+	brought := identitytest.UserToOracle(t, alice, s.DID())
+	call := identity.Downstream{Audience: "did:web:memory.test", Can: "memory/read", With: "ixo:memory"}
+	for name, c := range map[string]struct {
+		brought identity.Brought
+		says    []string
+		mints   bool
+	}{
+		"nothing":                 {identity.Brought{}, []string{"memory/*"}, true},
+		"nothing, in person":      {identity.Brought{InPerson: true}, []string{"memory/*"}, true},
+		"a delegation, in person": {identity.Brought{Delegation: brought, InPerson: true}, []string{"*", "memory/*"}, true},
+		"a delegation alone":      {identity.Brought{Delegation: brought}, []string{"*"}, false},
+		"somebody else's, in person": {identity.Brought{
+			Delegation: identitytest.UserToOracle(t, bob, s.DID()), InPerson: true,
+		}, []string{"memory/*"}, true},
+	} {
+		granted, err := s.Granted(t.Context(), c.brought.Of(alice.DID))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var says []string
+		for _, g := range granted {
+			says = append(says, g.Can)
+		}
+		if !slices.Equal(says, c.says) {
+			t.Errorf("%s: %q, want %q", name, says, c.says)
+		}
+		if _, err := s.Mint(t.Context(), c.brought.Of(alice.DID), call); (err == nil) != c.mints {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	// A principal that authenticated brings what it proved.
+	for kind, want := range map[identity.Kind]bool{
+		identity.ByInvocation: true, identity.ByDelegation: false, identity.ByAppKey: false,
+	} {
+		p.Kind, p.Delegation = kind, brought
+		if got := p.Brought(); got.InPerson != want || got.Delegation != brought {
+			t.Errorf("kind %d: in person %v", kind, got.InPerson)
+		}
 	}
 }

@@ -2,7 +2,6 @@ package identity
 
 import (
 	"context"
-	"fmt"
 	"log/slog"
 	"slices"
 
@@ -14,17 +13,28 @@ import (
 const maxHeld = 16
 
 // Held returns what a user's delegation to this service proves of files of other
-// people: a delegation that has theirs as its proof. It is the one that came with the
-// request, else the stored one. Each principal is this service with one capability,
+// people: a delegation that has theirs as its proof. Each principal is this service with one capability,
 // and the first of the abilities that it proves; it is judged as a token from outside
 // is, the Door included. What is not proved, and what nobody can say at the moment, is
 // left out.
 func (s *Service) Held(ctx context.Context, user Principal, abilities ...string) ([]Principal, error) {
-	token, err := s.heldBy(ctx, user)
-	if err != nil || token == nil || len(token.Leaf.Proofs) == 0 {
-		return nil, err // without a proof it is about the user's own
+	tokens, err := s.delegations(ctx, user)
+	if err != nil {
+		return nil, err
 	}
 	var out []Principal
+	for _, token := range tokens {
+		if len(token.Leaf.Proofs) > 0 { // without a proof it is about the user's own
+			out = append(out, s.heldBy(ctx, user, token, abilities)...)
+		}
+	}
+	return out, nil
+}
+
+// heldBy is what one delegation proves.
+func (s *Service) heldBy(ctx context.Context, user Principal, token *ucan.Token, abilities []string) []Principal {
+	var out []Principal
+	alone := Brought{Delegation: token.Encode()}.Of(user.DID)
 	capabilities := token.Leaf.Capabilities
 	for i := range capabilities[:min(len(capabilities), maxHeld)] {
 		c := &capabilities[i]
@@ -33,7 +43,7 @@ func (s *Service) Held(ctx context.Context, user Principal, abilities ...string)
 			continue
 		}
 		for _, ability := range abilities {
-			p, err := s.claim(ctx, user, Downstream{Audience: s.DID(), Can: ability, With: c.With, NB: c.NB})
+			p, err := s.claim(ctx, alone, Downstream{Audience: s.DID(), Can: ability, With: c.With, NB: c.NB})
 			if err != nil {
 				s.log.LogAttrs(ctx, slog.LevelDebug, "a capability is not held", slog.String("code", fault.From(err).Code))
 				continue
@@ -45,26 +55,7 @@ func (s *Service) Held(ctx context.Context, user Principal, abilities ...string)
 			}
 		}
 	}
-	return out, nil
-}
-
-// heldBy is the delegation of a user that counts; nil when there is none.
-func (s *Service) heldBy(ctx context.Context, user Principal) (*ucan.Token, error) {
-	if user.Delegation == "" {
-		token, _, _, err := s.delegation(ctx, user.DID)
-		return token, err
-	}
-	if err := s.current(ctx); err != nil {
-		return nil, err
-	}
-	token, err := ucan.Parse(user.Delegation)
-	if err != nil {
-		return nil, fmt.Errorf("read delegation: %w", err)
-	}
-	if !s.usable(token, user.DID) {
-		return nil, nil //nolint:nilnil // a long run has outlived it
-	}
-	return token, nil
+	return out
 }
 
 // claim calls this service for a user and returns as whom it would be served.

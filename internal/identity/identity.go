@@ -137,6 +137,35 @@ func (p Principal) RateKey() string { return p.DID }
 // may hold.
 func (p Principal) InPerson() bool { return p.Kind == ByInvocation && p.CIDs == nil }
 
+// Brought returns what the principal's request brought for work that is done elsewhere.
+func (p Principal) Brought() Brought {
+	return Brought{Delegation: p.Delegation, InPerson: p.InPerson()}
+}
+
+// Brought is what a request brings for work in its user's name (ADR 0270). The zero value
+// brings nothing, and the delegation that the user stored counts.
+type Brought struct {
+	// Delegation is the request's own, verified and encoded, or "". It is a secret.
+	Delegation string
+	// InPerson says that the user signed the request too: see Principal.InPerson. Only
+	// then does the stored delegation count beside the request's own. Without it the
+	// request proved itself by the delegation, which others may hold, and gets no more
+	// than that says.
+	InPerson bool
+}
+
+// Of returns the user in whose name the work is done.
+func (b Brought) Of(userDID string) Principal {
+	p := Principal{DID: userDID, Root: userDID, Delegation: b.Delegation}
+	if !b.InPerson {
+		p.Kind = ByDelegation
+	}
+	return p
+}
+
+// String shows no token.
+func (b Brought) String() string { return "[brought]" }
+
 // Allows reports whether one of the proved capabilities covers the ability on
 // the resource. It looks at abilities and resources only: CID restrictions are
 // the caller's to apply.

@@ -98,7 +98,7 @@ func TestNumbersAreTakenOnce(t *testing.T) {
 	w.MustCreate(t, "owner", "Village", "/village", knowledge.Everybody)
 	w.Files.Put("owner", "/village/mill.txt", "# Mill\nThe mill grinds maize on Fridays.")
 	w.Settle(t)
-	user := (&knowledgekit.Kit{Service: w.Service, CallerOf: readers(w)}).For(identitytest.Alice.DID, "")
+	user := (&knowledgekit.Kit{Service: w.Service, CallerOf: readers(w)}).For(identitytest.Alice.DID, identity.Brought{})
 	user.(interface{ CiteAfter(n int) }).CiteAfter(7)
 	var mu sync.Mutex
 	seen := map[int]int{}

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/castalia-org/castalia/internal/app/knowledgekit"
+	"github.com/castalia-org/castalia/internal/identity"
 	"github.com/castalia-org/castalia/internal/identity/identitytest"
 	knowledgeplugin "github.com/castalia-org/castalia/internal/plugins/knowledge"
 	"github.com/castalia-org/castalia/internal/service/knowledge"
@@ -150,7 +151,7 @@ func TestDocumentsAreFenced(t *testing.T) {
 		w.Files.Put("owner", fmt.Sprintf("/village/%d.txt", i), fmt.Sprintf("# House number%d\nThe house number%d opens at nine. %s", i, i, order))
 	}
 	w.Settle(t)
-	user := (&knowledgekit.Kit{Service: w.Service, CallerOf: readers(w)}).For(identitytest.Alice.DID, "")
+	user := (&knowledgekit.Kit{Service: w.Service, CallerOf: readers(w)}).For(identitytest.Alice.DID, identity.Brought{})
 	opening := regexp.MustCompile(`<quote [a-z2-7]{10}>`)
 	for i, order := range orders {
 		got, err := user.Call(t.Context(), "knowledge_search", json.RawMessage(fmt.Sprintf(`{"query":"When does the house number%d open?"}`, i)))

@@ -160,8 +160,8 @@ func RotateKeys(ctx context.Context, db *sqldb.DB, keys keyring.Files) (int, err
 
 // For is what the oracle's tools use of knowledge for a user, with the delegation that
 // came with the request.
-func (k *Kit) For(userDID, delegation string) plugin.Knowledge {
-	user := identity.Principal{DID: userDID, Root: userDID, Delegation: delegation}
+func (k *Kit) For(userDID string, b identity.Brought) plugin.Knowledge {
+	user := b.Of(userDID)
 	return &face{svc: k.Service, caller: func(ctx context.Context) (knowledge.Caller, error) {
 		return k.CallerOf(ctx, user)
 	}}

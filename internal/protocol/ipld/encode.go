@@ -5,6 +5,9 @@ import (
 	"slices"
 )
 
+// Equal compares canonical values by their one encoding.
+func Equal(a, b Node) bool { return string(AppendCBOR(nil, a)) == string(AppendCBOR(nil, b)) }
+
 // AppendCBOR appends the canonical dag-cbor encoding of n.
 func AppendCBOR(dst []byte, n Node) []byte {
 	switch n.Kind {

@@ -152,14 +152,9 @@ func caveatsKept(granted, claimed ipld.Node) bool {
 			continue
 		}
 		kept, ok := claimed.Get(e.Key)
-		if !ok || !equal(kept, e.Value) {
+		if !ok || !ipld.Equal(kept, e.Value) {
 			return false
 		}
 	}
 	return true
-}
-
-// equal compares canonical values by their one encoding.
-func equal(a, b ipld.Node) bool {
-	return string(ipld.AppendCBOR(nil, a)) == string(ipld.AppendCBOR(nil, b))
 }

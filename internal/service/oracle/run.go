@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/castalia-org/castalia/internal/identity"
 	"github.com/castalia-org/castalia/plugin"
 )
 
@@ -208,8 +209,9 @@ type Transcript struct {
 // credentials are not stored, so a run that another node takes over has none.
 type Carried struct {
 	MatrixToken string
-	// Delegation is the request's own verified x-ucan-delegation.
-	Delegation string
+	// Brought is the request's own verified x-ucan-delegation, and whether the user signed
+	// the request as well.
+	Brought identity.Brought
 	// Invocations are the request's mcpInvocations.
 	Invocations map[string]string
 	// Attachments are the message's, with the keys of encrypted ones.

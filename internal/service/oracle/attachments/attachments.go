@@ -30,6 +30,7 @@ import (
 	"maunium.net/go/mautrix/event"
 	"maunium.net/go/mautrix/id"
 
+	"github.com/castalia-org/castalia/internal/identity"
 	"github.com/castalia-org/castalia/internal/platform/fault"
 	"github.com/castalia-org/castalia/internal/service/oracle"
 	"github.com/castalia-org/castalia/internal/service/oracle/agent"
@@ -59,7 +60,7 @@ type Config struct {
 // Store reads at most limit bytes of a file by its CID, with what the user
 // delegated and nothing else. It fails with plugin.ErrNoDelegation when the
 // user granted nothing, and with a *plugin.Error when the store refused.
-type Store func(ctx context.Context, userDID, delegation, cid string, limit int64) ([]byte, error)
+type Store func(ctx context.Context, userDID string, b identity.Brought, cid string, limit int64) ([]byte, error)
 
 // Documents reads the text of a document apart from the program: more than limit
 // bytes of it when there are more, so that whoever cuts it can say so. What is wrong
@@ -152,7 +153,7 @@ func (f *Fetcher) stored(ctx context.Context, q turn.AttachmentQuery, a *oracle.
 	}
 	ctx, cancel := context.WithTimeout(ctx, f.cfg.Timeout)
 	defer cancel()
-	data, err := f.cfg.Store(ctx, q.Owner, q.Delegation, a.CID, limit+1)
+	data, err := f.cfg.Store(ctx, q.Owner, q.Brought, a.CID, limit+1)
 	if errors.Is(err, plugin.ErrNoDelegation) {
 		return nil, problem("you have not let the oracle read your files")
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/castalia-org/castalia/internal/identity"
 	"github.com/castalia-org/castalia/internal/service/oracle"
 	"github.com/castalia-org/castalia/internal/service/oracle/attachments"
 	"github.com/castalia-org/castalia/internal/service/oracle/turn"
@@ -16,8 +17,8 @@ import (
 func TestFetchFromTheUsersStore(t *testing.T) {
 	t.Parallel()
 	const alice = "did:key:alice"
-	store := func(_ context.Context, did, delegation, cid string, limit int64) ([]byte, error) {
-		if did != alice || delegation != "granted" {
+	store := func(_ context.Context, did string, b identity.Brought, cid string, limit int64) ([]byte, error) {
+		if did != alice || b.Delegation != "granted" {
 			return nil, plugin.ErrNoDelegation
 		}
 		switch cid {
@@ -45,7 +46,8 @@ func TestFetchFromTheUsersStore(t *testing.T) {
 		"no store":      {none, "notes", "granted", "no file store"},
 	} {
 		got, _ := c.fetcher.Fetch(t.Context(), turn.AttachmentQuery{
-			Owner: alice, Delegation: c.delegation, Attachments: []oracle.Attachment{{Filename: "n.md", Mimetype: "text/markdown", CID: c.cid}},
+			Owner: alice, Brought: identity.Brought{Delegation: c.delegation},
+			Attachments: []oracle.Attachment{{Filename: "n.md", Mimetype: "text/markdown", CID: c.cid}},
 		})
 		if all := got[0].Text + got[0].Note; !strings.Contains(all, c.want) {
 			t.Errorf("%s: %q", name, all)

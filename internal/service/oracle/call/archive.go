@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/castalia-org/castalia/internal/identity"
 	"github.com/castalia-org/castalia/internal/platform/fault"
 	"github.com/castalia-org/castalia/internal/service/oracle/call/callopus"
 	"github.com/castalia-org/castalia/internal/service/oracle/call/callsound"
@@ -28,10 +29,10 @@ type Archive interface {
 // Place is where a recording goes, and with whose leave.
 type Place struct {
 	Owner string
-	// Delegation is the one that came with the call; without it, or when it does
-	// not do, the one that the owner has stored counts.
-	Delegation string
-	Path       string
+	// Brought is what came with the call; without it the delegation that the owner has
+	// stored counts.
+	Brought identity.Brought
+	Path    string
 }
 
 var (

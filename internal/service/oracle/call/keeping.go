@@ -5,6 +5,8 @@ import (
 	"log/slog"
 	"sync"
 	"time"
+
+	"github.com/castalia-org/castalia/internal/identity"
 )
 
 // What is done about recordings whose calls ended without them being finished:
@@ -22,23 +24,23 @@ const (
 
 // beginRecording opens the recording of a call that does not exist yet.
 func (s *Service) beginRecording(ctx context.Context, r Record, f RecordingFormat,
-	delegation string,
+	b identity.Brought,
 ) (Recording, error) {
 	if s.deps.Archive == nil {
 		return Recording{}, errNoArchive
 	}
 	out := Recording{State: RecordingOn, Path: recordingPath(r.ID, r.CreatedAt, f)}
 	var err error
-	out.Ref, err = s.deps.Archive.Begin(ctx, Place{Owner: r.Owner, Delegation: delegation, Path: out.Path})
+	out.Ref, err = s.deps.Archive.Begin(ctx, Place{Owner: r.Owner, Brought: b, Path: out.Path})
 	return out, err
 }
 
 // dropRecording forgets the recording of a call that was not made.
-func (s *Service) dropRecording(ctx context.Context, r Record, delegation string) {
+func (s *Service) dropRecording(ctx context.Context, r Record, b identity.Brought) {
 	if r.Recording.State != RecordingOn {
 		return
 	}
-	p := Place{Owner: r.Owner, Delegation: delegation, Path: r.Recording.Path}
+	p := Place{Owner: r.Owner, Brought: b, Path: r.Recording.Path}
 	if _, err := s.deps.Archive.Finish(context.WithoutCancel(ctx), p, r.Recording.Ref); err != nil {
 		s.log.Debug("an empty recording ends by itself", slog.Any("error", err))
 	}

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/castalia-org/castalia/internal/identity"
 	"github.com/castalia-org/castalia/internal/platform/fault"
 	"github.com/castalia-org/castalia/internal/platform/pace"
 	"github.com/castalia-org/castalia/internal/service/oracle/call/callsound"
@@ -48,7 +49,7 @@ type container interface {
 }
 
 // recorderOf makes the recorder of a call that is recorded, and nil for others.
-func recorderOf(l *live, delegation string) (*recorder, error) {
+func recorderOf(l *live, b identity.Brought) (*recorder, error) {
 	r := l.rec
 	if r.Recording.State != RecordingOn {
 		return nil, nil //nolint:nilnil // this call is not recorded
@@ -58,7 +59,7 @@ func recorderOf(l *live, delegation string) (*recorder, error) {
 		return nil, err
 	}
 	return &recorder{
-		archive: l.s.deps.Archive, place: Place{Owner: r.Owner, Delegation: delegation, Path: r.Recording.Path},
+		archive: l.s.deps.Archive, place: Place{Owner: r.Owner, Brought: b, Path: r.Recording.Path},
 		ref:  r.Recording.Ref,
 		part: l.s.cfg.Part, log: l.log, mix: callsound.NewMixer(), file: file, broken: l.notRecorded,
 	}, nil

@@ -160,17 +160,17 @@ func (s *Service) Create(ctx context.Context, who identity.Principal, q Request)
 		r.ExpiresAt = who.Expires
 	}
 	if q.Record {
-		if r.Recording, err = s.beginRecording(ctx, r, q.RecordFormat, who.Delegation); err != nil {
+		if r.Recording, err = s.beginRecording(ctx, r, q.RecordFormat, who.Brought()); err != nil {
 			return View{}, err
 		}
 	}
 	l := newLive(s, r, key, agreement)
-	if l.recorder, err = recorderOf(l, who.Delegation); err != nil {
-		s.dropRecording(ctx, r, who.Delegation)
+	if l.recorder, err = recorderOf(l, who.Brought()); err != nil {
+		s.dropRecording(ctx, r, who.Brought())
 		return View{}, err
 	}
 	if err := s.deps.Store.CreateCall(ctx, r, Claim{PerUser: s.cfg.PerUser, TTL: s.cfg.Lease}); err != nil {
-		s.dropRecording(ctx, r, who.Delegation)
+		s.dropRecording(ctx, r, who.Brought())
 		return View{}, err
 	}
 	if l.recorder != nil {

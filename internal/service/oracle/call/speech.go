@@ -7,6 +7,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/castalia-org/castalia/internal/identity"
 	"github.com/castalia-org/castalia/internal/platform/fault"
 	"github.com/castalia-org/castalia/internal/service/oracle/call/callsound"
 )
@@ -92,8 +93,8 @@ type Question struct {
 	SessionID string
 	CallID    string
 	Text      string
-	// Delegation is the caller's own, with which tools act for them.
-	Delegation string
+	// Brought is the caller's own delegation, with which tools act for them.
+	Brought identity.Brought
 	// Sponsor is who answers for the caller.
 	Sponsor string
 	// Picture is what the caller's camera showed, as JPEG; nil without one. It is

@@ -370,7 +370,7 @@ func (t *talk) answer(text string) {
 func (t *talk) ask(ctx context.Context, q Question) (Answer, error) {
 	l := t.l
 	l.mu.Lock()
-	q.Delegation, q.Sponsor = l.who.Delegation, l.who.Sponsor
+	q.Brought, q.Sponsor = l.who.Brought(), l.who.Sponsor
 	l.mu.Unlock()
 	q.Owner, q.SessionID, q.CallID = l.rec.Owner, l.rec.SessionID, l.rec.ID
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), writeTime)

@@ -171,7 +171,7 @@ func (f *Faces) begin(ctx context.Context, a Ask, mark marker) (*Answer, error) 
 	}
 	start := run.Start{
 		Owner: a.Who.DID, RequestID: fingerprint(a), Multitask: oracle.Enqueue, Request: q,
-		Carried: oracle.Carried{Delegation: a.Who.Delegation, Images: a.Images},
+		Carried: oracle.Carried{Brought: a.Who.Brought(), Images: a.Images},
 	}
 	if a.Conversation != "" && !q.Plain {
 		session, err := f.session(ctx, a.Who.DID, a.Conversation)

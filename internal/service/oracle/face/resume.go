@@ -82,7 +82,7 @@ func (f *Faces) decide(ctx context.Context, who identity.Principal, sessionID st
 		a, err := f.deps.Engine.Answer(ctx, oracle.Answer{
 			ApprovalID: d.ApprovalID, Owner: who.DID, By: who.TokenCID, SessionID: sessionID, Via: oracle.ViaHTTP,
 			Decision: d.Decision, Content: d.Content, InPerson: who.InPerson(),
-		}, oracle.Carried{Delegation: who.Delegation})
+		}, oracle.Carried{Brought: who.Brought()})
 		if err != nil {
 			return "", false, err
 		}

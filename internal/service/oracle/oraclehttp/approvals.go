@@ -82,7 +82,7 @@ func (a *api) answerApproval(w http.ResponseWriter, r *http.Request) error {
 	answered, err := a.deps.Engine.Answer(r.Context(), oracle.Answer{
 		ApprovalID: r.PathValue("approvalId"), Owner: who.DID, By: who.TokenCID, Via: oracle.ViaHTTP, Decision: body.Decision,
 		Content: body.Content, InPerson: true,
-	}, oracle.Carried{MatrixToken: r.Header.Get("X-Matrix-Access-Token"), Delegation: who.Delegation, Invocations: body.Invocations})
+	}, oracle.Carried{MatrixToken: r.Header.Get("X-Matrix-Access-Token"), Brought: who.Brought(), Invocations: body.Invocations})
 	if err != nil {
 		return err
 	}

@@ -126,7 +126,7 @@ func (a *api) counted(next httpserver.Handler) httpserver.Handler {
 func (a *api) runtime(r *http.Request) *plugin.Runtime {
 	who, _ := identity.FromContext(r.Context())
 	return a.deps.Worker.Runtime(r.Context(), turn.Scene{
-		Owner: who.DID, RequestID: httpserver.RequestID(r.Context()), Delegation: who.Delegation,
+		Owner: who.DID, RequestID: httpserver.RequestID(r.Context()), Brought: who.Brought(),
 		Request: oracle.TurnRequest{Timezone: r.Header.Get("X-Timezone"), HomeServer: r.Header.Get("X-Matrix-Homeserver")},
 	})
 }

@@ -80,7 +80,7 @@ func (a *api) start(w http.ResponseWriter, r *http.Request, who identity.Princip
 	}
 	sessionID := r.PathValue("sessionId")
 	carried := oracle.Carried{
-		MatrixToken: r.Header.Get("X-Matrix-Access-Token"), Delegation: who.Delegation, Invocations: q.Invocations,
+		MatrixToken: r.Header.Get("X-Matrix-Access-Token"), Brought: who.Brought(), Invocations: q.Invocations,
 		AskDelegation: a.nudges.due(r.Context(), who.DID),
 	}
 	carried.Attachments, q.Attachments = q.Attachments, withoutKeys(q.Attachments)

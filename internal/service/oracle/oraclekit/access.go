@@ -9,7 +9,6 @@ import (
 	"github.com/castalia-org/castalia/internal/identity"
 	"github.com/castalia-org/castalia/internal/platform/fault"
 	"github.com/castalia-org/castalia/internal/protocol/ipld"
-	"github.com/castalia-org/castalia/internal/protocol/ucan"
 	"github.com/castalia-org/castalia/internal/service/oracle/turn"
 	"github.com/castalia-org/castalia/plugin"
 )
@@ -22,8 +21,8 @@ type Access struct {
 	FilesFor func(userDID string, authority plugin.Authority) plugin.Files
 	QueryFor func(userDID string) plugin.Query
 	// KnowledgeFor is what the user may read of the community's documents, with what
-	// their delegation opens: the request's own, or the stored one where it is empty.
-	KnowledgeFor func(userDID, delegation string) plugin.Knowledge
+	// their delegations open.
+	KnowledgeFor func(userDID string, b identity.Brought) plugin.Knowledge
 	// BytesFor reads the first bytes of a file of the user's by its CID.
 	BytesFor func(ctx context.Context, authority plugin.Authority, cid string, limit int64) ([]byte, error)
 }
@@ -31,24 +30,26 @@ type Access struct {
 var _ turn.Access = Access{}
 
 // Authority mints invocations from the user's delegation.
-func (a Access) Authority(userDID, delegation string) plugin.Authority {
-	return authority{identity: a.Identity, user: identity.Principal{DID: userDID, Root: userDID, Delegation: delegation}}
+func (a Access) Authority(userDID string, b identity.Brought) plugin.Authority {
+	return authority{identity: a.Identity, user: b.Of(userDID)}
 }
 
 // Files is the user's file store.
-func (a Access) Files(userDID, delegation string) plugin.Files {
+func (a Access) Files(userDID string, b identity.Brought) plugin.Files {
 	if a.FilesFor == nil {
-		return turn.NoAccess().Files(userDID, delegation)
+		return turn.NoAccess().Files(userDID, b)
 	}
-	return a.FilesFor(userDID, a.Authority(userDID, delegation))
+	return a.FilesFor(userDID, a.Authority(userDID, b))
 }
 
 // ReadFile reads at most limit bytes of one of the user's files: see attachments.Store.
-func (a Access) ReadFile(ctx context.Context, userDID, delegation, cid string, limit int64) ([]byte, error) {
+func (a Access) ReadFile(ctx context.Context, userDID string, b identity.Brought, cid string,
+	limit int64,
+) ([]byte, error) {
 	if a.BytesFor == nil {
 		return nil, plugin.ErrNoDelegation
 	}
-	return a.BytesFor(ctx, a.Authority(userDID, delegation), cid, limit)
+	return a.BytesFor(ctx, a.Authority(userDID, b), cid, limit)
 }
 
 // Query is the query gateway.
@@ -60,11 +61,11 @@ func (a Access) Query(userDID string) plugin.Query {
 }
 
 // Knowledge is what the community's documents say.
-func (a Access) Knowledge(userDID, delegation string) plugin.Knowledge {
+func (a Access) Knowledge(userDID string, b identity.Brought) plugin.Knowledge {
 	if a.KnowledgeFor == nil {
-		return turn.NoAccess().Knowledge(userDID, delegation)
+		return turn.NoAccess().Knowledge(userDID, b)
 	}
-	return a.KnowledgeFor(userDID, delegation)
+	return a.KnowledgeFor(userDID, b)
 }
 
 type authority struct {
@@ -91,23 +92,11 @@ func (a authority) Invoke(ctx context.Context, audience string, c plugin.Capabil
 	return token, err
 }
 
-// Granted reports what the delegation says.
+// Granted reports what the delegations say.
 func (a authority) Granted(ctx context.Context) ([]plugin.Capability, error) {
-	var said []ucan.Capability
-	if a.user.Delegation != "" { // verified when the request came in
-		token, err := ucan.Parse(a.user.Delegation)
-		if err != nil {
-			return nil, fmt.Errorf("read delegation: %w", err)
-		}
-		said = token.Leaf.Capabilities
-	} else {
-		status, err := a.identity.DelegationOf(ctx, a.user.DID)
-		if err != nil {
-			return nil, fmt.Errorf("look up delegation: %w", err)
-		}
-		if status.Authorized {
-			said = status.Capabilities
-		}
+	said, err := a.identity.Granted(ctx, a.user)
+	if err != nil {
+		return nil, fmt.Errorf("look up delegations: %w", err)
 	}
 	var out []plugin.Capability
 	for _, c := range said {

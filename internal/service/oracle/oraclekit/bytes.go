@@ -22,29 +22,36 @@ func BytesOverHTTP(surface httpserver.Surface, serviceDID string) (func(context.
 	}
 	client := &http.Client{Transport: inProcess{handler}}
 	return func(ctx context.Context, authority plugin.Authority, cid string, limit int64) ([]byte, error) {
-		token, err := (&files{audience: serviceDID, authority: authority}).token(ctx)
-		if err != nil {
-			return nil, err
-		}
-		u := url.URL{Scheme: "http", Host: "castalia.internal", Path: "/api/fs/cid/" + cid}
-		req, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), http.NoBody)
-		if err != nil {
-			return nil, plugin.Errorf(http.StatusBadRequest, "that is not a CID")
-		}
-		req.Header.Set("Authorization", "Bearer "+token)
-		// The response is held in memory: only what is wanted may come.
-		req.Header.Set("Range", fmt.Sprintf("bytes=0-%d", limit-1))
-		resp, err := client.Do(req)
-		if err != nil {
-			return nil, fmt.Errorf("read file: %w", err)
-		}
-		defer func() { _ = resp.Body.Close() }()
-		switch resp.StatusCode {
-		case http.StatusOK, http.StatusPartialContent:
-			return io.ReadAll(io.LimitReader(resp.Body, limit))
-		case http.StatusRequestedRangeNotSatisfiable: // an empty file has no first byte
-			return nil, nil
-		}
-		return nil, plugin.Errorf(resp.StatusCode, "the file store answered %d", resp.StatusCode)
+		var out []byte
+		err := (&files{audience: serviceDID, authority: authority}).try(ctx, func(token string) error {
+			var err error
+			out, err = readByCID(ctx, client, token, cid, limit)
+			return err
+		})
+		return out, err
 	}, nil
+}
+
+// readByCID reads the first bytes of a file.
+func readByCID(ctx context.Context, client *http.Client, token, cid string, limit int64) ([]byte, error) {
+	u := url.URL{Scheme: "http", Host: "castalia.internal", Path: "/api/fs/cid/" + cid}
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), http.NoBody)
+	if err != nil {
+		return nil, plugin.Errorf(http.StatusBadRequest, "that is not a CID")
+	}
+	req.Header.Set("Authorization", "Bearer "+token)
+	// The response is held in memory: only what is wanted may come.
+	req.Header.Set("Range", fmt.Sprintf("bytes=0-%d", limit-1))
+	resp, err := client.Do(req)
+	if err != nil {
+		return nil, fmt.Errorf("read file: %w", err)
+	}
+	defer func() { _ = resp.Body.Close() }()
+	switch resp.StatusCode {
+	case http.StatusOK, http.StatusPartialContent:
+		return io.ReadAll(io.LimitReader(resp.Body, limit))
+	case http.StatusRequestedRangeNotSatisfiable: // an empty file has no first byte
+		return nil, nil
+	}
+	return nil, plugin.Errorf(resp.StatusCode, "the file store answered %d", resp.StatusCode)
 }

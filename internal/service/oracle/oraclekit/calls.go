@@ -25,7 +25,7 @@ type spoken struct{ o *Oracle }
 
 // Ask implements call.Oracle.
 func (s spoken) Ask(ctx context.Context, q call.Question) (call.Answer, error) {
-	carried := oracle.Carried{Delegation: q.Delegation}
+	carried := oracle.Carried{Brought: q.Brought}
 	if q.Picture != nil {
 		carried.Images = []plugin.Image{{MediaType: "image/jpeg", Data: q.Picture}}
 	}

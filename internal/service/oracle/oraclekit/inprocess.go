@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -16,6 +17,7 @@ import (
 	"github.com/castalia-org/castalia/internal/identity"
 	"github.com/castalia-org/castalia/internal/platform/apidocs"
 	"github.com/castalia-org/castalia/internal/platform/httpserver"
+	"github.com/castalia-org/castalia/internal/protocol/ucan"
 	"github.com/castalia-org/castalia/internal/service/oracle/mcpclient"
 	"github.com/castalia-org/castalia/internal/service/oracle/turn"
 	"github.com/castalia-org/castalia/plugin"
@@ -117,64 +119,108 @@ const tokenTTL = 5 * time.Minute
 // abilities of the file store, the widest first.
 var abilities = []string{"*", "fs/*", "fs/write", "fs/read", "fs/list"}
 
-// token mints an invocation of the widest file capability that was granted.
-func (f *files) token(ctx context.Context) (string, error) {
+// maxTried bounds the capabilities that one call is tried with.
+const maxTried = 4
+
+// capabilities are what was granted of files, the widest ability first, without those that
+// others among them have in themselves.
+func (f *files) capabilities(ctx context.Context) ([]plugin.Capability, error) {
 	granted, err := f.authority.Granted(ctx)
 	if err != nil {
-		return "", err
+		return nil, err
 	}
-	best, rank := plugin.Capability{}, len(abilities)
+	byRank := make([][]plugin.Capability, len(abilities))
 	for _, c := range granted {
 		at := slices.Index(abilities, c.Can)
 		onFiles := strings.HasPrefix(c.With, "vfs://") || strings.HasPrefix(c.With, "ixo:filesystem")
 		if strings.HasPrefix(c.Can, "fs/") && at < 0 {
 			at = len(abilities) - 1
 		}
-		if !onFiles || at < 0 || at >= rank {
-			continue
+		if onFiles && at >= 0 {
+			byRank[at] = append(byRank[at], c)
 		}
-		best, rank = c, at
 	}
-	if rank == len(abilities) {
-		return "", plugin.ErrNoDelegation
+	var out []plugin.Capability
+	for _, c := range slices.Concat(byRank...) {
+		if !slices.ContainsFunc(out, func(wider plugin.Capability) bool { return covers(wider, c) }) {
+			out = append(out, c)
+		}
 	}
-	return f.authority.Invoke(ctx, f.audience, best, tokenTTL)
+	if len(out) == 0 {
+		return nil, plugin.ErrNoDelegation
+	}
+	return out[:min(len(out), maxTried)], nil
 }
 
-func (f *files) server(ctx context.Context) (plugin.MCPServer, error) {
-	token, err := f.token(ctx)
-	if err != nil {
-		return plugin.MCPServer{}, err
+// covers reports whether a capability without caveats grants what another one does.
+func covers(wider, c plugin.Capability) bool {
+	if len(wider.NB) > 0 || !ucan.AbilityCovers(wider.Can, c.Can) {
+		return false
 	}
+	all, err := ucan.ParseResource(wider.With)
+	if err != nil {
+		return false
+	}
+	part, err := ucan.ParseResource(c.With)
+	return err == nil && all.Covers(part)
+}
+
+// try does something with an invocation of each file capability in turn until one lets it:
+// what a page brings is often narrower than what its user stored, or about other files
+// (ADR 0270). It goes on only where the store refused, and says why the first was refused.
+func (f *files) try(ctx context.Context, do func(token string) error) error {
+	tried, err := f.capabilities(ctx)
+	if err != nil {
+		return err
+	}
+	var first error
+	for _, c := range tried {
+		token, err := f.authority.Invoke(ctx, f.audience, c, tokenTTL)
+		if err == nil {
+			err = do(token)
+		}
+		if err == nil {
+			return nil
+		}
+		first = cmp.Or(first, err)
+		refused, ok := errors.AsType[*plugin.Error](err)
+		if (!ok || refused.Status >= http.StatusInternalServerError) && !errors.Is(err, plugin.ErrNoDelegation) {
+			return first
+		}
+	}
+	return first
+}
+
+func server(token string) plugin.MCPServer {
 	return plugin.MCPServer{
 		Name: "files", URL: "http://castalia.internal/mcp", Headers: map[string]string{"Authorization": "Bearer " + token},
-	}, nil
+	}
 }
 
-// Tools lists what the delegation opens.
+// Tools lists what the delegations open: a wider ability has the tools of a narrower one.
 func (f *files) Tools(ctx context.Context) ([]plugin.ToolSpec, error) {
-	s, err := f.server(ctx)
-	if err != nil {
-		return nil, err
-	}
-	list, done := f.engine.Tools(ctx, []plugin.MCPServer{s}, turn.MCPUser{DID: f.user})
-	defer done()
 	var out []plugin.ToolSpec
-	for _, t := range list {
-		out = append(out, plugin.ToolSpec{
-			Name: strings.TrimPrefix(t.Name, "files__"), Description: t.Description, Schema: t.Schema,
-		})
-	}
-	return out, nil
+	err := f.try(ctx, func(token string) error {
+		list, done := f.engine.Tools(ctx, []plugin.MCPServer{server(token)}, turn.MCPUser{DID: f.user})
+		defer done()
+		for _, t := range list {
+			out = append(out, plugin.ToolSpec{
+				Name: strings.TrimPrefix(t.Name, "files__"), Description: t.Description, Schema: t.Schema,
+			})
+		}
+		return nil
+	})
+	return out, err
 }
 
 // Call runs one of them.
-func (f *files) Call(ctx context.Context, tool string, args json.RawMessage) (plugin.Result, error) {
-	s, err := f.server(ctx)
-	if err != nil {
-		return plugin.Result{}, err
-	}
-	return f.engine.Call(ctx, s, tool, args)
+func (f *files) Call(ctx context.Context, tool string, args json.RawMessage) (out plugin.Result, err error) {
+	err = f.try(ctx, func(token string) error {
+		var err error
+		out, err = f.engine.Call(ctx, server(token), tool, args)
+		return err
+	})
+	return out, err
 }
 
 // QueryOverHTTP makes Access.QueryFor of the query gateway's surface.

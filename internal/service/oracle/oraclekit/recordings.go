@@ -46,7 +46,7 @@ const (
 func (r recordings) ask(ctx context.Context, p call.Place, method, ref string, body []byte,
 	headers map[string]string,
 ) (http.Header, error) {
-	token, err := r.access.Authority(p.Owner, p.Delegation).Invoke(ctx, r.access.Identity.DID(),
+	token, err := r.access.Authority(p.Owner, p.Brought).Invoke(ctx, r.access.Identity.DID(),
 		plugin.Capability{Can: "fs/write", With: identity.FileResource(p.Owner, recordingFolder)}, tokenTTL)
 	if errors.Is(err, plugin.ErrNoDelegation) {
 		return nil, call.ErrNoGrant

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/castalia-org/castalia/internal/identity"
 	"github.com/castalia-org/castalia/internal/platform/bus/busmem"
 	"github.com/castalia-org/castalia/internal/service/oracle"
 )
@@ -58,7 +59,7 @@ func TestWaitingRunsKeepTheirCredentials(t *testing.T) {
 		for _, r := range []oracle.Run{{ID: "second", Turn: 3}, {ID: "first", Turn: 2}} {
 			r.SessionID, r.Status = "s", oracle.Queued
 			var out Started
-			e.launchOrWait(Begun{Run: r}, oracle.Carried{Delegation: "of " + r.ID}, &out)
+			e.launchOrWait(Begun{Run: r}, oracle.Carried{Brought: identity.Brought{Delegation: "of " + r.ID}}, &out)
 			defer out.Reader.Close()
 		}
 		for _, id := range []string{"first", "second"} {
@@ -66,7 +67,7 @@ func TestWaitingRunsKeepTheirCredentials(t *testing.T) {
 			e.jobs.Wait()
 			select {
 			case got := <-w.carried:
-				if got.Delegation != "of "+id {
+				if got.Brought.Delegation != "of "+id {
 					t.Errorf("%s: the %s run was handed %v", name, id, got)
 				}
 			default:

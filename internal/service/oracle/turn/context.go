@@ -26,10 +26,10 @@ func (t *turn) runtime(_ context.Context, session oracle.Session) *plugin.Runtim
 			ID: session.ID, RequestID: t.run.RequestID, RunID: t.run.ID, Message: q.Message, Metadata: q.Metadata,
 		},
 		Emit: emitter{t}, Frontend: frontend{t}, Log: t.log,
-		Files:     t.deps.Access.Files(t.run.Owner, t.carried.Delegation),
+		Files:     t.deps.Access.Files(t.run.Owner, t.carried.Brought),
 		Query:     t.deps.Access.Query(t.run.Owner),
-		Knowledge: t.deps.Access.Knowledge(t.run.Owner, t.carried.Delegation),
-		Authority: t.deps.Access.Authority(t.run.Owner, t.carried.Delegation),
+		Knowledge: t.deps.Access.Knowledge(t.run.Owner, t.carried.Brought),
+		Authority: t.deps.Access.Authority(t.run.Owner, t.carried.Brought),
 	}
 	for _, d := range q.BrowserTools {
 		rt.Declared.BrowserTools = append(rt.Declared.BrowserTools,
@@ -259,7 +259,7 @@ func (t *turn) ownMessage(ctx context.Context, stored []oracle.Message) []plugin
 		var shown []plugin.Image
 		files, shown = t.deps.Attachments.Fetch(ctx, AttachmentQuery{
 			Owner: t.run.Owner, Attachments: files, HomeServer: q.HomeServer, MatrixToken: t.carried.MatrixToken, RoomID: room,
-			Delegation: t.carried.Delegation,
+			Brought: t.carried.Brought,
 		})
 		m.Images = append(m.Images, shown...)
 		t.keepFiles(ctx, files)

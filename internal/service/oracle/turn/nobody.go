@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"time"
 
+	"github.com/castalia-org/castalia/internal/identity"
 	"github.com/castalia-org/castalia/internal/service/oracle"
 	"github.com/castalia-org/castalia/plugin"
 )
@@ -22,16 +23,16 @@ func (nobody) Dispatch(context.Context, oracle.Call) (oracle.Outcome, error) {
 }
 
 // Authority grants nothing.
-func (nobody) Authority(string, string) plugin.Authority { return nobody{} }
+func (nobody) Authority(string, identity.Brought) plugin.Authority { return nobody{} }
 
 // Files has none.
-func (nobody) Files(string, string) plugin.Files { return nobody{} }
+func (nobody) Files(string, identity.Brought) plugin.Files { return nobody{} }
 
 // Query has no upstream.
 func (nobody) Query(string) plugin.Query { return nobody{} }
 
 // Knowledge has no document.
-func (nobody) Knowledge(string, string) plugin.Knowledge { return ignorant{} }
+func (nobody) Knowledge(string, identity.Brought) plugin.Knowledge { return ignorant{} }
 
 // ignorant knows nothing.
 type ignorant struct{}

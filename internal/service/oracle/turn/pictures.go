@@ -96,7 +96,7 @@ func (t *turn) picture(ctx context.Context, f oracle.Attachment) []plugin.Image 
 		return nil
 	}
 	_, shown := t.deps.Attachments.Fetch(ctx, AttachmentQuery{
-		Owner: t.run.Owner, Attachments: []oracle.Attachment{f}, Delegation: t.carried.Delegation,
+		Owner: t.run.Owner, Attachments: []oracle.Attachment{f}, Brought: t.carried.Brought,
 	})
 	return shown
 }

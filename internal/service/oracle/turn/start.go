@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/castalia-org/castalia/internal/identity"
 	"github.com/castalia-org/castalia/internal/platform/fault"
 	"github.com/castalia-org/castalia/internal/platform/telemetry"
 	"github.com/castalia-org/castalia/internal/service/oracle"
@@ -53,7 +54,7 @@ func (s *Turns) Start(ctx context.Context, q run.Start) (run.Started, error) {
 	}
 	q.RunID = cmp.Or(q.RunID, oracle.NewID())
 	rt := s.worker.Runtime(ctx, Scene{
-		Owner: q.Owner, SessionID: q.SessionID, RequestID: q.RequestID, RunID: q.RunID, Delegation: q.Carried.Delegation,
+		Owner: q.Owner, SessionID: q.SessionID, RequestID: q.RequestID, RunID: q.RunID, Brought: q.Carried.Brought,
 		Request: q.Request,
 	})
 	set := newPluginSet(s.worker.deps.Plugins, rt, s.worker.deps.Log)
@@ -137,12 +138,12 @@ func (s *pluginSet) abandoned(ctx context.Context, agreed map[string]bool) {
 
 // Scene is where a hook outside a run happens.
 type Scene struct {
-	Owner      string
-	SessionID  string
-	RequestID  string
-	RunID      string
-	Delegation string
-	Request    oracle.TurnRequest
+	Owner     string
+	SessionID string
+	RequestID string
+	RunID     string
+	Brought   identity.Brought
+	Request   oracle.TurnRequest
 }
 
 // Runtime makes the runtime of hooks outside a run, such as routes and gates.
@@ -150,7 +151,7 @@ func (w *Worker) Runtime(ctx context.Context, s Scene) *plugin.Runtime {
 	t := &turn{
 		Worker: w, to: oracle.Address{SessionID: s.SessionID, RequestID: s.RequestID}, usage: &meter{}, log: w.deps.Log,
 		run:     oracle.Run{ID: s.RunID, SessionID: s.SessionID, Owner: s.Owner, RequestID: s.RequestID, Request: s.Request},
-		carried: oracle.Carried{Delegation: s.Delegation},
+		carried: oracle.Carried{Brought: s.Brought},
 	}
 	return t.runtime(ctx, oracle.Session{ID: s.SessionID, Owner: s.Owner})
 }

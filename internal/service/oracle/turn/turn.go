@@ -22,6 +22,7 @@ import (
 	"time"
 	"unicode/utf16"
 
+	"github.com/castalia-org/castalia/internal/identity"
 	"github.com/castalia-org/castalia/internal/identity/appkey"
 	"github.com/castalia-org/castalia/internal/identity/recent"
 	"github.com/castalia-org/castalia/internal/service/oracle"
@@ -36,10 +37,10 @@ import (
 // Access gives a turn what may be done in the user's name. delegation is the
 // request's own verified one, or empty to use the stored one.
 type Access interface {
-	Authority(userDID, delegation string) plugin.Authority
-	Files(userDID, delegation string) plugin.Files
+	Authority(userDID string, b identity.Brought) plugin.Authority
+	Files(userDID string, b identity.Brought) plugin.Files
 	Query(userDID string) plugin.Query
-	Knowledge(userDID, delegation string) plugin.Knowledge
+	Knowledge(userDID string, b identity.Brought) plugin.Knowledge
 }
 
 // Attachments reads the files that came with a message.
@@ -57,9 +58,7 @@ type AttachmentQuery struct {
 	HomeServer  string
 	MatrixToken string
 	RoomID      string
-	// Delegation is what the request carried, if anything; the stored one
-	// counts otherwise.
-	Delegation string
+	Brought     identity.Brought
 }
 
 // MCP connects to MCP servers.

@@ -29,6 +29,7 @@ import (
 	"github.com/castalia-org/castalia/internal/service/oracle/oraclesocket"
 	"github.com/castalia-org/castalia/internal/service/oracle/oracletest"
 	"github.com/castalia-org/castalia/internal/service/oracle/run"
+	"github.com/castalia-org/castalia/internal/service/oracle/turn"
 )
 
 // Setup is what a node is made of; zero values are filled in.
@@ -40,6 +41,7 @@ type Setup struct {
 	Hearing  call.SpeechToText
 	Voice    call.TextToSpeech
 	Archive  call.Archive
+	Access   turn.Access
 	Call     call.Config
 	RTC      callrtc.Config
 }
@@ -88,7 +90,7 @@ func Start(t testing.TB, s Setup) *Node {
 	must(t, err)
 	n := &Node{Name: s.Call.Node, Identity: s.Identity, Signer: identitytest.Oracle.Signer, Endpoint: endpoint}
 	n.Oracle, err = oraclekit.New(oraclekit.Deps{
-		DB: s.DB, Bus: s.Bus, Identity: s.Identity, Provider: s.Provider,
+		DB: s.DB, Bus: s.Bus, Identity: s.Identity, Provider: s.Provider, Access: s.Access,
 		Oracle: oracle.Identity{Name: "Testa", DID: identitytest.Oracle.DID},
 		Socket: func(owners oracle.SessionChecker) (oracle.Publisher, oracle.Dispatcher, error) {
 			n.Gateway = oraclesocket.New(oraclesocket.Deps{
