@@ -24,6 +24,7 @@ export {
 export type {
   ChatStatus,
   IAttachment,
+  ICitation,
   IComponentMetadata,
   IFeedback,
   IMessage,

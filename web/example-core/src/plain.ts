@@ -9,7 +9,8 @@ sessionStorage["session"] ??= (await oracles.createSession(at)).sessionId;
 const chat = oracles.openChat({ ...at, sessionId: sessionStorage["session"] });
 
 const find = <T extends Element>(selector: string) => document.querySelector(selector) as T;
-const textOf = (part: MessagePart) => (part.type === "tool" ? `[${part.call.name}]` : part.text);
+const textOf = (part: MessagePart) =>
+  part.type === "tool" ? `[${part.call.name}]` : "text" in part ? part.text : "";
 
 chat.subscribe(({ messages, status, error, sendMessageError }) => {
   const drawn = messages.map(({ type, parts = [] }) => {

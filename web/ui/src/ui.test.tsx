@@ -1,12 +1,20 @@
 // @vitest-environment jsdom
-import type { IChatResult, IChatSession, IMessage } from "@castalia/oracles-client";
+import type { IChatResult, IChatSession, ICitation, IMessage } from "@castalia/oracles-client";
 import { useChat, useOracleSessions } from "@castalia/oracles-client";
 import type { IApproval, IFormField } from "@castalia/oracles-client/approvals";
 import type { UseAttachmentsResult } from "@castalia/oracles-client/attachments";
 import { FakeOracle, FakeOraclesProvider } from "@castalia/oracles-client/testing";
-import { cleanup, configure, fireEvent, render, screen, waitFor } from "@testing-library/react";
+import {
+  cleanup,
+  configure,
+  fireEvent,
+  render,
+  screen,
+  waitFor,
+  within,
+} from "@testing-library/react";
 import axe from "axe-core";
-import type { ReactNode } from "react";
+import { version, type ReactNode } from "react";
 import { afterEach, beforeAll, expect, test, vi } from "vitest";
 import {
   Approvals,
@@ -15,6 +23,7 @@ import {
   Composer,
   english,
   LabelsProvider,
+  Message,
   SessionList,
   Thread,
   ToolCard,
@@ -268,6 +277,35 @@ test("a message that was not sent is given back, and Escape stops an answer", as
   rerender(<Composer chat={{ ...chat, isSending: true }} />);
   fireEvent.keyDown(window, { key: "Escape" });
   expect(stop).toHaveBeenCalledOnce();
+});
+
+test("they are drawn by the React that is tested", () => {
+  expect(version.split(".")[0]).toBe(process.env["REACT_MAJOR"]);
+});
+
+test("an answer has the passages below it that it points to", () => {
+  const citation: ICitation = {
+    number: 1,
+    passage: "c/d/0",
+    collection: "c",
+    collectionName: "Village",
+    document: "d",
+    title: "Water",
+    page: 2,
+    text: "It is wet.",
+  };
+  const parts = [
+    { type: "text" as const, text: "Wet [1]." },
+    { type: "citation" as const, citation },
+  ];
+  const message = { id: "m", type: "ai" as const, content: "Wet [1].", parts };
+  const { rerender } = render(<Message message={message} />);
+  const folded = screen.getByRole("group"); // details
+  expect(folded).toHaveProperty("open", false);
+  expect(folded.textContent).toContain("It is wet.[1] Water · page 2 · Village");
+  expect(within(folded).queryByText(english.wholePassage)).toBeNull();
+  rerender(<Message message={{ ...message, parts: parts.slice(0, 1) }} />);
+  expect(screen.queryByText(english.sources)).toBeNull();
 });
 
 test("a source is opened at an address, and at nothing else", () => {

@@ -133,7 +133,9 @@ function tells(fresh: IMessage, shown: IMessage): boolean {
           ? [[part.call.id, part.call.status ?? "done"]]
           : part.type === "text"
             ? [part.text]
-            : [],
+            : part.type === "citation"
+              ? [part.citation.number]
+              : [],
       ),
     ]);
   return fresh.type === shown.type && gist(fresh) === gist(shown);

@@ -31,6 +31,7 @@ export {
 export type {
   ChatStatus,
   IAttachment,
+  ICitation,
   IComponentMetadata,
   IFeedback,
   IMessage,

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { settle } from "./history";
 import { emptyReply, messageOf, withFrame } from "./reply";
 import type { Frame } from "./turn";
-import type { IToolCall, StoredMessage } from "./types";
+import type { ICitation, IToolCall, StoredMessage } from "./types";
 
 /** Numbers that look random and are the same every time. */
 function dice(seed: number): (sides: number) => number {
@@ -12,6 +12,15 @@ function dice(seed: number): (sides: number) => number {
     return (state >>> 8) % sides;
   };
 }
+
+const passage = (number: number): ICitation => ({
+  number,
+  passage: `c/d/${number}`,
+  collection: "c",
+  document: "d",
+  title: "Water",
+  text: "It is wet.",
+});
 
 /** A turn of any shape: as its stream tells it, and as the history keeps it. */
 function anyTurn(seed: number): { frames: Frame[]; stored: StoredMessage[] } {
@@ -64,6 +73,13 @@ function anyTurn(seed: number): { frames: Frame[]; stored: StoredMessage[] } {
         : {}),
     });
   }
+  // The stream tells once, at the end, what the history has with each step.
+  const cited = Array.from({ length: roll(4) }, (_, i) => passage(i + 1));
+  if (cited.length > 0) say("citations", { citations: cited });
+  cited.forEach((citation, i) => {
+    const step = stored[Math.floor((i * steps) / cited.length)];
+    if (step) step.citations = [...(step.citations ?? []), citation];
+  });
   say("done", { status: "finished" });
   return { frames, stored };
 }
@@ -81,6 +97,16 @@ describe("a reply", () => {
         expect(shown[key], `${key} of turn ${seed}`).toEqual(reloaded?.[key]);
       }
     }
+  });
+
+  test("gets what it points to from the history when its stream broke off before", () => {
+    const frames = [{ event: "message", data: { content: "It is wet [1]." } }];
+    const live = messageOf(frames.reduce(withFrame, emptyReply("live", now)));
+    const stored: StoredMessage = { id: "s", type: "ai", content: "It is wet [1]." };
+    const ids = new Map([["s", "live"]]);
+    expect(settle([stored], [{ ...live, isComplete: true }], ids)[0]?.parts).toBe(live.parts);
+    const [told] = settle([{ ...stored, citations: [passage(1)] }], [live], ids);
+    expect(told?.parts?.at(-1)).toEqual({ type: "citation", citation: passage(1) });
   });
 
   test("keeps text, call, text, call, text in order", () => {
@@ -117,7 +143,9 @@ describe("a reply", () => {
         { event: "message", data: { content: "Two. " } },
         { event: "done", data: { status: "aborted", partialText } },
       ].reduce(withFrame, emptyReply("live", now));
-      const parts = reply.parts.map((part) => (part.type === "tool" ? part.call.id : part.text));
+      const parts = reply.parts.map((part) =>
+        "text" in part ? part.text : part.type === "tool" ? part.call.id : "cited",
+      );
       expect(parts).toEqual(want);
     }
   });

@@ -1,4 +1,5 @@
 import type {
+  ICitation,
   IComponentMetadata,
   IMessage,
   IToolCall,
@@ -39,6 +40,17 @@ function replaced(parts: MessagePart[], at: number, part: MessagePart): MessageP
 export function withCall(parts: MessagePart[], call: IToolCall): MessagePart[] {
   const at = parts.findIndex((part) => part.type === "tool" && part.call.id === call.id);
   return at < 0 ? [...parts, { type: "tool", call }] : replaced(parts, at, { type: "tool", call });
+}
+
+/** Puts what an answer points to behind it, by number, each passage once. */
+export function cite(parts: MessagePart[], all: ICitation[]): MessagePart[] {
+  return all.reduce(
+    (cited, citation) =>
+      cited.some((part) => part.type === "citation" && part.citation.number === citation.number)
+        ? cited
+        : [...cited, { type: "citation", citation }],
+    parts,
+  );
 }
 
 /** Makes text what is said in all: the parts keep what they have of it. */
@@ -88,6 +100,10 @@ export function fromStored(steps: StoredMessage[], id: string): IMessage {
     parts = write(write(parts, "reasoning", reasoning), "text", content);
     for (const call of toolCalls) parts = withCall(parts, asTold(call));
   }
+  parts = cite(
+    parts,
+    steps.flatMap((step) => step.citations ?? []),
+  );
   const calls = callsOf(parts);
   const reasoning = told(parts, "reasoning");
   return {

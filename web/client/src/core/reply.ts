@@ -1,7 +1,7 @@
-import { callsOf, contentOf, record, retell, told, withCall, write } from "./parts";
+import { callsOf, cite, contentOf, record, retell, told, withCall, write } from "./parts";
 import { text } from "./text";
 import type { Frame } from "./turn";
-import type { IMessage, MessagePart, ToolCallStatus } from "./types";
+import type { ICitation, IMessage, MessagePart, ToolCallStatus } from "./types";
 
 /**
  * The reply that is being written. It is never changed: `withFrame` makes the
@@ -69,6 +69,8 @@ export function withFrame(before: Reply, { event, data }: Frame): Reply {
     }
     case "render_component":
       return withComponent(before, text(data["eventId"]), data);
+    case "citations":
+      return { ...reply, parts: cite(parts, (data["citations"] ?? []) as ICitation[]) };
     case "done":
       return done(reply, data);
   }

@@ -45,7 +45,26 @@ export type MessageContent = string | IComponentMetadata | (string | IComponentM
 export type MessagePart =
   | { type: "text" | "reasoning"; text: string }
   | { type: "tool"; call: IToolCall }
+  | { type: "citation"; citation: ICitation }
   | { type: "error"; text: string };
+
+/** A passage of a document that an answer points to, as [1]. */
+export interface ICitation {
+  number: number;
+  /** Names the passage, as `GET /knowledge/passages/{passage}` takes it. */
+  passage: string;
+  collection: string;
+  collectionName?: string;
+  document: string;
+  title: string;
+  /** The name of its file. */
+  name?: string;
+  page?: number;
+  /** The headings above it, outermost first. */
+  headings?: string[];
+  /** What the model was shown of it. */
+  text: string;
+}
 
 export interface IAttachment {
   filename: string;
@@ -112,6 +131,7 @@ export interface StoredMessage {
   isReasoning?: boolean;
   createdAt?: string;
   toolCalls?: IToolCall[];
+  citations?: ICitation[];
   attachment?: IAttachment;
   attachments?: IAttachment[];
   version?: IMessageVersion;

@@ -11,6 +11,7 @@ import { Markdown } from "../markdown/Markdown";
 import { FileName } from "../parts/Attached";
 import { Boundary } from "../parts/Boundary";
 import { Dots } from "../parts/Dots";
+import { Citation } from "./Citation";
 import { AnswerTools, EditedQuestion, QuestionTools, type MessageActs } from "./MessageTools";
 import { pretty } from "./pretty";
 import { ToolCard } from "./ToolCard";
@@ -110,11 +111,27 @@ function Answer({ message, acts, components }: MessageProps & { components: UICo
           components={components}
         />
       ))}
+      <Sources message={message} />
       <Attached message={message} />
       {said && message.isComplete !== false && (
         <AnswerTools message={message} said={said} acts={acts} />
       )}
     </article>
+  );
+}
+
+/** The passages that an answer points to, folded below it. */
+function Sources({ message }: { message: IMessage }) {
+  const labels = useLabels();
+  const all = (message.parts ?? []).filter((part) => part.type === "citation");
+  if (all.length === 0) return null;
+  return (
+    <details className="castalia-sources">
+      <summary>{labels.sources}</summary>
+      {all.map(({ citation }) => (
+        <Citation key={citation.number} {...citation} passage={citation.text} />
+      ))}
+    </details>
   );
 }
 

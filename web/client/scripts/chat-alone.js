@@ -1,0 +1,1 @@
+export { OraclesProvider, renderMessageContent, useChat } from "../dist/index.js";
