@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -66,10 +67,7 @@ func newSigner(t *testing.T) (minisign.PublicKey, string) {
 func packed(t *testing.T, key, url string) string {
 	t.Helper()
 	work := t.TempDir()
-	source, err := filepath.Abs("../..")
-	if err != nil {
-		t.Fatal(err)
-	}
+	source := sources(t)
 	r := &release{
 		stamp:  stamp{version: "1.2.3", commit: strings.Repeat("ab", 20), when: time.Date(2026, 11, 17, 2, 0, 0, 0, time.UTC)},
 		source: source, out: filepath.Join(work, "dist"), log: io.Discard,
@@ -91,6 +89,75 @@ func packed(t *testing.T, key, url string) string {
 	return r.out
 }
 
+// sources are those of this tree, with libraries that look as built ones do.
+func sources(t *testing.T) string {
+	t.Helper()
+	tree, err := filepath.Abs("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	source := t.TempDir()
+	for _, name := range []string{"LICENSE", "README.md", "changelog", "deploy", "docs", "scripts"} {
+		if err := os.Symlink(filepath.Join(tree, name), filepath.Join(source, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, l := range libraries() {
+		folder := filepath.Join(source, "web", l)
+		for _, name := range []string{"package.json", "README.md", "LICENSE"} {
+			write(t, filepath.Join(folder, name), read(t, tree, "web", l, name), 0o644)
+		}
+		write(t, filepath.Join(folder, "dist", "index.js"), "export {};\n", 0o644)
+		write(t, filepath.Join(folder, "dist", "deep", "part.js"), "export {};\n", 0o644)
+		write(t, filepath.Join(folder, "src", "index.ts"), "export {};\n", 0o644)
+		write(t, filepath.Join(folder, "styles.css"), "a {}\n", 0o644)
+	}
+	return source
+}
+
+func TestALibraryHasWhatItsPackageNames(t *testing.T) {
+	t.Parallel()
+	folder := newRelease(t, "https://castalia.example").folder
+	for name, want := range map[string]struct {
+		files []string
+		says  string
+		not   string
+	}{
+		"npm-oracles-client-0.1.0.tgz": {
+			[]string{"CHANGELOG.md", "LICENSE", "README.md", "dist/deep/part.js", "dist/index.js", "package.json"},
+			"have the passages that they point to", "CSS variables",
+		},
+		"npm-oracles-ui-0.1.0.tgz": {
+			[]string{"CHANGELOG.md", "LICENSE", "README.md", "dist/deep/part.js", "dist/index.js", "package.json", "styles.css"},
+			"CSS variables", "have the passages that they point to",
+		},
+	} {
+		files := map[string]string{}
+		unpacked, err := gzip.NewReader(strings.NewReader(read(t, folder, name)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for in := tar.NewReader(unpacked); ; {
+			h, err := in.Next()
+			if errors.Is(err, io.EOF) {
+				break
+			}
+			text, readErr := io.ReadAll(in)
+			if err = errors.Join(err, readErr); err != nil {
+				t.Fatal(err)
+			}
+			files[strings.TrimPrefix(h.Name, "package/")] = string(text)
+		}
+		if got := slices.Sorted(maps.Keys(files)); !slices.Equal(got, want.files) {
+			t.Errorf("%s has %q", name, got)
+		}
+		log := files["CHANGELOG.md"]
+		if !strings.HasPrefix(log, "# @castalia/oracles-") || !strings.Contains(log, want.says) || strings.Contains(log, want.not) {
+			t.Errorf("%s: %.200s", name, log)
+		}
+	}
+}
+
 func newRelease(t *testing.T, url string) made {
 	t.Helper()
 	key, signer := newSigner(t)
@@ -107,7 +174,8 @@ func TestAReleaseIsWholeSignedAndTheSameTwice(t *testing.T) {
 	for _, name := range []string{
 		"castalia_1.2.3_linux_amd64.tar.gz", "castalia_1.2.3_linux_arm64.tar.gz", "castalia_1.2.3_darwin_arm64.tar.gz", "castalia_1.2.3_windows_amd64.zip",
 		"castalia_1.2.3_linux_amd64.deb", "castalia_1.2.3_linux_arm64.rpm", "castalia_1.2.3_linux_amd64.image.tar", "castalia_1.2.3_deploy.tar.gz",
-		"npm-castalia-1.2.3.tgz", "npm-castalia-win32-x64-1.2.3.tgz", "install.sh", "castalia.pub", "CHANGELOG.md",
+		"npm-castalia-1.2.3.tgz", "npm-castalia-win32-x64-1.2.3.tgz",
+		"npm-oracles-client-0.1.0.tgz", "npm-oracles-ui-0.1.0.tgz", "install.sh", "castalia.pub", "CHANGELOG.md",
 	} {
 		if !strings.Contains(out.String(), "ok  "+name+"\n") {
 			t.Errorf("%s is missing in\n%s", name, out.String())
@@ -242,7 +310,7 @@ func TestNPXRunsTheProgramOfThePlatform(t *testing.T) {
 	t.Parallel()
 	testenv.Need(t, "npm", "node")
 	m := newRelease(t, "https://castalia.example")
-	tarballs, err := filepath.Glob(filepath.Join(m.folder, "npm-*.tgz"))
+	tarballs, err := filepath.Glob(filepath.Join(m.folder, "npm-castalia-*.tgz"))
 	if err != nil || len(tarballs) != 6 {
 		t.Fatalf("%v, %v", tarballs, err)
 	}
@@ -357,7 +425,7 @@ func untar(t *testing.T, content []byte) map[string]string {
 
 func TestTheChangelogIsSortedByWhatPeopleMustActOn(t *testing.T) {
 	t.Parallel()
-	got, err := changelog("1.2.3 (2026-11-17)", map[string]string{
+	got, err := changelog("Castalia 1.2.3 (2026-11-17)", map[string]string{
 		"b.md": "Fixed: no more noise.\n", "a.md": "Added: a door.\n\nIt opens.\nIt closes.\n", "c.md": "Security: a lock.\n", "d.md": "Added: a bell.\n",
 	})
 	want := "# Castalia 1.2.3 (2026-11-17)\n\n## Security\n\n- a lock.\n\n## Added\n\n- a bell.\n- a door.\n\n  It opens.\n  It closes.\n\n## Fixed\n\n- no more noise.\n"

@@ -140,6 +140,11 @@ func (r *release) pack(ctx context.Context, o options) error {
 			return fmt.Errorf("packages of %s: %w", t, err)
 		}
 	}
+	for _, library := range libraries() {
+		if err := r.writeNPMLibrary(library); err != nil {
+			return fmt.Errorf("npm package of web/%s: %w", library, err)
+		}
+	}
 	err = errors.Join(r.writeNPM(), r.writeDeployment(), r.writeInstaller(o.url, signer))
 	if err != nil {
 		return err

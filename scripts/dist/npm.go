@@ -4,8 +4,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -81,6 +83,50 @@ func (r *release) writeNPMPackage(p npmPackage, files ...entry) error {
 		return err
 	}
 	name := strings.ReplaceAll(strings.TrimPrefix(p.Name, "@"), "/", "-")
+	return writeFile(r.file(fmt.Sprintf("npm-%s-%s.tgz", name, p.Version)), string(content))
+}
+
+// libraries are the packages for pages, by their folders in web; fragments of the changelog
+// that are about one begin with its name.
+func libraries() []string { return []string{"client", "ui"} }
+
+// writeNPMLibrary writes what `npm pack` would, with the commit's time and its changelog. A
+// library has its own version: what pages are made of changes at another pace than what they
+// talk to.
+func (r *release) writeNPMLibrary(library string) error {
+	folder := filepath.Join(r.source, "web", library)
+	text, err := os.ReadFile(filepath.Join(folder, "package.json"))
+	if err != nil {
+		return err
+	}
+	var p npmPackage
+	if err := json.Unmarshal(text, &p); err != nil {
+		return fmt.Errorf("read package.json: %w", err)
+	}
+	log, err := r.changelogOf(p.Name+" "+p.Version, func(name string) bool { return strings.HasPrefix(name, library+"-") })
+	if err != nil {
+		return err
+	}
+	entries := []entry{{name: "package/" + changelogFile, mode: 0o644, text: log}}
+	for _, name := range append(p.Files, "package.json", "README.md", "LICENSE") {
+		err := filepath.WalkDir(filepath.Join(folder, name), func(path string, d fs.DirEntry, err error) error {
+			if err == nil && !d.IsDir() {
+				var inside string
+				inside, err = filepath.Rel(folder, path)
+				entries = append(entries, entry{name: "package/" + filepath.ToSlash(inside), mode: 0o644, from: path})
+			}
+			return err
+		})
+		if err != nil {
+			return fmt.Errorf("read %s: %w", name, err)
+		}
+	}
+	slices.SortFunc(entries, func(a, b entry) int { return strings.Compare(a.name, b.name) })
+	content, err := tgz(r.when, entries)
+	if err != nil {
+		return err
+	}
+	name := strings.TrimPrefix(p.Name, "@castalia/")
 	return writeFile(r.file(fmt.Sprintf("npm-%s-%s.tgz", name, p.Version)), string(content))
 }
 

@@ -71,6 +71,72 @@ func TestNPX(t *testing.T) {
 	}
 }
 
+// The libraries are installed from their tarballs into an empty folder, and draw there.
+func TestTheLibraries(t *testing.T) {
+	t.Parallel()
+	testenv.Need(t, "npm", "node")
+	dir := t.TempDir()
+	dependencies := map[string]string{
+		"@castalia/oracles-client": "file:" + file(t, "npm-oracles-client-[0-9]*.tgz"),
+		"@castalia/oracles-ui":     "file:" + file(t, "npm-oracles-ui-[0-9]*.tgz"),
+	}
+	modules, err := filepath.Abs("../../web/node_modules")
+	if err != nil {
+		t.Fatal(err)
+	}
+	// What a registry would add is packed from what the tests of the web have.
+	for _, name := range []string{"react", "react-dom", "scheduler", "marked"} {
+		packed := do(t, "npm", "pack", "--silent", "--ignore-scripts", "--pack-destination", dir, filepath.Join(modules, name))
+		dependencies[name] = "file:" + filepath.Join(dir, lastLine(packed))
+	}
+	text, err := json.Marshal(map[string]any{
+		"name": "page", "version": "1.0.0", "dependencies": dependencies,
+		"overrides": map[string]string{"marked": "$marked", "scheduler": "$scheduler"},
+	})
+	if err == nil {
+		err = os.WriteFile(filepath.Join(dir, "package.json"), text, 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	do(t, "npm", "install", "--prefix", dir, "--cache", filepath.Join(dir, "cache"), "--offline", "--no-audit", "--no-fund")
+	const draw = `const said = { id: "a", type: "ai", content: "**Hello** from afar." };
+console.log(renderToString(createElement(FakeOraclesProvider, { oracle: new FakeOracle() }, createElement(Message, { message: said }))));
+`
+	for name, head := range map[string]string{
+		"page.mjs": `import { createElement } from "react";
+import { renderToString } from "react-dom/server";
+import { FakeOracle, FakeOraclesProvider } from "@castalia/oracles-client/testing";
+import { Message } from "@castalia/oracles-ui";
+`,
+		"page.cjs": `const { createElement } = require("react");
+const { renderToString } = require("react-dom/server");
+const { FakeOracle, FakeOraclesProvider } = require("@castalia/oracles-client/testing");
+const { Message } = require("@castalia/oracles-ui");
+require.resolve("@castalia/oracles-ui/styles.css");
+`,
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(head+draw), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if said := do(t, "node", filepath.Join(dir, name)); !strings.Contains(said, "<strong>Hello</strong> from afar.") {
+			t.Errorf("%s drew %s", name, said)
+		}
+	}
+	for _, library := range []string{"oracles-client", "oracles-ui"} {
+		log, err := os.ReadFile(filepath.Join(dir, "node_modules", "@castalia", library, "CHANGELOG.md"))
+		if err != nil || !strings.HasPrefix(string(log), "# @castalia/"+library) {
+			t.Errorf("changelog of %s: %.60q, %v", library, log, err)
+		}
+	}
+}
+
+// lastLine is what npm says when it is done complaining.
+func lastLine(said string) string {
+	lines := strings.Split(strings.TrimSpace(said), "\n")
+	return lines[len(lines)-1]
+}
+
 func TestTheDebUnpacks(t *testing.T) {
 	t.Parallel()
 	testenv.Need(t, "dpkg")
