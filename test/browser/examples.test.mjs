@@ -1,5 +1,5 @@
 // What people start from, as they get it: the examples without React, and the template, which is installed by npm
-// from the packed library, each in a real page against the real program.
+// from the packed libraries, each in a real page against the real program.
 import assert from "node:assert/strict";
 import { execFile, spawn } from "node:child_process";
 import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
@@ -11,6 +11,7 @@ import { promisify } from "node:util";
 import { startModel } from "./model.mjs";
 import { startRegistry } from "./registry.mjs";
 import { answerFile, startSite } from "./site.mjs";
+import { check } from "./visitor.mjs";
 import { eventually, freePort, startBrowser, startProgram, startWire } from "./world.mjs";
 
 const web = resolve(fileURLToPath(import.meta.url), "../../../web");
@@ -39,8 +40,10 @@ async function install() {
   cpSync(join(web, "template"), app, { recursive: true, filter: (path) => !/^(node_modules|dist)$/.test(basename(path)) });
   const packed = join(folder, "packed");
   mkdirSync(packed);
-  await run("npm", ["pack", "--ignore-scripts", "--pack-destination", packed], { cwd: join(web, "client") });
-  const registry = await startRegistry(web, join(packed, readdirSync(packed)[0]));
+  for (const library of ["client", "ui"]) {
+    await run("npm", ["pack", "--ignore-scripts", "--pack-destination", packed], { cwd: join(web, library) });
+  }
+  const registry = await startRegistry(web, readdirSync(packed).map((name) => join(packed, name)));
   try {
     const told = /```sh\n(.*?)```/s.exec(readFileSync(join(app, "README.md"), "utf8"))[1].trim();
     assert.deepEqual(told.split("\n"), ["npm install", "npm run dev"], "two commands");
@@ -72,8 +75,19 @@ const answer = (page) => page.locator("article.ai").last();
 
 const counted = (n) => Array.from({ length: n }, (_, i) => `n${i + 1}`).join(" ");
 
-function said(page, want) {
-  return eventually(`the answer is ${want}`, async () => (await answer(page).textContent()).trim() === want);
+/** What the last answer says; the components put more into it than what was said. */
+const saying = (page) =>
+  answer(page).evaluate((article) => {
+    const parts = [...article.querySelectorAll(".castalia-markdown, .castalia-tool > summary > .castalia-mono")];
+    const said = parts.length > 0 ? parts.map((part) => part.textContent).join(" ") : article.textContent;
+    return said.replace(/\s+/g, " ").trim();
+  });
+
+async function said(page, want) {
+  let got = "";
+  await eventually(`the answer is ${want}`, async () => (got = await saying(page)) === want).catch((cause) => {
+    throw new Error(`${cause.message}; it is ${got}`);
+  });
 }
 
 /** An answer that streams, one that fails and is asked again, and a page that is loaded again. */
@@ -87,15 +101,16 @@ async function talk(page) {
 
   const failures = () => world.model.requests.filter((r) => JSON.stringify(r.messages.at(-1)).includes("fail with 400")).length;
   await send(page, "fail with 400");
-  const alert = page.getByRole("alert").filter({ hasText: "Try again" });
-  await alert.waitFor();
+  const again = page.getByRole("button", { name: "Try again" });
+  await again.waitFor();
+  await page.getByRole("alert").first().waitFor();
   const before = failures();
-  await alert.getByRole("button", { name: "Try again" }).click();
+  await again.click();
   await eventually("it was asked again", () => failures() > before);
-  await alert.waitFor();
+  await again.waitFor();
   await send(page, "water");
   await said(page, "You said: water");
-  await alert.waitFor({ state: "hidden" });
+  await again.waitFor({ state: "hidden" });
 }
 
 for (const name of ["plain", "vue", "svelte"]) {
@@ -118,24 +133,30 @@ test("the template, installed and built, shows order, recovery, errors, attachme
   await page.getByRole("button", { name: "New conversation" }).click();
   await talk(page);
 
-  await page.getByRole("button", { name: "Answer again" }).click();
-  await page.getByText("Version 2 of 2").waitFor();
+  await page.getByRole("button", { name: "Ask again" }).last().click();
+  const water = page.locator("article.human").filter({ hasText: "water" });
+  await water.getByRole("group", { name: "Version 2 of 2" }).waitFor();
   await said(page, "You said: water");
 
   await send(page, "steps with load_capability");
-  const order = /^Text 0\.\s+load_capability.*Text 1\.\s+load_capability.*Text 2\.\s*$/s;
-  await eventually("the parts are in order", async () => order.test((await answer(page).innerText()).trim()));
+  const order = "Text 0. load_capability Text 1. load_capability Text 2.";
+  await said(page, order);
   await page.reload();
-  await eventually("they are after a reload", async () => order.test((await answer(page).innerText()).trim()));
+  await said(page, order);
 
-  await page.getByLabel("Files").setInputFiles({ name: "well.txt", mimeType: "text/plain", buffer: Buffer.from("nine metres deep") });
+  await page.getByLabel("Files to attach").setInputFiles({ name: "well.txt", mimeType: "text/plain", buffer: Buffer.from("nine metres deep") });
   await page.getByText("well.txt").waitFor();
   await page.getByRole("button", { name: "Send" }).and(page.locator(":enabled")).waitFor();
   await send(page, "How deep is it?");
   await answer(page).getByText("nine metres deep").waitFor();
 
-  await page.getByRole("button", { name: "All conversations" }).click();
-  await page.getByRole("listitem").first().waitFor();
+  const list = page.getByRole("complementary", { name: "Conversations" });
+  await list.getByRole("link").first().waitFor();
+  await page.setViewportSize({ width: 360, height: 640 });
+  await list.waitFor({ state: "hidden" });
+  await check(page, "the template on a telephone");
+  await page.getByRole("link", { name: "All conversations" }).click();
+  await list.getByRole("link").first().waitFor();
   assert.deepEqual(errors, []);
   await leave();
   site.stop();

@@ -1,4 +1,4 @@
-// A registry of packages on this machine: what a project has installed, and one package from a file. So an
+// A registry of packages on this machine: what a project has installed, and packages from files. So an
 // installation is tested as a newcomer does it, and nothing is asked of the network.
 import { execFile, execFileSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
@@ -8,8 +8,8 @@ import { startSite } from "./site.mjs";
 
 const run = promisify(execFile);
 
-/** Starts it with what npm installed in a project, and with a package as npm packs it. */
-export async function startRegistry(project, tarball) {
+/** Starts it with what npm installed in a project, and with packages as npm packs them. */
+export async function startRegistry(project, tarballs) {
   /** By name and version: what a package says of itself, and how its tarball is made. */
   const offered = new Map();
   const offer = (about, pack) =>
@@ -22,8 +22,10 @@ export async function startRegistry(project, tarball) {
     if (link || !existsSync(join(folder, "package.json"))) continue;
     offer(JSON.parse(readFileSync(join(folder, "package.json"), "utf8")), () => packed(folder));
   }
-  const inside = execFileSync("tar", ["xzOf", tarball, "package/package.json"], { encoding: "utf8" });
-  offer(JSON.parse(inside), async () => readFileSync(tarball));
+  for (const tarball of tarballs) {
+    const inside = execFileSync("tar", ["xzOf", tarball, "package/package.json"], { encoding: "utf8" });
+    offer(JSON.parse(inside), async () => readFileSync(tarball));
+  }
 
   const site = await startSite((request, reply) => {
     const [name, version] = decodeURIComponent(request.url.slice(1)).split("/-/");

@@ -1,6 +1,7 @@
 import { useOracleSessions } from "@castalia/oracles-client";
 import type { Wallet } from "@castalia/oracles-client/wallet";
-import { useState } from "react";
+import { SessionList } from "@castalia/oracles-ui";
+import { useEffect, useState } from "react";
 import { Chat } from "./Chat";
 
 export interface Place {
@@ -8,46 +9,52 @@ export interface Place {
   wallet: Wallet;
 }
 
-/** The user's conversations; the one in the address of the page is open. */
+const hrefOf = (sessionId: string) => `#${encodeURIComponent(sessionId)}`;
+const openNow = () => decodeURIComponent(location.hash.slice(1));
+
+/** The user's conversations, and the one in the address of the page. */
 export function App({ server, wallet }: Place) {
-  const { sessions, createSession, isCreatingSession, error, refetch } = useOracleSessions(
-    wallet.oracleDid,
-    { baseUrl: server },
-  );
-  const [chosen, choose] = useState(() => decodeURIComponent(location.hash.slice(1)));
-  const open = (sessionId: string) => {
-    location.hash = sessionId && encodeURIComponent(sessionId);
-    choose(sessionId);
-    void refetch(); // Conversations have got their titles meanwhile.
-  };
+  const { oracleDid } = wallet;
+  const overrides = { baseUrl: server };
+  const list = useOracleSessions(oracleDid, overrides);
+  const [current, setCurrent] = useState(openNow);
+  useEffect(() => {
+    const follow = () => setCurrent(openNow());
+    addEventListener("hashchange", follow);
+    return () => removeEventListener("hashchange", follow);
+  }, []);
+  const open = (sessionId: string) => (location.hash = hrefOf(sessionId));
   const begin = () =>
-    createSession().then(
+    list.createSession().then(
       ({ sessionId }) => open(sessionId),
-      () => undefined, // It is in `error`.
+      () => undefined, // It is in `error`, which the list shows.
     );
 
-  if (chosen) {
-    return (
-      <>
-        <button onClick={() => open("")}>All conversations</button>
-        <Chat key={chosen} server={server} wallet={wallet} sessionId={chosen} />
-      </>
-    );
-  }
   return (
-    <>
-      <h1>Ask the oracle</h1>
-      <button disabled={isCreatingSession} onClick={begin}>
-        New conversation
-      </button>
-      {error && <p role="alert">{error.message}</p>}
-      <ul>
-        {sessions.map(({ sessionId, title, createdAt }) => (
-          <li key={sessionId}>
-            <button onClick={() => open(sessionId)}>{title || createdAt}</button>
-          </li>
-        ))}
-      </ul>
-    </>
+    <div className={current ? "page talking" : "page"}>
+      <SessionList
+        list={list}
+        oracleDid={oracleDid}
+        overrides={overrides}
+        current={current}
+        onNew={() => void begin()}
+        onOpen={open}
+        hrefOf={hrefOf}
+        onDelete={async ({ sessionId }, title) => {
+          if (!confirm(`Delete “${title}”?`)) return false;
+          await list.deleteSession(sessionId);
+          if (sessionId === current) open("");
+          return true;
+        }}
+      />
+      {current ? (
+        <Chat key={current} server={server} wallet={wallet} sessionId={current} />
+      ) : (
+        <main className="welcome">
+          <h1>Ask the oracle</h1>
+          <p>Choose a conversation, or begin one.</p>
+        </main>
+      )}
+    </div>
   );
 }

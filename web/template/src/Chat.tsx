@@ -1,52 +1,31 @@
 import { useChat } from "@castalia/oracles-client";
+import { useApprovals } from "@castalia/oracles-client/approvals";
+import { useAttachments } from "@castalia/oracles-client/attachments";
+import { Approvals, Composer, Thread, useFileDrop } from "@castalia/oracles-ui";
 import { useState } from "react";
 import type { Place } from "./App";
-import { Composer } from "./Composer";
-import { MessageView } from "./MessageView";
 
-/** What fails is told by `status`, `error` and `sendMessageError`. */
-const quietly = () => undefined;
-
+/** One conversation. Thread shows what was said and what went wrong, Composer is where people write. */
 export function Chat({ server, wallet, sessionId }: Place & { sessionId: string }) {
+  const { oracleDid, fileToken, grant } = wallet;
+  const overrides = { baseUrl: server };
   const [claims, setClaims] = useState<string[]>();
-  const chat = useChat({
-    oracleDid: wallet.oracleDid,
-    sessionId,
-    overrides: { baseUrl: server },
-    onPaymentRequiredError: setClaims,
-  });
-  const last = chat.messages.at(-1);
+  const chat = useChat({ oracleDid, sessionId, overrides, onPaymentRequiredError: setClaims });
+  const waiting = useApprovals({ oracleDid, sessionId, overrides });
+  // The oracle may read what is attached, and nothing else.
+  const attachments = useAttachments({ oracleDid, overrides, fileToken, grant });
+  const drop = useFileDrop(attachments.upload);
+
   return (
-    <>
-      {chat.hasEarlier && (
-        <button disabled={chat.isLoadingEarlier} onClick={() => void chat.loadEarlier()}>
-          Earlier messages
-        </button>
-      )}
-      {chat.messages.map((message) => (
-        <MessageView key={message.id} message={message} />
-      ))}
-      {last?.type === "ai" && chat.status === "ready" && (
-        <button onClick={() => chat.regenerate().catch(quietly)}>Answer again</button>
-      )}
-      {chat.status === "error" && (
-        <p role="alert">
-          {(chat.sendMessageError ?? chat.error)?.message}{" "}
-          <button onClick={() => chat.retry().catch(quietly)}>Try again</button>
-        </p>
-      )}
-      {claims && <p role="alert">To be paid first: {claims.join(", ")}</p>}
-      <p role="status">
-        {chat.isSending ? "The oracle is answering" : ""}
-        {chat.isRealTimeConnected ? "" : " Connecting…"}
-      </p>
-      <Composer
-        server={server}
-        wallet={wallet}
-        isSending={chat.isSending}
-        onSend={chat.sendMessage}
-        onStop={() => void chat.abortStream()}
-      />
-    </>
+    <main className={drop.isDragging ? "chat dragging" : "chat"} {...drop.area}>
+      <a className="back" href="#">
+        All conversations
+      </a>
+      <Thread chat={chat} empty={<p>Ask something.</p>}>
+        <Approvals waiting={waiting} />
+        {claims && <p role="alert">To be paid first: {claims.join(", ")}</p>}
+      </Thread>
+      <Composer chat={chat} attachments={attachments} isOpened />
+    </main>
   );
 }

@@ -1,5 +1,6 @@
 import { OraclesProvider } from "@castalia/oracles-client";
 import { createBrowserWallet } from "@castalia/oracles-client/wallet";
+import "@castalia/oracles-ui/styles.css";
 import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
 import { App } from "./App";
@@ -9,10 +10,9 @@ import "./app.css";
 const server = import.meta.env["VITE_ORACLE"] ?? "http://127.0.0.1:3000";
 const root = createRoot(document.getElementById("root") as HTMLElement);
 
-// The user's key is made in this browser when the page first opens, and stays there. It lets the oracle read the
-// files that the user attaches.
+// The user's key is made in this browser when the page first opens, and stays there.
 function start() {
-  createBrowserWallet({ server, files: "read" }).then(
+  createBrowserWallet({ server }).then(
     (wallet) =>
       root.render(
         <StrictMode>
