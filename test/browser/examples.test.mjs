@@ -12,7 +12,7 @@ import { startModel } from "./model.mjs";
 import { startRegistry } from "./registry.mjs";
 import { answerFile, startSite } from "./site.mjs";
 import { check } from "./visitor.mjs";
-import { eventually, freePort, startBrowser, startProgram, startWire } from "./world.mjs";
+import { errorsOf, eventually, freePort, startBrowser, startProgram, startWire } from "./world.mjs";
 
 const web = resolve(fileURLToPath(import.meta.url), "../../../web");
 const run = promisify(execFile);
@@ -60,8 +60,7 @@ async function visit(url) {
   const context = await world.browser.newContext();
   const page = await context.newPage();
   page.setDefaultTimeout(60_000);
-  const errors = [];
-  page.on("pageerror", (error) => errors.push(error.message));
+  const errors = errorsOf(page);
   await page.goto(url);
   return { page, errors, leave: () => context.close() };
 }

@@ -176,7 +176,17 @@ export async function startWire(target) {
   };
 }
 
+/** What goes wrong in a page from now on. What Firefox says by itself of a broken line is no fault of the page. */
+export function errorsOf(page) {
+  const errors = [];
+  page.on("pageerror", ({ message }) => {
+    if (!/^The Same Origin Policy .* CORS request did not succeed/.test(message)) errors.push(message);
+  });
+  return errors;
+}
+
 export function startBrowser(args = []) {
+  if (process.env.FIREFOX_DRIVER) return startFirefox(process.env.FIREFOX_DRIVER);
   return chromium.launch({
     executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
     args: [
@@ -190,4 +200,22 @@ export function startBrowser(args = []) {
       ...args,
     ],
   });
+}
+
+/**
+ * The system's Firefox. The driver is a playwright-core of another version than ours, 1.57.0: later ones want of it what it
+ * does not have, and this one must not pretend a look.
+ */
+async function startFirefox(driver) {
+  const { firefox } = await import(driver);
+  const browser = await firefox.launch({
+    channel: "moz-firefox",
+    executablePath: process.env.FIREFOX ?? "/usr/bin/firefox-esr",
+  });
+  const asIs = { colorScheme: null, reducedMotion: null, forcedColors: null, contrast: null };
+  return {
+    newContext: (options) => browser.newContext({ ...asIs, ...options }),
+    newPage: (options) => browser.newPage({ ...asIs, ...options }),
+    close: () => browser.close(),
+  };
 }
